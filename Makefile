@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# One flat build: objects mirror the source tree under $(O), the compiler writes the header
+# dependencies, and a change of compiler or flags rebuilds what it concerns ($(O)/.flags).
+#
+#   O=dir    where everything that is built goes (default: build)
+#   V=1      show the commands
+#   ASAN=1   address and undefined-behaviour sanitizers, in the product and in the unit tests
+#   CC=clang another compiler for the user side; CLANG= the compiler for BPF
+#   TESTS=   what check-unit (test_*.c files) or check-live (name patterns) shall be limited to
+
+O ?= build
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 10
+
+CLANG ?= clang
+CLANG_FORMAT ?= clang-format
+PKG_CONFIG ?= pkg-config
+PYTHON ?= /usr/bin/python3
+# Debian installs bpftool in a directory that only root has in its PATH.
+BPFTOOL ?= $(or $(shell PATH="$$PATH:/usr/sbin" command -v bpftool),bpftool)
+
+VERSION := 0.1.0
+PACKAGES := libbpf libelf libdw zlib json-c capstone
+
+# Asked once, and only when something is compiled: `make deps` must work before pkg-config is there.
+PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $$(shell $(PKG_CONFIG) --cflags $(PACKAGES)))$(PACKAGE_CFLAGS)
+PACKAGE_LIBS = $(eval PACKAGE_LIBS := $$(shell $(PKG_CONFIG) --libs $(PACKAGES)))$(PACKAGE_LIBS)
+
+comma := ,
+CFLAGS ?= -O2 -g
+WARNINGS := -Wall -Wextra -Werror
+SANITIZE := $(if $(filter 1,$(ASAN)),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
+FUZZ_INSTRUMENT := $(if $(filter 1,$(FUZZ)),-fsanitize=fuzzer-no-link$(comma)address)
+ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARNINGS) $(SANITIZE) $(FUZZ_INSTRUMENT) \
+	-D_GNU_SOURCE -DMEMTRACED_VERSION='"$(VERSION)"' -Iuser -I. -I$(O) $(PACKAGE_CFLAGS)
+ALL_LDFLAGS = $(LDFLAGS) $(SANITIZE) $(FUZZ_INSTRUMENT)
+ALL_LIBS = $(PACKAGE_LIBS) -liberty $(LDLIBS)
+
+BPF_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
+BPF_CFLAGS := -target bpf -g -O2 -mcpu=v3 -Wall -Werror -D__TARGET_ARCH_$(BPF_ARCH) -Ivmlinux -Ibpf
+
+# Targets are ordinary programs: unoptimised enough that no malloc/free pair is optimised away.
+TARGET_CFLAGS := -O1 -g -fno-builtin -fno-omit-frame-pointer -Wall -Wextra -Werror -D_GNU_SOURCE -I.
+
+# --- what there is -----------------------------------------------------------------------------
+
+USER_SRCS := $(sort $(shell find user -name '*.c'))
+USER_OBJS := $(USER_SRCS:%.c=$(O)/%.o)
+LIB_OBJS := $(filter-out $(O)/user/main.o,$(USER_OBJS))
+LIB := $(O)/libmemtraced.a
+
+BPF_SRCS := $(sort $(wildcard bpf/*.bpf.c))
+BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.o)
+SKELETON := $(if $(BPF_SRCS),$(O)/memtraced.skel.h)
+
+UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c tests/replay/test_*.c))
+UNIT_RUN := $(patsubst %.c,$(O)/%,$(filter $(or $(filter %.c,$(TESTS)),%),$(UNIT_SRCS)))
+# The other .c files of these folders are helpers that each test of the folder links.
+HELPER_OBJS := $(patsubst %.c,$(O)/%.o,\
+	$(filter-out $(UNIT_SRCS),$(wildcard tests/unit/*.c tests/replay/*.c)))
+
+FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/%.c=%)
+
+C_FILES = $(shell find user bpf tests -name '*.[ch]' -o -name '*.cc')
+SHELL_SCRIPTS := scripts/deps scripts/demo scripts/check-spdx .ci/run $(wildcard docs/memtraced.bash)
+
+Q := $(if $(filter 1,$(V)),,@)
+say = $(if $(filter 1,$(V)),,@printf '  %-8s %s\n' '$(1)' '$(2)')
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+MAKEFLAGS += --no-builtin-rules
+
+# --- targets to name ---------------------------------------------------------------------------
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+	@sed -n 's/^#   /  /p' Makefile
+
+.PHONY: all
+all: $(O)/memtraced ## the product, $(O)/memtraced
+.DEFAULT_GOAL := all
+
+.PHONY: deps
+deps: ## install what is missing to build and to test (Debian packages, root)
+	$(Q)scripts/deps
+
+.PHONY: demo
+demo: deps ## install, build, trace a real program and show its table (root)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)scripts/demo $(O)/memtraced
+
+.PHONY: check
+check: deps ## everything that CI runs: lint, unit, replay and live tests (root)
+	$(Q)$(MAKE) --no-print-directory all check-programs targets
+	$(Q)scripts/run-tests $(RUN_LINT) $(RUN_UNIT) $(RUN_LIVE)
+
+.PHONY: check-unit
+check-unit: check-programs ## unit and replay tests; no root needed
+	$(Q)scripts/run-tests $(RUN_UNIT)
+
+.PHONY: check-live
+check-live: all targets ## the daemon against real programs on this kernel (root)
+	$(Q)scripts/run-tests $(RUN_LIVE)
+
+.PHONY: check-long
+check-long: all targets ## the live tests at full size: 10^7 operations, storms, 100 kills (root)
+	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE)
+
+.PHONY: lint
+lint: ## layers, sizes, licences, formatting, shell scripts
+	$(Q)scripts/run-tests $(RUN_LINT)
+
+.PHONY: format
+format: ## clang-format everything in place
+	$(Q)$(CLANG_FORMAT) -i $(C_FILES)
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for FUZZ_SECONDS (default 10)
+	$(Q)$(MAKE) --no-print-directory FUZZ=1 CC=clang O=$(O)/fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) \
+		$(FUZZ_NAMES:%=run-%)
+
+.PHONY: install
+install: all ## to DESTDIR and PREFIX (default /usr/local)
+	install -D -m 755 $(O)/memtraced $(DESTDIR)$(PREFIX)/sbin/memtraced
+	$(if $(wildcard docs/memtraced.8),install -D -m 644 docs/memtraced.8 \
+		$(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8)
+	$(if $(wildcard docs/memtraced.bash),install -D -m 644 docs/memtraced.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced)
+
+.PHONY: clean
+clean: ## remove $(O)
+	rm -rf $(O)
+
+# --- how the checks run ------------------------------------------------------------------------
+
+RUN_LINT = --status 'lint: layers' scripts/check-layers \
+	--status 'lint: sizes' scripts/check-sizes \
+	--status 'lint: licences' scripts/check-spdx \
+	--status 'lint: format' '$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)' \
+	--status 'lint: shell' 'shellcheck $(SHELL_SCRIPTS)'
+RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)')
+RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) $(filter-out %.c,$(TESTS))'
+
+.PHONY: check-programs
+check-programs: $(UNIT_RUN)
+
+# --- the user side -----------------------------------------------------------------------------
+
+$(O)/memtraced: $(O)/user/main.o $(LIB_OBJS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+
+$(LIB): $(LIB_OBJS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $^
+
+$(O)/%.o: %.c $(O)/.flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETON)
+
+# Rewritten only when it says something else, so that objects are rebuilt when flags change.
+$(O)/.flags: FORCE
+	@mkdir -p $(O)
+	@printf '%s\n' '$(subst ','\'',$(CC) $(ALL_CFLAGS))' | cmp -s - $@ || \
+		printf '%s\n' '$(subst ','\'',$(CC) $(ALL_CFLAGS))' > $@
+
+.PHONY: FORCE
+FORCE:
+
+# --- the BPF side ------------------------------------------------------------------------------
+
+$(O)/bpf/%.o: bpf/%.bpf.c
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/memtraced.bpf.o: $(BPF_OBJS)
+	$(call say,BPFLD,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(O)/memtraced.skel.h: $(O)/memtraced.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name memtraced_bpf > $@
+
+# --- unit, replay and fuzz programs ------------------------------------------------------------
+
+$(UNIT_SRCS:%.c=$(O)/%): $(O)/%: $(O)/%.o $(HELPER_OBJS) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(filter $(dir $<)%,$(HELPER_OBJS)) $(LIB) \
+		-lcmocka $(ALL_LIBS)
+
+$(O)/tests/fuzz/fuzz_%: $(O)/tests/fuzz/fuzz_%.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer,address -o $@ $< $(LIB) $(ALL_LIBS)
+
+# Seeds are checked in under tests/fuzz/corpus/; what the fuzzer finds stays under $(O).
+.PHONY: $(FUZZ_NAMES:%=run-%)
+$(FUZZ_NAMES:%=run-%): run-%: $(O)/tests/fuzz/%
+	$(call say,FUZZ,$*)
+	$(Q)mkdir -p $(O)/corpus/$*
+	$(Q)$< -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 \
+		-artifact_prefix=$(O)/corpus/$*- $(O)/corpus/$* $(wildcard tests/fuzz/corpus/$*)
+
+-include tests/targets/targets.mk
+-include $(USER_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(UNIT_SRCS:%.c=$(O)/%.d) $(HELPER_OBJS:.o=.d)

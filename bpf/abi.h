@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the BPF programs and the daemon share: map keys and values, ring records, cookies.
+ * The one header that both sides include. Fixed-width types, explicit padding, sizes asserted.
+ */
+#ifndef MEMTRACED_BPF_ABI_H
+#define MEMTRACED_BPF_ABI_H
+
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
+#include <assert.h>
+#include <linux/types.h>
+#include <stddef.h>
+#endif
+
+/* Deepest stack that is kept; deeper ones are marked truncated. Kernel: PERF_MAX_STACK_DEPTH. */
+#define ABI_MAX_FRAMES 127
+
+/*
+ * The cookie of a probe:
+ *   63        48 47      40 39      32 31                 0
+ *   | fn         | kind     | args     | owner            |
+ * fn: index into the daemon's table of probed functions; owner: 0 for a link that every process
+ * shares, else the owner number of the one process whose own, filtered link this is.
+ */
+#define ABI_COOKIE(fn, kind, args, owner)                                                          \
+	((__u64)(fn) << 48 | (__u64)(kind) << 40 | (__u64)(args) << 32 | (__u32)(owner))
+#define ABI_COOKIE_FN(c) ((__u16)((c) >> 48))
+#define ABI_COOKIE_KIND(c) ((__u8)((c) >> 40))
+#define ABI_COOKIE_ARGS(c) ((__u8)((c) >> 32))
+#define ABI_COOKIE_OWNER(c) ((__u32)(c))
+
+/* What a probed function does with memory. */
+enum abi_kind {
+	ABI_ALLOC = 1,	    /* returns the block or NULL; args says where its size is */
+	ABI_FREE = 2,	    /* first argument is the block or NULL */
+	ABI_REALLOC = 3,    /* first argument the old block, args says where the new size is */
+	ABI_OUT_PARAM = 4,  /* posix_memalign: block through the first argument, 0 is success */
+	ABI_KIND_MASK = 0x0f,
+	/* realloc(p, 0) frees p and returns NULL (glibc); without it, it is a failed realloc or a
+	 * block of size 0, told apart by what it returns. */
+	ABI_REALLOC0_FREES = 0x40,
+	/* Set on probes that stand at an exit of the function (on its `ret`): the return address
+	 * is still at [sp]. */
+	ABI_AT_EXIT = 0x80,
+};
+
+/* Where the size of a new block is, in ABI_COOKIE_ARGS: argument numbers from 1. */
+#define ABI_SIZE_ARG(n) (n)
+/* The product of two arguments (calloc, reallocarray). */
+#define ABI_SIZE_PRODUCT(n, m) ((n) | (m) << 4)
+
+/*
+ * Key of a live block:
+ *   63        44 43                 0
+ *   | slot      | address >> 3      |
+ * Addresses have 47 bits unless a program asks for more (x86-64 five-level tables, an mmap hint);
+ * such blocks are counted as ABI_LOST_ADDRESS. Allocators align blocks to 8 bytes or more.
+ */
+#define ABI_MAX_SLOTS (1 << 20)
+#define ABI_BLOCK_KEY(slot, addr) ((__u64)(slot) << 44 | ((__u64)(addr) >> 3 & 0xfffffffffffULL))
+#define ABI_BLOCK_SLOT(key) ((__u32)((key) >> 44))
+#define ABI_BLOCK_ADDR(key) (((key) & 0xfffffffffffULL) << 3)
+#define ABI_ADDR_LIMIT (1ULL << 47)
+
+struct abi_block {
+	__u64 stack;	/* content hash, key of the stack table */
+	__u64 size_fn;	/* size << 16 | fn; sizes have 48 bits */
+	__u32 tick;	/* coarse time of the allocation: abi_control.tick */
+	__u32 era;	/* forks of the process before it: see abi_proc.era */
+};
+#define ABI_SIZE_FN(size, fn) ((__u64)(size) << 16 | (__u16)(fn))
+#define ABI_BLOCK_SIZE(b) ((b)->size_fn >> 16)
+#define ABI_BLOCK_FN(b) ((__u16)(b)->size_fn)
+
+struct abi_site_key {
+	__u64 stack;
+	__u32 slot;
+	__u16 fn;
+	__u16 stripe; /* the CPU that counted: sums over stripes are the site's values */
+};
+
+struct abi_site_counts {
+	__s64 live_bytes; /* signed: a stripe may have freed what another allocated */
+	__s64 live_blocks;
+	__u64 allocs;
+	__u64 bytes;
+	__u64 temporary;
+};
+
+/* Counts now, at the process's last peak, and at the last cut: DESIGN.md section 10. */
+struct abi_site {
+	struct abi_site_counts now;
+	struct abi_site_counts cut;
+	__s64 peak_bytes;     /* live_bytes at the peak, valid if peak_epoch is the process's */
+	__s64 cut_peak_bytes; /* live_bytes at the peak that was current at the cut */
+	__u32 peak_epoch;
+	__u32 cut_epoch;
+};
+
+/* A process image (between execs) or several that share one address space. Array by slot. */
+struct abi_proc {
+	__s64 live_bytes;
+	__s64 peak_bytes;
+	__s64 cut_peak_bytes;
+	__u64 failed;
+	__u64 missed_frees;
+	__u64 unknown_frees;
+	__u64 inherited_frees;
+	__u64 lost;	  /* events of this process that were lost: it is exact only while 0 */
+	__u64 race_bytes; /* bound on what concurrent peaks can have put on the wrong side */
+	__u32 pid;	/* thread group that made it */
+	__u32 owner;	/* ABI_COOKIE_OWNER that counts for it */
+	__u32 state;	/* enum abi_proc_state */
+	__u32 peak_epoch;
+	__u32 cut_epoch;
+	__u32 cut_peak_epoch;
+	__u32 era;	   /* forks so far; a block born at era e is in children forked at > e */
+	__u32 parent;	   /* slot it was forked from, ABI_NO_SLOT if none */
+	__u32 parent_era;  /* the parent's era after that fork */
+	__u32 sharers;	   /* living children that still look up blocks here */
+	__u32 code_epoch;  /* grows when executable mappings go: seeds stack hashes */
+	__u32 pad;
+	__u64 last_file_map; /* start of the newest file mapping not made at a fixed address */
+};
+
+/* A block that a process freed while children forked before that still hold their copy of it. */
+struct abi_tomb_key {
+	__u64 block;
+	__u32 n; /* 0: only its count matters; 1 to count: the tombs of that address */
+	__u32 pad;
+};
+
+struct abi_tomb {
+	struct abi_block block;
+	__u32 freed_era; /* the process's era when it was freed: children up to it share it */
+	__u32 count;
+};
+
+/* Key of the set of files whose allocators are known, and of executable mappings. */
+struct abi_file_key {
+	__u64 ino;
+	__u32 dev; /* the kernel's dev_t, major << 20 | minor */
+	__u32 pad;
+};
+enum abi_file_verdict { ABI_FILE_NO_ALLOCATOR = 1, ABI_FILE_SHARED_LINK = 2 };
+
+enum abi_proc_state { ABI_PROC_FREE, ABI_PROC_PENDING, ABI_PROC_ACTIVE, ABI_PROC_ENDED };
+#define ABI_NO_SLOT 0xffffffffU
+
+/* Why something was lost; names in user/trace/loss.c. */
+enum abi_loss {
+	ABI_LOST_BLOCK_MAP_FULL,
+	ABI_LOST_SITE_MAP_FULL,
+	ABI_LOST_STACK_MAP_FULL,
+	ABI_LOST_RING_FULL,
+	ABI_LOST_INFLIGHT,	/* no slot for a thread, or an exit without its entry */
+	ABI_LOST_STACK_UNREADABLE,
+	ABI_LOST_SCRATCH_BUSY,
+	ABI_LOST_ADDRESS,
+	ABI_LOST_PROCESS,	/* no slot for a new process */
+	ABI_LOST_TOMBSTONE,	/* record of a block freed while forked children share it */
+	ABI_LOST_OUT_PARAM,	/* posix_memalign's result could not be read */
+	ABI_LOSSES,
+	/* in the same map: events seen, for the status line */
+	ABI_EVENTS = ABI_LOSSES,
+	ABI_COUNTERS
+};
+
+
+/* Ring records: all begin with this head. */
+struct abi_event {
+	__u32 type; /* enum abi_event_type */
+	__u32 slot;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+};
+
+enum abi_event_type {
+	ABI_EV_STACK = 1,
+	ABI_EV_FORK,
+	ABI_EV_EXEC,
+	ABI_EV_EXIT,
+	ABI_EV_OOM,
+	ABI_EV_MMAP,	/* success only, at return: anonymous, or a file at a fixed address */
+	ABI_EV_MUNMAP,	/* at entry */
+	ABI_EV_MREMAP,	/* at entry, of the old range */
+	ABI_EV_UNMAP_RESULT, /* at return of a munmap or mremap; addr, len: mremap's new range */
+	ABI_EV_CODE,	/* an executable file mapping appeared */
+};
+
+struct abi_ev_stack {
+	struct abi_event head;
+	__u64 hash;
+	__u32 frames;
+	__u32 flags; /* ABI_STACK_* */
+	__u64 frame[ABI_MAX_FRAMES];
+};
+#define ABI_STACK_TRUNCATED 1
+/* frame[0] is the ip of the system call and frame[1] the word at [sp], which is the return address
+ * when the call was made by a wrapper without a frame, as libc's are. */
+#define ABI_STACK_SYSCALL 2
+
+struct abi_ev_process { /* FORK, EXEC, EXIT, OOM */
+	struct abi_event head;
+	__u32 pid;
+	__u32 tid;
+	__u32 old_slot;	 /* FORK: the parent's; EXEC: the old image's */
+	__u32 exit_code; /* EXIT: as wait(2)'s status */
+	__u32 flags;	 /* ABI_PROCESS_* */
+	__u32 pad;
+	char comm[16];
+};
+#define ABI_PROCESS_SHARES_MM 1 /* FORK of a CLONE_VM child: the slot is the parent's */
+#define ABI_PROCESS_LAST 2	/* EXIT: nobody shares the address space any more */
+
+struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE */
+	struct abi_event head;
+	__u32 tid;
+	__u32 prot;
+	__u32 flags; /* mmap(2)'s or mremap(2)'s flags */
+	__u32 held;  /* CODE: the thread was stopped and waits for PTRACE_CONT */
+	__u64 addr;
+	__u64 len;
+	__u64 offset; /* CODE: of the file */
+	__u64 ino;    /* CODE */
+	__u64 stack;
+	__s64 result; /* UNMAP_RESULT: what the call returned */
+	__u32 dev;    /* CODE: kernel's dev_t, major << 20 | minor */
+	__u32 in_allocator; /* MMAP made inside a probed allocator function */
+};
+
+/* What the daemon tells the programs at run time; mapped into the daemon. */
+struct abi_control {
+	__u32 tick;	 /* coarse time, ABI_TICK_NS each, from the start of the session */
+	__u32 cut_epoch; /* bumped to take a consistent cut */
+	__u32 hold;	 /* stop threads that map unknown executable files */
+	__u32 shared;	 /* links without a process filter are in: new processes count at once */
+};
+#define ABI_TICK_NS 10000000ULL
+
+#ifndef __bpf__
+static_assert(sizeof(struct abi_block) == 24, "abi_block");
+static_assert(sizeof(struct abi_site_key) == 16, "abi_site_key");
+static_assert(sizeof(struct abi_site) == 104, "abi_site");
+static_assert(sizeof(struct abi_proc) == 128, "abi_proc");
+static_assert(sizeof(struct abi_event) == 16, "abi_event");
+static_assert(offsetof(struct abi_ev_stack, frame) == 32, "abi_ev_stack");
+static_assert(sizeof(struct abi_ev_map) == 88, "abi_ev_map");
+static_assert(sizeof(struct abi_ev_process) == 56, "abi_ev_process");
+#endif
+
+#endif

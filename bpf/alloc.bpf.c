@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Probes of allocator functions. Each attach path has its own entry points; what they do is
+ * function_entry and function_exit, told by the cookie which function it is.
+ */
+#include "block.bpf.h"
+#include "knobs.bpf.h"
+#include "site.bpf.h"
+#include "stack.bpf.h"
+#include "thread.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Linux 6.18: the session's side is told by a kfunc without arguments. */
+extern bool bpf_session_is_return(void) __ksym __weak;
+
+/*
+ * System V ABI: integer arguments 1 to 4. Each is loaded at a fixed offset before the choice: the
+ * verifier refuses a context pointer with a chosen one.
+ */
+static __always_inline __u64 argument(const struct pt_regs *regs, __u32 n)
+{
+	__u64 a1 = regs->di, a2 = regs->si, a3 = regs->dx, a4 = regs->cx;
+
+	barrier_var(a1);
+	barrier_var(a2);
+	barrier_var(a3);
+	barrier_var(a4);
+	return n == 1 ? a1 : n == 2 ? a2 : n == 3 ? a3 : a4;
+}
+
+static __always_inline __u64 requested_size(const struct pt_regs *regs, __u8 args)
+{
+	__u64 size = argument(regs, args & 0xf);
+
+	return args >> 4 ? size * argument(regs, args >> 4) : size;
+}
+
+/* A block leaves the books: its site, then the total. */
+static __always_inline void account_free(struct abi_proc *proc, __u32 slot,
+					 const struct abi_block *block, bool temporary)
+{
+	struct site_change change = {
+		.bytes = -(__s64)ABI_BLOCK_SIZE(block),
+		.blocks = -1,
+		.temporary = temporary,
+	};
+	__u32 epoch = peak_epoch_of(proc);
+
+	if (site_apply(proc, slot, ABI_BLOCK_FN(block), block->stack, &change, epoch))
+		proc_add_bytes(proc, change.bytes, epoch);
+}
+
+/* A block whose free was never seen: its address has just been handed out again. */
+static __always_inline void close_stale_block(struct abi_proc *proc, __u32 slot, __u64 key)
+{
+	struct abi_block *found = bpf_map_lookup_elem(&blocks, &key), stale;
+
+	if (!found)
+		return;
+	stale = *found;
+	if (bpf_map_delete_elem(&blocks, &key))
+		return;
+	__sync_fetch_and_add(&proc->missed_frees, 1);
+	account_free(proc, slot, &stale, false);
+}
+
+static __always_inline bool block_add(struct abi_proc *proc, __u32 slot, __u64 key,
+				      const struct abi_block *block)
+{
+	long r = bpf_map_update_elem(&blocks, &key, block, BPF_NOEXIST);
+
+	if (r == -17 /* EEXIST */) {
+		close_stale_block(proc, slot, key);
+		r = bpf_map_update_elem(&blocks, &key, block, BPF_ANY);
+	}
+	if (r)
+		proc_lost(proc, ABI_LOST_BLOCK_MAP_FULL);
+	return r == 0;
+}
+
+/*
+ * A new block at addr. `replaced`: what realloc took out, accounted in the same step so that no
+ * cut and no peak sees the moment between; NULL for the rest.
+ */
+static __always_inline void account_alloc(void *ctx, struct abi_proc *proc, __u32 slot,
+					  struct thread *t, __u64 addr, __u64 sp, enum stack_at at)
+{
+	__u64 key = ABI_BLOCK_KEY(slot, addr);
+	struct site_change change = { .bytes = t->size, .blocks = 1, .allocated = true };
+	struct abi_block block;
+	__u32 epoch;
+
+	if (t->size < knob_min_size || t->size > knob_max_size)
+		return;
+	if (addr & 7 || addr >= ABI_ADDR_LIMIT || t->size >> 48) {
+		proc_lost(proc, ABI_LOST_ADDRESS);
+		return;
+	}
+	block.stack = stack_capture(ctx, proc, slot, sp, at);
+	block.size_fn = ABI_SIZE_FN(t->size, t->fn);
+	block.tick = *(volatile __u32 *)&control.tick;
+	block.era = proc->era;
+	if (!block_add(proc, slot, key, &block))
+		return;
+	epoch = peak_epoch_of(proc);
+	if (!site_apply(proc, slot, t->fn, block.stack, &change, epoch))
+		return;
+	proc_add_bytes(proc, change.bytes, epoch);
+	t->last_key = key;
+}
+
+static __always_inline bool size_filtered(void)
+{
+	return knob_min_size > 0 || knob_max_size != ~0ULL;
+}
+
+static __always_inline void count_unknown_free(struct abi_proc *proc)
+{
+	/* With a size filter, frees of blocks outside it are expected. */
+	if (!size_filtered())
+		__sync_fetch_and_add(&proc->unknown_frees, 1);
+}
+
+static __always_inline void count_inherited_free(struct abi_proc *proc, enum block_origin origin)
+{
+	if (origin == BLOCK_INHERITED)
+		__sync_fetch_and_add(&proc->inherited_frees, 1);
+}
+
+static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
+				       __u16 fn)
+{
+	struct thread *t = thread_find();
+	__u64 addr = ctx->di, sp = ctx->sp;
+	enum block_origin origin;
+	struct abi_block block;
+	bool temporary = false;
+
+	if (!addr)
+		return;
+	if (t && t->slot == slot) {
+		if (thread_nested(t, sp))
+			return;
+		/* An interposed free that calls the next one. */
+		if (t->free_ptr == addr && t->free_fn != fn && sp < t->free_sp &&
+		    t->free_sp - sp < NESTING_RANGE)
+			return;
+		temporary = t->last_key == ABI_BLOCK_KEY(slot, addr);
+		if (temporary)
+			t->last_key = 0;
+		t->free_ptr = addr;
+		t->free_sp = sp;
+		t->free_fn = fn;
+	}
+	origin = block_take(proc, slot, addr, &block);
+	if (origin == BLOCK_UNKNOWN) {
+		count_unknown_free(proc);
+		return;
+	}
+	count_inherited_free(proc, origin);
+	account_free(proc, slot, &block, temporary);
+}
+
+/* 1 when the call is nested in another: its return need not be seen. */
+static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
+				       __u64 cookie)
+{
+	struct thread *t = thread_get(proc, slot);
+	__u8 kind = ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK;
+	__u64 sp = ctx->sp;
+
+	if (!t || thread_nested(t, sp))
+		return 1;
+	t->busy = 1;
+	t->sp = sp;
+	t->fn = ABI_COOKIE_FN(cookie);
+	t->size = requested_size(ctx, ABI_COOKIE_ARGS(cookie));
+	t->ptr = kind == ABI_ALLOC ? 0 : ctx->di;
+	t->free_ptr = 0;
+	t->old_from = BLOCK_UNKNOWN;
+	/* Inside the call the old address may already be another thread's new block. */
+	if (kind == ABI_REALLOC && t->ptr)
+		t->old_from = block_take(proc, slot, t->ptr, &t->old);
+	return 0;
+}
+
+/* The old block of a successful realloc is gone. */
+static __always_inline void realloc_release(struct abi_proc *proc, __u32 slot, struct thread *t)
+{
+	if (!t->ptr)
+		return;
+	if (t->old_from == BLOCK_UNKNOWN) {
+		count_unknown_free(proc);
+		return;
+	}
+	count_inherited_free(proc, t->old_from);
+	account_free(proc, slot, &t->old, t->last_key == ABI_BLOCK_KEY(slot, t->ptr));
+}
+
+static __always_inline void realloc_exit(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
+					 struct thread *t, __u8 kind, __u64 sp, enum stack_at at)
+{
+	__u64 addr = ctx->ax;
+
+	if (addr) {
+		realloc_release(proc, slot, t);
+		account_alloc(ctx, proc, slot, t, addr, sp, at);
+	} else if (t->ptr && t->size == 0 && kind & ABI_REALLOC0_FREES) {
+		realloc_release(proc, slot, t);
+	} else {
+		block_put_back(proc, slot, t->ptr, &t->old, t->old_from);
+		__sync_fetch_and_add(&proc->failed, 1);
+	}
+}
+
+/* posix_memalign returns 0 and stores the block; anything else is a failure. */
+static __always_inline void out_param_exit(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
+					   struct thread *t, __u64 sp, enum stack_at at)
+{
+	__u64 addr;
+
+	if ((__u32)ctx->ax) {
+		__sync_fetch_and_add(&proc->failed, 1);
+		return;
+	}
+	if (bpf_probe_read_user(&addr, sizeof(addr), (void *)t->ptr) || !addr) {
+		proc_lost(proc, ABI_LOST_OUT_PARAM);
+		return;
+	}
+	account_alloc(ctx, proc, slot, t, addr, sp, at);
+}
+
+static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
+				       __u64 cookie)
+{
+	__u8 kind = ABI_COOKIE_KIND(cookie);
+	enum stack_at at = kind & ABI_AT_EXIT ? STACK_AT_EXIT : STACK_AT_RETURN;
+	/* After the `ret`, sp is past the return address that it pointed to at entry. */
+	__u64 sp = kind & ABI_AT_EXIT ? ctx->sp : ctx->sp - 8;
+	struct thread *t = thread_find();
+
+	if (!t || !t->busy || t->slot != slot || t->sp != sp || t->fn != ABI_COOKIE_FN(cookie))
+		return;
+	t->busy = 0;
+	switch (kind & ABI_KIND_MASK) {
+	case ABI_REALLOC:
+		realloc_exit(ctx, proc, slot, t, kind, sp, at);
+		break;
+	case ABI_OUT_PARAM:
+		out_param_exit(ctx, proc, slot, t, sp, at);
+		break;
+	default:
+		if (ctx->ax)
+			account_alloc(ctx, proc, slot, t, ctx->ax, sp, at);
+		else
+			__sync_fetch_and_add(&proc->failed, 1);
+	}
+}
+
+/* 1 when the return of this call need not be seen. */
+static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
+{
+	__u32 slot;
+	struct abi_proc *proc = counted_proc(ABI_COOKIE_OWNER(cookie), &slot);
+
+	if (!proc)
+		return 1;
+	count_event();
+	proc_enter_cut(proc);
+	if ((ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK) == ABI_FREE) {
+		free_entry(ctx, proc, slot, ABI_COOKIE_FN(cookie));
+		return 1;
+	}
+	return alloc_entry(ctx, proc, slot, cookie);
+}
+
+/*
+ * Owners are told apart at the entry alone: a call whose process changes from its own links to the
+ * shared ones meanwhile is still seen by the link that saw its entry.
+ */
+static __always_inline int function_exit(struct pt_regs *ctx, __u64 cookie)
+{
+	__u32 owner = ABI_COOKIE_OWNER(cookie), slot;
+	struct abi_proc *proc;
+
+	slot = owner ? owner - 1 : slot_of_pid(current_tgid());
+	proc = slot == ABI_NO_SLOT ? NULL : proc_by_slot(slot);
+	if (!proc || proc->state != ABI_PROC_ACTIVE)
+		return 0;
+	proc_enter_cut(proc);
+	alloc_exit(ctx, proc, slot, cookie);
+	return 0;
+}
+
+/* One program for entry and return (uprobe-multi session link). */
+SEC("uprobe")
+int on_session(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+
+	if (bpf_session_is_return())
+		return function_exit(ctx, cookie);
+	return function_entry(ctx, cookie);
+}
+
+/* Entry probes and exit sites of the other paths. */
+SEC("uprobe")
+int on_entry(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+
+	if (ABI_COOKIE_KIND(cookie) & ABI_AT_EXIT)
+		function_exit(ctx, cookie);
+	else
+		function_entry(ctx, cookie);
+	return 0;
+}
+
+SEC("uprobe")
+int on_return(struct pt_regs *ctx)
+{
+	return function_exit(ctx, bpf_get_attach_cookie(ctx));
+}

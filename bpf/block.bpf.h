@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Live blocks by (process, address): adding, taking out, and what fork makes of them. Nothing is
+ * copied at a fork: a child looks in its ancestors for blocks older than the fork (abi_block.era),
+ * what an ancestor frees meanwhile leaves a tomb, what the child frees is remembered as shed.
+ */
+#ifndef MEMTRACED_BLOCK_BPF_H
+#define MEMTRACED_BLOCK_BPF_H
+
+#include "process.bpf.h"
+
+enum block_origin { BLOCK_UNKNOWN, BLOCK_OWN, BLOCK_INHERITED };
+
+/* Generations of forks without exec, and tombs of one address, that are searched. */
+#define MAX_ANCESTORS 6
+#define MAX_TOMBS 16
+
+static __always_inline void tomb_add(struct abi_proc *proc, __u64 key, const struct abi_block *block)
+{
+	struct abi_tomb_key tk = { .block = key };
+	struct abi_tomb head = {}, *found, tomb = { .block = *block, .freed_era = proc->era };
+
+	found = bpf_map_lookup_elem(&tombs, &tk);
+	if (!found) {
+		bpf_map_update_elem(&tombs, &tk, &head, BPF_NOEXIST);
+		found = bpf_map_lookup_elem(&tombs, &tk);
+	}
+	if (found) {
+		tk.n = __sync_fetch_and_add(&found->count, 1) + 1;
+		if (tk.n <= MAX_TOMBS && !bpf_map_update_elem(&tombs, &tk, &tomb, BPF_ANY))
+			return;
+	}
+	proc_lost(proc, ABI_LOST_TOMBSTONE);
+}
+
+/* Looks for a block that a child forked at `era` saw at this key and that was freed since. */
+static __always_inline bool tomb_find(__u64 key, __u32 era, struct abi_block *ret)
+{
+	struct abi_tomb_key tk = { .block = key };
+	struct abi_tomb *tomb = bpf_map_lookup_elem(&tombs, &tk);
+	__u32 count, n;
+
+	if (!tomb)
+		return false;
+	count = tomb->count;
+	for (n = 1; n <= MAX_TOMBS; n++) {
+		if (n > count)
+			break;
+		tk.n = n;
+		tomb = bpf_map_lookup_elem(&tombs, &tk);
+		if (tomb && tomb->block.era < era && era <= tomb->freed_era) {
+			*ret = tomb->block;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Finds a block that the process got from an ancestor by fork and still holds. A global function,
+ * so that the verifier checks it once.
+ */
+__attribute__((noinline)) int block_find_inherited(__u32 slot, __u64 addr, struct abi_block *ret)
+{
+	struct abi_proc *proc = proc_by_slot(slot);
+	struct abi_block *block;
+	__u32 *shed_era, era;
+	__u64 key;
+	int i;
+
+	if (!proc || !ret)
+		return 0;
+	key = ABI_BLOCK_KEY(slot, addr);
+	if (bpf_map_lookup_elem(&shed, &key))
+		return 0;
+	for (i = 0; i < MAX_ANCESTORS; i++) {
+		era = proc->parent_era;
+		slot = proc->parent;
+		if (slot == ABI_NO_SLOT)
+			return 0;
+		key = ABI_BLOCK_KEY(slot, addr);
+		block = bpf_map_lookup_elem(&blocks, &key);
+		if (block && block->era < era) {
+			*ret = *block;
+			return 1;
+		}
+		if (tomb_find(key, era, ret))
+			return 1;
+		shed_era = bpf_map_lookup_elem(&shed, &key);
+		if (shed_era && *shed_era < era)
+			return 0;
+		proc = proc_by_slot(slot);
+		if (!proc)
+			return 0;
+	}
+	count_loss(ABI_LOST_TOMBSTONE);
+	return 0;
+}
+
+/* Takes the block at addr out of the process; what it was in *ret unless BLOCK_UNKNOWN. */
+static __always_inline enum block_origin block_take(struct abi_proc *proc, __u32 slot, __u64 addr,
+						    struct abi_block *ret)
+{
+	__u64 key = ABI_BLOCK_KEY(slot, addr);
+	struct abi_block *block;
+	__u32 era;
+
+	if (addr & 7 || addr >= ABI_ADDR_LIMIT)
+		return BLOCK_UNKNOWN;
+	block = bpf_map_lookup_elem(&blocks, &key);
+	if (block) {
+		*ret = *block;
+		/* Of two threads that free the same block only one finds it. */
+		if (bpf_map_delete_elem(&blocks, &key))
+			return BLOCK_UNKNOWN;
+		if (proc->sharers && ret->era < proc->era)
+			tomb_add(proc, key, ret);
+		return BLOCK_OWN;
+	}
+	if (proc->parent == ABI_NO_SLOT || !block_find_inherited(slot, addr, ret))
+		return BLOCK_UNKNOWN;
+	era = proc->era;
+	if (bpf_map_update_elem(&shed, &key, &era, BPF_NOEXIST))
+		proc_lost(proc, ABI_LOST_TOMBSTONE);
+	return BLOCK_INHERITED;
+}
+
+/* Undoes block_take after a realloc that failed. */
+static __always_inline void block_put_back(struct abi_proc *proc, __u32 slot, __u64 addr,
+					   const struct abi_block *block, enum block_origin origin)
+{
+	__u64 key = ABI_BLOCK_KEY(slot, addr);
+
+	if (origin == BLOCK_INHERITED)
+		bpf_map_delete_elem(&shed, &key);
+	else if (origin == BLOCK_OWN && bpf_map_update_elem(&blocks, &key, block, BPF_ANY))
+		proc_lost(proc, ABI_LOST_BLOCK_MAP_FULL);
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the daemon fixes before load (read-only: the verifier drops what a knob turns off), and the
+ * control word that it changes while the programs run.
+ */
+#ifndef MEMTRACED_KNOBS_BPF_H
+#define MEMTRACED_KNOBS_BPF_H
+
+#include "abi.h"
+
+#include <bpf/bpf_helpers.h>
+
+/* Only blocks of min_size <= size <= max_size are tracked. */
+__weak const volatile __u64 knob_min_size;
+__weak const volatile __u64 knob_max_size = ~0ULL;
+/* Children of traced processes are traced. */
+__weak const volatile bool knob_follow;
+__weak const volatile __u32 knob_max_procs = 1;
+
+/* Written by the daemon through a mapping of this section. */
+__weak struct abi_control control SEC(".data.control");
+/* Next unused slot; slots are not used twice in a run. */
+__weak __u32 next_slot SEC(".data.slots");
+
+#endif

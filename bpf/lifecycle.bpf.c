@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * fork, exec, exit and OOM kills of traced processes: slots are handed out here, so that no event
+ * of a new process is attributed to another, and user space is told.
+ */
+#include "knobs.bpf.h"
+#include "thread.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+
+static __always_inline void process_event(__u32 type, __u32 slot, __u32 old_slot, __u32 pid,
+					  __u32 flags, __u32 exit_code, struct task_struct *task)
+{
+	struct abi_ev_process ev = {
+		.head = { .type = type, .slot = slot, .time_ns = bpf_ktime_get_ns() },
+		.pid = pid,
+		.tid = BPF_CORE_READ(task, pid),
+		.old_slot = old_slot,
+		.flags = flags,
+		.exit_code = exit_code,
+	};
+
+	bpf_probe_read_kernel(ev.comm, sizeof(ev.comm), &task->comm);
+	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), BPF_RB_FORCE_WAKEUP))
+		count_loss(ABI_LOST_RING_FULL);
+}
+
+static __always_inline struct abi_proc *slot_new(__u32 *ret_slot)
+{
+	__u32 slot = __sync_fetch_and_add(&next_slot, 1);
+	struct abi_proc *proc = slot < knob_max_procs ? proc_by_slot(slot) : NULL;
+
+	if (!proc)
+		count_loss(ABI_LOST_PROCESS);
+	*ret_slot = slot;
+	return proc;
+}
+
+/* The image of `slot` no longer looks up blocks in its ancestors. */
+static __always_inline void proc_end(struct abi_proc *proc)
+{
+	struct abi_proc *parent;
+
+	proc->state = ABI_PROC_ENDED;
+	if (proc->parent == ABI_NO_SLOT)
+		return;
+	parent = proc_by_slot(proc->parent);
+	if (parent)
+		__sync_fetch_and_add(&parent->sharers, -1);
+}
+
+static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot, __u32 pid,
+				      struct task_struct *child)
+{
+	struct abi_proc *proc;
+	__u32 slot;
+
+	proc = slot_new(&slot);
+	if (!proc)
+		return;
+	proc->pid = pid;
+	proc->owner = 0;
+	proc->parent = parent_slot;
+	proc->parent_era = __sync_fetch_and_add(&parent->era, 1) + 1;
+	__sync_fetch_and_add(&parent->sharers, 1);
+	proc->live_bytes = parent->live_bytes;
+	proc->peak_bytes = proc->live_bytes;
+	proc->cut_epoch = control.cut_epoch;
+	proc->code_epoch = parent->code_epoch;
+	proc->last_file_map = parent->last_file_map;
+	proc->state = control.shared ? ABI_PROC_ACTIVE : ABI_PROC_PENDING;
+	if (bpf_map_update_elem(&pids, &pid, &slot, BPF_ANY)) {
+		proc_end(proc);
+		count_loss(ABI_LOST_PROCESS);
+		return;
+	}
+	process_event(ABI_EV_FORK, slot, parent_slot, pid, 0, 0, child);
+}
+
+SEC("raw_tracepoint")
+int on_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
+	__u32 pid = BPF_CORE_READ(child, tgid), parent_pid = BPF_CORE_READ(parent, tgid);
+	__u32 slot = slot_of_pid(parent_pid);
+	struct abi_proc *proc;
+
+	if (slot == ABI_NO_SLOT || pid == parent_pid || !knob_follow)
+		return 0;
+	proc = proc_by_slot(slot);
+	if (!proc || proc->state == ABI_PROC_ENDED)
+		return 0;
+	if (BPF_CORE_READ(child, mm) != BPF_CORE_READ(parent, mm)) {
+		child_new(proc, slot, pid, child);
+		return 0;
+	}
+	/* vfork, posix_spawn, clone(CLONE_VM): one address space, one process */
+	if (bpf_map_update_elem(&pids, &pid, &slot, BPF_ANY))
+		count_loss(ABI_LOST_PROCESS);
+	process_event(ABI_EV_FORK, slot, slot, pid, ABI_PROCESS_SHARES_MM, 0, child);
+	return 0;
+}
+
+SEC("raw_tracepoint")
+int on_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	__u32 pid = BPF_CORE_READ(task, tgid), old_slot = slot_of_pid(pid), slot, flags = 0;
+	struct abi_proc *old, *proc;
+
+	if (old_slot == ABI_NO_SLOT)
+		return 0;
+	old = proc_by_slot(old_slot);
+	if (!old)
+		return 0;
+	/* A vfork child leaves its parent's address space, which goes on. */
+	if (old->pid != pid)
+		flags = ABI_PROCESS_SHARES_MM;
+	else
+		proc_end(old);
+	proc = slot_new(&slot);
+	if (!proc) {
+		bpf_map_delete_elem(&pids, &pid);
+		return 0;
+	}
+	proc->pid = pid;
+	proc->owner = 0;
+	proc->parent = ABI_NO_SLOT;
+	proc->cut_epoch = control.cut_epoch;
+	proc->state = control.shared ? ABI_PROC_ACTIVE : ABI_PROC_PENDING;
+	bpf_map_update_elem(&pids, &pid, &slot, BPF_ANY);
+	process_event(ABI_EV_EXEC, slot, old_slot, pid, flags, 0, task);
+	return 0;
+}
+
+SEC("raw_tracepoint")
+int on_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	__u32 pid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
+	__u32 slot = slot_of_pid(pid), code;
+	struct abi_proc *proc;
+
+	if (slot == ABI_NO_SLOT)
+		return 0;
+	bpf_map_delete_elem(&threads, &tid);
+	/* Two last threads may both see 0: the one that deletes the pid reports. */
+	if (BPF_CORE_READ(task, signal, live.counter) || bpf_map_delete_elem(&pids, &pid))
+		return 0;
+	proc = proc_by_slot(slot);
+	if (!proc)
+		return 0;
+	code = BPF_CORE_READ(task, signal, group_exit_code);
+	if (!code)
+		code = BPF_CORE_READ(task, group_leader, exit_code);
+	if (proc->pid == pid) {
+		proc_end(proc);
+		process_event(ABI_EV_EXIT, slot, slot, pid, ABI_PROCESS_LAST, code, task);
+	} else {
+		process_event(ABI_EV_EXIT, slot, slot, pid, ABI_PROCESS_SHARES_MM, code, task);
+	}
+	return 0;
+}
+
+/* oom:mark_victim's first argument is the victim, a task since 6.9, its pid before. */
+SEC("tracepoint")
+int on_oom_victim(struct trace_event_raw_mark_victim *ctx)
+{
+	__u32 pid = ctx->pid, slot = slot_of_pid(pid);
+
+	if (slot == ABI_NO_SLOT)
+		return 0;
+	process_event(ABI_EV_OOM, slot, slot, pid, 0, 0, (void *)bpf_get_current_task());
+	return 0;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * All maps. Sizes given as 1 are set by the daemon before load (user/trace/live.c). Hash maps are
+ * not preallocated: preallocating 4 M entries costs most of a second (measured).
+ */
+#ifndef MEMTRACED_MAPS_BPF_H
+#define MEMTRACED_MAPS_BPF_H
+
+#include "abi.h"
+
+#include <bpf/bpf_helpers.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ring SEC(".maps") __weak;
+
+/* tgid -> slot, for every traced process. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u32);
+} pids SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct abi_proc);
+} procs SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, __u64); /* ABI_BLOCK_KEY */
+	__type(value, struct abi_block);
+} blocks SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct abi_site_key);
+	__type(value, struct abi_site);
+} sites SEC(".maps") __weak;
+
+/* Stacks whose frames user space has, by content hash. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u8);
+} stacks SEC(".maps") __weak;
+
+/* Blocks freed by a process while forked children share them: DESIGN.md section 5, rule 5. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct abi_tomb_key);
+	__type(value, struct abi_tomb);
+} tombs SEC(".maps") __weak;
+
+/* Inherited blocks that a forked child has freed: ABI_BLOCK_KEY of the child -> its era then. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u32);
+} shed SEC(".maps") __weak;
+
+/* Executable files whose allocator functions are known: enum abi_file_verdict. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, struct abi_file_key);
+	__type(value, __u32);
+} files SEC(".maps") __weak;
+
+/* Start addresses of mapped shared objects, as ABI_BLOCK_KEY: see code_epoch. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 262144);
+	__type(key, __u64);
+	__type(value, __u8);
+} code_starts SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ABI_COUNTERS);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps") __weak;
+
+/* Only this CPU's value: an event that is lost to preemption costs the status line one count. */
+static __always_inline void count_event(void)
+{
+	__u32 key = ABI_EVENTS;
+	__u64 *n = bpf_map_lookup_elem(&counters, &key);
+
+	if (n)
+		*n += 1;
+}
+
+static __always_inline void count_loss(enum abi_loss cause)
+{
+	__u32 key = cause;
+	__u64 *n = bpf_map_lookup_elem(&counters, &key);
+
+	if (n)
+		__sync_fetch_and_add(n, 1);
+}
+
+#endif

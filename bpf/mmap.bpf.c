@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * mmap, munmap and mremap by their own syscall tracepoints. Regions are kept in user space, which
+ * can search ranges; events go through the ring in the order in which they happened: an unmapping
+ * is announced at entry, when nobody can yet have got the range anew, and confirmed at its return.
+ */
+#include "knobs.bpf.h"
+#include "stack.bpf.h"
+#include "thread.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+
+enum {
+	PROT_EXEC = 0x4,
+	MAP_FIXED = 0x10,
+	MAP_ANONYMOUS = 0x20,
+	MAP_FIXED_NOREPLACE = 0x100000,
+	SIGNAL_HOLD = 23, /* SIGURG: target/hold.h */
+};
+
+struct map_call {
+	__u64 addr, len, offset;
+	__u64 new_len;
+	__u32 prot, flags;
+	__s32 fd;
+	__u32 unmapped; /* an unmapping was reported at entry */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, struct map_call);
+} map_calls SEC(".maps");
+
+static __always_inline struct abi_proc *traced_proc(__u32 *ret_slot)
+{
+	__u32 slot = slot_of_pid(current_tgid());
+	struct abi_proc *proc;
+
+	if (slot == ABI_NO_SLOT)
+		return NULL;
+	proc = proc_by_slot(slot);
+	*ret_slot = slot;
+	return proc && proc->state != ABI_PROC_ENDED ? proc : NULL;
+}
+
+static __always_inline void call_begin(struct abi_proc *proc, const struct map_call *call)
+{
+	__u32 tid = bpf_get_current_pid_tgid();
+
+	if (bpf_map_update_elem(&map_calls, &tid, call, BPF_ANY))
+		proc_lost(proc, ABI_LOST_INFLIGHT);
+}
+
+/* The call this thread is in; false when there is none. */
+static __always_inline bool call_end(struct map_call *ret)
+{
+	__u32 tid = bpf_get_current_pid_tgid();
+	struct map_call *call = bpf_map_lookup_elem(&map_calls, &tid);
+
+	if (!call)
+		return false;
+	*ret = *call;
+	bpf_map_delete_elem(&map_calls, &tid);
+	return true;
+}
+
+static __always_inline void event_send(struct abi_proc *proc, struct abi_ev_map *ev, __u32 type,
+				       __u32 slot)
+{
+	ev->head.type = type;
+	ev->head.slot = slot;
+	ev->head.time_ns = bpf_ktime_get_ns();
+	ev->tid = bpf_get_current_pid_tgid();
+	if (bpf_ringbuf_output(&ring, ev, sizeof(*ev), 0))
+		proc_lost(proc, ABI_LOST_RING_FULL);
+}
+
+/* The executable file behind a descriptor of the current process. */
+static __always_inline bool file_identity(int fd, struct abi_file_key *ret)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	struct file **slots, *file = NULL;
+
+	if (fd < 0 || (__u32)fd >= BPF_CORE_READ(fdt, max_fds))
+		return false;
+	slots = BPF_CORE_READ(fdt, fd);
+	if (bpf_probe_read_kernel(&file, sizeof(file), slots + fd) || !file)
+		return false;
+	ret->ino = BPF_CORE_READ(file, f_inode, i_ino);
+	ret->dev = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	ret->pad = 0;
+	return true;
+}
+
+/*
+ * Executable file mappings: user space must know them to resolve frames, and must probe allocators
+ * in files that it has not seen. Where threads can be held, the mapper of an unknown file waits.
+ */
+static __always_inline void code_mapped(struct abi_proc *proc, __u32 slot,
+					const struct map_call *call, __u64 addr)
+{
+	struct abi_ev_map ev = {
+		.prot = call->prot,
+		.flags = call->flags,
+		.addr = addr,
+		.len = call->len,
+		.offset = call->offset,
+	};
+	struct abi_file_key key = {};
+	__u64 start = ABI_BLOCK_KEY(slot, addr);
+	__u64 base = ABI_BLOCK_KEY(slot, proc->last_file_map);
+	__u32 *verdict;
+	__u8 one = 1;
+
+	bpf_map_update_elem(&code_starts, &start, &one, BPF_ANY);
+	bpf_map_update_elem(&code_starts, &base, &one, BPF_ANY);
+	if (!file_identity(call->fd, &key)) {
+		proc_lost(proc, ABI_LOST_INFLIGHT);
+		return;
+	}
+	verdict = bpf_map_lookup_elem(&files, &key);
+	if (control.hold && (!verdict || (proc->owner && *verdict != ABI_FILE_NO_ALLOCATOR)))
+		/* before the ring record: the daemon's answer must not overtake it */
+		ev.held = bpf_send_signal_thread(SIGNAL_HOLD) == 0;
+	ev.ino = key.ino;
+	ev.dev = key.dev;
+	event_send(proc, &ev, ABI_EV_CODE, slot);
+}
+
+/* User stack pointer of the current system call. */
+static __always_inline __u64 user_sp(void)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+
+	return BPF_CORE_READ(regs, sp);
+}
+
+static __always_inline bool in_allocator(__u32 slot, __u64 sp)
+{
+	struct thread *t = thread_find();
+
+	return t && t->slot == slot && thread_nested(t, sp);
+}
+
+/* Who made the region; the allocators' own regions are seen as their blocks. */
+static __always_inline void region_origin(void *ctx, struct abi_proc *proc, __u32 slot,
+					  struct abi_ev_map *ev)
+{
+	__u64 sp = user_sp();
+
+	ev->in_allocator = in_allocator(slot, sp);
+	if (!ev->in_allocator)
+		ev->stack = stack_capture(ctx, proc, slot, sp, STACK_AT_SYSCALL);
+}
+
+SEC("tracepoint")
+int on_enter_mmap(struct trace_event_raw_sys_enter *ctx)
+{
+	struct map_call call = {};
+	struct abi_proc *proc;
+	__u32 slot;
+
+	proc = traced_proc(&slot);
+	if (!proc)
+		return 0;
+	call.addr = ctx->args[0];
+	call.len = ctx->args[1];
+	call.prot = ctx->args[2];
+	call.flags = ctx->args[3];
+	call.fd = ctx->args[4];
+	call.offset = ctx->args[5];
+	call_begin(proc, &call);
+	return 0;
+}
+
+static __always_inline void mapping_made(void *ctx, struct abi_proc *proc, __u32 slot,
+					 const struct map_call *call, __u64 addr)
+{
+	struct abi_ev_map ev = {
+		.prot = call->prot,
+		.flags = call->flags,
+		.addr = addr,
+		.len = call->len,
+	};
+
+	if (!(call->flags & MAP_ANONYMOUS)) {
+		if (!(call->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)))
+			proc->last_file_map = addr;
+		if (call->prot & PROT_EXEC) {
+			code_mapped(proc, slot, call, addr);
+			return;
+		}
+		/* A file mapped over a region takes its place; others are no concern. */
+		if (call->flags & MAP_FIXED)
+			event_send(proc, &ev, ABI_EV_MMAP, slot);
+		return;
+	}
+	region_origin(ctx, proc, slot, &ev);
+	event_send(proc, &ev, ABI_EV_MMAP, slot);
+}
+
+SEC("tracepoint")
+int on_exit_mmap(struct trace_event_raw_sys_exit *ctx)
+{
+	struct map_call call;
+	struct abi_proc *proc;
+	__u32 slot;
+
+	proc = traced_proc(&slot);
+	if (!proc || !call_end(&call))
+		return 0;
+	if ((__u64)ctx->ret > -4096ULL)
+		return 0; /* MAP_FAILED is not a region */
+	mapping_made(ctx, proc, slot, &call, ctx->ret);
+	return 0;
+}
+
+SEC("tracepoint")
+int on_enter_munmap(struct trace_event_raw_sys_enter *ctx)
+{
+	struct abi_ev_map ev = {};
+	struct abi_proc *proc;
+	__u64 start;
+	__u32 slot;
+
+	proc = traced_proc(&slot);
+	if (!proc)
+		return 0;
+	ev.addr = ctx->args[0];
+	ev.len = ctx->args[1];
+	start = ABI_BLOCK_KEY(slot, ev.addr);
+	/* Code goes: what comes to its addresses later must not hash to the same stacks. */
+	if (!bpf_map_delete_elem(&code_starts, &start))
+		__sync_fetch_and_add(&proc->code_epoch, 1);
+	event_send(proc, &ev, ABI_EV_MUNMAP, slot);
+	return 0;
+}
+
+SEC("tracepoint")
+int on_exit_munmap(struct trace_event_raw_sys_exit *ctx)
+{
+	struct abi_ev_map ev = {};
+	struct abi_proc *proc;
+	__u32 slot;
+
+	proc = traced_proc(&slot);
+	if (!proc)
+		return 0;
+	ev.result = ctx->ret;
+	event_send(proc, &ev, ABI_EV_UNMAP_RESULT, slot);
+	return 0;
+}
+
+SEC("tracepoint")
+int on_enter_mremap(struct trace_event_raw_sys_enter *ctx)
+{
+	struct abi_ev_map ev = {};
+	struct map_call call = {};
+	struct abi_proc *proc;
+	__u32 slot;
+
+	proc = traced_proc(&slot);
+	if (!proc)
+		return 0;
+	call.addr = ctx->args[0];
+	call.len = ctx->args[1];
+	call.new_len = ctx->args[2];
+	call.flags = ctx->args[3];
+	call_begin(proc, &call);
+	ev.addr = call.addr;
+	ev.len = call.len;
+	ev.flags = call.flags;
+	event_send(proc, &ev, ABI_EV_MREMAP, slot);
+	return 0;
+}
+
+SEC("tracepoint")
+int on_exit_mremap(struct trace_event_raw_sys_exit *ctx)
+{
+	struct abi_ev_map ev = {};
+	struct map_call call;
+	struct abi_proc *proc;
+	__u32 slot;
+
+	proc = traced_proc(&slot);
+	if (!proc || !call_end(&call))
+		return 0;
+	ev.result = ctx->ret;
+	ev.flags = call.flags;
+	if ((__u64)ctx->ret <= -4096ULL) {
+		ev.addr = ctx->ret;
+		ev.len = call.new_len;
+		region_origin(ctx, proc, slot, &ev);
+	}
+	event_send(proc, &ev, ABI_EV_UNMAP_RESULT, slot);
+	return 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Filter: which process is this, and does this probe count for it.
+ */
+#ifndef MEMTRACED_PROCESS_BPF_H
+#define MEMTRACED_PROCESS_BPF_H
+
+#include "knobs.bpf.h"
+#include "maps.bpf.h"
+
+static __always_inline struct abi_proc *proc_by_slot(__u32 slot)
+{
+	return bpf_map_lookup_elem(&procs, &slot);
+}
+
+static __always_inline __u32 slot_of_pid(__u32 tgid)
+{
+	__u32 *slot = bpf_map_lookup_elem(&pids, &tgid);
+
+	return slot ? *slot : ABI_NO_SLOT;
+}
+
+static __always_inline __u32 current_tgid(void)
+{
+	return bpf_get_current_pid_tgid() >> 32;
+}
+
+/*
+ * The current process if a probe with this owner counts for it, else NULL. A process is counted
+ * either by its own filtered links or by the shared ones, never by both (abi_proc.owner).
+ */
+static __always_inline struct abi_proc *counted_proc(__u32 owner, __u32 *ret_slot)
+{
+	__u32 slot = owner ? owner - 1 : slot_of_pid(current_tgid());
+	struct abi_proc *proc;
+
+	if (slot == ABI_NO_SLOT)
+		return NULL;
+	proc = proc_by_slot(slot);
+	if (!proc || proc->state != ABI_PROC_ACTIVE || proc->owner != owner)
+		return NULL;
+	*ret_slot = slot;
+	return proc;
+}
+
+static __always_inline void proc_lost(struct abi_proc *proc, enum abi_loss cause)
+{
+	__sync_fetch_and_add(&proc->lost, 1);
+	count_loss(cause);
+}
+
+/* Saves what belongs to a cut before the first change after it. */
+static __always_inline void proc_enter_cut(struct abi_proc *proc)
+{
+	__u32 cut = *(volatile __u32 *)&control.cut_epoch;
+	__u32 seen = proc->cut_epoch;
+
+	if (seen == cut || __sync_val_compare_and_swap(&proc->cut_epoch, seen, cut) != seen)
+		return;
+	proc->cut_peak_bytes = proc->peak_bytes;
+	proc->cut_peak_epoch = proc->peak_epoch;
+}
+
+/*
+ * Adds to the process's live bytes; a new maximum begins a new peak epoch. `epoch_before`: the
+ * peak epoch that the caller's site change was made under; when another CPU has begun a new one in
+ * between, this event's bytes may be on the wrong side of that peak, and are added to the bound.
+ */
+static __always_inline void proc_add_bytes(struct abi_proc *proc, __s64 bytes, __u32 epoch_before)
+{
+	__s64 live = __sync_fetch_and_add(&proc->live_bytes, bytes) + bytes;
+	__s64 peak;
+	int i;
+
+	if (*(volatile __u32 *)&proc->peak_epoch != epoch_before)
+		__sync_fetch_and_add(&proc->race_bytes, bytes < 0 ? -bytes : bytes);
+	/* Eight tries: each failure means that another CPU has just raised the peak. */
+	for (i = 0; i < 8; i++) {
+		peak = *(volatile __s64 *)&proc->peak_bytes;
+		if (live <= peak)
+			return;
+		if (__sync_val_compare_and_swap(&proc->peak_bytes, peak, live) == peak) {
+			__sync_fetch_and_add(&proc->peak_epoch, 1);
+			return;
+		}
+	}
+}
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Captures the user stack of the current event and gives its 64-bit content hash; frames leave the
+ * kernel once. The walk is the kernel's, by frame pointers, behind stack_capture() alone.
+ */
+#ifndef MEMTRACED_STACK_BPF_H
+#define MEMTRACED_STACK_BPF_H
+
+#include "process.bpf.h"
+
+/* Where the event happened, relative to the function whose caller heads the stack. */
+enum stack_at {
+	STACK_AT_RETURN,  /* return probe: ip is in the caller already */
+	STACK_AT_EXIT,	  /* on the `ret`: the return address is at [sp] */
+	STACK_AT_SYSCALL, /* keeps ip and puts [sp] behind it: user space drops one of them */
+};
+
+struct stack_scratch {
+	__u32 busy;
+	__u32 pad;
+	struct abi_ev_stack ev;
+};
+
+/*
+ * One per CPU and nesting level: a uprobe program may be preempted by another on the same CPU
+ * (kernels with full preemption), an array of two levels serves that.
+ */
+#define SCRATCH_LEVELS 2
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCH_LEVELS);
+	__type(key, __u32);
+	__type(value, struct stack_scratch);
+} scratch SEC(".maps") __weak;
+
+static __always_inline struct stack_scratch *scratch_get(void)
+{
+	__u32 level;
+
+	for (level = 0; level < SCRATCH_LEVELS; level++) {
+		__u32 key = level;
+		struct stack_scratch *s = bpf_map_lookup_elem(&scratch, &key);
+
+		if (s && __sync_val_compare_and_swap(&s->busy, 0, 1) == 0)
+			return s;
+	}
+	return NULL;
+}
+
+static __always_inline void scratch_put(struct stack_scratch *s)
+{
+	*(volatile __u32 *)&s->busy = 0;
+}
+
+/* Fills ev->frame and ev->frames; false when not even one frame could be had. */
+static __always_inline bool stack_walk(void *ctx, struct abi_ev_stack *ev, __u64 sp,
+				       enum stack_at at)
+{
+	__u64 *frames = ev->frame;
+	long len;
+
+	if (at == STACK_AT_SYSCALL) {
+		/* room for [sp] behind the ip */
+		len = bpf_get_stack(ctx, frames + 1, (ABI_MAX_FRAMES - 1) * 8, BPF_F_USER_STACK);
+		if (len < 8)
+			return false;
+		frames[0] = frames[1];
+		if (bpf_probe_read_user(&frames[1], 8, (void *)sp))
+			frames[1] = 0;
+		ev->frames = len / 8 + 1;
+	} else {
+		len = bpf_get_stack(ctx, frames, ABI_MAX_FRAMES * 8, BPF_F_USER_STACK);
+		if (len < 8)
+			return false;
+		if (at == STACK_AT_EXIT && bpf_probe_read_user(&frames[0], 8, (void *)sp))
+			return false;
+		ev->frames = len / 8;
+	}
+	ev->flags = at == STACK_AT_SYSCALL ? ABI_STACK_SYSCALL : 0;
+	if (ev->frames >= ABI_MAX_FRAMES)
+		ev->flags |= ABI_STACK_TRUNCATED;
+	return true;
+}
+
+/* Multiply and fold, 64 bits; seeded so that equal addresses of different images stay apart. */
+static __always_inline __u64 stack_hash(const struct abi_ev_stack *ev, __u64 seed)
+{
+	__u64 h = seed * 0x9e3779b97f4a7c15ULL + ev->frames;
+	__u32 i;
+
+	/* ABI_MAX_FRAMES rounds of six instructions */
+	for (i = 0; i < ABI_MAX_FRAMES; i++) {
+		if (i >= ev->frames)
+			break;
+		h = (h ^ ev->frame[i]) * 0xff51afd7ed558ccdULL;
+		h ^= h >> 32;
+	}
+	return h ? h : 1;
+}
+
+static __always_inline void stack_publish(struct abi_proc *proc, struct abi_ev_stack *ev,
+					  __u32 slot)
+{
+	__u64 len = sizeof(*ev) - sizeof(ev->frame);
+	__u32 frames = ev->frames;
+	__u8 seen = 1;
+
+	if (bpf_map_lookup_elem(&stacks, &ev->hash))
+		return;
+	if (frames > ABI_MAX_FRAMES)
+		return;
+	ev->head.type = ABI_EV_STACK;
+	ev->head.slot = slot;
+	ev->head.time_ns = bpf_ktime_get_ns();
+	if (bpf_ringbuf_output(&ring, ev, len + frames * 8, 0)) {
+		/* not marked as seen: the next event with this stack tries again */
+		count_loss(ABI_LOST_RING_FULL);
+		return;
+	}
+	if (bpf_map_update_elem(&stacks, &ev->hash, &seen, BPF_ANY))
+		count_loss(ABI_LOST_STACK_MAP_FULL);
+}
+
+/* The stack's id; 0 (counted) when it could not be read. */
+static __always_inline __u64 stack_capture(void *ctx, struct abi_proc *proc, __u32 slot, __u64 sp,
+					   enum stack_at at)
+{
+	struct stack_scratch *s = scratch_get();
+	__u64 hash = 0;
+
+	if (!s) {
+		count_loss(ABI_LOST_SCRATCH_BUSY);
+		return 0;
+	}
+	if (stack_walk(ctx, &s->ev, sp, at)) {
+		hash = stack_hash(&s->ev, (__u64)slot << 32 | proc->code_epoch);
+		s->ev.hash = hash;
+		stack_publish(proc, &s->ev, slot);
+	} else {
+		count_loss(ABI_LOST_STACK_UNREADABLE);
+	}
+	scratch_put(s);
+	return hash;
+}
+
+#endif

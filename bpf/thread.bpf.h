@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * In-flight state of each thread: the outermost allocator call it is in, its last allocation, its
+ * last free. Only the outermost call counts; whether a call is nested is told by stack pointers,
+ * so that a call left by an exception or longjmp blocks nothing.
+ */
+#ifndef MEMTRACED_THREAD_BPF_H
+#define MEMTRACED_THREAD_BPF_H
+
+#include "process.bpf.h"
+
+struct thread {
+	__u64 sp;	/* at the entry of the outermost call */
+	__u64 size;	/* requested */
+	__u64 ptr;	/* realloc: old block; posix_memalign: where the result goes */
+	struct abi_block old; /* realloc: what the old block was */
+	__u64 last_key; /* newest block of this thread, 0 once it was freed */
+	__u64 free_ptr; /* newest free: to tell a wrapper's inner free */
+	__u64 free_sp;
+	__u32 slot; /* process image this state belongs to */
+	__u16 fn;
+	__u16 free_fn;
+	__u8 busy;     /* in an outermost call */
+	__u8 old_from; /* enum block_origin of `old` */
+	__u8 pad[6];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 262144);
+	__type(key, __u32);
+	__type(value, struct thread);
+} threads SEC(".maps") __weak;
+
+static __always_inline struct thread *thread_find(void)
+{
+	__u32 tid = bpf_get_current_pid_tgid();
+
+	return bpf_map_lookup_elem(&threads, &tid);
+}
+
+/* The current thread's state, made when it is new; NULL (counted) when there is no room. */
+static __always_inline struct thread *thread_get(struct abi_proc *proc, __u32 slot)
+{
+	__u32 tid = bpf_get_current_pid_tgid();
+	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
+
+	if (!t) {
+		struct thread fresh = { .slot = slot };
+
+		bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST);
+		t = bpf_map_lookup_elem(&threads, &tid);
+		if (!t) {
+			proc_lost(proc, ABI_LOST_INFLIGHT);
+			return NULL;
+		}
+	}
+	if (t->slot != slot) {
+		/* fork, exec or a reused tid: nothing carries over */
+		t->slot = slot;
+		t->busy = 0;
+		t->last_key = 0;
+		t->free_ptr = 0;
+	}
+	return t;
+}
+
+/*
+ * Stack within which an allocator's inner calls stay. A busy state further away than this is
+ * another stack's (a coroutine that was left inside an allocator by unwinding) and is stale.
+ */
+#define NESTING_RANGE (256 * 1024)
+
+/*
+ * Is a call entered with this stack pointer inside the busy one? Equal pointers are a tail call:
+ * the new function takes over.
+ */
+static __always_inline bool thread_nested(const struct thread *t, __u64 sp)
+{
+	return t->busy && sp < t->sp && t->sp - sp < NESTING_RANGE;
+}
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Linear probing over a power of two of slots, at most two thirds full. A removal moves the items
+ * behind the hole back, so there are no tombstones and a map that is churned for days stays as
+ * fast as a fresh one.
+ */
+#include "base/hashmap.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FIRST_CAP 16
+
+struct slot {
+	uint64_t hash;
+	void *item; /* NULL: free */
+};
+
+struct hashmap {
+	const struct hashmap_ops *ops;
+	struct slot *slots;
+	size_t cap; /* 0 or a power of two */
+	size_t len;
+};
+
+int hashmap_new(const struct hashmap_ops *ops, struct hashmap **ret_map)
+{
+	struct hashmap *map = calloc(1, sizeof(*map));
+
+	if (!map)
+		return -ENOMEM;
+	map->ops = ops;
+	*ret_map = map;
+	return 0;
+}
+
+void hashmap_free(struct hashmap *map)
+{
+	if (!map)
+		return;
+	if (map->ops->free_item)
+		for (size_t i = 0; i < map->cap; i++)
+			if (map->slots[i].item)
+				map->ops->free_item(map->slots[i].item);
+	free(map->slots);
+	free(map);
+}
+
+/*
+ * Where an item wants to be. The capacity goes into the mix: filling a map in the iteration order
+ * of another would otherwise crowd all items into the first part of a still small table, and take
+ * quadratic time.
+ */
+static size_t home_of(uint64_t hash, size_t cap)
+{
+	return (size_t)hash_u64(hash + cap) & (cap - 1);
+}
+
+/* The slot of the item equal to `key`, or the free slot where it would go. Needs cap > len. */
+static struct slot *probe(const struct hashmap *map, const void *key, uint64_t hash)
+{
+	size_t i = home_of(hash, map->cap);
+
+	for (;; i = (i + 1) & (map->cap - 1)) {
+		struct slot *slot = &map->slots[i];
+
+		if (!slot->item)
+			return slot;
+		if (slot->hash == hash && map->ops->equal(slot->item, key))
+			return slot;
+	}
+}
+
+static void place(struct slot *slots, size_t cap, struct slot entry)
+{
+	size_t i = home_of(entry.hash, cap);
+
+	while (slots[i].item)
+		i = (i + 1) & (cap - 1);
+	slots[i] = entry;
+}
+
+static int grow(struct hashmap *map)
+{
+	size_t cap = map->cap ? map->cap * 2 : FIRST_CAP;
+	struct slot *slots = calloc(cap, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < map->cap; i++)
+		if (map->slots[i].item)
+			place(slots, cap, map->slots[i]);
+	free(map->slots);
+	map->slots = slots;
+	map->cap = cap;
+	return 0;
+}
+
+void *hashmap_find(const struct hashmap *map, const void *key)
+{
+	if (map->len == 0)
+		return NULL;
+	return probe(map, key, map->ops->hash(key))->item;
+}
+
+int hashmap_insert(struct hashmap *map, void *item)
+{
+	uint64_t hash = map->ops->hash(item);
+	struct slot *slot = map->cap ? probe(map, item, hash) : NULL;
+
+	if (slot && slot->item)
+		return -EEXIST;
+	if (map->len + 1 > map->cap - map->cap / 3) {
+		int r = grow(map);
+
+		if (r < 0)
+			return r;
+		slot = probe(map, item, hash);
+	}
+	*slot = (struct slot){ .hash = hash, .item = item };
+	map->len++;
+	return 0;
+}
+
+/*
+ * Fills the hole from behind: an item of the same run may move into it unless its home lies
+ * cyclically after the hole, where a search for it would no longer pass.
+ */
+static void close_hole(struct hashmap *map, size_t hole)
+{
+	size_t mask = map->cap - 1;
+
+	for (size_t i = (hole + 1) & mask; map->slots[i].item; i = (i + 1) & mask) {
+		size_t home = home_of(map->slots[i].hash, map->cap);
+
+		if (((i - home) & mask) >= ((i - hole) & mask)) {
+			map->slots[hole] = map->slots[i];
+			hole = i;
+		}
+	}
+	map->slots[hole] = (struct slot){ 0 };
+}
+
+void *hashmap_remove(struct hashmap *map, const void *key)
+{
+	struct slot *slot;
+	void *item;
+
+	if (map->len == 0)
+		return NULL;
+	slot = probe(map, key, map->ops->hash(key));
+	item = slot->item;
+	if (!item)
+		return NULL;
+	close_hole(map, (size_t)(slot - map->slots));
+	map->len--;
+	return item;
+}
+
+size_t hashmap_size(const struct hashmap *map)
+{
+	return map->len;
+}
+
+void *hashmap_next(const struct hashmap *map, size_t *pos)
+{
+	while (*pos < map->cap) {
+		void *item = map->slots[(*pos)++].item;
+
+		if (item)
+			return item;
+	}
+	return NULL;
+}
+
+/* The finalizer of MurmurHash3, a bijection whose every output bit depends on every input bit. */
+uint64_t hash_u64(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= UINT64_C(0xff51afd7ed558ccd);
+	x ^= x >> 33;
+	x *= UINT64_C(0xc4ceb9fe1a85ec53);
+	x ^= x >> 33;
+	return x;
+}
+
+uint64_t hash_bytes(const void *data, size_t len, uint64_t seed)
+{
+	const unsigned char *p = data;
+	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ seed;
+
+	for (size_t i = 0; i < len; i++) {
+		h ^= p[i];
+		h *= UINT64_C(0x100000001b3);
+	}
+	return hash_u64(h);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A hash map of pointers to items that hold their own key. The map does not own the items unless
+ * told how to free them. Not thread-safe: one owner.
+ */
+#ifndef MEMTRACED_BASE_HASHMAP_H
+#define MEMTRACED_BASE_HASHMAP_H
+
+#include "base/cleanup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hashmap;
+
+struct hashmap_ops {
+	uint64_t (*hash)(const void *item);
+	bool (*equal)(const void *a, const void *b);
+	void (*free_item)(void *item); /* NULL: items belong to somebody else */
+};
+
+/* 0 or -ENOMEM. `ops` must outlive the map. */
+int hashmap_new(const struct hashmap_ops *ops, struct hashmap **ret_map);
+
+/* Frees the map and, where ops->free_item is set, its items. NULL is legal. */
+void hashmap_free(struct hashmap *map);
+DEFINE_CLEANUP(struct hashmap, hashmap_free)
+
+/* The item equal to `key` (an item of which only the key fields need be set), or NULL. */
+void *hashmap_find(const struct hashmap *map, const void *key);
+
+/* 0, -EEXIST when an equal item is there (nothing is changed), or -ENOMEM. */
+int hashmap_insert(struct hashmap *map, void *item);
+
+/* Takes the item equal to `key` out and returns it (not freed), or NULL. */
+void *hashmap_remove(struct hashmap *map, const void *key);
+
+size_t hashmap_size(const struct hashmap *map);
+
+/*
+ * Iteration in no particular order: start with *pos = 0; NULL at the end. Inserting or removing
+ * during an iteration is not allowed.
+ */
+void *hashmap_next(const struct hashmap *map, size_t *pos);
+
+/* Hashes for keys: a mixed 64-bit integer, and FNV-1a with a final mix for bytes. */
+uint64_t hash_u64(uint64_t x);
+uint64_t hash_bytes(const void *data, size_t len, uint64_t seed);
+
+#endif

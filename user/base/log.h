@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Messages for people, on stderr, one line each, prefixed "memtraced: ". Only main.c and service/
+ * log above debug level; library code returns negative errno and may leave debug messages.
+ * The level is the one mutable global of the program beside the signal flag.
+ */
+#ifndef MEMTRACED_BASE_LOG_H
+#define MEMTRACED_BASE_LOG_H
+
+enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
+
+/* Messages above this level are dropped; the default is LOG_INFO. */
+void log_set_level(enum log_level level);
+
+__attribute__((format(printf, 2, 3))) void log_message(enum log_level level, const char *fmt, ...);
+
+#define log_error(...) log_message(LOG_ERROR, __VA_ARGS__)
+#define log_warning(...) log_message(LOG_WARNING, __VA_ARGS__)
+#define log_info(...) log_message(LOG_INFO, __VA_ARGS__)
+#define log_debug(...) log_message(LOG_DEBUG, __VA_ARGS__)
+
+#endif

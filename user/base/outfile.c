@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/outfile.h"
+
+#include "base/fs_identity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio_ext.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#define TEMP_NAME_LEN 40
+#define TEMP_NAME_TRIES 16
+
+struct outfile {
+	struct fs_identity *identity;
+	FILE *stream;
+	int fd;
+	int dir_fd;		       /* -1: written directly, nothing to rename */
+	char *base;		       /* last component of the path */
+	char temp_name[TEMP_NAME_LEN]; /* "": no temporary file is there (any more) */
+	int write_error;	       /* the first, negative errno */
+};
+
+/*
+ * The stream is a cookie because stdio keeps only "there was an error": the errno of a write long
+ * before the commit is what tells a full disk from a broken pipe.
+ */
+static ssize_t stream_write(void *cookie, const char *buf, size_t size)
+{
+	struct outfile *file = cookie;
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = write(file->fd, buf + done, size - done);
+
+		if (n >= 0) {
+			done += (size_t)n;
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		if (errno == EAGAIN) {
+			/* A descriptor from the caller's shell may be non-blocking. */
+			(void)poll(&(struct pollfd){ .fd = file->fd, .events = POLLOUT }, 1, -1);
+			continue;
+		}
+		if (file->write_error == 0)
+			file->write_error = -errno;
+		break;
+	}
+	return (ssize_t)done;
+}
+
+static int stream_seek(void *cookie, off64_t *offset, int whence)
+{
+	struct outfile *file = cookie;
+	off64_t at = lseek64(file->fd, *offset, whence);
+
+	if (at < 0)
+		return -1;
+	*offset = at;
+	return 0;
+}
+
+static int open_stream(struct outfile *file)
+{
+	cookie_io_functions_t io = { .write = stream_write, .seek = stream_seek };
+
+	file->stream = fopencookie(file, "w", io);
+	return file->stream ? 0 : -ENOMEM;
+}
+
+/* N of "/dev/fd/N" and the like, or -1. */
+static int std_fd_of(const char *path)
+{
+	static const char *const dirs[] = { "/dev/fd/", "/proc/self/fd/" };
+
+	if (strcmp(path, "/dev/stdout") == 0)
+		return STDOUT_FILENO;
+	if (strcmp(path, "/dev/stderr") == 0)
+		return STDERR_FILENO;
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		size_t len = strlen(dirs[i]);
+		const char *number = path + len;
+		char *end;
+		long n;
+
+		if (strncmp(path, dirs[i], len) != 0 || *number < '0' || *number > '9')
+			continue;
+		errno = 0;
+		n = strtol(number, &end, 10);
+		if (errno == 0 && *end == '\0' && n <= INT32_MAX)
+			return (int)n;
+	}
+	return -1;
+}
+
+/*
+ * Only what was inherited may be named: every descriptor that memtraced opens itself, with root's
+ * rights, is close-on-exec, and an inherited one cannot be.
+ */
+static int open_inherited(struct outfile *file, int fd)
+{
+	int flags = fcntl(fd, F_GETFD);
+
+	if (flags < 0)
+		return -errno;
+	if (flags & FD_CLOEXEC)
+		return -EBADF;
+	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return file->fd < 0 ? -errno : 0;
+}
+
+/* Opens the folder of `path` and keeps the last component. */
+static int open_folder(struct outfile *file, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	_cleanup_free_ char *dir = NULL;
+
+	if (path[0] == '\0')
+		return -ENOENT;
+	if (base[0] == '\0' || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
+		return -EISDIR;
+	dir = slash ? strndup(path, (size_t)(base - path)) : strdup(".");
+	file->base = strdup(base);
+	if (!dir || !file->base)
+		return -ENOMEM;
+	file->dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return file->dir_fd < 0 ? -errno : 0;
+}
+
+/*
+ * Opens what is at the path now, without changing it. O_NONBLOCK because opening a pipe that nobody
+ * reads would hang, with SIGINT blocked by the loop. 1: a pipe or character device, in *ret_fd;
+ * 0: a regular file or nothing, to be replaced; or negative errno.
+ */
+static int open_direct(const struct outfile *file, int *ret_fd)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	fd = openat(file->dir_fd, file->base,
+		    O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISREG(st.st_mode))
+		return 0;
+	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+		return -EOPNOTSUPP;
+	if (fcntl(fd, F_SETFL, 0) < 0) /* clears O_NONBLOCK; the access mode is not changed */
+		return -errno;
+	*ret_fd = TAKE_FD(fd);
+	return 1;
+}
+
+static int create_temp(struct outfile *file)
+{
+	for (int i = 0; i < TEMP_NAME_TRIES; i++) {
+		uint64_t random;
+
+		if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+			return -EIO;
+		(void)snprintf(file->temp_name, sizeof(file->temp_name),
+			       ".memtraced-%016" PRIx64 ".tmp", random); /* fits */
+		file->fd = openat(file->dir_fd, file->temp_name,
+				  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		if (file->fd >= 0)
+			return 0;
+		file->temp_name[0] = '\0';
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+/* Runs with the user's identity. */
+static int open_target(struct outfile *file, const char *path)
+{
+	int r = open_folder(file, path);
+
+	if (r < 0)
+		return r;
+	r = open_direct(file, &file->fd);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return create_temp(file);
+	close(TAKE_FD(file->dir_fd));
+	return 0;
+}
+
+static int open_as_user(struct outfile *file, const char *path)
+{
+	int r = fs_identity_enter(file->identity);
+	int r_leave;
+
+	if (r < 0)
+		return r;
+	r = open_target(file, path);
+	r_leave = fs_identity_leave(file->identity);
+	return r < 0 ? r : r_leave;
+}
+
+int outfile_new(const char *path, uid_t uid, gid_t gid, struct outfile **ret_file)
+{
+	_cleanup_(outfile_free_p) struct outfile *file = calloc(1, sizeof(*file));
+	int inherited = std_fd_of(path);
+	int r;
+
+	if (!file)
+		return -ENOMEM;
+	file->fd = file->dir_fd = -1;
+	r = fs_identity_new(uid, gid, &file->identity);
+	if (r < 0)
+		return r;
+	r = inherited >= 0 ? open_inherited(file, inherited) : open_as_user(file, path);
+	if (r < 0)
+		return r;
+	r = open_stream(file);
+	if (r < 0)
+		return r;
+	*ret_file = TAKE_PTR(file);
+	return 0;
+}
+
+FILE *outfile_stream(struct outfile *file)
+{
+	return file->stream;
+}
+
+/* Closes the stream and the descriptor: a full disk or quota may be reported by either first. */
+static int finish_writing(struct outfile *file)
+{
+	bool failed = ferror(file->stream) != 0;
+
+	if (fclose(TAKE_PTR(file->stream)) != 0)
+		failed = true;
+	if (close(TAKE_FD(file->fd)) < 0 && file->write_error == 0 && errno != EINTR)
+		file->write_error = -errno;
+	if (file->write_error < 0)
+		return file->write_error;
+	return failed ? -EIO : 0;
+}
+
+static int rename_temp(struct outfile *file)
+{
+	int r = fs_identity_enter(file->identity);
+	int r_leave;
+
+	if (r < 0)
+		return r;
+	if (renameat(file->dir_fd, file->temp_name, file->dir_fd, file->base) < 0)
+		r = -errno;
+	else
+		file->temp_name[0] = '\0';
+	r_leave = fs_identity_leave(file->identity);
+	return r < 0 ? r : r_leave;
+}
+
+int outfile_commit(struct outfile *file)
+{
+	int r;
+
+	if (!file->stream)
+		return -EINVAL;
+	r = finish_writing(file);
+	if (r < 0 || file->dir_fd < 0)
+		return r;
+	return rename_temp(file);
+}
+
+static void remove_temp(const struct outfile *file)
+{
+	if (fs_identity_enter(file->identity) < 0)
+		return;
+	/* If it fails, the user took the right to the folder away meanwhile: theirs to clean up. */
+	(void)unlinkat(file->dir_fd, file->temp_name, 0);
+	(void)fs_identity_leave(file->identity); /* nobody is left to tell */
+}
+
+void outfile_free(struct outfile *file)
+{
+	if (!file)
+		return;
+	if (file->stream) {
+		__fpurge(file->stream); /* given up: a pipe is not to get the rest either */
+		(void)fclose(file->stream);
+	}
+	if (file->fd >= 0)
+		close(file->fd);
+	if (file->temp_name[0] != '\0')
+		remove_temp(file);
+	if (file->dir_fd >= 0)
+		close(file->dir_fd);
+	fs_identity_free(file->identity);
+	free(file->base);
+	free(file);
+}

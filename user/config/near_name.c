@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/near_name.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define MAX_NAME_LEN 63
+#define MIN_COMPLETED_LEN 3 /* less of a word says too little */
+
+void near_name_init(struct near_name *near, const char *word)
+{
+	*near = (struct near_name){ .word = word, .best_distance = UINT_MAX };
+}
+
+void near_name_offer(struct near_name *near, const char *name)
+{
+	unsigned int distance = name_distance(near->word, name);
+	size_t len = strlen(near->word);
+
+	if (distance < near->best_distance) {
+		near->best = name;
+		near->best_distance = distance;
+	}
+	if (len >= MIN_COMPLETED_LEN && strncmp(near->word, name, len) == 0) {
+		near->completion = name;
+		near->n_completions++;
+	}
+}
+
+const char *near_name_get(const struct near_name *near)
+{
+	size_t slips = strlen(near->word) / 3;
+
+	if (near->best && near->best_distance <= (slips > 1 ? slips : 1))
+		return near->best;
+	return near->n_completions == 1 ? near->completion : NULL;
+}
+
+static unsigned int min2(unsigned int a, unsigned int b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * The optimal string alignment form of the Damerau-Levenshtein distance. Of its table, row i is
+ * computed from rows i - 1 and i - 2 (for the swaps), so three rows are kept.
+ */
+unsigned int name_distance(const char *a, const char *b)
+{
+	unsigned int rows[3][MAX_NAME_LEN + 1];
+	size_t len_a = strlen(a), len_b = strlen(b);
+
+	if (len_a > MAX_NAME_LEN || len_b > MAX_NAME_LEN)
+		return UINT_MAX;
+	for (size_t j = 0; j <= len_b; j++)
+		rows[0][j] = (unsigned int)j;
+	for (size_t i = 1; i <= len_a; i++) {
+		unsigned int *row = rows[i % 3];
+		const unsigned int *above = rows[(i - 1) % 3];
+		const unsigned int *above2 = rows[(i + 1) % 3]; /* i - 2, modulo 3 */
+
+		row[0] = (unsigned int)i;
+		for (size_t j = 1; j <= len_b; j++) {
+			unsigned int change = a[i - 1] != b[j - 1];
+
+			row[j] = min2(above[j - 1] + change, 1 + min2(above[j], row[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = min2(row[j], above2[j - 2] + 1);
+		}
+	}
+	return rows[len_a % 3][len_b];
+}

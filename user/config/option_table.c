@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/option_table.h"
+
+#include "config/units.h"
+#include "config/words.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+int option_error(struct option_parser *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	strbuf_reset(p->error);
+	va_start(ap, fmt);
+	strbuf_vaddf(p->error, fmt, ap);
+	va_end(ap);
+	return strbuf_error(p->error) < 0 ? -ENOMEM : -EINVAL;
+}
+
+bool option_takes_value(const struct option_def *def)
+{
+	return def->metavar || def->choices;
+}
+
+const char *option_spelling(const struct option_def *def, char buf[OPTION_SPELLING_LEN])
+{
+	if (def->long_name)
+		(void)snprintf(buf, OPTION_SPELLING_LEN, "--%s", def->long_name); /* fits */
+	else
+		(void)snprintf(buf, OPTION_SPELLING_LEN, "-%c", def->short_name);
+	return buf;
+}
+
+static void *field_of(const struct option_parser *p, const struct option_def *def)
+{
+	return (char *)p->options + def->offset;
+}
+
+static int apply_action(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	(void)value; /* a flag */
+	p->options->action = def->action;
+	return 0;
+}
+
+static int apply_flag(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	bool *field = field_of(p, def);
+
+	(void)value; /* a flag */
+	*field = true;
+	return 0;
+}
+
+static int apply_choice(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	_cleanup_strbuf_ struct strbuf list = { 0 };
+	char spelling[OPTION_SPELLING_LEN];
+	unsigned int *field = field_of(p, def);
+
+	for (unsigned int i = 0; def->choices[i]; i++) {
+		if (strcmp(value, def->choices[i]) == 0) {
+			*field = i;
+			return 0;
+		}
+		strbuf_addf(&list, "%s%s", i ? ", " : "", def->choices[i]);
+	}
+	return option_error(p, "'%s' is no value of '%s': give one of %s", value,
+			    option_spelling(def, spelling), strbuf_str(&list));
+}
+
+static int apply_size(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	char spelling[OPTION_SPELLING_LEN];
+	uint64_t *field = field_of(p, def);
+	int r = parse_size(value, field);
+
+	option_spelling(def, spelling);
+	if (r == -ERANGE)
+		return option_error(p, "'%s' is too large for '%s'", value, spelling);
+	if (r < 0)
+		return option_error(p,
+				    "'%s' is no value of '%s': give a number, or one with "
+				    "k, M, G or T behind it",
+				    value, spelling);
+	return 0;
+}
+
+/* The number of entries of a BPF map is a 32-bit field, and none is no map. */
+static int apply_max_blocks(struct option_parser *p, const struct option_def *def,
+			    const char *value)
+{
+	int r = apply_size(p, def, value);
+
+	if (r < 0)
+		return r;
+	if (p->options->max_blocks == 0 || p->options->max_blocks > UINT32_MAX)
+		return option_error(p, "'%s' is no value of '--max-blocks': give 1 to %u", value,
+				    UINT32_MAX);
+	return 0;
+}
+
+static int apply_time(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	char spelling[OPTION_SPELLING_LEN];
+	uint64_t *field = field_of(p, def);
+	int r = parse_duration(value, field);
+
+	option_spelling(def, spelling);
+	if (r == -ERANGE)
+		return option_error(p, "'%s' is too large for '%s'", value, spelling);
+	if (r < 0)
+		return option_error(p,
+				    "'%s' is no value of '%s': give seconds, or a number with "
+				    "ms, s, m, h or d behind it",
+				    value, spelling);
+	return 0;
+}
+
+static int apply_positive_time(struct option_parser *p, const struct option_def *def,
+			       const char *value)
+{
+	char spelling[OPTION_SPELLING_LEN];
+	const uint64_t *field = field_of(p, def);
+	int r = apply_time(p, def, value);
+
+	if (r == 0 && *field == 0)
+		return option_error(p, "'%s' is no value of '%s': give more than 0", value,
+				    option_spelling(def, spelling));
+	return r;
+}
+
+/* Decimal digits up to `end` (not included) and nothing else; 0, -EINVAL or -ERANGE. */
+static int parse_number(const char *s, const char *end, uint64_t *ret)
+{
+	uint64_t n = 0;
+
+	if (s == end)
+		return -EINVAL;
+	for (; s < end; s++) {
+		if (*s < '0' || *s > '9')
+			return -EINVAL;
+		if (__builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(*s - '0'), &n))
+			return -ERANGE;
+	}
+	*ret = n;
+	return 0;
+}
+
+static int apply_top(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	(void)def; /* sets its own field */
+	if (parse_number(value, value + strlen(value), &p->options->top) < 0)
+		return option_error(p, "'%s' is no value of '--top': give a number, 0 for all",
+				    value);
+	return 0;
+}
+
+static int add_pid(struct options *o, pid_t pid)
+{
+	pid_t *pids;
+
+	for (size_t i = 0; i < o->n_pids; i++)
+		if (o->pids[i] == pid)
+			return 0;
+	pids = reallocarray(o->pids, o->n_pids + 1, sizeof(*pids));
+	if (!pids)
+		return -ENOMEM;
+	o->pids = pids;
+	o->pids[o->n_pids++] = pid;
+	return 0;
+}
+
+static int apply_pids(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	const char *at = value;
+
+	(void)def; /* sets its own field */
+	for (;;) {
+		const char *end = strchrnul(at, ',');
+		uint64_t pid;
+		int r = parse_number(at, end, &pid);
+
+		if (r < 0 || pid == 0 || pid > INT_MAX)
+			return option_error(p,
+					    "'%.*s' is no process id: '-p' takes numbers, "
+					    "separated by commas",
+					    (int)(end - at), at);
+		r = add_pid(p->options, (pid_t)pid);
+		if (r < 0)
+			return r;
+		if (*end == '\0')
+			return 0;
+		at = end + 1;
+	}
+}
+
+static int apply_command(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	int r = words_split(value, &p->options->command);
+
+	(void)def; /* sets its own field */
+	if (r == -EINVAL)
+		return option_error(p, "the command of '-c' is empty, leaves a quote open or ends "
+				       "in a backslash: put it in quotes as a shell would want it");
+	return r;
+}
+
+static int set_string(char **field, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+static int apply_run_as(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	(void)def; /* sets its own field */
+	if (*value == '\0')
+		return option_error(p, "'--run-as' needs a user's name or uid");
+	return set_string(&p->options->run_as, value);
+}
+
+static int apply_env(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	const char *equals = strchr(value, '=');
+	struct options *o = p->options;
+	size_t n = 0;
+	char **env;
+
+	(void)def; /* sets its own field */
+	if (!equals || equals == value)
+		return option_error(p, "'%s' is no value of '--env': give NAME=VALUE", value);
+	while (o->env_set && o->env_set[n])
+		n++;
+	env = reallocarray(o->env_set, n + 2, sizeof(*env));
+	if (!env)
+		return -ENOMEM;
+	o->env_set = env;
+	env[n] = strdup(value);
+	env[n + 1] = NULL;
+	return env[n] ? 0 : -ENOMEM;
+}
+
+/* Room for an empty output at `index`, the later ones moved up; NULL: no memory. */
+static struct option_output *insert_output(struct options *o, size_t index)
+{
+	struct option_output *outputs;
+
+	outputs = reallocarray(o->outputs, o->n_outputs + 1, sizeof(*outputs));
+	if (!outputs)
+		return NULL;
+	o->outputs = outputs;
+	memmove(outputs + index + 1, outputs + index, (o->n_outputs - index) * sizeof(*outputs));
+	o->n_outputs++;
+	outputs[index] = (struct option_output){ 0 };
+	return &outputs[index];
+}
+
+static int apply_format(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	struct option_output *output;
+
+	(void)def; /* sets its own field */
+	if (*value == '\0' || *value == '-')
+		return option_error(p, "'%s' is no value of '-f': give a format such as json",
+				    value);
+	if (strchr(value, ':'))
+		return option_error(p,
+				    "'-f' writes to standard output and takes no path: give "
+				    "'-o %s' for a file",
+				    value);
+	output = insert_output(p->options, 0);
+	if (!output)
+		return -ENOMEM;
+	return set_string(&output->format, value);
+}
+
+static int apply_output(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	const char *colon = strchr(value, ':');
+	struct options *o = p->options;
+	struct option_output *output;
+
+	(void)def; /* sets its own field */
+	if (!colon || colon == value || colon[1] == '\0')
+		return option_error(p,
+				    "'%s' is no value of '-o': give FORMAT:PATH, such as "
+				    "json:out.json",
+				    value);
+	if (strcmp(colon + 1, "-") == 0)
+		return option_error(p, "'-o' writes to a file: give '-f %.*s' for standard output",
+				    (int)(colon - value), value);
+	for (size_t i = 0; i < o->n_outputs; i++)
+		if (o->outputs[i].path && strcmp(o->outputs[i].path, colon + 1) == 0)
+			return option_error(p, "two outputs go to '%s': give each its own path",
+					    colon + 1);
+	output = insert_output(o, o->n_outputs);
+	if (!output)
+		return -ENOMEM;
+	output->format = strndup(value, (size_t)(colon - value));
+	output->path = strdup(colon + 1);
+	return output->format && output->path ? 0 : -ENOMEM;
+}
+
+static const char *const sort_names[] = {
+	[SORT_BYTES] = "bytes", [SORT_COUNT] = "count",		[SORT_GROWTH] = "growth",
+	[SORT_PEAK] = "peak",	[SORT_TEMPORARY] = "temporary", NULL,
+};
+
+static const char *const attach_names[] = {
+	[ATTACH_AUTO] = "auto", [ATTACH_SESSION] = "session", [ATTACH_MULTI] = "multi",
+	[ATTACH_PERF] = "perf", [ATTACH_EXIT] = "exit",	      NULL,
+};
+
+static const char *const color_names[] = {
+	[COLOR_AUTO] = "auto",
+	[COLOR_ALWAYS] = "always",
+	[COLOR_NEVER] = "never",
+	NULL,
+};
+
+#define FIELD(name) .offset = offsetof(struct options, name)
+
+/* clang-format off */
+const struct option_def option_table[] = {
+	{ 'p', NULL, GROUP_TARGET, OPTION_TARGET, "PID[,PID]", NULL, apply_pids,
+	  .help = "Trace these running processes. May be repeated." },
+	{ 'c', NULL, GROUP_TARGET, OPTION_TARGET | OPTION_ONCE, "'CMD ARGS'", NULL, apply_command,
+	  .help = "Start this command and trace it from its first instruction. Quotes and "
+		  "backslashes work as in a shell; nothing is expanded." },
+
+	{ 0, "run-as", GROUP_CHILD, OPTION_CHILD, "USER", NULL, apply_run_as,
+	  .help = "Start the command as this user (name or uid); default: who called sudo." },
+	{ 0, "env", GROUP_CHILD, OPTION_CHILD, "NAME=VALUE", NULL, apply_env,
+	  .help = "Set a variable in the command's environment. May be repeated." },
+	{ 0, "no-follow", GROUP_CHILD, 0, NULL, NULL, apply_flag, FIELD(no_follow),
+	  .help = "Do not trace the processes that the traced ones start." },
+
+	{ 'i', NULL, GROUP_WHEN, 0, "SEC", NULL, apply_positive_time, FIELD(interval_ns),
+	  .help = "Report every SEC seconds." },
+	{ 'd', NULL, GROUP_WHEN, 0, "SEC", NULL, apply_positive_time, FIELD(duration_ns),
+	  .help = "Stop after SEC seconds; default: when the traced processes have ended." },
+
+	{ 0, "min-size", GROUP_FILTER, OPTION_FOR_REPORT, "SIZE", NULL, apply_size,
+	  FIELD(min_size), .help = "Only blocks of at least this size." },
+	{ 0, "max-size", GROUP_FILTER, OPTION_FOR_REPORT, "SIZE", NULL, apply_size,
+	  FIELD(max_size), .help = "Only blocks of at most this size." },
+	{ 0, "older-than", GROUP_FILTER, OPTION_FOR_REPORT, "SEC", NULL, apply_time,
+	  FIELD(older_than_ns), .help = "Only blocks that have lived for this long." },
+	{ 0, "top", GROUP_FILTER, OPTION_FOR_REPORT, "N", NULL, apply_top,
+	  .help = "Show the first N sites in tables, 0: all; default: 10." },
+	{ 0, "sort", GROUP_FILTER, OPTION_FOR_REPORT, NULL, sort_names, apply_choice, FIELD(sort),
+	  .help = "Which sites come first; default: bytes." },
+
+	{ 'f', NULL, GROUP_OUTPUT, OPTION_FOR_REPORT | OPTION_ONCE, "FORMAT", NULL, apply_format,
+	  .help = "Write this format to standard output; default, without -o: table." },
+	{ 'o', NULL, GROUP_OUTPUT, OPTION_FOR_REPORT, "FORMAT:PATH", NULL, apply_output,
+	  .help = "Write this format to a file; %p in PATH is the process id. May be repeated." },
+	{ 0, "color", GROUP_OUTPUT, OPTION_FOR_REPORT, NULL, color_names, apply_choice,
+	  FIELD(color), .help = "Colors in tables; auto: on a terminal." },
+
+	{ 0, "attach", GROUP_TRACING, 0, NULL, attach_names, apply_choice, FIELD(attach),
+	  .help = "How probes are attached; auto: the cheapest way this kernel has." },
+	{ 0, "max-blocks", GROUP_TRACING, 0, "N", NULL, apply_max_blocks, FIELD(max_blocks),
+	  .help = "Room for N live blocks at a time (1M: 1048576)." },
+
+	{ 0, "features", GROUP_OTHER, 0, NULL, NULL, apply_action, .action = ACTION_FEATURES,
+	  .help = "Show what this kernel offers to memtraced, and exit." },
+	{ 'v', "verbose", GROUP_OTHER, OPTION_FOR_REPORT, NULL, NULL, apply_flag, FIELD(verbose),
+	  .help = "Say more about what is done." },
+	{ 'q', "quiet", GROUP_OTHER, OPTION_FOR_REPORT, NULL, NULL, apply_flag, FIELD(quiet),
+	  .help = "Say only what went wrong." },
+	{ 'V', "version", GROUP_OTHER, OPTION_FOR_REPORT, NULL, NULL, apply_action,
+	  .action = ACTION_VERSION, .help = "Show the version, and exit." },
+	{ 'h', "help", GROUP_OTHER, OPTION_FOR_REPORT, NULL, NULL, apply_action,
+	  .action = ACTION_HELP, .help = "Show this help, and exit." },
+};
+/* clang-format on */
+
+const size_t n_options = sizeof(option_table) / sizeof(option_table[0]);
+
+static_assert(sizeof(option_table) / sizeof(option_table[0]) <= 64, "bits of option_parser.seen");
+static_assert(sizeof(enum option_sort) == sizeof(unsigned int) &&
+		      sizeof(enum option_attach) == sizeof(unsigned int) &&
+		      sizeof(enum option_color) == sizeof(unsigned int),
+	      "apply_choice sets any of them through an unsigned int");

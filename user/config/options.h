@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The command line: one table of options gives parsing, --help and (scripts) the completion.
+ * Pure functions of argv; errors come back as text, nothing is printed.
+ */
+#ifndef MEMTRACED_CONFIG_OPTIONS_H
+#define MEMTRACED_CONFIG_OPTIONS_H
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum option_action {
+	ACTION_TRACE,
+	ACTION_HELP,
+	ACTION_VERSION,
+	ACTION_FEATURES, /* --features */
+	ACTION_REPORT,	 /* memtraced report FILE */
+};
+
+enum option_sort { SORT_BYTES, SORT_COUNT, SORT_GROWTH, SORT_PEAK, SORT_TEMPORARY };
+enum option_attach { ATTACH_AUTO, ATTACH_SESSION, ATTACH_MULTI, ATTACH_PERF, ATTACH_EXIT };
+enum option_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct option_output {
+	char *format; /* "json"; not checked against the writers here */
+	char *path;   /* NULL: stdout */
+};
+
+struct options {
+	enum option_action action;
+	pid_t *pids; /* -p, in order, without repeats */
+	size_t n_pids;
+	char **command; /* -c split or the words after --; NULL-terminated; NULL: none */
+	char *run_as;
+	char **env_set; /* NULL-terminated; NULL: none */
+	bool no_follow;
+	uint64_t interval_ns;	     /* -i; 0: none; fractions of a second are accepted */
+	uint64_t duration_ns;	     /* -d; 0: until the target ends */
+	uint64_t min_size, max_size; /* bytes of one block; 0 and UINT64_MAX when not given */
+	uint64_t older_than_ns;
+	uint64_t top; /* sites to show in tables; 0: all; default 10 */
+	enum option_sort sort;
+	struct option_output *outputs; /* -f first, then every -o; empty: table to stdout */
+	size_t n_outputs;
+	enum option_attach attach;
+	enum option_color color;
+	uint64_t max_blocks; /* 0: the built-in default */
+	char *report_file;
+	bool verbose, quiet;
+};
+
+/*
+ * Parses argv (argv[0] is the program). 0 with *ret_options filled; -EINVAL with one line in *error
+ * that says what is wrong with which argument and what to do ("unknown option '--tpo'; did you mean
+ * '--top'?"); or -ENOMEM. --help and --version end the parsing: what follows them is not looked at.
+ */
+int options_parse(int argc, char *const *argv, struct options **ret_options, struct strbuf *error);
+void options_free(struct options *options); /* NULL is legal */
+DEFINE_CLEANUP(struct options, options_free)
+
+/* The text of --help, from the same table; 80 columns. */
+void options_help(struct strbuf *out);
+
+#endif

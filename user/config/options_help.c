@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/option_table.h"
+
+#include <string.h>
+
+#define WIDTH 80
+#define HELP_COLUMN 26
+
+static const char usage[] =
+	"Usage: memtraced -p PID[,PID] [OPTION]...\n"
+	"       memtraced [OPTION]... -c 'CMD ARGS'\n"
+	"       memtraced [OPTION]... -- CMD ARGS\n"
+	"       memtraced report FILE [OPTION]...\n"
+	"Shows who holds the memory of a program, without restarting or rebuilding it.\n";
+
+static const char *const group_titles[N_OPTION_GROUPS] = {
+	[GROUP_TARGET] = "What to trace",  [GROUP_CHILD] = "How to start and follow",
+	[GROUP_WHEN] = "When to report",   [GROUP_FILTER] = "What to show",
+	[GROUP_OUTPUT] = "Where to write", [GROUP_TRACING] = "How to trace",
+	[GROUP_OTHER] = "Other",
+};
+
+static const char closing[] =
+	"\n"
+	"SEC may have a fraction or a unit: 1.5, 100ms, 2m, 1h. SIZE: 4096, 64k, 1.5G.\n"
+	"Exit status: the command's own with -c or --; 1: wrong usage; 2: cannot trace.\n";
+
+/* Adds `text`, broken between words, each line but the first indented by `indent`. */
+static void add_wrapped(struct strbuf *out, const char *text, size_t column, size_t indent)
+{
+	bool first = true;
+
+	while (*text != '\0') {
+		size_t len = strcspn(text, " ");
+
+		if (!first && column + 1 + len > WIDTH) {
+			strbuf_addf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (!first) {
+			strbuf_addch(out, ' ');
+			column++;
+		}
+		strbuf_add(out, text, len);
+		column += len;
+		text += len;
+		text += strspn(text, " ");
+		first = false;
+	}
+	strbuf_addch(out, '\n');
+}
+
+static void add_value(struct strbuf *out, const struct option_def *def)
+{
+	if (!option_takes_value(def))
+		return;
+	strbuf_addch(out, def->long_name ? '=' : ' ');
+	if (def->metavar)
+		strbuf_adds(out, def->metavar);
+	else
+		for (size_t i = 0; def->choices[i]; i++)
+			strbuf_addf(out, "%s%s", i ? "|" : "", def->choices[i]);
+}
+
+static void add_option(struct strbuf *out, const struct option_def *def)
+{
+	size_t start = out->len;
+	size_t used;
+
+	if (def->short_name && def->long_name)
+		strbuf_addf(out, "  -%c, --%s", def->short_name, def->long_name);
+	else if (def->short_name)
+		strbuf_addf(out, "  -%c", def->short_name);
+	else
+		strbuf_addf(out, "      --%s", def->long_name);
+	add_value(out, def);
+	used = out->len - start;
+	if (used + 2 > HELP_COLUMN) {
+		strbuf_addch(out, '\n');
+		used = 0;
+	}
+	strbuf_addf(out, "%*s", (int)(HELP_COLUMN - used), "");
+	add_wrapped(out, def->help, HELP_COLUMN, HELP_COLUMN);
+}
+
+void options_help(struct strbuf *out)
+{
+	strbuf_adds(out, usage);
+	for (int group = 0; group < N_OPTION_GROUPS; group++) {
+		strbuf_addf(out, "\n%s:\n", group_titles[group]);
+		for (size_t i = 0; i < n_options; i++)
+			if (option_table[i].group == (enum option_group)group)
+				add_option(out, &option_table[i]);
+	}
+	strbuf_adds(out, closing);
+}

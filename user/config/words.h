@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Splits a command string into words as a shell would (quotes, backslash), without any expansion.
+ */
+#ifndef MEMTRACED_CONFIG_WORDS_H
+#define MEMTRACED_CONFIG_WORDS_H
+
+/*
+ * 0 with a malloc'ed, NULL-terminated array of malloc'ed words; -EINVAL for an unclosed quote, a
+ * trailing backslash, or no word at all; -ENOMEM. An unquoted shell operator (| & ; < > ( ) $ ` #
+ * and so on) is an ordinary character: there is no shell.
+ */
+int words_split(const char *s, char ***ret_words);
+void words_free(char **words); /* NULL is legal */
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "config/options.h"
+#include "service/session.h"
+#include "service/replay.h"
+#include "trace/features.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { EXIT_USAGE = 1, EXIT_CANNOT_TRACE = 2, EXIT_STDOUT_CLOSED = 128 + SIGPIPE };
+
+static int print(const struct strbuf *text)
+{
+	if (strbuf_error(text))
+		return EXIT_CANNOT_TRACE;
+	if (fputs(strbuf_str(text), stdout) == EOF || fflush(stdout) == EOF)
+		return errno == EPIPE ? EXIT_STDOUT_CLOSED : EXIT_CANNOT_TRACE;
+	return EXIT_SUCCESS;
+}
+
+static int print_help(void)
+{
+	_cleanup_strbuf_ struct strbuf text = {};
+
+	options_help(&text);
+	return print(&text);
+}
+
+static int print_version(void)
+{
+	_cleanup_strbuf_ struct strbuf text = {};
+
+	strbuf_adds(&text, "memtraced " MEMTRACED_VERSION "\n");
+	return print(&text);
+}
+
+static int print_features(void)
+{
+	_cleanup_(features_free_p) struct features *features = NULL;
+	_cleanup_strbuf_ struct strbuf text = {};
+	int r = features_new(true, &features);
+
+	if (r) {
+		log_error("probing the kernel's features: %s", strerror(-r));
+		return EXIT_CANNOT_TRACE;
+	}
+	features_print(features, &text);
+	return print(&text);
+}
+
+static int exit_of(int r)
+{
+	if (r == -EPIPE)
+		return EXIT_STDOUT_CLOSED;
+	return r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT_TRACE;
+}
+
+static int trace(const struct options *options, const struct launch_inherited *inherited)
+{
+	_cleanup_(session_free_p) struct session *session = NULL;
+	int r = session_new(options, inherited, &session);
+
+	while (r == 0)
+		r = session_step(session, -1);
+	if (r < 0)
+		return exit_of(r);
+	r = session_finish(session);
+	return r ? exit_of(r) : session_exit_status(session);
+}
+
+int main(int argc, char **argv)
+{
+	_cleanup_(options_free_p) struct options *options = NULL;
+	_cleanup_strbuf_ struct strbuf error = {};
+	struct launch_inherited inherited;
+	int r = launch_inherited_save(&inherited);
+
+	if (r) {
+		log_error("reading the signal state: %s", strerror(-r));
+		return EXIT_CANNOT_TRACE;
+	}
+	/* A closed stdout is an error of the write that finds it. */
+	signal(SIGPIPE, SIG_IGN);
+	r = options_parse(argc, argv, &options, &error);
+	if (r) {
+		log_error("%s", r == -EINVAL ? strbuf_str(&error) : strerror(-r));
+		return EXIT_USAGE;
+	}
+	log_set_level(options->verbose ? LOG_DEBUG : options->quiet ? LOG_ERROR : LOG_INFO);
+	switch (options->action) {
+	case ACTION_HELP:
+		return print_help();
+	case ACTION_VERSION:
+		return print_version();
+	case ACTION_FEATURES:
+		return print_features();
+	case ACTION_REPORT:
+		r = replay_report(options);
+		return r ? exit_of(r) : EXIT_SUCCESS;
+	case ACTION_TRACE:
+		return trace(options, &inherited);
+	}
+	return EXIT_USAGE;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/model.h"
+
+#include "base/vec.h"
+#include "model/process.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct model {
+	struct strings *strings;
+	struct object_table *objects;
+	struct stacks *stacks;
+	struct processes *processes;
+	bool has_run;
+	struct record_run run;
+	VEC(struct record_function) functions; /* by id; name NULL where none was announced */
+	VEC(struct record_unprobed) unprobed;
+	uint64_t latest_ns;
+
+	bool has_cut;
+	uint64_t cut_ns;
+	bool has_coverage;
+	struct record_coverage coverage; /* losses are the model's own */
+	/* The cut that is being read. */
+	bool in_cut;
+	uint64_t next_cut_ns;
+	bool next_has_coverage;
+	struct record_coverage next_coverage;
+};
+
+int model_new(struct model **ret_model)
+{
+	_cleanup_(model_free_p) struct model *model = calloc(1, sizeof(*model));
+	int r;
+
+	if (!model)
+		return -ENOMEM;
+	r = strings_new(&model->strings);
+	if (r == 0)
+		r = object_table_new(model->strings, &model->objects);
+	if (r == 0)
+		r = stacks_new(&model->stacks);
+	if (r == 0)
+		r = processes_new(model->strings, &model->processes);
+	if (r < 0)
+		return r;
+	*ret_model = TAKE_PTR(model);
+	return 0;
+}
+
+void model_free(struct model *model)
+{
+	if (!model)
+		return;
+	free((void *)model->coverage.losses);
+	free((void *)model->next_coverage.losses);
+	vec_done(&model->functions);
+	vec_done(&model->unprobed);
+	processes_free(model->processes);
+	stacks_free(model->stacks);
+	object_table_free(model->objects);
+	strings_free(model->strings);
+	free(model);
+}
+
+static int apply_run(struct model *model, const struct record_run *record)
+{
+	struct record_run run = *record;
+	int r;
+
+	r = strings_intern(model->strings, record->tool, &run.tool);
+	if (r == 0)
+		r = strings_intern(model->strings, record->kernel, &run.kernel);
+	if (r == 0)
+		r = strings_intern(model->strings, record->attach_path, &run.attach_path);
+	if (r < 0)
+		return r;
+	model->run = run;
+	model->has_run = true;
+	return 0;
+}
+
+static int apply_function(struct model *model, const struct record_function *record)
+{
+	struct record_function function = *record;
+	int r = vec_reserve(&model->functions, (size_t)record->id + 1);
+
+	if (r == 0)
+		r = strings_intern(model->strings, record->name, &function.name);
+	if (r == 0)
+		r = strings_intern(model->strings, record->object, &function.object);
+	if (r < 0)
+		return r;
+	while (model->functions.len <= record->id)
+		model->functions.data[model->functions.len++] = (struct record_function){ 0 };
+	model->functions.data[record->id] = function;
+	return 0;
+}
+
+static int apply_mapping(struct model *model, const struct record_mapping *record)
+{
+	const struct model_object *object;
+	int r;
+
+	/* Only code can be in a stack; data that is mapped over code takes its place. */
+	if (!record->executable) {
+		struct record_unmapping gone = {
+			.slot = record->slot,
+			.start = record->start,
+			.end = record->end,
+			.time_ns = record->time_ns,
+		};
+
+		return processes_unmap(model->processes, &gone);
+	}
+	r = object_table_intern(model->objects, record, &object);
+	return r < 0 ? r : processes_map(model->processes, record, object);
+}
+
+static int apply_unprobed(struct model *model, const struct record_unprobed *record)
+{
+	struct record_unprobed unprobed = { 0 };
+	int r;
+
+	r = strings_intern(model->strings, record->function, &unprobed.function);
+	if (r == 0)
+		r = strings_intern(model->strings, record->object, &unprobed.object);
+	if (r == 0)
+		r = strings_intern(model->strings, record->why, &unprobed.why);
+	if (r < 0)
+		return r;
+	vec_foreach(&model->unprobed, it)
+		if (it->function == unprobed.function && it->object == unprobed.object)
+			return 0;
+	return vec_push(&model->unprobed, unprobed);
+}
+
+static int apply_coverage(struct model *model, const struct record_coverage *record)
+{
+	struct record_loss *losses = calloc(record->n_losses + 1, sizeof(*losses));
+	int r = 0;
+
+	if (!losses)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < record->n_losses; i++) {
+		losses[i].count = record->losses[i].count;
+		r = strings_intern(model->strings,
+				   record->losses[i].cause ? record->losses[i].cause : "unknown",
+				   &losses[i].cause);
+	}
+	if (r < 0) {
+		free(losses);
+		return r;
+	}
+	free((void *)model->next_coverage.losses);
+	model->next_coverage = *record;
+	model->next_coverage.losses = losses;
+	model->next_has_coverage = true;
+	return 0;
+}
+
+static int apply_cut(struct model *model, const struct record_cut *record)
+{
+	processes_cut_begin(model->processes);
+	model->in_cut = true;
+	model->next_has_coverage = false;
+	model->next_cut_ns = record->time_ns;
+	return 0;
+}
+
+static int apply_cut_end(struct model *model)
+{
+	model->in_cut = false;
+	model->has_cut = true;
+	model->cut_ns = model->next_cut_ns;
+	if (model->next_has_coverage) {
+		free((void *)model->coverage.losses);
+		model->coverage = model->next_coverage;
+		model->next_coverage.losses = NULL;
+		model->has_coverage = true;
+	}
+	processes_cut_end(model->processes);
+	return 0;
+}
+
+static int apply_in_cut(struct model *model, const struct record *record)
+{
+	if (!model->in_cut)
+		return -EPROTO;
+	switch (record->type) {
+	case RECORD_TOTALS:
+		return processes_cut_totals(model->processes, &record->totals);
+	case RECORD_SITE:
+		return processes_cut_site(model->processes, &record->site);
+	case RECORD_COVERAGE:
+		return apply_coverage(model, &record->coverage);
+	case RECORD_CUT_END:
+		return apply_cut_end(model);
+	default:
+		return -EPROTO;
+	}
+}
+
+/* 0 for records without a time. */
+static uint64_t record_time_ns(const struct record *record)
+{
+	switch (record->type) {
+	case RECORD_RUN:
+		return record->run.start_ns;
+	case RECORD_PROCESS:
+		return record->process.time_ns;
+	case RECORD_PROCESS_END:
+		return record->process_end.time_ns;
+	case RECORD_MAPPING:
+		return record->mapping.time_ns;
+	case RECORD_UNMAPPING:
+		return record->unmapping.time_ns;
+	case RECORD_STACK:
+		return record->stack.time_ns;
+	case RECORD_REGION:
+		return record->region.time_ns;
+	case RECORD_REGION_GONE:
+		return record->region_gone.time_ns;
+	case RECORD_CUT:
+		return record->cut.time_ns;
+	default:
+		return 0;
+	}
+}
+
+int model_apply(const struct record *record, void *userdata)
+{
+	struct model *model = userdata;
+	uint64_t time_ns = record_time_ns(record);
+
+	if (time_ns > model->latest_ns)
+		model->latest_ns = time_ns;
+
+	switch (record->type) {
+	case RECORD_RUN:
+		return apply_run(model, &record->run);
+	case RECORD_FUNCTION:
+		return apply_function(model, &record->function);
+	case RECORD_PROCESS:
+		return processes_begin(model->processes, &record->process);
+	case RECORD_PROCESS_END:
+		return processes_end(model->processes, &record->process_end);
+	case RECORD_MAPPING:
+		return apply_mapping(model, &record->mapping);
+	case RECORD_UNMAPPING:
+		return processes_unmap(model->processes, &record->unmapping);
+	case RECORD_STACK:
+		return stacks_add(model->stacks, &record->stack);
+	case RECORD_REGION:
+		return processes_region(model->processes, &record->region);
+	case RECORD_REGION_GONE:
+		return processes_region_gone(model->processes, &record->region_gone);
+	case RECORD_CUT:
+		return apply_cut(model, &record->cut);
+	case RECORD_TOTALS:
+	case RECORD_SITE:
+	case RECORD_COVERAGE:
+	case RECORD_CUT_END:
+		return apply_in_cut(model, record);
+	case RECORD_UNPROBED:
+		return apply_unprobed(model, &record->unprobed);
+	case RECORD_SYMBOL:
+		return 0;
+	}
+	return -EPROTO;
+}
+
+const struct record_run *model_run(const struct model *model)
+{
+	return model->has_run ? &model->run : NULL;
+}
+
+uint64_t model_now_ns(const struct model *model)
+{
+	return model->has_cut ? model->cut_ns : model->latest_ns;
+}
+
+size_t model_n_processes(const struct model *model)
+{
+	return processes_count(model->processes);
+}
+
+const struct model_process *model_process(const struct model *model, size_t index)
+{
+	return processes_get(model->processes, index);
+}
+
+const struct model_process *model_find_process(const struct model *model, uint32_t slot)
+{
+	return processes_find(model->processes, slot);
+}
+
+const struct record_function *model_function(const struct model *model, uint16_t id)
+{
+	if (id >= model->functions.len || !model->functions.data[id].name)
+		return NULL;
+	return &model->functions.data[id];
+}
+
+const struct model_stack *model_stack(const struct model *model, uint64_t id, uint32_t slot)
+{
+	return stacks_find(model->stacks, id, slot);
+}
+
+bool model_resolve(const struct model *model, uint32_t slot, uint64_t addr, uint64_t time_ns,
+		   struct model_place *ret_place)
+{
+	const struct mapping *m = processes_find_mapping(model->processes, slot, addr, time_ns);
+
+	if (!m)
+		return false;
+	*ret_place = (struct model_place){
+		.object = m->object,
+		.file_offset = m->file_offset + (addr - m->start),
+	};
+	return true;
+}
+
+bool model_locate(const struct model *model, uint32_t slot, const struct record_function *function,
+		  uint64_t time_ns, uint64_t *ret_addr, struct model_place *ret_place)
+{
+	const struct mapping *m;
+
+	if (!function->object)
+		return false;
+	m = processes_find_file(model->processes, slot, function->object, function->file_offset,
+				time_ns);
+	if (!m)
+		return false;
+	*ret_addr = m->start + (function->file_offset - m->file_offset);
+	*ret_place = (struct model_place){
+		.object = m->object,
+		.file_offset = function->file_offset,
+	};
+	return true;
+}
+
+size_t model_n_objects(const struct model *model)
+{
+	return object_table_count(model->objects);
+}
+
+const struct model_object *model_object(const struct model *model, size_t index)
+{
+	return object_table_get(model->objects, index);
+}
+
+const struct record_coverage *model_coverage(const struct model *model)
+{
+	return model->has_coverage ? &model->coverage : NULL;
+}
+
+size_t model_n_unprobed(const struct model *model)
+{
+	return model->unprobed.len;
+}
+
+const struct record_unprobed *model_unprobed(const struct model *model, size_t index)
+{
+	return &model->unprobed.data[index];
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is known about a run: processes and their mappings over time, stacks, probed functions, the
+ * sites and totals of the latest cut, the mmap class, losses. Fed with records (model_apply is a
+ * record_fn), read by reports. It keeps nothing of a record but copies. One thread.
+ */
+#ifndef MEMTRACED_MODEL_MODEL_H
+#define MEMTRACED_MODEL_MODEL_H
+
+#include "base/cleanup.h"
+#include "model/object_table.h"
+#include "model/stacks.h"
+#include "trace/record.h"
+
+struct model;
+struct mappings;
+struct regions;
+
+struct model_site {
+	struct record_site values; /* at the latest cut that the process was in */
+	int64_t growth_bytes;	   /* live bytes gained since the cut before */
+};
+
+/* A process image: exec begins a new one. */
+struct model_process {
+	uint32_t slot;
+	uint32_t pid, ppid;
+	uint32_t parent_slot, prev_slot, next_slot; /* next: the image that replaced this one */
+	bool known; /* false: the record of its beginning was lost, only the slot is known */
+	bool root, inherits;
+	uint64_t start_ns;
+	const char *comm; /* "" when unknown */
+	const char *exe;  /* NULL when unknown */
+
+	bool ended;
+	enum record_end how;
+	int end_value;
+	bool oom;
+	uint64_t end_ns;
+
+	bool has_totals; /* false: it was in no cut yet */
+	struct record_totals totals;
+	const struct model_site *sites;
+	size_t n_sites;
+	const struct regions *regions; /* NULL: it never used mmap */
+};
+
+/* An address as a place in an object. */
+struct model_place {
+	const struct model_object *object;
+	uint64_t file_offset;
+};
+
+int model_new(struct model **ret_model);
+/* NULL is legal. */
+void model_free(struct model *model);
+DEFINE_CLEANUP(struct model, model_free)
+
+/*
+ * Takes in one record; `userdata` is the model. 0, -ENOMEM, or -EPROTO for a record that cannot
+ * stand where it does (a site outside of a cut). Records of a slot whose beginning was lost make a
+ * process that is not `known`; RECORD_SYMBOL is not the model's and ignored.
+ */
+int model_apply(const struct record *record, void *userdata);
+
+/* NULL before RECORD_RUN. */
+const struct record_run *model_run(const struct model *model);
+
+/* Time of the latest cut; before the first, of the latest record. */
+uint64_t model_now_ns(const struct model *model);
+
+/* In order of their beginning. */
+size_t model_n_processes(const struct model *model);
+const struct model_process *model_process(const struct model *model, size_t index);
+const struct model_process *model_find_process(const struct model *model, uint32_t slot);
+
+/* NULL for an id that was never announced. */
+const struct record_function *model_function(const struct model *model, uint16_t id);
+
+/* The stack as seen in that process, or as seen first; NULL when it was lost. */
+const struct model_stack *model_stack(const struct model *model, uint64_t id, uint32_t slot);
+
+/*
+ * What was mapped in the process at that address and time; forked children are looked up in their
+ * ancestors. False when nothing was.
+ */
+bool model_resolve(const struct model *model, uint32_t slot, uint64_t addr, uint64_t time_ns,
+		   struct model_place *ret_place);
+
+/* Address of a probed function in the process at that time, and its place. False: not mapped. */
+bool model_locate(const struct model *model, uint32_t slot, const struct record_function *function,
+		  uint64_t time_ns, uint64_t *ret_addr, struct model_place *ret_place);
+
+size_t model_n_objects(const struct model *model);
+const struct model_object *model_object(const struct model *model, size_t index);
+
+/* At the latest cut; NULL before the first. */
+const struct record_coverage *model_coverage(const struct model *model);
+
+size_t model_n_unprobed(const struct model *model);
+const struct record_unprobed *model_unprobed(const struct model *model, size_t index);
+
+#endif

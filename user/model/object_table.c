@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/object_table.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+
+#include <string.h>
+
+struct object_table {
+	struct strings *strings;
+	struct hashmap *map;
+	VEC(struct model_object *) list;
+};
+
+static uint64_t object_hash(const void *item)
+{
+	const struct model_object *o = item;
+	uint64_t h = hash_u64(o->dev ^ hash_u64(o->ino));
+
+	h = hash_bytes(o->build_id, o->build_id_len, h);
+	return hash_bytes(o->path, strlen(o->path), h);
+}
+
+static bool object_equal(const void *item_a, const void *item_b)
+{
+	const struct model_object *a = item_a, *b = item_b;
+
+	return a->path == b->path && a->dev == b->dev && a->ino == b->ino &&
+	       a->build_id_len == b->build_id_len &&
+	       memcmp(a->build_id, b->build_id, a->build_id_len) == 0;
+}
+
+static const struct hashmap_ops object_ops = {
+	.hash = object_hash,
+	.equal = object_equal,
+	.free_item = free,
+};
+
+int object_table_new(struct strings *strings, struct object_table **ret_table)
+{
+	_cleanup_(object_table_free_p) struct object_table *table = calloc(1, sizeof(*table));
+	int r;
+
+	if (!table)
+		return -ENOMEM;
+	table->strings = strings;
+	r = hashmap_new(&object_ops, &table->map);
+	if (r < 0)
+		return r;
+	*ret_table = TAKE_PTR(table);
+	return 0;
+}
+
+void object_table_free(struct object_table *table)
+{
+	if (!table)
+		return;
+	vec_done(&table->list);
+	hashmap_free(table->map);
+	free(table);
+}
+
+static int object_init(struct strings *strings, const struct record_mapping *mapping,
+		       struct model_object *object)
+{
+	size_t len = mapping->build_id_len;
+
+	*object = (struct model_object){
+		.slot = mapping->slot,
+		.dev = mapping->dev,
+		.ino = mapping->ino,
+	};
+	if (len > sizeof(object->build_id))
+		len = sizeof(object->build_id);
+	memcpy(object->build_id, mapping->build_id, len);
+	object->build_id_len = len;
+	return strings_intern(strings, mapping->path ? mapping->path : "[anon]", &object->path);
+}
+
+int object_table_intern(struct object_table *table, const struct record_mapping *mapping,
+			const struct model_object **ret_object)
+{
+	_cleanup_free_ struct model_object *object = malloc(sizeof(*object));
+	const struct model_object *known;
+	int r;
+
+	if (!object)
+		return -ENOMEM;
+	r = object_init(table->strings, mapping, object);
+	if (r < 0)
+		return r;
+	known = hashmap_find(table->map, object);
+	if (known) {
+		*ret_object = known;
+		return 0;
+	}
+	r = strings_intern(table->strings, mapping->local_path, &object->local_path);
+	if (r == 0)
+		r = vec_reserve(&table->list, table->list.len + 1);
+	if (r < 0)
+		return r;
+	object->index = table->list.len;
+	r = hashmap_insert(table->map, object);
+	if (r < 0)
+		return r;
+	table->list.data[table->list.len++] = object;
+	*ret_object = TAKE_PTR(object);
+	return 0;
+}
+
+size_t object_table_count(const struct object_table *table)
+{
+	return table->list.len;
+}
+
+const struct model_object *object_table_get(const struct object_table *table, size_t index)
+{
+	return table->list.data[index];
+}
+
+bool model_object_is_anonymous(const struct model_object *object)
+{
+	static const char *const prefixes[] = { "//anon", "[anon", "[heap", "[stack", "/memfd:" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(object->path, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return object->path[0] == '\0';
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/process.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "model/regions.h"
+
+#include <errno.h>
+
+typedef VEC(struct model_site) site_vec;
+
+struct process {
+	struct model_process image; /* what readers see */
+	size_t index;
+	struct mappings *mappings;
+	struct regions *regions;
+	site_vec sites;
+	/* The cut that is being read. */
+	bool in_cut;
+	bool cut_has_totals;
+	struct record_totals cut_totals;
+	site_vec cut_sites;
+};
+
+struct processes {
+	struct strings *strings;
+	struct hashmap *map;
+	VEC(struct process *) list;
+	VEC(struct process *) in_cut;
+};
+
+static uint64_t process_hash(const void *item)
+{
+	const struct process *process = item;
+
+	return hash_u64(process->image.slot);
+}
+
+static bool process_equal(const void *item_a, const void *item_b)
+{
+	const struct process *a = item_a, *b = item_b;
+
+	return a->image.slot == b->image.slot;
+}
+
+static void process_free(void *item)
+{
+	struct process *process = item;
+
+	if (!process)
+		return;
+	mappings_free(process->mappings);
+	regions_free(process->regions);
+	vec_done(&process->sites);
+	vec_done(&process->cut_sites);
+	free(process);
+}
+DEFINE_CLEANUP(struct process, process_free)
+
+static const struct hashmap_ops process_ops = {
+	.hash = process_hash,
+	.equal = process_equal,
+	.free_item = process_free,
+};
+
+int processes_new(struct strings *strings, struct processes **ret_processes)
+{
+	_cleanup_(processes_free_p) struct processes *processes = calloc(1, sizeof(*processes));
+	int r;
+
+	if (!processes)
+		return -ENOMEM;
+	processes->strings = strings;
+	r = hashmap_new(&process_ops, &processes->map);
+	if (r < 0)
+		return r;
+	*ret_processes = TAKE_PTR(processes);
+	return 0;
+}
+
+void processes_free(struct processes *processes)
+{
+	if (!processes)
+		return;
+	vec_done(&processes->list);
+	vec_done(&processes->in_cut);
+	hashmap_free(processes->map);
+	free(processes);
+}
+
+static struct process *find(const struct processes *processes, uint32_t slot)
+{
+	struct process key = { .image.slot = slot };
+
+	return hashmap_find(processes->map, &key);
+}
+
+static int add(struct processes *processes, uint32_t slot, struct process **ret_process)
+{
+	_cleanup_(process_free_p) struct process *process = calloc(1, sizeof(*process));
+	int r;
+
+	if (!process)
+		return -ENOMEM;
+	process->image = (struct model_process){
+		.slot = slot,
+		.parent_slot = RECORD_NO_SLOT,
+		.prev_slot = RECORD_NO_SLOT,
+		.next_slot = RECORD_NO_SLOT,
+		.comm = "",
+	};
+	process->index = processes->list.len;
+	r = mappings_new(&process->mappings);
+	if (r == 0)
+		r = vec_reserve(&processes->list, processes->list.len + 1);
+	if (r == 0)
+		r = hashmap_insert(processes->map, process);
+	if (r < 0)
+		return r;
+	processes->list.data[processes->list.len++] = process;
+	*ret_process = TAKE_PTR(process);
+	return 0;
+}
+
+static int find_or_add(struct processes *processes, uint32_t slot, struct process **ret_process)
+{
+	*ret_process = find(processes, slot);
+	return *ret_process ? 0 : add(processes, slot, ret_process);
+}
+
+size_t processes_count(const struct processes *processes)
+{
+	return processes->list.len;
+}
+
+const struct model_process *processes_get(const struct processes *processes, size_t index)
+{
+	return &processes->list.data[index]->image;
+}
+
+const struct model_process *processes_find(const struct processes *processes, uint32_t slot)
+{
+	const struct process *process = find(processes, slot);
+
+	return process ? &process->image : NULL;
+}
+
+static int inherit_regions(const struct processes *processes, struct process *child)
+{
+	const struct process *parent = find(processes, child->image.parent_slot);
+	int r;
+
+	if (!parent || !parent->regions || child->regions)
+		return 0;
+	r = regions_new_inherited(parent->regions, &child->regions);
+	if (r == 0)
+		child->image.regions = child->regions;
+	return r;
+}
+
+int processes_begin(struct processes *processes, const struct record_process *record)
+{
+	struct process *process, *prev;
+	const char *comm = NULL, *exe = NULL;
+	struct model_process *image;
+	int r = find_or_add(processes, record->slot, &process);
+
+	if (r == 0)
+		r = strings_intern(processes->strings, record->comm ? record->comm : "", &comm);
+	if (r == 0)
+		r = strings_intern(processes->strings, record->exe, &exe);
+	if (r < 0)
+		return r;
+	image = &process->image;
+	if (image->known)
+		return 0;
+	image->known = true;
+	image->pid = record->pid;
+	image->ppid = record->ppid;
+	image->parent_slot = record->parent_slot;
+	image->prev_slot = record->prev_slot;
+	image->root = record->root;
+	image->inherits = record->inherits && record->parent_slot != RECORD_NO_SLOT;
+	image->start_ns = record->time_ns;
+	image->comm = comm;
+	image->exe = exe;
+
+	prev = find(processes, record->prev_slot);
+	/* An image is replaced once, by one that began later: the chain has no loops. */
+	if (prev && prev->index < process->index && prev->image.next_slot == RECORD_NO_SLOT)
+		prev->image.next_slot = record->slot;
+	else
+		image->prev_slot = RECORD_NO_SLOT;
+	return image->inherits ? inherit_regions(processes, process) : 0;
+}
+
+int processes_end(struct processes *processes, const struct record_process_end *record)
+{
+	struct process *process = find(processes, record->slot);
+
+	if (!process || process->image.ended)
+		return 0;
+	process->image.ended = true;
+	process->image.how = record->how;
+	process->image.end_value = record->value;
+	process->image.oom = record->oom;
+	process->image.end_ns = record->time_ns;
+	if (process->regions)
+		regions_end(process->regions);
+	return 0;
+}
+
+int processes_map(struct processes *processes, const struct record_mapping *record,
+		  const struct model_object *object)
+{
+	struct process *process;
+	int r = find_or_add(processes, record->slot, &process);
+
+	return r < 0 ? r : mappings_add(process->mappings, record, object);
+}
+
+int processes_unmap(struct processes *processes, const struct record_unmapping *record)
+{
+	struct process *process = find(processes, record->slot);
+
+	if (!process)
+		return 0;
+	return mappings_remove(process->mappings, record->start, record->end, record->time_ns,
+			       process->image.inherits);
+}
+
+int processes_region(struct processes *processes, const struct record_region *record)
+{
+	struct process *process;
+	int r = find_or_add(processes, record->slot, &process);
+
+	if (r < 0 || process->image.ended)
+		return r;
+	if (!process->regions) {
+		r = regions_new(&process->regions);
+		if (r < 0)
+			return r;
+		process->image.regions = process->regions;
+	}
+	return regions_map(process->regions, record->start, record->end, record->fn, record->stack,
+			   record->time_ns);
+}
+
+int processes_region_gone(struct processes *processes, const struct record_region_gone *record)
+{
+	struct process *process = find(processes, record->slot);
+
+	if (!process || !process->regions)
+		return 0;
+	return regions_unmap(process->regions, record->start, record->end);
+}
+
+void processes_cut_begin(struct processes *processes)
+{
+	vec_foreach(&processes->in_cut, it) {
+		struct process *process = *it;
+
+		process->in_cut = false;
+		process->cut_has_totals = false;
+		vec_done(&process->cut_sites);
+	}
+	processes->in_cut.len = 0;
+}
+
+static int join_cut(struct processes *processes, uint32_t slot, struct process **ret_process)
+{
+	int r = find_or_add(processes, slot, ret_process);
+
+	if (r < 0 || (*ret_process)->in_cut)
+		return r;
+	r = vec_push(&processes->in_cut, *ret_process);
+	if (r < 0)
+		return r;
+	(*ret_process)->in_cut = true;
+	return 0;
+}
+
+int processes_cut_totals(struct processes *processes, const struct record_totals *record)
+{
+	struct process *process;
+	const char *comm = NULL;
+	int r = join_cut(processes, record->slot, &process);
+
+	if (r == 0)
+		r = strings_intern(processes->strings, record->comm, &comm);
+	if (r < 0)
+		return r;
+	process->cut_totals = *record;
+	process->cut_totals.comm = comm;
+	process->cut_has_totals = true;
+	return 0;
+}
+
+int processes_cut_site(struct processes *processes, const struct record_site *record)
+{
+	struct process *process;
+	int r = join_cut(processes, record->slot, &process);
+
+	if (r < 0)
+		return r;
+	return vec_push(&process->cut_sites, (struct model_site){ .values = *record });
+}
+
+static int site_compare(const void *item_a, const void *item_b)
+{
+	const struct record_site *a = &((const struct model_site *)item_a)->values;
+	const struct record_site *b = &((const struct model_site *)item_b)->values;
+
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	return (a->fn > b->fn) - (a->fn < b->fn);
+}
+
+/* Both are sorted; a site that is new began at 0. Unsigned: damaged input may wrap. */
+static void set_growth(site_vec *sites, const site_vec *before)
+{
+	size_t i = 0;
+
+	vec_foreach(sites, site) {
+		uint64_t was = 0;
+
+		while (i < before->len && site_compare(&before->data[i], site) < 0)
+			i++;
+		if (i < before->len && site_compare(&before->data[i], site) == 0)
+			was = before->data[i].values.live_bytes;
+		site->growth_bytes = (int64_t)((uint64_t)site->values.live_bytes - was);
+	}
+}
+
+static void commit(struct process *process)
+{
+	if (process->cut_sites.len > 1)
+		qsort(process->cut_sites.data, process->cut_sites.len, sizeof(struct model_site),
+		      site_compare);
+	set_growth(&process->cut_sites, &process->sites);
+	vec_done(&process->sites);
+	process->sites = process->cut_sites;
+	process->cut_sites = (site_vec){ 0 };
+	process->image.sites = process->sites.data;
+	process->image.n_sites = process->sites.len;
+	if (process->cut_has_totals) {
+		process->image.has_totals = true;
+		process->image.totals = process->cut_totals;
+		if (process->cut_totals.comm)
+			process->image.comm = process->cut_totals.comm;
+	}
+}
+
+void processes_cut_end(struct processes *processes)
+{
+	vec_foreach(&processes->list, it) {
+		struct process *process = *it;
+
+		if (process->regions)
+			regions_cut(process->regions);
+		if (process->in_cut) {
+			commit(process);
+			continue;
+		}
+		/* It ended before: nothing grows there any more. */
+		vec_foreach(&process->sites, site)
+			site->growth_bytes = 0;
+	}
+	processes_cut_begin(processes);
+}
+
+/* The process whose list is asked next; its mappings count as they were at the fork. */
+static const struct process *ancestor(const struct processes *processes,
+				      const struct process *process, uint64_t *time_ns)
+{
+	const struct process *parent;
+
+	if (!process->image.inherits)
+		return NULL;
+	parent = find(processes, process->image.parent_slot);
+	if (!parent || parent->index >= process->index)
+		return NULL;
+	if (process->image.start_ns < *time_ns)
+		*time_ns = process->image.start_ns;
+	return parent;
+}
+
+const struct mapping *processes_find_mapping(const struct processes *processes, uint32_t slot,
+					     uint64_t addr, uint64_t time_ns)
+{
+	const struct process *process = find(processes, slot);
+
+	while (process) {
+		const struct mapping *m = mappings_find(process->mappings, addr, time_ns);
+
+		if (m)
+			return m->object ? m : NULL;
+		process = ancestor(processes, process, &time_ns);
+	}
+	return NULL;
+}
+
+const struct mapping *processes_find_file(const struct processes *processes, uint32_t slot,
+					  const char *path, uint64_t file_offset, uint64_t time_ns)
+{
+	const struct process *process = find(processes, slot);
+	uint64_t asked_ns = time_ns;
+
+	while (process) {
+		const struct mapping *m =
+			mappings_find_file(process->mappings, path, file_offset, time_ns);
+
+		if (m) {
+			uint64_t addr = m->start + (file_offset - m->file_offset);
+
+			/* An inherited mapping may have gone in the child since. */
+			if (processes_find_mapping(processes, slot, addr, asked_ns) == m)
+				return m;
+			return NULL;
+		}
+		process = ancestor(processes, process, &time_ns);
+	}
+	return NULL;
+}

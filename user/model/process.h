@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The processes of a run, their mappings, their mmap regions, and the sites of the latest cut.
+ * Part of the model, used by model.c alone. A slot is never used twice in a run, so a process that
+ * ended keeps its last values for good.
+ */
+#ifndef MEMTRACED_MODEL_PROCESS_H
+#define MEMTRACED_MODEL_PROCESS_H
+
+#include "model/mappings.h"
+#include "model/model.h"
+
+struct processes;
+
+/* `strings` must outlive the processes. */
+int processes_new(struct strings *strings, struct processes **ret_processes);
+/* NULL is legal. */
+void processes_free(struct processes *processes);
+DEFINE_CLEANUP(struct processes, processes_free)
+
+size_t processes_count(const struct processes *processes);
+const struct model_process *processes_get(const struct processes *processes, size_t index);
+const struct model_process *processes_find(const struct processes *processes, uint32_t slot);
+
+/* Each takes in the record of its name: 0 or -ENOMEM. */
+int processes_begin(struct processes *processes, const struct record_process *record);
+int processes_end(struct processes *processes, const struct record_process_end *record);
+int processes_map(struct processes *processes, const struct record_mapping *record,
+		  const struct model_object *object);
+int processes_unmap(struct processes *processes, const struct record_unmapping *record);
+int processes_region(struct processes *processes, const struct record_region *record);
+int processes_region_gone(struct processes *processes, const struct record_region_gone *record);
+
+/*
+ * A cut replaces sites and totals of the processes that are in it as a whole at its end; an
+ * unfinished one leaves everything as it was.
+ */
+void processes_cut_begin(struct processes *processes);
+int processes_cut_totals(struct processes *processes, const struct record_totals *record);
+int processes_cut_site(struct processes *processes, const struct record_site *record);
+void processes_cut_end(struct processes *processes);
+
+/* The mapping that held, looked up in ancestors for forked children, or NULL. */
+const struct mapping *processes_find_mapping(const struct processes *processes, uint32_t slot,
+					     uint64_t addr, uint64_t time_ns);
+/* The same by file offset of an object; `path` is interned. */
+const struct mapping *processes_find_file(const struct processes *processes, uint32_t slot,
+					  const char *path, uint64_t file_offset, uint64_t time_ns);
+
+#endif

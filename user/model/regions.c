@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/regions.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <string.h>
+
+/*
+ * A site's share of the peak is found as DESIGN.md section 10 does it for heap sites: a new peak
+ * of the process only bumps its epoch, and whoever changes a site first saves what it held.
+ * Sums are unsigned so that a damaged recording can wrap them, but not overflow.
+ */
+struct site {
+	uint64_t stack;
+	uint16_t fn;
+	uint64_t live_bytes, live_blocks;
+	uint64_t allocs, bytes;
+	uint64_t at_peak_bytes; /* valid while epoch is the process's */
+	uint64_t epoch;
+	uint64_t at_cut_bytes;
+	uint64_t growth_bytes;
+	uint64_t final_oldest_ns, final_newest_ns; /* once the ranges are forgotten */
+	size_t index;
+};
+
+struct region {
+	uint64_t start, end;
+	uint64_t birth_ns;
+	struct site *site;
+};
+
+struct regions {
+	VEC(struct region) list; /* ascending by start, disjoint */
+	VEC(struct site *) sites;
+	struct hashmap *site_map;
+	uint64_t allocs, bytes;
+	uint64_t live_bytes, peak_bytes;
+	uint64_t peak_epoch;
+};
+
+static uint64_t site_hash(const void *item)
+{
+	const struct site *site = item;
+
+	return hash_u64(site->stack ^ (uint64_t)site->fn << 48);
+}
+
+static bool site_equal(const void *item_a, const void *item_b)
+{
+	const struct site *a = item_a, *b = item_b;
+
+	return a->stack == b->stack && a->fn == b->fn;
+}
+
+static const struct hashmap_ops site_ops = {
+	.hash = site_hash,
+	.equal = site_equal,
+	.free_item = free,
+};
+
+int regions_new(struct regions **ret_regions)
+{
+	_cleanup_(regions_free_p) struct regions *regions = calloc(1, sizeof(*regions));
+	int r;
+
+	if (!regions)
+		return -ENOMEM;
+	r = hashmap_new(&site_ops, &regions->site_map);
+	if (r < 0)
+		return r;
+	*ret_regions = TAKE_PTR(regions);
+	return 0;
+}
+
+void regions_free(struct regions *regions)
+{
+	if (!regions)
+		return;
+	vec_done(&regions->list);
+	vec_done(&regions->sites);
+	hashmap_free(regions->site_map);
+	free(regions);
+}
+
+static int find_site(struct regions *regions, uint16_t fn, uint64_t stack, struct site **ret_site)
+{
+	struct site key = { .stack = stack, .fn = fn };
+	_cleanup_free_ struct site *site = NULL;
+	int r;
+
+	*ret_site = hashmap_find(regions->site_map, &key);
+	if (*ret_site)
+		return 0;
+	site = malloc(sizeof(*site));
+	if (!site)
+		return -ENOMEM;
+	*site = (struct site){
+		.stack = stack,
+		.fn = fn,
+		/* It held nothing at whatever peak was before. */
+		.epoch = regions->peak_epoch,
+		.index = regions->sites.len,
+		.final_oldest_ns = UINT64_MAX,
+		.final_newest_ns = UINT64_MAX,
+	};
+	r = vec_reserve(&regions->sites, regions->sites.len + 1);
+	if (r == 0)
+		r = hashmap_insert(regions->site_map, site);
+	if (r < 0)
+		return r;
+	regions->sites.data[regions->sites.len++] = site;
+	*ret_site = TAKE_PTR(site);
+	return 0;
+}
+
+/* Before any change of a site's live bytes. */
+static void save_peak(const struct regions *regions, struct site *site)
+{
+	if (site->epoch == regions->peak_epoch)
+		return;
+	site->at_peak_bytes = site->live_bytes;
+	site->epoch = regions->peak_epoch;
+}
+
+static void grow(struct regions *regions, struct site *site, uint64_t bytes)
+{
+	save_peak(regions, site);
+	site->live_bytes += bytes;
+	regions->live_bytes += bytes;
+	if (regions->live_bytes > regions->peak_bytes) {
+		regions->peak_bytes = regions->live_bytes;
+		regions->peak_epoch++;
+	}
+}
+
+static void shrink(struct regions *regions, struct site *site, uint64_t bytes)
+{
+	save_peak(regions, site);
+	site->live_bytes -= bytes;
+	regions->live_bytes -= bytes;
+}
+
+/* Index of the first region that ends above addr. */
+static size_t region_above(const struct regions *regions, uint64_t addr)
+{
+	size_t lo = 0, hi = regions->list.len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (regions->list.data[mid].end > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static int insert_region(struct regions *regions, size_t at, struct region region)
+{
+	int r = vec_reserve(&regions->list, regions->list.len + 1);
+
+	if (r < 0)
+		return r;
+	memmove(&regions->list.data[at + 1], &regions->list.data[at],
+		(regions->list.len - at) * sizeof(region));
+	regions->list.data[at] = region;
+	regions->list.len++;
+	region.site->live_blocks++;
+	return 0;
+}
+
+static void remove_regions(struct regions *regions, size_t first, size_t n)
+{
+	if (n == 0)
+		return;
+	for (size_t i = first; i < first + n; i++)
+		regions->list.data[i].site->live_blocks--;
+	memmove(&regions->list.data[first], &regions->list.data[first + n],
+		(regions->list.len - first - n) * sizeof(struct region));
+	regions->list.len -= n;
+}
+
+int regions_map(struct regions *regions, uint64_t start, uint64_t end, uint16_t fn, uint64_t stack,
+		uint64_t time_ns)
+{
+	struct region region = { .start = start, .end = end, .birth_ns = time_ns };
+	int r;
+
+	if (start >= end)
+		return 0;
+	r = find_site(regions, fn, stack, &region.site);
+	if (r == 0)
+		r = regions_unmap(regions, start, end);
+	if (r == 0)
+		r = insert_region(regions, region_above(regions, start), region);
+	if (r < 0)
+		return r;
+	region.site->allocs++;
+	region.site->bytes += end - start;
+	regions->allocs++;
+	regions->bytes += end - start;
+	grow(regions, region.site, end - start);
+	return 0;
+}
+
+/* Takes the middle out of one region. */
+static int split(struct regions *regions, size_t at, uint64_t start, uint64_t end)
+{
+	struct region upper = regions->list.data[at];
+	int r;
+
+	upper.start = end;
+	r = insert_region(regions, at + 1, upper);
+	if (r < 0)
+		return r;
+	regions->list.data[at].end = start;
+	shrink(regions, upper.site, end - start);
+	return 0;
+}
+
+int regions_unmap(struct regions *regions, uint64_t start, uint64_t end)
+{
+	size_t i = region_above(regions, start), first_whole, n_whole = 0;
+
+	if (start >= end || i >= regions->list.len)
+		return 0;
+	if (regions->list.data[i].start < start && regions->list.data[i].end > end)
+		return split(regions, i, start, end);
+
+	if (regions->list.data[i].start < start) {
+		struct region *lower = &regions->list.data[i++];
+
+		shrink(regions, lower->site, lower->end - start);
+		lower->end = start;
+	}
+	first_whole = i;
+	for (; i < regions->list.len && regions->list.data[i].end <= end; i++, n_whole++) {
+		struct region *whole = &regions->list.data[i];
+
+		shrink(regions, whole->site, whole->end - whole->start);
+	}
+	if (i < regions->list.len && regions->list.data[i].start < end) {
+		struct region *upper = &regions->list.data[i];
+
+		shrink(regions, upper->site, end - upper->start);
+		upper->start = end;
+	}
+	remove_regions(regions, first_whole, n_whole);
+	return 0;
+}
+
+int regions_new_inherited(const struct regions *parent, struct regions **ret_regions)
+{
+	_cleanup_(regions_free_p) struct regions *regions = NULL;
+	int r = regions_new(&regions);
+
+	for (size_t i = 0; r == 0 && i < parent->list.len; i++) {
+		struct region region = parent->list.data[i];
+
+		r = find_site(regions, region.site->fn, region.site->stack, &region.site);
+		if (r == 0)
+			r = insert_region(regions, i, region);
+		if (r == 0)
+			grow(regions, region.site, region.end - region.start);
+	}
+	if (r < 0)
+		return r;
+	*ret_regions = TAKE_PTR(regions);
+	return 0;
+}
+
+void regions_cut(struct regions *regions)
+{
+	vec_foreach(&regions->sites, it) {
+		struct site *site = *it;
+
+		site->growth_bytes = site->live_bytes - site->at_cut_bytes;
+		site->at_cut_bytes = site->live_bytes;
+	}
+}
+
+void regions_end(struct regions *regions)
+{
+	vec_foreach(&regions->list, region) {
+		struct site *site = region->site;
+
+		if (region->birth_ns < site->final_oldest_ns)
+			site->final_oldest_ns = region->birth_ns;
+		if (site->final_newest_ns == UINT64_MAX || region->birth_ns > site->final_newest_ns)
+			site->final_newest_ns = region->birth_ns;
+	}
+	vec_done(&regions->list);
+}
+
+void regions_totals(const struct regions *regions, struct region_totals *ret_totals)
+{
+	uint64_t live_blocks = 0;
+
+	vec_foreach(&regions->sites, site)
+		live_blocks += (*site)->live_blocks;
+	*ret_totals = (struct region_totals){
+		.allocs = regions->allocs,
+		.bytes = regions->bytes,
+		.live_bytes = (int64_t)regions->live_bytes,
+		.live_blocks = (int64_t)live_blocks,
+		.peak_bytes = (int64_t)regions->peak_bytes,
+	};
+}
+
+static struct region_site site_values(const struct regions *regions, const struct site *site)
+{
+	bool at_peak = site->epoch == regions->peak_epoch;
+
+	return (struct region_site){
+		.stack = site->stack,
+		.fn = site->fn,
+		.live_bytes = (int64_t)site->live_bytes,
+		.live_blocks = (int64_t)site->live_blocks,
+		.allocs = site->allocs,
+		.bytes = site->bytes,
+		.peak_bytes = (int64_t)(at_peak ? site->at_peak_bytes : site->live_bytes),
+		.growth_bytes = (int64_t)site->growth_bytes,
+		.oldest_birth_ns = site->final_oldest_ns,
+		.newest_birth_ns = site->final_newest_ns,
+	};
+}
+
+int regions_sites(const struct regions *regions, struct region_site **ret_sites, size_t *ret_n)
+{
+	struct region_site *sites = calloc(regions->sites.len + 1, sizeof(*sites));
+
+	if (!sites)
+		return -ENOMEM;
+	for (size_t i = 0; i < regions->sites.len; i++)
+		sites[i] = site_values(regions, regions->sites.data[i]);
+	vec_foreach(&regions->list, region) {
+		struct region_site *site = &sites[region->site->index];
+
+		if (region->birth_ns < site->oldest_birth_ns)
+			site->oldest_birth_ns = region->birth_ns;
+		if (site->newest_birth_ns == UINT64_MAX || region->birth_ns > site->newest_birth_ns)
+			site->newest_birth_ns = region->birth_ns;
+	}
+	*ret_sites = sites;
+	*ret_n = regions->sites.len;
+	return 0;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/stacks.h"
+
+#include "base/hashmap.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct stacks {
+	struct hashmap *map; /* of struct model_stack, the first of each id */
+};
+
+static uint64_t stack_hash(const void *item)
+{
+	const struct model_stack *stack = item;
+
+	return hash_u64(stack->id);
+}
+
+static bool stack_equal(const void *item_a, const void *item_b)
+{
+	const struct model_stack *a = item_a, *b = item_b;
+
+	return a->id == b->id;
+}
+
+static void stack_free(void *item)
+{
+	struct model_stack *stack = item;
+
+	while (stack) {
+		struct model_stack *other = stack->other;
+
+		free(stack);
+		stack = other;
+	}
+}
+
+static const struct hashmap_ops stack_ops = {
+	.hash = stack_hash,
+	.equal = stack_equal,
+	.free_item = stack_free,
+};
+
+int stacks_new(struct stacks **ret_stacks)
+{
+	_cleanup_(stacks_free_p) struct stacks *stacks = calloc(1, sizeof(*stacks));
+	int r;
+
+	if (!stacks)
+		return -ENOMEM;
+	r = hashmap_new(&stack_ops, &stacks->map);
+	if (r < 0)
+		return r;
+	*ret_stacks = TAKE_PTR(stacks);
+	return 0;
+}
+
+void stacks_free(struct stacks *stacks)
+{
+	if (!stacks)
+		return;
+	hashmap_free(stacks->map);
+	free(stacks);
+}
+
+static struct model_stack *find_first(const struct stacks *stacks, uint64_t id)
+{
+	struct model_stack key = { .id = id };
+
+	return hashmap_find(stacks->map, &key);
+}
+
+int stacks_add(struct stacks *stacks, const struct record_stack *record)
+{
+	struct model_stack *first = find_first(stacks, record->id);
+	_cleanup_free_ struct model_stack *stack = NULL;
+	int r;
+
+	for (const struct model_stack *s = first; s; s = s->other)
+		if (s->slot == record->slot)
+			return 0;
+
+	stack = malloc(sizeof(*stack) + record->n_frames * sizeof(stack->frames[0]));
+	if (!stack)
+		return -ENOMEM;
+	*stack = (struct model_stack){
+		.id = record->id,
+		.time_ns = record->time_ns,
+		.slot = record->slot,
+		.truncated = record->truncated,
+		.n_frames = record->n_frames,
+	};
+	if (record->n_frames > 0)
+		memcpy(stack->frames, record->frames, record->n_frames * sizeof(stack->frames[0]));
+	if (first) {
+		stack->other = first->other;
+		first->other = TAKE_PTR(stack);
+		return 0;
+	}
+	r = hashmap_insert(stacks->map, stack);
+	if (r < 0)
+		return r;
+	(void)TAKE_PTR(stack); /* the map's now */
+	return 0;
+}
+
+const struct model_stack *stacks_find(const struct stacks *stacks, uint64_t id, uint32_t slot)
+{
+	const struct model_stack *first = find_first(stacks, id);
+
+	for (const struct model_stack *s = first; s; s = s->other)
+		if (s->slot == slot)
+			return s;
+	return first;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Call stacks by their 64-bit content hash. A stack's addresses mean something only within the
+ * process and at the time that it was first seen in, which it keeps. Owned by the model.
+ */
+#ifndef MEMTRACED_MODEL_STACKS_H
+#define MEMTRACED_MODEL_STACKS_H
+
+#include "base/cleanup.h"
+#include "trace/record.h"
+
+struct model_stack {
+	uint64_t id;
+	uint64_t time_ns;
+	struct model_stack *other; /* the same addresses, first seen in another process */
+	uint32_t slot;
+	bool truncated;
+	size_t n_frames;
+	uint64_t frames[]; /* return addresses, innermost first */
+};
+
+struct stacks;
+
+int stacks_new(struct stacks **ret_stacks);
+/* NULL is legal. */
+void stacks_free(struct stacks *stacks);
+DEFINE_CLEANUP(struct stacks, stacks_free)
+
+/* Copies; a stack that is known for this process already is left as it is. 0 or -ENOMEM. */
+int stacks_add(struct stacks *stacks, const struct record_stack *record);
+
+/* The stack as seen in the process `slot`, else as seen first, else NULL: it was lost. */
+const struct model_stack *stacks_find(const struct stacks *stacks, uint64_t id, uint32_t slot);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/strings.h"
+
+#include "base/hashmap.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct strings {
+	struct hashmap *map; /* of NUL-terminated strings, each its own allocation */
+};
+
+static uint64_t string_hash(const void *item)
+{
+	return hash_bytes(item, strlen(item), 0);
+}
+
+static bool string_equal(const void *a, const void *b)
+{
+	return strcmp(a, b) == 0;
+}
+
+static const struct hashmap_ops string_ops = {
+	.hash = string_hash,
+	.equal = string_equal,
+	.free_item = free,
+};
+
+int strings_new(struct strings **ret_strings)
+{
+	_cleanup_(strings_free_p) struct strings *strings = calloc(1, sizeof(*strings));
+	int r;
+
+	if (!strings)
+		return -ENOMEM;
+	r = hashmap_new(&string_ops, &strings->map);
+	if (r < 0)
+		return r;
+	*ret_strings = TAKE_PTR(strings);
+	return 0;
+}
+
+void strings_free(struct strings *strings)
+{
+	if (!strings)
+		return;
+	hashmap_free(strings->map);
+	free(strings);
+}
+
+const char *strings_find(const struct strings *strings, const char *s)
+{
+	return hashmap_find(strings->map, s);
+}
+
+int strings_intern(struct strings *strings, const char *s, const char **ret_s)
+{
+	_cleanup_free_ char *copy = NULL;
+	const char *known;
+	int r;
+
+	if (!s) {
+		*ret_s = NULL;
+		return 0;
+	}
+	known = hashmap_find(strings->map, s);
+	if (known) {
+		*ret_s = known;
+		return 0;
+	}
+	copy = strdup(s);
+	if (!copy)
+		return -ENOMEM;
+	r = hashmap_insert(strings->map, copy);
+	if (r < 0)
+		return r;
+	*ret_s = TAKE_PTR(copy);
+	return 0;
+}

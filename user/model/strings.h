@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A pool of strings that live as long as the pool, each stored once: equal strings have equal
+ * pointers. Paths, function names and loss causes of a run repeat by the thousand. One owner.
+ */
+#ifndef MEMTRACED_MODEL_STRINGS_H
+#define MEMTRACED_MODEL_STRINGS_H
+
+#include "base/cleanup.h"
+
+struct strings;
+
+int strings_new(struct strings **ret_strings);
+/* NULL is legal. */
+void strings_free(struct strings *strings);
+DEFINE_CLEANUP(struct strings, strings_free)
+
+/* The pool's copy of s; NULL gives NULL. 0 or -ENOMEM. */
+int strings_intern(struct strings *strings, const char *s, const char **ret_s);
+
+/* The pool's copy of s, or NULL when it was never interned. */
+const char *strings_find(const struct strings *strings, const char *s);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What memtraced knows of allocators: one row per function that hands memory out or takes it
+ * back, and one per allocator whose realloc(p, 0) has its own rule. Static data, no state. A new
+ * allocator is new rows.
+ */
+#ifndef MEMTRACED_PROBE_ALLOCATORS_H
+#define MEMTRACED_PROBE_ALLOCATORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct allocator_function {
+	const char *name;
+	uint8_t kind; /* enum abi_kind without flags */
+	uint8_t args; /* ABI_SIZE_* */
+	/* Can be left by an exception: a return probe would turn a caught one into abort. */
+	bool may_throw;
+	/*
+	 * Is not probed where it gets its memory from, or gives it to, another function of the
+	 * table. The C functions never are this: glibc's realloc calls malloc on some of its ways
+	 * and resizes in place on others.
+	 */
+	bool may_forward;
+};
+
+struct allocator_family {
+	const char *name;
+	/* realloc(p, 0) with p not NULL frees p and returns NULL. */
+	bool realloc0_frees;
+	/* Function symbols that only this allocator defines; unused ones are NULL. */
+	const char *markers[2];
+};
+
+/* All rows, in the order in which the names of one address are preferred. */
+const struct allocator_function *allocator_functions(size_t *ret_n);
+
+/* The row of a symbol, or NULL. */
+const struct allocator_function *allocator_function_find(const char *symbol);
+
+/*
+ * The family that `symbol` is a marker of, or NULL. Families are one array: of two that an object
+ * has markers of the earlier counts, as an executable that brings its own allocator may hold parts
+ * of libc's as well.
+ */
+const struct allocator_family *allocator_family_find(const char *symbol);
+
+/* Whether the function returns the new block itself. */
+bool allocator_returns_block(const struct allocator_function *function);
+
+/* Bit n-1 is set where a probe at the entry reads argument n. */
+unsigned allocator_argument_mask(const struct allocator_function *function);
+
+/* Whether `via` can be how `function` does its work, so that `function` needs no probe. */
+bool allocator_forwards_to(const struct allocator_function *function,
+			   const struct allocator_function *via);
+
+#endif

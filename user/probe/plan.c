@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/plan.h"
+
+#include "base/vec.h"
+#include "bpf/abi.h"
+#include "elf/eh_table.h"
+#include "elf/elf_file.h"
+#include "probe/allocators.h"
+#include "probe/insn.h"
+#include "probe/sites.h"
+
+#include <errno.h>
+
+static const char why_ifunc[] = "which code it is gets decided when the program starts (ifunc)";
+static const char why_no_code[] = "its symbol points to no code";
+static const char why_forwards[] = "it forwards to a function that is probed";
+
+struct candidate {
+	const struct allocator_function *function;
+	uint64_t vaddr;
+	bool is_ifunc;
+	const char *why_not; /* it cannot be probed */
+	struct sites sites;
+};
+
+struct planner {
+	struct elf_file *file;
+	struct eh_table *eh;
+	struct insn_decoder *decoder;
+	const struct plan_emulation *emulation;
+	const struct allocator_family *family; /* NULL: not known */
+	VEC(struct candidate) candidates;
+	VEC(struct plan_probe) probes;
+	VEC(struct plan_skipped) skipped;
+};
+
+static void planner_done(struct planner *p)
+{
+	vec_foreach(&p->probes, probe)
+		free(probe->exit_sites);
+	vec_done(&p->probes);
+	vec_done(&p->skipped);
+	vec_foreach(&p->candidates, candidate)
+		sites_done(&candidate->sites);
+	vec_done(&p->candidates);
+	insn_decoder_free(p->decoder);
+	eh_table_free(p->eh);
+	elf_file_free(p->file);
+}
+
+static size_t code_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	return elf_file_read_text(((struct planner *)ctx)->file, addr, buf, len);
+}
+
+static const char *code_slot_name(void *ctx, uint64_t slot)
+{
+	return elf_file_slot_symbol(((struct planner *)ctx)->file, slot);
+}
+
+static const char *code_function_name(void *ctx, uint64_t addr)
+{
+	size_t n;
+	const struct elf_symbol *symbol =
+		elf_file_symbols_at(((struct planner *)ctx)->file, addr, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (allocator_function_find(symbol[i].name) || sites_is_noreturn(symbol[i].name))
+			return symbol[i].name;
+	return n ? symbol->name : NULL;
+}
+
+static bool code_starts_function(void *ctx, uint64_t addr)
+{
+	struct planner *p = ctx;
+	size_t n;
+
+	return elf_file_symbols_at(p->file, addr, &n) || eh_table_starts_function(p->eh, addr);
+}
+
+static uint64_t code_landing_pad(void *ctx, uint64_t addr)
+{
+	return eh_table_landing_pad(((struct planner *)ctx)->eh, addr);
+}
+
+static int kind_rank(uint8_t kind)
+{
+	return kind == ABI_FREE ? 0 : kind == ABI_REALLOC ? 1 : 2;
+}
+
+/* Frees, reallocs, allocs; within each the table's order. */
+static int candidate_order(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int rank = kind_rank(x->function->kind) - kind_rank(y->function->kind);
+
+	if (rank)
+		return rank;
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+/* Keeps the first of the candidates at one address. */
+static void drop_aliases(struct planner *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->candidates.len; i++) {
+		bool is_alias = false;
+
+		for (size_t j = 0; j < kept && !is_alias; j++)
+			is_alias = p->candidates.data[j].vaddr == p->candidates.data[i].vaddr;
+		if (!is_alias)
+			p->candidates.data[kept++] = p->candidates.data[i];
+	}
+	p->candidates.len = kept;
+}
+
+static int collect(struct planner *p)
+{
+	const struct elf_symbol *symbols;
+	size_t n;
+
+	symbols = elf_file_symbols(p->file, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct allocator_family *family = allocator_family_find(symbols[i].name);
+		struct candidate candidate = {
+			.function = allocator_function_find(symbols[i].name),
+			.vaddr = symbols[i].value,
+			.is_ifunc = symbols[i].is_ifunc,
+		};
+		int r;
+
+		if (family && (!p->family || family < p->family))
+			p->family = family;
+		if (!candidate.function)
+			continue;
+		r = vec_push(&p->candidates, candidate);
+		if (r < 0)
+			return r;
+	}
+	if (p->candidates.len)
+		qsort(p->candidates.data, p->candidates.len, sizeof(struct candidate),
+		      candidate_order);
+	drop_aliases(p);
+	return 0;
+}
+
+static int skip(struct planner *p, const struct candidate *candidate, bool forwards,
+		const char *why)
+{
+	struct plan_skipped skipped = { .function = candidate->function->name,
+					.forwards = forwards,
+					.why = why };
+
+	return vec_push(&p->skipped, skipped);
+}
+
+static enum plan_exits exits_of(const struct allocator_function *function,
+				const struct sites *sites)
+{
+	if (function->kind == ABI_FREE)
+		return PLAN_EXIT_NONE;
+	if (function->may_throw)
+		return PLAN_EXIT_SITES;
+	return sites->why_no_exits ? PLAN_EXIT_RETURN : PLAN_EXIT_ANY;
+}
+
+static int set_exit_sites(struct planner *p, const struct sites *sites, struct plan_probe *probe)
+{
+	int r = 0;
+
+	probe->exit_sites = calloc(sites->exits.len ? sites->exits.len : 1, sizeof(uint64_t));
+	if (!probe->exit_sites)
+		return -ENOMEM;
+	for (size_t i = 0; i < sites->exits.len && r == 0; i++)
+		r = elf_file_offset_of(p->file, sites->exits.data[i], &probe->exit_sites[i]);
+	probe->n_exit_sites = sites->exits.len;
+	return r;
+}
+
+static int add_probe(struct planner *p, const struct candidate *candidate)
+{
+	const struct allocator_function *function = candidate->function;
+	const struct sites *sites = &candidate->sites;
+	struct plan_probe probe = {
+		.function = function->name,
+		.kind = function->kind,
+		.args = function->args,
+		.entry_emulated = sites->entry_emulated,
+		.exits = exits_of(function, sites),
+	};
+	int r;
+
+	if (function->kind == ABI_REALLOC && p->family && p->family->realloc0_frees)
+		probe.kind |= ABI_REALLOC0_FREES;
+	r = elf_file_offset_of(p->file, candidate->vaddr, &probe.function_offset);
+	if (r == 0)
+		r = elf_file_offset_of(p->file, sites->entry_site, &probe.entry_site);
+	if (r == 0 && (probe.exits == PLAN_EXIT_ANY || probe.exits == PLAN_EXIT_SITES))
+		r = set_exit_sites(p, sites, &probe);
+	if (probe.exits == PLAN_EXIT_RETURN)
+		probe.why_no_sites = sites->why_no_exits;
+	if (r == 0)
+		r = vec_push(&p->probes, probe);
+	if (r < 0)
+		free(probe.exit_sites);
+	return r;
+}
+
+static int find_sites(struct planner *p, struct candidate *candidate)
+{
+	const struct sites_code code = {
+		.ctx = p,
+		.read = code_read,
+		.slot_name = code_slot_name,
+		.function_name = code_function_name,
+		.starts_function = code_starts_function,
+		.landing_pad = code_landing_pad,
+	};
+	uint8_t byte;
+	int r;
+
+	if (candidate->is_ifunc) {
+		candidate->why_not = why_ifunc;
+		return 0;
+	}
+	if (elf_file_read_text(p->file, candidate->vaddr, &byte, 1) != 1) {
+		candidate->why_not = why_no_code;
+		return 0;
+	}
+	r = sites_find(p->decoder, &code, candidate->function, candidate->vaddr, p->emulation,
+		       &candidate->sites);
+	if (r == 0 && candidate->function->may_throw)
+		candidate->why_not = candidate->sites.why_no_exits;
+	return r;
+}
+
+/*
+ * A new that only falls back on malloc (jemalloc's does when it is out of memory) is probed, as
+ * its blocks are its own. A delete that frees some blocks only, or those that are not NULL, gives
+ * back what the object's own new made, so the two must go together.
+ */
+static bool forwards(const struct candidate *candidate, bool has_own_new)
+{
+	enum sites_forwards how = candidate->sites.forwards;
+
+	switch (candidate->function->kind) {
+	case ABI_REALLOC:
+		return how != SITES_FORWARDS_NEVER;
+	case ABI_FREE:
+		return how == SITES_FORWARDS_ALWAYS ||
+		       (how == SITES_FORWARDS_SOMETIMES && !has_own_new);
+	default:
+		return how == SITES_FORWARDS_ALWAYS;
+	}
+}
+
+static bool has_own_new(const struct planner *p)
+{
+	vec_foreach(&p->candidates, candidate)
+		if (candidate->function->kind == ABI_ALLOC && candidate->function->may_forward &&
+		    !candidate->is_ifunc && !forwards(candidate, false))
+			return true;
+	return false;
+}
+
+static int plan_candidates(struct planner *p)
+{
+	bool own_new;
+	int r = 0;
+
+	vec_foreach(&p->candidates, candidate) {
+		r = find_sites(p, candidate);
+		if (r < 0)
+			return r;
+	}
+	own_new = has_own_new(p);
+	vec_foreach(&p->candidates, candidate) {
+		if (forwards(candidate, own_new))
+			r = skip(p, candidate, true, why_forwards);
+		else if (candidate->why_not)
+			r = skip(p, candidate, false, candidate->why_not);
+		else
+			r = add_probe(p, candidate);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int planner_init(struct planner *p, int fd)
+{
+	int r = elf_file_new(fd, &p->file);
+
+	if (r == 0)
+		r = insn_decoder_new(elf_file_machine(p->file), &p->decoder);
+	if (r == 0)
+		r = eh_table_new(p->file, &p->eh);
+	return r;
+}
+
+int plan_new(int fd, const struct plan_emulation *emulation, struct plan **ret_plan)
+{
+	_cleanup_(planner_done) struct planner p = { .emulation = emulation };
+	struct plan *plan;
+	int r;
+
+	r = planner_init(&p, fd);
+	if (r == 0)
+		r = collect(&p);
+	if (r == 0)
+		r = plan_candidates(&p);
+	if (r < 0)
+		return r;
+	plan = calloc(1, sizeof(*plan));
+	if (!plan)
+		return -ENOMEM;
+	plan->has_symbols = elf_file_has_symbols(p.file);
+	plan->is_static_executable = elf_file_is_static_executable(p.file);
+	plan->n_probes = p.probes.len;
+	plan->probes = TAKE_PTR(p.probes.data);
+	plan->n_skipped = p.skipped.len;
+	plan->skipped = TAKE_PTR(p.skipped.data);
+	p.probes.len = 0;
+	*ret_plan = plan;
+	return 0;
+}
+
+void plan_free(struct plan *plan)
+{
+	if (!plan)
+		return;
+	for (size_t i = 0; i < plan->n_probes; i++)
+		free(plan->probes[i].exit_sites);
+	free(plan->probes);
+	free(plan->skipped);
+	free(plan);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The probe plan of one object: which allocator functions it defines and where each is probed.
+ * A pure function of the file: the caller attaches it, for as many processes as map the object.
+ */
+#ifndef MEMTRACED_PROBE_PLAN_H
+#define MEMTRACED_PROBE_PLAN_H
+
+#include "base/cleanup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How the returns of a function can be seen. */
+enum plan_exits {
+	PLAN_EXIT_NONE,	  /* not needed: free */
+	PLAN_EXIT_ANY,	  /* a return probe is safe; exit sites are known as well */
+	PLAN_EXIT_RETURN, /* return probe only: exit sites cannot be proven, see why_no_sites */
+	PLAN_EXIT_SITES,  /* exit sites only: the function can be left by unwinding */
+};
+
+struct plan_probe {
+	const char *function; /* static storage: the table's name, "malloc" */
+	uint8_t kind;	      /* enum abi_kind, with ABI_REALLOC0_FREES */
+	uint8_t args;	      /* ABI_SIZE_* */
+	bool entry_emulated;  /* the kernel emulates the instruction at entry_site */
+	enum plan_exits exits;
+	uint64_t function_offset; /* file offset of the function's first byte */
+	uint64_t entry_site; /* file offset of the probe: sp and the arguments are as at entry */
+	size_t n_exit_sites;
+	uint64_t *exit_sites;	  /* file offsets of every `ret` that the function can leave by */
+	const char *why_no_sites; /* static string or NULL */
+};
+
+/* A function of the table that is in the object and is not probed. */
+struct plan_skipped {
+	const char *function;
+	bool forwards;	 /* by design: it calls a function that is probed; not a loss */
+	const char *why; /* static string */
+};
+
+struct plan {
+	size_t n_probes;
+	struct plan_probe *probes; /* frees first: a block that is recorded has its free seen */
+	size_t n_skipped;
+	struct plan_skipped *skipped;
+	bool has_symbols; /* some symbol table was there to look into */
+	bool is_static_executable;
+};
+
+/* Which instruction classes this kernel emulates; from trace/features or all-known defaults. */
+struct plan_emulation {
+	bool push, nop1, nopl, endbr, jmp, jcc, call, ret, sub_sp, mov;
+};
+
+/*
+ * Plans the object behind `fd` (any offset; not closed). 0 with an empty plan when the object
+ * defines no allocator; -ENOEXEC: not an ELF file; -EOPNOTSUPP: ELF of another class or machine;
+ * -EBADMSG: damaged.
+ */
+int plan_new(int fd, const struct plan_emulation *emulation, struct plan **ret_plan);
+void plan_free(struct plan *plan); /* NULL is legal */
+DEFINE_CLEANUP(struct plan, plan_free)
+
+#endif

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/sites.h"
+
+#include "base/hashmap.h"
+#include "probe/allocators.h"
+#include "probe/insn.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* glibc's largest allocator function has under 2,000 instructions. */
+#define MAX_INSNS 20000
+/* Where a function's first block goes on for longer, its entry is good enough. */
+#define MAX_ENTRY_INSNS 32
+
+static const char why_indirect[] = "it has an indirect jump";
+static const char why_leaves[] = "it jumps to a function that is not an allocator's";
+static const char why_unreadable[] = "some of its code cannot be decoded";
+static const char why_large[] = "it has too many instructions";
+
+struct walk {
+	struct insn_decoder *decoder;
+	const struct sites_code *code;
+	const struct allocator_function *function;
+	uint64_t entry;
+	struct sites sites;
+	struct hashmap *seen; /* of addresses */
+	uint64_t *addresses;  /* what `seen` holds, MAX_INSNS of them */
+	size_t n_addresses;
+	VEC(uint64_t) pending;
+	/* Paths end where a function of the table does the work: are there others? */
+	bool ends_at_use;
+	bool uses; /* a function of the table that can do the work */
+	/* Something may jump back between the entry and the entry site. */
+	bool entry_block_unsure;
+};
+
+static uint64_t address_hash(const void *item)
+{
+	return hash_u64(*(const uint64_t *)item);
+}
+
+static bool address_equal(const void *a, const void *b)
+{
+	return *(const uint64_t *)a == *(const uint64_t *)b;
+}
+
+static const struct hashmap_ops address_ops = { .hash = address_hash, .equal = address_equal };
+
+void sites_done(struct sites *sites)
+{
+	vec_done(&sites->exits);
+}
+
+static void walk_done(struct walk *w)
+{
+	sites_done(&w->sites);
+	hashmap_free(w->seen);
+	free(w->addresses);
+	vec_done(&w->pending);
+}
+
+bool sites_is_noreturn(const char *name)
+{
+	static const char *const names[] = {
+		"abort",
+		"exit",
+		"_exit",
+		"_Exit",
+		"quick_exit",
+		"pthread_exit",
+		"__stack_chk_fail",
+		"__stack_chk_fail_local",
+		"__assert",
+		"__assert_fail",
+		"__assert_perror_fail",
+		"__chk_fail",
+		"__fortify_fail",
+		"__libc_fatal",
+		"longjmp",
+		"_longjmp",
+		"siglongjmp",
+		"__longjmp_chk",
+		"_Unwind_Resume",
+		"__cxa_throw",
+		"__cxa_rethrow",
+		"__cxa_bad_cast",
+		"__cxa_bad_typeid",
+		"__cxa_throw_bad_array_new_length",
+		"__cxa_pure_virtual",
+		"__clang_call_terminate",
+		"_ZSt9terminatev",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	/* std::__throw_bad_alloc() and its family: _ZSt17__throw_bad_allocv */
+	if (strncmp(name, "_ZSt", 4) != 0)
+		return false;
+	name += 4;
+	name += strspn(name, "0123456789");
+	return strncmp(name, "__throw_", 8) == 0;
+}
+
+static bool is_noreturn(const char *name)
+{
+	return name && sites_is_noreturn(name);
+}
+
+static const struct allocator_function *row_of(const char *name)
+{
+	return name ? allocator_function_find(name) : NULL;
+}
+
+/* As insn_decode(), or -ENODATA where the code has ended. */
+static int decode_at(struct walk *w, uint64_t addr, struct insn *ret_insn)
+{
+	uint8_t bytes[INSN_MAX_LEN];
+	size_t n = w->code->read(w->code->ctx, addr, bytes, sizeof(bytes));
+
+	if (n == 0)
+		return -ENODATA;
+	return insn_decode(w->decoder, bytes, n, addr, ret_insn);
+}
+
+/*
+ * The first emulated instruction of the straight line from the entry. It runs once per call, sp
+ * and the arguments are still the caller's there.
+ */
+static void choose_entry_site(struct walk *w, const struct plan_emulation *emulation)
+{
+	unsigned arguments = allocator_argument_mask(w->function);
+	uint64_t addr = w->entry;
+	struct insn insn;
+
+	w->sites.entry_site = w->entry;
+	for (int i = 0; i < MAX_ENTRY_INSNS; i++) {
+		if (decode_at(w, addr, &insn) < 0)
+			return;
+		if (insn_is_emulated(&insn, emulation)) {
+			w->sites.entry_site = addr;
+			w->sites.entry_emulated = true;
+			return;
+		}
+		if (insn.flow != INSN_NEXT || !insn.is_plain || (insn.writes_args & arguments))
+			return;
+		addr += insn.len;
+	}
+}
+
+static void cannot_prove(struct walk *w, const char *why)
+{
+	if (!w->sites.why_no_exits)
+		w->sites.why_no_exits = why;
+	if (why != why_leaves)
+		w->entry_block_unsure = true;
+}
+
+/* A function of the table that is certain to have a probe of its own, at its entry. */
+static bool takes_over(const struct walk *w, const struct allocator_function *target)
+{
+	return target && !target->may_forward && allocator_returns_block(target) &&
+	       allocator_returns_block(w->function);
+}
+
+/* Whether the path ends at a call or jump to the function of that name, as far as uses go. */
+static bool ends_by_use(struct walk *w, const struct allocator_function *used)
+{
+	if (!used || !allocator_forwards_to(w->function, used))
+		return false;
+	w->uses = true;
+	return w->ends_at_use;
+}
+
+/* The imported function behind a linkage stub at `addr`: true where there is a stub. */
+static bool resolve_stub(struct walk *w, uint64_t addr, const char **ret_name)
+{
+	uint8_t bytes[2 * INSN_MAX_LEN];
+	size_t n = w->code->read(w->code->ctx, addr, bytes, sizeof(bytes));
+	uint64_t slot;
+
+	if (!insn_stub_slot(w->decoder, bytes, n, addr, &slot))
+		return false;
+	*ret_name = w->code->slot_name(w->code->ctx, slot);
+	return true;
+}
+
+/* A jump through a pointer of the object: to another function, never into this one. */
+static void jump_out(struct walk *w, const char *name)
+{
+	const struct allocator_function *target = row_of(name);
+
+	if (!ends_by_use(w, target) && !takes_over(w, target) && !is_noreturn(name))
+		cannot_prove(w, why_leaves);
+}
+
+static int jump_to(struct walk *w, uint64_t target)
+{
+	const struct allocator_function *row;
+	const char *name = NULL;
+
+	if (target > w->entry && target <= w->sites.entry_site)
+		w->entry_block_unsure = true;
+	if (target == w->entry)
+		return 0;
+	name = w->code->function_name(w->code->ctx, target);
+	if (!name && resolve_stub(w, target, &name)) {
+		jump_out(w, name);
+		return 0;
+	}
+	row = row_of(name);
+	if (ends_by_use(w, row) || takes_over(w, row) || is_noreturn(name))
+		return 0;
+	return vec_push(&w->pending, target);
+}
+
+static int branch(struct walk *w, const struct insn *insn)
+{
+	if (insn->target_kind == INSN_TARGET_DIRECT)
+		return jump_to(w, insn->target);
+	if (insn->target_kind == INSN_TARGET_SLOT)
+		jump_out(w, w->code->slot_name(w->code->ctx, insn->target));
+	else
+		cannot_prove(w, why_indirect);
+	return 0;
+}
+
+/* Steps over a call: *ret_returns says whether the path goes on behind it. */
+static int call(struct walk *w, const struct insn *insn, bool *ret_returns)
+{
+	const char *name = NULL;
+	uint64_t pad;
+
+	if (insn->target_kind == INSN_TARGET_SLOT) {
+		name = w->code->slot_name(w->code->ctx, insn->target);
+	} else if (insn->target_kind == INSN_TARGET_DIRECT && insn->target != w->entry) {
+		name = w->code->function_name(w->code->ctx, insn->target);
+		if (!name)
+			(void)resolve_stub(w, insn->target, &name); /* no stub: no name */
+	}
+	*ret_returns = !is_noreturn(name);
+	if (ends_by_use(w, row_of(name))) {
+		*ret_returns = false;
+		return 0;
+	}
+	pad = w->code->landing_pad(w->code->ctx, insn->addr);
+	return pad ? jump_to(w, pad) : 0;
+}
+
+/* 1 where `addr` was not seen before, 0 where it was or the walk is at its bound, or -ENOMEM. */
+static int visit(struct walk *w, uint64_t addr)
+{
+	uint64_t *item;
+	int r;
+
+	if (w->n_addresses == MAX_INSNS) {
+		if (!hashmap_find(w->seen, &addr))
+			cannot_prove(w, why_large);
+		return 0;
+	}
+	item = &w->addresses[w->n_addresses];
+	*item = addr;
+	r = hashmap_insert(w->seen, item);
+	if (r == -EEXIST)
+		return 0;
+	if (r < 0)
+		return r;
+	w->n_addresses++;
+	return 1;
+}
+
+/*
+ * Follows one path to where it ends or joins one already followed. Compilers leave nothing but
+ * padding between a call that does not return and the next function: that is how such calls show
+ * whose names are not known.
+ */
+static int walk_path(struct walk *w, uint64_t addr)
+{
+	bool after_call = false, on = true;
+	struct insn insn;
+	int r;
+
+	for (; on; addr += insn.len) {
+		if (after_call && w->code->starts_function(w->code->ctx, addr))
+			return 0;
+		r = visit(w, addr);
+		if (r <= 0)
+			return r;
+		r = decode_at(w, addr, &insn);
+		if (r == -ENODATA && after_call)
+			return 0;
+		if (r < 0) {
+			cannot_prove(w, why_unreadable);
+			return 0;
+		}
+		switch (insn.flow) {
+		case INSN_NEXT:
+			after_call &= insn.is_nop;
+			break;
+		case INSN_BRANCH:
+		case INSN_JUMP:
+			after_call = false;
+			on = insn.flow == INSN_BRANCH;
+			r = branch(w, &insn);
+			break;
+		case INSN_CALL:
+			after_call = true;
+			r = call(w, &insn, &on);
+			break;
+		case INSN_RETURN:
+			r = vec_push(&w->sites.exits, addr);
+			on = false;
+			break;
+		case INSN_TRAP:
+			on = false;
+			break;
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Walks all paths from the entry. 0 or -ENOMEM. */
+static int walk(struct walk *w)
+{
+	int r;
+
+	w->addresses = calloc(MAX_INSNS, sizeof(*w->addresses));
+	if (!w->addresses)
+		return -ENOMEM;
+	r = hashmap_new(&address_ops, &w->seen);
+	if (r == 0)
+		r = vec_push(&w->pending, w->entry);
+	while (r == 0 && w->pending.len)
+		r = walk_path(w, w->pending.data[--w->pending.len]);
+	return r;
+}
+
+/* A second walk, that ends its paths where another function does the work. */
+static int always_forwards(const struct walk *first, bool *ret_always)
+{
+	_cleanup_(walk_done) struct walk w = {
+		.decoder = first->decoder,
+		.code = first->code,
+		.function = first->function,
+		.entry = first->entry,
+		.ends_at_use = true,
+	};
+	int r = walk(&w);
+
+	*ret_always = r == 0 && w.sites.exits.len == 0 && !w.sites.why_no_exits;
+	return r;
+}
+
+int sites_find(struct insn_decoder *decoder, const struct sites_code *code,
+	       const struct allocator_function *function, uint64_t entry,
+	       const struct plan_emulation *emulation, struct sites *ret_sites)
+{
+	_cleanup_(walk_done) struct walk w = {
+		.decoder = decoder, .code = code, .function = function, .entry = entry
+	};
+	bool always = false;
+	struct insn first;
+	int r;
+
+	choose_entry_site(&w, emulation);
+	r = walk(&w);
+	if (r == 0 && w.uses)
+		r = always_forwards(&w, &always);
+	if (r < 0)
+		return r;
+
+	if (w.uses)
+		w.sites.forwards = always ? SITES_FORWARDS_ALWAYS : SITES_FORWARDS_SOMETIMES;
+	if (w.entry_block_unsure && w.sites.entry_site != entry) {
+		w.sites.entry_site = entry;
+		w.sites.entry_emulated =
+			decode_at(&w, entry, &first) == 0 && insn_is_emulated(&first, emulation);
+	}
+	if (w.sites.exits.len)
+		qsort(w.sites.exits.data, w.sites.exits.len, sizeof(uint64_t), by_address);
+	*ret_sites = w.sites;
+	w.sites = (struct sites){ 0 };
+	return 0;
+}

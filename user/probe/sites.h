@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where one function is probed: a control flow walk over its machine code, from its entry through
+ * all jumps, stepping over calls. Used by the plan; knows code only through struct sites_code, so
+ * that it can be tested on a few bytes. No state, bounded in time and memory.
+ */
+#ifndef MEMTRACED_PROBE_SITES_H
+#define MEMTRACED_PROBE_SITES_H
+
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct allocator_function;
+struct insn_decoder;
+struct plan_emulation;
+
+/* The code around the function; all addresses are the object's own virtual ones. */
+struct sites_code {
+	void *ctx;
+	/* Copies up to `len` bytes of executable code; how many. 0: there is none at `addr`. */
+	size_t (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
+	/* The imported function that the pointer at `slot` is bound to, or NULL. */
+	const char *(*slot_name)(void *ctx, uint64_t slot);
+	/*
+	 * The name of the function that starts at `addr`, or NULL; of several names, one that
+	 * the allocator table or sites_is_noreturn() knows.
+	 */
+	const char *(*function_name)(void *ctx, uint64_t addr);
+	/* Whether a function, or a split-off part of one, is known to start at `addr`. */
+	bool (*starts_function)(void *ctx, uint64_t addr);
+	/* Where an exception thrown by the call at `addr` goes on in its function; 0: it leaves. */
+	uint64_t (*landing_pad)(void *ctx, uint64_t addr);
+};
+
+/* Whether the function gets its work done by another function of the table. */
+enum sites_forwards {
+	SITES_FORWARDS_NEVER,
+	SITES_FORWARDS_SOMETIMES, /* on some of its ways */
+	SITES_FORWARDS_ALWAYS,	  /* there is no way to return without */
+};
+
+struct sites {
+	uint64_t entry_site;
+	bool entry_emulated;
+	VEC(uint64_t) exits;	  /* ascending; complete only where why_no_exits is NULL */
+	const char *why_no_exits; /* static */
+	enum sites_forwards forwards;
+};
+
+void sites_done(struct sites *sites);
+
+/* Whether a call of the function of that name does not come back. */
+bool sites_is_noreturn(const char *name);
+
+/*
+ * Walks the function at `entry`, a `function` of the allocator table. 0 or -ENOMEM; `ret_sites`
+ * is for sites_done() on success.
+ */
+int sites_find(struct insn_decoder *decoder, const struct sites_code *code,
+	       const struct allocator_function *function, uint64_t entry,
+	       const struct plan_emulation *emulation, struct sites *ret_sites);
+
+#endif

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/symbols.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The JIT map of a process. */
+struct jit {
+	uint32_t slot;
+	uint32_t generation; /* a newer text makes what was looked up in the older one void */
+	char path[32];
+	struct symbol_object *object;
+};
+
+/* Something looked up: a file offset of an object, or an address in a process's JIT code. */
+struct entry {
+	const struct model_object *object; /* NULL: JIT */
+	uint32_t slot, generation;	   /* of the JIT map; else 0 */
+	uint64_t offset;
+	bool is_call;
+	struct resolved resolved;
+};
+
+struct symbols {
+	const struct model *model;
+	struct symbolizer *symbolizer;
+	bool open_files;
+	VEC(struct symbol_object *) objects; /* by the index of the model's */
+	struct hashmap *jits;
+	struct hashmap *entries;
+	size_t last_object; /* where the last RECORD_SYMBOL belonged: they come grouped */
+};
+
+static const struct symbol_frame nothing_frame = { 0 };
+static const struct symbol nothing = { .n_frames = 1, .frames = &nothing_frame };
+
+static uint64_t jit_hash(const void *item)
+{
+	const struct jit *jit = item;
+
+	return hash_u64(jit->slot);
+}
+
+static bool jit_equal(const void *item_a, const void *item_b)
+{
+	const struct jit *a = item_a, *b = item_b;
+
+	return a->slot == b->slot;
+}
+
+static const struct hashmap_ops jit_ops = {
+	.hash = jit_hash,
+	.equal = jit_equal,
+	.free_item = free,
+};
+
+static uint64_t entry_hash(const void *item)
+{
+	const struct entry *e = item;
+	uint64_t where = e->object ? e->object->index : (uint64_t)e->slot << 32 | e->generation;
+
+	return hash_u64(e->offset ^ hash_u64(where * 2 + e->is_call));
+}
+
+static bool entry_equal(const void *item_a, const void *item_b)
+{
+	const struct entry *a = item_a, *b = item_b;
+
+	return a->object == b->object && a->slot == b->slot && a->generation == b->generation &&
+	       a->offset == b->offset && a->is_call == b->is_call;
+}
+
+static const struct hashmap_ops entry_ops = {
+	.hash = entry_hash,
+	.equal = entry_equal,
+	.free_item = free,
+};
+
+int symbols_new(const struct model *model, struct symbolizer *symbolizer, bool open_files,
+		struct symbols **ret_symbols)
+{
+	_cleanup_(symbols_free_p) struct symbols *symbols = calloc(1, sizeof(*symbols));
+	int r;
+
+	if (!symbols)
+		return -ENOMEM;
+	symbols->model = model;
+	symbols->symbolizer = symbolizer;
+	symbols->open_files = open_files;
+	r = hashmap_new(&jit_ops, &symbols->jits);
+	if (r == 0)
+		r = hashmap_new(&entry_ops, &symbols->entries);
+	if (r < 0)
+		return r;
+	*ret_symbols = TAKE_PTR(symbols);
+	return 0;
+}
+
+void symbols_free(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	vec_done(&symbols->objects);
+	hashmap_free(symbols->jits);
+	hashmap_free(symbols->entries);
+	free(symbols);
+}
+
+/*
+ * The root directory of the process that mapped the object, where its debug files are looked for;
+ * false when it is this host's, or the process is gone.
+ */
+static bool foreign_root(const struct symbols *symbols, const struct model_object *object,
+			 char path[32])
+{
+	const struct model_process *process = model_find_process(symbols->model, object->slot);
+	struct stat theirs, ours;
+
+	if (!process || !process->known)
+		return false;
+	snprintf(path, 32, "/proc/%u/root", process->pid);
+	if (stat(path, &theirs) < 0 || stat("/", &ours) < 0)
+		return false;
+	return theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino;
+}
+
+/* The file must be the one that was mapped: a path may hold another one by now. */
+static bool build_id_differs(const struct symbol_object *opened, const struct model_object *object)
+{
+	const char *have = symbol_object_build_id(opened);
+	char want[2 * RECORD_BUILD_ID_MAX + 1] = "";
+
+	for (size_t i = 0; i < object->build_id_len; i++)
+		snprintf(want + 2 * i, 3, "%02x", object->build_id[i]);
+	return *want && *have && strcmp(want, have) != 0;
+}
+
+static int open_object(struct symbols *symbols, const struct model_object *object,
+		       struct symbol_object **ret_object)
+{
+	_cleanup_close_ int fd = -1;
+	char root[32];
+	bool has_root;
+	int r;
+
+	if (symbols->open_files && object->local_path)
+		fd = open(object->local_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	has_root = fd >= 0 && foreign_root(symbols, object, root);
+	r = symbolizer_object(symbols->symbolizer, object->path, object->dev, object->ino, fd,
+			      has_root ? root : NULL, ret_object);
+	if (r < 0 || fd < 0 || !build_id_differs(*ret_object, object))
+		return r;
+	return symbolizer_object(symbols->symbolizer, object->path, object->dev, object->ino, -1,
+				 NULL, ret_object);
+}
+
+int symbols_update(struct symbols *symbols)
+{
+	size_t n = model_n_objects(symbols->model);
+	int r = vec_reserve(&symbols->objects, n);
+
+	while (r == 0 && symbols->objects.len < n) {
+		const struct model_object *object =
+			model_object(symbols->model, symbols->objects.len);
+
+		r = open_object(symbols, object, &symbols->objects.data[symbols->objects.len]);
+		if (r == 0)
+			symbols->objects.len++;
+	}
+	return r;
+}
+
+static struct jit *find_jit(const struct symbols *symbols, uint32_t slot)
+{
+	struct jit key = { .slot = slot };
+
+	return hashmap_find(symbols->jits, &key);
+}
+
+int symbols_set_perf_map(struct symbols *symbols, uint32_t slot, const char *text, size_t len)
+{
+	const struct model_process *process = model_find_process(symbols->model, slot);
+	struct jit *jit = find_jit(symbols, slot);
+	int r = 0;
+
+	if (!jit) {
+		jit = calloc(1, sizeof(*jit));
+		if (!jit)
+			return -ENOMEM;
+		jit->slot = slot;
+		snprintf(jit->path, sizeof(jit->path), "/tmp/perf-%u.map",
+			 process ? process->pid : 0);
+		r = hashmap_insert(symbols->jits, jit);
+		if (r < 0) {
+			free(jit);
+			return r;
+		}
+	}
+	jit->generation++;
+	return symbolizer_perf_map(symbols->symbolizer, jit->path, text, len, &jit->object);
+}
+
+/* Keeps a result; the entry that is there already, if there is one. */
+static int remember(struct symbols *symbols, const struct entry *found,
+		    const struct resolved **ret_resolved)
+{
+	struct entry *entry = hashmap_find(symbols->entries, found);
+	int r;
+
+	if (!entry) {
+		entry = malloc(sizeof(*entry));
+		if (!entry)
+			return -ENOMEM;
+		*entry = *found;
+		r = hashmap_insert(symbols->entries, entry);
+		if (r < 0) {
+			free(entry);
+			return r;
+		}
+	}
+	*ret_resolved = &entry->resolved;
+	return 0;
+}
+
+static int resolve_jit(struct symbols *symbols, const struct jit *jit,
+		       const struct model_object *object, struct entry *entry)
+{
+	int r = 0;
+
+	entry->resolved = (struct resolved){
+		.symbol = &nothing,
+		.object = object->path,
+		.vaddr = entry->offset,
+	};
+	if (jit && jit->object)
+		r = symbolizer_resolve(symbols->symbolizer, jit->object, entry->offset,
+				       entry->is_call, &entry->resolved.symbol);
+	if (r == 0 && entry->resolved.symbol->frames[0].function)
+		entry->resolved.object = jit->path;
+	return r;
+}
+
+int symbols_resolve(struct symbols *symbols, uint32_t slot, const struct model_place *place,
+		    uint64_t addr, bool is_call, const struct resolved **ret_resolved)
+{
+	struct entry entry = { .is_call = is_call };
+	const struct jit *jit = NULL;
+	const struct entry *known;
+	int r;
+
+	if (model_object_is_anonymous(place->object)) {
+		jit = find_jit(symbols, slot);
+		entry.slot = slot;
+		entry.generation = jit ? jit->generation : 0;
+		entry.offset = addr;
+	} else {
+		entry.object = place->object;
+		entry.offset = place->file_offset;
+	}
+	known = hashmap_find(symbols->entries, &entry);
+	if (known) {
+		*ret_resolved = &known->resolved;
+		return 0;
+	}
+
+	r = symbols_update(symbols);
+	if (r < 0)
+		return r;
+	if (entry.object) {
+		struct symbol_object *object = symbols->objects.data[place->object->index];
+
+		r = symbolizer_resolve(symbols->symbolizer, object, entry.offset, is_call,
+				       &entry.resolved.symbol);
+		entry.resolved.object = place->object->path;
+		entry.resolved.vaddr = symbol_object_vaddr(object, entry.offset);
+	} else {
+		r = resolve_jit(symbols, jit, place->object, &entry);
+	}
+	return r < 0 ? r : remember(symbols, &entry, ret_resolved);
+}
+
+static const struct model_object *find_object(struct symbols *symbols,
+					      const struct record_symbol *record)
+{
+	size_t n = symbols->objects.len;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t at = (symbols->last_object + i) % n;
+		const struct model_object *object = model_object(symbols->model, at);
+
+		if (object->dev == record->dev && object->ino == record->ino &&
+		    strcmp(object->path, record->object) == 0) {
+			symbols->last_object = at;
+			return object;
+		}
+	}
+	return NULL;
+}
+
+/* Tells the symbolizer what a record says, and gets its own copy of that. */
+static int know(struct symbols *symbols, struct symbol_object *object,
+		const struct record_symbol *record, const struct symbol **ret_symbol)
+{
+	_cleanup_free_ struct symbol_frame *frames = calloc(record->n_frames + 1, sizeof(*frames));
+	struct symbol symbol = { .n_frames = record->n_frames, .frames = frames };
+	int r;
+
+	if (!frames)
+		return -ENOMEM;
+	for (size_t i = 0; i < record->n_frames; i++)
+		frames[i] = (struct symbol_frame){
+			.function = record->frames[i].function,
+			.offset = record->frames[i].offset,
+			.file = record->frames[i].file,
+			.line = record->frames[i].line,
+			.is_inline = record->frames[i].is_inline,
+		};
+	if (symbol.n_frames == 0)
+		symbol.n_frames = 1;
+	r = symbolizer_know(symbols->symbolizer, object, record->file_offset, &symbol);
+	if (r < 0)
+		return r;
+	return symbolizer_resolve(symbols->symbolizer, object, record->file_offset, record->is_call,
+				  ret_symbol);
+}
+
+static int know_jit(struct symbols *symbols, const struct record_symbol *record)
+{
+	struct entry entry = { .slot = record->slot, .offset = record->file_offset };
+	struct jit *jit = find_jit(symbols, record->slot);
+	const struct resolved *resolved;
+	int r;
+
+	if (!jit) {
+		r = symbols_set_perf_map(symbols, record->slot, "", 0);
+		if (r < 0)
+			return r;
+		jit = find_jit(symbols, record->slot);
+	}
+	entry.generation = jit->generation;
+	entry.is_call = record->is_call;
+	entry.resolved.object = jit->path;
+	entry.resolved.vaddr = record->vaddr;
+	r = know(symbols, jit->object, record, &entry.resolved.symbol);
+	return r < 0 ? r : remember(symbols, &entry, &resolved);
+}
+
+int symbols_apply(const struct record *record, void *userdata)
+{
+	struct symbols *symbols = userdata;
+	const struct record_symbol *symbol = &record->symbol;
+	const struct model_object *object;
+	const struct resolved *resolved;
+	struct entry entry;
+	int r;
+
+	if (record->type != RECORD_SYMBOL || !symbol->object)
+		return 0;
+	if (symbol->slot != RECORD_NO_SLOT)
+		return know_jit(symbols, symbol);
+	r = symbols_update(symbols);
+	if (r < 0)
+		return r;
+	object = find_object(symbols, symbol);
+	if (!object)
+		return 0;
+	entry = (struct entry){
+		.object = object,
+		.offset = symbol->file_offset,
+		.is_call = symbol->is_call,
+		.resolved = { .object = object->path, .vaddr = symbol->vaddr },
+	};
+	r = know(symbols, symbols->objects.data[object->index], symbol, &entry.resolved.symbol);
+	return r < 0 ? r : remember(symbols, &entry, &resolved);
+}
+
+static int entry_compare(const void *item_a, const void *item_b)
+{
+	const struct entry *a = *(const struct entry *const *)item_a;
+	const struct entry *b = *(const struct entry *const *)item_b;
+	size_t object_a = a->object ? a->object->index : SIZE_MAX;
+	size_t object_b = b->object ? b->object->index : SIZE_MAX;
+
+	if (object_a != object_b)
+		return object_a < object_b ? -1 : 1;
+	if (a->slot != b->slot)
+		return a->slot < b->slot ? -1 : 1;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return (int)a->is_call - (int)b->is_call;
+}
+
+static int hand_over(const struct entry *entry, record_fn fn, void *userdata)
+{
+	const struct symbol *symbol = entry->resolved.symbol;
+	_cleanup_free_ struct record_symbol_frame *frames =
+		calloc(symbol->n_frames, sizeof(*frames));
+	struct record record = {
+		.type = RECORD_SYMBOL,
+		.symbol = { .object = entry->resolved.object,
+			    .dev = entry->object ? entry->object->dev : 0,
+			    .ino = entry->object ? entry->object->ino : 0,
+			    .slot = entry->object ? RECORD_NO_SLOT : entry->slot,
+			    .file_offset = entry->offset,
+			    .is_call = entry->is_call,
+			    .vaddr = entry->resolved.vaddr,
+			    .n_frames = symbol->n_frames,
+			    .frames = frames },
+	};
+
+	if (!frames)
+		return -ENOMEM;
+	for (size_t i = 0; i < symbol->n_frames; i++)
+		frames[i] = (struct record_symbol_frame){
+			.function = symbol->frames[i].function,
+			.offset = symbol->frames[i].offset,
+			.file = symbol->frames[i].file,
+			.line = symbol->frames[i].line,
+			.is_inline = symbol->frames[i].is_inline,
+		};
+	return fn(&record, userdata);
+}
+
+/* What a reader would not find out by itself. */
+static bool is_worth_recording(const struct symbols *symbols, const struct entry *entry)
+{
+	const struct jit *jit;
+
+	if (entry->object)
+		return true;
+	jit = find_jit(symbols, entry->slot);
+	return jit && entry->generation == jit->generation &&
+	       entry->resolved.symbol->frames[0].function;
+}
+
+int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata)
+{
+	VEC(const struct entry *) sorted = { 0 };
+	const struct entry *entry;
+	size_t pos = 0;
+	int r = 0;
+
+	while (r == 0 && (entry = hashmap_next(symbols->entries, &pos)))
+		if (is_worth_recording(symbols, entry))
+			r = vec_push(&sorted, entry);
+	if (r == 0 && sorted.len > 1)
+		qsort(sorted.data, sorted.len, sizeof(sorted.data[0]), entry_compare);
+	for (size_t i = 0; r == 0 && i < sorted.len; i++)
+		r = hand_over(sorted.data[i], fn, userdata);
+	vec_done(&sorted);
+	return r;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The symbol side of reports: pairs the model's objects with the symbolizer's and remembers what
+ * was looked up, so that a recording can carry it. Objects are opened when symbols_update first
+ * sees them: call it soon after mappings came in, while the target still lives. One thread.
+ */
+#ifndef MEMTRACED_REPORT_SYMBOLS_H
+#define MEMTRACED_REPORT_SYMBOLS_H
+
+#include "base/cleanup.h"
+#include "model/model.h"
+#include "symbol/symbolizer.h"
+
+struct symbols;
+
+/* A place, looked up. Owned by the symbols, valid until they are freed. */
+struct resolved {
+	const struct symbol *symbol;
+	const char *object; /* path for people: the JIT map's where that knew the function */
+	uint64_t vaddr;	    /* the place as the object's own ELF address */
+};
+
+/*
+ * Model and symbolizer must outlive the symbols. `open_files`: false when the files of this host
+ * are not those of the run (a recording is read).
+ */
+int symbols_new(const struct model *model, struct symbolizer *symbolizer, bool open_files,
+		struct symbols **ret_symbols);
+/* NULL is legal. */
+void symbols_free(struct symbols *symbols);
+DEFINE_CLEANUP(struct symbols, symbols_free)
+
+/* Opens what the model has learnt of since the last call. 0 or -ENOMEM. */
+int symbols_update(struct symbols *symbols);
+
+/*
+ * The text of a process's JIT map: applies to its code that belongs to no file, in place of an
+ * earlier text. 0 or -ENOMEM.
+ */
+int symbols_set_perf_map(struct symbols *symbols, uint32_t slot, const char *text, size_t len);
+
+/*
+ * Makes a RECORD_SYMBOL known; `userdata` is the symbols, other records are ignored (a record_fn).
+ * The record of its object's mapping must be in the model. 0 or -ENOMEM.
+ */
+int symbols_apply(const struct record *record, void *userdata);
+
+/*
+ * Looks a place up. `addr` and `slot`: where it was, for code that belongs to no file. `is_call`: it
+ * is a return address. 0 or -ENOMEM.
+ */
+int symbols_resolve(struct symbols *symbols, uint32_t slot, const struct model_place *place,
+		    uint64_t addr, bool is_call, const struct resolved **ret_resolved);
+
+/* Hands all that was looked up to fn as RECORD_SYMBOLs. 0, or what fn returned. */
+int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata);
+
+#endif

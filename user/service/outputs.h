@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The outputs of a session: which formats go where and when, from the options. Formats that are
+ * events rather than states (perf-script, folded) go to stdout once, at the end.
+ */
+#ifndef MEMTRACED_SERVICE_OUTPUTS_H
+#define MEMTRACED_SERVICE_OUTPUTS_H
+
+#include "base/cleanup.h"
+#include "config/options.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+
+struct outputs;
+
+/*
+ * Checks formats and paths now, so that a long run does not end in an error. 0; -EINVAL for an
+ * unknown format, or what opening an output gave (logged). The arguments are borrowed.
+ */
+int outputs_new(const struct options *options, const struct model *model,
+		struct outputs **ret_outputs);
+void outputs_free(struct outputs *outputs); /* NULL is legal */
+DEFINE_CLEANUP(struct outputs, outputs_free)
+
+/* Mappings came in: their files are opened for symbols while they can be. 0 or -ENOMEM. */
+int outputs_see_mapping(struct outputs *outputs);
+
+/* Does a report for machines go to stdout, so that nothing else may? */
+bool outputs_own_stdout(const struct outputs *outputs);
+
+/* Is a terminal shown the table, to be refreshed? */
+bool outputs_live_view(const struct outputs *outputs);
+
+/* Writes all outputs from the model's latest cut. 0; -EPIPE: stdout is closed (not logged); other negative errno
+ * (logged). */
+int outputs_write(struct outputs *outputs, bool final);
+
+#endif

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/session.h"
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "model/model.h"
+#include "service/outputs.h"
+#include "service/status_line.h"
+#include "target/hold.h"
+#include "target/process.h"
+#include "trace/live.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+
+#define SECOND_NS 1000000000ULL
+/* After SIGINT, which a terminal sends to the child as well, how long to wait for its end. */
+#define INTERRUPT_GRACE_NS SECOND_NS
+#define LIVE_VIEW_NS (2 * SECOND_NS)
+
+struct session {
+	const struct options *options;
+	const struct launch_inherited *inherited;
+	struct loop *loop;
+	struct features *features;
+	struct model *model;
+	struct outputs *outputs;
+	struct live *live;
+	struct hold *hold;
+	struct launch *launch;
+	struct status_line *status;
+	struct loop_source *grace;
+	int child_status; /* as wait(2)'s; -1: still running */
+	unsigned int stop_signals;
+	bool over;
+};
+
+static int take_record(const struct record *record, void *userdata)
+{
+	struct session *s = userdata;
+	int r = model_apply(record, s->model);
+
+	/* Files are opened while the target lives. */
+	if (r == 0 && record->type == RECORD_MAPPING)
+		r = outputs_see_mapping(s->outputs);
+	return r;
+}
+
+static int drain(struct session *s)
+{
+	int r = source_drain(live_source(s->live), take_record, s);
+
+	return r < 0 ? r : 0;
+}
+
+static int report(struct session *s, bool final)
+{
+	int r = source_cut(live_source(s->live), take_record, s);
+
+	if (r < 0) {
+		log_error("reading the maps: %s", strerror(-r));
+		return r;
+	}
+	status_line_clear(s->status);
+	return outputs_write(s->outputs, final);
+}
+
+/* --- what the loop calls --------------------------------------------------------------------- */
+
+static int on_ring(int fd, uint32_t events, void *userdata)
+{
+	(void)fd;
+	(void)events;
+	return drain(userdata);
+}
+
+static int on_tick(void *userdata)
+{
+	struct session *s = userdata;
+
+	live_tick(s->live);
+	return 0;
+}
+
+static int on_interval(void *userdata)
+{
+	return report(userdata, false);
+}
+
+static int on_duration(void *userdata)
+{
+	session_stop(userdata);
+	return 0;
+}
+
+static int on_status(void *userdata)
+{
+	struct session *s = userdata;
+
+	status_line_show(s->status, &(struct status){
+					    .events = live_events(s->live),
+					    .live_bytes = live_bytes(s->live),
+					    .lost = live_lost(s->live),
+					    .processes = live_running(s->live),
+				    });
+	return 0;
+}
+
+static int on_report_signal(const siginfo_t *info, void *userdata)
+{
+	(void)info;
+	return report(userdata, false);
+}
+
+static int on_grace_over(void *userdata)
+{
+	session_stop(userdata);
+	return 0;
+}
+
+/*
+ * SIGINT: the terminal has sent it to the child as well, which gets a moment to end by it. SIGTERM
+ * is passed on to the child, whose end is then awaited. A second signal ends at once.
+ */
+static int on_stop_signal(const siginfo_t *info, void *userdata)
+{
+	struct session *s = userdata;
+
+	if (!s->launch || s->child_status >= 0 || s->stop_signals++ > 0) {
+		session_stop(s);
+		return 0;
+	}
+	if (info->si_signo == SIGINT)
+		return loop_add_timer(s->loop, INTERRUPT_GRACE_NS, on_grace_over, s, &s->grace);
+	(void)kill(launch_pid(s->launch), SIGTERM); /* it may have ended: then we end, too */
+	return 0;
+}
+
+static int on_child_signal(const siginfo_t *info, void *userdata)
+{
+	struct session *s = userdata;
+
+	(void)info;
+	return s->hold ? hold_dispatch(s->hold) : 0;
+}
+
+/* A thread is held: what it was held for is in the ring. */
+static int on_hold(const struct hold_event *event, void *userdata)
+{
+	struct session *s = userdata;
+	int r = drain(s);
+
+	if (r)
+		return r;
+	if (event->type == HOLD_MARK)
+		return live_take_mark(s->live, event->tid);
+	if (event->type == HOLD_EXITED && event->pid == launch_pid(s->launch))
+		s->child_status = event->status;
+	return 0;
+}
+
+/* --- setting up ------------------------------------------------------------------------------ */
+
+static const struct {
+	enum option_attach option;
+	enum attach_path path;
+	enum feature needs;
+} attach_choices[] = {
+	{ ATTACH_SESSION, ATTACH_PATH_SESSION, FEATURE_UPROBE_SESSION },
+	{ ATTACH_MULTI, ATTACH_PATH_MULTI, FEATURE_UPROBE_MULTI },
+	{ ATTACH_PERF, ATTACH_PATH_PERF, FEATURE_PERF_UPROBE },
+	{ ATTACH_EXIT, ATTACH_PATH_EXIT, FEATURE_PERF_UPROBE },
+};
+#define N_CHOICES (sizeof(attach_choices) / sizeof(attach_choices[0]))
+
+static bool usable(const struct features *f, size_t choice)
+{
+	if (attach_choices[choice].option == ATTACH_SESSION &&
+	    !f->rows[FEATURE_SESSION_KFUNCS].present)
+		return false;
+	return f->rows[attach_choices[choice].needs].present;
+}
+
+/* The path asked for, or the best that this kernel has. 0 or -EOPNOTSUPP (logged). */
+static int choose_path(const struct session *s, enum attach_path *ret_path)
+{
+	enum option_attach asked = s->options->attach;
+
+	if (!s->features->rows[FEATURE_BTF].present) {
+		log_error("this kernel has no BTF (/sys/kernel/btf/vmlinux): %s; it must be built "
+			  "with CONFIG_DEBUG_INFO_BTF",
+			  s->features->rows[FEATURE_BTF].reason);
+		return -EOPNOTSUPP;
+	}
+	if (!s->features->rows[FEATURE_URETPROBE_SECCOMP].present && asked == ATTACH_AUTO)
+		asked = ATTACH_EXIT;
+	for (size_t i = 0; i < N_CHOICES; i++) {
+		const struct feature_row *row = &s->features->rows[attach_choices[i].needs];
+
+		if (asked != ATTACH_AUTO && asked != attach_choices[i].option)
+			continue;
+		if (usable(s->features, i)) {
+			*ret_path = attach_choices[i].path;
+			return 0;
+		}
+		if (asked != ATTACH_AUTO) {
+			log_error("--attach=%s: this kernel lacks %s: %s",
+				  attach_path_name(attach_choices[i].path), row->name, row->reason);
+			return -EOPNOTSUPP;
+		}
+	}
+	log_error("this kernel offers no way to attach; see memtraced --features");
+	return -EOPNOTSUPP;
+}
+
+static int begin_tracing(struct session *s)
+{
+	struct live_opts opts = {
+		.features = s->features,
+		.follow = !s->options->no_follow,
+		.held = s->options->command != NULL,
+		.max_blocks = s->options->max_blocks,
+		.min_size = s->options->min_size,
+		.max_size = s->options->max_size,
+		.tool = "memtraced " MEMTRACED_VERSION,
+	};
+	int r = choose_path(s, &opts.path);
+
+	if (r)
+		return r;
+	opts.features = s->features;
+	r = live_new(&opts, &s->live);
+	if (r == -EPERM)
+		log_error("the kernel refused the BPF programs: root's rights (CAP_BPF, CAP_PERFMON) "
+			  "are missing, or RLIMIT_MEMLOCK is too low on a kernel before 5.11");
+	else if (r)
+		log_error("loading the BPF programs: %s; MEMTRACED_DEBUG_BPF=1 shows the kernel's "
+			  "own words",
+			  strerror(-r));
+	return r;
+}
+
+static int start_command(struct session *s)
+{
+	const struct launch_opts opts = {
+		.argv = s->options->command,
+		.run_as = s->options->run_as,
+		.env_set = (const char *const *)s->options->env_set,
+		.stdout_to_stderr = outputs_own_stdout(s->outputs),
+		.inherited = s->inherited,
+	};
+	int r = launch_new(&opts, &s->launch);
+
+	if (r == -ENOENT)
+		log_error("command not found: %s", s->options->command[0]);
+	else if (r == -EACCES)
+		log_error("not executable: %s", s->options->command[0]);
+	else if (r == -ENODATA)
+		log_error("--run-as: no such user: %s", s->options->run_as);
+	else if (r)
+		log_error("cannot start %s: %s", s->options->command[0], strerror(-r));
+	return r;
+}
+
+static int trace_command(struct session *s)
+{
+	int r = live_add_child(s->live, launch_pid(s->launch));
+
+	if (r == 0)
+		r = hold_new(on_hold, s, &s->hold);
+	if (r == 0)
+		r = hold_seize_child(s->hold, launch_pid(s->launch), !s->options->no_follow);
+	if (r == 0)
+		r = launch_release(s->launch);
+	if (r)
+		log_error("holding %s at its start: %s", s->options->command[0], strerror(-r));
+	return r;
+}
+
+static int trace_pid(struct session *s, pid_t pid)
+{
+	struct process_info info;
+	int r = process_info_read(pid, &info);
+
+	if (r == -ESRCH || (r == 0 && info.zombie)) {
+		log_error("no such process: %d", (int)pid);
+		return -ESRCH;
+	}
+	if (r) {
+		log_error("process %d: %s", (int)pid, strerror(-r));
+		return r;
+	}
+	if (info.kernel_thread || !info.is_64bit) {
+		log_error("process %d (%s) is %s: only 64-bit programs can be traced", (int)pid,
+			  info.comm, info.kernel_thread ? "a kernel thread" : "a 32-bit program");
+		return -EOPNOTSUPP;
+	}
+	r = live_add_process(s->live, pid, take_record, s);
+	if (r == -ENOENT)
+		log_error("process %d (%s): no allocator found: none of its files has symbols named "
+			  "malloc, calloc, realloc, free or operator new (a static binary without "
+			  "symbols has none)",
+			  (int)pid, info.comm);
+	else if (r == -ESRCH)
+		log_error("process %d ended before it could be traced", (int)pid);
+	else if (r)
+		log_error("cannot trace process %d: %s", (int)pid, strerror(-r));
+	else if (info.tracer)
+		log_warning("process %d is under a debugger (pid %d), which stays: memtraced does "
+			    "not need to stop it",
+			    (int)pid, (int)info.tracer);
+	return r;
+}
+
+static int add_sources(struct session *s)
+{
+	struct loop_source *source;
+	uint64_t interval = s->options->interval_ns;
+	int r = loop_add_fd(s->loop, live_fd(s->live), EPOLLIN, on_ring, s, &source);
+
+	if (!interval && outputs_live_view(s->outputs) && !s->options->command)
+		interval = LIVE_VIEW_NS;
+	if (r == 0)
+		r = loop_add_timer(s->loop, ABI_TICK_NS, on_tick, s, &source);
+	if (r == 0 && interval)
+		r = loop_add_timer(s->loop, interval, on_interval, s, &source);
+	if (r == 0 && s->options->duration_ns)
+		r = loop_add_timer(s->loop, s->options->duration_ns, on_duration, s, &source);
+	if (r == 0 && s->status)
+		r = loop_add_timer(s->loop, SECOND_NS, on_status, s, &source);
+	return r;
+}
+
+static int add_signals(struct session *s)
+{
+	int r = loop_add_signal(s->loop, SIGINT, on_stop_signal, s);
+
+	if (r == 0)
+		r = loop_add_signal(s->loop, SIGTERM, on_stop_signal, s);
+	if (r == 0)
+		r = loop_add_signal(s->loop, SIGHUP, on_stop_signal, s);
+	if (r == 0)
+		r = loop_add_signal(s->loop, SIGUSR1, on_report_signal, s);
+	if (r == 0)
+		r = loop_add_signal(s->loop, SIGCHLD, on_child_signal, s);
+	return r;
+}
+
+static int begin_targets(struct session *s)
+{
+	if (s->launch)
+		return trace_command(s);
+	for (size_t i = 0; i < s->options->n_pids; i++) {
+		int r = trace_pid(s, s->options->pids[i]);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int session_begin(struct session *s)
+{
+	int r = model_new(&s->model);
+
+	if (r == 0)
+		r = outputs_new(s->options, s->model, &s->outputs);
+	if (r)
+		return r;
+	r = s->options->command ? start_command(s) : 0;
+	if (r)
+		return r;
+	r = features_new(s->options->attach != ATTACH_AUTO, &s->features);
+	if (r) {
+		log_error("probing the kernel's features: %s", strerror(-r));
+		return r;
+	}
+	r = begin_tracing(s);
+	if (r)
+		return r;
+	r = status_line_new(s->options->quiet, &s->status);
+	if (r == 0)
+		r = loop_new(&s->loop);
+	if (r == 0)
+		r = add_signals(s);
+	if (r == 0)
+		r = add_sources(s);
+	if (r) {
+		log_error("setting up: %s", strerror(-r));
+		return r;
+	}
+	return begin_targets(s);
+}
+
+int session_new(const struct options *options, const struct launch_inherited *inherited,
+		struct session **ret_session)
+{
+	_cleanup_(session_free_p) struct session *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s) {
+		log_error("out of memory");
+		return -ENOMEM;
+	}
+	s->options = options;
+	s->inherited = inherited;
+	s->child_status = -1;
+	if (geteuid() != 0) {
+		log_error("tracing needs root: run it with sudo");
+		return -EPERM;
+	}
+	r = session_begin(s);
+	if (r)
+		return r;
+	*ret_session = TAKE_PTR(s);
+	return 0;
+}
+
+void session_free(struct session *session)
+{
+	if (!session)
+		return;
+	status_line_free(session->status);
+	hold_free(session->hold);
+	launch_free(session->launch);
+	loop_free(session->loop);
+	live_free(session->live);
+	outputs_free(session->outputs);
+	model_free(session->model);
+	features_free(session->features);
+	free(session);
+}
+
+/* --- running --------------------------------------------------------------------------------- */
+
+void session_stop(struct session *session)
+{
+	session->over = true;
+}
+
+/* Under -c the command's own exec may fail after all: the child has then said why. */
+static bool exec_failed(struct session *s)
+{
+	int r = s->launch ? launch_exec_result(s->launch) : 0;
+
+	if (r == 0 || r == -EINPROGRESS)
+		return false;
+	log_error("cannot execute %s: %s", s->options->command[0], strerror(-r));
+	return true;
+}
+
+int session_step(struct session *session, int timeout_ms)
+{
+	int r;
+
+	if (session->over)
+		return 1;
+	r = loop_run_once(session->loop, timeout_ms);
+	if (r == -EPIPE)
+		return r;
+	if (r < 0) {
+		log_error("tracing: %s", strerror(-r));
+		return r;
+	}
+	if (session->launch && session->child_status < 0)
+		return session->over;
+	return session->over || live_running(session->live) == 0;
+}
+
+int session_finish(struct session *session)
+{
+	if (exec_failed(session))
+		return -ENOEXEC;
+	if (!live_has_allocator(session->live))
+		log_warning("no allocator found in anything that %s mapped: no malloc, calloc, "
+			    "realloc, free or operator new among the symbols of its files",
+			    session->options->command ? session->options->command[0] :
+							"the targets");
+	return report(session, true);
+}
+
+int session_exit_status(const struct session *session)
+{
+	int status = session->child_status;
+
+	if (!session->launch || status < 0)
+		return 0;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

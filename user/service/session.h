@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One run: targets, source, model and outputs wired together, from the command line's options to
+ * the exit status. No globals: two sessions in one process do not know of each other, but for
+ * signals, which belong to the process (SIGCHLD reaches the session whose loop blocked it first).
+ */
+#ifndef MEMTRACED_SERVICE_SESSION_H
+#define MEMTRACED_SERVICE_SESSION_H
+
+#include "base/cleanup.h"
+#include "config/options.h"
+#include "target/launch.h"
+
+struct session;
+
+/*
+ * Checks what can be checked early (rights, outputs, targets) and begins to trace. 0; -EINVAL:
+ * usage; other negative errno: cannot trace. What is wrong was logged. Both arguments are borrowed.
+ */
+int session_new(const struct options *options, const struct launch_inherited *inherited,
+		struct session **ret_session);
+/* Lets targets go, detaches. NULL is legal. */
+void session_free(struct session *session);
+DEFINE_CLEANUP(struct session, session_free)
+
+/*
+ * One round of the loop: waits up to timeout_ms (-1: until something happens). 0: goes on; 1: the
+ * run is over; negative errno: it failed (logged).
+ */
+int session_step(struct session *session, int timeout_ms);
+
+/* The final report. 0 or negative errno (logged). */
+int session_finish(struct session *session);
+
+/* The exit status after session_finish: the child's under -c, else 0. */
+int session_exit_status(const struct session *session);
+
+/* Asks for the end, as SIGINT does. */
+void session_stop(struct session *session);
+
+#endif

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "symbol/dwarf_index.h"
+
+#include "base/vec.h"
+#include "symbol/elf_image.h"
+#include "symbol/range_map.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#define MAX_DWARF_BYTES (4ULL << 30)
+/* How deep a tree of entries is followed; scopes and inlined calls nest to some dozens. */
+#define MAX_DEPTH 512
+/* Entries visited in one function for one address. */
+#define MAX_VISITS (1 << 20)
+/* abstract_origin and specification: an inlined member function has both. */
+#define MAX_REFERENCES 8
+
+struct unit {
+	Dwarf_Off die;
+	uint64_t size_bytes;
+	struct range_map *functions; /* value: the entry's offset; NULL until needed */
+};
+
+#define NATIVE_DATA (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
+
+/*
+ * libdw opens whatever path .gnu_debugaltlink holds unless it was given a file in its place. This
+ * is that file where debug_search found none: an ELF header and an empty .debug_info.
+ */
+static const struct empty_elf {
+	Elf64_Ehdr header;
+	Elf64_Shdr sections[3];
+	char names[24];
+	char info[8];
+} empty_elf = {
+	.header = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, NATIVE_DATA,
+			     EV_CURRENT },
+		.e_type = ET_REL,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shoff = offsetof(struct empty_elf, sections),
+		.e_shnum = 3,
+		.e_shstrndx = 1,
+	},
+	.sections = {
+		[1] = {
+			.sh_name = 1,
+			.sh_type = SHT_STRTAB,
+			.sh_offset = offsetof(struct empty_elf, names),
+			.sh_size = sizeof(((struct empty_elf *) NULL)->names),
+		},
+		[2] = {
+			.sh_name = 11,
+			.sh_type = SHT_PROGBITS,
+			.sh_offset = offsetof(struct empty_elf, info),
+			.sh_size = sizeof(((struct empty_elf *) NULL)->info),
+		},
+	},
+	.names = "\0.shstrtab\0.debug_info",
+};
+
+struct dwarf_index {
+	const struct elf_image *code;
+	Dwarf *dwarf;
+	Dwarf *alt;
+	struct empty_elf *empty_data; /* what `empty` is made of, where it is alt's */
+	Elf *empty;
+	VEC(struct unit) units;
+	struct range_map *unit_ranges; /* value: index in units */
+};
+
+/* Adds an entry's ranges without those of discarded code, which linkers leave at or near 0. */
+static int add_ranges(const struct elf_image *code, struct range_map *map, Dwarf_Die *die,
+		      uint64_t rank, uint64_t value)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	int r;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		if (start == 0 || start >= end || !elf_image_is_code(code, start))
+			continue;
+		r = range_map_add(map, start, end, rank, value);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_unit(struct dwarf_index *index, Dwarf_Off die_offset, uint64_t size_bytes)
+{
+	struct unit unit = { .die = die_offset, .size_bytes = size_bytes };
+	Dwarf_Die die;
+	int r, tag;
+
+	if (!dwarf_offdie(index->dwarf, die_offset, &die))
+		return 0;
+	tag = dwarf_tag(&die);
+	if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
+		return 0;
+	r = add_ranges(index->code, index->unit_ranges, &die, index->units.len, index->units.len);
+	return r < 0 ? r : vec_push(&index->units, unit);
+}
+
+static int add_units(struct dwarf_index *index)
+{
+	Dwarf_Off at = 0, next;
+	size_t header_size;
+	int r;
+
+	/* Unlike dwarf_get_units, this looks for no .dwo file. */
+	while (dwarf_next_unit(index->dwarf, at, &next, &header_size, NULL, NULL, NULL, NULL, NULL,
+			       NULL) == 0) {
+		if (next <= at)
+			break;
+		r = add_unit(index, at + header_size, next - at);
+		if (r < 0)
+			return r;
+		at = next;
+	}
+	return range_map_build(index->unit_ranges);
+}
+
+/* A sibling reference that points backwards would have libdw walk in circles. */
+static bool sibling_is_ahead(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die sibling;
+
+	if (!dwarf_attr(die, DW_AT_sibling, &attr))
+		return true;
+	return dwarf_formref_die(&attr, &sibling) &&
+	       dwarf_dieoffset(&sibling) > dwarf_dieoffset(die);
+}
+
+struct unit_walk {
+	const struct elf_image *code;
+	struct range_map *functions;
+	uint64_t visits_left;
+	uint64_t n_functions;
+};
+
+/* Each entry is checked before libdw is asked to step over it. 0, -EBADMSG or -ENOMEM. */
+static int index_children(struct unit_walk *walk, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die die;
+	int r;
+
+	if (depth == MAX_DEPTH)
+		return -EBADMSG;
+	for (r = dwarf_child(parent, &die); r == 0; r = dwarf_siblingof(&die, &die)) {
+		if (walk->visits_left-- == 0 || !sibling_is_ahead(&die))
+			return -EBADMSG;
+		if (dwarf_tag(&die) == DW_TAG_subprogram) {
+			r = add_ranges(walk->code, walk->functions, &die, walk->n_functions++,
+				       dwarf_dieoffset(&die));
+			if (r < 0)
+				return r;
+		}
+		if (dwarf_haschildren(&die) > 0) {
+			r = index_children(walk, &die, depth + 1);
+			if (r < 0)
+				return r;
+		}
+	}
+	return r < 0 ? -EBADMSG : 0;
+}
+
+/* A damaged unit gets an empty index: nothing then walks its entries. */
+static int index_unit(struct dwarf_index *index, struct unit *unit, Dwarf_Die *cu)
+{
+	_cleanup_(range_map_free_p) struct range_map *functions = NULL;
+	struct unit_walk walk = { .code = index->code, .visits_left = unit->size_bytes };
+	int r;
+
+	if (unit->functions)
+		return 0;
+	r = range_map_new(&functions);
+	if (r < 0)
+		return r;
+	walk.functions = functions;
+	r = index_children(&walk, cu, 0);
+	if (r == -EBADMSG) {
+		range_map_free(functions);
+		functions = NULL;
+		r = range_map_new(&functions);
+	}
+	if (r < 0)
+		return r;
+	r = range_map_build(functions);
+	if (r == 0)
+		unit->functions = TAKE_PTR(functions);
+	return r;
+}
+
+struct inline_walk {
+	uint64_t vaddr;
+	uint64_t visits_left;
+	size_t len;
+	Dwarf_Die chain[DWARF_INDEX_MAX_FRAMES]; /* the physical function first */
+};
+
+/*
+ * Appends the inlined calls below `parent` that hold the address, the outermost first. Lexical
+ * blocks are entered whatever their ranges: compilers leave them out or cut them too short. True
+ * when one was found.
+ */
+static bool find_inlined(struct inline_walk *walk, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die die;
+	int r;
+
+	if (depth == MAX_DEPTH)
+		return false;
+	for (r = dwarf_child(parent, &die); r == 0; r = dwarf_siblingof(&die, &die)) {
+		if (walk->visits_left == 0 || walk->len == DWARF_INDEX_MAX_FRAMES)
+			return false;
+		walk->visits_left--;
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_inlined_subroutine:
+			if (dwarf_haspc(&die, walk->vaddr) <= 0)
+				break;
+			walk->chain[walk->len++] = die;
+			find_inlined(walk, &die, depth + 1);
+			return true;
+		case DW_TAG_lexical_block:
+		case DW_TAG_try_block:
+		case DW_TAG_catch_block:
+			if (find_inlined(walk, &die, depth + 1))
+				return true;
+			break;
+		default:
+			break;
+		}
+	}
+	return false;
+}
+
+/* libdw's own dwarf_attr_integrate would open split DWARF when led to a skeleton unit. */
+static bool find_attribute(const Dwarf_Die *from, unsigned name, Dwarf_Attribute *ret_attr)
+{
+	Dwarf_Attribute ref;
+	Dwarf_Die die = *from;
+	int i;
+
+	for (i = 0; i < MAX_REFERENCES; i++) {
+		if (dwarf_attr(&die, name, ret_attr))
+			return true;
+		if (!dwarf_attr(&die, DW_AT_abstract_origin, &ref) &&
+		    !dwarf_attr(&die, DW_AT_specification, &ref))
+			return false;
+		if (!dwarf_formref_die(&ref, &die))
+			return false;
+	}
+	return false;
+}
+
+static const char *find_string(const Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+
+	return find_attribute(die, name, &attr) ? dwarf_formstring(&attr) : NULL;
+}
+
+static const char *linkage_name(const Dwarf_Die *die)
+{
+	const char *name = find_string(die, DW_AT_linkage_name);
+
+	return name ? name : find_string(die, DW_AT_MIPS_linkage_name);
+}
+
+static void set_call_site(Dwarf_Die *cu, Dwarf_Die *inlined, struct dwarf_frame *frame)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Files *files;
+	Dwarf_Word value;
+	size_t n_files;
+
+	if (dwarf_attr(inlined, DW_AT_call_line, &attr) && dwarf_formudata(&attr, &value) == 0 &&
+	    value <= UINT32_MAX)
+		frame->line = (uint32_t) value;
+	if (dwarf_attr(inlined, DW_AT_call_file, &attr) && dwarf_formudata(&attr, &value) == 0 &&
+	    dwarf_getsrcfiles(cu, &files, &n_files) == 0 && value < n_files)
+		frame->file = dwarf_filesrc(files, value, NULL, NULL);
+}
+
+static void set_line(Dwarf_Die *cu, uint64_t vaddr, struct dwarf_frame *frame)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(cu, vaddr);
+	int number;
+
+	if (!line)
+		return;
+	frame->file = dwarf_linesrc(line, NULL, NULL);
+	if (dwarf_lineno(line, &number) == 0 && number > 0)
+		frame->line = (uint32_t) number;
+}
+
+static uint64_t entry_address(Dwarf_Die *function)
+{
+	Dwarf_Addr addr;
+
+	return dwarf_entrypc(function, &addr) == 0 ? addr : 0;
+}
+
+static size_t fill_frames(Dwarf_Die *cu, struct inline_walk *walk, struct dwarf_frame *frames)
+{
+	size_t i;
+
+	memset(frames, 0, walk->len * sizeof(*frames));
+	for (i = 0; i < walk->len; i++) {
+		Dwarf_Die *die = &walk->chain[walk->len - 1 - i];
+
+		frames[i].name = find_string(die, DW_AT_name);
+		frames[i].linkage = linkage_name(die);
+		if (i == 0)
+			set_line(cu, walk->vaddr, &frames[i]);
+		else
+			set_call_site(cu, die + 1, &frames[i]);
+	}
+	frames[walk->len - 1].entry = entry_address(&walk->chain[0]);
+	return walk->len;
+}
+
+int dwarf_index_find(struct dwarf_index *index, uint64_t vaddr,
+		     struct dwarf_frame frames[DWARF_INDEX_MAX_FRAMES], size_t *ret_n_frames)
+{
+	_cleanup_free_ struct inline_walk *walk = NULL;
+	uint64_t unit_index, function;
+	struct unit *unit;
+	Dwarf_Die cu;
+	int r;
+
+	*ret_n_frames = 0;
+	if (!range_map_find(index->unit_ranges, vaddr, &unit_index))
+		return 0;
+	unit = &index->units.data[unit_index];
+	if (!dwarf_offdie(index->dwarf, unit->die, &cu))
+		return 0;
+	r = index_unit(index, unit, &cu);
+	if (r < 0)
+		return r;
+	walk = calloc(1, sizeof(*walk));
+	if (!walk)
+		return -ENOMEM;
+	walk->vaddr = vaddr;
+	walk->visits_left = MAX_VISITS;
+	if (range_map_find(unit->functions, vaddr, &function) &&
+	    dwarf_offdie(index->dwarf, function, &walk->chain[0])) {
+		walk->len = 1;
+		find_inlined(walk, &walk->chain[0], 0);
+		*ret_n_frames = fill_frames(&cu, walk, frames);
+		return 0;
+	}
+	memset(frames, 0, sizeof(*frames));
+	set_line(&cu, vaddr, frames);
+	*ret_n_frames = 1;
+	return 0;
+}
+
+static int set_alt(struct dwarf_index *index, const struct elf_image *alt)
+{
+	if (alt && elf_image_debug_bytes(alt) <= MAX_DWARF_BYTES)
+		index->alt = dwarf_begin_elf(elf_image_elf(alt), DWARF_C_READ, NULL);
+	if (!index->alt) {
+		index->empty_data = malloc(sizeof(*index->empty_data));
+		if (!index->empty_data)
+			return -ENOMEM;
+		*index->empty_data = empty_elf;
+		index->empty = elf_memory((char *) index->empty_data, sizeof(*index->empty_data));
+		if (index->empty)
+			index->alt = dwarf_begin_elf(index->empty, DWARF_C_READ, NULL);
+	}
+	if (!index->alt)
+		return -ENOMEM;
+	dwarf_setalt(index->dwarf, index->alt);
+	return 0;
+}
+
+int dwarf_index_new(const struct elf_image *code, const struct elf_image *debug,
+		    const struct elf_image *alt, struct dwarf_index **ret_index)
+{
+	_cleanup_(dwarf_index_free_p) struct dwarf_index *index = NULL;
+	int r;
+
+	if (!elf_image_has_dwarf(debug) || elf_image_debug_bytes(debug) > MAX_DWARF_BYTES)
+		return -ENODATA;
+	index = calloc(1, sizeof(*index));
+	if (!index)
+		return -ENOMEM;
+	index->code = code;
+	index->dwarf = dwarf_begin_elf(elf_image_elf(debug), DWARF_C_READ, NULL);
+	if (!index->dwarf)
+		return -ENODATA;
+	r = set_alt(index, alt);
+	if (r == 0)
+		r = range_map_new(&index->unit_ranges);
+	if (r == 0)
+		r = add_units(index);
+	if (r < 0)
+		return r;
+	*ret_index = TAKE_PTR(index);
+	return 0;
+}
+
+void dwarf_index_free(struct dwarf_index *index)
+{
+	if (!index)
+		return;
+	vec_foreach(&index->units, unit)
+		range_map_free(unit->functions);
+	vec_done(&index->units);
+	range_map_free(index->unit_ranges);
+	dwarf_end(index->dwarf);
+	dwarf_end(index->alt);
+	elf_end(index->empty);
+	free(index->empty_data);
+	free(index);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "symbol/elf_image.h"
+
+#include "base/vec.h"
+
+#include <elfutils/libdwelf.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct load {
+	uint64_t vaddr, file_offset, file_bytes, mem_bytes;
+	bool executable;
+};
+
+struct elf_image {
+	int fd;
+	char *memory;
+	Elf *elf;
+	VEC(struct load) loads;
+};
+
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+#define NATIVE_ELFDATA ELFDATA2LSB
+#else
+#define NATIVE_ELFDATA ELFDATA2MSB
+#endif
+
+/*
+ * libelf allocates by the counts in the header. Those kept elsewhere because they do not fit into
+ * 16 bits occur in relocatable files only; here they could only be a way to ask for much memory.
+ */
+static bool header_is_sane(const char *head, size_t len)
+{
+	const Elf64_Ehdr *e64 = (const Elf64_Ehdr *) head;
+	const Elf32_Ehdr *e32 = (const Elf32_Ehdr *) head;
+
+	if (len < sizeof(*e64) || memcmp(head, ELFMAG, SELFMAG) != 0 ||
+	    head[EI_DATA] != NATIVE_ELFDATA)
+		return false;
+	/* The type stands at the same place in both classes. */
+	if (e64->e_type != ET_EXEC && e64->e_type != ET_DYN)
+		return false;
+	if (head[EI_CLASS] == ELFCLASS64)
+		return e64->e_phnum < PN_XNUM && (e64->e_shnum > 0 || e64->e_shoff == 0);
+	if (head[EI_CLASS] == ELFCLASS32)
+		return e32->e_phnum < PN_XNUM && (e32->e_shnum > 0 || e32->e_shoff == 0);
+	return false;
+}
+
+static int read_loads(struct elf_image *image)
+{
+	size_t n, i;
+	GElf_Phdr ph;
+	int r;
+
+	if (elf_getphdrnum(image->elf, &n) < 0)
+		return -ENOEXEC;
+	for (i = 0; i < n; i++) {
+		if (!gelf_getphdr(image->elf, (int) i, &ph) || ph.p_type != PT_LOAD)
+			continue;
+		r = vec_push(&image->loads,
+			     (struct load){ ph.p_vaddr, ph.p_offset, ph.p_filesz, ph.p_memsz,
+					    (ph.p_flags & PF_X) != 0 });
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int elf_image_open(int fd, struct elf_image **ret_image)
+{
+	_cleanup_(elf_image_free_p) struct elf_image *image = calloc(1, sizeof(*image));
+	_Alignas(Elf64_Ehdr) char head[sizeof(Elf64_Ehdr)];
+	struct stat st;
+	ssize_t n;
+	int r;
+
+	if (!image)
+		return -ENOMEM;
+	image->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (image->fd < 0 || fstat(image->fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	n = pread(image->fd, head, sizeof(head), 0);
+	if (n < 0)
+		return -errno;
+	if (!header_is_sane(head, (size_t) n))
+		return -ENOEXEC;
+	elf_version(EV_CURRENT);
+	image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF)
+		return -ENOEXEC;
+	r = read_loads(image);
+	if (r < 0)
+		return r;
+	*ret_image = TAKE_PTR(image);
+	return 0;
+}
+
+int elf_image_from_memory(char *data, size_t size_bytes, struct elf_image **ret_image)
+{
+	_cleanup_(elf_image_free_p) struct elf_image *image = calloc(1, sizeof(*image));
+	int r;
+
+	if (!image) {
+		free(data);
+		return -ENOMEM;
+	}
+	image->fd = -1;
+	image->memory = data;
+	if (!header_is_sane(data, size_bytes))
+		return -ENOEXEC;
+	elf_version(EV_CURRENT);
+	image->elf = elf_memory(data, size_bytes);
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF)
+		return -ENOEXEC;
+	r = read_loads(image);
+	if (r < 0)
+		return r;
+	*ret_image = TAKE_PTR(image);
+	return 0;
+}
+
+void elf_image_free(struct elf_image *image)
+{
+	if (!image)
+		return;
+	elf_end(image->elf);
+	vec_done(&image->loads);
+	free(image->memory);
+	if (image->fd >= 0)
+		close(image->fd);
+	free(image);
+}
+
+Elf *elf_image_elf(const struct elf_image *image)
+{
+	return image->elf;
+}
+
+int elf_image_fd(const struct elf_image *image)
+{
+	return image->fd;
+}
+
+size_t elf_image_build_id(const struct elf_image *image, const uint8_t **ret_bytes)
+{
+	const void *bytes = NULL;
+	ssize_t n = dwelf_elf_gnu_build_id(image->elf, &bytes);
+
+	if (n <= 0 || n > ELF_IMAGE_MAX_BUILD_ID)
+		return 0;
+	*ret_bytes = bytes;
+	return (size_t) n;
+}
+
+bool elf_image_vaddr(const struct elf_image *image, uint64_t file_offset, uint64_t *ret_vaddr)
+{
+	const struct load *found = NULL;
+
+	vec_foreach(&image->loads, load) {
+		if (file_offset < load->file_offset ||
+		    file_offset - load->file_offset >= load->file_bytes)
+			continue;
+		if (!found || (load->executable && !found->executable))
+			found = load;
+	}
+	if (!found)
+		return false;
+	*ret_vaddr = found->vaddr + (file_offset - found->file_offset);
+	return true;
+}
+
+bool elf_image_is_code(const struct elf_image *image, uint64_t vaddr)
+{
+	vec_foreach(&image->loads, load)
+		if (load->executable && vaddr >= load->vaddr &&
+		    vaddr - load->vaddr < load->mem_bytes)
+			return true;
+	return false;
+}
+
+static const char *section_name(const struct elf_image *image, const GElf_Shdr *sh)
+{
+	size_t names;
+	const char *name;
+
+	if (elf_getshdrstrndx(image->elf, &names) < 0)
+		return "";
+	name = elf_strptr(image->elf, names, sh->sh_name);
+	return name ? name : "";
+}
+
+Elf_Scn *elf_image_section(const struct elf_image *image, const char *name, uint32_t type)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(image->elf, scn))) {
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS || sh.sh_size == 0)
+			continue;
+		if (type != SHT_NULL && sh.sh_type != type)
+			continue;
+		if (!name || strcmp(section_name(image, &sh), name) == 0)
+			return scn;
+	}
+	return NULL;
+}
+
+static uint64_t unpacked_bytes(Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	GElf_Chdr ch;
+
+	if (!(sh->sh_flags & SHF_COMPRESSED))
+		return sh->sh_size;
+	return gelf_getchdr(scn, &ch) ? ch.ch_size : 0;
+}
+
+Elf_Data *elf_image_data(Elf_Scn *scn, uint64_t max_bytes)
+{
+	Elf_Data *data;
+	GElf_Shdr sh;
+
+	if (!gelf_getshdr(scn, &sh) || sh.sh_size > max_bytes ||
+	    unpacked_bytes(scn, &sh) > max_bytes)
+		return NULL;
+	if ((sh.sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0)
+		return NULL;
+	data = elf_getdata(scn, NULL);
+	return data && data->d_buf ? data : NULL;
+}
+
+/* A .zdebug_ section, which older Go linkers write, begins with "ZLIB" and its size, big-endian. */
+static uint64_t zdebug_bytes(const struct elf_image *image, const GElf_Shdr *sh)
+{
+	struct {
+		char magic[4];
+		uint8_t size[8];
+	} head;
+	uint64_t size;
+
+	if (image->fd < 0 ||
+	    pread(image->fd, &head, sizeof(head), (off_t) sh->sh_offset) != sizeof(head))
+		return UINT32_MAX;
+	memcpy(&size, head.size, sizeof(size));
+	return be64toh(size);
+}
+
+uint64_t elf_image_debug_bytes(const struct elf_image *image)
+{
+	Elf_Scn *scn = NULL;
+	uint64_t sum = 0, n;
+	const char *name;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(image->elf, scn))) {
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
+			continue;
+		name = section_name(image, &sh);
+		if (strncmp(name, ".debug_", 7) == 0)
+			n = unpacked_bytes(scn, &sh);
+		else if (strncmp(name, ".zdebug_", 8) == 0)
+			n = zdebug_bytes(image, &sh);
+		else
+			continue;
+		if (__builtin_add_overflow(sum, n, &sum))
+			return UINT64_MAX;
+	}
+	return sum;
+}
+
+bool elf_image_has_dwarf(const struct elf_image *image)
+{
+	return elf_image_section(image, ".debug_info", SHT_NULL) ||
+	       elf_image_section(image, ".zdebug_info", SHT_NULL);
+}

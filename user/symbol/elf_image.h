@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One ELF file held open for symbolization, by libelf. It is read, never mapped: whoever truncates
+ * a mapped file would kill this process by SIGBUS. Files are other people's, so what they can make
+ * us allocate is bounded. One thread.
+ */
+#ifndef MEMTRACED_SYMBOL_ELF_IMAGE_H
+#define MEMTRACED_SYMBOL_ELF_IMAGE_H
+
+#include "base/cleanup.h"
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ELF_IMAGE_MAX_BUILD_ID 64
+
+struct elf_image;
+
+/* The descriptor is duplicated. -ENOEXEC: no executable or library of this machine's byte order. */
+int elf_image_open(int fd, struct elf_image **ret_image);
+/* Takes over `data` (malloc'ed), also when it fails. */
+int elf_image_from_memory(char *data, size_t size_bytes, struct elf_image **ret_image);
+void elf_image_free(struct elf_image *image); /* NULL is legal */
+DEFINE_CLEANUP(struct elf_image, elf_image_free)
+
+Elf *elf_image_elf(const struct elf_image *image);
+/* -1 for an image from memory. */
+int elf_image_fd(const struct elf_image *image);
+/* Its length, 0 when there is none. */
+size_t elf_image_build_id(const struct elf_image *image, const uint8_t **ret_bytes);
+
+/* By PT_LOAD, executable ones first. False when no segment holds the offset. */
+bool elf_image_vaddr(const struct elf_image *image, uint64_t file_offset, uint64_t *ret_vaddr);
+/* Whether an executable segment holds the address. */
+bool elf_image_is_code(const struct elf_image *image, uint64_t vaddr);
+
+/* The first section of the name (NULL: any) and type (SHT_NULL: any) with bytes in the file. */
+Elf_Scn *elf_image_section(const struct elf_image *image, const char *name, uint32_t type);
+/* Its bytes, uncompressed; NULL when unreadable or, uncompressed, above max_bytes. The image's. */
+Elf_Data *elf_image_data(Elf_Scn *scn, uint64_t max_bytes);
+/* What all .debug_* sections would take uncompressed. */
+uint64_t elf_image_debug_bytes(const struct elf_image *image);
+bool elf_image_has_dwarf(const struct elf_image *image);
+
+#endif

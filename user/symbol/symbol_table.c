@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "symbol/symbol_table.h"
+
+#include "base/vec.h"
+#include "symbol/elf_image.h"
+#include "symbol/mini_debug.h"
+#include "symbol/range_map.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MAX_SYMTAB_BYTES (256 << 20)
+#define MAX_STRTAB_BYTES (1 << 30)
+
+struct entry {
+	struct table_symbol symbol;
+	uint64_t section_end;
+	uint8_t type, bind;
+};
+
+struct symbol_table {
+	VEC(struct entry) entries; /* by start, then the better name last */
+	struct range_map *functions;
+	struct range_map *labels;
+	struct elf_image *mini;
+};
+
+static bool is_candidate(const GElf_Sym *sym, const char *name)
+{
+	switch (GELF_ST_TYPE(sym->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return sym->st_value != 0 && name[0] != '\0';
+	case STT_NOTYPE:
+		/* "$x" and "$d" mark code and data on arm64, ".L" what an assembler kept. */
+		return sym->st_value != 0 && name[0] != '\0' && name[0] != '$' && name[0] != '.';
+	default:
+		return false;
+	}
+}
+
+/* Where the section that the symbol names ends; 0 when that section holds no code. */
+static uint64_t code_section_end(Elf *elf, const GElf_Sym *sym)
+{
+	Elf_Scn *scn;
+	GElf_Shdr sh;
+	uint64_t end;
+
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx >= SHN_LORESERVE)
+		return 0;
+	scn = elf_getscn(elf, sym->st_shndx);
+	if (!scn || !gelf_getshdr(scn, &sh) || !(sh.sh_flags & SHF_EXECINSTR))
+		return 0;
+	if (sym->st_value < sh.sh_addr || __builtin_add_overflow(sh.sh_addr, sh.sh_size, &end))
+		return 0;
+	return end;
+}
+
+static int add_symbol(struct symbol_table *table, const struct elf_image *image, size_t strings,
+		      const GElf_Sym *sym)
+{
+	const char *name = elf_strptr(elf_image_elf(image), strings, sym->st_name);
+	struct entry entry = { .type = GELF_ST_TYPE(sym->st_info),
+			       .bind = GELF_ST_BIND(sym->st_info) };
+	uint64_t end;
+	size_t len;
+
+	if (!name || !is_candidate(sym, name))
+		return 0;
+	entry.section_end = code_section_end(elf_image_elf(image), sym);
+	if (entry.section_end <= sym->st_value)
+		return 0;
+	/* "memcpy@@GLIBC_2.14"; a '@' in front would be part of the name. */
+	len = 1 + strcspn(name + 1, "@");
+	if (len > UINT32_MAX)
+		return 0;
+	if (__builtin_add_overflow(sym->st_value, sym->st_size, &end) || end > entry.section_end)
+		end = entry.section_end;
+	entry.symbol = (struct table_symbol){ .start = sym->st_value,
+					      .end = end,
+					      .name = name,
+					      .name_len = (uint32_t) len,
+					      .is_label = sym->st_size == 0 ||
+							  entry.type == STT_NOTYPE };
+	return vec_push(&table->entries, entry);
+}
+
+/* -ENOENT when the image has no readable table of the type. */
+static int add_table(struct symbol_table *table, const struct elf_image *image, uint32_t type)
+{
+	Elf_Scn *scn = elf_image_section(image, NULL, type);
+	Elf_Data *data = scn ? elf_image_data(scn, MAX_SYMTAB_BYTES) : NULL;
+	Elf_Scn *strings;
+	GElf_Shdr sh;
+	GElf_Sym sym;
+	int i, r;
+
+	if (!data || !gelf_getshdr(scn, &sh))
+		return -ENOENT;
+	strings = elf_getscn(elf_image_elf(image), sh.sh_link);
+	if (!strings || !elf_image_data(strings, MAX_STRTAB_BYTES))
+		return -ENOENT;
+	for (i = 0; gelf_getsym(data, i, &sym); i++) {
+		r = add_symbol(table, image, sh.sh_link, &sym);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int compare_preference(const struct entry *a, const struct entry *b)
+{
+	bool a_local = a->bind == STB_LOCAL, b_local = b->bind == STB_LOCAL;
+	size_t a_bars = strspn(a->symbol.name, "_"), b_bars = strspn(b->symbol.name, "_");
+
+	if ((a->type == STT_NOTYPE) != (b->type == STT_NOTYPE))
+		return a->type == STT_NOTYPE ? -1 : 1;
+	if (a_local != b_local)
+		return a_local ? -1 : 1;
+	if (a_bars != b_bars)
+		return a_bars > b_bars ? -1 : 1;
+	if (a->bind != b->bind)
+		return a->bind == STB_WEAK ? -1 : 1;
+	if (a->symbol.name_len != b->symbol.name_len)
+		return a->symbol.name_len > b->symbol.name_len ? -1 : 1;
+	return -strncmp(a->symbol.name, b->symbol.name, a->symbol.name_len);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->symbol.start != y->symbol.start)
+		return x->symbol.start < y->symbol.start ? -1 : 1;
+	return compare_preference(x, y);
+}
+
+/* A symbol's rank is its place, so that of those that hold an address the last to start wins. */
+static int index_entries(struct symbol_table *table)
+{
+	uint64_t next_start = UINT64_MAX;
+	size_t i = table->entries.len;
+	int r;
+
+	while (i-- > 0) {
+		struct entry *entry = &table->entries.data[i];
+		struct table_symbol *symbol = &entry->symbol;
+
+		if (i + 1 < table->entries.len && entry[1].symbol.start > symbol->start)
+			next_start = entry[1].symbol.start;
+		if (symbol->end == symbol->start)
+			symbol->end = next_start < entry->section_end ? next_start
+								      : entry->section_end;
+		r = range_map_add(symbol->is_label ? table->labels : table->functions,
+				  symbol->start, symbol->end, i, i);
+		if (r < 0)
+			return r;
+	}
+	r = range_map_build(table->functions);
+	return r < 0 ? r : range_map_build(table->labels);
+}
+
+static int add_all(struct symbol_table *table, const struct elf_image *image,
+		   const struct elf_image *debug)
+{
+	int r = add_table(table, image, SHT_SYMTAB);
+
+	if (r == -ENOENT && debug)
+		r = add_table(table, debug, SHT_SYMTAB);
+	if (r != -ENOENT)
+		return r;
+	r = add_table(table, image, SHT_DYNSYM);
+	if (r == -ENOMEM)
+		return r;
+	r = mini_debug_open(image, &table->mini);
+	if (r == 0)
+		r = add_table(table, table->mini, SHT_SYMTAB);
+	return r == -ENOMEM ? r : 0;
+}
+
+int symbol_table_new(const struct elf_image *image, const struct elf_image *debug,
+		     struct symbol_table **ret_table)
+{
+	_cleanup_(symbol_table_free_p) struct symbol_table *table = calloc(1, sizeof(*table));
+	int r;
+
+	if (!table)
+		return -ENOMEM;
+	r = range_map_new(&table->functions);
+	if (r == 0)
+		r = range_map_new(&table->labels);
+	if (r == 0)
+		r = add_all(table, image, debug);
+	if (r < 0)
+		return r;
+	if (table->entries.len > 0)
+		qsort(table->entries.data, table->entries.len, sizeof(*table->entries.data),
+		      compare_entries);
+	r = index_entries(table);
+	if (r < 0)
+		return r;
+	*ret_table = TAKE_PTR(table);
+	return 0;
+}
+
+void symbol_table_free(struct symbol_table *table)
+{
+	if (!table)
+		return;
+	vec_done(&table->entries);
+	range_map_free(table->functions);
+	range_map_free(table->labels);
+	elf_image_free(table->mini);
+	free(table);
+}
+
+const struct table_symbol *symbol_table_find(const struct symbol_table *table, uint64_t vaddr)
+{
+	uint64_t i;
+
+	if (range_map_find(table->functions, vaddr, &i) || range_map_find(table->labels, vaddr, &i))
+		return &table->entries.data[i].symbol;
+	return NULL;
+}

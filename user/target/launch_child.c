@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/launch_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What env(1) and shells exit with when a command cannot be run. */
+#define EXIT_NO_COMMAND 127
+
+/* confstr(_CS_PATH), which execvp(3) uses without a PATH. */
+#define DEFAULT_PATH "/bin:/usr/bin"
+
+/* A child that cannot even tell has nobody to tell it to. */
+static void report(int socket, int error)
+{
+	while (send(socket, &error, sizeof(error), MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+static void reset_dispositions(const sigset_t *ignored)
+{
+	for (int sig = 1; sig < NSIG; sig++) {
+		struct sigaction action = {
+			.sa_handler = sigismember(ignored, sig) == 1 ? SIG_IGN : SIG_DFL,
+		};
+
+		/* Refused for SIGKILL, SIGSTOP and the C library's own two. */
+		(void)sigaction(sig, &action, NULL);
+	}
+}
+
+static int restore_limits(const struct rlimit *limits)
+{
+	for (int i = 0; i < RLIM_NLIMITS; i++) {
+		struct rlimit now;
+
+		if (getrlimit(i, &now) < 0)
+			return -errno;
+		if ((now.rlim_cur != limits[i].rlim_cur || now.rlim_max != limits[i].rlim_max) &&
+		    setrlimit(i, &limits[i]) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int take_identity(const struct identity *identity)
+{
+	if (!identity->change)
+		return 0;
+	if (setgroups(identity->n_groups, identity->groups) < 0 ||
+	    setresgid(identity->gid, identity->gid, identity->gid) < 0 ||
+	    setresuid(identity->uid, identity->uid, identity->uid) < 0)
+		return -errno;
+	return 0;
+}
+
+/*
+ * With stderr closed, what the program prints must still not land in the report or in a file that it
+ * opens next.
+ */
+static int redirect_stdout(void)
+{
+	int fd;
+
+	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+		return 0;
+	fd = open("/dev/null", O_WRONLY);
+	if (fd < 0)
+		return -errno;
+	if (fd != STDOUT_FILENO) {
+		if (dup2(fd, STDOUT_FILENO) < 0)
+			return -errno;
+		close(fd);
+	}
+	return 0;
+}
+
+static int check_executable(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EACCES;
+	return access(path, X_OK) < 0 ? -errno : 0;
+}
+
+/* The directory of `len` bytes (none: the working directory) and the name. */
+static int check_in_directory(const char *dir, size_t len, const char *name)
+{
+	size_t name_len = strlen(name);
+	char path[PATH_MAX];
+
+	if (len + 1 + name_len + 1 > sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(path, dir, len);
+	if (len > 0)
+		path[len++] = '/';
+	memcpy(path + len, name, name_len + 1);
+	return check_executable(path);
+}
+
+/*
+ * Whether execvpe is going to find the command, so that a misspelt name is reported before anything
+ * is traced. Errors other than the two common ones are left for the exec to tell.
+ */
+static int find_command(const char *name, const char *path)
+{
+	bool denied = false;
+	int r;
+
+	if (strchr(name, '/')) {
+		r = check_executable(name);
+		return r == -ENOENT || r == -EACCES ? r : 0;
+	}
+	if (!*name)
+		return -ENOENT;
+	for (;;) {
+		size_t len = (size_t)(strchrnul(path, ':') - path);
+
+		r = check_in_directory(path, len, name);
+		if (r == 0)
+			return 0;
+		denied = denied || r == -EACCES;
+		if (!path[len])
+			return denied ? -EACCES : -ENOENT;
+		path += len + 1;
+	}
+}
+
+static const char *search_path(char **environment)
+{
+	for (; *environment; environment++) {
+		if (strncmp(*environment, "PATH=", 5) == 0)
+			return *environment + 5;
+	}
+	return DEFAULT_PATH;
+}
+
+static int prepare(const struct launch_child *child)
+{
+	int r;
+
+	reset_dispositions(&child->inherited->ignored);
+	/* Before the identity: only root may raise them again. */
+	r = restore_limits(child->inherited->limits);
+	if (r == 0)
+		r = take_identity(child->identity);
+	if (r == 0 && child->stdout_to_stderr)
+		r = redirect_stdout();
+	if (r == 0)
+		r = find_command(child->argv[0], search_path(child->environment));
+	return r;
+}
+
+/* False when the parent has gone, which its end of the socket shows. */
+static bool wait_for_release(int socket)
+{
+	ssize_t n;
+	int message;
+
+	do
+		n = recv(socket, &message, sizeof(message), 0);
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(message);
+}
+
+_Noreturn void launch_child_run(const struct launch_child *child)
+{
+	int r;
+
+	/* Or the end of the parent would not close it. */
+	close(child->parent_socket);
+	r = prepare(child);
+	report(child->socket, -r);
+	if (r < 0 || !wait_for_release(child->socket))
+		_exit(EXIT_NO_COMMAND);
+	/* execvpe takes PATH from here, not from the environment it is given. */
+	environ = child->environment;
+	/* A signal that came meanwhile strikes now, as it would have struck the program. */
+	(void)sigprocmask(SIG_SETMASK, &child->inherited->mask, NULL);
+	execvpe(child->argv[0], child->argv, child->environment);
+	report(child->socket, errno);
+	_exit(EXIT_NO_COMMAND);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/proc_file.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int proc_file_open(pid_t pid, const char *name, int flags)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int proc_file_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
+{
+	_cleanup_close_ int fd = proc_file_open(pid, name, O_RDONLY);
+	char chunk[8192];
+
+	if (fd < 0)
+		return fd == -ENOENT ? -ESRCH : fd;
+	for (;;) {
+		ssize_t n = read(fd, chunk, sizeof(chunk));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return strbuf_error(text);
+		strbuf_add(text, chunk, (size_t)n);
+		if (text->len > max_bytes)
+			return -EFBIG;
+	}
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Opens and reads the files of /proc/PID: one place that knows that the process may end meanwhile.
+ */
+#ifndef MEMTRACED_TARGET_PROC_FILE_H
+#define MEMTRACED_TARGET_PROC_FILE_H
+
+#include "base/strbuf.h"
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* open(2) of /proc/PID/NAME with O_CLOEXEC: a descriptor or negative errno. */
+int proc_file_open(pid_t pid, const char *name, int flags);
+
+/*
+ * Appends the whole file to `text`. 0 or negative errno; -ESRCH when the process is gone, -EFBIG when
+ * there are more than max_bytes.
+ */
+int proc_file_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text);
+
+#endif

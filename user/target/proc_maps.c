@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/proc_maps.h"
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "target/proc_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAPS_TEXT_MAX (256u << 20)
+
+static const char DELETED[] = " (deleted)";
+
+/* A cursor over one line, [at, end). */
+struct scan {
+	const char *at, *end;
+};
+
+static bool scan_char(struct scan *scan, char c)
+{
+	if (scan->at == scan->end || *scan->at != c)
+		return false;
+	scan->at++;
+	return true;
+}
+
+static int digit_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return -1;
+}
+
+/* Digits of `base` (10 or 16, lower case as the kernel prints them), at least one, at most `max`. */
+static bool scan_number(struct scan *scan, unsigned int base, uint64_t max, uint64_t *ret)
+{
+	const char *start = scan->at;
+	uint64_t value = 0;
+
+	for (; scan->at < scan->end; scan->at++) {
+		int digit = digit_value(*scan->at);
+
+		if (digit < 0 || digit >= (int)base)
+			break;
+		if (__builtin_mul_overflow(value, base, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)digit, &value) || value > max)
+			return false;
+	}
+	*ret = value;
+	return scan->at > start;
+}
+
+static bool scan_flag(struct scan *scan, char set, char clear, bool *ret)
+{
+	*ret = scan_char(scan, set);
+	return *ret || scan_char(scan, clear);
+}
+
+static bool scan_device(struct scan *scan, struct proc_map *map)
+{
+	uint64_t major, minor;
+
+	if (!scan_number(scan, 16, UINT32_MAX, &major) || !scan_char(scan, ':') ||
+	    !scan_number(scan, 16, UINT32_MAX, &minor))
+		return false;
+	map->dev_major = (uint32_t)major;
+	map->dev_minor = (uint32_t)minor;
+	return true;
+}
+
+/* START-END rwxp OFFSET MAJOR:MINOR INODE, up to the spaces before the path. */
+static bool scan_fields(struct scan *scan, struct proc_map *map)
+{
+	return scan_number(scan, 16, UINT64_MAX, &map->start) && scan_char(scan, '-') &&
+	       scan_number(scan, 16, UINT64_MAX, &map->end) && scan_char(scan, ' ') &&
+	       scan_flag(scan, 'r', '-', &map->read) && scan_flag(scan, 'w', '-', &map->write) &&
+	       scan_flag(scan, 'x', '-', &map->exec) && scan_flag(scan, 's', 'p', &map->shared) &&
+	       scan_char(scan, ' ') && scan_number(scan, 16, UINT64_MAX, &map->offset) &&
+	       scan_char(scan, ' ') && scan_device(scan, map) && scan_char(scan, ' ') &&
+	       scan_number(scan, 10, UINT64_MAX, &map->ino) &&
+	       (scan->at == scan->end || *scan->at == ' ');
+}
+
+/* The kernel escapes newlines in paths, and only these (seq_path with "\n" in show_map_vma). */
+static void unescape_newlines(char *path)
+{
+	char *to = path;
+
+	for (const char *from = path; *from; to++) {
+		if (strncmp(from, "\\012", 4) == 0) {
+			*to = '\n';
+			from += 4;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+static void take_path(char *path, struct proc_map *map)
+{
+	size_t len = strlen(path), suffix = sizeof(DELETED) - 1;
+
+	if (len >= suffix && memcmp(path + len - suffix, DELETED, suffix) == 0) {
+		path[len - suffix] = '\0';
+		map->deleted = true;
+	}
+	unescape_newlines(path);
+	map->path = path;
+}
+
+/* `line` ends at `end`, where its newline has become a NUL. */
+static int parse_line(char *line, char *end, struct proc_map *ret_map)
+{
+	struct scan scan = {.at = line, .end = end};
+	struct proc_map map = {0};
+
+	if (memchr(line, '\0', (size_t)(end - line)) || !scan_fields(&scan, &map) ||
+	    map.start >= map.end)
+		return -EBADMSG;
+	while (scan_char(&scan, ' '))
+		;
+	take_path(line + (scan.at - line), &map);
+	*ret_map = map;
+	return 0;
+}
+
+int proc_maps_parse(const char *text, size_t len, struct proc_maps *ret_maps)
+{
+	_cleanup_free_ struct proc_map *owned = NULL;
+	_cleanup_free_ char *copy = malloc(len + 1);
+	VEC(struct proc_map) maps = {0};
+	uint64_t last_end = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	for (char *line = copy; line < copy + len;) {
+		size_t room = (size_t)(copy + len - line);
+		char *end = memchr(line, '\n', room);
+		struct proc_map map;
+		int r;
+
+		if (!end)
+			end = line + room;
+		*end = '\0';
+		r = parse_line(line, end, &map);
+		if (r == 0 && map.start < last_end)
+			r = -EBADMSG;
+		if (r == 0)
+			r = vec_push(&maps, map);
+		owned = maps.data;
+		if (r < 0)
+			return r;
+		last_end = map.end;
+		line = end + 1;
+	}
+	ret_maps->n_maps = maps.len;
+	ret_maps->maps = TAKE_PTR(owned);
+	ret_maps->text = TAKE_PTR(copy);
+	return 0;
+}
+
+int proc_maps_read(pid_t pid, struct proc_maps *ret_maps)
+{
+	_cleanup_strbuf_ struct strbuf text = {0};
+	int r = proc_file_read(pid, "maps", MAPS_TEXT_MAX, &text);
+
+	if (r < 0)
+		return r;
+	return proc_maps_parse(strbuf_str(&text), text.len, ret_maps);
+}
+
+void proc_maps_done(struct proc_maps *maps)
+{
+	free(maps->maps);
+	free(maps->text);
+	*maps = (struct proc_maps){0};
+}
+
+const struct proc_map *proc_maps_find(const struct proc_maps *maps, uint64_t addr)
+{
+	size_t low = 0, high = maps->n_maps;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (addr >= maps->maps[mid].end)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == maps->n_maps || addr < maps->maps[low].start)
+		return NULL;
+	return &maps->maps[low];
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Parses /proc/PID/maps text (proc(5)). Pure functions of a buffer, and a reader of the live file.
+ */
+#ifndef MEMTRACED_TARGET_PROC_MAPS_H
+#define MEMTRACED_TARGET_PROC_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct proc_map {
+	uint64_t start, end, offset, ino;
+	uint32_t dev_major, dev_minor;
+	bool read, write, exec, shared;
+	bool deleted;	  /* the path ended in " (deleted)", which is taken off */
+	const char *path; /* "" for anonymous; unescaped (\012); owned by the list */
+};
+
+struct proc_maps {
+	struct proc_map *maps; /* ascending by start, none overlapping */
+	size_t n_maps;
+	char *text; /* backing store of the paths */
+};
+
+/*
+ * Copies `text` (len bytes, need not end in NUL). 0, -ENOMEM, or -EBADMSG on a malformed line, an
+ * empty range, or ranges that go backwards (the kernel promises that they never do).
+ */
+int proc_maps_parse(const char *text, size_t len, struct proc_maps *ret_maps);
+
+/*
+ * Reads /proc/PID/maps; kernel threads and zombies have no maps. 0 or negative errno; -ESRCH when
+ * the process is gone, -EFBIG when the list is longer than any sane process's (256 MiB of text).
+ */
+int proc_maps_read(pid_t pid, struct proc_maps *ret_maps);
+
+void proc_maps_done(struct proc_maps *maps);
+
+/* The map that holds addr, or NULL. */
+const struct proc_map *proc_maps_find(const struct proc_maps *maps, uint64_t addr);
+
+/*
+ * Opens the file behind a mapping of a process, in whatever mount namespace and also when it was
+ * deleted: /proc/PID/map_files first (needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE), then
+ * /proc/PID/root/PATH without ever leaving that root, then /proc/PID/exe; the latter two are checked
+ * against device and inode. A descriptor (O_RDONLY | O_CLOEXEC), or negative errno: -ENOENT when no
+ * file is behind it, -ENODEV when it is not a regular file (which is then never opened), -ESTALE
+ * when another file has that name now.
+ */
+int proc_map_open(pid_t pid, const struct proc_map *map);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/process.h"
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "target/proc_file.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* PF_KTHREAD of include/linux/sched.h: not in the uapi headers, but unchanged and shown in stat. */
+#define PF_KTHREAD 0x00200000u
+
+/* stat and status are about 1.5 KiB, but status lists up to 65,536 supplementary groups. */
+#define PROC_TEXT_MAX (1u << 20)
+
+static const char DELETED[] = " (deleted)";
+
+static int gone_or(int error)
+{
+	return error == ENOENT ? -ESRCH : -error;
+}
+
+int process_parse_stat(const char *text, struct process_info *info)
+{
+	/* The name may hold spaces and parentheses itself, nothing behind it does. */
+	const char *open = strchr(text, '('), *close = strrchr(text, ')');
+	unsigned int flags;
+	size_t len;
+	char state;
+
+	if (!open || !close || close < open)
+		return -EBADMSG;
+	len = (size_t)(close - open - 1);
+	if (len >= sizeof(info->comm))
+		len = sizeof(info->comm) - 1;
+	memcpy(info->comm, open + 1, len);
+	info->comm[len] = '\0';
+	/* Fields 3 (state), 4 (ppid), 9 (flags), 22 (starttime) of proc(5). */
+	if (sscanf(close + 1,
+		   " %c %d %*d %*d %*d %*d %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+		   " %" SCNu64,
+		   &state, &info->ppid, &flags, &info->start_ticks) != 4)
+		return -EBADMSG;
+	info->zombie = state == 'Z' || state == 'X';
+	info->kernel_thread = flags & PF_KTHREAD;
+	return 0;
+}
+
+/* The value behind "KEY:" at the start of a line, or NULL. */
+static const char *status_value(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		if (*line == '\n')
+			line++;
+		if (strncmp(line, key, len) == 0 && line[len] == ':')
+			return line + len + 1;
+	}
+	return NULL;
+}
+
+int process_parse_status(const char *text, struct process_info *info, pid_t *ret_tgid)
+{
+	const char *tgid = status_value(text, "Tgid"), *tracer = status_value(text, "TracerPid");
+	const char *uid = status_value(text, "Uid"), *seccomp = status_value(text, "Seccomp");
+
+	if (!tgid || sscanf(tgid, "%d", ret_tgid) != 1 || !tracer ||
+	    sscanf(tracer, "%d", &info->tracer) != 1 || !uid ||
+	    sscanf(uid, "%*u %u", &info->uid) != 1)
+		return -EBADMSG;
+	info->seccomp = 0;
+	if (seccomp && sscanf(seccomp, "%d", &info->seccomp) != 1)
+		return -EBADMSG;
+	return 0;
+}
+
+static bool executable_is_64bit(pid_t pid)
+{
+	_cleanup_close_ int fd = proc_file_open(pid, "exe", O_RDONLY);
+	unsigned char ident[EI_NIDENT];
+
+	return fd >= 0 && pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
+	       memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64;
+}
+
+int process_info_read(pid_t pid, struct process_info *ret_info)
+{
+	_cleanup_strbuf_ struct strbuf stat = {0}, status = {0};
+	struct process_info info = {.pid = pid};
+	pid_t tgid;
+	int r;
+
+	r = proc_file_read(pid, "stat", PROC_TEXT_MAX, &stat);
+	if (r == 0)
+		r = process_parse_stat(strbuf_str(&stat), &info);
+	if (r == 0)
+		r = proc_file_read(pid, "status", PROC_TEXT_MAX, &status);
+	if (r == 0)
+		r = process_parse_status(strbuf_str(&status), &info, &tgid);
+	if (r < 0)
+		return r;
+	info.is_64bit = executable_is_64bit(pid);
+	*ret_info = info;
+	return 0;
+}
+
+pid_t process_of_thread(pid_t tid)
+{
+	_cleanup_strbuf_ struct strbuf status = {0};
+	struct process_info info;
+	pid_t tgid;
+	int r = proc_file_read(tid, "status", PROC_TEXT_MAX, &status);
+
+	if (r == 0)
+		r = process_parse_status(strbuf_str(&status), &info, &tgid);
+	return r < 0 ? r : tgid;
+}
+
+/* 0 or negative errno; a link that cannot be read whole is refused, not cut. */
+static int read_link(pid_t pid, const char *name, char *buf, size_t size)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/%s", pid, name);
+	n = readlink(link, buf, size);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == size)
+		return -ENAMETOOLONG;
+	buf[n] = '\0';
+	return 0;
+}
+
+/* Whether the executable still has this name, so that a " (deleted)" at its end is its own. */
+static bool is_name_of_exe(pid_t pid, const char *path)
+{
+	char link[64], name[PATH_MAX + 64];
+	struct stat exe, st;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, path);
+	return stat(link, &exe) == 0 && lstat(name, &st) == 0 && exe.st_dev == st.st_dev &&
+	       exe.st_ino == st.st_ino;
+}
+
+int process_exe(pid_t pid, char **ret_exe)
+{
+	char exe[PATH_MAX + 1], root[PATH_MAX + 1], dir[32];
+	size_t suffix = sizeof(DELETED) - 1, root_len, len;
+	const char *path = exe;
+	int r;
+
+	r = read_link(pid, "exe", exe, sizeof(exe));
+	if (r == -ENOENT) {
+		snprintf(dir, sizeof(dir), "/proc/%d", pid);
+		return access(dir, F_OK) == 0 ? -ENOENT : -ESRCH;
+	}
+	if (r == 0)
+		r = read_link(pid, "root", root, sizeof(root));
+	if (r < 0)
+		return gone_or(-r);
+	/* The kernel prints both as seen from our root, so that a chroot shows in front. */
+	root_len = strlen(root);
+	if (root_len > 1 && strncmp(exe, root, root_len) == 0 && exe[root_len] == '/')
+		path = exe + root_len;
+	len = strlen(path);
+	if (len > suffix && strcmp(path + len - suffix, DELETED) == 0 && !is_name_of_exe(pid, path))
+		len -= suffix;
+	*ret_exe = strndup(path, len);
+	return *ret_exe ? 0 : -ENOMEM;
+}
+
+int process_threads(pid_t pid, pid_t **ret_tids, size_t *ret_n)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	_cleanup_free_ pid_t *owned = NULL;
+	VEC(pid_t) tids = {0};
+	struct dirent *entry;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return gone_or(errno);
+	while (errno = 0, entry = readdir(dir)) {
+		char *end;
+		long tid = strtol(entry->d_name, &end, 10);
+		int r;
+
+		if (*end || tid <= 0)
+			continue;
+		r = vec_push(&tids, (pid_t)tid);
+		owned = tids.data;
+		if (r < 0)
+			return r;
+	}
+	if (errno)
+		return gone_or(errno);
+	if (tids.len == 0)
+		return -ESRCH;
+	*ret_n = tids.len;
+	*ret_tids = TAKE_PTR(owned);
+	return 0;
+}

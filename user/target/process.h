@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What /proc says about one process. Every call reads anew and copes with the process ending
+ * meanwhile (-ESRCH).
+ */
+#ifndef MEMTRACED_TARGET_PROCESS_H
+#define MEMTRACED_TARGET_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct process_info {
+	pid_t pid, ppid;
+	pid_t tracer; /* thread that traces it; 0: none */
+	uid_t uid;    /* effective */
+	char comm[16];
+	bool zombie;
+	bool kernel_thread;
+	int seccomp;	      /* 0 none, 1 strict, 2 filter; 0 on kernels without seccomp */
+	uint64_t start_ticks; /* starttime of /proc/PID/stat: tells a reused pid apart */
+	bool is_64bit;	      /* its executable's ELF class; false when that cannot be read */
+};
+
+/* `pid` may also be a thread's id; comm, zombie and start_ticks are then the thread's. */
+int process_info_read(pid_t pid, struct process_info *ret_info);
+
+/*
+ * The executable's path as the target sees it (in its own root), without " (deleted)"; malloc'ed in
+ * *ret_exe. -ENOENT for kernel threads and zombies.
+ */
+int process_exe(pid_t pid, char **ret_exe);
+
+/*
+ * Thread ids; malloc'ed array. Threads that are born while it is read may be missing: read again
+ * until nothing is new.
+ */
+int process_threads(pid_t pid, pid_t **ret_tids, size_t *ret_n);
+
+/* Thread group of a thread, or negative errno. */
+pid_t process_of_thread(pid_t tid);
+
+/* The two parsers of the above, for text of /proc/PID/stat and /proc/PID/status. 0 or -EBADMSG. */
+int process_parse_stat(const char *text, struct process_info *info);
+int process_parse_status(const char *text, struct process_info *info, pid_t *ret_tgid);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The live source: BPF programs on running processes. Follows their life cycle, maps and new code,
+ * attaches probes where allocators appear, and reads consistent cuts. One thread.
+ */
+#ifndef MEMTRACED_TRACE_LIVE_H
+#define MEMTRACED_TRACE_LIVE_H
+
+#include "base/cleanup.h"
+#include "trace/features.h"
+#include "trace/programs.h"
+#include "trace/source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct live;
+
+struct live_opts {
+	const struct features *features; /* borrowed */
+	enum attach_path path;
+	bool follow;
+	bool held; /* targets are held at births, execs and marks (target/hold) */
+	uint64_t max_blocks; /* 0: the default */
+	uint64_t min_size, max_size;
+	const char *tool; /* "memtraced X.Y.Z" */
+};
+
+/* Loads the programs and attaches what follows processes. 0 or negative errno. */
+int live_new(const struct live_opts *opts, struct live **ret_live);
+/* Detaches and unloads. NULL is legal. */
+void live_free(struct live *live);
+DEFINE_CLEANUP(struct live, live_free)
+
+/* The source interface; belongs to the live object (its free is live_free). */
+struct source *live_source(struct live *live);
+
+/*
+ * Begins with a running process: its objects are probed, then it counts. Records go to fn. 0 or
+ * negative errno: -ESRCH, -EPERM, -ENOENT (nothing with an allocator is mapped).
+ */
+int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata);
+
+/* Registers a child that has not yet executed its command: what its exec makes is a root. */
+int live_add_child(struct live *live, pid_t pid);
+
+/* Readable when there is something to drain. */
+int live_fd(const struct live *live);
+
+/* To be called every ABI_TICK_NS or so: the clock of ages. */
+void live_tick(struct live *live);
+
+/* Was this thread stopped by the programs, to wait until a drain has seen its new code? Forgets it. */
+bool live_take_mark(struct live *live, pid_t tid);
+
+/* Processes named or started that still run, and all that are traced now. */
+size_t live_roots_running(const struct live *live);
+size_t live_running(const struct live *live);
+
+/* For a status line, without a cut: probe events so far, live heap bytes of running processes, lost
+ * events. */
+uint64_t live_events(const struct live *live);
+int64_t live_bytes(const struct live *live);
+uint64_t live_lost(const struct live *live);
+
+/* Have probes of an allocator been placed anywhere? */
+bool live_has_allocator(const struct live *live);
+
+#endif

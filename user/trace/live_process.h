@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside of the live source: its state, shared by trace/live*.c alone.
+ */
+#ifndef MEMTRACED_TRACE_LIVE_PROCESS_H
+#define MEMTRACED_TRACE_LIVE_PROCESS_H
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "trace/live.h"
+#include "trace/objects.h"
+
+#include <bpf/libbpf.h>
+
+/* Function ids of the mmap class; trace/objects.c numbers the others. */
+#define FUNCTION_MMAP 1
+#define FUNCTION_MREMAP 2
+
+/* Losses that only user space can see; those of enum abi_loss come before. */
+enum user_loss {
+	LOSS_ATTACHED_LATE = ABI_LOSSES, /* code ran before its allocator was probed */
+	LOSS_MAPPING,			 /* a mapping whose file could not be found out */
+	LOSS_STATE,			 /* an event of a process that is not known */
+	LOSSES
+};
+
+struct pending_unmap {
+	uint32_t tid;
+	uint64_t start, end;
+};
+
+struct code_range {
+	uint64_t start, end, offset;
+	struct object *object; /* NULL: not a file */
+};
+
+/* A process image: one slot. */
+struct live_process {
+	uint32_t slot;
+	uint32_t parent_slot; /* ABI_NO_SLOT: not forked from a traced one */
+	uint32_t prev_slot;   /* the image that exec replaced, RECORD_NO_SLOT */
+	pid_t pid;
+	bool root;
+	bool placeholder; /* the child of -c before its exec: not reported */
+	bool ended;
+	bool settled; /* ended, and its last values handed over */
+	bool purged;  /* its entries in the maps are deleted */
+	bool oom;
+	uint32_t end_tick;
+	char comm[16];
+	VEC(struct code_range) code;
+	/* Range that a munmap or mremap in flight has taken out of the regions, by thread. */
+	VEC(struct pending_unmap) pending;
+};
+
+/* Sums over the sites of processes. */
+struct cut_coverage {
+	uint64_t events, stacks_complete, stacks_truncated;
+};
+
+struct live {
+	struct source source;
+	struct live_opts opts;
+	struct programs *programs;
+	struct objects *objects;
+	struct ring_buffer *ring;
+	int tracepoints[PROGRAMS_MAX_TRACEPOINTS];
+	size_t n_tracepoints;
+	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
+	VEC(pid_t) marks;		      /* threads that wait for a drain */
+	struct hashmap *stacks;		      /* struct live_stack: which are complete */
+	uint64_t losses[LOSSES - ABI_LOSSES];
+	struct cut_coverage running, settled; /* of the last cut; of all settled processes */
+	uint64_t start_ns;
+	size_t own_forks; /* children that got links of their own */
+	bool run_described;
+	/* where records go during a drain */
+	record_fn fn;
+	void *userdata;
+	int error; /* first failure inside a ring callback */
+};
+
+struct live_stack {
+	uint64_t id;
+	bool complete;
+};
+
+/* trace/live.c */
+uint64_t live_now_ns(void);
+int live_emit(struct live *live, const struct record *record);
+struct live_process *live_process_at(const struct live *live, uint32_t slot);
+void live_count_loss(struct live *live, struct live_process *process, enum user_loss cause);
+
+/* trace/live_follow.c: life cycle and code */
+int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_process **ret);
+void live_process_free(struct live_process *process);
+/* Everything that is mapped now, as of time_ns; in_time: the process has run none of it yet. */
+int live_map_process(struct live *live, struct live_process *process, uint64_t time_ns,
+		     bool in_time);
+int live_on_process_event(struct live *live, const struct abi_ev_process *ev);
+int live_on_code(struct live *live, const struct abi_ev_map *ev);
+int live_activate(struct live *live, struct live_process *process, uint32_t owner);
+
+/* trace/live_regions.c: stacks and the mmap class */
+int live_on_stack(struct live *live, const struct abi_ev_stack *ev);
+int live_on_region(struct live *live, const struct abi_ev_map *ev);
+
+/* trace/live_cut.c */
+int live_cut(struct source *source, record_fn fn, void *userdata);
+/* Deletes what ended processes left in the maps, once their last values were handed over. */
+int live_settle(struct live *live);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/programs.h"
+
+#include "memtraced.skel.h"
+#include "trace/bpf_link.h"
+#include "trace/tracefs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define DEFAULT_MAX_BLOCKS (4U << 20)
+#define MAX_SITES (512U << 10)
+#define MAX_STACKS (256U << 10)
+#define MAX_TOMBS (256U << 10)
+#define RING_BYTES (8U << 20)
+
+const char *attach_path_name(enum attach_path path)
+{
+	static const char *const names[ATTACH_PATHS] = {
+		[ATTACH_PATH_SESSION] = "session",
+		[ATTACH_PATH_MULTI] = "multi",
+		[ATTACH_PATH_PERF] = "perf",
+		[ATTACH_PATH_EXIT] = "exit",
+	};
+
+	return names[path];
+}
+
+/* libbpf's own messages, the verifier's log among them, are for whoever debugs the programs. */
+static int libbpf_print(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (level == LIBBPF_DEBUG || !getenv("MEMTRACED_DEBUG_BPF"))
+		return 0;
+	return vfprintf(stderr, fmt, ap);
+}
+
+/*
+ * Kernels before 5.11 charge BPF memory to RLIMIT_MEMLOCK. Later ones do not, so a limit that
+ * cannot be raised is no error here; where it matters the load fails with EPERM.
+ */
+static void raise_memlock(void)
+{
+	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+
+	(void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
+}
+
+static int set_map_sizes(struct memtraced_bpf *skel, const struct programs_opts *opts)
+{
+	uint64_t blocks = opts->max_blocks ? opts->max_blocks : DEFAULT_MAX_BLOCKS;
+	const struct {
+		struct bpf_map *map;
+		uint32_t entries;
+	} sizes[] = {
+		{ skel->maps.ring, RING_BYTES },  { skel->maps.procs, opts->max_procs },
+		{ skel->maps.blocks, blocks },	  { skel->maps.sites, MAX_SITES },
+		{ skel->maps.stacks, MAX_STACKS }, { skel->maps.tombs, MAX_TOMBS },
+		{ skel->maps.shed, MAX_TOMBS },
+	};
+
+	if (blocks > UINT32_MAX / 2)
+		return -ERANGE;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		int r = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
+
+		if (r)
+			return r;
+	}
+	return bpf_map__set_map_flags(skel->maps.procs, BPF_F_MMAPABLE);
+}
+
+static void choose_programs(struct memtraced_bpf *skel, const struct programs_opts *opts)
+{
+	bool session = opts->path == ATTACH_PATH_SESSION;
+	bool multi = session || opts->path == ATTACH_PATH_MULTI ||
+		     (opts->path == ATTACH_PATH_EXIT && opts->exit_by_multi);
+	bool returns = !session; /* the exit path needs it where exit sites are not provable */
+
+	bpf_program__set_autoload(skel->progs.on_session, session);
+	bpf_program__set_autoload(skel->progs.on_return, returns);
+	/* libbpf 1.1 does not know these types by section name. */
+	(void)bpf_program__set_expected_attach_type(skel->progs.on_session,
+						    (enum bpf_attach_type)LINK_TYPE_UPROBE_SESSION);
+	if (!multi)
+		return;
+	(void)bpf_program__set_expected_attach_type(skel->progs.on_entry,
+						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
+	(void)bpf_program__set_expected_attach_type(skel->progs.on_return,
+						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
+}
+
+static int map_procs(struct programs *p)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	void *mem;
+
+	p->procs_len = (p->max_procs * sizeof(struct abi_proc) + page - 1) / page * page;
+	mem = mmap(NULL, p->procs_len, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   bpf_map__fd(p->skel->maps.procs), 0);
+	if (mem == MAP_FAILED)
+		return -errno;
+	p->procs = mem;
+	return 0;
+}
+
+static int load(struct programs *p, const struct programs_opts *opts)
+{
+	struct memtraced_bpf *skel = memtraced_bpf__open();
+	int r;
+
+	if (!skel)
+		return -errno;
+	p->skel = skel;
+	skel->rodata->knob_min_size = opts->min_size;
+	skel->rodata->knob_max_size = opts->max_size;
+	skel->rodata->knob_follow = opts->follow;
+	skel->rodata->knob_max_procs = opts->max_procs;
+	choose_programs(skel, opts);
+	r = set_map_sizes(skel, opts);
+	if (r)
+		return r;
+	r = memtraced_bpf__load(skel);
+	if (r)
+		return r;
+	p->control = &skel->data_control->control;
+	p->next_slot = &skel->data_slots->next_slot;
+	return map_procs(p);
+}
+
+static int loaded_fd(const struct bpf_program *prog)
+{
+	return bpf_program__autoload(prog) ? bpf_program__fd(prog) : -1;
+}
+
+int programs_new(const struct programs_opts *opts, struct programs **ret_programs)
+{
+	_cleanup_(programs_free_p) struct programs *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->max_procs = opts->max_procs;
+	libbpf_set_print(libbpf_print);
+	raise_memlock();
+	r = load(p, opts);
+	if (r)
+		return r;
+	p->session_fd = loaded_fd(p->skel->progs.on_session);
+	p->entry_fd = loaded_fd(p->skel->progs.on_entry);
+	p->return_fd = loaded_fd(p->skel->progs.on_return);
+	if (bpf_program__expected_attach_type(p->skel->progs.on_entry) != 0)
+		p->entry_type = LINK_TYPE_UPROBE_MULTI;
+	*ret_programs = TAKE_PTR(p);
+	return 0;
+}
+
+void programs_free(struct programs *programs)
+{
+	if (!programs)
+		return;
+	if (programs->procs)
+		munmap(programs->procs, programs->procs_len);
+	memtraced_bpf__destroy(programs->skel);
+	free(programs);
+}
+
+int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
+				size_t *ret_n)
+{
+	struct memtraced_bpf *skel = programs->skel;
+	const struct {
+		struct bpf_program *prog;
+		const char *category; /* NULL: a raw tracepoint */
+		const char *name;
+	} points[] = {
+		{ skel->progs.on_fork, NULL, "sched_process_fork" },
+		{ skel->progs.on_exec, NULL, "sched_process_exec" },
+		{ skel->progs.on_exit, NULL, "sched_process_exit" },
+		{ skel->progs.on_oom_victim, "oom", "mark_victim" },
+		{ skel->progs.on_enter_mmap, "syscalls", "sys_enter_mmap" },
+		{ skel->progs.on_exit_mmap, "syscalls", "sys_exit_mmap" },
+		{ skel->progs.on_enter_munmap, "syscalls", "sys_enter_munmap" },
+		{ skel->progs.on_exit_munmap, "syscalls", "sys_exit_munmap" },
+		{ skel->progs.on_enter_mremap, "syscalls", "sys_enter_mremap" },
+		{ skel->progs.on_exit_mremap, "syscalls", "sys_exit_mremap" },
+	};
+	_cleanup_close_ int tracefs_fd = tracefs_open();
+
+	*ret_n = 0;
+	if (tracefs_fd < 0)
+		return tracefs_fd;
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+		int prog_fd = bpf_program__fd(points[i].prog), fd;
+		uint32_t id;
+
+		if (points[i].category) {
+			fd = tracefs_event_id(tracefs_fd, points[i].category, points[i].name, &id);
+			if (fd == 0)
+				fd = link_tracepoint(prog_fd, id);
+		} else {
+			fd = link_raw_tracepoint(prog_fd, points[i].name);
+		}
+		if (fd < 0)
+			return fd;
+		fds[(*ret_n)++] = fd;
+	}
+	return 0;
+}
+
+static int read_counters(const struct programs *programs, uint32_t from, uint32_t to, uint64_t *ret)
+{
+	int cpus = libbpf_num_possible_cpus(), fd = bpf_map__fd(programs->skel->maps.counters);
+	_cleanup_free_ uint64_t *values = NULL;
+
+	if (cpus < 0)
+		return cpus;
+	values = calloc(cpus, sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	for (uint32_t i = from; i < to; i++) {
+		int r = bpf_map_lookup_elem(fd, &i, values);
+
+		if (r)
+			return r;
+		ret[i - from] = 0;
+		for (int cpu = 0; cpu < cpus; cpu++)
+			ret[i - from] += values[cpu];
+	}
+	return 0;
+}
+
+int programs_losses(const struct programs *programs, uint64_t ret_losses[ABI_LOSSES])
+{
+	return read_counters(programs, 0, ABI_LOSSES, ret_losses);
+}
+
+int programs_events(const struct programs *programs, uint64_t *ret_events)
+{
+	return read_counters(programs, ABI_EVENTS, ABI_EVENTS + 1, ret_events);
+}

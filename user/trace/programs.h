@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The BPF object: knobs and map sizes set, loaded, maps at hand. Which programs are loaded depends
+ * on the attach path.
+ */
+#ifndef MEMTRACED_TRACE_PROGRAMS_H
+#define MEMTRACED_TRACE_PROGRAMS_H
+
+#include "base/cleanup.h"
+#include "bpf/abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How probes are attached; see HACKING.md. Order: best first. */
+enum attach_path {
+	ATTACH_PATH_SESSION, /* one uprobe-multi session link: entry and return in one program */
+	ATTACH_PATH_MULTI,   /* uprobe-multi links, one for entries, one for returns */
+	ATTACH_PATH_PERF,    /* perf-event uprobes and return probes */
+	ATTACH_PATH_EXIT,    /* entries and exit sites, no return probe at all */
+	ATTACH_PATHS
+};
+
+/* "session", "multi", "perf", "exit". */
+const char *attach_path_name(enum attach_path path);
+
+struct programs_opts {
+	enum attach_path path;
+	bool exit_by_multi; /* ATTACH_PATH_EXIT: by uprobe-multi links, else by perf events */
+	bool follow;
+	uint32_t max_procs;
+	uint64_t max_blocks; /* 0: the default */
+	uint64_t min_size, max_size;
+};
+
+struct programs {
+	struct memtraced_bpf *skel;
+	struct abi_control *control; /* shared with the programs */
+	struct abi_proc *procs;	     /* by slot; shared with the programs */
+	uint32_t *next_slot;	     /* shared with the programs */
+	uint32_t max_procs;
+	size_t procs_len;
+	int session_fd; /* -1: not loaded */
+	int entry_fd;
+	int entry_type; /* LINK_TYPE_UPROBE_MULTI, 0: for perf events */
+	int return_fd;	/* -1: not loaded */
+};
+
+/* Loads everything. 0 or negative errno; -EPERM without the rights. */
+int programs_new(const struct programs_opts *opts, struct programs **ret_programs);
+/* Unloads; maps and programs go with it. NULL is legal. */
+void programs_free(struct programs *programs);
+DEFINE_CLEANUP(struct programs, programs_free)
+
+/* Attaches the life-cycle and mmap programs; descriptors in fds[], which the caller closes. */
+#define PROGRAMS_MAX_TRACEPOINTS 10
+int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
+				size_t *ret_n);
+
+/* Sum over CPUs of a loss counter. */
+int programs_losses(const struct programs *programs, uint64_t ret_losses[ABI_LOSSES]);
+
+/* Calls of allocator functions seen so far; for people, not exact. */
+int programs_events(const struct programs *programs, uint64_t *ret_events);
+
+#endif

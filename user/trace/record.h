@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The records that a source yields and the model consumes: one tagged struct whatever the source,
+ * live BPF or a recorded run. Pointers inside a record are borrowed for the duration of the call.
+ * Times are CLOCK_MONOTONIC nanoseconds. The encoding on disk is trace/recording.h's.
+ */
+#ifndef MEMTRACED_TRACE_RECORD_H
+#define MEMTRACED_TRACE_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECORD_NO_SLOT UINT32_MAX
+#define RECORD_BUILD_ID_MAX 20
+
+enum record_type {
+	RECORD_RUN = 1,	    /* first record */
+	RECORD_FUNCTION,    /* a probed allocator function, before records that name its id */
+	RECORD_PROCESS,	    /* a process image begins */
+	RECORD_PROCESS_END, /* a process image ended */
+	RECORD_MAPPING,	    /* a file (or vdso, JIT, anonymous executable) was mapped */
+	RECORD_UNMAPPING,
+	RECORD_STACK,	    /* before records that name its id, unless it was lost */
+	RECORD_REGION,	    /* mmap class: a region was mapped */
+	RECORD_REGION_GONE, /* mmap class: a range was unmapped (partial unmaps split regions) */
+	RECORD_CUT,	    /* begins a consistent state: SITE, TOTALS and LOSS records follow */
+	RECORD_TOTALS,	    /* a process's totals at the cut */
+	RECORD_SITE,	    /* a site's values at the cut */
+	RECORD_COVERAGE,    /* run-wide loss counters at the cut */
+	RECORD_CUT_END,
+	RECORD_UNPROBED,    /* a function that could not be probed */
+	RECORD_SYMBOL,	    /* what an (object, offset) resolved to; only in recordings */
+};
+
+struct record_run {
+	const char *tool;	 /* "memtraced 0.1.0" */
+	const char *kernel;	 /* uname -r */
+	const char *attach_path; /* "session", "multi", "perf", "exit" */
+	uint64_t start_realtime_ns;
+	uint64_t start_ns;
+	uint64_t age_resolution_ns; /* ages are true to this */
+};
+
+struct record_function {
+	uint16_t id;	      /* >= 1 */
+	const char *name;     /* "malloc" */
+	const char *object;   /* path as the target sees it */
+	uint64_t file_offset; /* of the function's first byte in the object */
+};
+
+struct record_process {
+	uint32_t slot; /* never used twice in one run */
+	uint32_t pid;
+	uint32_t ppid;
+	uint32_t parent_slot; /* the process it was forked from, RECORD_NO_SLOT */
+	uint32_t prev_slot;   /* the image that exec replaced, RECORD_NO_SLOT */
+	bool root;	      /* named by -p, or started by -c (or an image that its exec made) */
+	bool inherits;	      /* forked: mappings and live blocks are the parent's at that moment */
+	uint64_t time_ns;
+	const char *comm;
+	const char *exe; /* NULL when unknown */
+};
+
+enum record_end { RECORD_END_EXIT, RECORD_END_SIGNAL, RECORD_END_EXEC, RECORD_END_UNKNOWN };
+
+struct record_process_end {
+	uint32_t slot;
+	enum record_end how;
+	int value; /* exit status or signal number */
+	bool oom;  /* the OOM killer chose it */
+	uint64_t time_ns;
+};
+
+struct record_mapping {
+	uint32_t slot;
+	uint64_t start, end, file_offset;
+	uint64_t time_ns; /* from when on it holds */
+	uint64_t dev, ino;
+	const char *path;	     /* as the target sees it; "[vdso]", "[anon]", "//anon" */
+	const char *local_path;	     /* where this host can open it, e.g. /proc/1/root/...; may be NULL */
+	uint8_t build_id[RECORD_BUILD_ID_MAX];
+	uint8_t build_id_len; /* 0: none known */
+	bool executable;
+};
+
+struct record_unmapping {
+	uint32_t slot;
+	uint64_t start, end, time_ns;
+};
+
+struct record_stack {
+	uint64_t id;   /* 64-bit content hash */
+	uint32_t slot; /* whose mappings the frames refer to */
+	uint64_t time_ns;
+	bool truncated;
+	size_t n_frames;
+	const uint64_t *frames; /* return addresses, innermost first; caller of the function first */
+};
+
+struct record_region {
+	uint32_t slot;
+	uint64_t start, end;
+	uint64_t stack; /* stack id */
+	uint64_t time_ns;
+	uint16_t fn; /* function id of mmap or mremap */
+};
+
+struct record_region_gone {
+	uint32_t slot;
+	uint64_t start, end;
+	uint64_t time_ns;
+};
+
+struct record_cut {
+	uint64_t time_ns;
+};
+
+struct record_totals {
+	uint32_t slot;
+	const char *comm; /* as it is now; NULL: unchanged */
+	uint64_t allocs, frees, failed, bytes;
+	int64_t live_bytes, live_blocks;
+	int64_t peak_bytes;
+	uint64_t peak_error_bytes; /* 0: the sites' shares of the peak are exact */
+	uint64_t temporary, missed_frees, unknown_frees;
+	uint64_t lost; /* events of this process that were lost; exact only while 0 */
+};
+
+struct record_site {
+	uint32_t slot;
+	uint16_t fn;	/* function id; 0 unknown */
+	uint64_t stack; /* stack id */
+	int64_t live_bytes, live_blocks;
+	uint64_t allocs, bytes, temporary;
+	int64_t peak_bytes;
+	uint64_t oldest_ns, newest_ns; /* ages of its live blocks at the cut; UINT64_MAX unknown */
+};
+
+struct record_loss {
+	const char *cause; /* "block-map-full" */
+	uint64_t count;
+};
+
+struct record_coverage {
+	bool exact;
+	uint64_t events; /* allocations, frees and failed calls seen */
+	uint64_t stacks_complete, stacks_truncated; /* events */
+	size_t n_losses;
+	const struct record_loss *losses; /* those with count > 0 */
+};
+
+struct record_unprobed {
+	const char *function;
+	const char *object;
+	const char *why;
+};
+
+struct record_symbol_frame {
+	const char *function; /* demangled; NULL unknown */
+	uint64_t offset;      /* from the function's start */
+	const char *file;     /* NULL unknown */
+	uint32_t line;	      /* 0 unknown */
+	bool is_inline;
+};
+
+struct record_symbol {
+	const char *object;   /* mapping path, with dev and ino the mapping's own */
+	uint64_t dev, ino;
+	uint32_t slot;	      /* the process whose JIT map it is from; else RECORD_NO_SLOT */
+	uint64_t file_offset; /* as looked up; for a JIT map the address */
+	bool is_call;	      /* it was looked up as a return address */
+	uint64_t vaddr;	      /* file_offset as the object's own ELF address */
+	size_t n_frames;      /* innermost inlined function first, the physical one last */
+	const struct record_symbol_frame *frames;
+};
+
+struct record {
+	enum record_type type;
+	union {
+		struct record_run run;
+		struct record_function function;
+		struct record_process process;
+		struct record_process_end process_end;
+		struct record_mapping mapping;
+		struct record_unmapping unmapping;
+		struct record_stack stack;
+		struct record_region region;
+		struct record_region_gone region_gone;
+		struct record_cut cut;
+		struct record_totals totals;
+		struct record_site site;
+		struct record_coverage coverage;
+		struct record_unprobed unprobed;
+		struct record_symbol symbol;
+	};
+};
+
+/* Receives records in order. 0 or negative errno, which ends the drain. */
+typedef int (*record_fn)(const struct record *record, void *userdata);
+
+#endif

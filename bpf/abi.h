@@ -119,7 +119,7 @@ struct abi_proc {
 	__u32 era;	   /* forks so far; a block born at era e is in children forked at > e */
 	__u32 parent;	   /* slot it was forked from, ABI_NO_SLOT if none */
 	__u32 parent_era;  /* the parent's era after that fork */
-	__u32 sharers;	   /* living children that still look up blocks here */
+	__u32 sharers;	   /* forked children, living or not yet read, that look up blocks here */
 	__u32 code_epoch;  /* grows when executable mappings go: seeds stack hashes */
 	__u32 pad;
 	__u64 last_file_map; /* start of the newest file mapping not made at a fixed address */

@@ -36,17 +36,13 @@ static __always_inline struct abi_proc *slot_new(__u32 *ret_slot)
 	return proc;
 }
 
-/* The image of `slot` no longer looks up blocks in its ancestors. */
+/*
+ * The image is over. It goes on to share its parent's blocks until user space has read its last
+ * values (trace/live_cut.c), which are about what it held at its end.
+ */
 static __always_inline void proc_end(struct abi_proc *proc)
 {
-	struct abi_proc *parent;
-
 	proc->state = ABI_PROC_ENDED;
-	if (proc->parent == ABI_NO_SLOT)
-		return;
-	parent = proc_by_slot(proc->parent);
-	if (parent)
-		__sync_fetch_and_add(&parent->sharers, -1);
 }
 
 static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot, __u32 pid,
@@ -71,6 +67,7 @@ static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot
 	proc->state = control.shared ? ABI_PROC_ACTIVE : ABI_PROC_PENDING;
 	if (bpf_map_update_elem(&pids, &pid, &slot, BPF_ANY)) {
 		proc_end(proc);
+		__sync_fetch_and_add(&parent->sharers, -1);
 		count_loss(ABI_LOST_PROCESS);
 		return;
 	}

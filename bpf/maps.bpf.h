@@ -87,7 +87,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 262144);
+	__uint(max_entries, 65536);
 	__type(key, __u64);
 	__type(value, __u8);
 } code_starts SEC(".maps") __weak;

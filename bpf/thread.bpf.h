@@ -28,7 +28,7 @@ struct thread {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 262144);
+	__uint(max_entries, 65536);
 	__type(key, __u32);
 	__type(value, struct thread);
 } threads SEC(".maps") __weak;

@@ -59,11 +59,11 @@ static void the_nearest_name_or_the_only_completion_is_meant(void **state)
 	} cases[] = {
 		{ "sotr", "sort" },
 		{ "srt", "sort" },
-		{ "srrr", NULL },     /* two slips in four letters */
+		{ "srrr", NULL }, /* two slips in four letters */
 		{ "mim-sise", "min-size" },
 		{ "min", "min-size" },
-		{ "max", NULL },      /* begins two */
-		{ "mi", NULL },	      /* too short to complete */
+		{ "max", NULL }, /* begins two */
+		{ "mi", NULL },	 /* too short to complete */
 		{ "max-b", "max-blocks" },
 		{ "", NULL },
 		{ "cgroup", NULL },

@@ -206,12 +206,8 @@ static void a_path_that_cannot_be_written_says_why(void **state)
 		const char *path; /* behind the folder */
 		int result;
 	} cases[] = {
-		{ "/no/out", -ENOENT },
-		{ "/file/out", -ENOTDIR },
-		{ "/", -EISDIR },
-		{ "/.", -EISDIR },
-		{ "/..", -EISDIR },
-		{ "/fifo", -ENXIO },
+		{ "/no/out", -ENOENT }, { "/file/out", -ENOTDIR }, { "/", -EISDIR },
+		{ "/.", -EISDIR },	{ "/..", -EISDIR },	   { "/fifo", -ENXIO },
 	};
 	const struct fixture *f = *state;
 	struct outfile *file = NULL;

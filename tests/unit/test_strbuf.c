@@ -80,14 +80,13 @@ static void an_error_sticks_until_reset_and_keeps_what_was_there(void **state)
 	assert_string_equal(strbuf_str(&sb), "again");
 }
 
-static void a_text_over_int_max_is_an_error_and_leaves_the_string(void **state)
+static void a_failed_conversion_is_an_error_and_leaves_the_string(void **state)
 {
 	_cleanup_strbuf_ struct strbuf sb = { 0 };
-	volatile int width = INT32_MAX; /* else the compiler refuses it */
 
 	(void)state;
 	strbuf_adds(&sb, "kept");
-	strbuf_addf(&sb, "ab%*s", width, "");
+	strbuf_addf(&sb, "ab%ls", L"\u20ac"); /* has no bytes in the C locale */
 	assert_int_equal(strbuf_error(&sb), -ENOMEM);
 	assert_string_equal(strbuf_str(&sb), "kept");
 }
@@ -100,7 +99,7 @@ int main(void)
 		cmocka_unit_test(bytes_with_nul_are_kept_and_terminated),
 		cmocka_unit_test(text_of_any_length_is_whole),
 		cmocka_unit_test(an_error_sticks_until_reset_and_keeps_what_was_there),
-		cmocka_unit_test(a_text_over_int_max_is_an_error_and_leaves_the_string),
+		cmocka_unit_test(a_failed_conversion_is_an_error_and_leaves_the_string),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

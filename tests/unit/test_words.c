@@ -60,8 +60,8 @@ static void strings_split_as_a_shell_would_split_them(void **state)
 static void unfinished_and_empty_strings_are_refused(void **state)
 {
 	static const char *const cases[] = {
-		"",	"   ",	"\t\n", "\\",	"a \\",	   "'",	   "\"",    "a 'b",
-		"a \"b", "a \"b\\", "a \"b\\\"", "'a\\''", "\\\n", "\"'\"'",
+		"",	"   ",	 "\t\n",    "\\",	 "a \\",   "'",	   "\"",
+		"a 'b", "a \"b", "a \"b\\", "a \"b\\\"", "'a\\''", "\\\n", "\"'\"'",
 	};
 
 	(void)state;

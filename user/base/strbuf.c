@@ -90,7 +90,7 @@ void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap)
 	}
 	va_end(again);
 	if (n < 0) {
-		/* Short of memory, or text over INT_MAX bytes: nothing is added. */
+		/* No memory, over INT_MAX bytes, a bad wide character: nothing is added. */
 		sb->error = -ENOMEM;
 		if (sb->data)
 			sb->data[sb->len] = '\0';

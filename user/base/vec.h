@@ -39,8 +39,7 @@ static inline int vec_grow_raw(void **data, size_t *cap, size_t size, size_t wan
 #define vec_reserve(v, n)                                                                          \
 	({                                                                                         \
 		void *vec_data_tmp = (v)->data;                                                    \
-		int vec_r_tmp =                                                                    \
-			vec_grow_raw(&vec_data_tmp, &(v)->cap, sizeof(*(v)->data), (n));           \
+		int vec_r_tmp = vec_grow_raw(&vec_data_tmp, &(v)->cap, sizeof(*(v)->data), (n));   \
 		(v)->data = vec_data_tmp;                                                          \
 		vec_r_tmp;                                                                         \
 	})
@@ -63,7 +62,6 @@ static inline int vec_grow_raw(void **data, size_t *cap, size_t size, size_t wan
 	} while (0)
 
 /* Iterates with a pointer to each element; the vector must not grow in the body. */
-#define vec_foreach(v, it)                                                                         \
-	for (typeof(*(v)->data) *it = (v)->data; it < (v)->data + (v)->len; it++)
+#define vec_foreach(v, it) for (typeof(*(v)->data) *it = (v)->data; it < (v)->data + (v)->len; it++)
 
 #endif

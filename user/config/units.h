@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * "4096", "64k", "10M", "2GiB", "1.5M", ".5g": k, M, G, T in either case are powers of 1024, with or
- * without "B" or "iB"; a fraction of a byte is dropped. 0, -EINVAL or -ERANGE.
+ * "4096", "64k", "10M", "2GiB", "1.5M", ".5g": k, M, G, T in either case are powers of 1024, with
+ * or without "B" or "iB"; a fraction of a byte is dropped. 0, -EINVAL or -ERANGE.
  */
 int parse_size(const char *s, uint64_t *ret_bytes);
 

@@ -16,9 +16,10 @@ struct outputs;
 
 /*
  * Checks formats and paths now, so that a long run does not end in an error. 0; -EINVAL for an
- * unknown format, or what opening an output gave (logged). The arguments are borrowed.
+ * unknown format, or what opening an output gave (logged). The arguments are borrowed. open_files:
+ * the files of this host are those of the run.
  */
-int outputs_new(const struct options *options, const struct model *model,
+int outputs_new(const struct options *options, const struct model *model, bool open_files,
 		struct outputs **ret_outputs);
 void outputs_free(struct outputs *outputs); /* NULL is legal */
 DEFINE_CLEANUP(struct outputs, outputs_free)
@@ -26,14 +27,19 @@ DEFINE_CLEANUP(struct outputs, outputs_free)
 /* Mappings came in: their files are opened for symbols while they can be. 0 or -ENOMEM. */
 int outputs_see_mapping(struct outputs *outputs);
 
+struct symbols;
+struct symbols *outputs_symbols(struct outputs *outputs);
+
 /* Does a report for machines go to stdout, so that nothing else may? */
 bool outputs_own_stdout(const struct outputs *outputs);
 
 /* Is a terminal shown the table, to be refreshed? */
 bool outputs_live_view(const struct outputs *outputs);
 
-/* Writes all outputs from the model's latest cut. 0; -EPIPE: stdout is closed (not logged); other negative errno
- * (logged). */
+/*
+ * Writes all outputs from the model's latest cut. 0; -EPIPE: stdout is closed (not logged); other
+ * negative errno (logged).
+ */
 int outputs_write(struct outputs *outputs, bool final);
 
 #endif

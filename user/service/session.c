@@ -366,7 +366,7 @@ static int session_begin(struct session *s)
 	int r = model_new(&s->model);
 
 	if (r == 0)
-		r = outputs_new(s->options, s->model, &s->outputs);
+		r = outputs_new(s->options, s->model, true, &s->outputs);
 	if (r)
 		return r;
 	r = s->options->command ? start_command(s) : 0;

@@ -53,10 +53,10 @@ static int file_crc(int fd, uint32_t *ret_crc)
 		n = pread(fd, buf, chunk, at);
 		if (n <= 0)
 			return n < 0 ? -errno : -EIO;
-		crc = crc32(crc, buf, (uInt) n);
+		crc = crc32(crc, buf, (uInt)n);
 		at += n;
 	}
-	*ret_crc = (uint32_t) crc;
+	*ret_crc = (uint32_t)crc;
 	return 0;
 }
 
@@ -86,14 +86,13 @@ static int check_candidate(const struct search *search, const struct elf_image *
 	if (!same_machine(search->image, candidate) ||
 	    same_file(elf_image_fd(search->image), elf_image_fd(candidate)))
 		return -ENOENT;
-	if (!elf_image_has_dwarf(candidate) &&
-	    !elf_image_section(candidate, NULL, SHT_SYMTAB))
+	if (!elf_image_has_dwarf(candidate) && !elf_image_section(candidate, NULL, SHT_SYMTAB))
 		return -ENOENT;
 	id.len = elf_image_build_id(candidate, &id.bytes);
 	if (search->id.len > 0 && (id.len > 0 || !search->has_crc))
-		return id.len == search->id.len && memcmp(id.bytes, search->id.bytes, id.len) == 0
-			       ? 0
-			       : -ENOENT;
+		return id.len == search->id.len && memcmp(id.bytes, search->id.bytes, id.len) == 0 ?
+			       0 :
+			       -ENOENT;
 	if (!search->has_crc)
 		return -ENOENT;
 	r = file_crc(elf_image_fd(candidate), &crc);
@@ -153,11 +152,11 @@ static const char *read_debuglink(struct search *search)
 	if (!data)
 		return NULL;
 	len = strnlen(data->d_buf, data->d_size);
-	crc_at = (len + 1 + 3) & ~(size_t) 3;
+	crc_at = (len + 1 + 3) & ~(size_t)3;
 	if (len == 0 || len > NAME_MAX || crc_at + 4 > data->d_size ||
 	    memchr(data->d_buf, '/', len))
 		return NULL;
-	memcpy(&search->crc, (const char *) data->d_buf + crc_at, 4);
+	memcpy(&search->crc, (const char *)data->d_buf + crc_at, 4);
 	search->has_crc = true;
 	return data->d_buf;
 }
@@ -165,7 +164,7 @@ static const char *read_debuglink(struct search *search)
 static int try_debuglink(struct search *search, const char *path, struct elf_image **ret_image)
 {
 	const char *name = read_debuglink(search);
-	int dir_len = path[0] == '/' ? (int) (strrchr(path, '/') - path) : -1;
+	int dir_len = path[0] == '/' ? (int)(strrchr(path, '/') - path) : -1;
 	struct {
 		int root;
 		const char *prefix, *middle;
@@ -210,7 +209,7 @@ static int find_alt(struct search *search, const struct elf_image *holder,
 	len = strnlen(name, data->d_size);
 	if (len == 0 || len == data->d_size)
 		return -ENOENT;
-	search->id = (struct build_id){ (const uint8_t *) name + len + 1, data->d_size - len - 1 };
+	search->id = (struct build_id){ (const uint8_t *)name + len + 1, data->d_size - len - 1 };
 	search->has_crc = false;
 	if (search->id.len < 2 || search->id.len > ELF_IMAGE_MAX_BUILD_ID)
 		return -ENOENT;
@@ -221,7 +220,7 @@ static int find_alt(struct search *search, const struct elf_image *holder,
 	if (name[0] == '/')
 		r = snprintf(path, sizeof(path), "%s", name);
 	else if (slash)
-		r = snprintf(path, sizeof(path), "%.*s/%s", (int) (slash - search->found_path),
+		r = snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - search->found_path),
 			     search->found_path, name);
 	else
 		return -ENOENT;

@@ -284,7 +284,7 @@ static void set_call_site(Dwarf_Die *cu, Dwarf_Die *inlined, struct dwarf_frame 
 
 	if (dwarf_attr(inlined, DW_AT_call_line, &attr) && dwarf_formudata(&attr, &value) == 0 &&
 	    value <= UINT32_MAX)
-		frame->line = (uint32_t) value;
+		frame->line = (uint32_t)value;
 	if (dwarf_attr(inlined, DW_AT_call_file, &attr) && dwarf_formudata(&attr, &value) == 0 &&
 	    dwarf_getsrcfiles(cu, &files, &n_files) == 0 && value < n_files)
 		frame->file = dwarf_filesrc(files, value, NULL, NULL);
@@ -299,7 +299,7 @@ static void set_line(Dwarf_Die *cu, uint64_t vaddr, struct dwarf_frame *frame)
 		return;
 	frame->file = dwarf_linesrc(line, NULL, NULL);
 	if (dwarf_lineno(line, &number) == 0 && number > 0)
-		frame->line = (uint32_t) number;
+		frame->line = (uint32_t)number;
 }
 
 static uint64_t entry_address(Dwarf_Die *function)
@@ -373,7 +373,7 @@ static int set_alt(struct dwarf_index *index, const struct elf_image *alt)
 		if (!index->empty_data)
 			return -ENOMEM;
 		*index->empty_data = empty_elf;
-		index->empty = elf_memory((char *) index->empty_data, sizeof(*index->empty_data));
+		index->empty = elf_memory((char *)index->empty_data, sizeof(*index->empty_data));
 		if (index->empty)
 			index->alt = dwarf_begin_elf(index->empty, DWARF_C_READ, NULL);
 	}

@@ -34,8 +34,8 @@ struct elf_image {
  */
 static bool header_is_sane(const char *head, size_t len)
 {
-	const Elf64_Ehdr *e64 = (const Elf64_Ehdr *) head;
-	const Elf32_Ehdr *e32 = (const Elf32_Ehdr *) head;
+	const Elf64_Ehdr *e64 = (const Elf64_Ehdr *)head;
+	const Elf32_Ehdr *e32 = (const Elf32_Ehdr *)head;
 
 	if (len < sizeof(*e64) || memcmp(head, ELFMAG, SELFMAG) != 0 ||
 	    head[EI_DATA] != NATIVE_ELFDATA)
@@ -59,11 +59,10 @@ static int read_loads(struct elf_image *image)
 	if (elf_getphdrnum(image->elf, &n) < 0)
 		return -ENOEXEC;
 	for (i = 0; i < n; i++) {
-		if (!gelf_getphdr(image->elf, (int) i, &ph) || ph.p_type != PT_LOAD)
+		if (!gelf_getphdr(image->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
 			continue;
-		r = vec_push(&image->loads,
-			     (struct load){ ph.p_vaddr, ph.p_offset, ph.p_filesz, ph.p_memsz,
-					    (ph.p_flags & PF_X) != 0 });
+		r = vec_push(&image->loads, (struct load){ ph.p_vaddr, ph.p_offset, ph.p_filesz,
+							   ph.p_memsz, (ph.p_flags & PF_X) != 0 });
 		if (r < 0)
 			return r;
 	}
@@ -88,7 +87,7 @@ int elf_image_open(int fd, struct elf_image **ret_image)
 	n = pread(image->fd, head, sizeof(head), 0);
 	if (n < 0)
 		return -errno;
-	if (!header_is_sane(head, (size_t) n))
+	if (!header_is_sane(head, (size_t)n))
 		return -ENOEXEC;
 	elf_version(EV_CURRENT);
 	image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
@@ -155,7 +154,7 @@ size_t elf_image_build_id(const struct elf_image *image, const uint8_t **ret_byt
 	if (n <= 0 || n > ELF_IMAGE_MAX_BUILD_ID)
 		return 0;
 	*ret_bytes = bytes;
-	return (size_t) n;
+	return (size_t)n;
 }
 
 bool elf_image_vaddr(const struct elf_image *image, uint64_t file_offset, uint64_t *ret_vaddr)
@@ -244,7 +243,7 @@ static uint64_t zdebug_bytes(const struct elf_image *image, const GElf_Shdr *sh)
 	uint64_t size;
 
 	if (image->fd < 0 ||
-	    pread(image->fd, &head, sizeof(head), (off_t) sh->sh_offset) != sizeof(head))
+	    pread(image->fd, &head, sizeof(head), (off_t)sh->sh_offset) != sizeof(head))
 		return UINT32_MAX;
 	memcpy(&size, head.size, sizeof(size));
 	return be64toh(size);

@@ -26,7 +26,7 @@ static int unpack_to(lzma_stream *stream, char **buf, size_t *cap)
 			*buf = grown;
 			*cap *= 2;
 		}
-		stream->next_out = (uint8_t *) *buf + stream->total_out;
+		stream->next_out = (uint8_t *)*buf + stream->total_out;
 		stream->avail_out = *cap - stream->total_out;
 		code = lzma_code(stream, LZMA_FINISH);
 	}

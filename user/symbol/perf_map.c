@@ -38,7 +38,7 @@ static bool parse_hex(char **s, uint64_t *ret)
 	for (; hex_digit(*p) >= 0; p++, n++) {
 		if (value >> 60)
 			return false;
-		value = value << 4 | (uint64_t) hex_digit(*p);
+		value = value << 4 | (uint64_t)hex_digit(*p);
 	}
 	if (n == 0 || (*p != ' ' && *p != '\t'))
 		return false;
@@ -75,7 +75,7 @@ static int add_line(struct perf_map *map, char *line, char *end)
 	*end = '\0';
 	if (line == end)
 		return 0;
-	if (strlen(line) != (size_t) (end - line) || !parse_line(line, &entry)) {
+	if (strlen(line) != (size_t)(end - line) || !parse_line(line, &entry)) {
 		map->malformed++;
 		return 0;
 	}
@@ -103,7 +103,7 @@ int perf_map_new(const char *text, size_t len, struct perf_map **ret_map)
 	if (r < 0)
 		return r;
 	for (line = map->text; line < text_end; line = end + 1) {
-		end = memchr(line, '\n', (size_t) (text_end - line));
+		end = memchr(line, '\n', (size_t)(text_end - line));
 		if (!end)
 			end = text_end;
 		r = add_line(map, line, end);

@@ -87,7 +87,8 @@ static void heap_drop_top(range_vec *heap)
 
 static int add_segment(struct range_map *map, uint64_t start, uint64_t end, uint64_t value)
 {
-	struct segment *last = map->segments.len ? &map->segments.data[map->segments.len - 1] : NULL;
+	struct segment *last =
+		map->segments.len ? &map->segments.data[map->segments.len - 1] : NULL;
 
 	if (last && last->end == start && last->value == value) {
 		last->end = end;

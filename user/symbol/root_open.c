@@ -88,7 +88,7 @@ int root_open(int root_fd, const char *path)
 	int tries = 0;
 
 	do {
-		path_fd = (int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+		path_fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 	} while (path_fd < 0 && errno == EAGAIN && ++tries < MAX_TRIES);
 	if (path_fd >= 0)
 		return reopen_regular(path_fd);

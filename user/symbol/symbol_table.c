@@ -76,12 +76,12 @@ static int add_symbol(struct symbol_table *table, const struct elf_image *image,
 		return 0;
 	if (__builtin_add_overflow(sym->st_value, sym->st_size, &end) || end > entry.section_end)
 		end = entry.section_end;
-	entry.symbol = (struct table_symbol){ .start = sym->st_value,
-					      .end = end,
-					      .name = name,
-					      .name_len = (uint32_t) len,
-					      .is_label = sym->st_size == 0 ||
-							  entry.type == STT_NOTYPE };
+	entry.symbol =
+		(struct table_symbol){ .start = sym->st_value,
+				       .end = end,
+				       .name = name,
+				       .name_len = (uint32_t)len,
+				       .is_label = sym->st_size == 0 || entry.type == STT_NOTYPE };
 	return vec_push(&table->entries, entry);
 }
 
@@ -149,8 +149,8 @@ static int index_entries(struct symbol_table *table)
 		if (i + 1 < table->entries.len && entry[1].symbol.start > symbol->start)
 			next_start = entry[1].symbol.start;
 		if (symbol->end == symbol->start)
-			symbol->end = next_start < entry->section_end ? next_start
-								      : entry->section_end;
+			symbol->end =
+				next_start < entry->section_end ? next_start : entry->section_end;
 		r = range_map_add(symbol->is_label ? table->labels : table->functions,
 				  symbol->start, symbol->end, i, i);
 		if (r < 0)

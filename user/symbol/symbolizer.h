@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * (object, file offset) to functions, inlines and lines, by elfutils; cached by object content and
- * offset. Objects are opened once, as early as symbolizer_open_object is called, and kept open, so that the report
- * after a target's death is as good as before. One thread.
+ * (object, file offset) to functions, inlined calls and lines, by elfutils; cached by object and
+ * offset. A file is held open from symbolizer_object on, its debug files too, so that a report
+ * after a target's death is as good as one before. One thread, with 5 MiB of stack left.
  */
 #ifndef MEMTRACED_SYMBOL_SYMBOLIZER_H
 #define MEMTRACED_SYMBOL_SYMBOLIZER_H
@@ -16,14 +16,17 @@
 struct symbol_frame {
 	const char *function; /* demangled, or NULL */
 	const char *linkage;  /* as in the symbol table, or NULL */
-	uint64_t offset;      /* from the start of the physical function; for inlined ones 0 */
+	uint64_t offset;      /* from the start of the physical function; 0 when inlined; without a
+			    function, the file offset */
 	const char *file;     /* source path or NULL */
 	uint32_t line;	      /* 0: unknown */
 	bool is_inline;
 };
 
-/* Innermost inlined function first, the physical function last; n_frames >= 1 always: a single frame without a
- * function when nothing is known. Owned by the symbolizer, valid until it is freed. */
+/*
+ * Innermost inlined function first, the physical function last; n_frames >= 1 always: a single
+ * frame without a function when nothing is known. Owned by the symbolizer, valid until it is freed.
+ */
 struct symbol {
 	size_t n_frames;
 	const struct symbol_frame *frames;
@@ -32,38 +35,56 @@ struct symbol {
 struct symbolizer;
 struct symbol_object;
 
-/* Demangling on or off is the caller's; separate debug files are searched as FORMATS.md 10.4 says, without network. */
+/*
+ * Demangling on or off is the caller's: it takes `function` or `linkage`. Separate debug files are
+ * searched as FORMATS.md 10.4 says, without network.
+ */
 int symbolizer_new(struct symbolizer **ret_symbolizer);
 void symbolizer_free(struct symbolizer *symbolizer); /* NULL is legal */
 DEFINE_CLEANUP(struct symbolizer, symbolizer_free)
 
 /*
- * The object that a process maps. `path` is its name for people and the key of known symbols; fd (>= 0, duplicated here; stays the
- * caller's) is the file; -1 when it cannot be opened (its frames are then unknown, unless made known). `root` is the target's root as seen from here ("/proc/7/root") for separate debug
- * files, or NULL for this host's. An object is one per (path, dev, ino, build ID). Never fails but for -ENOMEM.
+ * The object that a process maps. `path` is its name for people and, in the target's root, where
+ * separate debug files are searched next to it. fd (>= 0, duplicated here; stays the caller's) is
+ * the file, or a memfd with the image of the vDSO; -1 when it cannot be opened (its frames are then
+ * unknown, unless made known). `root` is the target's root as seen from here ("/proc/7/root"), or
+ * NULL for this host's. An object is one per (path, dev, ino, build ID). Never fails but for
+ * -ENOMEM.
  */
-int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t dev, uint64_t ino, int fd, const char *root,
-		      struct symbol_object **ret_object);
-
-/* Text of a JIT map ("/tmp/perf-PID.map") as an object; addresses are then absolute. Copies. Malformed lines are skipped and counted. */
-int symbolizer_perf_map(struct symbolizer *symbolizer, const char *path, const char *text, size_t len,
-			struct symbol_object **ret_object);
+int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t dev, uint64_t ino,
+		      int fd, const char *root, struct symbol_object **ret_object);
 
 /*
- * Resolves a file offset. `is_call`: the offset is a return address: look up the byte before it (the
- * reported function offset is still that of the address itself). 0 or -ENOMEM.
+ * Text of a JIT map ("/tmp/perf-PID.map") as an object; addresses are then absolute. Copies; the
+ * same text of the same path is the same object. Malformed lines are skipped and counted. 0 or
+ * -ENOMEM.
  */
-int symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_object *object, uint64_t file_offset, bool is_call,
-		       const struct symbol **ret_symbol);
+int symbolizer_perf_map(struct symbolizer *symbolizer, const char *path, const char *text,
+			size_t len, struct symbol_object **ret_object);
 
-/* Makes a result known without looking it up (recordings). Copies. 0 or -ENOMEM. */
-int symbolizer_know(struct symbolizer *symbolizer, struct symbol_object *object, uint64_t file_offset, const struct symbol *symbol);
+/*
+ * Resolves a file offset. `is_call`: the offset is a return address: look up the byte before it
+ * (the reported function offset is still that of the address itself). 0 or -ENOMEM.
+ */
+int symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_object *object,
+		       uint64_t file_offset, bool is_call, const struct symbol **ret_symbol);
 
-/* Address of the mapping's ELF view: the virtual address of a file offset (for perf-script, which
- * prints addresses relative to the DSO); the offset itself when unknown. */
+/*
+ * Makes a result known without looking it up (recordings), whether it is a call or not. Copies; of
+ * two for the same place the first stays. 0 or -ENOMEM.
+ */
+int symbolizer_know(struct symbolizer *symbolizer, struct symbol_object *object,
+		    uint64_t file_offset, const struct symbol *symbol);
+
+/*
+ * Address of the mapping's ELF view: the virtual address of a file offset (for perf-script, which
+ * prints addresses relative to the DSO); the offset itself when unknown.
+ */
 uint64_t symbol_object_vaddr(const struct symbol_object *object, uint64_t file_offset);
 const char *symbol_object_path(const struct symbol_object *object);
 /* Lower-case hex or "". */
 const char *symbol_object_build_id(const struct symbol_object *object);
+/* Lines of a JIT map that were skipped; 0 for other objects. */
+uint64_t symbol_object_malformed(const struct symbol_object *object);
 
 #endif

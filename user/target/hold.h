@@ -18,10 +18,10 @@
 struct hold;
 
 enum hold_event_type {
-	HOLD_EXEC,    /* a new image, stopped before its first instruction; tid is the leader now */
-	HOLD_FORK,    /* a child process (fork, vfork, posix_spawn, clone) at its first instruction */
-	HOLD_MARK,    /* a thread stopped by a HOLD_SIGNAL of the kernel's: perhaps BPF's mark */
-	HOLD_EXITED,  /* a process (its last thread) ended, and was reaped; status as wait(2)'s */
+	HOLD_EXEC, /* a new image, stopped before its first instruction; tid is the leader now */
+	HOLD_FORK, /* a child process (fork, vfork, posix_spawn, clone) at its first instruction */
+	HOLD_MARK, /* a thread stopped by a HOLD_SIGNAL of the kernel's: perhaps BPF's mark */
+	HOLD_EXITED, /* a process (its last thread) ended, and was reaped; status as wait(2)'s */
 };
 
 struct hold_event {

@@ -38,8 +38,8 @@ static bool process_equal(const void *a, const void *b)
 	return x->pid == y->pid;
 }
 
-static const struct hashmap_ops thread_ops = {thread_hash, thread_equal, free};
-static const struct hashmap_ops process_ops = {process_hash, process_equal, free};
+static const struct hashmap_ops thread_ops = { thread_hash, thread_equal, free };
+static const struct hashmap_ops process_ops = { process_hash, process_equal, free };
 
 int hold_table_new(struct hold_table **ret_table)
 {
@@ -68,19 +68,18 @@ void hold_table_free(struct hold_table *table)
 
 struct held_thread *hold_table_thread(const struct hold_table *table, pid_t tid)
 {
-	return hashmap_find(table->threads, &(struct held_thread){.tid = tid});
+	return hashmap_find(table->threads, &(struct held_thread){ .tid = tid });
 }
 
 struct held_process *hold_table_process(const struct hold_table *table, pid_t pid)
 {
-	return hashmap_find(table->processes, &(struct held_process){.pid = pid});
+	return hashmap_find(table->processes, &(struct held_process){ .pid = pid });
 }
 
-void hold_table_set_process(struct held_thread *thread, struct held_process *process)
+void hold_table_join_process(struct held_thread *thread, struct held_process *process)
 {
 	thread->process = process;
-	if (process)
-		process->n_threads++;
+	LIST_INSERT_HEAD(&process->threads, thread, siblings);
 }
 
 int hold_table_add_thread(struct hold_table *table, pid_t tid, struct held_process *process,
@@ -95,7 +94,8 @@ int hold_table_add_thread(struct hold_table *table, pid_t tid, struct held_proce
 	r = hashmap_insert(table->threads, thread);
 	if (r < 0)
 		return r;
-	hold_table_set_process(thread, process);
+	if (process)
+		hold_table_join_process(thread, process);
 	*ret_thread = TAKE_PTR(thread);
 	return 0;
 }
@@ -108,7 +108,7 @@ int hold_table_add_process(struct hold_table *table, pid_t pid, pid_t parent, bo
 
 	if (!process)
 		return -ENOMEM;
-	*process = (struct held_process){.pid = pid, .parent = parent, .follow = follow};
+	*process = (struct held_process){ .pid = pid, .parent = parent, .follow = follow };
 	r = hashmap_insert(table->processes, process);
 	if (r < 0)
 		return r;
@@ -119,35 +119,21 @@ int hold_table_add_process(struct hold_table *table, pid_t pid, pid_t parent, bo
 void hold_table_remove_thread(struct hold_table *table, struct held_thread *thread)
 {
 	if (thread->process)
-		thread->process->n_threads--;
+		LIST_REMOVE(thread, siblings);
 	free(hashmap_remove(table->threads, thread));
-}
-
-static struct held_thread *another_thread(struct hold_table *table,
-					  const struct held_process *process,
-					  const struct held_thread *keep)
-{
-	struct held_thread *thread;
-	size_t pos = 0;
-
-	while ((thread = hashmap_next(table->threads, &pos)) != NULL) {
-		if (thread->process == process && thread != keep)
-			return thread;
-	}
-	return NULL;
 }
 
 void hold_table_remove_threads(struct hold_table *table, struct held_process *process,
 			       const struct held_thread *keep)
 {
-	size_t n_keep = keep && keep->process == process;
+	struct held_thread *thread = LIST_FIRST(&process->threads);
 
-	while (process->n_threads > n_keep) {
-		struct held_thread *thread = another_thread(table, process, keep);
+	while (thread) {
+		struct held_thread *next = LIST_NEXT(thread, siblings);
 
-		if (!thread)
-			return;
-		hold_table_remove_thread(table, thread);
+		if (thread != keep)
+			hold_table_remove_thread(table, thread);
+		thread = next;
 	}
 }
 

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 struct hold_table;
@@ -17,7 +18,7 @@ struct held_process {
 	pid_t pid;
 	pid_t parent; /* 0: seized, not born under our eyes */
 	bool follow;
-	size_t n_threads;
+	LIST_HEAD(, held_thread) threads;
 };
 
 struct held_thread {
@@ -25,7 +26,8 @@ struct held_thread {
 	struct held_process *process; /* NULL: a newborn whose origin is not known yet */
 	bool born;		      /* has made its first stop */
 	bool unwanted;		      /* child of a process that is not followed: to be let go */
-	int birth_signal;	      /* of the first stop: a stop signal when born into a group-stop */
+	int birth_signal; /* of the first stop: a stop signal when born into a group-stop */
+	LIST_ENTRY(held_thread) siblings;
 };
 
 int hold_table_new(struct hold_table **ret_table);
@@ -43,12 +45,12 @@ int hold_table_add_process(struct hold_table *table, pid_t pid, pid_t parent, bo
 			   struct held_process **ret_process);
 
 /* For a thread that has none yet. */
-void hold_table_set_process(struct held_thread *thread, struct held_process *process);
+void hold_table_join_process(struct held_thread *thread, struct held_process *process);
 
 /* Removes and frees; the process stays. */
 void hold_table_remove_thread(struct hold_table *table, struct held_thread *thread);
 
-/* Removes and frees the process's threads (except `keep`, may be NULL). */
+/* Removes and frees the process's threads except `keep` (may be NULL). */
 void hold_table_remove_threads(struct hold_table *table, struct held_process *process,
 			       const struct held_thread *keep);
 

@@ -62,8 +62,8 @@ static int find_user(const char *name, uid_t uid, struct passwd *ret_entry, char
 
 		if (!text)
 			return -ENOMEM;
-		error = name ? getpwnam_r(name, ret_entry, text, size, &found)
-			     : getpwuid_r(uid, ret_entry, text, size, &found);
+		error = name ? getpwnam_r(name, ret_entry, text, size, &found) :
+			       getpwuid_r(uid, ret_entry, text, size, &found);
 		if (error == ERANGE)
 			continue;
 		if (found) {
@@ -155,7 +155,7 @@ static int resolve_named_user(const char *run_as, struct identity *identity)
 
 int identity_resolve(const char *run_as, struct identity *ret_identity)
 {
-	struct identity identity = {0};
+	struct identity identity = { 0 };
 	int r = run_as ? resolve_named_user(run_as, &identity) : resolve_sudo_user(&identity);
 
 	if (r < 0) {
@@ -172,7 +172,7 @@ void identity_done(struct identity *identity)
 	free(identity->name);
 	free(identity->home);
 	free(identity->shell);
-	*identity = (struct identity){0};
+	*identity = (struct identity){ 0 };
 }
 
 /* Takes over `assignment` ("N=V", malloc'ed, NULL when that failed) in place of an older one. */
@@ -213,10 +213,10 @@ static int fill_environment(const struct identity *identity, char *const *base,
 			    const char *const *set, string_vec *environment)
 {
 	const char *const variables[][2] = {
-		{"HOME", identity->home},
-		{"USER", identity->name},
-		{"LOGNAME", identity->name},
-		{"SHELL", identity->shell},
+		{ "HOME", identity->home },
+		{ "USER", identity->name },
+		{ "LOGNAME", identity->name },
+		{ "SHELL", identity->shell },
 	};
 	int r = 0;
 
@@ -241,7 +241,7 @@ static int fill_environment(const struct identity *identity, char *const *base,
 int identity_environment(const struct identity *identity, char *const *base, const char *const *set,
 			 char ***ret_environment)
 {
-	string_vec environment = {0};
+	string_vec environment = { 0 };
 	int r = fill_environment(identity, base, set, &environment);
 
 	if (r == 0)

@@ -164,11 +164,11 @@ static int start(const struct launch_opts *opts, struct launch_child *child, str
 
 int launch_new(const struct launch_opts *opts, struct launch **ret_launch)
 {
-	_cleanup_(identity_done_p) struct identity identity = {0};
+	_cleanup_(identity_done_p) struct identity identity = { 0 };
 	_cleanup_(environment_free_p) char **environment = NULL;
 	_cleanup_free_ struct launch *launch = NULL;
 	struct launch_inherited now;
-	struct launch_child child = {.identity = &identity, .inherited = opts->inherited};
+	struct launch_child child = { .identity = &identity, .inherited = opts->inherited };
 	int r;
 
 	if (!opts->argv[0])

@@ -30,7 +30,7 @@ static bool stat_hides_device(int fd)
 /* How sure it is without a check that a name leads to the mapping's file. */
 enum name_trust {
 	NAME_BY_RANGE, /* the kernel's own link for an address range: may be another mapping by now */
-	NAME_BY_PATH,  /* anybody may have put another file there */
+	NAME_BY_PATH, /* anybody may have put another file there */
 };
 
 static bool is_mapped_file(int fd, const struct stat *st, const struct proc_map *map,

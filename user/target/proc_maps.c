@@ -117,8 +117,8 @@ static void take_path(char *path, struct proc_map *map)
 /* `line` ends at `end`, where its newline has become a NUL. */
 static int parse_line(char *line, char *end, struct proc_map *ret_map)
 {
-	struct scan scan = {.at = line, .end = end};
-	struct proc_map map = {0};
+	struct scan scan = { .at = line, .end = end };
+	struct proc_map map = { 0 };
 
 	if (memchr(line, '\0', (size_t)(end - line)) || !scan_fields(&scan, &map) ||
 	    map.start >= map.end)
@@ -134,7 +134,7 @@ int proc_maps_parse(const char *text, size_t len, struct proc_maps *ret_maps)
 {
 	_cleanup_free_ struct proc_map *owned = NULL;
 	_cleanup_free_ char *copy = malloc(len + 1);
-	VEC(struct proc_map) maps = {0};
+	VEC(struct proc_map) maps = { 0 };
 	uint64_t last_end = 0;
 
 	if (!copy)
@@ -169,7 +169,7 @@ int proc_maps_parse(const char *text, size_t len, struct proc_maps *ret_maps)
 
 int proc_maps_read(pid_t pid, struct proc_maps *ret_maps)
 {
-	_cleanup_strbuf_ struct strbuf text = {0};
+	_cleanup_strbuf_ struct strbuf text = { 0 };
 	int r = proc_file_read(pid, "maps", MAPS_TEXT_MAX, &text);
 
 	if (r < 0)
@@ -181,7 +181,7 @@ void proc_maps_done(struct proc_maps *maps)
 {
 	free(maps->maps);
 	free(maps->text);
-	*maps = (struct proc_maps){0};
+	*maps = (struct proc_maps){ 0 };
 }
 
 const struct proc_map *proc_maps_find(const struct proc_maps *maps, uint64_t addr)

@@ -97,8 +97,8 @@ static bool executable_is_64bit(pid_t pid)
 
 int process_info_read(pid_t pid, struct process_info *ret_info)
 {
-	_cleanup_strbuf_ struct strbuf stat = {0}, status = {0};
-	struct process_info info = {.pid = pid};
+	_cleanup_strbuf_ struct strbuf stat = { 0 }, status = { 0 };
+	struct process_info info = { .pid = pid };
 	pid_t tgid;
 	int r;
 
@@ -118,7 +118,7 @@ int process_info_read(pid_t pid, struct process_info *ret_info)
 
 pid_t process_of_thread(pid_t tid)
 {
-	_cleanup_strbuf_ struct strbuf status = {0};
+	_cleanup_strbuf_ struct strbuf status = { 0 };
 	struct process_info info;
 	pid_t tgid;
 	int r = proc_file_read(tid, "status", PROC_TEXT_MAX, &status);
@@ -187,7 +187,7 @@ int process_threads(pid_t pid, pid_t **ret_tids, size_t *ret_n)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	_cleanup_free_ pid_t *owned = NULL;
-	VEC(pid_t) tids = {0};
+	VEC(pid_t) tids = { 0 };
 	struct dirent *entry;
 	char path[64];
 

@@ -85,7 +85,7 @@ int tracer_thread_call(struct tracer_thread *thread, int (*fn)(void *arg), void 
 
 void tracer_thread_free(struct tracer_thread *thread)
 {
-	const struct timespec pause = {.tv_nsec = 50000};
+	const struct timespec pause = { .tv_nsec = 50000 };
 
 	if (!thread)
 		return;

@@ -12,8 +12,12 @@
 #include <string.h>
 #include <time.h>
 
-/* Ended processes that wait for a settling: a settling reads all maps. */
+/*
+ * A settling reads all maps. It is due for many ended processes, or for one as soon as the time
+ * since the last has been long in comparison with what that took.
+ */
 #define SETTLE_AT 64
+#define SETTLE_SHARE 20
 
 /* Longest that a program which has read the old epoch may still need to write its change. */
 #define CUT_GRACE_NS 1000000
@@ -160,6 +164,16 @@ static size_t sites_of(const struct snapshot_site *sites, size_t n, size_t *at, 
 	return *at - from;
 }
 
+/* Its last values are read: its parent need not keep freed blocks for it any longer. */
+static void settled(struct live *live, struct live_process *process)
+{
+	uint32_t parent = live->programs->procs[process->slot].parent;
+
+	process->settled = true;
+	if (parent != ABI_NO_SLOT)
+		__atomic_sub_fetch(&live->programs->procs[parent].sharers, 1, __ATOMIC_RELAXED);
+}
+
 /* Hands over everything that the snapshot has; ended processes are settled by it. */
 static int emit_snapshot(struct live *live, const struct snapshot *snapshot, bool ended_only)
 {
@@ -180,7 +194,8 @@ static int emit_snapshot(struct live *live, const struct snapshot *snapshot, boo
 				 process->ended ? &live->settled : &live->running);
 		if (r)
 			return r;
-		process->settled = process->ended;
+		if (process->ended)
+			settled(live, process);
 	}
 	return 0;
 }
@@ -279,9 +294,16 @@ int live_cut(struct source *source, record_fn fn, void *userdata)
 
 int live_settle(struct live *live)
 {
+	uint64_t now = live_now_ns(), took;
 	size_t waiting = 0;
+	int r;
 
 	vec_foreach (&live->processes, p)
 		waiting += *p && (*p)->ended && !(*p)->settled;
-	return waiting >= SETTLE_AT ? cut(live, true) : 0;
+	if (!waiting || (waiting < SETTLE_AT && now < live->settle_after_ns))
+		return 0;
+	r = cut(live, true);
+	took = live_now_ns() - now;
+	live->settle_after_ns = now + SETTLE_SHARE * took;
+	return r;
 }

@@ -72,6 +72,7 @@ struct live {
 	uint64_t losses[LOSSES - ABI_LOSSES];
 	struct cut_coverage running, settled; /* of the last cut; of all settled processes */
 	uint64_t start_ns;
+	uint64_t settle_after_ns;
 	size_t own_forks; /* children that got links of their own */
 	bool run_described;
 	/* where records go during a drain */

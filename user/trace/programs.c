@@ -11,10 +11,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#define DEFAULT_MAX_BLOCKS (4U << 20)
-#define MAX_SITES (512U << 10)
+#define DEFAULT_MAX_BLOCKS (2U << 20)
+#define MAX_SITES (256U << 10)
 #define MAX_STACKS (256U << 10)
-#define MAX_TOMBS (256U << 10)
+#define MAX_TOMBS (64U << 10)
 #define RING_BYTES (8U << 20)
 
 const char *attach_path_name(enum attach_path path)

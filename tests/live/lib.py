@@ -1,0 +1,437 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What live tests are made of: declaring tests, running memtraced on targets, the targets' own
+counts (see tests/targets/ledger.h), comparisons. Python's standard library only."""
+
+import contextlib
+import functools
+import glob
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+
+import schema
+
+LONG = os.environ.get("MEMTRACED_LONG", "") not in ("", "0")
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+
+# What the four attach paths need; from these kernels on they must work, so that a broken one fails
+# and is not skipped.
+ATTACH_PATHS = {"session": (6, 13), "multi": (6, 6), "perf": (4, 17), "exit": (4, 17)}
+
+EXACT_KEYS = ("allocs", "frees", "failed", "bytes", "live_bytes", "live_blocks", "unknown_frees")
+# Where one thread at a time allocates, the order of events has no two readings.
+SERIAL_KEYS = EXACT_KEYS + ("peak_bytes", "temporary")
+
+
+class Place:
+    """Where things are; run.py fills it in."""
+    build = os.path.join(ROOT, "build")
+
+
+class Skip(Exception):
+    pass
+
+
+# --- declaring tests ---------------------------------------------------------------------------
+
+TESTS = []
+
+
+class Test:
+    def __init__(self, function, area, argument, needs, timeout):
+        self.function, self.argument = function, argument
+        self.needs, self.timeout = needs, timeout
+        name = function.__name__.replace("_", " ")
+        self.name = f"{area}: {name}" + (f" [{argument}]" if argument else "")
+
+    def run(self):
+        for need in self.needs:
+            need()
+        if self.argument:
+            self.function(self.argument)
+        else:
+            self.function()
+
+
+def test(*needs, each=(None,), timeout=60):
+    """Makes a function a test, or several: one for each argument. `needs` raise Skip."""
+    def declare(function):
+        area = re.sub(r"^test_", "", function.__module__)
+        for argument in each:
+            TESTS.append(Test(function, area, argument, needs, timeout))
+        return function
+    return declare
+
+
+def kernel_version():
+    return tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
+
+
+def need_root():
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+
+
+def need_program(*names):
+    def check():
+        for name in names:
+            if not shutil.which(name):
+                raise Skip(f"{name} is not installed")
+    return check
+
+
+def need_long():
+    if not LONG:
+        raise Skip("only in make check-long")
+
+
+def need_kernel(*version):
+    def check():
+        if kernel_version() < version:
+            raise Skip(f"needs Linux {'.'.join(map(str, version))}")
+    return check
+
+
+def scaled(usual, long):
+    return long if LONG else usual
+
+
+def attach_option(path):
+    """--attach=PATH, or a skip where the kernel is older than the path."""
+    need_kernel(*ATTACH_PATHS[path])()
+    return f"--attach={path}"
+
+
+# --- running -----------------------------------------------------------------------------------
+
+def memtraced():
+    return os.path.join(Place.build, "memtraced")
+
+
+def target(name):
+    return os.path.join(Place.build, "tests", "targets", name)
+
+
+@functools.lru_cache(maxsize=1)
+def workdir():
+    return tempfile.mkdtemp(prefix="memtraced-test-")
+
+
+@contextlib.contextmanager
+def scratch():
+    """A directory of the test's own, where every user may write."""
+    path = tempfile.mkdtemp(dir=workdir())
+    os.chmod(workdir(), 0o755)
+    os.chmod(path, 0o777)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def run(command, timeout=60, **how):
+    """A finished process, with what it wrote as text; no input unless given."""
+    if "input" not in how:
+        how.setdefault("stdin", subprocess.DEVNULL)
+    how.setdefault("stdout", subprocess.PIPE)
+    how.setdefault("stderr", subprocess.PIPE)
+    return subprocess.run(command, timeout=timeout, text=True, errors="replace", check=False, **how)
+
+
+def run_memtraced(*args, timeout=60, **how):
+    return run([memtraced(), *args], timeout=timeout, **how)
+
+
+class Lines:
+    """Reads a process's output line by line, with a deadline."""
+
+    def __init__(self, stream):
+        self.fd, self.buffer = stream.fileno(), b""
+
+    def next(self, timeout=30):
+        """The next line without its end; None at the end of the stream."""
+        deadline = time.monotonic() + timeout
+        while b"\n" not in self.buffer:
+            left = deadline - time.monotonic()
+            assert left > 0, f"no line in {timeout} s, only {self.buffer[:200]!r}"
+            if not select.select([self.fd], [], [], left)[0]:
+                continue
+            data = os.read(self.fd, 65536)
+            if not data:
+                return None
+            self.buffer += data
+        line, _, self.buffer = self.buffer.partition(b"\n")
+        return line.decode(errors="replace")
+
+    def until(self, start, timeout=30):
+        """The rest of the first line that begins with `start`."""
+        while True:
+            line = self.next(timeout)
+            assert line is not None, f"ended without a line {start!r}"
+            if line.startswith(start):
+                return line[len(start):].strip()
+
+
+@contextlib.contextmanager
+def started(command, **how):
+    """A running process, killed at the end if it still runs; .lines reads its stdout."""
+    how.setdefault("stdin", subprocess.PIPE)
+    how.setdefault("stdout", subprocess.PIPE)
+    how.setdefault("stderr", subprocess.DEVNULL)
+    process = subprocess.Popen(command, **how)
+    if process.stdout:
+        process.lines = Lines(process.stdout)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+
+
+def send_line(process):
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+
+
+# --- the targets' own counts -------------------------------------------------------------------
+
+FIELDS = ("pid", "allocs", "frees", "failed", "bytes", "live_bytes", "live_blocks", "peak_bytes",
+          "temporary", "unknown_frees")
+
+
+class Counts(dict):
+    """What one process image counted of itself."""
+
+    @classmethod
+    def read(cls, path):
+        with open(path, "rb") as file:
+            return cls(zip(FIELDS, struct.unpack("=10q", file.read())))
+
+    def minus(self, before):
+        return Counts({key: value - before.get(key, 0) for key, value in self.items()})
+
+
+def read_counts(folder):
+    """{pid: [counts of its first image, of the next, ...]}"""
+    images = {}
+    for path in glob.glob(os.path.join(folder, "*.*")):
+        pid, image = os.path.basename(path).split(".")
+        images.setdefault(int(pid), []).append((int(image), Counts.read(path)))
+    return {pid: [counts for _, counts in sorted(found, key=lambda item: item[0])]
+            for pid, found in images.items()}
+
+
+def counting(folder, library="libcounter.so", preload=""):
+    """The environment under which a target counts its own calls into folder/all and folder/own."""
+    for name in ("all", "own"):
+        os.makedirs(os.path.join(folder, name), exist_ok=True)
+        os.chmod(os.path.join(folder, name), 0o777)
+    env = {"COUNTS": os.path.join(folder, "all"), "SELF_COUNTS": os.path.join(folder, "own")}
+    libraries = [target(library)] if library else []
+    libraries += [preload] if preload else []
+    if libraries:
+        env["LD_PRELOAD"] = ":".join(libraries)
+    return env
+
+
+# --- one traced run ----------------------------------------------------------------------------
+
+class Run:
+    """What came of `memtraced ... -- COMMAND`."""
+
+    def __init__(self, done, report, everything, own):
+        self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+        self.report, self.everything, self.own = report, everything, own
+
+    def only_process(self):
+        processes = self.report["processes"]
+        assert len(processes) == 1, f"{len(processes)} processes, not 1: {brief(processes)}"
+        return processes[0]
+
+    def only_count(self):
+        images = [counts for found in self.everything.values() for counts in found]
+        assert len(images) == 1, f"{len(images)} images counted themselves, not 1"
+        return images[0]
+
+
+def brief(processes):
+    return [(process["pid"], process["comm"], process["alloc"]["allocs"]) for process in processes]
+
+
+def load_report(path, filtered=False):
+    assert os.path.exists(path), f"no report at {path}"
+    with open(path, encoding="utf-8") as file:
+        report = json.load(file)
+    schema.check(report, filtered)
+    return report
+
+
+def trace(command, *options, library="libcounter.so", preload="", status=0, timeout=60, env=None,
+          filtered=False):
+    """Runs a target under memtraced with a report in JSON; the target counts itself meanwhile."""
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        variables = dict(counting(folder, library, preload), **(env or {}))
+        words = [f"--env={name}={value}" for name, value in variables.items()]
+        done = run_memtraced(*options, *words, "-o", f"json:{path}", "--", *command,
+                             timeout=timeout)
+        assert done.returncode == status, \
+            f"exit status {done.returncode}, not {status}; stderr: {done.stderr[-2000:]}"
+        report = load_report(path, filtered)
+        return Run(done, report, read_counts(os.path.join(folder, "all")),
+                   read_counts(os.path.join(folder, "own")))
+
+
+class Attached:
+    """memtraced -p on running processes, with a report as a line of JSON every 0.2 s."""
+
+    def __init__(self, process):
+        self.process, self.latest = process, None
+
+    def next_report(self, timeout=30, filtered=False):
+        line = self.process.lines.next(timeout)
+        if line is None:
+            return None
+        self.latest = json.loads(line)
+        schema.check(self.latest, filtered)
+        return self.latest
+
+    def finish(self, sig=signal.SIGINT, status=0, timeout=30, filtered=False):
+        """Ends it by a signal (None: it ends by itself) and returns the final report."""
+        if sig is not None:
+            self.process.send_signal(sig)
+        while self.next_report(timeout, filtered) is not None:
+            continue
+        got = self.process.wait(timeout)
+        assert got == status, f"exit status {got}, not {status}"
+        return self.latest
+
+
+@contextlib.contextmanager
+def attached(pids, *options, filtered=False):
+    """Yields once the first report has come: the probes are in."""
+    command = [memtraced(), "-p", ",".join(str(pid) for pid in pids), "-f", "json", "-i", "0.2",
+               *options]
+    with tempfile.TemporaryFile() as errors, started(command, stdin=subprocess.DEVNULL,
+                                                     stderr=errors) as process:
+        session = Attached(process)
+        if session.next_report(filtered=filtered) is None:
+            process.wait(30)
+            errors.seek(0)
+            said = errors.read().decode(errors="replace")
+            raise AssertionError(f"memtraced ended with {process.returncode}: {said[-2000:]}")
+        yield session
+
+
+# --- comparisons -------------------------------------------------------------------------------
+
+def same(process, counts, keys=EXACT_KEYS):
+    """The report's totals of a process are what it counted itself."""
+    wrong = [f"{key}: reported {process['alloc'][key]}, true {counts[key]}"
+             for key in keys if process["alloc"][key] != counts[key]]
+    assert not wrong, f"pid {process['pid']} ({process['comm']}): " + "; ".join(wrong)
+    assert process["alloc"]["missed_frees"] == 0, f"missed frees: {process['alloc']}"
+
+
+def exact(report):
+    coverage = report["coverage"]
+    assert coverage["exact"], f"totals are not exact: {coverage}"
+
+
+def same_images(run_, keys=EXACT_KEYS):
+    """Each image that counted itself is in the report, in its order, with the same totals; what the
+    report has besides did nothing."""
+    exact(run_.report)
+    for pid, images in run_.everything.items():
+        processes = [p for p in run_.report["processes"] if p["pid"] == pid]
+        busy = [p for p in processes if p["alloc"]["allocs"] or p["alloc"]["frees"]]
+        assert len(busy) == len(images), \
+            f"pid {pid}: {len(images)} images counted, reported: {brief(processes)}"
+        for process, counts in zip(busy, images):
+            same(process, counts, keys)
+    strangers = [p for p in run_.report["processes"]
+                 if p["pid"] not in run_.everything and p["alloc"]["allocs"]]
+    assert not strangers, f"reported, but never counted: {brief(strangers)}"
+
+
+def called_by(process, name):
+    """The heap sites whose allocator call was made by code of the object `name`."""
+    return [site for site in process["sites"] if site["class"] == "heap" and site["frames"] and
+            os.path.basename(site["frames"][0]["object"] or "") == name]
+
+
+def with_function(sites, function):
+    """Of these sites the ones that have the function somewhere on their stack."""
+    return [site for site in sites
+            if any((frame["function"] or "") == function for frame in site["frames"])]
+
+
+def total(sites, key):
+    return sum(site[key] for site in sites)
+
+
+def same_calls(process, counts, name):
+    """The sites of the program's own calls are what its wrappers counted."""
+    sites = called_by(process, name)
+    wrong = [f"{key}: reported {total(sites, key)}, true {counts[key]}"
+             for key in ("allocs", "bytes", "live_bytes", "live_blocks")
+             if total(sites, key) != counts[key]]
+    assert not wrong, f"calls from {name}: " + "; ".join(wrong)
+
+
+# --- the state of the system -------------------------------------------------------------------
+
+def process_state(pid):
+    """The letter of /proc/PID/stat, and the pid of its tracer."""
+    with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+        fields = dict(line.split(":", 1) for line in file if ":" in line)
+    return fields["State"].split()[0], int(fields["TracerPid"])
+
+
+def eventually(condition, what, timeout=15):
+    """Waits for what must come about by itself, such as the kernel's clean-up."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}, after {timeout} s"
+        time.sleep(0.05)
+
+
+def breakpoints(pid, object_name="libc.so.6"):
+    """How many bytes of an object's code in the process differ from its file."""
+    count = 0
+    with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps, \
+            open(f"/proc/{pid}/mem", "rb") as memory:
+        for line in maps:
+            words = line.split(None, 5)
+            if len(words) < 6 or "x" not in words[1] or not words[5].strip().endswith(object_name):
+                continue
+            start, end = (int(word, 16) for word in words[0].split("-"))
+            memory.seek(start)
+            mapped = memory.read(end - start)
+            with open(words[5].strip(), "rb") as file:
+                file.seek(int(words[2], 16))
+                stored = file.read(end - start)
+            count += sum(a != b for a, b in zip(mapped, stored) if a != b)
+            assert len(mapped) >= len(stored) > 0, f"cannot compare {words[5].strip()}"
+    return count
+
+
+def bpf_ids():
+    """The ids of all BPF programs, links and maps of the system."""
+    found = set()
+    for kind in ("prog", "link", "map"):
+        done = run(["bpftool", "-j", kind, "list"], env=dict(os.environ, PATH=os.environ["PATH"] +
+                                                             ":/usr/sbin:/sbin"))
+        assert done.returncode == 0, f"bpftool {kind} list: {done.stderr}"
+        found |= {(kind, item["id"]) for item in json.loads(done.stdout or "[]")}
+    return found

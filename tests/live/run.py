@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the live tests and prints TAP: run.py [--build DIR] [PATTERN...]. A pattern is a part of a
+test's name ("accounting:", "[perf]"); a test runs if all patterns match. MEMTRACED_LONG=1: at full
+size."""
+
+import argparse
+import glob
+import importlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import lib  # noqa: E402  (it is beside this file)
+
+
+class TooLong(Exception):
+    pass
+
+
+def on_alarm(_signal, _frame):
+    raise TooLong
+
+
+def comment(text):
+    for line in text.splitlines():
+        print("# " + line, flush=True)
+
+
+def run_one(number, test):
+    begun = time.monotonic()
+    signal.alarm(test.timeout * (20 if lib.LONG else 1))
+    try:
+        test.run()
+        print(f"ok {number} - {test.name}", flush=True)
+        result = True
+    except lib.Skip as skip:
+        print(f"ok {number} - {test.name} # SKIP {skip}", flush=True)
+        result = True
+    except (TooLong, subprocess.TimeoutExpired):
+        print(f"not ok {number} - {test.name}", flush=True)
+        comment(f"took too long ({time.monotonic() - begun:.0f} s)\n" + traceback.format_exc())
+        result = False
+    except AssertionError as failure:
+        print(f"not ok {number} - {test.name}", flush=True)
+        where = traceback.extract_tb(failure.__traceback__)
+        comment(f"{failure}\nat " + ", ".join(
+            f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in where[1:]))
+        result = False
+    except Exception:  # a broken test is a failed one, and the others still run
+        print(f"not ok {number} - {test.name}", flush=True)
+        comment(traceback.format_exc())
+        result = False
+    finally:
+        signal.alarm(0)
+    comment(f"{time.monotonic() - begun:.1f} s")
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default=lib.Place.build)
+    parser.add_argument("pattern", nargs="*")
+    args = parser.parse_args()
+    lib.Place.build = os.path.abspath(args.build)
+    for path in sorted(glob.glob(os.path.join(HERE, "test_*.py"))):
+        importlib.import_module(os.path.basename(path)[:-len(".py")])
+    tests = [t for t in lib.TESTS if all(part in t.name for part in args.pattern)]
+    print(f"1..{len(tests)}", flush=True)
+    if not os.access(lib.memtraced(), os.X_OK):
+        comment(f"{lib.memtraced()} is not built")
+        return 1
+    signal.signal(signal.SIGALRM, on_alarm)
+    os.chdir("/")
+    try:
+        results = [run_one(number, t) for number, t in enumerate(tests, 1)]
+    finally:
+        shutil.rmtree(lib.workdir(), ignore_errors=True)
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The JSON report's schema, strictly: every key there, none besides, each of its type; and what must
+hold between the numbers of any report, whatever was traced. check(report) raises AssertionError."""
+
+
+class Nullable:
+    def __init__(self, kind):
+        self.kind = kind
+
+
+class ListOf:
+    def __init__(self, kind):
+        self.kind = kind
+
+
+class OneOf:
+    def __init__(self, *values):
+        self.values = values
+
+
+class MapOf:
+    """An object whose keys are free."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+
+class Hex:
+    """A string of hexadecimal digits; `prefix` before it; `digits` of them, if given."""
+
+    def __init__(self, prefix="", digits=None):
+        self.prefix, self.digits = prefix, digits
+
+
+class Natural:
+    """An integer that is not negative."""
+
+
+class Real:
+    """An integer or a fraction."""
+
+
+NATURAL, REAL, ADDRESS = Natural(), Real(), Hex("0x")
+
+ESTIMATE = Nullable({"interval": NATURAL, "ci95_bytes": NATURAL, "ci95_blocks": NATURAL})
+
+FRAME = {"addr": ADDRESS, "function": Nullable(str), "offset": NATURAL, "file": Nullable(str),
+         "line": Nullable(NATURAL), "object": Nullable(str), "inline": bool}
+
+ALLOC = {"allocs": NATURAL, "frees": NATURAL, "failed": NATURAL, "bytes": NATURAL,
+         "live_bytes": NATURAL, "live_blocks": NATURAL, "peak_bytes": NATURAL,
+         "temporary": NATURAL, "missed_frees": NATURAL, "unknown_frees": NATURAL,
+         "estimate": ESTIMATE}
+
+SITE = {"id": Hex(digits=16), "class": OneOf("heap", "mmap"), "live_bytes": NATURAL,
+        "live_blocks": NATURAL, "allocs": NATURAL, "bytes": NATURAL, "peak_bytes": NATURAL,
+        "temporary": NATURAL, "oldest_ns": Nullable(NATURAL), "newest_ns": Nullable(NATURAL),
+        "growth": Nullable({"verdict": OneOf("leak", "growing", "cache", "steady"),
+                            "bytes_per_s": REAL, "confidence": REAL}),
+        "leak": Nullable(OneOf("definite", "indirect", "possible", "reachable")),
+        "estimate": ESTIMATE, "frames": ListOf(FRAME)}
+
+LEAK = {"bytes": NATURAL, "blocks": NATURAL}
+
+PROCESS = {
+    "pid": NATURAL, "comm": str, "exe": Nullable(str),
+    "end": Nullable({"exit": Nullable(NATURAL), "signal": Nullable(NATURAL), "oom": bool}),
+    "alloc": ALLOC, "sites": ListOf(SITE),
+    "leaks": Nullable({"definite": LEAK, "indirect": LEAK, "possible": LEAK, "reachable": LEAK,
+                       "suppressed": LEAK}),
+    "heap_errors": ListOf({
+        "kind": OneOf("invalid-free", "double-free", "mismatched-free"), "addr": ADDRESS,
+        "count": NATURAL, "frames": ListOf(FRAME), "allocated": Nullable(ListOf(FRAME)),
+        "freed": Nullable(ListOf(FRAME))}),
+    "rss": Nullable({"rss": NATURAL, "heap_live": NATURAL, "heap_free": NATURAL, "mmap": NATURAL,
+                     "file": NATURAL, "stack": NATURAL, "unknown": NATURAL})}
+
+REPORT = {
+    "version": OneOf(1), "tool": str, "start": str, "elapsed_ns": NATURAL,
+    "processes": ListOf(PROCESS),
+    "histograms": ListOf({"spec": str, "unit": str, "key": Nullable(str), "count": NATURAL,
+                          "buckets": ListOf({"lo": NATURAL, "hi": Nullable(NATURAL),
+                                             "count": NATURAL})}),
+    "events": ListOf({"name": str, "count": NATURAL,
+                      "stacks": ListOf({"pid": NATURAL, "comm": str, "count": NATURAL,
+                                        "frames": ListOf(FRAME)})}),
+    "coverage": {"exact": bool, "events": NATURAL, "lost": MapOf(NATURAL),
+                 "stacks_complete": NATURAL, "stacks_truncated": NATURAL,
+                 "unprobed": ListOf({"function": str, "object": str, "why": str})}}
+
+
+def match_object(value, kind, where):
+    assert isinstance(value, dict), f"{where}: not an object: {value!r}"
+    missing, more = sorted(kind.keys() - value.keys()), sorted(value.keys() - kind.keys())
+    assert not missing, f"{where}: keys missing: {missing}"
+    assert not more, f"{where}: keys that the schema has not: {more}"
+    for key, inner in kind.items():
+        match(value[key], inner, f"{where}.{key}")
+
+
+def match_hex(value, kind, where):
+    assert isinstance(value, str) and value.startswith(kind.prefix), f"{where}: {value!r}"
+    digits = value[len(kind.prefix):]
+    assert digits and set(digits) <= set("0123456789abcdef"), f"{where}: not hex: {value!r}"
+    assert kind.digits in (None, len(digits)), f"{where}: not {kind.digits} digits: {value!r}"
+
+
+def match_scalar(value, kind, where):
+    if isinstance(kind, OneOf):
+        assert value in kind.values and not isinstance(value, bool), f"{where}: {value!r}"
+    elif isinstance(kind, Natural):
+        assert isinstance(value, int) and not isinstance(value, bool) and value >= 0, \
+            f"{where}: not an integer >= 0: {value!r}"
+    elif isinstance(kind, Real):
+        assert isinstance(value, (int, float)) and not isinstance(value, bool), f"{where}: {value!r}"
+    elif isinstance(kind, Hex):
+        match_hex(value, kind, where)
+    else:
+        assert isinstance(value, kind), f"{where}: not {kind.__name__}: {value!r}"
+
+
+def match(value, kind, where):
+    if isinstance(kind, Nullable):
+        if value is not None:
+            match(value, kind.kind, where)
+    elif isinstance(kind, ListOf):
+        assert isinstance(value, list), f"{where}: not a list: {value!r}"
+        for index, item in enumerate(value):
+            match(item, kind.kind, f"{where}[{index}]")
+    elif isinstance(kind, MapOf):
+        assert isinstance(value, dict), f"{where}: not an object: {value!r}"
+        for key, item in value.items():
+            match(item, kind.kind, f"{where}[{key!r}]")
+    elif isinstance(kind, dict):
+        match_object(value, kind, where)
+    else:
+        match_scalar(value, kind, where)
+
+
+def check_process(process, exact, where):
+    alloc = process["alloc"]
+    assert alloc["temporary"] <= alloc["frees"], f"{where}: more temporary than freed"
+    assert alloc["peak_bytes"] >= alloc["live_bytes"], f"{where}: more live than at the peak"
+    assert alloc["bytes"] >= 0 and (alloc["allocs"] > 0 or alloc["bytes"] == 0), where
+    heap = [site for site in process["sites"] if site["class"] == "heap"]
+    for site in heap:
+        assert site["live_blocks"] > 0 or site["live_bytes"] == 0, f"{where}: bytes without blocks"
+        if site["live_blocks"] and site["oldest_ns"] is not None:
+            assert site["newest_ns"] is not None, f"{where}: an oldest block but no newest"
+            assert site["oldest_ns"] >= site["newest_ns"], f"{where}: ages the wrong way round"
+    if not exact:
+        return
+    for key in ("live_bytes", "live_blocks", "allocs", "bytes", "temporary", "peak_bytes"):
+        total = sum(site[key] for site in heap)
+        assert total == alloc[key], f"{where}: sites' {key} are {total}, the total is {alloc[key]}"
+
+
+def check(report, filtered=False):
+    """`filtered`: options hide sites, so that their sums are not the totals."""
+    match(report, REPORT, "report")
+    coverage = report["coverage"]
+    if coverage["exact"]:
+        assert not any(coverage["lost"].values()), f"exact, but lost {coverage['lost']}"
+    for index, process in enumerate(report["processes"]):
+        check_process(process, coverage["exact"] and not filtered, f"processes[{index}]")

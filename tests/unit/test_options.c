@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/options.h"
+
+#include "config/option_table.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define N_ELEMENTS(a) (sizeof(a) / sizeof((a)[0]))
+#define MAX_ARGS 12
+
+/* The words behind the program's name. */
+struct args {
+	const char *words[MAX_ARGS];
+};
+#define ARGS(...) ((struct args){ { __VA_ARGS__ } })
+
+static int parse(struct args args, struct options **ret_options, struct strbuf *error)
+{
+	char *argv[MAX_ARGS + 2] = { "memtraced" };
+	int argc = 1;
+
+	for (; argc <= MAX_ARGS && args.words[argc - 1]; argc++)
+		argv[argc] = (char *)args.words[argc - 1]; /* is not written to */
+	return options_parse(argc, argv, ret_options, error);
+}
+
+static struct options *parse_ok(struct args args)
+{
+	_cleanup_strbuf_ struct strbuf error = { 0 };
+	struct options *o = NULL;
+
+	if (parse(args, &o, &error) != 0)
+		fail_msg("%s", strbuf_str(&error));
+	assert_string_equal(strbuf_str(&error), "");
+	return o;
+}
+
+static void assert_words(char *const *words, struct args expected)
+{
+	size_t n = 0;
+
+	assert_non_null(words);
+	for (; expected.words[n]; n++) {
+		assert_non_null(words[n]);
+		assert_string_equal(words[n], expected.words[n]);
+	}
+	assert_null(words[n]);
+}
+
+static void what_is_not_given_has_its_default(void **state)
+{
+	_cleanup_(options_free_p) struct options *o = parse_ok(ARGS("-p", "42"));
+
+	(void)state;
+	assert_int_equal(o->action, ACTION_TRACE);
+	assert_int_equal(o->n_pids, 1);
+	assert_int_equal(o->pids[0], 42);
+	assert_null(o->command);
+	assert_null(o->run_as);
+	assert_null(o->env_set);
+	assert_false(o->no_follow);
+	assert_int_equal(o->interval_ns, 0);
+	assert_int_equal(o->duration_ns, 0);
+	assert_int_equal(o->min_size, 0);
+	assert_int_equal(o->max_size, UINT64_MAX);
+	assert_int_equal(o->older_than_ns, 0);
+	assert_int_equal(o->top, 10);
+	assert_int_equal(o->sort, SORT_BYTES);
+	assert_int_equal(o->n_outputs, 0);
+	assert_int_equal(o->attach, ATTACH_AUTO);
+	assert_int_equal(o->color, COLOR_AUTO);
+	assert_int_equal(o->max_blocks, 0);
+	assert_null(o->report_file);
+	assert_false(o->verbose || o->quiet);
+	options_free(NULL);
+}
+
+static void every_option_sets_its_field(void **state)
+{
+	_cleanup_(options_free_p) struct options *o = NULL;
+	_cleanup_(options_free_p) struct options *filters = NULL;
+
+	(void)state;
+	o = parse_ok(ARGS("-i", "0.5", "-d10", "--run-as=nobody", "--env", "A=1", "--env=B=x=y",
+			  "--no-follow", "--attach=perf", "--max-blocks=1M", "-c", "ls -l"));
+	assert_int_equal(o->interval_ns, 500000000);
+	assert_int_equal(o->duration_ns, 10000000000);
+	assert_string_equal(o->run_as, "nobody");
+	assert_words(o->env_set, ARGS("A=1", "B=x=y"));
+	assert_true(o->no_follow);
+	assert_int_equal(o->attach, ATTACH_PERF);
+	assert_int_equal(o->max_blocks, 1048576);
+	assert_words(o->command, ARGS("ls", "-l"));
+
+	filters = parse_ok(ARGS("-p1", "--min-size", "64", "--max-size=1.5M", "--older-than=2m",
+				"--top", "0", "--sort=temporary", "--color=never", "-v"));
+	assert_int_equal(filters->min_size, 64);
+	assert_int_equal(filters->max_size, 1572864);
+	assert_int_equal(filters->older_than_ns, 120000000000);
+	assert_int_equal(filters->top, 0);
+	assert_int_equal(filters->sort, SORT_TEMPORARY);
+	assert_int_equal(filters->color, COLOR_NEVER);
+	assert_true(filters->verbose);
+}
+
+static void each_name_of_a_choice_is_its_value(void **state)
+{
+	static const struct {
+		const char *word;
+		unsigned int attach, sort, color;
+	} cases[] = {
+		{ "--attach=auto", ATTACH_AUTO, SORT_BYTES, COLOR_AUTO },
+		{ "--attach=session", ATTACH_SESSION, SORT_BYTES, COLOR_AUTO },
+		{ "--attach=multi", ATTACH_MULTI, SORT_BYTES, COLOR_AUTO },
+		{ "--attach=perf", ATTACH_PERF, SORT_BYTES, COLOR_AUTO },
+		{ "--attach=exit", ATTACH_EXIT, SORT_BYTES, COLOR_AUTO },
+		{ "--sort=bytes", ATTACH_AUTO, SORT_BYTES, COLOR_AUTO },
+		{ "--sort=count", ATTACH_AUTO, SORT_COUNT, COLOR_AUTO },
+		{ "--sort=growth", ATTACH_AUTO, SORT_GROWTH, COLOR_AUTO },
+		{ "--sort=peak", ATTACH_AUTO, SORT_PEAK, COLOR_AUTO },
+		{ "--color=auto", ATTACH_AUTO, SORT_BYTES, COLOR_AUTO },
+		{ "--color=always", ATTACH_AUTO, SORT_BYTES, COLOR_ALWAYS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		_cleanup_(options_free_p) struct options *o = parse_ok(ARGS("-p1", cases[i].word));
+
+		assert_int_equal(o->attach, cases[i].attach);
+		assert_int_equal(o->sort, cases[i].sort);
+		assert_int_equal(o->color, cases[i].color);
+	}
+}
+
+static void pids_keep_their_order_and_lose_repeats(void **state)
+{
+	_cleanup_(options_free_p) struct options *o = NULL;
+	static const pid_t expected[] = { 30, 10, 20, INT32_MAX };
+
+	(void)state;
+	o = parse_ok(ARGS("-p30,10", "-p", "10,20,30", "-vp2147483647"));
+	assert_int_equal(o->n_pids, N_ELEMENTS(expected));
+	assert_memory_equal(o->pids, expected, sizeof(expected));
+	assert_true(o->verbose);
+}
+
+static void outputs_are_the_format_first_and_then_the_files(void **state)
+{
+	_cleanup_(options_free_p) struct options *o = NULL;
+
+	(void)state;
+	o = parse_ok(ARGS("-o", "json:a:b.json", "-ofolded:%p.txt", "-f", "table", "-p1"));
+	assert_int_equal(o->n_outputs, 3);
+	assert_string_equal(o->outputs[0].format, "table");
+	assert_null(o->outputs[0].path);
+	assert_string_equal(o->outputs[1].format, "json");
+	assert_string_equal(o->outputs[1].path, "a:b.json");
+	assert_string_equal(o->outputs[2].format, "folded");
+	assert_string_equal(o->outputs[2].path, "%p.txt");
+}
+
+static void words_behind_two_dashes_are_the_command_untouched(void **state)
+{
+	_cleanup_(options_free_p) struct options *o = NULL;
+
+	(void)state;
+	o = parse_ok(ARGS("-q", "--", "prog", "-p", "7", "--", "--help", "", "a b", "report"));
+	assert_words(o->command, ARGS("prog", "-p", "7", "--", "--help", "", "a b", "report"));
+	assert_int_equal(o->n_pids, 0);
+	assert_int_equal(o->action, ACTION_TRACE);
+}
+
+static void the_last_of_a_repeated_setting_holds(void **state)
+{
+	_cleanup_(options_free_p) struct options *o = NULL;
+
+	(void)state;
+	o = parse_ok(ARGS("--top=3", "--run-as", "a", "--top", "4", "--run-as", "b", "-cls"));
+	assert_int_equal(o->top, 4);
+	assert_string_equal(o->run_as, "b");
+}
+
+static void report_takes_a_file_and_the_options_of_a_report(void **state)
+{
+	_cleanup_(options_free_p) struct options *o = NULL;
+
+	(void)state;
+	o = parse_ok(ARGS("-q", "report", "--top=5", "run.mtr", "-fjson", "-o", "html:x.html",
+			  "--sort", "peak", "--min-size=1k", "--color=always"));
+	assert_int_equal(o->action, ACTION_REPORT);
+	assert_string_equal(o->report_file, "run.mtr");
+	assert_int_equal(o->top, 5);
+	assert_int_equal(o->n_outputs, 2);
+	assert_int_equal(o->sort, SORT_PEAK);
+	assert_int_equal(o->min_size, 1024);
+}
+
+static void actions_need_no_target(void **state)
+{
+	static const struct {
+		struct args args;
+		enum option_action action;
+	} cases[] = {
+		{ { { "--help" } }, ACTION_HELP },
+		{ { { "-h" } }, ACTION_HELP },
+		{ { { "-vh" } }, ACTION_HELP },
+		{ { { "report", "-h" } }, ACTION_HELP },
+		{ { { "--version" } }, ACTION_VERSION },
+		{ { { "-V", "--unknown", "x" } }, ACTION_VERSION },
+		{ { { "-p1", "--help", "-p" } }, ACTION_HELP },
+		{ { { "--features" } }, ACTION_FEATURES },
+		{ { { "--features", "--verbose" } }, ACTION_FEATURES },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		_cleanup_(options_free_p) struct options *o = parse_ok(cases[i].args);
+
+		assert_int_equal(o->action, cases[i].action);
+	}
+}
+
+struct error_case {
+	struct args args;
+	const char *error;
+};
+
+static void check_errors(const struct error_case *cases, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_strbuf_ struct strbuf error = { 0 };
+		struct options *o = NULL;
+
+		if (parse(cases[i].args, &o, &error) != -EINVAL)
+			fail_msg("is not refused: %s", cases[i].error);
+		assert_null(o);
+		assert_string_equal(strbuf_str(&error), cases[i].error);
+	}
+}
+
+static void unknown_options_are_refused_with_the_nearest_name(void **state)
+{
+	static const struct error_case cases[] = {
+		{ { { "--tpo=3" } }, "unknown option '--tpo'; did you mean '--top'?" },
+		{ { { "--min_size", "3" } },
+		  "unknown option '--min_size'; did you mean '--min-size'?" },
+		{ { { "--colour=never" } }, "unknown option '--colour'; did you mean '--color'?" },
+		{ { { "--older", "3" } },
+		  "unknown option '--older'; did you mean '--older-than'?" },
+		{ { { "-top", "3" } }, "unknown option '-top'; did you mean '--top'?" },
+		{ { { "--max" } }, "unknown option '--max'; see 'memtraced --help'" },
+		{ { { "--p=1" } }, "unknown option '--p'; see 'memtraced --help'" },
+		{ { { "--=1" } }, "unknown option '--'; see 'memtraced --help'" },
+		{ { { "-x" } }, "unknown option '-x'; see 'memtraced --help'" },
+		{ { { "-vxq" } }, "unknown option '-x'; see 'memtraced --help'" },
+	};
+
+	(void)state;
+	check_errors(cases, N_ELEMENTS(cases));
+}
+
+static void options_that_come_later_are_unknown_now(void **state)
+{
+	static const char *const words[] = {
+		"--cgroup=x",
+		"--comm=x",
+		"--uid=x",
+		"-a",
+		"--hist=read",
+		"-e",
+		"--syscalls",
+		"--cpu",
+		"--alloc",
+		"--leak-check=full",
+		"--suppressions=x",
+		"--gen-suppressions=all",
+		"--error-exitcode=3",
+		"--service",
+		"--config=x",
+		"--max-stop=3",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(words); i++) {
+		_cleanup_strbuf_ struct strbuf error = { 0 };
+		struct options *o = NULL;
+
+		assert_int_equal(parse(ARGS("-p1", words[i]), &o, &error), -EINVAL);
+		assert_memory_equal(strbuf_str(&error), "unknown option '-", 17);
+	}
+}
+
+static void wrong_values_are_refused_with_what_to_give(void **state)
+{
+	static const struct error_case cases[] = {
+		{ { { "-p" } }, "'-p' needs a value behind it; see 'memtraced --help'" },
+		{ { { "-p1", "--top" } },
+		  "'--top' needs a value behind it; see 'memtraced --help'" },
+		{ { { "-p", "1,,2" } },
+		  "'' is no process id: '-p' takes numbers, separated by commas" },
+		{ { { "-p1,2x,3" } },
+		  "'2x' is no process id: '-p' takes numbers, separated by commas" },
+		{ { { "-p", "0" } },
+		  "'0' is no process id: '-p' takes numbers, separated by commas" },
+		{ { { "-p", "-1" } },
+		  "'-1' is no process id: '-p' takes numbers, separated by commas" },
+		{ { { "-p", "2147483648" } },
+		  "'2147483648' is no process id: '-p' takes numbers, separated by commas" },
+		{ { { "-p1", "-i", "0" } }, "'0' is no value of '-i': give more than 0" },
+		{ { { "-p1", "-d0.0s" } }, "'0.0s' is no value of '-d': give more than 0" },
+		{ { { "-p1", "-i", "soon" } },
+		  "'soon' is no value of '-i': give seconds, or a number with ms, s, m, h or d "
+		  "behind it" },
+		{ { { "-p1", "--older-than=99999999999" } },
+		  "'99999999999' is too large for '--older-than'" },
+		{ { { "-p1", "--min-size=1.5" } },
+		  "'1.5' is no value of '--min-size': give a number, or one with k, M, G or T "
+		  "behind it" },
+		{ { { "-p1", "--max-size=16777216T" } },
+		  "'16777216T' is too large for '--max-size'" },
+		{ { { "-p1", "--max-blocks=0" } },
+		  "'0' is no value of '--max-blocks': give 1 to 4294967295" },
+		{ { { "-p1", "--max-blocks=4G" } },
+		  "'4G' is no value of '--max-blocks': give 1 to 4294967295" },
+		{ { { "-p1", "--top=1k" } },
+		  "'1k' is no value of '--top': give a number, 0 for all" },
+		{ { { "-p1", "--top=" } }, "'' is no value of '--top': give a number, 0 for all" },
+		{ { { "-p1", "--sort=size" } },
+		  "'size' is no value of '--sort': give one of "
+		  "bytes, count, growth, peak, temporary" },
+		{ { { "-p1", "--color=yes" } },
+		  "'yes' is no value of '--color': give one of auto, always, never" },
+		{ { { "-p1", "--quiet=no" } }, "'--quiet' takes no value: leave out '=no'" },
+		{ { { "--env", "=x", "-cls" } }, "'=x' is no value of '--env': give NAME=VALUE" },
+		{ { { "--env", "X", "-cls" } }, "'X' is no value of '--env': give NAME=VALUE" },
+		{ { { "--run-as=", "-cls" } }, "'--run-as' needs a user's name or uid" },
+		{ { { "-c", "ls '" } },
+		  "the command of '-c' is empty, leaves a quote open or ends "
+		  "in a backslash: put it in quotes as a shell would want it" },
+		{ { { "-c", "''" } }, "the command's first word is empty: give a program" },
+		{ { { "--", "", "x" } }, "the command's first word is empty: give a program" },
+	};
+
+	(void)state;
+	check_errors(cases, N_ELEMENTS(cases));
+}
+
+static void wrong_outputs_are_refused_with_what_to_give(void **state)
+{
+	static const struct error_case cases[] = {
+		{ { { "-p1", "-f", "json:x" } },
+		  "'-f' writes to standard output and takes no path: "
+		  "give '-o json:x' for a file" },
+		{ { { "-p1", "-f", "" } }, "'' is no value of '-f': give a format such as json" },
+		{ { { "-p1", "-f", "-o" } },
+		  "'-o' is no value of '-f': give a format such as json" },
+		{ { { "-p1", "-fjson", "-f", "table" } }, "'-f' is given twice: give it once" },
+		{ { { "-p1", "-o", "json" } },
+		  "'json' is no value of '-o': give FORMAT:PATH, such as json:out.json" },
+		{ { { "-p1", "-ojson:" } },
+		  "'json:' is no value of '-o': give FORMAT:PATH, such as json:out.json" },
+		{ { { "-p1", "-o:x" } },
+		  "':x' is no value of '-o': give FORMAT:PATH, such as json:out.json" },
+		{ { { "-p1", "-ojson:-" } },
+		  "'-o' writes to a file: give '-f json' for standard output" },
+		{ { { "-p1", "-ojson:x", "-ohtml:x" } },
+		  "two outputs go to 'x': give each its own path" },
+	};
+
+	(void)state;
+	check_errors(cases, N_ELEMENTS(cases));
+}
+
+static void conflicts_are_refused_with_what_to_do(void **state)
+{
+	static const struct error_case cases[] = {
+		{ { { NULL } },
+		  "nothing to trace: give a process with -p, or a command with -c or "
+		  "behind --" },
+		{ { { "-v", "-fjson" } },
+		  "nothing to trace: give a process with -p, or a command "
+		  "with -c or behind --" },
+		{ { { "-p1", "-c", "ls" } },
+		  "'-p' and a command exclude each other: trace either "
+		  "running processes or a new one" },
+		{ { { "-p1", "--", "ls" } },
+		  "'-p' and a command exclude each other: trace either "
+		  "running processes or a new one" },
+		{ { { "-c", "ls", "--", "ls" } },
+		  "'-c' and '--' both give a command: leave one out" },
+		{ { { "-c", "ls", "-c", "ls" } }, "'-c' is given twice: give it once" },
+		{ { { "-v", "--" } }, "there is no command behind '--': give one" },
+		{ { { "ls", "-l" } },
+		  "unexpected argument 'ls': put a command behind -c or --, a "
+		  "pid behind -p" },
+		{ { { "-p", "1", "2" } },
+		  "unexpected argument '2': put a command behind -c or --, "
+		  "a pid behind -p" },
+		{ { { "-" } },
+		  "unexpected argument '-': put a command behind -c or --, a pid "
+		  "behind -p" },
+		{ { { "" } },
+		  "unexpected argument '': put a command behind -c or --, a pid "
+		  "behind -p" },
+		{ { { "diff", "a", "b" } },
+		  "unexpected argument 'diff': put a command behind -c "
+		  "or --, a pid behind -p" },
+		{ { { "-p1", "-qv" } },
+		  "'--verbose' and '--quiet' exclude each other: leave one out" },
+		{ { { "-p1", "--min-size=2k", "--max-size=1k" } },
+		  "no block is of at least 2048 and at most 1024 bytes: change --min-size or "
+		  "--max-size" },
+		{ { { "-p1", "--run-as=nobody" } },
+		  "'--run-as' is for a command that memtraced starts: give one with -c or behind "
+		  "--" },
+		{ { { "-p1", "--env=A=1" } },
+		  "'--env' is for a command that memtraced starts: "
+		  "give one with -c or behind --" },
+		{ { { "--features", "-p1" } },
+		  "'--features' traces nothing: leave out the process or command" },
+		{ { { "--features", "--", "ls" } },
+		  "'--features' traces nothing: leave out the process or command" },
+		{ { { "report" } }, "'report' needs a file: memtraced report FILE" },
+		{ { { "report", "a", "b" } }, "unexpected argument 'b': 'report' reads one file" },
+		{ { { "report", "a", "-p1" } }, "'-p' has no meaning for 'report': leave it out" },
+		{ { { "-i1", "report", "a" } }, "'-i' has no meaning for 'report': leave it out" },
+		{ { { "report", "a", "--features" } },
+		  "'--features' has no meaning for 'report': leave it out" },
+		{ { { "report", "a", "--", "ls" } }, "'report' starts no command: leave out '--'" },
+	};
+
+	(void)state;
+	check_errors(cases, N_ELEMENTS(cases));
+}
+
+/* `line` of `len` bytes has the option's name, spelled as it is typed, as a word of its own. */
+static bool names_option(const char *line, size_t len, const char *name)
+{
+	const char *at = memmem(line, len, name, strlen(name));
+
+	return at && at < line + 26 && strchr(" =,\n", at[strlen(name)]);
+}
+
+static void help_has_a_line_for_each_option_and_fits_80_columns(void **state)
+{
+	_cleanup_strbuf_ struct strbuf help = { 0 };
+	bool shown[64] = { false };
+	size_t len;
+
+	(void)state;
+	options_help(&help);
+	assert_int_equal(strbuf_error(&help), 0);
+	for (const char *line = strbuf_str(&help); *line != '\0'; line += len + 1) {
+		len = strcspn(line, "\n");
+		if (len > 80 || (len > 0 && line[len - 1] == ' '))
+			fail_msg("too long, or ends in blanks: %.*s", (int)len, line);
+		for (size_t i = 0; i < n_options && strncmp(line, "  ", 2) == 0; i++) {
+			char name[OPTION_SPELLING_LEN];
+
+			if (names_option(line, len, option_spelling(&option_table[i], name)))
+				shown[i] = true;
+		}
+	}
+	for (size_t i = 0; i < n_options; i++) {
+		char name[OPTION_SPELLING_LEN];
+
+		if (!shown[i])
+			fail_msg("not in the help: %s", option_spelling(&option_table[i], name));
+	}
+}
+
+static void the_table_has_no_name_twice(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < n_options; i++) {
+		assert_true(option_table[i].short_name || option_table[i].long_name);
+		for (size_t k = 0; k < i; k++) {
+			const struct option_def *a = &option_table[i], *b = &option_table[k];
+
+			assert_false(a->short_name && a->short_name == b->short_name);
+			assert_false(a->long_name && b->long_name &&
+				     strcmp(a->long_name, b->long_name) == 0);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_not_given_has_its_default),
+		cmocka_unit_test(every_option_sets_its_field),
+		cmocka_unit_test(each_name_of_a_choice_is_its_value),
+		cmocka_unit_test(pids_keep_their_order_and_lose_repeats),
+		cmocka_unit_test(outputs_are_the_format_first_and_then_the_files),
+		cmocka_unit_test(words_behind_two_dashes_are_the_command_untouched),
+		cmocka_unit_test(the_last_of_a_repeated_setting_holds),
+		cmocka_unit_test(report_takes_a_file_and_the_options_of_a_report),
+		cmocka_unit_test(actions_need_no_target),
+		cmocka_unit_test(unknown_options_are_refused_with_the_nearest_name),
+		cmocka_unit_test(options_that_come_later_are_unknown_now),
+		cmocka_unit_test(wrong_values_are_refused_with_what_to_give),
+		cmocka_unit_test(wrong_outputs_are_refused_with_what_to_give),
+		cmocka_unit_test(conflicts_are_refused_with_what_to_do),
+		cmocka_unit_test(help_has_a_line_for_each_option_and_fits_80_columns),
+		cmocka_unit_test(the_table_has_no_name_twice),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

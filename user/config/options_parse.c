@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/near_name.h"
+#include "config/option_table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define DEFAULT_TOP 10
+
+static int options_new(struct options **ret_options)
+{
+	struct options *options = calloc(1, sizeof(*options));
+
+	if (!options)
+		return -ENOMEM;
+	options->max_size = UINT64_MAX;
+	options->top = DEFAULT_TOP;
+	*ret_options = options;
+	return 0;
+}
+
+static bool was_given(const struct option_parser *p, const struct option_def *def)
+{
+	return p->seen & (UINT64_C(1) << (def - option_table));
+}
+
+/* The first given option of which `flags & mask` equals `want`, or NULL. */
+static const struct option_def *given_with(const struct option_parser *p, unsigned int mask,
+					   unsigned int want)
+{
+	for (const struct option_def *def = option_table; def < option_table + n_options; def++)
+		if (was_given(p, def) && (def->flags & mask) == want)
+			return def;
+	return NULL;
+}
+
+static const struct option_def *find_long(const char *name, size_t len)
+{
+	for (const struct option_def *def = option_table; def < option_table + n_options; def++)
+		if (def->long_name && strlen(def->long_name) == len &&
+		    strncmp(def->long_name, name, len) == 0)
+			return def;
+	return NULL;
+}
+
+static const struct option_def *find_short(char name)
+{
+	for (const struct option_def *def = option_table; def < option_table + n_options; def++)
+		if (def->short_name == name)
+			return def;
+	return NULL;
+}
+
+static int apply(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	char spelling[OPTION_SPELLING_LEN];
+
+	if ((def->flags & OPTION_ONCE) && was_given(p, def))
+		return option_error(p, "'%s' is given twice: give it once",
+				    option_spelling(def, spelling));
+	p->seen |= UINT64_C(1) << (def - option_table);
+	return def->apply(p, def, value);
+}
+
+/* Applies an option whose value, if it takes one, is the next word. */
+static int apply_with_next_word(struct option_parser *p, const struct option_def *def)
+{
+	char spelling[OPTION_SPELLING_LEN];
+
+	if (!option_takes_value(def))
+		return apply(p, def, NULL);
+	if (p->next >= p->argc)
+		return option_error(p, "'%s' needs a value behind it; see 'memtraced --help'",
+				    option_spelling(def, spelling));
+	return apply(p, def, p->argv[p->next++]);
+}
+
+/* `name` is `len` bytes of the argument `word`, without dashes. */
+static int unknown_option(struct option_parser *p, const char *dashes, const char *name, size_t len)
+{
+	_cleanup_free_ char *copy = strndup(name, len);
+	struct near_name near;
+	const char *meant;
+
+	if (!copy)
+		return -ENOMEM;
+	near_name_init(&near, copy);
+	for (size_t i = 0; i < n_options; i++)
+		if (option_table[i].long_name)
+			near_name_offer(&near, option_table[i].long_name);
+	meant = near_name_get(&near);
+	if (meant)
+		return option_error(p, "unknown option '%s%s'; did you mean '--%s'?", dashes, copy,
+				    meant);
+	return option_error(p, "unknown option '%s%s'; see 'memtraced --help'", dashes, copy);
+}
+
+static int parse_long(struct option_parser *p, const char *name)
+{
+	size_t len = strcspn(name, "=");
+	const struct option_def *def = find_long(name, len);
+
+	if (!def)
+		return unknown_option(p, "--", name, len);
+	if (name[len] == '\0')
+		return apply_with_next_word(p, def);
+	if (!option_takes_value(def))
+		return option_error(p, "'--%s' takes no value: leave out '%s'", def->long_name,
+				    name + len);
+	return apply(p, def, name + len + 1);
+}
+
+/* "-v", "-vq", "-p5", "-vp5"; or, its value in the next word, "-p". */
+static int parse_short(struct option_parser *p, const char *letters)
+{
+	for (const char *at = letters; *at != '\0'; at++) {
+		const struct option_def *def = find_short(*at);
+		int r;
+
+		if (!def) /* maybe a long one behind a single dash: look at all of the word */
+			return at == letters ? unknown_option(p, "-", letters, strlen(letters)) :
+					       unknown_option(p, "-", at, 1);
+		if (option_takes_value(def) && at[1] != '\0')
+			return apply(p, def, at + 1);
+		r = apply_with_next_word(p, def);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int parse_bare_word(struct option_parser *p, const char *word)
+{
+	if (!p->report && strcmp(word, "report") == 0) {
+		p->report = true;
+		return 0;
+	}
+	if (!p->report)
+		return option_error(p,
+				    "unexpected argument '%s': put a command behind -c or --, "
+				    "a pid behind -p",
+				    word);
+	if (p->options->report_file)
+		return option_error(p, "unexpected argument '%s': 'report' reads one file", word);
+	p->options->report_file = strdup(word);
+	return p->options->report_file ? 0 : -ENOMEM;
+}
+
+/* All that is left behind "--". */
+static int take_command(struct option_parser *p)
+{
+	size_t n = (size_t)(p->argc - p->next);
+	char **command;
+
+	if (p->report)
+		return option_error(p, "'report' starts no command: leave out '--'");
+	if (p->options->command)
+		return option_error(p, "'-c' and '--' both give a command: leave one out");
+	if (n == 0)
+		return option_error(p, "there is no command behind '--': give one");
+	command = calloc(n + 1, sizeof(*command));
+	if (!command)
+		return -ENOMEM;
+	p->options->command = command;
+	for (size_t i = 0; i < n; i++) {
+		command[i] = strdup(p->argv[p->next++]);
+		if (!command[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool ends_parsing(const struct option_parser *p)
+{
+	return p->options->action == ACTION_HELP || p->options->action == ACTION_VERSION;
+}
+
+static int parse_words(struct option_parser *p)
+{
+	int r = 0;
+
+	while (r == 0 && p->next < p->argc && !ends_parsing(p)) {
+		const char *word = p->argv[p->next++];
+
+		if (strcmp(word, "--") == 0)
+			r = take_command(p); /* to the end */
+		else if (strncmp(word, "--", 2) == 0)
+			r = parse_long(p, word + 2);
+		else if (word[0] == '-' && word[1] != '\0')
+			r = parse_short(p, word + 1);
+		else
+			r = parse_bare_word(p, word);
+	}
+	return r;
+}
+
+static int check_report(struct option_parser *p)
+{
+	const struct option_def *def = given_with(p, OPTION_FOR_REPORT, 0);
+	char spelling[OPTION_SPELLING_LEN];
+
+	if (def)
+		return option_error(p, "'%s' has no meaning for 'report': leave it out",
+				    option_spelling(def, spelling));
+	if (!p->options->report_file)
+		return option_error(p, "'report' needs a file: memtraced report FILE");
+	p->options->action = ACTION_REPORT;
+	return 0;
+}
+
+static int check_trace(struct option_parser *p)
+{
+	const struct option_def *def = given_with(p, OPTION_CHILD, OPTION_CHILD);
+	const struct options *o = p->options;
+	char spelling[OPTION_SPELLING_LEN];
+
+	if (o->n_pids > 0 && o->command)
+		return option_error(p, "'-p' and a command exclude each other: trace either "
+				       "running processes or a new one");
+	if (o->n_pids == 0 && !o->command)
+		return option_error(p, "nothing to trace: give a process with -p, or a command "
+				       "with -c or behind --");
+	if (o->command && o->command[0][0] == '\0')
+		return option_error(p, "the command's first word is empty: give a program");
+	if (!o->command && def)
+		return option_error(p,
+				    "'%s' is for a command that memtraced starts: give one "
+				    "with -c or behind --",
+				    option_spelling(def, spelling));
+	return 0;
+}
+
+static int check_features(struct option_parser *p)
+{
+	if (p->options->command || given_with(p, OPTION_TARGET, OPTION_TARGET))
+		return option_error(p, "'--features' traces nothing: leave out the process or "
+				       "command");
+	return 0;
+}
+
+static int check(struct option_parser *p)
+{
+	const struct options *o = p->options;
+
+	if (o->verbose && o->quiet)
+		return option_error(p, "'--verbose' and '--quiet' exclude each other: leave one "
+				       "out");
+	if (o->min_size > o->max_size)
+		return option_error(p,
+				    "no block is of at least %" PRIu64 " and at most %" PRIu64
+				    " bytes: change --min-size or --max-size",
+				    o->min_size, o->max_size);
+	if (p->report)
+		return check_report(p);
+	if (o->action == ACTION_FEATURES)
+		return check_features(p);
+	return check_trace(p);
+}
+
+int options_parse(int argc, char *const *argv, struct options **ret_options, struct strbuf *error)
+{
+	_cleanup_(options_free_p) struct options *options = NULL;
+	struct option_parser p = { .argc = argc, .argv = argv, .next = 1, .error = error };
+	int r = options_new(&options);
+
+	if (r < 0)
+		return r;
+	p.options = options;
+	r = parse_words(&p);
+	if (r == 0 && !ends_parsing(&p))
+		r = check(&p);
+	if (r < 0)
+		return r;
+	*ret_options = TAKE_PTR(options);
+	return 0;
+}

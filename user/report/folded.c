@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Collapsed stacks: "comm-pid;main;make_buf;malloc 4096", root first, one line a stack (FORMATS.md
+ * 8.2). The count is live bytes, or what the report is sorted by where that is a quantity of its
+ * own: bytes at the peak, temporary allocations.
+ */
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "report/text.h"
+#include "report/writers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+struct line {
+	uint64_t count;
+	char stack[];
+};
+
+struct folded {
+	enum option_sort value;
+	struct hashmap *by_stack;
+	VEC(struct line *) lines;
+	VEC(struct view_frame) frames; /* of the site at hand */
+	struct strbuf text;
+};
+
+static uint64_t line_hash(const void *item)
+{
+	const struct line *line = item;
+
+	return hash_bytes(line->stack, strlen(line->stack), 0);
+}
+
+static bool line_equal(const void *item_a, const void *item_b)
+{
+	const struct line *a = item_a, *b = item_b;
+
+	return strcmp(a->stack, b->stack) == 0;
+}
+
+static const struct hashmap_ops line_ops = {
+	.hash = line_hash,
+	.equal = line_equal,
+	.free_item = free,
+};
+
+/* A separator would make two frames of one, a space a second column of it. */
+static void add_name(struct strbuf *out, const char *name)
+{
+	static const struct text_swap swaps[] = { { ';', ':' } };
+
+	text_word(out, name, swaps, 1);
+}
+
+static void add_frame(struct strbuf *out, const struct view_frame *frame)
+{
+	const char *object = frame->place->object;
+
+	strbuf_addch(out, ';');
+	if (frame->function && *frame->function) {
+		add_name(out, frame->function);
+	} else if (object && *object && *object != '[') {
+		strbuf_addch(out, '[');
+		add_name(out, text_base_name(object));
+		strbuf_addch(out, ']');
+	} else {
+		add_name(out, object && *object ? object : "[unknown]");
+	}
+}
+
+static int stack_text(struct folded *folded, const struct model_process *image,
+		      const struct view_site *site)
+{
+	struct view_frames it = { .site = site };
+	struct view_frame frame;
+	int r = 0;
+
+	strbuf_reset(&folded->text);
+	add_name(&folded->text, *image->comm ? image->comm : "unknown");
+	strbuf_addf(&folded->text, "-%" PRIu32, image->pid);
+	folded->frames.len = 0;
+	while (r == 0 && view_frames_next(&it, &frame))
+		r = vec_push(&folded->frames, frame);
+	if (site->truncated)
+		strbuf_adds(&folded->text, ";[truncated]");
+	else if (site->stack_lost)
+		strbuf_adds(&folded->text, ";[stack-lost]");
+	for (size_t i = folded->frames.len; i > 0; i--)
+		add_frame(&folded->text, &folded->frames.data[i - 1]);
+	return r < 0 ? r : strbuf_error(&folded->text);
+}
+
+/* The line of folded->text, made when it is new. */
+static int find_line(struct folded *folded, struct line **ret_line)
+{
+	size_t size = folded->text.len + 1;
+	_cleanup_free_ struct line *line = malloc(sizeof(*line) + size);
+	int r;
+
+	if (!line)
+		return -ENOMEM;
+	line->count = 0;
+	memcpy(line->stack, strbuf_str(&folded->text), size);
+	*ret_line = hashmap_find(folded->by_stack, line);
+	if (*ret_line)
+		return 0;
+	r = vec_reserve(&folded->lines, folded->lines.len + 1);
+	if (r == 0)
+		r = hashmap_insert(folded->by_stack, line);
+	if (r < 0)
+		return r;
+	folded->lines.data[folded->lines.len++] = line;
+	*ret_line = TAKE_PTR(line);
+	return 0;
+}
+
+static int add_site(struct folded *folded, const struct model_process *image,
+		    const struct view_site *site)
+{
+	int64_t count = view_site_weight(site, folded->value);
+	struct line *line;
+	int r;
+
+	if (count <= 0)
+		return 0;
+	r = stack_text(folded, image, site);
+	if (r == 0)
+		r = find_line(folded, &line);
+	if (r == 0)
+		line->count += count;
+	return r;
+}
+
+static int write_lines(struct folded *folded, const struct view *view, FILE *file)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < view_n_processes(view); i++) {
+		const struct view_process *process = view_process(view, i);
+
+		for (size_t j = 0; r == 0 && j < process->n_sites; j++)
+			r = add_site(folded, process->image, &process->sites[j]);
+	}
+	if (r < 0)
+		return r;
+	vec_foreach(&folded->lines, line)
+		fprintf(file, "%s %" PRIu64 "\n", (*line)->stack, (*line)->count);
+	return ferror(file) ? -EIO : 0;
+}
+
+int folded_write(const struct view *view, FILE *file)
+{
+	enum option_sort sort = view_opts(view)->sort;
+	struct folded folded = { .value = SORT_BYTES };
+	int r = hashmap_new(&line_ops, &folded.by_stack);
+
+	if (sort == SORT_PEAK || sort == SORT_TEMPORARY)
+		folded.value = sort;
+	if (r == 0)
+		r = write_lines(&folded, view, file);
+	hashmap_free(folded.by_stack);
+	vec_done(&folded.lines);
+	vec_done(&folded.frames);
+	strbuf_done(&folded.text);
+	return r;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/report.h"
+
+#include "config/near_name.h"
+#include "report/text.h"
+#include "report/writers.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct report_format formats[] = {
+	{ "table", "for people: processes, their sites and how much of it is certain", false,
+	  table_write },
+	{ "json", "one object with all that is known; the stable interface", false, json_write },
+	{ "folded", "collapsed stacks, root first, for flame graphs", true, folded_write },
+	{ "perf-script", "text like that of perf script, live bytes as the period", true,
+	  perf_script_write },
+};
+
+const struct report_format *report_formats(size_t *ret_n)
+{
+	*ret_n = sizeof(formats) / sizeof(formats[0]);
+	return formats;
+}
+
+const struct report_format *report_format_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(formats[i].name, name) == 0)
+			return &formats[i];
+	return NULL;
+}
+
+void report_format_unknown(const char *name, struct strbuf *error)
+{
+	size_t n = sizeof(formats) / sizeof(formats[0]);
+	struct near_name near;
+	const char *best;
+
+	near_name_init(&near, name);
+	for (size_t i = 0; i < n; i++)
+		near_name_offer(&near, formats[i].name);
+	best = near_name_get(&near);
+	strbuf_adds(error, "unknown format '");
+	text_clean(error, name);
+	strbuf_adds(error, "'; ");
+	if (best)
+		strbuf_addf(error, "did you mean '%s'? ", best);
+	strbuf_adds(error, "formats are: ");
+	for (size_t i = 0; i < n; i++)
+		strbuf_addf(error, "%s%s", i ? " " : "", formats[i].name);
+}
+
+int report_write(const char *format, const struct view *view, FILE *file)
+{
+	const struct report_format *found = report_format_find(format);
+
+	return found ? found->write(view, file) : -ENOENT;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The output formats: one table, one file per format. A writer reads a view and writes one whole
+ * report to a stream; it neither flushes nor closes it.
+ */
+#ifndef MEMTRACED_REPORT_REPORT_H
+#define MEMTRACED_REPORT_REPORT_H
+
+#include "base/strbuf.h"
+#include "report/view.h"
+
+#include <stdio.h>
+
+struct report_format {
+	const char *name;
+	const char *description; /* one line */
+	bool at_end_only;	 /* with -i on stdout: written once, at the end */
+	/* 0, -ENOMEM, or -EIO when the stream took not all. */
+	int (*write)(const struct view *view, FILE *file);
+};
+
+const struct report_format *report_formats(size_t *ret_n);
+
+/* NULL when there is none of that name. */
+const struct report_format *report_format_find(const char *name);
+
+/* What to say of a name that is no format: "unknown format 'jsn'; did you mean 'json'? ..." */
+void report_format_unknown(const char *name, struct strbuf *error);
+
+/* As the format's write; -ENOENT for an unknown one. */
+int report_write(const char *format, const struct view *view, FILE *file);
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The report for people: what ran, each process with its sites, and how much of it is certain.
+ * Numbers that are not exact never look as if they were: lower bounds carry a ≥, the rest a ~.
+ */
+#include "report/table.h"
+
+#include "base/vec.h"
+#include "config/units.h"
+#include "report/writers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* From this many processes on, an overview comes first. */
+#define OVERVIEW_MIN 4
+
+void table_wrap(struct table *t, size_t indent, const char *text)
+{
+	size_t width = view_opts(t->view)->width;
+
+	text_wrap(&t->out, text, width > indent + 20 ? width : indent + 20, indent);
+}
+
+const char *table_size(int64_t bytes, bool exact, char buf[TABLE_NUMBER_LEN])
+{
+	char number[FORMAT_UNIT_LEN];
+
+	snprintf(buf, TABLE_NUMBER_LEN, "%s%s", exact ? "" : "~", format_size(bytes, number));
+	return buf;
+}
+
+/* Of events: those that were lost are missing in it. */
+static const char *count(uint64_t n, bool exact, char buf[TABLE_NUMBER_LEN])
+{
+	snprintf(buf, TABLE_NUMBER_LEN, "%s%" PRIu64, exact ? "" : "≥", n);
+	return buf;
+}
+
+static void state_text(const struct model_process *image, struct strbuf *out)
+{
+	const char *name;
+
+	if (!image->ended) {
+		strbuf_adds(out, image->known ? "running" : "unknown");
+		return;
+	}
+	switch (image->how) {
+	case RECORD_END_EXIT:
+		strbuf_addf(out, "exited with %d", image->end_value);
+		break;
+	case RECORD_END_SIGNAL:
+		name = sigabbrev_np(image->end_value);
+		if (name)
+			strbuf_addf(out, "killed by SIG%s", name);
+		else
+			strbuf_addf(out, "killed by signal %d", image->end_value);
+		break;
+	case RECORD_END_EXEC:
+		strbuf_adds(out, "replaced by exec");
+		break;
+	case RECORD_END_UNKNOWN:
+		strbuf_adds(out, "ended");
+		break;
+	}
+	if (image->oom)
+		strbuf_adds(out, " (out of memory)");
+}
+
+static void pid_text(const struct model_process *image, char buf[16])
+{
+	if (image->known)
+		snprintf(buf, 16, "%" PRIu32, image->pid);
+	else
+		snprintf(buf, 16, "?");
+}
+
+static bool holds_anything(const struct view_process *process)
+{
+	return process->totals.allocs > 0 || process->totals.failed > 0 ||
+	       process->totals.frees > 0 || process->totals.lost > 0 || process->mmap.allocs > 0;
+}
+
+static int64_t held_bytes(const struct view_process *process)
+{
+	return process->totals.live_bytes + process->mmap.live_bytes;
+}
+
+/* The roots as they are, then the others, those that hold most first. */
+static int compare_processes(const void *item_a, const void *item_b)
+{
+	const struct view_process *a = *(const struct view_process *const *)item_a;
+	const struct view_process *b = *(const struct view_process *const *)item_b;
+
+	if (a->image->root != b->image->root)
+		return a->image->root ? -1 : 1;
+	if (!a->image->root && held_bytes(a) != held_bytes(b))
+		return held_bytes(a) > held_bytes(b) ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static void overview_line(struct table *t, const struct view_process *process)
+{
+	const struct model_process *image = process->image;
+	char pid[16], live[TABLE_NUMBER_LEN], peak[TABLE_NUMBER_LEN], blocks[FORMAT_UNIT_LEN],
+		allocs[FORMAT_UNIT_LEN];
+	_cleanup_strbuf_ struct strbuf comm = { 0 }, state = { 0 };
+	const struct record_totals *totals = &process->totals;
+
+	pid_text(image, pid);
+	text_fit(&comm, image->comm, 15);
+	state_text(image, &state);
+	strbuf_addf(&t->out, "%8s  %s%*s %11s %8s %11s %8s  ", pid, strbuf_str(&comm),
+		    15 - (int)text_columns(strbuf_str(&comm)), "",
+		    table_size(totals->live_bytes, process->exact, live),
+		    format_count(totals->live_blocks, blocks),
+		    table_size(totals->peak_bytes, process->exact, peak),
+		    format_count((int64_t)totals->allocs, allocs));
+	text_fit(&t->out, strbuf_str(&state), view_opts(t->view)->width - 68);
+	strbuf_addch(&t->out, '\n');
+}
+
+static void overview(struct table *t, struct view_process *const *processes, size_t n,
+		     size_t n_shown)
+{
+	char size[FORMAT_UNIT_LEN];
+	int64_t hidden_bytes = 0;
+
+	strbuf_addf(&t->out, "%8s  %-15s %11s %8s %11s %8s  %s\n", "PID", "COMMAND", "LIVE",
+		    "BLOCKS", "PEAK", "ALLOCS", "STATE");
+	for (size_t i = 0; i < n_shown; i++)
+		overview_line(t, processes[i]);
+	for (size_t i = n_shown; i < n; i++)
+		hidden_bytes += held_bytes(processes[i]);
+	if (n > n_shown)
+		strbuf_addf(&t->out, "          … %zu more processes, %s live\n", n - n_shown,
+			    format_size(hidden_bytes, size));
+	strbuf_addch(&t->out, '\n');
+}
+
+static void process_head(struct table *t, const struct view_process *process)
+{
+	const struct model_process *image = process->image;
+	_cleanup_strbuf_ struct strbuf head = { 0 };
+	size_t width = view_opts(t->view)->width;
+	char pid[16];
+
+	pid_text(image, pid);
+	text_clean(&head, *image->comm ? image->comm : "?");
+	strbuf_addf(&head, " (pid %s), ", pid);
+	state_text(image, &head);
+	table_bold(t, true);
+	text_fit(&t->out, strbuf_str(&head), width);
+	table_bold(t, false);
+	strbuf_addch(&t->out, '\n');
+	if (image->exe) {
+		strbuf_adds(&t->out, "  ");
+		text_fit(&t->out, image->exe, width - 2);
+		strbuf_addch(&t->out, '\n');
+	}
+	if (strbuf_error(&head) < 0)
+		t->out.error = strbuf_error(&head);
+}
+
+/* What was held at the peak can be known less well than the peak itself. */
+static void add_peak(struct strbuf *line, const struct record_totals *totals, bool exact)
+{
+	char number[TABLE_NUMBER_LEN];
+
+	strbuf_addf(line, ", peak %s", table_size(totals->peak_bytes, exact, number));
+	if (totals->peak_error_bytes > 0)
+		strbuf_addf(line, " (each site's share true to %s)",
+			    table_size((int64_t)totals->peak_error_bytes, true, number));
+}
+
+static void heap_totals(struct table *t, const struct view_process *process)
+{
+	const struct record_totals *totals = &process->totals;
+	bool exact = process->exact;
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char a[TABLE_NUMBER_LEN], b[TABLE_NUMBER_LEN], size[FORMAT_UNIT_LEN];
+
+	strbuf_addf(&line, "  heap: %s live in %s%" PRId64 " blocks",
+		    table_size(totals->live_bytes, exact, a), exact ? "" : "~",
+		    totals->live_blocks);
+	add_peak(&line, totals, exact);
+	strbuf_addf(&line, "; %s allocations of %s%s in all, %s", count(totals->allocs, exact, a),
+		    exact ? "" : "≥", format_size((int64_t)totals->bytes, size),
+		    count(totals->frees, exact, b));
+	strbuf_addf(&line, " frees, %s failed", count(totals->failed, exact, a));
+	if (totals->allocs > 0)
+		strbuf_addf(&line, ", %s%.1f%% temporary", exact ? "" : "~",
+			    100.0 * (double)totals->temporary / (double)totals->allocs);
+	if (totals->missed_frees > 0)
+		strbuf_addf(&line, ", %" PRIu64 " missed frees", totals->missed_frees);
+	if (totals->unknown_frees > 0)
+		strbuf_addf(&line, ", %" PRIu64 " frees of blocks older than the trace",
+			    totals->unknown_frees);
+	table_wrap(t, 8, strbuf_str(&line));
+	if (!exact) {
+		table_warn(t, true);
+		strbuf_adds(&t->out, "  NOT EXACT: ");
+		if (totals->lost > 0)
+			strbuf_addf(&t->out, "%" PRIu64 " events of this process were lost",
+				    totals->lost);
+		else
+			strbuf_adds(&t->out, "events were lost that may be this process's");
+		table_warn(t, false);
+		strbuf_addch(&t->out, '\n');
+	}
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void mmap_totals(struct table *t, const struct view_process *process)
+{
+	const struct region_totals *mmap = &process->mmap;
+	bool exact = process->exact;
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char a[TABLE_NUMBER_LEN], b[TABLE_NUMBER_LEN], c[TABLE_NUMBER_LEN];
+
+	strbuf_addf(&line, "  mmap: %s live in %s%" PRId64 " regions, peak %s",
+		    table_size(mmap->live_bytes, exact, a), exact ? "" : "~", mmap->live_blocks,
+		    table_size(mmap->peak_bytes, exact, b));
+	strbuf_addf(&line, "; %s calls for %s%s in all", count(mmap->allocs, exact, c),
+		    exact ? "" : "≥", table_size((int64_t)mmap->bytes, true, a));
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void process_section(struct table *t, const struct view_process *process)
+{
+	char size[FORMAT_UNIT_LEN];
+
+	process_head(t, process);
+	if (!process->image->has_totals)
+		strbuf_adds(&t->out, "  heap: not counted yet\n");
+	else
+		heap_totals(t, process);
+	if (process->has_mmap)
+		mmap_totals(t, process);
+	table_sites(t, process, VIEW_HEAP);
+	if (process->has_mmap)
+		table_sites(t, process, VIEW_MMAP);
+	if (process->n_left_out > 0)
+		strbuf_addf(&t->out, "  … %zu sites without blocks of that age, %s live\n",
+			    process->n_left_out, format_size(process->left_out_bytes, size));
+	strbuf_addch(&t->out, '\n');
+}
+
+static void head_line(struct table *t)
+{
+	const struct record_run *run = model_run(view_model(t->view));
+	uint64_t now_ns = view_now_ns(t->view);
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char duration[FORMAT_UNIT_LEN];
+
+	if (!run) {
+		strbuf_adds(&t->out, "an empty run: nothing is known about it\n\n");
+		return;
+	}
+	strbuf_adds(&line, run->tool ? run->tool : "memtraced");
+	strbuf_addf(&line, ": %s traced",
+		    format_duration(now_ns > run->start_ns ? now_ns - run->start_ns : 0, duration));
+	if (run->kernel)
+		strbuf_addf(&line, " on Linux %s", run->kernel);
+	if (run->attach_path)
+		strbuf_addf(&line, " by %s probes", run->attach_path);
+	text_fit(&t->out, strbuf_str(&line), view_opts(t->view)->width);
+	strbuf_adds(&t->out, "\n\n");
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+/* Of all processes together, which have no peak in common. */
+static void grand_totals(struct table *t, struct view_process *const *processes, size_t n)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	struct record_totals sum = { 0 };
+	bool exact = view_is_exact(t->view);
+	char a[TABLE_NUMBER_LEN], b[TABLE_NUMBER_LEN];
+
+	for (size_t i = 0; i < n; i++) {
+		const struct record_totals *totals = &processes[i]->totals;
+
+		sum.live_bytes += totals->live_bytes;
+		sum.live_blocks += totals->live_blocks;
+		sum.allocs += totals->allocs;
+		sum.bytes += totals->bytes;
+		sum.frees += totals->frees;
+		exact &= processes[i]->exact;
+	}
+	strbuf_addf(&line, "all %zu processes: %s live in %s%" PRId64 " blocks; ", n,
+		    table_size(sum.live_bytes, exact, a), exact ? "" : "~", sum.live_blocks);
+	strbuf_addf(&line, "%s allocations of %s%s,", count(sum.allocs, exact, a), exact ? "" : "≥",
+		    table_size((int64_t)sum.bytes, true, b));
+	strbuf_addf(&line, " %s frees", count(sum.frees, exact, a));
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static size_t shown(const struct table *t, size_t n)
+{
+	uint64_t top = view_opts(t->view)->top;
+
+	return top > 0 && top < n ? top : n;
+}
+
+static void all_processes(struct table *t, struct view_process **processes, size_t n, size_t n_idle)
+{
+	size_t n_shown;
+	char size[FORMAT_UNIT_LEN];
+	int64_t hidden_bytes = 0;
+
+	qsort(processes, n, sizeof(processes[0]), compare_processes);
+	n_shown = shown(t, n);
+	if (n >= OVERVIEW_MIN)
+		overview(t, processes, n, n_shown);
+	for (size_t i = 0; i < n_shown; i++)
+		process_section(t, processes[i]);
+	for (size_t i = n_shown; i < n; i++)
+		hidden_bytes += held_bytes(processes[i]);
+	if (n > n_shown)
+		strbuf_addf(&t->out, "… %zu more processes, %s live; --top 0 shows all\n",
+			    n - n_shown, format_size(hidden_bytes, size));
+	if (n_idle > 0)
+		strbuf_addf(&t->out, "… %zu more processes that allocated nothing\n", n_idle);
+	if (n > 1)
+		grand_totals(t, processes, n);
+}
+
+static int processes_write(struct table *t)
+{
+	size_t n = view_n_processes(t->view), n_busy = 0, n_idle = 0;
+	_cleanup_free_ struct view_process **processes = calloc(n + 1, sizeof(*processes));
+
+	if (!processes)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct view_process *process = view_process(t->view, i);
+
+		if (holds_anything(process) || process->image->root)
+			processes[n_busy++] = (struct view_process *)process;
+		else
+			n_idle++;
+	}
+	all_processes(t, processes, n_busy, n_idle);
+	return 0;
+}
+
+int table_write(const struct view *view, FILE *file)
+{
+	struct table t = { .view = view };
+	int r;
+
+	head_line(&t);
+	r = processes_write(&t);
+	table_coverage(&t);
+	if (r == 0)
+		r = strbuf_error(&t.out);
+	if (r == 0 && fwrite(strbuf_str(&t.out), 1, t.out.len, file) != t.out.len)
+		r = -EIO;
+	strbuf_done(&t.out);
+	return r;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The parts of the table report, which share one output: table.c (what ran), table_sites.c (the
+ * sites of a process), table_coverage.c (how much of it is certain).
+ */
+#ifndef MEMTRACED_REPORT_TABLE_H
+#define MEMTRACED_REPORT_TABLE_H
+
+#include "base/strbuf.h"
+#include "report/text.h"
+#include "report/view.h"
+
+struct table {
+	const struct view *view;
+	struct strbuf out; /* an error sticks */
+};
+
+#define TABLE_NUMBER_LEN 32
+
+/* "1.2 MiB", "~1.2 MiB" when it is not exact. */
+const char *table_size(int64_t bytes, bool exact, char buf[TABLE_NUMBER_LEN]);
+
+/* A line broken to the width of the report, all but its first part indented. */
+void table_wrap(struct table *t, size_t indent, const char *text);
+
+static inline void table_style(struct table *t, const char *sgr)
+{
+	if (view_opts(t->view)->color)
+		strbuf_addf(&t->out, "\x1b[%sm", sgr);
+}
+
+static inline void table_bold(struct table *t, bool on)
+{
+	table_style(t, on ? "1" : "0");
+}
+
+static inline void table_warn(struct table *t, bool on)
+{
+	table_style(t, on ? "1;33" : "0");
+}
+
+void table_sites(struct table *t, const struct view_process *process, enum view_class class);
+void table_coverage(struct table *t);
+
+#endif

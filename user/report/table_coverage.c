@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/units.h"
+#include "report/table.h"
+
+#include <inttypes.h>
+
+static void coverage_words(const struct view *view, const struct record_coverage *coverage,
+			   struct strbuf *line)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < coverage->n_losses; i++)
+		lost += coverage->losses[i].count;
+	strbuf_addf(line, "coverage: %" PRIu64 " events seen, ", coverage->events);
+	if (view_is_exact(view)) {
+		if (lost == 0)
+			strbuf_adds(line, "none lost: totals are exact");
+		else
+			strbuf_addf(line, "%" PRIu64 " things lost: totals are exact", lost);
+	} else if (lost == 0) {
+		strbuf_adds(line, "NOT EXACT: there were gaps that nobody could count");
+	} else {
+		strbuf_addf(line, "NOT EXACT: %" PRIu64 " lost", lost);
+	}
+	for (size_t i = 0; i < coverage->n_losses; i++) {
+		strbuf_addf(line, "%s%" PRIu64 " ", i == 0 ? " (" : ", ",
+			    coverage->losses[i].count);
+		text_clean(line, coverage->losses[i].cause);
+	}
+	if (coverage->n_losses > 0)
+		strbuf_addch(line, ')');
+	if (!view_is_exact(view))
+		strbuf_adds(line, "; ≥ marks lower bounds, ~ what can be off either way");
+}
+
+static void unprobed(struct table *t)
+{
+	const struct model *model = view_model(t->view);
+
+	for (size_t i = 0; i < model_n_unprobed(model); i++) {
+		const struct record_unprobed *u = model_unprobed(model, i);
+		_cleanup_strbuf_ struct strbuf line = { 0 };
+
+		strbuf_adds(&line, "not probed: ");
+		text_clean(&line, u->function ? u->function : "?");
+		strbuf_adds(&line, " in ");
+		text_clean(&line, u->object ? u->object : "?");
+		if (u->why) {
+			strbuf_adds(&line, ": ");
+			text_clean(&line, u->why);
+		}
+		table_wrap(t, 12, strbuf_str(&line));
+		if (strbuf_error(&line) < 0)
+			t->out.error = strbuf_error(&line);
+	}
+}
+
+static void stacks(struct table *t, const struct record_coverage *coverage)
+{
+	const struct record_run *run = model_run(view_model(t->view));
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char duration[FORMAT_UNIT_LEN];
+
+	strbuf_addf(&line, "stacks: %" PRIu64 " complete, %" PRIu64 " truncated",
+		    coverage->stacks_complete, coverage->stacks_truncated);
+	if (run && run->age_resolution_ns > 0)
+		strbuf_addf(&line, "; ages are true to %s",
+			    format_duration(run->age_resolution_ns, duration));
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+void table_coverage(struct table *t)
+{
+	const struct record_coverage *coverage = model_coverage(view_model(t->view));
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+
+	if (!coverage) {
+		strbuf_adds(&t->out, "coverage: NOT EXACT: no state of the counts was read\n");
+		unprobed(t);
+		return;
+	}
+	coverage_words(t->view, coverage, &line);
+	if (!view_is_exact(t->view))
+		table_warn(t, true);
+	table_wrap(t, 10, strbuf_str(&line));
+	if (!view_is_exact(t->view))
+		table_warn(t, false);
+	stacks(t, coverage);
+	unprobed(t);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/view.h"
+
+#include "base/vec.h"
+#include "report/view_sites.h"
+
+#include <errno.h>
+
+struct view {
+	const struct model *model;
+	struct report_opts opts;
+	bool exact;
+	bool all_attributed; /* every lost event is some process's */
+	VEC(struct view_process) processes;
+};
+
+/* A process (not an image): its newest image, and where it stands among others. */
+struct head {
+	const struct model_process *image;
+	bool root;
+	uint64_t first_ns; /* start of its first image */
+	size_t index;	   /* of its first image, in order of appearance */
+};
+
+static int compare_heads(const void *item_a, const void *item_b)
+{
+	const struct head *a = item_a, *b = item_b;
+
+	if (a->root != b->root)
+		return a->root ? -1 : 1;
+	if (!a->root && a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+static const struct model_process *replaced_by(const struct model *model,
+					       const struct model_process *image)
+{
+	if (image->prev_slot == RECORD_NO_SLOT)
+		return NULL;
+	return model_find_process(model, image->prev_slot);
+}
+
+static bool allocated_itself(const struct model_process *image)
+{
+	struct region_totals mmap = { 0 };
+
+	if (image->regions)
+		regions_totals(image->regions, &mmap);
+	return mmap.allocs > 0 ||
+	       (image->has_totals && (image->totals.allocs > 0 || image->totals.failed > 0));
+}
+
+/* Losses that belong to no known process make the totals of all processes doubtful. */
+static bool losses_attributed(const struct model *model, const struct record_coverage *coverage)
+{
+	uint64_t lost = 0, attributed = 0;
+
+	for (size_t i = 0; i < coverage->n_losses; i++)
+		lost += coverage->losses[i].count;
+	for (size_t i = 0; i < model_n_processes(model); i++)
+		attributed += model_process(model, i)->totals.lost;
+	return lost > 0 && lost <= attributed;
+}
+
+static void clamp(int64_t *value, bool *exact)
+{
+	if (*value >= 0)
+		return;
+	*value = 0;
+	*exact = false;
+}
+
+static int add_process(struct view *view, struct symbols *symbols,
+		       const struct model_process *image)
+{
+	struct view_process process = { .image = image, .totals = image->totals };
+	int r = vec_reserve(&view->processes, view->processes.len + 1);
+
+	if (r < 0)
+		return r;
+	process.exact = (view->exact || view->all_attributed) && image->totals.lost == 0;
+	clamp(&process.totals.live_bytes, &process.exact);
+	clamp(&process.totals.live_blocks, &process.exact);
+	clamp(&process.totals.peak_bytes, &process.exact);
+	process.has_mmap = image->regions != NULL;
+	if (process.has_mmap)
+		regions_totals(image->regions, &process.mmap);
+	r = view_sites_collect(view->model, symbols, &view->opts, &process);
+	if (r == 0)
+		view->processes.data[view->processes.len++] = process;
+	return r;
+}
+
+/* A process's images, the newest first. */
+static int add_images(struct view *view, struct symbols *symbols,
+		      const struct model_process *newest)
+{
+	const struct model_process *image = newest;
+	int r = 0;
+
+	for (; r == 0 && image; image = replaced_by(view->model, image))
+		if (image == newest || allocated_itself(image))
+			r = add_process(view, symbols, image);
+	return r;
+}
+
+static int add_processes(struct view *view, struct symbols *symbols)
+{
+	size_t n = model_n_processes(view->model), n_heads = 0;
+	_cleanup_free_ struct head *heads = calloc(n + 1, sizeof(*heads));
+	int r = 0;
+
+	if (!heads)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct model_process *newest = model_process(view->model, i);
+		struct head *head = &heads[n_heads];
+
+		/* An older image comes before its successors: its process is a head already. */
+		if (newest->prev_slot != RECORD_NO_SLOT)
+			continue;
+		*head = (struct head){ .first_ns = newest->start_ns, .index = i };
+		head->root = newest->root;
+		while (newest->next_slot != RECORD_NO_SLOT) {
+			newest = model_find_process(view->model, newest->next_slot);
+			head->root |= newest->root;
+		}
+		head->image = newest;
+		n_heads++;
+	}
+	qsort(heads, n_heads, sizeof(*heads), compare_heads);
+	for (size_t i = 0; r == 0 && i < n_heads; i++)
+		r = add_images(view, symbols, heads[i].image);
+	return r;
+}
+
+int view_new(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
+	     struct view **ret_view)
+{
+	_cleanup_(view_free_p) struct view *view = calloc(1, sizeof(*view));
+	const struct record_coverage *coverage = model_coverage(model);
+	int r;
+
+	if (!view)
+		return -ENOMEM;
+	view->model = model;
+	view->opts = *opts;
+	if (view->opts.width == 0)
+		view->opts.width = 80;
+	view->exact = coverage && coverage->exact;
+	view->all_attributed = coverage && losses_attributed(model, coverage);
+	r = add_processes(view, symbols);
+	if (r < 0)
+		return r;
+	*ret_view = TAKE_PTR(view);
+	return 0;
+}
+
+void view_free(struct view *view)
+{
+	if (!view)
+		return;
+	vec_foreach(&view->processes, process)
+		view_sites_free(process->sites, process->n_sites);
+	vec_done(&view->processes);
+	free(view);
+}
+
+const struct model *view_model(const struct view *view)
+{
+	return view->model;
+}
+
+const struct report_opts *view_opts(const struct view *view)
+{
+	return &view->opts;
+}
+
+uint64_t view_now_ns(const struct view *view)
+{
+	return model_now_ns(view->model);
+}
+
+size_t view_n_processes(const struct view *view)
+{
+	return view->processes.len;
+}
+
+const struct view_process *view_process(const struct view *view, size_t index)
+{
+	return &view->processes.data[index];
+}
+
+bool view_is_exact(const struct view *view)
+{
+	return view->exact;
+}
+
+/* The probed function goes by the name that it was called by, an alias maybe, at its start. */
+static void allocator_frame(const struct view_place *place, struct view_frame *frame)
+{
+	const struct symbol *symbol = place->symbol;
+	const struct symbol_frame *physical = &symbol->frames[symbol->n_frames - 1];
+
+	*frame = (struct view_frame){
+		.place = place,
+		.function = place->alloc,
+		.has_offset = true,
+		.file = physical->file,
+		.line = physical->line,
+	};
+}
+
+bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame)
+{
+	const struct view_place *place;
+	const struct symbol_frame *from;
+
+	if (frames->place >= frames->site->n_places)
+		return false;
+	place = &frames->site->places[frames->place];
+	if (place->alloc) {
+		allocator_frame(place, ret_frame);
+		frames->place++;
+		return true;
+	}
+
+	from = &place->symbol->frames[frames->frame];
+	*ret_frame = (struct view_frame){
+		.place = place,
+		.function = from->function,
+		.has_offset = from->function || place->object,
+		.offset = from->function ? from->offset : place->offset,
+		.file = from->file,
+		.line = from->line,
+		.is_inline = from->is_inline,
+	};
+	if (++frames->frame >= place->symbol->n_frames) {
+		frames->frame = 0;
+		frames->place++;
+	}
+	return true;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/view_sites.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+struct collector {
+	const struct model *model;
+	struct symbols *symbols;
+	struct hashmap *by_places; /* of struct view_site, each its own allocation until the end */
+	VEC(struct view_site *) list;
+};
+
+static const struct symbol_frame unknown_frame = { 0 };
+static const struct symbol unknown_symbol = { .n_frames = 1, .frames = &unknown_frame };
+
+/* What tells a place from another within one process. Code without a file has only its address. */
+static uint64_t place_where(const struct view_place *place)
+{
+	if (!place->mapped)
+		return place->object ? place->offset : place->addr;
+	return model_object_is_anonymous(place->mapped) ? place->addr : place->offset;
+}
+
+static uint64_t places_hash(const void *item)
+{
+	const struct view_site *site = item;
+	uint64_t h = hash_u64(site->class);
+
+	for (size_t i = 0; i < site->n_places; i++)
+		h = hash_u64(h ^ place_where(&site->places[i]));
+	return h;
+}
+
+static bool places_equal(const void *item_a, const void *item_b)
+{
+	const struct view_site *a = item_a, *b = item_b;
+
+	if (a->class != b->class || a->n_places != b->n_places || a->stack_lost != b->stack_lost)
+		return false;
+	for (size_t i = 0; i < a->n_places; i++) {
+		const struct view_place *p = &a->places[i], *q = &b->places[i];
+
+		if (p->mapped != q->mapped || p->alloc != q->alloc ||
+		    place_where(p) != place_where(q))
+			return false;
+	}
+	return true;
+}
+
+static const struct hashmap_ops places_ops = { .hash = places_hash, .equal = places_equal };
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static uint64_t mix_u64(uint64_t h, uint64_t x)
+{
+	uint64_t le = htole64(x);
+
+	return hash_bytes(&le, sizeof(le), h);
+}
+
+/*
+ * Of what stays the same from run to run: build ID or file name, and offset in the file. Where there
+ * is no file, address space layout randomisation keeps the offset in the page.
+ */
+static uint64_t place_id(uint64_t h, const struct view_place *place)
+{
+	const struct model_object *mapped = place->mapped;
+
+	if (!place->object || (mapped && model_object_is_anonymous(mapped)))
+		return mix_u64(h, place->addr & 0xfff);
+	if (mapped && mapped->build_id_len > 0) {
+		h = hash_bytes(mapped->build_id, mapped->build_id_len, h);
+	} else {
+		const char *name = base_name(place->object);
+
+		h = hash_bytes(name, strlen(name) + 1, h);
+	}
+	return mix_u64(h, place->offset);
+}
+
+static uint64_t site_id(const struct view_site *site)
+{
+	uint64_t h = mix_u64(0, site->class);
+
+	for (size_t i = 0; i < site->n_places; i++) {
+		const struct view_place *place = &site->places[i];
+
+		if (place->alloc)
+			h = hash_bytes(place->alloc, strlen(place->alloc) + 1, h);
+		h = place_id(h, place);
+	}
+	return h;
+}
+
+static int resolve_place(struct collector *c, uint32_t slot, const struct model_place *at,
+			 bool is_call, struct view_place *place)
+{
+	const struct resolved *resolved;
+	int r = symbols_resolve(c->symbols, slot, at, place->addr, is_call, &resolved);
+
+	if (r < 0)
+		return r;
+	place->mapped = at->object;
+	place->object = resolved->object;
+	place->offset = at->file_offset;
+	place->vaddr = resolved->vaddr;
+	place->symbol = resolved->symbol;
+	return 0;
+}
+
+/* The allocator function itself, where it was mapped when the stack was taken. */
+static int add_allocator(struct collector *c, struct view_site *site,
+			 const struct record_function *function, uint32_t slot, uint64_t time_ns)
+{
+	struct view_place *place = &site->places[site->n_places++];
+	struct model_place at;
+
+	*place = (struct view_place){
+		.object = function->object,
+		.offset = function->file_offset,
+		.vaddr = function->file_offset,
+		.alloc = function->name,
+		.symbol = &unknown_symbol,
+	};
+	if (!model_locate(c->model, slot, function, time_ns, &place->addr, &at))
+		return 0;
+	place->has_addr = true;
+	return resolve_place(c, slot, &at, false, place);
+}
+
+static int add_caller(struct collector *c, struct view_site *site, const struct model_stack *stack,
+		      uint64_t addr)
+{
+	struct view_place *place = &site->places[site->n_places++];
+	struct model_place at;
+
+	*place = (struct view_place){
+		.has_addr = true,
+		.addr = addr,
+		.vaddr = addr,
+		.symbol = &unknown_symbol,
+	};
+	/*
+	 * A call that never returns may end its function, and the return address is then beyond the
+	 * mapping of what made it: the call itself counts.
+	 */
+	if (addr == 0 || !model_resolve(c->model, stack->slot, addr - 1, stack->time_ns, &at))
+		return 0;
+	at.file_offset++;
+	return resolve_place(c, stack->slot, &at, true, place);
+}
+
+static int add_places(struct collector *c, const struct model_process *image, uint16_t fn,
+		      uint64_t stack_id, struct view_site *site)
+{
+	const struct record_function *function = model_function(c->model, fn);
+	const struct model_stack *stack = model_stack(c->model, stack_id, image->slot);
+	size_t n = (function ? 1 : 0) + (stack ? stack->n_frames : 0);
+	int r = 0;
+
+	site->places = calloc(n + 1, sizeof(site->places[0]));
+	if (!site->places)
+		return -ENOMEM;
+	site->stack_lost = !stack;
+	site->truncated = stack && stack->truncated;
+	if (function)
+		r = add_allocator(c, site, function, stack ? stack->slot : image->slot,
+				  stack ? stack->time_ns : model_now_ns(c->model));
+	for (size_t i = 0; r == 0 && stack && i < stack->n_frames; i++)
+		r = add_caller(c, site, stack, stack->frames[i]);
+	return r;
+}
+
+static void site_free(struct view_site *site)
+{
+	if (!site)
+		return;
+	free(site->places);
+	free(site);
+}
+DEFINE_CLEANUP(struct view_site, site_free)
+
+/* Unsigned: numbers of a damaged recording may wrap. */
+static int64_t sum(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static void merge(struct view_site *into, const struct view_site *site)
+{
+	into->live_bytes = sum(into->live_bytes, site->live_bytes);
+	into->live_blocks = sum(into->live_blocks, site->live_blocks);
+	into->peak_bytes = sum(into->peak_bytes, site->peak_bytes);
+	into->growth_bytes = sum(into->growth_bytes, site->growth_bytes);
+	into->allocs += site->allocs;
+	into->bytes += site->bytes;
+	if (site->temporary != VIEW_UNKNOWN)
+		into->temporary += site->temporary;
+	if (into->oldest_ns == VIEW_UNKNOWN ||
+	    (site->oldest_ns != VIEW_UNKNOWN && site->oldest_ns > into->oldest_ns))
+		into->oldest_ns = site->oldest_ns;
+	if (site->newest_ns < into->newest_ns)
+		into->newest_ns = site->newest_ns;
+	into->truncated |= site->truncated;
+}
+
+static int add_site(struct collector *c, const struct model_process *image, uint16_t fn,
+		    uint64_t stack_id, const struct view_site *values)
+{
+	_cleanup_(site_free_p) struct view_site *site = malloc(sizeof(*site));
+	struct view_site *same;
+	int r;
+
+	if (!site)
+		return -ENOMEM;
+	*site = *values;
+	r = add_places(c, image, fn, stack_id, site);
+	if (r < 0)
+		return r;
+	same = hashmap_find(c->by_places, site);
+	if (same) {
+		merge(same, site);
+		return 0;
+	}
+	site->id = site_id(site);
+	r = vec_reserve(&c->list, c->list.len + 1);
+	if (r == 0)
+		r = hashmap_insert(c->by_places, site);
+	if (r == 0)
+		c->list.data[c->list.len++] = TAKE_PTR(site);
+	return r;
+}
+
+static int add_heap_site(struct collector *c, const struct model_process *image,
+			 const struct model_site *from)
+{
+	const struct record_site *v = &from->values;
+	bool is_live = v->live_blocks > 0;
+	struct view_site values = {
+		.class = VIEW_HEAP,
+		.live_bytes = v->live_bytes,
+		.live_blocks = v->live_blocks,
+		.peak_bytes = v->peak_bytes,
+		.growth_bytes = from->growth_bytes,
+		.allocs = v->allocs,
+		.bytes = v->bytes,
+		.temporary = v->temporary,
+		.oldest_ns = is_live ? v->oldest_ns : VIEW_UNKNOWN,
+		.newest_ns = is_live ? v->newest_ns : VIEW_UNKNOWN,
+	};
+
+	return add_site(c, image, v->fn, v->stack, &values);
+}
+
+static uint64_t age_ns(uint64_t birth_ns, uint64_t now_ns)
+{
+	if (birth_ns == UINT64_MAX)
+		return VIEW_UNKNOWN;
+	return birth_ns < now_ns ? now_ns - birth_ns : 0;
+}
+
+static int add_mmap_site(struct collector *c, const struct model_process *image,
+			 const struct region_site *v, uint64_t now_ns)
+{
+	struct view_site values = {
+		.class = VIEW_MMAP,
+		.live_bytes = v->live_bytes,
+		.live_blocks = v->live_blocks,
+		.peak_bytes = v->peak_bytes,
+		.growth_bytes = v->growth_bytes,
+		.allocs = v->allocs,
+		.bytes = v->bytes,
+		.temporary = VIEW_UNKNOWN,
+		.oldest_ns = age_ns(v->oldest_birth_ns, now_ns),
+		.newest_ns = age_ns(v->newest_birth_ns, now_ns),
+	};
+
+	return add_site(c, image, v->fn, v->stack, &values);
+}
+
+static int add_mmap_sites(struct collector *c, const struct model_process *image)
+{
+	_cleanup_free_ struct region_site *sites = NULL;
+	uint64_t now_ns = model_now_ns(c->model);
+	size_t n;
+	int r;
+
+	if (!image->regions)
+		return 0;
+	if (image->ended && image->end_ns < now_ns)
+		now_ns = image->end_ns;
+	r = regions_sites(image->regions, &sites, &n);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_mmap_site(c, image, &sites[i], now_ns);
+	return r;
+}
+
+int64_t view_site_weight(const struct view_site *site, enum option_sort sort)
+{
+	switch (sort) {
+	case SORT_BYTES:
+		return site->live_bytes;
+	case SORT_COUNT:
+		return site->live_blocks;
+	case SORT_GROWTH:
+		return site->growth_bytes;
+	case SORT_PEAK:
+		return site->peak_bytes;
+	case SORT_TEMPORARY:
+		return site->temporary == VIEW_UNKNOWN ? 0 : (int64_t)site->temporary;
+	}
+	return site->live_bytes;
+}
+
+static int compare_sites(const void *item_a, const void *item_b, void *userdata)
+{
+	const struct view_site *a = item_a, *b = item_b;
+	const struct report_opts *opts = userdata;
+	int64_t weight_a = view_site_weight(a, opts->sort);
+	int64_t weight_b = view_site_weight(b, opts->sort);
+
+	if (weight_a != weight_b)
+		return weight_a > weight_b ? -1 : 1;
+	if (a->live_bytes != b->live_bytes)
+		return a->live_bytes > b->live_bytes ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+/* Unknown ages pass where there is something live: what may be old is not hidden. */
+static bool passes(const struct view_site *site, const struct report_opts *opts)
+{
+	if (opts->older_than_ns == 0)
+		return true;
+	return site->live_blocks > 0 && site->oldest_ns >= opts->older_than_ns;
+}
+
+/* Races and losses can leave a site or total below zero; no reader wants to see that as bytes. */
+static void clamp(int64_t *value, bool *exact)
+{
+	if (*value >= 0)
+		return;
+	*value = 0;
+	*exact = false;
+}
+
+/* Moves the sites that pass to the process. */
+static int hand_over(struct collector *c, const struct report_opts *opts,
+		     struct view_process *process)
+{
+	struct report_opts sort_opts = *opts;
+
+	process->sites = calloc(c->list.len + 1, sizeof(process->sites[0]));
+	if (!process->sites)
+		return -ENOMEM;
+	vec_foreach(&c->list, it) {
+		struct view_site *site = *it;
+
+		clamp(&site->live_bytes, &process->exact);
+		clamp(&site->live_blocks, &process->exact);
+		clamp(&site->peak_bytes, &process->exact);
+		if (passes(site, opts)) {
+			process->sites[process->n_sites++] = *site;
+			site->places = NULL;
+		} else {
+			process->n_left_out++;
+			process->left_out_bytes = sum(process->left_out_bytes, site->live_bytes);
+		}
+	}
+	qsort_r(process->sites, process->n_sites, sizeof(process->sites[0]), compare_sites,
+		&sort_opts);
+	return 0;
+}
+
+int view_sites_collect(const struct model *model, struct symbols *symbols,
+		       const struct report_opts *opts, struct view_process *process)
+{
+	struct collector c = { .model = model, .symbols = symbols };
+	const struct model_process *image = process->image;
+	int r = hashmap_new(&places_ops, &c.by_places);
+
+	for (size_t i = 0; r == 0 && i < image->n_sites; i++)
+		r = add_heap_site(&c, image, &image->sites[i]);
+	if (r == 0)
+		r = add_mmap_sites(&c, image);
+	if (r == 0)
+		r = hand_over(&c, opts, process);
+	vec_foreach(&c.list, site)
+		site_free(*site);
+	vec_done(&c.list);
+	hashmap_free(c.by_places);
+	return r;
+}
+
+void view_sites_free(struct view_site *sites, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(sites[i].places);
+	free(sites);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The sites of one process for a view: stacks resolved to places, sites with the same places
+ * merged, then filtered and sorted. Used by view.c alone.
+ */
+#ifndef MEMTRACED_REPORT_VIEW_SITES_H
+#define MEMTRACED_REPORT_VIEW_SITES_H
+
+#include "report/view.h"
+
+/*
+ * Fills sites, n_sites and what was left out of a process whose image is set. 0 or -ENOMEM; on an
+ * error there are no sites.
+ */
+int view_sites_collect(const struct model *model, struct symbols *symbols,
+		       const struct report_opts *opts, struct view_process *process);
+
+void view_sites_free(struct view_site *sites, size_t n);
+
+#endif

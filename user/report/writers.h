@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The writers that stand in report.c's table; each is a file of its name.
+ */
+#ifndef MEMTRACED_REPORT_WRITERS_H
+#define MEMTRACED_REPORT_WRITERS_H
+
+#include "report/view.h"
+
+#include <stdio.h>
+
+int table_write(const struct view *view, FILE *file);
+int json_write(const struct view *view, FILE *file);
+int folded_write(const struct view *view, FILE *file);
+int perf_script_write(const struct view *view, FILE *file);
+
+#endif

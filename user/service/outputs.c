@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/outputs.h"
+
+#include "base/log.h"
+#include "base/outfile.h"
+#include "report/report.h"
+#include "report/symbols.h"
+#include "report/view.h"
+#include "symbol/symbolizer.h"
+#include "target/identity.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+struct outputs {
+	const struct options *options;
+	const struct model *model;
+	struct symbolizer *symbolizer;
+	struct symbols *symbols;
+	uid_t uid;
+	gid_t gid;
+};
+
+static const struct option_output table_on_stdout = { .format = "table" };
+
+static size_t n_outputs(const struct options *options)
+{
+	return options->n_outputs ? options->n_outputs : 1;
+}
+
+static const struct option_output *output_at(const struct options *options, size_t i)
+{
+	return options->n_outputs ? &options->outputs[i] : &table_on_stdout;
+}
+
+static int check_format(const char *format)
+{
+	_cleanup_strbuf_ struct strbuf error = {};
+
+	if (report_find(format))
+		return 0;
+	report_unknown_format(format, &error);
+	log_error("%s", strbuf_str(&error));
+	return -EINVAL;
+}
+
+/* Two reports in one stream could not be told apart. */
+static int check_stdout(const struct options *options)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_outputs(options); i++)
+		n += !output_at(options, i)->path;
+	if (n <= 1)
+		return 0;
+	log_error("more than one format for stdout: give the others a file with -o FORMAT:PATH");
+	return -EINVAL;
+}
+
+/* Opens and drops the file: its contents are untouched. */
+static int check_path(const struct outputs *outputs, const char *path)
+{
+	_cleanup_(outfile_free_p) struct outfile *file = NULL;
+	int r = outfile_new(path, outputs->uid, outputs->gid, &file);
+
+	if (r == -ELOOP)
+		log_error("cannot write %s: it is a symbolic link; name the file itself", path);
+	else if (r)
+		log_error("cannot write %s: %s", path, strerror(-r));
+	return r;
+}
+
+static int check_outputs(const struct outputs *outputs)
+{
+	int r = check_stdout(outputs->options);
+
+	for (size_t i = 0; i < n_outputs(outputs->options) && r == 0; i++) {
+		const struct option_output *output = output_at(outputs->options, i);
+
+		r = check_format(output->format);
+		if (r == 0 && output->path)
+			r = check_path(outputs, output->path);
+	}
+	return r;
+}
+
+int outputs_new(const struct options *options, const struct model *model, bool open_files,
+		struct outputs **ret_outputs)
+{
+	_cleanup_(outputs_free_p) struct outputs *outputs = calloc(1, sizeof(*outputs));
+	int r;
+
+	if (!outputs)
+		return -ENOMEM;
+	outputs->options = options;
+	outputs->model = model;
+	invoking_user(&outputs->uid, &outputs->gid);
+	if (outputs->uid == geteuid())
+		outputs->uid = (uid_t)-1;
+	r = check_outputs(outputs);
+	if (r == 0)
+		r = symbolizer_new(&outputs->symbolizer);
+	if (r == 0)
+		r = symbols_new(model, outputs->symbolizer, open_files, &outputs->symbols);
+	if (r)
+		return r;
+	*ret_outputs = TAKE_PTR(outputs);
+	return 0;
+}
+
+void outputs_free(struct outputs *outputs)
+{
+	if (!outputs)
+		return;
+	symbols_free(outputs->symbols);
+	symbolizer_free(outputs->symbolizer);
+	free(outputs);
+}
+
+int outputs_see_mapping(struct outputs *outputs)
+{
+	return symbols_update(outputs->symbols);
+}
+
+struct symbols *outputs_symbols(struct outputs *outputs)
+{
+	return outputs->symbols;
+}
+
+bool outputs_own_stdout(const struct outputs *outputs)
+{
+	for (size_t i = 0; i < n_outputs(outputs->options); i++) {
+		const struct option_output *output = output_at(outputs->options, i);
+
+		if (!output->path && report_find(output->format)->for_machines)
+			return true;
+	}
+	return false;
+}
+
+bool outputs_live_view(const struct outputs *outputs)
+{
+	return !outputs_own_stdout(outputs) && isatty(STDOUT_FILENO) && !outputs->options->quiet;
+}
+
+static bool colored(const struct outputs *outputs, const struct option_output *output)
+{
+	if (outputs->options->color == COLOR_AUTO)
+		return !output->path && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	return outputs->options->color == COLOR_ALWAYS;
+}
+
+static unsigned int terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_col < 80)
+		return 80;
+	return size.ws_col;
+}
+
+static int write_stdout(const struct outputs *outputs, const struct view *view,
+			const struct option_output *output, bool final)
+{
+	int r;
+
+	/* ECMA-48: cursor home, erase the display */
+	if (!final && outputs_live_view(outputs))
+		fputs("\033[H\033[2J", stdout);
+	r = report_write(output->format, view, stdout);
+	if (r == 0 && fflush(stdout) == EOF)
+		r = -errno;
+	if (r && r != -EPIPE)
+		log_error("writing to stdout: %s", strerror(-r));
+	return r;
+}
+
+static int write_file(const struct outputs *outputs, const struct view *view,
+		      const struct option_output *output)
+{
+	_cleanup_(outfile_free_p) struct outfile *file = NULL;
+	int r = outfile_new(output->path, outputs->uid, outputs->gid, &file);
+
+	if (r == 0)
+		r = report_write(output->format, view, outfile_stream(file));
+	if (r == 0)
+		r = outfile_commit(file);
+	if (r)
+		log_error("cannot write %s: %s", output->path, strerror(-r));
+	return r == -EPIPE ? -EIO : r;
+}
+
+static int write_output(const struct outputs *outputs, const struct option_output *output,
+			bool final)
+{
+	_cleanup_(view_free_p) struct view *view = NULL;
+	const struct report_opts opts = {
+		.sort = outputs->options->sort,
+		.top = outputs->options->top,
+		.older_than_ns = outputs->options->older_than_ns,
+		.color = colored(outputs, output),
+		.width = output->path ? 80 : terminal_width(),
+	};
+	int r = view_new(outputs->model, outputs->symbols, &opts, &view);
+
+	if (r) {
+		log_error("out of memory for the report");
+		return r;
+	}
+	return output->path ? write_file(outputs, view, output) :
+			      write_stdout(outputs, view, output, final);
+}
+
+int outputs_write(struct outputs *outputs, bool final)
+{
+	int r = symbols_update(outputs->symbols), failed = 0;
+
+	for (size_t i = 0; i < n_outputs(outputs->options) && r == 0; i++) {
+		const struct option_output *output = output_at(outputs->options, i);
+
+		/* one event a line: a second state would be taken for more events */
+		if (!final && !output->path && report_find(output->format)->once)
+			continue;
+		r = write_output(outputs, output, final);
+		/* the others are still worth writing */
+		if (r && r != -EPIPE && output->path) {
+			failed = r;
+			r = 0;
+		}
+	}
+	return r ? r : failed;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Function names and other strings of symbols, each stored and demangled once; they live as long
+ * as the pool. One thread.
+ */
+#ifndef MEMTRACED_SYMBOL_NAMES_H
+#define MEMTRACED_SYMBOL_NAMES_H
+
+#include "base/cleanup.h"
+
+#include <stddef.h>
+
+struct names;
+
+/* 0 or -ENOMEM. */
+int names_new(struct names **ret_names);
+void names_free(struct names *names); /* NULL is legal */
+DEFINE_CLEANUP(struct names, names_free)
+
+/* The pool's copy of `len` bytes (without a NUL among them). 0 or -ENOMEM. */
+int names_add(struct names *names, const char *text, size_t len, const char **ret_copy);
+
+/* The same, and what it demangles to: the copy itself where it is not mangled. 0 or -ENOMEM. */
+int names_demangle(struct names *names, const char *linkage, size_t len, const char **ret_copy,
+		   const char **ret_function);
+
+#endif

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "symbol/symbolizer.h"
+
+#include "base/hashmap.h"
+#include "symbol/debug_search.h"
+#include "symbol/dwarf_index.h"
+#include "symbol/elf_image.h"
+#include "symbol/names.h"
+#include "symbol/perf_map.h"
+#include "symbol/symbol_table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct symbol_object {
+	const char *path;
+	uint64_t dev, ino; /* of a JIT map: length and hash of its text */
+	char build_id[2 * ELF_IMAGE_MAX_BUILD_ID + 1];
+	bool is_open; /* part of the key, so that a file that could not be opened may be later */
+	struct elf_image *image, *debug, *alt; /* each may be NULL */
+	struct perf_map *perf_map;	       /* NULL unless it is a JIT map */
+	struct symbol_table *table;	       /* NULL until the first address */
+	struct dwarf_index *dwarf;
+	bool is_indexed;
+};
+
+enum place_kind { PLACE_KNOWN, PLACE_AT, PLACE_BEFORE };
+
+/* A cached result. */
+struct place {
+	const struct symbol_object *object;
+	uint64_t file_offset;
+	enum place_kind kind;
+	struct symbol symbol;
+	struct symbol_frame frames[];
+};
+
+struct symbolizer {
+	struct hashmap *objects;
+	struct hashmap *places;
+	struct names *names;
+};
+
+static uint64_t hash_object(const void *item)
+{
+	const struct symbol_object *object = item;
+
+	return hash_bytes(object->path, strlen(object->path),
+			  hash_u64(object->dev ^ hash_u64(object->ino)));
+}
+
+static bool equal_objects(const void *a, const void *b)
+{
+	const struct symbol_object *x = a, *y = b;
+
+	return x->dev == y->dev && x->ino == y->ino && x->is_open == y->is_open &&
+	       !x->perf_map == !y->perf_map && strcmp(x->build_id, y->build_id) == 0 &&
+	       strcmp(x->path, y->path) == 0;
+}
+
+static void object_free(struct symbol_object *object)
+{
+	if (!object)
+		return;
+	symbol_table_free(object->table);
+	dwarf_index_free(object->dwarf);
+	perf_map_free(object->perf_map);
+	elf_image_free(object->alt);
+	elf_image_free(object->debug);
+	elf_image_free(object->image);
+	free(object);
+}
+DEFINE_CLEANUP(struct symbol_object, object_free)
+
+static void free_object_item(void *item)
+{
+	object_free(item);
+}
+
+static uint64_t hash_place(const void *item)
+{
+	const struct place *place = item;
+
+	return hash_u64(place->file_offset ^ hash_u64((uintptr_t)place->object + place->kind));
+}
+
+static bool equal_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return x->file_offset == y->file_offset && x->object == y->object && x->kind == y->kind;
+}
+
+static const struct hashmap_ops object_ops = { hash_object, equal_objects, free_object_item };
+static const struct hashmap_ops place_ops = { hash_place, equal_places, free };
+
+int symbolizer_new(struct symbolizer **ret_symbolizer)
+{
+	_cleanup_(symbolizer_free_p) struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
+	int r;
+
+	if (!symbolizer)
+		return -ENOMEM;
+	r = hashmap_new(&object_ops, &symbolizer->objects);
+	if (r == 0)
+		r = hashmap_new(&place_ops, &symbolizer->places);
+	if (r == 0)
+		r = names_new(&symbolizer->names);
+	if (r < 0)
+		return r;
+	*ret_symbolizer = TAKE_PTR(symbolizer);
+	return 0;
+}
+
+void symbolizer_free(struct symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	hashmap_free(symbolizer->places);
+	hashmap_free(symbolizer->objects);
+	names_free(symbolizer->names);
+	free(symbolizer);
+}
+
+/* The object there already, or this one, which then belongs to the symbolizer. */
+static int find_or_insert(struct symbolizer *symbolizer, struct symbol_object **object,
+			  struct symbol_object **ret_object)
+{
+	struct symbol_object *found = hashmap_find(symbolizer->objects, *object);
+	int r;
+
+	if (!found) {
+		r = hashmap_insert(symbolizer->objects, *object);
+		if (r < 0)
+			return r;
+		found = TAKE_PTR(*object);
+	}
+	*ret_object = found;
+	return 0;
+}
+
+static void set_build_id(struct symbol_object *object)
+{
+	const uint8_t *bytes;
+	size_t n = elf_image_build_id(object->image, &bytes), i;
+
+	for (i = 0; i < n; i++)
+		sprintf(object->build_id + 2 * i, "%02x", bytes[i]);
+}
+
+int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t dev, uint64_t ino,
+		      int fd, const char *root, struct symbol_object **ret_object)
+{
+	_cleanup_(object_free_p) struct symbol_object *object = calloc(1, sizeof(*object));
+	int r;
+
+	if (!object)
+		return -ENOMEM;
+	object->dev = dev;
+	object->ino = ino;
+	r = names_add(symbolizer->names, path, strlen(path), &object->path);
+	if (r < 0)
+		return r;
+	/* What is no ELF file is an object of which nothing is known. */
+	if (fd >= 0 && elf_image_open(fd, &object->image) == -ENOMEM)
+		return -ENOMEM;
+	if (object->image) {
+		object->is_open = true;
+		set_build_id(object);
+	}
+	if (object->image && !hashmap_find(symbolizer->objects, object)) {
+		r = debug_search(object->image, path, root, &object->debug, &object->alt);
+		if (r < 0)
+			return r;
+	}
+	return find_or_insert(symbolizer, &object, ret_object);
+}
+
+int symbolizer_perf_map(struct symbolizer *symbolizer, const char *path, const char *text,
+			size_t len, struct symbol_object **ret_object)
+{
+	_cleanup_(object_free_p) struct symbol_object *object = calloc(1, sizeof(*object));
+	int r;
+
+	if (!object)
+		return -ENOMEM;
+	object->dev = len;
+	object->ino = hash_bytes(text, len, 0);
+	r = names_add(symbolizer->names, path, strlen(path), &object->path);
+	if (r == 0)
+		r = perf_map_new(text, len, &object->perf_map);
+	if (r < 0)
+		return r;
+	return find_or_insert(symbolizer, &object, ret_object);
+}
+
+static int index_object(struct symbol_object *object)
+{
+	int r;
+
+	if (object->is_indexed || !object->image)
+		return 0;
+	if (!object->table) {
+		r = symbol_table_new(object->image, object->debug, &object->table);
+		if (r < 0)
+			return r;
+	}
+	r = dwarf_index_new(object->image, object->debug ? object->debug : object->image,
+			    object->alt, &object->dwarf);
+	if (r == -ENOMEM)
+		return r;
+	object->is_indexed = true;
+	return 0;
+}
+
+static int place_add(struct symbolizer *symbolizer, const struct place *key,
+		     const struct symbol_frame *frames, size_t n_frames, struct place **ret_place)
+{
+	struct place *place = malloc(sizeof(*place) + n_frames * sizeof(*frames));
+	int r;
+
+	if (!place)
+		return -ENOMEM;
+	*place = *key;
+	memcpy(place->frames, frames, n_frames * sizeof(*frames));
+	place->symbol = (struct symbol){ n_frames, place->frames };
+	r = hashmap_insert(symbolizer->places, place);
+	if (r < 0) {
+		free(place);
+		return r;
+	}
+	*ret_place = place;
+	return 0;
+}
+
+static int name_from_dwarf(struct names *names, const struct dwarf_frame *from,
+			   struct symbol_frame *frame)
+{
+	const char *name = from->linkage ? from->linkage : from->name;
+
+	if (!name)
+		return 0;
+	return names_demangle(names, name, strlen(name), &frame->linkage, &frame->function);
+}
+
+/*
+ * The physical function goes by its symbol, as without debug information, but for mere labels where
+ * DWARF knows a function.
+ */
+static int name_physical(struct names *names, const struct table_symbol *symbol,
+			 const struct dwarf_frame *from, uint64_t vaddr, struct symbol_frame *frame)
+{
+	uint64_t start = 0;
+	int r;
+
+	if (symbol && !(symbol->is_label && from->name)) {
+		r = names_demangle(names, symbol->name, symbol->name_len, &frame->linkage,
+				   &frame->function);
+		start = symbol->start;
+	} else {
+		r = name_from_dwarf(names, from, frame);
+		start = from->entry;
+	}
+	if (frame->function && start > 0)
+		frame->offset = vaddr - start;
+	return r;
+}
+
+static int resolve_elf(struct symbolizer *symbolizer, struct symbol_object *object,
+		       const struct place *key, struct place **ret_place)
+{
+	struct symbol_frame frames[DWARF_INDEX_MAX_FRAMES] = { { .offset = key->file_offset } };
+	struct dwarf_frame from[DWARF_INDEX_MAX_FRAMES] = {};
+	uint64_t before = key->kind == PLACE_BEFORE && key->file_offset > 0 ? 1 : 0;
+	const struct table_symbol *symbol;
+	uint64_t vaddr;
+	size_t n = 0, i;
+	int r;
+
+	r = index_object(object);
+	if (r < 0)
+		return r;
+	if (!object->image || !elf_image_vaddr(object->image, key->file_offset - before, &vaddr))
+		return place_add(symbolizer, key, frames, 1, ret_place);
+	if (object->dwarf) {
+		r = dwarf_index_find(object->dwarf, vaddr, from, &n);
+		if (r < 0)
+			return r;
+	}
+	n = n ? n : 1;
+	for (i = 0; i < n; i++) {
+		frames[i].file = from[i].file;
+		frames[i].line = from[i].line;
+		frames[i].is_inline = i + 1 < n;
+		if (!frames[i].is_inline)
+			break;
+		frames[i].offset = 0;
+		r = name_from_dwarf(symbolizer->names, &from[i], &frames[i]);
+		if (r < 0)
+			return r;
+	}
+	frames[n - 1].offset = key->file_offset;
+	symbol = symbol_table_find(object->table, vaddr);
+	r = name_physical(symbolizer->names, symbol, &from[n - 1], vaddr + before, &frames[n - 1]);
+	return r < 0 ? r : place_add(symbolizer, key, frames, n, ret_place);
+}
+
+static int resolve_jit(struct symbolizer *symbolizer, const struct symbol_object *object,
+		       const struct place *key, struct place **ret_place)
+{
+	uint64_t before = key->kind == PLACE_BEFORE && key->file_offset > 0 ? 1 : 0;
+	const struct perf_map_entry *entry =
+		perf_map_find(object->perf_map, key->file_offset - before);
+	struct symbol_frame frame = { .offset = key->file_offset };
+	int r;
+
+	if (entry) {
+		frame.offset = key->file_offset - entry->start;
+		r = names_demangle(symbolizer->names, entry->name, strlen(entry->name),
+				   &frame.linkage, &frame.function);
+		if (r < 0)
+			return r;
+	}
+	return place_add(symbolizer, key, &frame, 1, ret_place);
+}
+
+int symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_object *object,
+		       uint64_t file_offset, bool is_call, const struct symbol **ret_symbol)
+{
+	struct place key = { .object = object, .file_offset = file_offset, .kind = PLACE_KNOWN };
+	struct place *place = hashmap_find(symbolizer->places, &key);
+	int r = 0;
+
+	if (!place) {
+		key.kind = is_call ? PLACE_BEFORE : PLACE_AT;
+		place = hashmap_find(symbolizer->places, &key);
+	}
+	if (!place && object->perf_map)
+		r = resolve_jit(symbolizer, object, &key, &place);
+	else if (!place)
+		r = resolve_elf(symbolizer, object, &key, &place);
+	if (r == 0)
+		*ret_symbol = &place->symbol;
+	return r;
+}
+
+static int copy_string(struct names *names, const char **s)
+{
+	return *s ? names_add(names, *s, strlen(*s), s) : 0;
+}
+
+int symbolizer_know(struct symbolizer *symbolizer, struct symbol_object *object,
+		    uint64_t file_offset, const struct symbol *symbol)
+{
+	struct place key = { .object = object, .file_offset = file_offset, .kind = PLACE_KNOWN };
+	_cleanup_free_ struct symbol_frame *frames = calloc(symbol->n_frames + 1, sizeof(*frames));
+	struct place *place;
+	size_t i;
+	int r;
+
+	if (!frames)
+		return -ENOMEM;
+	/* A symbol has a frame even where nothing is known. */
+	frames[0].offset = file_offset;
+	for (i = 0; i < symbol->n_frames; i++) {
+		frames[i] = symbol->frames[i];
+		r = copy_string(symbolizer->names, &frames[i].function);
+		if (r == 0)
+			r = copy_string(symbolizer->names, &frames[i].linkage);
+		if (r == 0)
+			r = copy_string(symbolizer->names, &frames[i].file);
+		if (r < 0)
+			return r;
+	}
+	r = place_add(symbolizer, &key, frames, symbol->n_frames ? symbol->n_frames : 1, &place);
+	return r == -EEXIST ? 0 : r;
+}
+
+uint64_t symbol_object_vaddr(const struct symbol_object *object, uint64_t file_offset)
+{
+	uint64_t vaddr;
+
+	if (object->image && elf_image_vaddr(object->image, file_offset, &vaddr))
+		return vaddr;
+	return file_offset;
+}
+
+const char *symbol_object_path(const struct symbol_object *object)
+{
+	return object->path;
+}
+
+const char *symbol_object_build_id(const struct symbol_object *object)
+{
+	return object->build_id;
+}
+
+uint64_t symbol_object_malformed(const struct symbol_object *object)
+{
+	return object->perf_map ? perf_map_malformed(object->perf_map) : 0;
+}

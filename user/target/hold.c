@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stops are looked at with WNOWAIT and ended by a ptrace request, not taken off by wait: as long as a
+ * stop has not been waited for, the kernel keeps the signal that caused it, and delivers it should
+ * the daemon be killed at this very moment (ptrace_stop's exit_code, which wait_task_stopped clears).
+ */
+#include "target/hold.h"
+
+#include "base/vec.h"
+#include "target/hold_table.h"
+#include "target/process.h"
+#include "target/tracer_thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* So many stops in one call, and then the caller's other work: a build forks without end. */
+#define STOPS_PER_DISPATCH 512
+
+#define TRACE_THREADS (PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE)
+#define TRACE_CHILDREN (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
+
+/* Of all tracees of this thread, and only these; without WSTOPPED, no stops of mere children. */
+#define WAIT_FLAGS (WEXITED | WNOHANG | __WALL | __WNOTHREAD)
+
+struct hold {
+	hold_fn fn;
+	void *userdata;
+	struct tracer_thread *thread;
+	struct hold_table *table;
+	VEC(pid_t) newborns; /* stopped at birth, before the cloner's event told whose they are */
+	uint64_t signals_passed;
+};
+
+struct seize_request {
+	struct hold *hold;
+	pid_t pid;
+	bool follow;
+};
+
+static long request(enum __ptrace_request what, pid_t tid, long data)
+{
+	return ptrace(what, tid, NULL, (void *)data);
+}
+
+/*
+ * This and the following ignore failures of ptrace: a tracee that SIGKILL has woken is no longer
+ * stopped (ESRCH), and its end is going to be reported.
+ */
+static void resume(const struct held_thread *thread, int sig)
+{
+	(void)request(PTRACE_CONT, thread->tid, sig);
+}
+
+static void let_go(struct hold *hold, struct held_thread *thread)
+{
+	if (request(PTRACE_DETACH, thread->tid, 0) == 0)
+		hold_table_remove_thread(hold->table, thread);
+}
+
+/* Takes the stop off the wait queue of a thread that is to stay stopped, lest it be seen again. */
+static void consume_stop(pid_t tid)
+{
+	siginfo_t info;
+
+	(void)waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL | __WNOTHREAD);
+}
+
+static bool is_stop_signal(int sig)
+{
+	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+}
+
+/* Ends a PTRACE_EVENT_STOP: job control's stop goes on until SIGCONT, under our eyes. */
+static void end_trap(const struct held_thread *thread, int sig)
+{
+	if (!is_stop_signal(sig)) {
+		resume(thread, 0);
+		return;
+	}
+	consume_stop(thread->tid);
+	(void)request(PTRACE_LISTEN, thread->tid, 0);
+}
+
+static int tell(struct hold *hold, const struct hold_event *event)
+{
+	return hold->fn(event, hold->userdata);
+}
+
+/* What the callback's answer means where it may only stop the dispatch. */
+static int negative_or_zero(int r)
+{
+	return r < 0 ? r : 0;
+}
+
+/* A thread that has made its first stop, and whose origin is known, begins to run. */
+static int begin(struct hold *hold, struct held_thread *thread)
+{
+	const struct held_process *process = thread->process;
+	int r = 0;
+
+	if (thread->unwanted) {
+		let_go(hold, thread);
+		return 0;
+	}
+	if (process->pid == thread->tid)
+		r = tell(hold, &(struct hold_event){ .type = HOLD_FORK,
+						     .pid = process->pid,
+						     .tid = thread->tid,
+						     .parent = process->parent });
+	end_trap(thread, thread->birth_signal);
+	return negative_or_zero(r);
+}
+
+/*
+ * Notes of a thread without origin that it was born to `parent`, as its thread or its child. What
+ * cannot be noted is let go.
+ */
+static int give_origin(struct hold *hold, struct held_thread *thread, struct held_process *parent,
+		       bool is_thread)
+{
+	struct held_process *process = parent;
+	int r = 0;
+
+	if (!is_thread && parent->follow)
+		r = hold_table_add_process(hold->table, thread->tid, parent->pid, true, &process);
+	if (r < 0 || (!is_thread && !parent->follow))
+		thread->unwanted = true;
+	else
+		hold_table_join_process(thread, process);
+	return r;
+}
+
+/* Also when it has ended, until this thread has reaped it. */
+static bool is_tracee(pid_t tid)
+{
+	siginfo_t info;
+
+	return waitid(P_PID, (id_t)tid, &info, WAIT_FLAGS | WNOWAIT) == 0;
+}
+
+/* The thread that an event tells of, NULL when it has come and gone before the event. */
+static int find_newborn(struct hold *hold, pid_t tid, struct held_thread **ret_newborn)
+{
+	*ret_newborn = hold_table_thread(hold->table, tid);
+	if (*ret_newborn || !is_tracee(tid))
+		return 0;
+	return hold_table_add_thread(hold->table, tid, NULL, ret_newborn);
+}
+
+/* fork, vfork or clone has returned in `thread`; the newborn may have made its first stop already. */
+static int on_birth(struct hold *hold, struct held_thread *thread)
+{
+	struct held_thread *newborn = NULL;
+	bool without_origin;
+	unsigned long tid;
+	int r;
+
+	if (ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &tid) < 0)
+		return 0;
+	r = find_newborn(hold, (pid_t)tid, &newborn);
+	without_origin = newborn && !newborn->process && !newborn->unwanted;
+	if (without_origin) {
+		/* CLONE and VFORK events come of threads and processes alike. */
+		bool is_thread = tgkill(thread->process->pid, (pid_t)tid, 0) == 0;
+
+		r = give_origin(hold, newborn, thread->process, is_thread);
+	}
+	/* First the parent, which the callback shall not hold up. */
+	resume(thread, 0);
+	if (without_origin && newborn->born) {
+		int told = begin(hold, newborn);
+
+		return r < 0 ? r : told;
+	}
+	return r;
+}
+
+/* The first sight of a thread: its cloner's event has not come yet, and may come any time. */
+static int on_newborn(struct hold *hold, pid_t tid, int sig)
+{
+	struct held_thread *newborn;
+	int r;
+
+	r = hold_table_add_thread(hold->table, tid, NULL, &newborn);
+	if (r == 0)
+		r = vec_push(&hold->newborns, tid);
+	if (r < 0) {
+		(void)request(PTRACE_DETACH, tid, 0);
+		return r;
+	}
+	newborn->born = true;
+	newborn->birth_signal = sig;
+	consume_stop(tid);
+	return 0;
+}
+
+/* A newborn process whose parent is not known: it was seized at birth, so the parent was followed. */
+static int adopt_orphan(struct hold *hold, struct held_thread *newborn, pid_t parent)
+{
+	struct held_process *process;
+	int r = hold_table_add_process(hold->table, newborn->tid, parent, true, &process);
+
+	if (r == 0)
+		hold_table_join_process(newborn, process);
+	else
+		newborn->unwanted = true;
+	return r;
+}
+
+/*
+ * A cloner killed by SIGKILL never makes its event stop, so /proc is asked about newborns that are
+ * left over. (For CLONE_PARENT it names the cloner's parent.)
+ */
+static int find_origin(struct hold *hold, struct held_thread *newborn)
+{
+	pid_t pid = process_of_thread(newborn->tid);
+	struct process_info info = { 0 };
+	struct held_process *parent;
+	int r = 0, told;
+
+	if (pid == newborn->tid && process_info_read(pid, &info) < 0)
+		pid = -ESRCH;
+	parent = pid < 0 ? NULL :
+			   hold_table_process(hold->table, pid == newborn->tid ? info.ppid : pid);
+	if (parent)
+		r = give_origin(hold, newborn, parent, pid != newborn->tid);
+	else if (pid == newborn->tid)
+		r = adopt_orphan(hold, newborn, info.ppid);
+	else
+		newborn->unwanted = true; /* killed, too */
+	told = begin(hold, newborn);
+	return r < 0 ? r : told;
+}
+
+static int find_origins(struct hold *hold)
+{
+	int r = 0;
+
+	while (r == 0 && hold->newborns.len > 0) {
+		pid_t tid = hold->newborns.data[--hold->newborns.len];
+		struct held_thread *newborn = hold_table_thread(hold->table, tid);
+
+		if (newborn && !newborn->process && !newborn->unwanted)
+			r = find_origin(hold, newborn);
+	}
+	return r;
+}
+
+static int on_exec(struct hold *hold, struct held_thread *thread)
+{
+	struct held_process *process = thread->process;
+	unsigned long old_tid = (unsigned long)thread->tid;
+	int r;
+
+	(void)ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &old_tid);
+	/* The others have ended, and the caller has taken the leader's tid. */
+	hold_table_remove_threads(hold->table, process, thread);
+	r = tell(hold, &(struct hold_event){ .type = HOLD_EXEC,
+					     .pid = process->pid,
+					     .tid = thread->tid,
+					     .old_tid = (pid_t)old_tid });
+	resume(thread, 0);
+	return negative_or_zero(r);
+}
+
+static bool may_be_mark(pid_t tid)
+{
+	siginfo_t info;
+
+	return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code == SI_KERNEL &&
+	       info.si_pid == 0;
+}
+
+static int on_signal(struct hold *hold, struct held_thread *thread, int sig)
+{
+	int r = 0;
+
+	if (sig == HOLD_SIGNAL) {
+		if (may_be_mark(thread->tid))
+			r = tell(hold, &(struct hold_event){ .type = HOLD_MARK,
+							     .pid = thread->process->pid,
+							     .tid = thread->tid });
+		if (r > 0)
+			sig = 0;
+		else
+			hold->signals_passed++;
+	}
+	resume(thread, sig);
+	return negative_or_zero(r);
+}
+
+/* `code` as of siginfo's si_status for CLD_TRAPPED: signal, and event above. */
+static int on_stop(struct hold *hold, pid_t tid, int code)
+{
+	struct held_thread *thread = hold_table_thread(hold->table, tid);
+	int sig = code & 0x7f, event = code >> 8;
+
+	if (!thread)
+		return on_newborn(hold, tid, sig);
+	if (!thread->born) {
+		thread->born = true;
+		thread->birth_signal = sig;
+		return begin(hold, thread);
+	}
+	switch (event) {
+	case 0:
+		return on_signal(hold, thread, sig);
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+	case PTRACE_EVENT_CLONE:
+		return on_birth(hold, thread);
+	case PTRACE_EVENT_EXEC:
+		return on_exec(hold, thread);
+	default:
+		end_trap(thread, sig);
+		return 0;
+	}
+}
+
+/*
+ * The kernel reports the leader's end after that of all other threads (delay_group_leader), with the
+ * status of the process. Threads that an exec ended are no longer in the table.
+ */
+static int on_end(struct hold *hold, pid_t tid)
+{
+	struct held_thread *thread = hold_table_thread(hold->table, tid);
+	struct held_process *process = thread ? thread->process : NULL;
+	struct hold_event event = { .type = HOLD_EXITED, .pid = tid, .tid = tid };
+	bool told;
+
+	if (waitpid(tid, &event.status, WNOHANG | __WALL | __WNOTHREAD) != tid)
+		return 0;
+	if (!process || process->pid != tid) {
+		if (thread)
+			hold_table_remove_thread(hold->table, thread);
+		return 0;
+	}
+	/* One that was killed before its first stop has never been anybody. */
+	told = thread->born;
+	event.parent = process->parent;
+	hold_table_remove_process(hold->table, process);
+	return told ? negative_or_zero(tell(hold, &event)) : 0;
+}
+
+/* 1: handled one; 0: nothing there; or negative errno. */
+static int dispatch_one(struct hold *hold)
+{
+	siginfo_t info = { 0 };
+	int r;
+
+	if (waitid(P_ALL, 0, &info, WAIT_FLAGS | WNOWAIT) < 0)
+		return errno == ECHILD ? 0 : errno == EINTR ? 1 : -errno;
+	if (info.si_pid == 0)
+		return 0;
+	if (info.si_code == CLD_TRAPPED)
+		r = on_stop(hold, info.si_pid, info.si_status);
+	else
+		r = on_end(hold, info.si_pid);
+	return r < 0 ? r : 1;
+}
+
+static int dispatch(void *arg)
+{
+	struct hold *hold = arg;
+	int r = 1, n;
+
+	for (n = 0; r == 1 && n < STOPS_PER_DISPATCH; n++)
+		r = dispatch_one(hold);
+	if (r >= 0 && hold->newborns.len > 0) {
+		int found = find_origins(hold);
+
+		if (found < 0)
+			return found;
+	}
+	if (r == 1)
+		(void)kill(getpid(), SIGCHLD);
+	return r < 0 ? r : 0;
+}
+
+static int seize_pid(pid_t pid, bool follow)
+{
+	long options = follow ? TRACE_THREADS | TRACE_CHILDREN : TRACE_THREADS;
+	struct process_info info;
+	int r;
+
+	if (request(PTRACE_SEIZE, pid, options) == 0)
+		return 0;
+	r = -errno;
+	/* The kernel says EPERM of zombies, too. */
+	if (r == -EPERM && process_info_read(pid, &info) == 0 && info.zombie)
+		return -ESRCH;
+	return r;
+}
+
+static int seize(void *arg)
+{
+	const struct seize_request *seize = arg;
+	struct hold_table *table = seize->hold->table;
+	struct held_process *process;
+	struct held_thread *thread;
+	int r;
+
+	r = hold_table_add_process(table, seize->pid, 0, seize->follow, &process);
+	if (r < 0)
+		return r;
+	r = hold_table_add_thread(table, seize->pid, process, &thread);
+	if (r == 0)
+		r = seize_pid(seize->pid, seize->follow);
+	if (r < 0) {
+		hold_table_remove_process(table, process);
+		return r;
+	}
+	thread->born = true;
+	return 0;
+}
+
+int hold_new(hold_fn fn, void *userdata, struct hold **ret_hold)
+{
+	_cleanup_(hold_free_p) struct hold *hold = calloc(1, sizeof(*hold));
+	struct sigaction action;
+	int r;
+
+	if (!hold)
+		return -ENOMEM;
+	hold->fn = fn;
+	hold->userdata = userdata;
+	if (sigaction(SIGCHLD, NULL, &action) < 0)
+		return -errno;
+	if (action.sa_handler == SIG_IGN || action.sa_flags & SA_NOCLDSTOP) {
+		action.sa_flags &= ~SA_NOCLDSTOP;
+		if (action.sa_handler == SIG_IGN)
+			action.sa_handler = SIG_DFL;
+		if (sigaction(SIGCHLD, &action, NULL) < 0)
+			return -errno;
+	}
+	r = hold_table_new(&hold->table);
+	if (r == 0)
+		r = tracer_thread_new(&hold->thread);
+	if (r < 0)
+		return r;
+	*ret_hold = TAKE_PTR(hold);
+	return 0;
+}
+
+void hold_free(struct hold *hold)
+{
+	if (!hold)
+		return;
+	tracer_thread_free(hold->thread);
+	hold_table_free(hold->table);
+	vec_done(&hold->newborns);
+	free(hold);
+}
+
+int hold_seize_child(struct hold *hold, pid_t pid, bool follow)
+{
+	struct seize_request seize_request = { .hold = hold, .pid = pid, .follow = follow };
+
+	return tracer_thread_call(hold->thread, seize, &seize_request);
+}
+
+int hold_dispatch(struct hold *hold)
+{
+	return tracer_thread_call(hold->thread, dispatch, hold);
+}
+
+uint64_t hold_signals_passed(const struct hold *hold)
+{
+	return hold->signals_passed;
+}
+
+size_t hold_threads(const struct hold *hold)
+{
+	return hold_table_n_threads(hold->table);
+}

@@ -17,6 +17,7 @@ import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
 
 import lib  # noqa: E402  (it is beside this file)
 

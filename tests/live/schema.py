@@ -150,7 +150,7 @@ def check_process(process, exact, where):
             assert site["oldest_ns"] >= site["newest_ns"], f"{where}: ages the wrong way round"
     if not exact:
         return
-    for key in ("live_bytes", "live_blocks", "allocs", "bytes", "temporary", "peak_bytes"):
+    for key in ("live_bytes", "live_blocks", "allocs", "bytes", "temporary"):
         total = sum(site[key] for site in heap)
         assert total == alloc[key], f"{where}: sites' {key} are {total}, the total is {alloc[key]}"
 

@@ -23,7 +23,7 @@
 
 static void sleep_ms(long ms)
 {
-	struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	struct timespec left = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
 	while (nanosleep(&left, &left) < 0 && errno == EINTR)
 		;
@@ -86,7 +86,7 @@ static int target_vforks(const char *arg)
 
 static int target_spawns(const char *arg)
 {
-	char *argv[] = {"target", "exit", "3", NULL};
+	char *argv[] = { "target", "exit", "3", NULL };
 
 	(void)arg;
 	for (int i = 0; i < TARGET_CHILDREN; i++) {
@@ -197,7 +197,7 @@ static void on_queued(int sig, siginfo_t *info, void *context)
 
 static void handle(int sig, void (*handler)(int, siginfo_t *, void *))
 {
-	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
 
 	CHECK(sigaction(sig, &action, NULL) == 0, 114);
 }
@@ -221,7 +221,7 @@ static int target_queue(const char *arg)
 	}
 	CHECK(read(ready[0], &c, 1) == 1, 118);
 	for (int i = 0; i < TARGET_SIGNALS; i++) {
-		CHECK(sigqueue(pid, SIGRTMIN, (union sigval){.sival_int = i}) == 0, 119);
+		CHECK(sigqueue(pid, SIGRTMIN, (union sigval){ .sival_int = i }) == 0, 119);
 		if (i % 10 == 0)
 			sched_yield();
 	}
@@ -232,7 +232,7 @@ static int target_queue(const char *arg)
 /* What a shell sees of ^Z, bg and fg. */
 static int target_job_control(const char *arg)
 {
-	static const int stop_signals[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+	static const int stop_signals[] = { SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU };
 	int status;
 	pid_t pid;
 
@@ -283,8 +283,8 @@ static int target_urgent_kill(const char *arg)
 static int target_urgent_socket(const char *arg)
 {
 	int listener = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
-	struct sockaddr_in addr = {.sin_family = AF_INET,
-				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(addr);
 	int server;
 	char c;
@@ -318,8 +318,8 @@ static int target_storm(const char *arg)
 		for (int i = 0; i < TARGET_STORM_CHILDREN; i++) {
 			int exit_status = i & 0x3f;
 
-			expect_exit(i % 2 ? vfork_and_exit(&exit_status)
-					  : fork_and_exit(exit_status),
+			expect_exit(i % 2 ? vfork_and_exit(&exit_status) :
+					    fork_and_exit(exit_status),
 				    exit_status);
 		}
 		_exit(0);
@@ -356,7 +356,7 @@ static int target_kill_forkers(const char *arg)
 /* Is held up in vfork for a while. */
 static int run_vforker(void)
 {
-	char *argv[] = {"target", "exit", "3", NULL};
+	char *argv[] = { "target", "exit", "3", NULL };
 	pid_t pid = vfork();
 
 	if (pid == 0) {
@@ -404,23 +404,23 @@ static const struct {
 	const char *name;
 	int (*run)(const char *arg);
 } targets[] = {
-	{"exit", target_exit},
-	{"signal", target_signal},
-	{"forks", target_forks},
-	{"vforks", target_vforks},
-	{"spawns", target_spawns},
-	{"clones", target_clones},
-	{"threads", target_threads},
-	{"leader_leaves", target_leader_leaves},
-	{"thread_execs", target_thread_execs},
-	{"queue", target_queue},
-	{"job_control", target_job_control},
-	{"urgent_kill", target_urgent_kill},
-	{"urgent_socket", target_urgent_socket},
-	{"storm", target_storm},
-	{"kill_forkers", target_kill_forkers},
-	{"all_states", target_all_states},
-	{"sleep", target_sleep},
+	{ "exit", target_exit },
+	{ "signal", target_signal },
+	{ "forks", target_forks },
+	{ "vforks", target_vforks },
+	{ "spawns", target_spawns },
+	{ "clones", target_clones },
+	{ "threads", target_threads },
+	{ "leader_leaves", target_leader_leaves },
+	{ "thread_execs", target_thread_execs },
+	{ "queue", target_queue },
+	{ "job_control", target_job_control },
+	{ "urgent_kill", target_urgent_kill },
+	{ "urgent_socket", target_urgent_socket },
+	{ "storm", target_storm },
+	{ "kill_forkers", target_kill_forkers },
+	{ "all_states", target_all_states },
+	{ "sleep", target_sleep },
 };
 
 int hold_target_main(int argc, char **argv)

@@ -22,7 +22,8 @@ struct outfile {
 	int fd;
 	int dir_fd;		       /* -1: written directly, nothing to rename */
 	char *base;		       /* last component of the path */
-	char temp_name[TEMP_NAME_LEN]; /* "": no temporary file is there (any more) */
+	char temp_name[TEMP_NAME_LEN]; /* "": no temporary file has a name (any more) */
+	bool unnamed;		       /* O_TMPFILE: it gets its name at the commit */
 	int write_error;	       /* the first, negative errno */
 };
 
@@ -161,15 +162,25 @@ static int open_direct(const struct outfile *file, int *ret_fd)
 	return 1;
 }
 
-static int create_temp(struct outfile *file)
+static int random_name(struct outfile *file)
+{
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -EIO;
+	(void)snprintf(file->temp_name, sizeof(file->temp_name), ".memtraced-%016" PRIx64 ".tmp",
+		       random); /* fits */
+	return 0;
+}
+
+/* For file systems without O_TMPFILE (NFS, overlays of old kernels). */
+static int create_named(struct outfile *file)
 {
 	for (int i = 0; i < TEMP_NAME_TRIES; i++) {
-		uint64_t random;
+		int r = random_name(file);
 
-		if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-			return -EIO;
-		(void)snprintf(file->temp_name, sizeof(file->temp_name),
-			       ".memtraced-%016" PRIx64 ".tmp", random); /* fits */
+		if (r < 0)
+			return r;
 		file->fd = openat(file->dir_fd, file->temp_name,
 				  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 		if (file->fd >= 0)
@@ -179,6 +190,18 @@ static int create_temp(struct outfile *file)
 			return -errno;
 	}
 	return -EEXIST;
+}
+
+/* A file without a name, where that can be had, so that a killed memtraced leaves none. */
+static int create_temp(struct outfile *file)
+{
+	file->fd = openat(file->dir_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+	if (file->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
+		return create_named(file);
+	if (file->fd < 0)
+		return -errno;
+	file->unnamed = true;
+	return 0;
 }
 
 /* Runs with the user's identity. */
@@ -236,31 +259,63 @@ FILE *outfile_stream(struct outfile *file)
 	return file->stream;
 }
 
-/* Closes the stream and the descriptor: a full disk or quota may be reported by either first. */
-static int finish_writing(struct outfile *file)
+static int finish_stream(struct outfile *file)
 {
 	bool failed = ferror(file->stream) != 0;
 
 	if (fclose(TAKE_PTR(file->stream)) != 0)
 		failed = true;
-	if (close(TAKE_FD(file->fd)) < 0 && file->write_error == 0 && errno != EINTR)
-		file->write_error = -errno;
 	if (file->write_error < 0)
 		return file->write_error;
 	return failed ? -EIO : 0;
 }
 
-static int rename_temp(struct outfile *file)
+/* A full disk or quota may be reported as late as here. */
+static int close_file(struct outfile *file)
+{
+	return close(TAKE_FD(file->fd)) < 0 && errno != EINTR ? -errno : 0;
+}
+
+/*
+ * Names the nameless file: at once where nothing has that name yet. A link cannot replace, so over
+ * an old file it takes a temporary name for the moment between two system calls.
+ */
+static int link_unnamed(struct outfile *file)
+{
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd); /* fits */
+	if (linkat(AT_FDCWD, path, file->dir_fd, file->base, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	for (int i = 0; errno == EEXIST && i < TEMP_NAME_TRIES; i++) {
+		int r = random_name(file);
+
+		if (r < 0)
+			return r;
+		if (linkat(AT_FDCWD, path, file->dir_fd, file->temp_name, AT_SYMLINK_FOLLOW) == 0)
+			return 0;
+		file->temp_name[0] = '\0';
+	}
+	return -errno;
+}
+
+static int take_name(struct outfile *file)
 {
 	int r = fs_identity_enter(file->identity);
 	int r_leave;
 
 	if (r < 0)
 		return r;
-	if (renameat(file->dir_fd, file->temp_name, file->dir_fd, file->base) < 0)
-		r = -errno;
-	else
-		file->temp_name[0] = '\0';
+	if (file->unnamed)
+		r = link_unnamed(file);
+	if (r == 0)
+		r = close_file(file);
+	if (r == 0 && file->temp_name[0] != '\0') {
+		if (renameat(file->dir_fd, file->temp_name, file->dir_fd, file->base) < 0)
+			r = -errno;
+		else
+			file->temp_name[0] = '\0';
+	}
 	r_leave = fs_identity_leave(file->identity);
 	return r < 0 ? r : r_leave;
 }
@@ -271,10 +326,10 @@ int outfile_commit(struct outfile *file)
 
 	if (!file->stream)
 		return -EINVAL;
-	r = finish_writing(file);
-	if (r < 0 || file->dir_fd < 0)
+	r = finish_stream(file);
+	if (r < 0)
 		return r;
-	return rename_temp(file);
+	return file->dir_fd < 0 ? close_file(file) : take_name(file);
 }
 
 static void remove_temp(const struct outfile *file)

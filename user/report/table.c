@@ -84,7 +84,7 @@ static bool holds_anything(const struct view_process *process)
 
 static int64_t held_bytes(const struct view_process *process)
 {
-	return process->totals.live_bytes + process->mmap.live_bytes;
+	return view_sum(process->totals.live_bytes, process->mmap.live_bytes);
 }
 
 /* The roots as they are, then the others, those that hold most first. */
@@ -100,25 +100,37 @@ static int compare_processes(const void *item_a, const void *item_b)
 	return a < b ? -1 : a > b;
 }
 
+/* Right-aligned; `mark` says that the number is not exact. */
+static void add_cell(struct table *t, const char *mark, const char *number, size_t columns)
+{
+	size_t have = text_columns(mark) + text_columns(number);
+
+	strbuf_addf(&t->out, " %*s%s%s", have < columns ? (int)(columns - have) : 0, "", mark,
+		    number);
+}
+
 static void overview_line(struct table *t, const struct view_process *process)
 {
 	const struct model_process *image = process->image;
-	char pid[16], live[TABLE_NUMBER_LEN], peak[TABLE_NUMBER_LEN], blocks[FORMAT_UNIT_LEN],
-		allocs[FORMAT_UNIT_LEN];
-	_cleanup_strbuf_ struct strbuf comm = { 0 }, state = { 0 };
 	const struct record_totals *totals = &process->totals;
+	const char *near = process->exact ? "" : "~", *at_least = process->exact ? "" : "≥";
+	_cleanup_strbuf_ struct strbuf comm = { 0 }, state = { 0 };
+	char pid[16], number[FORMAT_UNIT_LEN];
 
 	pid_text(image, pid);
 	text_fit(&comm, image->comm, 15);
 	state_text(image, &state);
-	strbuf_addf(&t->out, "%8s  %s%*s %11s %8s %11s %8s  ", pid, strbuf_str(&comm),
-		    15 - (int)text_columns(strbuf_str(&comm)), "",
-		    table_size(totals->live_bytes, process->exact, live),
-		    format_count(totals->live_blocks, blocks),
-		    table_size(totals->peak_bytes, process->exact, peak),
-		    format_count((int64_t)totals->allocs, allocs));
-	text_fit(&t->out, strbuf_str(&state), view_opts(t->view)->width - 68);
+	strbuf_addf(&t->out, "%8s  %s%*s", pid, strbuf_str(&comm),
+		    15 - (int)text_columns(strbuf_str(&comm)), "");
+	add_cell(t, near, format_size(totals->live_bytes, number), 11);
+	add_cell(t, near, format_count(totals->live_blocks, number), 8);
+	add_cell(t, near, format_size(totals->peak_bytes, number), 11);
+	add_cell(t, at_least, format_count((int64_t)totals->allocs, number), 8);
+	strbuf_adds(&t->out, "  ");
+	text_fit(&t->out, strbuf_str(&state), view_opts(t->view)->width - 69);
 	strbuf_addch(&t->out, '\n');
+	if (strbuf_error(&comm) < 0 || strbuf_error(&state) < 0)
+		t->out.error = -ENOMEM;
 }
 
 static void overview(struct table *t, struct view_process *const *processes, size_t n,
@@ -132,7 +144,7 @@ static void overview(struct table *t, struct view_process *const *processes, siz
 	for (size_t i = 0; i < n_shown; i++)
 		overview_line(t, processes[i]);
 	for (size_t i = n_shown; i < n; i++)
-		hidden_bytes += held_bytes(processes[i]);
+		hidden_bytes = view_sum(hidden_bytes, held_bytes(processes[i]));
 	if (n > n_shown)
 		strbuf_addf(&t->out, "          … %zu more processes, %s live\n", n - n_shown,
 			    format_size(hidden_bytes, size));
@@ -285,8 +297,8 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 	for (size_t i = 0; i < n; i++) {
 		const struct record_totals *totals = &processes[i]->totals;
 
-		sum.live_bytes += totals->live_bytes;
-		sum.live_blocks += totals->live_blocks;
+		sum.live_bytes = view_sum(sum.live_bytes, totals->live_bytes);
+		sum.live_blocks = view_sum(sum.live_blocks, totals->live_blocks);
 		sum.allocs += totals->allocs;
 		sum.bytes += totals->bytes;
 		sum.frees += totals->frees;
@@ -322,7 +334,7 @@ static void all_processes(struct table *t, struct view_process **processes, size
 	for (size_t i = 0; i < n_shown; i++)
 		process_section(t, processes[i]);
 	for (size_t i = n_shown; i < n; i++)
-		hidden_bytes += held_bytes(processes[i]);
+		hidden_bytes = view_sum(hidden_bytes, held_bytes(processes[i]));
 	if (n > n_shown)
 		strbuf_addf(&t->out, "… %zu more processes, %s live; --top 0 shows all\n",
 			    n - n_shown, format_size(hidden_bytes, size));

@@ -143,8 +143,8 @@ static void site_frames(struct table *t, const struct view_site *site)
 		strbuf_adds(&t->out, "      (the stack goes on: it was truncated)\n");
 }
 
-static void remainder(struct table *t, const struct section *s, size_t n_hidden,
-		      int64_t hidden_weight, size_t n_zero)
+static void rest_lines(struct table *t, const struct section *s, size_t n_hidden,
+		       int64_t hidden_weight, size_t n_zero)
 {
 	_cleanup_strbuf_ struct strbuf value = { 0 };
 
@@ -172,7 +172,7 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		s.sort = SORT_BYTES;
 	for (size_t i = 0; i < process->n_sites; i++)
 		if (belongs(&s, &process->sites[i]))
-			s.weight += view_site_weight(&process->sites[i], s.sort);
+			s.weight = view_sum(s.weight, view_site_weight(&process->sites[i], s.sort));
 	for (size_t i = 0; i < process->n_sites; i++) {
 		const struct view_site *site = &process->sites[i];
 
@@ -182,7 +182,7 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		}
 		if (opts->top > 0 && rank >= opts->top) {
 			n_hidden++;
-			hidden_weight += view_site_weight(site, s.sort);
+			hidden_weight = view_sum(hidden_weight, view_site_weight(site, s.sort));
 			continue;
 		}
 		strbuf_addch(&t->out, '\n');
@@ -191,5 +191,5 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		site_head(t, &s, site, ++rank);
 		site_frames(t, site);
 	}
-	remainder(t, &s, n_hidden, hidden_weight, n_zero);
+	rest_lines(t, &s, n_hidden, hidden_weight, n_zero);
 }

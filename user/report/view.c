@@ -63,14 +63,6 @@ static bool losses_attributed(const struct model *model, const struct record_cov
 	return lost > 0 && lost <= attributed;
 }
 
-static void clamp(int64_t *value, bool *exact)
-{
-	if (*value >= 0)
-		return;
-	*value = 0;
-	*exact = false;
-}
-
 static int add_process(struct view *view, struct symbols *symbols,
 		       const struct model_process *image)
 {
@@ -80,9 +72,9 @@ static int add_process(struct view *view, struct symbols *symbols,
 	if (r < 0)
 		return r;
 	process.exact = (view->exact || view->all_attributed) && image->totals.lost == 0;
-	clamp(&process.totals.live_bytes, &process.exact);
-	clamp(&process.totals.live_blocks, &process.exact);
-	clamp(&process.totals.peak_bytes, &process.exact);
+	view_clamp(&process.totals.live_bytes, &process.exact);
+	view_clamp(&process.totals.live_blocks, &process.exact);
+	view_clamp(&process.totals.peak_bytes, &process.exact);
 	process.has_mmap = image->regions != NULL;
 	if (process.has_mmap)
 		regions_totals(image->regions, &process.mmap);

@@ -85,6 +85,14 @@ bool view_is_exact(const struct view *view);
 /* The value that sites are sorted by. */
 int64_t view_site_weight(const struct view_site *site, enum option_sort sort);
 
+/* Sums that a damaged recording cannot overflow. */
+static inline int64_t view_sum(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? (a > 0 ? INT64_MAX : INT64_MIN) : sum;
+}
+
 /* One line of a stack as writers print it: inlined functions are frames of their own. */
 struct view_frame {
 	const struct view_place *place;

@@ -190,18 +190,12 @@ static void site_free(struct view_site *site)
 }
 DEFINE_CLEANUP(struct view_site, site_free)
 
-/* Unsigned: numbers of a damaged recording may wrap. */
-static int64_t sum(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 static void merge(struct view_site *into, const struct view_site *site)
 {
-	into->live_bytes = sum(into->live_bytes, site->live_bytes);
-	into->live_blocks = sum(into->live_blocks, site->live_blocks);
-	into->peak_bytes = sum(into->peak_bytes, site->peak_bytes);
-	into->growth_bytes = sum(into->growth_bytes, site->growth_bytes);
+	into->live_bytes = view_sum(into->live_bytes, site->live_bytes);
+	into->live_blocks = view_sum(into->live_blocks, site->live_blocks);
+	into->peak_bytes = view_sum(into->peak_bytes, site->peak_bytes);
+	into->growth_bytes = view_sum(into->growth_bytes, site->growth_bytes);
 	into->allocs += site->allocs;
 	into->bytes += site->bytes;
 	if (site->temporary != VIEW_UNKNOWN)
@@ -346,15 +340,6 @@ static bool passes(const struct view_site *site, const struct report_opts *opts)
 	return site->live_blocks > 0 && site->oldest_ns >= opts->older_than_ns;
 }
 
-/* Races and losses can leave a site or total below zero; no reader wants to see that as bytes. */
-static void clamp(int64_t *value, bool *exact)
-{
-	if (*value >= 0)
-		return;
-	*value = 0;
-	*exact = false;
-}
-
 /* Moves the sites that pass to the process. */
 static int hand_over(struct collector *c, const struct report_opts *opts,
 		     struct view_process *process)
@@ -367,15 +352,16 @@ static int hand_over(struct collector *c, const struct report_opts *opts,
 	vec_foreach(&c->list, it) {
 		struct view_site *site = *it;
 
-		clamp(&site->live_bytes, &process->exact);
-		clamp(&site->live_blocks, &process->exact);
-		clamp(&site->peak_bytes, &process->exact);
+		view_clamp(&site->live_bytes, &process->exact);
+		view_clamp(&site->live_blocks, &process->exact);
+		view_clamp(&site->peak_bytes, &process->exact);
 		if (passes(site, opts)) {
 			process->sites[process->n_sites++] = *site;
 			site->places = NULL;
 		} else {
 			process->n_left_out++;
-			process->left_out_bytes = sum(process->left_out_bytes, site->live_bytes);
+			process->left_out_bytes =
+				view_sum(process->left_out_bytes, site->live_bytes);
 		}
 	}
 	qsort_r(process->sites, process->n_sites, sizeof(process->sites[0]), compare_sites,

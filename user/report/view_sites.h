@@ -17,4 +17,16 @@ int view_sites_collect(const struct model *model, struct symbols *symbols,
 
 void view_sites_free(struct view_site *sites, size_t n);
 
+/*
+ * Races and losses can leave a count of what is live below zero, which no reader takes for a
+ * quantity: it is 0 then, and the process is not exact.
+ */
+static inline void view_clamp(int64_t *value, bool *exact)
+{
+	if (*value >= 0)
+		return;
+	*value = 0;
+	*exact = false;
+}
+
 #endif

@@ -39,9 +39,9 @@ static int check_format(const char *format)
 {
 	_cleanup_strbuf_ struct strbuf error = {};
 
-	if (report_find(format))
+	if (report_format_find(format))
 		return 0;
-	report_unknown_format(format, &error);
+	report_format_unknown(format, &error);
 	log_error("%s", strbuf_str(&error));
 	return -EINVAL;
 }
@@ -134,7 +134,7 @@ bool outputs_own_stdout(const struct outputs *outputs)
 	for (size_t i = 0; i < n_outputs(outputs->options); i++) {
 		const struct option_output *output = output_at(outputs->options, i);
 
-		if (!output->path && report_find(output->format)->for_machines)
+		if (!output->path && strcmp(output->format, "table") != 0)
 			return true;
 	}
 	return false;
@@ -161,17 +161,41 @@ static unsigned int terminal_width(void)
 	return size.ws_col;
 }
 
+/* All of it, also to a pipe that takes it in pieces. 0 or negative errno. */
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		len -= n;
+	}
+	return 0;
+}
+
 static int write_stdout(const struct outputs *outputs, const struct view *view,
 			const struct option_output *output, bool final)
 {
+	/* ECMA-48: cursor home, erase the display */
+	static const char clear[] = "\033[H\033[2J";
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+	FILE *file = open_memstream(&text, &len);
 	int r;
 
-	/* ECMA-48: cursor home, erase the display */
+	if (!file)
+		return -errno;
 	if (!final && outputs_live_view(outputs))
-		fputs("\033[H\033[2J", stdout);
-	r = report_write(output->format, view, stdout);
-	if (r == 0 && fflush(stdout) == EOF)
+		fputs(clear, file);
+	r = report_write(output->format, view, file);
+	if (fclose(file) == EOF && r == 0)
 		r = -errno;
+	if (r == 0)
+		r = write_all(STDOUT_FILENO, text, len);
 	if (r && r != -EPIPE)
 		log_error("writing to stdout: %s", strerror(-r));
 	return r;
@@ -221,7 +245,7 @@ int outputs_write(struct outputs *outputs, bool final)
 		const struct option_output *output = output_at(outputs->options, i);
 
 		/* one event a line: a second state would be taken for more events */
-		if (!final && !output->path && report_find(output->format)->once)
+		if (!final && !output->path && report_format_find(output->format)->at_end_only)
 			continue;
 		r = write_output(outputs, output, final);
 		/* the others are still worth writing */

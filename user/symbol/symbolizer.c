@@ -262,8 +262,8 @@ static int name_physical(struct names *names, const struct table_symbol *symbol,
 		r = name_from_dwarf(names, from, frame);
 		start = from->entry;
 	}
-	if (frame->function && start > 0)
-		frame->offset = vaddr - start;
+	if (frame->function)
+		frame->offset = start > 0 ? vaddr - start : 0;
 	return r;
 }
 

@@ -33,6 +33,15 @@ static bool stack_complete(const struct live_process *process, const uint64_t *f
 	       object_starts_stack(range->object, frames[n - 1] - range->start + range->offset);
 }
 
+/* A frame-pointer walk through code without frame pointers goes astray: what is no code is cut. */
+static size_t credible_frames(const struct live_process *process, const uint64_t *frames, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (!code_at(process, frames[i]))
+			return i;
+	return n;
+}
+
 int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 {
 	const struct live_process *process = live_process_at(live, ev->head.slot);
@@ -55,6 +64,7 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 			n--;
 		}
 	}
+	n = credible_frames(process, frames, n);
 	stack = malloc(sizeof(*stack));
 	if (!stack)
 		return -ENOMEM;

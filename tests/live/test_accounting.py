@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Totals and sites to the byte, by each way of attaching: DESIGN.md section 5."""
+
+import os
+
+from lib import (ATTACH_PATHS, EXACT_KEYS, SERIAL_KEYS, attach_option, called_by, exact, need_root,
+                 need_long, run_memtraced, same, same_calls, same_images, scaled, target, test,
+                 total, trace, with_function)
+
+EACH_PATH = sorted(ATTACH_PATHS)
+
+
+@test(need_root, each=EACH_PATH, timeout=120)
+def threads_free_each_others_blocks(path):
+    ops = scaled(120000, 10000000)
+    run = trace([target("threads"), "8", str(ops)], attach_option(path), timeout=3000)
+    same_images(run)
+    assert run.only_count()["allocs"] >= ops
+    assert f"done {ops}" in run.stdout
+
+
+@test(need_root, each=EACH_PATH)
+def a_programs_own_calls_are_at_its_sites_without_any_preload(path):
+    ops = scaled(40000, 1000000)
+    run = trace([target("threads"), "4", str(ops)], attach_option(path), library=None, timeout=900)
+    exact(run.report)
+    (own,), = run.own.values()
+    assert own["allocs"] == ops
+    same_calls(run.only_process(), own, "threads")
+
+
+@test(need_root, each=EACH_PATH, timeout=120)
+def realloc_chains_move_shrink_and_fail_while_others_allocate(path):
+    chains = scaled(2000, 100000)
+    run = trace([target("reallocs"), str(chains)], attach_option(path), timeout=900)
+    same_images(run)
+    # Two failing calls in each chain.
+    assert run.only_count()["failed"] == 2 * chains
+
+
+@test(need_root, each=EACH_PATH)
+def realloc_to_zero_follows_glibc_when_nothing_is_preloaded(path):
+    run = trace([target("failures"), "60"], attach_option(path), library=None)
+    exact(run.report)
+    process, ((own,),) = run.only_process(), run.own.values()
+    same_calls(process, own, "failures")
+    # The whole process makes no heap calls but these, and failed and frees have no sites.
+    for key in EXACT_KEYS:
+        assert process["alloc"][key] == own[key], (key, process["alloc"], own)
+
+
+@test(need_root, each=EACH_PATH)
+def the_aligned_family_counts_what_it_was_asked_for(path):
+    run = trace([target("aligned"), "300"], attach_option(path))
+    same_images(run, SERIAL_KEYS)
+    assert run.only_count()["failed"] == 6
+
+
+@test(need_root, each=EACH_PATH)
+def impossible_and_overflowing_requests_count_as_failed(path):
+    run = trace([target("failures"), "50"], attach_option(path))
+    same_images(run, SERIAL_KEYS)
+    assert run.only_count()["failed"] == 4 * 50
+
+
+@test(need_root, each=EACH_PATH)
+def caught_exceptions_and_longjmp_survive_tracing(path):
+    run = trace([target("exceptions"), "200"], attach_option(path))
+    assert "caught 200" in run.stdout, run.stdout
+    same_images(run, SERIAL_KEYS)
+
+
+@test(need_root, each=EACH_PATH)
+def exceptions_survive_without_preload_as_well(path):
+    run = trace([target("exceptions"), "50"], attach_option(path), library=None)
+    assert "caught 50" in run.stdout, run.stdout
+    exact(run.report)
+
+
+@test(need_root, each=EACH_PATH)
+def a_seccomp_filtered_program_is_not_killed(path):
+    run = trace([target("seccomp"), "2000"], attach_option(path))
+    assert "done 2000" in run.stdout, run.stdout
+    same_images(run, SERIAL_KEYS)
+
+
+@test(need_root, each=EACH_PATH)
+def constructors_and_the_loaders_own_calls_are_counted(path):
+    run = trace([target("ctors")], attach_option(path))
+    same_images(run, SERIAL_KEYS)
+    assert run.only_count()["allocs"] >= 100
+    assert with_function(run.only_process()["sites"], "first"), "no site in the constructor"
+
+
+@test(need_root, each=EACH_PATH)
+def a_block_freed_before_the_next_allocation_is_temporary(path):
+    run = trace([target("temporary"), "100"], attach_option(path))
+    same_images(run, ("allocs", "frees", "live_bytes", "temporary"))
+    short = with_function(run.only_process()["sites"], "short_lived")
+    assert total(short, "temporary") == total(short, "allocs") == 100
+    assert total(with_function(run.only_process()["sites"], "long_lived"), "temporary") == 0
+
+
+@test(need_root, each=EACH_PATH)
+def a_static_programs_own_calls_are_counted(path):
+    run = trace([target("static"), "500"], attach_option(path), library=None)
+    exact(run.report)
+    (own,), = run.own.values()
+    same_calls(run.only_process(), own, "static")
+    # Whatever the C library did before main it does again when there is nothing to do.
+    idle = trace([target("static"), "0"], attach_option(path), library=None)
+    for key in EXACT_KEYS:
+        more = run.only_process()["alloc"][key] - idle.only_process()["alloc"][key]
+        assert more == own[key], f"{key}: {more} more than idle, true {own[key]}"
+
+
+@test(need_root, timeout=120)
+def a_million_live_blocks():
+    run = trace([target("million"), "1000000"], timeout=900)
+    same_images(run, SERIAL_KEYS)
+    assert run.only_process()["alloc"]["live_blocks"] > 900000
+
+
+@test(need_root, need_long)
+def two_million_live_blocks_when_there_is_room_for_them():
+    run = trace([target("million"), "2000000"], "--max-blocks=4M", timeout=900)
+    same_images(run, SERIAL_KEYS)
+
+
+@test(need_root)
+def a_full_block_map_is_counted_and_makes_totals_inexact():
+    run = trace([target("million"), "20000"], "--max-blocks=1000")
+    coverage = run.report["coverage"]
+    assert not coverage["exact"]
+    lost = sum(count for cause, count in coverage["lost"].items() if "block" in cause)
+    assert lost > 0, coverage
+    true = run.only_count()
+    alloc = run.only_process()["alloc"]
+    # What fits is right: never more than the map holds, never more than was there.
+    assert alloc["live_blocks"] <= 1000 < true["live_blocks"], alloc
+    assert lost >= true["live_blocks"] - 1000, (lost, true)
+
+
+@test(need_root)
+def a_table_says_that_its_totals_are_not_exact():
+    done = run_memtraced("--max-blocks=1000", "--", target("million"), "20000")
+    assert done.returncode == 0, done.stderr
+    assert any(word in done.stdout.lower() for word in ("not exact", "inexact", "at least")), \
+        done.stdout
+
+
+@test(need_root)
+def the_peak_and_its_sites_are_exact():
+    run = trace([target("million"), "50000"])
+    process = run.only_process()
+    same(process, run.only_count(), SERIAL_KEYS)
+    # At the peak, right before the first free, every block was there.
+    sites = [site for site in called_by(process, "million") if site["peak_bytes"]]
+    assert total(sites, "peak_bytes") == 8 * 50000 + sum(16 + i % 32 for i in range(50000))
+
+
+@test(need_root, each=EACH_PATH)
+def mapped_regions_follow_partial_unmaps_and_remaps(path):
+    rounds = 20
+    run = trace([target("maps"), str(rounds)], attach_option(path))
+    same_images(run, SERIAL_KEYS)
+    told = dict(line.split() for line in run.stdout.splitlines())
+    mapped = [site for site in run.only_process()["sites"] if site["class"] == "mmap"]
+    own = with_function(mapped, "map_region") + with_function(mapped, "remap")
+    assert total(own, "live_bytes") == int(told["mmap_live"]), \
+        f"reported {total(own, 'live_bytes')}, true {told['mmap_live']}"
+
+
+@test(need_root)
+def what_malloc_maps_for_itself_is_no_region_of_the_program():
+    run = trace([target("maps"), "20"])
+    process = run.only_process()
+    for site in process["sites"]:
+        if site["class"] == "mmap":
+            names = {frame["function"] for frame in site["frames"]}
+            assert not names & {"malloc", "__libc_malloc", "sysmalloc"}, site["frames"]
+
+
+@test(need_root)
+def an_unloaded_library_keeps_its_sites_apart_from_the_next_at_its_address():
+    run = trace([target("dl"), "30"])
+    same_images(run)
+    same_address = int(run.stdout.split("same")[1].split()[0])
+    assert same_address > 0, "the two libraries were never at the same address"
+    process = run.only_process()
+    for name, size in (("a", 1111), ("b", 2222)):
+        leaks = [site for site in process["sites"] if site["live_bytes"] and any(
+            os.path.basename(frame["object"] or "") == f"libplug_{name}.so" and
+            frame["function"] == f"leak_from_{name}" for frame in site["frames"])]
+        assert total(leaks, "live_bytes") == 30 * size, (name, leaks)
+        assert total(leaks, "live_blocks") == 30, (name, leaks)

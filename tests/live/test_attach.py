@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""memtraced -p: running processes, alone and in company."""
+
+import ctypes
+import os
+import signal
+
+from lib import (ATTACH_PATHS, Counts, attach_option, attached, brief, counting, exact, need_program,
+                 need_root, process_state, read_counts, same, scratch, send_line, started, target,
+                 test)
+
+EACH_PATH = sorted(ATTACH_PATHS)
+BLOCKS, THREADS = 6000, 3
+
+PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
+
+
+def counted(folder, pid):
+    return read_counts(os.path.join(folder, "all"))[pid][0]
+
+
+def since(folder, pid, before):
+    """What the attach target did since: the old blocks it freed are unknown to memtraced."""
+    counts = counted(folder, pid).minus(before)
+    per_thread = BLOCKS // THREADS
+    old = per_thread // 2 * THREADS
+    old_bytes = sum(500 + i % 10 for i in range(per_thread // 2)) * THREADS
+    return Counts(counts, frees=counts["frees"] - old, unknown_frees=old,
+                  live_bytes=counts["live_bytes"] + old_bytes,
+                  live_blocks=counts["live_blocks"] + old)
+
+
+def started_target(folder):
+    environ = dict(os.environ, **counting(folder))
+    return started([target("attach"), str(BLOCKS), str(THREADS)], env=environ)
+
+
+def work(process):
+    send_line(process)
+    process.lines.until("worked")
+
+
+def one(report, pid):
+    found = [process for process in report["processes"] if process["pid"] == pid]
+    assert len(found) == 1, brief(report["processes"])
+    return found[0]
+
+
+@test(need_root, each=EACH_PATH)
+def everything_after_the_attach_is_counted(path):
+    with scratch() as folder, started_target(folder) as process:
+        pid = int(process.lines.until("ready"))
+        before = counted(folder, pid)
+        with attached([pid], attach_option(path)) as session:
+            work(process)
+            report = session.finish()
+        exact(report)
+        same(one(report, pid), since(folder, pid, before))
+        assert one(report, pid)["end"] is None, "it still runs"
+        send_line(process)
+        process.lines.until("done")
+        assert process.wait(10) == 0
+
+
+@test(need_root)
+def several_processes_at_once():
+    with scratch() as folder, started_target(folder) as first, started_target(folder) as second:
+        pids = [int(process.lines.until("ready")) for process in (first, second)]
+        before = [counted(folder, pid) for pid in pids]
+        with attached(pids) as session:
+            work(first)
+            work(second)
+            report = session.finish()
+        exact(report)
+        for pid, counts in zip(pids, before):
+            same(one(report, pid), since(folder, pid, counts))
+
+
+@test(need_root)
+def two_memtraced_on_one_process_are_both_right():
+    with scratch() as folder, started_target(folder) as process:
+        pid = int(process.lines.until("ready"))
+        before = counted(folder, pid)
+        with attached([pid]) as one_session, attached([pid]) as other_session:
+            work(process)
+            reports = [one_session.finish(), other_session.finish()]
+        for report in reports:
+            exact(report)
+            same(one(report, pid), since(folder, pid, before))
+
+
+@test(need_root)
+def a_target_that_ends_ends_the_run_with_its_final_report():
+    with scratch() as folder, started_target(folder) as process:
+        pid = int(process.lines.until("ready"))
+        with attached([pid]) as session:
+            work(process)
+            send_line(process)
+            process.lines.until("done")
+            report = session.finish(sig=None)
+        end = one(report, pid)["end"]
+        assert end == {"exit": 0, "signal": None, "oom": False}, end
+        exact(report)
+
+
+@test(need_root)
+def a_target_killed_by_sigkill_still_gets_its_exact_report():
+    with scratch() as folder, started_target(folder) as process:
+        pid = int(process.lines.until("ready"))
+        before = counted(folder, pid)
+        with attached([pid]) as session:
+            work(process)
+            process.kill()
+            report = session.finish(sig=None)
+        assert one(report, pid)["end"] == {"exit": None, "signal": 9, "oom": False}
+        exact(report)
+        same(one(report, pid), since(folder, pid, before))
+
+
+@test(need_root, each=EACH_PATH)
+def a_process_whose_seccomp_filter_is_in_place_survives(path):
+    environ = dict(os.environ)
+    with started([target("seccomp"), "3000", "wait"], env=environ) as process:
+        pid = int(process.lines.until("ready"))
+        with attached([pid], attach_option(path)) as session:
+            send_line(process)
+            process.lines.until("done")
+            report = session.finish(sig=None)
+        assert process.wait(10) == 0
+        exact(report)
+        # realloc(grown) and a block each time, three of four freed, the last free of grown.
+        alloc = one(report, pid)["alloc"]
+        assert alloc["allocs"] == 6000 and alloc["frees"] == 2250 + 2999 + 1, alloc
+
+
+@test(need_root, need_program("redis-server", "redis-cli"), timeout=90)
+def another_memtraced_may_leave_first():
+    with scratch() as folder, started_target(folder) as process:
+        pid = int(process.lines.until("ready"))
+        before = counted(folder, pid)
+        with attached([pid]) as stays:
+            with attached([pid]) as leaves:
+                leaves.finish()
+            work(process)
+            report = stays.finish()
+        exact(report)
+        same(one(report, pid), since(folder, pid, before))
+
+
+def ptrace(request, pid):
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    libc.ptrace.restype = ctypes.c_long
+    assert libc.ptrace(request, pid, None, None) == 0, os.strerror(ctypes.get_errno())
+
+
+@test(need_root)
+def a_target_under_a_debugger_is_traced_and_stays_the_debuggers():
+    with scratch() as folder, started_target(folder) as process:
+        pid = int(process.lines.until("ready"))
+        before = counted(folder, pid)
+        ptrace(PTRACE_SEIZE, pid)
+        with attached([pid]) as session:
+            assert process_state(pid)[1] == os.getpid(), "memtraced took the debugger's place"
+            work(process)
+            report = session.finish()
+        assert process_state(pid)[1] == os.getpid()
+        exact(report)
+        same(one(report, pid), since(folder, pid, before))
+
+
+@test(need_root)
+def sigusr1_reports_and_goes_on():
+    with scratch() as folder, started_target(folder) as process:
+        pid = int(process.lines.until("ready"))
+        with attached([pid], "-i", "3600") as session:
+            for _ in range(3):
+                session.process.send_signal(signal.SIGUSR1)
+                assert session.next_report() is not None
+            session.finish()
+        assert process.poll() is None

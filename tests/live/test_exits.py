@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Exit statuses and errors: what failed, on which object, and never a wrong status."""
+
+import os
+import signal
+import subprocess
+
+from lib import (Skip, memtraced, need_program, need_root, run, run_memtraced, scratch, started,
+                 target, test)
+
+NOBODY = 65534
+
+
+def refused(done, status, *words):
+    """An error: its status, nothing on stdout, one clear message, and no trace of a crash."""
+    assert done.returncode == status, f"{done.returncode}, not {status}: {done.stderr}"
+    assert done.stdout == "", done.stdout
+    text = done.stderr.lower()
+    for word in words:
+        assert word.lower() in text, f"stderr does not say '{word}': {done.stderr}"
+
+
+def unused_pid():
+    with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
+        top = int(file.read())
+    return next(pid for pid in range(top - 1, 1, -1) if not os.path.exists(f"/proc/{pid}"))
+
+
+@test(each=["--no-such-option", "-p", "-p abc", "-p 0", "--top=x", "-f nonsense -- true",
+            "--attach=best -- true", "-c", "-i -- true", "-p 1 -- true"])
+def wrong_usage_is_status_1(words):
+    done = run_memtraced(*words.split())
+    assert done.returncode == 1, f"{done.returncode}: {done.stderr}"
+    assert done.stderr.strip() and done.stdout == "", (done.stdout, done.stderr)
+
+
+@test()
+def no_target_is_wrong_usage():
+    assert run_memtraced().returncode == 1
+
+
+@test(each=["--help", "--version"])
+def asking_for_information_needs_no_rights(option):
+    done = run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", memtraced(),
+                option]) if os.geteuid() == 0 else run_memtraced(option)
+    if done.returncode == 126 or "Permission denied" in done.stderr and not done.stdout:
+        raise Skip("the build directory cannot be entered by nobody")
+    assert done.returncode == 0 and "memtraced" in done.stdout, done
+
+
+@test(need_root)
+def features_are_listed_with_reasons():
+    done = run_memtraced("--features")
+    assert done.returncode == 0, done.stderr
+    for word in ("session", "multi", "perf"):
+        assert word in done.stdout, done.stdout
+
+
+@test(need_root)
+def without_rights_it_says_so():
+    with scratch() as folder:
+        copy = os.path.join(folder, "memtraced")
+        assert run(["cp", memtraced(), copy]).returncode == 0
+        done = run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                    "--inh-caps=-all", copy, "--", "/bin/true"])
+        refused(done, 2, "root")
+
+
+@test(need_root)
+def no_such_process():
+    pid = unused_pid()
+    refused(run_memtraced("-p", str(pid)), 2, str(pid))
+
+
+@test(need_root)
+def one_missing_process_of_several_is_named():
+    with started(["sleep", "100"]) as process:
+        pid = unused_pid()
+        done = run_memtraced("-p", f"{process.pid},{pid}")
+        refused(done, 2, str(pid))
+        assert process.poll() is None
+
+
+@test(need_root)
+def command_not_found():
+    refused(run_memtraced("--", "/nonexistent/command"), 2, "/nonexistent/command")
+    refused(run_memtraced("--", "no-such-command-anywhere"), 2, "no-such-command-anywhere")
+
+
+@test(need_root)
+def command_not_executable():
+    refused(run_memtraced("--", "/etc/passwd"), 2, "/etc/passwd")
+
+
+@test(need_root)
+def a_process_without_an_allocator():
+    with started([target("noheap")]) as process:
+        process.lines.until("ready")
+        refused(run_memtraced("-p", str(process.pid)), 2, "allocator", "noheap")
+        assert process.poll() is None
+
+
+@test(need_root)
+def a_static_program_without_symbols():
+    done = run_memtraced("--", target("static-stripped"), "10")
+    assert "static-stripped" in done.stderr, done.stderr
+    assert "symbol" in done.stderr.lower(), done.stderr
+
+
+@test(need_root)
+def an_output_that_cannot_be_written_is_said_before_anything_starts():
+    with scratch() as folder:
+        touched = os.path.join(folder, "touched")
+        for path in ("/nonexistent/dir/out.json", "/proc/out.json"):
+            done = run_memtraced("-o", f"json:{path}", "--", "touch", touched)
+            refused(done, 2, path)
+            assert not os.path.exists(touched), "the command ran all the same"
+
+
+@test(need_root)
+def a_closed_stdout_ends_it_without_a_word_and_without_a_signal():
+    reading, writing = os.pipe()
+    os.close(reading)
+    with subprocess.Popen([memtraced(), "-f", "json", "--", target("million"), "20000"],
+                          stdin=subprocess.DEVNULL, stdout=writing,
+                          stderr=subprocess.PIPE) as process:
+        os.close(writing)
+        said = process.stderr.read().decode(errors="replace")
+        status = process.wait(60)
+    assert status in (0, 2), f"status {status}: {said}"
+    # The child's own output is there: its stdout goes to stderr.
+    assert "done 20000" in said, said
+
+
+@test(need_root, each=[0, 1, 3, 42, 127, 255])
+def the_commands_exit_status_is_passed_on(status):
+    assert run_memtraced("--", "/bin/sh", "-c", f"exit {status}").returncode == status
+
+
+@test(need_root, each=["TERM", "KILL", "SEGV", "INT"])
+def a_command_killed_by_a_signal_gives_128_and_its_number(name):
+    number = getattr(signal, "SIG" + name)
+    done = run_memtraced("--", "/bin/sh", "-c", f"kill -{name} $$")
+    assert done.returncode == 128 + number, f"{done.returncode}: {done.stderr}"
+
+
+@test(need_root)
+def sigterm_is_passed_to_the_command_first():
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        script = "trap 'echo got it; exit 7' TERM; echo ready; while :; do sleep 0.1; done"
+        with started([memtraced(), "-o", f"json:{path}", "--", "/bin/sh", "-c",
+                      script]) as process:
+            process.lines.until("ready")
+            process.send_signal(signal.SIGTERM)
+            process.lines.until("got it")
+            assert process.wait(20) == 7
+        assert os.path.exists(path)
+
+
+@test(need_root)
+def sigint_ends_with_a_report_while_the_command_runs():
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        with started([memtraced(), "-o", f"json:{path}", "--", target("leak"), "0",
+                      "500"]) as process:
+            pid = int(process.lines.until("ready"))
+            process.lines.until("step")
+            process.send_signal(signal.SIGINT)
+            process.wait(20)
+            assert os.path.exists(path)
+            if os.path.exists(f"/proc/{pid}"):
+                os.kill(pid, signal.SIGKILL)
+
+
+@test(need_root)
+def a_duration_ends_the_run():
+    with started([target("leak"), "0", "1000"]) as process:
+        pid = process.lines.until("ready")
+        done = run_memtraced("-p", pid, "-d", "0.5", "-f", "json", timeout=30)
+        assert done.returncode == 0 and done.stdout.count("\n") == 1, done
+        assert process.poll() is None
+
+
+@test(need_root, need_program("setpriv"))
+def a_memlock_limit_that_cannot_be_raised_is_not_fatal():
+    done = run(["setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource", "sh", "-c",
+                'ulimit -l 64; exec "$@"', "sh", memtraced(), "-f", "json", "--", "/bin/true"])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("{"), done.stdout
+
+
+@test(need_root)
+def the_command_runs_as_the_user_that_called_sudo():
+    env = dict(os.environ, SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY), SUDO_USER="nobody")
+    done = run([memtraced(), "-q", "-o", "json:/dev/null", "--", "/bin/sh", "-c",
+                'id -u; id -g; echo "$USER"'], env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(NOBODY), str(NOBODY), "nobody"], done.stdout
+
+
+@test(need_root)
+def run_as_and_env_shape_the_command():
+    done = run_memtraced("-q", "-o", "json:/dev/null", "--run-as=nobody", "--env=COLOUR=red", "--",
+                         "/bin/sh", "-c", 'id -un; echo "$COLOUR"; echo "$USER"')
+    assert done.stdout.split() == ["nobody", "red", "nobody"], (done.stdout, done.stderr)
+
+
+@test(need_root)
+def dash_c_splits_words_as_a_shell_and_expands_nothing():
+    done = run_memtraced("-q", "-o", "json:/dev/null", "-c",
+                         r"""printf '%s|' 'a b' "c d" e\ f $HOME *""")
+    assert done.stdout == "a b|c d|e f|$HOME|*|", (done.stdout, done.stderr)

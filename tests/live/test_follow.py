@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Processes that fork, exec and spawn: each its own process in the report, nothing missed."""
+
+from lib import (ATTACH_PATHS, SERIAL_KEYS, attach_option, exact, need_root, same, same_images,
+                 scaled, target, test, trace)
+
+EACH_PATH = sorted(ATTACH_PATHS)
+FORK_KEYS = tuple(key for key in SERIAL_KEYS if key not in ("peak_bytes",))
+
+
+def ended_well(run):
+    for process in run.report["processes"]:
+        end = process["end"]
+        # An image that exec replaced did not end.
+        assert end is None or end["exit"] == 0, process["end"]
+
+
+@test(need_root, each=EACH_PATH)
+def blocks_held_over_a_fork_are_freed_on_both_sides(path):
+    run = trace([target("forks"), str(scaled(1200, 60000))], attach_option(path))
+    assert len(run.everything) == 3, run.everything.keys()
+    same_images(run, FORK_KEYS)
+    ended_well(run)
+
+
+@test(need_root, each=EACH_PATH)
+def nothing_is_missed_of_children_that_live_a_moment(path):
+    run = trace([target("forkrun"), str(scaled(20, 500)), "60"], attach_option(path), timeout=300)
+    same_images(run, FORK_KEYS)
+
+
+@test(need_root, each=EACH_PATH)
+def exec_begins_a_new_process_image(path):
+    run = trace([target("execs"), "leader", "3"], attach_option(path))
+    same_images(run, SERIAL_KEYS)
+    (images,) = run.everything.values()
+    assert len(images) == 4
+
+
+@test(need_root, each=EACH_PATH)
+def exec_from_another_thread_than_the_leader_is_followed(path):
+    run = trace([target("execs"), "thread", "3"], attach_option(path))
+    # Main may still have been allocating when the thread replaced it.
+    same_images(run)
+
+
+@test(need_root)
+def a_failing_exec_changes_nothing():
+    run = trace([target("execs"), "missing", "1"])
+    same_images(run, SERIAL_KEYS)
+
+
+@test(need_root, each=[f"{how} {path}" for how in ("vfork", "fork", "spawn", "vm")
+                       for path in EACH_PATH])
+def children_of_every_kind(how_path):
+    how, path = how_path.split()
+    run = trace([target("children"), how, "5"], attach_option(path))
+    same_images(run, FORK_KEYS)
+    children = [int(line.split()[1]) for line in run.stdout.splitlines()]
+    reported = {process["pid"] for process in run.report["processes"]}
+    if how == "vm":
+        assert len(reported) == 1, "processes that share their memory are one"
+    else:
+        assert set(children) <= reported, (children, reported)
+
+
+@test(need_root)
+def no_follow_leaves_children_alone():
+    run = trace([target("children"), "fork", "3"], "--no-follow")
+    children = {int(line.split()[1]) for line in run.stdout.splitlines()}
+    exact(run.report)
+    process = run.only_process()
+    assert process["pid"] not in children
+    same(process, run.everything[process["pid"]][0], FORK_KEYS)
+
+
+@test(need_root)
+def the_command_is_the_first_process():
+    run = trace([target("children"), "spawn", "3"])
+    first = run.report["processes"][0]
+    assert first["exe"] == target("children") and first["comm"] == "children", first["exe"]
+    children = {int(line.split()[1]) for line in run.stdout.splitlines()}
+    assert first["pid"] not in children

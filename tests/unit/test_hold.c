@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/hold.h"
+
+#include "held_run.h"
+#include "hold_targets.h"
+#include "target/process.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define EXITED(status) ((status) << 8)
+
+static void a_target_runs_as_if_nobody_traced(void **state)
+{
+	static const struct {
+		const char *target, *arg;
+		int status;
+	} rows[] = {
+		{ "exit", "0", EXITED(0) },	     { "exit", "42", EXITED(42) },
+		{ "signal", "15", SIGTERM },	     { "signal", "9", SIGKILL },
+		{ "forks", NULL, EXITED(0) },	     { "vforks", NULL, EXITED(0) },
+		{ "spawns", NULL, EXITED(0) },	     { "clones", NULL, EXITED(0) },
+		{ "threads", NULL, EXITED(0) },	     { "leader_leaves", NULL, EXITED(6) },
+		{ "thread_execs", NULL, EXITED(4) }, { "queue", NULL, EXITED(0) },
+		{ "job_control", NULL, EXITED(0) },  { "urgent_kill", "7", EXITED(7) },
+		{ "urgent_socket", "7", EXITED(7) }, { "kill_forkers", NULL, EXITED(0) },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		struct held_run run = { 0 };
+		bool follow = i % 2;
+
+		print_message("# %s, %s children\n", rows[i / 2].target,
+			      follow ? "with" : "without");
+		assert_int_equal(held_run_start(&run, rows[i / 2].target, rows[i / 2].arg, follow),
+				 0);
+		assert_int_equal(held_run_finish(&run), 0);
+		assert_int_equal(held_run_status(&run), rows[i / 2].status);
+		held_run_done(&run);
+	}
+}
+
+static void every_child_is_reported_from_birth_to_end(void **state)
+{
+	static const struct {
+		const char *target;
+		size_t n_children, n_execs;
+	} rows[] = {
+		{ "forks", TARGET_CHILDREN, 0 },
+		{ "vforks", TARGET_CHILDREN, 0 },
+		{ "spawns", TARGET_CHILDREN, TARGET_CHILDREN },
+		{ "clones", TARGET_CHILDREN, 0 },
+		{ "threads", 0, 0 },
+		{ "job_control", 1, 0 },
+		{ "storm", TARGET_STORM_PARENTS * (1 + TARGET_STORM_CHILDREN), 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct held_run run = { 0 };
+
+		print_message("# %s\n", rows[i].target);
+		assert_int_equal(held_run_start(&run, rows[i].target, NULL, true), 0);
+		assert_int_equal(held_run_finish(&run), 0);
+		assert_int_equal(held_run_status(&run), 0);
+		assert_int_equal(held_run_count(&run, HOLD_EXEC, true), 1);
+		assert_int_equal(held_run_count(&run, HOLD_FORK, true), 0);
+		assert_int_equal(held_run_count(&run, HOLD_FORK, false), rows[i].n_children);
+		assert_int_equal(held_run_count(&run, HOLD_EXEC, false), rows[i].n_execs);
+		assert_int_equal(held_run_count(&run, HOLD_EXITED, false), rows[i].n_children);
+		assert_int_equal(run.events.data[0].type, HOLD_EXEC);
+		held_run_done(&run);
+	}
+}
+
+static void a_child_is_told_with_its_parent_and_before_its_other_events(void **state)
+{
+	struct held_run run = { 0 };
+	pid_t child = 0;
+
+	(void)state;
+	assert_int_equal(held_run_start(&run, "spawns", NULL, true), 0);
+	assert_int_equal(held_run_finish(&run), 0);
+	vec_foreach(&run.events, event) {
+		if (event->pid == run.pid)
+			continue;
+		assert_int_equal(event->tid, event->pid);
+		switch (event->type) {
+		case HOLD_FORK:
+			assert_int_equal(child, 0);
+			assert_int_equal(event->parent, run.pid);
+			child = event->pid;
+			break;
+		case HOLD_EXITED:
+			assert_int_equal(event->status, EXITED(3));
+			assert_int_equal(event->pid, child);
+			child = 0;
+			break;
+		default:
+			assert_int_equal(event->pid, child);
+			break;
+		}
+	}
+	held_run_done(&run);
+}
+
+static void children_are_left_alone_without_follow(void **state)
+{
+	static const char *const targets[] = { "forks", "vforks", "spawns", "clones" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+		struct held_run run = { 0 };
+
+		assert_int_equal(held_run_start(&run, targets[i], NULL, false), 0);
+		assert_int_equal(held_run_finish(&run), 0);
+		assert_int_equal(held_run_status(&run), 0);
+		assert_int_equal(run.events.len, 2);
+		assert_int_equal(run.max_threads, 1);
+		held_run_done(&run);
+	}
+}
+
+static void an_exec_by_another_thread_names_both_of_its_tids(void **state)
+{
+	struct held_run run = { 0 };
+	const struct hold_event *exec;
+
+	(void)state;
+	assert_int_equal(held_run_start(&run, "thread_execs", NULL, true), 0);
+	assert_int_equal(held_run_finish(&run), 0);
+	assert_int_equal(run.events.len, 3);
+	exec = &run.events.data[0];
+	assert_int_equal(exec->type, HOLD_EXEC);
+	assert_int_equal(exec->old_tid, run.pid);
+	exec = &run.events.data[1];
+	assert_int_equal(exec->type, HOLD_EXEC);
+	assert_int_equal(exec->pid, run.pid);
+	assert_int_equal(exec->tid, run.pid);
+	assert_int_not_equal(exec->old_tid, run.pid);
+	assert_int_equal(run.max_threads, 1); /* at each event: the others had ended */
+	held_run_done(&run);
+}
+
+static int take_all(const struct hold_event *event, void *userdata)
+{
+	(void)userdata;
+	return event->type == HOLD_MARK;
+}
+
+static void a_mark_is_suppressed_only_when_the_callback_takes_it(void **state)
+{
+	static const struct {
+		const char *target;
+		hold_fn fn;
+		size_t marks;
+		int delivered;
+	} rows[] = {
+		{ "urgent_socket", NULL, 9, 9 },
+		{ "urgent_socket", take_all, 9, 0 },
+		{ "urgent_kill", take_all, 0, 9 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct held_run run = { .fn = rows[i].fn };
+
+		assert_int_equal(held_run_start(&run, rows[i].target, "9", true), 0);
+		assert_int_equal(held_run_finish(&run), 0);
+		assert_int_equal(held_run_status(&run), EXITED(rows[i].delivered));
+		assert_int_equal(held_run_count(&run, HOLD_MARK, true), rows[i].marks);
+		assert_int_equal(hold_signals_passed(run.hold), rows[i].delivered);
+		held_run_done(&run);
+	}
+}
+
+static int check_stopped(const struct hold_event *event, void *userdata)
+{
+	struct process_info info;
+	char path[64], state = 0;
+	FILE *file;
+
+	(void)userdata;
+	if (event->type == HOLD_EXITED)
+		return process_info_read(event->pid, &info) == -ESRCH || info.zombie ? 0 : -EBUSY;
+	snprintf(path, sizeof(path), "/proc/%d/stat", event->tid);
+	file = fopen(path, "r");
+	if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	if (file)
+		fclose(file);
+	return state == 't' ? 0 : -EBUSY;
+}
+
+static void a_thread_stays_stopped_during_the_callback(void **state)
+{
+	struct held_run run = { .fn = check_stopped };
+
+	(void)state;
+	assert_int_equal(held_run_start(&run, "spawns", NULL, true), 0);
+	assert_int_equal(held_run_finish(&run), 0);
+	assert_int_equal(held_run_status(&run), 0);
+	held_run_done(&run);
+}
+
+static int fail_at_forks(const struct hold_event *event, void *userdata)
+{
+	(void)userdata;
+	return event->type == HOLD_FORK ? -EXDEV : 0;
+}
+
+static void a_failing_callback_ends_the_dispatch_but_not_the_target(void **state)
+{
+	struct held_run run = { .fn = fail_at_forks };
+	int n_failures = 0, r;
+
+	(void)state;
+	assert_int_equal(held_run_start(&run, "forks", NULL, true), 0);
+	while ((r = held_run_finish(&run)) == -EXDEV)
+		n_failures++;
+	assert_int_equal(r, 0);
+	assert_int_equal(n_failures, TARGET_CHILDREN);
+	assert_int_equal(held_run_status(&run), 0);
+	held_run_done(&run);
+}
+
+static void a_stopped_target_makes_no_progress_until_it_is_continued(void **state)
+{
+	struct held_run run = { 0 };
+
+	(void)state;
+	assert_int_equal(held_run_start(&run, "sleep", "30", true), 0);
+	assert_int_equal(held_run_dispatch(&run, 5), 0);
+	assert_int_equal(kill(run.pid, SIGSTOP), 0);
+	assert_int_equal(held_run_dispatch(&run, 100), 0);
+	assert_int_equal(hold_threads(run.hold), 1);
+	assert_int_equal(kill(run.pid, SIGCONT), 0);
+	assert_int_equal(held_run_finish(&run), 0);
+	assert_int_equal(held_run_status(&run), 0);
+	held_run_done(&run);
+}
+
+static void freeing_the_hold_lets_go_in_any_state(void **state)
+{
+	static const long after_ms[] = { 0, 1, 5, 50, 150 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(after_ms) / sizeof(after_ms[0]); i++) {
+		struct held_run run = { 0 };
+		struct process_info info;
+
+		assert_int_equal(held_run_start(&run, "all_states", NULL, true), 0);
+		assert_int_equal(held_run_dispatch(&run, after_ms[i]), 0);
+		hold_free(run.hold);
+		run.hold = NULL;
+		assert_int_equal(process_info_read(run.pid, &info), 0);
+		assert_int_equal(info.tracer, 0);
+		assert_int_equal(wait_bounded(run.pid), 0);
+		held_run_done(&run);
+	}
+}
+
+static void two_holds_do_not_see_each_others_stops(void **state)
+{
+	struct held_run a = { 0 }, b = { 0 };
+
+	(void)state;
+	assert_int_equal(held_run_start(&a, "forks", NULL, true), 0);
+	assert_int_equal(held_run_start(&b, "vforks", NULL, true), 0);
+	assert_int_equal(held_run_finish(&a), 0);
+	assert_int_equal(held_run_finish(&b), 0);
+	assert_int_equal(held_run_count(&a, HOLD_FORK, false), TARGET_CHILDREN);
+	assert_int_equal(held_run_count(&b, HOLD_FORK, false), TARGET_CHILDREN);
+	assert_int_equal(held_run_status(&a), 0);
+	assert_int_equal(held_run_status(&b), 0);
+	held_run_done(&a);
+	held_run_done(&b);
+}
+
+static void a_child_of_others_is_not_reaped(void **state)
+{
+	struct held_run run = { 0 };
+	pid_t other = fork();
+
+	(void)state;
+	if (other == 0)
+		_exit(17);
+	assert_int_equal(held_run_start(&run, "forks", NULL, true), 0);
+	assert_int_equal(held_run_finish(&run), 0);
+	assert_int_equal(wait_bounded(other), EXITED(17));
+	held_run_done(&run);
+}
+
+static int ignore(const struct hold_event *event, void *userdata)
+{
+	(void)event;
+	(void)userdata;
+	return 0;
+}
+
+static void what_cannot_be_seized_is_refused(void **state)
+{
+	_cleanup_(hold_free_p) struct hold *hold = NULL;
+	pid_t zombie = fork(), traced;
+	siginfo_t info;
+
+	(void)state;
+	if (zombie == 0)
+		_exit(0);
+	assert_int_equal(hold_new(ignore, NULL, &hold), 0);
+	assert_int_equal(waitid(P_PID, (id_t)zombie, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(hold_seize_child(hold, zombie, true), -ESRCH);
+	assert_int_equal(waitpid(zombie, NULL, 0), zombie);
+	assert_int_equal(hold_seize_child(hold, zombie, true), -ESRCH);
+	traced = fork();
+	if (traced == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(ptrace(PTRACE_SEIZE, traced, NULL, NULL), 0);
+	assert_int_equal(hold_seize_child(hold, traced, true), -EPERM);
+	assert_int_equal(hold_threads(hold), 0);
+	kill(traced, SIGKILL);
+	assert_int_equal(wait_bounded(traced), SIGKILL);
+}
+
+static void ignored_sigchld_is_set_to_its_default(void **state)
+{
+	_cleanup_(hold_free_p) struct hold *hold = NULL;
+	struct sigaction action;
+
+	(void)state;
+	signal(SIGCHLD, SIG_IGN);
+	assert_int_equal(hold_new(ignore, NULL, &hold), 0);
+	assert_int_equal(sigaction(SIGCHLD, NULL, &action), 0);
+	assert_ptr_equal(action.sa_handler, SIG_DFL);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_target_runs_as_if_nobody_traced),
+		cmocka_unit_test(every_child_is_reported_from_birth_to_end),
+		cmocka_unit_test(a_child_is_told_with_its_parent_and_before_its_other_events),
+		cmocka_unit_test(children_are_left_alone_without_follow),
+		cmocka_unit_test(an_exec_by_another_thread_names_both_of_its_tids),
+		cmocka_unit_test(a_mark_is_suppressed_only_when_the_callback_takes_it),
+		cmocka_unit_test(a_thread_stays_stopped_during_the_callback),
+		cmocka_unit_test(a_failing_callback_ends_the_dispatch_but_not_the_target),
+		cmocka_unit_test(a_stopped_target_makes_no_progress_until_it_is_continued),
+		cmocka_unit_test(freeing_the_hold_lets_go_in_any_state),
+		cmocka_unit_test(two_holds_do_not_see_each_others_stops),
+		cmocka_unit_test(a_child_of_others_is_not_reaped),
+		cmocka_unit_test(what_cannot_be_seized_is_refused),
+		cmocka_unit_test(ignored_sigchld_is_set_to_its_default),
+	};
+	int status = hold_target_main(argc, argv);
+
+	return status >= 0 ? status : cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -21,7 +21,7 @@ PYTHON ?= /usr/bin/python3
 BPFTOOL ?= $(or $(shell PATH="$$PATH:/usr/sbin" command -v bpftool),bpftool)
 
 VERSION := 0.1.0
-PACKAGES := libbpf libelf libdw zlib json-c capstone
+PACKAGES := libbpf libelf libdw liblzma zlib json-c capstone
 
 # Asked once, and only when something is compiled: `make deps` must work before pkg-config is there.
 PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $$(shell $(PKG_CONFIG) --cflags $(PACKAGES)))$(PACKAGE_CFLAGS)

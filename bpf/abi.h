@@ -33,10 +33,10 @@
 
 /* What a probed function does with memory. */
 enum abi_kind {
-	ABI_ALLOC = 1,	    /* returns the block or NULL; args says where its size is */
-	ABI_FREE = 2,	    /* first argument is the block or NULL */
-	ABI_REALLOC = 3,    /* first argument the old block, args says where the new size is */
-	ABI_OUT_PARAM = 4,  /* posix_memalign: block through the first argument, 0 is success */
+	ABI_ALLOC = 1,	   /* returns the block or NULL; args says where its size is */
+	ABI_FREE = 2,	   /* first argument is the block or NULL */
+	ABI_REALLOC = 3,   /* first argument the old block, args says where the new size is */
+	ABI_OUT_PARAM = 4, /* posix_memalign: block through the first argument, 0 is success */
 	ABI_KIND_MASK = 0x0f,
 	/* realloc(p, 0) frees p and returns NULL (glibc); without it, it is a failed realloc or a
 	 * block of size 0, told apart by what it returns. */
@@ -61,14 +61,14 @@ enum abi_kind {
 #define ABI_MAX_SLOTS (1 << 20)
 #define ABI_BLOCK_KEY(slot, addr) ((__u64)(slot) << 44 | ((__u64)(addr) >> 3 & 0xfffffffffffULL))
 #define ABI_BLOCK_SLOT(key) ((__u32)((key) >> 44))
-#define ABI_BLOCK_ADDR(key) (((key) & 0xfffffffffffULL) << 3)
+#define ABI_BLOCK_ADDR(key) (((key)&0xfffffffffffULL) << 3)
 #define ABI_ADDR_LIMIT (1ULL << 47)
 
 struct abi_block {
-	__u64 stack;	/* content hash, key of the stack table */
-	__u64 size_fn;	/* size << 16 | fn; sizes have 48 bits */
-	__u32 tick;	/* coarse time of the allocation: abi_control.tick */
-	__u32 era;	/* forks of the process before it: see abi_proc.era */
+	__u64 stack;   /* content hash, key of the stack table */
+	__u64 size_fn; /* size << 16 | fn; sizes have 48 bits */
+	__u32 tick;    /* coarse time of the allocation: abi_control.tick */
+	__u32 era;     /* forks of the process before it: see abi_proc.era */
 };
 #define ABI_SIZE_FN(size, fn) ((__u64)(size) << 16 | (__u16)(fn))
 #define ABI_BLOCK_SIZE(b) ((b)->size_fn >> 16)
@@ -110,17 +110,17 @@ struct abi_proc {
 	__u64 inherited_frees;
 	__u64 lost;	  /* events of this process that were lost: it is exact only while 0 */
 	__u64 race_bytes; /* bound on what concurrent peaks can have put on the wrong side */
-	__u32 pid;	/* thread group that made it */
-	__u32 owner;	/* ABI_COOKIE_OWNER that counts for it */
-	__u32 state;	/* enum abi_proc_state */
+	__u32 pid;	  /* thread group that made it */
+	__u32 owner;	  /* ABI_COOKIE_OWNER that counts for it */
+	__u32 state;	  /* enum abi_proc_state */
 	__u32 peak_epoch;
 	__u32 cut_epoch;
 	__u32 cut_peak_epoch;
-	__u32 era;	   /* forks so far; a block born at era e is in children forked at > e */
-	__u32 parent;	   /* slot it was forked from, ABI_NO_SLOT if none */
-	__u32 parent_era;  /* the parent's era after that fork */
-	__u32 sharers;	   /* forked children, living or not yet read, that look up blocks here */
-	__u32 code_epoch;  /* grows when executable mappings go: seeds stack hashes */
+	__u32 era;	  /* forks so far; a block born at era e is in children forked at > e */
+	__u32 parent;	  /* slot it was forked from, ABI_NO_SLOT if none */
+	__u32 parent_era; /* the parent's era after that fork */
+	__u32 sharers;	  /* forked children, living or not yet read, that look up blocks here */
+	__u32 code_epoch; /* grows when executable mappings go: seeds stack hashes */
 	__u32 pad;
 	__u64 last_file_map; /* start of the newest file mapping not made at a fixed address */
 };
@@ -155,19 +155,18 @@ enum abi_loss {
 	ABI_LOST_SITE_MAP_FULL,
 	ABI_LOST_STACK_MAP_FULL,
 	ABI_LOST_RING_FULL,
-	ABI_LOST_INFLIGHT,	/* no slot for a thread, or an exit without its entry */
+	ABI_LOST_INFLIGHT, /* no slot for a thread, or an exit without its entry */
 	ABI_LOST_STACK_UNREADABLE,
 	ABI_LOST_SCRATCH_BUSY,
 	ABI_LOST_ADDRESS,
-	ABI_LOST_PROCESS,	/* no slot for a new process */
-	ABI_LOST_TOMBSTONE,	/* record of a block freed while forked children share it */
-	ABI_LOST_OUT_PARAM,	/* posix_memalign's result could not be read */
+	ABI_LOST_PROCESS,   /* no slot for a new process */
+	ABI_LOST_TOMBSTONE, /* record of a block freed while forked children share it */
+	ABI_LOST_OUT_PARAM, /* posix_memalign's result could not be read */
 	ABI_LOSSES,
 	/* in the same map: events seen, for the status line */
 	ABI_EVENTS = ABI_LOSSES,
 	ABI_COUNTERS
 };
-
 
 /* Ring records: all begin with this head. */
 struct abi_event {
@@ -182,11 +181,11 @@ enum abi_event_type {
 	ABI_EV_EXEC,
 	ABI_EV_EXIT,
 	ABI_EV_OOM,
-	ABI_EV_MMAP,	/* success only, at return: anonymous, or a file at a fixed address */
-	ABI_EV_MUNMAP,	/* at entry */
-	ABI_EV_MREMAP,	/* at entry, of the old range */
+	ABI_EV_MMAP,	     /* success only, at return: anonymous, or a file at a fixed address */
+	ABI_EV_MUNMAP,	     /* at entry */
+	ABI_EV_MREMAP,	     /* at entry, of the old range */
 	ABI_EV_UNMAP_RESULT, /* at return of a munmap or mremap; addr, len: mremap's new range */
-	ABI_EV_CODE,	/* an executable file mapping appeared */
+	ABI_EV_CODE,	     /* an executable file mapping appeared */
 };
 
 struct abi_ev_stack {
@@ -225,8 +224,8 @@ struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE */
 	__u64 offset; /* CODE: of the file */
 	__u64 ino;    /* CODE */
 	__u64 stack;
-	__s64 result; /* UNMAP_RESULT: what the call returned */
-	__u32 dev;    /* CODE: kernel's dev_t, major << 20 | minor */
+	__s64 result;	    /* UNMAP_RESULT: what the call returned */
+	__u32 dev;	    /* CODE: kernel's dev_t, major << 20 | minor */
 	__u32 in_allocator; /* MMAP made inside a probed allocator function */
 };
 

@@ -15,7 +15,8 @@ enum block_origin { BLOCK_UNKNOWN, BLOCK_OWN, BLOCK_INHERITED };
 #define MAX_ANCESTORS 6
 #define MAX_TOMBS 16
 
-static __always_inline void tomb_add(struct abi_proc *proc, __u64 key, const struct abi_block *block)
+static __always_inline void tomb_add(struct abi_proc *proc, __u64 key,
+				     const struct abi_block *block)
 {
 	struct abi_tomb_key tk = { .block = key };
 	struct abi_tomb head = {}, *found, tomb = { .block = *block, .freed_era = proc->era };

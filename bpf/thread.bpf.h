@@ -10,12 +10,12 @@
 #include "process.bpf.h"
 
 struct thread {
-	__u64 sp;	/* at the entry of the outermost call */
-	__u64 size;	/* requested */
-	__u64 ptr;	/* realloc: old block; posix_memalign: where the result goes */
+	__u64 sp;	      /* at the entry of the outermost call */
+	__u64 size;	      /* requested */
+	__u64 ptr;	      /* realloc: old block; posix_memalign: where the result goes */
 	struct abi_block old; /* realloc: what the old block was */
-	__u64 last_key; /* newest block of this thread, 0 once it was freed */
-	__u64 free_ptr; /* newest free: to tell a wrapper's inner free */
+	__u64 last_key;	      /* newest block of this thread, 0 once it was freed */
+	__u64 free_ptr;	      /* newest free: to tell a wrapper's inner free */
 	__u64 free_sp;
 	__u32 slot; /* process image this state belongs to */
 	__u16 fn;

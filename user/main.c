@@ -2,8 +2,8 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "config/options.h"
-#include "service/session.h"
 #include "service/replay.h"
+#include "service/session.h"
 #include "trace/features.h"
 
 #include <errno.h>

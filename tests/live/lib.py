@@ -49,15 +49,15 @@ class Test:
         self.function, self.argument = function, argument
         self.needs, self.timeout = needs, timeout
         name = function.__name__.replace("_", " ")
-        self.name = f"{area}: {name}" + (f" [{argument}]" if argument else "")
+        self.name = f"{area}: {name}" + (f" [{argument}]" if argument is not None else "")
 
     def run(self):
         for need in self.needs:
             need()
-        if self.argument:
-            self.function(self.argument)
-        else:
+        if self.argument is None:
             self.function()
+        else:
+            self.function(self.argument)
 
 
 def test(*needs, each=(None,), timeout=60):
@@ -343,7 +343,7 @@ def same(process, counts, keys=EXACT_KEYS):
     assert process["alloc"]["missed_frees"] == 0, f"missed frees: {process['alloc']}"
     if "peak_bytes" in keys:
         # Where threads race, which site's bytes were in the peak has two right answers.
-        peak = total([s for s in process["sites"] if s["class"] == "heap"], "peak_bytes")
+        peak = total(heap_sites(process), "peak_bytes")
         assert peak == counts["peak_bytes"], f"sites' peak {peak}, true {counts['peak_bytes']}"
 
 
@@ -369,9 +369,14 @@ def same_images(run_, keys=EXACT_KEYS):
 
 
 def called_by(process, name):
-    """The heap sites whose allocator call was made by code of the object `name`."""
-    return [site for site in process["sites"] if site["class"] == "heap" and site["frames"] and
-            os.path.basename(site["frames"][0]["object"] or "") == name]
+    """The heap sites whose allocator call was made by code of the object `name`. The innermost
+    frame is the allocator's function itself."""
+    return [site for site in heap_sites(process) if len(site["frames"]) > 1 and
+            os.path.basename(site["frames"][1]["object"] or "") == name]
+
+
+def heap_sites(process):
+    return [site for site in process["sites"] if site["class"] == "heap"]
 
 
 def with_function(sites, function):
@@ -430,12 +435,31 @@ def breakpoints(pid, object_name="libc.so.6"):
     return count
 
 
-def bpf_ids():
-    """The ids of all BPF programs, links and maps of the system."""
-    found = set()
-    for kind in ("prog", "link", "map"):
-        done = run(["bpftool", "-j", kind, "list"], env=dict(os.environ, PATH=os.environ["PATH"] +
-                                                             ":/usr/sbin:/sbin"))
-        assert done.returncode == 0, f"bpftool {kind} list: {done.stderr}"
-        found |= {(kind, item["id"]) for item in json.loads(done.stdout or "[]")}
-    return found
+def bpf_list(kind):
+    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    done = run(["bpftool", "-j", kind, "list"], env=dict(os.environ, PATH=path))
+    assert done.returncode == 0, f"bpftool {kind} list: {done.stderr}"
+    return json.loads(done.stdout or "[]")
+
+
+def bpf_held():
+    """What processes hold by descriptors, as (kind, id)."""
+    held = set()
+    for path in glob.glob("/proc/[0-9]*/fdinfo/*"):
+        with contextlib.suppress(OSError), open(path, encoding="ascii", errors="replace") as file:
+            held |= {(kind, int(number)) for kind, number in
+                     re.findall(r"^(prog|link|map)_id:\s*(\d+)$", file.read(), re.M)}
+    return held
+
+
+def bpf_orphans():
+    """The system's BPF programs, links and maps that no living process holds: what a tracer of
+    another may have at the same time does not count."""
+    listed = {kind: bpf_list(kind) for kind in ("link", "prog", "map")}
+    held = bpf_held()
+    held |= {("prog", link["prog_id"]) for link in listed["link"]
+             if ("link", link["id"]) in held and "prog_id" in link}
+    for prog in listed["prog"]:
+        if ("prog", prog["id"]) in held:
+            held |= {("map", number) for number in prog.get("map_ids", [])}
+    return {(kind, item["id"]) for kind, items in listed.items() for item in items} - held

@@ -44,7 +44,7 @@ NATURAL, REAL, ADDRESS = Natural(), Real(), Hex("0x")
 
 ESTIMATE = Nullable({"interval": NATURAL, "ci95_bytes": NATURAL, "ci95_blocks": NATURAL})
 
-FRAME = {"addr": ADDRESS, "function": Nullable(str), "offset": NATURAL, "file": Nullable(str),
+FRAME = {"addr": Nullable(ADDRESS), "function": Nullable(str), "offset": Nullable(NATURAL), "file": Nullable(str),
          "line": Nullable(NATURAL), "object": Nullable(str), "inline": bool}
 
 ALLOC = {"allocs": NATURAL, "frees": NATURAL, "failed": NATURAL, "bytes": NATURAL,
@@ -54,7 +54,7 @@ ALLOC = {"allocs": NATURAL, "frees": NATURAL, "failed": NATURAL, "bytes": NATURA
 
 SITE = {"id": Hex(digits=16), "class": OneOf("heap", "mmap"), "live_bytes": NATURAL,
         "live_blocks": NATURAL, "allocs": NATURAL, "bytes": NATURAL, "peak_bytes": NATURAL,
-        "temporary": NATURAL, "oldest_ns": Nullable(NATURAL), "newest_ns": Nullable(NATURAL),
+        "temporary": Nullable(NATURAL), "oldest_ns": Nullable(NATURAL), "newest_ns": Nullable(NATURAL),
         "growth": Nullable({"verdict": OneOf("leak", "growing", "cache", "steady"),
                             "bytes_per_s": REAL, "confidence": REAL}),
         "leak": Nullable(OneOf("definite", "indirect", "possible", "reachable")),
@@ -143,6 +143,9 @@ def check_process(process, exact, where):
     assert alloc["peak_bytes"] >= alloc["live_bytes"], f"{where}: more live than at the peak"
     assert alloc["bytes"] >= 0 and (alloc["allocs"] > 0 or alloc["bytes"] == 0), where
     heap = [site for site in process["sites"] if site["class"] == "heap"]
+    for site in process["sites"]:
+        known = site["temporary"] is not None
+        assert known == (site["class"] == "heap"), f"{where}: only heap blocks can be temporary"
     for site in heap:
         assert site["live_blocks"] > 0 or site["live_bytes"] == 0, f"{where}: bytes without blocks"
         if site["live_blocks"] and site["oldest_ns"] is not None:

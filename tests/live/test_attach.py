@@ -5,8 +5,8 @@ import ctypes
 import os
 import signal
 
-from lib import (ATTACH_PATHS, Counts, attach_option, attached, brief, counting, exact, need_program,
-                 need_root, process_state, read_counts, same, scratch, send_line, started, target,
+from lib import (ATTACH_PATHS, Counts, attach_option, attached, brief, counting, exact, need_root,
+                 process_state, read_counts, same, scratch, send_line, started, target,
                  test)
 
 EACH_PATH = sorted(ATTACH_PATHS)
@@ -133,7 +133,7 @@ def a_process_whose_seccomp_filter_is_in_place_survives(path):
         assert alloc["allocs"] == 6000 and alloc["frees"] == 2250 + 2999 + 1, alloc
 
 
-@test(need_root, need_program("redis-server", "redis-cli"), timeout=90)
+@test(need_root)
 def another_memtraced_may_leave_first():
     with scratch() as folder, started_target(folder) as process:
         pid = int(process.lines.until("ready"))

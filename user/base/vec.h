@@ -62,6 +62,7 @@ static inline int vec_grow_raw(void **data, size_t *cap, size_t size, size_t wan
 	} while (0)
 
 /* Iterates with a pointer to each element; the vector must not grow in the body. */
-#define vec_foreach(v, it) for (typeof(*(v)->data) *it = (v)->data; it < (v)->data + (v)->len; it++)
+#define vec_foreach(v, it)                                                                         \
+	for (typeof(*(v)->data) *it = (v)->data; (v)->len && it < (v)->data + (v)->len; it++)
 
 #endif

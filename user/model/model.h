@@ -8,42 +8,12 @@
 #define MEMTRACED_MODEL_MODEL_H
 
 #include "base/cleanup.h"
+#include "model/image.h"
 #include "model/object_table.h"
 #include "model/stacks.h"
 #include "trace/record.h"
 
 struct model;
-struct mappings;
-struct regions;
-
-struct model_site {
-	struct record_site values; /* at the latest cut that the process was in */
-	int64_t growth_bytes;	   /* live bytes gained since the cut before */
-};
-
-/* A process image: exec begins a new one. */
-struct model_process {
-	uint32_t slot;
-	uint32_t pid, ppid;
-	uint32_t parent_slot, prev_slot, next_slot; /* next: the image that replaced this one */
-	bool known; /* false: the record of its beginning was lost, only the slot is known */
-	bool root, inherits;
-	uint64_t start_ns;
-	const char *comm; /* "" when unknown */
-	const char *exe;  /* NULL when unknown */
-
-	bool ended;
-	enum record_end how;
-	int end_value;
-	bool oom;
-	uint64_t end_ns;
-
-	bool has_totals; /* false: it was in no cut yet */
-	struct record_totals totals;
-	const struct model_site *sites;
-	size_t n_sites;
-	const struct regions *regions; /* NULL: it never used mmap */
-};
 
 /* An address as a place in an object. */
 struct model_place {

@@ -7,8 +7,8 @@
 #ifndef MEMTRACED_MODEL_PROCESS_H
 #define MEMTRACED_MODEL_PROCESS_H
 
+#include "model/image.h"
 #include "model/mappings.h"
-#include "model/model.h"
 
 struct processes;
 

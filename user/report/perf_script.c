@@ -97,7 +97,7 @@ static void add_frame(struct strbuf *out, const struct view_frame *frame)
 	strbuf_adds(out, ")\n");
 }
 
-/* Microseconds apart: a thread's events must not go back in time, and one client drops equal ones. */
+/* Times are microseconds apart: a thread's events must not go back in time. */
 static void add_header(struct strbuf *out, const struct model_process *image, uint64_t time_ns,
 		       int64_t period)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the caller of a report chooses. Sizes of single blocks are filtered where events are counted,
- * not here. Plain data.
+ * What the caller of a report chooses. Sizes of single blocks are filtered where events are
+ * counted, not here. Plain data.
  */
 #ifndef MEMTRACED_REPORT_REPORT_OPTS_H
 #define MEMTRACED_REPORT_REPORT_OPTS_H
@@ -13,7 +13,7 @@ struct report_opts {
 	uint64_t top;		/* sites of a process, and processes, in tables; 0: all */
 	uint64_t older_than_ns; /* only sites with a live block of at least this age */
 	bool color;
-	unsigned int width; /* columns of tables; 0: 80 */
+	unsigned int width; /* columns of tables, at least 80 */
 };
 
 #endif

@@ -46,8 +46,8 @@ int symbols_set_perf_map(struct symbols *symbols, uint32_t slot, const char *tex
 int symbols_apply(const struct record *record, void *userdata);
 
 /*
- * Looks a place up. `addr` and `slot`: where it was, for code that belongs to no file. `is_call`: it
- * is a return address. 0 or -ENOMEM.
+ * Looks a place up. `addr` and `slot`: where it was, for code that belongs to no file. `is_call`:
+ * it is a return address. 0 or -ENOMEM.
  */
 int symbols_resolve(struct symbols *symbols, uint32_t slot, const struct model_place *place,
 		    uint64_t addr, bool is_call, const struct resolved **ret_resolved);

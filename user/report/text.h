@@ -8,7 +8,7 @@
 
 #include "base/strbuf.h"
 
-/* Valid UTF-8: a byte that is none becomes '?'. Control characters stay (for JSON, which escapes). */
+/* Valid UTF-8: a byte that is none becomes '?'. Control characters stay: JSON escapes them. */
 void text_utf8(struct strbuf *out, const char *s);
 
 /* Safe for terminals: also control characters, and those that change the direction, become '?'. */

@@ -2,7 +2,7 @@
 #include "report/view.h"
 
 #include "base/vec.h"
-#include "report/view_sites.h"
+#include "report/view_collect.h"
 
 #include <errno.h>
 
@@ -78,7 +78,7 @@ static int add_process(struct view *view, struct symbols *symbols,
 	process.has_mmap = image->regions != NULL;
 	if (process.has_mmap)
 		regions_totals(image->regions, &process.mmap);
-	r = view_sites_collect(view->model, symbols, &view->opts, &process);
+	r = view_collect(view->model, symbols, &view->opts, &process);
 	if (r == 0)
 		view->processes.data[view->processes.len++] = process;
 	return r;
@@ -138,7 +138,7 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 		return -ENOMEM;
 	view->model = model;
 	view->opts = *opts;
-	if (view->opts.width == 0)
+	if (view->opts.width < 80)
 		view->opts.width = 80;
 	view->exact = coverage && coverage->exact;
 	view->all_attributed = coverage && losses_attributed(model, coverage);
@@ -154,7 +154,7 @@ void view_free(struct view *view)
 	if (!view)
 		return;
 	vec_foreach(&view->processes, process)
-		view_sites_free(process->sites, process->n_sites);
+		view_collect_free(process->sites, process->n_sites);
 	vec_done(&view->processes);
 	free(view);
 }
@@ -187,50 +187,4 @@ const struct view_process *view_process(const struct view *view, size_t index)
 bool view_is_exact(const struct view *view)
 {
 	return view->exact;
-}
-
-/* The probed function goes by the name that it was called by, an alias maybe, at its start. */
-static void allocator_frame(const struct view_place *place, struct view_frame *frame)
-{
-	const struct symbol *symbol = place->symbol;
-	const struct symbol_frame *physical = &symbol->frames[symbol->n_frames - 1];
-
-	*frame = (struct view_frame){
-		.place = place,
-		.function = place->alloc,
-		.has_offset = true,
-		.file = physical->file,
-		.line = physical->line,
-	};
-}
-
-bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame)
-{
-	const struct view_place *place;
-	const struct symbol_frame *from;
-
-	if (frames->place >= frames->site->n_places)
-		return false;
-	place = &frames->site->places[frames->place];
-	if (place->alloc) {
-		allocator_frame(place, ret_frame);
-		frames->place++;
-		return true;
-	}
-
-	from = &place->symbol->frames[frames->frame];
-	*ret_frame = (struct view_frame){
-		.place = place,
-		.function = from->function,
-		.has_offset = from->function || place->object,
-		.offset = from->function ? from->offset : place->offset,
-		.file = from->file,
-		.line = from->line,
-		.is_inline = from->is_inline,
-	};
-	if (++frames->frame >= place->symbol->n_frames) {
-		frames->frame = 0;
-		frames->place++;
-	}
-	return true;
 }

@@ -233,8 +233,9 @@ static int begin_tracing(struct session *s)
 	opts.features = s->features;
 	r = live_new(&opts, &s->live);
 	if (r == -EPERM)
-		log_error("the kernel refused the BPF programs: root's rights (CAP_BPF, CAP_PERFMON) "
-			  "are missing, or RLIMIT_MEMLOCK is too low on a kernel before 5.11");
+		log_error(
+			"the kernel refused the BPF programs: root's rights (CAP_BPF, CAP_PERFMON) "
+			"are missing, or RLIMIT_MEMLOCK is too low on a kernel before 5.11");
 	else if (r)
 		log_error("loading the BPF programs: %s; MEMTRACED_DEBUG_BPF=1 shows the kernel's "
 			  "own words",
@@ -299,10 +300,11 @@ static int trace_pid(struct session *s, pid_t pid)
 	}
 	r = live_add_process(s->live, pid, take_record, s);
 	if (r == -ENOENT)
-		log_error("process %d (%s): no allocator found: none of its files has symbols named "
-			  "malloc, calloc, realloc, free or operator new (a static binary without "
-			  "symbols has none)",
-			  (int)pid, info.comm);
+		log_error(
+			"process %d (%s): no allocator found: none of its files has symbols named "
+			"malloc, calloc, realloc, free or operator new (a static binary without "
+			"symbols has none)",
+			(int)pid, info.comm);
 	else if (r == -ESRCH)
 		log_error("process %d ended before it could be traced", (int)pid);
 	else if (r)

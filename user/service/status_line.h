@@ -22,7 +22,7 @@ struct status {
 int status_line_new(bool quiet, struct status_line **ret_status);
 void status_line_free(struct status_line *status); /* clears; NULL is legal */
 
-/* Shows the state; events are printed as a rate since the last call. NULL status is legal in both. */
+/* Shows the state; events become a rate since the last call. NULL lines are legal in both. */
 void status_line_show(struct status_line *line, const struct status *status);
 void status_line_clear(struct status_line *line);
 

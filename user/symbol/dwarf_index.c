@@ -364,9 +364,25 @@ int dwarf_index_find(struct dwarf_index *index, uint64_t vaddr,
 	return 0;
 }
 
+/* libdw 0.188 reads on behind a .debug_line_str whose last string has no end. */
+static bool strings_end(const struct elf_image *debug)
+{
+	static const char *const names[] = { ".debug_line_str", ".debug_str" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		Elf_Scn *scn = elf_image_section(debug, names[i], SHT_NULL);
+		Elf_Data *data = scn ? elf_image_data(scn, MAX_DWARF_BYTES) : NULL;
+
+		if (data && data->d_size > 0 && ((const char *)data->d_buf)[data->d_size - 1])
+			return false;
+	}
+	return true;
+}
+
 static int set_alt(struct dwarf_index *index, const struct elf_image *alt)
 {
-	if (alt && elf_image_debug_bytes(alt) <= MAX_DWARF_BYTES)
+	if (alt && elf_image_debug_bytes(alt) <= MAX_DWARF_BYTES && strings_end(alt))
 		index->alt = dwarf_begin_elf(elf_image_elf(alt), DWARF_C_READ, NULL);
 	if (!index->alt) {
 		index->empty_data = malloc(sizeof(*index->empty_data));
@@ -389,7 +405,8 @@ int dwarf_index_new(const struct elf_image *code, const struct elf_image *debug,
 	_cleanup_(dwarf_index_free_p) struct dwarf_index *index = NULL;
 	int r;
 
-	if (!elf_image_has_dwarf(debug) || elf_image_debug_bytes(debug) > MAX_DWARF_BYTES)
+	if (!elf_image_has_dwarf(debug) || elf_image_debug_bytes(debug) > MAX_DWARF_BYTES ||
+	    !strings_end(debug))
 		return -ENODATA;
 	index = calloc(1, sizeof(*index));
 	if (!index)

@@ -30,7 +30,7 @@ struct elf_image {
 
 /*
  * libelf allocates by the counts in the header. Those kept elsewhere because they do not fit into
- * 16 bits occur in relocatable files only; here they could only be a way to ask for much memory.
+ * 16 bits occur in compilers' object files only; here they could only be a way to ask for much memory.
  */
 static bool header_is_sane(const char *head, size_t len)
 {
@@ -40,8 +40,8 @@ static bool header_is_sane(const char *head, size_t len)
 	if (len < sizeof(*e64) || memcmp(head, ELFMAG, SELFMAG) != 0 ||
 	    head[EI_DATA] != NATIVE_ELFDATA)
 		return false;
-	/* The type stands at the same place in both classes. */
-	if (e64->e_type != ET_EXEC && e64->e_type != ET_DYN)
+	/* At the same place in both classes. dwz's common files are relocatable by type. */
+	if (e64->e_type != ET_EXEC && e64->e_type != ET_DYN && e64->e_type != ET_REL)
 		return false;
 	if (head[EI_CLASS] == ELFCLASS64)
 		return e64->e_phnum < PN_XNUM && (e64->e_shnum > 0 || e64->e_shoff == 0);

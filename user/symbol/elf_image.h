@@ -18,7 +18,7 @@
 
 struct elf_image;
 
-/* The descriptor is duplicated. -ENOEXEC: no executable or library of this machine's byte order. */
+/* The descriptor is duplicated. -ENOEXEC: no ELF file, or one of foreign byte order. */
 int elf_image_open(int fd, struct elf_image **ret_image);
 /* Takes over `data` (malloc'ed), also when it fails. */
 int elf_image_from_memory(char *data, size_t size_bytes, struct elf_image **ret_image);

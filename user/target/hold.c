@@ -256,6 +256,8 @@ static int on_exec(struct hold *hold, struct held_thread *thread)
 	unsigned long old_tid = (unsigned long)thread->tid;
 	int r;
 
+	/* After an exec by another thread, all requests fail until then (looks_like_a_spurious_pid). */
+	consume_stop(thread->tid);
 	(void)ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &old_tid);
 	/* The others have ended, and the caller has taken the leader's tid. */
 	hold_table_remove_threads(hold->table, process, thread);

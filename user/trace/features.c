@@ -27,8 +27,8 @@ static const struct {
 					"return probes are safe under seccomp filters" },
 };
 
-__attribute__((format(printf, 4, 5))) static void
-result(struct features *f, enum feature id, bool present, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void result(struct features *f, enum feature id,
+							 bool present, const char *fmt, ...)
 {
 	struct feature_row *row = &f->rows[id];
 	va_list ap;
@@ -116,8 +116,8 @@ static void probe_attach(struct features *f, const struct probe_page *page, bool
 		result(f, order[i], r == 0, "link refused: %s", strerror(-r));
 		/* All sites of the page are probed by the first that works. */
 		if (r == 0 && !f->emulation_measured && order[i] != FEATURE_PERF_UPROBE)
-			f->emulation_measured = probe_page_measure(
-				page, &f->emulation, &f->emulated_ns, &f->stepped_ns);
+			f->emulation_measured = probe_page_measure(page, &f->emulation,
+								   &f->emulated_ns, &f->stepped_ns);
 		if (r == 0 && !all)
 			return;
 	}
@@ -129,8 +129,8 @@ static void probe_attach(struct features *f, const struct probe_page *page, bool
  */
 static void probe_seccomp(struct features *f, const struct probe_page *page)
 {
-	bool multi = f->rows[FEATURE_UPROBE_MULTI].present ||
-		     f->rows[FEATURE_UPROBE_SESSION].present;
+	bool multi =
+		f->rows[FEATURE_UPROBE_MULTI].present || f->rows[FEATURE_UPROBE_SESSION].present;
 	_cleanup_close_ int prog_fd = load_empty(multi ? LINK_TYPE_UPROBE_MULTI : 0, 0);
 	struct uprobe_site site = probe_page_call_site(page);
 	int fd, r;
@@ -139,8 +139,8 @@ static void probe_seccomp(struct features *f, const struct probe_page *page)
 		result(f, FEATURE_URETPROBE_SECCOMP, false, "program: %s", strerror(-prog_fd));
 		return;
 	}
-	fd = multi ? link_uprobe_multi(prog_fd, LINK_TYPE_UPROBE_MULTI, probe_page_path(page), &site,
-				       1, true, 0) :
+	fd = multi ? link_uprobe_multi(prog_fd, LINK_TYPE_UPROBE_MULTI, probe_page_path(page),
+				       &site, 1, true, 0) :
 		     link_perf_uprobe(prog_fd, probe_page_path(page), &site, true, 0);
 	if (fd < 0) {
 		result(f, FEATURE_URETPROBE_SECCOMP, false, "return probe: %s", strerror(-fd));
@@ -203,8 +203,8 @@ void features_print(const struct features *f, struct strbuf *out)
 		const char *name;
 		bool emulated;
 	} kinds[] = {
-		{ "push", e->push }, { "nop", e->nop1 },   { "long nop", e->nopl },
-		{ "jmp", e->jmp },   { "jcc", e->jcc },	   { "call", e->call },
+		{ "push", e->push }, { "nop", e->nop1 },    { "long nop", e->nopl },
+		{ "jmp", e->jmp },   { "jcc", e->jcc },	    { "call", e->call },
 		{ "ret", e->ret },   { "endbr", e->endbr }, { "sub sp", e->sub_sp },
 		{ "mov", e->mov },
 	};
@@ -216,7 +216,10 @@ void features_print(const struct features *f, struct strbuf *out)
 		const struct feature_row *row = &f->rows[i];
 
 		strbuf_addf(out, "%-18s %-4s %s", row->name,
-			    !row->probed ? "?" : row->present ? "yes" : "no", row->what);
+			    !row->probed ? "?" :
+			    row->present ? "yes" :
+					   "no",
+			    row->what);
 		if (row->probed && !row->present)
 			strbuf_addf(out, "\n%-23s (%s)", "", row->reason);
 		strbuf_addch(out, '\n');

@@ -22,7 +22,7 @@ struct live_opts {
 	const struct features *features; /* borrowed */
 	enum attach_path path;
 	bool follow;
-	bool held; /* targets are held at births, execs and marks (target/hold) */
+	bool held;	     /* targets are held at births, execs and marks (target/hold) */
 	uint64_t max_blocks; /* 0: the default */
 	uint64_t min_size, max_size;
 	const char *tool; /* "memtraced X.Y.Z" */
@@ -52,7 +52,7 @@ int live_fd(const struct live *live);
 /* To be called every ABI_TICK_NS or so: the clock of ages. */
 void live_tick(struct live *live);
 
-/* Was this thread stopped by the programs, to wait until a drain has seen its new code? Forgets it. */
+/* Was this thread stopped by the programs, until a drain has seen its new code? Forgets it. */
 bool live_take_mark(struct live *live, pid_t tid);
 
 /* Processes named or started that still run, and all that are traced now. */

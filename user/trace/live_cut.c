@@ -69,7 +69,8 @@ static int emit_site(struct live *live, const struct live_process *process,
 			  .temporary = site->counts.temporary,
 			  .peak_bytes = site->peak_bytes,
 			  .oldest_ns = aged ? age_ns(live, process, site->oldest_tick) : UINT64_MAX,
-			  .newest_ns = aged ? age_ns(live, process, site->newest_tick) : UINT64_MAX },
+			  .newest_ns =
+				  aged ? age_ns(live, process, site->newest_tick) : UINT64_MAX },
 	};
 
 	return live_emit(live, &record);
@@ -298,7 +299,7 @@ int live_settle(struct live *live)
 	size_t waiting = 0;
 	int r;
 
-	vec_foreach (&live->processes, p)
+	vec_foreach(&live->processes, p)
 		waiting += *p && (*p)->ended && !(*p)->settled;
 	if (!waiting || (waiting < SETTLE_AT && now < live->settle_after_ns))
 		return 0;

@@ -186,7 +186,7 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 	struct record record = { .type = RECORD_PROCESS };
 	int r;
 
-	(void)process_exe(process->pid, &exe);		   /* gone: unknown */
+	(void)process_exe(process->pid, &exe);	      /* gone: unknown */
 	(void)process_info_read(process->pid, &info); /* gone: unknown */
 	if (*info.comm)
 		memcpy(process->comm, info.comm, sizeof(process->comm));
@@ -271,7 +271,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	child->parent_slot = parent->slot;
 	child->placeholder = parent->placeholder;
 	memcpy(child->comm, ev->comm, sizeof(child->comm));
-	vec_foreach (&parent->code, range) {
+	vec_foreach(&parent->code, range) {
 		r = vec_push(&child->code, *range);
 		if (r)
 			return r;
@@ -281,7 +281,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 		return r;
 	if (!live->programs->control->shared && ++live->own_forks > OWN_LINK_FORKS)
 		r = go_shared(live);
-	vec_foreach (&child->code, range) {
+	vec_foreach(&child->code, range) {
 		if (r || !range->object)
 			continue;
 		any |= object_has_allocator(range->object);

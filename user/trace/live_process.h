@@ -86,7 +86,7 @@ struct live_stack {
 	bool complete;
 };
 
-/* trace/live.c */
+/* trace/live_source.c */
 uint64_t live_now_ns(void);
 int live_emit(struct live *live, const struct record *record);
 struct live_process *live_process_at(const struct live *live, uint32_t slot);

@@ -156,7 +156,7 @@ static int on_unmap_entry(struct live_process *process, const struct abi_ev_map 
 
 	if (ev->head.type == ABI_EV_MREMAP && ev->flags & MREMAP_DONTUNMAP)
 		unmap.end = unmap.start;
-	vec_foreach (&process->pending, p) {
+	vec_foreach(&process->pending, p) {
 		if (p->tid == ev->tid) { /* its last call ended without a return: a signal */
 			*p = unmap;
 			return 0;
@@ -172,7 +172,7 @@ static int on_unmap_result(struct live *live, struct live_process *process,
 	struct pending_unmap pending = {};
 	int r;
 
-	vec_foreach (&process->pending, p) {
+	vec_foreach(&process->pending, p) {
 		if (p->tid != ev->tid)
 			continue;
 		pending = *p;
@@ -191,7 +191,7 @@ static int on_unmap_result(struct live *live, struct live_process *process,
 static int settle_pending(struct live *live, struct live_process *process, uint64_t start,
 			  uint64_t end, uint64_t time_ns)
 {
-	vec_foreach (&process->pending, p) {
+	vec_foreach(&process->pending, p) {
 		uint64_t gone_start = p->start, gone_end = p->end;
 		int r;
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Ids below are the daemon's own: FUNCTION_MMAP and FUNCTION_MREMAP in trace/live.c. */
+/* Ids below are the daemon's own: FUNCTION_MMAP and FUNCTION_MREMAP in trace/live_process.h. */
 #define FIRST_FUNCTION_ID 16
 
 struct object_link {
@@ -67,7 +67,7 @@ static void object_free(struct object *object)
 {
 	if (!object)
 		return;
-	vec_foreach (&object->links, link)
+	vec_foreach(&object->links, link)
 		close(link->fd);
 	vec_done(&object->links);
 	vec_done(&object->unprobed);
@@ -99,7 +99,7 @@ void objects_free(struct objects *objects)
 {
 	if (!objects)
 		return;
-	vec_foreach (&objects->all, o)
+	vec_foreach(&objects->all, o)
 		object_free(*o);
 	vec_done(&objects->all);
 	hashmap_free(objects->by_file);
@@ -247,7 +247,7 @@ bool object_starts_stack(const struct object *object, uint64_t file_offset)
 
 bool object_attached(const struct object *object, uint32_t owner)
 {
-	vec_foreach (&object->links, link)
+	vec_foreach(&object->links, link)
 		if (link->owner == owner)
 			return true;
 	return false;
@@ -276,7 +276,7 @@ int object_describe(const struct object *object, record_fn fn, void *userdata)
 		if (r)
 			return r;
 	}
-	vec_foreach (&object->unprobed, u) {
+	vec_foreach(&object->unprobed, u) {
 		const struct record record = {
 			.type = RECORD_UNPROBED,
 			.unprobed = { u->function, object->path, u->why },
@@ -347,8 +347,8 @@ static int add_probe(struct objects *objects, struct object *object, struct site
 		return r ? r : vec_push(&lists->entry, site);
 	}
 	if (objects->opts.returns_unsafe)
-		return vec_push(&object->unprobed, (struct unprobed){ probe->function,
-								      probe->why_no_sites });
+		return vec_push(&object->unprobed,
+				(struct unprobed){ probe->function, probe->why_no_sites });
 	if (path == ATTACH_PATH_SESSION)
 		return vec_push(&lists->session, site);
 	r = vec_push(&lists->ret, site);
@@ -367,8 +367,9 @@ static int keep_link(struct object *object, uint32_t owner, int fd)
 	return r;
 }
 
-static int attach_list(struct object *object, int prog_fd, int type, const struct uprobe_site *sites,
-		       size_t n, bool at_return, uint32_t owner, pid_t pid)
+static int attach_list(struct object *object, int prog_fd, int type,
+		       const struct uprobe_site *sites, size_t n, bool at_return, uint32_t owner,
+		       pid_t pid)
 {
 	int r = 0;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The executable files that targets map: opened once by (device, inode), planned once, attached for
- * one process (filtered links) or for all (shared links). Probes are counted by file, not by process.
+ * The executable files that targets map: opened once by (device, inode), planned once, attached
+ * for one process (filtered links) or for all (shared links). Probes belong to files, not to
+ * processes.
  */
 #ifndef MEMTRACED_TRACE_OBJECTS_H
 #define MEMTRACED_TRACE_OBJECTS_H
@@ -61,8 +62,8 @@ bool object_attached(const struct object *object, uint32_t owner);
 
 /*
  * Attaches all probes of the object: owner 0 for every process, else for process `pid` alone. A
- * function that cannot be attached is added to the object's unprobed list; 0, or negative errno when
- * nothing could be attached.
+ * function that cannot be attached is added to the object's unprobed list; 0, or negative errno
+ * when nothing could be attached.
  */
 int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid);
 

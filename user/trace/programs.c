@@ -55,8 +55,8 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct programs_opts 
 		struct bpf_map *map;
 		uint32_t entries;
 	} sizes[] = {
-		{ skel->maps.ring, RING_BYTES },  { skel->maps.procs, opts->max_procs },
-		{ skel->maps.blocks, blocks },	  { skel->maps.sites, MAX_SITES },
+		{ skel->maps.ring, RING_BYTES },   { skel->maps.procs, opts->max_procs },
+		{ skel->maps.blocks, blocks },	   { skel->maps.sites, MAX_SITES },
 		{ skel->maps.stacks, MAX_STACKS }, { skel->maps.tombs, MAX_TOMBS },
 		{ skel->maps.shed, MAX_TOMBS },
 	};

@@ -29,8 +29,8 @@ enum record_type {
 	RECORD_SITE,	    /* a site's values at the cut */
 	RECORD_COVERAGE,    /* run-wide loss counters at the cut */
 	RECORD_CUT_END,
-	RECORD_UNPROBED,    /* a function that could not be probed */
-	RECORD_SYMBOL,	    /* what an (object, offset) resolved to; only in recordings */
+	RECORD_UNPROBED, /* a function that could not be probed */
+	RECORD_SYMBOL,	 /* what an (object, offset) resolved to; only in recordings */
 };
 
 struct record_run {
@@ -77,8 +77,9 @@ struct record_mapping {
 	uint64_t start, end, file_offset;
 	uint64_t time_ns; /* from when on it holds */
 	uint64_t dev, ino;
-	const char *path;	     /* as the target sees it; "[vdso]", "[anon]", "//anon" */
-	const char *local_path;	     /* where this host can open it, e.g. /proc/1/root/...; may be NULL */
+	const char *path; /* as the target sees it; "[vdso]", "[anon]", "//anon" */
+	const char
+		*local_path; /* where this host can open it, e.g. /proc/1/root/...; may be NULL */
 	uint8_t build_id[RECORD_BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0: none known */
 	bool executable;
@@ -95,7 +96,8 @@ struct record_stack {
 	uint64_t time_ns;
 	bool truncated;
 	size_t n_frames;
-	const uint64_t *frames; /* return addresses, innermost first; caller of the function first */
+	const uint64_t
+		*frames; /* return addresses, innermost first; caller of the function first */
 };
 
 struct record_region {
@@ -144,7 +146,7 @@ struct record_loss {
 
 struct record_coverage {
 	bool exact;
-	uint64_t events; /* allocations, frees and failed calls seen */
+	uint64_t events;			    /* allocations, frees and failed calls seen */
 	uint64_t stacks_complete, stacks_truncated; /* events */
 	size_t n_losses;
 	const struct record_loss *losses; /* those with count > 0 */
@@ -165,7 +167,7 @@ struct record_symbol_frame {
 };
 
 struct record_symbol {
-	const char *object;   /* mapping path, with dev and ino the mapping's own */
+	const char *object; /* mapping path, with dev and ino the mapping's own */
 	uint64_t dev, ino;
 	uint32_t slot;	      /* the process whose JIT map it is from; else RECORD_NO_SLOT */
 	uint64_t file_offset; /* as looked up; for a JIT map the address */

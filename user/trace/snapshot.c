@@ -43,7 +43,8 @@ static bool wanted(const struct snapshot *s, uint32_t slot)
 	return slot < s->n_processes && s->processes[slot].wanted;
 }
 
-static struct snapshot_site *site_get(struct snapshot *s, uint32_t slot, uint16_t fn, uint64_t stack)
+static struct snapshot_site *site_get(struct snapshot *s, uint32_t slot, uint16_t fn,
+				      uint64_t stack)
 {
 	struct snapshot_site key = { .stack = stack, .slot = slot, .fn = fn }, *site;
 
@@ -167,8 +168,8 @@ static int on_blocks(const void *keys, const void *values, size_t n, void *userd
 		uint32_t slot = ABI_BLOCK_SLOT(key[i]);
 
 		if (wanted(s, slot)) {
-			struct snapshot_site *site = site_get(s, slot, ABI_BLOCK_FN(&block[i]),
-							      block[i].stack);
+			struct snapshot_site *site =
+				site_get(s, slot, ABI_BLOCK_FN(&block[i]), block[i].stack);
 
 			if (!site)
 				return -ENOMEM;
@@ -234,8 +235,8 @@ static int read_maps(struct snapshot *s)
 	return r ? r : sort_sites(s);
 }
 
-int snapshot_new(const struct programs *programs, const struct snapshot_process *processes, size_t n,
-		 struct snapshot **ret_snapshot)
+int snapshot_new(const struct programs *programs, const struct snapshot_process *processes,
+		 size_t n, struct snapshot **ret_snapshot)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *s = calloc(1, sizeof(*s));
 	int r;

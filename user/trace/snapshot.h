@@ -25,19 +25,19 @@ struct snapshot_site {
 	struct abi_site_counts counts;
 	int64_t peak_bytes;
 	int64_t inherited_bytes, inherited_blocks; /* part of counts.live_* and of peak_bytes */
-	uint32_t oldest_tick, newest_tick; /* of live blocks; oldest > newest: none */
+	uint32_t oldest_tick, newest_tick;	   /* of live blocks; oldest > newest: none */
 };
 
 /* What the caller knows of a process. */
 struct snapshot_process {
 	uint32_t slot;
-	bool wanted;	/* its sites are to be read */
-	bool forked;	/* it may hold inherited blocks */
+	bool wanted; /* its sites are to be read */
+	bool forked; /* it may hold inherited blocks */
 };
 
 /* Reads. `processes` by slot. 0 or negative errno. */
-int snapshot_new(const struct programs *programs, const struct snapshot_process *processes, size_t n,
-		 struct snapshot **ret_snapshot);
+int snapshot_new(const struct programs *programs, const struct snapshot_process *processes,
+		 size_t n, struct snapshot **ret_snapshot);
 void snapshot_free(struct snapshot *snapshot); /* NULL is legal */
 DEFINE_CLEANUP(struct snapshot, snapshot_free)
 

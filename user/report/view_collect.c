@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/view_sites.h"
+#include "report/view_collect.h"
 
 #include "base/hashmap.h"
 #include "base/vec.h"
@@ -69,8 +69,8 @@ static uint64_t mix_u64(uint64_t h, uint64_t x)
 }
 
 /*
- * Of what stays the same from run to run: build ID or file name, and offset in the file. Where there
- * is no file, address space layout randomisation keeps the offset in the page.
+ * Of what stays the same from run to run: build ID or file name, and offset in the file. Where
+ * there is no file, address space layout randomisation keeps the offset in the page.
  */
 static uint64_t place_id(uint64_t h, const struct view_place *place)
 {
@@ -299,23 +299,6 @@ static int add_mmap_sites(struct collector *c, const struct model_process *image
 	return r;
 }
 
-int64_t view_site_weight(const struct view_site *site, enum option_sort sort)
-{
-	switch (sort) {
-	case SORT_BYTES:
-		return site->live_bytes;
-	case SORT_COUNT:
-		return site->live_blocks;
-	case SORT_GROWTH:
-		return site->growth_bytes;
-	case SORT_PEAK:
-		return site->peak_bytes;
-	case SORT_TEMPORARY:
-		return site->temporary == VIEW_UNKNOWN ? 0 : (int64_t)site->temporary;
-	}
-	return site->live_bytes;
-}
-
 static int compare_sites(const void *item_a, const void *item_b, void *userdata)
 {
 	const struct view_site *a = item_a, *b = item_b;
@@ -369,8 +352,8 @@ static int hand_over(struct collector *c, const struct report_opts *opts,
 	return 0;
 }
 
-int view_sites_collect(const struct model *model, struct symbols *symbols,
-		       const struct report_opts *opts, struct view_process *process)
+int view_collect(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
+		 struct view_process *process)
 {
 	struct collector c = { .model = model, .symbols = symbols };
 	const struct model_process *image = process->image;
@@ -389,7 +372,7 @@ int view_sites_collect(const struct model *model, struct symbols *symbols,
 	return r;
 }
 
-void view_sites_free(struct view_site *sites, size_t n)
+void view_collect_free(struct view_site *sites, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		free(sites[i].places);

@@ -130,7 +130,7 @@ static int begin_emitting(struct live *live, record_fn fn, void *userdata)
 /* A process whose exit event was refused by a full ring must not be waited for. */
 static int check_alive(struct live *live)
 {
-	vec_foreach (&live->processes, p) {
+	vec_foreach(&live->processes, p) {
 		struct live_process *process = *p;
 		struct abi_ev_process ev = { .head = { .type = ABI_EV_EXIT } };
 		int r;
@@ -247,7 +247,7 @@ void live_free(struct live *live)
 		close(live->tracepoints[i]);
 	ring_buffer__free(live->ring);
 	programs_free(live->programs);
-	vec_foreach (&live->processes, p)
+	vec_foreach(&live->processes, p)
 		live_process_free(*p);
 	vec_done(&live->processes);
 	vec_done(&live->marks);
@@ -308,7 +308,7 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 	r = live_map_process(live, process, live_now_ns(), true);
 	if (r)
 		return r;
-	vec_foreach (&process->code, range)
+	vec_foreach(&process->code, range)
 		if (range->object && object_has_allocator(range->object))
 			return 0;
 	return -ENOENT;
@@ -346,7 +346,7 @@ int64_t live_bytes(const struct live *live)
 {
 	int64_t sum = 0;
 
-	vec_foreach (&live->processes, p)
+	vec_foreach(&live->processes, p)
 		if (*p && !(*p)->ended)
 			sum += live->programs->procs[(*p)->slot].live_bytes;
 	return sum;
@@ -356,7 +356,7 @@ uint64_t live_lost(const struct live *live)
 {
 	uint64_t sum = 0;
 
-	vec_foreach (&live->processes, p)
+	vec_foreach(&live->processes, p)
 		if (*p)
 			sum += live->programs->procs[(*p)->slot].lost;
 	return sum;
@@ -366,7 +366,7 @@ size_t live_running(const struct live *live)
 {
 	size_t n = 0;
 
-	vec_foreach (&live->processes, p)
+	vec_foreach(&live->processes, p)
 		n += *p && !(*p)->ended;
 	return n;
 }
@@ -375,7 +375,7 @@ size_t live_roots_running(const struct live *live)
 {
 	size_t n = 0;
 
-	vec_foreach (&live->processes, p)
+	vec_foreach(&live->processes, p)
 		n += *p && (*p)->root && !(*p)->ended;
 	return n;
 }

@@ -3,19 +3,21 @@
  * The sites of one process for a view: stacks resolved to places, sites with the same places
  * merged, then filtered and sorted. Used by view.c alone.
  */
-#ifndef MEMTRACED_REPORT_VIEW_SITES_H
-#define MEMTRACED_REPORT_VIEW_SITES_H
+#ifndef MEMTRACED_REPORT_VIEW_COLLECT_H
+#define MEMTRACED_REPORT_VIEW_COLLECT_H
 
-#include "report/view.h"
+#include "report/report_opts.h"
+#include "report/symbols.h"
+#include "report/view_site.h"
 
 /*
  * Fills sites, n_sites and what was left out of a process whose image is set. 0 or -ENOMEM; on an
  * error there are no sites.
  */
-int view_sites_collect(const struct model *model, struct symbols *symbols,
-		       const struct report_opts *opts, struct view_process *process);
+int view_collect(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
+		 struct view_process *process);
 
-void view_sites_free(struct view_site *sites, size_t n);
+void view_collect_free(struct view_site *sites, size_t n);
 
 /*
  * Races and losses can leave a count of what is live below zero, which no reader takes for a

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The bytes as an ELF file, planned; and as the code of an allocator function, walked. What comes
+ * out must hold whatever came in: sites lie in the code, and nothing is read outside the input.
+ */
+#include "base/cleanup.h"
+#include "probe/allocators.h"
+#include "probe/insn.h"
+#include "probe/plan.h"
+#include "probe/sites.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define BASE 0x1000
+#define MAX_INPUT_BYTES (1 << 20)
+
+static const struct plan_emulation everything = { true, true, true, true, true,
+						  true, true, true, true, true };
+
+struct code {
+	const uint8_t *bytes;
+	size_t len;
+};
+
+static size_t code_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	const struct code *code = ctx;
+
+	if (addr < BASE || addr - BASE >= code->len)
+		return 0;
+	if (len > code->len - (addr - BASE))
+		len = code->len - (addr - BASE);
+	memcpy(buf, code->bytes + (addr - BASE), len);
+	return len;
+}
+
+/* Every eighth address is something: that makes calls, jumps and stubs lead somewhere. */
+static const char *code_name(void *ctx, uint64_t addr)
+{
+	static const char *const names[] = { "malloc", "free", "abort", "_Znwm", "memset", NULL };
+
+	(void)ctx;
+	return addr % 8 == 0 ? names[addr / 8 % 6] : NULL;
+}
+
+static bool code_starts_function(void *ctx, uint64_t addr)
+{
+	(void)ctx;
+	return addr % 16 == 0;
+}
+
+static uint64_t code_landing_pad(void *ctx, uint64_t addr)
+{
+	(void)ctx;
+	return addr % 4 == 0 ? addr + 7 : 0;
+}
+
+static void walk_code(const uint8_t *data, size_t size)
+{
+	_cleanup_(insn_decoder_free_p) struct insn_decoder *decoder = NULL;
+	_cleanup_(sites_done) struct sites sites = { 0 };
+	struct code bytes = { data + 1, size - 1 };
+	const struct sites_code code = {
+		&bytes, code_read, code_name, code_name, code_starts_function, code_landing_pad
+	};
+	const struct allocator_function *rows;
+	size_t n;
+
+	rows = allocator_functions(&n);
+	if (insn_decoder_new(EM_X86_64, &decoder) < 0 ||
+	    sites_find(decoder, &code, &rows[data[0] % n], BASE, &everything, &sites) < 0)
+		return;
+	if (sites.entry_site < BASE || sites.entry_site - BASE > size)
+		abort();
+	for (size_t i = 0; i < sites.exits.len; i++)
+		if (sites.exits.data[i] - BASE >= bytes.len ||
+		    (i && sites.exits.data[i] <= sites.exits.data[i - 1]))
+			abort();
+}
+
+static void plan_file(const uint8_t *data, size_t size)
+{
+	_cleanup_close_ int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	_cleanup_(plan_free_p) struct plan *plan = NULL;
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
+	    plan_new(fd, &everything, &plan) < 0)
+		return;
+	for (size_t i = 0; i < plan->n_probes; i++) {
+		const struct plan_probe *probe = &plan->probes[i];
+
+		if (probe->function_offset >= size || probe->entry_site >= size)
+			abort();
+		for (size_t j = 0; j < probe->n_exit_sites; j++)
+			if (probe->exit_sites[j] >= size)
+				abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < 2 || size > MAX_INPUT_BYTES)
+		return 0;
+	plan_file(data, size);
+	walk_code(data, size);
+	return 0;
+}

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""memtraced dies by SIGKILL at any instant: the target runs on with the right result, nothing is
+stopped, no probe and no file is left."""
+
+import os
+import random
+import signal
+import time
+
+from lib import (ATTACH_PATHS, attach_option, bpf_orphans, breakpoints, eventually, memtraced,
+                 need_program, need_root, process_state, run, scaled, scratch, started, target,
+                 test)
+
+STEPS = 6000  # about two seconds with the waits below
+
+
+def leak_result():
+    """What an undisturbed run prints."""
+    done = run([target("leak"), str(STEPS), "0"])
+    assert done.returncode == 0
+    return done.stdout.rpartition("result ")[2].strip()
+
+
+def nothing_left(before, folder):
+    # The kernel frees programs some time after their last user is gone.
+    eventually(lambda: not bpf_orphans() - before, "BPF objects are left")
+    assert os.listdir(folder) == [], f"files are left: {os.listdir(folder)}"
+
+
+def undisturbed(pid):
+    state, tracer = process_state(pid)
+    assert tracer == 0, f"still traced by {tracer}"
+    assert state not in "Tt", f"state {state}"
+
+
+def instants():
+    """Seeded, so that a failing run can be repeated; over start, tracing, report and exit."""
+    source = random.Random(20240607)
+    return [source.uniform(0, 1.2) for _ in range(scaled(15, 100))]
+
+
+@test(need_root, need_program("bpftool"), timeout=150)
+def killed_while_attached():
+    right = leak_result()
+    for after in instants():
+        with scratch() as folder:
+            before = bpf_orphans()
+            with started([target("leak"), str(STEPS), "300"]) as process:
+                pid = int(process.lines.until("ready"))
+                with started([memtraced(), "-p", str(pid), "-i", "0.05", "-o",
+                              f"json:{folder}/out"], cwd=folder) as tracer:
+                    time.sleep(after)
+                    tracer.kill()
+                    tracer.wait()
+                undisturbed(pid)
+                eventually(lambda: breakpoints(pid) == 0, f"probes left, killed after {after} s")
+                for name in os.listdir(folder):
+                    # The report is one of the whole ones, and no temporary file is beside it.
+                    assert name == "out", f"{name} is left"
+                    os.unlink(os.path.join(folder, name))
+                assert process.lines.until("result") == right
+                assert process.wait(30) == 0
+            nothing_left(before, folder)
+
+
+@test(need_root, need_program("bpftool"), timeout=150)
+def killed_while_it_holds_its_command():
+    right = leak_result()
+    for after in instants():
+        with scratch() as folder:
+            before = bpf_orphans()
+            with started([memtraced(), "-o", f"json:{folder}/out", "--", target("leak"), str(STEPS),
+                          "300"], cwd=folder) as tracer:
+                time.sleep(after)
+                tracer.kill()
+                # Its command keeps our pipe: it runs to its end, or had not begun.
+                said = []
+                while (line := tracer.lines.next(60)) is not None:
+                    said.append(line)
+                tracer.wait()
+            if said:
+                assert said[-1] == f"result {right}", f"killed after {after} s: {said[-1]}"
+            for name in os.listdir(folder):
+                assert name == "out", f"{name} is left"
+                os.unlink(os.path.join(folder, name))
+            nothing_left(before, folder)
+
+
+@test(need_root, need_program("bpftool"), timeout=150)
+def killed_while_children_come_and_go():
+    for after in instants()[:scaled(6, 100)]:
+        with scratch() as folder:
+            before = bpf_orphans()
+            with started([memtraced(), "-o", f"json:{folder}/out", "--", target("forkrun"), "200",
+                          "200"], cwd=folder) as tracer:
+                time.sleep(after)
+                tracer.kill()
+                said = []
+                while (line := tracer.lines.next(60)) is not None:
+                    said.append(line)
+                tracer.wait()
+            assert said in ([], ["done 200"]), f"killed after {after} s: {said}"
+            for name in os.listdir(folder):
+                assert name == "out", f"{name} is left"
+                os.unlink(os.path.join(folder, name))
+            nothing_left(before, folder)
+
+
+@test(need_root, need_program("bpftool"), each=sorted(ATTACH_PATHS))
+def an_ordinary_end_leaves_nothing(path):
+    right = leak_result()
+    with scratch() as folder:
+        before = bpf_orphans()
+        with started([target("leak"), str(STEPS), "300"]) as process:
+            pid = int(process.lines.until("ready"))
+            with started([memtraced(), attach_option(path), "-p", str(pid), "-i", "0.2", "-f",
+                          "json"], cwd=folder) as tracer:
+                assert tracer.lines.next() is not None
+                assert breakpoints(pid) > 0, "it reports, but no probe is in libc"
+                tracer.send_signal(signal.SIGINT)
+                while tracer.lines.next() is not None:
+                    continue
+                assert tracer.wait(30) == 0
+            undisturbed(pid)
+            eventually(lambda: breakpoints(pid) == 0, "probes are left")
+            assert process.lines.until("result") == right
+        nothing_left(before, folder)
+
+
+@test(need_root)
+def signals_reach_the_command_as_if_nobody_traced():
+    script = ("import os, signal, sys, time\n"
+              "got = []\n"
+              "for s in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGURG, signal.SIGALRM):\n"
+              "    signal.signal(s, lambda n, f: got.append(n))\n"
+              "for s in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGURG):\n"
+              "    os.kill(os.getpid(), s)\n"
+              "signal.setitimer(signal.ITIMER_REAL, 0.05)\n"
+              "time.sleep(0.2)\n"
+              "print('got', sorted(got))\n")
+    done = run([memtraced(), "-q", "-o", "json:/dev/null", "--", "/usr/bin/python3", "-c", script])
+    wanted = sorted([signal.SIGUSR1, signal.SIGUSR2, signal.SIGURG, signal.SIGALRM])
+    assert done.stdout.strip() == f"got {[int(n) for n in wanted]}", (done.stdout, done.stderr)
+
+
+@test(need_root)
+def job_control_works_on_the_command():
+    with started([memtraced(), "-q", "-o", "json:/dev/null", "--", target("leak"), "2000",
+                  "500"]) as tracer:
+        pid = int(tracer.lines.until("ready"))
+        os.kill(pid, signal.SIGSTOP)
+        eventually(lambda: process_state(pid)[0] in "Tt", "SIGSTOP does not stop it")
+        time.sleep(0.3)
+        assert process_state(pid)[0] in "Tt", "it went on by itself"
+        os.kill(pid, signal.SIGCONT)
+        assert tracer.lines.until("result")
+        assert tracer.wait(20) == 0

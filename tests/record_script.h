@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records of made-up runs, one short call each, for tests of what consumes records: handed to a
+ * model, or to a recording's writer. Failing to take one fails the test.
+ */
+#ifndef MEMTRACED_TESTS_RECORD_SCRIPT_H
+#define MEMTRACED_TESTS_RECORD_SCRIPT_H
+
+#include "trace/record.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct script {
+	record_fn fn;
+	void *userdata;
+};
+
+#define SCRIPT_ROOT 1u
+#define SCRIPT_INHERITS 2u
+
+static inline void emit(const struct script *s, const struct record *record)
+{
+	assert_int_equal(s->fn(record, s->userdata), 0);
+}
+
+static inline void emit_run(const struct script *s)
+{
+	emit(s, &(struct record){ .type = RECORD_RUN,
+				  .run = { .tool = "memtraced 0.1.0",
+					   .kernel = "6.1.0",
+					   .attach_path = "session",
+					   .start_realtime_ns = 1767323045006000000,
+					   .start_ns = 1000,
+					   .age_resolution_ns = 100000000 } });
+}
+
+static inline void emit_function(const struct script *s, uint16_t id, const char *name,
+				 const char *object, uint64_t file_offset)
+{
+	emit(s, &(struct record){ .type = RECORD_FUNCTION,
+				  .function = { id, name, object, file_offset } });
+}
+
+/* `from`: the slot of the image before (flags without SCRIPT_INHERITS) or of the parent. */
+static inline void emit_begin(const struct script *s, uint32_t slot, uint32_t pid, uint32_t from,
+			      unsigned int flags, uint64_t time_ns, const char *comm)
+{
+	bool inherits = flags & SCRIPT_INHERITS;
+
+	emit(s, &(struct record){ .type = RECORD_PROCESS,
+				  .process = { .slot = slot,
+					       .pid = pid,
+					       .ppid = 1,
+					       .parent_slot = inherits ? from : RECORD_NO_SLOT,
+					       .prev_slot = inherits ? RECORD_NO_SLOT : from,
+					       .root = flags & SCRIPT_ROOT,
+					       .inherits = inherits,
+					       .time_ns = time_ns,
+					       .comm = comm,
+					       .exe = "/opt/demo/server" } });
+}
+
+static inline void emit_end(const struct script *s, uint32_t slot, enum record_end how, int value,
+			    uint64_t time_ns)
+{
+	emit(s, &(struct record){ .type = RECORD_PROCESS_END,
+				  .process_end = { slot, how, value, false, time_ns } });
+}
+
+static inline void emit_map(const struct script *s, uint32_t slot, uint64_t start, uint64_t end,
+			    uint64_t file_offset, uint64_t time_ns, const char *path, uint64_t ino)
+{
+	emit(s, &(struct record){ .type = RECORD_MAPPING,
+				  .mapping = { .slot = slot,
+					       .start = start,
+					       .end = end,
+					       .file_offset = file_offset,
+					       .time_ns = time_ns,
+					       .dev = 8,
+					       .ino = ino,
+					       .path = path,
+					       .executable = true } });
+}
+
+static inline void emit_unmap(const struct script *s, uint32_t slot, uint64_t start, uint64_t end,
+			      uint64_t time_ns)
+{
+	emit(s, &(struct record){ .type = RECORD_UNMAPPING,
+				  .unmapping = { slot, start, end, time_ns } });
+}
+
+static inline void emit_stack_of(const struct script *s, uint64_t id, uint32_t slot,
+				 uint64_t time_ns, bool truncated, const uint64_t *frames, size_t n)
+{
+	emit(s, &(struct record){ .type = RECORD_STACK,
+				  .stack = { id, slot, time_ns, truncated, n, frames } });
+}
+#define emit_stack(s, id, slot, time_ns, ...)                                                      \
+	emit_stack_of((s), (id), (slot), (time_ns), false, (const uint64_t[]){ __VA_ARGS__ },      \
+		      sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+static inline void emit_region(const struct script *s, uint32_t slot, uint64_t start, uint64_t end,
+			       uint16_t fn, uint64_t stack, uint64_t time_ns)
+{
+	emit(s, &(struct record){ .type = RECORD_REGION,
+				  .region = { slot, start, end, stack, time_ns, fn } });
+}
+
+static inline void emit_region_gone(const struct script *s, uint32_t slot, uint64_t start,
+				    uint64_t end, uint64_t time_ns)
+{
+	emit(s, &(struct record){ .type = RECORD_REGION_GONE,
+				  .region_gone = { slot, start, end, time_ns } });
+}
+
+static inline void emit_cut(const struct script *s, uint64_t time_ns)
+{
+	emit(s, &(struct record){ .type = RECORD_CUT, .cut = { time_ns } });
+}
+
+static inline void emit_totals(const struct script *s, struct record_totals totals)
+{
+	emit(s, &(struct record){ .type = RECORD_TOTALS, .totals = totals });
+}
+
+static inline void emit_site(const struct script *s, struct record_site site)
+{
+	emit(s, &(struct record){ .type = RECORD_SITE, .site = site });
+}
+
+static inline void emit_coverage(const struct script *s, bool exact, uint64_t events,
+				 const struct record_loss *losses, size_t n_losses)
+{
+	emit(s, &(struct record){ .type = RECORD_COVERAGE,
+				  .coverage = { exact, events, events - 1, 1, n_losses, losses } });
+}
+
+static inline void emit_cut_end(const struct script *s)
+{
+	emit(s, &(struct record){ .type = RECORD_CUT_END });
+}
+
+static inline void emit_unprobed(const struct script *s, const char *function, const char *object,
+				 const char *why)
+{
+	emit(s, &(struct record){ .type = RECORD_UNPROBED, .unprobed = { function, object, why } });
+}
+
+static inline void emit_symbol_of(const struct script *s, const char *object, uint64_t ino,
+				  uint64_t file_offset, const struct record_symbol_frame *frames,
+				  size_t n)
+{
+	emit(s, &(struct record){ .type = RECORD_SYMBOL,
+				  .symbol = { .object = object,
+					      .dev = 8,
+					      .ino = ino,
+					      .slot = RECORD_NO_SLOT,
+					      .file_offset = file_offset,
+					      .is_call = true,
+					      .vaddr = file_offset + 0x1000,
+					      .n_frames = n,
+					      .frames = frames } });
+}
+/* Frames as { function, offset, file, line, is_inline }. */
+#define emit_symbol(s, object, ino, file_offset, ...)                                              \
+	emit_symbol_of((s), (object), (ino), (file_offset),                                        \
+		       (const struct record_symbol_frame[]){ __VA_ARGS__ },                        \
+		       sizeof((const struct record_symbol_frame[]){ __VA_ARGS__ }) /               \
+			       sizeof(struct record_symbol_frame))
+
+#endif

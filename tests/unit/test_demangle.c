@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/cleanup.h"
+#include "symbol/demangle.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define N_ELEMENTS(a) (sizeof(a) / sizeof((a)[0]))
+
+static void names_read_as_in_their_sources(void **state)
+{
+	static const struct {
+		const char *mangled;
+		const char *text; /* NULL: not mangled */
+	} cases[] = {
+		/* C++ */
+		{ "_Z3fooi", "foo(int)" },
+		{ "_ZN2ns1A3getIiEET_S2_", "int ns::A::get<int>(int)" },
+		{ "_ZNK2ns1A4sizeEv", "ns::A::size() const" },
+		{ "_ZNSt6vectorIiSaIiEE9push_backERKi",
+		  "std::vector<int, std::allocator<int> >::push_back(int const&)" },
+		{ "_Znwm", "operator new(unsigned long)" },
+		{ "_ZdlPvm", "operator delete(void*, unsigned long)" },
+		{ "_ZN12_GLOBAL__N_11fEv", "(anonymous namespace)::f()" },
+		{ "_Z3fooi.cold", "foo(int) [clone .cold]" },
+		{ "_Z1fv.constprop.0", "f() [clone .constprop.0]" },
+		/* Rust, legacy: the hash is dropped */
+		{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+		  "core::fmt::Write::write_fmt" },
+		{ "_ZN5alloc7raw_vec19RawVec$LT$T$C$A$GT$8grow_one17hfedcba9876543210E",
+		  "alloc::raw_vec::RawVec<T,A>::grow_one" },
+		{ "_ZN4test4main28_$u7b$$u7b$closure$u7d$$u7d$17h0011223344556677E",
+		  "test::main::{{closure}}" },
+		{ "_ZN4test4main17h89abcdef01234567E.llvm.123456", "test::main" },
+		/* Rust, v0 */
+		{ "_RNvCs1234_7mycrate3foo", "mycrate::foo" },
+		{ "_RNvNtCs1234_7mycrate3mod3bar", "mycrate::mod::bar" },
+		{ "_RNCNvCs1234_7mycrate4main0", "mycrate::main::{closure#0}" },
+		{ "_RNvMCs1234_7mycrateNtB2_4Type3new", "<mycrate::Type>::new" },
+		{ "_RINvCs1234_7mycrate3maxlE", "mycrate::max::<i32>" },
+		/* neither */
+		{ "malloc", NULL },
+		{ "", NULL },
+		{ "_", NULL },
+		{ "_Z", NULL },
+		{ "_R", NULL },
+		{ "_ZN", NULL },
+		{ "_ZN3foo", NULL },
+		{ "_Z3fo", NULL },
+		{ "_Zebra", NULL },
+		{ "_Rust", NULL },
+		{ "main.cold", NULL },
+		{ "LazyCompile:~go a.js:3", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		_cleanup_free_ char *text = demangle(cases[i].mangled);
+
+		if (!text != !cases[i].text || (text && strcmp(text, cases[i].text) != 0))
+			fail_msg("%s gives %s", cases[i].mangled, text ? text : "nothing");
+	}
+}
+
+/* "_Z1f" and n times "P", "i": a function of a pointer to a pointer ... to int. */
+static char *nested_pointers(size_t n)
+{
+	char *name = malloc(n + 6);
+
+	assert_non_null(name);
+	memcpy(name, "_Z1f", 4);
+	memset(name + 4, 'P', n);
+	strcpy(name + 4 + n, "i");
+	return name;
+}
+
+static void long_names_are_demangled_and_endless_ones_refused(void **state)
+{
+	/* 1,500 letters of one name: above what libiberty takes by default. */
+	_cleanup_free_ char *longer = calloc(1, 2000), *text = NULL;
+	_cleanup_free_ char *deepest = nested_pointers(16 * 1024 - 5);
+	_cleanup_free_ char *too_long = nested_pointers(16 * 1024);
+	int at = sprintf(longer, "_Z1500");
+
+	(void)state;
+	memset(longer + at, 'x', 1500);
+	strcpy(longer + at + 1500, "v");
+	text = demangle(longer);
+	assert_non_null(text);
+	assert_int_equal(strlen(text), 1502);
+	assert_string_equal(text + 1500, "()");
+	/* Whatever becomes of it, the stack must do. */
+	free(demangle(deepest));
+	assert_null(demangle(too_long));
+}
+
+/* Each parameter is a pair of the one before: the text doubles 40 times. */
+static void names_that_stand_for_gigabytes_are_refused(void **state)
+{
+	char name[1024], *p = name, last[8] = "S0_";
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	(void)state;
+	p += sprintf(p, "_Z1f1aIiiE");
+	for (int i = 1; i <= 40; i++) {
+		p += sprintf(p, "S_I%s%sE", last, last);
+		if (i < 36)
+			snprintf(last, sizeof(last), "S%c_", digits[i]);
+		else
+			snprintf(last, sizeof(last), "S1%c_", digits[i - 36]);
+		if (i == 3) {
+			_cleanup_free_ char *text = demangle(name);
+
+			assert_non_null(text);
+			assert_non_null(strstr(text, "a<a<a<a<int, int>, a<int, int> >"));
+		}
+	}
+	assert_null(demangle(name));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_read_as_in_their_sources),
+		cmocka_unit_test(long_names_are_demangled_and_endless_ones_refused),
+		cmocka_unit_test(names_that_stand_for_gigabytes_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

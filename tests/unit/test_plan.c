@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/plan.h"
+
+#include "bpf/abi.h"
+#include "build_object.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+static const struct plan_emulation everyday = {
+	.push = true, .nop1 = true, .jmp = true, .jcc = true, .call = true
+};
+
+struct planned {
+	int fd;
+	struct plan *plan;
+};
+
+static void planned_done(struct planned *planned)
+{
+	plan_free(planned->plan);
+	cleanup_close(&planned->fd);
+}
+
+static const struct plan_probe *probe_of(const struct plan *plan, const char *function)
+{
+	for (size_t i = 0; i < plan->n_probes; i++)
+		if (strcmp(plan->probes[i].function, function) == 0)
+			return &plan->probes[i];
+	return NULL;
+}
+
+static const struct plan_skipped *skipped_of(const struct plan *plan, const char *function)
+{
+	for (size_t i = 0; i < plan->n_skipped; i++)
+		if (strcmp(plan->skipped[i].function, function) == 0)
+			return &plan->skipped[i];
+	return NULL;
+}
+
+static int rank(uint8_t kind)
+{
+	switch (kind & ABI_KIND_MASK) {
+	case ABI_FREE:
+		return 0;
+	case ABI_REALLOC:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
+static bool is_emulated_opcode(const uint8_t *code)
+{
+	return (code[0] & 0xf8) == 0x50 || (code[0] == 0x41 && (code[1] & 0xf8) == 0x50) ||
+	       (code[0] & 0xf0) == 0x70 || (code[0] == 0x0f && (code[1] & 0xf0) == 0x80) ||
+	       code[0] == 0xeb || code[0] == 0xe9 || code[0] == 0xe8 || code[0] == 0x90 ||
+	       (code[0] == 0x66 && code[1] == 0x90) || code[0] == 0xf2;
+}
+
+static bool is_return(const uint8_t *code)
+{
+	return code[0] == 0xc3 || code[0] == 0xc2 ||
+	       ((code[0] == 0xf2 || code[0] == 0xf3) && code[1] == 0xc3);
+}
+
+static void check_probe(int fd, const struct plan_probe *probe)
+{
+	uint8_t code[2];
+
+	assert_true(probe->entry_site >= probe->function_offset);
+	assert_true(probe->entry_site - probe->function_offset < 128);
+	assert_int_equal(pread(fd, code, 2, (off_t)probe->entry_site), 2);
+	assert_int_equal(is_emulated_opcode(code), probe->entry_emulated);
+	for (size_t i = 0; i < probe->n_exit_sites; i++) {
+		assert_int_equal(pread(fd, code, 2, (off_t)probe->exit_sites[i]), 2);
+		assert_true(is_return(code));
+	}
+	if (rank(probe->kind) == 0) {
+		assert_int_equal(probe->exits, PLAN_EXIT_NONE);
+		assert_int_equal(probe->n_exit_sites, 0);
+	} else {
+		assert_int_not_equal(probe->exits, PLAN_EXIT_NONE);
+	}
+	assert_int_equal(probe->why_no_sites != NULL, probe->exits == PLAN_EXIT_RETURN);
+}
+
+/* What holds for the plan of any object. */
+static void check_plan(const struct planned *planned)
+{
+	const struct plan *plan = planned->plan;
+
+	for (size_t i = 0; i < plan->n_probes; i++) {
+		print_message("%s\n", plan->probes[i].function);
+		check_probe(planned->fd, &plan->probes[i]);
+		for (size_t j = 0; j < i; j++) {
+			assert_true(rank(plan->probes[j].kind) <= rank(plan->probes[i].kind));
+			assert_true(plan->probes[j].function_offset !=
+				    plan->probes[i].function_offset);
+		}
+	}
+	for (size_t i = 0; i < plan->n_skipped; i++)
+		assert_non_null(plan->skipped[i].why);
+}
+
+static void make_plan(struct planned *planned)
+{
+	if (planned->fd < 0)
+		skip();
+	assert_int_equal(plan_new(planned->fd, &everyday, &planned->plan), 0);
+	check_plan(planned);
+}
+
+static void this_machine_s_libc_is_probed_in_full(void **state)
+{
+	static const struct {
+		const char *function;
+		uint8_t kind, args;
+	} cases[] = {
+		{ "free", ABI_FREE, 0 },
+		{ "malloc", ABI_ALLOC, ABI_SIZE_ARG(1) },
+		{ "calloc", ABI_ALLOC, ABI_SIZE_PRODUCT(1, 2) },
+		{ "realloc", ABI_REALLOC | ABI_REALLOC0_FREES, ABI_SIZE_ARG(2) },
+		{ "posix_memalign", ABI_OUT_PARAM, ABI_SIZE_ARG(3) },
+		{ "aligned_alloc", ABI_ALLOC, ABI_SIZE_ARG(2) },
+		{ "valloc", ABI_ALLOC, ABI_SIZE_ARG(1) },
+		{ "pvalloc", ABI_ALLOC, ABI_SIZE_ARG(1) },
+	};
+	_cleanup_(planned_done) struct planned libc = { .fd = open_library("libc.so.6") };
+
+	(void)state;
+	make_plan(&libc);
+	assert_true(libc.plan->has_symbols);
+	assert_false(libc.plan->is_static_executable);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct plan_probe *probe = probe_of(libc.plan, cases[i].function);
+
+		assert_non_null(probe);
+		assert_int_equal(probe->kind, cases[i].kind);
+		assert_int_equal(probe->args, cases[i].args);
+	}
+	assert_string_equal(libc.plan->probes[0].function, "free");
+	assert_null(probe_of(libc.plan, "cfree"));
+	assert_true(skipped_of(libc.plan, "reallocarray")->forwards);
+}
+
+static void a_libc_that_starts_as_glibc_2_36_does_is_never_single_stepped(void **state)
+{
+	static const struct {
+		const char *function;
+		uint8_t code[4]; /* how it starts */
+		size_t len;
+		uint64_t site;
+	} cases[] = {
+		{ "free", { 0x48, 0x85, 0xff, 0x0f }, 4, 3 },
+		{ "malloc", { 0x41, 0x54 }, 2, 0 },
+		{ "calloc", { 0x41, 0x55 }, 2, 0 },
+		{ "realloc", { 0x41, 0x57 }, 2, 0 },
+		{ "posix_memalign", { 0x80, 0x3d }, 2, 7 },
+		{ "aligned_alloc", { 0x80, 0x3d }, 2, 7 },
+		{ "valloc", { 0x80, 0x3d }, 2, 7 },
+		{ "pvalloc", { 0x80, 0x3d }, 2, 7 },
+	};
+	_cleanup_(planned_done) struct planned libc = { .fd = open_library("libc.so.6") };
+	size_t n_same = 0;
+
+	(void)state;
+	make_plan(&libc);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct plan_probe *probe = probe_of(libc.plan, cases[i].function);
+		uint8_t code[4];
+
+		assert_non_null(probe);
+		assert_int_equal(pread(libc.fd, code, 4, (off_t)probe->function_offset), 4);
+		if (memcmp(code, cases[i].code, cases[i].len) != 0)
+			continue; /* another build */
+		n_same++;
+		assert_int_equal(probe->entry_site - probe->function_offset, cases[i].site);
+		assert_true(probe->entry_emulated);
+	}
+	if (n_same == 0) {
+		planned_done(&libc); /* skip() jumps over the clean-up */
+		skip();
+	}
+}
+
+static void libstdcxx_only_forwards(void **state)
+{
+	_cleanup_(planned_done) struct planned library = { .fd = open_library("libstdc++.so.6") };
+
+	(void)state;
+	make_plan(&library);
+	assert_int_equal(library.plan->n_probes, 0);
+	assert_int_equal(library.plan->n_skipped, 20);
+	for (size_t i = 0; i < library.plan->n_skipped; i++)
+		assert_true(library.plan->skipped[i].forwards);
+}
+
+static void jemalloc_s_operators_are_probed_where_they_are_its_own(void **state)
+{
+	_cleanup_(planned_done) struct planned library = { .fd = open_library("libjemalloc.so.2") };
+	const struct plan_probe *probe;
+
+	(void)state;
+	make_plan(&library);
+	assert_int_equal(probe_of(library.plan, "realloc")->kind, ABI_REALLOC | ABI_REALLOC0_FREES);
+	assert_int_equal(probe_of(library.plan, "malloc")->exits, PLAN_EXIT_ANY);
+	assert_non_null(probe_of(library.plan, "free"));
+	probe = probe_of(library.plan, "_Znwm");
+	assert_non_null(probe);
+	assert_int_equal(probe->exits, PLAN_EXIT_SITES);
+	assert_true(probe->n_exit_sites > 0);
+	assert_non_null(probe_of(library.plan, "_ZdlPvm"));
+	assert_true(skipped_of(library.plan, "_ZdlPv")->forwards);
+	assert_true(skipped_of(library.plan, "_Znam")->forwards);
+}
+
+static void musl_keeps_a_block_of_size_0(void **state)
+{
+	_cleanup_(planned_done) struct planned musl = { .fd = open("/lib/ld-musl-x86_64.so.1",
+								   O_RDONLY | O_CLOEXEC) };
+
+	(void)state;
+	make_plan(&musl);
+	assert_int_equal(probe_of(musl.plan, "realloc")->kind, ABI_REALLOC);
+	assert_non_null(probe_of(musl.plan, "free"));
+	assert_non_null(probe_of(musl.plan, "malloc"));
+}
+
+static const char program[] = "#include <stdlib.h>\n"
+			      "int main(int n, char **v)\n"
+			      "{ void *p = realloc(calloc(n, 2), 100); free(p); return !p; }\n";
+
+static void a_static_executable_is_probed_by_its_symbols(void **state)
+{
+	static const char *const flags[] = { "-static", "-static-pie" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_(planned_done) struct planned planned = { .fd = build_object(program,
+										      flags[i]) };
+		const struct plan_probe *probe;
+
+		make_plan(&planned);
+		assert_true(planned.plan->is_static_executable);
+		assert_true(planned.plan->has_symbols);
+		assert_non_null(probe_of(planned.plan, "malloc"));
+		assert_non_null(probe_of(planned.plan, "calloc"));
+		assert_non_null(probe_of(planned.plan, "free"));
+		probe = probe_of(planned.plan, "realloc");
+		assert_non_null(probe);
+		assert_true(probe->kind & ABI_REALLOC0_FREES);
+	}
+}
+
+static void a_stripped_static_executable_says_that_it_is_one(void **state)
+{
+	static const char *const flags[] = { "-static -s", "-static-pie -s" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_(planned_done) struct planned planned = { .fd = build_object(program,
+										      flags[i]) };
+
+		make_plan(&planned);
+		assert_true(planned.plan->is_static_executable);
+		assert_false(planned.plan->has_symbols);
+		assert_int_equal(planned.plan->n_probes, 0);
+		assert_int_equal(planned.plan->n_skipped, 0);
+	}
+}
+
+static void a_program_that_only_uses_malloc_has_no_probes(void **state)
+{
+	_cleanup_(planned_done) struct planned planned = { .fd = build_object(program, "") };
+
+	(void)state;
+	make_plan(&planned);
+	assert_false(planned.plan->is_static_executable);
+	assert_true(planned.plan->has_symbols);
+	assert_int_equal(planned.plan->n_probes, 0);
+	assert_int_equal(planned.plan->n_skipped, 0);
+}
+
+static const char interposer[] =
+	"extern void *real_malloc(unsigned long);\n"
+	"extern void note(void *);\n"
+	"void *malloc(unsigned long n) { void *p = real_malloc(n); note(p); return p; }\n"
+	"void free(void *p) { note(p); }\n"
+	"void cfree(void *) __attribute__((alias(\"free\")));\n"
+	"void *realloc(void *p, unsigned long n) { return n ? malloc(n) : 0; }\n"
+	"void *memalign(unsigned long a, unsigned long n) { return malloc(n + a); }\n"
+	"void *aligned_alloc(unsigned long, unsigned long)\n"
+	"	__attribute__((alias(\"memalign\")));\n"
+	"static void *pick(void) { return (void *)malloc; }\n"
+	"void *valloc(unsigned long) __attribute__((ifunc(\"pick\")));\n";
+
+static void an_interposer_is_an_allocator_like_any_other(void **state)
+{
+	_cleanup_(planned_done) struct planned planned = { .fd = build_object(interposer,
+									      "-shared -fPIC") };
+
+	(void)state;
+	make_plan(&planned);
+	assert_int_equal(planned.plan->n_probes, 4);
+	assert_string_equal(planned.plan->probes[0].function, "free");
+	assert_string_equal(planned.plan->probes[1].function, "realloc");
+	assert_int_equal(planned.plan->probes[1].kind, ABI_REALLOC);
+	assert_string_equal(planned.plan->probes[2].function, "malloc");
+	assert_string_equal(planned.plan->probes[3].function, "aligned_alloc");
+	assert_null(skipped_of(planned.plan, "cfree"));
+	assert_null(skipped_of(planned.plan, "memalign"));
+	assert_non_null(skipped_of(planned.plan, "valloc"));
+	assert_false(skipped_of(planned.plan, "valloc")->forwards);
+}
+
+#define OPERATORS_HEAD                                                                             \
+	"typedef unsigned long size_t;\n"                                                          \
+	"extern void *malloc(size_t); extern void free(void *); extern void fail(void);\n"         \
+	"extern void *pool_get(size_t); extern void pool_put(void *);\n"
+
+static void operators_forward_together_or_are_probed_together(void **state)
+{
+	static const struct {
+		const char *what, *source;
+		bool is_probed;
+	} cases[] = {
+		{ "thin",
+		  OPERATORS_HEAD
+		  "void *_Znwm(size_t n) { void *p = malloc(n); if (!p) fail(); return p; }\n"
+		  "void _ZdlPv(void *p) { if (p) free(p); }\n",
+		  false },
+		{ "own pool",
+		  OPERATORS_HEAD "void *_Znwm(size_t n) { return pool_get(n + 1) + 1; }\n"
+				 "void _ZdlPv(void *p) { pool_put(p - 1); }\n",
+		  true },
+		{ "pool for some sizes",
+		  OPERATORS_HEAD "void *_Znwm(size_t n)\n"
+				 "{ return n < 64 ? pool_get(n + 1) + 1 : malloc(n); }\n"
+				 "void _ZdlPv(void *p)\n"
+				 "{ if ((size_t)p & 8) pool_put(p - 1); else free(p); }\n",
+		  true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_(planned_done) struct planned planned = {
+			.fd = build_object(cases[i].source, "-shared -fPIC")
+		};
+
+		print_message("%s\n", cases[i].what);
+		if (planned.fd < 0)
+			skip();
+		assert_int_equal(plan_new(planned.fd, &everyday, &planned.plan), 0);
+		assert_int_equal(probe_of(planned.plan, "_ZdlPv") != NULL, cases[i].is_probed);
+		assert_int_equal(skipped_of(planned.plan, "_ZdlPv") != NULL, !cases[i].is_probed);
+	}
+}
+
+static void new_that_cannot_be_probed_is_listed_with_the_reason(void **state)
+{
+	static const char source[] = "extern void *(*hook)(unsigned long);\n"
+				     "void *_Znwm(unsigned long n) { return hook(n + 1); }\n"
+				     "void *malloc(unsigned long n) { return hook(n + 1); }\n";
+	_cleanup_(planned_done) struct planned planned = { .fd = build_object(source,
+									      "-shared -fPIC") };
+	const struct plan_skipped *skipped;
+
+	(void)state;
+	make_plan(&planned);
+	assert_null(probe_of(planned.plan, "_Znwm"));
+	skipped = skipped_of(planned.plan, "_Znwm");
+	assert_non_null(skipped);
+	assert_false(skipped->forwards);
+	assert_int_equal(probe_of(planned.plan, "malloc")->exits, PLAN_EXIT_RETURN);
+}
+
+static void what_cannot_be_planned_is_an_error(void **state)
+{
+	enum { NO_ELF, CLASS_32, ARM, CUT };
+	static const struct {
+		int what, error;
+	} cases[] = {
+		{ NO_ELF, -ENOEXEC },
+		{ CLASS_32, -EOPNOTSUPP },
+		{ ARM, -EOPNOTSUPP },
+		{ CUT, -EBADMSG },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_close_ int fd = memfd_create("test", MFD_CLOEXEC);
+		Elf64_Ehdr header = {
+			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+				     EV_CURRENT },
+			.e_type = ET_DYN,
+			.e_machine = cases[i].what == ARM ? EM_AARCH64 : EM_X86_64,
+			.e_version = EV_CURRENT,
+			.e_ehsize = sizeof(header),
+			.e_phoff = cases[i].what == CUT ? sizeof(header) : 0,
+			.e_phnum = cases[i].what == CUT,
+			.e_phentsize = sizeof(Elf64_Phdr),
+		};
+		struct plan *plan = NULL;
+
+		if (cases[i].what == NO_ELF)
+			header.e_ident[0] = '#';
+		if (cases[i].what == CLASS_32)
+			header.e_ident[EI_CLASS] = ELFCLASS32;
+		assert_int_equal(write(fd, &header, sizeof(header)), sizeof(header));
+		assert_int_equal(plan_new(fd, &everyday, &plan), cases[i].error);
+		assert_null(plan);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(this_machine_s_libc_is_probed_in_full),
+		cmocka_unit_test(a_libc_that_starts_as_glibc_2_36_does_is_never_single_stepped),
+		cmocka_unit_test(libstdcxx_only_forwards),
+		cmocka_unit_test(jemalloc_s_operators_are_probed_where_they_are_its_own),
+		cmocka_unit_test(musl_keeps_a_block_of_size_0),
+		cmocka_unit_test(a_static_executable_is_probed_by_its_symbols),
+		cmocka_unit_test(a_stripped_static_executable_says_that_it_is_one),
+		cmocka_unit_test(a_program_that_only_uses_malloc_has_no_probes),
+		cmocka_unit_test(an_interposer_is_an_allocator_like_any_other),
+		cmocka_unit_test(operators_forward_together_or_are_probed_together),
+		cmocka_unit_test(new_that_cannot_be_probed_is_listed_with_the_reason),
+		cmocka_unit_test(what_cannot_be_planned_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/record_script.h"
+#include "trace/recording.h"
+
+#include <byteswap.h>
+#include <errno.h>
+#include <string.h>
+#include <zlib.h>
+
+#define HEADER_LEN 16
+#define RECORD_HEADER_LEN 12
+
+/* A recording in memory. */
+struct tape {
+	char *data;
+	size_t len;
+};
+
+static void tape_done(struct tape *tape)
+{
+	free(tape->data);
+}
+#define _cleanup_tape_ _cleanup_(tape_done)
+
+static const uint64_t addresses[] = { 0x7f0000001234, 0x7f0000005678, UINT64_MAX };
+static const struct record_loss losses[] = { { "ring-full", 3 }, { "block-map-full", 4 } };
+static const struct record_symbol_frame frames[] = {
+	{ "inlined(int)", 0, "a.cc", 12, true },
+	{ "physical", 0x20, NULL, 0, false },
+};
+
+/* Every type, every field with a value of its own; NULL strings too. */
+static const struct record all[] = {
+	{ .type = RECORD_RUN, .run = { "memtraced 0.1.0", "6.1.0", "multi", 1, 2, 3 } },
+	{ .type = RECORD_FUNCTION, .function = { 7, "malloc", "/lib/c", 0x1234 } },
+	{ .type = RECORD_PROCESS,
+	  .process = { 1, 2, 3, 4, RECORD_NO_SLOT, true, false, 5, "comm", NULL } },
+	{ .type = RECORD_PROCESS,
+	  .process = { 1, 2, 3, RECORD_NO_SLOT, 9, false, true, 5, "", "/bin/x" } },
+	{ .type = RECORD_PROCESS_END, .process_end = { 1, RECORD_END_SIGNAL, -9, true, 7 } },
+	{ .type = RECORD_MAPPING,
+	  .mapping = { 1,
+		       2,
+		       3,
+		       4,
+		       5,
+		       6,
+		       7,
+		       "/lib/c",
+		       "/proc/1/root/lib/c",
+		       { 0xab, 0xcd },
+		       2,
+		       true } },
+	{ .type = RECORD_UNMAPPING, .unmapping = { 1, 2, 3, 4 } },
+	{ .type = RECORD_STACK, .stack = { 1ull << 63 | 5, 1, 2, true, 3, addresses } },
+	{ .type = RECORD_STACK, .stack = { 6, 1, 2, false, 0, NULL } },
+	{ .type = RECORD_REGION, .region = { 1, 2, 3, 4, 5, 6 } },
+	{ .type = RECORD_REGION_GONE, .region_gone = { 1, 2, 3, 4 } },
+	{ .type = RECORD_CUT, .cut = { 99 } },
+	{ .type = RECORD_TOTALS, .totals = { 1, "now", 2, 3, 4, 5, -6, 7, 8, 9, 10, 11, 12, 13 } },
+	{ .type = RECORD_TOTALS, .totals = { .slot = 2 } },
+	{ .type = RECORD_SITE, .site = { 1, 2, 3, -4, 5, 6, 7, 8, 9, 10, UINT64_MAX } },
+	{ .type = RECORD_COVERAGE, .coverage = { false, 1, 2, 3, 2, losses } },
+	{ .type = RECORD_CUT_END },
+	{ .type = RECORD_UNPROBED, .unprobed = { "valloc", "/lib/c", "no symbol" } },
+	{ .type = RECORD_SYMBOL,
+	  .symbol = { "/lib/c", 1, 2, RECORD_NO_SLOT, 3, true, 4, 2, frames } },
+};
+#define N_ALL (sizeof(all) / sizeof(all[0]))
+
+static bool same_string(const char *a, const char *b)
+{
+	return (!a && !b) || (a && b && strcmp(a, b) == 0);
+}
+
+/* By hand, not by the codec's table: a field missing there would go unnoticed. */
+static bool same_record(const struct record *a, const struct record *b)
+{
+#define SAME(m) (a->m == b->m)
+#define SAME_S(m) same_string(a->m, b->m)
+	if (!SAME(type))
+		return false;
+	switch (a->type) {
+	case RECORD_RUN:
+		return SAME_S(run.tool) && SAME_S(run.kernel) && SAME_S(run.attach_path) &&
+		       SAME(run.start_realtime_ns) && SAME(run.start_ns) &&
+		       SAME(run.age_resolution_ns);
+	case RECORD_FUNCTION:
+		return SAME(function.id) && SAME_S(function.name) && SAME_S(function.object) &&
+		       SAME(function.file_offset);
+	case RECORD_PROCESS:
+		return SAME(process.slot) && SAME(process.pid) && SAME(process.ppid) &&
+		       SAME(process.parent_slot) && SAME(process.prev_slot) && SAME(process.root) &&
+		       SAME(process.inherits) && SAME(process.time_ns) && SAME_S(process.comm) &&
+		       SAME_S(process.exe);
+	case RECORD_PROCESS_END:
+		return SAME(process_end.slot) && SAME(process_end.how) && SAME(process_end.value) &&
+		       SAME(process_end.oom) && SAME(process_end.time_ns);
+	case RECORD_MAPPING:
+		return SAME(mapping.slot) && SAME(mapping.start) && SAME(mapping.end) &&
+		       SAME(mapping.file_offset) && SAME(mapping.time_ns) && SAME(mapping.dev) &&
+		       SAME(mapping.ino) && SAME_S(mapping.path) && SAME_S(mapping.local_path) &&
+		       memcmp(a->mapping.build_id, b->mapping.build_id, RECORD_BUILD_ID_MAX) == 0 &&
+		       SAME(mapping.build_id_len) && SAME(mapping.executable);
+	case RECORD_UNMAPPING:
+		return SAME(unmapping.slot) && SAME(unmapping.start) && SAME(unmapping.end) &&
+		       SAME(unmapping.time_ns);
+	case RECORD_STACK:
+		return SAME(stack.id) && SAME(stack.slot) && SAME(stack.time_ns) &&
+		       SAME(stack.truncated) && SAME(stack.n_frames) &&
+		       (a->stack.n_frames == 0 ||
+			memcmp(a->stack.frames, b->stack.frames, a->stack.n_frames * 8) == 0);
+	case RECORD_REGION:
+		return SAME(region.slot) && SAME(region.start) && SAME(region.end) &&
+		       SAME(region.stack) && SAME(region.time_ns) && SAME(region.fn);
+	case RECORD_REGION_GONE:
+		return SAME(region_gone.slot) && SAME(region_gone.start) && SAME(region_gone.end) &&
+		       SAME(region_gone.time_ns);
+	case RECORD_CUT:
+		return SAME(cut.time_ns);
+	case RECORD_TOTALS:
+		return SAME(totals.slot) && SAME_S(totals.comm) && SAME(totals.allocs) &&
+		       SAME(totals.frees) && SAME(totals.failed) && SAME(totals.bytes) &&
+		       SAME(totals.live_bytes) && SAME(totals.live_blocks) &&
+		       SAME(totals.peak_bytes) && SAME(totals.peak_error_bytes) &&
+		       SAME(totals.temporary) && SAME(totals.missed_frees) &&
+		       SAME(totals.unknown_frees) && SAME(totals.lost);
+	case RECORD_SITE:
+		return SAME(site.slot) && SAME(site.fn) && SAME(site.stack) &&
+		       SAME(site.live_bytes) && SAME(site.live_blocks) && SAME(site.allocs) &&
+		       SAME(site.bytes) && SAME(site.temporary) && SAME(site.peak_bytes) &&
+		       SAME(site.oldest_ns) && SAME(site.newest_ns);
+	case RECORD_COVERAGE:
+		if (!SAME(coverage.exact) || !SAME(coverage.events) ||
+		    !SAME(coverage.stacks_complete) || !SAME(coverage.stacks_truncated) ||
+		    !SAME(coverage.n_losses))
+			return false;
+		for (size_t i = 0; i < a->coverage.n_losses; i++)
+			if (!SAME_S(coverage.losses[i].cause) || !SAME(coverage.losses[i].count))
+				return false;
+		return true;
+	case RECORD_CUT_END:
+		return true;
+	case RECORD_UNPROBED:
+		return SAME_S(unprobed.function) && SAME_S(unprobed.object) && SAME_S(unprobed.why);
+	case RECORD_SYMBOL:
+		if (!SAME_S(symbol.object) || !SAME(symbol.dev) || !SAME(symbol.ino) ||
+		    !SAME(symbol.slot) || !SAME(symbol.file_offset) || !SAME(symbol.is_call) ||
+		    !SAME(symbol.vaddr) || !SAME(symbol.n_frames))
+			return false;
+		for (size_t i = 0; i < a->symbol.n_frames; i++)
+			if (!SAME_S(symbol.frames[i].function) || !SAME(symbol.frames[i].offset) ||
+			    !SAME_S(symbol.frames[i].file) || !SAME(symbol.frames[i].line) ||
+			    !SAME(symbol.frames[i].is_inline))
+				return false;
+		return true;
+	}
+	return false;
+}
+
+static void record_all(const struct record *records, size_t n, struct tape *tape)
+{
+	FILE *file = open_memstream(&tape->data, &tape->len);
+	struct recording_writer *writer;
+
+	assert_non_null(file);
+	assert_int_equal(recording_writer_new(file, &writer), 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(recording_write(&records[i], writer), 0);
+	recording_writer_free(writer);
+	assert_int_equal(fclose(file), 0);
+}
+
+struct expectation {
+	const struct record *records;
+	size_t n, max;
+};
+
+static int expect(const struct record *record, void *userdata)
+{
+	struct expectation *e = userdata;
+
+	assert_true(e->n < e->max);
+	assert_true(same_record(record, &e->records[e->n]));
+	e->n++;
+	return 0;
+}
+
+/* Plays a tape: how many of `records` came, all as they were; -1 when the header was refused. */
+static int play(const void *data, size_t len, const struct record *records, size_t n,
+		bool *ret_truncated)
+{
+	_cleanup_fclose_ FILE *file = fmemopen((void *)data, len, "r");
+	_cleanup_(source_free_p) struct source *source = NULL;
+	struct expectation e = { records, 0, n };
+
+	assert_non_null(file);
+	if (recording_open(file, &source) < 0)
+		return -1;
+	assert_int_equal(source_drain(source, expect, &e), 1);
+	*ret_truncated = recording_truncated(source);
+	return (int)e.n;
+}
+
+static void every_record_comes_back_as_it_was(void **state)
+{
+	_cleanup_tape_ struct tape tape = { 0 };
+	bool truncated;
+
+	(void)state;
+	record_all(all, N_ALL, &tape);
+	assert_int_equal(play(tape.data, tape.len, all, N_ALL, &truncated), N_ALL);
+	assert_false(truncated);
+}
+
+static void recording_without_records_is_whole(void **state)
+{
+	_cleanup_tape_ struct tape tape = { 0 };
+	bool truncated = true;
+
+	(void)state;
+	record_all(all, 0, &tape);
+	assert_int_equal(tape.len, HEADER_LEN);
+	assert_int_equal(play(tape.data, tape.len, all, 0, &truncated), 0);
+	assert_false(truncated);
+}
+
+/* Where each record ends. */
+static void record_ends(const struct tape *tape, size_t ends[N_ALL + 1])
+{
+	size_t at = HEADER_LEN;
+
+	ends[0] = at;
+	for (size_t i = 0; i < N_ALL; i++) {
+		uint32_t length;
+
+		memcpy(&length, tape->data + at + 4, 4);
+		at += RECORD_HEADER_LEN + length;
+		ends[i + 1] = at;
+	}
+	assert_int_equal(at, tape->len);
+}
+
+static void cut_off_anywhere_yields_what_was_complete(void **state)
+{
+	_cleanup_tape_ struct tape tape = { 0 };
+	size_t ends[N_ALL + 1], complete = 0;
+
+	(void)state;
+	record_all(all, N_ALL, &tape);
+	record_ends(&tape, ends);
+	for (size_t len = 1; len < tape.len; len++) {
+		bool truncated = false, in_cut;
+		int n = play(tape.data, len, all, N_ALL, &truncated);
+
+		if (len < HEADER_LEN) {
+			assert_int_equal(n, -1);
+			continue;
+		}
+		while (ends[complete + 1] <= len)
+			complete++;
+		assert_int_equal(n, complete);
+		/* Records 11 to 15 stand within the cut. */
+		in_cut = complete > 11 && complete <= 16;
+		assert_int_equal(truncated, len != ends[complete] || in_cut);
+	}
+}
+
+static void changed_byte_ends_the_run_before_it(void **state)
+{
+	_cleanup_tape_ struct tape tape = { 0 };
+	size_t ends[N_ALL + 1], hit = 0;
+
+	(void)state;
+	record_all(all, N_ALL, &tape);
+	record_ends(&tape, ends);
+	for (size_t at = HEADER_LEN; at < tape.len; at++) {
+		bool truncated = false, in_type;
+		int n;
+
+		while (ends[hit + 1] <= at)
+			hit++;
+		/* The type is not under the checksum: another one is another record. */
+		in_type = at - ends[hit] < 4;
+		if (in_type)
+			continue;
+		tape.data[at] ^= 0x20;
+		n = play(tape.data, tape.len, all, N_ALL, &truncated);
+		tape.data[at] ^= 0x20;
+		assert_int_equal(n, hit);
+		assert_true(truncated);
+	}
+}
+
+static int ignore(const struct record *record, void *userdata)
+{
+	(void)record;
+	(void)userdata;
+	return 0;
+}
+
+static void changed_type_is_read_without_harm(void **state)
+{
+	_cleanup_tape_ struct tape tape = { 0 };
+	size_t ends[N_ALL + 1];
+
+	(void)state;
+	record_all(all, N_ALL, &tape);
+	record_ends(&tape, ends);
+	for (size_t i = 0; i < N_ALL; i++) {
+		char was = tape.data[ends[i]];
+
+		for (int type = 0; type < 256; type++) {
+			_cleanup_fclose_ FILE *file = NULL;
+			_cleanup_(source_free_p) struct source *source = NULL;
+
+			tape.data[ends[i]] = (char)type;
+			file = fmemopen(tape.data, tape.len, "r");
+			assert_int_equal(recording_open(file, &source), 0);
+			assert_int_equal(source_drain(source, ignore, NULL), 1);
+		}
+		tape.data[ends[i]] = was;
+	}
+}
+
+/* A recording of one record with any type and payload, its checksum right. */
+static void forge(struct tape *tape, uint32_t type, const void *payload, size_t len)
+{
+	uint32_t head[3] = { type, (uint32_t)len, (uint32_t)crc32(0, payload, (uInt)len) };
+
+	record_all(all, 0, tape);
+	tape->data = realloc(tape->data, HEADER_LEN + sizeof(head) + len);
+	assert_non_null(tape->data);
+	memcpy(tape->data + HEADER_LEN, head, sizeof(head));
+	memcpy(tape->data + HEADER_LEN + sizeof(head), payload, len);
+	tape->len = HEADER_LEN + sizeof(head) + len;
+}
+
+static void unknown_type_is_skipped(void **state)
+{
+	_cleanup_tape_ struct tape tape = { 0 }, more = { 0 };
+	bool truncated = true;
+	size_t rest;
+
+	(void)state;
+	forge(&tape, 1000, "whatever", 8);
+	record_all(all, N_ALL, &more);
+	rest = more.len - HEADER_LEN;
+	tape.data = realloc(tape.data, tape.len + rest);
+	memcpy(tape.data + tape.len, more.data + HEADER_LEN, rest);
+	assert_int_equal(play(tape.data, tape.len + rest, all, N_ALL, &truncated), N_ALL);
+	assert_false(truncated);
+}
+
+static void fields_of_newer_writers_are_ignored(void **state)
+{
+	_cleanup_tape_ struct tape tape = { 0 };
+	struct record expected = { .type = RECORD_CUT, .cut = { 5 } };
+	uint64_t payload[] = { 5, 6, 7 };
+	bool truncated = true;
+
+	(void)state;
+	forge(&tape, RECORD_CUT, payload, sizeof(payload));
+	assert_int_equal(play(tape.data, tape.len, &expected, 1, &truncated), 1);
+	assert_false(truncated);
+}
+
+static void fields_that_older_writers_lack_are_zero(void **state)
+{
+	_cleanup_tape_ struct tape tape = { 0 };
+	struct record expected = { .type = RECORD_UNMAPPING, .unmapping = { 1, 2, 0, 0 } };
+	char payload[12];
+	bool truncated = true;
+
+	(void)state;
+	memcpy(payload, &(uint32_t){ 1 }, 4);
+	memcpy(payload + 4, &(uint64_t){ 2 }, 8);
+	forge(&tape, RECORD_UNMAPPING, payload, sizeof(payload));
+	assert_int_equal(play(tape.data, tape.len, &expected, 1, &truncated), 1);
+	assert_false(truncated);
+}
+
+static void damaged_payloads_are_refused(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t type;
+		const char *payload;
+		size_t len;
+	} cases[] = {
+		{ "half a field", RECORD_CUT, "1234", 4 },
+		{ "string longer than the payload", RECORD_UNPROBED, "\xff\0\0\0abc", 7 },
+		{ "string without its end", RECORD_UNPROBED, "\3\0\0\0abcd", 8 },
+		{ "string with an end inside", RECORD_UNPROBED, "\3\0\0\0a\0c\0", 8 },
+		{ "string of all memory", RECORD_UNPROBED, "\xfe\xff\xff\xff", 4 },
+		{ "more frames than bytes", RECORD_STACK,
+		  "12345678"
+		  "1234"
+		  "12345678"
+		  "\1"
+		  "\2\0\0\0"
+		  "12345678",
+		  33 },
+		{ "half of an element", RECORD_COVERAGE,
+		  "\1"
+		  "12345678"
+		  "12345678"
+		  "12345678"
+		  "\1\0\0\0"
+		  "\x0a\0\0\0"
+		  "12345678",
+		  41 },
+		{ "end of an unknown kind", RECORD_PROCESS_END, "1234\7\0\0\0", 8 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_tape_ struct tape tape = { 0 };
+		bool truncated = false;
+
+		forge(&tape, cases[i].type, cases[i].payload, cases[i].len);
+		if (play(tape.data, tape.len, all, 0, &truncated) != 0 || !truncated)
+			fail_msg("%s", cases[i].name);
+	}
+}
+
+static void other_byte_order_is_read(void **state)
+{
+	static const struct record expected = {
+		.type = RECORD_FUNCTION,
+		.function = { 7, "malloc", "/lib/c", 0x123456789abcdef0 },
+	};
+	_cleanup_tape_ struct tape tape = { 0 };
+	bool truncated = true;
+	char payload[64];
+	uint32_t word;
+	size_t len = 0;
+
+	(void)state;
+	memcpy(payload, &(uint16_t){ bswap_16(7) }, 2);
+	memcpy(payload + 2, &(uint32_t){ bswap_32(6) }, 4);
+	memcpy(payload + 6, "malloc", 7);
+	memcpy(payload + 13, &(uint32_t){ bswap_32(6) }, 4);
+	memcpy(payload + 17, "/lib/c", 7);
+	memcpy(payload + 24, &(uint64_t){ bswap_64(0x123456789abcdef0) }, 8);
+	len = 32;
+	forge(&tape, RECORD_FUNCTION, payload, len);
+	for (size_t at = 8; at < HEADER_LEN + RECORD_HEADER_LEN; at += 4) {
+		memcpy(&word, tape.data + at, 4);
+		word = bswap_32(word);
+		memcpy(tape.data + at, &word, 4);
+	}
+	assert_int_equal(play(tape.data, tape.len, &expected, 1, &truncated), 1);
+	assert_false(truncated);
+}
+
+static void what_is_no_recording_is_refused(void **state)
+{
+	static const struct {
+		size_t at;
+		uint32_t value;
+		int expected;
+	} cases[] = {
+		{ 0, 0x1234, -EBADMSG },
+		{ 4, 0x1234, -EBADMSG },
+		{ 8, RECORDING_VERSION + 1, -EPROTONOSUPPORT },
+		{ 8, 0, -EPROTONOSUPPORT },
+		{ 12, 0x12345678, -EBADMSG },
+	};
+	struct source *source;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_tape_ struct tape tape = { 0 };
+		_cleanup_fclose_ FILE *file = NULL;
+
+		record_all(all, N_ALL, &tape);
+		memcpy(tape.data + cases[i].at, &cases[i].value, 4);
+		file = fmemopen(tape.data, tape.len, "r");
+		assert_int_equal(recording_open(file, &source), cases[i].expected);
+	}
+}
+
+static int refuse_the_third(const struct record *record, void *userdata)
+{
+	int *n = userdata;
+
+	(void)record;
+	return ++*n == 3 ? -EBADMSG : 0;
+}
+
+static void drain_stops_where_its_reader_does_and_goes_on_after(void **state)
+{
+	_cleanup_tape_ struct tape tape = { 0 };
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_(source_free_p) struct source *source = NULL;
+	int n = 0;
+
+	(void)state;
+	record_all(all, N_ALL, &tape);
+	file = fmemopen(tape.data, tape.len, "r");
+	assert_int_equal(recording_open(file, &source), 0);
+	assert_int_equal(source_drain(source, refuse_the_third, &n), -EBADMSG);
+	assert_int_equal(n, 3);
+	assert_int_equal(source_drain(source, refuse_the_third, &n), 1);
+	assert_int_equal(n, N_ALL);
+	assert_false(recording_truncated(source));
+	/* Nothing follows, cuts neither. */
+	assert_int_equal(source_drain(source, refuse_the_third, &n), 1);
+	assert_int_equal(source_cut(source, refuse_the_third, &n), 0);
+	assert_int_equal(n, N_ALL);
+}
+
+static void full_disk_is_an_error(void **state)
+{
+	_cleanup_fclose_ FILE *file = fopen("/dev/full", "w");
+	_cleanup_(recording_writer_free_p) struct recording_writer *writer = NULL;
+
+	(void)state;
+	assert_non_null(file);
+	setvbuf(file, NULL, _IONBF, 0);
+	assert_int_equal(recording_writer_new(file, &writer), -EIO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_record_comes_back_as_it_was),
+		cmocka_unit_test(recording_without_records_is_whole),
+		cmocka_unit_test(cut_off_anywhere_yields_what_was_complete),
+		cmocka_unit_test(changed_byte_ends_the_run_before_it),
+		cmocka_unit_test(changed_type_is_read_without_harm),
+		cmocka_unit_test(unknown_type_is_skipped),
+		cmocka_unit_test(fields_of_newer_writers_are_ignored),
+		cmocka_unit_test(fields_that_older_writers_lack_are_zero),
+		cmocka_unit_test(damaged_payloads_are_refused),
+		cmocka_unit_test(other_byte_order_is_read),
+		cmocka_unit_test(what_is_no_recording_is_refused),
+		cmocka_unit_test(drain_stops_where_its_reader_does_and_goes_on_after),
+		cmocka_unit_test(full_disk_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -144,6 +144,12 @@ struct abi_file_key {
 	__u32 dev; /* the kernel's dev_t, major << 20 | minor */
 	__u32 pad;
 };
+/* A return address of an inner free (user/probe/inner_frees.h), from the probe of free `fn`. */
+struct abi_inner_free {
+	__s32 distance;
+	__u32 fn;
+};
+
 enum abi_file_verdict { ABI_FILE_NO_ALLOCATOR = 1, ABI_FILE_SHARED_LINK = 2 };
 
 enum abi_proc_state { ABI_PROC_FREE, ABI_PROC_PENDING, ABI_PROC_ACTIVE, ABI_PROC_ENDED };

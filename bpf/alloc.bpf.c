@@ -33,9 +33,15 @@ static __always_inline __u64 argument(const struct pt_regs *regs, __u32 n)
 
 static __always_inline __u64 requested_size(const struct pt_regs *regs, __u8 args)
 {
-	__u64 size = argument(regs, args & 0xf);
+	__u64 size = argument(regs, args & 0xf), factor, limit;
 
-	return args >> 4 ? size * argument(regs, args >> 4) : size;
+	if (!(args >> 4))
+		return size;
+	factor = argument(regs, args >> 4);
+	/* calloc and reallocarray fail then; a wrapped product might look like a request for 0 */
+	limit = factor ? ~0ULL / factor : ~0ULL;
+	barrier_var(limit); /* else clang makes it a 128-bit product, which BPF has not */
+	return size > limit ? ~0ULL : size * factor;
 }
 
 /* A block leaves the books: its site, then the total. */
@@ -124,67 +130,22 @@ static __always_inline void count_unknown_free(struct abi_proc *proc)
 		__sync_fetch_and_add(&proc->unknown_frees, 1);
 }
 
+/* The allocator's own free of what the program has freed already. */
+static __always_inline bool is_inner_free(const struct pt_regs *ctx, __u16 fn)
+{
+	struct abi_inner_free key = { .fn = fn };
+	__u64 caller;
+
+	if (bpf_probe_read_user(&caller, sizeof(caller), (void *)ctx->sp))
+		return false;
+	key.distance = caller - ctx->ip;
+	return bpf_map_lookup_elem(&inner_frees, &key);
+}
+
 static __always_inline void count_inherited_free(struct abi_proc *proc, enum block_origin origin)
 {
 	if (origin == BLOCK_INHERITED)
 		__sync_fetch_and_add(&proc->inherited_frees, 1);
-}
-
-static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
-				       __u16 fn)
-{
-	struct thread *t = thread_find();
-	__u64 addr = ctx->di, sp = ctx->sp;
-	enum block_origin origin;
-	struct abi_block block;
-	bool temporary = false;
-
-	if (!addr)
-		return;
-	if (t && t->slot == slot) {
-		if (thread_nested(t, sp))
-			return;
-		/* An interposed free that calls the next one. */
-		if (t->free_ptr == addr && t->free_fn != fn && sp < t->free_sp &&
-		    t->free_sp - sp < NESTING_RANGE)
-			return;
-		temporary = t->last_key == ABI_BLOCK_KEY(slot, addr);
-		if (temporary)
-			t->last_key = 0;
-		t->free_ptr = addr;
-		t->free_sp = sp;
-		t->free_fn = fn;
-	}
-	origin = block_take(proc, slot, addr, &block);
-	if (origin == BLOCK_UNKNOWN) {
-		count_unknown_free(proc);
-		return;
-	}
-	count_inherited_free(proc, origin);
-	account_free(proc, slot, &block, temporary);
-}
-
-/* 1 when the call is nested in another: its return need not be seen. */
-static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
-				       __u64 cookie)
-{
-	struct thread *t = thread_get(proc, slot);
-	__u8 kind = ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK;
-	__u64 sp = ctx->sp;
-
-	if (!t || thread_nested(t, sp))
-		return 1;
-	t->busy = 1;
-	t->sp = sp;
-	t->fn = ABI_COOKIE_FN(cookie);
-	t->size = requested_size(ctx, ABI_COOKIE_ARGS(cookie));
-	t->ptr = kind == ABI_ALLOC ? 0 : ctx->di;
-	t->free_ptr = 0;
-	t->old_from = BLOCK_UNKNOWN;
-	/* Inside the call the old address may already be another thread's new block. */
-	if (kind == ABI_REALLOC && t->ptr)
-		t->old_from = block_take(proc, slot, t->ptr, &t->old);
-	return 0;
 }
 
 /* The old block of a successful realloc is gone. */
@@ -200,15 +161,107 @@ static __always_inline void realloc_release(struct abi_proc *proc, __u32 slot, s
 	account_free(proc, slot, &t->old, t->last_key == ABI_BLOCK_KEY(slot, t->ptr));
 }
 
+/* realloc(p, 0) that jumps to free(p): the call is over as a free. */
+static __always_inline bool free_ends_realloc(struct abi_proc *proc, __u32 slot, struct thread *t,
+					      __u64 addr, __u64 sp)
+{
+	if (!t->busy || sp != t->sp || t->ptr != addr || t->old_from == BLOCK_UNKNOWN)
+		return false;
+	t->busy = 0;
+	realloc_release(proc, slot, t);
+	return true;
+}
+
+static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
+				       __u16 fn)
+{
+	__u64 addr = ctx->di, sp = ctx->sp;
+	enum block_origin origin;
+	struct abi_block block;
+	bool temporary = false;
+	struct thread *t;
+
+	if (!addr)
+		return;
+	t = thread_get(proc, slot);
+	if (t) {
+		if (thread_nested(t, sp))
+			return;
+		if (free_ends_realloc(proc, slot, t, addr, sp))
+			return;
+		/* An interposed free that calls the next one, or jumps to it. */
+		if (t->free_ptr == addr && t->free_fn != fn && sp <= t->free_sp &&
+		    t->free_sp - sp < NESTING_RANGE)
+			return;
+		temporary = t->last_key == ABI_BLOCK_KEY(slot, addr);
+		if (temporary)
+			t->last_key = 0;
+		t->free_ptr = addr;
+		t->free_sp = sp;
+		t->free_fn = fn;
+	}
+	origin = block_take(proc, slot, addr, &block);
+	if (origin == BLOCK_UNKNOWN) {
+		if (!is_inner_free(ctx, fn))
+			count_unknown_free(proc);
+		return;
+	}
+	count_inherited_free(proc, origin);
+	account_free(proc, slot, &block, temporary);
+}
+
+static __always_inline __u8 realloc0_frees(__u64 cookie)
+{
+	return (ABI_COOKIE_KIND(cookie) & ABI_REALLOC0_FREES) != 0;
+}
+
+/* 1 when the call is nested in another: its return need not be seen. */
+static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
+				       __u64 cookie)
+{
+	struct thread *t = thread_get(proc, slot);
+	__u8 kind = ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK;
+	__u64 sp = ctx->sp;
+	bool taken;
+
+	if (!t)
+		return 1;
+	if (thread_nested(t, sp)) {
+		/* What realloc(p, 0) does is the rule of the innermost one, not of its wrappers. */
+		if (kind == ABI_REALLOC && t->ptr == ctx->di)
+			t->realloc0_frees |= realloc0_frees(cookie);
+		return 1;
+	}
+	/* A wrapper that jumps to the next realloc has taken the block for it. */
+	taken = t->busy && sp == t->sp && kind == ABI_REALLOC && t->ptr == ctx->di;
+	if (!taken) {
+		/* A realloc that was left in any other way has not replaced its block. */
+		if (t->busy)
+			block_put_back(proc, slot, t->ptr, &t->old, t->old_from);
+		t->old_from = BLOCK_UNKNOWN;
+	}
+	t->busy = 1;
+	t->sp = sp;
+	t->fn = ABI_COOKIE_FN(cookie);
+	t->size = requested_size(ctx, ABI_COOKIE_ARGS(cookie));
+	t->ptr = kind == ABI_ALLOC ? 0 : ctx->di;
+	t->realloc0_frees = realloc0_frees(cookie);
+	t->free_ptr = 0;
+	/* Inside the call the old address may already be another thread's new block. */
+	if (kind == ABI_REALLOC && t->ptr && !taken)
+		t->old_from = block_take(proc, slot, t->ptr, &t->old);
+	return 0;
+}
+
 static __always_inline void realloc_exit(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
-					 struct thread *t, __u8 kind, __u64 sp, enum stack_at at)
+					 struct thread *t, __u64 sp, enum stack_at at)
 {
 	__u64 addr = ctx->ax;
 
 	if (addr) {
 		realloc_release(proc, slot, t);
 		account_alloc(ctx, proc, slot, t, addr, sp, at);
-	} else if (t->ptr && t->size == 0 && kind & ABI_REALLOC0_FREES) {
+	} else if (t->ptr && t->size == 0 && t->realloc0_frees) {
 		realloc_release(proc, slot, t);
 	} else {
 		block_put_back(proc, slot, t->ptr, &t->old, t->old_from);
@@ -247,7 +300,7 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 	t->busy = 0;
 	switch (kind & ABI_KIND_MASK) {
 	case ABI_REALLOC:
-		realloc_exit(ctx, proc, slot, t, kind, sp, at);
+		realloc_exit(ctx, proc, slot, t, sp, at);
 		break;
 	case ABI_OUT_PARAM:
 		out_param_exit(ctx, proc, slot, t, sp, at);

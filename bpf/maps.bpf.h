@@ -83,6 +83,14 @@ struct {
 	__type(value, __u32);
 } files SEC(".maps") __weak;
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, struct abi_inner_free);
+	__type(value, __u8);
+} inner_frees SEC(".maps") __weak;
+
 /* Start addresses of mapped shared objects, as ABI_BLOCK_KEY: see code_epoch. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

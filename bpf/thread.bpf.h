@@ -22,7 +22,8 @@ struct thread {
 	__u16 free_fn;
 	__u8 busy;     /* in an outermost call */
 	__u8 old_from; /* enum block_origin of `old` */
-	__u8 pad[6];
+	__u8 realloc0_frees; /* realloc(ptr, 0) frees and returns NULL here */
+	__u8 pad[5];
 };
 
 struct {

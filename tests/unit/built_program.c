@@ -100,8 +100,7 @@ static uint64_t file_offset(Elf *elf, uint64_t vaddr)
 	assert_int_equal(elf_getphdrnum(elf, &n), 0);
 	for (size_t i = 0; i < n; i++) {
 		assert_non_null(gelf_getphdr(elf, (int)i, &ph));
-		if (ph.p_type == PT_LOAD && vaddr >= ph.p_vaddr &&
-		    vaddr - ph.p_vaddr < ph.p_filesz)
+		if (ph.p_type == PT_LOAD && vaddr >= ph.p_vaddr && vaddr - ph.p_vaddr < ph.p_filesz)
 			return vaddr - ph.p_vaddr + ph.p_offset;
 	}
 	return 0;

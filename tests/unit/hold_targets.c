@@ -360,7 +360,7 @@ static int run_vforker(void)
 	pid_t pid = vfork();
 
 	if (pid == 0) {
-		sleep_ms(300);
+		sleep_ms(120);
 		execv("/proc/self/exe", argv);
 		_exit(137);
 	}

@@ -72,7 +72,7 @@ static void only_operators_and_their_like_forward_and_only_to_their_kind(void **
 		{ "_ZdlPvm", "_ZdlPv", true },
 		{ "_ZdlPv", "malloc", false },
 		{ "cfree", "free", true },
-		{ "reallocarray", "realloc", true },
+		{ "reallocarray", "realloc", false },
 		{ "reallocarray", "malloc", false },
 		{ "realloc", "malloc", false },
 		{ "calloc", "malloc", false },

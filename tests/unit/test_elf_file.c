@@ -158,6 +158,28 @@ static void segments_outside_the_file_are_damage(void **state)
 	}
 }
 
+static void more_segments_than_any_linker_makes_are_damage(void **state)
+{
+	enum { LIMIT = 128 };
+	struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr segments[LIMIT + 1];
+	} bytes = { .header = sane_header() };
+
+	(void)state;
+	bytes.header.e_phoff = sizeof(bytes.header);
+	for (size_t i = 0; i <= LIMIT; i++)
+		bytes.segments[i] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_filesz = 1, .p_vaddr = i };
+	for (uint16_t n = LIMIT; n <= LIMIT + 1; n++) {
+		_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+		_cleanup_close_ int fd = -1;
+
+		bytes.header.e_phnum = n;
+		fd = memory_file(&bytes, sizeof(bytes));
+		assert_int_equal(elf_file_new(fd, &file), n > LIMIT ? -EBADMSG : 0);
+	}
+}
+
 static void a_file_cut_short_anywhere_is_damaged_or_none(void **state)
 {
 	_cleanup_close_ int fd = build_object(library_source, "-shared -fPIC");
@@ -360,6 +382,7 @@ int main(void)
 		cmocka_unit_test(a_directory_and_a_bad_descriptor_are_errors),
 		cmocka_unit_test(headers_are_checked),
 		cmocka_unit_test(segments_outside_the_file_are_damage),
+		cmocka_unit_test(more_segments_than_any_linker_makes_are_damage),
 		cmocka_unit_test(a_file_cut_short_anywhere_is_damaged_or_none),
 		cmocka_unit_test(functions_of_both_tables_are_listed_by_address),
 		cmocka_unit_test(stripping_leaves_the_dynamic_symbols),

@@ -174,7 +174,7 @@ static void a_target_outlives_its_tracer_at_any_time(void **state)
 		struct death death = { targets[i], NULL, LATER, 0, 0, EXITED(i == 3 ? 4 : 0) };
 
 		print_message("# %s\n", death.target);
-		for (; death.nth < 60; death.nth += 4)
+		for (; death.nth < 60; death.nth += 9)
 			die_and_check(&death);
 	}
 }

@@ -281,6 +281,9 @@ static void unfinished_cut_changes_nothing(void **state)
 	assert_true(model_coverage(f->model)->exact);
 
 	/* The next one does not see what the unfinished one said. */
+	emit_cut(&f->script, 250);
+	emit_cut_end(&f->script);
+	assert_true(model_coverage(f->model)->exact);
 	simple_cut(&f->script, 300, 9, 16);
 	p = model_find_process(f->model, 0);
 	assert_int_equal(p->n_sites, 1);

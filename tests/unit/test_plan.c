@@ -148,7 +148,8 @@ static void this_machine_s_libc_is_probed_in_full(void **state)
 	}
 	assert_string_equal(libc.plan->probes[0].function, "free");
 	assert_null(probe_of(libc.plan, "cfree"));
-	assert_true(skipped_of(libc.plan, "reallocarray")->forwards);
+	/* it calls realloc, but its own failures are to be seen */
+	assert_non_null(probe_of(libc.plan, "reallocarray"));
 }
 
 static void a_libc_that_starts_as_glibc_2_36_does_is_never_single_stepped(void **state)

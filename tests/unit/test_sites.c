@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/sites.h"
 
+#include "code_image.h"
 #include "probe/allocators.h"
+#include "probe/emulation.h"
 #include "probe/insn.h"
-#include "probe/plan.h"
 
 #include <elf.h>
 #include <setjmp.h>
@@ -12,258 +13,102 @@
 
 #include <cmocka.h>
 
-/*
- * Each function under test is at BASE; behind its code stand linkage stubs, and at LOCAL_* other
- * functions of the same object, each only a `ret`.
- */
-#define BASE 0x1000
-#define IMAGE_BYTES 0x100
-#define SLOTS 0x2000
-
-enum {
-	STUB_MALLOC = 0x80,
-	STUB_FREE = 0x88,
-	STUB_REALLOC = 0x90, /* with endbr64 */
-	STUB_NEW = 0x9a,
-	STUB_ABORT = 0xa0,
-	STUB_MEMSET = 0xa8,
-	STUB_NAMELESS = 0xb0,
-	LOCAL_MALLOC = 0xc0,
-	LOCAL_NEW = 0xc8,
-	LOCAL_HELPER = 0xd0,
-	LOCAL_ABORT = 0xd8,
-};
-
-static const char *const slot_names[] = { "malloc", "free",   "realloc", "_Znwm",
-					  "abort",  "memset", NULL };
-
-/* Four bytes that lead from behind the instruction that ends with them, at `end`, to `to`. */
-#define REL32(end, to)                                                                             \
-	(uint8_t)((to) - (end)), (uint8_t)(((to) - (end)) >> 8), (uint8_t)(((to) - (end)) >> 16),  \
-		(uint8_t)(((to) - (end)) >> 24)
-#define CALL(at, to) 0xe8, REL32((at) + 5, to)
-#define JMP(at, to) 0xe9, REL32((at) + 5, to)
-#define SLOT_JMP(at, slot) 0xff, 0x25, REL32((at) + 6, SLOTS - BASE + 8 * (slot))
-#define SLOT_CALL(at, slot) 0xff, 0x15, REL32((at) + 6, SLOTS - BASE + 8 * (slot))
-#define TEST_RDI 0x48, 0x85, 0xff
-#define JE(distance) 0x74, distance
-#define JMP_RAX 0xff, 0xe0
-#define PUSH_RBX 0x53
-#define POP_RBX 0x5b
-#define NOP 0x90
-#define RET 0xc3
-#define UD2 0x0f, 0x0b
-
-struct image {
-	uint8_t bytes[IMAGE_BYTES];
-	size_t len;
-	uint64_t starts;      /* a function is known to start there, too; 0: none */
-	uint64_t pad_of, pad; /* the call at pad_of has a landing pad */
-};
-
-static size_t image_read(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	const struct image *image = ctx;
-
-	if (addr < BASE || addr >= BASE + image->len)
-		return 0;
-	if (len > BASE + image->len - addr)
-		len = BASE + image->len - addr;
-	memcpy(buf, image->bytes + (addr - BASE), len);
-	return len;
-}
-
-static const char *image_slot_name(void *ctx, uint64_t slot)
-{
-	(void)ctx;
-	if (slot < SLOTS || (slot - SLOTS) / 8 >= sizeof(slot_names) / sizeof(slot_names[0]))
-		return NULL;
-	return slot_names[(slot - SLOTS) / 8];
-}
-
-static const char *image_function_name(void *ctx, uint64_t addr)
-{
-	(void)ctx;
-	switch (addr - BASE) {
-	case LOCAL_MALLOC:
-		return "malloc";
-	case LOCAL_NEW:
-		return "_Znwm";
-	case LOCAL_HELPER:
-		return "helper";
-	case LOCAL_ABORT:
-		return "abort";
-	default:
-		return NULL;
-	}
-}
-
-static bool image_starts_function(void *ctx, uint64_t addr)
-{
-	const struct image *image = ctx;
-
-	return addr == BASE || (image->starts && addr == BASE + image->starts) ||
-	       image_function_name(ctx, addr);
-}
-
-static uint64_t image_landing_pad(void *ctx, uint64_t addr)
-{
-	const struct image *image = ctx;
-
-	return image->pad && addr == BASE + image->pad_of ? BASE + image->pad : 0;
-}
-
-static void put_stubs(struct image *image)
-{
-	static const uint8_t stubs[] = {
-		[STUB_MALLOC] = SLOT_JMP(STUB_MALLOC, 0),
-		[STUB_FREE] = SLOT_JMP(STUB_FREE, 1),
-		[STUB_REALLOC] = 0xf3,
-		0x0f,
-		0x1e,
-		0xfa,
-		SLOT_JMP(STUB_REALLOC + 4, 2),
-		[STUB_NEW] = SLOT_JMP(STUB_NEW, 3),
-		[STUB_ABORT] = SLOT_JMP(STUB_ABORT, 4),
-		[STUB_MEMSET] = SLOT_JMP(STUB_MEMSET, 5),
-		[STUB_NAMELESS] = SLOT_JMP(STUB_NAMELESS, 6),
-		[LOCAL_MALLOC] = RET,
-		[LOCAL_NEW] = RET,
-		[LOCAL_HELPER] = RET,
-		[LOCAL_ABORT] = RET,
-	};
-
-	memcpy(image->bytes + STUB_MALLOC, stubs + STUB_MALLOC, sizeof(stubs) - STUB_MALLOC);
-	image->len = IMAGE_BYTES;
-}
-
 static const struct plan_emulation everyday = {
 	.push = true, .nop1 = true, .jmp = true, .jcc = true, .call = true
 };
 
-static void find(struct insn_decoder *decoder, struct image *image, const char *function,
+static void find(struct insn_decoder *decoder, struct code_image *image, const char *function,
 		 const struct plan_emulation *emulation, struct sites *ret_sites)
 {
-	const struct sites_code code = {
-		.ctx = image,
-		.read = image_read,
-		.slot_name = image_slot_name,
-		.function_name = image_function_name,
-		.starts_function = image_starts_function,
-		.landing_pad = image_landing_pad,
-	};
+	const struct sites_code code = code_image_view(image);
 	const struct allocator_function *row = allocator_function_find(function);
 
 	assert_non_null(row);
 	assert_int_equal(sites_find(decoder, &code, row, BASE, emulation, ret_sites), 0);
 }
 
+static const struct {
+	const char *what;
+	const char *function;
+	uint8_t code[48];
+	uint64_t site;
+	bool emulated;
+} entry_cases[] = {
+	{ "push", "malloc", { PUSH_RBX, POP_RBX, RET }, 0, true },
+	{ "glibc's free: test, je", "free", { TEST_RDI, JE(1), RET, RET }, 3, true },
+	{ "glibc's memalign: cmpb, push",
+	  "memalign",
+	  { 0x80, 0x3d, 0, 0, 0, 0, 0, PUSH_RBX, POP_RBX, RET },
+	  7,
+	  true },
+	{ "endbr64, push", "malloc", { 0xf3, 0x0f, 0x1e, 0xfa, PUSH_RBX, POP_RBX, RET }, 4, true },
+	{ "endbr64, jmp", "malloc", { 0xf3, 0x0f, 0x1e, 0xfa, 0xeb, 0, RET }, 4, true },
+	{ "sub rsp first", "malloc", { 0x48, 0x83, 0xec, 8, PUSH_RBX, RET }, 0, false },
+	{ "sub rsp second", "malloc", { TEST_RDI, 0x48, 0x83, 0xec, 8, PUSH_RBX, RET }, 0, false },
+	{ "pop before push", "malloc", { 0x58, PUSH_RBX, RET }, 0, false },
+	{ "mov rbp, rsp before push",
+	  "malloc",
+	  { 0x48, 0x89, 0xe5, PUSH_RBX, POP_RBX, RET },
+	  3,
+	  true },
+	{ "argument overwritten", "malloc", { 0xbf, 1, 0, 0, 0, PUSH_RBX, RET }, 0, false },
+	{ "argument overwritten: old block",
+	  "realloc",
+	  { 0xbf, 1, 0, 0, 0, PUSH_RBX, RET },
+	  0,
+	  false },
+	{ "argument overwritten: size", "realloc", { 0xbe, 1, 0, 0, 0, PUSH_RBX, RET }, 0, false },
+	{ "argument overwritten: third",
+	  "posix_memalign",
+	  { 0xba, 1, 0, 0, 0, PUSH_RBX, RET },
+	  0,
+	  false },
+	{ "no argument: esi", "malloc", { 0xbe, 1, 0, 0, 0, PUSH_RBX, RET }, 5, true },
+	{ "no argument: ecx", "posix_memalign", { 0xb9, 1, 0, 0, 0, PUSH_RBX, RET }, 5, true },
+	{ "implicit write of rdx",
+	  "posix_memalign",
+	  { 0x48, 0xf7, 0xe0, PUSH_RBX, RET },
+	  0,
+	  false },
+	{ "indirect call before",
+	  "free",
+	  { TEST_RDI, 0xff, 0xd0, PUSH_RBX, POP_RBX, RET },
+	  0,
+	  false },
+	{ "direct call is a site itself",
+	  "free",
+	  { TEST_RDI, CALL(3, LOCAL_HELPER), RET },
+	  3,
+	  true },
+	{ "behind a branch", "free", { TEST_RDI, 0xe3, 1, PUSH_RBX, RET }, 0, false },
+	{ "jump back to the site", "free", { TEST_RDI, JE(3), NOP, 0xeb, 0xfb, RET }, 0, false },
+	{ "jump back before the site",
+	  "malloc",
+	  { 0x31, 0xc0, TEST_RDI, PUSH_RBX, POP_RBX, JE(0xf9), RET },
+	  0,
+	  false },
+	{ "branch back from behind", "free", { TEST_RDI, JE(3), NOP, 0xeb, 0xfd, RET }, 3, true },
+	{ "jump table", "free", { TEST_RDI, JE(2), JMP_RAX, RET }, 0, false },
+	{ "pointer to another function",
+	  "free",
+	  { TEST_RDI, JE(6), SLOT_JMP(5, 6), RET },
+	  3,
+	  true },
+	{ "undecodable further on", "free", { TEST_RDI, JE(1), 0x06, RET }, 0, false },
+};
+
 static void the_entry_site_is_the_first_emulated_instruction_that_is_as_good(void **state)
 {
-	static const struct {
-		const char *what;
-		const char *function;
-		uint8_t code[48];
-		uint64_t site;
-		bool emulated;
-	} cases[] = {
-		{ "push", "malloc", { PUSH_RBX, POP_RBX, RET }, 0, true },
-		{ "glibc's free: test, je", "free", { TEST_RDI, JE(1), RET, RET }, 3, true },
-		{ "glibc's memalign: cmpb, push",
-		  "memalign",
-		  { 0x80, 0x3d, 0, 0, 0, 0, 0, PUSH_RBX, POP_RBX, RET },
-		  7,
-		  true },
-		{ "endbr64, push",
-		  "malloc",
-		  { 0xf3, 0x0f, 0x1e, 0xfa, PUSH_RBX, POP_RBX, RET },
-		  4,
-		  true },
-		{ "endbr64, jmp", "malloc", { 0xf3, 0x0f, 0x1e, 0xfa, 0xeb, 0, RET }, 4, true },
-		{ "sub rsp first", "malloc", { 0x48, 0x83, 0xec, 8, PUSH_RBX, RET }, 0, false },
-		{ "sub rsp second",
-		  "malloc",
-		  { TEST_RDI, 0x48, 0x83, 0xec, 8, PUSH_RBX, RET },
-		  0,
-		  false },
-		{ "pop before push", "malloc", { 0x58, PUSH_RBX, RET }, 0, false },
-		{ "mov rbp, rsp before push",
-		  "malloc",
-		  { 0x48, 0x89, 0xe5, PUSH_RBX, POP_RBX, RET },
-		  3,
-		  true },
-		{ "argument overwritten", "malloc", { 0xbf, 1, 0, 0, 0, PUSH_RBX, RET }, 0, false },
-		{ "argument overwritten: old block",
-		  "realloc",
-		  { 0xbf, 1, 0, 0, 0, PUSH_RBX, RET },
-		  0,
-		  false },
-		{ "argument overwritten: size",
-		  "realloc",
-		  { 0xbe, 1, 0, 0, 0, PUSH_RBX, RET },
-		  0,
-		  false },
-		{ "argument overwritten: third",
-		  "posix_memalign",
-		  { 0xba, 1, 0, 0, 0, PUSH_RBX, RET },
-		  0,
-		  false },
-		{ "no argument: esi", "malloc", { 0xbe, 1, 0, 0, 0, PUSH_RBX, RET }, 5, true },
-		{ "no argument: ecx",
-		  "posix_memalign",
-		  { 0xb9, 1, 0, 0, 0, PUSH_RBX, RET },
-		  5,
-		  true },
-		{ "implicit write of rdx",
-		  "posix_memalign",
-		  { 0x48, 0xf7, 0xe0, PUSH_RBX, RET },
-		  0,
-		  false },
-		{ "indirect call before",
-		  "free",
-		  { TEST_RDI, 0xff, 0xd0, PUSH_RBX, POP_RBX, RET },
-		  0,
-		  false },
-		{ "direct call is a site itself",
-		  "free",
-		  { TEST_RDI, CALL(3, LOCAL_HELPER), RET },
-		  3,
-		  true },
-		{ "behind a branch", "free", { TEST_RDI, 0xe3, 1, PUSH_RBX, RET }, 0, false },
-		{ "jump back to the site",
-		  "free",
-		  { TEST_RDI, JE(3), NOP, 0xeb, 0xfb, RET },
-		  0,
-		  false },
-		{ "jump back before the site",
-		  "malloc",
-		  { 0x31, 0xc0, TEST_RDI, PUSH_RBX, POP_RBX, JE(0xf9), RET },
-		  0,
-		  false },
-		{ "branch back from behind",
-		  "free",
-		  { TEST_RDI, JE(3), NOP, 0xeb, 0xfd, RET },
-		  3,
-		  true },
-		{ "jump table", "free", { TEST_RDI, JE(2), JMP_RAX, RET }, 0, false },
-		{ "pointer to another function",
-		  "free",
-		  { TEST_RDI, JE(6), SLOT_JMP(5, 6), RET },
-		  3,
-		  true },
-		{ "undecodable further on", "free", { TEST_RDI, JE(1), 0x06, RET }, 0, false },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(entry_cases) / sizeof(entry_cases[0]); i++) {
 		_cleanup_(sites_done) struct sites sites = { 0 };
-		struct image image = { 0 };
+		struct code_image image = { 0 };
 
-		print_message("%s\n", cases[i].what);
-		memcpy(image.bytes, cases[i].code, sizeof(cases[i].code));
-		put_stubs(&image);
-		find(*state, &image, cases[i].function, &everyday, &sites);
-		assert_int_equal(sites.entry_site - BASE, cases[i].site);
-		assert_int_equal(sites.entry_emulated, cases[i].emulated);
+		print_message("%s\n", entry_cases[i].what);
+		memcpy(image.bytes, entry_cases[i].code, sizeof(entry_cases[i].code));
+		code_image_finish(&image);
+		find(*state, &image, entry_cases[i].function, &everyday, &sites);
+		assert_int_equal(sites.entry_site - BASE, entry_cases[i].site);
+		assert_int_equal(sites.entry_emulated, entry_cases[i].emulated);
 	}
 }
 
@@ -291,180 +136,142 @@ static void the_kernel_s_abilities_decide_the_entry_site(void **state)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		_cleanup_(sites_done) struct sites sites = { 0 };
-		struct image image = { 0 };
+		struct code_image image = { 0 };
 
 		memcpy(image.bytes, code, sizeof(code));
-		put_stubs(&image);
+		code_image_finish(&image);
 		find(*state, &image, "malloc", &cases[i].emulation, &sites);
 		assert_int_equal(sites.entry_site - BASE, cases[i].site);
 		assert_int_equal(sites.entry_emulated, cases[i].emulated);
 	}
 }
 
+static const struct {
+	const char *what;
+	const char *function;
+	struct code_image image;
+	uint64_t exits[3]; /* offsets, to the first 0 */
+	bool unproven;
+} exit_cases[] = {
+	{ "both ways of a branch",
+	  "malloc",
+	  { .bytes = { TEST_RDI, JE(1), RET, RET } },
+	  { 5, 6 },
+	  false },
+	{ "a jump to a part elsewhere",
+	  "malloc",
+	  { .bytes = { JMP(0, 0x20), [0x20] = RET } },
+	  { 0x20 },
+	  false },
+	{ "a jump to another function",
+	  "malloc",
+	  { .bytes = { JMP(0, LOCAL_HELPER) } },
+	  { LOCAL_HELPER },
+	  false },
+	{ "a loop",
+	  "malloc",
+	  { .bytes = { PUSH_RBX, TEST_RDI, JE(0xfb), POP_RBX, RET } },
+	  { 7 },
+	  false },
+	{ "calls are stepped over",
+	  "malloc",
+	  { .bytes = { CALL(0, STUB_MEMSET), CALL(5, LOCAL_HELPER), 0xff, 0xd0, RET } },
+	  { 12 },
+	  false },
+	{ "abort by stub", "malloc", { .bytes = { CALL(0, STUB_ABORT), RET } }, { 0 }, false },
+	{ "abort by address", "malloc", { .bytes = { CALL(0, LOCAL_ABORT), RET } }, { 0 }, false },
+	{ "abort by pointer", "malloc", { .bytes = { SLOT_CALL(0, 4), RET } }, { 0 }, false },
+	{ "a jump to abort", "malloc", { .bytes = { JMP(0, STUB_ABORT), RET } }, { 0 }, false },
+	{ "ud2", "malloc", { .bytes = { UD2, RET } }, { 0 }, false },
+	{ "a call before the next function",
+	  "malloc",
+	  { .bytes = { CALL(0, LOCAL_HELPER), NOP, NOP, NOP, RET }, .starts = 8 },
+	  { 0 },
+	  false },
+	{ "the same without a function there",
+	  "malloc",
+	  { .bytes = { CALL(0, LOCAL_HELPER), NOP, NOP, NOP, RET } },
+	  { 8 },
+	  false },
+	{ "falling into the next function",
+	  "malloc",
+	  { .bytes = { CALL(0, LOCAL_HELPER), 0x31, 0xc0, NOP, RET }, .starts = 8 },
+	  { 8 },
+	  false },
+	{ "a landing pad",
+	  "malloc",
+	  { .bytes = { NOP, CALL(1, LOCAL_HELPER), RET, [0x20] = RET }, .pad_of = 1, .pad = 0x20 },
+	  { 6, 0x20 },
+	  false },
+	{ "malloc takes over from realloc",
+	  "realloc",
+	  { .bytes = { TEST_RDI, JE(1), RET, JMP(6, STUB_MALLOC) } },
+	  { 5 },
+	  false },
+	{ "so it does at its address",
+	  "realloc",
+	  { .bytes = { JMP(0, LOCAL_MALLOC) } },
+	  { 0 },
+	  false },
+	{ "by a conditional jump",
+	  "realloc",
+	  { .bytes = { 0x0f, 0x84, REL32(6, LOCAL_MALLOC), RET } },
+	  { 6 },
+	  false },
+	{ "a jump to its own start",
+	  "malloc",
+	  { .bytes = { TEST_RDI, JE(0xfb), RET } },
+	  { 5 },
+	  false },
+	{ "an operator need not be probed",
+	  "malloc",
+	  { .bytes = { JMP(0, LOCAL_NEW) } },
+	  { LOCAL_NEW },
+	  false },
+	{ "an operator elsewhere", "malloc", { .bytes = { JMP(0, STUB_NEW) } }, { 0 }, true },
+	{ "free gives nothing back", "realloc", { .bytes = { JMP(0, STUB_FREE) } }, { 0 }, true },
+	{ "malloc returns no error",
+	  "posix_memalign",
+	  { .bytes = { JMP(0, STUB_MALLOC) } },
+	  { 0 },
+	  true },
+	{ "a jump out",
+	  "calloc",
+	  { .bytes = { TEST_RDI, JE(1), RET, JMP(6, STUB_MEMSET) } },
+	  { 5 },
+	  true },
+	{ "a jump through a pointer", "malloc", { .bytes = { SLOT_JMP(0, 6) } }, { 0 }, true },
+	{ "a jump to a nameless stub",
+	  "malloc",
+	  { .bytes = { JMP(0, STUB_NAMELESS) } },
+	  { 0 },
+	  true },
+	{ "an indirect jump",
+	  "malloc",
+	  { .bytes = { TEST_RDI, JE(2), JMP_RAX, RET } },
+	  { 7 },
+	  true },
+	{ "no instruction", "malloc", { .bytes = { TEST_RDI, JE(1), 0x06, RET } }, { 6 }, true },
+	{ "a jump out of the code", "malloc", { .bytes = { JMP(0, 0x1000) } }, { 0 }, true },
+	{ "a jump before the code", "malloc", { .bytes = { 0xeb, 0x80 } }, { 0 }, true },
+};
+
 static void every_return_is_an_exit_or_it_is_said_why_not(void **state)
 {
-	static const struct {
-		const char *what;
-		const char *function;
-		struct image image;
-		uint64_t exits[3]; /* offsets, to the first 0 */
-		bool unproven;
-	} cases[] = {
-		{ "both ways of a branch",
-		  "malloc",
-		  { .bytes = { TEST_RDI, JE(1), RET, RET } },
-		  { 5, 6 },
-		  false },
-		{ "a jump to a part elsewhere",
-		  "malloc",
-		  { .bytes = { JMP(0, 0x20), [0x20] = RET } },
-		  { 0x20 },
-		  false },
-		{ "a jump to another function",
-		  "malloc",
-		  { .bytes = { JMP(0, LOCAL_HELPER) } },
-		  { LOCAL_HELPER },
-		  false },
-		{ "a loop",
-		  "malloc",
-		  { .bytes = { PUSH_RBX, TEST_RDI, JE(0xfb), POP_RBX, RET } },
-		  { 7 },
-		  false },
-		{ "calls are stepped over",
-		  "malloc",
-		  { .bytes = { CALL(0, STUB_MEMSET), CALL(5, LOCAL_HELPER), 0xff, 0xd0, RET } },
-		  { 12 },
-		  false },
-		{ "abort by stub",
-		  "malloc",
-		  { .bytes = { CALL(0, STUB_ABORT), RET } },
-		  { 0 },
-		  false },
-		{ "abort by address",
-		  "malloc",
-		  { .bytes = { CALL(0, LOCAL_ABORT), RET } },
-		  { 0 },
-		  false },
-		{ "abort by pointer",
-		  "malloc",
-		  { .bytes = { SLOT_CALL(0, 4), RET } },
-		  { 0 },
-		  false },
-		{ "a jump to abort",
-		  "malloc",
-		  { .bytes = { JMP(0, STUB_ABORT), RET } },
-		  { 0 },
-		  false },
-		{ "ud2", "malloc", { .bytes = { UD2, RET } }, { 0 }, false },
-		{ "a call before the next function",
-		  "malloc",
-		  { .bytes = { CALL(0, LOCAL_HELPER), NOP, NOP, NOP, RET }, .starts = 8 },
-		  { 0 },
-		  false },
-		{ "the same without a function there",
-		  "malloc",
-		  { .bytes = { CALL(0, LOCAL_HELPER), NOP, NOP, NOP, RET } },
-		  { 8 },
-		  false },
-		{ "falling into the next function",
-		  "malloc",
-		  { .bytes = { CALL(0, LOCAL_HELPER), 0x31, 0xc0, NOP, RET }, .starts = 8 },
-		  { 8 },
-		  false },
-		{ "a landing pad",
-		  "malloc",
-		  { .bytes = { NOP, CALL(1, LOCAL_HELPER), RET, [0x20] = RET },
-		    .pad_of = 1,
-		    .pad = 0x20 },
-		  { 6, 0x20 },
-		  false },
-		{ "malloc takes over from realloc",
-		  "realloc",
-		  { .bytes = { TEST_RDI, JE(1), RET, JMP(6, STUB_MALLOC) } },
-		  { 5 },
-		  false },
-		{ "so it does at its address",
-		  "realloc",
-		  { .bytes = { JMP(0, LOCAL_MALLOC) } },
-		  { 0 },
-		  false },
-		{ "by a conditional jump",
-		  "realloc",
-		  { .bytes = { 0x0f, 0x84, REL32(6, LOCAL_MALLOC), RET } },
-		  { 6 },
-		  false },
-		{ "a jump to its own start",
-		  "malloc",
-		  { .bytes = { TEST_RDI, JE(0xfb), RET } },
-		  { 5 },
-		  false },
-		{ "an operator need not be probed",
-		  "malloc",
-		  { .bytes = { JMP(0, LOCAL_NEW) } },
-		  { LOCAL_NEW },
-		  false },
-		{ "an operator elsewhere",
-		  "malloc",
-		  { .bytes = { JMP(0, STUB_NEW) } },
-		  { 0 },
-		  true },
-		{ "free gives nothing back",
-		  "realloc",
-		  { .bytes = { JMP(0, STUB_FREE) } },
-		  { 0 },
-		  true },
-		{ "malloc returns no error",
-		  "posix_memalign",
-		  { .bytes = { JMP(0, STUB_MALLOC) } },
-		  { 0 },
-		  true },
-		{ "a jump out",
-		  "calloc",
-		  { .bytes = { TEST_RDI, JE(1), RET, JMP(6, STUB_MEMSET) } },
-		  { 5 },
-		  true },
-		{ "a jump through a pointer",
-		  "malloc",
-		  { .bytes = { SLOT_JMP(0, 6) } },
-		  { 0 },
-		  true },
-		{ "a jump to a nameless stub",
-		  "malloc",
-		  { .bytes = { JMP(0, STUB_NAMELESS) } },
-		  { 0 },
-		  true },
-		{ "an indirect jump",
-		  "malloc",
-		  { .bytes = { TEST_RDI, JE(2), JMP_RAX, RET } },
-		  { 7 },
-		  true },
-		{ "no instruction",
-		  "malloc",
-		  { .bytes = { TEST_RDI, JE(1), 0x06, RET } },
-		  { 6 },
-		  true },
-		{ "a jump out of the code",
-		  "malloc",
-		  { .bytes = { JMP(0, 0x1000) } },
-		  { 0 },
-		  true },
-		{ "a jump before the code", "malloc", { .bytes = { 0xeb, 0x80 } }, { 0 }, true },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(exit_cases) / sizeof(exit_cases[0]); i++) {
 		_cleanup_(sites_done) struct sites sites = { 0 };
-		struct image image = cases[i].image;
+		struct code_image image = exit_cases[i].image;
 		size_t n = 0;
 
-		print_message("%s\n", cases[i].what);
-		put_stubs(&image);
-		find(*state, &image, cases[i].function, &everyday, &sites);
-		while (n < 3 && cases[i].exits[n])
+		print_message("%s\n", exit_cases[i].what);
+		code_image_finish(&image);
+		find(*state, &image, exit_cases[i].function, &everyday, &sites);
+		while (n < 3 && exit_cases[i].exits[n])
 			n++;
 		assert_int_equal(sites.exits.len, n);
 		for (size_t j = 0; j < n; j++)
-			assert_int_equal(sites.exits.data[j] - BASE, cases[i].exits[j]);
-		assert_int_equal(sites.why_no_exits != NULL, cases[i].unproven);
+			assert_int_equal(sites.exits.data[j] - BASE, exit_cases[i].exits[j]);
+		assert_int_equal(sites.why_no_exits != NULL, exit_cases[i].unproven);
 	}
 }
 
@@ -484,7 +291,7 @@ static void code_that_ends_is_an_exit_only_of_calls(void **state)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		_cleanup_(sites_done) struct sites sites = { 0 };
-		struct image image = { .len = cases[i].len };
+		struct code_image image = { .len = cases[i].len };
 
 		memcpy(image.bytes, cases[i].code, cases[i].len);
 		find(*state, &image, "malloc", &everyday, &sites);
@@ -503,16 +310,10 @@ static size_t endless_read(void *ctx, uint64_t addr, void *buf, size_t len)
 static void a_walk_without_end_is_given_up(void **state)
 {
 	_cleanup_(sites_done) struct sites sites = { 0 };
-	struct image image = { 0 };
-	const struct sites_code code = {
-		.ctx = &image,
-		.read = endless_read,
-		.slot_name = image_slot_name,
-		.function_name = image_function_name,
-		.starts_function = image_starts_function,
-		.landing_pad = image_landing_pad,
-	};
+	struct code_image image = { 0 };
+	struct sites_code code = code_image_view(&image);
 
+	code.read = endless_read;
 	assert_int_equal(sites_find(*state, &code, allocator_function_find("malloc"), BASE,
 				    &everyday, &sites),
 			 0);
@@ -521,90 +322,84 @@ static void a_walk_without_end_is_given_up(void **state)
 	assert_int_equal(sites.entry_site, BASE);
 }
 
+static const struct {
+	const char *what;
+	const char *function;
+	struct code_image image;
+	enum sites_forwards forwards;
+} forward_cases[] = {
+	{ "libstdc++'s new",
+	  "_Znwm",
+	  { .bytes = { PUSH_RBX, CALL(1, STUB_MALLOC), TEST_RDI, JE(2), POP_RBX, RET, 0xff, 0xd0,
+		       0xeb, 0xf1 } },
+	  SITES_FORWARDS_ALWAYS },
+	{ "new[] to new", "_Znam", { .bytes = { JMP(0, STUB_NEW) } }, SITES_FORWARDS_ALWAYS },
+	{ "new[] to new in place",
+	  "_Znam",
+	  { .bytes = { JMP(0, LOCAL_NEW) } },
+	  SITES_FORWARDS_ALWAYS },
+	{ "by a pointer", "_Znwm", { .bytes = { SLOT_CALL(0, 0), RET } }, SITES_FORWARDS_ALWAYS },
+	{ "nothrow, with a handler that returns",
+	  "_ZnwmRKSt9nothrow_t",
+	  { .bytes = { CALL(0, STUB_NEW), RET, [0x20] = RET }, .pad_of = 0, .pad = 0x20 },
+	  SITES_FORWARDS_ALWAYS },
+	{ "new that throws or calls malloc",
+	  "_Znwm",
+	  { .bytes = { TEST_RDI, JE(6), CALL(5, STUB_MALLOC), RET, CALL(11, STUB_ABORT) } },
+	  SITES_FORWARDS_ALWAYS },
+	{ "new with a fast path of its own",
+	  "_Znwm",
+	  { .bytes = { TEST_RDI, JE(1), RET, CALL(6, STUB_MALLOC), RET } },
+	  SITES_FORWARDS_SOMETIMES },
+	{ "new that may go anywhere",
+	  "_Znwm",
+	  { .bytes = { TEST_RDI, JE(2), JMP_RAX, CALL(7, STUB_MALLOC), RET } },
+	  SITES_FORWARDS_SOMETIMES },
+	{ "new of its own",
+	  "_Znwm",
+	  { .bytes = { CALL(0, LOCAL_HELPER), RET } },
+	  SITES_FORWARDS_NEVER },
+	{ "new that frees",
+	  "_Znwm",
+	  { .bytes = { CALL(0, STUB_FREE), RET } },
+	  SITES_FORWARDS_NEVER },
+	{ "new to itself",
+	  "_Znwm",
+	  { .bytes = { TEST_RDI, JE(0xfb), RET } },
+	  SITES_FORWARDS_NEVER },
+	{ "delete", "_ZdlPv", { .bytes = { JMP(0, STUB_FREE) } }, SITES_FORWARDS_ALWAYS },
+	{ "delete that looks for NULL",
+	  "_ZdlPv",
+	  { .bytes = { TEST_RDI, JE(5), JMP(5, STUB_FREE), RET } },
+	  SITES_FORWARDS_SOMETIMES },
+	{ "delete that allocates",
+	  "_ZdlPv",
+	  { .bytes = { CALL(0, STUB_MALLOC), RET } },
+	  SITES_FORWARDS_NEVER },
+	{ "reallocarray",
+	  "reallocarray",
+	  { .bytes = { 0x70, 5, JMP(2, STUB_REALLOC), RET } },
+	  SITES_FORWARDS_SOMETIMES },
+	{ "realloc never forwards",
+	  "realloc",
+	  { .bytes = { CALL(0, STUB_MALLOC), CALL(5, STUB_FREE), RET } },
+	  SITES_FORWARDS_NEVER },
+	{ "calloc never forwards",
+	  "calloc",
+	  { .bytes = { CALL(0, STUB_MALLOC), RET } },
+	  SITES_FORWARDS_NEVER },
+};
+
 static void forwarding_is_told_from_mere_use(void **state)
 {
-	static const struct {
-		const char *what;
-		const char *function;
-		struct image image;
-		enum sites_forwards forwards;
-	} cases[] = {
-		{ "libstdc++'s new",
-		  "_Znwm",
-		  { .bytes = { PUSH_RBX, CALL(1, STUB_MALLOC), TEST_RDI, JE(2), POP_RBX, RET, 0xff,
-			       0xd0, 0xeb, 0xf1 } },
-		  SITES_FORWARDS_ALWAYS },
-		{ "new[] to new",
-		  "_Znam",
-		  { .bytes = { JMP(0, STUB_NEW) } },
-		  SITES_FORWARDS_ALWAYS },
-		{ "new[] to new in place",
-		  "_Znam",
-		  { .bytes = { JMP(0, LOCAL_NEW) } },
-		  SITES_FORWARDS_ALWAYS },
-		{ "by a pointer",
-		  "_Znwm",
-		  { .bytes = { SLOT_CALL(0, 0), RET } },
-		  SITES_FORWARDS_ALWAYS },
-		{ "nothrow, with a handler that returns",
-		  "_ZnwmRKSt9nothrow_t",
-		  { .bytes = { CALL(0, STUB_NEW), RET, [0x20] = RET }, .pad_of = 0, .pad = 0x20 },
-		  SITES_FORWARDS_ALWAYS },
-		{ "new that throws or calls malloc",
-		  "_Znwm",
-		  { .bytes = { TEST_RDI, JE(6), CALL(5, STUB_MALLOC), RET, CALL(11, STUB_ABORT) } },
-		  SITES_FORWARDS_ALWAYS },
-		{ "new with a fast path of its own",
-		  "_Znwm",
-		  { .bytes = { TEST_RDI, JE(1), RET, CALL(6, STUB_MALLOC), RET } },
-		  SITES_FORWARDS_SOMETIMES },
-		{ "new that may go anywhere",
-		  "_Znwm",
-		  { .bytes = { TEST_RDI, JE(2), JMP_RAX, CALL(7, STUB_MALLOC), RET } },
-		  SITES_FORWARDS_SOMETIMES },
-		{ "new of its own",
-		  "_Znwm",
-		  { .bytes = { CALL(0, LOCAL_HELPER), RET } },
-		  SITES_FORWARDS_NEVER },
-		{ "new that frees",
-		  "_Znwm",
-		  { .bytes = { CALL(0, STUB_FREE), RET } },
-		  SITES_FORWARDS_NEVER },
-		{ "new to itself",
-		  "_Znwm",
-		  { .bytes = { TEST_RDI, JE(0xfb), RET } },
-		  SITES_FORWARDS_NEVER },
-		{ "delete", "_ZdlPv", { .bytes = { JMP(0, STUB_FREE) } }, SITES_FORWARDS_ALWAYS },
-		{ "delete that looks for NULL",
-		  "_ZdlPv",
-		  { .bytes = { TEST_RDI, JE(5), JMP(5, STUB_FREE), RET } },
-		  SITES_FORWARDS_SOMETIMES },
-		{ "delete that allocates",
-		  "_ZdlPv",
-		  { .bytes = { CALL(0, STUB_MALLOC), RET } },
-		  SITES_FORWARDS_NEVER },
-		{ "reallocarray",
-		  "reallocarray",
-		  { .bytes = { 0x70, 5, JMP(2, STUB_REALLOC), RET } },
-		  SITES_FORWARDS_SOMETIMES },
-		{ "realloc never forwards",
-		  "realloc",
-		  { .bytes = { CALL(0, STUB_MALLOC), CALL(5, STUB_FREE), RET } },
-		  SITES_FORWARDS_NEVER },
-		{ "calloc never forwards",
-		  "calloc",
-		  { .bytes = { CALL(0, STUB_MALLOC), RET } },
-		  SITES_FORWARDS_NEVER },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(forward_cases) / sizeof(forward_cases[0]); i++) {
 		_cleanup_(sites_done) struct sites sites = { 0 };
-		struct image image = cases[i].image;
+		struct code_image image = forward_cases[i].image;
 
-		print_message("%s\n", cases[i].what);
-		put_stubs(&image);
-		find(*state, &image, cases[i].function, &everyday, &sites);
-		assert_int_equal(sites.forwards, cases[i].forwards);
+		print_message("%s\n", forward_cases[i].what);
+		code_image_finish(&image);
+		find(*state, &image, forward_cases[i].function, &everyday, &sites);
+		assert_int_equal(sites.forwards, forward_cases[i].forwards);
 	}
 }
 

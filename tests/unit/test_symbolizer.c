@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
-#include "built_program.h"
-#include "symbol/symbolizer.h"
+#include "symbol_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <lzma.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,188 +15,20 @@
 
 #define N_ELEMENTS(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Whose functions lie in this order, back to back (CFLAGS); the comments count the lines. */
-static const char source[] =
-	"volatile int sink;\n"							 /* 1 */
-	"static inline __attribute__((always_inline)) void innermost(int x)\n"	 /* 2 */
-	"{\n"									 /* 3 */
-	"	sink += x;\n"							 /* 4 */
-	"}\n"									 /* 5 */
-	"static inline __attribute__((always_inline)) void middle(int x)\n"	 /* 6 */
-	"{\n"									 /* 7 */
-	"	innermost(x * 3);\n"						 /* 8 */
-	"}\n"									 /* 9 */
-	"void outer(int x)\n"							 /* 10 */
-	"{\n"									 /* 11 */
-	"	middle(x + sink);\n"						 /* 12 */
-	"}\n"									 /* 13 */
-	"__attribute__((noinline, noreturn)) void stop(int x)\n"		 /* 14 */
-	"{\n"									 /* 15 */
-	"	for (;;) sink = x;\n"						 /* 16 */
-	"}\n"									 /* 17 */
-	"void ends_in_call(int x)\n"						 /* 18 */
-	"{\n"									 /* 19 */
-	"	stop(x + 1);\n"							 /* 20 */
-	"}\n"									 /* 21 */
-	"void follows(void)\n"							 /* 22 */
-	"{\n"									 /* 23 */
-	"	sink = 7;\n"							 /* 24 */
-	"}\n"									 /* 25 */
-	"void __thing_impl(void)\n"						 /* 26 */
-	"{\n"									 /* 27 */
-	"	sink = 1;\n"							 /* 28 */
-	"}\n"									 /* 29 */
-	"void thing(void) __attribute__((alias(\"__thing_impl\")));\n"		 /* 30 */
-	"void _thing(void) __attribute__((weak, alias(\"__thing_impl\")));\n"	 /* 31 */
-	"static __attribute__((noinline, used)) void hidden(int x)\n"		 /* 32 */
-	"{\n"									 /* 33 */
-	"	outer(x);\n"							 /* 34 */
-	"}\n"									 /* 35 */
-	"#define F(n) void f##n(int x) { while (x--) { middle(n); outer(n); } }\n"
-	"#define T(n) F(n##0) F(n##1) F(n##2) F(n##3) F(n##4) F(n##5) F(n##6) F(n##7)\n"
-	"T(1) T(2) T(3) T(4)\n"
-	"int main(void)\n"
-	"{\n"
-	"	hidden(1);\n"
-	"	return sink;\n"
-	"}\n";
-
-#define CFLAGS                                                                                     \
-	"-O2 -g -fno-toplevel-reorder -falign-functions=1 -fno-optimize-sibling-calls "            \
-	"-fcf-protection=none -fno-ipa-icf -Wl,--build-id=0x0badc0de12345678 "
-
-struct fixture {
-	char *folder;
-	char *path; /* of the program, with its debug information */
-	struct symbolizer *symbolizer;
-};
-
-static void build(const struct fixture *f, const char *name, const char *flags)
-{
-	built_run("cd %s && gcc " CFLAGS "%s -o %s program.c", f->folder, flags, name);
-}
-
-static int set_up(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-	_cleanup_free_ char *source_path = NULL;
-
-	assert_non_null(f);
-	f->folder = built_folder();
-	f->path = built_path(f->folder, "program");
-	source_path = built_path(f->folder, "program.c");
-	built_write(source_path, source, strlen(source));
-	build(f, "program", "");
-	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	built_folder_remove(f->folder);
-	free(f->path);
-	free(f);
-	return 0;
-}
-
-static int new_symbolizer(void **state)
-{
-	struct fixture *f = *state;
-
-	return symbolizer_new(&f->symbolizer);
-}
-
-static int free_symbolizer(void **state)
-{
-	struct fixture *f = *state;
-
-	symbolizer_free(f->symbolizer);
-	f->symbolizer = NULL;
-	return 0;
-}
-
-static struct symbol_object *open_object(const struct fixture *f, const char *path,
-					 const char *root)
-{
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct symbol_object *object = NULL;
-	struct stat st;
-
-	assert_true(fd >= 0);
-	assert_int_equal(fstat(fd, &st), 0);
-	assert_int_equal(symbolizer_object(f->symbolizer, path, st.st_dev, st.st_ino, fd, root,
-					   &object),
-			 0);
-	assert_non_null(object);
-	return object;
-}
-
-static const struct symbol *resolve(const struct fixture *f, struct symbol_object *object,
-				    uint64_t file_offset, bool is_call)
-{
-	const struct symbol *symbol = NULL;
-
-	assert_int_equal(
-		symbolizer_resolve(f->symbolizer, object, file_offset, is_call, &symbol), 0);
-	assert_non_null(symbol);
-	assert_true(symbol->n_frames >= 1);
-	return symbol;
-}
-
-static struct built_symbol find(const char *path, const char *name)
-{
-	struct built_symbol symbol = {};
-
-	if (!built_find(path, name, &symbol))
-		fail_msg("%s has no symbol %s", path, name);
-	return symbol;
-}
-
-/* The file may be gone when this is called: `at` was found before. */
-static void assert_function(const struct fixture *f, struct symbol_object *object,
-			    struct built_symbol at, const char *name, bool has_lines)
-{
-	const struct symbol *symbol = resolve(f, object, at.file_offset, false);
-	const struct symbol_frame *frame = &symbol->frames[symbol->n_frames - 1];
-
-	assert_non_null(frame->function);
-	assert_string_equal(frame->function, name);
-	assert_string_equal(frame->linkage, name);
-	assert_int_equal(frame->offset, 0);
-	assert_false(frame->is_inline);
-	assert_int_equal(frame->file != NULL, has_lines);
-	assert_int_equal(frame->line != 0, has_lines);
-}
-
-static void assert_unknown(const struct fixture *f, struct symbol_object *object, uint64_t offset)
-{
-	const struct symbol *symbol = resolve(f, object, offset, false);
-
-	assert_int_equal(symbol->n_frames, 1);
-	assert_null(symbol->frames[0].function);
-	assert_null(symbol->frames[0].linkage);
-	assert_null(symbol->frames[0].file);
-	assert_int_equal(symbol->frames[0].line, 0);
-	assert_int_equal(symbol->frames[0].offset, offset);
-	assert_false(symbol->frames[0].is_inline);
-}
-
 static void functions_are_named_at_their_first_and_last_byte(void **state)
 {
-	static const char *const names[] = { "outer", "stop", "ends_in_call", "follows",
-					     "thing", "hidden", "f10", "f47", "main" };
+	static const char *const names[] = { "outer",  "stop", "ends_in_call", "follows", "thing",
+					     "hidden", "f10",  "f47",	       "main" };
 	const struct fixture *f = *state;
-	struct symbol_object *object = open_object(f, f->path, NULL);
+	struct symbol_object *object = fixture_open(f, f->path, NULL);
 
 	for (size_t i = 0; i < N_ELEMENTS(names); i++) {
-		struct built_symbol at = find(f->path, names[i]);
+		struct built_symbol at = fixture_find(f->path, names[i]);
 		const struct symbol *symbol;
 
 		assert_function(f, object, at, names[i], true);
 		assert_int_equal(symbol_object_vaddr(object, at.file_offset), at.vaddr);
-		symbol = resolve(f, object, at.file_offset + at.size_bytes - 1, false);
+		symbol = fixture_resolve(f, object, at.file_offset + at.size_bytes - 1, false);
 		assert_string_equal(symbol->frames[symbol->n_frames - 1].function, names[i]);
 		assert_int_equal(symbol->frames[symbol->n_frames - 1].offset, at.size_bytes - 1);
 	}
@@ -214,14 +44,14 @@ static void inlined_calls_come_innermost_first_with_their_lines(void **state)
 		uint32_t line;
 	} expected[] = { { "innermost", 4 }, { "middle", 8 }, { "outer", 12 } };
 	const struct fixture *f = *state;
-	struct symbol_object *object = open_object(f, f->path, NULL);
-	struct built_symbol outer = find(f->path, "outer");
+	struct symbol_object *object = fixture_open(f, f->path, NULL);
+	struct built_symbol outer = fixture_find(f->path, "outer");
 	_cleanup_free_ char *file = built_path(f->folder, "program.c");
 	const struct symbol *symbol = NULL;
 	uint64_t i;
 
 	for (i = 0; i < outer.size_bytes; i++) {
-		symbol = resolve(f, object, outer.file_offset + i, false);
+		symbol = fixture_resolve(f, object, outer.file_offset + i, false);
 		if (symbol->n_frames == N_ELEMENTS(expected))
 			break;
 	}
@@ -240,19 +70,19 @@ static void inlined_calls_come_innermost_first_with_their_lines(void **state)
 static void a_return_address_belongs_to_the_call_before_it(void **state)
 {
 	const struct fixture *f = *state;
-	struct symbol_object *object = open_object(f, f->path, NULL);
-	struct built_symbol caller = find(f->path, "ends_in_call");
-	struct built_symbol follows = find(f->path, "follows");
+	struct symbol_object *object = fixture_open(f, f->path, NULL);
+	struct built_symbol caller = fixture_find(f->path, "ends_in_call");
+	struct built_symbol follows = fixture_find(f->path, "follows");
 	const struct symbol *symbol;
 
 	/* The compiler put nothing behind the call that does not return. */
 	assert_int_equal(caller.vaddr + caller.size_bytes, follows.vaddr);
-	symbol = resolve(f, object, follows.file_offset, true);
+	symbol = fixture_resolve(f, object, follows.file_offset, true);
 	assert_int_equal(symbol->n_frames, 1);
 	assert_string_equal(symbol->frames[0].function, "ends_in_call");
 	assert_int_equal(symbol->frames[0].offset, caller.size_bytes);
 	assert_int_equal(symbol->frames[0].line, 20);
-	symbol = resolve(f, object, follows.file_offset, false);
+	symbol = fixture_resolve(f, object, follows.file_offset, false);
 	assert_string_equal(symbol->frames[0].function, "follows");
 	assert_int_equal(symbol->frames[0].offset, 0);
 }
@@ -260,20 +90,20 @@ static void a_return_address_belongs_to_the_call_before_it(void **state)
 static void of_aliases_the_plain_name_is_taken(void **state)
 {
 	const struct fixture *f = *state;
-	struct symbol_object *object = open_object(f, f->path, NULL);
+	struct symbol_object *object = fixture_open(f, f->path, NULL);
 
-	assert_function(f, object, find(f->path, "__thing_impl"), "thing", true);
+	assert_function(f, object, fixture_find(f->path, "__thing_impl"), "thing", true);
 }
 
 static void results_are_kept(void **state)
 {
 	const struct fixture *f = *state;
-	struct symbol_object *object = open_object(f, f->path, NULL);
-	uint64_t at = find(f->path, "main").file_offset;
-	const struct symbol *symbol = resolve(f, object, at, false);
+	struct symbol_object *object = fixture_open(f, f->path, NULL);
+	uint64_t at = fixture_find(f->path, "main").file_offset;
+	const struct symbol *symbol = fixture_resolve(f, object, at, false);
 
-	assert_ptr_equal(resolve(f, object, at, false), symbol);
-	assert_ptr_equal(open_object(f, f->path, NULL), object);
+	assert_ptr_equal(fixture_resolve(f, object, at, false), symbol);
+	assert_ptr_equal(fixture_open(f, f->path, NULL), object);
 }
 
 /* Lines of `addr2line -a -f -i`: an address, then a function and a file:line for each frame. */
@@ -286,7 +116,7 @@ static void compare_with_addr2line(const struct fixture *f, struct symbol_object
 
 	assert_non_null(fgets(address, sizeof(address), expected));
 	while (from + n < to) {
-		symbol = resolve(f, object, from + n, false);
+		symbol = fixture_resolve(f, object, from + n, false);
 		for (frame = 0; fgets(function, sizeof(function), expected); frame++) {
 			if (strncmp(function, "0x", 2) == 0)
 				break;
@@ -313,7 +143,7 @@ static void frames_and_lines_are_those_of_addr2line(void **state)
 	const struct fixture *f = *state;
 
 	if (!built_has_tool("addr2line")) {
-		print_message("SKIP: addr2line is not installed\n");
+		print_message("addr2line is not installed\n");
 		skip();
 	}
 	for (size_t i = 0; i < N_ELEMENTS(flags); i++) {
@@ -323,15 +153,13 @@ static void frames_and_lines_are_those_of_addr2line(void **state)
 		char name[8];
 
 		snprintf(name, sizeof(name), "v%zu", i);
-		build(f, name, flags[i]);
+		fixture_build(f, name, flags[i]);
 		path = built_path(f->folder, name);
 		list = built_path(f->folder, "list");
 		out = built_path(f->folder, "out");
-		first = find(path, "outer");
-		/* __thing_impl has three names, and which of them to print is a matter of taste. */
-		last = find(path, i == 0 ? "thing" : "f47");
-		if (i > 0)
-			first = find(path, "hidden");
+		first = fixture_find(path, "outer");
+		first = fixture_find(path, "hidden");
+		last = fixture_find(path, "f47");
 		f_list = fopen(list, "we");
 		assert_non_null(f_list);
 		for (uint64_t at = first.vaddr; at < last.vaddr; at++)
@@ -340,7 +168,262 @@ static void frames_and_lines_are_those_of_addr2line(void **state)
 		built_run("addr2line -a -f -i -C -e %s < %s > %s", path, list, out);
 		f_out = fopen(out, "re");
 		assert_non_null(f_out);
-		compare_with_addr2line(f, open_object(f, path, NULL), f_out, first.file_offset,
+		compare_with_addr2line(f, fixture_open(f, path, NULL), f_out, first.file_offset,
 				       last.file_offset);
 	}
+}
+
+static void an_object_without_a_file_is_unknown(void **state)
+{
+	const struct fixture *f = *state;
+	struct symbol_object *object = NULL;
+
+	assert_int_equal(symbolizer_object(f->symbolizer, "/gone", 1, 2, -1, NULL, &object), 0);
+	assert_unknown(f, object, 0x1234);
+	assert_unknown(f, object, 0);
+	assert_int_equal(symbol_object_vaddr(object, 0x1234), 0x1234);
+	assert_string_equal(symbol_object_build_id(object), "");
+	assert_string_equal(symbol_object_path(object), "/gone");
+}
+
+static void places_outside_all_functions_are_unknown(void **state)
+{
+	const struct fixture *f = *state;
+	struct symbol_object *object = fixture_open(f, f->path, NULL);
+
+	assert_unknown(f, object, 0);
+	assert_unknown(f, object, 1ULL << 40);
+	assert_unknown(f, object, UINT64_MAX);
+}
+
+static void what_is_no_elf_file_is_unknown(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_free_ char *source_path = built_path(f->folder, "program.c");
+	_cleanup_close_ int device = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	struct symbol_object *object = fixture_open(f, source_path, NULL);
+
+	assert_unknown(f, object, 10);
+	assert_int_equal(symbolizer_object(f->symbolizer, "/dev/zero", 0, 0, device, NULL, &object),
+			 0);
+	assert_unknown(f, object, 10);
+}
+
+static void change_after_opening(const struct fixture *f, bool replace)
+{
+	_cleanup_free_ char *path = built_path(f->folder, "changed"), *data = NULL;
+	struct built_symbol at = fixture_find(f->path, "follows");
+	struct symbol_object *object;
+	size_t len;
+
+	data = built_read(f->path, &len);
+	built_write(path, data, len);
+	object = fixture_open(f, path, NULL);
+	if (replace) {
+		assert_int_equal(unlink(path), 0);
+		built_write(path, "other", 5);
+		assert_function(f, object, at, "follows", true);
+	} else {
+		/* Nothing is promised of such a file but that it does no harm. */
+		assert_int_equal(truncate(path, 4096), 0);
+		(void)fixture_resolve(f, object, at.file_offset, false);
+	}
+}
+
+static void a_file_replaced_after_opening_does_not_matter(void **state)
+{
+	change_after_opening(*state, true);
+}
+
+static void a_file_truncated_after_opening_does_no_harm(void **state)
+{
+	change_after_opening(*state, false);
+}
+
+static void a_file_rewritten_in_place_is_another_object(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_free_ char *other = built_path(f->folder, "other");
+	_cleanup_close_ int fd = -1, other_fd = -1;
+	struct symbol_object *a, *b;
+
+	fixture_build(f, "other", "-Wl,--build-id=0x11111111");
+	fd = open(f->path, O_RDONLY | O_CLOEXEC);
+	other_fd = open(other, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(symbolizer_object(f->symbolizer, "/app", 1, 2, fd, NULL, &a), 0);
+	assert_int_equal(symbolizer_object(f->symbolizer, "/app", 1, 2, other_fd, NULL, &b), 0);
+	assert_ptr_not_equal(a, b);
+	assert_string_equal(symbol_object_build_id(b), "11111111");
+	/* Nor is a file that could not be opened before the one that now can. */
+	assert_int_equal(symbolizer_object(f->symbolizer, "/app", 1, 2, -1, NULL, &b), 0);
+	assert_ptr_not_equal(a, b);
+	assert_int_equal(symbolizer_object(f->symbolizer, "/app", 1, 2, fd, NULL, &b), 0);
+	assert_ptr_equal(a, b);
+}
+
+static void what_is_made_known_is_not_looked_up(void **state)
+{
+	const struct fixture *f = *state;
+	char function[] = "recorded(int)", linkage[] = "_Z8recordedi", file[] = "/src/a.cc";
+	struct symbol_frame frames[] = {
+		{ .function = "inlined", .line = 3, .is_inline = true },
+		{ function, linkage, 5, file, 42, false },
+	};
+	const struct symbol known = { 2, frames };
+	struct symbol_object *object = fixture_open(f, f->path, NULL);
+	uint64_t at = fixture_find(f->path, "main").file_offset;
+	const struct symbol *symbol;
+
+	assert_int_equal(symbolizer_know(f->symbolizer, object, at, &known), 0);
+	memset(function, 'x', sizeof(function));
+	memset(linkage, 'x', sizeof(linkage));
+	memset(file, 'x', sizeof(file));
+	memset(frames, 0, sizeof(frames));
+	assert_int_equal(symbolizer_know(f->symbolizer, object, at, &known), 0);
+	for (int is_call = 0; is_call < 2; is_call++) {
+		symbol = fixture_resolve(f, object, at, is_call);
+		assert_int_equal(symbol->n_frames, 2);
+		assert_string_equal(symbol->frames[0].function, "inlined");
+		assert_null(symbol->frames[0].linkage);
+		assert_true(symbol->frames[0].is_inline);
+		assert_string_equal(symbol->frames[1].function, "recorded(int)");
+		assert_string_equal(symbol->frames[1].linkage, "_Z8recordedi");
+		assert_string_equal(symbol->frames[1].file, "/src/a.cc");
+		assert_int_equal(symbol->frames[1].line, 42);
+		assert_int_equal(symbol->frames[1].offset, 5);
+	}
+}
+
+static void jit_code_is_named_by_absolute_address(void **state)
+{
+	static const char text[] = "7f0000001000 40 first\n"
+				   "bogus\n"
+				   "7f0000001040 40 _ZN4test4main17h89abcdef01234567E\n";
+	const struct fixture *f = *state;
+	struct symbol_object *object = NULL, *again = NULL, *newer = NULL;
+	const struct symbol *symbol;
+
+	assert_int_equal(symbolizer_perf_map(f->symbolizer, "/tmp/perf-7.map", text,
+					     sizeof(text) - 1, &object),
+			 0);
+	symbol = fixture_resolve(f, object, 0x7f0000001010, false);
+	assert_string_equal(symbol->frames[0].function, "first");
+	assert_int_equal(symbol->frames[0].offset, 0x10);
+	symbol = fixture_resolve(f, object, 0x7f0000001040, true);
+	assert_string_equal(symbol->frames[0].function, "first");
+	assert_int_equal(symbol->frames[0].offset, 0x40);
+	symbol = fixture_resolve(f, object, 0x7f0000001040, false);
+	assert_string_equal(symbol->frames[0].function, "test::main");
+	assert_string_equal(symbol->frames[0].linkage, "_ZN4test4main17h89abcdef01234567E");
+	assert_unknown(f, object, 0x7f0000001080);
+	assert_int_equal(symbol_object_malformed(object), 1);
+	assert_int_equal(symbol_object_vaddr(object, 0x7f0000001010), 0x7f0000001010);
+	assert_string_equal(symbol_object_path(object), "/tmp/perf-7.map");
+	assert_int_equal(symbolizer_perf_map(f->symbolizer, "/tmp/perf-7.map", text,
+					     sizeof(text) - 1, &again),
+			 0);
+	assert_ptr_equal(again, object);
+	assert_int_equal(symbolizer_perf_map(f->symbolizer, "/tmp/perf-7.map", text, 23, &newer),
+			 0);
+	assert_ptr_not_equal(newer, object);
+	assert_unknown(f, newer, 0x7f0000001040);
+}
+
+/* Copies this process's own vDSO to a file without a name; -1 when it has none. */
+static int copy_vdso(void)
+{
+	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long start, end;
+	char line[512];
+	int fd;
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		if (!strstr(line, "[vdso]") || sscanf(line, "%lx-%lx", &start, &end) != 2)
+			continue;
+		fd = memfd_create("vdso", MFD_CLOEXEC);
+		assert_true(fd >= 0);
+		/* read from memory, not by write(2), which sanitizers would check */
+		assert_int_equal(write(fd, (const void *)start, end - start), end - start);
+		return fd;
+	}
+	return -1;
+}
+
+static void the_vdso_is_symbolized_from_a_copy_of_its_image(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_close_ int fd = copy_vdso();
+	struct symbol_object *object = NULL;
+	struct built_symbol at = {};
+	char path[64];
+
+	if (fd < 0) {
+		print_message("this process has no vDSO\n");
+		skip();
+	}
+	assert_int_equal(symbolizer_object(f->symbolizer, "[vdso]", 0, 0, fd, "/proc/self/root",
+					   &object),
+			 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_true(built_find(path, "__vdso_gettimeofday", &at) ||
+		    built_find(path, "__kernel_gettimeofday", &at));
+	assert_function(f, object, at,
+			built_find(path, "gettimeofday", &at) ? "gettimeofday" :
+								"__kernel_gettimeofday",
+			false);
+}
+
+/* Whatever is read from it, nothing may crash or hang: run with ASAN=1, too. */
+static void damaged_files_do_no_harm(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_free_ char *path = built_path(f->folder, "damaged"), *data = NULL, *bad = NULL;
+	uint64_t text = fixture_find(f->path, "outer").file_offset, random = 1;
+	size_t len;
+
+	data = built_read(f->path, &len);
+	bad = malloc(len);
+	assert_non_null(bad);
+	for (int round = 0; round < 60; round++) {
+		struct symbol_object *object;
+
+		memcpy(bad, data, len);
+		for (int i = 0; i < 1 << round % 10; i++) {
+			random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+			/* Most of such a file is debug information and symbols. */
+			bad[(random >> 20) % len] = (char)(random >> 56);
+		}
+		built_write(path, bad, round % 7 == 6 ? random % len : len);
+		object = fixture_open(f, path, NULL);
+		for (uint64_t i = 0; i < 256; i++)
+			(void)fixture_resolve(f, object, text + i * 3, i % 2);
+	}
+}
+
+#define TEST(name)                                                                                 \
+	cmocka_unit_test_setup_teardown(name, fixture_new_symbolizer, fixture_free_symbolizer)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(functions_are_named_at_their_first_and_last_byte),
+		TEST(inlined_calls_come_innermost_first_with_their_lines),
+		TEST(a_return_address_belongs_to_the_call_before_it),
+		TEST(of_aliases_the_plain_name_is_taken),
+		TEST(results_are_kept),
+		TEST(frames_and_lines_are_those_of_addr2line),
+		TEST(an_object_without_a_file_is_unknown),
+		TEST(places_outside_all_functions_are_unknown),
+		TEST(what_is_no_elf_file_is_unknown),
+		TEST(a_file_replaced_after_opening_does_not_matter),
+		TEST(a_file_truncated_after_opening_does_no_harm),
+		TEST(a_file_rewritten_in_place_is_another_object),
+		TEST(what_is_made_known_is_not_looked_up),
+		TEST(jit_code_is_named_by_absolute_address),
+		TEST(the_vdso_is_symbolized_from_a_copy_of_its_image),
+		TEST(damaged_files_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
 }

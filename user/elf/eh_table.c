@@ -13,13 +13,15 @@
 
 #define HDR_BYTES 12 /* version, three encodings, .eh_frame's address, number of entries */
 #define HDR_ENTRY_BYTES 8
-#define MAX_CALL_SITE_BYTES (1 << 20)
+/* Call sites that are looked at for one file; an allocator has some hundreds. */
+#define MAX_CALL_SITES 1000000
 #define MAX_AUGMENTATION 16
 
 struct eh_table {
 	struct elf_file *file;
 	uint64_t hdr;
-	uint32_t n; /* entries of the search table */
+	uint32_t n;	    /* entries of the search table */
+	uint32_t looked_at; /* call sites, over the life of the table */
 };
 
 /* A function's frame description, as far as it matters here. */
@@ -260,7 +262,7 @@ static bool read_fde(const struct eh_table *table, uint64_t vaddr, struct fde *r
 	return !c.failed;
 }
 
-uint64_t eh_table_landing_pad(const struct eh_table *table, uint64_t vaddr)
+uint64_t eh_table_landing_pad(struct eh_table *table, uint64_t vaddr)
 {
 	struct cursor c = { .file = table->file };
 	uint64_t start, fde_at, pad_base, sites_end;
@@ -277,10 +279,8 @@ uint64_t eh_table_landing_pad(const struct eh_table *table, uint64_t vaddr)
 		(void)get_leb128(&c, false); /* distance of the type table */
 	encoding = get_u8(&c);
 	sites_end = get_leb128(&c, false);
-	if (sites_end > MAX_CALL_SITE_BYTES)
-		return 0;
 	sites_end += c.at;
-	while (!c.failed && c.at < sites_end) {
+	while (!c.failed && c.at < sites_end && table->looked_at++ < MAX_CALL_SITES) {
 		uint64_t from = get_format(&c, encoding);
 		uint64_t size = get_format(&c, encoding);
 		uint64_t pad = get_format(&c, encoding);

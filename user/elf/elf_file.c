@@ -9,8 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* libelf reads a table whole: what one may take. The largest in use (browsers) are a tenth. */
-#define MAX_TABLE_BYTES (512UL << 20)
+/* libelf reads a table whole: what one may take. Browsers with all symbols stay below. */
+#define MAX_TABLE_BYTES (128UL << 20)
+#define MAX_NAMES_BYTES (512UL << 20)
+#define MAX_SEGMENTS 128
 /* .rela.dyn and .rela.plt, and as many again for linkers that cut them finer. */
 #define MAX_RELA_SECTIONS 4
 #define MAX_DYNAMIC_ENTRIES 4096
@@ -123,6 +125,8 @@ static int add_segment(struct elf_file *file, const GElf_Phdr *phdr)
 
 	if (segment.size == 0)
 		return 0;
+	if (file->segments.len == MAX_SEGMENTS)
+		return -EBADMSG;
 	if (!fits(file, segment.offset, segment.size) ||
 	    segment.vaddr + segment.size < segment.vaddr)
 		return -EBADMSG;
@@ -131,6 +135,7 @@ static int add_segment(struct elf_file *file, const GElf_Phdr *phdr)
 
 static int read_program_headers(struct elf_file *file)
 {
+	bool seen_dynamic = false;
 	GElf_Phdr phdr;
 	size_t n;
 	int r = 0;
@@ -144,7 +149,8 @@ static int read_program_headers(struct elf_file *file)
 			return -EBADMSG;
 		if (phdr.p_type == PT_LOAD) {
 			r = add_segment(file, &phdr);
-		} else if (phdr.p_type == PT_DYNAMIC) {
+		} else if (phdr.p_type == PT_DYNAMIC && !seen_dynamic) {
+			seen_dynamic = true;
 			r = read_dynamic(file, &phdr);
 		} else if (phdr.p_type == PT_INTERP) {
 			file->has_interpreter = true;
@@ -171,7 +177,7 @@ static bool names_are_sane(const struct elf_file *file, size_t index)
 	GElf_Shdr shdr;
 
 	return section && gelf_getshdr(section, &shdr) && shdr.sh_type == SHT_STRTAB &&
-	       shdr.sh_size <= MAX_TABLE_BYTES && !(shdr.sh_flags & SHF_COMPRESSED);
+	       shdr.sh_size <= MAX_NAMES_BYTES && !(shdr.sh_flags & SHF_COMPRESSED);
 }
 
 static int read_symbols(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *shdr)

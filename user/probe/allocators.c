@@ -26,10 +26,8 @@ static const struct allocator_function functions[] = {
 	ALLOC("malloc", ABI_SIZE_ARG(1)),
 	ALLOC("calloc", ABI_SIZE_PRODUCT(1, 2)),
 	{ .name = "realloc", .kind = ABI_REALLOC, .args = ABI_SIZE_ARG(2) },
-	{ .name = "reallocarray",
-	  .kind = ABI_REALLOC,
-	  .args = ABI_SIZE_PRODUCT(2, 3),
-	  .may_forward = true },
+	/* It calls realloc, but not when the product overflows: a failure to be counted. */
+	{ .name = "reallocarray", .kind = ABI_REALLOC, .args = ABI_SIZE_PRODUCT(2, 3) },
 	{ .name = "posix_memalign", .kind = ABI_OUT_PARAM, .args = ABI_SIZE_ARG(3) },
 	ALLOC("aligned_alloc", ABI_SIZE_ARG(2)),
 	ALLOC("memalign", ABI_SIZE_ARG(2)),
@@ -66,6 +64,7 @@ static const struct allocator_family families[] = {
 	{ .name = "jemalloc", .realloc0_frees = true, .markers = { "mallctl", "je_mallctl" } },
 	{ .name = "glibc",
 	  .realloc0_frees = true,
+	  .has_inner_frees = true,
 	  .markers = { "gnu_get_libc_version", "_int_malloc" } },
 };
 

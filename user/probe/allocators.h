@@ -29,6 +29,8 @@ struct allocator_family {
 	const char *name;
 	/* realloc(p, 0) with p not NULL frees p and returns NULL. */
 	bool realloc0_frees;
+	/* It frees what its users have freed before: probe/inner_frees.h. */
+	bool has_inner_frees;
 	/* Function symbols that only this allocator defines; unused ones are NULL. */
 	const char *markers[2];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/insn.h"
 
-#include "probe/plan.h"
+#include "probe/emulation.h"
 
 #include <capstone/capstone.h>
 #include <elf.h>

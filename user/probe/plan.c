@@ -15,6 +15,9 @@ static const char why_ifunc[] = "which code it is gets decided when the program 
 static const char why_no_code[] = "its symbol points to no code";
 static const char why_forwards[] = "it forwards to a function that is probed";
 
+/* The table has 31 rows, most functions two symbols: only a hostile file has this many. */
+#define MAX_CANDIDATES 256
+
 struct candidate {
 	const struct allocator_function *function;
 	uint64_t vaddr;
@@ -136,6 +139,8 @@ static int collect(struct planner *p)
 			p->family = family;
 		if (!candidate.function)
 			continue;
+		if (p->candidates.len == MAX_CANDIDATES)
+			return -EBADMSG;
 		r = vec_push(&p->candidates, candidate);
 		if (r < 0)
 			return r;
@@ -180,6 +185,19 @@ static int set_exit_sites(struct planner *p, const struct sites *sites, struct p
 	return r;
 }
 
+/* Those outside any segment are no code that runs: left out. */
+static void set_inner_frees(struct planner *p, const struct candidate *candidate,
+			    struct plan_probe *probe)
+{
+	uint64_t returns[INNER_FREES_MAX];
+	size_t n = inner_frees(p->file, candidate->vaddr, returns);
+
+	for (size_t i = 0; i < n; i++)
+		if (elf_file_offset_of(p->file, returns[i],
+				       &probe->inner_frees[probe->n_inner_frees]) == 0)
+			probe->n_inner_frees++;
+}
+
 static int add_probe(struct planner *p, const struct candidate *candidate)
 {
 	const struct allocator_function *function = candidate->function;
@@ -202,6 +220,8 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 		r = set_exit_sites(p, sites, &probe);
 	if (probe.exits == PLAN_EXIT_RETURN)
 		probe.why_no_sites = sites->why_no_exits;
+	if (function->kind == ABI_FREE && p->family && p->family->has_inner_frees)
+		set_inner_frees(p, candidate, &probe);
 	if (r == 0)
 		r = vec_push(&p->probes, probe);
 	if (r < 0)

@@ -7,6 +7,8 @@
 #define MEMTRACED_PROBE_PLAN_H
 
 #include "base/cleanup.h"
+#include "probe/emulation.h"
+#include "probe/inner_frees.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +33,9 @@ struct plan_probe {
 	size_t n_exit_sites;
 	uint64_t *exit_sites;	  /* file offsets of every `ret` that the function can leave by */
 	const char *why_no_sites; /* static string or NULL */
+	/* File offsets of the return addresses of inner frees: probe/inner_frees.h. */
+	size_t n_inner_frees;
+	uint64_t inner_frees[INNER_FREES_MAX];
 };
 
 /* A function of the table that is in the object and is not probed. */
@@ -47,11 +52,6 @@ struct plan {
 	struct plan_skipped *skipped;
 	bool has_symbols; /* some symbol table was there to look into */
 	bool is_static_executable;
-};
-
-/* Which instruction classes this kernel emulates; from trace/features or all-known defaults. */
-struct plan_emulation {
-	bool push, nop1, nopl, endbr, jmp, jcc, call, ret, sub_sp, mov;
 };
 
 /*

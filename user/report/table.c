@@ -68,6 +68,19 @@ static void state_text(const struct model_process *image, struct strbuf *out)
 		strbuf_adds(out, " (out of memory)");
 }
 
+/* The same in a column of the overview. */
+static void state_word(const struct model_process *image, struct strbuf *out)
+{
+	if (!image->ended || image->how == RECORD_END_UNKNOWN)
+		state_text(image, out);
+	else if (image->how == RECORD_END_EXIT)
+		strbuf_addf(out, "exit %d", image->end_value);
+	else if (image->how == RECORD_END_SIGNAL)
+		strbuf_addf(out, "signal %d", image->end_value);
+	else
+		strbuf_adds(out, "exec");
+}
+
 static void pid_text(const struct model_process *image, char buf[16])
 {
 	if (image->known)
@@ -119,7 +132,7 @@ static void overview_line(struct table *t, const struct view_process *process)
 
 	pid_text(image, pid);
 	text_fit(&comm, image->comm, 15);
-	state_text(image, &state);
+	state_word(image, &state);
 	strbuf_addf(&t->out, "%8s  %s%*s", pid, strbuf_str(&comm),
 		    15 - (int)text_columns(strbuf_str(&comm)), "");
 	add_cell(t, near, format_size(totals->live_bytes, number), 11);
@@ -146,8 +159,8 @@ static void overview(struct table *t, struct view_process *const *processes, siz
 	for (size_t i = n_shown; i < n; i++)
 		hidden_bytes = view_sum(hidden_bytes, held_bytes(processes[i]));
 	if (n > n_shown)
-		strbuf_addf(&t->out, "          … %zu more processes, %s live\n", n - n_shown,
-			    format_size(hidden_bytes, size));
+		strbuf_addf(&t->out, "          … %zu more process%s, %s live\n", n - n_shown,
+			    n - n_shown == 1 ? "" : "es", format_size(hidden_bytes, size));
 	strbuf_addch(&t->out, '\n');
 }
 
@@ -186,41 +199,73 @@ static void add_peak(struct strbuf *line, const struct record_totals *totals, bo
 			    table_size((int64_t)totals->peak_error_bytes, true, number));
 }
 
-static void heap_totals(struct table *t, const struct view_process *process)
+static void add_live(struct strbuf *line, int64_t bytes, int64_t blocks, const char *what,
+		     bool exact)
 {
-	const struct record_totals *totals = &process->totals;
-	bool exact = process->exact;
-	_cleanup_strbuf_ struct strbuf line = { 0 };
-	char a[TABLE_NUMBER_LEN], b[TABLE_NUMBER_LEN], size[FORMAT_UNIT_LEN];
+	char size[TABLE_NUMBER_LEN];
 
-	strbuf_addf(&line, "  heap: %s live in %s%" PRId64 " blocks",
-		    table_size(totals->live_bytes, exact, a), exact ? "" : "~",
-		    totals->live_blocks);
-	add_peak(&line, totals, exact);
-	strbuf_addf(&line, "; %s allocations of %s%s in all, %s", count(totals->allocs, exact, a),
-		    exact ? "" : "≥", format_size((int64_t)totals->bytes, size),
-		    count(totals->frees, exact, b));
-	strbuf_addf(&line, " frees, %s failed", count(totals->failed, exact, a));
+	strbuf_addf(line, "%s live in %s%" PRId64 " %s%s", table_size(bytes, exact, size),
+		    exact ? "" : "~", blocks, what, table_plural(blocks));
+}
+
+/* "≥12 allocations of ≥1.2 MiB" */
+static void add_calls(struct strbuf *line, uint64_t n, const char *what, uint64_t bytes, bool exact)
+{
+	char number[TABLE_NUMBER_LEN], size[FORMAT_UNIT_LEN];
+
+	strbuf_addf(line, "%s %s%s of %s%s", count(n, exact, number), what, table_plural(n),
+		    exact ? "" : "≥", format_size((int64_t)bytes, size));
+}
+
+static void heap_calls(struct table *t, const struct record_totals *totals, bool exact)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char number[TABLE_NUMBER_LEN];
+
+	strbuf_adds(&line, "        ");
+	add_calls(&line, totals->allocs, "allocation", totals->bytes, exact);
+	strbuf_addf(&line, ", %s free%s", count(totals->frees, exact, number),
+		    table_plural(totals->frees));
+	strbuf_addf(&line, ", %s failed", count(totals->failed, exact, number));
 	if (totals->allocs > 0)
 		strbuf_addf(&line, ", %s%.1f%% temporary", exact ? "" : "~",
 			    100.0 * (double)totals->temporary / (double)totals->allocs);
 	if (totals->missed_frees > 0)
-		strbuf_addf(&line, ", %" PRIu64 " missed frees", totals->missed_frees);
+		strbuf_addf(&line, ", %" PRIu64 " missed free%s", totals->missed_frees,
+			    table_plural(totals->missed_frees));
 	if (totals->unknown_frees > 0)
-		strbuf_addf(&line, ", %" PRIu64 " frees of blocks older than the trace",
-			    totals->unknown_frees);
+		strbuf_addf(&line, ", %" PRIu64 " free%s of unknown blocks", totals->unknown_frees,
+			    table_plural(totals->unknown_frees));
 	table_wrap(t, 8, strbuf_str(&line));
-	if (!exact) {
-		table_warn(t, true);
-		strbuf_adds(&t->out, "  NOT EXACT: ");
-		if (totals->lost > 0)
-			strbuf_addf(&t->out, "%" PRIu64 " events of this process were lost",
-				    totals->lost);
-		else
-			strbuf_adds(&t->out, "events were lost that may be this process's");
-		table_warn(t, false);
-		strbuf_addch(&t->out, '\n');
-	}
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void not_exact(struct table *t, uint64_t lost)
+{
+	table_warn(t, true);
+	strbuf_adds(&t->out, "  NOT EXACT: ");
+	if (lost > 0)
+		strbuf_addf(&t->out, "%" PRIu64 " event%s of this process %s lost", lost,
+			    table_plural(lost), lost == 1 ? "was" : "were");
+	else
+		strbuf_adds(&t->out, "events were lost that may be this process's");
+	table_warn(t, false);
+	strbuf_addch(&t->out, '\n');
+}
+
+static void heap_totals(struct table *t, const struct view_process *process)
+{
+	const struct record_totals *totals = &process->totals;
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+
+	strbuf_adds(&line, "  heap: ");
+	add_live(&line, totals->live_bytes, totals->live_blocks, "block", process->exact);
+	add_peak(&line, totals, process->exact);
+	table_wrap(t, 8, strbuf_str(&line));
+	heap_calls(t, totals, process->exact);
+	if (!process->exact)
+		not_exact(t, totals->lost);
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);
 }
@@ -228,15 +273,13 @@ static void heap_totals(struct table *t, const struct view_process *process)
 static void mmap_totals(struct table *t, const struct view_process *process)
 {
 	const struct region_totals *mmap = &process->mmap;
-	bool exact = process->exact;
 	_cleanup_strbuf_ struct strbuf line = { 0 };
-	char a[TABLE_NUMBER_LEN], b[TABLE_NUMBER_LEN], c[TABLE_NUMBER_LEN];
+	char size[TABLE_NUMBER_LEN];
 
-	strbuf_addf(&line, "  mmap: %s live in %s%" PRId64 " regions, peak %s",
-		    table_size(mmap->live_bytes, exact, a), exact ? "" : "~", mmap->live_blocks,
-		    table_size(mmap->peak_bytes, exact, b));
-	strbuf_addf(&line, "; %s calls for %s%s in all", count(mmap->allocs, exact, c),
-		    exact ? "" : "≥", table_size((int64_t)mmap->bytes, true, a));
+	strbuf_adds(&line, "  mmap: ");
+	add_live(&line, mmap->live_bytes, mmap->live_blocks, "region", process->exact);
+	strbuf_addf(&line, ", peak %s; ", table_size(mmap->peak_bytes, process->exact, size));
+	add_calls(&line, mmap->allocs, "mapping", mmap->bytes, process->exact);
 	table_wrap(t, 8, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);
@@ -257,8 +300,9 @@ static void process_section(struct table *t, const struct view_process *process)
 	if (process->has_mmap)
 		table_sites(t, process, VIEW_MMAP);
 	if (process->n_left_out > 0)
-		strbuf_addf(&t->out, "  … %zu sites without blocks of that age, %s live\n",
-			    process->n_left_out, format_size(process->left_out_bytes, size));
+		strbuf_addf(&t->out, "  … %zu site%s without blocks of that age, %s live\n",
+			    process->n_left_out, table_plural(process->n_left_out),
+			    format_size(process->left_out_bytes, size));
 	strbuf_addch(&t->out, '\n');
 }
 
@@ -292,7 +336,7 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	struct record_totals sum = { 0 };
 	bool exact = view_is_exact(t->view);
-	char a[TABLE_NUMBER_LEN], b[TABLE_NUMBER_LEN];
+	char number[TABLE_NUMBER_LEN];
 
 	for (size_t i = 0; i < n; i++) {
 		const struct record_totals *totals = &processes[i]->totals;
@@ -304,11 +348,11 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 		sum.frees += totals->frees;
 		exact &= processes[i]->exact;
 	}
-	strbuf_addf(&line, "all %zu processes: %s live in %s%" PRId64 " blocks; ", n,
-		    table_size(sum.live_bytes, exact, a), exact ? "" : "~", sum.live_blocks);
-	strbuf_addf(&line, "%s allocations of %s%s,", count(sum.allocs, exact, a), exact ? "" : "≥",
-		    table_size((int64_t)sum.bytes, true, b));
-	strbuf_addf(&line, " %s frees", count(sum.frees, exact, a));
+	strbuf_addf(&line, "all %zu processes: ", n);
+	add_live(&line, sum.live_bytes, sum.live_blocks, "block", exact);
+	strbuf_adds(&line, "; ");
+	add_calls(&line, sum.allocs, "allocation", sum.bytes, exact);
+	strbuf_addf(&line, ", %s free%s", count(sum.frees, exact, number), table_plural(sum.frees));
 	table_wrap(t, 8, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);
@@ -336,10 +380,12 @@ static void all_processes(struct table *t, struct view_process **processes, size
 	for (size_t i = n_shown; i < n; i++)
 		hidden_bytes = view_sum(hidden_bytes, held_bytes(processes[i]));
 	if (n > n_shown)
-		strbuf_addf(&t->out, "… %zu more processes, %s live; --top 0 shows all\n",
-			    n - n_shown, format_size(hidden_bytes, size));
+		strbuf_addf(&t->out, "… %zu more process%s, %s live; --top 0 shows all\n",
+			    n - n_shown, n - n_shown == 1 ? "" : "es",
+			    format_size(hidden_bytes, size));
 	if (n_idle > 0)
-		strbuf_addf(&t->out, "… %zu more processes that allocated nothing\n", n_idle);
+		strbuf_addf(&t->out, "… %zu more process%s that allocated nothing\n", n_idle,
+			    n_idle == 1 ? "" : "es");
 	if (n > 1)
 		grand_totals(t, processes, n);
 }

@@ -23,6 +23,11 @@ const char *table_size(int64_t bytes, bool exact, char buf[TABLE_NUMBER_LEN]);
 /* A line broken to the width of the report, all but its first part indented. */
 void table_wrap(struct table *t, size_t indent, const char *text);
 
+static inline const char *table_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static inline void table_style(struct table *t, const char *sgr)
 {
 	if (view_opts(t->view)->color)

@@ -23,9 +23,9 @@ static void coverage_words(const struct view *view, const struct record_coverage
 		strbuf_addf(line, "NOT EXACT: %" PRIu64 " lost", lost);
 	}
 	for (size_t i = 0; i < coverage->n_losses; i++) {
-		strbuf_addf(line, "%s%" PRIu64 " ", i == 0 ? " (" : ", ",
-			    coverage->losses[i].count);
+		strbuf_adds(line, i == 0 ? " (" : ", ");
 		text_clean(line, coverage->losses[i].cause);
+		strbuf_addf(line, " %" PRIu64, coverage->losses[i].count);
 	}
 	if (coverage->n_losses > 0)
 		strbuf_addch(line, ')');

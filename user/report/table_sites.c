@@ -76,8 +76,9 @@ static void site_head(struct table *t, const struct section *s, const struct vie
 	strbuf_addf(&line, ", %s%.1f%%", mark, 100.0 * (double)weight / (double)s->weight);
 	if (s->sort != SORT_BYTES)
 		strbuf_addf(&line, "; %s live", table_size(site->live_bytes, exact, size));
-	strbuf_addf(&line, " in %s%" PRId64 " %s", mark, site->live_blocks,
-		    site->class == VIEW_MMAP ? "regions" : "blocks");
+	strbuf_addf(&line, " in %s%" PRId64 " %s%s", mark, site->live_blocks,
+		    site->class == VIEW_MMAP ? "region" : "block",
+		    table_plural((uint64_t)site->live_blocks));
 	add_ages(&line, site);
 	if (s->sort != SORT_PEAK)
 		strbuf_addf(&line, ", %s at the peak", table_size(site->peak_bytes, exact, size));
@@ -150,12 +151,12 @@ static void rest_lines(struct table *t, const struct section *s, size_t n_hidden
 
 	if (n_hidden > 0) {
 		add_value(&value, s, hidden_weight);
-		strbuf_addf(&t->out, "  … %zu more sites, %s; --top 0 shows all\n", n_hidden,
-			    strbuf_str(&value));
+		strbuf_addf(&t->out, "  … %zu more site%s, %s; --top 0 shows all\n", n_hidden,
+			    table_plural(n_hidden), strbuf_str(&value));
 	}
 	if (n_zero > 0)
-		strbuf_addf(&t->out, "  … %zu more sites with nothing %s\n", n_zero,
-			    value_name(s->sort));
+		strbuf_addf(&t->out, "  … %zu more site%s with nothing %s\n", n_zero,
+			    table_plural(n_zero), value_name(s->sort));
 	if (strbuf_error(&value) < 0)
 		t->out.error = strbuf_error(&value);
 }

@@ -21,6 +21,7 @@ struct outputs {
 	struct symbols *symbols;
 	uid_t uid;
 	gid_t gid;
+	pid_t pid; /* what %p in a path stands for */
 };
 
 static const struct option_output table_on_stdout = { .format = "table" };
@@ -59,16 +60,36 @@ static int check_stdout(const struct options *options)
 	return -EINVAL;
 }
 
-/* Opens and drops the file: its contents are untouched. */
-static int check_path(const struct outputs *outputs, const char *path)
+/* The path with %p replaced by the pid, %% by a percent sign; malloc'ed, NULL without memory. */
+static char *expand_path(const char *path, pid_t pid)
 {
+	_cleanup_strbuf_ struct strbuf text = {};
+
+	for (; *path; path++) {
+		if (path[0] == '%' && path[1] == 'p') {
+			strbuf_addf(&text, "%d", (int)pid);
+			path++;
+		} else if (path[0] == '%' && path[1] == '%') {
+			strbuf_addch(&text, '%');
+			path++;
+		} else {
+			strbuf_addch(&text, *path);
+		}
+	}
+	return strbuf_error(&text) ? NULL : strdup(strbuf_str(&text));
+}
+
+/* Opens and drops the file: its contents are untouched. The pid is not known yet: ours will do. */
+static int check_path(const struct outputs *outputs, const char *template)
+{
+	_cleanup_free_ char *path = expand_path(template, getpid());
 	_cleanup_(outfile_free_p) struct outfile *file = NULL;
-	int r = outfile_new(path, outputs->uid, outputs->gid, &file);
+	int r = path ? outfile_new(path, outputs->uid, outputs->gid, &file) : -ENOMEM;
 
 	if (r == -ELOOP)
-		log_error("cannot write %s: it is a symbolic link; name the file itself", path);
+		log_error("cannot write %s: it is a symbolic link; name the file itself", template);
 	else if (r)
-		log_error("cannot write %s: %s", path, strerror(-r));
+		log_error("cannot write %s: %s", template, strerror(-r));
 	return r;
 }
 
@@ -117,6 +138,11 @@ void outputs_free(struct outputs *outputs)
 	symbols_free(outputs->symbols);
 	symbolizer_free(outputs->symbolizer);
 	free(outputs);
+}
+
+void outputs_set_pid(struct outputs *outputs, pid_t pid)
+{
+	outputs->pid = pid;
 }
 
 int outputs_see_mapping(struct outputs *outputs)
@@ -204,8 +230,9 @@ static int write_stdout(const struct outputs *outputs, const struct view *view,
 static int write_file(const struct outputs *outputs, const struct view *view,
 		      const struct option_output *output)
 {
+	_cleanup_free_ char *path = expand_path(output->path, outputs->pid);
 	_cleanup_(outfile_free_p) struct outfile *file = NULL;
-	int r = outfile_new(output->path, outputs->uid, outputs->gid, &file);
+	int r = path ? outfile_new(path, outputs->uid, outputs->gid, &file) : -ENOMEM;
 
 	if (r == 0)
 		r = report_write(output->format, view, outfile_stream(file));

@@ -24,6 +24,9 @@ int outputs_new(const struct options *options, const struct model *model, bool o
 void outputs_free(struct outputs *outputs); /* NULL is legal */
 DEFINE_CLEANUP(struct outputs, outputs_free)
 
+/* The process that %p in paths stands for. */
+void outputs_set_pid(struct outputs *outputs, pid_t pid);
+
 /* Mappings came in: their files are opened for symbols while they can be. 0 or -ENOMEM. */
 int outputs_see_mapping(struct outputs *outputs);
 

@@ -352,8 +352,11 @@ static int add_signals(struct session *s)
 
 static int begin_targets(struct session *s)
 {
-	if (s->launch)
+	if (s->launch) {
+		outputs_set_pid(s->outputs, launch_pid(s->launch));
 		return trace_command(s);
+	}
+	outputs_set_pid(s->outputs, s->options->pids[0]);
 	for (size_t i = 0; i < s->options->n_pids; i++) {
 		int r = trace_pid(s, s->options->pids[i]);
 

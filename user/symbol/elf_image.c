@@ -29,8 +29,8 @@ struct elf_image {
 #endif
 
 /*
- * libelf allocates by the counts in the header. Those kept elsewhere because they do not fit into
- * 16 bits occur in compilers' object files only; here they could only be a way to ask for much memory.
+ * libelf allocates by the counts in the header. Counts kept elsewhere, because they do not fit into
+ * 16 bits, occur in compilers' object files only: here they would be a way to ask for much memory.
  */
 static bool header_is_sane(const char *head, size_t len)
 {

@@ -7,7 +7,7 @@
 #include <lzma.h>
 
 #define MAX_PACKED_BYTES (16 << 20)
-#define MAX_UNPACKED_BYTES (128 << 20)
+#define MAX_UNPACKED_BYTES (64 << 20)
 /* xz -9 needs 65 MiB to unpack. */
 #define MAX_DECODER_BYTES (128 << 20)
 

@@ -5,9 +5,11 @@
 #include "base/vec.h"
 #include "elf/elf_file.h"
 #include "elf/stack_start.h"
+#include "memtraced.skel.h"
 #include "probe/plan.h"
 #include "trace/bpf_link.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -138,6 +140,29 @@ static void read_build_id(struct object *object)
 	object->build_id_len = len;
 }
 
+/* Distances of inner frees from the probe, which both lie in one text segment. */
+static int add_inner_frees(const struct objects *objects, const struct object *object)
+{
+	int fd = bpf_map__fd(objects->opts.programs->skel->maps.inner_frees);
+	uint8_t one = 1;
+
+	for (size_t i = 0; i < object->plan->n_probes; i++) {
+		const struct plan_probe *probe = &object->plan->probes[i];
+
+		for (size_t k = 0; k < probe->n_inner_frees; k++) {
+			struct abi_inner_free key = {
+				.distance = probe->inner_frees[k] - probe->entry_site,
+				.fn = object->first_fn + i,
+			};
+			int r = bpf_map_update_elem(fd, &key, &one, BPF_ANY);
+
+			if (r)
+				return r;
+		}
+	}
+	return 0;
+}
+
 static int object_plan(struct objects *objects, struct object *object)
 {
 	int r = plan_new(object->fd, objects->opts.emulation, &object->plan);
@@ -162,7 +187,7 @@ static int object_plan(struct objects *objects, struct object *object)
 		if (r)
 			return r;
 	}
-	return 0;
+	return add_inner_frees(objects, object);
 }
 
 int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,

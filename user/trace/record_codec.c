@@ -527,7 +527,7 @@ int record_decode(struct record_decoder *decoder, uint32_t type, const void *pay
 	if (!layout)
 		return -ENOENT;
 	decoder->error = 0;
-	decoder->pos = payload;
+	decoder->pos = len > 0 ? payload : "";
 	decoder->end = decoder->pos + len;
 	memset(ret_record, 0, sizeof(*ret_record));
 	ret_record->type = type;

@@ -12,7 +12,7 @@
 
 /*
  *   header  | magic (8) | version u32 | order u32 |
- *   record  | type u32 | length u32 | crc32 of the payload u32 | payload |
+ *   record  | type u32 | length u32 | crc32 of both and the payload u32 | payload |
  * Integers are in the writer's byte order, which `order` shows.
  */
 static const char magic[8] = { '\x89', 'M', 'T', 'R', 'E', 'C', '\r', '\n' };
@@ -59,9 +59,13 @@ void recording_writer_free(struct recording_writer *writer)
 	free(writer);
 }
 
-static uint32_t checksum(const void *data, size_t len)
+/* Of type and length as they stand in the file, and the payload. */
+static uint32_t checksum(const struct record_header *header, const void *payload, size_t len)
 {
-	return (uint32_t)crc32_z(crc32_z(0, NULL, 0), data, len);
+	uint32_t crc = crc32(0, (const Bytef *)header, offsetof(struct record_header, crc));
+
+	/* zlib takes a NULL for "begin anew". */
+	return len == 0 ? crc : (uint32_t)crc32_z(crc, payload, len);
 }
 
 int recording_write(const struct record *record, void *userdata)
@@ -79,7 +83,7 @@ int recording_write(const struct record *record, void *userdata)
 		return -EINVAL;
 	payload = strbuf_str(&writer->payload);
 	header.length = (uint32_t)writer->payload.len;
-	header.crc = checksum(payload, header.length);
+	header.crc = checksum(&header, payload, header.length);
 	if (fwrite(&header, sizeof(header), 1, writer->file) != 1 ||
 	    fwrite(payload, 1, header.length, writer->file) != header.length)
 		return -EIO;
@@ -136,20 +140,19 @@ static int next_record(struct recording_source *s, struct record *ret_record)
 {
 	struct record_header header;
 	int r = read_exactly(s->file, &header, sizeof(header));
+	size_t length;
 
 	if (r <= 0)
 		return r;
-	header.type = native(s, header.type);
-	header.length = native(s, header.length);
-	header.crc = native(s, header.crc);
-	if (header.length > RECORDING_MAX_PAYLOAD)
+	length = native(s, header.length);
+	if (length > RECORDING_MAX_PAYLOAD)
 		return -EBADMSG;
-	r = read_payload(s, header.length);
+	r = read_payload(s, length);
 	if (r < 0)
 		return r;
-	if (checksum(s->payload.data, header.length) != header.crc)
+	if (checksum(&header, s->payload.data, length) != native(s, header.crc))
 		return -EBADMSG;
-	r = record_decode(s->decoder, header.type, s->payload.data, header.length, ret_record);
+	r = record_decode(s->decoder, native(s, header.type), s->payload.data, length, ret_record);
 	return r < 0 ? r : 1;
 }
 

@@ -20,7 +20,26 @@ struct snapshot {
 	VEC(struct snapshot_site *) order;
 	struct snapshot_site *sorted;
 	VEC(uint32_t) forked; /* wanted slots that may hold inherited blocks */
+	struct hashmap *shed; /* struct shed_block; read when there are forked ones */
 };
+
+/* An inherited block that a forked process has freed. */
+struct shed_block {
+	uint64_t key; /* of the process that freed it */
+	uint32_t era; /* its forks before */
+};
+
+static uint64_t shed_hash(const void *item)
+{
+	return hash_u64(((const struct shed_block *)item)->key);
+}
+
+static bool shed_equal(const void *a, const void *b)
+{
+	return ((const struct shed_block *)a)->key == ((const struct shed_block *)b)->key;
+}
+
+static const struct hashmap_ops shed_ops = { shed_hash, shed_equal, free };
 
 static uint64_t site_hash(const void *item)
 {
@@ -117,12 +136,21 @@ static void add_age(struct snapshot_site *site, uint32_t tick)
 		site->newest_tick = tick;
 }
 
-/* Did `slot` get, by fork, a block of `owner` that was born at `born` and freed at `freed`? */
-static bool inherits(const struct snapshot *s, uint32_t slot, uint32_t owner, uint32_t born,
+/* Had the process freed an inherited block at that address before its fork number `era`? */
+static bool had_shed(const struct snapshot *s, uint32_t slot, uint64_t block, uint32_t era)
+{
+	struct shed_block key = { .key = ABI_BLOCK_KEY(slot, ABI_BLOCK_ADDR(block)) };
+	const struct shed_block *found = hashmap_find(s->shed, &key);
+
+	return found && found->era < era;
+}
+
+/* Did `slot` get, by fork, a block of another process that was freed there at era `freed`? */
+static bool inherits(const struct snapshot *s, uint32_t slot, uint64_t block, uint32_t born,
 		     uint32_t freed)
 {
 	const struct abi_proc *procs = s->programs->procs;
-	uint32_t era;
+	uint32_t owner = ABI_BLOCK_SLOT(block), era;
 
 	/* Each step is an older process: the chain ends. */
 	while (procs[slot].parent != ABI_NO_SLOT) {
@@ -130,6 +158,8 @@ static bool inherits(const struct snapshot *s, uint32_t slot, uint32_t owner, ui
 		slot = procs[slot].parent;
 		if (slot == owner)
 			return born < era && era <= freed;
+		if (had_shed(s, slot, block, era))
+			return false;
 	}
 	return false;
 }
@@ -137,13 +167,13 @@ static bool inherits(const struct snapshot *s, uint32_t slot, uint32_t owner, ui
 static int add_inherited(struct snapshot *s, uint64_t key, const struct abi_block *block,
 			 uint32_t freed)
 {
-	uint32_t owner = ABI_BLOCK_SLOT(key), *child;
 	int64_t size = ABI_BLOCK_SIZE(block);
+	const uint32_t *child;
 
 	for (child = s->forked.data; child < s->forked.data + s->forked.len; child++) {
 		struct snapshot_site *site;
 
-		if (!inherits(s, *child, owner, block->era, freed))
+		if (!inherits(s, *child, key, block->era, freed))
 			continue;
 		site = site_get(s, *child, ABI_BLOCK_FN(block), block->stack);
 		if (!site)
@@ -202,6 +232,28 @@ static int on_tombs(const void *keys, const void *values, size_t n, void *userda
 	return 0;
 }
 
+static int on_shed(const void *keys, const void *values, size_t n, void *userdata)
+{
+	const uint64_t *key = keys;
+	const uint32_t *era = values;
+	struct snapshot *s = userdata;
+
+	for (size_t i = 0; i < n; i++) {
+		struct shed_block *shed = malloc(sizeof(*shed));
+		int r;
+
+		if (!shed)
+			return -ENOMEM;
+		*shed = (struct shed_block){ key[i], era[i] };
+		r = hashmap_insert(s->shed, shed);
+		if (r)
+			free(shed);
+		if (r && r != -EEXIST)
+			return r;
+	}
+	return 0;
+}
+
 static int compare_sites(const void *a, const void *b)
 {
 	const struct snapshot_site *x = a, *y = b;
@@ -226,6 +278,9 @@ static int read_maps(struct snapshot *s)
 	int r = bpf_batch_read(bpf_map__fd(skel->maps.sites), sizeof(struct abi_site_key),
 			       sizeof(struct abi_site), on_sites, s);
 
+	if (r == 0 && s->forked.len)
+		r = bpf_batch_read(bpf_map__fd(skel->maps.shed), sizeof(uint64_t), sizeof(uint32_t),
+				   on_shed, s);
 	if (r == 0)
 		r = bpf_batch_read(bpf_map__fd(skel->maps.blocks), sizeof(uint64_t),
 				   sizeof(struct abi_block), on_blocks, s);
@@ -255,6 +310,8 @@ int snapshot_new(const struct programs *programs, const struct snapshot_process 
 			return r;
 	}
 	r = hashmap_new(&site_ops, &s->by_key);
+	if (r == 0)
+		r = hashmap_new(&shed_ops, &s->shed);
 	if (r)
 		return r;
 	r = read_maps(s);
@@ -269,6 +326,7 @@ void snapshot_free(struct snapshot *snapshot)
 	if (!snapshot)
 		return;
 	hashmap_free(snapshot->by_key);
+	hashmap_free(snapshot->shed);
 	vec_done(&snapshot->order);
 	vec_done(&snapshot->forked);
 	free(snapshot->sorted);

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/replay/scenarios.h"
+
+#include "tests/record_script.h"
+
+#define APP "/opt/demo/server"
+#define LIBC "/usr/lib/x86_64-linux-gnu/libc.so.6"
+#define PLUGIN "/opt/demo/plugin.so"
+#define OTHER "/opt/demo/other.so"
+
+/* Inodes of the objects. */
+enum { INO_APP = 11, INO_LIBC, INO_PLUGIN, INO_OTHER };
+
+/* Stack ids. */
+enum { AT_MAKE = 0x71, AT_LOOP, AT_PLUGIN_1, AT_PLUGIN_2, AT_OTHER, AT_LOST };
+
+#define SECOND 1000000000ull
+
+static void allocators(const struct script *s)
+{
+	emit_run(s);
+	emit_function(s, 1, "malloc", LIBC, 0x9a000);
+	emit_function(s, 2, "realloc", LIBC, 0x9b000);
+	emit_function(s, 3, "mmap", LIBC, 0xff000);
+}
+
+/* The server's image: executable at 0x400000, libc at 0x7f0000000000. */
+static void code(const struct script *s, uint32_t slot, uint64_t time_ns)
+{
+	emit_map(s, slot, 0x401000, 0x405000, 0x1000, time_ns, APP, INO_APP);
+	emit_map(s, slot, 0x7f0000000000, 0x7f0000150000, 0x28000, time_ns, LIBC, INO_LIBC);
+}
+
+static void symbols(const struct script *s)
+{
+	emit_symbol(s, LIBC, INO_LIBC, 0x9a000, { "malloc", 0, NULL, 0, false });
+	emit_symbol(s, APP, INO_APP, 0x1189, { "make_buf", 0x19, "/src/demo/server.c", 42, false });
+	emit_symbol(s, APP, INO_APP, 0x11c0, { "main", 0x20, "/src/demo/server.c", 80, false });
+	emit_symbol(s, APP, INO_APP, 0x1300, { "loop", 0x40, NULL, 0, false });
+}
+
+static void stacks(const struct script *s, uint32_t slot, uint64_t time_ns)
+{
+	emit_stack(s, AT_MAKE, slot, time_ns, 0x401189, 0x4011c0, 0x7f0000001000);
+	emit_stack(s, AT_LOOP, slot, time_ns, 0x401300, 0x4011c0, 0x7f0000001000);
+}
+
+static struct record_site site(uint32_t slot, uint16_t fn, uint64_t stack, int64_t bytes,
+			       int64_t blocks)
+{
+	return (struct record_site){
+		.slot = slot,
+		.fn = fn,
+		.stack = stack,
+		.live_bytes = bytes,
+		.live_blocks = blocks,
+		.allocs = 10 * (uint64_t)(blocks + 1),
+		.bytes = 10 * (uint64_t)(bytes + 16),
+		.temporary = 2,
+		.peak_bytes = bytes + 1024,
+		.oldest_ns = blocks > 0 ? 5 * SECOND : UINT64_MAX,
+		.newest_ns = blocks > 0 ? SECOND / 2 : UINT64_MAX,
+	};
+}
+
+static struct record_totals totals(uint32_t slot, uint64_t allocs, int64_t bytes, int64_t blocks)
+{
+	return (struct record_totals){
+		.slot = slot,
+		.allocs = allocs,
+		.frees = allocs - (uint64_t)blocks,
+		.failed = 1,
+		.bytes = 10 * (uint64_t)bytes + 320,
+		.live_bytes = bytes,
+		.live_blocks = blocks,
+		.peak_bytes = bytes + 4096,
+		.temporary = allocs / 8,
+	};
+}
+
+static void empty(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+
+	emit_run(&s);
+}
+
+/* A server forks a worker, which allocates, is killed, and keeps its last values. */
+static void forked(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+
+	allocators(&s);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	code(&s, 0, SECOND);
+	stacks(&s, 0, 2 * SECOND);
+	emit_begin(&s, 1, 4243, 0, SCRIPT_INHERITS, 3 * SECOND, "server");
+	emit_cut(&s, 4 * SECOND);
+	emit_totals(&s, totals(0, 100, 4096, 4));
+	emit_site(&s, site(0, 1, AT_MAKE, 4096, 4));
+	emit_totals(&s, totals(1, 50, 65536, 3));
+	emit_site(&s, site(1, 2, AT_LOOP, 65536, 3));
+	emit_coverage(&s, true, 147, NULL, 0);
+	emit_cut_end(&s);
+	emit_end(&s, 1, RECORD_END_SIGNAL, 9, 5 * SECOND);
+	emit_cut(&s, 6 * SECOND);
+	emit_totals(&s, totals(0, 120, 6144, 6));
+	emit_site(&s, site(0, 1, AT_MAKE, 6144, 6));
+	emit_coverage(&s, true, 184, NULL, 0);
+	emit_cut_end(&s);
+	symbols(&s);
+}
+
+/* A shell that allocates and execs the server; a child that execs without having allocated. */
+static void execed(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+	struct record_totals none = { .slot = 2 };
+
+	allocators(&s);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "sh");
+	code(&s, 0, SECOND);
+	stacks(&s, 0, SECOND);
+	emit_begin(&s, 1, 4243, 0, SCRIPT_INHERITS, 2 * SECOND, "sh");
+	emit_end(&s, 0, RECORD_END_EXEC, 0, 3 * SECOND);
+	emit_begin(&s, 2, 4242, 0, SCRIPT_ROOT, 3 * SECOND, "server");
+	emit_end(&s, 1, RECORD_END_EXEC, 0, 3 * SECOND);
+	emit_begin(&s, 3, 4243, 1, 0, 3 * SECOND, "true");
+	emit_end(&s, 3, RECORD_END_EXIT, 3, 4 * SECOND);
+	emit_end(&s, 2, RECORD_END_EXIT, 0, 5 * SECOND);
+	emit_cut(&s, 6 * SECOND);
+	emit_totals(&s, totals(0, 20, 512, 2));
+	emit_site(&s, site(0, 1, AT_MAKE, 512, 2));
+	emit_totals(&s, none);
+	emit_coverage(&s, true, 38, NULL, 0);
+	emit_cut_end(&s);
+	symbols(&s);
+}
+
+/* A plugin is unloaded, loaded again elsewhere, and another one takes its first place. */
+static void reloaded(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+	const uint64_t first = 0x7f1000000000, second = 0x7f2000000000;
+
+	allocators(&s);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	code(&s, 0, SECOND);
+	stacks(&s, 0, SECOND);
+	emit_map(&s, 0, first, first + 0x2000, 0, 2 * SECOND, PLUGIN, INO_PLUGIN);
+	emit_stack(&s, AT_PLUGIN_1, 0, 2 * SECOND, first + 0x123, 0x4011c0);
+	emit_unmap(&s, 0, first, first + 0x2000, 3 * SECOND);
+	emit_map(&s, 0, first, first + 0x1000, 0, 3 * SECOND, OTHER, INO_OTHER);
+	emit_stack(&s, AT_OTHER, 0, 3 * SECOND, first + 0x123, 0x4011c0);
+	emit_map(&s, 0, second, second + 0x2000, 0, 4 * SECOND, PLUGIN, INO_PLUGIN);
+	emit_stack(&s, AT_PLUGIN_2, 0, 4 * SECOND, second + 0x123, 0x4011c0);
+	emit_cut(&s, 6 * SECOND);
+	emit_totals(&s, totals(0, 90, 7000, 9));
+	emit_site(&s, site(0, 1, AT_PLUGIN_1, 1000, 2));
+	emit_site(&s, site(0, 1, AT_PLUGIN_2, 4000, 3));
+	emit_site(&s, site(0, 1, AT_OTHER, 2000, 4));
+	emit_coverage(&s, true, 171, NULL, 0);
+	emit_cut_end(&s);
+	symbols(&s);
+	emit_symbol(&s, PLUGIN, INO_PLUGIN, 0x123, { "plugin_init", 0x23, NULL, 0, false });
+}
+
+/* Losses of several causes, a lost stack, a truncated one, functions that could not be probed. */
+static void inexact(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+	static const struct record_loss losses[] = { { "block-map-full", 10 }, { "ring-full", 2 } };
+	static const uint64_t deep[] = { 0x401300, 0x401300, 0x401300 };
+	struct record_totals t = totals(0, 100, 5000, 5);
+	struct record_site young = site(0, 1, AT_LOST, 2000, 2);
+
+	t.lost = 10;
+	t.peak_error_bytes = 512;
+	t.missed_frees = 3;
+	t.unknown_frees = 4;
+	young.oldest_ns = young.newest_ns = UINT64_MAX;
+	allocators(&s);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	code(&s, 0, SECOND);
+	emit_stack_of(&s, AT_LOOP, 0, SECOND, true, deep, 3);
+	emit_unprobed(&s, "valloc", LIBC, "no instruction that could be probed was found in it");
+	emit_unprobed(&s, "free", APP, "the object has no symbols");
+	emit_cut(&s, 6 * SECOND);
+	emit_totals(&s, t);
+	emit_site(&s, site(0, 1, AT_LOOP, 3000, 3));
+	emit_site(&s, young);
+	emit_coverage(&s, false, 195, losses, 2);
+	emit_cut_end(&s);
+	emit_end(&s, 0, RECORD_END_SIGNAL, 11, 7 * SECOND);
+	symbols(&s);
+}
+
+/* Mappings: partial unmaps, one over another, one inherited by a child. */
+static void mapped(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+	const uint64_t at = 0x7e0000000000;
+
+	allocators(&s);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	code(&s, 0, SECOND);
+	stacks(&s, 0, SECOND);
+	emit_region(&s, 0, at, at + 0x100000, 3, AT_MAKE, 2 * SECOND);
+	emit_region_gone(&s, 0, at + 0x40000, at + 0x80000, 3 * SECOND);
+	emit_begin(&s, 1, 4243, 0, SCRIPT_INHERITS, 3 * SECOND, "worker");
+	emit_region(&s, 0, at + 0xf0000, at + 0x110000, 3, AT_LOOP, 4 * SECOND);
+	emit_region_gone(&s, 1, at, at + 0x1000, 4 * SECOND);
+	emit_cut(&s, 6 * SECOND);
+	emit_totals(&s, totals(0, 20, 512, 2));
+	emit_site(&s, site(0, 1, AT_MAKE, 512, 2));
+	emit_totals(&s, (struct record_totals){ .slot = 1 });
+	emit_coverage(&s, true, 38, NULL, 0);
+	emit_cut_end(&s);
+	symbols(&s);
+}
+
+/* C++: inlined calls, templates longer than a line, names that readers of text would split. */
+static void cxx(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+	static const char insert[] =
+		"std::_Rb_tree<std::__cxx11::basic_string<char>, std::pair<std::__cxx11::"
+		"basic_string<char> const, std::vector<int> >, std::_Select1st<std::pair<"
+		"std::__cxx11::basic_string<char> const, std::vector<int> > > >::_M_insert_unique";
+
+	allocators(&s);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "my app 1");
+	code(&s, 0, SECOND);
+	emit_stack(&s, AT_MAKE, 0, 2 * SECOND, 0x401189, 0x401300, 0x4011c0);
+	emit_stack(&s, AT_LOOP, 0, 2 * SECOND, 0x401400, 0x4011c0, 0xdeadbeef000);
+	emit_cut(&s, 6 * SECOND);
+	emit_totals(&s, totals(0, 90000, 5 * 1024 * 1024, 12000));
+	emit_site(&s, site(0, 1, AT_MAKE, 4 * 1024 * 1024, 10000));
+	emit_site(&s, site(0, 1, AT_LOOP, 1024 * 1024, 2000));
+	emit_coverage(&s, true, 38, NULL, 0);
+	emit_cut_end(&s);
+	emit_symbol(&s, APP, INO_APP, 0x1189,
+		    { "__gnu_cxx::new_allocator<int>::allocate(unsigned long, void const*)", 0,
+		      "/usr/include/c++/12/bits/new_allocator.h", 137, true },
+		    { insert, 0x71, "/src/demo/index.cc", 7, false });
+	emit_symbol(&s, APP, INO_APP, 0x1300,
+		    { "(anonymous namespace)::Cache::operator->() const", 0x40,
+		      "/src/demo/a very long directory name/cache;v2.cc", 1234, false });
+	emit_symbol(&s, APP, INO_APP, 0x1400,
+		    { "<demo::Parser as core::ops::Drop>::drop", 0x10, NULL, 0, false });
+	emit_symbol(&s, APP, INO_APP, 0x11c0, { "main", 0x20, "/src/demo/main.cc", 9, false });
+}
+
+/* A build: many short-lived processes under one root, of which tables show the first few. */
+static void storm(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+
+	allocators(&s);
+	emit_begin(&s, 0, 1000, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "make");
+	code(&s, 0, SECOND);
+	stacks(&s, 0, SECOND);
+	for (uint32_t i = 1; i <= 8; i++) {
+		emit_begin(&s, i, 1000 + i, 0, SCRIPT_INHERITS, (1 + i) * SECOND, "cc1");
+		if (i != 8)
+			emit_end(&s, i, RECORD_END_EXIT, i == 3, (2 + i) * SECOND);
+	}
+	emit_cut(&s, 20 * SECOND);
+	emit_totals(&s, totals(0, 40, 256, 1));
+	emit_site(&s, site(0, 1, AT_MAKE, 256, 1));
+	for (uint32_t i = 1; i <= 6; i++) {
+		emit_totals(&s, totals(i, 1000, 1000 * i, i));
+		emit_site(&s, site(i, 1, AT_MAKE, 900 * i, i));
+		emit_site(&s, site(i, 2, AT_LOOP, 100 * i, 1));
+		emit_site(&s, site(i, 1, AT_LOOP, 0, 0));
+	}
+	emit_coverage(&s, true, 12050, NULL, 0);
+	emit_cut_end(&s);
+	symbols(&s);
+}
+
+static const struct scenario all[] = {
+	{ .name = "empty", .emit = empty },
+	{ .name = "forked", .emit = forked },
+	{ .name = "execed", .emit = execed },
+	{ .name = "reloaded", .emit = reloaded },
+	{ .name = "inexact", .emit = inexact },
+	{ .name = "mapped", .emit = mapped },
+	{ .name = "cxx", .emit = cxx },
+	{ .name = "storm", .emit = storm, .opts = { .top = 3 } },
+	{ .name = "storm-peak", .emit = storm, .opts = { .sort = SORT_PEAK, .top = 1 } },
+	{ .name = "forked-growth", .emit = forked, .opts = { .sort = SORT_GROWTH } },
+};
+
+const struct scenario *scenarios(size_t *ret_n)
+{
+	*ret_n = sizeof(all) / sizeof(all[0]);
+	return all;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recorded runs in, the reports of every writer out, compared with tests/replay/golden/: run from
+ * the top of the tree. `test_replay --write-golden` writes them anew, to be read before they are
+ * believed.
+ */
+#include "tests/replay/scenarios.h"
+#include "tests/report_fixture.h"
+#include "trace/recording.h"
+
+#include <spawn.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define FOLDER "tests/replay/"
+#define PYTHON "/usr/bin/python3"
+
+extern char **environ;
+
+/* A recording in memory, while it is written. */
+struct tape {
+	char *data;
+	size_t len;
+	FILE *file;
+	struct recording_writer *writer;
+};
+
+static void tape_begin(struct tape *tape)
+{
+	*tape = (struct tape){ 0 };
+	tape->file = open_memstream(&tape->data, &tape->len);
+	assert_non_null(tape->file);
+	assert_int_equal(recording_writer_new(tape->file, &tape->writer), 0);
+}
+
+static void tape_end(struct tape *tape)
+{
+	recording_writer_free(tape->writer);
+	assert_int_equal(fclose(tape->file), 0);
+}
+
+static void replay(const struct tape *tape, struct fixture *f)
+{
+	_cleanup_fclose_ FILE *file = fmemopen(tape->data, tape->len, "r");
+	_cleanup_(source_free_p) struct source *source = NULL;
+
+	assert_non_null(file);
+	assert_int_equal(recording_open(file, &source), 0);
+	assert_int_equal(source_drain(source, fixture_apply, f), 1);
+	assert_false(recording_truncated(source));
+}
+
+static void golden_path(const struct scenario *scenario, const char *format, char path[256])
+{
+	snprintf(path, 256, FOLDER "golden/%s.%s", scenario->name, format);
+}
+
+static char *read_file(const char *path)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t size = 0;
+
+	if (!file)
+		fail_msg("%s: not there; run from the top of the tree", path);
+	if (getdelim(&text, &size, '\0', file) < 0) {
+		free(text);
+		return strdup("");
+	}
+	return text;
+}
+
+static void write_file(const char *path, const char *text)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "we");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+}
+
+static void each_report(bool write_golden)
+{
+	size_t n_scenarios, n_formats;
+	const struct scenario *all = scenarios(&n_scenarios);
+	const struct report_format *formats = report_formats(&n_formats);
+
+	for (size_t i = 0; i < n_scenarios; i++) {
+		struct tape tape;
+		struct fixture f;
+
+		tape_begin(&tape);
+		all[i].emit(recording_write, tape.writer);
+		tape_end(&tape);
+		fixture_init(&f);
+		replay(&tape, &f);
+		for (size_t j = 0; j < n_formats; j++) {
+			_cleanup_free_ char *text = NULL, *golden = NULL;
+			char path[256];
+
+			text = fixture_report(&f, formats[j].name, &all[i].opts);
+			golden_path(&all[i], formats[j].name, path);
+			if (write_golden) {
+				write_file(path, text);
+				continue;
+			}
+			golden = read_file(path);
+			if (strcmp(golden, text) != 0)
+				fail_msg("%s differs; this came:\n%s", path, text);
+		}
+		fixture_done(&f);
+		free(tape.data);
+	}
+}
+
+static void reports_are_as_the_golden_files_say(void **state)
+{
+	(void)state;
+	each_report(false);
+}
+
+/* Symbols that a run looked up go into its recording; those of a replay are no fewer. */
+static void recording_of_a_replay_gives_the_same_reports(void **state)
+{
+	size_t n;
+	const struct scenario *all = scenarios(&n);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *first = NULL, *second = NULL;
+		struct tape tape, again;
+		struct fixture f, g;
+
+		tape_begin(&tape);
+		all[i].emit(recording_write, tape.writer);
+		tape_end(&tape);
+		fixture_init(&f);
+		replay(&tape, &f);
+		first = fixture_report(&f, "perf-script", &all[i].opts);
+
+		tape_begin(&again);
+		all[i].emit(recording_write, again.writer);
+		assert_int_equal(symbols_each(f.symbols, recording_write, again.writer), 0);
+		tape_end(&again);
+		fixture_init(&g);
+		replay(&again, &g);
+		second = fixture_report(&g, "perf-script", &all[i].opts);
+		assert_string_equal(first, second);
+		fixture_done(&f);
+		fixture_done(&g);
+		free(tape.data);
+		free(again.data);
+	}
+}
+
+/* Runs a checker on one file, or on itself. */
+static void check_with(const char *script, const char *argument)
+{
+	char *const argv[] = { (char *)PYTHON, (char *)script, (char *)argument, NULL };
+	pid_t pid;
+	int status;
+
+	assert_int_equal(posix_spawn(&pid, PYTHON, NULL, NULL, argv, environ), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (status != 0)
+		fail_msg("%s %s: see above", script, argument);
+}
+
+static void need_python(void)
+{
+	if (access(PYTHON, X_OK) < 0)
+		skip();
+}
+
+static void grammar_checkers_find_each_trap(void **state)
+{
+	(void)state;
+	need_python();
+	check_with(FOLDER "check_perf_script.py", "--self-test");
+	check_with(FOLDER "check_folded.py", "--self-test");
+}
+
+static void golden_files_pass_the_grammar_checkers(void **state)
+{
+	size_t n;
+	const struct scenario *all = scenarios(&n);
+
+	(void)state;
+	need_python();
+	for (size_t i = 0; i < n; i++) {
+		char path[256];
+
+		golden_path(&all[i], "perf-script", path);
+		check_with(FOLDER "check_perf_script.py", path);
+		golden_path(&all[i], "folded", path);
+		check_with(FOLDER "check_folded.py", path);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reports_are_as_the_golden_files_say),
+		cmocka_unit_test(recording_of_a_replay_gives_the_same_reports),
+		cmocka_unit_test(grammar_checkers_find_each_trap),
+		cmocka_unit_test(golden_files_pass_the_grammar_checkers),
+	};
+
+	if (argc == 2 && strcmp(argv[1], "--write-golden") == 0) {
+		each_report(true);
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/process.h"
+
+#include "base/cleanup.h"
+#include "held_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/sendfile.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define STAT_TAIL                                                                                  \
+	" 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654321 1 2 18446744073709551615 1 1 1\n"
+
+static void stat_is_parsed_whatever_the_name(void **state)
+{
+	static const struct {
+		const char *text;
+		int r;
+		struct process_info info;
+	} rows[] = {
+		{ "7 (cat) S 5" STAT_TAIL, 0, { .comm = "cat", .ppid = 5 } },
+		{ "7 (a) R 1 (b) Z 5" STAT_TAIL,
+		  0,
+		  { .comm = "a) R 1 (b", .ppid = 5, .zombie = true } },
+		{ "7 ()) X 5" STAT_TAIL, 0, { .comm = ")", .ppid = 5, .zombie = true } },
+		{ "7 () S 5" STAT_TAIL, 0, { .comm = "", .ppid = 5 } },
+		{ "7 (a\nb) S 5" STAT_TAIL, 0, { .comm = "a\nb", .ppid = 5 } },
+		{ "7 (kworker/u4:0-events_unbound) S 5" STAT_TAIL,
+		  0,
+		  { .comm = "kworker/u4:0-ev", .ppid = 5 } },
+		{ "", -EBADMSG, { 0 } },
+		{ "7", -EBADMSG, { 0 } },
+		{ "7 (cat", -EBADMSG, { 0 } },
+		{ "7 )cat(", -EBADMSG, { 0 } },
+		{ "7 (cat) S 5 1 1", -EBADMSG, { 0 } },
+		{ "7 (cat) S x" STAT_TAIL, -EBADMSG, { 0 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct process_info info = { 0 };
+
+		assert_int_equal(process_parse_stat(rows[i].text, &info), rows[i].r);
+		if (rows[i].r < 0)
+			continue;
+		assert_string_equal(info.comm, rows[i].info.comm);
+		assert_int_equal(info.ppid, rows[i].info.ppid);
+		assert_int_equal(info.zombie, rows[i].info.zombie);
+		assert_false(info.kernel_thread);
+		assert_int_equal(info.start_ticks, 987654321);
+	}
+}
+
+static void status_is_parsed_with_and_without_seccomp(void **state)
+{
+	static const struct {
+		const char *text;
+		int r, tgid, tracer, uid, seccomp;
+	} rows[] = {
+		{ "Name:\tx\nTgid:\t7\nPid:\t8\nTracerPid:\t9\nUid:\t1\t2\t3\t4\nSeccomp:\t2\n"
+		  "Seccomp_filters:\t1\n",
+		  0, 7, 9, 2, 2 },
+		{ "Name:\tUid:\nTgid:\t7\nTracerPid:\t0\nUid:\t0\t4294967294\t0\t0\n", 0, 7, 0, -2,
+		  0 },
+		{ "Tgid:\t7\nTracerPid:\t0\n", -EBADMSG, 0, 0, 0, 0 },
+		{ "Tgid:\t7\nUid:\t1\t2\t3\t4\n", -EBADMSG, 0, 0, 0, 0 },
+		{ "TracerPid:\t9\nUid:\t1\t2\t3\t4\n", -EBADMSG, 0, 0, 0, 0 },
+		{ "Tgid:\tx\nTracerPid:\t9\nUid:\t1\t2\t3\t4\n", -EBADMSG, 0, 0, 0, 0 },
+		{ "", -EBADMSG, 0, 0, 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct process_info info = { 0 };
+		pid_t tgid = 0;
+
+		assert_int_equal(process_parse_status(rows[i].text, &info, &tgid), rows[i].r);
+		if (rows[i].r < 0)
+			continue;
+		assert_int_equal(tgid, rows[i].tgid);
+		assert_int_equal(info.tracer, rows[i].tracer);
+		assert_int_equal(info.uid, (uid_t)rows[i].uid);
+		assert_int_equal(info.seccomp, rows[i].seccomp);
+	}
+}
+
+static void this_process_is_described(void **state)
+{
+	struct process_info info, again;
+	char name[16];
+
+	(void)state;
+	prctl(PR_GET_NAME, name);
+	assert_int_equal(process_info_read(getpid(), &info), 0);
+	assert_int_equal(info.pid, getpid());
+	assert_int_equal(info.ppid, getppid());
+	assert_int_equal(info.uid, geteuid());
+	assert_string_equal(info.comm, name);
+	assert_false(info.zombie || info.kernel_thread);
+	assert_int_equal(info.is_64bit, sizeof(void *) == 8);
+	assert_true(info.start_ticks > 0);
+	assert_int_equal(process_info_read(getpid(), &again), 0);
+	assert_int_equal(again.start_ticks, info.start_ticks);
+}
+
+/* A child that does `prepare`, says so, and waits to be killed. */
+static pid_t start_child(void (*prepare)(void))
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		prepare();
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(wait_bounded(pid), SIGKILL);
+}
+
+static void nothing(void)
+{
+}
+
+static void filter_seccomp(void)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = { .len = 1, .filter = &allow };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		_exit(1);
+}
+
+static void a_seccomp_filter_shows(void **state)
+{
+	struct process_info info;
+	pid_t plain = start_child(nothing), filtered = start_child(filter_seccomp);
+
+	(void)state;
+	assert_int_equal(process_info_read(filtered, &info), 0);
+	assert_int_equal(info.seccomp, 2);
+	assert_int_equal(process_info_read(plain, &info), 0);
+	assert_true(info.seccomp == 0 || info.seccomp == 2); /* as this test's own sandbox */
+	end_child(plain);
+	end_child(filtered);
+}
+
+static void a_tracer_shows(void **state)
+{
+	pid_t pid = start_child(nothing);
+	struct process_info info;
+
+	(void)state;
+	assert_int_equal(process_info_read(pid, &info), 0);
+	assert_int_equal(info.tracer, 0);
+	assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+	assert_int_equal(process_info_read(pid, &info), 0);
+	assert_int_equal(info.tracer, gettid());
+	end_child(pid);
+}
+
+static void a_zombie_shows_until_it_is_reaped(void **state)
+{
+	struct process_info info;
+	siginfo_t end;
+	char *exe;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT), 0);
+	assert_int_equal(process_info_read(pid, &info), 0);
+	assert_true(info.zombie);
+	assert_int_equal(process_exe(pid, &exe), -ENOENT);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(process_info_read(pid, &info), -ESRCH);
+}
+
+static void a_process_that_is_gone_is_told(void **state)
+{
+	pid_t pid = start_child(nothing), *tids;
+	size_t n;
+	char *exe;
+
+	(void)state;
+	end_child(pid);
+	assert_int_equal(process_exe(pid, &exe), -ESRCH);
+	assert_int_equal(process_threads(pid, &tids, &n), -ESRCH);
+	assert_int_equal(process_of_thread(pid), -ESRCH);
+}
+
+/* This program's own binary, copied under another name, run, and perhaps deleted. */
+static pid_t run_copy(const char *name)
+{
+	int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int out = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700), ready[2];
+	pid_t pid;
+	char c;
+
+	assert_true(in >= 0 && out >= 0);
+	while (sendfile(out, in, NULL, 1 << 24) > 0)
+		;
+	close(in);
+	close(out);
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(ready[1], STDOUT_FILENO);
+		execl(name, name, "wait", NULL);
+		_exit(1);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void the_executable_is_named_also_when_deleted(void **state)
+{
+	static const struct {
+		const char *file;
+		bool delete;
+	} rows[] = {
+		{ "a b", false },
+		{ "a b", true },
+		{ "a (deleted)", false },
+		{ "a (deleted)", true },
+	};
+	char dir[] = "/tmp/test_process.XXXXXX", name[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		_cleanup_free_ char *exe = NULL;
+		struct process_info info;
+		pid_t pid;
+
+		snprintf(name, sizeof(name), "%s/%s", dir, rows[i].file);
+		pid = run_copy(name);
+		if (rows[i].delete)
+			unlink(name);
+		assert_int_equal(process_exe(pid, &exe), 0);
+		assert_string_equal(exe, name);
+		assert_int_equal(process_info_read(pid, &info), 0);
+		assert_int_equal(info.is_64bit, sizeof(void *) == 8);
+		end_child(pid);
+		unlink(name);
+	}
+	rmdir(dir);
+}
+
+static void *wait_at(void *arg)
+{
+	pthread_barrier_t *barriers = arg;
+
+	pthread_barrier_wait(&barriers[0]);
+	pthread_barrier_wait(&barriers[1]);
+	return NULL;
+}
+
+static void all_threads_are_listed(void **state)
+{
+	_cleanup_free_ pid_t *tids = NULL;
+	pthread_barrier_t barriers[2];
+	pthread_t threads[7];
+	size_t n = 0;
+
+	(void)state;
+	pthread_barrier_init(&barriers[0], NULL, 8);
+	pthread_barrier_init(&barriers[1], NULL, 8);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, wait_at, barriers), 0);
+	pthread_barrier_wait(&barriers[0]);
+	assert_int_equal(process_threads(getpid(), &tids, &n), 0);
+	assert_int_equal(n, 8);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(process_of_thread(tids[i]), getpid());
+	pthread_barrier_wait(&barriers[1]);
+	for (int i = 0; i < 7; i++)
+		pthread_join(threads[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stat_is_parsed_whatever_the_name),
+		cmocka_unit_test(status_is_parsed_with_and_without_seccomp),
+		cmocka_unit_test(this_process_is_described),
+		cmocka_unit_test(a_seccomp_filter_shows),
+		cmocka_unit_test(a_tracer_shows),
+		cmocka_unit_test(a_zombie_shows_until_it_is_reaped),
+		cmocka_unit_test(a_process_that_is_gone_is_told),
+		cmocka_unit_test(the_executable_is_named_also_when_deleted),
+		cmocka_unit_test(all_threads_are_listed),
+	};
+
+	if (argc == 2 && strcmp(argv[1], "wait") == 0) {
+		if (write(STDOUT_FILENO, "", 1) != 1)
+			return 1;
+		for (;;)
+			pause();
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/text.h"
+#include "tests/report_fixture.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#define APP "/opt/demo/server"
+
+/* A run of one process with one site of one caller, whose names are the test's. */
+static void one_site(struct fixture *f, const char *comm, const char *path, const char *function)
+{
+	const struct script *s = &f->script;
+
+	fixture_init(f);
+	emit_run(s);
+	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, comm);
+	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, path, 11);
+	emit_stack(s, 71, 0, 2000, 0x10123);
+	emit_symbol(s, path, 11, 0x1123, { function, 0x19, NULL, 0, false });
+	emit_cut(s, 9000);
+	emit_totals(s, (struct record_totals){ .slot = 0, .allocs = 1, .live_bytes = 64 });
+	emit_site(s, (struct record_site){ .slot = 0, .stack = 71, .live_bytes = 64 });
+	emit_coverage(s, true, 1, NULL, 0);
+	emit_cut_end(s);
+}
+
+static void text_is_made_safe(void **state)
+{
+	static const struct {
+		const char *in, *utf8, *clean, *word;
+	} cases[] = {
+		{ "plain", "plain", "plain", "plain" },
+		{ "", "", "", "" },
+		{ "a b\tc", "a b\tc", "a b?c", "a_b_c" },
+		{ "\x1b[31mred", "\x1b[31mred", "?[31mred", "?[31mred" },
+		{ "line\nbreak\r", "line\nbreak\r", "line?break?", "line_break_" },
+		{ "\x7f", "\x7f", "?", "?" },
+		{ "f\xc3\xbcr", "f\xc3\xbcr", "f\xc3\xbcr", "f\xc3\xbcr" },
+		{ "\xc3", "?", "?", "?" },
+		{ "\xc3(", "?(", "?(", "?(" },
+		{ "\xff\xfe", "??", "??", "??" },
+		{ "\xc0\xaf", "??", "??", "??" },		/* overlong */
+		{ "\xe0\x80\xaf", "???", "???", "???" },	/* overlong */
+		{ "\xed\xa0\x80", "???", "???", "???" },	/* surrogate */
+		{ "\xf4\x90\x80\x80", "????", "????", "????" }, /* beyond Unicode */
+		{ "\xf0\x9f\x90\xa2", "\xf0\x9f\x90\xa2", "\xf0\x9f\x90\xa2", "\xf0\x9f\x90\xa2" },
+		{ "\xc2\x9b"
+		  "31m",
+		  "\xc2\x9b"
+		  "31m",
+		  "?31m", "?31m" }, /* C1 control */
+		{ "a\xe2\x80\xae"
+		  "b",
+		  "a\xe2\x80\xae"
+		  "b",
+		  "a?b", "a?b" }, /* right to left */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_strbuf_ struct strbuf utf8 = { 0 }, clean = { 0 }, word = { 0 };
+
+		text_utf8(&utf8, cases[i].in);
+		text_clean(&clean, cases[i].in);
+		text_word(&word, cases[i].in, NULL, 0);
+		assert_string_equal(strbuf_str(&utf8), cases[i].utf8);
+		assert_string_equal(strbuf_str(&clean), cases[i].clean);
+		assert_string_equal(strbuf_str(&word), cases[i].word);
+	}
+}
+
+static void long_text_loses_its_middle(void **state)
+{
+	static const struct {
+		const char *in;
+		size_t columns;
+		const char *expected;
+	} cases[] = {
+		{ "12345", 5, "12345" },
+		{ "123456", 5,
+		  "12\xe2\x80\xa6"
+		  "56" },
+		{ "1234567", 6,
+		  "123\xe2\x80\xa6"
+		  "67" },
+		{ "1234567", 3,
+		  "1\xe2\x80\xa6"
+		  "7" },
+		{ "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f", 4, "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f" },
+		{ "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f", 3, "\xc3\xa4\xe2\x80\xa6\xc3\x9f" },
+		{ "", 3, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_strbuf_ struct strbuf out = { 0 };
+
+		text_fit(&out, cases[i].in, cases[i].columns);
+		assert_string_equal(strbuf_str(&out), cases[i].expected);
+		assert_true(text_columns(strbuf_str(&out)) <= cases[i].columns);
+	}
+}
+
+static void wrapped_lines_keep_to_the_width(void **state)
+{
+	_cleanup_strbuf_ struct strbuf out = { 0 };
+
+	(void)state;
+	text_wrap(&out,
+		  "  one two three four \xe2\x89\xa5"
+		  "five",
+		  12, 4);
+	assert_string_equal(strbuf_str(&out), "  one two\n    three\n    four\n    \xe2\x89\xa5"
+					      "five\n");
+}
+
+static void folded_names_cannot_be_taken_for_structure(void **state)
+{
+	static const struct {
+		const char *comm, *path, *function, *expected;
+	} cases[] = {
+		{ "server", APP, "main", "server-42;main 64\n" },
+		{ "my app 1", APP, "f(int, char) 10", "my_app_1-42;f(int,_char)_10 64\n" },
+		{ "a;b", APP, "x;y\nz", "a:b-42;x:y_z 64\n" },
+		{ "server", "/lib/libfoo.so", NULL, "server-42;[libfoo.so] 64\n" },
+		{ "server", "/lib/my lib;1.so", NULL, "server-42;[my_lib:1.so] 64\n" },
+		{ "server", "[vdso]", NULL, "server-42;[vdso] 64\n" },
+		{ "", APP, "", "unknown-42;[server] 64\n" },
+		{ "\x1b[2J", APP, "\x1b]0;title", "?[2J-42;?]0:title 64\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_free_ char *text = NULL;
+		struct fixture f;
+
+		one_site(&f, cases[i].comm, cases[i].path, cases[i].function);
+		text = fixture_report(&f, "folded", NULL);
+		assert_string_equal(text, cases[i].expected);
+		fixture_done(&f);
+	}
+}
+
+static void folded_merges_lines_and_counts_what_was_asked_for(void **state)
+{
+	static const struct {
+		enum option_sort sort;
+		const char *expected;
+	} cases[] = {
+		{ SORT_BYTES, "server-42;main 96\n" },	  { SORT_COUNT, "server-42;main 96\n" },
+		{ SORT_GROWTH, "server-42;main 96\n" },	  { SORT_PEAK, "server-42;main 1100\n" },
+		{ SORT_TEMPORARY, "server-42;main 7\n" },
+	};
+	struct fixture f;
+	const struct script *s = &f.script;
+
+	(void)state;
+	one_site(&f, "server", APP, "main");
+	emit_stack(s, 72, 0, 2000, 0x10124);
+	emit_stack(s, 73, 0, 2000, 0x10125);
+	emit_symbol(s, APP, 11, 0x1124, { "main", 0x1a, NULL, 0, false });
+	emit_symbol(s, APP, 11, 0x1125, { "dead", 0x1b, NULL, 0, false });
+	emit_cut(s, 9500);
+	emit_site(s, (struct record_site){ .stack = 71, .live_bytes = 64, .peak_bytes = 100 });
+	emit_site(s, (struct record_site){
+			     .stack = 72, .live_bytes = 32, .peak_bytes = 1000, .temporary = 7 });
+	emit_site(s, (struct record_site){ .stack = 73 });
+	emit_cut_end(s);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct report_opts opts = { .sort = cases[i].sort };
+		_cleanup_free_ char *text = fixture_report(&f, "folded", &opts);
+
+		assert_string_equal(text, cases[i].expected);
+	}
+	fixture_done(&f);
+}
+
+static void perf_script_names_survive_its_readers(void **state)
+{
+	static const struct {
+		const char *comm, *path, *function, *header, *frame;
+	} cases[] = {
+		{ "server", APP, "main", "server 42/42 ", " main+0x19 (/opt/demo/server)\n" },
+		{ "x", APP, "main", "x_ 42/42 ", " main+0x19 (/opt/demo/server)\n" },
+		{ "", APP, "main", "__ 42/42 ", " main+0x19 (/opt/demo/server)\n" },
+		{ "  my app 1 ", APP, "main", "my_app_1 42/42 ",
+		  " main+0x19 (/opt/demo/server)\n" },
+		{ "#hash", APP, "main", "_hash 42/42 ", " main+0x19 (/opt/demo/server)\n" },
+		{ "a\nb", APP, "main", "a_b 42/42 ", " main+0x19 (/opt/demo/server)\n" },
+		{ "server", APP, NULL, "server 42/42 ", " [unknown] (/opt/demo/server)\n" },
+		{ "server", "/opt/my demo/server (deleted)", NULL, "server 42/42 ",
+		  " [unknown] (/opt/my_demo/server)\n" },
+		{ "server", "/opt/demo/server (deleted)", "main", "server 42/42 ",
+		  " main+0x19 (/opt/demo/server)\n" },
+		{ "server", "//anon", NULL, "server 42/42 ", " [unknown] ([anon])\n" },
+		{ "server", "[vdso]", NULL, "server 42/42 ", " [unknown] ([vdso])\n" },
+		{ "server", APP, "(anonymous namespace)::f()", "server 42/42 ",
+		  " {anonymous}::f()+0x19 (/opt/demo/server)\n" },
+		{ "server", APP, "(odd)", "server 42/42 ", " {odd)+0x19 (/opt/demo/server)\n" },
+		{ "server", APP, "P::operator->() const", "server 42/42 ",
+		  " P::operator=>() const+0x19 (/opt/demo/server)\n" },
+		{ "server", APP, "a;b", "server 42/42 ", " a:b+0x19 (/opt/demo/server)\n" },
+		{ "server", APP, "a\n\tb", "server 42/42 ", " a??b+0x19 (/opt/demo/server)\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_free_ char *text = NULL;
+		const char *header, *frame;
+		struct fixture f;
+
+		one_site(&f, cases[i].comm, cases[i].path, cases[i].function);
+		text = fixture_report(&f, "perf-script", NULL);
+		assert_int_equal(text[0], '#');
+		header = strchr(text, '\n') + 1;
+		assert_memory_equal(header, cases[i].header, strlen(cases[i].header));
+		frame = strchr(header, '\n') + 1;
+		assert_int_equal(frame[0], '\t');
+		frame += 1 + strspn(frame + 1, " ");
+		frame += strspn(frame, "0123456789abcdef");
+		assert_string_equal(frame + strlen(cases[i].frame), "\n");
+		assert_memory_equal(frame, cases[i].frame, strlen(cases[i].frame));
+		fixture_done(&f);
+	}
+}
+
+static void perf_script_event_is_exactly_that(void **state)
+{
+	struct fixture f;
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	one_site(&f, "server", APP, "main");
+	/* A second one, of which nothing else is known, and one that holds nothing. */
+	emit_cut(&f.script, 12000345678000);
+	emit_site(&f.script, (struct record_site){ .slot = 0, .stack = 71, .live_bytes = 64 });
+	emit_site(&f.script, (struct record_site){ .slot = 0, .stack = 72, .live_bytes = 3 });
+	emit_site(&f.script, (struct record_site){ .slot = 0, .stack = 73, .allocs = 9, .fn = 5 });
+	emit_cut_end(&f.script);
+	text = fixture_report(&f, "perf-script", NULL);
+	assert_string_equal(text,
+			    "# memtraced 0.1.0: one event per site, its live bytes as the period\n"
+			    "server 42/42 [000] 12000.345678:         64 memtraced-live-bytes: \n"
+			    "\t            2123 main+0x19 (/opt/demo/server)\n"
+			    "\n"
+			    "server 42/42 [000] 12000.345679:          3 memtraced-live-bytes: \n"
+			    "\t               0 [unknown] ([unknown])\n"
+			    "\n");
+	fixture_done(&f);
+}
+
+static struct json_object *member(struct json_object *object, const char *key)
+{
+	struct json_object *value = NULL;
+
+	assert_true(json_object_object_get_ex(object, key, &value));
+	return value;
+}
+
+static void json_is_one_line_that_parses_whatever_the_names(void **state)
+{
+	static const char *const names[] = { "main", "\x1b[2J", "\xff\xc3(", "a\"b\\c\n", "" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		_cleanup_free_ char *text = NULL;
+		struct json_object *json, *process, *site, *frame;
+		_cleanup_strbuf_ struct strbuf expected = { 0 };
+		struct fixture f;
+
+		one_site(&f, names[i], APP, names[i]);
+		text = fixture_report(&f, "json", NULL);
+		assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+		json = json_tokener_parse(text);
+		assert_non_null(json);
+		text_utf8(&expected, names[i]);
+		process = json_object_array_get_idx(member(json, "processes"), 0);
+		assert_string_equal(json_object_get_string(member(process, "comm")),
+				    strbuf_str(&expected));
+		site = json_object_array_get_idx(member(process, "sites"), 0);
+		frame = json_object_array_get_idx(member(site, "frames"), 0);
+		assert_string_equal(json_object_get_string(member(frame, "function")),
+				    strbuf_str(&expected));
+		assert_string_equal(json_object_get_string(member(frame, "addr")), "0x10123");
+		json_object_put(json);
+		fixture_done(&f);
+	}
+}
+
+static void json_end_says_how_the_process_ended(void **state)
+{
+	static const struct {
+		bool ended;
+		enum record_end how;
+		int value;
+		const char *expected;
+	} cases[] = {
+		{ false, RECORD_END_EXIT, 0, "\"end\":null," },
+		{ true, RECORD_END_EXIT, 3, "\"end\":{\"exit\":3,\"signal\":null,\"oom\":false}," },
+		{ true, RECORD_END_SIGNAL, 9,
+		  "\"end\":{\"exit\":null,\"signal\":9,\"oom\":false}," },
+		{ true, RECORD_END_EXEC, 0,
+		  "\"end\":{\"exit\":null,\"signal\":null,\"oom\":false}," },
+		{ true, RECORD_END_UNKNOWN, 0,
+		  "\"end\":{\"exit\":null,\"signal\":null,\"oom\":false}," },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_free_ char *text = NULL;
+		struct fixture f;
+
+		one_site(&f, "server", APP, "main");
+		if (cases[i].ended)
+			emit_end(&f.script, 0, cases[i].how, cases[i].value, 9500);
+		text = fixture_report(&f, "json", NULL);
+		assert_non_null(strstr(text, cases[i].expected));
+		fixture_done(&f);
+	}
+}
+
+static void table_marks_what_is_not_exact(void **state)
+{
+	static const struct {
+		bool exact;
+		const char *has, *has_not;
+	} cases[] = {
+		{ true, "none lost: totals are exact", "NOT EXACT" },
+		{ true, "heap: 64 B live", "~" },
+		{ false, "NOT EXACT: 5 lost (ring-full 5)", "totals are exact" },
+		{ false, "heap: ~64 B live", "heap: 64 B live" },
+		{ false, "≥1 allocation of ≥0 B", " 1 allocation" },
+		{ false, "#1  ~64 B live, ~100.0%", "#1  64 B" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct record_loss loss = { "ring-full", 5 };
+		_cleanup_free_ char *text = NULL;
+		struct fixture f;
+
+		one_site(&f, "server", APP, "main");
+		if (!cases[i].exact) {
+			emit_cut(&f.script, 9500);
+			emit_coverage(&f.script, false, 10, &loss, 1);
+			emit_cut_end(&f.script);
+		}
+		text = fixture_report(&f, "table", NULL);
+		if (!strstr(text, cases[i].has) || strstr(text, cases[i].has_not))
+			fail_msg("%s / %s in:\n%s", cases[i].has, cases[i].has_not, text);
+		fixture_done(&f);
+	}
+}
+
+static void table_has_no_escape_but_its_own_and_keeps_to_its_width(void **state)
+{
+	static char long_name[600];
+	_cleanup_free_ char *plain = NULL, *color = NULL;
+	struct fixture f;
+
+	(void)state;
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	memcpy(long_name, "\x1b[31m", 5);
+	one_site(&f, long_name, long_name, long_name);
+	plain = fixture_report(&f, "table", NULL);
+	assert_null(strchr(plain, '\x1b'));
+	for (char *line = plain, *next; *line; line = next + 1) {
+		next = strchr(line, '\n');
+		*next = '\0';
+		assert_true(text_columns(line) <= 80);
+	}
+	color = fixture_report(&f, "table", &(struct report_opts){ .color = true });
+	assert_non_null(strstr(color, "\x1b[1m"));
+	assert_null(strstr(color, "\x1b[31m"));
+	fixture_done(&f);
+}
+
+static void table_says_what_it_does_not_show(void **state)
+{
+	struct fixture f;
+	const struct script *s = &f.script;
+	_cleanup_free_ char *all = NULL, *top = NULL;
+	const struct report_opts opts = { .top = 2 };
+
+	(void)state;
+	one_site(&f, "server", APP, "main");
+	for (uint64_t i = 0; i < 5; i++)
+		emit_stack(s, i, 0, 2000, 0x10200 + i);
+	emit_cut(s, 9500);
+	for (uint64_t i = 0; i < 5; i++)
+		emit_site(s, (struct record_site){ .stack = i, .live_bytes = 10 * (int64_t)i });
+	emit_cut_end(s);
+	all = fixture_report(&f, "table", NULL);
+	assert_non_null(strstr(all, "#4"));
+	assert_null(strstr(all, "--top"));
+	assert_non_null(strstr(all, "1 more site with nothing live"));
+	top = fixture_report(&f, "table", &opts);
+	assert_null(strstr(top, "#3"));
+	assert_non_null(strstr(top, "2 more sites, 30 B live; --top 0 shows all"));
+	fixture_done(&f);
+}
+
+static void unknown_format_is_explained(void **state)
+{
+	static const struct {
+		const char *name, *hint;
+	} cases[] = {
+		{ "jsn", "did you mean 'json'?" },
+		{ "perf-scrip", "did you mean 'perf-script'?" },
+		{ "xyzzy", "unknown format 'xyzzy'; formats are: table json folded perf-script" },
+		{ "\x1b[2J", "unknown format '?[2J'; " },
+	};
+	struct fixture f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_strbuf_ struct strbuf error = { 0 };
+
+		assert_null(report_format_find(cases[i].name));
+		report_format_unknown(cases[i].name, &error);
+		assert_non_null(strstr(strbuf_str(&error), cases[i].hint));
+	}
+	fixture_init(&f);
+	assert_int_equal(report_write("jsn", fixture_view(&f, NULL), stdout), -ENOENT);
+	fixture_done(&f);
+}
+
+static void full_disk_is_an_error_in_every_format(void **state)
+{
+	size_t n;
+	const struct report_format *formats = report_formats(&n);
+	struct fixture f;
+
+	(void)state;
+	one_site(&f, "server", APP, "main");
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_fclose_ FILE *file = fopen("/dev/full", "w");
+
+		assert_non_null(file);
+		setvbuf(file, NULL, _IONBF, 0);
+		assert_int_equal(formats[i].write(fixture_view(&f, NULL), file), -EIO);
+	}
+	fixture_done(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_is_made_safe),
+		cmocka_unit_test(long_text_loses_its_middle),
+		cmocka_unit_test(wrapped_lines_keep_to_the_width),
+		cmocka_unit_test(folded_names_cannot_be_taken_for_structure),
+		cmocka_unit_test(folded_merges_lines_and_counts_what_was_asked_for),
+		cmocka_unit_test(perf_script_names_survive_its_readers),
+		cmocka_unit_test(perf_script_event_is_exactly_that),
+		cmocka_unit_test(json_is_one_line_that_parses_whatever_the_names),
+		cmocka_unit_test(json_end_says_how_the_process_ended),
+		cmocka_unit_test(table_marks_what_is_not_exact),
+		cmocka_unit_test(table_has_no_escape_but_its_own_and_keeps_to_its_width),
+		cmocka_unit_test(table_says_what_it_does_not_show),
+		cmocka_unit_test(unknown_format_is_explained),
+		cmocka_unit_test(full_disk_is_an_error_in_every_format),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -13,6 +13,8 @@ struct fixture {
 	struct symbolizer *symbolizer;
 	struct symbols *symbols;
 	struct view *view; /* of the last fixture_view */
+	char *text;	   /* of the fixture_report that is being made */
+	size_t text_len;
 	struct script script;
 };
 
@@ -56,14 +58,12 @@ static inline char *fixture_report(struct fixture *f, const char *format,
 				   const struct report_opts *opts)
 {
 	const struct view *view = fixture_view(f, opts);
-	char *text = NULL;
-	size_t len;
-	FILE *file = open_memstream(&text, &len);
+	FILE *file = open_memstream(&f->text, &f->text_len);
 
 	assert_non_null(file);
 	assert_int_equal(report_write(format, view, file), 0);
 	assert_int_equal(fclose(file), 0);
-	return text;
+	return TAKE_PTR(f->text);
 }
 
 #endif

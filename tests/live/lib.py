@@ -353,7 +353,7 @@ def exact(report):
 
 
 def same_images(run_, keys=EXACT_KEYS):
-    """Each image that counted itself is in the report, in its order, with the same totals; what the
+    """Each image that counted itself is in the report, newest first, with the same totals; what the
     report has besides did nothing."""
     exact(run_.report)
     for pid, images in run_.everything.items():
@@ -361,7 +361,7 @@ def same_images(run_, keys=EXACT_KEYS):
         busy = [p for p in processes if p["alloc"]["allocs"] or p["alloc"]["frees"]]
         assert len(busy) == len(images), \
             f"pid {pid}: {len(images)} images counted, reported: {brief(processes)}"
-        for process, counts in zip(busy, images):
+        for process, counts in zip(reversed(busy), images):
             same(process, counts, keys)
     strangers = [p for p in run_.report["processes"]
                  if p["pid"] not in run_.everything and p["alloc"]["allocs"]]

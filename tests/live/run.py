@@ -79,6 +79,8 @@ def main():
         comment(f"{lib.memtraced()} is not built")
         return 1
     signal.signal(signal.SIGALRM, on_alarm)
+    # Whoever started this may have had SIGINT ignored, as shells do for background jobs.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir("/")
     try:
         results = [run_one(number, t) for number, t in enumerate(tests, 1)]

@@ -3,8 +3,8 @@
 
 import os
 
-from lib import (ATTACH_PATHS, EXACT_KEYS, SERIAL_KEYS, attach_option, called_by, exact, need_root,
-                 need_long, run_memtraced, same, same_calls, same_images, scaled, target, test,
+from lib import (ATTACH_PATHS, EXACT_KEYS, SERIAL_KEYS, attach_option, called_by, exact, heap_sites,
+                 need_long, need_root, run_memtraced, same, same_calls, same_images, scaled, target, test,
                  total, trace, with_function)
 
 EACH_PATH = sorted(ATTACH_PATHS)
@@ -96,22 +96,20 @@ def constructors_and_the_loaders_own_calls_are_counted(path):
 def a_block_freed_before_the_next_allocation_is_temporary(path):
     run = trace([target("temporary"), "100"], attach_option(path))
     same_images(run, ("allocs", "frees", "live_bytes", "temporary"))
-    short = with_function(run.only_process()["sites"], "short_lived")
+    sites = heap_sites(run.only_process())
+    short = with_function(sites, "short_lived")
     assert total(short, "temporary") == total(short, "allocs") == 100
-    assert total(with_function(run.only_process()["sites"], "long_lived"), "temporary") == 0
+    assert total(with_function(sites, "long_lived"), "temporary") == 0
 
 
 @test(need_root, each=EACH_PATH)
-def a_static_programs_own_calls_are_counted(path):
+def a_static_program_is_counted(path):
     run = trace([target("static"), "500"], attach_option(path), library=None)
     exact(run.report)
     (own,), = run.own.values()
     same_calls(run.only_process(), own, "static")
-    # Whatever the C library did before main it does again when there is nothing to do.
-    idle = trace([target("static"), "0"], attach_option(path), library=None)
-    for key in EXACT_KEYS:
-        more = run.only_process()["alloc"][key] - idle.only_process()["alloc"][key]
-        assert more == own[key], f"{key}: {more} more than idle, true {own[key]}"
+    # --wrap reaches the C library's calls as well where it is part of the program.
+    same(run.only_process(), own)
 
 
 @test(need_root, timeout=120)
@@ -166,7 +164,9 @@ def mapped_regions_follow_partial_unmaps_and_remaps(path):
     same_images(run, SERIAL_KEYS)
     told = dict(line.split() for line in run.stdout.splitlines())
     mapped = [site for site in run.only_process()["sites"] if site["class"] == "mmap"]
-    own = with_function(mapped, "map_region") + with_function(mapped, "remap")
+    # libc's mremap has a frame of its own: the walk by frame pointers misses its caller, remap.
+    remapped = [site for site in mapped if site["frames"][0]["function"] == "mremap"]
+    own = with_function(mapped, "map_region") + with_function(remapped, "move_about")
     assert total(own, "live_bytes") == int(told["mmap_live"]), \
         f"reported {total(own, 'live_bytes')}, true {told['mmap_live']}"
 

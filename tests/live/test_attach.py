@@ -2,11 +2,14 @@
 """memtraced -p: running processes, alone and in company."""
 
 import ctypes
+import json
 import os
 import signal
 
-from lib import (ATTACH_PATHS, Counts, attach_option, attached, brief, counting, exact, need_root,
-                 process_state, read_counts, same, scratch, send_line, started, target,
+import schema
+
+from lib import (ATTACH_PATHS, Counts, attach_option, attached, breakpoints, brief, counting,
+                 eventually, exact, memtraced, need_root, process_state, read_counts, same, scratch, send_line, started, target,
                  test)
 
 EACH_PATH = sorted(ATTACH_PATHS)
@@ -173,9 +176,12 @@ def a_target_under_a_debugger_is_traced_and_stays_the_debuggers():
 def sigusr1_reports_and_goes_on():
     with scratch() as folder, started_target(folder) as process:
         pid = int(process.lines.until("ready"))
-        with attached([pid], "-i", "3600") as session:
+        with started([memtraced(), "-p", str(pid), "-f", "json"]) as tracer:
+            eventually(lambda: breakpoints(pid) > 0, "no probe came")
             for _ in range(3):
-                session.process.send_signal(signal.SIGUSR1)
-                assert session.next_report() is not None
-            session.finish()
+                tracer.send_signal(signal.SIGUSR1)
+                schema.check(json.loads(tracer.lines.next()))
+            tracer.send_signal(signal.SIGINT)
+            schema.check(json.loads(tracer.lines.next()))
+            assert tracer.lines.next() is None and tracer.wait(10) == 0
         assert process.poll() is None

@@ -30,7 +30,7 @@ static int note(const struct hold_event *event, void *userdata)
 int held_run_start(struct held_run *run, const char *target, const char *arg, bool follow)
 {
 	char *argv[] = { "/proc/self/exe", (char *)target, (char *)arg, NULL };
-	const struct launch_opts opts = { .argv = argv };
+	const struct launch_opts opts = { .argv = argv, .run_as = run->run_as };
 	int r;
 
 	r = hold_new(note, run, &run->hold);

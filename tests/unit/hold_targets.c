@@ -400,6 +400,19 @@ static int target_sleep(const char *arg)
 	return 0;
 }
 
+static int target_is_root(const char *arg)
+{
+	(void)arg;
+	return geteuid() == 0 ? 0 : 140;
+}
+
+static int target_exec_is_root(const char *arg)
+{
+	CHECK(geteuid() != 0, 141);
+	execl(arg, arg, "is_root", NULL);
+	return 142;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(const char *arg);
@@ -421,6 +434,8 @@ static const struct {
 	{ "kill_forkers", target_kill_forkers },
 	{ "all_states", target_all_states },
 	{ "sleep", target_sleep },
+	{ "is_root", target_is_root },
+	{ "exec_is_root", target_exec_is_root },
 };
 
 int hold_target_main(int argc, char **argv)

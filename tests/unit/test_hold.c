@@ -6,12 +6,17 @@
 #include "target/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -270,6 +275,40 @@ static void freeing_the_hold_lets_go_in_any_state(void **state)
 	}
 }
 
+static void copy_self(const char *path)
+{
+	int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int out = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+
+	assert_true(in >= 0 && out >= 0);
+	while (sendfile(out, in, NULL, 1 << 24) > 0)
+		;
+	assert_int_equal(fchmod(out, 04755), 0);
+	close(in);
+	close(out);
+}
+
+static void a_set_user_id_program_keeps_its_privileges(void **state)
+{
+	struct held_run run = { .run_as = "nobody" };
+	char path[64];
+	struct statvfs fs;
+
+	(void)state;
+	if (geteuid() != 0 || !getpwnam("nobody") || statvfs("/tmp", &fs) < 0 ||
+	    fs.f_flag & ST_NOSUID) {
+		print_message("needs root, the user nobody, and a /tmp without nosuid\n");
+		skip();
+	}
+	snprintf(path, sizeof(path), "/tmp/test_hold.%d", getpid());
+	copy_self(path);
+	assert_int_equal(held_run_start(&run, "exec_is_root", path, true), 0);
+	assert_int_equal(held_run_finish(&run), 0);
+	unlink(path);
+	assert_int_equal(held_run_status(&run), 0);
+	held_run_done(&run);
+}
+
 static void two_holds_do_not_see_each_others_stops(void **state)
 {
 	struct held_run a = { 0 }, b = { 0 };
@@ -359,6 +398,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_failing_callback_ends_the_dispatch_but_not_the_target),
 		cmocka_unit_test(a_stopped_target_makes_no_progress_until_it_is_continued),
 		cmocka_unit_test(freeing_the_hold_lets_go_in_any_state),
+		cmocka_unit_test(a_set_user_id_program_keeps_its_privileges),
 		cmocka_unit_test(two_holds_do_not_see_each_others_stops),
 		cmocka_unit_test(a_child_of_others_is_not_reaped),
 		cmocka_unit_test(what_cannot_be_seized_is_refused),

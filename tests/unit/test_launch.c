@@ -336,7 +336,7 @@ static void a_missing_command_is_told_before_anything_runs(void **state)
 		{ "passwd", "PATH=/etc:/nowhere", -EACCES },
 		{ "sh", "PATH=/nowhere", -ENOENT },
 		{ "true", "PATH=/nowhere:/etc:/bin:/usr/bin", 0 },
-		{ "true", NULL, 0 },
+		{ "true", "PATH=/no/such:/bin:/usr/bin", 0 },
 		{ "/bin/true", "PATH=", 0 },
 	};
 

@@ -214,6 +214,25 @@ static void lost_stack_leaves_the_allocator_alone(void **state)
 	assert_int_equal(p->sites[1].n_places, 0);
 }
 
+static void system_call_is_a_frame_in_no_object(void **state)
+{
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	struct view_frames it = { 0 };
+	struct view_frame frame;
+
+	emit_run(s);
+	emit_function(s, 3, "mmap", "", 0);
+	emit_server(s, 0, 10, 0);
+	emit_stack(s, 71, 0, 2000, 0x10123);
+	emit_region(s, 0, 0x7000000, 0x7004000, 3, 71, 8500);
+	it.site = view_process(fixture_view(f, NULL), 0)->sites;
+	assert_true(view_frames_next(&it, &frame));
+	assert_string_equal(frame.function, "mmap");
+	assert_false(frame.place->has_addr);
+	assert_null(frame.place->object);
+}
+
 static void processes_stand_with_the_roots_first(void **state)
 {
 	struct fixture *f = *state;
@@ -498,6 +517,7 @@ int main(void)
 		TEST(frames_begin_with_the_allocator_and_hold_the_inlined),
 		TEST(call_at_the_very_end_of_a_mapping_belongs_to_it),
 		TEST(lost_stack_leaves_the_allocator_alone),
+		TEST(system_call_is_a_frame_in_no_object),
 		TEST(processes_stand_with_the_roots_first),
 		TEST(image_that_only_mapped_is_listed_when_replaced),
 		TEST(sites_are_sorted_as_asked),

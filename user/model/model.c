@@ -84,12 +84,16 @@ static int apply_run(struct model *model, const struct record_run *record)
 static int apply_function(struct model *model, const struct record_function *record)
 {
 	struct record_function function = *record;
+	const char *object = record->object;
 	int r = vec_reserve(&model->functions, (size_t)record->id + 1);
 
+	/* A system call is in no object. */
+	if (object && !*object)
+		object = NULL;
 	if (r == 0)
 		r = strings_intern(model->strings, record->name, &function.name);
 	if (r == 0)
-		r = strings_intern(model->strings, record->object, &function.object);
+		r = strings_intern(model->strings, object, &function.object);
 	if (r < 0)
 		return r;
 	while (model->functions.len <= record->id)

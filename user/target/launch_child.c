@@ -81,12 +81,13 @@ static int redirect_stdout(void)
 	return 0;
 }
 
+/* -EACCES: it is there, but no program; -EPERM: in a directory that may not be searched. */
 static int check_executable(const char *path)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0)
-		return -errno;
+		return errno == EACCES ? -EPERM : -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EACCES;
 	return access(path, X_OK) < 0 ? -errno : 0;
@@ -109,7 +110,9 @@ static int check_in_directory(const char *dir, size_t len, const char *name)
 
 /*
  * Whether execvpe is going to find the command, so that a misspelt name is reported before anything
- * is traced. Errors other than the two common ones are left for the exec to tell.
+ * is traced. Errors other than the two common ones are left for the exec to tell; of a PATH with
+ * directories that are not this user's (root's, under sudo), execvpe would say EACCES for any
+ * misspelt name.
  */
 static int find_command(const char *name, const char *path)
 {
@@ -118,6 +121,8 @@ static int find_command(const char *name, const char *path)
 
 	if (strchr(name, '/')) {
 		r = check_executable(name);
+		if (r == -EPERM)
+			r = -EACCES;
 		return r == -ENOENT || r == -EACCES ? r : 0;
 	}
 	if (!*name)

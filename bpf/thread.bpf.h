@@ -20,8 +20,8 @@ struct thread {
 	__u32 slot; /* process image this state belongs to */
 	__u16 fn;
 	__u16 free_fn;
-	__u8 busy;     /* in an outermost call */
-	__u8 old_from; /* enum block_origin of `old` */
+	__u8 busy;	     /* in an outermost call */
+	__u8 old_from;	     /* enum block_origin of `old` */
 	__u8 realloc0_frees; /* realloc(ptr, 0) frees and returns NULL here */
 	__u8 pad[5];
 };

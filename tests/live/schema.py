@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The JSON report's schema, strictly: every key there, none besides, each of its type; and what must
-hold between the numbers of any report, whatever was traced. check(report) raises AssertionError."""
+"""The JSON report's schema, strictly: every key there, none besides, each of its type; and what
+must hold between the numbers of any report, whatever was traced. check(report)
+raises AssertionError."""
 
 
 class Nullable:
@@ -44,7 +45,8 @@ NATURAL, REAL, ADDRESS = Natural(), Real(), Hex("0x")
 
 ESTIMATE = Nullable({"interval": NATURAL, "ci95_bytes": NATURAL, "ci95_blocks": NATURAL})
 
-FRAME = {"addr": Nullable(ADDRESS), "function": Nullable(str), "offset": Nullable(NATURAL), "file": Nullable(str),
+FRAME = {"addr": Nullable(ADDRESS), "function": Nullable(str), "offset": Nullable(NATURAL),
+         "file": Nullable(str),
          "line": Nullable(NATURAL), "object": Nullable(str), "inline": bool}
 
 ALLOC = {"allocs": NATURAL, "frees": NATURAL, "failed": NATURAL, "bytes": NATURAL,
@@ -54,7 +56,8 @@ ALLOC = {"allocs": NATURAL, "frees": NATURAL, "failed": NATURAL, "bytes": NATURA
 
 SITE = {"id": Hex(digits=16), "class": OneOf("heap", "mmap"), "live_bytes": NATURAL,
         "live_blocks": NATURAL, "allocs": NATURAL, "bytes": NATURAL, "peak_bytes": NATURAL,
-        "temporary": Nullable(NATURAL), "oldest_ns": Nullable(NATURAL), "newest_ns": Nullable(NATURAL),
+        "temporary": Nullable(NATURAL), "oldest_ns": Nullable(NATURAL),
+        "newest_ns": Nullable(NATURAL),
         "growth": Nullable({"verdict": OneOf("leak", "growing", "cache", "steady"),
                             "bytes_per_s": REAL, "confidence": REAL}),
         "leak": Nullable(OneOf("definite", "indirect", "possible", "reachable")),
@@ -112,7 +115,8 @@ def match_scalar(value, kind, where):
         assert isinstance(value, int) and not isinstance(value, bool) and value >= 0, \
             f"{where}: not an integer >= 0: {value!r}"
     elif isinstance(kind, Real):
-        assert isinstance(value, (int, float)) and not isinstance(value, bool), f"{where}: {value!r}"
+        assert isinstance(value, (int, float)) and not isinstance(value, bool), \
+            f"{where}: {value!r}"
     elif isinstance(kind, Hex):
         match_hex(value, kind, where)
     else:

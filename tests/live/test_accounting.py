@@ -4,8 +4,8 @@
 import os
 
 from lib import (ATTACH_PATHS, EXACT_KEYS, SERIAL_KEYS, attach_option, called_by, exact, heap_sites,
-                 need_long, need_root, run_memtraced, same, same_calls, same_images, scaled, target, test,
-                 total, trace, with_function)
+                 need_long, need_root, run_memtraced, same, same_calls, same_images, scaled,
+                 target, test, total, trace, with_function)
 
 EACH_PATH = sorted(ATTACH_PATHS)
 

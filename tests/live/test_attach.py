@@ -9,7 +9,8 @@ import signal
 import schema
 
 from lib import (ATTACH_PATHS, Counts, attach_option, attached, breakpoints, brief, counting,
-                 eventually, exact, memtraced, need_root, process_state, read_counts, same, scratch, send_line, started, target,
+                 eventually, exact, memtraced, need_root, process_state, read_counts, same, scratch,
+                 send_line, started, target,
                  test)
 
 EACH_PATH = sorted(ATTACH_PATHS)

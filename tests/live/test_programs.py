@@ -23,7 +23,8 @@ JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 C_FILE = """
 #include <stdio.h>
 #include <stdlib.h>
-int part_%(n)d(int n) { int *p = malloc(n * sizeof(*p)); p[0] = n; n = p[0] + %(n)d; free(p); return n; }
+int part_%(n)d(int n) { int *p = malloc(n * sizeof(*p)); p[0] = n;
+	n = p[0] + %(n)d; free(p); return n; }
 """
 
 MAKEFILE = """

@@ -7,7 +7,8 @@ import re
 import signal
 
 import schema
-from lib import (called_by, heap_sites, load_report, memtraced, need_root, process_state, run_memtraced, scratch,
+from lib import (called_by, heap_sites, load_report, memtraced, need_root, process_state,
+                 run_memtraced, scratch,
                  started, target, test, total, trace, with_function)
 
 FRAME_LINE = re.compile(r"^\t *[0-9a-f]+ \S.* \(.+\)$")

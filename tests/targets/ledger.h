@@ -10,9 +10,9 @@
  * Nothing here allocates, and nothing makes a system call after ledger_open(), so that it works
  * inside malloc before the C library is initialised, and under a seccomp filter.
  *
- * Convention: bytes are requested bytes; realloc of a block is one free and one alloc, realloc(p, 0)
- * that returns NULL one free, a failed call one `failed`; free(NULL) nothing. A block freed by the
- * thread that made it, before that thread's next alloc, is temporary.
+ * Convention: bytes are requested bytes; realloc of a block is one free and one alloc, realloc(p,
+ * 0) that returns NULL one free, a failed call one `failed`; free(NULL) nothing. A block freed by
+ * the thread that made it, before that thread's next alloc, is temporary.
  */
 #ifndef TESTS_TARGETS_LEDGER_H
 #define TESTS_TARGETS_LEDGER_H

@@ -14,7 +14,8 @@ static uint64_t live, mapped;
 
 static __attribute__((noinline)) char *map_region(char *at, size_t size, int flags)
 {
-	char *p = mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+	char *p =
+		mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 
 	CHECK(p != MAP_FAILED);
 	mapped += size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs a target of hold_targets under target/launch and target/hold and notes the events. Every wait
- * is bounded: what hangs is a failed test.
+ * Runs a target of hold_targets under target/launch and target/hold and notes the events. Every
+ * wait is bounded: what hangs is a failed test.
  */
 #ifndef MEMTRACED_TESTS_UNIT_HELD_RUN_H
 #define MEMTRACED_TESTS_UNIT_HELD_RUN_H

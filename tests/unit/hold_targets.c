@@ -144,7 +144,7 @@ static void *exit_later(void *arg)
 {
 	(void)arg;
 	sleep_ms(20);
-	exit(6);
+	_exit(6);
 }
 
 static int target_leader_leaves(const char *arg)
@@ -438,13 +438,13 @@ static const struct {
 	{ "exec_is_root", target_exec_is_root },
 };
 
-int hold_target_main(int argc, char **argv)
+void hold_target_main(int argc, char **argv)
 {
 	if (argc < 2)
-		return -1;
+		return;
 	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
 		if (strcmp(argv[1], targets[i].name) == 0)
-			return targets[i].run(argc > 2 ? argv[2] : "0");
+			_exit(targets[i].run(argc > 2 ? argv[2] : "0"));
 	}
-	return 99;
+	_exit(99);
 }

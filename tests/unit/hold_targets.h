@@ -14,9 +14,10 @@
 #define TARGET_STORM_CHILDREN 500
 
 /*
- * Runs the target argv[1] if there is one, else returns -1. Its exit status is 99 for a name that
- * it does not know, and from 100 on for what went wrong.
+ * Runs the target argv[1] and exits, or returns when there is none. Its exit status is 99 for a name
+ * that it does not know, and from 100 on for what went wrong. It ends by _exit: the leak check of
+ * sanitized builds cannot run under ptrace.
  */
-int hold_target_main(int argc, char **argv);
+void hold_target_main(int argc, char **argv);
 
 #endif

@@ -404,7 +404,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_cannot_be_seized_is_refused),
 		cmocka_unit_test(ignored_sigchld_is_set_to_its_default),
 	};
-	int status = hold_target_main(argc, argv);
 
-	return status >= 0 ? status : cmocka_run_group_tests(tests, NULL, NULL);
+	hold_target_main(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,8 @@ static void a_line_gives_all_its_fields(void **state)
 		    .read = true,
 		    .exec = true,
 		    .path = "[vdso]" } },
-		{ "fffffffffffff000-ffffffffffffffff --xp fffffffffffff000 ffffffff:ffffffff 1 /x\n",
+		{ "fffffffffffff000-ffffffffffffffff --xp fffffffffffff000 "
+		  "ffffffff:ffffffff 1 /x\n",
 		  { .start = 0xfffffffffffff000,
 		    .end = UINT64_MAX,
 		    .offset = 0xfffffffffffff000,

@@ -6,6 +6,7 @@
 #include "report/report.h"
 #include "report/symbols.h"
 #include "report/view.h"
+#include "service/recorder.h"
 #include "symbol/symbolizer.h"
 #include "target/identity.h"
 
@@ -21,7 +22,9 @@ struct outputs {
 	struct symbols *symbols;
 	uid_t uid;
 	gid_t gid;
-	pid_t pid; /* what %p in a path stands for */
+	pid_t pid;			       /* what %p in a path stands for */
+	struct recorder *recorder;	       /* NULL: not recording */
+	const struct option_output *recording; /* its output */
 };
 
 static const struct option_output table_on_stdout = { .format = "table" };
@@ -36,12 +39,25 @@ static const struct option_output *output_at(const struct options *options, size
 	return options->n_outputs ? &options->outputs[i] : &table_on_stdout;
 }
 
-static int check_format(const char *format)
+/* A recording is no report: it takes in records rather than a view. */
+static bool is_recording(const struct option_output *output)
+{
+	return strcmp(output->format, "record") == 0;
+}
+
+static int check_format(const struct option_output *output)
 {
 	_cleanup_strbuf_ struct strbuf error = {};
+	const char *format = output->format;
 
 	if (report_format_find(format))
 		return 0;
+	if (is_recording(output)) {
+		if (output->path)
+			return 0;
+		log_error("a recording needs a file: -o record:PATH");
+		return -EINVAL;
+	}
 	report_format_unknown(format, &error);
 	log_error("%s", strbuf_str(&error));
 	return -EINVAL;
@@ -100,7 +116,7 @@ static int check_outputs(const struct outputs *outputs)
 	for (size_t i = 0; i < n_outputs(outputs->options) && r == 0; i++) {
 		const struct option_output *output = output_at(outputs->options, i);
 
-		r = check_format(output->format);
+		r = check_format(output);
 		if (r == 0 && output->path)
 			r = check_path(outputs, output->path);
 	}
@@ -135,19 +151,42 @@ void outputs_free(struct outputs *outputs)
 {
 	if (!outputs)
 		return;
+	recorder_free(outputs->recorder);
 	symbols_free(outputs->symbols);
 	symbolizer_free(outputs->symbolizer);
 	free(outputs);
 }
 
-void outputs_set_pid(struct outputs *outputs, pid_t pid)
+static int begin_recording(struct outputs *outputs, const struct option_output *output)
 {
-	outputs->pid = pid;
+	_cleanup_free_ char *path = expand_path(output->path, outputs->pid);
+	int r = path ? recorder_new(path, outputs->uid, outputs->gid, &outputs->recorder) : -ENOMEM;
+
+	if (r)
+		log_error("cannot write %s: %s", output->path, strerror(-r));
+	outputs->recording = output;
+	return r;
 }
 
-int outputs_see_mapping(struct outputs *outputs)
+int outputs_begin(struct outputs *outputs, pid_t pid)
 {
-	return symbols_update(outputs->symbols);
+	outputs->pid = pid;
+	for (size_t i = 0; i < n_outputs(outputs->options); i++) {
+		const struct option_output *output = output_at(outputs->options, i);
+
+		if (!is_recording(output))
+			continue;
+		return begin_recording(outputs, output);
+	}
+	return 0;
+}
+
+int outputs_take(struct outputs *outputs, const struct record *record)
+{
+	int r = recorder_take(record, outputs->recorder);
+
+	/* Files are opened while the target lives. */
+	return r == 0 && record->type == RECORD_MAPPING ? symbols_update(outputs->symbols) : r;
 }
 
 struct symbols *outputs_symbols(struct outputs *outputs)
@@ -264,6 +303,20 @@ static int write_output(const struct outputs *outputs, const struct option_outpu
 			      write_stdout(outputs, view, output, final);
 }
 
+/* A view of everything resolves all frames, so that the recording can carry their symbols. */
+static int end_recording(struct outputs *outputs)
+{
+	_cleanup_(view_free_p) struct view *view = NULL;
+	const struct report_opts everything = { 0 };
+	int r = view_new(outputs->model, outputs->symbols, &everything, &view);
+
+	if (r == 0)
+		r = recorder_finish(outputs->recorder, outputs->symbols);
+	if (r)
+		log_error("cannot write %s: %s", outputs->recording->path, strerror(-r));
+	return r;
+}
+
 int outputs_write(struct outputs *outputs, bool final)
 {
 	int r = symbols_update(outputs->symbols), failed = 0;
@@ -271,6 +324,8 @@ int outputs_write(struct outputs *outputs, bool final)
 	for (size_t i = 0; i < n_outputs(outputs->options) && r == 0; i++) {
 		const struct option_output *output = output_at(outputs->options, i);
 
+		if (is_recording(output))
+			continue;
 		/* one event a line: a second state would be taken for more events */
 		if (!final && !output->path && report_format_find(output->format)->at_end_only)
 			continue;
@@ -281,5 +336,7 @@ int outputs_write(struct outputs *outputs, bool final)
 			r = 0;
 		}
 	}
+	if (r == 0 && final && outputs->recorder)
+		r = end_recording(outputs);
 	return r ? r : failed;
 }

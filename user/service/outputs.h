@@ -24,11 +24,14 @@ int outputs_new(const struct options *options, const struct model *model, bool o
 void outputs_free(struct outputs *outputs); /* NULL is legal */
 DEFINE_CLEANUP(struct outputs, outputs_free)
 
-/* The process that %p in paths stands for. */
-void outputs_set_pid(struct outputs *outputs, pid_t pid);
+/*
+ * The targets are known: `pid` is what %p in paths stands for; a recording begins. To be called
+ * before the first record. 0 or negative errno (logged).
+ */
+int outputs_begin(struct outputs *outputs, pid_t pid);
 
-/* Mappings came in: their files are opened for symbols while they can be. 0 or -ENOMEM. */
-int outputs_see_mapping(struct outputs *outputs);
+/* To be shown every record, after the model: recordings, and files to open for symbols. */
+int outputs_take(struct outputs *outputs, const struct record *record);
 
 struct symbols;
 struct symbols *outputs_symbols(struct outputs *outputs);

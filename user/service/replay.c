@@ -21,8 +21,8 @@ static int take_record(const struct record *record, void *userdata)
 	struct replay *replay = userdata;
 	int r = model_apply(record, replay->model);
 
-	if (r == 0 && record->type == RECORD_MAPPING)
-		r = outputs_see_mapping(replay->outputs);
+	if (r == 0)
+		r = outputs_take(replay->outputs, record);
 	return r ? r : symbols_apply(record, outputs_symbols(replay->outputs));
 }
 

@@ -42,10 +42,7 @@ static int take_record(const struct record *record, void *userdata)
 	struct session *s = userdata;
 	int r = model_apply(record, s->model);
 
-	/* Files are opened while the target lives. */
-	if (r == 0 && record->type == RECORD_MAPPING)
-		r = outputs_see_mapping(s->outputs);
-	return r;
+	return r ? r : outputs_take(s->outputs, record);
 }
 
 static int drain(struct session *s)
@@ -352,13 +349,15 @@ static int add_signals(struct session *s)
 
 static int begin_targets(struct session *s)
 {
-	if (s->launch) {
-		outputs_set_pid(s->outputs, launch_pid(s->launch));
+	pid_t first = s->launch ? launch_pid(s->launch) : s->options->pids[0];
+	int r = outputs_begin(s->outputs, first);
+
+	if (r)
+		return r;
+	if (s->launch)
 		return trace_command(s);
-	}
-	outputs_set_pid(s->outputs, s->options->pids[0]);
 	for (size_t i = 0; i < s->options->n_pids; i++) {
-		int r = trace_pid(s, s->options->pids[i]);
+		r = trace_pid(s, s->options->pids[i]);
 
 		if (r)
 			return r;

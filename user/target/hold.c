@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stops are looked at with WNOWAIT and ended by a ptrace request, not taken off by wait: as long as a
- * stop has not been waited for, the kernel keeps the signal that caused it, and delivers it should
- * the daemon be killed at this very moment (ptrace_stop's exit_code, which wait_task_stopped clears).
+ * Stops are looked at with WNOWAIT and ended by a ptrace request, not taken off by wait: as long as
+ * a stop has not been waited for, the kernel keeps the signal that caused it, and delivers it
+ * should the daemon be killed at this very moment (ptrace_stop's exit_code, which wait_task_stopped
+ * clears).
  */
 #include "target/hold.h"
 
@@ -151,7 +152,8 @@ static int find_newborn(struct hold *hold, pid_t tid, struct held_thread **ret_n
 	return hold_table_add_thread(hold->table, tid, NULL, ret_newborn);
 }
 
-/* fork, vfork or clone has returned in `thread`; the newborn may have made its first stop already. */
+/* fork, vfork or clone has returned in `thread`; the newborn may have made its first stop already.
+ */
 static int on_birth(struct hold *hold, struct held_thread *thread)
 {
 	struct held_thread *newborn = NULL;
@@ -198,7 +200,8 @@ static int on_newborn(struct hold *hold, pid_t tid, int sig)
 	return 0;
 }
 
-/* A newborn process whose parent is not known: it was seized at birth, so the parent was followed. */
+/* A newborn process whose parent is not known: it was seized at birth, so the parent was followed.
+ */
 static int adopt_orphan(struct hold *hold, struct held_thread *newborn, pid_t parent)
 {
 	struct held_process *process;
@@ -256,7 +259,8 @@ static int on_exec(struct hold *hold, struct held_thread *thread)
 	unsigned long old_tid = (unsigned long)thread->tid;
 	int r;
 
-	/* After an exec by another thread, all requests fail until then (looks_like_a_spurious_pid). */
+	/* After an exec by another thread, all requests fail until then
+	 * (looks_like_a_spurious_pid). */
 	consume_stop(thread->tid);
 	(void)ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &old_tid);
 	/* The others have ended, and the caller has taken the leader's tid. */
@@ -324,8 +328,8 @@ static int on_stop(struct hold *hold, pid_t tid, int code)
 }
 
 /*
- * The kernel reports the leader's end after that of all other threads (delay_group_leader), with the
- * status of the process. Threads that an exec ended are no longer in the table.
+ * The kernel reports the leader's end after that of all other threads (delay_group_leader), with
+ * the status of the process. Threads that an exec ended are no longer in the table.
  */
 static int on_end(struct hold *hold, pid_t tid)
 {

@@ -41,11 +41,11 @@ struct hold_event {
 #define HOLD_SIGNAL SIGURG
 
 /*
- * Called for each event, on the hold's thread, while the caller of hold_dispatch waits. The tracee's
- * thread stays stopped until the callback returns (HOLD_EXITED: there is none any more); all else
- * (signals, job control, thread births) is passed on as if nobody traced. A negative return value
- * ends hold_dispatch with it, after the thread was let go. For HOLD_MARK, a positive value says "this
- * was mine": the signal is suppressed; 0 "not mine": the program gets it.
+ * Called for each event, on the hold's thread, while the caller of hold_dispatch waits. The
+ * tracee's thread stays stopped until the callback returns (HOLD_EXITED: there is none any more);
+ * all else (signals, job control, thread births) is passed on as if nobody traced. A negative
+ * return value ends hold_dispatch with it, after the thread was let go. For HOLD_MARK, a positive
+ * value says "this was mine": the signal is suppressed; 0 "not mine": the program gets it.
  */
 typedef int (*hold_fn)(const struct hold_event *event, void *userdata);
 

@@ -30,25 +30,6 @@ static void environment_free_p(char ***environment)
 	environment_free(*environment);
 }
 
-int launch_inherited_save(struct launch_inherited *ret_inherited)
-{
-	if (sigprocmask(SIG_SETMASK, NULL, &ret_inherited->mask) < 0)
-		return -errno;
-	sigemptyset(&ret_inherited->ignored);
-	for (int sig = 1; sig < NSIG; sig++) {
-		struct sigaction action;
-
-		/* The C library hides its own two. */
-		if (sigaction(sig, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
-			sigaddset(&ret_inherited->ignored, sig);
-	}
-	for (int i = 0; i < RLIM_NLIMITS; i++) {
-		if (getrlimit(i, &ret_inherited->limits[i]) < 0)
-			return -errno;
-	}
-	return 0;
-}
-
 /*
  * memtraced may have been started with stdin, stdout or stderr closed: ours must not take their
  * numbers, which the child redirects.

@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Starts the command of -c, with the identity, environment and terminal that DESIGN.md section 2
- * promises, and keeps it waiting right before its exec until it is released. A child that waits ends
- * by itself when memtraced dies, by any death.
+ * promises, and keeps it waiting right before its exec until it is released. A child that waits
+ * ends by itself when memtraced dies, by any death.
  */
 #ifndef MEMTRACED_TARGET_LAUNCH_H
 #define MEMTRACED_TARGET_LAUNCH_H
 
 #include "base/cleanup.h"
 #include "target/identity.h" /* invoking_user */
+#include "target/launch_inherited.h"
 
-#include <signal.h>
 #include <stdbool.h>
-#include <sys/resource.h>
 #include <sys/types.h>
-
-/*
- * What a child shall have as memtraced was given it, but memtraced changes for itself: signals
- * (blocked for signalfd, SIGPIPE ignored) and limits (libbpf raises RLIMIT_MEMLOCK).
- */
-struct launch_inherited {
-	sigset_t mask;
-	sigset_t ignored; /* all others are at their default: handlers do not survive an exec */
-	struct rlimit limits[RLIM_NLIMITS];
-};
-
-/* To be called first thing in main. 0 or negative errno. */
-int launch_inherited_save(struct launch_inherited *ret_inherited);
 
 struct launch_opts {
 	char *const *argv;	    /* NULL-terminated; argv[0] is looked up in the child's PATH */
@@ -55,13 +41,14 @@ pid_t launch_pid(const struct launch *launch);
 int launch_release(struct launch *launch);
 
 /*
- * The errno of a failed exec as a negative number once the child has reported it (it then exits with
- * 127), 0 when the exec succeeded or a signal killed the child before, -EINPROGRESS before either
- * (does not block).
+ * The errno of a failed exec as a negative number once the child has reported it (it then exits
+ * with 127), 0 when the exec succeeded or a signal killed the child before, -EINPROGRESS before
+ * either (does not block).
  */
 int launch_exec_result(struct launch *launch);
 
-/* A child that was never released is killed and reaped; a running one is left alone. NULL is legal. */
+/* A child that was never released is killed and reaped; a running one is left alone. NULL is legal.
+ */
 void launch_free(struct launch *launch);
 DEFINE_CLEANUP(struct launch, launch_free)
 

@@ -61,8 +61,8 @@ static int take_identity(const struct identity *identity)
 }
 
 /*
- * With stderr closed, what the program prints must still not land in the report or in a file that it
- * opens next.
+ * With stderr closed, what the program prints must still not land in the report or in a file that
+ * it opens next.
  */
 static int redirect_stdout(void)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The child's side of target/launch, from fork to exec. memtraced may have threads, so that only what
- * signal-safety(7) allows may be done here: everything is prepared before the fork.
+ * The child's side of target/launch, from fork to exec. memtraced may have threads, so that only
+ * what signal-safety(7) allows may be done here: everything is prepared before the fork.
  */
 #ifndef MEMTRACED_TARGET_LAUNCH_CHILD_H
 #define MEMTRACED_TARGET_LAUNCH_CHILD_H
 
 #include "target/identity.h"
-#include "target/launch.h"
+#include "target/launch_inherited.h"
+
+#include <stdbool.h>
 
 struct launch_child {
 	char *const *argv;

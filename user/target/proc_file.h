@@ -14,8 +14,8 @@
 int proc_file_open(pid_t pid, const char *name, int flags);
 
 /*
- * Appends the whole file to `text`. 0 or negative errno; -ESRCH when the process is gone, -EFBIG when
- * there are more than max_bytes.
+ * Appends the whole file to `text`. 0 or negative errno; -ESRCH when the process is gone, -EFBIG
+ * when there are more than max_bytes.
  */
 int proc_file_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text);
 

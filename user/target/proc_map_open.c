@@ -29,8 +29,9 @@ static bool stat_hides_device(int fd)
 
 /* How sure it is without a check that a name leads to the mapping's file. */
 enum name_trust {
-	NAME_BY_RANGE, /* the kernel's own link for an address range: may be another mapping by now */
-	NAME_BY_PATH, /* anybody may have put another file there */
+	NAME_BY_RANGE, /* the kernel's own link for an address range: may be another mapping by now
+			*/
+	NAME_BY_PATH,  /* anybody may have put another file there */
 };
 
 static bool is_mapped_file(int fd, const struct stat *st, const struct proc_map *map,
@@ -39,7 +40,8 @@ static bool is_mapped_file(int fd, const struct stat *st, const struct proc_map 
 	if (st->st_ino == map->ino && major(st->st_dev) == map->dev_major &&
 	    minor(st->st_dev) == map->dev_minor)
 		return true;
-	/* Overlays may show another inode number too (xino), hence no more can be asked of a link. */
+	/* Overlays may show another inode number too (xino), hence no more can be asked of a link.
+	 */
 	return stat_hides_device(fd) && (st->st_ino == map->ino || trust == NAME_BY_RANGE);
 }
 
@@ -73,7 +75,8 @@ static int open_link(const char *link, const struct proc_map *map, enum name_tru
 	return reopen_regular(fd, map, trust);
 }
 
-/* A path's symbolic links are the target's: RESOLVE_IN_ROOT keeps them from leading into our root. */
+/* A path's symbolic links are the target's: RESOLVE_IN_ROOT keeps them from leading into our root.
+ */
 static int open_in_root(pid_t pid, const struct proc_map *map)
 {
 	struct open_how how = {

@@ -36,7 +36,8 @@ static int digit_value(char c)
 	return -1;
 }
 
-/* Digits of `base` (10 or 16, lower case as the kernel prints them), at least one, at most `max`. */
+/* Digits of `base` (10 or 16, lower case as the kernel prints them), at least one, at most `max`.
+ */
 static bool scan_number(struct scan *scan, unsigned int base, uint64_t max, uint64_t *ret)
 {
 	const char *start = scan->at;

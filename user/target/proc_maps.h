@@ -44,10 +44,10 @@ const struct proc_map *proc_maps_find(const struct proc_maps *maps, uint64_t add
 /*
  * Opens the file behind a mapping of a process, in whatever mount namespace and also when it was
  * deleted: /proc/PID/map_files first (needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE), then
- * /proc/PID/root/PATH without ever leaving that root, then /proc/PID/exe; the latter two are checked
- * against device and inode. A descriptor (O_RDONLY | O_CLOEXEC), or negative errno: -ENOENT when no
- * file is behind it, -ENODEV when it is not a regular file (which is then never opened), -ESTALE
- * when another file has that name now.
+ * /proc/PID/root/PATH without ever leaving that root, then /proc/PID/exe; the latter two are
+ * checked against device and inode. A descriptor (O_RDONLY | O_CLOEXEC), or negative errno: -ENOENT
+ * when no file is behind it, -ENODEV when it is not a regular file (which is then never opened),
+ * -ESTALE when another file has that name now.
  */
 int proc_map_open(pid_t pid, const struct proc_map *map);
 

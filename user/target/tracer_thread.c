@@ -93,8 +93,8 @@ void tracer_thread_free(struct tracer_thread *thread)
 	sem_post(&thread->request);
 	pthread_join(thread->thread, NULL);
 	/*
-	 * The kernel wakes who joins (exit_mm) before it detaches (exit_notify), and forgets the tid
-	 * after that (release_task).
+	 * The kernel wakes who joins (exit_mm) before it detaches (exit_notify), and forgets the
+	 * tid after that (release_task).
 	 */
 	while (tgkill(getpid(), thread->tid, 0) == 0)
 		nanosleep(&pause, NULL);

@@ -14,9 +14,9 @@
 #define TARGET_STORM_CHILDREN 500
 
 /*
- * Runs the target argv[1] and exits, or returns when there is none. Its exit status is 99 for a name
- * that it does not know, and from 100 on for what went wrong. It ends by _exit: the leak check of
- * sanitized builds cannot run under ptrace.
+ * Runs the target argv[1] and exits, or returns when there is none. Its exit status is 99 for a
+ * name that it does not know, and from 100 on for what went wrong. It ends by _exit: the leak check
+ * of sanitized builds cannot run under ptrace.
  */
 void hold_target_main(int argc, char **argv);
 

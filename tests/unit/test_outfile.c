@@ -144,7 +144,8 @@ static void without_a_commit_nothing_is_left_behind(void **state)
 
 	write_file(f->path, "old");
 	assert_int_equal(new_own(f->path, &file), 0);
-	assert_int_equal(count_entries(f), 2);
+	/* the new file has no name before the commit: a killed process leaves nothing either */
+	assert_int_equal(count_entries(f), 1);
 	assert_true(fputs("unwanted", outfile_stream(file)) >= 0);
 	outfile_free(file);
 	outfile_free(NULL);
@@ -363,8 +364,10 @@ static void another_identity_needs_root(void **state)
 	const struct fixture *f = *state;
 	struct outfile *file = NULL;
 
-	if (geteuid() == 0)
+	if (geteuid() == 0) {
+		print_message("root may take on any identity\n");
 		skip();
+	}
 	assert_int_equal(outfile_new(f->path, 0, 0, &file), -EPERM);
 	assert_int_equal(outfile_new(f->path, geteuid(), getegid(), &file), 0);
 	outfile_free(file);

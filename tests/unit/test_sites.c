@@ -379,7 +379,7 @@ static const struct {
 	{ "reallocarray",
 	  "reallocarray",
 	  { .bytes = { 0x70, 5, JMP(2, STUB_REALLOC), RET } },
-	  SITES_FORWARDS_SOMETIMES },
+	  SITES_FORWARDS_NEVER },
 	{ "realloc never forwards",
 	  "realloc",
 	  { .bytes = { CALL(0, STUB_MALLOC), CALL(5, STUB_FREE), RET } },

@@ -20,6 +20,12 @@
 
 #define OWN_LINK_FORKS 8
 
+/* Perf events are one link a site: shared from the first fork on. */
+static size_t own_link_forks(const struct live *live)
+{
+	return live->programs->entry_type ? OWN_LINK_FORKS : 0;
+}
+
 int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_process **ret)
 {
 	struct live_process *process;
@@ -279,7 +285,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	r = live_emit(live, &record);
 	if (r || !pending)
 		return r;
-	if (!live->programs->control->shared && ++live->own_forks > OWN_LINK_FORKS)
+	if (!live->programs->control->shared && ++live->own_forks > own_link_forks(live))
 		r = go_shared(live);
 	vec_foreach(&child->code, range) {
 		if (r || !range->object)

@@ -52,7 +52,7 @@ def run_one(number, test):
     except AssertionError as failure:
         print(f"not ok {number} - {test.name}", flush=True)
         where = traceback.extract_tb(failure.__traceback__)
-        comment(f"{failure}\nat " + ", ".join(
+        comment(f"{str(failure)[:2000]}\nat " + ", ".join(
             f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in where[1:]))
         result = False
     except Exception:  # a broken test is a failed one, and the others still run

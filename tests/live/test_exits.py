@@ -66,6 +66,13 @@ def without_rights_it_says_so():
         refused(done, 2, "root")
 
 
+@test(need_root, need_program("unshare"))
+def a_kernel_without_btf():
+    hide = 'mount -t tmpfs none /sys/kernel/btf && exec "$@"'
+    done = run(["unshare", "-m", "sh", "-c", hide, "sh", memtraced(), "--", "/bin/true"])
+    refused(done, 2, "btf", "CONFIG_DEBUG_INFO_BTF")
+
+
 @test(need_root)
 def no_such_process():
     pid = unused_pid()

@@ -26,6 +26,8 @@ int main(int argc, char **argv)
 		free(empty);
 		CHECK(!realloc(malloc(10), 0));
 	}
+	/* It is still there, after all that failed. */
+	free(block);
 	tell("done %llu\n", (unsigned long long)n);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * leak [STEPS [MICROSECONDS]]: leaks one block a step and makes and frees another, waiting in
- * between, for STEPS steps (0: until it is killed); then prints a number that only the right
- * sequence of steps gives. "ready PID" comes first, "step N" with every 1000th.
+ * between, for STEPS steps (0: until it is killed); then prints "result X", a number that only the
+ * right sequence of steps gives. "ready PID" comes first, "step N X" with every 200th.
  */
 #include "tests/targets/target.h"
 
@@ -35,8 +35,9 @@ int main(int argc, char **argv)
 		sum = sum * 31 + work_one(&seed);
 		if (wait_us)
 			usleep((useconds_t)wait_us);
-		if (i % 1000 == 999)
-			tell("step %llu\n", (unsigned long long)i + 1);
+		if (i % 200 == 199)
+			tell("step %llu %llx\n", (unsigned long long)i + 1,
+			     (unsigned long long)sum);
 	}
 	tell("result %llx\n", (unsigned long long)sum);
 	return 0;

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+#
+# Completion of memtraced's command line in bash. tests/unit/test_documents.c holds it to the
+# table of options.
+
+# The values of the option $1 that begin with $2.
+_memtraced_values() {
+    case $1 in
+    -p)
+        # of a list of pids, the last one
+        local before="" after=${2##*,} dir
+        [ "$after" = "$2" ] || before=${2%,*},
+        case $after in *[!0-9]*) return ;; esac
+        for dir in /proc/"$after"*; do
+            dir=${dir##*/}
+            case $dir in *[!0-9]*) ;; *) printf '%s\n' "$before$dir" ;; esac
+        done ;;
+    -c) compgen -c -- "$2" ;;
+    --run-as) compgen -u -- "$2" ;;
+    --env) compgen -v -S = -- "$2" ;;
+    --sort) compgen -W 'bytes count growth peak temporary' -- "$2" ;;
+    --attach) compgen -W 'auto session multi perf exit' -- "$2" ;;
+    --color) compgen -W 'auto always never' -- "$2" ;;
+    -f) compgen -W 'table json folded perf-script' -- "$2" ;;
+    -o) compgen -S : -W 'table json folded perf-script record' -- "$2" ;;
+    esac
+}
+
+# The options and commands that begin with $1; $2 is "report" when they are those of a report.
+_memtraced_options() {
+    local report='--min-size= --max-size= --older-than= --top= --sort= -f -o --color=
+        -v --verbose -q --quiet -V --version -h --help'
+    local trace='-p -c --run-as= --env= --no-follow -i -d --attach= --max-blocks= --features --'
+
+    case $2:$1 in
+    report:-*) compgen -W "$report" -- "$1" ;;
+    report:*) compgen -f -- "$1" ;;
+    :-*) compgen -W "$report $trace" -- "$1" ;;
+    :*) compgen -W report -- "$1" ;;
+    esac
+}
+
+_memtraced() {
+    local cur=${COMP_WORDS[COMP_CWORD]} option="" mode="" i
+
+    COMPREPLY=()
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        report) mode=report ;;
+        --)
+            # a command of its own: its name, then files
+            if ((i + 1 == COMP_CWORD)); then
+                mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+            else
+                mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            fi
+            return ;;
+        esac
+    done
+
+    # readline splits "--sort=by" and "json:file" at what COMP_WORDBREAKS names
+    i=$((COMP_CWORD - 1))
+    if [[ $cur == [=:] ]]; then
+        i=$COMP_CWORD
+        cur=""
+    fi
+    case ${COMP_WORDS[i]} in
+    :)
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        return ;;
+    =) option=${COMP_WORDS[i - 1]} ;;
+    *) option=${COMP_WORDS[i]} ;;
+    esac
+
+    case $option in
+    -p | -c | -i | -d | -f | -o | --run-as | --env | --min-size | --max-size | --older-than | \
+        --top | --sort | --color | --attach | --max-blocks)
+        mapfile -t COMPREPLY < <(_memtraced_values "$option" "$cur") ;;
+    *)
+        mapfile -t COMPREPLY < <(_memtraced_options "$cur" "$mode") ;;
+    esac
+    case ${COMPREPLY[0]-} in
+    *= | *:) compopt -o nospace 2> /dev/null ;;
+    esac
+    return 0
+}
+
+complete -F _memtraced memtraced

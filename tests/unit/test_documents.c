@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The man page and the completion, held to the tables of options and formats: run from the top of
+ * the tree. The completion is asked as bash would ask it.
+ */
+#include "base/strbuf.h"
+#include "config/option_table.h"
+#include "report/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MAN_PAGE "docs/memtraced.8"
+#define COMPLETION "docs/memtraced.bash"
+
+static void read_all(FILE *file, struct strbuf *text)
+{
+	char buf[4096];
+	size_t n;
+
+	assert_non_null(file);
+	while ((n = fread(buf, 1, sizeof(buf), file)) > 0)
+		strbuf_add(text, buf, n);
+	assert_int_equal(strbuf_error(text), 0);
+}
+
+/*
+ * What bash offers behind `words` (a list of quoted words behind the program's name, of which the
+ * last is being typed): one a line, with a newline in front of the first.
+ */
+static void complete(struct strbuf *offered, const char *words)
+{
+	_cleanup_strbuf_ struct strbuf script = { 0 };
+	FILE *file;
+
+	strbuf_addf(&script,
+		    "exec bash --norc -c '. " COMPLETION "; COMP_WORDS=(memtraced %s); "
+		    "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _memtraced; "
+		    "printf \"%%s\\n\" \"\" \"${COMPREPLY[@]}\"'",
+		    words);
+	assert_int_equal(strbuf_error(&script), 0);
+	strbuf_reset(offered);
+	file = popen(strbuf_str(&script), "r");
+	read_all(file, offered);
+	assert_int_equal(pclose(file), 0);
+}
+
+static bool has_line(const struct strbuf *text, const char *line)
+{
+	_cleanup_strbuf_ struct strbuf wanted = { 0 };
+
+	strbuf_addf(&wanted, "\n%s\n", line);
+	assert_int_equal(strbuf_error(&wanted), 0);
+	return strstr(strbuf_str(text), strbuf_str(&wanted)) != NULL;
+}
+
+static size_t count_lines(const struct strbuf *text)
+{
+	size_t n = 0;
+
+	for (const char *at = strbuf_str(text); *at; at++)
+		n += *at == '\n';
+	return n - 1;
+}
+
+/* The words that the completion must offer for the options with `flags`; returns how many. */
+static size_t expect_options(const struct strbuf *offered, unsigned int flags)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_options; i++) {
+		const struct option_def *def = &option_table[i];
+		char word[OPTION_SPELLING_LEN];
+
+		if ((def->flags & flags) != flags)
+			continue;
+		if (def->short_name) {
+			(void)snprintf(word, sizeof(word), "-%c", def->short_name); /* fits */
+			if (!has_line(offered, word))
+				fail_msg("the completion lacks %s", word);
+			n++;
+		}
+		if (def->long_name) {
+			(void)snprintf(word, sizeof(word), "--%s%s", def->long_name,
+				       option_takes_value(def) ? "=" : ""); /* fits */
+			if (!has_line(offered, word))
+				fail_msg("the completion lacks %s", word);
+			n++;
+		}
+	}
+	return n;
+}
+
+static void the_completion_offers_the_options_of_the_table_and_no_others(void **state)
+{
+	_cleanup_strbuf_ struct strbuf offered = { 0 };
+
+	(void)state;
+	complete(&offered, "-");
+	/* "--", which begins a command, is no row */
+	assert_true(has_line(&offered, "--"));
+	assert_int_equal(count_lines(&offered), expect_options(&offered, 0) + 1);
+}
+
+static void behind_report_only_the_options_of_reports_are_offered(void **state)
+{
+	_cleanup_strbuf_ struct strbuf offered = { 0 };
+
+	(void)state;
+	complete(&offered, "report file -");
+	assert_int_equal(count_lines(&offered), expect_options(&offered, OPTION_FOR_REPORT));
+}
+
+static void the_completion_offers_the_values_of_the_table(void **state)
+{
+	_cleanup_strbuf_ struct strbuf offered = { 0 }, words = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < n_options; i++) {
+		const struct option_def *def = &option_table[i];
+		size_t n = 0;
+
+		if (!def->choices)
+			continue;
+		strbuf_reset(&words);
+		strbuf_addf(&words, "--%s =", def->long_name);
+		complete(&offered, strbuf_str(&words));
+		for (; def->choices[n]; n++)
+			if (!has_line(&offered, def->choices[n]))
+				fail_msg("--%s lacks %s", def->long_name, def->choices[n]);
+		assert_int_equal(count_lines(&offered), n);
+	}
+}
+
+static void the_completion_offers_the_formats_that_there_are(void **state)
+{
+	_cleanup_strbuf_ struct strbuf to_stdout = { 0 }, to_file = { 0 };
+	size_t n;
+	const struct report_format *formats = report_formats(&n);
+
+	(void)state;
+	complete(&to_stdout, "-f \"\"");
+	complete(&to_file, "-o \"\"");
+	for (size_t i = 0; i < n; i++) {
+		char word[64];
+
+		assert_true(has_line(&to_stdout, formats[i].name));
+		(void)snprintf(word, sizeof(word), "%s:", formats[i].name); /* fits */
+		assert_true(has_line(&to_file, word));
+	}
+	assert_int_equal(count_lines(&to_stdout), n);
+	/* A recording goes to files only. */
+	assert_true(has_line(&to_file, "record:"));
+	assert_int_equal(count_lines(&to_file), n + 1);
+}
+
+static void split_words_are_completed(void **state)
+{
+	static const struct {
+		const char *words, *offered;
+	} cases[] = {
+		{ "re", "\nreport\n" },
+		{ "--sort = pe", "\npeak\n" },
+		{ "--sort pe", "\npeak\n" },
+		{ "-o json : user/main", "\nuser/main.c\n" },
+		{ "report user/main", "\nuser/main.c\n" },
+		{ "-- echo user/main", "\nuser/main.c\n" },
+		{ "-p /", "\n" }, /* no pid */
+		{ "-i 1", "\n" }, /* a number is the user's own */
+	};
+	_cleanup_strbuf_ struct strbuf offered = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		complete(&offered, cases[i].words);
+		assert_string_equal(strbuf_str(&offered), cases[i].offered);
+	}
+}
+
+static void the_man_page_has_an_item_for_each_option(void **state)
+{
+	_cleanup_strbuf_ struct strbuf page = { 0 };
+	FILE *file = fopen(MAN_PAGE, "re");
+
+	(void)state;
+	read_all(file, &page);
+	assert_int_equal(fclose(file), 0);
+	for (size_t i = 0; i < n_options; i++) {
+		const struct option_def *def = &option_table[i];
+		char item[64];
+		const char *at;
+
+		if (def->short_name && def->long_name)
+			(void)snprintf(item, sizeof(item), "\n.It Fl %c , Fl Fl %s",
+				       def->short_name, def->long_name); /* fits */
+		else if (def->long_name)
+			(void)snprintf(item, sizeof(item), "\n.It Fl Fl %s",
+				       def->long_name); /* fits */
+		else
+			(void)snprintf(item, sizeof(item), "\n.It Fl %c", def->short_name);
+		at = strstr(strbuf_str(&page), item);
+		if (!at || !strchr(" =\n", at[strlen(item)]))
+			fail_msg("the man page lacks the line '%s'", item + 1);
+	}
+}
+
+static void the_man_page_has_an_item_for_each_format(void **state)
+{
+	_cleanup_strbuf_ struct strbuf page = { 0 };
+	FILE *file = fopen(MAN_PAGE, "re");
+	size_t n;
+	const struct report_format *formats = report_formats(&n);
+
+	(void)state;
+	read_all(file, &page);
+	assert_int_equal(fclose(file), 0);
+	for (size_t i = 0; i < n; i++) {
+		char item[64];
+
+		(void)snprintf(item, sizeof(item), ".It Cm %s", formats[i].name); /* fits */
+		if (!has_line(&page, item))
+			fail_msg("the man page lacks the line '%s'", item);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_completion_offers_the_options_of_the_table_and_no_others),
+		cmocka_unit_test(behind_report_only_the_options_of_reports_are_offered),
+		cmocka_unit_test(the_completion_offers_the_values_of_the_table),
+		cmocka_unit_test(the_completion_offers_the_formats_that_there_are),
+		cmocka_unit_test(split_words_are_completed),
+		cmocka_unit_test(the_man_page_has_an_item_for_each_option),
+		cmocka_unit_test(the_man_page_has_an_item_for_each_format),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -5,6 +5,7 @@
  */
 #include "block.bpf.h"
 #include "knobs.bpf.h"
+#include "return_address.bpf.h"
 #include "site.bpf.h"
 #include "stack.bpf.h"
 #include "thread.bpf.h"
@@ -133,12 +134,11 @@ static __always_inline void count_unknown_free(struct abi_proc *proc)
 /* The allocator's own free of what the program has freed already. */
 static __always_inline bool is_inner_free(const struct pt_regs *ctx, __u16 fn)
 {
-	struct abi_inner_free key = { .fn = fn };
-	__u64 caller;
+	struct abi_inner_free key = {
+		.fn = fn,
+		.distance = return_address(ctx->sp) - ctx->ip,
+	};
 
-	if (bpf_probe_read_user(&caller, sizeof(caller), (void *)ctx->sp))
-		return false;
-	key.distance = caller - ctx->ip;
 	return bpf_map_lookup_elem(&inner_frees, &key);
 }
 

@@ -7,6 +7,7 @@
 #define MEMTRACED_STACK_BPF_H
 
 #include "process.bpf.h"
+#include "return_address.bpf.h"
 
 /* Where the event happened, relative to the function whose caller heads the stack. */
 enum stack_at {
@@ -67,14 +68,17 @@ static __always_inline bool stack_walk(void *ctx, struct abi_ev_stack *ev, __u64
 		frames[0] = frames[1];
 		if (bpf_probe_read_user(&frames[1], 8, (void *)sp))
 			frames[1] = 0;
-		ev->frames = len / 8 + 1;
+		ev->frames = (__u64)len / 8 + 1;
 	} else {
 		len = bpf_get_stack(ctx, frames, ABI_MAX_FRAMES * 8, BPF_F_USER_STACK);
 		if (len < 8)
 			return false;
-		if (at == STACK_AT_EXIT && bpf_probe_read_user(&frames[0], 8, (void *)sp))
-			return false;
-		ev->frames = len / 8;
+		if (at == STACK_AT_EXIT) {
+			frames[0] = return_address(sp);
+			if (!frames[0])
+				return false;
+		}
+		ev->frames = (__u64)len / 8; /* clang 14 has no signed division */
 	}
 	ev->flags = at == STACK_AT_SYSCALL ? ABI_STACK_SYSCALL : 0;
 	if (ev->frames >= ABI_MAX_FRAMES)

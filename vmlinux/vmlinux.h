@@ -81,6 +81,16 @@ struct signal_struct {
 	int group_exit_code;
 };
 
+struct return_instance {
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
 struct task_struct {
 	int exit_code;
 	int pid;
@@ -89,6 +99,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	struct files_struct *files;
+	struct uprobe_task *utask;
 	char comm[16];
 };
 

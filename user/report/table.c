@@ -95,6 +95,11 @@ static bool holds_anything(const struct view_process *process)
 	       process->totals.frees > 0 || process->totals.lost > 0 || process->mmap.allocs > 0;
 }
 
+static int64_t heap_bytes(const struct view_process *process)
+{
+	return process->image->has_totals ? process->totals.live_bytes : 0;
+}
+
 static int64_t held_bytes(const struct view_process *process)
 {
 	return view_sum(process->totals.live_bytes, process->mmap.live_bytes);
@@ -157,10 +162,11 @@ static void overview(struct table *t, struct view_process *const *processes, siz
 	for (size_t i = 0; i < n_shown; i++)
 		overview_line(t, processes[i]);
 	for (size_t i = n_shown; i < n; i++)
-		hidden_bytes = view_sum(hidden_bytes, held_bytes(processes[i]));
+		hidden_bytes = view_sum(hidden_bytes, heap_bytes(processes[i]));
 	if (n > n_shown)
-		strbuf_addf(&t->out, "          … %zu more process%s, %s live\n", n - n_shown,
-			    n - n_shown == 1 ? "" : "es", format_size(hidden_bytes, size));
+		strbuf_addf(&t->out, "          … %zu more process%s, %s of heap live\n",
+			    n - n_shown, n - n_shown == 1 ? "" : "es",
+			    format_size(hidden_bytes, size));
 	strbuf_addch(&t->out, '\n');
 }
 
@@ -378,9 +384,9 @@ static void all_processes(struct table *t, struct view_process **processes, size
 	for (size_t i = 0; i < n_shown; i++)
 		process_section(t, processes[i]);
 	for (size_t i = n_shown; i < n; i++)
-		hidden_bytes = view_sum(hidden_bytes, held_bytes(processes[i]));
+		hidden_bytes = view_sum(hidden_bytes, heap_bytes(processes[i]));
 	if (n > n_shown)
-		strbuf_addf(&t->out, "… %zu more process%s, %s live; --top 0 shows all\n",
+		strbuf_addf(&t->out, "… %zu more process%s, %s of heap live; --top 0 shows all\n",
 			    n - n_shown, n - n_shown == 1 ? "" : "es",
 			    format_size(hidden_bytes, size));
 	if (n_idle > 0)

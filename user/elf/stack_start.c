@@ -10,29 +10,22 @@
 /* Since glibc 2.34 main is called by a static function that stands right before it in the text. */
 #define BEFORE_START_MAIN 512
 
-int stack_start_read(int fd, struct stack_start *ret_start)
+void stack_start_read(const struct elf_file *elf, struct stack_start *ret_start)
 {
-	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
 	const struct elf_symbol *symbols;
 	size_t n;
-	int r = elf_file_new(fd, &elf);
 
-	if (r)
-		return r;
 	*ret_start = (struct stack_start){ 0 };
 	(void)elf_file_offset_of(elf, elf_file_entry(elf), &ret_start->entry); /* -ENOENT: none */
 	symbols = elf_file_symbols(elf, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(symbols[i].name, "__libc_start_main") != 0)
-			continue;
-		r = elf_file_offset_of(elf, symbols[i].value, &ret_start->main_call);
-		if (r)
+		if (strcmp(symbols[i].name, "__libc_start_main") != 0 ||
+		    elf_file_offset_of(elf, symbols[i].value, &ret_start->main_call))
 			continue;
 		ret_start->main_call_end = ret_start->main_call + symbols[i].size;
 		ret_start->main_call -= BEFORE_START_MAIN;
-		return 0;
+		return;
 	}
-	return 0;
 }
 
 bool stack_start_contains(const struct stack_start *start, uint64_t file_offset)

@@ -9,14 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct elf_file;
+
 struct stack_start {
 	uint64_t entry;	    /* file offset of e_entry, 0: none */
 	uint64_t main_call; /* range around libc's __libc_start_main, 0: none */
 	uint64_t main_call_end;
 };
 
-/* 0 or negative errno. The descriptor stays the caller's. */
-int stack_start_read(int fd, struct stack_start *ret_start);
+/* Without such code all members are 0. */
+void stack_start_read(const struct elf_file *elf, struct stack_start *ret_start);
 
 /* Is a return address at this file offset in such code? */
 bool stack_start_contains(const struct stack_start *start, uint64_t file_offset);

@@ -151,22 +151,29 @@ static void overview_line(struct table *t, const struct view_process *process)
 		t->out.error = -ENOMEM;
 }
 
-static void overview(struct table *t, struct view_process *const *processes, size_t n,
-		     size_t n_shown)
+/* The line for the processes from n_shown on, which the table leaves out. */
+static void hidden_processes(struct table *t, struct view_process *const *processes, size_t n,
+			     size_t n_shown, const char *indent, const char *hint)
 {
 	char size[FORMAT_UNIT_LEN];
 	int64_t hidden_bytes = 0;
 
+	if (n <= n_shown)
+		return;
+	for (size_t i = n_shown; i < n; i++)
+		hidden_bytes = view_sum(hidden_bytes, heap_bytes(processes[i]));
+	strbuf_addf(&t->out, "%s… %zu more process%s, %s of heap live%s\n", indent, n - n_shown,
+		    n - n_shown == 1 ? "" : "es", format_size(hidden_bytes, size), hint);
+}
+
+static void overview(struct table *t, struct view_process *const *processes, size_t n,
+		     size_t n_shown)
+{
 	strbuf_addf(&t->out, "%8s  %-15s %11s %8s %11s %8s  %s\n", "PID", "COMMAND", "LIVE",
 		    "BLOCKS", "PEAK", "ALLOCS", "STATE");
 	for (size_t i = 0; i < n_shown; i++)
 		overview_line(t, processes[i]);
-	for (size_t i = n_shown; i < n; i++)
-		hidden_bytes = view_sum(hidden_bytes, heap_bytes(processes[i]));
-	if (n > n_shown)
-		strbuf_addf(&t->out, "          … %zu more process%s, %s of heap live\n",
-			    n - n_shown, n - n_shown == 1 ? "" : "es",
-			    format_size(hidden_bytes, size));
+	hidden_processes(t, processes, n, n_shown, "          ", "");
 	strbuf_addch(&t->out, '\n');
 }
 
@@ -374,8 +381,6 @@ static size_t shown(const struct table *t, size_t n)
 static void all_processes(struct table *t, struct view_process **processes, size_t n, size_t n_idle)
 {
 	size_t n_shown;
-	char size[FORMAT_UNIT_LEN];
-	int64_t hidden_bytes = 0;
 
 	qsort(processes, n, sizeof(processes[0]), compare_processes);
 	n_shown = shown(t, n);
@@ -383,12 +388,7 @@ static void all_processes(struct table *t, struct view_process **processes, size
 		overview(t, processes, n, n_shown);
 	for (size_t i = 0; i < n_shown; i++)
 		process_section(t, processes[i]);
-	for (size_t i = n_shown; i < n; i++)
-		hidden_bytes = view_sum(hidden_bytes, heap_bytes(processes[i]));
-	if (n > n_shown)
-		strbuf_addf(&t->out, "… %zu more process%s, %s of heap live; --top 0 shows all\n",
-			    n - n_shown, n - n_shown == 1 ? "" : "es",
-			    format_size(hidden_bytes, size));
+	hidden_processes(t, processes, n, n_shown, "", "; --top 0 shows all");
 	if (n_idle > 0)
 		strbuf_addf(&t->out, "… %zu more process%s that allocated nothing\n", n_idle,
 			    n_idle == 1 ? "" : "es");

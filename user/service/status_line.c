@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/status_line.h"
 
+#include "base/clock.h"
 #include "config/units.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 struct status_line {
 	uint64_t events, time_ns; /* at the last call */
 	bool shown;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
 
 int status_line_new(bool quiet, struct status_line **ret_status)
 {
@@ -30,7 +22,7 @@ int status_line_new(bool quiet, struct status_line **ret_status)
 	*ret_status = calloc(1, sizeof(**ret_status));
 	if (!*ret_status)
 		return -ENOMEM;
-	(*ret_status)->time_ns = now_ns();
+	(*ret_status)->time_ns = clock_monotonic_ns();
 	return 0;
 }
 
@@ -43,7 +35,7 @@ void status_line_free(struct status_line *status)
 void status_line_show(struct status_line *line, const struct status *status)
 {
 	char rate[FORMAT_UNIT_LEN], bytes[FORMAT_UNIT_LEN];
-	uint64_t now = now_ns(), took;
+	uint64_t now = clock_monotonic_ns(), took;
 
 	if (!line)
 		return;

@@ -265,7 +265,7 @@ static int cut(struct live *live, bool ended_only)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *snapshot = NULL;
 	struct timespec grace = { .tv_nsec = CUT_GRACE_NS };
-	uint64_t time_ns = live_now_ns();
+	uint64_t time_ns = clock_monotonic_ns();
 	int r;
 
 	live_tick(live);
@@ -295,7 +295,7 @@ int live_cut(struct source *source, record_fn fn, void *userdata)
 
 int live_settle(struct live *live)
 {
-	uint64_t now = live_now_ns(), took;
+	uint64_t now = clock_monotonic_ns(), took;
 	size_t waiting = 0;
 	int r;
 
@@ -304,7 +304,7 @@ int live_settle(struct live *live)
 	if (!waiting || (waiting < SETTLE_AT && now < live->settle_after_ns))
 		return 0;
 	r = cut(live, true);
-	took = live_now_ns() - now;
+	took = clock_monotonic_ns() - now;
 	live->settle_after_ns = now + SETTLE_SHARE * took;
 	return r;
 }

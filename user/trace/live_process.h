@@ -5,6 +5,7 @@
 #ifndef MEMTRACED_TRACE_LIVE_PROCESS_H
 #define MEMTRACED_TRACE_LIVE_PROCESS_H
 
+#include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "trace/live.h"
@@ -87,7 +88,6 @@ struct live_stack {
 };
 
 /* trace/live_source.c */
-uint64_t live_now_ns(void);
 int live_emit(struct live *live, const struct record *record);
 struct live_process *live_process_at(const struct live *live, uint32_t slot);
 void live_count_loss(struct live *live, struct live_process *process, enum user_loss cause);

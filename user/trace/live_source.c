@@ -9,27 +9,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/utsname.h>
-#include <time.h>
 
 /* Process images in one run. A slot takes 128 bytes of kernel memory. */
 #define SLOTS_FOLLOW 32768
 #define SLOTS_ALONE 64
-
-uint64_t live_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
-static uint64_t realtime_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
 
 int live_emit(struct live *live, const struct record *record)
 {
@@ -104,7 +87,8 @@ static int describe_run(struct live *live)
 		.run = { .tool = live->opts.tool,
 			 .kernel = uname(&uts) ? "" : uts.release,
 			 .attach_path = attach_path_name(live->opts.path),
-			 .start_realtime_ns = realtime_ns() - (live_now_ns() - live->start_ns),
+			 .start_realtime_ns =
+				 clock_ns(CLOCK_REALTIME) - (clock_monotonic_ns() - live->start_ns),
 			 .start_ns = live->start_ns,
 			 .age_resolution_ns = ABI_TICK_NS },
 	};
@@ -139,7 +123,7 @@ static int check_alive(struct live *live)
 		    live->programs->procs[process->slot].state != ABI_PROC_ENDED)
 			continue;
 		ev.head.slot = process->slot;
-		ev.head.time_ns = live_now_ns();
+		ev.head.time_ns = clock_monotonic_ns();
 		ev.pid = process->pid;
 		ev.exit_code = UINT32_MAX;
 		r = live_on_process_event(live, &ev);
@@ -223,7 +207,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 		return -ENOMEM;
 	live->source.ops = &live_ops;
 	live->opts = *opts;
-	live->start_ns = live_now_ns();
+	live->start_ns = clock_monotonic_ns();
 	r = hashmap_new(&stack_ops, &live->stacks);
 	if (r)
 		return r;
@@ -305,7 +289,7 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 	if (r)
 		return r;
 	/* Events before the process counts are no loss: `exact` is about what follows. */
-	r = live_map_process(live, process, live_now_ns(), true);
+	r = live_map_process(live, process, clock_monotonic_ns(), true);
 	if (r)
 		return r;
 	vec_foreach(&process->code, range)
@@ -321,7 +305,7 @@ int live_fd(const struct live *live)
 
 void live_tick(struct live *live)
 {
-	live->programs->control->tick = (live_now_ns() - live->start_ns) / ABI_TICK_NS;
+	live->programs->control->tick = (clock_monotonic_ns() - live->start_ns) / ABI_TICK_NS;
 }
 
 bool live_take_mark(struct live *live, pid_t tid)

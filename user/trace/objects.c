@@ -125,14 +125,16 @@ struct object *objects_at(const struct objects *objects, size_t i)
 	return objects->all.data[i];
 }
 
-static void read_build_id(struct object *object)
+/* What is wanted of a file beside its probes; a file that is no ELF file has none of it. */
+static void object_identify(struct object *object)
 {
 	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
 	const uint8_t *id;
 	size_t len;
 
 	if (elf_file_new(object->fd, &elf))
-		return; /* no ELF file: no build ID */
+		return;
+	stack_start_read(elf, &object->start);
 	len = elf_file_build_id(elf, &id);
 	if (len > sizeof(object->build_id))
 		return;
@@ -172,8 +174,7 @@ static int object_plan(struct objects *objects, struct object *object)
 		return 0;
 	if (r)
 		return r;
-	read_build_id(object);
-	(void)stack_start_read(object->fd, &object->start); /* absent: no frame is a start */
+	object_identify(object);
 	if (objects->next_fn + object->plan->n_probes > UINT16_MAX)
 		return -ENOSPC;
 	object->first_fn = objects->next_fn;

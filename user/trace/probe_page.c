@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/probe_page.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -12,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define FUNCTION_BYTES 32
 #define PAGE_BYTES 4096
@@ -114,24 +115,16 @@ static void call_code(const struct probe_page *page, size_t i)
 	fn(0);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
 /* The least of several hits: interrupts only ever add. */
 static unsigned int hit_ns(const struct probe_page *page, size_t i)
 {
 	uint64_t best = UINT64_MAX;
 
 	for (int hit = 0; hit < HITS; hit++) {
-		uint64_t start = now_ns(), took;
+		uint64_t start = clock_monotonic_ns(), took;
 
 		call_code(page, i);
-		took = now_ns() - start;
+		took = clock_monotonic_ns() - start;
 		best = took < best ? took : best;
 	}
 	return best;

@@ -29,6 +29,9 @@ static const struct record_symbol_frame frames[] = {
 	{ "physical", 0x20, NULL, 0, false },
 };
 
+static const struct record_bucket buckets[] = { { INT64_MIN, 0, 3 }, { 64, INT64_MAX, 9 } };
+static const struct record_errno errnos[] = { { 11, 2 }, { 4, 1 } };
+
 /* Every type, every field with a value of its own; NULL strings too. */
 static const struct record all[] = {
 	{ .type = RECORD_RUN, .run = { "memtraced 0.1.0", "6.1.0", "multi", 1, 2, 3 } },
@@ -65,6 +68,11 @@ static const struct record all[] = {
 	{ .type = RECORD_UNPROBED, .unprobed = { "valloc", "/lib/c", "no symbol" } },
 	{ .type = RECORD_SYMBOL,
 	  .symbol = { "/lib/c", 1, 2, RECORD_NO_SLOT, 3, true, 4, 2, frames } },
+	{ .type = RECORD_HISTOGRAM, .histogram = { 1, "read:ns", "ns", "comm", true, 10 } },
+	{ .type = RECORD_HIST_COUNTS, .hist_counts = { 1, "dd", 2, buckets, 2, errnos, 5, 6 } },
+	{ .type = RECORD_EVENT, .event = { 3, "sched:sched_switch", true } },
+	{ .type = RECORD_EVENT_COUNT, .event_count = { 3, 1, 1ull << 63, 4, 5, 6, 7 } },
+	{ .type = RECORD_OCCURRENCE, .occurrence = { 3, 1, 8, 2, 9, 1ull << 63, 4, "dd" } },
 };
 #define N_ALL (sizeof(all) / sizeof(all[0]))
 
@@ -74,7 +82,7 @@ static bool same_string(const char *a, const char *b)
 }
 
 /* By hand, not by the codec's table: a field missing there would go unnoticed. */
-static bool same_record(const struct record *a, const struct record *b)
+static bool same_history(const struct record *a, const struct record *b)
 {
 #define SAME(m) (a->m == b->m)
 #define SAME_S(m) same_string(a->m, b->m)
@@ -116,6 +124,14 @@ static bool same_record(const struct record *a, const struct record *b)
 	case RECORD_REGION_GONE:
 		return SAME(region_gone.slot) && SAME(region_gone.start) && SAME(region_gone.end) &&
 		       SAME(region_gone.time_ns);
+	default:
+		return false;
+	}
+}
+
+static bool same_state(const struct record *a, const struct record *b)
+{
+	switch (a->type) {
 	case RECORD_CUT:
 		return SAME(cut.time_ns);
 	case RECORD_TOTALS:
@@ -141,6 +157,32 @@ static bool same_record(const struct record *a, const struct record *b)
 		return true;
 	case RECORD_CUT_END:
 		return true;
+	case RECORD_HIST_COUNTS:
+		if (!SAME(hist_counts.id) || !SAME_S(hist_counts.key) ||
+		    !SAME(hist_counts.n_buckets) || !SAME(hist_counts.n_errors) ||
+		    !SAME(hist_counts.restarted) || !SAME(hist_counts.passed_on))
+			return false;
+		for (size_t i = 0; i < a->hist_counts.n_buckets; i++)
+			if (!SAME(hist_counts.buckets[i].lo) || !SAME(hist_counts.buckets[i].hi) ||
+			    !SAME(hist_counts.buckets[i].count))
+				return false;
+		for (size_t i = 0; i < a->hist_counts.n_errors; i++)
+			if (!SAME(hist_counts.errors[i].number) ||
+			    !SAME(hist_counts.errors[i].count))
+				return false;
+		return true;
+	case RECORD_EVENT_COUNT:
+		return SAME(event_count.id) && SAME(event_count.slot) && SAME(event_count.stack) &&
+		       SAME(event_count.kernel_stack) && SAME(event_count.count) &&
+		       SAME(event_count.first_ns) && SAME(event_count.last_ns);
+	default:
+		return false;
+	}
+}
+
+static bool same_description(const struct record *a, const struct record *b)
+{
+	switch (a->type) {
 	case RECORD_UNPROBED:
 		return SAME_S(unprobed.function) && SAME_S(unprobed.object) && SAME_S(unprobed.why);
 	case RECORD_SYMBOL:
@@ -154,8 +196,23 @@ static bool same_record(const struct record *a, const struct record *b)
 			    !SAME(symbol.frames[i].is_inline))
 				return false;
 		return true;
+	case RECORD_HISTOGRAM:
+		return SAME(histogram.id) && SAME_S(histogram.spec) && SAME_S(histogram.unit) &&
+		       SAME_S(histogram.by) && SAME(histogram.linear) && SAME(histogram.step);
+	case RECORD_EVENT:
+		return SAME(event.id) && SAME_S(event.name) && SAME(event.kernel);
+	case RECORD_OCCURRENCE:
+		return SAME(occurrence.id) && SAME(occurrence.slot) && SAME(occurrence.tid) &&
+		       SAME(occurrence.cpu) && SAME(occurrence.time_ns) && SAME(occurrence.stack) &&
+		       SAME(occurrence.kernel_stack) && SAME_S(occurrence.comm);
+	default:
+		return false;
 	}
-	return false;
+}
+
+static bool same_record(const struct record *a, const struct record *b)
+{
+	return same_history(a, b) || same_state(a, b) || same_description(a, b);
 }
 
 static void record_all(const struct record *records, size_t n, struct tape *tape)

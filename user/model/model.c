@@ -2,6 +2,9 @@
 #include "model/model.h"
 
 #include "base/vec.h"
+#include "model/event_counts.h"
+#include "model/histograms.h"
+#include "model/mappings.h"
 #include "model/process.h"
 
 #include <errno.h>
@@ -12,6 +15,9 @@ struct model {
 	struct object_table *objects;
 	struct stacks *stacks;
 	struct processes *processes;
+	struct mappings *kernel; /* code of RECORD_NO_SLOT */
+	struct histograms *histograms;
+	struct event_counts *events;
 	bool has_run;
 	struct record_run run;
 	VEC(struct record_function) functions; /* by id; name NULL where none was announced */
@@ -43,6 +49,12 @@ int model_new(struct model **ret_model)
 		r = stacks_new(&model->stacks);
 	if (r == 0)
 		r = processes_new(model->strings, &model->processes);
+	if (r == 0)
+		r = mappings_new(&model->kernel);
+	if (r == 0)
+		r = histograms_new(model->strings, &model->histograms);
+	if (r == 0)
+		r = event_counts_new(model->strings, &model->events);
 	if (r < 0)
 		return r;
 	*ret_model = TAKE_PTR(model);
@@ -57,6 +69,9 @@ void model_free(struct model *model)
 	free((void *)model->next_coverage.losses);
 	vec_done(&model->functions);
 	vec_done(&model->unprobed);
+	event_counts_free(model->events);
+	histograms_free(model->histograms);
+	mappings_free(model->kernel);
 	processes_free(model->processes);
 	stacks_free(model->stacks);
 	object_table_free(model->objects);
@@ -119,7 +134,11 @@ static int apply_mapping(struct model *model, const struct record_mapping *recor
 		return processes_unmap(model->processes, &gone);
 	}
 	r = object_table_intern(model->objects, record, &object);
-	return r < 0 ? r : processes_map(model->processes, record, object);
+	if (r < 0)
+		return r;
+	if (record->slot == RECORD_NO_SLOT)
+		return mappings_add(model->kernel, record, object);
+	return processes_map(model->processes, record, object);
 }
 
 static int apply_unprobed(struct model *model, const struct record_unprobed *record)
@@ -167,6 +186,8 @@ static int apply_coverage(struct model *model, const struct record_coverage *rec
 static int apply_cut(struct model *model, const struct record_cut *record)
 {
 	processes_cut_begin(model->processes);
+	histograms_cut_begin(model->histograms);
+	event_counts_cut_begin(model->events);
 	model->in_cut = true;
 	model->next_has_coverage = false;
 	model->next_cut_ns = record->time_ns;
@@ -175,6 +196,12 @@ static int apply_cut(struct model *model, const struct record_cut *record)
 
 static int apply_cut_end(struct model *model)
 {
+	int r = histograms_cut_end(model->histograms);
+
+	if (r == 0)
+		r = event_counts_cut_end(model->events);
+	if (r < 0)
+		return r;
 	model->in_cut = false;
 	model->has_cut = true;
 	model->cut_ns = model->next_cut_ns;
@@ -197,6 +224,10 @@ static int apply_in_cut(struct model *model, const struct record *record)
 		return processes_cut_totals(model->processes, &record->totals);
 	case RECORD_SITE:
 		return processes_cut_site(model->processes, &record->site);
+	case RECORD_HIST_COUNTS:
+		return histograms_cut_counts(model->histograms, &record->hist_counts);
+	case RECORD_EVENT_COUNT:
+		return event_counts_cut_count(model->events, &record->event_count);
 	case RECORD_COVERAGE:
 		return apply_coverage(model, &record->coverage);
 	case RECORD_CUT_END:
@@ -226,6 +257,8 @@ static uint64_t record_time_ns(const struct record *record)
 		return record->region.time_ns;
 	case RECORD_REGION_GONE:
 		return record->region_gone.time_ns;
+	case RECORD_OCCURRENCE:
+		return record->occurrence.time_ns;
 	case RECORD_CUT:
 		return record->cut.time_ns;
 	default:
@@ -264,11 +297,18 @@ int model_apply(const struct record *record, void *userdata)
 		return apply_cut(model, &record->cut);
 	case RECORD_TOTALS:
 	case RECORD_SITE:
+	case RECORD_HIST_COUNTS:
+	case RECORD_EVENT_COUNT:
 	case RECORD_COVERAGE:
 	case RECORD_CUT_END:
 		return apply_in_cut(model, record);
 	case RECORD_UNPROBED:
 		return apply_unprobed(model, &record->unprobed);
+	case RECORD_HISTOGRAM:
+		return histograms_add(model->histograms, &record->histogram);
+	case RECORD_EVENT:
+		return event_counts_add(model->events, &record->event);
+	case RECORD_OCCURRENCE:
 	case RECORD_SYMBOL:
 		return 0;
 	}
@@ -315,8 +355,12 @@ const struct model_stack *model_stack(const struct model *model, uint64_t id, ui
 bool model_resolve(const struct model *model, uint32_t slot, uint64_t addr, uint64_t time_ns,
 		   struct model_place *ret_place)
 {
-	const struct mapping *m = processes_find_mapping(model->processes, slot, addr, time_ns);
+	const struct mapping *m;
 
+	if (slot == RECORD_NO_SLOT)
+		m = mappings_find(model->kernel, addr, time_ns);
+	else
+		m = processes_find_mapping(model->processes, slot, addr, time_ns);
 	if (!m)
 		return false;
 	*ret_place = (struct model_place){
@@ -368,4 +412,29 @@ size_t model_n_unprobed(const struct model *model)
 const struct record_unprobed *model_unprobed(const struct model *model, size_t index)
 {
 	return &model->unprobed.data[index];
+}
+
+size_t model_n_histograms(const struct model *model)
+{
+	return histograms_count(model->histograms);
+}
+
+const struct model_histogram *model_histogram(const struct model *model, size_t index)
+{
+	return histograms_get(model->histograms, index);
+}
+
+size_t model_n_events(const struct model *model)
+{
+	return event_counts_count(model->events);
+}
+
+const struct model_event *model_event(const struct model *model, size_t index)
+{
+	return event_counts_get(model->events, index);
+}
+
+const struct model_event *model_find_event(const struct model *model, uint32_t id)
+{
+	return event_counts_find(model->events, id);
 }

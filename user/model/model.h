@@ -8,6 +8,8 @@
 #define MEMTRACED_MODEL_MODEL_H
 
 #include "base/cleanup.h"
+#include "model/event_counts.h"
+#include "model/histograms.h"
 #include "model/image.h"
 #include "model/object_table.h"
 #include "model/stacks.h"
@@ -29,7 +31,7 @@ DEFINE_CLEANUP(struct model, model_free)
 /*
  * Takes in one record; `userdata` is the model. 0, -ENOMEM, or -EPROTO for a record that cannot
  * stand where it does (a site outside of a cut). Records of a slot whose beginning was lost make a
- * process that is not `known`; RECORD_SYMBOL is not the model's and ignored.
+ * process that is not `known`; RECORD_SYMBOL and RECORD_OCCURRENCE are not the model's and ignored.
  */
 int model_apply(const struct record *record, void *userdata);
 
@@ -52,7 +54,7 @@ const struct model_stack *model_stack(const struct model *model, uint64_t id, ui
 
 /*
  * What was mapped in the process at that address and time; forked children are looked up in their
- * ancestors. False when nothing was.
+ * ancestors. RECORD_NO_SLOT: in the kernel. False when nothing was.
  */
 bool model_resolve(const struct model *model, uint32_t slot, uint64_t addr, uint64_t time_ns,
 		   struct model_place *ret_place);
@@ -63,6 +65,14 @@ bool model_locate(const struct model *model, uint32_t slot, const struct record_
 
 size_t model_n_objects(const struct model *model);
 const struct model_object *model_object(const struct model *model, size_t index);
+
+/* In the order in which they were asked for. */
+size_t model_n_histograms(const struct model *model);
+const struct model_histogram *model_histogram(const struct model *model, size_t index);
+size_t model_n_events(const struct model *model);
+const struct model_event *model_event(const struct model *model, size_t index);
+/* NULL for an id that was never announced. */
+const struct model_event *model_find_event(const struct model *model, uint32_t id);
 
 /* At the latest cut; NULL before the first. */
 const struct record_coverage *model_coverage(const struct model *model);

@@ -7,6 +7,8 @@
 #ifndef MEMTRACED_TRACE_RECORD_H
 #define MEMTRACED_TRACE_RECORD_H
 
+#include "trace/record_counts.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,8 +31,13 @@ enum record_type {
 	RECORD_SITE,	    /* a site's values at the cut */
 	RECORD_COVERAGE,    /* run-wide loss counters at the cut */
 	RECORD_CUT_END,
-	RECORD_UNPROBED, /* a function that could not be probed */
-	RECORD_SYMBOL,	 /* what an (object, offset) resolved to; only in recordings */
+	RECORD_UNPROBED,    /* a function that could not be probed */
+	RECORD_SYMBOL,	    /* what an (object, offset) resolved to; only in recordings */
+	RECORD_HISTOGRAM,   /* a histogram that was asked for, before its counts */
+	RECORD_HIST_COUNTS, /* in a cut: one group's counts so far */
+	RECORD_EVENT,	    /* an event whose stacks are counted, before its counts */
+	RECORD_EVENT_COUNT, /* in a cut: how often an event happened on one stack so far */
+	RECORD_OCCURRENCE,  /* one event with its own time */
 };
 
 struct record_run {
@@ -92,7 +99,7 @@ struct record_unmapping {
 
 struct record_stack {
 	uint64_t id;   /* 64-bit content hash */
-	uint32_t slot; /* whose mappings the frames refer to */
+	uint32_t slot; /* whose mappings the frames refer to; RECORD_NO_SLOT: kernel addresses */
 	uint64_t time_ns;
 	bool truncated;
 	size_t n_frames;
@@ -195,6 +202,11 @@ struct record {
 		struct record_coverage coverage;
 		struct record_unprobed unprobed;
 		struct record_symbol symbol;
+		struct record_histogram histogram;
+		struct record_hist_counts hist_counts;
+		struct record_event event;
+		struct record_event_count event_count;
+		struct record_occurrence occurrence;
 	};
 };
 

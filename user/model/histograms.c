@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/histograms.h"
+
+#include "base/vec.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct histogram {
+	struct model_histogram shown; /* its groups are `groups` */
+	VEC(struct record_hist_counts) groups;
+};
+
+struct histograms {
+	struct strings *strings;
+	VEC(struct histogram *) list;
+	VEC(struct record_hist_counts) next; /* of the cut that is being read */
+};
+
+int histograms_new(struct strings *strings, struct histograms **ret_histograms)
+{
+	struct histograms *histograms = calloc(1, sizeof(*histograms));
+
+	if (!histograms)
+		return -ENOMEM;
+	histograms->strings = strings;
+	*ret_histograms = histograms;
+	return 0;
+}
+
+static void counts_done(struct record_hist_counts *counts)
+{
+	free((void *)counts->buckets);
+	free((void *)counts->errors);
+}
+
+void histograms_free(struct histograms *histograms)
+{
+	if (!histograms)
+		return;
+	histograms_cut_begin(histograms);
+	vec_done(&histograms->next);
+	vec_foreach(&histograms->list, it) {
+		vec_foreach(&(*it)->groups, group)
+			counts_done(group);
+		vec_done(&(*it)->groups);
+		free(*it);
+	}
+	vec_done(&histograms->list);
+	free(histograms);
+}
+
+static struct histogram *find(const struct histograms *histograms, uint32_t id)
+{
+	vec_foreach(&histograms->list, it)
+		if ((*it)->shown.asked.id == id)
+			return *it;
+	return NULL;
+}
+
+int histograms_add(struct histograms *histograms, const struct record_histogram *record)
+{
+	_cleanup_free_ struct histogram *histogram = calloc(1, sizeof(*histogram));
+	struct record_histogram *asked;
+	int r;
+
+	if (!histogram)
+		return -ENOMEM;
+	if (find(histograms, record->id))
+		return -EPROTO;
+	asked = &histogram->shown.asked;
+	*asked = *record;
+	r = strings_intern(histograms->strings, record->spec ? record->spec : "", &asked->spec);
+	if (r == 0)
+		r = strings_intern(histograms->strings, record->unit, &asked->unit);
+	if (r == 0)
+		r = strings_intern(histograms->strings, record->by, &asked->by);
+	if (r == 0)
+		r = vec_push(&histograms->list, histogram);
+	if (r == 0)
+		TAKE_PTR(histogram);
+	return r;
+}
+
+void histograms_cut_begin(struct histograms *histograms)
+{
+	vec_foreach(&histograms->next, counts)
+		counts_done(counts);
+	histograms->next.len = 0;
+}
+
+/* A copy, never NULL without an error: empty arrays too. */
+static void *copy(const void *data, size_t n, size_t size)
+{
+	void *to = calloc(n + 1, size);
+
+	if (to && n > 0)
+		memcpy(to, data, n * size);
+	return to;
+}
+
+int histograms_cut_counts(struct histograms *histograms, const struct record_hist_counts *record)
+{
+	struct record_hist_counts counts = *record;
+	int r;
+
+	if (!find(histograms, record->id))
+		return -EPROTO;
+	r = strings_intern(histograms->strings, record->key, &counts.key);
+	if (r < 0)
+		return r;
+	counts.buckets = copy(record->buckets, record->n_buckets, sizeof(*record->buckets));
+	counts.errors = copy(record->errors, record->n_errors, sizeof(*record->errors));
+	r = counts.buckets && counts.errors ? vec_push(&histograms->next, counts) : -ENOMEM;
+	if (r < 0)
+		counts_done(&counts);
+	return r;
+}
+
+/* The group takes over the arrays. */
+static int replace(struct histogram *histogram, struct record_hist_counts *counts)
+{
+	int r;
+
+	vec_foreach(&histogram->groups, group) {
+		if (group->key != counts->key)
+			continue;
+		counts_done(group);
+		*group = *counts;
+		return 0;
+	}
+	r = vec_push(&histogram->groups, *counts);
+	histogram->shown.groups = histogram->groups.data;
+	histogram->shown.n_groups = histogram->groups.len;
+	return r;
+}
+
+int histograms_cut_end(struct histograms *histograms)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < histograms->next.len; i++) {
+		struct record_hist_counts *counts = &histograms->next.data[i];
+
+		if (r == 0)
+			r = replace(find(histograms, counts->id), counts);
+		if (r < 0)
+			counts_done(counts);
+	}
+	histograms->next.len = 0;
+	return r;
+}
+
+size_t histograms_count(const struct histograms *histograms)
+{
+	return histograms->list.len;
+}
+
+const struct model_histogram *histograms_get(const struct histograms *histograms, size_t index)
+{
+	return &histograms->list.data[index]->shown;
+}

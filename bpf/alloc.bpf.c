@@ -313,6 +313,11 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 	}
 }
 
+static __always_inline bool is_free(__u64 cookie)
+{
+	return (ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK) == ABI_FREE;
+}
+
 /* 1 when the return of this call need not be seen. */
 static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 {
@@ -323,7 +328,7 @@ static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 		return 1;
 	count_event();
 	proc_enter_cut(proc);
-	if ((ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK) == ABI_FREE) {
+	if (is_free(cookie)) {
 		free_entry(ctx, proc, slot, ABI_COOKIE_FN(cookie));
 		return 1;
 	}
@@ -354,6 +359,8 @@ int on_session(struct pt_regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 
+	if (knob_floor)
+		return is_free(cookie); /* the return of a free is not probed */
 	if (bpf_session_is_return())
 		return function_exit(ctx, cookie);
 	return function_entry(ctx, cookie);
@@ -363,8 +370,11 @@ int on_session(struct pt_regs *ctx)
 SEC("uprobe")
 int on_entry(struct pt_regs *ctx)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx);
+	__u64 cookie;
 
+	if (knob_floor)
+		return 0;
+	cookie = bpf_get_attach_cookie(ctx);
 	if (ABI_COOKIE_KIND(cookie) & ABI_AT_EXIT)
 		function_exit(ctx, cookie);
 	else
@@ -375,5 +385,5 @@ int on_entry(struct pt_regs *ctx)
 SEC("uprobe")
 int on_return(struct pt_regs *ctx)
 {
-	return function_exit(ctx, bpf_get_attach_cookie(ctx));
+	return knob_floor ? 0 : function_exit(ctx, bpf_get_attach_cookie(ctx));
 }

@@ -199,6 +199,8 @@ static __always_inline void mapping_made(void *ctx, struct abi_proc *proc, __u32
 			event_send(proc, &ev, ABI_EV_MMAP, slot);
 		return;
 	}
+	if (knob_floor)
+		return;
 	region_origin(ctx, proc, slot, &ev);
 	event_send(proc, &ev, ABI_EV_MMAP, slot);
 }

@@ -6,6 +6,7 @@
 #ifndef MEMTRACED_STACK_BPF_H
 #define MEMTRACED_STACK_BPF_H
 
+#include "knobs.bpf.h"
 #include "process.bpf.h"
 #include "return_address.bpf.h"
 
@@ -53,16 +54,27 @@ static __always_inline void scratch_put(struct stack_scratch *s)
 	*(volatile __u32 *)&s->busy = 0;
 }
 
+/* Frames to keep: user space drops one of a system call's. */
+static __always_inline __u32 frames_kept(enum stack_at at)
+{
+	__u32 n = knob_max_stack + (at == STACK_AT_SYSCALL);
+
+	return n < ABI_MAX_FRAMES ? n : ABI_MAX_FRAMES;
+}
+
 /* Fills ev->frame and ev->frames; false when not even one frame could be had. */
 static __always_inline bool stack_walk(void *ctx, struct abi_ev_stack *ev, __u64 sp,
 				       enum stack_at at)
 {
 	__u64 *frames = ev->frame;
+	__u32 kept = frames_kept(at);
+	/* One more tells a stack that is longer from one that just fits. */
+	__u32 room = kept < ABI_MAX_FRAMES ? kept + 1 : ABI_MAX_FRAMES;
 	long len;
 
 	if (at == STACK_AT_SYSCALL) {
 		/* room for [sp] behind the ip */
-		len = bpf_get_stack(ctx, frames + 1, (ABI_MAX_FRAMES - 1) * 8, BPF_F_USER_STACK);
+		len = bpf_get_stack(ctx, frames + 1, (room - 1) * 8, BPF_F_USER_STACK);
 		if (len < 8)
 			return false;
 		frames[0] = frames[1];
@@ -70,7 +82,7 @@ static __always_inline bool stack_walk(void *ctx, struct abi_ev_stack *ev, __u64
 			frames[1] = 0;
 		ev->frames = (__u64)len / 8 + 1;
 	} else {
-		len = bpf_get_stack(ctx, frames, ABI_MAX_FRAMES * 8, BPF_F_USER_STACK);
+		len = bpf_get_stack(ctx, frames, room * 8, BPF_F_USER_STACK);
 		if (len < 8)
 			return false;
 		if (at == STACK_AT_EXIT) {
@@ -81,8 +93,10 @@ static __always_inline bool stack_walk(void *ctx, struct abi_ev_stack *ev, __u64
 		ev->frames = (__u64)len / 8; /* clang 14 has no signed division */
 	}
 	ev->flags = at == STACK_AT_SYSCALL ? ABI_STACK_SYSCALL : 0;
-	if (ev->frames >= ABI_MAX_FRAMES)
+	if (ev->frames > kept || ev->frames >= ABI_MAX_FRAMES)
 		ev->flags |= ABI_STACK_TRUNCATED;
+	if (ev->frames > kept)
+		ev->frames = kept;
 	return true;
 }
 
@@ -125,13 +139,16 @@ static __always_inline void stack_publish(struct abi_proc *proc, struct abi_ev_s
 		count_loss(ABI_LOST_STACK_MAP_FULL);
 }
 
-/* The stack's id; 0 (counted) when it could not be read. */
+/* The stack's id; 0 when none is wanted, or (counted) when it could not be read. */
 static __always_inline __u64 stack_capture(void *ctx, struct abi_proc *proc, __u32 slot, __u64 sp,
 					   enum stack_at at)
 {
-	struct stack_scratch *s = scratch_get();
+	struct stack_scratch *s;
 	__u64 hash = 0;
 
+	if (!knob_max_stack)
+		return 0;
+	s = scratch_get();
 	if (!s) {
 		count_loss(ABI_LOST_SCRATCH_BUSY);
 		return 0;

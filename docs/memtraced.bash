@@ -31,7 +31,8 @@ _memtraced_values() {
 _memtraced_options() {
     local report='--min-size= --max-size= --older-than= --top= --sort= -f -o --color=
         -v --verbose -q --quiet -V --version -h --help'
-    local trace='-p -c --run-as= --env= --no-follow -i -d --attach= --max-blocks= --features --'
+    local trace='-p -c --run-as= --env= --no-follow -i -d --attach= --max-blocks= --max-stack=
+        --floor --features --'
 
     case $2:$1 in
     report:-*) compgen -W "$report" -- "$1" ;;
@@ -75,7 +76,7 @@ _memtraced() {
 
     case $option in
     -p | -c | -i | -d | -f | -o | --run-as | --env | --min-size | --max-size | --older-than | \
-        --top | --sort | --color | --attach | --max-blocks)
+        --top | --sort | --color | --attach | --max-blocks | --max-stack)
         mapfile -t COMPREPLY < <(_memtraced_values "$option" "$cur") ;;
     *)
         mapfile -t COMPREPLY < <(_memtraced_options "$cur" "$mode") ;;

@@ -162,8 +162,18 @@ def check_process(process, exact, where):
         assert total == alloc[key], f"{where}: sites' {key} are {total}, the total is {alloc[key]}"
 
 
+def check_uncounted(report):
+    """Of --floor: totals are null and there are no sites."""
+    uncounted = dict(PROCESS, alloc={key: OneOf(None) for key in ALLOC}, sites=OneOf([]))
+    match(report, dict(REPORT, processes=ListOf(uncounted)), "report")
+    assert not report["coverage"]["exact"]
+
+
 def check(report, filtered=False):
     """`filtered`: options hide sites, so that their sums are not the totals."""
+    if report["coverage"]["lost"].get("nothing-counted"):
+        check_uncounted(report)
+        return
     match(report, REPORT, "report")
     coverage = report["coverage"]
     if coverage["exact"]:

@@ -119,6 +119,47 @@ def a_million_live_blocks():
     assert run.only_process()["alloc"]["live_blocks"] > 900000
 
 
+@test(need_root, each=EACH_PATH)
+def without_stacks_each_function_is_one_site(path):
+    ops = scaled(40000, 1000000)
+    run = trace([target("threads"), "4", str(ops)], attach_option(path), "--max-stack=0")
+    same_images(run)
+    process = run.only_process()
+    functions = [site["frames"][0]["function"] for site in heap_sites(process)]
+    assert "malloc" in functions and len(set(functions)) == len(functions), functions
+    assert all(len(site["frames"]) == 1 for site in heap_sites(process))
+    assert total(heap_sites(process), "allocs") == run.only_count()["allocs"]
+    assert run.report["coverage"]["stacks_complete"] == 0, run.report["coverage"]
+
+
+@test(need_root, each=EACH_PATH)
+def stacks_are_cut_at_the_depth_that_was_asked_for(path):
+    def depth(site):
+        return sum(not frame["inline"] for frame in site["frames"]) - 1  # without the allocator
+
+    def deepest(*options):
+        run = trace([target("leak"), "200", "0"], attach_option(path), *options, library=None)
+        exact(run.report)
+        sites = heap_sites(run.only_process())
+        return max(map(depth, sites)), total(sites, "allocs"), run.report["coverage"]
+
+    whole, allocs, coverage = deepest()
+    assert whole > 3 and coverage["stacks_complete"] > 0, (whole, coverage)
+    assert deepest(f"--max-stack={whole}")[2] == coverage
+    cut, cut_allocs, cut_coverage = deepest("--max-stack=3")
+    assert (cut, cut_allocs) == (3, allocs)
+    assert cut_coverage["stacks_truncated"] > coverage["stacks_truncated"], cut_coverage
+
+
+@test(need_root, each=EACH_PATH)
+def floor_counts_nothing_and_says_so(path):
+    run = trace([target("million"), "2000"], attach_option(path), "--floor", library=None)
+    assert run.report["coverage"]["lost"] == {"nothing-counted": 1}, run.report["coverage"]
+    assert not run.report["coverage"]["exact"] and run.report["coverage"]["events"] == 0
+    process = run.only_process()
+    assert set(process["alloc"].values()) == {None} and process["sites"] == [], process
+
+
 @test(need_root, need_long)
 def two_million_live_blocks_when_there_is_room_for_them():
     run = trace([target("million"), "2000000"], "--max-blocks=4M", timeout=900)

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #define N_ELEMENTS(a) (sizeof(a) / sizeof((a)[0]))
-#define MAX_ARGS 12
+#define MAX_ARGS 16
 
 /* The words behind the program's name. */
 struct args {
@@ -75,6 +75,8 @@ static void what_is_not_given_has_its_default(void **state)
 	assert_int_equal(o->attach, ATTACH_AUTO);
 	assert_int_equal(o->color, COLOR_AUTO);
 	assert_int_equal(o->max_blocks, 0);
+	assert_int_equal(o->max_stack, 127);
+	assert_false(o->floor);
 	assert_null(o->report_file);
 	assert_false(o->verbose || o->quiet);
 	options_free(NULL);
@@ -87,7 +89,8 @@ static void every_option_sets_its_field(void **state)
 
 	(void)state;
 	o = parse_ok(ARGS("-i", "0.5", "-d10", "--run-as=nobody", "--env", "A=1", "--env=B=x=y",
-			  "--no-follow", "--attach=perf", "--max-blocks=1M", "-c", "ls -l"));
+			  "--no-follow", "--attach=perf", "--max-blocks=1M", "--max-stack=3",
+			  "--floor", "-c", "ls -l"));
 	assert_int_equal(o->interval_ns, 500000000);
 	assert_int_equal(o->duration_ns, 10000000000);
 	assert_string_equal(o->run_as, "nobody");
@@ -95,6 +98,8 @@ static void every_option_sets_its_field(void **state)
 	assert_true(o->no_follow);
 	assert_int_equal(o->attach, ATTACH_PERF);
 	assert_int_equal(o->max_blocks, 1048576);
+	assert_int_equal(o->max_stack, 3);
+	assert_true(o->floor);
 	assert_words(o->command, ARGS("ls", "-l"));
 
 	filters = parse_ok(ARGS("-p1", "--min-size", "64", "--max-size=1.5M", "--older-than=2m",
@@ -327,6 +332,12 @@ static void wrong_values_are_refused_with_what_to_give(void **state)
 		  "'0' is no value of '--max-blocks': give 1 to 4294967295" },
 		{ { { "-p1", "--max-blocks=4G" } },
 		  "'4G' is no value of '--max-blocks': give 1 to 4294967295" },
+		{ { { "-p1", "--max-stack=128" } },
+		  "'128' is no value of '--max-stack': give 0 to 127" },
+		{ { { "-p1", "--max-stack=-1" } },
+		  "'-1' is no value of '--max-stack': give 0 to 127" },
+		{ { { "-p1", "--max-stack", "" } },
+		  "'' is no value of '--max-stack': give 0 to 127" },
 		{ { { "-p1", "--top=1k" } },
 		  "'1k' is no value of '--top': give a number, 0 for all" },
 		{ { { "-p1", "--top=" } }, "'' is no value of '--top': give a number, 0 for all" },

@@ -354,6 +354,28 @@ static void table_marks_what_is_not_exact(void **state)
 	}
 }
 
+static void a_table_of_a_run_that_counted_nothing_says_so_and_has_no_numbers(void **state)
+{
+	const struct record_loss loss = { RECORD_CAUSE_FLOOR, 1 };
+	_cleanup_free_ char *text = NULL;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	emit_run(&f.script);
+	emit_begin(&f.script, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_cut(&f.script, 9500);
+	emit_coverage(&f.script, false, 0, &loss, 1);
+	emit_cut_end(&f.script);
+	text = fixture_report(&f, "table", NULL);
+	assert_non_null(strstr(text, "heap: not counted\n"));
+	assert_non_null(strstr(text, "NOTHING WAS COUNTED"));
+	assert_null(strstr(text, "live"));
+	assert_null(strstr(text, "events seen"));
+	assert_null(strstr(text, "stacks:"));
+	fixture_done(&f);
+}
+
 static void table_has_no_escape_but_its_own_and_keeps_to_its_width(void **state)
 {
 	static char long_name[600];
@@ -458,6 +480,7 @@ int main(void)
 		cmocka_unit_test(json_is_one_line_that_parses_whatever_the_names),
 		cmocka_unit_test(json_end_says_how_the_process_ended),
 		cmocka_unit_test(table_marks_what_is_not_exact),
+		cmocka_unit_test(a_table_of_a_run_that_counted_nothing_says_so_and_has_no_numbers),
 		cmocka_unit_test(table_has_no_escape_but_its_own_and_keeps_to_its_width),
 		cmocka_unit_test(table_says_what_it_does_not_show),
 		cmocka_unit_test(unknown_format_is_explained),

@@ -161,6 +161,18 @@ static int apply_top(struct option_parser *p, const struct option_def *def, cons
 	return 0;
 }
 
+static int apply_max_stack(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	uint64_t n;
+
+	(void)def; /* sets its own field */
+	if (parse_number(value, value + strlen(value), &n) < 0 || n > OPTIONS_MAX_STACK)
+		return option_error(p, "'%s' is no value of '--max-stack': give 0 to %d", value,
+				    OPTIONS_MAX_STACK);
+	p->options->max_stack = n;
+	return 0;
+}
+
 static int add_pid(struct options *o, pid_t pid)
 {
 	pid_t *pids;
@@ -373,6 +385,11 @@ const struct option_def option_table[] = {
 	  .help = "How probes are attached; auto: the cheapest way this kernel has." },
 	{ 0, "max-blocks", GROUP_TRACING, 0, "N", NULL, apply_max_blocks, FIELD(max_blocks),
 	  .help = "Room for N live blocks at a time (1M: 1048576)." },
+	{ 0, "max-stack", GROUP_TRACING, 0, "N", NULL, apply_max_stack,
+	  .help = "Keep N callers of a stack, 0: none, which is cheapest; default: 127." },
+	{ 0, "floor", GROUP_TRACING, 0, NULL, NULL, apply_flag, FIELD(floor),
+	  .help = "Count nothing: run the same probes with empty programs, to see what the probes "
+		  "alone cost." },
 
 	{ 0, "features", GROUP_OTHER, 0, NULL, NULL, apply_action, .action = ACTION_FEATURES,
 	  .help = "Show what this kernel offers to memtraced, and exit." },

@@ -16,6 +16,7 @@ static int options_new(struct options **ret_options)
 		return -ENOMEM;
 	options->max_size = UINT64_MAX;
 	options->top = DEFAULT_TOP;
+	options->max_stack = OPTIONS_MAX_STACK;
 	*ret_options = options;
 	return 0;
 }

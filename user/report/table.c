@@ -304,7 +304,7 @@ static void process_section(struct table *t, const struct view_process *process)
 
 	process_head(t, process);
 	if (!process->image->has_totals)
-		strbuf_adds(&t->out, "  heap: not counted yet\n");
+		strbuf_adds(&t->out, "  heap: not counted\n");
 	else
 		heap_totals(t, process);
 	if (process->has_mmap)

@@ -3,12 +3,27 @@
 #include "report/table.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+static bool nothing_counted(const struct record_coverage *coverage)
+{
+	for (size_t i = 0; i < coverage->n_losses; i++)
+		if (strcmp(coverage->losses[i].cause, RECORD_CAUSE_FLOOR) == 0)
+			return true;
+	return false;
+}
 
 static void coverage_words(const struct view *view, const struct record_coverage *coverage,
 			   struct strbuf *line)
 {
 	uint64_t lost = 0;
 
+	if (nothing_counted(coverage)) {
+		strbuf_adds(line,
+			    "coverage: NOTHING WAS COUNTED: with --floor the probes run empty "
+			    "programs, to show what probes alone cost");
+		return;
+	}
 	for (size_t i = 0; i < coverage->n_losses; i++)
 		lost += coverage->losses[i].count;
 	strbuf_addf(line, "coverage: %" PRIu64 " events seen, ", coverage->events);
@@ -87,7 +102,8 @@ void table_coverage(struct table *t)
 	table_wrap(t, 10, strbuf_str(&line));
 	if (!view_is_exact(t->view))
 		table_warn(t, false);
-	stacks(t, coverage);
+	if (!nothing_counted(coverage))
+		stacks(t, coverage);
 	unprobed(t);
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

@@ -171,8 +171,9 @@ static int add_places(struct collector *c, const struct model_process *image, ui
 	site->places = calloc(n + 1, sizeof(site->places[0]));
 	if (!site->places)
 		return -ENOMEM;
-	site->stack_lost = !stack;
-	site->truncated = stack && stack->truncated;
+	/* 0: of no frame, as under --max-stack=0 */
+	site->stack_lost = !stack && stack_id != 0;
+	site->truncated = stack ? stack->truncated : stack_id == 0;
 	if (function)
 		r = add_allocator(c, site, function, stack ? stack->slot : image->slot,
 				  stack ? stack->time_ns : model_now_ns(c->model));

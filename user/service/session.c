@@ -10,10 +10,13 @@
 #include "target/process.h"
 #include "trace/live.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
+
+static_assert(OPTIONS_MAX_STACK == ABI_MAX_FRAMES, "options and programs agree");
 
 #define SECOND_NS 1000000000ULL
 /* After SIGINT, which a terminal sends to the child as well, how long to wait for its end. */
@@ -221,6 +224,8 @@ static int begin_tracing(struct session *s)
 		.max_blocks = s->options->max_blocks,
 		.min_size = s->options->min_size,
 		.max_size = s->options->max_size,
+		.max_stack = s->options->max_stack,
+		.floor = s->options->floor,
 		.tool = "memtraced " MEMTRACED_VERSION,
 	};
 	int r = choose_path(s, &opts.path);

@@ -25,7 +25,9 @@ struct live_opts {
 	bool held;	     /* targets are held at births, execs and marks (target/hold) */
 	uint64_t max_blocks; /* 0: the default */
 	uint64_t min_size, max_size;
-	const char *tool; /* "memtraced X.Y.Z" */
+	uint32_t max_stack; /* callers kept of a stack, up to ABI_MAX_FRAMES */
+	bool floor;	    /* probes with empty programs: nothing is counted */
+	const char *tool;   /* "memtraced X.Y.Z" */
 };
 
 /* Loads the programs and attaches what follows processes. 0 or negative errno. */

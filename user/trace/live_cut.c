@@ -37,6 +37,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_ATTACHED_LATE] = "attached-late",
 	[LOSS_MAPPING] = "mapping-unknown",
 	[LOSS_STATE] = "process-unknown",
+	[LOSS_FLOOR] = RECORD_CAUSE_FLOOR,
 };
 
 /* Losses of stacks and names leave the totals true. */
@@ -184,15 +185,17 @@ static int emit_snapshot(struct live *live, const struct snapshot *snapshot, boo
 	for (size_t slot = 0; slot < live->processes.len; slot++) {
 		struct live_process *process = live->processes.data[slot];
 		size_t from, count;
-		int r;
+		int r = 0;
 
 		if (!process || process->placeholder || process->settled ||
 		    (ended_only && !process->ended))
 			continue;
 		from = at;
 		count = sites_of(sites, n, &at, slot);
-		r = emit_process(live, process, sites + from, count,
-				 process->ended ? &live->settled : &live->running);
+		/* with empty programs there are no totals, which is not the same as zeros */
+		if (!live->opts.floor)
+			r = emit_process(live, process, sites + from, count,
+					 process->ended ? &live->settled : &live->running);
 		if (r)
 			return r;
 		if (process->ended)

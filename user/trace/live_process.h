@@ -22,6 +22,7 @@ enum user_loss {
 	LOSS_ATTACHED_LATE = ABI_LOSSES, /* code ran before its allocator was probed */
 	LOSS_MAPPING,			 /* a mapping whose file could not be found out */
 	LOSS_STATE,			 /* an event of a process that is not known */
+	LOSS_FLOOR,			 /* everything: the programs were empty */
 	LOSSES
 };
 

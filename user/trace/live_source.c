@@ -180,6 +180,8 @@ static int load(struct live *live)
 		.max_blocks = live->opts.max_blocks,
 		.min_size = live->opts.min_size,
 		.max_size = live->opts.max_size,
+		.max_stack = live->opts.max_stack,
+		.floor = live->opts.floor,
 	};
 	int r = programs_new(&opts, &live->programs);
 
@@ -208,6 +210,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	live->source.ops = &live_ops;
 	live->opts = *opts;
 	live->start_ns = clock_monotonic_ns();
+	live->losses[LOSS_FLOOR - ABI_LOSSES] = opts->floor;
 	r = hashmap_new(&stack_ops, &live->stacks);
 	if (r)
 		return r;

@@ -116,6 +116,8 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	p->skel = skel;
 	skel->rodata->knob_min_size = opts->min_size;
 	skel->rodata->knob_max_size = opts->max_size;
+	skel->rodata->knob_max_stack = opts->max_stack;
+	skel->rodata->knob_floor = opts->floor;
 	skel->rodata->knob_follow = opts->follow;
 	skel->rodata->knob_max_procs = opts->max_procs;
 	choose_programs(skel, opts);

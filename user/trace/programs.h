@@ -32,6 +32,8 @@ struct programs_opts {
 	uint32_t max_procs;
 	uint64_t max_blocks; /* 0: the default */
 	uint64_t min_size, max_size;
+	uint32_t max_stack; /* callers kept of a stack */
+	bool floor;	    /* empty programs in the probes: nothing is counted */
 };
 
 struct programs {

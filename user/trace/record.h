@@ -151,6 +151,9 @@ struct record_loss {
 	uint64_t count;
 };
 
+/* The cause of a loss when nothing was counted on purpose (--floor): there are no totals then. */
+#define RECORD_CAUSE_FLOOR "nothing-counted"
+
 struct record_coverage {
 	bool exact;
 	uint64_t events;			    /* allocations, frees and failed calls seen */

@@ -4,8 +4,8 @@
 import os
 
 from lib import (ATTACH_PATHS, EXACT_KEYS, SERIAL_KEYS, attach_option, called_by, exact, heap_sites,
-                 need_long, need_root, run_memtraced, same, same_calls, same_images, scaled,
-                 target, test, total, trace, with_function)
+                 load_report, need_long, need_root, run_memtraced, same, same_calls, same_images,
+                 scaled, scratch, target, test, total, trace, with_function)
 
 EACH_PATH = sorted(ATTACH_PATHS)
 
@@ -190,17 +190,18 @@ def a_table_says_that_its_totals_are_not_exact():
 
 @test(need_root)
 def an_address_that_comes_again_closes_the_block_whose_free_was_missed():
-    run = trace([target("missed"), "25"], "--no-follow")
-    alloc, true = run.only_process()["alloc"], run.only_count()
-    assert alloc["missed_frees"] == 25, alloc
-    for key in ("allocs", "bytes", "live_bytes", "live_blocks"):
-        assert alloc[key] == true[key], f"{key}: reported {alloc[key]}, true {true[key]}"
-
-
-@test(need_root)
-def the_same_frees_are_not_missed_when_children_are_followed():
-    run = trace([target("missed"), "25"])
-    same_images(run, ("allocs", "frees", "bytes", "live_bytes", "live_blocks"))
+    rounds, size = 25, 1 << 20
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        done = run_memtraced("-o", f"json:{path}", "--", target("missed"), str(rounds))
+        assert done.returncode == 0 and done.stdout == f"done {rounds}\n", done
+        (process,) = load_report(path)["processes"]
+    assert process["alloc"]["missed_frees"] == rounds, process["alloc"]
+    sites = called_by(process, "missed")
+    true = {"allocs": 2 * rounds, "bytes": 2 * rounds * size, "live_blocks": rounds,
+            "live_bytes": rounds * size}
+    for key, value in true.items():
+        assert total(sites, key) == value, f"{key}: reported {total(sites, key)}, true {value}"
 
 
 @test(need_root)

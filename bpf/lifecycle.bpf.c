@@ -82,16 +82,17 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	__u32 slot = slot_of_pid(parent_pid);
 	struct abi_proc *proc;
 
-	if (slot == ABI_NO_SLOT || pid == parent_pid || !knob_follow)
+	if (slot == ABI_NO_SLOT || pid == parent_pid)
 		return 0;
 	proc = proc_by_slot(slot);
 	if (!proc || proc->state == ABI_PROC_ENDED)
 		return 0;
 	if (BPF_CORE_READ(child, mm) != BPF_CORE_READ(parent, mm)) {
-		child_new(proc, slot, pid, child);
+		if (knob_follow)
+			child_new(proc, slot, pid, child);
 		return 0;
 	}
-	/* vfork, posix_spawn, clone(CLONE_VM): one address space, one process */
+	/* vfork, posix_spawn, clone(CLONE_VM): one address space, one process, followed or not */
 	if (bpf_map_update_elem(&pids, &pid, &slot, BPF_ANY))
 		count_loss(ABI_LOST_PROCESS);
 	process_event(ABI_EV_FORK, slot, slot, pid, ABI_PROCESS_SHARES_MM, 0, child);
@@ -111,10 +112,15 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!old)
 		return 0;
 	/* A vfork child leaves its parent's address space, which goes on. */
-	if (old->pid != pid)
+	if (old->pid != pid) {
+		if (!knob_follow) {
+			bpf_map_delete_elem(&pids, &pid);
+			return 0;
+		}
 		flags = ABI_PROCESS_SHARES_MM;
-	else
+	} else {
 		proc_end(old);
+	}
 	proc = slot_new(&slot);
 	if (!proc) {
 		bpf_map_delete_elem(&pids, &pid);

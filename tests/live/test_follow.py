@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Processes that fork, exec and spawn: each its own process in the report, nothing missed."""
 
-from lib import (ATTACH_PATHS, SERIAL_KEYS, attach_option, exact, need_root, same, same_images,
-                 scaled, target, test, trace)
+from lib import (ATTACH_PATHS, SERIAL_KEYS, attach_option, attached, exact, need_root, same,
+                 same_images, scaled, send_line, started, target, test, trace)
 
 EACH_PATH = sorted(ATTACH_PATHS)
 # The perf path pays seconds for each process that it attaches to: its tests are smaller.
@@ -80,6 +80,34 @@ def no_follow_leaves_children_alone():
     process = run.only_process()
     assert process["pid"] not in children
     same(process, run.everything[process["pid"]][0], FORK_KEYS)
+
+
+@test(need_root, each=["vfork session", "spawn session", *(f"vm {path}" for path in EACH_PATH)],
+      timeout=120)
+def a_child_in_its_parents_memory_is_counted_without_follow_until_its_exec(how_path):
+    how, path = how_path.split()
+    run = trace([target("children"), how, "2" if path in FEW else "5"], attach_option(path),
+                "--no-follow", timeout=120)
+    children = {int(line.split()[1]) for line in run.stdout.splitlines()}
+    exact(run.report)
+    process = run.only_process()
+    assert process["pid"] not in children
+    same(process, run.everything[process["pid"]][0],
+         [key for key in FORK_KEYS if how != "vm" or key != "temporary"])
+
+
+@test(need_root, each=[f"{how} {follow}" for how in ("vfork", "spawn", "vm")
+                       for follow in ("--verbose", "--no-follow")])
+def a_child_in_its_parents_memory_that_links_cannot_see_is_a_loss(how_follow):
+    how, follow = how_follow.split()
+    with started([target("children"), how, "3", "wait"]) as process:
+        pid = int(process.lines.until("ready"))
+        with attached([pid], follow) as session:
+            send_line(process)
+            process.lines.until("done")
+            report = session.finish()
+    assert not report["coverage"]["exact"]
+    assert report["coverage"]["lost"]["child-in-shared-memory"] == 3, report["coverage"]
 
 
 @test(need_root)

@@ -3,7 +3,8 @@
  * children HOW N: children that share the parent's memory until they exec (vfork, spawn) or to
  * their end (vm: clone(CLONE_VM) without CLONE_THREAD), and plain fork + exec. What a child does to
  * the heap before its exec it does to the parent's. The program that is started is this one with
- * "leaf". Prints "child PID" for each.
+ * "leaf". Prints "child PID" for each. With a third argument it prints "ready PID" and waits for a
+ * line before, and prints "done" and waits after.
  */
 #include "tests/targets/target.h"
 
@@ -111,6 +112,14 @@ int main(int argc, char **argv)
 		keep(11, 110);
 		return 0;
 	}
+	if (argc > 3) {
+		tell("ready %d\n", getpid());
+		wait_for_line();
+	}
 	run(argv[1], argument(argc, argv, 2, 3));
+	if (argc > 3) {
+		tell("done\n");
+		wait_for_line();
+	}
 	return 0;
 }

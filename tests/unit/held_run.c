@@ -27,7 +27,7 @@ static int note(const struct hold_event *event, void *userdata)
 	return run->fn ? run->fn(event, run->userdata) : 0;
 }
 
-int held_run_start(struct held_run *run, const char *target, const char *arg, bool follow)
+int held_run_start(struct held_run *run, const char *target, const char *arg)
 {
 	char *argv[] = { "/proc/self/exe", (char *)target, (char *)arg, NULL };
 	const struct launch_opts opts = { .argv = argv, .run_as = run->run_as };
@@ -39,7 +39,7 @@ int held_run_start(struct held_run *run, const char *target, const char *arg, bo
 	if (r < 0)
 		return r;
 	run->pid = launch_pid(run->launch);
-	r = hold_seize_child(run->hold, run->pid, follow);
+	r = hold_seize_child(run->hold, run->pid);
 	return r < 0 ? r : launch_release(run->launch);
 }
 

@@ -25,7 +25,7 @@ struct held_run {
 };
 
 /* Starts, seizes and releases. 0 or negative errno. */
-int held_run_start(struct held_run *run, const char *target, const char *arg, bool follow);
+int held_run_start(struct held_run *run, const char *target, const char *arg);
 
 /* Dispatches until the target and all that is held have ended, or for 20 s. 0, -ETIMEDOUT, or what
  * hold_dispatch returned. */

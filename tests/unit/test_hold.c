@@ -24,6 +24,19 @@
 
 #define EXITED(status) ((status) << 8)
 
+static int let_go_at_birth(const struct hold_event *event, void *userdata)
+{
+	(void)userdata;
+	return event->type == HOLD_FORK;
+}
+
+static int let_go_at_exec(const struct hold_event *event, void *userdata)
+{
+	const struct held_run *run = userdata;
+
+	return event->type == HOLD_EXEC && event->pid != run->pid;
+}
+
 static void a_target_runs_as_if_nobody_traced(void **state)
 {
 	static const struct {
@@ -42,13 +55,11 @@ static void a_target_runs_as_if_nobody_traced(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
-		struct held_run run = { 0 };
-		bool follow = i % 2;
+		bool keep = i % 2;
+		struct held_run run = { .fn = keep ? NULL : let_go_at_birth };
 
-		print_message("# %s, %s children\n", rows[i / 2].target,
-			      follow ? "with" : "without");
-		assert_int_equal(held_run_start(&run, rows[i / 2].target, rows[i / 2].arg, follow),
-				 0);
+		print_message("# %s, %s children\n", rows[i / 2].target, keep ? "with" : "without");
+		assert_int_equal(held_run_start(&run, rows[i / 2].target, rows[i / 2].arg), 0);
 		assert_int_equal(held_run_finish(&run), 0);
 		assert_int_equal(held_run_status(&run), rows[i / 2].status);
 		held_run_done(&run);
@@ -75,7 +86,7 @@ static void every_child_is_reported_from_birth_to_end(void **state)
 		struct held_run run = { 0 };
 
 		print_message("# %s\n", rows[i].target);
-		assert_int_equal(held_run_start(&run, rows[i].target, NULL, true), 0);
+		assert_int_equal(held_run_start(&run, rows[i].target, NULL), 0);
 		assert_int_equal(held_run_finish(&run), 0);
 		assert_int_equal(held_run_status(&run), 0);
 		assert_int_equal(held_run_count(&run, HOLD_EXEC, true), 1);
@@ -94,7 +105,7 @@ static void a_child_is_told_with_its_parent_and_before_its_other_events(void **s
 	pid_t child = 0;
 
 	(void)state;
-	assert_int_equal(held_run_start(&run, "spawns", NULL, true), 0);
+	assert_int_equal(held_run_start(&run, "spawns", NULL), 0);
 	assert_int_equal(held_run_finish(&run), 0);
 	vec_foreach(&run.events, event) {
 		if (event->pid == run.pid)
@@ -119,21 +130,35 @@ static void a_child_is_told_with_its_parent_and_before_its_other_events(void **s
 	held_run_done(&run);
 }
 
-static void children_are_left_alone_without_follow(void **state)
+static void a_child_that_is_not_wanted_is_let_go_at_its_birth(void **state)
 {
 	static const char *const targets[] = { "forks", "vforks", "spawns", "clones" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
-		struct held_run run = { 0 };
+		struct held_run run = { .fn = let_go_at_birth };
 
-		assert_int_equal(held_run_start(&run, targets[i], NULL, false), 0);
+		assert_int_equal(held_run_start(&run, targets[i], NULL), 0);
 		assert_int_equal(held_run_finish(&run), 0);
 		assert_int_equal(held_run_status(&run), 0);
-		assert_int_equal(run.events.len, 2);
-		assert_int_equal(run.max_threads, 1);
+		assert_int_equal(held_run_count(&run, HOLD_FORK, false), TARGET_CHILDREN);
+		assert_int_equal(run.events.len, 2 + TARGET_CHILDREN);
 		held_run_done(&run);
 	}
+}
+
+static void a_child_that_is_not_wanted_is_let_go_at_its_exec(void **state)
+{
+	struct held_run run = { .fn = let_go_at_exec, .userdata = &run };
+
+	(void)state;
+	assert_int_equal(held_run_start(&run, "spawns", NULL), 0);
+	assert_int_equal(held_run_finish(&run), 0);
+	assert_int_equal(held_run_status(&run), 0);
+	assert_int_equal(held_run_count(&run, HOLD_FORK, false), TARGET_CHILDREN);
+	assert_int_equal(held_run_count(&run, HOLD_EXEC, false), TARGET_CHILDREN);
+	assert_int_equal(held_run_count(&run, HOLD_EXITED, false), 0);
+	held_run_done(&run);
 }
 
 static void an_exec_by_another_thread_names_both_of_its_tids(void **state)
@@ -142,7 +167,7 @@ static void an_exec_by_another_thread_names_both_of_its_tids(void **state)
 	const struct hold_event *exec;
 
 	(void)state;
-	assert_int_equal(held_run_start(&run, "thread_execs", NULL, true), 0);
+	assert_int_equal(held_run_start(&run, "thread_execs", NULL), 0);
 	assert_int_equal(held_run_finish(&run), 0);
 	assert_int_equal(run.events.len, 3);
 	exec = &run.events.data[0];
@@ -180,7 +205,7 @@ static void a_mark_is_suppressed_only_when_the_callback_takes_it(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct held_run run = { .fn = rows[i].fn };
 
-		assert_int_equal(held_run_start(&run, rows[i].target, "9", true), 0);
+		assert_int_equal(held_run_start(&run, rows[i].target, "9"), 0);
 		assert_int_equal(held_run_finish(&run), 0);
 		assert_int_equal(held_run_status(&run), EXITED(rows[i].delivered));
 		assert_int_equal(held_run_count(&run, HOLD_MARK, true), rows[i].marks);
@@ -212,7 +237,7 @@ static void a_thread_stays_stopped_during_the_callback(void **state)
 	struct held_run run = { .fn = check_stopped };
 
 	(void)state;
-	assert_int_equal(held_run_start(&run, "spawns", NULL, true), 0);
+	assert_int_equal(held_run_start(&run, "spawns", NULL), 0);
 	assert_int_equal(held_run_finish(&run), 0);
 	assert_int_equal(held_run_status(&run), 0);
 	held_run_done(&run);
@@ -230,7 +255,7 @@ static void a_failing_callback_ends_the_dispatch_but_not_the_target(void **state
 	int n_failures = 0, r;
 
 	(void)state;
-	assert_int_equal(held_run_start(&run, "forks", NULL, true), 0);
+	assert_int_equal(held_run_start(&run, "forks", NULL), 0);
 	while ((r = held_run_finish(&run)) == -EXDEV)
 		n_failures++;
 	assert_int_equal(r, 0);
@@ -244,7 +269,7 @@ static void a_stopped_target_makes_no_progress_until_it_is_continued(void **stat
 	struct held_run run = { 0 };
 
 	(void)state;
-	assert_int_equal(held_run_start(&run, "sleep", "30", true), 0);
+	assert_int_equal(held_run_start(&run, "sleep", "30"), 0);
 	assert_int_equal(held_run_dispatch(&run, 5), 0);
 	assert_int_equal(kill(run.pid, SIGSTOP), 0);
 	assert_int_equal(held_run_dispatch(&run, 100), 0);
@@ -264,7 +289,7 @@ static void freeing_the_hold_lets_go_in_any_state(void **state)
 		struct held_run run = { 0 };
 		struct process_info info;
 
-		assert_int_equal(held_run_start(&run, "all_states", NULL, true), 0);
+		assert_int_equal(held_run_start(&run, "all_states", NULL), 0);
 		assert_int_equal(held_run_dispatch(&run, after_ms[i]), 0);
 		hold_free(run.hold);
 		run.hold = NULL;
@@ -302,7 +327,7 @@ static void a_set_user_id_program_keeps_its_privileges(void **state)
 	}
 	snprintf(path, sizeof(path), "/tmp/test_hold.%d", getpid());
 	copy_self(path);
-	assert_int_equal(held_run_start(&run, "exec_is_root", path, true), 0);
+	assert_int_equal(held_run_start(&run, "exec_is_root", path), 0);
 	assert_int_equal(held_run_finish(&run), 0);
 	unlink(path);
 	assert_int_equal(held_run_status(&run), 0);
@@ -314,8 +339,8 @@ static void two_holds_do_not_see_each_others_stops(void **state)
 	struct held_run a = { 0 }, b = { 0 };
 
 	(void)state;
-	assert_int_equal(held_run_start(&a, "forks", NULL, true), 0);
-	assert_int_equal(held_run_start(&b, "vforks", NULL, true), 0);
+	assert_int_equal(held_run_start(&a, "forks", NULL), 0);
+	assert_int_equal(held_run_start(&b, "vforks", NULL), 0);
 	assert_int_equal(held_run_finish(&a), 0);
 	assert_int_equal(held_run_finish(&b), 0);
 	assert_int_equal(held_run_count(&a, HOLD_FORK, false), TARGET_CHILDREN);
@@ -334,7 +359,7 @@ static void a_child_of_others_is_not_reaped(void **state)
 	(void)state;
 	if (other == 0)
 		_exit(17);
-	assert_int_equal(held_run_start(&run, "forks", NULL, true), 0);
+	assert_int_equal(held_run_start(&run, "forks", NULL), 0);
 	assert_int_equal(held_run_finish(&run), 0);
 	assert_int_equal(wait_bounded(other), EXITED(17));
 	held_run_done(&run);
@@ -358,16 +383,16 @@ static void what_cannot_be_seized_is_refused(void **state)
 		_exit(0);
 	assert_int_equal(hold_new(ignore, NULL, &hold), 0);
 	assert_int_equal(waitid(P_PID, (id_t)zombie, &info, WEXITED | WNOWAIT), 0);
-	assert_int_equal(hold_seize_child(hold, zombie, true), -ESRCH);
+	assert_int_equal(hold_seize_child(hold, zombie), -ESRCH);
 	assert_int_equal(waitpid(zombie, NULL, 0), zombie);
-	assert_int_equal(hold_seize_child(hold, zombie, true), -ESRCH);
+	assert_int_equal(hold_seize_child(hold, zombie), -ESRCH);
 	traced = fork();
 	if (traced == 0) {
 		pause();
 		_exit(0);
 	}
 	assert_int_equal(ptrace(PTRACE_SEIZE, traced, NULL, NULL), 0);
-	assert_int_equal(hold_seize_child(hold, traced, true), -EPERM);
+	assert_int_equal(hold_seize_child(hold, traced), -EPERM);
 	assert_int_equal(hold_threads(hold), 0);
 	kill(traced, SIGKILL);
 	assert_int_equal(wait_bounded(traced), SIGKILL);
@@ -391,7 +416,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_target_runs_as_if_nobody_traced),
 		cmocka_unit_test(every_child_is_reported_from_birth_to_end),
 		cmocka_unit_test(a_child_is_told_with_its_parent_and_before_its_other_events),
-		cmocka_unit_test(children_are_left_alone_without_follow),
+		cmocka_unit_test(a_child_that_is_not_wanted_is_let_go_at_its_birth),
+		cmocka_unit_test(a_child_that_is_not_wanted_is_let_go_at_its_exec),
 		cmocka_unit_test(an_exec_by_another_thread_names_both_of_its_tids),
 		cmocka_unit_test(a_mark_is_suppressed_only_when_the_callback_takes_it),
 		cmocka_unit_test(a_thread_stays_stopped_during_the_callback),

@@ -74,11 +74,11 @@ static void run_tracer(const struct death *death, int ready_fd)
 		    launch_new(&(struct launch_opts){ .argv = argv }, &tracer.run.launch) < 0)
 			_exit(1);
 		tracer.run.pid = launch_pid(tracer.run.launch);
-		if (hold_seize_child(tracer.run.hold, tracer.run.pid, true) < 0)
+		if (hold_seize_child(tracer.run.hold, tracer.run.pid) < 0)
 			_exit(1);
 		wait_for_death(&tracer);
 	}
-	if (held_run_start(&tracer.run, death->target, death->arg, true) < 0)
+	if (held_run_start(&tracer.run, death->target, death->arg) < 0)
 		_exit(1);
 	if (death->moment == LATER)
 		tell_pid(&tracer);

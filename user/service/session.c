@@ -156,9 +156,13 @@ static int on_hold(const struct hold_event *event, void *userdata)
 		return r;
 	if (event->type == HOLD_MARK)
 		return live_take_mark(s->live, event->tid);
-	if (event->type == HOLD_EXITED && event->pid == launch_pid(s->launch))
-		s->child_status = event->status;
-	return 0;
+	if (event->pid == launch_pid(s->launch)) {
+		if (event->type == HOLD_EXITED)
+			s->child_status = event->status;
+		return 0;
+	}
+	/* Not followed: held only while it uses the memory of a process that is. */
+	return event->type != HOLD_EXITED && !live_counts(s->live, event->pid);
 }
 
 /* --- setting up ------------------------------------------------------------------------------ */
@@ -274,7 +278,7 @@ static int trace_command(struct session *s)
 	if (r == 0)
 		r = hold_new(on_hold, s, &s->hold);
 	if (r == 0)
-		r = hold_seize_child(s->hold, launch_pid(s->launch), !s->options->no_follow);
+		r = hold_seize_child(s->hold, launch_pid(s->launch));
 	if (r == 0)
 		r = launch_release(s->launch);
 	if (r)

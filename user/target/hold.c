@@ -21,8 +21,7 @@
 /* So many stops in one call, and then the caller's other work: a build forks without end. */
 #define STOPS_PER_DISPATCH 512
 
-#define TRACE_THREADS (PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE)
-#define TRACE_CHILDREN (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
+#define TRACE_BIRTHS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
 
 /* Of all tracees of this thread, and only these; without WSTOPPED, no stops of mere children. */
 #define WAIT_FLAGS (WEXITED | WNOHANG | __WALL | __WNOTHREAD)
@@ -39,7 +38,6 @@ struct hold {
 struct seize_request {
 	struct hold *hold;
 	pid_t pid;
-	bool follow;
 };
 
 static long request(enum __ptrace_request what, pid_t tid, long data)
@@ -60,6 +58,13 @@ static void let_go(struct hold *hold, struct held_thread *thread)
 {
 	if (request(PTRACE_DETACH, thread->tid, 0) == 0)
 		hold_table_remove_thread(hold->table, thread);
+}
+
+/* The same of a process, of which there is one thread. */
+static void let_go_process(struct hold *hold, struct held_process *process)
+{
+	if (request(PTRACE_DETACH, process->pid, 0) == 0)
+		hold_table_remove_process(hold->table, process);
 }
 
 /* Takes the stop off the wait queue of a thread that is to stay stopped, lest it be seen again. */
@@ -100,7 +105,7 @@ static int negative_or_zero(int r)
 /* A thread that has made its first stop, and whose origin is known, begins to run. */
 static int begin(struct hold *hold, struct held_thread *thread)
 {
-	const struct held_process *process = thread->process;
+	struct held_process *process = thread->process;
 	int r = 0;
 
 	if (thread->unwanted) {
@@ -112,7 +117,10 @@ static int begin(struct hold *hold, struct held_thread *thread)
 						     .pid = process->pid,
 						     .tid = thread->tid,
 						     .parent = process->parent });
-	end_trap(thread, thread->birth_signal);
+	if (r > 0)
+		let_go_process(hold, process);
+	else
+		end_trap(thread, thread->birth_signal);
 	return negative_or_zero(r);
 }
 
@@ -126,9 +134,9 @@ static int give_origin(struct hold *hold, struct held_thread *thread, struct hel
 	struct held_process *process = parent;
 	int r = 0;
 
-	if (!is_thread && parent->follow)
-		r = hold_table_add_process(hold->table, thread->tid, parent->pid, true, &process);
-	if (r < 0 || (!is_thread && !parent->follow))
+	if (!is_thread)
+		r = hold_table_add_process(hold->table, thread->tid, parent->pid, &process);
+	if (r < 0)
 		thread->unwanted = true;
 	else
 		hold_table_join_process(thread, process);
@@ -200,12 +208,11 @@ static int on_newborn(struct hold *hold, pid_t tid, int sig)
 	return 0;
 }
 
-/* A newborn process whose parent is not known: it was seized at birth, so the parent was followed.
- */
+/* A newborn process whose parent is not known: it was seized at birth, so the parent was held. */
 static int adopt_orphan(struct hold *hold, struct held_thread *newborn, pid_t parent)
 {
 	struct held_process *process;
-	int r = hold_table_add_process(hold->table, newborn->tid, parent, true, &process);
+	int r = hold_table_add_process(hold->table, newborn->tid, parent, &process);
 
 	if (r == 0)
 		hold_table_join_process(newborn, process);
@@ -269,7 +276,10 @@ static int on_exec(struct hold *hold, struct held_thread *thread)
 					     .pid = process->pid,
 					     .tid = thread->tid,
 					     .old_tid = (pid_t)old_tid });
-	resume(thread, 0);
+	if (r > 0)
+		let_go_process(hold, process);
+	else
+		resume(thread, 0);
 	return negative_or_zero(r);
 }
 
@@ -387,13 +397,12 @@ static int dispatch(void *arg)
 	return r < 0 ? r : 0;
 }
 
-static int seize_pid(pid_t pid, bool follow)
+static int seize_pid(pid_t pid)
 {
-	long options = follow ? TRACE_THREADS | TRACE_CHILDREN : TRACE_THREADS;
 	struct process_info info;
 	int r;
 
-	if (request(PTRACE_SEIZE, pid, options) == 0)
+	if (request(PTRACE_SEIZE, pid, TRACE_BIRTHS | PTRACE_O_TRACEEXEC) == 0)
 		return 0;
 	r = -errno;
 	/* The kernel says EPERM of zombies, too. */
@@ -410,12 +419,12 @@ static int seize(void *arg)
 	struct held_thread *thread;
 	int r;
 
-	r = hold_table_add_process(table, seize->pid, 0, seize->follow, &process);
+	r = hold_table_add_process(table, seize->pid, 0, &process);
 	if (r < 0)
 		return r;
 	r = hold_table_add_thread(table, seize->pid, process, &thread);
 	if (r == 0)
-		r = seize_pid(seize->pid, seize->follow);
+		r = seize_pid(seize->pid);
 	if (r < 0) {
 		hold_table_remove_process(table, process);
 		return r;
@@ -462,9 +471,9 @@ void hold_free(struct hold *hold)
 	free(hold);
 }
 
-int hold_seize_child(struct hold *hold, pid_t pid, bool follow)
+int hold_seize_child(struct hold *hold, pid_t pid)
 {
-	struct seize_request seize_request = { .hold = hold, .pid = pid, .follow = follow };
+	struct seize_request seize_request = { .hold = hold, .pid = pid };
 
 	return tracer_thread_call(hold->thread, seize, &seize_request);
 }

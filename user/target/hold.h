@@ -45,7 +45,9 @@ struct hold_event {
  * tracee's thread stays stopped until the callback returns (HOLD_EXITED: there is none any more);
  * all else (signals, job control, thread births) is passed on as if nobody traced. A negative
  * return value ends hold_dispatch with it, after the thread was let go. For HOLD_MARK, a positive
- * value says "this was mine": the signal is suppressed; 0 "not mine": the program gets it.
+ * value says "this was mine": the signal is suppressed; 0 "not mine": the program gets it. For
+ * HOLD_FORK and HOLD_EXEC, a positive value says "not wanted": the process is let go, and neither
+ * it nor what it starts is heard of again.
  */
 typedef int (*hold_fn)(const struct hold_event *event, void *userdata);
 
@@ -59,10 +61,10 @@ void hold_free(struct hold *hold);
 DEFINE_CLEANUP(struct hold, hold_free)
 
 /*
- * Seizes a child of ours that waits before its exec (target/launch). `follow`: also its children.
+ * Seizes a child of ours that waits before its exec (target/launch), and all that it starts.
  * 0; -EPERM when a debugger or LSM forbids; -ESRCH when it has ended.
  */
-int hold_seize_child(struct hold *hold, pid_t pid, bool follow);
+int hold_seize_child(struct hold *hold, pid_t pid);
 
 /*
  * Handles all stops that are there now, without blocking. Call when SIGCHLD arrives. After many

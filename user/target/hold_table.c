@@ -100,7 +100,7 @@ int hold_table_add_thread(struct hold_table *table, pid_t tid, struct held_proce
 	return 0;
 }
 
-int hold_table_add_process(struct hold_table *table, pid_t pid, pid_t parent, bool follow,
+int hold_table_add_process(struct hold_table *table, pid_t pid, pid_t parent,
 			   struct held_process **ret_process)
 {
 	_cleanup_free_ struct held_process *process = calloc(1, sizeof(*process));
@@ -108,7 +108,7 @@ int hold_table_add_process(struct hold_table *table, pid_t pid, pid_t parent, bo
 
 	if (!process)
 		return -ENOMEM;
-	*process = (struct held_process){ .pid = pid, .parent = parent, .follow = follow };
+	*process = (struct held_process){ .pid = pid, .parent = parent };
 	r = hashmap_insert(table->processes, process);
 	if (r < 0)
 		return r;

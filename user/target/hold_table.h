@@ -17,7 +17,6 @@ struct hold_table;
 struct held_process {
 	pid_t pid;
 	pid_t parent; /* 0: seized, not born under our eyes */
-	bool follow;
 	LIST_HEAD(, held_thread) threads;
 };
 
@@ -25,7 +24,7 @@ struct held_thread {
 	pid_t tid;
 	struct held_process *process; /* NULL: a newborn whose origin is not known yet */
 	bool born;		      /* has made its first stop */
-	bool unwanted;		      /* child of a process that is not followed: to be let go */
+	bool unwanted;		      /* could not be noted: to be let go */
 	int birth_signal; /* of the first stop: a stop signal when born into a group-stop */
 	LIST_ENTRY(held_thread) siblings;
 };
@@ -41,7 +40,7 @@ struct held_process *hold_table_process(const struct hold_table *table, pid_t pi
 /* Adds one that is not there; `process` may be NULL. 0 or -ENOMEM. */
 int hold_table_add_thread(struct hold_table *table, pid_t tid, struct held_process *process,
 			  struct held_thread **ret_thread);
-int hold_table_add_process(struct hold_table *table, pid_t pid, pid_t parent, bool follow,
+int hold_table_add_process(struct hold_table *table, pid_t pid, pid_t parent,
 			   struct held_process **ret_process);
 
 /* For a thread that has none yet. */

@@ -57,6 +57,9 @@ void live_tick(struct live *live);
 /* Was this thread stopped by the programs, until a drain has seen its new code? Forgets it. */
 bool live_take_mark(struct live *live, pid_t tid);
 
+/* Do the programs count for this process? Not when it is a child that is not followed. */
+bool live_counts(const struct live *live, pid_t pid);
+
 /* Processes named or started that still run, and all that are traced now. */
 size_t live_roots_running(const struct live *live);
 size_t live_running(const struct live *live);

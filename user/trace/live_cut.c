@@ -38,6 +38,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_MAPPING] = "mapping-unknown",
 	[LOSS_STATE] = "process-unknown",
 	[LOSS_FLOOR] = RECORD_CAUSE_FLOOR,
+	[LOSS_SHARED_MEMORY] = "child-in-shared-memory",
 };
 
 /* Losses of stacks and names leave the totals true. */

@@ -317,10 +317,16 @@ static int on_forked(struct live *live, const struct abi_ev_process *ev)
 		return on_child(live, ev, parent);
 	/*
 	 * A child in its parent's address space. Filtered links know thread groups, not address
-	 * spaces, and do not see it: where it waits for us, shared links take over.
+	 * spaces, and do not see it: where it waits for us, shared links take over; else what it
+	 * does before its exec or end is lost.
 	 */
-	if (!live->opts.held || parent->placeholder)
+	if (parent->placeholder)
 		return 0;
+	if (!live->opts.held) {
+		if (abi_of(live, parent)->owner)
+			live_count_loss(live, parent, LOSS_SHARED_MEMORY);
+		return 0;
+	}
 	r = live->programs->control->shared ? 0 : go_shared(live);
 	if (r)
 		return r;

@@ -23,6 +23,7 @@ enum user_loss {
 	LOSS_MAPPING,			 /* a mapping whose file could not be found out */
 	LOSS_STATE,			 /* an event of a process that is not known */
 	LOSS_FLOOR,			 /* everything: the programs were empty */
+	LOSS_SHARED_MEMORY, /* a child in its parent's memory that no link of the parent sees */
 	LOSSES
 };
 

@@ -349,6 +349,13 @@ uint64_t live_lost(const struct live *live)
 	return sum;
 }
 
+bool live_counts(const struct live *live, pid_t pid)
+{
+	uint32_t key = pid, slot;
+
+	return bpf_map_lookup_elem(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot) == 0;
+}
+
 size_t live_running(const struct live *live)
 {
 	size_t n = 0;

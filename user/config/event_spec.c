@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/event_spec.h"
+
+#include "config/spec_text.h"
+
+#include <errno.h>
+#include <string.h>
+
+void event_spec_done(struct event_spec *spec)
+{
+	free(spec->text);
+	free(spec->category);
+	free(spec->name);
+	*spec = (struct event_spec){ 0 };
+}
+
+/* "getrandom", "sys_enter_getrandom" or "sys_exit_getrandom". */
+static int fill_syscall(struct event_spec *spec, const char *name)
+{
+	bool whole = spec_behind(name, "sys_enter_") || spec_behind(name, "sys_exit_");
+
+	spec->is_syscall = true;
+	spec->category = strdup("syscalls");
+	if (asprintf(&spec->name, "%s%s", whole ? "" : "sys_enter_", name) < 0)
+		spec->name = NULL;
+	return spec->category && spec->name ? 0 : -ENOMEM;
+}
+
+static int fill(struct event_spec *spec, char *parts[SPEC_MAX_PARTS], int n, struct strbuf *error)
+{
+	if (n == 3)
+		return spec_error(
+			error,
+			"'%s' is no value of '-e': give '%s:%s' for the stacks of the event, "
+			"or '--hist %s' for a histogram of its field",
+			spec->text, parts[0], parts[1], spec->text);
+	if (n == 1 && spec_is_allocator(parts[0]))
+		return spec_error(error,
+				  "'%s' is no value of '-e': leave it out, allocations are traced "
+				  "without it (beside other jobs: --alloc)",
+				  spec->text);
+	if (n == 1)
+		return fill_syscall(spec, parts[0]);
+	spec->category = TAKE_PTR(parts[0]);
+	spec->name = TAKE_PTR(parts[1]);
+	return 0;
+}
+
+int event_spec_parse(const char *text, struct event_spec *ret_spec, struct strbuf *error)
+{
+	_cleanup_(event_spec_done) struct event_spec spec = { .text = strdup(text) };
+	char *parts[SPEC_MAX_PARTS] = { NULL };
+	int n, r;
+
+	if (!spec.text)
+		return -ENOMEM;
+	n = spec_split(text, strlen(text), parts);
+	if (n == -EINVAL)
+		return spec_error(
+			error,
+			"'%s' is no value of '-e': give a system call such as getrandom, or "
+			"CATEGORY:EVENT such as sched:sched_switch",
+			text);
+	if (n < 0)
+		return n;
+	r = fill(&spec, parts, n, error);
+	for (size_t i = 0; i < SPEC_MAX_PARTS; i++)
+		free(parts[i]);
+	if (r < 0)
+		return r;
+	*ret_spec = spec;
+	spec = (struct event_spec){ 0 };
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whose stacks -e is to collect: "getrandom" or "sched:sched_switch". Only the text is looked at;
+ * whether this kernel has the event is seen when it is attached. Pure functions.
+ */
+#ifndef MEMTRACED_CONFIG_EVENT_SPEC_H
+#define MEMTRACED_CONFIG_EVENT_SPEC_H
+
+#include "base/strbuf.h"
+
+#include <stdbool.h>
+
+struct event_spec {
+	char *text;	 /* as given: the report's "name" */
+	char *category;	 /* "syscalls" */
+	char *name;	 /* "sys_enter_getrandom" */
+	bool is_syscall; /* was given without a category */
+};
+
+/*
+ * 0 with *ret_spec filled, to be released with event_spec_done; -EINVAL with one line in *error
+ * that says what is wrong and what to give; or -ENOMEM.
+ */
+int event_spec_parse(const char *text, struct event_spec *ret_spec, struct strbuf *error);
+void event_spec_done(struct event_spec *spec);
+
+#endif

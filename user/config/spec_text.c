@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/spec_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_START                                                                                 \
+	"abcdefghijklmnopqrstuvwxyz"                                                               \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZ"                                                               \
+	"0123456789_"
+#define NAME_REST NAME_START "-." /* "xhci-hcd" is a category */
+
+/* A copy of `len` bytes that are a name; 0, -EINVAL or -ENOMEM. */
+static int copy_name(const char *text, size_t len, char **ret_name)
+{
+	char *name = strndup(text, len);
+
+	if (!name)
+		return -ENOMEM;
+	if (len == 0 || strspn(name, NAME_START) == 0 || strspn(name, NAME_REST) != len) {
+		free(name);
+		return -EINVAL;
+	}
+	*ret_name = name;
+	return 0;
+}
+
+int spec_split(const char *text, size_t len, char *ret_parts[SPEC_MAX_PARTS])
+{
+	char *parts[SPEC_MAX_PARTS] = { NULL };
+	const char *end = text + len;
+	int n = 0, r = 0;
+
+	for (const char *at = text; r == 0 && at <= end; n++) {
+		const char *colon = memchr(at, ':', (size_t)(end - at));
+		const char *stop = colon ? colon : end;
+
+		r = n == SPEC_MAX_PARTS ? -EINVAL : copy_name(at, (size_t)(stop - at), &parts[n]);
+		at = stop + 1;
+	}
+	if (r < 0) {
+		for (size_t i = 0; i < SPEC_MAX_PARTS; i++)
+			free(parts[i]);
+		return r;
+	}
+	memcpy(ret_parts, parts, sizeof(parts));
+	return n;
+}
+
+const char *spec_behind(const char *name, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return strncmp(name, prefix, len) == 0 && name[len] != '\0' ? name + len : NULL;
+}
+
+bool spec_is_allocator(const char *name)
+{
+	static const char *const names[] = {
+		"malloc", "calloc",	   "realloc",	     "reallocarray", "memalign",
+		"valloc", "aligned_alloc", "posix_memalign", "pvalloc",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+int spec_error(struct strbuf *error, const char *fmt, ...)
+{
+	va_list ap;
+
+	strbuf_reset(error);
+	va_start(ap, fmt);
+	strbuf_vaddf(error, fmt, ap);
+	va_end(ap);
+	return strbuf_error(error) < 0 ? -ENOMEM : -EINVAL;
+}

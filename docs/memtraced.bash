@@ -17,6 +17,7 @@ _memtraced_values() {
             case $dir in *[!0-9]*) ;; *) printf '%s\n' "$before$dir" ;; esac
         done ;;
     -c) compgen -c -- "$2" ;;
+    --cgroup) compgen -d -- "${2:-/sys/fs/cgroup/}" ;;
     --run-as) compgen -u -- "$2" ;;
     --env) compgen -v -S = -- "$2" ;;
     --sort) compgen -W 'bytes count growth peak temporary' -- "$2" ;;
@@ -31,8 +32,9 @@ _memtraced_values() {
 _memtraced_options() {
     local report='--min-size= --max-size= --older-than= --top= --sort= -f -o --color=
         -v --verbose -q --quiet -V --version -h --help'
-    local trace='-p -c --run-as= --env= --no-follow -i -d --attach= --max-blocks= --max-stack=
-        --floor --features --'
+    local trace='-p -c --cgroup= -a --hist= -e --kernel --each --syscalls --stacks --alloc
+        --run-as= --env= --no-follow -i -d --attach= --max-blocks= --max-stack= --floor
+        --features --'
 
     case $2:$1 in
     report:-*) compgen -W "$report" -- "$1" ;;
@@ -75,8 +77,9 @@ _memtraced() {
     esac
 
     case $option in
-    -p | -c | -i | -d | -f | -o | --run-as | --env | --min-size | --max-size | --older-than | \
-        --top | --sort | --color | --attach | --max-blocks | --max-stack)
+    -p | -c | -e | -i | -d | -f | -o | --cgroup | --hist | --run-as | --env | --min-size | \
+        --max-size | --older-than | --top | --sort | --color | --attach | --max-blocks | \
+        --max-stack)
         mapfile -t COMPREPLY < <(_memtraced_values "$option" "$cur") ;;
     *)
         mapfile -t COMPREPLY < <(_memtraced_options "$cur" "$mode") ;;

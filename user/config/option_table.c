@@ -242,6 +242,57 @@ static int apply_run_as(struct option_parser *p, const struct option_def *def, c
 	return set_string(&p->options->run_as, value);
 }
 
+static int apply_cgroup(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	(void)def; /* sets its own field */
+	if (*value == '\0')
+		return option_error(p, "'--cgroup' needs the path of a cgroup");
+	return set_string(&p->options->cgroup, value);
+}
+
+static int apply_hist(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	struct options *o = p->options;
+	struct hist_spec *hists;
+	int r;
+
+	(void)def; /* sets its own field */
+	for (size_t i = 0; i < o->n_hists; i++)
+		if (strcmp(o->hists[i].text, value) == 0)
+			return option_error(p, "'--hist %s' is given twice: give it once", value);
+	hists = reallocarray(o->hists, o->n_hists + 1, sizeof(*hists));
+	if (!hists)
+		return -ENOMEM;
+	o->hists = hists;
+	r = hist_spec_parse(value, &hists[o->n_hists], p->error);
+	if (r == 0)
+		o->n_hists++;
+	return r;
+}
+
+static int apply_event(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	struct options *o = p->options;
+	struct event_spec *events;
+	int r;
+
+	(void)def; /* sets its own field */
+	events = reallocarray(o->events, o->n_events + 1, sizeof(*events));
+	if (!events)
+		return -ENOMEM;
+	o->events = events;
+	r = event_spec_parse(value, &events[o->n_events], p->error);
+	if (r < 0)
+		return r;
+	o->n_events++;
+	for (size_t i = 0; i + 1 < o->n_events; i++)
+		if (strcmp(events[i].category, events[o->n_events - 1].category) == 0 &&
+		    strcmp(events[i].name, events[o->n_events - 1].name) == 0)
+			return option_error(p, "'-e %s' and '-e %s' are one event: give it once",
+					    events[i].text, value);
+	return 0;
+}
+
 static int apply_env(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	const char *equals = strchr(value, '=');
@@ -350,6 +401,27 @@ const struct option_def option_table[] = {
 	{ 'c', NULL, GROUP_TARGET, OPTION_TARGET | OPTION_ONCE, "'CMD ARGS'", NULL, apply_command,
 	  .help = "Start this command and trace it from its first instruction. Quotes and "
 		  "backslashes work as in a shell; nothing is expanded." },
+	{ 0, "cgroup", GROUP_TARGET, OPTION_TARGET | OPTION_WIDE | OPTION_ONCE, "PATH", NULL,
+	  apply_cgroup,
+	  .help = "Trace the processes of this cgroup and of those below it; not for "
+		  "allocations." },
+	{ 'a', NULL, GROUP_TARGET, OPTION_TARGET | OPTION_WIDE, NULL, NULL, apply_flag, FIELD(all),
+	  .help = "Trace all processes of the host; not for allocations." },
+
+	{ 0, "hist", GROUP_JOBS, 0, "SPEC", NULL, apply_hist,
+	  .help = "Show how values are distributed. May be repeated." },
+	{ 'e', NULL, GROUP_JOBS, 0, "EVENT", NULL, apply_event,
+	  .help = "Show the stacks that lead to this event. May be repeated." },
+	{ 0, "kernel", GROUP_JOBS, OPTION_EVENT, NULL, NULL, apply_flag, FIELD(kernel_stacks),
+	  .help = "With -e: the frames within the kernel as well." },
+	{ 0, "each", GROUP_JOBS, OPTION_EVENT, NULL, NULL, apply_flag, FIELD(each),
+	  .help = "With -e: each event by itself and with its time, as perf-script." },
+	{ 0, "syscalls", GROUP_JOBS, 0, NULL, NULL, apply_flag, FIELD(syscalls),
+	  .help = "Show the system calls, by call." },
+	{ 0, "stacks", GROUP_JOBS, 0, NULL, NULL, apply_flag, FIELD(stacks),
+	  .help = "With --syscalls: who makes them." },
+	{ 0, "alloc", GROUP_JOBS, 0, NULL, NULL, apply_flag, FIELD(alloc),
+	  .help = "Trace allocations beside these jobs, too." },
 
 	{ 0, "run-as", GROUP_CHILD, OPTION_CHILD, "USER", NULL, apply_run_as,
 	  .help = "Start the command as this user (name or uid); default: who called sudo." },
@@ -363,16 +435,16 @@ const struct option_def option_table[] = {
 	{ 'd', NULL, GROUP_WHEN, 0, "SEC", NULL, apply_positive_time, FIELD(duration_ns),
 	  .help = "Stop after SEC seconds; default: when the traced processes have ended." },
 
-	{ 0, "min-size", GROUP_FILTER, OPTION_FOR_REPORT, "SIZE", NULL, apply_size,
+	{ 0, "min-size", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, "SIZE", NULL, apply_size,
 	  FIELD(min_size), .help = "Only blocks of at least this size." },
-	{ 0, "max-size", GROUP_FILTER, OPTION_FOR_REPORT, "SIZE", NULL, apply_size,
+	{ 0, "max-size", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, "SIZE", NULL, apply_size,
 	  FIELD(max_size), .help = "Only blocks of at most this size." },
-	{ 0, "older-than", GROUP_FILTER, OPTION_FOR_REPORT, "SEC", NULL, apply_time,
+	{ 0, "older-than", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, "SEC", NULL, apply_time,
 	  FIELD(older_than_ns), .help = "Only blocks that have lived for this long." },
 	{ 0, "top", GROUP_FILTER, OPTION_FOR_REPORT, "N", NULL, apply_top,
 	  .help = "Show the first N sites in tables, 0: all; default: 10." },
-	{ 0, "sort", GROUP_FILTER, OPTION_FOR_REPORT, NULL, sort_names, apply_choice, FIELD(sort),
-	  .help = "Which sites come first; default: bytes." },
+	{ 0, "sort", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, NULL, sort_names,
+	  apply_choice, FIELD(sort), .help = "Which sites come first; default: bytes." },
 
 	{ 'f', NULL, GROUP_OUTPUT, OPTION_FOR_REPORT | OPTION_ONCE, "FORMAT", NULL, apply_format,
 	  .help = "Write this format to standard output; default, without -o: table." },
@@ -383,11 +455,11 @@ const struct option_def option_table[] = {
 
 	{ 0, "attach", GROUP_TRACING, 0, NULL, attach_names, apply_choice, FIELD(attach),
 	  .help = "How probes are attached; auto: the cheapest way this kernel has." },
-	{ 0, "max-blocks", GROUP_TRACING, 0, "N", NULL, apply_max_blocks, FIELD(max_blocks),
-	  .help = "Room for N live blocks at a time (1M: 1048576)." },
+	{ 0, "max-blocks", GROUP_TRACING, OPTION_ALLOC, "N", NULL, apply_max_blocks,
+	  FIELD(max_blocks), .help = "Room for N live blocks at a time (1M: 1048576)." },
 	{ 0, "max-stack", GROUP_TRACING, 0, "N", NULL, apply_max_stack,
 	  .help = "Keep N callers of a stack, 0: none, which is cheapest; default: 127." },
-	{ 0, "floor", GROUP_TRACING, 0, NULL, NULL, apply_flag, FIELD(floor),
+	{ 0, "floor", GROUP_TRACING, OPTION_ALLOC, NULL, NULL, apply_flag, FIELD(floor),
 	  .help = "Count nothing: run the same probes with empty programs, to see what the probes "
 		  "alone cost." },
 

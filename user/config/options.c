@@ -3,6 +3,13 @@
 
 #include "config/words.h"
 
+bool options_trace_allocations(const struct options *options)
+{
+	bool other = options->n_hists > 0 || options->n_events > 0 || options->syscalls;
+
+	return options->alloc || !other;
+}
+
 void options_free(struct options *options)
 {
 	if (!options)
@@ -12,6 +19,13 @@ void options_free(struct options *options)
 		free(options->outputs[i].path);
 	}
 	free(options->outputs);
+	for (size_t i = 0; i < options->n_hists; i++)
+		hist_spec_done(&options->hists[i]);
+	free(options->hists);
+	for (size_t i = 0; i < options->n_events; i++)
+		event_spec_done(&options->events[i]);
+	free(options->events);
+	free(options->cgroup);
 	free(options->pids);
 	words_free(options->command);
 	words_free(options->env_set);

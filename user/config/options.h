@@ -8,6 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "config/event_spec.h"
+#include "config/hist_spec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,8 +44,19 @@ struct options {
 	char *run_as;
 	char **env_set; /* NULL-terminated; NULL: none */
 	bool no_follow;
-	uint64_t interval_ns;	     /* -i; 0: none; fractions of a second are accepted */
-	uint64_t duration_ns;	     /* -d; 0: until the target ends */
+	char *cgroup; /* --cgroup; NULL: none */
+	bool all;     /* -a: the whole host */
+	struct hist_spec *hists;
+	size_t n_hists;
+	struct event_spec *events; /* -e */
+	size_t n_events;
+	bool kernel_stacks; /* --kernel: of events, the kernel's frames too */
+	bool each;	    /* of events, each with its own time */
+	bool syscalls;
+	bool stacks;	      /* of --syscalls, the callers */
+	bool alloc;	      /* allocations beside other jobs: ask options_trace_allocations */
+	uint64_t interval_ns; /* -i; 0: none; fractions of a second are accepted */
+	uint64_t duration_ns; /* -d; 0: until the target ends */
 	uint64_t min_size, max_size; /* bytes of one block; 0 and UINT64_MAX when not given */
 	uint64_t older_than_ns;
 	uint64_t top; /* sites to show in tables; 0: all; default 10 */
@@ -67,6 +80,9 @@ struct options {
 int options_parse(int argc, char *const *argv, struct options **ret_options, struct strbuf *error);
 void options_free(struct options *options); /* NULL is legal */
 DEFINE_CLEANUP(struct options, options_free)
+
+/* Whether allocations are traced: another job turns them off, unless --alloc stands there too. */
+bool options_trace_allocations(const struct options *options);
 
 /* The text of --help, from the same table; 80 columns. */
 void options_help(struct strbuf *out);

@@ -10,18 +10,22 @@ static const char usage[] =
 	"Usage: memtraced -p PID[,PID] [OPTION]...\n"
 	"       memtraced [OPTION]... -c 'CMD ARGS'\n"
 	"       memtraced [OPTION]... -- CMD ARGS\n"
+	"       memtraced --cgroup PATH|-a JOB [OPTION]...\n"
 	"       memtraced report FILE [OPTION]...\n"
 	"Shows who holds the memory of a program, without restarting or rebuilding it.\n";
 
 static const char *const group_titles[N_OPTION_GROUPS] = {
-	[GROUP_TARGET] = "What to trace",  [GROUP_CHILD] = "How to start and follow",
-	[GROUP_WHEN] = "When to report",   [GROUP_FILTER] = "What to show",
-	[GROUP_OUTPUT] = "Where to write", [GROUP_TRACING] = "How to trace",
-	[GROUP_OTHER] = "Other",
+	[GROUP_TARGET] = "What to trace",	   [GROUP_JOBS] = "Jobs (default: allocations)",
+	[GROUP_CHILD] = "How to start and follow", [GROUP_WHEN] = "When to report",
+	[GROUP_FILTER] = "What to show",	   [GROUP_OUTPUT] = "Where to write",
+	[GROUP_TRACING] = "How to trace",	   [GROUP_OTHER] = "Other",
 };
 
 static const char closing[] =
 	"\n"
+	"SPEC: SYSCALL (its result), SYSCALL:ARGUMENT, SYSCALL:ns (its time),\n"
+	"CATEGORY:EVENT:FIELD, or malloc (sizes); behind it ,lin=MIN-MAX/STEP for buckets\n"
+	"of one width, ,by=comm or ,by=pid. EVENT: SYSCALL or CATEGORY:EVENT.\n"
 	"SEC may have a fraction or a unit: 1.5, 100ms, 2m, 1h. SIZE: 4096, 64k, 1.5G.\n"
 	"Exit status: the command's own with -c or --; 1: wrong usage; 2: cannot trace.\n";
 

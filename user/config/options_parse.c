@@ -210,7 +210,8 @@ static int check_report(struct option_parser *p)
 	return 0;
 }
 
-static int check_trace(struct option_parser *p)
+/* One kind of target, and what it takes. */
+static int check_target(struct option_parser *p)
 {
 	const struct option_def *def = given_with(p, OPTION_CHILD, OPTION_CHILD);
 	const struct options *o = p->options;
@@ -219,9 +220,19 @@ static int check_trace(struct option_parser *p)
 	if (o->n_pids > 0 && o->command)
 		return option_error(p, "'-p' and a command exclude each other: trace either "
 				       "running processes or a new one");
-	if (o->n_pids == 0 && !o->command)
-		return option_error(p, "nothing to trace: give a process with -p, or a command "
-				       "with -c or behind --");
+	if (o->cgroup && o->all)
+		return option_error(p, "'--cgroup' and '-a' exclude each other: trace either a "
+				       "cgroup or the whole host");
+	if ((o->cgroup || o->all) && (o->n_pids > 0 || o->command))
+		return option_error(p, "'%s' and %s exclude each other: give one of them",
+				    o->all ? "-a" : "--cgroup", o->command ? "a command" : "'-p'");
+	if (!given_with(p, OPTION_TARGET, OPTION_TARGET) && !o->command)
+		return options_trace_allocations(o) ?
+			       option_error(p, "nothing to trace: give a process with -p, or a "
+					       "command with -c or behind --") :
+			       option_error(p, "nothing to trace: give a process with -p, a "
+					       "command with -c or behind --, a cgroup with "
+					       "--cgroup, or -a for the whole host");
 	if (o->command && o->command[0][0] == '\0')
 		return option_error(p, "the command's first word is empty: give a program");
 	if (!o->command && def)
@@ -230,6 +241,95 @@ static int check_trace(struct option_parser *p)
 				    "with -c or behind --",
 				    option_spelling(def, spelling));
 	return 0;
+}
+
+static bool writes_format(const struct options *o, const char *format)
+{
+	for (size_t i = 0; i < o->n_outputs; i++)
+		if (strcmp(o->outputs[i].format, format) == 0)
+			return true;
+	return false;
+}
+
+/* What has an effect only beside a job. */
+static int check_jobs(struct option_parser *p)
+{
+	const struct option_def *of_event = given_with(p, OPTION_EVENT, OPTION_EVENT);
+	const struct option_def *of_alloc = given_with(p, OPTION_ALLOC, OPTION_ALLOC);
+	const struct options *o = p->options;
+	char spelling[OPTION_SPELLING_LEN];
+
+	if (of_event && o->n_events == 0)
+		return option_error(p, "'%s' is about events: name one with -e",
+				    option_spelling(of_event, spelling));
+	if (o->stacks && !o->syscalls)
+		return option_error(p, "'--stacks' is about system calls: give --syscalls too");
+	if (o->each && !writes_format(o, "perf-script"))
+		return option_error(p, "'--each' needs a format that has a line for each event: "
+				       "give -f perf-script or -o perf-script:PATH");
+	if (of_alloc && !options_trace_allocations(o))
+		return option_error(p,
+				    "'%s' is about allocations, which other jobs turn off: leave "
+				    "it out, or give --alloc too",
+				    option_spelling(of_alloc, spelling));
+	return 0;
+}
+
+/* Uprobes are placed in the programs of known processes. */
+static int check_wide_target(struct option_parser *p)
+{
+	const struct option_def *target = given_with(p, OPTION_WIDE, OPTION_WIDE);
+	const struct options *o = p->options;
+	char spelling[OPTION_SPELLING_LEN];
+
+	if (!target)
+		return 0;
+	option_spelling(target, spelling);
+	if (o->alloc)
+		return option_error(p,
+				    "'--alloc' is not there for '%s' yet: leave it out, or "
+				    "trace processes with -p",
+				    spelling);
+	if (options_trace_allocations(o))
+		return option_error(p,
+				    "'%s' is not there for allocations yet: give a job, --hist, "
+				    "-e or --syscalls, or trace processes with -p",
+				    spelling);
+	for (size_t i = 0; i < o->n_hists; i++)
+		if (o->hists[i].what == HIST_ALLOC)
+			return option_error(p,
+					    "'--hist %s' is not there for '%s' yet: trace "
+					    "processes with -p",
+					    o->hists[i].text, spelling);
+	if (o->no_follow)
+		return option_error(p, "'--no-follow' has no meaning for '%s': leave it out",
+				    spelling);
+	return 0;
+}
+
+/* --attach says how probes get into programs: for allocations and histograms of them. */
+static int check_attach(struct option_parser *p)
+{
+	const struct options *o = p->options;
+
+	if (o->attach == ATTACH_AUTO || options_trace_allocations(o))
+		return 0;
+	for (size_t i = 0; i < o->n_hists; i++)
+		if (o->hists[i].what == HIST_ALLOC)
+			return 0;
+	return option_error(p, "'--attach' is about allocations, which other jobs turn off: leave "
+			       "it out, or give --alloc too");
+}
+
+static int check_trace(struct option_parser *p)
+{
+	int r = check_target(p);
+
+	if (r == 0)
+		r = check_wide_target(p);
+	if (r == 0)
+		r = check_jobs(p);
+	return r < 0 ? r : check_attach(p);
 }
 
 static int check_features(struct option_parser *p)

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The options of jobs and wide targets: how they go together. */
+#include "config/options.h"
+#include "config/words.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define N_ELEMENTS(a) (sizeof(a) / sizeof((a)[0]))
+
+/* `line` is what stands behind the program's name, without quotes that nest. */
+static int parse(const char *line, struct options **ret_options, struct strbuf *error)
+{
+	_cleanup_strbuf_ struct strbuf whole = { 0 };
+	char **argv = NULL;
+	int argc = 0, r;
+
+	strbuf_addf(&whole, "memtraced %s", line);
+	assert_int_equal(words_split(strbuf_str(&whole), &argv), 0);
+	while (argv[argc])
+		argc++;
+	r = options_parse(argc, argv, ret_options, error);
+	words_free(argv);
+	return r;
+}
+
+static struct options *parse_ok(const char *line)
+{
+	_cleanup_strbuf_ struct strbuf error = { 0 };
+	struct options *o = NULL;
+
+	if (parse(line, &o, &error) != 0)
+		fail_msg("%s: %s", line, strbuf_str(&error));
+	return o;
+}
+
+static void jobs_and_what_belongs_to_them_set_their_fields(void **state)
+{
+	_cleanup_(options_free_p) struct options *o = NULL;
+
+	(void)state;
+	o = parse_ok(
+		"-a --hist read:count,by=comm --hist=sched:sched_switch:prev_prio -e getrandom "
+		"-esched:sched_switch --kernel --each --syscalls --stacks -f perf-script");
+	assert_true(o->all && o->kernel_stacks && o->each && o->syscalls && o->stacks);
+	assert_false(o->alloc);
+	assert_null(o->cgroup);
+	assert_int_equal(o->n_hists, 2);
+	assert_int_equal(o->hists[0].what, HIST_SYSCALL_ARG);
+	assert_int_equal(o->hists[0].by, HIST_BY_COMM);
+	assert_string_equal(o->hists[1].category, "sched");
+	assert_int_equal(o->n_events, 2);
+	assert_string_equal(o->events[0].name, "sys_enter_getrandom");
+	assert_string_equal(o->events[1].name, "sched_switch");
+}
+
+static void a_cgroup_is_a_target(void **state)
+{
+	_cleanup_(options_free_p) struct options *o = NULL;
+
+	(void)state;
+	o = parse_ok("--cgroup=/sys/fs/cgroup/system.slice --syscalls");
+	assert_string_equal(o->cgroup, "/sys/fs/cgroup/system.slice");
+	assert_false(o->all);
+}
+
+static void other_jobs_turn_allocations_off_unless_they_are_asked_for(void **state)
+{
+	static const struct {
+		const char *line;
+		bool allocations;
+	} cases[] = {
+		{ "-p1", true },
+		{ "-p1 --alloc", true },
+		{ "-p1 --hist read", false },
+		{ "-p1 --hist malloc", false },
+		{ "-p1 -e read", false },
+		{ "-p1 --syscalls", false },
+		{ "-p1 --hist read -e read --syscalls --alloc", true },
+		{ "-p1 --syscalls --alloc --min-size=1k --older-than=1 --sort=peak "
+		  "--max-blocks=1k --attach=perf",
+		  true },
+		{ "-p1 --hist malloc --attach=perf --top=3", false },
+		{ "-p1 -e read --each -o perf-script:x", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		_cleanup_(options_free_p) struct options *o = parse_ok(cases[i].line);
+
+		if (options_trace_allocations(o) != cases[i].allocations)
+			fail_msg("%s: allocations %d", cases[i].line, !cases[i].allocations);
+	}
+}
+
+#define OFF "' is about allocations, which other jobs turn off: leave it out, or give --alloc too"
+
+static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
+{
+	static const struct {
+		const char *line, *error;
+	} cases[] = {
+		{ "-a --cgroup x --syscalls", "'--cgroup' and '-a' exclude each other: trace "
+					      "either a cgroup or the whole host" },
+		{ "-a -p1 --syscalls", "'-a' and '-p' exclude each other: give one of them" },
+		{ "-a --syscalls -c ls",
+		  "'-a' and a command exclude each other: give one of them" },
+		{ "--cgroup x -p1 --syscalls",
+		  "'--cgroup' and '-p' exclude each other: give one of them" },
+		{ "--cgroup x --syscalls -- ls",
+		  "'--cgroup' and a command exclude each other: give one of them" },
+		{ "--cgroup x --cgroup y", "'--cgroup' is given twice: give it once" },
+		{ "--cgroup=", "'--cgroup' needs the path of a cgroup" },
+		{ "--syscalls", "nothing to trace: give a process with -p, a command with -c or "
+				"behind --, a cgroup with --cgroup, or -a for the whole host" },
+		{ "-a", "'-a' is not there for allocations yet: give a job, --hist, -e or "
+			"--syscalls, or trace processes with -p" },
+		{ "--cgroup x", "'--cgroup' is not there for allocations yet: give a job, --hist, "
+				"-e or --syscalls, or trace processes with -p" },
+		{ "-a --syscalls --alloc", "'--alloc' is not there for '-a' yet: leave it out, or "
+					   "trace processes with -p" },
+		{ "-a --hist read --hist malloc,by=pid",
+		  "'--hist malloc,by=pid' is not there for '-a' yet: trace processes with -p" },
+		{ "-a --syscalls --no-follow",
+		  "'--no-follow' has no meaning for '-a': leave it out" },
+		{ "-a --syscalls --env=A=1", "'--env' is for a command that memtraced starts: "
+					     "give one with -c or behind --" },
+		{ "-a --features",
+		  "'--features' traces nothing: leave out the process or command" },
+		{ "-p1 --kernel", "'--kernel' is about events: name one with -e" },
+		{ "-p1 --each --syscalls", "'--each' is about events: name one with -e" },
+		{ "-p1 --stacks -e read", "'--stacks' is about system calls: give --syscalls too" },
+		{ "-p1 -e read --each -o json:x",
+		  "'--each' needs a format that has a line for each event: give -f perf-script "
+		  "or -o perf-script:PATH" },
+		{ "-p1 --syscalls --min-size=1", "'--min-size" OFF },
+		{ "-p1 --hist malloc --max-size=1", "'--max-size" OFF },
+		{ "-p1 -e read --older-than=1", "'--older-than" OFF },
+		{ "-p1 -e read --sort=count", "'--sort" OFF },
+		{ "-p1 -e read --max-blocks=1", "'--max-blocks" OFF },
+		{ "-p1 -e read --hist write --attach=multi", "'--attach" OFF },
+		{ "-p1 --hist read --hist read", "'--hist read' is given twice: give it once" },
+		{ "-p1 -e read -e sys_enter_read",
+		  "'-e read' and '-e sys_enter_read' are one event: give it once" },
+		{ "-p1 --hist read,by=x", "'by=x' of '--hist' is unknown: give by=comm or by=pid" },
+		{ "report x --syscalls", "'--syscalls' has no meaning for 'report': leave it out" },
+		{ "report x -a", "'-a' has no meaning for 'report': leave it out" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		_cleanup_strbuf_ struct strbuf error = { 0 };
+		struct options *o = NULL;
+
+		if (parse(cases[i].line, &o, &error) != -EINVAL)
+			fail_msg("is not refused: %s", cases[i].line);
+		assert_string_equal(strbuf_str(&error), cases[i].error);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(jobs_and_what_belongs_to_them_set_their_fields),
+		cmocka_unit_test(a_cgroup_is_a_target),
+		cmocka_unit_test(other_jobs_turn_allocations_off_unless_they_are_asked_for),
+		cmocka_unit_test(what_does_not_go_together_is_refused_with_what_to_do),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -87,12 +87,50 @@ static void the_nearest_name_or_the_only_completion_is_meant(void **state)
 	}
 }
 
+static void the_nearest_of_many_come_first_then_what_the_word_is_part_of(void **state)
+{
+	static const char *const names[] = { "write",  "pread64",   "process_vm_readv",
+					     "preadv", "readlink",  "read",
+					     "readv",  "readahead", "creat",
+					     "bread" };
+	static const struct {
+		const char *word;
+		const char *near[NEAR_NAMES];
+	} cases[] = {
+		{ "raed", { "read" } },
+		{ "read", { "read", "bread", "readv" } },
+		{ "reads", { "read", "readv" } },
+		{ "readl", { "read", "readv", "readlink" } },
+		{ "pread", { "read", "bread", "preadv" } },
+		{ "vm_", { "process_vm_readv" } },
+		{ "socket", { NULL } },
+		{ "", { NULL } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		struct near_names near;
+		size_t n = 0;
+
+		near_names_init(&near, cases[i].word);
+		for (size_t k = 0; k < N_ELEMENTS(names); k++)
+			near_names_offer(&near, names[k], names[k]);
+		while (n < NEAR_NAMES && cases[i].near[n])
+			n++;
+		if (near.n != n)
+			fail_msg("%zu names are near '%s'", near.n, cases[i].word);
+		for (size_t k = 0; k < n; k++)
+			assert_string_equal(near.best[k].shown, cases[i].near[k]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_distance_counts_slips_and_swaps),
 		cmocka_unit_test(overlong_names_are_far_from_everything),
 		cmocka_unit_test(the_nearest_name_or_the_only_completion_is_meant),
+		cmocka_unit_test(the_nearest_of_many_come_first_then_what_the_word_is_part_of),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

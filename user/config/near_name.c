@@ -2,6 +2,7 @@
 #include "config/near_name.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define MAX_NAME_LEN 63
@@ -27,13 +28,67 @@ void near_name_offer(struct near_name *near, const char *name)
 	}
 }
 
+/* How many slips in this word are taken for slips. */
+static unsigned int allowed_slips(const char *word)
+{
+	size_t slips = strlen(word) / 3;
+
+	return slips > 1 ? (unsigned int)slips : 1;
+}
+
 const char *near_name_get(const struct near_name *near)
 {
-	size_t slips = strlen(near->word) / 3;
-
-	if (near->best && near->best_distance <= (slips > 1 ? slips : 1))
+	if (near->best && near->best_distance <= allowed_slips(near->word))
 		return near->best;
 	return near->n_completions == 1 ? near->completion : NULL;
+}
+
+void near_names_init(struct near_names *near, const char *word)
+{
+	*near = (struct near_names){ .word = word };
+}
+
+/* The less the nearer; UINT_MAX: not near. */
+static unsigned int rank_of(const char *word, const char *name)
+{
+	unsigned int distance = name_distance(word, name);
+	const char *part;
+
+	if (distance <= allowed_slips(word))
+		return distance;
+	part = strlen(word) >= MIN_COMPLETED_LEN ? strstr(name, word) : NULL;
+	if (!part)
+		return UINT_MAX;
+	return part == name ? MAX_NAME_LEN + 1 : MAX_NAME_LEN + 2;
+}
+
+static bool comes_before(unsigned int rank, const char *shown, unsigned int rank2,
+			 const char *shown2)
+{
+	size_t len = strlen(shown), len2 = strlen(shown2);
+
+	if (rank != rank2)
+		return rank < rank2;
+	return len != len2 ? len < len2 : strcmp(shown, shown2) < 0;
+}
+
+void near_names_offer(struct near_names *near, const char *name, const char *shown)
+{
+	unsigned int rank = rank_of(near->word, name);
+	size_t at = near->n;
+
+	if (rank == UINT_MAX || strlen(shown) >= NEAR_NAME_LEN)
+		return;
+	while (at > 0 &&
+	       comes_before(rank, shown, near->best[at - 1].rank, near->best[at - 1].shown))
+		at--;
+	if (at == NEAR_NAMES)
+		return;
+	if (near->n < NEAR_NAMES)
+		near->n++;
+	memmove(&near->best[at + 1], &near->best[at], (near->n - 1 - at) * sizeof(near->best[0]));
+	strcpy(near->best[at].shown, shown); /* fits, see above */
+	near->best[at].rank = rank;
 }
 
 static unsigned int min2(unsigned int a, unsigned int b)

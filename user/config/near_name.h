@@ -8,6 +8,9 @@
 
 #include <stddef.h>
 
+#define NEAR_NAMES 3
+#define NEAR_NAME_LEN 160
+
 struct near_name {
 	const char *word;
 	const char *best;
@@ -25,6 +28,24 @@ void near_name_offer(struct near_name *near, const char *name);
  * one slip is allowed); else the only one that the word begins; else NULL.
  */
 const char *near_name_get(const struct near_name *near);
+
+/* Several, for names that do not outlive being offered. */
+struct near_names {
+	const char *word;
+	struct {
+		char shown[NEAR_NAME_LEN];
+		unsigned int rank;
+	} best[NEAR_NAMES]; /* the nearest first */
+	size_t n;
+};
+
+/*
+ * `word` must live until the last name has been offered. `shown` is what is kept for `name`. Kept
+ * are names at a distance that near_name_get allows, then those that the word begins, then those
+ * that it is a part of; of equal ones, first the shorter, then by the alphabet.
+ */
+void near_names_init(struct near_names *near, const char *word);
+void near_names_offer(struct near_names *near, const char *name, const char *shown);
 
 /*
  * Single-character insertions, deletions, substitutions and swaps of neighbours that turn one into

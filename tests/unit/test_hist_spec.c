@@ -42,6 +42,8 @@ static void what_is_counted_follows_from_the_names(void **state)
 		{ "read", HIST_SYSCALL_RESULT, "read", NULL, NULL },
 		{ "mmap", HIST_SYSCALL_RESULT, "mmap", NULL, NULL },
 		{ "sys_exit_read", HIST_SYSCALL_RESULT, "read", NULL, NULL },
+		{ "sys_exit_", HIST_SYSCALL_RESULT, "sys_exit_", NULL, NULL },
+		{ "sys_exit_.c", HIST_SYSCALL_RESULT, "sys_exit_.c", NULL, NULL },
 		{ "read:ret", HIST_SYSCALL_RESULT, "read", NULL, NULL },
 		{ "sys_exit_read:ret", HIST_SYSCALL_RESULT, "read", NULL, NULL },
 		{ "read:count", HIST_SYSCALL_ARG, "read", NULL, "count" },

@@ -52,7 +52,9 @@ const char *spec_behind(const char *name, const char *prefix)
 {
 	size_t len = strlen(prefix);
 
-	return strncmp(name, prefix, len) == 0 && name[len] != '\0' ? name + len : NULL;
+	if (strncmp(name, prefix, len) != 0 || strspn(name + len, NAME_START) == 0)
+		return NULL;
+	return name + len;
 }
 
 bool spec_is_allocator(const char *name)

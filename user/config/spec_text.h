@@ -22,7 +22,7 @@
  */
 int spec_split(const char *text, size_t len, char *ret_parts[SPEC_MAX_PARTS]);
 
-/* What follows `prefix` in `name`, or NULL. */
+/* What follows `prefix` in `name`; NULL when it has not that prefix, or no name behind it. */
 const char *spec_behind(const char *name, const char *prefix);
 
 /* Whether `name` is a function that hands out memory: no system call is called so. */

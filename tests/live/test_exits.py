@@ -3,10 +3,9 @@
 
 import os
 import signal
-import subprocess
 
-from lib import (Skip, memtraced, need_program, need_root, run, run_memtraced, scratch, started,
-                 target, test)
+from lib import (Skip, load_report, memtraced, need_program, need_root, run, run_memtraced, scratch,
+                 started, target, test)
 
 NOBODY = 65534
 
@@ -124,19 +123,41 @@ def an_output_that_cannot_be_written_is_said_before_anything_starts():
             assert not os.path.exists(touched), "the command ran all the same"
 
 
-@test(need_root)
-def a_closed_stdout_ends_it_without_a_word_and_with_sigpipes_status():
+def run_with_closed_stdout(*args):
+    """Its exit status and what it said on stderr, which is also the stdout of a command."""
     reading, writing = os.pipe()
     os.close(reading)
-    with subprocess.Popen([memtraced(), "-f", "json", "--", target("million"), "20000"],
-                          stdin=subprocess.DEVNULL, stdout=writing,
-                          stderr=subprocess.PIPE) as process:
-        os.close(writing)
-        said = process.stderr.read().decode(errors="replace")
-        status = process.wait(60)
-    assert status == 128 + signal.SIGPIPE, f"status {status}: {said}"
-    # The child's own output alone: its stdout goes to stderr.
-    assert said == "done 20000\n", said
+    with open("/dev/null", encoding="ascii") as null:
+        done = run([memtraced(), *args], stdin=null, stdout=writing)
+    os.close(writing)
+    return done.returncode, done.stderr
+
+
+@test(need_root)
+def a_closed_stdout_leaves_the_command_and_the_other_outputs_alone():
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        ended = run_with_closed_stdout("-f", "folded", "-o", f"json:{path}", "--",
+                                       target("million"), "20000")
+        assert ended == (0, "done 20000\n"), ended
+        assert load_report(path)["processes"][0]["end"]["exit"] == 0
+
+
+@test(need_root)
+def a_stdout_that_closes_during_the_run_leaves_the_commands_status():
+    ended = run_with_closed_stdout("-f", "json", "-i", "0.1", "--", "/bin/sh", "-c",
+                                   "sleep 1; echo end; exit 3")
+    assert ended == (3, "end\n"), ended
+
+
+@test(need_root)
+def a_closed_stdout_has_sigpipes_status_where_no_commands_is_known():
+    with started([target("leak"), "0", "1000"]) as process:
+        pid = process.lines.until("ready")
+        for how in (["-p", pid], ["-c", "sleep 3"]):
+            ended = run_with_closed_stdout(*how, "-d", "0.5", "-f", "json")
+            assert ended == (128 + signal.SIGPIPE, ""), (how, ended)
+        assert process.poll() is None
 
 
 @test(need_root, each=[0, 1, 3, 42, 127, 255])

@@ -23,6 +23,7 @@ struct outputs {
 	uid_t uid;
 	gid_t gid;
 	pid_t pid;			       /* what %p in a path stands for */
+	bool stdout_closed;		       /* its reader has gone */
 	struct recorder *recorder;	       /* NULL: not recording */
 	const struct option_output *recording; /* its output */
 };
@@ -242,7 +243,7 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
-static int write_stdout(const struct outputs *outputs, const struct view *view,
+static int write_stdout(struct outputs *outputs, const struct view *view,
 			const struct option_output *output, bool final)
 {
 	/* ECMA-48: cursor home, erase the display */
@@ -261,6 +262,7 @@ static int write_stdout(const struct outputs *outputs, const struct view *view,
 		r = -errno;
 	if (r == 0)
 		r = write_all(STDOUT_FILENO, text, len);
+	outputs->stdout_closed = r == -EPIPE;
 	if (r && r != -EPIPE)
 		log_error("writing to stdout: %s", strerror(-r));
 	return r;
@@ -282,8 +284,7 @@ static int write_file(const struct outputs *outputs, const struct view *view,
 	return r == -EPIPE ? -EIO : r;
 }
 
-static int write_output(const struct outputs *outputs, const struct option_output *output,
-			bool final)
+static int write_output(struct outputs *outputs, const struct option_output *output, bool final)
 {
 	_cleanup_(view_free_p) struct view *view = NULL;
 	const struct report_opts opts = {
@@ -293,8 +294,11 @@ static int write_output(const struct outputs *outputs, const struct option_outpu
 		.color = colored(outputs, output),
 		.width = output->path ? 80 : terminal_width(),
 	};
-	int r = view_new(outputs->model, outputs->symbols, &opts, &view);
+	int r;
 
+	if (!output->path && outputs->stdout_closed)
+		return -EPIPE;
+	r = view_new(outputs->model, outputs->symbols, &opts, &view);
 	if (r) {
 		log_error("out of memory for the report");
 		return r;
@@ -331,8 +335,8 @@ int outputs_write(struct outputs *outputs, bool final)
 			continue;
 		r = write_output(outputs, output, final);
 		/* the others are still worth writing */
-		if (r && r != -EPIPE && output->path) {
-			failed = r;
+		if (r == -EPIPE || (r && output->path)) {
+			failed = r != -EPIPE || !failed ? r : failed;
 			r = 0;
 		}
 	}

@@ -43,8 +43,8 @@ bool outputs_own_stdout(const struct outputs *outputs);
 bool outputs_live_view(const struct outputs *outputs);
 
 /*
- * Writes all outputs from the model's latest cut. 0; -EPIPE: stdout is closed (not logged); other
- * negative errno (logged).
+ * Writes all outputs from the model's latest cut. 0; -EPIPE: stdout is closed (not logged), the
+ * others are written; other negative errno (logged).
  */
 int outputs_write(struct outputs *outputs, bool final);
 

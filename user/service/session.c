@@ -55,6 +55,10 @@ static int drain(struct session *s)
 	return r < 0 ? r : 0;
 }
 
+/*
+ * Nobody may read stdout any more, as of `memtraced ... | head`. A command that was started runs to
+ * its end all the same, and its exit status is ours.
+ */
 static int report(struct session *s, bool final)
 {
 	int r = source_cut(live_source(s->live), take_record, s);
@@ -64,7 +68,8 @@ static int report(struct session *s, bool final)
 		return r;
 	}
 	status_line_clear(s->status);
-	return outputs_write(s->outputs, final);
+	r = outputs_write(s->outputs, final);
+	return r == -EPIPE && s->launch && (!final || s->child_status >= 0) ? 0 : r;
 }
 
 /* --- what the loop calls --------------------------------------------------------------------- */

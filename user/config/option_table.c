@@ -456,7 +456,7 @@ const struct option_def option_table[] = {
 	{ 0, "attach", GROUP_TRACING, 0, NULL, attach_names, apply_choice, FIELD(attach),
 	  .help = "How probes are attached; auto: the cheapest way this kernel has." },
 	{ 0, "max-blocks", GROUP_TRACING, OPTION_ALLOC, "N", NULL, apply_max_blocks,
-	  FIELD(max_blocks), .help = "Room for N live blocks at a time (1M: 1048576)." },
+	  FIELD(max_blocks), .help = "Room for N live blocks at a time (1M: 1048576); default: 2097152." },
 	{ 0, "max-stack", GROUP_TRACING, 0, "N", NULL, apply_max_stack,
 	  .help = "Keep N callers of a stack, 0: none, which is cheapest; default: 127." },
 	{ 0, "floor", GROUP_TRACING, OPTION_ALLOC, NULL, NULL, apply_flag, FIELD(floor),

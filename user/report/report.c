@@ -40,6 +40,7 @@ void report_format_unknown(const char *name, struct strbuf *error)
 	near_name_init(&near, name);
 	for (size_t i = 0; i < n; i++)
 		near_name_offer(&near, formats[i].name);
+	near_name_offer(&near, "record"); /* no report, but a name that -o takes */
 	best = near_name_get(&near);
 	strbuf_adds(error, "unknown format '");
 	text_clean(error, name);
@@ -49,6 +50,7 @@ void report_format_unknown(const char *name, struct strbuf *error)
 	strbuf_adds(error, "formats are: ");
 	for (size_t i = 0; i < n; i++)
 		strbuf_addf(error, "%s%s", i ? " " : "", formats[i].name);
+	strbuf_adds(error, ", and record (-o only)");
 }
 
 int report_write(const char *format, const struct view *view, FILE *file)

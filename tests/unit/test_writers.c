@@ -424,14 +424,53 @@ static void table_says_what_it_does_not_show(void **state)
 	fixture_done(&f);
 }
 
+static void a_class_without_a_site_to_show_has_no_line_of_its_own(void **state)
+{
+	static const struct {
+		uint64_t live_bytes;
+		const char *there, *not_there;
+	} cases[] = {
+		{ 64, "… 1 more site with nothing live\n\ncoverage", NULL },
+		{ 0, "… 2 sites with nothing live\n\ncoverage", "more site" },
+	};
+	struct fixture f;
+	const struct script *s = &f.script;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_free_ char *text = NULL;
+
+		one_site(&f, "server", APP, "main");
+		emit_stack(s, 72, 0, 2000, 0x10124);
+		emit_stack(s, 73, 0, 2000, 0x10125);
+		emit_region(s, 0, 0x70000000, 0x70001000, 1, 73, 2000);
+		emit_region_gone(s, 0, 0x70000000, 0x70001000, 3000);
+		emit_cut(s, 9500);
+		emit_site(s, (struct record_site){ .stack = 71,
+						   .live_bytes = cases[i].live_bytes,
+						   .live_blocks = cases[i].live_bytes > 0,
+						   .allocs = 1 });
+		emit_site(s, (struct record_site){ .stack = 72, .allocs = 1 });
+		emit_cut_end(s);
+		text = fixture_report(&f, "table", NULL);
+		assert_non_null(strstr(text, cases[i].there));
+		if (cases[i].not_there)
+			assert_null(strstr(text, cases[i].not_there));
+		fixture_done(&f);
+	}
+}
+
 static void unknown_format_is_explained(void **state)
 {
 	static const struct {
 		const char *name, *hint;
 	} cases[] = {
 		{ "jsn", "did you mean 'json'?" },
+		{ "recrod", "did you mean 'record'?" },
 		{ "perf-scrip", "did you mean 'perf-script'?" },
-		{ "xyzzy", "unknown format 'xyzzy'; formats are: table json folded perf-script" },
+		{ "xyzzy",
+		  "unknown format 'xyzzy'; formats are: table json folded perf-script, and "
+		  "record (-o only)" },
 		{ "\x1b[2J", "unknown format '?[2J'; " },
 	};
 	struct fixture f;
@@ -483,6 +522,7 @@ int main(void)
 		cmocka_unit_test(a_table_of_a_run_that_counted_nothing_says_so_and_has_no_numbers),
 		cmocka_unit_test(table_has_no_escape_but_its_own_and_keeps_to_its_width),
 		cmocka_unit_test(table_says_what_it_does_not_show),
+		cmocka_unit_test(a_class_without_a_site_to_show_has_no_line_of_its_own),
 		cmocka_unit_test(unknown_format_is_explained),
 		cmocka_unit_test(full_disk_is_an_error_in_every_format),
 	};

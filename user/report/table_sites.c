@@ -144,7 +144,7 @@ static void site_frames(struct table *t, const struct view_site *site)
 		strbuf_adds(&t->out, "      (the stack goes on: it was truncated)\n");
 }
 
-static void rest_lines(struct table *t, const struct section *s, size_t n_hidden,
+static void rest_lines(struct table *t, const struct section *s, size_t n_shown, size_t n_hidden,
 		       int64_t hidden_weight, size_t n_zero)
 {
 	_cleanup_strbuf_ struct strbuf value = { 0 };
@@ -154,9 +154,10 @@ static void rest_lines(struct table *t, const struct section *s, size_t n_hidden
 		strbuf_addf(&t->out, "  … %zu more site%s, %s; --top 0 shows all\n", n_hidden,
 			    table_plural(n_hidden), strbuf_str(&value));
 	}
-	if (n_zero > 0)
-		strbuf_addf(&t->out, "  … %zu more site%s with nothing %s\n", n_zero,
-			    table_plural(n_zero), value_name(s->sort));
+	/* Without a title of its own, a line of regions would be read as one of the heap. */
+	if (n_zero > 0 && (n_shown > 0 || s->class == VIEW_HEAP))
+		strbuf_addf(&t->out, "  … %zu %ssite%s with nothing %s\n", n_zero,
+			    n_shown > 0 ? "more " : "", table_plural(n_zero), value_name(s->sort));
 	if (strbuf_error(&value) < 0)
 		t->out.error = strbuf_error(&value);
 }
@@ -192,5 +193,5 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		site_head(t, &s, site, ++rank);
 		site_frames(t, site);
 	}
-	rest_lines(t, &s, n_hidden, hidden_weight, n_zero);
+	rest_lines(t, &s, rank, n_hidden, hidden_weight, n_zero);
 }

@@ -168,6 +168,7 @@ enum abi_loss {
 	ABI_LOST_PROCESS,   /* no slot for a new process */
 	ABI_LOST_TOMBSTONE, /* record of a block freed while forked children share it */
 	ABI_LOST_OUT_PARAM, /* posix_memalign's result could not be read */
+	ABI_LOST_FILE,	    /* which file was mapped as code: it may hold an allocator */
 	ABI_LOSSES,
 	/* in the same map: events seen, for the status line */
 	ABI_EVENTS = ABI_LOSSES,

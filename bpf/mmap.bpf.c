@@ -119,7 +119,7 @@ static __always_inline void code_mapped(struct abi_proc *proc, __u32 slot,
 	bpf_map_update_elem(&code_starts, &start, &one, BPF_ANY);
 	bpf_map_update_elem(&code_starts, &base, &one, BPF_ANY);
 	if (!file_identity(call->fd, &key)) {
-		proc_lost(proc, ABI_LOST_INFLIGHT);
+		proc_lost(proc, ABI_LOST_FILE);
 		return;
 	}
 	verdict = bpf_map_lookup_elem(&files, &key);

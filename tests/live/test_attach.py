@@ -81,6 +81,19 @@ def several_processes_at_once():
 
 
 @test(need_root)
+def code_of_a_file_that_cannot_be_told_is_a_loss_of_its_own():
+    with started([target("closed")]) as process:
+        pid = int(process.lines.until("ready"))
+        with attached([pid]) as session:
+            send_line(process)
+            hits = int(process.lines.until("done"))
+            coverage = session.finish()["coverage"]
+    assert hits > 0, "the descriptor was never closed in time"
+    assert coverage["lost"]["mapped-file-unreadable"] == hits, (hits, coverage)
+    assert "in-flight-missing" not in coverage["lost"] and not coverage["exact"], coverage
+
+
+@test(need_root)
 def two_memtraced_on_one_process_are_both_right():
     with scratch() as folder, started_target(folder) as process:
         pid = int(process.lines.until("ready"))

@@ -34,6 +34,7 @@ static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_PROCESS] = "process-table-full",
 	[ABI_LOST_TOMBSTONE] = "shared-block-record",
 	[ABI_LOST_OUT_PARAM] = "result-unreadable",
+	[ABI_LOST_FILE] = "mapped-file-unreadable",
 	[LOSS_ATTACHED_LATE] = "attached-late",
 	[LOSS_MAPPING] = "mapping-unknown",
 	[LOSS_STATE] = "process-unknown",

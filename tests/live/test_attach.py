@@ -66,6 +66,22 @@ def everything_after_the_attach_is_counted(path):
         assert process.wait(10) == 0
 
 
+@test(need_root, each=["INT", "TERM", "HUP"])
+def a_signal_ends_the_run_with_its_report_and_the_target_goes_on(name):
+    with scratch() as folder, started_target(folder) as process:
+        pid = int(process.lines.until("ready"))
+        before = counted(folder, pid)
+        with attached([pid]) as session:
+            work(process)
+            report = session.finish(sig=getattr(signal, "SIG" + name))
+        exact(report)
+        same(one(report, pid), since(folder, pid, before))
+        assert one(report, pid)["end"] is None
+        send_line(process)
+        process.lines.until("done")
+        assert process.wait(10) == 0
+
+
 @test(need_root)
 def several_processes_at_once():
     with scratch() as folder, started_target(folder) as first, started_target(folder) as second:

@@ -4,8 +4,8 @@
 import os
 import signal
 
-from lib import (Skip, load_report, memtraced, need_program, need_root, run, run_memtraced, scratch,
-                 started, target, test)
+from lib import (Skip, load_report, memtraced, need_program, need_root, process_state, run,
+                 run_memtraced, scratch, started, target, test)
 
 NOBODY = 65534
 
@@ -172,18 +172,43 @@ def a_command_killed_by_a_signal_gives_128_and_its_number(name):
     assert done.returncode == 128 + number, f"{done.returncode}: {done.stderr}"
 
 
-@test(need_root)
-def sigterm_is_passed_to_the_command_first():
+@test(need_root, each=["TERM", "HUP"])
+def a_stop_signal_is_passed_to_the_command_first_as_sigterm(name):
     with scratch() as folder:
         path = os.path.join(folder, "report.json")
         script = "trap 'echo got it; exit 7' TERM; echo ready; while :; do sleep 0.1; done"
         with started([memtraced(), "-o", f"json:{path}", "--", "/bin/sh", "-c",
                       script]) as process:
             process.lines.until("ready")
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(getattr(signal, "SIG" + name))
             process.lines.until("got it")
             assert process.wait(20) == 7
-        assert os.path.exists(path)
+        assert load_report(path)["processes"][0]["end"]["exit"] == 7
+
+
+@test(need_root, each=["TERM TERM", "TERM INT", "TERM HUP", "HUP TERM"])
+def a_second_stop_signal_ends_at_once_and_the_command_goes_on(names):
+    first, second = (getattr(signal, "SIG" + name) for name in names.split())
+    script = "trap 'echo got it' TERM; echo ready $$; while :; do sleep 0.1; done"
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        with started([memtraced(), "-o", f"json:{path}", "--", "/bin/sh", "-c",
+                      script]) as process:
+            pid = int(process.lines.until("ready"))
+            try:
+                process.send_signal(first)
+                process.lines.until("got it")
+                assert process.poll() is None, "it did not wait for the command's end"
+                process.send_signal(second)
+                assert process.wait(20) == 0
+                state, tracer = process_state(pid)
+                assert state not in "Tt" and tracer == 0, (state, tracer)
+                os.kill(pid, signal.SIGTERM)
+                process.lines.until("got it")
+            finally:
+                os.kill(pid, signal.SIGKILL)
+        (shell,) = [p for p in load_report(path)["processes"] if p["pid"] == pid]
+        assert shell["end"] is None, shell["end"]
 
 
 @test(need_root)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/insn.h"
 
+#include "decoder_fixture.h"
 #include "probe/plan.h"
 
 #include <elf.h>
@@ -15,22 +16,6 @@
 
 /* Bits of writes_args. */
 enum { RDI = 1, RSI = 2, RDX = 4, RCX = 8, R8 = 16, R9 = 32 };
-
-static int setup(void **state)
-{
-	struct insn_decoder *decoder;
-
-	if (insn_decoder_new(EM_X86_64, &decoder) < 0)
-		return -1;
-	*state = decoder;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	insn_decoder_free(*state);
-	return 0;
-}
 
 static void other_machines_are_refused(void **state)
 {
@@ -288,5 +273,5 @@ int main(void)
 		cmocka_unit_test(linkage_stubs_are_recognised_in_all_their_forms),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, decoder_setup, decoder_teardown);
 }

@@ -2,11 +2,10 @@
 #include "probe/sites.h"
 
 #include "code_image.h"
+#include "decoder_fixture.h"
 #include "probe/allocators.h"
 #include "probe/emulation.h"
-#include "probe/insn.h"
 
-#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -416,22 +415,6 @@ static void functions_that_never_return_are_known_by_name(void **state)
 	assert_false(sites_is_noreturn(""));
 }
 
-static int setup(void **state)
-{
-	struct insn_decoder *decoder;
-
-	if (insn_decoder_new(EM_X86_64, &decoder) < 0)
-		return -1;
-	*state = decoder;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	insn_decoder_free(*state);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -444,5 +427,5 @@ int main(void)
 		cmocka_unit_test(functions_that_never_return_are_known_by_name),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, decoder_setup, decoder_teardown);
 }

@@ -50,9 +50,12 @@ USER_OBJS := $(USER_SRCS:%.c=$(O)/%.o)
 LIB_OBJS := $(filter-out $(O)/user/main.o,$(USER_OBJS))
 LIB := $(O)/libmemtraced.a
 
-BPF_SRCS := $(sort $(wildcard bpf/*.bpf.c))
+# Jobs are objects of their own, loaded once for each that is asked for; the rest is linked into one.
+JOBS := hist event
+BPF_SRCS := $(filter-out $(JOBS:%=bpf/%.bpf.c),$(sort $(wildcard bpf/*.bpf.c)))
 BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.o)
-SKELETON := $(if $(BPF_SRCS),$(O)/memtraced.skel.h)
+JOB_OBJS := $(JOBS:%=$(O)/bpf/%.o)
+SKELETONS := $(O)/memtraced.skel.h $(JOBS:%=$(O)/%.skel.h)
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c tests/replay/test_*.c))
 UNIT_RUN := $(patsubst %.c,$(O)/%,$(filter $(or $(filter %.c,$(TESTS)),%),$(UNIT_SRCS)))
@@ -163,7 +166,7 @@ $(O)/%.o: %.c $(O)/.flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETON)
+$(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETONS)
 
 # Rewritten only when it says something else, so that objects are rebuilt when flags change.
 $(O)/.flags: FORCE
@@ -189,6 +192,15 @@ $(O)/memtraced.skel.h: $(O)/memtraced.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name memtraced_bpf > $@
 
+# Linked although alone: that leaves out what the compiler wrote down for debuggers only.
+$(JOBS:%=$(O)/%.bpf.o): $(O)/%.bpf.o: $(O)/bpf/%.o
+	$(call say,BPFLD,$@)
+	$(Q)$(BPFTOOL) gen object $@ $<
+
+$(JOBS:%=$(O)/%.skel.h): $(O)/%.skel.h: $(O)/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+
 # --- unit, replay and fuzz programs ------------------------------------------------------------
 
 $(UNIT_SRCS:%.c=$(O)/%): $(O)/%: $(O)/%.o $(HELPER_OBJS) $(LIB)
@@ -209,4 +221,4 @@ $(FUZZ_NAMES:%=run-%): run-%: $(O)/tests/fuzz/%
 		-artifact_prefix=$(O)/corpus/$*- $(O)/corpus/$* $(wildcard tests/fuzz/corpus/$*)
 
 -include tests/targets/targets.mk
--include $(USER_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(UNIT_SRCS:%.c=$(O)/%.d) $(HELPER_OBJS:.o=.d)
+-include $(USER_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(JOB_OBJS:.o=.d) $(UNIT_SRCS:%.c=$(O)/%.d) $(HELPER_OBJS:.o=.d)

@@ -169,6 +169,8 @@ enum abi_loss {
 	ABI_LOST_TOMBSTONE, /* record of a block freed while forked children share it */
 	ABI_LOST_OUT_PARAM, /* posix_memalign's result could not be read */
 	ABI_LOST_FILE,	    /* which file was mapped as code: it may hold an allocator */
+	ABI_LOST_HISTOGRAM, /* no room for a new group or bucket of a histogram */
+	ABI_LOST_EVENT,	    /* no room for a new stack of an event */
 	ABI_LOSSES,
 	/* in the same map: events seen, for the status line */
 	ABI_EVENTS = ABI_LOSSES,
@@ -193,6 +195,8 @@ enum abi_event_type {
 	ABI_EV_MREMAP,	     /* at entry, of the old range */
 	ABI_EV_UNMAP_RESULT, /* at return of a munmap or mremap; addr, len: mremap's new range */
 	ABI_EV_CODE,	     /* an executable file mapping appeared */
+	ABI_EV_SEEN,	     /* a process of the host or cgroup that is traced did something */
+	ABI_EV_OCCURRENCE,   /* one event with its own time */
 };
 
 struct abi_ev_stack {
@@ -206,8 +210,25 @@ struct abi_ev_stack {
 /* frame[0] is the ip of the system call and frame[1] the word at [sp], which is the return address
  * when the call was made by a wrapper without a frame, as libc's are. */
 #define ABI_STACK_SYSCALL 2
+/* As ABI_STACK_SYSCALL, but frame[0] belongs to the stack: nothing else stands for the call. */
+#define ABI_STACK_SYSCALL_IP 4
+/* frame[0] is where the thread was interrupted, no return address. */
+#define ABI_STACK_INTERRUPTED 8
+/* Kernel addresses; the slot is ABI_NO_SLOT. */
+#define ABI_STACK_KERNEL 16
 
-struct abi_ev_process { /* FORK, EXEC, EXIT, OOM */
+struct abi_ev_occurrence {
+	struct abi_event head;
+	__u32 id; /* of the event, as the daemon numbers them */
+	__u32 tid;
+	__u32 cpu;
+	__u32 pad;
+	__u64 stack;
+	__u64 kernel_stack;
+	char comm[16];
+};
+
+struct abi_ev_process { /* FORK, EXEC, EXIT, OOM, SEEN */
 	struct abi_event head;
 	__u32 pid;
 	__u32 tid;
@@ -236,6 +257,56 @@ struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE */
 	__u32 in_allocator; /* MMAP made inside a probed allocator function */
 };
 
+/* Whose system calls and tracepoints a job counts. */
+enum abi_scope {
+	ABI_SCOPE_PROCESSES, /* those in the map of pids */
+	ABI_SCOPE_CGROUP,    /* and its descendants, cgroup v2 */
+	ABI_SCOPE_HOST,	     /* all but the daemon */
+};
+
+/* What a histogram is of; see bpf/hist.bpf.c. */
+enum abi_hist_source {
+	ABI_HIST_RESULT,   /* of a system call */
+	ABI_HIST_ARGUMENT, /* of a system call */
+	ABI_HIST_LATENCY,  /* of a system call, ns */
+	ABI_HIST_FIELD,	   /* of a tracepoint */
+	ABI_HIST_SIZE,	   /* requested from an allocator function */
+};
+enum abi_hist_by { ABI_HIST_BY_NONE, ABI_HIST_BY_COMM, ABI_HIST_BY_PID };
+
+/*
+ * Buckets of powers of two: 0 holds what is below 0, 1 holds 0, 2 + n holds [2^n, 2^(n+1)).
+ * Linear ones: 0 holds what is below the minimum, the last what is not below the maximum.
+ */
+#define ABI_HIST_LOG2_BUCKETS 66
+#define ABI_HIST_MAX_BUCKETS 1026
+/* In the same array, behind the buckets. */
+#define ABI_HIST_RESTARTED ABI_HIST_MAX_BUCKETS
+#define ABI_HIST_PASSED_ON (ABI_HIST_MAX_BUCKETS + 1)
+#define ABI_HIST_ENTRIES (ABI_HIST_MAX_BUCKETS + 2)
+
+/* One bucket, or the errors of one number, of one group; by CPU, to be summed. */
+struct abi_hist_key {
+	char group[16]; /* the comm; or the pid, 4 bytes; or nothing */
+	__u16 bucket;	/* or errno */
+	__u16 is_error;
+	__u32 cpu;
+};
+
+/* How often an event happened on these stacks; by CPU, to be summed. */
+struct abi_event_key {
+	__u64 stack;
+	__u64 kernel_stack;
+	__u32 slot;
+	__u32 cpu;
+};
+
+struct abi_event_count {
+	__u64 count;
+	__u64 first_ns;
+	__u64 last_ns;
+};
+
 /* What the daemon tells the programs at run time; mapped into the daemon. */
 struct abi_control {
 	__u32 tick;	 /* coarse time, ABI_TICK_NS each, from the start of the session */
@@ -254,6 +325,9 @@ static_assert(sizeof(struct abi_event) == 16, "abi_event");
 static_assert(offsetof(struct abi_ev_stack, frame) == 32, "abi_ev_stack");
 static_assert(sizeof(struct abi_ev_map) == 88, "abi_ev_map");
 static_assert(sizeof(struct abi_ev_process) == 56, "abi_ev_process");
+static_assert(sizeof(struct abi_ev_occurrence) == 64, "abi_ev_occurrence");
+static_assert(sizeof(struct abi_hist_key) == 24, "abi_hist_key");
+static_assert(sizeof(struct abi_event_key) == 24, "abi_event_key");
 #endif
 
 #endif

@@ -21,6 +21,13 @@ __weak const volatile __u32 knob_max_stack = ABI_MAX_FRAMES;
 /* The probes' programs are empty: what is left is the floor of what tracing costs. */
 __weak const volatile bool knob_floor;
 
+/* Anonymous mappings are a class of blocks; without, only mappings of code are of interest. */
+__weak const volatile bool knob_regions = true;
+
+/* Jobs: whose system calls and tracepoints are counted. */
+__weak const volatile __u32 knob_scope; /* enum abi_scope */
+__weak const volatile __u32 knob_self;	/* the daemon's thread group */
+
 /* Written by the daemon through a mapping of this section. */
 __weak struct abi_control control SEC(".data.control");
 /* Next unused slot; slots are not used twice in a run. */

@@ -4,37 +4,10 @@
  * of a new process is attributed to another, and user space is told.
  */
 #include "knobs.bpf.h"
+#include "slot.bpf.h"
 #include "thread.bpf.h"
 
 #include <bpf/bpf_core_read.h>
-
-static __always_inline void process_event(__u32 type, __u32 slot, __u32 old_slot, __u32 pid,
-					  __u32 flags, __u32 exit_code, struct task_struct *task)
-{
-	struct abi_ev_process ev = {
-		.head = { .type = type, .slot = slot, .time_ns = bpf_ktime_get_ns() },
-		.pid = pid,
-		.tid = BPF_CORE_READ(task, pid),
-		.old_slot = old_slot,
-		.flags = flags,
-		.exit_code = exit_code,
-	};
-
-	bpf_probe_read_kernel(ev.comm, sizeof(ev.comm), &task->comm);
-	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), BPF_RB_FORCE_WAKEUP))
-		count_loss(ABI_LOST_RING_FULL);
-}
-
-static __always_inline struct abi_proc *slot_new(__u32 *ret_slot)
-{
-	__u32 slot = __sync_fetch_and_add(&next_slot, 1);
-	struct abi_proc *proc = slot < knob_max_procs ? proc_by_slot(slot) : NULL;
-
-	if (!proc)
-		count_loss(ABI_LOST_PROCESS);
-	*ret_slot = slot;
-	return proc;
-}
 
 /*
  * The image is over. It goes on to share its parent's blocks until user space has read its last

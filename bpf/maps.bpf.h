@@ -100,6 +100,14 @@ struct {
 	__type(value, __u8);
 } code_starts SEC(".maps") __weak;
 
+/* The cgroup whose processes jobs count: ABI_SCOPE_CGROUP. */
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} cgroups SEC(".maps") __weak;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, ABI_COUNTERS);

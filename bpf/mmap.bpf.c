@@ -201,6 +201,8 @@ static __always_inline void mapping_made(void *ctx, struct abi_proc *proc, __u32
 	}
 	if (knob_floor)
 		return;
+	if (!knob_regions)
+		return;
 	region_origin(ctx, proc, slot, &ev);
 	event_send(proc, &ev, ABI_EV_MMAP, slot);
 }
@@ -238,7 +240,8 @@ int on_enter_munmap(struct trace_event_raw_sys_enter *ctx)
 	/* Code goes: what comes to its addresses later must not hash to the same stacks. */
 	if (!bpf_map_delete_elem(&code_starts, &start))
 		__sync_fetch_and_add(&proc->code_epoch, 1);
-	event_send(proc, &ev, ABI_EV_MUNMAP, slot);
+	if (knob_regions)
+		event_send(proc, &ev, ABI_EV_MUNMAP, slot);
 	return 0;
 }
 
@@ -253,7 +256,8 @@ int on_exit_munmap(struct trace_event_raw_sys_exit *ctx)
 	if (!proc)
 		return 0;
 	ev.result = ctx->ret;
-	event_send(proc, &ev, ABI_EV_UNMAP_RESULT, slot);
+	if (knob_regions)
+		event_send(proc, &ev, ABI_EV_UNMAP_RESULT, slot);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "service/outputs.h"
 #include "service/status_line.h"
+#include "service/tracing.h"
 #include "target/hold.h"
 #include "target/process.h"
 #include "trace/live.h"
@@ -146,9 +147,16 @@ static int on_stop_signal(const siginfo_t *info, void *userdata)
 static int on_child_signal(const siginfo_t *info, void *userdata)
 {
 	struct session *s = userdata;
+	int status;
 
 	(void)info;
-	return s->hold ? hold_dispatch(s->hold) : 0;
+	if (s->hold)
+		return hold_dispatch(s->hold);
+	/* A child that nothing holds is waited for here. */
+	if (s->launch && s->child_status < 0 &&
+	    waitpid(launch_pid(s->launch), &status, WNOHANG) == launch_pid(s->launch))
+		s->child_status = status;
+	return 0;
 }
 
 /* A thread is held: what it was held for is in the ring. */
@@ -171,88 +179,6 @@ static int on_hold(const struct hold_event *event, void *userdata)
 }
 
 /* --- setting up ------------------------------------------------------------------------------ */
-
-static const struct {
-	enum option_attach option;
-	enum attach_path path;
-	enum feature needs;
-} attach_choices[] = {
-	{ ATTACH_SESSION, ATTACH_PATH_SESSION, FEATURE_UPROBE_SESSION },
-	{ ATTACH_MULTI, ATTACH_PATH_MULTI, FEATURE_UPROBE_MULTI },
-	{ ATTACH_PERF, ATTACH_PATH_PERF, FEATURE_PERF_UPROBE },
-	{ ATTACH_EXIT, ATTACH_PATH_EXIT, FEATURE_PERF_UPROBE },
-};
-#define N_CHOICES (sizeof(attach_choices) / sizeof(attach_choices[0]))
-
-static bool usable(const struct features *f, size_t choice)
-{
-	if (attach_choices[choice].option == ATTACH_SESSION &&
-	    !f->rows[FEATURE_SESSION_KFUNCS].present)
-		return false;
-	return f->rows[attach_choices[choice].needs].present;
-}
-
-/* The path asked for, or the best that this kernel has. 0 or -EOPNOTSUPP (logged). */
-static int choose_path(const struct session *s, enum attach_path *ret_path)
-{
-	enum option_attach asked = s->options->attach;
-
-	if (!s->features->rows[FEATURE_BTF].present) {
-		log_error("this kernel has no BTF (/sys/kernel/btf/vmlinux): %s; it must be built "
-			  "with CONFIG_DEBUG_INFO_BTF",
-			  s->features->rows[FEATURE_BTF].reason);
-		return -EOPNOTSUPP;
-	}
-	if (!s->features->rows[FEATURE_URETPROBE_SECCOMP].present && asked == ATTACH_AUTO)
-		asked = ATTACH_EXIT;
-	for (size_t i = 0; i < N_CHOICES; i++) {
-		const struct feature_row *row = &s->features->rows[attach_choices[i].needs];
-
-		if (asked != ATTACH_AUTO && asked != attach_choices[i].option)
-			continue;
-		if (usable(s->features, i)) {
-			*ret_path = attach_choices[i].path;
-			return 0;
-		}
-		if (asked != ATTACH_AUTO) {
-			log_error("--attach=%s: this kernel lacks %s: %s",
-				  attach_path_name(attach_choices[i].path), row->name, row->reason);
-			return -EOPNOTSUPP;
-		}
-	}
-	log_error("this kernel offers no way to attach; see memtraced --features");
-	return -EOPNOTSUPP;
-}
-
-static int begin_tracing(struct session *s)
-{
-	struct live_opts opts = {
-		.features = s->features,
-		.follow = !s->options->no_follow,
-		.held = s->options->command != NULL,
-		.max_blocks = s->options->max_blocks,
-		.min_size = s->options->min_size,
-		.max_size = s->options->max_size,
-		.max_stack = s->options->max_stack,
-		.floor = s->options->floor,
-		.tool = "memtraced " MEMTRACED_VERSION,
-	};
-	int r = choose_path(s, &opts.path);
-
-	if (r)
-		return r;
-	opts.features = s->features;
-	r = live_new(&opts, &s->live);
-	if (r == -EPERM)
-		log_error(
-			"the kernel refused the BPF programs: root's rights (CAP_BPF, CAP_PERFMON) "
-			"are missing, or RLIMIT_MEMLOCK is too low on a kernel before 5.11");
-	else if (r)
-		log_error("loading the BPF programs: %s; MEMTRACED_DEBUG_BPF=1 shows the kernel's "
-			  "own words",
-			  strerror(-r));
-	return r;
-}
 
 static int start_command(struct session *s)
 {
@@ -278,11 +204,12 @@ static int start_command(struct session *s)
 
 static int trace_command(struct session *s)
 {
+	bool holds = tracing_holds(s->options);
 	int r = live_add_child(s->live, launch_pid(s->launch));
 
-	if (r == 0)
+	if (r == 0 && holds)
 		r = hold_new(on_hold, s, &s->hold);
-	if (r == 0)
+	if (r == 0 && holds)
 		r = hold_seize_child(s->hold, launch_pid(s->launch));
 	if (r == 0)
 		r = launch_release(s->launch);
@@ -363,7 +290,9 @@ static int add_signals(struct session *s)
 
 static int begin_targets(struct session *s)
 {
-	pid_t first = s->launch ? launch_pid(s->launch) : s->options->pids[0];
+	pid_t first = s->launch		 ? launch_pid(s->launch) :
+		      s->options->n_pids ? s->options->pids[0] :
+					   0;
 	int r = outputs_begin(s->outputs, first);
 
 	if (r)
@@ -390,15 +319,12 @@ static int session_begin(struct session *s)
 	r = s->options->command ? start_command(s) : 0;
 	if (r)
 		return r;
-	r = features_new(s->options->attach != ATTACH_AUTO, &s->features);
-	if (r) {
-		log_error("probing the kernel's features: %s", strerror(-r));
-		return r;
-	}
-	r = begin_tracing(s);
+	r = tracing_new(s->options, &s->features, &s->live);
 	if (r)
 		return r;
-	r = status_line_new(s->options->quiet, &s->status);
+	/* its numbers are those of allocations */
+	r = status_line_new(s->options->quiet || !options_trace_allocations(s->options),
+			    &s->status);
 	if (r == 0)
 		r = loop_new(&s->loop);
 	if (r == 0)
@@ -484,6 +410,8 @@ int session_step(struct session *session, int timeout_ms)
 	}
 	if (session->launch && session->child_status < 0)
 		return session->over;
+	if (tracing_is_endless(session->options))
+		return session->over;
 	return session->over || live_running(session->live) == 0;
 }
 
@@ -491,7 +419,7 @@ int session_finish(struct session *session)
 {
 	if (exec_failed(session))
 		return -ENOEXEC;
-	if (!live_has_allocator(session->live))
+	if (tracing_needs_probes(session->options) && !live_has_allocator(session->live))
 		log_warning("no allocator found in anything that %s mapped: no malloc, calloc, "
 			    "realloc, free or operator new among the symbols of its files",
 			    session->options->command ? session->options->command[0] :

@@ -7,7 +7,11 @@
 #define MEMTRACED_TRACE_LIVE_H
 
 #include "base/cleanup.h"
+#include "config/event_spec.h"
+#include "config/hist_spec.h"
+#include "trace/event_job.h"
 #include "trace/features.h"
+#include "trace/job.h"
 #include "trace/programs.h"
 #include "trace/source.h"
 
@@ -19,7 +23,12 @@
 struct live;
 
 struct live_opts {
-	const struct features *features; /* borrowed */
+	bool allocations;     /* else only jobs: live_add_hist, live_add_event */
+	bool code;	      /* what processes map is recorded, for stacks */
+	enum abi_scope scope; /* whose system calls and tracepoints jobs count */
+	int cgroup_fd;	      /* ABI_SCOPE_CGROUP: its folder; borrowed */
+	/* Borrowed; NULL: no uprobes are wanted. */
+	const struct features *features;
 	enum attach_path path;
 	bool follow;
 	bool held;	     /* targets are held at births, execs and marks (target/hold) */
@@ -40,8 +49,17 @@ DEFINE_CLEANUP(struct live, live_free)
 struct source *live_source(struct live *live);
 
 /*
+ * Jobs, before any process is added. Specs are borrowed for good. 0 or negative errno; -EINVAL: the
+ * kernel has no such thing, and *error says in one line what comes near.
+ */
+int live_add_hist(struct live *live, const struct hist_spec *spec, struct strbuf *error);
+int live_add_event(struct live *live, const struct event_spec *spec, bool kernel_stacks, bool each,
+		   struct strbuf *error);
+
+/*
  * Begins with a running process: its objects are probed, then it counts. Records go to fn. 0 or
- * negative errno: -ESRCH, -EPERM, -ENOENT (nothing with an allocator is mapped).
+ * negative errno: -ESRCH, -EPERM, -ENOENT (nothing with an allocator is mapped, if allocations are
+ * traced).
  */
 int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata);
 

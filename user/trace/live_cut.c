@@ -35,9 +35,12 @@ static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_TOMBSTONE] = "shared-block-record",
 	[ABI_LOST_OUT_PARAM] = "result-unreadable",
 	[ABI_LOST_FILE] = "mapped-file-unreadable",
+	[ABI_LOST_HISTOGRAM] = "histogram-full",
+	[ABI_LOST_EVENT] = "event-map-full",
 	[LOSS_ATTACHED_LATE] = "attached-late",
 	[LOSS_MAPPING] = "mapping-unknown",
 	[LOSS_STATE] = "process-unknown",
+	[LOSS_NOT_RUN] = "program-not-run",
 	[LOSS_FLOOR] = RECORD_CAUSE_FLOOR,
 	[LOSS_SHARED_MEMORY] = "child-in-shared-memory",
 };
@@ -237,6 +240,7 @@ static int emit_coverage(struct live *live)
 	if (r)
 		return r;
 	memcpy(counts + ABI_LOSSES, live->losses, sizeof(live->losses));
+	counts[LOSS_NOT_RUN] = live_jobs_missed(live);
 	record.coverage.exact = true;
 	for (size_t i = 0; i < LOSSES; i++) {
 		if (!counts[i])
@@ -265,6 +269,19 @@ static int emit_mark(struct live *live, enum record_type type, uint64_t time_ns)
 	return live_emit(live, &record);
 }
 
+/* Without allocations a cut is what the jobs have counted. */
+static int cut_jobs(struct live *live, uint64_t time_ns)
+{
+	int r = emit_mark(live, RECORD_CUT, time_ns);
+
+	live->running = (struct cut_coverage){ 0 };
+	if (r == 0)
+		r = live_read_jobs(live, &live->running);
+	if (r == 0)
+		r = emit_coverage(live);
+	return r ? r : emit_mark(live, RECORD_CUT_END, time_ns);
+}
+
 /* One cut of all processes, or of those that have ended. */
 static int cut(struct live *live, bool ended_only)
 {
@@ -274,6 +291,8 @@ static int cut(struct live *live, bool ended_only)
 	int r;
 
 	live_tick(live);
+	if (!live->opts.allocations)
+		return cut_jobs(live, time_ns);
 	__atomic_fetch_add(&live->programs->control->cut_epoch, 1, __ATOMIC_SEQ_CST);
 	nanosleep(&grace, NULL);
 	r = snapshot_take(live, ended_only, &snapshot);
@@ -283,6 +302,8 @@ static int cut(struct live *live, bool ended_only)
 	r = emit_mark(live, RECORD_CUT, time_ns);
 	if (r == 0)
 		r = emit_snapshot(live, snapshot, ended_only);
+	if (r == 0 && !ended_only)
+		r = live_read_jobs(live, &live->running);
 	if (r == 0)
 		r = emit_coverage(live);
 	if (r == 0)
@@ -304,6 +325,8 @@ int live_settle(struct live *live)
 	size_t waiting = 0;
 	int r;
 
+	if (!live->opts.allocations)
+		return 0;
 	vec_foreach(&live->processes, p)
 		waiting += *p && (*p)->ended && !(*p)->settled;
 	if (!waiting || (waiting < SETTLE_AT && now < live->settle_after_ns))

@@ -210,7 +210,8 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 	r = live_emit(live, &record);
 	if (r)
 		return r;
-	r = proc_maps_read(process->pid, &maps);
+	/* The idle tasks have no entry in /proc. */
+	r = live->opts.code && process->pid ? proc_maps_read(process->pid, &maps) : 0;
 	if (r == -ENOMEM)
 		return r;
 	if (r)
@@ -374,6 +375,18 @@ static int on_exited(struct live *live, const struct abi_ev_process *ev)
 	return emit_end(live, process, RECORD_END_EXIT, WEXITSTATUS(status), ev->head.time_ns);
 }
 
+/* A process of the host or cgroup did something for the first time. */
+static int on_seen(struct live *live, const struct abi_ev_process *ev)
+{
+	struct live_process *process;
+	int r = live_process_new(live, ev->head.slot, ev->pid, &process);
+
+	if (r)
+		return r;
+	memcpy(process->comm, ev->comm, sizeof(process->comm));
+	return live_map_process(live, process, ev->head.time_ns, true);
+}
+
 int live_on_process_event(struct live *live, const struct abi_ev_process *ev)
 {
 	struct live_process *process;
@@ -385,6 +398,8 @@ int live_on_process_event(struct live *live, const struct abi_ev_process *ev)
 		return on_execed(live, ev);
 	case ABI_EV_EXIT:
 		return on_exited(live, ev);
+	case ABI_EV_SEEN:
+		return on_seen(live, ev);
 	case ABI_EV_OOM:
 		process = live_process_at(live, ev->head.slot);
 		if (process)

@@ -22,6 +22,7 @@ enum user_loss {
 	LOSS_ATTACHED_LATE = ABI_LOSSES, /* code ran before its allocator was probed */
 	LOSS_MAPPING,			 /* a mapping whose file could not be found out */
 	LOSS_STATE,			 /* an event of a process that is not known */
+	LOSS_NOT_RUN,			 /* a job's program was left out: another ran on that CPU */
 	LOSS_FLOOR,			 /* everything: the programs were empty */
 	LOSS_SHARED_MEMORY, /* a child in its parent's memory that no link of the parent sees */
 	LOSSES
@@ -69,6 +70,9 @@ struct live {
 	struct ring_buffer *ring;
 	int tracepoints[PROGRAMS_MAX_TRACEPOINTS];
 	size_t n_tracepoints;
+	int tracefs_fd;			      /* for jobs; -1: there are none */
+	VEC(struct job *) jobs;		      /* their index is their id */
+	bool kernel_stacks;		      /* a job takes them */
 	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
 	VEC(pid_t) marks;		      /* threads that wait for a drain */
 	struct hashmap *stacks;		      /* struct live_stack: which are complete */
@@ -107,6 +111,14 @@ int live_activate(struct live *live, struct live_process *process, uint32_t owne
 /* trace/live_regions.c: stacks and the mmap class */
 int live_on_stack(struct live *live, const struct abi_ev_stack *ev);
 int live_on_region(struct live *live, const struct abi_ev_map *ev);
+
+/* trace/live_jobs.c */
+int live_describe_jobs(struct live *live);
+/* Within a cut: their counts, added to `coverage`. */
+int live_read_jobs(struct live *live, struct cut_coverage *coverage);
+/* Times that a job's program was not run. */
+uint64_t live_jobs_missed(const struct live *live);
+int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev);
 
 /* trace/live_cut.c */
 int live_cut(struct source *source, record_fn fn, void *userdata);

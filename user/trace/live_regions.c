@@ -42,6 +42,28 @@ static size_t credible_frames(const struct live_process *process, const uint64_t
 	return n;
 }
 
+/*
+ * The frames that are the stack's. Of a system call, libc's wrappers have no frame: the word at
+ * [sp], if it is code, is their return address; their own address is kept where nothing else stands
+ * for the call.
+ */
+static size_t user_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+			  uint64_t edited[ABI_MAX_FRAMES])
+{
+	bool syscall = ev->flags & ABI_STACK_SYSCALL;
+	bool keep_ip = !syscall || ev->flags & ABI_STACK_SYSCALL_IP;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < ev->frames; i++) {
+		if (i == 0 && !keep_ip)
+			continue;
+		if (i == 1 && syscall && !code_at(process, ev->frame[1]))
+			continue;
+		edited[n++] = ev->frame[i];
+	}
+	return credible_frames(process, edited, n);
+}
+
 int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 {
 	const struct live_process *process = live_process_at(live, ev->head.slot);
@@ -49,27 +71,24 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 	size_t n = ev->frames;
 	struct live_stack *stack;
 	struct record record = { .type = RECORD_STACK };
+	bool kernel = ev->flags & ABI_STACK_KERNEL, complete = !(ev->flags & ABI_STACK_TRUNCATED);
+	uint64_t edited[ABI_MAX_FRAMES];
 	int r;
 
-	if (!process) {
+	if (!process && !kernel) {
 		live_count_loss(live, NULL, LOSS_STATE);
 		return 0;
 	}
-	if (ev->flags & ABI_STACK_SYSCALL && n >= 2) {
-		/* libc's wrappers have no frame: the word at [sp] is their return address */
-		frames++;
-		n--;
-		if (!code_at(process, frames[0])) {
-			frames++;
-			n--;
-		}
+	if (!kernel) {
+		n = user_frames(process, ev, edited);
+		frames = edited;
+		complete = complete && stack_complete(process, frames, n);
 	}
-	n = credible_frames(process, frames, n);
 	stack = malloc(sizeof(*stack));
 	if (!stack)
 		return -ENOMEM;
 	stack->id = ev->hash;
-	stack->complete = !(ev->flags & ABI_STACK_TRUNCATED) && stack_complete(process, frames, n);
+	stack->complete = complete;
 	record.stack = (struct record_stack){
 		.id = ev->hash,
 		.slot = ev->head.slot,

@@ -58,6 +58,7 @@ static int on_event(void *ctx, void *data, size_t size)
 	case ABI_EV_EXEC:
 	case ABI_EV_EXIT:
 	case ABI_EV_OOM:
+	case ABI_EV_SEEN:
 		r = live_on_process_event(live, data);
 		break;
 	case ABI_EV_CODE:
@@ -68,6 +69,9 @@ static int on_event(void *ctx, void *data, size_t size)
 	case ABI_EV_MREMAP:
 	case ABI_EV_UNMAP_RESULT:
 		r = live_on_region(live, data);
+		break;
+	case ABI_EV_OCCURRENCE:
+		r = live_on_occurrence(live, data);
 		break;
 	}
 	if (r && !live->error)
@@ -86,7 +90,8 @@ static int describe_run(struct live *live)
 		.type = RECORD_RUN,
 		.run = { .tool = live->opts.tool,
 			 .kernel = uname(&uts) ? "" : uts.release,
-			 .attach_path = attach_path_name(live->opts.path),
+			 .attach_path =
+				 live->opts.features ? attach_path_name(live->opts.path) : NULL,
 			 .start_realtime_ns =
 				 clock_ns(CLOCK_REALTIME) - (clock_monotonic_ns() - live->start_ns),
 			 .start_ns = live->start_ns,
@@ -98,7 +103,7 @@ static int describe_run(struct live *live)
 		record = (struct record){ .type = RECORD_FUNCTION, .function = own[i] };
 		r = live_emit(live, &record);
 	}
-	return r;
+	return r ? r : live_describe_jobs(live);
 }
 
 static int begin_emitting(struct live *live, record_fn fn, void *userdata)
@@ -171,10 +176,13 @@ static const struct source_ops live_ops = {
 
 static int load(struct live *live)
 {
+	const struct features *features = live->opts.features;
 	const struct programs_opts opts = {
+		.allocations = live->opts.allocations,
+		.code = live->opts.code,
 		.path = live->opts.path,
-		.exit_by_multi = live->opts.features->rows[FEATURE_UPROBE_MULTI].present ||
-				 live->opts.features->rows[FEATURE_UPROBE_SESSION].present,
+		.exit_by_multi = features && (features->rows[FEATURE_UPROBE_MULTI].present ||
+					      features->rows[FEATURE_UPROBE_SESSION].present),
 		.follow = live->opts.follow,
 		.max_procs = live->opts.follow ? SLOTS_FOLLOW : SLOTS_ALONE,
 		.max_blocks = live->opts.max_blocks,
@@ -191,7 +199,17 @@ static int load(struct live *live)
 				      NULL);
 	if (!live->ring)
 		return -errno;
+	if (live->opts.scope == ABI_SCOPE_CGROUP) {
+		const uint32_t first = 0, fd = live->opts.cgroup_fd;
+
+		r = bpf_map_update_elem(bpf_map__fd(live->programs->skel->maps.cgroups), &first,
+					&fd, BPF_ANY);
+		if (r)
+			return r;
+	}
 	live->programs->control->hold = live->opts.held;
+	/* Nothing needs to be attached before a process counts, but for requested sizes. */
+	live->programs->control->shared = !features;
 	return programs_attach_tracepoints(live->programs, live->tracepoints, &live->n_tracepoints);
 }
 
@@ -200,14 +218,19 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	_cleanup_(live_free_p) struct live *live = calloc(1, sizeof(*live));
 	struct objects_opts objects_opts = {
 		.path = opts->path,
-		.emulation = &opts->features->emulation,
-		.returns_unsafe = !opts->features->rows[FEATURE_URETPROBE_SECCOMP].present,
+		.allocations = opts->allocations,
 	};
 	int r;
 
 	if (!live)
 		return -ENOMEM;
+	if (opts->features) {
+		objects_opts.emulation = &opts->features->emulation;
+		objects_opts.returns_unsafe =
+			!opts->features->rows[FEATURE_URETPROBE_SECCOMP].present;
+	}
 	live->source.ops = &live_ops;
+	live->tracefs_fd = -1;
 	live->opts = *opts;
 	live->start_ns = clock_monotonic_ns();
 	live->losses[LOSS_FLOOR - ABI_LOSSES] = opts->floor;
@@ -232,6 +255,11 @@ void live_free(struct live *live)
 	objects_free(live->objects);
 	for (size_t i = 0; i < live->n_tracepoints; i++)
 		close(live->tracepoints[i]);
+	vec_foreach(&live->jobs, job)
+		job_free(*job);
+	vec_done(&live->jobs);
+	if (live->tracefs_fd >= 0)
+		close(live->tracefs_fd);
 	ring_buffer__free(live->ring);
 	programs_free(live->programs);
 	vec_foreach(&live->processes, p)
@@ -293,7 +321,7 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 		return r;
 	/* Events before the process counts are no loss: `exact` is about what follows. */
 	r = live_map_process(live, process, clock_monotonic_ns(), true);
-	if (r)
+	if (r || !live->opts.allocations)
 		return r;
 	vec_foreach(&process->code, range)
 		if (range->object && object_has_allocator(range->object))

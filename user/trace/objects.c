@@ -42,8 +42,15 @@ struct object {
 	VEC(struct unprobed) unprobed;
 };
 
+/* A program at the entries of one allocator function. */
+struct size_program {
+	int fd;
+	const char *function; /* borrowed */
+};
+
 struct objects {
 	struct objects_opts opts;
+	VEC(struct size_program) sizes;
 	struct hashmap *by_file;
 	VEC(struct object *) all;
 	uint32_t next_fn;
@@ -104,8 +111,14 @@ void objects_free(struct objects *objects)
 	vec_foreach(&objects->all, o)
 		object_free(*o);
 	vec_done(&objects->all);
+	vec_done(&objects->sizes);
 	hashmap_free(objects->by_file);
 	free(objects);
+}
+
+int objects_add_sizes(struct objects *objects, int prog_fd, const char *function)
+{
+	return vec_push(&objects->sizes, (struct size_program){ prog_fd, function });
 }
 
 struct object *objects_find(const struct objects *objects, uint32_t dev, uint64_t ino)
@@ -167,7 +180,13 @@ static int add_inner_frees(const struct objects *objects, const struct object *o
 
 static int object_plan(struct objects *objects, struct object *object)
 {
-	int r = plan_new(object->fd, objects->opts.emulation, &object->plan);
+	int r;
+
+	if (!objects->opts.allocations && objects->sizes.len == 0) {
+		object_identify(object);
+		return 0;
+	}
+	r = plan_new(object->fd, objects->opts.emulation, &object->plan);
 
 	/* Not ELF, another machine's, damaged: the loader would not run it, nothing to probe. */
 	if (r == -ENOEXEC || r == -EOPNOTSUPP || r == -EBADMSG)
@@ -425,13 +444,40 @@ static void detach_owner(struct object *object, uint32_t owner)
 	object->links.len = kept;
 }
 
+/* The programs that count requested sizes: entries only. */
+static int attach_sizes(const struct objects *objects, struct object *object, uint32_t owner,
+			pid_t pid)
+{
+	int r = 0;
+
+	vec_foreach(&objects->sizes, size) {
+		_cleanup_(site_lists_done) struct site_lists lists = {};
+
+		for (size_t i = 0; i < object->plan->n_probes && r == 0; i++) {
+			const struct plan_probe *probe = &object->plan->probes[i];
+			uint16_t fn = object->first_fn + i;
+			struct uprobe_site site = {
+				.offset = probe->entry_site,
+				.cookie = ABI_COOKIE(fn, probe->kind, probe->args, owner),
+			};
+
+			if (strcmp(probe->function, size->function) == 0)
+				r = vec_push(&lists.entry, site);
+		}
+		if (r == 0)
+			r = attach_list(object, size->fd, objects->opts.programs->entry_type,
+					lists.entry.data, lists.entry.len, false, owner, pid);
+	}
+	return r;
+}
+
 int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
 {
 	_cleanup_(site_lists_done) struct site_lists lists = {};
 	const struct programs *p = objects->opts.programs;
 	int r = 0;
 
-	for (size_t i = 0; i < object->plan->n_probes && r == 0; i++)
+	for (size_t i = 0; objects->opts.allocations && i < object->plan->n_probes && r == 0; i++)
 		r = add_probe(objects, object, &lists, i, owner);
 	if (r)
 		return r;
@@ -444,6 +490,8 @@ int objects_attach(struct objects *objects, struct object *object, uint32_t owne
 	if (r == 0)
 		r = attach_list(object, p->session_fd, LINK_TYPE_UPROBE_SESSION, lists.session.data,
 				lists.session.len, false, owner, pid);
+	if (r == 0)
+		r = attach_sizes(objects, object, owner, pid);
 	if (r)
 		detach_owner(object, owner);
 	return r;

@@ -25,6 +25,7 @@ struct objects_opts {
 	struct programs *programs; /* borrowed */
 	enum attach_path path;
 	const struct plan_emulation *emulation; /* borrowed */
+	bool allocations;    /* else only what is asked for by objects_add_sizes is probed */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
 };
 
@@ -32,6 +33,12 @@ int objects_new(const struct objects_opts *opts, struct objects **ret_objects);
 /* Detaches everything. NULL is legal. */
 void objects_free(struct objects *objects);
 DEFINE_CLEANUP(struct objects, objects_free)
+
+/*
+ * Runs a program at the entries of an allocator function ("malloc") as well. Before any object is
+ * known. Files are looked through for allocators only for this, or with `allocations`.
+ */
+int objects_add_sizes(struct objects *objects, int prog_fd, const char *function);
 
 /*
  * The object behind a mapping of a process, opened and planned when it is new (*ret_new). 0 or

@@ -14,7 +14,7 @@
 #define DEFAULT_MAX_BLOCKS (2U << 20)
 #define MAX_SITES (256U << 10)
 #define MAX_STACKS (256U << 10)
-#define MAX_TOMBS (64U << 10)
+#define MAX_TOMBS (256U << 10)
 #define RING_BYTES (8U << 20)
 
 const char *attach_path_name(enum attach_path path)
@@ -51,14 +51,18 @@ static void raise_memlock(void)
 static int set_map_sizes(struct memtraced_bpf *skel, const struct programs_opts *opts)
 {
 	uint64_t blocks = opts->max_blocks ? opts->max_blocks : DEFAULT_MAX_BLOCKS;
+	bool allocations = opts->allocations;
 	const struct {
 		struct bpf_map *map;
 		uint32_t entries;
 	} sizes[] = {
-		{ skel->maps.ring, RING_BYTES },   { skel->maps.procs, opts->max_procs },
-		{ skel->maps.blocks, blocks },	   { skel->maps.sites, MAX_SITES },
-		{ skel->maps.stacks, MAX_STACKS }, { skel->maps.tombs, MAX_TOMBS },
-		{ skel->maps.shed, MAX_TOMBS },
+		{ skel->maps.ring, RING_BYTES },
+		{ skel->maps.procs, opts->max_procs },
+		{ skel->maps.blocks, allocations ? blocks : 1 },
+		{ skel->maps.sites, allocations ? MAX_SITES : 1 },
+		{ skel->maps.stacks, allocations || opts->code ? MAX_STACKS : 1 },
+		{ skel->maps.tombs, allocations ? MAX_TOMBS : 1 },
+		{ skel->maps.shed, allocations ? MAX_TOMBS : 1 },
 	};
 
 	if (blocks > UINT32_MAX / 2)
@@ -70,6 +74,21 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct programs_opts 
 			return r;
 	}
 	return bpf_map__set_map_flags(skel->maps.procs, BPF_F_MMAPABLE);
+}
+
+/* Without allocations: what follows processes, and their code where stacks are wanted. */
+static void choose_for_jobs(struct memtraced_bpf *skel, bool code)
+{
+	bpf_program__set_autoload(skel->progs.on_session, false);
+	bpf_program__set_autoload(skel->progs.on_entry, false);
+	bpf_program__set_autoload(skel->progs.on_return, false);
+	bpf_program__set_autoload(skel->progs.on_oom_victim, false);
+	bpf_program__set_autoload(skel->progs.on_enter_mmap, code);
+	bpf_program__set_autoload(skel->progs.on_exit_mmap, code);
+	bpf_program__set_autoload(skel->progs.on_enter_munmap, code);
+	bpf_program__set_autoload(skel->progs.on_exit_munmap, false);
+	bpf_program__set_autoload(skel->progs.on_enter_mremap, false);
+	bpf_program__set_autoload(skel->progs.on_exit_mremap, false);
 }
 
 static void choose_programs(struct memtraced_bpf *skel, const struct programs_opts *opts)
@@ -120,7 +139,10 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_floor = opts->floor;
 	skel->rodata->knob_follow = opts->follow;
 	skel->rodata->knob_max_procs = opts->max_procs;
+	skel->rodata->knob_regions = opts->allocations;
 	choose_programs(skel, opts);
+	if (!opts->allocations)
+		choose_for_jobs(skel, opts->code);
 	r = set_map_sizes(skel, opts);
 	if (r)
 		return r;
@@ -198,6 +220,8 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 		int prog_fd = bpf_program__fd(points[i].prog), fd;
 		uint32_t id;
 
+		if (!bpf_program__autoload(points[i].prog))
+			continue;
 		if (points[i].category) {
 			fd = tracefs_event_id(tracefs_fd, points[i].category, points[i].name, &id);
 			if (fd == 0)

@@ -33,6 +33,8 @@ struct programs_opts {
 	uint64_t max_blocks; /* 0: the default */
 	uint64_t min_size, max_size;
 	uint32_t max_stack; /* callers kept of a stack */
+	bool allocations;   /* else only what jobs need: */
+	bool code;	    /* mappings of executable files are reported */
 	bool floor;	    /* empty programs in the probes: nothing is counted */
 };
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a probed allocator function was asked for.
+ */
+#ifndef MEMTRACED_ARGUMENTS_BPF_H
+#define MEMTRACED_ARGUMENTS_BPF_H
+
+#include "abi.h"
+
+#include <bpf/bpf_helpers.h>
+
+/*
+ * System V ABI: integer arguments 1 to 4. Each is loaded at a fixed offset before the choice: the
+ * verifier refuses a context pointer with a chosen one.
+ */
+static __always_inline __u64 argument(const struct pt_regs *regs, __u32 n)
+{
+	__u64 a1 = regs->di, a2 = regs->si, a3 = regs->dx, a4 = regs->cx;
+
+	barrier_var(a1);
+	barrier_var(a2);
+	barrier_var(a3);
+	barrier_var(a4);
+	return n == 1 ? a1 : n == 2 ? a2 : n == 3 ? a3 : a4;
+}
+
+static __always_inline __u64 requested_size(const struct pt_regs *regs, __u8 args)
+{
+	__u64 size = argument(regs, args & 0xf), factor, limit;
+
+	if (!(args >> 4))
+		return size;
+	factor = argument(regs, args >> 4);
+	/* calloc and reallocarray fail then; a wrapped product might look like a request for 0 */
+	limit = factor ? ~0ULL / factor : ~0ULL;
+	barrier_var(limit); /* else clang makes it a 128-bit product, which BPF has not */
+	return size > limit ? ~0ULL : size * factor;
+}
+
+#endif

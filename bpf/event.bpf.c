@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The stacks of one event, any tracepoint: this object is loaded once for each that is asked for.
+ */
+#include "event_stack.bpf.h"
+#include "target.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile __u32 knob_event; /* the daemon's number of it */
+const volatile bool knob_kernel; /* kernel stacks, too */
+const volatile bool knob_each;	 /* every event with its own time */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 262144);
+	__type(key, struct abi_event_key);
+	__type(value, struct abi_event_count);
+} event_counts SEC(".maps");
+
+static __always_inline void send_occurrence(struct abi_proc *proc, const struct abi_event_key *key,
+					    __u64 time_ns)
+{
+	struct abi_ev_occurrence ev = {
+		.head = { .type = ABI_EV_OCCURRENCE, .slot = key->slot, .time_ns = time_ns },
+		.id = knob_event,
+		.tid = bpf_get_current_pid_tgid(),
+		.cpu = key->cpu,
+		.stack = key->stack,
+		.kernel_stack = key->kernel_stack,
+	};
+
+	bpf_get_current_comm(ev.comm, sizeof(ev.comm));
+	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), 0))
+		proc_lost(proc, ABI_LOST_RING_FULL);
+}
+
+static __always_inline void count_stacks(struct abi_proc *proc, const struct abi_event_key *key,
+					 __u64 time_ns)
+{
+	struct abi_event_count fresh = { .first_ns = time_ns, .last_ns = time_ns }, *count;
+
+	count = bpf_map_lookup_elem(&event_counts, key);
+	if (!count) {
+		bpf_map_update_elem(&event_counts, key, &fresh, BPF_NOEXIST);
+		count = bpf_map_lookup_elem(&event_counts, key);
+		if (!count) {
+			proc_lost(proc, ABI_LOST_EVENT);
+			return;
+		}
+	}
+	/* Only this CPU writes it. */
+	__sync_fetch_and_add(&count->count, 1);
+	count->last_ns = time_ns;
+}
+
+SEC("tracepoint")
+int on_event(void *ctx)
+{
+	struct abi_event_key key = {};
+	struct abi_proc *proc;
+	__u64 time_ns;
+
+	proc = target_proc(&key.slot);
+	if (!proc)
+		return 0;
+	key.stack = user_stack_capture(ctx, proc, key.slot);
+	if (knob_kernel)
+		key.kernel_stack = kernel_stack_capture(ctx, proc);
+	key.cpu = bpf_get_smp_processor_id();
+	time_ns = bpf_ktime_get_ns();
+	count_stacks(proc, &key, time_ns);
+	if (knob_each)
+		send_occurrence(proc, &key, time_ns);
+	return 0;
+}

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One histogram: this object is loaded once for each that is asked for, its knobs say of what.
+ *
+ * A system call that a signal interrupts returns -ERESTART* inside the kernel: no result that the
+ * program sees. The kernel begins it anew, or a handler turns it into EINTR (arch/x86/kernel/
+ * signal.c: handle_signal), or restart_syscall goes on with it. It is one call, counted once.
+ */
+#include "arguments.bpf.h"
+#include "target.bpf.h"
+#include "thread.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile __u32 knob_source;   /* enum abi_hist_source */
+const volatile __u32 knob_by;	    /* enum abi_hist_by */
+const volatile __u32 knob_index;    /* ABI_HIST_ARGUMENT: which, from 0 */
+const volatile __u32 knob_offset;   /* ABI_HIST_FIELD: in the record */
+const volatile __u32 knob_size = 8; /* ABI_HIST_ARGUMENT, ABI_HIST_FIELD: bytes of the value */
+const volatile bool knob_signed;
+const volatile bool knob_linear;
+const volatile __s64 knob_min;
+const volatile __s64 knob_max;
+const volatile __u64 knob_step = 1;
+
+/* include/linux/errno.h */
+enum {
+	ERESTARTSYS = 512,
+	ERESTARTNOINTR = 513,
+	ERESTARTNOHAND = 514,
+	ERESTART_RESTARTBLOCK = 516,
+	EINTR = 4,
+	MAX_ERRNO = 4095,
+};
+
+/* kernel/trace/trace.h: syscall_trace_enter and _exit behind their common head; the same layout on
+ * every kernel, as the daemon checks against tracefs's format. */
+struct enter_record {
+	__u64 head;
+	__u64 nr;
+	__u64 args[6];
+};
+struct exit_record {
+	__u64 head;
+	__u64 nr;
+	__s64 ret;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ABI_HIST_ENTRIES);
+	__type(key, __u32);
+	__type(value, __u64);
+} buckets SEC(".maps");
+
+/* Buckets of groups, and errors. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, struct abi_hist_key);
+	__type(value, __u64);
+} groups SEC(".maps");
+
+struct call {
+	__u64 start; /* ns; 0: not in a call whose beginning was seen */
+	__u64 nr;
+	__u64 restarting;
+};
+
+/* By task: a thread's id changes when it executes a program, its task does not. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, struct call);
+} calls SEC(".maps");
+
+/* Newest call of an allocator function by each thread: to tell what a wrapper passes on. */
+struct size_call {
+	__u64 sp;
+	__u64 size;
+	__u64 fn;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, struct size_call);
+} size_calls SEC(".maps");
+
+static __always_inline void count_in_array(__u32 entry, __s64 n)
+{
+	__u64 *count = bpf_map_lookup_elem(&buckets, &entry);
+
+	/* Tracepoint programs are not preempted by others on their CPU; those of uprobes may be. */
+	if (!count)
+		return;
+	if (knob_source == ABI_HIST_SIZE)
+		__sync_fetch_and_add(count, n);
+	else
+		*count += n;
+}
+
+static __always_inline void count_in_group(__u32 bucket, bool is_error)
+{
+	struct abi_hist_key key = {
+		.bucket = bucket,
+		.is_error = is_error,
+		.cpu = bpf_get_smp_processor_id(),
+	};
+	__u64 *count, zero = 0;
+
+	if (knob_by == ABI_HIST_BY_COMM)
+		bpf_get_current_comm(key.group, sizeof(key.group));
+	else if (knob_by == ABI_HIST_BY_PID)
+		*(__u32 *)key.group = current_tgid();
+	count = bpf_map_lookup_elem(&groups, &key);
+	if (!count) {
+		bpf_map_update_elem(&groups, &key, &zero, BPF_NOEXIST);
+		count = bpf_map_lookup_elem(&groups, &key);
+		if (!count) {
+			count_loss(ABI_LOST_HISTOGRAM);
+			return;
+		}
+	}
+	__sync_fetch_and_add(count, 1);
+}
+
+/* Position of the highest bit of v > 0. */
+static __always_inline __u32 log2_of(__u64 v)
+{
+	__u32 n = 0;
+
+	if (v >> 32) {
+		n = 32;
+		v >>= 32;
+	}
+	if (v >> 16) {
+		n += 16;
+		v >>= 16;
+	}
+	if (v >> 8) {
+		n += 8;
+		v >>= 8;
+	}
+	if (v >> 4) {
+		n += 4;
+		v >>= 4;
+	}
+	if (v >> 2) {
+		n += 2;
+		v >>= 2;
+	}
+	return n + (v >> 1);
+}
+
+static __always_inline __u32 bucket_of(__s64 value)
+{
+	bool negative = knob_signed && value < 0;
+
+	if (!knob_linear)
+		return negative ? 0 : value ? 2 + log2_of(value) : 1;
+	if (negative ? value < knob_min : knob_min > 0 && (__u64)value < (__u64)knob_min)
+		return 0;
+	if (!negative && (knob_max < 0 || (__u64)value >= (__u64)knob_max))
+		return 1 + (__u64)(knob_max - knob_min) / knob_step;
+	if (negative && value >= knob_max)
+		return 1 + (__u64)(knob_max - knob_min) / knob_step;
+	return 1 + (__u64)(value - knob_min) / knob_step;
+}
+
+static __always_inline void observe(__s64 value)
+{
+	__u32 bucket = bucket_of(value);
+
+	if (knob_by == ABI_HIST_BY_NONE)
+		count_in_array(bucket, 1);
+	else
+		count_in_group(bucket, false);
+}
+
+/* --- system calls ---------------------------------------------------------------------------- */
+
+static __always_inline struct call *call_find(void)
+{
+	__u64 task = bpf_get_current_task();
+
+	return bpf_map_lookup_elem(&calls, &task);
+}
+
+static __always_inline void call_set(const struct call *call)
+{
+	__u64 task = bpf_get_current_task();
+
+	if (bpf_map_update_elem(&calls, &task, call, BPF_ANY))
+		count_loss(ABI_LOST_INFLIGHT);
+}
+
+static __always_inline bool is_restart(__s64 ret)
+{
+	return ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK;
+}
+
+/* The program sees this result; `call`: what is known of its beginning, or NULL. */
+static __always_inline void call_over(struct call *call, __s64 ret)
+{
+	if (knob_source == ABI_HIST_LATENCY) {
+		if (!call || !call->start)
+			return; /* it began before the trace */
+		observe(bpf_ktime_get_ns() - call->start);
+		call->start = 0;
+	} else if (knob_source == ABI_HIST_RESULT) {
+		observe(ret);
+		if (ret < 0 && ret >= -MAX_ERRNO)
+			count_in_group(-ret, true);
+	}
+}
+
+static __always_inline void call_interrupted(struct call *call, __u64 nr)
+{
+	struct call fresh = { .nr = nr, .restarting = 1 };
+
+	count_in_array(ABI_HIST_RESTARTED, 1);
+	if (call) {
+		call->nr = nr;
+		call->restarting = 1;
+	} else {
+		call_set(&fresh);
+	}
+}
+
+/*
+ * Only the argument that is asked for is read: the kernel refuses programs that read beyond the
+ * record of a call with fewer. Tied to its number, so that the compiler does not make one load with
+ * a chosen offset of them, which the verifier refuses.
+ */
+#define ARGUMENT(n)                                                                                \
+	({                                                                                         \
+		__u64 value = ctx->args[n];                                                        \
+		asm volatile("" : "+r"(value) : "i"(n));                                           \
+		value;                                                                             \
+	})
+
+static __always_inline __u64 syscall_argument(const struct enter_record *ctx)
+{
+	switch (knob_index) {
+	case 0:
+		return ARGUMENT(0);
+	case 1:
+		return ARGUMENT(1);
+	case 2:
+		return ARGUMENT(2);
+	case 3:
+		return ARGUMENT(3);
+	case 4:
+		return ARGUMENT(4);
+	default:
+		return ARGUMENT(5);
+	}
+}
+
+SEC("tracepoint")
+int on_enter(struct enter_record *ctx)
+{
+	struct call fresh = { .nr = ctx->nr }, *call;
+	__u64 value;
+
+	if (!in_target())
+		return 0;
+	call = call_find();
+	if (call && call->restarting) {
+		call->restarting = 0;
+		return 0;
+	}
+	if (knob_source == ABI_HIST_LATENCY) {
+		fresh.start = bpf_ktime_get_ns();
+		if (call)
+			call->start = fresh.start;
+		else
+			call_set(&fresh);
+		return 0;
+	}
+	value = syscall_argument(ctx);
+	if (knob_size == 4)
+		value = knob_signed ? (__u64)(__s64)(__s32)value : (__u32)value;
+	else if (knob_size == 2)
+		value = knob_signed ? (__u64)(__s64)(__s16)value : (__u16)value;
+	else if (knob_size == 1)
+		value = knob_signed ? (__u64)(__s64)(__s8)value : (__u8)value;
+	observe(value);
+	return 0;
+}
+
+SEC("tracepoint")
+int on_exit_call(struct exit_record *ctx)
+{
+	__s64 ret = ctx->ret;
+	bool restart = is_restart(ret);
+
+	if (knob_source == ABI_HIST_ARGUMENT && !restart)
+		return 0;
+	if (!in_target())
+		return 0;
+	if (restart)
+		call_interrupted(call_find(), ctx->nr);
+	else
+		call_over(knob_source == ABI_HIST_LATENCY ? call_find() : NULL, ret);
+	return 0;
+}
+
+/* Of calls that go on where they were, such as nanosleep. */
+SEC("tracepoint")
+int on_exit_restart(struct exit_record *ctx)
+{
+	struct call *call = call_find();
+
+	if (!call || !call->restarting)
+		return 0;
+	if (is_restart(ctx->ret)) {
+		count_in_array(ABI_HIST_RESTARTED, 1);
+		return 0;
+	}
+	call->restarting = 0;
+	call_over(call, ctx->ret);
+	return 0;
+}
+
+#ifdef __TARGET_ARCH_x86
+/* arch/x86/include/uapi/asm/ptrace.h */
+#define REGS_RESULT 80
+#define REGS_NR 120
+#endif
+/* include/linux/signal_types.h: struct k_sigaction begins with the handler and its flags. */
+#define ACTION_HANDLER 0
+#define ACTION_FLAGS 8
+#define SA_RESTART 0x10000000
+#define NR_RESTART_SYSCALL 219
+
+/* Does delivering a signal with this action end a call that returned `ret` with EINTR? */
+static __always_inline bool ends_call(__s64 ret, __u64 action)
+{
+	__u64 handler = 0, flags = 0;
+
+	bpf_probe_read_kernel(&handler, sizeof(handler), (void *)action + ACTION_HANDLER);
+	bpf_probe_read_kernel(&flags, sizeof(flags), (void *)action + ACTION_FLAGS);
+	if (handler <= 1)
+		return false; /* SIG_DFL, SIG_IGN */
+	if (ret == -ERESTARTSYS)
+		return !(flags & SA_RESTART);
+	return ret == -ERESTARTNOHAND || ret == -ERESTART_RESTARTBLOCK;
+}
+
+/* signal_deliver(int sig, struct kernel_siginfo *info, struct k_sigaction *ka) */
+SEC("raw_tracepoint")
+int on_signal(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct call *call = call_find();
+	__s64 ret = 0, nr = 0;
+	void *regs;
+
+	if (!call || !call->restarting)
+		return 0;
+	regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	bpf_probe_read_kernel(&ret, sizeof(ret), regs + REGS_RESULT);
+	bpf_probe_read_kernel(&nr, sizeof(nr), regs + REGS_NR);
+	if (nr != call->nr && nr != NR_RESTART_SYSCALL)
+		return 0;
+	if (!is_restart(ret) || !ends_call(ret, ctx->args[2]))
+		return 0;
+	count_in_array(ABI_HIST_RESTARTED, -1);
+	call->restarting = 0;
+	call_over(call, -EINTR);
+	return 0;
+}
+
+SEC("raw_tracepoint")
+int on_thread_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 task = bpf_get_current_task();
+
+	bpf_map_delete_elem(&calls, &task);
+	bpf_map_delete_elem(&size_calls, &task);
+	return 0;
+}
+
+/* --- tracepoints, allocators ----------------------------------------------------------------- */
+
+SEC("tracepoint")
+int on_field(void *ctx)
+{
+	__u64 value = 0;
+
+	if (!in_target())
+		return 0;
+	bpf_probe_read_kernel(&value, knob_size, ctx + knob_offset);
+	if (knob_signed && knob_size < 8)
+		value = (__s64)(value << (64 - knob_size * 8)) >> (64 - knob_size * 8);
+	observe(value);
+	return 0;
+}
+
+/*
+ * Entry of an allocator function. An interposed one that passes its call on, further down the stack
+ * and for the same size, is one request.
+ */
+SEC("uprobe")
+int on_size(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx), task = bpf_get_current_task();
+	struct size_call now = { .sp = ctx->sp, .fn = ABI_COOKIE_FN(cookie) }, *last;
+	__u32 slot;
+
+	if (!counted_proc(ABI_COOKIE_OWNER(cookie), &slot))
+		return 0;
+	now.size = requested_size(ctx, ABI_COOKIE_ARGS(cookie));
+	last = bpf_map_lookup_elem(&size_calls, &task);
+	if (!last) {
+		if (bpf_map_update_elem(&size_calls, &task, &now, BPF_ANY))
+			count_loss(ABI_LOST_INFLIGHT);
+	} else {
+		if (last->fn != now.fn && last->size == now.size && now.sp <= last->sp &&
+		    last->sp - now.sp < NESTING_RANGE) {
+			count_in_array(ABI_HIST_PASSED_ON, 1);
+			return 0;
+		}
+		*last = now;
+	}
+	observe(now.size);
+	return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Filter of the jobs: is the current process one whose system calls and tracepoints are counted?
+ */
+#ifndef MEMTRACED_TARGET_BPF_H
+#define MEMTRACED_TARGET_BPF_H
+
+#include "slot.bpf.h"
+
+static __always_inline bool in_scope(__u32 tgid)
+{
+	if (knob_scope == ABI_SCOPE_HOST)
+		return tgid != knob_self;
+	return bpf_current_task_under_cgroup(&cgroups, 0) == 1;
+}
+
+/* For counts that need no slot. */
+static __always_inline bool in_target(void)
+{
+	__u32 tgid = current_tgid(), slot;
+	struct abi_proc *proc;
+
+	if (knob_scope != ABI_SCOPE_PROCESSES)
+		return in_scope(tgid);
+	slot = slot_of_pid(tgid);
+	if (slot == ABI_NO_SLOT)
+		return false;
+	proc = proc_by_slot(slot);
+	return proc && proc->state == ABI_PROC_ACTIVE;
+}
+
+/* A process of the host or cgroup that was not seen before gets a slot. */
+static __always_inline struct abi_proc *proc_adopt(__u32 tgid, __u32 *ret_slot)
+{
+	struct abi_proc *proc = slot_new(ret_slot);
+
+	if (!proc)
+		return NULL;
+	proc->pid = tgid;
+	proc->parent = ABI_NO_SLOT;
+	proc->state = ABI_PROC_ACTIVE;
+	if (bpf_map_update_elem(&pids, &tgid, ret_slot, BPF_NOEXIST)) {
+		/* another of its threads was first, or there is no room */
+		proc->state = ABI_PROC_FREE;
+		*ret_slot = slot_of_pid(tgid);
+		if (*ret_slot != ABI_NO_SLOT)
+			return proc_by_slot(*ret_slot);
+		count_loss(ABI_LOST_PROCESS);
+		return NULL;
+	}
+	process_event(ABI_EV_SEEN, *ret_slot, ABI_NO_SLOT, tgid, 0, 0,
+		      (void *)bpf_get_current_task());
+	return proc;
+}
+
+/* The current process and its slot, or NULL. */
+static __always_inline struct abi_proc *target_proc(__u32 *ret_slot)
+{
+	__u32 tgid = current_tgid(), slot = slot_of_pid(tgid);
+	struct abi_proc *proc;
+
+	if (slot != ABI_NO_SLOT) {
+		proc = proc_by_slot(slot);
+		*ret_slot = slot;
+		return proc && proc->state == ABI_PROC_ACTIVE ? proc : NULL;
+	}
+	if (knob_scope == ABI_SCOPE_PROCESSES || !in_scope(tgid))
+		return NULL;
+	return proc_adopt(tgid, ret_slot);
+}
+
+#endif

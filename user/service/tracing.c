@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/tracing.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+bool tracing_needs_probes(const struct options *options)
+{
+	for (size_t i = 0; i < options->n_hists; i++)
+		if (options->hists[i].what == HIST_ALLOC)
+			return true;
+	return options_trace_allocations(options);
+}
+
+/* Stacks want to know what is mapped, probes where the allocators are. */
+static bool needs_code(const struct options *options)
+{
+	return tracing_needs_probes(options) || options->n_events > 0;
+}
+
+bool tracing_holds(const struct options *options)
+{
+	return options->command && needs_code(options);
+}
+
+bool tracing_is_endless(const struct options *options)
+{
+	return options->all || options->cgroup;
+}
+
+/* --- the attach path ------------------------------------------------------------------------- */
+
+static const struct {
+	enum option_attach option;
+	enum attach_path path;
+	enum feature needs;
+} attach_choices[] = {
+	{ ATTACH_SESSION, ATTACH_PATH_SESSION, FEATURE_UPROBE_SESSION },
+	{ ATTACH_MULTI, ATTACH_PATH_MULTI, FEATURE_UPROBE_MULTI },
+	{ ATTACH_PERF, ATTACH_PATH_PERF, FEATURE_PERF_UPROBE },
+	{ ATTACH_EXIT, ATTACH_PATH_EXIT, FEATURE_PERF_UPROBE },
+};
+#define N_CHOICES (sizeof(attach_choices) / sizeof(attach_choices[0]))
+
+static bool usable(const struct features *f, size_t choice)
+{
+	if (attach_choices[choice].option == ATTACH_SESSION &&
+	    !f->rows[FEATURE_SESSION_KFUNCS].present)
+		return false;
+	return f->rows[attach_choices[choice].needs].present;
+}
+
+/* The path asked for, or the best that this kernel has. 0 or -EOPNOTSUPP (logged). */
+static int choose_path(const struct options *options, const struct features *features,
+		       enum attach_path *ret_path)
+{
+	enum option_attach asked = options->attach;
+
+	if (!features->rows[FEATURE_BTF].present) {
+		log_error("this kernel has no BTF (/sys/kernel/btf/vmlinux): %s; it must be built "
+			  "with CONFIG_DEBUG_INFO_BTF",
+			  features->rows[FEATURE_BTF].reason);
+		return -EOPNOTSUPP;
+	}
+	if (!features->rows[FEATURE_URETPROBE_SECCOMP].present && asked == ATTACH_AUTO)
+		asked = ATTACH_EXIT;
+	for (size_t i = 0; i < N_CHOICES; i++) {
+		const struct feature_row *row = &features->rows[attach_choices[i].needs];
+
+		if (asked != ATTACH_AUTO && asked != attach_choices[i].option)
+			continue;
+		if (usable(features, i)) {
+			*ret_path = attach_choices[i].path;
+			return 0;
+		}
+		if (asked != ATTACH_AUTO) {
+			log_error("--attach=%s: this kernel lacks %s: %s",
+				  attach_path_name(attach_choices[i].path), row->name, row->reason);
+			return -EOPNOTSUPP;
+		}
+	}
+	log_error("this kernel offers no way to attach; see memtraced --features");
+	return -EOPNOTSUPP;
+}
+
+/* --- the source and its jobs ----------------------------------------------------------------- */
+
+/* cgroup v2 alone has what BPF can ask for. The folder's descriptor, or negative errno (logged). */
+static int open_cgroup(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statfs st;
+
+	if (fd < 0 || fstatfs(fd, &st)) {
+		log_error("--cgroup %s: %s", path, strerror(errno));
+		return -EINVAL;
+	}
+	if (st.f_type != CGROUP2_SUPER_MAGIC) {
+		log_error("--cgroup %s: it is no folder of a cgroup v2 file system (usually "
+			  "/sys/fs/cgroup, or /sys/fs/cgroup/unified)",
+			  path);
+		return -EINVAL;
+	}
+	return TAKE_FD(fd);
+}
+
+static int add_jobs(const struct options *options, struct live *live)
+{
+	_cleanup_strbuf_ struct strbuf error = {};
+	int r = 0;
+
+	for (size_t i = 0; i < options->n_hists && r == 0; i++)
+		r = live_add_hist(live, &options->hists[i], &error);
+	for (size_t i = 0; i < options->n_events && r == 0; i++)
+		r = live_add_event(live, &options->events[i], options->kernel_stacks, options->each,
+				   &error);
+	if (r == -EINVAL && error.len)
+		log_error("%s", strbuf_str(&error));
+	else if (r)
+		log_error(
+			"loading what counts events: %s; MEMTRACED_DEBUG_BPF=1 shows the kernel's "
+			"own words",
+			strerror(-r));
+	return r;
+}
+
+static void log_load(int r)
+{
+	if (r == -EPERM)
+		log_error(
+			"the kernel refused the BPF programs: root's rights (CAP_BPF, CAP_PERFMON) "
+			"are missing, or RLIMIT_MEMLOCK is too low on a kernel before 5.11");
+	else
+		log_error("loading the BPF programs: %s; MEMTRACED_DEBUG_BPF=1 shows the kernel's "
+			  "own words",
+			  strerror(-r));
+}
+
+static int probe_features(const struct options *options, struct features **ret_features)
+{
+	int r = features_new(options->attach != ATTACH_AUTO, ret_features);
+
+	if (r)
+		log_error("probing the kernel's features: %s", strerror(-r));
+	return r;
+}
+
+static enum abi_scope scope_of(const struct options *options)
+{
+	return options->all    ? ABI_SCOPE_HOST :
+	       options->cgroup ? ABI_SCOPE_CGROUP :
+				 ABI_SCOPE_PROCESSES;
+}
+
+int tracing_new(const struct options *options, struct features **ret_features,
+		struct live **ret_live)
+{
+	_cleanup_(features_free_p) struct features *features = NULL;
+	_cleanup_(live_free_p) struct live *live = NULL;
+	_cleanup_close_ int cgroup_fd = options->cgroup ? open_cgroup(options->cgroup) : -1;
+	struct live_opts opts = {
+		.allocations = options_trace_allocations(options),
+		.code = needs_code(options),
+		.scope = scope_of(options),
+		.cgroup_fd = cgroup_fd,
+		.follow = !options->no_follow,
+		.held = tracing_holds(options),
+		.max_blocks = options->max_blocks,
+		.max_stack = options->max_stack,
+		.floor = options->floor,
+		.min_size = options->min_size,
+		.max_size = options->max_size,
+		.tool = "memtraced " MEMTRACED_VERSION,
+	};
+	int r;
+
+	if (options->cgroup && cgroup_fd < 0)
+		return cgroup_fd;
+	if (tracing_needs_probes(options)) {
+		r = probe_features(options, &features);
+		if (r == 0)
+			r = choose_path(options, features, &opts.path);
+		if (r)
+			return r;
+		opts.features = features;
+	}
+	r = live_new(&opts, &live);
+	if (r) {
+		log_load(r);
+		return r;
+	}
+	r = add_jobs(options, live);
+	if (r)
+		return r;
+	*ret_features = TAKE_PTR(features);
+	*ret_live = TAKE_PTR(live);
+	return 0;
+}

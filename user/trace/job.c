@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/job.h"
+
+#include "memtraced.skel.h"
+#include "trace/bpf_link.h"
+#include "trace/programs.h"
+#include "trace/tracefs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+
+/* Constants and variables belong to each object, but for the sections of bpf/knobs.bpf.h. */
+static bool is_own_data(const char *name)
+{
+	static const char *const own[] = { ".rodata", ".bss", ".data" };
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (strcmp(name, own[i]) == 0)
+			return true;
+	return false;
+}
+
+int job_share_maps(struct bpf_object *object, const struct programs *programs)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object)
+	{
+		const char *name = bpf_map__name(map);
+		struct bpf_map *shared = bpf_object__find_map_by_name(programs->skel->obj, name);
+		int r;
+
+		if (!shared || is_own_data(name) || strncmp(name, ".rodata", 7) == 0)
+			continue;
+		r = bpf_map__reuse_fd(map, bpf_map__fd(shared));
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int job_attach_tracepoint(const struct job_context *context, const struct bpf_program *program,
+			  const char *category, const char *name)
+{
+	uint32_t id;
+	int r = tracefs_event_id(context->tracefs_fd, category, name, &id);
+
+	return r ? r : link_tracepoint(bpf_program__fd(program), id);
+}
+
+int job_no_event(const struct job_context *context, const char *category, const char *name,
+		 const char *syscall)
+{
+	_cleanup_strbuf_ struct strbuf near = { 0 };
+	int no_category = tracefs_near_events(context->tracefs_fd, category, name, &near);
+
+	if (no_category < 0)
+		return no_category;
+	if (syscall)
+		strbuf_addf(context->error, "this kernel has no system call '%s'", syscall);
+	else if (no_category)
+		strbuf_addf(context->error, "this kernel has no tracepoints '%s:'", category);
+	else
+		strbuf_addf(context->error, "this kernel has no tracepoint '%s:%s'", category,
+			    name);
+	if (near.len)
+		strbuf_addf(context->error, "; near: %s", strbuf_str(&near));
+	return strbuf_error(&near) || strbuf_error(context->error) ? -ENOMEM : -EINVAL;
+}
+
+uint64_t job_program_missed(const struct bpf_program *program)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
+		return 0;
+	return info.recursion_misses;
+}

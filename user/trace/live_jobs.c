@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The jobs beside allocations: loaded, announced, and read at each cut.
+ */
+#include "trace/event_job.h"
+#include "trace/hist_job.h"
+#include "trace/live_process.h"
+#include "trace/tracefs.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Where Linux puts its code on x86-64 and arm64: the upper half. */
+#define KERNEL_START 0xffff800000000000ULL
+
+static int job_context(struct live *live, struct strbuf *error, struct job_context *ret_context)
+{
+	if (live->tracefs_fd < 0) {
+		int fd = tracefs_open();
+
+		if (fd < 0) {
+			strbuf_addf(error,
+				    "tracefs is not mounted and cannot be: %s; mount it with "
+				    "'mount -t tracefs tracefs /sys/kernel/tracing'",
+				    strerror(-fd));
+			return -EINVAL;
+		}
+		live->tracefs_fd = fd;
+	}
+	*ret_context = (struct job_context){
+		.programs = live->programs,
+		.tracefs_fd = live->tracefs_fd,
+		.scope = live->opts.scope,
+		.error = error,
+	};
+	return 0;
+}
+
+/* The job belongs to the source from now on. */
+static int keep_job(struct live *live, struct job *job)
+{
+	int r = vec_push(&live->jobs, job);
+
+	if (r)
+		job_free(job);
+	return r;
+}
+
+int live_add_hist(struct live *live, const struct hist_spec *spec, struct strbuf *error)
+{
+	struct job_context context;
+	struct job *job;
+	int r = job_context(live, error, &context);
+
+	if (r == 0)
+		r = hist_job_new(&context, spec, live->jobs.len, live->programs->entry_type != 0,
+				 &job);
+	if (r == 0)
+		r = keep_job(live, job);
+	if (r == 0 && hist_job_size_fd(job) >= 0)
+		r = objects_add_sizes(live->objects, hist_job_size_fd(job), spec->name);
+	return r;
+}
+
+int live_add_event(struct live *live, const struct event_spec *spec, bool kernel_stacks, bool each,
+		   struct strbuf *error)
+{
+	const struct event_job_opts opts = {
+		.id = live->jobs.len,
+		.kernel_stacks = kernel_stacks,
+		.each = each,
+		.max_stack = live->opts.max_stack,
+	};
+	struct job_context context;
+	struct job *job;
+	int r = job_context(live, error, &context);
+
+	if (r == 0)
+		r = event_job_new(&context, spec, &opts, &job);
+	if (r == 0)
+		r = keep_job(live, job);
+	live->kernel_stacks |= kernel_stacks;
+	return r;
+}
+
+/* The kernel's code is what is mapped for nobody. */
+static int describe_kernel(struct live *live)
+{
+	const struct record record = {
+		.type = RECORD_MAPPING,
+		.mapping = { .slot = RECORD_NO_SLOT,
+			     .start = KERNEL_START,
+			     .end = UINT64_MAX,
+			     .file_offset = KERNEL_START,
+			     .time_ns = live->start_ns,
+			     .path = "[kernel.kallsyms]",
+			     .executable = true },
+	};
+
+	return live_emit(live, &record);
+}
+
+int live_describe_jobs(struct live *live)
+{
+	int r = live->kernel_stacks ? describe_kernel(live) : 0;
+
+	for (size_t i = 0; i < live->jobs.len && r == 0; i++) {
+		const struct job *job = live->jobs.data[i];
+
+		r = job->ops->describe(job, live->fn, live->userdata);
+	}
+	return r;
+}
+
+struct job_reading {
+	struct live *live;
+	struct cut_coverage *coverage;
+};
+
+static bool is_complete(const struct live *live, uint64_t id)
+{
+	const struct live_stack key = { .id = id }, *stack = hashmap_find(live->stacks, &key);
+
+	return stack && stack->complete;
+}
+
+/* Passes a job's record on, and counts what it covers. */
+static int take_record(const struct record *record, void *userdata)
+{
+	struct job_reading *reading = userdata;
+	struct cut_coverage *coverage = reading->coverage;
+	const struct record_event_count *event = &record->event_count;
+	const struct record_hist_counts *hist = &record->hist_counts;
+
+	if (record->type == RECORD_EVENT_COUNT) {
+		/* A kernel thread has no user stack. */
+		uint64_t stack = event->stack ? event->stack : event->kernel_stack;
+
+		coverage->events += event->count;
+		if (stack && is_complete(reading->live, stack))
+			coverage->stacks_complete += event->count;
+		else
+			coverage->stacks_truncated += event->count;
+	}
+	for (size_t i = 0; record->type == RECORD_HIST_COUNTS && i < hist->n_buckets; i++)
+		coverage->events += hist->buckets[i].count;
+	return live_emit(reading->live, record);
+}
+
+int live_read_jobs(struct live *live, struct cut_coverage *coverage)
+{
+	struct job_reading reading = { live, coverage };
+	int r = 0;
+
+	for (size_t i = 0; i < live->jobs.len && r == 0; i++)
+		r = live->jobs.data[i]->ops->read(live->jobs.data[i], take_record, &reading);
+	return r;
+}
+
+uint64_t live_jobs_missed(const struct live *live)
+{
+	uint64_t sum = 0;
+
+	vec_foreach(&live->jobs, job)
+		sum += (*job)->ops->missed(*job);
+	return sum;
+}
+
+int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev)
+{
+	char comm[sizeof(ev->comm) + 1] = "";
+	const struct record record = {
+		.type = RECORD_OCCURRENCE,
+		.occurrence = { .id = ev->id,
+				.slot = ev->head.slot,
+				.tid = ev->tid,
+				.cpu = ev->cpu,
+				.time_ns = ev->head.time_ns,
+				.stack = ev->stack,
+				.kernel_stack = ev->kernel_stack,
+				.comm = comm },
+	};
+
+	memcpy(comm, ev->comm, sizeof(ev->comm));
+	return live_emit(live, &record);
+}

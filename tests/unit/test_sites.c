@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/sites.h"
 
+#include "base/cleanup.h"
 #include "code_image.h"
 #include "decoder_fixture.h"
 #include "probe/allocators.h"

@@ -7,9 +7,9 @@ import random
 import signal
 import time
 
-from lib import (ATTACH_PATHS, attach_option, bpf_orphans, breakpoints, eventually, memtraced,
-                 need_program, need_root, process_state, run, scaled, scratch, started, target,
-                 test)
+from lib import (ATTACH_PATHS, attach_option, bpf_orphans, breakpoints, called_by, eventually,
+                 load_report, memtraced, need_program, need_root, process_state, run, scaled,
+                 scratch, started, target, test, total)
 
 STEPS = 4500  # about 1.6 seconds with the waits below
 
@@ -140,6 +140,22 @@ def an_ordinary_end_leaves_nothing(path):
             eventually(lambda: breakpoints(pid) == 0, "probes are left")
             goes_on_rightly(process, sums)
         nothing_left(before, folder)
+
+
+@test(need_root)
+def where_a_return_probe_would_kill_exit_sites_are_taken():
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        done = run([memtraced(), "--env=LD_PRELOAD=", "-o", f"json:{path}", "-f", "table", "--",
+                    target("million"), "1000"],
+                   env=dict(os.environ, LD_PRELOAD=target("libkiller.so")))
+        assert done.returncode == 0, done.stderr
+        assert " by exit probes" in done.stdout, done.stdout
+        # glibc's calloc can then not be probed: nothing else is missing.
+        report = load_report(path)
+    (process,) = report["processes"]
+    assert {row["function"] for row in report["coverage"]["unprobed"]} <= {"calloc"}
+    assert total(called_by(process, "million"), "allocs") == 1001, process["alloc"]
 
 
 @test(need_root)

@@ -10,10 +10,10 @@ WRAP_SRC := tests/targets/wrap.c
 TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
-	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin static noheap),\
+	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
-	libcounter.so libcounter-next.so libplug_a.so libplug_b.so static static-stripped noheap exceptions)
+	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions)
 
 .PHONY: targets
 targets: $(TARGET_PROGRAMS) $(TARGET_OTHERS)
@@ -47,6 +47,11 @@ $(TARGETS_DIR)/libcounter-next.so: tests/targets/counter.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) -O2 -DCOUNT_NEXT -fPIC -shared -o $@ $< -ldl
+
+$(TARGETS_DIR)/libkiller.so: tests/targets/killer.c
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
 
 $(TARGETS_DIR)/libplug_%.so: tests/targets/plugin.c
 	$(call say,TARGET,$@)

@@ -49,7 +49,7 @@ static const struct {
 
 static bool usable(const struct features *f, size_t choice)
 {
-	/* Exit sites are plain uprobes, of any kind; perf's was not tried where a newer one works. */
+	/* Exit sites are plain uprobes of any kind; perf's is not tried where a newer one works. */
 	if (attach_choices[choice].option == ATTACH_EXIT &&
 	    (f->rows[FEATURE_UPROBE_SESSION].present || f->rows[FEATURE_UPROBE_MULTI].present))
 		return true;

@@ -47,6 +47,7 @@ struct record_run {
 	uint64_t start_realtime_ns;
 	uint64_t start_ns;
 	uint64_t age_resolution_ns; /* ages are true to this */
+	bool no_allocations;	    /* the run had other jobs: there are no sites or totals */
 };
 
 struct record_function {

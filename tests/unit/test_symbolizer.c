@@ -329,6 +329,38 @@ static void jit_code_is_named_by_absolute_address(void **state)
 	assert_unknown(f, newer, 0x7f0000001040);
 }
 
+static void kernel_code_is_named_with_its_module(void **state)
+{
+	static const char text[] = "ffffffff81000000 T vfs_read\n"
+				   "ffffffff81000100 t _RNvCs1234_7mycrate3foo\n"
+				   "ffffffffc0a81000 t nft_do_chain\t[nf_tables]\n"
+				   "bogus\n";
+	const struct fixture *f = *state;
+	struct symbol_object *object = NULL, *again = NULL;
+	const struct symbol *symbol;
+
+	assert_int_equal(symbolizer_kallsyms(f->symbolizer, "[kernel.kallsyms]", text,
+					     sizeof(text) - 1, &object),
+			 0);
+	symbol = fixture_resolve(f, object, 0xffffffff81000100, true);
+	assert_string_equal(symbol->frames[0].function, "vfs_read");
+	assert_int_equal(symbol->frames[0].offset, 0x100);
+	symbol = fixture_resolve(f, object, 0xffffffff81000100, false);
+	assert_string_equal(symbol->frames[0].function, "mycrate::foo");
+	assert_int_equal(symbol->frames[0].offset, 0);
+	symbol = fixture_resolve(f, object, 0xffffffffc0a81010, true);
+	assert_string_equal(symbol->frames[0].function, "nft_do_chain [nf_tables]");
+	assert_string_equal(symbol->frames[0].linkage, "nft_do_chain");
+	assert_int_equal(symbol->frames[0].offset, 0x10);
+	assert_unknown(f, object, 0xffffffff80000000);
+	assert_int_equal(symbol_object_malformed(object), 1);
+	assert_int_equal(symbol_object_vaddr(object, 0xffffffff81000010), 0xffffffff81000010);
+	assert_int_equal(symbolizer_kallsyms(f->symbolizer, "[kernel.kallsyms]", text,
+					     sizeof(text) - 1, &again),
+			 0);
+	assert_ptr_equal(again, object);
+}
+
 /* Copies this process's own vDSO to a file without a name; -1 when it has none. */
 static int copy_vdso(void)
 {
@@ -421,6 +453,7 @@ int main(void)
 		TEST(a_file_rewritten_in_place_is_another_object),
 		TEST(what_is_made_known_is_not_looked_up),
 		TEST(jit_code_is_named_by_absolute_address),
+		TEST(kernel_code_is_named_with_its_module),
 		TEST(the_vdso_is_symbolized_from_a_copy_of_its_image),
 		TEST(damaged_files_do_no_harm),
 	};

@@ -118,6 +118,11 @@ const struct model_object *object_table_get(const struct object_table *table, si
 	return table->list.data[index];
 }
 
+bool model_object_is_kernel(const struct model_object *object)
+{
+	return object->slot == RECORD_NO_SLOT;
+}
+
 bool model_object_is_anonymous(const struct model_object *object)
 {
 	static const char *const prefixes[] = { "//anon", "[anon", "[heap", "[stack", "/memfd:" };

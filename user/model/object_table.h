@@ -36,6 +36,9 @@ int object_table_intern(struct object_table *table, const struct record_mapping 
 size_t object_table_count(const struct object_table *table);
 const struct model_object *object_table_get(const struct object_table *table, size_t index);
 
+/* The kernel's code and that of its modules: offsets are addresses. */
+bool model_object_is_kernel(const struct model_object *object);
+
 /* Code that belongs to no file: the run-time's own, where JIT maps apply. */
 bool model_object_is_anonymous(const struct model_object *object);
 

@@ -3,6 +3,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "target/proc_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,11 +32,15 @@ struct symbols {
 	const struct model *model;
 	struct symbolizer *symbolizer;
 	bool open_files;
+	bool has_kernel;		     /* /proc/kallsyms was read */
 	VEC(struct symbol_object *) objects; /* by the index of the model's */
 	struct hashmap *jits;
 	struct hashmap *entries;
 	size_t last_object; /* where the last RECORD_SYMBOL belonged: they come grouped */
 };
+
+/* The kernel's has 15 MB at most so far. */
+#define KALLSYMS_MAX (256u << 20)
 
 static const struct symbol_frame nothing_frame = { 0 };
 static const struct symbol nothing = { .n_frames = 1, .frames = &nothing_frame };
@@ -176,6 +181,23 @@ int symbols_update(struct symbols *symbols)
 	return r;
 }
 
+/*
+ * The kernel's symbols, when its first frame is looked up: it takes a tenth of a second. Where they
+ * cannot be read its frames stay unknown.
+ */
+static int read_kernel(struct symbols *symbols, const struct model_object *object)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	if (!symbols->open_files || symbols->has_kernel)
+		return 0;
+	symbols->has_kernel = true;
+	if (proc_kallsyms_read(KALLSYMS_MAX, &text) < 0)
+		return strbuf_error(&text);
+	return symbolizer_kallsyms(symbols->symbolizer, object->path, strbuf_str(&text), text.len,
+				   &symbols->objects.data[object->index]);
+}
+
 static struct jit *find_jit(const struct symbols *symbols, uint32_t slot)
 {
 	struct jit key = { .slot = slot };
@@ -270,6 +292,8 @@ int symbols_resolve(struct symbols *symbols, uint32_t slot, const struct model_p
 	}
 
 	r = symbols_update(symbols);
+	if (r == 0 && model_object_is_kernel(place->object))
+		r = read_kernel(symbols, place->object);
 	if (r < 0)
 		return r;
 	if (entry.object) {

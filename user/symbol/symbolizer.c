@@ -2,9 +2,11 @@
 #include "symbol/symbolizer.h"
 
 #include "base/hashmap.h"
+#include "base/strbuf.h"
 #include "symbol/debug_search.h"
 #include "symbol/dwarf_index.h"
 #include "symbol/elf_image.h"
+#include "symbol/kallsyms.h"
 #include "symbol/names.h"
 #include "symbol/perf_map.h"
 #include "symbol/symbol_table.h"
@@ -15,11 +17,12 @@
 
 struct symbol_object {
 	const char *path;
-	uint64_t dev, ino; /* of a JIT map: length and hash of its text */
+	uint64_t dev, ino; /* of a text: its length and hash */
 	char build_id[2 * ELF_IMAGE_MAX_BUILD_ID + 1];
 	bool is_open; /* part of the key, so that a file that could not be opened may be later */
 	struct elf_image *image, *debug, *alt; /* each may be NULL */
 	struct perf_map *perf_map;	       /* NULL unless it is a JIT map */
+	struct kallsyms *kallsyms;	       /* NULL unless it is the kernel */
 	struct symbol_table *table;	       /* NULL until the first address */
 	struct dwarf_index *dwarf;
 	bool is_indexed;
@@ -55,8 +58,8 @@ static bool equal_objects(const void *a, const void *b)
 	const struct symbol_object *x = a, *y = b;
 
 	return x->dev == y->dev && x->ino == y->ino && x->is_open == y->is_open &&
-	       !x->perf_map == !y->perf_map && strcmp(x->build_id, y->build_id) == 0 &&
-	       strcmp(x->path, y->path) == 0;
+	       !x->perf_map == !y->perf_map && !x->kallsyms == !y->kallsyms &&
+	       strcmp(x->build_id, y->build_id) == 0 && strcmp(x->path, y->path) == 0;
 }
 
 static void object_free(struct symbol_object *object)
@@ -66,6 +69,7 @@ static void object_free(struct symbol_object *object)
 	symbol_table_free(object->table);
 	dwarf_index_free(object->dwarf);
 	perf_map_free(object->perf_map);
+	kallsyms_free(object->kallsyms);
 	elf_image_free(object->alt);
 	elf_image_free(object->debug);
 	elf_image_free(object->image);
@@ -177,8 +181,8 @@ int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t 
 	return find_or_insert(symbolizer, &object, ret_object);
 }
 
-int symbolizer_perf_map(struct symbolizer *symbolizer, const char *path, const char *text,
-			size_t len, struct symbol_object **ret_object)
+static int text_object_new(struct symbolizer *symbolizer, const char *path, const char *text,
+			   size_t len, struct symbol_object **ret_object)
 {
 	_cleanup_(object_free_p) struct symbol_object *object = calloc(1, sizeof(*object));
 	int r;
@@ -188,11 +192,32 @@ int symbolizer_perf_map(struct symbolizer *symbolizer, const char *path, const c
 	object->dev = len;
 	object->ino = hash_bytes(text, len, 0);
 	r = names_add(symbolizer->names, path, strlen(path), &object->path);
-	if (r == 0)
-		r = perf_map_new(text, len, &object->perf_map);
 	if (r < 0)
 		return r;
-	return find_or_insert(symbolizer, &object, ret_object);
+	*ret_object = TAKE_PTR(object);
+	return 0;
+}
+
+int symbolizer_perf_map(struct symbolizer *symbolizer, const char *path, const char *text,
+			size_t len, struct symbol_object **ret_object)
+{
+	_cleanup_(object_free_p) struct symbol_object *object = NULL;
+	int r = text_object_new(symbolizer, path, text, len, &object);
+
+	if (r == 0)
+		r = perf_map_new(text, len, &object->perf_map);
+	return r < 0 ? r : find_or_insert(symbolizer, &object, ret_object);
+}
+
+int symbolizer_kallsyms(struct symbolizer *symbolizer, const char *path, const char *text,
+			size_t len, struct symbol_object **ret_object)
+{
+	_cleanup_(object_free_p) struct symbol_object *object = NULL;
+	int r = text_object_new(symbolizer, path, text, len, &object);
+
+	if (r == 0)
+		r = kallsyms_new(text, len, &object->kallsyms);
+	return r < 0 ? r : find_or_insert(symbolizer, &object, ret_object);
 }
 
 static int index_object(struct symbol_object *object)
@@ -307,22 +332,50 @@ static int resolve_elf(struct symbolizer *symbolizer, struct symbol_object *obje
 }
 
 static int resolve_jit(struct symbolizer *symbolizer, const struct symbol_object *object,
-		       const struct place *key, struct place **ret_place)
+		       uint64_t addr, struct symbol_frame *frame)
+{
+	const struct perf_map_entry *entry = perf_map_find(object->perf_map, addr);
+
+	if (!entry)
+		return 0;
+	frame->offset -= entry->start;
+	return names_demangle(symbolizer->names, entry->name, strlen(entry->name), &frame->linkage,
+			      &frame->function);
+}
+
+static int resolve_kernel(struct symbolizer *symbolizer, const struct symbol_object *object,
+			  uint64_t addr, struct symbol_frame *frame)
+{
+	_cleanup_strbuf_ struct strbuf text = {};
+	struct kallsyms_symbol symbol;
+	int r;
+
+	if (!kallsyms_find(object->kallsyms, addr, &symbol))
+		return 0;
+	frame->offset -= symbol.start;
+	r = names_demangle(symbolizer->names, symbol.name, strlen(symbol.name), &frame->linkage,
+			   &frame->function);
+	if (r < 0 || !symbol.module)
+		return r;
+	strbuf_addf(&text, "%s [%s]", frame->function, symbol.module);
+	if (strbuf_error(&text) < 0)
+		return -ENOMEM;
+	return names_add(symbolizer->names, strbuf_str(&text), text.len, &frame->function);
+}
+
+/* Of an object that is a text: its file offsets are addresses. */
+static int resolve_text(struct symbolizer *symbolizer, const struct symbol_object *object,
+			const struct place *key, struct place **ret_place)
 {
 	uint64_t before = key->kind == PLACE_BEFORE && key->file_offset > 0 ? 1 : 0;
-	const struct perf_map_entry *entry =
-		perf_map_find(object->perf_map, key->file_offset - before);
 	struct symbol_frame frame = { .offset = key->file_offset };
 	int r;
 
-	if (entry) {
-		frame.offset = key->file_offset - entry->start;
-		r = names_demangle(symbolizer->names, entry->name, strlen(entry->name),
-				   &frame.linkage, &frame.function);
-		if (r < 0)
-			return r;
-	}
-	return place_add(symbolizer, key, &frame, 1, ret_place);
+	if (object->kallsyms)
+		r = resolve_kernel(symbolizer, object, key->file_offset - before, &frame);
+	else
+		r = resolve_jit(symbolizer, object, key->file_offset - before, &frame);
+	return r < 0 ? r : place_add(symbolizer, key, &frame, 1, ret_place);
 }
 
 int symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_object *object,
@@ -336,8 +389,8 @@ int symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_object *obje
 		key.kind = is_call ? PLACE_BEFORE : PLACE_AT;
 		place = hashmap_find(symbolizer->places, &key);
 	}
-	if (!place && object->perf_map)
-		r = resolve_jit(symbolizer, object, &key, &place);
+	if (!place && (object->perf_map || object->kallsyms))
+		r = resolve_text(symbolizer, object, &key, &place);
 	else if (!place)
 		r = resolve_elf(symbolizer, object, &key, &place);
 	if (r == 0)
@@ -398,5 +451,7 @@ const char *symbol_object_build_id(const struct symbol_object *object)
 
 uint64_t symbol_object_malformed(const struct symbol_object *object)
 {
+	if (object->kallsyms)
+		return kallsyms_malformed(object->kallsyms);
 	return object->perf_map ? perf_map_malformed(object->perf_map) : 0;
 }

@@ -63,6 +63,13 @@ int symbolizer_perf_map(struct symbolizer *symbolizer, const char *path, const c
 			size_t len, struct symbol_object **ret_object);
 
 /*
+ * Text of /proc/kallsyms as an object of that path; file offsets are then addresses, and functions
+ * of modules are named "nft_do_chain [nf_tables]". Copies what it needs. 0 or -ENOMEM.
+ */
+int symbolizer_kallsyms(struct symbolizer *symbolizer, const char *path, const char *text,
+			size_t len, struct symbol_object **ret_object);
+
+/*
  * Resolves a file offset. `is_call`: the offset is a return address: look up the byte before it
  * (the reported function offset is still that of the address itself). 0 or -ENOMEM.
  */
@@ -84,7 +91,7 @@ uint64_t symbol_object_vaddr(const struct symbol_object *object, uint64_t file_o
 const char *symbol_object_path(const struct symbol_object *object);
 /* Lower-case hex or "". */
 const char *symbol_object_build_id(const struct symbol_object *object);
-/* Lines of a JIT map that were skipped; 0 for other objects. */
+/* Lines of a JIT map or of kallsyms that were skipped; 0 for other objects. */
 uint64_t symbol_object_malformed(const struct symbol_object *object);
 
 #endif

@@ -18,13 +18,10 @@ int proc_file_open(pid_t pid, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-int proc_file_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
+static int read_all(int fd, size_t max_bytes, struct strbuf *text)
 {
-	_cleanup_close_ int fd = proc_file_open(pid, name, O_RDONLY);
 	char chunk[8192];
 
-	if (fd < 0)
-		return fd == -ENOENT ? -ESRCH : fd;
 	for (;;) {
 		ssize_t n = read(fd, chunk, sizeof(chunk));
 
@@ -38,4 +35,20 @@ int proc_file_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf 
 		if (text->len > max_bytes)
 			return -EFBIG;
 	}
+}
+
+int proc_file_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
+{
+	_cleanup_close_ int fd = proc_file_open(pid, name, O_RDONLY);
+
+	if (fd < 0)
+		return fd == -ENOENT ? -ESRCH : fd;
+	return read_all(fd, max_bytes, text);
+}
+
+int proc_kallsyms_read(size_t max_bytes, struct strbuf *text)
+{
+	_cleanup_close_ int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : read_all(fd, max_bytes, text);
 }

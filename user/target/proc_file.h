@@ -19,4 +19,7 @@ int proc_file_open(pid_t pid, const char *name, int flags);
  */
 int proc_file_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text);
 
+/* The same of /proc/kallsyms, which is no process's. */
+int proc_kallsyms_read(size_t max_bytes, struct strbuf *text);
+
 #endif

@@ -85,9 +85,9 @@ static void sites_of_the_same_code_at_other_addresses_are_one(void **state)
 	assert_int_equal(p->sites[0].allocs, 4);
 	assert_int_equal(p->sites[0].temporary, 2);
 	assert_int_equal(p->sites[0].peak_bytes, 150);
-	assert_string_equal(p->sites[0].places[1].object, PLUGIN);
+	assert_string_equal(p->sites[0].stack.places[1].object, PLUGIN);
 	assert_int_equal(p->sites[1].live_bytes, 7);
-	assert_string_equal(p->sites[1].places[1].object, "/opt/demo/other.so");
+	assert_string_equal(p->sites[1].stack.places[1].object, "/opt/demo/other.so");
 }
 
 static void site_id_does_not_depend_on_addresses(void **state)
@@ -141,7 +141,7 @@ static void frames_begin_with_the_allocator_and_hold_the_inlined(void **state)
 	emit_site(s, live_site(0, 71, 100));
 	emit_cut_end(s);
 
-	it.site = &view_process(fixture_view(f, NULL), 0)->sites[0];
+	it.stack = &view_process(fixture_view(f, NULL), 0)->sites[0].stack;
 	assert_true(view_frames_next(&it, &frame));
 	assert_string_equal(frame.function, "malloc");
 	assert_true(frame.place->has_addr);
@@ -186,9 +186,9 @@ static void call_at_the_very_end_of_a_mapping_belongs_to_it(void **state)
 	emit_site(s, live_site(0, 71, 100));
 	emit_cut_end(s);
 	site = &view_process(fixture_view(f, NULL), 0)->sites[0];
-	assert_string_equal(site->places[1].object, APP);
-	assert_int_equal(site->places[1].offset, 0x11000);
-	assert_int_equal(site->places[1].addr, 0x20000);
+	assert_string_equal(site->stack.places[1].object, APP);
+	assert_int_equal(site->stack.places[1].offset, 0x11000);
+	assert_int_equal(site->stack.places[1].addr, 0x20000);
 }
 
 static void lost_stack_leaves_the_allocator_alone(void **state)
@@ -209,9 +209,9 @@ static void lost_stack_leaves_the_allocator_alone(void **state)
 	p = view_process(fixture_view(f, NULL), 0);
 	assert_int_equal(p->n_sites, 2);
 	assert_int_equal(p->sites[0].live_bytes, 110);
-	assert_true(p->sites[0].stack_lost);
-	assert_int_equal(p->sites[0].n_places, 1);
-	assert_int_equal(p->sites[1].n_places, 0);
+	assert_true(p->sites[0].stack.lost);
+	assert_int_equal(p->sites[0].stack.n_places, 1);
+	assert_int_equal(p->sites[1].stack.n_places, 0);
 }
 
 static void system_call_is_a_frame_in_no_object(void **state)
@@ -226,7 +226,7 @@ static void system_call_is_a_frame_in_no_object(void **state)
 	emit_server(s, 0, 10, 0);
 	emit_stack(s, 71, 0, 2000, 0x10123);
 	emit_region(s, 0, 0x7000000, 0x7004000, 3, 71, 8500);
-	it.site = view_process(fixture_view(f, NULL), 0)->sites;
+	it.stack = &view_process(fixture_view(f, NULL), 0)->sites->stack;
 	assert_true(view_frames_next(&it, &frame));
 	assert_string_equal(frame.function, "mmap");
 	assert_false(frame.place->has_addr);
@@ -467,7 +467,7 @@ static void jit_map_names_code_without_a_file(void **state)
 	struct view_frame frame;
 
 	emit_jit_site(&f->script);
-	it.site = &view_process(fixture_view(f, NULL), 0)->sites[0];
+	it.stack = &view_process(fixture_view(f, NULL), 0)->sites[0].stack;
 	view_frames_next(&it, &frame);
 	assert_true(view_frames_next(&it, &frame));
 	assert_null(frame.function);
@@ -475,7 +475,9 @@ static void jit_map_names_code_without_a_file(void **state)
 
 	/* The map is read later; what was looked up without it is void. */
 	assert_int_equal(symbols_set_perf_map(f->symbols, 0, text, strlen(text)), 0);
-	it = (struct view_frames){ .site = &view_process(fixture_view(f, NULL), 0)->sites[0] };
+	it = (struct view_frames){
+		.stack = &view_process(fixture_view(f, NULL), 0)->sites[0].stack
+	};
 	view_frames_next(&it, &frame);
 	assert_true(view_frames_next(&it, &frame));
 	assert_string_equal(frame.function, "Script:compute");

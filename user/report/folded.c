@@ -73,7 +73,7 @@ static void add_frame(struct strbuf *out, const struct view_frame *frame)
 static int stack_text(struct folded *folded, const struct model_process *image,
 		      const struct view_site *site)
 {
-	struct view_frames it = { .site = site };
+	struct view_frames it = { .stack = &site->stack };
 	struct view_frame frame;
 	int r = 0;
 
@@ -83,9 +83,9 @@ static int stack_text(struct folded *folded, const struct model_process *image,
 	folded->frames.len = 0;
 	while (r == 0 && view_frames_next(&it, &frame))
 		r = vec_push(&folded->frames, frame);
-	if (site->truncated)
+	if (site->stack.truncated)
 		strbuf_adds(&folded->text, ";[truncated]");
-	else if (site->stack_lost)
+	else if (site->stack.lost)
 		strbuf_adds(&folded->text, ";[stack-lost]");
 	for (size_t i = folded->frames.len; i > 0; i--)
 		add_frame(&folded->text, &folded->frames.data[i - 1]);

@@ -125,9 +125,9 @@ static struct json_object *frame_json(struct out *out, const struct view_frame *
 	return json;
 }
 
-static struct json_object *frames_json(struct out *out, const struct view_site *site)
+static struct json_object *frames_json(struct out *out, const struct view_stack *stack)
 {
-	struct view_frames it = { .site = site };
+	struct view_frames it = { .stack = stack };
 	struct json_object *array = json_object_new_array();
 	struct view_frame frame;
 
@@ -165,7 +165,7 @@ static void put_site(struct out *out, const struct view_site *site)
 	add_null(out, json, "growth");
 	add_null(out, json, "leak");
 	add_null(out, json, "estimate");
-	add(out, json, "frames", frames_json(out, site));
+	add(out, json, "frames", frames_json(out, &site->stack));
 	put(out, json);
 }
 

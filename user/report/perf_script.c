@@ -113,7 +113,7 @@ static void add_header(struct strbuf *out, const struct model_process *image, ui
 static void add_site(struct strbuf *out, const struct model_process *image,
 		     const struct view_site *site, uint64_t time_ns)
 {
-	struct view_frames it = { .site = site };
+	struct view_frames it = { .stack = &site->stack };
 	struct view_frame frame;
 	bool any = false;
 

@@ -133,14 +133,14 @@ static void frame_line(struct table *t, const struct view_frame *frame)
 
 static void site_frames(struct table *t, const struct view_site *site)
 {
-	struct view_frames it = { .site = site };
+	struct view_frames it = { .stack = &site->stack };
 	struct view_frame frame;
 
 	while (view_frames_next(&it, &frame))
 		frame_line(t, &frame);
-	if (site->stack_lost)
+	if (site->stack.lost)
 		strbuf_adds(&t->out, "      (the stack was lost)\n");
-	else if (site->truncated)
+	else if (site->stack.truncated)
 		strbuf_adds(&t->out, "      (the stack goes on: it was truncated)\n");
 }
 

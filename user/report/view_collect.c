@@ -3,190 +3,37 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "report/view_resolve.h"
 
-#include <endian.h>
 #include <errno.h>
-#include <string.h>
 
 struct collector {
-	const struct model *model;
-	struct symbols *symbols;
+	struct view_resolver resolver;
 	struct hashmap *by_places; /* of struct view_site, each its own allocation until the end */
 	VEC(struct view_site *) list;
 };
 
-static const struct symbol_frame unknown_frame = { 0 };
-static const struct symbol unknown_symbol = { .n_frames = 1, .frames = &unknown_frame };
-
-/* What tells a place from another within one process. Code without a file has only its address. */
-static uint64_t place_where(const struct view_place *place)
-{
-	if (!place->mapped)
-		return place->object ? place->offset : place->addr;
-	return model_object_is_anonymous(place->mapped) ? place->addr : place->offset;
-}
-
 static uint64_t places_hash(const void *item)
 {
 	const struct view_site *site = item;
-	uint64_t h = hash_u64(site->class);
 
-	for (size_t i = 0; i < site->n_places; i++)
-		h = hash_u64(h ^ place_where(&site->places[i]));
-	return h;
+	return hash_u64(view_stack_hash(&site->stack) + site->class);
 }
 
 static bool places_equal(const void *item_a, const void *item_b)
 {
 	const struct view_site *a = item_a, *b = item_b;
 
-	if (a->class != b->class || a->n_places != b->n_places || a->stack_lost != b->stack_lost)
-		return false;
-	for (size_t i = 0; i < a->n_places; i++) {
-		const struct view_place *p = &a->places[i], *q = &b->places[i];
-
-		if (p->mapped != q->mapped || p->alloc != q->alloc ||
-		    place_where(p) != place_where(q))
-			return false;
-	}
-	return true;
+	return a->class == b->class && view_stack_equal(&a->stack, &b->stack);
 }
 
 static const struct hashmap_ops places_ops = { .hash = places_hash, .equal = places_equal };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static uint64_t mix_u64(uint64_t h, uint64_t x)
-{
-	uint64_t le = htole64(x);
-
-	return hash_bytes(&le, sizeof(le), h);
-}
-
-/*
- * Of what stays the same from run to run: build ID or file name, and offset in the file. Where
- * there is no file, address space layout randomisation keeps the offset in the page.
- */
-static uint64_t place_id(uint64_t h, const struct view_place *place)
-{
-	const struct model_object *mapped = place->mapped;
-
-	if (!place->object || (mapped && model_object_is_anonymous(mapped)))
-		return mix_u64(h, place->addr & 0xfff);
-	if (mapped && mapped->build_id_len > 0) {
-		h = hash_bytes(mapped->build_id, mapped->build_id_len, h);
-	} else {
-		const char *name = base_name(place->object);
-
-		h = hash_bytes(name, strlen(name) + 1, h);
-	}
-	return mix_u64(h, place->offset);
-}
-
-static uint64_t site_id(const struct view_site *site)
-{
-	uint64_t h = mix_u64(0, site->class);
-
-	for (size_t i = 0; i < site->n_places; i++) {
-		const struct view_place *place = &site->places[i];
-
-		if (place->alloc)
-			h = hash_bytes(place->alloc, strlen(place->alloc) + 1, h);
-		h = place_id(h, place);
-	}
-	return h;
-}
-
-static int resolve_place(struct collector *c, uint32_t slot, const struct model_place *at,
-			 bool is_call, struct view_place *place)
-{
-	const struct resolved *resolved;
-	int r = symbols_resolve(c->symbols, slot, at, place->addr, is_call, &resolved);
-
-	if (r < 0)
-		return r;
-	place->mapped = at->object;
-	place->object = resolved->object;
-	place->offset = at->file_offset;
-	place->vaddr = resolved->vaddr;
-	place->symbol = resolved->symbol;
-	return 0;
-}
-
-/* The allocator function itself, where it was mapped when the stack was taken. */
-static int add_allocator(struct collector *c, struct view_site *site,
-			 const struct record_function *function, uint32_t slot, uint64_t time_ns)
-{
-	struct view_place *place = &site->places[site->n_places++];
-	struct model_place at;
-
-	*place = (struct view_place){
-		.object = function->object,
-		.offset = function->file_offset,
-		.vaddr = function->file_offset,
-		.alloc = function->name,
-		.symbol = &unknown_symbol,
-	};
-	if (!model_locate(c->model, slot, function, time_ns, &place->addr, &at))
-		return 0;
-	place->has_addr = true;
-	return resolve_place(c, slot, &at, false, place);
-}
-
-static int add_caller(struct collector *c, struct view_site *site, const struct model_stack *stack,
-		      uint64_t addr)
-{
-	struct view_place *place = &site->places[site->n_places++];
-	struct model_place at;
-
-	*place = (struct view_place){
-		.has_addr = true,
-		.addr = addr,
-		.vaddr = addr,
-		.symbol = &unknown_symbol,
-	};
-	/*
-	 * A call that never returns may end its function, and the return address is then beyond the
-	 * mapping of what made it: the call itself counts.
-	 */
-	if (addr == 0 || !model_resolve(c->model, stack->slot, addr - 1, stack->time_ns, &at))
-		return 0;
-	at.file_offset++;
-	return resolve_place(c, stack->slot, &at, true, place);
-}
-
-static int add_places(struct collector *c, const struct model_process *image, uint16_t fn,
-		      uint64_t stack_id, struct view_site *site)
-{
-	const struct record_function *function = model_function(c->model, fn);
-	const struct model_stack *stack = model_stack(c->model, stack_id, image->slot);
-	size_t n = (function ? 1 : 0) + (stack ? stack->n_frames : 0);
-	int r = 0;
-
-	site->places = calloc(n + 1, sizeof(site->places[0]));
-	if (!site->places)
-		return -ENOMEM;
-	/* 0: of no frame, as under --max-stack=0 */
-	site->stack_lost = !stack && stack_id != 0;
-	site->truncated = stack ? stack->truncated : stack_id == 0;
-	if (function)
-		r = add_allocator(c, site, function, stack ? stack->slot : image->slot,
-				  stack ? stack->time_ns : model_now_ns(c->model));
-	for (size_t i = 0; r == 0 && stack && i < stack->n_frames; i++)
-		r = add_caller(c, site, stack, stack->frames[i]);
-	return r;
-}
 
 static void site_free(struct view_site *site)
 {
 	if (!site)
 		return;
-	free(site->places);
+	view_stack_done(&site->stack);
 	free(site);
 }
 DEFINE_CLEANUP(struct view_site, site_free)
@@ -206,7 +53,7 @@ static void merge(struct view_site *into, const struct view_site *site)
 		into->oldest_ns = site->oldest_ns;
 	if (site->newest_ns < into->newest_ns)
 		into->newest_ns = site->newest_ns;
-	into->truncated |= site->truncated;
+	into->stack.truncated |= site->stack.truncated;
 }
 
 static int add_site(struct collector *c, const struct model_process *image, uint16_t fn,
@@ -219,7 +66,7 @@ static int add_site(struct collector *c, const struct model_process *image, uint
 	if (!site)
 		return -ENOMEM;
 	*site = *values;
-	r = add_places(c, image, fn, stack_id, site);
+	r = view_resolve_site(&c->resolver, image, fn, stack_id, &site->stack);
 	if (r < 0)
 		return r;
 	same = hashmap_find(c->by_places, site);
@@ -227,7 +74,7 @@ static int add_site(struct collector *c, const struct model_process *image, uint
 		merge(same, site);
 		return 0;
 	}
-	site->id = site_id(site);
+	site->id = view_stack_id(&site->stack, site->class);
 	r = vec_reserve(&c->list, c->list.len + 1);
 	if (r == 0)
 		r = hashmap_insert(c->by_places, site);
@@ -286,7 +133,7 @@ static int add_mmap_site(struct collector *c, const struct model_process *image,
 static int add_mmap_sites(struct collector *c, const struct model_process *image)
 {
 	_cleanup_free_ struct region_site *sites = NULL;
-	uint64_t now_ns = model_now_ns(c->model);
+	uint64_t now_ns = model_now_ns(c->resolver.model);
 	size_t n;
 	int r;
 
@@ -341,7 +188,7 @@ static int hand_over(struct collector *c, const struct report_opts *opts,
 		view_clamp(&site->peak_bytes, &process->exact);
 		if (passes(site, opts)) {
 			process->sites[process->n_sites++] = *site;
-			site->places = NULL;
+			site->stack.places = NULL;
 		} else {
 			process->n_left_out++;
 			process->left_out_bytes =
@@ -356,7 +203,7 @@ static int hand_over(struct collector *c, const struct report_opts *opts,
 int view_collect(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
 		 struct view_process *process)
 {
-	struct collector c = { .model = model, .symbols = symbols };
+	struct collector c = { .resolver = { model, symbols } };
 	const struct model_process *image = process->image;
 	int r = hashmap_new(&places_ops, &c.by_places);
 
@@ -376,6 +223,6 @@ int view_collect(const struct model *model, struct symbols *symbols, const struc
 void view_collect_free(struct view_site *sites, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		free(sites[i].places);
+		view_stack_done(&sites[i].stack);
 	free(sites);
 }

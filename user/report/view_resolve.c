@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/view_resolve.h"
+
+#include "base/hashmap.h"
+#include "report/text.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+static const struct symbol_frame unknown_frame = { 0 };
+static const struct symbol unknown_symbol = { .n_frames = 1, .frames = &unknown_frame };
+
+/* What tells a place from another within one process. Code without a file has only its address. */
+static uint64_t place_where(const struct view_place *place)
+{
+	if (!place->mapped)
+		return place->object ? place->offset : place->addr;
+	return model_object_is_anonymous(place->mapped) ? place->addr : place->offset;
+}
+
+uint64_t view_stack_hash(const struct view_stack *stack)
+{
+	uint64_t h = 0;
+
+	for (size_t i = 0; i < stack->n_places; i++)
+		h = hash_u64(h ^ place_where(&stack->places[i]));
+	return h;
+}
+
+bool view_stack_equal(const struct view_stack *a, const struct view_stack *b)
+{
+	if (a->n_places != b->n_places || a->lost != b->lost || a->kernel_lost != b->kernel_lost)
+		return false;
+	for (size_t i = 0; i < a->n_places; i++) {
+		const struct view_place *p = &a->places[i], *q = &b->places[i];
+
+		if (p->mapped != q->mapped || p->alloc != q->alloc ||
+		    place_where(p) != place_where(q))
+			return false;
+	}
+	return true;
+}
+
+static uint64_t mix_u64(uint64_t h, uint64_t x)
+{
+	uint64_t le = htole64(x);
+
+	return hash_bytes(&le, sizeof(le), h);
+}
+
+/*
+ * Of what stays the same from run to run: build ID or file name, and offset in the file. Where
+ * there is no file, address space layout randomisation keeps the offset in the page.
+ */
+static uint64_t place_id(uint64_t h, const struct view_place *place)
+{
+	const struct model_object *mapped = place->mapped;
+
+	if (!place->object || (mapped && model_object_is_anonymous(mapped)))
+		return mix_u64(h, place->addr & 0xfff);
+	if (mapped && mapped->build_id_len > 0) {
+		h = hash_bytes(mapped->build_id, mapped->build_id_len, h);
+	} else {
+		const char *name = text_base_name(place->object);
+
+		h = hash_bytes(name, strlen(name) + 1, h);
+	}
+	return mix_u64(h, place->offset);
+}
+
+uint64_t view_stack_id(const struct view_stack *stack, uint64_t seed)
+{
+	uint64_t h = mix_u64(0, seed);
+
+	for (size_t i = 0; i < stack->n_places; i++) {
+		const struct view_place *place = &stack->places[i];
+
+		if (place->alloc)
+			h = hash_bytes(place->alloc, strlen(place->alloc) + 1, h);
+		h = place_id(h, place);
+	}
+	return h;
+}
+
+static int resolve_place(const struct view_resolver *resolver, uint32_t slot,
+			 const struct model_place *at, bool is_call, struct view_place *place)
+{
+	const struct resolved *resolved;
+	int r = symbols_resolve(resolver->symbols, slot, at, place->addr, is_call, &resolved);
+
+	if (r < 0)
+		return r;
+	place->mapped = at->object;
+	place->object = resolved->object;
+	place->offset = at->file_offset;
+	place->vaddr = resolved->vaddr;
+	place->symbol = resolved->symbol;
+	return 0;
+}
+
+/* The allocator function itself, where it was mapped when the stack was taken. */
+static int add_allocator(const struct view_resolver *resolver,
+			 const struct record_function *function, uint32_t slot, uint64_t time_ns,
+			 struct view_stack *stack)
+{
+	struct view_place *place = &stack->places[stack->n_places++];
+	struct model_place at;
+
+	*place = (struct view_place){
+		.object = function->object,
+		.offset = function->file_offset,
+		.vaddr = function->file_offset,
+		.alloc = function->name,
+		.symbol = &unknown_symbol,
+	};
+	if (!model_locate(resolver->model, slot, function, time_ns, &place->addr, &at))
+		return 0;
+	place->has_addr = true;
+	return resolve_place(resolver, slot, &at, false, place);
+}
+
+static int add_caller(const struct view_resolver *resolver, const struct model_stack *from,
+		      uint64_t addr, struct view_stack *stack)
+{
+	struct view_place *place = &stack->places[stack->n_places++];
+	struct model_place at;
+
+	*place = (struct view_place){
+		.has_addr = true,
+		.addr = addr,
+		.vaddr = addr,
+		.symbol = &unknown_symbol,
+	};
+	/*
+	 * A call that never returns may end its function, and the return address is then beyond the
+	 * mapping of what made it: the call itself counts.
+	 */
+	if (addr == 0 || !model_resolve(resolver->model, from->slot, addr - 1, from->time_ns, &at))
+		return 0;
+	at.file_offset++;
+	return resolve_place(resolver, from->slot, &at, true, place);
+}
+
+/* `from` may be NULL: there is nothing to add then. */
+static int add_callers(const struct view_resolver *resolver, const struct model_stack *from,
+		       struct view_stack *stack)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && from && i < from->n_frames; i++)
+		r = add_caller(resolver, from, from->frames[i], stack);
+	return r;
+}
+
+static int allocate(struct view_stack *stack, size_t n)
+{
+	*stack = (struct view_stack){ .places = calloc(n + 1, sizeof(stack->places[0])) };
+	return stack->places ? 0 : -ENOMEM;
+}
+
+int view_resolve_site(const struct view_resolver *resolver, const struct model_process *image,
+		      uint16_t fn, uint64_t stack_id, struct view_stack *ret_stack)
+{
+	const struct record_function *function = model_function(resolver->model, fn);
+	const struct model_stack *from = model_stack(resolver->model, stack_id, image->slot);
+	int r = allocate(ret_stack, (function ? 1 : 0) + (from ? from->n_frames : 0));
+
+	if (r < 0)
+		return r;
+	/* 0: of no frame, as under --max-stack=0 */
+	ret_stack->lost = !from && stack_id != 0;
+	ret_stack->truncated = from ? from->truncated : stack_id == 0;
+	if (function)
+		r = add_allocator(resolver, function, from ? from->slot : image->slot,
+				  from ? from->time_ns : model_now_ns(resolver->model), ret_stack);
+	return r < 0 ? r : add_callers(resolver, from, ret_stack);
+}
+
+/* It executes no file, and has no frames but the kernel's. */
+static bool is_kernel_thread(const struct model_process *image)
+{
+	return image->known && !image->exe;
+}
+
+int view_resolve_event(const struct view_resolver *resolver, const struct model_process *image,
+		       uint64_t stack_id, uint64_t kernel_stack_id, struct view_stack *ret_stack)
+{
+	const struct model_stack *from = NULL, *kernel = NULL;
+	int r;
+
+	if (stack_id != 0)
+		from = model_stack(resolver->model, stack_id, image->slot);
+	if (kernel_stack_id != 0)
+		kernel = model_stack(resolver->model, kernel_stack_id, RECORD_NO_SLOT);
+	r = allocate(ret_stack, (kernel ? kernel->n_frames : 0) + (from ? from->n_frames : 0));
+	if (r < 0)
+		return r;
+	ret_stack->lost = !from && (stack_id != 0 || !is_kernel_thread(image));
+	ret_stack->kernel_lost = kernel_stack_id != 0 && !kernel;
+	ret_stack->truncated = from && from->truncated;
+	r = add_callers(resolver, kernel, ret_stack);
+	return r < 0 ? r : add_callers(resolver, from, ret_stack);
+}
+
+void view_stack_done(struct view_stack *stack)
+{
+	free(stack->places);
+	stack->places = NULL;
+	stack->n_places = 0;
+}

@@ -28,7 +28,7 @@ static inline void emit(const struct script *s, const struct record *record)
 	assert_int_equal(s->fn(record, s->userdata), 0);
 }
 
-static inline void emit_run(const struct script *s)
+static inline void emit_run_with(const struct script *s, bool no_allocations)
 {
 	emit(s, &(struct record){ .type = RECORD_RUN,
 				  .run = { .tool = "memtraced 0.1.0",
@@ -36,7 +36,13 @@ static inline void emit_run(const struct script *s)
 					   .attach_path = "session",
 					   .start_realtime_ns = 1767323045006000000,
 					   .start_ns = 1000,
-					   .age_resolution_ns = 100000000 } });
+					   .age_resolution_ns = 100000000,
+					   .no_allocations = no_allocations } });
+}
+
+static inline void emit_run(const struct script *s)
+{
+	emit_run_with(s, false);
 }
 
 static inline void emit_function(const struct script *s, uint16_t id, const char *name,
@@ -172,5 +178,37 @@ static inline void emit_symbol_of(const struct script *s, const char *object, ui
 		       (const struct record_symbol_frame[]){ __VA_ARGS__ },                        \
 		       sizeof((const struct record_symbol_frame[]){ __VA_ARGS__ }) /               \
 			       sizeof(struct record_symbol_frame))
+
+/* The kernel's code; its symbols are those of SCRIPT_KERNEL, its inode 0. */
+#define SCRIPT_KERNEL "[kernel.kallsyms]"
+static inline void emit_kernel(const struct script *s, uint64_t start, uint64_t end)
+{
+	emit_map(s, RECORD_NO_SLOT, start, end, start, 0, SCRIPT_KERNEL, 0);
+}
+
+static inline void emit_event(const struct script *s, uint32_t id, const char *name)
+{
+	emit(s, &(struct record){ .type = RECORD_EVENT, .event = { id, name, true } });
+}
+
+static inline void emit_event_count(const struct script *s, struct record_event_count count)
+{
+	emit(s, &(struct record){ .type = RECORD_EVENT_COUNT, .event_count = count });
+}
+
+static inline void emit_occurrence(const struct script *s, struct record_occurrence occurrence)
+{
+	emit(s, &(struct record){ .type = RECORD_OCCURRENCE, .occurrence = occurrence });
+}
+
+static inline void emit_histogram(const struct script *s, struct record_histogram histogram)
+{
+	emit(s, &(struct record){ .type = RECORD_HISTOGRAM, .histogram = histogram });
+}
+
+static inline void emit_hist_counts(const struct script *s, struct record_hist_counts counts)
+{
+	emit(s, &(struct record){ .type = RECORD_HIST_COUNTS, .hist_counts = counts });
+}
 
 #endif

@@ -10,10 +10,15 @@
 
 struct report_opts {
 	enum option_sort sort;
-	uint64_t top;		/* sites of a process, and processes, in tables; 0: all */
+	uint64_t top; /* of sites, processes, groups and stacks, each, in tables; 0: all */
 	uint64_t older_than_ns; /* only sites with a live block of at least this age */
 	bool color;
 	unsigned int width; /* columns of tables, at least 80 */
+	/*
+	 * What formats that hold the stacks of one job are about, counted from 0: allocations, if
+	 * they were traced, then the events as they were asked for.
+	 */
+	size_t job;
 };
 
 #endif

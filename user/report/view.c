@@ -12,6 +12,7 @@ struct view {
 	bool exact;
 	bool all_attributed; /* every lost event is some process's */
 	VEC(struct view_process) processes;
+	struct view_counts counts;
 };
 
 /* A process (not an image): its newest image, and where it stands among others. */
@@ -143,6 +144,8 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	view->exact = coverage && coverage->exact;
 	view->all_attributed = coverage && losses_attributed(model, coverage);
 	r = add_processes(view, symbols);
+	if (r == 0)
+		r = view_counts_init(model, symbols, &view->counts);
 	if (r < 0)
 		return r;
 	*ret_view = TAKE_PTR(view);
@@ -156,6 +159,7 @@ void view_free(struct view *view)
 	vec_foreach(&view->processes, process)
 		view_collect_free(process->sites, process->n_sites);
 	vec_done(&view->processes);
+	view_counts_done(&view->counts);
 	free(view);
 }
 
@@ -182,6 +186,49 @@ size_t view_n_processes(const struct view *view)
 const struct view_process *view_process(const struct view *view, size_t index)
 {
 	return &view->processes.data[index];
+}
+
+bool view_has_allocations(const struct view *view)
+{
+	const struct record_run *run = model_run(view->model);
+
+	return !run || !run->no_allocations;
+}
+
+size_t view_n_histograms(const struct view *view)
+{
+	return view->counts.n_histograms;
+}
+
+const struct view_histogram *view_histogram(const struct view *view, size_t index)
+{
+	return &view->counts.histograms[index];
+}
+
+size_t view_n_events(const struct view *view)
+{
+	return view->counts.n_events;
+}
+
+const struct view_event *view_event(const struct view *view, size_t index)
+{
+	return &view->counts.events[index];
+}
+
+bool view_job(const struct view *view, const struct view_event **ret_event)
+{
+	size_t job = view->opts.job;
+
+	*ret_event = NULL;
+	if (view_has_allocations(view)) {
+		if (job == 0)
+			return true;
+		job--;
+	}
+	if (job >= view->counts.n_events)
+		return false;
+	*ret_event = &view->counts.events[job];
+	return true;
 }
 
 bool view_is_exact(const struct view *view)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A read-only view of model and symbols for one report: processes in the order of DESIGN.md section
- * 12, each with its sites merged (the same places have many stack ids: one for every time that code
+ * A read-only view of model and symbols for one report: histograms, events, and processes in the
+ * order of DESIGN.md section 12, each with its sites. Stacks of both are merged (the same places have many stack ids: one for every time that code
  * was loaded), resolved, filtered and sorted. Made anew for each report; writers only read it.
  */
 #ifndef MEMTRACED_REPORT_VIEW_H
@@ -11,6 +11,7 @@
 #include "model/model.h"
 #include "report/report_opts.h"
 #include "report/symbols.h"
+#include "report/view_counts.h"
 #include "report/view_site.h"
 
 struct view;
@@ -36,6 +37,21 @@ uint64_t view_now_ns(const struct view *view);
  */
 size_t view_n_processes(const struct view *view);
 const struct view_process *view_process(const struct view *view, size_t index);
+
+/* False: there are processes, but neither sites nor totals, since the run had other jobs. */
+bool view_has_allocations(const struct view *view);
+
+/* In the order in which they were asked for. */
+size_t view_n_histograms(const struct view *view);
+const struct view_histogram *view_histogram(const struct view *view, size_t index);
+size_t view_n_events(const struct view *view);
+const struct view_event *view_event(const struct view *view, size_t index);
+
+/*
+ * What a report of stacks is about (report_opts.job): *ret_event is the event, or NULL for
+ * allocations; false when the run has no such job.
+ */
+bool view_job(const struct view *view, const struct view_event **ret_event);
 
 /* Nothing was lost in the whole run; false before the first cut. */
 bool view_is_exact(const struct view *view);

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/report_fixture.h"
+
+#include <string.h>
+
+#define APP "/opt/demo/server"
+#define PLUGIN "/opt/demo/plugin.so"
+#define KERNEL 0xffffffff81000000ull
+
+static int setup(void **state)
+{
+	struct fixture *f = malloc(sizeof(*f));
+
+	if (!f)
+		return -1;
+	fixture_init(f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fixture_done(*state);
+	free(*state);
+	return 0;
+}
+
+static void begin(const struct script *s)
+{
+	emit_run_with(s, true);
+	emit_kernel(s, KERNEL, KERNEL + 0x1000000);
+	emit_begin(s, 0, 10, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, APP, 11);
+	emit_event(s, 1, "getrandom");
+}
+
+/* Frames of a stack, innermost first, as "function@object" or "offset@object". */
+static const char *frames_of(const struct view_event_stack *stack)
+{
+	static char text[512];
+	struct view_frames it = { .stack = &stack->stack };
+	struct view_frame frame;
+
+	text[0] = '\0';
+	while (view_frames_next(&it, &frame)) {
+		char offset[32];
+
+		snprintf(offset, sizeof(offset), "%#lx", (unsigned long)frame.offset);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s@%s",
+			 *text ? " " : "", frame.function ? frame.function : offset,
+			 frame.place->object ? frame.place->object : "?");
+	}
+	return text;
+}
+
+static void the_kernels_frames_come_before_the_process_s(void **state)
+{
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	const struct view_event *event;
+
+	begin(s);
+	emit_stack(s, 71, 0, 2000, 0x10123, 0x10456);
+	emit_stack(s, 81, RECORD_NO_SLOT, 2000, KERNEL + 0x10, KERNEL + 0x200);
+	emit_cut(s, 9000);
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 7, 2000, 8000 });
+	emit_cut_end(s);
+	emit_symbol(s, SCRIPT_KERNEL, 0, KERNEL + 0x10, { "get_random", 0x10, NULL, 0, false });
+
+	assert_int_equal(view_n_events(fixture_view(f, NULL)), 1);
+	event = view_event(f->view, 0);
+	assert_string_equal(event->asked->name, "getrandom");
+	assert_int_equal(event->count, 7);
+	assert_int_equal(event->n_stacks, 1);
+	assert_int_equal(event->stacks[0].image->pid, 10);
+	assert_int_equal(event->stacks[0].first_ns, 2000);
+	assert_int_equal(event->stacks[0].last_ns, 8000);
+	assert_false(event->stacks[0].stack.lost);
+	assert_string_equal(frames_of(&event->stacks[0]),
+			    "get_random@[kernel.kallsyms] 0xffffffff81000200@[kernel.kallsyms] "
+			    "0x1123@/opt/demo/server 0x1456@/opt/demo/server");
+}
+
+static void stacks_of_the_same_code_at_other_addresses_are_one(void **state)
+{
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	const struct view_event *event;
+
+	begin(s);
+	emit_map(s, 0, 0x40000, 0x41000, 0, 2000, PLUGIN, 13);
+	emit_stack(s, 71, 0, 2100, 0x40123);
+	emit_unmap(s, 0, 0x40000, 0x41000, 3000);
+	emit_map(s, 0, 0x60000, 0x61000, 0, 4000, PLUGIN, 13);
+	emit_stack(s, 72, 0, 4100, 0x60123);
+	emit_cut(s, 9000);
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 10, 2100, 2500 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 72, 0, 5, 4100, 8000 });
+	emit_cut_end(s);
+
+	event = view_event(fixture_view(f, NULL), 0);
+	assert_int_equal(event->n_stacks, 1);
+	assert_int_equal(event->stacks[0].count, 15);
+	assert_int_equal(event->stacks[0].first_ns, 2100);
+	assert_int_equal(event->stacks[0].last_ns, 8000);
+}
+
+static void processes_and_kernel_stacks_are_not_merged(void **state)
+{
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	const struct view_event *event;
+
+	begin(s);
+	emit_begin(s, 1, 11, 0, SCRIPT_INHERITS, 1500, "worker");
+	emit_stack(s, 71, 0, 2000, 0x10123);
+	emit_stack(s, 81, RECORD_NO_SLOT, 2000, KERNEL + 0x10);
+	emit_stack(s, 82, RECORD_NO_SLOT, 2000, KERNEL + 0x20);
+	emit_cut(s, 9000);
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 1, 2000, 2000 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 2, 2000, 2000 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 82, 4, 2000, 2000 });
+	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 82, 3, 2000, 2000 });
+	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 81, 0, 2000, 2000 });
+	emit_cut_end(s);
+
+	event = view_event(fixture_view(f, NULL), 0);
+	assert_int_equal(event->count, 10);
+	assert_int_equal(event->n_stacks, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(event->stacks[i].count, 4 - i);
+	assert_string_equal(event->stacks[0].image->comm, "server");
+	assert_string_equal(event->stacks[1].image->comm, "worker");
+}
+
+/* What is lost, of the process's frames and of the kernel's. */
+static void lost_stacks_are_told_from_those_that_are_none(void **state)
+{
+	static const struct {
+		uint32_t slot;
+		uint64_t stack, kernel_stack;
+		size_t n_places;
+		bool lost, kernel_lost;
+	} cases[] = {
+		{ 0, 71, 81, 2, false, false }, { 0, 71, 0, 1, false, false },
+		{ 0, 0, 81, 1, true, false },	{ 0, 0, 0, 0, true, false },
+		{ 0, 99, 81, 1, true, false },	{ 0, 71, 99, 1, false, true },
+		{ 2, 0, 81, 1, false, false },	{ 2, 0, 0, 0, false, false },
+		{ 2, 0, 99, 0, false, true },	{ 7, 0, 0, 0, true, false },
+	};
+	size_t n = sizeof(cases) / sizeof(cases[0]);
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	const struct view_event *event;
+
+	begin(s);
+	emit(s, &(struct record){ .type = RECORD_PROCESS,
+				  .process = { .slot = 2,
+					       .pid = 42,
+					       .parent_slot = RECORD_NO_SLOT,
+					       .prev_slot = RECORD_NO_SLOT,
+					       .comm = "kworker/0:1" } });
+	emit_stack(s, 71, 0, 2000, 0x10123);
+	emit_stack(s, 81, RECORD_NO_SLOT, 2000, KERNEL + 0x10);
+	emit_cut(s, 9000);
+	for (size_t i = 0; i < n; i++)
+		emit_event_count(s, (struct record_event_count){ 1, cases[i].slot, cases[i].stack,
+								 cases[i].kernel_stack, 1000 - i,
+								 2000, 2000 });
+	emit_cut_end(s);
+
+	event = view_event(fixture_view(f, NULL), 0);
+	/* { 0, 0, 81 } and { 0, 99, 81 } are the same loss */
+	assert_int_equal(event->n_stacks, n - 1);
+	for (size_t i = 0, j = 0; i < n; i++) {
+		const struct view_stack *stack;
+
+		if (i == 4)
+			continue;
+		if (i == 2) {
+			assert_int_equal(event->stacks[0].count, 1000 - 2 + 1000 - 4);
+			stack = &event->stacks[0].stack;
+		} else {
+			assert_int_equal(event->stacks[++j].count, 1000 - i);
+			stack = &event->stacks[j].stack;
+		}
+		assert_int_equal(stack->n_places, cases[i].n_places);
+		assert_int_equal(stack->lost, cases[i].lost);
+		assert_int_equal(stack->kernel_lost, cases[i].kernel_lost);
+	}
+	assert_false(event->stacks[n - 2].image->known);
+	assert_string_equal(event->stacks[n - 2].image->comm, "");
+}
+
+static void groups_of_histograms_stand_by_count(void **state)
+{
+	static const struct record_bucket few[] = { { 1, 2, 3 } };
+	static const struct record_bucket many[] = { { INT64_MIN, 0, 4 }, { 64, 128, 5 } };
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	const struct view_histogram *h;
+
+	begin(s);
+	emit_histogram(s, (struct record_histogram){ 1, "read,by=comm", "bytes", "comm", 0, 0 });
+	emit_histogram(s, (struct record_histogram){ 2, "write", "bytes", NULL, 0, 0 });
+	emit_cut(s, 9000);
+	emit_hist_counts(s, (struct record_hist_counts){ 1, "cat", 1, few, 0, NULL, 0, 0 });
+	emit_hist_counts(s, (struct record_hist_counts){ 1, "dd", 2, many, 0, NULL, 0, 0 });
+	emit_hist_counts(s, (struct record_hist_counts){ 1, "bc", 1, few, 0, NULL, 0, 0 });
+	emit_cut_end(s);
+
+	assert_int_equal(view_n_histograms(fixture_view(f, NULL)), 2);
+	h = view_histogram(f->view, 0);
+	assert_string_equal(h->asked->spec, "read,by=comm");
+	assert_int_equal(h->n_groups, 3);
+	assert_string_equal(h->groups[0].counts->key, "dd");
+	assert_int_equal(h->groups[0].count, 9);
+	assert_string_equal(h->groups[1].counts->key, "bc");
+	assert_string_equal(h->groups[2].counts->key, "cat");
+	assert_int_equal(h->groups[2].count, 3);
+	assert_int_equal(view_histogram(f->view, 1)->n_groups, 0);
+}
+
+static void jobs_are_allocations_where_traced_then_the_events(void **state)
+{
+	static const struct {
+		bool no_allocations;
+		size_t job;
+		bool expected;
+		const char *event; /* NULL: allocations */
+	} cases[] = {
+		{ false, 0, true, NULL },  { false, 1, true, "one" }, { false, 2, true, "two" },
+		{ false, 3, false, NULL }, { true, 0, true, "one" },  { true, 1, true, "two" },
+		{ true, 2, false, NULL },
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct report_opts opts = { .job = cases[i].job };
+		const struct view_event *event;
+
+		fixture_done(f);
+		fixture_init(f);
+		emit_run_with(&f->script, cases[i].no_allocations);
+		emit_event(&f->script, 1, "one");
+		emit_event(&f->script, 2, "two");
+		assert_int_equal(view_job(fixture_view(f, &opts), &event), cases[i].expected);
+		assert_int_equal(view_has_allocations(f->view), !cases[i].no_allocations);
+		if (cases[i].event)
+			assert_string_equal(event->asked->name, cases[i].event);
+		else
+			assert_null(event);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_kernels_frames_come_before_the_process_s),
+		TEST(stacks_of_the_same_code_at_other_addresses_are_one),
+		TEST(processes_and_kernel_stacks_are_not_merged),
+		TEST(lost_stacks_are_told_from_those_that_are_none),
+		TEST(groups_of_histograms_stand_by_count),
+		TEST(jobs_are_allocations_where_traced_then_the_events),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

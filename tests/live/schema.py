@@ -37,11 +37,15 @@ class Natural:
     """An integer that is not negative."""
 
 
+class Integer:
+    """An integer of either sign."""
+
+
 class Real:
     """An integer or a fraction."""
 
 
-NATURAL, REAL, ADDRESS = Natural(), Real(), Hex("0x")
+NATURAL, INTEGER, REAL, ADDRESS = Natural(), Integer(), Real(), Hex("0x")
 
 ESTIMATE = Nullable({"interval": NATURAL, "ci95_bytes": NATURAL, "ci95_blocks": NATURAL})
 
@@ -49,10 +53,10 @@ FRAME = {"addr": Nullable(ADDRESS), "function": Nullable(str), "offset": Nullabl
          "file": Nullable(str),
          "line": Nullable(NATURAL), "object": Nullable(str), "inline": bool}
 
-ALLOC = {"allocs": NATURAL, "frees": NATURAL, "failed": NATURAL, "bytes": NATURAL,
-         "live_bytes": NATURAL, "live_blocks": NATURAL, "peak_bytes": NATURAL,
-         "temporary": NATURAL, "missed_frees": NATURAL, "unknown_frees": NATURAL,
-         "estimate": ESTIMATE}
+# null where allocations were not traced
+COUNTED = ("allocs", "frees", "failed", "bytes", "live_bytes", "live_blocks", "peak_bytes",
+           "temporary", "missed_frees", "unknown_frees")
+ALLOC = {**{key: Nullable(NATURAL) for key in COUNTED}, "estimate": ESTIMATE}
 
 SITE = {"id": Hex(digits=16), "class": OneOf("heap", "mmap"), "live_bytes": NATURAL,
         "live_blocks": NATURAL, "allocs": NATURAL, "bytes": NATURAL, "peak_bytes": NATURAL,
@@ -81,11 +85,14 @@ PROCESS = {
 REPORT = {
     "version": OneOf(1), "tool": str, "start": str, "elapsed_ns": NATURAL,
     "processes": ListOf(PROCESS),
-    "histograms": ListOf({"spec": str, "unit": str, "key": Nullable(str), "count": NATURAL,
-                          "buckets": ListOf({"lo": NATURAL, "hi": Nullable(NATURAL),
-                                             "count": NATURAL})}),
+    "histograms": ListOf({"spec": str, "unit": Nullable(str), "key": Nullable(str),
+                          "count": NATURAL,
+                          "buckets": ListOf({"lo": Nullable(INTEGER), "hi": Nullable(INTEGER),
+                                             "count": NATURAL}),
+                          "errors": MapOf(NATURAL), "restarted": Nullable(NATURAL),
+                          "passed_on": Nullable(NATURAL)}),
     "events": ListOf({"name": str, "count": NATURAL,
-                      "stacks": ListOf({"pid": NATURAL, "comm": str, "count": NATURAL,
+                      "stacks": ListOf({"pid": Nullable(NATURAL), "comm": str, "count": NATURAL,
                                         "frames": ListOf(FRAME)})}),
     "coverage": {"exact": bool, "events": NATURAL, "lost": MapOf(NATURAL),
                  "stacks_complete": NATURAL, "stacks_truncated": NATURAL,
@@ -114,6 +121,8 @@ def match_scalar(value, kind, where):
     elif isinstance(kind, Natural):
         assert isinstance(value, int) and not isinstance(value, bool) and value >= 0, \
             f"{where}: not an integer >= 0: {value!r}"
+    elif isinstance(kind, Integer):
+        assert isinstance(value, int) and not isinstance(value, bool), f"{where}: {value!r}"
     elif isinstance(kind, Real):
         assert isinstance(value, (int, float)) and not isinstance(value, bool), \
             f"{where}: {value!r}"
@@ -141,8 +150,16 @@ def match(value, kind, where):
         match_scalar(value, kind, where)
 
 
+def check_no_allocations(process, where):
+    known = [key for key in COUNTED if process["alloc"][key] is not None]
+    assert not known, f"{where}: {known} are known, but allocations were not traced"
+    assert not process["sites"], f"{where}: sites, but allocations were not traced"
+
+
 def check_process(process, exact, where):
     alloc = process["alloc"]
+    absent = [key for key in COUNTED if alloc[key] is None]
+    assert not absent, f"{where}: {absent} are not known"
     assert alloc["temporary"] <= alloc["frees"], f"{where}: more temporary than freed"
     assert alloc["peak_bytes"] >= alloc["live_bytes"], f"{where}: more live than at the peak"
     assert alloc["bytes"] >= 0 and (alloc["allocs"] > 0 or alloc["bytes"] == 0), where
@@ -169,8 +186,31 @@ def check_uncounted(report):
     assert not report["coverage"]["exact"]
 
 
-def check(report, filtered=False):
-    """`filtered`: options hide sites, so that their sums are not the totals."""
+def check_histogram(histogram, where):
+    buckets = histogram["buckets"]
+    total = sum(bucket["count"] for bucket in buckets)
+    assert total == histogram["count"], f"{where}: buckets add up to {total}"
+    assert all(bucket["count"] for bucket in buckets), f"{where}: an empty bucket"
+    for below, above in zip(buckets, buckets[1:]):
+        assert below["hi"] is not None and above["lo"] is not None, f"{where}: open in the middle"
+        assert below["hi"] <= above["lo"], f"{where}: {below} and {above}"
+    negative = sum(bucket["count"] for bucket in buckets if bucket["lo"] is None)
+    if histogram["spec"].count(":") == 0:
+        assert sum(histogram["errors"].values()) <= negative, f"{where}: more errors than results"
+
+
+def check_event(event, where):
+    counts = [stack["count"] for stack in event["stacks"]]
+    assert sum(counts) == event["count"], f"{where}: stacks add up to {sum(counts)}"
+    assert counts == sorted(counts, reverse=True) and 0 not in counts, f"{where}: {counts}"
+    for stack in event["stacks"]:
+        kernel = [frame["object"] == "[kernel.kallsyms]" for frame in stack["frames"]]
+        assert kernel == sorted(kernel, reverse=True), f"{where}: kernel frames in the middle"
+
+
+def check(report, filtered=False, allocations=True):
+    """`filtered`: options hide sites, so that their sums are not the totals. `allocations`: they
+    were traced, beside other jobs maybe."""
     if report["coverage"]["lost"].get("nothing-counted"):
         check_uncounted(report)
         return
@@ -178,5 +218,12 @@ def check(report, filtered=False):
     coverage = report["coverage"]
     if coverage["exact"]:
         assert not any(coverage["lost"].values()), f"exact, but lost {coverage['lost']}"
+    for index, histogram in enumerate(report["histograms"]):
+        check_histogram(histogram, f"histograms[{index}]")
+    for index, event in enumerate(report["events"]):
+        check_event(event, f"events[{index}]")
     for index, process in enumerate(report["processes"]):
+        if not allocations:
+            check_no_allocations(process, f"processes[{index}]")
+            continue
         check_process(process, coverage["exact"] and not filtered, f"processes[{index}]")

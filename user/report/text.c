@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/text.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ELLIPSIS "\xe2\x80\xa6"
@@ -169,6 +171,14 @@ void text_wrap(struct strbuf *out, const char *s, size_t columns, size_t indent)
 			s++;
 	}
 	strbuf_addch(out, '\n');
+}
+
+const char *text_errno(uint32_t number, char buf[TEXT_ERRNO_LEN])
+{
+	const char *name = number > 0 && number <= INT_MAX ? strerrorname_np((int)number) : NULL;
+
+	snprintf(buf, TEXT_ERRNO_LEN, "%" PRIu32, number);
+	return name ? name : buf;
 }
 
 const char *text_base_name(const char *path)

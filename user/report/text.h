@@ -8,6 +8,8 @@
 
 #include "base/strbuf.h"
 
+#include <stdint.h>
+
 /* Valid UTF-8: a byte that is none becomes '?'. Control characters stay: JSON escapes them. */
 void text_utf8(struct strbuf *out, const char *s);
 
@@ -27,6 +29,10 @@ void text_fit(struct strbuf *out, const char *s, size_t columns);
 
 /* Breaks clean text at spaces into lines of at most `columns`, all but the first indented. */
 void text_wrap(struct strbuf *out, const char *s, size_t columns, size_t indent);
+
+/* "EAGAIN", or the number of what is no errno(3). */
+#define TEXT_ERRNO_LEN 16
+const char *text_errno(uint32_t number, char buf[TEXT_ERRNO_LEN]);
 
 /* After the last slash. */
 const char *text_base_name(const char *path);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/json_out.h"
+
+#include "base/strbuf.h"
+#include "report/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+void json_out_add(struct json_out *out, struct json_object *to, const char *key,
+		  struct json_object *value)
+{
+	if (!value || json_object_object_add(to, key, value) < 0) {
+		json_object_put(value);
+		out->error = -ENOMEM;
+	}
+}
+
+void json_out_null(struct json_out *out, struct json_object *to, const char *key)
+{
+	if (json_object_object_add(to, key, NULL) < 0)
+		out->error = -ENOMEM;
+}
+
+void json_out_u64(struct json_out *out, struct json_object *to, const char *key, uint64_t value)
+{
+	json_out_add(out, to, key, json_object_new_uint64(value));
+}
+
+void json_out_known(struct json_out *out, struct json_object *to, const char *key, bool known,
+		    uint64_t value)
+{
+	if (known)
+		json_out_u64(out, to, key, value);
+	else
+		json_out_null(out, to, key);
+}
+
+void json_out_bool(struct json_out *out, struct json_object *to, const char *key, bool value)
+{
+	json_out_add(out, to, key, json_object_new_boolean(value));
+}
+
+struct json_object *json_out_new_string(struct json_out *out, const char *s)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	text_utf8(&text, s);
+	if (strbuf_error(&text) < 0)
+		out->error = -ENOMEM;
+	return json_object_new_string_len(strbuf_str(&text), (int)text.len);
+}
+
+void json_out_string(struct json_out *out, struct json_object *to, const char *key, const char *s)
+{
+	if (s)
+		json_out_add(out, to, key, json_out_new_string(out, s));
+	else
+		json_out_null(out, to, key);
+}
+
+struct json_object *json_out_new(struct json_out *out)
+{
+	struct json_object *object = json_object_new_object();
+
+	if (!object)
+		out->error = -ENOMEM;
+	return object;
+}
+
+void json_out_put(struct json_out *out, struct json_object *value)
+{
+	const char *text;
+
+	text = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN |
+							     JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (text)
+		fputs(text, out->file);
+	else
+		out->error = -ENOMEM;
+	json_object_put(value);
+}
+
+void json_out_put_members(struct json_out *out, struct json_object *object)
+{
+	bool first = true;
+
+	json_object_object_foreach(object, key, value)
+	{
+		fprintf(out->file, "%s\"%s\":", first ? "" : ",", key);
+		first = false;
+		json_out_put(out, json_object_get(value));
+	}
+	json_object_put(object);
+}
+
+static struct json_object *frame_json(struct json_out *out, const struct view_frame *frame)
+{
+	struct json_object *json = json_out_new(out);
+	char addr[24];
+
+	if (!json)
+		return NULL;
+	snprintf(addr, sizeof(addr), "0x%" PRIx64, frame->place->addr);
+	json_out_string(out, json, "addr", frame->place->has_addr ? addr : NULL);
+	json_out_string(out, json, "function", frame->function);
+	json_out_known(out, json, "offset", frame->has_offset, frame->offset);
+	json_out_string(out, json, "file", frame->file);
+	json_out_known(out, json, "line", frame->line > 0, frame->line);
+	json_out_string(out, json, "object", frame->place->object);
+	json_out_bool(out, json, "inline", frame->is_inline);
+	return json;
+}
+
+struct json_object *json_out_frames(struct json_out *out, const struct view_stack *stack)
+{
+	struct view_frames it = { .stack = stack };
+	struct json_object *array = json_object_new_array();
+	struct view_frame frame;
+
+	while (array && view_frames_next(&it, &frame)) {
+		struct json_object *json = frame_json(out, &frame);
+
+		if (!json || json_object_array_add(array, json) < 0) {
+			json_object_put(json);
+			out->error = -ENOMEM;
+		}
+	}
+	return array;
+}

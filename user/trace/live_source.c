@@ -95,7 +95,8 @@ static int describe_run(struct live *live)
 			 .start_realtime_ns =
 				 clock_ns(CLOCK_REALTIME) - (clock_monotonic_ns() - live->start_ns),
 			 .start_ns = live->start_ns,
-			 .age_resolution_ns = ABI_TICK_NS },
+			 .age_resolution_ns = ABI_TICK_NS,
+			 .no_allocations = !live->opts.allocations },
 	};
 	int r = live_emit(live, &record);
 

@@ -65,7 +65,7 @@ struct {
 struct call {
 	__u64 start; /* ns; 0: not in a call whose beginning was seen */
 	__u64 nr;
-	__u64 restarting;
+	__u64 restarting; /* ERESTART* that it returned last, 0: none */
 };
 
 /* By task: a thread's id changes when it executes a program, its task does not. */
@@ -219,14 +219,14 @@ static __always_inline void call_over(struct call *call, __s64 ret)
 	}
 }
 
-static __always_inline void call_interrupted(struct call *call, __u64 nr)
+static __always_inline void call_interrupted(struct call *call, __u64 nr, __s64 ret)
 {
-	struct call fresh = { .nr = nr, .restarting = 1 };
+	struct call fresh = { .nr = nr, .restarting = -ret };
 
 	count_in_array(ABI_HIST_RESTARTED, 1);
 	if (call) {
 		call->nr = nr;
-		call->restarting = 1;
+		call->restarting = -ret;
 	} else {
 		call_set(&fresh);
 	}
@@ -305,7 +305,7 @@ int on_exit_call(struct exit_record *ctx)
 	if (!in_target())
 		return 0;
 	if (restart)
-		call_interrupted(call_find(), ctx->nr);
+		call_interrupted(call_find(), ctx->nr, ret);
 	else
 		call_over(knob_source == ABI_HIST_LATENCY ? call_find() : NULL, ret);
 	return 0;
@@ -317,7 +317,8 @@ int on_exit_restart(struct exit_record *ctx)
 {
 	struct call *call = call_find();
 
-	if (!call || !call->restarting)
+	/* Where entries are not seen, other marks outlive the restart of their call. */
+	if (!call || call->restarting != ERESTART_RESTARTBLOCK)
 		return 0;
 	if (is_restart(ctx->ret)) {
 		count_in_array(ABI_HIST_RESTARTED, 1);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Totals and sites to the byte, by each way of attaching: DESIGN.md section 5."""
 
+import functools
 import os
 
 from lib import (ATTACH_PATHS, EXACT_KEYS, SERIAL_KEYS, attach_option, called_by, exact, heap_sites,
@@ -248,6 +249,24 @@ def of_nested_allocator_calls_the_outermost_counts(path):
     for site in sites:
         # The preloaded counter's malloc, which calls glibc's.
         assert os.path.basename(site["frames"][0]["object"]) == "libcounter.so", site["frames"]
+
+
+@test(need_root)
+def of_thousands_of_stacks_each_has_its_own_block():
+    ways = 18
+    run = trace([target("stacks")])
+    same_images(run, SERIAL_KEYS)
+    found = {}
+    for site in heap_sites(run.only_process()):
+        names = [frame["function"] or "" for frame in site["frames"]]
+        digits = [int(name[5:]) for name in reversed(names) if name.startswith("step_")]
+        if digits:
+            way = functools.reduce(lambda number, digit: number * ways + digit, digits)
+            assert len(digits) == 3 and way not in found, (way, names)
+            found[way] = site
+    assert set(found) == set(range(ways ** 3)), len(found)
+    for way, site in found.items():
+        assert (site["live_blocks"], site["live_bytes"]) == (1, 16 + way), (way, site)
 
 
 @test(need_root)

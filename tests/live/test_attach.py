@@ -150,6 +150,23 @@ def a_target_killed_by_sigkill_still_gets_its_exact_report():
         same(one(report, pid), since(folder, pid, before))
 
 
+@test(need_root)
+def an_end_that_found_the_ring_full_ends_the_run():
+    with started([target("flood"), "100000"]) as process:
+        pid = int(process.lines.until("ready"))
+        with attached([pid]) as session:
+            tracer = session.process
+            tracer.send_signal(signal.SIGSTOP)
+            eventually(lambda: process_state(tracer.pid)[0] == "T", "memtraced is not stopped")
+            send_line(process)
+            assert process.wait(20) == 0
+            tracer.send_signal(signal.SIGCONT)
+            report = session.finish(sig=None)
+    assert not report["coverage"]["exact"] and report["coverage"]["lost"]["ring-full"] > 0
+    # How it ended is what was lost.
+    assert one(report, pid)["end"] == {"exit": None, "signal": None, "oom": False}
+
+
 @test(need_root, each=EACH_PATH)
 def a_process_whose_seccomp_filter_is_in_place_survives(path):
     environ = dict(os.environ)

@@ -279,6 +279,143 @@ static void storm(record_fn fn, void *userdata)
 	symbols(&s);
 }
 
+#define KERNEL 0xffffffff81000000ull
+
+/* Stack ids of the kernel, and of a process's. */
+enum { IN_GETRANDOM = 0x81, IN_WORKQUEUE, IN_NOTHING };
+
+static void kernel_symbols(const struct script *s)
+{
+	emit_symbol(s, SCRIPT_KERNEL, 0, KERNEL + 0x110,
+		    { "__x64_sys_getrandom", 0x10, NULL, 0, false });
+	emit_symbol(s, SCRIPT_KERNEL, 0, KERNEL + 0x250, { "do_syscall_64", 0x50, NULL, 0, false });
+	emit_symbol(s, SCRIPT_KERNEL, 0, KERNEL + 0x800001,
+		    { "nft_do_chain [nf_tables]", 0x1, NULL, 0, false });
+}
+
+static void kernel_code(const struct script *s)
+{
+	emit_kernel(s, KERNEL, KERNEL + 0x1000000);
+	emit_stack(s, IN_GETRANDOM, RECORD_NO_SLOT, SECOND, KERNEL + 0x110, KERNEL + 0x250);
+	emit_stack(s, IN_WORKQUEUE, RECORD_NO_SLOT, SECOND, KERNEL + 0x800001, KERNEL + 0x900000);
+}
+
+static void hist_counts(const struct script *s, uint32_t id, const char *key,
+			const struct record_bucket *buckets, size_t n_buckets)
+{
+	emit_hist_counts(
+		s, (struct record_hist_counts){
+			   .id = id, .key = key, .n_buckets = n_buckets, .buckets = buckets });
+}
+
+/* Histograms of all kinds, without allocations: one with errors, one of values in linear buckets. */
+static void counted(record_fn fn, void *userdata)
+{
+	static const struct record_bucket cat[] = {
+		{ INT64_MIN, 0, 3 },	     { 0, 1, 12 }, { 1, 2, 1 }, { 64, 128, 100000 },
+		{ 65536, 131072, 52345678 },
+	};
+	static const struct record_bucket dd[] = { { 512, 1024, 1000 }, { 1024, 2048, 250 } };
+	static const struct record_bucket sh[] = { { 2, 4, 1 } };
+	static const struct record_bucket huge[] = {
+		{ 1ll << 40, 1ll << 41, 7 },
+		{ 1ll << 62, INT64_MAX, 123456789012 },
+	};
+	static const struct record_bucket linear[] = {
+		{ INT64_MIN, -2048, 1 }, { -2048, -1024, 5 },	 { 1024, 2048, 104 },
+		{ 2048, 3072, 52 },	 { 8192, INT64_MAX, 2 },
+	};
+	static const struct record_bucket ones[] = { { 3, 4, 2 }, { 5, 6, 1 } };
+	static const struct record_errno errors[] = { { 11, 2 }, { 4, 1 }, { 5000, 1 } };
+	const struct script s = { fn, userdata };
+
+	emit_run_with(&s, true);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "cat");
+	emit_histogram(&s, (struct record_histogram){ 1, "read,by=comm", "bytes", "comm", 0, 0 });
+	emit_histogram(&s, (struct record_histogram){ 2, "malloc", "bytes", NULL, 0, 0 });
+	emit_histogram(&s, (struct record_histogram){ 3, "a:b:field,lin=-2k-8k/1k", NULL, NULL,
+						      true, 1024 });
+	emit_histogram(&s, (struct record_histogram){ 4, "write:count,lin=0-9/1", "bytes", NULL,
+						      true, 1 });
+	emit_histogram(&s, (struct record_histogram){ 5, "fsync:ns", "ns", NULL, 0, 0 });
+	emit_cut(&s, 6 * SECOND);
+	hist_counts(&s, 1, "sh", sh, 1);
+	hist_counts(&s, 1, "dd", dd, 2);
+	emit_hist_counts(&s, (struct record_hist_counts){ 1, "cat", 5, cat, 3, errors, 4, 0 });
+	emit_hist_counts(&s, (struct record_hist_counts){ 2, NULL, 2, huge, 0, NULL, 0, 9 });
+	hist_counts(&s, 3, NULL, linear, 5);
+	hist_counts(&s, 4, NULL, ones, 2);
+	emit_coverage(&s, true, 52447000, NULL, 0);
+	emit_cut_end(&s);
+}
+
+/* One event: two processes whose times overlap, a kernel thread, an exec, what was lost. */
+static void random_event(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+
+	emit_run_with(&s, true);
+	kernel_code(&s);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "x");
+	code(&s, 0, SECOND);
+	stacks(&s, 0, SECOND);
+	emit(&s, &(struct record){ .type = RECORD_PROCESS,
+				   .process = { .slot = 1,
+						.pid = 42,
+						.parent_slot = RECORD_NO_SLOT,
+						.prev_slot = RECORD_NO_SLOT,
+						.comm = "kworker/0:1 x" } });
+	emit_event(&s, 7, "syscalls:sys_enter_getrandom");
+	emit_end(&s, 0, RECORD_END_EXEC, 0, 3 * SECOND);
+	emit_begin(&s, 2, 4242, 0, SCRIPT_ROOT, 3 * SECOND, "server");
+	code(&s, 2, 3 * SECOND);
+	emit_stack(&s, AT_PLUGIN_1, 2, 3 * SECOND, 0x401189, 0x4011c0);
+	emit_cut(&s, 6 * SECOND);
+	emit_event_count(&s, (struct record_event_count){ 7, 0, AT_MAKE, IN_GETRANDOM, 5,
+							  SECOND + 1, 2 * SECOND });
+	emit_event_count(&s, (struct record_event_count){ 7, 0, AT_LOOP, IN_GETRANDOM, 4,
+							  SECOND + 10, 2 * SECOND + 999 });
+	emit_event_count(&s, (struct record_event_count){ 7, 0, 0, IN_GETRANDOM, 1, SECOND + 20,
+							  SECOND + 20 });
+	emit_event_count(&s, (struct record_event_count){ 7, 1, 0, IN_WORKQUEUE, 2, SECOND + 5,
+							  5 * SECOND });
+	emit_event_count(&s, (struct record_event_count){ 7, 1, 0, 0, 1, 2 * SECOND, 2 * SECOND });
+	emit_event_count(&s, (struct record_event_count){ 7, 2, AT_PLUGIN_1, IN_NOTHING, 3,
+							  3 * SECOND, 4 * SECOND + 123 });
+	emit_coverage(&s, true, 16, NULL, 0);
+	emit_cut_end(&s);
+	symbols(&s);
+	kernel_symbols(&s);
+}
+
+/* Two events beside allocations, and losses. */
+static void jobs(record_fn fn, void *userdata)
+{
+	static const struct record_loss losses[] = { { "ring-full", 2 } };
+	static const struct record_bucket sizes[] = { { 16, 32, 90 }, { 32, 64, 30 } };
+	const struct script s = { fn, userdata };
+
+	allocators(&s);
+	kernel_code(&s);
+	emit_event(&s, 1, "getrandom");
+	emit_event(&s, 2, "sched:sched_switch");
+	emit_histogram(&s, (struct record_histogram){ 1, "malloc", "bytes", NULL, 0, 0 });
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	code(&s, 0, SECOND);
+	stacks(&s, 0, SECOND);
+	emit_cut(&s, 6 * SECOND);
+	emit_totals(&s, totals(0, 120, 6144, 6));
+	emit_site(&s, site(0, 1, AT_MAKE, 6144, 6));
+	hist_counts(&s, 1, NULL, sizes, 2);
+	emit_event_count(&s, (struct record_event_count){ 1, 0, AT_MAKE, 0, 2, SECOND, SECOND });
+	emit_event_count(&s, (struct record_event_count){ 2, 0, AT_LOOP, IN_WORKQUEUE, 3, SECOND,
+							  5 * SECOND });
+	emit_coverage(&s, false, 300, losses, 1);
+	emit_cut_end(&s);
+	symbols(&s);
+	kernel_symbols(&s);
+}
+
 static const struct scenario all[] = {
 	{ .name = "empty", .emit = empty },
 	{ .name = "forked", .emit = forked },
@@ -289,6 +426,13 @@ static const struct scenario all[] = {
 	{ .name = "cxx", .emit = cxx },
 	{ .name = "storm", .emit = storm, .opts = { .top = 3 } },
 	{ .name = "storm-peak", .emit = storm, .opts = { .sort = SORT_PEAK, .top = 1 } },
+	{ .name = "counted", .emit = counted },
+	{ .name = "counted-top", .emit = counted, .opts = { .top = 1 } },
+	{ .name = "event", .emit = random_event },
+	{ .name = "event-top", .emit = random_event, .opts = { .top = 2 } },
+	{ .name = "jobs-alloc", .emit = jobs },
+	{ .name = "jobs-first", .emit = jobs, .opts = { .job = 1 } },
+	{ .name = "jobs-second", .emit = jobs, .opts = { .job = 2 } },
 	{ .name = "forked-growth", .emit = forked, .opts = { .sort = SORT_GROWTH } },
 };
 

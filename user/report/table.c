@@ -31,8 +31,7 @@ const char *table_size(int64_t bytes, bool exact, char buf[TABLE_NUMBER_LEN])
 	return buf;
 }
 
-/* Of events: those that were lost are missing in it. */
-static const char *count(uint64_t n, bool exact, char buf[TABLE_NUMBER_LEN])
+const char *table_count(uint64_t n, bool exact, char buf[TABLE_NUMBER_LEN])
 {
 	snprintf(buf, TABLE_NUMBER_LEN, "%s%" PRIu64, exact ? "" : "≥", n);
 	return buf;
@@ -87,6 +86,15 @@ static void pid_text(const struct model_process *image, char buf[16])
 		snprintf(buf, 16, "%" PRIu32, image->pid);
 	else
 		snprintf(buf, 16, "?");
+}
+
+void table_process(struct strbuf *out, const struct model_process *image)
+{
+	char pid[16];
+
+	pid_text(image, pid);
+	text_clean(out, *image->comm ? image->comm : "?");
+	strbuf_addf(out, " (pid %s)", pid);
 }
 
 static bool holds_anything(const struct view_process *process)
@@ -182,11 +190,9 @@ static void process_head(struct table *t, const struct view_process *process)
 	const struct model_process *image = process->image;
 	_cleanup_strbuf_ struct strbuf head = { 0 };
 	size_t width = view_opts(t->view)->width;
-	char pid[16];
 
-	pid_text(image, pid);
-	text_clean(&head, *image->comm ? image->comm : "?");
-	strbuf_addf(&head, " (pid %s), ", pid);
+	table_process(&head, image);
+	strbuf_adds(&head, ", ");
 	state_text(image, &head);
 	table_bold(t, true);
 	text_fit(&t->out, strbuf_str(&head), width);
@@ -226,7 +232,7 @@ static void add_calls(struct strbuf *line, uint64_t n, const char *what, uint64_
 {
 	char number[TABLE_NUMBER_LEN], size[FORMAT_UNIT_LEN];
 
-	strbuf_addf(line, "%s %s%s of %s%s", count(n, exact, number), what, table_plural(n),
+	strbuf_addf(line, "%s %s%s of %s%s", table_count(n, exact, number), what, table_plural(n),
 		    exact ? "" : "≥", format_size((int64_t)bytes, size));
 }
 
@@ -237,9 +243,9 @@ static void heap_calls(struct table *t, const struct record_totals *totals, bool
 
 	strbuf_adds(&line, "        ");
 	add_calls(&line, totals->allocs, "allocation", totals->bytes, exact);
-	strbuf_addf(&line, ", %s free%s", count(totals->frees, exact, number),
+	strbuf_addf(&line, ", %s free%s", table_count(totals->frees, exact, number),
 		    table_plural(totals->frees));
-	strbuf_addf(&line, ", %s failed", count(totals->failed, exact, number));
+	strbuf_addf(&line, ", %s failed", table_count(totals->failed, exact, number));
 	if (totals->allocs > 0)
 		strbuf_addf(&line, ", %s%.1f%% temporary", exact ? "" : "~",
 			    100.0 * (double)totals->temporary / (double)totals->allocs);
@@ -365,13 +371,14 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 	add_live(&line, sum.live_bytes, sum.live_blocks, "block", exact);
 	strbuf_adds(&line, "; ");
 	add_calls(&line, sum.allocs, "allocation", sum.bytes, exact);
-	strbuf_addf(&line, ", %s free%s", count(sum.frees, exact, number), table_plural(sum.frees));
+	strbuf_addf(&line, ", %s free%s", table_count(sum.frees, exact, number),
+		    table_plural(sum.frees));
 	table_wrap(t, 8, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);
 }
 
-static size_t shown(const struct table *t, size_t n)
+size_t table_shown(const struct table *t, size_t n)
 {
 	uint64_t top = view_opts(t->view)->top;
 
@@ -383,7 +390,7 @@ static void all_processes(struct table *t, struct view_process **processes, size
 	size_t n_shown;
 
 	qsort(processes, n, sizeof(processes[0]), compare_processes);
-	n_shown = shown(t, n);
+	n_shown = table_shown(t, n);
 	if (n >= OVERVIEW_MIN)
 		overview(t, processes, n, n_shown);
 	for (size_t i = 0; i < n_shown; i++)
@@ -418,10 +425,13 @@ static int processes_write(struct table *t)
 int table_write(const struct view *view, FILE *file)
 {
 	struct table t = { .view = view };
-	int r;
+	int r = 0;
 
 	head_line(&t);
-	r = processes_write(&t);
+	table_histograms(&t);
+	table_events(&t);
+	if (view_has_allocations(view))
+		r = processes_write(&t);
 	table_coverage(&t);
 	if (r == 0)
 		r = strbuf_error(&t.out);

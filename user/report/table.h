@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of the table report, which share one output: table.c (what ran), table_sites.c (the
- * sites of a process), table_coverage.c (how much of it is certain).
+ * The parts of the table report, which share one output: table_histograms.c, table_events.c,
+ * table.c (what ran), table_sites.c (the sites of a process), table_coverage.c (how much of it is
+ * certain).
  */
 #ifndef MEMTRACED_REPORT_TABLE_H
 #define MEMTRACED_REPORT_TABLE_H
@@ -19,6 +20,15 @@ struct table {
 
 /* "1.2 MiB", "~1.2 MiB" when it is not exact. */
 const char *table_size(int64_t bytes, bool exact, char buf[TABLE_NUMBER_LEN]);
+
+/* "12", "≥12" when it is not exact: events that were lost are missing in it. */
+const char *table_count(uint64_t n, bool exact, char buf[TABLE_NUMBER_LEN]);
+
+/* How many of n things the table shows. */
+size_t table_shown(const struct table *t, size_t n);
+
+/* "dd (pid 4242)" */
+void table_process(struct strbuf *out, const struct model_process *image);
 
 /* A line broken to the width of the report, all but its first part indented. */
 void table_wrap(struct table *t, size_t indent, const char *text);
@@ -44,6 +54,10 @@ static inline void table_warn(struct table *t, bool on)
 	table_style(t, on ? "1;33" : "0");
 }
 
+void table_histograms(struct table *t);
+void table_events(struct table *t);
+/* The frames of a stack, innermost first, and what is not known of it. */
+void table_stack(struct table *t, const struct view_stack *stack);
 void table_sites(struct table *t, const struct view_process *process, enum view_class class);
 void table_coverage(struct table *t);
 

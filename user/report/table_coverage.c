@@ -78,7 +78,7 @@ static void stacks(struct table *t, const struct record_coverage *coverage)
 
 	strbuf_addf(&line, "stacks: %" PRIu64 " complete, %" PRIu64 " truncated",
 		    coverage->stacks_complete, coverage->stacks_truncated);
-	if (run && run->age_resolution_ns > 0)
+	if (run && run->age_resolution_ns > 0 && view_has_allocations(t->view))
 		strbuf_addf(&line, "; ages are true to %s",
 			    format_duration(run->age_resolution_ns, duration));
 	table_wrap(t, 8, strbuf_str(&line));

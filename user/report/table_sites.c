@@ -114,7 +114,7 @@ static void frame_line(struct table *t, const struct view_frame *frame)
 	frame_where(frame, &where);
 	if (frame->function)
 		strbuf_adds(&name, frame->function);
-	else if (place->object)
+	else if (place->object && !(place->mapped && model_object_is_kernel(place->mapped)))
 		strbuf_addf(&name, "%s+0x%" PRIx64, place->object, place->offset);
 	else
 		strbuf_addf(&name, "0x%" PRIx64, place->addr);
@@ -131,17 +131,21 @@ static void frame_line(struct table *t, const struct view_frame *frame)
 		t->out.error = strbuf_error(&name) < 0 ? strbuf_error(&name) : strbuf_error(&where);
 }
 
-static void site_frames(struct table *t, const struct view_site *site)
+void table_stack(struct table *t, const struct view_stack *stack)
 {
-	struct view_frames it = { .stack = &site->stack };
+	struct view_frames it = { .stack = stack };
 	struct view_frame frame;
 
+	if (stack->kernel_lost)
+		strbuf_adds(&t->out, "      (the kernel's stack was lost)\n");
 	while (view_frames_next(&it, &frame))
 		frame_line(t, &frame);
-	if (site->stack.lost)
+	if (stack->lost)
 		strbuf_adds(&t->out, "      (the stack was lost)\n");
-	else if (site->stack.truncated)
+	else if (stack->truncated)
 		strbuf_adds(&t->out, "      (the stack goes on: it was truncated)\n");
+	else if (stack->n_places == 0 && !stack->kernel_lost)
+		strbuf_adds(&t->out, "      (no frames)\n");
 }
 
 static void rest_lines(struct table *t, const struct section *s, size_t n_shown, size_t n_hidden,
@@ -191,7 +195,7 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		if (rank == 0 && class == VIEW_MMAP)
 			strbuf_adds(&t->out, "  mapped regions\n");
 		site_head(t, &s, site, ++rank);
-		site_frames(t, site);
+		table_stack(t, &site->stack);
 	}
 	rest_lines(t, &s, rank, n_hidden, hidden_weight, n_zero);
 }

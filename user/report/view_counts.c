@@ -141,6 +141,8 @@ static int compare_stacks(const void *item_a, const void *item_b)
 		return compare_u64_down(a->count, b->count);
 	if (a->image->slot != b->image->slot)
 		return a->image->slot < b->image->slot ? -1 : 1;
+	if (a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns ? -1 : 1;
 	id_a = view_stack_id(&a->stack, 0);
 	id_b = view_stack_id(&b->stack, 0);
 	return (id_a > id_b) - (id_a < id_b);

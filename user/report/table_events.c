@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/table.h"
+
+#include <inttypes.h>
+
+static void event_head(struct table *t, const struct view_event *event)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char number[TABLE_NUMBER_LEN];
+
+	text_clean(&line, event->asked->name);
+	strbuf_addf(&line, ": %s time%s on %zu stack%s",
+		    table_count(event->count, view_is_exact(t->view), number),
+		    table_plural(event->count), event->n_stacks, table_plural(event->n_stacks));
+	table_bold(t, true);
+	table_wrap(t, 4, strbuf_str(&line));
+	table_bold(t, false);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void stack_head(struct table *t, const struct view_event *event,
+		       const struct view_event_stack *stack, size_t rank)
+{
+	bool exact = view_is_exact(t->view);
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char number[TABLE_NUMBER_LEN];
+
+	strbuf_addf(&line, "  #%zu  %s, %s%.1f%%, ", rank, table_count(stack->count, exact, number),
+		    exact ? "" : "~", 100.0 * (double)stack->count / (double)event->count);
+	table_process(&line, stack->image);
+	table_bold(t, true);
+	table_wrap(t, 8, strbuf_str(&line));
+	table_bold(t, false);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void event_section(struct table *t, const struct view_event *event)
+{
+	size_t n_shown = table_shown(t, event->n_stacks);
+	char number[TABLE_NUMBER_LEN];
+	uint64_t hidden = 0;
+
+	event_head(t, event);
+	for (size_t i = 0; i < n_shown; i++) {
+		strbuf_addch(&t->out, '\n');
+		stack_head(t, event, &event->stacks[i], i + 1);
+		table_stack(t, &event->stacks[i].stack);
+	}
+	for (size_t i = n_shown; i < event->n_stacks; i++)
+		hidden += event->stacks[i].count;
+	if (n_shown < event->n_stacks)
+		strbuf_addf(&t->out, "  … %zu more stack%s, %s time%s; --top 0 shows all\n",
+			    event->n_stacks - n_shown, table_plural(event->n_stacks - n_shown),
+			    table_count(hidden, view_is_exact(t->view), number),
+			    table_plural(hidden));
+	strbuf_addch(&t->out, '\n');
+}
+
+void table_events(struct table *t)
+{
+	for (size_t i = 0; i < view_n_events(t->view); i++)
+		event_section(t, view_event(t->view, i));
+}

@@ -179,11 +179,28 @@ static inline void emit_symbol_of(const struct script *s, const char *object, ui
 		       sizeof((const struct record_symbol_frame[]){ __VA_ARGS__ }) /               \
 			       sizeof(struct record_symbol_frame))
 
-/* The kernel's code; its symbols are those of SCRIPT_KERNEL, its inode 0. */
+/* The kernel's code. */
 #define SCRIPT_KERNEL "[kernel.kallsyms]"
 static inline void emit_kernel(const struct script *s, uint64_t start, uint64_t end)
 {
 	emit_map(s, RECORD_NO_SLOT, start, end, start, 0, SCRIPT_KERNEL, 0);
+}
+
+/* Of one function, or of none (NULL). */
+static inline void emit_kernel_symbol(const struct script *s, uint64_t addr, const char *function,
+				      uint64_t offset)
+{
+	const struct record_symbol_frame frame = { .function = function, .offset = offset };
+
+	emit(s, &(struct record){ .type = RECORD_SYMBOL,
+				  .symbol = { .object = SCRIPT_KERNEL,
+					      .dev = 8,
+					      .slot = RECORD_NO_SLOT,
+					      .file_offset = addr,
+					      .is_call = true,
+					      .vaddr = addr,
+					      .n_frames = 1,
+					      .frames = &frame } });
 }
 
 static inline void emit_event(const struct script *s, uint32_t id, const char *name)

@@ -286,11 +286,9 @@ enum { IN_GETRANDOM = 0x81, IN_WORKQUEUE, IN_NOTHING };
 
 static void kernel_symbols(const struct script *s)
 {
-	emit_symbol(s, SCRIPT_KERNEL, 0, KERNEL + 0x110,
-		    { "__x64_sys_getrandom", 0x10, NULL, 0, false });
-	emit_symbol(s, SCRIPT_KERNEL, 0, KERNEL + 0x250, { "do_syscall_64", 0x50, NULL, 0, false });
-	emit_symbol(s, SCRIPT_KERNEL, 0, KERNEL + 0x800001,
-		    { "nft_do_chain [nf_tables]", 0x1, NULL, 0, false });
+	emit_kernel_symbol(s, KERNEL + 0x110, "__x64_sys_getrandom", 0x10);
+	emit_kernel_symbol(s, KERNEL + 0x250, "do_syscall_64", 0x50);
+	emit_kernel_symbol(s, KERNEL + 0x800001, "nft_do_chain [nf_tables]", 0x1);
 }
 
 static void kernel_code(const struct script *s)

@@ -65,7 +65,7 @@ static void the_kernels_frames_come_before_the_process_s(void **state)
 	emit_cut(s, 9000);
 	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 7, 2000, 8000 });
 	emit_cut_end(s);
-	emit_symbol(s, SCRIPT_KERNEL, 0, KERNEL + 0x10, { "get_random", 0x10, NULL, 0, false });
+	emit_kernel_symbol(s, KERNEL + 0x10, "get_random", 0x10);
 
 	assert_int_equal(view_n_events(fixture_view(f, NULL)), 1);
 	event = view_event(f->view, 0);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Text like that of `perf script`: one event per site that holds something, its live bytes as the
- * period (FORMATS.md section 1, whose traps are why names are changed here). Addresses are the
- * objects' own, so that frames of different runs are the same and addr2line takes them.
+ * Text like that of `perf script`. Of allocations, one event per site that holds something, its
+ * live bytes as the period; of an event, perf_script_events.c.
  */
+#include "report/perf_script_events.h"
+#include "report/perf_script_text.h"
 #include "report/text.h"
 #include "report/writers.h"
 
@@ -14,96 +15,13 @@
 /* No colon: one client would cut the name there. */
 #define EVENT_NAME "memtraced-live-bytes"
 
-/* At least two characters, beginning with neither a space nor a comment's '#'. */
-static void add_comm(struct strbuf *out, const char *comm)
-{
-	static const struct text_swap swaps[] = { { '#', '_' } };
-	_cleanup_strbuf_ struct strbuf trimmed = { 0 };
-	size_t len, before = out->len;
-
-	comm += strspn(comm, " \t\n\v\f\r");
-	len = strlen(comm);
-	while (len > 0 && strchr(" \t\n\v\f\r", comm[len - 1]))
-		len--;
-	strbuf_add(&trimmed, comm, len);
-	text_word(out, strbuf_str(&trimmed), swaps, 1);
-	while (out->len < before + 2 && strbuf_error(out) == 0)
-		strbuf_addch(out, '_');
-	if (strbuf_error(&trimmed) < 0)
-		out->error = strbuf_error(&trimmed);
-}
-
-/*
- * A symbol may hold spaces, but a leading "(" loses its frame in the collapsers, ";" is their
- * separator and "->" theirs for inlined frames.
- */
-static void add_symbol(struct strbuf *out, const char *function)
-{
-	static const char anonymous[] = "(anonymous namespace)";
-	_cleanup_strbuf_ struct strbuf clean = { 0 };
-	const char *s;
-
-	if (strncmp(function, anonymous, sizeof(anonymous) - 1) == 0) {
-		strbuf_adds(&clean, "{anonymous}");
-		function += sizeof(anonymous) - 1;
-	}
-	text_clean(&clean, function);
-	for (s = strbuf_str(&clean); *s == ' '; s++)
-		;
-	if (*s == '(') {
-		strbuf_addch(out, '{');
-		s++;
-	}
-	for (; *s; s++)
-		strbuf_addch(out, *s == ';' ? ':' : *s == '-' && s[1] == '>' ? '=' : *s);
-	if (strbuf_error(&clean) < 0)
-		out->error = strbuf_error(&clean);
-}
-
-static void add_dso(struct strbuf *out, const struct view_frame *frame)
-{
-	_cleanup_strbuf_ struct strbuf path = { 0 };
-	const char *object = frame->place->object;
-
-	if (frame->is_inline) {
-		strbuf_adds(out, "inlined");
-		return;
-	}
-	if (!object) {
-		strbuf_adds(out, "[unknown]");
-		return;
-	}
-	strbuf_add(&path, object, text_path_length(object));
-	if (path.len == 0 || strcmp(strbuf_str(&path), "//anon") == 0)
-		strbuf_adds(out, "[anon]");
-	else
-		text_word(out, strbuf_str(&path), NULL, 0);
-	if (strbuf_error(&path) < 0)
-		out->error = strbuf_error(&path);
-}
-
-static void add_frame(struct strbuf *out, const struct view_frame *frame)
-{
-	strbuf_addf(out, "\t%16" PRIx64 " ", frame->place->vaddr);
-	if (frame->function && *frame->function) {
-		add_symbol(out, frame->function);
-		if (!frame->is_inline)
-			strbuf_addf(out, "+0x%" PRIx64, frame->offset);
-	} else {
-		strbuf_adds(out, "[unknown]");
-	}
-	strbuf_adds(out, " (");
-	add_dso(out, frame);
-	strbuf_adds(out, ")\n");
-}
-
 /* Times are microseconds apart: a thread's events must not go back in time. */
 static void add_header(struct strbuf *out, const struct model_process *image, uint64_t time_ns,
 		       int64_t period)
 {
 	uint64_t us = time_ns / 1000;
 
-	add_comm(out, image->comm);
+	perf_text_comm(out, image->comm);
 	strbuf_addf(out,
 		    " %" PRIu32 "/%" PRIu32 " [000] %5" PRIu64 ".%06" PRIu64 ": %10" PRId64
 		    " " EVENT_NAME ": \n",
@@ -113,28 +31,40 @@ static void add_header(struct strbuf *out, const struct model_process *image, ui
 static void add_site(struct strbuf *out, const struct model_process *image,
 		     const struct view_site *site, uint64_t time_ns)
 {
-	struct view_frames it = { .stack = &site->stack };
-	struct view_frame frame;
-	bool any = false;
-
 	add_header(out, image, time_ns, site->live_bytes);
-	for (; view_frames_next(&it, &frame); any = true)
-		add_frame(out, &frame);
-	/* An event without frames is dropped or miscounted. */
-	if (!any)
-		strbuf_adds(out, "\t               0 [unknown] ([unknown])\n");
-	strbuf_addch(out, '\n');
+	perf_text_stack(out, &site->stack);
 }
 
-int perf_script_write(const struct view *view, FILE *file)
+/* One line of comment: what the events are. */
+static void add_comment(struct strbuf *out, const struct view *view, const char *what)
 {
 	const struct record_run *run = model_run(view_model(view));
+
+	strbuf_adds(out, "# ");
+	text_clean(out, run && run->tool ? run->tool : "memtraced");
+	strbuf_addf(out, ": %s\n", what);
+}
+
+static int write_events(const struct view *view, const struct view_event *event, FILE *file)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	add_comment(&text, view,
+		    "times are not the events' own: spread from a stack's first to its last");
+	if (!view_is_exact(view))
+		add_comment(&text, view, "NOT EXACT: there may have been more events");
+	if (strbuf_error(&text) < 0)
+		return strbuf_error(&text);
+	fwrite(strbuf_str(&text), 1, text.len, file);
+	return perf_script_events(event, file);
+}
+
+static int write_sites(const struct view *view, FILE *file)
+{
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 	uint64_t time_ns = view_now_ns(view);
 
-	strbuf_adds(&text, "# ");
-	text_clean(&text, run && run->tool ? run->tool : "memtraced");
-	strbuf_adds(&text, ": one event per site, its live bytes as the period\n");
+	add_comment(&text, view, "one event per site, its live bytes as the period");
 	for (size_t i = 0; i < view_n_processes(view); i++) {
 		const struct view_process *process = view_process(view, i);
 
@@ -151,4 +81,13 @@ int perf_script_write(const struct view *view, FILE *file)
 	}
 	fwrite(strbuf_str(&text), 1, text.len, file);
 	return ferror(file) ? -EIO : 0;
+}
+
+int perf_script_write(const struct view *view, FILE *file)
+{
+	const struct view_event *event;
+
+	if (!view_job(view, &event))
+		return 0;
+	return event ? write_events(view, event, file) : write_sites(view, file);
 }

@@ -23,8 +23,8 @@ _memtraced_values() {
     --sort) compgen -W 'bytes count growth peak temporary' -- "$2" ;;
     --attach) compgen -W 'auto session multi perf exit' -- "$2" ;;
     --color) compgen -W 'auto always never' -- "$2" ;;
-    -f) compgen -W 'table json folded perf-script' -- "$2" ;;
-    -o) compgen -S : -W 'table json folded perf-script record' -- "$2" ;;
+    -f) compgen -W 'table json folded perf-script gprof2dot' -- "$2" ;;
+    -o) compgen -S : -W 'table json folded perf-script gprof2dot record' -- "$2" ;;
     esac
 }
 

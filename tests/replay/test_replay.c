@@ -178,6 +178,7 @@ static void grammar_checkers_find_each_trap(void **state)
 	need_python();
 	check_with(FOLDER "check_perf_script.py", "--self-test");
 	check_with(FOLDER "check_folded.py", "--self-test");
+	check_with(FOLDER "check_gprof2dot.py", "--self-test");
 }
 
 static void golden_files_pass_the_grammar_checkers(void **state)
@@ -194,6 +195,8 @@ static void golden_files_pass_the_grammar_checkers(void **state)
 		check_with(FOLDER "check_perf_script.py", path);
 		golden_path(&all[i], "folded", path);
 		check_with(FOLDER "check_folded.py", path);
+		golden_path(&all[i], "gprof2dot", path);
+		check_with(FOLDER "check_gprof2dot.py", path);
 	}
 }
 

@@ -246,7 +246,7 @@ static void perf_script_event_is_exactly_that(void **state)
 			    "\t            2123 main+0x19 (/opt/demo/server)\n"
 			    "\n"
 			    "server 42/42 [000] 12000.345679:          3 memtraced-live-bytes: \n"
-			    "\t               0 [unknown] ([unknown])\n"
+			    "\t               0 [stack-lost] ([unknown])\n"
 			    "\n");
 	fixture_done(&f);
 }
@@ -469,8 +469,8 @@ static void unknown_format_is_explained(void **state)
 		{ "recrod", "did you mean 'record'?" },
 		{ "perf-scrip", "did you mean 'perf-script'?" },
 		{ "xyzzy",
-		  "unknown format 'xyzzy'; formats are: table json folded perf-script, and "
-		  "record (-o only)" },
+		  "unknown format 'xyzzy'; formats are: table json folded perf-script gprof2dot, "
+		  "and record (-o only)" },
 		{ "\x1b[2J", "unknown format '?[2J'; " },
 	};
 	struct fixture f;

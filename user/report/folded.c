@@ -2,7 +2,8 @@
 /*
  * Collapsed stacks: "comm-pid;main;make_buf;malloc 4096", root first, one line a stack (FORMATS.md
  * 8.2). The count is live bytes, or what the report is sorted by where that is a quantity of its
- * own: bytes at the peak, temporary allocations.
+ * own: bytes at the peak, temporary allocations; of an event's stacks, how often it happened. The
+ * kernel's frames end in "_[k]", as collapsers mark them: no collapser comes behind this.
  */
 #include "base/hashmap.h"
 #include "base/vec.h"
@@ -19,10 +20,9 @@ struct line {
 };
 
 struct folded {
-	enum option_sort value;
 	struct hashmap *by_stack;
 	VEC(struct line *) lines;
-	VEC(struct view_frame) frames; /* of the site at hand */
+	VEC(struct view_frame) frames; /* of the stack at hand */
 	struct strbuf text;
 };
 
@@ -56,24 +56,21 @@ static void add_name(struct strbuf *out, const char *name)
 
 static void add_frame(struct strbuf *out, const struct view_frame *frame)
 {
-	const char *object = frame->place->object;
+	_cleanup_strbuf_ struct strbuf name = { 0 };
 
+	view_frame_name(frame, &name);
 	strbuf_addch(out, ';');
-	if (frame->function && *frame->function) {
-		add_name(out, frame->function);
-	} else if (object && *object && *object != '[') {
-		strbuf_addch(out, '[');
-		add_name(out, text_base_name(object));
-		strbuf_addch(out, ']');
-	} else {
-		add_name(out, object && *object ? object : "[unknown]");
-	}
+	add_name(out, strbuf_str(&name));
+	if (frame->place->mapped && model_object_is_kernel(frame->place->mapped))
+		strbuf_adds(out, "_[k]");
+	if (strbuf_error(&name) < 0)
+		out->error = strbuf_error(&name);
 }
 
 static int stack_text(struct folded *folded, const struct model_process *image,
-		      const struct view_site *site)
+		      const struct view_stack *stack)
 {
-	struct view_frames it = { .stack = &site->stack };
+	struct view_frames it = { .stack = stack };
 	struct view_frame frame;
 	int r = 0;
 
@@ -83,12 +80,14 @@ static int stack_text(struct folded *folded, const struct model_process *image,
 	folded->frames.len = 0;
 	while (r == 0 && view_frames_next(&it, &frame))
 		r = vec_push(&folded->frames, frame);
-	if (site->stack.truncated)
+	if (stack->truncated)
 		strbuf_adds(&folded->text, ";[truncated]");
-	else if (site->stack.lost)
+	else if (stack->lost)
 		strbuf_adds(&folded->text, ";[stack-lost]");
 	for (size_t i = folded->frames.len; i > 0; i--)
 		add_frame(&folded->text, &folded->frames.data[i - 1]);
+	if (stack->kernel_lost)
+		strbuf_adds(&folded->text, ";[stack-lost]_[k]");
 	return r < 0 ? r : strbuf_error(&folded->text);
 }
 
@@ -116,16 +115,12 @@ static int find_line(struct folded *folded, struct line **ret_line)
 	return 0;
 }
 
-static int add_site(struct folded *folded, const struct model_process *image,
-		    const struct view_site *site)
+static int add_stack(struct folded *folded, const struct model_process *image,
+		     const struct view_stack *stack, uint64_t count)
 {
-	int64_t count = view_site_weight(site, folded->value);
 	struct line *line;
-	int r;
+	int r = stack_text(folded, image, stack);
 
-	if (count <= 0)
-		return 0;
-	r = stack_text(folded, image, site);
 	if (r == 0)
 		r = find_line(folded, &line);
 	if (r == 0)
@@ -133,36 +128,52 @@ static int add_site(struct folded *folded, const struct model_process *image,
 	return r;
 }
 
-static int write_lines(struct folded *folded, const struct view *view, FILE *file)
+static int add_sites(struct folded *folded, const struct view *view)
 {
+	enum option_sort value = view_site_quantity(view_opts(view)->sort);
 	int r = 0;
 
 	for (size_t i = 0; i < view_n_processes(view); i++) {
 		const struct view_process *process = view_process(view, i);
 
-		for (size_t j = 0; r == 0 && j < process->n_sites; j++)
-			r = add_site(folded, process->image, &process->sites[j]);
+		for (size_t j = 0; r == 0 && j < process->n_sites; j++) {
+			int64_t count = view_site_weight(&process->sites[j], value);
+
+			if (count > 0)
+				r = add_stack(folded, process->image, &process->sites[j].stack,
+					      (uint64_t)count);
+		}
 	}
-	if (r < 0)
-		return r;
-	vec_foreach(&folded->lines, line)
-		fprintf(file, "%s %" PRIu64 "\n", (*line)->stack, (*line)->count);
-	return ferror(file) ? -EIO : 0;
+	return r;
+}
+
+static int add_event(struct folded *folded, const struct view_event *event)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < event->n_stacks; i++)
+		r = add_stack(folded, event->stacks[i].image, &event->stacks[i].stack,
+			      event->stacks[i].count);
+	return r;
 }
 
 int folded_write(const struct view *view, FILE *file)
 {
-	enum option_sort sort = view_opts(view)->sort;
-	struct folded folded = { .value = SORT_BYTES };
-	int r = hashmap_new(&line_ops, &folded.by_stack);
+	const struct view_event *event;
+	struct folded folded = { 0 };
+	int r;
 
-	if (sort == SORT_PEAK || sort == SORT_TEMPORARY)
-		folded.value = sort;
+	if (!view_job(view, &event))
+		return 0;
+	r = hashmap_new(&line_ops, &folded.by_stack);
 	if (r == 0)
-		r = write_lines(&folded, view, file);
+		r = event ? add_event(&folded, event) : add_sites(&folded, view);
+	if (r == 0)
+		vec_foreach(&folded.lines, line)
+			fprintf(file, "%s %" PRIu64 "\n", (*line)->stack, (*line)->count);
 	hashmap_free(folded.by_stack);
 	vec_done(&folded.lines);
 	vec_done(&folded.frames);
 	strbuf_done(&folded.text);
-	return r;
+	return r == 0 && ferror(file) ? -EIO : r;
 }

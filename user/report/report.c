@@ -9,12 +9,14 @@
 #include <string.h>
 
 static const struct report_format formats[] = {
-	{ "table", "for people: processes, their sites and how much of it is certain", false,
+	{ "table", "for people: what was counted and how much of it is certain", false, false,
 	  table_write },
-	{ "json", "one object with all that is known; the stable interface", false, json_write },
-	{ "folded", "collapsed stacks, root first, for flame graphs", true, folded_write },
-	{ "perf-script", "text like that of perf script, live bytes as the period", true,
-	  perf_script_write },
+	{ "json", "one object with all that is known; the stable interface", false, false,
+	  json_write },
+	{ "folded", "collapsed stacks, root first, for flame graphs", true, true, folded_write },
+	{ "perf-script", "text like that of perf script", true, true, perf_script_write },
+	{ "gprof2dot", "stacks and their costs for gprof2dot --format=json", true, true,
+	  gprof2dot_write },
 };
 
 const struct report_format *report_formats(size_t *ret_n)

@@ -17,3 +17,8 @@ int64_t view_site_weight(const struct view_site *site, enum option_sort sort)
 	}
 	return site->live_bytes;
 }
+
+enum option_sort view_site_quantity(enum option_sort sort)
+{
+	return sort == SORT_PEAK || sort == SORT_TEMPORARY ? sort : SORT_BYTES;
+}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/view_stack.h"
 
+#include "report/text.h"
+
 /* The probed function goes by the name that it was called by, an alias maybe, at its start. */
 static void allocator_frame(const struct view_place *place, struct view_frame *frame)
 {
@@ -45,4 +47,16 @@ bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame)
 		frames->place++;
 	}
 	return true;
+}
+
+void view_frame_name(const struct view_frame *frame, struct strbuf *out)
+{
+	const char *object = frame->place->object;
+
+	if (frame->function && *frame->function)
+		strbuf_adds(out, frame->function);
+	else if (object && *object && *object != '[')
+		strbuf_addf(out, "[%s]", text_base_name(object));
+	else
+		strbuf_adds(out, object && *object ? object : "[unknown]");
 }

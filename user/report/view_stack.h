@@ -6,6 +6,7 @@
 #ifndef MEMTRACED_REPORT_VIEW_STACK_H
 #define MEMTRACED_REPORT_VIEW_STACK_H
 
+#include "base/strbuf.h"
 #include "model/object_table.h"
 #include "symbol/symbolizer.h"
 
@@ -48,5 +49,8 @@ struct view_frames {
 
 /* Frames of a stack, innermost first: `struct view_frames it = { .stack = stack };`, then next. */
 bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame);
+
+/* The function's name, or where there is none "[libc.so.6]", as collapsers name such frames. */
+void view_frame_name(const struct view_frame *frame, struct strbuf *out);
 
 #endif

@@ -13,5 +13,6 @@ int table_write(const struct view *view, FILE *file);
 int json_write(const struct view *view, FILE *file);
 int folded_write(const struct view *view, FILE *file);
 int perf_script_write(const struct view *view, FILE *file);
+int gprof2dot_write(const struct view *view, FILE *file);
 
 #endif

@@ -189,11 +189,16 @@ static inline bool ledger_open(const char *variable)
 	int expected = 0, saved = errno;
 
 	if (!wiped) {
-		/* The first call of all comes from the loader, which has one thread. */
-		wiped = ledger_map(sizeof(*wiped), MAP_PRIVATE | MAP_ANONYMOUS, -1);
-		if (madvise(wiped, sizeof(*wiped), MADV_WIPEONFORK))
+		struct ledger_wiped *mine, *first = NULL;
+
+		mine = ledger_map(sizeof(*mine), MAP_PRIVATE | MAP_ANONYMOUS, -1);
+		if (madvise(mine, sizeof(*mine), MADV_WIPEONFORK))
 			ledger_die("ledger: MADV_WIPEONFORK failed\n");
-		__atomic_store_n(&ledger.wiped, wiped, __ATOMIC_RELEASE);
+		/* Without a preload the first calls of all may be several threads'. */
+		wiped = __atomic_compare_exchange_n(&ledger.wiped, &first, mine, false,
+						    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ?
+				mine :
+				first;
 	}
 	if (__atomic_load_n(&wiped->opened, __ATOMIC_ACQUIRE) != 2) {
 		if (__atomic_compare_exchange_n(&wiped->opened, &expected, 1, false,

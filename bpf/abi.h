@@ -70,6 +70,26 @@ struct abi_block {
 	__u32 tick;    /* coarse time of the allocation: abi_control.tick */
 	__u32 era;     /* forks of the process before it: see abi_proc.era */
 };
+/*
+ * Live blocks are kept in buckets (bpf/block_table.bpf.h); a full one spills into the map `blocks`.
+ * A key is 0 in a free way, ABI_BLOCK_BUSY in one that changes hands: no slot is that large.
+ */
+#define ABI_BLOCK_WAYS 7
+#define ABI_BLOCK_BUSY (~0ULL)
+struct abi_block_bucket {
+	__u64 key[ABI_BLOCK_WAYS];
+	__u32 spilled; /* at least as many blocks of this bucket are in the map */
+	__u32 pad;
+	struct abi_block block[ABI_BLOCK_WAYS];
+	__u64 pad2[3];
+};
+
+/* The high half of a product is the well mixed one (Knuth: multiplicative hashing). */
+static inline __u32 abi_block_bucket_index(__u64 key, __u32 buckets)
+{
+	return ((key * 0x9e3779b97f4a7c15ULL) >> 32) * buckets >> 32;
+}
+
 #define ABI_SIZE_FN(size, fn) ((__u64)(size) << 16 | (__u16)(fn))
 #define ABI_BLOCK_SIZE(b) ((b)->size_fn >> 16)
 #define ABI_BLOCK_FN(b) ((__u16)(b)->size_fn)
@@ -97,6 +117,16 @@ struct abi_site {
 	__s64 cut_peak_bytes; /* live_bytes at the peak that was current at the cut */
 	__u32 peak_epoch;
 	__u32 cut_epoch;
+};
+
+/* Sites are kept in a table, too: found at their hash or in one of the next few entries. */
+#define ABI_SITE_ENTRIES (1U << 14)
+enum abi_site_state { ABI_SITE_FREE, ABI_SITE_BUSY, ABI_SITE_USED };
+struct abi_site_entry {
+	struct abi_site_key key;
+	struct abi_site site;
+	__u32 state; /* enum abi_site_state */
+	__u32 pad;
 };
 
 /* A process image (between execs) or several that share one address space. Array by slot. */
@@ -320,6 +350,9 @@ struct abi_control {
 static_assert(sizeof(struct abi_block) == 24, "abi_block");
 static_assert(sizeof(struct abi_site_key) == 16, "abi_site_key");
 static_assert(sizeof(struct abi_site) == 104, "abi_site");
+static_assert(sizeof(struct abi_block_bucket) == 256, "abi_block_bucket: whole cache lines");
+static_assert(offsetof(struct abi_block_bucket, block) == 64, "keys in one cache line");
+static_assert(sizeof(struct abi_site_entry) == 128, "abi_site_entry: whole cache lines");
 static_assert(sizeof(struct abi_proc) == 128, "abi_proc");
 static_assert(sizeof(struct abi_event) == 16, "abi_event");
 static_assert(offsetof(struct abi_ev_stack, frame) == 32, "abi_ev_stack");

@@ -36,12 +36,9 @@ static __always_inline void account_free(struct abi_proc *proc, __u32 slot,
 /* A block whose free was never seen: its address has just been handed out again. */
 static __always_inline void close_stale_block(struct abi_proc *proc, __u32 slot, __u64 key)
 {
-	struct abi_block *found = bpf_map_lookup_elem(&blocks, &key), stale;
+	struct abi_block stale;
 
-	if (!found)
-		return;
-	stale = *found;
-	if (bpf_map_delete_elem(&blocks, &key))
+	if (!block_remove(key, &stale))
 		return;
 	__sync_fetch_and_add(&proc->missed_frees, 1);
 	account_free(proc, slot, &stale, false);
@@ -50,11 +47,11 @@ static __always_inline void close_stale_block(struct abi_proc *proc, __u32 slot,
 static __always_inline bool block_add(struct abi_proc *proc, __u32 slot, __u64 key,
 				      const struct abi_block *block)
 {
-	long r = bpf_map_update_elem(&blocks, &key, block, BPF_NOEXIST);
+	int r = block_insert(key, block);
 
-	if (r == -17 /* EEXIST */) {
+	if (r == -EEXIST) {
 		close_stale_block(proc, slot, key);
-		r = bpf_map_update_elem(&blocks, &key, block, BPF_ANY);
+		r = block_insert(key, block);
 	}
 	if (r)
 		proc_lost(proc, ABI_LOST_BLOCK_MAP_FULL);
@@ -332,8 +329,14 @@ int on_session(struct pt_regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 
+	/* The return of a free is not probed: which side this is need not be asked. */
+	if (is_free(cookie)) {
+		if (!knob_floor)
+			function_entry(ctx, cookie);
+		return 1;
+	}
 	if (knob_floor)
-		return is_free(cookie); /* the return of a free is not probed */
+		return 0;
 	if (bpf_session_is_return())
 		return function_exit(ctx, cookie);
 	return function_entry(ctx, cookie);

@@ -7,6 +7,7 @@
 #ifndef MEMTRACED_BLOCK_BPF_H
 #define MEMTRACED_BLOCK_BPF_H
 
+#include "block_table.bpf.h"
 #include "process.bpf.h"
 
 enum block_origin { BLOCK_UNKNOWN, BLOCK_OWN, BLOCK_INHERITED };
@@ -64,7 +65,6 @@ static __always_inline bool tomb_find(__u64 key, __u32 era, struct abi_block *re
 __attribute__((noinline)) int block_find_inherited(__u32 slot, __u64 addr, struct abi_block *ret)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
-	struct abi_block *block;
 	__u32 *shed_era, era;
 	__u64 key;
 	int i;
@@ -80,11 +80,8 @@ __attribute__((noinline)) int block_find_inherited(__u32 slot, __u64 addr, struc
 		if (slot == ABI_NO_SLOT)
 			return 0;
 		key = ABI_BLOCK_KEY(slot, addr);
-		block = bpf_map_lookup_elem(&blocks, &key);
-		if (block && block->era < era) {
-			*ret = *block;
+		if (block_find(key, ret) && ret->era < era)
 			return 1;
-		}
 		if (tomb_find(key, era, ret))
 			return 1;
 		shed_era = bpf_map_lookup_elem(&shed, &key);
@@ -103,17 +100,11 @@ static __always_inline enum block_origin block_take(struct abi_proc *proc, __u32
 						    struct abi_block *ret)
 {
 	__u64 key = ABI_BLOCK_KEY(slot, addr);
-	struct abi_block *block;
 	__u32 era;
 
 	if (addr & 7 || addr >= ABI_ADDR_LIMIT)
 		return BLOCK_UNKNOWN;
-	block = bpf_map_lookup_elem(&blocks, &key);
-	if (block) {
-		*ret = *block;
-		/* Of two threads that free the same block only one finds it. */
-		if (bpf_map_delete_elem(&blocks, &key))
-			return BLOCK_UNKNOWN;
+	if (block_remove(key, ret)) {
 		if (proc->sharers && ret->era < proc->era)
 			tomb_add(proc, key, ret);
 		return BLOCK_OWN;
@@ -134,7 +125,7 @@ static __always_inline void block_put_back(struct abi_proc *proc, __u32 slot, __
 
 	if (origin == BLOCK_INHERITED)
 		bpf_map_delete_elem(&shed, &key);
-	else if (origin == BLOCK_OWN && bpf_map_update_elem(&blocks, &key, block, BPF_ANY))
+	else if (origin == BLOCK_OWN && block_insert(key, block))
 		proc_lost(proc, ABI_LOST_BLOCK_MAP_FULL);
 }
 

@@ -16,6 +16,7 @@ __weak const volatile __u64 knob_max_size = ~0ULL;
 /* Children of traced processes are traced. */
 __weak const volatile bool knob_follow;
 __weak const volatile __u32 knob_max_procs = 1;
+__weak const volatile __u32 knob_block_buckets = 1;
 /* Callers that are kept of a stack; 0: no stack is walked. */
 __weak const volatile __u32 knob_max_stack = ABI_MAX_FRAMES;
 /* The probes' programs are empty: what is left is the floor of what tracing costs. */

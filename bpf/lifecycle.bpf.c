@@ -119,7 +119,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (slot == ABI_NO_SLOT)
 		return 0;
-	bpf_map_delete_elem(&threads, &tid);
+	thread_drop(tid);
 	/* Two last threads may both see 0: the one that deletes the pid reports. */
 	if (BPF_CORE_READ(task, signal, live.counter) || bpf_map_delete_elem(&pids, &pid))
 		return 0;

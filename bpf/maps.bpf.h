@@ -31,6 +31,16 @@ struct {
 	__type(value, struct abi_proc);
 } procs SEC(".maps") __weak;
 
+/* Mapped into the daemon, hence aligned to pages: buckets and entries begin with a cache line. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct abi_block_bucket);
+} block_buckets SEC(".maps") __weak;
+
+/* Blocks whose bucket is full. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -40,12 +50,30 @@ struct {
 } blocks SEC(".maps") __weak;
 
 struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, ABI_SITE_ENTRIES);
+	__type(key, __u32);
+	__type(value, struct abi_site_entry);
+} site_table SEC(".maps") __weak;
+
+/* Sites that found no place in the table. */
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 1);
 	__type(key, struct abi_site_key);
 	__type(value, struct abi_site);
 } sites SEC(".maps") __weak;
+
+/* The newest of `stacks` by their low bits: what is found here need not be looked up there. */
+#define RECENT_STACKS (1U << 14)
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RECENT_STACKS);
+	__type(key, __u32);
+	__type(value, __u64);
+} recent_stacks SEC(".maps") __weak;
 
 /* Stacks whose frames user space has, by content hash. */
 struct {

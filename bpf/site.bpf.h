@@ -15,14 +15,48 @@ struct site_change {
 	bool temporary;
 };
 
-static __always_inline struct abi_site *site_get(__u32 slot, __u16 fn, __u64 stack)
+/* Entries that are looked at for a site before it goes into the hash map. */
+#define SITE_TRIES 4
+
+static __always_inline bool site_key_equal(const struct abi_site_key *a,
+					   const struct abi_site_key *b)
 {
-	struct abi_site_key key = {
-		.stack = stack,
-		.slot = slot,
-		.fn = fn,
-		.stripe = bpf_get_smp_processor_id(),
-	};
+	return a->stack == b->stack && a->slot == b->slot && a->fn == b->fn &&
+	       a->stripe == b->stripe;
+}
+
+/*
+ * The entry of the site, taken for it when it has none; NULL: all places near its hash are taken.
+ * A program that preempts this one in the middle of taking an entry takes another for the same
+ * site, and readers add up both.
+ */
+static __always_inline struct abi_site *site_table_get(const struct abi_site_key *key)
+{
+	__u64 words = key->stack + ((__u64)key->slot << 32 | key->fn << 16 | key->stripe);
+	__u32 hash = words * 0x9e3779b97f4a7c15ULL >> 40, i;
+
+	for (i = 0; i < SITE_TRIES; i++) {
+		__u32 at = (hash + i) % ABI_SITE_ENTRIES;
+		struct abi_site_entry *e = bpf_map_lookup_elem(&site_table, &at);
+
+		if (!e)
+			return NULL;
+		if (e->state == ABI_SITE_USED && site_key_equal(&e->key, key))
+			return &e->site;
+		if (e->state != ABI_SITE_FREE ||
+		    __sync_val_compare_and_swap(&e->state, ABI_SITE_FREE, ABI_SITE_BUSY))
+			continue;
+		e->key = *key;
+		barrier();
+		*(volatile __u32 *)&e->state = ABI_SITE_USED;
+		return &e->site;
+	}
+	return NULL;
+}
+
+static __always_inline struct abi_site *site_map_get(const struct abi_site_key *site_key)
+{
+	struct abi_site_key key = *site_key;
 	struct abi_site *site = bpf_map_lookup_elem(&sites, &key);
 	/* Static storage would be shared; 104 bytes fit the stack. */
 	struct abi_site fresh = {};
@@ -31,6 +65,19 @@ static __always_inline struct abi_site *site_get(__u32 slot, __u16 fn, __u64 sta
 		return site;
 	bpf_map_update_elem(&sites, &key, &fresh, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&sites, &key);
+}
+
+static __always_inline struct abi_site *site_get(__u32 slot, __u16 fn, __u64 stack)
+{
+	struct abi_site_key key = {
+		.stack = stack,
+		.slot = slot,
+		.fn = fn,
+		.stripe = bpf_get_smp_processor_id(),
+	};
+	struct abi_site *site = site_table_get(&key);
+
+	return site ? site : site_map_get(&key);
 }
 
 /* Keeps what belongs to the last cut and the last peak before the site changes. */

@@ -120,11 +120,16 @@ static __always_inline void stack_publish(struct abi_proc *proc, struct abi_ev_s
 					  __u32 slot)
 {
 	__u64 len = sizeof(*ev) - sizeof(ev->frame);
-	__u32 frames = ev->frames;
+	__u32 frames = ev->frames, at = ev->hash % RECENT_STACKS;
+	__u64 *recent = bpf_map_lookup_elem(&recent_stacks, &at);
 	__u8 seen = 1;
 
-	if (bpf_map_lookup_elem(&stacks, &ev->hash))
+	if (!recent || *recent == ev->hash)
 		return;
+	if (bpf_map_lookup_elem(&stacks, &ev->hash)) {
+		*(volatile __u64 *)recent = ev->hash;
+		return;
+	}
 	if (frames > ABI_MAX_FRAMES)
 		return;
 	ev->head.type = ABI_EV_STACK;

@@ -168,6 +168,20 @@ def two_million_live_blocks_when_there_is_room_for_them():
 
 
 @test(need_root)
+def as_many_blocks_as_there_is_room_for_are_exact():
+    # 65536 at a time: a fifth of them finds its bucket full and goes into the map beside.
+    run = trace([target("million"), "65000"], "--max-blocks=64k")
+    same_images(run, SERIAL_KEYS)
+
+
+@test(need_root)
+def threads_free_each_others_blocks_in_the_map_beside_the_table():
+    run = trace([target("threads"), "4", str(scaled(40000, 1000000))], "--max-blocks=30k",
+                timeout=900)
+    same_images(run)
+
+
+@test(need_root)
 def a_full_block_map_is_counted_and_makes_totals_inexact():
     run = trace([target("million"), "20000"], "--max-blocks=1000")
     coverage = run.report["coverage"]

@@ -12,6 +12,8 @@
 #include <sys/resource.h>
 
 #define DEFAULT_MAX_BLOCKS (2U << 20)
+/* Below it the table of blocks is one bucket: a few long buckets would spill too unevenly. */
+#define MIN_TABLE_BLOCKS (32U << 10)
 #define MAX_SITES (256U << 10)
 #define MAX_STACKS (256U << 10)
 #define MAX_TOMBS (256U << 10)
@@ -48,9 +50,26 @@ static void raise_memlock(void)
 	(void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
 }
 
-static int set_map_sizes(struct memtraced_bpf *skel, const struct programs_opts *opts)
+struct block_room {
+	uint32_t buckets;
+	uint32_t spilled; /* entries of the map beside them */
+};
+
+/*
+ * Room for n blocks. With a bucket for eight of them, a fifth of n finds its bucket of seven full
+ * when n are there (Poisson distribution), and a quarter has room in the map. The table is the
+ * cheaper half: 64 MB of it take 15 ms to make, the buckets of a map for 2 M blocks 30 ms.
+ */
+static struct block_room block_room(uint32_t n)
 {
-	uint64_t blocks = opts->max_blocks ? opts->max_blocks : DEFAULT_MAX_BLOCKS;
+	if (n >= MIN_TABLE_BLOCKS)
+		return (struct block_room){ n / 8, n / 4 };
+	return (struct block_room){ 1, n > ABI_BLOCK_WAYS ? n - ABI_BLOCK_WAYS : 1 };
+}
+
+static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *room,
+			 const struct programs_opts *opts)
+{
 	bool allocations = opts->allocations;
 	const struct {
 		struct bpf_map *map;
@@ -58,15 +77,14 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct programs_opts 
 	} sizes[] = {
 		{ skel->maps.ring, RING_BYTES },
 		{ skel->maps.procs, opts->max_procs },
-		{ skel->maps.blocks, allocations ? blocks : 1 },
+		{ skel->maps.block_buckets, room->buckets },
+		{ skel->maps.blocks, room->spilled },
 		{ skel->maps.sites, allocations ? MAX_SITES : 1 },
 		{ skel->maps.stacks, allocations || opts->code ? MAX_STACKS : 1 },
 		{ skel->maps.tombs, allocations ? MAX_TOMBS : 1 },
 		{ skel->maps.shed, allocations ? MAX_TOMBS : 1 },
 	};
 
-	if (blocks > UINT32_MAX / 2)
-		return -ERANGE;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		int r = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
 
@@ -111,27 +129,46 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
 }
 
-static int map_procs(struct programs *p)
+/* Maps an array map into the daemon. */
+static int map_array(const struct bpf_map *map, void **ret_mem, size_t *ret_len)
 {
-	long page = sysconf(_SC_PAGESIZE);
+	size_t page = sysconf(_SC_PAGESIZE);
+	size_t len = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
 	void *mem;
 
-	p->procs_len = (p->max_procs * sizeof(struct abi_proc) + page - 1) / page * page;
-	mem = mmap(NULL, p->procs_len, PROT_READ | PROT_WRITE, MAP_SHARED,
-		   bpf_map__fd(p->skel->maps.procs), 0);
+	len = (len + page - 1) / page * page;
+	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 	if (mem == MAP_FAILED)
 		return -errno;
-	p->procs = mem;
+	*ret_mem = mem;
+	*ret_len = len;
 	return 0;
+}
+
+static int map_arrays(struct programs *p)
+{
+	int r = map_array(p->skel->maps.procs, (void **)&p->procs, &p->procs_len);
+
+	if (r == 0)
+		r = map_array(p->skel->maps.block_buckets, (void **)&p->buckets, &p->buckets_len);
+	if (r == 0)
+		r = map_array(p->skel->maps.site_table, (void **)&p->sites, &p->sites_len);
+	return r;
 }
 
 static int load(struct programs *p, const struct programs_opts *opts)
 {
+	const uint64_t blocks = opts->max_blocks ? opts->max_blocks : DEFAULT_MAX_BLOCKS;
 	struct memtraced_bpf *skel = memtraced_bpf__open();
+	struct block_room room;
 	int r;
 
 	if (!skel)
 		return -errno;
+	if (blocks > UINT32_MAX)
+		return -ERANGE;
+	room = block_room(opts->allocations ? blocks : 1);
+	p->n_buckets = room.buckets;
 	p->skel = skel;
 	skel->rodata->knob_min_size = opts->min_size;
 	skel->rodata->knob_max_size = opts->max_size;
@@ -143,7 +180,8 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	choose_programs(skel, opts);
 	if (!opts->allocations)
 		choose_for_jobs(skel, opts->code);
-	r = set_map_sizes(skel, opts);
+	skel->rodata->knob_block_buckets = room.buckets;
+	r = set_map_sizes(skel, &room, opts);
 	if (r)
 		return r;
 	r = memtraced_bpf__load(skel);
@@ -151,7 +189,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 		return r;
 	p->control = &skel->data_control->control;
 	p->next_slot = &skel->data_slots->next_slot;
-	return map_procs(p);
+	return map_arrays(p);
 }
 
 static int loaded_fd(const struct bpf_program *prog)
@@ -187,6 +225,10 @@ void programs_free(struct programs *programs)
 		return;
 	if (programs->procs)
 		munmap(programs->procs, programs->procs_len);
+	if (programs->buckets)
+		munmap(programs->buckets, programs->buckets_len);
+	if (programs->sites)
+		munmap(programs->sites, programs->sites_len);
 	memtraced_bpf__destroy(programs->skel);
 	free(programs);
 }

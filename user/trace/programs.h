@@ -42,9 +42,11 @@ struct programs {
 	struct memtraced_bpf *skel;
 	struct abi_control *control; /* shared with the programs */
 	struct abi_proc *procs;	     /* by slot; shared with the programs */
-	uint32_t *next_slot;	     /* shared with the programs */
-	uint32_t max_procs;
-	size_t procs_len;
+	struct abi_block_bucket *buckets;
+	struct abi_site_entry *sites; /* ABI_SITE_ENTRIES of them */
+	uint32_t *next_slot;	      /* shared with the programs */
+	uint32_t max_procs, n_buckets;
+	size_t procs_len, buckets_len, sites_len;
 	int session_fd; /* -1: not loaded */
 	int entry_fd;
 	int entry_type; /* LINK_TYPE_UPROBE_MULTI, 0: for perf events */

@@ -106,26 +106,61 @@ static int64_t peak_at_cut(const struct snapshot *s, const struct abi_site *site
 	return site->peak_epoch == epoch ? site->peak_bytes : site->now.live_bytes;
 }
 
+static int on_site(struct snapshot *s, const struct abi_site_key *key, const struct abi_site *value)
+{
+	struct snapshot_site *site;
+
+	if (!wanted(s, key->slot))
+		return 0;
+	site = site_get(s, key->slot, key->fn, key->stack);
+	if (!site)
+		return -ENOMEM;
+	site->touched = true;
+	add_counts(&site->counts, value->cut_epoch == s->cut ? &value->cut : &value->now);
+	site->peak_bytes += peak_at_cut(s, value, key->slot);
+	return 0;
+}
+
 static int on_sites(const void *keys, const void *values, size_t n, void *userdata)
 {
 	const struct abi_site_key *key = keys;
 	const struct abi_site *value = values;
-	struct snapshot *s = userdata;
+	int r = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		struct snapshot_site *site;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = on_site(userdata, &key[i], &value[i]);
+	return r;
+}
 
-		if (!wanted(s, key[i].slot))
+/*
+ * The first change after the cut saves the counts and then sets cut_epoch: a copy made while that
+ * happens may have half of each, one that has the same epoch before and after has not.
+ */
+static void copy_site(struct abi_site *copy, const struct abi_site *site)
+{
+	uint32_t epoch;
+
+	do {
+		epoch = __atomic_load_n(&site->cut_epoch, __ATOMIC_ACQUIRE);
+		*copy = *site;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (__atomic_load_n(&site->cut_epoch, __ATOMIC_RELAXED) != epoch);
+}
+
+static int read_site_table(struct snapshot *s)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ABI_SITE_ENTRIES && r == 0; i++) {
+		const struct abi_site_entry *e = &s->programs->sites[i];
+		struct abi_site copy;
+
+		if (__atomic_load_n(&e->state, __ATOMIC_ACQUIRE) != ABI_SITE_USED)
 			continue;
-		site = site_get(s, key[i].slot, key[i].fn, key[i].stack);
-		if (!site)
-			return -ENOMEM;
-		site->touched = true;
-		add_counts(&site->counts,
-			   value[i].cut_epoch == s->cut ? &value[i].cut : &value[i].now);
-		site->peak_bytes += peak_at_cut(s, &value[i], key[i].slot);
+		copy_site(&copy, &e->site);
+		r = on_site(s, &e->key, &copy);
 	}
-	return 0;
+	return r;
 }
 
 static void add_age(struct snapshot_site *site, uint32_t tick)
@@ -188,31 +223,59 @@ static int add_inherited(struct snapshot *s, uint64_t key, const struct abi_bloc
 	return 0;
 }
 
+static int on_block(struct snapshot *s, uint64_t key, const struct abi_block *block)
+{
+	uint32_t slot = ABI_BLOCK_SLOT(key);
+
+	if (wanted(s, slot)) {
+		struct snapshot_site *site = site_get(s, slot, ABI_BLOCK_FN(block), block->stack);
+
+		if (!site)
+			return -ENOMEM;
+		add_age(site, block->tick);
+	}
+	return s->forked.len ? add_inherited(s, key, block, UINT32_MAX) : 0;
+}
+
 static int on_blocks(const void *keys, const void *values, size_t n, void *userdata)
 {
 	const struct abi_block *block = values;
 	const uint64_t *key = keys;
-	struct snapshot *s = userdata;
+	int r = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		uint32_t slot = ABI_BLOCK_SLOT(key[i]);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = on_block(userdata, key[i], &block[i]);
+	return r;
+}
 
-		if (wanted(s, slot)) {
-			struct snapshot_site *site =
-				site_get(s, slot, ABI_BLOCK_FN(&block[i]), block[i].stack);
+/* The block of a way; 0 for its key when there is none, or it changes hands just now. */
+static uint64_t read_way(const struct abi_block_bucket *bucket, size_t way, struct abi_block *ret)
+{
+	uint64_t key = __atomic_load_n(&bucket->key[way], __ATOMIC_ACQUIRE);
 
-			if (!site)
-				return -ENOMEM;
-			add_age(site, block[i].tick);
-		}
-		if (s->forked.len) {
-			int r = add_inherited(s, key[i], &block[i], UINT32_MAX);
+	if (key == ABI_BLOCK_BUSY)
+		return 0;
+	*ret = bucket->block[way];
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&bucket->key[way], __ATOMIC_RELAXED) == key ? key : 0;
+}
 
-			if (r)
-				return r;
+static int read_block_table(struct snapshot *s)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->programs->n_buckets && r == 0; i++) {
+		const struct abi_block_bucket *bucket = &s->programs->buckets[i];
+
+		for (size_t way = 0; way < ABI_BLOCK_WAYS && r == 0; way++) {
+			struct abi_block block;
+			uint64_t key = read_way(bucket, way, &block);
+
+			if (key)
+				r = on_block(s, key, &block);
 		}
 	}
-	return 0;
+	return r;
 }
 
 static int on_tombs(const void *keys, const void *values, size_t n, void *userdata)
@@ -278,12 +341,16 @@ static int read_maps(struct snapshot *s)
 	int r = bpf_batch_read(bpf_map__fd(skel->maps.sites), sizeof(struct abi_site_key),
 			       sizeof(struct abi_site), on_sites, s);
 
+	if (r == 0)
+		r = read_site_table(s);
 	if (r == 0 && s->forked.len)
 		r = bpf_batch_read(bpf_map__fd(skel->maps.shed), sizeof(uint64_t), sizeof(uint32_t),
 				   on_shed, s);
 	if (r == 0)
 		r = bpf_batch_read(bpf_map__fd(skel->maps.blocks), sizeof(uint64_t),
 				   sizeof(struct abi_block), on_blocks, s);
+	if (r == 0)
+		r = read_block_table(s);
 	if (r == 0 && s->forked.len)
 		r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),
 				   sizeof(struct abi_tomb), on_tombs, s);
@@ -391,15 +458,58 @@ static int purge_map(const struct bpf_map *map, struct purge *purge)
 	return r;
 }
 
+static bool purged(const struct purge *purge, uint32_t slot)
+{
+	return slot < purge->n_slots && purge->slots[slot];
+}
+
+/* Nobody else changes what belongs to a process that has ended. */
+static void purge_tables(const struct programs *programs, const struct purge *purge)
+{
+	for (size_t i = 0; i < ABI_SITE_ENTRIES; i++) {
+		struct abi_site_entry *e = &programs->sites[i];
+
+		if (e->state != ABI_SITE_USED || !purged(purge, e->key.slot))
+			continue;
+		memset(&e->site, 0, sizeof(e->site));
+		__atomic_store_n(&e->state, ABI_SITE_FREE, __ATOMIC_RELEASE);
+	}
+	for (size_t i = 0; i < programs->n_buckets; i++) {
+		struct abi_block_bucket *bucket = &programs->buckets[i];
+
+		for (size_t way = 0; way < ABI_BLOCK_WAYS; way++)
+			if (bucket->key[way] && purged(purge, ABI_BLOCK_SLOT(bucket->key[way])))
+				__atomic_store_n(&bucket->key[way], 0, __ATOMIC_RELEASE);
+	}
+}
+
+/* Buckets count what spilled, so that programs know when they need not look into the map. */
+static void uncount_spilled(const struct programs *programs, const struct purge *purge)
+{
+	const uint64_t *keys = (const uint64_t *)purge->keys.data;
+
+	for (size_t i = 0; i < purge->keys.len / sizeof(*keys); i++)
+		__atomic_fetch_sub(
+			&programs->buckets[abi_block_bucket_index(keys[i], programs->n_buckets)]
+				 .spilled,
+			1, __ATOMIC_RELAXED);
+}
+
 int snapshot_purge(const struct programs *programs, const bool *slots, size_t n_slots)
 {
 	const struct memtraced_bpf *skel = programs->skel;
-	const struct bpf_map *by_block[] = { skel->maps.blocks, skel->maps.tombs, skel->maps.shed,
+	const struct bpf_map *by_block[] = { skel->maps.tombs, skel->maps.shed,
 					     skel->maps.code_starts };
 	struct purge purge = { .slots = slots, .n_slots = n_slots, .slot_of = slot_of_site };
 	int r = purge_map(skel->maps.sites, &purge);
 
 	purge.slot_of = slot_of_block;
+	if (r == 0)
+		r = purge_map(skel->maps.blocks, &purge);
+	if (r == 0) {
+		uncount_spilled(programs, &purge);
+		purge_tables(programs, &purge);
+	}
 	for (size_t i = 0; i < sizeof(by_block) / sizeof(by_block[0]) && r == 0; i++)
 		r = purge_map(by_block[i], &purge);
 	vec_done(&purge.keys);

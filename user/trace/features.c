@@ -2,6 +2,7 @@
 #include "trace/features.h"
 
 #include "trace/bpf_link.h"
+#include "trace/link_closer.h"
 #include "trace/probe_page.h"
 #include "trace/tracefs.h"
 
@@ -80,8 +81,14 @@ static int load_empty(int attach_type, int return_value)
 	return fd < 0 ? -errno : fd;
 }
 
+/* To the page: one for each way of attaching, and one for return probes. */
+struct page_links {
+	int fds[4];
+	size_t n;
+};
+
 /* Tries one way of attaching to the page; keeps the link. 0 or negative errno. */
-static int try_attach(struct features *f, const struct probe_page *page, enum feature id)
+static int try_attach(struct page_links *links, const struct probe_page *page, enum feature id)
 {
 	int type = id == FEATURE_UPROBE_SESSION ? LINK_TYPE_UPROBE_SESSION :
 		   id == FEATURE_UPROBE_MULTI	? LINK_TYPE_UPROBE_MULTI :
@@ -101,17 +108,18 @@ static int try_attach(struct features *f, const struct probe_page *page, enum fe
 	}
 	if (fd < 0)
 		return fd;
-	f->link_fds[f->n_links++] = fd;
+	links->fds[links->n++] = fd;
 	return 0;
 }
 
-static void probe_attach(struct features *f, const struct probe_page *page, bool all)
+static void probe_attach(struct features *f, struct page_links *links,
+			 const struct probe_page *page, bool all)
 {
 	static const enum feature order[] = { FEATURE_UPROBE_SESSION, FEATURE_UPROBE_MULTI,
 					      FEATURE_PERF_UPROBE };
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		int r = try_attach(f, page, order[i]);
+		int r = try_attach(links, page, order[i]);
 
 		result(f, order[i], r == 0, "link refused: %s", strerror(-r));
 		/* All sites of the page are probed by the first that works. */
@@ -127,7 +135,8 @@ static void probe_attach(struct features *f, const struct probe_page *page, bool
  * From Linux 6.11 on, return probes go through a system call of their own, which seccomp filters
  * did not know at first: the filtered target was killed. Tried on a child of ours.
  */
-static void probe_seccomp(struct features *f, const struct probe_page *page)
+static void probe_seccomp(struct features *f, struct page_links *links,
+			  const struct probe_page *page)
 {
 	bool multi =
 		f->rows[FEATURE_UPROBE_MULTI].present || f->rows[FEATURE_UPROBE_SESSION].present;
@@ -146,7 +155,7 @@ static void probe_seccomp(struct features *f, const struct probe_page *page)
 		result(f, FEATURE_URETPROBE_SECCOMP, false, "return probe: %s", strerror(-fd));
 		return;
 	}
-	f->link_fds[f->n_links++] = fd;
+	links->fds[links->n++] = fd;
 	r = probe_page_filtered_child(page);
 	result(f, FEATURE_URETPROBE_SECCOMP, r == 0,
 	       r > 0 ? "a filtered child was killed by signal %d: exit sites are used" :
@@ -167,6 +176,7 @@ int features_new(bool all, struct features **ret_features)
 {
 	_cleanup_(features_free_p) struct features *f = calloc(1, sizeof(*f));
 	_cleanup_(probe_page_free_p) struct probe_page *page = NULL;
+	struct page_links links = { 0 };
 	int r;
 
 	if (!f)
@@ -181,8 +191,11 @@ int features_new(bool all, struct features **ret_features)
 		return r;
 	probe_btf(f);
 	probe_tracefs(f);
-	probe_attach(f, page, all);
-	probe_seccomp(f, page);
+	probe_attach(f, &links, page, all);
+	probe_seccomp(f, &links, page);
+	r = link_closer_new(links.fds, links.n, &f->closer);
+	if (r)
+		return r;
 	*ret_features = TAKE_PTR(f);
 	return 0;
 }
@@ -191,8 +204,7 @@ void features_free(struct features *features)
 {
 	if (!features)
 		return;
-	for (size_t i = 0; i < features->n_links; i++)
-		close(features->link_fds[i]);
+	link_closer_free(features->closer);
 	free(features);
 }
 

@@ -36,9 +36,7 @@ struct features {
 	struct plan_emulation emulation; /* measured */
 	bool emulation_measured;	 /* false: the set that every kernel since 5.10 emulates */
 	unsigned int emulated_ns, stepped_ns; /* of one hit, medians of this start */
-	int link_fds[4]; /* of the page that is measured on: closing one takes 40 ms (Linux 6.18),
-			    so they are kept to the end */
-	size_t n_links;
+	struct link_closer *closer; /* of links to the page that was measured on: takes a while */
 };
 
 /*

@@ -121,6 +121,24 @@ int objects_add_sizes(struct objects *objects, int prog_fd, const char *function
 	return vec_push(&objects->sizes, (struct size_program){ prog_fd, function });
 }
 
+size_t objects_take_links(struct objects *objects, int *ret_fds)
+{
+	size_t n = 0;
+
+	if (!objects)
+		return 0;
+	vec_foreach(&objects->all, o) {
+		vec_foreach(&(*o)->links, link) {
+			if (ret_fds)
+				ret_fds[n] = link->fd;
+			n++;
+		}
+		if (ret_fds)
+			vec_done(&(*o)->links);
+	}
+	return n;
+}
+
 struct object *objects_find(const struct objects *objects, uint32_t dev, uint64_t ino)
 {
 	struct object key = { .dev = dev, .ino = ino };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A read-only view of model and symbols for one report: histograms, events, and processes in the
- * order of DESIGN.md section 12, each with its sites. Stacks of both are merged (the same places have many stack ids: one for every time that code
- * was loaded), resolved, filtered and sorted. Made anew for each report; writers only read it.
+ * order of DESIGN.md section 12, each with its sites. Stacks are merged (the same places have many
+ * ids: one for every time that code was loaded), resolved, filtered and sorted. Made anew for each
+ * report; writers only read it.
  */
 #ifndef MEMTRACED_REPORT_VIEW_H
 #define MEMTRACED_REPORT_VIEW_H

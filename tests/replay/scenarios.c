@@ -306,7 +306,7 @@ static void hist_counts(const struct script *s, uint32_t id, const char *key,
 			   .id = id, .key = key, .n_buckets = n_buckets, .buckets = buckets });
 }
 
-/* Histograms of all kinds, without allocations: one with errors, one of values in linear buckets. */
+/* Histograms of all kinds, without allocations: one with errors, one in linear buckets. */
 static void counted(record_fn fn, void *userdata)
 {
 	static const struct record_bucket cat[] = {

@@ -41,8 +41,8 @@ struct view_process {
 int64_t view_site_weight(const struct view_site *site, enum option_sort sort);
 
 /*
- * What formats with one number a stack show: live bytes, or what is asked to be sorted by where that
- * is a quantity of its own, bytes at the peak or temporary allocations.
+ * What formats with one number a stack show: live bytes, or what is asked to be sorted by where
+ * that is a quantity of its own, bytes at the peak or temporary allocations.
  */
 enum option_sort view_site_quantity(enum option_sort sort);
 

@@ -17,7 +17,7 @@ struct view_place {
 	const char *object; /* path; NULL: nothing known was mapped there */
 	uint64_t offset;    /* in the file of the object */
 	uint64_t vaddr;	    /* the place as the object's own ELF address; addr without an object */
-	const char *alloc; /* the first place of a site: its allocator function; else NULL */
+	const char *alloc;  /* the first place of a site: its allocator function; else NULL */
 	const struct symbol *symbol; /* never NULL */
 	const struct model_object *mapped;
 };

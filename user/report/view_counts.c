@@ -8,15 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* A process whose beginning was lost. */
-static const struct model_process unknown_image = {
-	.slot = RECORD_NO_SLOT,
-	.parent_slot = RECORD_NO_SLOT,
-	.prev_slot = RECORD_NO_SLOT,
-	.next_slot = RECORD_NO_SLOT,
-	.comm = "",
-};
-
 static int compare_u64_down(uint64_t a, uint64_t b)
 {
 	return (a < b) - (a > b);
@@ -110,9 +101,7 @@ static int add_count(const struct view_resolver *resolver, const struct record_e
 
 	if (!stack)
 		return -ENOMEM;
-	stack->image = model_find_process(resolver->model, count->slot);
-	if (!stack->image)
-		stack->image = &unknown_image;
+	stack->image = view_resolve_process(resolver, count->slot);
 	stack->count = count->count;
 	stack->first_ns = count->first_ns;
 	stack->last_ns = count->last_ns;

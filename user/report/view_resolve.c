@@ -11,6 +11,23 @@
 static const struct symbol_frame unknown_frame = { 0 };
 static const struct symbol unknown_symbol = { .n_frames = 1, .frames = &unknown_frame };
 
+/* A process whose beginning was lost. */
+static const struct model_process unknown_image = {
+	.slot = RECORD_NO_SLOT,
+	.parent_slot = RECORD_NO_SLOT,
+	.prev_slot = RECORD_NO_SLOT,
+	.next_slot = RECORD_NO_SLOT,
+	.comm = "",
+};
+
+const struct model_process *view_resolve_process(const struct view_resolver *resolver,
+						 uint32_t slot)
+{
+	const struct model_process *process = model_find_process(resolver->model, slot);
+
+	return process ? process : &unknown_image;
+}
+
 /* What tells a place from another within one process. Code without a file has only its address. */
 static uint64_t place_where(const struct view_place *place)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stack ids to stacks, for a view that is being made; and what tells stacks apart, so that those
- * with the same places can be merged. Used by the parts of the view alone.
+ * with the same places can be merged. Used by the parts of the view, and by streams.
  */
 #ifndef MEMTRACED_REPORT_VIEW_RESOLVE_H
 #define MEMTRACED_REPORT_VIEW_RESOLVE_H
@@ -14,6 +14,10 @@ struct view_resolver {
 	const struct model *model;
 	struct symbols *symbols;
 };
+
+/* Never NULL: of a process whose beginning was lost nothing is known. */
+const struct model_process *view_resolve_process(const struct view_resolver *resolver,
+						 uint32_t slot);
 
 /*
  * The allocator function, then its callers. 0 or -ENOMEM; the caller has to release the stack in

@@ -449,7 +449,8 @@ const struct option_def option_table[] = {
 	{ 'f', NULL, GROUP_OUTPUT, OPTION_FOR_REPORT | OPTION_ONCE, "FORMAT", NULL, apply_format,
 	  .help = "Write this format to standard output; default, without -o: table." },
 	{ 'o', NULL, GROUP_OUTPUT, OPTION_FOR_REPORT, "FORMAT:PATH", NULL, apply_output,
-	  .help = "Write this format to a file; %p in PATH is the process id. May be repeated." },
+	  .help = "Write this format to a file; in PATH, %p is the process id, %e the name of "
+		  "the event. May be repeated." },
 	{ 0, "color", GROUP_OUTPUT, OPTION_FOR_REPORT, NULL, color_names, apply_choice,
 	  FIELD(color), .help = "Colors in tables; auto: on a terminal." },
 

@@ -6,7 +6,10 @@
 #include "report/report.h"
 #include "report/symbols.h"
 #include "report/view.h"
+#include "service/event_streams.h"
+#include "service/jobs.h"
 #include "service/recorder.h"
+#include "service/stdout_stream.h"
 #include "symbol/symbolizer.h"
 #include "target/identity.h"
 
@@ -26,6 +29,7 @@ struct outputs {
 	bool stdout_closed;		       /* its reader has gone */
 	struct recorder *recorder;	       /* NULL: not recording */
 	const struct option_output *recording; /* its output */
+	struct event_streams *streams;	       /* NULL: no --each */
 };
 
 static const struct option_output table_on_stdout = { .format = "table" };
@@ -77,29 +81,54 @@ static int check_stdout(const struct options *options)
 	return -EINVAL;
 }
 
-/* The path with %p replaced by the pid, %% by a percent sign; malloc'ed, NULL without memory. */
-static char *expand_path(const char *path, pid_t pid)
+static bool of_one_job(const struct option_output *output)
 {
-	_cleanup_strbuf_ struct strbuf text = {};
+	const struct report_format *format = report_format_find(output->format);
 
-	for (; *path; path++) {
-		if (path[0] == '%' && path[1] == 'p') {
-			strbuf_addf(&text, "%d", (int)pid);
-			path++;
-		} else if (path[0] == '%' && path[1] == '%') {
-			strbuf_addch(&text, '%');
-			path++;
-		} else {
-			strbuf_addch(&text, *path);
-		}
-	}
-	return strbuf_error(&text) ? NULL : strdup(strbuf_str(&text));
+	return format && format->one_job;
 }
 
-/* Opens and drops the file: its contents are untouched. The pid is not known yet: ours will do. */
+/* What has stacks of several jobs goes to a file for each. */
+static int check_job(const struct option_output *output, size_t n_jobs)
+{
+	bool has_job = output->path && path_has_job(output->path);
+
+	if (!of_one_job(output)) {
+		if (!has_job)
+			return 0;
+		log_error("%s holds everything: leave %%e out of %s", output->format, output->path);
+		return -EINVAL;
+	}
+	if (n_jobs == 0) {
+		log_error("%s shows stacks, and nothing here has any: give -e EVENT, or --alloc "
+			  "for those of allocations",
+			  output->format);
+		return -EINVAL;
+	}
+	if (n_jobs == 1 || has_job)
+		return 0;
+	log_error("%s holds the stacks of one event, and there are %zu jobs: give -o %s:PATH with "
+		  "%%e in PATH, which stands for the event's name",
+		  output->format, n_jobs, output->format);
+	return -EINVAL;
+}
+
+static int check_jobs(const struct options *options, size_t n_jobs)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n_outputs(options); i++)
+		r = check_job(output_at(options, i), n_jobs);
+	return r;
+}
+
+/*
+ * Opens and drops the file: its contents are untouched. Neither the pid nor an event's full name is
+ * known yet: others will do.
+ */
 static int check_path(const struct outputs *outputs, const char *template)
 {
-	_cleanup_free_ char *path = expand_path(template, getpid());
+	_cleanup_free_ char *path = path_expand(template, getpid(), "event");
 	_cleanup_(outfile_free_p) struct outfile *file = NULL;
 	int r = path ? outfile_new(path, outputs->uid, outputs->gid, &file) : -ENOMEM;
 
@@ -112,7 +141,8 @@ static int check_path(const struct outputs *outputs, const char *template)
 
 static int check_outputs(const struct outputs *outputs)
 {
-	int r = check_stdout(outputs->options);
+	const struct options *options = outputs->options;
+	int r = check_stdout(options);
 
 	for (size_t i = 0; i < n_outputs(outputs->options) && r == 0; i++) {
 		const struct option_output *output = output_at(outputs->options, i);
@@ -121,6 +151,9 @@ static int check_outputs(const struct outputs *outputs)
 		if (r == 0 && output->path)
 			r = check_path(outputs, output->path);
 	}
+	/* The jobs of a recording are known when it was read. */
+	if (r == 0 && options->action == ACTION_TRACE)
+		r = check_jobs(options, jobs_asked(options));
 	return r;
 }
 
@@ -142,6 +175,8 @@ int outputs_new(const struct options *options, const struct model *model, bool o
 		r = symbolizer_new(&outputs->symbolizer);
 	if (r == 0)
 		r = symbols_new(model, outputs->symbolizer, open_files, &outputs->symbols);
+	if (r == 0 && options->each)
+		r = event_streams_new(model, outputs->symbols, &outputs->streams);
 	if (r)
 		return r;
 	*ret_outputs = TAKE_PTR(outputs);
@@ -152,6 +187,7 @@ void outputs_free(struct outputs *outputs)
 {
 	if (!outputs)
 		return;
+	event_streams_free(outputs->streams);
 	recorder_free(outputs->recorder);
 	symbols_free(outputs->symbols);
 	symbolizer_free(outputs->symbolizer);
@@ -160,7 +196,7 @@ void outputs_free(struct outputs *outputs)
 
 static int begin_recording(struct outputs *outputs, const struct option_output *output)
 {
-	_cleanup_free_ char *path = expand_path(output->path, outputs->pid);
+	_cleanup_free_ char *path = path_expand(output->path, outputs->pid, "");
 	int r = path ? recorder_new(path, outputs->uid, outputs->gid, &outputs->recorder) : -ENOMEM;
 
 	if (r)
@@ -182,12 +218,72 @@ int outputs_begin(struct outputs *outputs, pid_t pid)
 	return 0;
 }
 
+/* The path of an output for one job; malloc'ed, NULL without memory. */
+static char *job_path(const struct outputs *outputs, const struct option_output *output, size_t job)
+{
+	_cleanup_strbuf_ struct strbuf name = {};
+
+	jobs_name(outputs->model, job, &name);
+	if (strbuf_error(&name))
+		return NULL;
+	return path_expand(output->path, outputs->pid, strbuf_str(&name));
+}
+
+/* Is the job written as it happens rather than from a view? */
+static bool is_streamed(const struct outputs *outputs, const struct option_output *output,
+			size_t job)
+{
+	bool is_event = job > 0 || jobs_count(outputs->model) == model_n_events(outputs->model);
+
+	return outputs->streams && is_event && strcmp(output->format, "perf-script") == 0;
+}
+
+static int begin_stream(struct outputs *outputs, const struct option_output *output,
+			uint32_t event_id)
+{
+	_cleanup_free_ char *path = NULL;
+	struct outfile *file = NULL;
+	int r = 0;
+
+	if (!output->path)
+		return event_streams_add(outputs->streams, event_id, NULL);
+	path = job_path(outputs, output, jobs_of_event(outputs->model, event_id));
+	r = path ? outfile_new(path, outputs->uid, outputs->gid, &file) : -ENOMEM;
+	if (r)
+		log_error("cannot write %s: %s", output->path, strerror(-r));
+	return r ? r : event_streams_add(outputs->streams, event_id, file);
+}
+
+static int begin_streams(struct outputs *outputs, uint32_t event_id)
+{
+	size_t job = jobs_of_event(outputs->model, event_id);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n_outputs(outputs->options); i++)
+		if (is_streamed(outputs, output_at(outputs->options, i), job))
+			r = begin_stream(outputs, output_at(outputs->options, i), event_id);
+	return r;
+}
+
 int outputs_take(struct outputs *outputs, const struct record *record)
 {
 	int r = recorder_take(record, outputs->recorder);
 
+	if (r)
+		return r;
 	/* Files are opened while the target lives. */
-	return r == 0 && record->type == RECORD_MAPPING ? symbols_update(outputs->symbols) : r;
+	if (record->type == RECORD_MAPPING)
+		return symbols_update(outputs->symbols);
+	if (outputs->streams && record->type == RECORD_EVENT)
+		return begin_streams(outputs, record->event.id);
+	if (outputs->streams && record->type == RECORD_OCCURRENCE)
+		return event_streams_take(outputs->streams, &record->occurrence);
+	return 0;
+}
+
+int outputs_flush(struct outputs *outputs)
+{
+	return outputs->streams ? event_streams_flush(outputs->streams) : 0;
 }
 
 struct symbols *outputs_symbols(struct outputs *outputs)
@@ -227,41 +323,21 @@ static unsigned int terminal_width(void)
 	return size.ws_col;
 }
 
-/* All of it, also to a pipe that takes it in pieces. 0 or negative errno. */
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= n;
-	}
-	return 0;
-}
-
 static int write_stdout(struct outputs *outputs, const struct view *view,
 			const struct option_output *output, bool final)
 {
 	/* ECMA-48: cursor home, erase the display */
 	static const char clear[] = "\033[H\033[2J";
-	_cleanup_free_ char *text = NULL;
-	size_t len = 0;
-	FILE *file = open_memstream(&text, &len);
-	int r;
+	_cleanup_(stdout_stream_free_p) struct stdout_stream *out = NULL;
+	int r = stdout_stream_new(&out), r_flush;
 
-	if (!file)
-		return -errno;
-	if (!final && outputs_live_view(outputs))
-		fputs(clear, file);
-	r = report_write(output->format, view, file);
-	if (fclose(file) == EOF && r == 0)
-		r = -errno;
-	if (r == 0)
-		r = write_all(STDOUT_FILENO, text, len);
+	if (r == 0 && !final && outputs_live_view(outputs))
+		fputs(clear, stdout_stream_file(out));
+	if (r == 0) {
+		r = report_write(output->format, view, stdout_stream_file(out));
+		r_flush = stdout_stream_flush(out);
+		r = r_flush < 0 ? r_flush : r;
+	}
 	outputs->stdout_closed = r == -EPIPE;
 	if (r && r != -EPIPE)
 		log_error("writing to stdout: %s", strerror(-r));
@@ -269,9 +345,9 @@ static int write_stdout(struct outputs *outputs, const struct view *view,
 }
 
 static int write_file(const struct outputs *outputs, const struct view *view,
-		      const struct option_output *output)
+		      const struct option_output *output, size_t job)
 {
-	_cleanup_free_ char *path = expand_path(output->path, outputs->pid);
+	_cleanup_free_ char *path = job_path(outputs, output, job);
 	_cleanup_(outfile_free_p) struct outfile *file = NULL;
 	int r = path ? outfile_new(path, outputs->uid, outputs->gid, &file) : -ENOMEM;
 
@@ -280,11 +356,12 @@ static int write_file(const struct outputs *outputs, const struct view *view,
 	if (r == 0)
 		r = outfile_commit(file);
 	if (r)
-		log_error("cannot write %s: %s", output->path, strerror(-r));
+		log_error("cannot write %s: %s", path ? path : output->path, strerror(-r));
 	return r == -EPIPE ? -EIO : r;
 }
 
-static int write_output(struct outputs *outputs, const struct option_output *output, bool final)
+static int write_job(struct outputs *outputs, const struct option_output *output, size_t job,
+		     bool final)
 {
 	_cleanup_(view_free_p) struct view *view = NULL;
 	const struct report_opts opts = {
@@ -293,6 +370,7 @@ static int write_output(struct outputs *outputs, const struct option_output *out
 		.older_than_ns = outputs->options->older_than_ns,
 		.color = colored(outputs, output),
 		.width = output->path ? 80 : terminal_width(),
+		.job = job,
 	};
 	int r;
 
@@ -303,8 +381,20 @@ static int write_output(struct outputs *outputs, const struct option_output *out
 		log_error("out of memory for the report");
 		return r;
 	}
-	return output->path ? write_file(outputs, view, output) :
+	return output->path ? write_file(outputs, view, output, job) :
 			      write_stdout(outputs, view, output, final);
+}
+
+/* Formats that hold the stacks of one job are written once for each. */
+static int write_output(struct outputs *outputs, const struct option_output *output, bool final)
+{
+	size_t n_jobs = of_one_job(output) ? jobs_count(outputs->model) : 1;
+	int r = 0;
+
+	for (size_t job = 0; r == 0 && job < n_jobs; job++)
+		if (!of_one_job(output) || !is_streamed(outputs, output, job))
+			r = write_job(outputs, output, job, final);
+	return r;
 }
 
 /* A view of everything resolves all frames, so that the recording can carry their symbols. */
@@ -321,10 +411,21 @@ static int end_recording(struct outputs *outputs)
 	return r;
 }
 
+static int end_streams(struct outputs *outputs)
+{
+	int r = event_streams_finish(outputs->streams);
+
+	if (r && r != -EPIPE)
+		log_error("cannot write the events: %s", strerror(-r));
+	return r;
+}
+
 int outputs_write(struct outputs *outputs, bool final)
 {
 	int r = symbols_update(outputs->symbols), failed = 0;
 
+	if (r == 0 && outputs->options->action == ACTION_REPORT)
+		r = check_jobs(outputs->options, jobs_count(outputs->model));
 	for (size_t i = 0; i < n_outputs(outputs->options) && r == 0; i++) {
 		const struct option_output *output = output_at(outputs->options, i);
 
@@ -342,5 +443,7 @@ int outputs_write(struct outputs *outputs, bool final)
 	}
 	if (r == 0 && final && outputs->recorder)
 		r = end_recording(outputs);
+	if (r == 0 && final && outputs->streams)
+		r = end_streams(outputs);
 	return r ? r : failed;
 }

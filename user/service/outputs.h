@@ -30,8 +30,14 @@ DEFINE_CLEANUP(struct outputs, outputs_free)
  */
 int outputs_begin(struct outputs *outputs, pid_t pid);
 
-/* To be shown every record, after the model: recordings, and files to open for symbols. */
+/*
+ * To be shown every record, after the model: recordings, files to open for symbols, and events that
+ * are written as they happen. 0 or negative errno.
+ */
 int outputs_take(struct outputs *outputs, const struct record *record);
+
+/* After a number of records: what was written reaches stdout. 0 or negative errno (-EPIPE too). */
+int outputs_flush(struct outputs *outputs);
 
 struct symbols;
 struct symbols *outputs_symbols(struct outputs *outputs);

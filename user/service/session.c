@@ -49,17 +49,20 @@ static int take_record(const struct record *record, void *userdata)
 	return r ? r : outputs_take(s->outputs, record);
 }
 
-static int drain(struct session *s)
-{
-	int r = source_drain(live_source(s->live), take_record, s);
-
-	return r < 0 ? r : 0;
-}
-
 /*
  * Nobody may read stdout any more, as of `memtraced ... | head`. A command that was started runs to
  * its end all the same, and its exit status is ours.
  */
+static int drain(struct session *s)
+{
+	int r = source_drain(live_source(s->live), take_record, s);
+
+	if (r < 0)
+		return r;
+	r = outputs_flush(s->outputs);
+	return r == -EPIPE && s->launch ? 0 : r;
+}
+
 static int report(struct session *s, bool final)
 {
 	int r = source_cut(live_source(s->live), take_record, s);

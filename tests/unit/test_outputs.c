@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reports of recordings to files, and what is written as it happens. */
+#include "model/model.h"
+#include "service/jobs.h"
+#include "service/outputs.h"
+#include "service/replay.h"
+#include "tests/record_script.h"
+#include "trace/recording.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+
+struct run {
+	char folder[32];
+	char recording[64];
+};
+
+static int set_up(void **state)
+{
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return -1;
+	strcpy(run->folder, "/tmp/memtraced-XXXXXX");
+	if (!mkdtemp(run->folder))
+		return -1;
+	snprintf(run->recording, sizeof(run->recording), "%s/.recording", run->folder);
+	*state = run;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct run *run = *state;
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -r %s", run->folder);
+	if (system(command) != 0)
+		return -1;
+	free(run);
+	return 0;
+}
+
+/* What a recording says; n_events of the names below. */
+static const char *const names[] = { "getrandom", "sched:sched_switch", "../../evil e", "" };
+
+static void emit_all(const struct script *s, bool no_allocations, size_t n_events)
+{
+	emit_run_with(s, no_allocations);
+	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_function(s, 1, "malloc", "/lib/libc.so.6", 0x2500);
+	emit_stack(s, 71, 0, 1000, 0x10123);
+	for (uint32_t i = 0; i < n_events; i++)
+		emit_event(s, i, names[i]);
+	emit_cut(s, 9000);
+	if (!no_allocations)
+		emit_site(s, (struct record_site){
+				     .fn = 1, .stack = 71, .live_bytes = 100, .live_blocks = 1 });
+	for (uint32_t i = 0; i < n_events; i++)
+		emit_event_count(s, (struct record_event_count){ i, 0, 71, 0, 10 + i, 1, 2 });
+	emit_cut_end(s);
+}
+
+static void record(const struct run *run, bool no_allocations, size_t n_events)
+{
+	_cleanup_fclose_ FILE *file = fopen(run->recording, "w");
+	struct recording_writer *writer;
+	struct script script;
+
+	assert_non_null(file);
+	assert_int_equal(recording_writer_new(file, &writer), 0);
+	script = (struct script){ recording_write, writer };
+	emit_all(&script, no_allocations, n_events);
+	recording_writer_free(writer);
+}
+
+static struct options *parse(char *const *argv)
+{
+	_cleanup_strbuf_ struct strbuf error = {};
+	struct options *options = NULL;
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	if (options_parse(argc, argv, &options, &error) != 0)
+		fail_msg("%s", strbuf_str(&error));
+	return options;
+}
+
+/* FORMAT:NAME with NAME in the run's folder. */
+static int report_to(const struct run *run, const char *format, const char *name)
+{
+	_cleanup_(options_free_p) struct options *options = NULL;
+	char output[128];
+	char *argv[] = { "memtraced", "report", (char *)run->recording, "-q", "-o", output, NULL };
+
+	snprintf(output, sizeof(output), "%s:%s/%s", format, run->folder, name);
+	options = parse(argv);
+	return replay_report(options);
+}
+
+/* The text of a file of the folder, malloc'ed; NULL when it is not there. */
+static char *read_back(const struct run *run, const char *name)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	char path[128], *text = NULL;
+	size_t size = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", run->folder, name);
+	file = fopen(path, "r");
+	if (!file)
+		return NULL;
+	if (getdelim(&text, &size, '\0', file) < 0 && text)
+		text[0] = '\0';
+	return text;
+}
+
+static size_t count_files(const struct run *run)
+{
+	_cleanup_closedir_ DIR *dir = opendir(run->folder);
+	const struct dirent *entry;
+	size_t n = 0;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		n += entry->d_name[0] != '.';
+	return n;
+}
+
+static void assert_text(const struct run *run, const char *name, const char *expected)
+{
+	_cleanup_free_ char *text = read_back(run, name);
+
+	assert_non_null(text);
+	assert_string_equal(text, expected);
+}
+
+static void each_job_gets_a_file_of_its_name(void **state)
+{
+	const struct run *run = *state;
+
+	record(run, false, 4);
+	assert_int_equal(report_to(run, "folded", "%e.%p%%e"), 0);
+	assert_int_equal(count_files(run), 5);
+	assert_text(run, "alloc.0%e", "server-42;[unknown];malloc 100\n");
+	assert_text(run, "getrandom.0%e", "server-42;[unknown] 10\n");
+	assert_text(run, "sched-sched_switch.0%e", "server-42;[unknown] 11\n");
+	assert_text(run, "------evil-e.0%e", "server-42;[unknown] 12\n");
+	assert_text(run, "event.0%e", "server-42;[unknown] 13\n");
+}
+
+static void jobs_of_one_name_get_files_of_their_own(void **state)
+{
+	static const char *const expected[] = { "a-b", "a-b.2", "alloc", "a-b.3", "event" };
+	_cleanup_(model_free_p) struct model *model = NULL;
+	struct script s;
+
+	(void)state;
+	assert_int_equal(model_new(&model), 0);
+	s = (struct script){ model_apply, model };
+	emit_run_with(&s, true);
+	emit_event(&s, 1, "a:b");
+	emit_event(&s, 2, "a-b");
+	emit_event(&s, 3, "alloc");
+	emit_event(&s, 4, "a/b");
+	emit_event(&s, 5, "");
+	assert_int_equal(jobs_count(model), 5);
+	assert_int_equal(jobs_of_event(model, 3), 2);
+	for (size_t i = 0; i < 5; i++) {
+		_cleanup_strbuf_ struct strbuf name = {};
+
+		jobs_name(model, i, &name);
+		assert_string_equal(strbuf_str(&name), expected[i]);
+	}
+}
+
+static void a_format_of_one_job_needs_a_file_for_each(void **state)
+{
+	static const struct {
+		bool no_allocations;
+		size_t n_events;
+		const char *format, *path;
+		bool expected;
+	} cases[] = {
+		{ false, 0, "folded", "out", true },	  { false, 1, "folded", "out", false },
+		{ false, 1, "folded", "out.%%e", false }, { false, 1, "folded", "out.%e", true },
+		{ true, 0, "folded", "out", false },	  { true, 0, "gprof2dot", "%e", false },
+		{ true, 0, "table", "out", true },	  { true, 0, "json", "out", true },
+		{ true, 1, "folded", "out", true },	  { true, 1, "folded", "%e", true },
+		{ true, 2, "perf-script", "out", false }, { true, 2, "perf-script", "%e", true },
+		{ true, 2, "json", "out", true },	  { true, 2, "json", "%e", false },
+		{ true, 2, "table", "%p%%e", true },
+	};
+	const struct run *run = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int r;
+
+		record(run, cases[i].no_allocations, cases[i].n_events);
+		r = report_to(run, cases[i].format, cases[i].path);
+		if (r != (cases[i].expected ? 0 : -EINVAL))
+			fail_msg("case %zu: %d", i, r);
+	}
+}
+
+/* What the command line asks for is checked before anything runs. */
+static void wrong_use_is_known_before_the_run(void **state)
+{
+	static const struct {
+		const char *const argv[12];
+		bool expected;
+	} cases[] = {
+		{ { "memtraced", "-p1", "-f", "folded" }, true },
+		{ { "memtraced", "-p1", "-e", "read", "-f", "folded" }, true },
+		{ { "memtraced", "-p1", "-e", "read", "-e", "write", "-f", "folded" }, false },
+		{ { "memtraced", "-p1", "-e", "read", "--alloc", "-f", "folded" }, false },
+		{ { "memtraced", "-p1", "-e", "read", "--alloc", "-f", "json" }, true },
+		{ { "memtraced", "-p1", "--hist", "read", "-f", "perf-script" }, false },
+		{ { "memtraced", "-p1", "--hist", "read", "-f", "table" }, true },
+		{ { "memtraced", "-p1", "-e", "a:b", "-e", "read", "-o", "folded:/tmp/%e" }, true },
+		{ { "memtraced", "-p1", "-e", "read", "-o", "record:/tmp/%e" }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_(options_free_p) struct options *options =
+			parse((char *const *)cases[i].argv);
+		_cleanup_(outputs_free_p) struct outputs *outputs = NULL;
+		_cleanup_(model_free_p) struct model *model = NULL;
+		int r;
+
+		assert_int_equal(model_new(&model), 0);
+		r = outputs_new(options, model, false, &outputs);
+		if (r != (cases[i].expected ? 0 : -EINVAL))
+			fail_msg("case %zu: %d", i, r);
+	}
+}
+
+struct live {
+	struct model *model;
+	struct outputs *outputs;
+};
+
+static int take_live(const struct record *record, void *userdata)
+{
+	struct live *live = userdata;
+	int r = model_apply(record, live->model);
+
+	return r ? r : outputs_take(live->outputs, record);
+}
+
+static void with_each_a_file_holds_the_events_as_they_happened(void **state)
+{
+	const struct run *run = *state;
+	char output[96];
+	char *argv[] = { "memtraced", "-p1",	"-e", "getrandom", "-e", "sched:sched_switch",
+			 "--alloc",   "--each", "-o", output,	   NULL };
+	_cleanup_(options_free_p) struct options *options = NULL;
+	_cleanup_(outputs_free_p) struct outputs *outputs = NULL;
+	_cleanup_(model_free_p) struct model *model = NULL;
+	struct live live;
+	struct script s = { take_live, &live };
+
+	snprintf(output, sizeof(output), "perf-script:%s/%%e", run->folder);
+	options = parse(argv);
+	assert_int_equal(model_new(&model), 0);
+	assert_int_equal(outputs_new(options, model, false, &outputs), 0);
+	live = (struct live){ model, outputs };
+	assert_int_equal(outputs_begin(outputs, 42), 0);
+	emit_all(&s, false, 2);
+	emit_occurrence(&s, (struct record_occurrence){ 0, 0, 43, 1, 5000000001, 71, 0, "thread" });
+	emit_occurrence(&s, (struct record_occurrence){ 1, 0, 42, 0, 5000000002, 71, 0, NULL });
+	assert_int_equal(outputs_flush(outputs), 0);
+	assert_int_equal(outputs_write(outputs, false), 0);
+	assert_null(read_back(run, "getrandom"));
+	assert_int_equal(outputs_write(outputs, true), 0);
+
+	assert_int_equal(count_files(run), 3);
+	assert_text(run, "getrandom",
+		    "thread 42/43 [001]     5.000000001: 1 getrandom: \n"
+		    "\t           10123 [unknown] ([unknown])\n\n");
+	assert_text(run, "sched-sched_switch",
+		    "server 42/42 [000]     5.000000002: 1 sched_switch: \n"
+		    "\t           10123 [unknown] ([unknown])\n\n");
+	_cleanup_free_ char *alloc = read_back(run, "alloc");
+
+	assert_non_null(alloc);
+	assert_non_null(strstr(alloc, " 100 memtraced-live-bytes: \n"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_job_gets_a_file_of_its_name),
+		TEST(jobs_of_one_name_get_files_of_their_own),
+		TEST(a_format_of_one_job_needs_a_file_for_each),
+		TEST(wrong_use_is_known_before_the_run),
+		TEST(with_each_a_file_holds_the_events_as_they_happened),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -343,7 +343,8 @@ static void counted(record_fn fn, void *userdata)
 	emit_hist_counts(&s, (struct record_hist_counts){ 2, NULL, 2, huge, 0, NULL, 0, 9 });
 	hist_counts(&s, 3, NULL, linear, 5);
 	hist_counts(&s, 4, NULL, ones, 2);
-	emit_coverage(&s, true, 52447000, NULL, 0);
+	emit(&s, &(struct record){ .type = RECORD_COVERAGE,
+				   .coverage = { .exact = true, .events = 52447000 } });
 	emit_cut_end(&s);
 }
 

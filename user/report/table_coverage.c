@@ -70,6 +70,13 @@ static void unprobed(struct table *t)
 	}
 }
 
+/* Histograms have none. */
+static bool has_stacks(const struct view *view, const struct record_coverage *coverage)
+{
+	return view_has_allocations(view) || coverage->stacks_complete > 0 ||
+	       coverage->stacks_truncated > 0;
+}
+
 static void stacks(struct table *t, const struct record_coverage *coverage)
 {
 	const struct record_run *run = model_run(view_model(t->view));
@@ -102,7 +109,7 @@ void table_coverage(struct table *t)
 	table_wrap(t, 10, strbuf_str(&line));
 	if (!view_is_exact(t->view))
 		table_warn(t, false);
-	if (!nothing_counted(coverage))
+	if (!nothing_counted(coverage) && has_stacks(t->view, coverage))
 		stacks(t, coverage);
 	unprobed(t);
 	if (strbuf_error(&line) < 0)

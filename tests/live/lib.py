@@ -268,11 +268,11 @@ def brief(processes):
     return [(process["pid"], process["comm"], process["alloc"]["allocs"]) for process in processes]
 
 
-def load_report(path, filtered=False):
+def load_report(path, filtered=False, allocations=True):
     assert os.path.exists(path), f"no report at {path}"
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
-    schema.check(report, filtered)
+    schema.check(report, filtered, allocations)
     return report
 
 

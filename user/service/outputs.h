@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The outputs of a session: which formats go where and when, from the options. Formats that are
- * events rather than states (perf-script, folded) go to stdout once, at the end.
+ * events rather than states (perf-script, folded, gprof2dot) go to stdout once, at the end.
  */
 #ifndef MEMTRACED_SERVICE_OUTPUTS_H
 #define MEMTRACED_SERVICE_OUTPUTS_H

@@ -33,16 +33,18 @@ enum {
 	MAX_ERRNO = 4095,
 };
 
-/* kernel/trace/trace.h: syscall_trace_enter and _exit behind their common head; the same layout on
- * every kernel, as the daemon checks against tracefs's format. */
+/* kernel/trace/trace_syscalls.c: struct syscall_tp_t, as programs get it; the same layout on every
+ * kernel, as the daemon checks against tracefs's format. What is behind nr was never written. */
 struct enter_record {
 	__u64 head;
-	__u64 nr;
+	__s32 nr;
+	__u32 rubbish;
 	__u64 args[6];
 };
 struct exit_record {
 	__u64 head;
-	__u64 nr;
+	__s32 nr;
+	__u32 rubbish;
 	__s64 ret;
 };
 
@@ -64,8 +66,8 @@ struct {
 
 struct call {
 	__u64 start; /* ns; 0: not in a call whose beginning was seen */
-	__u64 nr;
-	__u64 restarting; /* ERESTART* that it returned last, 0: none */
+	__s32 nr;
+	__u32 restarting; /* ERESTART* that it returned last, 0: none */
 };
 
 /* By task: a thread's id changes when it executes a program, its task does not. */
@@ -219,7 +221,7 @@ static __always_inline void call_over(struct call *call, __s64 ret)
 	}
 }
 
-static __always_inline void call_interrupted(struct call *call, __u64 nr, __s64 ret)
+static __always_inline void call_interrupted(struct call *call, __s32 nr, __s64 ret)
 {
 	struct call fresh = { .nr = nr, .restarting = -ret };
 

@@ -194,7 +194,8 @@ def check_histogram(histogram, where):
     for below, above in zip(buckets, buckets[1:]):
         assert below["hi"] is not None and above["lo"] is not None, f"{where}: open in the middle"
         assert below["hi"] <= above["lo"], f"{where}: {below} and {above}"
-    negative = sum(bucket["count"] for bucket in buckets if bucket["lo"] is None)
+    negative = sum(bucket["count"] for bucket in buckets
+                   if bucket["lo"] is None or bucket["lo"] < 0)
     if histogram["spec"].count(":") == 0:
         assert sum(histogram["errors"].values()) <= negative, f"{where}: more errors than results"
 

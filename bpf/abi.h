@@ -310,16 +310,18 @@ enum abi_hist_by { ABI_HIST_BY_NONE, ABI_HIST_BY_COMM, ABI_HIST_BY_PID };
  */
 #define ABI_HIST_LOG2_BUCKETS 66
 #define ABI_HIST_MAX_BUCKETS 1026
-/* In the same array, behind the buckets. */
-#define ABI_HIST_RESTARTED ABI_HIST_MAX_BUCKETS
-#define ABI_HIST_PASSED_ON (ABI_HIST_MAX_BUCKETS + 1)
-#define ABI_HIST_ENTRIES (ABI_HIST_MAX_BUCKETS + 2)
 
-/* One bucket, or the errors of one number, of one group; by CPU, to be summed. */
+/* One count of one group; by CPU, to be summed. */
+enum abi_hist_count {
+	ABI_HIST_BUCKET,    /* which: the bucket */
+	ABI_HIST_ERROR,	    /* which: errno */
+	ABI_HIST_RESTARTED, /* system calls begun anew after a signal */
+	ABI_HIST_PASSED_ON, /* allocator calls that a wrapper passed on */
+};
 struct abi_hist_key {
 	char group[16]; /* the comm; or the pid, 4 bytes; or nothing */
-	__u16 bucket;	/* or errno */
-	__u16 is_error;
+	__u16 which;
+	__u16 count; /* enum abi_hist_count */
 	__u32 cpu;
 };
 

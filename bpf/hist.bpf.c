@@ -50,12 +50,12 @@ struct exit_record {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, ABI_HIST_ENTRIES);
+	__uint(max_entries, ABI_HIST_MAX_BUCKETS);
 	__type(key, __u32);
 	__type(value, __u64);
 } buckets SEC(".maps");
 
-/* Buckets of groups, and errors. */
+/* Buckets of groups, and what is counted beside buckets. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -93,24 +93,24 @@ struct {
 	__type(value, struct size_call);
 } size_calls SEC(".maps");
 
-static __always_inline void count_in_array(__u32 entry, __s64 n)
+static __always_inline void count_in_array(__u32 bucket)
 {
-	__u64 *count = bpf_map_lookup_elem(&buckets, &entry);
+	__u64 *count = bpf_map_lookup_elem(&buckets, &bucket);
 
 	/* Tracepoint programs are not preempted by others on their CPU; those of uprobes may be. */
 	if (!count)
 		return;
 	if (knob_source == ABI_HIST_SIZE)
-		__sync_fetch_and_add(count, n);
+		__sync_fetch_and_add(count, 1);
 	else
-		*count += n;
+		*count += 1;
 }
 
-static __always_inline void count_in_group(__u32 bucket, bool is_error)
+static __always_inline void count_in_group(enum abi_hist_count what, __u32 which, __s64 n)
 {
 	struct abi_hist_key key = {
-		.bucket = bucket,
-		.is_error = is_error,
+		.which = which,
+		.count = what,
 		.cpu = bpf_get_smp_processor_id(),
 	};
 	__u64 *count, zero = 0;
@@ -128,7 +128,7 @@ static __always_inline void count_in_group(__u32 bucket, bool is_error)
 			return;
 		}
 	}
-	__sync_fetch_and_add(count, 1);
+	__sync_fetch_and_add(count, n);
 }
 
 /* Position of the highest bit of v > 0. */
@@ -179,9 +179,9 @@ static __always_inline void observe(__s64 value)
 	__u32 bucket = bucket_of(value);
 
 	if (knob_by == ABI_HIST_BY_NONE)
-		count_in_array(bucket, 1);
+		count_in_array(bucket);
 	else
-		count_in_group(bucket, false);
+		count_in_group(ABI_HIST_BUCKET, bucket, 1);
 }
 
 /* --- system calls ---------------------------------------------------------------------------- */
@@ -217,7 +217,7 @@ static __always_inline void call_over(struct call *call, __s64 ret)
 	} else if (knob_source == ABI_HIST_RESULT) {
 		observe(ret);
 		if (ret < 0 && ret >= -MAX_ERRNO)
-			count_in_group(-ret, true);
+			count_in_group(ABI_HIST_ERROR, -ret, 1);
 	}
 }
 
@@ -225,7 +225,7 @@ static __always_inline void call_interrupted(struct call *call, __s32 nr, __s64 
 {
 	struct call fresh = { .nr = nr, .restarting = -ret };
 
-	count_in_array(ABI_HIST_RESTARTED, 1);
+	count_in_group(ABI_HIST_RESTARTED, 0, 1);
 	if (call) {
 		call->nr = nr;
 		call->restarting = -ret;
@@ -323,7 +323,7 @@ int on_exit_restart(struct exit_record *ctx)
 	if (!call || call->restarting != ERESTART_RESTARTBLOCK)
 		return 0;
 	if (is_restart(ctx->ret)) {
-		count_in_array(ABI_HIST_RESTARTED, 1);
+		count_in_group(ABI_HIST_RESTARTED, 0, 1);
 		return 0;
 	}
 	call->restarting = 0;
@@ -373,7 +373,7 @@ int on_signal(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (!is_restart(ret) || !ends_call(ret, ctx->args[2]))
 		return 0;
-	count_in_array(ABI_HIST_RESTARTED, -1);
+	count_in_group(ABI_HIST_RESTARTED, 0, -1);
 	call->restarting = 0;
 	call_over(call, -EINTR);
 	return 0;
@@ -426,7 +426,7 @@ int on_size(struct pt_regs *ctx)
 	} else {
 		if (last->fn != now.fn && last->size == now.size && now.sp <= last->sp &&
 		    last->sp - now.sp < NESTING_RANGE) {
-			count_in_array(ABI_HIST_PASSED_ON, 1);
+			count_in_group(ABI_HIST_PASSED_ON, 0, 1);
 			return 0;
 		}
 		*last = now;

@@ -167,10 +167,29 @@ def a_storm_of_signals_over_blocking_reads(how):
     assert got["errors"] == tallies.errors("read"), (got["errors"], tallies.errors("read"))
     assert one(report, "read:ns")["count"] == tallies.total("read")
     restarted = [histogram["restarted"] for histogram in report["histograms"]]
+    assert len(set(restarted)) == 1, f"the same calls, but restarted: {restarted}"
     if how == "storm-restarted":
         assert min(restarted) > 50, f"restarted: {restarted}"
     else:
         assert max(restarted) == 0 and got["errors"]["EINTR"] > 50, (restarted, got["errors"])
+
+
+@test(need_root)
+def restarts_are_those_of_their_group():
+    with held("storm-restarted", 60) as stormy, held("in-flight", 30) as calm:
+        pids = [ready(process) for process in (stormy, calm)]
+        with watching("--hist=read", "--hist=read,by=pid", "-p", f"{pids[0]},{pids[1]}") as watch:
+            send_line(calm)
+            assert ready(calm) == pids[1]
+            texts = []
+            for process in (stormy, calm):
+                send_line(process)
+                texts.append(until_ready(process))
+            report = watch.finish()
+    same(report, Tallies("\n".join(texts)), "read", "read,by=pid")
+    restarted = {histogram["key"]: histogram["restarted"] for histogram in report["histograms"]}
+    assert restarted[None] == restarted[str(pids[0])] > 20 and restarted[str(pids[1])] == 0, \
+        restarted
 
 
 SLEEPS = ["nanosleep", "clock_nanosleep", "poll", "poll:timeout_msecs", "futex", "futex:val"]

@@ -458,6 +458,69 @@ static void in_flight(uint64_t n)
 		tally("read", seen(syscall(SYS_read, -1L, line, sizeof(line))));
 }
 
+/* Signals of its own to itself: their codes are negative (SI_TKILL) and 0 (SI_USER). */
+static void signals(uint64_t n)
+{
+	struct sigaction action = { .sa_handler = on_alarm };
+	uint64_t i;
+
+	CHECK(!sigaction(SIGUSR1, &action, NULL) && !sigaction(SIGUSR2, &action, NULL));
+	for (i = 0; i < n; i++) {
+		CHECK(!syscall(SYS_tgkill, (long)getpid(), (long)getpid(), (long)SIGUSR1));
+		tally("signal:signal_generate:code", SI_TKILL);
+		tally("signal:signal_generate:sig", SIGUSR1);
+		if (i % 3)
+			continue;
+		CHECK(!kill(getpid(), SIGUSR2));
+		tally("signal:signal_generate:code", SI_USER);
+		tally("signal:signal_generate:sig", SIGUSR2);
+	}
+}
+
+/* --- the heap -------------------------------------------------------------------------------- */
+
+static void request(size_t size, bool cleared)
+{
+	void *block = cleared ? calloc(size, 3) : malloc(size);
+
+	CHECK(block);
+	free(block);
+	tally(cleared ? "calloc" : "malloc", (int64_t)(cleared ? size * 3 : size));
+}
+
+static void mallocs(uint64_t n)
+{
+	size_t size;
+	uint64_t i;
+
+	for (size = 1; size <= (size_t)1 << 24; size *= 2) {
+		for (i = 0; i < n; i++)
+			request(size, i % 3 == 0);
+		request(size - 1, false);
+		request(size + 1, true);
+		request(size, false);
+		request(size, false);
+	}
+}
+
+static void *mallocs_in_thread(void *data)
+{
+	mallocs(*(uint64_t *)data);
+	return NULL;
+}
+
+/* What pthread_create takes for itself it takes by calloc. */
+static void malloc_threads(uint64_t n)
+{
+	pthread_t thread[THREADS];
+	int i;
+
+	for (i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&thread[i], NULL, mallocs_in_thread, &n));
+	for (i = 0; i < THREADS; i++)
+		CHECK(!pthread_join(thread[i], NULL));
+}
+
 /* --- */
 
 static void leaf(uint64_t n)
@@ -484,6 +547,9 @@ static const struct {
 	{ "sleeps-interrupted", sleeps_interrupted },
 	{ "sleeps-restarted", sleeps_restarted },
 	{ "in-flight", in_flight },
+	{ "signals", signals },
+	{ "mallocs", mallocs },
+	{ "malloc-threads", malloc_threads },
 	{ "leaf", leaf },
 };
 

@@ -233,6 +233,8 @@ struct group {
 	char name[sizeof(((struct abi_hist_key *)0)->group)];
 	uint64_t counts[ABI_HIST_MAX_BUCKETS];
 	VEC(struct record_errno) errors;
+	uint64_t restarted;
+	uint64_t passed_on;
 };
 
 struct reading {
@@ -282,6 +284,23 @@ static int add_error(struct group *group, uint32_t number, uint64_t count)
 	return vec_push(&group->errors, (struct record_errno){ number, count });
 }
 
+static int take_count(struct group *group, const struct abi_hist_key *key, uint64_t count)
+{
+	switch (key->count) {
+	case ABI_HIST_ERROR:
+		return add_error(group, key->which, count);
+	case ABI_HIST_RESTARTED:
+		group->restarted += count;
+		return 0;
+	case ABI_HIST_PASSED_ON:
+		group->passed_on += count;
+		return 0;
+	}
+	if (key->which < ABI_HIST_MAX_BUCKETS)
+		group->counts[key->which] += count;
+	return 0;
+}
+
 static int take_entries(const void *keys, const void *values, size_t n, void *userdata)
 {
 	struct reading *reading = userdata;
@@ -289,23 +308,20 @@ static int take_entries(const void *keys, const void *values, size_t n, void *us
 
 	for (size_t i = 0; i < n && r == 0; i++) {
 		const struct abi_hist_key *key = (const struct abi_hist_key *)keys + i;
-		uint64_t count = ((const uint64_t *)values)[i];
 		struct group *group;
 
 		r = find_group(reading, key->group, &group);
-		if (r == 0 && key->is_error)
-			r = add_error(group, key->bucket, count);
-		else if (r == 0 && key->bucket < ABI_HIST_MAX_BUCKETS)
-			group->counts[key->bucket] += count;
+		if (r == 0)
+			r = take_count(group, key, ((const uint64_t *)values)[i]);
 	}
 	return r;
 }
 
-/* The sum over CPUs of one entry of the array. */
-static int read_entry(const struct hist_job *job, uint32_t entry, uint64_t *values, int n_cpus,
-		      uint64_t *ret_count)
+/* The sum over CPUs of one bucket of the array. */
+static int read_bucket(const struct hist_job *job, uint32_t bucket, uint64_t *values, int n_cpus,
+		       uint64_t *ret_count)
 {
-	int r = bpf_map_lookup_elem(bpf_map__fd(job->skel->maps.buckets), &entry, values);
+	int r = bpf_map_lookup_elem(bpf_map__fd(job->skel->maps.buckets), &bucket, values);
 
 	*ret_count = 0;
 	for (int cpu = 0; r == 0 && cpu < n_cpus; cpu++)
@@ -318,8 +334,8 @@ static uint32_t n_buckets(const struct hist_spec *spec)
 	return spec->linear ? (spec->max - spec->min) / spec->step + 2 : ABI_HIST_LOG2_BUCKETS;
 }
 
-/* Buckets of the histogram without groups, and the two counts that are of all groups together. */
-static int read_array(struct reading *reading, uint64_t *ret_restarted, uint64_t *ret_passed_on)
+/* Buckets of the histogram without groups. */
+static int read_array(struct reading *reading)
 {
 	static const char everything[sizeof(((struct group *)0)->name)];
 	const struct hist_job *job = reading->job;
@@ -327,19 +343,16 @@ static int read_array(struct reading *reading, uint64_t *ret_restarted, uint64_t
 	_cleanup_free_ uint64_t *values = NULL;
 	struct group *group;
 
+	if (job->spec->by != HIST_BY_NONE)
+		return 0;
 	if (n_cpus < 0)
 		return n_cpus;
 	values = calloc(n_cpus, sizeof(*values));
 	if (!values)
 		return -ENOMEM;
-	r = read_entry(job, ABI_HIST_RESTARTED, values, n_cpus, ret_restarted);
-	if (r == 0)
-		r = read_entry(job, ABI_HIST_PASSED_ON, values, n_cpus, ret_passed_on);
-	if (r || job->spec->by != HIST_BY_NONE)
-		return r;
 	r = find_group(reading, everything, &group);
 	for (uint32_t i = 0; i < n_buckets(job->spec) && r == 0; i++)
-		r = read_entry(job, i, values, n_cpus, &group->counts[i]);
+		r = read_bucket(job, i, values, n_cpus, &group->counts[i]);
 	return r;
 }
 
@@ -366,8 +379,8 @@ static struct record_bucket bucket_at(const struct hist_spec *spec, uint32_t i, 
 	return b;
 }
 
-static int emit_group(const struct hist_job *job, const struct group *group, uint64_t restarted,
-		      uint64_t passed_on, record_fn fn, void *userdata)
+static int emit_group(const struct hist_job *job, const struct group *group, record_fn fn,
+		      void *userdata)
 {
 	struct record_bucket buckets[ABI_HIST_MAX_BUCKETS];
 	struct record record = { .type = RECORD_HIST_COUNTS };
@@ -383,6 +396,9 @@ static int emit_group(const struct hist_job *job, const struct group *group, uin
 		else
 			buckets[n++] = bucket_at(job->spec, i, group->counts[i]);
 	}
+	/* A call that was to begin anew made it, and a handler's EINTR has taken that back. */
+	if (n == 0 && !group->restarted && !group->passed_on)
+		return 0;
 	memcpy(&pid, group->name, sizeof(pid));
 	if (job->spec->by == HIST_BY_PID)
 		snprintf(key, sizeof(key), "%u", pid);
@@ -395,8 +411,8 @@ static int emit_group(const struct hist_job *job, const struct group *group, uin
 		.buckets = buckets,
 		.n_errors = group->errors.len,
 		.errors = group->errors.data,
-		.restarted = restarted,
-		.passed_on = passed_on,
+		.restarted = group->restarted,
+		.passed_on = group->passed_on,
 	};
 	return fn(&record, userdata);
 }
@@ -405,15 +421,14 @@ static int hist_read(struct job *job, record_fn fn, void *userdata)
 {
 	struct hist_job *hist = (struct hist_job *)job;
 	_cleanup_(reading_done) struct reading reading = { .job = hist };
-	uint64_t restarted, passed_on;
-	int r = read_array(&reading, &restarted, &passed_on);
+	int r = read_array(&reading);
 
 	if (r == 0)
 		r = bpf_batch_read(bpf_map__fd(hist->skel->maps.groups),
 				   sizeof(struct abi_hist_key), sizeof(uint64_t), take_entries,
 				   &reading);
 	for (size_t i = 0; i < reading.groups.len && r == 0; i++)
-		r = emit_group(hist, reading.groups.data[i], restarted, passed_on, fn, userdata);
+		r = emit_group(hist, reading.groups.data[i], fn, userdata);
 	return r;
 }
 

@@ -18,19 +18,24 @@ char LICENSE[] SEC("license") = "GPL";
 /* Linux 6.18: the session's side is told by a kfunc without arguments. */
 extern bool bpf_session_is_return(void) __ksym __weak;
 
-/* A block leaves the books: its site, then the total. */
-static __always_inline void account_free(struct abi_proc *proc, __u32 slot,
-					 const struct abi_block *block, bool temporary)
+/*
+ * A block leaves the books: its site, then the total. Global functions, here and below, are verified
+ * once for all their calls, which is most of the time that loading takes.
+ */
+__attribute__((noinline)) int account_free(__u32 slot, const struct abi_block *block,
+					   bool temporary)
 {
-	struct site_change change = {
-		.bytes = -(__s64)ABI_BLOCK_SIZE(block),
-		.blocks = -1,
-		.temporary = temporary,
-	};
-	__u32 epoch = peak_epoch_of(proc);
+	struct abi_proc *proc = proc_by_slot(slot);
+	struct site_change change = { .blocks = -1, .temporary = temporary };
+	__u32 epoch;
 
+	if (!proc || !block)
+		return 0;
+	change.bytes = -(__s64)ABI_BLOCK_SIZE(block);
+	epoch = peak_epoch_of(proc);
 	if (site_apply(proc, slot, ABI_BLOCK_FN(block), block->stack, &change, epoch))
 		proc_add_bytes(proc, change.bytes, epoch);
+	return 0;
 }
 
 /* A block whose free was never seen: its address has just been handed out again. */
@@ -41,34 +46,41 @@ static __always_inline void close_stale_block(struct abi_proc *proc, __u32 slot,
 	if (!block_remove(key, &stale))
 		return;
 	__sync_fetch_and_add(&proc->missed_frees, 1);
-	account_free(proc, slot, &stale, false);
+	account_free(slot, &stale, false);
 }
 
-static __always_inline bool block_add(struct abi_proc *proc, __u32 slot, __u64 key,
-				      const struct abi_block *block)
+/* A new block enters the books; false (counted) when there is no room for it. */
+__attribute__((noinline)) int account_new(__u32 slot, __u64 key, const struct abi_block *block)
 {
-	int r = block_insert(key, block);
+	struct abi_proc *proc = proc_by_slot(slot);
+	struct site_change change = { .blocks = 1, .allocated = true };
+	__u32 epoch;
+	int r;
 
+	if (!proc || !block)
+		return false;
+	r = block_insert(key, block);
 	if (r == -EEXIST) {
 		close_stale_block(proc, slot, key);
 		r = block_insert(key, block);
 	}
-	if (r)
+	if (r) {
 		proc_lost(proc, ABI_LOST_BLOCK_MAP_FULL);
-	return r == 0;
+		return false;
+	}
+	change.bytes = ABI_BLOCK_SIZE(block);
+	epoch = peak_epoch_of(proc);
+	if (!site_apply(proc, slot, ABI_BLOCK_FN(block), block->stack, &change, epoch))
+		return false;
+	proc_add_bytes(proc, change.bytes, epoch);
+	return true;
 }
 
-/*
- * A new block at addr. `replaced`: what realloc took out, accounted in the same step so that no
- * cut and no peak sees the moment between; NULL for the rest.
- */
 static __always_inline void account_alloc(void *ctx, struct abi_proc *proc, __u32 slot,
 					  struct thread *t, __u64 addr, __u64 sp, enum stack_at at)
 {
 	__u64 key = ABI_BLOCK_KEY(slot, addr);
-	struct site_change change = { .bytes = t->size, .blocks = 1, .allocated = true };
 	struct abi_block block;
-	__u32 epoch;
 
 	if (t->size < knob_min_size || t->size > knob_max_size)
 		return;
@@ -80,13 +92,8 @@ static __always_inline void account_alloc(void *ctx, struct abi_proc *proc, __u3
 	block.size_fn = ABI_SIZE_FN(t->size, t->fn);
 	block.tick = *(volatile __u32 *)&control.tick;
 	block.era = proc->era;
-	if (!block_add(proc, slot, key, &block))
-		return;
-	epoch = peak_epoch_of(proc);
-	if (!site_apply(proc, slot, t->fn, block.stack, &change, epoch))
-		return;
-	proc_add_bytes(proc, change.bytes, epoch);
-	t->last_key = key;
+	if (account_new(slot, key, &block))
+		t->last_key = key;
 }
 
 static __always_inline bool size_filtered(void)
@@ -119,26 +126,27 @@ static __always_inline void count_inherited_free(struct abi_proc *proc, enum blo
 }
 
 /* The old block of a successful realloc is gone. */
-static __always_inline void realloc_release(struct abi_proc *proc, __u32 slot, struct thread *t)
+__attribute__((noinline)) int realloc_release(__u32 slot, const struct thread *t)
 {
-	if (!t->ptr)
-		return;
+	struct abi_proc *proc = proc_by_slot(slot);
+
+	if (!proc || !t || !t->ptr)
+		return 0;
 	if (t->old_from == BLOCK_UNKNOWN) {
 		count_unknown_free(proc);
-		return;
+		return 0;
 	}
 	count_inherited_free(proc, t->old_from);
-	account_free(proc, slot, &t->old, t->last_key == ABI_BLOCK_KEY(slot, t->ptr));
+	return account_free(slot, &t->old, t->last_key == ABI_BLOCK_KEY(slot, t->ptr));
 }
 
 /* realloc(p, 0) that jumps to free(p): the call is over as a free. */
-static __always_inline bool free_ends_realloc(struct abi_proc *proc, __u32 slot, struct thread *t,
-					      __u64 addr, __u64 sp)
+static __always_inline bool free_ends_realloc(__u32 slot, struct thread *t, __u64 addr, __u64 sp)
 {
 	if (!t->busy || sp != t->sp || t->ptr != addr || t->old_from == BLOCK_UNKNOWN)
 		return false;
 	t->busy = 0;
-	realloc_release(proc, slot, t);
+	realloc_release(slot, t);
 	return true;
 }
 
@@ -157,7 +165,7 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 	if (t) {
 		if (thread_nested(t, sp))
 			return;
-		if (free_ends_realloc(proc, slot, t, addr, sp))
+		if (free_ends_realloc(slot, t, addr, sp))
 			return;
 		/* An interposed free that calls the next one, or jumps to it. */
 		if (t->free_ptr == addr && t->free_fn != fn && sp <= t->free_sp &&
@@ -170,14 +178,14 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 		t->free_sp = sp;
 		t->free_fn = fn;
 	}
-	origin = block_take(proc, slot, addr, &block);
+	origin = block_take(slot, addr, &block);
 	if (origin == BLOCK_UNKNOWN) {
 		if (!is_inner_free(ctx, fn))
 			count_unknown_free(proc);
 		return;
 	}
 	count_inherited_free(proc, origin);
-	account_free(proc, slot, &block, temporary);
+	account_free(slot, &block, temporary);
 }
 
 static __always_inline __u8 realloc0_frees(__u64 cookie)
@@ -207,7 +215,7 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
 	if (!taken) {
 		/* A realloc that was left in any other way has not replaced its block. */
 		if (t->busy)
-			block_put_back(proc, slot, t->ptr, &t->old, t->old_from);
+			block_put_back(slot, t->ptr, &t->old, t->old_from);
 		t->old_from = BLOCK_UNKNOWN;
 	}
 	t->busy = 1;
@@ -219,41 +227,44 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
 	t->free_ptr = 0;
 	/* Inside the call the old address may already be another thread's new block. */
 	if (kind == ABI_REALLOC && t->ptr && !taken)
-		t->old_from = block_take(proc, slot, t->ptr, &t->old);
+		t->old_from = block_take(slot, t->ptr, &t->old);
 	return 0;
 }
 
-static __always_inline void realloc_exit(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
-					 struct thread *t, __u64 sp, enum stack_at at)
+/* The new block of a realloc; 0: there is none, and what that means is done. */
+static __always_inline __u64 realloc_result(struct abi_proc *proc, __u32 slot, struct thread *t,
+					    __u64 addr)
 {
-	__u64 addr = ctx->ax;
-
-	if (addr) {
-		realloc_release(proc, slot, t);
-		account_alloc(ctx, proc, slot, t, addr, sp, at);
-	} else if (t->ptr && t->size == 0 && t->realloc0_frees) {
-		realloc_release(proc, slot, t);
-	} else {
-		block_put_back(proc, slot, t->ptr, &t->old, t->old_from);
-		__sync_fetch_and_add(&proc->failed, 1);
+	if (addr || (t->ptr && t->size == 0 && t->realloc0_frees)) {
+		realloc_release(slot, t);
+		return addr;
 	}
+	block_put_back(slot, t->ptr, &t->old, t->old_from);
+	__sync_fetch_and_add(&proc->failed, 1);
+	return 0;
 }
 
 /* posix_memalign returns 0 and stores the block; anything else is a failure. */
-static __always_inline void out_param_exit(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
-					   struct thread *t, __u64 sp, enum stack_at at)
+static __always_inline __u64 out_param_result(struct abi_proc *proc, const struct thread *t,
+					      __u64 result)
 {
 	__u64 addr;
 
-	if ((__u32)ctx->ax) {
+	if ((__u32)result) {
 		__sync_fetch_and_add(&proc->failed, 1);
-		return;
+		return 0;
 	}
-	if (bpf_probe_read_user(&addr, sizeof(addr), (void *)t->ptr) || !addr) {
-		proc_lost(proc, ABI_LOST_OUT_PARAM);
-		return;
-	}
-	account_alloc(ctx, proc, slot, t, addr, sp, at);
+	if (!bpf_probe_read_user(&addr, sizeof(addr), (void *)t->ptr) && addr)
+		return addr;
+	proc_lost(proc, ABI_LOST_OUT_PARAM);
+	return 0;
+}
+
+static __always_inline __u64 alloc_result(struct abi_proc *proc, __u64 result)
+{
+	if (!result)
+		__sync_fetch_and_add(&proc->failed, 1);
+	return result;
 }
 
 static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
@@ -264,23 +275,17 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 	/* After the `ret`, sp is past the return address that it pointed to at entry. */
 	__u64 sp = kind & ABI_AT_EXIT ? ctx->sp : ctx->sp - 8;
 	struct thread *t = thread_find();
+	__u64 addr;
 
 	if (!t || !t->busy || t->slot != slot || t->sp != sp || t->fn != ABI_COOKIE_FN(cookie))
 		return;
 	t->busy = 0;
-	switch (kind & ABI_KIND_MASK) {
-	case ABI_REALLOC:
-		realloc_exit(ctx, proc, slot, t, sp, at);
-		break;
-	case ABI_OUT_PARAM:
-		out_param_exit(ctx, proc, slot, t, sp, at);
-		break;
-	default:
-		if (ctx->ax)
-			account_alloc(ctx, proc, slot, t, ctx->ax, sp, at);
-		else
-			__sync_fetch_and_add(&proc->failed, 1);
-	}
+	kind &= ABI_KIND_MASK;
+	addr = kind == ABI_REALLOC   ? realloc_result(proc, slot, t, ctx->ax) :
+	       kind == ABI_OUT_PARAM ? out_param_result(proc, t, ctx->ax) :
+				       alloc_result(proc, ctx->ax);
+	if (addr)
+		account_alloc(ctx, proc, slot, t, addr, sp, at);
 }
 
 static __always_inline bool is_free(__u64 cookie)

@@ -95,14 +95,17 @@ __attribute__((noinline)) int block_find_inherited(__u32 slot, __u64 addr, struc
 	return 0;
 }
 
-/* Takes the block at addr out of the process; what it was in *ret unless BLOCK_UNKNOWN. */
-static __always_inline enum block_origin block_take(struct abi_proc *proc, __u32 slot, __u64 addr,
-						    struct abi_block *ret)
+/*
+ * Takes the block at addr out of the process: enum block_origin, and what it was in *ret unless that
+ * is BLOCK_UNKNOWN.
+ */
+__attribute__((noinline)) int block_take(__u32 slot, __u64 addr, struct abi_block *ret)
 {
+	struct abi_proc *proc = proc_by_slot(slot);
 	__u64 key = ABI_BLOCK_KEY(slot, addr);
 	__u32 era;
 
-	if (addr & 7 || addr >= ABI_ADDR_LIMIT)
+	if (!proc || !ret || addr & 7 || addr >= ABI_ADDR_LIMIT)
 		return BLOCK_UNKNOWN;
 	if (block_remove(key, ret)) {
 		if (proc->sharers && ret->era < proc->era)
@@ -118,15 +121,19 @@ static __always_inline enum block_origin block_take(struct abi_proc *proc, __u32
 }
 
 /* Undoes block_take after a realloc that failed. */
-static __always_inline void block_put_back(struct abi_proc *proc, __u32 slot, __u64 addr,
-					   const struct abi_block *block, enum block_origin origin)
+__attribute__((noinline)) int block_put_back(__u32 slot, __u64 addr, const struct abi_block *block,
+					     __u32 origin)
 {
+	struct abi_proc *proc = proc_by_slot(slot);
 	__u64 key = ABI_BLOCK_KEY(slot, addr);
 
+	if (!proc || !block)
+		return 0;
 	if (origin == BLOCK_INHERITED)
 		bpf_map_delete_elem(&shed, &key);
 	else if (origin == BLOCK_OWN && block_insert(key, block))
 		proc_lost(proc, ABI_LOST_BLOCK_MAP_FULL);
+	return 0;
 }
 
 #endif

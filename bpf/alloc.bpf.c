@@ -19,8 +19,8 @@ char LICENSE[] SEC("license") = "GPL";
 extern bool bpf_session_is_return(void) __ksym __weak;
 
 /*
- * A block leaves the books: its site, then the total. Global functions, here and below, are verified
- * once for all their calls, which is most of the time that loading takes.
+ * A block leaves the books: its site, then the total. Global functions, here and below, are
+ * verified once for all their calls, which is most of the time that loading takes.
  */
 __attribute__((noinline)) int account_free(__u32 slot, const struct abi_block *block,
 					   bool temporary)

@@ -96,8 +96,8 @@ __attribute__((noinline)) int block_find_inherited(__u32 slot, __u64 addr, struc
 }
 
 /*
- * Takes the block at addr out of the process: enum block_origin, and what it was in *ret unless that
- * is BLOCK_UNKNOWN.
+ * Takes the block at addr out of the process: enum block_origin, and what it was in *ret unless
+ * that is BLOCK_UNKNOWN.
  */
 __attribute__((noinline)) int block_take(__u32 slot, __u64 addr, struct abi_block *ret)
 {

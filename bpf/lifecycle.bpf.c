@@ -138,12 +138,24 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* oom:mark_victim's first argument is the victim, a task since 6.9, its pid before. */
-SEC("tracepoint")
-int on_oom_victim(struct trace_event_raw_mark_victim *ctx)
-{
-	__u32 pid = ctx->pid, slot = slot_of_pid(pid);
+/* The trace event as it was before Linux 6.9, and what it has got since. */
+struct trace_event_raw_mark_victim___task {
+	__u32 uid;
+} __attribute__((preserve_access_index));
 
+/*
+ * oom:mark_victim's first argument is the victim: a task since 6.9, when the event got its uid, its
+ * pid before. A raw tracepoint, because closing one takes no time.
+ */
+SEC("raw_tracepoint")
+int on_oom_victim(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *victim = (void *)ctx->args[0];
+	__u32 pid = ctx->args[0], slot;
+
+	if (bpf_core_field_exists(struct trace_event_raw_mark_victim___task, uid))
+		pid = BPF_CORE_READ(victim, pid);
+	slot = slot_of_pid(pid);
 	if (slot == ABI_NO_SLOT)
 		return 0;
 	process_event(ABI_EV_OOM, slot, slot, pid, 0, 0, (void *)bpf_get_current_task());

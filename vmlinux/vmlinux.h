@@ -123,11 +123,6 @@ struct trace_event_raw_sys_exit {
 	long ret;
 };
 
-struct trace_event_raw_mark_victim {
-	struct trace_entry ent;
-	int pid;
-};
-
 #pragma clang attribute pop
 
 struct bpf_raw_tracepoint_args {

@@ -60,7 +60,7 @@ void programs_free(struct programs *programs);
 DEFINE_CLEANUP(struct programs, programs_free)
 
 /* Attaches the life-cycle and mmap programs; descriptors in fds[], which the caller closes. */
-#define PROGRAMS_MAX_TRACEPOINTS 10
+#define PROGRAMS_MAX_TRACEPOINTS 9
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 				size_t *ret_n);
 

@@ -100,8 +100,6 @@ static void choose_for_jobs(struct memtraced_bpf *skel, bool code)
 	bpf_program__set_autoload(skel->progs.on_session, false);
 	bpf_program__set_autoload(skel->progs.on_entry, false);
 	bpf_program__set_autoload(skel->progs.on_return, false);
-	bpf_program__set_autoload(skel->progs.on_oom_victim, false);
-	bpf_program__set_autoload(skel->progs.on_enter_mmap, code);
 	bpf_program__set_autoload(skel->progs.on_exit_mmap, code);
 	bpf_program__set_autoload(skel->progs.on_enter_munmap, code);
 	bpf_program__set_autoload(skel->progs.on_exit_munmap, false);

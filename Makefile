@@ -8,6 +8,8 @@
 #   ASAN=1   address and undefined-behaviour sanitizers, in the product and in the unit tests
 #   CC=clang another compiler for the user side; CLANG= the compiler for BPF
 #   TESTS=   what check-unit (test_*.c files) or check-live (name patterns) shall be limited to
+#   QUICK=1  bench in three minutes; RESULTS=path: copies of its path.md and path.json;
+#            ROWS=patterns: only rows whose names contain one of these words
 
 O ?= build
 PREFIX ?= /usr/local
@@ -66,8 +68,8 @@ HELPER_OBJS := $(patsubst %.c,$(O)/%.o,\
 FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/%.c=%)
 
-C_FILES = $(shell find user bpf tests -name '*.[ch]' -o -name '*.cc')
-SHELL_SCRIPTS := scripts/deps scripts/demo scripts/check-spdx .ci/run $(wildcard docs/memtraced.bash)
+C_FILES = $(shell find user bpf tests bench -name '*.[ch]' -o -name '*.cc')
+SHELL_SCRIPTS := scripts/deps scripts/deps-bench scripts/demo scripts/check-spdx .ci/run $(wildcard docs/memtraced.bash)
 
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-8s %s\n' '$(1)' '$(2)')
@@ -113,6 +115,14 @@ check-live: all targets ## the daemon against real programs on this kernel (root
 check-long: all targets ## the live tests at full size: 10^7 operations, storms, 100 kills (root)
 	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE)
 
+# The product is built when its tools are there, so that a fresh machine can bench.
+.PHONY: bench
+bench: deps ## what memtraced costs, beside the floor and other tools (root)
+	$(Q)scripts/deps-bench
+	$(Q)$(MAKE) --no-print-directory all bench-programs
+	$(Q)$(PYTHON) bench/run.py --build $(O) $(if $(filter 1,$(QUICK)),--quick) \
+		$(if $(RESULTS),--copy '$(RESULTS)') $(ROWS)
+
 .PHONY: lint
 lint: ## layers, sizes, licences, formatting, shell scripts
 	$(Q)scripts/run-tests $(RUN_LINT)
@@ -145,7 +155,8 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 	--status 'lint: licences' scripts/check-spdx \
 	--status 'lint: format' '$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)' \
 	--status 'lint: shell' 'shellcheck $(SHELL_SCRIPTS)'
-RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)')
+RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
+	--status 'bench: arithmetic and tables' '$(PYTHON) -B -m unittest discover -s bench'
 RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) $(filter-out %.c,$(TESTS))'
 
 .PHONY: check-programs
@@ -221,4 +232,5 @@ $(FUZZ_NAMES:%=run-%): run-%: $(O)/tests/fuzz/%
 		-artifact_prefix=$(O)/corpus/$*- $(O)/corpus/$* $(wildcard tests/fuzz/corpus/$*)
 
 -include tests/targets/targets.mk
+-include bench/bench.mk
 -include $(USER_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(JOB_OBJS:.o=.d) $(UNIT_SRCS:%.c=$(O)/%.d) $(HELPER_OBJS:.o=.d)

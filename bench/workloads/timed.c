@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Runs a command and writes what it cost to a file:
+ *
+ *	timed [-c CPU[,CPU]...] [-e NAME=VALUE]... [-w] OUT COMMAND [ARG]...
+ *
+ * user_us sys_us maxrss_kib wall_ns minor_faults major_faults status own_us
+ *
+ * status as a shell gives it, own_us what this launcher used itself. The command and what it waits
+ * for are counted. -c pins the command to CPUs; -e sets a variable for it alone; -w writes the
+ * process id to OUT.pid and lets the command wait for SIGCONT before its exec, so that a tracer can
+ * attach to it. Its input and output are /dev/null.
+ *
+ * Linked statically: preloaded libraries (heaptrack) pass through it to the command, and no
+ * allocator of its own shows in a trace.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct request {
+	const char *out;
+	char **command;
+	cpu_set_t cpus;
+	bool pinned, wait;
+};
+
+static int usage(void)
+{
+	(void)fprintf(stderr, "timed [-c CPUS] [-e NAME=VALUE]... [-w] OUT COMMAND [ARG]...\n");
+	return 125;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static long long used_us(const struct timeval *t)
+{
+	return t->tv_sec * 1000000LL + t->tv_usec;
+}
+
+/* In the child: never returns. */
+static void become(const struct request *request)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
+		_exit(126);
+	if (null > STDERR_FILENO)
+		(void)close(null);
+	if (request->pinned && sched_setaffinity(0, sizeof(request->cpus), &request->cpus) < 0)
+		_exit(126);
+	if (request->wait)
+		(void)raise(SIGSTOP); /* cannot fail for oneself */
+	(void)execvp(request->command[0], request->command);
+	(void)fprintf(stderr, "timed: %s: %s\n", request->command[0], strerror(errno));
+	_exit(127);
+}
+
+static int write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "we");
+
+	if (!file)
+		return -errno;
+	(void)fputs(text, file); /* fclose says whether all was written */
+	return fclose(file) == 0 ? 0 : -errno;
+}
+
+/* A tracer of this child may look at it as soon as the file is there, so the file comes whole. */
+static int announce(const struct request *request, pid_t child)
+{
+	char path[4096], temporary[4096], text[32];
+	int status;
+
+	if (waitpid(child, &status, WUNTRACED) < 0 || !WIFSTOPPED(status))
+		return -ECHILD;
+	(void)snprintf(path, sizeof(path), "%s.pid", request->out);
+	(void)snprintf(temporary, sizeof(temporary), "%s.pid~", request->out);
+	(void)snprintf(text, sizeof(text), "%d\n", child);
+	if (write_text(temporary, text) < 0 || rename(temporary, path) < 0)
+		return -EIO;
+	return 0;
+}
+
+static int run(const struct request *request)
+{
+	struct rusage used, own;
+	int64_t start;
+	pid_t child;
+	int status, code;
+	char text[256];
+
+	start = now_ns();
+	/* Not vfork: a tracer that filters by process would not see the child before its exec. */
+	child = fork();
+	if (child < 0)
+		return 125;
+	if (child == 0)
+		become(request);
+	if (request->wait && announce(request, child) < 0) {
+		(void)kill(child, SIGKILL);
+		return 125;
+	}
+	while (wait4(child, &status, 0, &used) < 0) {
+		if (errno != EINTR)
+			return 125;
+	}
+	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	(void)getrusage(RUSAGE_SELF, &own); /* cannot fail */
+	(void)snprintf(text, sizeof(text), "%lld %lld %ld %lld %ld %ld %d %lld\n",
+		       used_us(&used.ru_utime), used_us(&used.ru_stime), used.ru_maxrss,
+		       (long long)(now_ns() - start), used.ru_minflt, used.ru_majflt, code,
+		       used_us(&own.ru_utime) + used_us(&own.ru_stime));
+	return write_text(request->out, text) < 0 ? 125 : code;
+}
+
+static void take_cpus(struct request *request, char *list)
+{
+	char *rest = NULL;
+
+	for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
+		CPU_SET(atoi(word), &request->cpus);
+	request->pinned = true;
+}
+
+int main(int argc, char **argv)
+{
+	struct request request = { .pinned = false };
+	int option;
+
+	while ((option = getopt(argc, argv, "+c:e:w")) != -1) {
+		if (option == 'c')
+			take_cpus(&request, optarg);
+		else if (option == 'e' && strchr(optarg, '='))
+			(void)putenv(optarg); /* fails for want of memory only: the command runs */
+		else if (option == 'w')
+			request.wait = true;
+		else
+			return usage();
+	}
+	if (argc - optind < 2)
+		return usage();
+	request.out = argv[optind];
+	request.command = argv + optind + 1;
+	return run(&request);
+}

@@ -18,6 +18,7 @@ import columns
 import inputs
 import machine
 import measure
+import peers
 import rounds
 import rows
 import table
@@ -94,7 +95,7 @@ def main(argv):
     limits = QUICK if args.quick else FULL
     facts = machine.facts(place.memtraced)
     all_rows = chosen_rows(place, args)
-    every = columns.own_columns()
+    every = columns.own_columns() + peers.peer_columns()
     runnable = [row for row in all_rows if not row.missing]
     computed = values.Values(rounds.measure_all(place, runnable, every, limits, start), every)
 

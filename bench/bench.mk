@@ -5,17 +5,46 @@
 
 BENCH_DIR := $(O)/bench/workloads
 BENCH_CFLAGS := -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE
-BENCH_PROGRAMS := $(patsubst %,$(BENCH_DIR)/%,timed pairs stress)
+BENCH_PROGRAMS := $(patsubst %,$(BENCH_DIR)/%,\
+	timed pairs stress stamp syscalls blocks sites libs yardstick)
 # A row that cannot be built is left out of the table, which says so.
 BENCH_PROGRAMS += $(if $(shell command -v rustc),$(BENCH_DIR)/trees)
 
+BENCH_LIBRARIES := $(patsubst %,$(BENCH_DIR)/libraries/lib%.so,$(shell seq 200))
+
 .PHONY: bench-programs
-bench-programs: $(BENCH_PROGRAMS)
+bench-programs: $(BENCH_PROGRAMS) $(BENCH_LIBRARIES)
 
 $(BENCH_DIR)/timed: bench/workloads/timed.c
 	$(call say,BENCH,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BENCH_CFLAGS) -static -s -o $@ $<
+
+$(BENCH_LIBRARIES): $(BENCH_DIR)/libraries/lib%.so: bench/workloads/library.c
+	$(call say,BENCH,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BENCH_CFLAGS) -DNUMBER=$* -fPIC -shared -o $@ $<
+
+$(BENCH_DIR)/sites: bench/workloads/sites.c
+	$(call say,BENCH,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BENCH_CFLAGS) -fno-omit-frame-pointer -o $@ $<
+
+$(O)/bench/yardstick.bpf.o: bench/workloads/yardstick.bpf.c
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -I/usr/include/$(shell $(CC) -dumpmachine) -c -o $@ $<
+
+$(O)/bench/yardstick.skel.h: $(O)/bench/yardstick.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name yardstick_bpf > $@
+
+# -fcf-protection would put endbr64, which is single-stepped, before the probed function's push.
+$(BENCH_DIR)/yardstick: bench/workloads/yardstick.c $(O)/bench/yardstick.skel.h
+	$(call say,BENCH,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BENCH_CFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls \
+		-fcf-protection=none -I$(O) -o $@ $< $(shell $(PKG_CONFIG) --cflags --libs libbpf)
 
 $(BENCH_DIR)/%: bench/workloads/%.c
 	$(call say,BENCH,$@)

@@ -6,6 +6,7 @@ import dataclasses
 import sys
 import time
 
+import kernelside
 import stats
 from measure import Failed, TooSlow
 
@@ -40,6 +41,7 @@ class Results:
     def __init__(self):
         self.cells = {}
         self.missing = {}
+        self.disturbed = {}  # row -> how many programs of other tracers were there
 
     def cell(self, row, column):
         return self.cells.setdefault((row, column), Cell())
@@ -71,6 +73,9 @@ def run_cell(place, row, column, cell, number, limits):
 
 def measure_row(place, row, columns, results, limits, start):
     for number in range(limits.rounds):
+        others = kernelside.probes_of_others()
+        if others:
+            results.disturbed[row.name] = max(others, results.disturbed.get(row.name, 0))
         for column in rotated(columns, number):
             cell = results.cell(row.name, column.key)
             if cell.note or (column.slow and number >= limits.slow_rounds):

@@ -21,8 +21,7 @@ PYTHON_JSON = """
 import json, sys
 for _ in range(2):
     table = json.load(open(sys.argv[1]))
-    lines = [json.dumps(record) for record in table]
-    names = {json.loads(line)["name"]: len(line) for line in lines}
+    names = {record["name"]: record["score"] for record in json.loads(json.dumps(table))}
 assert names
 """
 

@@ -15,13 +15,16 @@ import sys
 import time
 
 import columns
+import extras
 import inputs
+import lines
 import machine
 import measure
 import peers
 import rounds
 import rows
 import table
+import tracefs
 import values
 
 FULL = rounds.Limits(rounds=7, slow_rounds=3)
@@ -40,7 +43,7 @@ def chosen_rows(place, args):
     return every
 
 
-def as_markdown(facts, settings, computed, all_rows):
+def as_markdown(facts, settings, computed, all_rows, sections):
     parts = [
         "# memtraced: what it costs",
         machine.as_text(facts),
@@ -54,6 +57,10 @@ def as_markdown(facts, settings, computed, all_rows):
         "## Do the tools see what happens?",
         table.counts_table(computed, all_rows),
         table.notes(computed, all_rows),
+        "## Single figures",
+        *(lines.as_table(section.heading, section.lines) for section in sections
+          if section.lines),
+        "\n".join(f"- {failure}" for section in sections for failure in section.failures),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -87,6 +94,7 @@ def main(argv):
     if os.geteuid() != 0:
         print("bench: tracing needs root; run: sudo make bench", file=sys.stderr)
         return 1
+    tracefs.ensure()
     start = time.monotonic()
     build = os.path.abspath(args.build)
     place = measure.Place(build, os.path.join(build, "bench", "work"), *measure.cores())
@@ -99,12 +107,15 @@ def main(argv):
     runnable = [row for row in all_rows if not row.missing]
     computed = values.Values(rounds.measure_all(place, runnable, every, limits, start), every)
 
+    sections = extras.sections(place, limits, args.quick, start) if not args.patterns else []
+    single = extras.all_lines(sections)
     settings = {"quick": args.quick, "rounds": limits.rounds, "slow_rounds": limits.slow_rounds,
                 "text": method(limits, args.quick, time.monotonic() - start)}
-    text = as_markdown(facts, settings, computed, all_rows)
+    text = as_markdown(facts, settings, computed, all_rows, sections)
     data = json.dumps({"version": 1, "machine": facts, "settings": settings,
                        "not_measured": computed.results.missing,
-                       "rows": computed.as_json(all_rows)}, indent=1)
+                       "rows": computed.as_json(all_rows),
+                       "single": [line.as_json() for line in single]}, indent=1)
     print(text)
     for path in filter(None, (os.path.join(build, "bench", "results"), args.copy)):
         write(path + ".md", text)

@@ -29,15 +29,15 @@ def spread(values):
 
 
 def paired(values, others, operation):
-    """Spread of operation(value, other) over the rounds in which both were measured: what drifts
-    from round to round (clock, host, neighbours) is in both. Dicts from round to value."""
+    """[operation(value, other)] of the rounds in which both were measured: what drifts from round
+    to round (clock, host, neighbours) is in both. Dicts from round to value."""
     rounds = sorted(values.keys() & others.keys())
-    return spread([operation(values[number], others[number]) for number in rounds])
+    return [operation(values[number], others[number]) for number in rounds]
 
 
 def ratio(values, others):
     usable = {number: other for number, other in others.items() if other}
-    return paired(values, usable, lambda value, other: value / other)
+    return spread(paired(values, usable, lambda value, other: value / other))
 
 
 def excess_ratio(values, others, base):

@@ -61,5 +61,7 @@ class Values:
                               "rounds": {number: vars(sample)
                                          for number, sample in cell.samples.items()}}
         return {"name": row.name, "threads": row.threads, "pairs": row.pairs or None,
-                "depth": row.depth or None, "missing": row.missing, "calls": self.calls(row),
+                "depth": row.depth or None,
+                "programs_of_others": self.results.disturbed.get(row.name, 0),
+                "missing": row.missing, "calls": self.calls(row),
                 "calls_per_s": self.calls_per_s(row), "columns": cells}

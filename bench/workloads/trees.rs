@@ -23,8 +23,14 @@ fn tree(depth: u32, seed: u64) -> Option<Box<Node>> {
 fn weight(node: &Option<Box<Node>>) -> usize {
     match node {
         None => 0,
-        Some(node) => weight(&node.left) + weight(&node.right) + node.label.len(),
+        Some(node) => weight(&node.left) + weight(&node.right) + digest(&node.label),
     }
+}
+
+fn digest(label: &str) -> usize {
+    (0..30).fold(5381, |hash: usize, _| {
+        label.bytes().fold(hash, |hash, byte| hash.wrapping_mul(33) ^ byte as usize)
+    }) % 1000
 }
 
 fn main() {

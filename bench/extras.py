@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All that is measured besides the programs' table, as sections of single figures. What fails says
+so in its section and does not stop the rest."""
+
+import dataclasses
+import time
+
+import kernelside
+import rounds
+import startup
+import syscalls
+from measure import Failed, TooSlow
+
+
+@dataclasses.dataclass
+class Section:
+    heading: str
+    lines: list
+    failures: list
+
+
+def sections(place, limits, quick, start):
+    few = rounds.Limits(rounds=min(limits.rounds, 5), slow_rounds=limits.slow_rounds)
+    parts = [
+        ("start and end", lambda: startup.measure_starts(place, few.rounds)),
+        ("attach and detach", lambda: startup.measure_attach(place, few.rounds)),
+        ("report", lambda: startup.measure_report(place, few.rounds, quick)),
+        ("system calls", lambda: syscalls.measure(place, few, quick, start)),
+        ("kernel memory", lambda: kernelside.measure_memory(place)),
+        ("daemon", lambda: kernelside.measure_daemon(place, quick)),
+        ("the kernel's own", lambda: kernelside.measure_yardsticks(place, few.rounds, quick)),
+    ]
+    found = []
+    for heading, measure in parts:
+        rounds.progress(f"bench: {time.monotonic() - start:5.0f} s  {heading}")
+        try:
+            found.append(Section(heading, measure(), []))
+        except (Failed, TooSlow) as reason:
+            rounds.progress(f"  {heading}: {reason}")
+            found.append(Section(heading, [], [f"{heading}: {reason}"]))
+    return found
+
+
+def all_lines(found):
+    return [line for section in found for line in section.lines]

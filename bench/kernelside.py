@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What memtraced holds and uses while it runs: kernel memory of its maps with 10^6 live blocks, the
+daemon's memory and CPU; and the yardsticks of the kernel itself."""
+
+import json
+import os
+import re
+import subprocess
+import time
+
+from lines import Line
+from measure import Failed, Running, read_cost, used_s, wait_until
+from rows import DEPTHS
+
+BLOCKS = 1_000_000
+LIMIT_S = 60
+SETTLE_S = 1.0
+
+
+def bpftool(*words):
+    """What it prints as JSON."""
+    path = os.environ["PATH"] + ":/usr/sbin"
+    done = subprocess.run(["bpftool", "-j", *words], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, PATH=path))
+    if done.returncode != 0:
+        raise Failed("bpftool: " + done.stderr[-300:])
+    return json.loads(done.stdout)
+
+
+def maps_of(pid):
+    """{name: bytes} of the BPF maps that a process holds, as the kernel accounts for them."""
+    sizes = {}
+    folder = f"/proc/{pid}/fdinfo"
+    for name in os.listdir(folder):
+        try:
+            with open(os.path.join(folder, name), encoding="ascii") as file:
+                found = dict(re.findall(r"^(map_id|memlock):\s*(\d+)$", file.read(), re.M))
+        except FileNotFoundError:
+            continue
+        if len(found) == 2:
+            sizes[int(found["map_id"])] = int(found["memlock"])
+    names = {entry["id"]: entry.get("name", "") for entry in bpftool("map", "show")}
+    return {names.get(number, str(number)): size for number, size in sizes.items()}
+
+
+def probes_of_others():
+    """How many programs that sit on probes and tracepoints there are, while no tool of ours runs:
+    what they cost is in every column, so a table says that they were there."""
+    kinds = {"kprobe", "tracepoint", "raw_tracepoint", "raw_tracepoint_writable", "tracing"}
+    return sum(entry["type"] in kinds for entry in bpftool("prog", "show"))
+
+
+def rss_kib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        return int(re.search(r"^VmRSS:\s*(\d+)", file.read(), re.M).group(1))
+
+
+def measure_memory(place):
+    ready = place.file("ready")
+    if os.path.exists(ready):
+        os.unlink(ready)
+    argv = [place.memtraced, "-q", "-o", f"json:{place.file('report.json')}", "--",
+            place.program("blocks"), str(BLOCKS), ready]
+    with Running(argv, place.file("tool.log")) as tool:
+        wait_until(lambda: os.path.exists(ready), "making the blocks")
+        time.sleep(SETTLE_S)
+        maps, rss = maps_of(tool.pid), rss_kib(tool.pid)
+        tool.interrupt()
+        tool.wait(LIMIT_S)
+    return [
+        Line("memory.block", "kernel memory of the maps of blocks, for each of 10^6 live blocks",
+             [sum(size for name, size in maps.items() if name.startswith("block")) / BLOCKS],
+             "bytes"),
+        Line("memory.maps", "kernel memory of all maps then, for each block",
+             [sum(maps.values()) / BLOCKS], "bytes"),
+        Line("memory.daemon", "memtraced's resident memory then", [rss / 1024], "MiB",
+             f"peak after its report {tool.rss_kib / 1024:.1f} MiB"),
+    ]
+
+
+def measure_daemon(place, quick):
+    """Over a stretch in the middle of a run of the pair loop, without start and end."""
+    pairs, wait_s, window_s = (400_000, 0.8, 0.6) if quick else (1_500_000, 1.5, 3.0)
+    argv = [place.memtraced, "-q", "-o", f"json:{place.file('report.json')}", "--",
+            place.program("timed"), "-c", str(place.target_cpu), place.file("cost"),
+            place.program("pairs"), "4", "1", str(pairs)]
+    with Running(argv, place.file("tool.log")) as tool:
+        time.sleep(wait_s)
+        start, used = time.monotonic(), used_s(tool.pid)
+        time.sleep(window_s)
+        used = used_s(tool.pid) - used
+        share = used / (time.monotonic() - start)
+        tool.wait(LIMIT_S)
+    cost, _ = read_cost(place)
+    if cost.wall_s < wait_s + window_s:
+        raise Failed(f"the pair loop took only {cost.wall_s:.1f} s")
+    rate = 2 * pairs / cost.wall_s
+    return [Line("daemon.cpu", "memtraced's CPU at 10^6 events/s", [share / rate * 1e8],
+                 "% of a core", f"measured {share * 100:.2f} % at {rate / 1e6:.2f} M events/s")]
+
+
+def measure_yardsticks(place, rounds, quick):
+    hits = 20_000 if quick else 100_000
+    found = {}
+    for _ in range(rounds):
+        done = subprocess.run([place.program("yardstick"), str(hits), *map(str, DEPTHS)],
+                              capture_output=True, text=True, timeout=LIMIT_S, check=False,
+                              preexec_fn=lambda: os.sched_setaffinity(0, {place.target_cpu}))
+        if done.returncode != 0:
+            raise Failed("yardstick: " + done.stderr[-300:])
+        for name, value in re.findall(r"^(\S+) (-?[\d.]+)$", done.stdout, re.M):
+            found.setdefault(name, []).append(float(value))
+    lines = [Line(f"stackid.{depth}", f"bpf_get_stackid adds, {depth} frames, frame pointers",
+                  found[f"stackid-{depth}"], "ns") for depth in DEPTHS]
+    return lines + [
+        Line("tracepoint.attach", "one empty program on syscalls:sys_exit_read: attach",
+             [ns / 1e6 for ns in found["attach"]], "ms"),
+        Line("tracepoint.close", "the same: close, the kernel's own tear-down",
+             [ns / 1e6 for ns in found["close"]], "ms"),
+    ]

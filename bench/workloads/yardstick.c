@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the kernel itself takes, to compare with: yardstick HITS DEPTH... prints lines of "name ns".
+ *
+ *	stackid-DEPTH	what bpf_get_stackid adds to an empty uprobe, DEPTH frames down
+ *	attach, close	of one empty program on syscalls:sys_exit_read
+ *
+ * Built with frame pointers, which is all that bpf_get_stackid can follow.
+ */
+#include "bench/yardstick.skel.h"
+
+#include <bpf/libbpf.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static volatile unsigned long sink;
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	(void)clock_gettime(clock, &now); /* cannot fail with these clocks */
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* Asking for its frame makes it begin with the push of the frame pointer, which is emulated. */
+void probed(unsigned long n);
+void __attribute__((noinline)) probed(unsigned long n)
+{
+	sink += n ^ (unsigned long)__builtin_frame_address(0);
+}
+
+/* ns of this thread for a call of probed(), `depth` frames below main. */
+static double __attribute__((noinline)) ns_per_call(int depth, long hits)
+{
+	int64_t start;
+	double ns;
+
+	if (depth > 1) {
+		ns = ns_per_call(depth - 1, hits);
+		sink++;
+		return ns;
+	}
+	start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	for (long i = 0; i < hits; i++)
+		probed((unsigned long)i);
+	return (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start) / (double)hits;
+}
+
+static double ns_probed(struct bpf_program *program, int depth, long hits)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .func_name = "probed");
+	struct bpf_link *link =
+		bpf_program__attach_uprobe_opts(program, 0, "/proc/self/exe", 0, &opts);
+	double ns;
+
+	if (!link)
+		return -1;
+	ns = ns_per_call(depth, hits);
+	(void)bpf_link__destroy(link); /* the program ends soon */
+	return ns;
+}
+
+static int stackid(struct yardstick_bpf *bpf, int depth, long hits)
+{
+	double empty = ns_probed(bpf->progs.uprobe_empty, depth, hits);
+	double stack = ns_probed(bpf->progs.uprobe_stackid, depth, hits);
+
+	if (empty < 0 || stack < 0)
+		return -1;
+	printf("stackid-%d %.1f\n", depth, stack - empty);
+	return 0;
+}
+
+static int tracepoint_link(struct yardstick_bpf *bpf)
+{
+	int64_t start = clock_ns(CLOCK_MONOTONIC);
+	struct bpf_link *link = bpf_program__attach(bpf->progs.tracepoint_empty);
+	int64_t attached = clock_ns(CLOCK_MONOTONIC);
+
+	if (!link)
+		return -1;
+	if (bpf_link__destroy(link) < 0)
+		return -1;
+	printf("attach %lld\nclose %lld\n", (long long)(attached - start),
+	       (long long)(clock_ns(CLOCK_MONOTONIC) - attached));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	long hits = argc > 2 ? atol(argv[1]) : 0;
+	struct yardstick_bpf *bpf;
+
+	if (hits <= 0)
+		return 2;
+	bpf = yardstick_bpf__open_and_load();
+	if (!bpf)
+		return 1;
+	for (int i = 2; i < argc; i++) {
+		if (stackid(bpf, atoi(argv[i]), hits) < 0)
+			return 1;
+	}
+	if (tracepoint_link(bpf) < 0)
+		return 1;
+	yardstick_bpf__destroy(bpf);
+	return 0;
+}

@@ -16,6 +16,7 @@ import time
 
 import columns
 import extras
+import figures
 import inputs
 import lines
 import machine
@@ -43,11 +44,13 @@ def chosen_rows(place, args):
     return every
 
 
-def as_markdown(facts, settings, computed, all_rows, sections):
+def as_markdown(facts, settings, computed, all_rows, sections, reached):
     parts = [
         "# memtraced: what it costs",
         machine.as_text(facts),
         settings["text"],
+        "## Figures to reach",
+        figures.as_table(reached),
         "## Pair loop: ns for each malloc and free",
         table.pairs_table(computed, all_rows),
         "## Programs: user and system time, as a ratio to bare",
@@ -109,11 +112,13 @@ def main(argv):
 
     sections = extras.sections(place, limits, args.quick, start) if not args.patterns else []
     single = extras.all_lines(sections)
+    reached = figures.Figures(computed, all_rows, single, facts).all()
     settings = {"quick": args.quick, "rounds": limits.rounds, "slow_rounds": limits.slow_rounds,
                 "text": method(limits, args.quick, time.monotonic() - start)}
-    text = as_markdown(facts, settings, computed, all_rows, sections)
+    text = as_markdown(facts, settings, computed, all_rows, sections, reached)
     data = json.dumps({"version": 1, "machine": facts, "settings": settings,
                        "not_measured": computed.results.missing,
+                       "figures": [figure.as_json() for figure in reached],
                        "rows": computed.as_json(all_rows),
                        "single": [line.as_json() for line in single]}, indent=1)
     print(text)

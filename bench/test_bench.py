@@ -3,12 +3,14 @@
 
 import unittest
 
+import figures
 import rounds
 import rows
 import stats
 import table
 import values
 from columns import Bare, Column, Memtraced
+from lines import Line
 from measure import Failed, Sample
 
 
@@ -127,6 +129,51 @@ class Computed(unittest.TestCase):
         self.assertEqual(row.times(5).pairs, 5000)
         one = rows.Row("jq", ["jq", "."])
         self.assertIs(one.times(5), one)
+
+
+class Reached(unittest.TestCase):
+    """Figures from made-up medians: nothing measured is no yes."""
+
+    def figures(self, emulated_ns=600, single=(), rows_and_costs=()):
+        every = [Bare("bare", "bare"), Memtraced("floor", "floor"), Memtraced("exact", "exact"),
+                 Memtraced("bpftrace", "bpftrace")]
+        results = rounds.Results()
+        all_rows = []
+        for name, costs in rows_and_costs:
+            all_rows.append(rows.Row(name, [name]))
+            for key, cpu in costs.items():
+                results.cell(name, key).samples[0] = Sample(cpu, cpu, 1000, allocs=10**6,
+                                                            frees=10**6, exact=True)
+        lines = [Line(key, key, [value], "ms") for key, value in single]
+        made = figures.Figures(values.Values(results, every), all_rows, lines,
+                               {"emulated_ns": emulated_ns}).all()
+        return {figure.title: figure for figure in made}
+
+    def test_what_was_not_measured_is_not_reached(self):
+        self.assertEqual({figure.verdict.split(":")[0] for figure in self.figures().values()},
+                         {"not measured"})
+
+    def test_limits_lie_between_those_of_the_two_machines(self):
+        title = "pair loop, 4 frames, complete stack: exact / floor"
+        cases = [(100, "≤ 1.8"), (180, "≤ 1.8"), (390, "≤ 1.55"), (600, "≤ 1.3"), (900, "≤ 1.3")]
+        for emulated_ns, expected in cases:
+            self.assertEqual(self.figures(emulated_ns)[title].to_reach, expected, emulated_ns)
+
+    def test_single_figures_are_held_against_their_limits(self):
+        found = self.figures(single=[("memory.block", 122.0), ("daemon.cpu", 2.5),
+                                     ("start.memtraced", 60.0), ("start.none", 1.0)])
+        self.assertEqual(found["kernel memory for a live block"].verdict, "yes")
+        self.assertEqual(found["daemon's CPU at 10^6 events/s"].verdict, "no")
+        self.assertEqual(found["start-up: until the program's main"].reached, "59.0 ms")
+
+    def test_one_program_over_its_limit_is_named(self):
+        found = self.figures(rows_and_costs=[
+            ("jq", {"bare": 1.0, "floor": 3.0, "exact": 3.4, "bpftrace": 20.0}),
+            ("perl", {"bare": 1.0, "floor": 3.0, "exact": 5.0, "bpftrace": 9.0})])
+        busy = found["programs above 0.5 M calls/s: exact − bare / floor − bare"]
+        self.assertEqual((busy.reached, busy.verdict), ("1 of 2; the worst: perl 2.00", "no"))
+        peer = found["the same programs: bpftrace − bare / exact − bare"]
+        self.assertEqual((peer.reached, peer.verdict), ("1 of 2; the worst: perl 2.00", "no"))
 
 
 if __name__ == "__main__":

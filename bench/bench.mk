@@ -59,4 +59,4 @@ $(BENCH_DIR)/%: bench/workloads/%.cc
 $(BENCH_DIR)/%: bench/workloads/%.rs
 	$(call say,BENCH,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)rustc -C opt-level=2 -o $@ $<
+	$(Q)MAKEFLAGS= rustc -C opt-level=2 -o $@ $<

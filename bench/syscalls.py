@@ -56,13 +56,16 @@ def measure(place, limits, quick, start):
     lines = []
     for row in rows:
         bare = results.cpu(row.name, "bare")
+        others = results.disturbed.get(row.name)
+        disturbed = f"{others} programs of other tracers were there" if others else ""
         lines.append(Line(f"syscall.{row.name}.bare", f"{what[row.name]}: bare",
-                          [cpu / count * 1e9 for cpu in bare.values()], "ns a call"))
+                          [cpu / count * 1e9 for cpu in bare.values()], "ns a call",
+                          disturbed))
         for column in columns[1:]:
             cell = results.cell(row.name, column.key)
             added = stats.paired(cell.values("cpu_s"), bare,
                                  lambda with_it, without: (with_it - without) / count * 1e9)
             lines.append(Line(f"syscall.{row.name}.{column.key}",
                               f"{what[row.name]}: {column.title} adds", added, "ns a call",
-                              results.missing.get(column.title) or cell.note or ""))
+                              results.missing.get(column.title) or cell.note or disturbed))
     return lines

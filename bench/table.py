@@ -104,7 +104,7 @@ def memory_table(values, rows):
             line.append("–" if value is None else f"{value / unit:.2f}")
         lines.append(line)
     return markdown(["program", "bare, MiB", *(column.title for column in columns),
-                     "memtraced, MiB", "memtraced, CPU s"], lines)
+                     "memtraced with mapped maps, MiB", "memtraced, CPU s"], lines)
 
 
 def counts_table(values, rows):

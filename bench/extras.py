@@ -9,7 +9,7 @@ import kernelside
 import rounds
 import startup
 import syscalls
-from measure import Failed, TooSlow
+from measure import TROUBLE
 
 
 @dataclasses.dataclass
@@ -35,7 +35,7 @@ def sections(place, limits, quick, start):
         rounds.progress(f"bench: {time.monotonic() - start:5.0f} s  {heading}")
         try:
             found.append(Section(heading, measure(), []))
-        except (Failed, TooSlow) as reason:
+        except TROUBLE as reason:
             rounds.progress(f"  {heading}: {reason}")
             found.append(Section(heading, [], [f"{heading}: {reason}"]))
     return found

@@ -9,12 +9,13 @@ import subprocess
 import time
 
 from lines import Line
-from measure import Failed, Running, read_cost, used_s, wait_until
+from measure import Failed, Running, forget_cost, read_cost, used_s, wait_until
 from rows import DEPTHS
 
 BLOCKS = 1_000_000
 LIMIT_S = 60
 SETTLE_S = 1.0
+UNDER_WAY_S = 0.1
 
 
 def bpftool(*words):
@@ -89,23 +90,45 @@ def measure_memory(place):
     ]
 
 
+def read_proc(path):
+    """Empty when the process has ended."""
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def descendant(pid, name):
+    """The process of this name below another, or None."""
+    for child in map(int, read_proc(f"/proc/{pid}/task/{pid}/children").split()):
+        if read_proc(f"/proc/{child}/comm").strip() == name:
+            return child
+        found = descendant(child, name)
+        if found:
+            return found
+    return None
+
+
 def measure_daemon(place, quick):
     """Over a stretch in the middle of a run of the pair loop, without start and end."""
-    pairs, wait_s, window_s = (1_500_000, 0.8, 0.8) if quick else (4_000_000, 1.5, 3.0)
+    pairs, stretch_s = (1_000_000, 1.0) if quick else (2_500_000, 3.0)
     argv = [place.memtraced, "-q", "-o", f"json:{place.file('report.json')}", "--",
             place.program("timed"), "-c", str(place.target_cpu), place.file("cost"),
             place.program("pairs"), "4", "1", str(pairs)]
+    forget_cost(place)
     with Running(argv, place.file("tool.log")) as tool:
-        time.sleep(wait_s)
-        start, used = time.monotonic(), used_s(tool.pid)
-        time.sleep(window_s)
-        used = used_s(tool.pid) - used
-        share = used / (time.monotonic() - start)
+        loop = wait_until(lambda: descendant(tool.pid, "pairs"), "the pair loop")
+        wait_until(lambda: used_s(loop) > UNDER_WAY_S, "the pair loop under way")
+        start, before, loop_before = time.monotonic(), used_s(tool.pid), used_s(loop)
+        time.sleep(stretch_s)
+        if os.path.exists(place.file("cost")):
+            raise Failed(f"the pair loop took less than {stretch_s:g} s")
+        share = (used_s(tool.pid) - before) / (time.monotonic() - start)
+        running = (used_s(loop) - loop_before) / (time.monotonic() - start)
         tool.wait(LIMIT_S)
     cost, _ = read_cost(place)
-    if cost.wall_s < wait_s + window_s:
-        raise Failed(f"the pair loop took only {cost.wall_s:.1f} s")
-    rate = 2 * pairs / cost.wall_s
+    rate = 2 * pairs / cost.cpu_s * running
     return [Line("daemon.cpu", "memtraced's CPU at 10^6 events/s", [share / rate * 1e8],
                  "% of a core", f"measured {share * 100:.2f} % at {rate / 1e6:.2f} M events/s")]
 

@@ -23,6 +23,11 @@ class TooSlow(Exception):
     """A run that was stopped at its limit."""
 
 
+# What may go wrong with one run and shall not end the others: a process that went away, a driver
+# that failed or hung.
+TROUBLE = (Failed, TooSlow, OSError, subprocess.SubprocessError)
+
+
 @dataclasses.dataclass
 class Sample:
     cpu_s: float

@@ -8,7 +8,7 @@ import time
 
 import kernelside
 import stats
-from measure import Failed, TooSlow
+from measure import TROUBLE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +62,7 @@ def rotated(items, by):
 def run_cell(place, row, column, cell, number, limits):
     try:
         sample = column.run(place, row, limits.stop_s)
-    except (Failed, TooSlow) as reason:
+    except TROUBLE as reason:
         cell.note = str(reason)
         progress(f"  {row.name}: {column.title}: {reason}")
         return

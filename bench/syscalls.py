@@ -57,7 +57,7 @@ def measure(place, limits, quick, start):
     for row in rows:
         bare = results.cpu(row.name, "bare")
         others = results.disturbed.get(row.name)
-        disturbed = f"{others} programs of other tracers were there" if others else ""
+        disturbed = f"{others} programs of other tracers" if others else ""
         lines.append(Line(f"syscall.{row.name}.bare", f"{what[row.name]}: bare",
                           [cpu / count * 1e9 for cpu in bare.values()], "ns a call",
                           disturbed))

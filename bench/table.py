@@ -124,7 +124,7 @@ def notes(values, rows):
     """The reasons behind every mark and every column or row that is not there."""
     lines = [f"- no column {title}: {reason}"
              for title, reason in values.results.missing.items()]
-    lines += [f"- {row}: {count} programs of other tracers were on this host's probes"
+    lines += [f"- {row}: {count} programs of other tracers were loaded on this host"
               for row, count in values.results.disturbed.items()]
     lines += [f"- no row {row.name}: {row.missing}" for row in rows if row.missing]
     for row in rows:

@@ -567,6 +567,7 @@ int main(int argc, char **argv)
 	size_t way;
 
 	CHECK(argc >= 2);
+	free(NULL); /* opens the ledger while there is one thread */
 	memory_fd = memfd_create("seeks", 0);
 	CHECK(memory_fd >= 0);
 	if (held)

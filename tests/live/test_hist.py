@@ -230,6 +230,25 @@ def sleeps_that_are_stopped_and_go_on():
     assert sum(restarted.values()) > 50, f"hardly a call was stopped: {restarted}"
 
 
+@test(need_root, each=["read", "nanosleep"])
+def a_handler_ends_a_sleep_that_was_stopped(observed):
+    """restart_syscall goes on with it; the reads before, that began anew, have long ended."""
+    with held("storm-and-sleeps", 8) as process:
+        with watching(f"--hist={observed}", "-p", str(ready(process))) as watch:
+            send_line(process)
+            process.lines.until("asleep")
+            for _ in range(6):
+                time.sleep(0.05)
+                for sig in (signal.SIGSTOP, signal.SIGCONT, signal.SIGALRM):
+                    process.send_signal(sig)
+                    time.sleep(0.03)
+            tallies = Tallies(until_ready(process))
+            report = watch.finish()
+    assert tallies.errors("nanosleep")["EINTR"] > 0, tallies.rows
+    same(report, tallies, observed)
+    assert one(report, observed)["errors"] == tallies.errors(observed), one(report, observed)
+
+
 @test(need_root)
 def a_call_in_flight_at_the_attach_has_a_result_and_no_latency():
     specs = ["read", "read:ns", "read:count"]

@@ -411,6 +411,18 @@ static void storm_interrupted(uint64_t n)
 	storm(n, 0);
 }
 
+/* Reads that began anew, then sleeps of half a second for the test to stop and to interrupt. */
+static void storm_and_sleeps(uint64_t n)
+{
+	static const struct timespec nap = { 0, 500000000 };
+	uint64_t i;
+
+	storm(20, SA_RESTART);
+	tell("asleep\n");
+	for (i = 0; i < n; i++)
+		tally("nanosleep", seen(syscall(SYS_nanosleep, &nap, NULL)));
+}
+
 #define NAP_NS 2000000
 
 /* Every call that sleeps, a while each; what a stop or a signal does to them is the test's. */
@@ -543,6 +555,7 @@ static const struct {
 	{ "thread-execs", thread_execs },
 	{ "storm-restarted", storm_restarted },
 	{ "storm-interrupted", storm_interrupted },
+	{ "storm-and-sleeps", storm_and_sleeps },
 	{ "sleeps", sleeps },
 	{ "sleeps-interrupted", sleeps_interrupted },
 	{ "sleeps-restarted", sleeps_restarted },

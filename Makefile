@@ -69,7 +69,8 @@ FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/%.c=%)
 
 C_FILES = $(shell find user bpf tests bench -name '*.[ch]' -o -name '*.cc')
-SHELL_SCRIPTS := scripts/deps scripts/deps-bench scripts/demo scripts/check-spdx .ci/run $(wildcard docs/memtraced.bash)
+SHELL_SCRIPTS := scripts/deps scripts/deps-bench scripts/deps-kernels scripts/demo scripts/check-spdx \
+	.ci/run $(wildcard docs/memtraced.bash)
 
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-8s %s\n' '$(1)' '$(2)')
@@ -92,6 +93,10 @@ all: $(O)/memtraced ## the product, $(O)/memtraced
 .PHONY: deps
 deps: ## install what is missing to build and to test (Debian packages, root)
 	$(Q)scripts/deps
+
+.PHONY: deps-kernels
+deps-kernels: ## fetch qemu and other kernels for check-kernels, into a cache outside the tree
+	$(Q)scripts/deps-kernels
 
 .PHONY: demo
 demo: deps ## install, build, trace a real program and show its table (root)

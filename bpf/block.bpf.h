@@ -36,13 +36,13 @@ static __always_inline void tomb_add(struct abi_proc *proc, __u64 key,
 }
 
 /* Looks for a block that a child forked at `era` saw at this key and that was freed since. */
-static __always_inline bool tomb_find(__u64 key, __u32 era, struct abi_block *ret)
+__attribute__((noinline)) int tomb_find(__u64 key, __u32 era, struct abi_block *ret)
 {
 	struct abi_tomb_key tk = { .block = key };
 	struct abi_tomb *tomb = bpf_map_lookup_elem(&tombs, &tk);
 	__u32 count, n;
 
-	if (!tomb)
+	if (!tomb || !ret)
 		return false;
 	count = tomb->count;
 	for (n = 1; n <= MAX_TOMBS; n++) {

@@ -16,7 +16,7 @@
 #define MAX_RETURN_INSTANCES 8
 
 /* The return address at [sp]; 0 when it cannot be read. */
-static __always_inline __u64 return_address(__u64 sp)
+__weak __attribute__((noinline)) __u64 return_address(__u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct return_instance *ri = BPF_CORE_READ(task, utask, return_instances);

@@ -100,11 +100,18 @@ static __always_inline bool stack_walk(void *ctx, struct abi_ev_stack *ev, __u64
 	return true;
 }
 
-/* Multiply and fold, 64 bits; seeded so that equal addresses of different images stay apart. */
-static __always_inline __u64 stack_hash(const struct abi_ev_stack *ev, __u64 seed)
+/*
+ * Multiply and fold, 64 bits; seeded so that equal addresses of different images stay apart. A
+ * global function: its loop is verified once, not on each way to it.
+ */
+__weak __attribute__((noinline)) __u64 stack_hash(const struct abi_ev_stack *ev, __u64 seed)
 {
-	__u64 h = seed * 0x9e3779b97f4a7c15ULL + ev->frames;
+	__u64 h;
 	__u32 i;
+
+	if (!ev)
+		return 1;
+	h = seed * 0x9e3779b97f4a7c15ULL + ev->frames;
 
 	/* ABI_MAX_FRAMES rounds of six instructions */
 	for (i = 0; i < ABI_MAX_FRAMES; i++) {

@@ -492,19 +492,23 @@ static int attach_sizes(const struct objects *objects, struct object *object, ui
 int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
 {
 	_cleanup_(site_lists_done) struct site_lists lists = {};
-	const struct programs *p = objects->opts.programs;
-	int r = 0;
+	struct programs *p = objects->opts.programs;
+	int r = 0, entry_fd = -1;
 
 	for (size_t i = 0; objects->opts.allocations && i < object->plan->n_probes && r == 0; i++)
 		r = add_probe(objects, object, &lists, i, owner);
+	if (r == 0 && lists.entry.len) {
+		entry_fd = programs_entry_fd(p);
+		r = entry_fd < 0 ? entry_fd : 0;
+	}
 	if (r)
 		return r;
 	/* Returns before entries, for the reason given at add_probe. */
 	r = attach_list(object, p->return_fd, p->entry_type, lists.ret.data, lists.ret.len, true,
 			owner, pid);
 	if (r == 0)
-		r = attach_list(object, p->entry_fd, p->entry_type, lists.entry.data,
-				lists.entry.len, false, owner, pid);
+		r = attach_list(object, entry_fd, p->entry_type, lists.entry.data, lists.entry.len,
+				false, owner, pid);
 	if (r == 0)
 		r = attach_list(object, p->session_fd, LINK_TYPE_UPROBE_SESSION, lists.session.data,
 				lists.session.len, false, owner, pid);

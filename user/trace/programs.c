@@ -115,6 +115,8 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	bool returns = !session; /* the exit path needs it where exit sites are not provable */
 
 	bpf_program__set_autoload(skel->progs.on_session, session);
+	/* beside sessions only for exit sites, which not every program has: programs_entry_fd */
+	bpf_program__set_autoload(skel->progs.on_entry, !session);
 	bpf_program__set_autoload(skel->progs.on_return, returns);
 	/* libbpf 1.1 does not know these types by section name. */
 	(void)bpf_program__set_expected_attach_type(skel->progs.on_session,
@@ -127,7 +129,6 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
 }
 
-/* Maps an array map into the daemon. */
 static int map_array(const struct bpf_map *map, void **ret_mem, size_t *ret_len)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -148,8 +149,6 @@ static int map_arrays(struct programs *p)
 	int r = map_array(p->skel->maps.procs, (void **)&p->procs, &p->procs_len);
 
 	if (r == 0)
-		r = map_array(p->skel->maps.block_buckets, (void **)&p->buckets, &p->buckets_len);
-	if (r == 0)
 		r = map_array(p->skel->maps.site_table, (void **)&p->sites, &p->sites_len);
 	return r;
 }
@@ -166,7 +165,6 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	if (blocks > UINT32_MAX)
 		return -ERANGE;
 	room = block_room(opts->allocations ? blocks : 1);
-	p->n_buckets = room.buckets;
 	p->skel = skel;
 	skel->rodata->knob_min_size = opts->min_size;
 	skel->rodata->knob_max_size = opts->max_size;
@@ -211,10 +209,57 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	p->session_fd = loaded_fd(p->skel->progs.on_session);
 	p->entry_fd = loaded_fd(p->skel->progs.on_entry);
 	p->return_fd = loaded_fd(p->skel->progs.on_return);
-	if (bpf_program__expected_attach_type(p->skel->progs.on_entry) != 0)
-		p->entry_type = LINK_TYPE_UPROBE_MULTI;
+	p->entry_type = bpf_program__expected_attach_type(p->skel->progs.on_entry);
 	*ret_programs = TAKE_PTR(p);
 	return 0;
+}
+
+static int share_maps(const struct memtraced_bpf *loaded, const struct memtraced_bpf *late)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, late->obj)
+	{
+		const char *name = bpf_map__name(map);
+		int fd = bpf_object__find_map_fd_by_name(loaded->obj, name);
+		int r = fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* The object once more, with the maps of the first and on_entry alone. */
+static int load_entry(struct programs *p)
+{
+	struct memtraced_bpf *late = memtraced_bpf__open();
+	struct bpf_program *prog;
+	int r;
+
+	if (!late)
+		return -errno;
+	p->late = late;
+	bpf_object__for_each_program(prog, late->obj)
+		bpf_program__set_autoload(prog, prog == late->progs.on_entry);
+	(void)bpf_program__set_expected_attach_type(late->progs.on_entry, p->entry_type);
+	r = share_maps(p->skel, late);
+	if (r == 0)
+		r = memtraced_bpf__load(late);
+	if (r == 0)
+		p->entry_fd = bpf_program__fd(late->progs.on_entry);
+	return r;
+}
+
+int programs_entry_fd(struct programs *programs)
+{
+	int r = 0;
+
+	if (programs->entry_fd < 0 && !programs->late)
+		r = load_entry(programs);
+	if (r)
+		return r;
+	return programs->entry_fd < 0 ? -ENOENT : programs->entry_fd;
 }
 
 void programs_free(struct programs *programs)
@@ -223,12 +268,30 @@ void programs_free(struct programs *programs)
 		return;
 	if (programs->procs)
 		munmap(programs->procs, programs->procs_len);
-	if (programs->buckets)
-		munmap(programs->buckets, programs->buckets_len);
 	if (programs->sites)
 		munmap(programs->sites, programs->sites_len);
+	memtraced_bpf__destroy(programs->late);
 	memtraced_bpf__destroy(programs->skel);
 	free(programs);
+}
+
+int programs_map_buckets(const struct programs *programs, struct bucket_table *ret_table)
+{
+	void *mem;
+	int r = map_array(programs->skel->maps.block_buckets, &mem, &ret_table->len);
+
+	if (r)
+		return r;
+	ret_table->buckets = mem;
+	ret_table->n = bpf_map__max_entries(programs->skel->maps.block_buckets);
+	return 0;
+}
+
+void bucket_table_done(struct bucket_table *table)
+{
+	if (table->buckets)
+		munmap(table->buckets, table->len);
+	table->buckets = NULL;
 }
 
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],

@@ -40,15 +40,15 @@ struct programs_opts {
 
 struct programs {
 	struct memtraced_bpf *skel;
-	struct abi_control *control; /* shared with the programs */
-	struct abi_proc *procs;	     /* by slot; shared with the programs */
-	struct abi_block_bucket *buckets;
+	struct memtraced_bpf *late;   /* for programs_entry_fd; NULL: not needed so far */
+	struct abi_control *control;  /* shared with the programs */
+	struct abi_proc *procs;	      /* by slot; shared with the programs */
 	struct abi_site_entry *sites; /* ABI_SITE_ENTRIES of them */
 	uint32_t *next_slot;	      /* shared with the programs */
-	uint32_t max_procs, n_buckets;
-	size_t procs_len, buckets_len, sites_len;
+	uint32_t max_procs;
+	size_t procs_len, sites_len;
 	int session_fd; /* -1: not loaded */
-	int entry_fd;
+	int entry_fd;	/* see programs_entry_fd */
 	int entry_type; /* LINK_TYPE_UPROBE_MULTI, 0: for perf events */
 	int return_fd;	/* -1: not loaded */
 };
@@ -58,6 +58,21 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 /* Unloads; maps and programs go with it. NULL is legal. */
 void programs_free(struct programs *programs);
 DEFINE_CLEANUP(struct programs, programs_free)
+
+/* The table of blocks, mapped: 64 MB by default, so not for longer than it is read. */
+struct bucket_table {
+	struct abi_block_bucket *buckets;
+	size_t n, len;
+};
+
+int programs_map_buckets(const struct programs *programs, struct bucket_table *ret_table);
+void bucket_table_done(struct bucket_table *table);
+
+/*
+ * The program for entries and exit sites, loaded when it is first asked for: half of what loading
+ * takes, and of no use to programs without operator new. Negative errno when it cannot be loaded.
+ */
+int programs_entry_fd(struct programs *programs);
 
 /* Attaches the life-cycle and mmap programs; descriptors in fds[], which the caller closes. */
 #define PROGRAMS_MAX_TRACEPOINTS 9

@@ -262,10 +262,11 @@ static uint64_t read_way(const struct abi_block_bucket *bucket, size_t way, stru
 
 static int read_block_table(struct snapshot *s)
 {
-	int r = 0;
+	_cleanup_(bucket_table_done) struct bucket_table table = { 0 };
+	int r = programs_map_buckets(s->programs, &table);
 
-	for (size_t i = 0; i < s->programs->n_buckets && r == 0; i++) {
-		const struct abi_block_bucket *bucket = &s->programs->buckets[i];
+	for (size_t i = 0; i < table.n && r == 0; i++) {
+		const struct abi_block_bucket *bucket = &table.buckets[i];
 
 		for (size_t way = 0; way < ABI_BLOCK_WAYS && r == 0; way++) {
 			struct abi_block block;
@@ -464,7 +465,7 @@ static bool purged(const struct purge *purge, uint32_t slot)
 }
 
 /* Nobody else changes what belongs to a process that has ended. */
-static void purge_tables(const struct programs *programs, const struct purge *purge)
+static void purge_site_table(const struct programs *programs, const struct purge *purge)
 {
 	for (size_t i = 0; i < ABI_SITE_ENTRIES; i++) {
 		struct abi_site_entry *e = &programs->sites[i];
@@ -474,25 +475,32 @@ static void purge_tables(const struct programs *programs, const struct purge *pu
 		memset(&e->site, 0, sizeof(e->site));
 		__atomic_store_n(&e->state, ABI_SITE_FREE, __ATOMIC_RELEASE);
 	}
-	for (size_t i = 0; i < programs->n_buckets; i++) {
-		struct abi_block_bucket *bucket = &programs->buckets[i];
-
-		for (size_t way = 0; way < ABI_BLOCK_WAYS; way++)
-			if (bucket->key[way] && purged(purge, ABI_BLOCK_SLOT(bucket->key[way])))
-				__atomic_store_n(&bucket->key[way], 0, __ATOMIC_RELEASE);
-	}
 }
 
-/* Buckets count what spilled, so that programs know when they need not look into the map. */
-static void uncount_spilled(const struct programs *programs, const struct purge *purge)
+/*
+ * purge->keys: the blocks that have been deleted from the map. Buckets count what spilled into it,
+ * so that programs know when they need not look there.
+ */
+static int purge_block_table(const struct programs *programs, const struct purge *purge)
 {
-	const uint64_t *keys = (const uint64_t *)purge->keys.data;
+	_cleanup_(bucket_table_done) struct bucket_table table = { 0 };
+	const uint64_t *spilled = (const uint64_t *)purge->keys.data;
+	int r = programs_map_buckets(programs, &table);
 
-	for (size_t i = 0; i < purge->keys.len / sizeof(*keys); i++)
+	if (r)
+		return r;
+	for (size_t i = 0; i < purge->keys.len / sizeof(*spilled); i++)
 		__atomic_fetch_sub(
-			&programs->buckets[abi_block_bucket_index(keys[i], programs->n_buckets)]
-				 .spilled,
-			1, __ATOMIC_RELAXED);
+			&table.buckets[abi_block_bucket_index(spilled[i], table.n)].spilled, 1,
+			__ATOMIC_RELAXED);
+	for (size_t i = 0; i < table.n; i++) {
+		__u64 *key = table.buckets[i].key;
+
+		for (size_t way = 0; way < ABI_BLOCK_WAYS; way++)
+			if (key[way] && purged(purge, ABI_BLOCK_SLOT(key[way])))
+				__atomic_store_n(&key[way], 0, __ATOMIC_RELEASE);
+	}
+	return 0;
 }
 
 int snapshot_purge(const struct programs *programs, const bool *slots, size_t n_slots)
@@ -506,10 +514,9 @@ int snapshot_purge(const struct programs *programs, const bool *slots, size_t n_
 	purge.slot_of = slot_of_block;
 	if (r == 0)
 		r = purge_map(skel->maps.blocks, &purge);
-	if (r == 0) {
-		uncount_spilled(programs, &purge);
-		purge_tables(programs, &purge);
-	}
+	if (r == 0)
+		r = purge_block_table(programs, &purge);
+	purge_site_table(programs, &purge);
 	for (size_t i = 0; i < sizeof(by_block) / sizeof(by_block[0]) && r == 0; i++)
 		r = purge_map(by_block[i], &purge);
 	vec_done(&purge.keys);

@@ -5,6 +5,7 @@ daemon's memory and CPU; and the yardsticks of the kernel itself."""
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -76,7 +77,8 @@ def measure_memory(place):
         wait_until(lambda: os.path.exists(ready), "making the blocks")
         time.sleep(SETTLE_S)
         maps, (own, mapped) = maps_of(tool.pid), resident_kib(tool.pid)
-        tool.interrupt()
+        # Interrupted, memtraced would leave it running.
+        os.kill(wait_until(lambda: descendant(tool.pid, "blocks"), "its process"), signal.SIGTERM)
         tool.wait(LIMIT_S)
     return [
         Line("memory.block", "kernel memory of the maps of blocks, for each of 10^6 live blocks",

@@ -107,10 +107,16 @@ def pair_rows(place, quick):
     return [row(4, 1, 1)] + [row(depth, threads, pairs) for threads in (1, 2) for depth in DEPTHS]
 
 
+def answers(socket):
+    done = subprocess.run(["redis-cli", "-s", socket, "ping"], capture_output=True, check=False,
+                          timeout=30)
+    return done.stdout.strip() == b"PONG"
+
+
 def drive_redis(requests):
     def drive(place):
         socket = place.file(REDIS_SOCKET)
-        wait_until(lambda: os.path.exists(socket), "redis-server's socket")
+        wait_until(lambda: answers(socket), "an answer of redis-server")
         subprocess.run(["redis-benchmark", "-s", socket, "-q", "-t", "set,lpush,hset", "-c", "8",
                         "-n", str(requests), "-r", "100000", "-d", "200"],
                        check=True, stdout=subprocess.DEVNULL, timeout=60)

@@ -11,6 +11,7 @@ PATTERN limits the rows to those whose names contain one. The results are DIR/be
 import argparse
 import json
 import os
+import signal
 import sys
 import time
 
@@ -98,6 +99,7 @@ def main(argv):
         print("bench: tracing needs root; run: sudo make bench", file=sys.stderr)
         return 1
     tracefs.ensure()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends what it runs
     start = time.monotonic()
     build = os.path.abspath(args.build)
     place = measure.Place(build, os.path.join(build, "bench", "work"), *measure.cores())

@@ -11,13 +11,17 @@ import stats
 from measure import TROUBLE
 
 
+LEAST_ROUNDS = 3
+
+
 @dataclasses.dataclass(frozen=True)
 class Limits:
     rounds: int
     slow_rounds: int
     run_s: float = 60     # a peer that takes longer is not run a second time
     stop_s: float = 120   # a run that takes longer is stopped
-    total_s: float = 3300 # no slow peer is begun after so many seconds
+    peers_s: float = 2700 # no slow peer is begun after so many seconds
+    end_s: float = 3300   # from then on a row gets LEAST_ROUNDS
 
 
 @dataclasses.dataclass
@@ -42,6 +46,7 @@ class Results:
         self.cells = {}
         self.missing = {}
         self.disturbed = {}  # row -> how many programs of other tracers were there
+        self.cut = {}        # row -> how many rounds it got, where time ran out
 
     def cell(self, row, column):
         return self.cells.setdefault((row, column), Cell())
@@ -73,6 +78,9 @@ def run_cell(place, row, column, cell, number, limits):
 
 def measure_row(place, row, columns, results, limits, start):
     for number in range(limits.rounds):
+        if number >= LEAST_ROUNDS and time.monotonic() - start > limits.end_s:
+            results.cut[row.name] = number
+            break
         others = kernelside.probes_of_others()
         if others:
             results.disturbed[row.name] = max(others, results.disturbed.get(row.name, 0))
@@ -80,7 +88,7 @@ def measure_row(place, row, columns, results, limits, start):
             cell = results.cell(row.name, column.key)
             if cell.note or (column.slow and number >= limits.slow_rounds):
                 continue
-            if column.slow and time.monotonic() - start > limits.total_s:
+            if column.slow and time.monotonic() - start > limits.peers_s:
                 cell.note = "not measured: out of time"
                 continue
             run_cell(place, row, column, cell, number, limits)

@@ -30,7 +30,7 @@ import tracefs
 import values
 
 FULL = rounds.Limits(rounds=7, slow_rounds=3)
-QUICK = rounds.Limits(rounds=3, slow_rounds=1, total_s=150)
+QUICK = rounds.Limits(rounds=3, slow_rounds=1, peers_s=150)
 QUICK_SCALE = 0.25
 
 

@@ -126,6 +126,8 @@ def notes(values, rows):
              for title, reason in values.results.missing.items()]
     lines += [f"- {row}: {count} programs of other tracers were loaded on this host"
               for row, count in values.results.disturbed.items()]
+    lines += [f"- {row}: {count} rounds, then time ran out"
+              for row, count in values.results.cut.items()]
     lines += [f"- no row {row.name}: {row.missing}" for row in rows if row.missing]
     for row in rows:
         for column in values.columns.values():

@@ -73,7 +73,8 @@ class Fake(Column):
 
 
 class Rounds(unittest.TestCase):
-    LIMITS = rounds.Limits(rounds=3, slow_rounds=2, total_s=float("inf"))
+    LIMITS = rounds.Limits(rounds=3, slow_rounds=2, peers_s=float("inf"),
+                           end_s=float("inf"))
 
     def measure(self, *columns):
         return rounds.measure_all(None, [rows.Row("r", ["r"])], list(columns), self.LIMITS, 0)
@@ -96,6 +97,14 @@ class Rounds(unittest.TestCase):
         results = self.measure(Fake("a", [1] * 3, self.order),
                                Fake("s", [1] * 2, self.order, slow=True))
         self.assertEqual(len(results.cell("r", "s").samples), 2)
+
+    def test_when_time_has_run_out_a_row_gets_the_least_rounds_and_no_slow_peer(self):
+        self.LIMITS = rounds.Limits(rounds=7, slow_rounds=3, peers_s=0, end_s=0)
+        results = self.measure(Fake("a", [1] * 7, self.order),
+                               Fake("s", [1] * 7, self.order, slow=True))
+        self.assertEqual(len(results.cell("r", "a").samples), 3)
+        self.assertEqual(results.cut, {"r": 3})
+        self.assertEqual(results.cell("r", "s").note, "not measured: out of time")
 
     def test_a_peer_over_its_limit_is_measured_once_and_marked(self):
         results = self.measure(Fake("s", [61], self.order, slow=True))

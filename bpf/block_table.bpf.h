@@ -40,10 +40,12 @@ static __always_inline bool way_claim(struct abi_block_bucket *b, int way, __u64
 static __always_inline long block_spill(struct abi_block_bucket *b, __u64 key,
 					const struct abi_block *block)
 {
+	/* Linux 6.1 takes no memory that a global function was given. */
+	struct abi_block copy = *block;
 	long r;
 
 	__sync_fetch_and_add(&b->spilled, 1);
-	r = bpf_map_update_elem(&blocks, &key, block, BPF_NOEXIST);
+	r = bpf_map_update_elem(&blocks, &key, &copy, BPF_NOEXIST);
 	if (r)
 		__sync_fetch_and_add(&b->spilled, -1);
 	return r;

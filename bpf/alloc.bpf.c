@@ -15,9 +15,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Linux 6.18: the session's side is told by a kfunc without arguments. */
-extern bool bpf_session_is_return(void) __ksym __weak;
-
 /*
  * A block leaves the books: its site, then the total. Global functions, here and below, are
  * verified once for all their calls, which is most of the time that loading takes.
@@ -328,6 +325,15 @@ static __always_inline int function_exit(struct pt_regs *ctx, __u64 cookie)
 	return 0;
 }
 
+/*
+ * At the return, the instruction pointer is in the caller, while the function's address is given at
+ * both sides. (The kfunc for this has another signature in Linux 7.2 than in 6.18.)
+ */
+static __always_inline bool session_is_return(struct pt_regs *ctx)
+{
+	return ctx->ip != bpf_get_func_ip(ctx);
+}
+
 /* One program for entry and return (uprobe-multi session link). */
 SEC("uprobe")
 int on_session(struct pt_regs *ctx)
@@ -342,7 +348,7 @@ int on_session(struct pt_regs *ctx)
 	}
 	if (knob_floor)
 		return 0;
-	if (bpf_session_is_return())
+	if (session_is_return(ctx))
 		return function_exit(ctx, cookie);
 	return function_entry(ctx, cookie);
 }

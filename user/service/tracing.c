@@ -53,9 +53,6 @@ static bool usable(const struct features *f, size_t choice)
 	if (attach_choices[choice].option == ATTACH_EXIT &&
 	    (f->rows[FEATURE_UPROBE_SESSION].present || f->rows[FEATURE_UPROBE_MULTI].present))
 		return true;
-	if (attach_choices[choice].option == ATTACH_SESSION &&
-	    !f->rows[FEATURE_SESSION_KFUNCS].present)
-		return false;
 	return f->rows[attach_choices[choice].needs].present;
 }
 

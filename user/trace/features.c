@@ -23,7 +23,6 @@ static const struct {
 	[FEATURE_PERF_UPROBE] = { "perf-uprobe", "uprobes by perf events, with cookies" },
 	[FEATURE_UPROBE_MULTI] = { "uprobe-multi", "one link for all sites of a file" },
 	[FEATURE_UPROBE_SESSION] = { "uprobe-session", "entry and return by one program" },
-	[FEATURE_SESSION_KFUNCS] = { "session-kfuncs", "bpf_session_is_return(void)" },
 	[FEATURE_URETPROBE_SECCOMP] = { "uretprobe-seccomp",
 					"return probes are safe under seccomp filters" },
 };
@@ -47,14 +46,9 @@ static void probe_btf(struct features *f)
 
 	if (!btf) {
 		result(f, FEATURE_BTF, false, "%s (CONFIG_DEBUG_INFO_BTF)", strerror(errno));
-		result(f, FEATURE_SESSION_KFUNCS, false, "no BTF to look in");
 		return;
 	}
 	result(f, FEATURE_BTF, true, "%s", "");
-	if (btf__find_by_name_kind(btf, "bpf_session_is_return", BTF_KIND_FUNC) > 0)
-		result(f, FEATURE_SESSION_KFUNCS, true, "%s", "");
-	else
-		result(f, FEATURE_SESSION_KFUNCS, false, "not in the kernel's BTF (Linux 6.13)");
 	btf__free(btf);
 }
 

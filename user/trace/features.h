@@ -18,7 +18,6 @@ enum feature {
 	FEATURE_PERF_UPROBE, /* perf-event uprobes with cookies */
 	FEATURE_UPROBE_MULTI,
 	FEATURE_UPROBE_SESSION,
-	FEATURE_SESSION_KFUNCS,	   /* bpf_session_is_return(void) */
 	FEATURE_URETPROBE_SECCOMP, /* return probes do not kill targets with a seccomp filter */
 	FEATURES
 };

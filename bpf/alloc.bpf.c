@@ -5,6 +5,7 @@
  */
 #include "arguments.bpf.h"
 #include "block.bpf.h"
+#include "kernel_stack.bpf.h"
 #include "knobs.bpf.h"
 #include "return_address.bpf.h"
 #include "site.bpf.h"
@@ -340,6 +341,7 @@ int on_session(struct pt_regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 
+	keep_kernel_stack(ctx);
 	/* The return of a free is not probed: which side this is need not be asked. */
 	if (is_free(cookie)) {
 		if (!knob_floor)
@@ -359,6 +361,7 @@ int on_entry(struct pt_regs *ctx)
 {
 	__u64 cookie;
 
+	keep_kernel_stack(ctx);
 	if (knob_floor)
 		return 0;
 	cookie = bpf_get_attach_cookie(ctx);
@@ -372,5 +375,6 @@ int on_entry(struct pt_regs *ctx)
 SEC("uprobe")
 int on_return(struct pt_regs *ctx)
 {
+	keep_kernel_stack(ctx);
 	return knob_floor ? 0 : function_exit(ctx, bpf_get_attach_cookie(ctx));
 }

@@ -7,6 +7,7 @@
  * signal.c: handle_signal), or restart_syscall goes on with it. It is one call, counted once.
  */
 #include "arguments.bpf.h"
+#include "kernel_stack.bpf.h"
 #include "target.bpf.h"
 #include "thread.bpf.h"
 
@@ -417,6 +418,7 @@ int on_size(struct pt_regs *ctx)
 	struct size_call now = { .sp = ctx->sp, .fn = ABI_COOKIE_FN(cookie) }, *last;
 	__u32 slot;
 
+	keep_kernel_stack(ctx);
 	if (!counted_proc(ABI_COOKIE_OWNER(cookie), &slot))
 		return 0;
 	now.size = requested_size(ctx, ABI_COOKIE_ARGS(cookie));

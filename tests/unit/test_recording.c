@@ -73,6 +73,10 @@ static const struct record all[] = {
 	{ .type = RECORD_EVENT, .event = { 3, "sched:sched_switch", true } },
 	{ .type = RECORD_EVENT_COUNT, .event_count = { 3, 1, 1ull << 63, 4, 5, 6, 7 } },
 	{ .type = RECORD_OCCURRENCE, .occurrence = { 3, 1, 8, 2, 9, 1ull << 63, 4, "dd" } },
+	{ .type = RECORD_SYSCALL,
+	  .syscall = { 1, -1, "read", 9, 3, 2, 500, 400, 77, 2, buckets, 2, errnos } },
+	{ .type = RECORD_SYSCALL_FILE, .syscall_file = { 1, "/etc/x", 1, 2, 3, 4, 5, 6, 7 } },
+	{ .type = RECORD_SYSCALL_STACK, .syscall_stack = { 1, 257, 1ull << 63, 4, 5 } },
 };
 #define N_ALL (sizeof(all) / sizeof(all[0]))
 
@@ -210,9 +214,45 @@ static bool same_description(const struct record *a, const struct record *b)
 	}
 }
 
+static bool same_syscall(const struct record_syscall *a, const struct record_syscall *b)
+{
+	if (!SAME(slot) || !SAME(number) || !SAME_S(name) || !SAME(calls) || !SAME(errors) ||
+	    !SAME(restarted) || !SAME(total_ns) || !SAME(max_ns) || !SAME(bytes) ||
+	    !SAME(n_buckets) || !SAME(n_errnos))
+		return false;
+	for (size_t i = 0; i < a->n_buckets; i++)
+		if (!SAME(buckets[i].lo) || !SAME(buckets[i].hi) || !SAME(buckets[i].count))
+			return false;
+	for (size_t i = 0; i < a->n_errnos; i++)
+		if (!SAME(errnos[i].number) || !SAME(errnos[i].count))
+			return false;
+	return true;
+}
+
+static bool same_syscalls(const struct record *a, const struct record *b)
+{
+	switch (a->type) {
+	case RECORD_SYSCALL:
+		return same_syscall(&a->syscall, &b->syscall);
+	case RECORD_SYSCALL_FILE:
+		return SAME(syscall_file.slot) && SAME_S(syscall_file.path) &&
+		       SAME(syscall_file.opens) && SAME(syscall_file.reads) &&
+		       SAME(syscall_file.writes) && SAME(syscall_file.bytes_read) &&
+		       SAME(syscall_file.bytes_written) && SAME(syscall_file.total_ns) &&
+		       SAME(syscall_file.others);
+	case RECORD_SYSCALL_STACK:
+		return SAME(syscall_stack.slot) && SAME(syscall_stack.number) &&
+		       SAME(syscall_stack.stack) && SAME(syscall_stack.calls) &&
+		       SAME(syscall_stack.total_ns);
+	default:
+		return false;
+	}
+}
+
 static bool same_record(const struct record *a, const struct record *b)
 {
-	return same_history(a, b) || same_state(a, b) || same_description(a, b);
+	return same_history(a, b) || same_state(a, b) || same_description(a, b) ||
+	       (a->type == b->type && same_syscalls(a, b));
 }
 
 static void record_all(const struct record *records, size_t n, struct tape *tape)

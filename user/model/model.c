@@ -6,6 +6,7 @@
 #include "model/histograms.h"
 #include "model/mappings.h"
 #include "model/process.h"
+#include "model/syscalls.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,6 +19,7 @@ struct model {
 	struct mappings *kernel; /* code of RECORD_NO_SLOT */
 	struct histograms *histograms;
 	struct event_counts *events;
+	struct syscalls *syscalls;
 	bool has_run;
 	struct record_run run;
 	VEC(struct record_function) functions; /* by id; name NULL where none was announced */
@@ -55,6 +57,8 @@ int model_new(struct model **ret_model)
 		r = histograms_new(model->strings, &model->histograms);
 	if (r == 0)
 		r = event_counts_new(model->strings, &model->events);
+	if (r == 0)
+		r = syscalls_new(model->strings, &model->syscalls);
 	if (r < 0)
 		return r;
 	*ret_model = TAKE_PTR(model);
@@ -69,6 +73,7 @@ void model_free(struct model *model)
 	free((void *)model->next_coverage.losses);
 	vec_done(&model->functions);
 	vec_done(&model->unprobed);
+	syscalls_free(model->syscalls);
 	event_counts_free(model->events);
 	histograms_free(model->histograms);
 	mappings_free(model->kernel);
@@ -191,7 +196,7 @@ static int apply_cut(struct model *model, const struct record_cut *record)
 	model->in_cut = true;
 	model->next_has_coverage = false;
 	model->next_cut_ns = record->time_ns;
-	return 0;
+	return syscalls_cut_begin(model->syscalls);
 }
 
 static int apply_cut_end(struct model *model)
@@ -200,6 +205,8 @@ static int apply_cut_end(struct model *model)
 
 	if (r == 0)
 		r = event_counts_cut_end(model->events);
+	if (r == 0)
+		r = syscalls_cut_end(model->syscalls);
 	if (r < 0)
 		return r;
 	model->in_cut = false;
@@ -228,6 +235,12 @@ static int apply_in_cut(struct model *model, const struct record *record)
 		return histograms_cut_counts(model->histograms, &record->hist_counts);
 	case RECORD_EVENT_COUNT:
 		return event_counts_cut_count(model->events, &record->event_count);
+	case RECORD_SYSCALL:
+		return syscalls_cut_call(model->syscalls, &record->syscall);
+	case RECORD_SYSCALL_FILE:
+		return syscalls_cut_file(model->syscalls, &record->syscall_file);
+	case RECORD_SYSCALL_STACK:
+		return syscalls_cut_stack(model->syscalls, &record->syscall_stack);
 	case RECORD_COVERAGE:
 		return apply_coverage(model, &record->coverage);
 	case RECORD_CUT_END:
@@ -299,6 +312,9 @@ int model_apply(const struct record *record, void *userdata)
 	case RECORD_SITE:
 	case RECORD_HIST_COUNTS:
 	case RECORD_EVENT_COUNT:
+	case RECORD_SYSCALL:
+	case RECORD_SYSCALL_FILE:
+	case RECORD_SYSCALL_STACK:
 	case RECORD_COVERAGE:
 	case RECORD_CUT_END:
 		return apply_in_cut(model, record);
@@ -437,4 +453,14 @@ const struct model_event *model_event(const struct model *model, size_t index)
 const struct model_event *model_find_event(const struct model *model, uint32_t id)
 {
 	return event_counts_find(model->events, id);
+}
+
+size_t model_n_syscalls(const struct model *model)
+{
+	return syscalls_count(model->syscalls);
+}
+
+const struct model_syscalls *model_syscalls(const struct model *model, size_t index)
+{
+	return syscalls_get(model->syscalls, index);
 }

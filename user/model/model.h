@@ -13,6 +13,7 @@
 #include "model/image.h"
 #include "model/object_table.h"
 #include "model/stacks.h"
+#include "model/syscalls.h"
 #include "trace/record.h"
 
 struct model;
@@ -79,5 +80,9 @@ const struct record_coverage *model_coverage(const struct model *model);
 
 size_t model_n_unprobed(const struct model *model);
 const struct record_unprobed *model_unprobed(const struct model *model, size_t index);
+
+/* Processes that made system calls, where those were asked for. */
+size_t model_n_syscalls(const struct model *model);
+const struct model_syscalls *model_syscalls(const struct model *model, size_t index);
 
 #endif

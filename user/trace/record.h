@@ -31,13 +31,16 @@ enum record_type {
 	RECORD_SITE,	    /* a site's values at the cut */
 	RECORD_COVERAGE,    /* run-wide loss counters at the cut */
 	RECORD_CUT_END,
-	RECORD_UNPROBED,    /* a function that could not be probed */
-	RECORD_SYMBOL,	    /* what an (object, offset) resolved to; only in recordings */
-	RECORD_HISTOGRAM,   /* a histogram that was asked for, before its counts */
-	RECORD_HIST_COUNTS, /* in a cut: one group's counts so far */
-	RECORD_EVENT,	    /* an event whose stacks are counted, before its counts */
-	RECORD_EVENT_COUNT, /* in a cut: how often an event happened on one stack so far */
-	RECORD_OCCURRENCE,  /* one event with its own time */
+	RECORD_UNPROBED,      /* a function that could not be probed */
+	RECORD_SYMBOL,	      /* what an (object, offset) resolved to; only in recordings */
+	RECORD_HISTOGRAM,     /* a histogram that was asked for, before its counts */
+	RECORD_HIST_COUNTS,   /* in a cut: one group's counts so far */
+	RECORD_EVENT,	      /* an event whose stacks are counted, before its counts */
+	RECORD_EVENT_COUNT,   /* in a cut: how often an event happened on one stack so far */
+	RECORD_OCCURRENCE,    /* one event with its own time */
+	RECORD_SYSCALL,	      /* in a cut: a process's calls of one system call so far */
+	RECORD_SYSCALL_FILE,  /* in a cut: what a process did with a file so far */
+	RECORD_SYSCALL_STACK, /* in a cut: how often a stack made a system call so far */
 };
 
 struct record_run {
@@ -211,6 +214,9 @@ struct record {
 		struct record_event event;
 		struct record_event_count event_count;
 		struct record_occurrence occurrence;
+		struct record_syscall syscall;
+		struct record_syscall_file syscall_file;
+		struct record_syscall_stack syscall_stack;
 	};
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records of the jobs that count: histograms and event stacks. Part of trace/record.h, whose rules
- * apply: borrowed pointers, CLOCK_MONOTONIC nanoseconds.
+ * Records of the jobs that count: histograms, event stacks, system calls. Part of trace/record.h,
+ * whose rules apply: borrowed pointers, CLOCK_MONOTONIC nanoseconds.
  */
 #ifndef MEMTRACED_TRACE_RECORD_COUNTS_H
 #define MEMTRACED_TRACE_RECORD_COUNTS_H
@@ -65,6 +65,38 @@ struct record_occurrence {
 	uint64_t time_ns;
 	uint64_t stack, kernel_stack; /* as above */
 	const char *comm;
+};
+
+struct record_syscall {
+	uint32_t slot;
+	int32_t number;
+	const char *name; /* NULL: a number without a name */
+	uint64_t calls;	  /* those in no bucket have no latency: begin or end was not seen */
+	uint64_t errors;
+	uint64_t restarted; /* times that the kernel began a call anew after a signal */
+	uint64_t total_ns, max_ns;
+	uint64_t bytes;	  /* read or written by it */
+	size_t n_buckets; /* of latencies in ns, as in struct record_hist_counts */
+	const struct record_bucket *buckets;
+	size_t n_errnos;
+	const struct record_errno *errnos;
+};
+
+struct record_syscall_file {
+	uint32_t slot;
+	const char *path; /* as first seen; "socket:[1]"; "?": unknown */
+	uint64_t opens, reads, writes;
+	uint64_t bytes_read, bytes_written;
+	uint64_t total_ns; /* in all calls on it */
+	uint64_t others;   /* calls that are none of the three */
+};
+
+struct record_syscall_stack {
+	uint32_t slot;
+	int32_t number;
+	uint64_t stack; /* stack id; 0: lost */
+	uint64_t calls;
+	uint64_t total_ns;
 };
 
 #endif

@@ -191,6 +191,37 @@ static const struct field occurrence_fields[] = {
 	F(record_occurrence, comm, FIELD_STRING),
 	END,
 };
+static const struct field syscall_fields[] = {
+	F(record_syscall, slot, FIELD_U32),
+	F(record_syscall, number, FIELD_U32),
+	F(record_syscall, name, FIELD_STRING),
+	F(record_syscall, calls, FIELD_U64),
+	F(record_syscall, errors, FIELD_U64),
+	F(record_syscall, restarted, FIELD_U64),
+	F(record_syscall, total_ns, FIELD_U64),
+	F(record_syscall, max_ns, FIELD_U64),
+	F(record_syscall, bytes, FIELD_U64),
+	ARRAY(record_syscall, buckets, n_buckets, FIELD_BUCKETS),
+	ARRAY(record_syscall, errnos, n_errnos, FIELD_ERRNOS),
+	END,
+};
+static const struct field syscall_file_fields[] = {
+	F(record_syscall_file, slot, FIELD_U32),
+	F(record_syscall_file, path, FIELD_STRING),
+	F(record_syscall_file, opens, FIELD_U64),
+	F(record_syscall_file, reads, FIELD_U64),
+	F(record_syscall_file, writes, FIELD_U64),
+	F(record_syscall_file, bytes_read, FIELD_U64),
+	F(record_syscall_file, bytes_written, FIELD_U64),
+	F(record_syscall_file, total_ns, FIELD_U64),
+	F(record_syscall_file, others, FIELD_U64),
+	END,
+};
+static const struct field syscall_stack_fields[] = {
+	F(record_syscall_stack, slot, FIELD_U32),     F(record_syscall_stack, number, FIELD_U32),
+	F(record_syscall_stack, stack, FIELD_U64),    F(record_syscall_stack, calls, FIELD_U64),
+	F(record_syscall_stack, total_ns, FIELD_U64), END,
+};
 /* Elements of lists: all their fields are there, or they could not be counted. */
 static const struct field address_fields[] = {
 	{ 0, 0, FIELD_U64 },
@@ -255,6 +286,9 @@ static const struct record_layout layouts[] = {
 	LAYOUT(RECORD_EVENT, event, event_fields),
 	LAYOUT(RECORD_EVENT_COUNT, event_count, event_count_fields),
 	LAYOUT(RECORD_OCCURRENCE, occurrence, occurrence_fields),
+	LAYOUT(RECORD_SYSCALL, syscall, syscall_fields),
+	LAYOUT(RECORD_SYSCALL_FILE, syscall_file, syscall_file_fields),
+	LAYOUT(RECORD_SYSCALL_STACK, syscall_stack, syscall_stack_fields),
 };
 
 const struct record_layout *record_layout_find(uint32_t type)

@@ -53,11 +53,12 @@ LIB_OBJS := $(filter-out $(O)/user/main.o,$(USER_OBJS))
 LIB := $(O)/libmemtraced.a
 
 # Jobs are objects of their own, loaded once for each that is asked for; the rest is linked into one.
-JOBS := hist event
+JOBS := hist event syscalls
 BPF_SRCS := $(filter-out $(JOBS:%=bpf/%.bpf.c),$(sort $(wildcard bpf/*.bpf.c)))
 BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.o)
 JOB_OBJS := $(JOBS:%=$(O)/bpf/%.o)
 SKELETONS := $(O)/memtraced.skel.h $(JOBS:%=$(O)/%.skel.h)
+GENERATED := $(O)/syscall_names.h
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c tests/replay/test_*.c))
 UNIT_RUN := $(patsubst %.c,$(O)/%,$(filter $(or $(filter %.c,$(TESTS)),%),$(UNIT_SRCS)))
@@ -182,7 +183,17 @@ $(O)/%.o: %.c $(O)/.flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETONS)
+$(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETONS) $(GENERATED)
+
+# The system calls' names as the headers have them; which number each has is the compiler's matter.
+$(O)/syscall_names.h: $(O)/.flags
+	$(call say,GEN,$@)
+	$(Q)echo '#include <asm/unistd.h>' | $(CC) -E -dM - | sort | awk ' \
+		BEGIN { print "#include <asm/unistd.h>"; \
+			print "static const char *const syscall_names[] = {" } \
+		$$2 ~ /^__NR_[a-z0-9_]+$$/ && $$2 !~ /^__NR_(syscalls|arch_specific_syscall)$$/ { \
+			printf "\t[%s] = \"%s\",\n", $$2, substr($$2, 6) } \
+		END { print "};" }' > $@
 
 # Rewritten only when it says something else, so that objects are rebuilt when flags change.
 $(O)/.flags: FORCE

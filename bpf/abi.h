@@ -195,12 +195,16 @@ enum abi_loss {
 	ABI_LOST_STACK_UNREADABLE,
 	ABI_LOST_SCRATCH_BUSY,
 	ABI_LOST_ADDRESS,
-	ABI_LOST_PROCESS,   /* no slot for a new process */
-	ABI_LOST_TOMBSTONE, /* record of a block freed while forked children share it */
-	ABI_LOST_OUT_PARAM, /* posix_memalign's result could not be read */
-	ABI_LOST_FILE,	    /* which file was mapped as code: it may hold an allocator */
-	ABI_LOST_HISTOGRAM, /* no room for a new group or bucket of a histogram */
-	ABI_LOST_EVENT,	    /* no room for a new stack of an event */
+	ABI_LOST_PROCESS,	   /* no slot for a new process */
+	ABI_LOST_TOMBSTONE,	   /* record of a block freed while forked children share it */
+	ABI_LOST_OUT_PARAM,	   /* posix_memalign's result could not be read */
+	ABI_LOST_FILE,		   /* which file was mapped as code: it may hold an allocator */
+	ABI_LOST_HISTOGRAM,	   /* no room for a new group or bucket of a histogram */
+	ABI_LOST_EVENT,		   /* no room for a new stack of an event */
+	ABI_LOST_SYSCALL_INFLIGHT, /* no room for a thread: its calls are not counted */
+	ABI_LOST_SYSCALL_MAP_FULL, /* calls, errors, callers of a system call */
+	ABI_LOST_FILE_MAP_FULL,	   /* what was done with a file */
+	ABI_LOST_FILE_NAME,	   /* its path */
 	ABI_LOSSES,
 	/* in the same map: events seen, for the status line */
 	ABI_EVENTS = ABI_LOSSES,
@@ -227,6 +231,7 @@ enum abi_event_type {
 	ABI_EV_CODE,	     /* an executable file mapping appeared */
 	ABI_EV_SEEN,	     /* a process of the host or cgroup that is traced did something */
 	ABI_EV_OCCURRENCE,   /* one event with its own time */
+	ABI_EV_FILE,	     /* bpf/abi_syscalls.h: a file that was not seen before */
 };
 
 struct abi_ev_stack {

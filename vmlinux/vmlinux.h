@@ -26,6 +26,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
@@ -53,15 +54,49 @@ typedef struct {
 
 struct super_block {
 	__u32 s_dev;
+	unsigned long s_magic;
 };
 
 struct inode {
+	unsigned short i_mode;
 	struct super_block *i_sb;
 	unsigned long i_ino;
+	__u32 i_generation;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct hlist_bl_node {
+	struct hlist_bl_node **pprev;
+};
+
+struct dentry {
+	struct hlist_bl_node d_hash;
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
 };
 
 struct file {
+	struct path f_path;
 	struct inode *f_inode;
+	const void *f_op;
 };
 
 struct fdtable {
@@ -90,6 +125,15 @@ struct return_instance {
 
 struct uprobe_task {
 	struct return_instance *return_instances;
+};
+
+struct sigaction {
+	void *sa_handler;
+	unsigned long sa_flags;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
 };
 
 struct task_struct {

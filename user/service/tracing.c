@@ -20,7 +20,7 @@ bool tracing_needs_probes(const struct options *options)
 /* Stacks want to know what is mapped, probes where the allocators are. */
 static bool needs_code(const struct options *options)
 {
-	return tracing_needs_probes(options) || options->n_events > 0;
+	return tracing_needs_probes(options) || options->n_events > 0 || options->stacks;
 }
 
 bool tracing_holds(const struct options *options)
@@ -120,6 +120,8 @@ static int add_jobs(const struct options *options, struct live *live)
 	for (size_t i = 0; i < options->n_events && r == 0; i++)
 		r = live_add_event(live, &options->events[i], options->kernel_stacks, options->each,
 				   &error);
+	if (r == 0 && options->syscalls)
+		r = live_add_syscalls(live, options->stacks, &error);
 	if (r == -EINVAL && error.len)
 		log_error("%s", strbuf_str(&error));
 	else if (r)

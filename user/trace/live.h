@@ -23,7 +23,7 @@
 struct live;
 
 struct live_opts {
-	bool allocations;     /* else only jobs: live_add_hist, live_add_event */
+	bool allocations;     /* else only jobs: live_add_hist and so on */
 	bool code;	      /* what processes map is recorded, for stacks */
 	enum abi_scope scope; /* whose system calls and tracepoints jobs count */
 	int cgroup_fd;	      /* ABI_SCOPE_CGROUP: its folder; borrowed */
@@ -55,6 +55,7 @@ struct source *live_source(struct live *live);
 int live_add_hist(struct live *live, const struct hist_spec *spec, struct strbuf *error);
 int live_add_event(struct live *live, const struct event_spec *spec, bool kernel_stacks, bool each,
 		   struct strbuf *error);
+int live_add_syscalls(struct live *live, bool stacks, struct strbuf *error);
 
 /*
  * Begins with a running process: its objects are probed, then it counts. Records go to fn. 0 or

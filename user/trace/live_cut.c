@@ -37,6 +37,10 @@ static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_FILE] = "mapped-file-unreadable",
 	[ABI_LOST_HISTOGRAM] = "histogram-full",
 	[ABI_LOST_EVENT] = "event-map-full",
+	[ABI_LOST_SYSCALL_INFLIGHT] = "syscall-thread-table-full",
+	[ABI_LOST_SYSCALL_MAP_FULL] = "syscall-table-full",
+	[ABI_LOST_FILE_MAP_FULL] = "file-table-full",
+	[ABI_LOST_FILE_NAME] = "file-name",
 	[LOSS_ATTACHED_LATE] = "attached-late",
 	[LOSS_MAPPING] = "mapping-unknown",
 	[LOSS_STATE] = "process-unknown",
@@ -49,7 +53,8 @@ static const char *const loss_names[LOSSES] = {
 static bool loss_spares_totals(size_t cause)
 {
 	return cause == ABI_LOST_STACK_MAP_FULL || cause == ABI_LOST_STACK_UNREADABLE ||
-	       cause == ABI_LOST_SCRATCH_BUSY || cause == LOSS_MAPPING;
+	       cause == ABI_LOST_SCRATCH_BUSY || cause == LOSS_MAPPING ||
+	       cause == ABI_LOST_FILE_NAME;
 }
 
 static uint64_t age_ns(const struct live *live, const struct live_process *process, uint32_t tick)
@@ -272,14 +277,20 @@ static int emit_mark(struct live *live, enum record_type type, uint64_t time_ns)
 /* Without allocations a cut is what the jobs have counted. */
 static int cut_jobs(struct live *live, uint64_t time_ns)
 {
+	struct timespec grace = { .tv_nsec = CUT_GRACE_NS };
 	int r = emit_mark(live, RECORD_CUT, time_ns);
 
+	/* A process's end is announced a moment before its last calls are counted. */
+	if (live->syscalls)
+		nanosleep(&grace, NULL);
 	live->running = (struct cut_coverage){ 0 };
 	if (r == 0)
 		r = live_read_jobs(live, &live->running);
 	if (r == 0)
 		r = emit_coverage(live);
-	return r ? r : emit_mark(live, RECORD_CUT_END, time_ns);
+	if (r == 0)
+		r = emit_mark(live, RECORD_CUT_END, time_ns);
+	return r ? r : live_purge_jobs(live);
 }
 
 /* One cut of all processes, or of those that have ended. */
@@ -302,12 +313,14 @@ static int cut(struct live *live, bool ended_only)
 	r = emit_mark(live, RECORD_CUT, time_ns);
 	if (r == 0)
 		r = emit_snapshot(live, snapshot, ended_only);
-	if (r == 0 && !ended_only)
+	if (r == 0 && (!ended_only || live->syscalls))
 		r = live_read_jobs(live, &live->running);
 	if (r == 0)
 		r = emit_coverage(live);
 	if (r == 0)
 		r = emit_mark(live, RECORD_CUT_END, time_ns);
+	if (r == 0)
+		r = live_purge_jobs(live);
 	return r ? r : purge(live);
 }
 
@@ -325,10 +338,11 @@ int live_settle(struct live *live)
 	size_t waiting = 0;
 	int r;
 
-	if (!live->opts.allocations)
+	if (!live->opts.allocations && !live->syscalls)
 		return 0;
 	vec_foreach(&live->processes, p)
-		waiting += *p && (*p)->ended && !(*p)->settled;
+		waiting += *p && (*p)->ended &&
+			   !(live->opts.allocations ? (*p)->settled : (*p)->counts_purged);
 	if (!waiting || (waiting < SETTLE_AT && now < live->settle_after_ns))
 		return 0;
 	r = cut(live, true);

@@ -5,6 +5,7 @@
 #include "trace/event_job.h"
 #include "trace/hist_job.h"
 #include "trace/live_process.h"
+#include "trace/syscalls_job.h"
 #include "trace/tracefs.h"
 
 #include <errno.h>
@@ -83,6 +84,21 @@ int live_add_event(struct live *live, const struct event_spec *spec, bool kernel
 	return r;
 }
 
+int live_add_syscalls(struct live *live, bool stacks, struct strbuf *error)
+{
+	struct job_context context;
+	struct job *job;
+	int r = job_context(live, error, &context);
+
+	if (r == 0)
+		r = syscalls_job_new(&context, stacks ? live->opts.max_stack : 0, &job);
+	if (r == 0)
+		r = keep_job(live, job);
+	if (r == 0)
+		live->syscalls = job;
+	return r;
+}
+
 /* The kernel's code is what is mapped for nobody. */
 static int describe_kernel(struct live *live)
 {
@@ -115,6 +131,7 @@ int live_describe_jobs(struct live *live)
 struct job_reading {
 	struct live *live;
 	struct cut_coverage *coverage;
+	bool ring_lost; /* what announces a process may have been lost */
 };
 
 static bool is_complete(const struct live *live, uint64_t id)
@@ -122,6 +139,32 @@ static bool is_complete(const struct live *live, uint64_t id)
 	const struct live_stack key = { .id = id }, *stack = hashmap_find(live->stacks, &key);
 
 	return stack && stack->complete;
+}
+
+/*
+ * Passes on what a process has done by system calls. The child of -c is nobody before its exec;
+ * what will be deleted after this cut is counted for good.
+ */
+static int take_syscalls(struct job_reading *reading, uint32_t slot, const struct record *record)
+{
+	const struct live_process *process = live_process_at(reading->live, slot);
+	bool last = process && process->counts_read;
+	struct cut_coverage *coverage = last ? &reading->live->settled : reading->coverage;
+
+	if (process && process->placeholder)
+		return 0;
+	/* It was first seen after the drain before this cut: the next one will have it. */
+	if (!process && !reading->ring_lost)
+		return 0;
+	if (record->type == RECORD_SYSCALL)
+		coverage->events += record->syscall.calls;
+	if (record->type == RECORD_SYSCALL_STACK) {
+		if (is_complete(reading->live, record->syscall_stack.stack))
+			coverage->stacks_complete += record->syscall_stack.calls;
+		else
+			coverage->stacks_truncated += record->syscall_stack.calls;
+	}
+	return live_emit(reading->live, record);
 }
 
 /* Passes a job's record on, and counts what it covers. */
@@ -132,6 +175,12 @@ static int take_record(const struct record *record, void *userdata)
 	const struct record_event_count *event = &record->event_count;
 	const struct record_hist_counts *hist = &record->hist_counts;
 
+	if (record->type == RECORD_SYSCALL)
+		return take_syscalls(reading, record->syscall.slot, record);
+	if (record->type == RECORD_SYSCALL_FILE)
+		return take_syscalls(reading, record->syscall_file.slot, record);
+	if (record->type == RECORD_SYSCALL_STACK)
+		return take_syscalls(reading, record->syscall_stack.slot, record);
 	if (record->type == RECORD_EVENT_COUNT) {
 		/* A kernel thread has no user stack. */
 		uint64_t stack = event->stack ? event->stack : event->kernel_stack;
@@ -149,9 +198,13 @@ static int take_record(const struct record *record, void *userdata)
 
 int live_read_jobs(struct live *live, struct cut_coverage *coverage)
 {
-	struct job_reading reading = { live, coverage };
-	int r = 0;
+	struct job_reading reading = { .live = live, .coverage = coverage };
+	uint64_t losses[ABI_LOSSES];
+	int r = programs_losses(live->programs, losses);
 
+	if (r)
+		return r;
+	reading.ring_lost = losses[ABI_LOST_RING_FULL] > 0;
 	for (size_t i = 0; i < live->jobs.len && r == 0; i++)
 		r = live->jobs.data[i]->ops->read(live->jobs.data[i], take_record, &reading);
 	return r;
@@ -183,4 +236,32 @@ int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev)
 
 	memcpy(comm, ev->comm, sizeof(ev->comm));
 	return live_emit(live, &record);
+}
+
+int live_on_file(struct live *live, const struct abi_ev_file *ev)
+{
+	return live->syscalls ? syscalls_job_on_file(live->syscalls, ev) : 0;
+}
+
+int live_purge_jobs(struct live *live)
+{
+	_cleanup_free_ bool *slots = NULL;
+	bool any = false;
+
+	if (!live->syscalls)
+		return 0;
+	slots = calloc(live->processes.len + 1, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (size_t slot = 0; slot < live->processes.len; slot++) {
+		struct live_process *process = live->processes.data[slot];
+
+		if (!process || !process->ended || process->counts_purged)
+			continue;
+		/* Once more: its last threads may have been counted while it was read. */
+		if (process->counts_read)
+			slots[slot] = process->counts_purged = any = true;
+		process->counts_read = true;
+	}
+	return any ? syscalls_job_purge(live->syscalls, slots, live->processes.len) : 0;
 }

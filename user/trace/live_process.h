@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "bpf/abi_syscalls.h"
 #include "trace/live.h"
 #include "trace/objects.h"
 
@@ -47,8 +48,10 @@ struct live_process {
 	bool root;
 	bool placeholder; /* the child of -c before its exec: not reported */
 	bool ended;
-	bool settled; /* ended, and its last values handed over */
-	bool purged;  /* its entries in the maps are deleted */
+	bool settled;	    /* ended, and its last values handed over */
+	bool purged;	    /* its entries in the maps are deleted */
+	bool counts_read;   /* the same of the jobs: it had ended before the last cut, */
+	bool counts_purged; /* and its entries are deleted */
 	bool oom;
 	uint32_t end_tick;
 	char comm[16];
@@ -72,6 +75,7 @@ struct live {
 	size_t n_tracepoints;
 	int tracefs_fd;			      /* for jobs; -1: there are none */
 	VEC(struct job *) jobs;		      /* their index is their id */
+	struct job *syscalls;		      /* that one of them; NULL: not asked for */
 	bool kernel_stacks;		      /* a job takes them */
 	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
 	VEC(pid_t) marks;		      /* threads that wait for a drain */
@@ -119,6 +123,9 @@ int live_read_jobs(struct live *live, struct cut_coverage *coverage);
 /* Times that a job's program was not run. */
 uint64_t live_jobs_missed(const struct live *live);
 int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev);
+int live_on_file(struct live *live, const struct abi_ev_file *ev);
+/* After a cut: deletes what the jobs still hold of ended processes that it was the second of. */
+int live_purge_jobs(struct live *live);
 
 /* trace/live_cut.c */
 int live_cut(struct source *source, record_fn fn, void *userdata);

@@ -71,6 +71,9 @@ static int on_event(void *ctx, void *data, size_t size)
 	case ABI_EV_UNMAP_RESULT:
 		r = live_on_region(live, data);
 		break;
+	case ABI_EV_FILE:
+		r = live_on_file(live, data);
+		break;
 	case ABI_EV_OCCURRENCE:
 		r = live_on_occurrence(live, data);
 		break;

@@ -82,6 +82,21 @@ PROCESS = {
     "rss": Nullable({"rss": NATURAL, "heap_live": NATURAL, "heap_free": NATURAL, "mmap": NATURAL,
                      "file": NATURAL, "stack": NATURAL, "unknown": NATURAL})}
 
+SYSCALLS = {
+    "pid": NATURAL, "comm": str,
+    "calls": ListOf({"number": int, "name": Nullable(str), "calls": NATURAL, "timed": NATURAL,
+                     "errors": NATURAL, "restarted": NATURAL, "total_ns": NATURAL,
+                     "p99_ns": Nullable(NATURAL), "max_ns": Nullable(NATURAL), "bytes": NATURAL,
+                     "errnos": ListOf({"errno": NATURAL, "name": Nullable(str),
+                                       "count": NATURAL}),
+                     "latency_ns": ListOf({"lo": NATURAL, "hi": Nullable(NATURAL),
+                                           "count": NATURAL})}),
+    "files": ListOf({"path": str, "opens": NATURAL, "reads": NATURAL, "writes": NATURAL,
+                     "others": NATURAL, "bytes_read": NATURAL, "bytes_written": NATURAL,
+                     "total_ns": NATURAL}),
+    "stacks": ListOf({"number": int, "name": Nullable(str), "calls": NATURAL,
+                      "total_ns": NATURAL, "frames": ListOf(FRAME)})}
+
 REPORT = {
     "version": OneOf(1), "tool": str, "start": str, "elapsed_ns": NATURAL,
     "processes": ListOf(PROCESS),
@@ -94,6 +109,7 @@ REPORT = {
     "events": ListOf({"name": str, "count": NATURAL,
                       "stacks": ListOf({"pid": Nullable(NATURAL), "comm": str, "count": NATURAL,
                                         "frames": ListOf(FRAME)})}),
+    "syscalls": ListOf(SYSCALLS),
     "coverage": {"exact": bool, "events": NATURAL, "lost": MapOf(NATURAL),
                  "stacks_complete": NATURAL, "stacks_truncated": NATURAL,
                  "unprobed": ListOf({"function": str, "object": str, "why": str})}}
@@ -209,6 +225,27 @@ def check_event(event, where):
         assert kernel == sorted(kernel, reverse=True), f"{where}: kernel frames in the middle"
 
 
+def check_calls(process, ended, where):
+    for call in process["calls"]:
+        what = f"{where}.{call['name'] or call['number']}"
+        assert call["timed"] <= call["calls"] and call["errors"] <= call["calls"], what
+        assert call["errors"] == sum(error["count"] for error in call["errnos"]), what
+        buckets = call["latency_ns"]
+        assert call["timed"] == sum(bucket["count"] for bucket in buckets), what
+        for before, after in zip(buckets, buckets[1:]):
+            assert before["hi"] is not None and before["hi"] <= after["lo"], what
+        for bucket in buckets:
+            wide = bucket["lo"] == 0 or bucket["hi"] is None
+            assert wide or bucket["hi"] * 8 <= bucket["lo"] * 9, what
+        assert (call["max_ns"] is not None) == (call["timed"] > 0), what
+        if call["timed"]:
+            assert call["p99_ns"] <= call["max_ns"] <= call["total_ns"], what
+            last = buckets[-1]
+            # Of a process that runs on, the longest time can be a moment older than the rest.
+            assert last["lo"] <= call["max_ns"] or not ended, what
+            assert last["hi"] is None or call["max_ns"] < last["hi"], what
+
+
 def check(report, filtered=False, allocations=True):
     """`filtered`: options hide sites, so that their sums are not the totals. `allocations`: they
     were traced, beside other jobs maybe."""
@@ -228,3 +265,6 @@ def check(report, filtered=False, allocations=True):
             check_no_allocations(process, f"processes[{index}]")
             continue
         check_process(process, coverage["exact"] and not filtered, f"processes[{index}]")
+    ended = {process["pid"] for process in report["processes"] if process["end"]}
+    for index, process in enumerate(report["syscalls"]):
+        check_calls(process, process["pid"] in ended, f"syscalls[{index}]")

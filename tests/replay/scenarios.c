@@ -415,6 +415,59 @@ static void jobs(record_fn fn, void *userdata)
 	kernel_symbols(&s);
 }
 
+static void emit_call(const struct script *s, struct record_syscall call)
+{
+	emit(s, &(struct record){ .type = RECORD_SYSCALL, .syscall = call });
+}
+
+static void emit_file(const struct script *s, struct record_syscall_file file)
+{
+	emit(s, &(struct record){ .type = RECORD_SYSCALL_FILE, .syscall_file = file });
+}
+
+/* System calls of two processes: errors, a number without a name, calls without a time, files. */
+static void system_calls(record_fn fn, void *userdata)
+{
+	static const struct record_bucket reads[] = { { 448, 480, 900 }, { 61440, 65536, 100 } };
+	static const struct record_bucket more[] = { { 448, 480, 99 }, { 1 << 20, 9 << 17, 1 } };
+	static const struct record_bucket waits[] = { { 1ll << 37, INT64_MAX, 1 } };
+	static const struct record_bucket opens[] = { { 2048, 2304, 5 } };
+	static const struct record_errno not_there[] = { { 2, 3 }, { 4, 1 }, { 5000, 1 } };
+	static const struct record_errno interrupted[] = { { 4, 1 } };
+	const struct script s = { fn, userdata };
+
+	emit_run_with(&s, true);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	code(&s, 0, SECOND);
+	stacks(&s, 0, SECOND);
+	emit_begin(&s, 1, 4243, 0, SCRIPT_INHERITS, 2 * SECOND, "wor\x1bker");
+	emit_cut(&s, 6 * SECOND);
+	emit_call(&s, (struct record_syscall){ 0, 0, "read", 1000, 0, 7, 6700000, 65000, 123456789,
+					       2, reads, 0, NULL });
+	emit_call(&s, (struct record_syscall){ 0, 61, "wait4", 1, 1, 0, 150 * SECOND, 150 * SECOND,
+					       0, 1, waits, 1, interrupted });
+	emit_call(&s, (struct record_syscall){ 0, 9999, NULL, 2, 0, 0, 0, 0, 0, 0, NULL, 0, NULL });
+	emit_file(&s, (struct record_syscall_file){ 0, "/srv/data", 1, 900, 1, 123000000, 10,
+						    6000000, 2 });
+	emit_file(&s, (struct record_syscall_file){ 0, "socket:[77]", 0, 100, 0, 456789, 0, 700000,
+						    0 });
+	emit(&s, &(struct record){ .type = RECORD_SYSCALL_STACK,
+				   .syscall_stack = { 0, 0, AT_MAKE, 600, 4000000 } });
+	emit(&s, &(struct record){ .type = RECORD_SYSCALL_STACK,
+				   .syscall_stack = { 0, 0, AT_LOOP, 400, 2700000 } });
+	emit(&s, &(struct record){ .type = RECORD_SYSCALL_STACK,
+				   .syscall_stack = { 0, 9999, 0, 2, 0 } });
+	emit_call(&s, (struct record_syscall){ 1, 0, "read", 100, 0, 0, 1100000, 1060000, 0, 2,
+					       more, 0, NULL });
+	emit_call(&s, (struct record_syscall){ 1, 257, "openat", 6, 5, 1, 11000, 2300, 0, 1, opens,
+					       3, not_there });
+	emit_file(&s, (struct record_syscall_file){ 1, "/srv/data", 1, 100, 0, 0, 0, 1100000, 0 });
+	emit_file(&s, (struct record_syscall_file){ 1, "/srv/new\nline", 1, 0, 0, 0, 0, 2300, 1 });
+	emit_coverage(&s, true, 1109, NULL, 0);
+	emit_cut_end(&s);
+	symbols(&s);
+}
+
 static const struct scenario all[] = {
 	{ .name = "empty", .emit = empty },
 	{ .name = "forked", .emit = forked },
@@ -432,6 +485,8 @@ static const struct scenario all[] = {
 	{ .name = "jobs-alloc", .emit = jobs },
 	{ .name = "jobs-first", .emit = jobs, .opts = { .job = 1 } },
 	{ .name = "jobs-second", .emit = jobs, .opts = { .job = 2 } },
+	{ .name = "syscalls", .emit = system_calls },
+	{ .name = "syscalls-top", .emit = system_calls, .opts = { .top = 1, .width = 100 } },
 	{ .name = "forked-growth", .emit = forked, .opts = { .sort = SORT_GROWTH } },
 };
 

@@ -6,6 +6,7 @@
  */
 #include "report/json_counts.h"
 #include "report/json_out.h"
+#include "report/json_syscalls.h"
 #include "report/writers.h"
 
 #include <errno.h>
@@ -205,6 +206,8 @@ int json_write(const struct view *view, FILE *file)
 	json_histograms(&out, view);
 	fputs(",\"events\":", file);
 	json_events(&out, view);
+	fputs(",\"syscalls\":", file);
+	json_syscalls(&out, view);
 	fputs(",\"coverage\":", file);
 	put_coverage(&out, view);
 	fputs("}\n", file);

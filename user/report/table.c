@@ -430,6 +430,7 @@ int table_write(const struct view *view, FILE *file)
 	head_line(&t);
 	table_histograms(&t);
 	table_events(&t);
+	table_syscalls(&t);
 	if (view_has_allocations(view))
 		r = processes_write(&t);
 	table_coverage(&t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of the table report, which share one output: table_histograms.c, table_events.c,
- * table.c (what ran), table_sites.c (the sites of a process), table_coverage.c (how much of it is
- * certain).
+ * table_syscalls.c, table.c (what ran), table_sites.c (the sites of a process), table_coverage.c
+ * (how much of it is certain).
  */
 #ifndef MEMTRACED_REPORT_TABLE_H
 #define MEMTRACED_REPORT_TABLE_H
@@ -56,6 +56,7 @@ static inline void table_warn(struct table *t, bool on)
 
 void table_histograms(struct table *t);
 void table_events(struct table *t);
+void table_syscalls(struct table *t);
 /* The frames of a stack, innermost first, and what is not known of it. */
 void table_stack(struct table *t, const struct view_stack *stack);
 void table_sites(struct table *t, const struct view_process *process, enum view_class class);

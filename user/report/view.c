@@ -13,6 +13,7 @@ struct view {
 	bool all_attributed; /* every lost event is some process's */
 	VEC(struct view_process) processes;
 	struct view_counts counts;
+	struct view_syscalls syscalls;
 };
 
 /* A process (not an image): its newest image, and where it stands among others. */
@@ -146,6 +147,8 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	r = add_processes(view, symbols);
 	if (r == 0)
 		r = view_counts_init(model, symbols, &view->counts);
+	if (r == 0)
+		r = view_syscalls_init(model, symbols, &view->syscalls);
 	if (r < 0)
 		return r;
 	*ret_view = TAKE_PTR(view);
@@ -160,6 +163,7 @@ void view_free(struct view *view)
 		view_collect_free(process->sites, process->n_sites);
 	vec_done(&view->processes);
 	view_counts_done(&view->counts);
+	view_syscalls_done(&view->syscalls);
 	free(view);
 }
 
@@ -213,6 +217,11 @@ size_t view_n_events(const struct view *view)
 const struct view_event *view_event(const struct view *view, size_t index)
 {
 	return &view->counts.events[index];
+}
+
+const struct view_syscalls *view_syscalls(const struct view *view)
+{
+	return &view->syscalls;
 }
 
 bool view_job(const struct view *view, const struct view_event **ret_event)

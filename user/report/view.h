@@ -14,6 +14,7 @@
 #include "report/symbols.h"
 #include "report/view_counts.h"
 #include "report/view_site.h"
+#include "report/view_syscalls.h"
 
 struct view;
 
@@ -47,6 +48,9 @@ size_t view_n_histograms(const struct view *view);
 const struct view_histogram *view_histogram(const struct view *view, size_t index);
 size_t view_n_events(const struct view *view);
 const struct view_event *view_event(const struct view *view, size_t index);
+
+/* Of the processes whose system calls were asked for; else of none. */
+const struct view_syscalls *view_syscalls(const struct view *view);
 
 /*
  * What a report of stacks is about (report_opts.job): *ret_event is the event, or NULL for

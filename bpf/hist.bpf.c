@@ -369,8 +369,8 @@ int on_signal(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	bpf_probe_read_kernel(&ret, sizeof(ret), regs + REGS_RESULT);
-	/* Another call of this thread, while a mark is left of one that has begun anew and ended. */
-	/* Another call of this thread's, while a mark is left of one that has begun anew and ended. */
+	bpf_probe_read_kernel(&nr, sizeof(nr), regs + REGS_NR);
+	/* Another call, while a mark is left of one that has begun anew and ended. */
 	if (nr == NR_RESTART_SYSCALL ? call->restarting != ERESTART_RESTARTBLOCK : nr != call->nr)
 		return 0;
 	if (!is_restart(ret) || !ends_call(ret, ctx->args[2]))

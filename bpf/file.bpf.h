@@ -40,13 +40,13 @@ struct {
 /* NULL: no such descriptor. */
 static __always_inline struct file *file_of(__u64 fd)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	/* Typed pointers: loads instead of calls of helpers, as far as the types go. */
+	struct fdtable *fdt = bpf_get_current_task_btf()->files->fdt;
 	struct file **slots, *file = NULL;
 
-	if ((__u32)fd >= BPF_CORE_READ(fdt, max_fds))
+	if ((__u32)fd >= fdt->max_fds)
 		return NULL;
-	slots = BPF_CORE_READ(fdt, fd);
+	slots = fdt->fd;
 	if (bpf_probe_read_kernel(&file, sizeof(file), slots + (__u32)fd))
 		return NULL;
 	return file;

@@ -2,12 +2,11 @@
 /*
  * One histogram: this object is loaded once for each that is asked for, its knobs say of what.
  *
- * A system call that a signal interrupts returns -ERESTART* inside the kernel: no result that the
- * program sees. The kernel begins it anew, or a handler turns it into EINTR (arch/x86/kernel/
- * signal.c: handle_signal), or restart_syscall goes on with it. It is one call, counted once.
+ * A call that a signal interrupts (restart.bpf.h) is one call, counted once.
  */
 #include "arguments.bpf.h"
 #include "kernel_stack.bpf.h"
+#include "restart.bpf.h"
 #include "target.bpf.h"
 #include "thread.bpf.h"
 
@@ -23,16 +22,6 @@ const volatile bool knob_linear;
 const volatile __s64 knob_min;
 const volatile __s64 knob_max;
 const volatile __u64 knob_step = 1;
-
-/* include/linux/errno.h */
-enum {
-	ERESTARTSYS = 512,
-	ERESTARTNOINTR = 513,
-	ERESTARTNOHAND = 514,
-	ERESTART_RESTARTBLOCK = 516,
-	EINTR = 4,
-	MAX_ERRNO = 4095,
-};
 
 /* kernel/trace/trace_syscalls.c: struct syscall_tp_t, as programs get it; the same layout on every
  * kernel, as the daemon checks against tracefs's format. What is behind nr was never written. */
@@ -69,6 +58,7 @@ struct call {
 	__u64 start; /* ns; 0: not in a call whose beginning was seen */
 	__s32 nr;
 	__u32 restarting; /* ERESTART* that it returned last, 0: none */
+	__u64 sp;	  /* then: a handler's own calls are made elsewhere */
 };
 
 /* By task: a thread's id changes when it executes a program, its task does not. */
@@ -187,6 +177,22 @@ static __always_inline void observe(__s64 value)
 
 /* --- system calls ---------------------------------------------------------------------------- */
 
+#ifdef __TARGET_ARCH_x86
+/* arch/x86/include/uapi/asm/ptrace.h */
+#define REGS_RESULT 80
+#define REGS_NR 120
+#define REGS_SP 152
+#endif
+
+static __always_inline __u64 user_register(__u32 offset)
+{
+	void *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	__u64 value = 0;
+
+	bpf_probe_read_kernel(&value, sizeof(value), regs + offset);
+	return value;
+}
+
 static __always_inline struct call *call_find(void)
 {
 	__u64 task = bpf_get_current_task();
@@ -202,17 +208,12 @@ static __always_inline void call_set(const struct call *call)
 		count_loss(ABI_LOST_INFLIGHT);
 }
 
-static __always_inline bool is_restart(__s64 ret)
-{
-	return ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK;
-}
-
 /* The program sees this result; `call`: what is known of its beginning, or NULL. */
 static __always_inline void call_over(struct call *call, __s64 ret)
 {
 	if (knob_source == ABI_HIST_LATENCY) {
-		if (!call || !call->start)
-			return; /* it began before the trace */
+		if (!call || !call->start || call->restarting)
+			return; /* it began before the trace, or in a handler (counted) */
 		observe(bpf_ktime_get_ns() - call->start);
 		call->start = 0;
 	} else if (knob_source == ABI_HIST_RESULT) {
@@ -224,12 +225,13 @@ static __always_inline void call_over(struct call *call, __s64 ret)
 
 static __always_inline void call_interrupted(struct call *call, __s32 nr, __s64 ret)
 {
-	struct call fresh = { .nr = nr, .restarting = -ret };
+	struct call fresh = { .nr = nr, .restarting = -ret, .sp = user_register(REGS_SP) };
 
 	count_in_group(ABI_HIST_RESTARTED, 0, 1);
 	if (call) {
 		call->nr = nr;
 		call->restarting = -ret;
+		call->sp = fresh.sp;
 	} else {
 		call_set(&fresh);
 	}
@@ -274,11 +276,16 @@ int on_enter(struct enter_record *ctx)
 	if (!in_target())
 		return 0;
 	call = call_find();
-	if (call && call->restarting) {
+	if (call && call->restarting && call->sp == user_register(REGS_SP)) {
 		call->restarting = 0;
 		return 0;
 	}
 	if (knob_source == ABI_HIST_LATENCY) {
+		/* A handler's call within one that will begin anew: there is room for one. */
+		if (call && call->restarting) {
+			count_loss(ABI_LOST_INFLIGHT);
+			return 0;
+		}
 		fresh.start = bpf_ktime_get_ns();
 		if (call)
 			call->start = fresh.start;
@@ -332,48 +339,29 @@ int on_exit_restart(struct exit_record *ctx)
 	return 0;
 }
 
-#ifdef __TARGET_ARCH_x86
-/* arch/x86/include/uapi/asm/ptrace.h */
-#define REGS_RESULT 80
-#define REGS_NR 120
-#endif
-/* include/linux/signal_types.h: struct k_sigaction begins with the handler and its flags. */
-#define ACTION_HANDLER 0
-#define ACTION_FLAGS 8
-#define SA_RESTART 0x10000000
+/* include/linux/signal_types.h: struct k_sigaction begins with these two. */
+struct action {
+	__u64 handler, flags;
+};
 #define NR_RESTART_SYSCALL 219
-
-/* Does delivering a signal with this action end a call that returned `ret` with EINTR? */
-static __always_inline bool ends_call(__s64 ret, __u64 action)
-{
-	__u64 handler = 0, flags = 0;
-
-	bpf_probe_read_kernel(&handler, sizeof(handler), (void *)action + ACTION_HANDLER);
-	bpf_probe_read_kernel(&flags, sizeof(flags), (void *)action + ACTION_FLAGS);
-	if (handler <= 1)
-		return false; /* SIG_DFL, SIG_IGN */
-	if (ret == -ERESTARTSYS)
-		return !(flags & SA_RESTART);
-	return ret == -ERESTARTNOHAND || ret == -ERESTART_RESTARTBLOCK;
-}
 
 /* signal_deliver(int sig, struct kernel_siginfo *info, struct k_sigaction *ka) */
 SEC("raw_tracepoint")
 int on_signal(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct call *call = call_find();
-	__s64 ret = 0, nr = 0;
-	void *regs;
+	struct action action = {};
+	__s64 ret, nr;
 
 	if (!call || !call->restarting)
 		return 0;
-	regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	bpf_probe_read_kernel(&ret, sizeof(ret), regs + REGS_RESULT);
-	bpf_probe_read_kernel(&nr, sizeof(nr), regs + REGS_NR);
+	ret = user_register(REGS_RESULT);
+	nr = user_register(REGS_NR);
 	/* Another call, while a mark is left of one that has begun anew and ended. */
 	if (nr == NR_RESTART_SYSCALL ? call->restarting != ERESTART_RESTARTBLOCK : nr != call->nr)
 		return 0;
-	if (!is_restart(ret) || !ends_call(ret, ctx->args[2]))
+	bpf_probe_read_kernel(&action, sizeof(action), (void *)ctx->args[2]);
+	if (!is_restart(ret) || !ends_with_eintr(ret, action.handler, action.flags))
 		return 0;
 	count_in_group(ABI_HIST_RESTARTED, 0, -1);
 	call->restarting = 0;

@@ -10,6 +10,7 @@
 #include "abi_syscalls.h"
 #include "event_stack.bpf.h"
 #include "file.bpf.h"
+#include "restart.bpf.h"
 #include "syscall_count.bpf.h"
 #include "target.bpf.h"
 
@@ -17,17 +18,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* include/linux/errno.h */
-enum {
-	EINTR = 4,
-	ERESTARTSYS = 512,
-	ERESTARTNOINTR = 513,
-	ERESTARTNOHAND = 514,
-	ERESTART_RESTARTBLOCK = 516,
-	MAX_ERRNO = 4095,
-};
-
-#define SA_RESTART 0x10000000
 #define AT_EMPTY_PATH 0x1000
 
 /* Interrupted calls of a thread that wait at once: handlers within handlers. */
@@ -199,12 +189,6 @@ static __always_inline void call_done(struct syscall_thread *t, const struct cal
 	if (knob_max_stack)
 		count_stack(call->stack, slot, call->number, ns);
 	count_event();
-}
-
-static __always_inline bool restarts(__s64 result)
-{
-	return result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND ||
-	       result == -ERESTART_RESTARTBLOCK;
 }
 
 /* NULL: no room. */
@@ -388,7 +372,7 @@ static __always_inline void call_exit(struct pt_regs *regs, __s64 result)
 	t->now.busy = 0;
 	if (t->now.op.flags & ABI_OP_SIGRETURN)
 		rearm(t, regs);
-	else if (restarts(result)) {
+	else if (is_restart(result)) {
 		call_wait(t, regs, result);
 		return;
 	}
@@ -425,14 +409,6 @@ int on_sys_exit_raw(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* arch/x86/kernel/signal.c, handle_signal(): what a handler makes of an interrupted call. */
-static __always_inline bool ends_with_eintr(__s64 result, __u64 sa_flags)
-{
-	if (result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK)
-		return true;
-	return result == -ERESTARTSYS && !(sa_flags & SA_RESTART);
-}
-
 SEC("raw_tp/signal_deliver")
 int on_signal(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -441,18 +417,19 @@ int on_signal(struct bpf_raw_tracepoint_args *ctx)
 	struct k_sigaction *action = (void *)ctx->args[2];
 	__u32 armed, slot;
 	struct call *w;
+	__u64 handler;
 
 	if (!t || !t->armed)
 		return 0;
-	/* SIG_DFL and SIG_IGN run nothing: another signal, or the end, decides. */
-	if ((__u64)BPF_CORE_READ(action, sa.sa_handler) <= 1)
+	handler = (__u64)BPF_CORE_READ(action, sa.sa_handler);
+	if (handler <= 1)
 		return 0;
 	armed = t->armed - 1;
 	t->armed = 0;
 	if (armed >= WAITING_MAX)
 		return 0;
 	w = &t->waiting[armed];
-	if (!ends_with_eintr(w->result, BPF_CORE_READ(action, sa.sa_flags)))
+	if (!ends_with_eintr(w->result, handler, BPF_CORE_READ(action, sa.sa_flags)))
 		return 0;
 	w->busy = 0;
 	slot = slot_of_pid(current_tgid());

@@ -7,6 +7,7 @@
 #   V=1      show the commands
 #   ASAN=1   address and undefined-behaviour sanitizers, in the product and in the unit tests
 #   CC=clang another compiler for the user side; CLANG= the compiler for BPF
+#   KERNELS= which kernels check-kernels shall be limited to (5.10 6.1 6.12 6.18 newest)
 #   TESTS=   what check-unit (test_*.c files) or check-live (name patterns) shall be limited to
 #   QUICK=1  bench in three minutes; RESULTS=path: copies of its path.md and path.json;
 #            ROWS=patterns: only rows whose names contain one of these words
@@ -128,6 +129,9 @@ bench: deps ## what memtraced costs, beside the floor and other tools (root)
 	$(Q)$(MAKE) --no-print-directory all bench-programs
 	$(Q)$(PYTHON) bench/run.py --build $(O) $(if $(filter 1,$(QUICK)),--quick) \
 		$(if $(RESULTS),--copy '$(RESULTS)') $(ROWS)
+.PHONY: check-kernels
+check-kernels: all targets ## the live tests on other kernels (KERNELS=), after make deps-kernels
+	$(Q)scripts/run-tests $(RUN_KERNELS)
 
 .PHONY: lint
 lint: ## layers, sizes, licences, formatting, shell scripts
@@ -164,6 +168,7 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 	--status 'bench: arithmetic and tables' '$(PYTHON) -B -m unittest discover -s bench'
 RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) $(filter-out %.c,$(TESTS))'
+RUN_KERNELS = --tap 'scripts/check-kernels --build $(O) $(KERNELS:%=--kernel %) $(filter-out %.c,$(TESTS))'
 
 .PHONY: check-programs
 check-programs: $(UNIT_RUN)

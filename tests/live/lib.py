@@ -19,6 +19,9 @@ import time
 import schema
 
 LONG = os.environ.get("MEMTRACED_LONG", "") not in ("", "0")
+# On an emulated CPU, where a probe's hit takes 20 us: at most 20,000 events a test.
+SMALL = os.environ.get("MEMTRACED_SMALL", "") not in ("", "0")
+PATIENCE = 5 if SMALL else 1  # times each time-out
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 # What the four attach paths need; from these kernels on they must work, so that a broken one fails
@@ -45,9 +48,9 @@ TESTS = []
 
 
 class Test:
-    def __init__(self, function, area, argument, needs, timeout):
+    def __init__(self, function, area, argument, needs, timeout, every_kernel):
         self.function, self.argument = function, argument
-        self.needs, self.timeout = needs, timeout
+        self.needs, self.timeout, self.every_kernel = needs, timeout, every_kernel
         name = function.__name__.replace("_", " ")
         self.name = f"{area}: {name}" + (f" [{argument}]" if argument is not None else "")
 
@@ -60,12 +63,13 @@ class Test:
             self.function(self.argument)
 
 
-def test(*needs, each=(None,), timeout=60):
-    """Makes a function a test, or several: one for each argument. `needs` raise Skip."""
+def test(*needs, each=(None,), timeout=60, every_kernel=False):
+    """Makes a function a test, or several: one for each argument. `needs` raise Skip.
+    `every_kernel`: it is among the few that make check runs on all kernels."""
     def declare(function):
         area = re.sub(r"^test_", "", function.__module__)
         for argument in each:
-            TESTS.append(Test(function, area, argument, needs, timeout))
+            TESTS.append(Test(function, area, argument, needs, timeout, every_kernel))
         return function
     return declare
 
@@ -99,7 +103,10 @@ def need_kernel(*version):
     return check
 
 
-def scaled(usual, long):
+def scaled(usual, long, small=None):
+    """How many: usually, in make check-long, and on an emulated CPU (else a 20th)."""
+    if SMALL:
+        return small or max(usual // 20, 1)
     return long if LONG else usual
 
 
@@ -140,7 +147,7 @@ def run(command, timeout=60, **how):
         how.setdefault("stdin", subprocess.DEVNULL)
     how.setdefault("stdout", subprocess.PIPE)
     how.setdefault("stderr", subprocess.PIPE)
-    return subprocess.run(command, timeout=timeout, text=True, errors="replace", check=False, **how)
+    return subprocess.run(command, timeout=timeout * PATIENCE, text=True, errors="replace", check=False, **how)
 
 
 def run_memtraced(*args, timeout=60, **how):
@@ -155,7 +162,7 @@ class Lines:
 
     def next(self, timeout=30):
         """The next line without its end; None at the end of the stream."""
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + timeout * PATIENCE
         while b"\n" not in self.buffer:
             left = deadline - time.monotonic()
             assert left > 0, f"no line in {timeout} s, only {self.buffer[:200]!r}"
@@ -312,7 +319,7 @@ class Attached:
             self.process.send_signal(sig)
         while self.next_report(timeout, filtered) is not None:
             continue
-        got = self.process.wait(timeout)
+        got = self.process.wait(timeout * PATIENCE)
         assert got == status, f"exit status {got}, not {status}"
         return self.latest
 
@@ -326,7 +333,7 @@ def attached(pids, *options, filtered=False):
                                                      stderr=errors) as process:
         session = Attached(process)
         if session.next_report(filtered=filtered) is None:
-            process.wait(30)
+            process.wait(30 * PATIENCE)
             errors.seek(0)
             said = errors.read().decode(errors="replace")
             raise AssertionError(f"memtraced ended with {process.returncode}: {said[-2000:]}")
@@ -409,7 +416,7 @@ def process_state(pid):
 
 def eventually(condition, what, timeout=15):
     """Waits for what must come about by itself, such as the kernel's clean-up."""
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + timeout * PATIENCE
     while not condition():
         assert time.monotonic() < deadline, f"{what}, after {timeout} s"
         time.sleep(0.05)

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs the live tests and prints TAP: run.py [--build DIR] [PATTERN...]. A pattern is a part of a
-test's name ("accounting:", "[perf]"); a test runs if all patterns match. MEMTRACED_LONG=1: at full
-size."""
+test's name ("accounting:", "[perf]"); a test runs if all patterns match, and with --every-kernel if
+it is declared for every kernel. MEMTRACED_LONG=1: at full size, MEMTRACED_SMALL=1: on an emulated
+CPU."""
 
 import argparse
 import glob
@@ -37,7 +38,7 @@ def comment(text):
 
 def run_one(number, test):
     begun = time.monotonic()
-    signal.alarm(test.timeout * (20 if lib.LONG else 1))
+    signal.alarm(test.timeout * (20 if lib.LONG else lib.PATIENCE))
     try:
         test.run()
         print(f"ok {number} - {test.name}", flush=True)
@@ -68,12 +69,14 @@ def run_one(number, test):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=lib.Place.build)
+    parser.add_argument("--every-kernel", action="store_true")
     parser.add_argument("pattern", nargs="*")
     args = parser.parse_args()
     lib.Place.build = os.path.abspath(args.build)
     for path in sorted(glob.glob(os.path.join(HERE, "test_*.py"))):
         importlib.import_module(os.path.basename(path)[:-len(".py")])
-    tests = [t for t in lib.TESTS if all(part in t.name for part in args.pattern)]
+    tests = [t for t in lib.TESTS if all(part in t.name for part in args.pattern) and
+             (t.every_kernel or not args.every_kernel)]
     print(f"1..{len(tests)}", flush=True)
     if not os.access(lib.memtraced(), os.X_OK):
         comment(f"{lib.memtraced()} is not built")

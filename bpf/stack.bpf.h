@@ -63,6 +63,26 @@ static __always_inline __u32 frames_kept(enum stack_at at)
 	return n < ABI_MAX_FRAMES ? n : ABI_MAX_FRAMES;
 }
 
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+/*
+ * The kernel's walk has one buffer for each CPU. A uprobe program that is preempted in the middle
+ * makes all other walks there fail, and until it has copied its frames they can be overwritten.
+ * Tracepoints are not preempted.
+ */
+static __always_inline long held_walk(void *ctx, __u64 *frames, __u32 n)
+{
+	long len;
+
+	if (knob_hold_cpu)
+		bpf_preempt_disable();
+	len = bpf_get_stack(ctx, frames, n * 8, BPF_F_USER_STACK);
+	if (knob_hold_cpu)
+		bpf_preempt_enable();
+	return len;
+}
+
 /* Fills ev->frame and ev->frames; false when not even one frame could be had. */
 static __always_inline bool stack_walk(void *ctx, struct abi_ev_stack *ev, __u64 sp,
 				       enum stack_at at)
@@ -83,7 +103,7 @@ static __always_inline bool stack_walk(void *ctx, struct abi_ev_stack *ev, __u64
 			frames[1] = 0;
 		ev->frames = (__u64)len / 8 + 1;
 	} else {
-		len = bpf_get_stack(ctx, frames, room * 8, BPF_F_USER_STACK);
+		len = held_walk(ctx, frames, room);
 		if (len < 8)
 			return false;
 		if (at == STACK_AT_EXIT) {

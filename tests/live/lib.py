@@ -147,7 +147,8 @@ def run(command, timeout=60, **how):
         how.setdefault("stdin", subprocess.DEVNULL)
     how.setdefault("stdout", subprocess.PIPE)
     how.setdefault("stderr", subprocess.PIPE)
-    return subprocess.run(command, timeout=timeout * PATIENCE, text=True, errors="replace", check=False, **how)
+    return subprocess.run(command, timeout=timeout * PATIENCE, text=True, errors="replace",
+                          check=False, **how)
 
 
 def run_memtraced(*args, timeout=60, **how):

@@ -10,7 +10,7 @@ KERNEL = os.environ.get("MEMTRACED_KERNEL", "")
 
 # Debian's cloud kernels, by the names that scripts/check-kernels gives them.
 OLDEST = {"btf", "tracefs", "perf-uprobe", "uretprobe-seccomp"}
-WITH_MULTI = OLDEST | {"uprobe-multi"}
+WITH_MULTI = OLDEST | {"uprobe-multi", "hold-cpu"}
 WITH_SESSION = WITH_MULTI | {"uprobe-session"}
 EXPECTED = {
     "6.1": (OLDEST, "perf"),

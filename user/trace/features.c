@@ -23,6 +23,7 @@ static const struct {
 	[FEATURE_PERF_UPROBE] = { "perf-uprobe", "uprobes by perf events, with cookies" },
 	[FEATURE_UPROBE_MULTI] = { "uprobe-multi", "one link for all sites of a file" },
 	[FEATURE_UPROBE_SESSION] = { "uprobe-session", "entry and return by one program" },
+	[FEATURE_HOLD_CPU] = { "hold-cpu", "walks of stacks cannot be preempted" },
 	[FEATURE_URETPROBE_SECCOMP] = { "uretprobe-seccomp",
 					"return probes are safe under seccomp filters" },
 };
@@ -46,9 +47,13 @@ static void probe_btf(struct features *f)
 
 	if (!btf) {
 		result(f, FEATURE_BTF, false, "%s (CONFIG_DEBUG_INFO_BTF)", strerror(errno));
+		result(f, FEATURE_HOLD_CPU, false, "no BTF to look in");
 		return;
 	}
 	result(f, FEATURE_BTF, true, "%s", "");
+	result(f, FEATURE_HOLD_CPU,
+	       btf__find_by_name_kind(btf, "bpf_preempt_disable", BTF_KIND_FUNC) > 0,
+	       "not in the kernel's BTF (Linux 6.10)");
 	btf__free(btf);
 }
 

@@ -18,6 +18,7 @@ enum feature {
 	FEATURE_PERF_UPROBE, /* perf-event uprobes with cookies */
 	FEATURE_UPROBE_MULTI,
 	FEATURE_UPROBE_SESSION,
+	FEATURE_HOLD_CPU,	   /* bpf_preempt_disable() */
 	FEATURE_URETPROBE_SECCOMP, /* return probes do not kill targets with a seccomp filter */
 	FEATURES
 };

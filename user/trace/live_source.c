@@ -188,6 +188,7 @@ static int load(struct live *live)
 		.path = live->opts.path,
 		.exit_by_multi = features && (features->rows[FEATURE_UPROBE_MULTI].present ||
 					      features->rows[FEATURE_UPROBE_SESSION].present),
+		.hold_cpu = features && features->rows[FEATURE_HOLD_CPU].present,
 		.follow = live->opts.follow,
 		.max_procs = live->opts.follow ? SLOTS_FOLLOW : SLOTS_ALONE,
 		.max_blocks = live->opts.max_blocks,

@@ -170,6 +170,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_max_size = opts->max_size;
 	skel->rodata->knob_max_stack = opts->max_stack;
 	skel->rodata->knob_floor = opts->floor;
+	skel->rodata->knob_hold_cpu = opts->hold_cpu;
 	skel->rodata->knob_follow = opts->follow;
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_regions = opts->allocations;

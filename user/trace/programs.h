@@ -28,6 +28,7 @@ const char *attach_path_name(enum attach_path path);
 struct programs_opts {
 	enum attach_path path;
 	bool exit_by_multi; /* ATTACH_PATH_EXIT: by uprobe-multi links, else by perf events */
+	bool hold_cpu;	    /* FEATURE_HOLD_CPU */
 	bool follow;
 	uint32_t max_procs;
 	uint64_t max_blocks; /* 0: the default */

@@ -8,8 +8,8 @@ import signal
 import time
 
 from lib import (ATTACH_PATHS, attach_option, bpf_orphans, breakpoints, called_by, eventually,
-                 load_report, memtraced, need_program, need_root, process_state, run, scaled,
-                 scratch, started, target, test, total)
+                 libc_of_its_own, load_report, memtraced, need_program, need_root, process_state,
+                 run, scaled, scratch, started, target, test, total)
 
 STEPS = 4500  # about 1.6 seconds with the waits below
 
@@ -55,9 +55,9 @@ def instants(last):
 def killed_while_attached():
     sums = set(right_sums(100000))
     for turn, after in enumerate(instants(1.1)):
-        with scratch() as folder:
+        with scratch() as folder, libc_of_its_own() as env:
             before = bpf_orphans()
-            with started([target("leak"), "0", "300"]) as process:
+            with started([target("leak"), "0", "300"], env=env) as process:
                 pid = int(process.lines.until("ready"))
                 with started([memtraced(), "-p", str(pid), "-i", "0.05", "-o",
                               f"json:{folder}/out"], cwd=folder) as tracer:
@@ -124,9 +124,9 @@ def killed_while_children_come_and_go():
 @test(need_root, need_program("bpftool"), each=sorted(ATTACH_PATHS), every_kernel=True)
 def an_ordinary_end_leaves_nothing(path):
     sums = set(right_sums(100000))
-    with scratch() as folder:
+    with scratch() as folder, libc_of_its_own() as env:
         before = bpf_orphans()
-        with started([target("leak"), "0", "300"]) as process:
+        with started([target("leak"), "0", "300"], env=env) as process:
             pid = int(process.lines.until("ready"))
             with started([memtraced(), attach_option(path), "-p", str(pid), "-i", "0.2", "-f",
                           "json"], cwd=folder) as tracer:

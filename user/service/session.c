@@ -234,7 +234,12 @@ static int trace_pid(struct session *s, pid_t pid)
 		log_error("process %d: %s", (int)pid, strerror(-r));
 		return r;
 	}
-	if (info.kernel_thread || !info.is_64bit) {
+	if (!info.kernel_thread && info.exe_error && tracing_needs_code(s->options)) {
+		log_error("process %d (%s): its executable cannot be read: %s", (int)pid, info.comm,
+			  strerror(-info.exe_error));
+		return info.exe_error;
+	}
+	if (info.kernel_thread || (!info.is_64bit && !info.exe_error)) {
 		log_error("process %d (%s) is %s: only 64-bit programs can be traced", (int)pid,
 			  info.comm, info.kernel_thread ? "a kernel thread" : "a 32-bit program");
 		return -EOPNOTSUPP;

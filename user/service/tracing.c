@@ -18,14 +18,14 @@ bool tracing_needs_probes(const struct options *options)
 }
 
 /* Stacks want to know what is mapped, probes where the allocators are. */
-static bool needs_code(const struct options *options)
+bool tracing_needs_code(const struct options *options)
 {
 	return tracing_needs_probes(options) || options->n_events > 0 || options->stacks;
 }
 
 bool tracing_holds(const struct options *options)
 {
-	return options->command && needs_code(options);
+	return options->command && tracing_needs_code(options);
 }
 
 bool tracing_is_endless(const struct options *options)
@@ -168,7 +168,7 @@ int tracing_new(const struct options *options, struct features **ret_features,
 	_cleanup_close_ int cgroup_fd = options->cgroup ? open_cgroup(options->cgroup) : -1;
 	struct live_opts opts = {
 		.allocations = options_trace_allocations(options),
-		.code = needs_code(options),
+		.code = tracing_needs_code(options),
 		.scope = scope_of(options),
 		.cgroup_fd = cgroup_fd,
 		.follow = !options->no_follow,

@@ -14,6 +14,9 @@
 /* Are probes in the targets' allocators wanted? */
 bool tracing_needs_probes(const struct options *options);
 
+/* Is what processes map looked at, for stacks or probes? */
+bool tracing_needs_code(const struct options *options);
+
 /* Must processes be held while what they map is recorded or probed? Else nothing stops them. */
 bool tracing_holds(const struct options *options);
 

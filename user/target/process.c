@@ -86,13 +86,16 @@ int process_parse_status(const char *text, struct process_info *info, pid_t *ret
 	return 0;
 }
 
-static bool executable_is_64bit(pid_t pid)
+static int executable_class(pid_t pid, bool *ret_is_64bit)
 {
 	_cleanup_close_ int fd = proc_file_open(pid, "exe", O_RDONLY);
 	unsigned char ident[EI_NIDENT];
 
-	return fd >= 0 && pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
-	       memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64;
+	if (fd < 0)
+		return fd;
+	*ret_is_64bit = pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
+			memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64;
+	return 0;
 }
 
 int process_info_read(pid_t pid, struct process_info *ret_info)
@@ -111,7 +114,7 @@ int process_info_read(pid_t pid, struct process_info *ret_info)
 		r = process_parse_status(strbuf_str(&status), &info, &tgid);
 	if (r < 0)
 		return r;
-	info.is_64bit = executable_is_64bit(pid);
+	info.exe_error = executable_class(pid, &info.is_64bit);
 	*ret_info = info;
 	return 0;
 }

@@ -20,7 +20,8 @@ struct process_info {
 	bool kernel_thread;
 	int seccomp;	      /* 0 none, 1 strict, 2 filter; 0 on kernels without seccomp */
 	uint64_t start_ticks; /* starttime of /proc/PID/stat: tells a reused pid apart */
-	bool is_64bit;	      /* its executable's ELF class; false when that cannot be read */
+	bool is_64bit;	      /* its executable's ELF class; false when that is not known */
+	int exe_error;	      /* why it is not known, negative errno; 0: it is */
 };
 
 /* `pid` may also be a thread's id; comm, zombie and start_ticks are then the thread's. */

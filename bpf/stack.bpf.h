@@ -158,11 +158,13 @@ static __always_inline void stack_publish(struct abi_proc *proc, struct abi_ev_s
 		*(volatile __u64 *)recent = ev->hash;
 		return;
 	}
-	if (frames > ABI_MAX_FRAMES)
-		return;
 	ev->head.type = ABI_EV_STACK;
 	ev->head.slot = slot;
 	ev->head.time_ns = bpf_ktime_get_ns();
+	/* They never are more. Linux 6.1 forgets a bound that was told before a call. */
+	_Static_assert((ABI_MAX_FRAMES & (ABI_MAX_FRAMES + 1)) == 0, "a mask");
+	barrier_var(frames);
+	frames &= ABI_MAX_FRAMES;
 	if (bpf_ringbuf_output(&ring, ev, len + frames * 8, 0)) {
 		/* not marked as seen: the next event with this stack tries again */
 		count_loss(ABI_LOST_RING_FULL);

@@ -98,19 +98,6 @@ def of_the_host_without_memtraced():
 
 # --- fields, sizes -------------------------------------------------------------------------------
 
-SIGNAL_SPECS = ["signal:signal_generate:code", "signal:signal_generate:code,lin=-8-8/1",
-                "signal:signal_generate:sig,lin=1-65/1", "signal:signal_generate:sig"]
-
-
-@test(need_root)
-def fields_with_a_sign():
-    with held("signals", 100) as process:
-        with watching(*options(SIGNAL_SPECS), "-p", str(ready(process))) as watch:
-            tallies = Tallies(released(process))
-            report = watch.finish()
-    same(report, tallies, *SIGNAL_SPECS)
-
-
 @test(need_root)
 def fields_of_the_tracepoints_of_system_calls():
     """As the kernel has them: the number of the call is the same at each."""

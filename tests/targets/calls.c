@@ -470,25 +470,6 @@ static void in_flight(uint64_t n)
 		tally("read", seen(syscall(SYS_read, -1L, line, sizeof(line))));
 }
 
-/* Signals of its own to itself: their codes are negative (SI_TKILL) and 0 (SI_USER). */
-static void signals(uint64_t n)
-{
-	struct sigaction action = { .sa_handler = on_alarm };
-	uint64_t i;
-
-	CHECK(!sigaction(SIGUSR1, &action, NULL) && !sigaction(SIGUSR2, &action, NULL));
-	for (i = 0; i < n; i++) {
-		CHECK(!syscall(SYS_tgkill, (long)getpid(), (long)getpid(), (long)SIGUSR1));
-		tally("signal:signal_generate:code", SI_TKILL);
-		tally("signal:signal_generate:sig", SIGUSR1);
-		if (i % 3)
-			continue;
-		CHECK(!kill(getpid(), SIGUSR2));
-		tally("signal:signal_generate:code", SI_USER);
-		tally("signal:signal_generate:sig", SIGUSR2);
-	}
-}
-
 /* --- the heap -------------------------------------------------------------------------------- */
 
 static void request(size_t size, bool cleared)
@@ -560,7 +541,6 @@ static const struct {
 	{ "sleeps-interrupted", sleeps_interrupted },
 	{ "sleeps-restarted", sleeps_restarted },
 	{ "in-flight", in_flight },
-	{ "signals", signals },
 	{ "mallocs", mallocs },
 	{ "malloc-threads", malloc_threads },
 	{ "leaf", leaf },

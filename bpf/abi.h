@@ -350,6 +350,7 @@ struct abi_control {
 	__u32 cut_epoch; /* bumped to take a consistent cut */
 	__u32 hold;	 /* stop threads that map unknown executable files */
 	__u32 shared;	 /* links without a process filter are in: new processes count at once */
+	__u32 ends;	 /* written by the programs: images of traced processes that are over */
 };
 #define ABI_TICK_NS 10000000ULL
 

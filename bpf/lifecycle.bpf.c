@@ -18,6 +18,12 @@ static __always_inline void proc_end(struct abi_proc *proc)
 	proc->state = ABI_PROC_ENDED;
 }
 
+/* After the change: what bpf/target.bpf.h keeps of the process is no longer true. */
+static __always_inline void process_forget(void)
+{
+	__sync_fetch_and_add(&control.ends, 1);
+}
+
 static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot, __u32 pid,
 				      struct task_struct *child)
 {
@@ -88,6 +94,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (old->pid != pid) {
 		if (!knob_follow) {
 			bpf_map_delete_elem(&pids, &pid);
+			process_forget();
 			return 0;
 		}
 		flags = ABI_PROCESS_SHARES_MM;
@@ -97,6 +104,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	proc = slot_new(&slot);
 	if (!proc) {
 		bpf_map_delete_elem(&pids, &pid);
+		process_forget();
 		return 0;
 	}
 	proc->pid = pid;
@@ -105,6 +113,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	proc->cut_epoch = control.cut_epoch;
 	proc->state = control.shared ? ABI_PROC_ACTIVE : ABI_PROC_PENDING;
 	bpf_map_update_elem(&pids, &pid, &slot, BPF_ANY);
+	process_forget();
 	process_event(ABI_EV_EXEC, slot, old_slot, pid, flags, 0, task);
 	return 0;
 }
@@ -123,6 +132,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	/* Two last threads may both see 0: the one that deletes the pid reports. */
 	if (BPF_CORE_READ(task, signal, live.counter) || bpf_map_delete_elem(&pids, &pid))
 		return 0;
+	process_forget();
 	proc = proc_by_slot(slot);
 	if (!proc)
 		return 0;

@@ -14,19 +14,43 @@ static __always_inline bool in_scope(__u32 tgid)
 	return bpf_current_task_under_cgroup(&cgroups, 0) == 1;
 }
 
-/* For counts that need no slot. */
-static __always_inline bool in_target(void)
+/*
+ * The process that each CPU counted last, for as long as no traced image has ended:
+ * abi_control.ends << 32 | 1 << 31 | thread group; 0: none yet. The map of pids costs much more.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} counted_last SEC(".maps") __weak;
+
+static __always_inline bool in_processes(__u32 tgid)
 {
-	__u32 tgid = current_tgid(), slot;
+	__u64 ends = *(volatile __u32 *)&control.ends, now = ends << 32 | 1U << 31 | tgid;
+	__u32 first = 0, slot;
+	__u64 *last = bpf_map_lookup_elem(&counted_last, &first);
 	struct abi_proc *proc;
 
-	if (knob_scope != ABI_SCOPE_PROCESSES)
-		return in_scope(tgid);
+	if (last && *last == now)
+		return true;
 	slot = slot_of_pid(tgid);
 	if (slot == ABI_NO_SLOT)
 		return false;
 	proc = proc_by_slot(slot);
-	return proc && proc->state == ABI_PROC_ACTIVE;
+	if (!proc || proc->state != ABI_PROC_ACTIVE)
+		return false;
+	if (last)
+		*last = now;
+	return true;
+}
+
+/* For counts that need no slot. */
+static __always_inline bool in_target(void)
+{
+	__u32 tgid = current_tgid();
+
+	return knob_scope == ABI_SCOPE_PROCESSES ? in_processes(tgid) : in_scope(tgid);
 }
 
 /* A process of the host or cgroup that was not seen before gets a slot. */

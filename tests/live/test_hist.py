@@ -118,7 +118,7 @@ def children_that_are_not_followed(how):
 
 @test(need_root, timeout=90)
 def many_short_children():
-    report, tallies = calls("family", scaled(400, 40000), specs=["lseek", "lseek,by=comm"],
+    report, tallies = calls("family", scaled(400, 20000), specs=["lseek", "lseek,by=comm"],
                             timeout=1500)
     same(report, tallies, "lseek", "lseek,by=comm")
 

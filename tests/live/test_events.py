@@ -2,6 +2,7 @@
 """-e: the stacks that lead to events, each as often as the target says that it went that way."""
 
 import collections
+import json
 import os
 import re
 
@@ -222,3 +223,15 @@ def an_event_that_does_not_exist(spec):
     assert done.returncode == 1, f"exit status {done.returncode}: {done.stderr}"
     assert len(done.stderr.splitlines()) == 1 and spec in done.stderr, done.stderr
     assert near in done.stderr.replace(spec, ""), done.stderr
+
+
+@test(need_root)
+def a_fault_belongs_to_the_function_whose_first_instruction_it_was():
+    done = run_memtraced("-f", "json", "-e", "exceptions:page_fault_user", "--",
+                         target("faults"), "100")
+    assert done.returncode == 0, done.stderr
+    event = event_of(json.loads(done.stdout), "exceptions:page_fault_user")
+    innermost = collections.Counter()
+    for stack in event["stacks"]:
+        innermost[stack["frames"][0]["function"]] += stack["count"]
+    assert innermost["touch"] == 100 and innermost["before"] == 0, innermost

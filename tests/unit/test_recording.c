@@ -56,7 +56,7 @@ static const struct record all[] = {
 		       true } },
 	{ .type = RECORD_UNMAPPING, .unmapping = { 1, 2, 3, 4 } },
 	{ .type = RECORD_STACK, .stack = { 1ull << 63 | 5, 1, 2, true, 3, addresses } },
-	{ .type = RECORD_STACK, .stack = { 6, 1, 2, false, 0, NULL } },
+	{ .type = RECORD_STACK, .stack = { 6, 1, 2, false, 0, NULL, true } },
 	{ .type = RECORD_REGION, .region = { 1, 2, 3, 4, 5, 6 } },
 	{ .type = RECORD_REGION_GONE, .region_gone = { 1, 2, 3, 4 } },
 	{ .type = RECORD_CUT, .cut = { 99 } },
@@ -119,7 +119,7 @@ static bool same_history(const struct record *a, const struct record *b)
 		       SAME(unmapping.time_ns);
 	case RECORD_STACK:
 		return SAME(stack.id) && SAME(stack.slot) && SAME(stack.time_ns) &&
-		       SAME(stack.truncated) && SAME(stack.n_frames) &&
+		       SAME(stack.truncated) && SAME(stack.interrupted) && SAME(stack.n_frames) &&
 		       (a->stack.n_frames == 0 ||
 			memcmp(a->stack.frames, b->stack.frames, a->stack.n_frames * 8) == 0);
 	case RECORD_REGION:

@@ -89,6 +89,7 @@ int stacks_add(struct stacks *stacks, const struct record_stack *record)
 		.time_ns = record->time_ns,
 		.slot = record->slot,
 		.truncated = record->truncated,
+		.interrupted = record->interrupted,
 		.n_frames = record->n_frames,
 	};
 	if (record->n_frames > 0)

@@ -15,6 +15,7 @@ struct model_stack {
 	struct model_stack *other; /* the same addresses, first seen in another process */
 	uint32_t slot;
 	bool truncated;
+	bool interrupted; /* frames[0] is where the thread was, no return address */
 	size_t n_frames;
 	uint64_t frames[]; /* return addresses, innermost first */
 };

@@ -137,8 +137,9 @@ static int add_allocator(const struct view_resolver *resolver,
 	return resolve_place(resolver, slot, &at, false, place);
 }
 
-static int add_caller(const struct view_resolver *resolver, const struct model_stack *from,
-		      uint64_t addr, struct view_stack *stack)
+/* `is_call`: the address is where a call returns to. */
+static int add_frame(const struct view_resolver *resolver, const struct model_stack *from,
+		     uint64_t addr, bool is_call, struct view_stack *stack)
 {
 	struct view_place *place = &stack->places[stack->n_places++];
 	struct model_place at;
@@ -153,10 +154,11 @@ static int add_caller(const struct view_resolver *resolver, const struct model_s
 	 * A call that never returns may end its function, and the return address is then beyond the
 	 * mapping of what made it: the call itself counts.
 	 */
-	if (addr == 0 || !model_resolve(resolver->model, from->slot, addr - 1, from->time_ns, &at))
+	if (addr < is_call ||
+	    !model_resolve(resolver->model, from->slot, addr - is_call, from->time_ns, &at))
 		return 0;
-	at.file_offset++;
-	return resolve_place(resolver, from->slot, &at, true, place);
+	at.file_offset += is_call;
+	return resolve_place(resolver, from->slot, &at, is_call, place);
 }
 
 /* `from` may be NULL: there is nothing to add then. */
@@ -166,7 +168,7 @@ static int add_callers(const struct view_resolver *resolver, const struct model_
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && from && i < from->n_frames; i++)
-		r = add_caller(resolver, from, from->frames[i], stack);
+		r = add_frame(resolver, from, from->frames[i], i > 0 || !from->interrupted, stack);
 	return r;
 }
 

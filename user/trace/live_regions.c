@@ -94,6 +94,7 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 		.slot = ev->head.slot,
 		.time_ns = ev->head.time_ns,
 		.truncated = !stack->complete,
+		.interrupted = ev->flags & ABI_STACK_INTERRUPTED,
 		.n_frames = n,
 		.frames = frames,
 	};

@@ -107,8 +107,9 @@ struct record_stack {
 	uint64_t time_ns;
 	bool truncated;
 	size_t n_frames;
-	const uint64_t
-		*frames; /* return addresses, innermost first; caller of the function first */
+	/* Return addresses, innermost first; caller of the function first. */
+	const uint64_t *frames;
+	bool interrupted; /* frames[0] is where the thread was, no return address */
 };
 
 struct record_region {

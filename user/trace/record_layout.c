@@ -77,6 +77,7 @@ static const struct field stack_fields[] = {
 	F(record_stack, time_ns, FIELD_U64),
 	F(record_stack, truncated, FIELD_BOOL),
 	ARRAY(record_stack, frames, n_frames, FIELD_ADDRESSES),
+	F(record_stack, interrupted, FIELD_BOOL),
 	END,
 };
 static const struct field region_fields[] = {

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * faults PAGES: touches fresh pages by the first instruction of a function, one fault a page. Right
+ * before it another function ends, as whose code its address must not be taken.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define PAGE 4096
+
+void touch(char *byte);
+
+__asm__(".text\n"
+	".type before, @function\n"
+	"before: ret\n"
+	".size before, .-before\n"
+	".globl touch\n"
+	".type touch, @function\n"
+	"touch: movb $1, (%rdi)\n"
+	"ret\n"
+	".size touch, .-touch\n");
+
+int main(int argc, char **argv)
+{
+	size_t pages = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
+	char *mem = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+
+	if (mem == MAP_FAILED || madvise(mem, pages * PAGE, MADV_NOHUGEPAGE))
+		return 1;
+	for (size_t i = 0; i < pages; i++)
+		touch(mem + i * PAGE);
+	return 0;
+}

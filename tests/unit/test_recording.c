@@ -34,7 +34,7 @@ static const struct record_errno errnos[] = { { 11, 2 }, { 4, 1 } };
 
 /* Every type, every field with a value of its own; NULL strings too. */
 static const struct record all[] = {
-	{ .type = RECORD_RUN, .run = { "memtraced 0.1.0", "6.1.0", "multi", 1, 2, 3, true } },
+	{ .type = RECORD_RUN, .run = { "memtraced 0.1.0", "6.1.0", "multi", 1, 2, 3, true, true } },
 	{ .type = RECORD_FUNCTION, .function = { 7, "malloc", "/lib/c", 0x1234 } },
 	{ .type = RECORD_PROCESS,
 	  .process = { 1, 2, 3, 4, RECORD_NO_SLOT, true, false, 5, "comm", NULL } },
@@ -96,7 +96,8 @@ static bool same_history(const struct record *a, const struct record *b)
 	case RECORD_RUN:
 		return SAME_S(run.tool) && SAME_S(run.kernel) && SAME_S(run.attach_path) &&
 		       SAME(run.start_realtime_ns) && SAME(run.start_ns) &&
-		       SAME(run.age_resolution_ns) && SAME(run.no_allocations);
+		       SAME(run.age_resolution_ns) && SAME(run.no_allocations) &&
+		       SAME(run.no_stacks);
 	case RECORD_FUNCTION:
 		return SAME(function.id) && SAME_S(function.name) && SAME_S(function.object) &&
 		       SAME(function.file_offset);

@@ -202,6 +202,13 @@ static bool is_kernel_thread(const struct model_process *image)
 	return image->known && !image->exe;
 }
 
+static bool none_wanted(const struct view_resolver *resolver)
+{
+	const struct record_run *run = model_run(resolver->model);
+
+	return run && run->no_stacks;
+}
+
 int view_resolve_event(const struct view_resolver *resolver, const struct model_process *image,
 		       uint64_t stack_id, uint64_t kernel_stack_id, struct view_stack *ret_stack)
 {
@@ -215,7 +222,8 @@ int view_resolve_event(const struct view_resolver *resolver, const struct model_
 	r = allocate(ret_stack, (kernel ? kernel->n_frames : 0) + (from ? from->n_frames : 0));
 	if (r < 0)
 		return r;
-	ret_stack->lost = !from && (stack_id != 0 || !is_kernel_thread(image));
+	ret_stack->lost =
+		!from && (stack_id != 0 || !(none_wanted(resolver) || is_kernel_thread(image)));
 	ret_stack->kernel_lost = kernel_stack_id != 0 && !kernel;
 	ret_stack->truncated = from && from->truncated;
 	r = add_callers(resolver, kernel, ret_stack);

@@ -100,7 +100,8 @@ static int describe_run(struct live *live)
 				 clock_ns(CLOCK_REALTIME) - (clock_monotonic_ns() - live->start_ns),
 			 .start_ns = live->start_ns,
 			 .age_resolution_ns = ABI_TICK_NS,
-			 .no_allocations = !live->opts.allocations },
+			 .no_allocations = !live->opts.allocations,
+			 .no_stacks = live->opts.max_stack == 0 },
 	};
 	int r = live_emit(live, &record);
 

@@ -51,6 +51,7 @@ struct record_run {
 	uint64_t start_ns;
 	uint64_t age_resolution_ns; /* ages are true to this */
 	bool no_allocations;	    /* the run had other jobs: there are no sites or totals */
+	bool no_stacks;		    /* none were wanted: --max-stack=0 */
 };
 
 struct record_function {

@@ -83,6 +83,22 @@ def a_signal_ends_the_run_with_its_report_and_the_target_goes_on(name):
 
 
 @test(need_root)
+def under_nohup_a_hangup_does_not_end_the_run():
+    with scratch() as folder, started_target(folder) as process:
+        pid = int(process.lines.until("ready"))
+        with started(["/usr/bin/nohup", memtraced(), "-p", str(pid), "-f", "json", "-i",
+                      "0.1"]) as tracer:
+            assert tracer.lines.next() is not None
+            tracer.send_signal(signal.SIGHUP)
+            for _ in range(5):
+                assert tracer.lines.next() is not None, "it has ended"
+            tracer.send_signal(signal.SIGINT)
+            while tracer.lines.next() is not None:
+                continue
+            assert tracer.wait(30) == 0
+
+
+@test(need_root)
 def several_processes_at_once():
     with scratch() as folder, started_target(folder) as first, started_target(folder) as second:
         pids = [int(process.lines.until("ready")) for process in (first, second)]

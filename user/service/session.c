@@ -281,13 +281,19 @@ static int add_sources(struct session *s)
 	return r;
 }
 
+/* A blocked signal reaches the loop although it is ignored, as nohup(1) has it. */
+static bool under_nohup(const struct session *s)
+{
+	return s->inherited && sigismember(&s->inherited->ignored, SIGHUP) == 1;
+}
+
 static int add_signals(struct session *s)
 {
 	int r = loop_add_signal(s->loop, SIGINT, on_stop_signal, s);
 
 	if (r == 0)
 		r = loop_add_signal(s->loop, SIGTERM, on_stop_signal, s);
-	if (r == 0)
+	if (r == 0 && !under_nohup(s))
 		r = loop_add_signal(s->loop, SIGHUP, on_stop_signal, s);
 	if (r == 0)
 		r = loop_add_signal(s->loop, SIGUSR1, on_report_signal, s);

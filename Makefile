@@ -58,7 +58,9 @@ JOBS := hist event syscalls
 BPF_SRCS := $(filter-out $(JOBS:%=bpf/%.bpf.c),$(sort $(wildcard bpf/*.bpf.c)))
 BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.o)
 JOB_OBJS := $(JOBS:%=$(O)/bpf/%.o)
-SKELETONS := $(O)/memtraced.skel.h $(JOBS:%=$(O)/%.skel.h)
+# All of it once more for kernels before 5.15: bpf/old_kernel.bpf.h.
+OLD_OBJS := $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/old/%.o)
+SKELETONS := $(foreach name,memtraced $(JOBS),$(O)/$(name).skel.h $(O)/$(name)_old.skel.h)
 GENERATED := $(O)/syscall_names.h
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c tests/replay/test_*.c))
@@ -71,7 +73,7 @@ FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/%.c=%)
 
 C_FILES = $(shell find user bpf tests bench -name '*.[ch]' -o -name '*.cc')
-SHELL_SCRIPTS := scripts/deps scripts/deps-bench scripts/deps-kernels scripts/demo scripts/check-spdx \
+SHELL_SCRIPTS := scripts/deps scripts/deps-bench scripts/deps-kernels scripts/check-skeletons scripts/demo scripts/check-spdx \
 	.ci/run $(wildcard docs/memtraced.bash)
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -233,6 +235,26 @@ $(JOBS:%=$(O)/%.skel.h): $(O)/%.skel.h: $(O)/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
+# -mcpu=v2 has no atomic operations that give a value: the compiler refuses what slips in.
+$(O)/bpf/old/%.o: bpf/%.bpf.c
+	$(call say,BPF,$< (old kernels))
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -mcpu=v2 -DOLD_KERNEL -MMD -MP -c -o $@ $<
+
+$(O)/memtraced_old.bpf.o: $(OLD_OBJS)
+	$(call say,BPFLD,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(JOBS:%=$(O)/%_old.bpf.o): $(O)/%_old.bpf.o: $(O)/bpf/old/%.o
+	$(call say,BPFLD,$@)
+	$(Q)$(BPFTOOL) gen object $@ $<
+
+# It is opened as if it were the newer one: maps, programs and data must be the same.
+$(O)/%_old.skel.h: $(O)/%_old.bpf.o $(O)/%.skel.h
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_old_bpf > $@
+	$(Q)scripts/check-skeletons $* $(O)/$*.skel.h $@
+
 # --- unit, replay and fuzz programs ------------------------------------------------------------
 
 $(UNIT_SRCS:%.c=$(O)/%): $(O)/%: $(O)/%.o $(HELPER_OBJS) $(LIB)
@@ -254,4 +276,4 @@ $(FUZZ_NAMES:%=run-%): run-%: $(O)/tests/fuzz/%
 
 -include tests/targets/targets.mk
 -include bench/bench.mk
--include $(USER_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(JOB_OBJS:.o=.d) $(UNIT_SRCS:%.c=$(O)/%.d) $(HELPER_OBJS:.o=.d)
+-include $(USER_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(JOB_OBJS:.o=.d) $(wildcard $(O)/bpf/old/*.d) $(UNIT_SRCS:%.c=$(O)/%.d) $(HELPER_OBJS:.o=.d)

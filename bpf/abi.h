@@ -354,6 +354,10 @@ struct abi_control {
 };
 #define ABI_TICK_NS 10000000ULL
 
+/* Probes with programs of their own (bpf/old_kernel.bpf.h): threads at a time, programs called. */
+#define ABI_STUB_THREADS 65536
+#define ABI_STUB_PROGRAMS 32
+
 #ifndef __bpf__
 static_assert(sizeof(struct abi_block) == 24, "abi_block");
 static_assert(sizeof(struct abi_site_key) == 16, "abi_site_key");

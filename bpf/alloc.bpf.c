@@ -20,8 +20,7 @@ char LICENSE[] SEC("license") = "GPL";
  * A block leaves the books: its site, then the total. Global functions, here and below, are
  * verified once for all their calls, which is most of the time that loading takes.
  */
-__attribute__((noinline)) int account_free(__u32 slot, const struct abi_block *block,
-					   bool temporary)
+VERIFIED_ONCE int account_free(__u32 slot, const struct abi_block *block, bool temporary)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
 	struct site_change change = { .blocks = -1, .temporary = temporary };
@@ -48,7 +47,7 @@ static __always_inline void close_stale_block(struct abi_proc *proc, __u32 slot,
 }
 
 /* A new block enters the books; false (counted) when there is no room for it. */
-__attribute__((noinline)) int account_new(__u32 slot, __u64 key, const struct abi_block *block)
+VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *block)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
 	struct site_change change = { .blocks = 1, .allocated = true };
@@ -124,7 +123,7 @@ static __always_inline void count_inherited_free(struct abi_proc *proc, enum blo
 }
 
 /* The old block of a successful realloc is gone. */
-__attribute__((noinline)) int realloc_release(__u32 slot, const struct thread *t)
+VERIFIED_ONCE int realloc_release(__u32 slot, const struct thread *t)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
 
@@ -339,7 +338,7 @@ static __always_inline bool session_is_return(struct pt_regs *ctx)
 SEC("uprobe")
 int on_session(struct pt_regs *ctx)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx);
+	__u64 cookie = attach_cookie(ctx);
 
 	keep_kernel_stack(ctx);
 	/* The return of a free is not probed: which side this is need not be asked. */
@@ -364,7 +363,7 @@ int on_entry(struct pt_regs *ctx)
 	keep_kernel_stack(ctx);
 	if (knob_floor)
 		return 0;
-	cookie = bpf_get_attach_cookie(ctx);
+	cookie = attach_cookie(ctx);
 	if (ABI_COOKIE_KIND(cookie) & ABI_AT_EXIT)
 		function_exit(ctx, cookie);
 	else
@@ -376,5 +375,5 @@ SEC("uprobe")
 int on_return(struct pt_regs *ctx)
 {
 	keep_kernel_stack(ctx);
-	return knob_floor ? 0 : function_exit(ctx, bpf_get_attach_cookie(ctx));
+	return knob_floor ? 0 : function_exit(ctx, attach_cookie(ctx));
 }

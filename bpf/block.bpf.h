@@ -21,22 +21,33 @@ static __always_inline void tomb_add(struct abi_proc *proc, __u64 key,
 {
 	struct abi_tomb_key tk = { .block = key };
 	struct abi_tomb head = {}, *found, tomb = { .block = *block, .freed_era = proc->era };
+	__u32 n;
 
 	found = bpf_map_lookup_elem(&tombs, &tk);
 	if (!found) {
 		bpf_map_update_elem(&tombs, &tk, &head, BPF_NOEXIST);
 		found = bpf_map_lookup_elem(&tombs, &tk);
 	}
-	if (found) {
-		tk.n = __sync_fetch_and_add(&found->count, 1) + 1;
-		if (tk.n <= MAX_TOMBS && !bpf_map_update_elem(&tombs, &tk, &tomb, BPF_ANY))
-			return;
+#ifdef OLD_KERNEL
+	/* The first number that nobody has. */
+	for (n = 1; found && n <= MAX_TOMBS; n++) {
+		tk.n = n;
+		if (bpf_map_update_elem(&tombs, &tk, &tomb, BPF_NOEXIST))
+			continue;
+		__sync_fetch_and_add(&found->count, 1);
+		return;
 	}
+#else
+	n = found ? __sync_fetch_and_add(&found->count, 1) + 1 : MAX_TOMBS + 1;
+	tk.n = n;
+	if (n <= MAX_TOMBS && !bpf_map_update_elem(&tombs, &tk, &tomb, BPF_ANY))
+		return;
+#endif
 	proc_lost(proc, ABI_LOST_TOMBSTONE);
 }
 
 /* Looks for a block that a child forked at `era` saw at this key and that was freed since. */
-__attribute__((noinline)) int tomb_find(__u64 key, __u32 era, struct abi_block *ret)
+VERIFIED_ONCE int tomb_find(__u64 key, __u32 era, struct abi_block *ret)
 {
 	struct abi_tomb_key tk = { .block = key };
 	struct abi_tomb *tomb = bpf_map_lookup_elem(&tombs, &tk);
@@ -62,7 +73,7 @@ __attribute__((noinline)) int tomb_find(__u64 key, __u32 era, struct abi_block *
  * Finds a block that the process got from an ancestor by fork and still holds. A global function,
  * so that the verifier checks it once.
  */
-__attribute__((noinline)) int block_find_inherited(__u32 slot, __u64 addr, struct abi_block *ret)
+VERIFIED_ONCE int block_find_inherited(__u32 slot, __u64 addr, struct abi_block *ret)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
 	__u32 *shed_era, era;
@@ -99,7 +110,7 @@ __attribute__((noinline)) int block_find_inherited(__u32 slot, __u64 addr, struc
  * Takes the block at addr out of the process: enum block_origin, and what it was in *ret unless
  * that is BLOCK_UNKNOWN.
  */
-__attribute__((noinline)) int block_take(__u32 slot, __u64 addr, struct abi_block *ret)
+VERIFIED_ONCE int block_take(__u32 slot, __u64 addr, struct abi_block *ret)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
 	__u64 key = ABI_BLOCK_KEY(slot, addr);
@@ -121,8 +132,8 @@ __attribute__((noinline)) int block_take(__u32 slot, __u64 addr, struct abi_bloc
 }
 
 /* Undoes block_take after a realloc that failed. */
-__attribute__((noinline)) int block_put_back(__u32 slot, __u64 addr, const struct abi_block *block,
-					     __u32 origin)
+VERIFIED_ONCE int block_put_back(__u32 slot, __u64 addr, const struct abi_block *block,
+				 __u32 origin)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
 	__u64 key = ABI_BLOCK_KEY(slot, addr);

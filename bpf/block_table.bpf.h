@@ -16,6 +16,35 @@
 
 #define EEXIST 17
 
+#ifdef OLD_KERNEL
+
+/* Ways are claimed by compare and swap: all blocks are in the map. */
+VERIFIED_ONCE int block_insert(__u64 key, const struct abi_block *block)
+{
+	return bpf_map_update_elem(&blocks, &key, block, BPF_NOEXIST);
+}
+
+VERIFIED_ONCE int block_remove(__u64 key, struct abi_block *ret)
+{
+	struct abi_block *found = bpf_map_lookup_elem(&blocks, &key);
+
+	if (!found)
+		return 0;
+	*ret = *found;
+	return bpf_map_delete_elem(&blocks, &key) == 0;
+}
+
+static __always_inline bool block_find(__u64 key, struct abi_block *ret)
+{
+	struct abi_block *found = bpf_map_lookup_elem(&blocks, &key);
+
+	if (found)
+		*ret = *found;
+	return found;
+}
+
+#else
+
 static __always_inline struct abi_block_bucket *bucket_of(__u64 key)
 {
 	__u32 i = abi_block_bucket_index(key, knob_block_buckets);
@@ -55,7 +84,7 @@ static __always_inline long block_spill(struct abi_block_bucket *b, __u64 key,
  * Adds a block; -EEXIST when there is one already, else what the map says. Global functions are
  * verified once.
  */
-__attribute__((noinline)) int block_insert(__u64 key, const struct abi_block *block)
+VERIFIED_ONCE int block_insert(__u64 key, const struct abi_block *block)
 {
 	struct abi_block_bucket *b = bucket_of(key);
 	int way, free_way = -1;
@@ -84,7 +113,7 @@ __attribute__((noinline)) int block_insert(__u64 key, const struct abi_block *bl
 }
 
 /* Takes a block out; false when there is none, or another thread has just taken it. */
-__attribute__((noinline)) int block_remove(__u64 key, struct abi_block *ret)
+VERIFIED_ONCE int block_remove(__u64 key, struct abi_block *ret)
 {
 	struct abi_block_bucket *b = bucket_of(key);
 	struct abi_block *found;
@@ -137,5 +166,7 @@ static __always_inline bool block_find(__u64 key, struct abi_block *ret)
 		*ret = *found;
 	return found;
 }
+
+#endif
 
 #endif

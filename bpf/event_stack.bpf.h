@@ -13,7 +13,7 @@
  * without a frame, as libc's are. Elsewhere ip is anywhere. */
 static __always_inline bool user_frames(void *ctx, struct abi_ev_stack *ev)
 {
-	struct pt_regs *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	struct pt_regs *regs = task_registers();
 
 	if ((__s64)BPF_CORE_READ(regs, orig_ax) >= 0) {
 		if (!stack_walk(ctx, ev, BPF_CORE_READ(regs, sp), STACK_AT_SYSCALL))

@@ -37,16 +37,34 @@ struct {
 	__type(value, __u8);
 } file_names SEC(".maps") __weak;
 
+#ifdef OLD_KERNEL
+#define FDTABLE_READ(fdt, member) BPF_CORE_READ(fdt, member)
+
+static __always_inline struct fdtable *task_fdtable(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, files, fdt);
+}
+#else
+/* Typed pointers: loads instead of calls of helpers, as far as the types go. */
+#define FDTABLE_READ(fdt, member) ((fdt)->member)
+
+static __always_inline struct fdtable *task_fdtable(void)
+{
+	return bpf_get_current_task_btf()->files->fdt;
+}
+#endif
+
 /* NULL: no such descriptor. */
 static __always_inline struct file *file_of(__u64 fd)
 {
-	/* Typed pointers: loads instead of calls of helpers, as far as the types go. */
-	struct fdtable *fdt = bpf_get_current_task_btf()->files->fdt;
+	struct fdtable *fdt = task_fdtable();
 	struct file **slots, *file = NULL;
 
-	if ((__u32)fd >= fdt->max_fds)
+	if ((__u32)fd >= FDTABLE_READ(fdt, max_fds))
 		return NULL;
-	slots = fdt->fd;
+	slots = FDTABLE_READ(fdt, fd);
 	if (bpf_probe_read_kernel(&file, sizeof(file), slots + (__u32)fd))
 		return NULL;
 	return file;
@@ -126,7 +144,7 @@ static __always_inline bool file_send(struct file *file, const struct abi_file_i
 	struct abi_ev_file *ev;
 	bool sent;
 
-	if (!s || __sync_val_compare_and_swap(&s->busy, 0, 1)) {
+	if (!s || !take_on_this_cpu(&s->busy)) {
 		count_loss(ABI_LOST_FILE_NAME);
 		return false;
 	}
@@ -142,7 +160,7 @@ static __always_inline bool file_send(struct file *file, const struct abi_file_i
 	file_walk(ev, file);
 	len = ev->len;
 	sent = len <= sizeof(ev->names) && !bpf_ringbuf_output(&ring, ev, head + len, 0);
-	*(volatile __u32 *)&s->busy = 0;
+	give_back_on_this_cpu(&s->busy);
 	if (!sent)
 		count_loss(ABI_LOST_FILE_NAME);
 	return sent;

@@ -186,7 +186,7 @@ static __always_inline void observe(__s64 value)
 
 static __always_inline __u64 user_register(__u32 offset)
 {
-	void *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	void *regs = task_registers();
 	__u64 value = 0;
 
 	bpf_probe_read_kernel(&value, sizeof(value), regs + offset);
@@ -402,7 +402,7 @@ int on_field(void *ctx)
 SEC("uprobe")
 int on_size(struct pt_regs *ctx)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx), task = bpf_get_current_task();
+	__u64 cookie = attach_cookie(ctx), task = bpf_get_current_task();
 	struct size_call now = { .sp = ctx->sp, .fn = ABI_COOKIE_FN(cookie) }, *last;
 	__u32 slot;
 

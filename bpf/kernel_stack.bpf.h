@@ -22,8 +22,10 @@ __weak const volatile bool knob_never;
 /* In the main function of each uprobe program. */
 static __always_inline void keep_kernel_stack(void *ctx)
 {
+#ifndef OLD_KERNEL
 	if (knob_never)
 		bpf_tail_call(ctx, (void *)0, 0);
+#endif
 }
 
 #endif

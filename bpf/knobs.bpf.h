@@ -7,6 +7,7 @@
 #define MEMTRACED_KNOBS_BPF_H
 
 #include "abi.h"
+#include "old_kernel.bpf.h"
 
 #include <bpf/bpf_helpers.h>
 

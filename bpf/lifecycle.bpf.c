@@ -24,6 +24,22 @@ static __always_inline void process_forget(void)
 	__sync_fetch_and_add(&control.ends, 1);
 }
 
+/* The parent's era from this fork on. */
+static __always_inline __u32 next_era(struct abi_proc *parent)
+{
+#ifdef OLD_KERNEL
+	__u32 before = *(volatile __u32 *)&parent->era;
+
+	__sync_fetch_and_add(&parent->era, 1);
+	/* Two threads that fork at once: who inherits what lies between cannot be told. */
+	if (*(volatile __u32 *)&parent->era != before + 1)
+		proc_lost(parent, ABI_LOST_TOMBSTONE);
+	return *(volatile __u32 *)&parent->era;
+#else
+	return __sync_fetch_and_add(&parent->era, 1) + 1;
+#endif
+}
+
 static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot, __u32 pid,
 				      struct task_struct *child)
 {
@@ -36,7 +52,7 @@ static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot
 	proc->pid = pid;
 	proc->owner = 0;
 	proc->parent = parent_slot;
-	proc->parent_era = __sync_fetch_and_add(&parent->era, 1) + 1;
+	proc->parent_era = next_era(parent);
 	__sync_fetch_and_add(&parent->sharers, 1);
 	proc->live_bytes = parent->live_bytes;
 	proc->peak_bytes = proc->live_bytes;

@@ -133,7 +133,7 @@ static __always_inline void code_mapped(struct abi_proc *proc, __u32 slot,
 
 static __always_inline struct pt_regs *user_regs(void)
 {
-	return (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return task_registers();
 }
 
 /* User stack pointer of the current system call. */

@@ -55,7 +55,7 @@ static __always_inline void proc_enter_cut(struct abi_proc *proc)
 	__u32 cut = *(volatile __u32 *)&control.cut_epoch;
 	__u32 seen = proc->cut_epoch;
 
-	if (seen == cut || __sync_val_compare_and_swap(&proc->cut_epoch, seen, cut) != seen)
+	if (seen == cut || !swap_once(&proc->cut_epoch, seen, cut))
 		return;
 	proc->cut_peak_bytes = proc->peak_bytes;
 	proc->cut_peak_epoch = proc->peak_epoch;
@@ -66,6 +66,22 @@ static __always_inline void proc_enter_cut(struct abi_proc *proc)
  * peak epoch that the caller's site change was made under; when another CPU has begun a new one in
  * between, this event's bytes may be on the wrong side of that peak, and are added to the bound.
  */
+#ifdef OLD_KERNEL
+/* Of what comes in between from another CPU, nobody can say on which side of the peak it is. */
+static __always_inline void proc_add_bytes(struct abi_proc *proc, __s64 bytes, __u32 epoch_before)
+{
+	__s64 before = *(volatile __s64 *)&proc->live_bytes, live;
+
+	__sync_fetch_and_add(&proc->live_bytes, bytes);
+	live = *(volatile __s64 *)&proc->live_bytes;
+	if (live != before + bytes || *(volatile __u32 *)&proc->peak_epoch != epoch_before)
+		__sync_fetch_and_add(&proc->race_bytes, bytes < 0 ? -bytes : bytes);
+	if (live <= *(volatile __s64 *)&proc->peak_bytes)
+		return;
+	*(volatile __s64 *)&proc->peak_bytes = live;
+	__sync_fetch_and_add(&proc->peak_epoch, 1);
+}
+#else
 static __always_inline void proc_add_bytes(struct abi_proc *proc, __s64 bytes, __u32 epoch_before)
 {
 	__s64 live = __sync_fetch_and_add(&proc->live_bytes, bytes) + bytes;
@@ -85,5 +101,6 @@ static __always_inline void proc_add_bytes(struct abi_proc *proc, __s64 bytes, _
 		}
 	}
 }
+#endif
 
 #endif

@@ -8,6 +8,7 @@
 #define MEMTRACED_RETURN_ADDRESS_BPF_H
 
 #include "abi.h"
+#include "old_kernel.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -16,7 +17,7 @@
 #define MAX_RETURN_INSTANCES 8
 
 /* The return address at [sp]; 0 when it cannot be read. */
-__weak __attribute__((noinline)) __u64 return_address(__u64 sp)
+VERIFIED_ONCE __u64 return_address(__u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct return_instance *ri = BPF_CORE_READ(task, utask, return_instances);

@@ -30,6 +30,13 @@ static __always_inline bool site_key_equal(const struct abi_site_key *a,
  * A program that preempts this one in the middle of taking an entry takes another for the same
  * site, and readers add up both.
  */
+#ifdef OLD_KERNEL
+static __always_inline struct abi_site *site_table_get(const struct abi_site_key *key)
+{
+	(void)key; /* entries are taken by compare and swap: all sites are in the map */
+	return NULL;
+}
+#else
 static __always_inline struct abi_site *site_table_get(const struct abi_site_key *key)
 {
 	__u64 words = key->stack + ((__u64)key->slot << 32 | key->fn << 16 | key->stripe);
@@ -53,6 +60,7 @@ static __always_inline struct abi_site *site_table_get(const struct abi_site_key
 	}
 	return NULL;
 }
+#endif
 
 static __always_inline struct abi_site *site_map_get(const struct abi_site_key *site_key)
 {

@@ -24,9 +24,33 @@ static __always_inline void process_event(__u32 type, __u32 slot, __u32 old_slot
 		count_loss(ABI_LOST_RING_FULL);
 }
 
+#ifdef OLD_KERNEL
+/* Each failure means that another CPU has just taken that slot. */
+static __always_inline __u32 slot_take(void)
+{
+	__u8 one = 1;
+	__u32 slot;
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		slot = *(volatile __u32 *)&next_slot;
+		if (bpf_map_update_elem(&slot_claims, &slot, &one, BPF_NOEXIST))
+			continue;
+		__sync_fetch_and_add(&next_slot, 1);
+		return slot;
+	}
+	return ABI_NO_SLOT;
+}
+#else
+static __always_inline __u32 slot_take(void)
+{
+	return __sync_fetch_and_add(&next_slot, 1);
+}
+#endif
+
 static __always_inline struct abi_proc *slot_new(__u32 *ret_slot)
 {
-	__u32 slot = __sync_fetch_and_add(&next_slot, 1);
+	__u32 slot = slot_take();
 	struct abi_proc *proc = slot < knob_max_procs ? proc_by_slot(slot) : NULL;
 
 	if (!proc)

@@ -44,7 +44,7 @@ static __always_inline struct stack_scratch *scratch_get(void)
 		__u32 key = level;
 		struct stack_scratch *s = bpf_map_lookup_elem(&scratch, &key);
 
-		if (s && __sync_val_compare_and_swap(&s->busy, 0, 1) == 0)
+		if (s && take_on_this_cpu(&s->busy))
 			return s;
 	}
 	return NULL;
@@ -52,7 +52,7 @@ static __always_inline struct stack_scratch *scratch_get(void)
 
 static __always_inline void scratch_put(struct stack_scratch *s)
 {
-	*(volatile __u32 *)&s->busy = 0;
+	give_back_on_this_cpu(&s->busy);
 }
 
 /* Frames to keep: user space drops one of a system call's. */
@@ -75,11 +75,15 @@ static __always_inline long held_walk(void *ctx, __u64 *frames, __u32 n)
 {
 	long len;
 
+#ifndef OLD_KERNEL
 	if (knob_hold_cpu)
 		bpf_preempt_disable();
+#endif
 	len = bpf_get_stack(ctx, frames, n * 8, BPF_F_USER_STACK);
+#ifndef OLD_KERNEL
 	if (knob_hold_cpu)
 		bpf_preempt_enable();
+#endif
 	return len;
 }
 
@@ -125,7 +129,7 @@ static __always_inline bool stack_walk(void *ctx, struct abi_ev_stack *ev, __u64
  * Multiply and fold, 64 bits; seeded so that equal addresses of different images stay apart. A
  * global function: its loop is verified once, not on each way to it.
  */
-__weak __attribute__((noinline)) __u64 stack_hash(const struct abi_ev_stack *ev, __u64 seed)
+VERIFIED_ONCE __u64 stack_hash(const struct abi_ev_stack *ev, __u64 seed)
 {
 	__u64 h;
 	__u32 i;

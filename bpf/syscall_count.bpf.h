@@ -100,6 +100,10 @@ __noinline __u32 latency_bucket(__u64 ns)
 
 static __always_inline void raise(__u64 *max, __u64 value)
 {
+#ifdef OLD_KERNEL
+	if (value > *(volatile __u64 *)max)
+		*(volatile __u64 *)max = value;
+#else
 	__u64 old;
 	int i;
 
@@ -109,6 +113,7 @@ static __always_inline void raise(__u64 *max, __u64 value)
 		if (value <= old || __sync_val_compare_and_swap(max, old, value) == old)
 			return;
 	}
+#endif
 }
 
 static __always_inline void count_latency(struct abi_syscall *s, __u64 ns)

@@ -89,10 +89,14 @@ static __always_inline struct thread *thread_new(__u32 slot)
 	struct thread_place *place = thread_place(tid);
 	struct thread fresh = { .slot = slot };
 
+#ifndef OLD_KERNEL
 	if (place && __sync_val_compare_and_swap(&place->tid, 0, tid) == 0) {
 		place->thread = fresh;
 		return &place->thread;
 	}
+#else
+	(void)place; /* claimed by compare and swap: all threads are in the map */
+#endif
 	bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&threads, &tid);
 }

@@ -25,6 +25,7 @@ enum { false = 0, true = 1 };
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PROG_ARRAY = 3,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
@@ -137,6 +138,7 @@ struct k_sigaction {
 };
 
 struct task_struct {
+	void *stack;
 	int exit_code;
 	int pid;
 	int tgid;

@@ -10,10 +10,12 @@ KERNEL = os.environ.get("MEMTRACED_KERNEL", "")
 
 # Debian's cloud kernels, by the names that scripts/check-kernels gives them.
 OLDEST = {"btf", "tracefs", "perf-uprobe", "uretprobe-seccomp"}
-WITH_MULTI = OLDEST | {"uprobe-multi", "hold-cpu"}
+WITH_COOKIES = OLDEST | {"cookies", "atomics"}
+WITH_MULTI = WITH_COOKIES | {"uprobe-multi", "hold-cpu"}
 WITH_SESSION = WITH_MULTI | {"uprobe-session"}
 EXPECTED = {
-    "6.1": (OLDEST, "perf"),
+    "5.10": (OLDEST, "perf"),
+    "6.1": (WITH_COOKIES, "perf"),
     "6.12": (WITH_MULTI, "multi"),
     "6.18": (WITH_SESSION, "session"),
     "newest": (WITH_SESSION, "session"),

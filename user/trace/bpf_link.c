@@ -78,20 +78,29 @@ static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 
 /*
  * A link holds a reference to its perf event, so the event's own descriptor can go: closing the
- * link then releases both.
+ * link then releases both. Before Linux 5.15 there are no such links: the event keeps the program,
+ * and its descriptor is what is returned.
  */
-static int perf_event_link(int prog_fd, int perf_fd, uint64_t cookie)
+static int perf_event_link(int prog_fd, int *perf_fd, uint64_t cookie)
 {
 	struct link_create_perf_event attr = {
 		.prog_fd = prog_fd,
-		.target_fd = perf_fd,
+		.target_fd = *perf_fd,
 		.attach_type = BPF_PERF_EVENT,
 		.bpf_cookie = cookie,
 	};
+	int fd;
 
-	if (ioctl(perf_fd, PERF_EVENT_IOC_ENABLE, 0))
+	if (ioctl(*perf_fd, PERF_EVENT_IOC_ENABLE, 0))
 		return -errno;
-	return bpf_link_create_raw(&attr, sizeof(attr));
+	fd = bpf_link_create_raw(&attr, sizeof(attr));
+	if (fd != -EINVAL || cookie)
+		return fd;
+	if (ioctl(*perf_fd, PERF_EVENT_IOC_SET_BPF, prog_fd))
+		return -errno;
+	fd = *perf_fd;
+	*perf_fd = -1;
+	return fd;
 }
 
 /* Number in a small sysfs file such as .../uprobe/type or .../format/retprobe ("config:0"). */
@@ -126,7 +135,7 @@ int link_perf_uprobe(int prog_fd, const char *path, const struct uprobe_site *si
 	perf_fd = perf_event_open(&attr, pid > 0 ? pid : -1, pid > 0 ? -1 : 0);
 	if (perf_fd < 0)
 		return perf_fd;
-	return perf_event_link(prog_fd, perf_fd, site->cookie);
+	return perf_event_link(prog_fd, &perf_fd, site->cookie);
 }
 
 int link_tracepoint(int prog_fd, uint32_t id)
@@ -142,7 +151,7 @@ int link_tracepoint(int prog_fd, uint32_t id)
 
 	if (perf_fd < 0)
 		return perf_fd;
-	return perf_event_link(prog_fd, perf_fd, 0);
+	return perf_event_link(prog_fd, &perf_fd, 0);
 }
 
 int link_raw_tracepoint(int prog_fd, const char *name)

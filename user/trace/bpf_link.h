@@ -29,7 +29,7 @@ struct uprobe_site {
 int link_uprobe_multi(int prog_fd, int type, const char *path, const struct uprobe_site *sites,
 		      size_t n_sites, bool at_return, pid_t pid);
 
-/* One perf-event uprobe with a cookie (Linux 5.15). pid 0: all processes. */
+/* One perf-event uprobe; with a cookie other than 0 only from Linux 5.15. pid 0: all processes. */
 int link_perf_uprobe(int prog_fd, const char *path, const struct uprobe_site *site, bool at_return,
 		     pid_t pid);
 

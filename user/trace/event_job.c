@@ -3,7 +3,9 @@
 
 #include "base/hashmap.h"
 #include "event.skel.h"
+#include "event_old.skel.h"
 #include "trace/bpf_batch.h"
+#include "trace/old_kernel.h"
 #include "trace/programs.h"
 
 #include <bpf/bpf.h>
@@ -161,6 +163,8 @@ static int attach(struct event_job *event, const struct job_context *context)
 			    spec->is_syscall ? spec->name + sizeof(enter) - 1 : NULL);
 }
 
+DEFINE_OPEN_OLD(event)
+
 int event_job_new(const struct job_context *context, const struct event_spec *spec,
 		  const struct event_job_opts *opts, struct job **ret_job)
 {
@@ -172,7 +176,7 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 		return -ENOMEM;
 	job = &event->job;
 	*event = (struct event_job){ .job.ops = &event_ops, .spec = spec, .opts = *opts, .fd = -1 };
-	event->skel = event_bpf__open();
+	event->skel = old_kernel() ? open_old() : event_bpf__open();
 	if (!event->skel)
 		return -errno;
 	job_set_scope(event->skel->rodata, context);

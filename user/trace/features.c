@@ -3,6 +3,7 @@
 
 #include "trace/bpf_link.h"
 #include "trace/link_closer.h"
+#include "trace/old_kernel.h"
 #include "trace/probe_page.h"
 #include "trace/tracefs.h"
 
@@ -20,7 +21,9 @@ static const struct {
 } feature_names[FEATURES] = {
 	[FEATURE_BTF] = { "btf", "types of the running kernel, for CO-RE" },
 	[FEATURE_TRACEFS] = { "tracefs", "tracepoints of system calls" },
-	[FEATURE_PERF_UPROBE] = { "perf-uprobe", "uprobes by perf events, with cookies" },
+	[FEATURE_PERF_UPROBE] = { "perf-uprobe", "uprobes by perf events" },
+	[FEATURE_COOKIES] = { "cookies", "probes need no program of their own each" },
+	[FEATURE_ATOMICS] = { "atomics", "atomic operations that give a value" },
 	[FEATURE_UPROBE_MULTI] = { "uprobe-multi", "one link for all sites of a file" },
 	[FEATURE_UPROBE_SESSION] = { "uprobe-session", "entry and return by one program" },
 	[FEATURE_HOLD_CPU] = { "hold-cpu", "walks of stacks cannot be preempted" },
@@ -66,6 +69,15 @@ static void probe_tracefs(struct features *f)
 	result(f, FEATURE_TRACEFS, r == 0, "%s (CONFIG_FTRACE_SYSCALLS)", strerror(-r));
 }
 
+static void probe_old(struct features *f)
+{
+	int r = old_kernel_try_cookies();
+
+	result(f, FEATURE_COOKIES, r == 0, "%s (Linux 5.15); each hit costs more", strerror(-r));
+	r = old_kernel_try_atomics();
+	result(f, FEATURE_ATOMICS, r == 0, "%s (Linux 5.12); each hit costs more", strerror(-r));
+}
+
 /* A program that does nothing: returns 1, which tells a session to leave the return alone. */
 static int load_empty(int attach_type, int return_value)
 {
@@ -102,7 +114,6 @@ static int try_attach(struct page_links *links, const struct probe_page *page, e
 	if (type) {
 		fd = link_uprobe_multi(prog_fd, type, probe_page_path(page), sites, n, false, 0);
 	} else {
-		sites[0].cookie = 1;
 		fd = link_perf_uprobe(prog_fd, probe_page_path(page), &sites[0], false, 0);
 	}
 	if (fd < 0)
@@ -118,7 +129,9 @@ static void probe_attach(struct features *f, struct page_links *links,
 					      FEATURE_PERF_UPROBE };
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		int r = try_attach(links, page, order[i]);
+		/* The build for old kernels knows perf's uprobes alone. */
+		bool known = order[i] == FEATURE_PERF_UPROBE || !old_kernel();
+		int r = known ? try_attach(links, page, order[i]) : -EOPNOTSUPP;
 
 		result(f, order[i], r == 0, "link refused: %s", strerror(-r));
 		/* All sites of the page are probed by the first that works. */
@@ -190,6 +203,7 @@ int features_new(bool all, struct features **ret_features)
 		return r;
 	probe_btf(f);
 	probe_tracefs(f);
+	probe_old(f);
 	probe_attach(f, &links, page, all);
 	probe_seccomp(f, &links, page);
 	r = link_closer_new(links.fds, links.n, &f->closer);

@@ -15,7 +15,9 @@
 enum feature {
 	FEATURE_BTF,	     /* /sys/kernel/btf/vmlinux, for CO-RE */
 	FEATURE_TRACEFS,     /* tracepoint ids */
-	FEATURE_PERF_UPROBE, /* perf-event uprobes with cookies */
+	FEATURE_PERF_UPROBE, /* perf-event uprobes */
+	FEATURE_COOKIES,     /* probes have them: else each has a program of its own */
+	FEATURE_ATOMICS,     /* that give a value: else hash maps are used instead */
 	FEATURE_UPROBE_MULTI,
 	FEATURE_UPROBE_SESSION,
 	FEATURE_HOLD_CPU,	   /* bpf_preempt_disable() */

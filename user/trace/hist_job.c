@@ -3,8 +3,10 @@
 
 #include "base/vec.h"
 #include "hist.skel.h"
+#include "hist_old.skel.h"
 #include "trace/bpf_batch.h"
 #include "trace/bpf_link.h"
+#include "trace/old_kernel.h"
 #include "trace/programs.h"
 #include "trace/tracefs.h"
 #include "trace/tracepoint_format.h"
@@ -480,6 +482,8 @@ static const struct job_ops hist_ops = {
 	.free = hist_free,
 };
 
+DEFINE_OPEN_OLD(hist)
+
 int hist_job_new(const struct job_context *context, const struct hist_spec *spec, uint32_t id,
 		 bool multi, struct job **ret_job)
 {
@@ -491,7 +495,7 @@ int hist_job_new(const struct job_context *context, const struct hist_spec *spec
 		return -ENOMEM;
 	job = &hist->job;
 	*hist = (struct hist_job){ .job.ops = &hist_ops, .spec = spec, .id = id };
-	hist->skel = hist_bpf__open();
+	hist->skel = old_kernel() ? open_old() : hist_bpf__open();
 	if (!hist->skel)
 		return -errno;
 	job_set_scope(hist->skel->rodata, context);

@@ -34,7 +34,9 @@ int job_share_maps(struct bpf_object *object, const struct programs *programs)
 
 		if (!shared || is_own_data(name) || strncmp(name, ".rodata", 7) == 0)
 			continue;
-		r = bpf_map__reuse_fd(map, bpf_map__fd(shared));
+		/* The main object has no use for it on this kernel: no more has this one. */
+		r = bpf_map__fd(shared) < 0 ? bpf_map__set_autocreate(map, false) :
+					      bpf_map__reuse_fd(map, bpf_map__fd(shared));
 		if (r)
 			return r;
 	}

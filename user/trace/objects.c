@@ -430,7 +430,7 @@ static int keep_link(struct object *object, uint32_t owner, int fd)
 	return r;
 }
 
-static int attach_list(struct object *object, int prog_fd, int type,
+static int attach_list(const struct objects *objects, struct object *object, int prog_fd, int type,
 		       const struct uprobe_site *sites, size_t n, bool at_return, uint32_t owner,
 		       pid_t pid)
 {
@@ -444,8 +444,8 @@ static int attach_list(struct object *object, int prog_fd, int type,
 						   at_return, pid));
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = keep_link(object, owner,
-			      link_perf_uprobe(prog_fd, object->open_path, &sites[i], at_return,
-					       pid));
+			      programs_link_perf(objects->opts.programs, prog_fd, object->open_path,
+						 &sites[i], at_return, pid));
 	return r;
 }
 
@@ -483,8 +483,9 @@ static int attach_sizes(const struct objects *objects, struct object *object, ui
 				r = vec_push(&lists.entry, site);
 		}
 		if (r == 0)
-			r = attach_list(object, size->fd, objects->opts.programs->entry_type,
-					lists.entry.data, lists.entry.len, false, owner, pid);
+			r = attach_list(objects, object, size->fd,
+					objects->opts.programs->entry_type, lists.entry.data,
+					lists.entry.len, false, owner, pid);
 	}
 	return r;
 }
@@ -504,14 +505,14 @@ int objects_attach(struct objects *objects, struct object *object, uint32_t owne
 	if (r)
 		return r;
 	/* Returns before entries, for the reason given at add_probe. */
-	r = attach_list(object, p->return_fd, p->entry_type, lists.ret.data, lists.ret.len, true,
-			owner, pid);
+	r = attach_list(objects, object, p->return_fd, p->entry_type, lists.ret.data, lists.ret.len,
+			true, owner, pid);
 	if (r == 0)
-		r = attach_list(object, entry_fd, p->entry_type, lists.entry.data, lists.entry.len,
-				false, owner, pid);
+		r = attach_list(objects, object, entry_fd, p->entry_type, lists.entry.data,
+				lists.entry.len, false, owner, pid);
 	if (r == 0)
-		r = attach_list(object, p->session_fd, LINK_TYPE_UPROBE_SESSION, lists.session.data,
-				lists.session.len, false, owner, pid);
+		r = attach_list(objects, object, p->session_fd, LINK_TYPE_UPROBE_SESSION,
+				lists.session.data, lists.session.len, false, owner, pid);
 	if (r == 0)
 		r = attach_sizes(objects, object, owner, pid);
 	if (r)

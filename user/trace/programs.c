@@ -2,6 +2,7 @@
 #include "trace/programs.h"
 
 #include "memtraced.skel.h"
+#include "memtraced_old.skel.h"
 #include "trace/bpf_link.h"
 #include "trace/tracefs.h"
 
@@ -67,6 +68,20 @@ static struct block_room block_room(uint32_t n)
 	return (struct block_room){ 1, n > ABI_BLOCK_WAYS ? n - ABI_BLOCK_WAYS : 1 };
 }
 
+DEFINE_OPEN_OLD(memtraced)
+
+/* What stands for atomic operations and cookies on old kernels. */
+static int choose_maps(struct memtraced_bpf *skel, bool old)
+{
+	int r = bpf_map__set_autocreate(skel->maps.cookies, old);
+
+	if (r == 0)
+		r = bpf_map__set_autocreate(skel->maps.stub_programs, old);
+	if (r == 0)
+		r = bpf_map__set_autocreate(skel->maps.slot_claims, old);
+	return r;
+}
+
 static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *room,
 			 const struct programs_opts *opts)
 {
@@ -77,6 +92,7 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 	} sizes[] = {
 		{ skel->maps.ring, RING_BYTES },
 		{ skel->maps.procs, opts->max_procs },
+		{ skel->maps.slot_claims, opts->max_procs },
 		{ skel->maps.block_buckets, room->buckets },
 		{ skel->maps.blocks, room->spilled },
 		{ skel->maps.sites, allocations ? MAX_SITES : 1 },
@@ -156,7 +172,8 @@ static int map_arrays(struct programs *p)
 static int load(struct programs *p, const struct programs_opts *opts)
 {
 	const uint64_t blocks = opts->max_blocks ? opts->max_blocks : DEFAULT_MAX_BLOCKS;
-	struct memtraced_bpf *skel = memtraced_bpf__open();
+	const bool old = old_kernel();
+	struct memtraced_bpf *skel = old ? open_old() : memtraced_bpf__open();
 	struct block_room room;
 	int r;
 
@@ -165,6 +182,8 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	if (blocks > UINT32_MAX)
 		return -ERANGE;
 	room = block_room(opts->allocations ? blocks : 1);
+	if (old) /* all in the map */
+		room = (struct block_room){ 1, opts->allocations ? blocks : 1 };
 	p->skel = skel;
 	skel->rodata->knob_min_size = opts->min_size;
 	skel->rodata->knob_max_size = opts->max_size;
@@ -179,11 +198,17 @@ static int load(struct programs *p, const struct programs_opts *opts)
 		choose_for_jobs(skel, opts->code);
 	skel->rodata->knob_block_buckets = room.buckets;
 	r = set_map_sizes(skel, &room, opts);
+	if (r == 0)
+		r = choose_maps(skel, old);
 	if (r)
 		return r;
 	r = memtraced_bpf__load(skel);
 	if (r)
 		return r;
+	if (old) {
+		p->stubs.cookies_fd = bpf_map__fd(skel->maps.cookies);
+		p->stubs.programs_fd = bpf_map__fd(skel->maps.stub_programs);
+	}
 	p->control = &skel->data_control->control;
 	p->next_slot = &skel->data_slots->next_slot;
 	return map_arrays(p);
@@ -223,7 +248,7 @@ static int share_maps(const struct memtraced_bpf *loaded, const struct memtraced
 	{
 		const char *name = bpf_map__name(map);
 		int fd = bpf_object__find_map_fd_by_name(loaded->obj, name);
-		int r = fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
+		int r = fd < 0 ? bpf_map__set_autocreate(map, false) : bpf_map__reuse_fd(map, fd);
 
 		if (r)
 			return r;
@@ -261,6 +286,18 @@ int programs_entry_fd(struct programs *programs)
 	if (r)
 		return r;
 	return programs->entry_fd < 0 ? -ENOENT : programs->entry_fd;
+}
+
+int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
+		       const struct uprobe_site *site, bool at_return, pid_t pid)
+{
+	struct uprobe_site bare = { .offset = site->offset };
+	_cleanup_close_ int stub_fd = -1;
+
+	if (programs->stubs.cookies_fd == 0)
+		return link_perf_uprobe(prog_fd, path, site, at_return, pid);
+	stub_fd = probe_stub_load(&programs->stubs, prog_fd, site->cookie);
+	return stub_fd < 0 ? stub_fd : link_perf_uprobe(stub_fd, path, &bare, at_return, pid);
 }
 
 void programs_free(struct programs *programs)

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "bpf/abi.h"
+#include "trace/old_kernel.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +51,7 @@ struct programs {
 	size_t procs_len, sites_len;
 	int session_fd; /* -1: not loaded */
 	int entry_fd;	/* see programs_entry_fd */
+	struct probe_stubs stubs;
 	int entry_type; /* LINK_TYPE_UPROBE_MULTI, 0: for perf events */
 	int return_fd;	/* -1: not loaded */
 };
@@ -74,6 +76,14 @@ void bucket_table_done(struct bucket_table *table);
  * takes, and of no use to programs without operator new. Negative errno when it cannot be loaded.
  */
 int programs_entry_fd(struct programs *programs);
+
+/*
+ * A perf-event uprobe with the site's cookie, which on kernels before 5.15 a program of the probe's
+ * own stands for. Arguments and result as of link_perf_uprobe().
+ */
+struct uprobe_site;
+int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
+		       const struct uprobe_site *site, bool at_return, pid_t pid);
 
 /* Attaches the life-cycle and mmap programs; descriptors in fds[], which the caller closes. */
 #define PROGRAMS_MAX_TRACEPOINTS 9

@@ -2,8 +2,10 @@
 #include "trace/syscalls_job.h"
 
 #include "syscalls.skel.h"
+#include "syscalls_old.skel.h"
 #include "trace/bpf_link.h"
 #include "trace/file_names.h"
+#include "trace/old_kernel.h"
 #include "trace/programs.h"
 #include "trace/syscall_table.h"
 #include "trace/syscalls_read.h"
@@ -78,10 +80,12 @@ static int set_map_sizes(struct syscalls_bpf *skel, bool stacks)
 	return r;
 }
 
+DEFINE_OPEN_OLD(syscalls)
+
 static int load(const struct job_context *context, uint32_t max_stack, bool raw,
 		struct syscalls_bpf **ret_skel)
 {
-	struct syscalls_bpf *skel = syscalls_bpf__open();
+	struct syscalls_bpf *skel = old_kernel() ? open_old() : syscalls_bpf__open();
 	int r;
 
 	if (!skel)

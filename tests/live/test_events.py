@@ -96,7 +96,7 @@ def every_path_as_often_as_it_was_taken(spec):
     same_paths(report, paths, pid, "getrandom")
 
 
-@test(need_root)
+@test(need_root, every_kernel=True)
 def several_events_from_the_start_of_a_command():
     report, text = counted([target("paths"), "100"], more=["-e", "getrandom", "-e", "getpriority"])
     paths = Paths(text)
@@ -107,7 +107,7 @@ def several_events_from_the_start_of_a_command():
     assert report["coverage"]["events"] == sum(event["count"] for event in report["events"])
 
 
-@test(need_root)
+@test(need_root, every_kernel=True)
 def beside_allocations_and_histograms():
     report, paths, pid = watched(100, "-e", "getrandom", "--hist=getrandom",
                                  "--hist=syscalls:sys_enter_getrandom:len", "--hist=getrandom:ns",
@@ -129,7 +129,7 @@ def the_call_of_the_library_is_the_innermost_frame():
         assert first["function"] in LIBRARY and "libc" in first["object"], first
 
 
-@test(need_root)
+@test(need_root, every_kernel=True)
 def kernel_frames_stand_before_the_others():
     report, paths, pid = watched(100, "-e", "getrandom", "--kernel")
     same_paths(report, paths, pid, "getrandom")

@@ -18,7 +18,7 @@ VALUE_SPECS = ["lseek", "lseek:offset", "lseek:offset,lin=-150-150/1", "lseek,li
                "chmod:mode", "chmod:mode,lin=0-65536/64", "chmod"]
 
 
-@test(need_root)
+@test(need_root, every_kernel=True)
 def every_bucket_of_results_and_arguments():
     report, tallies = calls("values", 3, specs=VALUE_SPECS)
     same(report, tallies, *VALUE_SPECS)
@@ -39,7 +39,7 @@ def latencies_are_as_many_as_calls():
     assert report["coverage"]["exact"], report["coverage"]
 
 
-@test(need_root)
+@test(need_root, every_kernel=True)
 def beside_allocations():
     specs = ["lseek", "lseek:offset,lin=-150-150/1"]
     report, tallies = calls("values", 3, specs=specs, more=["--alloc"])
@@ -116,7 +116,7 @@ def children_that_are_not_followed(how):
     same(report, tallies, *CHILD_SPECS, keep=lambda child, comm: child in mine and comm == "calls")
 
 
-@test(need_root, timeout=90)
+@test(need_root, timeout=90, every_kernel=True)
 def many_short_children():
     report, tallies = calls("family", scaled(400, 20000), specs=["lseek", "lseek,by=comm"],
                             timeout=1500)
@@ -206,7 +206,7 @@ def same_sleeps(report, tallies):
         assert count == tallies.total(spec.split(":")[0]), f"{spec}: {count}"
 
 
-@test(need_root, each=["sleeps", "sleeps-interrupted", "sleeps-restarted"])
+@test(need_root, each=["sleeps", "sleeps-interrupted", "sleeps-restarted"], every_kernel=True)
 def sleeps(how):
     report, tallies = calls(how, 60, specs=SLEEPS + SLEEPS_NS)
     same_sleeps(report, tallies)

@@ -115,7 +115,7 @@ def an_exec_by_a_thread_that_does_not_lead_splits_the_counts():
     assert parts[0] == 1 and parts[1] > 1, parts
 
 
-@test(need_root)
+@test(need_root, every_kernel=True)
 def a_call_that_seccomp_refuses_counts_without_latency():
     report, counts = watch([target("syscalls"), "seccomp", "12"])
     same_calls(report["syscalls"], counts)
@@ -226,7 +226,7 @@ def same_files(files, true):
     assert not wrong, "; ".join(wrong)
 
 
-@test(need_root)
+@test(need_root, every_kernel=True)
 def files_are_named_and_their_bytes_counted():
     with scratch() as folder:
         directory = os.path.join(folder, "files")
@@ -257,7 +257,7 @@ def paths_go_on_across_mounts():
 
 # --- callers -----------------------------------------------------------------------------------
 
-@test(need_root)
+@test(need_root, every_kernel=True)
 def stacks_add_up_to_the_calls():
     report, counts = watch([target("syscalls"), "threads", "2", "5000"], "--stacks")
     same_calls(report["syscalls"], counts)

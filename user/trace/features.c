@@ -2,7 +2,7 @@
 #include "trace/features.h"
 
 #include "trace/bpf_link.h"
-#include "trace/link_closer.h"
+#include "trace/link_home.h"
 #include "trace/old_kernel.h"
 #include "trace/probe_page.h"
 #include "trace/tracefs.h"
@@ -92,14 +92,15 @@ static int load_empty(int attach_type, int return_value)
 	return fd < 0 ? -errno : fd;
 }
 
-/* To the page: one for each way of attaching, and one for return probes. */
-struct page_links {
-	int fds[4];
-	size_t n;
-};
+/* Without a home the link goes with its descriptor, only more slowly. */
+static void keep_link(struct features *f, int fd)
+{
+	(void)link_home_keep(f->link_home, fd);
+	f->link_fds[f->n_links++] = fd;
+}
 
 /* Tries one way of attaching to the page; keeps the link. 0 or negative errno. */
-static int try_attach(struct page_links *links, const struct probe_page *page, enum feature id)
+static int try_attach(struct features *f, const struct probe_page *page, enum feature id)
 {
 	int type = id == FEATURE_UPROBE_SESSION ? LINK_TYPE_UPROBE_SESSION :
 		   id == FEATURE_UPROBE_MULTI	? LINK_TYPE_UPROBE_MULTI :
@@ -118,12 +119,11 @@ static int try_attach(struct page_links *links, const struct probe_page *page, e
 	}
 	if (fd < 0)
 		return fd;
-	links->fds[links->n++] = fd;
+	keep_link(f, fd);
 	return 0;
 }
 
-static void probe_attach(struct features *f, struct page_links *links,
-			 const struct probe_page *page, bool all)
+static void probe_attach(struct features *f, const struct probe_page *page, bool all)
 {
 	static const enum feature order[] = { FEATURE_UPROBE_SESSION, FEATURE_UPROBE_MULTI,
 					      FEATURE_PERF_UPROBE };
@@ -131,7 +131,7 @@ static void probe_attach(struct features *f, struct page_links *links,
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		/* The build for old kernels knows perf's uprobes alone. */
 		bool known = order[i] == FEATURE_PERF_UPROBE || !old_kernel();
-		int r = known ? try_attach(links, page, order[i]) : -EOPNOTSUPP;
+		int r = known ? try_attach(f, page, order[i]) : -EOPNOTSUPP;
 
 		result(f, order[i], r == 0, "link refused: %s", strerror(-r));
 		/* All sites of the page are probed by the first that works. */
@@ -147,8 +147,7 @@ static void probe_attach(struct features *f, struct page_links *links,
  * From Linux 6.11 on, return probes go through a system call of their own, which seccomp filters
  * did not know at first: the filtered target was killed. Tried on a child of ours.
  */
-static void probe_seccomp(struct features *f, struct page_links *links,
-			  const struct probe_page *page)
+static void probe_seccomp(struct features *f, const struct probe_page *page)
 {
 	bool multi =
 		f->rows[FEATURE_UPROBE_MULTI].present || f->rows[FEATURE_UPROBE_SESSION].present;
@@ -167,7 +166,7 @@ static void probe_seccomp(struct features *f, struct page_links *links,
 		result(f, FEATURE_URETPROBE_SECCOMP, false, "return probe: %s", strerror(-fd));
 		return;
 	}
-	links->fds[links->n++] = fd;
+	keep_link(f, fd);
 	r = probe_page_filtered_child(page);
 	result(f, FEATURE_URETPROBE_SECCOMP, r == 0,
 	       r > 0 ? "a filtered child was killed by signal %d: exit sites are used" :
@@ -188,7 +187,6 @@ int features_new(bool all, struct features **ret_features)
 {
 	_cleanup_(features_free_p) struct features *f = calloc(1, sizeof(*f));
 	_cleanup_(probe_page_free_p) struct probe_page *page = NULL;
-	struct page_links links = { 0 };
 	int r;
 
 	if (!f)
@@ -198,17 +196,15 @@ int features_new(bool all, struct features **ret_features)
 		f->rows[i].what = feature_names[i].what;
 	}
 	f->emulation = emulation_known;
+	f->link_home = link_home_open();
 	r = probe_page_new(&page);
 	if (r)
 		return r;
 	probe_btf(f);
 	probe_tracefs(f);
 	probe_old(f);
-	probe_attach(f, &links, page, all);
-	probe_seccomp(f, &links, page);
-	r = link_closer_new(links.fds, links.n, &f->closer);
-	if (r)
-		return r;
+	probe_attach(f, page, all);
+	probe_seccomp(f, page);
 	*ret_features = TAKE_PTR(f);
 	return 0;
 }
@@ -217,7 +213,10 @@ void features_free(struct features *features)
 {
 	if (!features)
 		return;
-	link_closer_free(features->closer);
+	for (size_t i = 0; i < features->n_links; i++)
+		close(features->link_fds[i]);
+	if (features->link_home >= 0)
+		close(features->link_home);
 	free(features);
 }
 

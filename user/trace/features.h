@@ -38,7 +38,10 @@ struct features {
 	struct plan_emulation emulation; /* measured */
 	bool emulation_measured;	 /* false: the set that every kernel since 5.10 emulates */
 	unsigned int emulated_ns, stepped_ns; /* of one hit, medians of this start */
-	struct link_closer *closer; /* of links to the page that was measured on: takes a while */
+	/* Links to the page that was measured on, kept to the end: trace/link_home.h. */
+	int link_home;
+	int link_fds[4];
+	size_t n_links;
 };
 
 /*

@@ -3,6 +3,7 @@
 
 #include "memtraced.skel.h"
 #include "trace/bpf_link.h"
+#include "trace/link_home.h"
 #include "trace/programs.h"
 #include "trace/tracefs.h"
 
@@ -49,7 +50,14 @@ int job_attach_tracepoint(const struct job_context *context, const struct bpf_pr
 	uint32_t id;
 	int r = tracefs_event_id(context->tracefs_fd, category, name, &id);
 
-	return r ? r : link_tracepoint(bpf_program__fd(program), id);
+	int fd;
+
+	if (r)
+		return r;
+	fd = link_tracepoint(bpf_program__fd(program), id);
+	if (fd >= 0)
+		(void)link_home_keep(context->programs->link_home, fd); /* else it goes slowly */
+	return fd;
 }
 
 int job_no_event(const struct job_context *context, const char *category, const char *name,

@@ -2,7 +2,6 @@
 #include "trace/live.h"
 
 #include "memtraced.skel.h"
-#include "trace/link_closer.h"
 #include "trace/live_process.h"
 
 #include <bpf/bpf.h>
@@ -255,28 +254,13 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	return 0;
 }
 
-/* All links together, as each takes its time. Without memory for that, one by one. */
-static void detach(struct live *live)
-{
-	size_t n = live->n_tracepoints + objects_take_links(live->objects, NULL);
-	_cleanup_free_ int *fds = calloc(n + 1, sizeof(*fds));
-
-	if (!fds) {
-		for (size_t i = 0; i < live->n_tracepoints; i++)
-			close(live->tracepoints[i]);
-		return; /* objects close what they keep */
-	}
-	memcpy(fds, live->tracepoints, live->n_tracepoints * sizeof(*fds));
-	(void)objects_take_links(live->objects, fds + live->n_tracepoints);
-	links_close(fds, n);
-}
-
 void live_free(struct live *live)
 {
 	if (!live)
 		return;
-	detach(live);
 	objects_free(live->objects);
+	for (size_t i = 0; i < live->n_tracepoints; i++)
+		close(live->tracepoints[i]);
 	vec_foreach(&live->jobs, job)
 		job_free(*job);
 	vec_done(&live->jobs);

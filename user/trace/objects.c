@@ -8,6 +8,7 @@
 #include "memtraced.skel.h"
 #include "probe/plan.h"
 #include "trace/bpf_link.h"
+#include "trace/link_home.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -119,24 +120,6 @@ void objects_free(struct objects *objects)
 int objects_add_sizes(struct objects *objects, int prog_fd, const char *function)
 {
 	return vec_push(&objects->sizes, (struct size_program){ prog_fd, function });
-}
-
-size_t objects_take_links(struct objects *objects, int *ret_fds)
-{
-	size_t n = 0;
-
-	if (!objects)
-		return 0;
-	vec_foreach(&objects->all, o) {
-		vec_foreach(&(*o)->links, link) {
-			if (ret_fds)
-				ret_fds[n] = link->fd;
-			n++;
-		}
-		if (ret_fds)
-			vec_done(&(*o)->links);
-	}
-	return n;
 }
 
 struct object *objects_find(const struct objects *objects, uint32_t dev, uint64_t ino)
@@ -418,12 +401,14 @@ static int add_probe(struct objects *objects, struct object *object, struct site
 	return r ? r : vec_push(&lists->entry, site);
 }
 
-static int keep_link(struct object *object, uint32_t owner, int fd)
+static int keep_link(const struct objects *objects, struct object *object, uint32_t owner, int fd)
 {
 	int r;
 
 	if (fd < 0)
 		return fd;
+	/* Without a home the link goes with its descriptor, only more slowly. */
+	(void)link_home_keep(objects->opts.programs->link_home, fd);
 	r = vec_push(&object->links, (struct object_link){ owner, fd });
 	if (r)
 		close(fd);
@@ -439,23 +424,24 @@ static int attach_list(const struct objects *objects, struct object *object, int
 	if (n == 0)
 		return 0;
 	if (type)
-		return keep_link(object, owner,
+		return keep_link(objects, object, owner,
 				 link_uprobe_multi(prog_fd, type, object->open_path, sites, n,
 						   at_return, pid));
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = keep_link(object, owner,
+		r = keep_link(objects, object, owner,
 			      programs_link_perf(objects->opts.programs, prog_fd, object->open_path,
 						 &sites[i], at_return, pid));
 	return r;
 }
 
-static void detach_owner(struct object *object, uint32_t owner)
+static void detach_owner(const struct objects *objects, struct object *object, uint32_t owner)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < object->links.len; i++) {
 		if (object->links.data[i].owner == owner)
-			close(object->links.data[i].fd);
+			link_home_close(objects->opts.programs->link_home,
+					object->links.data[i].fd);
 		else
 			object->links.data[kept++] = object->links.data[i];
 	}
@@ -516,6 +502,6 @@ int objects_attach(struct objects *objects, struct object *object, uint32_t owne
 	if (r == 0)
 		r = attach_sizes(objects, object, owner, pid);
 	if (r)
-		detach_owner(object, owner);
+		detach_owner(objects, object, owner);
 	return r;
 }

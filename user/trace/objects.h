@@ -74,12 +74,6 @@ bool object_attached(const struct object *object, uint32_t owner);
  */
 int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid);
 
-/*
- * Hands all links over to the caller, who closes them: descriptors in ret_fds. How many they are;
- * with NULL only that. No objects (NULL) have none.
- */
-size_t objects_take_links(struct objects *objects, int *ret_fds);
-
 /* Function and unprobed records of the object, to be emitted when it is new. */
 int object_describe(const struct object *object, record_fn fn, void *userdata);
 /* Functions that should be probed and are not. */

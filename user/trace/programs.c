@@ -4,6 +4,7 @@
 #include "memtraced.skel.h"
 #include "memtraced_old.skel.h"
 #include "trace/bpf_link.h"
+#include "trace/link_home.h"
 #include "trace/tracefs.h"
 
 #include <bpf/bpf.h>
@@ -226,6 +227,7 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 
 	if (!p)
 		return -ENOMEM;
+	p->link_home = link_home_open();
 	p->max_procs = opts->max_procs;
 	libbpf_set_print(libbpf_print);
 	raise_memlock();
@@ -310,6 +312,8 @@ void programs_free(struct programs *programs)
 		munmap(programs->sites, programs->sites_len);
 	memtraced_bpf__destroy(programs->late);
 	memtraced_bpf__destroy(programs->skel);
+	if (programs->link_home >= 0)
+		close(programs->link_home);
 	free(programs);
 }
 
@@ -371,6 +375,7 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 		}
 		if (fd < 0)
 			return fd;
+		(void)link_home_keep(programs->link_home, fd); /* else it goes slowly */
 		fds[(*ret_n)++] = fd;
 	}
 	return 0;

@@ -49,6 +49,7 @@ struct programs {
 	uint32_t *next_slot;	      /* shared with the programs */
 	uint32_t max_procs;
 	size_t procs_len, sites_len;
+	int link_home;	/* where links are kept beside their descriptors: trace/link_home.h */
 	int session_fd; /* -1: not loaded */
 	int entry_fd;	/* see programs_entry_fd */
 	struct probe_stubs stubs;

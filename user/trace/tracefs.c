@@ -3,15 +3,14 @@
 
 #include "base/cleanup.h"
 #include "config/near_name.h"
+#include "trace/detached_mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/mount.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 
 static int mounted(const char *path)
@@ -28,20 +27,6 @@ static int mounted(const char *path)
 	return TAKE_FD(fd);
 }
 
-/* fsopen(2) and fsmount(2): Linux 5.2. */
-static int mount_detached(void)
-{
-	_cleanup_close_ int fs_fd = syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
-	int fd;
-
-	if (fs_fd < 0)
-		return -errno;
-	if (syscall(SYS_fsconfig, fs_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
-		return -errno;
-	fd = syscall(SYS_fsmount, fs_fd, FSMOUNT_CLOEXEC, 0);
-	return fd < 0 ? -errno : fd;
-}
-
 int tracefs_open(void)
 {
 	static const char *const paths[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
@@ -52,7 +37,7 @@ int tracefs_open(void)
 		if (fd >= 0)
 			return fd;
 	}
-	return mount_detached();
+	return detached_mount("tracefs");
 }
 
 int tracefs_event_id(int tracefs_fd, const char *category, const char *name, uint32_t *ret_id)

@@ -8,6 +8,8 @@
 #include "trace/syscalls_job.h"
 #include "trace/tracefs.h"
 
+#include "memtraced.skel.h" /* after the ABI that it is made of */
+
 #include <errno.h>
 #include <string.h>
 
@@ -212,10 +214,17 @@ int live_read_jobs(struct live *live, struct cut_coverage *coverage)
 
 uint64_t live_jobs_missed(const struct live *live)
 {
+	struct bpf_program *program;
 	uint64_t sum = 0;
 
 	vec_foreach(&live->jobs, job)
 		sum += (*job)->ops->missed(*job);
+	/* What follows processes: where tracepoints can be preempted, it is left out as well. */
+	bpf_object__for_each_program(program, live->programs->skel->obj)
+	{
+		if (bpf_program__autoload(program))
+			sum += job_program_missed(program);
+	}
 	return sum;
 }
 

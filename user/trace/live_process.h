@@ -23,7 +23,7 @@ enum user_loss {
 	LOSS_ATTACHED_LATE = ABI_LOSSES, /* code ran before its allocator was probed */
 	LOSS_MAPPING,			 /* a mapping whose file could not be found out */
 	LOSS_STATE,			 /* an event of a process that is not known */
-	LOSS_NOT_RUN,			 /* a job's program was left out: another ran on that CPU */
+	LOSS_NOT_RUN,			 /* a program was left out: another ran on that CPU */
 	LOSS_FLOOR,			 /* everything: the programs were empty */
 	LOSS_SHARED_MEMORY, /* a child in its parent's memory that no link of the parent sees */
 	LOSSES

@@ -45,11 +45,20 @@ def maps_of(pid):
     return {names.get(number, str(number)): size for number, size in sizes.items()}
 
 
+GONE_LIMIT_S = 2
+
+
 def probes_of_others():
     """How many programs that sit on probes and tracepoints there are, while no tool of ours runs:
-    what they cost is in every column, so a table says that they were there."""
+    what they cost is in every column, so a table says that they were there. The kernel takes what
+    the last tool attached apart after its end, for which this waits."""
     kinds = {"kprobe", "tracepoint", "raw_tracepoint", "raw_tracepoint_writable", "tracing"}
-    return sum(entry["type"] in kinds for entry in bpftool("prog", "show"))
+    deadline = time.monotonic() + GONE_LIMIT_S
+    while True:
+        count = sum(entry["type"] in kinds for entry in bpftool("prog", "show"))
+        if not count or time.monotonic() > deadline:
+            return count
+        time.sleep(0.05)
 
 
 def resident_kib(pid):

@@ -36,7 +36,7 @@ def trap_costs(memtraced):
     done = subprocess.run([memtraced, "--features"], capture_output=True, text=True, check=False)
     hit = re.search(r"per hit\s+(\d+) ns emulated, (\d+) ns single-stepped", done.stdout)
     have = set(re.findall(r"^([\w-]+)\s+yes\b", done.stdout, re.M))
-    path = ("session" if {"uprobe-session", "session-kfuncs"} <= have else
+    path = ("session" if "uprobe-session" in have else
             "multi" if "uprobe-multi" in have else "perf")
     return (int(hit.group(1)), int(hit.group(2)), path) if hit else (None, None, path)
 

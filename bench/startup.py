@@ -10,6 +10,7 @@ import struct
 import subprocess
 import time
 
+import kernelside
 from columns import has_option
 from lines import Line
 from measure import Failed, Running, wait_until
@@ -52,6 +53,7 @@ def start_once(place, before):
     stamp = place.file("stamp")
     command = [place.program("stamp"), stamp]
     argv = [*before, " ".join(command)] if before[-1:] == ["-c"] else [*before, *command]
+    kernelside.probes_of_others()
     start = time.monotonic_ns()
     with Running(argv, place.file("tool.log")) as tool:
         tool.process.wait(LIMIT_S)

@@ -92,10 +92,9 @@ static int load_empty(int attach_type, int return_value)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Without a home the link goes with its descriptor, only more slowly. */
 static void keep_link(struct features *f, int fd)
 {
-	(void)link_home_keep(f->link_home, fd);
+	link_home_keep(f->link_home, fd);
 	f->link_fds[f->n_links++] = fd;
 }
 

@@ -15,12 +15,8 @@
 /* Constants and variables belong to each object, but for the sections of bpf/knobs.bpf.h. */
 static bool is_own_data(const char *name)
 {
-	static const char *const own[] = { ".rodata", ".bss", ".data" };
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (strcmp(name, own[i]) == 0)
-			return true;
-	return false;
+	return strncmp(name, ".rodata", 7) == 0 || strcmp(name, ".bss") == 0 ||
+	       strcmp(name, ".data") == 0;
 }
 
 int job_share_maps(struct bpf_object *object, const struct programs *programs)
@@ -33,7 +29,7 @@ int job_share_maps(struct bpf_object *object, const struct programs *programs)
 		struct bpf_map *shared = bpf_object__find_map_by_name(programs->skel->obj, name);
 		int r;
 
-		if (!shared || is_own_data(name) || strncmp(name, ".rodata", 7) == 0)
+		if (!shared || is_own_data(name))
 			continue;
 		/* The main object has no use for it on this kernel: no more has this one. */
 		r = bpf_map__fd(shared) < 0 ? bpf_map__set_autocreate(map, false) :
@@ -48,15 +44,13 @@ int job_attach_tracepoint(const struct job_context *context, const struct bpf_pr
 			  const char *category, const char *name)
 {
 	uint32_t id;
-	int r = tracefs_event_id(context->tracefs_fd, category, name, &id);
+	int fd = tracefs_event_id(context->tracefs_fd, category, name, &id);
 
-	int fd;
-
-	if (r)
-		return r;
+	if (fd < 0)
+		return fd;
 	fd = link_tracepoint(bpf_program__fd(program), id);
 	if (fd >= 0)
-		(void)link_home_keep(context->programs->link_home, fd); /* else it goes slowly */
+		link_home_keep(context->programs->link_home, fd);
 	return fd;
 }
 

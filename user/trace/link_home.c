@@ -28,19 +28,15 @@ static int link_number(int link_fd, unsigned int *ret_number)
 	return 0;
 }
 
-int link_home_keep(int home_fd, int link_fd)
+void link_home_keep(int home_fd, int link_fd)
 {
 	unsigned int number = 0;
 	char path[PATH_LEN];
-	int r;
 
-	if (home_fd < 0)
-		return -ENOENT;
-	r = link_number(link_fd, &number);
-	if (r)
-		return r;
+	if (home_fd < 0 || link_number(link_fd, &number))
+		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%u", home_fd, number);
-	return bpf_obj_pin(link_fd, path) ? -errno : 0;
+	(void)bpf_obj_pin(link_fd, path); /* it then goes with its descriptor */
 }
 
 void link_home_close(int home_fd, int link_fd)

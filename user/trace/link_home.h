@@ -16,10 +16,10 @@
 int link_home_open(void);
 
 /*
- * Keeps a link, until the home is gone or link_home_close. 0 or negative errno: the link then goes
- * with its descriptor, as one without a home (home_fd < 0: -ENOENT) does.
+ * Keeps a link, until the home is gone or link_home_close. Where that cannot be (home_fd < 0, or no
+ * link but a perf event before Linux 5.15), it goes with its descriptor, only more slowly.
  */
-int link_home_keep(int home_fd, int link_fd);
+void link_home_keep(int home_fd, int link_fd);
 
 /* Closes the descriptor of a link that need not have been kept: soon nothing is attached by it. */
 void link_home_close(int home_fd, int link_fd);

@@ -407,8 +407,7 @@ static int keep_link(const struct objects *objects, struct object *object, uint3
 
 	if (fd < 0)
 		return fd;
-	/* Without a home the link goes with its descriptor, only more slowly. */
-	(void)link_home_keep(objects->opts.programs->link_home, fd);
+	link_home_keep(objects->opts.programs->link_home, fd);
 	r = vec_push(&object->links, (struct object_link){ owner, fd });
 	if (r)
 		close(fd);

@@ -375,7 +375,7 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 		}
 		if (fd < 0)
 			return fd;
-		(void)link_home_keep(programs->link_home, fd); /* else it goes slowly */
+		link_home_keep(programs->link_home, fd);
 		fds[(*ret_n)++] = fd;
 	}
 	return 0;

@@ -32,53 +32,38 @@ static __always_inline __u64 user_stack_capture(void *ctx, struct abi_proc *proc
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct stack_scratch *s;
-	__u64 hash = 0;
 
 	if (!knob_max_stack || !BPF_CORE_READ(task, mm))
 		return 0;
-	s = scratch_get();
-	if (!s) {
-		count_loss(ABI_LOST_SCRATCH_BUSY);
+	s = stack_begin();
+	if (!s)
 		return 0;
-	}
-	if (user_frames(ctx, &s->ev)) {
-		hash = stack_hash(&s->ev, (__u64)slot << 32 | proc->code_epoch);
-		s->ev.hash = hash;
-		stack_publish(proc, &s->ev, slot);
-	} else {
-		count_loss(ABI_LOST_STACK_UNREADABLE);
-	}
-	scratch_put(s);
-	return hash;
+	return stack_end(proc, s, user_frames(ctx, &s->ev), stack_seed(proc, slot), slot);
 }
 
 /* Seed of kernel stacks: no slot is as large. */
 #define KERNEL_SEED ((__u64)ABI_NO_SLOT << 32)
 
+static __always_inline bool kernel_frames(void *ctx, struct abi_ev_stack *ev)
+{
+	long len = bpf_get_stack(ctx, ev->frame, ABI_MAX_FRAMES * 8, 0);
+
+	if (len < 8)
+		return false;
+	ev->frames = (__u64)len / 8;
+	ev->flags = ABI_STACK_KERNEL;
+	if (ev->frames >= ABI_MAX_FRAMES)
+		ev->flags |= ABI_STACK_TRUNCATED;
+	return true;
+}
+
 static __always_inline __u64 kernel_stack_capture(void *ctx, struct abi_proc *proc)
 {
-	struct stack_scratch *s = scratch_get();
-	__u64 hash = 0;
-	long len;
+	struct stack_scratch *s = stack_begin();
 
-	if (!s) {
-		count_loss(ABI_LOST_SCRATCH_BUSY);
+	if (!s)
 		return 0;
-	}
-	len = bpf_get_stack(ctx, s->ev.frame, ABI_MAX_FRAMES * 8, 0);
-	if (len >= 8) {
-		s->ev.frames = (__u64)len / 8;
-		s->ev.flags = ABI_STACK_KERNEL;
-		if (s->ev.frames >= ABI_MAX_FRAMES)
-			s->ev.flags |= ABI_STACK_TRUNCATED;
-		hash = stack_hash(&s->ev, KERNEL_SEED);
-		s->ev.hash = hash;
-		stack_publish(proc, &s->ev, ABI_NO_SLOT);
-	} else {
-		count_loss(ABI_LOST_STACK_UNREADABLE);
-	}
-	scratch_put(s);
-	return hash;
+	return stack_end(proc, s, kernel_frames(ctx, &s->ev), KERNEL_SEED, ABI_NO_SLOT);
 }
 
 #endif

@@ -178,22 +178,24 @@ static __always_inline void stack_publish(struct abi_proc *proc, struct abi_ev_s
 		count_loss(ABI_LOST_STACK_MAP_FULL);
 }
 
-/* The stack's id; 0 when none is wanted, or (counted) when it could not be read. */
-static __always_inline __u64 stack_capture(void *ctx, struct abi_proc *proc, __u32 slot, __u64 sp,
-					   enum stack_at at)
+/* A scratch for a stack, or NULL (counted). */
+static __always_inline struct stack_scratch *stack_begin(void)
 {
-	struct stack_scratch *s;
+	struct stack_scratch *s = scratch_get();
+
+	if (!s)
+		count_loss(ABI_LOST_SCRATCH_BUSY);
+	return s;
+}
+
+/* Gives the scratch back; the id of the stack that was walked in it, 0 (counted) if that failed. */
+static __always_inline __u64 stack_end(struct abi_proc *proc, struct stack_scratch *s, bool walked,
+				       __u64 seed, __u32 slot)
+{
 	__u64 hash = 0;
 
-	if (!knob_max_stack)
-		return 0;
-	s = scratch_get();
-	if (!s) {
-		count_loss(ABI_LOST_SCRATCH_BUSY);
-		return 0;
-	}
-	if (stack_walk(ctx, &s->ev, sp, at)) {
-		hash = stack_hash(&s->ev, (__u64)slot << 32 | proc->code_epoch);
+	if (walked) {
+		hash = stack_hash(&s->ev, seed);
 		s->ev.hash = hash;
 		stack_publish(proc, &s->ev, slot);
 	} else {
@@ -201,6 +203,25 @@ static __always_inline __u64 stack_capture(void *ctx, struct abi_proc *proc, __u
 	}
 	scratch_put(s);
 	return hash;
+}
+
+static __always_inline __u64 stack_seed(const struct abi_proc *proc, __u32 slot)
+{
+	return (__u64)slot << 32 | proc->code_epoch;
+}
+
+/* The stack's id; 0 when none is wanted, or (counted) when it could not be read. */
+static __always_inline __u64 stack_capture(void *ctx, struct abi_proc *proc, __u32 slot, __u64 sp,
+					   enum stack_at at)
+{
+	struct stack_scratch *s;
+
+	if (!knob_max_stack)
+		return 0;
+	s = stack_begin();
+	if (!s)
+		return 0;
+	return stack_end(proc, s, stack_walk(ctx, &s->ev, sp, at), stack_seed(proc, slot), slot);
 }
 
 #endif

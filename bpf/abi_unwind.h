@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tables by which BPF programs unwind user stacks (bpf/unwind.bpf.h): call frame information,
+ * compiled by user/elf/cfi.h and put into maps by user/trace/unwind_tables.h. x86-64.
+ *
+ *   return address -> mapping of the process -> row of the object -> rule
+ *
+ * An object's addresses are relative to its lowest PT_LOAD's page, 32 bits: `rel`.
+ */
+#ifndef MEMTRACED_BPF_ABI_UNWIND_H
+#define MEMTRACED_BPF_ABI_UNWIND_H
+
+#include "abi.h"
+
+/* How to find the canonical frame address (CFA) of the caller's frame. */
+enum abi_unwind_kind {
+	ABI_UNWIND_NONE,     /* no information: the frame pointer is followed */
+	ABI_UNWIND_SP,	     /* rsp + offset */
+	ABI_UNWIND_BP,	     /* rbp + offset */
+	ABI_UNWIND_BP_DEREF, /* *(rbp + offset): frames that GCC realigns */
+	/* A signal handler returns here: the interrupted registers are in a struct sigcontext at
+	 * rsp + offset (arch/x86/include/uapi/asm/sigcontext.h). */
+	ABI_UNWIND_SIGNAL,
+	/* A PLT entry: rsp + offset, and 8 more from byte bp_offset of its 16 on. */
+	ABI_UNWIND_PLT,
+	ABI_UNWIND_END,		/* the stack begins here */
+	ABI_UNWIND_UNSUPPORTED, /* information that these rules cannot say */
+};
+
+/* Where the caller's rbp is. The return address is at CFA - 8 always. */
+enum abi_unwind_bp {
+	ABI_UNWIND_BP_SAME,
+	ABI_UNWIND_BP_AT_CFA, /* *(CFA + bp_offset) */
+	ABI_UNWIND_BP_AT_BP,  /* *(rbp + bp_offset) */
+};
+
+struct abi_unwind_rule {
+	__s32 offset;
+	__u8 kind; /* enum abi_unwind_kind */
+	__u8 bp;   /* enum abi_unwind_bp */
+	__s16 bp_offset;
+};
+
+/* All objects' rules are numbered together; number 0 is ABI_UNWIND_NONE. */
+#define ABI_UNWIND_RULES 32768
+
+/* Holds from `pc` up to the next row's. An object's rows are sorted. */
+struct abi_unwind_row {
+	__u32 pc; /* rel */
+	__u16 rule;
+	__u16 pad;
+};
+
+#define ABI_UNWIND_CHUNK_SHIFT 20
+#define ABI_UNWIND_CHUNK_ROWS (1U << ABI_UNWIND_CHUNK_SHIFT)
+#define ABI_UNWIND_CHUNKS 256
+
+/* Rows of an object's executable segments; it has no more than this many of them. */
+#define ABI_UNWIND_SEGMENTS 4
+struct abi_unwind_segment {
+	__u64 offset, end; /* in the file */
+	__u32 rel;	   /* of `offset` */
+	__u32 pad;
+};
+struct abi_unwind_object {
+	__u32 first_row; /* chunk << ABI_UNWIND_CHUNK_SHIFT | row */
+	__u32 rows;
+	__u32 flags; /* ABI_UNWIND_PRUNED */
+	__u32 segments;
+	struct abi_unwind_segment segment[ABI_UNWIND_SEGMENTS];
+};
+/* Rows are right for return addresses and behind system calls only, not for any instruction. */
+#define ABI_UNWIND_PRUNED 1
+#define ABI_UNWIND_OBJECTS 16384
+
+struct abi_unwind_mapping {
+	__u64 start; /* 0: not written yet */
+	__u32 len;
+	__u32 rel;    /* of `start` */
+	__u32 object; /* index, from 1 on */
+	__u32 pad;
+};
+
+/*
+ * Code of a process: mappings that the daemon has sorted, and those that the programs have seen made
+ * since. A forked child begins with a copy.
+ */
+#define ABI_UNWIND_RECENT 32
+struct abi_unwind_space {
+	__u32 first; /* of the sorted ones */
+	__u32 mappings;
+	__u32 recents; /* may count more than there is room for */
+	__u32 pad;
+	struct abi_unwind_mapping recent[ABI_UNWIND_RECENT];
+};
+
+/* Why a stack was cut off. */
+enum abi_stack_cut {
+	ABI_CUT_NONE,
+	ABI_CUT_LIMIT,	     /* --max-stack, or ABI_MAX_FRAMES */
+	ABI_CUT_NO_MAPPING,  /* code that is in no table (yet), and no frame pointer either */
+	ABI_CUT_NO_CFI,	     /* an object without information there, and no frame pointer */
+	ABI_CUT_UNSUPPORTED, /* information that rules cannot say */
+	ABI_CUT_UNREADABLE,  /* stack memory */
+	ABI_CUT_NOT_RISING,  /* a frame that does not lie above the one before */
+	ABI_CUT_PRUNED,	     /* interrupted code whose rows are for return addresses only */
+	ABI_CUTS
+};
+
+#ifndef __bpf__
+static_assert(sizeof(struct abi_unwind_rule) == 8, "abi_unwind_rule");
+static_assert(sizeof(struct abi_unwind_row) == 8, "abi_unwind_row");
+static_assert(sizeof(struct abi_unwind_mapping) == 24, "abi_unwind_mapping");
+static_assert(sizeof(struct abi_unwind_object) == 112, "abi_unwind_object");
+static_assert(sizeof(struct abi_unwind_space) == 784, "abi_unwind_space");
+#endif
+
+#endif

@@ -57,7 +57,7 @@ struct elf_file {
 	VEC(struct elf_symbol) symbols;
 	VEC(struct slot) slots;
 	bool has_symbols, has_interpreter, has_needed, is_pie, has_eh_frame_hdr;
-	uint64_t eh_frame_hdr;
+	uint64_t eh_frame_hdr, got;
 	struct page pages[N_PAGES];
 };
 
@@ -108,6 +108,8 @@ static int read_dynamic(struct elf_file *file, const GElf_Phdr *phdr)
 	for (size_t i = 0; i < n && gelf_getdyn(data, (int)i, &dyn) && dyn.d_tag != DT_NULL; i++) {
 		if (dyn.d_tag == DT_NEEDED)
 			file->has_needed = true;
+		if (dyn.d_tag == DT_PLTGOT)
+			file->got = dyn.d_un.d_ptr;
 		if (dyn.d_tag == DT_FLAGS_1 && (dyn.d_un.d_val & DF_1_PIE))
 			file->is_pie = true;
 	}
@@ -474,6 +476,136 @@ size_t elf_file_read_text(struct elf_file *file, uint64_t vaddr, void *buf, size
 	const struct segment *segment = segment_of(file, vaddr);
 
 	return segment && segment->is_text ? read_segment(file, segment, vaddr, buf, len) : 0;
+}
+
+size_t elf_file_texts(const struct elf_file *file, struct elf_text *ret_texts, size_t max)
+{
+	size_t n = 0;
+
+	vec_foreach(&file->segments, segment) {
+		if (!segment->is_text)
+			continue;
+		if (n < max)
+			ret_texts[n] =
+				(struct elf_text){ segment->vaddr, segment->offset, segment->size };
+		n++;
+	}
+	return n;
+}
+
+uint64_t elf_file_base(const struct elf_file *file)
+{
+	uint64_t lowest = file->segments.len ? UINT64_MAX : 0;
+
+	vec_foreach(&file->segments, segment)
+		if (segment->vaddr < lowest)
+			lowest = segment->vaddr;
+	return lowest / PAGE_BYTES * PAGE_BYTES;
+}
+
+uint64_t elf_file_got(const struct elf_file *file)
+{
+	return file->got;
+}
+
+uint64_t elf_file_left(const struct elf_file *file, uint64_t vaddr)
+{
+	const struct segment *segment = segment_of(file, vaddr);
+
+	return segment ? segment->vaddr + segment->size - vaddr : 0;
+}
+
+size_t elf_file_read_offset(const struct elf_file *file, uint64_t offset, void *buf, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pread(file->fd, (char *)buf + done, len - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	return done;
+}
+
+static Elf_Scn *find_section(struct elf_file *file, const char *name, GElf_Shdr *ret_shdr)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(file->elf, &names) < 0 || !names_are_sane(file, names))
+		return NULL;
+	while ((section = elf_nextscn(file->elf, section))) {
+		const char *its_name;
+
+		if (!gelf_getshdr(section, ret_shdr) || ret_shdr->sh_type == SHT_NOBITS)
+			continue;
+		its_name = elf_strptr(file->elf, names, ret_shdr->sh_name);
+		if (its_name && strcmp(its_name, name) == 0)
+			return section;
+	}
+	return NULL;
+}
+
+/* Has libelf decompress a section, whose size it is then. 0 or an error. */
+static int decompress(Elf_Scn *section, size_t max, struct elf_section *ret_section)
+{
+	GElf_Chdr chdr;
+	Elf_Data *data;
+
+	if (!gelf_getchdr(section, &chdr))
+		return -EBADMSG;
+	if (chdr.ch_size > max)
+		return -EFBIG;
+	if (elf_compress(section, 0, 0) < 0)
+		return -EBADMSG;
+	data = elf_getdata(section, NULL);
+	if (!data || data->d_size > max)
+		return -EBADMSG;
+	ret_section->len = data->d_size;
+	if (data->d_size == 0)
+		return 0;
+	ret_section->bytes = malloc(data->d_size);
+	if (!ret_section->bytes)
+		return -ENOMEM;
+	memcpy(ret_section->bytes, data->d_buf, data->d_size);
+	return 0;
+}
+
+int elf_file_section(struct elf_file *file, const char *name, size_t max,
+		     struct elf_section *ret_section)
+{
+	struct elf_section found = { 0 };
+	GElf_Shdr shdr;
+	Elf_Scn *section = find_section(file, name, &shdr);
+	int r = 0;
+
+	if (!section)
+		return -ENOENT;
+	if (!fits(file, shdr.sh_offset, shdr.sh_size))
+		return -EBADMSG;
+	if (shdr.sh_size > max)
+		return -EFBIG;
+	found.vaddr = shdr.sh_addr;
+	if (shdr.sh_flags & SHF_COMPRESSED) {
+		r = decompress(section, max, &found);
+	} else if (shdr.sh_size > 0) {
+		found.len = shdr.sh_size;
+		found.bytes = malloc(found.len);
+		if (!found.bytes)
+			return -ENOMEM;
+		if (elf_file_read_offset(file, shdr.sh_offset, found.bytes, found.len) != found.len)
+			r = -EBADMSG;
+	}
+	if (r < 0) {
+		free(found.bytes);
+		return r;
+	}
+	*ret_section = found;
+	return 0;
 }
 
 int elf_file_eh_frame_hdr(const struct elf_file *file, uint64_t *ret_vaddr)

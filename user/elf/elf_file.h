@@ -62,6 +62,40 @@ int elf_file_vaddr_of(const struct elf_file *file, uint64_t offset, uint64_t *re
 size_t elf_file_read(struct elf_file *file, uint64_t vaddr, void *buf, size_t len);
 size_t elf_file_read_text(struct elf_file *file, uint64_t vaddr, void *buf, size_t len);
 
+/* What a PT_LOAD maps for execution, without what is not in the file. */
+struct elf_text {
+	uint64_t vaddr, offset, size;
+};
+
+/* How many there are; the first `max` of them are written. */
+size_t elf_file_texts(const struct elf_file *file, struct elf_text *ret_texts, size_t max);
+
+/* The page on which the lowest PT_LOAD starts; 0 where there is none. */
+uint64_t elf_file_base(const struct elf_file *file);
+
+/* DT_PLTGOT: what DW_EH_PE_datarel is relative to; 0: there is none. */
+uint64_t elf_file_got(const struct elf_file *file);
+
+/* Copies up to `len` bytes of the file from `offset` on; how many there are. */
+size_t elf_file_read_offset(const struct elf_file *file, uint64_t offset, void *buf, size_t len);
+
+/* How many loaded bytes there are from `vaddr` on, up to its segment's end. */
+uint64_t elf_file_left(const struct elf_file *file, uint64_t vaddr);
+
+/* A section's contents, decompressed. */
+struct elf_section {
+	uint8_t *bytes; /* the caller frees them; NULL when len is 0 */
+	size_t len;
+	uint64_t vaddr;
+};
+
+/*
+ * The first section of that name that has bytes. 0, or -ENOENT; -EFBIG: it has more than `max`;
+ * -EBADMSG: damaged, or compressed in a way that libelf does not know; -ENOMEM.
+ */
+int elf_file_section(struct elf_file *file, const char *name, size_t max,
+		     struct elf_section *ret_section);
+
 /* Address of .eh_frame_hdr (PT_GNU_EH_FRAME), or -ENOENT. */
 int elf_file_eh_frame_hdr(const struct elf_file *file, uint64_t *ret_vaddr);
 

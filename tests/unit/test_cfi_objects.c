@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rows of real objects against elfutils' reader of the same sections: both are carried out on the
+ * same made-up registers and memory, and must give the same caller.
+ */
+#include "elf/cfi_file.h"
+
+#include "base/hashmap.h"
+#include "build_object.h"
+#include "elf/elf_file.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { RBP = 6, RSP = 7, RIP = 16, REGISTERS = 17, STACK = 32, SIGCONTEXT_WORDS = 23 };
+
+struct machine {
+	uint64_t reg[REGISTERS];
+	uint64_t cfa;
+};
+
+struct caller {
+	bool is_known, is_end;
+	uint64_t rip, rsp, rbp;
+};
+
+struct object {
+	int fd;
+	Elf *elf;
+	Dwarf *dwarf;
+	Dwarf_CFI *cfi; /* of .eh_frame: `elf`'s; of .debug_frame: `dwarf`'s */
+	struct elf_file *file;
+	struct cfi_rows *rows;
+};
+
+static void object_done(struct object *object)
+{
+	cfi_rows_free(object->rows);
+	elf_file_free(object->file);
+	if (!object->dwarf && object->cfi)
+		dwarf_cfi_end(object->cfi);
+	dwarf_end(object->dwarf);
+	elf_end(object->elf);
+	cleanup_close(&object->fd);
+}
+
+/* Any function of the address will do, as long as both sides use it. */
+static uint64_t memory(uint64_t addr)
+{
+	return hash_u64(addr);
+}
+
+/* What elfutils' operations give; false: this test's evaluator does not know one of them. */
+static bool evaluate(const struct machine *m, const Dwarf_Op *ops, size_t n, uint64_t *ret)
+{
+	uint64_t stack[STACK] = { 0 };
+	size_t top = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint8_t atom = ops[i].atom;
+		uint64_t x;
+
+		if (top + 1 >= STACK)
+			return false;
+		if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) {
+			if (atom - DW_OP_breg0 >= REGISTERS)
+				return false;
+			stack[top++] = m->reg[atom - DW_OP_breg0] + ops[i].number;
+			continue;
+		}
+		if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) {
+			stack[top++] = atom - DW_OP_lit0;
+			continue;
+		}
+		if (atom == DW_OP_bregx) {
+			if (ops[i].number >= REGISTERS)
+				return false;
+			stack[top++] = m->reg[ops[i].number] + ops[i].number2;
+			continue;
+		}
+		if (atom == DW_OP_call_frame_cfa) {
+			stack[top++] = m->cfa;
+			continue;
+		}
+		if (top == 0)
+			return false;
+		if (atom == DW_OP_deref) {
+			stack[top - 1] = memory(stack[top - 1]);
+			continue;
+		}
+		if (atom == DW_OP_plus_uconst) {
+			stack[top - 1] += ops[i].number;
+			continue;
+		}
+		if (top < 2)
+			return false;
+		x = stack[--top];
+		if (atom == DW_OP_plus)
+			stack[top - 1] += x;
+		else if (atom == DW_OP_and)
+			stack[top - 1] &= x;
+		else if (atom == DW_OP_shl)
+			stack[top - 1] <<= x;
+		else if (atom == DW_OP_ge)
+			stack[top - 1] = (int64_t)stack[top - 1] >= (int64_t)x;
+		else
+			return false;
+	}
+	/* The CFA may lie below: elfutils pushes it before a register's expression. */
+	*ret = top ? stack[top - 1] : 0;
+	return top > 0;
+}
+
+enum register_kind { REGISTER_SAME, REGISTER_UNDEFINED, REGISTER_VALUE, REGISTER_UNKNOWN };
+
+/* A register of the caller. */
+static enum register_kind register_of(const struct machine *m, Dwarf_Frame *frame, int number,
+				      uint64_t *ret)
+{
+	Dwarf_Op memory_ops[3], *ops = NULL;
+	size_t n = 0;
+
+	assert_int_equal(dwarf_frame_register(frame, number, memory_ops, &ops, &n), 0);
+	if (n == 0)
+		return ops ? REGISTER_UNDEFINED : REGISTER_SAME;
+	if (ops[n - 1].atom == DW_OP_stack_value)
+		return evaluate(m, ops, n - 1, ret) ? REGISTER_VALUE : REGISTER_UNKNOWN;
+	if (!evaluate(m, ops, n, ret))
+		return REGISTER_UNKNOWN;
+	*ret = memory(*ret);
+	return REGISTER_VALUE;
+}
+
+/* The caller by elfutils. */
+static struct caller expected_caller(struct machine m, Dwarf_Frame *frame)
+{
+	struct caller caller = { 0 };
+	enum register_kind rip, rsp, rbp;
+	Dwarf_Op *ops;
+	size_t n;
+
+	rip = register_of(&m, frame, RIP, &caller.rip);
+	if (rip == REGISTER_UNDEFINED) {
+		caller.is_end = true;
+		return caller;
+	}
+	if (dwarf_frame_cfa(frame, &ops, &n) != 0 || !evaluate(&m, ops, n, &m.cfa))
+		return caller;
+	rip = register_of(&m, frame, RIP, &caller.rip);
+	caller.rsp = m.cfa;
+	rsp = register_of(&m, frame, RSP, &caller.rsp);
+	caller.rbp = m.reg[RBP];
+	rbp = register_of(&m, frame, RBP, &caller.rbp);
+	caller.is_known =
+		rip == REGISTER_VALUE && rsp != REGISTER_UNKNOWN && rbp != REGISTER_UNKNOWN;
+	return caller;
+}
+
+/* The caller by a rule: what abi_unwind.h says of each kind. */
+static struct caller caller_by_rule(const struct machine *m, const struct abi_unwind_rule *rule)
+{
+	struct caller caller = { .is_known = true };
+	uint64_t sp = m->reg[RSP] + (uint64_t)(int64_t)rule->offset, bp = m->reg[RBP];
+	uint64_t cfa = sp;
+
+	switch (rule->kind) {
+	case ABI_UNWIND_SP:
+		break;
+	case ABI_UNWIND_PLT:
+		cfa += (m->reg[RIP] & 15) >= (uint64_t)rule->bp_offset ? 8 : 0;
+		break;
+	case ABI_UNWIND_BP:
+		cfa = bp + (uint64_t)(int64_t)rule->offset;
+		break;
+	case ABI_UNWIND_BP_DEREF:
+		cfa = memory(bp + (uint64_t)(int64_t)rule->offset);
+		break;
+	case ABI_UNWIND_SIGNAL: /* struct sigcontext: rbp, rsp, rip */
+		caller.rbp = memory(sp + 80);
+		caller.rsp = memory(sp + 120);
+		caller.rip = memory(sp + 128);
+		return caller;
+	case ABI_UNWIND_END:
+		return (struct caller){ .is_end = true };
+	default:
+		return (struct caller){ 0 };
+	}
+	caller.rip = memory(cfa - 8);
+	caller.rsp = cfa;
+	caller.rbp = bp;
+	if (rule->kind != ABI_UNWIND_PLT && rule->bp == ABI_UNWIND_BP_AT_CFA)
+		caller.rbp = memory(cfa + (uint64_t)(int64_t)rule->bp_offset);
+	if (rule->kind != ABI_UNWIND_PLT && rule->bp == ABI_UNWIND_BP_AT_BP)
+		caller.rbp = memory(bp + (uint64_t)(int64_t)rule->bp_offset);
+	return caller;
+}
+
+/* Whether the caller is what it is only by rsp and rbp: then a rule must be able to say it. */
+static bool depends_on_sp_and_bp_only(const struct machine *m, Dwarf_Frame *frame,
+				      const struct caller *caller)
+{
+	struct machine other = *m;
+	struct caller again;
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (!caller->is_known || dwarf_frame_cfa(frame, &ops, &n) != 0)
+		return false;
+	for (int i = 0; i < REGISTERS; i++)
+		if (i != RSP && i != RBP && i != RIP)
+			other.reg[i] = hash_u64(m->reg[i]);
+	again = expected_caller(other, frame);
+	/* By more than one step through memory, or from elsewhere on the stack, is no rule's. */
+	return memcmp(&again, caller, sizeof(again)) == 0 && n == 1 &&
+	       caller->rip == memory(caller->rsp - 8);
+}
+
+struct tally {
+	size_t looked_at, unsupported, known_otherwise;
+};
+
+static void compare_at(const struct object *object, uint64_t base, uint32_t rel,
+		       struct tally *tally)
+{
+	const struct abi_unwind_rule *rule = cfi_rule_at(object->rows, rel);
+	struct machine m = { 0 };
+	struct caller wanted, got;
+	Dwarf_Frame *frame = NULL;
+
+	for (int i = 0; i < REGISTERS; i++)
+		m.reg[i] = hash_u64(rel + (uint64_t)i);
+	m.reg[RIP] = base + rel;
+	tally->looked_at++;
+	if (dwarf_cfi_addrframe(object->cfi, base + rel, &frame) != 0) {
+		/* The entry, and signal returns that are told by their code. */
+		if (rule->kind == ABI_UNWIND_END || rule->kind == ABI_UNWIND_SIGNAL)
+			tally->known_otherwise++;
+		else
+			assert_int_equal(rule->kind, ABI_UNWIND_NONE);
+		return;
+	}
+	wanted = expected_caller(m, frame);
+	got = caller_by_rule(&m, rule);
+	if (rule->kind == ABI_UNWIND_UNSUPPORTED) {
+		tally->unsupported++;
+		if (depends_on_sp_and_bp_only(&m, frame, &wanted))
+			fail_msg("%#x: a rule could say this", rel);
+	} else if (wanted.is_end != got.is_end || wanted.is_known != got.is_known ||
+		   wanted.rip != got.rip || wanted.rsp != got.rsp || wanted.rbp != got.rbp) {
+		fail_msg("%#x: rule of kind %u, offset %d, rbp %u %d", rel, rule->kind,
+			 rule->offset, rule->bp, rule->bp_offset);
+	}
+	free(frame);
+}
+
+static void open_object(struct object *object)
+{
+	assert_int_equal(elf_file_new(object->fd, &object->file), 0);
+	assert_int_equal(cfi_file_rows(object->file, NULL, false, &object->rows), 0);
+	elf_version(EV_CURRENT);
+	object->elf = elf_begin(object->fd, ELF_C_READ, NULL);
+	assert_non_null(object->elf);
+}
+
+/* Each row at its first and its last byte. */
+static struct tally compare(const struct object *object, size_t step)
+{
+	uint64_t base = elf_file_base(object->file);
+	struct tally tally = { 0 };
+
+	for (size_t i = 0; i < object->rows->n_rows; i += step) {
+		const struct abi_unwind_row *row = &object->rows->rows[i];
+
+		compare_at(object, base, row->pc, &tally);
+		if (i + 1 < object->rows->n_rows)
+			compare_at(object, base, row[1].pc - 1, &tally);
+	}
+	return tally;
+}
+
+static const struct {
+	const char *name;
+	size_t step;
+} libraries[] = {
+	{ "libc.so.6", 1 },	 { "ld-linux-x86-64.so.2", 1 }, { "libm.so.6", 1 },
+	{ "libstdc++.so.6", 1 }, { "libcrypto.so.3", 1 },
+};
+
+static void rows_say_what_elfutils_says(void **state)
+{
+	size_t compared = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		_cleanup_(object_done) struct object object = { .fd = open_library(
+									libraries[i].name) };
+		struct tally tally;
+
+		if (object.fd < 0)
+			continue;
+		open_object(&object);
+		object.cfi = dwarf_getcfi_elf(object.elf);
+		assert_non_null(object.cfi);
+		tally = compare(&object, libraries[i].step);
+		print_message(
+			"%s: %zu rows, %zu rules, %zu addresses compared, %zu not to be said, "
+			"%zu known otherwise\n",
+			libraries[i].name, object.rows->n_rows, object.rows->n_rules,
+			tally.looked_at, tally.unsupported, tally.known_otherwise);
+		assert_int_equal(object.rows->lost[CFI_DAMAGED_ENTRIES], 0);
+		assert_true(tally.unsupported * 50 < tally.looked_at);
+		compared++;
+	}
+	if (compared == 0)
+		skip();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_say_what_elfutils_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The unwind rows of an ELF file: reads what elf/cfi.h compiles. For x86-64. One thread at a time
+ * for a file.
+ */
+#ifndef MEMTRACED_ELF_CFI_FILE_H
+#define MEMTRACED_ELF_CFI_FILE_H
+
+#include "elf/cfi.h"
+
+struct elf_file;
+
+/*
+ * Compiles the call frame information of `file`; `debug` is its separate debug file, whose
+ * .debug_frame is used where `file` has none itself, or NULL. A file without any gets rows of what
+ * its code is known to be, at least one that says nothing. 0, or -EOPNOTSUPP: not for x86-64;
+ * -EBADMSG: damaged; -EFBIG, -E2BIG: larger than any that a linker makes; -ENOMEM.
+ */
+int cfi_file_rows(struct elf_file *file, struct elf_file *debug, bool pruned,
+		  struct cfi_rows **ret_rows);
+
+/*
+ * The executable segments as mappings of them begin: by whole pages. 0, or -E2BIG: there are more
+ * than ABI_UNWIND_SEGMENTS (the first ones are written), or one is out of reach of 32 bits.
+ */
+int cfi_file_segments(const struct elf_file *file,
+		      struct abi_unwind_segment ret_segments[ABI_UNWIND_SEGMENTS], uint32_t *ret_n);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A state of call frame information as a rule of bpf/abi_unwind.h. Internal to elf/cfi*.c. */
+#ifndef MEMTRACED_ELF_CFI_RULE_H
+#define MEMTRACED_ELF_CFI_RULE_H
+
+#include "elf/cfi_program.h"
+#include "elf/cfi_rows.h"
+
+/* What no rule can say becomes ABI_UNWIND_UNSUPPORTED, and is counted in `lost`. */
+struct abi_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_state *state,
+				uint32_t lost[CFI_LOSSES]);
+
+#endif

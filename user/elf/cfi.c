@@ -87,9 +87,9 @@ static size_t signal_return_len(const uint8_t *code, size_t len)
 	static const uint8_t rax[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
 	static const uint8_t eax[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
 
-	if (len >= sizeof(rax) && memcmp(code, rax, sizeof(rax)) == 0)
+	if (len >= sizeof(rax) && code[0] == rax[0] && memcmp(code, rax, sizeof(rax)) == 0)
 		return sizeof(rax);
-	if (len >= sizeof(eax) && memcmp(code, eax, sizeof(eax)) == 0)
+	if (len >= sizeof(eax) && code[0] == eax[0] && memcmp(code, eax, sizeof(eax)) == 0)
 		return sizeof(eax);
 	return 0;
 }
@@ -106,32 +106,27 @@ static void mark_signal_returns(const struct cfi_input *in, struct cfi_pieces *p
 	}
 }
 
-/* Looks for signal returns in the addresses [start, end) of `text`, which nothing describes. */
+/*
+ * Looks for signal returns in the addresses [start, end) of `text`, which nothing describes. There
+ * are as many gaps as functions, most of a few bytes: memmem() takes longer to begin.
+ */
 static int search_gap(const struct cfi_input *in, const struct cfi_bytes *text, uint64_t start,
 		      uint64_t end, struct cfi_pieces *found)
 {
-	const uint8_t *at = text->data + (start - text->addr), *stop = at + (end - start);
-	const uint8_t *begin = at;
+	const uint8_t *code = text->data + (start - text->addr), *stop = code + (end - start);
 	int r = 0;
 
-	while (r == 0 && (at = memmem(at, (size_t)(stop - at), "\x0f\0\0\0\x0f\x05", 6))) {
-		for (size_t before = 1; before <= 3; before += 2) {
-			const uint8_t *code = at - before;
-			size_t len;
-			uint32_t rel;
+	for (; r == 0 && code < stop; code++) {
+		size_t len = signal_return_len(code, (size_t)(stop - code));
+		uint32_t rel;
 
-			if (before > (size_t)(at - begin))
-				continue;
-			len = signal_return_len(code, (size_t)(stop - code));
-			if (len == 0)
-				continue;
-			rel = (uint32_t)(start + (uint64_t)(code - begin) - in->base);
-			/* The kernel jumps there: what is looked up is the byte before. */
-			r = vec_push(found, (struct cfi_piece){ .start = rel ? rel - 1 : rel,
-								.end = rel + (uint32_t)len,
-								.source = CFI_IS_SIGNAL_RETURN });
-		}
-		at++;
+		if (len == 0)
+			continue;
+		rel = (uint32_t)(text->addr - in->base + (uint64_t)(code - text->data));
+		/* The kernel jumps there: what is looked up is the byte before. */
+		r = vec_push(found, (struct cfi_piece){ .start = rel ? rel - 1 : rel,
+							.end = rel + (uint32_t)len,
+							.source = CFI_IS_SIGNAL_RETURN });
 	}
 	return r;
 }

@@ -2,6 +2,7 @@
 #include "elf/cfi_file.h"
 
 #include "elf/elf_file.h"
+#include "elf/elf_sections.h"
 
 #include <dwarf.h>
 #include <elf.h>
@@ -11,7 +12,7 @@
 /* Browsers with all their debug information stay below. */
 #define MAX_SECTION_BYTES (256UL << 20)
 #define MAX_TEXT_BYTES (1UL << 30)
-#define MAX_TEXTS 16
+#define MAX_TEXTS 64
 #define PAGE_BYTES 4096
 
 /*
@@ -38,7 +39,7 @@ static void contents_done(struct contents *contents)
 static int read_texts(struct elf_file *file, struct contents *contents)
 {
 	struct elf_text texts[MAX_TEXTS];
-	size_t n = elf_file_texts(file, texts, MAX_TEXTS);
+	size_t n = elf_code(file, texts, MAX_TEXTS);
 
 	if (n > MAX_TEXTS)
 		return -E2BIG;
@@ -94,15 +95,15 @@ static int read_eh_frame_by_hdr(struct elf_file *file, struct elf_section *ret)
 
 static int read_sections(struct elf_file *file, struct elf_file *debug, struct contents *contents)
 {
-	int r = elf_file_section(file, ".eh_frame", MAX_SECTION_BYTES, &contents->eh_frame);
+	int r = elf_section_read(file, ".eh_frame", MAX_SECTION_BYTES, &contents->eh_frame);
 
 	if (r == -ENOENT)
 		r = read_eh_frame_by_hdr(file, &contents->eh_frame);
 	if (r < 0 && r != -ENOENT)
 		return r;
-	r = elf_file_section(file, ".debug_frame", MAX_SECTION_BYTES, &contents->debug_frame);
+	r = elf_section_read(file, ".debug_frame", MAX_SECTION_BYTES, &contents->debug_frame);
 	if (r == -ENOENT && debug)
-		r = elf_file_section(debug, ".debug_frame", MAX_SECTION_BYTES,
+		r = elf_section_read(debug, ".debug_frame", MAX_SECTION_BYTES,
 				     &contents->debug_frame);
 	return r == -ENOENT ? 0 : r;
 }

@@ -52,6 +52,7 @@ struct elf_file {
 	int fd;
 	Elf *elf;
 	uint64_t size;
+	struct stat stat;
 	GElf_Ehdr ehdr;
 	VEC(struct segment) segments;
 	VEC(struct elf_symbol) symbols;
@@ -301,6 +302,7 @@ int elf_file_new(int fd, struct elf_file **ret_file)
 		return -ENOMEM;
 	file->fd = fd;
 	file->size = (uint64_t)st.st_size;
+	file->stat = st;
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -EOPNOTSUPP;
 	file->elf = elf_begin(fd, ELF_C_READ, NULL);
@@ -478,6 +480,13 @@ size_t elf_file_read_text(struct elf_file *file, uint64_t vaddr, void *buf, size
 	return segment && segment->is_text ? read_segment(file, segment, vaddr, buf, len) : 0;
 }
 
+uint64_t elf_file_left(const struct elf_file *file, uint64_t vaddr)
+{
+	const struct segment *segment = segment_of(file, vaddr);
+
+	return segment ? segment->vaddr + segment->size - vaddr : 0;
+}
+
 size_t elf_file_texts(const struct elf_file *file, struct elf_text *ret_texts, size_t max)
 {
 	size_t n = 0;
@@ -508,13 +517,6 @@ uint64_t elf_file_got(const struct elf_file *file)
 	return file->got;
 }
 
-uint64_t elf_file_left(const struct elf_file *file, uint64_t vaddr)
-{
-	const struct segment *segment = segment_of(file, vaddr);
-
-	return segment ? segment->vaddr + segment->size - vaddr : 0;
-}
-
 size_t elf_file_read_offset(const struct elf_file *file, uint64_t offset, void *buf, size_t len)
 {
 	size_t done = 0;
@@ -531,89 +533,22 @@ size_t elf_file_read_offset(const struct elf_file *file, uint64_t offset, void *
 	return done;
 }
 
-static Elf_Scn *find_section(struct elf_file *file, const char *name, GElf_Shdr *ret_shdr)
-{
-	Elf_Scn *section = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(file->elf, &names) < 0 || !names_are_sane(file, names))
-		return NULL;
-	while ((section = elf_nextscn(file->elf, section))) {
-		const char *its_name;
-
-		if (!gelf_getshdr(section, ret_shdr) || ret_shdr->sh_type == SHT_NOBITS)
-			continue;
-		its_name = elf_strptr(file->elf, names, ret_shdr->sh_name);
-		if (its_name && strcmp(its_name, name) == 0)
-			return section;
-	}
-	return NULL;
-}
-
-/* Has libelf decompress a section, whose size it is then. 0 or an error. */
-static int decompress(Elf_Scn *section, size_t max, struct elf_section *ret_section)
-{
-	GElf_Chdr chdr;
-	Elf_Data *data;
-
-	if (!gelf_getchdr(section, &chdr))
-		return -EBADMSG;
-	if (chdr.ch_size > max)
-		return -EFBIG;
-	if (elf_compress(section, 0, 0) < 0)
-		return -EBADMSG;
-	data = elf_getdata(section, NULL);
-	if (!data || data->d_size > max)
-		return -EBADMSG;
-	ret_section->len = data->d_size;
-	if (data->d_size == 0)
-		return 0;
-	ret_section->bytes = malloc(data->d_size);
-	if (!ret_section->bytes)
-		return -ENOMEM;
-	memcpy(ret_section->bytes, data->d_buf, data->d_size);
-	return 0;
-}
-
-int elf_file_section(struct elf_file *file, const char *name, size_t max,
-		     struct elf_section *ret_section)
-{
-	struct elf_section found = { 0 };
-	GElf_Shdr shdr;
-	Elf_Scn *section = find_section(file, name, &shdr);
-	int r = 0;
-
-	if (!section)
-		return -ENOENT;
-	if (!fits(file, shdr.sh_offset, shdr.sh_size))
-		return -EBADMSG;
-	if (shdr.sh_size > max)
-		return -EFBIG;
-	found.vaddr = shdr.sh_addr;
-	if (shdr.sh_flags & SHF_COMPRESSED) {
-		r = decompress(section, max, &found);
-	} else if (shdr.sh_size > 0) {
-		found.len = shdr.sh_size;
-		found.bytes = malloc(found.len);
-		if (!found.bytes)
-			return -ENOMEM;
-		if (elf_file_read_offset(file, shdr.sh_offset, found.bytes, found.len) != found.len)
-			r = -EBADMSG;
-	}
-	if (r < 0) {
-		free(found.bytes);
-		return r;
-	}
-	*ret_section = found;
-	return 0;
-}
-
 int elf_file_eh_frame_hdr(const struct elf_file *file, uint64_t *ret_vaddr)
 {
 	if (!file->has_eh_frame_hdr)
 		return -ENOENT;
 	*ret_vaddr = file->eh_frame_hdr;
 	return 0;
+}
+
+Elf *elf_file_libelf(struct elf_file *file)
+{
+	return file->elf;
+}
+
+const struct stat *elf_file_stat(const struct elf_file *file)
+{
+	return &file->stat;
 }
 
 size_t elf_file_build_id(struct elf_file *file, const uint8_t **ret_id)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct elf_file;
+struct stat;
 
 /* A function that the file defines. */
 struct elf_symbol {
@@ -82,24 +83,17 @@ size_t elf_file_read_offset(const struct elf_file *file, uint64_t offset, void *
 /* How many loaded bytes there are from `vaddr` on, up to its segment's end. */
 uint64_t elf_file_left(const struct elf_file *file, uint64_t vaddr);
 
-/* A section's contents, decompressed. */
-struct elf_section {
-	uint8_t *bytes; /* the caller frees them; NULL when len is 0 */
-	size_t len;
-	uint64_t vaddr;
-};
-
-/*
- * The first section of that name that has bytes. 0, or -ENOENT; -EFBIG: it has more than `max`;
- * -EBADMSG: damaged, or compressed in a way that libelf does not know; -ENOMEM.
- */
-int elf_file_section(struct elf_file *file, const char *name, size_t max,
-		     struct elf_section *ret_section);
-
 /* Address of .eh_frame_hdr (PT_GNU_EH_FRAME), or -ENOENT. */
 int elf_file_eh_frame_hdr(const struct elf_file *file, uint64_t *ret_vaddr);
 
 /* The build ID's length in bytes, 0: there is none. *ret_id lives as long as the file. */
 size_t elf_file_build_id(struct elf_file *file, const uint8_t **ret_id);
+
+/* As the file was when it was opened. */
+const struct stat *elf_file_stat(const struct elf_file *file);
+
+/* For elf/ only. */
+typedef struct Elf Elf;
+Elf *elf_file_libelf(struct elf_file *file);
 
 #endif

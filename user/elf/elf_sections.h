@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What of an ELF file only its section headers tell, which nothing loads and nobody checks: they may
- * be missing, or lie. One thread at a time for a file.
+ * What of an ELF file only its section headers tell, which nothing loads and nobody checks: they
+ * may be missing, or lie. One thread at a time for a file.
  */
 #ifndef MEMTRACED_ELF_ELF_SECTIONS_H
 #define MEMTRACED_ELF_ELF_SECTIONS_H

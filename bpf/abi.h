@@ -238,7 +238,8 @@ struct abi_ev_stack {
 	struct abi_event head;
 	__u64 hash;
 	__u32 frames;
-	__u32 flags; /* ABI_STACK_* */
+	__u32 flags;	/* ABI_STACK_*; from bit ABI_STACK_CUT_SHIFT on enum abi_stack_cut */
+	__u64 exact[2]; /* bit i: frame[i] is the next instruction, no return address */
 	__u64 frame[ABI_MAX_FRAMES];
 };
 #define ABI_STACK_TRUNCATED 1
@@ -251,6 +252,12 @@ struct abi_ev_stack {
 #define ABI_STACK_INTERRUPTED 8
 /* Kernel addresses; the slot is ABI_NO_SLOT. */
 #define ABI_STACK_KERNEL 16
+/* Unwound by call frame information: whole unless cut (bpf/abi_unwind.h). */
+#define ABI_STACK_CFI 32
+/* Of these: somewhere there was none, and the frame pointer was followed. */
+#define ABI_STACK_FRAME_POINTERS 64
+#define ABI_STACK_CUT_SHIFT 8
+#define ABI_STACK_CUT(flags) ((flags) >> ABI_STACK_CUT_SHIFT & 0xff)
 
 struct abi_ev_occurrence {
 	struct abi_event head;
@@ -367,7 +374,7 @@ static_assert(offsetof(struct abi_block_bucket, block) == 64, "keys in one cache
 static_assert(sizeof(struct abi_site_entry) == 128, "abi_site_entry: whole cache lines");
 static_assert(sizeof(struct abi_proc) == 128, "abi_proc");
 static_assert(sizeof(struct abi_event) == 16, "abi_event");
-static_assert(offsetof(struct abi_ev_stack, frame) == 32, "abi_ev_stack");
+static_assert(offsetof(struct abi_ev_stack, frame) == 48, "abi_ev_stack");
 static_assert(sizeof(struct abi_ev_map) == 88, "abi_ev_map");
 static_assert(sizeof(struct abi_ev_process) == 56, "abi_ev_process");
 static_assert(sizeof(struct abi_ev_occurrence) == 64, "abi_ev_occurrence");

@@ -71,26 +71,34 @@ struct abi_unwind_object {
 };
 /* Rows are right for return addresses and behind system calls only, not for any instruction. */
 #define ABI_UNWIND_PRUNED 1
+/* An object that has been published is not changed; a better one gets another index. */
 #define ABI_UNWIND_OBJECTS 16384
+
+/* Longer mappings of code are not put into the tables. */
+#define ABI_UNWIND_MAX_LEN 0xfffff000ULL
 
 struct abi_unwind_mapping {
 	__u64 start; /* 0: not written yet */
 	__u32 len;
 	__u32 rel;    /* of `start` */
-	__u32 object; /* index, from 1 on */
+	__u32 object; /* index, from 1 on; 0, among the recent ones: no code is there any more */
 	__u32 pad;
 };
 
 /*
- * Code of a process: mappings that the daemon has sorted, and those that the programs have seen made
- * since. A forked child begins with a copy.
+ * Code of a process: mappings that the daemon has sorted, and what the programs have seen made and
+ * unmapped since. The newest of the recent ones that holds an address decides, then the sorted
+ * ones. A forked child begins with a copy.
+ *
+ * Elements of the map are replaced as a whole, and can be used again at once for another process:
+ * who has searched one looks at `slot` afterwards.
  */
 #define ABI_UNWIND_RECENT 32
 struct abi_unwind_space {
 	__u32 first; /* of the sorted ones */
 	__u32 mappings;
 	__u32 recents; /* may count more than there is room for */
-	__u32 pad;
+	__u32 slot;
 	struct abi_unwind_mapping recent[ABI_UNWIND_RECENT];
 };
 

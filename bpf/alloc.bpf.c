@@ -73,8 +73,8 @@ VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *blo
 	return true;
 }
 
-static __always_inline void account_alloc(void *ctx, struct abi_proc *proc, __u32 slot,
-					  struct thread *t, __u64 addr, __u64 sp, enum stack_at at)
+static __always_inline void account_alloc(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
+					  struct thread *t, __u64 addr, enum stack_at at)
 {
 	__u64 key = ABI_BLOCK_KEY(slot, addr);
 	struct abi_block block;
@@ -85,7 +85,7 @@ static __always_inline void account_alloc(void *ctx, struct abi_proc *proc, __u3
 		proc_lost(proc, ABI_LOST_ADDRESS);
 		return;
 	}
-	block.stack = stack_capture(ctx, proc, slot, sp, at);
+	block.stack = stack_capture(ctx, proc, slot, at);
 	block.size_fn = ABI_SIZE_FN(t->size, t->fn);
 	block.tick = *(volatile __u32 *)&control.tick;
 	block.era = proc->era;
@@ -282,7 +282,7 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 	       kind == ABI_OUT_PARAM ? out_param_result(proc, t, ctx->ax) :
 				       alloc_result(proc, ctx->ax);
 	if (addr)
-		account_alloc(ctx, proc, slot, t, addr, sp, at);
+		account_alloc(ctx, proc, slot, t, addr, at);
 }
 
 static __always_inline bool is_free(__u64 cookie)

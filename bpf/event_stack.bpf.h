@@ -9,22 +9,18 @@
 
 #include <bpf/bpf_core_read.h>
 
-/* Inside a system call, ip is behind its instruction; [sp] is the return address of a wrapper
- * without a frame, as libc's are. Elsewhere ip is anywhere. */
-static __always_inline bool user_frames(void *ctx, struct abi_ev_stack *ev)
+/* The stack of a system call that is in the kernel, or of code that was interrupted. */
+static __always_inline __u64 user_frames(void *ctx, struct stack_scratch *s, struct abi_proc *proc,
+					 __u32 slot)
 {
-	struct pt_regs *regs = task_registers();
+	struct pt_regs regs;
 
-	if ((__s64)BPF_CORE_READ(regs, orig_ax) >= 0) {
-		if (!stack_walk(ctx, ev, BPF_CORE_READ(regs, sp), STACK_AT_SYSCALL))
-			return false;
-		ev->flags |= ABI_STACK_SYSCALL_IP;
-		return true;
-	}
-	if (!stack_walk(ctx, ev, 0, STACK_AT_RETURN))
-		return false;
-	ev->flags |= ABI_STACK_INTERRUPTED;
-	return true;
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), task_registers()))
+		return 0;
+	if ((__s64)regs.orig_ax >= 0)
+		return stack_walk(ctx, s, &regs, proc, slot, STACK_AT_SYSCALL,
+				  ABI_STACK_SYSCALL | ABI_STACK_SYSCALL_IP);
+	return stack_walk(ctx, s, &regs, proc, slot, STACK_AT_ANY, ABI_STACK_INTERRUPTED);
 }
 
 /* The id of the user stack; 0: none is wanted, a kernel thread, or lost (counted). */
@@ -38,7 +34,24 @@ static __always_inline __u64 user_stack_capture(void *ctx, struct abi_proc *proc
 	s = stack_begin();
 	if (!s)
 		return 0;
-	return stack_end(proc, s, user_frames(ctx, &s->ev), stack_seed(proc, slot), slot);
+	return stack_end(proc, s, user_frames(ctx, s, proc, slot), slot);
+}
+
+/* Of the system call that is in the kernel, without the function that made it. */
+static __always_inline __u64 caller_stack_capture(void *ctx, struct abi_proc *proc, __u32 slot)
+{
+	struct stack_scratch *s;
+	struct pt_regs regs;
+	__u64 hash = 0;
+
+	if (!knob_max_stack)
+		return 0;
+	s = stack_begin();
+	if (!s)
+		return 0;
+	if (!bpf_probe_read_kernel(&regs, sizeof(regs), task_registers()))
+		hash = stack_walk(ctx, s, &regs, proc, slot, STACK_AT_SYSCALL, ABI_STACK_SYSCALL);
+	return stack_end(proc, s, hash, slot);
 }
 
 /* Seed of kernel stacks: no slot is as large. */
@@ -52,6 +65,8 @@ static __always_inline bool kernel_frames(void *ctx, struct abi_ev_stack *ev)
 		return false;
 	ev->frames = (__u64)len / 8;
 	ev->flags = ABI_STACK_KERNEL;
+	ev->exact[0] = 0;
+	ev->exact[1] = 0;
 	if (ev->frames >= ABI_MAX_FRAMES)
 		ev->flags |= ABI_STACK_TRUNCATED;
 	return true;
@@ -60,10 +75,13 @@ static __always_inline bool kernel_frames(void *ctx, struct abi_ev_stack *ev)
 static __always_inline __u64 kernel_stack_capture(void *ctx, struct abi_proc *proc)
 {
 	struct stack_scratch *s = stack_begin();
+	__u64 hash = 0;
 
 	if (!s)
 		return 0;
-	return stack_end(proc, s, kernel_frames(ctx, &s->ev), KERNEL_SEED, ABI_NO_SLOT);
+	if (kernel_frames(ctx, &s->ev))
+		hash = stack_hash(&s->ev, KERNEL_SEED);
+	return stack_end(proc, s, hash, ABI_NO_SLOT);
 }
 
 #endif

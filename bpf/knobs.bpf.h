@@ -25,6 +25,9 @@ __weak const volatile bool knob_hold_cpu;
 /* The probes' programs are empty: what is left is the floor of what tracing costs. */
 __weak const volatile bool knob_floor;
 
+/* User stacks are walked by call frame information: unwind_maps.bpf.h. */
+__weak const volatile bool knob_unwind;
+
 /* Anonymous mappings are a class of blocks; without, only mappings of code are of interest. */
 __weak const volatile bool knob_regions = true;
 

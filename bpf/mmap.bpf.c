@@ -4,8 +4,8 @@
  * can search ranges; events go through the ring in the order in which they happened: an unmapping
  * is announced at entry, when nobody can yet have got the range anew, and confirmed at its return.
  */
+#include "event_stack.bpf.h"
 #include "knobs.bpf.h"
-#include "stack.bpf.h"
 #include "thread.bpf.h"
 
 #include <bpf/bpf_core_read.h>
@@ -172,11 +172,9 @@ static __always_inline bool in_allocator(__u32 slot, __u64 sp)
 static __always_inline void region_origin(void *ctx, struct abi_proc *proc, __u32 slot,
 					  struct abi_ev_map *ev)
 {
-	__u64 sp = user_sp();
-
-	ev->in_allocator = in_allocator(slot, sp);
+	ev->in_allocator = in_allocator(slot, user_sp());
 	if (!ev->in_allocator)
-		ev->stack = stack_capture(ctx, proc, slot, sp, STACK_AT_SYSCALL);
+		ev->stack = caller_stack_capture(ctx, proc, slot);
 }
 
 static __always_inline void mapping_made(void *ctx, struct abi_proc *proc, __u32 slot,

@@ -13,27 +13,60 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* Probed calls that may be nested inside each other above the slot: calloc in a wrapper, say. */
-#define MAX_RETURN_INSTANCES 8
+/*
+ * Instances that are looked at for one address: those of calls that were left by longjmp, and of
+ * chained calls (a probed function that jumps to the next), which all have the address.
+ */
+#define MAX_RETURN_INSTANCES 16
+
+/* The trampoline's first instruction (get_trampoline_vaddr). */
+static __always_inline bool is_return_trampoline(struct task_struct *task, __u64 address)
+{
+	struct xol_area *area;
+
+	if (address & 4095)
+		return false;
+	if (!bpf_core_field_exists(struct xol_area, vaddr) ||
+	    !bpf_core_field_exists(struct mm_struct, uprobes_state))
+		return true; /* the stack slot will tell */
+	area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
+	return area && BPF_CORE_READ(area, vaddr) == address;
+}
+
+/*
+ * The return address that was read as `address` in a stack slot. *instance: the search begins
+ * there, 0 for the innermost call; so a walk outwards passes each instance once.
+ */
+static __always_inline __u64 original_return_address(__u64 address, __u64 slot, __u64 *instance)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct return_instance *ri = (void *)*instance;
+	int i;
+
+	if (!is_return_trampoline(task, address))
+		return address;
+	if (!ri)
+		ri = BPF_CORE_READ(task, utask, return_instances);
+	for (i = 0; i < MAX_RETURN_INSTANCES; i++) {
+		if (!ri)
+			break;
+		if (BPF_CORE_READ(ri, stack) == slot) {
+			*instance = (__u64)ri;
+			return BPF_CORE_READ(ri, orig_ret_vaddr);
+		}
+		ri = BPF_CORE_READ(ri, next);
+	}
+	return address;
+}
 
 /* The return address at [sp]; 0 when it cannot be read. */
 VERIFIED_ONCE __u64 return_address(__u64 sp)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct return_instance *ri = BPF_CORE_READ(task, utask, return_instances);
-	__u64 address = 0;
-	int i;
+	__u64 address = 0, instance = 0;
 
-	for (i = 0; i < MAX_RETURN_INSTANCES; i++) {
-		if (!ri)
-			break;
-		if (BPF_CORE_READ(ri, stack) == sp)
-			return BPF_CORE_READ(ri, orig_ret_vaddr);
-		ri = BPF_CORE_READ(ri, next);
-	}
 	if (bpf_probe_read_user(&address, sizeof(address), (void *)sp))
 		return 0;
-	return address;
+	return original_return_address(address, sp, &instance);
 }
 
 #endif

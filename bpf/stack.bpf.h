@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Captures the user stack of the current event and gives its 64-bit content hash; frames leave the
- * kernel once. The walk is the kernel's, by frame pointers, behind stack_capture() alone.
+ * kernel once. The walk is unwind.bpf.h's, or the kernel's by frame pointers (knob_unwind).
  */
 #ifndef MEMTRACED_STACK_BPF_H
 #define MEMTRACED_STACK_BPF_H
@@ -9,18 +9,15 @@
 #include "knobs.bpf.h"
 #include "process.bpf.h"
 #include "return_address.bpf.h"
+#include "stack_scratch.bpf.h"
+#include "unwind.bpf.h"
 
 /* Where the event happened, relative to the function whose caller heads the stack. */
 enum stack_at {
 	STACK_AT_RETURN,  /* return probe: ip is in the caller already */
 	STACK_AT_EXIT,	  /* on the `ret`: the return address is at [sp] */
-	STACK_AT_SYSCALL, /* keeps ip and puts [sp] behind it: user space drops one of them */
-};
-
-struct stack_scratch {
-	__u32 busy;
-	__u32 pad;
-	struct abi_ev_stack ev;
+	STACK_AT_SYSCALL, /* ip is behind the instruction; user space drops that frame */
+	STACK_AT_ANY,	  /* interrupted */
 };
 
 /*
@@ -87,9 +84,9 @@ static __always_inline long held_walk(void *ctx, __u64 *frames, __u32 n)
 	return len;
 }
 
-/* Fills ev->frame and ev->frames; false when not even one frame could be had. */
-static __always_inline bool stack_walk(void *ctx, struct abi_ev_stack *ev, __u64 sp,
-				       enum stack_at at)
+/* The kernel's walk; false when not even one frame could be had. */
+static __always_inline bool walk_frame_pointers(void *ctx, struct abi_ev_stack *ev, __u64 sp,
+						enum stack_at at)
 {
 	__u64 *frames = ev->frame;
 	__u32 kept = frames_kept(at);
@@ -98,7 +95,7 @@ static __always_inline bool stack_walk(void *ctx, struct abi_ev_stack *ev, __u64
 	long len;
 
 	if (at == STACK_AT_SYSCALL) {
-		/* room for [sp] behind the ip */
+		/* room for [sp] behind the ip: libc's wrappers have no frame */
 		len = bpf_get_stack(ctx, frames + 1, (room - 1) * 8, BPF_F_USER_STACK);
 		if (len < 8)
 			return false;
@@ -117,12 +114,37 @@ static __always_inline bool stack_walk(void *ctx, struct abi_ev_stack *ev, __u64
 		}
 		ev->frames = (__u64)len / 8; /* clang 14 has no signed division */
 	}
-	ev->flags = at == STACK_AT_SYSCALL ? ABI_STACK_SYSCALL : 0;
+	ev->flags = 0;
 	if (ev->frames > kept || ev->frames >= ABI_MAX_FRAMES)
 		ev->flags |= ABI_STACK_TRUNCATED;
 	if (ev->frames > kept)
 		ev->frames = kept;
+	ev->exact[0] = at == STACK_AT_ANY;
+	ev->exact[1] = 0;
 	return true;
+}
+
+/* The walk by call frame information; 0 when not even one frame could be had. */
+static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct pt_regs *regs,
+				      __u64 seed, __u32 slot, enum stack_at at)
+{
+	struct unwind_walk *w = &s->walk;
+
+	w->pc = regs->ip;
+	w->sp = regs->sp;
+	w->bp = regs->bp;
+	w->exact = at == STACK_AT_ANY || at == STACK_AT_SYSCALL;
+	w->kept = frames_kept(at);
+	w->seed = seed;
+	w->slot = slot;
+	w->instance = 0;
+	if (at == STACK_AT_EXIT) {
+		w->pc = return_address(w->sp);
+		w->sp += 8;
+		if (!w->pc)
+			return 0;
+	}
+	return unwind(s, at == STACK_AT_ANY);
 }
 
 /*
@@ -189,13 +211,10 @@ static __always_inline struct stack_scratch *stack_begin(void)
 }
 
 /* Gives the scratch back; the id of the stack that was walked in it, 0 (counted) if that failed. */
-static __always_inline __u64 stack_end(struct abi_proc *proc, struct stack_scratch *s, bool walked,
-				       __u64 seed, __u32 slot)
+static __always_inline __u64 stack_end(struct abi_proc *proc, struct stack_scratch *s, __u64 hash,
+				       __u32 slot)
 {
-	__u64 hash = 0;
-
-	if (walked) {
-		hash = stack_hash(&s->ev, seed);
+	if (hash) {
 		s->ev.hash = hash;
 		stack_publish(proc, &s->ev, slot);
 	} else {
@@ -210,8 +229,29 @@ static __always_inline __u64 stack_seed(const struct abi_proc *proc, __u32 slot)
 	return (__u64)slot << 32 | proc->code_epoch;
 }
 
-/* The stack's id; 0 when none is wanted, or (counted) when it could not be read. */
-static __always_inline __u64 stack_capture(void *ctx, struct abi_proc *proc, __u32 slot, __u64 sp,
+/*
+ * Walks the user stack of the current event from these registers, which are those in ctx if that
+ * has any; `flags` are of abi_ev_stack. The stack's hash, 0 if there is none.
+ */
+static __always_inline __u64 stack_walk(void *ctx, struct stack_scratch *s,
+					const struct pt_regs *regs, struct abi_proc *proc,
+					__u32 slot, enum stack_at at, __u32 flags)
+{
+	__u64 seed = stack_seed(proc, slot), hash;
+
+	if (knob_unwind) {
+		hash = walk_cfi(s, regs, seed, slot, at);
+		s->ev.flags |= flags;
+		return hash;
+	}
+	if (!walk_frame_pointers(ctx, &s->ev, regs->sp, at))
+		return 0;
+	s->ev.flags |= flags;
+	return stack_hash(&s->ev, seed);
+}
+
+/* For uprobe programs: the stack's id; 0 when none is wanted, or (counted) it cannot be read. */
+static __always_inline __u64 stack_capture(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
 					   enum stack_at at)
 {
 	struct stack_scratch *s;
@@ -221,7 +261,7 @@ static __always_inline __u64 stack_capture(void *ctx, struct abi_proc *proc, __u
 	s = stack_begin();
 	if (!s)
 		return 0;
-	return stack_end(proc, s, stack_walk(ctx, &s->ev, sp, at), stack_seed(proc, slot), slot);
+	return stack_end(proc, s, stack_walk(ctx, s, ctx, proc, slot, at, 0), slot);
 }
 
 #endif

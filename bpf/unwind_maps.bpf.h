@@ -10,8 +10,8 @@
 #include <bpf/bpf_helpers.h>
 
 /*
- * Rows of objects, by chunk << 20 | row in the chunk. The first chunk is at hand from the start (and
- * smaller), the others are made when they are needed. An object's rows lie within one chunk.
+ * Rows of objects, by chunk << 20 | row in the chunk. The first chunk is at hand from the start
+ * (and smaller), the others are made when they are needed. An object's rows lie within one chunk.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -25,8 +25,9 @@ struct unwind_chunk {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, ABI_UNWIND_CHUNK_ROWS);
-	__type(key, __u32);
-	__type(value, struct abi_unwind_row);
+	/* sizes: of a type named here clang 14 leaves only its name */
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct abi_unwind_row));
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);

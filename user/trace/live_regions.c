@@ -6,6 +6,8 @@
  */
 #include "trace/live_process.h"
 
+#include "bpf/abi_unwind.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -47,8 +49,8 @@ static size_t credible_frames(const struct live_process *process, const uint64_t
  * [sp], if it is code, is their return address; their own address is kept where nothing else stands
  * for the call.
  */
-static size_t user_frames(const struct live_process *process, const struct abi_ev_stack *ev,
-			  uint64_t edited[ABI_MAX_FRAMES])
+static size_t frame_pointer_frames(const struct live_process *process,
+				   const struct abi_ev_stack *ev, uint64_t edited[ABI_MAX_FRAMES])
 {
 	bool syscall = ev->flags & ABI_STACK_SYSCALL;
 	bool keep_ip = !syscall || ev->flags & ABI_STACK_SYSCALL_IP;
@@ -62,6 +64,38 @@ static size_t user_frames(const struct live_process *process, const struct abi_e
 		edited[n++] = ev->frame[i];
 	}
 	return credible_frames(process, edited, n);
+}
+
+/*
+ * The same of a walk by call frame information, which has found all frames: it is whole unless it
+ * was cut. Only where it had to follow frame pointers to no end may it have gone astray.
+ */
+static size_t unwound_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+			     uint64_t edited[ABI_MAX_FRAMES])
+{
+	bool drop_ip = ev->flags & ABI_STACK_SYSCALL && !(ev->flags & ABI_STACK_SYSCALL_IP);
+	size_t n = 0;
+
+	for (uint32_t i = drop_ip; i < ev->frames; i++)
+		edited[n++] = ev->frame[i];
+	if (ev->flags & ABI_STACK_FRAME_POINTERS && ABI_STACK_CUT(ev->flags))
+		return credible_frames(process, edited, n);
+	return n;
+}
+
+/* ret_complete: the stack's beginning was found. */
+static size_t user_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+			  uint64_t edited[ABI_MAX_FRAMES], bool *ret_complete)
+{
+	size_t n;
+
+	if (ev->flags & ABI_STACK_CFI) {
+		*ret_complete = ABI_STACK_CUT(ev->flags) == ABI_CUT_NONE;
+		return unwound_frames(process, ev, edited);
+	}
+	n = frame_pointer_frames(process, ev, edited);
+	*ret_complete = !(ev->flags & ABI_STACK_TRUNCATED) && stack_complete(process, edited, n);
+	return n;
 }
 
 int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
@@ -80,9 +114,8 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 		return 0;
 	}
 	if (!kernel) {
-		n = user_frames(process, ev, edited);
+		n = user_frames(process, ev, edited, &complete);
 		frames = edited;
-		complete = complete && stack_complete(process, frames, n);
 	}
 	stack = malloc(sizeof(*stack));
 	if (!stack)

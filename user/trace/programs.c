@@ -194,6 +194,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_follow = opts->follow;
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_regions = opts->allocations;
+	skel->rodata->knob_unwind = opts->unwind;
 	choose_programs(skel, opts);
 	if (!opts->allocations)
 		choose_for_jobs(skel, opts->code);
@@ -229,6 +230,7 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 		return -ENOMEM;
 	p->link_home = link_home_open();
 	p->max_procs = opts->max_procs;
+	p->unwind = opts->unwind;
 	libbpf_set_print(libbpf_print);
 	raise_memlock();
 	r = load(p, opts);

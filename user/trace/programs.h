@@ -38,6 +38,7 @@ struct programs_opts {
 	bool allocations;   /* else only what jobs need: */
 	bool code;	    /* mappings of executable files are reported */
 	bool floor;	    /* empty programs in the probes: nothing is counted */
+	bool unwind;	    /* user stacks by call frame information: trace/unwind_tables.h */
 };
 
 struct programs {
@@ -48,6 +49,7 @@ struct programs {
 	struct abi_site_entry *sites; /* ABI_SITE_ENTRIES of them */
 	uint32_t *next_slot;	      /* shared with the programs */
 	uint32_t max_procs;
+	bool unwind; /* as in struct programs_opts */
 	size_t procs_len, sites_len;
 	int link_home;	/* where links are kept beside their descriptors: trace/link_home.h */
 	int session_fd; /* -1: not loaded */

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The walk over a user stack by call frame information (x86-64): from the registers in `walk` to
+ * the frames in `ev`. Pure but for the maps and for stack memory, so that it also compiles on the
+ * host (tests/unit/test_unwind.c).
+ *
+ *   unwind         calls unwind_frames until the stack ends
+ *   unwind_frames  a few frames; what the cache holds a short code for is done here
+ *   unwind_find    what the cache does not hold: unwind_find.bpf.h
+ *   unwind_step    what has no short code: other rules, frame pointers, signal frames
+ *
+ * Global functions are verified once each, where a loop over all frames of a stack would be walked
+ * by the verifier frame by frame.
+ */
+#ifndef MEMTRACED_UNWIND_BPF_H
+#define MEMTRACED_UNWIND_BPF_H
+
+#include "stack_scratch.bpf.h"
+#include "unwind_find.bpf.h"
+
+/* A call for the most of stacks; the verifier takes as many times as long. */
+#define UNWIND_FRAMES_AT_ONCE 8
+#define UNWIND_PAGE_MASK 4095ULL
+
+static __always_inline __u64 unwind_fold(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
+	return hash ^ hash >> 32;
+}
+
+static __always_inline int unwind_cut(struct unwind_walk *w, enum abi_stack_cut cut)
+{
+	w->cut = cut;
+	return 0;
+}
+
+static __always_inline bool unwind_read(__u64 address, __u64 *ret)
+{
+	return !bpf_probe_read_user(ret, sizeof(*ret), (void *)address);
+}
+
+/* Reads the window from `address` on, `need` bytes at least. */
+VERIFIED_ONCE int unwind_refill(struct stack_scratch *s, __u64 address, __u64 need)
+{
+	__u64 rest = UNWIND_PAGE_MASK + 1 - (address & UNWIND_PAGE_MASK);
+	struct unwind_walk *w;
+
+	if (!s)
+		return 0;
+	w = &s->walk;
+	w->window_at = address;
+	w->window_len = sizeof(w->window);
+	if (!bpf_probe_read_user(w->window, sizeof(w->window), (void *)address))
+		return 1;
+	/* A stack may end at the page's end. */
+	w->window_len = 0;
+	if (rest < need || rest >= sizeof(w->window) ||
+	    bpf_probe_read_user(w->window, rest, (void *)address))
+		return unwind_cut(w, ABI_CUT_UNREADABLE);
+	w->window_len = rest;
+	return 1;
+}
+
+/* The caller by the frame pointer. `cut`: why there is no better way. */
+static __always_inline int unwind_by_fp(struct unwind_walk *w, enum abi_stack_cut cut)
+{
+	__u64 frame[2];
+
+	if (w->bp < w->sp || w->bp & 7 ||
+	    bpf_probe_read_user(frame, sizeof(frame), (void *)w->bp) || !frame[1])
+		return unwind_cut(w, cut);
+	w->sp = w->bp + sizeof(frame);
+	w->bp = frame[0];
+	w->pc = frame[1];
+	w->exact = 0;
+	w->by_fp = w->any_fp = 1;
+	return 1;
+}
+
+/* struct sigcontext, arch/x86/include/uapi/asm/sigcontext.h */
+#define SIGCONTEXT_BP 80
+#define SIGCONTEXT_SP 120
+#define SIGCONTEXT_IP 128
+
+static __always_inline void mark_exact(struct abi_ev_stack *ev, __u64 frame)
+{
+	ev->exact[frame >> 6 & 1] |= 1ULL << (frame & 63);
+}
+
+/*
+ * The interrupted code, perhaps on another stack. Neither that nor the handler's return to the
+ * trampoline, which is this frame, comes from a call.
+ */
+static __always_inline int unwind_signal(struct stack_scratch *s, __u64 context)
+{
+	struct unwind_walk *w = &s->walk;
+
+	if (!unwind_read(context + SIGCONTEXT_BP, &w->bp) ||
+	    !unwind_read(context + SIGCONTEXT_SP, &w->sp) ||
+	    !unwind_read(context + SIGCONTEXT_IP, &w->pc))
+		return unwind_cut(w, ABI_CUT_UNREADABLE);
+	w->exact = 1;
+	w->by_fp = 0;
+	mark_exact(&s->ev, w->frames - 1);
+	mark_exact(&s->ev, w->frames);
+	return 1;
+}
+
+static __always_inline bool unwind_cfa(const struct unwind_walk *w,
+				       const struct abi_unwind_rule *rule, __u64 *ret)
+{
+	switch (rule->kind) {
+	case ABI_UNWIND_SP:
+		*ret = w->sp + rule->offset;
+		return true;
+	case ABI_UNWIND_BP:
+		*ret = w->bp + rule->offset;
+		return true;
+	case ABI_UNWIND_PLT:
+		*ret = w->sp + rule->offset + ((w->pc & 15) >= (__u64)rule->bp_offset ? 8 : 0);
+		return true;
+	default:
+		return unwind_read(w->bp + rule->offset, ret);
+	}
+}
+
+static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct abi_unwind_rule *rule)
+{
+	__u64 cfa, pc, bp = w->bp;
+
+	if (!unwind_cfa(w, rule, &cfa))
+		return unwind_cut(w, ABI_CUT_UNREADABLE);
+	if (cfa <= w->sp)
+		return unwind_cut(w, ABI_CUT_NOT_RISING);
+	if (!unwind_read(cfa - 8, &pc))
+		return unwind_cut(w, ABI_CUT_UNREADABLE);
+	if (rule->kind != ABI_UNWIND_PLT && rule->bp != ABI_UNWIND_BP_SAME &&
+	    !unwind_read((rule->bp == ABI_UNWIND_BP_AT_CFA ? cfa : w->bp) + rule->bp_offset, &bp))
+		return unwind_cut(w, ABI_CUT_UNREADABLE);
+	w->pc = pc;
+	w->sp = cfa;
+	w->bp = bp;
+	w->exact = 0;
+	w->by_fp = 0;
+	return 1;
+}
+
+/* Steps to the caller by what unwind_find() said; 0 when the walk is over. */
+VERIFIED_ONCE int unwind_step(struct stack_scratch *s, __u32 code)
+{
+	struct abi_unwind_rule *rule;
+	struct unwind_walk *w;
+
+	if (!s)
+		return 0;
+	w = &s->walk;
+	if (code == UNWIND_NOT_EXACT)
+		return unwind_cut(w, ABI_CUT_PRUNED);
+	if (code == UNWIND_NO_MAPPING)
+		return unwind_by_fp(w, ABI_CUT_NO_MAPPING);
+	rule = bpf_map_lookup_elem(&unwind_rules, &code);
+	if (!rule || rule->kind == ABI_UNWIND_NONE)
+		return unwind_by_fp(w, ABI_CUT_NO_CFI);
+	switch (rule->kind) {
+	case ABI_UNWIND_END:
+		return 0;
+	case ABI_UNWIND_SIGNAL:
+		return unwind_signal(s, w->sp + rule->offset);
+	case ABI_UNWIND_SP:
+	case ABI_UNWIND_BP:
+	case ABI_UNWIND_BP_DEREF:
+	case ABI_UNWIND_PLT:
+		return unwind_by_rule(w, rule);
+	default:
+		return unwind_cut(w, ABI_CUT_UNSUPPORTED);
+	}
+}
+
+/* A code address at the beginning of a page: nothing, or a return probe's trampoline. */
+VERIFIED_ONCE int unwind_page_start(struct stack_scratch *s)
+{
+	struct unwind_walk *w;
+
+	if (!s)
+		return 0;
+	w = &s->walk;
+	if (!w->pc) /* the stack begins here; but who follows frame pointers cannot know */
+		return unwind_cut(w, w->by_fp ? ABI_CUT_NO_CFI : ABI_CUT_NONE);
+	if (!w->exact)
+		w->pc = original_return_address(w->pc, w->sp - 8, &w->instance);
+	return 1;
+}
+
+/* Registers of the frame that is next, out of the walk's memory. */
+struct unwind_regs {
+	__u64 pc, sp, bp, exact;
+};
+
+static __always_inline void unwind_save(struct unwind_walk *w, const struct unwind_regs *regs,
+					__u64 hash, __u64 n)
+{
+	w->pc = regs->pc;
+	w->sp = regs->sp;
+	w->bp = regs->bp;
+	w->exact = regs->exact;
+	w->hash = hash;
+	w->frames = n;
+}
+
+static __always_inline void unwind_load(const struct unwind_walk *w, struct unwind_regs *ret)
+{
+	ret->pc = w->pc;
+	ret->sp = w->sp;
+	ret->bp = w->bp;
+	ret->exact = w->exact;
+}
+
+/* One step by a short code, from the window. */
+static __always_inline int unwind_short(struct stack_scratch *s, struct unwind_regs *regs,
+					__u32 code)
+{
+	struct unwind_walk *w = &s->walk;
+	__u64 base = code & UNWIND_CODE_BP ? regs->bp : regs->sp;
+	__u64 cfa = base + (code >> 3 & 0x7f8), words = code & 0x3f, need, at;
+	bool bp_saved = words;
+
+	/* not `cfa <= sp`: the verifier would tell frames apart by what it learned of both */
+	if ((__s64)(cfa - regs->sp) <= 0)
+		return unwind_cut(w, ABI_CUT_NOT_RISING);
+	words |= !bp_saved;
+	need = words * 8;
+	at = cfa - need - w->window_at;
+	if (at & 7 || at > w->window_len || at + need > w->window_len) {
+		if (!unwind_refill(s, cfa - need, need))
+			return 0;
+		at = 0;
+	}
+	at >>= 3;
+	regs->sp = cfa;
+	regs->exact = 0;
+	if (bp_saved)
+		regs->bp = w->window[at & (UNWIND_WINDOW - 1)];
+	regs->pc = w->window[(at + words - 1) & (UNWIND_WINDOW - 1)];
+	return 1;
+}
+
+/* Walks on for a few frames; 0 when the walk is over. */
+VERIFIED_ONCE int unwind_frames(struct stack_scratch *s)
+{
+	struct unwind_cache *cache = unwind_cache();
+	struct unwind_regs regs;
+	struct unwind_walk *w;
+	__u64 hash, n, at, mix, word;
+	__u32 code;
+	int i;
+
+	if (!s || !cache)
+		return 0;
+	w = &s->walk;
+	unwind_load(w, &regs);
+	hash = w->hash;
+	n = w->frames;
+	for (i = 0; i < UNWIND_FRAMES_AT_ONCE; i++) {
+		if (!(regs.pc & UNWIND_PAGE_MASK)) {
+			unwind_save(w, &regs, hash, n);
+			if (!unwind_page_start(s))
+				return 0;
+			regs.pc = w->pc;
+		}
+		at = n;
+		barrier_var(at); /* the compiler would prefer a pointer to n, whose bound is lost */
+		if (at >= w->kept || at >= ABI_MAX_FRAMES) {
+			w->hash = hash;
+			w->frames = n;
+			return unwind_cut(w, ABI_CUT_LIMIT);
+		}
+		s->ev.frame[at] = regs.pc;
+		n++;
+		hash = unwind_fold(hash, regs.pc);
+		mix = unwind_mix(regs.pc + regs.exact, w->seed);
+		word = cache->word[mix & (UNWIND_CACHE_WORDS - 1)];
+		code = word & UNWIND_CODE_MASK;
+		if ((word ^ mix) >> UNWIND_CACHE_BITS) {
+			unwind_save(w, &regs, hash, n);
+			code = unwind_find(s, mix);
+		}
+		if (code & UNWIND_CODE_SHORT) {
+			w->by_fp = 0;
+			if (unwind_short(s, &regs, code))
+				continue;
+			w->hash = hash;
+			w->frames = n;
+			return 0;
+		}
+		unwind_save(w, &regs, hash, n);
+		if (!unwind_step(s, code))
+			return 0;
+		unwind_load(w, &regs);
+	}
+	unwind_save(w, &regs, hash, n);
+	return 1;
+}
+
+/*
+ * Fills s->ev from the registers in s->walk (pc, sp, bp, exact, kept, seed, slot, instance) and
+ * gives the stack's hash. interrupted: the first frame is marked as such.
+ */
+static __always_inline __u64 unwind(struct stack_scratch *s, bool interrupted)
+{
+	struct unwind_walk *w = &s->walk;
+	__u64 hash;
+	int i;
+
+	w->hash = w->seed * 0x9e3779b97f4a7c15ULL;
+	w->frames = 0;
+	w->window_at = 0;
+	w->window_len = 0;
+	w->by_fp = 0;
+	w->any_fp = 0;
+	w->cut = ABI_CUT_NONE;
+	s->ev.exact[0] = interrupted;
+	s->ev.exact[1] = 0;
+	/* One more, in which a stack of ABI_MAX_FRAMES is found to end or not. */
+	for (i = 0; i <= ABI_MAX_FRAMES / UNWIND_FRAMES_AT_ONCE; i++)
+		if (!unwind_frames(s))
+			break;
+	s->ev.frames = w->frames;
+	s->ev.flags = ABI_STACK_CFI | (w->any_fp ? ABI_STACK_FRAME_POINTERS : 0) |
+		      w->cut << ABI_STACK_CUT_SHIFT;
+	hash = unwind_fold(w->hash, (__u64)s->ev.flags << 32 | s->ev.frames);
+	if (s->ev.exact[0] | s->ev.exact[1])
+		hash = unwind_fold(unwind_fold(hash, s->ev.exact[0]), s->ev.exact[1]);
+	return hash ? hash : 1;
+}
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From a code address to its rule by the tables of unwind_maps.bpf.h.
+ *
+ * A search begins at a place that the verifier does not know (an argument, so 0 all the same): it
+ * then takes all ways through one step for one and the same, where from a constant on it would
+ * follow each of the 2^20 to its end.
+ */
+#ifndef MEMTRACED_UNWIND_FIND_BPF_H
+#define MEMTRACED_UNWIND_FIND_BPF_H
+
+#include "stack_scratch.bpf.h"
+#include "unwind_cache.bpf.h"
+#include "unwind_maps.bpf.h"
+
+/* What unwind_find() says in place of a code. */
+enum {
+	UNWIND_NO_MAPPING = 1 << 16,
+	UNWIND_NOT_EXACT, /* the object's rows are right for return addresses only */
+};
+
+static __always_inline struct abi_unwind_mapping *mapping_at(__u32 i)
+{
+	return bpf_map_lookup_elem(&unwind_mappings, &i);
+}
+
+static __always_inline bool in_mapping(const struct abi_unwind_mapping *m, __u64 address)
+{
+	return m->start && address - m->start < m->len;
+}
+
+/* The last of n sorted mappings that begins at or below the address. Up to 2^16 of a process. */
+VERIFIED_ONCE __u32 sorted_mapping(__u32 first, __u32 n, __u64 address, __u32 from)
+{
+	struct abi_unwind_mapping *m;
+	__u32 step;
+
+	for (step = 1U << 15; step; step >>= 1) {
+		if (from + step >= n)
+			continue;
+		m = mapping_at(first + from + step);
+		if (m && m->start <= address)
+			from += step;
+	}
+	return from;
+}
+
+/*
+ * The newest of the recent mappings that holds the address, else the sorted one. False when no code
+ * is known there.
+ */
+static __always_inline bool find_mapping(__u32 slot, __u64 address, struct abi_unwind_mapping *ret)
+{
+	struct abi_unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &slot);
+	struct abi_unwind_mapping *m;
+	int i;
+
+	if (!space)
+		return false;
+	for (i = ABI_UNWIND_RECENT - 1; i >= 0; i--) {
+		if (in_mapping(&space->recent[i], address)) {
+			*ret = space->recent[i];
+			return ret->object && space->slot == slot;
+		}
+	}
+	m = mapping_at(space->first + sorted_mapping(space->first, space->mappings, address, 0));
+	if (!m || !space->mappings || !in_mapping(m, address))
+		return false;
+	*ret = *m;
+	return space->slot == slot;
+}
+
+/* The rule number of the last of n rows that begins at or below rel; 0 when there is none. */
+static __always_inline __u32 rule_in(void *rows, __u32 first, __u32 n, __u32 rel, __u32 from)
+{
+	struct abi_unwind_row *row;
+	__u32 step, at;
+
+	for (step = ABI_UNWIND_CHUNK_ROWS / 2; step; step >>= 1) {
+		if (from + step >= n)
+			continue;
+		at = first + from + step;
+		row = bpf_map_lookup_elem(rows, &at);
+		if (row && row->pc <= rel)
+			from += step;
+	}
+	at = first + from;
+	row = bpf_map_lookup_elem(rows, &at);
+	return row && n && row->pc <= rel ? row->rule : 0;
+}
+
+VERIFIED_ONCE __u32 rule_in_first_chunk(__u32 first, __u32 n, __u32 rel, __u32 from)
+{
+	return rule_in(&unwind_rows, first, n, rel, from);
+}
+
+VERIFIED_ONCE __u32 rule_in_chunk(__u32 first, __u32 n, __u32 rel, __u32 from)
+{
+	__u32 number = first >> ABI_UNWIND_CHUNK_SHIFT;
+	void *rows = bpf_map_lookup_elem(&unwind_chunks, &number);
+
+	return rows ? rule_in(rows, first & (ABI_UNWIND_CHUNK_ROWS - 1), n, rel, from) : 0;
+}
+
+static __always_inline __u32 row_rule(__u32 first, __u32 n, __u32 rel)
+{
+	return first < ABI_UNWIND_CHUNK_ROWS ? rule_in_first_chunk(first, n, rel, 0) :
+					       rule_in_chunk(first, n, rel, 0);
+}
+
+/* Is there a `syscall` instruction at the address? */
+static __always_inline bool syscall_at(__u64 address)
+{
+	__u8 bytes[2];
+
+	return !bpf_probe_read_user(bytes, sizeof(bytes), (void *)address) && bytes[0] == 0x0f &&
+	       bytes[1] == 0x05;
+}
+
+/*
+ * The address of the row for the walk's frame. A call may be the last instruction of its function,
+ * so a return address is looked up one byte before it.
+ */
+static __always_inline bool row_address(const struct unwind_walk *w,
+					const struct abi_unwind_object *object, __u64 *ret)
+{
+	*ret = w->pc - !w->exact;
+	if (!w->exact || !(object->flags & ABI_UNWIND_PRUNED))
+		return true;
+	/* Rows behind system calls are kept: a call that is begun anew has its ip on it. */
+	if (syscall_at(w->pc)) {
+		*ret = w->pc + 2;
+		return true;
+	}
+	return syscall_at(w->pc - 2);
+}
+
+/* The code for the walk's frame, or one of the values above; what can be kept is. */
+VERIFIED_ONCE __u32 unwind_find(const struct stack_scratch *s, __u64 mix)
+{
+	struct unwind_cache *cache = unwind_cache();
+	struct abi_unwind_mapping mapping;
+	struct abi_unwind_object *object;
+	struct abi_unwind_rule *rule;
+	__u32 number, code;
+	__u64 address;
+
+	if (!s || !cache)
+		return UNWIND_NO_MAPPING;
+	if (!find_mapping(s->walk.slot, s->walk.pc - !s->walk.exact, &mapping))
+		return UNWIND_NO_MAPPING;
+	object = bpf_map_lookup_elem(&unwind_objects, &mapping.object);
+	if (!object)
+		return UNWIND_NO_MAPPING;
+	if (!row_address(&s->walk, object, &address))
+		return UNWIND_NOT_EXACT;
+	number = row_rule(object->first_row, object->rows, address - mapping.start + mapping.rel);
+	rule = bpf_map_lookup_elem(&unwind_rules, &number);
+	code = rule ? unwind_code_short(rule) : 0;
+	if (!code)
+		code = number & (ABI_UNWIND_RULES - 1);
+	cache->word[mix & (UNWIND_CACHE_WORDS - 1)] = (mix & ~UNWIND_CODE_MASK) | code;
+	return code;
+}
+
+#endif

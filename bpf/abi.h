@@ -180,7 +180,13 @@ struct abi_inner_free {
 	__u32 fn;
 };
 
-enum abi_file_verdict { ABI_FILE_NO_ALLOCATOR = 1, ABI_FILE_SHARED_LINK = 2 };
+enum abi_file_verdict { ABI_FILE_ALLOCATOR, ABI_FILE_NO_ALLOCATOR, ABI_FILE_SHARED_LINK };
+
+/* What is known of an executable file. */
+struct abi_file {
+	__u32 verdict; /* enum abi_file_verdict */
+	__u32 object;  /* abi_unwind.h; 0: it has no rows */
+};
 
 enum abi_proc_state { ABI_PROC_FREE, ABI_PROC_PENDING, ABI_PROC_ACTIVE, ABI_PROC_ENDED };
 #define ABI_NO_SLOT 0xffffffffU
@@ -232,6 +238,7 @@ enum abi_event_type {
 	ABI_EV_SEEN,	     /* a process of the host or cgroup that is traced did something */
 	ABI_EV_OCCURRENCE,   /* one event with its own time */
 	ABI_EV_FILE,	     /* bpf/abi_syscalls.h: a file that was not seen before */
+	ABI_EV_CODE_GONE,    /* at the entry of an munmap, of executable file mappings */
 };
 
 struct abi_ev_stack {
@@ -283,7 +290,7 @@ struct abi_ev_process { /* FORK, EXEC, EXIT, OOM, SEEN */
 #define ABI_PROCESS_SHARES_MM 1 /* FORK of a CLONE_VM child: the slot is the parent's */
 #define ABI_PROCESS_LAST 2	/* EXIT: nobody shares the address space any more */
 
-struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE */
+struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE, CODE_GONE */
 	struct abi_event head;
 	__u32 tid;
 	__u32 prot;
@@ -294,9 +301,12 @@ struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE */
 	__u64 offset; /* CODE: of the file */
 	__u64 ino;    /* CODE */
 	__u64 stack;
-	__s64 result;	    /* UNMAP_RESULT: what the call returned */
-	__u32 dev;	    /* CODE: kernel's dev_t, major << 20 | minor */
-	__u32 in_allocator; /* MMAP made inside a probed allocator function */
+	__s64 result; /* UNMAP_RESULT: what the call returned */
+	__u32 dev;    /* CODE: kernel's dev_t, major << 20 | minor */
+	union {
+		__u32 in_allocator; /* MMAP made inside a probed allocator function */
+		__u32 noted;	    /* CODE, CODE_GONE: in abi_unwind_space.recent */
+	};
 };
 
 /* Whose system calls and tracepoints a job counts. */

@@ -5,6 +5,7 @@
  */
 #include "knobs.bpf.h"
 #include "slot.bpf.h"
+#include "space.bpf.h"
 #include "thread.bpf.h"
 
 #include <bpf/bpf_core_read.h>
@@ -59,6 +60,8 @@ static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot
 	proc->cut_epoch = control.cut_epoch;
 	proc->code_epoch = parent->code_epoch;
 	proc->last_file_map = parent->last_file_map;
+	if (knob_unwind)
+		space_fork(parent_slot, slot);
 	proc->state = control.shared ? ABI_PROC_ACTIVE : ABI_PROC_PENDING;
 	if (bpf_map_update_elem(&pids, &pid, &slot, BPF_ANY)) {
 		proc_end(proc);
@@ -127,6 +130,8 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	proc->owner = 0;
 	proc->parent = ABI_NO_SLOT;
 	proc->cut_epoch = control.cut_epoch;
+	if (knob_unwind)
+		space_new(slot);
 	proc->state = control.shared ? ABI_PROC_ACTIVE : ABI_PROC_PENDING;
 	bpf_map_update_elem(&pids, &pid, &slot, BPF_ANY);
 	process_forget();

@@ -102,13 +102,13 @@ struct {
 	__type(value, __u32);
 } shed SEC(".maps") __weak;
 
-/* Executable files whose allocator functions are known: enum abi_file_verdict. */
+/* Executable files that user space has looked at. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
 	__type(key, struct abi_file_key);
-	__type(value, __u32);
+	__type(value, struct abi_file);
 } files SEC(".maps") __weak;
 
 struct {

@@ -6,6 +6,7 @@
  */
 #include "event_stack.bpf.h"
 #include "knobs.bpf.h"
+#include "space.bpf.h"
 #include "thread.bpf.h"
 
 #include <bpf/bpf_core_read.h>
@@ -96,9 +97,18 @@ static __always_inline bool file_identity(int fd, struct abi_file_key *ret)
 	return true;
 }
 
+/* Must the process not run this code before user space has seen it? */
+static __always_inline bool code_must_wait(const struct abi_proc *proc, const struct abi_file *file)
+{
+	if (!file || file->verdict == ABI_FILE_ALLOCATOR)
+		return true;
+	return proc->owner && file->verdict != ABI_FILE_NO_ALLOCATOR;
+}
+
 /*
  * Executable file mappings: user space must know them to resolve frames, and must probe allocators
  * in files that it has not seen. Where threads can be held, the mapper of an unknown file waits.
+ * Those of known files are put where the unwinder finds them at once.
  */
 static __always_inline void code_mapped(struct abi_proc *proc, __u32 slot,
 					const struct map_call *call, __u64 addr)
@@ -113,7 +123,7 @@ static __always_inline void code_mapped(struct abi_proc *proc, __u32 slot,
 	struct abi_file_key key = {};
 	__u64 start = ABI_BLOCK_KEY(slot, addr);
 	__u64 base = ABI_BLOCK_KEY(slot, proc->last_file_map);
-	__u32 *verdict;
+	struct abi_file *file;
 	__u8 one = 1;
 
 	bpf_map_update_elem(&code_starts, &start, &one, BPF_ANY);
@@ -122,8 +132,10 @@ static __always_inline void code_mapped(struct abi_proc *proc, __u32 slot,
 		proc_lost(proc, ABI_LOST_FILE);
 		return;
 	}
-	verdict = bpf_map_lookup_elem(&files, &key);
-	if (control.hold && (!verdict || (proc->owner && *verdict != ABI_FILE_NO_ALLOCATOR)))
+	file = bpf_map_lookup_elem(&files, &key);
+	if (knob_unwind && file && file->object)
+		ev.noted = space_add_code(slot, file->object, addr, call->len, call->offset);
+	if (control.hold && code_must_wait(proc, file))
 		/* before the ring record: the daemon's answer must not overtake it */
 		ev.held = bpf_send_signal_thread(SIGNAL_HOLD) == 0;
 	ev.ino = key.ino;
@@ -224,6 +236,19 @@ int on_exit_mmap(struct trace_event_raw_sys_exit *ctx)
 	return 0;
 }
 
+/* Code goes: what comes to its addresses later must not hash to the same stacks. */
+static __always_inline void code_unmapped(struct abi_proc *proc, __u32 slot, __u64 addr, __u64 len)
+{
+	struct abi_ev_map ev = { .addr = addr, .len = len };
+
+	/* Before the epoch: rules that are remembered under the new one are not of the old code. */
+	if (knob_unwind)
+		ev.noted = space_add(slot, addr, len, 0, 0);
+	__sync_fetch_and_add(&proc->code_epoch, 1);
+	if (knob_unwind)
+		event_send(proc, &ev, ABI_EV_CODE_GONE, slot);
+}
+
 SEC("tracepoint")
 int on_enter_munmap(struct trace_event_raw_sys_enter *ctx)
 {
@@ -238,9 +263,8 @@ int on_enter_munmap(struct trace_event_raw_sys_enter *ctx)
 	ev.addr = ctx->args[0];
 	ev.len = ctx->args[1];
 	start = ABI_BLOCK_KEY(slot, ev.addr);
-	/* Code goes: what comes to its addresses later must not hash to the same stacks. */
 	if (!bpf_map_delete_elem(&code_starts, &start))
-		__sync_fetch_and_add(&proc->code_epoch, 1);
+		code_unmapped(proc, slot, ev.addr, ev.len);
 	if (knob_regions)
 		event_send(proc, &ev, ABI_EV_MUNMAP, slot);
 	return 0;

@@ -94,7 +94,7 @@ static void every_option_sets_its_field(void **state)
 	(void)state;
 	o = parse_ok(ARGS("-i", "0.5", "-d10", "--run-as=nobody", "--env", "A=1", "--env=B=x=y",
 			  "--no-follow", "--attach=perf", "--max-blocks=1M", "--max-stack=3",
-			  "--floor", "-c", "ls -l"));
+			  "--unwind=fp", "--floor", "-c", "ls -l"));
 	assert_int_equal(o->interval_ns, 500000000);
 	assert_int_equal(o->duration_ns, 10000000000);
 	assert_string_equal(o->run_as, "nobody");
@@ -103,6 +103,7 @@ static void every_option_sets_its_field(void **state)
 	assert_int_equal(o->attach, ATTACH_PERF);
 	assert_int_equal(o->max_blocks, 1048576);
 	assert_int_equal(o->max_stack, 3);
+	assert_int_equal(o->unwind, UNWIND_FP);
 	assert_true(o->floor);
 	assert_words(o->command, ARGS("ls", "-l"));
 

@@ -385,6 +385,8 @@ static const char *const attach_names[] = {
 	[ATTACH_PERF] = "perf", [ATTACH_EXIT] = "exit",	      NULL,
 };
 
+static const char *const unwind_names[] = { [UNWIND_CFI] = "cfi", [UNWIND_FP] = "fp", NULL };
+
 static const char *const color_names[] = {
 	[COLOR_AUTO] = "auto",
 	[COLOR_ALWAYS] = "always",
@@ -461,6 +463,9 @@ const struct option_def option_table[] = {
 	  .help = "Room for N live blocks at a time (1M: 1048576); default: 2097152." },
 	{ 0, "max-stack", GROUP_TRACING, 0, "N", NULL, apply_max_stack,
 	  .help = "Keep N callers of a stack, 0: none, which is cheapest; default: 127." },
+	{ 0, "unwind", GROUP_TRACING, 0, NULL, unwind_names, apply_choice, FIELD(unwind),
+	  .help = "How stacks are unwound: cfi, by the programs' unwind tables (x86-64, else fp), "
+		  "or fp, by frame pointers alone; default: cfi." },
 	{ 0, "floor", GROUP_TRACING, OPTION_ALLOC, NULL, NULL, apply_flag, FIELD(floor),
 	  .help = "Count nothing: run the same probes with empty programs, to see what the probes "
 		  "alone cost." },
@@ -483,5 +488,6 @@ const size_t n_options = sizeof(option_table) / sizeof(option_table[0]);
 static_assert(sizeof(option_table) / sizeof(option_table[0]) <= 64, "bits of option_parser.seen");
 static_assert(sizeof(enum option_sort) == sizeof(unsigned int) &&
 		      sizeof(enum option_attach) == sizeof(unsigned int) &&
+		      sizeof(enum option_unwind) == sizeof(unsigned int) &&
 		      sizeof(enum option_color) == sizeof(unsigned int),
 	      "apply_choice sets any of them through an unsigned int");

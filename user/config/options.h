@@ -26,6 +26,7 @@ enum option_action {
 
 enum option_sort { SORT_BYTES, SORT_COUNT, SORT_GROWTH, SORT_PEAK, SORT_TEMPORARY };
 enum option_attach { ATTACH_AUTO, ATTACH_SESSION, ATTACH_MULTI, ATTACH_PERF, ATTACH_EXIT };
+enum option_unwind { UNWIND_CFI, UNWIND_FP };
 /* Most that --max-stack takes, and its default: the room that the kernel's programs have. */
 #define OPTIONS_MAX_STACK 127
 
@@ -66,8 +67,9 @@ struct options {
 	enum option_attach attach;
 	enum option_color color;
 	uint64_t max_blocks; /* 0: the built-in default */
-	uint64_t max_stack;  /* frames kept of a stack; 0: none */
-	bool floor;	     /* --floor: probes with empty programs */
+	enum option_unwind unwind;
+	uint64_t max_stack; /* frames kept of a stack; 0: none */
+	bool floor;	    /* --floor: probes with empty programs */
 	char *report_file;
 	bool verbose, quiet;
 };

@@ -23,6 +23,20 @@ bool tracing_needs_code(const struct options *options)
 	return tracing_needs_probes(options) || options->n_events > 0 || options->stacks;
 }
 
+/* Tables of files and processes, to unwind by: only the programs for x86-64 know how. */
+static bool unwinds(const struct options *options)
+{
+#ifdef __x86_64__
+	bool stacks =
+		options_trace_allocations(options) || options->n_events > 0 || options->stacks;
+
+	return stacks && options->unwind == UNWIND_CFI && options->max_stack > 0 && !options->floor;
+#else
+	(void)options;
+	return false;
+#endif
+}
+
 bool tracing_holds(const struct options *options)
 {
 	return options->command && tracing_needs_code(options);
@@ -176,6 +190,7 @@ int tracing_new(const struct options *options, struct features **ret_features,
 		.max_blocks = options->max_blocks,
 		.max_stack = options->max_stack,
 		.floor = options->floor,
+		.unwind = unwinds(options),
 		.min_size = options->min_size,
 		.max_size = options->max_size,
 		.tool = "memtraced " MEMTRACED_VERSION,

@@ -36,6 +36,7 @@ struct live_opts {
 	uint64_t min_size, max_size;
 	uint32_t max_stack; /* callers kept of a stack, up to ABI_MAX_FRAMES */
 	bool floor;	    /* probes with empty programs: nothing is counted */
+	bool unwind;	    /* user stacks by call frame information, else by frame pointers */
 	const char *tool;   /* "memtraced X.Y.Z" */
 };
 

@@ -7,6 +7,7 @@
 #include "memtraced.skel.h"
 #include "trace/live_process.h"
 #include "trace/snapshot.h"
+#include "trace/unwind_tables.h"
 
 #include <errno.h>
 #include <string.h>
@@ -46,6 +47,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_STATE] = "process-unknown",
 	[LOSS_NOT_RUN] = "program-not-run",
 	[LOSS_FLOOR] = RECORD_CAUSE_FLOOR,
+	[LOSS_UNWIND_TABLES] = "unwind-tables-full",
 	[LOSS_SHARED_MEMORY] = "child-in-shared-memory",
 };
 
@@ -54,7 +56,7 @@ static bool loss_spares_totals(size_t cause)
 {
 	return cause == ABI_LOST_STACK_MAP_FULL || cause == ABI_LOST_STACK_UNREADABLE ||
 	       cause == ABI_LOST_SCRATCH_BUSY || cause == LOSS_MAPPING ||
-	       cause == ABI_LOST_FILE_NAME;
+	       cause == ABI_LOST_FILE_NAME || cause == LOSS_UNWIND_TABLES;
 }
 
 static uint64_t age_ns(const struct live *live, const struct live_process *process, uint32_t tick)
@@ -245,6 +247,7 @@ static int emit_coverage(struct live *live)
 	if (r)
 		return r;
 	memcpy(counts + ABI_LOSSES, live->losses, sizeof(live->losses));
+	counts[LOSS_UNWIND_TABLES] = live->tables ? unwind_tables_refused(live->tables) : 0;
 	counts[LOSS_NOT_RUN] = live_jobs_missed(live);
 	record.coverage.exact = true;
 	for (size_t i = 0; i < LOSSES; i++) {

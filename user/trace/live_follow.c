@@ -80,14 +80,6 @@ int live_activate(struct live *live, struct live_process *process, uint32_t owne
 	return 0;
 }
 
-static int set_verdict(struct live *live, const struct object *object, uint32_t verdict)
-{
-	struct abi_file_key key = { .ino = object_ino(object), .dev = object_dev(object) };
-
-	return bpf_map_update_elem(bpf_map__fd(live->programs->skel->maps.files), &key, &verdict,
-				   BPF_ANY);
-}
-
 /* Makes sure that an allocator's links for this owner are in; *ret_late when they were not yet. */
 static int attach(struct live *live, struct object *object, uint32_t owner, pid_t pid,
 		  bool *ret_late)
@@ -106,7 +98,7 @@ static int attach(struct live *live, struct object *object, uint32_t owner, pid_
 		if (r)
 			return r;
 	}
-	return owner ? 0 : set_verdict(live, object, ABI_FILE_SHARED_LINK);
+	return owner ? 0 : objects_publish(live->objects, object);
 }
 
 static int go_shared(struct live *live)
@@ -148,9 +140,12 @@ static int emit_mapping(struct live *live, const struct live_process *process,
 	return live_emit(live, &record);
 }
 
-/* One executable mapping of a process: recorded, and probed when an allocator is in it. */
+/*
+ * One executable mapping of a process: recorded, and put into the unwinder's tables. ev: the event
+ * that told of it, NULL: none. *ret_object: NULL if it is not of a file that can be read.
+ */
 static int add_code(struct live *live, struct live_process *process, const struct proc_map *map,
-		    uint64_t time_ns, bool *ret_late)
+		    const struct abi_ev_map *ev, uint64_t time_ns, struct object **ret_object)
 {
 	struct object *object = NULL;
 	bool is_new = false;
@@ -165,8 +160,8 @@ static int add_code(struct live *live, struct live_process *process, const struc
 	}
 	if (is_new) {
 		r = object_describe(object, live->fn, live->userdata);
-		if (r == 0 && !object_has_allocator(object))
-			r = set_verdict(live, object, ABI_FILE_NO_ALLOCATOR);
+		if (r == 0)
+			r = objects_publish(live->objects, object);
 		if (r)
 			return r;
 	}
@@ -177,15 +172,50 @@ static int add_code(struct live *live, struct live_process *process, const struc
 							  .end = map->end,
 							  .offset = map->offset,
 							  .object = object });
-	if (r || !object)
+	if (r)
 		return r;
-	return attach(live, object, owner_for(live, process), process->pid, ret_late);
+	*ret_object = object;
+	return live_unwind_map(live, process, map, object, ev);
+}
+
+/* What a process has mapped now; recorded and in the tables, not probed yet. */
+static int add_maps(struct live *live, struct live_process *process, uint64_t time_ns)
+{
+	_cleanup_(proc_maps_done) struct proc_maps maps = {};
+	struct object *object;
+	int r = proc_maps_read(process->pid, &maps);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r)
+		live_count_loss(live, NULL, LOSS_MAPPING);
+	for (size_t i = 0; i < maps.n_maps; i++) {
+		if (!maps.maps[i].exec)
+			continue;
+		r = add_code(live, process, &maps.maps[i], NULL, time_ns, &object);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* Probes what is mapped. */
+static int attach_all(struct live *live, struct live_process *process, bool *ret_late)
+{
+	vec_foreach(&process->code, range) {
+		int r = range->object ? attach(live, range->object, owner_for(live, process),
+					       process->pid, ret_late) :
+					0;
+
+		if (r)
+			return r;
+	}
+	return 0;
 }
 
 int live_map_process(struct live *live, struct live_process *process, uint64_t time_ns,
 		     bool in_time)
 {
-	_cleanup_(proc_maps_done) struct proc_maps maps = {};
 	bool pending = abi_of(live, process)->state == ABI_PROC_PENDING, late = false;
 	_cleanup_free_ char *exe = NULL;
 	struct process_info info = {};
@@ -211,15 +241,14 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 	if (r)
 		return r;
 	/* The idle tasks have no entry in /proc. */
-	r = live->opts.code && process->pid ? proc_maps_read(process->pid, &maps) : 0;
-	if (r == -ENOMEM)
-		return r;
-	if (r)
-		live_count_loss(live, NULL, LOSS_MAPPING);
-	for (size_t i = 0; i < maps.n_maps; i++) {
-		if (!maps.maps[i].exec)
-			continue;
-		r = add_code(live, process, &maps.maps[i], time_ns, &late);
+	if (live->opts.code && process->pid) {
+		r = live_unwind_process(live, process);
+		if (r == 0)
+			r = add_maps(live, process, time_ns);
+		if (r == 0)
+			r = live_unwind_sync(live);
+		if (r == 0)
+			r = attach_all(live, process, &late);
 		if (r)
 			return r;
 	}
@@ -243,6 +272,7 @@ static int emit_end(struct live *live, struct live_process *process, enum record
 	};
 
 	process->ended = true;
+	live_unwind_end(process);
 	process->end_tick = (time_ns - live->start_ns) / ABI_TICK_NS;
 	if (process->placeholder) {
 		process->settled = true;
@@ -283,7 +313,9 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 		if (r)
 			return r;
 	}
-	r = live_emit(live, &record);
+	r = live_unwind_child(live, parent, child);
+	if (r == 0)
+		r = live_emit(live, &record);
 	if (r || !pending)
 		return r;
 	if (!live->programs->control->shared && ++live->own_forks > own_link_forks(live))
@@ -430,6 +462,7 @@ int live_on_code(struct live *live, const struct abi_ev_map *ev)
 	struct live_process *process = live_process_at(live, ev->head.slot);
 	struct object *known = objects_find(live->objects, ev->dev, ev->ino);
 	_cleanup_(proc_maps_done) struct proc_maps maps = {};
+	struct object *object = NULL;
 	struct proc_map map = {};
 	bool late = false;
 	int r;
@@ -461,7 +494,9 @@ int live_on_code(struct live *live, const struct abi_ev_map *ev)
 	map.end = ev->addr + (ev->len + 4095) / 4096 * 4096;
 	map.offset = ev->offset;
 	map.exec = true;
-	r = add_code(live, process, &map, ev->head.time_ns, &late);
+	r = add_code(live, process, &map, ev, ev->head.time_ns, &object);
+	if (r == 0 && object)
+		r = attach(live, object, owner_for(live, process), process->pid, &late);
 	if (r == -ESRCH)
 		return 0; /* ended before its new code could run */
 	if (late && !ev->held)

@@ -25,6 +25,7 @@ enum user_loss {
 	LOSS_STATE,			 /* an event of a process that is not known */
 	LOSS_NOT_RUN,			 /* a program was left out: another ran on that CPU */
 	LOSS_FLOOR,			 /* everything: the programs were empty */
+	LOSS_UNWIND_TABLES, /* no room for a file's rows or a process's mappings: stacks are cut */
 	LOSS_SHARED_MEMORY, /* a child in its parent's memory that no link of the parent sees */
 	LOSSES
 };
@@ -58,6 +59,7 @@ struct live_process {
 	VEC(struct code_range) code;
 	/* Range that a munmap or mremap in flight has taken out of the regions, by thread. */
 	VEC(struct pending_unmap) pending;
+	struct unwind_space *space; /* NULL: ended, or stacks are not unwound by tables */
 };
 
 /* Sums over the sites of processes. */
@@ -70,6 +72,7 @@ struct live {
 	struct live_opts opts;
 	struct programs *programs;
 	struct objects *objects;
+	struct unwind_tables *tables; /* NULL: stacks are walked by frame pointers */
 	struct ring_buffer *ring;
 	int tracepoints[PROGRAMS_MAX_TRACEPOINTS];
 	size_t n_tracepoints;
@@ -111,6 +114,19 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 int live_on_process_event(struct live *live, const struct abi_ev_process *ev);
 int live_on_code(struct live *live, const struct abi_ev_map *ev);
 int live_activate(struct live *live, struct live_process *process, uint32_t owner);
+
+/* trace/live_unwind.c: the unwinder's tables, where stacks are unwound by them */
+int live_unwind_new(struct live *live);
+int live_unwind_process(struct live *live, struct live_process *process);
+int live_unwind_child(struct live *live, struct live_process *parent, struct live_process *child);
+void live_unwind_end(struct live_process *process);
+/* A mapping of code; ev: the event that told of it, NULL: none. */
+int live_unwind_map(struct live *live, struct live_process *process, const struct proc_map *map,
+		    struct object *object, const struct abi_ev_map *ev);
+int live_on_code_gone(struct live *live, const struct abi_ev_map *ev);
+/* Before what was held goes on, and at the end of a drain. */
+int live_unwind_sync(struct live *live);
+int live_unwind_drained(struct live *live);
 
 /* trace/live_regions.c: stacks and the mmap class */
 int live_on_stack(struct live *live, const struct abi_ev_stack *ev);

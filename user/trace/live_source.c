@@ -3,6 +3,7 @@
 
 #include "memtraced.skel.h"
 #include "trace/live_process.h"
+#include "trace/unwind_tables.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -63,6 +64,9 @@ static int on_event(void *ctx, void *data, size_t size)
 		break;
 	case ABI_EV_CODE:
 		r = live_on_code(live, data);
+		break;
+	case ABI_EV_CODE_GONE:
+		r = live_on_code_gone(live, data);
 		break;
 	case ABI_EV_MMAP:
 	case ABI_EV_MUNMAP:
@@ -165,7 +169,8 @@ static int live_drain(struct source *source, record_fn fn, void *userdata)
 		if (r)
 			return r;
 	}
-	return live_settle(live);
+	r = live_unwind_drained(live);
+	return r ? r : live_settle(live);
 }
 
 static void source_free_live(struct source *source)
@@ -182,7 +187,7 @@ static const struct source_ops live_ops = {
 static int load(struct live *live)
 {
 	const struct features *features = live->opts.features;
-	const struct programs_opts opts = {
+	struct programs_opts opts = {
 		.allocations = live->opts.allocations,
 		.code = live->opts.code,
 		.path = live->opts.path,
@@ -196,9 +201,14 @@ static int load(struct live *live)
 		.max_size = live->opts.max_size,
 		.max_stack = live->opts.max_stack,
 		.floor = live->opts.floor,
+		.unwind = live->opts.unwind,
 	};
 	int r = programs_new(&opts, &live->programs);
 
+	if (r && r != -EPERM && opts.unwind) { /* a verifier that cannot follow the walk */
+		opts.unwind = live->opts.unwind = false;
+		r = programs_new(&opts, &live->programs);
+	}
 	if (r)
 		return r;
 	live->ring = ring_buffer__new(bpf_map__fd(live->programs->skel->maps.ring), on_event, live,
@@ -246,7 +256,11 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	r = load(live);
 	if (r)
 		return r;
+	r = live_unwind_new(live);
+	if (r)
+		return r;
 	objects_opts.programs = live->programs;
+	objects_opts.tables = live->tables;
 	r = objects_new(&objects_opts, &live->objects);
 	if (r)
 		return r;
@@ -273,6 +287,7 @@ void live_free(struct live *live)
 	vec_done(&live->processes);
 	vec_done(&live->marks);
 	hashmap_free(live->stacks);
+	unwind_tables_free(live->tables);
 	free(live);
 }
 

@@ -3,12 +3,14 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "bpf/abi_unwind.h"
 #include "elf/elf_file.h"
 #include "elf/stack_start.h"
 #include "memtraced.skel.h"
 #include "probe/plan.h"
 #include "trace/bpf_link.h"
 #include "trace/link_home.h"
+#include "trace/unwind_tables.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -39,6 +41,8 @@ struct object {
 	struct stack_start start;
 	uint8_t build_id[RECORD_BUILD_ID_MAX];
 	uint8_t build_id_len;
+	uint32_t unwind;   /* in opts.tables; 0: in none */
+	bool no_unwinding; /* it has no rows, or there was no room */
 	VEC(struct object_link) links;
 	VEC(struct unprobed) unprobed;
 };
@@ -139,21 +143,43 @@ struct object *objects_at(const struct objects *objects, size_t i)
 	return objects->all.data[i];
 }
 
-/* What is wanted of a file beside its probes; a file that is no ELF file has none of it. */
-static void object_identify(struct object *object)
+static int unwind_add(const struct objects *objects, struct object *object, struct elf_file *elf,
+		      enum unwind_rows_kind kind)
+{
+	uint32_t before = object->unwind, now;
+	int r;
+
+	if (!objects->opts.tables)
+		return 0;
+	r = unwind_tables_add(objects->opts.tables, elf, kind, &now);
+	if (r)
+		return r;
+	object->no_unwinding = !now;
+	if (!now)
+		return 0;
+	object->unwind = now;
+	return before ? unwind_tables_replace(objects->opts.tables, before, now) : 0;
+}
+
+/*
+ * What is wanted of a file beside its probes; a file that is no ELF file has none of it. 0 or
+ * -ENOMEM.
+ */
+static int object_identify(const struct objects *objects, struct object *object)
 {
 	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
 	const uint8_t *id;
 	size_t len;
 
 	if (elf_file_new(object->fd, &elf))
-		return;
+		return 0;
 	stack_start_read(elf, &object->start);
 	len = elf_file_build_id(elf, &id);
-	if (len > sizeof(object->build_id))
-		return;
-	memcpy(object->build_id, id, len);
-	object->build_id_len = len;
+	if (len <= sizeof(object->build_id)) {
+		memcpy(object->build_id, id, len);
+		object->build_id_len = len;
+	}
+	return unwind_add(objects, object, elf, UNWIND_ROWS_FITTING);
 }
 
 /* Distances of inner frees from the probe, which both lie in one text segment. */
@@ -183,10 +209,8 @@ static int object_plan(struct objects *objects, struct object *object)
 {
 	int r;
 
-	if (!objects->opts.allocations && objects->sizes.len == 0) {
-		object_identify(object);
-		return 0;
-	}
+	if (!objects->opts.allocations && objects->sizes.len == 0)
+		return object_identify(objects, object);
 	r = plan_new(object->fd, objects->opts.emulation, &object->plan);
 
 	/* Not ELF, another machine's, damaged: the loader would not run it, nothing to probe. */
@@ -194,7 +218,9 @@ static int object_plan(struct objects *objects, struct object *object)
 		return 0;
 	if (r)
 		return r;
-	object_identify(object);
+	r = object_identify(objects, object);
+	if (r)
+		return r;
 	if (objects->next_fn + object->plan->n_probes > UINT16_MAX)
 		return -ENOSPC;
 	object->first_fn = objects->next_fn;
@@ -289,6 +315,69 @@ uint32_t object_dev(const struct object *object)
 bool object_starts_stack(const struct object *object, uint64_t file_offset)
 {
 	return stack_start_contains(&object->start, file_offset);
+}
+
+uint32_t object_unwind(const struct object *object)
+{
+	return object->unwind;
+}
+
+int objects_unwind(struct objects *objects, struct object *object, bool fully)
+{
+	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
+	int r;
+
+	if (!objects->opts.tables || object->no_unwinding)
+		return 0;
+	if (object->unwind &&
+	    (!fully || !unwind_tables_pruned(objects->opts.tables, object->unwind)))
+		return 0;
+	r = elf_file_new(object->fd, &elf);
+	if (r) /* changed since: what is known of it stays */
+		return r == -ENOMEM ? r : 0;
+	r = unwind_add(objects, object, elf, fully ? UNWIND_ROWS_FULL : UNWIND_ROWS_FITTING);
+	return r ? r : objects_publish(objects, object);
+}
+
+int objects_unwind_less(struct objects *objects)
+{
+	struct unwind_tables *tables = objects->opts.tables;
+	_cleanup_free_ bool *used = NULL;
+
+	if (!tables || !unwind_tables_short(tables))
+		return 0;
+	used = calloc(ABI_UNWIND_OBJECTS, sizeof(*used));
+	if (!used)
+		return -ENOMEM;
+	unwind_tables_mark_used(tables, used);
+	vec_foreach(&objects->all, o) {
+		uint32_t old = (*o)->unwind;
+		int r;
+
+		(*o)->no_unwinding = false; /* there will be room */
+		if (used[old] || !old)
+			continue;
+		(*o)->unwind = 0;
+		r = objects_publish(objects, *o);
+		if (r == 0)
+			r = unwind_tables_replace(tables, old, 0);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int objects_publish(struct objects *objects, struct object *object)
+{
+	const struct abi_file_key key = { .ino = object->ino, .dev = object->dev };
+	struct abi_file file = { .verdict = ABI_FILE_ALLOCATOR, .object = object->unwind };
+
+	if (!object_has_allocator(object))
+		file.verdict = ABI_FILE_NO_ALLOCATOR;
+	else if (object_attached(object, 0))
+		file.verdict = ABI_FILE_SHARED_LINK;
+	return bpf_map_update_elem(bpf_map__fd(objects->opts.programs->skel->maps.files), &key,
+				   &file, BPF_ANY);
 }
 
 bool object_attached(const struct object *object, uint32_t owner)

@@ -27,6 +27,7 @@ struct objects_opts {
 	const struct plan_emulation *emulation; /* borrowed */
 	bool allocations;    /* else only what is asked for by objects_add_sizes is probed */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
+	struct unwind_tables *tables; /* borrowed; NULL: stacks are not unwound by files' tables */
 };
 
 int objects_new(const struct objects_opts *opts, struct objects **ret_objects);
@@ -63,6 +64,19 @@ uint64_t object_ino(const struct object *object);
 /* Copies the build ID; its length, 0 when there is none. */
 uint8_t object_build_id(const struct object *object, uint8_t ret_id[RECORD_BUILD_ID_MAX]);
 uint32_t object_dev(const struct object *object); /* major << 20 | minor */
+
+/* Tells the programs what is known of it. 0 or negative errno. */
+int objects_publish(struct objects *objects, struct object *object);
+
+/* Its number in the unwinder's tables; 0: it is in none. */
+uint32_t object_unwind(const struct object *object);
+/*
+ * Makes sure of its rows in the unwinder's tables, fully: for any instruction. Where that is not
+ * possible, what is there stays. 0 or negative errno.
+ */
+int objects_unwind(struct objects *objects, struct object *object, bool fully);
+/* Where room in the tables runs short: gives up what no process has mapped. 0 or negative errno. */
+int objects_unwind_less(struct objects *objects);
 
 /* Is a link in that counts for this owner (0: shared)? */
 bool object_attached(const struct object *object, uint32_t owner);

@@ -5,7 +5,10 @@
 #include "memtraced_old.skel.h"
 #include "trace/bpf_link.h"
 #include "trace/link_home.h"
+#include "trace/map_memory.h"
 #include "trace/tracefs.h"
+#include "trace/unwind_objects.h"
+#include "trace/unwind_spaces.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -100,6 +103,11 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.stacks, allocations || opts->code ? MAX_STACKS : 1 },
 		{ skel->maps.tombs, allocations ? MAX_TOMBS : 1 },
 		{ skel->maps.shed, allocations ? MAX_TOMBS : 1 },
+		{ skel->maps.unwind_rows, opts->unwind ? UNWIND_FIRST_ROWS : 1 },
+		{ skel->maps.unwind_rules, opts->unwind ? ABI_UNWIND_RULES : 1 },
+		{ skel->maps.unwind_objects, opts->unwind ? ABI_UNWIND_OBJECTS : 1 },
+		{ skel->maps.unwind_mappings, opts->unwind ? UNWIND_MAPPINGS : 1 },
+		{ skel->maps.unwind_spaces, opts->unwind ? opts->max_procs : 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -146,27 +154,12 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
 }
 
-static int map_array(const struct bpf_map *map, void **ret_mem, size_t *ret_len)
-{
-	size_t page = sysconf(_SC_PAGESIZE);
-	size_t len = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
-	void *mem;
-
-	len = (len + page - 1) / page * page;
-	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-	if (mem == MAP_FAILED)
-		return -errno;
-	*ret_mem = mem;
-	*ret_len = len;
-	return 0;
-}
-
 static int map_arrays(struct programs *p)
 {
-	int r = map_array(p->skel->maps.procs, (void **)&p->procs, &p->procs_len);
+	int r = map_memory(p->skel->maps.procs, (void **)&p->procs, &p->procs_len);
 
 	if (r == 0)
-		r = map_array(p->skel->maps.site_table, (void **)&p->sites, &p->sites_len);
+		r = map_memory(p->skel->maps.site_table, (void **)&p->sites, &p->sites_len);
 	return r;
 }
 
@@ -322,7 +315,7 @@ void programs_free(struct programs *programs)
 int programs_map_buckets(const struct programs *programs, struct bucket_table *ret_table)
 {
 	void *mem;
-	int r = map_array(programs->skel->maps.block_buckets, &mem, &ret_table->len);
+	int r = map_memory(programs->skel->maps.block_buckets, &mem, &ret_table->len);
 
 	if (r)
 		return r;

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the programs themselves write into the unwinder's tables: where a process has code. They see
+ * it first; the daemon sorts it in later (user/trace/unwind_spaces.h).
+ */
+#ifndef MEMTRACED_SPACE_BPF_H
+#define MEMTRACED_SPACE_BPF_H
+
+#include "old_kernel.bpf.h"
+#include "unwind_maps.bpf.h"
+
+#define SPACE_PAGE 4096ULL
+
+/* A struct abi_unwind_space, which is too large for the stack. */
+__weak const volatile __u64 empty_space[sizeof(struct abi_unwind_space) / 8] = {};
+
+static __always_inline void space_put(__u32 slot, const void *value)
+{
+	struct abi_unwind_space *space;
+
+	/* No room: the daemon, which sees the same later, counts it. */
+	if (bpf_map_update_elem(&unwind_spaces, &slot, value, BPF_ANY))
+		return;
+	space = bpf_map_lookup_elem(&unwind_spaces, &slot);
+	if (space)
+		space->slot = slot;
+}
+
+/* After an exec. */
+static __always_inline void space_new(__u32 slot)
+{
+	space_put(slot, (const void *)empty_space);
+}
+
+static __always_inline void space_fork(__u32 parent, __u32 child)
+{
+	struct abi_unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &parent);
+
+	if (space)
+		space_put(child, space);
+}
+
+/* A place among the recent ones. */
+static __always_inline __u32 space_place(struct abi_unwind_space *space)
+{
+#ifdef OLD_KERNEL
+	/* ld.so maps and unmaps under a lock: a second thread at the same moment is no dlopen. */
+	__u32 at = *(volatile __u32 *)&space->recents;
+
+	__sync_fetch_and_add(&space->recents, 1);
+	return at;
+#else
+	return __sync_fetch_and_add(&space->recents, 1);
+#endif
+}
+
+/* object 0: no code is there any more. False when there is no room for it. */
+static __always_inline bool space_add(__u32 slot, __u64 start, __u64 len, __u32 rel, __u32 object)
+{
+	struct abi_unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &slot);
+	struct abi_unwind_mapping *m;
+	__u32 at;
+
+	if (!space || len > ABI_UNWIND_MAX_LEN)
+		return false;
+	at = space_place(space);
+	if (at >= ABI_UNWIND_RECENT)
+		return false;
+	m = &space->recent[at];
+	m->len = (len + SPACE_PAGE - 1) & ~(SPACE_PAGE - 1);
+	m->rel = rel;
+	m->object = object;
+	/* last: from now on it is looked at (x86-64 keeps the order of stores) */
+	barrier();
+	*(volatile __u64 *)&m->start = start;
+	return true;
+}
+
+/* A mapping of an object's file from `offset` on. */
+static __always_inline bool space_add_code(__u32 slot, __u32 object, __u64 start, __u64 len,
+					   __u64 offset)
+{
+	const struct abi_unwind_object *o = bpf_map_lookup_elem(&unwind_objects, &object);
+	__u32 i;
+
+	if (!o)
+		return false;
+	/* ABI_UNWIND_SEGMENTS rounds */
+	for (i = 0; i < ABI_UNWIND_SEGMENTS; i++) {
+		const struct abi_unwind_segment *s = &o->segment[i];
+
+		/* mmap begins with whole pages, segments anywhere in them */
+		if (offset < (s->offset & ~(SPACE_PAGE - 1)) || offset >= s->end)
+			continue;
+		return space_add(slot, start, len, s->rel + (__u32)(offset - s->offset), object);
+	}
+	return false;
+}
+
+#endif

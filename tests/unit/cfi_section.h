@@ -21,6 +21,10 @@
 	{                                                                                          \
 		.kind = ABI_UNWIND_UNSUPPORTED                                                     \
 	}
+#define SIGNAL(n)                                                                                  \
+	{                                                                                          \
+		.kind = ABI_UNWIND_SIGNAL, .offset = (n)                                           \
+	}
 #define END                                                                                        \
 	{                                                                                          \
 		.kind = ABI_UNWIND_END                                                             \

@@ -170,12 +170,13 @@ static int add_known(const struct cfi_input *in, struct cfi_pieces *pieces)
 		return r;
 	if (text && end > text->addr + text->len)
 		end = text->addr + text->len;
-	/* Only as far as the next entry: what stands behind that one is not part of the start. */
+	/* Up to code with information: what stands behind that is not part of the start. */
 	for (size_t i = 0; i < pieces->len; i++) {
 		uint64_t start = in->base + pieces->data[i].start;
 
-		if (start >= in->entry && start < end)
-			end = start;
+		if (in->base + pieces->data[i].end <= in->entry || start >= end)
+			continue;
+		end = start < in->entry ? in->entry : start;
 	}
 	if (text && end > in->entry)
 		r = vec_push(&known, (struct cfi_piece){ .start = (uint32_t)(in->entry - in->base),
@@ -282,10 +283,14 @@ static int compile(struct compiler *c)
 
 static bool is_in_reach(const struct cfi_input *in)
 {
-	for (size_t i = 0; i < in->n_text; i++)
-		if (in->text[i].addr < in->base || in->text[i].len > UINT32_MAX ||
-		    in->text[i].addr - in->base > UINT32_MAX - in->text[i].len)
+	for (size_t i = 0; i < in->n_text; i++) {
+		const struct cfi_bytes *text = &in->text[i];
+
+		if (text->addr < in->base || text->len > UINT32_MAX ||
+		    text->addr - in->base > UINT32_MAX - text->len ||
+		    text->addr > UINT64_MAX - text->len)
 			return false;
+	}
 	return true;
 }
 

@@ -25,6 +25,7 @@ static enum cfi_entry read_head(const struct cfi_section *section, size_t *offse
 	size_t id_bytes = 4, id_offset;
 	uint64_t length, id;
 
+	*ret_head = (struct head){ .is_cie = false };
 	if (cfi_left(&r) == 0)
 		return CFI_ENTRY_END;
 	length = cfi_get(&r, 4);

@@ -91,8 +91,7 @@ static void each_form_of_a_call_keeps_its_rows(void **state)
 			prune_with(full, cases[i].bytes, cases[i].len);
 		uint32_t next = CODE + (uint32_t)cases[i].len;
 
-		/* None, that of the call's last byte, that of what follows; a displacement's bytes may look
-		 * like one more call. */
+		/* None, the call's last byte's, the next byte's; more where it looks like two. */
 		if (cases[i].is_call ? pruned->n_rows < 3 : pruned->n_rows != 1)
 			fail_msg("%s: %zu rows", cases[i].what, pruned->n_rows);
 		if (cases[i].is_call &&

@@ -356,6 +356,29 @@ static void debug_frame_fills_the_gaps_of_eh_frame(void **state)
 	assert_rows(rows, wanted, 4, "both sections");
 }
 
+/* .debug_frame describes both functions as one, and is not asked: nothing lies between them. */
+static void neighbours_leave_no_gap_to_fill(void **state)
+{
+	static const struct wanted wanted[] = { { START, SP(16) },
+						{ START + LEN, UNSUPPORTED },
+						{ START + 2 * LEN, SP(40) },
+						{ START + 3 * LEN, NONE } };
+	_cleanup_(cfi_rows_free_p) struct cfi_rows *rows = NULL;
+	struct section s = usual_section(), debug = { .len = 0 };
+	struct cfi_input in;
+
+	(void)state;
+	put_fde(&s, START, LEN, BYTES(DW_CFA_def_cfa_offset, 16));
+	put_fde(&s, START + LEN, LEN,
+		BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 24,
+		      DW_CFA_advance_loc | 1, 0x3f));
+	put_debug_entries(&debug, 3, false, TEXT + START, 3 * LEN, 40);
+	in = input_of(&s);
+	in.debug_frame = (struct cfi_bytes){ debug.bytes, debug.len, 0 };
+	rows = compile(&in);
+	assert_rows(rows, wanted, 4, "neighbours");
+}
+
 static void the_stack_ends_at_an_entry_without_information(void **state)
 {
 	static const struct {
@@ -454,6 +477,7 @@ int main(void)
 		cmocka_unit_test(a_damaged_entry_costs_no_other),
 		cmocka_unit_test(the_entry_that_starts_first_wins),
 		cmocka_unit_test(debug_frame_fills_the_gaps_of_eh_frame),
+		cmocka_unit_test(neighbours_leave_no_gap_to_fill),
 		cmocka_unit_test(the_stack_ends_at_an_entry_without_information),
 		cmocka_unit_test(a_signal_return_is_told_by_its_code),
 		cmocka_unit_test(code_out_of_reach_is_an_error),

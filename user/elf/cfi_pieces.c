@@ -44,6 +44,8 @@ static int add_within(struct cfi_pieces *pieces, const struct cfi_pieces *more, 
 {
 	int r = 0;
 
+	if (start >= end)
+		return 0;
 	while (*next < more->len && more->data[*next].end <= start)
 		(*next)++;
 	for (size_t i = *next; r == 0 && i < more->len && more->data[i].start < end; i++) {

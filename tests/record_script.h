@@ -37,7 +37,8 @@ static inline void emit_run_with(const struct script *s, bool no_allocations)
 					   .start_realtime_ns = 1767323045006000000,
 					   .start_ns = 1000,
 					   .age_resolution_ns = 100000000,
-					   .no_allocations = no_allocations } });
+					   .no_allocations = no_allocations,
+					   .unwinder = "cfi" } });
 }
 
 static inline void emit_run(const struct script *s)
@@ -143,7 +144,12 @@ static inline void emit_coverage(const struct script *s, bool exact, uint64_t ev
 				 const struct record_loss *losses, size_t n_losses)
 {
 	emit(s, &(struct record){ .type = RECORD_COVERAGE,
-				  .coverage = { exact, events, events - 1, 1, n_losses, losses } });
+				  .coverage = { .exact = exact,
+						.events = events,
+						.stacks_complete = events - 1,
+						.stacks_truncated = 1,
+						.n_losses = n_losses,
+						.losses = losses } });
 }
 
 static inline void emit_cut_end(const struct script *s)

@@ -111,7 +111,8 @@ REPORT = {
                                         "frames": ListOf(FRAME)})}),
     "syscalls": ListOf(SYSCALLS),
     "coverage": {"exact": bool, "events": NATURAL, "lost": MapOf(NATURAL),
-                 "stacks_complete": NATURAL, "stacks_truncated": NATURAL,
+                 "unwinder": Nullable(OneOf("cfi", "fp")), "stacks_complete": NATURAL,
+                 "stacks_guided": NATURAL, "stacks_truncated": NATURAL, "cut": MapOf(NATURAL),
                  "unprobed": ListOf({"function": str, "object": str, "why": str})}}
 
 

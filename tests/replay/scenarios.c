@@ -170,6 +170,7 @@ static void inexact(record_fn fn, void *userdata)
 {
 	const struct script s = { fn, userdata };
 	static const struct record_loss losses[] = { { "block-map-full", 10 }, { "ring-full", 2 } };
+	static const struct record_loss cuts[] = { { "limit", 7 }, { "no-cfi", 30 } };
 	static const uint64_t deep[] = { 0x401300, 0x401300, 0x401300 };
 	struct record_totals t = totals(0, 100, 5000, 5);
 	struct record_site young = site(0, 1, AT_LOST, 2000, 2);
@@ -189,7 +190,15 @@ static void inexact(record_fn fn, void *userdata)
 	emit_totals(&s, t);
 	emit_site(&s, site(0, 1, AT_LOOP, 3000, 3));
 	emit_site(&s, young);
-	emit_coverage(&s, false, 195, losses, 2);
+	emit(&s, &(struct record){ .type = RECORD_COVERAGE,
+				   .coverage = { .events = 195,
+						 .stacks_complete = 158,
+						 .stacks_guided = 12,
+						 .stacks_truncated = 37,
+						 .n_losses = 2,
+						 .losses = losses,
+						 .n_cuts = 2,
+						 .cuts = cuts } });
 	emit_cut_end(&s);
 	emit_end(&s, 0, RECORD_END_SIGNAL, 11, 7 * SECOND);
 	symbols(&s);

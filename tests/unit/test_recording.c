@@ -34,7 +34,8 @@ static const struct record_errno errnos[] = { { 11, 2 }, { 4, 1 } };
 
 /* Every type, every field with a value of its own; NULL strings too. */
 static const struct record all[] = {
-	{ .type = RECORD_RUN, .run = { "memtraced 0.1.0", "6.1.0", "multi", 1, 2, 3, true, true } },
+	{ .type = RECORD_RUN,
+	  .run = { "memtraced 0.1.0", "6.1.0", "multi", 1, 2, 3, true, true, "cfi" } },
 	{ .type = RECORD_FUNCTION, .function = { 7, "malloc", "/lib/c", 0x1234 } },
 	{ .type = RECORD_PROCESS,
 	  .process = { 1, 2, 3, 4, RECORD_NO_SLOT, true, false, 5, "comm", NULL } },
@@ -63,7 +64,7 @@ static const struct record all[] = {
 	{ .type = RECORD_TOTALS, .totals = { 1, "now", 2, 3, 4, 5, -6, 7, 8, 9, 10, 11, 12, 13 } },
 	{ .type = RECORD_TOTALS, .totals = { .slot = 2 } },
 	{ .type = RECORD_SITE, .site = { 1, 2, 3, -4, 5, 6, 7, 8, 9, 10, UINT64_MAX } },
-	{ .type = RECORD_COVERAGE, .coverage = { false, 1, 2, 3, 2, losses } },
+	{ .type = RECORD_COVERAGE, .coverage = { false, 1, 2, 3, 2, losses, 4, 1, losses } },
 	{ .type = RECORD_CUT_END },
 	{ .type = RECORD_UNPROBED, .unprobed = { "valloc", "/lib/c", "no symbol" } },
 	{ .type = RECORD_SYMBOL,
@@ -97,7 +98,7 @@ static bool same_history(const struct record *a, const struct record *b)
 		return SAME_S(run.tool) && SAME_S(run.kernel) && SAME_S(run.attach_path) &&
 		       SAME(run.start_realtime_ns) && SAME(run.start_ns) &&
 		       SAME(run.age_resolution_ns) && SAME(run.no_allocations) &&
-		       SAME(run.no_stacks);
+		       SAME(run.no_stacks) && SAME_S(run.unwinder);
 	case RECORD_FUNCTION:
 		return SAME(function.id) && SAME_S(function.name) && SAME_S(function.object) &&
 		       SAME(function.file_offset);
@@ -154,8 +155,12 @@ static bool same_state(const struct record *a, const struct record *b)
 	case RECORD_COVERAGE:
 		if (!SAME(coverage.exact) || !SAME(coverage.events) ||
 		    !SAME(coverage.stacks_complete) || !SAME(coverage.stacks_truncated) ||
-		    !SAME(coverage.n_losses))
+		    !SAME(coverage.n_losses) || !SAME(coverage.stacks_guided) ||
+		    !SAME(coverage.n_cuts))
 			return false;
+		for (size_t i = 0; i < a->coverage.n_cuts; i++)
+			if (!SAME_S(coverage.cuts[i].cause) || !SAME(coverage.cuts[i].count))
+				return false;
 		for (size_t i = 0; i < a->coverage.n_losses; i++)
 			if (!SAME_S(coverage.losses[i].cause) || !SAME(coverage.losses[i].count))
 				return false;

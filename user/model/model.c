@@ -65,12 +65,19 @@ int model_new(struct model **ret_model)
 	return 0;
 }
 
+static void coverage_done(struct record_coverage *coverage)
+{
+	free((void *)coverage->losses);
+	free((void *)coverage->cuts);
+	*coverage = (struct record_coverage){ 0 };
+}
+
 void model_free(struct model *model)
 {
 	if (!model)
 		return;
-	free((void *)model->coverage.losses);
-	free((void *)model->next_coverage.losses);
+	coverage_done(&model->coverage);
+	coverage_done(&model->next_coverage);
 	vec_done(&model->functions);
 	vec_done(&model->unprobed);
 	syscalls_free(model->syscalls);
@@ -94,6 +101,8 @@ static int apply_run(struct model *model, const struct record_run *record)
 		r = strings_intern(model->strings, record->kernel, &run.kernel);
 	if (r == 0)
 		r = strings_intern(model->strings, record->attach_path, &run.attach_path);
+	if (r == 0)
+		r = strings_intern(model->strings, record->unwinder, &run.unwinder);
 	if (r < 0)
 		return r;
 	model->run = run;
@@ -164,26 +173,37 @@ static int apply_unprobed(struct model *model, const struct record_unprobed *rec
 	return vec_push(&model->unprobed, unprobed);
 }
 
-static int apply_coverage(struct model *model, const struct record_coverage *record)
+static int copy_losses(struct model *model, const struct record_loss *from, size_t n,
+		       const struct record_loss **ret_losses)
 {
-	struct record_loss *losses = calloc(record->n_losses + 1, sizeof(*losses));
-	int r = 0;
+	_cleanup_free_ struct record_loss *losses = calloc(n + 1, sizeof(*losses));
+	int r = losses ? 0 : -ENOMEM;
 
-	if (!losses)
-		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < record->n_losses; i++) {
-		losses[i].count = record->losses[i].count;
-		r = strings_intern(model->strings,
-				   record->losses[i].cause ? record->losses[i].cause : "unknown",
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		losses[i].count = from[i].count;
+		r = strings_intern(model->strings, from[i].cause ? from[i].cause : "unknown",
 				   &losses[i].cause);
 	}
-	if (r < 0) {
-		free(losses);
+	if (r == 0)
+		*ret_losses = TAKE_PTR(losses);
+	return r;
+}
+
+static int apply_coverage(struct model *model, const struct record_coverage *record)
+{
+	struct record_coverage coverage = *record;
+	int r;
+
+	coverage.losses = coverage.cuts = NULL;
+	r = copy_losses(model, record->losses, record->n_losses, &coverage.losses);
+	if (r == 0)
+		r = copy_losses(model, record->cuts, record->n_cuts, &coverage.cuts);
+	if (r) {
+		coverage_done(&coverage);
 		return r;
 	}
-	free((void *)model->next_coverage.losses);
-	model->next_coverage = *record;
-	model->next_coverage.losses = losses;
+	coverage_done(&model->next_coverage);
+	model->next_coverage = coverage;
 	model->next_has_coverage = true;
 	return 0;
 }
@@ -213,9 +233,9 @@ static int apply_cut_end(struct model *model)
 	model->has_cut = true;
 	model->cut_ns = model->next_cut_ns;
 	if (model->next_has_coverage) {
-		free((void *)model->coverage.losses);
+		coverage_done(&model->coverage);
 		model->coverage = model->next_coverage;
-		model->next_coverage.losses = NULL;
+		model->next_coverage = (struct record_coverage){ 0 };
 		model->has_coverage = true;
 	}
 	processes_cut_end(model->processes);

@@ -110,12 +110,13 @@ static void put_process(struct json_out *out, const struct view *view,
 	fputs("],\"leaks\":null,\"heap_errors\":[],\"rss\":null}", out->file);
 }
 
-static struct json_object *lost_json(struct json_out *out, const struct record_coverage *coverage)
+static struct json_object *losses_json(struct json_out *out, const struct record_loss *losses,
+				       size_t n)
 {
 	struct json_object *json = json_out_new(out);
 
-	for (size_t i = 0; json && coverage && i < coverage->n_losses; i++)
-		json_out_u64(out, json, coverage->losses[i].cause, coverage->losses[i].count);
+	for (size_t i = 0; json && i < n; i++)
+		json_out_u64(out, json, losses[i].cause, losses[i].count);
 	return json;
 }
 
@@ -141,18 +142,22 @@ static struct json_object *unprobed_json(struct json_out *out, const struct mode
 
 static void put_coverage(struct json_out *out, const struct view *view)
 {
-	const struct record_coverage *coverage = model_coverage(view_model(view));
+	static const struct record_coverage nothing;
+	const struct record_coverage *known = model_coverage(view_model(view));
+	const struct record_coverage *coverage = known ? known : &nothing;
+	const struct record_run *run = model_run(view_model(view));
 	struct json_object *json = json_out_new(out);
 
 	if (!json)
 		return;
 	json_out_bool(out, json, "exact", view_is_exact(view));
-	json_out_known(out, json, "events", coverage, coverage ? coverage->events : 0);
-	json_out_add(out, json, "lost", lost_json(out, coverage));
-	json_out_known(out, json, "stacks_complete", coverage,
-		       coverage ? coverage->stacks_complete : 0);
-	json_out_known(out, json, "stacks_truncated", coverage,
-		       coverage ? coverage->stacks_truncated : 0);
+	json_out_known(out, json, "events", known, coverage->events);
+	json_out_add(out, json, "lost", losses_json(out, coverage->losses, coverage->n_losses));
+	json_out_string(out, json, "unwinder", run ? run->unwinder : NULL);
+	json_out_known(out, json, "stacks_complete", known, coverage->stacks_complete);
+	json_out_known(out, json, "stacks_guided", known, coverage->stacks_guided);
+	json_out_known(out, json, "stacks_truncated", known, coverage->stacks_truncated);
+	json_out_add(out, json, "cut", losses_json(out, coverage->cuts, coverage->n_cuts));
 	json_out_add(out, json, "unprobed", unprobed_json(out, view_model(view)));
 	json_out_put(out, json);
 }

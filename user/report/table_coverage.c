@@ -13,6 +13,17 @@ static bool nothing_counted(const struct record_coverage *coverage)
 	return false;
 }
 
+static void add_causes(struct strbuf *line, const struct record_loss *causes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		strbuf_adds(line, i == 0 ? " (" : ", ");
+		text_clean(line, causes[i].cause);
+		strbuf_addf(line, " %" PRIu64, causes[i].count);
+	}
+	if (n > 0)
+		strbuf_addch(line, ')');
+}
+
 static void coverage_words(const struct view *view, const struct record_coverage *coverage,
 			   struct strbuf *line)
 {
@@ -37,13 +48,7 @@ static void coverage_words(const struct view *view, const struct record_coverage
 	} else {
 		strbuf_addf(line, "NOT EXACT: %" PRIu64 " lost", lost);
 	}
-	for (size_t i = 0; i < coverage->n_losses; i++) {
-		strbuf_adds(line, i == 0 ? " (" : ", ");
-		text_clean(line, coverage->losses[i].cause);
-		strbuf_addf(line, " %" PRIu64, coverage->losses[i].count);
-	}
-	if (coverage->n_losses > 0)
-		strbuf_addch(line, ')');
+	add_causes(line, coverage->losses, coverage->n_losses);
 	if (!view_is_exact(view))
 		strbuf_adds(line, "; ≥ marks lower bounds, ~ what can be off either way");
 }
@@ -83,8 +88,17 @@ static void stacks(struct table *t, const struct record_coverage *coverage)
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char duration[FORMAT_UNIT_LEN];
 
-	strbuf_addf(&line, "stacks: %" PRIu64 " complete, %" PRIu64 " truncated",
-		    coverage->stacks_complete, coverage->stacks_truncated);
+	strbuf_adds(&line, "stacks");
+	if (run && run->unwinder) {
+		strbuf_adds(&line, " by ");
+		text_clean(&line, run->unwinder);
+	}
+	strbuf_addf(&line, ": %" PRIu64 " complete", coverage->stacks_complete);
+	if (coverage->stacks_guided)
+		strbuf_addf(&line, " (%" PRIu64 " in part by frame pointers)",
+			    coverage->stacks_guided);
+	strbuf_addf(&line, ", %" PRIu64 " truncated", coverage->stacks_truncated);
+	add_causes(&line, coverage->cuts, coverage->n_cuts);
 	if (run && run->age_resolution_ns > 0 && view_has_allocations(t->view))
 		strbuf_addf(&line, "; ages are true to %s",
 			    format_duration(run->age_resolution_ns, duration));

@@ -123,15 +123,8 @@ static struct record_totals totals_of(const struct live *live, const struct live
 static void count_stacks(struct live *live, const struct snapshot_site *sites, size_t n,
 			 struct cut_coverage *coverage)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct live_stack key = { .id = sites[i].stack };
-		const struct live_stack *stack = hashmap_find(live->stacks, &key);
-
-		if (stack && stack->complete)
-			coverage->stacks_complete += sites[i].counts.allocs;
-		else
-			coverage->stacks_truncated += sites[i].counts.allocs;
-	}
+	for (size_t i = 0; i < n; i++)
+		live_count_stack(live, sites[i].stack, sites[i].counts.allocs, coverage);
 }
 
 static int emit_process(struct live *live, struct live_process *process,
@@ -241,7 +234,7 @@ static int emit_coverage(struct live *live)
 {
 	struct record record = { .type = RECORD_COVERAGE };
 	uint64_t counts[LOSSES];
-	struct record_loss losses[LOSSES];
+	struct record_loss losses[LOSSES], cuts[STACK_CUTS];
 	int r = programs_losses(live->programs, counts);
 
 	if (r)
@@ -264,9 +257,17 @@ static int emit_coverage(struct live *live)
 	record.coverage.events = live->running.events + live->settled.events;
 	record.coverage.stacks_complete =
 		live->running.stacks_complete + live->settled.stacks_complete;
-	record.coverage.stacks_truncated =
-		live->running.stacks_truncated + live->settled.stacks_truncated;
+	record.coverage.stacks_guided = live->running.stacks_guided + live->settled.stacks_guided;
+	for (size_t i = 0; i < STACK_CUTS; i++) {
+		uint64_t n = live->running.cuts[i] + live->settled.cuts[i];
+
+		if (!n)
+			continue;
+		cuts[record.coverage.n_cuts++] = (struct record_loss){ live_cut_name(i), n };
+		record.coverage.stacks_truncated += n;
+	}
 	record.coverage.losses = losses;
+	record.coverage.cuts = cuts;
 	return live_emit(live, &record);
 }
 

@@ -136,13 +136,6 @@ struct job_reading {
 	bool ring_lost; /* what announces a process may have been lost */
 };
 
-static bool is_complete(const struct live *live, uint64_t id)
-{
-	const struct live_stack key = { .id = id }, *stack = hashmap_find(live->stacks, &key);
-
-	return stack && stack->complete;
-}
-
 /*
  * Passes on what a process has done by system calls. The child of -c is nobody before its exec;
  * what will be deleted after this cut is counted for good.
@@ -160,12 +153,9 @@ static int take_syscalls(struct job_reading *reading, uint32_t slot, const struc
 		return 0;
 	if (record->type == RECORD_SYSCALL)
 		coverage->events += record->syscall.calls;
-	if (record->type == RECORD_SYSCALL_STACK) {
-		if (is_complete(reading->live, record->syscall_stack.stack))
-			coverage->stacks_complete += record->syscall_stack.calls;
-		else
-			coverage->stacks_truncated += record->syscall_stack.calls;
-	}
+	if (record->type == RECORD_SYSCALL_STACK)
+		live_count_stack(reading->live, record->syscall_stack.stack,
+				 record->syscall_stack.calls, coverage);
 	return live_emit(reading->live, record);
 }
 
@@ -188,10 +178,7 @@ static int take_record(const struct record *record, void *userdata)
 		uint64_t stack = event->stack ? event->stack : event->kernel_stack;
 
 		coverage->events += event->count;
-		if (stack && is_complete(reading->live, stack))
-			coverage->stacks_complete += event->count;
-		else
-			coverage->stacks_truncated += event->count;
+		live_count_stack(reading->live, stack, event->count, coverage);
 	}
 	for (size_t i = 0; record->type == RECORD_HIST_COUNTS && i < hist->n_buckets; i++)
 		coverage->events += hist->buckets[i].count;

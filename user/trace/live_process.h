@@ -9,6 +9,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "bpf/abi_syscalls.h"
+#include "bpf/abi_unwind.h"
 #include "trace/live.h"
 #include "trace/objects.h"
 
@@ -28,6 +29,13 @@ enum user_loss {
 	LOSS_UNWIND_TABLES, /* no room for a file's rows or a process's mappings: stacks are cut */
 	LOSS_SHARED_MEMORY, /* a child in its parent's memory that no link of the parent sees */
 	LOSSES
+};
+
+/* Why a stack is not whole, beside enum abi_stack_cut. */
+enum stack_cut {
+	STACK_CUT_FRAME_POINTERS = ABI_CUTS, /* they ended where no stack is known to begin */
+	STACK_CUT_LOST,			     /* it never came */
+	STACK_CUTS
 };
 
 struct pending_unmap {
@@ -64,7 +72,8 @@ struct live_process {
 
 /* Sums over the sites of processes. */
 struct cut_coverage {
-	uint64_t events, stacks_complete, stacks_truncated;
+	uint64_t events, stacks_complete, stacks_guided;
+	uint64_t cuts[STACK_CUTS]; /* truncated ones; [ABI_CUT_NONE] stays 0 */
 };
 
 struct live {
@@ -97,7 +106,8 @@ struct live {
 
 struct live_stack {
 	uint64_t id;
-	bool complete;
+	uint8_t cut;	     /* enum stack_cut or abi_stack_cut; ABI_CUT_NONE: complete */
+	bool frame_pointers; /* followed for want of call frame information */
 };
 
 /* trace/live_source.c */
@@ -127,6 +137,11 @@ int live_on_code_gone(struct live *live, const struct abi_ev_map *ev);
 /* Before what was held goes on, and at the end of a drain. */
 int live_unwind_sync(struct live *live);
 int live_unwind_drained(struct live *live);
+/* Adds events with a stack to a sum. */
+void live_count_stack(const struct live *live, uint64_t id, uint64_t events,
+		      struct cut_coverage *coverage);
+/* The name of enum stack_cut or abi_stack_cut. */
+const char *live_cut_name(size_t cut);
 
 /* trace/live_regions.c: stacks and the mmap class */
 int live_on_stack(struct live *live, const struct abi_ev_stack *ev);

@@ -83,18 +83,22 @@ static size_t unwound_frames(const struct live_process *process, const struct ab
 	return n;
 }
 
-/* ret_complete: the stack's beginning was found. */
+/* ret_cut: enum stack_cut or abi_stack_cut. */
 static size_t user_frames(const struct live_process *process, const struct abi_ev_stack *ev,
-			  uint64_t edited[ABI_MAX_FRAMES], bool *ret_complete)
+			  uint64_t edited[ABI_MAX_FRAMES], uint8_t *ret_cut)
 {
 	size_t n;
 
 	if (ev->flags & ABI_STACK_CFI) {
-		*ret_complete = ABI_STACK_CUT(ev->flags) == ABI_CUT_NONE;
+		*ret_cut = ABI_STACK_CUT(ev->flags);
 		return unwound_frames(process, ev, edited);
 	}
 	n = frame_pointer_frames(process, ev, edited);
-	*ret_complete = !(ev->flags & ABI_STACK_TRUNCATED) && stack_complete(process, edited, n);
+	*ret_cut = ABI_CUT_NONE;
+	if (ev->flags & ABI_STACK_TRUNCATED)
+		*ret_cut = ABI_CUT_LIMIT;
+	else if (!stack_complete(process, edited, n))
+		*ret_cut = STACK_CUT_FRAME_POINTERS;
 	return n;
 }
 
@@ -105,7 +109,8 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 	size_t n = ev->frames;
 	struct live_stack *stack;
 	struct record record = { .type = RECORD_STACK };
-	bool kernel = ev->flags & ABI_STACK_KERNEL, complete = !(ev->flags & ABI_STACK_TRUNCATED);
+	uint8_t cut = ev->flags & ABI_STACK_TRUNCATED ? ABI_CUT_LIMIT : ABI_CUT_NONE;
+	bool kernel = ev->flags & ABI_STACK_KERNEL;
 	uint64_t edited[ABI_MAX_FRAMES];
 	int r;
 
@@ -114,19 +119,20 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 		return 0;
 	}
 	if (!kernel) {
-		n = user_frames(process, ev, edited, &complete);
+		n = user_frames(process, ev, edited, &cut);
 		frames = edited;
 	}
 	stack = malloc(sizeof(*stack));
 	if (!stack)
 		return -ENOMEM;
 	stack->id = ev->hash;
-	stack->complete = complete;
+	stack->cut = cut;
+	stack->frame_pointers = ev->flags & ABI_STACK_FRAME_POINTERS;
 	record.stack = (struct record_stack){
 		.id = ev->hash,
 		.slot = ev->head.slot,
 		.time_ns = ev->head.time_ns,
-		.truncated = !stack->complete,
+		.truncated = cut != ABI_CUT_NONE,
 		.interrupted = ev->flags & ABI_STACK_INTERRUPTED,
 		.n_frames = n,
 		.frames = frames,

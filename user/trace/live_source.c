@@ -104,7 +104,10 @@ static int describe_run(struct live *live)
 			 .start_ns = live->start_ns,
 			 .age_resolution_ns = ABI_TICK_NS,
 			 .no_allocations = !live->opts.allocations,
-			 .no_stacks = live->opts.max_stack == 0 },
+			 .no_stacks = live->opts.max_stack == 0,
+			 .unwinder = live->opts.max_stack == 0 ? NULL :
+				     live->tables	       ? "cfi" :
+								 "fp" },
 	};
 	int r = live_emit(live, &record);
 

@@ -10,6 +10,34 @@
 #include <errno.h>
 #include <string.h>
 
+static const char *const cut_names[STACK_CUTS] = {
+	[ABI_CUT_LIMIT] = "limit",	     [ABI_CUT_NO_MAPPING] = "no-mapping",
+	[ABI_CUT_NO_CFI] = "no-cfi",	     [ABI_CUT_UNSUPPORTED] = "unsupported",
+	[ABI_CUT_UNREADABLE] = "unreadable", [ABI_CUT_NOT_RISING] = "not-rising",
+	[ABI_CUT_PRUNED] = "pruned",	     [STACK_CUT_FRAME_POINTERS] = "frame-pointers",
+	[STACK_CUT_LOST] = "lost",
+};
+
+const char *live_cut_name(size_t cut)
+{
+	return cut_names[cut];
+}
+
+void live_count_stack(const struct live *live, uint64_t id, uint64_t events,
+		      struct cut_coverage *coverage)
+{
+	const struct live_stack key = { .id = id }, *stack = hashmap_find(live->stacks, &key);
+
+	if (!stack) {
+		coverage->cuts[live->opts.max_stack ? STACK_CUT_LOST : ABI_CUT_LIMIT] += events;
+	} else if (stack->cut) {
+		coverage->cuts[stack->cut] += events;
+	} else {
+		coverage->stacks_complete += events;
+		coverage->stacks_guided += stack->frame_pointers ? events : 0;
+	}
+}
+
 int live_unwind_new(struct live *live)
 {
 	return live->opts.unwind ? unwind_tables_new(live->programs, &live->tables) : 0;

@@ -52,6 +52,7 @@ struct record_run {
 	uint64_t age_resolution_ns; /* ages are true to this */
 	bool no_allocations;	    /* the run had other jobs: there are no sites or totals */
 	bool no_stacks;		    /* none were wanted: --max-stack=0 */
+	const char *unwinder;	    /* of user stacks: "cfi", "fp"; NULL: unknown */
 };
 
 struct record_function {
@@ -166,6 +167,9 @@ struct record_coverage {
 	uint64_t stacks_complete, stacks_truncated; /* events */
 	size_t n_losses;
 	const struct record_loss *losses; /* those with count > 0 */
+	uint64_t stacks_guided; /* complete ones, in part by frame pointers for want of better */
+	size_t n_cuts;
+	const struct record_loss *cuts; /* of the truncated ones, by cause */
 };
 
 struct record_unprobed {

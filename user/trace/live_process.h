@@ -133,6 +133,8 @@ void live_unwind_end(struct live_process *process);
 /* A mapping of code; ev: the event that told of it, NULL: none. */
 int live_unwind_map(struct live *live, struct live_process *process, const struct proc_map *map,
 		    struct object *object, const struct abi_ev_map *ev);
+/* Rows for any instruction of the file whose code is at `addr`. */
+int live_unwind_fully(struct live *live, const struct live_process *process, uint64_t addr);
 int live_on_code_gone(struct live *live, const struct abi_ev_map *ev);
 /* Before what was held goes on, and at the end of a drain. */
 int live_unwind_sync(struct live *live);

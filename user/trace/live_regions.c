@@ -122,6 +122,11 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 		n = user_frames(process, ev, edited, &cut);
 		frames = edited;
 	}
+	if (cut == ABI_CUT_PRUNED && n) {
+		r = live_unwind_fully(live, process, frames[n - 1]);
+		if (r)
+			return r;
+	}
 	stack = malloc(sizeof(*stack));
 	if (!stack)
 		return -ENOMEM;

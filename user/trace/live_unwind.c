@@ -83,6 +83,19 @@ int live_unwind_map(struct live *live, struct live_process *process, const struc
 				 object ? object_unwind(object) : 0, ev && ev->noted);
 }
 
+int live_unwind_fully(struct live *live, const struct live_process *process, uint64_t addr)
+{
+	/* newest first, as in live_regions.c */
+	for (size_t i = process->code.len; i > 0; i--) {
+		const struct code_range *range = &process->code.data[i - 1];
+
+		if (addr >= range->start && addr < range->end)
+			return range->object ? objects_unwind(live->objects, range->object, true) :
+					       0;
+	}
+	return 0;
+}
+
 int live_on_code_gone(struct live *live, const struct abi_ev_map *ev)
 {
 	struct live_process *process = live_process_at(live, ev->head.slot);

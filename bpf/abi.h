@@ -239,6 +239,7 @@ enum abi_event_type {
 	ABI_EV_OCCURRENCE,   /* one event with its own time */
 	ABI_EV_FILE,	     /* bpf/abi_syscalls.h: a file that was not seen before */
 	ABI_EV_CODE_GONE,    /* at the entry of an munmap, of executable file mappings */
+	ABI_EV_STACK_COPY,   /* bpf/abi_stack_copy.h: what a stack was walked in */
 };
 
 struct abi_ev_stack {
@@ -363,11 +364,13 @@ struct abi_event_count {
 
 /* What the daemon tells the programs at run time; mapped into the daemon. */
 struct abi_control {
-	__u32 tick;	 /* coarse time, ABI_TICK_NS each, from the start of the session */
-	__u32 cut_epoch; /* bumped to take a consistent cut */
-	__u32 hold;	 /* stop threads that map unknown executable files */
-	__u32 shared;	 /* links without a process filter are in: new processes count at once */
-	__u32 ends;	 /* written by the programs: images of traced processes that are over */
+	__u32 tick;	   /* coarse time, ABI_TICK_NS each, from the start of the session */
+	__u32 cut_epoch;   /* bumped to take a consistent cut */
+	__u32 hold;	   /* stop threads that map unknown executable files */
+	__u32 shared;	   /* links without a process filter are in: new processes count at once */
+	__u32 ends;	   /* written by the programs: images of traced processes that are over */
+	__u32 copies;	   /* as are these: copies of stacks sent (--check-stacks), */
+	__u32 copies_lost; /* and those for which there was no room */
 };
 #define ABI_TICK_NS 10000000ULL
 

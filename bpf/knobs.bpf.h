@@ -20,6 +20,8 @@ __weak const volatile __u32 knob_max_procs = 1;
 __weak const volatile __u32 knob_block_buckets = 1;
 /* Callers that are kept of a stack; 0: no stack is walked. */
 __weak const volatile __u32 knob_max_stack = ABI_MAX_FRAMES;
+/* Walked stacks that are sent with what they were walked in. */
+__weak const volatile __u32 knob_check_stacks;
 /* Uprobe programs may keep others off their CPU (Linux 6.10). */
 __weak const volatile bool knob_hold_cpu;
 /* The probes' programs are empty: what is left is the floor of what tracing costs. */

@@ -9,6 +9,7 @@
 #include "knobs.bpf.h"
 #include "process.bpf.h"
 #include "return_address.bpf.h"
+#include "stack_copy.bpf.h"
 #include "stack_scratch.bpf.h"
 #include "unwind.bpf.h"
 
@@ -217,6 +218,8 @@ static __always_inline __u64 stack_end(struct abi_proc *proc, struct stack_scrat
 	if (hash) {
 		s->ev.hash = hash;
 		stack_publish(proc, &s->ev, slot);
+		if (knob_check_stacks)
+			stack_copy(&s->ev, slot);
 	} else {
 		count_loss(ABI_LOST_STACK_UNREADABLE);
 	}

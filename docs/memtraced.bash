@@ -35,7 +35,7 @@ _memtraced_options() {
         -v --verbose -q --quiet -V --version -h --help'
     local trace='-p -c --cgroup= -a --hist= -e --kernel --each --syscalls --stacks --alloc
         --run-as= --env= --no-follow -i -d --attach= --max-blocks= --max-stack= --unwind=
-        --floor --features --'
+        --check-stacks --floor --features --'
 
     case $2:$1 in
     report:-*) compgen -W "$report" -- "$1" ;;

@@ -41,6 +41,8 @@ enum {
 	BPF_F_MMAPABLE = 1 << 10,
 	BPF_F_USER_STACK = 1 << 8,
 	BPF_RB_FORCE_WAKEUP = 1 << 1,
+	BPF_RB_AVAIL_DATA = 0,
+	BPF_RB_RING_SIZE = 1,
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -152,6 +154,8 @@ struct task_struct {
 	int exit_code;
 	int pid;
 	int tgid;
+	unsigned long sas_ss_sp;
+	__u64 sas_ss_size;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;

@@ -113,6 +113,8 @@ REPORT = {
     "coverage": {"exact": bool, "events": NATURAL, "lost": MapOf(NATURAL),
                  "unwinder": Nullable(OneOf("cfi", "fp")), "stacks_complete": NATURAL,
                  "stacks_guided": NATURAL, "stacks_truncated": NATURAL, "cut": MapOf(NATURAL),
+                 "stack_check": Nullable({"results": MapOf(NATURAL), "differing": ListOf(
+                     {"pid": Nullable(NATURAL), "stack": ListOf(str), "reference": ListOf(str)})}),
                  "unprobed": ListOf({"function": str, "object": str, "why": str})}}
 
 

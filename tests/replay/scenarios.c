@@ -171,6 +171,7 @@ static void inexact(record_fn fn, void *userdata)
 	const struct script s = { fn, userdata };
 	static const struct record_loss losses[] = { { "block-map-full", 10 }, { "ring-full", 2 } };
 	static const struct record_loss cuts[] = { { "limit", 7 }, { "no-cfi", 30 } };
+	static const struct record_loss checked[] = { { "identical", 9 }, { "different", 1 } };
 	static const uint64_t deep[] = { 0x401300, 0x401300, 0x401300 };
 	struct record_totals t = totals(0, 100, 5000, 5);
 	struct record_site young = site(0, 1, AT_LOST, 2000, 2);
@@ -199,6 +200,10 @@ static void inexact(record_fn fn, void *userdata)
 						 .losses = losses,
 						 .n_cuts = 2,
 						 .cuts = cuts } });
+	emit(&s, &(struct record){ .type = RECORD_STACK_CHECK, .stack_check = { 2, checked } });
+	emit(&s, &(struct record){
+			 .type = RECORD_STACK_DIFFERS,
+			 .stack_differs = { 0, APP "+0x1300", APP "+0x1300\n" LIBC "+0x10" } });
 	emit_cut_end(&s);
 	emit_end(&s, 0, RECORD_END_SIGNAL, 11, 7 * SECOND);
 	symbols(&s);

@@ -87,7 +87,9 @@ static size_t expect_options(const struct strbuf *offered, unsigned int flags)
 		}
 		if (def->long_name) {
 			(void)snprintf(word, sizeof(word), "--%s%s", def->long_name,
-				       option_takes_value(def) ? "=" : ""); /* fits */
+				       option_takes_value(def) && !(def->flags & OPTION_MAY) ?
+					       "=" :
+					       ""); /* fits */
 			if (!has_line(offered, word))
 				fail_msg("the completion lacks %s", word);
 			n++;

@@ -77,6 +77,7 @@ static void what_is_not_given_has_its_default(void **state)
 	assert_int_equal(o->max_blocks, 0);
 	assert_int_equal(o->max_stack, 127);
 	assert_false(o->floor);
+	assert_int_equal(o->check_stacks, 0);
 	assert_null(o->report_file);
 	assert_false(o->verbose || o->quiet);
 	assert_null(o->cgroup);
@@ -94,7 +95,7 @@ static void every_option_sets_its_field(void **state)
 	(void)state;
 	o = parse_ok(ARGS("-i", "0.5", "-d10", "--run-as=nobody", "--env", "A=1", "--env=B=x=y",
 			  "--no-follow", "--attach=perf", "--max-blocks=1M", "--max-stack=3",
-			  "--unwind=fp", "--floor", "-c", "ls -l"));
+			  "--unwind=fp", "--floor", "--check-stacks=7", "-c", "ls -l"));
 	assert_int_equal(o->interval_ns, 500000000);
 	assert_int_equal(o->duration_ns, 10000000000);
 	assert_string_equal(o->run_as, "nobody");
@@ -105,6 +106,7 @@ static void every_option_sets_its_field(void **state)
 	assert_int_equal(o->max_stack, 3);
 	assert_int_equal(o->unwind, UNWIND_FP);
 	assert_true(o->floor);
+	assert_int_equal(o->check_stacks, 7);
 	assert_words(o->command, ARGS("ls", "-l"));
 
 	filters = parse_ok(ARGS("-p1", "--min-size", "64", "--max-size=1.5M", "--older-than=2m",
@@ -116,6 +118,16 @@ static void every_option_sets_its_field(void **state)
 	assert_int_equal(filters->sort, SORT_TEMPORARY);
 	assert_int_equal(filters->color, COLOR_NEVER);
 	assert_true(filters->verbose);
+}
+
+static void a_value_that_may_be_left_out_is_never_the_next_word(void **state)
+{
+	_cleanup_(options_free_p) struct options *o = NULL;
+
+	(void)state;
+	o = parse_ok(ARGS("--check-stacks", "-p", "1"));
+	assert_int_equal(o->check_stacks, OPTIONS_CHECK_STACKS);
+	assert_int_equal(o->n_pids, 1);
 }
 
 static void each_name_of_a_choice_is_its_value(void **state)
@@ -331,6 +343,13 @@ static void wrong_values_are_refused_with_what_to_give(void **state)
 		  "'-1' is no value of '--max-stack': give 0 to 127" },
 		{ { { "-p1", "--max-stack", "" } },
 		  "'' is no value of '--max-stack': give 0 to 127" },
+		{ { { "-p1", "--check-stacks", "--max-stack=0" } },
+		  "'--check-stacks' is about stacks, and '--max-stack=0' leaves none: leave one "
+		  "out" },
+		{ { { "-p1", "--check-stacks=0" } },
+		  "'0' is no value of '--check-stacks': give 1 to 4294967295" },
+		{ { { "-p1", "--check-stacks=" } },
+		  "'' is no value of '--check-stacks': give 1 to 4294967295" },
 		{ { { "-p1", "--top=1k" } },
 		  "'1k' is no value of '--top': give a number, 0 for all" },
 		{ { { "-p1", "--top=" } }, "'' is no value of '--top': give a number, 0 for all" },
@@ -447,7 +466,7 @@ static bool names_option(const char *line, size_t len, const char *name)
 {
 	const char *at = memmem(line, len, name, strlen(name));
 
-	return at && at < line + 26 && strchr(" =,\n", at[strlen(name)]);
+	return at && at < line + 26 && strchr(" =[,\n", at[strlen(name)]);
 }
 
 static void help_has_a_line_for_each_option_and_fits_80_columns(void **state)
@@ -498,6 +517,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_given_has_its_default),
 		cmocka_unit_test(every_option_sets_its_field),
+		cmocka_unit_test(a_value_that_may_be_left_out_is_never_the_next_word),
 		cmocka_unit_test(each_name_of_a_choice_is_its_value),
 		cmocka_unit_test(pids_keep_their_order_and_lose_repeats),
 		cmocka_unit_test(outputs_are_the_format_first_and_then_the_files),

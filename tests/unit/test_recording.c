@@ -78,6 +78,9 @@ static const struct record all[] = {
 	  .syscall = { 1, -1, "read", 9, 3, 2, 500, 400, 77, 2, buckets, 2, errnos } },
 	{ .type = RECORD_SYSCALL_FILE, .syscall_file = { 1, "/etc/x", 1, 2, 3, 4, 5, 6, 7 } },
 	{ .type = RECORD_SYSCALL_STACK, .syscall_stack = { 1, 257, 1ull << 63, 4, 5 } },
+	{ .type = RECORD_STACK_CHECK, .stack_check = { 2, losses } },
+	{ .type = RECORD_STACK_DIFFERS,
+	  .stack_differs = { 1, "/lib/c+0x1\n/a+0x2", "/lib/c+0x1" } },
 };
 #define N_ALL (sizeof(all) / sizeof(all[0]))
 
@@ -255,10 +258,28 @@ static bool same_syscalls(const struct record *a, const struct record *b)
 	}
 }
 
+static bool same_losses(const struct record_loss *a, const struct record_loss *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!same_string(a[i].cause, b[i].cause) || a[i].count != b[i].count)
+			return false;
+	return true;
+}
+
+static bool same_check(const struct record *a, const struct record *b)
+{
+	if (a->type == RECORD_STACK_CHECK)
+		return SAME(stack_check.n_results) &&
+		       same_losses(a->stack_check.results, b->stack_check.results,
+				   a->stack_check.n_results);
+	return a->type == RECORD_STACK_DIFFERS && SAME(stack_differs.slot) &&
+	       SAME_S(stack_differs.ours) && SAME_S(stack_differs.reference);
+}
+
 static bool same_record(const struct record *a, const struct record *b)
 {
 	return same_history(a, b) || same_state(a, b) || same_description(a, b) ||
-	       (a->type == b->type && same_syscalls(a, b));
+	       (a->type == b->type && (same_syscalls(a, b) || same_check(a, b)));
 }
 
 static void record_all(const struct record *records, size_t n, struct tape *tape)

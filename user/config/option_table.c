@@ -173,6 +173,20 @@ static int apply_max_stack(struct option_parser *p, const struct option_def *def
 	return 0;
 }
 
+static int apply_check_stacks(struct option_parser *p, const struct option_def *def,
+			      const char *value)
+{
+	uint64_t n = OPTIONS_CHECK_STACKS;
+
+	(void)def; /* sets its own field */
+	if (value &&
+	    (parse_number(value, value + strlen(value), &n) < 0 || n == 0 || n > UINT32_MAX))
+		return option_error(p, "'%s' is no value of '--check-stacks': give 1 to %u", value,
+				    UINT32_MAX);
+	p->options->check_stacks = n;
+	return 0;
+}
+
 static int add_pid(struct options *o, pid_t pid)
 {
 	pid_t *pids;
@@ -466,6 +480,9 @@ const struct option_def option_table[] = {
 	{ 0, "unwind", GROUP_TRACING, 0, NULL, unwind_names, apply_choice, FIELD(unwind),
 	  .help = "How stacks are unwound: cfi, by the programs' unwind tables (x86-64, else fp), "
 		  "or fp, by frame pointers alone; default: cfi." },
+	{ 0, "check-stacks", GROUP_TRACING, OPTION_MAY, "N", NULL, apply_check_stacks,
+	  .help = "Walk N stacks once more, by libdwfl, and say how many are the same; default: "
+		  "10000." },
 	{ 0, "floor", GROUP_TRACING, OPTION_ALLOC, NULL, NULL, apply_flag, FIELD(floor),
 	  .help = "Count nothing: run the same probes with empty programs, to see what the probes "
 		  "alone cost." },

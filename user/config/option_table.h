@@ -15,6 +15,7 @@
 #define OPTION_WIDE (1U << 4)	    /* a target that is more than processes and their children */
 #define OPTION_ALLOC (1U << 5)	    /* has a meaning only where allocations are traced */
 #define OPTION_EVENT (1U << 6)	    /* needs -e */
+#define OPTION_MAY (1U << 7)	    /* the value, behind "=", may be left out */
 
 enum option_group {
 	GROUP_TARGET,

@@ -30,6 +30,9 @@ enum option_unwind { UNWIND_CFI, UNWIND_FP };
 /* Most that --max-stack takes, and its default: the room that the kernel's programs have. */
 #define OPTIONS_MAX_STACK 127
 
+/* Stacks that --check-stacks looks at. */
+#define OPTIONS_CHECK_STACKS 10000
+
 enum option_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct option_output {
@@ -68,8 +71,9 @@ struct options {
 	enum option_color color;
 	uint64_t max_blocks; /* 0: the built-in default */
 	enum option_unwind unwind;
-	uint64_t max_stack; /* frames kept of a stack; 0: none */
-	bool floor;	    /* --floor: probes with empty programs */
+	uint64_t max_stack;    /* frames kept of a stack; 0: none */
+	uint64_t check_stacks; /* 0: none */
+	bool floor;	       /* --floor: probes with empty programs */
 	char *report_file;
 	bool verbose, quiet;
 };

@@ -57,6 +57,10 @@ static void add_value(struct strbuf *out, const struct option_def *def)
 {
 	if (!option_takes_value(def))
 		return;
+	if (def->flags & OPTION_MAY) {
+		strbuf_addf(out, "[=%s]", def->metavar);
+		return;
+	}
 	strbuf_addch(out, def->long_name ? '=' : ' ');
 	if (def->metavar)
 		strbuf_adds(out, def->metavar);

@@ -69,7 +69,7 @@ static int apply_with_next_word(struct option_parser *p, const struct option_def
 {
 	char spelling[OPTION_SPELLING_LEN];
 
-	if (!option_takes_value(def))
+	if (!option_takes_value(def) || (def->flags & OPTION_MAY))
 		return apply(p, def, NULL);
 	if (p->next >= p->argc)
 		return option_error(p, "'%s' needs a value behind it; see 'memtraced --help'",
@@ -321,6 +321,14 @@ static int check_attach(struct option_parser *p)
 			       "it out, or give --alloc too");
 }
 
+static int check_stacks(struct option_parser *p)
+{
+	if (p->options->check_stacks > 0 && p->options->max_stack == 0)
+		return option_error(p, "'--check-stacks' is about stacks, and '--max-stack=0' "
+				       "leaves none: leave one out");
+	return 0;
+}
+
 static int check_trace(struct option_parser *p)
 {
 	int r = check_target(p);
@@ -329,6 +337,8 @@ static int check_trace(struct option_parser *p)
 		r = check_wide_target(p);
 	if (r == 0)
 		r = check_jobs(p);
+	if (r == 0)
+		r = check_stacks(p);
 	return r < 0 ? r : check_attach(p);
 }
 

@@ -24,6 +24,7 @@ struct model {
 	struct record_run run;
 	VEC(struct record_function) functions; /* by id; name NULL where none was announced */
 	VEC(struct record_unprobed) unprobed;
+	VEC(struct record_stack_differs) stacks_differ;
 	uint64_t latest_ns;
 
 	bool has_cut;
@@ -35,6 +36,8 @@ struct model {
 	uint64_t next_cut_ns;
 	bool next_has_coverage;
 	struct record_coverage next_coverage;
+	bool has_stack_check;
+	struct record_stack_check stack_check; /* its results are the model's own */
 };
 
 int model_new(struct model **ret_model)
@@ -78,6 +81,8 @@ void model_free(struct model *model)
 		return;
 	coverage_done(&model->coverage);
 	coverage_done(&model->next_coverage);
+	free((void *)model->stack_check.results);
+	vec_done(&model->stacks_differ);
 	vec_done(&model->functions);
 	vec_done(&model->unprobed);
 	syscalls_free(model->syscalls);
@@ -189,6 +194,29 @@ static int copy_losses(struct model *model, const struct record_loss *from, size
 	return r;
 }
 
+static int apply_stack_check(struct model *model, const struct record_stack_check *record)
+{
+	const struct record_loss *results;
+	int r = copy_losses(model, record->results, record->n_results, &results);
+
+	if (r < 0)
+		return r;
+	free((void *)model->stack_check.results);
+	model->stack_check = (struct record_stack_check){ record->n_results, results };
+	model->has_stack_check = true;
+	return 0;
+}
+
+static int apply_stack_differs(struct model *model, const struct record_stack_differs *record)
+{
+	struct record_stack_differs differs = { .slot = record->slot };
+	int r = strings_intern(model->strings, record->ours, &differs.ours);
+
+	if (r == 0)
+		r = strings_intern(model->strings, record->reference, &differs.reference);
+	return r < 0 ? r : vec_push(&model->stacks_differ, differs);
+}
+
 static int apply_coverage(struct model *model, const struct record_coverage *record)
 {
 	struct record_coverage coverage = *record;
@@ -263,6 +291,8 @@ static int apply_in_cut(struct model *model, const struct record *record)
 		return syscalls_cut_stack(model->syscalls, &record->syscall_stack);
 	case RECORD_COVERAGE:
 		return apply_coverage(model, &record->coverage);
+	case RECORD_STACK_CHECK:
+		return apply_stack_check(model, &record->stack_check);
 	case RECORD_CUT_END:
 		return apply_cut_end(model);
 	default:
@@ -336,10 +366,13 @@ int model_apply(const struct record *record, void *userdata)
 	case RECORD_SYSCALL_FILE:
 	case RECORD_SYSCALL_STACK:
 	case RECORD_COVERAGE:
+	case RECORD_STACK_CHECK:
 	case RECORD_CUT_END:
 		return apply_in_cut(model, record);
 	case RECORD_UNPROBED:
 		return apply_unprobed(model, &record->unprobed);
+	case RECORD_STACK_DIFFERS:
+		return apply_stack_differs(model, &record->stack_differs);
 	case RECORD_HISTOGRAM:
 		return histograms_add(model->histograms, &record->histogram);
 	case RECORD_EVENT:
@@ -433,6 +466,21 @@ size_t model_n_objects(const struct model *model)
 const struct model_object *model_object(const struct model *model, size_t index)
 {
 	return object_table_get(model->objects, index);
+}
+
+const struct record_stack_check *model_stack_check(const struct model *model)
+{
+	return model->has_stack_check ? &model->stack_check : NULL;
+}
+
+size_t model_n_stacks_differ(const struct model *model)
+{
+	return model->stacks_differ.len;
+}
+
+const struct record_stack_differs *model_stack_differs(const struct model *model, size_t index)
+{
+	return &model->stacks_differ.data[index];
 }
 
 const struct record_coverage *model_coverage(const struct model *model)

@@ -81,6 +81,11 @@ const struct record_coverage *model_coverage(const struct model *model);
 size_t model_n_unprobed(const struct model *model);
 const struct record_unprobed *model_unprobed(const struct model *model, size_t index);
 
+/* What came of the stacks that --check-stacks looked at; NULL: nobody asked. */
+const struct record_stack_check *model_stack_check(const struct model *model);
+size_t model_n_stacks_differ(const struct model *model);
+const struct record_stack_differs *model_stack_differs(const struct model *model, size_t index);
+
 /* Processes that made system calls, where those were asked for. */
 size_t model_n_syscalls(const struct model *model);
 const struct model_syscalls *model_syscalls(const struct model *model, size_t index);

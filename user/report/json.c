@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
 static void put_site(struct json_out *out, const struct view_site *site)
@@ -140,6 +141,64 @@ static struct json_object *unprobed_json(struct json_out *out, const struct mode
 	return array;
 }
 
+static struct json_object *lines_json(struct json_out *out, const char *lines)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (const char *at = lines ? lines : ""; array && *at;) {
+		size_t len = strcspn(at, "\n");
+		_cleanup_free_ char *line = strndup(at, len);
+		struct json_object *json = line ? json_out_new_string(out, line) : NULL;
+
+		if (!json || json_object_array_add(array, json) < 0) {
+			json_object_put(json);
+			out->error = -ENOMEM;
+			break;
+		}
+		at += len + (at[len] != '\0');
+	}
+	return array;
+}
+
+/* A stack of which the reference has other frames. */
+static struct json_object *difference_json(struct json_out *out, const struct view *view,
+					   const struct record_stack_differs *differs)
+{
+	const struct model_process *image = model_find_process(view_model(view), differs->slot);
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return NULL;
+	json_out_known(out, json, "pid", image && image->known, image ? image->pid : 0);
+	json_out_add(out, json, "stack", lines_json(out, differs->ours));
+	json_out_add(out, json, "reference", lines_json(out, differs->reference));
+	return json;
+}
+
+/* --check-stacks */
+static struct json_object *stack_check_json(struct json_out *out, const struct view *view,
+					    const struct record_stack_check *check)
+{
+	const struct model *model = view_model(view);
+	struct json_object *json = json_out_new(out), *results = json_out_new(out);
+	struct json_object *differing = json_object_new_array();
+
+	for (size_t i = 0; results && i < check->n_results; i++)
+		json_out_u64(out, results, check->results[i].cause, check->results[i].count);
+	for (size_t i = 0; differing && i < model_n_stacks_differ(model); i++) {
+		struct json_object *one = difference_json(out, view, model_stack_differs(model, i));
+
+		if (!one || json_object_array_add(differing, one) < 0) {
+			json_object_put(one);
+			out->error = -ENOMEM;
+			break;
+		}
+	}
+	json_out_add(out, json, "results", results);
+	json_out_add(out, json, "differing", differing);
+	return json;
+}
+
 static void put_coverage(struct json_out *out, const struct view *view)
 {
 	static const struct record_coverage nothing;
@@ -158,6 +217,11 @@ static void put_coverage(struct json_out *out, const struct view *view)
 	json_out_known(out, json, "stacks_guided", known, coverage->stacks_guided);
 	json_out_known(out, json, "stacks_truncated", known, coverage->stacks_truncated);
 	json_out_add(out, json, "cut", losses_json(out, coverage->cuts, coverage->n_cuts));
+	if (model_stack_check(view_model(view)))
+		json_out_add(out, json, "stack_check",
+			     stack_check_json(out, view, model_stack_check(view_model(view))));
+	else
+		json_out_null(out, json, "stack_check");
 	json_out_add(out, json, "unprobed", unprobed_json(out, view_model(view)));
 	json_out_put(out, json);
 }

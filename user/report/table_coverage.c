@@ -107,6 +107,27 @@ static void stacks(struct table *t, const struct record_coverage *coverage)
 		t->out.error = strbuf_error(&line);
 }
 
+/* --check-stacks */
+static void stack_check(struct table *t)
+{
+	const struct record_stack_check *check = model_stack_check(view_model(t->view));
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+
+	if (!check)
+		return;
+	strbuf_adds(&line, "stacks checked against libdwfl:");
+	for (size_t i = 0; i < check->n_results; i++) {
+		strbuf_adds(&line, i ? ", " : " ");
+		text_clean(&line, check->results[i].cause);
+		strbuf_addf(&line, " %" PRIu64, check->results[i].count);
+	}
+	if (check->n_results == 0)
+		strbuf_adds(&line, " none");
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
 void table_coverage(struct table *t)
 {
 	const struct record_coverage *coverage = model_coverage(view_model(t->view));
@@ -125,6 +146,7 @@ void table_coverage(struct table *t)
 		table_warn(t, false);
 	if (!nothing_counted(coverage) && has_stacks(t->view, coverage))
 		stacks(t, coverage);
+	stack_check(t);
 	unprobed(t);
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

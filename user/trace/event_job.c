@@ -185,6 +185,7 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 	event->skel->rodata->knob_each = opts->each;
 	event->skel->rodata->knob_max_stack = opts->max_stack;
 	event->skel->rodata->knob_unwind = context->programs->unwind;
+	event->skel->rodata->knob_check_stacks = context->programs->check_stacks;
 	r = job_share_maps(event->skel->obj, context->programs);
 	if (r == 0)
 		r = event_bpf__load(event->skel);

@@ -34,10 +34,11 @@ struct live_opts {
 	bool held;	     /* targets are held at births, execs and marks (target/hold) */
 	uint64_t max_blocks; /* 0: the default */
 	uint64_t min_size, max_size;
-	uint32_t max_stack; /* callers kept of a stack, up to ABI_MAX_FRAMES */
-	bool floor;	    /* probes with empty programs: nothing is counted */
-	bool unwind;	    /* user stacks by call frame information, else by frame pointers */
-	const char *tool;   /* "memtraced X.Y.Z" */
+	uint32_t max_stack;    /* callers kept of a stack, up to ABI_MAX_FRAMES */
+	uint32_t check_stacks; /* so many are checked: trace/stack_check.h */
+	bool floor;	       /* probes with empty programs: nothing is counted */
+	bool unwind;	       /* user stacks by call frame information, else by frame pointers */
+	const char *tool;      /* "memtraced X.Y.Z" */
 };
 
 /* Loads the programs and attaches what follows processes. 0 or negative errno. */

@@ -225,6 +225,8 @@ static int purge(struct live *live)
 			continue;
 		slots[slot] = process->purged = any = true;
 		vec_done(&process->code);
+		if (live->check.check)
+			stack_check_forget(live->check.check, slot);
 		vec_done(&process->pending);
 	}
 	return any ? snapshot_purge(live->programs, slots, live->processes.len) : 0;
@@ -293,6 +295,8 @@ static int cut_jobs(struct live *live, uint64_t time_ns)
 	if (r == 0)
 		r = emit_coverage(live);
 	if (r == 0)
+		r = live_emit_check(live);
+	if (r == 0)
 		r = emit_mark(live, RECORD_CUT_END, time_ns);
 	return r ? r : live_purge_jobs(live);
 }
@@ -321,6 +325,8 @@ static int cut(struct live *live, bool ended_only)
 		r = live_read_jobs(live, &live->running);
 	if (r == 0)
 		r = emit_coverage(live);
+	if (r == 0)
+		r = live_emit_check(live);
 	if (r == 0)
 		r = emit_mark(live, RECORD_CUT_END, time_ns);
 	if (r == 0)

@@ -168,10 +168,12 @@ static int add_code(struct live *live, struct live_process *process, const struc
 	r = emit_mapping(live, process, map, object, time_ns);
 	if (r)
 		return r;
-	r = vec_push(&process->code, (struct code_range){ .start = map->start,
-							  .end = map->end,
-							  .offset = map->offset,
-							  .object = object });
+	r = vec_push(&process->code,
+		     (struct code_range){ .start = map->start,
+					  .end = map->end,
+					  .offset = map->offset,
+					  .object = object,
+					  .vdso = strcmp(map->path, "[vdso]") == 0 });
 	if (r)
 		return r;
 	*ret_object = object;

@@ -12,6 +12,7 @@
 #include "bpf/abi_unwind.h"
 #include "trace/live.h"
 #include "trace/objects.h"
+#include "trace/stack_check.h"
 
 #include <bpf/libbpf.h>
 
@@ -46,6 +47,7 @@ struct pending_unmap {
 struct code_range {
 	uint64_t start, end, offset;
 	struct object *object; /* NULL: not a file */
+	bool vdso;
 };
 
 /* A process image: one slot. */
@@ -76,6 +78,14 @@ struct cut_coverage {
 	uint64_t cuts[STACK_CUTS]; /* truncated ones; [ABI_CUT_NONE] stays 0 */
 };
 
+/* --check-stacks: what came of the stacks so far. */
+struct live_check {
+	struct stack_check *check; /* NULL: not asked for */
+	uint64_t results[CHECK_RESULTS];
+	uint64_t truncated[ABI_CUTS]; /* by cause */
+	unsigned int differences;     /* handed over in full */
+};
+
 struct live {
 	struct source source;
 	struct live_opts opts;
@@ -98,6 +108,7 @@ struct live {
 	uint64_t settle_after_ns;
 	size_t own_forks; /* children that got links of their own */
 	bool run_described;
+	struct live_check check;
 	/* where records go during a drain */
 	record_fn fn;
 	void *userdata;
@@ -147,7 +158,15 @@ const char *live_cut_name(size_t cut);
 
 /* trace/live_regions.c: stacks and the mmap class */
 int live_on_stack(struct live *live, const struct abi_ev_stack *ev);
+/* The frames that are the stack's, of the user's code; are they all? */
+bool live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+		       uint64_t ret_frames[ABI_MAX_FRAMES], size_t *ret_n);
 int live_on_region(struct live *live, const struct abi_ev_map *ev);
+
+/* trace/live_check.c */
+int live_on_stack_copy(struct live *live, const struct abi_ev_stack_copy *copy);
+/* Within a cut. */
+int live_emit_check(struct live *live);
 
 /* trace/live_jobs.c */
 int live_describe_jobs(struct live *live);

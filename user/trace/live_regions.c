@@ -102,6 +102,15 @@ static size_t user_frames(const struct live_process *process, const struct abi_e
 	return n;
 }
 
+bool live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+		       uint64_t ret_frames[ABI_MAX_FRAMES], size_t *ret_n)
+{
+	uint8_t cut;
+
+	*ret_n = user_frames(process, ev, ret_frames, &cut);
+	return cut == ABI_CUT_NONE;
+}
+
 int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 {
 	const struct live_process *process = live_process_at(live, ev->head.slot);

@@ -74,6 +74,9 @@ static int on_event(void *ctx, void *data, size_t size)
 	case ABI_EV_UNMAP_RESULT:
 		r = live_on_region(live, data);
 		break;
+	case ABI_EV_STACK_COPY:
+		r = live_on_stack_copy(live, data);
+		break;
 	case ABI_EV_FILE:
 		r = live_on_file(live, data);
 		break;
@@ -205,6 +208,7 @@ static int load(struct live *live)
 		.max_stack = live->opts.max_stack,
 		.floor = live->opts.floor,
 		.unwind = live->opts.unwind,
+		.check_stacks = live->opts.check_stacks,
 	};
 	int r = programs_new(&opts, &live->programs);
 
@@ -256,7 +260,10 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	r = hashmap_new(&stack_ops, &live->stacks);
 	if (r)
 		return r;
-	r = load(live);
+	if (opts->check_stacks)
+		r = stack_check_new(&live->check.check);
+	if (r == 0)
+		r = load(live);
 	if (r)
 		return r;
 	r = live_unwind_new(live);
@@ -291,6 +298,7 @@ void live_free(struct live *live)
 	vec_done(&live->marks);
 	hashmap_free(live->stacks);
 	unwind_tables_free(live->tables);
+	stack_check_free(live->check.check);
 	free(live);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/programs.h"
 
+#include "bpf/abi_stack_copy.h"
 #include "memtraced.skel.h"
 #include "memtraced_old.skel.h"
 #include "trace/bpf_link.h"
@@ -23,6 +24,8 @@
 #define MAX_STACKS (256U << 10)
 #define MAX_TOMBS (256U << 10)
 #define RING_BYTES (8U << 20)
+/* Copies of stacks are up to 130 KiB. */
+#define RING_BYTES_FOR_COPIES (64U << 20)
 
 const char *attach_path_name(enum attach_path path)
 {
@@ -94,7 +97,8 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		struct bpf_map *map;
 		uint32_t entries;
 	} sizes[] = {
-		{ skel->maps.ring, RING_BYTES },
+		{ skel->maps.ring, opts->check_stacks ? RING_BYTES_FOR_COPIES : RING_BYTES },
+		{ skel->maps.copy_buffers, opts->check_stacks ? ABI_COPY_BUFFERS : 1 },
 		{ skel->maps.procs, opts->max_procs },
 		{ skel->maps.slot_claims, opts->max_procs },
 		{ skel->maps.block_buckets, room->buckets },
@@ -183,6 +187,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_max_size = opts->max_size;
 	skel->rodata->knob_max_stack = opts->max_stack;
 	skel->rodata->knob_floor = opts->floor;
+	skel->rodata->knob_check_stacks = opts->check_stacks;
 	skel->rodata->knob_hold_cpu = opts->hold_cpu;
 	skel->rodata->knob_follow = opts->follow;
 	skel->rodata->knob_max_procs = opts->max_procs;
@@ -224,6 +229,7 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	p->link_home = link_home_open();
 	p->max_procs = opts->max_procs;
 	p->unwind = opts->unwind;
+	p->check_stacks = opts->check_stacks;
 	libbpf_set_print(libbpf_print);
 	raise_memlock();
 	r = load(p, opts);

@@ -35,10 +35,11 @@ struct programs_opts {
 	uint64_t max_blocks; /* 0: the default */
 	uint64_t min_size, max_size;
 	uint32_t max_stack; /* callers kept of a stack */
-	bool allocations;   /* else only what jobs need: */
-	bool code;	    /* mappings of executable files are reported */
-	bool floor;	    /* empty programs in the probes: nothing is counted */
-	bool unwind;	    /* user stacks by call frame information: trace/unwind_tables.h */
+	uint32_t check_stacks;
+	bool allocations; /* else only what jobs need: */
+	bool code;	  /* mappings of executable files are reported */
+	bool floor;	  /* empty programs in the probes: nothing is counted */
+	bool unwind;	  /* user stacks by call frame information: trace/unwind_tables.h */
 };
 
 struct programs {
@@ -50,6 +51,7 @@ struct programs {
 	uint32_t *next_slot;	      /* shared with the programs */
 	uint32_t max_procs;
 	bool unwind; /* as in struct programs_opts */
+	uint32_t check_stacks;
 	size_t procs_len, sites_len;
 	int link_home;	/* where links are kept beside their descriptors: trace/link_home.h */
 	int session_fd; /* -1: not loaded */

@@ -41,6 +41,8 @@ enum record_type {
 	RECORD_SYSCALL,	      /* in a cut: a process's calls of one system call so far */
 	RECORD_SYSCALL_FILE,  /* in a cut: what a process did with a file so far */
 	RECORD_SYSCALL_STACK, /* in a cut: how often a stack made a system call so far */
+	RECORD_STACK_CHECK,   /* in a cut: what came of the stacks that were checked so far */
+	RECORD_STACK_DIFFERS, /* a stack that is not what the reference has; the first few */
 };
 
 struct record_run {
@@ -172,6 +174,16 @@ struct record_coverage {
 	const struct record_loss *cuts; /* of the truncated ones, by cause */
 };
 
+struct record_stack_check {
+	size_t n_results;
+	const struct record_loss *results; /* "identical", "different", ...; those with count > 0 */
+};
+
+struct record_stack_differs {
+	uint32_t slot;
+	const char *ours, *reference; /* a frame a line, innermost first: "/path/of/object+0x1f" */
+};
+
 struct record_unprobed {
 	const char *function;
 	const char *object;
@@ -223,6 +235,8 @@ struct record {
 		struct record_syscall syscall;
 		struct record_syscall_file syscall_file;
 		struct record_syscall_stack syscall_stack;
+		struct record_stack_check stack_check;
+		struct record_stack_differs stack_differs;
 	};
 };
 

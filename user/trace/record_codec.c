@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "trace/record_layout.h"
 
+#include <assert.h>
 #include <byteswap.h>
 #include <errno.h>
 #include <string.h>
@@ -93,8 +94,9 @@ struct record_decoder {
 	const char *pos, *end;
 	struct {
 		char *data;
-		size_t size;  /* bytes */
-	} lists[FIELD_LISTS]; /* elements of the payload at hand, by kind */
+		size_t size;   /* bytes */
+	} lists[RECORD_LISTS]; /* elements of the payload at hand, in the order of its lists */
+	size_t n_lists;	       /* of the record at hand, so far */
 };
 
 int record_decoder_new(bool swap, struct record_decoder **ret_decoder)
@@ -112,7 +114,7 @@ void record_decoder_free(struct record_decoder *decoder)
 {
 	if (!decoder)
 		return;
-	for (size_t i = 0; i < FIELD_LISTS; i++)
+	for (size_t i = 0; i < RECORD_LISTS; i++)
 		free(decoder->lists[i].data);
 	free(decoder);
 }
@@ -172,12 +174,13 @@ static const char *take_string(struct record_decoder *d)
 static void decode_fields(struct record_decoder *d, const struct field *fields, void *to,
 			  bool may_end);
 
-/* Room for n elements of a list; -ENOMEM. */
+/* Room for n elements of the record's next list; -ENOMEM. */
 static int reserve_list(struct record_decoder *d, enum field_kind kind, size_t n, char **ret_data)
 {
-	size_t i = kind - FIELD_FIRST_LIST, size = n * record_list_kind(kind)->size;
+	size_t i = d->n_lists++, size = n * record_list_kind(kind)->size;
 	char *data;
 
+	assert(i < RECORD_LISTS);
 	if (size > d->lists[i].size) {
 		data = realloc(d->lists[i].data, size);
 		if (!data)
@@ -275,6 +278,7 @@ int record_decode(struct record_decoder *decoder, uint32_t type, const void *pay
 	if (!layout)
 		return -ENOENT;
 	decoder->error = 0;
+	decoder->n_lists = 0;
 	decoder->pos = len > 0 ? payload : "";
 	decoder->end = decoder->pos + len;
 	memset(ret_record, 0, sizeof(*ret_record));

@@ -226,6 +226,16 @@ static const struct field syscall_stack_fields[] = {
 	F(record_syscall_stack, stack, FIELD_U64),    F(record_syscall_stack, calls, FIELD_U64),
 	F(record_syscall_stack, total_ns, FIELD_U64), END,
 };
+static const struct field stack_check_fields[] = {
+	ARRAY(record_stack_check, results, n_results, FIELD_LOSSES),
+	END,
+};
+static const struct field stack_differs_fields[] = {
+	F(record_stack_differs, slot, FIELD_U32),
+	F(record_stack_differs, ours, FIELD_STRING),
+	F(record_stack_differs, reference, FIELD_STRING),
+	END,
+};
 /* Elements of lists: all their fields are there, or they could not be counted. */
 static const struct field address_fields[] = {
 	{ 0, 0, FIELD_U64 },
@@ -293,6 +303,8 @@ static const struct record_layout layouts[] = {
 	LAYOUT(RECORD_SYSCALL, syscall, syscall_fields),
 	LAYOUT(RECORD_SYSCALL_FILE, syscall_file, syscall_file_fields),
 	LAYOUT(RECORD_SYSCALL_STACK, syscall_stack, syscall_stack_fields),
+	LAYOUT(RECORD_STACK_CHECK, stack_check, stack_check_fields),
+	LAYOUT(RECORD_STACK_DIFFERS, stack_differs, stack_differs_fields),
 };
 
 const struct record_layout *record_layout_find(uint32_t type)

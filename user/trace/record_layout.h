@@ -25,6 +25,8 @@ enum field_kind {
 	FIELD_KINDS
 };
 #define FIELD_LISTS (FIELD_KINDS - FIELD_FIRST_LIST)
+/* A record has no more lists than this, and elements of lists have none. */
+#define RECORD_LISTS 4
 
 struct field {
 	uint16_t offset; /* in the struct; of the pointer, for lists */

@@ -95,6 +95,7 @@ static int load(const struct job_context *context, uint32_t max_stack, bool raw,
 		skel->rodata->knob_syscall_ops[i] = syscall_table_op(i);
 	skel->rodata->knob_max_stack = max_stack;
 	skel->rodata->knob_unwind = context->programs->unwind;
+	skel->rodata->knob_check_stacks = context->programs->check_stacks;
 	bpf_program__set_autoload(skel->progs.on_sys_enter, !raw);
 	bpf_program__set_autoload(skel->progs.on_sys_exit, !raw);
 	bpf_program__set_autoload(skel->progs.on_sys_enter_raw, raw);

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define BASE 0x1000
 #define MAX_INPUT_BYTES (1 << 20)
 
-static const struct plan_emulation everything = { true, true, true, true, true,
+static const struct plan_emulation everything = { true, true, true, true, true, true,
 						  true, true, true, true, true };
 
 struct code {
@@ -60,7 +60,7 @@ static uint64_t code_landing_pad(void *ctx, uint64_t addr)
 	return addr % 4 == 0 ? addr + 7 : 0;
 }
 
-static void walk_code(const uint8_t *data, size_t size)
+static void walk_code(uint16_t machine, const uint8_t *data, size_t size)
 {
 	_cleanup_(insn_decoder_free_p) struct insn_decoder *decoder = NULL;
 	_cleanup_(sites_done) struct sites sites = { 0 };
@@ -72,7 +72,7 @@ static void walk_code(const uint8_t *data, size_t size)
 	size_t n;
 
 	rows = allocator_functions(&n);
-	if (insn_decoder_new(EM_X86_64, &decoder) < 0 ||
+	if (insn_decoder_new(machine, &decoder) < 0 ||
 	    sites_find(decoder, &code, &rows[data[0] % n], BASE, &everything, &sites) < 0)
 		return;
 	if (sites.entry_site < BASE || sites.entry_site - BASE > size)
@@ -107,6 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2 || size > MAX_INPUT_BYTES)
 		return 0;
 	plan_file(data, size);
-	walk_code(data, size);
+	walk_code(EM_X86_64, data, size);
+	walk_code(EM_AARCH64, data, size);
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 struct plan_emulation {
-	bool push, nop1, nopl, endbr, jmp, jcc, call, ret, sub_sp, mov;
+	bool push, nop1, nopl, endbr, jmp, jcc, call, ret, sub_sp, mov, adr;
 };
 
 #endif

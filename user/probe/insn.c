@@ -2,27 +2,53 @@
 #include "probe/insn.h"
 
 #include "probe/emulation.h"
+#include "probe/insn_machine.h"
 
-#include <capstone/capstone.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 
+struct machine {
+	uint16_t machine; /* e_machine */
+	cs_arch arch;
+	cs_mode mode;
+	void (*classify)(const cs_insn *cs, struct insn *insn);
+	/* NULL: its stubs are one jump, perhaps behind a landing pad. */
+	bool (*stub_slot)(const uint8_t *bytes, size_t len, uint64_t addr, uint64_t *ret_slot);
+};
+
+static const struct machine machines[] = {
+	{ EM_X86_64, CS_ARCH_X86, CS_MODE_64, insn_classify_x86, NULL },
+	{ EM_AARCH64, CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, insn_classify_arm64,
+	  insn_stub_slot_arm64 },
+};
+
 struct insn_decoder {
+	const struct machine *machine;
 	csh handle;
 	cs_insn *insn; /* capstone's buffer for one instruction */
 };
 
+static const struct machine *machine_find(uint16_t machine)
+{
+	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
+		if (machines[i].machine == machine)
+			return &machines[i];
+	return NULL;
+}
+
 int insn_decoder_new(uint16_t machine, struct insn_decoder **ret_decoder)
 {
 	_cleanup_(insn_decoder_free_p) struct insn_decoder *decoder = NULL;
+	const struct machine *m = machine_find(machine);
 
-	if (machine != EM_X86_64)
+	if (!m)
 		return -EOPNOTSUPP;
 	decoder = calloc(1, sizeof(*decoder));
 	if (!decoder)
 		return -ENOMEM;
-	if (cs_open(CS_ARCH_X86, CS_MODE_64, &decoder->handle) != CS_ERR_OK)
+	decoder->machine = m;
+	if (cs_open(m->arch, m->mode, &decoder->handle) != CS_ERR_OK)
 		return -ENOMEM;
 	if (cs_option(decoder->handle, CS_OPT_DETAIL, CS_OPT_ON) != CS_ERR_OK)
 		return -EOPNOTSUPP;
@@ -44,257 +70,6 @@ void insn_decoder_free(struct insn_decoder *decoder)
 	free(decoder);
 }
 
-/*
- * Instructions whose whole effect on general registers is on their first operand. What is not
- * listed is taken to write anything, so that a gap in capstone's tables costs speed, not truth.
- */
-static bool writes_first_operand_only(unsigned id)
-{
-	switch (id) {
-	case X86_INS_MOV:
-	case X86_INS_MOVABS:
-	case X86_INS_MOVZX:
-	case X86_INS_MOVSX:
-	case X86_INS_MOVSXD:
-	case X86_INS_LEA:
-	case X86_INS_ADD:
-	case X86_INS_SUB:
-	case X86_INS_AND:
-	case X86_INS_OR:
-	case X86_INS_XOR:
-	case X86_INS_NOT:
-	case X86_INS_NEG:
-	case X86_INS_INC:
-	case X86_INS_DEC:
-	case X86_INS_SHL:
-	case X86_INS_SHR:
-	case X86_INS_SAR:
-		return true;
-	default:
-		return id >= X86_INS_CMOVA && id <= X86_INS_CMOVS;
-	}
-}
-
-static bool writes_nothing(unsigned id)
-{
-	return id == X86_INS_TEST || id == X86_INS_CMP || id == X86_INS_BT || id == X86_INS_NOP ||
-	       id == X86_INS_ENDBR64;
-}
-
-/* Bit n-1 for (a part of) the register of integer argument n in the System V calling convention. */
-static uint8_t argument_bit(x86_reg reg)
-{
-	switch (reg) {
-	case X86_REG_RDI:
-	case X86_REG_EDI:
-	case X86_REG_DI:
-	case X86_REG_DIL:
-		return 1 << 0;
-	case X86_REG_RSI:
-	case X86_REG_ESI:
-	case X86_REG_SI:
-	case X86_REG_SIL:
-		return 1 << 1;
-	case X86_REG_RDX:
-	case X86_REG_EDX:
-	case X86_REG_DX:
-	case X86_REG_DL:
-	case X86_REG_DH:
-		return 1 << 2;
-	case X86_REG_RCX:
-	case X86_REG_ECX:
-	case X86_REG_CX:
-	case X86_REG_CL:
-	case X86_REG_CH:
-		return 1 << 3;
-	case X86_REG_R8:
-	case X86_REG_R8D:
-	case X86_REG_R8W:
-	case X86_REG_R8B:
-		return 1 << 4;
-	case X86_REG_R9:
-	case X86_REG_R9D:
-	case X86_REG_R9W:
-	case X86_REG_R9B:
-		return 1 << 5;
-	default:
-		return 0;
-	}
-}
-
-static bool is_stack_pointer(x86_reg reg)
-{
-	return reg == X86_REG_RSP || reg == X86_REG_ESP || reg == X86_REG_SP || reg == X86_REG_SPL;
-}
-
-static void classify_writes(const cs_insn *cs, struct insn *insn)
-{
-	const cs_x86 *x86 = &cs->detail->x86;
-	const cs_x86_op *first = &x86->operands[0];
-
-	if (writes_nothing(cs->id)) {
-		insn->is_plain = true;
-		return;
-	}
-	if (!writes_first_operand_only(cs->id) || x86->op_count < 1)
-		return;
-	if (first->type != X86_OP_REG) {
-		insn->is_plain = first->type == X86_OP_MEM;
-		return;
-	}
-	insn->is_plain = !is_stack_pointer(first->reg);
-	insn->writes_args = argument_bit(first->reg);
-}
-
-static void classify_target(const cs_insn *cs, struct insn *insn)
-{
-	const cs_x86_op *op = &cs->detail->x86.operands[0];
-
-	insn->target_kind = INSN_TARGET_COMPUTED;
-	if (cs->detail->x86.op_count < 1)
-		return;
-	if (op->type == X86_OP_IMM) {
-		insn->target_kind = INSN_TARGET_DIRECT;
-		insn->target = (uint64_t)op->imm;
-	} else if (op->type == X86_OP_MEM && op->mem.base == X86_REG_RIP &&
-		   op->mem.index == X86_REG_INVALID &&
-		   (op->mem.segment == X86_REG_INVALID || op->mem.segment == X86_REG_DS)) {
-		insn->target_kind = INSN_TARGET_SLOT;
-		insn->target = cs->address + cs->size + (uint64_t)op->mem.disp;
-	}
-}
-
-static bool in_group(const cs_insn *cs, uint8_t group)
-{
-	for (unsigned i = 0; i < cs->detail->groups_count; i++)
-		if (cs->detail->groups[i] == group)
-			return true;
-	return false;
-}
-
-static void classify_flow(const cs_insn *cs, struct insn *insn)
-{
-	switch (cs->id) {
-	case X86_INS_RET:
-		insn->flow = INSN_RETURN;
-		return;
-	case X86_INS_UD0:
-	case X86_INS_UD2:
-	case X86_INS_UD2B:
-	case X86_INS_HLT:
-	case X86_INS_INT3:
-		insn->flow = INSN_TRAP;
-		return;
-	case X86_INS_JMP:
-		insn->flow = INSN_JUMP;
-		break;
-	case X86_INS_CALL:
-		insn->flow = INSN_CALL;
-		break;
-	case X86_INS_LCALL: /* far: through a selector, to nowhere that this could follow */
-		insn->flow = INSN_CALL;
-		insn->target_kind = INSN_TARGET_COMPUTED;
-		return;
-	case X86_INS_LJMP:
-		insn->flow = INSN_JUMP;
-		insn->target_kind = INSN_TARGET_COMPUTED;
-		return;
-	case X86_INS_LOOP:
-	case X86_INS_LOOPE:
-	case X86_INS_LOOPNE:
-	case X86_INS_XBEGIN: /* its target is where an aborted transaction goes on */
-		insn->flow = INSN_BRANCH;
-		break;
-	default:
-		if (in_group(cs, X86_GRP_JUMP)) {
-			insn->flow = INSN_BRANCH;
-		} else if (in_group(cs, X86_GRP_RET) || in_group(cs, X86_GRP_IRET)) {
-			/* Far returns go wherever the stack says. */
-			insn->flow = INSN_JUMP;
-			insn->target_kind = INSN_TARGET_COMPUTED;
-			return;
-		} else {
-			return;
-		}
-	}
-	classify_target(cs, insn);
-}
-
-/* Skips legacy prefixes and REX; NULL where the kernel refuses probes or does not emulate. */
-static const uint8_t *skip_prefixes(const cs_insn *cs, bool *ret_opsize, uint8_t *ret_rex)
-{
-	const uint8_t *p = cs->bytes, *end = cs->bytes + cs->size;
-
-	*ret_opsize = false;
-	*ret_rex = 0;
-	for (; p < end; p++) {
-		switch (*p) {
-		case 0x66:
-			*ret_opsize = true;
-			continue;
-		case 0x64:
-		case 0x65:
-		case 0x67:
-		case 0xf2:
-		case 0xf3:
-			continue;
-		case 0x26: /* arch/x86/kernel/uprobes.c, is_prefix_bad(): es cs ss ds lock */
-		case 0x2e:
-		case 0x36:
-		case 0x3e:
-		case 0xf0:
-			return NULL;
-		default:
-			break;
-		}
-		break;
-	}
-	if (p < end && (*p & 0xf0) == 0x40)
-		*ret_rex = *p++;
-	return p < end ? p : NULL;
-}
-
-/*
- * As arch/x86/kernel/uprobes.c decides: branches without 0x66 (push_setup_xol_ops and
- * branch_setup_xol_ops), push of a register with no prefix but REX.B; and the forms that later
- * kernels add, 64-bit `sub $imm, %rsp` and `mov` between registers.
- */
-static enum insn_class class_of(const cs_insn *cs, const struct insn *insn)
-{
-	bool opsize;
-	uint8_t rex;
-	const uint8_t *op = skip_prefixes(cs, &opsize, &rex);
-	size_t left = op ? (size_t)(cs->bytes + cs->size - op) : 0;
-
-	if (!op)
-		return INSN_OTHER;
-	if (op[0] >= 0x50 && op[0] <= 0x57)
-		return cs->size == 1 || (cs->size == 2 && rex == 0x41) ? INSN_CLASS_PUSH :
-									 INSN_OTHER;
-	if (cs->id == X86_INS_ENDBR64)
-		return INSN_CLASS_ENDBR;
-	if (op[0] == 0x90 && cs->id == X86_INS_NOP)
-		return INSN_CLASS_NOP1;
-	if (left > 2 && op[0] == 0x0f && op[1] == 0x1f && (op[2] & 0x38) == 0)
-		return INSN_CLASS_NOPL;
-	if (op[0] == 0xc3 && cs->size == 1)
-		return INSN_CLASS_RET;
-	if (!opsize && (op[0] == 0xeb || op[0] == 0xe9))
-		return INSN_CLASS_JMP;
-	if (!opsize && op[0] == 0xe8)
-		return INSN_CLASS_CALL;
-	if (!opsize && insn->flow == INSN_BRANCH &&
-	    ((op[0] & 0xf0) == 0x70 || (op[0] == 0x0f && left > 1 && (op[1] & 0xf0) == 0x80)))
-		return INSN_CLASS_JCC;
-	if (op != cs->bytes + 1 || !(rex & 8) || left < 2)
-		return INSN_OTHER;
-	if (rex == 0x48 && (op[0] == 0x83 || op[0] == 0x81) && op[1] == 0xec)
-		return INSN_CLASS_SUB_SP;
-	if ((op[0] == 0x89 || op[0] == 0x8b) && op[1] >= 0xc0)
-		return INSN_CLASS_MOV;
-	return INSN_OTHER;
-}
-
 int insn_decode(struct insn_decoder *decoder, const uint8_t *bytes, size_t len, uint64_t addr,
 		struct insn *ret_insn)
 {
@@ -304,10 +79,7 @@ int insn_decode(struct insn_decoder *decoder, const uint8_t *bytes, size_t len, 
 	if (!cs_disasm_iter(decoder->handle, &bytes, &len, &at, decoder->insn))
 		return -EILSEQ;
 	insn.len = (uint8_t)decoder->insn->size;
-	insn.is_nop = decoder->insn->id == X86_INS_NOP;
-	classify_flow(decoder->insn, &insn);
-	classify_writes(decoder->insn, &insn);
-	insn.class = class_of(decoder->insn, &insn);
+	decoder->machine->classify(decoder->insn, &insn);
 	*ret_insn = insn;
 	return 0;
 }
@@ -335,6 +107,8 @@ bool insn_is_emulated(const struct insn *insn, const struct plan_emulation *emul
 		return emulation->sub_sp;
 	case INSN_CLASS_MOV:
 		return emulation->mov;
+	case INSN_CLASS_ADR:
+		return emulation->adr;
 	case INSN_OTHER:
 		break;
 	}
@@ -346,6 +120,8 @@ bool insn_stub_slot(struct insn_decoder *decoder, const uint8_t *bytes, size_t l
 {
 	struct insn insn;
 
+	if (decoder->machine->stub_slot)
+		return decoder->machine->stub_slot(bytes, len, addr, ret_slot);
 	if (insn_decode(decoder, bytes, len, addr, &insn) < 0)
 		return false;
 	if (insn.class == INSN_CLASS_ENDBR &&

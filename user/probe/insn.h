@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One machine instruction, as far as the choice of probe sites needs to know it. All that is
- * particular to a machine is behind this header; x86-64 is the one there is. A decoder may be
- * used by one thread at a time.
+ * particular to a machine, x86-64 or arm64, is behind this header. A decoder may be used by one
+ * thread at a time.
  */
 #ifndef MEMTRACED_PROBE_INSN_H
 #define MEMTRACED_PROBE_INSN_H
 
 #include "base/cleanup.h"
+#include "probe/insn_types.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,52 +17,12 @@
 struct plan_emulation;
 struct insn_decoder;
 
-/* Bytes that hold any instruction. */
-#define INSN_MAX_LEN 16
-
-enum insn_flow {
-	INSN_NEXT,   /* goes on with the following instruction */
-	INSN_BRANCH, /* may go on at its target */
-	INSN_JUMP,
-	INSN_CALL,
-	INSN_RETURN,
-	INSN_TRAP, /* no way on: ud2, hlt, int3 */
-};
-
-enum insn_target {
-	INSN_TARGET_NONE,
-	INSN_TARGET_DIRECT,   /* `target` is the address */
-	INSN_TARGET_SLOT,     /* `target` is the address of one fixed pointer that holds it */
-	INSN_TARGET_COMPUTED, /* a register, a table */
-};
-
-/* The classes of struct plan_emulation. */
-enum insn_class {
-	INSN_OTHER,
-	INSN_CLASS_PUSH,
-	INSN_CLASS_NOP1,
-	INSN_CLASS_NOPL,
-	INSN_CLASS_ENDBR,
-	INSN_CLASS_JMP,
-	INSN_CLASS_JCC,
-	INSN_CLASS_CALL,
-	INSN_CLASS_RET,
-	INSN_CLASS_SUB_SP,
-	INSN_CLASS_MOV,
-};
-
-struct insn {
-	uint64_t addr;
-	uint64_t target;
-	uint8_t len;
-	enum insn_flow flow;
-	enum insn_target target_kind;
-	enum insn_class class;
-	bool is_nop;
-	/* Known to leave sp alone and to write no argument register but those of writes_args. */
-	bool is_plain;
-	uint8_t writes_args; /* bit n-1: some part of the register of argument n */
-};
+/* The e_machine that this program is built for, and its kernel puts probes into. */
+#ifdef __aarch64__
+#define INSN_NATIVE_MACHINE 183 /* EM_AARCH64 */
+#else
+#define INSN_NATIVE_MACHINE 62 /* EM_X86_64 */
+#endif
 
 /* `machine` as in e_machine. 0, -ENOMEM, or -EOPNOTSUPP for a machine that is not known. */
 int insn_decoder_new(uint16_t machine, struct insn_decoder **ret_decoder);

@@ -314,6 +314,8 @@ static int planner_init(struct planner *p, int fd)
 {
 	int r = elf_file_new(fd, &p->file);
 
+	if (r == 0 && elf_file_machine(p->file) != INSN_NATIVE_MACHINE)
+		r = -EOPNOTSUPP;
 	if (r == 0)
 		r = insn_decoder_new(elf_file_machine(p->file), &p->decoder);
 	if (r == 0)

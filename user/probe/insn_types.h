@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What insn.h tells of an instruction. */
+#ifndef MEMTRACED_PROBE_INSN_TYPES_H
+#define MEMTRACED_PROBE_INSN_TYPES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Bytes that hold any instruction. */
+#define INSN_MAX_LEN 16
+
+enum insn_flow {
+	INSN_NEXT,   /* goes on with the following instruction */
+	INSN_BRANCH, /* may go on at its target */
+	INSN_JUMP,
+	INSN_CALL,
+	INSN_RETURN,
+	INSN_TRAP, /* no way on: ud2, hlt, int3 */
+};
+
+enum insn_target {
+	INSN_TARGET_NONE,
+	INSN_TARGET_DIRECT,   /* `target` is the address */
+	INSN_TARGET_SLOT,     /* `target` is the address of one fixed pointer that holds it */
+	INSN_TARGET_COMPUTED, /* a register, a table */
+};
+
+/* The classes of struct plan_emulation, by their names on x86-64. */
+enum insn_class {
+	INSN_OTHER,
+	INSN_CLASS_PUSH, /* arm64: stp x29, x30, [sp, #-n]! */
+	INSN_CLASS_NOP1,
+	INSN_CLASS_NOPL,
+	INSN_CLASS_ENDBR, /* bti */
+	INSN_CLASS_JMP,	  /* b */
+	INSN_CLASS_JCC,	  /* b.cond, cbz, tbz */
+	INSN_CLASS_CALL,  /* bl */
+	INSN_CLASS_RET,
+	INSN_CLASS_SUB_SP,
+	INSN_CLASS_MOV,
+	INSN_CLASS_ADR, /* adr, adrp */
+};
+
+struct insn {
+	uint64_t addr;
+	uint64_t target;
+	uint8_t len;
+	enum insn_flow flow;
+	enum insn_target target_kind;
+	enum insn_class class;
+	bool is_nop;
+	/* Known to leave sp and the return address alone, and to write no argument register but
+	 * those of writes_args. */
+	bool is_plain;
+	uint8_t writes_args; /* bit n-1: some part of the register of argument n */
+};
+
+#endif

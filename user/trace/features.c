@@ -4,6 +4,7 @@
 #include "trace/bpf_link.h"
 #include "trace/link_home.h"
 #include "trace/old_kernel.h"
+#include "trace/probe_kinds.h"
 #include "trace/probe_page.h"
 #include "trace/tracefs.h"
 
@@ -173,14 +174,14 @@ static void probe_seccomp(struct features *f, const struct probe_page *page)
 	       r > 0 ? r : -r);
 }
 
-/* Emulated by every kernel from 5.10 on (arch/x86/kernel/uprobes.c). */
-static const struct plan_emulation emulation_known = {
-	.push = true,
-	.nop1 = true,
-	.jmp = true,
-	.jcc = true,
-	.call = true,
-};
+static void assume_emulation(struct plan_emulation *emulation)
+{
+	size_t n;
+	const struct probe_kind *kinds = probe_kinds(&n);
+
+	for (size_t i = PROBE_KIND_EMULATED; i < n; i++)
+		*probe_kind_member(&kinds[i], emulation) = kinds[i].everywhere;
+}
 
 int features_new(bool all, struct features **ret_features)
 {
@@ -194,7 +195,7 @@ int features_new(bool all, struct features **ret_features)
 		f->rows[i].name = feature_names[i].name;
 		f->rows[i].what = feature_names[i].what;
 	}
-	f->emulation = emulation_known;
+	assume_emulation(&f->emulation);
 	f->link_home = link_home_open();
 	r = probe_page_new(&page);
 	if (r)
@@ -221,16 +222,9 @@ void features_free(struct features *features)
 
 void features_print(const struct features *f, struct strbuf *out)
 {
-	const struct plan_emulation *e = &f->emulation;
-	const struct {
-		const char *name;
-		bool emulated;
-	} kinds[] = {
-		{ "push", e->push }, { "nop", e->nop1 },    { "long nop", e->nopl },
-		{ "jmp", e->jmp },   { "jcc", e->jcc },	    { "call", e->call },
-		{ "ret", e->ret },   { "endbr", e->endbr }, { "sub sp", e->sub_sp },
-		{ "mov", e->mov },
-	};
+	struct plan_emulation emulation = f->emulation;
+	size_t n_kinds;
+	const struct probe_kind *kinds = probe_kinds(&n_kinds);
 	struct utsname uts;
 
 	if (uname(&uts) == 0)
@@ -248,8 +242,8 @@ void features_print(const struct features *f, struct strbuf *out)
 		strbuf_addch(out, '\n');
 	}
 	strbuf_addf(out, "emulated           ");
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (kinds[i].emulated)
+	for (size_t i = PROBE_KIND_EMULATED; i < n_kinds; i++)
+		if (*probe_kind_member(&kinds[i], &emulation))
 			strbuf_addf(out, " %s", kinds[i].name);
 	strbuf_adds(out, f->emulation_measured ? "" : " (assumed: not measured)");
 	if (f->emulation_measured)

@@ -2,6 +2,7 @@
 #include "trace/probe_page.h"
 
 #include "base/clock.h"
+#include "trace/probe_kinds.h"
 
 #include <errno.h>
 #include <linux/audit.h>
@@ -18,30 +19,6 @@
 #define FUNCTION_BYTES 32
 #define PAGE_BYTES 4096
 #define HITS 24
-
-/* Functions of a few bytes whose first instruction is of the kind in question (x86-64). */
-static const struct kind {
-	unsigned char code[16];
-	int member; /* offset in struct plan_emulation; -1: the references */
-} kinds[] = {
-	/* test %edi,%edi: no kernel emulates it */
-	{ { 0x85, 0xff, 0xc3 }, -1 },
-	{ { 0x90, 0xc3 }, offsetof(struct plan_emulation, nop1) },
-	{ { 0x55, 0x5d, 0xc3 }, offsetof(struct plan_emulation, push) },
-	{ { 0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00, 0xc3 }, offsetof(struct plan_emulation, nopl) },
-	{ { 0xf3, 0x0f, 0x1e, 0xfa, 0xc3 }, offsetof(struct plan_emulation, endbr) },
-	{ { 0xeb, 0x00, 0xc3 }, offsetof(struct plan_emulation, jmp) },
-	{ { 0x74, 0x00, 0xc3 }, offsetof(struct plan_emulation, jcc) },
-	/* call to the next instruction, which drops the return address */
-	{ { 0xe8, 0x00, 0x00, 0x00, 0x00, 0x58, 0xc3 }, offsetof(struct plan_emulation, call) },
-	{ { 0xc3 }, offsetof(struct plan_emulation, ret) },
-	{ { 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0xc3 },
-	  offsetof(struct plan_emulation, sub_sp) },
-	{ { 0x48, 0x89, 0xf8, 0xc3 }, offsetof(struct plan_emulation, mov) },
-};
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
-#define KIND_STEPPED 0
-#define KIND_NOP 1
 
 struct probe_page {
 	int fd;
@@ -64,6 +41,8 @@ int probe_page_new(struct probe_page **ret_page)
 {
 	_cleanup_(probe_page_free_p) struct probe_page *page = calloc(1, sizeof(*page));
 	unsigned char bytes[PAGE_BYTES];
+	size_t n;
+	const struct probe_kind *kinds = probe_kinds(&n);
 	void *mem;
 
 	if (!page)
@@ -72,10 +51,10 @@ int probe_page_new(struct probe_page **ret_page)
 	if (page->fd < 0)
 		return -errno;
 	memset(bytes, 0xcc, sizeof(bytes));
-	for (size_t i = 0; i < KINDS; i++)
+	for (size_t i = 0; i < n; i++)
 		memcpy(bytes + i * FUNCTION_BYTES, kinds[i].code, sizeof(kinds[i].code));
 	/* the function for probe_page_filtered_child */
-	memcpy(bytes + KINDS * FUNCTION_BYTES, kinds[KIND_NOP].code, sizeof(kinds[0].code));
+	memcpy(bytes + n * FUNCTION_BYTES, kinds[PROBE_KIND_EMULATED].code, sizeof(kinds[0].code));
 	if (write(page->fd, bytes, sizeof(bytes)) != sizeof(bytes))
 		return -EIO;
 	mem = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, page->fd, 0);
@@ -94,18 +73,25 @@ const char *probe_page_path(const struct probe_page *page)
 
 size_t probe_page_sites(const struct probe_page *page, struct uprobe_site sites[PROBE_PAGE_KINDS])
 {
-	_Static_assert(KINDS <= PROBE_PAGE_KINDS, "room");
+	size_t n;
+	const struct probe_kind *kinds = probe_kinds(&n);
 
 	(void)page; /* every page is laid out alike */
-	for (size_t i = 0; i < KINDS; i++)
-		sites[i] = (struct uprobe_site){ .offset = i * FUNCTION_BYTES, .cookie = i };
-	return KINDS;
+	for (size_t i = 0; i < n && i < PROBE_PAGE_KINDS; i++)
+		sites[i] = (struct uprobe_site){
+			.offset = i * FUNCTION_BYTES + kinds[i].site,
+			.cookie = i,
+		};
+	return n;
 }
 
 struct uprobe_site probe_page_call_site(const struct probe_page *page)
 {
+	size_t n;
+
 	(void)page; /* every page is laid out alike */
-	return (struct uprobe_site){ .offset = KINDS * FUNCTION_BYTES };
+	(void)probe_kinds(&n);
+	return (struct uprobe_site){ .offset = n * FUNCTION_BYTES };
 }
 
 static void call_code(const struct probe_page *page, size_t i)
@@ -133,18 +119,19 @@ static unsigned int hit_ns(const struct probe_page *page, size_t i)
 bool probe_page_measure(const struct probe_page *page, struct plan_emulation *ret_emulation,
 			unsigned int *ret_emulated_ns, unsigned int *ret_stepped_ns)
 {
-	uint64_t stepped = hit_ns(page, KIND_STEPPED), emulated = hit_ns(page, KIND_NOP);
+	uint64_t stepped = hit_ns(page, PROBE_KIND_STEPPED);
+	uint64_t emulated = hit_ns(page, PROBE_KIND_EMULATED);
+	size_t n;
+	const struct probe_kind *kinds = probe_kinds(&n);
 
-	/* nop is emulated everywhere; a kernel or emulator where that gains nothing has no
-	 * reason to move a probe */
+	/* a kernel or emulator where that gains nothing has no reason to move a probe */
 	if (stepped < 2 * emulated)
 		return false;
-	for (size_t i = 1; i < KINDS; i++) {
+	for (size_t i = PROBE_KIND_EMULATED; i < n; i++) {
 		uint64_t ns = hit_ns(page, i);
-		bool *member = (bool *)((char *)ret_emulation + kinds[i].member);
 
 		/* nearer to the emulated one, by ratio */
-		*member = ns * ns < stepped * emulated;
+		*probe_kind_member(&kinds[i], ret_emulation) = ns * ns < stepped * emulated;
 	}
 	*ret_emulated_ns = emulated;
 	*ret_stepped_ns = stepped;
@@ -169,8 +156,12 @@ static int install_filter(void)
 
 int probe_page_filtered_child(const struct probe_page *page)
 {
-	pid_t pid = fork();
+	size_t n;
+	pid_t pid;
 	int status;
+
+	(void)probe_kinds(&n);
+	pid = fork();
 
 	if (pid < 0)
 		return -errno;
@@ -179,7 +170,7 @@ int probe_page_filtered_child(const struct probe_page *page)
 		 * pass: _exit() looks for leaks there. */
 		if (install_filter())
 			syscall(SYS_exit_group, 1);
-		call_code(page, KINDS);
+		call_code(page, n);
 		syscall(SYS_exit_group, 0);
 	}
 	if (waitpid(pid, &status, 0) < 0)

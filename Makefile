@@ -41,7 +41,8 @@ ALL_LDFLAGS = $(LDFLAGS) $(SANITIZE) $(FUZZ_INSTRUMENT)
 ALL_LIBS = $(PACKAGE_LIBS) -liberty $(LDLIBS)
 
 BPF_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
-BPF_CFLAGS := -target bpf -g -O2 -mcpu=v3 -Wall -Werror -D__TARGET_ARCH_$(BPF_ARCH) -Ivmlinux -Ibpf
+BPF_CFLAGS := -target bpf -g -O2 -mcpu=v3 -Wall -Werror -D__TARGET_ARCH_$(BPF_ARCH) \
+	-Ivmlinux -Ivmlinux/$(BPF_ARCH) -Ibpf
 
 # Targets are ordinary programs: unoptimised enough that no malloc/free pair is optimised away.
 TARGET_CFLAGS := -O1 -g -fno-builtin -fno-omit-frame-pointer -Wall -Wextra -Werror -D_GNU_SOURCE -I.

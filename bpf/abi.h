@@ -42,7 +42,7 @@ enum abi_kind {
 	 * block of size 0, told apart by what it returns. */
 	ABI_REALLOC0_FREES = 0x40,
 	/* Set on probes that stand at an exit of the function (on its `ret`): the return address
-	 * is still at [sp]. */
+	 * is still where it was at entry. */
 	ABI_AT_EXIT = 0x80,
 };
 
@@ -52,17 +52,24 @@ enum abi_kind {
 #define ABI_SIZE_PRODUCT(n, m) ((n) | (m) << 4)
 
 /*
- * Key of a live block:
+ * Key of a live block, on x86-64:
  *   63        44 43                 0
  *   | slot      | address >> 3      |
- * Addresses have 47 bits unless a program asks for more (x86-64 five-level tables, an mmap hint);
+ * Addresses have 47 bits there and 48 on arm64 unless a program asks for more (by an mmap hint);
  * such blocks are counted as ABI_LOST_ADDRESS. Allocators align blocks to 8 bytes or more.
  */
-#define ABI_MAX_SLOTS (1 << 20)
-#define ABI_BLOCK_KEY(slot, addr) ((__u64)(slot) << 44 | ((__u64)(addr) >> 3 & 0xfffffffffffULL))
-#define ABI_BLOCK_SLOT(key) ((__u32)((key) >> 44))
-#define ABI_BLOCK_ADDR(key) (((key)&0xfffffffffffULL) << 3)
-#define ABI_ADDR_LIMIT (1ULL << 47)
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
+#define ABI_ADDR_BITS 48
+#else
+#define ABI_ADDR_BITS 47
+#endif
+#define ABI_ADDR_LIMIT (1ULL << ABI_ADDR_BITS)
+#define ABI_SLOT_SHIFT (ABI_ADDR_BITS - 3)
+#define ABI_MAX_SLOTS (1 << (64 - ABI_SLOT_SHIFT))
+#define ABI_BLOCK_KEY(slot, addr)                                                                  \
+	((__u64)(slot) << ABI_SLOT_SHIFT | ((__u64)(addr) & (ABI_ADDR_LIMIT - 1)) >> 3)
+#define ABI_BLOCK_SLOT(key) ((__u32)((key) >> ABI_SLOT_SHIFT))
+#define ABI_BLOCK_ADDR(key) (((key) << 3) & (ABI_ADDR_LIMIT - 1))
 
 struct abi_block {
 	__u64 stack;   /* content hash, key of the stack table */
@@ -251,8 +258,8 @@ struct abi_ev_stack {
 	__u64 frame[ABI_MAX_FRAMES];
 };
 #define ABI_STACK_TRUNCATED 1
-/* frame[0] is the ip of the system call and frame[1] the word at [sp], which is the return address
- * when the call was made by a wrapper without a frame, as libc's are. */
+/* frame[0] is the ip of the system call, frame[1] the word at [sp] or in the link register: the
+ * return address when the call was made by a wrapper without a frame, as libc's are. */
 #define ABI_STACK_SYSCALL 2
 /* As ABI_STACK_SYSCALL, but frame[0] belongs to the stack: nothing else stands for the call. */
 #define ABI_STACK_SYSCALL_IP 4

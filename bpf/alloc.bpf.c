@@ -7,6 +7,7 @@
 #include "block.bpf.h"
 #include "kernel_stack.bpf.h"
 #include "knobs.bpf.h"
+#include "registers.bpf.h"
 #include "return_address.bpf.h"
 #include "site.bpf.h"
 #include "stack.bpf.h"
@@ -110,7 +111,7 @@ static __always_inline bool is_inner_free(const struct pt_regs *ctx, __u16 fn)
 {
 	struct abi_inner_free key = {
 		.fn = fn,
-		.distance = return_address(ctx->sp) - ctx->ip,
+		.distance = return_address(PT_REGS_SP(ctx), LINK_REGISTER(ctx)) - PT_REGS_IP(ctx),
 	};
 
 	return bpf_map_lookup_elem(&inner_frees, &key);
@@ -150,7 +151,7 @@ static __always_inline bool free_ends_realloc(__u32 slot, struct thread *t, __u6
 static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
 				       __u16 fn)
 {
-	__u64 addr = ctx->di, sp = ctx->sp;
+	__u64 addr = PT_REGS_PARM1(ctx), sp = PT_REGS_SP(ctx);
 	enum block_origin origin;
 	struct abi_block block;
 	bool temporary = false;
@@ -196,19 +197,19 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
 {
 	struct thread *t = thread_get(proc, slot);
 	__u8 kind = ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK;
-	__u64 sp = ctx->sp;
+	__u64 sp = PT_REGS_SP(ctx);
 	bool taken;
 
 	if (!t)
 		return 1;
 	if (thread_nested(t, sp)) {
 		/* What realloc(p, 0) does is the rule of the innermost one, not of its wrappers. */
-		if (kind == ABI_REALLOC && t->ptr == ctx->di)
+		if (kind == ABI_REALLOC && t->ptr == PT_REGS_PARM1(ctx))
 			t->realloc0_frees |= realloc0_frees(cookie);
 		return 1;
 	}
 	/* A wrapper that jumps to the next realloc has taken the block for it. */
-	taken = t->busy && sp == t->sp && kind == ABI_REALLOC && t->ptr == ctx->di;
+	taken = t->busy && sp == t->sp && kind == ABI_REALLOC && t->ptr == PT_REGS_PARM1(ctx);
 	if (!taken) {
 		/* A realloc that was left in any other way has not replaced its block. */
 		if (t->busy)
@@ -219,7 +220,7 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
 	t->sp = sp;
 	t->fn = ABI_COOKIE_FN(cookie);
 	t->size = requested_size(ctx, ABI_COOKIE_ARGS(cookie));
-	t->ptr = kind == ABI_ALLOC ? 0 : ctx->di;
+	t->ptr = kind == ABI_ALLOC ? 0 : PT_REGS_PARM1(ctx);
 	t->realloc0_frees = realloc0_frees(cookie);
 	t->free_ptr = 0;
 	/* Inside the call the old address may already be another thread's new block. */
@@ -269,8 +270,7 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 {
 	__u8 kind = ABI_COOKIE_KIND(cookie);
 	enum stack_at at = kind & ABI_AT_EXIT ? STACK_AT_EXIT : STACK_AT_RETURN;
-	/* After the `ret`, sp is past the return address that it pointed to at entry. */
-	__u64 sp = kind & ABI_AT_EXIT ? ctx->sp : ctx->sp - 8;
+	__u64 sp = kind & ABI_AT_EXIT ? PT_REGS_SP(ctx) : SP_AT_RETURN(ctx);
 	struct thread *t = thread_find();
 	__u64 addr;
 
@@ -278,9 +278,9 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 		return;
 	t->busy = 0;
 	kind &= ABI_KIND_MASK;
-	addr = kind == ABI_REALLOC   ? realloc_result(proc, slot, t, ctx->ax) :
-	       kind == ABI_OUT_PARAM ? out_param_result(proc, t, ctx->ax) :
-				       alloc_result(proc, ctx->ax);
+	addr = kind == ABI_REALLOC   ? realloc_result(proc, slot, t, PT_REGS_RC(ctx)) :
+	       kind == ABI_OUT_PARAM ? out_param_result(proc, t, PT_REGS_RC(ctx)) :
+				       alloc_result(proc, PT_REGS_RC(ctx));
 	if (addr)
 		account_alloc(ctx, proc, slot, t, addr, at);
 }
@@ -331,7 +331,7 @@ static __always_inline int function_exit(struct pt_regs *ctx, __u64 cookie)
  */
 static __always_inline bool session_is_return(struct pt_regs *ctx)
 {
-	return ctx->ip != bpf_get_func_ip(ctx);
+	return PT_REGS_IP(ctx) != bpf_get_func_ip(ctx);
 }
 
 /* One program for entry and return (uprobe-multi session link). */

@@ -5,17 +5,16 @@
 #ifndef MEMTRACED_ARGUMENTS_BPF_H
 #define MEMTRACED_ARGUMENTS_BPF_H
 
-#include "abi.h"
-
-#include <bpf/bpf_helpers.h>
+#include "registers.bpf.h"
 
 /*
- * System V ABI: integer arguments 1 to 4. Each is loaded at a fixed offset before the choice: the
+ * Integer arguments 1 to 4. Each is loaded at a fixed offset before the choice: the
  * verifier refuses a context pointer with a chosen one.
  */
 static __always_inline __u64 argument(const struct pt_regs *regs, __u32 n)
 {
-	__u64 a1 = regs->di, a2 = regs->si, a3 = regs->dx, a4 = regs->cx;
+	__u64 a1 = PT_REGS_PARM1(regs), a2 = PT_REGS_PARM2(regs), a3 = PT_REGS_PARM3(regs),
+	      a4 = PT_REGS_PARM4(regs);
 
 	barrier_var(a1);
 	barrier_var(a2);

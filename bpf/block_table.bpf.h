@@ -13,6 +13,7 @@
 
 #include "knobs.bpf.h"
 #include "maps.bpf.h"
+#include "registers.bpf.h"
 
 #define EEXIST 17
 
@@ -50,14 +51,6 @@ static __always_inline struct abi_block_bucket *bucket_of(__u64 key)
 	__u32 i = abi_block_bucket_index(key, knob_block_buckets);
 
 	return bpf_map_lookup_elem(&block_buckets, &i);
-}
-
-/* Stores are seen in program order (x86). */
-static __always_inline void way_set(struct abi_block_bucket *b, int way, __u64 key)
-{
-	barrier();
-	*(volatile __u64 *)&b->key[way] = key;
-	barrier();
 }
 
 static __always_inline bool way_claim(struct abi_block_bucket *b, int way, __u64 key)
@@ -106,7 +99,7 @@ VERIFIED_ONCE int block_insert(__u64 key, const struct abi_block *block)
 		if (way < free_way || free_way < 0 || !way_claim(b, way, 0))
 			continue;
 		b->block[way] = *block;
-		way_set(b, way, key);
+		PUBLISH(&b->key[way], key);
 		return 0;
 	}
 	return block_spill(b, key, block);
@@ -127,7 +120,7 @@ VERIFIED_ONCE int block_remove(__u64 key, struct abi_block *ret)
 		if (!way_claim(b, way, key))
 			return 0;
 		*ret = b->block[way];
-		way_set(b, way, 0);
+		PUBLISH(&b->key[way], 0);
 		return 1;
 	}
 	if (!*(volatile __u32 *)&b->spilled)
@@ -157,8 +150,9 @@ static __always_inline bool block_find(__u64 key, struct abi_block *ret)
 	for (way = 0; way < ABI_BLOCK_WAYS; way++) {
 		if (*(volatile __u64 *)&b->key[way] != key)
 			continue;
+		loads_in_order();
 		*ret = b->block[way];
-		barrier();
+		loads_in_order();
 		return *(volatile __u64 *)&b->key[way] == key;
 	}
 	found = *(volatile __u32 *)&b->spilled ? bpf_map_lookup_elem(&blocks, &key) : NULL;

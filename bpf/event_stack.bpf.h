@@ -13,11 +13,11 @@
 static __always_inline __u64 user_frames(void *ctx, struct stack_scratch *s, struct abi_proc *proc,
 					 __u32 slot)
 {
-	struct pt_regs regs;
+	struct user_registers regs;
 
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), task_registers()))
+	if (!read_user_registers(task_registers(), &regs))
 		return 0;
-	if ((__s64)regs.orig_ax >= 0)
+	if (regs.syscall >= 0)
 		return stack_walk(ctx, s, &regs, proc, slot, STACK_AT_SYSCALL,
 				  ABI_STACK_SYSCALL | ABI_STACK_SYSCALL_IP);
 	return stack_walk(ctx, s, &regs, proc, slot, STACK_AT_ANY, ABI_STACK_INTERRUPTED);
@@ -41,7 +41,7 @@ static __always_inline __u64 user_stack_capture(void *ctx, struct abi_proc *proc
 static __always_inline __u64 caller_stack_capture(void *ctx, struct abi_proc *proc, __u32 slot)
 {
 	struct stack_scratch *s;
-	struct pt_regs regs;
+	struct user_registers regs;
 	__u64 hash = 0;
 
 	if (!knob_max_stack)
@@ -49,7 +49,7 @@ static __always_inline __u64 caller_stack_capture(void *ctx, struct abi_proc *pr
 	s = stack_begin();
 	if (!s)
 		return 0;
-	if (!bpf_probe_read_kernel(&regs, sizeof(regs), task_registers()))
+	if (read_user_registers(task_registers(), &regs))
 		hash = stack_walk(ctx, s, &regs, proc, slot, STACK_AT_SYSCALL, ABI_STACK_SYSCALL);
 	return stack_end(proc, s, hash, slot);
 }

@@ -6,6 +6,7 @@
  */
 #include "arguments.bpf.h"
 #include "kernel_stack.bpf.h"
+#include "registers.bpf.h"
 #include "restart.bpf.h"
 #include "target.bpf.h"
 #include "thread.bpf.h"
@@ -58,7 +59,7 @@ struct call {
 	__u64 start; /* ns; 0: not in a call whose beginning was seen */
 	__s32 nr;
 	__u32 restarting; /* ERESTART* that it returned last, 0: none */
-	__u64 sp;	  /* then: a handler's own calls are made elsewhere */
+	__u64 sp, ip;	  /* then: a handler's own calls are made elsewhere */
 };
 
 /* By task: a thread's id changes when it executes a program, its task does not. */
@@ -177,13 +178,6 @@ static __always_inline void observe(__s64 value)
 
 /* --- system calls ---------------------------------------------------------------------------- */
 
-#ifdef __TARGET_ARCH_x86
-/* arch/x86/include/uapi/asm/ptrace.h */
-#define REGS_RESULT 80
-#define REGS_NR 120
-#define REGS_SP 152
-#endif
-
 static __always_inline __u64 user_register(__u32 offset)
 {
 	void *regs = task_registers();
@@ -225,13 +219,19 @@ static __always_inline void call_over(struct call *call, __s64 ret)
 
 static __always_inline void call_interrupted(struct call *call, __s32 nr, __s64 ret)
 {
-	struct call fresh = { .nr = nr, .restarting = -ret, .sp = user_register(REGS_SP) };
+	struct call fresh = {
+		.nr = nr,
+		.restarting = -ret,
+		.sp = user_register(REGS_SP),
+		.ip = user_register(REGS_IP),
+	};
 
 	count_in_group(ABI_HIST_RESTARTED, 0, 1);
 	if (call) {
 		call->nr = nr;
 		call->restarting = -ret;
 		call->sp = fresh.sp;
+		call->ip = fresh.ip;
 	} else {
 		call_set(&fresh);
 	}
@@ -343,7 +343,26 @@ int on_exit_restart(struct exit_record *ctx)
 struct action {
 	__u64 handler, flags;
 };
-#define NR_RESTART_SYSCALL 219
+
+/*
+ * The ERESTART* of the call in which a signal comes; 0: it comes elsewhere, while a mark is left of
+ * one that has begun anew and ended.
+ */
+static __always_inline __s64 interrupted_result(const struct call *call)
+{
+	__s64 ret, nr;
+
+	if (SIGNAL_FINDS_CALL_REWOUND)
+		return user_register(REGS_IP) + SYSCALL_INSN_BYTES == call->ip &&
+				       user_register(REGS_SP) == call->sp ?
+			       -(__s64)call->restarting :
+			       0;
+	ret = user_register(REGS_RESULT);
+	nr = user_register(REGS_NR);
+	if (nr == NR_RESTART_SYSCALL ? call->restarting != ERESTART_RESTARTBLOCK : nr != call->nr)
+		return 0;
+	return is_restart(ret) ? ret : 0;
+}
 
 /* signal_deliver(int sig, struct kernel_siginfo *info, struct k_sigaction *ka) */
 SEC("raw_tracepoint")
@@ -351,17 +370,15 @@ int on_signal(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct call *call = call_find();
 	struct action action = {};
-	__s64 ret, nr;
+	__s64 ret;
 
 	if (!call || !call->restarting)
 		return 0;
-	ret = user_register(REGS_RESULT);
-	nr = user_register(REGS_NR);
-	/* Another call, while a mark is left of one that has begun anew and ended. */
-	if (nr == NR_RESTART_SYSCALL ? call->restarting != ERESTART_RESTARTBLOCK : nr != call->nr)
+	ret = interrupted_result(call);
+	if (!ret)
 		return 0;
 	bpf_probe_read_kernel(&action, sizeof(action), (void *)ctx->args[2]);
-	if (!is_restart(ret) || !ends_with_eintr(ret, action.handler, action.flags))
+	if (!ends_with_eintr(ret, action.handler, action.flags))
 		return 0;
 	count_in_group(ABI_HIST_RESTARTED, 0, -1);
 	call->restarting = 0;
@@ -403,7 +420,7 @@ SEC("uprobe")
 int on_size(struct pt_regs *ctx)
 {
 	__u64 cookie = attach_cookie(ctx), task = bpf_get_current_task();
-	struct size_call now = { .sp = ctx->sp, .fn = ABI_COOKIE_FN(cookie) }, *last;
+	struct size_call now = { .sp = PT_REGS_SP(ctx), .fn = ABI_COOKIE_FN(cookie) }, *last;
 	__u32 slot;
 
 	keep_kernel_stack(ctx);

@@ -143,34 +143,29 @@ static __always_inline void code_mapped(struct abi_proc *proc, __u32 slot,
 	event_send(proc, &ev, ABI_EV_CODE, slot);
 }
 
-static __always_inline struct pt_regs *user_regs(void)
-{
-	return task_registers();
-}
-
 /* User stack pointer of the current system call. */
 static __always_inline __u64 user_sp(void)
 {
-	return BPF_CORE_READ(user_regs(), sp);
+	return PT_REGS_SP_CORE(task_registers());
 }
 
 /*
- * At the exit of an mmap: a system call changes none of its argument registers (x86-64 ABI), so
- * that its entry need not be traced. Each tracepoint less ends a session 40 ms sooner.
+ * At the exit of an mmap, so that its entry need not be traced. Each tracepoint less ends a session
+ * 40 ms sooner.
  */
 static __always_inline void mmap_arguments(struct map_call *ret)
 {
-	struct pt_regs regs;
+	__u64 args[6];
 
 	__builtin_memset(ret, 0, sizeof(*ret));
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), user_regs()))
+	if (!syscall_arguments(task_registers(), args))
 		return;
-	ret->addr = regs.di;
-	ret->len = regs.si;
-	ret->prot = regs.dx;
-	ret->flags = regs.r10;
-	ret->fd = regs.r8;
-	ret->offset = regs.r9;
+	ret->addr = args[0];
+	ret->len = args[1];
+	ret->prot = args[2];
+	ret->flags = args[3];
+	ret->fd = args[4];
+	ret->offset = args[5];
 }
 
 static __always_inline bool in_allocator(__u32 slot, __u64 sp)

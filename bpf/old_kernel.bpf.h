@@ -55,14 +55,14 @@ static __always_inline __u64 attach_cookie(void *ctx)
 	return cookie ? *cookie : 0;
 }
 
-/* THREAD_SIZE, arch/x86/include/asm/page_64_types.h */
+/* THREAD_SIZE of x86-64, and of arm64 with pages of 4 KiB */
 #define KERNEL_STACK_BYTES 16384
 
 static __always_inline struct pt_regs *task_registers(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
-	return (struct pt_regs *)(BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES) - 1;
+	return BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES - bpf_core_type_size(struct pt_regs);
 }
 
 /*

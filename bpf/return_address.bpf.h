@@ -2,16 +2,13 @@
 /*
  * Return addresses as the program wrote them. A return probe, ours or another tool's, puts the
  * address of the kernel's trampoline in their place; the true one is in the task's list of return
- * instances, under the stack slot (kernel/events/uprobes.c: prepare_uretprobe).
+ * instances, under the stack pointer (kernel/events/uprobes.c: prepare_uretprobe).
  */
 #ifndef MEMTRACED_RETURN_ADDRESS_BPF_H
 #define MEMTRACED_RETURN_ADDRESS_BPF_H
 
-#include "abi.h"
 #include "old_kernel.bpf.h"
-
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
+#include "registers.bpf.h"
 
 /*
  * Instances that are looked at for one address: those of calls that were left by longjmp, and of
@@ -59,12 +56,12 @@ static __always_inline __u64 original_return_address(__u64 address, __u64 slot, 
 	return address;
 }
 
-/* The return address at [sp]; 0 when it cannot be read. */
-VERIFIED_ONCE __u64 return_address(__u64 sp)
+/* The return address of a call that was entered with this sp; 0 when it cannot be read. */
+VERIFIED_ONCE __u64 return_address(__u64 sp, __u64 link)
 {
 	__u64 address = 0, instance = 0;
 
-	if (bpf_probe_read_user(&address, sizeof(address), (void *)sp))
+	if (!link_read(link, sp, &address))
 		return 0;
 	return original_return_address(address, sp, &instance);
 }

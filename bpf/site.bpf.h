@@ -54,8 +54,7 @@ static __always_inline struct abi_site *site_table_get(const struct abi_site_key
 		    __sync_val_compare_and_swap(&e->state, ABI_SITE_FREE, ABI_SITE_BUSY))
 			continue;
 		e->key = *key;
-		barrier();
-		*(volatile __u32 *)&e->state = ABI_SITE_USED;
+		PUBLISH(&e->state, ABI_SITE_USED);
 		return &e->site;
 	}
 	return NULL;
@@ -99,7 +98,7 @@ static __always_inline void site_enter_epochs(struct abi_site *site, const struc
 		site->cut_peak_bytes = site->peak_epoch == proc->cut_peak_epoch ?
 					       site->peak_bytes :
 					       site->now.live_bytes;
-		site->cut_epoch = cut;
+		PUBLISH(&site->cut_epoch, cut);
 	}
 	if (site->peak_epoch != peak_epoch) {
 		site->peak_bytes = site->now.live_bytes;

@@ -8,6 +8,7 @@
 
 #include "knobs.bpf.h"
 #include "process.bpf.h"
+#include "registers.bpf.h"
 #include "return_address.bpf.h"
 #include "stack_copy.bpf.h"
 #include "stack_scratch.bpf.h"
@@ -16,7 +17,7 @@
 /* Where the event happened, relative to the function whose caller heads the stack. */
 enum stack_at {
 	STACK_AT_RETURN,  /* return probe: ip is in the caller already */
-	STACK_AT_EXIT,	  /* on the `ret`: the return address is at [sp] */
+	STACK_AT_EXIT,	  /* on the `ret`: the return address is where it was at entry */
 	STACK_AT_SYSCALL, /* ip is behind the instruction; user space drops that frame */
 	STACK_AT_ANY,	  /* interrupted */
 };
@@ -86,8 +87,8 @@ static __always_inline long held_walk(void *ctx, __u64 *frames, __u32 n)
 }
 
 /* The kernel's walk; false when not even one frame could be had. */
-static __always_inline bool walk_frame_pointers(void *ctx, struct abi_ev_stack *ev, __u64 sp,
-						enum stack_at at)
+static __always_inline bool walk_frame_pointers(void *ctx, struct abi_ev_stack *ev,
+						const struct user_registers *regs, enum stack_at at)
 {
 	__u64 *frames = ev->frame;
 	__u32 kept = frames_kept(at);
@@ -96,12 +97,13 @@ static __always_inline bool walk_frame_pointers(void *ctx, struct abi_ev_stack *
 	long len;
 
 	if (at == STACK_AT_SYSCALL) {
-		/* room for [sp] behind the ip: libc's wrappers have no frame */
+		/* room for a return address behind the ip: libc's wrappers have no frame */
 		len = bpf_get_stack(ctx, frames + 1, (room - 1) * 8, BPF_F_USER_STACK);
 		if (len < 8)
 			return false;
 		frames[0] = frames[1];
-		if (bpf_probe_read_user(&frames[1], 8, (void *)sp))
+		if (!link_read(regs->link, regs->sp, &frames[1]) ||
+		    (len >= 16 && LINK_IS_IN_FRAME(frames[1], frames[2])))
 			frames[1] = 0;
 		ev->frames = (__u64)len / 8 + 1;
 	} else {
@@ -109,7 +111,7 @@ static __always_inline bool walk_frame_pointers(void *ctx, struct abi_ev_stack *
 		if (len < 8)
 			return false;
 		if (at == STACK_AT_EXIT) {
-			frames[0] = return_address(sp);
+			frames[0] = return_address(regs->sp, regs->link);
 			if (!frames[0])
 				return false;
 		}
@@ -126,21 +128,21 @@ static __always_inline bool walk_frame_pointers(void *ctx, struct abi_ev_stack *
 }
 
 /* The walk by call frame information; 0 when not even one frame could be had. */
-static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct pt_regs *regs,
+static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct user_registers *regs,
 				      __u64 seed, __u32 slot, enum stack_at at)
 {
 	struct unwind_walk *w = &s->walk;
 
-	w->pc = regs->ip;
+	w->pc = regs->pc;
 	w->sp = regs->sp;
-	w->bp = regs->bp;
+	w->bp = regs->fp;
 	w->exact = at == STACK_AT_ANY || at == STACK_AT_SYSCALL;
 	w->kept = frames_kept(at);
 	w->seed = seed;
 	w->slot = slot;
 	w->instance = 0;
 	if (at == STACK_AT_EXIT) {
-		w->pc = return_address(w->sp);
+		w->pc = return_address(w->sp, regs->link);
 		w->sp += 8;
 		if (!w->pc)
 			return 0;
@@ -237,7 +239,7 @@ static __always_inline __u64 stack_seed(const struct abi_proc *proc, __u32 slot)
  * has any; `flags` are of abi_ev_stack. The stack's hash, 0 if there is none.
  */
 static __always_inline __u64 stack_walk(void *ctx, struct stack_scratch *s,
-					const struct pt_regs *regs, struct abi_proc *proc,
+					const struct user_registers *regs, struct abi_proc *proc,
 					__u32 slot, enum stack_at at, __u32 flags)
 {
 	__u64 seed = stack_seed(proc, slot), hash;
@@ -247,7 +249,7 @@ static __always_inline __u64 stack_walk(void *ctx, struct stack_scratch *s,
 		s->ev.flags |= flags;
 		return hash;
 	}
-	if (!walk_frame_pointers(ctx, &s->ev, regs->sp, at))
+	if (!walk_frame_pointers(ctx, &s->ev, regs, at))
 		return 0;
 	s->ev.flags |= flags;
 	return stack_hash(&s->ev, seed);
@@ -257,6 +259,7 @@ static __always_inline __u64 stack_walk(void *ctx, struct stack_scratch *s,
 static __always_inline __u64 stack_capture(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
 					   enum stack_at at)
 {
+	const struct user_registers regs = PROBE_REGISTERS(ctx);
 	struct stack_scratch *s;
 
 	if (!knob_max_stack)
@@ -264,7 +267,7 @@ static __always_inline __u64 stack_capture(struct pt_regs *ctx, struct abi_proc 
 	s = stack_begin();
 	if (!s)
 		return 0;
-	return stack_end(proc, s, stack_walk(ctx, s, ctx, proc, slot, at, 0), slot);
+	return stack_end(proc, s, stack_walk(ctx, s, &regs, proc, slot, at, 0), slot);
 }
 
 #endif

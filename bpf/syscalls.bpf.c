@@ -96,20 +96,20 @@ static __always_inline bool file_find(struct syscall_thread *t, __u64 fd, struct
 	return true;
 }
 
-/* Argument n, from 1, of the x86-64 system call convention. */
+/* Argument n, from 1, of the system call that is being entered. */
 static __always_inline __u64 argument(struct pt_regs *regs, __u32 n)
 {
 	switch (n) {
 	case 1:
-		return BPF_CORE_READ(regs, di);
+		return syscall_argument_1(regs);
 	case 2:
-		return BPF_CORE_READ(regs, si);
+		return PT_REGS_PARM2_CORE(regs);
 	case 3:
-		return BPF_CORE_READ(regs, dx);
+		return PT_REGS_PARM3_CORE(regs);
 	case 4:
-		return BPF_CORE_READ(regs, r10);
+		return syscall_argument_4(regs);
 	default:
-		return BPF_CORE_READ(regs, r8);
+		return PT_REGS_PARM5_CORE(regs);
 	}
 }
 
@@ -222,8 +222,8 @@ static __always_inline void call_wait(struct syscall_thread *t, struct pt_regs *
 	__u32 i, place = WAITING_MAX;
 
 	now->result = result;
-	now->ip = BPF_CORE_READ(regs, ip);
-	now->sp = BPF_CORE_READ(regs, sp);
+	now->ip = PT_REGS_IP_CORE(regs);
+	now->sp = PT_REGS_SP_CORE(regs);
 	for (i = 0; i < WAITING_MAX; i++) {
 		w = &t->waiting[i];
 		if (w->busy && w->ip == now->ip && w->sp == now->sp) {
@@ -268,8 +268,8 @@ static __always_inline bool call_resume(struct syscall_thread *t, __u32 slot, lo
 /* rt_sigreturn has restored the registers: do they begin a waiting call anew? */
 static __always_inline void rearm(struct syscall_thread *t, struct pt_regs *regs)
 {
-	__u64 ip = BPF_CORE_READ(regs, ip) + 2, sp = BPF_CORE_READ(regs, sp);
-	__s32 number = BPF_CORE_READ(regs, ax);
+	__u64 ip = PT_REGS_IP_CORE(regs) + SYSCALL_INSN_BYTES, sp = PT_REGS_SP_CORE(regs);
+	__s32 number = next_syscall_number(regs);
 	__u32 i;
 
 	for (i = 0; i < WAITING_MAX; i++) {
@@ -336,7 +336,7 @@ static __always_inline void call_enter(void *ctx, struct pt_regs *regs, long num
 static __always_inline bool call_adopt(struct syscall_thread *t, struct pt_regs *regs, __u32 slot,
 				       __s64 result)
 {
-	long number = BPF_CORE_READ(regs, orig_ax);
+	long number = syscall_number(regs);
 	struct call *call = &t->now;
 
 	call->op = op_of(number);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel types that the BPF side reads, each with only the members used. Offsets are relocated
- * at load (CO-RE), so no kernel's own header is needed to build. scripts/check-vmlinux compares
- * this file with the BTF of the running kernel.
+ * at load (CO-RE), so no kernel's own header is needed to build, and one file serves all
+ * architectures but for their registers (ARCH/registers.h).
  */
 #ifndef MEMTRACED_VMLINUX_H
 #define MEMTRACED_VMLINUX_H
+#define __VMLINUX_H__ /* for bpf_tracing.h: registers have the kernel's names */
 
 typedef unsigned char __u8;
 typedef unsigned short __u16;
@@ -47,10 +48,7 @@ enum {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
-	unsigned long orig_ax, ip, cs, flags, sp, ss;
-};
+#include "registers.h"
 
 typedef struct {
 	int counter;

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the processor's architecture decides: registers of the C calling convention and of system
+ * calls, and the order in which memory is seen. bpf_tracing.h has the plain registers (PT_REGS_SP);
+ * nothing else on this side knows an architecture, but for struct pt_regs in vmlinux/.
+ */
+#ifndef MEMTRACED_REGISTERS_BPF_H
+#define MEMTRACED_REGISTERS_BPF_H
+
+#include "abi.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+/* What a walk over a user stack begins with. */
+struct user_registers {
+	__u64 pc, sp, fp;
+	__u64 link;    /* arm64: x30 */
+	__s64 syscall; /* the call that the thread is in; negative: none, or not known */
+};
+
+/* Those of the context of a uprobe program. */
+#define PROBE_REGISTERS(ctx)                                                                       \
+	{                                                                                          \
+		.pc = PT_REGS_IP(ctx), .sp = PT_REGS_SP(ctx), .fp = PT_REGS_FP(ctx),               \
+		.link = LINK_REGISTER(ctx), .syscall = -1                                          \
+	}
+
+#if defined(__TARGET_ARCH_x86)
+
+/* Bytes of the instruction that makes a system call: `syscall`. */
+#define SYSCALL_INSN_BYTES 2
+#define NR_RESTART_SYSCALL 219
+/* Offsets in struct pt_regs, for programs that do without CO-RE. */
+#define REGS_RESULT 80
+#define REGS_NR 120
+#define REGS_IP 128
+#define REGS_SP 152
+
+/* When a signal is delivered, the registers are still those that the call returned with. */
+#define SIGNAL_FINDS_CALL_REWOUND false
+
+/* After the `ret`, sp is past the return address that it pointed to at entry. */
+#define SP_AT_RETURN(ctx) (PT_REGS_SP(ctx) - 8)
+
+/* The return address is at [sp], where a return probe also takes it from. */
+#define LINK_REGISTER(ctx) 0
+#define LINK_IS_IN_FRAME(link, frame) false
+
+static __always_inline bool link_read(__u64 link, __u64 sp, __u64 *ret)
+{
+	(void)link; /* the call has pushed it */
+	return bpf_probe_read_user(ret, sizeof(*ret), (void *)sp) == 0;
+}
+
+/* Those that a thread came into the kernel with. */
+static __always_inline bool read_user_registers(const struct pt_regs *from,
+						struct user_registers *ret)
+{
+	struct pt_regs regs;
+
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), from))
+		return false;
+	*ret = (struct user_registers){
+		.pc = regs.ip, .sp = regs.sp, .fp = regs.bp, .syscall = regs.orig_ax
+	};
+	return true;
+}
+
+/* The number of the system call that a thread is in; negative: it is in none. */
+static __always_inline __s64 syscall_number(const struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, orig_ax);
+}
+
+/* The number that the system call instruction about to be executed will ask for. */
+static __always_inline __s32 next_syscall_number(const struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, ax);
+}
+
+static __always_inline __u64 syscall_argument_1(const struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, di);
+}
+
+static __always_inline __u64 syscall_argument_4(const struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, r10);
+}
+
+/* All arguments, at the exit of a system call: it changes none of their registers. */
+static __always_inline bool syscall_arguments(const struct pt_regs *from, __u64 args[6])
+{
+	struct pt_regs regs;
+
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), from))
+		return false;
+	args[0] = regs.di;
+	args[1] = regs.si;
+	args[2] = regs.dx;
+	args[3] = regs.r10;
+	args[4] = regs.r8;
+	args[5] = regs.r9;
+	return true;
+}
+
+/* Others see stores in program order, and loads are made in it. */
+#define PUBLISH(word, value)                                                                       \
+	do {                                                                                       \
+		barrier();                                                                         \
+		*(volatile typeof(*(word)) *)(word) = (value);                                     \
+		barrier();                                                                         \
+	} while (0)
+
+static __always_inline void loads_in_order(void)
+{
+	barrier();
+}
+
+#elif defined(__TARGET_ARCH_arm64)
+
+#define SYSCALL_INSN_BYTES 4
+#define NR_RESTART_SYSCALL 128
+#define REGS_RESULT 0
+#define REGS_FP 232
+#define REGS_SP 248
+#define REGS_IP 256
+#define REGS_NR 280
+
+/* The registers have been wound back to the instruction already (do_signal), for any handler. */
+#define SIGNAL_FINDS_CALL_REWOUND true
+
+#define SP_AT_RETURN(ctx) PT_REGS_SP(ctx)
+
+/*
+ * A signed return address without its signature (bits 54 to 48, and 63 to 56): addresses of user
+ * space have 48 bits unless a program asks for more (Documentation/arm64/memory.rst).
+ */
+#define UNSIGNED_ADDRESS(address) ((address) & ((1ULL << 48) - 1))
+#define LINK_REGISTER(ctx) PT_REGS_RET(ctx)
+/* A function with a frame that has called nothing has it in both places. */
+#define LINK_IS_IN_FRAME(link, frame) ((link) == (frame))
+
+/* It is in x30 when a function begins, and when it returns. */
+static __always_inline bool link_read(__u64 link, __u64 sp, __u64 *ret)
+{
+	(void)sp; /* a call pushes nothing */
+	*ret = UNSIGNED_ADDRESS(link);
+	return true;
+}
+
+/* The same in all kernels from 5.10 to 7.2: what precedes orig_x0 is user space's. */
+static __always_inline bool read_user_registers(const struct pt_regs *from,
+						struct user_registers *ret)
+{
+	struct {
+		__u64 x29, x30, sp, pc, pstate, orig_x0;
+		__s32 syscallno, unused;
+	} regs;
+
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)from + REGS_FP))
+		return false;
+	*ret = (struct user_registers){
+		.pc = regs.pc,
+		.sp = regs.sp,
+		.fp = regs.x29,
+		.link = regs.x30,
+		.syscall = regs.syscallno,
+	};
+	return true;
+}
+
+static __always_inline __s64 syscall_number(const struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, syscallno);
+}
+
+static __always_inline __s32 next_syscall_number(const struct pt_regs *regs)
+{
+	return BPF_CORE_READ((const struct user_pt_regs *)regs, regs[8]);
+}
+
+static __always_inline __u64 syscall_argument_1(const struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, orig_x0);
+}
+
+static __always_inline __u64 syscall_argument_4(const struct pt_regs *regs)
+{
+	return PT_REGS_PARM4_CORE(regs);
+}
+
+/* The result has taken the place of the first one, which is kept beside. */
+static __always_inline bool syscall_arguments(const struct pt_regs *from, __u64 args[6])
+{
+	if (bpf_probe_read_kernel(args, 6 * sizeof(args[0]), from))
+		return false;
+	args[0] = BPF_CORE_READ(from, orig_x0);
+	return true;
+}
+
+#ifndef OLD_KERNEL
+/*
+ * Stores and loads overtake each other; atomic operations that give a value keep them in order
+ * (Documentation/atomic_t.txt). The build for old kernels has none, and no table that needs them.
+ */
+#define PUBLISH(word, value) (void)__sync_lock_test_and_set(word, value)
+
+static __always_inline void loads_in_order(void)
+{
+	__u64 word = 0;
+
+	(void)__sync_val_compare_and_swap(&word, 0, 1);
+}
+#else
+#define PUBLISH(word, value)                                                                       \
+	do {                                                                                       \
+		*(volatile typeof(*(word)) *)(word) = (value);                                     \
+	} while (0)
+#endif
+
+#else
+#error "an architecture that is not known"
+#endif
+
+#endif

@@ -7,12 +7,18 @@
 #   V=1      show the commands
 #   ASAN=1   address and undefined-behaviour sanitizers, in the product and in the unit tests
 #   CC=clang another compiler for the user side; CLANG= the compiler for BPF
+#   CROSS_COMPILE=aarch64-linux-gnu-
+#            for another architecture (default O: build-arm64), with the libraries in SYSROOT=
 #   KERNELS= which kernels check-kernels shall be limited to (5.10 6.1 6.12 6.18 newest)
 #   TESTS=   what check-unit (test_*.c files) or check-live (name patterns) shall be limited to
 #   QUICK=1  bench in three minutes; RESULTS=path: copies of its path.md and path.json;
 #            ROWS=patterns: only rows whose names contain one of these words
 
-O ?= build
+# The machine that is built for, and its name in the kernel's source and in packages.
+MACHINE := $(or $(firstword $(subst -, ,$(CROSS_COMPILE))),$(shell uname -m))
+ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE)))
+
+O ?= build$(if $(CROSS_COMPILE),-$(ARCH))
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 10
 
@@ -22,6 +28,20 @@ PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
 # Debian installs bpftool in a directory that only root has in its PATH.
 BPFTOOL ?= $(or $(shell PATH="$$PATH:/usr/sbin" command -v bpftool),bpftool)
+
+# What scripts/deps-kernels --arch has unpacked.
+ifneq ($(CROSS_COMPILE),)
+CC := $(CROSS_COMPILE)gcc
+CXX := $(CROSS_COMPILE)g++
+AR := $(CROSS_COMPILE)ar
+STRIP := $(CROSS_COMPILE)strip
+SYSROOT ?= $(shell scripts/run-kernel --arch $(ARCH:x86=amd64) --cache)/sysroot
+CROSS_FLAGS := --sysroot=$(SYSROOT)
+PKG_CONFIG := PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) \
+	PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(MACHINE)-linux-gnu/pkgconfig:$(SYSROOT)/usr/share/pkgconfig \
+	$(PKG_CONFIG)
+endif
+STRIP ?= strip
 
 VERSION := 0.1.0
 PACKAGES := libbpf libelf libdw liblzma zlib json-c capstone
@@ -35,17 +55,16 @@ CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror
 SANITIZE := $(if $(filter 1,$(ASAN)),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 FUZZ_INSTRUMENT := $(if $(filter 1,$(FUZZ)),-fsanitize=fuzzer-no-link$(comma)address)
-ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARNINGS) $(SANITIZE) $(FUZZ_INSTRUMENT) \
+ALL_CFLAGS = -std=gnu11 $(CROSS_FLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) $(FUZZ_INSTRUMENT) \
 	-D_GNU_SOURCE -DMEMTRACED_VERSION='"$(VERSION)"' -Iuser -I. -I$(O) $(PACKAGE_CFLAGS)
-ALL_LDFLAGS = $(LDFLAGS) $(SANITIZE) $(FUZZ_INSTRUMENT)
+ALL_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) $(SANITIZE) $(FUZZ_INSTRUMENT)
 ALL_LIBS = $(PACKAGE_LIBS) -liberty $(LDLIBS)
 
-BPF_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
-BPF_CFLAGS := -target bpf -g -O2 -mcpu=v3 -Wall -Werror -D__TARGET_ARCH_$(BPF_ARCH) \
-	-Ivmlinux -Ivmlinux/$(BPF_ARCH) -Ibpf
+BPF_CFLAGS := -target bpf -g -O2 -mcpu=v3 -Wall -Werror -D__TARGET_ARCH_$(ARCH) \
+	-Ivmlinux -Ivmlinux/$(ARCH) -Ibpf
 
 # Targets are ordinary programs: unoptimised enough that no malloc/free pair is optimised away.
-TARGET_CFLAGS := -O1 -g -fno-builtin -fno-omit-frame-pointer -Wall -Wextra -Werror -D_GNU_SOURCE -I.
+TARGET_CFLAGS := $(CROSS_FLAGS) -O1 -g -fno-builtin -fno-omit-frame-pointer -Wall -Wextra -Werror -D_GNU_SOURCE -I.
 
 # --- what there is -----------------------------------------------------------------------------
 
@@ -196,7 +215,7 @@ $(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETONS) $(GENERATED)
 # The system calls' names as the headers have them; which number each has is the compiler's matter.
 $(O)/syscall_names.h: $(O)/.flags
 	$(call say,GEN,$@)
-	$(Q)echo '#include <asm/unistd.h>' | $(CC) -E -dM - | sort | awk ' \
+	$(Q)echo '#include <asm/unistd.h>' | $(CC) $(CROSS_FLAGS) -E -dM - | sort | awk ' \
 		BEGIN { print "#include <asm/unistd.h>"; \
 			print "static const char *const syscall_names[] = {" } \
 		$$2 ~ /^__NR_[a-z0-9_]+$$/ && $$2 !~ /^__NR_(syscalls|arch_specific_syscall)$$/ { \

@@ -30,7 +30,7 @@ $(TARGETS_DIR)/static: tests/targets/static.c $(WRAP_SRC) $(TARGET_HEADERS)
 
 $(TARGETS_DIR)/static-stripped: $(TARGETS_DIR)/static
 	$(call say,STRIP,$@)
-	$(Q)strip -o $@ $<
+	$(Q)$(STRIP) -o $@ $<
 
 $(TARGETS_DIR)/noheap: tests/targets/noheap.c
 	$(call say,TARGET,$@)

@@ -148,7 +148,8 @@ def a_running_process_is_counted_from_its_attach_on():
     assert read["calls"] == read["timed"] + 1, read
 
 
-STORMS = ("readv", "poll", "nanosleep", "futex")
+# arm64 has no poll.
+STORMS = ("readv", "nanosleep", "futex") + (("poll",) if os.uname().machine == "x86_64" else ())
 
 
 @test(need_root, each=STORMS + tuple(f"restart-{name}" for name in STORMS))

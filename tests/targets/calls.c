@@ -130,8 +130,9 @@ static void narrow(int32_t value)
 	tally("lseek", seen(syscall(SYS_lseek, RUBBISH | (uint32_t)value, 0L, (long)SEEK_SET)));
 	tally("lseek:offset", 0);
 	tally("lseek:fd", (uint32_t)value);
-	tally("chmod", seen(syscall(SYS_chmod, "", RUBBISH | (uint32_t)value)));
-	tally("chmod:mode", (uint16_t)value);
+	tally("fchmodat",
+	      seen(syscall(SYS_fchmodat, (long)AT_FDCWD, "", RUBBISH | (uint32_t)value)));
+	tally("fchmodat:mode", (uint16_t)value);
 }
 
 static void values(uint64_t n)
@@ -437,8 +438,10 @@ static void sleeps(uint64_t n)
 		tally("nanosleep", seen(syscall(SYS_nanosleep, &nap, &left)));
 		tally("clock_nanosleep",
 		      seen(syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0L, &nap, &left)));
+#ifdef SYS_poll /* not on arm64 */
 		tally("poll", seen(syscall(SYS_poll, NULL, 0L, (long)(NAP_NS / 1000000))));
 		tally("poll:timeout_msecs", NAP_NS / 1000000);
+#endif
 		tally("futex", seen(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0L, &nap)));
 		tally("futex:val", 0);
 	}

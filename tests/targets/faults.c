@@ -11,14 +11,19 @@
 
 void touch(char *byte);
 
+#ifdef __aarch64__
+#define STORE "strb w1, [x0]\n"
+#else
+#define STORE "movb $1, (%rdi)\n"
+#endif
+
 __asm__(".text\n"
 	".type before, @function\n"
 	"before: ret\n"
 	".size before, .-before\n"
 	".globl touch\n"
 	".type touch, @function\n"
-	"touch: movb $1, (%rdi)\n"
-	"ret\n"
+	"touch: " STORE "ret\n"
 	".size touch, .-touch\n");
 
 int main(int argc, char **argv)

@@ -122,14 +122,18 @@ static void make_one(const char *what, uint64_t i, struct counts *counts)
 {
 	static uint32_t word;
 	struct timespec time = { 0, (long)(i % 5) * 150000 };
-	struct pollfd pollfd = { silent_fds[0], POLLIN, 0 };
 	char c;
 	struct iovec iov = { &c, 1 };
 
 	if (strcmp(what, "readv") == 0)
 		made(counts, readv(pipe_fds[0], &iov, 1), true);
+#ifdef SYS_poll /* not on arm64 */
 	else if (strcmp(what, "poll") == 0)
-		made(counts, syscall(SYS_poll, &pollfd, 1, (int)(i % 2)), false);
+		made(counts,
+		     syscall(SYS_poll, &(struct pollfd){ silent_fds[0], POLLIN, 0 }, 1,
+			     (int)(i % 2)),
+		     false);
+#endif
 	else if (strcmp(what, "nanosleep") == 0)
 		made(counts, syscall(SYS_nanosleep, &time, NULL), false);
 	else if (strcmp(what, "futex") == 0)

@@ -17,6 +17,8 @@
 #ifndef TESTS_TARGETS_LEDGER_H
 #define TESTS_TARGETS_LEDGER_H
 
+#include "raw_syscall.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -226,7 +228,7 @@ static inline struct ledger_shard *ledger_lock(uintptr_t addr, int **ret_lock, s
 
 	while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
 		while (__atomic_load_n(lock, __ATOMIC_RELAXED))
-			__builtin_ia32_pause();
+			PROCESSOR_PAUSE();
 	*ret_lock = lock;
 	*ret_home = hash >> 42 & (LEDGER_SHARD_BLOCKS - 1);
 	return &ledger.shard[index];

@@ -5,6 +5,7 @@
  * instruction of its own, the others by the C library. Then it prints "deep FRAMES COUNT" for a
  * recursion. With "held" it prints "ready PID" and waits for a line, by readv, before and after.
  */
+#include "tests/targets/raw_syscall.h"
 #include "tests/targets/target.h"
 
 #include <errno.h>
@@ -22,13 +23,7 @@
 
 static APART long raw(long nr, long a, long b, long c)
 {
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c)
-			 : "rcx", "r11", "memory");
-	return result;
+	return RAW_SYSCALL3(nr, a, b, c);
 }
 
 static char noise[16];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * seccomp N [wait]: forbids itself, on pain of death, every system call but the few it needs, as
- * sandboxes do; 335 (uretprobe) and 336 (uprobe) are not among them. Then allocates N times. With
- * "wait" it first says "ready PID" and waits for a line, so that memtraced can attach to a process
- * whose filter is in place.
+ * sandboxes do; x86-64's 335 (uretprobe) and 336 (uprobe) are not among them. Then allocates N
+ * times. With "wait" it first says "ready PID" and waits for a line, so that memtraced can attach
+ * to a process whose filter is in place.
  */
 #include "tests/targets/target.h"
 
@@ -19,11 +19,17 @@
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1),                                           \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
+#ifdef __aarch64__
+#define AUDIT_ARCH_HERE AUDIT_ARCH_AARCH64
+#else
+#define AUDIT_ARCH_HERE AUDIT_ARCH_X86_64
+#endif
+
 static void filter(void)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_HERE, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		ALLOW(__NR_read),

@@ -93,7 +93,7 @@ FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/%.c=%)
 
 C_FILES = $(shell find user bpf tests bench -name '*.[ch]' -o -name '*.cc')
-SHELL_SCRIPTS := scripts/deps scripts/deps-bench scripts/deps-kernels scripts/check-skeletons scripts/demo scripts/check-spdx \
+SHELL_SCRIPTS := scripts/check-arm64 scripts/deps scripts/deps-bench scripts/deps-kernels scripts/check-skeletons scripts/demo scripts/check-spdx \
 	.ci/run $(wildcard docs/memtraced.bash)
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -141,8 +141,8 @@ check-live: all targets ## the daemon against real programs on this kernel (root
 	$(Q)scripts/run-tests $(RUN_LIVE)
 
 .PHONY: check-long
-check-long: all targets ## the live tests at full size: 10^7 operations, storms, 100 kills (root)
-	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE)
+check-long: all targets ## the live tests at full size: 10^7 operations, 100 kills; on arm64 (root)
+	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE) $(RUN_ARM64)
 
 # The product is built when its tools are there, so that a fresh machine can bench.
 .PHONY: bench
@@ -190,6 +190,7 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 	--status 'bench: arithmetic and tables' '$(PYTHON) -B -m unittest discover -s bench'
 RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) $(filter-out %.c,$(TESTS))'
+RUN_ARM64 = --tap 'scripts/check-arm64 $(O)-arm64 $(filter-out %.c,$(TESTS))'
 RUN_KERNELS = --tap 'scripts/check-kernels --build $(O) $(KERNELS:%=--kernel %) $(filter-out %.c,$(TESTS))'
 
 .PHONY: check-programs

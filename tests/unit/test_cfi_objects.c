@@ -15,6 +15,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -284,22 +286,29 @@ static struct tally compare(const struct object *object, size_t step)
 	return tally;
 }
 
+/* Those that this machine has; a step of 1 is all rows. */
 static const struct {
 	const char *name;
 	size_t step;
-} libraries[] = {
+} objects[] = {
 	{ "libc.so.6", 1 },	 { "ld-linux-x86-64.so.2", 1 }, { "libm.so.6", 1 },
-	{ "libstdc++.so.6", 1 }, { "libcrypto.so.3", 1 },
+	{ "libstdc++.so.6", 1 }, { "libcrypto.so.3", 1 },	{ "/usr/bin/python3", 1 },
+	{ "/usr/bin/perl", 1 },	 { "/usr/bin/node", 5 },	{ "libLLVM-14.so.1", 29 },
 };
+
+static int open_object_of(const char *name)
+{
+	return name[0] == '/' ? open(name, O_RDONLY | O_CLOEXEC) : open_library(name);
+}
 
 static void rows_say_what_elfutils_says(void **state)
 {
 	size_t compared = 0;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
-		_cleanup_(object_done) struct object object = { .fd = open_library(
-									libraries[i].name) };
+	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+		_cleanup_(object_done) struct object object = { .fd = open_object_of(
+									objects[i].name) };
 		struct tally tally;
 
 		if (object.fd < 0)
@@ -307,12 +316,12 @@ static void rows_say_what_elfutils_says(void **state)
 		open_object(&object);
 		object.cfi = dwarf_getcfi_elf(object.elf);
 		assert_non_null(object.cfi);
-		tally = compare(&object, libraries[i].step);
+		tally = compare(&object, objects[i].step);
 		print_message(
 			"%s: %zu rows, %zu rules, %zu addresses compared, %zu not to be said, "
 			"%zu known otherwise\n",
-			libraries[i].name, object.rows->n_rows, object.rows->n_rules,
-			tally.looked_at, tally.unsupported, tally.known_otherwise);
+			objects[i].name, object.rows->n_rows, object.rows->n_rules, tally.looked_at,
+			tally.unsupported, tally.known_otherwise);
 		assert_int_equal(object.rows->lost[CFI_DAMAGED_ENTRIES], 0);
 		assert_true(tally.unsupported * 50 < tally.looked_at);
 		compared++;
@@ -321,10 +330,192 @@ static void rows_say_what_elfutils_says(void **state)
 		skip();
 }
 
+/* Without .eh_frame of its own; what the C library adds at both ends has one. */
+static const char debug_source[] =
+	"#include <stdlib.h>\n"
+	"__attribute__((noinline)) int inner(int n) { char *p = malloc(n); return p != 0; }\n"
+	"int alloca_like(int n) { volatile char b[n]; b[0] = n; return inner(b[0]) + 1; }\n"
+	"int six(int a, int b, int c, int d, int e, int f) {\n"
+	"	return inner(a) + inner(b) + inner(c) + inner(d) + inner(e) + inner(f); }\n";
+#define DEBUG_FLAGS "-g -shared -fPIC -fno-asynchronous-unwind-tables"
+
+static void debug_frame_says_what_elfutils_says(void **state)
+{
+	static const char *const flags[] = { DEBUG_FLAGS,
+					     DEBUG_FLAGS " -Wl,--compress-debug-sections=zlib",
+					     DEBUG_FLAGS " -gdwarf-4", DEBUG_FLAGS " -gdwarf-2" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		_cleanup_(object_done) struct object object = { .fd = build_object(debug_source,
+										   flags[i]) };
+		const struct elf_symbol *symbols;
+		size_t n, functions = 0;
+		uint64_t base;
+
+		if (object.fd < 0)
+			skip();
+		open_object(&object);
+		object.dwarf = dwarf_begin_elf(object.elf, DWARF_C_READ, NULL);
+		assert_non_null(object.dwarf);
+		object.cfi = dwarf_getcfi(object.dwarf);
+		assert_non_null(object.cfi);
+		symbols = elf_file_symbols(object.file, &n);
+		base = elf_file_base(object.file);
+		for (size_t j = 0; j < n; j++) {
+			struct tally tally = { 0 };
+
+			if (strcmp(symbols[j].name, "inner") != 0 &&
+			    strcmp(symbols[j].name, "alloca_like") != 0 &&
+			    strcmp(symbols[j].name, "six") != 0)
+				continue;
+			functions++;
+			for (uint64_t at = symbols[j].value;
+			     at < symbols[j].value + symbols[j].size; at++)
+				compare_at(&object, base, (uint32_t)(at - base), &tally);
+			assert_int_equal(tally.unsupported + tally.known_otherwise, 0);
+			assert_int_not_equal(
+				cfi_rule_at(object.rows, (uint32_t)(symbols[j].value - base))->kind,
+				ABI_UNWIND_NONE);
+		}
+		assert_in_range(functions, 3, 6); /* of .dynsym, and of .symtab */
+	}
+}
+
+static void a_separate_file_s_debug_frame_is_used(void **state)
+{
+	_cleanup_(
+		object_done) struct object with = { .fd = build_object(debug_source, DEBUG_FLAGS) };
+	_cleanup_(object_done) struct object without = { .fd = build_object(debug_source,
+									    DEBUG_FLAGS " -s") };
+	_cleanup_(cfi_rows_free_p) struct cfi_rows *rows = NULL;
+
+	(void)state;
+	if (with.fd < 0 || without.fd < 0)
+		skip();
+	open_object(&with);
+	open_object(&without);
+	assert_true(without.rows->n_rows < with.rows->n_rows);
+	assert_int_equal(cfi_file_rows(without.file, with.file, false, &rows), 0);
+	assert_int_equal(rows->n_rows, with.rows->n_rows);
+	assert_memory_equal(rows->rows, with.rows->rows, rows->n_rows * sizeof(*rows->rows));
+}
+
+/* As a packer leaves it: .eh_frame is found by the program headers. */
+static void section_headers_may_be_missing(void **state)
+{
+	_cleanup_(object_done) struct object whole = { .fd = open_library("libc.so.6") };
+	_cleanup_(object_done) struct object bare = { .fd = -1 };
+	_cleanup_free_ uint8_t *bytes = NULL;
+	Elf64_Ehdr *header;
+	struct stat st;
+
+	(void)state;
+	if (whole.fd < 0)
+		skip();
+	assert_int_equal(fstat(whole.fd, &st), 0);
+	bytes = malloc((size_t)st.st_size);
+	assert_non_null(bytes);
+	assert_int_equal(pread(whole.fd, bytes, (size_t)st.st_size, 0), st.st_size);
+	header = (Elf64_Ehdr *)bytes;
+	header->e_shoff = 0;
+	header->e_shnum = 0;
+	header->e_shstrndx = 0;
+	bare.fd = memfd_create("bare", MFD_CLOEXEC);
+	assert_int_equal(write(bare.fd, bytes, (size_t)st.st_size), st.st_size);
+	open_object(&whole);
+	open_object(&bare);
+	assert_int_equal(bare.rows->n_rows, whole.rows->n_rows);
+	assert_memory_equal(bare.rows->rows, whole.rows->rows,
+			    whole.rows->n_rows * sizeof(*whole.rows->rows));
+}
+
+static void gcc_s_realigned_frames_are_said(void **state)
+{
+	static const char source[] =
+		"extern void use(void *);\n"
+		"void realigned(int n) {\n"
+		"	_Alignas(64) char b[64]; char v[n]; b[0] = 0; use(b); use(v); }\n";
+	_cleanup_(object_done) struct object object = {
+		.fd = build_object(source, "-shared -fPIC -mstackrealign")
+	};
+	size_t n = 0;
+
+	(void)state;
+	if (object.fd < 0)
+		skip();
+	open_object(&object);
+	for (size_t i = 0; i < object.rows->n_rules; i++)
+		n += object.rows->rules[i].kind == ABI_UNWIND_BP_DEREF &&
+		     object.rows->rules[i].bp == ABI_UNWIND_BP_AT_BP;
+	if (n == 0)
+		skip(); /* clang's are plain */
+	object.cfi = dwarf_getcfi_elf(object.elf);
+	compare(&object, 1);
+}
+
+static void stacks_end_where_ld_so_starts(void **state)
+{
+	_cleanup_(
+		object_done) struct object object = { .fd = open_library("ld-linux-x86-64.so.2") };
+	uint64_t base, entry;
+
+	(void)state;
+	if (object.fd < 0)
+		skip();
+	open_object(&object);
+	base = elf_file_base(object.file);
+	entry = elf_file_entry(object.file);
+	assert_int_equal(cfi_rule_at(object.rows, (uint32_t)(entry - base))->kind, ABI_UNWIND_END);
+	assert_int_equal(cfi_rule_at(object.rows, (uint32_t)(entry - base) + 48)->kind,
+			 ABI_UNWIND_END);
+}
+
+static void segments_begin_where_mappings_do(void **state)
+{
+	static const char source[] = "int f(void) { return 1; }\n";
+	static const char *const flags[] = { "-shared -fPIC", "-shared -fPIC -fuse-ld=lld",
+					     "-shared -fPIC -Wl,-z,noseparate-code",
+					     "-nostdlib -shared -Wl,-Ttext-segment=0x400000" };
+	int built = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		_cleanup_(object_done) struct object object = { .fd = build_object(source,
+										   flags[i]) };
+		struct abi_unwind_segment segments[ABI_UNWIND_SEGMENTS];
+		uint64_t offset, vaddr;
+		uint32_t n = 0;
+		size_t n_symbols;
+
+		if (object.fd < 0)
+			continue; /* that linker is not here */
+		built++;
+		open_object(&object);
+		assert_int_equal(cfi_file_segments(object.file, segments, &n), 0);
+		assert_int_equal(n, 1);
+		assert_int_equal(segments[0].offset % 4096, 0);
+		assert_int_equal(segments[0].rel % 4096, 0);
+		vaddr = elf_file_symbols(object.file, &n_symbols)[n_symbols - 1].value;
+		assert_int_equal(elf_file_offset_of(object.file, vaddr, &offset), 0);
+		assert_in_range(offset, segments[0].offset, segments[0].end - 1);
+		assert_int_equal(segments[0].rel + (offset - segments[0].offset),
+				 vaddr - elf_file_base(object.file));
+	}
+	if (built == 0)
+		skip();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_say_what_elfutils_says),
+		cmocka_unit_test(debug_frame_says_what_elfutils_says),
+		cmocka_unit_test(a_separate_file_s_debug_frame_is_used),
+		cmocka_unit_test(section_headers_may_be_missing),
+		cmocka_unit_test(gcc_s_realigned_frames_are_said),
+		cmocka_unit_test(stacks_end_where_ld_so_starts),
+		cmocka_unit_test(segments_begin_where_mappings_do),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

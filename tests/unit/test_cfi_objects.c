@@ -11,6 +11,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -430,6 +431,28 @@ static void section_headers_may_be_missing(void **state)
 			    whole.rows->n_rows * sizeof(*whole.rows->rows));
 }
 
+static void a_file_truncated_while_in_use_is_damaged(void **state)
+{
+	_cleanup_close_ int fd = open_library("libc.so.6"), copy = memfd_create("cut", MFD_CLOEXEC);
+	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+	_cleanup_free_ uint8_t *bytes = NULL;
+	struct cfi_rows *rows = NULL;
+	struct stat st;
+
+	(void)state;
+	if (fd < 0)
+		skip();
+	assert_int_equal(fstat(fd, &st), 0);
+	bytes = malloc((size_t)st.st_size);
+	assert_non_null(bytes);
+	assert_int_equal(pread(fd, bytes, (size_t)st.st_size, 0), st.st_size);
+	assert_int_equal(write(copy, bytes, (size_t)st.st_size), st.st_size);
+	assert_int_equal(elf_file_new(copy, &file), 0);
+	assert_int_equal(ftruncate(copy, st.st_size / 2), 0);
+	assert_int_equal(cfi_file_rows(file, NULL, true, &rows), -EBADMSG);
+	assert_null(rows);
+}
+
 static void gcc_s_realigned_frames_are_said(void **state)
 {
 	static const char source[] =
@@ -513,6 +536,7 @@ int main(void)
 		cmocka_unit_test(debug_frame_says_what_elfutils_says),
 		cmocka_unit_test(a_separate_file_s_debug_frame_is_used),
 		cmocka_unit_test(section_headers_may_be_missing),
+		cmocka_unit_test(a_file_truncated_while_in_use_is_damaged),
 		cmocka_unit_test(gcc_s_realigned_frames_are_said),
 		cmocka_unit_test(stacks_end_where_ld_so_starts),
 		cmocka_unit_test(segments_begin_where_mappings_do),

@@ -313,7 +313,7 @@ struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE, CODE_GONE */
 	__u32 dev;    /* CODE: kernel's dev_t, major << 20 | minor */
 	union {
 		__u32 in_allocator; /* MMAP made inside a probed allocator function */
-		__u32 noted;	    /* CODE, CODE_GONE: in abi_unwind_space.recent */
+		__u32 noted;	    /* CODE, CODE_GONE: its number in abi_unwind_space, 0: none */
 	};
 };
 

@@ -78,29 +78,35 @@ struct abi_unwind_object {
 #define ABI_UNWIND_MAX_LEN 0xfffff000ULL
 
 struct abi_unwind_mapping {
-	__u64 start; /* 0: not written yet */
+	__u64 start;
 	__u32 len;
 	__u32 rel;    /* of `start` */
 	__u32 object; /* index, from 1 on; 0, among the recent ones: no code is there any more */
-	__u32 pad;
+	__u32 number; /* of a recent one, from 1 on; 0: it is being written */
 };
 
 /*
- * Code of a process: mappings that the daemon has sorted, and what the programs have seen made and
- * unmapped since. The newest of the recent ones that holds an address decides, then the sorted
- * ones. A forked child begins with a copy.
- *
- * Elements of the map are replaced as a whole, and can be used again at once for another process:
- * who has searched one looks at `slot` afterwards.
+ * Code of a process, by slot: mappings that the daemon has sorted, and what the programs have seen
+ * made and unmapped since, in a ring. The newest of these that holds an address decides, then the
+ * sorted ones. A forked child begins with a copy.
  */
 #define ABI_UNWIND_RECENT 32
 struct abi_unwind_space {
-	__u32 first; /* of the sorted ones */
-	__u32 mappings;
-	__u32 recents; /* may count more than there is room for */
-	__u32 slot;
-	struct abi_unwind_mapping recent[ABI_UNWIND_RECENT];
+	__u32 appended; /* number of the newest */
+	__u32 slot; /* an element can be used again at once: whose it is, to be looked at last */
+	struct abi_unwind_mapping recent[ABI_UNWIND_RECENT]; /* a number's place: modulo */
 };
+/*
+ * The sorted ones in a word, so that it is changed at once: from `first` on n of unwind_mappings, in
+ * which the recent ones up to the number `merged` are contained. Written by the daemon alone.
+ *   63      40 39     20 19     0
+ *   | merged  | n       | first  |
+ */
+#define ABI_UNWIND_SORTED(first, n, merged) ((__u64)(merged) << 40 | (__u64)(n) << 20 | (first))
+#define ABI_UNWIND_FIRST(sorted) ((__u32)(sorted)&0xfffff)
+#define ABI_UNWIND_N(sorted) ((__u32)((sorted) >> 20) & 0xfffff)
+/* How many of the recent ones are news: more than there is room for, if some are lost. */
+#define ABI_UNWIND_NEWS(sorted, appended) (((appended) - (__u32)((sorted) >> 40)) & 0xffffff)
 
 /* Why a stack was cut off. */
 enum abi_stack_cut {
@@ -120,7 +126,7 @@ static_assert(sizeof(struct abi_unwind_rule) == 8, "abi_unwind_rule");
 static_assert(sizeof(struct abi_unwind_row) == 8, "abi_unwind_row");
 static_assert(sizeof(struct abi_unwind_mapping) == 24, "abi_unwind_mapping");
 static_assert(sizeof(struct abi_unwind_object) == 112, "abi_unwind_object");
-static_assert(sizeof(struct abi_unwind_space) == 784, "abi_unwind_space");
+static_assert(sizeof(struct abi_unwind_space) == 776, "abi_unwind_space");
 #endif
 
 #endif

@@ -98,9 +98,13 @@ static __always_inline bool file_identity(int fd, struct abi_file_key *ret)
 }
 
 /* Must the process not run this code before user space has seen it? */
-static __always_inline bool code_must_wait(const struct abi_proc *proc, const struct abi_file *file)
+static __always_inline bool code_must_wait(const struct abi_proc *proc, __u32 slot,
+					   const struct abi_file *file)
 {
 	if (!file || file->verdict == ABI_FILE_ALLOCATOR)
+		return true;
+	/* dlopen and dlclose, faster than user space merges them */
+	if (knob_unwind && space_fills(slot))
 		return true;
 	return proc->owner && file->verdict != ABI_FILE_NO_ALLOCATOR;
 }
@@ -135,7 +139,7 @@ static __always_inline void code_mapped(struct abi_proc *proc, __u32 slot,
 	file = bpf_map_lookup_elem(&files, &key);
 	if (knob_unwind && file && file->object)
 		ev.noted = space_add_code(slot, file->object, addr, call->len, call->offset);
-	if (control.hold && code_must_wait(proc, file))
+	if (control.hold && code_must_wait(proc, slot, file))
 		/* before the ring record: the daemon's answer must not overtake it */
 		ev.held = bpf_send_signal_thread(SIGNAL_HOLD) == 0;
 	ev.ino = key.ino;

@@ -35,56 +35,72 @@ static __always_inline void space_new(__u32 slot)
 static __always_inline void space_fork(__u32 parent, __u32 child)
 {
 	struct abi_unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &parent);
+	__u64 *from = bpf_map_lookup_elem(&unwind_sorted, &parent);
+	__u64 *to = bpf_map_lookup_elem(&unwind_sorted, &child);
 
-	if (space)
-		space_put(child, space);
+	if (!space || !from || !to)
+		return;
+	/* Before the recent ones: they may only be more than those that are not sorted in. */
+	*(volatile __u64 *)to = *(volatile __u64 *)from;
+	barrier();
+	space_put(child, space);
 }
 
-/* A place among the recent ones. */
-static __always_inline __u32 space_place(struct abi_unwind_space *space)
+/* Is the room for recent mappings half full? */
+static __always_inline bool space_fills(__u32 slot)
+{
+	struct abi_unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &slot);
+	__u64 *sorted = bpf_map_lookup_elem(&unwind_sorted, &slot);
+
+	return space && sorted && ABI_UNWIND_NEWS(*sorted, space->appended) > ABI_UNWIND_RECENT / 2;
+}
+
+/* A number for a recent mapping. */
+static __always_inline __u32 space_number(struct abi_unwind_space *space)
 {
 #ifdef OLD_KERNEL
 	/* ld.so maps and unmaps under a lock: a second thread at the same moment is no dlopen. */
-	__u32 at = *(volatile __u32 *)&space->recents;
+	__u32 before = *(volatile __u32 *)&space->appended;
 
-	__sync_fetch_and_add(&space->recents, 1);
-	return at;
+	__sync_fetch_and_add(&space->appended, 1);
+	return before + 1;
 #else
-	return __sync_fetch_and_add(&space->recents, 1);
+	return __sync_fetch_and_add(&space->appended, 1) + 1;
 #endif
 }
 
-/* object 0: no code is there any more. False when there is no room for it. */
-static __always_inline bool space_add(__u32 slot, __u64 start, __u64 len, __u32 rel, __u32 object)
+/* object 0: no code is there any more. Its number, or 0 when it could not be appended. */
+static __always_inline __u32 space_add(__u32 slot, __u64 start, __u64 len, __u32 rel, __u32 object)
 {
 	struct abi_unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &slot);
 	struct abi_unwind_mapping *m;
-	__u32 at;
+	__u32 number;
 
 	if (!space || len > ABI_UNWIND_MAX_LEN)
-		return false;
-	at = space_place(space);
-	if (at >= ABI_UNWIND_RECENT)
-		return false;
-	m = &space->recent[at];
+		return 0;
+	number = space_number(space);
+	m = &space->recent[number % ABI_UNWIND_RECENT];
+	/* x86-64 keeps the order of stores; the compiler is told to. */
+	*(volatile __u32 *)&m->number = 0;
+	barrier();
+	m->start = start;
 	m->len = (len + SPACE_PAGE - 1) & ~(SPACE_PAGE - 1);
 	m->rel = rel;
 	m->object = object;
-	/* last: from now on it is looked at (x86-64 keeps the order of stores) */
 	barrier();
-	*(volatile __u64 *)&m->start = start;
-	return true;
+	*(volatile __u32 *)&m->number = number;
+	return number;
 }
 
 /* A mapping of an object's file from `offset` on. */
-static __always_inline bool space_add_code(__u32 slot, __u32 object, __u64 start, __u64 len,
-					   __u64 offset)
+static __always_inline __u32 space_add_code(__u32 slot, __u32 object, __u64 start, __u64 len,
+					    __u64 offset)
 {
 	const struct abi_unwind_object *o = bpf_map_lookup_elem(&unwind_objects, &object);
 	__u32 i;
 
 	if (!o)
-		return false;
+		return 0;
 	/* ABI_UNWIND_SEGMENTS rounds */
 	for (i = 0; i < ABI_UNWIND_SEGMENTS; i++) {
 		const struct abi_unwind_segment *s = &o->segment[i];
@@ -94,7 +110,7 @@ static __always_inline bool space_add_code(__u32 slot, __u32 object, __u64 start
 			continue;
 		return space_add(slot, start, len, s->rel + (__u32)(offset - s->offset), object);
 	}
-	return false;
+	return 0;
 }
 
 #endif

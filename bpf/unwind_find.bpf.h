@@ -45,29 +45,43 @@ VERIFIED_ONCE __u32 sorted_mapping(__u32 first, __u32 n, __u64 address, __u32 fr
 	return from;
 }
 
+static __always_inline bool take_mapping(const struct abi_unwind_mapping *m,
+					 const struct abi_unwind_space *space, __u32 slot,
+					 struct abi_unwind_mapping *ret)
+{
+	*ret = *m;
+	return ret->object && space->slot == slot;
+}
+
 /*
  * The newest of the recent mappings that holds the address, else the sorted one. False when no code
- * is known there.
+ * is known there, or when not all that happened since the sorting is known.
  */
 static __always_inline bool find_mapping(__u32 slot, __u64 address, struct abi_unwind_mapping *ret)
 {
 	struct abi_unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &slot);
+	__u64 *word = bpf_map_lookup_elem(&unwind_sorted, &slot), sorted;
 	struct abi_unwind_mapping *m;
-	int i;
+	__u32 i, newest, news, first;
 
-	if (!space)
+	if (!space || !word)
 		return false;
-	for (i = ABI_UNWIND_RECENT - 1; i >= 0; i--) {
-		if (in_mapping(&space->recent[i], address)) {
-			*ret = space->recent[i];
-			return ret->object && space->slot == slot;
-		}
+	sorted = *(volatile __u64 *)word; /* first: what is merged has been appended before */
+	newest = *(volatile __u32 *)&space->appended;
+	news = ABI_UNWIND_NEWS(sorted, newest);
+	/* ABI_UNWIND_RECENT rounds */
+	for (i = 0; i < ABI_UNWIND_RECENT; i++) {
+		if (i >= news)
+			break;
+		m = &space->recent[(newest - i) % ABI_UNWIND_RECENT];
+		if (m->number == newest - i && in_mapping(m, address))
+			return take_mapping(m, space, slot, ret);
 	}
-	m = mapping_at(space->first + sorted_mapping(space->first, space->mappings, address, 0));
-	if (!m || !space->mappings || !in_mapping(m, address))
+	first = ABI_UNWIND_FIRST(sorted);
+	m = mapping_at(first + sorted_mapping(first, ABI_UNWIND_N(sorted), address, 0));
+	if (news > ABI_UNWIND_RECENT || !m || !ABI_UNWIND_N(sorted) || !in_mapping(m, address))
 		return false;
-	*ret = *m;
-	return space->slot == slot;
+	return take_mapping(m, space, slot, ret);
 }
 
 /* The rule number of the last of n rows that begins at or below rel; 0 when there is none. */

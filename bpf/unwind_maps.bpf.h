@@ -60,6 +60,15 @@ struct {
 	__type(value, struct abi_unwind_object);
 } unwind_objects SEC(".maps") __weak;
 
+/* By slot: ABI_UNWIND_SORTED. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} unwind_sorted SEC(".maps") __weak;
+
 /* By slot. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -107,59 +107,57 @@ static void finds_what_holds_an_address(void **state)
 	assert_int_equal(list.maps.len, 0);
 }
 
-/* A library comes, goes, and another comes to its place. */
-static const struct abi_unwind_mapping story[] = {
-	{ .start = 4096, .len = 8192, .object = 1 },
-	{ .start = 4096, .len = 16384, .object = 0 },
-	{ .start = 4096, .len = 8192, .object = 2 },
-};
-
-static void keeps_what_no_event_told_of_yet(void **state)
+static void numbers_are_merged_without_gaps(void **state)
 {
 	static const struct {
-		size_t noted, seen, kept;
+		uint32_t add[6];
+		uint32_t merged;
 	} cases[] = {
-		{ 0, 0, 0 }, { 3, 0, 3 }, { 3, 1, 2 }, { 3, 2, 1 }, { 3, 3, 0 }, { 1, 3, 0 }
+		{ { 0 }, 0 },
+		{ { 1, 2, 3 }, 3 },
+		{ { 2 }, 0 },
+		{ { 2, 1 }, 2 },
+		{ { 3, 1, 2, 4 }, 4 },
+		{ { 1, 3, 4 }, 1 },
+		{ { 1, 1, 2, 2, 1 }, 2 },
+		/* Number 2 was lost: no longer waited for when there is no room for it any more. */
+		{ { 1, 3, 2 + ABI_UNWIND_RECENT - 1 }, 1 },
+		{ { 1, 3, 2 + ABI_UNWIND_RECENT }, 3 },
+		{ { 1, 3, 4, 1000 }, 1000 - ABI_UNWIND_RECENT },
+		{ { 1, 3, 4, 1000, 1001 - ABI_UNWIND_RECENT }, 1001 - ABI_UNWIND_RECENT },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct abi_unwind_space space = { .recents = cases[i].noted };
-		size_t kept = cases[i].kept;
+		struct code_numbers numbers = {};
 
-		memcpy(space.recent, story, cases[i].noted * sizeof(story[0]));
-		code_list_drop_seen(&space, story, cases[i].seen);
-		assert_int_equal(space.recents, kept);
-		assert_memory_equal(space.recent, story + cases[i].seen, kept * sizeof(story[0]));
-		for (size_t k = kept; k < ABI_UNWIND_RECENT; k++)
-			assert_int_equal(space.recent[k].start, 0);
+		for (size_t k = 0; k < 6 && cases[i].add[k]; k++)
+			code_numbers_add(&numbers, cases[i].add[k]);
+		assert_int_equal(numbers.merged, cases[i].merged);
 	}
 }
 
-static void a_seen_one_stands_for_one(void **state)
+/* What the programs compare with, after 2^24 mappings too. */
+static void a_word_says_how_many_are_news(void **state)
 {
-	struct abi_unwind_space space = { .recents = 2, .recent = { story[1], story[1] } };
+	static const struct {
+		uint32_t merged, appended, news;
+	} cases[] = { { 0, 0, 0 },
+		      { 5, 7, 2 },
+		      { 7, 7, 0 },
+		      { 0xffffff, 0xffffff, 0 },
+		      { 0xfffffe, 0x1000001, 3 },
+		      { 0x1000002, 0x1000003, 1 },
+		      { 8, 7, 0xffffff } };
 
 	(void)state;
-	code_list_drop_seen(&space, &story[1], 1);
-	assert_int_equal(space.recents, 1);
-	code_list_drop_seen(&space, &story[0], 1);
-	assert_int_equal(space.recents, 1);
-	/* What the programs had no room for is counted, but not there. */
-	space.recents = ABI_UNWIND_RECENT + 5;
-	code_list_drop_seen(&space, story, 0);
-	assert_int_equal(space.recents, 1);
-}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t word = ABI_UNWIND_SORTED(0xfedcb, 0x12345, cases[i].merged);
 
-static void an_objects_new_number_does_not_matter(void **state)
-{
-	struct abi_unwind_space space = { .recents = 1, .recent = { story[0] } };
-	struct abi_unwind_mapping renumbered = story[0];
-
-	(void)state;
-	renumbered.object = 77;
-	code_list_drop_seen(&space, &renumbered, 1);
-	assert_int_equal(space.recents, 0);
+		assert_int_equal(ABI_UNWIND_FIRST(word), 0xfedcb);
+		assert_int_equal(ABI_UNWIND_N(word), 0x12345);
+		assert_int_equal(ABI_UNWIND_NEWS(word, cases[i].appended), cases[i].news);
+	}
 }
 
 int main(void)
@@ -167,9 +165,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_mapping_takes_its_range_from_others),
 		cmocka_unit_test(finds_what_holds_an_address),
-		cmocka_unit_test(keeps_what_no_event_told_of_yet),
-		cmocka_unit_test(a_seen_one_stands_for_one),
-		cmocka_unit_test(an_objects_new_number_does_not_matter),
+		cmocka_unit_test(numbers_are_merged_without_gaps),
+		cmocka_unit_test(a_word_says_how_many_are_news),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

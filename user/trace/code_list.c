@@ -85,34 +85,21 @@ int code_list_put(struct code_list *list, const struct abi_unwind_mapping *map)
 	return 0;
 }
 
-/* The same change; an object may have got another number since. */
-static bool same(const struct abi_unwind_mapping *a, const struct abi_unwind_mapping *b)
+static void advance(struct code_numbers *numbers)
 {
-	return a->start == b->start && a->len == b->len && !a->object == !b->object;
+	numbers->merged++;
+	numbers->ahead >>= 1;
 }
 
-void code_list_drop_seen(struct abi_unwind_space *space, const struct abi_unwind_mapping *seen,
-			 size_t n_seen)
+void code_numbers_add(struct code_numbers *numbers, uint32_t number)
 {
-	size_t n = space->recents < ABI_UNWIND_RECENT ? space->recents : ABI_UNWIND_RECENT;
-	uint64_t used = 0;
-	size_t kept = 0;
-
-	if (n_seen > CODE_LIST_SEEN)
-		n_seen = CODE_LIST_SEEN;
-	for (size_t i = 0; i < n; i++) {
-		const struct abi_unwind_mapping *recent = &space->recent[i];
-		size_t at = 0;
-
-		if (!recent->start)
-			continue;
-		while (at < n_seen && (used >> at & 1 || !same(recent, &seen[at])))
-			at++;
-		if (at < n_seen)
-			used |= 1ULL << at;
-		else
-			space->recent[kept++] = *recent;
-	}
-	memset(space->recent + kept, 0, sizeof(space->recent[0]) * (ABI_UNWIND_RECENT - kept));
-	space->recents = kept;
+	if ((int32_t)(number - numbers->merged) <= 0)
+		return;
+	while (number - numbers->merged > ABI_UNWIND_RECENT && numbers->ahead)
+		advance(numbers);
+	if (number - numbers->merged > ABI_UNWIND_RECENT)
+		numbers->merged = number - ABI_UNWIND_RECENT;
+	numbers->ahead |= 1ULL << (number - numbers->merged - 1);
+	while (numbers->ahead & 1)
+		advance(numbers);
 }

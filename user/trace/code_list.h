@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The code mappings of a process in the order in which the unwinder searches them: ascending, none
- * overlapping. And what is to be kept of those that BPF programs noted. Pure functions.
+ * overlapping. Pure functions.
  */
 #ifndef MEMTRACED_TRACE_CODE_LIST_H
 #define MEMTRACED_TRACE_CODE_LIST_H
@@ -31,14 +31,16 @@ int code_list_put(struct code_list *list, const struct abi_unwind_mapping *map);
 /* The mapping that holds addr, or NULL. */
 const struct abi_unwind_mapping *code_list_at(const struct code_list *list, uint64_t addr);
 
-/* More than programs can note between two of our looks. */
-#define CODE_LIST_SEEN 64
+/* Which of a space's recent mappings are in the list: all up to a number, and some behind it. */
+struct code_numbers {
+	uint32_t merged;
+	uint64_t ahead; /* bit i: merged + 1 + i */
+};
 
 /*
- * Takes those of a space's recent ones away that are among `seen`, of which each stands for one,
- * and closes the gaps: what is left is news.
+ * This one is, too. Events of two threads can come in another order than their numbers; one that is
+ * missing when as many came after it as programs have room for was lost, and is waited for no more.
  */
-void code_list_drop_seen(struct abi_unwind_space *space, const struct abi_unwind_mapping *seen,
-			 size_t n_seen);
+void code_numbers_add(struct code_numbers *numbers, uint32_t number);
 
 #endif

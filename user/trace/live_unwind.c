@@ -80,7 +80,7 @@ int live_unwind_map(struct live *live, struct live_process *process, const struc
 	if (r)
 		return r;
 	return unwind_tables_map(live->tables, process->space, map->start, map->end, map->offset,
-				 object ? object_unwind(object) : 0, ev && ev->noted);
+				 object ? object_unwind(object) : 0, ev ? ev->noted : 0);
 }
 
 int live_unwind_fully(struct live *live, const struct live_process *process, uint64_t addr)

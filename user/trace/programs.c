@@ -112,6 +112,7 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.unwind_objects, opts->unwind ? ABI_UNWIND_OBJECTS : 1 },
 		{ skel->maps.unwind_mappings, opts->unwind ? UNWIND_MAPPINGS : 1 },
 		{ skel->maps.unwind_spaces, opts->unwind ? opts->max_procs : 1 },
+		{ skel->maps.unwind_sorted, opts->unwind ? opts->max_procs : 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

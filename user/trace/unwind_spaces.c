@@ -25,15 +25,18 @@ struct unwind_space {
 	struct unwind_spaces *owner;
 	uint32_t slot;
 	struct code_list code;
-	struct sorted *sorted;		      /* NULL: none yet */
-	VEC(struct abi_unwind_mapping) noted; /* since the last sync, appended by programs */
+	struct sorted *sorted; /* NULL: none yet */
+	struct code_numbers numbers;
+	uint64_t word;	 /* as written at the last sync */
+	uint32_t merged; /* numbers.merged then */
 	bool changed;
 };
 
 struct unwind_spaces {
 	int fd;
 	struct abi_unwind_mapping *mappings;
-	size_t mappings_len;
+	uint64_t *words; /* ABI_UNWIND_SORTED by slot */
+	size_t mappings_len, words_len;
 	struct range_pool *pool;
 	VEC(struct unwind_space *) all;
 	VEC(struct unwind_space *) changed;
@@ -51,6 +54,9 @@ int unwind_spaces_new(struct memtraced_bpf *skel, struct unwind_spaces **ret_spa
 	r = map_memory(skel->maps.unwind_mappings, (void **)&spaces->mappings,
 		       &spaces->mappings_len);
 	if (r == 0)
+		r = map_memory(skel->maps.unwind_sorted, (void **)&spaces->words,
+			       &spaces->words_len);
+	if (r == 0)
 		r = range_pool_new(0, bpf_map__max_entries(skel->maps.unwind_mappings),
 				   &spaces->pool);
 	if (r)
@@ -62,7 +68,6 @@ int unwind_spaces_new(struct memtraced_bpf *skel, struct unwind_spaces **ret_spa
 static void space_done(struct unwind_space *space)
 {
 	code_list_done(&space->code);
-	vec_done(&space->noted);
 	free(space);
 }
 
@@ -80,6 +85,8 @@ void unwind_spaces_free(struct unwind_spaces *spaces)
 	range_pool_free(spaces->pool);
 	if (spaces->mappings)
 		(void)munmap(spaces->mappings, spaces->mappings_len); /* nobody uses it */
+	if (spaces->words)
+		(void)munmap(spaces->words, spaces->words_len);
 	free(spaces);
 }
 
@@ -129,29 +136,40 @@ int unwind_space_new(struct unwind_spaces *spaces, uint32_t slot, struct unwind_
 	return 0;
 }
 
+/* What another thread appended to the parent's space after the copy is told of before the fork. */
+static struct code_numbers numbers_of_child(const struct unwind_space *child,
+					    const struct code_numbers *parent)
+{
+	struct abi_unwind_space copied;
+
+	if (bpf_map_lookup_elem(child->owner->fd, &child->slot, &copied) ||
+	    (int32_t)(copied.appended - parent->merged) >= 0)
+		return *parent;
+	return (struct code_numbers){ .merged = copied.appended };
+}
+
 int unwind_space_fork(struct unwind_space *parent, uint32_t slot, struct unwind_space **ret_space)
 {
 	struct unwind_spaces *spaces = parent->owner;
-	struct abi_unwind_space copied;
 	struct unwind_space *space;
+	uint64_t copied = __atomic_load_n(&spaces->words[slot], __ATOMIC_RELAXED);
 	int r = unwind_space_new(spaces, slot, &space);
 
 	if (r)
 		return r;
 	*ret_space = space;
 	r = code_list_copy(&parent->code, &space->code);
-	for (size_t i = 0; i < parent->noted.len && r == 0; i++)
-		r = vec_push(&space->noted, parent->noted.data[i]);
 	if (r)
 		return r;
+	space->numbers = numbers_of_child(space, &parent->numbers);
 	/* The programs have copied what the parent has still, if it was not changed since. */
-	if (parent->sorted && !bpf_map_lookup_elem(spaces->fd, &slot, &copied) &&
-	    copied.first == parent->sorted->first && copied.mappings == parent->sorted->n) {
-		space->sorted = parent->sorted;
-		space->sorted->users++;
-		return parent->changed ? mark_changed(space) : 0;
-	}
-	return mark_changed(space);
+	if (!parent->sorted || parent->changed || copied != parent->word)
+		return mark_changed(space);
+	space->sorted = parent->sorted;
+	space->sorted->users++;
+	space->word = parent->word;
+	space->merged = parent->merged;
+	return 0;
 }
 
 static void remove_from(struct unwind_space **list, size_t *n, const struct unwind_space *space)
@@ -179,16 +197,17 @@ void unwind_space_free(struct unwind_space *space)
 	space_done(space);
 }
 
-int unwind_space_put(struct unwind_space *space, const struct abi_unwind_mapping *map, bool noted)
+int unwind_space_put(struct unwind_space *space, const struct abi_unwind_mapping *map,
+		     uint32_t number)
 {
 	int r = code_list_put(&space->code, map);
 
 	if (r)
 		return r;
-	if (noted) {
-		r = vec_push(&space->noted, *map);
-		if (r || space->noted.len < RECENTS_LEFT)
-			return r;
+	if (number) {
+		code_numbers_add(&space->numbers, number);
+		if (number - space->merged < RECENTS_LEFT)
+			return 0;
 	}
 	return mark_changed(space);
 }
@@ -259,32 +278,18 @@ static int write_sorted(struct unwind_space *space, struct sorted **ret_sorted)
 	return 0;
 }
 
-/*
- * What a program appends between the look-up and the update is lost, until its event is drained a
- * moment later.
- */
+/* One word: programs see the old or the new. */
 static int sync_space(struct unwind_space *space)
 {
 	struct unwind_spaces *spaces = space->owner;
-	struct abi_unwind_space value = {};
 	struct sorted *sorted;
 	int r = write_sorted(space, &sorted);
 
 	if (r)
 		return r;
-	(void)bpf_map_lookup_elem(spaces->fd, &space->slot, &value); /* none: it is made */
-	value.slot = space->slot;
-	value.first = sorted->first;
-	value.mappings = sorted->n;
-	code_list_drop_seen(&value, space->noted.data, space->noted.len);
-	r = bpf_map_update_elem(spaces->fd, &space->slot, &value, BPF_ANY);
-	if (r) {
-		if (sorted->n)
-			range_pool_retire(spaces->pool, sorted->first, sorted->n);
-		free(sorted);
-		return r;
-	}
-	space->noted.len = 0;
+	space->word = ABI_UNWIND_SORTED(sorted->first, sorted->n, space->numbers.merged);
+	space->merged = space->numbers.merged;
+	__atomic_store_n(&spaces->words[space->slot], space->word, __ATOMIC_RELEASE);
 	leave_sorted(space);
 	space->sorted = sorted;
 	return 0;

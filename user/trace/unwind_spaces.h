@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where processes have code, in the unwinder's maps. BPF programs append to a space what they see
- * mapped and unmapped; the list here, made from the same events, is the authority and is written at
- * each sync. Forked children share their parent's sorted mappings until either changes. Not
- * thread-safe.
+ * mapped and unmapped; the list here, made from the same events, takes its place at a sync. Forked
+ * children share their parent's sorted mappings until either changes. Not thread-safe.
  */
 #ifndef MEMTRACED_TRACE_UNWIND_SPACES_H
 #define MEMTRACED_TRACE_UNWIND_SPACES_H
@@ -36,10 +35,11 @@ int unwind_space_fork(struct unwind_space *parent, uint32_t slot, struct unwind_
 void unwind_space_free(struct unwind_space *space);
 
 /*
- * A mapping appeared, or (object 0) is gone. noted: the programs have appended it to the space. 0
- * or -ENOMEM.
+ * A mapping appeared, or (object 0) is gone; `number`: the programs have appended it under that, 0:
+ * they have not. 0 or -ENOMEM.
  */
-int unwind_space_put(struct unwind_space *space, const struct abi_unwind_mapping *map, bool noted);
+int unwind_space_put(struct unwind_space *space, const struct abi_unwind_mapping *map,
+		     uint32_t number);
 
 /* The object at an address, 0: none. */
 uint32_t unwind_space_object(const struct unwind_space *space, uint64_t addr);

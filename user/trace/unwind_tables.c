@@ -119,7 +119,7 @@ int unwind_tables_space(struct unwind_tables *tables, uint32_t slot,
 }
 
 int unwind_tables_map(struct unwind_tables *tables, struct unwind_space *space, uint64_t start,
-		      uint64_t end, uint64_t offset, uint32_t object, bool noted)
+		      uint64_t end, uint64_t offset, uint32_t object, uint32_t number)
 {
 	struct abi_unwind_mapping map = { .start = start, .len = end - start };
 
@@ -128,7 +128,7 @@ int unwind_tables_map(struct unwind_tables *tables, struct unwind_space *space, 
 	if (object &&
 	    !unwind_object_rel(unwind_objects_at(tables->objects, object), offset, &map.rel))
 		map.object = object;
-	return unwind_space_put(space, &map, noted);
+	return unwind_space_put(space, &map, number);
 }
 
 /* Our own: all 64-bit processes have the same. */
@@ -177,7 +177,7 @@ int unwind_tables_map_vdso(struct unwind_tables *tables, struct unwind_space *sp
 			return r;
 		tables->vdso_known = true;
 	}
-	return unwind_tables_map(tables, space, start, end, 0, tables->vdso, false);
+	return unwind_tables_map(tables, space, start, end, 0, tables->vdso, 0);
 }
 
 int unwind_tables_sync(struct unwind_tables *tables)

@@ -48,11 +48,11 @@ int unwind_tables_space(struct unwind_tables *tables, uint32_t slot,
 			struct unwind_space **ret_space);
 
 /*
- * A mapping of an object's file (0: it has none), which hides what was there. noted: BPF programs
- * have told the unwinder already. 0 or -ENOMEM.
+ * A mapping of an object's file (0: it has none), which hides what was there. `number`: as of
+ * unwind_space_put(). 0 or -ENOMEM.
  */
 int unwind_tables_map(struct unwind_tables *tables, struct unwind_space *space, uint64_t start,
-		      uint64_t end, uint64_t offset, uint32_t object, bool noted);
+		      uint64_t end, uint64_t offset, uint32_t object, uint32_t number);
 /* The kernel's own code in each process. */
 int unwind_tables_map_vdso(struct unwind_tables *tables, struct unwind_space *space, uint64_t start,
 			   uint64_t end);

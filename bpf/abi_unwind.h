@@ -94,6 +94,11 @@ struct abi_unwind_mapping {
 struct abi_unwind_space {
 	__u32 appended; /* number of the newest */
 	__u32 slot; /* an element can be used again at once: whose it is, to be looked at last */
+	/* Around all that was overwritten in the ring before it was merged, and the number of the
+	 * last. What the sorted ones say of addresses in there may be out of date. */
+	__u64 lost_start, lost_end;
+	__u32 lost;
+	__u32 pad;
 	struct abi_unwind_mapping recent[ABI_UNWIND_RECENT]; /* a number's place: modulo */
 };
 /*
@@ -126,7 +131,7 @@ static_assert(sizeof(struct abi_unwind_rule) == 8, "abi_unwind_rule");
 static_assert(sizeof(struct abi_unwind_row) == 8, "abi_unwind_row");
 static_assert(sizeof(struct abi_unwind_mapping) == 24, "abi_unwind_mapping");
 static_assert(sizeof(struct abi_unwind_object) == 112, "abi_unwind_object");
-static_assert(sizeof(struct abi_unwind_space) == 776, "abi_unwind_space");
+static_assert(sizeof(struct abi_unwind_space) == 800, "abi_unwind_space");
 #endif
 
 #endif

@@ -69,17 +69,38 @@ static __always_inline __u32 space_number(struct abi_unwind_space *space)
 #endif
 }
 
+/* Room is made in the ring for a number: what is overwritten may not be merged yet. */
+static __always_inline void space_lose(struct abi_unwind_space *space, __u64 sorted, __u32 number,
+				       const struct abi_unwind_mapping *m)
+{
+	__u64 start = m->start, end = m->start + m->len;
+
+	if (ABI_UNWIND_NEWS(sorted, number) <= ABI_UNWIND_RECENT)
+		return;
+	/* Is what was lost before still missing? A difference below 0 has the highest bit. */
+	if (space->lost && ABI_UNWIND_NEWS(sorted, space->lost - 1) < 1 << 23) {
+		start = start < space->lost_start ? start : space->lost_start;
+		end = end > space->lost_end ? end : space->lost_end;
+	}
+	*(volatile __u64 *)&space->lost_start = start;
+	*(volatile __u64 *)&space->lost_end = end;
+	*(volatile __u32 *)&space->lost = number - ABI_UNWIND_RECENT;
+}
+
 /* object 0: no code is there any more. Its number, or 0 when it could not be appended. */
 static __always_inline __u32 space_add(__u32 slot, __u64 start, __u64 len, __u32 rel, __u32 object)
 {
 	struct abi_unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &slot);
+	__u64 *sorted = bpf_map_lookup_elem(&unwind_sorted, &slot);
 	struct abi_unwind_mapping *m;
 	__u32 number;
 
-	if (!space || len > ABI_UNWIND_MAX_LEN)
+	if (!space || !sorted || len > ABI_UNWIND_MAX_LEN)
 		return 0;
 	number = space_number(space);
 	m = &space->recent[number % ABI_UNWIND_RECENT];
+	space_lose(space, *(volatile __u64 *)sorted, number, m);
+	barrier();
 	/* x86-64 keeps the order of stores; the compiler is told to. */
 	*(volatile __u32 *)&m->number = 0;
 	barrier();

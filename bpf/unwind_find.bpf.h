@@ -55,7 +55,7 @@ static __always_inline bool take_mapping(const struct abi_unwind_mapping *m,
 
 /*
  * The newest of the recent mappings that holds the address, else the sorted one. False when no code
- * is known there, or when not all that happened since the sorting is known.
+ * is known there, or when not all that happened there since the sorting is known.
  */
 static __always_inline bool find_mapping(__u32 slot, __u64 address, struct abi_unwind_mapping *ret)
 {
@@ -77,9 +77,11 @@ static __always_inline bool find_mapping(__u32 slot, __u64 address, struct abi_u
 		if (m->number == newest - i && in_mapping(m, address))
 			return take_mapping(m, space, slot, ret);
 	}
+	if (news > ABI_UNWIND_RECENT && address >= space->lost_start && address < space->lost_end)
+		return false;
 	first = ABI_UNWIND_FIRST(sorted);
 	m = mapping_at(first + sorted_mapping(first, ABI_UNWIND_N(sorted), address, 0));
-	if (news > ABI_UNWIND_RECENT || !m || !ABI_UNWIND_N(sorted) || !in_mapping(m, address))
+	if (!m || !ABI_UNWIND_N(sorted) || !in_mapping(m, address))
 		return false;
 	return take_mapping(m, space, slot, ret);
 }

@@ -184,8 +184,12 @@ VERIFIED_ONCE int unwind_page_start(struct stack_scratch *s)
 	if (!s)
 		return 0;
 	w = &s->walk;
-	if (!w->pc) /* the stack begins here; but who follows frame pointers cannot know */
-		return unwind_cut(w, w->by_fp ? ABI_CUT_NO_CFI : ABI_CUT_NONE);
+	/*
+	 * The stack begins here. But a frame pointer that was none leads anywhere, to frames of an
+	 * earlier call, say, and from there by good information to a 0 that proves nothing.
+	 */
+	if (!w->pc)
+		return unwind_cut(w, w->any_fp ? ABI_CUT_NO_CFI : ABI_CUT_NONE);
 	if (!w->exact)
 		w->pc = original_return_address(w->pc, w->sp - 8, &w->instance);
 	return 1;

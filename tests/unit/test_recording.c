@@ -58,6 +58,8 @@ static const struct record all[] = {
 	{ .type = RECORD_UNMAPPING, .unmapping = { 1, 2, 3, 4 } },
 	{ .type = RECORD_STACK, .stack = { 1ull << 63 | 5, 1, 2, true, 3, addresses } },
 	{ .type = RECORD_STACK, .stack = { 6, 1, 2, false, 0, NULL, true } },
+	{ .type = RECORD_STACK,
+	  .stack = { 7, 1, 2, false, 3, addresses, false, { 1ull << 63 | 6, 1ull << 62 } } },
 	{ .type = RECORD_REGION, .region = { 1, 2, 3, 4, 5, 6 } },
 	{ .type = RECORD_REGION_GONE, .region_gone = { 1, 2, 3, 4 } },
 	{ .type = RECORD_CUT, .cut = { 99 } },
@@ -125,6 +127,7 @@ static bool same_history(const struct record *a, const struct record *b)
 	case RECORD_STACK:
 		return SAME(stack.id) && SAME(stack.slot) && SAME(stack.time_ns) &&
 		       SAME(stack.truncated) && SAME(stack.interrupted) && SAME(stack.n_frames) &&
+		       SAME(stack.exact[0]) && SAME(stack.exact[1]) &&
 		       (a->stack.n_frames == 0 ||
 			memcmp(a->stack.frames, b->stack.frames, a->stack.n_frames * 8) == 0);
 	case RECORD_REGION:
@@ -384,8 +387,8 @@ static void cut_off_anywhere_yields_what_was_complete(void **state)
 		while (ends[complete + 1] <= len)
 			complete++;
 		assert_int_equal(n, complete);
-		/* Records 11 to 15 stand within the cut. */
-		in_cut = complete > 11 && complete <= 16;
+		/* Records 12 to 16 stand within the cut. */
+		in_cut = complete > 12 && complete <= 17;
 		assert_int_equal(truncated, len != ends[complete] || in_cut);
 	}
 }

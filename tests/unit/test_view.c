@@ -191,6 +191,53 @@ static void call_at_the_very_end_of_a_mapping_belongs_to_it(void **state)
 	assert_int_equal(site->stack.places[1].addr, 0x20000);
 }
 
+/* 0x20000 as a return address is the end of the server's code, as a place the plugin's start. */
+static void frames_that_a_signal_interrupted_are_no_return_addresses(void **state)
+{
+	static const uint64_t frames[70] = {
+		[0] = 0x20000, [1] = 0x20000, [2] = 0x20000, [63] = 0x20000, [64] = 0x20000,
+	};
+	static const struct {
+		size_t frame;
+		const char *exact, *interrupted; /* the object in each of the two stacks */
+	} cases[] = {
+		{ 0, APP, PLUGIN }, { 1, PLUGIN, APP },	 { 2, APP, APP },
+		{ 63, APP, APP },   { 64, PLUGIN, APP },
+	};
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	const struct view_process *process;
+
+	emit_functions(s);
+	emit_server(s, 0, 10, 0);
+	emit_map(s, 0, 0x20000, 0x30000, 0, 1000, PLUGIN, 13);
+	emit(s, &(struct record){ .type = RECORD_STACK,
+				  .stack = { .id = 71,
+					     .time_ns = 2000,
+					     .n_frames = 70,
+					     .frames = frames,
+					     .exact = { 1 << 1, 1 << 0 } } });
+	emit(s, &(struct record){ .type = RECORD_STACK,
+				  .stack = { .id = 72,
+					     .time_ns = 2000,
+					     .n_frames = 70,
+					     .frames = frames,
+					     .interrupted = true } });
+	emit_cut(s, 9000);
+	emit_site(s, live_site(0, 71, 200));
+	emit_site(s, live_site(0, 72, 100));
+	emit_cut_end(s);
+	process = view_process(fixture_view(f, NULL), 0);
+	assert_int_equal(process->n_sites, 2);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t at = cases[i].frame + 1; /* behind the allocator */
+
+		assert_string_equal(process->sites[0].stack.places[at].object, cases[i].exact);
+		assert_string_equal(process->sites[1].stack.places[at].object,
+				    cases[i].interrupted);
+	}
+}
+
 static void lost_stack_leaves_the_allocator_alone(void **state)
 {
 	struct fixture *f = *state;
@@ -518,6 +565,7 @@ int main(void)
 		TEST(site_id_does_not_depend_on_addresses),
 		TEST(frames_begin_with_the_allocator_and_hold_the_inlined),
 		TEST(call_at_the_very_end_of_a_mapping_belongs_to_it),
+		TEST(frames_that_a_signal_interrupted_are_no_return_addresses),
 		TEST(lost_stack_leaves_the_allocator_alone),
 		TEST(system_call_is_a_frame_in_no_object),
 		TEST(processes_stand_with_the_roots_first),

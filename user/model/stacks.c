@@ -89,7 +89,7 @@ int stacks_add(struct stacks *stacks, const struct record_stack *record)
 		.time_ns = record->time_ns,
 		.slot = record->slot,
 		.truncated = record->truncated,
-		.interrupted = record->interrupted,
+		.exact = { record->exact[0] | record->interrupted, record->exact[1] },
 		.n_frames = record->n_frames,
 	};
 	if (record->n_frames > 0)
@@ -114,4 +114,11 @@ const struct model_stack *stacks_find(const struct stacks *stacks, uint64_t id, 
 		if (s->slot == slot)
 			return s;
 	return first;
+}
+
+bool model_stack_is_call(const struct model_stack *stack, size_t frame)
+{
+	size_t word = frame / 64;
+
+	return word >= RECORD_EXACT_WORDS || !(stack->exact[word] >> frame % 64 & 1);
 }

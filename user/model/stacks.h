@@ -15,10 +15,13 @@ struct model_stack {
 	struct model_stack *other; /* the same addresses, first seen in another process */
 	uint32_t slot;
 	bool truncated;
-	bool interrupted; /* frames[0] is where the thread was, no return address */
+	uint64_t exact[RECORD_EXACT_WORDS]; /* as in a record; frames[0] also when `interrupted` */
 	size_t n_frames;
-	uint64_t frames[]; /* return addresses, innermost first */
+	uint64_t frames[]; /* innermost first */
 };
+
+/* Is it a return address, behind the call that is meant? Else the place itself. */
+bool model_stack_is_call(const struct model_stack *stack, size_t frame);
 
 struct stacks;
 

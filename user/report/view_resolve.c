@@ -168,7 +168,7 @@ static int add_callers(const struct view_resolver *resolver, const struct model_
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && from && i < from->n_frames; i++)
-		r = add_frame(resolver, from, from->frames[i], i > 0 || !from->interrupted, stack);
+		r = add_frame(resolver, from, from->frames[i], model_stack_is_call(from, i), stack);
 	return r;
 }
 

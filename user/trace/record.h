@@ -15,6 +15,8 @@
 
 #define RECORD_NO_SLOT UINT32_MAX
 #define RECORD_BUILD_ID_MAX 20
+/* Deeper frames are return addresses: no stack has them, bpf/abi.h's ABI_MAX_FRAMES. */
+#define RECORD_EXACT_WORDS 2
 
 enum record_type {
 	RECORD_RUN = 1,	    /* first record */
@@ -113,7 +115,12 @@ struct record_stack {
 	size_t n_frames;
 	/* Return addresses, innermost first; caller of the function first. */
 	const uint64_t *frames;
-	bool interrupted; /* frames[0] is where the thread was, no return address */
+	bool interrupted; /* frames[0] is: all that readers before `exact` know */
+	/*
+	 * Bit i: frames[i] is where the code stood, no return address. So is what a signal
+	 * interrupted, and before it the trampoline that its handler returns to.
+	 */
+	uint64_t exact[RECORD_EXACT_WORDS];
 };
 
 struct record_region {

@@ -79,6 +79,8 @@ static const struct field stack_fields[] = {
 	F(record_stack, truncated, FIELD_BOOL),
 	ARRAY(record_stack, frames, n_frames, FIELD_ADDRESSES),
 	F(record_stack, interrupted, FIELD_BOOL),
+	F(record_stack, exact[0], FIELD_U64),
+	F(record_stack, exact[1], FIELD_U64),
 	END,
 };
 static const struct field region_fields[] = {

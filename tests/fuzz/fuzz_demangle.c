@@ -27,7 +27,7 @@ static void try_prefix(const char *prefix, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const prefixes[] = { "", "_Z", "_ZN", "_R" };
+	static const char *const prefixes[] = { "", "_Z", "_ZN", "_R", "_D" };
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
 		try_prefix(prefixes[i], data, size);

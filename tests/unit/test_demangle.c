@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -43,7 +44,26 @@ static void names_read_as_in_their_sources(void **state)
 		{ "_RNCNvCs1234_7mycrate4main0", "mycrate::main::{closure#0}" },
 		{ "_RNvMCs1234_7mycrateNtB2_4Type3new", "<mycrate::Type>::new" },
 		{ "_RINvCs1234_7mycrate3maxlE", "mycrate::max::<i32>" },
+		/* of rustc 1.95 */
+		{ "_ZN7h_sym_r4deep10T$LT$A$GT$4grow28_$u7b$$u7b$closure$u7d$$u7d$"
+		  "17h8cee1b16b4dcd1f1E",
+		  "h_sym_r::deep::T<A>::grow::{{closure}}" },
+		{ "_RNCNvMNtCslSv5uhMMI46_7h_sym_r4deepINtB4_1TyE4grow0B6_",
+		  "<h_sym_r::deep::T<u64>>::grow::{closure#0}" },
+		{ "_RINvMs2_NtCsgEmfK2I1SDS_4core3fmtNtB6_9Arguments3newKj4_Kj1_"
+		  "ECslSv5uhMMI46_7h_sym_r",
+		  "<core::fmt::Arguments>::new::<4, 1>" },
+		/* D, of gdc 12 and ldc 1.30; the last two have back references */
+		{ "_Dmain", "D main" },
+		{ "_D3app1C3fooMFLiZv", "app.C.foo(lazy int)" },
+		{ "_D3app4mainFZ12__dgliteral3MFNaNbNiNfZi", "app.main().__dgliteral3()" },
+		{ "_D3app1C6__ctorMFiZCQsQq", "app.C.this(int)" },
+		{ "_D3app__T1STiZQf3getMFNaNbNiNfiAyaZi",
+		  "app.S!(int).S.get(int, immutable(char)[])" },
 		/* neither */
+		{ "_D", NULL },
+		{ "_D3ap", NULL },
+		{ "_Data", NULL },
 		{ "malloc", NULL },
 		{ "", NULL },
 		{ "_", NULL },
@@ -123,12 +143,68 @@ static void names_that_stand_for_gigabytes_are_refused(void **state)
 	assert_null(demangle(name));
 }
 
+/* Each parameter is a pair of the one before, by D's back references: 20 letters, 2^20 pairs. */
+static void d_names_that_stand_for_gigabytes_are_refused(void **state)
+{
+	char name[1024], *p = name, *last, *text;
+
+	(void)state;
+	p += sprintf(p, "_D1fF");
+	last = p;
+	p += sprintf(p, "i");
+	for (int i = 1; i <= 40; i++) {
+		char *type = p;
+
+		/* How far back `last` is from each Q; below 26 one letter will do. */
+		p += sprintf(p, "B2Q%c", (int)('a' + (p + 2 - last)));
+		p += sprintf(p, "Q%c", (int)('a' + (p - last)));
+		last = type;
+		if (i != 3)
+			continue;
+		strcpy(p, "Zv");
+		text = demangle(name);
+		assert_non_null(text);
+		assert_string_equal(text, "f(int, Tuple!(int, int), "
+					  "Tuple!(Tuple!(int, int), Tuple!(int, int)), "
+					  "Tuple!(Tuple!(Tuple!(int, int), Tuple!(int, int)), "
+					  "Tuple!(Tuple!(int, int), Tuple!(int, int))))");
+		free(text);
+	}
+	strcpy(p, "Zv");
+	assert_null(demangle(name));
+}
+
+/* As deep as its length allows, and text longer than is kept. */
+static void deep_d_names_do_not_overflow_the_stack(void **state)
+{
+	static const struct {
+		char letter;
+		bool kept;
+	} cases[] = { { 'A', true }, { 'P', true }, { 'F', false } };
+	char name[8 * 1024 + 1];
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		char *text;
+
+		memset(name, cases[i].letter, sizeof(name));
+		memcpy(name, "_D1aF", 5);
+		strcpy(name + sizeof(name) - 4, "iZv");
+		text = demangle(name);
+		if (!text != !cases[i].kept)
+			fail_msg("%c gives %s", cases[i].letter, text ? "something" : "nothing");
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_read_as_in_their_sources),
 		cmocka_unit_test(long_names_are_demangled_and_endless_ones_refused),
 		cmocka_unit_test(names_that_stand_for_gigabytes_are_refused),
+		cmocka_unit_test(d_names_that_stand_for_gigabytes_are_refused),
+		cmocka_unit_test(deep_d_names_do_not_overflow_the_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/demangle.h"
 
+#include "base/cleanup.h"
+
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdbool.h>
@@ -16,6 +18,10 @@
  * Eigen make longer ones, and 16 KiB of the most deeply nesting ones take below 5 MiB of stack.
  */
 #define MAX_COUNTED_BYTES 1024
+/* Read of a D name, what is read again counted anew: 16 KiB can take 5 MiB of stack. */
+#define D_MAX_READ_BYTES (8 * 1024)
+/* Of a back reference: three lead 17,575 bytes back. */
+#define D_MAX_DIGITS 3
 
 struct sink {
 	char *data;
@@ -67,6 +73,58 @@ static bool has_prefix(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+/*
+ * Where a back reference of a D name at `at` leads; `at` itself when it is none, 0 when it is
+ * longer than any that is of use.
+ */
+static size_t d_reference(const char *name, size_t at)
+{
+	size_t back = 0, end = at + 1;
+
+	/* Base 26: capitals are digits that others follow. */
+	while (name[end] >= 'A' && name[end] <= 'Z' && end < at + D_MAX_DIGITS)
+		back = back * 26 + (size_t)(name[end++] - 'A');
+	if (name[end] >= 'A' && name[end] <= 'Z')
+		return 0;
+	if (name[end] < 'a' || name[end] > 'z')
+		return at;
+	back = back * 26 + (size_t)(name[end] - 'a');
+	return back <= at ? at - back : at;
+}
+
+/*
+ * Whether reading a D name takes long: a back reference has what it leads to read again, and that
+ * may hold some itself. Letters of identifiers that look like one only make it more. libiberty
+ * refuses those that lead into themselves.
+ */
+static bool d_is_endless(const char *name, size_t len)
+{
+	_cleanup_free_ size_t *upto = malloc((len + 1) * sizeof(*upto)); /* bytes read before it */
+
+	if (!upto)
+		return true;
+	upto[0] = 0;
+	for (size_t i = 0; i < len; i++) {
+		upto[i + 1] = upto[i] + 1;
+		if (name[i] == 'Q')
+			upto[i + 1] += upto[i] - upto[d_reference(name, i)];
+		if (upto[i + 1] > D_MAX_READ_BYTES)
+			return true;
+	}
+	return false;
+}
+
+/* libiberty has no callback for D, but its text is a few times what is read. */
+static char *demangle_d(const char *name, size_t len)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (d_is_endless(name, len))
+		return NULL;
+	text = dlang_demangle(name, 0);
+	return text && *text && strlen(text) <= MAX_DEMANGLED_BYTES ? TAKE_PTR(text) : NULL;
+}
+
 char *demangle(const char *name)
 {
 	size_t len = strnlen(name, MAX_MANGLED_BYTES + 1);
@@ -75,6 +133,8 @@ char *demangle(const char *name)
 
 	if (len > MAX_MANGLED_BYTES)
 		return NULL;
+	if (has_prefix(name, "_D"))
+		return demangle_d(name, len);
 	if (!has_prefix(name, "_Z") && !has_prefix(name, "_R") && !has_prefix(name, "_GLOBAL_"))
 		return NULL;
 	/* Rust's legacy names are valid C++ ones too: the hash tells them apart, so Rust first. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * C++ (Itanium) and Rust (legacy and v0) demangling by libiberty, bounded in input and output:
+ * C++ (Itanium), Rust (legacy and v0) and D demangling by libiberty, bounded in input and output:
  * symbol names belong to whoever wrote the traced program. Any thread with 5 MiB of stack left.
  */
 #ifndef MEMTRACED_SYMBOL_DEMANGLE_H

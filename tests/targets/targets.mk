@@ -10,10 +10,12 @@ WRAP_SRC := tests/targets/wrap.c
 TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
-	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap),\
+	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap \
+	frames frames_plugin),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
-	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions)
+	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions \
+	frames frames-static frames-static-pie libframes_a.so libframes_b.so)
 
 .PHONY: targets
 targets: $(TARGET_PROGRAMS) $(TARGET_OTHERS)
@@ -63,3 +65,27 @@ $(TARGETS_DIR)/exceptions: tests/targets/exceptions.cc $(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(TARGET_CFLAGS) -std=gnu++17 -o $@ $<
+
+# As distributions build: optimised, without frame pointers.
+FRAMES_CFLAGS := -O2 -g -fno-builtin -fomit-frame-pointer -Wall -Wextra -Werror -D_GNU_SOURCE -I.
+
+$(TARGETS_DIR)/frames: tests/targets/frames.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(FRAMES_CFLAGS) -o $@ $< -pthread -ldl
+
+$(TARGETS_DIR)/frames-static: tests/targets/frames.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(FRAMES_CFLAGS) -DSTATIC -static -o $@ $< -pthread
+
+$(TARGETS_DIR)/frames-static-pie: tests/targets/frames.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(FRAMES_CFLAGS) -DSTATIC -fPIE -static-pie -o $@ $< -pthread
+
+$(TARGETS_DIR)/libframes_%.so: tests/targets/frames_plugin.c
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(FRAMES_CFLAGS) -DINNER=inner_$* -DSIZE=$(if $(filter a,$*),1006,1007) \
+		-DROOM=$(if $(filter a,$*),300,2000) -fPIC -shared -o $@ $<

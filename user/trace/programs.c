@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #define DEFAULT_MAX_BLOCKS (2U << 20)
 /* Below it the table of blocks is one bucket: a few long buckets would spill too unevenly. */
@@ -134,7 +135,6 @@ static void choose_for_jobs(struct memtraced_bpf *skel, bool code)
 	bpf_program__set_autoload(skel->progs.on_enter_munmap, code);
 	bpf_program__set_autoload(skel->progs.on_exit_munmap, false);
 	bpf_program__set_autoload(skel->progs.on_enter_mremap, false);
-	bpf_program__set_autoload(skel->progs.on_exit_mremap, false);
 }
 
 static void choose_programs(struct memtraced_bpf *skel, const struct programs_opts *opts)
@@ -193,6 +193,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_follow = opts->follow;
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_regions = opts->allocations;
+	skel->rodata->knob_mremap = SYS_mremap;
 	skel->rodata->knob_unwind = opts->unwind;
 	choose_programs(skel, opts);
 	if (!opts->allocations)
@@ -342,6 +343,8 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 				size_t *ret_n)
 {
 	struct memtraced_bpf *skel = programs->skel;
+	struct bpf_program *exit_mremap =
+		skel->rodata->knob_regions ? skel->progs.on_exit_mmap : NULL;
 	const struct {
 		struct bpf_program *prog;
 		const char *category; /* NULL: a raw tracepoint */
@@ -355,7 +358,7 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 		{ skel->progs.on_enter_munmap, "syscalls", "sys_enter_munmap" },
 		{ skel->progs.on_exit_munmap, "syscalls", "sys_exit_munmap" },
 		{ skel->progs.on_enter_mremap, "syscalls", "sys_enter_mremap" },
-		{ skel->progs.on_exit_mremap, "syscalls", "sys_exit_mremap" },
+		{ exit_mremap, "syscalls", "sys_exit_mremap" },
 	};
 	_cleanup_close_ int tracefs_fd = tracefs_open();
 
@@ -366,7 +369,7 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 		int prog_fd = bpf_program__fd(points[i].prog), fd;
 		uint32_t id;
 
-		if (!bpf_program__autoload(points[i].prog))
+		if (!points[i].prog || !bpf_program__autoload(points[i].prog))
 			continue;
 		if (points[i].category) {
 			fd = tracefs_event_id(tracefs_fd, points[i].category, points[i].name, &id);

@@ -12,6 +12,7 @@
 #include "trace/unwind_spaces.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/membarrier.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -62,6 +63,10 @@ void unwind_tables_free(struct unwind_tables *tables)
 {
 	if (!tables)
 		return;
+	if (tables->objects)
+		log_debug("unwind tables: %zu files, %zu rules, %" PRIu64 " KiB of rows",
+			  tables->n_objects, unwind_objects_rules(tables->objects),
+			  unwind_objects_bytes(tables->objects) / 1024);
 	unwind_spaces_free(tables->spaces);
 	unwind_objects_free(tables->objects);
 	cfi_cache_free(tables->cache);
@@ -219,13 +224,4 @@ void unwind_tables_drained(struct unwind_tables *tables)
 uint64_t unwind_tables_refused(const struct unwind_tables *tables)
 {
 	return tables->refused + unwind_spaces_refused(tables->spaces);
-}
-
-void unwind_tables_sizes(const struct unwind_tables *tables, struct unwind_tables_sizes *ret)
-{
-	*ret = (struct unwind_tables_sizes){
-		.objects = tables->n_objects,
-		.rules = unwind_objects_rules(tables->objects),
-		.bytes = unwind_objects_bytes(tables->objects),
-	};
 }

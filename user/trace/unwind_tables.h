@@ -65,11 +65,4 @@ void unwind_tables_drained(struct unwind_tables *tables);
 /* Files and changes of spaces for which there was no room. */
 uint64_t unwind_tables_refused(const struct unwind_tables *tables);
 
-/* For the log: "n objects, n KiB of rows, n rules". */
-struct unwind_tables_sizes {
-	size_t objects, rules;
-	uint64_t bytes;
-};
-void unwind_tables_sizes(const struct unwind_tables *tables, struct unwind_tables_sizes *ret);
-
 #endif

@@ -33,6 +33,7 @@ static const struct record_bucket buckets[] = { { INT64_MIN, 0, 3 }, { 64, INT64
 static const struct record_errno errnos[] = { { 11, 2 }, { 4, 1 } };
 
 /* Every type, every field with a value of its own; NULL strings too. */
+static const struct record_jit_line jit_lines[] = { { 0, 3, "a.js" }, { 16, 4, NULL } };
 static const struct record all[] = {
 	{ .type = RECORD_RUN,
 	  .run = { "memtraced 0.1.0", "6.1.0", "multi", 1, 2, 3, true, true, "cfi" } },
@@ -83,6 +84,8 @@ static const struct record all[] = {
 	{ .type = RECORD_STACK_CHECK, .stack_check = { 2, losses } },
 	{ .type = RECORD_STACK_DIFFERS,
 	  .stack_differs = { 1, "/lib/c+0x1\n/a+0x2", "/lib/c+0x1" } },
+	{ .type = RECORD_JIT_CODE,
+	  .jit_code = { 1, 1ull << 46, 64, 7, "add", "/tmp/jit-1.dump", 2, jit_lines } },
 };
 #define N_ALL (sizeof(all) / sizeof(all[0]))
 
@@ -269,6 +272,17 @@ static bool same_losses(const struct record_loss *a, const struct record_loss *b
 	return true;
 }
 
+static bool same_jit_code(const struct record_jit_code *a, const struct record_jit_code *b)
+{
+	if (!SAME(slot) || !SAME(start) || !SAME(size_bytes) || !SAME(since_ns) || !SAME_S(name) ||
+	    !SAME_S(source) || !SAME(n_lines))
+		return false;
+	for (size_t i = 0; i < a->n_lines; i++)
+		if (!SAME(lines[i].offset) || !SAME(lines[i].line) || !SAME_S(lines[i].file))
+			return false;
+	return true;
+}
+
 static bool same_check(const struct record *a, const struct record *b)
 {
 	if (a->type == RECORD_STACK_CHECK)
@@ -282,7 +296,9 @@ static bool same_check(const struct record *a, const struct record *b)
 static bool same_record(const struct record *a, const struct record *b)
 {
 	return same_history(a, b) || same_state(a, b) || same_description(a, b) ||
-	       (a->type == b->type && (same_syscalls(a, b) || same_check(a, b)));
+	       (a->type == b->type && (same_syscalls(a, b) || same_check(a, b))) ||
+	       (SAME(type) && a->type == RECORD_JIT_CODE &&
+		same_jit_code(&a->jit_code, &b->jit_code));
 }
 
 static void record_all(const struct record *records, size_t n, struct tape *tape)

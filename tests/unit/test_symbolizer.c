@@ -294,41 +294,6 @@ static void what_is_made_known_is_not_looked_up(void **state)
 	}
 }
 
-static void jit_code_is_named_by_absolute_address(void **state)
-{
-	static const char text[] = "7f0000001000 40 first\n"
-				   "bogus\n"
-				   "7f0000001040 40 _ZN4test4main17h89abcdef01234567E\n";
-	const struct fixture *f = *state;
-	struct symbol_object *object = NULL, *again = NULL, *newer = NULL;
-	const struct symbol *symbol;
-
-	assert_int_equal(symbolizer_perf_map(f->symbolizer, "/tmp/perf-7.map", text,
-					     sizeof(text) - 1, &object),
-			 0);
-	symbol = fixture_resolve(f, object, 0x7f0000001010, false);
-	assert_string_equal(symbol->frames[0].function, "first");
-	assert_int_equal(symbol->frames[0].offset, 0x10);
-	symbol = fixture_resolve(f, object, 0x7f0000001040, true);
-	assert_string_equal(symbol->frames[0].function, "first");
-	assert_int_equal(symbol->frames[0].offset, 0x40);
-	symbol = fixture_resolve(f, object, 0x7f0000001040, false);
-	assert_string_equal(symbol->frames[0].function, "test::main");
-	assert_string_equal(symbol->frames[0].linkage, "_ZN4test4main17h89abcdef01234567E");
-	assert_unknown(f, object, 0x7f0000001080);
-	assert_int_equal(symbol_object_malformed(object), 1);
-	assert_int_equal(symbol_object_vaddr(object, 0x7f0000001010), 0x7f0000001010);
-	assert_string_equal(symbol_object_path(object), "/tmp/perf-7.map");
-	assert_int_equal(symbolizer_perf_map(f->symbolizer, "/tmp/perf-7.map", text,
-					     sizeof(text) - 1, &again),
-			 0);
-	assert_ptr_equal(again, object);
-	assert_int_equal(symbolizer_perf_map(f->symbolizer, "/tmp/perf-7.map", text, 23, &newer),
-			 0);
-	assert_ptr_not_equal(newer, object);
-	assert_unknown(f, newer, 0x7f0000001040);
-}
-
 static void kernel_code_is_named_with_its_module(void **state)
 {
 	static const char text[] = "ffffffff81000000 T vfs_read\n"
@@ -452,7 +417,6 @@ int main(void)
 		TEST(a_file_truncated_after_opening_does_no_harm),
 		TEST(a_file_rewritten_in_place_is_another_object),
 		TEST(what_is_made_known_is_not_looked_up),
-		TEST(jit_code_is_named_by_absolute_address),
 		TEST(kernel_code_is_named_with_its_module),
 		TEST(the_vdso_is_symbolized_from_a_copy_of_its_image),
 		TEST(damaged_files_do_no_harm),

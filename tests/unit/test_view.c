@@ -506,10 +506,15 @@ static void emit_jit_site(const struct script *s)
 	emit_cut_end(s);
 }
 
+static const struct record compute = { .type = RECORD_JIT_CODE,
+				       .jit_code = { .start = 0x300100,
+						     .size_bytes = 0x40,
+						     .name = "Script:compute",
+						     .source = "/tmp/perf-10.map" } };
+
 static void jit_map_names_code_without_a_file(void **state)
 {
 	struct fixture *f = *state;
-	static const char text[] = "300100 40 Script:compute\n";
 	struct view_frames it = { 0 };
 	struct view_frame frame;
 
@@ -521,7 +526,7 @@ static void jit_map_names_code_without_a_file(void **state)
 	assert_string_equal(frame.place->object, "[anon]");
 
 	/* The map is read later; what was looked up without it is void. */
-	assert_int_equal(symbols_set_perf_map(f->symbols, 0, text, strlen(text)), 0);
+	emit(&f->script, &compute);
 	it = (struct view_frames){
 		.stack = &view_process(fixture_view(f, NULL), 0)->sites[0].stack
 	};
@@ -533,23 +538,48 @@ static void jit_map_names_code_without_a_file(void **state)
 	assert_int_equal(frame.place->vaddr, 0x300110);
 }
 
+/* As recordings had it that know no RECORD_JIT_CODE. */
+static void recorded_symbol_of_a_process_names_code_without_a_file(void **state)
+{
+	static const struct record_symbol_frame compute_frame = { "Script:compute", 0x10, NULL, 0,
+								  false };
+	struct fixture *f = *state;
+	struct view_frames it = { 0 };
+	struct view_frame frame;
+
+	emit_jit_site(&f->script);
+	emit(&f->script, &(struct record){ .type = RECORD_SYMBOL,
+					   .symbol = { .object = "/tmp/perf-10.map",
+						       .file_offset = 0x300110,
+						       .is_call = true,
+						       .vaddr = 0x300110,
+						       .n_frames = 1,
+						       .frames = &compute_frame } });
+	it.stack = &view_process(fixture_view(f, NULL), 0)->sites[0].stack;
+	view_frames_next(&it, &frame);
+	assert_true(view_frames_next(&it, &frame));
+	assert_string_equal(frame.function, "Script:compute");
+	assert_int_equal(frame.offset, 0x10);
+	assert_string_equal(frame.place->object, "/tmp/perf-10.map");
+}
+
 static void recorded_symbols_give_the_same_report(void **state)
 {
 	struct fixture *f = *state, other;
-	static const char text[] = "300100 40 Script:compute\n";
 	_cleanup_free_ char *first = NULL, *second = NULL;
 
 	emit_symbol(&f->script, APP, 11, 0x1123, { "lost: no such object yet", 0, NULL, 0, false });
 	emit_jit_site(&f->script);
 	emit_symbol(&f->script, APP, 11, 0x1123, { "make", 0, "/src/make.h", 7, true },
 		    { "main", 0x23, "/src/main.cc", 40, false });
-	assert_int_equal(symbols_set_perf_map(f->symbols, 0, text, strlen(text)), 0);
+	emit(&f->script, &compute);
 	first = fixture_report(f, "json", NULL);
 	assert_non_null(strstr(first, "Script:compute"));
 	assert_non_null(strstr(first, "\"make\""));
 
 	fixture_init(&other);
 	emit_jit_site(&other.script);
+	emit(&other.script, &compute);
 	assert_int_equal(symbols_each(f->symbols, fixture_apply, &other), 0);
 	second = fixture_report(&other, "json", NULL);
 	assert_string_equal(first, second);
@@ -576,6 +606,7 @@ int main(void)
 		TEST(count_below_zero_is_zero_and_not_exact),
 		TEST(mmap_sites_are_a_class_of_their_own),
 		TEST(jit_map_names_code_without_a_file),
+		TEST(recorded_symbol_of_a_process_names_code_without_a_file),
 		TEST(recorded_symbols_give_the_same_report),
 	};
 

@@ -379,6 +379,7 @@ int model_apply(const struct record *record, void *userdata)
 		return event_counts_add(model->events, &record->event);
 	case RECORD_OCCURRENCE:
 	case RECORD_SYMBOL:
+	case RECORD_JIT_CODE:
 		return 0;
 	}
 	return -EPROTO;

@@ -3,6 +3,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "symbol/jit_codes.h"
 #include "target/proc_file.h"
 
 #include <errno.h>
@@ -11,21 +12,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The JIT map of a process. */
-struct jit {
-	uint32_t slot;
-	uint32_t generation; /* a newer text makes what was looked up in the older one void */
-	char path[32];
-	struct symbol_object *object;
-};
-
 /* Something looked up: a file offset of an object, or an address in a process's JIT code. */
 struct entry {
 	const struct model_object *object; /* NULL: JIT */
-	uint32_t slot, generation;	   /* of the JIT map; else 0 */
+	uint32_t slot, code;		   /* JIT: jit_place.code, 0 for unknown code; else 0 */
 	uint64_t offset;
 	bool is_call;
 	struct resolved resolved;
+	struct symbol symbol; /* JIT: what `resolved` points to */
+	struct symbol_frame frame;
 };
 
 struct symbols {
@@ -34,7 +29,7 @@ struct symbols {
 	bool open_files;
 	bool has_kernel;		     /* /proc/kallsyms was read */
 	VEC(struct symbol_object *) objects; /* by the index of the model's */
-	struct hashmap *jits;
+	struct jit_codes *jit;
 	struct hashmap *entries;
 	size_t last_object; /* where the last RECORD_SYMBOL belonged: they come grouped */
 };
@@ -45,30 +40,10 @@ struct symbols {
 static const struct symbol_frame nothing_frame = { 0 };
 static const struct symbol nothing = { .n_frames = 1, .frames = &nothing_frame };
 
-static uint64_t jit_hash(const void *item)
-{
-	const struct jit *jit = item;
-
-	return hash_u64(jit->slot);
-}
-
-static bool jit_equal(const void *item_a, const void *item_b)
-{
-	const struct jit *a = item_a, *b = item_b;
-
-	return a->slot == b->slot;
-}
-
-static const struct hashmap_ops jit_ops = {
-	.hash = jit_hash,
-	.equal = jit_equal,
-	.free_item = free,
-};
-
 static uint64_t entry_hash(const void *item)
 {
 	const struct entry *e = item;
-	uint64_t where = e->object ? e->object->index : (uint64_t)e->slot << 32 | e->generation;
+	uint64_t where = e->object ? e->object->index : (uint64_t)e->slot << 32 | e->code;
 
 	return hash_u64(e->offset ^ hash_u64(where * 2 + e->is_call));
 }
@@ -77,7 +52,7 @@ static bool entry_equal(const void *item_a, const void *item_b)
 {
 	const struct entry *a = item_a, *b = item_b;
 
-	return a->object == b->object && a->slot == b->slot && a->generation == b->generation &&
+	return a->object == b->object && a->slot == b->slot && a->code == b->code &&
 	       a->offset == b->offset && a->is_call == b->is_call;
 }
 
@@ -98,7 +73,7 @@ int symbols_new(const struct model *model, struct symbolizer *symbolizer, bool o
 	symbols->model = model;
 	symbols->symbolizer = symbolizer;
 	symbols->open_files = open_files;
-	r = hashmap_new(&jit_ops, &symbols->jits);
+	r = jit_codes_new(&symbols->jit);
 	if (r == 0)
 		r = hashmap_new(&entry_ops, &symbols->entries);
 	if (r < 0)
@@ -112,8 +87,8 @@ void symbols_free(struct symbols *symbols)
 	if (!symbols)
 		return;
 	vec_done(&symbols->objects);
-	hashmap_free(symbols->jits);
 	hashmap_free(symbols->entries);
+	jit_codes_free(symbols->jit);
 	free(symbols);
 }
 
@@ -198,36 +173,6 @@ static int read_kernel(struct symbols *symbols, const struct model_object *objec
 				   &symbols->objects.data[object->index]);
 }
 
-static struct jit *find_jit(const struct symbols *symbols, uint32_t slot)
-{
-	struct jit key = { .slot = slot };
-
-	return hashmap_find(symbols->jits, &key);
-}
-
-int symbols_set_perf_map(struct symbols *symbols, uint32_t slot, const char *text, size_t len)
-{
-	const struct model_process *process = model_find_process(symbols->model, slot);
-	struct jit *jit = find_jit(symbols, slot);
-	int r = 0;
-
-	if (!jit) {
-		jit = calloc(1, sizeof(*jit));
-		if (!jit)
-			return -ENOMEM;
-		jit->slot = slot;
-		snprintf(jit->path, sizeof(jit->path), "/tmp/perf-%u.map",
-			 process ? process->pid : 0);
-		r = hashmap_insert(symbols->jits, jit);
-		if (r < 0) {
-			free(jit);
-			return r;
-		}
-	}
-	jit->generation++;
-	return symbolizer_perf_map(symbols->symbolizer, jit->path, text, len, &jit->object);
-}
-
 /* Keeps a result; the entry that is there already, if there is one. */
 static int remember(struct symbols *symbols, const struct entry *found,
 		    const struct resolved **ret_resolved)
@@ -240,6 +185,10 @@ static int remember(struct symbols *symbols, const struct entry *found,
 		if (!entry)
 			return -ENOMEM;
 		*entry = *found;
+		if (entry->code) {
+			entry->symbol = (struct symbol){ 1, &entry->frame };
+			entry->resolved.symbol = &entry->symbol;
+		}
 		r = hashmap_insert(symbols->entries, entry);
 		if (r < 0) {
 			free(entry);
@@ -250,63 +199,78 @@ static int remember(struct symbols *symbols, const struct entry *found,
 	return 0;
 }
 
-static int resolve_jit(struct symbols *symbols, const struct jit *jit,
-		       const struct model_object *object, struct entry *entry)
+/*
+ * The code of a process, or what it inherited from the one that it was forked from: the run-time
+ * said that once. 0 or -ENOMEM; not found: code 0.
+ */
+static int find_jit(struct symbols *symbols, const struct symbols_at *at,
+		    struct jit_place *ret_place)
 {
-	int r = 0;
+	uint32_t slot = at->slot;
+	int r = -ENOENT;
 
-	entry->resolved = (struct resolved){
-		.symbol = &nothing,
-		.object = object->path,
-		.vaddr = entry->offset,
-	};
-	if (jit && jit->object)
-		r = symbolizer_resolve(symbols->symbolizer, jit->object, entry->offset,
-				       entry->is_call, &entry->resolved.symbol);
-	if (r == 0 && entry->resolved.symbol->frames[0].function)
-		entry->resolved.object = jit->path;
-	return r;
+	*ret_place = (struct jit_place){ 0 };
+	while (slot != RECORD_NO_SLOT && r == -ENOENT) {
+		const struct model_process *process = model_find_process(symbols->model, slot);
+
+		r = jit_codes_find(symbols->jit, slot, at->addr, at->is_call, at->time_ns,
+				   ret_place);
+		slot = process ? process->parent_slot : RECORD_NO_SLOT;
+	}
+	return r == -ENOENT ? 0 : r;
 }
 
-int symbols_resolve(struct symbols *symbols, uint32_t slot, const struct model_place *place,
-		    uint64_t addr, bool is_call, const struct resolved **ret_resolved)
+static int resolve_jit(struct symbols *symbols, const struct model_place *place,
+		       const struct symbols_at *at, const struct resolved **ret_resolved)
 {
-	struct entry entry = { .is_call = is_call };
-	const struct jit *jit = NULL;
+	struct entry entry = { .slot = at->slot, .offset = at->addr, .is_call = at->is_call };
+	struct jit_place found;
+	int r = find_jit(symbols, at, &found);
+
+	if (r < 0)
+		return r;
+	entry.code = found.code;
+	entry.frame = found.frame;
+	entry.resolved = (struct resolved){
+		.symbol = &nothing,
+		.object = found.code && found.source ? found.source : place->object->path,
+		.vaddr = at->addr,
+	};
+	return remember(symbols, &entry, ret_resolved);
+}
+
+int symbols_resolve(struct symbols *symbols, const struct model_place *place,
+		    const struct symbols_at *at, const struct resolved **ret_resolved)
+{
+	struct entry entry = {
+		.object = place->object,
+		.offset = place->file_offset,
+		.is_call = at->is_call,
+	};
+	struct symbol_object *object;
 	const struct entry *known;
 	int r;
 
-	if (model_object_is_anonymous(place->object)) {
-		jit = find_jit(symbols, slot);
-		entry.slot = slot;
-		entry.generation = jit ? jit->generation : 0;
-		entry.offset = addr;
-	} else {
-		entry.object = place->object;
-		entry.offset = place->file_offset;
-	}
+	if (model_object_is_anonymous(place->object))
+		return resolve_jit(symbols, place, at, ret_resolved);
 	known = hashmap_find(symbols->entries, &entry);
 	if (known) {
 		*ret_resolved = &known->resolved;
 		return 0;
 	}
-
 	r = symbols_update(symbols);
 	if (r == 0 && model_object_is_kernel(place->object))
 		r = read_kernel(symbols, place->object);
 	if (r < 0)
 		return r;
-	if (entry.object) {
-		struct symbol_object *object = symbols->objects.data[place->object->index];
-
-		r = symbolizer_resolve(symbols->symbolizer, object, entry.offset, is_call,
-				       &entry.resolved.symbol);
-		entry.resolved.object = place->object->path;
-		entry.resolved.vaddr = symbol_object_vaddr(object, entry.offset);
-	} else {
-		r = resolve_jit(symbols, jit, place->object, &entry);
-	}
-	return r < 0 ? r : remember(symbols, &entry, ret_resolved);
+	object = symbols->objects.data[place->object->index];
+	r = symbolizer_resolve(symbols->symbolizer, object, entry.offset, at->is_call,
+			       &entry.resolved.symbol);
+	if (r < 0)
+		return r;
+	entry.resolved.object = place->object->path;
+	entry.resolved.vaddr = symbol_object_vaddr(object, entry.offset);
+	return remember(symbols, &entry, ret_resolved);
 }
 
 static const struct model_object *find_object(struct symbols *symbols,
@@ -354,25 +318,26 @@ static int know(struct symbols *symbols, struct symbol_object *object,
 				  ret_symbol);
 }
 
-static int know_jit(struct symbols *symbols, const struct record_symbol *record)
+/* Recordings before RECORD_JIT_CODE say what each place was: as if up to there were one function. */
+static int know_jit(struct symbols *symbols, const struct record_symbol *symbol)
 {
-	struct entry entry = { .slot = record->slot, .offset = record->file_offset };
-	struct jit *jit = find_jit(symbols, record->slot);
-	const struct resolved *resolved;
-	int r;
+	const struct record_symbol_frame *frame = &symbol->frames[0];
+	struct record_jit_line line = {};
+	struct record_jit_code code = {
+		.slot = symbol->slot,
+		.source = symbol->object,
+		.lines = &line,
+	};
 
-	if (!jit) {
-		r = symbols_set_perf_map(symbols, record->slot, "", 0);
-		if (r < 0)
-			return r;
-		jit = find_jit(symbols, record->slot);
-	}
-	entry.generation = jit->generation;
-	entry.is_call = record->is_call;
-	entry.resolved.object = jit->path;
-	entry.resolved.vaddr = record->vaddr;
-	r = know(symbols, jit->object, record, &entry.resolved.symbol);
-	return r < 0 ? r : remember(symbols, &entry, &resolved);
+	if (symbol->n_frames == 0 || frame->offset > symbol->file_offset)
+		return 0;
+	code.start = symbol->file_offset - frame->offset;
+	code.size_bytes = frame->offset + !symbol->is_call;
+	code.name = frame->function;
+	line.line = frame->line;
+	line.file = frame->file;
+	code.n_lines = frame->line > 0;
+	return jit_codes_add(symbols->jit, &code);
 }
 
 int symbols_apply(const struct record *record, void *userdata)
@@ -384,6 +349,8 @@ int symbols_apply(const struct record *record, void *userdata)
 	struct entry entry;
 	int r;
 
+	if (record->type == RECORD_JIT_CODE)
+		return jit_codes_add(symbols->jit, &record->jit_code);
 	if (record->type != RECORD_SYMBOL || !symbol->object)
 		return 0;
 	if (symbol->slot != RECORD_NO_SLOT)
@@ -408,13 +375,9 @@ static int entry_compare(const void *item_a, const void *item_b)
 {
 	const struct entry *a = *(const struct entry *const *)item_a;
 	const struct entry *b = *(const struct entry *const *)item_b;
-	size_t object_a = a->object ? a->object->index : SIZE_MAX;
-	size_t object_b = b->object ? b->object->index : SIZE_MAX;
 
-	if (object_a != object_b)
-		return object_a < object_b ? -1 : 1;
-	if (a->slot != b->slot)
-		return a->slot < b->slot ? -1 : 1;
+	if (a->object->index != b->object->index)
+		return a->object->index < b->object->index ? -1 : 1;
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
 	return (int)a->is_call - (int)b->is_call;
@@ -428,9 +391,9 @@ static int hand_over(const struct entry *entry, record_fn fn, void *userdata)
 	struct record record = {
 		.type = RECORD_SYMBOL,
 		.symbol = { .object = entry->resolved.object,
-			    .dev = entry->object ? entry->object->dev : 0,
-			    .ino = entry->object ? entry->object->ino : 0,
-			    .slot = entry->object ? RECORD_NO_SLOT : entry->slot,
+			    .dev = entry->object->dev,
+			    .ino = entry->object->ino,
+			    .slot = RECORD_NO_SLOT,
 			    .file_offset = entry->offset,
 			    .is_call = entry->is_call,
 			    .vaddr = entry->resolved.vaddr,
@@ -451,18 +414,6 @@ static int hand_over(const struct entry *entry, record_fn fn, void *userdata)
 	return fn(&record, userdata);
 }
 
-/* What a reader would not find out by itself. */
-static bool is_worth_recording(const struct symbols *symbols, const struct entry *entry)
-{
-	const struct jit *jit;
-
-	if (entry->object)
-		return true;
-	jit = find_jit(symbols, entry->slot);
-	return jit && entry->generation == jit->generation &&
-	       entry->resolved.symbol->frames[0].function;
-}
-
 int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata)
 {
 	VEC(const struct entry *) sorted = { 0 };
@@ -471,7 +422,8 @@ int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata)
 	int r = 0;
 
 	while (r == 0 && (entry = hashmap_next(symbols->entries, &pos)))
-		if (is_worth_recording(symbols, entry))
+		/* of JIT code the recording has RECORD_JIT_CODE */
+		if (entry->object)
 			r = vec_push(&sorted, entry);
 	if (r == 0 && sorted.len > 1)
 		qsort(sorted.data, sorted.len, sizeof(sorted.data[0]), entry_compare);

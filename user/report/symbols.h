@@ -34,23 +34,21 @@ DEFINE_CLEANUP(struct symbols, symbols_free)
 int symbols_update(struct symbols *symbols);
 
 /*
- * The text of a process's JIT map: applies to its code that belongs to no file, in place of an
- * earlier text. 0 or -ENOMEM.
- */
-int symbols_set_perf_map(struct symbols *symbols, uint32_t slot, const char *text, size_t len);
-
-/*
- * Makes a RECORD_SYMBOL known; `userdata` is the symbols, other records are ignored (a record_fn).
- * The record of its object's mapping must be in the model. 0 or -ENOMEM.
+ * Makes a RECORD_SYMBOL or RECORD_JIT_CODE known; `userdata` is the symbols, other records are
+ * ignored (a record_fn). The record of a symbol's mapping must be in the model. 0 or -ENOMEM.
  */
 int symbols_apply(const struct record *record, void *userdata);
 
-/*
- * Looks a place up. `addr` and `slot`: where it was, for code that belongs to no file. `is_call`:
- * it is a return address. 0 or -ENOMEM.
- */
-int symbols_resolve(struct symbols *symbols, uint32_t slot, const struct model_place *place,
-		    uint64_t addr, bool is_call, const struct resolved **ret_resolved);
+/* Where and when a place was: for code that belongs to no file. */
+struct symbols_at {
+	uint32_t slot;
+	uint64_t addr, time_ns;
+	bool is_call; /* it is a return address */
+};
+
+/* Looks a place up. 0 or -ENOMEM. */
+int symbols_resolve(struct symbols *symbols, const struct model_place *place,
+		    const struct symbols_at *at, const struct resolved **ret_resolved);
 
 /* Hands all that was looked up to fn as RECORD_SYMBOLs. 0, or what fn returned. */
 int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata);

@@ -100,11 +100,12 @@ uint64_t view_stack_id(const struct view_stack *stack, uint64_t seed)
 	return h;
 }
 
-static int resolve_place(const struct view_resolver *resolver, uint32_t slot,
+static int resolve_place(const struct view_resolver *resolver, uint32_t slot, uint64_t time_ns,
 			 const struct model_place *at, bool is_call, struct view_place *place)
 {
+	const struct symbols_at where = { slot, place->addr, time_ns, is_call };
 	const struct resolved *resolved;
-	int r = symbols_resolve(resolver->symbols, slot, at, place->addr, is_call, &resolved);
+	int r = symbols_resolve(resolver->symbols, at, &where, &resolved);
 
 	if (r < 0)
 		return r;
@@ -134,7 +135,7 @@ static int add_allocator(const struct view_resolver *resolver,
 	if (!model_locate(resolver->model, slot, function, time_ns, &place->addr, &at))
 		return 0;
 	place->has_addr = true;
-	return resolve_place(resolver, slot, &at, false, place);
+	return resolve_place(resolver, slot, time_ns, &at, false, place);
 }
 
 /* `is_call`: the address is where a call returns to. */
@@ -158,7 +159,7 @@ static int add_frame(const struct view_resolver *resolver, const struct model_st
 	    !model_resolve(resolver->model, from->slot, addr - is_call, from->time_ns, &at))
 		return 0;
 	at.file_offset += is_call;
-	return resolve_place(resolver, from->slot, &at, is_call, place);
+	return resolve_place(resolver, from->slot, from->time_ns, &at, is_call, place);
 }
 
 /* `from` may be NULL: there is nothing to add then. */

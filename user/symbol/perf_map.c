@@ -2,7 +2,6 @@
 #include "symbol/perf_map.h"
 
 #include "base/vec.h"
-#include "symbol/range_map.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 struct perf_map {
 	char *text; /* lines and names are NUL-terminated in place */
 	VEC(struct perf_map_entry) entries;
-	struct range_map *ranges;
 	uint64_t malformed;
 };
 
@@ -68,7 +66,6 @@ static bool parse_line(char *line, struct perf_map_entry *ret_entry)
 static int add_line(struct perf_map *map, char *line, char *end)
 {
 	struct perf_map_entry entry;
-	int r;
 
 	if (end > line && end[-1] == '\r')
 		end--;
@@ -79,9 +76,7 @@ static int add_line(struct perf_map *map, char *line, char *end)
 		map->malformed++;
 		return 0;
 	}
-	r = range_map_add(map->ranges, entry.start, entry.start + entry.size_bytes,
-			  map->entries.len, map->entries.len);
-	return r < 0 ? r : vec_push(&map->entries, entry);
+	return vec_push(&map->entries, entry);
 }
 
 int perf_map_new(const char *text, size_t len, struct perf_map **ret_map)
@@ -99,9 +94,6 @@ int perf_map_new(const char *text, size_t len, struct perf_map **ret_map)
 		memcpy(map->text, text, len);
 	text_end = map->text + len;
 	*text_end = '\0';
-	r = range_map_new(&map->ranges);
-	if (r < 0)
-		return r;
 	for (line = map->text; line < text_end; line = end + 1) {
 		end = memchr(line, '\n', (size_t)(text_end - line));
 		if (!end)
@@ -110,9 +102,6 @@ int perf_map_new(const char *text, size_t len, struct perf_map **ret_map)
 		if (r < 0)
 			return r;
 	}
-	r = range_map_build(map->ranges);
-	if (r < 0)
-		return r;
 	*ret_map = TAKE_PTR(map);
 	return 0;
 }
@@ -121,17 +110,19 @@ void perf_map_free(struct perf_map *map)
 {
 	if (!map)
 		return;
-	range_map_free(map->ranges);
 	vec_done(&map->entries);
 	free(map->text);
 	free(map);
 }
 
-const struct perf_map_entry *perf_map_find(const struct perf_map *map, uint64_t addr)
+size_t perf_map_count(const struct perf_map *map)
 {
-	uint64_t i;
+	return map->entries.len;
+}
 
-	return range_map_find(map->ranges, addr, &i) ? &map->entries.data[i] : NULL;
+const struct perf_map_entry *perf_map_at(const struct perf_map *map, size_t index)
+{
+	return &map->entries.data[index];
 }
 
 uint64_t perf_map_malformed(const struct perf_map *map)

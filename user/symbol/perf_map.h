@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The text of a /tmp/perf-PID.map, in which JIT compilers say where their code is: lines
- * "START SIZE NAME" in hex, in any order; where lines overlap, the later one is the newer code.
+ * "START SIZE NAME" in hex, in any order of addresses; where lines overlap, the later one is the
+ * newer code.
  */
 #ifndef MEMTRACED_SYMBOL_PERF_MAP_H
 #define MEMTRACED_SYMBOL_PERF_MAP_H
@@ -25,8 +26,9 @@ int perf_map_new(const char *text, size_t len, struct perf_map **ret_map);
 void perf_map_free(struct perf_map *map); /* NULL is legal */
 DEFINE_CLEANUP(struct perf_map, perf_map_free)
 
-/* NULL when no entry holds the address. */
-const struct perf_map_entry *perf_map_find(const struct perf_map *map, uint64_t addr);
+/* In the order of the text. */
+size_t perf_map_count(const struct perf_map *map);
+const struct perf_map_entry *perf_map_at(const struct perf_map *map, size_t index);
 
 /* How many lines were skipped; empty lines are not counted. */
 uint64_t perf_map_malformed(const struct perf_map *map);

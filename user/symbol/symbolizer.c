@@ -8,7 +8,6 @@
 #include "symbol/elf_image.h"
 #include "symbol/kallsyms.h"
 #include "symbol/names.h"
-#include "symbol/perf_map.h"
 #include "symbol/symbol_table.h"
 
 #include <errno.h>
@@ -21,7 +20,6 @@ struct symbol_object {
 	char build_id[2 * ELF_IMAGE_MAX_BUILD_ID + 1];
 	bool is_open; /* part of the key, so that a file that could not be opened may be later */
 	struct elf_image *image, *debug, *alt; /* each may be NULL */
-	struct perf_map *perf_map;	       /* NULL unless it is a JIT map */
 	struct kallsyms *kallsyms;	       /* NULL unless it is the kernel */
 	struct symbol_table *table;	       /* NULL until the first address */
 	struct dwarf_index *dwarf;
@@ -58,8 +56,8 @@ static bool equal_objects(const void *a, const void *b)
 	const struct symbol_object *x = a, *y = b;
 
 	return x->dev == y->dev && x->ino == y->ino && x->is_open == y->is_open &&
-	       !x->perf_map == !y->perf_map && !x->kallsyms == !y->kallsyms &&
-	       strcmp(x->build_id, y->build_id) == 0 && strcmp(x->path, y->path) == 0;
+	       !x->kallsyms == !y->kallsyms && strcmp(x->build_id, y->build_id) == 0 &&
+	       strcmp(x->path, y->path) == 0;
 }
 
 static void object_free(struct symbol_object *object)
@@ -68,7 +66,6 @@ static void object_free(struct symbol_object *object)
 		return;
 	symbol_table_free(object->table);
 	dwarf_index_free(object->dwarf);
-	perf_map_free(object->perf_map);
 	kallsyms_free(object->kallsyms);
 	elf_image_free(object->alt);
 	elf_image_free(object->debug);
@@ -198,17 +195,6 @@ static int text_object_new(struct symbolizer *symbolizer, const char *path, cons
 	return 0;
 }
 
-int symbolizer_perf_map(struct symbolizer *symbolizer, const char *path, const char *text,
-			size_t len, struct symbol_object **ret_object)
-{
-	_cleanup_(object_free_p) struct symbol_object *object = NULL;
-	int r = text_object_new(symbolizer, path, text, len, &object);
-
-	if (r == 0)
-		r = perf_map_new(text, len, &object->perf_map);
-	return r < 0 ? r : find_or_insert(symbolizer, &object, ret_object);
-}
-
 int symbolizer_kallsyms(struct symbolizer *symbolizer, const char *path, const char *text,
 			size_t len, struct symbol_object **ret_object)
 {
@@ -331,18 +317,6 @@ static int resolve_elf(struct symbolizer *symbolizer, struct symbol_object *obje
 	return r < 0 ? r : place_add(symbolizer, key, frames, n, ret_place);
 }
 
-static int resolve_jit(struct symbolizer *symbolizer, const struct symbol_object *object,
-		       uint64_t addr, struct symbol_frame *frame)
-{
-	const struct perf_map_entry *entry = perf_map_find(object->perf_map, addr);
-
-	if (!entry)
-		return 0;
-	frame->offset -= entry->start;
-	return names_demangle(symbolizer->names, entry->name, strlen(entry->name), &frame->linkage,
-			      &frame->function);
-}
-
 static int resolve_kernel(struct symbolizer *symbolizer, const struct symbol_object *object,
 			  uint64_t addr, struct symbol_frame *frame)
 {
@@ -371,10 +345,7 @@ static int resolve_text(struct symbolizer *symbolizer, const struct symbol_objec
 	struct symbol_frame frame = { .offset = key->file_offset };
 	int r;
 
-	if (object->kallsyms)
-		r = resolve_kernel(symbolizer, object, key->file_offset - before, &frame);
-	else
-		r = resolve_jit(symbolizer, object, key->file_offset - before, &frame);
+	r = resolve_kernel(symbolizer, object, key->file_offset - before, &frame);
 	return r < 0 ? r : place_add(symbolizer, key, &frame, 1, ret_place);
 }
 
@@ -389,7 +360,7 @@ int symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_object *obje
 		key.kind = is_call ? PLACE_BEFORE : PLACE_AT;
 		place = hashmap_find(symbolizer->places, &key);
 	}
-	if (!place && (object->perf_map || object->kallsyms))
+	if (!place && object->kallsyms)
 		r = resolve_text(symbolizer, object, &key, &place);
 	else if (!place)
 		r = resolve_elf(symbolizer, object, &key, &place);
@@ -451,7 +422,5 @@ const char *symbol_object_build_id(const struct symbol_object *object)
 
 uint64_t symbol_object_malformed(const struct symbol_object *object)
 {
-	if (object->kallsyms)
-		return kallsyms_malformed(object->kallsyms);
-	return object->perf_map ? perf_map_malformed(object->perf_map) : 0;
+	return object->kallsyms ? kallsyms_malformed(object->kallsyms) : 0;
 }

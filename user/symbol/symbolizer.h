@@ -55,14 +55,6 @@ int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t 
 		      int fd, const char *root, struct symbol_object **ret_object);
 
 /*
- * Text of a JIT map ("/tmp/perf-PID.map") as an object; addresses are then absolute. Copies; the
- * same text of the same path is the same object. Malformed lines are skipped and counted. 0 or
- * -ENOMEM.
- */
-int symbolizer_perf_map(struct symbolizer *symbolizer, const char *path, const char *text,
-			size_t len, struct symbol_object **ret_object);
-
-/*
  * Text of /proc/kallsyms as an object of that path; file offsets are then addresses, and functions
  * of modules are named "nft_do_chain [nf_tables]". Copies what it needs. 0 or -ENOMEM.
  */
@@ -91,7 +83,7 @@ uint64_t symbol_object_vaddr(const struct symbol_object *object, uint64_t file_o
 const char *symbol_object_path(const struct symbol_object *object);
 /* Lower-case hex or "". */
 const char *symbol_object_build_id(const struct symbol_object *object);
-/* Lines of a JIT map or of kallsyms that were skipped; 0 for other objects. */
+/* Lines of kallsyms that were skipped; 0 for other objects. */
 uint64_t symbol_object_malformed(const struct symbol_object *object);
 
 #endif

@@ -45,6 +45,7 @@ enum record_type {
 	RECORD_SYSCALL_STACK, /* in a cut: how often a stack made a system call so far */
 	RECORD_STACK_CHECK,   /* in a cut: what came of the stacks that were checked so far */
 	RECORD_STACK_DIFFERS, /* a stack that is not what the reference has; the first few */
+	RECORD_JIT_CODE,      /* code that a run-time made in a process, by its own word */
 };
 
 struct record_run {
@@ -216,6 +217,22 @@ struct record_symbol {
 	const struct record_symbol_frame *frames;
 };
 
+struct record_jit_line {
+	uint64_t offset; /* from the code's start; holds up to the next line's */
+	uint32_t line;
+	const char *file;
+};
+
+struct record_jit_code {
+	uint32_t slot;
+	uint64_t start, size_bytes;
+	uint64_t since_ns;  /* it is newer than what was there; 0: nobody knows from when */
+	const char *name;   /* as the run-time calls it */
+	const char *source; /* where it says so, as the process sees it: "/tmp/perf-7.map" */
+	size_t n_lines;	    /* ascending by offset */
+	const struct record_jit_line *lines;
+};
+
 struct record {
 	enum record_type type;
 	union {
@@ -244,6 +261,7 @@ struct record {
 		struct record_syscall_stack syscall_stack;
 		struct record_stack_check stack_check;
 		struct record_stack_differs stack_differs;
+		struct record_jit_code jit_code;
 	};
 };
 

@@ -238,6 +238,16 @@ static const struct field stack_differs_fields[] = {
 	F(record_stack_differs, reference, FIELD_STRING),
 	END,
 };
+static const struct field jit_code_fields[] = {
+	F(record_jit_code, slot, FIELD_U32),
+	F(record_jit_code, start, FIELD_U64),
+	F(record_jit_code, size_bytes, FIELD_U64),
+	F(record_jit_code, since_ns, FIELD_U64),
+	F(record_jit_code, name, FIELD_STRING),
+	F(record_jit_code, source, FIELD_STRING),
+	ARRAY(record_jit_code, lines, n_lines, FIELD_JIT_LINES),
+	END,
+};
 /* Elements of lists: all their fields are there, or they could not be counted. */
 static const struct field address_fields[] = {
 	{ 0, 0, FIELD_U64 },
@@ -266,6 +276,13 @@ static const struct field errno_fields[] = {
 	END,
 };
 
+static const struct field jit_line_fields[] = {
+	F(record_jit_line, offset, FIELD_U64),
+	F(record_jit_line, line, FIELD_U32),
+	F(record_jit_line, file, FIELD_STRING),
+	END,
+};
+
 /* The smallest sizes: integers, and the lengths of strings. */
 static const struct list_kind list_kinds[FIELD_LISTS] = {
 	[FIELD_ADDRESSES - FIELD_FIRST_LIST] = { sizeof(uint64_t), 8, address_fields },
@@ -275,6 +292,8 @@ static const struct list_kind list_kinds[FIELD_LISTS] = {
 	[FIELD_BUCKETS -
 		FIELD_FIRST_LIST] = { sizeof(struct record_bucket), 8 + 8 + 8, bucket_fields },
 	[FIELD_ERRNOS - FIELD_FIRST_LIST] = { sizeof(struct record_errno), 4 + 8, errno_fields },
+	[FIELD_JIT_LINES -
+		FIELD_FIRST_LIST] = { sizeof(struct record_jit_line), 8 + 4 + 4, jit_line_fields },
 };
 
 #define LAYOUT(type, member, table) [type] = { offsetof(struct record, member), table }
@@ -307,6 +326,7 @@ static const struct record_layout layouts[] = {
 	LAYOUT(RECORD_SYSCALL_STACK, syscall_stack, syscall_stack_fields),
 	LAYOUT(RECORD_STACK_CHECK, stack_check, stack_check_fields),
 	LAYOUT(RECORD_STACK_DIFFERS, stack_differs, stack_differs_fields),
+	LAYOUT(RECORD_JIT_CODE, jit_code, jit_code_fields),
 };
 
 const struct record_layout *record_layout_find(uint32_t type)

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "symbol/jit_codes.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "symbol/names.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct code {
+	uint64_t start, end, since_ns;
+	uint32_t number;	   /* in the order of coming */
+	const char *name, *source; /* the pool's */
+	size_t n_lines;
+	struct record_jit_line *lines; /* NULL: none; files are the pool's */
+};
+
+/* What a process made. */
+struct process_codes {
+	uint32_t slot;
+	bool sorted;
+	VEC(struct code) codes;	 /* ascending by start when sorted */
+	VEC(uint64_t) ends_upto; /* the highest end of a code and all before it */
+};
+
+struct jit_codes {
+	struct hashmap *processes;
+	struct names *names;
+	uint32_t n_codes;
+};
+
+static uint64_t process_hash(const void *item)
+{
+	return hash_u64(((const struct process_codes *)item)->slot);
+}
+
+static bool process_equal(const void *a, const void *b)
+{
+	return ((const struct process_codes *)a)->slot == ((const struct process_codes *)b)->slot;
+}
+
+static void process_free(void *item)
+{
+	struct process_codes *process = item;
+
+	vec_foreach(&process->codes, code)
+		free(code->lines);
+	vec_done(&process->codes);
+	vec_done(&process->ends_upto);
+	free(process);
+}
+
+static const struct hashmap_ops process_ops = { process_hash, process_equal, process_free };
+
+int jit_codes_new(struct jit_codes **ret_codes)
+{
+	_cleanup_(jit_codes_free_p) struct jit_codes *codes = calloc(1, sizeof(*codes));
+	int r;
+
+	if (!codes)
+		return -ENOMEM;
+	r = hashmap_new(&process_ops, &codes->processes);
+	if (r == 0)
+		r = names_new(&codes->names);
+	if (r < 0)
+		return r;
+	*ret_codes = TAKE_PTR(codes);
+	return 0;
+}
+
+void jit_codes_free(struct jit_codes *codes)
+{
+	if (!codes)
+		return;
+	hashmap_free(codes->processes);
+	names_free(codes->names);
+	free(codes);
+}
+
+static struct process_codes *find_process(const struct jit_codes *codes, uint32_t slot)
+{
+	const struct process_codes key = { .slot = slot };
+
+	return hashmap_find(codes->processes, &key);
+}
+
+static int need_process(struct jit_codes *codes, uint32_t slot, struct process_codes **ret_process)
+{
+	struct process_codes *process = find_process(codes, slot);
+	int r;
+
+	if (!process) {
+		process = calloc(1, sizeof(*process));
+		if (!process)
+			return -ENOMEM;
+		process->slot = slot;
+		r = hashmap_insert(codes->processes, process);
+		if (r < 0) {
+			free(process);
+			return r;
+		}
+	}
+	*ret_process = process;
+	return 0;
+}
+
+static int copy_string(struct jit_codes *codes, const char *s, const char **ret_copy)
+{
+	return s && *s ? names_add(codes->names, s, strlen(s), ret_copy) : 0;
+}
+
+static int copy_lines(struct jit_codes *codes, const struct record_jit_code *record,
+		      struct code *code)
+{
+	int r = 0;
+
+	if (record->n_lines == 0)
+		return 0;
+	code->lines = calloc(record->n_lines, sizeof(code->lines[0]));
+	if (!code->lines)
+		return -ENOMEM;
+	for (; r == 0 && code->n_lines < record->n_lines; code->n_lines++) {
+		struct record_jit_line *line = &code->lines[code->n_lines];
+
+		*line = record->lines[code->n_lines];
+		line->file = NULL;
+		r = copy_string(codes, record->lines[code->n_lines].file, &line->file);
+	}
+	return r;
+}
+
+int jit_codes_add(struct jit_codes *codes, const struct record_jit_code *record)
+{
+	struct code code = {
+		.start = record->start,
+		.end = record->start + record->size_bytes,
+		.since_ns = record->since_ns,
+		.number = codes->n_codes + 1,
+	};
+	struct process_codes *process;
+	int r;
+
+	if (code.end <= code.start || !record->name || !*record->name)
+		return 0;
+	r = need_process(codes, record->slot, &process);
+	if (r == 0)
+		r = copy_string(codes, record->name, &code.name);
+	if (r == 0)
+		r = copy_string(codes, record->source, &code.source);
+	if (r == 0)
+		r = copy_lines(codes, record, &code);
+	if (r == 0)
+		r = vec_push(&process->codes, code);
+	if (r < 0) {
+		free(code.lines);
+		return r;
+	}
+	codes->n_codes++;
+	process->sorted = false;
+	return 0;
+}
+
+static int code_compare(const void *item_a, const void *item_b)
+{
+	const struct code *a = item_a, *b = item_b;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static int sort(struct process_codes *process)
+{
+	size_t n = process->codes.len;
+	uint64_t end = 0;
+	int r = vec_reserve(&process->ends_upto, n);
+
+	if (r < 0 || process->sorted)
+		return r;
+	if (n > 1)
+		qsort(process->codes.data, n, sizeof(process->codes.data[0]), code_compare);
+	for (size_t i = 0; i < n; i++) {
+		if (process->codes.data[i].end > end)
+			end = process->codes.data[i].end;
+		process->ends_upto.data[i] = end;
+	}
+	process->ends_upto.len = n;
+	process->sorted = true;
+	return 0;
+}
+
+static bool is_newer(const struct code *a, const struct code *b)
+{
+	return a->since_ns != b->since_ns ? a->since_ns > b->since_ns : a->number > b->number;
+}
+
+static const struct code *find_code(const struct process_codes *process, uint64_t addr,
+				    uint64_t time_ns)
+{
+	size_t lo = 0, hi = process->codes.len;
+	const struct code *found = NULL;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (process->codes.data[mid].start > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	while (lo > 0 && process->ends_upto.data[lo - 1] > addr) {
+		const struct code *code = &process->codes.data[--lo];
+
+		if (addr < code->end && code->since_ns <= time_ns &&
+		    (!found || is_newer(code, found)))
+			found = code;
+	}
+	return found;
+}
+
+/* The last line that begins by `offset`. */
+static const struct record_jit_line *find_line(const struct code *code, uint64_t offset)
+{
+	size_t n = 0;
+
+	while (n < code->n_lines && code->lines[n].offset <= offset)
+		n++;
+	return n > 0 ? &code->lines[n - 1] : NULL;
+}
+
+int jit_codes_find(struct jit_codes *codes, uint32_t slot, uint64_t addr, bool is_call,
+		   uint64_t time_ns, struct jit_place *ret_place)
+{
+	struct process_codes *process = find_process(codes, slot);
+	uint64_t at = addr - (is_call && addr > 0);
+	const struct record_jit_line *line;
+	const struct code *code = NULL;
+	struct jit_place place = {};
+	int r = process ? sort(process) : 0;
+
+	if (r < 0)
+		return r;
+	if (process)
+		code = find_code(process, at, time_ns);
+	if (!code)
+		return -ENOENT;
+	place.code = code->number;
+	place.source = code->source;
+	place.frame.offset = addr - code->start;
+	r = names_demangle(codes->names, code->name, strlen(code->name), &place.frame.linkage,
+			   &place.frame.function);
+	if (r < 0)
+		return r;
+	line = find_line(code, at - code->start);
+	if (line) {
+		place.frame.file = line->file;
+		place.frame.line = line->line;
+	}
+	*ret_place = place;
+	return 0;
+}

@@ -318,7 +318,7 @@ static int know(struct symbols *symbols, struct symbol_object *object,
 				  ret_symbol);
 }
 
-/* Recordings before RECORD_JIT_CODE say what each place was: as if up to there were one function. */
+/* Recordings before RECORD_JIT_CODE say what each place was: up to there it is one function. */
 static int know_jit(struct symbols *symbols, const struct record_symbol *symbol)
 {
 	const struct record_symbol_frame *frame = &symbol->frames[0];

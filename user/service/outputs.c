@@ -7,6 +7,7 @@
 #include "report/symbols.h"
 #include "report/view.h"
 #include "service/event_streams.h"
+#include "service/jit_watch.h"
 #include "service/jobs.h"
 #include "service/recorder.h"
 #include "service/stdout_stream.h"
@@ -30,6 +31,7 @@ struct outputs {
 	struct recorder *recorder;	       /* NULL: not recording */
 	const struct option_output *recording; /* its output */
 	struct event_streams *streams;	       /* NULL: no --each */
+	struct jit_watch *jit;		       /* NULL: a recording is read, which has it */
 };
 
 static const struct option_output table_on_stdout = { .format = "table" };
@@ -157,6 +159,15 @@ static int check_outputs(const struct outputs *outputs)
 	return r;
 }
 
+/* What run-times say of their code is recorded beside being looked up. */
+static int take_jit_code(const struct record *record, void *userdata)
+{
+	struct outputs *outputs = userdata;
+	int r = recorder_take(record, outputs->recorder);
+
+	return r ? r : symbols_apply(record, outputs->symbols);
+}
+
 int outputs_new(const struct options *options, const struct model *model, bool open_files,
 		struct outputs **ret_outputs)
 {
@@ -175,6 +186,8 @@ int outputs_new(const struct options *options, const struct model *model, bool o
 		r = symbolizer_new(&outputs->symbolizer);
 	if (r == 0)
 		r = symbols_new(model, outputs->symbolizer, open_files, &outputs->symbols);
+	if (r == 0 && open_files)
+		r = jit_watch_new(model, take_jit_code, outputs, &outputs->jit);
 	if (r == 0 && options->each)
 		r = event_streams_new(model, outputs->symbols, &outputs->streams);
 	if (r)
@@ -188,6 +201,7 @@ void outputs_free(struct outputs *outputs)
 	if (!outputs)
 		return;
 	event_streams_free(outputs->streams);
+	jit_watch_free(outputs->jit);
 	recorder_free(outputs->recorder);
 	symbols_free(outputs->symbols);
 	symbolizer_free(outputs->symbolizer);
@@ -269,6 +283,8 @@ int outputs_take(struct outputs *outputs, const struct record *record)
 {
 	int r = recorder_take(record, outputs->recorder);
 
+	if (r == 0 && outputs->jit)
+		r = jit_watch_take(outputs->jit, record);
 	if (r)
 		return r;
 	/* Files are opened while the target lives. */
@@ -276,9 +292,10 @@ int outputs_take(struct outputs *outputs, const struct record *record)
 		return symbols_update(outputs->symbols);
 	if (outputs->streams && record->type == RECORD_EVENT)
 		return begin_streams(outputs, record->event.id);
-	if (outputs->streams && record->type == RECORD_OCCURRENCE)
-		return event_streams_take(outputs->streams, &record->occurrence);
-	return 0;
+	if (!outputs->streams || record->type != RECORD_OCCURRENCE)
+		return 0;
+	r = outputs->jit ? jit_watch_read_sometimes(outputs->jit) : 0;
+	return r ? r : event_streams_take(outputs->streams, &record->occurrence);
 }
 
 int outputs_flush(struct outputs *outputs)
@@ -424,6 +441,8 @@ int outputs_write(struct outputs *outputs, bool final)
 {
 	int r = symbols_update(outputs->symbols), failed = 0;
 
+	if (r == 0 && outputs->jit)
+		r = jit_watch_read(outputs->jit);
 	if (r == 0 && outputs->options->action == ACTION_REPORT)
 		r = check_jobs(outputs->options, jobs_count(outputs->model));
 	for (size_t i = 0; i < n_outputs(outputs->options) && r == 0; i++) {

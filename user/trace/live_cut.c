@@ -310,6 +310,9 @@ static int cut(struct live *live, bool ended_only)
 	int r;
 
 	live_tick(live);
+	r = live_release_all_stacks(live, true);
+	if (r)
+		return r;
 	if (!live->opts.allocations)
 		return cut_jobs(live, time_ns);
 	__atomic_fetch_add(&live->programs->control->cut_epoch, 1, __ATOMIC_SEQ_CST);

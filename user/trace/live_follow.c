@@ -54,6 +54,9 @@ void live_process_free(struct live_process *process)
 		return;
 	vec_done(&process->code);
 	vec_done(&process->pending);
+	vec_foreach(&process->waiting, stack)
+		free(*stack);
+	vec_done(&process->waiting);
 	free(process);
 }
 
@@ -215,6 +218,17 @@ static int attach_all(struct live *live, struct live_process *process, bool *ret
 	return 0;
 }
 
+int live_add_code(struct live *live, struct live_process *process, const struct proc_map *map,
+		  uint64_t time_ns, bool *ret_late)
+{
+	struct object *object = NULL;
+	int r = add_code(live, process, map, NULL, time_ns, &object);
+
+	if (r || !object)
+		return r;
+	return attach(live, object, owner_for(live, process), process->pid, ret_late);
+}
+
 int live_map_process(struct live *live, struct live_process *process, uint64_t time_ns,
 		     bool in_time)
 {
@@ -272,7 +286,11 @@ static int emit_end(struct live *live, struct live_process *process, enum record
 				 .oom = process->oom,
 				 .time_ns = time_ns },
 	};
+	int r;
 
+	r = live_release_stacks(live, process);
+	if (r)
+		return r;
 	process->ended = true;
 	live_unwind_end(process);
 	process->end_tick = (time_ns - live->start_ns) / ABI_TICK_NS;

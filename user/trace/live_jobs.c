@@ -230,8 +230,11 @@ int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev)
 				.comm = comm },
 	};
 
+	struct live_process *process = live_process_at(live, ev->head.slot);
+	int r = process ? live_release_stacks(live, process) : 0;
+
 	memcpy(comm, ev->comm, sizeof(ev->comm));
-	return live_emit(live, &record);
+	return r ? r : live_emit(live, &record);
 }
 
 int live_on_file(struct live *live, const struct abi_ev_file *ev)

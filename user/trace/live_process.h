@@ -67,6 +67,9 @@ struct live_process {
 	uint32_t end_tick;
 	char comm[16];
 	VEC(struct code_range) code;
+	/* Stacks with frames in memory that may be code (trace/live_code.c). */
+	VEC(struct abi_ev_stack *) waiting;
+	uint64_t read_code_after_ns; /* when the list of code may be read again */
 	/* Range that a munmap or mremap in flight has taken out of the regions, by thread. */
 	VEC(struct pending_unmap) pending;
 	struct unwind_space *space; /* NULL: ended, or stacks are not unwound by tables */
@@ -101,6 +104,7 @@ struct live {
 	bool kernel_stacks;		      /* a job takes them */
 	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
 	VEC(pid_t) marks;		      /* threads that wait for a drain */
+	VEC(uint32_t) waiting;		      /* slots with waiting stacks, each once or more */
 	struct hashmap *stacks;		      /* struct live_stack: which are complete */
 	uint64_t losses[LOSSES - ABI_LOSSES];
 	struct cut_coverage running, settled; /* of the last cut; of all settled processes */
@@ -135,6 +139,20 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 int live_on_process_event(struct live *live, const struct abi_ev_process *ev);
 int live_on_code(struct live *live, const struct abi_ev_map *ev);
 int live_activate(struct live *live, struct live_process *process, uint32_t owner);
+/* One executable mapping of a process: recorded, and probed when an allocator is in it. */
+int live_add_code(struct live *live, struct live_process *process, const struct proc_map *map,
+		  uint64_t time_ns, bool *ret_late);
+
+/* trace/live_code.c: code that no event announces */
+int live_on_stack(struct live *live, const struct abi_ev_stack *ev);
+/* NULL: no code is known to be there. */
+const struct code_range *live_code_at(const struct live_process *process, uint64_t addr);
+/* Memory without a file that was mapped to be executed. */
+int live_on_made_code(struct live *live, struct live_process *process, const struct abi_ev_map *ev);
+/* Stacks that wait are handed over: before what names them, and before the process's end. */
+int live_release_stacks(struct live *live, struct live_process *process);
+/* The same of all processes; unless at_once those only whose time it is. */
+int live_release_all_stacks(struct live *live, bool at_once);
 
 /* trace/live_unwind.c: the unwinder's tables, where stacks are unwound by them */
 int live_unwind_new(struct live *live);
@@ -157,7 +175,7 @@ void live_count_stack(const struct live *live, uint64_t id, uint64_t events,
 const char *live_cut_name(size_t cut);
 
 /* trace/live_regions.c: stacks and the mmap class */
-int live_on_stack(struct live *live, const struct abi_ev_stack *ev);
+int live_take_stack(struct live *live, const struct abi_ev_stack *ev);
 /* The frames that are the stack's, of the user's code; are they all? */
 bool live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
 		       uint64_t ret_frames[ABI_MAX_FRAMES], size_t *ret_n);

@@ -14,22 +14,10 @@
 
 #define PAGE_MASK_UP(n) (((n) + 4095) & ~4095ULL)
 
-static const struct code_range *code_at(const struct live_process *process, uint64_t addr)
-{
-	/* newest first: a later mapping replaces an earlier one */
-	for (size_t i = process->code.len; i > 0; i--) {
-		const struct code_range *range = &process->code.data[i - 1];
-
-		if (addr >= range->start && addr < range->end)
-			return range;
-	}
-	return NULL;
-}
-
 /* A frame-pointer walk is whole when it ended where stacks begin. */
 static bool stack_complete(const struct live_process *process, const uint64_t *frames, size_t n)
 {
-	const struct code_range *range = n ? code_at(process, frames[n - 1]) : NULL;
+	const struct code_range *range = n ? live_code_at(process, frames[n - 1]) : NULL;
 
 	return range && range->object &&
 	       object_starts_stack(range->object, frames[n - 1] - range->start + range->offset);
@@ -39,7 +27,7 @@ static bool stack_complete(const struct live_process *process, const uint64_t *f
 static size_t credible_frames(const struct live_process *process, const uint64_t *frames, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
-		if (!code_at(process, frames[i]))
+		if (!live_code_at(process, frames[i]))
 			return i;
 	return n;
 }
@@ -59,7 +47,7 @@ static size_t frame_pointer_frames(const struct live_process *process,
 	for (uint32_t i = 0; i < ev->frames; i++) {
 		if (i == 0 && !keep_ip)
 			continue;
-		if (i == 1 && syscall && !code_at(process, ev->frame[1]))
+		if (i == 1 && syscall && !live_code_at(process, ev->frame[1]))
 			continue;
 		edited[n++] = ev->frame[i];
 	}
@@ -111,7 +99,7 @@ bool live_stack_frames(const struct live_process *process, const struct abi_ev_s
 	return cut == ABI_CUT_NONE;
 }
 
-int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
+int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 {
 	const struct live_process *process = live_process_at(live, ev->head.slot);
 	const uint64_t *frames = (const uint64_t *)ev->frame;
@@ -291,7 +279,14 @@ static int on_mmap(struct live *live, struct live_process *process, const struct
 		if (r)
 			return r;
 	}
-	if (ev->in_allocator || !(ev->flags & MAP_ANONYMOUS))
+	if (!(ev->flags & MAP_ANONYMOUS))
+		return 0;
+	if (ev->prot & PROT_EXEC) {
+		r = live_on_made_code(live, process, ev);
+		if (r)
+			return r;
+	}
+	if (ev->in_allocator)
 		return 0;
 	return emit_region(live, ev, FUNCTION_MMAP);
 }

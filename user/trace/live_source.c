@@ -175,7 +175,9 @@ static int live_drain(struct source *source, record_fn fn, void *userdata)
 		if (r)
 			return r;
 	}
-	r = live_unwind_drained(live);
+	r = live_release_all_stacks(live, false);
+	if (r == 0)
+		r = live_unwind_drained(live);
 	return r ? r : live_settle(live);
 }
 
@@ -296,6 +298,7 @@ void live_free(struct live *live)
 		live_process_free(*p);
 	vec_done(&live->processes);
 	vec_done(&live->marks);
+	vec_done(&live->waiting);
 	hashmap_free(live->stacks);
 	unwind_tables_free(live->tables);
 	stack_check_free(live->check.check);

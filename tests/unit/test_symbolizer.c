@@ -224,15 +224,63 @@ static void change_after_opening(const struct fixture *f, bool replace)
 		built_write(path, "other", 5);
 		assert_function(f, object, at, "follows", true);
 	} else {
-		/* Nothing is promised of such a file but that it does no harm. */
 		assert_int_equal(truncate(path, 4096), 0);
-		(void)fixture_resolve(f, object, at.file_offset, false);
+		assert_unknown(f, object, at.file_offset);
 	}
 }
 
 static void a_file_replaced_after_opening_does_not_matter(void **state)
 {
 	change_after_opening(*state, true);
+}
+
+/* Writes the one file's bytes over the other's, with the same size and time. */
+static void write_over(const char *from, const char *path)
+{
+	_cleanup_free_ char *data = NULL;
+	struct timespec times[2];
+	struct stat st;
+	size_t len;
+
+	data = built_read(from, &len);
+	assert_int_equal(stat(path, &st), 0);
+	built_write(path, data, len);
+	assert_int_equal(truncate(path, st.st_size), 0);
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void a_file_written_over_after_opening_is_unknown(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_free_ char *path = built_path(f->folder, "written"), *data = NULL;
+	_cleanup_free_ char *other = built_path(f->folder, "another");
+	struct built_symbol at = fixture_find(f->path, "follows");
+	struct symbol_object *object;
+	size_t len;
+
+	fixture_build(f, "another", "-Wl,--build-id=0x22222222");
+	data = built_read(f->path, &len);
+	built_write(path, data, len);
+	object = fixture_open(f, path, NULL);
+	write_over(other, path);
+	assert_unknown(f, object, at.file_offset);
+}
+
+static void a_file_that_got_another_time_is_the_same(void **state)
+{
+	static const struct timespec times[2] = { { 1, 0 }, { 1, 0 } };
+	const struct fixture *f = *state;
+	_cleanup_free_ char *path = built_path(f->folder, "touched"), *data = NULL;
+	struct symbol_object *object;
+	size_t len;
+
+	data = built_read(f->path, &len);
+	built_write(path, data, len);
+	object = fixture_open(f, path, NULL);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	assert_function(f, object, fixture_find(f->path, "follows"), "follows", true);
 }
 
 static void a_file_truncated_after_opening_does_no_harm(void **state)
@@ -415,6 +463,8 @@ int main(void)
 		TEST(what_is_no_elf_file_is_unknown),
 		TEST(a_file_replaced_after_opening_does_not_matter),
 		TEST(a_file_truncated_after_opening_does_no_harm),
+		TEST(a_file_written_over_after_opening_is_unknown),
+		TEST(a_file_that_got_another_time_is_the_same),
 		TEST(a_file_rewritten_in_place_is_another_object),
 		TEST(what_is_made_known_is_not_looked_up),
 		TEST(kernel_code_is_named_with_its_module),

@@ -17,6 +17,8 @@ struct load {
 
 struct elf_image {
 	int fd;
+	off_t size_bytes; /* when it was opened */
+	struct timespec modified;
 	char *memory;
 	Elf *elf;
 	VEC(struct load) loads;
@@ -84,6 +86,8 @@ int elf_image_open(int fd, struct elf_image **ret_image)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -ENOEXEC;
+	image->size_bytes = st.st_size;
+	image->modified = st.st_mtim;
 	n = pread(image->fd, head, sizeof(head), 0);
 	if (n < 0)
 		return -errno;
@@ -134,6 +138,17 @@ void elf_image_free(struct elf_image *image)
 	if (image->fd >= 0)
 		close(image->fd);
 	free(image);
+}
+
+bool elf_image_is_unchanged(const struct elf_image *image)
+{
+	struct stat st;
+
+	if (image->fd < 0)
+		return true;
+	return fstat(image->fd, &st) == 0 && st.st_size == image->size_bytes &&
+	       st.st_mtim.tv_sec == image->modified.tv_sec &&
+	       st.st_mtim.tv_nsec == image->modified.tv_nsec;
 }
 
 Elf *elf_image_elf(const struct elf_image *image)

@@ -25,6 +25,12 @@ int elf_image_from_memory(char *data, size_t size_bytes, struct elf_image **ret_
 void elf_image_free(struct elf_image *image); /* NULL is legal */
 DEFINE_CLEANUP(struct elf_image, elf_image_free)
 
+/*
+ * Is the file as it was when it was opened? What is read later than that may be another file's,
+ * when it was written over. True for an image from memory.
+ */
+bool elf_image_is_unchanged(const struct elf_image *image);
+
 Elf *elf_image_elf(const struct elf_image *image);
 /* -1 for an image from memory. */
 int elf_image_fd(const struct elf_image *image);

@@ -206,11 +206,70 @@ int symbolizer_kallsyms(struct symbolizer *symbolizer, const char *path, const c
 	return r < 0 ? r : find_or_insert(symbolizer, &object, ret_object);
 }
 
-static int index_object(struct symbol_object *object)
+static void forget_index(struct symbol_object *object)
+{
+	symbol_table_free(object->table);
+	dwarf_index_free(object->dwarf);
+	object->table = NULL;
+	object->dwarf = NULL;
+}
+
+static bool same_build_id(const struct elf_image *a, const struct elf_image *b)
+{
+	const uint8_t *id_a, *id_b;
+	size_t len_a = elf_image_build_id(a, &id_a), len_b = elf_image_build_id(b, &id_b);
+
+	return len_a > 0 && len_a == len_b && memcmp(id_a, id_b, len_a) == 0;
+}
+
+/*
+ * A file that was written to is another's by its build ID, even where size and time are as before;
+ * without one, only size and time can tell. Opened anew, or none.
+ */
+static int open_again(struct elf_image **image)
+{
+	_cleanup_(elf_image_free_p) struct elf_image *now = NULL;
+	const uint8_t *id;
+	int r;
+
+	if (!*image || elf_image_fd(*image) < 0)
+		return 0;
+	if (elf_image_build_id(*image, &id) == 0 && elf_image_is_unchanged(*image))
+		return 0;
+	r = elf_image_open(elf_image_fd(*image), &now);
+	if (r == -ENOMEM)
+		return r;
+	if (now && !same_build_id(now, *image)) {
+		elf_image_free(now);
+		now = NULL;
+	}
+	elf_image_free(*image);
+	*image = TAKE_PTR(now);
+	return 0;
+}
+
+/* Files are read here, long after they were opened. */
+static int open_all_again(struct symbol_object *object)
+{
+	int r = open_again(&object->image);
+
+	if (r == 0)
+		r = open_again(&object->debug);
+	return r < 0 ? r : open_again(&object->alt);
+}
+
+static bool is_unchanged(const struct symbol_object *object)
+{
+	return (!object->image || elf_image_is_unchanged(object->image)) &&
+	       (!object->debug || elf_image_is_unchanged(object->debug)) &&
+	       (!object->alt || elf_image_is_unchanged(object->alt));
+}
+
+static int read_index(struct symbol_object *object)
 {
 	int r;
 
-	if (object->is_indexed || !object->image)
+	if (!object->image)
 		return 0;
 	if (!object->table) {
 		r = symbol_table_new(object->image, object->debug, &object->table);
@@ -219,9 +278,27 @@ static int index_object(struct symbol_object *object)
 	}
 	r = dwarf_index_new(object->image, object->debug ? object->debug : object->image,
 			    object->alt, &object->dwarf);
-	if (r == -ENOMEM)
+	return r == -ENOMEM ? r : 0;
+}
+
+/* All that is ever read of the files is read now; a file that is written to meanwhile is none. */
+static int index_object(struct symbol_object *object)
+{
+	int r;
+
+	if (object->is_indexed || !object->image)
+		return 0;
+	r = open_all_again(object);
+	if (r == 0)
+		r = read_index(object);
+	if (r < 0)
 		return r;
 	object->is_indexed = true;
+	if (is_unchanged(object))
+		return 0;
+	forget_index(object);
+	elf_image_free(object->image);
+	object->image = NULL;
 	return 0;
 }
 

@@ -34,8 +34,8 @@ _memtraced_options() {
     local report='--min-size= --max-size= --older-than= --top= --sort= -f -o --color=
         -v --verbose -q --quiet -V --version -h --help'
     local trace='-p -c --cgroup= -a --hist= -e --kernel --each --syscalls --stacks --alloc
-        --run-as= --env= --no-follow -i -d --attach= --max-blocks= --max-stack= --unwind=
-        --check-stacks --floor --features --'
+        --run-as= --env= --no-follow --debuginfod -i -d --attach= --max-blocks= --max-stack=
+        --unwind= --check-stacks --floor --features --'
 
     case $2:$1 in
     report:-*) compgen -W "$report" -- "$1" ;;

@@ -95,12 +95,14 @@ static void every_option_sets_its_field(void **state)
 	(void)state;
 	o = parse_ok(ARGS("-i", "0.5", "-d10", "--run-as=nobody", "--env", "A=1", "--env=B=x=y",
 			  "--no-follow", "--attach=perf", "--max-blocks=1M", "--max-stack=3",
-			  "--unwind=fp", "--floor", "--check-stacks=7", "-c", "ls -l"));
+			  "--unwind=fp", "--floor", "--check-stacks=7", "--debuginfod", "-c",
+			  "ls -l"));
 	assert_int_equal(o->interval_ns, 500000000);
 	assert_int_equal(o->duration_ns, 10000000000);
 	assert_string_equal(o->run_as, "nobody");
 	assert_words(o->env_set, ARGS("A=1", "B=x=y"));
 	assert_true(o->no_follow);
+	assert_true(o->debuginfod);
 	assert_int_equal(o->attach, ATTACH_PERF);
 	assert_int_equal(o->max_blocks, 1048576);
 	assert_int_equal(o->max_stack, 3);

@@ -469,6 +469,9 @@ const struct option_def option_table[] = {
 		  "the event. May be repeated." },
 	{ 0, "color", GROUP_OUTPUT, OPTION_FOR_REPORT, NULL, color_names, apply_choice,
 	  FIELD(color), .help = "Colors in tables; auto: on a terminal." },
+	{ 0, "debuginfod", GROUP_OUTPUT, 0, NULL, NULL, apply_flag, FIELD(debuginfod),
+	  .help = "For the final report, fetch missing debug information from the servers in "
+		  "DEBUGINFOD_URLS." },
 
 	{ 0, "attach", GROUP_TRACING, 0, NULL, attach_names, apply_choice, FIELD(attach),
 	  .help = "How probes are attached; auto: the cheapest way this kernel has." },

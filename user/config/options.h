@@ -48,6 +48,7 @@ struct options {
 	char *run_as;
 	char **env_set; /* NULL-terminated; NULL: none */
 	bool no_follow;
+	bool debuginfod;
 	char *cgroup; /* --cgroup; NULL: none */
 	bool all;     /* -a: the whole host */
 	struct hist_spec *hists;

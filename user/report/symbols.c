@@ -371,6 +371,18 @@ int symbols_apply(const struct record *record, void *userdata)
 	return r < 0 ? r : remember(symbols, &entry, &resolved);
 }
 
+int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod)
+{
+	struct hashmap *entries;
+	int r = hashmap_new(&entry_ops, &entries);
+
+	if (r < 0)
+		return r;
+	hashmap_free(symbols->entries);
+	symbols->entries = entries;
+	return symbolizer_fetch_from(symbols->symbolizer, debuginfod);
+}
+
 static int entry_compare(const void *item_a, const void *item_b)
 {
 	const struct entry *a = *(const struct entry *const *)item_a;

@@ -50,6 +50,9 @@ struct symbols_at {
 int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 		    const struct symbols_at *at, const struct resolved **ret_resolved);
 
+/* symbolizer_fetch_from; what symbols_resolve gave is void. 0 or -ENOMEM. */
+int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod);
+
 /* Hands all that was looked up to fn as RECORD_SYMBOLs. 0, or what fn returned. */
 int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata);
 

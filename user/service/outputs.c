@@ -6,6 +6,7 @@
 #include "report/report.h"
 #include "report/symbols.h"
 #include "report/view.h"
+#include "service/debug_fetch.h"
 #include "service/event_streams.h"
 #include "service/jit_watch.h"
 #include "service/jobs.h"
@@ -31,6 +32,7 @@ struct outputs {
 	struct recorder *recorder;	       /* NULL: not recording */
 	const struct option_output *recording; /* its output */
 	struct event_streams *streams;	       /* NULL: no --each */
+	struct debuginfod *debuginfod;	       /* NULL: not asked for */
 	struct jit_watch *jit;		       /* NULL: a recording is read, which has it */
 };
 
@@ -186,6 +188,8 @@ int outputs_new(const struct options *options, const struct model *model, bool o
 		r = symbolizer_new(&outputs->symbolizer);
 	if (r == 0)
 		r = symbols_new(model, outputs->symbolizer, open_files, &outputs->symbols);
+	if (r == 0 && options->debuginfod)
+		r = debug_fetch_begin(&outputs->debuginfod);
 	if (r == 0 && open_files)
 		r = jit_watch_new(model, take_jit_code, outputs, &outputs->jit);
 	if (r == 0 && options->each)
@@ -205,6 +209,7 @@ void outputs_free(struct outputs *outputs)
 	recorder_free(outputs->recorder);
 	symbols_free(outputs->symbols);
 	symbolizer_free(outputs->symbolizer);
+	debuginfod_free(outputs->debuginfod);
 	free(outputs);
 }
 
@@ -443,6 +448,9 @@ int outputs_write(struct outputs *outputs, bool final)
 
 	if (r == 0 && outputs->jit)
 		r = jit_watch_read(outputs->jit);
+	/* Nothing is drained any more, so that nothing is lost while servers are waited for. */
+	if (r == 0 && final && outputs->debuginfod)
+		r = symbols_fetch_from(outputs->symbols, outputs->debuginfod);
 	if (r == 0 && outputs->options->action == ACTION_REPORT)
 		r = check_jobs(outputs->options, jobs_count(outputs->model));
 	for (size_t i = 0; i < n_outputs(outputs->options) && r == 0; i++) {
@@ -464,5 +472,7 @@ int outputs_write(struct outputs *outputs, bool final)
 		r = end_recording(outputs);
 	if (r == 0 && final && outputs->streams)
 		r = end_streams(outputs);
+	if (final && outputs->debuginfod)
+		debug_fetch_say(outputs->debuginfod);
 	return r ? r : failed;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/debug_search.h"
 
+#include "symbol/debuginfod.h"
 #include "symbol/elf_image.h"
 #include "symbol/root_open.h"
 
@@ -192,27 +193,35 @@ static int try_debuglink(struct search *search, const char *path, struct elf_ima
 	return -ENOENT;
 }
 
+/* The name of the common file of `holder`, and its build ID; NULL when it has none. */
+static const char *read_altlink(const struct elf_image *holder, struct build_id *ret_id)
+{
+	Elf_Scn *scn = elf_image_section(holder, ".gnu_debugaltlink", SHT_NULL);
+	Elf_Data *data = scn ? elf_image_data(scn, MAX_LINK_BYTES) : NULL;
+	const char *name;
+	size_t len;
+
+	if (!data)
+		return NULL;
+	name = data->d_buf;
+	len = strnlen(name, data->d_size);
+	if (len == 0 || len == data->d_size)
+		return NULL;
+	*ret_id = (struct build_id){ (const uint8_t *)name + len + 1, data->d_size - len - 1 };
+	return ret_id->len < 2 || ret_id->len > ELF_IMAGE_MAX_BUILD_ID ? NULL : name;
+}
+
 /* The common file of `holder`, which search->found_path and found_root say where it lies. */
 static int find_alt(struct search *search, const struct elf_image *holder,
 		    struct elf_image **ret_alt)
 {
-	Elf_Scn *scn = elf_image_section(holder, ".gnu_debugaltlink", SHT_NULL);
-	Elf_Data *data = scn ? elf_image_data(scn, MAX_LINK_BYTES) : NULL;
-	const char *name, *slash;
+	const char *name = read_altlink(holder, &search->id), *slash;
 	char path[PATH_MAX];
-	size_t len;
 	int r;
 
-	if (!data)
+	if (!name)
 		return -ENOENT;
-	name = data->d_buf;
-	len = strnlen(name, data->d_size);
-	if (len == 0 || len == data->d_size)
-		return -ENOENT;
-	search->id = (struct build_id){ (const uint8_t *)name + len + 1, data->d_size - len - 1 };
 	search->has_crc = false;
-	if (search->id.len < 2 || search->id.len > ELF_IMAGE_MAX_BUILD_ID)
-		return -ENOENT;
 	r = try_build_id(search, ret_alt);
 	if (r != -ENOENT)
 		return r;
@@ -260,4 +269,39 @@ int debug_search(const struct elf_image *image, const char *path, const char *ro
 	*ret_debug = TAKE_PTR(debug);
 	*ret_alt = TAKE_PTR(alt);
 	return 0;
+}
+
+/* Whoever answers, it must be the file that was asked for. 0, -ENOENT or -ENOMEM. */
+static int fetch_one(const struct elf_image *image, const struct build_id *id,
+		     struct debuginfod *debuginfod, struct elf_image **ret_image)
+{
+	_cleanup_(elf_image_free_p) struct elf_image *candidate = NULL;
+	_cleanup_close_ int fd = debuginfod_fetch(debuginfod, id->bytes, id->len);
+	const struct search search = { .image = image, .id = *id };
+	int r;
+
+	if (fd < 0)
+		return fd == -ENOMEM ? fd : -ENOENT;
+	r = elf_image_open(fd, &candidate);
+	if (r == 0)
+		r = check_candidate(&search, candidate);
+	if (r < 0)
+		return r == -ENOMEM ? r : -ENOENT;
+	*ret_image = TAKE_PTR(candidate);
+	return 0;
+}
+
+int debug_fetch(const struct elf_image *image, struct debuginfod *debuginfod,
+		struct elf_image **debug, struct elf_image **alt)
+{
+	struct build_id id = {};
+	int r = 0;
+
+	if (!*debug && !elf_image_has_dwarf(image)) {
+		id.len = elf_image_build_id(image, &id.bytes);
+		r = fetch_one(image, &id, debuginfod, debug);
+	}
+	if (r != -ENOMEM && !*alt && read_altlink(*debug ? *debug : image, &id))
+		r = fetch_one(image, &id, debuginfod, alt);
+	return r == -ENOMEM ? r : 0;
 }

@@ -2,7 +2,7 @@
 /*
  * Finds the separate debug file of an ELF image, by build ID and .gnu_debuglink, and the common
  * file that dwz moved shared DWARF to (FORMATS 10.4): in the target's root first, then on this
- * host. No network, and no path that leaves the root it was found in.
+ * host, by no path that leaves the root it was found in; when asked for, from debuginfod servers.
  */
 #ifndef MEMTRACED_SYMBOL_DEBUG_SEARCH_H
 #define MEMTRACED_SYMBOL_DEBUG_SEARCH_H
@@ -16,5 +16,13 @@ struct elf_image;
  */
 int debug_search(const struct elf_image *image, const char *path, const char *root,
 		 struct elf_image **ret_debug, struct elf_image **ret_alt);
+
+/*
+ * The same from debuginfod servers, for what was not found: *debug and *alt (each may be NULL) are
+ * set where one has it. 0 or -ENOMEM.
+ */
+struct debuginfod;
+int debug_fetch(const struct elf_image *image, struct debuginfod *debuginfod,
+		struct elf_image **debug, struct elf_image **alt);
 
 #endif

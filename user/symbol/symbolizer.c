@@ -41,6 +41,7 @@ struct symbolizer {
 	struct hashmap *objects;
 	struct hashmap *places;
 	struct names *names;
+	struct debuginfod *debuginfod; /* NULL: nothing is fetched */
 };
 
 static uint64_t hash_object(const void *item)
@@ -282,13 +283,16 @@ static int read_index(struct symbol_object *object)
 }
 
 /* All that is ever read of the files is read now; a file that is written to meanwhile is none. */
-static int index_object(struct symbol_object *object)
+static int index_object(struct symbolizer *symbolizer, struct symbol_object *object)
 {
 	int r;
 
 	if (object->is_indexed || !object->image)
 		return 0;
 	r = open_all_again(object);
+	if (r == 0 && symbolizer->debuginfod && object->image)
+		r = debug_fetch(object->image, symbolizer->debuginfod, &object->debug,
+				&object->alt);
 	if (r == 0)
 		r = read_index(object);
 	if (r < 0)
@@ -366,7 +370,7 @@ static int resolve_elf(struct symbolizer *symbolizer, struct symbol_object *obje
 	size_t n = 0, i;
 	int r;
 
-	r = index_object(object);
+	r = index_object(symbolizer, object);
 	if (r < 0)
 		return r;
 	if (!object->image || !elf_image_vaddr(object->image, key->file_offset - before, &vaddr))
@@ -444,6 +448,25 @@ int symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_object *obje
 	if (r == 0)
 		*ret_symbol = &place->symbol;
 	return r;
+}
+
+int symbolizer_fetch_from(struct symbolizer *symbolizer, struct debuginfod *debuginfod)
+{
+	struct hashmap *places;
+	struct symbol_object *object;
+	size_t pos = 0;
+	int r = hashmap_new(&place_ops, &places);
+
+	if (r < 0)
+		return r;
+	hashmap_free(symbolizer->places);
+	symbolizer->places = places;
+	while ((object = hashmap_next(symbolizer->objects, &pos))) {
+		forget_index(object);
+		object->is_indexed = false;
+	}
+	symbolizer->debuginfod = debuginfod;
+	return 0;
 }
 
 static int copy_string(struct names *names, const char **s)

@@ -76,6 +76,14 @@ int symbolizer_know(struct symbolizer *symbolizer, struct symbol_object *object,
 		    uint64_t file_offset, const struct symbol *symbol);
 
 /*
+ * From now on debug information that this host lacks is fetched when the first address of an object
+ * is looked up, which may take long. What was looked up or made known before is forgotten, and
+ * symbols that were handed out are void. Borrowed. 0 or -ENOMEM.
+ */
+struct debuginfod;
+int symbolizer_fetch_from(struct symbolizer *symbolizer, struct debuginfod *debuginfod);
+
+/*
  * Address of the mapping's ELF view: the virtual address of a file offset (for perf-script, which
  * prints addresses relative to the DSO); the offset itself when unknown.
  */

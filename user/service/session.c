@@ -72,7 +72,13 @@ static int report(struct session *s, bool final)
 		return r;
 	}
 	status_line_clear(s->status);
+	/* After the final one nothing is drained any more. */
+	if (!final)
+		live_buffer_begin(s->live);
 	r = outputs_write(s->outputs, final);
+	live_buffer_end(s->live);
+	if (r == 0 && !final)
+		r = drain(s);
 	return r == -EPIPE && s->launch && (!final || s->child_status >= 0) ? 0 : r;
 }
 

@@ -72,6 +72,13 @@ int live_add_child(struct live *live, pid_t pid);
 /* Readable when there is something to drain. */
 int live_fd(const struct live *live);
 
+/*
+ * Between these two the ring is emptied into memory by a thread, for what the caller does that
+ * takes long; the next drain hands it over. No drain and no cut in between.
+ */
+void live_buffer_begin(struct live *live);
+void live_buffer_end(struct live *live);
+
 /* To be called every ABI_TICK_NS or so: the clock of ages. */
 void live_tick(struct live *live);
 

@@ -301,8 +301,7 @@ static int cut_jobs(struct live *live, uint64_t time_ns)
 	return r ? r : live_purge_jobs(live);
 }
 
-/* One cut of all processes, or of those that have ended. */
-static int cut(struct live *live, bool ended_only)
+static int read_cut(struct live *live, bool ended_only)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *snapshot = NULL;
 	struct timespec grace = { .tv_nsec = CUT_GRACE_NS };
@@ -310,9 +309,6 @@ static int cut(struct live *live, bool ended_only)
 	int r;
 
 	live_tick(live);
-	r = live_release_all_stacks(live, true);
-	if (r)
-		return r;
 	if (!live->opts.allocations)
 		return cut_jobs(live, time_ns);
 	__atomic_fetch_add(&live->programs->control->cut_epoch, 1, __ATOMIC_SEQ_CST);
@@ -337,12 +333,28 @@ static int cut(struct live *live, bool ended_only)
 	return r ? r : purge(live);
 }
 
+/* One cut of all processes, or of those that have ended. */
+static int cut(struct live *live, bool ended_only)
+{
+	int r = live_release_all_stacks(live, true);
+
+	if (r)
+		return r;
+	live_buffer_begin(live);
+	r = read_cut(live, ended_only);
+	live_buffer_end(live);
+	return r;
+}
+
 int live_cut(struct source *source, record_fn fn, void *userdata)
 {
 	struct live *live = (struct live *)source;
 	int r = source_drain(source, fn, userdata);
 
-	return r < 0 ? r : cut(live, false);
+	if (r < 0)
+		return r;
+	r = cut(live, false);
+	return r ? r : live_after_cut(live);
 }
 
 int live_settle(struct live *live)

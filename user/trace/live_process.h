@@ -96,6 +96,7 @@ struct live {
 	struct objects *objects;
 	struct unwind_tables *tables; /* NULL: stacks are walked by frame pointers */
 	struct ring_buffer *ring;
+	struct live_buffer *buffer;
 	int tracepoints[PROGRAMS_MAX_TRACEPOINTS];
 	size_t n_tracepoints;
 	int tracefs_fd;			      /* for jobs; -1: there are none */
@@ -127,8 +128,20 @@ struct live_stack {
 
 /* trace/live_source.c */
 int live_emit(struct live *live, const struct record *record);
+/* One event of the ring: what it fails with is kept in live->error. */
+void live_on_event(struct live *live, const void *data);
 struct live_process *live_process_at(const struct live *live, uint32_t slot);
 void live_count_loss(struct live *live, struct live_process *process, enum user_loss cause);
+
+/* trace/live_buffer.c: what comes while nobody drains */
+int live_buffer_new(struct live_buffer **ret_buffer);
+void live_buffer_free(struct live_buffer *buffer);
+/* From the ring's callback. False: nothing is kept now, it is to be handled. */
+bool live_buffer_add(struct live_buffer *buffer, const void *data, size_t size);
+/* Events taken in since live_buffer_begin are handled, in their order. Only after its end. */
+void live_buffer_drain(struct live *live);
+/* The same as a drain of its own: what came during a cut. */
+int live_after_cut(struct live *live);
 
 /* trace/live_follow.c: life cycle and code */
 int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_process **ret);

@@ -44,13 +44,11 @@ static bool stack_item_equal(const void *a, const void *b)
 
 static const struct hashmap_ops stack_ops = { stack_item_hash, stack_item_equal, free };
 
-static int on_event(void *ctx, void *data, size_t size)
+void live_on_event(struct live *live, const void *data)
 {
-	struct live *live = ctx;
 	const struct abi_event *head = data;
 	int r = 0;
 
-	(void)size; /* the programs are ours: each type has one layout */
 	switch (head->type) {
 	case ABI_EV_STACK:
 		r = live_on_stack(live, data);
@@ -86,6 +84,15 @@ static int on_event(void *ctx, void *data, size_t size)
 	}
 	if (r && !live->error)
 		live->error = r;
+}
+
+static int on_ring_event(void *ctx, void *data, size_t size)
+{
+	struct live *live = ctx;
+
+	/* The programs are ours: each type has one layout. */
+	if (!live_buffer_add(live->buffer, data, size))
+		live_on_event(live, data);
 	return 0;
 }
 
@@ -162,6 +169,7 @@ static int live_drain(struct source *source, record_fn fn, void *userdata)
 	if (r)
 		return r;
 	live->error = 0;
+	live_buffer_drain(live);
 	r = ring_buffer__consume(live->ring);
 	if (r < 0)
 		return r;
@@ -178,7 +186,9 @@ static int live_drain(struct source *source, record_fn fn, void *userdata)
 	r = live_release_all_stacks(live, false);
 	if (r == 0)
 		r = live_unwind_drained(live);
-	return r ? r : live_settle(live);
+	if (r == 0)
+		r = live_settle(live);
+	return r ? r : live_after_cut(live);
 }
 
 static void source_free_live(struct source *source)
@@ -220,8 +230,8 @@ static int load(struct live *live)
 	}
 	if (r)
 		return r;
-	live->ring = ring_buffer__new(bpf_map__fd(live->programs->skel->maps.ring), on_event, live,
-				      NULL);
+	live->ring = ring_buffer__new(bpf_map__fd(live->programs->skel->maps.ring), on_ring_event,
+				      live, NULL);
 	if (!live->ring)
 		return -errno;
 	if (live->opts.scope == ABI_SCOPE_CGROUP) {
@@ -259,6 +269,9 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	live->opts = *opts;
 	live->start_ns = clock_monotonic_ns();
 	live->losses[LOSS_FLOOR - ABI_LOSSES] = opts->floor;
+	r = live_buffer_new(&live->buffer);
+	if (r)
+		return r;
 	r = hashmap_new(&stack_ops, &live->stacks);
 	if (r)
 		return r;
@@ -293,6 +306,7 @@ void live_free(struct live *live)
 	if (live->tracefs_fd >= 0)
 		close(live->tracefs_fd);
 	ring_buffer__free(live->ring);
+	live_buffer_free(live->buffer);
 	programs_free(live->programs);
 	vec_foreach(&live->processes, p)
 		live_process_free(*p);

@@ -13,14 +13,17 @@ struct machine {
 	cs_arch arch;
 	cs_mode mode;
 	void (*classify)(const cs_insn *cs, struct insn *insn);
+	/* Of an instruction that capstone does not know: whether all that matters is clear. NULL:
+	 * it never is. */
+	bool (*classify_unknown)(const uint8_t *bytes, size_t len, struct insn *insn);
 	/* NULL: its stubs are one jump, perhaps behind a landing pad. */
 	bool (*stub_slot)(const uint8_t *bytes, size_t len, uint64_t addr, uint64_t *ret_slot);
 };
 
 static const struct machine machines[] = {
-	{ EM_X86_64, CS_ARCH_X86, CS_MODE_64, insn_classify_x86, NULL },
+	{ EM_X86_64, CS_ARCH_X86, CS_MODE_64, insn_classify_x86, NULL, NULL },
 	{ EM_AARCH64, CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, insn_classify_arm64,
-	  insn_stub_slot_arm64 },
+	  insn_classify_unknown_arm64, insn_stub_slot_arm64 },
 };
 
 struct insn_decoder {
@@ -76,10 +79,13 @@ int insn_decode(struct insn_decoder *decoder, const uint8_t *bytes, size_t len, 
 	struct insn insn = { .addr = addr };
 	uint64_t at = addr;
 
-	if (!cs_disasm_iter(decoder->handle, &bytes, &len, &at, decoder->insn))
+	if (cs_disasm_iter(decoder->handle, &bytes, &len, &at, decoder->insn)) {
+		insn.len = (uint8_t)decoder->insn->size;
+		decoder->machine->classify(decoder->insn, &insn);
+	} else if (!decoder->machine->classify_unknown ||
+		   !decoder->machine->classify_unknown(bytes, len, &insn)) {
 		return -EILSEQ;
-	insn.len = (uint8_t)decoder->insn->size;
-	decoder->machine->classify(decoder->insn, &insn);
+	}
 	*ret_insn = insn;
 	return 0;
 }

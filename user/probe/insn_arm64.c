@@ -185,6 +185,21 @@ void insn_classify_arm64(const cs_insn *cs, struct insn *insn)
 	classify_writes(cs, insn);
 }
 
+/* Branches, exceptions and system instructions have 101 in bits 28 to 26, others have not. */
+bool insn_classify_unknown_arm64(const uint8_t *bytes, size_t len, struct insn *insn)
+{
+	uint32_t word;
+
+	if (len < INSN_BYTES)
+		return false;
+	memcpy(&word, bytes, sizeof(word));
+	if ((word >> 26 & 7) == 5)
+		return false;
+	insn->len = INSN_BYTES;
+	insn->flow = word >> 16 ? INSN_NEXT : INSN_TRAP; /* udf */
+	return true;
+}
+
 /* adrp x16, page; ldr x17, [x16, #n]; add x16, x16, #n; br x17; perhaps behind a bti. */
 bool insn_stub_slot_arm64(const uint8_t *bytes, size_t len, uint64_t addr, uint64_t *ret_slot)
 {

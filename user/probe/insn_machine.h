@@ -15,6 +15,12 @@
 void insn_classify_x86(const cs_insn *cs, struct insn *insn);
 void insn_classify_arm64(const cs_insn *cs, struct insn *insn);
 
+/*
+ * Whether an instruction that capstone does not know (version 4 has no memory tagging) is one of
+ * those that go on with the next one, or a trap; fills all but addr then.
+ */
+bool insn_classify_unknown_arm64(const uint8_t *bytes, size_t len, struct insn *insn);
+
 /* As insn_stub_slot(), of code that is not just one jump. */
 bool insn_stub_slot_arm64(const uint8_t *bytes, size_t len, uint64_t addr, uint64_t *ret_slot);
 

@@ -59,7 +59,7 @@ static __always_inline __u64 caller_stack_capture(void *ctx, struct abi_proc *pr
 
 static __always_inline bool kernel_frames(void *ctx, struct abi_ev_stack *ev)
 {
-	long len = bpf_get_stack(ctx, ev->frame, ABI_MAX_FRAMES * 8, 0);
+	long len = bpf_get_stack(ctx, ev->frame, ABI_MAX_FRAMES * 8, KERNEL_FRAMES_REPEATED);
 
 	if (len < 8)
 		return false;

@@ -47,6 +47,7 @@ struct user_registers {
 /* The return address is at [sp], where a return probe also takes it from. */
 #define LINK_REGISTER(ctx) 0
 #define LINK_IS_IN_FRAME(link, frame) false
+#define KERNEL_FRAMES_REPEATED 0
 
 static __always_inline bool link_read(__u64 link, __u64 sp, __u64 *ret)
 {
@@ -142,6 +143,10 @@ static __always_inline void loads_in_order(void)
 #define LINK_REGISTER(ctx) PT_REGS_RET(ctx)
 /* A function with a frame that has called nothing has it in both places. */
 #define LINK_IS_IN_FRAME(link, frame) ((link) == (frame))
+
+/* Kernel stacks of tracepoints begin with the caller's address, and then with a frame that has it
+ * once more (perf_arch_fetch_caller_regs). */
+#define KERNEL_FRAMES_REPEATED 1
 
 /* It is in x30 when a function begins, and when it returns. */
 static __always_inline bool link_read(__u64 link, __u64 sp, __u64 *ret)

@@ -300,6 +300,8 @@ int live_on_region(struct live *live, const struct abi_ev_map *ev)
 	switch (ev->head.type) {
 	case ABI_EV_MMAP:
 		return on_mmap(live, process, ev);
+	case ABI_EV_CODE:
+		return ev->flags & MAP_FIXED ? on_mmap(live, process, ev) : 0;
 	case ABI_EV_MUNMAP:
 	case ABI_EV_MREMAP:
 		return on_unmap_entry(process, ev);

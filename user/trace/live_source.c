@@ -61,7 +61,8 @@ void live_on_event(struct live *live, const void *data)
 		r = live_on_process_event(live, data);
 		break;
 	case ABI_EV_CODE:
-		r = live_on_code(live, data);
+		r = live_on_region(live, data);
+		r = r ? r : live_on_code(live, data);
 		break;
 	case ABI_EV_CODE_GONE:
 		r = live_on_code_gone(live, data);

@@ -72,7 +72,8 @@ def formats_agree_on_the_stacks_of_an_event():
         with open(os.path.join(folder, "perf-script"), encoding="utf-8") as file:
             headers = re.findall(r"^dd .* 1 (sys_enter_write): $", file.read(), re.M)
     assert sum(int(count) for _, _, count in folded) == event["count"] == WRITES
-    assert all(re.search(r";do_syscall_64_\[k\];", stack) for stack, _, _ in folded), folded
+    entry = re.compile(r";do_(syscall_64|el0_svc)_\[k\];")
+    assert all(entry.search(stack) for stack, _, _ in folded), folded
     assert sum(stack["cost"][0] for stack in graph["events"]) == WRITES
     assert len(headers) == WRITES, len(headers)
 

@@ -7,7 +7,7 @@ import os
 import re
 
 from hists import counted, ready, until_ready, watching
-from lib import (eventually, need_kernel, need_program, need_root, process_state, run,
+from lib import (Skip, eventually, need_kernel, need_program, need_root, process_state, run,
                  run_memtraced, scaled, scratch, send_line, started, target, test)
 
 KERNEL = "[kernel.kallsyms]"
@@ -164,13 +164,15 @@ def switches_are_as_many_as_the_kernel_counts():
             report = watch.finish()
     exact(report)
     event = event_of(report, "sched:sched_switch")
-    assert event["count"] == true >= 160, (event["count"], true)
+    # four sleeps a round, three where there is no poll
+    least = 160 if os.uname().machine == "x86_64" else 120
+    assert event["count"] == true >= least, (event["count"], true)
     for stack in event["stacks"]:
         functions = [frame["function"] for frame in stack["frames"]]
         assert any("schedule" in (function or "") for function in functions), functions
     slept = [stack["count"] for stack in event["stacks"]
              if "sleeps" in [frame["function"] for frame in stack["frames"]]]
-    assert sum(slept) >= 160, event
+    assert sum(slept) >= least, event
 
 
 @test(need_root, each=["1", "5", "64", "127"])
@@ -229,7 +231,12 @@ def an_event_that_does_not_exist(spec):
     assert near in done.stderr.replace(spec, ""), done.stderr
 
 
-@test(need_root)
+def need_fault_tracepoint():
+    if os.uname().machine != "x86_64":
+        raise Skip("arm64 kernels have no exceptions:page_fault_user")
+
+
+@test(need_root, need_fault_tracepoint)
 def a_fault_belongs_to_the_function_whose_first_instruction_it_was():
     done = run_memtraced("-f", "json", "-e", "exceptions:page_fault_user", "--",
                          target("faults"), "100")

@@ -140,14 +140,10 @@ static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct user
 	w->kept = frames_kept(at);
 	w->seed = seed;
 	w->slot = slot;
-	w->instance = 0;
-	if (at == STACK_AT_EXIT) {
-		w->pc = return_address(w->sp, regs->link);
-		w->sp += 8;
-		if (!w->pc)
-			return 0;
-	}
-	return unwind(s, at == STACK_AT_ANY);
+	unwind_begin(s, at == STACK_AT_ANY);
+	if (at == STACK_AT_EXIT && !unwind_return(s))
+		return 0;
+	return unwind(s);
 }
 
 /*

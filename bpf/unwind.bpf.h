@@ -18,7 +18,7 @@
 #include "stack_scratch.bpf.h"
 #include "unwind_find.bpf.h"
 
-/* A call for the most of stacks; the verifier takes as many times as long. */
+/* For 8 the verifier walks 6,000 instructions, for 16 twice as many. */
 #define UNWIND_FRAMES_AT_ONCE 8
 #define UNWIND_PAGE_MASK 4095ULL
 
@@ -42,21 +42,30 @@ static __always_inline bool unwind_read(__u64 address, __u64 *ret)
 /* Reads the window from `address` on, `need` bytes at least. */
 VERIFIED_ONCE int unwind_refill(struct stack_scratch *s, __u64 address, __u64 need)
 {
-	__u64 rest = UNWIND_PAGE_MASK + 1 - (address & UNWIND_PAGE_MASK);
+	__u64 rest = UNWIND_PAGE_MASK + 1 - (address & UNWIND_PAGE_MASK), len, room;
+	struct unwind_memo *memo;
 	struct unwind_walk *w;
 
 	if (!s)
 		return 0;
 	w = &s->walk;
+	memo = &s->memo[w->thread % UNWIND_MEMOS];
+	len = w->window_next;
+	room = memo->end - address;
+	if (room >= need && room < len)
+		len = room;
+	if (len > sizeof(w->window))
+		len = sizeof(w->window);
 	w->window_at = address;
-	w->window_len = sizeof(w->window);
-	if (!bpf_probe_read_user(w->window, sizeof(w->window), (void *)address))
+	w->window_len = len;
+	w->window_next = sizeof(w->window);
+	if (!bpf_probe_read_user(w->window, len, (void *)address))
 		return 1;
-	/* A stack may end at the page's end. */
 	w->window_len = 0;
-	if (rest < need || rest >= sizeof(w->window) ||
+	if (rest < need || rest > UNWIND_PAGE_MASK ||
 	    bpf_probe_read_user(w->window, rest, (void *)address))
 		return unwind_cut(w, ABI_CUT_UNREADABLE);
+	memo->end = address + rest;
 	w->window_len = rest;
 	return 1;
 }
@@ -73,7 +82,7 @@ static __always_inline int unwind_by_fp(struct unwind_walk *w, enum abi_stack_cu
 	w->bp = frame[0];
 	w->pc = frame[1];
 	w->exact = 0;
-	w->by_fp = w->any_fp = 1;
+	w->any_fp = 1;
 	return 1;
 }
 
@@ -100,7 +109,6 @@ static __always_inline int unwind_signal(struct stack_scratch *s, __u64 context)
 	    !unwind_read(context + SIGCONTEXT_IP, &w->pc))
 		return unwind_cut(w, ABI_CUT_UNREADABLE);
 	w->exact = 1;
-	w->by_fp = 0;
 	mark_exact(&s->ev, w->frames - 1);
 	mark_exact(&s->ev, w->frames);
 	return 1;
@@ -141,7 +149,6 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct ab
 	w->sp = cfa;
 	w->bp = bp;
 	w->exact = 0;
-	w->by_fp = 0;
 	return 1;
 }
 
@@ -289,7 +296,6 @@ VERIFIED_ONCE int unwind_frames(struct stack_scratch *s)
 			code = unwind_find(s, mix);
 		}
 		if (code & UNWIND_CODE_SHORT) {
-			w->by_fp = 0;
 			if (unwind_short(s, &regs, code))
 				continue;
 			w->hash = hash;
@@ -306,28 +312,53 @@ VERIFIED_ONCE int unwind_frames(struct stack_scratch *s)
 }
 
 /*
- * Fills s->ev from the registers in s->walk (pc, sp, bp, exact, kept, seed, slot, instance) and
- * gives the stack's hash. interrupted: the first frame is marked as such.
+ * Before a walk from the registers in s->walk (pc, sp, bp, exact, kept, seed, slot). interrupted:
+ * pc is marked so.
  */
-static __always_inline __u64 unwind(struct stack_scratch *s, bool interrupted)
+static __always_inline void unwind_begin(struct stack_scratch *s, bool interrupted)
+{
+	struct unwind_walk *w = &s->walk;
+
+	w->hash = w->seed * 0x9e3779b97f4a7c15ULL;
+	w->frames = 0;
+	w->instance = 0;
+	w->window_at = 0;
+	w->window_len = 0;
+	w->window_next = sizeof(w->window);
+	w->thread = (__u32)bpf_get_current_pid_tgid() % UNWIND_MEMOS;
+	if (s->memo[w->thread % UNWIND_MEMOS].bytes < sizeof(w->window) / 2)
+		w->window_next = sizeof(w->window) / 2;
+	w->start_sp = w->sp;
+	w->any_fp = 0;
+	w->cut = ABI_CUT_NONE;
+	s->ev.exact[0] = interrupted;
+	s->ev.exact[1] = 0;
+}
+
+/* sp points to the return address: as if the function had returned. */
+static __always_inline int unwind_return(struct stack_scratch *s)
+{
+	struct unwind_walk *w = &s->walk;
+
+	if (!unwind_refill(s, w->sp, 8))
+		return 0;
+	w->pc = w->window[0];
+	w->sp += 8;
+	return 1;
+}
+
+/* Fills s->ev and gives the stack's hash. */
+static __always_inline __u64 unwind(struct stack_scratch *s)
 {
 	struct unwind_walk *w = &s->walk;
 	__u64 hash;
 	int i;
 
-	w->hash = w->seed * 0x9e3779b97f4a7c15ULL;
-	w->frames = 0;
-	w->window_at = 0;
-	w->window_len = 0;
-	w->by_fp = 0;
-	w->any_fp = 0;
-	w->cut = ABI_CUT_NONE;
-	s->ev.exact[0] = interrupted;
-	s->ev.exact[1] = 0;
 	/* One more, in which a stack of ABI_MAX_FRAMES is found to end or not. */
 	for (i = 0; i <= ABI_MAX_FRAMES / UNWIND_FRAMES_AT_ONCE; i++)
 		if (!unwind_frames(s))
 			break;
+	s->memo[w->thread % UNWIND_MEMOS].bytes = w->sp - w->start_sp;
 	s->ev.frames = w->frames;
 	s->ev.flags = ABI_STACK_CFI | (w->any_fp ? ABI_STACK_FRAME_POINTERS : 0) |
 		      w->cut << ABI_STACK_CUT_SHIFT;

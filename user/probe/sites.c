@@ -186,13 +186,22 @@ static bool resolve_stub(struct walk *w, uint64_t addr, const char **ret_name)
 	return true;
 }
 
-/* A jump through a pointer of the object: to another function, never into this one. */
-static void jump_out(struct walk *w, const char *name)
+/*
+ * A jump through a pointer of the object: to another function, never into this one. What the
+ * object exports and imports itself, it is bound to itself (tcmalloc's way into its slow paths).
+ */
+static int jump_out(struct walk *w, const char *name)
 {
 	const struct allocator_function *target = row_of(name);
+	uint64_t own;
 
-	if (!ends_by_use(w, target) && !takes_over(w, target) && !is_noreturn(name))
-		cannot_prove(w, why_leaves);
+	if (ends_by_use(w, target) || takes_over(w, target) || is_noreturn(name))
+		return 0;
+	own = name && w->code->definition ? w->code->definition(w->code->ctx, name) : 0;
+	if (own)
+		return vec_push(&w->pending, own);
+	cannot_prove(w, why_leaves);
+	return 0;
 }
 
 static int jump_to(struct walk *w, uint64_t target)
@@ -205,10 +214,8 @@ static int jump_to(struct walk *w, uint64_t target)
 	if (target == w->entry)
 		return 0;
 	name = w->code->function_name(w->code->ctx, target);
-	if (!name && resolve_stub(w, target, &name)) {
-		jump_out(w, name);
-		return 0;
-	}
+	if (!name && resolve_stub(w, target, &name))
+		return jump_out(w, name);
 	row = row_of(name);
 	if (ends_by_use(w, row) || takes_over(w, row) || is_noreturn(name))
 		return 0;
@@ -220,9 +227,8 @@ static int branch(struct walk *w, const struct insn *insn)
 	if (insn->target_kind == INSN_TARGET_DIRECT)
 		return jump_to(w, insn->target);
 	if (insn->target_kind == INSN_TARGET_SLOT)
-		jump_out(w, w->code->slot_name(w->code->ctx, insn->target));
-	else
-		cannot_prove(w, why_indirect);
+		return jump_out(w, w->code->slot_name(w->code->ctx, insn->target));
+	cannot_prove(w, why_indirect);
 	return 0;
 }
 

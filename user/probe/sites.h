@@ -33,6 +33,8 @@ struct sites_code {
 	bool (*starts_function)(void *ctx, uint64_t addr);
 	/* Where an exception thrown by the call at `addr` goes on in its function; 0: it leaves. */
 	uint64_t (*landing_pad)(void *ctx, uint64_t addr);
+	/* Where the code itself defines the function of that name, or 0. NULL: nowhere. */
+	uint64_t (*definition)(void *ctx, const char *name);
 };
 
 /* Whether the function gets its work done by another function of the table. */

@@ -19,25 +19,35 @@
 
 /*
  * The cookie of a probe:
- *   63        48 47      40 39      32 31                 0
- *   | fn         | kind     | args     | owner            |
+ *   63        48 47      40 39        28 27                 0
+ *   | fn         | kind     | args       | owner            |
  * fn: index into the daemon's table of probed functions; owner: 0 for a link that every process
- * shares, else the owner number of the one process whose own, filtered link this is.
+ * shares, else the owner number of the one process whose own, filtered link this is (its slot + 1,
+ * see ABI_MAX_SLOTS).
  */
 #define ABI_COOKIE(fn, kind, args, owner)                                                          \
-	((__u64)(fn) << 48 | (__u64)(kind) << 40 | (__u64)(args) << 32 | (__u32)(owner))
+	((__u64)(fn) << 48 | (__u64)(kind) << 40 | (__u64)(args) << 28 | (__u32)(owner))
 #define ABI_COOKIE_FN(c) ((__u16)((c) >> 48))
 #define ABI_COOKIE_KIND(c) ((__u8)((c) >> 40))
-#define ABI_COOKIE_ARGS(c) ((__u8)((c) >> 32))
-#define ABI_COOKIE_OWNER(c) ((__u32)(c))
+#define ABI_COOKIE_ARGS(c) ((__u16)((c) >> 28 & 0xfff))
+#define ABI_COOKIE_OWNER(c) ((__u32)(c)&0xfffffff)
 
 /* What a probed function does with memory. */
 enum abi_kind {
 	ABI_ALLOC = 1,	   /* returns the block or NULL; args says where its size is */
-	ABI_FREE = 2,	   /* first argument is the block or NULL */
-	ABI_REALLOC = 3,   /* first argument the old block, args says where the new size is */
-	ABI_OUT_PARAM = 4, /* posix_memalign: block through the first argument, 0 is success */
+	ABI_FREE = 2,	   /* an argument is the block or NULL */
+	ABI_REALLOC = 3,   /* an argument is the old block, args says where the new size is */
+	ABI_OUT_PARAM = 4, /* posix_memalign: block through an argument, 0 is success */
+	/* xallocx: resized in place or not at all, returns the block's real size */
+	ABI_RESIZE = 5,
+	ABI_STRING = 6, /* returns a copied string or NULL: its length and the 0 are the size */
+	ABI_SCOPED_FREE = 7, /* a pool's: what it calls is nested, frees of other blocks too */
+	ABI_SCOPE = 8,	     /* what it calls is nested, and nothing is counted */
 	ABI_KIND_MASK = 0x0f,
+	/* Can be left by an exception, which nobody sees: operator new. */
+	ABI_THROWS = 0x10,
+	/* A realloc that fails has freed the old block all the same (reallocf). */
+	ABI_FAILURE_FREES = 0x20,
 	/* realloc(p, 0) frees p and returns NULL (glibc); without it, it is a failed realloc or a
 	 * block of size 0, told apart by what it returns. */
 	ABI_REALLOC0_FREES = 0x40,
@@ -46,10 +56,13 @@ enum abi_kind {
 	ABI_AT_EXIT = 0x80,
 };
 
-/* Where the size of a new block is, in ABI_COOKIE_ARGS: argument numbers from 1. */
+/* Where the size of a new block is, in ABI_COOKIE_ARGS: argument numbers from 1 to 5. */
 #define ABI_SIZE_ARG(n) (n)
-/* The product of two arguments (calloc, reallocarray). */
+/* The product of two arguments (calloc, reallocarray); of ABI_RESIZE, their sum. */
 #define ABI_SIZE_PRODUCT(n, m) ((n) | (m) << 4)
+#define ABI_SIZE_SUM(n, m) ((n) | (m) << 4)
+/* Where the block is, or where its address is to be put; the first argument unless given. */
+#define ABI_BLOCK_ARG(n) ((n) << 8)
 
 /*
  * Key of a live block, on x86-64:
@@ -210,7 +223,7 @@ enum abi_loss {
 	ABI_LOST_ADDRESS,
 	ABI_LOST_PROCESS,	   /* no slot for a new process */
 	ABI_LOST_TOMBSTONE,	   /* record of a block freed while forked children share it */
-	ABI_LOST_OUT_PARAM,	   /* posix_memalign's result could not be read */
+	ABI_LOST_OUT_PARAM,	   /* a block, or the string in it, could not be read */
 	ABI_LOST_FILE,		   /* which file was mapped as code: it may hold an allocator */
 	ABI_LOST_HISTOGRAM,	   /* no room for a new group or bucket of a histogram */
 	ABI_LOST_EVENT,		   /* no room for a new stack of an event */

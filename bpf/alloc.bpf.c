@@ -149,9 +149,10 @@ static __always_inline bool free_ends_realloc(__u32 slot, struct thread *t, __u6
 }
 
 static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
-				       __u16 fn)
+				       __u64 cookie)
 {
-	__u64 addr = PT_REGS_PARM1(ctx), sp = PT_REGS_SP(ctx);
+	__u64 addr = block_argument(ctx, ABI_COOKIE_ARGS(cookie)), sp = PT_REGS_SP(ctx);
+	__u16 fn = ABI_COOKIE_FN(cookie);
 	enum block_origin origin;
 	struct abi_block block;
 	bool temporary = false;
@@ -161,7 +162,7 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 		return;
 	t = thread_get(proc, slot);
 	if (t) {
-		if (thread_nested(t, sp))
+		if (thread_nested(t, sp, fn))
 			return;
 		if (free_ends_realloc(slot, t, addr, sp))
 			return;
@@ -191,55 +192,133 @@ static __always_inline __u8 realloc0_frees(__u64 cookie)
 	return (ABI_COOKIE_KIND(cookie) & ABI_REALLOC0_FREES) != 0;
 }
 
+/* A call of this thread begins that is in no other; what was left in any other way is put right. */
+static __always_inline void call_begins(struct thread *t, __u32 slot, __u64 sp, __u64 cookie)
+{
+	/* A realloc that was left in any other way has not replaced its block. */
+	if (t->busy)
+		block_put_back(slot, t->ptr, &t->old, t->old_from);
+	t->old_from = BLOCK_UNKNOWN;
+	t->busy = 1;
+	t->sp = sp;
+	t->fn = ABI_COOKIE_FN(cookie);
+}
+
+/* What a call was asked for. */
+static __always_inline void take_request(const struct pt_regs *ctx, struct thread *t, __u64 cookie,
+					 __u8 kind)
+{
+	__u16 args = ABI_COOKIE_ARGS(cookie);
+
+	t->ptr = kind == ABI_ALLOC ? 0 : block_argument(ctx, args);
+	t->realloc0_frees = realloc0_frees(cookie);
+	t->throws = (ABI_COOKIE_KIND(cookie) & ABI_THROWS) != 0;
+	if (kind == ABI_RESIZE) {
+		t->size = argument(ctx, args & 0xf);
+		t->extra = argument(ctx, args >> 4 & 0xf);
+	} else {
+		t->size = requested_size(ctx, args);
+	}
+}
+
+static __always_inline bool replaces_block(__u8 kind)
+{
+	return kind == ABI_REALLOC || kind == ABI_RESIZE;
+}
+
 /* 1 when the call is nested in another: its return need not be seen. */
 static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
 				       __u64 cookie)
 {
 	struct thread *t = thread_get(proc, slot);
 	__u8 kind = ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK;
-	__u64 sp = PT_REGS_SP(ctx);
-	bool taken;
+	__u64 sp = PT_REGS_SP(ctx), ptr = block_argument(ctx, ABI_COOKIE_ARGS(cookie)), asked;
+	bool taken, jumped;
 
 	if (!t)
 		return 1;
-	if (thread_nested(t, sp)) {
+	if (thread_nested(t, sp, ABI_COOKIE_FN(cookie))) {
 		/* What realloc(p, 0) does is the rule of the innermost one, not of its wrappers. */
-		if (kind == ABI_REALLOC && t->ptr == PT_REGS_PARM1(ctx))
+		if (kind == ABI_REALLOC && t->ptr == ptr)
 			t->realloc0_frees |= realloc0_frees(cookie);
 		return 1;
 	}
+	/* pvalloc that jumps to memalign, for more than it was asked for. */
+	jumped = t->busy && sp == t->sp && !t->throws && !t->is_scope &&
+		 t->fn != ABI_COOKIE_FN(cookie) && (!t->ptr || t->ptr == ptr);
 	/* A wrapper that jumps to the next realloc has taken the block for it. */
-	taken = t->busy && sp == t->sp && kind == ABI_REALLOC && t->ptr == PT_REGS_PARM1(ctx);
-	if (!taken) {
-		/* A realloc that was left in any other way has not replaced its block. */
-		if (t->busy)
-			block_put_back(slot, t->ptr, &t->old, t->old_from);
-		t->old_from = BLOCK_UNKNOWN;
-	}
-	t->busy = 1;
-	t->sp = sp;
-	t->fn = ABI_COOKIE_FN(cookie);
-	t->size = requested_size(ctx, ABI_COOKIE_ARGS(cookie));
-	t->ptr = kind == ABI_ALLOC ? 0 : PT_REGS_PARM1(ctx);
-	t->realloc0_frees = realloc0_frees(cookie);
+	taken = t->busy && sp == t->sp && kind == ABI_REALLOC && t->ptr == ptr;
+	if (taken)
+		t->fn = ABI_COOKIE_FN(cookie);
+	else
+		call_begins(t, slot, sp, cookie);
+	t->is_scope = 0;
 	t->free_ptr = 0;
+	asked = t->size;
+	take_request(ctx, t, cookie, kind);
+	if (jumped)
+		t->size = asked;
 	/* Inside the call the old address may already be another thread's new block. */
-	if (kind == ABI_REALLOC && t->ptr && !taken)
+	if (replaces_block(kind) && t->ptr && !taken)
 		t->old_from = block_take(slot, t->ptr, &t->old);
 	return 0;
 }
 
+/*
+ * A call inside which nothing is counted: a pool that gives memory back to the allocator below.
+ * 1 when it is nested itself.
+ */
+static __always_inline int scope_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
+				       __u64 cookie)
+{
+	struct thread *t = thread_get(proc, slot);
+	__u64 sp = PT_REGS_SP(ctx);
+
+	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
+	if (!t || thread_nested(t, sp, ABI_COOKIE_FN(cookie)))
+		return 1;
+	call_begins(t, slot, sp, cookie);
+	t->is_scope = 1;
+	t->ptr = 0;
+	return 0;
+}
+
+/* The old block of a call that replaces it: it is gone, or it stays as it was and is put back. */
+static __always_inline void old_block_ends(struct abi_proc *proc, __u32 slot, struct thread *t,
+					   bool gone, bool failed)
+{
+	if (failed)
+		__sync_fetch_and_add(&proc->failed, 1);
+	if (gone)
+		realloc_release(slot, t);
+	else
+		block_put_back(slot, t->ptr, &t->old, t->old_from);
+}
+
 /* The new block of a realloc; 0: there is none, and what that means is done. */
 static __always_inline __u64 realloc_result(struct abi_proc *proc, __u32 slot, struct thread *t,
-					    __u64 addr)
+					    __u64 addr, __u8 kind)
 {
-	if (addr || (t->ptr && t->size == 0 && t->realloc0_frees)) {
-		realloc_release(slot, t);
-		return addr;
-	}
-	block_put_back(slot, t->ptr, &t->old, t->old_from);
-	__sync_fetch_and_add(&proc->failed, 1);
-	return 0;
+	bool done = addr || (t->ptr && t->size == 0 && t->realloc0_frees);
+
+	old_block_ends(proc, slot, t, done || (kind & ABI_FAILURE_FREES), !done);
+	return addr;
+}
+
+/*
+ * xallocx returns the block's real size, which is no less than what was asked for at the least
+ * where it could do it. What it was asked for on top counts as far as it is there.
+ */
+static __always_inline __u64 resize_result(struct abi_proc *proc, __u32 slot, struct thread *t,
+					   __u64 real)
+{
+	bool done = real >= t->size;
+
+	old_block_ends(proc, slot, t, done, !done);
+	if (!done)
+		return 0;
+	t->size = real - t->size < t->extra ? real : t->size + t->extra;
+	return t->ptr;
 }
 
 /* posix_memalign returns 0 and stores the block; anything else is a failure. */
@@ -265,6 +344,40 @@ static __always_inline __u64 alloc_result(struct abi_proc *proc, __u64 result)
 	return result;
 }
 
+/* Of strings longer than this the size is not known. */
+#define STRING_CHUNK 255
+#define STRING_CHUNKS 256
+
+/* Bytes of a string with the 0 at its end; 0: it is longer, or it cannot be read. */
+VERIFIED_ONCE __u64 string_bytes(__u64 addr)
+{
+	char chunk[STRING_CHUNK + 1];
+	__u64 before = 0;
+	long n;
+	int i;
+
+	for (i = 0; i < STRING_CHUNKS; i++, before += STRING_CHUNK) {
+		/* A string that is cut gets a 0 as well. */
+		n = bpf_probe_read_user_str(chunk, sizeof(chunk), (void *)(addr + before));
+		if (n <= 0)
+			return 0;
+		if (n <= STRING_CHUNK)
+			return before + n;
+	}
+	return 0;
+}
+
+static __always_inline __u64 string_result(struct abi_proc *proc, struct thread *t, __u64 addr)
+{
+	if (!alloc_result(proc, addr))
+		return 0;
+	t->size = string_bytes(addr);
+	if (t->size)
+		return addr;
+	proc_lost(proc, ABI_LOST_OUT_PARAM);
+	return 0;
+}
+
 static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
 				       __u64 cookie)
 {
@@ -277,17 +390,36 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 	if (!t || !t->busy || t->slot != slot || t->sp != sp || t->fn != ABI_COOKIE_FN(cookie))
 		return;
 	t->busy = 0;
-	kind &= ABI_KIND_MASK;
-	addr = kind == ABI_REALLOC   ? realloc_result(proc, slot, t, PT_REGS_RC(ctx)) :
-	       kind == ABI_OUT_PARAM ? out_param_result(proc, t, PT_REGS_RC(ctx)) :
-				       alloc_result(proc, PT_REGS_RC(ctx));
+	if (t->is_scope)
+		return;
+	switch (kind & ABI_KIND_MASK) {
+	case ABI_REALLOC:
+		addr = realloc_result(proc, slot, t, PT_REGS_RC(ctx), kind);
+		break;
+	case ABI_RESIZE:
+		addr = resize_result(proc, slot, t, PT_REGS_RC(ctx));
+		break;
+	case ABI_OUT_PARAM:
+		addr = out_param_result(proc, t, PT_REGS_RC(ctx));
+		break;
+	case ABI_STRING:
+		addr = string_result(proc, t, PT_REGS_RC(ctx));
+		break;
+	default:
+		addr = alloc_result(proc, PT_REGS_RC(ctx));
+	}
 	if (addr)
 		account_alloc(ctx, proc, slot, t, addr, at);
 }
 
+static __always_inline __u8 kind_of(__u64 cookie)
+{
+	return ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK;
+}
+
 static __always_inline bool is_free(__u64 cookie)
 {
-	return (ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK) == ABI_FREE;
+	return kind_of(cookie) == ABI_FREE;
 }
 
 /* 1 when the return of this call need not be seen. */
@@ -300,10 +432,12 @@ static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 		return 1;
 	count_event();
 	proc_enter_cut(proc);
-	if (is_free(cookie)) {
-		free_entry(ctx, proc, slot, ABI_COOKIE_FN(cookie));
+	if (is_free(cookie) || kind_of(cookie) == ABI_SCOPED_FREE)
+		free_entry(ctx, proc, slot, cookie);
+	if (is_free(cookie))
 		return 1;
-	}
+	if (kind_of(cookie) >= ABI_SCOPED_FREE)
+		return scope_entry(ctx, proc, slot, cookie);
 	return alloc_entry(ctx, proc, slot, cookie);
 }
 

@@ -8,28 +8,35 @@
 #include "registers.bpf.h"
 
 /*
- * Integer arguments 1 to 4. Each is loaded at a fixed offset before the choice: the
- * verifier refuses a context pointer with a chosen one.
+ * Integer arguments 1 to 5. Each is loaded at a fixed offset before the choice: the verifier
+ * refuses a context pointer with a chosen one.
  */
 static __always_inline __u64 argument(const struct pt_regs *regs, __u32 n)
 {
 	__u64 a1 = PT_REGS_PARM1(regs), a2 = PT_REGS_PARM2(regs), a3 = PT_REGS_PARM3(regs),
-	      a4 = PT_REGS_PARM4(regs);
+	      a4 = PT_REGS_PARM4(regs), a5 = PT_REGS_PARM5(regs);
 
 	barrier_var(a1);
 	barrier_var(a2);
 	barrier_var(a3);
 	barrier_var(a4);
-	return n == 1 ? a1 : n == 2 ? a2 : n == 3 ? a3 : a4;
+	barrier_var(a5);
+	return n == 1 ? a1 : n == 2 ? a2 : n == 3 ? a3 : n == 4 ? a4 : a5;
 }
 
-static __always_inline __u64 requested_size(const struct pt_regs *regs, __u8 args)
+/* The block that is freed or resized; or where a new one is to be put. */
+static __always_inline __u64 block_argument(const struct pt_regs *regs, __u16 args)
+{
+	return args >> 8 ? argument(regs, args >> 8) : PT_REGS_PARM1(regs);
+}
+
+static __always_inline __u64 requested_size(const struct pt_regs *regs, __u16 args)
 {
 	__u64 size = argument(regs, args & 0xf), factor, limit;
 
-	if (!(args >> 4))
+	if (!(args >> 4 & 0xf))
 		return size;
-	factor = argument(regs, args >> 4);
+	factor = argument(regs, args >> 4 & 0xf);
 	/* calloc and reallocarray fail then; a wrapped product might look like a request for 0 */
 	limit = factor ? ~0ULL / factor : ~0ULL;
 	barrier_var(limit); /* else clang makes it a 128-bit product, which BPF has not */

@@ -176,7 +176,7 @@ static __always_inline bool in_allocator(__u32 slot, __u64 sp)
 {
 	struct thread *t = thread_find();
 
-	return t && t->slot == slot && thread_nested(t, sp);
+	return t && t->slot == slot && thread_nested(t, sp, 0);
 }
 
 /* Who made the region; the allocators' own regions are seen as their blocks. */

@@ -12,6 +12,7 @@
 struct thread {
 	__u64 sp;	      /* at the entry of the outermost call */
 	__u64 size;	      /* requested */
+	__u64 extra;	      /* xallocx: asked for beside, if it can be had */
 	__u64 ptr;	      /* realloc: old block; posix_memalign: where the result goes */
 	struct abi_block old; /* realloc: what the old block was */
 	__u64 last_key;	      /* newest block of this thread, 0 once it was freed */
@@ -23,7 +24,9 @@ struct thread {
 	__u8 busy;	     /* in an outermost call */
 	__u8 old_from;	     /* enum block_origin of `old` */
 	__u8 realloc0_frees; /* realloc(ptr, 0) frees and returns NULL here */
-	__u8 pad[5];
+	__u8 is_scope;	     /* the call is a pool's free or the like: ABI_SCOPE */
+	__u8 throws;	     /* the call can have ended by an exception: ABI_THROWS */
+	__u8 pad[3];
 };
 
 /*
@@ -35,7 +38,7 @@ struct thread_place {
 	__u32 tid; /* 0: free */
 	__u32 pad;
 	struct thread thread;
-	__u64 pad2[4]; /* two cache lines */
+	__u64 pad2[3]; /* two cache lines */
 };
 
 struct {
@@ -130,11 +133,13 @@ static __always_inline struct thread *thread_get(struct abi_proc *proc, __u32 sl
 
 /*
  * Is a call entered with this stack pointer inside the busy one? Equal pointers are a tail call:
- * the new function takes over.
+ * the new function takes over, but in a scope it is inside.
  */
-static __always_inline bool thread_nested(const struct thread *t, __u64 sp)
+static __always_inline bool thread_nested(const struct thread *t, __u64 sp, __u16 fn)
 {
-	return t->busy && sp < t->sp && t->sp - sp < NESTING_RANGE;
+	if (!t->busy || t->sp - sp >= NESTING_RANGE)
+		return false;
+	return sp != t->sp || (t->is_scope && t->fn != fn);
 }
 
 #endif

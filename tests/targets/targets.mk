@@ -11,14 +11,62 @@ TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap \
-	frames frames_plugin),\
+	families frames frames_plugin),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
 	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so)
 
+# One of families.c for each allocator that is installed: its flags. A second word of jemalloc's
+# static library is renamed to: as Rust's crate and others build it, beside the C library's malloc.
+has_lib = $(filter /%,$(shell $(CC) -print-file-name=$(1)))
+FAMILIES := glibc glibc-static glibc-static-pie \
+	$(if $(shell command -v musl-gcc),musl musl-static) \
+	$(if $(call has_lib,libjemalloc.a),jemalloc jemalloc-static jemalloc-je jemalloc-rjem) \
+	$(if $(call has_lib,libtcmalloc_minimal.so),tcmalloc tcmalloc-names tcmalloc-static) \
+	$(if $(call has_lib,libmimalloc.so),mimalloc mimalloc-names)
+FAMILIES_glibc-static := -static
+FAMILIES_glibc-static-pie := -static-pie -fPIE
+FAMILIES_musl-static := -static
+FAMILIES_jemalloc := -DJEMALLOC -ljemalloc
+FAMILIES_jemalloc-static := -DJEMALLOC -static -l:libjemalloc.a -lstdc++ -lm
+FAMILIES_jemalloc-je = -DJEMALLOC -DPREFIX=je_ $(TARGETS_DIR)/jemalloc-je.a -lstdc++ -lm
+FAMILIES_jemalloc-rjem = -DJEMALLOC -DPREFIX=_rjem_ $(TARGETS_DIR)/jemalloc-rjem.a -lstdc++ -lm
+FAMILIES_tcmalloc := -ltcmalloc_minimal
+FAMILIES_tcmalloc-names := -DTCMALLOC -DPREFIX=tc_ -ltcmalloc_minimal
+FAMILIES_tcmalloc-static := -DTCMALLOC -DPREFIX=tc_ -l:libtcmalloc_minimal.a -lstdc++ -lm
+FAMILIES_mimalloc := -lmimalloc
+FAMILIES_mimalloc-names := -DMIMALLOC -DPREFIX=mi_ -lmimalloc
+
+TARGET_FAMILIES := $(FAMILIES:%=$(TARGETS_DIR)/families-%)
+
 .PHONY: targets
-targets: $(TARGET_PROGRAMS) $(TARGET_OTHERS)
+targets: $(TARGET_PROGRAMS) $(TARGET_OTHERS) $(TARGET_FAMILIES)
+
+$(TARGET_FAMILIES): $(TARGETS_DIR)/families-%: tests/targets/families.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(if $(filter musl%,$*),musl-gcc,$(CC)) $(TARGET_CFLAGS) -o $@ $< -Wl,--no-as-needed \
+		$(FAMILIES_$*) -pthread -ldl
+
+$(TARGETS_DIR)/families-jemalloc-je: $(TARGETS_DIR)/jemalloc-je.a
+$(TARGETS_DIR)/families-jemalloc-rjem: $(TARGETS_DIR)/jemalloc-rjem.a
+
+JEMALLOC_NAMES := malloc calloc realloc free posix_memalign aligned_alloc memalign valloc mallocx \
+	rallocx xallocx sallocx dallocx sdallocx nallocx mallctl mallctlnametomib mallctlbymib \
+	malloc_stats_print malloc_usable_size malloc_message malloc_conf
+
+# jemalloc under names of its own; what it takes the place of otherwise becomes local.
+$(TARGETS_DIR)/jemalloc-%.a:
+	$(call say,OBJCOPY,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LD) -r --whole-archive -o $@.o $(call has_lib,libjemalloc_pic.a)
+	$(Q)objcopy --wildcard --localize-symbol='__libc_*' --localize-symbol='__posix_memalign' \
+		--localize-symbol='_Zn[aw]*' --localize-symbol='_Zd[al]*' \
+		$(foreach name,$(JEMALLOC_NAMES),--redefine-sym \
+		$(name)=$(if $(filter je,$*),je_,_rjem_)$(name)) $@.o
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $@.o
 
 $(TARGET_PROGRAMS): $(TARGETS_DIR)/%: tests/targets/%.c $(WRAP_SRC) $(TARGET_HEADERS)
 	$(call say,TARGET,$@)

@@ -18,10 +18,13 @@ static void every_row_is_found_by_its_name_and_only_once(void **state)
 
 	(void)state;
 	rows = allocator_functions(&n);
-	assert_true(n >= 31);
-	for (size_t i = 0; i < n; i++)
+	assert_true(n >= 180);
+	for (size_t i = 0; i < n; i++) {
 		assert_ptr_equal(allocator_function_find(rows[i].name), &rows[i]);
-	assert_null(allocator_function_find("mallocx"));
+		if (i)
+			assert_true(strcmp(rows[i - 1].name, rows[i].name) < 0);
+	}
+	assert_null(allocator_function_find("nallocx"));
 	assert_null(allocator_function_find("mallo"));
 	assert_null(allocator_function_find(""));
 }
@@ -43,6 +46,17 @@ static void a_probe_needs_the_arguments_that_its_kind_reads(void **state)
 		{ "realloc", ABI_REALLOC, 3, true },
 		{ "reallocarray", ABI_REALLOC, 7, true },
 		{ "posix_memalign", ABI_OUT_PARAM, 5, false },
+		{ "mallocx", ABI_ALLOC, 1, true },
+		{ "je_rallocx", ABI_REALLOC, 3, true },
+		{ "_rjem_xallocx", ABI_RESIZE, 7, false },
+		{ "_rjem_sdallocx", ABI_FREE, 1, false },
+		{ "tc_newarray_aligned", ABI_ALLOC, 1, true },
+		{ "mi_heap_recalloc", ABI_REALLOC, 0xe, true },
+		{ "mi_heap_reallocf", ABI_REALLOC | ABI_FAILURE_FREES, 6, true },
+		{ "mi_strdup", ABI_STRING, 0, true },
+		{ "__rust_alloc_zeroed", ABI_ALLOC, 1, true },
+		{ "__rust_realloc", ABI_REALLOC, 9, true },
+		{ "__rust_dealloc", ABI_FREE, 1, false },
 	};
 
 	(void)state;
@@ -77,6 +91,14 @@ static void only_operators_and_their_like_forward_and_only_to_their_kind(void **
 		{ "realloc", "malloc", false },
 		{ "calloc", "malloc", false },
 		{ "memalign", "aligned_alloc", false },
+		{ "tc_free_sized", "tc_free", false },
+		{ "__rust_alloc", "__rdl_alloc", true },
+		{ "__rdl_alloc", "posix_memalign", true },
+		{ "__rdl_realloc", "realloc", true },
+		{ "__rdl_realloc", "posix_memalign", true },
+		{ "__rdl_realloc", "free", false },
+		{ "__rg_dealloc", "_rjem_sdallocx", true },
+		{ "mi_new_realloc", "mi_realloc", true },
 	};
 
 	(void)state;
@@ -94,18 +116,20 @@ static void operators_that_may_throw_are_those_without_nothrow(void **state)
 	(void)state;
 	rows = allocator_functions(&n);
 	for (size_t i = 0; i < n; i++) {
-		bool is_new = strncmp(rows[i].name, "_Znw", 4) == 0 ||
-			      strncmp(rows[i].name, "_Zna", 4) == 0;
+		const char *name = rows[i].name;
+		bool is_new = strncmp(name, "_Znw", 4) == 0 || strncmp(name, "_Zna", 4) == 0 ||
+			      strncmp(name, "tc_new", 6) == 0 || strncmp(name, "mi_new", 6) == 0 ||
+			      strncmp(name, "mi_heap_alloc_new", 17) == 0;
 
 		assert_int_equal(rows[i].may_throw, is_new && !strstr(rows[i].name, "nothrow"));
 		n_throw += rows[i].may_throw;
 	}
-	assert_int_equal(n_throw, 4);
+	assert_int_equal(n_throw, 4 + 4 + 5 + 2);
 }
 
 static void this_process_s_own_realloc_does_as_its_row_says(void **state)
 {
-	const struct allocator_family *family = allocator_family_find("gnu_get_libc_version");
+	const struct allocator_family *family = allocator_family_marked("gnu_get_libc_version");
 	void *(*volatile resize)(void *, size_t) = realloc; /* no compiler's idea of size 0 */
 	void *block = malloc(100), *result;
 
@@ -117,8 +141,78 @@ static void this_process_s_own_realloc_does_as_its_row_says(void **state)
 	result = resize(block, 0);
 	assert_int_equal(result == NULL, family->realloc0_frees);
 	free(result);
-	assert_true(allocator_family_find("mallctl") < family);
-	assert_null(allocator_family_find("malloc"));
+	assert_true(allocator_family_marked("mallctl") < family);
+	assert_null(allocator_family_marked("malloc"));
+}
+
+static void an_allocator_s_own_names_tell_its_family(void **state)
+{
+	static const struct {
+		const char *function, *family;
+		bool realloc0_frees;
+	} cases[] = {
+		{ "je_realloc", "jemalloc", true },	  { "_rjem_realloc", "jemalloc", true },
+		{ "tc_realloc", "tcmalloc", true },	  { "mi_realloc", "mimalloc", false },
+		{ "mi_heap_realloc", "mimalloc", false },
+	};
+	static const char *const nobody_s[] = { "realloc", "mallocx", "__rust_realloc", "_Znwm" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct allocator_family *family =
+			allocator_family_of(allocator_function_find(cases[i].function));
+
+		assert_non_null(family);
+		assert_string_equal(family->name, cases[i].family);
+		assert_int_equal(family->realloc0_frees, cases[i].realloc0_frees);
+	}
+	for (size_t i = 0; i < sizeof(nobody_s) / sizeof(nobody_s[0]); i++)
+		assert_null(allocator_family_of(allocator_function_find(nobody_s[i])));
+}
+
+static void of_several_names_of_one_address_the_best_known_is_preferred(void **state)
+{
+	/* As libmimalloc, libtcmalloc and libc.so.6 have them. */
+	static const char *const pairs[][2] = {
+		{ "malloc", "mi_malloc" },
+		{ "free", "_ZdlPv" },
+		{ "_ZdlPv", "_ZdaPv" },
+		{ "_Znwm", "_Znam" },
+		{ "_ZdlPvm", "tc_deletearray_sized" },
+		{ "free", "cfree" },
+		{ "aligned_alloc", "memalign" },
+		{ "cfree", "_ZdlPv" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		const struct allocator_function *a = allocator_function_find(pairs[i][0]);
+		const struct allocator_function *b = allocator_function_find(pairs[i][1]);
+
+		assert_true(allocator_function_compare(a, b) < 0);
+		assert_true(allocator_function_compare(b, a) > 0);
+	}
+}
+
+static void rust_s_functions_are_known_under_their_mangled_names_as_well(void **state)
+{
+	static const struct {
+		const char *symbol, *row;
+	} cases[] = {
+		{ "_RNvCsfLfy6EI15iL_7___rustc12___rust_alloc", "__rust_alloc" },
+		{ "_RNvCsfLfy6EI15iL_7___rustc13___rdl_realloc", "__rdl_realloc" },
+		{ "_RNvCsfLfy6EI15iL_7___rustc19___rust_alloc_zeroed", "__rust_alloc_zeroed" },
+		{ "_RNvCsfLfy6EI15iL_7___rustc26___rust_alloc_error_handler", NULL },
+		{ "_RNvCsfLfy6EI15iL_7___rustc", NULL },
+		{ "_RNvCsfLfy6EI15iL_7___rustc12", NULL },
+		{ "_RNvCsfLfy6EI15iL_5_crate12___rust_alloc", NULL },
+		{ "_RNvC", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_ptr_equal(allocator_function_find(cases[i].symbol),
+				 cases[i].row ? allocator_function_find(cases[i].row) : NULL);
 }
 
 int main(void)
@@ -129,6 +223,9 @@ int main(void)
 		cmocka_unit_test(only_operators_and_their_like_forward_and_only_to_their_kind),
 		cmocka_unit_test(operators_that_may_throw_are_those_without_nothrow),
 		cmocka_unit_test(this_process_s_own_realloc_does_as_its_row_says),
+		cmocka_unit_test(an_allocator_s_own_names_tell_its_family),
+		cmocka_unit_test(of_several_names_of_one_address_the_best_known_is_preferred),
+		cmocka_unit_test(rust_s_functions_are_known_under_their_mangled_names_as_well),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,6 +223,94 @@ static void jemalloc_s_operators_are_probed_where_they_are_its_own(void **state)
 	assert_true(skipped_of(library.plan, "_Znam")->forwards);
 }
 
+static void jemalloc_s_own_functions_are_probed(void **state)
+{
+	static const struct {
+		const char *function;
+		uint8_t kind;
+		uint16_t args;
+	} cases[] = {
+		{ "mallocx", ABI_ALLOC, ABI_SIZE_ARG(1) },
+		{ "rallocx", ABI_REALLOC | ABI_REALLOC0_FREES, ABI_SIZE_ARG(2) },
+		{ "xallocx", ABI_RESIZE, ABI_SIZE_SUM(2, 3) },
+		{ "dallocx", ABI_FREE, 0 },
+		{ "sdallocx", ABI_FREE, 0 },
+	};
+	_cleanup_(planned_done) struct planned library = { .fd = open_library("libjemalloc.so.2") };
+
+	(void)state;
+	make_plan(&library);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct plan_probe *probe = probe_of(library.plan, cases[i].function);
+
+		assert_non_null(probe);
+		assert_int_equal(probe->kind, cases[i].kind);
+		assert_int_equal(probe->args, cases[i].args);
+	}
+}
+
+/* Its operators jump to slow paths that the library exports, through pointers. */
+static void tcmalloc_s_operators_have_exits_in_what_they_jump_to(void **state)
+{
+	_cleanup_(planned_done) struct planned library = { .fd = open_library(
+								   "libtcmalloc_minimal.so.4") };
+	const struct plan_probe *probe;
+
+	(void)state;
+	make_plan(&library);
+	probe = probe_of(library.plan, "_Znwm");
+	assert_non_null(probe);
+	assert_int_equal(probe->exits, PLAN_EXIT_SITES);
+	assert_true(probe->n_exit_sites > 1);
+	assert_int_equal(probe->kind, ABI_ALLOC | ABI_THROWS);
+	assert_int_equal(probe_of(library.plan, "realloc")->kind, ABI_REALLOC | ABI_REALLOC0_FREES);
+	for (size_t i = 0; i < library.plan->n_skipped; i++)
+		assert_true(library.plan->skipped[i].forwards);
+}
+
+static void mimalloc_keeps_a_block_of_size_0_whatever_its_program_links(void **state)
+{
+	_cleanup_(planned_done) struct planned library = { .fd = open_library("libmimalloc.so.2") };
+
+	(void)state;
+	make_plan(&library);
+	assert_int_equal(probe_of(library.plan, "realloc")->kind, ABI_REALLOC);
+	assert_int_equal(probe_of(library.plan, "mi_heap_realloc")->args,
+			 ABI_SIZE_ARG(3) | ABI_BLOCK_ARG(2));
+	assert_int_equal(probe_of(library.plan, "mi_heap_strdup")->kind, ABI_STRING);
+	assert_null(probe_of(library.plan, "mi_malloc")); /* is malloc */
+	for (size_t i = 0; i < library.plan->n_skipped; i++)
+		assert_true(library.plan->skipped[i].forwards);
+}
+
+/* jemalloc under its own names and another allocator as malloc, as in a Rust server. */
+static void functions_with_names_of_their_own_follow_their_own_rules(void **state)
+{
+	static const char source[] =
+		"extern void *work(void *, unsigned long);\n"
+		"void *realloc(void *p, unsigned long n) { return work(p, n + 1); }\n"
+		"void *_rjem_realloc(void *p, unsigned long n) { return work(p, n + 2); }\n"
+		"void *mi_realloc(void *p, unsigned long n) { return work(p, n + 3); }\n"
+		"const char *gnu_get_libc_version(void) { return 0; }\n";
+	static const char no_marker[] =
+		"extern void *work(void *, unsigned long);\n"
+		"void *realloc(void *p, unsigned long n) { return work(p, n + 1); }\n"
+		"void *tc_realloc(void *, unsigned long) __attribute__((alias(\"realloc\")));\n";
+	_cleanup_(planned_done) struct planned planned = { .fd = build_object(source,
+									      "-shared -fPIC") };
+	_cleanup_(planned_done) struct planned alias = { .fd = build_object(no_marker,
+									    "-shared -fPIC") };
+
+	(void)state;
+	make_plan(&planned);
+	assert_int_equal(probe_of(planned.plan, "realloc")->kind, ABI_REALLOC | ABI_REALLOC0_FREES);
+	assert_int_equal(probe_of(planned.plan, "_rjem_realloc")->kind,
+			 ABI_REALLOC | ABI_REALLOC0_FREES);
+	assert_int_equal(probe_of(planned.plan, "mi_realloc")->kind, ABI_REALLOC);
+	make_plan(&alias);
+	assert_int_equal(probe_of(alias.plan, "realloc")->kind, ABI_REALLOC | ABI_REALLOC0_FREES);
+}
+
 static void musl_keeps_a_block_of_size_0(void **state)
 {
 	_cleanup_(planned_done) struct planned musl = { .fd = open("/lib/ld-musl-x86_64.so.1",
@@ -314,8 +402,8 @@ static void an_interposer_is_an_allocator_like_any_other(void **state)
 	assert_string_equal(planned.plan->probes[0].function, "free");
 	assert_string_equal(planned.plan->probes[1].function, "realloc");
 	assert_int_equal(planned.plan->probes[1].kind, ABI_REALLOC);
-	assert_string_equal(planned.plan->probes[2].function, "malloc");
-	assert_string_equal(planned.plan->probes[3].function, "aligned_alloc");
+	assert_string_equal(planned.plan->probes[2].function, "aligned_alloc");
+	assert_string_equal(planned.plan->probes[3].function, "malloc");
 	assert_null(skipped_of(planned.plan, "cfree"));
 	assert_null(skipped_of(planned.plan, "memalign"));
 	assert_non_null(skipped_of(planned.plan, "valloc"));
@@ -428,6 +516,10 @@ int main(void)
 		cmocka_unit_test(a_libc_that_starts_as_glibc_2_36_does_is_never_single_stepped),
 		cmocka_unit_test(libstdcxx_only_forwards),
 		cmocka_unit_test(jemalloc_s_operators_are_probed_where_they_are_its_own),
+		cmocka_unit_test(jemalloc_s_own_functions_are_probed),
+		cmocka_unit_test(tcmalloc_s_operators_have_exits_in_what_they_jump_to),
+		cmocka_unit_test(mimalloc_keeps_a_block_of_size_0_whatever_its_program_links),
+		cmocka_unit_test(functions_with_names_of_their_own_follow_their_own_rules),
 		cmocka_unit_test(musl_keeps_a_block_of_size_0),
 		cmocka_unit_test(a_static_executable_is_probed_by_its_symbols),
 		cmocka_unit_test(a_stripped_static_executable_says_that_it_is_one),

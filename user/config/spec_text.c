@@ -57,17 +57,43 @@ const char *spec_behind(const char *name, const char *prefix)
 	return name + len;
 }
 
+/* Does `name` begin with the prefix by which an allocator tells its functions from others'? */
+static bool has_allocator_s_prefix(const char *name)
+{
+	static const char *const prefixes[] = {
+		"je_", "_rjem_", "tc_", "mi_", "__rust_", "__rg_", "__rdl_",
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (spec_behind(name, prefixes[i]))
+			return true;
+	return false;
+}
+
+/* Not those that take no size: frees, and copies of strings. */
+static bool takes_size(const char *name)
+{
+	static const char *const words[] = { "free",	"delete", "dealloc",
+					     "dallocx", "strdup", "strndup" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strstr(name, words[i]))
+			return false;
+	return true;
+}
+
 bool spec_is_allocator(const char *name)
 {
 	static const char *const names[] = {
-		"malloc", "calloc",	   "realloc",	     "reallocarray", "memalign",
-		"valloc", "aligned_alloc", "posix_memalign", "pvalloc",
+		"malloc",   "calloc",  "realloc",	"reallocarray",	  "memalign",
+		"reallocf", "valloc",  "aligned_alloc", "posix_memalign", "pvalloc",
+		"mallocx",  "rallocx", "xallocx",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(names[i], name) == 0)
 			return true;
-	return false;
+	return has_allocator_s_prefix(name) && takes_size(name);
 }
 
 int spec_error(struct strbuf *error, const char *fmt, ...)

@@ -13,14 +13,14 @@
 
 struct allocator_function {
 	const char *name;
-	uint8_t kind; /* enum abi_kind without flags */
-	uint8_t args; /* ABI_SIZE_* */
+	uint8_t kind;  /* enum abi_kind, perhaps with ABI_FAILURE_FREES */
+	uint16_t args; /* ABI_SIZE_*, ABI_BLOCK_ARG */
 	/* Can be left by an exception: a return probe would turn a caught one into abort. */
 	bool may_throw;
 	/*
 	 * Is not probed where it gets its memory from, or gives it to, another function of the
 	 * table. The C functions never are this: glibc's realloc calls malloc on some of its ways
-	 * and resizes in place on others.
+	 * and resizes in place on others, tcmalloc's free_sized calls free on some.
 	 */
 	bool may_forward;
 };
@@ -31,22 +31,30 @@ struct allocator_family {
 	bool realloc0_frees;
 	/* It frees what its users have freed before: probe/inner_frees.h. */
 	bool has_inner_frees;
-	/* Function symbols that only this allocator defines; unused ones are NULL. */
-	const char *markers[2];
+	const char *prefixes[2]; /* of its functions' own names; unused ones are NULL */
+	/* Function symbol of an object whose functions without a prefix are this allocator's. */
+	const char *marker;
 };
 
-/* All rows, in the order in which the names of one address are preferred. */
+/* All rows, in strcmp's order of names. */
 const struct allocator_function *allocator_functions(size_t *ret_n);
 
 /* The row of a symbol, or NULL. */
 const struct allocator_function *allocator_function_find(const char *symbol);
+
+/* Below 0 where, of two functions at one address, `a` is what the report is to call them. */
+int allocator_function_compare(const struct allocator_function *a,
+			       const struct allocator_function *b);
+
+/* The family that the function's name belongs to, or NULL: any may have it. */
+const struct allocator_family *allocator_family_of(const struct allocator_function *function);
 
 /*
  * The family that `symbol` is a marker of, or NULL. Families are one array: of two that an object
  * has markers of the earlier counts, as an executable that brings its own allocator may hold parts
  * of libc's as well.
  */
-const struct allocator_family *allocator_family_find(const char *symbol);
+const struct allocator_family *allocator_family_marked(const char *symbol);
 
 /* Whether the function returns the new block itself. */
 bool allocator_returns_block(const struct allocator_function *function);

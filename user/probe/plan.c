@@ -10,16 +10,18 @@
 #include "probe/sites.h"
 
 #include <errno.h>
+#include <string.h>
 
 static const char why_ifunc[] = "which code it is gets decided when the program starts (ifunc)";
 static const char why_no_code[] = "its symbol points to no code";
 static const char why_forwards[] = "it forwards to a function that is probed";
 
-/* The table has 31 rows, most functions two symbols: only a hostile file has this many. */
-#define MAX_CANDIDATES 256
+/* The table has 185 rows, most functions two symbols: only a hostile file has this many. */
+#define MAX_CANDIDATES 1024
 
 struct candidate {
 	const struct allocator_function *function;
+	const struct allocator_family *family; /* by a name that it has; NULL: the object's */
 	uint64_t vaddr;
 	bool is_ifunc;
 	const char *why_not; /* it cannot be probed */
@@ -86,12 +88,32 @@ static uint64_t code_landing_pad(void *ctx, uint64_t addr)
 	return eh_table_landing_pad(((struct planner *)ctx)->eh, addr);
 }
 
-static int kind_rank(uint8_t kind)
+static uint64_t code_definition(void *ctx, const char *name)
 {
-	return kind == ABI_FREE ? 0 : kind == ABI_REALLOC ? 1 : 2;
+	size_t n;
+	const struct elf_symbol *symbols = elf_file_symbols(((struct planner *)ctx)->file, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!symbols[i].is_ifunc && strcmp(symbols[i].name, name) == 0)
+			return symbols[i].value;
+	return 0;
 }
 
-/* Frees, reallocs, allocs; within each the table's order. */
+static int kind_rank(uint8_t kind)
+{
+	switch (kind & ABI_KIND_MASK) {
+	case ABI_FREE:
+	case ABI_SCOPED_FREE:
+		return 0;
+	case ABI_REALLOC:
+	case ABI_RESIZE:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
+/* Frees, reallocs, allocs; within each by what is preferred of the names of one address. */
 static int candidate_order(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
@@ -100,55 +122,83 @@ static int candidate_order(const void *a, const void *b)
 	if (rank)
 		return rank;
 	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
+		return allocator_function_compare(x->function, y->function);
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-/* Keeps the first of the candidates at one address. */
+static struct candidate *candidate_at(struct planner *p, size_t n, uint64_t vaddr)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p->candidates.data[i].vaddr == vaddr)
+			return &p->candidates.data[i];
+	return NULL;
+}
+
+/* Keeps the first of the candidates at one address, which gets the family of any of them. */
 static void drop_aliases(struct planner *p)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->candidates.len; i++) {
-		bool is_alias = false;
+		struct candidate candidate = p->candidates.data[i];
+		struct candidate *first = candidate_at(p, kept, candidate.vaddr);
 
-		for (size_t j = 0; j < kept && !is_alias; j++)
-			is_alias = p->candidates.data[j].vaddr == p->candidates.data[i].vaddr;
-		if (!is_alias)
-			p->candidates.data[kept++] = p->candidates.data[i];
+		if (!first)
+			p->candidates.data[kept++] = candidate;
+		else if (!first->family)
+			first->family = candidate.family;
 	}
 	p->candidates.len = kept;
+}
+
+/* Whose rules the object's functions follow unless their names say otherwise. */
+static void note_marker(struct planner *p, const char *symbol)
+{
+	const struct allocator_family *family = allocator_family_marked(symbol);
+
+	if (family && (!p->family || family < p->family))
+		p->family = family;
+}
+
+static int add_candidate(struct planner *p, const struct elf_symbol *symbol,
+			 const struct allocator_function *function)
+{
+	struct candidate candidate = {
+		.function = function,
+		.family = allocator_family_of(function),
+		.vaddr = symbol->value,
+		.is_ifunc = symbol->is_ifunc,
+	};
+
+	if (p->candidates.len == MAX_CANDIDATES)
+		return -EBADMSG;
+	return vec_push(&p->candidates, candidate);
 }
 
 static int collect(struct planner *p)
 {
 	const struct elf_symbol *symbols;
 	size_t n;
+	int r = 0;
 
 	symbols = elf_file_symbols(p->file, &n);
-	for (size_t i = 0; i < n; i++) {
-		const struct allocator_family *family = allocator_family_find(symbols[i].name);
-		struct candidate candidate = {
-			.function = allocator_function_find(symbols[i].name),
-			.vaddr = symbols[i].value,
-			.is_ifunc = symbols[i].is_ifunc,
-		};
-		int r;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const struct allocator_function *function =
+			allocator_function_find(symbols[i].name);
 
-		if (family && (!p->family || family < p->family))
-			p->family = family;
-		if (!candidate.function)
-			continue;
-		if (p->candidates.len == MAX_CANDIDATES)
-			return -EBADMSG;
-		r = vec_push(&p->candidates, candidate);
-		if (r < 0)
-			return r;
+		note_marker(p, symbols[i].name);
+		if (function)
+			r = add_candidate(p, &symbols[i], function);
 	}
+	if (r < 0)
+		return r;
 	if (p->candidates.len)
 		qsort(p->candidates.data, p->candidates.len, sizeof(struct candidate),
 		      candidate_order);
 	drop_aliases(p);
+	vec_foreach(&p->candidates, candidate)
+		if (!candidate->family)
+			candidate->family = p->family;
 	return 0;
 }
 
@@ -201,17 +251,18 @@ static void set_inner_frees(struct planner *p, const struct candidate *candidate
 static int add_probe(struct planner *p, const struct candidate *candidate)
 {
 	const struct allocator_function *function = candidate->function;
+	const struct allocator_family *family = candidate->family;
 	const struct sites *sites = &candidate->sites;
 	struct plan_probe probe = {
 		.function = function->name,
-		.kind = function->kind,
+		.kind = function->kind | (function->may_throw ? ABI_THROWS : 0),
 		.args = function->args,
 		.entry_emulated = sites->entry_emulated,
 		.exits = exits_of(function, sites),
 	};
 	int r;
 
-	if (function->kind == ABI_REALLOC && p->family && p->family->realloc0_frees)
+	if ((function->kind & ABI_KIND_MASK) == ABI_REALLOC && family && family->realloc0_frees)
 		probe.kind |= ABI_REALLOC0_FREES;
 	r = elf_file_offset_of(p->file, candidate->vaddr, &probe.function_offset);
 	if (r == 0)
@@ -220,7 +271,7 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 		r = set_exit_sites(p, sites, &probe);
 	if (probe.exits == PLAN_EXIT_RETURN)
 		probe.why_no_sites = sites->why_no_exits;
-	if (function->kind == ABI_FREE && p->family && p->family->has_inner_frees)
+	if (function->kind == ABI_FREE && family && family->has_inner_frees)
 		set_inner_frees(p, candidate, &probe);
 	if (r == 0)
 		r = vec_push(&p->probes, probe);
@@ -238,6 +289,7 @@ static int find_sites(struct planner *p, struct candidate *candidate)
 		.function_name = code_function_name,
 		.starts_function = code_starts_function,
 		.landing_pad = code_landing_pad,
+		.definition = code_definition,
 	};
 	uint8_t byte;
 	int r;
@@ -267,8 +319,6 @@ static bool forwards(const struct candidate *candidate, bool has_own_new)
 	enum sites_forwards how = candidate->sites.forwards;
 
 	switch (candidate->function->kind) {
-	case ABI_REALLOC:
-		return how != SITES_FORWARDS_NEVER;
 	case ABI_FREE:
 		return how == SITES_FORWARDS_ALWAYS ||
 		       (how == SITES_FORWARDS_SOMETIMES && !has_own_new);

@@ -24,8 +24,8 @@ enum plan_exits {
 
 struct plan_probe {
 	const char *function; /* static storage: the table's name, "malloc" */
-	uint8_t kind;	      /* enum abi_kind, with ABI_REALLOC0_FREES */
-	uint8_t args;	      /* ABI_SIZE_* */
+	uint8_t kind;	      /* enum abi_kind, with all its flags but ABI_AT_EXIT */
+	uint16_t args;	      /* ABI_SIZE_*, ABI_BLOCK_ARG */
 	bool entry_emulated;  /* the kernel emulates the instruction at entry_site */
 	enum plan_exits exits;
 	uint64_t function_offset; /* file offset of the function's first byte */

@@ -102,8 +102,8 @@ struct abi_unwind_space {
 	struct abi_unwind_mapping recent[ABI_UNWIND_RECENT]; /* a number's place: modulo */
 };
 /*
- * The sorted ones in a word, so that it is changed at once: from `first` on n of unwind_mappings, in
- * which the recent ones up to the number `merged` are contained. Written by the daemon alone.
+ * The sorted ones in a word, so that it is changed at once: from `first` on n of unwind_mappings,
+ * which hold the recent ones up to the number `merged`. Written by the daemon alone.
  *   63      40 39     20 19     0
  *   | merged  | n       | first  |
  */

@@ -239,7 +239,7 @@ static __always_inline int exit_mremap(struct trace_event_raw_sys_exit *ctx)
 	return 0;
 }
 
-/* Of mremap as well, where that is wanted: a program more with the walk in it takes 13 ms to load. */
+/* Of mremap as well, where that is wanted: one more program with the walk takes 13 ms to load. */
 SEC("tracepoint")
 int on_exit_mmap(struct trace_event_raw_sys_exit *ctx)
 {

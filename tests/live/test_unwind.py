@@ -32,7 +32,7 @@ def need_x86_64():
 
 
 def need_walk(report):
-    """Kernels whose verifier cannot follow the walk are known; elsewhere its absence is an error."""
+    """Kernels whose verifier cannot follow the walk are known; elsewhere it must be there."""
     old = kernel_version() < (5, 15) or os.environ.get("MEMTRACED_OLD_BPF")
     if old and report["coverage"]["unwinder"] == "fp":
         raise Skip("this kernel refuses the walk by call frame information")
@@ -132,7 +132,8 @@ def each_image_of_a_chain_of_execs():
 
 @test(need_root, need_x86_64)
 def a_process_that_runs_already_and_its_children():
-    with started([target("frames"), "wait", "plain", "fork", "thread", "signal", "wait"]) as process:
+    modes = ["wait", "plain", "fork", "thread", "signal", "wait"]
+    with started([target("frames"), *modes]) as process:
         process.lines.until("ready")
         with attached([process.pid], "--top=0") as session:
             send_line(process)

@@ -5,9 +5,10 @@ stopped, no probe and no file is left."""
 import os
 import random
 import signal
+import subprocess
 import time
 
-from lib import (ATTACH_PATHS, attach_option, bpf_orphans, breakpoints, called_by, eventually,
+from lib import (ATTACH_PATHS, Skip, attach_option, bpf_orphans, breakpoints, called_by, eventually,
                  libc_of_its_own, load_report, memtraced, need_program, need_root, process_state,
                  run, scaled, scratch, started, target, test, total)
 
@@ -186,3 +187,14 @@ def job_control_works_on_the_command():
         os.kill(pid, signal.SIGCONT)
         assert tracer.lines.until("result")
         assert tracer.wait(20) == 0
+
+
+@test(need_program("nm"))
+def its_own_calls_meet_no_shared_probe():
+    """Links that all processes share stand in the C library: it must not call malloc there."""
+    symbols = subprocess.run(["nm", "-D", "--defined-only", memtraced()], check=True,
+                             stdout=subprocess.PIPE, text=True).stdout
+    if "__asan_init" in symbols:
+        raise Skip("the sanitizer's allocator is in use")
+    defined = {line.split()[-1].split("@")[0] for line in symbols.splitlines()}
+    assert {"malloc", "calloc", "realloc", "free", "posix_memalign"} <= defined

@@ -300,4 +300,4 @@ $(FUZZ_NAMES:%=run-%): run-%: $(O)/tests/fuzz/%
 
 -include tests/targets/targets.mk
 -include bench/bench.mk
--include $(USER_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(JOB_OBJS:.o=.d) $(wildcard $(O)/bpf/old/*.d) $(UNIT_SRCS:%.c=$(O)/%.d) $(HELPER_OBJS:.o=.d)
+-include $(FUZZ_SRCS:%.c=$(O)/%.d) $(USER_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(JOB_OBJS:.o=.d) $(wildcard $(O)/bpf/old/*.d) $(UNIT_SRCS:%.c=$(O)/%.d) $(HELPER_OBJS:.o=.d)

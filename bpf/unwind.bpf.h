@@ -195,7 +195,7 @@ VERIFIED_ONCE int unwind_page_start(struct stack_scratch *s)
 	 * The stack begins here. But a frame pointer that was none leads anywhere, to frames of an
 	 * earlier call, say, and from there by good information to a 0 that proves nothing.
 	 */
-	if (!w->pc)
+	if (!w->pc && w->frames)
 		return unwind_cut(w, w->any_fp ? ABI_CUT_NO_CFI : ABI_CUT_NONE);
 	if (!w->exact)
 		w->pc = original_return_address(w->pc, w->sp - 8, &w->instance);

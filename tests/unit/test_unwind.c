@@ -1,0 +1,662 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/unwind_host.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* Function i has 64 bytes of code at CODE + i * 64 and row i; its calls return to byte 8. */
+#define CODE 0x555500001000ULL
+#define FUNCTION(i) (CODE + (uint64_t)(i)*64)
+#define RETURN_TO(i) (FUNCTION(i) + 8)
+#define FUNCTIONS 256
+#define OTHER_CODE 0x7f0000000000ULL /* of object 2: no rows */
+#define LATE_CODE 0x7e0000000000ULL  /* a recent mapping of object 1 */
+
+#define STACK 0x7ffc00000000ULL
+#define STACK_BYTES (96 * 4096UL)
+#define SLOT 7
+
+struct fixture {
+	struct unwind_host host;
+	struct abi_unwind_row rows[FUNCTIONS];
+	struct abi_unwind_rule rules[1 + FUNCTIONS];
+	struct abi_unwind_mapping mappings[2];
+	struct abi_unwind_object objects[3];
+	uint64_t *stack;
+	uint8_t text[FUNCTIONS * 64];
+	struct stack_scratch scratch;
+};
+
+static struct fixture f;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&f, 0, sizeof(f));
+	f.stack = calloc(1, STACK_BYTES);
+	if (!f.stack)
+		return -1;
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		f.rows[i] = (struct abi_unwind_row){ .pc = i * 64, .rule = 1 + i };
+	f.mappings[0] = (struct abi_unwind_mapping){ .start = CODE, .len = FUNCTIONS * 64 };
+	f.mappings[0].object = 1;
+	f.mappings[1] = (struct abi_unwind_mapping){ .start = OTHER_CODE, .len = 4096 };
+	f.mappings[1].object = 2;
+	f.objects[1].rows = FUNCTIONS;
+	f.host = (struct unwind_host){
+		.rows = { f.rows, FUNCTIONS },
+		.rules = f.rules,
+		.n_rules = 1 + FUNCTIONS,
+		.mappings = f.mappings,
+		.n_mappings = 2,
+		.objects = f.objects,
+		.n_objects = 3,
+		.space = { .mappings = 2, .slot = SLOT },
+		.memory = { { STACK, (uint8_t *)f.stack, STACK_BYTES },
+			    { CODE, f.text, sizeof(f.text) } },
+	};
+	host_use(&f.host);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free(f.stack);
+	return 0;
+}
+
+static void rule(uint32_t i, enum abi_unwind_kind kind, int32_t offset, enum abi_unwind_bp bp,
+		 int16_t bp_offset)
+{
+	f.rules[1 + i] = (struct abi_unwind_rule){ offset, kind, bp, bp_offset };
+}
+
+static void poke(uint64_t addr, uint64_t value)
+{
+	assert_in_range(addr, STACK, STACK + STACK_BYTES - 8);
+	f.stack[(addr - STACK) / 8] = value;
+}
+
+/* Walks from these registers, `kept` frames at most; the hash. */
+static uint64_t walk_kept(uint64_t pc, uint64_t sp, uint64_t bp, bool exact, uint64_t kept)
+{
+	struct unwind_walk *w = &f.scratch.walk;
+
+	w->pc = pc;
+	w->sp = sp;
+	w->bp = bp;
+	w->exact = exact;
+	w->kept = kept;
+	w->seed = (uint64_t)SLOT << 32;
+	w->slot = SLOT;
+	unwind_begin(&f.scratch, exact);
+	return unwind(&f.scratch);
+}
+
+static uint64_t walk(uint64_t pc, uint64_t sp, uint64_t bp)
+{
+	return walk_kept(pc, sp, bp, false, ABI_MAX_FRAMES);
+}
+
+static void assert_cut(enum abi_stack_cut cut)
+{
+	assert_int_equal(ABI_STACK_CUT(f.scratch.ev.flags), cut);
+}
+
+static void assert_frames(const uint64_t *frames, size_t n)
+{
+	assert_int_equal(f.scratch.ev.frames, n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(f.scratch.ev.frame[i], frames[i]);
+}
+
+/*
+ * Function 0 is called by function 1, whose CFA is at rbp + 16 and which function 2 has called,
+ * where the stack begins: that is found if both the CFA and rbp of function 0 are.
+ */
+static void each_kind_of_rule_finds_the_caller_and_its_frame_pointer(void **state)
+{
+	const uint64_t sp = STACK + 4096, bp = sp + 512, caller_bp = sp + 0x4000;
+	const struct {
+		struct abi_unwind_rule rule;
+		uint64_t pc, cfa;
+		uint64_t bp_slot; /* 0: rbp is the caller's already */
+		uint64_t cfa_slot;
+	} cases[] = {
+		{ { 8, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0 }, RETURN_TO(0), sp + 8, 0, 0 },
+		{ { 48, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, -16 },
+		  RETURN_TO(0),
+		  sp + 48,
+		  sp + 32,
+		  0 },
+		{ { 2040, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, -56 },
+		  RETURN_TO(0),
+		  sp + 2040,
+		  sp + 1984,
+		  0 },
+		/* no short codes */
+		{ { 2048, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0 }, RETURN_TO(0), sp + 2048, 0, 0 },
+		{ { 1024, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, -512 },
+		  RETURN_TO(0),
+		  sp + 1024,
+		  sp + 512,
+		  0 },
+		{ { 9000, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, -16 },
+		  RETURN_TO(0),
+		  sp + 9000,
+		  sp + 8984,
+		  0 },
+		{ { 44, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0 }, RETURN_TO(0), sp + 44, 0, 0 },
+		{ { 16, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_CFA, -16 }, RETURN_TO(0), bp + 16, bp, 0 },
+		{ { 64, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_BP, 8 }, RETURN_TO(0), bp + 64, bp + 8, 0 },
+		{ { -8, ABI_UNWIND_BP_DEREF, ABI_UNWIND_BP_AT_BP, 0 },
+		  RETURN_TO(0),
+		  bp + 96,
+		  bp,
+		  bp - 8 },
+		/* PLT entries, before and behind the push */
+		{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 11 }, FUNCTION(0) + 17, sp + 8, 0, 0 },
+		{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 11 }, FUNCTION(0) + 27, sp + 16, 0, 0 },
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const uint64_t expected[] = { cases[i].pc, RETURN_TO(1), RETURN_TO(2) };
+		uint64_t before = cases[i].bp_slot ? bp : caller_bp;
+		/* a cfa that is no multiple of 8 */
+		uint8_t *slot = (uint8_t *)f.stack + (cases[i].cfa - 8 - STACK);
+		uint64_t to = RETURN_TO(1);
+
+		memset(f.stack, 0xcc, STACK_BYTES);
+		host_use(&f.host);
+		f.rules[1] = cases[i].rule;
+		rule(1, ABI_UNWIND_BP, 16, ABI_UNWIND_BP_AT_CFA, -16);
+		rule(2, ABI_UNWIND_END, 0, 0, 0);
+		memcpy(slot, &to, sizeof(to));
+		poke(caller_bp + 8, RETURN_TO(2));
+		if (cases[i].bp_slot)
+			poke(cases[i].bp_slot, caller_bp);
+		if (cases[i].cfa_slot)
+			poke(cases[i].cfa_slot, cases[i].cfa);
+		/* of a PLT entry the pc is exact */
+		walk_kept(cases[i].pc, sp, before, cases[i].rule.kind == ABI_UNWIND_PLT,
+			  ABI_MAX_FRAMES);
+		assert_cut(ABI_CUT_NONE);
+		assert_frames(expected, 3);
+		assert_int_equal(f.scratch.ev.flags, ABI_STACK_CFI);
+	}
+}
+
+/* Makes n frames above sp, of functions 1 to n; the last one has the END rule. */
+static uint64_t random_frames(size_t n, uint32_t *seed, uint64_t *expected)
+{
+	uint64_t at = STACK + 4096, sp = at, bp_slot = 0, bp = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t function = 1 + i, random = *seed = *seed * 1664525 + 1013904223;
+		uint64_t words = 2 + (random >> 8) % (random & 0x70 ? 30 : 600),
+			 cfa = at + words * 8;
+
+		expected[i] = RETURN_TO(function);
+		if (i + 1 == n) {
+			rule(function, ABI_UNWIND_END, 0, 0, 0);
+			break;
+		}
+		poke(cfa - 8, RETURN_TO(function + 1));
+		if (random & 1) { /* has saved rbp, perhaps to use it for its frame */
+			uint64_t depth = 2 + (random >> 24) % (words - 1 < 70 ? words - 1 : 70);
+
+			if (bp_slot)
+				poke(bp_slot, random & 2 ? cfa - depth * 8 : random);
+			else
+				bp = random & 2 ? cfa - depth * 8 : random;
+			rule(function, random & 2 ? ABI_UNWIND_BP : ABI_UNWIND_SP,
+			     random & 2 ? depth * 8 : words * 8, ABI_UNWIND_BP_AT_CFA, -depth * 8);
+			bp_slot = cfa - depth * 8;
+		} else {
+			rule(function, ABI_UNWIND_SP, words * 8, ABI_UNWIND_BP_SAME, 0);
+		}
+		at = cfa;
+	}
+	f.scratch.walk.pc = expected[0];
+	f.scratch.walk.bp = bp;
+	return sp;
+}
+
+/* Frames of 2 to 600 words meet the window's edges anywhere. */
+static void stacks_of_any_depth_and_frame_size_are_whole(void **state)
+{
+	uint64_t expected[ABI_MAX_FRAMES];
+	uint32_t seed = 1;
+	(void)state;
+
+	for (size_t round = 0; round < 400; round++) {
+		size_t n = 1 + round % ABI_MAX_FRAMES;
+		uint64_t sp;
+
+		host_use(&f.host);
+		sp = random_frames(n, &seed, expected);
+		walk(f.scratch.walk.pc, sp, f.scratch.walk.bp);
+		assert_cut(ABI_CUT_NONE);
+		assert_frames(expected, n);
+		assert_int_equal(f.host.failed_reads, 0);
+	}
+}
+
+static void equal_stacks_have_equal_hashes_and_others_do_not(void **state)
+{
+	uint64_t expected[ABI_MAX_FRAMES], sp, bp, first, other_seed;
+	uint32_t seed = 3;
+	(void)state;
+
+	sp = random_frames(20, &seed, expected);
+	bp = f.scratch.walk.bp;
+	first = walk(RETURN_TO(1), sp, bp);
+	assert_int_equal(walk(RETURN_TO(1), sp, bp), first);
+	assert_int_not_equal(walk(RETURN_TO(1) + 1, sp, bp), first);
+	assert_int_not_equal(walk_kept(RETURN_TO(1), sp, bp, false, 19), first);
+	/* the same code in another process */
+	f.scratch.walk.seed++;
+	unwind_begin(&f.scratch, false);
+	f.scratch.walk.pc = RETURN_TO(1);
+	f.scratch.walk.sp = sp;
+	f.scratch.walk.bp = bp;
+	f.scratch.walk.kept = ABI_MAX_FRAMES;
+	other_seed = unwind(&f.scratch);
+	assert_frames(expected, 20);
+	assert_int_not_equal(other_seed, first);
+}
+
+static void an_address_is_searched_once(void **state)
+{
+	uint64_t expected[ABI_MAX_FRAMES], sp, bp;
+	uint32_t seed = 5;
+	(void)state;
+
+	sp = random_frames(60, &seed, expected);
+	bp = f.scratch.walk.bp;
+	walk(RETURN_TO(1), sp, bp);
+	assert_int_equal(f.host.searches, 60);
+	walk(RETURN_TO(1), sp, bp);
+	assert_frames(expected, 60);
+	assert_int_equal(f.host.searches, 60);
+}
+
+/* It may be mapped, and known, at the next walk. */
+static void that_an_address_is_in_no_mapping_is_not_kept(void **state)
+{
+	(void)state;
+	walk(LATE_CODE + 64 * 3 + 8, STACK, 0);
+	assert_cut(ABI_CUT_NO_MAPPING);
+	rule(3, ABI_UNWIND_END, 0, 0, 0);
+	f.host.space.recent[0] =
+		(struct abi_unwind_mapping){ .start = LATE_CODE, .len = 4096, .object = 1 };
+	f.host.space.recents = 1;
+	walk(LATE_CODE + 64 * 3 + 8, STACK, 0);
+	assert_cut(ABI_CUT_NONE);
+	assert_int_equal(f.scratch.ev.frames, 1);
+}
+
+static void a_stack_of_just_as_many_frames_as_are_kept_is_whole(void **state)
+{
+	const struct {
+		size_t frames;
+		uint64_t kept;
+		enum abi_stack_cut cut;
+		size_t expected;
+	} cases[] = {
+		{ 127, 127, ABI_CUT_NONE, 127 },  { 128, 127, ABI_CUT_LIMIT, 127 },
+		{ 200, 127, ABI_CUT_LIMIT, 127 }, { 5, 5, ABI_CUT_NONE, 5 },
+		{ 6, 5, ABI_CUT_LIMIT, 5 },	  { 9, 8, ABI_CUT_LIMIT, 8 },
+		{ 16, 16, ABI_CUT_NONE, 16 },	  { 2, 1, ABI_CUT_LIMIT, 1 },
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t expected[256];
+
+		host_use(&f.host);
+		for (size_t k = 0; k < cases[i].frames; k++) {
+			expected[k] = RETURN_TO(1 + k);
+			rule(1 + k, ABI_UNWIND_SP, 16, ABI_UNWIND_BP_SAME, 0);
+			poke(STACK + k * 16 + 8, RETURN_TO(2 + k));
+		}
+		rule(cases[i].frames, ABI_UNWIND_END, 0, 0, 0);
+		walk_kept(RETURN_TO(1), STACK, 0, false, cases[i].kept);
+		assert_cut(cases[i].cut);
+		assert_frames(expected, cases[i].expected);
+	}
+}
+
+static void the_cause_of_a_cut_is_told(void **state)
+{
+	const uint64_t sp = STACK + 256, end = STACK + STACK_BYTES;
+	const struct {
+		struct abi_unwind_rule rule;
+		uint64_t pc, sp, bp, word; /* word: at [sp] */
+		enum abi_stack_cut cut;
+		uint32_t frames;
+	} cases[] = {
+		{ { 8, ABI_UNWIND_SP, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NONE, 1 },
+		{ { 8, ABI_UNWIND_SP, 0, 0 },
+		  RETURN_TO(0),
+		  sp,
+		  0,
+		  0x1234567,
+		  ABI_CUT_NO_MAPPING,
+		  2 },
+		{ { 8, ABI_UNWIND_SP, 0, 0 },
+		  RETURN_TO(0),
+		  sp,
+		  0,
+		  OTHER_CODE + 9,
+		  ABI_CUT_NO_CFI,
+		  2 },
+		{ { 0, ABI_UNWIND_NONE, 0, 0 }, 0, sp, 0, 0, ABI_CUT_NO_MAPPING, 1 },
+		{ { 0, ABI_UNWIND_NONE, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NO_CFI, 1 },
+		{ { 0, ABI_UNWIND_NONE, 0, 0 }, RETURN_TO(0), sp, sp - 8, 0, ABI_CUT_NO_CFI, 1 },
+		{ { 0, ABI_UNWIND_NONE, 0, 0 }, RETURN_TO(0), sp, sp + 4, 0, ABI_CUT_NO_CFI, 1 },
+		{ { 0, ABI_UNWIND_NONE, 0, 0 }, RETURN_TO(0), sp, end - 8, 0, ABI_CUT_NO_CFI, 1 },
+		{ { 0, ABI_UNWIND_UNSUPPORTED, 0, 0 },
+		  RETURN_TO(0),
+		  sp,
+		  sp,
+		  0,
+		  ABI_CUT_UNSUPPORTED,
+		  1 },
+		{ { 0, 200, 0, 0 }, RETURN_TO(0), sp, sp, 0, ABI_CUT_UNSUPPORTED, 1 },
+		{ { 8, ABI_UNWIND_SP, 0, 0 }, RETURN_TO(0), end, 0, 0, ABI_CUT_UNREADABLE, 1 },
+		{ { 4096, ABI_UNWIND_SP, 0, 0 },
+		  RETURN_TO(0),
+		  end - 8,
+		  0,
+		  0,
+		  ABI_CUT_UNREADABLE,
+		  1 },
+		{ { 8, ABI_UNWIND_BP_DEREF, 0, 0 },
+		  RETURN_TO(0),
+		  sp,
+		  end,
+		  0,
+		  ABI_CUT_UNREADABLE,
+		  1 },
+		{ { 40, ABI_UNWIND_SIGNAL, 0, 0 },
+		  RETURN_TO(0),
+		  end - 64,
+		  0,
+		  0,
+		  ABI_CUT_UNREADABLE,
+		  1 },
+		{ { 16, ABI_UNWIND_BP, 0, 0 },
+		  RETURN_TO(0),
+		  sp,
+		  sp - 16,
+		  0,
+		  ABI_CUT_NOT_RISING,
+		  1 },
+		{ { 16, ABI_UNWIND_BP, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NOT_RISING, 1 },
+		{ { -8, ABI_UNWIND_SP, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NOT_RISING, 1 },
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		host_use(&f.host);
+		memset(f.stack, 0, STACK_BYTES);
+		poke(sp, cases[i].word);
+		f.rules[1] = cases[i].rule;
+		walk(cases[i].pc, cases[i].sp, cases[i].bp);
+		assert_cut(cases[i].cut);
+		assert_int_equal(f.scratch.ev.frames, cases[i].frames);
+	}
+}
+
+/* Node's code, say: the stack is whole when information takes over where it began. */
+static void code_without_information_is_passed_by_its_frame_pointer(void **state)
+{
+	const uint64_t bp = STACK + 64, next = STACK + 160;
+	const uint64_t expected[] = { OTHER_CODE + 40, 0xdeadbeef, RETURN_TO(1), RETURN_TO(2) };
+	(void)state;
+
+	poke(bp, next);
+	poke(bp + 8, 0xdeadbeef); /* code of a run-time: in no mapping */
+	poke(next, STACK + 320);
+	poke(next + 8, RETURN_TO(1));
+	rule(1, ABI_UNWIND_SP, 32, ABI_UNWIND_BP_SAME, 0);
+	poke(next + 16 + 24, RETURN_TO(2));
+	rule(2, ABI_UNWIND_END, 0, 0, 0);
+	walk(OTHER_CODE + 40, STACK, bp);
+	assert_cut(ABI_CUT_NONE);
+	assert_frames(expected, 4);
+	assert_int_equal(f.scratch.ev.flags, ABI_STACK_CFI | ABI_STACK_FRAME_POINTERS);
+	/* a return address of 0 behind frame pointers proves nothing */
+	rule(2, ABI_UNWIND_SP, 8, ABI_UNWIND_BP_SAME, 0);
+	host_use(&f.host);
+	walk(OTHER_CODE + 40, STACK, bp);
+	assert_cut(ABI_CUT_NO_CFI);
+}
+
+/* The page behind a stack is not there: a read of a whole window fails. */
+static void a_stack_is_read_to_its_end_and_the_end_is_remembered(void **state)
+{
+	const uint64_t sp = STACK + STACK_BYTES - 128;
+	const uint64_t expected[] = { RETURN_TO(1), RETURN_TO(2), RETURN_TO(3) };
+	(void)state;
+
+	rule(1, ABI_UNWIND_SP, 64, ABI_UNWIND_BP_AT_CFA, -16);
+	rule(2, ABI_UNWIND_SP, 64, ABI_UNWIND_BP_SAME, 0);
+	rule(3, ABI_UNWIND_END, 0, 0, 0);
+	poke(sp + 56, RETURN_TO(2));
+	poke(sp + 120, RETURN_TO(3));
+	walk(RETURN_TO(1), sp, 0);
+	assert_cut(ABI_CUT_NONE);
+	assert_frames(expected, 3);
+	assert_int_equal(f.host.failed_reads, 1);
+	f.host.reads = 0;
+	walk(RETURN_TO(1), sp + 8 - 8, 0);
+	assert_cut(ABI_CUT_NONE);
+	assert_int_equal(f.host.failed_reads, 1);
+	assert_int_equal(f.host.reads, 1);
+	/* another thread's stack ends elsewhere */
+	f.host.thread++;
+	walk(RETURN_TO(1), sp, 0);
+	assert_int_equal(f.host.failed_reads, 2);
+}
+
+/* struct sigcontext at sp + 40, as behind __restore_rt. */
+static void signal_frame(uint64_t sp, uint64_t ip, uint64_t new_sp, uint64_t bp)
+{
+	poke(sp + 40 + 80, bp);
+	poke(sp + 40 + 120, new_sp);
+	poke(sp + 40 + 128, ip);
+}
+
+/* The handler runs on a stack of its own, above the one that was interrupted. */
+static void behind_a_signal_frame_the_interrupted_code_is_looked_up_exactly(void **state)
+{
+	const uint64_t handler = STACK + 0x10000, interrupted = STACK + 256;
+	const uint64_t expected[] = { RETURN_TO(1), RETURN_TO(2), FUNCTION(4), RETURN_TO(5) };
+	(void)state;
+
+	rule(1, ABI_UNWIND_SP, 16, ABI_UNWIND_BP_SAME, 0);
+	poke(handler + 8, RETURN_TO(2));
+	rule(2, ABI_UNWIND_SIGNAL, 40, 0, 0);
+	signal_frame(handler + 16, FUNCTION(4), interrupted, 0x1111);
+	/* one byte before is another function, which would not lead on */
+	rule(3, ABI_UNWIND_UNSUPPORTED, 0, 0, 0);
+	rule(4, ABI_UNWIND_SP, 8, ABI_UNWIND_BP_SAME, 0);
+	poke(interrupted, RETURN_TO(5));
+	rule(5, ABI_UNWIND_END, 0, 0, 0);
+	walk(RETURN_TO(1), handler, 0);
+	assert_cut(ABI_CUT_NONE);
+	assert_frames(expected, 4);
+	assert_int_equal(f.scratch.ev.exact[0], 1 << 1 | 1 << 2);
+	assert_int_equal(f.scratch.ev.exact[1], 0);
+	/* the same address as a return address */
+	walk(FUNCTION(4), interrupted, 0);
+	assert_cut(ABI_CUT_UNSUPPORTED);
+}
+
+static void rows_for_return_addresses_serve_interrupted_code_at_system_calls_only(void **state)
+{
+	static const uint8_t syscall[] = { 0x0f, 0x05 };
+	const struct {
+		uint64_t pc;
+		enum abi_stack_cut cut;
+	} cases[] = {
+		{ FUNCTION(1) + 20, ABI_CUT_NONE }, /* behind it */
+		{ FUNCTION(1) + 18, ABI_CUT_NONE }, /* on it: begun anew */
+		{ FUNCTION(1) + 19, ABI_CUT_PRUNED },
+		{ FUNCTION(1) + 30, ABI_CUT_PRUNED },
+	};
+	(void)state;
+
+	f.objects[1].flags = ABI_UNWIND_PRUNED;
+	memcpy(&f.text[64 + 18], syscall, sizeof(syscall));
+	rule(1, ABI_UNWIND_END, 0, 0, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		/* twice: what cannot be told is not kept either */
+		for (int round = 0; round < 2; round++) {
+			walk_kept(cases[i].pc, STACK, 0, true, ABI_MAX_FRAMES);
+			assert_cut(cases[i].cut);
+			assert_int_equal(f.scratch.ev.frames, 1);
+			assert_int_equal(f.scratch.ev.exact[0], 1);
+		}
+	}
+	walk(FUNCTION(1) + 30, STACK, 0);
+	assert_cut(ABI_CUT_NONE);
+}
+
+static void return_probes_are_seen_through(void **state)
+{
+	const struct host_return_probe probes[] = {
+		{ STACK + 8, RETURN_TO(2) },				    /* nested in the next */
+		{ STACK + 0x9999, 0xbad },				    /* left by longjmp */
+		{ STACK + 24, RETURN_TO(3) }, { STACK + 24, RETURN_TO(3) }, /* a tail call */
+		{ STACK + 40, RETURN_TO(4) },
+	};
+	const uint64_t expected[] = { RETURN_TO(1), RETURN_TO(2), RETURN_TO(3), RETURN_TO(4) };
+	(void)state;
+
+	for (uint32_t i = 1; i < 4; i++) {
+		rule(i, ABI_UNWIND_SP, 16, ABI_UNWIND_BP_SAME, 0);
+		poke(STACK + (i - 1) * 16 + 8, HOST_TRAMPOLINE);
+	}
+	rule(4, ABI_UNWIND_END, 0, 0, 0);
+	f.host.probes = probes;
+	f.host.n_probes = sizeof(probes) / sizeof(probes[0]);
+	walk(RETURN_TO(1), STACK, 0);
+	assert_cut(ABI_CUT_NONE);
+	assert_frames(expected, 4);
+	f.host.n_probes = 1;
+	walk(RETURN_TO(1), STACK, 0);
+	assert_cut(ABI_CUT_NO_MAPPING);
+	assert_int_equal(f.scratch.ev.frame[2], HOST_TRAMPOLINE);
+}
+
+static void an_exit_site_begins_with_the_word_on_the_stack(void **state)
+{
+	const uint64_t expected[] = { RETURN_TO(1), RETURN_TO(2) };
+	(void)state;
+
+	poke(STACK, RETURN_TO(1));
+	poke(STACK + 16, RETURN_TO(2));
+	rule(1, ABI_UNWIND_SP, 16, ABI_UNWIND_BP_SAME, 0);
+	rule(2, ABI_UNWIND_END, 0, 0, 0);
+	f.scratch.walk.sp = STACK;
+	f.scratch.walk.kept = ABI_MAX_FRAMES;
+	f.scratch.walk.slot = SLOT;
+	unwind_begin(&f.scratch, false);
+	assert_int_equal(unwind_return(&f.scratch), 1);
+	unwind(&f.scratch);
+	assert_cut(ABI_CUT_NONE);
+	assert_frames(expected, 2);
+	assert_int_equal(f.host.reads, 1);
+	f.scratch.walk.sp = STACK + STACK_BYTES;
+	unwind_begin(&f.scratch, false);
+	assert_int_equal(unwind_return(&f.scratch), 0);
+}
+
+static void rows_of_any_number_and_chunk_are_found(void **state)
+{
+	(void)state;
+	for (uint32_t chunk = 0; chunk < 2; chunk++) {
+		for (uint32_t n = 1; n < FUNCTIONS; n = n * 2 + chunk) {
+			f.host.rows = (struct host_rows){ f.rows, FUNCTIONS };
+			f.host.chunk = f.host.rows;
+			f.objects[1].first_row = chunk << ABI_UNWIND_CHUNK_SHIFT;
+			f.objects[1].rows = n;
+			for (uint32_t i = 0; i < FUNCTIONS; i++) {
+				uint32_t row = i < n ? i : n - 1;
+
+				rule(i, ABI_UNWIND_SP, 8, ABI_UNWIND_BP_SAME, 0);
+				rule(row, ABI_UNWIND_END, 0, 0, 0);
+				host_use(&f.host);
+				walk(FUNCTION(i) + 1, STACK, 0);
+				assert_cut(ABI_CUT_NONE);
+				assert_int_equal(f.scratch.ev.frames, 1);
+				walk(FUNCTION(i) + 64, STACK, 0);
+				assert_int_equal(f.scratch.ev.frames, 1);
+			}
+		}
+	}
+}
+
+static void tables_that_are_damaged_cut_the_stack(void **state)
+{
+	(void)state;
+	f.mappings[0].object = 99;
+	walk(RETURN_TO(1), STACK, 0);
+	assert_cut(ABI_CUT_NO_MAPPING);
+	f.mappings[0].object = 1;
+	f.objects[1].first_row = 5U << ABI_UNWIND_CHUNK_SHIFT; /* no such chunk */
+	walk(RETURN_TO(1), STACK, 0);
+	assert_cut(ABI_CUT_NO_CFI);
+	f.objects[1].first_row = 0;
+	f.objects[1].rows = ~0U; /* more than there are */
+	rule(FUNCTIONS - 1, ABI_UNWIND_END, 0, 0, 0);
+	host_use(&f.host);
+	walk(RETURN_TO(FUNCTIONS - 1), STACK, 0);
+	assert_cut(ABI_CUT_NONE);
+	f.rows[3].rule = 0xffff; /* no such rule */
+	host_use(&f.host);
+	walk(RETURN_TO(3), STACK, 0);
+	assert_cut(ABI_CUT_NO_CFI);
+	f.objects[1].rows = 0;
+	host_use(&f.host);
+	walk(RETURN_TO(3), STACK, 0);
+	assert_cut(ABI_CUT_NO_CFI);
+	f.host.space.slot = SLOT + 1; /* the element is another process's by now */
+	host_use(&f.host);
+	walk(RETURN_TO(3), STACK, 0);
+	assert_cut(ABI_CUT_NO_MAPPING);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_kind_of_rule_finds_the_caller_and_its_frame_pointer),
+		TEST(stacks_of_any_depth_and_frame_size_are_whole),
+		TEST(equal_stacks_have_equal_hashes_and_others_do_not),
+		TEST(an_address_is_searched_once),
+		TEST(that_an_address_is_in_no_mapping_is_not_kept),
+		TEST(a_stack_of_just_as_many_frames_as_are_kept_is_whole),
+		TEST(the_cause_of_a_cut_is_told),
+		TEST(code_without_information_is_passed_by_its_frame_pointer),
+		TEST(a_stack_is_read_to_its_end_and_the_end_is_remembered),
+		TEST(behind_a_signal_frame_the_interrupted_code_is_looked_up_exactly),
+		TEST(rows_for_return_addresses_serve_interrupted_code_at_system_calls_only),
+		TEST(return_probes_are_seen_through),
+		TEST(an_exit_site_begins_with_the_word_on_the_stack),
+		TEST(rows_of_any_number_and_chunk_are_found),
+		TEST(tables_that_are_damaged_cut_the_stack),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

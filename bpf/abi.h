@@ -391,6 +391,16 @@ struct abi_control {
 	__u32 ends;	   /* written by the programs: images of traced processes that are over */
 	__u32 copies;	   /* as are these: copies of stacks sent (--check-stacks), */
 	__u32 copies_lost; /* and those for which there was no room */
+	/* trace/preemption.h: the thread that asks, and the answer */
+	__u32 preemption_tid;
+	__u32 preemption; /* enum abi_preemption */
+};
+
+/* May a program be preempted where it was called? */
+enum abi_preemption {
+	ABI_PREEMPTION_UNKNOWN,
+	ABI_PREEMPTION_NO,
+	ABI_PREEMPTION_YES,
 };
 #define ABI_TICK_NS 10000000ULL
 

@@ -3,6 +3,7 @@
  * The stacks of one event, any tracepoint: this object is loaded once for each that is asked for.
  */
 #include "event_stack.bpf.h"
+#include "syscall_filter.bpf.h"
 #include "target.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -10,6 +11,8 @@ char LICENSE[] SEC("license") = "GPL";
 const volatile __u32 knob_event; /* the daemon's number of it */
 const volatile bool knob_kernel; /* kernel stacks, too */
 const volatile bool knob_each;	 /* every event with its own time */
+/* That of a system call, which is to be picked out of all of them; or -1. */
+const volatile __s32 knob_number = -1;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -62,6 +65,8 @@ int on_event(void *ctx)
 	struct abi_proc *proc;
 	__u64 time_ns;
 
+	if (knob_number >= 0 && !is_syscall(ctx, knob_number))
+		return 0;
 	proc = target_proc(&key.slot);
 	if (!proc)
 		return 0;

@@ -8,6 +8,7 @@
 #include "kernel_stack.bpf.h"
 #include "registers.bpf.h"
 #include "restart.bpf.h"
+#include "syscall_filter.bpf.h"
 #include "target.bpf.h"
 #include "thread.bpf.h"
 
@@ -19,6 +20,8 @@ const volatile __u32 knob_index;    /* ABI_HIST_ARGUMENT: which, from 0 */
 const volatile __u32 knob_offset;   /* ABI_HIST_FIELD: in the record */
 const volatile __u32 knob_size = 8; /* ABI_HIST_ARGUMENT, ABI_HIST_FIELD: bytes of the value */
 const volatile bool knob_signed;
+/* That of a system call, which is to be picked out of all of them; or -1. */
+const volatile __s32 knob_number = -1;
 const volatile bool knob_linear;
 const volatile __s64 knob_min;
 const volatile __s64 knob_max;
@@ -89,7 +92,8 @@ static __always_inline void count_in_array(__u32 bucket)
 {
 	__u64 *count = bpf_map_lookup_elem(&buckets, &bucket);
 
-	/* Tracepoint programs are not preempted by others on their CPU; those of uprobes may be. */
+	/* Tracepoint programs are not preempted by others on their CPU (trace/preemption.h saw to
+	 * that); those of uprobes may be. */
 	if (!count)
 		return;
 	if (knob_source == ABI_HIST_SIZE)
@@ -273,6 +277,8 @@ int on_enter(struct enter_record *ctx)
 	struct call fresh = { .nr = ctx->nr }, *call;
 	__u64 value;
 
+	if (knob_number >= 0 && !is_syscall(ctx, knob_number))
+		return 0;
 	if (!in_target())
 		return 0;
 	call = call_find();
@@ -310,6 +316,8 @@ int on_exit_call(struct exit_record *ctx)
 	__s64 ret = ctx->ret;
 	bool restart = is_restart(ret);
 
+	if (knob_number >= 0 && !is_syscall(ctx, knob_number))
+		return 0;
 	if (knob_source == ABI_HIST_ARGUMENT && !restart)
 		return 0;
 	if (!in_target())
@@ -325,8 +333,11 @@ int on_exit_call(struct exit_record *ctx)
 SEC("tracepoint")
 int on_exit_restart(struct exit_record *ctx)
 {
-	struct call *call = call_find();
+	struct call *call;
 
+	if (knob_number >= 0 && !is_syscall(ctx, NR_RESTART_SYSCALL))
+		return 0;
+	call = call_find();
 	/* Where entries are not seen, other marks outlive the restart of their call. */
 	if (!call || call->restarting != ERESTART_RESTARTBLOCK)
 		return 0;
@@ -364,12 +375,9 @@ static __always_inline __s64 interrupted_result(const struct call *call)
 	return is_restart(ret) ? ret : 0;
 }
 
-/* signal_deliver(int sig, struct kernel_siginfo *info, struct k_sigaction *ka) */
-SEC("raw_tracepoint")
-int on_signal(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int signal_delivered(const struct action *action)
 {
 	struct call *call = call_find();
-	struct action action = {};
 	__s64 ret;
 
 	if (!call || !call->restarting)
@@ -377,8 +385,7 @@ int on_signal(struct bpf_raw_tracepoint_args *ctx)
 	ret = interrupted_result(call);
 	if (!ret)
 		return 0;
-	bpf_probe_read_kernel(&action, sizeof(action), (void *)ctx->args[2]);
-	if (!ends_with_eintr(ret, action.handler, action.flags))
+	if (!ends_with_eintr(ret, action->handler, action->flags))
 		return 0;
 	count_in_group(ABI_HIST_RESTARTED, 0, -1);
 	call->restarting = 0;
@@ -386,14 +393,55 @@ int on_signal(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* Of both there is one for raw tracepoints, and one for perf's: trace/preemption.h. */
+
+/* signal_deliver(int sig, struct kernel_siginfo *info, struct k_sigaction *ka) */
 SEC("raw_tracepoint")
-int on_thread_exit(struct bpf_raw_tracepoint_args *ctx)
+int on_signal(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct action action = {};
+
+	bpf_probe_read_kernel(&action, sizeof(action), (void *)ctx->args[2]);
+	return signal_delivered(&action);
+}
+
+/* include/trace/events/signal.h; not by the kernel's types, which take 16 ms to read. */
+struct signal_record {
+	__u64 head;
+	__s32 sig, error, code;
+	__u32 pad;
+	__u64 handler, flags;
+};
+
+SEC("tracepoint")
+int on_signal_perf(struct signal_record *ctx)
+{
+	const struct action action = { .handler = ctx->handler, .flags = ctx->flags };
+
+	return signal_delivered(&action);
+}
+
+static __always_inline int thread_exited(void)
 {
 	__u64 task = bpf_get_current_task();
 
 	bpf_map_delete_elem(&calls, &task);
 	bpf_map_delete_elem(&size_calls, &task);
 	return 0;
+}
+
+SEC("raw_tracepoint")
+int on_thread_exit(void *ctx)
+{
+	(void)ctx; /* it is of the current task */
+	return thread_exited();
+}
+
+SEC("tracepoint")
+int on_thread_exit_perf(void *ctx)
+{
+	(void)ctx; /* it is of the current task */
+	return thread_exited();
 }
 
 /* --- tracepoints, allocators ----------------------------------------------------------------- */
@@ -403,6 +451,8 @@ int on_field(void *ctx)
 {
 	__u64 value = 0;
 
+	if (knob_number >= 0 && !is_syscall(ctx, knob_number))
+		return 0;
 	if (!in_target())
 		return 0;
 	bpf_probe_read_kernel(&value, knob_size, ctx + knob_offset);

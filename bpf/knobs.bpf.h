@@ -32,7 +32,6 @@ __weak const volatile bool knob_unwind;
 
 /* Anonymous mappings are a class of blocks; without, only mappings of code are of interest. */
 __weak const volatile bool knob_regions = true;
-__weak const volatile long knob_mremap; /* its number among system calls */
 
 /* Jobs: whose system calls and tracepoints are counted. */
 __weak const volatile __u32 knob_scope; /* enum abi_scope */

@@ -2,6 +2,10 @@
 /*
  * fork, exec, exit and OOM kills of traced processes: slots are handed out here, so that no event
  * of a new process is attributed to another, and user space is told.
+ *
+ * Each has two programs, one for the raw tracepoint and one (_perf) for a tracepoint of perf. Raw
+ * ones cost less; but where they can be preempted (trace/preemption.h), the kernel leaves them out
+ * for all other threads of that CPU meanwhile. Those of perf are never preempted.
  */
 #include "knobs.bpf.h"
 #include "slot.bpf.h"
@@ -41,8 +45,7 @@ static __always_inline __u32 next_era(struct abi_proc *parent)
 #endif
 }
 
-static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot, __u32 pid,
-				      struct task_struct *child)
+static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot, __u32 pid)
 {
 	struct abi_proc *proc;
 	__u32 slot;
@@ -69,38 +72,61 @@ static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot
 		count_loss(ABI_LOST_PROCESS);
 		return;
 	}
-	process_event(ABI_EV_FORK, slot, parent_slot, pid, 0, 0, child);
+	process_fork_event(slot, parent_slot, pid, 0);
+}
+
+/* The current process has made another one. */
+static __always_inline void forked(__u32 pid, bool shares_mm)
+{
+	__u32 slot = slot_of_pid(current_tgid());
+	struct abi_proc *proc;
+
+	if (slot == ABI_NO_SLOT)
+		return;
+	proc = proc_by_slot(slot);
+	if (!proc || proc->state == ABI_PROC_ENDED)
+		return;
+	if (!shares_mm) {
+		if (knob_follow)
+			child_new(proc, slot, pid);
+		return;
+	}
+	/* vfork, posix_spawn, clone(CLONE_VM): one address space, one process, followed or not */
+	if (bpf_map_update_elem(&pids, &pid, &slot, BPF_ANY))
+		count_loss(ABI_LOST_PROCESS);
+	process_fork_event(slot, slot, pid, ABI_PROCESS_SHARES_MM);
 }
 
 SEC("raw_tracepoint")
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
-	__u32 pid = BPF_CORE_READ(child, tgid), parent_pid = BPF_CORE_READ(parent, tgid);
-	__u32 slot = slot_of_pid(parent_pid);
-	struct abi_proc *proc;
+	__u32 pid = BPF_CORE_READ(child, tgid);
 
-	if (slot == ABI_NO_SLOT || pid == parent_pid)
-		return 0;
-	proc = proc_by_slot(slot);
-	if (!proc || proc->state == ABI_PROC_ENDED)
-		return 0;
-	if (BPF_CORE_READ(child, mm) != BPF_CORE_READ(parent, mm)) {
-		if (knob_follow)
-			child_new(proc, slot, pid, child);
-		return 0;
-	}
-	/* vfork, posix_spawn, clone(CLONE_VM): one address space, one process, followed or not */
-	if (bpf_map_update_elem(&pids, &pid, &slot, BPF_ANY))
-		count_loss(ABI_LOST_PROCESS);
-	process_event(ABI_EV_FORK, slot, slot, pid, ABI_PROCESS_SHARES_MM, 0, child);
+	if (pid != current_tgid())
+		forked(pid, BPF_CORE_READ(child, mm) == BPF_CORE_READ(parent, mm));
 	return 0;
 }
 
-SEC("raw_tracepoint")
-int on_exec(struct bpf_raw_tracepoint_args *ctx)
+/* include/uapi/linux/sched.h */
+enum {
+	CLONE_VM = 0x100,
+	CLONE_THREAD = 0x10000,
+};
+
+/* task:task_newtask, which says what sched_process_fork keeps to raw tracepoints. */
+SEC("tracepoint")
+int on_fork_perf(struct trace_event_raw_task_newtask *ctx)
 {
-	struct task_struct *task = (void *)ctx->args[0];
+	__u64 flags = ctx->clone_flags;
+
+	if (!(flags & CLONE_THREAD))
+		forked(ctx->pid, flags & CLONE_VM);
+	return 0;
+}
+
+static __always_inline int executed(struct task_struct *task)
+{
 	__u32 pid = BPF_CORE_READ(task, tgid), old_slot = slot_of_pid(pid), slot, flags = 0;
 	struct abi_proc *old, *proc;
 
@@ -140,9 +166,20 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 }
 
 SEC("raw_tracepoint")
-int on_exit(struct bpf_raw_tracepoint_args *ctx)
+int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct task_struct *task = (void *)ctx->args[0];
+	return executed((void *)ctx->args[0]);
+}
+
+SEC("tracepoint")
+int on_exec_perf(void *ctx)
+{
+	(void)ctx; /* sched:sched_process_exec is of the current task */
+	return executed((void *)bpf_get_current_task());
+}
+
+static __always_inline int exited(struct task_struct *task)
+{
 	__u32 pid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
 	__u32 slot = slot_of_pid(pid), code;
 	struct abi_proc *proc;
@@ -169,6 +206,28 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+SEC("raw_tracepoint")
+int on_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	return exited((void *)ctx->args[0]);
+}
+
+SEC("tracepoint")
+int on_exit_perf(void *ctx)
+{
+	(void)ctx; /* sched:sched_process_exit is of the current task */
+	return exited((void *)bpf_get_current_task());
+}
+
+static __always_inline int chosen_as_victim(__u32 pid)
+{
+	__u32 slot = slot_of_pid(pid);
+
+	if (slot != ABI_NO_SLOT)
+		process_event(ABI_EV_OOM, slot, slot, pid, 0, 0, (void *)bpf_get_current_task());
+	return 0;
+}
+
 /* The trace event as it was before Linux 6.9, and what it has got since. */
 struct trace_event_raw_mark_victim___task {
 	__u32 uid;
@@ -182,13 +241,15 @@ SEC("raw_tracepoint")
 int on_oom_victim(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *victim = (void *)ctx->args[0];
-	__u32 pid = ctx->args[0], slot;
+	__u32 pid = ctx->args[0];
 
 	if (bpf_core_field_exists(struct trace_event_raw_mark_victim___task, uid))
 		pid = BPF_CORE_READ(victim, pid);
-	slot = slot_of_pid(pid);
-	if (slot == ABI_NO_SLOT)
-		return 0;
-	process_event(ABI_EV_OOM, slot, slot, pid, 0, 0, (void *)bpf_get_current_task());
-	return 0;
+	return chosen_as_victim(pid);
+}
+
+SEC("tracepoint")
+int on_oom_victim_perf(struct trace_event_raw_mark_victim *ctx)
+{
+	return chosen_as_victim(ctx->pid);
 }

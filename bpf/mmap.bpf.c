@@ -7,6 +7,7 @@
 #include "event_stack.bpf.h"
 #include "knobs.bpf.h"
 #include "space.bpf.h"
+#include "syscall_filter.bpf.h"
 #include "thread.bpf.h"
 
 #include <bpf/bpf_core_read.h>
@@ -239,16 +240,12 @@ static __always_inline int exit_mremap(struct trace_event_raw_sys_exit *ctx)
 	return 0;
 }
 
-/* Of mremap as well, where that is wanted: one more program with the walk takes 13 ms to load. */
-SEC("tracepoint")
-int on_exit_mmap(struct trace_event_raw_sys_exit *ctx)
+static __always_inline int exit_mmap(struct trace_event_raw_sys_exit *ctx)
 {
 	struct map_call call;
 	struct abi_proc *proc;
 	__u32 slot;
 
-	if (knob_regions && ctx->id == knob_mremap)
-		return exit_mremap(ctx);
 	if ((__u64)ctx->ret > -4096ULL)
 		return 0; /* MAP_FAILED is not a region */
 	proc = traced_proc(&slot);
@@ -257,6 +254,15 @@ int on_exit_mmap(struct trace_event_raw_sys_exit *ctx)
 	mmap_arguments(&call);
 	mapping_made(ctx, proc, slot, &call, ctx->ret);
 	return 0;
+}
+
+/* Of mremap as well, where that is wanted: one more program with the walk takes 13 ms to load. */
+SEC("tracepoint")
+int on_exit_mmap(struct trace_event_raw_sys_exit *ctx)
+{
+	if (knob_regions && ctx->id == NR_MREMAP)
+		return exit_mremap(ctx);
+	return exit_mmap(ctx);
 }
 
 /* Code goes: what comes to its addresses later must not hash to the same stacks. */
@@ -272,8 +278,7 @@ static __always_inline void code_unmapped(struct abi_proc *proc, __u32 slot, __u
 		event_send(proc, &ev, ABI_EV_CODE_GONE, slot);
 }
 
-SEC("tracepoint")
-int on_enter_munmap(struct trace_event_raw_sys_enter *ctx)
+static __always_inline int enter_munmap(struct trace_event_raw_sys_enter *ctx)
 {
 	struct abi_ev_map ev = {};
 	struct abi_proc *proc;
@@ -294,7 +299,12 @@ int on_enter_munmap(struct trace_event_raw_sys_enter *ctx)
 }
 
 SEC("tracepoint")
-int on_exit_munmap(struct trace_event_raw_sys_exit *ctx)
+int on_enter_munmap(struct trace_event_raw_sys_enter *ctx)
+{
+	return enter_munmap(ctx);
+}
+
+static __always_inline int exit_munmap(struct trace_event_raw_sys_exit *ctx)
 {
 	struct abi_ev_map ev = {};
 	struct abi_proc *proc;
@@ -310,7 +320,12 @@ int on_exit_munmap(struct trace_event_raw_sys_exit *ctx)
 }
 
 SEC("tracepoint")
-int on_enter_mremap(struct trace_event_raw_sys_enter *ctx)
+int on_exit_munmap(struct trace_event_raw_sys_exit *ctx)
+{
+	return exit_munmap(ctx);
+}
+
+static __always_inline int enter_mremap(struct trace_event_raw_sys_enter *ctx)
 {
 	struct abi_ev_map ev = {};
 	struct map_call call = {};
@@ -329,5 +344,34 @@ int on_enter_mremap(struct trace_event_raw_sys_enter *ctx)
 	ev.len = call.len;
 	ev.flags = call.flags;
 	event_send(proc, &ev, ABI_EV_MREMAP, slot);
+	return 0;
+}
+
+SEC("tracepoint")
+int on_enter_mremap(struct trace_event_raw_sys_enter *ctx)
+{
+	return enter_mremap(ctx);
+}
+
+/* Of all system calls, where those of single ones are preempted (syscall_filter.bpf.h). */
+SEC("tracepoint")
+int on_enter_any(struct trace_event_raw_sys_enter *ctx)
+{
+	if (is_syscall(ctx, NR_MUNMAP))
+		return enter_munmap(ctx);
+	if (knob_regions && is_syscall(ctx, NR_MREMAP))
+		return enter_mremap(ctx);
+	return 0;
+}
+
+SEC("tracepoint")
+int on_exit_any(struct trace_event_raw_sys_exit *ctx)
+{
+	if (is_syscall(ctx, NR_MMAP))
+		return exit_mmap(ctx);
+	if (knob_regions && is_syscall(ctx, NR_MUNMAP))
+		return exit_munmap(ctx);
+	if (knob_regions && is_syscall(ctx, NR_MREMAP))
+		return exit_mremap(ctx);
 	return 0;
 }

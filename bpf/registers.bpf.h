@@ -31,12 +31,19 @@ struct user_registers {
 
 /* Bytes of the instruction that makes a system call: `syscall`. */
 #define SYSCALL_INSN_BYTES 2
+#define NR_MMAP 9
+#define NR_MUNMAP 11
+#define NR_MREMAP 25
 #define NR_RESTART_SYSCALL 219
 /* Offsets in struct pt_regs, for programs that do without CO-RE. */
 #define REGS_RESULT 80
 #define REGS_NR 120
 #define REGS_IP 128
+#define REGS_MODE 136 /* cs */
 #define REGS_SP 152
+
+/* Code whose system calls have other numbers: cs is __USER32_CS, not __USER_CS (0x33). */
+#define MODE_IS_32_BIT(mode) ((mode) == 0x23)
 
 /* When a signal is delivered, the registers are still those that the call returned with. */
 #define SIGNAL_FINDS_CALL_REWOUND false
@@ -123,12 +130,20 @@ static __always_inline void loads_in_order(void)
 #elif defined(__TARGET_ARCH_arm64)
 
 #define SYSCALL_INSN_BYTES 4
+/* include/uapi/asm-generic/unistd.h */
+#define NR_MUNMAP 215
+#define NR_MREMAP 216
+#define NR_MMAP 222
 #define NR_RESTART_SYSCALL 128
 #define REGS_RESULT 0
 #define REGS_FP 232
 #define REGS_SP 248
 #define REGS_IP 256
+#define REGS_MODE 264 /* pstate */
 #define REGS_NR 280
+
+/* PSR_MODE32_BIT */
+#define MODE_IS_32_BIT(mode) ((mode)&0x10)
 
 /* The registers have been wound back to the instruction already (do_signal), for any handler. */
 #define SIGNAL_FINDS_CALL_REWOUND true

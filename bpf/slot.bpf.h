@@ -24,6 +24,23 @@ static __always_inline void process_event(__u32 type, __u32 slot, __u32 old_slot
 		count_loss(ABI_LOST_RING_FULL);
 }
 
+/* A fork, as seen by the parent: its child has its name, and one thread. */
+static __always_inline void process_fork_event(__u32 slot, __u32 parent_slot, __u32 pid,
+					       __u32 flags)
+{
+	struct abi_ev_process ev = {
+		.head = { .type = ABI_EV_FORK, .slot = slot, .time_ns = bpf_ktime_get_ns() },
+		.pid = pid,
+		.tid = pid,
+		.old_slot = parent_slot,
+		.flags = flags,
+	};
+
+	bpf_get_current_comm(ev.comm, sizeof(ev.comm));
+	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), BPF_RB_FORCE_WAKEUP))
+		count_loss(ABI_LOST_RING_FULL);
+}
+
 #ifdef OLD_KERNEL
 /* Each failure means that another CPU has just taken that slot. */
 static __always_inline __u32 slot_take(void)

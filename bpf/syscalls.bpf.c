@@ -379,7 +379,11 @@ static __always_inline void call_exit(struct pt_regs *regs, __s64 result)
 	call_done(t, &t->now, slot, result, now_ns);
 }
 
-/* --- programs: the first two where tp_btf is, else the next two ------------------------------ */
+/*
+ * --- programs: trace/syscalls_job.c chooses a set of them ----------------------------------------
+ *
+ * tp_btf costs least; raw where that is refused; perf where the others are preempted.
+ */
 
 SEC("tp_btf/sys_enter")
 int on_sys_enter(__u64 *ctx)
@@ -409,27 +413,35 @@ int on_sys_exit_raw(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-SEC("raw_tp/signal_deliver")
-int on_signal(struct bpf_raw_tracepoint_args *ctx)
+SEC("tracepoint")
+int on_sys_enter_perf(struct trace_event_raw_sys_enter *ctx)
+{
+	call_enter(ctx, task_registers(), ctx->id);
+	return 0;
+}
+
+SEC("tracepoint")
+int on_sys_exit_perf(struct trace_event_raw_sys_exit *ctx)
+{
+	call_exit(task_registers(), ctx->ret);
+	return 0;
+}
+
+static __always_inline int signal_delivered(__u64 handler, __u64 flags)
 {
 	__u64 task = bpf_get_current_task();
 	struct syscall_thread *t = bpf_map_lookup_elem(&syscall_threads, &task);
-	struct k_sigaction *action = (void *)ctx->args[2];
 	__u32 armed, slot;
 	struct call *w;
-	__u64 handler;
 
-	if (!t || !t->armed)
-		return 0;
-	handler = (__u64)BPF_CORE_READ(action, sa.sa_handler);
-	if (handler <= 1)
+	if (!t || !t->armed || handler <= 1)
 		return 0;
 	armed = t->armed - 1;
 	t->armed = 0;
 	if (armed >= WAITING_MAX)
 		return 0;
 	w = &t->waiting[armed];
-	if (!ends_with_eintr(w->result, handler, BPF_CORE_READ(action, sa.sa_flags)))
+	if (!ends_with_eintr(w->result, handler, flags))
 		return 0;
 	w->busy = 0;
 	slot = slot_of_pid(current_tgid());
@@ -438,11 +450,25 @@ int on_signal(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Calls that the end of their thread ended. */
-SEC("raw_tp/sched_process_exit")
-int on_thread_end(struct bpf_raw_tracepoint_args *ctx)
+SEC("raw_tp/signal_deliver")
+int on_signal(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u64 task = ctx->args[0];
+	struct k_sigaction *action = (void *)ctx->args[2];
+
+	return signal_delivered((__u64)BPF_CORE_READ(action, sa.sa_handler),
+				BPF_CORE_READ(action, sa.sa_flags));
+}
+
+SEC("tracepoint")
+int on_signal_perf(struct trace_event_raw_signal_deliver *ctx)
+{
+	return signal_delivered(ctx->sa_handler, ctx->sa_flags);
+}
+
+/* Calls that the end of their thread ended. */
+static __always_inline int thread_ended(void)
+{
+	__u64 task = bpf_get_current_task();
 	struct syscall_thread *t = bpf_map_lookup_elem(&syscall_threads, &task);
 	__u32 i;
 
@@ -455,4 +481,18 @@ int on_thread_end(struct bpf_raw_tracepoint_args *ctx)
 			count_unfinished(&t->waiting[i]);
 	bpf_map_delete_elem(&syscall_threads, &task);
 	return 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+int on_thread_end(void *ctx)
+{
+	(void)ctx; /* it is of the current task */
+	return thread_ended();
+}
+
+SEC("tracepoint")
+int on_thread_end_perf(void *ctx)
+{
+	(void)ctx; /* it is of the current task */
+	return thread_ended();
 }

@@ -181,6 +181,27 @@ struct trace_event_raw_sys_exit {
 	long ret;
 };
 
+struct trace_event_raw_signal_deliver {
+	struct trace_entry ent;
+	int sig;
+	int errno;
+	int code;
+	unsigned long sa_handler;
+	unsigned long sa_flags;
+};
+
+struct trace_event_raw_task_newtask {
+	struct trace_entry ent;
+	int pid;
+	char comm[16];
+	unsigned long clone_flags;
+};
+
+struct trace_event_raw_mark_victim {
+	struct trace_entry ent;
+	int pid;
+};
+
 #pragma clang attribute pop
 
 struct bpf_raw_tracepoint_args {

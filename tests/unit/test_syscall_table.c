@@ -24,6 +24,28 @@ static void names_are_those_of_the_headers(void **state)
 	assert_null(syscall_table_name(INT32_MAX));
 }
 
+static void tracepoints_are_told_by_the_names_of_the_kernels_functions(void **state)
+{
+	static const struct {
+		const char *tracepoint;
+		int32_t number;
+	} cases[] = {
+		{ "read", SYS_read },
+		{ "newfstat", SYS_fstat },
+		{ "umount", SYS_umount2 },
+		{ "newuname", SYS_uname },
+		{ "sendfile64", SYS_sendfile },
+		{ "pread64", SYS_pread64 },
+		{ "restart_syscall", SYS_restart_syscall },
+		{ "nosuchcall", -1 },
+		{ "", -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(syscall_table_number(cases[i].tracepoint), cases[i].number);
+}
+
 static void numbers_beyond_the_table_do_nothing_that_is_known(void **state)
 {
 	const struct abi_syscall_op none = { 0 };
@@ -97,6 +119,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_those_of_the_headers),
+		cmocka_unit_test(tracepoints_are_told_by_the_names_of_the_kernels_functions),
 		cmocka_unit_test(numbers_beyond_the_table_do_nothing_that_is_known),
 		cmocka_unit_test(files_are_named_as_users_know_them),
 		cmocka_unit_test(first_name_of_a_file_stays),

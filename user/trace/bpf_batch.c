@@ -2,6 +2,7 @@
 #include "trace/bpf_batch.h"
 
 #include "base/cleanup.h"
+#include "trace/urgent.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -26,6 +27,22 @@ static int resize(void **keys, void **values, size_t key_size, size_t value_size
 	return 0;
 }
 
+static int lookup_urgently(int map_fd, void *position, void *next, void *keys, void *values,
+			   uint32_t *n)
+{
+	_urgent_;
+
+	return bpf_map_lookup_batch(map_fd, position, next, keys, values, n, NULL);
+}
+
+void bpf_batch_delete(int map_fd, size_t key_size, const void *keys, size_t len)
+{
+	_urgent_;
+
+	for (size_t at = 0; at < len; at += key_size)
+		(void)bpf_map_delete_elem(map_fd, (const char *)keys + at); /* gone: fine */
+}
+
 int bpf_batch_read(int map_fd, size_t key_size, size_t value_size, bpf_batch_fn fn, void *userdata)
 {
 	_cleanup_free_ void *keys = NULL, *values = NULL;
@@ -39,8 +56,7 @@ int bpf_batch_read(int map_fd, size_t key_size, size_t value_size, bpf_batch_fn 
 		int last;
 
 		n = room;
-		last = bpf_map_lookup_batch(map_fd, first ? NULL : &position, &next, keys, values,
-					    &n, NULL);
+		last = lookup_urgently(map_fd, first ? NULL : &position, &next, keys, values, &n);
 		if (last == -ENOSPC && room < BATCH_MOST) {
 			room *= 2;
 			r = resize(&keys, &values, key_size, value_size, room);

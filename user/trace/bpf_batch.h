@@ -14,4 +14,7 @@ typedef int (*bpf_batch_fn)(const void *keys, const void *values, size_t n, void
 /* 0, what fn returned, or negative errno. */
 int bpf_batch_read(int map_fd, size_t key_size, size_t value_size, bpf_batch_fn fn, void *userdata);
 
+/* Deletes the entries of an array of keys, `len` bytes; passes over those that are gone already. */
+void bpf_batch_delete(int map_fd, size_t key_size, const void *keys, size_t len);
+
 #endif

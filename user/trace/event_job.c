@@ -127,7 +127,7 @@ static int event_describe(const struct job *job, record_fn fn, void *userdata)
 
 static uint64_t event_missed(const struct job *job)
 {
-	return job_program_missed(((const struct event_job *)job)->skel->progs.on_event);
+	return program_missed(((const struct event_job *)job)->skel->progs.on_event);
 }
 
 static void event_free(struct job *job)
@@ -183,6 +183,8 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 	event->skel->rodata->knob_event = opts->id;
 	event->skel->rodata->knob_kernel = opts->kernel_stacks;
 	event->skel->rodata->knob_each = opts->each;
+	event->skel->rodata->knob_number =
+		job_event_number(context, spec->category, "", spec->name);
 	event->skel->rodata->knob_max_stack = opts->max_stack;
 	event->skel->rodata->knob_unwind = context->programs->unwind;
 	event->skel->rodata->knob_check_stacks = context->programs->check_stacks;

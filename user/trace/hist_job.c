@@ -10,6 +10,7 @@
 #include "trace/programs.h"
 #include "trace/tracefs.h"
 #include "trace/tracepoint_format.h"
+#include "trace/urgent.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -158,7 +159,8 @@ static bool is_syscall(const struct hist_spec *spec)
 	       spec->what == HIST_SYSCALL_NS;
 }
 
-static void choose_programs(struct hist_bpf *skel, const struct hist_spec *spec, bool multi)
+static void choose_programs(struct hist_bpf *skel, const struct hist_spec *spec, bool raw,
+			    bool multi)
 {
 	bool syscall = is_syscall(spec), size = spec->what == HIST_ALLOC;
 
@@ -167,8 +169,10 @@ static void choose_programs(struct hist_bpf *skel, const struct hist_spec *spec,
 	bpf_program__set_autoload(skel->progs.on_exit_call, syscall);
 	bpf_program__set_autoload(skel->progs.on_exit_restart,
 				  syscall && has_restart_block(spec->name));
-	bpf_program__set_autoload(skel->progs.on_signal, syscall);
-	bpf_program__set_autoload(skel->progs.on_thread_exit, syscall || size);
+	bpf_program__set_autoload(skel->progs.on_signal, raw && syscall);
+	bpf_program__set_autoload(skel->progs.on_signal_perf, !raw && syscall);
+	bpf_program__set_autoload(skel->progs.on_thread_exit, raw && (syscall || size));
+	bpf_program__set_autoload(skel->progs.on_thread_exit_perf, !raw && (syscall || size));
 	bpf_program__set_autoload(skel->progs.on_field, spec->what == HIST_FIELD);
 	bpf_program__set_autoload(skel->progs.on_size, size);
 	if (size && multi)
@@ -213,7 +217,13 @@ static int attach(struct hist_job *job, const struct job_context *context)
 	int r = attach_raw(job, skel->progs.on_thread_exit, "sched_process_exit");
 
 	if (r == 0)
+		r = attach_named(job, context, skel->progs.on_thread_exit_perf, "sched", "",
+				 "sched_process_exit");
+	if (r == 0)
 		r = attach_raw(job, skel->progs.on_signal, "signal_deliver");
+	if (r == 0)
+		r = attach_named(job, context, skel->progs.on_signal_perf, "signal", "",
+				 "signal_deliver");
 	if (r == 0)
 		r = attach_named(job, context, skel->progs.on_exit_restart, "syscalls", "sys_exit_",
 				 "restart_syscall");
@@ -323,7 +333,7 @@ static int take_entries(const void *keys, const void *values, size_t n, void *us
 static int read_bucket(const struct hist_job *job, uint32_t bucket, uint64_t *values, int n_cpus,
 		       uint64_t *ret_count)
 {
-	int r = bpf_map_lookup_elem(bpf_map__fd(job->skel->maps.buckets), &bucket, values);
+	int r = urgent_lookup(bpf_map__fd(job->skel->maps.buckets), &bucket, values);
 
 	*ret_count = 0;
 	for (int cpu = 0; r == 0 && cpu < n_cpus; cpu++)
@@ -461,7 +471,7 @@ static uint64_t hist_missed(const struct job *job)
 	uint64_t sum = 0;
 
 	bpf_object__for_each_program(program, hist->skel->obj) if (bpf_program__autoload(program))
-		sum += job_program_missed(program);
+		sum += program_missed(program);
 	return sum;
 }
 
@@ -500,10 +510,13 @@ int hist_job_new(const struct job_context *context, const struct hist_spec *spec
 		return -errno;
 	job_set_scope(hist->skel->rodata, context);
 	set_shape(hist->skel, spec);
+	hist->skel->rodata->knob_number =
+		is_syscall(spec) ? job_event_number(context, "syscalls", "sys_enter_", spec->name) :
+				   job_event_number(context, spec->category, "", spec->name);
 	r = set_source(hist->skel, context, spec);
 	if (r)
 		return r;
-	choose_programs(hist->skel, spec, multi);
+	choose_programs(hist->skel, spec, !context->programs->raw_preempted, multi);
 	r = job_share_maps(hist->skel->obj, context->programs);
 	if (r == 0)
 		r = hist_bpf__load(hist->skel);

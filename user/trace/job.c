@@ -5,6 +5,7 @@
 #include "trace/bpf_link.h"
 #include "trace/link_home.h"
 #include "trace/programs.h"
+#include "trace/syscall_table.h"
 #include "trace/tracefs.h"
 
 #include <bpf/bpf.h>
@@ -40,12 +41,38 @@ int job_share_maps(struct bpf_object *object, const struct programs *programs)
 	return 0;
 }
 
+#define ENTER "sys_enter_"
+#define EXIT "sys_exit_"
+
+/* The rest of the event's name behind either; NULL: it has neither. */
+static const char *syscall_of(const char *event)
+{
+	if (strncmp(event, ENTER, strlen(ENTER)) == 0)
+		return event + strlen(ENTER);
+	return strncmp(event, EXIT, strlen(EXIT)) == 0 ? event + strlen(EXIT) : NULL;
+}
+
+int32_t job_event_number(const struct job_context *context, const char *category,
+			 const char *prefix, const char *name)
+{
+	const char *syscall = *prefix ? name : syscall_of(name);
+
+	if (!context->programs->syscalls_preempted || !category || !syscall ||
+	    strcmp(category, "syscalls") != 0)
+		return -1;
+	return syscall_table_number(syscall);
+}
+
 int job_attach_tracepoint(const struct job_context *context, const struct bpf_program *program,
 			  const char *category, const char *name)
 {
 	uint32_t id;
 	int fd = tracefs_event_id(context->tracefs_fd, category, name, &id);
 
+	if (fd == 0 && job_event_number(context, category, "", name) >= 0)
+		fd = tracefs_event_id(
+			context->tracefs_fd, "raw_syscalls",
+			strncmp(name, ENTER, strlen(ENTER)) == 0 ? "sys_enter" : "sys_exit", &id);
 	if (fd < 0)
 		return fd;
 	fd = link_tracepoint(bpf_program__fd(program), id);
@@ -72,14 +99,4 @@ int job_no_event(const struct job_context *context, const char *category, const 
 	if (near.len)
 		strbuf_addf(context->error, "; near: %s", strbuf_str(&near));
 	return strbuf_error(&near) || strbuf_error(context->error) ? -ENOMEM : -EINVAL;
-}
-
-uint64_t job_program_missed(const struct bpf_program *program)
-{
-	struct bpf_prog_info info = { 0 };
-	uint32_t len = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
-		return 0;
-	return info.recursion_misses;
 }

@@ -72,14 +72,19 @@ int job_attach_tracepoint(const struct job_context *context, const struct bpf_pr
 			  const char *category, const char *name);
 
 /*
+ * For a system call's tracepoint (`category` "syscalls"; NULL: none) whose programs would be
+ * preempted: the number by which they pick it out of all of them, where job_attach_tracepoint()
+ * puts them then (bpf/syscall_filter.bpf.h). Else -1. `prefix` and `name` make the event's name.
+ */
+int32_t job_event_number(const struct job_context *context, const char *category,
+			 const char *prefix, const char *name);
+
+/*
  * Says in context->error, behind what it holds, that the kernel has no such tracepoint and what
  * comes near. `syscall`: the name of the system call that it was to be of, NULL: of none. -EINVAL,
  * or another negative errno.
  */
 int job_no_event(const struct job_context *context, const char *category, const char *name,
 		 const char *syscall);
-
-/* What the kernel counted of the program's runs that it left out (Linux 5.12); 0: not known. */
-uint64_t job_program_missed(const struct bpf_program *program);
 
 #endif

@@ -201,17 +201,10 @@ int live_read_jobs(struct live *live, struct cut_coverage *coverage)
 
 uint64_t live_jobs_missed(const struct live *live)
 {
-	struct bpf_program *program;
-	uint64_t sum = 0;
+	uint64_t sum = programs_missed(live->programs);
 
 	vec_foreach(&live->jobs, job)
 		sum += (*job)->ops->missed(*job);
-	/* What follows processes: where tracepoints can be preempted, it is left out as well. */
-	bpf_object__for_each_program(program, live->programs->skel->obj)
-	{
-		if (bpf_program__autoload(program))
-			sum += job_program_missed(program);
-	}
 	return sum;
 }
 

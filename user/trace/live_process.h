@@ -203,7 +203,7 @@ int live_emit_check(struct live *live);
 int live_describe_jobs(struct live *live);
 /* Within a cut: their counts, added to `coverage`. */
 int live_read_jobs(struct live *live, struct cut_coverage *coverage);
-/* Times that a job's program was not run. */
+/* Times that a program, of a job or of what follows processes, was not run. */
 uint64_t live_jobs_missed(const struct live *live);
 int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev);
 int live_on_file(struct live *live, const struct abi_ev_file *ev);

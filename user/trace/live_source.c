@@ -4,6 +4,7 @@
 #include "memtraced.skel.h"
 #include "trace/live_process.h"
 #include "trace/unwind_tables.h"
+#include "trace/urgent.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -344,8 +345,7 @@ static int register_process(struct live *live, pid_t pid, struct live_process **
 	if (r)
 		return r;
 	(*ret)->root = true;
-	return bpf_map_update_elem(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot,
-				   BPF_NOEXIST);
+	return urgent_add(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot);
 }
 
 int live_add_child(struct live *live, pid_t pid)
@@ -431,7 +431,7 @@ bool live_counts(const struct live *live, pid_t pid)
 {
 	uint32_t key = pid, slot;
 
-	return bpf_map_lookup_elem(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot) == 0;
+	return urgent_lookup(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot) == 0;
 }
 
 size_t live_running(const struct live *live)

@@ -11,6 +11,7 @@
 #include "trace/bpf_link.h"
 #include "trace/link_home.h"
 #include "trace/unwind_tables.h"
+#include "trace/urgent.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -196,7 +197,7 @@ static int add_inner_frees(const struct objects *objects, const struct object *o
 				.distance = probe->inner_frees[k] - probe->entry_site,
 				.fn = object->first_fn + i,
 			};
-			int r = bpf_map_update_elem(fd, &key, &one, BPF_ANY);
+			int r = urgent_update(fd, &key, &one);
 
 			if (r)
 				return r;
@@ -376,8 +377,7 @@ int objects_publish(struct objects *objects, struct object *object)
 		file.verdict = ABI_FILE_NO_ALLOCATOR;
 	else if (object_attached(object, 0))
 		file.verdict = ABI_FILE_SHARED_LINK;
-	return bpf_map_update_elem(bpf_map__fd(objects->opts.programs->skel->maps.files), &key,
-				   &file, BPF_ANY);
+	return urgent_update(bpf_map__fd(objects->opts.programs->skel->maps.files), &key, &file);
 }
 
 bool object_attached(const struct object *object, uint32_t owner)

@@ -7,16 +7,17 @@
 #include "trace/bpf_link.h"
 #include "trace/link_home.h"
 #include "trace/map_memory.h"
+#include "trace/preemption.h"
 #include "trace/tracefs.h"
 #include "trace/unwind_objects.h"
 #include "trace/unwind_spaces.h"
+#include "trace/urgent.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 
 #define DEFAULT_MAX_BLOCKS (2U << 20)
 /* Below it the table of blocks is one bucket: a few long buckets would spill too unevenly. */
@@ -137,6 +138,17 @@ static void choose_for_jobs(struct memtraced_bpf *skel, bool code)
 	bpf_program__set_autoload(skel->progs.on_enter_mremap, false);
 }
 
+/* What stands for programs that would be preempted, which is known only later. */
+static void choose_perf(struct memtraced_bpf *skel, bool lifecycle, bool syscalls)
+{
+	bpf_program__set_autoload(skel->progs.on_fork_perf, lifecycle);
+	bpf_program__set_autoload(skel->progs.on_exec_perf, lifecycle);
+	bpf_program__set_autoload(skel->progs.on_exit_perf, lifecycle);
+	bpf_program__set_autoload(skel->progs.on_oom_victim_perf, lifecycle);
+	bpf_program__set_autoload(skel->progs.on_enter_any, syscalls);
+	bpf_program__set_autoload(skel->progs.on_exit_any, syscalls);
+}
+
 static void choose_programs(struct memtraced_bpf *skel, const struct programs_opts *opts)
 {
 	bool session = opts->path == ATTACH_PATH_SESSION;
@@ -144,6 +156,7 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 		     (opts->path == ATTACH_PATH_EXIT && opts->exit_by_multi);
 	bool returns = !session; /* the exit path needs it where exit sites are not provable */
 
+	choose_perf(skel, false, false);
 	bpf_program__set_autoload(skel->progs.on_session, session);
 	/* beside sessions only for exit sites, which not every program has: programs_entry_fd */
 	bpf_program__set_autoload(skel->progs.on_entry, !session);
@@ -193,7 +206,6 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_follow = opts->follow;
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_regions = opts->allocations;
-	skel->rodata->knob_mremap = SYS_mremap;
 	skel->rodata->knob_unwind = opts->unwind;
 	choose_programs(skel, opts);
 	if (!opts->allocations)
@@ -221,6 +233,66 @@ static int loaded_fd(const struct bpf_program *prog)
 	return bpf_program__autoload(prog) ? bpf_program__fd(prog) : -1;
 }
 
+static int share_maps(const struct memtraced_bpf *loaded, const struct memtraced_bpf *late)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, late->obj)
+	{
+		const char *name = bpf_map__name(map);
+		int fd = bpf_object__find_map_fd_by_name(loaded->obj, name);
+		int r = fd < 0 ? bpf_map__set_autocreate(map, false) : bpf_map__reuse_fd(map, fd);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* The object once more, with the maps of the first, and no program chosen. */
+static int open_again(const struct programs *p, struct memtraced_bpf **ret_skel)
+{
+	struct memtraced_bpf *again = old_kernel() ? open_old() : memtraced_bpf__open();
+	struct bpf_program *prog;
+
+	if (!again)
+		return -errno;
+	*ret_skel = again;
+	bpf_object__for_each_program(prog, again->obj) bpf_program__set_autoload(prog, false);
+	return share_maps(p->skel, again);
+}
+
+static int load_entry(struct programs *p)
+{
+	int r = open_again(p, &p->late);
+
+	if (r)
+		return r;
+	bpf_program__set_autoload(p->late->progs.on_entry, true);
+	(void)bpf_program__set_expected_attach_type(p->late->progs.on_entry, p->entry_type);
+	r = memtraced_bpf__load(p->late);
+	if (r == 0)
+		p->entry_fd = bpf_program__fd(p->late->progs.on_entry);
+	return r;
+}
+
+static int load_perf(struct programs *p, const struct programs_opts *opts)
+{
+	const int prog_fd = bpf_program__fd(p->skel->progs.on_any_raw);
+	bool maps = opts->allocations || opts->code;
+	int r;
+
+	p->raw_preempted = raw_tracepoint_preempted(prog_fd, p->control, "task_rename");
+	p->syscalls_preempted = raw_tracepoint_preempted(prog_fd, p->control, "sys_enter");
+	if (!p->raw_preempted && !(p->syscalls_preempted && maps))
+		return 0;
+	r = open_again(p, &p->perf);
+	if (r)
+		return r;
+	choose_perf(p->perf, p->raw_preempted, p->syscalls_preempted && maps);
+	return memtraced_bpf__load(p->perf);
+}
+
 int programs_new(const struct programs_opts *opts, struct programs **ret_programs)
 {
 	_cleanup_(programs_free_p) struct programs *p = calloc(1, sizeof(*p));
@@ -241,45 +313,11 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	p->entry_fd = loaded_fd(p->skel->progs.on_entry);
 	p->return_fd = loaded_fd(p->skel->progs.on_return);
 	p->entry_type = bpf_program__expected_attach_type(p->skel->progs.on_entry);
+	r = load_perf(p, opts);
+	if (r)
+		return r;
 	*ret_programs = TAKE_PTR(p);
 	return 0;
-}
-
-static int share_maps(const struct memtraced_bpf *loaded, const struct memtraced_bpf *late)
-{
-	struct bpf_map *map;
-
-	bpf_object__for_each_map(map, late->obj)
-	{
-		const char *name = bpf_map__name(map);
-		int fd = bpf_object__find_map_fd_by_name(loaded->obj, name);
-		int r = fd < 0 ? bpf_map__set_autocreate(map, false) : bpf_map__reuse_fd(map, fd);
-
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-/* The object once more, with the maps of the first and on_entry alone. */
-static int load_entry(struct programs *p)
-{
-	struct memtraced_bpf *late = memtraced_bpf__open();
-	struct bpf_program *prog;
-	int r;
-
-	if (!late)
-		return -errno;
-	p->late = late;
-	bpf_object__for_each_program(prog, late->obj)
-		bpf_program__set_autoload(prog, prog == late->progs.on_entry);
-	(void)bpf_program__set_expected_attach_type(late->progs.on_entry, p->entry_type);
-	r = share_maps(p->skel, late);
-	if (r == 0)
-		r = memtraced_bpf__load(late);
-	if (r == 0)
-		p->entry_fd = bpf_program__fd(late->progs.on_entry);
-	return r;
 }
 
 int programs_entry_fd(struct programs *programs)
@@ -314,6 +352,7 @@ void programs_free(struct programs *programs)
 	if (programs->sites)
 		munmap(programs->sites, programs->sites_len);
 	memtraced_bpf__destroy(programs->late);
+	memtraced_bpf__destroy(programs->perf);
 	memtraced_bpf__destroy(programs->skel);
 	if (programs->link_home >= 0)
 		close(programs->link_home);
@@ -342,23 +381,29 @@ void bucket_table_done(struct bucket_table *table)
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 				size_t *ret_n)
 {
-	struct memtraced_bpf *skel = programs->skel;
-	struct bpf_program *exit_mremap =
-		skel->rodata->knob_regions ? skel->progs.on_exit_mmap : NULL;
+	const struct memtraced_bpf *skel = programs->skel, *perf = programs->perf;
+	const bool raw = !programs->raw_preempted, alone = !programs->syscalls_preempted;
+	const bool mremap = alone && skel->rodata->knob_regions;
 	const struct {
 		struct bpf_program *prog;
 		const char *category; /* NULL: a raw tracepoint */
 		const char *name;
 	} points[] = {
-		{ skel->progs.on_fork, NULL, "sched_process_fork" },
-		{ skel->progs.on_exec, NULL, "sched_process_exec" },
-		{ skel->progs.on_exit, NULL, "sched_process_exit" },
-		{ skel->progs.on_oom_victim, NULL, "mark_victim" },
-		{ skel->progs.on_exit_mmap, "syscalls", "sys_exit_mmap" },
-		{ skel->progs.on_enter_munmap, "syscalls", "sys_enter_munmap" },
-		{ skel->progs.on_exit_munmap, "syscalls", "sys_exit_munmap" },
-		{ skel->progs.on_enter_mremap, "syscalls", "sys_enter_mremap" },
-		{ exit_mremap, "syscalls", "sys_exit_mremap" },
+		{ raw ? skel->progs.on_fork : NULL, NULL, "sched_process_fork" },
+		{ raw ? skel->progs.on_exec : NULL, NULL, "sched_process_exec" },
+		{ raw ? skel->progs.on_exit : NULL, NULL, "sched_process_exit" },
+		{ raw ? skel->progs.on_oom_victim : NULL, NULL, "mark_victim" },
+		{ raw ? NULL : perf->progs.on_fork_perf, "task", "task_newtask" },
+		{ raw ? NULL : perf->progs.on_exec_perf, "sched", "sched_process_exec" },
+		{ raw ? NULL : perf->progs.on_exit_perf, "sched", "sched_process_exit" },
+		{ raw ? NULL : perf->progs.on_oom_victim_perf, "oom", "mark_victim" },
+		{ alone ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mmap" },
+		{ alone ? skel->progs.on_enter_munmap : NULL, "syscalls", "sys_enter_munmap" },
+		{ alone ? skel->progs.on_exit_munmap : NULL, "syscalls", "sys_exit_munmap" },
+		{ alone ? skel->progs.on_enter_mremap : NULL, "syscalls", "sys_enter_mremap" },
+		{ mremap ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mremap" },
+		{ alone || !perf ? NULL : perf->progs.on_exit_any, "raw_syscalls", "sys_exit" },
+		{ alone || !perf ? NULL : perf->progs.on_enter_any, "raw_syscalls", "sys_enter" },
 	};
 	_cleanup_close_ int tracefs_fd = tracefs_open();
 
@@ -366,11 +411,12 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 	if (tracefs_fd < 0)
 		return tracefs_fd;
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
-		int prog_fd = bpf_program__fd(points[i].prog), fd;
+		int prog_fd, fd;
 		uint32_t id;
 
 		if (!points[i].prog || !bpf_program__autoload(points[i].prog))
 			continue;
+		prog_fd = bpf_program__fd(points[i].prog);
 		if (points[i].category) {
 			fd = tracefs_event_id(tracefs_fd, points[i].category, points[i].name, &id);
 			if (fd == 0)
@@ -397,7 +443,7 @@ static int read_counters(const struct programs *programs, uint32_t from, uint32_
 	if (!values)
 		return -ENOMEM;
 	for (uint32_t i = from; i < to; i++) {
-		int r = bpf_map_lookup_elem(fd, &i, values);
+		int r = urgent_lookup(fd, &i, values);
 
 		if (r)
 			return r;
@@ -416,4 +462,32 @@ int programs_losses(const struct programs *programs, uint64_t ret_losses[ABI_LOS
 int programs_events(const struct programs *programs, uint64_t *ret_events)
 {
 	return read_counters(programs, ABI_EVENTS, ABI_EVENTS + 1, ret_events);
+}
+
+uint64_t program_missed(const struct bpf_program *program)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
+		return 0;
+	return info.recursion_misses;
+}
+
+static uint64_t object_missed(const struct memtraced_bpf *skel)
+{
+	struct bpf_program *program;
+	uint64_t sum = 0;
+
+	if (!skel)
+		return 0;
+	bpf_object__for_each_program(program, skel->obj) if (bpf_program__autoload(program)) sum +=
+		program_missed(program);
+	return sum;
+}
+
+uint64_t programs_missed(const struct programs *programs)
+{
+	return object_missed(programs->skel) + object_missed(programs->late) +
+	       object_missed(programs->perf);
 }

@@ -45,6 +45,7 @@ struct programs_opts {
 struct programs {
 	struct memtraced_bpf *skel;
 	struct memtraced_bpf *late;   /* for programs_entry_fd; NULL: not needed so far */
+	struct memtraced_bpf *perf;   /* what stands for preempted programs; NULL: none are */
 	struct abi_control *control;  /* shared with the programs */
 	struct abi_proc *procs;	      /* by slot; shared with the programs */
 	struct abi_site_entry *sites; /* ABI_SITE_ENTRIES of them */
@@ -53,6 +54,8 @@ struct programs {
 	bool unwind; /* as in struct programs_opts */
 	uint32_t check_stacks;
 	size_t procs_len, sites_len;
+	/* trace/preemption.h: raw tracepoints are; those of system calls, raw or of single ones */
+	bool raw_preempted, syscalls_preempted;
 	int link_home;	/* where links are kept beside their descriptors: trace/link_home.h */
 	int session_fd; /* -1: not loaded */
 	int entry_fd;	/* see programs_entry_fd */
@@ -91,7 +94,7 @@ int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
 		       const struct uprobe_site *site, bool at_return, pid_t pid);
 
 /* Attaches the life-cycle and mmap programs; descriptors in fds[], which the caller closes. */
-#define PROGRAMS_MAX_TRACEPOINTS 9
+#define PROGRAMS_MAX_TRACEPOINTS 11
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 				size_t *ret_n);
 
@@ -100,5 +103,11 @@ int programs_losses(const struct programs *programs, uint64_t ret_losses[ABI_LOS
 
 /* Calls of allocator functions seen so far; for people, not exact. */
 int programs_events(const struct programs *programs, uint64_t *ret_events);
+
+/* What the kernel counted of a program's runs that it left out (Linux 5.12); 0: not known. */
+struct bpf_program;
+uint64_t program_missed(const struct bpf_program *program);
+/* The sum over all programs of these objects. */
+uint64_t programs_missed(const struct programs *programs);
 
 #endif

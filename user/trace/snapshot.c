@@ -454,8 +454,8 @@ static int purge_map(const struct bpf_map *map, struct purge *purge)
 	purge->key_size = bpf_map__key_size(map);
 	purge->keys.len = 0;
 	r = bpf_batch_read(fd, purge->key_size, bpf_map__value_size(map), collect_keys, purge);
-	for (size_t at = 0; at < purge->keys.len && r == 0; at += purge->key_size)
-		(void)bpf_map_delete_elem(fd, purge->keys.data + at); /* gone already: fine */
+	if (r == 0)
+		bpf_batch_delete(fd, purge->key_size, purge->keys.data, purge->keys.len);
 	return r;
 }
 

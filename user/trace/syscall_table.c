@@ -4,6 +4,7 @@
 #include "syscall_names.h"
 
 #include <stddef.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 #define N_NAMES (sizeof(syscall_names) / sizeof(syscall_names[0]))
@@ -117,6 +118,24 @@ static const struct abi_syscall_op ops[ABI_SYSCALLS] = {
 const char *syscall_table_name(int32_t number)
 {
 	return number >= 0 && (size_t)number < N_NAMES ? syscall_names[number] : NULL;
+}
+
+int32_t syscall_table_number(const char *tracepoint)
+{
+	/* They have the names of the kernel's functions. */
+	static const char *const others[][2] = {
+		{ "newstat", "stat" },	      { "newlstat", "lstat" }, { "newfstat", "fstat" },
+		{ "sendfile64", "sendfile" }, { "newuname", "uname" }, { "umount", "umount2" },
+	};
+	const char *name = tracepoint;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strcmp(tracepoint, others[i][0]) == 0)
+			name = others[i][1];
+	for (size_t i = 0; i < N_NAMES; i++)
+		if (syscall_names[i] && strcmp(syscall_names[i], name) == 0)
+			return i;
+	return -1;
 }
 
 struct abi_syscall_op syscall_table_op(uint32_t number)

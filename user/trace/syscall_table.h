@@ -13,6 +13,9 @@
 /* NULL for a number that the headers do not have. */
 const char *syscall_table_name(int32_t number);
 
+/* The number of the call that has tracepoints of this name ("newstat" is stat); -1: not known. */
+int32_t syscall_table_number(const char *tracepoint);
+
 /* All zero for those of which nothing need be known. */
 struct abi_syscall_op syscall_table_op(uint32_t number);
 

@@ -49,7 +49,7 @@ static uint64_t syscalls_missed(const struct job *job)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < syscalls->n_links; i++)
-		sum += job_program_missed(syscalls->programs[i]);
+		sum += program_missed(syscalls->programs[i]);
 	return sum;
 }
 
@@ -82,7 +82,63 @@ static int set_map_sizes(struct syscalls_bpf *skel, bool stacks)
 
 DEFINE_OPEN_OLD(syscalls)
 
-static int load(const struct job_context *context, uint32_t max_stack, bool raw,
+enum how {
+	BY_BTF,
+	BY_RAW,
+	BY_PERF,
+};
+
+/* Exits first: a call between the two is then one whose beginning was not seen, and counts. */
+struct points {
+	struct {
+		struct bpf_program *program;
+		const char *category; /* NULL: a raw tracepoint */
+		const char *name;     /* NULL: tp_btf programs have it from loading */
+	} points[N_PROGRAMS];
+};
+
+static struct points points_by(const struct syscalls_bpf *skel, enum how how)
+{
+	const struct points points[] = {
+		[BY_BTF] = { {
+			{ skel->progs.on_thread_end, NULL, "sched_process_exit" },
+			{ skel->progs.on_signal, NULL, "signal_deliver" },
+			{ skel->progs.on_sys_exit, NULL, NULL },
+			{ skel->progs.on_sys_enter, NULL, NULL },
+		} },
+		[BY_RAW] = { {
+			{ skel->progs.on_thread_end, NULL, "sched_process_exit" },
+			{ skel->progs.on_signal, NULL, "signal_deliver" },
+			{ skel->progs.on_sys_exit_raw, NULL, "sys_exit" },
+			{ skel->progs.on_sys_enter_raw, NULL, "sys_enter" },
+		} },
+		[BY_PERF] = { {
+			{ skel->progs.on_thread_end_perf, "sched", "sched_process_exit" },
+			{ skel->progs.on_signal_perf, "signal", "signal_deliver" },
+			{ skel->progs.on_sys_exit_perf, "raw_syscalls", "sys_exit" },
+			{ skel->progs.on_sys_enter_perf, "raw_syscalls", "sys_enter" },
+		} },
+	};
+
+	return points[how];
+}
+
+static void choose_programs(struct syscalls_bpf *skel, enum how how)
+{
+	const struct points chosen = points_by(skel, how);
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, skel->obj)
+	{
+		bool wanted = false;
+
+		for (size_t i = 0; i < N_PROGRAMS; i++)
+			wanted = wanted || chosen.points[i].program == program;
+		bpf_program__set_autoload(program, wanted);
+	}
+}
+
+static int load(const struct job_context *context, uint32_t max_stack, enum how how,
 		struct syscalls_bpf **ret_skel)
 {
 	struct syscalls_bpf *skel = old_kernel() ? open_old() : syscalls_bpf__open();
@@ -96,10 +152,7 @@ static int load(const struct job_context *context, uint32_t max_stack, bool raw,
 	skel->rodata->knob_max_stack = max_stack;
 	skel->rodata->knob_unwind = context->programs->unwind;
 	skel->rodata->knob_check_stacks = context->programs->check_stacks;
-	bpf_program__set_autoload(skel->progs.on_sys_enter, !raw);
-	bpf_program__set_autoload(skel->progs.on_sys_exit, !raw);
-	bpf_program__set_autoload(skel->progs.on_sys_enter_raw, raw);
-	bpf_program__set_autoload(skel->progs.on_sys_exit_raw, raw);
+	choose_programs(skel, how);
 	r = set_map_sizes(skel, max_stack > 0);
 	if (r == 0)
 		r = job_share_maps(skel->obj, context->programs);
@@ -112,46 +165,34 @@ static int load(const struct job_context *context, uint32_t max_stack, bool raw,
 	return r;
 }
 
-/*
- * Exits first: a call between the two is then one whose beginning was not seen, and counts. The
- * tp_btf programs have their tracepoint from loading.
- */
-static int attach(struct syscalls_job *job, bool raw)
+static int attach(struct syscalls_job *job, const struct job_context *context, enum how how)
 {
-	struct syscalls_bpf *skel = job->skel;
-	const struct {
-		const struct bpf_program *program;
-		const char *name;
-	} points[N_PROGRAMS] = {
-		{ skel->progs.on_thread_end, "sched_process_exit" },
-		{ skel->progs.on_signal, "signal_deliver" },
-		{ raw ? skel->progs.on_sys_exit_raw : skel->progs.on_sys_exit,
-		  raw ? "sys_exit" : NULL },
-		{ raw ? skel->progs.on_sys_enter_raw : skel->progs.on_sys_enter,
-		  raw ? "sys_enter" : NULL },
-	};
+	const struct points chosen = points_by(job->skel, how);
 
 	for (size_t i = 0; i < N_PROGRAMS; i++) {
-		int link = link_raw_tracepoint(bpf_program__fd(points[i].program), points[i].name);
+		const struct bpf_program *program = chosen.points[i].program;
+		const char *category = chosen.points[i].category, *name = chosen.points[i].name;
+		int link = category ? job_attach_tracepoint(context, program, category, name) :
+				      link_raw_tracepoint(bpf_program__fd(program), name);
 
 		if (link < 0)
 			return link;
-		job->programs[job->n_links] = points[i].program;
+		job->programs[job->n_links] = program;
 		job->links[job->n_links++] = link;
 	}
 	return 0;
 }
 
-/* By tp_btf, which costs each call least, or by raw tracepoints where that is refused. */
+/* By what costs each call least of what this kernel has and runs for every call. */
 static int load_and_attach(struct syscalls_job *job, const struct job_context *context,
 			   uint32_t max_stack)
 {
-	bool raw = false;
-	int r = load(context, max_stack, raw, &job->skel);
+	enum how how = context->programs->syscalls_preempted ? BY_PERF : BY_BTF;
+	int r = load(context, max_stack, how, &job->skel);
 
-	if (r && r != -EPERM && r != -ENOMEM) {
-		raw = true;
-		r = load(context, max_stack, raw, &job->skel);
+	if (how == BY_BTF && r && r != -EPERM && r != -ENOMEM) {
+		how = BY_RAW;
+		r = load(context, max_stack, how, &job->skel);
 	}
 	if (r)
 		return r;
@@ -161,7 +202,7 @@ static int load_and_attach(struct syscalls_job *job, const struct job_context *c
 		.files_fd = bpf_map__fd(job->skel->maps.file_io),
 		.stacks_fd = max_stack ? bpf_map__fd(job->skel->maps.syscall_stacks) : -1,
 	};
-	return attach(job, raw);
+	return attach(job, context, how);
 }
 
 int syscalls_job_new(const struct job_context *context, uint32_t max_stack, struct job **ret_job)

@@ -422,8 +422,9 @@ int syscalls_purge(const struct syscall_maps *maps, const bool *slots, size_t n_
 			continue;
 		r = bpf_batch_read(all[i].fd, all[i].key_size, all[i].value_size, collect_keys,
 				   &purge);
-		for (size_t at = 0; at < purge.keys.len && r == 0; at += purge.key_size)
-			(void)bpf_map_delete_elem(all[i].fd, purge.keys.data + at); /* gone: fine */
+		if (r == 0)
+			bpf_batch_delete(all[i].fd, all[i].key_size, purge.keys.data,
+					 purge.keys.len);
 		vec_done(&purge.keys);
 	}
 	return r;

@@ -6,8 +6,8 @@
 #include "trace/code_list.h"
 #include "trace/map_memory.h"
 #include "trace/range_pool.h"
+#include "trace/urgent.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -130,7 +130,7 @@ int unwind_space_new(struct unwind_spaces *spaces, uint32_t slot, struct unwind_
 	}
 	*ret_space = space;
 	/* From now on programs append to it. -EEXIST: they do already. */
-	r = bpf_map_update_elem(spaces->fd, &slot, &empty, BPF_NOEXIST);
+	r = urgent_add(spaces->fd, &slot, &empty);
 	if (r && r != -EEXIST)
 		spaces->refused++;
 	return 0;
@@ -142,7 +142,7 @@ static struct code_numbers numbers_of_child(const struct unwind_space *child,
 {
 	struct abi_unwind_space copied;
 
-	if (bpf_map_lookup_elem(child->owner->fd, &child->slot, &copied) ||
+	if (urgent_lookup(child->owner->fd, &child->slot, &copied) ||
 	    (int32_t)(copied.appended - parent->merged) >= 0)
 		return *parent;
 	return (struct code_numbers){ .merged = copied.appended };
@@ -189,7 +189,7 @@ void unwind_space_free(struct unwind_space *space)
 	if (!space)
 		return;
 	spaces = space->owner;
-	(void)bpf_map_delete_elem(spaces->fd, &space->slot); /* -ENOENT: there was no room for it */
+	(void)urgent_delete(spaces->fd, &space->slot); /* -ENOENT: there was no room for it */
 	leave_sorted(space);
 	remove_from(spaces->all.data, &spaces->all.len, space);
 	if (space->changed)

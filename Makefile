@@ -9,7 +9,8 @@
 #   CC=clang another compiler for the user side; CLANG= the compiler for BPF
 #   CROSS_COMPILE=aarch64-linux-gnu-
 #            for another architecture (default O: build-arm64), with the libraries in SYSROOT=
-#   KERNELS= which kernels check-kernels shall be limited to (5.10 6.1 6.12 6.18 newest)
+#   KERNELS= which kernels check-kernels shall be limited to (5.10 6.1 6.12 6.18 newest);
+#            MEMTRACED_NEED_KERNELS=1: one that is not there is a failure, not a skip
 #   TESTS=   what check-unit (test_*.c files) or check-live (name patterns) shall be limited to
 #   QUICK=1  bench in three minutes; RESULTS=path: copies of its path.md and path.json;
 #            ROWS=patterns: only rows whose names contain one of these words
@@ -131,9 +132,10 @@ demo: deps ## install, build, trace a real program and show its table (root)
 	$(Q)scripts/demo $(O)/memtraced
 
 .PHONY: check
-check: deps ## everything that CI runs: lint, unit, replay and live tests (root)
+check: deps ## everything that CI runs: lint, unit, replay and live tests, other kernels (root)
 	$(Q)$(MAKE) --no-print-directory all check-programs targets
-	$(Q)scripts/run-tests $(RUN_LINT) $(RUN_UNIT) $(RUN_LIVE)
+	$(Q)scripts/deps-kernels || true # what cannot be had is skipped, with the reason
+	$(Q)scripts/run-tests $(RUN_LINT) $(RUN_UNIT) $(RUN_LIVE) $(RUN_KERNELS)
 
 .PHONY: check-unit
 check-unit: check-programs ## unit and replay tests; no root needed
@@ -144,8 +146,9 @@ check-live: all targets ## the daemon against real programs on this kernel (root
 	$(Q)scripts/run-tests $(RUN_LIVE)
 
 .PHONY: check-long
-check-long: all targets ## the live tests at full size: 10^7 operations, 100 kills; on arm64 (root)
-	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE) $(RUN_ARM64)
+check-long: all targets ## live tests at full size (100 kills), all on all kernels; on arm64 (root)
+	$(Q)scripts/deps-kernels || true # as in check
+	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE) $(RUN_KERNELS_LONG) $(RUN_ARM64)
 
 # The product is built when its tools are there, so that a fresh machine can bench.
 .PHONY: bench
@@ -194,7 +197,9 @@ RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 	--status 'bench: arithmetic and tables' '$(PYTHON) -B -m unittest discover -s bench'
 RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) $(filter-out %.c,$(TESTS))'
 RUN_ARM64 = --tap 'scripts/check-arm64 $(O)-arm64 $(filter-out %.c,$(TESTS))'
-RUN_KERNELS = --tap 'scripts/check-kernels --build $(O) $(KERNELS:%=--kernel %) $(filter-out %.c,$(TESTS))'
+CHECK_KERNELS = scripts/check-kernels --build $(O) $(KERNELS:%=--kernel %) $(filter-out %.c,$(TESTS))
+RUN_KERNELS = --tap '$(CHECK_KERNELS)'
+RUN_KERNELS_LONG = --tap '$(CHECK_KERNELS) --all'
 
 .PHONY: check-programs
 check-programs: $(UNIT_RUN)

@@ -65,11 +65,13 @@ class Test:
 
 def test(*needs, each=(None,), timeout=60, every_kernel=False):
     """Makes a function a test, or several: one for each argument. `needs` raise Skip.
-    `every_kernel`: it is among the few that make check runs on all kernels."""
+    `every_kernel`: it is among the few that make check runs on all kernels (the others run there,
+    too, in make check-long); or with which arguments it is."""
     def declare(function):
         area = re.sub(r"^test_", "", function.__module__)
         for argument in each:
-            TESTS.append(Test(function, area, argument, needs, timeout, every_kernel))
+            quick = every_kernel if isinstance(every_kernel, bool) else argument in every_kernel
+            TESTS.append(Test(function, area, argument, needs, timeout, quick))
         return function
     return declare
 

@@ -30,7 +30,7 @@ def a_programs_own_calls_are_at_its_sites_without_any_preload(path):
     same_calls(run.only_process(), own, "threads")
 
 
-@test(need_root, each=EACH_PATH, timeout=120, every_kernel=True)
+@test(need_root, each=EACH_PATH, timeout=120, every_kernel=["perf"])
 def realloc_chains_move_shrink_and_fail_while_others_allocate(path):
     chains = scaled(2000, 100000)
     run = trace([target("reallocs"), str(chains)], attach_option(path), timeout=900)
@@ -64,7 +64,7 @@ def impossible_and_overflowing_requests_count_as_failed(path):
     assert run.only_count()["failed"] == 4 * 50
 
 
-@test(need_root, each=EACH_PATH, every_kernel=True)
+@test(need_root, each=EACH_PATH, every_kernel=["exit", "session"])
 def caught_exceptions_and_longjmp_survive_tracing(path):
     run = trace([target("exceptions"), "200"], attach_option(path))
     assert "caught 200" in run.stdout, run.stdout
@@ -230,7 +230,7 @@ def the_peak_and_its_sites_are_exact():
     assert total(sites, "peak_bytes") == 8 * 50000 + sum(16 + i % 32 for i in range(50000))
 
 
-@test(need_root, each=EACH_PATH, every_kernel=True)
+@test(need_root, each=EACH_PATH, every_kernel=["perf"])
 def mapped_regions_follow_partial_unmaps_and_remaps(path):
     rounds = 20
     run = trace([target("maps"), str(rounds)], attach_option(path))

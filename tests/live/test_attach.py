@@ -50,7 +50,7 @@ def one(report, pid):
     return found[0]
 
 
-@test(need_root, each=EACH_PATH, every_kernel=True)
+@test(need_root, each=EACH_PATH, every_kernel=["multi", "perf", "session"])
 def everything_after_the_attach_is_counted(path):
     with scratch() as folder, started_target(folder) as process:
         pid = int(process.lines.until("ready"))

@@ -17,7 +17,7 @@ def ended_well(run):
         assert end is None or end["exit"] == 0, process["end"]
 
 
-@test(need_root, each=EACH_PATH, every_kernel=True)
+@test(need_root, each=EACH_PATH, every_kernel=["multi", "perf", "session"])
 def blocks_held_over_a_fork_are_freed_on_both_sides(path):
     run = trace([target("forks"), str(scaled(1200, 60000))], attach_option(path))
     assert len(run.everything) == 3, run.everything.keys()
@@ -34,7 +34,7 @@ def nothing_is_missed_of_children_that_live_a_moment(path):
     same_images(run, FORK_KEYS)
 
 
-@test(need_root, each=EACH_PATH, every_kernel=True)
+@test(need_root, each=EACH_PATH, every_kernel=["perf", "session"])
 def exec_begins_a_new_process_image(path):
     run = trace([target("execs"), "leader", "3"], attach_option(path))
     same_images(run, SERIAL_KEYS)

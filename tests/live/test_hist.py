@@ -210,7 +210,8 @@ def same_sleeps(report, tallies):
         assert count == tallies.total(spec.split(":")[0]), f"{spec}: {count}"
 
 
-@test(need_root, each=["sleeps", "sleeps-interrupted", "sleeps-restarted"], every_kernel=True)
+@test(need_root, each=["sleeps", "sleeps-interrupted", "sleeps-restarted"],
+      every_kernel=["sleeps-restarted"])
 def sleeps(how):
     report, tallies = calls(how, 60, specs=SLEEPS + SLEEPS_NS)
     same_sleeps(report, tallies)

@@ -115,6 +115,7 @@ REPORT = {
                  "stacks_guided": NATURAL, "stacks_truncated": NATURAL, "cut": MapOf(NATURAL),
                  "stack_check": Nullable({"results": MapOf(NATURAL), "differing": ListOf(
                      {"pid": Nullable(NATURAL), "stack": ListOf(str), "reference": ListOf(str)})}),
+                 "kernel_lacks": Nullable(str),
                  "unprobed": ListOf({"function": str, "object": str, "why": str})}}
 
 

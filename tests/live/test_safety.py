@@ -122,7 +122,8 @@ def killed_while_children_come_and_go():
             nothing_left(before, folder)
 
 
-@test(need_root, need_program("bpftool"), each=sorted(ATTACH_PATHS), every_kernel=["perf", "session"])
+@test(need_root, need_program("bpftool"), each=sorted(ATTACH_PATHS),
+      every_kernel=["perf", "session"])
 def an_ordinary_end_leaves_nothing(path):
     sums = set(right_sums(100000))
     with scratch() as folder, libc_of_its_own() as env:

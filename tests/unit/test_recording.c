@@ -106,7 +106,7 @@ static bool same_history(const struct record *a, const struct record *b)
 		return SAME_S(run.tool) && SAME_S(run.kernel) && SAME_S(run.attach_path) &&
 		       SAME(run.start_realtime_ns) && SAME(run.start_ns) &&
 		       SAME(run.age_resolution_ns) && SAME(run.no_allocations) &&
-		       SAME(run.no_stacks) && SAME_S(run.unwinder);
+		       SAME(run.no_stacks) && SAME_S(run.unwinder) && SAME_S(run.kernel_lacks);
 	case RECORD_FUNCTION:
 		return SAME(function.id) && SAME_S(function.name) && SAME_S(function.object) &&
 		       SAME(function.file_offset);

@@ -108,6 +108,8 @@ static int apply_run(struct model *model, const struct record_run *record)
 		r = strings_intern(model->strings, record->attach_path, &run.attach_path);
 	if (r == 0)
 		r = strings_intern(model->strings, record->unwinder, &run.unwinder);
+	if (r == 0)
+		r = strings_intern(model->strings, record->kernel_lacks, &run.kernel_lacks);
 	if (r < 0)
 		return r;
 	model->run = run;

@@ -205,6 +205,7 @@ static void put_coverage(struct json_out *out, const struct view *view)
 	const struct record_coverage *known = model_coverage(view_model(view));
 	const struct record_coverage *coverage = known ? known : &nothing;
 	const struct record_run *run = model_run(view_model(view));
+	bool lacks = run && run->kernel_lacks && *run->kernel_lacks;
 	struct json_object *json = json_out_new(out);
 
 	if (!json)
@@ -222,6 +223,7 @@ static void put_coverage(struct json_out *out, const struct view *view)
 			     stack_check_json(out, view, model_stack_check(view_model(view))));
 	else
 		json_out_null(out, json, "stack_check");
+	json_out_string(out, json, "kernel_lacks", lacks ? run->kernel_lacks : NULL);
 	json_out_add(out, json, "unprobed", unprobed_json(out, view_model(view)));
 	json_out_put(out, json);
 }

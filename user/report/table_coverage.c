@@ -128,6 +128,20 @@ static void stack_check(struct table *t)
 		t->out.error = strbuf_error(&line);
 }
 
+static void kernel(struct table *t)
+{
+	const struct record_run *run = model_run(view_model(t->view));
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+
+	if (!run || !run->kernel_lacks || !*run->kernel_lacks)
+		return;
+	strbuf_adds(&line, "kernel: ");
+	text_clean(&line, run->kernel_lacks);
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
 void table_coverage(struct table *t)
 {
 	const struct record_coverage *coverage = model_coverage(view_model(t->view));
@@ -147,6 +161,7 @@ void table_coverage(struct table *t)
 	if (!nothing_counted(coverage) && has_stacks(t->view, coverage))
 		stacks(t, coverage);
 	stack_check(t);
+	kernel(t);
 	unprobed(t);
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

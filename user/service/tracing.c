@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 
 bool tracing_needs_probes(const struct options *options)
@@ -158,6 +159,15 @@ static void log_load(int r)
 			  strerror(-r));
 }
 
+static void log_limits(const struct live *live)
+{
+	_cleanup_strbuf_ struct strbuf lacks = {};
+	struct utsname uts;
+
+	if (*live_kernel_lacks(live, &lacks) && uname(&uts) == 0)
+		log_info("Linux %s: %s", uts.release, strbuf_str(&lacks));
+}
+
 static int probe_features(const struct options *options, struct features **ret_features)
 {
 	int r = features_new(options->attach != ATTACH_AUTO, ret_features);
@@ -216,6 +226,7 @@ int tracing_new(const struct options *options, struct features **ret_features,
 	r = add_jobs(options, live);
 	if (r)
 		return r;
+	log_limits(live);
 	*ret_features = TAKE_PTR(features);
 	*ret_live = TAKE_PTR(live);
 	return 0;

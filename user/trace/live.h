@@ -88,6 +88,9 @@ bool live_take_mark(struct live *live, pid_t tid);
 /* Do the programs count for this process? Not when it is a child that is not followed. */
 bool live_counts(const struct live *live, pid_t pid);
 
+/* What this kernel lacks for this run (trace/kernel_limits.h), as `out` holds it then. */
+const char *live_kernel_lacks(const struct live *live, struct strbuf *out);
+
 /* Processes named or started that still run, and all that are traced now. */
 size_t live_roots_running(const struct live *live);
 size_t live_running(const struct live *live);

@@ -2,6 +2,7 @@
 #include "trace/live.h"
 
 #include "memtraced.skel.h"
+#include "trace/kernel_limits.h"
 #include "trace/live_process.h"
 #include "trace/unwind_tables.h"
 #include "trace/urgent.h"
@@ -98,17 +99,29 @@ static int on_ring_event(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+const char *live_kernel_lacks(const struct live *live, struct strbuf *out)
+{
+	struct utsname uts;
+
+	if (uname(&uts) == 0)
+		kernel_limits(live->opts.features, live->kernel_stacks, uts.release,
+			      live->programs->syscalls_preempted, out);
+	return strbuf_str(out);
+}
+
 static int describe_run(struct live *live)
 {
 	static const struct record_function own[] = {
 		{ .id = FUNCTION_MMAP, .name = "mmap", .object = "" },
 		{ .id = FUNCTION_MREMAP, .name = "mremap", .object = "" },
 	};
+	_cleanup_strbuf_ struct strbuf lacks = { 0 };
 	struct utsname uts;
 	struct record record = {
 		.type = RECORD_RUN,
 		.run = { .tool = live->opts.tool,
 			 .kernel = uname(&uts) ? "" : uts.release,
+			 .kernel_lacks = live_kernel_lacks(live, &lacks),
 			 .attach_path =
 				 live->opts.features ? attach_path_name(live->opts.path) : NULL,
 			 .start_realtime_ns =

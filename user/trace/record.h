@@ -59,6 +59,7 @@ struct record_run {
 	bool no_allocations;	    /* the run had other jobs: there are no sites or totals */
 	bool no_stacks;		    /* none were wanted: --max-stack=0 */
 	const char *unwinder;	    /* of user stacks: "cfi", "fp"; NULL: unknown */
+	const char *kernel_lacks;   /* trace/kernel_limits.h; NULL or empty: nothing */
 };
 
 struct record_function {

@@ -3,8 +3,10 @@
 
 import os
 import re
+import resource
 
-from lib import Skip, load_report, need_root, run_memtraced, scratch, target, test
+from lib import (Skip, kernel_version, load_report, memtraced, need_program, need_root, run,
+                 run_memtraced, scratch, target, test)
 
 KERNEL = os.environ.get("MEMTRACED_KERNEL", "")
 
@@ -63,6 +65,24 @@ def what_a_kernel_lacks_is_said_at_the_start_and_in_the_report():
     assert coverage["exact"], coverage
     said = f"memtraced: Linux {os.uname().release}: {LACKS[KERNEL]}\n"
     assert (said in done.stderr) == bool(LACKS[KERNEL]), done.stderr
+
+
+@test(need_root, need_program("setpriv"), every_kernel=True)
+def a_low_limit_of_locked_memory_is_named_where_it_counts():
+    """Before 5.11 BPF's memory counts as locked; root may raise the limit, but not without
+    CAP_SYS_RESOURCE."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
+
+    command = [memtraced(), "--", target("million"), "10"]
+    done = run(command, preexec_fn=limit)
+    assert done.returncode == 0 and "totals are exact" in done.stdout, done.stderr
+    done = run(["setpriv", "--bounding-set=-sys_resource", *command], preexec_fn=limit)
+    if kernel_version() >= (5, 11):
+        assert done.returncode == 0 and "totals are exact" in done.stdout, done.stderr
+        return
+    assert done.returncode not in (0, -11), done.stdout
+    assert "RLIMIT_MEMLOCK" in done.stderr and "64.0 KiB" in done.stderr, done.stderr
 
 
 @test(need_root, every_kernel=True)

@@ -2,11 +2,13 @@
 #include "service/tracing.h"
 
 #include "base/log.h"
+#include "config/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 
@@ -149,10 +151,20 @@ static int add_jobs(const struct options *options, struct live *live)
 
 static void log_load(int r)
 {
-	if (r == -EPERM)
+	char size[FORMAT_UNIT_LEN];
+	struct rlimit locked;
+
+	/* Where it counts it was raised, if that was allowed. */
+	if (r == -EPERM && geteuid() == 0 && getrlimit(RLIMIT_MEMLOCK, &locked) == 0 &&
+	    locked.rlim_cur != RLIM_INFINITY)
+		log_error("the kernel refused the BPF programs: before Linux 5.11 their memory "
+			  "counts as locked, and RLIMIT_MEMLOCK is %s, which cannot be raised "
+			  "without CAP_SYS_RESOURCE: try `ulimit -l unlimited` before",
+			  format_size((int64_t)locked.rlim_cur, size));
+	else if (r == -EPERM)
 		log_error(
 			"the kernel refused the BPF programs: root's rights (CAP_BPF, CAP_PERFMON) "
-			"are missing, or RLIMIT_MEMLOCK is too low on a kernel before 5.11");
+			"are missing");
 	else
 		log_error("loading the BPF programs: %s; MEMTRACED_DEBUG_BPF=1 shows the kernel's "
 			  "own words",

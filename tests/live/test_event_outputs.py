@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-from lib import load_report, need_root, run, run_memtraced, scratch, test
+from lib import load_report, need_kernel, need_root, run, run_memtraced, scratch, test
 
 REPLAY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay")
 WRITES = 1000
@@ -36,7 +36,7 @@ def is_kernel(frame):
     return frame["object"] == "[kernel.kallsyms]"
 
 
-@test(need_root)
+@test(need_root, need_kernel(6, 12))
 def kernel_frames_have_the_names_that_the_kernel_gives():
     with scratch() as folder:
         path = os.path.join(folder, "json")

@@ -4,8 +4,8 @@
 import os
 import signal
 
-from lib import (Skip, load_report, memtraced, need_program, need_root, process_state, run,
-                 run_memtraced, scratch, started, target, test)
+from lib import (Skip, load_report, memtraced, need_kernel, need_program, need_root, process_state,
+                 run, run_memtraced, scratch, started, target, test)
 
 NOBODY = 65534
 
@@ -235,7 +235,7 @@ def a_duration_ends_the_run():
         assert process.poll() is None
 
 
-@test(need_root, need_program("setpriv"))
+@test(need_root, need_program("setpriv"), need_kernel(5, 11))
 def a_memlock_limit_that_cannot_be_raised_is_not_fatal():
     done = run(["setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource", "sh", "-c",
                 'ulimit -l 64; exec "$@"', "sh", memtraced(), "-f", "json", "--", "/bin/true"])

@@ -314,7 +314,8 @@ static void functions_are_probed_where_their_returns_can_be_seen(void **state)
 						 code_slot_name,
 						 code_function_name,
 						 code_starts_function,
-						 code_landing_pad };
+						 code_landing_pad,
+						 NULL };
 		_cleanup_(sites_done) struct sites sites = { 0 };
 		size_t n = 0;
 

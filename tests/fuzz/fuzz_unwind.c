@@ -83,8 +83,9 @@ static void walk_tables(const struct head *head, const uint8_t *data, size_t siz
 	struct abi_unwind_mapping *mappings = take(&data, &size, head->mappings, sizeof(*mappings));
 	struct abi_unwind_object *objects = take(&data, &size, head->objects, sizeof(*objects));
 	struct abi_unwind_mapping *recent = take(&data, &size, recents, sizeof(*recent));
-	size_t stack_bytes = size;
-	uint8_t *stack = take(&data, &size, stack_bytes, 1);
+	/* memory comes in pages */
+	size_t stack_bytes = (size + UNWIND_PAGE_MASK) & ~UNWIND_PAGE_MASK;
+	uint8_t *stack = calloc(1, stack_bytes + 1);
 	struct unwind_host h = {
 		.rows = { rows, head->rows },
 		.chunk = { rows, head->rows },
@@ -98,10 +99,11 @@ static void walk_tables(const struct head *head, const uint8_t *data, size_t siz
 	};
 
 	if (rows && rules && mappings && objects && recent && stack) {
+		memcpy(stack, data, size);
 		if (head->mappings)
 			mappings[0].start = CODE;
-		h.space.mappings = head->mappings;
-		h.space.recents = recents;
+		h.sorted = ABI_UNWIND_SORTED(0, head->mappings, 0);
+		h.space.appended = head->recents;
 		memcpy(h.space.recent, recent, recents * sizeof(*recent));
 		walk(head, &h);
 	}

@@ -55,7 +55,8 @@ static int setup(void **state)
 		.n_mappings = 2,
 		.objects = f.objects,
 		.n_objects = 3,
-		.space = { .mappings = 2, .slot = SLOT },
+		.space = { .slot = SLOT },
+		.sorted = ABI_UNWIND_SORTED(0, 2, 0),
 		.memory = { { STACK, (uint8_t *)f.stack, STACK_BYTES },
 			    { CODE, f.text, sizeof(f.text) } },
 	};
@@ -294,12 +295,52 @@ static void that_an_address_is_in_no_mapping_is_not_kept(void **state)
 	walk(LATE_CODE + 64 * 3 + 8, STACK, 0);
 	assert_cut(ABI_CUT_NO_MAPPING);
 	rule(3, ABI_UNWIND_END, 0, 0, 0);
-	f.host.space.recent[0] =
-		(struct abi_unwind_mapping){ .start = LATE_CODE, .len = 4096, .object = 1 };
-	f.host.space.recents = 1;
+	host_append(&f.host, LATE_CODE, 4096, 1);
 	walk(LATE_CODE + 64 * 3 + 8, STACK, 0);
 	assert_cut(ABI_CUT_NONE);
 	assert_int_equal(f.scratch.ev.frames, 1);
+}
+
+/* Walks anew, with an empty cache: as after a change of the code epoch. */
+static enum abi_stack_cut cut_at(uint64_t pc)
+{
+	host_use(&f.host);
+	walk(pc, STACK, 0);
+	return ABI_STACK_CUT(f.scratch.ev.flags);
+}
+
+static void the_newest_mapping_of_an_address_decides(void **state)
+{
+	(void)state;
+	rule(3, ABI_UNWIND_END, 0, 0, 0);
+	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NONE);
+	host_append(&f.host, FUNCTION(3), 64, 0);
+	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NO_MAPPING);
+	host_append(&f.host, FUNCTION(3), 64, 2);
+	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NO_CFI);
+	/* merged: the sorted ones are as new */
+	f.host.sorted = ABI_UNWIND_SORTED(0, 2, 2);
+	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NONE);
+	/* being written */
+	host_append(&f.host, FUNCTION(3), 64, 2);
+	f.host.space.recent[3].number = 0;
+	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NONE);
+}
+
+static void what_the_ring_of_mappings_has_lost_is_in_no_mapping(void **state)
+{
+	(void)state;
+	rule(3, ABI_UNWIND_END, 0, 0, 0);
+	rule(4, ABI_UNWIND_END, 0, 0, 0);
+	for (uint32_t i = 0; i <= ABI_UNWIND_RECENT; i++)
+		host_append(&f.host, LATE_CODE + i * 4096, 4096, 1);
+	f.host.space.lost = 1;
+	f.host.space.lost_start = FUNCTION(3);
+	f.host.space.lost_end = FUNCTION(4);
+	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NO_MAPPING);
+	assert_int_equal(cut_at(RETURN_TO(4)), ABI_CUT_NONE);
+	f.host.sorted = ABI_UNWIND_SORTED(0, 2, 1);
+	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NONE);
 }
 
 static void a_stack_of_just_as_many_frames_as_are_kept_is_whole(void **state)
@@ -646,6 +687,8 @@ int main(void)
 		TEST(equal_stacks_have_equal_hashes_and_others_do_not),
 		TEST(an_address_is_searched_once),
 		TEST(that_an_address_is_in_no_mapping_is_not_kept),
+		TEST(the_newest_mapping_of_an_address_decides),
+		TEST(what_the_ring_of_mappings_has_lost_is_in_no_mapping),
 		TEST(a_stack_of_just_as_many_frames_as_are_kept_is_whole),
 		TEST(the_cause_of_a_cut_is_told),
 		TEST(code_without_information_is_passed_by_its_frame_pointer),

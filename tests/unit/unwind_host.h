@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bpf/unwind.bpf.h on the host: its maps are the arrays of a struct unwind_host, memory is what that
- * says to be readable, return probes are in its list. One walk at a time.
+ * bpf/unwind.bpf.h on the host: its maps are the arrays of a struct unwind_host, memory is what
+ * that says to be readable, return probes are in its list. One walk at a time.
  */
 #ifndef MEMTRACED_TESTS_UNWIND_HOST_H
 #define MEMTRACED_TESTS_UNWIND_HOST_H
@@ -48,6 +48,7 @@ struct unwind_host {
 	const struct abi_unwind_object *objects;
 	size_t n_objects;
 	struct abi_unwind_space space; /* of slot space.slot */
+	uint64_t sorted;	       /* of the same: ABI_UNWIND_SORTED */
 	struct host_memory memory[4];
 	const struct host_return_probe *probes;
 	size_t n_probes;
@@ -86,6 +87,16 @@ static inline void host_use(struct unwind_host *h)
 	memset(&host_cache, 0, sizeof(host_cache));
 }
 
+/* A mapping that programs have seen made, of object 0: unmapped. */
+static inline void host_append(struct unwind_host *h, uint64_t start, uint32_t len, uint32_t object)
+{
+	uint32_t number = ++h->space.appended;
+
+	h->space.recent[number % ABI_UNWIND_RECENT] = (struct abi_unwind_mapping){
+		.start = start, .len = len, .object = object, .number = number
+	};
+}
+
 static inline void *host_element(const void *array, size_t n, size_t size, const void *key)
 {
 	uint32_t i = *(const uint32_t *)key;
@@ -107,6 +118,8 @@ static void *host_map_lookup(void *map, const void *key)
 		return host_element(host->mappings, host->n_mappings, sizeof(*host->mappings), key);
 	if (map == &unwind_objects)
 		return host_element(host->objects, host->n_objects, sizeof(*host->objects), key);
+	if (map == &unwind_sorted)
+		return *(const uint32_t *)key == host->space.slot ? &host->sorted : NULL;
 	if (map == &unwind_spaces) {
 		host->searches++;
 		return *(const uint32_t *)key == host->space.slot ? &host->space : NULL;

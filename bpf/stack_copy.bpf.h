@@ -65,9 +65,13 @@ static __always_inline void copy_areas(struct abi_ev_stack_copy *copy, struct ta
 	copy->base[1] = top + 1 - ABI_COPY_AREA_PAGES * ABI_COPY_PAGE;
 }
 
-/* Every page that is there: what a program has never touched is in no frame of it. */
-static __always_inline void copy_memory(struct abi_ev_stack_copy *copy)
+/*
+ * Every page that is there: what a program has never touched is in no frame of it. Behind the
+ * process's own stack there is nothing, and finding that out is what costs most.
+ */
+static __always_inline void copy_memory(struct abi_ev_stack_copy *copy, struct task_struct *task)
 {
+	__u64 top = BPF_CORE_READ(task, mm, start_stack) | (ABI_COPY_PAGE - 1);
 	__u32 i;
 
 	copy->readable = 0;
@@ -76,7 +80,7 @@ static __always_inline void copy_memory(struct abi_ev_stack_copy *copy)
 		__u64 from = copy->base[i / ABI_COPY_AREA_PAGES] +
 			     i % ABI_COPY_AREA_PAGES * ABI_COPY_PAGE;
 
-		if (bpf_probe_read_user(copy->memory[i], ABI_COPY_PAGE, (void *)from))
+		if (from > top || bpf_probe_read_user(copy->memory[i], ABI_COPY_PAGE, (void *)from))
 			continue;
 		copy->readable |= 1U << i;
 		copy->pages = i + 1;
@@ -126,7 +130,7 @@ static __always_inline bool copy_make(struct abi_ev_stack_copy *copy,
 	    bpf_probe_read_kernel(&copy->walked, sizeof(copy->walked), walked))
 		return false;
 	copy_areas(copy, task);
-	copy_memory(copy);
+	copy_memory(copy, task);
 	copy_returns(copy, task);
 	return copy_send(copy);
 }

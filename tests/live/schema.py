@@ -114,7 +114,8 @@ REPORT = {
                  "unwinder": Nullable(OneOf("cfi", "fp")), "stacks_complete": NATURAL,
                  "stacks_guided": NATURAL, "stacks_truncated": NATURAL, "cut": MapOf(NATURAL),
                  "stack_check": Nullable({"results": MapOf(NATURAL), "differing": ListOf(
-                     {"pid": Nullable(NATURAL), "stack": ListOf(str), "reference": ListOf(str)})}),
+                     {"pid": Nullable(NATURAL), "whole": bool, "stack": ListOf(str),
+                      "reference": ListOf(str)})}),
                  "kernel_lacks": Nullable(str),
                  "unprobed": ListOf({"function": str, "object": str, "why": str})}}
 

@@ -201,9 +201,9 @@ static void inexact(record_fn fn, void *userdata)
 						 .n_cuts = 2,
 						 .cuts = cuts } });
 	emit(&s, &(struct record){ .type = RECORD_STACK_CHECK, .stack_check = { 2, checked } });
-	emit(&s, &(struct record){
-			 .type = RECORD_STACK_DIFFERS,
-			 .stack_differs = { 0, APP "+0x1300", APP "+0x1300\n" LIBC "+0x10" } });
+	emit(&s, &(struct record){ .type = RECORD_STACK_DIFFERS,
+				   .stack_differs = { 0, true, APP "+0x1300",
+						      APP "+0x1300\n" LIBC "+0x10" } });
 	emit_cut_end(&s);
 	emit_end(&s, 0, RECORD_END_SIGNAL, 11, 7 * SECOND);
 	symbols(&s);

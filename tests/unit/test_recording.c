@@ -83,7 +83,7 @@ static const struct record all[] = {
 	{ .type = RECORD_SYSCALL_STACK, .syscall_stack = { 1, 257, 1ull << 63, 4, 5 } },
 	{ .type = RECORD_STACK_CHECK, .stack_check = { 2, losses } },
 	{ .type = RECORD_STACK_DIFFERS,
-	  .stack_differs = { 1, "/lib/c+0x1\n/a+0x2", "/lib/c+0x1" } },
+	  .stack_differs = { 1, true, "/lib/c+0x1\n/a+0x2", "/lib/c+0x1" } },
 	{ .type = RECORD_JIT_CODE,
 	  .jit_code = { 1, 1ull << 46, 64, 7, "add", "/tmp/jit-1.dump", 2, jit_lines } },
 };
@@ -290,7 +290,8 @@ static bool same_check(const struct record *a, const struct record *b)
 		       same_losses(a->stack_check.results, b->stack_check.results,
 				   a->stack_check.n_results);
 	return a->type == RECORD_STACK_DIFFERS && SAME(stack_differs.slot) &&
-	       SAME_S(stack_differs.ours) && SAME_S(stack_differs.reference);
+	       SAME(stack_differs.whole) && SAME_S(stack_differs.ours) &&
+	       SAME_S(stack_differs.reference);
 }
 
 static bool same_record(const struct record *a, const struct record *b)

@@ -129,7 +129,7 @@ static enum stack_check_result result_of(const struct captured *c, bool whole)
 {
 	_cleanup_(stack_check_free_p) struct stack_check *check = NULL;
 	_cleanup_strbuf_ struct strbuf ours = { 0 }, reference = { 0 };
-	const struct stack_check_walked walked = { c->frames, c->n, whole };
+	const struct stack_check_walked walked = { c->frames, c->n, whole, false };
 	enum stack_check_result result;
 
 	assert_int_equal(stack_check_new(&check), 0);

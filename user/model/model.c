@@ -211,7 +211,7 @@ static int apply_stack_check(struct model *model, const struct record_stack_chec
 
 static int apply_stack_differs(struct model *model, const struct record_stack_differs *record)
 {
-	struct record_stack_differs differs = { .slot = record->slot };
+	struct record_stack_differs differs = { .slot = record->slot, .whole = record->whole };
 	int r = strings_intern(model->strings, record->ours, &differs.ours);
 
 	if (r == 0)

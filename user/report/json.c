@@ -170,6 +170,7 @@ static struct json_object *difference_json(struct json_out *out, const struct vi
 	if (!json)
 		return NULL;
 	json_out_known(out, json, "pid", image && image->known, image ? image->pid : 0);
+	json_out_bool(out, json, "whole", differs->whole);
 	json_out_add(out, json, "stack", lines_json(out, differs->ours));
 	json_out_add(out, json, "reference", lines_json(out, differs->reference));
 	return json;

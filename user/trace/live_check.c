@@ -12,24 +12,6 @@
 #define DIFFERENCES 10
 #define RESULT_NAME_LEN 48
 
-static const char *const cut_names[ABI_CUTS] = {
-	[ABI_CUT_NONE] = "unknown",
-	[ABI_CUT_LIMIT] = "limit",
-	[ABI_CUT_NO_MAPPING] = "no-mapping",
-	[ABI_CUT_NO_CFI] = "no-cfi",
-	[ABI_CUT_UNSUPPORTED] = "unsupported",
-	[ABI_CUT_UNREADABLE] = "unreadable",
-	[ABI_CUT_NOT_RISING] = "not-rising",
-	[ABI_CUT_PRUNED] = "pruned",
-};
-
-static enum abi_stack_cut cut_of(const struct abi_ev_stack *ev)
-{
-	unsigned int cut = ABI_STACK_CUT(ev->flags);
-
-	return cut < ABI_CUTS ? cut : ABI_CUT_NONE;
-}
-
 static int code_of(const struct live_process *process, struct stack_check_code **ret_code)
 {
 	struct stack_check_code *code = calloc(process->code.len + 1, sizeof(*code));
@@ -51,12 +33,13 @@ static int code_of(const struct live_process *process, struct stack_check_code *
 	return 0;
 }
 
-static int emit_difference(struct live *live, uint32_t slot, const struct strbuf *ours,
+static int emit_difference(struct live *live, uint32_t slot, bool whole, const struct strbuf *ours,
 			   const struct strbuf *reference)
 {
 	const struct record record = {
 		.type = RECORD_STACK_DIFFERS,
 		.stack_differs = { .slot = slot,
+				   .whole = whole,
 				   .ours = strbuf_str(ours),
 				   .reference = strbuf_str(reference) },
 	};
@@ -74,11 +57,14 @@ int live_on_stack_copy(struct live *live, const struct abi_ev_stack_copy *copy)
 	_cleanup_free_ struct stack_check_code *code = NULL;
 	enum stack_check_result result = CHECK_NO_REFERENCE;
 	uint64_t frames[ABI_MAX_FRAMES];
+	uint8_t cut = ABI_CUT_NONE;
 	struct stack_check_walked walked = { .frames = frames };
 	int r;
 
 	if (process && !process->purged) {
-		walked.whole = live_stack_frames(process, &copy->walked, frames, &walked.n);
+		walked.by_frame_pointer = copy->walked.flags & ABI_STACK_FRAME_POINTERS;
+		walked.n = live_stack_frames(process, &copy->walked, frames, &cut);
+		walked.whole = cut == ABI_CUT_NONE;
 		r = code_of(process, &code);
 		if (r == 0)
 			r = stack_check_compare(live->check.check, copy, code, process->code.len,
@@ -88,14 +74,14 @@ int live_on_stack_copy(struct live *live, const struct abi_ev_stack_copy *copy)
 	}
 	live->check.results[result]++;
 	if (result == CHECK_TRUNCATED)
-		live->check.truncated[cut_of(&copy->walked)]++;
-	return emit_difference(live, copy->head.slot, &ours, &reference);
+		live->check.truncated[cut]++;
+	return emit_difference(live, copy->head.slot, walked.whole, &ours, &reference);
 }
 
 int live_emit_check(struct live *live)
 {
-	struct record_loss results[CHECK_RESULTS + ABI_CUTS + 1];
-	char names[ABI_CUTS][RESULT_NAME_LEN];
+	struct record_loss results[CHECK_RESULTS + STACK_CUTS + 1];
+	char names[STACK_CUTS][RESULT_NAME_LEN];
 	struct record record = { .type = RECORD_STACK_CHECK, .stack_check.results = results };
 	size_t n = 0;
 
@@ -105,10 +91,10 @@ int live_emit_check(struct live *live)
 		if (live->check.results[i] && i != CHECK_TRUNCATED)
 			results[n++] = (struct record_loss){ stack_check_result_name(i),
 							     live->check.results[i] };
-	for (size_t i = 0; i < ABI_CUTS; i++) {
+	for (size_t i = 0; i < STACK_CUTS; i++) {
 		if (!live->check.truncated[i])
 			continue;
-		snprintf(names[i], sizeof(names[i]), "truncated-%s", cut_names[i]);
+		snprintf(names[i], sizeof(names[i]), "truncated-%s", live_cut_name(i));
 		results[n++] = (struct record_loss){ names[i], live->check.truncated[i] };
 	}
 	if (live->programs->control->copies_lost)

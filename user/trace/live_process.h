@@ -85,8 +85,8 @@ struct cut_coverage {
 struct live_check {
 	struct stack_check *check; /* NULL: not asked for */
 	uint64_t results[CHECK_RESULTS];
-	uint64_t truncated[ABI_CUTS]; /* by cause */
-	unsigned int differences;     /* handed over in full */
+	uint64_t truncated[STACK_CUTS]; /* by cause */
+	unsigned int differences;	/* handed over in full */
 };
 
 struct live {
@@ -189,9 +189,9 @@ const char *live_cut_name(size_t cut);
 
 /* trace/live_regions.c: stacks and the mmap class */
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev);
-/* The frames that are the stack's, of the user's code; are they all? */
-bool live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
-		       uint64_t ret_frames[ABI_MAX_FRAMES], size_t *ret_n);
+/* The frames that are the stack's, of the user's code. ret_cut: enum stack_cut or abi_stack_cut. */
+size_t live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+			 uint64_t ret_frames[ABI_MAX_FRAMES], uint8_t *ret_cut);
 int live_on_region(struct live *live, const struct abi_ev_map *ev);
 
 /* trace/live_check.c */

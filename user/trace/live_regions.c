@@ -72,8 +72,8 @@ static size_t unwound_frames(const struct live_process *process, const struct ab
 }
 
 /* ret_cut: enum stack_cut or abi_stack_cut. */
-static size_t user_frames(const struct live_process *process, const struct abi_ev_stack *ev,
-			  uint64_t edited[ABI_MAX_FRAMES], uint8_t *ret_cut)
+size_t live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+			 uint64_t edited[ABI_MAX_FRAMES], uint8_t *ret_cut)
 {
 	size_t n;
 
@@ -88,15 +88,6 @@ static size_t user_frames(const struct live_process *process, const struct abi_e
 	else if (!stack_complete(process, edited, n))
 		*ret_cut = STACK_CUT_FRAME_POINTERS;
 	return n;
-}
-
-bool live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
-		       uint64_t ret_frames[ABI_MAX_FRAMES], size_t *ret_n)
-{
-	uint8_t cut;
-
-	*ret_n = user_frames(process, ev, ret_frames, &cut);
-	return cut == ABI_CUT_NONE;
 }
 
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
@@ -116,7 +107,7 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 		return 0;
 	}
 	if (!kernel) {
-		n = user_frames(process, ev, edited, &cut);
+		n = live_stack_frames(process, ev, edited, &cut);
 		frames = edited;
 	}
 	if (cut == ABI_CUT_PRUNED && n) {

@@ -191,6 +191,7 @@ struct record_stack_check {
 
 struct record_stack_differs {
 	uint32_t slot;
+	bool whole;		      /* ours passes for that */
 	const char *ours, *reference; /* a frame a line, innermost first: "/path/of/object+0x1f" */
 };
 

@@ -240,6 +240,7 @@ static const struct field stack_check_fields[] = {
 };
 static const struct field stack_differs_fields[] = {
 	F(record_stack_differs, slot, FIELD_U32),
+	F(record_stack_differs, whole, FIELD_BOOL),
 	F(record_stack_differs, ours, FIELD_STRING),
 	F(record_stack_differs, reference, FIELD_STRING),
 	END,

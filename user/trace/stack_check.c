@@ -39,7 +39,8 @@ struct reference {
 	struct image *image;
 	uint64_t frames[MAX_FRAMES];
 	size_t n;
-	bool whole;
+	bool whole;   /* the information says that there the stack begins */
+	bool guessed; /* there is no information about the last one */
 };
 
 const char *stack_check_result_name(enum stack_check_result result)
@@ -47,6 +48,7 @@ const char *stack_check_result_name(enum stack_check_result result)
 	static const char *const names[CHECK_RESULTS] = {
 		[CHECK_IDENTICAL] = "identical",
 		[CHECK_REFERENCE_FAILED] = "identical-reference-failed",
+		[CHECK_BOTH_GUESSED] = "identical-by-frame-pointer",
 		[CHECK_DIFFERENT] = "different",
 		[CHECK_TRUNCATED] = "truncated",
 		[CHECK_CUT_WRONG] = "truncated-different",
@@ -349,6 +351,19 @@ static int take_frame(Dwfl_Frame *frame, void *userdata)
 	return DWARF_CB_OK;
 }
 
+/* Has the file information about this return address? Else libdwfl tries the frame pointer. */
+static bool has_information(Dwfl *dwfl, uint64_t address)
+{
+	Dwfl_Module *module = dwfl_addrmodule(dwfl, address - 1);
+	Dwarf_Frame *frame = NULL;
+	Dwarf_Addr bias;
+	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+	bool found = cfi && dwarf_cfi_addrframe(cfi, address - 1 - bias, &frame) == 0;
+
+	free(frame);
+	return found;
+}
+
 static void walk(struct image *image, const struct abi_ev_stack_copy *copy,
 		 struct reference *reference)
 {
@@ -360,6 +375,8 @@ static void walk(struct image *image, const struct abi_ev_stack_copy *copy,
 	reference->whole = dwfl_getthread_frames(image->dwfl, (pid_t)image->slot + 1, take_frame,
 						 reference) == 0 &&
 			   !image->outside;
+	reference->guessed = reference->n > 1 &&
+			     !has_information(image->dwfl, reference->frames[reference->n - 1]);
 	image->copy = NULL;
 }
 
@@ -384,8 +401,10 @@ static enum stack_check_result compare(const struct image *image,
 		return walked->whole ? CHECK_DIFFERENT : CHECK_CUT_WRONG;
 	if (!walked->whole && walked->n <= reference->n)
 		return CHECK_TRUNCATED;
-	if (image->outside)
+	if (image->outside && !reference->guessed)
 		return CHECK_NOT_COPIED;
+	if (walked->n == reference->n && walked->by_frame_pointer)
+		return CHECK_BOTH_GUESSED;
 	if (walked->n == reference->n)
 		return reference->whole ? CHECK_IDENTICAL : CHECK_REFERENCE_FAILED;
 	if (reference->whole || walked->n < reference->n)
@@ -442,7 +461,8 @@ int stack_check_compare(struct stack_check *check, const struct abi_ev_stack_cop
 	if (walked->n > 0 && walked->frames[0] != copy->reg[ABI_RIP])
 		drop_first(&reference);
 	*ret_result = compare(image, walked, &reference);
-	if (*ret_result == CHECK_DIFFERENT || *ret_result == CHECK_CUT_WRONG) {
+	if (*ret_result == CHECK_DIFFERENT || *ret_result == CHECK_CUT_WRONG ||
+	    *ret_result == CHECK_REFERENCE_SHORT) {
 		describe(ours, walked->frames, walked->n, code, n_code);
 		describe(theirs, reference.frames, reference.n, code, n_code);
 	}

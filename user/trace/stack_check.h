@@ -23,6 +23,7 @@ struct stack_check;
 enum stack_check_result {
 	CHECK_IDENTICAL,	/* whole, and the reference's frames */
 	CHECK_REFERENCE_FAILED, /* the same, but the reference cannot tell that these are all */
+	CHECK_BOTH_GUESSED,	/* the same, but frame pointers were followed somewhere */
 	CHECK_DIFFERENT,	/* passes for whole, and is not the reference's */
 	CHECK_TRUNCATED,	/* marked so, and right as far as it goes; by cause */
 	CHECK_CUT_WRONG,	/* marked so, but with frames that the reference does not have */
@@ -47,6 +48,7 @@ struct stack_check_walked {
 	const uint64_t *frames;
 	size_t n;
 	bool whole;
+	bool by_frame_pointer; /* somewhere there was no better information */
 };
 
 int stack_check_new(struct stack_check **ret_check);
@@ -56,7 +58,8 @@ DEFINE_CLEANUP(struct stack_check, stack_check_free)
 
 /*
  * Walks the copy and compares. `code`: all that the process had mapped at that time. 0 or -ENOMEM.
- * Of a different stack, both are appended to `ours` and `reference`, a frame a line.
+ * Of stacks whose frames are not the same, both are appended to `ours` and `reference`, a frame a
+ * line.
  */
 int stack_check_compare(struct stack_check *check, const struct abi_ev_stack_copy *copy,
 			const struct stack_check_code *code, size_t n_code,

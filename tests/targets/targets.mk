@@ -11,7 +11,7 @@ TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap \
-	families frames frames_plugin),\
+	families frames frames_plugin unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
 	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions \
@@ -39,6 +39,13 @@ FAMILIES_mimalloc := -lmimalloc
 FAMILIES_mimalloc-names := -DMIMALLOC -DPREFIX=mi_ -lmimalloc
 
 TARGET_FAMILIES := $(FAMILIES:%=$(TARGETS_DIR)/families-%)
+
+# One program by several options of the compiler, none of which may change what its stacks are.
+UNWINDING := $(if $(filter x86,$(ARCH)),unwinding unwinding-o0 unwinding-o3 unwinding-lto \
+	unwinding-realign unwinding-static)
+UNWINDING_MUSL := $(if $(filter x86,$(ARCH)),unwinding-musl)
+UNWINDING_CFLAGS := $(filter-out -O1 -fno-omit-frame-pointer,$(TARGET_CFLAGS))
+TARGET_OTHERS += $(patsubst %,$(TARGETS_DIR)/%,$(UNWINDING) $(UNWINDING_MUSL))
 
 .PHONY: targets
 targets: $(TARGET_PROGRAMS) $(TARGET_OTHERS) $(TARGET_FAMILIES)
@@ -137,3 +144,20 @@ $(TARGETS_DIR)/libframes_%.so: tests/targets/frames_plugin.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(FRAMES_CFLAGS) -DINNER=inner_$* -DSIZE=$(if $(filter a,$*),1006,1007) \
 		-DROOM=$(if $(filter a,$*),300,2000) -fPIC -shared -o $@ $<
+
+$(TARGETS_DIR)/unwinding: UNWINDING_OPTIONS := -O1 -fno-omit-frame-pointer
+$(TARGETS_DIR)/unwinding-o0: UNWINDING_OPTIONS := -O0
+$(TARGETS_DIR)/unwinding-o3: UNWINDING_OPTIONS := -O3 -fomit-frame-pointer
+$(TARGETS_DIR)/unwinding-lto: UNWINDING_OPTIONS := -O2 -flto
+$(TARGETS_DIR)/unwinding-realign: UNWINDING_OPTIONS := -O2 -mstackrealign
+$(TARGETS_DIR)/unwinding-static: UNWINDING_OPTIONS := -O2 -static
+$(UNWINDING:%=$(TARGETS_DIR)/%): tests/targets/unwinding.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(UNWINDING_CFLAGS) $(UNWINDING_OPTIONS) -o $@ $< -pthread
+
+# Debian's musl has neither frame pointers nor call frame information.
+$(UNWINDING_MUSL:%=$(TARGETS_DIR)/%): tests/targets/unwinding.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)musl-gcc $(UNWINDING_CFLAGS) -O2 -static -o $@ $<

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Are the stacks right? Each is walked once more, by libdwfl, on a copy of the same registers and
+memory (--check-stacks); the table at the end says how many were the same."""
+
+import os
+import subprocess
+
+from lib import (Skip, attached, heap_sites, need_program, need_root, run, scaled, scratch, started,
+                 target, test, total, trace)
+from test_programs import PYTHON_SCRIPT, Redis, free_port
+
+KINDS = ("plain", "variable", "aligned", "sorted", "raised", "altstack", "interrupted", "threads",
+         "coroutines", "told", "framed")
+BUILDS = ("unwinding", "unwinding-o0", "unwinding-o3", "unwinding-lto", "unwinding-realign",
+          "unwinding-static")
+SAME = ("identical", "identical-reference-failed", "identical-by-frame-pointer")
+WRONG = ("different", "truncated-different", "reference-short")
+# What says nothing about our walk.
+OPEN = ("not-copied", "no-reference", "copy-lost")
+
+PERL_SCRIPT = """
+my (%seen, @kept);
+for my $i (1 .. 4000) {
+    my @words = map { "word" . ($i * $_ % 997) } 1 .. 8;
+    $seen{$_}++ for @words;
+    push @kept, { words => [@words], text => join("-", reverse sort @words) };
+    $kept[-1]{text} =~ s/word(\\d+)/$1 * 2/ge;
+}
+my @order = sort { $seen{$b} <=> $seen{$a} || $a cmp $b } keys %seen;
+print scalar(@order), "\\n";
+"""
+
+SQL = """
+create table t(a integer primary key, b text, c real);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000)
+    insert into t select i, printf('row %d', i * 7919 % 3001), i / 3.0 from n;
+create index tb on t(b);
+select count(*), sum(length(b)) from t where b like '%1%' group by a % 10 order by 2;
+select group_concat(b) from (select b from t order by c desc limit 50);
+"""
+
+C_FILE = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void) { char *text = malloc(100); strcpy(text, "x"); return puts(text) < 0; }
+"""
+
+
+class Table:
+    """Of all programs so far: what was compared, identical, wrong."""
+    rows = []
+
+
+def add_row(name, results):
+    same = sum(results.get(key, 0) for key in SAME)
+    wrong = sum(results.get(key, 0) for key in WRONG)
+    compared = sum(count for key, count in results.items() if key not in OPEN)
+    Table.rows.append((name, compared, same, wrong))
+    rest = ", ".join(f"{key} {count}" for key, count in sorted(results.items())
+                     if key != "identical")
+    share = 100 * same / compared if compared else 0
+    print(f"# {name:28} {compared:7} compared {same:7} identical {share:8.3f} %  {rest}")
+    return compared, same
+
+
+def differences(check):
+    shown = []
+    for one in check["differing"][:3]:
+        shown.append("ours: " + " ".join(os.path.basename(f) for f in one["stack"]))
+        shown.append("libdwfl: " + " ".join(os.path.basename(f) for f in one["reference"]))
+    return "\n".join(shown)
+
+
+def checked(name, report):
+    """The results; everything that was sent is in one of them."""
+    check = report["coverage"]["stack_check"]
+    results = check["results"]
+    compared, same = add_row(name, results)
+    assert compared >= 1000, f"{name}: only {compared} stacks compared: {results}"
+    return results, same, differences(check)
+
+
+def right(name, report):
+    results, same, shown = checked(name, report)
+    compared = Table.rows[-1][1]
+    assert same >= 0.995 * compared, f"{name}: {same} of {compared} identical: {results}\n{shown}"
+
+
+def option(n=2000):
+    return f"--check-stacks={scaled(n, 50000)}"
+
+
+def stacks_of(command, n=2000):
+    return trace(command, option(n), library=None, timeout=300).report
+
+
+def builds_for(kind):
+    """All of them, or two, so that the kinds have had all."""
+    at = KINDS.index(kind) if kind in KINDS else 0
+    return scaled([BUILDS[at % len(BUILDS)], BUILDS[(at + 2) % len(BUILDS)]], BUILDS)
+
+
+# Threads run ahead of the copies, of which some are then left out.
+def unwinding(build, kind):
+    n = scaled(1800 if kind == "threads" else 1200, 20000)
+    report = stacks_of([target(build), kind, str(n)])
+    done = total(heap_sites(report["processes"][0]), "allocs")
+    assert done >= n, f"{build} {kind}: {done} allocations, not {n}"
+    return report
+
+
+@test(need_root, each=KINDS, timeout=120)
+def frames_of_one_kind(kind):
+    """By several ways in which the compiler can build them."""
+    for build in builds_for(kind):
+        right(f"{build} {kind}", unwinding(build, kind))
+
+
+@test(need_root, each=("bare", "rbx", "contexts"), timeout=120)
+def frames_that_nobody_can_follow_never_pass_for_proven(kind):
+    """Code without information and without a frame pointer, a frame that rules cannot say, the
+    beginning of what makecontext has made."""
+    for build in builds_for(kind):
+        report = unwinding(build, kind)
+        results, _, shown = checked(f"{build} {kind}", report)
+        proven = results.get("identical", 0) + results.get("identical-reference-failed", 0)
+        assert proven <= 10, f"what is not of this kind: {results}"
+        assert results.get("different", 0) == 0, f"{results}\n{shown}"
+        coverage = report["coverage"]
+        assert coverage["stacks_complete"] - coverage["stacks_guided"] <= 10, coverage
+
+
+# Not that of coroutines: its code has the information, and the return address of 0.
+@test(need_root, each=("plain", "variable", "raised", "altstack", "threads"))
+def stacks_of_static_musl_never_pass_for_whole(kind):
+    report = unwinding("unwinding-musl", kind)
+    results, same, shown = checked(f"unwinding-musl {kind}", report)
+    assert same == 0 and results.get("different", 0) == 0, f"{results}\n{shown}"
+    assert report["coverage"]["stacks_complete"] == 0, report["coverage"]
+
+
+@test(need_root)
+def exceptions_of_cxx():
+    right("C++ exceptions", stacks_of([target("exceptions"), str(scaled(1000, 20000))]))
+
+
+@test(need_root, need_program("/usr/bin/python3"))
+def python3():
+    right("python3", stacks_of(["/usr/bin/python3", "-c", PYTHON_SCRIPT]))
+
+
+@test(need_root, need_program("perl"))
+def perl():
+    right("perl", stacks_of(["perl", "-e", PERL_SCRIPT]))
+
+
+@test(need_root, need_program("sqlite3"))
+def sqlite3():
+    right("sqlite3", stacks_of(["sqlite3", ":memory:", SQL]))
+
+
+@test(need_root, need_program("rg"))
+def ripgrep():
+    """In Rust, with threads."""
+    right("ripgrep", stacks_of(["rg", "-c", "-j4", "--no-ignore", "-g", "*.h", "return [a-z]+",
+                                "/usr/include"]))
+
+
+@test(need_root, need_program("clang"), timeout=120)
+def clang():
+    with scratch() as folder:
+        with open(f"{folder}/a.c", "w", encoding="ascii") as file:
+            file.write(C_FILE)
+        # The first 4,000 are made by constructors.
+        right("clang -O2", stacks_of(["clang", "-O2", "-c", "-o", f"{folder}/a.o",
+                                      f"{folder}/a.c"], n=9000))
+
+
+@test(need_root, need_program("gdb"), timeout=120)
+def gdb():
+    right("gdb", stacks_of(["gdb", "-nx", "-batch", "-ex", "info line main",
+                            target("unwinding")], n=4000))
+
+
+@test(need_root, need_program("redis-server", "redis-cli"), timeout=120)
+def redis():
+    """By -p: the objects are known before the first stack."""
+    redis_ = Redis(free_port())
+    with scratch() as folder, \
+            started(["redis-server", "--port", str(redis_.port), "--save", "", "--dir", folder],
+                    stdout=subprocess.DEVNULL) as server:
+        redis_.wait()
+        with attached([server.pid], option()) as session:
+            words = "".join(f"SET key:{i} {'x' * (i % 100)}\nLPUSH list {i}\nSORT list LIMIT 0 3\n"
+                            for i in range(scaled(600, 6000)))
+            run(["redis-cli", "-p", str(redis_.port)], input=words)
+            report = session.finish()
+        server.terminate()
+        right("redis-server", report)
+
+
+@test(need_root)
+def all_programs_together():
+    """The last one: those before it have filled the table."""
+    rows = [row for row in Table.rows
+            if not any(word in row[0] for word in ("musl", "bare", "rbx", "contexts"))]
+    compared, same, wrong = (sum(row[i] for row in rows) for i in (1, 2, 3))
+    print(f"# {'all that has CFI':28} {compared:7} compared {same:7} identical "
+          f"{100 * same / max(compared, 1):8.3f} %  wrong {wrong}")
+    if not rows:
+        raise Skip("no program was checked in this run")
+    assert same >= 0.999 * compared, f"{same} of {compared} identical"

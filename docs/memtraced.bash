@@ -22,6 +22,9 @@ _memtraced_values() {
     --env) compgen -v -S = -- "$2" ;;
     --sort) compgen -W 'bytes count growth peak temporary' -- "$2" ;;
     --attach) compgen -W 'auto session multi perf exit' -- "$2" ;;
+    --allocator)
+        # the first word of its value; readline splits the rest at = and :
+        compgen -W 'malloc= calloc= realloc= free= inside= object=' -- "$2" ;;
     --unwind) compgen -W 'cfi fp' -- "$2" ;;
     --color) compgen -W 'auto always never' -- "$2" ;;
     -f) compgen -W 'table json folded perf-script gprof2dot' -- "$2" ;;
@@ -34,8 +37,8 @@ _memtraced_options() {
     local report='--min-size= --max-size= --older-than= --top= --sort= -f -o --color=
         -v --verbose -q --quiet -V --version -h --help'
     local trace='-p -c --cgroup= -a --hist= -e --kernel --each --syscalls --stacks --alloc
-        --run-as= --env= --no-follow --debuginfod -i -d --attach= --max-blocks= --max-stack=
-        --unwind= --check-stacks --floor --features --'
+        --run-as= --env= --no-follow --debuginfod -i -d --attach= --allocator= --max-blocks=
+        --max-stack= --unwind= --check-stacks --floor --features --'
 
     case $2:$1 in
     report:-*) compgen -W "$report" -- "$1" ;;
@@ -79,8 +82,8 @@ _memtraced() {
 
     case $option in
     -p | -c | -e | -i | -d | -f | -o | --cgroup | --hist | --run-as | --env | --min-size | \
-        --max-size | --older-than | --top | --sort | --color | --attach | --max-blocks | \
-        --max-stack | --unwind)
+        --max-size | --older-than | --top | --sort | --color | --attach | --allocator | \
+        --max-blocks | --max-stack | --unwind)
         mapfile -t COMPREPLY < <(_memtraced_values "$option" "$cur") ;;
     *)
         mapfile -t COMPREPLY < <(_memtraced_options "$cur" "$mode") ;;

@@ -89,7 +89,7 @@ static void plan_file(const uint8_t *data, size_t size)
 	_cleanup_(plan_free_p) struct plan *plan = NULL;
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
-	    plan_new(fd, &everything, &plan) < 0)
+	    plan_new(fd, "", &everything, NULL, &plan) < 0)
 		return;
 	for (size_t i = 0; i < plan->n_probes; i++) {
 		const struct plan_probe *probe = &plan->probes[i];

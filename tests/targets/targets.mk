@@ -11,17 +11,19 @@ TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap \
-	families frames frames_plugin unwinding),\
+	families frames frames_plugin pools slices pyblocks unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
 	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so)
 
+GLIB_FLAGS := $(if $(CROSS_COMPILE),,$(shell pkg-config --cflags --libs glib-2.0 2>/dev/null))
+
 # One of families.c for each allocator that is installed: its flags. A second word of jemalloc's
 # static library is renamed to: as Rust's crate and others build it, beside the C library's malloc.
 has_lib = $(filter /%,$(shell $(CC) -print-file-name=$(1)))
 FAMILIES := glibc glibc-static glibc-static-pie \
-	$(if $(shell command -v musl-gcc),musl musl-static) \
+	$(if $(CROSS_COMPILE),,$(if $(shell command -v musl-gcc),musl musl-static)) \
 	$(if $(call has_lib,libjemalloc.a),jemalloc jemalloc-static jemalloc-je jemalloc-rjem) \
 	$(if $(call has_lib,libtcmalloc_minimal.so),tcmalloc tcmalloc-names tcmalloc-static) \
 	$(if $(call has_lib,libmimalloc.so),mimalloc mimalloc-names)
@@ -38,6 +40,9 @@ FAMILIES_tcmalloc-static := -DTCMALLOC -DPREFIX=tc_ -l:libtcmalloc_minimal.a -ls
 FAMILIES_mimalloc := -lmimalloc
 FAMILIES_mimalloc-names := -DMIMALLOC -DPREFIX=mi_ -lmimalloc
 
+TARGET_POOLS := $(addprefix $(TARGETS_DIR)/,pools pools-static pools-stripped libpyblocks.so \
+	$(if $(GLIB_FLAGS),slices))
+
 TARGET_FAMILIES := $(FAMILIES:%=$(TARGETS_DIR)/families-%)
 
 # One program by several options of the compiler, none of which may change what its stacks are.
@@ -48,13 +53,32 @@ UNWINDING_CFLAGS := $(filter-out -O1 -fno-omit-frame-pointer,$(TARGET_CFLAGS))
 TARGET_OTHERS += $(patsubst %,$(TARGETS_DIR)/%,$(UNWINDING) $(UNWINDING_MUSL))
 
 .PHONY: targets
-targets: $(TARGET_PROGRAMS) $(TARGET_OTHERS) $(TARGET_FAMILIES)
+targets: $(TARGET_PROGRAMS) $(TARGET_OTHERS) $(TARGET_FAMILIES) $(TARGET_POOLS)
 
 $(TARGET_FAMILIES): $(TARGETS_DIR)/families-%: tests/targets/families.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(if $(filter musl%,$*),musl-gcc,$(CC)) $(TARGET_CFLAGS) -o $@ $< -Wl,--no-as-needed \
 		$(FAMILIES_$*) -pthread -ldl
+
+$(TARGETS_DIR)/pools $(TARGETS_DIR)/pools-static: tests/targets/pools.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) $(if $(filter %-static,$@),-static) -o $@ $<
+
+$(TARGETS_DIR)/pools-stripped: $(TARGETS_DIR)/pools-static
+	$(call say,STRIP,$@)
+	$(Q)$(STRIP) -o $@ $<
+
+$(TARGETS_DIR)/slices: tests/targets/slices.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $< $(GLIB_FLAGS)
+
+$(TARGETS_DIR)/libpyblocks.so: tests/targets/pyblocks.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
 
 $(TARGETS_DIR)/families-jemalloc-je: $(TARGETS_DIR)/jemalloc-je.a
 $(TARGETS_DIR)/families-jemalloc-rjem: $(TARGETS_DIR)/jemalloc-rjem.a

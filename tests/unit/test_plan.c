@@ -3,6 +3,8 @@
 
 #include "bpf/abi.h"
 #include "build_object.h"
+#include "config/allocator_spec.h"
+#include "probe/custom_allocators.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -49,8 +51,10 @@ static int rank(uint8_t kind)
 {
 	switch (kind & ABI_KIND_MASK) {
 	case ABI_FREE:
+	case ABI_SCOPED_FREE:
 		return 0;
 	case ABI_REALLOC:
+	case ABI_RESIZE:
 		return 1;
 	default:
 		return 2;
@@ -83,7 +87,7 @@ static void check_probe(int fd, const struct plan_probe *probe)
 		assert_int_equal(pread(fd, code, 2, (off_t)probe->exit_sites[i]), 2);
 		assert_true(is_return(code));
 	}
-	if (rank(probe->kind) == 0) {
+	if (probe->kind == ABI_FREE) {
 		assert_int_equal(probe->exits, PLAN_EXIT_NONE);
 		assert_int_equal(probe->n_exit_sites, 0);
 	} else {
@@ -114,7 +118,7 @@ static void make_plan(struct planned *planned)
 {
 	if (planned->fd < 0)
 		skip();
-	assert_int_equal(plan_new(planned->fd, &everyday, &planned->plan), 0);
+	assert_int_equal(plan_new(planned->fd, "", &everyday, NULL, &planned->plan), 0);
 	check_plan(planned);
 }
 
@@ -447,7 +451,7 @@ static void operators_forward_together_or_are_probed_together(void **state)
 		print_message("%s\n", cases[i].what);
 		if (planned.fd < 0)
 			skip();
-		assert_int_equal(plan_new(planned.fd, &everyday, &planned.plan), 0);
+		assert_int_equal(plan_new(planned.fd, "", &everyday, NULL, &planned.plan), 0);
 		assert_int_equal(probe_of(planned.plan, "_ZdlPv") != NULL, cases[i].is_probed);
 		assert_int_equal(skipped_of(planned.plan, "_ZdlPv") != NULL, !cases[i].is_probed);
 	}
@@ -469,6 +473,51 @@ static void new_that_cannot_be_probed_is_listed_with_the_reason(void **state)
 	assert_non_null(skipped);
 	assert_false(skipped->forwards);
 	assert_int_equal(probe_of(planned.plan, "malloc")->exits, PLAN_EXIT_RETURN);
+}
+
+/* What the user names stands before the table, and at any address. */
+static void named_functions_are_probed_as_they_were_said_to_be(void **state)
+{
+	static const char source[] =
+		"extern void *work(void *, unsigned long);\n"
+		"void *pool_get(void *p, unsigned long n) { return work(p, n + 1); }\n"
+		"void pool_put(void *p, void *b) { work(b, 1); work(p, 2); }\n"
+		"void *malloc(unsigned long n) { return work(0, n); }\n";
+	_cleanup_(custom_allocators_free_p) struct custom_allocators *custom = NULL;
+	_cleanup_(planned_done) struct planned planned = { .fd = build_object(source,
+									      "-shared -fPIC") };
+	struct allocator_spec specs[2] = { 0 };
+	_cleanup_strbuf_ struct strbuf error = { 0 };
+	const struct custom_function *all;
+	const struct plan_probe *probe;
+	size_t n;
+
+	(void)state;
+	if (planned.fd < 0)
+		skip();
+	assert_int_equal(allocator_spec_parse("malloc=pool_get:size@2;free=pool_put:ptr@2;inside="
+					      "malloc",
+					      &specs[0], &error),
+			 0);
+	assert_int_equal(allocator_spec_parse("object=other.so;free=pool_get", &specs[1], &error),
+			 0);
+	assert_int_equal(custom_allocators_new(specs, 2, &custom), 0);
+	assert_int_equal(plan_new(planned.fd, "/lib/pool.so", &everyday, custom, &planned.plan), 0);
+	check_plan(&planned);
+	assert_int_equal(planned.plan->n_probes, 3);
+	probe = probe_of(planned.plan, "pool_get");
+	assert_int_equal(probe->kind, ABI_ALLOC);
+	assert_int_equal(probe->args, ABI_SIZE_ARG(2));
+	probe = probe_of(planned.plan, "pool_put");
+	assert_int_equal(probe->kind, ABI_SCOPED_FREE);
+	assert_int_equal(probe->args, ABI_BLOCK_ARG(2));
+	assert_int_not_equal(probe->exits, PLAN_EXIT_NONE);
+	assert_int_equal(probe_of(planned.plan, "malloc")->kind, ABI_SCOPE);
+	all = custom_allocators_all(custom, &n);
+	assert_int_equal(n, 4);
+	assert_true(all[0].found && all[1].found && all[2].found && !all[3].found);
+	allocator_spec_done(&specs[0]);
+	allocator_spec_done(&specs[1]);
 }
 
 static void what_cannot_be_planned_is_an_error(void **state)
@@ -504,7 +553,7 @@ static void what_cannot_be_planned_is_an_error(void **state)
 		if (cases[i].what == CLASS_32)
 			header.e_ident[EI_CLASS] = ELFCLASS32;
 		assert_int_equal(write(fd, &header, sizeof(header)), sizeof(header));
-		assert_int_equal(plan_new(fd, &everyday, &plan), cases[i].error);
+		assert_int_equal(plan_new(fd, "", &everyday, NULL, &plan), cases[i].error);
 		assert_null(plan);
 	}
 }
@@ -527,6 +576,7 @@ int main(void)
 		cmocka_unit_test(an_interposer_is_an_allocator_like_any_other),
 		cmocka_unit_test(operators_forward_together_or_are_probed_together),
 		cmocka_unit_test(new_that_cannot_be_probed_is_listed_with_the_reason),
+		cmocka_unit_test(named_functions_are_probed_as_they_were_said_to_be),
 		cmocka_unit_test(what_cannot_be_planned_is_an_error),
 	};
 

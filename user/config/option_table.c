@@ -307,6 +307,23 @@ static int apply_event(struct option_parser *p, const struct option_def *def, co
 	return 0;
 }
 
+static int apply_allocator(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	struct options *o = p->options;
+	struct allocator_spec *allocators;
+	int r;
+
+	(void)def; /* sets its own field */
+	allocators = reallocarray(o->allocators, o->n_allocators + 1, sizeof(*allocators));
+	if (!allocators)
+		return -ENOMEM;
+	o->allocators = allocators;
+	r = allocator_spec_parse(value, &allocators[o->n_allocators], p->error);
+	if (r == 0)
+		o->n_allocators++;
+	return r;
+}
+
 static int apply_env(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	const char *equals = strchr(value, '=');
@@ -475,6 +492,9 @@ const struct option_def option_table[] = {
 
 	{ 0, "attach", GROUP_TRACING, 0, NULL, attach_names, apply_choice, FIELD(attach),
 	  .help = "How probes are attached; auto: the cheapest way this kernel has." },
+	{ 0, "allocator", GROUP_TRACING, OPTION_ALLOC, "SPEC", NULL, apply_allocator,
+	  .help = "Functions of an allocator or pool that memtraced does not know, as in "
+		  "'malloc=pool_get:size@2;free=pool_put:ptr@2'. May be repeated." },
 	{ 0, "max-blocks", GROUP_TRACING, OPTION_ALLOC, "N", NULL, apply_max_blocks,
 	  FIELD(max_blocks),
 	  .help = "Room for N live blocks at a time (1M: 1048576); default: 2097152." },

@@ -25,6 +25,9 @@ void options_free(struct options *options)
 	for (size_t i = 0; i < options->n_events; i++)
 		event_spec_done(&options->events[i]);
 	free(options->events);
+	for (size_t i = 0; i < options->n_allocators; i++)
+		allocator_spec_done(&options->allocators[i]);
+	free(options->allocators);
 	free(options->cgroup);
 	free(options->pids);
 	words_free(options->command);

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "config/allocator_spec.h"
 #include "config/event_spec.h"
 #include "config/hist_spec.h"
 
@@ -55,6 +56,8 @@ struct options {
 	size_t n_hists;
 	struct event_spec *events; /* -e */
 	size_t n_events;
+	struct allocator_spec *allocators; /* --allocator */
+	size_t n_allocators;
 	bool kernel_stacks; /* --kernel: of events, the kernel's frames too */
 	bool each;	    /* of events, each with its own time */
 	bool syscalls;

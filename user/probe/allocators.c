@@ -304,9 +304,14 @@ const struct allocator_family *allocator_family_of(const struct allocator_functi
 	return NULL;
 }
 
-/* The C functions, then what has one name in all of C++, then an allocator's own names. */
+/*
+ * What the user says, the C functions, then what has one name in all of C++, then an allocator's
+ * own names.
+ */
 static int name_rank(const struct allocator_function *function)
 {
+	if (function->by_user)
+		return -1;
 	if (allocator_family_of(function))
 		return 3;
 	if (strncmp(function->name, "_Z", 2) != 0)

@@ -23,6 +23,7 @@ struct allocator_function {
 	 * and resizes in place on others, tcmalloc's free_sized calls free on some.
 	 */
 	bool may_forward;
+	bool by_user; /* probe/custom_allocators.h: preferred to rows of the table */
 };
 
 struct allocator_family {

@@ -6,6 +6,7 @@
 #include "elf/eh_table.h"
 #include "elf/elf_file.h"
 #include "probe/allocators.h"
+#include "probe/custom_allocators.h"
 #include "probe/insn.h"
 #include "probe/sites.h"
 
@@ -33,6 +34,8 @@ struct planner {
 	struct eh_table *eh;
 	struct insn_decoder *decoder;
 	const struct plan_emulation *emulation;
+	const char *path;
+	struct custom_allocators *custom;
 	const struct allocator_family *family; /* NULL: not known */
 	VEC(struct candidate) candidates;
 	VEC(struct plan_probe) probes;
@@ -145,6 +148,8 @@ static void drop_aliases(struct planner *p)
 
 		if (!first)
 			p->candidates.data[kept++] = candidate;
+		else if (candidate.function->by_user)
+			*first = candidate; /* of another kind, which sorts later */
 		else if (!first->family)
 			first->family = candidate.family;
 	}
@@ -160,19 +165,46 @@ static void note_marker(struct planner *p, const char *symbol)
 		p->family = family;
 }
 
-static int add_candidate(struct planner *p, const struct elf_symbol *symbol,
+static int add_candidate(struct planner *p, uint64_t vaddr, bool is_ifunc,
 			 const struct allocator_function *function)
 {
 	struct candidate candidate = {
 		.function = function,
-		.family = allocator_family_of(function),
-		.vaddr = symbol->value,
-		.is_ifunc = symbol->is_ifunc,
+		.family = function->by_user ? NULL : allocator_family_of(function),
+		.vaddr = vaddr,
+		.is_ifunc = is_ifunc,
 	};
 
 	if (p->candidates.len == MAX_CANDIDATES)
 		return -EBADMSG;
 	return vec_push(&p->candidates, candidate);
+}
+
+/* What the user has named: by symbol, or by an address of this object. */
+static int collect_custom(struct planner *p, const struct elf_symbol *symbols, size_t n)
+{
+	size_t n_custom;
+	struct custom_function *custom = custom_allocators_all(p->custom, &n_custom);
+	int r = 0;
+
+	for (size_t i = 0; i < n_custom && r == 0; i++) {
+		struct custom_function *f = &custom[i];
+
+		if (!custom_function_is_in(f, p->path))
+			continue;
+		if (f->address) {
+			f->found = true;
+			r = add_candidate(p, f->address, false, &f->row);
+			continue;
+		}
+		for (size_t k = 0; k < n && r == 0; k++) {
+			if (strcmp(symbols[k].name, f->row.name) != 0)
+				continue;
+			f->found = true;
+			r = add_candidate(p, symbols[k].value, symbols[k].is_ifunc, &f->row);
+		}
+	}
+	return r;
 }
 
 static int collect(struct planner *p)
@@ -188,8 +220,10 @@ static int collect(struct planner *p)
 
 		note_marker(p, symbols[i].name);
 		if (function)
-			r = add_candidate(p, &symbols[i], function);
+			r = add_candidate(p, symbols[i].value, symbols[i].is_ifunc, function);
 	}
+	if (r == 0)
+		r = collect_custom(p, symbols, n);
 	if (r < 0)
 		return r;
 	if (p->candidates.len)
@@ -262,7 +296,8 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 	};
 	int r;
 
-	if ((function->kind & ABI_KIND_MASK) == ABI_REALLOC && family && family->realloc0_frees)
+	if ((function->kind & ABI_KIND_MASK) == ABI_REALLOC && !function->by_user && family &&
+	    family->realloc0_frees)
 		probe.kind |= ABI_REALLOC0_FREES;
 	r = elf_file_offset_of(p->file, candidate->vaddr, &probe.function_offset);
 	if (r == 0)
@@ -373,9 +408,12 @@ static int planner_init(struct planner *p, int fd)
 	return r;
 }
 
-int plan_new(int fd, const struct plan_emulation *emulation, struct plan **ret_plan)
+int plan_new(int fd, const char *path, const struct plan_emulation *emulation,
+	     struct custom_allocators *custom, struct plan **ret_plan)
 {
-	_cleanup_(planner_done) struct planner p = { .emulation = emulation };
+	_cleanup_(planner_done) struct planner p = { .emulation = emulation,
+						     .path = path,
+						     .custom = custom };
 	struct plan *plan;
 	int r;
 

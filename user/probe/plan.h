@@ -23,7 +23,7 @@ enum plan_exits {
 };
 
 struct plan_probe {
-	const char *function; /* static storage: the table's name, "malloc" */
+	const char *function; /* the table's or custom_allocators' name, "malloc" */
 	uint8_t kind;	      /* enum abi_kind, with all its flags but ABI_AT_EXIT */
 	uint16_t args;	      /* ABI_SIZE_*, ABI_BLOCK_ARG */
 	bool entry_emulated;  /* the kernel emulates the instruction at entry_site */
@@ -45,6 +45,8 @@ struct plan_skipped {
 	const char *why; /* static string */
 };
 
+struct custom_allocators;
+
 struct plan {
 	size_t n_probes;
 	struct plan_probe *probes; /* frees first: a block that is recorded has its free seen */
@@ -55,11 +57,13 @@ struct plan {
 };
 
 /*
- * Plans the object behind `fd` (any offset; not closed). 0 with an empty plan when the object
- * defines no allocator; -ENOEXEC: not an ELF file; -EOPNOTSUPP: ELF of another class or machine;
- * -EBADMSG: damaged.
+ * Plans the object behind `fd` (any offset; not closed) and with that path, for the table and for
+ * `custom`, which may be NULL, is told what was found, and must outlive the plan. 0 with an empty
+ * plan when the object defines no allocator; -ENOEXEC: not an ELF file; -EOPNOTSUPP: ELF of another
+ * class or machine; -EBADMSG: damaged.
  */
-int plan_new(int fd, const struct plan_emulation *emulation, struct plan **ret_plan);
+int plan_new(int fd, const char *path, const struct plan_emulation *emulation,
+	     struct custom_allocators *custom, struct plan **ret_plan);
 void plan_free(struct plan *plan); /* NULL is legal */
 DEFINE_CLEANUP(struct plan, plan_free)
 

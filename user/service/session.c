@@ -255,7 +255,7 @@ static int trace_pid(struct session *s, pid_t pid)
 		log_error(
 			"process %d (%s): no allocator found: none of its files has symbols named "
 			"malloc, calloc, realloc, free or operator new (a static binary without "
-			"symbols has none)",
+			"symbols has none; --allocator takes names and addresses)",
 			(int)pid, info.comm);
 	else if (r == -ESRCH)
 		log_error("process %d ended before it could be traced", (int)pid);
@@ -435,15 +435,36 @@ int session_step(struct session *session, int timeout_ms)
 	return session->over || live_running(session->live) == 0;
 }
 
+/* What was looked for and not found, and how it can be named. */
+static void say_missing_allocators(const struct session *s)
+{
+	const char *opaque = live_opaque_executable(s->live), *name;
+	_cleanup_strbuf_ struct strbuf missing = {};
+	const char *line, *end;
+
+	if (!tracing_needs_probes(s->options))
+		return;
+	if (live_missing_allocators(s->live, &missing) == 0)
+		for (line = strbuf_str(&missing); (end = strchr(line, '\n')); line = end + 1)
+			log_warning("%.*s", (int)(end - line), line);
+	if (live_has_allocator(s->live))
+		return;
+	log_warning("no allocator found in anything that %s mapped: no malloc, calloc, "
+		    "realloc, free or operator new among the symbols of its files",
+		    s->options->command ? s->options->command[0] : "the targets");
+	if (!opaque)
+		return;
+	name = strrchr(opaque, '/') ? strrchr(opaque, '/') + 1 : opaque;
+	log_warning("%s is linked statically and has no symbols: where its allocator is, "
+		    "--allocator 'object=%s;malloc=0xADDRESS;free=0xADDRESS' says",
+		    opaque, name);
+}
+
 int session_finish(struct session *session)
 {
 	if (exec_failed(session))
 		return -ENOEXEC;
-	if (tracing_needs_probes(session->options) && !live_has_allocator(session->live))
-		log_warning("no allocator found in anything that %s mapped: no malloc, calloc, "
-			    "realloc, free or operator new among the symbols of its files",
-			    session->options->command ? session->options->command[0] :
-							"the targets");
+	say_missing_allocators(session);
 	return report(session, true);
 }
 

@@ -205,6 +205,8 @@ int tracing_new(const struct options *options, struct features **ret_features,
 	struct live_opts opts = {
 		.allocations = options_trace_allocations(options),
 		.code = tracing_needs_code(options),
+		.allocators = options->allocators,
+		.n_allocators = options->n_allocators,
 		.scope = scope_of(options),
 		.cgroup_fd = cgroup_fd,
 		.follow = !options->no_follow,

@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct allocator_spec;
 struct live;
 
 struct live_opts {
@@ -30,6 +31,8 @@ struct live_opts {
 	/* Borrowed; NULL: no uprobes are wanted. */
 	const struct features *features;
 	enum attach_path path;
+	const struct allocator_spec *allocators; /* named by the user; borrowed for good */
+	size_t n_allocators;
 	bool follow;
 	bool held;	     /* targets are held at births, execs and marks (target/hold) */
 	uint64_t max_blocks; /* 0: the default */
@@ -103,5 +106,14 @@ uint64_t live_lost(const struct live *live);
 
 /* Have probes of an allocator been placed anywhere? */
 bool live_has_allocator(const struct live *live);
+
+/*
+ * Which functions of opts.allocators are in no file that was mapped, a line each, with what comes
+ * near; nothing when all were found. Looks through the files again. 0 or -ENOMEM.
+ */
+int live_missing_allocators(const struct live *live, struct strbuf *ret_text);
+
+/* The path of a static executable without symbols that was mapped, or NULL. */
+const char *live_opaque_executable(const struct live *live);
 
 #endif

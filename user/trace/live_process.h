@@ -93,6 +93,7 @@ struct live {
 	struct source source;
 	struct live_opts opts;
 	struct programs *programs;
+	struct custom_allocators *custom; /* functions that the user has named */
 	struct objects *objects;
 	struct unwind_tables *tables; /* NULL: stacks are walked by frame pointers */
 	struct ring_buffer *ring;

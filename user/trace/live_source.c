@@ -2,6 +2,7 @@
 #include "trace/live.h"
 
 #include "memtraced.skel.h"
+#include "probe/custom_allocators.h"
 #include "trace/kernel_limits.h"
 #include "trace/live_process.h"
 #include "trace/unwind_tables.h"
@@ -299,6 +300,10 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	r = live_unwind_new(live);
 	if (r)
 		return r;
+	r = custom_allocators_new(opts->allocators, opts->n_allocators, &live->custom);
+	if (r)
+		return r;
+	objects_opts.custom = live->custom;
 	objects_opts.programs = live->programs;
 	objects_opts.tables = live->tables;
 	r = objects_new(&objects_opts, &live->objects);
@@ -313,6 +318,7 @@ void live_free(struct live *live)
 	if (!live)
 		return;
 	objects_free(live->objects);
+	custom_allocators_free(live->custom);
 	for (size_t i = 0; i < live->n_tracepoints; i++)
 		close(live->tracepoints[i]);
 	vec_foreach(&live->jobs, job)

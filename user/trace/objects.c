@@ -212,7 +212,8 @@ static int object_plan(struct objects *objects, struct object *object)
 
 	if (!objects->opts.allocations && objects->sizes.len == 0)
 		return object_identify(objects, object);
-	r = plan_new(object->fd, objects->opts.emulation, &object->plan);
+	r = plan_new(object->fd, object->path, objects->opts.emulation, objects->opts.custom,
+		     &object->plan);
 
 	/* Not ELF, another machine's, damaged: the loader would not run it, nothing to probe. */
 	if (r == -ENOEXEC || r == -EOPNOTSUPP || r == -EBADMSG)

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct custom_allocators;
 struct plan_emulation;
 struct objects;
 struct object;
@@ -25,6 +26,7 @@ struct objects_opts {
 	struct programs *programs; /* borrowed */
 	enum attach_path path;
 	const struct plan_emulation *emulation; /* borrowed */
+	struct custom_allocators *custom;	/* borrowed; may be NULL */
 	bool allocations;    /* else only what is asked for by objects_add_sizes is probed */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
 	struct unwind_tables *tables; /* borrowed; NULL: stacks are not unwound by files' tables */

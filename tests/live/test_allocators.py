@@ -4,9 +4,9 @@
 import os
 import re
 
-from lib import (ATTACH_PATHS, SERIAL_KEYS, Skip, attach_option, exact, heap_sites, need_program,
-                 need_root, run, run_memtraced, same, same_calls, scaled, target, test, total,
-                 trace, with_function)
+from lib import (ATTACH_PATHS, SERIAL_KEYS, Skip, attach_option, called_by, exact, heap_sites,
+                 need_program, need_root, run, run_memtraced, same, same_calls, same_images,
+                 scaled, target, test, total, trace, with_function)
 
 EACH_PATH = sorted(ATTACH_PATHS)
 # What tests/targets/families.c is built for; what is not installed was not built.
@@ -22,9 +22,10 @@ def family(name):
     return path
 
 
-def run_alone(name, path, calls):
+def run_alone(program, path, calls, preload=""):
     """The totals of the process, and what main() counted of them itself."""
-    run_ = trace([family(name), str(calls)], attach_option(path), library=None, timeout=900)
+    run_ = trace([program, str(calls)], attach_option(path), library=None, preload=preload,
+                 timeout=900)
     assert f"done {calls}" in run_.stdout, run_.stdout
     exact(run_.report)
     (own,), = run_.own.values()
@@ -33,19 +34,70 @@ def run_alone(name, path, calls):
     return alloc, own
 
 
-@test(need_root, each=[f"{name} {path}" for name in FAMILIES for path in EACH_PATH])
-def every_function_of(family_and_path):
-    name, path = family_and_path.split()
-    calls = scaled(3000, 300000)
-    alloc, own = run_alone(name, path, calls)
+def only_main_differs(program, path, calls, preload=""):
+    """What the loader and the run-time libraries do on top of main() is the same when that does
+    nearly nothing."""
+    alloc, own = run_alone(program, path, calls, preload)
     assert own["allocs"] > calls // 3, own
-    # What the loader and the run-time libraries do on top is the same when main() does nearly
-    # nothing.
-    alloc_0, own_0 = run_alone(name, path, 0)
+    alloc_0, own_0 = run_alone(program, path, 0, preload)
     besides = {key: alloc_0[key] - own_0[key] for key in SERIAL_KEYS}
     assert besides["failed"] == besides["unknown_frees"] == 0 <= besides["allocs"] < 20, besides
     true = {key: own[key] + besides[key] for key in SERIAL_KEYS}
     assert {key: alloc[key] for key in SERIAL_KEYS} == true, (alloc, true)
+
+
+@test(need_root, each=[f"{name} {path}" for name in FAMILIES for path in EACH_PATH])
+def every_function_of(family_and_path):
+    name, path = family_and_path.split()
+    only_main_differs(family(name), path, scaled(3000, 300000))
+
+
+LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
+             "mimalloc": "libmimalloc.so.2"}
+
+
+def library_path(name):
+    for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"):
+        path = os.path.join(folder, LIBRARIES[name])
+        if os.path.exists(path):
+            return path
+    raise Skip(f"{LIBRARIES[name]} is not installed")
+
+
+@test(need_root, each=[f"{name} {path}" for name in ["libstdc++", *LIBRARIES]
+                       for path in EACH_PATH])
+def every_form_of_new_and_delete(library_and_path):
+    name, path = library_and_path.split()
+    preload = "" if name == "libstdc++" else library_path(name)
+    only_main_differs(target("operators"), path, scaled(3000, 300000), preload)
+
+
+PROGRAMS = {
+    "python3": ["/usr/bin/python3", "-c",
+                "import json; print(len(json.dumps([{'a': i} for i in range(4000)])))"],
+    "sqlite3": ["sqlite3", ":memory:", "create table t(a, b); with recursive n(i) as (select 1 "
+                "union all select i + 1 from n where i < 3000) insert into t select i, "
+                "hex(i) from n; create index x on t(b); select count(*) from t where b > '4';"],
+}
+
+
+@test(need_root, need_program("sqlite3", "/usr/bin/python3"),
+      each=[f"{program} {name}" for program in PROGRAMS for name in LIBRARIES])
+def a_preloaded_allocator_in(program_and_name):
+    program, name = program_and_name.split()
+    run_ = trace(PROGRAMS[program], library="libcounter-next.so", preload=library_path(name),
+                 timeout=120)
+    assert run_.stdout.strip().isdigit(), run_.stdout
+    exact(run_.report)
+    process, true = run_.only_process(), run_.only_count()
+    assert true["allocs"] > 1000
+    # tcmalloc's constructors allocate by its own names, which the counter does not stand before.
+    inner = called_by(process, os.path.basename(os.path.realpath(library_path(name))))
+    assert total(inner, "allocs") < 10, inner
+    for key in ("allocs", "bytes", "live_bytes", "live_blocks"):
+        true[key] += total(inner, key)
+    true["frees"] += total(inner, "allocs") - total(inner, "live_blocks")
+    same(process, true)
 
 
 # --- allocators that the user names ------------------------------------------------------------
@@ -122,6 +174,32 @@ def pythons_objects(path):
                  library=None)
     (own,), = run_.own.values()
     same_calls(run_.only_process(), own, "libpyblocks.so")
+
+
+@test(need_root, need_target("arena"), each=EACH_PATH)
+def rusts_own_functions_where_the_allocator_behind_is_not_visible(path):
+    run_ = trace([target("arena"), str(scaled(3000, 100000))], attach_option(path), library=None)
+    exact(run_.report)
+    allocs, frees, bytes_, live = map(int, run_.stdout.split()[:4])
+    process = run_.only_process()
+    sites = [site for site in heap_sites(process)
+             if re.search("__r(ust|g|dl)_", site["frames"][0]["function"])]
+    # Printing the line takes a buffer of stdout, which is one more block.
+    late = [site for site in sites if site["live_bytes"] and total(sites, "allocs") > allocs
+            and site["allocs"] == site["live_blocks"] == 1 and site["bytes"] == 1024]
+    sites = [site for site in sites if site not in late[:1]]
+    assert total(sites, "allocs") == allocs, (total(sites, "allocs"), allocs)
+    assert total(sites, "bytes") == bytes_, (total(sites, "bytes"), bytes_)
+    assert total(sites, "live_bytes") == live, (total(sites, "live_bytes"), live)
+    assert total(sites, "live_blocks") == allocs - frees, (total(sites, "live_blocks"), frees)
+    assert process["alloc"]["unknown_frees"] == 0, process["alloc"]
+
+
+@test(need_root, need_target("arena-plain"), each=EACH_PATH)
+def rusts_usual_allocator_is_the_c_librarys(path):
+    run_ = trace([target("arena-plain"), str(scaled(3000, 100000))], attach_option(path))
+    same_images(run_)
+    assert run_.only_count()["allocs"] > 3000
 
 
 @test(need_root)

@@ -169,12 +169,13 @@ static inline void ledger_open_now(const char *variable)
 	fd = ledger_file(path, strlen(path), (uint64_t)getpid());
 	if (fd < 0 || ftruncate(fd, sizeof(*totals)))
 		ledger_die("ledger: cannot make the file of counts\n");
-	totals = ledger_map(sizeof(*totals), MAP_SHARED, fd);
+	totals = (struct ledger_totals *)ledger_map(sizeof(*totals), MAP_SHARED, fd);
 	close(fd);
 	totals->pid = (uint64_t)getpid();
 	if (!ledger.shard)
-		ledger.shard = ledger_map(LEDGER_SHARDS * sizeof(*ledger.shard),
-					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+		ledger.shard = (struct ledger_shard *)ledger_map(
+			LEDGER_SHARDS * sizeof(*ledger.shard),
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	/* In a forked child: what it inherited. */
 	for (i = 0; ledger.totals && i < LEDGER_SHARDS; i++) {
 		totals->live_bytes += ledger.shard[i].live_bytes;
@@ -193,7 +194,8 @@ static inline bool ledger_open(const char *variable)
 	if (!wiped) {
 		struct ledger_wiped *mine, *first = NULL;
 
-		mine = ledger_map(sizeof(*mine), MAP_PRIVATE | MAP_ANONYMOUS, -1);
+		mine = (struct ledger_wiped *)ledger_map(sizeof(*mine), MAP_PRIVATE | MAP_ANONYMOUS,
+							 -1);
 		if (madvise(mine, sizeof(*mine), MADV_WIPEONFORK))
 			ledger_die("ledger: MADV_WIPEONFORK failed\n");
 		/* Without a preload the first calls of all may be several threads'. */

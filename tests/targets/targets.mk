@@ -19,6 +19,8 @@ TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
 
 GLIB_FLAGS := $(if $(CROSS_COMPILE),,$(shell pkg-config --cflags --libs glib-2.0 2>/dev/null))
 
+RUSTC := $(if $(CROSS_COMPILE),,$(shell command -v rustc))
+
 # One of families.c for each allocator that is installed: its flags. A second word of jemalloc's
 # static library is renamed to: as Rust's crate and others build it, beside the C library's malloc.
 has_lib = $(filter /%,$(shell $(CC) -print-file-name=$(1)))
@@ -41,7 +43,7 @@ FAMILIES_mimalloc := -lmimalloc
 FAMILIES_mimalloc-names := -DMIMALLOC -DPREFIX=mi_ -lmimalloc
 
 TARGET_POOLS := $(addprefix $(TARGETS_DIR)/,pools pools-static pools-stripped libpyblocks.so \
-	$(if $(GLIB_FLAGS),slices))
+	operators $(if $(GLIB_FLAGS),slices) $(if $(RUSTC),arena arena-plain))
 
 TARGET_FAMILIES := $(FAMILIES:%=$(TARGETS_DIR)/families-%)
 
@@ -74,6 +76,23 @@ $(TARGETS_DIR)/slices: tests/targets/slices.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $< $(GLIB_FLAGS)
+
+$(TARGETS_DIR)/operators: tests/targets/operators.cc $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(TARGET_CFLAGS) -std=gnu++17 -fsized-deallocation -o $@ $<
+
+# Not optimised: rustc 1.95 inlines __rust_alloc into the crate that has the allocator.
+$(TARGETS_DIR)/arena: tests/targets/arena.rs
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)+$(RUSTC) --edition 2018 -o $@ $<
+
+# The same with Rust's usual allocator, which is the C library's.
+$(TARGETS_DIR)/arena-plain: tests/targets/arena.rs
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)+sed '/^#.global_allocator/d' $< > $@.rs && $(RUSTC) --edition 2018 -O -A dead_code -o $@ $@.rs
 
 $(TARGETS_DIR)/libpyblocks.so: tests/targets/pyblocks.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)

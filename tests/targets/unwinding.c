@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * unwinding KIND N: allocates N times on stacks of one kind, and prints how often. Built several times,
- * with other options of the compiler (targets.mk), which must not change what it does.
+ * unwinding KIND N: allocates N times on stacks of one kind, and prints how often. Built several
+ * times, with other options of the compiler (targets.mk), which must not change what it does.
  */
 #include "tests/targets/target.h"
 

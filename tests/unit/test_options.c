@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #define N_ELEMENTS(a) (sizeof(a) / sizeof((a)[0]))
-#define MAX_ARGS 20
+#define MAX_ARGS 24
 
 /* The words behind the program's name. */
 struct args {

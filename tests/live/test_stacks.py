@@ -10,7 +10,7 @@ from lib import (Skip, attached, heap_sites, need_program, need_root, run, scale
 from test_programs import PYTHON_SCRIPT, Redis, free_port
 
 KINDS = ("plain", "variable", "aligned", "sorted", "raised", "altstack", "interrupted", "threads",
-         "coroutines", "told", "framed")
+         "coroutines", "contexts", "told", "framed")
 BUILDS = ("unwinding", "unwinding-o0", "unwinding-o3", "unwinding-lto", "unwinding-realign",
           "unwinding-static")
 SAME = ("identical", "identical-reference-failed", "identical-by-frame-pointer")
@@ -117,10 +117,9 @@ def frames_of_one_kind(kind):
         right(f"{build} {kind}", unwinding(build, kind))
 
 
-@test(need_root, each=("bare", "rbx", "contexts"), timeout=120)
+@test(need_root, each=("bare", "rbx"), timeout=120)
 def frames_that_nobody_can_follow_never_pass_for_proven(kind):
-    """Code without information and without a frame pointer, a frame that rules cannot say, the
-    beginning of what makecontext has made."""
+    """Code without information and without a frame pointer, a frame that rules cannot say."""
     for build in builds_for(kind):
         report = unwinding(build, kind)
         results, _, shown = checked(f"{build} {kind}", report)
@@ -204,7 +203,7 @@ def redis():
 def all_programs_together():
     """The last one: those before it have filled the table."""
     rows = [row for row in Table.rows
-            if not any(word in row[0] for word in ("musl", "bare", "rbx", "contexts"))]
+            if not any(word in row[0] for word in ("musl", "bare", "rbx"))]
     compared, same, wrong = (sum(row[i] for row in rows) for i in (1, 2, 3))
     print(f"# {'all that has CFI':28} {compared:7} compared {same:7} identical "
           f"{100 * same / max(compared, 1):8.3f} %  wrong {wrong}")

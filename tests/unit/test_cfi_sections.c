@@ -439,6 +439,40 @@ static void a_signal_return_is_told_by_its_code(void **state)
 	assert_rows(rows, wanted, 6, "signal returns");
 }
 
+static void a_function_that_leaves_its_stack_is_where_one_begins(void **state)
+{
+	static const struct {
+		uint8_t code[3];
+		bool begins;
+	} cases[] = {
+		{ { 0x48, 0x89, 0xdc }, true },	 /* mov %rbx,%rsp */
+		{ { 0x4c, 0x89, 0xe4 }, true },	 /* mov %r12,%rsp */
+		{ { 0x48, 0x89, 0xe3 }, false }, /* mov %rsp,%rbx */
+		{ { 0x48, 0x8b, 0xdc }, false }, /* mov %rsp,%rbx, the other way to write it */
+	};
+	static const struct wanted begins[] = { { START - 1, END }, { START, SP(8) }, BEHIND };
+	static const struct wanted plain[] = { { START, SP(8) }, BEHIND };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_(cfi_rows_free_p) struct cfi_rows *rows = NULL;
+		struct section s = usual_section();
+		uint8_t code[TEXT_LEN] = { 0 };
+		struct cfi_bytes text = { code, sizeof(code), TEXT };
+		struct cfi_input in;
+
+		memcpy(code + START, cases[i].code, sizeof(cases[i].code));
+		put_fde(&s, START, LEN, NULL, 0);
+		in = input_of(&s);
+		in.text = &text;
+		rows = compile(&in);
+		if (cases[i].begins)
+			assert_rows(rows, begins, 3, "it is returned to");
+		else
+			assert_rows(rows, plain, 2, "it is called");
+	}
+}
+
 static void code_out_of_reach_is_an_error(void **state)
 {
 	static const struct {
@@ -480,6 +514,7 @@ int main(void)
 		cmocka_unit_test(neighbours_leave_no_gap_to_fill),
 		cmocka_unit_test(the_stack_ends_at_an_entry_without_information),
 		cmocka_unit_test(a_signal_return_is_told_by_its_code),
+		cmocka_unit_test(a_function_that_leaves_its_stack_is_where_one_begins),
 		cmocka_unit_test(code_out_of_reach_is_an_error),
 	};
 

@@ -156,6 +156,38 @@ static int search_gaps(const struct cfi_input *in, const struct cfi_bytes *text,
 	return r;
 }
 
+/* mov %r64,%rsp: 89 /r with rsp as the destination (Intel SDM vol. 2, MOV). */
+static bool replaces_stack_pointer(const uint8_t *code, size_t len)
+{
+	return len >= 3 && (code[0] == 0x48 || code[0] == 0x4c) && code[1] == 0x89 &&
+	       (code[2] & 0xc7) == 0xc4;
+}
+
+/*
+ * A function that begins by leaving its stack is not called but returned to: makecontext puts
+ * glibc's __start_context where a new stack begins. What is looked up is the byte before.
+ */
+static int search_stack_starts(const struct cfi_input *in, const struct cfi_pieces *pieces,
+			       struct cfi_pieces *found)
+{
+	uint32_t covered = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < pieces->len; i++) {
+		uint32_t start = pieces->data[i].start;
+		const struct cfi_bytes *text = text_of(in, in->base + start);
+		size_t skip = text ? (size_t)(in->base + start - text->addr) : 0;
+
+		if (text && text->data && start > covered && skip > 0 &&
+		    replaces_stack_pointer(text->data + skip, text->len - skip))
+			r = vec_push(found, (struct cfi_piece){ .start = start - 1,
+								.end = start,
+								.source = CFI_IS_STACK_START });
+		covered = pieces->data[i].end;
+	}
+	return r;
+}
+
 /* What is known of code that no entry describes. */
 static int add_known(const struct cfi_input *in, struct cfi_pieces *pieces)
 {
@@ -166,6 +198,8 @@ static int add_known(const struct cfi_input *in, struct cfi_pieces *pieces)
 
 	for (size_t i = 0; r == 0 && i < in->n_text; i++)
 		r = search_gaps(in, &in->text[i], pieces, &known);
+	if (r == 0)
+		r = search_stack_starts(in, pieces, &known);
 	if (r < 0)
 		return r;
 	if (text && end > text->addr + text->len)
@@ -181,7 +215,7 @@ static int add_known(const struct cfi_input *in, struct cfi_pieces *pieces)
 	if (text && end > in->entry)
 		r = vec_push(&known, (struct cfi_piece){ .start = (uint32_t)(in->entry - in->base),
 							 .end = (uint32_t)(end - in->base),
-							 .source = CFI_IS_ENTRY });
+							 .source = CFI_IS_STACK_START });
 	if (r < 0)
 		return r;
 	cfi_pieces_settle(&known);
@@ -256,7 +290,7 @@ static int compile_piece(struct compiler *c)
 		rule.kind = ABI_UNWIND_SIGNAL;
 		rule.offset = UCONTEXT_SIGCONTEXT;
 		return cfi_builder_add(&c->builder, c->piece.start, rule);
-	case CFI_IS_ENTRY:
+	case CFI_IS_STACK_START:
 		return cfi_builder_add(&c->builder, c->piece.start, rule);
 	default:
 		return compile_fde(c);

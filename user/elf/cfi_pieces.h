@@ -16,7 +16,7 @@ enum cfi_source {
 	CFI_FROM_DEBUG_FRAME,
 	CFI_SECTIONS,
 	/* Code without information that is known all the same. */
-	CFI_IS_ENTRY = CFI_SECTIONS,
+	CFI_IS_STACK_START = CFI_SECTIONS,
 	CFI_IS_SIGNAL_RETURN,
 };
 

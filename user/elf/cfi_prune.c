@@ -140,8 +140,9 @@ static int build(const struct scan *s, struct cfi_rows **ret_rows)
 	for (size_t i = 0; r == 0 && i < full->n_rows; i++) {
 		struct abi_unwind_rule rule = full->rules[full->rows[i].rule];
 
-		/* The kernel makes handlers return there: no call shows it. */
-		if (s->is_needed[i] || rule.kind == ABI_UNWIND_SIGNAL)
+		/* What is returned to without a call before it. */
+		if (s->is_needed[i] || rule.kind == ABI_UNWIND_SIGNAL ||
+		    rule.kind == ABI_UNWIND_END)
 			r = cfi_builder_add(&b, full->rows[i].pc, rule);
 	}
 	if (r < 0)

@@ -113,10 +113,11 @@ static __always_inline bool code_must_wait(const struct abi_proc *proc, __u32 sl
 /*
  * Executable file mappings: user space must know them to resolve frames, and must probe allocators
  * in files that it has not seen. Where threads can be held, the mapper of an unknown file waits.
- * Those of known files are put where the unwinder finds them at once.
+ * Those of known files are put where the unwinder finds them at once. No inline function, so that
+ * what it has on the stack is not there while a stack is walked.
  */
-static __always_inline void code_mapped(struct abi_proc *proc, __u32 slot,
-					const struct map_call *call, __u64 addr)
+static __attribute__((noinline)) void code_mapped(struct abi_proc *proc, __u32 slot,
+						  const struct map_call *call, __u64 addr)
 {
 	struct abi_ev_map ev = {
 		.prot = call->prot,

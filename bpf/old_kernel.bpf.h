@@ -45,6 +45,8 @@ struct {
 #ifdef OLD_KERNEL
 
 #define VERIFIED_ONCE static __attribute__((noinline, unused))
+/* These take numbers alone, which 5.10 has, too. */
+#define VERIFIED_ONCE_NUMBERS __weak __attribute__((noinline))
 
 static __always_inline __u64 attach_cookie(void *ctx)
 {
@@ -95,6 +97,7 @@ static __always_inline bool swap_once(__u32 *word, __u32 seen, __u32 now)
 
 /* Global functions are verified by themselves, once for all their calls. */
 #define VERIFIED_ONCE __weak __attribute__((noinline))
+#define VERIFIED_ONCE_NUMBERS VERIFIED_ONCE
 
 static __always_inline __u64 attach_cookie(void *ctx)
 {

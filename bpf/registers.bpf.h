@@ -62,9 +62,12 @@ static __always_inline bool link_read(__u64 link, __u64 sp, __u64 *ret)
 	return bpf_probe_read_user(ret, sizeof(*ret), (void *)sp) == 0;
 }
 
-/* Those that a thread came into the kernel with. */
-static __always_inline bool read_user_registers(const struct pt_regs *from,
-						struct user_registers *ret)
+/*
+ * Those that a thread came into the kernel with. No inline function, like the next: programs have
+ * 512 bytes of stack with all that they call, and what these have is given back.
+ */
+static __attribute__((noinline, unused)) bool read_user_registers(const struct pt_regs *from,
+								  struct user_registers *ret)
 {
 	struct pt_regs regs;
 
@@ -99,7 +102,8 @@ static __always_inline __u64 syscall_argument_4(const struct pt_regs *regs)
 }
 
 /* All arguments, at the exit of a system call: it changes none of their registers. */
-static __always_inline bool syscall_arguments(const struct pt_regs *from, __u64 args[6])
+static __attribute__((noinline, unused)) bool syscall_arguments(const struct pt_regs *from,
+								__u64 args[6])
 {
 	struct pt_regs regs;
 
@@ -172,8 +176,8 @@ static __always_inline bool link_read(__u64 link, __u64 sp, __u64 *ret)
 }
 
 /* The same in all kernels from 5.10 to 7.2: what precedes orig_x0 is user space's. */
-static __always_inline bool read_user_registers(const struct pt_regs *from,
-						struct user_registers *ret)
+static __attribute__((noinline, unused)) bool read_user_registers(const struct pt_regs *from,
+								  struct user_registers *ret)
 {
 	struct {
 		__u64 x29, x30, sp, pc, pstate, orig_x0;
@@ -213,7 +217,8 @@ static __always_inline __u64 syscall_argument_4(const struct pt_regs *regs)
 }
 
 /* The result has taken the place of the first one, which is kept beside. */
-static __always_inline bool syscall_arguments(const struct pt_regs *from, __u64 args[6])
+static __attribute__((noinline, unused)) bool syscall_arguments(const struct pt_regs *from,
+								__u64 args[6])
 {
 	if (bpf_probe_read_kernel(args, 6 * sizeof(args[0]), from))
 		return false;

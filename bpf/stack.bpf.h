@@ -22,19 +22,6 @@ enum stack_at {
 	STACK_AT_ANY,	  /* interrupted */
 };
 
-/*
- * Of a CPU and a level of nesting: where the kernel can be preempted, a uprobe program of another
- * thread may come between, and one of a third. Eight threads on one CPU of Linux 7.2 found two
- * levels taken for one event in a hundred.
- */
-#define SCRATCH_LEVELS 16
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SCRATCH_LEVELS);
-	__type(key, __u32);
-	__type(value, struct stack_scratch);
-} scratch SEC(".maps") __weak;
-
 static __always_inline struct stack_scratch *scratch_get(void)
 {
 	__u32 level;
@@ -43,8 +30,10 @@ static __always_inline struct stack_scratch *scratch_get(void)
 		__u32 key = level;
 		struct stack_scratch *s = bpf_map_lookup_elem(&scratch, &key);
 
-		if (s && take_on_this_cpu(&s->busy))
-			return s;
+		if (!s || !take_on_this_cpu(&s->busy))
+			continue;
+		s->level = level;
+		return s;
 	}
 	return NULL;
 }

@@ -7,6 +7,8 @@
 
 #include "abi.h"
 
+#include <bpf/bpf_helpers.h>
+
 /*
  * Words of stack memory that are read at once, two pages at most. A read costs 110 ns and 10 to 20
  * for each KiB: half of the window is read first where it was enough for the thread's last stack.
@@ -44,10 +46,50 @@ struct unwind_memo {
 
 struct stack_scratch {
 	__u32 busy;
-	__u32 pad;
+	__u32 level;
 	struct abi_ev_stack ev;
 	struct unwind_walk walk;
 	struct unwind_memo memo[UNWIND_MEMOS];
 };
+
+/*
+ * Of a CPU and a level of nesting: where the kernel can be preempted, a uprobe program of another
+ * thread may come between, and one of a third. Eight threads on one CPU of Linux 7.2 found two
+ * levels taken for one event in a hundred.
+ */
+#define SCRATCH_LEVELS 16
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCH_LEVELS);
+	__type(key, __u32);
+	__type(value, struct stack_scratch);
+} scratch SEC(".maps") __weak;
+
+/* How global functions are told of it: Linux 5.10 hands them no pointers. */
+#ifdef OLD_KERNEL
+typedef __u32 scratch_ref;
+
+static __always_inline scratch_ref scratch_tell(const struct stack_scratch *s)
+{
+	return s->level;
+}
+
+static __always_inline struct stack_scratch *scratch_told(scratch_ref ref)
+{
+	return bpf_map_lookup_elem(&scratch, &ref);
+}
+#else
+typedef struct stack_scratch *scratch_ref;
+
+static __always_inline scratch_ref scratch_tell(struct stack_scratch *s)
+{
+	return s;
+}
+
+static __always_inline struct stack_scratch *scratch_told(scratch_ref ref)
+{
+	return ref;
+}
+#endif
 
 #endif

@@ -40,8 +40,9 @@ static __always_inline bool unwind_read(__u64 address, __u64 *ret)
 }
 
 /* Reads the window from `address` on, `need` bytes at least. */
-VERIFIED_ONCE int unwind_refill(struct stack_scratch *s, __u64 address, __u64 need)
+VERIFIED_ONCE_NUMBERS int unwind_refill(scratch_ref ref, __u64 address, __u64 need)
 {
+	struct stack_scratch *s = scratch_told(ref);
 	__u64 rest = UNWIND_PAGE_MASK + 1 - (address & UNWIND_PAGE_MASK), len, room;
 	struct unwind_memo *memo;
 	struct unwind_walk *w;
@@ -153,8 +154,9 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct ab
 }
 
 /* Steps to the caller by what unwind_find() said; 0 when the walk is over. */
-VERIFIED_ONCE int unwind_step(struct stack_scratch *s, __u32 code)
+VERIFIED_ONCE_NUMBERS int unwind_step(scratch_ref ref, __u32 code)
 {
+	struct stack_scratch *s = scratch_told(ref);
 	struct abi_unwind_rule *rule;
 	struct unwind_walk *w;
 
@@ -184,8 +186,9 @@ VERIFIED_ONCE int unwind_step(struct stack_scratch *s, __u32 code)
 }
 
 /* A code address at the beginning of a page: nothing, or a return probe's trampoline. */
-VERIFIED_ONCE int unwind_page_start(struct stack_scratch *s)
+VERIFIED_ONCE_NUMBERS int unwind_page_start(scratch_ref ref)
 {
+	struct stack_scratch *s = scratch_told(ref);
 	struct unwind_walk *w;
 
 	if (!s)
@@ -242,7 +245,7 @@ static __always_inline int unwind_short(struct stack_scratch *s, struct unwind_r
 	need = words * 8;
 	at = cfa - need - w->window_at;
 	if (at & 7 || at > w->window_len || at + need > w->window_len) {
-		if (!unwind_refill(s, cfa - need, need))
+		if (!unwind_refill(scratch_tell(s), cfa - need, need))
 			return 0;
 		at = 0;
 	}
@@ -256,8 +259,9 @@ static __always_inline int unwind_short(struct stack_scratch *s, struct unwind_r
 }
 
 /* Walks on for a few frames; 0 when the walk is over. */
-VERIFIED_ONCE int unwind_frames(struct stack_scratch *s)
+VERIFIED_ONCE_NUMBERS int unwind_frames(scratch_ref ref)
 {
+	struct stack_scratch *s = scratch_told(ref);
 	struct unwind_cache *cache = unwind_cache();
 	struct unwind_regs regs;
 	struct unwind_walk *w;
@@ -274,7 +278,7 @@ VERIFIED_ONCE int unwind_frames(struct stack_scratch *s)
 	for (i = 0; i < UNWIND_FRAMES_AT_ONCE; i++) {
 		if (!(regs.pc & UNWIND_PAGE_MASK)) {
 			unwind_save(w, &regs, hash, n);
-			if (!unwind_page_start(s))
+			if (!unwind_page_start(scratch_tell(s)))
 				return 0;
 			regs.pc = w->pc;
 		}
@@ -293,7 +297,7 @@ VERIFIED_ONCE int unwind_frames(struct stack_scratch *s)
 		code = word & UNWIND_CODE_MASK;
 		if ((word ^ mix) >> UNWIND_CACHE_BITS) {
 			unwind_save(w, &regs, hash, n);
-			code = unwind_find(s, mix);
+			code = unwind_find(scratch_tell(s), mix);
 		}
 		if (code & UNWIND_CODE_SHORT) {
 			if (unwind_short(s, &regs, code))
@@ -303,7 +307,7 @@ VERIFIED_ONCE int unwind_frames(struct stack_scratch *s)
 			return 0;
 		}
 		unwind_save(w, &regs, hash, n);
-		if (!unwind_step(s, code))
+		if (!unwind_step(scratch_tell(s), code))
 			return 0;
 		unwind_load(w, &regs);
 	}
@@ -340,7 +344,7 @@ static __always_inline int unwind_return(struct stack_scratch *s)
 {
 	struct unwind_walk *w = &s->walk;
 
-	if (!unwind_refill(s, w->sp, 8))
+	if (!unwind_refill(scratch_tell(s), w->sp, 8))
 		return 0;
 	w->pc = w->window[0];
 	w->sp += 8;
@@ -356,7 +360,7 @@ static __always_inline __u64 unwind(struct stack_scratch *s)
 
 	/* One more, in which a stack of ABI_MAX_FRAMES is found to end or not. */
 	for (i = 0; i <= ABI_MAX_FRAMES / UNWIND_FRAMES_AT_ONCE; i++)
-		if (!unwind_frames(s))
+		if (!unwind_frames(scratch_tell(s)))
 			break;
 	s->memo[w->thread % UNWIND_MEMOS].bytes = w->sp - w->start_sp;
 	s->ev.frames = w->frames;

@@ -30,7 +30,7 @@ static __always_inline bool in_mapping(const struct abi_unwind_mapping *m, __u64
 }
 
 /* The last of n sorted mappings that begins at or below the address. Up to 2^16 of a process. */
-VERIFIED_ONCE __u32 sorted_mapping(__u32 first, __u32 n, __u64 address, __u32 from)
+VERIFIED_ONCE_NUMBERS __u32 sorted_mapping(__u32 first, __u32 n, __u64 address, __u32 from)
 {
 	struct abi_unwind_mapping *m;
 	__u32 step;
@@ -105,12 +105,12 @@ static __always_inline __u32 rule_in(void *rows, __u32 first, __u32 n, __u32 rel
 	return row && n && row->pc <= rel ? row->rule : 0;
 }
 
-VERIFIED_ONCE __u32 rule_in_first_chunk(__u32 first, __u32 n, __u32 rel, __u32 from)
+VERIFIED_ONCE_NUMBERS __u32 rule_in_first_chunk(__u32 first, __u32 n, __u32 rel, __u32 from)
 {
 	return rule_in(&unwind_rows, first, n, rel, from);
 }
 
-VERIFIED_ONCE __u32 rule_in_chunk(__u32 first, __u32 n, __u32 rel, __u32 from)
+VERIFIED_ONCE_NUMBERS __u32 rule_in_chunk(__u32 first, __u32 n, __u32 rel, __u32 from)
 {
 	__u32 number = first >> ABI_UNWIND_CHUNK_SHIFT;
 	void *rows = bpf_map_lookup_elem(&unwind_chunks, &number);
@@ -152,8 +152,9 @@ static __always_inline bool row_address(const struct unwind_walk *w,
 }
 
 /* The code for the walk's frame, or one of the values above; what can be kept is. */
-VERIFIED_ONCE __u32 unwind_find(const struct stack_scratch *s, __u64 mix)
+VERIFIED_ONCE_NUMBERS __u32 unwind_find(scratch_ref ref, __u64 mix)
 {
+	const struct stack_scratch *s = scratch_told(ref);
 	struct unwind_cache *cache = unwind_cache();
 	struct abi_unwind_mapping mapping;
 	struct abi_unwind_object *object;

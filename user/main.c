@@ -48,6 +48,7 @@ static int print_features(void)
 		log_error("probing the kernel's features: %s", strerror(-r));
 		return EXIT_CANNOT_TRACE;
 	}
+	features_try_unwind(features);
 	features_print(features, &text);
 	return print(&text);
 }

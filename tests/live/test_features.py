@@ -2,6 +2,7 @@
 """What memtraced finds out about a kernel, and which way of attaching it takes."""
 
 import os
+import platform
 import re
 import resource
 
@@ -11,7 +12,8 @@ from lib import (Skip, kernel_version, load_report, memtraced, need_program, nee
 KERNEL = os.environ.get("MEMTRACED_KERNEL", "")
 
 # Debian's cloud kernels, by the names that scripts/check-kernels gives them.
-OLDEST = {"btf", "tracefs", "perf-uprobe", "uretprobe-seccomp"}
+UNWINDS = {"unwind-cfi"} if platform.machine() == "x86_64" else set()
+OLDEST = {"btf", "tracefs", "perf-uprobe", "uretprobe-seccomp"} | UNWINDS
 WITH_COOKIES = OLDEST | {"cookies", "atomics"}
 WITH_MULTI = WITH_COOKIES | {"uprobe-multi", "hold-cpu"}
 WITH_SESSION = WITH_MULTI | {"uprobe-session"}
@@ -93,3 +95,22 @@ def the_best_way_of_attaching_is_taken():
     print(f"# attach path: {path}", flush=True)
     if KERNEL in EXPECTED:
         assert path == EXPECTED[KERNEL][1], path
+
+
+@test(need_root, each=("", "1"), every_kernel=True)
+def stacks_are_unwound_as_the_features_say(old):
+    env = {**os.environ, **({"MEMTRACED_OLD_BPF": old} if old else {})}
+    features = run_memtraced("--features", env=env).stdout
+    present, reason = re.search(r"^unwind-cfi +(yes|no) .*\n(?: +\((.*)\)$)?", features,
+                                re.M).groups()
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        done = run_memtraced("-o", f"json:{path}", "--", target("million"), "10", env=env)
+        assert done.returncode == 0, done.stderr
+        unwinder = load_report(path)["coverage"]["unwinder"]
+    assert unwinder == {"yes": "cfi", "no": "fp"}[present], (unwinder, features)
+    assert (present == "no") == bool(reason), features
+    if platform.machine() == "x86_64":
+        assert present == "yes", features
+    else:
+        assert reason.startswith("Operation not supported"), features

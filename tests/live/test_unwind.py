@@ -5,7 +5,7 @@ import json
 import os
 import platform
 
-from lib import (Skip, attached, eventually, kernel_version, load_report, need_root,
+from lib import (Skip, attached, eventually, load_report, need_root,
                  run_memtraced, scratch, send_line, started, target, test)
 
 CHAIN = ["malloc", "step_3", "step_2", "step_1"]
@@ -31,11 +31,9 @@ def need_x86_64():
         raise Skip("stacks are unwound without frame pointers on x86-64 only")
 
 
-def need_walk(report):
-    """Kernels whose verifier cannot follow the walk are known; elsewhere it must be there."""
-    old = kernel_version() < (5, 15) or os.environ.get("MEMTRACED_OLD_BPF")
-    if old and report["coverage"]["unwinder"] == "fp":
-        raise Skip("this kernel refuses the walk by call frame information")
+def has_walk(report):
+    """On every kernel."""
+    assert report["coverage"]["unwinder"] == "cfi", report["coverage"]
 
 
 def functions(site):
@@ -93,7 +91,7 @@ def trace_frames(program, *modes, options=(), timeout=60):
         assert done.returncode == 0, done.stderr
         report = load_report(path)
         if not options:
-            need_walk(report)
+            has_walk(report)
         return report, done
 
 
@@ -142,7 +140,7 @@ def a_process_that_runs_already_and_its_children():
             eventually(lambda: 1008 in stacks_by_size(session.next_report()), "the last block")
             report = session.finish()
         send_line(process)
-    need_walk(report)
+    has_walk(report)
     check_stacks(report, {1002: 1, 1003: 3, 1008: 1}, process.pid)
     # The child's probes may have come too late for its one block.
     for _, names in stacks_by_size(report).get(1004, []):
@@ -166,7 +164,7 @@ def a_library_that_is_known_has_no_gap_after_its_mapping():
             eventually(lambda: len(stacks_by_size(session.next_report())) == 2, "both libraries")
             report = session.finish()
         send_line(process)
-    need_walk(report)
+    has_walk(report)
     check_stacks(report, {1006: 10, 1007: 10})
 
 

@@ -6,6 +6,7 @@
 #include "trace/old_kernel.h"
 #include "trace/probe_kinds.h"
 #include "trace/probe_page.h"
+#include "trace/programs.h"
 #include "trace/tracefs.h"
 
 #include <bpf/bpf.h>
@@ -30,6 +31,7 @@ static const struct {
 	[FEATURE_HOLD_CPU] = { "hold-cpu", "walks of stacks cannot be preempted" },
 	[FEATURE_URETPROBE_SECCOMP] = { "uretprobe-seccomp",
 					"return probes are safe under seccomp filters" },
+	[FEATURE_UNWIND_CFI] = { "unwind-cfi", "stacks are whole without frame pointers" },
 };
 
 __attribute__((format(printf, 4, 5))) static void result(struct features *f, enum feature id,
@@ -207,6 +209,30 @@ int features_new(bool all, struct features **ret_features)
 	probe_seccomp(f, page);
 	*ret_features = TAKE_PTR(f);
 	return 0;
+}
+
+void features_try_unwind(struct features *f)
+{
+	const bool session = f->rows[FEATURE_UPROBE_SESSION].present;
+	const struct programs_opts opts = {
+		.path = session				      ? ATTACH_PATH_SESSION :
+			f->rows[FEATURE_UPROBE_MULTI].present ? ATTACH_PATH_MULTI :
+								ATTACH_PATH_PERF,
+		.hold_cpu = f->rows[FEATURE_HOLD_CPU].present,
+		.follow = true,
+		.max_procs = 1,
+		.max_blocks = 1,
+		.max_stack = ABI_MAX_FRAMES,
+		.allocations = true,
+		.unwind = true,
+	};
+	_cleanup_(programs_free_p) struct programs *programs = NULL;
+	int r = programs_new(&opts, &programs);
+
+	if (r == 0 && session) /* loaded when it is needed */
+		r = programs_entry_fd(programs);
+	result(f, FEATURE_UNWIND_CFI, r >= 0,
+	       "%s (x86-64): frame pointers are followed", strerror(-r));
 }
 
 void features_free(struct features *features)

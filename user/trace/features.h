@@ -22,6 +22,7 @@ enum feature {
 	FEATURE_UPROBE_SESSION,
 	FEATURE_HOLD_CPU,	   /* bpf_preempt_disable() */
 	FEATURE_URETPROBE_SECCOMP, /* return probes do not kill targets with a seccomp filter */
+	FEATURE_UNWIND_CFI,	   /* the walk by call frame information is let in */
 	FEATURES
 };
 
@@ -30,7 +31,7 @@ struct feature_row {
 	const char *what;
 	bool probed;
 	bool present;
-	char reason[96]; /* when absent */
+	char reason[112]; /* when absent */
 };
 
 struct features {
@@ -49,6 +50,8 @@ struct features {
  * when that is absent. 0 or negative errno (-ENOMEM; -EPERM: not root).
  */
 int features_new(bool all, struct features **ret_features);
+/* FEATURE_UNWIND_CFI, by loading all programs: a run does that anyway and sees for itself. */
+void features_try_unwind(struct features *features);
 void features_free(struct features *features); /* NULL is legal */
 DEFINE_CLEANUP(struct features, features_free)
 

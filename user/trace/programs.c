@@ -228,6 +228,16 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	return map_arrays(p);
 }
 
+/* Rules are of x86-64 alone so far. */
+static bool can_unwind(void)
+{
+#ifdef __x86_64__
+	return true;
+#else
+	return false;
+#endif
+}
+
 static int loaded_fd(const struct bpf_program *prog)
 {
 	return bpf_program__autoload(prog) ? bpf_program__fd(prog) : -1;
@@ -298,6 +308,8 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	_cleanup_(programs_free_p) struct programs *p = calloc(1, sizeof(*p));
 	int r;
 
+	if (opts->unwind && !can_unwind())
+		return -EOPNOTSUPP;
 	if (!p)
 		return -ENOMEM;
 	p->link_home = link_home_open();

@@ -64,7 +64,10 @@ struct programs {
 	int return_fd;	/* -1: not loaded */
 };
 
-/* Loads everything. 0 or negative errno; -EPERM without the rights. */
+/*
+ * Loads everything. 0 or negative errno; -EPERM without the rights. With `unwind` -EOPNOTSUPP where
+ * that is not possible, or what the kernel answers: frame pointers are left.
+ */
 int programs_new(const struct programs_opts *opts, struct programs **ret_programs);
 /* Unloads; maps and programs go with it. NULL is legal. */
 void programs_free(struct programs *programs);

@@ -143,8 +143,8 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 	struct live_process *process = live_process_at(live, ev->head.slot);
 	int r;
 
-	if (!process || !live->opts.code || process->ended || ev->flags & ABI_STACK_KERNEL ||
-	    !has_unknown_frame(process, ev))
+	if (!process || process->placeholder || !live->opts.code || process->ended ||
+	    ev->flags & ABI_STACK_KERNEL || !has_unknown_frame(process, ev))
 		return live_take_stack(live, ev);
 	if (clock_monotonic_ns() < process->read_code_after_ns) {
 		if (process->waiting.len < MAX_WAITING)

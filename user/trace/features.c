@@ -231,8 +231,8 @@ void features_try_unwind(struct features *f)
 
 	if (r == 0 && session) /* loaded when it is needed */
 		r = programs_entry_fd(programs);
-	result(f, FEATURE_UNWIND_CFI, r >= 0,
-	       "%s (x86-64): frame pointers are followed", strerror(-r));
+	result(f, FEATURE_UNWIND_CFI, r >= 0, "%s (x86-64): frame pointers are followed",
+	       strerror(-r));
 }
 
 void features_free(struct features *features)

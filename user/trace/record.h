@@ -8,14 +8,14 @@
 #define MEMTRACED_TRACE_RECORD_H
 
 #include "trace/record_counts.h"
+#include "trace/record_cut.h"
+#include "trace/record_process.h"
 #include "trace/record_symbols.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECORD_NO_SLOT UINT32_MAX
-#define RECORD_BUILD_ID_MAX 20
 /* Deeper frames are return addresses: no stack has them, bpf/abi.h's ABI_MAX_FRAMES. */
 #define RECORD_EXACT_WORDS 2
 
@@ -69,47 +69,6 @@ struct record_function {
 	uint64_t file_offset; /* of the function's first byte in the object */
 };
 
-struct record_process {
-	uint32_t slot; /* never used twice in one run */
-	uint32_t pid;
-	uint32_t ppid;
-	uint32_t parent_slot; /* the process it was forked from, RECORD_NO_SLOT */
-	uint32_t prev_slot;   /* the image that exec replaced, RECORD_NO_SLOT */
-	bool root;	      /* named by -p, or started by -c (or an image that its exec made) */
-	bool inherits;	      /* forked: mappings and live blocks are the parent's at that moment */
-	uint64_t time_ns;
-	const char *comm;
-	const char *exe; /* NULL when unknown */
-};
-
-enum record_end { RECORD_END_EXIT, RECORD_END_SIGNAL, RECORD_END_EXEC, RECORD_END_UNKNOWN };
-
-struct record_process_end {
-	uint32_t slot;
-	enum record_end how;
-	int value; /* exit status or signal number */
-	bool oom;  /* the OOM killer chose it */
-	uint64_t time_ns;
-};
-
-struct record_mapping {
-	uint32_t slot;
-	uint64_t start, end, file_offset;
-	uint64_t time_ns; /* from when on it holds */
-	uint64_t dev, ino;
-	const char *path; /* as the target sees it; "[vdso]", "[anon]", "//anon" */
-	const char
-		*local_path; /* where this host can open it, e.g. /proc/1/root/...; may be NULL */
-	uint8_t build_id[RECORD_BUILD_ID_MAX];
-	uint8_t build_id_len; /* 0: none known */
-	bool executable;
-};
-
-struct record_unmapping {
-	uint32_t slot;
-	uint64_t start, end, time_ns;
-};
-
 struct record_stack {
 	uint64_t id;   /* 64-bit content hash */
 	uint32_t slot; /* whose mappings the frames refer to; RECORD_NO_SLOT: kernel addresses */
@@ -124,75 +83,6 @@ struct record_stack {
 	 * interrupted, and before it the trampoline that its handler returns to.
 	 */
 	uint64_t exact[RECORD_EXACT_WORDS];
-};
-
-struct record_region {
-	uint32_t slot;
-	uint64_t start, end;
-	uint64_t stack; /* stack id */
-	uint64_t time_ns;
-	uint16_t fn; /* function id of mmap or mremap */
-};
-
-struct record_region_gone {
-	uint32_t slot;
-	uint64_t start, end;
-	uint64_t time_ns;
-};
-
-struct record_cut {
-	uint64_t time_ns;
-};
-
-struct record_totals {
-	uint32_t slot;
-	const char *comm; /* as it is now; NULL: unchanged */
-	uint64_t allocs, frees, failed, bytes;
-	int64_t live_bytes, live_blocks;
-	int64_t peak_bytes;
-	uint64_t peak_error_bytes; /* 0: the sites' shares of the peak are exact */
-	uint64_t temporary, missed_frees, unknown_frees;
-	uint64_t lost; /* events of this process that were lost; exact only while 0 */
-};
-
-struct record_site {
-	uint32_t slot;
-	uint16_t fn;	/* function id; 0 unknown */
-	uint64_t stack; /* stack id */
-	int64_t live_bytes, live_blocks;
-	uint64_t allocs, bytes, temporary;
-	int64_t peak_bytes;
-	uint64_t oldest_ns, newest_ns; /* ages of its live blocks at the cut; UINT64_MAX unknown */
-};
-
-struct record_loss {
-	const char *cause; /* "block-map-full" */
-	uint64_t count;
-};
-
-/* The cause of a loss when nothing was counted on purpose (--floor): there are no totals then. */
-#define RECORD_CAUSE_FLOOR "nothing-counted"
-
-struct record_coverage {
-	bool exact;
-	uint64_t events;			    /* allocations, frees and failed calls seen */
-	uint64_t stacks_complete, stacks_truncated; /* events */
-	size_t n_losses;
-	const struct record_loss *losses; /* those with count > 0 */
-	uint64_t stacks_guided; /* complete ones, in part by frame pointers for want of better */
-	size_t n_cuts;
-	const struct record_loss *cuts; /* of the truncated ones, by cause */
-};
-
-struct record_stack_check {
-	size_t n_results;
-	const struct record_loss *results; /* "identical", "different", ...; those with count > 0 */
-};
-
-struct record_stack_differs {
-	uint32_t slot;
-	bool whole;		      /* ours passes for that */
-	const char *ours, *reference; /* a frame a line, innermost first: "/path/of/object+0x1f" */
 };
 
 struct record_unprobed {

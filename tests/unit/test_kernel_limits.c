@@ -14,25 +14,28 @@ static void what_is_lacking_is_said_and_nothing_else(void **state)
 {
 	static const struct {
 		const char *release;
-		bool probes, kernel_frames, preempted;
+		bool probes, kernel_frames, preempted, refused;
 		/* FEATURE_COOKIES and so on: "y" there, "n" not, "?" not probed */
 		char cookies, atomics, multi, session, seccomp;
 		const char *words;
 	} cases[] = {
-		{ "7.1.0", true, true, false, 'y', 'y', '?', 'y', 'y', "" },
-		{ "6.18.15+deb13", true, true, false, 'y', 'y', 'y', 'n', 'y', "" },
-		{ "6.1.0-56", true, false, false, 'y', 'y', 'n', 'n', 'y',
+		{ "7.1.0", true, true, false, false, 'y', 'y', '?', 'y', 'y', "" },
+		{ "6.18.15+deb13", true, true, false, false, 'y', 'y', 'y', 'n', 'y', "" },
+		{ "6.1.0-56", true, false, false, false, 'y', 'y', 'n', 'n', 'y',
 		  "probes are perf events" },
-		{ "5.10.0-46", true, true, false, 'n', 'n', 'n', 'n', 'y',
+		{ "5.10.0-46", true, true, false, false, 'n', 'n', 'n', 'n', 'y',
 		  "probes are perf events; each has a program of its own; hash maps stand for "
 		  "atomic operations; no kernel frames of system calls" },
-		{ "5.10.0-46", false, true, false, 0, 0, 0, 0, 0,
+		{ "5.10.0-46", false, true, false, false, 0, 0, 0, 0, 0,
 		  "no kernel frames of system calls" },
-		{ "6.12.1", false, true, false, 0, 0, 0, 0, 0, "" },
-		{ "6.14.0", true, false, false, 'y', 'y', '?', 'y', 'n',
+		{ "6.12.1", false, true, false, false, 0, 0, 0, 0, 0, "" },
+		{ "6.14.0", true, false, false, false, 'y', 'y', '?', 'y', 'n',
 		  "return probes would kill programs with a seccomp filter" },
-		{ "7.2.13", false, false, true, 0, 0, 0, 0, 0,
+		{ "7.2.13", false, false, true, false, 0, 0, 0, 0, 0,
 		  "every system call of the machine passes our programs" },
+		{ "5.15.0", true, true, false, true, 'y', 'y', 'n', 'n', 'y',
+		  "probes are perf events; user stacks follow frame pointers; no kernel frames of "
+		  "system calls" },
 	};
 
 	(void)state;
@@ -54,8 +57,15 @@ static void what_is_lacking_is_said_and_nothing_else(void **state)
 			features.rows[rows[k].id].probed = rows[k].is != '?';
 			features.rows[rows[k].id].present = rows[k].is == 'y';
 		}
-		kernel_limits(cases[i].probes ? &features : NULL, cases[i].kernel_frames,
-			      cases[i].release, cases[i].preempted, &out);
+		kernel_limits(
+			&(struct kernel_found){
+				.features = cases[i].probes ? &features : NULL,
+				.release = cases[i].release,
+				.kernel_frames = cases[i].kernel_frames,
+				.syscalls_preempted = cases[i].preempted,
+				.unwind_refused = cases[i].refused,
+			},
+			&out);
 		assert_int_equal(strbuf_error(&out), 0);
 		assert_string_equal(strbuf_str(&out), cases[i].words);
 	}

@@ -22,9 +22,9 @@ static bool has_no_frames(const char *release)
 	       (major < FRAMES_MAJOR || (major == FRAMES_MAJOR && minor < FRAMES_MINOR));
 }
 
-void kernel_limits(const struct features *features, bool kernel_frames, const char *release,
-		   bool syscalls_preempted, struct strbuf *out)
+void kernel_limits(const struct kernel_found *found, struct strbuf *out)
 {
+	const struct features *features = found->features;
 	const struct {
 		bool is_so;
 		const char *words;
@@ -35,8 +35,11 @@ void kernel_limits(const struct features *features, bool kernel_frames, const ch
 		{ lacks(features, FEATURE_ATOMICS), "hash maps stand for atomic operations" },
 		{ lacks(features, FEATURE_URETPROBE_SECCOMP),
 		  "return probes would kill programs with a seccomp filter" },
-		{ kernel_frames && has_no_frames(release), "no kernel frames of system calls" },
-		{ syscalls_preempted, "every system call of the machine passes our programs" },
+		{ found->unwind_refused, "user stacks follow frame pointers" },
+		{ found->kernel_frames && has_no_frames(found->release),
+		  "no kernel frames of system calls" },
+		{ found->syscalls_preempted,
+		  "every system call of the machine passes our programs" },
 	};
 	const char *between = "";
 

@@ -12,12 +12,15 @@
 
 struct features;
 
-/*
- * Adds words, "; " between them; nothing where nothing is lacking. `features`: NULL when no probes
- * are needed; `kernel_frames`: these are asked for; `release`: uname -r; `syscalls_preempted`: as
- * in struct programs.
- */
-void kernel_limits(const struct features *features, bool kernel_frames, const char *release,
-		   bool syscalls_preempted, struct strbuf *out);
+struct kernel_found {
+	const struct features *features; /* NULL: no probes are needed */
+	const char *release;		 /* uname -r */
+	bool kernel_frames;		 /* these are asked for */
+	bool syscalls_preempted;	 /* as in struct programs */
+	bool unwind_refused;		 /* the programs were, with the unwinder in them */
+};
+
+/* Adds words, "; " between them; nothing where nothing is lacking. */
+void kernel_limits(const struct kernel_found *found, struct strbuf *out);
 
 #endif

@@ -103,10 +103,16 @@ static int on_ring_event(void *ctx, void *data, size_t size)
 const char *live_kernel_lacks(const struct live *live, struct strbuf *out)
 {
 	struct utsname uts;
+	struct kernel_found found = {
+		.features = live->opts.features,
+		.release = uts.release,
+		.kernel_frames = live->kernel_stacks,
+		.syscalls_preempted = live->programs->syscalls_preempted,
+		.unwind_refused = live->unwind_refused,
+	};
 
 	if (uname(&uts) == 0)
-		kernel_limits(live->opts.features, live->kernel_stacks, uts.release,
-			      live->programs->syscalls_preempted, out);
+		kernel_limits(&found, out);
 	return strbuf_str(out);
 }
 
@@ -242,6 +248,7 @@ static int load(struct live *live)
 
 	if (r && r != -EPERM && opts.unwind) { /* a verifier that cannot follow the walk */
 		opts.unwind = live->opts.unwind = false;
+		live->unwind_refused = true;
 		r = programs_new(&opts, &live->programs);
 	}
 	if (r)

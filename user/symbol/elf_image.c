@@ -20,8 +20,10 @@ struct elf_image {
 	off_t size_bytes; /* when it was opened */
 	struct timespec modified;
 	char *memory;
-	Elf *elf;
+	Elf *elf; /* NULL: shut */
 	VEC(struct load) loads;
+	uint8_t build_id[ELF_IMAGE_MAX_BUILD_ID];
+	size_t build_id_len;
 };
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
@@ -71,6 +73,17 @@ static int read_loads(struct elf_image *image)
 	return 0;
 }
 
+static void read_build_id(struct elf_image *image)
+{
+	const void *bytes = NULL;
+	ssize_t n = dwelf_elf_gnu_build_id(image->elf, &bytes);
+
+	if (n <= 0 || n > ELF_IMAGE_MAX_BUILD_ID)
+		return;
+	memcpy(image->build_id, bytes, (size_t)n);
+	image->build_id_len = (size_t)n;
+}
+
 int elf_image_open(int fd, struct elf_image **ret_image)
 {
 	_cleanup_(elf_image_free_p) struct elf_image *image = calloc(1, sizeof(*image));
@@ -100,6 +113,7 @@ int elf_image_open(int fd, struct elf_image **ret_image)
 	r = read_loads(image);
 	if (r < 0)
 		return r;
+	read_build_id(image);
 	*ret_image = TAKE_PTR(image);
 	return 0;
 }
@@ -124,6 +138,7 @@ int elf_image_from_memory(char *data, size_t size_bytes, struct elf_image **ret_
 	r = read_loads(image);
 	if (r < 0)
 		return r;
+	read_build_id(image);
 	*ret_image = TAKE_PTR(image);
 	return 0;
 }
@@ -138,6 +153,19 @@ void elf_image_free(struct elf_image *image)
 	if (image->fd >= 0)
 		close(image->fd);
 	free(image);
+}
+
+void elf_image_shut(struct elf_image *image)
+{
+	if (!image || image->fd < 0)
+		return;
+	elf_end(image->elf);
+	image->elf = NULL;
+}
+
+bool elf_image_is_shut(const struct elf_image *image)
+{
+	return !image->elf;
 }
 
 bool elf_image_is_unchanged(const struct elf_image *image)
@@ -163,13 +191,9 @@ int elf_image_fd(const struct elf_image *image)
 
 size_t elf_image_build_id(const struct elf_image *image, const uint8_t **ret_bytes)
 {
-	const void *bytes = NULL;
-	ssize_t n = dwelf_elf_gnu_build_id(image->elf, &bytes);
-
-	if (n <= 0 || n > ELF_IMAGE_MAX_BUILD_ID)
-		return 0;
-	*ret_bytes = bytes;
-	return (size_t)n;
+	if (image->build_id_len > 0)
+		*ret_bytes = image->build_id;
+	return image->build_id_len;
 }
 
 bool elf_image_vaddr(const struct elf_image *image, uint64_t file_offset, uint64_t *ret_vaddr)

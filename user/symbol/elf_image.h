@@ -26,6 +26,13 @@ void elf_image_free(struct elf_image *image); /* NULL is legal */
 DEFINE_CLEANUP(struct elf_image, elf_image_free)
 
 /*
+ * Frees what was read of the file, until it is opened anew by its descriptor; what follows needs it
+ * but for descriptor, build ID, segments and elf_image_is_unchanged. Nothing for one from memory.
+ */
+void elf_image_shut(struct elf_image *image); /* NULL is legal */
+bool elf_image_is_shut(const struct elf_image *image);
+
+/*
  * Is the file as it was when it was opened? What is read later than that may be another file's,
  * when it was written over. True for an image from memory.
  */
@@ -34,7 +41,7 @@ bool elf_image_is_unchanged(const struct elf_image *image);
 Elf *elf_image_elf(const struct elf_image *image);
 /* -1 for an image from memory. */
 int elf_image_fd(const struct elf_image *image);
-/* Its length, 0 when there is none. */
+/* Its length, 0 when there is none; the bytes are the image's. */
 size_t elf_image_build_id(const struct elf_image *image, const uint8_t **ret_bytes);
 
 /* By PT_LOAD, executable ones first. False when no segment holds the offset. */

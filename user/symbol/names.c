@@ -17,6 +17,7 @@ struct name {
 
 struct names {
 	struct hashmap *map;
+	uint64_t bytes;
 };
 
 static uint64_t hash_name(const void *item)
@@ -83,6 +84,7 @@ static int intern(struct names *names, const char *text, size_t len, struct name
 			free(name);
 			return r;
 		}
+		names->bytes += sizeof(*name) + len + 1;
 	}
 	*ret_name = name;
 	return 0;
@@ -109,8 +111,14 @@ int names_demangle(struct names *names, const char *linkage, size_t len, const c
 	if (!name->asked) {
 		name->demangled = demangle(name->copy);
 		name->asked = true;
+		names->bytes += name->demangled ? strlen(name->demangled) + 1 : 0;
 	}
 	*ret_copy = name->copy;
 	*ret_function = name->demangled ? name->demangled : name->copy;
 	return 0;
+}
+
+uint64_t names_bytes(const struct names *names)
+{
+	return names->bytes;
 }

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct names;
 
@@ -23,5 +24,8 @@ int names_add(struct names *names, const char *text, size_t len, const char **re
 /* The same, and what it demangles to: the copy itself where it is not mangled. 0 or -ENOMEM. */
 int names_demangle(struct names *names, const char *linkage, size_t len, const char **ret_copy,
 		   const char **ret_function);
+
+/* What they take, without the map's own memory. */
+uint64_t names_bytes(const struct names *names);
 
 #endif

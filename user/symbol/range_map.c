@@ -158,3 +158,8 @@ bool range_map_find(const struct range_map *map, uint64_t addr, uint64_t *ret_va
 	*ret_value = map->segments.data[lo].value;
 	return true;
 }
+
+uint64_t range_map_bytes(const struct range_map *map)
+{
+	return sizeof(*map) + map->segments.cap * sizeof(map->segments.data[0]);
+}

@@ -29,4 +29,7 @@ int range_map_build(struct range_map *map);
 /* False when no range holds the address. O(log n). Only after range_map_build. */
 bool range_map_find(const struct range_map *map, uint64_t addr, uint64_t *ret_value);
 
+/* What it takes once built. */
+uint64_t range_map_bytes(const struct range_map *map);
+
 #endif

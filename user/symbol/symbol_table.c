@@ -23,6 +23,7 @@ struct symbol_table {
 	struct range_map *functions;
 	struct range_map *labels;
 	struct elf_image *mini;
+	uint64_t section_bytes;
 };
 
 static bool is_candidate(const GElf_Sym *sym, const char *name)
@@ -90,6 +91,7 @@ static int add_table(struct symbol_table *table, const struct elf_image *image, 
 {
 	Elf_Scn *scn = elf_image_section(image, NULL, type);
 	Elf_Data *data = scn ? elf_image_data(scn, MAX_SYMTAB_BYTES) : NULL;
+	Elf_Data *names;
 	Elf_Scn *strings;
 	GElf_Shdr sh;
 	GElf_Sym sym;
@@ -98,8 +100,10 @@ static int add_table(struct symbol_table *table, const struct elf_image *image, 
 	if (!data || !gelf_getshdr(scn, &sh))
 		return -ENOENT;
 	strings = elf_getscn(elf_image_elf(image), sh.sh_link);
-	if (!strings || !elf_image_data(strings, MAX_STRTAB_BYTES))
+	names = strings ? elf_image_data(strings, MAX_STRTAB_BYTES) : NULL;
+	if (!names)
 		return -ENOENT;
+	table->section_bytes += data->d_size + names->d_size;
 	for (i = 0; gelf_getsym(data, i, &sym); i++) {
 		r = add_symbol(table, image, sh.sh_link, &sym);
 		if (r < 0)
@@ -221,4 +225,10 @@ const struct table_symbol *symbol_table_find(const struct symbol_table *table, u
 	if (range_map_find(table->functions, vaddr, &i) || range_map_find(table->labels, vaddr, &i))
 		return &table->entries.data[i].symbol;
 	return NULL;
+}
+
+uint64_t symbol_table_bytes(const struct symbol_table *table)
+{
+	return table->entries.cap * sizeof(table->entries.data[0]) + table->section_bytes +
+	       range_map_bytes(table->functions) + range_map_bytes(table->labels);
 }

@@ -34,4 +34,7 @@ DEFINE_CLEANUP(struct symbol_table, symbol_table_free)
  */
 const struct table_symbol *symbol_table_find(const struct symbol_table *table, uint64_t vaddr);
 
+/* What it takes, with the sections that were read for it. */
+uint64_t symbol_table_bytes(const struct symbol_table *table);
+
 #endif

@@ -3,11 +3,13 @@
 
 #include "base/hashmap.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "symbol/debug_search.h"
 #include "symbol/dwarf_index.h"
 #include "symbol/elf_image.h"
 #include "symbol/kallsyms.h"
 #include "symbol/names.h"
+#include "symbol/symbol_cache.h"
 #include "symbol/symbol_table.h"
 
 #include <errno.h>
@@ -15,7 +17,7 @@
 #include <string.h>
 
 struct symbol_object {
-	const char *path;
+	char *path;
 	uint64_t dev, ino; /* of a text: its length and hash */
 	char build_id[2 * ELF_IMAGE_MAX_BUILD_ID + 1];
 	bool is_open; /* part of the key, so that a file that could not be opened may be later */
@@ -24,24 +26,24 @@ struct symbol_object {
 	struct symbol_table *table;	       /* NULL until the first address */
 	struct dwarf_index *dwarf;
 	bool is_indexed;
+	bool was_fetched; /* or no server has it */
+	uint64_t open_bytes;
 };
 
-enum place_kind { PLACE_KNOWN, PLACE_AT, PLACE_BEFORE };
-
-/* A cached result. */
-struct place {
-	const struct symbol_object *object;
-	uint64_t file_offset;
-	enum place_kind kind;
-	struct symbol symbol;
-	struct symbol_frame frames[];
-};
+/*
+ * A process of a desktop has some hundred objects. Debug information of one can be larger than all
+ * that may be held, and is then held alone.
+ */
+#define MAX_OPEN 64
+#define MAX_OPEN_BYTES (256ULL << 20)
 
 struct symbolizer {
 	struct hashmap *objects;
-	struct hashmap *places;
-	struct names *names;
-	struct debuginfod *debuginfod; /* NULL: nothing is fetched */
+	struct symbol_cache *cache;
+	struct debuginfod *debuginfod;	  /* NULL: nothing is fetched */
+	VEC(struct symbol_object *) open; /* whose files were read, used last at the end */
+	struct symbolizer_limits limits;  /* of what is open */
+	struct symbolizer_counts counts;
 };
 
 static uint64_t hash_object(const void *item)
@@ -71,6 +73,7 @@ static void object_free(struct symbol_object *object)
 	elf_image_free(object->alt);
 	elf_image_free(object->debug);
 	elf_image_free(object->image);
+	free(object->path);
 	free(object);
 }
 DEFINE_CLEANUP(struct symbol_object, object_free)
@@ -80,22 +83,7 @@ static void free_object_item(void *item)
 	object_free(item);
 }
 
-static uint64_t hash_place(const void *item)
-{
-	const struct place *place = item;
-
-	return hash_u64(place->file_offset ^ hash_u64((uintptr_t)place->object + place->kind));
-}
-
-static bool equal_places(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	return x->file_offset == y->file_offset && x->object == y->object && x->kind == y->kind;
-}
-
 static const struct hashmap_ops object_ops = { hash_object, equal_objects, free_object_item };
-static const struct hashmap_ops place_ops = { hash_place, equal_places, free };
 
 int symbolizer_new(struct symbolizer **ret_symbolizer)
 {
@@ -106,11 +94,10 @@ int symbolizer_new(struct symbolizer **ret_symbolizer)
 		return -ENOMEM;
 	r = hashmap_new(&object_ops, &symbolizer->objects);
 	if (r == 0)
-		r = hashmap_new(&place_ops, &symbolizer->places);
-	if (r == 0)
-		r = names_new(&symbolizer->names);
+		r = symbol_cache_new(&symbolizer->cache);
 	if (r < 0)
 		return r;
+	symbolizer->limits = (struct symbolizer_limits){ MAX_OPEN, MAX_OPEN_BYTES };
 	*ret_symbolizer = TAKE_PTR(symbolizer);
 	return 0;
 }
@@ -119,9 +106,9 @@ void symbolizer_free(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
-	hashmap_free(symbolizer->places);
+	symbol_cache_free(symbolizer->cache);
 	hashmap_free(symbolizer->objects);
-	names_free(symbolizer->names);
+	vec_done(&symbolizer->open);
 	free(symbolizer);
 }
 
@@ -151,6 +138,13 @@ static void set_build_id(struct symbol_object *object)
 		sprintf(object->build_id + 2 * i, "%02x", bytes[i]);
 }
 
+static void shut_images(struct symbol_object *object)
+{
+	elf_image_shut(object->image);
+	elf_image_shut(object->debug);
+	elf_image_shut(object->alt);
+}
+
 int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t dev, uint64_t ino,
 		      int fd, const char *root, struct symbol_object **ret_object)
 {
@@ -161,9 +155,9 @@ int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t 
 		return -ENOMEM;
 	object->dev = dev;
 	object->ino = ino;
-	r = names_add(symbolizer->names, path, strlen(path), &object->path);
-	if (r < 0)
-		return r;
+	object->path = strdup(path);
+	if (!object->path)
+		return -ENOMEM;
 	/* What is no ELF file is an object of which nothing is known. */
 	if (fd >= 0 && elf_image_open(fd, &object->image) == -ENOMEM)
 		return -ENOMEM;
@@ -175,23 +169,23 @@ int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t 
 		r = debug_search(object->image, path, root, &object->debug, &object->alt);
 		if (r < 0)
 			return r;
+		shut_images(object);
 	}
 	return find_or_insert(symbolizer, &object, ret_object);
 }
 
-static int text_object_new(struct symbolizer *symbolizer, const char *path, const char *text,
-			   size_t len, struct symbol_object **ret_object)
+static int text_object_new(const char *path, const char *text, size_t len,
+			   struct symbol_object **ret_object)
 {
 	_cleanup_(object_free_p) struct symbol_object *object = calloc(1, sizeof(*object));
-	int r;
 
 	if (!object)
 		return -ENOMEM;
 	object->dev = len;
 	object->ino = hash_bytes(text, len, 0);
-	r = names_add(symbolizer->names, path, strlen(path), &object->path);
-	if (r < 0)
-		return r;
+	object->path = strdup(path);
+	if (!object->path)
+		return -ENOMEM;
 	*ret_object = TAKE_PTR(object);
 	return 0;
 }
@@ -200,7 +194,7 @@ int symbolizer_kallsyms(struct symbolizer *symbolizer, const char *path, const c
 			size_t len, struct symbol_object **ret_object)
 {
 	_cleanup_(object_free_p) struct symbol_object *object = NULL;
-	int r = text_object_new(symbolizer, path, text, len, &object);
+	int r = text_object_new(path, text, len, &object);
 
 	if (r == 0)
 		r = kallsyms_new(text, len, &object->kallsyms);
@@ -213,6 +207,8 @@ static void forget_index(struct symbol_object *object)
 	dwarf_index_free(object->dwarf);
 	object->table = NULL;
 	object->dwarf = NULL;
+	object->is_indexed = false;
+	object->open_bytes = 0;
 }
 
 static bool same_build_id(const struct elf_image *a, const struct elf_image *b)
@@ -230,17 +226,19 @@ static bool same_build_id(const struct elf_image *a, const struct elf_image *b)
 static int open_again(struct elf_image **image)
 {
 	_cleanup_(elf_image_free_p) struct elf_image *now = NULL;
+	bool by_times;
 	const uint8_t *id;
 	int r;
 
 	if (!*image || elf_image_fd(*image) < 0)
 		return 0;
-	if (elf_image_build_id(*image, &id) == 0 && elf_image_is_unchanged(*image))
+	by_times = elf_image_build_id(*image, &id) == 0 && elf_image_is_unchanged(*image);
+	if (by_times && !elf_image_is_shut(*image))
 		return 0;
 	r = elf_image_open(elf_image_fd(*image), &now);
 	if (r == -ENOMEM)
 		return r;
-	if (now && !same_build_id(now, *image)) {
+	if (now && !by_times && !same_build_id(now, *image)) {
 		elf_image_free(now);
 		now = NULL;
 	}
@@ -282,48 +280,107 @@ static int read_index(struct symbol_object *object)
 	return r == -ENOMEM ? r : 0;
 }
 
+static uint64_t count_bytes(const struct symbol_object *object)
+{
+	uint64_t bytes = object->table ? symbol_table_bytes(object->table) : 0;
+
+	if (!object->dwarf)
+		return bytes;
+	bytes += elf_image_debug_bytes(object->debug ? object->debug : object->image);
+	return bytes + (object->alt ? elf_image_debug_bytes(object->alt) : 0);
+}
+
+/* What was read for the object is freed; its files stay at hand. */
+static void shut_object(struct symbolizer *symbolizer, size_t index)
+{
+	struct symbol_object *object = symbolizer->open.data[index];
+
+	memmove(symbolizer->open.data + index, symbolizer->open.data + index + 1,
+		(symbolizer->open.len - index - 1) * sizeof(symbolizer->open.data[0]));
+	symbolizer->open.len--;
+	symbolizer->counts.open_bytes -= object->open_bytes;
+	forget_index(object);
+	shut_images(object);
+}
+
+static void set_used(struct symbolizer *symbolizer, struct symbol_object *object)
+{
+	size_t last = symbolizer->open.len - 1, i = last;
+
+	while (i > 0 && symbolizer->open.data[i] != object)
+		i--;
+	memmove(symbolizer->open.data + i, symbolizer->open.data + i + 1,
+		(last - i) * sizeof(symbolizer->open.data[0]));
+	symbolizer->open.data[last] = object;
+}
+
+static int add_open(struct symbolizer *symbolizer, struct symbol_object *object)
+{
+	int r = vec_push(&symbolizer->open, object);
+
+	if (r < 0) {
+		forget_index(object);
+		return r;
+	}
+	object->is_indexed = true;
+	object->open_bytes = count_bytes(object);
+	symbolizer->counts.open_bytes += object->open_bytes;
+	symbolizer->counts.reads++;
+	while (symbolizer->open.len > 1 &&
+	       (symbolizer->open.len > symbolizer->limits.open ||
+		symbolizer->counts.open_bytes > symbolizer->limits.open_bytes))
+		shut_object(symbolizer, 0);
+	return 0;
+}
+
+static int fetch(struct symbolizer *symbolizer, struct symbol_object *object)
+{
+	if (!symbolizer->debuginfod || !object->image || object->was_fetched)
+		return 0;
+	object->was_fetched = true;
+	return debug_fetch(object->image, symbolizer->debuginfod, &object->debug, &object->alt);
+}
+
 /* All that is ever read of the files is read now; a file that is written to meanwhile is none. */
 static int index_object(struct symbolizer *symbolizer, struct symbol_object *object)
 {
 	int r;
 
-	if (object->is_indexed || !object->image)
+	if (!object->image)
 		return 0;
+	if (object->is_indexed) {
+		set_used(symbolizer, object);
+		return 0;
+	}
 	r = open_all_again(object);
-	if (r == 0 && symbolizer->debuginfod && object->image)
-		r = debug_fetch(object->image, symbolizer->debuginfod, &object->debug,
-				&object->alt);
+	if (r == 0)
+		r = fetch(symbolizer, object);
 	if (r == 0)
 		r = read_index(object);
 	if (r < 0)
 		return r;
-	object->is_indexed = true;
-	if (is_unchanged(object))
-		return 0;
+	if (object->image && is_unchanged(object))
+		return add_open(symbolizer, object);
 	forget_index(object);
 	elf_image_free(object->image);
 	object->image = NULL;
+	shut_images(object);
 	return 0;
 }
 
-static int place_add(struct symbolizer *symbolizer, const struct place *key,
-		     const struct symbol_frame *frames, size_t n_frames, struct place **ret_place)
+static int place_add(struct symbolizer *symbolizer, const struct place_key *key,
+		     const struct symbol_frame *frames, size_t n_frames,
+		     const struct symbol **ret_symbol)
 {
-	struct place *place = malloc(sizeof(*place) + n_frames * sizeof(*frames));
-	int r;
+	const struct symbol symbol = { n_frames, frames };
 
-	if (!place)
-		return -ENOMEM;
-	*place = *key;
-	memcpy(place->frames, frames, n_frames * sizeof(*frames));
-	place->symbol = (struct symbol){ n_frames, place->frames };
-	r = hashmap_insert(symbolizer->places, place);
-	if (r < 0) {
-		free(place);
-		return r;
-	}
-	*ret_place = place;
-	return 0;
+	return symbol_cache_add(symbolizer->cache, key, &symbol, ret_symbol);
+}
+
+/* NULL stays NULL. */
+static int add_string(struct names *names, const char *text, const char **ret_copy)
+{
+	return text ? names_add(names, text, strlen(text), ret_copy) : 0;
 }
 
 static int name_from_dwarf(struct names *names, const struct dwarf_frame *from,
@@ -360,11 +417,12 @@ static int name_physical(struct names *names, const struct table_symbol *symbol,
 }
 
 static int resolve_elf(struct symbolizer *symbolizer, struct symbol_object *object,
-		       const struct place *key, struct place **ret_place)
+		       const struct place_key *key, const struct symbol **ret_symbol)
 {
 	struct symbol_frame frames[DWARF_INDEX_MAX_FRAMES] = { { .offset = key->file_offset } };
 	struct dwarf_frame from[DWARF_INDEX_MAX_FRAMES] = {};
 	uint64_t before = key->kind == PLACE_BEFORE && key->file_offset > 0 ? 1 : 0;
+	struct names *names = symbol_cache_names(symbolizer->cache);
 	const struct table_symbol *symbol;
 	uint64_t vaddr;
 	size_t n = 0, i;
@@ -374,7 +432,7 @@ static int resolve_elf(struct symbolizer *symbolizer, struct symbol_object *obje
 	if (r < 0)
 		return r;
 	if (!object->image || !elf_image_vaddr(object->image, key->file_offset - before, &vaddr))
-		return place_add(symbolizer, key, frames, 1, ret_place);
+		return place_add(symbolizer, key, frames, 1, ret_symbol);
 	if (object->dwarf) {
 		r = dwarf_index_find(object->dwarf, vaddr, from, &n);
 		if (r < 0)
@@ -382,25 +440,28 @@ static int resolve_elf(struct symbolizer *symbolizer, struct symbol_object *obje
 	}
 	n = n ? n : 1;
 	for (i = 0; i < n; i++) {
-		frames[i].file = from[i].file;
+		r = add_string(names, from[i].file, &frames[i].file);
+		if (r < 0)
+			return r;
 		frames[i].line = from[i].line;
 		frames[i].is_inline = i + 1 < n;
 		if (!frames[i].is_inline)
 			break;
 		frames[i].offset = 0;
-		r = name_from_dwarf(symbolizer->names, &from[i], &frames[i]);
+		r = name_from_dwarf(names, &from[i], &frames[i]);
 		if (r < 0)
 			return r;
 	}
 	frames[n - 1].offset = key->file_offset;
 	symbol = symbol_table_find(object->table, vaddr);
-	r = name_physical(symbolizer->names, symbol, &from[n - 1], vaddr + before, &frames[n - 1]);
-	return r < 0 ? r : place_add(symbolizer, key, frames, n, ret_place);
+	r = name_physical(names, symbol, &from[n - 1], vaddr + before, &frames[n - 1]);
+	return r < 0 ? r : place_add(symbolizer, key, frames, n, ret_symbol);
 }
 
 static int resolve_kernel(struct symbolizer *symbolizer, const struct symbol_object *object,
 			  uint64_t addr, struct symbol_frame *frame)
 {
+	struct names *names = symbol_cache_names(symbolizer->cache);
 	_cleanup_strbuf_ struct strbuf text = {};
 	struct kallsyms_symbol symbol;
 	int r;
@@ -408,97 +469,93 @@ static int resolve_kernel(struct symbolizer *symbolizer, const struct symbol_obj
 	if (!kallsyms_find(object->kallsyms, addr, &symbol))
 		return 0;
 	frame->offset -= symbol.start;
-	r = names_demangle(symbolizer->names, symbol.name, strlen(symbol.name), &frame->linkage,
+	r = names_demangle(names, symbol.name, strlen(symbol.name), &frame->linkage,
 			   &frame->function);
 	if (r < 0 || !symbol.module)
 		return r;
 	strbuf_addf(&text, "%s [%s]", frame->function, symbol.module);
 	if (strbuf_error(&text) < 0)
 		return -ENOMEM;
-	return names_add(symbolizer->names, strbuf_str(&text), text.len, &frame->function);
+	return names_add(names, strbuf_str(&text), text.len, &frame->function);
 }
 
 /* Of an object that is a text: its file offsets are addresses. */
 static int resolve_text(struct symbolizer *symbolizer, const struct symbol_object *object,
-			const struct place *key, struct place **ret_place)
+			const struct place_key *key, const struct symbol **ret_symbol)
 {
 	uint64_t before = key->kind == PLACE_BEFORE && key->file_offset > 0 ? 1 : 0;
 	struct symbol_frame frame = { .offset = key->file_offset };
 	int r;
 
 	r = resolve_kernel(symbolizer, object, key->file_offset - before, &frame);
-	return r < 0 ? r : place_add(symbolizer, key, &frame, 1, ret_place);
+	return r < 0 ? r : place_add(symbolizer, key, &frame, 1, ret_symbol);
 }
 
 int symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_object *object,
 		       uint64_t file_offset, bool is_call, const struct symbol **ret_symbol)
 {
-	struct place key = { .object = object, .file_offset = file_offset, .kind = PLACE_KNOWN };
-	struct place *place = hashmap_find(symbolizer->places, &key);
-	int r = 0;
+	struct place_key key = { .object = object, .file_offset = file_offset };
+	int r;
 
-	if (!place) {
-		key.kind = is_call ? PLACE_BEFORE : PLACE_AT;
-		place = hashmap_find(symbolizer->places, &key);
-	}
-	if (!place && object->kallsyms)
-		r = resolve_text(symbolizer, object, &key, &place);
-	else if (!place)
-		r = resolve_elf(symbolizer, object, &key, &place);
-	if (r == 0)
-		*ret_symbol = &place->symbol;
-	return r;
+	key.kind = PLACE_KNOWN;
+	r = symbol_cache_find(symbolizer->cache, &key, ret_symbol);
+	if (r != -ENOENT)
+		return r;
+	key.kind = is_call ? PLACE_BEFORE : PLACE_AT;
+	r = symbol_cache_find(symbolizer->cache, &key, ret_symbol);
+	if (r != -ENOENT)
+		return r;
+	return object->kallsyms ? resolve_text(symbolizer, object, &key, ret_symbol) :
+				  resolve_elf(symbolizer, object, &key, ret_symbol);
 }
 
 int symbolizer_fetch_from(struct symbolizer *symbolizer, struct debuginfod *debuginfod)
 {
-	struct hashmap *places;
-	struct symbol_object *object;
-	size_t pos = 0;
-	int r = hashmap_new(&place_ops, &places);
+	struct symbol_cache *cache;
+	int r = symbol_cache_new(&cache);
 
 	if (r < 0)
 		return r;
-	hashmap_free(symbolizer->places);
-	symbolizer->places = places;
-	while ((object = hashmap_next(symbolizer->objects, &pos))) {
-		forget_index(object);
-		object->is_indexed = false;
-	}
+	symbol_cache_free(symbolizer->cache);
+	symbolizer->cache = cache;
+	while (symbolizer->open.len > 0)
+		shut_object(symbolizer, symbolizer->open.len - 1);
 	symbolizer->debuginfod = debuginfod;
 	return 0;
-}
-
-static int copy_string(struct names *names, const char **s)
-{
-	return *s ? names_add(names, *s, strlen(*s), s) : 0;
 }
 
 int symbolizer_know(struct symbolizer *symbolizer, struct symbol_object *object,
 		    uint64_t file_offset, const struct symbol *symbol)
 {
-	struct place key = { .object = object, .file_offset = file_offset, .kind = PLACE_KNOWN };
-	_cleanup_free_ struct symbol_frame *frames = calloc(symbol->n_frames + 1, sizeof(*frames));
-	struct place *place;
-	size_t i;
+	struct place_key key = { .object = object, .file_offset = file_offset };
+	/* A symbol has a frame even where nothing is known. */
+	const struct symbol_frame unknown = { .offset = file_offset };
+	const struct symbol nothing = { 1, &unknown };
+	const struct symbol *copy;
 	int r;
 
-	if (!frames)
-		return -ENOMEM;
-	/* A symbol has a frame even where nothing is known. */
-	frames[0].offset = file_offset;
-	for (i = 0; i < symbol->n_frames; i++) {
-		frames[i] = symbol->frames[i];
-		r = copy_string(symbolizer->names, &frames[i].function);
-		if (r == 0)
-			r = copy_string(symbolizer->names, &frames[i].linkage);
-		if (r == 0)
-			r = copy_string(symbolizer->names, &frames[i].file);
-		if (r < 0)
-			return r;
-	}
-	r = place_add(symbolizer, &key, frames, symbol->n_frames ? symbol->n_frames : 1, &place);
+	key.kind = PLACE_KNOWN;
+	r = symbol_cache_copy(symbolizer->cache, &key, symbol->n_frames ? symbol : &nothing, &copy);
 	return r == -EEXIST ? 0 : r;
+}
+
+int symbolizer_age(struct symbolizer *symbolizer, uint64_t max_bytes)
+{
+	return symbol_cache_age(symbolizer->cache, max_bytes);
+}
+
+void symbolizer_limit(struct symbolizer *symbolizer, const struct symbolizer_limits *limits)
+{
+	symbolizer->limits = *limits;
+}
+
+struct symbolizer_counts symbolizer_count(const struct symbolizer *symbolizer)
+{
+	struct symbolizer_counts counts = symbolizer->counts;
+
+	counts.open = symbolizer->open.len;
+	counts.cached_bytes = symbol_cache_bytes(symbolizer->cache);
+	return counts;
 }
 
 uint64_t symbol_object_vaddr(const struct symbol_object *object, uint64_t file_offset)

@@ -2,7 +2,8 @@
 /*
  * (object, file offset) to functions, inlined calls and lines, by elfutils; cached by object and
  * offset. A file is held open from symbolizer_object on, its debug files too, so that a report
- * after a target's death is as good as one before. One thread, with 5 MiB of stack left.
+ * after a target's death is as good as one before. What was read of files is held for some objects
+ * only, and read again. One thread, with 5 MiB of stack left.
  */
 #ifndef MEMTRACED_SYMBOL_SYMBOLIZER_H
 #define MEMTRACED_SYMBOL_SYMBOLIZER_H
@@ -25,7 +26,8 @@ struct symbol_frame {
 
 /*
  * Innermost inlined function first, the physical function last; n_frames >= 1 always: a single
- * frame without a function when nothing is known. Owned by the symbolizer, valid until it is freed.
+ * frame without a function when nothing is known. Owned by the symbolizer, valid until it is freed
+ * or what it found is forgotten: symbolizer_age, symbolizer_fetch_from.
  */
 struct symbol {
 	size_t n_frames;
@@ -82,6 +84,31 @@ int symbolizer_know(struct symbolizer *symbolizer, struct symbol_object *object,
  */
 struct debuginfod;
 int symbolizer_fetch_from(struct symbolizer *symbolizer, struct debuginfod *debuginfod);
+
+/*
+ * When more than `max_bytes` were looked up or used since it last did so: forgets what was not used
+ * since then, known or looked up. 1 when it did: symbols that were handed out are void. 0, or
+ * -ENOMEM.
+ */
+int symbolizer_age(struct symbolizer *symbolizer, uint64_t max_bytes);
+
+/*
+ * How many objects' symbols and debug information are held at most, and of how many bytes; the one
+ * used last always is. Without this call 64 and 256 MiB.
+ */
+struct symbolizer_limits {
+	size_t open;
+	uint64_t open_bytes;
+};
+void symbolizer_limit(struct symbolizer *symbolizer, const struct symbolizer_limits *limits);
+
+struct symbolizer_counts {
+	size_t open;
+	uint64_t open_bytes;   /* sections that were read, and what was made of symbols */
+	uint64_t cached_bytes; /* symbols */
+	uint64_t reads;	       /* how often an object was read */
+};
+struct symbolizer_counts symbolizer_count(const struct symbolizer *symbolizer);
 
 /*
  * Address of the mapping's ELF view: the virtual address of a file offset (for perf-script, which

@@ -108,6 +108,8 @@ static int resolve(struct perf_script_stream *stream, const struct model_process
 
 	strbuf_reset(&stream->stack);
 	if (r == 0)
+		r = symbols_settle(stream->resolver.symbols);
+	if (r == 0)
 		perf_text_stack(&stream->stack, &stack);
 	if (r == 0)
 		r = strbuf_error(&stream->stack);

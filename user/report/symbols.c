@@ -18,8 +18,9 @@ struct entry {
 	uint32_t slot, code;		   /* JIT: jit_place.code, 0 for unknown code; else 0 */
 	uint64_t offset;
 	bool is_call;
+	struct symbol_object *opened; /* NULL: JIT */
 	struct resolved resolved;
-	struct symbol symbol; /* JIT: what `resolved` points to */
+	struct symbol symbol; /* what `resolved` points to: unknown until symbols_settle */
 	struct symbol_frame frame;
 };
 
@@ -31,9 +32,15 @@ struct symbols {
 	VEC(struct symbol_object *) objects; /* by the index of the model's */
 	struct jit_codes *jit;
 	struct hashmap *entries;
-	size_t last_object; /* where the last RECORD_SYMBOL belonged: they come grouped */
+	VEC(struct entry *) pending; /* not looked up so far */
+	size_t last_object;	     /* where the last RECORD_SYMBOL belonged: they come grouped */
 };
 
+/*
+ * A place takes some 400 bytes, with its names, here and in the symbolizer: 100,000 places, and
+ * what the last report needed if that is more.
+ */
+#define MAX_CACHED_BYTES (32ULL << 20)
 /* The kernel's has 15 MB at most so far. */
 #define KALLSYMS_MAX (256u << 20)
 
@@ -87,6 +94,7 @@ void symbols_free(struct symbols *symbols)
 	if (!symbols)
 		return;
 	vec_done(&symbols->objects);
+	vec_done(&symbols->pending);
 	hashmap_free(symbols->entries);
 	jit_codes_free(symbols->jit);
 	free(symbols);
@@ -174,8 +182,7 @@ static int read_kernel(struct symbols *symbols, const struct model_object *objec
 }
 
 /* Keeps a result; the entry that is there already, if there is one. */
-static int remember(struct symbols *symbols, const struct entry *found,
-		    const struct resolved **ret_resolved)
+static int remember(struct symbols *symbols, const struct entry *found, struct entry **ret_entry)
 {
 	struct entry *entry = hashmap_find(symbols->entries, found);
 	int r;
@@ -185,17 +192,16 @@ static int remember(struct symbols *symbols, const struct entry *found,
 		if (!entry)
 			return -ENOMEM;
 		*entry = *found;
-		if (entry->code) {
+		entry->resolved.symbol = &entry->symbol;
+		if (entry->code)
 			entry->symbol = (struct symbol){ 1, &entry->frame };
-			entry->resolved.symbol = &entry->symbol;
-		}
 		r = hashmap_insert(symbols->entries, entry);
 		if (r < 0) {
 			free(entry);
 			return r;
 		}
 	}
-	*ret_resolved = &entry->resolved;
+	*ret_entry = entry;
 	return 0;
 }
 
@@ -223,8 +229,14 @@ static int find_jit(struct symbols *symbols, const struct symbols_at *at,
 static int resolve_jit(struct symbols *symbols, const struct model_place *place,
 		       const struct symbols_at *at, const struct resolved **ret_resolved)
 {
-	struct entry entry = { .slot = at->slot, .offset = at->addr, .is_call = at->is_call };
+	struct entry entry = {
+		.slot = at->slot,
+		.offset = at->addr,
+		.is_call = at->is_call,
+		.symbol = nothing,
+	};
 	struct jit_place found;
+	struct entry *kept;
 	int r = find_jit(symbols, at, &found);
 
 	if (r < 0)
@@ -232,11 +244,13 @@ static int resolve_jit(struct symbols *symbols, const struct model_place *place,
 	entry.code = found.code;
 	entry.frame = found.frame;
 	entry.resolved = (struct resolved){
-		.symbol = &nothing,
 		.object = found.code && found.source ? found.source : place->object->path,
 		.vaddr = at->addr,
 	};
-	return remember(symbols, &entry, ret_resolved);
+	r = remember(symbols, &entry, &kept);
+	if (r == 0)
+		*ret_resolved = &kept->resolved;
+	return r;
 }
 
 int symbols_resolve(struct symbols *symbols, const struct model_place *place,
@@ -246,31 +260,34 @@ int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 		.object = place->object,
 		.offset = place->file_offset,
 		.is_call = at->is_call,
+		.symbol = nothing,
 	};
-	struct symbol_object *object;
-	const struct entry *known;
+	struct entry *kept;
 	int r;
 
 	if (model_object_is_anonymous(place->object))
 		return resolve_jit(symbols, place, at, ret_resolved);
-	known = hashmap_find(symbols->entries, &entry);
-	if (known) {
-		*ret_resolved = &known->resolved;
+	kept = hashmap_find(symbols->entries, &entry);
+	if (kept) {
+		*ret_resolved = &kept->resolved;
 		return 0;
 	}
 	r = symbols_update(symbols);
 	if (r == 0 && model_object_is_kernel(place->object))
 		r = read_kernel(symbols, place->object);
+	if (r == 0)
+		r = vec_reserve(&symbols->pending, symbols->pending.len + 1);
 	if (r < 0)
 		return r;
-	object = symbols->objects.data[place->object->index];
-	r = symbolizer_resolve(symbols->symbolizer, object, entry.offset, at->is_call,
-			       &entry.resolved.symbol);
-	if (r < 0)
-		return r;
+	entry.opened = symbols->objects.data[place->object->index];
 	entry.resolved.object = place->object->path;
-	entry.resolved.vaddr = symbol_object_vaddr(object, entry.offset);
-	return remember(symbols, &entry, ret_resolved);
+	entry.resolved.vaddr = symbol_object_vaddr(entry.opened, entry.offset);
+	r = remember(symbols, &entry, &kept);
+	if (r < 0)
+		return r;
+	symbols->pending.data[symbols->pending.len++] = kept;
+	*ret_resolved = &kept->resolved;
+	return 0;
 }
 
 static const struct model_object *find_object(struct symbols *symbols,
@@ -345,8 +362,8 @@ int symbols_apply(const struct record *record, void *userdata)
 	struct symbols *symbols = userdata;
 	const struct record_symbol *symbol = &record->symbol;
 	const struct model_object *object;
-	const struct resolved *resolved;
-	struct entry entry;
+	const struct symbol *known;
+	struct entry entry, *kept;
 	int r;
 
 	if (record->type == RECORD_JIT_CODE)
@@ -367,20 +384,12 @@ int symbols_apply(const struct record *record, void *userdata)
 		.is_call = symbol->is_call,
 		.resolved = { .object = object->path, .vaddr = symbol->vaddr },
 	};
-	r = know(symbols, symbols->objects.data[object->index], symbol, &entry.resolved.symbol);
-	return r < 0 ? r : remember(symbols, &entry, &resolved);
-}
-
-int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod)
-{
-	struct hashmap *entries;
-	int r = hashmap_new(&entry_ops, &entries);
-
+	entry.opened = symbols->objects.data[object->index];
+	r = know(symbols, entry.opened, symbol, &known);
 	if (r < 0)
 		return r;
-	hashmap_free(symbols->entries);
-	symbols->entries = entries;
-	return symbolizer_fetch_from(symbols->symbolizer, debuginfod);
+	entry.symbol = *known;
+	return remember(symbols, &entry, &kept);
 }
 
 static int entry_compare(const void *item_a, const void *item_b)
@@ -393,6 +402,62 @@ static int entry_compare(const void *item_a, const void *item_b)
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
 	return (int)a->is_call - (int)b->is_call;
+}
+
+/* By object, since not all can be held in memory at once. */
+int symbols_settle(struct symbols *symbols)
+{
+	int r = 0;
+
+	if (symbols->pending.len > 1)
+		qsort(symbols->pending.data, symbols->pending.len, sizeof(symbols->pending.data[0]),
+		      entry_compare);
+	for (size_t i = 0; r == 0 && i < symbols->pending.len; i++) {
+		struct entry *entry = symbols->pending.data[i];
+		const struct symbol *symbol;
+
+		r = symbolizer_resolve(symbols->symbolizer, entry->opened, entry->offset,
+				       entry->is_call, &symbol);
+		if (r == 0)
+			entry->symbol = *symbol;
+	}
+	if (r == 0)
+		symbols->pending.len = 0;
+	return r;
+}
+
+/* The entries point into what the symbolizer has found. */
+static int forget_entries(struct symbols *symbols)
+{
+	struct hashmap *entries;
+	int r = hashmap_new(&entry_ops, &entries);
+
+	if (r < 0)
+		return r;
+	hashmap_free(symbols->entries);
+	symbols->entries = entries;
+	symbols->pending.len = 0;
+	return 0;
+}
+
+int symbols_age(struct symbols *symbols)
+{
+	uint64_t own = hashmap_size(symbols->entries) * sizeof(struct entry);
+	int r;
+
+	/* What a recording said is said once. */
+	if (!symbols->open_files)
+		return 0;
+	r = symbolizer_age(symbols->symbolizer,
+			   own < MAX_CACHED_BYTES ? MAX_CACHED_BYTES - own : 0);
+	return r > 0 || (r == 0 && own > MAX_CACHED_BYTES) ? forget_entries(symbols) : r;
+}
+
+int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod)
+{
+	int r = forget_entries(symbols);
+
+	return r < 0 ? r : symbolizer_fetch_from(symbols->symbolizer, debuginfod);
 }
 
 static int hand_over(const struct entry *entry, record_fn fn, void *userdata)

@@ -13,7 +13,10 @@
 
 struct symbols;
 
-/* A place, looked up. Owned by the symbols, valid until they are freed. */
+/*
+ * A place. Owned by the symbols, valid until they are freed, or forget it: symbols_age,
+ * symbols_fetch_from. What `symbol` points to says that nothing is known before symbols_settle.
+ */
 struct resolved {
 	const struct symbol *symbol;
 	const char *object; /* path for people: the JIT map's where that knew the function */
@@ -46,9 +49,18 @@ struct symbols_at {
 	bool is_call; /* it is a return address */
 };
 
-/* Looks a place up. 0 or -ENOMEM. */
+/* Looks a place up, but for its symbol. 0 or -ENOMEM. */
 int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 		    const struct symbols_at *at, const struct resolved **ret_resolved);
+
+/* Looks up the symbols of all places since the last call, object by object. 0 or -ENOMEM. */
+int symbols_settle(struct symbols *symbols);
+
+/*
+ * To be called where nobody holds what symbols_resolve gave: when there is much of it, what was not
+ * used for long is forgotten, and all that was given is void. 0 or -ENOMEM.
+ */
+int symbols_age(struct symbols *symbols);
 
 /* symbolizer_fetch_from; what symbols_resolve gave is void. 0 or -ENOMEM. */
 int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod);

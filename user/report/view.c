@@ -149,6 +149,8 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 		r = view_counts_init(model, symbols, &view->counts);
 	if (r == 0)
 		r = view_syscalls_init(model, symbols, &view->syscalls);
+	if (r == 0)
+		r = symbols_settle(symbols);
 	if (r < 0)
 		return r;
 	*ret_view = TAKE_PTR(view);

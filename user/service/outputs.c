@@ -305,7 +305,12 @@ int outputs_take(struct outputs *outputs, const struct record *record)
 
 int outputs_flush(struct outputs *outputs)
 {
-	return outputs->streams ? event_streams_flush(outputs->streams) : 0;
+	/* No view is there between records, and streams keep text. */
+	int r = symbols_age(outputs->symbols);
+
+	if (r < 0 || !outputs->streams)
+		return r;
+	return event_streams_flush(outputs->streams);
 }
 
 struct symbols *outputs_symbols(struct outputs *outputs)

@@ -36,7 +36,10 @@ int outputs_begin(struct outputs *outputs, pid_t pid);
  */
 int outputs_take(struct outputs *outputs, const struct record *record);
 
-/* After a number of records: what was written reaches stdout. 0 or negative errno (-EPIPE too). */
+/*
+ * After a number of records: what was written reaches stdout, symbols not used for long are
+ * forgotten. 0 or negative errno (-EPIPE too).
+ */
 int outputs_flush(struct outputs *outputs);
 
 struct symbols;

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Stacks of programs without frame pointers, function by function (tests/targets/frames.c)."""
 
-import json
 import os
 import platform
+import re
+import shutil
+import signal
+import time
 
-from lib import (Skip, attached, eventually, load_report, need_root,
-                 run_memtraced, scratch, send_line, started, target, test)
+from lib import (Skip, attached, eventually, load_report, memtraced, need_program,
+                 need_root, run, run_memtraced, scratch, send_line, started, target, test)
 
 CHAIN = ["malloc", "step_3", "step_2", "step_1"]
 # How a process's stack begins; libc has names for what is between if it has symbols.
@@ -20,7 +23,11 @@ EXPECTED = {
     1006: ["malloc", "inner_a", "outer", "use", "plugins", "main"],
     1007: ["malloc", "inner_b", "outer", "use", "plugins", "main"],
     1008: CHAIN + ["handler"],
+    1009: CHAIN + ["on_trap"],
+    1010: ["malloc", "inner_rows", "outer", "call_outer", "rows", "main"],
 }
+# Blocks of signal handlers, and what main called.
+INTERRUPTED = {1008: "raise_it", 1009: "trap"}
 # What the target does of each size in each mode.
 COUNTS = {"plain": {1002: 1}, "thread": {1003: 3}, "fork": {1004: 1}, "signal": {1008: 1},
           "plugins": {1006: 10, 1007: 10}}
@@ -54,13 +61,17 @@ def stacks_by_size(report, pid=None):
     return found
 
 
+def blocks(report, size):
+    return sum(n for n, _ in stacks_by_size(report).get(size, []))
+
+
 def check_stack(size, names):
     expected = EXPECTED[size]
     assert names[:len(expected)] == expected, (size, names)
     if size == 1003:
         assert len(names) - len(expected) == 2, (size, names)  # start_thread, clone3
-    elif size == 1008:
-        assert names[-2 - names[::-1].index("main"):][0] == "raise_it", (size, names)
+    elif size in INTERRUPTED:
+        assert names[-2 - names[::-1].index("main"):][0] == INTERRUPTED[size], (size, names)
         assert names[-1] == ROOT, (size, names)
     else:
         assert names[-1] == ROOT and len(names) - len(expected) <= 3, (size, names)
@@ -76,18 +87,18 @@ def check_stacks(report, counts, pid=None):
     assert got == counts, (got, counts)
 
 
-def check_coverage(report, truncated=0):
+def check_coverage(report, cut=None):
     coverage = report["coverage"]
     assert coverage["unwinder"] == "cfi", coverage
-    assert coverage["stacks_truncated"] == truncated, coverage
+    assert coverage["cut"] == (cut or {}), coverage
     assert coverage["stacks_guided"] == 0 and coverage["stacks_complete"] > 0, coverage
 
 
-def trace_frames(program, *modes, options=(), timeout=60):
+def trace_frames(program, *modes, options=(), timeout=60, env=None):
     with scratch() as folder:
         path = os.path.join(folder, "report.json")
         done = run_memtraced(*options, "-o", f"json:{path}", "--", target(program), *modes,
-                             timeout=timeout)
+                             timeout=timeout, env=env)
         assert done.returncode == 0, done.stderr
         report = load_report(path)
         if not options:
@@ -184,3 +195,146 @@ def the_limit_is_a_cause_of_its_own():
     coverage = report["coverage"]
     assert coverage["cut"] == {"limit": coverage["stacks_truncated"]}, coverage
     assert stacks_by_size(report)[1001] == [(1, CHAIN)]
+
+
+@test(need_root, need_x86_64)
+def an_instruction_without_a_row_gets_the_file_all_rows():
+    """Of large files only the rows of return addresses are kept, until a signal tells of another."""
+    modes = ["wait", "large", "wait", "trap", "wait", "trap", "wait"]
+    with started([target("frames"), *modes]) as process:
+        process.lines.until("ready")
+        with attached([process.pid], "--top=0") as session:
+            send_line(process)
+            process.lines.until("ready")
+            session.next_report()
+            session.next_report()
+            for n in (1, 2):
+                send_line(process)
+                process.lines.until("ready")
+                eventually(lambda: blocks(session.next_report(), 1009) == n, f"{n} blocks")
+            report = session.finish()
+        send_line(process)
+    has_walk(report)
+    stacks = sorted(stacks_by_size(report)[1009], key=lambda stack: len(stack[1]))
+    (first, cut), (second, whole) = stacks
+    assert first == second == 1 and whole[:len(cut)] == cut and cut[-1] == "trapped", stacks
+    check_stack(1009, whole)
+    check_coverage(report, {"pruned": 1})
+
+
+@test(need_root, need_x86_64)
+def rows_are_given_up_and_their_room_is_used_again():
+    """Forty libraries of 250,000 rows, one after the other; there is room for 29."""
+    with scratch() as folder:
+        for i in range(40):
+            shutil.copy(target("libframes_rows.so"), os.path.join(folder, f"{i}.so"))
+        env = {**os.environ, "ROWS": folder}
+        report, done = trace_frames("frames", "rows", options=("-v",), env=env)
+    has_walk(report)
+    check_stacks(report, {1001: 1, 1010: 40})
+    check_coverage(report)
+    given_up = re.search(r"unwind tables: \d+ files, (\d+) given up", done.stderr)
+    assert int(given_up.group(1)) >= 11, done.stderr
+
+
+FLOODED = ["malloc", "inner_a", "outer", "call_outer", "flooded", "main"]
+
+
+@test(need_root, need_x86_64)
+def more_mappings_than_the_programs_can_note():
+    """Under -c the mapper waits when half of that many are not sorted in yet."""
+    report, _ = trace_frames("frames", *["open", "close", "flood", "flooded"] * 3)
+    (n, names), = stacks_by_size(report)[1006]
+    assert n == 3 and names[:6] == FLOODED and names[-1] == ROOT, (n, names)
+    check_coverage(report)
+
+
+@test(need_root, need_x86_64)
+def what_there_was_no_room_to_note_is_cut_until_the_daemon_knows_it():
+    modes = ["wait", "open", "wait", "close", "flood", "flooded", "wait", "flooded", "wait"]
+    with started([target("frames"), *modes]) as process:
+        process.lines.until("ready")
+        with attached([process.pid], "--top=0") as session:
+            send_line(process)
+            process.lines.until("ready")
+            session.next_report()
+            session.next_report()
+            session.process.send_signal(signal.SIGSTOP)
+            send_line(process)
+            process.lines.until("ready")
+            session.process.send_signal(signal.SIGCONT)
+            eventually(lambda: blocks(session.next_report(), 1006) == 1, "the first block")
+            send_line(process)
+            process.lines.until("ready")
+            eventually(lambda: blocks(session.next_report(), 1006) == 2, "the second block")
+            report = session.finish()
+        send_line(process)
+    has_walk(report)
+    cut, whole = sorted(stacks_by_size(report)[1006], key=lambda stack: len(stack[1]))
+    assert cut == (1, ["malloc", "inner_a"]), cut
+    assert whole[0] == 1 and whole[1][:6] == FLOODED and whole[1][-1] == ROOT, whole
+    check_coverage(report, {"no-mapping": 1})
+
+
+# --- rows kept on disk --------------------------------------------------------------------------
+
+CACHE = "/var/cache/memtraced/unwind"
+SETTLED_S = 3  # rows of a file that has just been changed are not kept
+
+
+def flip_a_byte(path):
+    with open(path, "r+b") as file:
+        file.seek(os.path.getsize(path) // 2)
+        byte = file.read(1)
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte[0] ^ 1]))
+
+
+def cut_off(path):
+    os.truncate(path, os.path.getsize(path) // 2)
+
+
+def give_away(path):
+    os.chown(path, 65534, 65534)
+
+
+def let_others_write(path):
+    os.chmod(path, 0o666)
+
+
+DAMAGES = {function.__name__: function
+           for function in (flip_a_byte, cut_off, give_away, let_others_write)}
+
+
+@test(need_root, need_x86_64, need_program("unshare"), each=tuple(DAMAGES))
+def rows_come_from_the_disk_unless_they_are_not_to_be_trusted(damage):
+    with scratch() as folder:
+        cache = os.path.join(folder, "cache")
+        os.mkdir(cache, 0o700)
+        for name in ("frames", "libframes_a.so", "libframes_b.so"):
+            shutil.copy(target(name), folder)
+        time.sleep(SETTLED_S)
+
+        def trace():
+            path = os.path.join(folder, "report.json")
+            inner = f"mkdir -p {CACHE} && mount --bind {cache} {CACHE} && exec \"$@\""
+            done = run(["unshare", "-m", "sh", "-c", inner, "sh", memtraced(), "-v", "-o",
+                        f"json:{path}", "--", os.path.join(folder, "frames"), "plugins"])
+            assert done.returncode == 0, done.stderr
+            report = load_report(path)
+            has_walk(report)
+            check_stacks(report, {1001: 1, 1006: 10, 1007: 10})
+            check_coverage(report)
+            return [int(n) for n in re.search(r"rows on disk: (\d+) found, (\d+) not, of which "
+                                              r"(\d+) refused", done.stderr).groups()]
+
+        found, missed, refused = trace()
+        kept = [os.path.join(cache, name) for name in os.listdir(cache)]
+        # beside the three files libc, ld.so and the vDSO, which is no file that could be known
+        assert found == refused == 0 and missed == len(kept) + 1 >= 5, (found, missed, kept)
+        assert trace() == [len(kept), 1, 0]
+        for path in kept:
+            DAMAGES[damage](path)
+        assert trace() == [0, len(kept) + 1, len(kept)]
+        assert trace() == [len(kept), 1, 0]
+

@@ -11,16 +11,26 @@
  *   plugins    1006 and 1007           [inner_X outer_X use plugins main], X is a or b
  *   open       loads both plugins; close: unloads them again
  *   signal     1008 in a handler       [step_3 step_2 step_1 handler ... raise_it main]
+ *   trap       1009 in a handler       [step_3 step_2 step_1 on_trap ... trapped trap main], where
+ *              `trapped` is interrupted at an instruction that is no call, in a large library
+ *   large      loads that library
+ *   rows       1010, in each of the libraries of the folder $ROWS in turn [inner_rows outer use_path ...]
+ *   flood      loads plugin a, and maps plugin b's code a hundred times more
+ *   flooded    1006                    [inner_a outer flooded main], in the plugin that flood loaded
  *   wait       prints "ready" and waits for a line
  */
 #include "tests/targets/target.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
 
@@ -109,15 +119,22 @@ NOINLINE static void execed(char **argv)
 }
 
 #ifndef STATIC
-static void *load(const char *name)
+static void path_of(const char *name, char path[4200])
 {
-	char exe[4096], path[4200];
+	char exe[4096];
 	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	void *library;
 
 	CHECK(len > 0);
 	exe[len] = '\0';
-	snprintf(path, sizeof(path), "%s/lib%s.so", dirname(exe), name);
+	snprintf(path, 4200, "%s/lib%s.so", dirname(exe), name);
+}
+
+static void *load(const char *name)
+{
+	char path[4200];
+	void *library;
+
+	path_of(name, path);
 	library = dlopen(path, RTLD_NOW);
 	CHECK(library);
 	return library;
@@ -129,6 +146,11 @@ static void open_plugins(void)
 {
 	opened[0] = load("frames_a");
 	opened[1] = load("frames_b");
+}
+
+static void open_large(void)
+{
+	(void)load("frames_large"); /* stays */
 }
 
 static void close_plugins(void)
@@ -160,7 +182,105 @@ NOINLINE static void plugins(void)
 	}
 	tell("same %u\n", same);
 }
+
+static void call_outer(void *library)
+{
+	void *(*outer)(void) = (void *(*)(void))(uintptr_t)dlsym(library, "outer");
+
+	CHECK(outer);
+	keep(outer());
+}
+
+NOINLINE static void rows(void)
+{
+	DIR *folder = opendir(getenv("ROWS"));
+	const struct dirent *entry;
+	char path[4200];
+	void *library;
+
+	CHECK(folder);
+	while ((entry = readdir(folder))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", getenv("ROWS"), entry->d_name);
+		library = dlopen(path, RTLD_NOW);
+		CHECK(library);
+		call_outer(library);
+		CHECK(!dlclose(library));
+	}
+	closedir(folder);
+}
+
+NOINLINE static void flood(void)
+{
+	char path[4200];
+	int fd;
+
+	opened[0] = load("frames_a");
+	path_of("frames_b", path);
+	fd = open(path, O_RDONLY);
+	CHECK(fd >= 0);
+	/* Its code is in the second page. */
+	for (int i = 0; i < 100; i++)
+		CHECK(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 4096) != MAP_FAILED);
+	close(fd);
+}
+
+NOINLINE static void flooded(void)
+{
+	call_outer(opened[0]);
+}
+
+/* Goes on behind the instruction, ud2. */
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted = context;
+
+	(void)sig;
+	(void)info;
+#ifdef __x86_64__
+	interrupted->uc_mcontext.gregs[REG_RIP] += 2;
 #else
+	(void)interrupted;
+#endif
+	keep(step_1(1009));
+}
+
+NOINLINE static void trap(void)
+{
+	const struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	void (*trapped)(void) = (void (*)(void))(uintptr_t)dlsym(load("frames_large"), "trapped");
+
+	CHECK(trapped && !sigaction(SIGILL, &action, NULL));
+	trapped();
+	CHECK(signal(SIGILL, SIG_DFL) != SIG_ERR);
+}
+#else
+static void open_large(void)
+{
+	CHECK(false);
+}
+
+static void rows(void)
+{
+	CHECK(false);
+}
+
+static void flood(void)
+{
+	CHECK(false);
+}
+
+static void flooded(void)
+{
+	CHECK(false);
+}
+
+static void trap(void)
+{
+	CHECK(false);
+}
+
 static void open_plugins(void)
 {
 	CHECK(false);
@@ -199,9 +319,11 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-	{ "plain", plain },	{ "thread", threads },	    { "fork", forked },
-	{ "plugins", plugins }, { "open", open_plugins },   { "close", close_plugins },
-	{ "signal", raise_it }, { "wait", announced_wait },
+	{ "plain", plain },	 { "thread", threads },	     { "fork", forked },
+	{ "plugins", plugins },	 { "open", open_plugins },   { "close", close_plugins },
+	{ "signal", raise_it },	 { "wait", announced_wait }, { "trap", trap },
+	{ "rows", rows },	 { "flood", flood },	     { "flooded", flooded },
+	{ "large", open_large },
 };
 
 int main(int argc, char **argv)

@@ -29,3 +29,18 @@ void *outer(void)
 	bytes[2 * ROOM - 1] = bytes[0];
 	return block;
 }
+
+#if defined(ROWS) && defined(__x86_64__)
+/* As many unwind rows: the stack pointer goes up and down. */
+#define TEXT_OF(n) #n
+#define TEXT(n) TEXT_OF(n)
+__asm__(".text\n"
+	".cfi_startproc\n"
+	".rept " TEXT(ROWS) " / 2\n"
+			    "nop\n"
+			    ".cfi_def_cfa_offset 16\n"
+			    "nop\n"
+			    ".cfi_def_cfa_offset 8\n"
+			    ".endr\n"
+			    ".cfi_endproc\n");
+#endif

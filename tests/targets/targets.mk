@@ -11,11 +11,12 @@ TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap \
-	families frames frames_plugin pools slices pyblocks unwinding),\
+	families frames frames_large frames_plugin pools slices pyblocks unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
 	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions \
-	frames frames-static frames-static-pie libframes_a.so libframes_b.so)
+	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
+	libframes_large.so libframes_rows.so)
 
 GLIB_FLAGS := $(if $(CROSS_COMPILE),,$(shell pkg-config --cflags --libs glib-2.0 2>/dev/null))
 
@@ -181,6 +182,17 @@ $(TARGETS_DIR)/frames-static-pie: tests/targets/frames.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(FRAMES_CFLAGS) -DSTATIC -fPIE -static-pie -o $@ $< -pthread
+
+$(TARGETS_DIR)/libframes_large.so: tests/targets/frames_large.c
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(FRAMES_CFLAGS) -fPIC -shared -o $@ $<
+
+$(TARGETS_DIR)/libframes_rows.so: tests/targets/frames_plugin.c
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(FRAMES_CFLAGS) -g0 -DINNER=inner_rows -DSIZE=1010 -DROOM=300 -DROWS=250000 -fPIC \
+		-shared -o $@ $<
 
 $(TARGETS_DIR)/libframes_%.so: tests/targets/frames_plugin.c
 	$(call say,TARGET,$@)

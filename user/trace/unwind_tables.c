@@ -38,6 +38,7 @@ struct unwind_tables {
 	bool graced; /* some has had its grace period and waits for a drain */
 	size_t n_objects;
 	uint64_t refused;
+	uint64_t given_up;
 };
 
 int unwind_tables_new(struct programs *programs, struct unwind_tables **ret_tables)
@@ -64,9 +65,17 @@ void unwind_tables_free(struct unwind_tables *tables)
 	if (!tables)
 		return;
 	if (tables->objects)
-		log_debug("unwind tables: %zu files, %zu rules, %" PRIu64 " KiB of rows",
-			  tables->n_objects, unwind_objects_rules(tables->objects),
+		log_debug("unwind tables: %zu files, %" PRIu64 " given up, %zu rules, %" PRIu64
+			  " KiB of rows",
+			  tables->n_objects, tables->given_up,
+			  unwind_objects_rules(tables->objects),
 			  unwind_objects_bytes(tables->objects) / 1024);
+	if (tables->cache) {
+		const struct cfi_cache_counts *counts = cfi_cache_counts(tables->cache);
+
+		log_debug("unwind rows on disk: %u found, %u not, of which %u refused",
+			  counts->hits, counts->misses, counts->refused);
+	}
 	unwind_spaces_free(tables->spaces);
 	unwind_objects_free(tables->objects);
 	cfi_cache_free(tables->cache);
@@ -111,6 +120,7 @@ int unwind_tables_replace(struct unwind_tables *tables, uint32_t old, uint32_t n
 		return r;
 	unwind_objects_retire(tables->objects, old);
 	tables->n_objects--;
+	tables->given_up++;
 	return 0;
 }
 

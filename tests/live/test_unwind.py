@@ -199,7 +199,7 @@ def the_limit_is_a_cause_of_its_own():
 
 @test(need_root, need_x86_64)
 def an_instruction_without_a_row_gets_the_file_all_rows():
-    """Of large files only the rows of return addresses are kept, until a signal tells of another."""
+    """Of large files only return addresses have rows, until a signal tells of another need."""
     modes = ["wait", "large", "wait", "trap", "wait", "trap", "wait"]
     with started([target("frames"), *modes]) as process:
         process.lines.until("ready")

@@ -14,9 +14,10 @@
  *   trap       1009 in a handler       [step_3 step_2 step_1 on_trap ... trapped trap main], where
  *              `trapped` is interrupted at an instruction that is no call, in a large library
  *   large      loads that library
- *   rows       1010, in each of the libraries of the folder $ROWS in turn [inner_rows outer use_path ...]
+ *   rows       1010, in each of the libraries of the folder $ROWS in turn [inner_rows outer
+ *              use_path ...]
  *   flood      loads plugin a, and maps plugin b's code a hundred times more
- *   flooded    1006                    [inner_a outer flooded main], in the plugin that flood loaded
+ *   flooded    1006                    [inner_a outer flooded main], in the plugin of flood
  *   wait       prints "ready" and waits for a line
  */
 #include "tests/targets/target.h"

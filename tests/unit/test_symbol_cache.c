@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "symbol/symbol.h"
 #include "symbol/symbol_cache.h"
-#include "symbol/symbolizer.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 
 #include "base/hashmap.h"
 #include "symbol/names.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Places of a model's mappings to symbols, which are looked up late and not kept for ever. */
+#include "report/symbols.h"
+
+#include "symbol_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#define SLOT 3
+/* In the first is more than any object has, so that offsets are addresses less this. */
+#define START 0x10000000ULL
+#define SIZE 0x1000000ULL
+/* Beyond what is kept: each has an entry of its own. */
+#define N_FILLING 300000
+
+struct run {
+	struct fixture *built;
+	struct model *model;
+	struct symbols *symbols;
+};
+
+static void map(struct run *run, uint64_t start, const char *path, uint64_t ino)
+{
+	const struct record record = {
+		.type = RECORD_MAPPING,
+		.mapping = { .slot = SLOT,
+			     .start = start,
+			     .end = start + SIZE,
+			     .ino = ino,
+			     .path = path,
+			     .local_path = path,
+			     .executable = true },
+	};
+
+	assert_int_equal(model_apply(&record, run->model), 0);
+}
+
+static int begin(void **state)
+{
+	static const struct record process = {
+		.type = RECORD_PROCESS,
+		.process = { .slot = SLOT,
+			     .pid = 4242,
+			     .parent_slot = RECORD_NO_SLOT,
+			     .prev_slot = RECORD_NO_SLOT,
+			     .comm = "run" },
+	};
+	struct run *run = calloc(1, sizeof(*run));
+
+	assert_non_null(run);
+	run->built = *state;
+	assert_int_equal(fixture_new_symbolizer((void **)&run->built), 0);
+	assert_int_equal(model_new(&run->model), 0);
+	assert_int_equal(symbols_new(run->model, run->built->symbolizer, true, &run->symbols), 0);
+	assert_int_equal(model_apply(&process, run->model), 0);
+	*state = run;
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct run *run = *state;
+
+	symbols_free(run->symbols);
+	model_free(run->model);
+	*state = run->built;
+	free(run);
+	return fixture_free_symbolizer(state);
+}
+
+static const struct resolved *resolve(struct run *run, uint64_t addr)
+{
+	const struct symbols_at at = { SLOT, addr, 1, false };
+	const struct resolved *resolved = NULL;
+	struct model_place place;
+
+	assert_true(model_resolve(run->model, SLOT, addr, 1, &place));
+	assert_int_equal(symbols_resolve(run->symbols, &place, &at, &resolved), 0);
+	return resolved;
+}
+
+static void assert_named(const struct resolved *resolved, const char *name)
+{
+	const struct symbol *symbol = resolved->symbol;
+
+	assert_string_equal(symbol->frames[symbol->n_frames - 1].function, name);
+}
+
+static void symbols_are_looked_up_object_by_object(void **state)
+{
+	static const char *const names[] = { "outer", "follows", "hidden", "main" };
+	static const struct symbolizer_limits one = { 1, UINT64_MAX };
+	struct run *run = *state;
+	const struct resolved *resolved[4][2];
+	_cleanup_free_ char *other = built_path(run->built->folder, "other");
+
+	fixture_build(run->built, "other", "");
+	symbolizer_limit(run->built->symbolizer, &one);
+	map(run, START, run->built->path, 1);
+	map(run, START + SIZE, other, 2);
+	for (size_t i = 0; i < 4; i++) {
+		uint64_t at = START + fixture_find(other, names[i]).file_offset;
+
+		resolved[i][0] = resolve(run, at);
+		resolved[i][1] = resolve(run, at + SIZE);
+		assert_null(resolved[i][0]->symbol->frames[0].function);
+	}
+	assert_int_equal(symbolizer_count(run->built->symbolizer).reads, 0);
+	assert_int_equal(symbols_settle(run->symbols), 0);
+	assert_int_equal(symbolizer_count(run->built->symbolizer).reads, 2);
+	for (size_t i = 0; i < 4; i++) {
+		assert_named(resolved[i][0], names[i]);
+		assert_named(resolved[i][1], names[i]);
+		assert_string_equal(resolved[i][0]->object, run->built->path);
+		assert_string_equal(resolved[i][1]->object, other);
+	}
+}
+
+static void what_was_forgotten_is_found_again(void **state)
+{
+	struct run *run = *state;
+	uint64_t main_at = START + fixture_find(run->built->path, "main").file_offset, most = 0;
+	const struct resolved *first;
+
+	map(run, START, run->built->path, 1);
+	first = resolve(run, main_at);
+	assert_int_equal(symbols_settle(run->symbols), 0);
+	assert_int_equal(symbols_age(run->symbols), 0);
+	/* There is room: it is the same one. */
+	assert_ptr_equal(resolve(run, main_at), first);
+	for (uint64_t round = 0; round < 5; round++) {
+		uint64_t bytes;
+
+		for (uint64_t i = 0; i < N_FILLING; i++)
+			(void)resolve(run, START + SIZE / 2 + round * N_FILLING + i);
+		assert_int_equal(symbols_settle(run->symbols), 0);
+		assert_int_equal(symbols_age(run->symbols), 0);
+		bytes = symbolizer_count(run->built->symbolizer).cached_bytes;
+		/* As much after the last as after the first. */
+		most = round == 0 ? bytes : most;
+		assert_true(bytes <= most + most / 8);
+		first = resolve(run, main_at);
+		assert_int_equal(symbols_settle(run->symbols), 0);
+		assert_named(first, "main");
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(symbols_are_looked_up_object_by_object),
+		TEST(what_was_forgotten_is_found_again),
+	};
+
+	return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
+}

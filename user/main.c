@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { EXIT_USAGE = 1, EXIT_CANNOT_TRACE = 2, EXIT_STDOUT_CLOSED = 128 + SIGPIPE };
 
@@ -73,6 +74,18 @@ static int trace(const struct options *options, const struct launch_inherited *i
 	return r ? exit_of(r) : session_exit_status(session);
 }
 
+/*
+ * Each object that is traced is held open, with its debug files; the usual soft limit is 1024. What
+ * cannot be had is no error: files beyond it are without names. The child has its own again.
+ */
+static void allow_open_files(const struct launch_inherited *inherited)
+{
+	struct rlimit limit = inherited->limits[RLIMIT_NOFILE];
+
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int argc, char **argv)
 {
 	_cleanup_(options_free_p) struct options *options = NULL;
@@ -84,6 +97,7 @@ int main(int argc, char **argv)
 		log_error("reading the signal state: %s", strerror(-r));
 		return EXIT_CANNOT_TRACE;
 	}
+	allow_open_files(&inherited);
 	/* A closed stdout is an error of the write that finds it. */
 	signal(SIGPIPE, SIG_IGN);
 	r = options_parse(argc, argv, &options, &error);

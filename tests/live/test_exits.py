@@ -244,6 +244,16 @@ def a_memlock_limit_that_cannot_be_raised_is_not_fatal():
 
 
 @test(need_root)
+def open_files_are_as_many_as_may_be_and_the_command_has_its_own_limit():
+    done = run(["sh", "-c", 'ulimit -Sn 200; ulimit -Hn 3000; exec "$@"', "sh", memtraced(), "-q",
+                "-o", "json:/dev/null", "--", "/bin/sh", "-c",
+                'ulimit -Sn; grep "open files" /proc/$PPID/limits'])
+    assert done.returncode == 0, done.stderr
+    own, line = done.stdout.splitlines()
+    assert own == "200" and line.split()[3:5] == ["3000", "3000"], done.stdout
+
+
+@test(need_root)
 def the_command_runs_as_the_user_that_called_sudo():
     env = dict(os.environ, SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY), SUDO_USER="nobody")
     done = run([memtraced(), "-q", "-o", "json:/dev/null", "--", "/bin/sh", "-c",

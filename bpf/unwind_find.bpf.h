@@ -93,9 +93,11 @@ static __always_inline __u32 rule_in(void *rows, __u32 first, __u32 n, __u32 rel
 	__u32 step, at;
 
 	for (step = ABI_UNWIND_CHUNK_ROWS / 2; step; step >>= 1) {
-		if (from + step >= n)
+		at = first + from;
+		barrier_var(at); /* no sum of from and a constant: that would tell of from */
+		at += step;
+		if (at >= first + n)
 			continue;
-		at = first + from + step;
 		row = bpf_map_lookup_elem(rows, &at);
 		if (row && row->pc <= rel)
 			from += step;

@@ -8,7 +8,8 @@
 #   ASAN=1   address and undefined-behaviour sanitizers, in the product and in the unit tests
 #   CC=clang another compiler for the user side; CLANG= the compiler for BPF
 #   CROSS_COMPILE=aarch64-linux-gnu-
-#            for another architecture (default O: build-arm64), with the libraries in SYSROOT=
+#            for another architecture (default O: build-arm64), with the libraries in SYSROOT=;
+#            given to deps and deps-kernels, too, they fetch compiler and libraries
 #   KERNELS= which kernels check-kernels shall be limited to (5.10 6.1 6.12 6.18 newest);
 #            MEMTRACED_NEED_KERNELS=1: one that is not there is a failure, not a skip
 #   TESTS=   what check-unit (test_*.c files) or check-live (name patterns) shall be limited to
@@ -41,6 +42,12 @@ CROSS_FLAGS := --sysroot=$(SYSROOT)
 PKG_CONFIG := PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) \
 	PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(MACHINE)-linux-gnu/pkgconfig:$(SYSROOT)/usr/share/pkgconfig \
 	$(PKG_CONFIG)
+# Without them each file would fail, and for another reason.
+ifneq ($(filter-out deps deps-kernels help clean,$(or $(MAKECMDGOALS),all)),)
+ifeq ($(and $(shell command -v $(CC)),$(wildcard $(SYSROOT)/usr)),)
+$(error no $(CC), or no libraries in $(SYSROOT): make CROSS_COMPILE=$(CROSS_COMPILE) deps deps-kernels)
+endif
+endif
 endif
 STRIP ?= strip
 
@@ -121,10 +128,11 @@ all: $(O)/memtraced ## the product, $(O)/memtraced
 .PHONY: deps
 deps: ## install what is missing to build and to test (Debian packages, root)
 	$(Q)scripts/deps
+	$(if $(CROSS_COMPILE),$(Q)scripts/deps $(CROSS_COMPILE:%-=gcc-%) $(CROSS_COMPILE:%-=g++-%))
 
 .PHONY: deps-kernels
 deps-kernels: ## fetch qemu and other kernels for check-kernels, into a cache outside the tree
-	$(Q)scripts/deps-kernels
+	$(Q)scripts/deps-kernels $(if $(CROSS_COMPILE),--arch $(ARCH:x86=amd64))
 
 .PHONY: demo
 demo: deps ## install, build, trace a real program and show its table (root)
@@ -230,8 +238,8 @@ $(O)/syscall_names.h: $(O)/.flags
 		BEGIN { print "#include <asm/unistd.h>"; \
 			print "static const char *const syscall_names[] = {" } \
 		$$2 ~ /^__NR_[a-z0-9_]+$$/ && $$2 !~ /^__NR_(syscalls|arch_specific_syscall)$$/ { \
-			printf "\t[%s] = \"%s\",\n", $$2, substr($$2, 6) } \
-		END { print "};" }' > $@
+			printf "\t[%s] = \"%s\",\n", $$2, substr($$2, 6); n++ } \
+		END { print "};"; exit !n }' > $@
 
 # Rewritten only when it says something else, so that objects are rebuilt when flags change.
 $(O)/.flags: FORCE

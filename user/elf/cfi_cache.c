@@ -18,11 +18,15 @@
 #define SETTLED_S 2
 /* How old a use may get in a file's time before it is written down again. */
 #define USED_S (24 * 60 * 60)
-#define NAME_CHARS 37 /* 32 digits, ".rows" */
+/* The room is looked at each time that a part of it has been written, and at the end. */
+#define ROOM_PARTS 16
+#define BLOCK_BYTES 4096 /* of most file systems */
+#define NAME_CHARS 37	 /* 32 digits, ".rows" */
 
 struct cfi_cache {
 	int dir_fd;
 	uint64_t max_bytes;
+	uint64_t unchecked_bytes; /* written since the room was last looked at */
 	struct cfi_cache_counts counts;
 };
 
@@ -106,14 +110,6 @@ int cfi_cache_open(const char *path, uint64_t max_bytes, struct cfi_cache **ret_
 	cache->max_bytes = max_bytes;
 	*ret_cache = cache;
 	return 0;
-}
-
-void cfi_cache_free(struct cfi_cache *cache)
-{
-	if (!cache)
-		return;
-	close(cache->dir_fd);
-	free(cache);
 }
 
 /* Equal names of different keys cost a compilation each time: the key is in the file, too. */
@@ -228,6 +224,17 @@ static void shrink(struct cfi_cache *cache)
 		total -= entries.data[i].bytes;
 	}
 	vec_done(&entries);
+	cache->unchecked_bytes = 0;
+}
+
+void cfi_cache_free(struct cfi_cache *cache)
+{
+	if (!cache)
+		return;
+	if (cache->unchecked_bytes)
+		shrink(cache);
+	close(cache->dir_fd);
+	free(cache);
 }
 
 static int write_all(int fd, const uint8_t *bytes, size_t len)
@@ -289,9 +296,12 @@ int cfi_cache_put(struct cfi_cache *cache, const struct cfi_key *key, const stru
 		return r;
 	name_of(key, name);
 	r = give_name(cache, fd, name);
-	if (r == 0)
+	if (r < 0)
+		return r;
+	cache->unchecked_bytes += (len + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+	if (cache->unchecked_bytes > cache->max_bytes / ROOM_PARTS)
 		shrink(cache);
-	return r;
+	return 0;
 }
 
 int cfi_cache_rows(struct cfi_cache *cache, struct elf_file *file, struct elf_file *debug,

@@ -4,6 +4,7 @@
  * out must hold whatever came in: sites lie in the code, and nothing is read outside the input.
  */
 #include "base/cleanup.h"
+#include "elf/elf_file.h"
 #include "probe/allocators.h"
 #include "probe/insn.h"
 #include "probe/plan.h"
@@ -91,13 +92,23 @@ static void walk_code(uint16_t machine, const uint8_t *data, size_t size)
 			abort();
 }
 
+/* Opens the file only as long as it is planned. */
+static int plan_of(int fd, const char *path, const struct plan_emulation *emulation,
+		   struct custom_allocators *custom, struct plan **ret_plan)
+{
+	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+	int r = elf_file_new(fd, &file);
+
+	return r ? r : plan_new(file, path, emulation, custom, ret_plan);
+}
+
 static void plan_file(const uint8_t *data, size_t size)
 {
 	_cleanup_close_ int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	_cleanup_(plan_free_p) struct plan *plan = NULL;
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
-	    plan_new(fd, "", &everything, NULL, &plan) < 0)
+	    plan_of(fd, "", &everything, NULL, &plan) < 0)
 		return;
 	for (size_t i = 0; i < plan->n_probes; i++) {
 		const struct plan_probe *probe = &plan->probes[i];

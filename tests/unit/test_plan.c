@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "elf/elf_file.h"
 #include "probe/plan.h"
 
 #include "bpf/abi.h"
@@ -114,11 +115,21 @@ static void check_plan(const struct planned *planned)
 		assert_non_null(plan->skipped[i].why);
 }
 
+/* Opens the file only as long as it is planned. */
+static int plan_of(int fd, const char *path, const struct plan_emulation *emulation,
+		   struct custom_allocators *custom, struct plan **ret_plan)
+{
+	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+	int r = elf_file_new(fd, &file);
+
+	return r ? r : plan_new(file, path, emulation, custom, ret_plan);
+}
+
 static void make_plan(struct planned *planned)
 {
 	if (planned->fd < 0)
 		skip();
-	assert_int_equal(plan_new(planned->fd, "", &everyday, NULL, &planned->plan), 0);
+	assert_int_equal(plan_of(planned->fd, "", &everyday, NULL, &planned->plan), 0);
 	check_plan(planned);
 }
 
@@ -451,7 +462,7 @@ static void operators_forward_together_or_are_probed_together(void **state)
 		print_message("%s\n", cases[i].what);
 		if (planned.fd < 0)
 			skip();
-		assert_int_equal(plan_new(planned.fd, "", &everyday, NULL, &planned.plan), 0);
+		assert_int_equal(plan_of(planned.fd, "", &everyday, NULL, &planned.plan), 0);
 		assert_int_equal(probe_of(planned.plan, "_ZdlPv") != NULL, cases[i].is_probed);
 		assert_int_equal(skipped_of(planned.plan, "_ZdlPv") != NULL, !cases[i].is_probed);
 	}
@@ -502,7 +513,7 @@ static void named_functions_are_probed_as_they_were_said_to_be(void **state)
 	assert_int_equal(allocator_spec_parse("object=other.so;free=pool_get", &specs[1], &error),
 			 0);
 	assert_int_equal(custom_allocators_new(specs, 2, &custom), 0);
-	assert_int_equal(plan_new(planned.fd, "/lib/pool.so", &everyday, custom, &planned.plan), 0);
+	assert_int_equal(plan_of(planned.fd, "/lib/pool.so", &everyday, custom, &planned.plan), 0);
 	check_plan(&planned);
 	assert_int_equal(planned.plan->n_probes, 3);
 	probe = probe_of(planned.plan, "pool_get");
@@ -553,7 +564,7 @@ static void what_cannot_be_planned_is_an_error(void **state)
 		if (cases[i].what == CLASS_32)
 			header.e_ident[EI_CLASS] = ELFCLASS32;
 		assert_int_equal(write(fd, &header, sizeof(header)), sizeof(header));
-		assert_int_equal(plan_new(fd, "", &everyday, NULL, &plan), cases[i].error);
+		assert_int_equal(plan_of(fd, "", &everyday, NULL, &plan), cases[i].error);
 		assert_null(plan);
 	}
 }

@@ -53,7 +53,6 @@ static void planner_done(struct planner *p)
 	vec_done(&p->candidates);
 	insn_decoder_free(p->decoder);
 	eh_table_free(p->eh);
-	elf_file_free(p->file);
 }
 
 static size_t code_read(void *ctx, uint64_t addr, void *buf, size_t len)
@@ -395,29 +394,26 @@ static int plan_candidates(struct planner *p)
 	return 0;
 }
 
-static int planner_init(struct planner *p, int fd)
+static int planner_init(struct planner *p)
 {
-	int r = elf_file_new(fd, &p->file);
+	int r;
 
-	if (r == 0 && elf_file_machine(p->file) != INSN_NATIVE_MACHINE)
-		r = -EOPNOTSUPP;
-	if (r == 0)
-		r = insn_decoder_new(elf_file_machine(p->file), &p->decoder);
-	if (r == 0)
-		r = eh_table_new(p->file, &p->eh);
-	return r;
+	if (elf_file_machine(p->file) != INSN_NATIVE_MACHINE)
+		return -EOPNOTSUPP;
+	r = insn_decoder_new(elf_file_machine(p->file), &p->decoder);
+	return r ? r : eh_table_new(p->file, &p->eh);
 }
 
-int plan_new(int fd, const char *path, const struct plan_emulation *emulation,
+int plan_new(struct elf_file *file, const char *path, const struct plan_emulation *emulation,
 	     struct custom_allocators *custom, struct plan **ret_plan)
 {
-	_cleanup_(planner_done) struct planner p = { .emulation = emulation,
-						     .path = path,
-						     .custom = custom };
+	_cleanup_(planner_done) struct planner p = {
+		.file = file, .emulation = emulation, .path = path, .custom = custom
+	};
 	struct plan *plan;
 	int r;
 
-	r = planner_init(&p, fd);
+	r = planner_init(&p);
 	if (r == 0)
 		r = collect(&p);
 	if (r == 0)

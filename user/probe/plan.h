@@ -57,12 +57,12 @@ struct plan {
 };
 
 /*
- * Plans the object behind `fd` (any offset; not closed) and with that path, for the table and for
+ * Plans an object with that path, whose file is no longer used afterwards, for the table and for
  * `custom`, which may be NULL, is told what was found, and must outlive the plan. 0 with an empty
- * plan when the object defines no allocator; -ENOEXEC: not an ELF file; -EOPNOTSUPP: ELF of another
- * class or machine; -EBADMSG: damaged.
+ * plan when the object defines no allocator; -EOPNOTSUPP: of another machine; -EBADMSG: damaged.
  */
-int plan_new(int fd, const char *path, const struct plan_emulation *emulation,
+struct elf_file;
+int plan_new(struct elf_file *file, const char *path, const struct plan_emulation *emulation,
 	     struct custom_allocators *custom, struct plan **ret_plan);
 void plan_free(struct plan *plan); /* NULL is legal */
 DEFINE_CLEANUP(struct plan, plan_free)

@@ -162,18 +162,13 @@ static int unwind_add(const struct objects *objects, struct object *object, stru
 	return before ? unwind_tables_replace(objects->opts.tables, before, now) : 0;
 }
 
-/*
- * What is wanted of a file beside its probes; a file that is no ELF file has none of it. 0 or
- * -ENOMEM.
- */
-static int object_identify(const struct objects *objects, struct object *object)
+/* What is wanted of a file beside its probes. 0 or -ENOMEM. */
+static int object_identify(const struct objects *objects, struct object *object,
+			   struct elf_file *elf)
 {
-	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
 	const uint8_t *id;
 	size_t len;
 
-	if (elf_file_new(object->fd, &elf))
-		return 0;
 	stack_start_read(elf, &object->start);
 	len = elf_file_build_id(elf, &id);
 	if (len <= sizeof(object->build_id)) {
@@ -208,20 +203,20 @@ static int add_inner_frees(const struct objects *objects, const struct object *o
 
 static int object_plan(struct objects *objects, struct object *object)
 {
-	int r;
+	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
+	int r = elf_file_new(object->fd, &elf);
 
-	if (!objects->opts.allocations && objects->sizes.len == 0)
-		return object_identify(objects, object);
-	r = plan_new(object->fd, object->path, objects->opts.emulation, objects->opts.custom,
-		     &object->plan);
-
+	/* Once for all that is asked of it: symbols are read, which takes node's 45 ms. */
+	if (r == 0 && (objects->opts.allocations || objects->sizes.len))
+		r = plan_new(elf, object->path, objects->opts.emulation, objects->opts.custom,
+			     &object->plan);
 	/* Not ELF, another machine's, damaged: the loader would not run it, nothing to probe. */
 	if (r == -ENOEXEC || r == -EOPNOTSUPP || r == -EBADMSG)
 		return 0;
 	if (r)
 		return r;
-	r = object_identify(objects, object);
-	if (r)
+	r = object_identify(objects, object, elf);
+	if (r || !object->plan)
 		return r;
 	if (objects->next_fn + object->plan->n_probes > UINT16_MAX)
 		return -ENOSPC;

@@ -197,8 +197,8 @@ class Figures:
                       " ns")
         yield at_most("histogram: start to exit, without the kernel's own tear-down",
                       self.less("total.hist", "total.none", "tracepoint.close"), 50, " ms")
-        yield at_most("attach to 200 libraries, again", self.line("attach.again"), 150, " ms")
-        yield at_most("attach to 200 libraries, first time", self.line("attach.first"), 1500,
+        yield at_most("attach to 200 libraries, unwind rows kept", self.line("attach.again"), 150, " ms")
+        yield at_most("attach to 200 libraries, no rows kept", self.line("attach.first"), 1500,
                       " ms")
         yield at_most("kernel memory for a live block", self.line("memory.block"), 128, " bytes")
         yield at_most("daemon's memory with 10^6 live blocks", self.line("memory.daemon"), 30,

@@ -4,10 +4,12 @@ libraries and leaving it; making a report of a large run."""
 
 import glob
 import os
+import re
 import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import time
 
 import kernelside
@@ -34,6 +36,9 @@ def starters(place):
     return [
         ("none", "no tool", [], None),
         ("memtraced", "memtraced", [*quiet, "--"], None),
+        ("fp", "memtraced --unwind=fp",
+         [*quiet, "--unwind=fp", "--"] if has_option(place, "--unwind") else None,
+         "this memtraced has no --unwind"),
         ("hist", "memtraced --hist read", [*quiet, "--hist", "read", "--"] if hist else None,
          "this memtraced has no --hist"),
         ("heaptrack", "heaptrack",
@@ -93,9 +98,20 @@ def read_times(path):
         return struct.unpack("4q", file.read(32))
 
 
-def attach_once(place):
+# Where root's unwind rows are kept; elf/cfi_cache.h
+ROWS_HOME = "/var/cache/memtraced/unwind"
+
+
+def own_rows(folder):
+    """argv ahead of a memtraced that keeps its unwind rows in that folder, whose mount it alone
+    sees."""
+    script = f'mkdir -p {ROWS_HOME} && mount --bind "$0" {ROWS_HOME} && exec "$@"'
+    return ["unshare", "-m", "sh", "-c", script, folder]
+
+
+def attach_once(place, before, options):
     """(ms until the last allocator function had its probe, ms from SIGINT until all code was as
-    before, ms from SIGINT to the tool's end)"""
+    before, ms from SIGINT to the tool's end, what the tool said)"""
     out = place.file("libs")
     libraries = sorted(glob.glob(os.path.join(place.build, "bench", "workloads", "libraries",
                                         "*.so")))
@@ -105,7 +121,7 @@ def attach_once(place):
         wait_until(lambda: os.path.exists(out) and os.path.getsize(out) == 32 and
                    read_times(out)[0], "loading the libraries")
         start = time.monotonic_ns()
-        with Running([place.memtraced, "-q", "-p", str(target.pid), "-o",
+        with Running([*before, place.memtraced, "-v", "-p", str(target.pid), *options, "-o",
                       f"json:{place.file('report.json')}"], place.file("tool.log")) as tool:
             wait_until(lambda: read_times(out)[1] and
                        time.monotonic_ns() - read_times(out)[2] > SETTLED_S * 1e9,
@@ -115,22 +131,45 @@ def attach_once(place):
             tool.interrupt()
             tool.wait(LIMIT_S)
             ended = time.monotonic_ns()
+            said = tool.output()
         gone = wait_until(lambda: read_times(out)[3], "the code as it was (do other tools probe "
                           "the C library of this host?)", DETACHED_LIMIT_S)
         os.kill(target.pid, signal.SIGTERM)
-    return (attached - start) / 1e6, (gone - stopped) / 1e6, (ended - stopped) / 1e6
+    return (attached - start) / 1e6, (gone - stopped) / 1e6, (ended - stopped) / 1e6, said
+
+
+def table_lines(said):
+    """The unwinder's tables, by what memtraced -v says at its end."""
+    found = re.search(r"unwind tables: (\d+) files, .* (\d+) KiB of rows", said)
+    if not found:
+        return []
+    files, rows = int(found.group(1)), int(found.group(2))
+    return [Line("unwind.rows", "unwind rows of a process with 200 libraries", [rows], "KiB",
+                 "kernel memory; of a process besides: 1 KiB, and 24 bytes a mapping"),
+            Line("unwind.file", "the same, of each file", [rows / files], "KiB",
+                 "generated libraries of two functions among them")]
 
 
 def measure_attach(place, rounds):
-    found = [attach_once(place) for _ in range(rounds)]
-    first, again = found[0][0], [times[0] for times in found[1:]]
+    kept = tempfile.mkdtemp(dir=place.work)
+    first, again, by_fp, ends = [], [], [], []
+    attach_once(place, own_rows(kept), [])
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory(dir=place.work) as empty:
+            first.append(attach_once(place, own_rows(empty), [])[0])
+        ends.append(attach_once(place, own_rows(kept), []))
+        again.append(ends[-1][0])
+        if has_option(place, "--unwind"):
+            by_fp.append(attach_once(place, own_rows(kept), ["--unwind=fp"])[0])
+    to = "to the last allocator function probed"
     return [
-        Line("attach.first", "attach to 200 libraries, first time", [first], "ms",
-             "to the last allocator function probed"),
-        Line("attach.again", "attach to 200 libraries, again", again, "ms"),
-        Line("detach.code", "detach: until the code is as before", [t[1] for t in found], "ms"),
+        Line("attach.first", "attach to 200 libraries, no unwind rows kept", first, "ms", to),
+        Line("attach.again", "attach to 200 libraries, rows kept", again, "ms", to),
+        Line("attach.fp", "attach to 200 libraries, --unwind=fp", by_fp, "ms", to),
+        *table_lines(ends[-1][3]),
+        Line("detach.code", "detach: until the code is as before", [t[1] for t in ends], "ms"),
         Line("detach.end", "detach: until memtraced has reported and ended",
-             [t[2] for t in found], "ms"),
+             [t[2] for t in ends], "ms"),
     ]
 
 

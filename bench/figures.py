@@ -197,7 +197,8 @@ class Figures:
                       " ns")
         yield at_most("histogram: start to exit, without the kernel's own tear-down",
                       self.less("total.hist", "total.none", "tracepoint.close"), 50, " ms")
-        yield at_most("attach to 200 libraries, unwind rows kept", self.line("attach.again"), 150, " ms")
+        yield at_most("attach to 200 libraries, unwind rows kept", self.line("attach.again"), 150,
+                      " ms")
         yield at_most("attach to 200 libraries, no rows kept", self.line("attach.first"), 1500,
                       " ms")
         yield at_most("kernel memory for a live block", self.line("memory.block"), 128, " bytes")

@@ -309,6 +309,25 @@ static void processes_stand_with_the_roots_first(void **state)
 		assert_int_equal(view_process(view, i)->image->slot, expected[i]);
 }
 
+static void what_begins_while_the_cut_is_read_is_no_part_of_it(void **state)
+{
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+
+	emit_run(s);
+	emit_begin(s, 0, 10, RECORD_NO_SLOT, SCRIPT_ROOT, 100, "server");
+	emit_cut(s, 9000);
+	emit_totals(s, (struct record_totals){ .slot = 0, .allocs = 1 });
+	emit_begin(s, 1, 11, 0, SCRIPT_INHERITS, 9001, "child");
+	emit_cut_end(s);
+	emit_begin(s, 2, 12, 0, SCRIPT_INHERITS, 9002, "child");
+	/* A new image of what is in the cut hides nothing of it. */
+	emit_begin(s, 3, 10, 0, SCRIPT_ROOT, 9003, "anew");
+
+	assert_int_equal(view_n_processes(fixture_view(f, NULL)), 1);
+	assert_int_equal(view_process(f->view, 0)->image->slot, 0);
+}
+
 static void image_that_only_mapped_is_listed_when_replaced(void **state)
 {
 	struct fixture *f = *state;
@@ -599,6 +618,7 @@ int main(void)
 		TEST(lost_stack_leaves_the_allocator_alone),
 		TEST(system_call_is_a_frame_in_no_object),
 		TEST(processes_stand_with_the_roots_first),
+		TEST(what_begins_while_the_cut_is_read_is_no_part_of_it),
 		TEST(image_that_only_mapped_is_listed_when_replaced),
 		TEST(sites_are_sorted_as_asked),
 		TEST(older_than_leaves_out_what_is_young_and_says_so),

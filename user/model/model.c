@@ -397,6 +397,11 @@ uint64_t model_now_ns(const struct model *model)
 	return model->has_cut ? model->cut_ns : model->latest_ns;
 }
 
+bool model_is_later(const struct model *model, const struct model_process *image)
+{
+	return processes_is_later(model->processes, image);
+}
+
 size_t model_n_processes(const struct model *model)
 {
 	return processes_count(model->processes);

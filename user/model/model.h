@@ -43,6 +43,9 @@ const struct record_run *model_run(const struct model *model);
 /* Time of the latest cut; before the first, of the latest record. */
 uint64_t model_now_ns(const struct model *model);
 
+/* Did the process become known after the latest cut had begun? It is in none, then. */
+bool model_is_later(const struct model *model, const struct model_process *image);
+
 /* In order of their beginning. */
 size_t model_n_processes(const struct model *model);
 const struct model_process *model_process(const struct model *model, size_t index);

@@ -25,6 +25,7 @@ struct process {
 struct processes {
 	struct strings *strings;
 	struct hashmap *map;
+	uint32_t cuts; /* begun so far */
 	VEC(struct process *) list;
 	VEC(struct process *) in_cut;
 };
@@ -182,6 +183,7 @@ int processes_begin(struct processes *processes, const struct record_process *re
 	image->root = record->root;
 	image->inherits = record->inherits && record->parent_slot != RECORD_NO_SLOT;
 	image->start_ns = record->time_ns;
+	image->cuts = processes->cuts;
 	image->comm = comm;
 	image->exe = exe;
 
@@ -255,7 +257,7 @@ int processes_region_gone(struct processes *processes, const struct record_regio
 	return regions_unmap(process->regions, record->start, record->end);
 }
 
-void processes_cut_begin(struct processes *processes)
+static void forget_cut(struct processes *processes)
 {
 	vec_foreach(&processes->in_cut, it) {
 		struct process *process = *it;
@@ -265,6 +267,12 @@ void processes_cut_begin(struct processes *processes)
 		vec_done(&process->cut_sites);
 	}
 	processes->in_cut.len = 0;
+}
+
+void processes_cut_begin(struct processes *processes)
+{
+	processes->cuts++;
+	forget_cut(processes);
 }
 
 static int join_cut(struct processes *processes, uint32_t slot, struct process **ret_process)
@@ -278,6 +286,11 @@ static int join_cut(struct processes *processes, uint32_t slot, struct process *
 		return r;
 	(*ret_process)->in_cut = true;
 	return 0;
+}
+
+bool processes_is_later(const struct processes *processes, const struct model_process *image)
+{
+	return image->known && processes->cuts > 0 && image->cuts == processes->cuts;
 }
 
 int processes_cut_totals(struct processes *processes, const struct record_totals *record)
@@ -366,7 +379,7 @@ void processes_cut_end(struct processes *processes)
 		vec_foreach(&process->sites, site)
 			site->growth_bytes = 0;
 	}
-	processes_cut_begin(processes);
+	forget_cut(processes);
 }
 
 /* The process whose list is asked next; its mappings count as they were at the fork. */

@@ -36,6 +36,8 @@ int processes_region_gone(struct processes *processes, const struct record_regio
  * unfinished one leaves everything as it was.
  */
 void processes_cut_begin(struct processes *processes);
+/* Did its record come after the latest cut had begun? Not before the first. */
+bool processes_is_later(const struct processes *processes, const struct model_process *image);
 int processes_cut_totals(struct processes *processes, const struct record_totals *record);
 int processes_cut_site(struct processes *processes, const struct record_site *record);
 void processes_cut_end(struct processes *processes);

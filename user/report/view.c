@@ -90,10 +90,13 @@ static int add_process(struct view *view, struct symbols *symbols,
 static int add_images(struct view *view, struct symbols *symbols,
 		      const struct model_process *newest)
 {
-	const struct model_process *image = newest;
+	const struct model_process *image;
 	int r = 0;
 
-	for (; r == 0 && image; image = replaced_by(view->model, image))
+	/* What came while the cut was read is known already, but the report is of the cut. */
+	while (newest && model_is_later(view->model, newest))
+		newest = replaced_by(view->model, newest);
+	for (image = newest; r == 0 && image; image = replaced_by(view->model, image))
 		if (image == newest || allocated_itself(image))
 			r = add_process(view, symbols, image);
 	return r;

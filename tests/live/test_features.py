@@ -52,7 +52,9 @@ LACKS = {
     "6.1": "probes are perf events",
     "6.12": None,
     "6.18": None,
-    "newest": "every system call of the machine passes our programs",
+    # Debian's kernel for arm64 has no preemptible RCU: its reading side disables preemption.
+    "newest": "every system call of the machine passes our programs"
+              if platform.machine() == "x86_64" else None,
 }
 
 

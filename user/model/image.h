@@ -22,7 +22,7 @@ struct model_process {
 	bool known; /* false: the record of its beginning was lost, only the slot is known */
 	bool root, inherits;
 	uint64_t start_ns;
-	uint32_t cuts; /* that were begun when its beginning became known */
+	uint32_t cuts;	  /* that were begun when its beginning became known */
 	const char *comm; /* "" when unknown */
 	const char *exe;  /* NULL when unknown */
 

@@ -211,7 +211,7 @@ struct abi_file {
 enum abi_proc_state { ABI_PROC_FREE, ABI_PROC_PENDING, ABI_PROC_ACTIVE, ABI_PROC_ENDED };
 #define ABI_NO_SLOT 0xffffffffU
 
-/* Why something was lost; names in user/trace/loss.c. */
+/* Why something was lost; names in user/trace/live/live_cut.c. */
 enum abi_loss {
 	ABI_LOST_BLOCK_MAP_FULL,
 	ABI_LOST_SITE_MAP_FULL,
@@ -391,7 +391,7 @@ struct abi_control {
 	__u32 ends;	   /* written by the programs: images of traced processes that are over */
 	__u32 copies;	   /* as are these: copies of stacks sent (--check-stacks), */
 	__u32 copies_lost; /* and those for which there was no room */
-	/* trace/preemption.h: the thread that asks, and the answer */
+	/* trace/kernel/preemption.h: the thread that asks, and the answer */
 	__u32 preemption_tid;
 	__u32 preemption; /* enum abi_preemption */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --check-stacks: beside a stack that the programs have walked, what it was walked in. The daemon
- * unwinds that once more by other means (user/trace/stack_check.h).
+ * unwinds that once more by other means (user/trace/unwind/stack_check.h).
  */
 #ifndef MEMTRACED_BPF_ABI_STACK_COPY_H
 #define MEMTRACED_BPF_ABI_STACK_COPY_H

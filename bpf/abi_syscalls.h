@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What bpf/syscalls.bpf.c and trace/syscalls_job.c share, besides bpf/abi.h. Keys have the CPU that
+ * What bpf/syscalls.bpf.c and jobs/syscalls_job.c share, besides bpf/abi.h. Keys have the CPU that
  * counted in them, so that two CPUs never write one entry: sums over CPUs are the values.
  */
 #ifndef MEMTRACED_BPF_ABI_SYSCALLS_H

@@ -92,7 +92,7 @@ static __always_inline void count_in_array(__u32 bucket)
 {
 	__u64 *count = bpf_map_lookup_elem(&buckets, &bucket);
 
-	/* Tracepoint programs are not preempted by others on their CPU (trace/preemption.h saw to
+	/* Tracepoint programs are not preempted by others on their CPU (kernel/preemption.h saw to
 	 * that); those of uprobes may be. */
 	if (!count)
 		return;
@@ -393,7 +393,7 @@ static __always_inline int signal_delivered(const struct action *action)
 	return 0;
 }
 
-/* Of both there is one for raw tracepoints, and one for perf's: trace/preemption.h. */
+/* Of both there is one for raw tracepoints, and one for perf's: trace/kernel/preemption.h. */
 
 /* signal_deliver(int sig, struct kernel_siginfo *info, struct k_sigaction *ka) */
 SEC("raw_tracepoint")

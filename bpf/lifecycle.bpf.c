@@ -4,8 +4,8 @@
  * of a new process is attributed to another, and user space is told.
  *
  * Each has two programs, one for the raw tracepoint and one (_perf) for a tracepoint of perf. Raw
- * ones cost less; but where they can be preempted (trace/preemption.h), the kernel leaves them out
- * for all other threads of that CPU meanwhile. Those of perf are never preempted.
+ * ones cost less; but where they can be preempted (trace/kernel/preemption.h), the kernel leaves
+ * them out for all other threads of that CPU meanwhile. Those of perf are never preempted.
  */
 #include "knobs.bpf.h"
 #include "slot.bpf.h"
@@ -16,7 +16,7 @@
 
 /*
  * The image is over. It goes on to share its parent's blocks until user space has read its last
- * values (trace/live_cut.c), which are about what it held at its end.
+ * values (trace/live/live_cut.c), which are about what it held at its end.
  */
 static __always_inline void proc_end(struct abi_proc *proc)
 {

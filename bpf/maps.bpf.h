@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All maps. Sizes given as 1 are set by the daemon before load (user/trace/live.c). Hash maps are
- * not preallocated: preallocating 4 M entries costs most of a second (measured).
+ * All maps. Sizes given as 1 are set by the daemon before load (trace/bpf/programs.c). Hash maps
+ * are not preallocated: preallocating 4 M entries costs most of a second (measured).
  */
 #ifndef MEMTRACED_MAPS_BPF_H
 #define MEMTRACED_MAPS_BPF_H

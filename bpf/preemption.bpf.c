@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * May programs of raw tracepoints be preempted on this kernel? trace/preemption.h asks.
+ * May programs of raw tracepoints be preempted on this kernel? trace/kernel/preemption.h asks.
  *
  * Before Linux 7.0 the tracepoint disabled preemption. Since then the kernel only keeps the thread
  * on its CPU, and only where it can be preempted at all (kernel/trace/bpf_trace.c: __bpf_trace_run

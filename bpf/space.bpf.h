@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the programs themselves write into the unwinder's tables: where a process has code. They see
- * it first; the daemon sorts it in later (user/trace/unwind_spaces.h).
+ * it first; the daemon sorts it in later (user/trace/unwind/unwind_spaces.h).
  */
 #ifndef MEMTRACED_SPACE_BPF_H
 #define MEMTRACED_SPACE_BPF_H

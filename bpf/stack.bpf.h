@@ -57,7 +57,7 @@ extern void bpf_preempt_enable(void) __ksym __weak;
 /*
  * The kernel's walk has one buffer for each CPU. A uprobe program that is preempted in the middle
  * makes all other walks there fail, and until it has copied its frames they can be overwritten.
- * Tracepoints are not preempted, trace/preemption.h saw to that.
+ * Tracepoints are not preempted, trace/kernel/preemption.h saw to that.
  */
 static __always_inline long held_walk(void *ctx, __u64 *frames, __u32 n)
 {

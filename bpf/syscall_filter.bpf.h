@@ -2,7 +2,7 @@
 /*
  * One system call among all that pass raw_syscalls:sys_enter and sys_exit. The call's own
  * tracepoint costs the others nothing, but from Linux 7.0 on its programs are preempted, and all of
- * perf's programs are then left out on that CPU (trace/preemption.h).
+ * perf's programs are then left out on that CPU (trace/kernel/preemption.h).
  */
 #ifndef MEMTRACED_SYSCALL_FILTER_BPF_H
 #define MEMTRACED_SYSCALL_FILTER_BPF_H

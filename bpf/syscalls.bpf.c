@@ -380,7 +380,7 @@ static __always_inline void call_exit(struct pt_regs *regs, __s64 result)
 }
 
 /*
- * --- programs: trace/syscalls_job.c chooses a set of them ----------------------------------------
+ * --- programs: jobs/syscalls_job.c chooses a set of them ----------------------------------------
  *
  * tp_btf costs least; raw where that is refused; perf where the others are preempted.
  */

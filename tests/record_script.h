@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_TESTS_RECORD_SCRIPT_H
 #define MEMTRACED_TESTS_RECORD_SCRIPT_H
 
-#include "trace/record.h"
+#include "trace/record/record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

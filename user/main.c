@@ -4,7 +4,7 @@
 #include "config/options.h"
 #include "service/replay.h"
 #include "service/session.h"
-#include "trace/features.h"
+#include "trace/kernel/features.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -6,7 +6,7 @@
  */
 #include "model/model.h"
 #include "report/report.h"
-#include "trace/recording.h"
+#include "trace/record/recording.h"
 
 #include <string.h>
 #include <zlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Texts of tracepoints' formats, which modules of the kernel and users of user_events write. */
-#include "trace/tracepoint_format.h"
+#include "trace/kernel/tracepoint_format.h"
 
 #include <string.h>
 

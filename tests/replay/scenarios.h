@@ -7,7 +7,7 @@
 #define MEMTRACED_TESTS_REPLAY_SCENARIOS_H
 
 #include "report/report_opts.h"
-#include "trace/record.h"
+#include "trace/record/record.h"
 
 #include <stddef.h>
 

@@ -6,7 +6,7 @@
  */
 #include "tests/replay/scenarios.h"
 #include "tests/report_fixture.h"
-#include "trace/recording.h"
+#include "trace/record/recording.h"
 
 #include <spawn.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/code_list.h"
+#include "trace/unwind/code_list.h"
 
 #include "base/cleanup.h"
 

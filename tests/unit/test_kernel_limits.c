@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/kernel_limits.h"
+#include "trace/kernel/kernel_limits.h"
 
-#include "trace/features.h"
+#include "trace/kernel/features.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

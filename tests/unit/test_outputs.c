@@ -5,7 +5,7 @@
 #include "service/outputs.h"
 #include "service/replay.h"
 #include "tests/record_script.h"
-#include "trace/recording.h"
+#include "trace/record/recording.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/range_pool.h"
+#include "trace/unwind/range_pool.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/record_script.h"
-#include "trace/recording.h"
+#include "trace/record/recording.h"
 
 #include <byteswap.h>
 #include <errno.h>

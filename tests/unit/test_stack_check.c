@@ -5,7 +5,7 @@
  */
 #include "bpf/abi_stack_copy.h"
 #include "target/proc_maps.h"
-#include "trace/stack_check.h"
+#include "trace/unwind/stack_check.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

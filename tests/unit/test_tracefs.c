@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A folder that is laid out as tracefs is. */
-#include "trace/tracefs.h"
+#include "trace/kernel/tracefs.h"
 
 #include "base/cleanup.h"
 

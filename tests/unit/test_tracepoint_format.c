@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Texts of Linux 6.18, but for what is behind "print fmt:". */
-#include "trace/tracepoint_format.h"
+#include "trace/kernel/tracepoint_format.h"
 
 #include <errno.h>
 #include <setjmp.h>

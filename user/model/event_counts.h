@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "model/strings.h"
-#include "trace/record.h"
+#include "trace/record/record.h"
 
 struct model_event {
 	struct record_event asked;

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "model/strings.h"
-#include "trace/record.h"
+#include "trace/record/record.h"
 
 /* One group: a comm, a pid, or everything (key NULL). Arrays and key belong to the model. */
 struct model_histogram {

@@ -5,7 +5,7 @@
 #ifndef MEMTRACED_MODEL_IMAGE_H
 #define MEMTRACED_MODEL_IMAGE_H
 
-#include "trace/record.h"
+#include "trace/record/record.h"
 
 struct regions;
 

@@ -14,7 +14,7 @@
 #include "model/object_table.h"
 #include "model/stacks.h"
 #include "model/syscalls.h"
-#include "trace/record.h"
+#include "trace/record/record.h"
 
 struct model;
 

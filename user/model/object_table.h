@@ -8,7 +8,7 @@
 #define MEMTRACED_MODEL_OBJECT_TABLE_H
 
 #include "model/strings.h"
-#include "trace/record.h"
+#include "trace/record/record.h"
 
 struct model_object {
 	size_t index;	  /* in order of appearance */

@@ -7,7 +7,7 @@
 #define MEMTRACED_MODEL_STACKS_H
 
 #include "base/cleanup.h"
-#include "trace/record.h"
+#include "trace/record/record.h"
 
 struct model_stack {
 	uint64_t id;

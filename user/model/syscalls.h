@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "model/strings.h"
-#include "trace/record.h"
+#include "trace/record/record.h"
 
 /* Of one process image. Arrays and what they point to belong to the model. */
 struct model_syscalls {

@@ -3,7 +3,7 @@
 
 #include "base/outfile.h"
 #include "report/symbols.h"
-#include "trace/recording.h"
+#include "trace/record/recording.h"
 
 #include <errno.h>
 

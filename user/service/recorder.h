@@ -7,7 +7,7 @@
 #define MEMTRACED_SERVICE_RECORDER_H
 
 #include "base/cleanup.h"
-#include "trace/record.h"
+#include "trace/record/record.h"
 
 #include <sys/types.h>
 

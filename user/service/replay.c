@@ -6,7 +6,7 @@
 #include "model/model.h"
 #include "report/symbols.h"
 #include "service/outputs.h"
-#include "trace/recording.h"
+#include "trace/record/recording.h"
 
 #include <errno.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "service/tracing.h"
 #include "target/hold.h"
 #include "target/process.h"
-#include "trace/live.h"
+#include "trace/live/live.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #define MEMTRACED_SERVICE_TRACING_H
 
 #include "config/options.h"
-#include "trace/live.h"
+#include "trace/live/live.h"
 
 #include <stdbool.h>
 

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "symbol/symbolizer.h"
-#include "trace/record.h"
+#include "trace/record/record.h"
 
 struct jit_codes;
 

@@ -8,7 +8,7 @@
 #define MEMTRACED_SYMBOL_JITDUMP_H
 
 #include "base/cleanup.h"
-#include "trace/record.h"
+#include "trace/record/record.h"
 
 #include <stddef.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a session's records come from: live BPF (trace/live.h) or a recorded run
- * (trace/recording.h), behind one interface. Used from one thread.
+ * Where a session's records come from: live BPF (trace/live/live.h) or a recorded run
+ * (trace/record/recording.h), behind one interface. Used from one thread.
  */
 #ifndef MEMTRACED_TRACE_SOURCE_H
 #define MEMTRACED_TRACE_SOURCE_H
 
 #include "base/cleanup.h"
-#include "trace/record.h"
+#include "trace/record/record.h"
 
 struct source;
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads a BPF hash map that changes meanwhile: batch look-ups, which take a bucket at a time, so
+ * that no entry that is there all along is lost or repeated (Linux 5.6).
+ */
+#ifndef MEMTRACED_TRACE_BPF_BPF_BATCH_H
+#define MEMTRACED_TRACE_BPF_BPF_BATCH_H
+
+#include <stddef.h>
+
+/* Called with n entries; keys and values as arrays. A non-zero return value ends the reading. */
+typedef int (*bpf_batch_fn)(const void *keys, const void *values, size_t n, void *userdata);
+
+/* 0, what fn returned, or negative errno. */
+int bpf_batch_read(int map_fd, size_t key_size, size_t value_size, bpf_batch_fn fn, void *userdata);
+
+/* Deletes the entries of an array of keys, `len` bytes; passes over those that are gone already. */
+void bpf_batch_delete(int map_fd, size_t key_size, const void *keys, size_t len);
+
+#endif

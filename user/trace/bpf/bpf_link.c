@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/bpf/bpf_link.h"
+
+#include "base/cleanup.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#define UPROBE_MULTI_RETURN 1 /* BPF_F_UPROBE_MULTI_RETURN */
+
+/* The link_create member of union bpf_attr for uprobe-multi links, as of Linux 6.6. */
+struct link_create_uprobe_multi {
+	uint32_t prog_fd;
+	uint32_t target_fd;
+	uint32_t attach_type;
+	uint32_t flags;
+	uint64_t path;
+	uint64_t offsets;
+	uint64_t ref_ctr_offsets;
+	uint64_t cookies;
+	uint32_t cnt;
+	uint32_t multi_flags;
+	uint32_t pid;
+	uint32_t pad;
+};
+
+struct link_create_perf_event {
+	uint32_t prog_fd;
+	uint32_t target_fd;
+	uint32_t attach_type;
+	uint32_t flags;
+	uint64_t bpf_cookie;
+};
+
+static int bpf_link_create_raw(void *attr, size_t size)
+{
+	int fd = syscall(SYS_bpf, BPF_LINK_CREATE, attr, size);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int link_uprobe_multi(int prog_fd, int type, const char *path, const struct uprobe_site *sites,
+		      size_t n_sites, bool at_return, pid_t pid)
+{
+	_cleanup_free_ uint64_t *offsets = calloc(n_sites, sizeof(*offsets));
+	_cleanup_free_ uint64_t *cookies = calloc(n_sites, sizeof(*cookies));
+	struct link_create_uprobe_multi attr = {
+		.prog_fd = prog_fd,
+		.attach_type = type,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)offsets,
+		.cookies = (uintptr_t)cookies,
+		.cnt = n_sites,
+		.multi_flags = at_return ? UPROBE_MULTI_RETURN : 0,
+		.pid = pid,
+	};
+
+	if (!offsets || !cookies)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_sites; i++) {
+		offsets[i] = sites[i].offset;
+		cookies[i] = sites[i].cookie;
+	}
+	return bpf_link_create_raw(&attr, sizeof(attr));
+}
+
+static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	int fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * A link holds a reference to its perf event, so the event's own descriptor can go: closing the
+ * link then releases both. Before Linux 5.15 there are no such links: the event keeps the program,
+ * and its descriptor is what is returned.
+ */
+static int perf_event_link(int prog_fd, int *perf_fd, uint64_t cookie)
+{
+	struct link_create_perf_event attr = {
+		.prog_fd = prog_fd,
+		.target_fd = *perf_fd,
+		.attach_type = BPF_PERF_EVENT,
+		.bpf_cookie = cookie,
+	};
+	int fd;
+
+	if (ioctl(*perf_fd, PERF_EVENT_IOC_ENABLE, 0))
+		return -errno;
+	fd = bpf_link_create_raw(&attr, sizeof(attr));
+	if (fd != -EINVAL || cookie)
+		return fd;
+	if (ioctl(*perf_fd, PERF_EVENT_IOC_SET_BPF, prog_fd))
+		return -errno;
+	fd = *perf_fd;
+	*perf_fd = -1;
+	return fd;
+}
+
+/* Number in a small sysfs file such as .../uprobe/type or .../format/retprobe ("config:0"). */
+static int sysfs_number(const char *path, const char *fmt)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	int value;
+
+	if (!f)
+		return -errno;
+	return fscanf(f, fmt, &value) == 1 ? value : -EBADMSG;
+}
+
+int link_perf_uprobe(int prog_fd, const char *path, const struct uprobe_site *site, bool at_return,
+		     pid_t pid)
+{
+	int type = sysfs_number("/sys/bus/event_source/devices/uprobe/type", "%d");
+	int bit = sysfs_number("/sys/bus/event_source/devices/uprobe/format/retprobe", "config:%d");
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.config1 = (uintptr_t)path,
+		.config2 = site->offset,
+	};
+	_cleanup_close_ int perf_fd = -1;
+
+	if (type < 0)
+		return type;
+	if (bit < 0)
+		return bit;
+	attr.type = type;
+	attr.config = at_return ? 1ULL << bit : 0;
+	perf_fd = perf_event_open(&attr, pid > 0 ? pid : -1, pid > 0 ? -1 : 0);
+	if (perf_fd < 0)
+		return perf_fd;
+	return perf_event_link(prog_fd, &perf_fd, site->cookie);
+}
+
+int link_tracepoint(int prog_fd, uint32_t id)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.config = id,
+		.sample_period = 1,
+	};
+	/* A tracepoint's programs run on every CPU, whichever one the event is bound to. */
+	_cleanup_close_ int perf_fd = perf_event_open(&attr, -1, 0);
+
+	if (perf_fd < 0)
+		return perf_fd;
+	return perf_event_link(prog_fd, &perf_fd, 0);
+}
+
+int link_raw_tracepoint(int prog_fd, const char *name)
+{
+	int fd = bpf_raw_tracepoint_open(name, prog_fd);
+
+	return fd < 0 ? -errno : fd;
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/bpf/programs.h"
+
+#include "bpf/abi_stack_copy.h"
+#include "memtraced.skel.h"
+#include "memtraced_old.skel.h"
+#include "trace/bpf/bpf_link.h"
+#include "trace/bpf/link_home.h"
+#include "trace/bpf/map_memory.h"
+#include "trace/kernel/preemption.h"
+#include "trace/kernel/tracefs.h"
+#include "trace/kernel/urgent.h"
+#include "trace/unwind/unwind_objects.h"
+#include "trace/unwind/unwind_spaces.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define DEFAULT_MAX_BLOCKS (2U << 20)
+/* Below it the table of blocks is one bucket: a few long buckets would spill too unevenly. */
+#define MIN_TABLE_BLOCKS (32U << 10)
+#define MAX_SITES (256U << 10)
+#define MAX_STACKS (256U << 10)
+#define MAX_TOMBS (256U << 10)
+#define RING_BYTES (8U << 20)
+/* Copies of stacks are up to 130 KiB. */
+#define RING_BYTES_FOR_COPIES (64U << 20)
+
+const char *attach_path_name(enum attach_path path)
+{
+	static const char *const names[ATTACH_PATHS] = {
+		[ATTACH_PATH_SESSION] = "session",
+		[ATTACH_PATH_MULTI] = "multi",
+		[ATTACH_PATH_PERF] = "perf",
+		[ATTACH_PATH_EXIT] = "exit",
+	};
+
+	return names[path];
+}
+
+/* libbpf's own messages, the verifier's log among them, are for whoever debugs the programs. */
+static int libbpf_print(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (level == LIBBPF_DEBUG || !getenv("MEMTRACED_DEBUG_BPF"))
+		return 0;
+	return vfprintf(stderr, fmt, ap);
+}
+
+/*
+ * Kernels before 5.11 charge BPF memory to RLIMIT_MEMLOCK. Later ones do not, so a limit that
+ * cannot be raised is no error here; where it matters the load fails with EPERM.
+ */
+static void raise_memlock(void)
+{
+	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+
+	(void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
+}
+
+struct block_room {
+	uint32_t buckets;
+	uint32_t spilled; /* entries of the map beside them */
+};
+
+/*
+ * Room for n blocks. With a bucket for eight of them, a fifth of n finds its bucket of seven full
+ * when n are there (Poisson distribution), and a quarter has room in the map. The table is the
+ * cheaper half: 64 MB of it take 15 ms to make, the buckets of a map for 2 M blocks 30 ms.
+ */
+static struct block_room block_room(uint32_t n)
+{
+	if (n >= MIN_TABLE_BLOCKS)
+		return (struct block_room){ n / 8, n / 4 };
+	return (struct block_room){ 1, n > ABI_BLOCK_WAYS ? n - ABI_BLOCK_WAYS : 1 };
+}
+
+DEFINE_OPEN_OLD(memtraced)
+
+/* What stands for atomic operations and cookies on old kernels. */
+static int choose_maps(struct memtraced_bpf *skel, bool old)
+{
+	int r = bpf_map__set_autocreate(skel->maps.cookies, old);
+
+	if (r == 0)
+		r = bpf_map__set_autocreate(skel->maps.stub_programs, old);
+	if (r == 0)
+		r = bpf_map__set_autocreate(skel->maps.slot_claims, old);
+	return r;
+}
+
+static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *room,
+			 const struct programs_opts *opts)
+{
+	bool allocations = opts->allocations;
+	const struct {
+		struct bpf_map *map;
+		uint32_t entries;
+	} sizes[] = {
+		{ skel->maps.ring, opts->check_stacks ? RING_BYTES_FOR_COPIES : RING_BYTES },
+		{ skel->maps.copy_buffers, opts->check_stacks ? ABI_COPY_BUFFERS : 1 },
+		{ skel->maps.procs, opts->max_procs },
+		{ skel->maps.slot_claims, opts->max_procs },
+		{ skel->maps.block_buckets, room->buckets },
+		{ skel->maps.blocks, room->spilled },
+		{ skel->maps.sites, allocations ? MAX_SITES : 1 },
+		{ skel->maps.stacks, allocations || opts->code ? MAX_STACKS : 1 },
+		{ skel->maps.tombs, allocations ? MAX_TOMBS : 1 },
+		{ skel->maps.shed, allocations ? MAX_TOMBS : 1 },
+		{ skel->maps.unwind_rows, opts->unwind ? UNWIND_FIRST_ROWS : 1 },
+		{ skel->maps.unwind_rules, opts->unwind ? ABI_UNWIND_RULES : 1 },
+		{ skel->maps.unwind_objects, opts->unwind ? ABI_UNWIND_OBJECTS : 1 },
+		{ skel->maps.unwind_mappings, opts->unwind ? UNWIND_MAPPINGS : 1 },
+		{ skel->maps.unwind_spaces, opts->unwind ? opts->max_procs : 1 },
+		{ skel->maps.unwind_sorted, opts->unwind ? opts->max_procs : 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		int r = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
+
+		if (r)
+			return r;
+	}
+	return bpf_map__set_map_flags(skel->maps.procs, BPF_F_MMAPABLE);
+}
+
+/* Without allocations: what follows processes, and their code where stacks are wanted. */
+static void choose_for_jobs(struct memtraced_bpf *skel, bool code)
+{
+	bpf_program__set_autoload(skel->progs.on_session, false);
+	bpf_program__set_autoload(skel->progs.on_entry, false);
+	bpf_program__set_autoload(skel->progs.on_return, false);
+	bpf_program__set_autoload(skel->progs.on_exit_mmap, code);
+	bpf_program__set_autoload(skel->progs.on_enter_munmap, code);
+	bpf_program__set_autoload(skel->progs.on_exit_munmap, false);
+	bpf_program__set_autoload(skel->progs.on_enter_mremap, false);
+}
+
+/* What stands for programs that would be preempted, which is known only later. */
+static void choose_perf(struct memtraced_bpf *skel, bool lifecycle, bool syscalls)
+{
+	bpf_program__set_autoload(skel->progs.on_fork_perf, lifecycle);
+	bpf_program__set_autoload(skel->progs.on_exec_perf, lifecycle);
+	bpf_program__set_autoload(skel->progs.on_exit_perf, lifecycle);
+	bpf_program__set_autoload(skel->progs.on_oom_victim_perf, lifecycle);
+	bpf_program__set_autoload(skel->progs.on_enter_any, syscalls);
+	bpf_program__set_autoload(skel->progs.on_exit_any, syscalls);
+}
+
+static void choose_programs(struct memtraced_bpf *skel, const struct programs_opts *opts)
+{
+	bool session = opts->path == ATTACH_PATH_SESSION;
+	bool multi = session || opts->path == ATTACH_PATH_MULTI ||
+		     (opts->path == ATTACH_PATH_EXIT && opts->exit_by_multi);
+	bool returns = !session; /* the exit path needs it where exit sites are not provable */
+
+	choose_perf(skel, false, false);
+	bpf_program__set_autoload(skel->progs.on_session, session);
+	/* beside sessions only for exit sites, which not every program has: programs_entry_fd */
+	bpf_program__set_autoload(skel->progs.on_entry, !session);
+	bpf_program__set_autoload(skel->progs.on_return, returns);
+	/* libbpf 1.1 does not know these types by section name. */
+	(void)bpf_program__set_expected_attach_type(skel->progs.on_session,
+						    (enum bpf_attach_type)LINK_TYPE_UPROBE_SESSION);
+	if (!multi)
+		return;
+	(void)bpf_program__set_expected_attach_type(skel->progs.on_entry,
+						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
+	(void)bpf_program__set_expected_attach_type(skel->progs.on_return,
+						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
+}
+
+static int map_arrays(struct programs *p)
+{
+	int r = map_memory(p->skel->maps.procs, (void **)&p->procs, &p->procs_len);
+
+	if (r == 0)
+		r = map_memory(p->skel->maps.site_table, (void **)&p->sites, &p->sites_len);
+	return r;
+}
+
+static int load(struct programs *p, const struct programs_opts *opts)
+{
+	const uint64_t blocks = opts->max_blocks ? opts->max_blocks : DEFAULT_MAX_BLOCKS;
+	const bool old = old_kernel();
+	struct memtraced_bpf *skel = old ? open_old() : memtraced_bpf__open();
+	struct block_room room;
+	int r;
+
+	if (!skel)
+		return -errno;
+	if (blocks > UINT32_MAX)
+		return -ERANGE;
+	room = block_room(opts->allocations ? blocks : 1);
+	if (old) /* all in the map */
+		room = (struct block_room){ 1, opts->allocations ? blocks : 1 };
+	p->skel = skel;
+	skel->rodata->knob_min_size = opts->min_size;
+	skel->rodata->knob_max_size = opts->max_size;
+	skel->rodata->knob_max_stack = opts->max_stack;
+	skel->rodata->knob_floor = opts->floor;
+	skel->rodata->knob_check_stacks = opts->check_stacks;
+	skel->rodata->knob_hold_cpu = opts->hold_cpu;
+	skel->rodata->knob_follow = opts->follow;
+	skel->rodata->knob_max_procs = opts->max_procs;
+	skel->rodata->knob_regions = opts->allocations;
+	skel->rodata->knob_unwind = opts->unwind;
+	choose_programs(skel, opts);
+	if (!opts->allocations)
+		choose_for_jobs(skel, opts->code);
+	skel->rodata->knob_block_buckets = room.buckets;
+	r = set_map_sizes(skel, &room, opts);
+	if (r == 0)
+		r = choose_maps(skel, old);
+	if (r)
+		return r;
+	r = memtraced_bpf__load(skel);
+	if (r)
+		return r;
+	if (old) {
+		p->stubs.cookies_fd = bpf_map__fd(skel->maps.cookies);
+		p->stubs.programs_fd = bpf_map__fd(skel->maps.stub_programs);
+	}
+	p->control = &skel->data_control->control;
+	p->next_slot = &skel->data_slots->next_slot;
+	return map_arrays(p);
+}
+
+/* Rules are of x86-64 alone so far. */
+static bool can_unwind(void)
+{
+#ifdef __x86_64__
+	return true;
+#else
+	return false;
+#endif
+}
+
+static int loaded_fd(const struct bpf_program *prog)
+{
+	return bpf_program__autoload(prog) ? bpf_program__fd(prog) : -1;
+}
+
+static int share_maps(const struct memtraced_bpf *loaded, const struct memtraced_bpf *late)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, late->obj)
+	{
+		const char *name = bpf_map__name(map);
+		int fd = bpf_object__find_map_fd_by_name(loaded->obj, name);
+		int r = fd < 0 ? bpf_map__set_autocreate(map, false) : bpf_map__reuse_fd(map, fd);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* The object once more, with the maps of the first, and no program chosen. */
+static int open_again(const struct programs *p, struct memtraced_bpf **ret_skel)
+{
+	struct memtraced_bpf *again = old_kernel() ? open_old() : memtraced_bpf__open();
+	struct bpf_program *prog;
+
+	if (!again)
+		return -errno;
+	*ret_skel = again;
+	bpf_object__for_each_program(prog, again->obj) bpf_program__set_autoload(prog, false);
+	return share_maps(p->skel, again);
+}
+
+static int load_entry(struct programs *p)
+{
+	int r = open_again(p, &p->late);
+
+	if (r)
+		return r;
+	bpf_program__set_autoload(p->late->progs.on_entry, true);
+	(void)bpf_program__set_expected_attach_type(p->late->progs.on_entry, p->entry_type);
+	r = memtraced_bpf__load(p->late);
+	if (r == 0)
+		p->entry_fd = bpf_program__fd(p->late->progs.on_entry);
+	return r;
+}
+
+static int load_perf(struct programs *p, const struct programs_opts *opts)
+{
+	const int prog_fd = bpf_program__fd(p->skel->progs.on_any_raw);
+	bool maps = opts->allocations || opts->code;
+	int r;
+
+	p->raw_preempted = raw_tracepoint_preempted(prog_fd, p->control, "task_rename");
+	p->syscalls_preempted = raw_tracepoint_preempted(prog_fd, p->control, "sys_enter");
+	if (!p->raw_preempted && !(p->syscalls_preempted && maps))
+		return 0;
+	r = open_again(p, &p->perf);
+	if (r)
+		return r;
+	choose_perf(p->perf, p->raw_preempted, p->syscalls_preempted && maps);
+	return memtraced_bpf__load(p->perf);
+}
+
+int programs_new(const struct programs_opts *opts, struct programs **ret_programs)
+{
+	_cleanup_(programs_free_p) struct programs *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (opts->unwind && !can_unwind())
+		return -EOPNOTSUPP;
+	if (!p)
+		return -ENOMEM;
+	p->link_home = link_home_open();
+	p->max_procs = opts->max_procs;
+	p->unwind = opts->unwind;
+	p->check_stacks = opts->check_stacks;
+	libbpf_set_print(libbpf_print);
+	raise_memlock();
+	r = load(p, opts);
+	if (r)
+		return r;
+	p->session_fd = loaded_fd(p->skel->progs.on_session);
+	p->entry_fd = loaded_fd(p->skel->progs.on_entry);
+	p->return_fd = loaded_fd(p->skel->progs.on_return);
+	p->entry_type = bpf_program__expected_attach_type(p->skel->progs.on_entry);
+	r = load_perf(p, opts);
+	if (r)
+		return r;
+	*ret_programs = TAKE_PTR(p);
+	return 0;
+}
+
+int programs_entry_fd(struct programs *programs)
+{
+	int r = 0;
+
+	if (programs->entry_fd < 0 && !programs->late)
+		r = load_entry(programs);
+	if (r)
+		return r;
+	return programs->entry_fd < 0 ? -ENOENT : programs->entry_fd;
+}
+
+int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
+		       const struct uprobe_site *site, bool at_return, pid_t pid)
+{
+	struct uprobe_site bare = { .offset = site->offset };
+	_cleanup_close_ int stub_fd = -1;
+
+	if (programs->stubs.cookies_fd == 0)
+		return link_perf_uprobe(prog_fd, path, site, at_return, pid);
+	stub_fd = probe_stub_load(&programs->stubs, prog_fd, site->cookie);
+	return stub_fd < 0 ? stub_fd : link_perf_uprobe(stub_fd, path, &bare, at_return, pid);
+}
+
+void programs_free(struct programs *programs)
+{
+	if (!programs)
+		return;
+	if (programs->procs)
+		munmap(programs->procs, programs->procs_len);
+	if (programs->sites)
+		munmap(programs->sites, programs->sites_len);
+	memtraced_bpf__destroy(programs->late);
+	memtraced_bpf__destroy(programs->perf);
+	memtraced_bpf__destroy(programs->skel);
+	if (programs->link_home >= 0)
+		close(programs->link_home);
+	free(programs);
+}
+
+int programs_map_buckets(const struct programs *programs, struct bucket_table *ret_table)
+{
+	void *mem;
+	int r = map_memory(programs->skel->maps.block_buckets, &mem, &ret_table->len);
+
+	if (r)
+		return r;
+	ret_table->buckets = mem;
+	ret_table->n = bpf_map__max_entries(programs->skel->maps.block_buckets);
+	return 0;
+}
+
+void bucket_table_done(struct bucket_table *table)
+{
+	if (table->buckets)
+		munmap(table->buckets, table->len);
+	table->buckets = NULL;
+}
+
+int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
+				size_t *ret_n)
+{
+	const struct memtraced_bpf *skel = programs->skel, *perf = programs->perf;
+	const bool raw = !programs->raw_preempted, alone = !programs->syscalls_preempted;
+	const bool mremap = alone && skel->rodata->knob_regions;
+	const struct {
+		struct bpf_program *prog;
+		const char *category; /* NULL: a raw tracepoint */
+		const char *name;
+	} points[] = {
+		{ raw ? skel->progs.on_fork : NULL, NULL, "sched_process_fork" },
+		{ raw ? skel->progs.on_exec : NULL, NULL, "sched_process_exec" },
+		{ raw ? skel->progs.on_exit : NULL, NULL, "sched_process_exit" },
+		{ raw ? skel->progs.on_oom_victim : NULL, NULL, "mark_victim" },
+		{ raw ? NULL : perf->progs.on_fork_perf, "task", "task_newtask" },
+		{ raw ? NULL : perf->progs.on_exec_perf, "sched", "sched_process_exec" },
+		{ raw ? NULL : perf->progs.on_exit_perf, "sched", "sched_process_exit" },
+		{ raw ? NULL : perf->progs.on_oom_victim_perf, "oom", "mark_victim" },
+		{ alone ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mmap" },
+		{ alone ? skel->progs.on_enter_munmap : NULL, "syscalls", "sys_enter_munmap" },
+		{ alone ? skel->progs.on_exit_munmap : NULL, "syscalls", "sys_exit_munmap" },
+		{ alone ? skel->progs.on_enter_mremap : NULL, "syscalls", "sys_enter_mremap" },
+		{ mremap ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mremap" },
+		{ alone || !perf ? NULL : perf->progs.on_exit_any, "raw_syscalls", "sys_exit" },
+		{ alone || !perf ? NULL : perf->progs.on_enter_any, "raw_syscalls", "sys_enter" },
+	};
+	_cleanup_close_ int tracefs_fd = tracefs_open();
+
+	*ret_n = 0;
+	if (tracefs_fd < 0)
+		return tracefs_fd;
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+		int prog_fd, fd;
+		uint32_t id;
+
+		if (!points[i].prog || !bpf_program__autoload(points[i].prog))
+			continue;
+		prog_fd = bpf_program__fd(points[i].prog);
+		if (points[i].category) {
+			fd = tracefs_event_id(tracefs_fd, points[i].category, points[i].name, &id);
+			if (fd == 0)
+				fd = link_tracepoint(prog_fd, id);
+		} else {
+			fd = link_raw_tracepoint(prog_fd, points[i].name);
+		}
+		if (fd < 0)
+			return fd;
+		link_home_keep(programs->link_home, fd);
+		fds[(*ret_n)++] = fd;
+	}
+	return 0;
+}
+
+static int read_counters(const struct programs *programs, uint32_t from, uint32_t to, uint64_t *ret)
+{
+	int cpus = libbpf_num_possible_cpus(), fd = bpf_map__fd(programs->skel->maps.counters);
+	_cleanup_free_ uint64_t *values = NULL;
+
+	if (cpus < 0)
+		return cpus;
+	values = calloc(cpus, sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	for (uint32_t i = from; i < to; i++) {
+		int r = urgent_lookup(fd, &i, values);
+
+		if (r)
+			return r;
+		ret[i - from] = 0;
+		for (int cpu = 0; cpu < cpus; cpu++)
+			ret[i - from] += values[cpu];
+	}
+	return 0;
+}
+
+int programs_losses(const struct programs *programs, uint64_t ret_losses[ABI_LOSSES])
+{
+	return read_counters(programs, 0, ABI_LOSSES, ret_losses);
+}
+
+int programs_events(const struct programs *programs, uint64_t *ret_events)
+{
+	return read_counters(programs, ABI_EVENTS, ABI_EVENTS + 1, ret_events);
+}
+
+uint64_t program_missed(const struct bpf_program *program)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
+		return 0;
+	return info.recursion_misses;
+}
+
+static uint64_t object_missed(const struct memtraced_bpf *skel)
+{
+	struct bpf_program *program;
+	uint64_t sum = 0;
+
+	if (!skel)
+		return 0;
+	bpf_object__for_each_program(program, skel->obj) if (bpf_program__autoload(program)) sum +=
+		program_missed(program);
+	return sum;
+}
+
+uint64_t programs_missed(const struct programs *programs)
+{
+	return object_missed(programs->skel) + object_missed(programs->late) +
+	       object_missed(programs->perf);
+}

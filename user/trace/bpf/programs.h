@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The BPF object: knobs and map sizes set, loaded, maps at hand. Which programs are loaded depends
+ * on the attach path.
+ */
+#ifndef MEMTRACED_TRACE_BPF_PROGRAMS_H
+#define MEMTRACED_TRACE_BPF_PROGRAMS_H
+
+#include "base/cleanup.h"
+#include "bpf/abi.h"
+#include "trace/kernel/old_kernel.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How probes are attached; see HACKING.md. Order: best first. */
+enum attach_path {
+	ATTACH_PATH_SESSION, /* one uprobe-multi session link: entry and return in one program */
+	ATTACH_PATH_MULTI,   /* uprobe-multi links, one for entries, one for returns */
+	ATTACH_PATH_PERF,    /* perf-event uprobes and return probes */
+	ATTACH_PATH_EXIT,    /* entries and exit sites, no return probe at all */
+	ATTACH_PATHS
+};
+
+/* "session", "multi", "perf", "exit". */
+const char *attach_path_name(enum attach_path path);
+
+struct programs_opts {
+	enum attach_path path;
+	bool exit_by_multi; /* ATTACH_PATH_EXIT: by uprobe-multi links, else by perf events */
+	bool hold_cpu;	    /* FEATURE_HOLD_CPU */
+	bool follow;
+	uint32_t max_procs;
+	uint64_t max_blocks; /* 0: the default */
+	uint64_t min_size, max_size;
+	uint32_t max_stack; /* callers kept of a stack */
+	uint32_t check_stacks;
+	bool allocations; /* else only what jobs need: */
+	bool code;	  /* mappings of executable files are reported */
+	bool floor;	  /* empty programs in the probes: nothing is counted */
+	bool unwind;	  /* user stacks by call frame information: trace/unwind/unwind_tables.h */
+};
+
+struct programs {
+	struct memtraced_bpf *skel;
+	struct memtraced_bpf *late;   /* for programs_entry_fd; NULL: not needed so far */
+	struct memtraced_bpf *perf;   /* what stands for preempted programs; NULL: none are */
+	struct abi_control *control;  /* shared with the programs */
+	struct abi_proc *procs;	      /* by slot; shared with the programs */
+	struct abi_site_entry *sites; /* ABI_SITE_ENTRIES of them */
+	uint32_t *next_slot;	      /* shared with the programs */
+	uint32_t max_procs;
+	bool unwind; /* as in struct programs_opts */
+	uint32_t check_stacks;
+	size_t procs_len, sites_len;
+	/* kernel/preemption.h: raw tracepoints are; those of system calls, raw or of single ones */
+	bool raw_preempted, syscalls_preempted;
+	int link_home;	/* where links are kept beside their descriptors: trace/bpf/link_home.h */
+	int session_fd; /* -1: not loaded */
+	int entry_fd;	/* see programs_entry_fd */
+	struct probe_stubs stubs;
+	int entry_type; /* LINK_TYPE_UPROBE_MULTI, 0: for perf events */
+	int return_fd;	/* -1: not loaded */
+};
+
+/*
+ * Loads everything. 0 or negative errno; -EPERM without the rights. With `unwind` -EOPNOTSUPP where
+ * that is not possible, or what the kernel answers: frame pointers are left.
+ */
+int programs_new(const struct programs_opts *opts, struct programs **ret_programs);
+/* Unloads; maps and programs go with it. NULL is legal. */
+void programs_free(struct programs *programs);
+DEFINE_CLEANUP(struct programs, programs_free)
+
+/* The table of blocks, mapped: 64 MB by default, so not for longer than it is read. */
+struct bucket_table {
+	struct abi_block_bucket *buckets;
+	size_t n, len;
+};
+
+int programs_map_buckets(const struct programs *programs, struct bucket_table *ret_table);
+void bucket_table_done(struct bucket_table *table);
+
+/*
+ * The program for entries and exit sites, loaded when it is first asked for: half of what loading
+ * takes, and of no use to programs without operator new. Negative errno when it cannot be loaded.
+ */
+int programs_entry_fd(struct programs *programs);
+
+/*
+ * A perf-event uprobe with the site's cookie, which on kernels before 5.15 a program of the probe's
+ * own stands for. Arguments and result as of link_perf_uprobe().
+ */
+struct uprobe_site;
+int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
+		       const struct uprobe_site *site, bool at_return, pid_t pid);
+
+/* Attaches the life-cycle and mmap programs; descriptors in fds[], which the caller closes. */
+#define PROGRAMS_MAX_TRACEPOINTS 11
+int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
+				size_t *ret_n);
+
+/* Sum over CPUs of a loss counter. */
+int programs_losses(const struct programs *programs, uint64_t ret_losses[ABI_LOSSES]);
+
+/* Calls of allocator functions seen so far; for people, not exact. */
+int programs_events(const struct programs *programs, uint64_t *ret_events);
+
+/* What the kernel counted of a program's runs that it left out (Linux 5.12); 0: not known. */
+struct bpf_program;
+uint64_t program_missed(const struct bpf_program *program);
+/* The sum over all programs of these objects. */
+uint64_t programs_missed(const struct programs *programs);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The stacks of one event, a tracepoint or the entry of a system call, counted by bpf/event.bpf.c;
+ * its stacks and single occurrences come through the ring.
+ */
+#ifndef MEMTRACED_TRACE_JOBS_EVENT_JOB_H
+#define MEMTRACED_TRACE_JOBS_EVENT_JOB_H
+
+#include "config/event_spec.h"
+#include "trace/jobs/job.h"
+
+#include <stdbool.h>
+
+struct event_job_opts {
+	uint32_t id;	    /* of the event in its records */
+	bool kernel_stacks; /* these, too */
+	bool each;	    /* every event with its own time, as RECORD_OCCURRENCE */
+	uint32_t max_stack; /* frames that are kept */
+};
+
+/*
+ * Loads and attaches; `spec` is borrowed for good. 0 or negative errno; -EINVAL: the kernel has no
+ * such event, context->error says what comes near.
+ */
+int event_job_new(const struct job_context *context, const struct event_spec *spec,
+		  const struct event_job_opts *opts, struct job **ret_job);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/kernel/features.h"
+
+#include "trace/bpf/bpf_link.h"
+#include "trace/bpf/link_home.h"
+#include "trace/bpf/programs.h"
+#include "trace/kernel/old_kernel.h"
+#include "trace/kernel/probe_kinds.h"
+#include "trace/kernel/probe_page.h"
+#include "trace/kernel/tracefs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+static const struct {
+	const char *name;
+	const char *what;
+} feature_names[FEATURES] = {
+	[FEATURE_BTF] = { "btf", "types of the running kernel, for CO-RE" },
+	[FEATURE_TRACEFS] = { "tracefs", "tracepoints of system calls" },
+	[FEATURE_PERF_UPROBE] = { "perf-uprobe", "uprobes by perf events" },
+	[FEATURE_COOKIES] = { "cookies", "probes need no program of their own each" },
+	[FEATURE_ATOMICS] = { "atomics", "atomic operations that give a value" },
+	[FEATURE_UPROBE_MULTI] = { "uprobe-multi", "one link for all sites of a file" },
+	[FEATURE_UPROBE_SESSION] = { "uprobe-session", "entry and return by one program" },
+	[FEATURE_HOLD_CPU] = { "hold-cpu", "walks of stacks cannot be preempted" },
+	[FEATURE_URETPROBE_SECCOMP] = { "uretprobe-seccomp",
+					"return probes are safe under seccomp filters" },
+	[FEATURE_UNWIND_CFI] = { "unwind-cfi", "stacks are whole without frame pointers" },
+};
+
+__attribute__((format(printf, 4, 5))) static void result(struct features *f, enum feature id,
+							 bool present, const char *fmt, ...)
+{
+	struct feature_row *row = &f->rows[id];
+	va_list ap;
+
+	row->probed = true;
+	row->present = present;
+	va_start(ap, fmt);
+	(void)vsnprintf(row->reason, sizeof(row->reason), fmt, ap); /* cut is fine */
+	va_end(ap);
+}
+
+static void probe_btf(struct features *f)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	if (!btf) {
+		result(f, FEATURE_BTF, false, "%s (CONFIG_DEBUG_INFO_BTF)", strerror(errno));
+		result(f, FEATURE_HOLD_CPU, false, "no BTF to look in");
+		return;
+	}
+	result(f, FEATURE_BTF, true, "%s", "");
+	result(f, FEATURE_HOLD_CPU,
+	       btf__find_by_name_kind(btf, "bpf_preempt_disable", BTF_KIND_FUNC) > 0,
+	       "not in the kernel's BTF (Linux 6.10)");
+	btf__free(btf);
+}
+
+static void probe_tracefs(struct features *f)
+{
+	_cleanup_close_ int fd = tracefs_open();
+	uint32_t id;
+	int r = fd < 0 ? fd : tracefs_event_id(fd, "syscalls", "sys_enter_mmap", &id);
+
+	result(f, FEATURE_TRACEFS, r == 0, "%s (CONFIG_FTRACE_SYSCALLS)", strerror(-r));
+}
+
+static void probe_old(struct features *f)
+{
+	int r = old_kernel_try_cookies();
+
+	result(f, FEATURE_COOKIES, r == 0, "%s (Linux 5.15); each hit costs more", strerror(-r));
+	r = old_kernel_try_atomics();
+	result(f, FEATURE_ATOMICS, r == 0, "%s (Linux 5.12); each hit costs more", strerror(-r));
+}
+
+/* A program that does nothing: returns 1, which tells a session to leave the return alone. */
+static int load_empty(int attach_type, int return_value)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = return_value },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach_type);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "memtraced_try", "GPL", insns,
+			       sizeof(insns) / sizeof(insns[0]), &opts);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static void keep_link(struct features *f, int fd)
+{
+	link_home_keep(f->link_home, fd);
+	f->link_fds[f->n_links++] = fd;
+}
+
+/* Tries one way of attaching to the page; keeps the link. 0 or negative errno. */
+static int try_attach(struct features *f, const struct probe_page *page, enum feature id)
+{
+	int type = id == FEATURE_UPROBE_SESSION ? LINK_TYPE_UPROBE_SESSION :
+		   id == FEATURE_UPROBE_MULTI	? LINK_TYPE_UPROBE_MULTI :
+						  0;
+	_cleanup_close_ int prog_fd = load_empty(type, 1);
+	struct uprobe_site sites[PROBE_PAGE_KINDS];
+	size_t n = probe_page_sites(page, sites);
+	int fd;
+
+	if (prog_fd < 0)
+		return prog_fd;
+	if (type) {
+		fd = link_uprobe_multi(prog_fd, type, probe_page_path(page), sites, n, false, 0);
+	} else {
+		fd = link_perf_uprobe(prog_fd, probe_page_path(page), &sites[0], false, 0);
+	}
+	if (fd < 0)
+		return fd;
+	keep_link(f, fd);
+	return 0;
+}
+
+static void probe_attach(struct features *f, const struct probe_page *page, bool all)
+{
+	static const enum feature order[] = { FEATURE_UPROBE_SESSION, FEATURE_UPROBE_MULTI,
+					      FEATURE_PERF_UPROBE };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		/* The build for old kernels knows perf's uprobes alone. */
+		bool known = order[i] == FEATURE_PERF_UPROBE || !old_kernel();
+		int r = known ? try_attach(f, page, order[i]) : -EOPNOTSUPP;
+
+		result(f, order[i], r == 0, "link refused: %s", strerror(-r));
+		/* All sites of the page are probed by the first that works. */
+		if (r == 0 && !f->emulation_measured && order[i] != FEATURE_PERF_UPROBE)
+			f->emulation_measured = probe_page_measure(page, &f->emulation,
+								   &f->emulated_ns, &f->stepped_ns);
+		if (r == 0 && !all)
+			return;
+	}
+}
+
+/*
+ * From Linux 6.11 on, return probes go through a system call of their own, which seccomp filters
+ * did not know at first: the filtered target was killed. Tried on a child of ours.
+ */
+static void probe_seccomp(struct features *f, const struct probe_page *page)
+{
+	bool multi =
+		f->rows[FEATURE_UPROBE_MULTI].present || f->rows[FEATURE_UPROBE_SESSION].present;
+	_cleanup_close_ int prog_fd = load_empty(multi ? LINK_TYPE_UPROBE_MULTI : 0, 0);
+	struct uprobe_site site = probe_page_call_site(page);
+	int fd, r;
+
+	if (prog_fd < 0) {
+		result(f, FEATURE_URETPROBE_SECCOMP, false, "program: %s", strerror(-prog_fd));
+		return;
+	}
+	fd = multi ? link_uprobe_multi(prog_fd, LINK_TYPE_UPROBE_MULTI, probe_page_path(page),
+				       &site, 1, true, 0) :
+		     link_perf_uprobe(prog_fd, probe_page_path(page), &site, true, 0);
+	if (fd < 0) {
+		result(f, FEATURE_URETPROBE_SECCOMP, false, "return probe: %s", strerror(-fd));
+		return;
+	}
+	keep_link(f, fd);
+	r = probe_page_filtered_child(page);
+	result(f, FEATURE_URETPROBE_SECCOMP, r == 0,
+	       r > 0 ? "a filtered child was killed by signal %d: exit sites are used" :
+		       "test failed: error %d",
+	       r > 0 ? r : -r);
+}
+
+static void assume_emulation(struct plan_emulation *emulation)
+{
+	size_t n;
+	const struct probe_kind *kinds = probe_kinds(&n);
+
+	for (size_t i = PROBE_KIND_EMULATED; i < n; i++)
+		*probe_kind_member(&kinds[i], emulation) = kinds[i].everywhere;
+}
+
+int features_new(bool all, struct features **ret_features)
+{
+	_cleanup_(features_free_p) struct features *f = calloc(1, sizeof(*f));
+	_cleanup_(probe_page_free_p) struct probe_page *page = NULL;
+	int r;
+
+	if (!f)
+		return -ENOMEM;
+	for (size_t i = 0; i < FEATURES; i++) {
+		f->rows[i].name = feature_names[i].name;
+		f->rows[i].what = feature_names[i].what;
+	}
+	assume_emulation(&f->emulation);
+	f->link_home = link_home_open();
+	r = probe_page_new(&page);
+	if (r)
+		return r;
+	probe_btf(f);
+	probe_tracefs(f);
+	probe_old(f);
+	probe_attach(f, page, all);
+	probe_seccomp(f, page);
+	*ret_features = TAKE_PTR(f);
+	return 0;
+}
+
+void features_try_unwind(struct features *f)
+{
+	const bool session = f->rows[FEATURE_UPROBE_SESSION].present;
+	const struct programs_opts opts = {
+		.path = session				      ? ATTACH_PATH_SESSION :
+			f->rows[FEATURE_UPROBE_MULTI].present ? ATTACH_PATH_MULTI :
+								ATTACH_PATH_PERF,
+		.hold_cpu = f->rows[FEATURE_HOLD_CPU].present,
+		.follow = true,
+		.max_procs = 1,
+		.max_blocks = 1,
+		.max_stack = ABI_MAX_FRAMES,
+		.allocations = true,
+		.unwind = true,
+	};
+	_cleanup_(programs_free_p) struct programs *programs = NULL;
+	int r = programs_new(&opts, &programs);
+
+	if (r == 0 && session) /* loaded when it is needed */
+		r = programs_entry_fd(programs);
+	result(f, FEATURE_UNWIND_CFI, r >= 0, "%s (x86-64): frame pointers are followed",
+	       strerror(-r));
+}
+
+void features_free(struct features *features)
+{
+	if (!features)
+		return;
+	for (size_t i = 0; i < features->n_links; i++)
+		close(features->link_fds[i]);
+	if (features->link_home >= 0)
+		close(features->link_home);
+	free(features);
+}
+
+void features_print(const struct features *f, struct strbuf *out)
+{
+	struct plan_emulation emulation = f->emulation;
+	size_t n_kinds;
+	const struct probe_kind *kinds = probe_kinds(&n_kinds);
+	struct utsname uts;
+
+	if (uname(&uts) == 0)
+		strbuf_addf(out, "kernel             %s %s\n", uts.release, uts.machine);
+	for (size_t i = 0; i < FEATURES; i++) {
+		const struct feature_row *row = &f->rows[i];
+
+		strbuf_addf(out, "%-18s %-4s %s", row->name,
+			    !row->probed ? "?" :
+			    row->present ? "yes" :
+					   "no",
+			    row->what);
+		if (row->probed && !row->present)
+			strbuf_addf(out, "\n%-23s (%s)", "", row->reason);
+		strbuf_addch(out, '\n');
+	}
+	strbuf_addf(out, "emulated           ");
+	for (size_t i = PROBE_KIND_EMULATED; i < n_kinds; i++)
+		if (*probe_kind_member(&kinds[i], &emulation))
+			strbuf_addf(out, " %s", kinds[i].name);
+	strbuf_adds(out, f->emulation_measured ? "" : " (assumed: not measured)");
+	if (f->emulation_measured)
+		strbuf_addf(out, "\nper hit             %u ns emulated, %u ns single-stepped",
+			    f->emulated_ns, f->stepped_ns);
+	strbuf_addch(out, '\n');
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * May the programs of a raw tracepoint be preempted? From Linux 7.0 on they are, where the kernel
+ * is. A program that is being preempted is not run for the other threads of its CPU (the kernel's
+ * guard against recursion is one count for each CPU): what they do is then lost. Programs on
+ * tracepoints of perf cost more, but keep others off their CPU.
+ */
+#ifndef MEMTRACED_TRACE_KERNEL_PREEMPTION_H
+#define MEMTRACED_TRACE_KERNEL_PREEMPTION_H
+
+#include <stdbool.h>
+
+struct abi_control;
+
+/*
+ * Found out by attaching bpf/preemption.bpf.c to the tracepoint, which must be one that
+ * prctl(PR_SET_NAME) passes: "task_rename", or "sys_enter" for those of system calls. False where
+ * it cannot be attached to.
+ */
+bool raw_tracepoint_preempted(int prog_fd, volatile struct abi_control *control, const char *name);
+
+#endif

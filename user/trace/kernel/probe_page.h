@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A page of code of our own, in a file of its own (memfd), to try probes on: which instructions the
+ * kernel emulates, and whether return probes survive a seccomp filter.
+ */
+#ifndef MEMTRACED_TRACE_KERNEL_PROBE_PAGE_H
+#define MEMTRACED_TRACE_KERNEL_PROBE_PAGE_H
+
+#include "base/cleanup.h"
+#include "probe/plan.h"
+#include "trace/bpf/bpf_link.h"
+
+struct probe_page;
+
+/* Most instruction kinds that a page holds. */
+#define PROBE_PAGE_KINDS 16
+
+int probe_page_new(struct probe_page **ret_page);
+void probe_page_free(struct probe_page *page); /* NULL is legal */
+DEFINE_CLEANUP(struct probe_page, probe_page_free)
+
+/* A path that opens the file, for attaching. */
+const char *probe_page_path(const struct probe_page *page);
+
+/* The sites to probe, one for each kind of instruction; their number. */
+size_t probe_page_sites(const struct probe_page *page, struct uprobe_site sites[PROBE_PAGE_KINDS]);
+
+/* The function that probe_page_filtered_child calls. */
+struct uprobe_site probe_page_call_site(const struct probe_page *page);
+
+/*
+ * With an empty program on all sites: hits each and tells emulated from single-stepped ones by
+ * their times. False when the times do not tell them apart (*ret_emulation is then unchanged).
+ */
+bool probe_page_measure(const struct probe_page *page, struct plan_emulation *ret_emulation,
+			unsigned int *ret_emulated_ns, unsigned int *ret_stepped_ns);
+
+/*
+ * Forks a child that allows itself nothing but to exit (seccomp filter, killed otherwise) and calls
+ * the call site. 0: it survived; > 0: the signal that killed it; negative errno.
+ */
+int probe_page_filtered_child(const struct probe_page *page);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The live source: BPF programs on running processes. Follows their life cycle, maps and new code,
+ * attaches probes where allocators appear, and reads consistent cuts. One thread.
+ */
+#ifndef MEMTRACED_TRACE_LIVE_LIVE_H
+#define MEMTRACED_TRACE_LIVE_LIVE_H
+
+#include "base/cleanup.h"
+#include "config/event_spec.h"
+#include "config/hist_spec.h"
+#include "trace/bpf/programs.h"
+#include "trace/jobs/event_job.h"
+#include "trace/jobs/job.h"
+#include "trace/kernel/features.h"
+#include "trace/source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct allocator_spec;
+struct live;
+
+struct live_opts {
+	bool allocations;     /* else only jobs: live_add_hist and so on */
+	bool code;	      /* what processes map is recorded, for stacks */
+	enum abi_scope scope; /* whose system calls and tracepoints jobs count */
+	int cgroup_fd;	      /* ABI_SCOPE_CGROUP: its folder; borrowed */
+	/* Borrowed; NULL: no uprobes are wanted. */
+	const struct features *features;
+	enum attach_path path;
+	const struct allocator_spec *allocators; /* named by the user; borrowed for good */
+	size_t n_allocators;
+	bool follow;
+	bool held;	     /* targets are held at births, execs and marks (target/hold) */
+	uint64_t max_blocks; /* 0: the default */
+	uint64_t min_size, max_size;
+	uint32_t max_stack;    /* callers kept of a stack, up to ABI_MAX_FRAMES */
+	uint32_t check_stacks; /* so many are checked: trace/unwind/stack_check.h */
+	bool floor;	       /* probes with empty programs: nothing is counted */
+	bool unwind;	       /* user stacks by call frame information, else by frame pointers */
+	const char *tool;      /* "memtraced X.Y.Z" */
+};
+
+/* Loads the programs and attaches what follows processes. 0 or negative errno. */
+int live_new(const struct live_opts *opts, struct live **ret_live);
+/* Detaches and unloads. NULL is legal. */
+void live_free(struct live *live);
+DEFINE_CLEANUP(struct live, live_free)
+
+/* The source interface; belongs to the live object (its free is live_free). */
+struct source *live_source(struct live *live);
+
+/*
+ * Jobs, before any process is added. Specs are borrowed for good. 0 or negative errno; -EINVAL: the
+ * kernel has no such thing, and *error says in one line what comes near.
+ */
+int live_add_hist(struct live *live, const struct hist_spec *spec, struct strbuf *error);
+int live_add_event(struct live *live, const struct event_spec *spec, bool kernel_stacks, bool each,
+		   struct strbuf *error);
+int live_add_syscalls(struct live *live, bool stacks, struct strbuf *error);
+
+/*
+ * Begins with a running process: its objects are probed, then it counts. Records go to fn. 0 or
+ * negative errno: -ESRCH, -EPERM, -ENOENT (nothing with an allocator is mapped, if allocations are
+ * traced).
+ */
+int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata);
+
+/* Registers a child that has not yet executed its command: what its exec makes is a root. */
+int live_add_child(struct live *live, pid_t pid);
+
+/* Readable when there is something to drain. */
+int live_fd(const struct live *live);
+
+/*
+ * Between these two the ring is emptied into memory by a thread, for what the caller does that
+ * takes long; the next drain hands it over. No drain and no cut in between.
+ */
+void live_buffer_begin(struct live *live);
+void live_buffer_end(struct live *live);
+
+/* To be called every ABI_TICK_NS or so: the clock of ages. */
+void live_tick(struct live *live);
+
+/* Was this thread stopped by the programs, until a drain has seen its new code? Forgets it. */
+bool live_take_mark(struct live *live, pid_t tid);
+
+/* Do the programs count for this process? Not when it is a child that is not followed. */
+bool live_counts(const struct live *live, pid_t pid);
+
+/* What this kernel lacks for this run (trace/kernel/kernel_limits.h), as `out` holds it then. */
+const char *live_kernel_lacks(const struct live *live, struct strbuf *out);
+
+/* Processes named or started that still run, and all that are traced now. */
+size_t live_roots_running(const struct live *live);
+size_t live_running(const struct live *live);
+
+/* For a status line, without a cut: probe events so far, live heap bytes of running processes, lost
+ * events. */
+uint64_t live_events(const struct live *live);
+int64_t live_bytes(const struct live *live);
+uint64_t live_lost(const struct live *live);
+
+/* Have probes of an allocator been placed anywhere? */
+bool live_has_allocator(const struct live *live);
+
+/*
+ * Which functions of opts.allocators are in no file that was mapped, a line each, with what comes
+ * near; nothing when all were found. Looks through the files again. 0 or -ENOMEM.
+ */
+int live_missing_allocators(const struct live *live, struct strbuf *ret_text);
+
+/* The path of a static executable without symbols that was mapped, or NULL. */
+const char *live_opaque_executable(const struct live *live);
+
+#endif

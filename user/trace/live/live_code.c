@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Code that no event announces: a run-time writes it into memory and makes that executable with
+ * mprotect, or maps it without a file. A stack with a frame in memory that is not known to be code
+ * has /proc/PID/maps read again. Walks that go astray have such frames too, and in numbers: a read
+ * is made only when the time since the last was long in comparison with what that took, and stacks
+ * wait for it, until a cut at the latest.
+ */
+#include "trace/live/live_process.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MAX_WAITING 256
+/* What reading may take of the time: a 5th where code appears, a 21st where nothing does. */
+#define NEWS_SHARE 4
+#define NO_NEWS_SHARE 20
+#define MIN_PAUSE_NS 1000000
+/* User addresses that memory can be at (Linux: mmap_min_addr, five-level tables aside). */
+#define MIN_ADDR 0x10000ULL
+/* A list of code that is longer makes each look-up slow. */
+#define MAX_RANGES 4096
+
+const struct code_range *live_code_at(const struct live_process *process, uint64_t addr)
+{
+	/* newest first: a later mapping replaces an earlier one */
+	for (size_t i = process->code.len; i > 0; i--) {
+		const struct code_range *range = &process->code.data[i - 1];
+
+		if (addr >= range->start && addr < range->end)
+			return range;
+	}
+	return NULL;
+}
+
+static bool is_unknown(const struct live_process *process, uint64_t addr)
+{
+	return addr >= MIN_ADDR && addr < ABI_ADDR_LIMIT && !live_code_at(process, addr);
+}
+
+static bool has_unknown_frame(const struct live_process *process, const struct abi_ev_stack *ev)
+{
+	for (uint32_t i = 0; i < ev->frames; i++) {
+		/* what is at [sp] in a system call may be anything */
+		if (i == 1 && ev->flags & ABI_STACK_SYSCALL)
+			continue;
+		if (is_unknown(process, ev->frame[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_covered(const struct live_process *process, const struct proc_map *map)
+{
+	const struct code_range *range = live_code_at(process, map->start);
+
+	return range && range->end >= map->end;
+}
+
+/* Memory without a file that grew: the parts that were known are in it. */
+static void drop_parts(struct live_process *process, const struct proc_map *map)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < process->code.len; i++) {
+		const struct code_range *range = &process->code.data[i];
+
+		if (range->object || range->start < map->start || range->end > map->end)
+			process->code.data[n++] = *range;
+	}
+	process->code.len = n;
+}
+
+/* *ret_news: there is code that was not known. */
+static int read_code(struct live *live, struct live_process *process, uint64_t time_ns,
+		     bool *ret_news)
+{
+	_cleanup_(proc_maps_done) struct proc_maps maps = {};
+	bool late = false;
+	int r = proc_maps_read(process->pid, &maps);
+
+	*ret_news = false;
+	/* Gone: what is not known by now stays so. */
+	if (r)
+		return r == -ENOMEM ? r : 0;
+	for (size_t i = 0; i < maps.n_maps && process->code.len < MAX_RANGES; i++) {
+		const struct proc_map *map = &maps.maps[i];
+
+		if (!map->exec || is_covered(process, map))
+			continue;
+		*ret_news = true;
+		if (!map->ino)
+			drop_parts(process, map);
+		r = live_add_code(live, process, map, time_ns, &late);
+		if (r == -ESRCH)
+			return 0;
+		if (r)
+			return r;
+	}
+	if (late)
+		live_count_loss(live, process, LOSS_ATTACHED_LATE);
+	return 0;
+}
+
+/* Reads the code again, and lets the stacks go that wait for that. */
+static int read_and_release(struct live *live, struct live_process *process, uint64_t time_ns)
+{
+	uint64_t before = clock_monotonic_ns(), now;
+	bool news = false;
+	int r = process->ended ? 0 : read_code(live, process, time_ns, &news);
+
+	now = clock_monotonic_ns();
+	process->read_code_after_ns =
+		now + (now - before) * (news ? NEWS_SHARE : NO_NEWS_SHARE) + MIN_PAUSE_NS;
+	for (size_t i = 0; i < process->waiting.len; i++) {
+		if (r == 0)
+			r = live_take_stack(live, process->waiting.data[i]);
+		free(process->waiting.data[i]);
+	}
+	process->waiting.len = 0;
+	return r;
+}
+
+static int let_wait(struct live *live, struct live_process *process, const struct abi_ev_stack *ev)
+{
+	struct abi_ev_stack *copy;
+	int r = 0;
+
+	if (process->waiting.len == 0)
+		r = vec_push(&live->waiting, process->slot);
+	copy = r == 0 ? malloc(sizeof(*copy)) : NULL;
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, ev, sizeof(*copy));
+	r = vec_push(&process->waiting, copy);
+	if (r)
+		free(copy);
+	return r;
+}
+
+int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
+{
+	struct live_process *process = live_process_at(live, ev->head.slot);
+	int r;
+
+	if (!process || process->placeholder || !live->opts.code || process->ended ||
+	    ev->flags & ABI_STACK_KERNEL || !has_unknown_frame(process, ev))
+		return live_take_stack(live, ev);
+	if (clock_monotonic_ns() < process->read_code_after_ns) {
+		if (process->waiting.len < MAX_WAITING)
+			return let_wait(live, process, ev);
+		return live_take_stack(live, ev);
+	}
+	/* The code was there when the first of them was taken. */
+	r = read_and_release(live, process,
+			     process->waiting.len ? process->waiting.data[0]->head.time_ns :
+						    ev->head.time_ns);
+	return r ? r : live_take_stack(live, ev);
+}
+
+int live_release_stacks(struct live *live, struct live_process *process)
+{
+	if (process->waiting.len == 0)
+		return 0;
+	return read_and_release(live, process, process->waiting.data[0]->head.time_ns);
+}
+
+int live_release_all_stacks(struct live *live, bool at_once)
+{
+	uint64_t now = live->waiting.len ? clock_monotonic_ns() : 0;
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < live->waiting.len; i++) {
+		uint32_t slot = live->waiting.data[i];
+		struct live_process *process = live_process_at(live, slot);
+
+		if (r || (!at_once && now < process->read_code_after_ns)) {
+			live->waiting.data[n++] = slot;
+			continue;
+		}
+		r = live_release_stacks(live, process);
+	}
+	live->waiting.len = n;
+	return r;
+}
+
+int live_on_made_code(struct live *live, struct live_process *process, const struct abi_ev_map *ev)
+{
+	const struct proc_map map = {
+		.start = ev->addr,
+		.end = ev->addr + (ev->len + 4095) / 4096 * 4096,
+		.exec = true,
+		.path = "",
+	};
+	bool late;
+
+	if (!live->opts.code || process->code.len >= MAX_RANGES || is_covered(process, &map))
+		return 0;
+	drop_parts(process, &map);
+	return live_add_code(live, process, &map, ev->head.time_ns, &late);
+}

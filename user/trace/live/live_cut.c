@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Cuts: the consistent state of all processes, as records. An ended process is read once more after
+ * its end, then its entries are deleted and its last values kept here until the next cut.
+ */
+#include "bpf/abi.h"
+#include "memtraced.skel.h"
+#include "trace/live/live_process.h"
+#include "trace/live/snapshot.h"
+#include "trace/unwind/unwind_tables.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+/*
+ * A settling reads all maps. It is due for many ended processes, or for one as soon as the time
+ * since the last has been long in comparison with what that took.
+ */
+#define SETTLE_AT 64
+#define SETTLE_SHARE 20
+
+/* Longest that a program which has read the old epoch may still need to write its change. */
+#define CUT_GRACE_NS 1000000
+
+static const char *const loss_names[LOSSES] = {
+	[ABI_LOST_BLOCK_MAP_FULL] = "block-map-full",
+	[ABI_LOST_SITE_MAP_FULL] = "site-map-full",
+	[ABI_LOST_STACK_MAP_FULL] = "stack-map-full",
+	[ABI_LOST_RING_FULL] = "ring-full",
+	[ABI_LOST_INFLIGHT] = "in-flight-missing",
+	[ABI_LOST_STACK_UNREADABLE] = "stack-unreadable",
+	[ABI_LOST_SCRATCH_BUSY] = "stack-scratch-busy",
+	[ABI_LOST_ADDRESS] = "address-out-of-range",
+	[ABI_LOST_PROCESS] = "process-table-full",
+	[ABI_LOST_TOMBSTONE] = "shared-block-record",
+	[ABI_LOST_OUT_PARAM] = "result-unreadable",
+	[ABI_LOST_FILE] = "mapped-file-unreadable",
+	[ABI_LOST_HISTOGRAM] = "histogram-full",
+	[ABI_LOST_EVENT] = "event-map-full",
+	[ABI_LOST_SYSCALL_INFLIGHT] = "syscall-thread-table-full",
+	[ABI_LOST_SYSCALL_MAP_FULL] = "syscall-table-full",
+	[ABI_LOST_FILE_MAP_FULL] = "file-table-full",
+	[ABI_LOST_FILE_NAME] = "file-name",
+	[LOSS_ATTACHED_LATE] = "attached-late",
+	[LOSS_MAPPING] = "mapping-unknown",
+	[LOSS_STATE] = "process-unknown",
+	[LOSS_NOT_RUN] = "program-not-run",
+	[LOSS_FLOOR] = RECORD_CAUSE_FLOOR,
+	[LOSS_UNWIND_TABLES] = "unwind-tables-full",
+	[LOSS_SHARED_MEMORY] = "child-in-shared-memory",
+};
+
+/* Losses of stacks and names leave the totals true. */
+static bool loss_spares_totals(size_t cause)
+{
+	return cause == ABI_LOST_STACK_MAP_FULL || cause == ABI_LOST_STACK_UNREADABLE ||
+	       cause == ABI_LOST_SCRATCH_BUSY || cause == LOSS_MAPPING ||
+	       cause == ABI_LOST_FILE_NAME || cause == LOSS_UNWIND_TABLES;
+}
+
+static uint64_t age_ns(const struct live *live, const struct live_process *process, uint32_t tick)
+{
+	uint32_t now = process->ended ? process->end_tick : live->programs->control->tick;
+
+	return now > tick ? (now - tick) * ABI_TICK_NS : 0;
+}
+
+static int emit_site(struct live *live, const struct live_process *process,
+		     const struct snapshot_site *site)
+{
+	bool aged = site->oldest_tick <= site->newest_tick && site->counts.live_blocks > 0;
+	struct record record = {
+		.type = RECORD_SITE,
+		.site = { .slot = site->slot,
+			  .fn = site->fn,
+			  .stack = site->stack,
+			  .live_bytes = site->counts.live_bytes,
+			  .live_blocks = site->counts.live_blocks,
+			  .allocs = site->counts.allocs,
+			  .bytes = site->counts.bytes,
+			  .temporary = site->counts.temporary,
+			  .peak_bytes = site->peak_bytes,
+			  .oldest_ns = aged ? age_ns(live, process, site->oldest_tick) : UINT64_MAX,
+			  .newest_ns =
+				  aged ? age_ns(live, process, site->newest_tick) : UINT64_MAX },
+	};
+
+	return live_emit(live, &record);
+}
+
+/* Sums of a process's sites, and what only the process knows. */
+static struct record_totals totals_of(const struct live *live, const struct live_process *process,
+				      const struct snapshot_site *sites, size_t n)
+{
+	const struct abi_proc *proc = &live->programs->procs[process->slot];
+	bool saved = proc->cut_epoch == live->programs->control->cut_epoch;
+	struct record_totals t = {
+		.slot = process->slot,
+		.comm = *process->comm ? process->comm : NULL,
+		.failed = proc->failed,
+		.missed_frees = proc->missed_frees,
+		.unknown_frees = proc->unknown_frees,
+		.peak_bytes = saved ? proc->cut_peak_bytes : proc->peak_bytes,
+		.peak_error_bytes = proc->race_bytes,
+		.lost = proc->lost,
+	};
+	int64_t inherited = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		t.allocs += sites[i].counts.allocs;
+		t.bytes += sites[i].counts.bytes;
+		t.live_bytes += sites[i].counts.live_bytes;
+		t.live_blocks += sites[i].counts.live_blocks;
+		t.temporary += sites[i].counts.temporary;
+		inherited += sites[i].inherited_blocks;
+	}
+	/* A block ends by a free that was seen, or by one that was missed. */
+	t.frees = t.allocs + inherited - t.live_blocks - t.missed_frees;
+	return t;
+}
+
+static void count_stacks(struct live *live, const struct snapshot_site *sites, size_t n,
+			 struct cut_coverage *coverage)
+{
+	for (size_t i = 0; i < n; i++)
+		live_count_stack(live, sites[i].stack, sites[i].counts.allocs, coverage);
+}
+
+static int emit_process(struct live *live, struct live_process *process,
+			const struct snapshot_site *sites, size_t n, struct cut_coverage *coverage)
+{
+	struct record record = { .type = RECORD_TOTALS };
+	int r;
+
+	record.totals = totals_of(live, process, sites, n);
+	count_stacks(live, sites, n, coverage);
+	coverage->events += record.totals.allocs + record.totals.frees + record.totals.failed +
+			    record.totals.unknown_frees;
+	r = live_emit(live, &record);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = emit_site(live, process, &sites[i]);
+	return r;
+}
+
+static int snapshot_take(struct live *live, bool ended_only, struct snapshot **ret)
+{
+	_cleanup_free_ struct snapshot_process *processes =
+		calloc(live->processes.len + 1, sizeof(*processes));
+
+	if (!processes)
+		return -ENOMEM;
+	for (size_t slot = 0; slot < live->processes.len; slot++) {
+		const struct live_process *process = live->processes.data[slot];
+
+		processes[slot].slot = slot;
+		processes[slot].wanted = process && !process->placeholder && !process->settled &&
+					 (process->ended || !ended_only);
+		processes[slot].forked = live->programs->procs[slot].parent != ABI_NO_SLOT;
+	}
+	return snapshot_new(live->programs, processes, live->processes.len, ret);
+}
+
+/* Sites of one slot in the sorted array, from *at on. */
+static size_t sites_of(const struct snapshot_site *sites, size_t n, size_t *at, uint32_t slot)
+{
+	size_t from = *at;
+
+	while (*at < n && sites[*at].slot == slot)
+		(*at)++;
+	return *at - from;
+}
+
+/* Its last values are read: its parent need not keep freed blocks for it any longer. */
+static void settled(struct live *live, struct live_process *process)
+{
+	uint32_t parent = live->programs->procs[process->slot].parent;
+
+	process->settled = true;
+	if (parent != ABI_NO_SLOT)
+		__atomic_sub_fetch(&live->programs->procs[parent].sharers, 1, __ATOMIC_RELAXED);
+}
+
+/* Hands over everything that the snapshot has; ended processes are settled by it. */
+static int emit_snapshot(struct live *live, const struct snapshot *snapshot, bool ended_only)
+{
+	size_t n, at = 0;
+	const struct snapshot_site *sites = snapshot_sites(snapshot, &n);
+
+	for (size_t slot = 0; slot < live->processes.len; slot++) {
+		struct live_process *process = live->processes.data[slot];
+		size_t from, count;
+		int r = 0;
+
+		if (!process || process->placeholder || process->settled ||
+		    (ended_only && !process->ended))
+			continue;
+		from = at;
+		count = sites_of(sites, n, &at, slot);
+		/* with empty programs there are no totals, which is not the same as zeros */
+		if (!live->opts.floor)
+			r = emit_process(live, process, sites + from, count,
+					 process->ended ? &live->settled : &live->running);
+		if (r)
+			return r;
+		if (process->ended)
+			settled(live, process);
+	}
+	return 0;
+}
+
+/* Deletes what ended processes left in the maps, unless a living child still looks it up. */
+static int purge(struct live *live)
+{
+	_cleanup_free_ bool *slots = calloc(live->processes.len + 1, sizeof(*slots));
+	bool any = false;
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t slot = 0; slot < live->processes.len; slot++) {
+		struct live_process *process = live->processes.data[slot];
+
+		if (!process || !process->settled || process->purged ||
+		    live->programs->procs[slot].sharers)
+			continue;
+		slots[slot] = process->purged = any = true;
+		vec_done(&process->code);
+		if (live->check.check)
+			stack_check_forget(live->check.check, slot);
+		vec_done(&process->pending);
+	}
+	return any ? snapshot_purge(live->programs, slots, live->processes.len) : 0;
+}
+
+static int emit_coverage(struct live *live)
+{
+	struct record record = { .type = RECORD_COVERAGE };
+	uint64_t counts[LOSSES];
+	struct record_loss losses[LOSSES], cuts[STACK_CUTS];
+	int r = programs_losses(live->programs, counts);
+
+	if (r)
+		return r;
+	memcpy(counts + ABI_LOSSES, live->losses, sizeof(live->losses));
+	counts[LOSS_UNWIND_TABLES] = live->tables ? unwind_tables_refused(live->tables) : 0;
+	counts[LOSS_NOT_RUN] = live_jobs_missed(live);
+	record.coverage.exact = true;
+	for (size_t i = 0; i < LOSSES; i++) {
+		if (!counts[i])
+			continue;
+		losses[record.coverage.n_losses++] =
+			(struct record_loss){ loss_names[i], counts[i] };
+		if (!loss_spares_totals(i))
+			record.coverage.exact = false;
+	}
+	for (size_t i = 0; i < objects_count(live->objects); i++)
+		if (object_unprobed(objects_at(live->objects, i)))
+			record.coverage.exact = false;
+	record.coverage.events = live->running.events + live->settled.events;
+	record.coverage.stacks_complete =
+		live->running.stacks_complete + live->settled.stacks_complete;
+	record.coverage.stacks_guided = live->running.stacks_guided + live->settled.stacks_guided;
+	for (size_t i = 0; i < STACK_CUTS; i++) {
+		uint64_t n = live->running.cuts[i] + live->settled.cuts[i];
+
+		if (!n)
+			continue;
+		cuts[record.coverage.n_cuts++] = (struct record_loss){ live_cut_name(i), n };
+		record.coverage.stacks_truncated += n;
+	}
+	record.coverage.losses = losses;
+	record.coverage.cuts = cuts;
+	return live_emit(live, &record);
+}
+
+static int emit_mark(struct live *live, enum record_type type, uint64_t time_ns)
+{
+	struct record record = { .type = type, .cut = { .time_ns = time_ns } };
+
+	return live_emit(live, &record);
+}
+
+/* Without allocations a cut is what the jobs have counted. */
+static int cut_jobs(struct live *live, uint64_t time_ns)
+{
+	struct timespec grace = { .tv_nsec = CUT_GRACE_NS };
+	int r = emit_mark(live, RECORD_CUT, time_ns);
+
+	/* A process's end is announced a moment before its last calls are counted. */
+	if (live->syscalls)
+		nanosleep(&grace, NULL);
+	live->running = (struct cut_coverage){ 0 };
+	if (r == 0)
+		r = live_read_jobs(live, &live->running);
+	if (r == 0)
+		r = emit_coverage(live);
+	if (r == 0)
+		r = live_emit_check(live);
+	if (r == 0)
+		r = emit_mark(live, RECORD_CUT_END, time_ns);
+	return r ? r : live_purge_jobs(live);
+}
+
+static int read_cut(struct live *live, bool ended_only)
+{
+	_cleanup_(snapshot_free_p) struct snapshot *snapshot = NULL;
+	struct timespec grace = { .tv_nsec = CUT_GRACE_NS };
+	uint64_t time_ns = clock_monotonic_ns();
+	int r;
+
+	live_tick(live);
+	if (!live->opts.allocations)
+		return cut_jobs(live, time_ns);
+	__atomic_fetch_add(&live->programs->control->cut_epoch, 1, __ATOMIC_SEQ_CST);
+	nanosleep(&grace, NULL);
+	r = snapshot_take(live, ended_only, &snapshot);
+	if (r)
+		return r;
+	live->running = (struct cut_coverage){ 0 };
+	r = emit_mark(live, RECORD_CUT, time_ns);
+	if (r == 0)
+		r = emit_snapshot(live, snapshot, ended_only);
+	if (r == 0 && (!ended_only || live->syscalls))
+		r = live_read_jobs(live, &live->running);
+	if (r == 0)
+		r = emit_coverage(live);
+	if (r == 0)
+		r = live_emit_check(live);
+	if (r == 0)
+		r = emit_mark(live, RECORD_CUT_END, time_ns);
+	if (r == 0)
+		r = live_purge_jobs(live);
+	return r ? r : purge(live);
+}
+
+/* One cut of all processes, or of those that have ended. */
+static int cut(struct live *live, bool ended_only)
+{
+	int r = live_release_all_stacks(live, true);
+
+	if (r)
+		return r;
+	live_buffer_begin(live);
+	r = read_cut(live, ended_only);
+	live_buffer_end(live);
+	return r;
+}
+
+int live_cut(struct source *source, record_fn fn, void *userdata)
+{
+	struct live *live = (struct live *)source;
+	int r = source_drain(source, fn, userdata);
+
+	if (r < 0)
+		return r;
+	r = cut(live, false);
+	return r ? r : live_after_cut(live);
+}
+
+int live_settle(struct live *live)
+{
+	uint64_t now = clock_monotonic_ns(), took;
+	size_t waiting = 0;
+	int r;
+
+	if (!live->opts.allocations && !live->syscalls)
+		return 0;
+	vec_foreach(&live->processes, p)
+		waiting += *p && (*p)->ended &&
+			   !(live->opts.allocations ? (*p)->settled : (*p)->counts_purged);
+	if (!waiting || (waiting < SETTLE_AT && now < live->settle_after_ns))
+		return 0;
+	r = cut(live, true);
+	took = clock_monotonic_ns() - now;
+	live->settle_after_ns = now + SETTLE_SHARE * took;
+	return r;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The jobs beside allocations: loaded, announced, and read at each cut.
+ */
+#include "trace/jobs/event_job.h"
+#include "trace/jobs/hist_job.h"
+#include "trace/jobs/syscalls_job.h"
+#include "trace/kernel/tracefs.h"
+#include "trace/live/live_process.h"
+
+#include "memtraced.skel.h" /* after the ABI that it is made of */
+
+#include <errno.h>
+#include <string.h>
+
+/* Where Linux puts its code on x86-64 and arm64: the upper half. */
+#define KERNEL_START 0xffff800000000000ULL
+
+static int job_context(struct live *live, struct strbuf *error, struct job_context *ret_context)
+{
+	if (live->tracefs_fd < 0) {
+		int fd = tracefs_open();
+
+		if (fd < 0) {
+			strbuf_addf(error,
+				    "tracefs is not mounted and cannot be: %s; mount it with "
+				    "'mount -t tracefs tracefs /sys/kernel/tracing'",
+				    strerror(-fd));
+			return -EINVAL;
+		}
+		live->tracefs_fd = fd;
+	}
+	*ret_context = (struct job_context){
+		.programs = live->programs,
+		.tracefs_fd = live->tracefs_fd,
+		.scope = live->opts.scope,
+		.error = error,
+	};
+	return 0;
+}
+
+/* The job belongs to the source from now on. */
+static int keep_job(struct live *live, struct job *job)
+{
+	int r = vec_push(&live->jobs, job);
+
+	if (r)
+		job_free(job);
+	return r;
+}
+
+int live_add_hist(struct live *live, const struct hist_spec *spec, struct strbuf *error)
+{
+	struct job_context context;
+	struct job *job;
+	int r = job_context(live, error, &context);
+
+	if (r == 0)
+		r = hist_job_new(&context, spec, live->jobs.len, live->programs->entry_type != 0,
+				 &job);
+	if (r == 0)
+		r = keep_job(live, job);
+	if (r == 0 && hist_job_size_fd(job) >= 0)
+		r = objects_add_sizes(live->objects, hist_job_size_fd(job), spec->name);
+	return r;
+}
+
+int live_add_event(struct live *live, const struct event_spec *spec, bool kernel_stacks, bool each,
+		   struct strbuf *error)
+{
+	const struct event_job_opts opts = {
+		.id = live->jobs.len,
+		.kernel_stacks = kernel_stacks,
+		.each = each,
+		.max_stack = live->opts.max_stack,
+	};
+	struct job_context context;
+	struct job *job;
+	int r = job_context(live, error, &context);
+
+	if (r == 0)
+		r = event_job_new(&context, spec, &opts, &job);
+	if (r == 0)
+		r = keep_job(live, job);
+	live->kernel_stacks |= kernel_stacks;
+	return r;
+}
+
+int live_add_syscalls(struct live *live, bool stacks, struct strbuf *error)
+{
+	struct job_context context;
+	struct job *job;
+	int r = job_context(live, error, &context);
+
+	if (r == 0)
+		r = syscalls_job_new(&context, stacks ? live->opts.max_stack : 0, &job);
+	if (r == 0)
+		r = keep_job(live, job);
+	if (r == 0)
+		live->syscalls = job;
+	return r;
+}
+
+/* The kernel's code is what is mapped for nobody. */
+static int describe_kernel(struct live *live)
+{
+	const struct record record = {
+		.type = RECORD_MAPPING,
+		.mapping = { .slot = RECORD_NO_SLOT,
+			     .start = KERNEL_START,
+			     .end = UINT64_MAX,
+			     .file_offset = KERNEL_START,
+			     .time_ns = live->start_ns,
+			     .path = "[kernel.kallsyms]",
+			     .executable = true },
+	};
+
+	return live_emit(live, &record);
+}
+
+int live_describe_jobs(struct live *live)
+{
+	int r = live->kernel_stacks ? describe_kernel(live) : 0;
+
+	for (size_t i = 0; i < live->jobs.len && r == 0; i++) {
+		const struct job *job = live->jobs.data[i];
+
+		r = job->ops->describe(job, live->fn, live->userdata);
+	}
+	return r;
+}
+
+struct job_reading {
+	struct live *live;
+	struct cut_coverage *coverage;
+	bool ring_lost; /* what announces a process may have been lost */
+};
+
+/*
+ * Passes on what a process has done by system calls. The child of -c is nobody before its exec;
+ * what will be deleted after this cut is counted for good.
+ */
+static int take_syscalls(struct job_reading *reading, uint32_t slot, const struct record *record)
+{
+	const struct live_process *process = live_process_at(reading->live, slot);
+	bool last = process && process->counts_read;
+	struct cut_coverage *coverage = last ? &reading->live->settled : reading->coverage;
+
+	if (process && process->placeholder)
+		return 0;
+	/* It was first seen after the drain before this cut: the next one will have it. */
+	if (!process && !reading->ring_lost)
+		return 0;
+	if (record->type == RECORD_SYSCALL)
+		coverage->events += record->syscall.calls;
+	if (record->type == RECORD_SYSCALL_STACK)
+		live_count_stack(reading->live, record->syscall_stack.stack,
+				 record->syscall_stack.calls, coverage);
+	return live_emit(reading->live, record);
+}
+
+/* Passes a job's record on, and counts what it covers. */
+static int take_record(const struct record *record, void *userdata)
+{
+	struct job_reading *reading = userdata;
+	struct cut_coverage *coverage = reading->coverage;
+	const struct record_event_count *event = &record->event_count;
+	const struct record_hist_counts *hist = &record->hist_counts;
+
+	if (record->type == RECORD_SYSCALL)
+		return take_syscalls(reading, record->syscall.slot, record);
+	if (record->type == RECORD_SYSCALL_FILE)
+		return take_syscalls(reading, record->syscall_file.slot, record);
+	if (record->type == RECORD_SYSCALL_STACK)
+		return take_syscalls(reading, record->syscall_stack.slot, record);
+	if (record->type == RECORD_EVENT_COUNT) {
+		/* A kernel thread has no user stack. */
+		uint64_t stack = event->stack ? event->stack : event->kernel_stack;
+
+		coverage->events += event->count;
+		live_count_stack(reading->live, stack, event->count, coverage);
+	}
+	for (size_t i = 0; record->type == RECORD_HIST_COUNTS && i < hist->n_buckets; i++)
+		coverage->events += hist->buckets[i].count;
+	return live_emit(reading->live, record);
+}
+
+int live_read_jobs(struct live *live, struct cut_coverage *coverage)
+{
+	struct job_reading reading = { .live = live, .coverage = coverage };
+	uint64_t losses[ABI_LOSSES];
+	int r = programs_losses(live->programs, losses);
+
+	if (r)
+		return r;
+	reading.ring_lost = losses[ABI_LOST_RING_FULL] > 0;
+	for (size_t i = 0; i < live->jobs.len && r == 0; i++)
+		r = live->jobs.data[i]->ops->read(live->jobs.data[i], take_record, &reading);
+	return r;
+}
+
+uint64_t live_jobs_missed(const struct live *live)
+{
+	uint64_t sum = programs_missed(live->programs);
+
+	vec_foreach(&live->jobs, job)
+		sum += (*job)->ops->missed(*job);
+	return sum;
+}
+
+int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev)
+{
+	char comm[sizeof(ev->comm) + 1] = "";
+	const struct record record = {
+		.type = RECORD_OCCURRENCE,
+		.occurrence = { .id = ev->id,
+				.slot = ev->head.slot,
+				.tid = ev->tid,
+				.cpu = ev->cpu,
+				.time_ns = ev->head.time_ns,
+				.stack = ev->stack,
+				.kernel_stack = ev->kernel_stack,
+				.comm = comm },
+	};
+
+	struct live_process *process = live_process_at(live, ev->head.slot);
+	int r = process ? live_release_stacks(live, process) : 0;
+
+	memcpy(comm, ev->comm, sizeof(ev->comm));
+	return r ? r : live_emit(live, &record);
+}
+
+int live_on_file(struct live *live, const struct abi_ev_file *ev)
+{
+	return live->syscalls ? syscalls_job_on_file(live->syscalls, ev) : 0;
+}
+
+int live_purge_jobs(struct live *live)
+{
+	_cleanup_free_ bool *slots = NULL;
+	bool any = false;
+
+	if (!live->syscalls)
+		return 0;
+	slots = calloc(live->processes.len + 1, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (size_t slot = 0; slot < live->processes.len; slot++) {
+		struct live_process *process = live->processes.data[slot];
+
+		if (!process || !process->ended || process->counts_purged)
+			continue;
+		/* Once more: its last threads may have been counted while it was read. */
+		if (process->counts_read)
+			slots[slot] = process->counts_purged = any = true;
+		process->counts_read = true;
+	}
+	return any ? syscalls_job_purge(live->syscalls, slots, live->processes.len) : 0;
+}

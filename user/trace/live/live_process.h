@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside of the live source: what its files in trace/live/ do for each other.
+ */
+#ifndef MEMTRACED_TRACE_LIVE_LIVE_PROCESS_H
+#define MEMTRACED_TRACE_LIVE_LIVE_PROCESS_H
+
+#include "trace/live/live_state.h"
+
+/* trace/live/live_source.c */
+int live_emit(struct live *live, const struct record *record);
+/* One event of the ring: what it fails with is kept in live->error. */
+void live_on_event(struct live *live, const void *data);
+struct live_process *live_process_at(const struct live *live, uint32_t slot);
+void live_count_loss(struct live *live, struct live_process *process, enum user_loss cause);
+
+/* trace/live/live_buffer.c: what comes while nobody drains */
+int live_buffer_new(struct live_buffer **ret_buffer);
+void live_buffer_free(struct live_buffer *buffer);
+/* From the ring's callback. False: nothing is kept now, it is to be handled. */
+bool live_buffer_add(struct live_buffer *buffer, const void *data, size_t size);
+/* Events taken in since live_buffer_begin are handled, in their order. Only after its end. */
+void live_buffer_drain(struct live *live);
+/* The same as a drain of its own: what came during a cut. */
+int live_after_cut(struct live *live);
+
+/* trace/live/live_follow.c: life cycle and code */
+int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_process **ret);
+void live_process_free(struct live_process *process);
+/* Everything that is mapped now, as of time_ns; in_time: the process has run none of it yet. */
+int live_map_process(struct live *live, struct live_process *process, uint64_t time_ns,
+		     bool in_time);
+int live_on_process_event(struct live *live, const struct abi_ev_process *ev);
+int live_on_code(struct live *live, const struct abi_ev_map *ev);
+int live_activate(struct live *live, struct live_process *process, uint32_t owner);
+/* One executable mapping of a process: recorded, and probed when an allocator is in it. */
+int live_add_code(struct live *live, struct live_process *process, const struct proc_map *map,
+		  uint64_t time_ns, bool *ret_late);
+
+/* trace/live/live_code.c: code that no event announces */
+int live_on_stack(struct live *live, const struct abi_ev_stack *ev);
+/* NULL: no code is known to be there. */
+const struct code_range *live_code_at(const struct live_process *process, uint64_t addr);
+/* Memory without a file that was mapped to be executed. */
+int live_on_made_code(struct live *live, struct live_process *process, const struct abi_ev_map *ev);
+/* Stacks that wait are handed over: before what names them, and before the process's end. */
+int live_release_stacks(struct live *live, struct live_process *process);
+/* The same of all processes; unless at_once those only whose time it is. */
+int live_release_all_stacks(struct live *live, bool at_once);
+
+/* trace/live/live_unwind.c: the unwinder's tables, where stacks are unwound by them */
+int live_unwind_new(struct live *live);
+int live_unwind_process(struct live *live, struct live_process *process);
+int live_unwind_child(struct live *live, struct live_process *parent, struct live_process *child);
+void live_unwind_end(struct live_process *process);
+/* A mapping of code; ev: the event that told of it, NULL: none. */
+int live_unwind_map(struct live *live, struct live_process *process, const struct proc_map *map,
+		    struct object *object, const struct abi_ev_map *ev);
+/* Rows for any instruction of the file whose code is at `addr`. */
+int live_unwind_fully(struct live *live, const struct live_process *process, uint64_t addr);
+int live_on_code_gone(struct live *live, const struct abi_ev_map *ev);
+/* Before what was held goes on, and at the end of a drain. */
+int live_unwind_sync(struct live *live);
+int live_unwind_drained(struct live *live);
+/* Adds events with a stack to a sum. */
+void live_count_stack(const struct live *live, uint64_t id, uint64_t events,
+		      struct cut_coverage *coverage);
+/* The name of enum stack_cut or abi_stack_cut. */
+const char *live_cut_name(size_t cut);
+
+/* trace/live/live_regions.c: stacks and the mmap class */
+int live_take_stack(struct live *live, const struct abi_ev_stack *ev);
+/* The frames that are the stack's, of the user's code. ret_cut: enum stack_cut or abi_stack_cut. */
+size_t live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+			 uint64_t ret_frames[ABI_MAX_FRAMES], uint8_t *ret_cut);
+int live_on_region(struct live *live, const struct abi_ev_map *ev);
+
+/* trace/live/live_check.c */
+int live_on_stack_copy(struct live *live, const struct abi_ev_stack_copy *copy);
+/* Within a cut. */
+int live_emit_check(struct live *live);
+
+/* trace/live/live_jobs.c */
+int live_describe_jobs(struct live *live);
+/* Within a cut: their counts, added to `coverage`. */
+int live_read_jobs(struct live *live, struct cut_coverage *coverage);
+/* Times that a program, of a job or of what follows processes, was not run. */
+uint64_t live_jobs_missed(const struct live *live);
+int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev);
+int live_on_file(struct live *live, const struct abi_ev_file *ev);
+/* After a cut: deletes what the jobs still hold of ended processes that it was the second of. */
+int live_purge_jobs(struct live *live);
+
+/* trace/live/live_cut.c */
+int live_cut(struct source *source, record_fn fn, void *userdata);
+/* Deletes what ended processes left in the maps, once their last values were handed over. */
+int live_settle(struct live *live);
+
+#endif

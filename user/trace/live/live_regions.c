@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stacks, and the mmap class: events of mmap, munmap and mremap become region records. An
+ * unmapping is announced at its entry and takes effect at its successful return, or earlier when
+ * another thread is seen to have got a part of the range anew.
+ */
+#include "trace/live/live_process.h"
+
+#include "bpf/abi_unwind.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE_MASK_UP(n) (((n) + 4095) & ~4095ULL)
+
+/* A frame-pointer walk is whole when it ended where stacks begin. */
+static bool stack_complete(const struct live_process *process, const uint64_t *frames, size_t n)
+{
+	const struct code_range *range = n ? live_code_at(process, frames[n - 1]) : NULL;
+
+	return range && range->object &&
+	       object_starts_stack(range->object, frames[n - 1] - range->start + range->offset);
+}
+
+/* A frame-pointer walk through code without frame pointers goes astray: what is no code is cut. */
+static size_t credible_frames(const struct live_process *process, const uint64_t *frames, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (!live_code_at(process, frames[i]))
+			return i;
+	return n;
+}
+
+/*
+ * The frames that are the stack's. Of a system call, libc's wrappers have no frame: the word at
+ * [sp], if it is code, is their return address; their own address is kept where nothing else stands
+ * for the call.
+ */
+static size_t frame_pointer_frames(const struct live_process *process,
+				   const struct abi_ev_stack *ev, uint64_t edited[ABI_MAX_FRAMES])
+{
+	bool syscall = ev->flags & ABI_STACK_SYSCALL;
+	bool keep_ip = !syscall || ev->flags & ABI_STACK_SYSCALL_IP;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < ev->frames; i++) {
+		if (i == 0 && !keep_ip)
+			continue;
+		if (i == 1 && syscall && !live_code_at(process, ev->frame[1]))
+			continue;
+		edited[n++] = ev->frame[i];
+	}
+	return credible_frames(process, edited, n);
+}
+
+/*
+ * The same of a walk by call frame information, which has found all frames: it is whole unless it
+ * was cut. Only where it had to follow frame pointers to no end may it have gone astray.
+ */
+static size_t unwound_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+			     uint64_t edited[ABI_MAX_FRAMES])
+{
+	bool drop_ip = ev->flags & ABI_STACK_SYSCALL && !(ev->flags & ABI_STACK_SYSCALL_IP);
+	size_t n = 0;
+
+	for (uint32_t i = drop_ip; i < ev->frames; i++)
+		edited[n++] = ev->frame[i];
+	if (ev->flags & ABI_STACK_FRAME_POINTERS && ABI_STACK_CUT(ev->flags))
+		return credible_frames(process, edited, n);
+	return n;
+}
+
+/* ret_cut: enum stack_cut or abi_stack_cut. */
+size_t live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+			 uint64_t edited[ABI_MAX_FRAMES], uint8_t *ret_cut)
+{
+	size_t n;
+
+	if (ev->flags & ABI_STACK_CFI) {
+		*ret_cut = ABI_STACK_CUT(ev->flags);
+		return unwound_frames(process, ev, edited);
+	}
+	n = frame_pointer_frames(process, ev, edited);
+	*ret_cut = ABI_CUT_NONE;
+	if (ev->flags & ABI_STACK_TRUNCATED)
+		*ret_cut = ABI_CUT_LIMIT;
+	else if (!stack_complete(process, edited, n))
+		*ret_cut = STACK_CUT_FRAME_POINTERS;
+	return n;
+}
+
+int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
+{
+	const struct live_process *process = live_process_at(live, ev->head.slot);
+	const uint64_t *frames = (const uint64_t *)ev->frame;
+	size_t n = ev->frames;
+	struct live_stack *stack;
+	struct record record = { .type = RECORD_STACK };
+	uint8_t cut = ev->flags & ABI_STACK_TRUNCATED ? ABI_CUT_LIMIT : ABI_CUT_NONE;
+	bool kernel = ev->flags & ABI_STACK_KERNEL;
+	uint64_t edited[ABI_MAX_FRAMES];
+	int r;
+
+	if (!process && !kernel) {
+		live_count_loss(live, NULL, LOSS_STATE);
+		return 0;
+	}
+	if (!kernel) {
+		n = live_stack_frames(process, ev, edited, &cut);
+		frames = edited;
+	}
+	if (cut == ABI_CUT_PRUNED && n) {
+		r = live_unwind_fully(live, process, frames[n - 1]);
+		if (r)
+			return r;
+	}
+	stack = malloc(sizeof(*stack));
+	if (!stack)
+		return -ENOMEM;
+	stack->id = ev->hash;
+	stack->cut = cut;
+	stack->frame_pointers = ev->flags & ABI_STACK_FRAME_POINTERS;
+	record.stack = (struct record_stack){
+		.id = ev->hash,
+		.slot = ev->head.slot,
+		.time_ns = ev->head.time_ns,
+		.truncated = cut != ABI_CUT_NONE,
+		.interrupted = ev->flags & ABI_STACK_INTERRUPTED,
+		.n_frames = n,
+		.frames = frames,
+	};
+	r = hashmap_insert(live->stacks, stack);
+	if (r) {
+		free(stack);
+		/* two CPUs may both have been first */
+		if (r == -EEXIST)
+			return 0;
+		return r;
+	}
+	return live_emit(live, &record);
+}
+
+static int emit_region(struct live *live, const struct abi_ev_map *ev, uint16_t fn)
+{
+	struct record record = {
+		.type = RECORD_REGION,
+		.region = { .slot = ev->head.slot,
+			    .start = ev->addr,
+			    .end = ev->addr + PAGE_MASK_UP(ev->len),
+			    .stack = ev->stack,
+			    .time_ns = ev->head.time_ns,
+			    .fn = fn },
+	};
+
+	return live_emit(live, &record);
+}
+
+static int emit_gone(struct live *live, const struct live_process *process, uint64_t start,
+		     uint64_t end, uint64_t time_ns)
+{
+	struct record record = {
+		.type = RECORD_REGION_GONE,
+		.region_gone = { process->slot, start, end, time_ns },
+	};
+
+	return end > start ? live_emit(live, &record) : 0;
+}
+
+/* Executable mappings in the range are gone. */
+static int drop_code(struct live *live, struct live_process *process, uint64_t start, uint64_t end,
+		     uint64_t time_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < process->code.len; i++) {
+		struct code_range range = process->code.data[i];
+		struct record record = {
+			.type = RECORD_UNMAPPING,
+			.unmapping = { process->slot, range.start, range.end, time_ns },
+		};
+		int r;
+
+		if (range.start < start || range.end > end) {
+			process->code.data[kept++] = range;
+			continue;
+		}
+		r = live_emit(live, &record);
+		if (r)
+			return r;
+	}
+	process->code.len = kept;
+	return 0;
+}
+
+static int unmap(struct live *live, struct live_process *process, uint64_t start, uint64_t end,
+		 uint64_t time_ns)
+{
+	int r = drop_code(live, process, start, end, time_ns);
+
+	return r ? r : emit_gone(live, process, start, end, time_ns);
+}
+
+/* A thread enters munmap or mremap. */
+static int on_unmap_entry(struct live_process *process, const struct abi_ev_map *ev)
+{
+	struct pending_unmap unmap = { ev->tid, ev->addr, ev->addr + PAGE_MASK_UP(ev->len) };
+
+	if (ev->head.type == ABI_EV_MREMAP && ev->flags & MREMAP_DONTUNMAP)
+		unmap.end = unmap.start;
+	vec_foreach(&process->pending, p) {
+		if (p->tid == ev->tid) { /* its last call ended without a return: a signal */
+			*p = unmap;
+			return 0;
+		}
+	}
+	return vec_push(&process->pending, unmap);
+}
+
+/* A munmap or mremap returned. */
+static int on_unmap_result(struct live *live, struct live_process *process,
+			   const struct abi_ev_map *ev)
+{
+	struct pending_unmap pending = {};
+	int r;
+
+	vec_foreach(&process->pending, p) {
+		if (p->tid != ev->tid)
+			continue;
+		pending = *p;
+		*p = process->pending.data[--process->pending.len];
+		break;
+	}
+	if (ev->result < 0 && ev->result >= -4095)
+		return 0;
+	r = unmap(live, process, pending.start, pending.end, ev->head.time_ns);
+	if (r || ev->in_allocator || !ev->len)
+		return r;
+	return emit_region(live, ev, FUNCTION_MREMAP);
+}
+
+/* A mapping in a range that is being unmapped shows that the unmapping has been done. */
+static int settle_pending(struct live *live, struct live_process *process, uint64_t start,
+			  uint64_t end, uint64_t time_ns)
+{
+	vec_foreach(&process->pending, p) {
+		uint64_t gone_start = p->start, gone_end = p->end;
+		int r;
+
+		if (start >= gone_end || end <= gone_start)
+			continue;
+		p->end = p->start;
+		r = unmap(live, process, gone_start, gone_end, time_ns);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int on_mmap(struct live *live, struct live_process *process, const struct abi_ev_map *ev)
+{
+	uint64_t end = ev->addr + PAGE_MASK_UP(ev->len);
+	int r = settle_pending(live, process, ev->addr, end, ev->head.time_ns);
+
+	if (r)
+		return r;
+	/* what a fixed mapping covers is gone, also under a file or the allocator's own region */
+	if (ev->flags & MAP_FIXED) {
+		r = unmap(live, process, ev->addr, end, ev->head.time_ns);
+		if (r)
+			return r;
+	}
+	if (!(ev->flags & MAP_ANONYMOUS))
+		return 0;
+	if (ev->prot & PROT_EXEC) {
+		r = live_on_made_code(live, process, ev);
+		if (r)
+			return r;
+	}
+	if (ev->in_allocator)
+		return 0;
+	return emit_region(live, ev, FUNCTION_MMAP);
+}
+
+int live_on_region(struct live *live, const struct abi_ev_map *ev)
+{
+	struct live_process *process = live_process_at(live, ev->head.slot);
+
+	if (!process || process->placeholder)
+		return 0;
+	switch (ev->head.type) {
+	case ABI_EV_MMAP:
+		return on_mmap(live, process, ev);
+	case ABI_EV_CODE:
+		return ev->flags & MAP_FIXED ? on_mmap(live, process, ev) : 0;
+	case ABI_EV_MUNMAP:
+	case ABI_EV_MREMAP:
+		return on_unmap_entry(process, ev);
+	case ABI_EV_UNMAP_RESULT:
+		return on_unmap_result(live, process, ev);
+	}
+	return 0;
+}

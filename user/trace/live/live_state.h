@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside of the live source: its state, shared by the files of trace/live/ alone.
+ */
+#ifndef MEMTRACED_TRACE_LIVE_LIVE_STATE_H
+#define MEMTRACED_TRACE_LIVE_LIVE_STATE_H
+
+#include "base/clock.h"
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "bpf/abi_syscalls.h"
+#include "bpf/abi_unwind.h"
+#include "trace/live/live.h"
+#include "trace/live/objects.h"
+#include "trace/unwind/stack_check.h"
+
+#include <bpf/libbpf.h>
+
+/* Function ids of the mmap class; trace/live/objects.c numbers the others. */
+#define FUNCTION_MMAP 1
+#define FUNCTION_MREMAP 2
+
+/* Losses that only user space can see; those of enum abi_loss come before. */
+enum user_loss {
+	LOSS_ATTACHED_LATE = ABI_LOSSES, /* code ran before its allocator was probed */
+	LOSS_MAPPING,			 /* a mapping whose file could not be found out */
+	LOSS_STATE,			 /* an event of a process that is not known */
+	LOSS_NOT_RUN,			 /* a program was left out: another ran on that CPU */
+	LOSS_FLOOR,			 /* everything: the programs were empty */
+	LOSS_UNWIND_TABLES, /* no room for a file's rows or a process's mappings: stacks are cut */
+	LOSS_SHARED_MEMORY, /* a child in its parent's memory that no link of the parent sees */
+	LOSSES
+};
+
+/* Why a stack is not whole, beside enum abi_stack_cut. */
+enum stack_cut {
+	STACK_CUT_FRAME_POINTERS = ABI_CUTS, /* they ended where no stack is known to begin */
+	STACK_CUT_LOST,			     /* it never came */
+	STACK_CUTS
+};
+
+struct pending_unmap {
+	uint32_t tid;
+	uint64_t start, end;
+};
+
+struct code_range {
+	uint64_t start, end, offset;
+	struct object *object; /* NULL: not a file */
+	bool vdso;
+};
+
+/* A process image: one slot. */
+struct live_process {
+	uint32_t slot;
+	uint32_t parent_slot; /* ABI_NO_SLOT: not forked from a traced one */
+	uint32_t prev_slot;   /* the image that exec replaced, RECORD_NO_SLOT */
+	pid_t pid;
+	bool root;
+	bool placeholder; /* the child of -c before its exec: not reported */
+	bool ended;
+	bool settled;	    /* ended, and its last values handed over */
+	bool purged;	    /* its entries in the maps are deleted */
+	bool counts_read;   /* the same of the jobs: it had ended before the last cut, */
+	bool counts_purged; /* and its entries are deleted */
+	bool oom;
+	uint32_t end_tick;
+	char comm[16];
+	VEC(struct code_range) code;
+	/* Stacks with frames in memory that may be code (trace/live/live_code.c). */
+	VEC(struct abi_ev_stack *) waiting;
+	uint64_t read_code_after_ns; /* when the list of code may be read again */
+	/* Range that a munmap or mremap in flight has taken out of the regions, by thread. */
+	VEC(struct pending_unmap) pending;
+	struct unwind_space *space; /* NULL: ended, or stacks are not unwound by tables */
+};
+
+/* Sums over the sites of processes. */
+struct cut_coverage {
+	uint64_t events, stacks_complete, stacks_guided;
+	uint64_t cuts[STACK_CUTS]; /* truncated ones; [ABI_CUT_NONE] stays 0 */
+};
+
+/* --check-stacks: what came of the stacks so far. */
+struct live_check {
+	struct stack_check *check; /* NULL: not asked for */
+	uint64_t results[CHECK_RESULTS];
+	uint64_t truncated[STACK_CUTS]; /* by cause */
+	unsigned int differences;	/* handed over in full */
+};
+
+struct live {
+	struct source source;
+	struct live_opts opts;
+	struct programs *programs;
+	struct custom_allocators *custom; /* functions that the user has named */
+	struct objects *objects;
+	struct unwind_tables *tables; /* NULL: stacks are walked by frame pointers */
+	struct ring_buffer *ring;
+	struct live_buffer *buffer;
+	int tracepoints[PROGRAMS_MAX_TRACEPOINTS];
+	size_t n_tracepoints;
+	int tracefs_fd;			      /* for jobs; -1: there are none */
+	VEC(struct job *) jobs;		      /* their index is their id */
+	struct job *syscalls;		      /* that one of them; NULL: not asked for */
+	bool kernel_stacks;		      /* a job takes them */
+	bool unwind_refused;		      /* by the kernel's verifier: opts.unwind is false */
+	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
+	VEC(pid_t) marks;		      /* threads that wait for a drain */
+	VEC(uint32_t) waiting;		      /* slots with waiting stacks, each once or more */
+	struct hashmap *stacks;		      /* struct live_stack: which are complete */
+	uint64_t losses[LOSSES - ABI_LOSSES];
+	struct cut_coverage running, settled; /* of the last cut; of all settled processes */
+	uint64_t start_ns;
+	uint64_t settle_after_ns;
+	size_t own_forks; /* children that got links of their own */
+	bool run_described;
+	struct live_check check;
+	/* where records go during a drain */
+	record_fn fn;
+	void *userdata;
+	int error; /* first failure inside a ring callback */
+};
+
+struct live_stack {
+	uint64_t id;
+	uint8_t cut;	     /* enum stack_cut or abi_stack_cut; ABI_CUT_NONE: complete */
+	bool frame_pointers; /* followed for want of call frame information */
+};
+
+#endif

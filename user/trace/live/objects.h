@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The executable files that targets map: opened once by (device, inode), planned once, attached
+ * for one process (filtered links) or for all (shared links). Probes belong to files, not to
+ * processes.
+ */
+#ifndef MEMTRACED_TRACE_LIVE_OBJECTS_H
+#define MEMTRACED_TRACE_LIVE_OBJECTS_H
+
+#include "base/cleanup.h"
+#include "target/proc_maps.h"
+#include "trace/bpf/programs.h"
+#include "trace/record/record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct custom_allocators;
+struct plan_emulation;
+struct objects;
+struct object;
+
+struct objects_opts {
+	struct programs *programs; /* borrowed */
+	enum attach_path path;
+	const struct plan_emulation *emulation; /* borrowed */
+	struct custom_allocators *custom;	/* borrowed; may be NULL */
+	bool allocations;    /* else only what is asked for by objects_add_sizes is probed */
+	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
+	struct unwind_tables *tables; /* borrowed; NULL: stacks are not unwound by files' tables */
+};
+
+int objects_new(const struct objects_opts *opts, struct objects **ret_objects);
+/* Detaches everything. NULL is legal. */
+void objects_free(struct objects *objects);
+DEFINE_CLEANUP(struct objects, objects_free)
+
+/*
+ * Runs a program at the entries of an allocator function ("malloc") as well. Before any object is
+ * known. Files are looked through for allocators only for this, or with `allocations`.
+ */
+int objects_add_sizes(struct objects *objects, int prog_fd, const char *function);
+
+/*
+ * The object behind a mapping of a process, opened and planned when it is new (*ret_new). 0 or
+ * negative errno; a file that is no ELF file, or has no allocator, is an object without probes.
+ */
+int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
+		struct object **ret_object, bool *ret_new);
+
+/* The object if it is known, or NULL. */
+struct object *objects_find(const struct objects *objects, uint32_t dev, uint64_t ino);
+
+/* Number of objects, and the i-th: in order of discovery. */
+size_t objects_count(const struct objects *objects);
+struct object *objects_at(const struct objects *objects, size_t i);
+
+bool object_has_allocator(const struct object *object);
+/* A static executable without symbol tables: an allocator may be in it, nobody can say where. */
+bool object_is_opaque(const struct object *object);
+const char *object_path(const struct object *object);
+int object_fd(const struct object *object);
+uint64_t object_ino(const struct object *object);
+/* Copies the build ID; its length, 0 when there is none. */
+uint8_t object_build_id(const struct object *object, uint8_t ret_id[RECORD_BUILD_ID_MAX]);
+uint32_t object_dev(const struct object *object); /* major << 20 | minor */
+
+/* Tells the programs what is known of it. 0 or negative errno. */
+int objects_publish(struct objects *objects, struct object *object);
+
+/* Its number in the unwinder's tables; 0: it is in none. */
+uint32_t object_unwind(const struct object *object);
+/*
+ * Makes sure of its rows in the unwinder's tables, fully: for any instruction. Where that is not
+ * possible, what is there stays. 0 or negative errno.
+ */
+int objects_unwind(struct objects *objects, struct object *object, bool fully);
+/* Where room in the tables runs short: gives up what no process has mapped. 0 or negative errno. */
+int objects_unwind_less(struct objects *objects);
+
+/* Is a link in that counts for this owner (0: shared)? */
+bool object_attached(const struct object *object, uint32_t owner);
+
+/*
+ * Attaches all probes of the object: owner 0 for every process, else for process `pid` alone. A
+ * function that cannot be attached is added to the object's unprobed list; 0, or negative errno
+ * when nothing could be attached.
+ */
+int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid);
+
+/* Function and unprobed records of the object, to be emitted when it is new. */
+int object_describe(const struct object *object, record_fn fn, void *userdata);
+/* Functions that should be probed and are not. */
+size_t object_unprobed(const struct object *object);
+
+/* Do return addresses at this file offset end a stack (process or thread start)? */
+bool object_starts_stack(const struct object *object, uint64_t file_offset);
+
+#endif

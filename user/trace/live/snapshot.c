@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/live/snapshot.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "memtraced.skel.h"
+#include "trace/bpf/bpf_batch.h"
+#include "trace/bpf/programs.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+
+struct snapshot {
+	const struct programs *programs;
+	const struct snapshot_process *processes;
+	size_t n_processes;
+	uint32_t cut;
+	struct hashmap *by_key;
+	VEC(struct snapshot_site *) order;
+	struct snapshot_site *sorted;
+	VEC(uint32_t) forked; /* wanted slots that may hold inherited blocks */
+	struct hashmap *shed; /* struct shed_block; read when there are forked ones */
+};
+
+/* An inherited block that a forked process has freed. */
+struct shed_block {
+	uint64_t key; /* of the process that freed it */
+	uint32_t era; /* its forks before */
+};
+
+static uint64_t shed_hash(const void *item)
+{
+	return hash_u64(((const struct shed_block *)item)->key);
+}
+
+static bool shed_equal(const void *a, const void *b)
+{
+	return ((const struct shed_block *)a)->key == ((const struct shed_block *)b)->key;
+}
+
+static const struct hashmap_ops shed_ops = { shed_hash, shed_equal, free };
+
+static uint64_t site_hash(const void *item)
+{
+	const struct snapshot_site *s = item;
+
+	return hash_u64(s->stack ^ (uint64_t)s->slot << 16 ^ s->fn);
+}
+
+static bool site_equal(const void *a, const void *b)
+{
+	const struct snapshot_site *x = a, *y = b;
+
+	return x->stack == y->stack && x->slot == y->slot && x->fn == y->fn;
+}
+
+static const struct hashmap_ops site_ops = { site_hash, site_equal, free };
+
+static bool wanted(const struct snapshot *s, uint32_t slot)
+{
+	return slot < s->n_processes && s->processes[slot].wanted;
+}
+
+static struct snapshot_site *site_get(struct snapshot *s, uint32_t slot, uint16_t fn,
+				      uint64_t stack)
+{
+	struct snapshot_site key = { .stack = stack, .slot = slot, .fn = fn }, *site;
+
+	site = hashmap_find(s->by_key, &key);
+	if (site)
+		return site;
+	site = malloc(sizeof(*site));
+	if (!site)
+		return NULL;
+	*site = key;
+	site->oldest_tick = UINT32_MAX;
+	if (hashmap_insert(s->by_key, site)) {
+		free(site);
+		return NULL;
+	}
+	return vec_push(&s->order, site) ? NULL : site;
+}
+
+static void add_counts(struct abi_site_counts *sum, const struct abi_site_counts *c)
+{
+	sum->live_bytes += c->live_bytes;
+	sum->live_blocks += c->live_blocks;
+	sum->allocs += c->allocs;
+	sum->bytes += c->bytes;
+	sum->temporary += c->temporary;
+}
+
+/*
+ * The value at the cut is the saved one when the site has changed since. Its share of the peak is
+ * what was saved at the first change after that peak, or what it holds if there was none.
+ */
+static int64_t peak_at_cut(const struct snapshot *s, const struct abi_site *site, uint32_t slot)
+{
+	const struct abi_proc *proc = &s->programs->procs[slot];
+	bool proc_saved = proc->cut_epoch == s->cut;
+	uint32_t epoch = proc_saved ? proc->cut_peak_epoch : proc->peak_epoch;
+
+	if (site->cut_epoch == s->cut)
+		return site->cut_peak_bytes;
+	return site->peak_epoch == epoch ? site->peak_bytes : site->now.live_bytes;
+}
+
+static int on_site(struct snapshot *s, const struct abi_site_key *key, const struct abi_site *value)
+{
+	struct snapshot_site *site;
+
+	if (!wanted(s, key->slot))
+		return 0;
+	site = site_get(s, key->slot, key->fn, key->stack);
+	if (!site)
+		return -ENOMEM;
+	site->touched = true;
+	add_counts(&site->counts, value->cut_epoch == s->cut ? &value->cut : &value->now);
+	site->peak_bytes += peak_at_cut(s, value, key->slot);
+	return 0;
+}
+
+static int on_sites(const void *keys, const void *values, size_t n, void *userdata)
+{
+	const struct abi_site_key *key = keys;
+	const struct abi_site *value = values;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = on_site(userdata, &key[i], &value[i]);
+	return r;
+}
+
+/*
+ * The first change after the cut saves the counts and then sets cut_epoch: a copy made while that
+ * happens may have half of each, one that has the same epoch before and after has not.
+ */
+static void copy_site(struct abi_site *copy, const struct abi_site *site)
+{
+	uint32_t epoch;
+
+	do {
+		epoch = __atomic_load_n(&site->cut_epoch, __ATOMIC_ACQUIRE);
+		*copy = *site;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (__atomic_load_n(&site->cut_epoch, __ATOMIC_RELAXED) != epoch);
+}
+
+static int read_site_table(struct snapshot *s)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ABI_SITE_ENTRIES && r == 0; i++) {
+		const struct abi_site_entry *e = &s->programs->sites[i];
+		struct abi_site copy;
+
+		if (__atomic_load_n(&e->state, __ATOMIC_ACQUIRE) != ABI_SITE_USED)
+			continue;
+		copy_site(&copy, &e->site);
+		r = on_site(s, &e->key, &copy);
+	}
+	return r;
+}
+
+static void add_age(struct snapshot_site *site, uint32_t tick)
+{
+	if (tick < site->oldest_tick)
+		site->oldest_tick = tick;
+	if (tick > site->newest_tick)
+		site->newest_tick = tick;
+}
+
+/* Had the process freed an inherited block at that address before its fork number `era`? */
+static bool had_shed(const struct snapshot *s, uint32_t slot, uint64_t block, uint32_t era)
+{
+	struct shed_block key = { .key = ABI_BLOCK_KEY(slot, ABI_BLOCK_ADDR(block)) };
+	const struct shed_block *found = hashmap_find(s->shed, &key);
+
+	return found && found->era < era;
+}
+
+/* Did `slot` get, by fork, a block of another process that was freed there at era `freed`? */
+static bool inherits(const struct snapshot *s, uint32_t slot, uint64_t block, uint32_t born,
+		     uint32_t freed)
+{
+	const struct abi_proc *procs = s->programs->procs;
+	uint32_t owner = ABI_BLOCK_SLOT(block), era;
+
+	/* Each step is an older process: the chain ends. */
+	while (procs[slot].parent != ABI_NO_SLOT) {
+		era = procs[slot].parent_era;
+		slot = procs[slot].parent;
+		if (slot == owner)
+			return born < era && era <= freed;
+		if (had_shed(s, slot, block, era))
+			return false;
+	}
+	return false;
+}
+
+static int add_inherited(struct snapshot *s, uint64_t key, const struct abi_block *block,
+			 uint32_t freed)
+{
+	int64_t size = ABI_BLOCK_SIZE(block);
+	const uint32_t *child;
+
+	for (child = s->forked.data; child < s->forked.data + s->forked.len; child++) {
+		struct snapshot_site *site;
+
+		if (!inherits(s, *child, key, block->era, freed))
+			continue;
+		site = site_get(s, *child, ABI_BLOCK_FN(block), block->stack);
+		if (!site)
+			return -ENOMEM;
+		site->inherited_bytes += size;
+		site->inherited_blocks++;
+		site->counts.live_bytes += size;
+		site->counts.live_blocks++;
+		site->peak_bytes += size;
+		add_age(site, block->tick);
+	}
+	return 0;
+}
+
+static int on_block(struct snapshot *s, uint64_t key, const struct abi_block *block)
+{
+	uint32_t slot = ABI_BLOCK_SLOT(key);
+
+	if (wanted(s, slot)) {
+		struct snapshot_site *site = site_get(s, slot, ABI_BLOCK_FN(block), block->stack);
+
+		if (!site)
+			return -ENOMEM;
+		add_age(site, block->tick);
+	}
+	return s->forked.len ? add_inherited(s, key, block, UINT32_MAX) : 0;
+}
+
+static int on_blocks(const void *keys, const void *values, size_t n, void *userdata)
+{
+	const struct abi_block *block = values;
+	const uint64_t *key = keys;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = on_block(userdata, key[i], &block[i]);
+	return r;
+}
+
+/* The block of a way; 0 for its key when there is none, or it changes hands just now. */
+static uint64_t read_way(const struct abi_block_bucket *bucket, size_t way, struct abi_block *ret)
+{
+	uint64_t key = __atomic_load_n(&bucket->key[way], __ATOMIC_ACQUIRE);
+
+	if (key == ABI_BLOCK_BUSY)
+		return 0;
+	*ret = bucket->block[way];
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&bucket->key[way], __ATOMIC_RELAXED) == key ? key : 0;
+}
+
+static int read_block_table(struct snapshot *s)
+{
+	_cleanup_(bucket_table_done) struct bucket_table table = { 0 };
+	int r = programs_map_buckets(s->programs, &table);
+
+	for (size_t i = 0; i < table.n && r == 0; i++) {
+		const struct abi_block_bucket *bucket = &table.buckets[i];
+
+		for (size_t way = 0; way < ABI_BLOCK_WAYS && r == 0; way++) {
+			struct abi_block block;
+			uint64_t key = read_way(bucket, way, &block);
+
+			if (key)
+				r = on_block(s, key, &block);
+		}
+	}
+	return r;
+}
+
+static int on_tombs(const void *keys, const void *values, size_t n, void *userdata)
+{
+	const struct abi_tomb_key *key = keys;
+	const struct abi_tomb *tomb = values;
+
+	for (size_t i = 0; i < n; i++) {
+		int r;
+
+		if (key[i].n == 0)
+			continue;
+		r = add_inherited(userdata, key[i].block, &tomb[i].block, tomb[i].freed_era);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int on_shed(const void *keys, const void *values, size_t n, void *userdata)
+{
+	const uint64_t *key = keys;
+	const uint32_t *era = values;
+	struct snapshot *s = userdata;
+
+	for (size_t i = 0; i < n; i++) {
+		struct shed_block *shed = malloc(sizeof(*shed));
+		int r;
+
+		if (!shed)
+			return -ENOMEM;
+		*shed = (struct shed_block){ key[i], era[i] };
+		r = hashmap_insert(s->shed, shed);
+		if (r)
+			free(shed);
+		if (r && r != -EEXIST)
+			return r;
+	}
+	return 0;
+}
+
+static int compare_sites(const void *a, const void *b)
+{
+	const struct snapshot_site *x = a, *y = b;
+
+	return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+static int sort_sites(struct snapshot *s)
+{
+	s->sorted = calloc(s->order.len + 1, sizeof(*s->sorted));
+	if (!s->sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->order.len; i++)
+		s->sorted[i] = *s->order.data[i];
+	qsort(s->sorted, s->order.len, sizeof(*s->sorted), compare_sites);
+	return 0;
+}
+
+static int read_maps(struct snapshot *s)
+{
+	const struct memtraced_bpf *skel = s->programs->skel;
+	int r = bpf_batch_read(bpf_map__fd(skel->maps.sites), sizeof(struct abi_site_key),
+			       sizeof(struct abi_site), on_sites, s);
+
+	if (r == 0)
+		r = read_site_table(s);
+	if (r == 0 && s->forked.len)
+		r = bpf_batch_read(bpf_map__fd(skel->maps.shed), sizeof(uint64_t), sizeof(uint32_t),
+				   on_shed, s);
+	if (r == 0)
+		r = bpf_batch_read(bpf_map__fd(skel->maps.blocks), sizeof(uint64_t),
+				   sizeof(struct abi_block), on_blocks, s);
+	if (r == 0)
+		r = read_block_table(s);
+	if (r == 0 && s->forked.len)
+		r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),
+				   sizeof(struct abi_tomb), on_tombs, s);
+	return r ? r : sort_sites(s);
+}
+
+int snapshot_new(const struct programs *programs, const struct snapshot_process *processes,
+		 size_t n, struct snapshot **ret_snapshot)
+{
+	_cleanup_(snapshot_free_p) struct snapshot *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->programs = programs;
+	s->processes = processes;
+	s->n_processes = n;
+	s->cut = programs->control->cut_epoch;
+	for (size_t i = 0; i < n; i++) {
+		if (!processes[i].wanted || !processes[i].forked)
+			continue;
+		r = vec_push(&s->forked, processes[i].slot);
+		if (r)
+			return r;
+	}
+	r = hashmap_new(&site_ops, &s->by_key);
+	if (r == 0)
+		r = hashmap_new(&shed_ops, &s->shed);
+	if (r)
+		return r;
+	r = read_maps(s);
+	if (r)
+		return r;
+	*ret_snapshot = TAKE_PTR(s);
+	return 0;
+}
+
+void snapshot_free(struct snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	hashmap_free(snapshot->by_key);
+	hashmap_free(snapshot->shed);
+	vec_done(&snapshot->order);
+	vec_done(&snapshot->forked);
+	free(snapshot->sorted);
+	free(snapshot);
+}
+
+const struct snapshot_site *snapshot_sites(const struct snapshot *snapshot, size_t *ret_n)
+{
+	*ret_n = snapshot->order.len;
+	return snapshot->sorted;
+}
+
+/* --- purging --------------------------------------------------------------------------------- */
+
+struct purge {
+	const bool *slots;
+	size_t n_slots;
+	size_t key_size;
+	uint32_t (*slot_of)(const void *key);
+	VEC(unsigned char) keys;
+};
+
+static uint32_t slot_of_site(const void *key)
+{
+	return ((const struct abi_site_key *)key)->slot;
+}
+
+/* Keys of blocks, tombs, shed blocks and code starts begin with a block key. */
+static uint32_t slot_of_block(const void *key)
+{
+	return ABI_BLOCK_SLOT(*(const uint64_t *)key);
+}
+
+static int collect_keys(const void *keys, const void *values, size_t n, void *userdata)
+{
+	struct purge *purge = userdata;
+
+	(void)values; /* the key tells the slot */
+	for (size_t i = 0; i < n; i++) {
+		const unsigned char *key = (const unsigned char *)keys + i * purge->key_size;
+		uint32_t slot = purge->slot_of(key);
+
+		if (slot >= purge->n_slots || !purge->slots[slot])
+			continue;
+		if (vec_reserve(&purge->keys, purge->keys.len + purge->key_size))
+			return -ENOMEM;
+		memcpy(purge->keys.data + purge->keys.len, key, purge->key_size);
+		purge->keys.len += purge->key_size;
+	}
+	return 0;
+}
+
+static int purge_map(const struct bpf_map *map, struct purge *purge)
+{
+	int fd = bpf_map__fd(map), r;
+
+	purge->key_size = bpf_map__key_size(map);
+	purge->keys.len = 0;
+	r = bpf_batch_read(fd, purge->key_size, bpf_map__value_size(map), collect_keys, purge);
+	if (r == 0)
+		bpf_batch_delete(fd, purge->key_size, purge->keys.data, purge->keys.len);
+	return r;
+}
+
+static bool purged(const struct purge *purge, uint32_t slot)
+{
+	return slot < purge->n_slots && purge->slots[slot];
+}
+
+/* Nobody else changes what belongs to a process that has ended. */
+static void purge_site_table(const struct programs *programs, const struct purge *purge)
+{
+	for (size_t i = 0; i < ABI_SITE_ENTRIES; i++) {
+		struct abi_site_entry *e = &programs->sites[i];
+
+		if (e->state != ABI_SITE_USED || !purged(purge, e->key.slot))
+			continue;
+		memset(&e->site, 0, sizeof(e->site));
+		__atomic_store_n(&e->state, ABI_SITE_FREE, __ATOMIC_RELEASE);
+	}
+}
+
+/*
+ * purge->keys: the blocks that have been deleted from the map. Buckets count what spilled into it,
+ * so that programs know when they need not look there.
+ */
+static int purge_block_table(const struct programs *programs, const struct purge *purge)
+{
+	_cleanup_(bucket_table_done) struct bucket_table table = { 0 };
+	const uint64_t *spilled = (const uint64_t *)purge->keys.data;
+	int r = programs_map_buckets(programs, &table);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < purge->keys.len / sizeof(*spilled); i++)
+		__atomic_fetch_sub(
+			&table.buckets[abi_block_bucket_index(spilled[i], table.n)].spilled, 1,
+			__ATOMIC_RELAXED);
+	for (size_t i = 0; i < table.n; i++) {
+		__u64 *key = table.buckets[i].key;
+
+		for (size_t way = 0; way < ABI_BLOCK_WAYS; way++)
+			if (key[way] && purged(purge, ABI_BLOCK_SLOT(key[way])))
+				__atomic_store_n(&key[way], 0, __ATOMIC_RELEASE);
+	}
+	return 0;
+}
+
+int snapshot_purge(const struct programs *programs, const bool *slots, size_t n_slots)
+{
+	const struct memtraced_bpf *skel = programs->skel;
+	const struct bpf_map *by_block[] = { skel->maps.tombs, skel->maps.shed,
+					     skel->maps.code_starts };
+	struct purge purge = { .slots = slots, .n_slots = n_slots, .slot_of = slot_of_site };
+	int r = purge_map(skel->maps.sites, &purge);
+
+	purge.slot_of = slot_of_block;
+	if (r == 0)
+		r = purge_map(skel->maps.blocks, &purge);
+	if (r == 0)
+		r = purge_block_table(programs, &purge);
+	purge_site_table(programs, &purge);
+	for (size_t i = 0; i < sizeof(by_block) / sizeof(by_block[0]) && r == 0; i++)
+		r = purge_map(by_block[i], &purge);
+	vec_done(&purge.keys);
+	return r;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A consistent reading of the site and block maps at a cut (DESIGN.md section 10): stripes summed,
+ * ages from the live blocks, and for forked children what they inherited: the blocks of their
+ * ancestors that are older than the fork, whether these still hold them or not.
+ */
+#ifndef MEMTRACED_TRACE_LIVE_SNAPSHOT_H
+#define MEMTRACED_TRACE_LIVE_SNAPSHOT_H
+
+#include "base/cleanup.h"
+#include "bpf/abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct programs;
+struct snapshot;
+
+struct snapshot_site {
+	uint64_t stack;
+	uint32_t slot;
+	uint16_t fn;
+	bool touched; /* the process itself allocated or freed here */
+	struct abi_site_counts counts;
+	int64_t peak_bytes;
+	int64_t inherited_bytes, inherited_blocks; /* part of counts.live_* and of peak_bytes */
+	uint32_t oldest_tick, newest_tick;	   /* of live blocks; oldest > newest: none */
+};
+
+/* What the caller knows of a process. */
+struct snapshot_process {
+	uint32_t slot;
+	bool wanted; /* its sites are to be read */
+	bool forked; /* it may hold inherited blocks */
+};
+
+/* Reads. `processes` by slot. 0 or negative errno. */
+int snapshot_new(const struct programs *programs, const struct snapshot_process *processes,
+		 size_t n, struct snapshot **ret_snapshot);
+void snapshot_free(struct snapshot *snapshot); /* NULL is legal */
+DEFINE_CLEANUP(struct snapshot, snapshot_free)
+
+/* The sites, sorted by slot. */
+const struct snapshot_site *snapshot_sites(const struct snapshot *snapshot, size_t *ret_n);
+
+/* Deletes the entries of these slots (bitmap by slot) from the maps. 0 or negative errno. */
+int snapshot_purge(const struct programs *programs, const bool *slots, size_t n_slots);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/record/record_layout.h"
+
+_Static_assert(sizeof(bool) == 1, "FIELD_BOOL");
+_Static_assert(sizeof(int) == 4 && sizeof(enum record_end) == 4, "FIELD_U32");
+
+#define F(type, member, kind)                                                                      \
+	{                                                                                          \
+		offsetof(struct type, member), 0, kind                                             \
+	}
+#define ARRAY(type, member, n, kind)                                                               \
+	{                                                                                          \
+		offsetof(struct type, member), offsetof(struct type, n), kind                      \
+	}
+#define END                                                                                        \
+	{                                                                                          \
+		0, 0, 0                                                                            \
+	}
+
+/* In the order of the payload. New fields go to the end. */
+static const struct field run_fields[] = {
+	F(record_run, tool, FIELD_STRING),
+	F(record_run, kernel, FIELD_STRING),
+	F(record_run, attach_path, FIELD_STRING),
+	F(record_run, start_realtime_ns, FIELD_U64),
+	F(record_run, start_ns, FIELD_U64),
+	F(record_run, age_resolution_ns, FIELD_U64),
+	F(record_run, no_allocations, FIELD_BOOL),
+	F(record_run, no_stacks, FIELD_BOOL),
+	F(record_run, unwinder, FIELD_STRING),
+	F(record_run, kernel_lacks, FIELD_STRING),
+	END,
+};
+static const struct field function_fields[] = {
+	F(record_function, id, FIELD_U16),
+	F(record_function, name, FIELD_STRING),
+	F(record_function, object, FIELD_STRING),
+	F(record_function, file_offset, FIELD_U64),
+	END,
+};
+static const struct field process_fields[] = {
+	F(record_process, slot, FIELD_U32),
+	F(record_process, pid, FIELD_U32),
+	F(record_process, ppid, FIELD_U32),
+	F(record_process, parent_slot, FIELD_U32),
+	F(record_process, prev_slot, FIELD_U32),
+	F(record_process, root, FIELD_BOOL),
+	F(record_process, inherits, FIELD_BOOL),
+	F(record_process, time_ns, FIELD_U64),
+	F(record_process, comm, FIELD_STRING),
+	F(record_process, exe, FIELD_STRING),
+	END,
+};
+static const struct field process_end_fields[] = {
+	F(record_process_end, slot, FIELD_U32),	   F(record_process_end, how, FIELD_U32),
+	F(record_process_end, value, FIELD_U32),   F(record_process_end, oom, FIELD_BOOL),
+	F(record_process_end, time_ns, FIELD_U64), END,
+};
+static const struct field mapping_fields[] = {
+	F(record_mapping, slot, FIELD_U32),
+	F(record_mapping, start, FIELD_U64),
+	F(record_mapping, end, FIELD_U64),
+	F(record_mapping, file_offset, FIELD_U64),
+	F(record_mapping, time_ns, FIELD_U64),
+	F(record_mapping, dev, FIELD_U64),
+	F(record_mapping, ino, FIELD_U64),
+	F(record_mapping, path, FIELD_STRING),
+	F(record_mapping, local_path, FIELD_STRING),
+	F(record_mapping, build_id, FIELD_BYTES_20),
+	F(record_mapping, build_id_len, FIELD_U8),
+	F(record_mapping, executable, FIELD_BOOL),
+	END,
+};
+static const struct field unmapping_fields[] = {
+	F(record_unmapping, slot, FIELD_U32),
+	F(record_unmapping, start, FIELD_U64),
+	F(record_unmapping, end, FIELD_U64),
+	F(record_unmapping, time_ns, FIELD_U64),
+	END,
+};
+static const struct field stack_fields[] = {
+	F(record_stack, id, FIELD_U64),
+	F(record_stack, slot, FIELD_U32),
+	F(record_stack, time_ns, FIELD_U64),
+	F(record_stack, truncated, FIELD_BOOL),
+	ARRAY(record_stack, frames, n_frames, FIELD_ADDRESSES),
+	F(record_stack, interrupted, FIELD_BOOL),
+	F(record_stack, exact[0], FIELD_U64),
+	F(record_stack, exact[1], FIELD_U64),
+	END,
+};
+static const struct field region_fields[] = {
+	F(record_region, slot, FIELD_U32),
+	F(record_region, start, FIELD_U64),
+	F(record_region, end, FIELD_U64),
+	F(record_region, stack, FIELD_U64),
+	F(record_region, time_ns, FIELD_U64),
+	F(record_region, fn, FIELD_U16),
+	END,
+};
+static const struct field region_gone_fields[] = {
+	F(record_region_gone, slot, FIELD_U32),
+	F(record_region_gone, start, FIELD_U64),
+	F(record_region_gone, end, FIELD_U64),
+	F(record_region_gone, time_ns, FIELD_U64),
+	END,
+};
+static const struct field cut_fields[] = {
+	F(record_cut, time_ns, FIELD_U64),
+	END,
+};
+static const struct field totals_fields[] = {
+	F(record_totals, slot, FIELD_U32),
+	F(record_totals, comm, FIELD_STRING),
+	F(record_totals, allocs, FIELD_U64),
+	F(record_totals, frees, FIELD_U64),
+	F(record_totals, failed, FIELD_U64),
+	F(record_totals, bytes, FIELD_U64),
+	F(record_totals, live_bytes, FIELD_U64),
+	F(record_totals, live_blocks, FIELD_U64),
+	F(record_totals, peak_bytes, FIELD_U64),
+	F(record_totals, peak_error_bytes, FIELD_U64),
+	F(record_totals, temporary, FIELD_U64),
+	F(record_totals, missed_frees, FIELD_U64),
+	F(record_totals, unknown_frees, FIELD_U64),
+	F(record_totals, lost, FIELD_U64),
+	END,
+};
+static const struct field site_fields[] = {
+	F(record_site, slot, FIELD_U32),	F(record_site, fn, FIELD_U16),
+	F(record_site, stack, FIELD_U64),	F(record_site, live_bytes, FIELD_U64),
+	F(record_site, live_blocks, FIELD_U64), F(record_site, allocs, FIELD_U64),
+	F(record_site, bytes, FIELD_U64),	F(record_site, temporary, FIELD_U64),
+	F(record_site, peak_bytes, FIELD_U64),	F(record_site, oldest_ns, FIELD_U64),
+	F(record_site, newest_ns, FIELD_U64),	END,
+};
+static const struct field coverage_fields[] = {
+	F(record_coverage, exact, FIELD_BOOL),
+	F(record_coverage, events, FIELD_U64),
+	F(record_coverage, stacks_complete, FIELD_U64),
+	F(record_coverage, stacks_truncated, FIELD_U64),
+	ARRAY(record_coverage, losses, n_losses, FIELD_LOSSES),
+	F(record_coverage, stacks_guided, FIELD_U64),
+	ARRAY(record_coverage, cuts, n_cuts, FIELD_LOSSES),
+	END,
+};
+static const struct field no_fields[] = { END };
+static const struct field unprobed_fields[] = {
+	F(record_unprobed, function, FIELD_STRING),
+	F(record_unprobed, object, FIELD_STRING),
+	F(record_unprobed, why, FIELD_STRING),
+	END,
+};
+static const struct field symbol_fields[] = {
+	F(record_symbol, object, FIELD_STRING),
+	F(record_symbol, dev, FIELD_U64),
+	F(record_symbol, ino, FIELD_U64),
+	F(record_symbol, slot, FIELD_U32),
+	F(record_symbol, file_offset, FIELD_U64),
+	F(record_symbol, is_call, FIELD_BOOL),
+	F(record_symbol, vaddr, FIELD_U64),
+	ARRAY(record_symbol, frames, n_frames, FIELD_FRAMES),
+	END,
+};
+static const struct field histogram_fields[] = {
+	F(record_histogram, id, FIELD_U32),
+	F(record_histogram, spec, FIELD_STRING),
+	F(record_histogram, unit, FIELD_STRING),
+	F(record_histogram, by, FIELD_STRING),
+	F(record_histogram, linear, FIELD_BOOL),
+	F(record_histogram, step, FIELD_U64),
+	END,
+};
+static const struct field hist_counts_fields[] = {
+	F(record_hist_counts, id, FIELD_U32),
+	F(record_hist_counts, key, FIELD_STRING),
+	ARRAY(record_hist_counts, buckets, n_buckets, FIELD_BUCKETS),
+	ARRAY(record_hist_counts, errors, n_errors, FIELD_ERRNOS),
+	F(record_hist_counts, restarted, FIELD_U64),
+	F(record_hist_counts, passed_on, FIELD_U64),
+	END,
+};
+static const struct field event_fields[] = {
+	F(record_event, id, FIELD_U32),
+	F(record_event, name, FIELD_STRING),
+	F(record_event, kernel, FIELD_BOOL),
+	END,
+};
+static const struct field event_count_fields[] = {
+	F(record_event_count, id, FIELD_U32),	   F(record_event_count, slot, FIELD_U32),
+	F(record_event_count, stack, FIELD_U64),   F(record_event_count, kernel_stack, FIELD_U64),
+	F(record_event_count, count, FIELD_U64),   F(record_event_count, first_ns, FIELD_U64),
+	F(record_event_count, last_ns, FIELD_U64), END,
+};
+static const struct field occurrence_fields[] = {
+	F(record_occurrence, id, FIELD_U32),
+	F(record_occurrence, slot, FIELD_U32),
+	F(record_occurrence, tid, FIELD_U32),
+	F(record_occurrence, cpu, FIELD_U32),
+	F(record_occurrence, time_ns, FIELD_U64),
+	F(record_occurrence, stack, FIELD_U64),
+	F(record_occurrence, kernel_stack, FIELD_U64),
+	F(record_occurrence, comm, FIELD_STRING),
+	END,
+};
+static const struct field syscall_fields[] = {
+	F(record_syscall, slot, FIELD_U32),
+	F(record_syscall, number, FIELD_U32),
+	F(record_syscall, name, FIELD_STRING),
+	F(record_syscall, calls, FIELD_U64),
+	F(record_syscall, errors, FIELD_U64),
+	F(record_syscall, restarted, FIELD_U64),
+	F(record_syscall, total_ns, FIELD_U64),
+	F(record_syscall, max_ns, FIELD_U64),
+	F(record_syscall, bytes, FIELD_U64),
+	ARRAY(record_syscall, buckets, n_buckets, FIELD_BUCKETS),
+	ARRAY(record_syscall, errnos, n_errnos, FIELD_ERRNOS),
+	END,
+};
+static const struct field syscall_file_fields[] = {
+	F(record_syscall_file, slot, FIELD_U32),
+	F(record_syscall_file, path, FIELD_STRING),
+	F(record_syscall_file, opens, FIELD_U64),
+	F(record_syscall_file, reads, FIELD_U64),
+	F(record_syscall_file, writes, FIELD_U64),
+	F(record_syscall_file, bytes_read, FIELD_U64),
+	F(record_syscall_file, bytes_written, FIELD_U64),
+	F(record_syscall_file, total_ns, FIELD_U64),
+	F(record_syscall_file, others, FIELD_U64),
+	END,
+};
+static const struct field syscall_stack_fields[] = {
+	F(record_syscall_stack, slot, FIELD_U32),     F(record_syscall_stack, number, FIELD_U32),
+	F(record_syscall_stack, stack, FIELD_U64),    F(record_syscall_stack, calls, FIELD_U64),
+	F(record_syscall_stack, total_ns, FIELD_U64), END,
+};
+static const struct field stack_check_fields[] = {
+	ARRAY(record_stack_check, results, n_results, FIELD_LOSSES),
+	END,
+};
+static const struct field stack_differs_fields[] = {
+	F(record_stack_differs, slot, FIELD_U32),
+	F(record_stack_differs, whole, FIELD_BOOL),
+	F(record_stack_differs, ours, FIELD_STRING),
+	F(record_stack_differs, reference, FIELD_STRING),
+	END,
+};
+static const struct field jit_code_fields[] = {
+	F(record_jit_code, slot, FIELD_U32),
+	F(record_jit_code, start, FIELD_U64),
+	F(record_jit_code, size_bytes, FIELD_U64),
+	F(record_jit_code, since_ns, FIELD_U64),
+	F(record_jit_code, name, FIELD_STRING),
+	F(record_jit_code, source, FIELD_STRING),
+	ARRAY(record_jit_code, lines, n_lines, FIELD_JIT_LINES),
+	END,
+};
+/* Elements of lists: all their fields are there, or they could not be counted. */
+static const struct field address_fields[] = {
+	{ 0, 0, FIELD_U64 },
+	END,
+};
+static const struct field loss_fields[] = {
+	F(record_loss, cause, FIELD_STRING),
+	F(record_loss, count, FIELD_U64),
+	END,
+};
+static const struct field frame_fields[] = {
+	F(record_symbol_frame, function, FIELD_STRING), F(record_symbol_frame, offset, FIELD_U64),
+	F(record_symbol_frame, file, FIELD_STRING),	F(record_symbol_frame, line, FIELD_U32),
+	F(record_symbol_frame, is_inline, FIELD_BOOL),	END,
+};
+
+static const struct field bucket_fields[] = {
+	F(record_bucket, lo, FIELD_U64),
+	F(record_bucket, hi, FIELD_U64),
+	F(record_bucket, count, FIELD_U64),
+	END,
+};
+static const struct field errno_fields[] = {
+	F(record_errno, number, FIELD_U32),
+	F(record_errno, count, FIELD_U64),
+	END,
+};
+
+static const struct field jit_line_fields[] = {
+	F(record_jit_line, offset, FIELD_U64),
+	F(record_jit_line, line, FIELD_U32),
+	F(record_jit_line, file, FIELD_STRING),
+	END,
+};
+
+/* The smallest sizes: integers, and the lengths of strings. */
+static const struct list_kind list_kinds[FIELD_LISTS] = {
+	[FIELD_ADDRESSES - FIELD_FIRST_LIST] = { sizeof(uint64_t), 8, address_fields },
+	[FIELD_LOSSES - FIELD_FIRST_LIST] = { sizeof(struct record_loss), 4 + 8, loss_fields },
+	[FIELD_FRAMES - FIELD_FIRST_LIST] = { sizeof(struct record_symbol_frame), 4 + 8 + 4 + 4 + 1,
+					      frame_fields },
+	[FIELD_BUCKETS -
+		FIELD_FIRST_LIST] = { sizeof(struct record_bucket), 8 + 8 + 8, bucket_fields },
+	[FIELD_ERRNOS - FIELD_FIRST_LIST] = { sizeof(struct record_errno), 4 + 8, errno_fields },
+	[FIELD_JIT_LINES -
+		FIELD_FIRST_LIST] = { sizeof(struct record_jit_line), 8 + 4 + 4, jit_line_fields },
+};
+
+#define LAYOUT(type, member, table) [type] = { offsetof(struct record, member), table }
+
+/* What a record's type is made of. */
+static const struct record_layout layouts[] = {
+	LAYOUT(RECORD_RUN, run, run_fields),
+	LAYOUT(RECORD_FUNCTION, function, function_fields),
+	LAYOUT(RECORD_PROCESS, process, process_fields),
+	LAYOUT(RECORD_PROCESS_END, process_end, process_end_fields),
+	LAYOUT(RECORD_MAPPING, mapping, mapping_fields),
+	LAYOUT(RECORD_UNMAPPING, unmapping, unmapping_fields),
+	LAYOUT(RECORD_STACK, stack, stack_fields),
+	LAYOUT(RECORD_REGION, region, region_fields),
+	LAYOUT(RECORD_REGION_GONE, region_gone, region_gone_fields),
+	LAYOUT(RECORD_CUT, cut, cut_fields),
+	LAYOUT(RECORD_TOTALS, totals, totals_fields),
+	LAYOUT(RECORD_SITE, site, site_fields),
+	LAYOUT(RECORD_COVERAGE, coverage, coverage_fields),
+	LAYOUT(RECORD_CUT_END, cut, no_fields),
+	LAYOUT(RECORD_UNPROBED, unprobed, unprobed_fields),
+	LAYOUT(RECORD_SYMBOL, symbol, symbol_fields),
+	LAYOUT(RECORD_HISTOGRAM, histogram, histogram_fields),
+	LAYOUT(RECORD_HIST_COUNTS, hist_counts, hist_counts_fields),
+	LAYOUT(RECORD_EVENT, event, event_fields),
+	LAYOUT(RECORD_EVENT_COUNT, event_count, event_count_fields),
+	LAYOUT(RECORD_OCCURRENCE, occurrence, occurrence_fields),
+	LAYOUT(RECORD_SYSCALL, syscall, syscall_fields),
+	LAYOUT(RECORD_SYSCALL_FILE, syscall_file, syscall_file_fields),
+	LAYOUT(RECORD_SYSCALL_STACK, syscall_stack, syscall_stack_fields),
+	LAYOUT(RECORD_STACK_CHECK, stack_check, stack_check_fields),
+	LAYOUT(RECORD_STACK_DIFFERS, stack_differs, stack_differs_fields),
+	LAYOUT(RECORD_JIT_CODE, jit_code, jit_code_fields),
+};
+
+const struct record_layout *record_layout_find(uint32_t type)
+{
+	if (type >= sizeof(layouts) / sizeof(layouts[0]) || !layouts[type].fields)
+		return NULL;
+	return &layouts[type];
+}
+
+const struct list_kind *record_list_kind(enum field_kind kind)
+{
+	return &list_kinds[kind - FIELD_FIRST_LIST];
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records of what processes do: they begin, map, unmap and end. Part of record.h, whose rules
+ * apply: borrowed pointers, CLOCK_MONOTONIC nanoseconds.
+ */
+#ifndef MEMTRACED_TRACE_RECORD_RECORD_PROCESS_H
+#define MEMTRACED_TRACE_RECORD_RECORD_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECORD_NO_SLOT UINT32_MAX
+#define RECORD_BUILD_ID_MAX 20
+
+struct record_process {
+	uint32_t slot; /* never used twice in one run */
+	uint32_t pid;
+	uint32_t ppid;
+	uint32_t parent_slot; /* the process it was forked from, RECORD_NO_SLOT */
+	uint32_t prev_slot;   /* the image that exec replaced, RECORD_NO_SLOT */
+	bool root;	      /* named by -p, or started by -c (or an image that its exec made) */
+	bool inherits;	      /* forked: mappings and live blocks are the parent's at that moment */
+	uint64_t time_ns;
+	const char *comm;
+	const char *exe; /* NULL when unknown */
+};
+
+enum record_end { RECORD_END_EXIT, RECORD_END_SIGNAL, RECORD_END_EXEC, RECORD_END_UNKNOWN };
+
+struct record_process_end {
+	uint32_t slot;
+	enum record_end how;
+	int value; /* exit status or signal number */
+	bool oom;  /* the OOM killer chose it */
+	uint64_t time_ns;
+};
+
+struct record_mapping {
+	uint32_t slot;
+	uint64_t start, end, file_offset;
+	uint64_t time_ns; /* from when on it holds */
+	uint64_t dev, ino;
+	const char *path; /* as the target sees it; "[vdso]", "[anon]", "//anon" */
+	const char
+		*local_path; /* where this host can open it, e.g. /proc/1/root/...; may be NULL */
+	uint8_t build_id[RECORD_BUILD_ID_MAX];
+	uint8_t build_id_len; /* 0: none known */
+	bool executable;
+};
+
+struct record_unmapping {
+	uint32_t slot;
+	uint64_t start, end, time_ns;
+};
+
+struct record_region {
+	uint32_t slot;
+	uint64_t start, end;
+	uint64_t stack; /* stack id */
+	uint64_t time_ns;
+	uint16_t fn; /* function id of mmap or mremap */
+};
+
+struct record_region_gone {
+	uint32_t slot;
+	uint64_t start, end;
+	uint64_t time_ns;
+};
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records of what code is called: part of trace/record/record.h.
+ */
+#ifndef MEMTRACED_TRACE_RECORD_RECORD_SYMBOLS_H
+#define MEMTRACED_TRACE_RECORD_RECORD_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct record_symbol_frame {
+	const char *function; /* demangled; NULL unknown */
+	uint64_t offset;      /* from the function's start */
+	const char *file;     /* NULL unknown */
+	uint32_t line;	      /* 0 unknown */
+	bool is_inline;
+};
+
+struct record_symbol {
+	const char *object; /* mapping path, with dev and ino the mapping's own */
+	uint64_t dev, ino;
+	uint32_t slot;	      /* the process whose JIT map it is from; else RECORD_NO_SLOT */
+	uint64_t file_offset; /* as looked up; for a JIT map the address */
+	bool is_call;	      /* it was looked up as a return address */
+	uint64_t vaddr;	      /* file_offset as the object's own ELF address */
+	size_t n_frames;      /* innermost inlined function first, the physical one last */
+	const struct record_symbol_frame *frames;
+};
+
+struct record_jit_line {
+	uint64_t offset; /* from the code's start; holds up to the next line's */
+	uint32_t line;
+	const char *file;
+};
+
+struct record_jit_code {
+	uint32_t slot;
+	uint64_t start, size_bytes;
+	uint64_t since_ns;  /* it is newer than what was there; 0: nobody knows from when */
+	const char *name;   /* as the run-time calls it */
+	const char *source; /* where it says so, as the process sees it: "/tmp/perf-7.map" */
+	size_t n_lines;	    /* ascending by offset */
+	const struct record_jit_line *lines;
+};
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/record/recording.h"
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "trace/record/record_codec.h"
+
+#include <byteswap.h>
+#include <errno.h>
+#include <string.h>
+#include <zlib.h>
+
+/*
+ *   header  | magic (8) | version u32 | order u32 |
+ *   record  | type u32 | length u32 | crc32 of both and the payload u32 | payload |
+ * Integers are in the writer's byte order, which `order` shows.
+ */
+static const char magic[8] = { '\x89', 'M', 'T', 'R', 'E', 'C', '\r', '\n' };
+#define ORDER_MARK 0x01020304U
+
+struct header {
+	char magic[8];
+	uint32_t version;
+	uint32_t order;
+};
+
+struct record_header {
+	uint32_t type;
+	uint32_t length;
+	uint32_t crc;
+};
+
+struct recording_writer {
+	FILE *file;
+	struct strbuf payload;
+};
+
+int recording_writer_new(FILE *file, struct recording_writer **ret_writer)
+{
+	_cleanup_(recording_writer_free_p) struct recording_writer *writer =
+		calloc(1, sizeof(*writer));
+	struct header header = { .version = RECORDING_VERSION, .order = ORDER_MARK };
+
+	if (!writer)
+		return -ENOMEM;
+	writer->file = file;
+	memcpy(header.magic, magic, sizeof(magic));
+	if (fwrite(&header, sizeof(header), 1, file) != 1)
+		return -EIO;
+	*ret_writer = TAKE_PTR(writer);
+	return 0;
+}
+
+void recording_writer_free(struct recording_writer *writer)
+{
+	if (!writer)
+		return;
+	strbuf_done(&writer->payload);
+	free(writer);
+}
+
+/* Of type and length as they stand in the file, and the payload. */
+static uint32_t checksum(const struct record_header *header, const void *payload, size_t len)
+{
+	uint32_t crc = crc32(0, (const Bytef *)header, offsetof(struct record_header, crc));
+
+	/* zlib takes a NULL for "begin anew". */
+	return len == 0 ? crc : (uint32_t)crc32_z(crc, payload, len);
+}
+
+int recording_write(const struct record *record, void *userdata)
+{
+	struct recording_writer *writer = userdata;
+	struct record_header header = { .type = record->type };
+	const char *payload;
+	int r;
+
+	strbuf_reset(&writer->payload);
+	r = record_encode(record, &writer->payload);
+	if (r < 0)
+		return r;
+	if (writer->payload.len > RECORDING_MAX_PAYLOAD)
+		return -EINVAL;
+	payload = strbuf_str(&writer->payload);
+	header.length = (uint32_t)writer->payload.len;
+	header.crc = checksum(&header, payload, header.length);
+	if (fwrite(&header, sizeof(header), 1, writer->file) != 1 ||
+	    fwrite(payload, 1, header.length, writer->file) != header.length)
+		return -EIO;
+	return 0;
+}
+
+struct recording_source {
+	struct source source;
+	FILE *file;
+	bool swap;
+	bool ended, truncated, in_cut;
+	struct record_decoder *decoder;
+	VEC(char) payload;
+};
+
+/* 1, 0 at the end of the file, -EBADMSG when it ends in the middle, -EIO. */
+static int read_exactly(FILE *file, void *to, size_t n)
+{
+	size_t have = fread(to, 1, n, file);
+
+	if (have == n)
+		return 1;
+	if (ferror(file))
+		return -EIO;
+	return have == 0 ? 0 : -EBADMSG;
+}
+
+static uint32_t native(const struct recording_source *s, uint32_t value)
+{
+	return s->swap ? bswap_32(value) : value;
+}
+
+/* Reads in pieces: a length that lies costs no more memory than there is file. */
+static int read_payload(struct recording_source *s, size_t length)
+{
+	size_t have = 0;
+
+	while (have < length) {
+		size_t n = length - have < 65536 ? length - have : 65536;
+		int r = vec_reserve(&s->payload, have + n);
+
+		if (r < 0)
+			return r;
+		r = read_exactly(s->file, s->payload.data + have, n);
+		if (r <= 0)
+			return r == 0 ? -EBADMSG : r;
+		have += n;
+	}
+	return 0;
+}
+
+/* 1 with a record, 0 at the end, -ENOENT for an unknown one, else negative errno. */
+static int next_record(struct recording_source *s, struct record *ret_record)
+{
+	struct record_header header;
+	int r = read_exactly(s->file, &header, sizeof(header));
+	size_t length;
+
+	if (r <= 0)
+		return r;
+	length = native(s, header.length);
+	if (length > RECORDING_MAX_PAYLOAD)
+		return -EBADMSG;
+	r = read_payload(s, length);
+	if (r < 0)
+		return r;
+	if (checksum(&header, s->payload.data, length) != native(s, header.crc))
+		return -EBADMSG;
+	r = record_decode(s->decoder, native(s, header.type), s->payload.data, length, ret_record);
+	return r < 0 ? r : 1;
+}
+
+static int recording_drain(struct source *source, record_fn fn, void *userdata)
+{
+	struct recording_source *s = (struct recording_source *)source;
+
+	while (!s->ended) {
+		struct record record;
+		int r = next_record(s, &record);
+
+		if (r == -ENOENT)
+			continue;
+		if (r == 0 || r == -EBADMSG) {
+			s->ended = true;
+			s->truncated = r < 0 || s->in_cut;
+			break;
+		}
+		if (r > 0 && (record.type == RECORD_CUT || record.type == RECORD_CUT_END))
+			s->in_cut = record.type == RECORD_CUT;
+		if (r > 0)
+			r = fn(&record, userdata);
+		if (r < 0)
+			return r;
+	}
+	return 1;
+}
+
+static int recording_cut(struct source *source, record_fn fn, void *userdata)
+{
+	(void)source;
+	(void)fn;
+	(void)userdata;
+	return 0;
+}
+
+static void recording_free(struct source *source)
+{
+	struct recording_source *s = (struct recording_source *)source;
+
+	record_decoder_free(s->decoder);
+	vec_done(&s->payload);
+	free(s);
+}
+
+static const struct source_ops recording_ops = {
+	.drain = recording_drain,
+	.cut = recording_cut,
+	.free = recording_free,
+};
+
+static int read_header(FILE *file, bool *ret_swap)
+{
+	struct header header;
+	int r = read_exactly(file, &header, sizeof(header));
+
+	if (r <= 0)
+		return r == 0 ? -EBADMSG : r;
+	if (memcmp(header.magic, magic, sizeof(magic)) != 0)
+		return -EBADMSG;
+	if (header.order != ORDER_MARK && header.order != bswap_32(ORDER_MARK))
+		return -EBADMSG;
+	*ret_swap = header.order != ORDER_MARK;
+	if ((*ret_swap ? bswap_32(header.version) : header.version) != RECORDING_VERSION)
+		return -EPROTONOSUPPORT;
+	return 0;
+}
+
+int recording_open(FILE *file, struct source **ret_source)
+{
+	_cleanup_free_ struct recording_source *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->source.ops = &recording_ops;
+	s->file = file;
+	r = read_header(file, &s->swap);
+	if (r == 0)
+		r = record_decoder_new(s->swap, &s->decoder);
+	if (r < 0)
+		return r;
+	*ret_source = &TAKE_PTR(s)->source;
+	return 0;
+}
+
+bool recording_truncated(const struct source *source)
+{
+	return ((const struct recording_source *)source)->truncated;
+}

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/unwind/stack_check.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "bpf/abi_stack_copy.h"
+
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+/* One more than the programs keep tells whether a stack goes on. */
+#define MAX_FRAMES (ABI_MAX_FRAMES + 2)
+/* DWARF's registers 0 to 15, and the return address: psABI x86-64, figure 3.36. */
+#define DWARF_REGISTERS 17
+/* What is asked for below it follows no pointer: vm.mmap_min_addr. */
+#define LOWEST_MAPPING 65536
+
+/* A process's code as libdwfl has it. */
+struct image {
+	uint32_t slot;
+	Dwfl *dwfl;
+	bool attached;
+	VEC(struct stack_check_code) code; /* reported; paths and descriptors are not looked at */
+	const struct abi_ev_stack_copy *copy; /* that is being walked */
+	bool outside;			      /* the last step asked for memory that is not in it */
+};
+
+struct stack_check {
+	struct hashmap *images;
+	int vdso_fd; /* -1: there is none */
+};
+
+struct reference {
+	struct image *image;
+	uint64_t frames[MAX_FRAMES];
+	size_t n;
+	bool whole;   /* the information says that there the stack begins */
+	bool guessed; /* there is no information about the last one */
+};
+
+const char *stack_check_result_name(enum stack_check_result result)
+{
+	static const char *const names[CHECK_RESULTS] = {
+		[CHECK_IDENTICAL] = "identical",
+		[CHECK_REFERENCE_FAILED] = "identical-reference-failed",
+		[CHECK_BOTH_GUESSED] = "identical-by-frame-pointer",
+		[CHECK_DIFFERENT] = "different",
+		[CHECK_TRUNCATED] = "truncated",
+		[CHECK_CUT_WRONG] = "truncated-different",
+		[CHECK_REFERENCE_SHORT] = "reference-short",
+		[CHECK_NOT_COPIED] = "not-copied",
+		[CHECK_NO_REFERENCE] = "no-reference",
+	};
+
+	return names[result];
+}
+
+/* --- what libdwfl asks for ------------------------------------------------------------------- */
+
+/* Where in the copy the 8 bytes are; NULL: nowhere. */
+static const uint8_t *copied(const struct abi_ev_stack_copy *copy, uint64_t addr)
+{
+	for (uint32_t area = 0; area < ABI_COPY_AREAS; area++) {
+		uint64_t at = addr - copy->base[area];
+		uint64_t last = at + sizeof(uint64_t) - 1;
+		uint32_t first = area * ABI_COPY_AREA_PAGES;
+
+		if (at >= ABI_COPY_AREA_PAGES * ABI_COPY_PAGE ||
+		    last >= ABI_COPY_AREA_PAGES * ABI_COPY_PAGE)
+			continue;
+		if (copy->readable & 1U << (first + at / ABI_COPY_PAGE) &&
+		    copy->readable & 1U << (first + last / ABI_COPY_PAGE))
+			return copy->memory[first] + at;
+	}
+	return NULL;
+}
+
+static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *userdata)
+{
+	struct image *image = userdata;
+	const struct abi_ev_stack_copy *copy = image->copy;
+	const uint8_t *word;
+
+	(void)dwfl; /* it is the image's */
+	for (uint32_t i = 0; i < copy->returns && i < ABI_COPY_RETURNS; i++) {
+		if (copy->replaced[i].slot == addr) {
+			*result = copy->replaced[i].address;
+			return true;
+		}
+	}
+	word = copied(copy, addr);
+	if (!word) {
+		image->outside |= addr >= LOWEST_MAPPING;
+		return false;
+	}
+	memcpy(result, word, sizeof(*result));
+	return true;
+}
+
+static bool set_registers(Dwfl_Thread *thread, void *userdata)
+{
+	static const enum abi_register order[DWARF_REGISTERS] = {
+		ABI_RAX, ABI_RDX, ABI_RCX, ABI_RBX, ABI_RSI, ABI_RDI, ABI_RBP, ABI_RSP, ABI_R8,
+		ABI_R9,	 ABI_R10, ABI_R11, ABI_R12, ABI_R13, ABI_R14, ABI_R15, ABI_RIP,
+	};
+	const struct image *image = userdata;
+	Dwarf_Word registers[DWARF_REGISTERS];
+
+	for (size_t i = 0; i < DWARF_REGISTERS; i++)
+		registers[i] = image->copy->reg[order[i]];
+	return dwfl_thread_state_registers(thread, 0, DWARF_REGISTERS, registers);
+}
+
+/* Every image has one thread: that whose stack is being walked. */
+static bool get_thread(Dwfl *dwfl, pid_t tid, void *userdata, void **ret_userdata)
+{
+	(void)dwfl, (void)tid;
+	*ret_userdata = userdata;
+	return true;
+}
+
+static pid_t next_thread(Dwfl *dwfl, void *userdata, void **ret_userdata)
+{
+	(void)dwfl, (void)userdata, (void)ret_userdata; /* threads are not listed */
+	return 0;
+}
+
+static const Dwfl_Thread_Callbacks thread_callbacks = {
+	.next_thread = next_thread,
+	.get_thread = get_thread,
+	.memory_read = read_memory,
+	.set_initial_registers = set_registers,
+};
+
+static int no_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+		  char **file_name, Elf **elf)
+{
+	(void)module, (void)userdata, (void)name, (void)base, (void)file_name, (void)elf;
+	return -1; /* each is reported with its descriptor */
+}
+
+static int no_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+			const char *file_name, const char *link_name, GElf_Word crc,
+			char **debug_name)
+{
+	(void)module, (void)userdata, (void)name, (void)base, (void)file_name;
+	(void)link_name, (void)crc, (void)debug_name;
+	return -1; /* what unwinding needs is loaded with the program */
+}
+
+static const Dwfl_Callbacks dwfl_callbacks = {
+	.find_elf = no_elf,
+	.find_debuginfo = no_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+/* --- images ---------------------------------------------------------------------------------- */
+
+static uint64_t image_hash(const void *item)
+{
+	return hash_u64(((const struct image *)item)->slot);
+}
+
+static bool image_equal(const void *a, const void *b)
+{
+	return ((const struct image *)a)->slot == ((const struct image *)b)->slot;
+}
+
+static void image_free(void *item)
+{
+	struct image *image = item;
+
+	if (image->dwfl)
+		dwfl_end(image->dwfl);
+	vec_done(&image->code);
+	free(image);
+}
+
+static const struct hashmap_ops image_ops = { image_hash, image_equal, image_free };
+
+/* A vDSO is the same code in all processes, ours included. */
+static int vdso_file(void)
+{
+	const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	const size_t len = 2 * ABI_COPY_PAGE;
+	_cleanup_close_ int fd = vdso ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+
+	if (fd < 0 || pwrite(fd, vdso, len, 0) != (ssize_t)len)
+		return -1;
+	return TAKE_FD(fd);
+}
+
+/* Difference between the addresses in the process and in the file. */
+static int bias_of(int fd, const struct stack_check_code *code, uint64_t *ret_bias)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	size_t n = 0;
+	int r = -ENOENT;
+
+	if (!elf || elf_getphdrnum(elf, &n))
+		n = 0;
+	for (size_t i = 0; i < n && r; i++) {
+		GElf_Phdr phdr;
+		uint64_t page = ~(uint64_t)(ABI_COPY_PAGE - 1);
+
+		if (!gelf_getphdr(elf, (int)i, &phdr) || phdr.p_type != PT_LOAD ||
+		    code->offset < (phdr.p_offset & page) ||
+		    code->offset >= phdr.p_offset + phdr.p_filesz)
+			continue;
+		*ret_bias = code->start - code->offset + phdr.p_offset - phdr.p_vaddr;
+		r = 0;
+	}
+	elf_end(elf);
+	return r;
+}
+
+/* A file that is no ELF file is code without information. */
+static void report_code(struct stack_check *check, struct image *image,
+			const struct stack_check_code *code)
+{
+	int fd = code->vdso ? check->vdso_fd : code->fd;
+	_cleanup_close_ int own_fd = fd < 0 ? -1 : dup(fd);
+	const char *name = code->vdso ? "vdso" : code->path;
+	uint64_t bias;
+
+	if (own_fd < 0 || bias_of(own_fd, code, &bias))
+		return;
+	dwfl_report_begin_add(image->dwfl);
+	if (dwfl_report_elf(image->dwfl, name, name, own_fd, bias, true))
+		own_fd = -1;				/* libdwfl closes it */
+	(void)dwfl_report_end(image->dwfl, NULL, NULL); /* nothing is removed */
+}
+
+static bool same_code(const struct stack_check_code *a, const struct stack_check_code *b)
+{
+	return a->start == b->start && a->offset == b->offset && a->path == b->path;
+}
+
+/* Is what was reported the beginning of this? */
+static bool only_grown(const struct image *image, const struct stack_check_code *code, size_t n)
+{
+	for (size_t i = 0; i < image->code.len; i++)
+		if (i >= n || !same_code(&image->code.data[i], &code[i]))
+			return false;
+	return true;
+}
+
+static int image_begin(struct image *image)
+{
+	if (image->dwfl)
+		dwfl_end(image->dwfl);
+	image->attached = false;
+	image->code.len = 0;
+	image->dwfl = dwfl_begin(&dwfl_callbacks);
+	return image->dwfl ? 0 : -ENOMEM;
+}
+
+static int image_update(struct stack_check *check, struct image *image,
+			const struct stack_check_code *code, size_t n)
+{
+	int r = image->dwfl && only_grown(image, code, n) ? 0 : image_begin(image);
+
+	while (r == 0 && image->code.len < n) {
+		const struct stack_check_code *next = &code[image->code.len];
+
+		/* a file's other segments came with its first */
+		if (!dwfl_addrmodule(image->dwfl, next->start))
+			report_code(check, image, next);
+		r = vec_push(&image->code, *next);
+	}
+	if (r == 0 && !image->attached)
+		image->attached = dwfl_attach_state(image->dwfl, NULL, (pid_t)image->slot + 1,
+						    &thread_callbacks, image);
+	return r;
+}
+
+static int image_of(struct stack_check *check, uint32_t slot, struct image **ret_image)
+{
+	const struct image key = { .slot = slot };
+	struct image *image = hashmap_find(check->images, &key);
+	int r;
+
+	if (image) {
+		*ret_image = image;
+		return 0;
+	}
+	image = calloc(1, sizeof(*image));
+	if (!image)
+		return -ENOMEM;
+	image->slot = slot;
+	r = hashmap_insert(check->images, image);
+	if (r) {
+		free(image);
+		return r;
+	}
+	*ret_image = image;
+	return 0;
+}
+
+int stack_check_new(struct stack_check **ret_check)
+{
+	_cleanup_(stack_check_free_p) struct stack_check *check = calloc(1, sizeof(*check));
+	int r;
+
+	if (!check)
+		return -ENOMEM;
+	(void)elf_version(EV_CURRENT); /* it knows none but this */
+	check->vdso_fd = vdso_file();
+	r = hashmap_new(&image_ops, &check->images);
+	if (r)
+		return r;
+	*ret_check = TAKE_PTR(check);
+	return 0;
+}
+
+void stack_check_free(struct stack_check *check)
+{
+	if (!check)
+		return;
+	hashmap_free(check->images);
+	if (check->vdso_fd >= 0)
+		close(check->vdso_fd);
+	free(check);
+}
+
+void stack_check_forget(struct stack_check *check, uint32_t slot)
+{
+	const struct image key = { .slot = slot };
+	struct image *image = hashmap_remove(check->images, &key);
+
+	if (image)
+		image_free(image);
+}
+
+/* --- walking and comparing ------------------------------------------------------------------- */
+
+static int take_frame(Dwfl_Frame *frame, void *userdata)
+{
+	struct reference *reference = userdata;
+	Dwarf_Addr pc;
+
+	if (reference->n == MAX_FRAMES || !dwfl_frame_pc(frame, &pc, NULL))
+		return DWARF_CB_ABORT;
+	reference->frames[reference->n++] = pc;
+	reference->image->outside = false;
+	return DWARF_CB_OK;
+}
+
+/* Has the file information about this return address? Else libdwfl tries the frame pointer. */
+static bool has_information(Dwfl *dwfl, uint64_t address)
+{
+	Dwfl_Module *module = dwfl_addrmodule(dwfl, address - 1);
+	Dwarf_Frame *frame = NULL;
+	Dwarf_Addr bias;
+	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+	bool found = cfi && dwarf_cfi_addrframe(cfi, address - 1 - bias, &frame) == 0;
+
+	free(frame);
+	return found;
+}
+
+static void walk(struct image *image, const struct abi_ev_stack_copy *copy,
+		 struct reference *reference)
+{
+	image->copy = copy;
+	image->outside = false;
+	reference->image = image;
+	reference->n = 0;
+	/* A return address that cannot be read passes for none with libdwfl: a whole stack. */
+	reference->whole = dwfl_getthread_frames(image->dwfl, (pid_t)image->slot + 1, take_frame,
+						 reference) == 0 &&
+			   !image->outside;
+	reference->guessed = reference->n > 1 &&
+			     !has_information(image->dwfl, reference->frames[reference->n - 1]);
+	image->copy = NULL;
+}
+
+/* Stacks of returns and system calls begin in the caller of what was running. */
+static void drop_first(struct reference *reference)
+{
+	if (reference->n == 0)
+		return;
+	reference->n--;
+	memmove(reference->frames, reference->frames + 1,
+		reference->n * sizeof(reference->frames[0]));
+}
+
+static enum stack_check_result compare(const struct image *image,
+				       const struct stack_check_walked *walked,
+				       const struct reference *reference)
+{
+	size_t both = walked->n < reference->n ? walked->n : reference->n;
+	bool same = memcmp(walked->frames, reference->frames, both * sizeof(uint64_t)) == 0;
+
+	if (!same)
+		return walked->whole ? CHECK_DIFFERENT : CHECK_CUT_WRONG;
+	if (!walked->whole && walked->n <= reference->n)
+		return CHECK_TRUNCATED;
+	if (image->outside && !reference->guessed)
+		return CHECK_NOT_COPIED;
+	if (walked->n == reference->n && walked->by_frame_pointer)
+		return CHECK_BOTH_GUESSED;
+	if (walked->n == reference->n)
+		return reference->whole ? CHECK_IDENTICAL : CHECK_REFERENCE_FAILED;
+	if (reference->whole || walked->n < reference->n)
+		return walked->whole ? CHECK_DIFFERENT : CHECK_CUT_WRONG;
+	return walked->whole ? CHECK_REFERENCE_SHORT : CHECK_TRUNCATED;
+}
+
+/* The mapping that begins last before the address. */
+static const struct stack_check_code *code_at(const struct stack_check_code *code, size_t n,
+					      uint64_t addr)
+{
+	const struct stack_check_code *found = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (code[i].start <= addr && (!found || code[i].start >= found->start))
+			found = &code[i];
+	return found;
+}
+
+static void describe(struct strbuf *out, const uint64_t *frames, size_t n_frames,
+		     const struct stack_check_code *code, size_t n_code)
+{
+	for (size_t i = 0; i < n_frames; i++) {
+		const struct stack_check_code *at = code_at(code, n_code, frames[i]);
+
+		if (i > 0)
+			strbuf_addch(out, '\n');
+		if (at && at->path)
+			strbuf_addf(out, "%s+0x%" PRIx64, at->path,
+				    frames[i] - at->start + at->offset);
+		else
+			strbuf_addf(out, "0x%" PRIx64, frames[i]);
+	}
+}
+
+int stack_check_compare(struct stack_check *check, const struct abi_ev_stack_copy *copy,
+			const struct stack_check_code *code, size_t n_code,
+			const struct stack_check_walked *walked,
+			enum stack_check_result *ret_result, struct strbuf *ours,
+			struct strbuf *theirs)
+{
+	struct reference reference;
+	struct image *image;
+	int r = image_of(check, copy->head.slot, &image);
+
+	if (r == 0)
+		r = image_update(check, image, code, n_code);
+	if (r)
+		return r;
+	*ret_result = CHECK_NO_REFERENCE;
+	if (!image->attached || copy->returns > ABI_COPY_RETURNS)
+		return 0;
+	walk(image, copy, &reference);
+	if (walked->n > 0 && walked->frames[0] != copy->reg[ABI_RIP])
+		drop_first(&reference);
+	*ret_result = compare(image, walked, &reference);
+	if (*ret_result == CHECK_DIFFERENT || *ret_result == CHECK_CUT_WRONG ||
+	    *ret_result == CHECK_REFERENCE_SHORT) {
+		describe(ours, walked->frames, walked->n, code, n_code);
+		describe(theirs, reference.frames, reference.n, code, n_code);
+	}
+	return strbuf_error(ours) || strbuf_error(theirs) ? -ENOMEM : 0;
+}

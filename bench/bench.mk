@@ -6,7 +6,7 @@
 BENCH_DIR := $(O)/bench/workloads
 BENCH_CFLAGS := -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE
 BENCH_PROGRAMS := $(patsubst %,$(BENCH_DIR)/%,\
-	timed pairs stress stamp syscalls blocks sites libs yardstick)
+	timed pairs stress stamp syscalls blocks sites libs rows yardstick)
 # A row that cannot be built is left out of the table, which says so.
 BENCH_PROGRAMS += $(if $(shell command -v rustc),$(BENCH_DIR)/trees)
 
@@ -40,11 +40,18 @@ $(O)/bench/yardstick.skel.h: $(O)/bench/yardstick.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name yardstick_bpf > $@
 
 # -fcf-protection would put endbr64, which is single-stepped, before the probed function's push.
+$(BENCH_DIR)/pairs $(BENCH_DIR)/yardstick: bench/workloads/frames.h
+
 $(BENCH_DIR)/yardstick: bench/workloads/yardstick.c $(O)/bench/yardstick.skel.h
 	$(call say,BENCH,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BENCH_CFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls \
 		-fcf-protection=none -I$(O) -o $@ $< $(shell $(PKG_CONFIG) --cflags --libs libbpf)
+
+# It measures the product's own code.
+$(BENCH_DIR)/rows: $(O)/bench/workloads/rows.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALLOCATOR) $(ALL_LIBS)
 
 $(BENCH_DIR)/%: bench/workloads/%.c
 	$(call say,BENCH,$@)

@@ -9,6 +9,7 @@ import kernelside
 import rounds
 import startup
 import syscalls
+import unwinding
 from measure import TROUBLE
 
 
@@ -23,7 +24,8 @@ def sections(place, limits, quick, start):
     few = rounds.Limits(rounds=min(limits.rounds, 5), slow_rounds=limits.slow_rounds)
     parts = [
         ("start and end", lambda: startup.measure_starts(place, few.rounds)),
-        ("attach and detach", lambda: startup.measure_attach(place, few.rounds)),
+        ("attach and detach", lambda: unwinding.measure_attach(place, few.rounds)),
+        ("unwind rows", lambda: unwinding.measure_files(place, few.rounds)),
         ("report", lambda: startup.measure_report(place, few.rounds, quick)),
         ("system calls", lambda: syscalls.measure(place, few, quick, start)),
         ("kernel memory", lambda: kernelside.measure_memory(place)),

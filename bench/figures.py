@@ -3,6 +3,7 @@
 180 and at 600 ns, the two machines it was set on, and lies on the line between them here."""
 
 import dataclasses
+import re
 
 import lines as single
 import stats
@@ -118,17 +119,36 @@ class Figures:
                       self.pair_ratio(row, "exact", "floor"), self.limit(1.8, 1.3), ok=complete,
                       why=why)
 
+    def stack_added(self, row):
+        """ns of a pair that its complete stack adds, or None."""
+        added = stats.spread(stats.paired(
+            self.values.cost(row, "exact"), self.values.cost(row, "nostack"),
+            lambda stack, none: stack - none)) if row else None
+        return added.median if added else None
+
     def stack_share(self, depth):
         row, stackid = self.pair_row(depth), self.line(f"stackid.{depth}")
-        value = None
-        if row and stackid:
-            added = stats.spread(stats.paired(
-                self.values.cost(row, "exact"), self.values.cost(row, "nostack"),
-                lambda stack, none: stack - none))
-            value = added.median / stackid if added else None
+        added = self.stack_added(row)
         complete, why = self.whole(row)
-        return at_most(f"a stack of {depth} frames / bpf_get_stackid with frame pointers", value,
+        return at_most(f"a stack of {depth} frames / bpf_get_stackid with frame pointers",
+                       added / stackid if added is not None and stackid else None,
                        0.35 if depth == DEPTHS[0] else 0.25, ok=complete, why=why)
+
+    def stacks_table(self):
+        """What stacks cost by depth, beside the kernel's and on top of the empty probes."""
+        lines = []
+        for depth in DEPTHS:
+            row, stackid = self.pair_row(depth), self.line(f"stackid.{depth}")
+            added = self.stack_added(row)
+            share = added / stackid if added is not None and stackid else None
+            whole = self.values.median(row, "exact", "complete") if row else None
+            lines.append([depth, *map(table.number, (
+                added, stackid, share, self.pair_ratio(row, "nostack", "floor"),
+                self.pair_ratio(row, "exact", "floor"))),
+                "–" if whole is None else f"{whole * 100:.0f} %"])
+        return table.markdown(
+            ["frames", "a stack adds, ns", "bpf_get_stackid adds, ns", "share",
+             "no stacks / floor", "with stacks / floor", "complete stacks"], lines)
 
     # --- programs ------------------------------------------------------------------------------
 
@@ -183,6 +203,16 @@ class Figures:
                                f"heaptrack {table.number(theirs)}")
         return figure
 
+    def unwind_figures(self):
+        """Of files that are not here nothing is said."""
+        shares = [(line.key.split(".")[1], line.spread.median) for line in self.lines
+                  if re.fullmatch(r"rows\..*\.share", line.key)]
+        yield each("unwind rows for return addresses, as a share of the file", "≤ 1 %",
+                   [(name, value, value <= 1) for name, value in shares])
+        yield at_most("compile libLLVM's unwind rows", self.line("rows.libLLVM.first"), 150, " ms")
+        yield at_most("libLLVM's unwind rows from the cache", self.line("rows.libLLVM.kept"), 5,
+                      " ms")
+
     # --- the rest ------------------------------------------------------------------------------
 
     def other_figures(self):
@@ -201,6 +231,8 @@ class Figures:
                       " ms")
         yield at_most("attach to 200 libraries, no rows kept", self.line("attach.first"), 1500,
                       " ms")
+        yield at_most("the same, CPU: unwind rows kept", self.line("attach.again.cpu"), 150, " ms")
+        yield from self.unwind_figures()
         yield at_most("kernel memory for a live block", self.line("memory.block"), 128, " bytes")
         yield at_most("daemon's memory with 10^6 live blocks", self.line("memory.daemon"), 30,
                       " MiB")

@@ -51,9 +51,11 @@ def as_markdown(facts, settings, computed, all_rows, sections, reached):
         machine.as_text(facts),
         settings["text"],
         "## Figures to reach",
-        figures.as_table(reached),
+        figures.as_table(reached.all()),
         "## Pair loop: ns for each malloc and free",
         table.pairs_table(computed, all_rows),
+        "### Its stacks, one thread: bpf_get_stackid follows frame pointers in the same frames",
+        reached.stacks_table(),
         "## Programs: user and system time, as a ratio to bare",
         table.programs_table(computed, all_rows),
         "## Programs: peak memory, as a ratio to bare; memtraced's own memory and CPU",
@@ -114,13 +116,13 @@ def main(argv):
 
     sections = extras.sections(place, limits, args.quick, start) if not args.patterns else []
     single = extras.all_lines(sections)
-    reached = figures.Figures(computed, all_rows, single, facts).all()
+    reached = figures.Figures(computed, all_rows, single, facts)
     settings = {"quick": args.quick, "rounds": limits.rounds, "slow_rounds": limits.slow_rounds,
                 "text": method(limits, args.quick, time.monotonic() - start)}
     text = as_markdown(facts, settings, computed, all_rows, sections, reached)
     data = json.dumps({"version": 1, "machine": facts, "settings": settings,
                        "not_measured": computed.results.missing,
-                       "figures": [figure.as_json() for figure in reached],
+                       "figures": [figure.as_json() for figure in reached.all()],
                        "rows": computed.as_json(all_rows),
                        "single": [line.as_json() for line in single]}, indent=1)
     print(text)

@@ -1,25 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a tool takes before its program runs and after it has ended; attaching to a process with 200
-libraries and leaving it; making a report of a large run."""
+"""What a tool takes before its program runs and after it has ended; making a report of a large
+run."""
 
-import glob
 import os
-import re
 import shutil
-import signal
-import struct
 import subprocess
-import tempfile
 import time
 
 import kernelside
 from columns import has_option
 from lines import Line
-from measure import Failed, Running, wait_until
+from measure import Failed, Running
 
 LIMIT_S = 60
-SETTLED_S = 0.5
-DETACHED_LIMIT_S = 5
 SITE_BITS = {True: 11, False: 14}  # quick: 2,048 stacks, else 16,384
 
 BPFTRACE_ALLOC = ("uprobe:libc:malloc /pid == cpid/ { @size[tid] = arg0; } "
@@ -91,86 +84,6 @@ def measure_starts(place, rounds):
                        note),
                   Line(f"total.{key}", f"{title}: start to exit", both, "ms", note)]
     return lines
-
-
-def read_times(path):
-    with open(path, "rb") as file:
-        return struct.unpack("4q", file.read(32))
-
-
-# Where root's unwind rows are kept; elf/cfi_cache.h
-ROWS_HOME = "/var/cache/memtraced/unwind"
-
-
-def own_rows(folder):
-    """argv ahead of a memtraced that keeps its unwind rows in that folder, whose mount it alone
-    sees."""
-    script = f'mkdir -p {ROWS_HOME} && mount --bind "$0" {ROWS_HOME} && exec "$@"'
-    return ["unshare", "-m", "sh", "-c", script, folder]
-
-
-def attach_once(place, before, options):
-    """(ms until the last allocator function had its probe, ms from SIGINT until all code was as
-    before, ms from SIGINT to the tool's end, what the tool said)"""
-    out = place.file("libs")
-    libraries = sorted(glob.glob(os.path.join(place.build, "bench", "workloads", "libraries",
-                                        "*.so")))
-    if os.path.exists(out):
-        os.unlink(out)
-    with Running([place.program("libs"), out, *libraries], place.file("target.log")) as target:
-        wait_until(lambda: os.path.exists(out) and os.path.getsize(out) == 32 and
-                   read_times(out)[0], "loading the libraries")
-        start = time.monotonic_ns()
-        with Running([*before, place.memtraced, "-v", "-p", str(target.pid), *options, "-o",
-                      f"json:{place.file('report.json')}"], place.file("tool.log")) as tool:
-            wait_until(lambda: read_times(out)[1] and
-                       time.monotonic_ns() - read_times(out)[2] > SETTLED_S * 1e9,
-                       "seeing the probes")
-            attached = read_times(out)[2]
-            stopped = time.monotonic_ns()
-            tool.interrupt()
-            tool.wait(LIMIT_S)
-            ended = time.monotonic_ns()
-            said = tool.output()
-        gone = wait_until(lambda: read_times(out)[3], "the code as it was (do other tools probe "
-                          "the C library of this host?)", DETACHED_LIMIT_S)
-        os.kill(target.pid, signal.SIGTERM)
-    return (attached - start) / 1e6, (gone - stopped) / 1e6, (ended - stopped) / 1e6, said
-
-
-def table_lines(said):
-    """The unwinder's tables, by what memtraced -v says at its end."""
-    found = re.search(r"unwind tables: (\d+) files, .* (\d+) KiB of rows", said)
-    if not found:
-        return []
-    files, rows = int(found.group(1)), int(found.group(2))
-    return [Line("unwind.rows", "unwind rows of a process with 200 libraries", [rows], "KiB",
-                 "kernel memory; of a process besides: 1 KiB, and 24 bytes a mapping"),
-            Line("unwind.file", "the same, of each file", [rows / files], "KiB",
-                 "generated libraries of two functions among them")]
-
-
-def measure_attach(place, rounds):
-    kept = tempfile.mkdtemp(dir=place.work)
-    first, again, by_fp, ends = [], [], [], []
-    attach_once(place, own_rows(kept), [])
-    for _ in range(rounds):
-        with tempfile.TemporaryDirectory(dir=place.work) as empty:
-            first.append(attach_once(place, own_rows(empty), [])[0])
-        ends.append(attach_once(place, own_rows(kept), []))
-        again.append(ends[-1][0])
-        if has_option(place, "--unwind"):
-            by_fp.append(attach_once(place, own_rows(kept), ["--unwind=fp"])[0])
-    to = "to the last allocator function probed"
-    return [
-        Line("attach.first", "attach to 200 libraries, no unwind rows kept", first, "ms", to),
-        Line("attach.again", "attach to 200 libraries, rows kept", again, "ms", to),
-        Line("attach.fp", "attach to 200 libraries, --unwind=fp", by_fp, "ms", to),
-        *table_lines(ends[-1][3]),
-        Line("detach.code", "detach: until the code is as before", [t[1] for t in ends], "ms"),
-        Line("detach.end", "detach: until memtraced has reported and ended",
-             [t[2] for t in ends], "ms"),
-    ]
 
 
 def measure_report(place, rounds, quick):

@@ -158,6 +158,26 @@ class Reached(unittest.TestCase):
                                {"emulated_ns": emulated_ns}).all()
         return {figure.title: figure for figure in made}
 
+    def test_a_stack_is_held_against_the_kernels_of_the_same_depth(self):
+        every = [Memtraced("floor", "floor"), Memtraced("nostack", "nostack"),
+                 Memtraced("exact", "exact")]
+        results = rounds.Results()
+        row = rows.Row("20 frames, 1 thread", ["pairs"], pairs=1000, depth=20)
+        for key, cpu in (("floor", 0.002), ("nostack", 0.0022), ("exact", 0.0026)):
+            results.cell(rows.ONE_PAIR, key).samples[0] = Sample(0, 1, 1)
+            results.cell(row.name, key).samples[0] = Sample(cpu, 1, 1, complete=1)
+        made = figures.Figures(values.Values(results, every), [row],
+                               [Line("stackid.20", "", [2000.0], "ns")], {"emulated_ns": 600})
+        lines = [[cell.strip() for cell in line.split("|")[1:-1]]
+                 for line in made.stacks_table().splitlines()]
+        self.assertIn(["20", "400", "2,000", "0.20", "1.10", "1.30", "100 %"], lines)
+        self.assertIn(["50", "–", "–", "–", "–", "–", "–"], lines)
+
+    def test_the_largest_share_of_rows_is_named(self):
+        found = self.figures(single=[("rows.libc.share", 1.06), ("rows.node.share", 0.12)])
+        self.assertEqual(found["unwind rows for return addresses, as a share of the file"].reached,
+                         "1 of 2; the worst: libc 1.06")
+
     def test_what_was_not_measured_is_not_reached(self):
         self.assertEqual({figure.verdict.split(":")[0] for figure in self.figures().values()},
                          {"not measured"})

@@ -4,9 +4,10 @@
  *
  *	pairs DEPTH THREADS PAIRS
  *
- * PAIRS are done by each thread. DEPTH counts the frames between a thread's start and malloc. The
- * frames are of four functions of different sizes, so that an unwinder meets different rules.
+ * PAIRS are done by each thread. DEPTH counts the frames between a thread's start and malloc.
  */
+#include "frames.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,51 +18,12 @@ struct job {
 	int depth;
 };
 
-static void __attribute__((noinline)) pairs(long n)
+static void __attribute__((noinline)) innermost(long n)
 {
 	for (long i = 0; i < n; i++) {
 		void *volatile block = malloc(24 + (size_t)(i & 5) * 8);
 
 		free(block);
-	}
-}
-
-static void descend(int depth, long n);
-
-/* Work after the call keeps it from being a jump. */
-#define FRAME(name, bytes)                                                                         \
-	static void __attribute__((noinline)) name(int depth, long n)                              \
-	{                                                                                          \
-		volatile char frame[bytes];                                                        \
-                                                                                                   \
-		frame[0] = (char)depth;                                                            \
-		descend(depth - 1, n);                                                             \
-		frame[bytes - 1] = frame[0];                                                       \
-	}
-
-FRAME(frame_a, 16)
-FRAME(frame_b, 200)
-FRAME(frame_c, 48)
-FRAME(frame_d, 1000)
-
-static inline __attribute__((always_inline)) void descend(int depth, long n)
-{
-	if (depth <= 0) {
-		pairs(n);
-		return;
-	}
-	switch (depth & 3) {
-	case 0:
-		frame_a(depth, n);
-		break;
-	case 1:
-		frame_b(depth, n);
-		break;
-	case 2:
-		frame_c(depth, n);
-		break;
-	default:
-		frame_d(depth, n);
 	}
 }
 

@@ -2,12 +2,14 @@
 /*
  * What the kernel itself takes, to compare with: yardstick HITS DEPTH... prints lines of "name ns".
  *
- *	stackid-DEPTH	what bpf_get_stackid adds to an empty uprobe, DEPTH frames down
+ *	stackid-DEPTH	what bpf_get_stackid adds to an empty uprobe, DEPTH frames below main
  *	attach, close	of one empty program on syscalls:sys_exit_read
  *
- * Built with frame pointers, which is all that bpf_get_stackid can follow.
+ * Built with frame pointers, which is all that bpf_get_stackid can follow; the frames are those of
+ * the pair loop.
  */
 #include "bench/yardstick.skel.h"
+#include "frames.h"
 
 #include <bpf/libbpf.h>
 
@@ -33,35 +35,30 @@ void __attribute__((noinline)) probed(unsigned long n)
 	sink += n ^ (unsigned long)__builtin_frame_address(0);
 }
 
-/* ns of this thread for a call of probed(), `depth` frames below main. */
-static double __attribute__((noinline)) ns_per_call(int depth, long hits)
-{
-	int64_t start;
-	double ns;
+static double loop_ns;
 
-	if (depth > 1) {
-		ns = ns_per_call(depth - 1, hits);
-		sink++;
-		return ns;
-	}
-	start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	for (long i = 0; i < hits; i++)
+static void __attribute__((noinline)) innermost(long n)
+{
+	int64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	for (long i = 0; i < n; i++)
 		probed((unsigned long)i);
-	return (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start) / (double)hits;
+	loop_ns = (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
 }
 
+/* ns of this thread for a call of probed(), or -1. */
 static double ns_probed(struct bpf_program *program, int depth, long hits)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .func_name = "probed");
 	struct bpf_link *link =
 		bpf_program__attach_uprobe_opts(program, 0, "/proc/self/exe", 0, &opts);
-	double ns;
 
 	if (!link)
 		return -1;
-	ns = ns_per_call(depth, hits);
+	/* The loop and the probed function are two of the frames. */
+	descend(depth - 2, hits);
 	(void)bpf_link__destroy(link); /* the program ends soon */
-	return ns;
+	return loop_ns / (double)hits;
 }
 
 static int stackid(struct yardstick_bpf *bpf, int depth, long hits)

@@ -315,6 +315,14 @@ uint64_t unwind_spaces_refused(const struct unwind_spaces *spaces)
 	return spaces->refused;
 }
 
+uint64_t unwind_spaces_bytes(const struct unwind_spaces *spaces)
+{
+	const size_t each = sizeof(struct abi_unwind_space) + sizeof(spaces->words[0]);
+
+	return spaces->all.len * each +
+	       range_pool_used(spaces->pool) * sizeof(struct abi_unwind_mapping);
+}
+
 uint32_t unwind_spaces_retired(const struct unwind_spaces *spaces)
 {
 	return range_pool_retired(spaces->pool);

@@ -57,6 +57,9 @@ void unwind_spaces_mark_used(const struct unwind_spaces *spaces, bool *used);
 int unwind_spaces_sync(struct unwind_spaces *spaces);
 uint64_t unwind_spaces_refused(const struct unwind_spaces *spaces);
 
+/* Kernel memory that spaces take which are there. */
+uint64_t unwind_spaces_bytes(const struct unwind_spaces *spaces);
+
 /* As of trace/unwind/range_pool.h. */
 uint32_t unwind_spaces_retired(const struct unwind_spaces *spaces);
 void unwind_spaces_grace(struct unwind_spaces *spaces);

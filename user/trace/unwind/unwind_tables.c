@@ -64,12 +64,13 @@ void unwind_tables_free(struct unwind_tables *tables)
 {
 	if (!tables)
 		return;
-	if (tables->objects)
+	if (tables->objects && tables->spaces)
 		log_debug("unwind tables: %zu files, %" PRIu64 " given up, %zu rules, %" PRIu64
-			  " KiB of rows",
+			  " KiB of rows, %" PRIu64 " bytes of processes",
 			  tables->n_objects, tables->given_up,
 			  unwind_objects_rules(tables->objects),
-			  unwind_objects_bytes(tables->objects) / 1024);
+			  unwind_objects_bytes(tables->objects) / 1024,
+			  unwind_spaces_bytes(tables->spaces));
 	if (tables->cache) {
 		const struct cfi_cache_counts *counts = cfi_cache_counts(tables->cache);
 

@@ -91,6 +91,7 @@ def check_coverage(report, cut=None):
     coverage = report["coverage"]
     assert coverage["unwinder"] == "cfi", coverage
     assert coverage["cut"] == (cut or {}), coverage
+    assert coverage["all_stacks_complete"] == (not cut), coverage
     assert coverage["stacks_guided"] == 0 and coverage["stacks_complete"] > 0, coverage
 
 
@@ -194,6 +195,7 @@ def the_limit_is_a_cause_of_its_own():
     report, _ = trace_frames("frames", options=("--max-stack=3",))
     coverage = report["coverage"]
     assert coverage["cut"] == {"limit": coverage["stacks_truncated"]}, coverage
+    assert coverage["exact"] and coverage["all_stacks_complete"] is False, coverage
     assert stacks_by_size(report)[1001] == [(1, CHAIN)]
 
 

@@ -209,6 +209,35 @@ static void inexact(record_fn fn, void *userdata)
 	symbols(&s);
 }
 
+/* No room for unwind rows, a mapping whose file is unknown: stacks suffer, totals do not. */
+static void cut_stacks(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+	static const struct record_loss losses[] = { { "mapping-unknown", 1 },
+						     { "unwind-tables-full", 2 } };
+	static const struct record_loss cuts[] = { { "no-mapping", 7 } };
+	static const uint64_t deep[] = { 0x401300, 0x401300 };
+
+	allocators(&s);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	code(&s, 0, SECOND);
+	emit_stack_of(&s, AT_LOOP, 0, SECOND, true, deep, 2);
+	emit_cut(&s, 6 * SECOND);
+	emit_totals(&s, totals(0, 100, 5000, 5));
+	emit_site(&s, site(0, 1, AT_LOOP, 5000, 5));
+	emit(&s, &(struct record){ .type = RECORD_COVERAGE,
+				   .coverage = { .exact = true,
+						 .events = 195,
+						 .stacks_complete = 93,
+						 .stacks_truncated = 7,
+						 .n_losses = 2,
+						 .losses = losses,
+						 .n_cuts = 1,
+						 .cuts = cuts } });
+	emit_cut_end(&s);
+	symbols(&s);
+}
+
 /* Mappings: partial unmaps, one over another, one inherited by a child. */
 static void mapped(record_fn fn, void *userdata)
 {
@@ -488,6 +517,7 @@ static const struct scenario all[] = {
 	{ .name = "execed", .emit = execed },
 	{ .name = "reloaded", .emit = reloaded },
 	{ .name = "inexact", .emit = inexact },
+	{ .name = "cut-stacks", .emit = cut_stacks },
 	{ .name = "mapped", .emit = mapped },
 	{ .name = "cxx", .emit = cxx },
 	{ .name = "storm", .emit = storm, .opts = { .top = 3 } },

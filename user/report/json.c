@@ -219,6 +219,10 @@ static void put_coverage(struct json_out *out, const struct view *view)
 	json_out_known(out, json, "stacks_guided", known, coverage->stacks_guided);
 	json_out_known(out, json, "stacks_truncated", known, coverage->stacks_truncated);
 	json_out_add(out, json, "cut", losses_json(out, coverage->cuts, coverage->n_cuts));
+	if (coverage->stacks_complete || coverage->stacks_truncated)
+		json_out_bool(out, json, "all_stacks_complete", !coverage->stacks_truncated);
+	else
+		json_out_null(out, json, "all_stacks_complete");
 	if (model_stack_check(view_model(view)))
 		json_out_add(out, json, "stack_check",
 			     stack_check_json(out, view, model_stack_check(view_model(view))));

@@ -39,10 +39,10 @@ static void coverage_words(const struct view *view, const struct record_coverage
 		lost += coverage->losses[i].count;
 	strbuf_addf(line, "coverage: %" PRIu64 " events seen, ", coverage->events);
 	if (view_is_exact(view)) {
-		if (lost == 0)
-			strbuf_adds(line, "none lost: totals are exact");
-		else
-			strbuf_addf(line, "%" PRIu64 " things lost: totals are exact", lost);
+		/* What leaves totals exact is lost of stacks and names. */
+		strbuf_adds(line, "none lost: totals are exact");
+		if (lost > 0)
+			strbuf_addf(line, "; of stacks or names LOST: %" PRIu64, lost);
 	} else if (lost == 0) {
 		strbuf_adds(line, "NOT EXACT: there were gaps that nobody could count");
 	} else {
@@ -93,7 +93,9 @@ static void stacks(struct table *t, const struct record_coverage *coverage)
 		strbuf_adds(&line, " by ");
 		text_clean(&line, run->unwinder);
 	}
-	strbuf_addf(&line, ": %" PRIu64 " complete", coverage->stacks_complete);
+	strbuf_addf(&line, ": %s%" PRIu64 " complete",
+		    coverage->stacks_truncated ? "NOT ALL COMPLETE: " : "",
+		    coverage->stacks_complete);
 	if (coverage->stacks_guided)
 		strbuf_addf(&line, " (%" PRIu64 " in part by frame pointers)",
 			    coverage->stacks_guided);
@@ -102,7 +104,11 @@ static void stacks(struct table *t, const struct record_coverage *coverage)
 	if (run && run->age_resolution_ns > 0 && view_has_allocations(t->view))
 		strbuf_addf(&line, "; ages are true to %s",
 			    format_duration(run->age_resolution_ns, duration));
+	if (coverage->stacks_truncated)
+		table_warn(t, true);
 	table_wrap(t, 8, strbuf_str(&line));
+	if (coverage->stacks_truncated)
+		table_warn(t, false);
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);
 }

@@ -11,6 +11,10 @@
 int live_emit(struct live *live, const struct record *record);
 /* One event of the ring: what it fails with is kept in live->error. */
 void live_on_event(struct live *live, const void *data);
+int live_begin_emitting(struct live *live, record_fn fn, void *userdata);
+int live_drain(struct source *source, record_fn fn, void *userdata);
+/* The ring's callback. */
+int live_on_ring(void *ctx, void *data, size_t size);
 struct live_process *live_process_at(const struct live *live, uint32_t slot);
 void live_count_loss(struct live *live, struct live_process *process, enum user_loss cause);
 
@@ -31,8 +35,21 @@ void live_process_free(struct live_process *process);
 int live_map_process(struct live *live, struct live_process *process, uint64_t time_ns,
 		     bool in_time);
 int live_on_process_event(struct live *live, const struct abi_ev_process *ev);
-int live_on_code(struct live *live, const struct abi_ev_map *ev);
 int live_activate(struct live *live, struct live_process *process, uint32_t owner);
+
+/* trace/live/live_mapped.c: what is mapped as code */
+/* The owner that this process's links carry: its own number, or 0 once links are shared. */
+uint32_t live_owner(const struct live *live, const struct live_process *process);
+/* Makes sure that an allocator's links for this owner are in; *ret_late when they were not yet. */
+int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t pid,
+		bool *ret_late);
+/* The same of all that the process has mapped. */
+int live_attach_all(struct live *live, struct live_process *process, bool *ret_late);
+/* From now on new processes are counted by links that all share. */
+int live_go_shared(struct live *live);
+/* What a process has mapped now; recorded and in the tables, not probed yet. */
+int live_add_maps(struct live *live, struct live_process *process, uint64_t time_ns);
+int live_on_code(struct live *live, const struct abi_ev_map *ev);
 /* One executable mapping of a process: recorded, and probed when an allocator is in it. */
 int live_add_code(struct live *live, struct live_process *process, const struct proc_map *map,
 		  uint64_t time_ns, bool *ret_late);

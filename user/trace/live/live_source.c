@@ -2,21 +2,13 @@
 #include "trace/live/live.h"
 
 #include "memtraced.skel.h"
-#include "probe/custom_allocators.h"
 #include "trace/kernel/kernel_limits.h"
 #include "trace/kernel/urgent.h"
 #include "trace/live/live_process.h"
-#include "trace/unwind/unwind_tables.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/utsname.h>
-
-/* Process images in one run. A slot takes 128 bytes of kernel memory. */
-#define SLOTS_FOLLOW 32768
-#define SLOTS_ALONE 64
 
 int live_emit(struct live *live, const struct record *record)
 {
@@ -34,18 +26,6 @@ void live_count_loss(struct live *live, struct live_process *process, enum user_
 	if (process)
 		__atomic_fetch_add(&live->programs->procs[process->slot].lost, 1, __ATOMIC_RELAXED);
 }
-
-static uint64_t stack_item_hash(const void *item)
-{
-	return hash_u64(((const struct live_stack *)item)->id);
-}
-
-static bool stack_item_equal(const void *a, const void *b)
-{
-	return ((const struct live_stack *)a)->id == ((const struct live_stack *)b)->id;
-}
-
-static const struct hashmap_ops stack_ops = { stack_item_hash, stack_item_equal, free };
 
 void live_on_event(struct live *live, const void *data)
 {
@@ -90,7 +70,7 @@ void live_on_event(struct live *live, const void *data)
 		live->error = r;
 }
 
-static int on_ring_event(void *ctx, void *data, size_t size)
+int live_on_ring(void *ctx, void *data, size_t size)
 {
 	struct live *live = ctx;
 
@@ -150,7 +130,7 @@ static int describe_run(struct live *live)
 	return r ? r : live_describe_jobs(live);
 }
 
-static int begin_emitting(struct live *live, record_fn fn, void *userdata)
+int live_begin_emitting(struct live *live, record_fn fn, void *userdata)
 {
 	live->fn = fn;
 	live->userdata = userdata;
@@ -182,11 +162,11 @@ static int check_alive(struct live *live)
 	return 0;
 }
 
-static int live_drain(struct source *source, record_fn fn, void *userdata)
+int live_drain(struct source *source, record_fn fn, void *userdata)
 {
 	struct live *live = (struct live *)source;
 	uint64_t losses[ABI_LOSSES];
-	int r = begin_emitting(live, fn, userdata);
+	int r = live_begin_emitting(live, fn, userdata);
 
 	if (r)
 		return r;
@@ -213,196 +193,9 @@ static int live_drain(struct source *source, record_fn fn, void *userdata)
 	return r ? r : live_after_cut(live);
 }
 
-static void source_free_live(struct source *source)
-{
-	live_free((struct live *)source);
-}
-
-static const struct source_ops live_ops = {
-	.drain = live_drain,
-	.cut = live_cut,
-	.free = source_free_live,
-};
-
-static int load(struct live *live)
-{
-	const struct features *features = live->opts.features;
-	struct programs_opts opts = {
-		.allocations = live->opts.allocations,
-		.code = live->opts.code,
-		.path = live->opts.path,
-		.exit_by_multi = features && (features->rows[FEATURE_UPROBE_MULTI].present ||
-					      features->rows[FEATURE_UPROBE_SESSION].present),
-		.hold_cpu = features && features->rows[FEATURE_HOLD_CPU].present,
-		.follow = live->opts.follow,
-		.max_procs = live->opts.follow ? SLOTS_FOLLOW : SLOTS_ALONE,
-		.max_blocks = live->opts.max_blocks,
-		.min_size = live->opts.min_size,
-		.max_size = live->opts.max_size,
-		.max_stack = live->opts.max_stack,
-		.floor = live->opts.floor,
-		.unwind = live->opts.unwind,
-		.check_stacks = live->opts.check_stacks,
-	};
-	int r = programs_new(&opts, &live->programs);
-
-	if (r && r != -EPERM && opts.unwind) { /* a verifier that cannot follow the walk */
-		opts.unwind = live->opts.unwind = false;
-		live->unwind_refused = true;
-		r = programs_new(&opts, &live->programs);
-	}
-	if (r)
-		return r;
-	live->ring = ring_buffer__new(bpf_map__fd(live->programs->skel->maps.ring), on_ring_event,
-				      live, NULL);
-	if (!live->ring)
-		return -errno;
-	if (live->opts.scope == ABI_SCOPE_CGROUP) {
-		const uint32_t first = 0, fd = live->opts.cgroup_fd;
-
-		r = bpf_map_update_elem(bpf_map__fd(live->programs->skel->maps.cgroups), &first,
-					&fd, BPF_ANY);
-		if (r)
-			return r;
-	}
-	live->programs->control->hold = live->opts.held;
-	/* Nothing needs to be attached before a process counts, but for requested sizes. */
-	live->programs->control->shared = !features;
-	return programs_attach_tracepoints(live->programs, live->tracepoints, &live->n_tracepoints);
-}
-
-int live_new(const struct live_opts *opts, struct live **ret_live)
-{
-	_cleanup_(live_free_p) struct live *live = calloc(1, sizeof(*live));
-	struct objects_opts objects_opts = {
-		.path = opts->path,
-		.allocations = opts->allocations,
-	};
-	int r;
-
-	if (!live)
-		return -ENOMEM;
-	if (opts->features) {
-		objects_opts.emulation = &opts->features->emulation;
-		objects_opts.returns_unsafe =
-			!opts->features->rows[FEATURE_URETPROBE_SECCOMP].present;
-	}
-	live->source.ops = &live_ops;
-	live->tracefs_fd = -1;
-	live->opts = *opts;
-	live->start_ns = clock_monotonic_ns();
-	live->losses[LOSS_FLOOR - ABI_LOSSES] = opts->floor;
-	r = live_buffer_new(&live->buffer);
-	if (r)
-		return r;
-	r = hashmap_new(&stack_ops, &live->stacks);
-	if (r)
-		return r;
-	if (opts->check_stacks)
-		r = stack_check_new(&live->check.check);
-	if (r == 0)
-		r = load(live);
-	if (r)
-		return r;
-	r = live_unwind_new(live);
-	if (r)
-		return r;
-	r = custom_allocators_new(opts->allocators, opts->n_allocators, &live->custom);
-	if (r)
-		return r;
-	objects_opts.custom = live->custom;
-	objects_opts.programs = live->programs;
-	objects_opts.tables = live->tables;
-	r = objects_new(&objects_opts, &live->objects);
-	if (r)
-		return r;
-	*ret_live = TAKE_PTR(live);
-	return 0;
-}
-
-void live_free(struct live *live)
-{
-	if (!live)
-		return;
-	objects_free(live->objects);
-	custom_allocators_free(live->custom);
-	for (size_t i = 0; i < live->n_tracepoints; i++)
-		close(live->tracepoints[i]);
-	vec_foreach(&live->jobs, job)
-		job_free(*job);
-	vec_done(&live->jobs);
-	if (live->tracefs_fd >= 0)
-		close(live->tracefs_fd);
-	ring_buffer__free(live->ring);
-	live_buffer_free(live->buffer);
-	programs_free(live->programs);
-	vec_foreach(&live->processes, p)
-		live_process_free(*p);
-	vec_done(&live->processes);
-	vec_done(&live->marks);
-	vec_done(&live->waiting);
-	hashmap_free(live->stacks);
-	unwind_tables_free(live->tables);
-	stack_check_free(live->check.check);
-	free(live);
-}
-
 struct source *live_source(struct live *live)
 {
 	return &live->source;
-}
-
-/* Takes a slot for a process that user space registers. */
-static int register_process(struct live *live, pid_t pid, struct live_process **ret)
-{
-	uint32_t slot = __atomic_fetch_add(live->programs->next_slot, 1, __ATOMIC_RELAXED);
-	uint32_t key = pid;
-	struct abi_proc *proc;
-	int r;
-
-	if (slot >= live->programs->max_procs)
-		return -ENOSPC;
-	proc = &live->programs->procs[slot];
-	proc->pid = pid;
-	proc->parent = ABI_NO_SLOT;
-	proc->cut_epoch = live->programs->control->cut_epoch;
-	__atomic_store_n(&proc->state, ABI_PROC_PENDING, __ATOMIC_RELEASE);
-	r = live_process_new(live, slot, pid, ret);
-	if (r)
-		return r;
-	(*ret)->root = true;
-	return urgent_add(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot);
-}
-
-int live_add_child(struct live *live, pid_t pid)
-{
-	struct live_process *process;
-	int r = register_process(live, pid, &process);
-
-	if (r)
-		return r;
-	process->placeholder = true;
-	return 0;
-}
-
-int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
-{
-	struct live_process *process;
-	int r = begin_emitting(live, fn, userdata);
-
-	if (r)
-		return r;
-	r = register_process(live, pid, &process);
-	if (r)
-		return r;
-	/* Events before the process counts are no loss: `exact` is about what follows. */
-	r = live_map_process(live, process, clock_monotonic_ns(), true);
-	if (r || !live->opts.allocations)
-		return r;
-	vec_foreach(&process->code, range)
-		if (range->object && object_has_allocator(range->object))
-			return 0;
-	return -ENOENT;
 }
 
 int live_fd(const struct live *live)

@@ -3,108 +3,16 @@
  * Probes of allocator functions. Each attach path has its own entry points; what they do is
  * function_entry and function_exit, told by the cookie which function it is.
  */
+#include "account.bpf.h"
 #include "arguments.bpf.h"
-#include "block.bpf.h"
 #include "kernel_stack.bpf.h"
-#include "knobs.bpf.h"
 #include "registers.bpf.h"
+#include "result.bpf.h"
 #include "return_address.bpf.h"
-#include "site.bpf.h"
-#include "stack.bpf.h"
-#include "thread.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 
 char LICENSE[] SEC("license") = "GPL";
-
-/*
- * A block leaves the books: its site, then the total. Global functions, here and below, are
- * verified once for all their calls, which is most of the time that loading takes.
- */
-VERIFIED_ONCE int account_free(__u32 slot, const struct abi_block *block, bool temporary)
-{
-	struct abi_proc *proc = proc_by_slot(slot);
-	struct site_change change = { .blocks = -1, .temporary = temporary };
-	__u32 epoch;
-
-	if (!proc || !block)
-		return 0;
-	change.bytes = -(__s64)ABI_BLOCK_SIZE(block);
-	epoch = peak_epoch_of(proc);
-	if (site_apply(proc, slot, ABI_BLOCK_FN(block), block->stack, &change, epoch))
-		proc_add_bytes(proc, change.bytes, epoch);
-	return 0;
-}
-
-/* A block whose free was never seen: its address has just been handed out again. */
-static __always_inline void close_stale_block(struct abi_proc *proc, __u32 slot, __u64 key)
-{
-	struct abi_block stale;
-
-	if (!block_remove(key, &stale))
-		return;
-	__sync_fetch_and_add(&proc->missed_frees, 1);
-	account_free(slot, &stale, false);
-}
-
-/* A new block enters the books; false (counted) when there is no room for it. */
-VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *block)
-{
-	struct abi_proc *proc = proc_by_slot(slot);
-	struct site_change change = { .blocks = 1, .allocated = true };
-	__u32 epoch;
-	int r;
-
-	if (!proc || !block)
-		return false;
-	r = block_insert(key, block);
-	if (r == -EEXIST) {
-		close_stale_block(proc, slot, key);
-		r = block_insert(key, block);
-	}
-	if (r) {
-		proc_lost(proc, ABI_LOST_BLOCK_MAP_FULL);
-		return false;
-	}
-	change.bytes = ABI_BLOCK_SIZE(block);
-	epoch = peak_epoch_of(proc);
-	if (!site_apply(proc, slot, ABI_BLOCK_FN(block), block->stack, &change, epoch))
-		return false;
-	proc_add_bytes(proc, change.bytes, epoch);
-	return true;
-}
-
-static __always_inline void account_alloc(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
-					  struct thread *t, __u64 addr, enum stack_at at)
-{
-	__u64 key = ABI_BLOCK_KEY(slot, addr);
-	struct abi_block block;
-
-	if (t->size < knob_min_size || t->size > knob_max_size)
-		return;
-	if (addr & 7 || addr >= ABI_ADDR_LIMIT || t->size >> 48) {
-		proc_lost(proc, ABI_LOST_ADDRESS);
-		return;
-	}
-	block.stack = stack_capture(ctx, proc, slot, at);
-	block.size_fn = ABI_SIZE_FN(t->size, t->fn);
-	block.tick = *(volatile __u32 *)&control.tick;
-	block.era = proc->era;
-	if (account_new(slot, key, &block))
-		t->last_key = key;
-}
-
-static __always_inline bool size_filtered(void)
-{
-	return knob_min_size > 0 || knob_max_size != ~0ULL;
-}
-
-static __always_inline void count_unknown_free(struct abi_proc *proc)
-{
-	/* With a size filter, frees of blocks outside it are expected. */
-	if (!size_filtered())
-		__sync_fetch_and_add(&proc->unknown_frees, 1);
-}
 
 /* The allocator's own free of what the program has freed already. */
 static __always_inline bool is_inner_free(const struct pt_regs *ctx, __u16 fn)
@@ -115,27 +23,6 @@ static __always_inline bool is_inner_free(const struct pt_regs *ctx, __u16 fn)
 	};
 
 	return bpf_map_lookup_elem(&inner_frees, &key);
-}
-
-static __always_inline void count_inherited_free(struct abi_proc *proc, enum block_origin origin)
-{
-	if (origin == BLOCK_INHERITED)
-		__sync_fetch_and_add(&proc->inherited_frees, 1);
-}
-
-/* The old block of a successful realloc is gone. */
-VERIFIED_ONCE int realloc_release(__u32 slot, const struct thread *t)
-{
-	struct abi_proc *proc = proc_by_slot(slot);
-
-	if (!proc || !t || !t->ptr)
-		return 0;
-	if (t->old_from == BLOCK_UNKNOWN) {
-		count_unknown_free(proc);
-		return 0;
-	}
-	count_inherited_free(proc, t->old_from);
-	return account_free(slot, &t->old, t->last_key == ABI_BLOCK_KEY(slot, t->ptr));
 }
 
 /* realloc(p, 0) that jumps to free(p): the call is over as a free. */
@@ -280,101 +167,6 @@ static __always_inline int scope_entry(struct pt_regs *ctx, struct abi_proc *pro
 	call_begins(t, slot, sp, cookie);
 	t->is_scope = 1;
 	t->ptr = 0;
-	return 0;
-}
-
-/* The old block of a call that replaces it: it is gone, or it stays as it was and is put back. */
-static __always_inline void old_block_ends(struct abi_proc *proc, __u32 slot, struct thread *t,
-					   bool gone, bool failed)
-{
-	if (failed)
-		__sync_fetch_and_add(&proc->failed, 1);
-	if (gone)
-		realloc_release(slot, t);
-	else
-		block_put_back(slot, t->ptr, &t->old, t->old_from);
-}
-
-/* The new block of a realloc; 0: there is none, and what that means is done. */
-static __always_inline __u64 realloc_result(struct abi_proc *proc, __u32 slot, struct thread *t,
-					    __u64 addr, __u8 kind)
-{
-	bool done = addr || (t->ptr && t->size == 0 && t->realloc0_frees);
-
-	old_block_ends(proc, slot, t, done || (kind & ABI_FAILURE_FREES), !done);
-	return addr;
-}
-
-/*
- * xallocx returns the block's real size, which is no less than what was asked for at the least
- * where it could do it. What it was asked for on top counts as far as it is there.
- */
-static __always_inline __u64 resize_result(struct abi_proc *proc, __u32 slot, struct thread *t,
-					   __u64 real)
-{
-	bool done = real >= t->size;
-
-	old_block_ends(proc, slot, t, done, !done);
-	if (!done)
-		return 0;
-	t->size = real - t->size < t->extra ? real : t->size + t->extra;
-	return t->ptr;
-}
-
-/* posix_memalign returns 0 and stores the block; anything else is a failure. */
-static __always_inline __u64 out_param_result(struct abi_proc *proc, const struct thread *t,
-					      __u64 result)
-{
-	__u64 addr;
-
-	if ((__u32)result) {
-		__sync_fetch_and_add(&proc->failed, 1);
-		return 0;
-	}
-	if (!bpf_probe_read_user(&addr, sizeof(addr), (void *)t->ptr) && addr)
-		return addr;
-	proc_lost(proc, ABI_LOST_OUT_PARAM);
-	return 0;
-}
-
-static __always_inline __u64 alloc_result(struct abi_proc *proc, __u64 result)
-{
-	if (!result)
-		__sync_fetch_and_add(&proc->failed, 1);
-	return result;
-}
-
-/* Of strings longer than this the size is not known. */
-#define STRING_CHUNK 255
-#define STRING_CHUNKS 256
-
-/* Bytes of a string with the 0 at its end; 0: it is longer, or it cannot be read. */
-VERIFIED_ONCE __u64 string_bytes(__u64 addr)
-{
-	char chunk[STRING_CHUNK + 1];
-	__u64 before = 0;
-	long n;
-	int i;
-
-	for (i = 0; i < STRING_CHUNKS; i++, before += STRING_CHUNK) {
-		/* A string that is cut gets a 0 as well. */
-		n = bpf_probe_read_user_str(chunk, sizeof(chunk), (void *)(addr + before));
-		if (n <= 0)
-			return 0;
-		if (n <= STRING_CHUNK)
-			return before + n;
-	}
-	return 0;
-}
-
-static __always_inline __u64 string_result(struct abi_proc *proc, struct thread *t, __u64 addr)
-{
-	if (!alloc_result(proc, addr))
-		return 0;
-	t->size = string_bytes(addr);
-	if (t->size)
-		return addr;
-	proc_lost(proc, ABI_LOST_OUT_PARAM);
 	return 0;
 }
 

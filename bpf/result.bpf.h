@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the result of an allocator call means, by its kind: the block that there is now, or a
+ * failure.
+ */
+#ifndef MEMTRACED_RESULT_BPF_H
+#define MEMTRACED_RESULT_BPF_H
+
+#include "account.bpf.h"
+
+/* The old block of a call that replaces it: it is gone, or it stays as it was and is put back. */
+static __always_inline void old_block_ends(struct abi_proc *proc, __u32 slot, struct thread *t,
+					   bool gone, bool failed)
+{
+	if (failed)
+		__sync_fetch_and_add(&proc->failed, 1);
+	if (gone)
+		realloc_release(slot, t);
+	else
+		block_put_back(slot, t->ptr, &t->old, t->old_from);
+}
+
+/* The new block of a realloc; 0: there is none, and what that means is done. */
+static __always_inline __u64 realloc_result(struct abi_proc *proc, __u32 slot, struct thread *t,
+					    __u64 addr, __u8 kind)
+{
+	bool done = addr || (t->ptr && t->size == 0 && t->realloc0_frees);
+
+	old_block_ends(proc, slot, t, done || (kind & ABI_FAILURE_FREES), !done);
+	return addr;
+}
+
+/*
+ * xallocx returns the block's real size, which is no less than what was asked for at the least
+ * where it could do it. What it was asked for on top counts as far as it is there.
+ */
+static __always_inline __u64 resize_result(struct abi_proc *proc, __u32 slot, struct thread *t,
+					   __u64 real)
+{
+	bool done = real >= t->size;
+
+	old_block_ends(proc, slot, t, done, !done);
+	if (!done)
+		return 0;
+	t->size = real - t->size < t->extra ? real : t->size + t->extra;
+	return t->ptr;
+}
+
+/* posix_memalign returns 0 and stores the block; anything else is a failure. */
+static __always_inline __u64 out_param_result(struct abi_proc *proc, const struct thread *t,
+					      __u64 result)
+{
+	__u64 addr;
+
+	if ((__u32)result) {
+		__sync_fetch_and_add(&proc->failed, 1);
+		return 0;
+	}
+	if (!bpf_probe_read_user(&addr, sizeof(addr), (void *)t->ptr) && addr)
+		return addr;
+	proc_lost(proc, ABI_LOST_OUT_PARAM);
+	return 0;
+}
+
+static __always_inline __u64 alloc_result(struct abi_proc *proc, __u64 result)
+{
+	if (!result)
+		__sync_fetch_and_add(&proc->failed, 1);
+	return result;
+}
+
+/* Of strings longer than this the size is not known. */
+#define STRING_CHUNK 255
+#define STRING_CHUNKS 256
+
+/* Bytes of a string with the 0 at its end; 0: it is longer, or it cannot be read. */
+VERIFIED_ONCE __u64 string_bytes(__u64 addr)
+{
+	char chunk[STRING_CHUNK + 1];
+	__u64 before = 0;
+	long n;
+	int i;
+
+	for (i = 0; i < STRING_CHUNKS; i++, before += STRING_CHUNK) {
+		/* A string that is cut gets a 0 as well. */
+		n = bpf_probe_read_user_str(chunk, sizeof(chunk), (void *)(addr + before));
+		if (n <= 0)
+			return 0;
+		if (n <= STRING_CHUNK)
+			return before + n;
+	}
+	return 0;
+}
+
+static __always_inline __u64 string_result(struct abi_proc *proc, struct thread *t, __u64 addr)
+{
+	if (!alloc_result(proc, addr))
+		return 0;
+	t->size = string_bytes(addr);
+	if (t->size)
+		return addr;
+	proc_lost(proc, ABI_LOST_OUT_PARAM);
+	return 0;
+}
+
+#endif

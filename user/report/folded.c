@@ -5,45 +5,21 @@
  * own: bytes at the peak, temporary allocations; of an event's stacks, how often it happened. The
  * kernel's frames end in "_[k]", as collapsers mark them: no collapser comes behind this.
  */
-#include "base/hashmap.h"
+#include "base/interns.h"
 #include "base/vec.h"
+#include "report/samples.h"
 #include "report/text.h"
 #include "report/writers.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
-
-struct line {
-	uint64_t count;
-	char stack[];
-};
 
 struct folded {
-	struct hashmap *by_stack;
-	VEC(struct line *) lines;
-	VEC(struct view_frame) frames; /* of the stack at hand */
+	enum option_sort sort;
+	struct interns *stacks;
+	VEC(uint64_t) counts;	     /* of the stacks */
+	struct sample_frames frames; /* of the stack at hand */
 	struct strbuf text;
-};
-
-static uint64_t line_hash(const void *item)
-{
-	const struct line *line = item;
-
-	return hash_bytes(line->stack, strlen(line->stack), 0);
-}
-
-static bool line_equal(const void *item_a, const void *item_b)
-{
-	const struct line *a = item_a, *b = item_b;
-
-	return strcmp(a->stack, b->stack) == 0;
-}
-
-static const struct hashmap_ops line_ops = {
-	.hash = line_hash,
-	.equal = line_equal,
-	.free_item = free,
 };
 
 /* A separator would make two frames of one, a space a second column of it. */
@@ -54,126 +30,64 @@ static void add_name(struct strbuf *out, const char *name)
 	text_word(out, name, swaps, 1);
 }
 
-static void add_frame(struct strbuf *out, const struct view_frame *frame)
+static void add_frame(struct strbuf *out, const struct sample_frame *frame)
 {
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 
-	view_frame_name(frame, &name);
+	sample_frame_name(frame, &name);
 	strbuf_addch(out, ';');
 	add_name(out, strbuf_str(&name));
-	if (frame->place->mapped && model_object_is_kernel(frame->place->mapped))
+	if (frame->is_kernel)
 		strbuf_adds(out, "_[k]");
 	if (strbuf_error(&name) < 0)
 		out->error = strbuf_error(&name);
 }
 
-static int stack_text(struct folded *folded, const struct model_process *image,
-		      const struct view_stack *stack)
+static int stack_text(struct folded *folded, const struct sample *sample)
 {
-	struct view_frames it = { .stack = stack };
-	struct view_frame frame;
-	int r = 0;
+	const struct model_process *image = sample->image;
+	int r = sample_frames_fill(&folded->frames, sample->stack);
 
 	strbuf_reset(&folded->text);
 	add_name(&folded->text, *image->comm ? image->comm : "unknown");
 	strbuf_addf(&folded->text, "-%" PRIu32, image->pid);
-	folded->frames.len = 0;
-	while (r == 0 && view_frames_next(&it, &frame))
-		r = vec_push(&folded->frames, frame);
-	if (stack->truncated)
-		strbuf_adds(&folded->text, ";[truncated]");
-	else if (stack->lost)
-		strbuf_adds(&folded->text, ";[stack-lost]");
-	for (size_t i = folded->frames.len; i > 0; i--)
-		add_frame(&folded->text, &folded->frames.data[i - 1]);
-	if (stack->kernel_lost)
-		strbuf_adds(&folded->text, ";[stack-lost]_[k]");
+	for (size_t i = folded->frames.list.len; i > 0; i--)
+		add_frame(&folded->text, &folded->frames.list.data[i - 1]);
 	return r < 0 ? r : strbuf_error(&folded->text);
 }
 
-/* The line of folded->text, made when it is new. */
-static int find_line(struct folded *folded, struct line **ret_line)
+static int add_sample(const struct sample *sample, void *userdata)
 {
-	size_t size = folded->text.len + 1;
-	_cleanup_free_ struct line *line = malloc(sizeof(*line) + size);
+	struct folded *folded = userdata;
+	uint64_t count = sample_weight(sample, folded->sort);
+	size_t index;
 	int r;
 
-	if (!line)
-		return -ENOMEM;
-	line->count = 0;
-	memcpy(line->stack, strbuf_str(&folded->text), size);
-	*ret_line = hashmap_find(folded->by_stack, line);
-	if (*ret_line)
+	if (count == 0)
 		return 0;
-	r = vec_reserve(&folded->lines, folded->lines.len + 1);
+	r = stack_text(folded, sample);
 	if (r == 0)
-		r = hashmap_insert(folded->by_stack, line);
-	if (r < 0)
-		return r;
-	folded->lines.data[folded->lines.len++] = line;
-	*ret_line = TAKE_PTR(line);
-	return 0;
-}
-
-static int add_stack(struct folded *folded, const struct model_process *image,
-		     const struct view_stack *stack, uint64_t count)
-{
-	struct line *line;
-	int r = stack_text(folded, image, stack);
-
+		r = interns_add_string(folded->stacks, strbuf_str(&folded->text), &index);
+	if (r == 1)
+		r = vec_push(&folded->counts, 0);
 	if (r == 0)
-		r = find_line(folded, &line);
-	if (r == 0)
-		line->count += count;
-	return r;
-}
-
-static int add_sites(struct folded *folded, const struct view *view)
-{
-	enum option_sort value = view_site_quantity(view_opts(view)->sort);
-	int r = 0;
-
-	for (size_t i = 0; i < view_n_processes(view); i++) {
-		const struct view_process *process = view_process(view, i);
-
-		for (size_t j = 0; r == 0 && j < process->n_sites; j++) {
-			int64_t count = view_site_weight(&process->sites[j], value);
-
-			if (count > 0)
-				r = add_stack(folded, process->image, &process->sites[j].stack,
-					      (uint64_t)count);
-		}
-	}
-	return r;
-}
-
-static int add_event(struct folded *folded, const struct view_event *event)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < event->n_stacks; i++)
-		r = add_stack(folded, event->stacks[i].image, &event->stacks[i].stack,
-			      event->stacks[i].count);
+		folded->counts.data[index] += count;
 	return r;
 }
 
 int folded_write(const struct view *view, FILE *file)
 {
-	const struct view_event *event;
-	struct folded folded = { 0 };
-	int r;
+	struct folded folded = { .sort = view_opts(view)->sort };
+	int r = interns_new(&folded.stacks);
 
-	if (!view_job(view, &event))
-		return 0;
-	r = hashmap_new(&line_ops, &folded.by_stack);
 	if (r == 0)
-		r = event ? add_event(&folded, event) : add_sites(&folded, view);
-	if (r == 0)
-		vec_foreach(&folded.lines, line)
-			fprintf(file, "%s %" PRIu64 "\n", (*line)->stack, (*line)->count);
-	hashmap_free(folded.by_stack);
-	vec_done(&folded.lines);
-	vec_done(&folded.frames);
+		r = samples_each(view, add_sample, &folded);
+	for (size_t i = 0; r == 0 && i < folded.counts.len; i++)
+		fprintf(file, "%s %" PRIu64 "\n", (const char *)interns_get(folded.stacks, i),
+			folded.counts.data[i]);
+	interns_free(folded.stacks);
+	vec_done(&folded.counts);
+	sample_frames_done(&folded.frames);
 	strbuf_done(&folded.text);
 	return r == 0 && ferror(file) ? -EIO : r;
 }

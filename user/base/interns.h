@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Byte strings numbered from 0 in the order in which they were first added, each kept once: the
+ * tables of names, functions and places that output formats refer to by number. One owner.
+ */
+#ifndef MEMTRACED_BASE_INTERNS_H
+#define MEMTRACED_BASE_INTERNS_H
+
+#include "base/cleanup.h"
+
+#include <stddef.h>
+
+struct interns;
+
+/* 0 or -ENOMEM. */
+int interns_new(struct interns **ret_interns);
+/* NULL is legal. */
+void interns_free(struct interns *interns);
+DEFINE_CLEANUP(struct interns, interns_free)
+
+/*
+ * The number of what equals these bytes, which are copied when they are new. A struct is a key when
+ * its padding is named and set. 1: it is new, 0: it was there, -ENOMEM.
+ */
+int interns_add(struct interns *interns, const void *data, size_t len, size_t *ret_index);
+/* The same of a string with its end. */
+int interns_add_string(struct interns *interns, const char *s, size_t *ret_index);
+
+/* The bytes, aligned as by malloc; valid until the interns are freed. */
+const void *interns_get(const struct interns *interns, size_t index);
+size_t interns_count(const struct interns *interns);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/samples.h"
+
+uint64_t sample_weight(const struct sample *sample, enum option_sort sort)
+{
+	int64_t weight;
+
+	if (!sample->site)
+		return sample->count;
+	weight = view_site_weight(sample->site, view_site_quantity(sort));
+	return weight > 0 ? (uint64_t)weight : 0;
+}
+
+const char *sample_what(const struct view_event *event, enum option_sort sort)
+{
+	if (event)
+		return event->asked->name;
+	switch (view_site_quantity(sort)) {
+	case SORT_TEMPORARY:
+		return "Temporary allocations";
+	case SORT_PEAK:
+		return "Memory at the peak";
+	default:
+		return "Memory";
+	}
+}
+
+const char *sample_unit(const struct view_event *event, enum option_sort sort)
+{
+	if (event)
+		return "events";
+	return view_site_quantity(sort) == SORT_TEMPORARY ? "allocations" : "bytes";
+}
+
+static int each_site(const struct view *view, sample_fn fn, void *userdata)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < view_n_processes(view); i++) {
+		const struct view_process *process = view_process(view, i);
+
+		for (size_t j = 0; r == 0 && j < process->n_sites; j++) {
+			const struct view_site *site = &process->sites[j];
+			const struct sample sample = {
+				.image = process->image,
+				.stack = &site->stack,
+				.site = site,
+			};
+
+			r = fn(&sample, userdata);
+		}
+	}
+	return r;
+}
+
+int samples_each(const struct view *view, sample_fn fn, void *userdata)
+{
+	const struct view_event *event;
+	int r = 0;
+
+	if (!view_job(view, &event))
+		return 0;
+	if (!event)
+		return each_site(view, fn, userdata);
+	for (size_t i = 0; r == 0 && i < event->n_stacks; i++) {
+		const struct sample sample = {
+			.image = event->stacks[i].image,
+			.stack = &event->stacks[i].stack,
+			.count = event->stacks[i].count,
+		};
+
+		r = fn(&sample, userdata);
+	}
+	return r;
+}
+
+static int push_mark(struct sample_frames *frames, const char *mark, bool is_kernel)
+{
+	return vec_push(&frames->list,
+			(struct sample_frame){ .mark = mark, .is_kernel = is_kernel });
+}
+
+int sample_frames_fill(struct sample_frames *frames, const struct view_stack *stack)
+{
+	struct view_frames it = { .stack = stack };
+	struct sample_frame next = { 0 };
+	int r = 0;
+
+	frames->list.len = 0;
+	if (stack->kernel_lost)
+		r = push_mark(frames, "[stack-lost]", true);
+	while (r == 0 && view_frames_next(&it, &next.frame)) {
+		const struct model_object *mapped = next.frame.place->mapped;
+
+		next.is_kernel = mapped && model_object_is_kernel(mapped);
+		r = vec_push(&frames->list, next);
+	}
+	if (r == 0 && stack->truncated)
+		r = push_mark(frames, "[truncated]", false);
+	else if (r == 0 && stack->lost)
+		r = push_mark(frames, "[stack-lost]", false);
+	return r;
+}
+
+void sample_frames_done(struct sample_frames *frames)
+{
+	vec_done(&frames->list);
+}
+
+void sample_frame_name(const struct sample_frame *frame, struct strbuf *out)
+{
+	if (frame->mark)
+		strbuf_adds(out, frame->mark);
+	else
+		view_frame_name(&frame->frame, out);
+}

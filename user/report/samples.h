@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What formats of stacks write: the stacks of one job (view_job) with their values, one after the
+ * other, and each stack's frames with those that stand for what is not known. For writers.
+ */
+#ifndef MEMTRACED_REPORT_SAMPLES_H
+#define MEMTRACED_REPORT_SAMPLES_H
+
+#include "base/vec.h"
+#include "report/view.h"
+
+struct sample {
+	const struct model_process *image;
+	const struct view_stack *stack;
+	const struct view_site *site; /* NULL: the stack is an event's */
+	uint64_t count;		      /* of an event's */
+};
+
+/* What a sample is worth where a stack has one number (view_site_quantity); 0 for none or less. */
+uint64_t sample_weight(const struct sample *sample, enum option_sort sort);
+
+/* What such numbers are of ("live memory"), and their unit; of `event`, or of allocations. */
+const char *sample_what(const struct view_event *event, enum option_sort sort);
+const char *sample_unit(const struct view_event *event, enum option_sort sort);
+
+/* 0, or what fn returned when that is not 0. */
+typedef int (*sample_fn)(const struct sample *sample, void *userdata);
+int samples_each(const struct view *view, sample_fn fn, void *userdata);
+
+/* A frame, or a mark for frames that are not known. */
+struct sample_frame {
+	struct view_frame frame; /* not of a mark */
+	const char *mark;	 /* "[truncated]" or "[stack-lost]"; NULL: a frame */
+	bool is_kernel;
+};
+
+struct sample_frames {
+	VEC(struct sample_frame) list; /* innermost first */
+};
+
+/* The frames of the stack instead of those that were there. 0 or -ENOMEM. */
+int sample_frames_fill(struct sample_frames *frames, const struct view_stack *stack);
+void sample_frames_done(struct sample_frames *frames);
+
+/* view_frame_name, or the mark. */
+void sample_frame_name(const struct sample_frame *frame, struct strbuf *out);
+
+#endif

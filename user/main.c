@@ -39,17 +39,31 @@ static int print_version(void)
 	return print(&text);
 }
 
+static bool names_features(void)
+{
+	_cleanup_strbuf_ struct strbuf name = {};
+
+	if (feature_check_left_out(&name) == 0)
+		return true;
+	log_error("MEMTRACED_WITHOUT: no feature is called '%s'; memtraced --features lists them",
+		  strbuf_str(&name));
+	return false;
+}
+
 static int print_features(void)
 {
 	_cleanup_(features_free_p) struct features *features = NULL;
 	_cleanup_strbuf_ struct strbuf text = {};
-	int r = features_new(true, &features);
+	int r;
 
+	if (!names_features())
+		return EXIT_USAGE;
+	r = features_new(true, &features);
 	if (r) {
 		log_error("probing the kernel's features: %s", strerror(-r));
 		return EXIT_CANNOT_TRACE;
 	}
-	features_try_unwind(features);
+	features_try_programs(features);
 	features_print(features, &text);
 	return print(&text);
 }
@@ -64,8 +78,11 @@ static int exit_of(int r)
 static int trace(const struct options *options, const struct launch_inherited *inherited)
 {
 	_cleanup_(session_free_p) struct session *session = NULL;
-	int r = session_new(options, inherited, &session);
+	int r;
 
+	if (!names_features())
+		return EXIT_USAGE;
+	r = session_new(options, inherited, &session);
 	while (r == 0)
 		r = session_step(session, -1);
 	if (r < 0)

@@ -120,6 +120,17 @@ def attach_option(path):
 
 # --- running -----------------------------------------------------------------------------------
 
+@contextlib.contextmanager
+def without(features):
+    """Features of the kernel are left out, by the names of --features with commas (None: none)."""
+    if features:
+        os.environ["MEMTRACED_WITHOUT"] = features
+    try:
+        yield
+    finally:
+        os.environ.pop("MEMTRACED_WITHOUT", None)
+
+
 def memtraced():
     return os.path.join(Place.build, "memtraced")
 

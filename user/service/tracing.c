@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "config/units.h"
+#include "trace/kernel/tracefs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,7 +99,8 @@ static int choose_path(const struct options *options, const struct features *fea
 		}
 		if (asked != ATTACH_AUTO) {
 			log_error("--attach=%s: this kernel lacks %s: %s",
-				  attach_path_name(attach_choices[i].path), row->name, row->reason);
+				  attach_path_name(attach_choices[i].path),
+				  feature_name(attach_choices[i].needs), row->reason);
 			return -EOPNOTSUPP;
 		}
 	}
@@ -127,36 +129,57 @@ static int open_cgroup(const char *path)
 	return TAKE_FD(fd);
 }
 
-static int add_jobs(const struct options *options, struct live *live)
+/* `error` says what of the options is not to be had, with -EINVAL. */
+static int add_jobs(const struct options *options, struct live *live, struct strbuf *error)
 {
-	_cleanup_strbuf_ struct strbuf error = {};
 	int r = 0;
 
 	for (size_t i = 0; i < options->n_hists && r == 0; i++)
-		r = live_add_hist(live, &options->hists[i], &error);
+		r = live_add_hist(live, &options->hists[i], error);
 	for (size_t i = 0; i < options->n_events && r == 0; i++)
 		r = live_add_event(live, &options->events[i], options->kernel_stacks, options->each,
-				   &error);
+				   error);
 	if (r == 0 && options->syscalls)
-		r = live_add_syscalls(live, options->stacks, &error);
-	if (r == -EINVAL && error.len)
-		log_error("%s", strbuf_str(&error));
-	else if (r)
-		log_error(
-			"loading what counts events: %s; MEMTRACED_DEBUG_BPF=1 shows the kernel's "
-			"own words",
-			strerror(-r));
+		r = live_add_syscalls(live, options->stacks, error);
 	return r;
 }
 
-static void log_load(int r)
+static int load(const struct options *options, const struct live_opts *opts, struct strbuf *error,
+		struct live **ret_live)
+{
+	_cleanup_(live_free_p) struct live *live = NULL;
+	int r = live_new(opts, &live);
+
+	if (r == 0)
+		r = add_jobs(options, live, error);
+	if (r == 0)
+		*ret_live = TAKE_PTR(live);
+	return r;
+}
+
+/* With the walk of stacks that is asked for, or without where a verifier cannot follow it. */
+static int load_what_is_let_in(const struct options *options, struct live_opts *opts,
+			       struct strbuf *error, struct live **ret_live)
+{
+	int r = load(options, opts, error, ret_live);
+
+	if (r == 0 || r == -EPERM || error->len || !opts->unwind)
+		return r;
+	opts->unwind = false;
+	opts->unwind_refused = true;
+	return load(options, opts, error, ret_live);
+}
+
+static void log_load(int r, const struct strbuf *error)
 {
 	char size[FORMAT_UNIT_LEN];
 	struct rlimit locked;
 
+	if (error->len)
+		log_error("%s", strbuf_str(error));
 	/* Where it counts it was raised, if that was allowed. */
-	if (r == -EPERM && geteuid() == 0 && getrlimit(RLIMIT_MEMLOCK, &locked) == 0 &&
-	    locked.rlim_cur != RLIM_INFINITY)
+	else if (r == -EPERM && geteuid() == 0 && getrlimit(RLIMIT_MEMLOCK, &locked) == 0 &&
+		 locked.rlim_cur != RLIM_INFINITY)
 		log_error("the kernel refused the BPF programs: before Linux 5.11 their memory "
 			  "counts as locked, and RLIMIT_MEMLOCK is %s, which cannot be raised "
 			  "without CAP_SYS_RESOURCE: try `ulimit -l unlimited` before",
@@ -196,11 +219,25 @@ static enum abi_scope scope_of(const struct options *options)
 				 ABI_SCOPE_PROCESSES;
 }
 
+/* What follows processes is at tracepoints, whatever is traced. 0 or negative errno (logged). */
+static int check_tracefs(void)
+{
+	_cleanup_close_ int fd = tracefs_open();
+
+	if (fd >= 0)
+		return 0;
+	log_error("tracefs is not mounted and cannot be: %s; mount it with 'mount -t tracefs "
+		  "tracefs /sys/kernel/tracing'",
+		  strerror(-fd));
+	return fd;
+}
+
 int tracing_new(const struct options *options, struct features **ret_features,
 		struct live **ret_live)
 {
 	_cleanup_(features_free_p) struct features *features = NULL;
 	_cleanup_(live_free_p) struct live *live = NULL;
+	_cleanup_strbuf_ struct strbuf error = {};
 	_cleanup_close_ int cgroup_fd = options->cgroup ? open_cgroup(options->cgroup) : -1;
 	struct live_opts opts = {
 		.allocations = options_trace_allocations(options),
@@ -220,8 +257,10 @@ int tracing_new(const struct options *options, struct features **ret_features,
 		.max_size = options->max_size,
 		.tool = "memtraced " MEMTRACED_VERSION,
 	};
-	int r;
+	int r = check_tracefs();
 
+	if (r)
+		return r;
 	if (options->cgroup && cgroup_fd < 0)
 		return cgroup_fd;
 	if (tracing_needs_probes(options)) {
@@ -232,14 +271,11 @@ int tracing_new(const struct options *options, struct features **ret_features,
 			return r;
 		opts.features = features;
 	}
-	r = live_new(&opts, &live);
+	r = load_what_is_let_in(options, &opts, &error, &live);
 	if (r) {
-		log_load(r);
+		log_load(r, &error);
 		return r;
 	}
-	r = add_jobs(options, live);
-	if (r)
-		return r;
 	log_limits(live);
 	*ret_features = TAKE_PTR(features);
 	*ret_live = TAKE_PTR(live);

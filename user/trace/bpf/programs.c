@@ -7,6 +7,7 @@
 #include "trace/bpf/bpf_link.h"
 #include "trace/bpf/link_home.h"
 #include "trace/bpf/map_memory.h"
+#include "trace/kernel/feature.h"
 #include "trace/kernel/preemption.h"
 #include "trace/kernel/tracefs.h"
 #include "trace/kernel/urgent.h"
@@ -310,6 +311,8 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 
 	if (opts->unwind && !can_unwind())
 		return -EOPNOTSUPP;
+	if (opts->unwind && feature_left_out(FEATURE_UNWIND_CFI))
+		return -EACCES; /* what a verifier says that cannot follow the walk */
 	if (!p)
 		return -ENOMEM;
 	p->link_home = link_home_open();

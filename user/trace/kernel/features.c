@@ -17,23 +17,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-static const struct {
-	const char *name;
-	const char *what;
-} feature_names[FEATURES] = {
-	[FEATURE_BTF] = { "btf", "types of the running kernel, for CO-RE" },
-	[FEATURE_TRACEFS] = { "tracefs", "tracepoints of system calls" },
-	[FEATURE_PERF_UPROBE] = { "perf-uprobe", "uprobes by perf events" },
-	[FEATURE_COOKIES] = { "cookies", "probes need no program of their own each" },
-	[FEATURE_ATOMICS] = { "atomics", "atomic operations that give a value" },
-	[FEATURE_UPROBE_MULTI] = { "uprobe-multi", "one link for all sites of a file" },
-	[FEATURE_UPROBE_SESSION] = { "uprobe-session", "entry and return by one program" },
-	[FEATURE_HOLD_CPU] = { "hold-cpu", "walks of stacks cannot be preempted" },
-	[FEATURE_URETPROBE_SECCOMP] = { "uretprobe-seccomp",
-					"return probes are safe under seccomp filters" },
-	[FEATURE_UNWIND_CFI] = { "unwind-cfi", "stacks are whole without frame pointers" },
-};
-
 __attribute__((format(printf, 4, 5))) static void result(struct features *f, enum feature id,
 							 bool present, const char *fmt, ...)
 {
@@ -41,7 +24,9 @@ __attribute__((format(printf, 4, 5))) static void result(struct features *f, enu
 	va_list ap;
 
 	row->probed = true;
-	row->present = present;
+	row->present = present && !feature_left_out(id);
+	if (feature_left_out(id))
+		fmt = "left out, as MEMTRACED_WITHOUT says";
 	va_start(ap, fmt);
 	(void)vsnprintf(row->reason, sizeof(row->reason), fmt, ap); /* cut is fine */
 	va_end(ap);
@@ -133,9 +118,13 @@ static void probe_attach(struct features *f, const struct probe_page *page, bool
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		/* The build for old kernels knows perf's uprobes alone. */
 		bool known = order[i] == FEATURE_PERF_UPROBE || !old_kernel();
-		int r = known ? try_attach(f, page, order[i]) : -EOPNOTSUPP;
+		int r = known && !feature_left_out(order[i]) ? try_attach(f, page, order[i]) :
+							       -EOPNOTSUPP;
 
-		result(f, order[i], r == 0, "link refused: %s", strerror(-r));
+		if (known)
+			result(f, order[i], r == 0, "link refused: %s", strerror(-r));
+		else
+			result(f, order[i], false, "not used without cookies and atomics");
 		/* All sites of the page are probed by the first that works. */
 		if (r == 0 && !f->emulation_measured && order[i] != FEATURE_PERF_UPROBE)
 			f->emulation_measured = probe_page_measure(page, &f->emulation,
@@ -193,10 +182,6 @@ int features_new(bool all, struct features **ret_features)
 
 	if (!f)
 		return -ENOMEM;
-	for (size_t i = 0; i < FEATURES; i++) {
-		f->rows[i].name = feature_names[i].name;
-		f->rows[i].what = feature_names[i].what;
-	}
 	assume_emulation(&f->emulation);
 	f->link_home = link_home_open();
 	r = probe_page_new(&page);
@@ -211,7 +196,8 @@ int features_new(bool all, struct features **ret_features)
 	return 0;
 }
 
-void features_try_unwind(struct features *f)
+/* Loads as a run would. 0 or negative errno. */
+static int try_programs(const struct features *f, bool unwind, struct programs **ret_programs)
 {
 	const bool session = f->rows[FEATURE_UPROBE_SESSION].present;
 	const struct programs_opts opts = {
@@ -224,15 +210,34 @@ void features_try_unwind(struct features *f)
 		.max_blocks = 1,
 		.max_stack = ABI_MAX_FRAMES,
 		.allocations = true,
-		.unwind = true,
+		.unwind = unwind,
 	};
 	_cleanup_(programs_free_p) struct programs *programs = NULL;
 	int r = programs_new(&opts, &programs);
 
 	if (r == 0 && session) /* loaded when it is needed */
 		r = programs_entry_fd(programs);
-	result(f, FEATURE_UNWIND_CFI, r >= 0, "%s (x86-64): frame pointers are followed",
+	if (r < 0)
+		return r;
+	*ret_programs = TAKE_PTR(programs);
+	return 0;
+}
+
+void features_try_programs(struct features *f)
+{
+	_cleanup_(programs_free_p) struct programs *programs = NULL;
+	int r = try_programs(f, true, &programs);
+
+	result(f, FEATURE_UNWIND_CFI, r == 0, "%s (x86-64): frame pointers are followed",
 	       strerror(-r));
+	if (r)
+		r = try_programs(f, false, &programs);
+	if (r)
+		result(f, FEATURE_WHOLE_TRACEPOINTS, false, "programs: %s", strerror(-r));
+	else
+		result(f, FEATURE_WHOLE_TRACEPOINTS,
+		       !programs->raw_preempted && !programs->syscalls_preempted,
+		       "they are: those of perf events stand for them");
 }
 
 void features_free(struct features *features)
@@ -258,11 +263,11 @@ void features_print(const struct features *f, struct strbuf *out)
 	for (size_t i = 0; i < FEATURES; i++) {
 		const struct feature_row *row = &f->rows[i];
 
-		strbuf_addf(out, "%-18s %-4s %s", row->name,
+		strbuf_addf(out, "%-18s %-4s %s", feature_name(i),
 			    !row->probed ? "?" :
 			    row->present ? "yes" :
 					   "no",
-			    row->what);
+			    feature_what(i));
 		if (row->probed && !row->present)
 			strbuf_addf(out, "\n%-23s (%s)", "", row->reason);
 		strbuf_addch(out, '\n');

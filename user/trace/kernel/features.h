@@ -9,26 +9,11 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "probe/plan.h"
+#include "trace/kernel/feature.h"
 
 #include <stdbool.h>
 
-enum feature {
-	FEATURE_BTF,	     /* /sys/kernel/btf/vmlinux, for CO-RE */
-	FEATURE_TRACEFS,     /* tracepoint ids */
-	FEATURE_PERF_UPROBE, /* perf-event uprobes */
-	FEATURE_COOKIES,     /* probes have them: else each has a program of its own */
-	FEATURE_ATOMICS,     /* that give a value: else hash maps are used instead */
-	FEATURE_UPROBE_MULTI,
-	FEATURE_UPROBE_SESSION,
-	FEATURE_HOLD_CPU,	   /* bpf_preempt_disable() */
-	FEATURE_URETPROBE_SECCOMP, /* return probes do not kill targets with a seccomp filter */
-	FEATURE_UNWIND_CFI,	   /* the walk by call frame information is let in */
-	FEATURES
-};
-
 struct feature_row {
-	const char *name;
-	const char *what;
 	bool probed;
 	bool present;
 	char reason[112]; /* when absent */
@@ -50,8 +35,11 @@ struct features {
  * when that is absent. 0 or negative errno (-ENOMEM; -EPERM: not root).
  */
 int features_new(bool all, struct features **ret_features);
-/* FEATURE_UNWIND_CFI, by loading all programs: a run does that anyway and sees for itself. */
-void features_try_unwind(struct features *features);
+/*
+ * FEATURE_UNWIND_CFI and FEATURE_WHOLE_TRACEPOINTS, by loading all programs: a run does that anyway
+ * and sees for itself.
+ */
+void features_try_programs(struct features *features);
 void features_free(struct features *features); /* NULL is legal */
 DEFINE_CLEANUP(struct features, features_free)
 

@@ -25,17 +25,19 @@ static bool has_no_frames(const char *release)
 void kernel_limits(const struct kernel_found *found, struct strbuf *out)
 {
 	const struct features *features = found->features;
+	/* The build for old kernels has neither. */
+	const bool old = lacks(features, FEATURE_COOKIES) || lacks(features, FEATURE_ATOMICS);
 	const struct {
 		bool is_so;
 		const char *words;
 	} limits[] = {
 		{ lacks(features, FEATURE_UPROBE_MULTI) && lacks(features, FEATURE_UPROBE_SESSION),
 		  "probes are perf events" },
-		{ lacks(features, FEATURE_COOKIES), "each has a program of its own" },
-		{ lacks(features, FEATURE_ATOMICS), "hash maps stand for atomic operations" },
+		{ old, "each has a program of its own; hash maps stand for atomic operations" },
 		{ lacks(features, FEATURE_URETPROBE_SECCOMP),
 		  "return probes would kill programs with a seccomp filter" },
-		{ found->unwind_refused, "user stacks follow frame pointers" },
+		{ found->unwind_refused,
+		  "user stacks follow frame pointers, as the unwinder was refused" },
 		{ found->kernel_frames && has_no_frames(found->release),
 		  "no kernel frames of system calls" },
 		{ found->syscalls_preempted,

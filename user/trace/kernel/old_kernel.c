@@ -2,6 +2,7 @@
 #include "trace/kernel/old_kernel.h"
 
 #include "base/cleanup.h"
+#include "trace/kernel/feature.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -82,6 +83,8 @@ int old_kernel_try_atomics(void)
 		EXIT(),
 	};
 
+	if (feature_left_out(FEATURE_ATOMICS))
+		return -EOPNOTSUPP;
 	return try_load(insns, sizeof(insns) / sizeof(insns[0]));
 }
 
@@ -89,12 +92,14 @@ int old_kernel_try_cookies(void)
 {
 	const struct bpf_insn insns[] = { CALL(BPF_FUNC_get_attach_cookie), EXIT() };
 
+	if (feature_left_out(FEATURE_COOKIES))
+		return -EOPNOTSUPP;
 	return try_load(insns, sizeof(insns) / sizeof(insns[0]));
 }
 
 bool old_kernel(void)
 {
-	return getenv("MEMTRACED_OLD_BPF") || old_kernel_try_atomics() || old_kernel_try_cookies();
+	return old_kernel_try_atomics() || old_kernel_try_cookies();
 }
 
 int old_kernel_open(struct bpf_object_skeleton *skeleton, const void *elf, size_t size)

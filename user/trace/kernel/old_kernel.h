@@ -19,7 +19,7 @@
 int old_kernel_try_atomics(void); /* atomic operations that give a value: Linux 5.12 */
 int old_kernel_try_cookies(void); /* bpf_get_attach_cookie: Linux 5.15 */
 
-/* Must the second build be used? Also when MEMTRACED_OLD_BPF is set: for tests on newer kernels. */
+/* Must the second build be used? */
 bool old_kernel(void);
 
 /*

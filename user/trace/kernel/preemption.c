@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "bpf/abi.h"
 #include "trace/bpf/bpf_link.h"
+#include "trace/kernel/feature.h"
 
 #include <bpf/bpf.h>
 #include <sys/prctl.h>
@@ -14,6 +15,8 @@ bool raw_tracepoint_preempted(int prog_fd, volatile struct abi_control *control,
 	_cleanup_close_ int link = -1;
 	char own_name[16];
 
+	if (feature_left_out(FEATURE_WHOLE_TRACEPOINTS))
+		return true;
 	control->preemption = ABI_PREEMPTION_UNKNOWN;
 	control->preemption_tid = syscall(SYS_gettid);
 	link = link_raw_tracepoint(prog_fd, name);

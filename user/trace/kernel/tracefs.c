@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "config/near_name.h"
 #include "trace/bpf/detached_mount.h"
+#include "trace/kernel/feature.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +32,8 @@ int tracefs_open(void)
 {
 	static const char *const paths[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 
+	if (feature_left_out(FEATURE_TRACEFS))
+		return -EOPNOTSUPP;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		int fd = mounted(paths[i]);
 

@@ -41,10 +41,14 @@ struct live_opts {
 	uint32_t check_stacks; /* so many are checked: trace/unwind/stack_check.h */
 	bool floor;	       /* probes with empty programs: nothing is counted */
 	bool unwind;	       /* user stacks by call frame information, else by frame pointers */
+	bool unwind_refused;   /* these, since the kernel refuses programs with the other walk */
 	const char *tool;      /* "memtraced X.Y.Z" */
 };
 
-/* Loads the programs and attaches what follows processes. 0 or negative errno. */
+/*
+ * Loads the programs and attaches what follows processes. 0 or negative errno; with `unwind`, here
+ * and where jobs are added, also what a verifier answers that cannot follow the walk.
+ */
 int live_new(const struct live_opts *opts, struct live **ret_live);
 /* Detaches and unloads. NULL is legal. */
 void live_free(struct live *live);

@@ -21,13 +21,8 @@ static int job_context(struct live *live, struct strbuf *error, struct job_conte
 	if (live->tracefs_fd < 0) {
 		int fd = tracefs_open();
 
-		if (fd < 0) {
-			strbuf_addf(error,
-				    "tracefs is not mounted and cannot be: %s; mount it with "
-				    "'mount -t tracefs tracefs /sys/kernel/tracing'",
-				    strerror(-fd));
-			return -EINVAL;
-		}
+		if (fd < 0)
+			return fd;
 		live->tracefs_fd = fd;
 	}
 	*ret_context = (struct job_context){

@@ -61,11 +61,6 @@ static int load(struct live *live)
 	};
 	int r = programs_new(&opts, &live->programs);
 
-	if (r && r != -EPERM && opts.unwind) { /* a verifier that cannot follow the walk */
-		opts.unwind = live->opts.unwind = false;
-		live->unwind_refused = true;
-		r = programs_new(&opts, &live->programs);
-	}
 	if (r)
 		return r;
 	live->ring = ring_buffer__new(bpf_map__fd(live->programs->skel->maps.ring), live_on_ring,

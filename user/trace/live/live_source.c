@@ -88,7 +88,7 @@ const char *live_kernel_lacks(const struct live *live, struct strbuf *out)
 		.release = uts.release,
 		.kernel_frames = live->kernel_stacks,
 		.syscalls_preempted = live->programs->syscalls_preempted,
-		.unwind_refused = live->unwind_refused,
+		.unwind_refused = live->opts.unwind_refused,
 	};
 
 	if (uname(&uts) == 0)

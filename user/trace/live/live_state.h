@@ -104,7 +104,6 @@ struct live {
 	VEC(struct job *) jobs;		      /* their index is their id */
 	struct job *syscalls;		      /* that one of them; NULL: not asked for */
 	bool kernel_stacks;		      /* a job takes them */
-	bool unwind_refused;		      /* by the kernel's verifier: opts.unwind is false */
 	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
 	VEC(pid_t) marks;		      /* threads that wait for a drain */
 	VEC(uint32_t) waiting;		      /* slots with waiting stacks, each once or more */

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What stands for a feature that a kernel lacks: the same numbers, on a kernel that has it all,
+with MEMTRACED_WITHOUT. (What jobs do then is in test_events.py and test_syscalls.py.)"""
+
+import platform
+import re
+
+from lib import (SERIAL_KEYS, Skip, exact, heap_sites, kernel_version, need_root, run_memtraced,
+                 same_calls, same_images, scaled, target, test, trace, without)
+
+PERF = "probes are perf events"
+OLD = PERF + "; each has a program of its own; hash maps stand for atomic operations"
+REFUSED = "user stacks follow frame pointers, as the unwinder was refused"
+FILTER = "return probes would kill programs with a seccomp filter"
+TRACEPOINTS = "every system call of the machine passes our programs"
+
+# What is left out, the way of attaching that is then taken, what is said of it.
+ROWS = {
+    "uprobe-session": ("multi", None),
+    "uprobe-session,uprobe-multi": ("perf", PERF),
+    "cookies": ("perf", OLD),
+    "atomics": ("perf", OLD),
+    "uretprobe-seccomp": ("exit", FILTER),
+    "uretprobe-seccomp,uprobe-session,uprobe-multi": ("exit", f"{PERF}; {FILTER}"),
+    "whole-tracepoints": ("session", TRACEPOINTS),
+    "unwind-cfi": ("session", REFUSED),
+    "unwind-cfi,hold-cpu": ("session", REFUSED),
+    "unwind-cfi,cookies": ("perf", f"{OLD}; {REFUSED}"),
+}
+FORK_KEYS = tuple(key for key in SERIAL_KEYS if key != "peak_bytes")
+
+
+def need_everything():
+    if platform.machine() != "x86_64" or kernel_version() < (6, 13):
+        raise Skip("this kernel lacks features itself")
+
+
+def same_but_calloc(run):
+    """Where no return probe may be used glibc's calloc has none; that is said, and all else is
+    right."""
+    coverage = run.report["coverage"]
+    assert {row["function"] for row in coverage["unprobed"]} == {"calloc"}, coverage
+    assert coverage["lost"] == {}, coverage
+    (own,), = run.own.values()
+    same_calls(run.only_process(), own, "threads")
+
+
+@test(need_root, need_everything, each=ROWS)
+def threads_are_counted_as_exactly_without(left_out):
+    path, lacks = ROWS[left_out]
+    no_returns = "uretprobe-seccomp" in left_out
+    with without(left_out):
+        run = trace([target("threads"), "4", str(scaled(8000, 1000000, small=4000))], "-f", "table",
+                    library=None if no_returns else "libcounter.so", timeout=900)
+    if no_returns:
+        same_but_calloc(run)
+    else:
+        same_images(run)
+    assert f" by {path} probes" in run.stdout, run.stdout
+    coverage = run.report["coverage"]
+    assert coverage["unwinder"] == ("fp" if "unwind-cfi" in left_out else "cfi"), coverage
+    said = re.findall(r"^memtraced: Linux \S+: (.*)$", run.stderr, re.M)
+    assert said == ([coverage["kernel_lacks"]] if coverage["kernel_lacks"] else []), said
+    # What this kernel lacks itself may come behind it.
+    assert (coverage["kernel_lacks"] or "").startswith(lacks or ""), coverage
+
+
+@test(need_root, need_everything,
+      each=["uprobe-session", "cookies", "whole-tracepoints", "unwind-cfi"])
+def processes_are_followed_as_exactly_without(left_out):
+    with without(left_out):
+        run = trace([target("forks"), str(scaled(300, 60000, small=60))], timeout=300)
+    assert len(run.everything) == 3, run.everything.keys()
+    same_images(run, FORK_KEYS)
+    ends = [process["end"] for process in run.report["processes"]]
+    assert all(end and end["exit"] == 0 for end in ends), ends
+
+
+@test(need_root, need_everything)
+def a_refused_unwinder_leaves_the_frames_of_code_that_has_frame_pointers():
+    with without("unwind-cfi"):
+        run = trace([target("leak"), "200", "0"], library=None)
+    exact(run.report)
+    stacks = {tuple(frame["function"] for frame in site["frames"])
+              for site in heap_sites(run.only_process())}
+    assert any(len(stack) > 3 and stack[0] == "malloc" and "main" in stack for stack in stacks), \
+        stacks
+    assert set(run.report["coverage"]["cut"]) <= {"frame-pointers"}, run.report["coverage"]
+
+
+NEEDED = {
+    "btf": "has no BTF",
+    "tracefs": "tracefs is not mounted and cannot be",
+    "uprobe-session,uprobe-multi,perf-uprobe": "offers no way to attach",
+}
+
+
+@test(need_root, each=NEEDED)
+def what_nothing_stands_for_ends_the_run_and_is_named(left_out):
+    with without(left_out):
+        done = run_memtraced("--", target("million"), "10")
+    assert done.returncode == 2 and done.stdout == "", done
+    assert re.fullmatch(r"memtraced: .*\n", done.stderr), done.stderr
+    assert NEEDED[left_out] in done.stderr, done.stderr
+
+
+@test(need_root)
+def a_path_that_is_asked_for_is_not_replaced():
+    with without("uprobe-multi"):
+        done = run_memtraced("--attach=multi", "--", target("million"), "10")
+    assert done.returncode == 2, done
+    assert done.stderr == ("memtraced: --attach=multi: this kernel lacks uprobe-multi: left out, "
+                           "as MEMTRACED_WITHOUT says\n"), done.stderr
+
+
+@test(need_root)
+def every_feature_can_be_left_out():
+    names = re.findall(r"^(\S+) +(?:yes|no)\b", run_memtraced("--features").stdout, re.M)
+    assert len(names) > 10, names
+    with without(",".join(names)):
+        text = run_memtraced("--features").stdout
+    found = re.findall(r"^(\S+) +no .*\n +\((.*)\)$", text, re.M)
+    assert found == [(name, "left out, as MEMTRACED_WITHOUT says") for name in names], text
+
+
+@test(need_root)
+def a_feature_that_nobody_knows_is_refused():
+    with without("cookies,cookie"):
+        for words in (["--features"], ["--", target("million"), "10"]):
+            done = run_memtraced(*words)
+            assert (done.returncode, done.stdout) == (1, ""), done
+            assert "no feature is called 'cookie'" in done.stderr, done.stderr

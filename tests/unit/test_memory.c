@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PAGE 4096UL
+#define SPARSE_PAGES (1UL << 18)
+#define MANY_PAGES 3000UL
+
+/* What the child has mapped where: the same addresses as here, as it is a fork. */
+struct layout {
+	char *sparse, *guarded, *shared, *zero, *many;
+	pid_t pid;
+};
+
+static char private_data[2 * PAGE] = "data";
+
+static char *map(char *at, size_t size, int prot, int flags, int fd)
+{
+	char *p = mmap(at, size, prot, flags, fd, 0);
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	return p;
+}
+
+static void fill(struct layout *l)
+{
+	const int rw = PROT_READ | PROT_WRITE;
+	int zero = open("/dev/zero", O_RDWR | O_CLOEXEC);
+
+	assert_true(zero >= 0);
+	l->sparse =
+		map(NULL, SPARSE_PAGES * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	/* Neighbours with equal rights would be one mapping. */
+	l->guarded = map(NULL, 4 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	assert_int_equal(mprotect(l->guarded + PAGE, 2 * PAGE, rw), 0);
+	l->shared = map(NULL, 2 * PAGE, rw, MAP_SHARED | MAP_ANONYMOUS, -1);
+	l->zero = map(NULL, PAGE, rw, MAP_SHARED, zero);
+	l->many = map(NULL, MANY_PAGES * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	close(zero);
+}
+
+/* In the child only: touched here, pages would be touched there as well. */
+static void touch(const struct layout *l)
+{
+	l->sparse[7 * PAGE] = 7;
+	l->sparse[8 * PAGE] = 8;
+	l->sparse[200000 * PAGE + 5] = 9;
+	strcpy(l->guarded + PAGE, "guarded");
+	strcpy(l->shared, "shared");
+	private_data[0] = 'D';
+	for (size_t i = 0; i < MANY_PAGES; i++)
+		l->many[i * PAGE] = (char)(i % 100);
+	/* A hole of one page, and one that may not be read. */
+	(void)munmap(l->many + 1500 * PAGE, PAGE);
+	(void)mprotect(l->many + 2000 * PAGE, PAGE, PROT_NONE);
+}
+
+static int setup(void **state)
+{
+	static struct layout layout;
+	int ready[2];
+	char byte;
+
+	fill(&layout);
+	assert_int_equal(pipe(ready), 0);
+	layout.pid = fork();
+	if (layout.pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		touch(&layout);
+		if (write(ready[1], "x", 1) == 1)
+			for (;;)
+				pause();
+		_exit(1);
+	}
+	assert_true(layout.pid > 0);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	*state = &layout;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	const struct layout *l = *state;
+
+	(void)kill(l->pid, SIGKILL);
+	(void)waitpid(l->pid, NULL, 0);
+	return 0;
+}
+
+static uint64_t at(const void *p)
+{
+	return (uint64_t)(uintptr_t)p;
+}
+
+static void mappings_are_of_the_kind_that_they_are(void **state)
+{
+	const struct layout *l = *state;
+	_cleanup_(memory_free_p) struct memory *memory = NULL;
+	const struct {
+		uint64_t addr;
+		enum memory_kind kind;
+		bool guarded;
+	} rows[] = {
+		{ at(l->sparse), MEMORY_ANONYMOUS, false },
+		{ at(l->guarded + PAGE), MEMORY_ANONYMOUS, true },
+		{ at(l->guarded + 3 * PAGE - 1), MEMORY_ANONYMOUS, true },
+		{ at(l->shared), MEMORY_SHARED, false },
+		{ at(l->zero), MEMORY_SHARED, false },
+		{ at(private_data), MEMORY_FILE, false },
+		{ at(&memory), MEMORY_STACK, false },
+	};
+
+	assert_int_equal(memory_new(l->pid, &memory), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct memory_map *found = memory_find(memory, rows[i].addr);
+
+		print_message("# row %zu\n", i);
+		assert_non_null(found);
+		assert_int_equal(found->kind, rows[i].kind);
+		if (rows[i].kind == MEMORY_ANONYMOUS && rows[i].guarded)
+			assert_true(found->behind_guard);
+	}
+	assert_null(memory_find(memory, at(l->guarded)));
+	assert_null(memory_find(memory, at(l->guarded + 3 * PAGE)));
+	assert_null(memory_find(memory, at(mappings_are_of_the_kind_that_they_are)));
+}
+
+static void code_is_found_although_nobody_writes_it(void **state)
+{
+	const struct layout *l = *state;
+	_cleanup_(memory_free_p) struct memory *memory = NULL;
+	uint64_t here = at(code_is_found_although_nobody_writes_it);
+	struct memory_code code;
+	size_t index = 0, n = 0;
+
+	assert_int_equal(memory_new(l->pid, &memory), 0);
+	assert_true(memory_find_any(memory, here, &code));
+	assert_true(code.executable && code.is_file);
+	assert_false(memory_find_any(memory, 4096, &code));
+	while (memory_next_code(memory, &index, &code))
+		n += code.start <= here && here < code.end;
+	assert_int_equal(n, 1);
+}
+
+static bool covers(const struct memory_range *ranges, size_t n, uint64_t addr)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ranges[i].start <= addr && addr < ranges[i].end)
+			return true;
+	return false;
+}
+
+static void of_a_sparse_mapping_only_touched_pages_are_listed(void **state)
+{
+	const struct layout *l = *state;
+	_cleanup_(memory_free_p) struct memory *memory = NULL;
+	_cleanup_free_ struct memory_range *ranges = NULL;
+	uint64_t start = at(l->sparse), total = 0;
+	size_t n;
+
+	assert_int_equal(memory_new(l->pid, &memory), 0);
+	assert_int_equal(memory_touched(memory, start, start + SPARSE_PAGES * PAGE, &ranges, &n),
+			 0);
+	for (size_t i = 0; i < n; i++)
+		total += ranges[i].end - ranges[i].start;
+	assert_true(covers(ranges, n, start + 7 * PAGE));
+	assert_true(covers(ranges, n, start + 8 * PAGE));
+	assert_true(covers(ranges, n, start + 200000 * PAGE + 5));
+	assert_false(covers(ranges, n, start + 100000 * PAGE));
+	/* Three pages, or three huge ones where the kernel makes such. */
+	assert_true(total <= 3 * 512 * PAGE);
+}
+
+static void what_cannot_be_read_is_zero_and_the_rest_is_there(void **state)
+{
+	const struct layout *l = *state;
+	_cleanup_(memory_free_p) struct memory *memory = NULL;
+	size_t len = MANY_PAGES * PAGE - 100, got;
+	_cleanup_free_ char *copy = malloc(len);
+
+	assert_non_null(copy);
+	memset(copy, 'x', len);
+	assert_int_equal(memory_new(l->pid, &memory), 0);
+	/* From within a page on, over more pages than one call takes. */
+	assert_int_equal(memory_read(memory, at(l->many) + 100, copy, len, &got), 0);
+	assert_int_equal(got, len - 2 * PAGE);
+	for (size_t i = 1; i < MANY_PAGES; i++) {
+		bool gap = i == 1500 || i == 2000;
+
+		assert_int_equal(copy[i * PAGE - 100], gap ? 0 : (char)(i % 100));
+		assert_int_equal(copy[i * PAGE - 100 + 4000 % (PAGE - 1)], 0);
+	}
+	assert_int_equal(memory_read(memory, at(l->guarded + PAGE), copy, 8, &got), 0);
+	assert_string_equal(copy, "guarded");
+	assert_int_equal(memory_read(memory, at(private_data), copy, 5, NULL), 0);
+	assert_string_equal(copy, "Data");
+	assert_string_equal(private_data, "data");
+}
+
+static void a_process_that_is_gone_is_an_error(void **state)
+{
+	_cleanup_(memory_free_p) struct memory *memory = NULL, *none = NULL;
+	pid_t pid = fork();
+	char byte;
+
+	(void)state;
+	if (pid == 0)
+		for (;;)
+			pause();
+	assert_int_equal(memory_new(pid, &memory), 0);
+	(void)kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(memory_read(memory, at(private_data), &byte, 1, NULL), -ESRCH);
+	assert_int_equal(memory_new(pid, &none), -ESRCH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mappings_are_of_the_kind_that_they_are),
+		cmocka_unit_test(code_is_found_although_nobody_writes_it),
+		cmocka_unit_test(of_a_sparse_mapping_only_touched_pages_are_listed),
+		cmocka_unit_test(what_cannot_be_read_is_zero_and_the_rest_is_there),
+		cmocka_unit_test(a_process_that_is_gone_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/memory.h"
+
+#include "base/vec.h"
+#include "target/proc_maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/types.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+
+/* Linux 6.7, <linux/fs.h>: as the kernel's headers have it, which may be older than the kernel. */
+struct page_region {
+	__u64 start, end, categories;
+};
+struct pm_scan_arg {
+	__u64 size, flags, start, end, walk_end, vec, vec_len, max_pages;
+	__u64 category_inverted, category_mask, category_anyof_mask, return_mask;
+};
+#define MEMORY_PAGEMAP_SCAN _IOWR('f', 16, struct pm_scan_arg)
+#define MEMORY_PAGE_IS_PRESENT (1 << 3)
+#define MEMORY_PAGE_IS_SWAPPED (1 << 4)
+
+/* Documentation/admin-guide/mm/pagemap.rst */
+#define ENTRY_SWAPPED (1ULL << 62)
+#define ENTRY_PRESENT (1ULL << 63)
+
+/* Regions or pages asked for at a time. */
+#define SCAN_REGIONS 512
+#define SCAN_ENTRIES 4096
+
+/* A mapping of it is memory like any other. */
+#define PATH_DEV_ZERO "/dev/zero"
+
+struct memory {
+	pid_t pid;
+	uint64_t page;
+	int pagemap; /* -1: cannot be opened */
+	struct proc_maps all;
+	VEC(struct memory_map) writable;
+};
+
+typedef VEC(struct memory_range) range_list;
+
+static bool has_prefix(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+/* Is it something of the kernel's or a driver's that is no memory? */
+static bool is_device(const struct proc_map *map)
+{
+	if (has_prefix(map->path, "/dev/"))
+		return strcmp(map->path, PATH_DEV_ZERO) != 0 && !has_prefix(map->path, "/dev/shm/");
+	return has_prefix(map->path, "[vvar") || has_prefix(map->path, "[vsyscall") ||
+	       has_prefix(map->path, "anon_inode:") || has_prefix(map->path, "socket:");
+}
+
+static enum memory_kind kind_of(const struct proc_map *map)
+{
+	if (is_device(map))
+		return MEMORY_DEVICE;
+	if (strcmp(map->path, "[heap]") == 0)
+		return MEMORY_HEAP;
+	if (strcmp(map->path, "[stack]") == 0)
+		return MEMORY_STACK;
+	if (map->shared)
+		return MEMORY_SHARED;
+	return map->ino ? MEMORY_FILE : MEMORY_ANONYMOUS;
+}
+
+static int collect_writable(struct memory *memory)
+{
+	for (size_t i = 0; i < memory->all.n_maps; i++) {
+		const struct proc_map *map = &memory->all.maps[i];
+		const struct proc_map *before = i > 0 ? map - 1 : NULL;
+		bool guarded = before && before->end == map->start && !before->read &&
+			       !before->write && !before->exec;
+		int r;
+
+		if (!map->read || !map->write)
+			continue;
+		r = vec_push(&memory->writable, (struct memory_map){ .start = map->start,
+								     .end = map->end,
+								     .kind = kind_of(map),
+								     .behind_guard = guarded,
+								     .path = map->path });
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int memory_new(pid_t pid, struct memory **ret_memory)
+{
+	_cleanup_(memory_free_p) struct memory *memory = calloc(1, sizeof(*memory));
+	char path[32];
+	int r;
+
+	if (!memory)
+		return -ENOMEM;
+	memory->pid = pid;
+	memory->page = (uint64_t)sysconf(_SC_PAGESIZE);
+	(void)snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid); /* fits */
+	memory->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	r = proc_maps_read(pid, &memory->all);
+	if (r == 0)
+		r = collect_writable(memory);
+	if (r < 0)
+		return r;
+	*ret_memory = TAKE_PTR(memory);
+	return 0;
+}
+
+void memory_free(struct memory *memory)
+{
+	if (!memory)
+		return;
+	if (memory->pagemap >= 0)
+		close(memory->pagemap);
+	proc_maps_done(&memory->all);
+	vec_done(&memory->writable);
+	free(memory);
+}
+
+const struct memory_map *memory_maps(const struct memory *memory, size_t *ret_n)
+{
+	*ret_n = memory->writable.len;
+	return memory->writable.data;
+}
+
+const struct memory_map *memory_find(const struct memory *memory, uint64_t addr)
+{
+	size_t low = 0, high = memory->writable.len;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (memory->writable.data[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == memory->writable.len || memory->writable.data[low].start > addr)
+		return NULL;
+	return &memory->writable.data[low];
+}
+
+static struct memory_code code_of(const struct proc_map *map)
+{
+	return (struct memory_code){ .start = map->start,
+				     .end = map->end,
+				     .file_offset = map->offset,
+				     .readable = map->read,
+				     .executable = map->exec,
+				     .is_file = map->ino != 0,
+				     .path = map->path };
+}
+
+bool memory_find_any(const struct memory *memory, uint64_t addr, struct memory_code *ret_code)
+{
+	const struct proc_map *map = proc_maps_find(&memory->all, addr);
+
+	if (!map)
+		return false;
+	*ret_code = code_of(map);
+	return true;
+}
+
+bool memory_next_code(const struct memory *memory, size_t *index, struct memory_code *ret_code)
+{
+	while (*index < memory->all.n_maps) {
+		const struct proc_map *map = &memory->all.maps[(*index)++];
+
+		if (!map->exec)
+			continue;
+		*ret_code = code_of(map);
+		return true;
+	}
+	return false;
+}
+
+/* --- pages that were touched ----------------------------------------------------------------- */
+
+static int add_range(range_list *list, uint64_t start, uint64_t end)
+{
+	if (list->len && list->data[list->len - 1].end == start) {
+		list->data[list->len - 1].end = end;
+		return 0;
+	}
+	return vec_push(list, (struct memory_range){ start, end });
+}
+
+/* 0, -ENOMEM, or what PAGEMAP_SCAN said: -ENOTTY before Linux 6.7. */
+static int scan_regions(const struct memory *memory, uint64_t start, uint64_t end, range_list *list)
+{
+	struct page_region regions[SCAN_REGIONS];
+
+	while (start < end) {
+		struct pm_scan_arg arg = {
+			.size = sizeof(arg),
+			.start = start,
+			.end = end,
+			.vec = (uintptr_t)regions,
+			.vec_len = SCAN_REGIONS,
+			.category_anyof_mask = MEMORY_PAGE_IS_PRESENT | MEMORY_PAGE_IS_SWAPPED,
+			.return_mask = MEMORY_PAGE_IS_PRESENT | MEMORY_PAGE_IS_SWAPPED,
+		};
+		long n = ioctl(memory->pagemap, MEMORY_PAGEMAP_SCAN, &arg);
+
+		if (n < 0)
+			return -errno;
+		for (long i = 0; i < n; i++) {
+			int r = add_range(list, regions[i].start, regions[i].end);
+
+			if (r < 0)
+				return r;
+		}
+		if (arg.walk_end <= start)
+			return -EIO; /* it got nowhere: the caller takes everything */
+		start = arg.walk_end;
+	}
+	return 0;
+}
+
+static int read_entries(const struct memory *memory, uint64_t start, uint64_t end, range_list *list)
+{
+	uint64_t entries[SCAN_ENTRIES];
+
+	while (start < end) {
+		uint64_t left = (end - start + memory->page - 1) / memory->page;
+		size_t n = left < SCAN_ENTRIES ? left : SCAN_ENTRIES;
+		ssize_t got = pread(memory->pagemap, entries, n * sizeof(entries[0]),
+				    (off_t)(start / memory->page * sizeof(entries[0])));
+
+		if (got < (ssize_t)sizeof(entries[0]))
+			return got < 0 ? -errno : -EIO;
+		n = (size_t)got / sizeof(entries[0]);
+		for (size_t i = 0; i < n; i++, start += memory->page) {
+			int r = entries[i] & (ENTRY_PRESENT | ENTRY_SWAPPED) ?
+					add_range(list, start, start + memory->page) :
+					0;
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+int memory_touched(const struct memory *memory, uint64_t start, uint64_t end,
+		   struct memory_range **ret_ranges, size_t *ret_n)
+{
+	range_list list = { 0 };
+	int r;
+
+	start &= ~(memory->page - 1);
+	r = scan_regions(memory, start, end, &list);
+	if (r < 0 && r != -ENOMEM) {
+		list.len = 0;
+		r = read_entries(memory, start, end, &list);
+	}
+	if (r < 0 && r != -ENOMEM) {
+		list.len = 0;
+		r = add_range(&list, start, end);
+	}
+	if (r < 0) {
+		vec_done(&list);
+		return r;
+	}
+	*ret_ranges = list.data;
+	*ret_n = list.len;
+	return 0;
+}
+
+/* --- contents -------------------------------------------------------------------------------- */
+
+/*
+ * One call takes many pieces of the other process, but stops at the first page that is not there:
+ * each page is a piece, so that the next call can begin behind it.
+ */
+static ssize_t read_pages(const struct memory *memory, uint64_t addr, void *buf, size_t len)
+{
+	struct iovec local = { .iov_base = buf, .iov_len = len }, remote[IOV_MAX];
+	size_t n = 0, planned = 0;
+
+	while (planned < len && n < IOV_MAX) {
+		uint64_t at = addr + planned;
+		size_t piece = memory->page - at % memory->page;
+
+		if (piece > len - planned)
+			piece = len - planned;
+		remote[n++] = (struct iovec){ .iov_base = (void *)(uintptr_t)at, .iov_len = piece };
+		planned += piece;
+	}
+	local.iov_len = planned;
+	return process_vm_readv(memory->pid, &local, 1, remote, n, 0);
+}
+
+int memory_read(const struct memory *memory, uint64_t addr, void *buf, size_t len, size_t *ret_read)
+{
+	size_t done = 0, read = 0;
+
+	while (done < len) {
+		ssize_t n = read_pages(memory, addr + done, (char *)buf + done, len - done);
+
+		if (n < 0 && errno != EFAULT)
+			return -errno;
+		if (n <= 0) {
+			size_t gap = memory->page - (addr + done) % memory->page;
+
+			n = (ssize_t)(gap < len - done ? gap : len - done);
+			memset((char *)buf + done, 0, (size_t)n);
+		} else {
+			read += (size_t)n;
+		}
+		done += (size_t)n;
+	}
+	if (ret_read)
+		*ret_read = read;
+	return 0;
+}

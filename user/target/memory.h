@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads the memory of another process, whose threads the caller has stopped if what is read shall
+ * be of one moment: its mappings by kind, which of their pages were ever touched, their contents.
+ * Needs PTRACE_MODE_ATTACH on it. Any thread; one at a time.
+ */
+#ifndef MEMTRACED_TARGET_MEMORY_H
+#define MEMTRACED_TARGET_MEMORY_H
+
+#include "base/cleanup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct memory;
+
+enum memory_kind {
+	MEMORY_ANONYMOUS, /* private; also a file's .bss, when it has pages of its own */
+	MEMORY_HEAP,	  /* [heap]: what brk(2) gave */
+	MEMORY_STACK,	  /* [stack]: the first thread's */
+	MEMORY_FILE,	  /* a private mapping of a file: .data, .got */
+	MEMORY_SHARED,	  /* of a file, of /dev/zero, or anonymous (shmem, memfd) */
+	MEMORY_DEVICE,	  /* may answer to being read: not to be read */
+};
+
+/* A mapping that can be read and written. */
+struct memory_map {
+	uint64_t start, end;
+	enum memory_kind kind;
+	bool behind_guard; /* directly behind one that nobody may touch: how glibc makes stacks */
+	const char *path;  /* "" for anonymous; lives as long as the object */
+};
+
+/* Any mapping. */
+struct memory_code {
+	uint64_t start, end, file_offset;
+	bool readable, executable;
+	bool is_file;
+	const char *path; /* as above */
+};
+
+struct memory_range {
+	uint64_t start, end;
+};
+
+/* Reads the list of mappings. 0 or negative errno: -ESRCH, -EPERM. */
+int memory_new(pid_t pid, struct memory **ret_memory);
+void memory_free(struct memory *memory); /* NULL is legal */
+DEFINE_CLEANUP(struct memory, memory_free)
+
+/* Ascending by start. */
+const struct memory_map *memory_maps(const struct memory *memory, size_t *ret_n);
+/* NULL: nothing that can be read and written is there. */
+const struct memory_map *memory_find(const struct memory *memory, uint64_t addr);
+/* Whatever is mapped there; false: nothing. */
+bool memory_find_any(const struct memory *memory, uint64_t addr, struct memory_code *ret_code);
+/* The next executable mapping, from *index (0 at first) on, which moves behind it; false: none. */
+bool memory_next_code(const struct memory *memory, size_t *index, struct memory_code *ret_code);
+
+/*
+ * Those pages from `start` on, up to `end`, that have been touched, merged into ranges; malloc'ed.
+ * Where the kernel does not say, it is everything. 0 or -ENOMEM.
+ */
+int memory_touched(const struct memory *memory, uint64_t start, uint64_t end,
+		   struct memory_range **ret_ranges, size_t *ret_n);
+
+/*
+ * Copies `len` bytes from `addr` on. Pages that cannot be read become zeros. 0, or negative errno
+ * when the process is gone or may not be read; *ret_read (may be NULL): bytes that were read.
+ */
+int memory_read(const struct memory *memory, uint64_t addr, void *buf, size_t len,
+		size_t *ret_read);
+
+#endif

@@ -10,6 +10,8 @@
 #include "base/vec.h"
 #include "target/hold_table.h"
 #include "target/process.h"
+#include "target/stop.h"
+#include "target/thread_exit.h"
 #include "target/tracer_thread.h"
 
 #include <errno.h>
@@ -33,11 +35,18 @@ struct hold {
 	struct hold_table *table;
 	VEC(pid_t) newborns; /* stopped at birth, before the cloner's event told whose they are */
 	uint64_t signals_passed;
+	bool watch_exits;
 };
 
 struct seize_request {
 	struct hold *hold;
 	pid_t pid;
+};
+
+struct stop_request {
+	pid_t pid;
+	uint64_t limit_ns;
+	struct stop *stop;
 };
 
 static long request(enum __ptrace_request what, pid_t tid, long data)
@@ -309,6 +318,34 @@ static int on_signal(struct hold *hold, struct held_thread *thread, int sig)
 	return negative_or_zero(r);
 }
 
+/* Do all of the process's threads end, of which this is one? */
+static bool process_ends(const struct held_thread *thread)
+{
+	const struct held_thread *other;
+
+	LIST_FOREACH(other, &thread->process->threads, siblings)
+	if (!other->exiting)
+		return thread_exit_kind(thread->process->pid, thread->tid) == THREAD_EXIT_PROCESS;
+	return true;
+}
+
+static int on_exiting(struct hold *hold, struct held_thread *thread)
+{
+	struct held_process *process = thread->process;
+	int r = 0;
+
+	thread->exiting = true;
+	if (!process->exiting && process_ends(thread)) {
+		process->exiting = true;
+		r = tell(hold, &(struct hold_event){ .type = HOLD_EXITING,
+						     .pid = process->pid,
+						     .tid = thread->tid,
+						     .parent = process->parent });
+	}
+	resume(thread, 0);
+	return negative_or_zero(r);
+}
+
 /* `code` as of siginfo's si_status for CLD_TRAPPED: signal, and event above. */
 static int on_stop(struct hold *hold, pid_t tid, int code)
 {
@@ -331,6 +368,8 @@ static int on_stop(struct hold *hold, pid_t tid, int code)
 		return on_birth(hold, thread);
 	case PTRACE_EVENT_EXEC:
 		return on_exec(hold, thread);
+	case PTRACE_EVENT_EXIT:
+		return on_exiting(hold, thread);
 	default:
 		end_trap(thread, sig);
 		return 0;
@@ -397,12 +436,15 @@ static int dispatch(void *arg)
 	return r < 0 ? r : 0;
 }
 
-static int seize_pid(pid_t pid)
+static int seize_pid(const struct hold *hold, pid_t pid)
 {
+	long options = TRACE_BIRTHS | PTRACE_O_TRACEEXEC;
 	struct process_info info;
 	int r;
 
-	if (request(PTRACE_SEIZE, pid, TRACE_BIRTHS | PTRACE_O_TRACEEXEC) == 0)
+	if (hold->watch_exits)
+		options |= PTRACE_O_TRACEEXIT;
+	if (request(PTRACE_SEIZE, pid, options) == 0)
 		return 0;
 	r = -errno;
 	/* The kernel says EPERM of zombies, too. */
@@ -424,7 +466,7 @@ static int seize(void *arg)
 		return r;
 	r = hold_table_add_thread(table, seize->pid, process, &thread);
 	if (r == 0)
-		r = seize_pid(seize->pid);
+		r = seize_pid(seize->hold, seize->pid);
 	if (r < 0) {
 		hold_table_remove_process(table, process);
 		return r;
@@ -476,6 +518,30 @@ int hold_seize_child(struct hold *hold, pid_t pid)
 	struct seize_request seize_request = { .hold = hold, .pid = pid };
 
 	return tracer_thread_call(hold->thread, seize, &seize_request);
+}
+
+void hold_watch_exits(struct hold *hold)
+{
+	hold->watch_exits = true;
+}
+
+static int stop_held(void *arg)
+{
+	struct stop_request *stop = arg;
+
+	return stop_seized(stop->pid, stop->limit_ns, &stop->stop);
+}
+
+int hold_stop(struct hold *hold, pid_t pid, uint64_t limit_ns, struct stop **ret_stop)
+{
+	struct stop_request stop = { .pid = pid, .limit_ns = limit_ns };
+	int r = tracer_thread_call(hold->thread, stop_held, &stop);
+
+	/* The stops have to be dispatched, whatever came of it. */
+	(void)kill(getpid(), SIGCHLD);
+	if (r == 0)
+		*ret_stop = stop.stop;
+	return r;
 }
 
 int hold_dispatch(struct hold *hold)

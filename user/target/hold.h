@@ -16,11 +16,17 @@
 #include <sys/types.h>
 
 struct hold;
+struct stop;
 
 enum hold_event_type {
 	HOLD_EXEC, /* a new image, stopped before its first instruction; tid is the leader now */
 	HOLD_FORK, /* a child process (fork, vfork, posix_spawn, clone) at its first instruction */
 	HOLD_MARK, /* a thread stopped by a HOLD_SIGNAL of the kernel's: perhaps BPF's mark */
+	/*
+	 * A process is about to end, and its memory and threads are still there: one of them is
+	 * stopped, hold_stop stops the others. Once for each, if hold_watch_exits was asked for.
+	 */
+	HOLD_EXITING,
 	HOLD_EXITED, /* a process (its last thread) ended, and was reaped; status as wait(2)'s */
 };
 
@@ -65,6 +71,15 @@ DEFINE_CLEANUP(struct hold, hold_free)
  * 0; -EPERM when a debugger or LSM forbids; -ESRCH when it has ended.
  */
 int hold_seize_child(struct hold *hold, pid_t pid);
+
+/* What is seized from now on tells of HOLD_EXITING. */
+void hold_watch_exits(struct hold *hold);
+
+/*
+ * Stops all threads of a held process (target/stop.h). They run on after stop_free, as soon as
+ * hold_dispatch is called or the callback returns that this was called from. 0 or negative errno.
+ */
+int hold_stop(struct hold *hold, pid_t pid, uint64_t limit_ns, struct stop **ret_stop);
 
 /*
  * Handles all stops that are there now, without blocking. Call when SIGCHLD arrives. After many

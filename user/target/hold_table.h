@@ -17,6 +17,7 @@ struct hold_table;
 struct held_process {
 	pid_t pid;
 	pid_t parent; /* 0: seized, not born under our eyes */
+	bool exiting; /* that was told */
 	LIST_HEAD(, held_thread) threads;
 };
 
@@ -24,6 +25,7 @@ struct held_thread {
 	pid_t tid;
 	struct held_process *process; /* NULL: a newborn whose origin is not known yet */
 	bool born;		      /* has made its first stop */
+	bool exiting;		      /* runs no more code */
 	bool unwanted;		      /* could not be noted: to be let go */
 	int birth_signal; /* of the first stop: a stop signal when born into a group-stop */
 	LIST_ENTRY(held_thread) siblings;

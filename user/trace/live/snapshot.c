@@ -6,6 +6,8 @@
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/bpf/programs.h"
+#include "trace/live/block_walk.h"
+#include "trace/live/inheritance.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -19,27 +21,9 @@ struct snapshot {
 	struct hashmap *by_key;
 	VEC(struct snapshot_site *) order;
 	struct snapshot_site *sorted;
-	VEC(uint32_t) forked; /* wanted slots that may hold inherited blocks */
-	struct hashmap *shed; /* struct shed_block; read when there are forked ones */
+	VEC(uint32_t) forked;		 /* wanted slots that may hold inherited blocks */
+	struct inheritance *inheritance; /* read when there are forked ones */
 };
-
-/* An inherited block that a forked process has freed. */
-struct shed_block {
-	uint64_t key; /* of the process that freed it */
-	uint32_t era; /* its forks before */
-};
-
-static uint64_t shed_hash(const void *item)
-{
-	return hash_u64(((const struct shed_block *)item)->key);
-}
-
-static bool shed_equal(const void *a, const void *b)
-{
-	return ((const struct shed_block *)a)->key == ((const struct shed_block *)b)->key;
-}
-
-static const struct hashmap_ops shed_ops = { shed_hash, shed_equal, free };
 
 static uint64_t site_hash(const void *item)
 {
@@ -171,44 +155,16 @@ static void add_age(struct snapshot_site *site, uint32_t tick)
 		site->newest_tick = tick;
 }
 
-/* Had the process freed an inherited block at that address before its fork number `era`? */
-static bool had_shed(const struct snapshot *s, uint32_t slot, uint64_t block, uint32_t era)
+static int add_inherited(struct snapshot *s, const struct walked_block *walked)
 {
-	struct shed_block key = { .key = ABI_BLOCK_KEY(slot, ABI_BLOCK_ADDR(block)) };
-	const struct shed_block *found = hashmap_find(s->shed, &key);
-
-	return found && found->era < era;
-}
-
-/* Did `slot` get, by fork, a block of another process that was freed there at era `freed`? */
-static bool inherits(const struct snapshot *s, uint32_t slot, uint64_t block, uint32_t born,
-		     uint32_t freed)
-{
-	const struct abi_proc *procs = s->programs->procs;
-	uint32_t owner = ABI_BLOCK_SLOT(block), era;
-
-	/* Each step is an older process: the chain ends. */
-	while (procs[slot].parent != ABI_NO_SLOT) {
-		era = procs[slot].parent_era;
-		slot = procs[slot].parent;
-		if (slot == owner)
-			return born < era && era <= freed;
-		if (had_shed(s, slot, block, era))
-			return false;
-	}
-	return false;
-}
-
-static int add_inherited(struct snapshot *s, uint64_t key, const struct abi_block *block,
-			 uint32_t freed)
-{
+	const struct abi_block *block = walked->block;
 	int64_t size = ABI_BLOCK_SIZE(block);
 	const uint32_t *child;
 
 	for (child = s->forked.data; child < s->forked.data + s->forked.len; child++) {
 		struct snapshot_site *site;
 
-		if (!inherits(s, *child, key, block->era, freed))
+		if (!inheritance_got(s->inheritance, *child, walked))
 			continue;
 		site = site_get(s, *child, ABI_BLOCK_FN(block), block->stack);
 		if (!site)
@@ -223,99 +179,20 @@ static int add_inherited(struct snapshot *s, uint64_t key, const struct abi_bloc
 	return 0;
 }
 
-static int on_block(struct snapshot *s, uint64_t key, const struct abi_block *block)
+static int on_block(const struct walked_block *walked, void *userdata)
 {
-	uint32_t slot = ABI_BLOCK_SLOT(key);
+	uint32_t slot = ABI_BLOCK_SLOT(walked->key);
+	const struct abi_block *block = walked->block;
+	struct snapshot *s = userdata;
 
-	if (wanted(s, slot)) {
+	if (walked->freed_era == BLOCK_LIVE && wanted(s, slot)) {
 		struct snapshot_site *site = site_get(s, slot, ABI_BLOCK_FN(block), block->stack);
 
 		if (!site)
 			return -ENOMEM;
 		add_age(site, block->tick);
 	}
-	return s->forked.len ? add_inherited(s, key, block, UINT32_MAX) : 0;
-}
-
-static int on_blocks(const void *keys, const void *values, size_t n, void *userdata)
-{
-	const struct abi_block *block = values;
-	const uint64_t *key = keys;
-	int r = 0;
-
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = on_block(userdata, key[i], &block[i]);
-	return r;
-}
-
-/* The block of a way; 0 for its key when there is none, or it changes hands just now. */
-static uint64_t read_way(const struct abi_block_bucket *bucket, size_t way, struct abi_block *ret)
-{
-	uint64_t key = __atomic_load_n(&bucket->key[way], __ATOMIC_ACQUIRE);
-
-	if (key == ABI_BLOCK_BUSY)
-		return 0;
-	*ret = bucket->block[way];
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return __atomic_load_n(&bucket->key[way], __ATOMIC_RELAXED) == key ? key : 0;
-}
-
-static int read_block_table(struct snapshot *s)
-{
-	_cleanup_(bucket_table_done) struct bucket_table table = { 0 };
-	int r = programs_map_buckets(s->programs, &table);
-
-	for (size_t i = 0; i < table.n && r == 0; i++) {
-		const struct abi_block_bucket *bucket = &table.buckets[i];
-
-		for (size_t way = 0; way < ABI_BLOCK_WAYS && r == 0; way++) {
-			struct abi_block block;
-			uint64_t key = read_way(bucket, way, &block);
-
-			if (key)
-				r = on_block(s, key, &block);
-		}
-	}
-	return r;
-}
-
-static int on_tombs(const void *keys, const void *values, size_t n, void *userdata)
-{
-	const struct abi_tomb_key *key = keys;
-	const struct abi_tomb *tomb = values;
-
-	for (size_t i = 0; i < n; i++) {
-		int r;
-
-		if (key[i].n == 0)
-			continue;
-		r = add_inherited(userdata, key[i].block, &tomb[i].block, tomb[i].freed_era);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-static int on_shed(const void *keys, const void *values, size_t n, void *userdata)
-{
-	const uint64_t *key = keys;
-	const uint32_t *era = values;
-	struct snapshot *s = userdata;
-
-	for (size_t i = 0; i < n; i++) {
-		struct shed_block *shed = malloc(sizeof(*shed));
-		int r;
-
-		if (!shed)
-			return -ENOMEM;
-		*shed = (struct shed_block){ key[i], era[i] };
-		r = hashmap_insert(s->shed, shed);
-		if (r)
-			free(shed);
-		if (r && r != -EEXIST)
-			return r;
-	}
-	return 0;
+	return s->forked.len ? add_inherited(s, walked) : 0;
 }
 
 static int compare_sites(const void *a, const void *b)
@@ -345,16 +222,9 @@ static int read_maps(struct snapshot *s)
 	if (r == 0)
 		r = read_site_table(s);
 	if (r == 0 && s->forked.len)
-		r = bpf_batch_read(bpf_map__fd(skel->maps.shed), sizeof(uint64_t), sizeof(uint32_t),
-				   on_shed, s);
+		r = inheritance_new(s->programs, &s->inheritance);
 	if (r == 0)
-		r = bpf_batch_read(bpf_map__fd(skel->maps.blocks), sizeof(uint64_t),
-				   sizeof(struct abi_block), on_blocks, s);
-	if (r == 0)
-		r = read_block_table(s);
-	if (r == 0 && s->forked.len)
-		r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),
-				   sizeof(struct abi_tomb), on_tombs, s);
+		r = block_walk(s->programs, s->forked.len > 0, on_block, s);
 	return r ? r : sort_sites(s);
 }
 
@@ -378,8 +248,6 @@ int snapshot_new(const struct programs *programs, const struct snapshot_process 
 			return r;
 	}
 	r = hashmap_new(&site_ops, &s->by_key);
-	if (r == 0)
-		r = hashmap_new(&shed_ops, &s->shed);
 	if (r)
 		return r;
 	r = read_maps(s);
@@ -394,7 +262,7 @@ void snapshot_free(struct snapshot *snapshot)
 	if (!snapshot)
 		return;
 	hashmap_free(snapshot->by_key);
-	hashmap_free(snapshot->shed);
+	inheritance_free(snapshot->inheritance);
 	vec_done(&snapshot->order);
 	vec_done(&snapshot->forked);
 	free(snapshot->sorted);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/live/block_walk.h"
+
+#include "base/cleanup.h"
+#include "memtraced.skel.h"
+#include "trace/bpf/bpf_batch.h"
+#include "trace/bpf/programs.h"
+
+struct walk {
+	block_walk_fn fn;
+	void *userdata;
+};
+
+static int on_blocks(const void *keys, const void *values, size_t n, void *userdata)
+{
+	const struct abi_block *block = values;
+	const struct walk *walk = userdata;
+	const uint64_t *key = keys;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = walk->fn(&(struct walked_block){ key[i], &block[i], BLOCK_LIVE },
+			     walk->userdata);
+	return r;
+}
+
+/* The block of a way; 0 for its key when there is none, or it changes hands just now. */
+static uint64_t read_way(const struct abi_block_bucket *bucket, size_t way, struct abi_block *ret)
+{
+	uint64_t key = __atomic_load_n(&bucket->key[way], __ATOMIC_ACQUIRE);
+
+	if (key == ABI_BLOCK_BUSY)
+		return 0;
+	*ret = bucket->block[way];
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&bucket->key[way], __ATOMIC_RELAXED) == key ? key : 0;
+}
+
+static int walk_table(const struct programs *programs, const struct walk *walk)
+{
+	_cleanup_(bucket_table_done) struct bucket_table table = { 0 };
+	int r = programs_map_buckets(programs, &table);
+
+	for (size_t i = 0; i < table.n && r == 0; i++) {
+		const struct abi_block_bucket *bucket = &table.buckets[i];
+
+		for (size_t way = 0; way < ABI_BLOCK_WAYS && r == 0; way++) {
+			struct abi_block block;
+			uint64_t key = read_way(bucket, way, &block);
+
+			if (key)
+				r = walk->fn(&(struct walked_block){ key, &block, BLOCK_LIVE },
+					     walk->userdata);
+		}
+	}
+	return r;
+}
+
+static int on_tombs(const void *keys, const void *values, size_t n, void *userdata)
+{
+	const struct abi_tomb_key *key = keys;
+	const struct abi_tomb *tomb = values;
+	const struct walk *walk = userdata;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		if (key[i].n != 0)
+			r = walk->fn(&(struct walked_block){ key[i].block, &tomb[i].block,
+							     tomb[i].freed_era },
+				     walk->userdata);
+	return r;
+}
+
+int block_walk(const struct programs *programs, bool with_freed, block_walk_fn fn, void *userdata)
+{
+	const struct memtraced_bpf *skel = programs->skel;
+	struct walk walk = { fn, userdata };
+	int r = bpf_batch_read(bpf_map__fd(skel->maps.blocks), sizeof(uint64_t),
+			       sizeof(struct abi_block), on_blocks, &walk);
+
+	if (r == 0)
+		r = walk_table(programs, &walk);
+	if (r == 0 && with_freed)
+		r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),
+				   sizeof(struct abi_tomb), on_tombs, &walk);
+	return r;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The blocks in the kernel's tables and maps, one by one, in no order.
+ */
+#ifndef MEMTRACED_TRACE_LIVE_BLOCK_WALK_H
+#define MEMTRACED_TRACE_LIVE_BLOCK_WALK_H
+
+#include "bpf/abi.h"
+
+#include <stdbool.h>
+
+struct programs;
+
+#define BLOCK_LIVE UINT32_MAX
+
+struct walked_block {
+	__u64 key;
+	const struct abi_block *block;
+	/* BLOCK_LIVE, or the forks of its process before it freed it: children may hold it. */
+	__u32 freed_era;
+};
+
+/* 0, or a negative errno, which ends the walk. */
+typedef int (*block_walk_fn)(const struct walked_block *walked, void *userdata);
+
+/* A block that changes hands meanwhile may be left out. 0, negative errno, or what fn returned. */
+int block_walk(const struct programs *programs, bool with_freed, block_walk_fn fn, void *userdata);
+
+#endif

@@ -76,9 +76,13 @@ PROCESS = {
     "leaks": Nullable({"definite": LEAK, "indirect": LEAK, "possible": LEAK, "reachable": LEAK,
                        "suppressed": LEAK}),
     "heap_errors": ListOf({
-        "kind": OneOf("invalid-free", "double-free", "mismatched-free"), "addr": ADDRESS,
-        "count": NATURAL, "frames": ListOf(FRAME), "allocated": Nullable(ListOf(FRAME)),
+        "kind": OneOf("invalid-free", "double-free", "mismatched-free", "foreign-free",
+                      "failed-allocation", "suspicious-size", "realloc-zero"), "certain": bool,
+        "count": NATURAL, "addr": Nullable(ADDRESS), "size": Nullable(NATURAL),
+        "block": Nullable({"addr": ADDRESS, "size": NATURAL, "offset": NATURAL}),
+        "frames": ListOf(FRAME), "allocated": Nullable(ListOf(FRAME)),
         "freed": Nullable(ListOf(FRAME))}),
+    "further_heap_errors": NATURAL,
     "rss": Nullable({"rss": NATURAL, "heap_live": NATURAL, "heap_free": NATURAL, "mmap": NATURAL,
                      "file": NATURAL, "stack": NATURAL, "unknown": NATURAL})}
 

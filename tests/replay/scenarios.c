@@ -2,6 +2,7 @@
 #include "tests/replay/scenarios.h"
 
 #include "tests/record_script.h"
+#include "tests/replay/heap_errors.h"
 
 #define APP "/opt/demo/server"
 #define LIBC "/usr/lib/x86_64-linux-gnu/libc.so.6"
@@ -511,6 +512,36 @@ static void system_calls(record_fn fn, void *userdata)
 	symbols(&s);
 }
 
+/* A process that uses its heap wrongly, and another of which an event was lost. */
+static void wrong(record_fn fn, void *userdata)
+{
+	static const struct record_loss losses[] = { { "ring-full", 1 } };
+	const struct script s = { fn, userdata };
+	struct record_totals lossy = totals(1, 20, 512, 2), sound = totals(0, 100, 4096, 4);
+
+	lossy.lost = 1;
+	sound.further_errors = 12;
+	allocators(&s);
+	emit_function(&s, 4, "free", LIBC, 0x9c000);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	code(&s, 0, SECOND);
+	stacks(&s, 0, SECOND);
+	emit_begin(&s, 1, 4243, 0, SCRIPT_INHERITS, 2 * SECOND, "worker");
+	emit_cut(&s, 3 * SECOND);
+	emit_totals(&s, sound);
+	emit_errors(&s, 0, AT_MAKE, AT_LOOP);
+	emit_totals(&s, lossy);
+	emit_error(&s, (struct record_heap_error){ .slot = 1,
+						   .kind = RECORD_INVALID_FREE,
+						   .stack = AT_LOST,
+						   .count = 1,
+						   .time_ns = 2 * SECOND,
+						   .addr = 0x10 });
+	emit_coverage(&s, false, 147, losses, 1);
+	emit_cut_end(&s);
+	symbols(&s);
+}
+
 static const struct scenario all[] = {
 	{ .name = "empty", .emit = empty },
 	{ .name = "forked", .emit = forked },
@@ -531,6 +562,8 @@ static const struct scenario all[] = {
 	{ .name = "jobs-second", .emit = jobs, .opts = { .job = 2 } },
 	{ .name = "syscalls", .emit = system_calls },
 	{ .name = "syscalls-top", .emit = system_calls, .opts = { .top = 1, .width = 100 } },
+	{ .name = "errors", .emit = wrong },
+	{ .name = "errors-top", .emit = wrong, .opts = { .top = 2 } },
 	{ .name = "forked-growth", .emit = forked, .opts = { .sort = SORT_GROWTH } },
 };
 

@@ -64,7 +64,8 @@ static const struct record all[] = {
 	{ .type = RECORD_REGION, .region = { 1, 2, 3, 4, 5, 6 } },
 	{ .type = RECORD_REGION_GONE, .region_gone = { 1, 2, 3, 4 } },
 	{ .type = RECORD_CUT, .cut = { 99 } },
-	{ .type = RECORD_TOTALS, .totals = { 1, "now", 2, 3, 4, 5, -6, 7, 8, 9, 10, 11, 12, 13 } },
+	{ .type = RECORD_TOTALS,
+	  .totals = { 1, "now", 2, 3, 4, 5, -6, 7, 8, 9, 10, 11, 12, 13, 14 } },
 	{ .type = RECORD_TOTALS, .totals = { .slot = 2 } },
 	{ .type = RECORD_SITE, .site = { 1, 2, 3, -4, 5, 6, 7, 8, 9, 10, UINT64_MAX } },
 	{ .type = RECORD_COVERAGE, .coverage = { false, 1, 2, 3, 2, losses, 4, 1, losses } },
@@ -86,6 +87,8 @@ static const struct record all[] = {
 	  .stack_differs = { 1, true, "/lib/c+0x1\n/a+0x2", "/lib/c+0x1" } },
 	{ .type = RECORD_JIT_CODE,
 	  .jit_code = { 1, 1ull << 46, 64, 7, "add", "/tmp/jit-1.dump", 2, jit_lines } },
+	{ .type = RECORD_HEAP_ERROR,
+	  .heap_error = { 1, RECORD_DOUBLE_FREE, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 } },
 };
 #define N_ALL (sizeof(all) / sizeof(all[0]))
 
@@ -155,7 +158,8 @@ static bool same_state(const struct record *a, const struct record *b)
 		       SAME(totals.live_bytes) && SAME(totals.live_blocks) &&
 		       SAME(totals.peak_bytes) && SAME(totals.peak_error_bytes) &&
 		       SAME(totals.temporary) && SAME(totals.missed_frees) &&
-		       SAME(totals.unknown_frees) && SAME(totals.lost);
+		       SAME(totals.unknown_frees) && SAME(totals.lost) &&
+		       SAME(totals.further_errors);
 	case RECORD_SITE:
 		return SAME(site.slot) && SAME(site.fn) && SAME(site.stack) &&
 		       SAME(site.live_bytes) && SAME(site.live_blocks) && SAME(site.allocs) &&
@@ -283,6 +287,13 @@ static bool same_jit_code(const struct record_jit_code *a, const struct record_j
 	return true;
 }
 
+static bool same_heap_error(const struct record_heap_error *a, const struct record_heap_error *b)
+{
+	return SAME(slot) && SAME(kind) && SAME(fn) && SAME(stack) && SAME(count) &&
+	       SAME(time_ns) && SAME(addr) && SAME(size) && SAME(block) && SAME(block_size) &&
+	       SAME(block_fn) && SAME(block_stack) && SAME(freed_fn) && SAME(freed_stack);
+}
+
 static bool same_check(const struct record *a, const struct record *b)
 {
 	if (a->type == RECORD_STACK_CHECK)
@@ -299,7 +310,9 @@ static bool same_record(const struct record *a, const struct record *b)
 	return same_history(a, b) || same_state(a, b) || same_description(a, b) ||
 	       (a->type == b->type && (same_syscalls(a, b) || same_check(a, b))) ||
 	       (SAME(type) && a->type == RECORD_JIT_CODE &&
-		same_jit_code(&a->jit_code, &b->jit_code));
+		same_jit_code(&a->jit_code, &b->jit_code)) ||
+	       (SAME(type) && a->type == RECORD_HEAP_ERROR &&
+		same_heap_error(&a->heap_error, &b->heap_error));
 }
 
 static void record_all(const struct record *records, size_t n, struct tape *tape)

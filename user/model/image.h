@@ -36,6 +36,8 @@ struct model_process {
 	struct record_totals totals;
 	const struct model_site *sites;
 	size_t n_sites;
+	const struct record_heap_error *errors; /* at that cut */
+	size_t n_errors;
 	const struct regions *regions; /* NULL: it never used mmap */
 };
 

@@ -281,6 +281,8 @@ static int apply_in_cut(struct model *model, const struct record *record)
 		return processes_cut_totals(model->processes, &record->totals);
 	case RECORD_SITE:
 		return processes_cut_site(model->processes, &record->site);
+	case RECORD_HEAP_ERROR:
+		return processes_cut_error(model->processes, &record->heap_error);
 	case RECORD_HIST_COUNTS:
 		return histograms_cut_counts(model->histograms, &record->hist_counts);
 	case RECORD_EVENT_COUNT:
@@ -362,6 +364,7 @@ int model_apply(const struct record *record, void *userdata)
 		return apply_cut(model, &record->cut);
 	case RECORD_TOTALS:
 	case RECORD_SITE:
+	case RECORD_HEAP_ERROR:
 	case RECORD_HIST_COUNTS:
 	case RECORD_EVENT_COUNT:
 	case RECORD_SYSCALL:

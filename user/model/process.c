@@ -8,6 +8,7 @@
 #include <errno.h>
 
 typedef VEC(struct model_site) site_vec;
+typedef VEC(struct record_heap_error) error_vec;
 
 struct process {
 	struct model_process image; /* what readers see */
@@ -15,11 +16,13 @@ struct process {
 	struct mappings *mappings;
 	struct regions *regions;
 	site_vec sites;
+	error_vec errors;
 	/* The cut that is being read. */
 	bool in_cut;
 	bool cut_has_totals;
 	struct record_totals cut_totals;
 	site_vec cut_sites;
+	error_vec cut_errors;
 };
 
 struct processes {
@@ -54,6 +57,8 @@ static void process_free(void *item)
 	regions_free(process->regions);
 	vec_done(&process->sites);
 	vec_done(&process->cut_sites);
+	vec_done(&process->errors);
+	vec_done(&process->cut_errors);
 	free(process);
 }
 DEFINE_CLEANUP(struct process, process_free)
@@ -265,6 +270,7 @@ static void forget_cut(struct processes *processes)
 		process->in_cut = false;
 		process->cut_has_totals = false;
 		vec_done(&process->cut_sites);
+		vec_done(&process->cut_errors);
 	}
 	processes->in_cut.len = 0;
 }
@@ -319,6 +325,14 @@ int processes_cut_site(struct processes *processes, const struct record_site *re
 	return vec_push(&process->cut_sites, (struct model_site){ .values = *record });
 }
 
+int processes_cut_error(struct processes *processes, const struct record_heap_error *record)
+{
+	struct process *process;
+	int r = join_cut(processes, record->slot, &process);
+
+	return r < 0 ? r : vec_push(&process->cut_errors, *record);
+}
+
 static int site_compare(const void *item_a, const void *item_b)
 {
 	const struct record_site *a = &((const struct model_site *)item_a)->values;
@@ -356,6 +370,11 @@ static void commit(struct process *process)
 	process->cut_sites = (site_vec){ 0 };
 	process->image.sites = process->sites.data;
 	process->image.n_sites = process->sites.len;
+	vec_done(&process->errors);
+	process->errors = process->cut_errors;
+	process->cut_errors = (error_vec){ 0 };
+	process->image.errors = process->errors.data;
+	process->image.n_errors = process->errors.len;
 	if (process->cut_has_totals) {
 		process->image.has_totals = true;
 		process->image.totals = process->cut_totals;

@@ -5,6 +5,7 @@
  * several times.
  */
 #include "report/json_counts.h"
+#include "report/json_errors.h"
 #include "report/json_out.h"
 #include "report/json_syscalls.h"
 #include "report/writers.h"
@@ -108,7 +109,10 @@ static void put_process(struct json_out *out, const struct view *view,
 			fputc(',', out->file);
 		put_site(out, &process->sites[i]);
 	}
-	fputs("],\"leaks\":null,\"heap_errors\":[],\"rss\":null}", out->file);
+	fputs("],\"leaks\":null,\"heap_errors\":", out->file);
+	json_errors(out, process);
+	fprintf(out->file, ",\"further_heap_errors\":%" PRIu64 ",\"rss\":null}",
+		process->errors.further);
 }
 
 static struct json_object *losses_json(struct json_out *out, const struct record_loss *losses,

@@ -49,7 +49,7 @@ static bool allocated_itself(const struct model_process *image)
 
 	if (image->regions)
 		regions_totals(image->regions, &mmap);
-	return mmap.allocs > 0 ||
+	return mmap.allocs > 0 || image->n_errors > 0 ||
 	       (image->has_totals && (image->totals.allocs > 0 || image->totals.failed > 0));
 }
 
@@ -68,6 +68,7 @@ static bool losses_attributed(const struct model *model, const struct record_cov
 static int add_process(struct view *view, struct symbols *symbols,
 		       const struct model_process *image)
 {
+	const struct view_resolver resolver = { view->model, symbols };
 	struct view_process process = { .image = image, .totals = image->totals };
 	int r = vec_reserve(&view->processes, view->processes.len + 1);
 
@@ -81,8 +82,10 @@ static int add_process(struct view *view, struct symbols *symbols,
 	if (process.has_mmap)
 		regions_totals(image->regions, &process.mmap);
 	r = view_collect(view->model, symbols, &view->opts, &process);
-	if (r == 0)
-		view->processes.data[view->processes.len++] = process;
+	if (r < 0)
+		return r;
+	r = view_errors_init(&resolver, image, &process.errors);
+	view->processes.data[view->processes.len++] = process;
 	return r;
 }
 
@@ -164,8 +167,10 @@ void view_free(struct view *view)
 {
 	if (!view)
 		return;
-	vec_foreach(&view->processes, process)
+	vec_foreach(&view->processes, process) {
 		view_collect_free(process->sites, process->n_sites);
+		view_errors_done(&process->errors);
+	}
 	vec_done(&view->processes);
 	view_counts_done(&view->counts);
 	view_syscalls_done(&view->syscalls);

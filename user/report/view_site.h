@@ -8,6 +8,7 @@
 #include "config/options.h"
 #include "model/image.h"
 #include "model/regions.h"
+#include "report/view_errors.h"
 #include "report/view_stack.h"
 
 #define VIEW_UNKNOWN UINT64_MAX /* of ages and counts */
@@ -32,10 +33,17 @@ struct view_process {
 	struct region_totals mmap;
 	size_t n_sites;
 	struct view_site *sites;
+	struct view_errors errors;
 	/* What the filter took out, so that no report hides it silently. */
 	size_t n_left_out;
 	int64_t left_out_bytes;
 };
+
+/* Was nothing missed that would make a right use of the heap look wrong? */
+static inline bool view_errors_certain(const struct view_process *process)
+{
+	return process->exact && process->totals.missed_frees == 0;
+}
 
 /* The value that sites are sorted by. */
 int64_t view_site_weight(const struct view_site *site, enum option_sort sort);

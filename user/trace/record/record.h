@@ -47,6 +47,7 @@ enum record_type {
 	RECORD_STACK_CHECK,   /* in a cut: what came of the stacks that were checked so far */
 	RECORD_STACK_DIFFERS, /* a stack that is not what the reference has; the first few */
 	RECORD_JIT_CODE,      /* code that a run-time made in a process, by its own word */
+	RECORD_HEAP_ERROR,    /* in a cut: a wrong use of the heap so far */
 };
 
 struct record_run {
@@ -120,6 +121,7 @@ struct record {
 		struct record_stack_check stack_check;
 		struct record_stack_differs stack_differs;
 		struct record_jit_code jit_code;
+		struct record_heap_error heap_error;
 	};
 };
 

@@ -22,7 +22,37 @@ struct record_totals {
 	int64_t peak_bytes;
 	uint64_t peak_error_bytes; /* 0: the sites' shares of the peak are exact */
 	uint64_t temporary, missed_frees, unknown_frees;
-	uint64_t lost; /* events of this process that were lost; exact only while 0 */
+	uint64_t lost;		 /* events of this process that were lost; exact only while 0 */
+	uint64_t further_errors; /* heap errors beyond those that have records, each time counted */
+};
+
+/* The numbers are those in recordings. */
+enum record_heap_error_kind {
+	RECORD_INVALID_FREE = 1, /* of what is no live block, and no block that was */
+	RECORD_DOUBLE_FREE,
+	RECORD_MISMATCHED_FREE,	  /* of malloc's block by operator delete, and the like */
+	RECORD_FOREIGN_FREE,	  /* by another allocator than the block's */
+	RECORD_FAILED_ALLOCATION, /* there was no memory */
+	RECORD_SUSPICIOUS_SIZE,	  /* below 0 when it is taken as signed; it failed, too */
+	RECORD_REALLOC_ZERO,	  /* realloc(p, 0), which each allocator takes in its own way */
+	RECORD_HEAP_ERRORS
+};
+
+/* A block's address of 0: none is known; a stack of 0 with a function of 0: not known. */
+struct record_heap_error {
+	uint32_t slot;
+	enum record_heap_error_kind kind;
+	uint16_t fn; /* that was called */
+	uint64_t stack;
+	uint64_t count; /* with this stack; what follows is of the first time */
+	uint64_t time_ns;
+	uint64_t addr;		    /* that was passed; 0 for allocations */
+	uint64_t size;		    /* that was asked for; 0 for frees */
+	uint64_t block, block_size; /* the one that addr is in, or was */
+	uint16_t block_fn;	    /* which made it, */
+	uint64_t block_stack;	    /* and where */
+	uint16_t freed_fn;	    /* the same of its first free */
+	uint64_t freed_stack;
 };
 
 struct record_site {

@@ -110,21 +110,14 @@ static const struct field cut_fields[] = {
 	END,
 };
 static const struct field totals_fields[] = {
-	F(record_totals, slot, FIELD_U32),
-	F(record_totals, comm, FIELD_STRING),
-	F(record_totals, allocs, FIELD_U64),
-	F(record_totals, frees, FIELD_U64),
-	F(record_totals, failed, FIELD_U64),
-	F(record_totals, bytes, FIELD_U64),
-	F(record_totals, live_bytes, FIELD_U64),
-	F(record_totals, live_blocks, FIELD_U64),
-	F(record_totals, peak_bytes, FIELD_U64),
-	F(record_totals, peak_error_bytes, FIELD_U64),
-	F(record_totals, temporary, FIELD_U64),
-	F(record_totals, missed_frees, FIELD_U64),
-	F(record_totals, unknown_frees, FIELD_U64),
-	F(record_totals, lost, FIELD_U64),
-	END,
+	F(record_totals, slot, FIELD_U32),	     F(record_totals, comm, FIELD_STRING),
+	F(record_totals, allocs, FIELD_U64),	     F(record_totals, frees, FIELD_U64),
+	F(record_totals, failed, FIELD_U64),	     F(record_totals, bytes, FIELD_U64),
+	F(record_totals, live_bytes, FIELD_U64),     F(record_totals, live_blocks, FIELD_U64),
+	F(record_totals, peak_bytes, FIELD_U64),     F(record_totals, peak_error_bytes, FIELD_U64),
+	F(record_totals, temporary, FIELD_U64),	     F(record_totals, missed_frees, FIELD_U64),
+	F(record_totals, unknown_frees, FIELD_U64),  F(record_totals, lost, FIELD_U64),
+	F(record_totals, further_errors, FIELD_U64), END,
 };
 static const struct field site_fields[] = {
 	F(record_site, slot, FIELD_U32),	F(record_site, fn, FIELD_U16),
@@ -255,6 +248,23 @@ static const struct field jit_code_fields[] = {
 	ARRAY(record_jit_code, lines, n_lines, FIELD_JIT_LINES),
 	END,
 };
+static const struct field heap_error_fields[] = {
+	F(record_heap_error, slot, FIELD_U32),
+	F(record_heap_error, kind, FIELD_U32),
+	F(record_heap_error, fn, FIELD_U16),
+	F(record_heap_error, stack, FIELD_U64),
+	F(record_heap_error, count, FIELD_U64),
+	F(record_heap_error, time_ns, FIELD_U64),
+	F(record_heap_error, addr, FIELD_U64),
+	F(record_heap_error, size, FIELD_U64),
+	F(record_heap_error, block, FIELD_U64),
+	F(record_heap_error, block_size, FIELD_U64),
+	F(record_heap_error, block_fn, FIELD_U16),
+	F(record_heap_error, block_stack, FIELD_U64),
+	F(record_heap_error, freed_fn, FIELD_U16),
+	F(record_heap_error, freed_stack, FIELD_U64),
+	END,
+};
 /* Elements of lists: all their fields are there, or they could not be counted. */
 static const struct field address_fields[] = {
 	{ 0, 0, FIELD_U64 },
@@ -334,6 +344,7 @@ static const struct record_layout layouts[] = {
 	LAYOUT(RECORD_STACK_CHECK, stack_check, stack_check_fields),
 	LAYOUT(RECORD_STACK_DIFFERS, stack_differs, stack_differs_fields),
 	LAYOUT(RECORD_JIT_CODE, jit_code, jit_code_fields),
+	LAYOUT(RECORD_HEAP_ERROR, heap_error, heap_error_fields),
 };
 
 const struct record_layout *record_layout_find(uint32_t type)

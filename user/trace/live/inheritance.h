@@ -11,7 +11,7 @@
 
 struct inheritance;
 
-/* Reads what was freed by those that inherited it. Programs must outlive it. 0 or negative errno. */
+/* Reads what was freed by those that inherited it. `programs` must outlive it. 0 or an errno. */
 int inheritance_new(const struct programs *programs, struct inheritance **ret_inheritance);
 void inheritance_free(struct inheritance *inheritance); /* NULL is legal */
 DEFINE_CLEANUP(struct inheritance, inheritance_free)

@@ -12,37 +12,36 @@
 
 enum block_origin { BLOCK_UNKNOWN, BLOCK_OWN, BLOCK_INHERITED };
 
-/* Generations of forks without exec, and tombs of one address, that are searched. */
+/*
+ * Generations of forks without exec, and tombs of one address, that are searched. A parent that
+ * forks in a loop leaves a tomb at the same address for each child that is not read yet.
+ */
 #define MAX_ANCESTORS 6
-#define MAX_TOMBS 16
+#define MAX_TOMBS 128
+#define TOMB_TRIES 8
 
 static __always_inline void tomb_add(struct abi_proc *proc, __u64 key,
 				     const struct abi_block *block)
 {
 	struct abi_tomb_key tk = { .block = key };
 	struct abi_tomb head = {}, *found, tomb = { .block = *block, .freed_era = proc->era };
-	__u32 n;
+	__u32 n, next = 0;
 
 	found = bpf_map_lookup_elem(&tombs, &tk);
 	if (!found) {
 		bpf_map_update_elem(&tombs, &tk, &head, BPF_NOEXIST);
 		found = bpf_map_lookup_elem(&tombs, &tk);
 	}
-#ifdef OLD_KERNEL
-	/* The first number that nobody has. */
-	for (n = 1; found && n <= MAX_TOMBS; n++) {
-		tk.n = n;
-		if (bpf_map_update_elem(&tombs, &tk, &tomb, BPF_NOEXIST))
-			continue;
+	if (found) {
+		next = *(volatile __u32 *)&found->count;
 		__sync_fetch_and_add(&found->count, 1);
-		return;
 	}
-#else
-	n = found ? __sync_fetch_and_add(&found->count, 1) + 1 : MAX_TOMBS + 1;
-	tk.n = n;
-	if (n <= MAX_TOMBS && !bpf_map_update_elem(&tombs, &tk, &tomb, BPF_ANY))
-		return;
-#endif
+	/* User space deletes those that no child needs any more: the oldest number comes free. */
+	for (n = 0; found && n < TOMB_TRIES; n++) {
+		tk.n = 1 + (next + n) % MAX_TOMBS;
+		if (!bpf_map_update_elem(&tombs, &tk, &tomb, BPF_NOEXIST))
+			return;
+	}
 	proc_lost(proc, ABI_LOST_TOMBSTONE);
 }
 
@@ -57,7 +56,7 @@ VERIFIED_ONCE int tomb_find(__u64 key, __u32 era, struct abi_block *ret)
 		return false;
 	count = tomb->count;
 	for (n = 1; n <= MAX_TOMBS; n++) {
-		if (n > count)
+		if (n > count + TOMB_TRIES)
 			break;
 		tk.n = n;
 		tomb = bpf_map_lookup_elem(&tombs, &tk);

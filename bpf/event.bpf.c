@@ -23,10 +23,10 @@ struct {
 } event_counts SEC(".maps");
 
 static __always_inline void send_occurrence(struct abi_proc *proc, const struct abi_event_key *key,
-					    __u64 time_ns)
+					    __u32 slot, __u64 time_ns)
 {
 	struct abi_ev_occurrence ev = {
-		.head = { .type = ABI_EV_OCCURRENCE, .slot = key->slot, .time_ns = time_ns },
+		.head = { .type = ABI_EV_OCCURRENCE, .slot = slot, .time_ns = time_ns },
 		.id = knob_event,
 		.tid = bpf_get_current_pid_tgid(),
 		.cpu = key->cpu,
@@ -64,19 +64,21 @@ int on_event(void *ctx)
 	struct abi_event_key key = {};
 	struct abi_proc *proc;
 	__u64 time_ns;
+	__u32 slot;
 
 	if (knob_number >= 0 && !is_syscall(ctx, knob_number))
 		return 0;
-	proc = target_proc(&key.slot);
+	proc = target_proc(&slot);
 	if (!proc)
 		return 0;
-	key.stack = user_stack_capture(ctx, proc, key.slot);
+	key.stack = user_stack_capture(ctx, proc, slot);
+	key.image = proc->image;
 	if (knob_kernel)
 		key.kernel_stack = kernel_stack_capture(ctx, proc);
 	key.cpu = bpf_get_smp_processor_id();
 	time_ns = bpf_ktime_get_ns();
 	count_stacks(proc, &key, time_ns);
 	if (knob_each)
-		send_occurrence(proc, &key, time_ns);
+		send_occurrence(proc, &key, slot, time_ns);
 	return 0;
 }

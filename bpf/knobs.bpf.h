@@ -39,7 +39,7 @@ __weak const volatile __u32 knob_self;	/* the daemon's thread group */
 
 /* Written by the daemon through a mapping of this section. */
 __weak struct abi_control control SEC(".data.control");
-/* Next unused slot; slots are not used twice in a run. */
+/* The first slot that was never used. */
 __weak __u32 next_slot SEC(".data.slots");
 
 #endif

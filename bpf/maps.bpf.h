@@ -31,6 +31,13 @@ struct {
 	__type(value, struct abi_proc);
 } procs SEC(".maps") __weak;
 
+/* Slots of images of which nothing is left, to be used again: the oldest first. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, __u32);
+} free_slots SEC(".maps") __weak;
+
 /* Mapped into the daemon, hence aligned to pages: buckets and entries begin with a cache line. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -65,12 +65,29 @@ static __always_inline __u32 slot_take(void)
 }
 #endif
 
+/* A slot that was used before: the daemon has emptied it and given it its next image's number. */
+static __always_inline struct abi_proc *slot_again(__u32 *ret_slot)
+{
+	__u32 slot;
+
+	if (bpf_map_pop_elem(&free_slots, &slot))
+		return NULL;
+	*ret_slot = slot;
+	return proc_by_slot(slot);
+}
+
 static __always_inline struct abi_proc *slot_new(__u32 *ret_slot)
 {
-	__u32 slot = slot_take();
-	struct abi_proc *proc = slot < knob_max_procs ? proc_by_slot(slot) : NULL;
+	struct abi_proc *proc = slot_again(ret_slot);
+	__u32 slot;
 
-	if (!proc)
+	if (proc)
+		return proc;
+	slot = slot_take();
+	proc = slot < knob_max_procs ? proc_by_slot(slot) : NULL;
+	if (proc)
+		proc->image = slot;
+	else
 		count_loss(ABI_LOST_PROCESS);
 	*ret_slot = slot;
 	return proc;

@@ -214,9 +214,9 @@ static __always_inline __u64 stack_end(struct abi_proc *proc, struct stack_scrat
 	return hash;
 }
 
-static __always_inline __u64 stack_seed(const struct abi_proc *proc, __u32 slot)
+static __always_inline __u64 stack_seed(const struct abi_proc *proc)
 {
-	return (__u64)slot << 32 | proc->code_epoch;
+	return (__u64)proc->image << 32 | proc->code_epoch;
 }
 
 /*
@@ -227,7 +227,7 @@ static __always_inline __u64 stack_walk(void *ctx, struct stack_scratch *s,
 					const struct user_registers *regs, struct abi_proc *proc,
 					__u32 slot, enum stack_at at, __u32 flags)
 {
-	__u64 seed = stack_seed(proc, slot), hash;
+	__u64 seed = stack_seed(proc), hash;
 
 	if (knob_unwind) {
 		hash = walk_cfi(s, regs, seed, slot, at);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The processes of a run, their mappings, their mmap regions, and the sites of the latest cut.
- * Part of the model, used by model.c alone. A slot is never used twice in a run, so a process that
- * ended keeps its last values for good.
+ * Part of the model, used by model.c alone. A slot here is the number of an image, never used twice
+ * in a run, so a process that ended keeps its last values for good.
  */
 #ifndef MEMTRACED_MODEL_PROCESS_H
 #define MEMTRACED_MODEL_PROCESS_H

@@ -104,6 +104,7 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.copy_buffers, opts->check_stacks ? ABI_COPY_BUFFERS : 1 },
 		{ skel->maps.procs, opts->max_procs },
 		{ skel->maps.slot_claims, opts->max_procs },
+		{ skel->maps.free_slots, opts->max_procs },
 		{ skel->maps.block_buckets, room->buckets },
 		{ skel->maps.blocks, room->spilled },
 		{ skel->maps.sites, allocations ? MAX_SITES : 1 },

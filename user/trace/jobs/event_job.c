@@ -37,7 +37,7 @@ static bool sum_equal(const void *item_a, const void *item_b)
 	const struct abi_event_key *a = &((const struct sum *)item_a)->key;
 	const struct abi_event_key *b = &((const struct sum *)item_b)->key;
 
-	return a->stack == b->stack && a->kernel_stack == b->kernel_stack && a->slot == b->slot;
+	return a->stack == b->stack && a->kernel_stack == b->kernel_stack && a->image == b->image;
 }
 
 static const struct hashmap_ops sum_ops = { sum_hash, sum_equal, free };
@@ -94,7 +94,7 @@ static int event_read(struct job *job, record_fn fn, void *userdata)
 		const struct record record = {
 			.type = RECORD_EVENT_COUNT,
 			.event_count = { .id = event->opts.id,
-					 .slot = sum->key.slot,
+					 .slot = sum->key.image,
 					 .stack = sum->key.stack,
 					 .kernel_stack = sum->key.kernel_stack,
 					 .count = sum->count.count,

@@ -61,7 +61,7 @@ int live_on_stack_copy(struct live *live, const struct abi_ev_stack_copy *copy)
 	struct stack_check_walked walked = { .frames = frames };
 	int r;
 
-	if (process && !process->purged) {
+	if (process) {
 		walked.by_frame_pointer = copy->walked.flags & ABI_STACK_FRAME_POINTERS;
 		walked.n = live_stack_frames(process, &copy->walked, frames, &cut);
 		walked.whole = cut == ABI_CUT_NONE;
@@ -75,7 +75,8 @@ int live_on_stack_copy(struct live *live, const struct abi_ev_stack_copy *copy)
 	live->check.results[result]++;
 	if (result == CHECK_TRUNCATED)
 		live->check.truncated[cut]++;
-	return emit_difference(live, copy->head.slot, walked.whole, &ours, &reference);
+	return emit_difference(live, process ? process->image : RECORD_NO_SLOT, walked.whole, &ours,
+			       &reference);
 }
 
 int live_emit_check(struct live *live)

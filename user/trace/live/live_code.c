@@ -175,11 +175,11 @@ int live_release_all_stacks(struct live *live, bool at_once)
 		uint32_t slot = live->waiting.data[i];
 		struct live_process *process = live_process_at(live, slot);
 
-		if (r || (!at_once && now < process->read_code_after_ns)) {
+		if (r || (process && !at_once && now < process->read_code_after_ns)) {
 			live->waiting.data[n++] = slot;
 			continue;
 		}
-		r = live_release_stacks(live, process);
+		r = process ? live_release_stacks(live, process) : 0;
 	}
 	live->waiting.len = n;
 	return r;

@@ -48,6 +48,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_NOT_RUN] = "program-not-run",
 	[LOSS_FLOOR] = RECORD_CAUSE_FLOOR,
 	[LOSS_UNWIND_TABLES] = "unwind-tables-full",
+	[LOSS_ANCESTORS] = "inheritance-forgotten",
 	[LOSS_SHARED_MEMORY] = "child-in-shared-memory",
 };
 
@@ -72,7 +73,7 @@ static int emit_site(struct live *live, const struct live_process *process,
 	bool aged = site->oldest_tick <= site->newest_tick && site->counts.live_blocks > 0;
 	struct record record = {
 		.type = RECORD_SITE,
-		.site = { .slot = site->slot,
+		.site = { .slot = process->image,
 			  .fn = site->fn,
 			  .stack = site->stack,
 			  .live_bytes = site->counts.live_bytes,
@@ -96,7 +97,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 	const struct abi_proc *proc = &live->programs->procs[process->slot];
 	bool saved = proc->cut_epoch == live->programs->control->cut_epoch;
 	struct record_totals t = {
-		.slot = process->slot,
+		.slot = process->image,
 		.comm = *process->comm ? process->comm : NULL,
 		.failed = proc->failed,
 		.missed_frees = proc->missed_frees,
@@ -171,16 +172,6 @@ static size_t sites_of(const struct snapshot_site *sites, size_t n, size_t *at, 
 	return *at - from;
 }
 
-/* Its last values are read: its parent need not keep freed blocks for it any longer. */
-static void settled(struct live *live, struct live_process *process)
-{
-	uint32_t parent = live->programs->procs[process->slot].parent;
-
-	process->settled = true;
-	if (parent != ABI_NO_SLOT)
-		__atomic_sub_fetch(&live->programs->procs[parent].sharers, 1, __ATOMIC_RELAXED);
-}
-
 /* Hands over everything that the snapshot has; ended processes are settled by it. */
 static int emit_snapshot(struct live *live, const struct snapshot *snapshot, bool ended_only)
 {
@@ -204,32 +195,9 @@ static int emit_snapshot(struct live *live, const struct snapshot *snapshot, boo
 		if (r)
 			return r;
 		if (process->ended)
-			settled(live, process);
+			process->settled = true;
 	}
 	return 0;
-}
-
-/* Deletes what ended processes left in the maps, unless a living child still looks it up. */
-static int purge(struct live *live)
-{
-	_cleanup_free_ bool *slots = calloc(live->processes.len + 1, sizeof(*slots));
-	bool any = false;
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t slot = 0; slot < live->processes.len; slot++) {
-		struct live_process *process = live->processes.data[slot];
-
-		if (!process || !process->settled || process->purged ||
-		    live->programs->procs[slot].sharers)
-			continue;
-		slots[slot] = process->purged = any = true;
-		vec_done(&process->code);
-		if (live->check.check)
-			stack_check_forget(live->check.check, slot);
-		vec_done(&process->pending);
-	}
-	return any ? snapshot_purge(live->programs, slots, live->processes.len) : 0;
 }
 
 static int emit_coverage(struct live *live)
@@ -298,7 +266,9 @@ static int cut_jobs(struct live *live, uint64_t time_ns)
 		r = live_emit_check(live);
 	if (r == 0)
 		r = emit_mark(live, RECORD_CUT_END, time_ns);
-	return r ? r : live_purge_jobs(live);
+	if (r == 0)
+		r = live_purge_jobs(live);
+	return r ? r : live_reclaim(live);
 }
 
 static int read_cut(struct live *live, bool ended_only)
@@ -330,7 +300,7 @@ static int read_cut(struct live *live, bool ended_only)
 		r = emit_mark(live, RECORD_CUT_END, time_ns);
 	if (r == 0)
 		r = live_purge_jobs(live);
-	return r ? r : purge(live);
+	return r ? r : live_reclaim(live);
 }
 
 /* One cut of all processes, or of those that have ended. */

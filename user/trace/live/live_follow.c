@@ -38,9 +38,9 @@ int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_pr
 	if (!process)
 		return -ENOMEM;
 	process->slot = slot;
+	process->image = live->programs->procs[slot].image;
 	process->pid = pid;
-	process->parent_slot = ABI_NO_SLOT;
-	process->prev_slot = RECORD_NO_SLOT;
+	process->prev_image = RECORD_NO_SLOT;
 	live->processes.data[slot] = process;
 	*ret = process;
 	return 0;
@@ -55,6 +55,7 @@ void live_process_free(struct live_process *process)
 	vec_foreach(&process->waiting, stack)
 		free(*stack);
 	vec_done(&process->waiting);
+	vec_done(&process->stacks);
 	free(process);
 }
 
@@ -89,11 +90,11 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 	if (*info.comm)
 		memcpy(process->comm, info.comm, sizeof(process->comm));
 	record.process = (struct record_process){
-		.slot = process->slot,
+		.slot = process->image,
 		.pid = process->pid,
 		.ppid = info.ppid,
 		.parent_slot = RECORD_NO_SLOT,
-		.prev_slot = process->prev_slot,
+		.prev_slot = process->prev_image,
 		.root = process->root,
 		.time_ns = time_ns,
 		.comm = process->comm,
@@ -126,7 +127,7 @@ static int emit_end(struct live *live, struct live_process *process, enum record
 {
 	struct record record = {
 		.type = RECORD_PROCESS_END,
-		.process_end = { .slot = process->slot,
+		.process_end = { .slot = process->image,
 				 .how = how,
 				 .value = value,
 				 .oom = process->oom,
@@ -159,10 +160,10 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	int r = live_process_new(live, ev->head.slot, ev->pid, &child);
 	struct record record = {
 		.type = RECORD_PROCESS,
-		.process = { .slot = ev->head.slot,
+		.process = { .slot = live->programs->procs[ev->head.slot].image,
 			     .pid = ev->pid,
 			     .ppid = parent->pid,
-			     .parent_slot = parent->slot,
+			     .parent_slot = parent->image,
 			     .prev_slot = RECORD_NO_SLOT,
 			     .inherits = true,
 			     .time_ns = ev->head.time_ns,
@@ -171,7 +172,6 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 
 	if (r)
 		return r;
-	child->parent_slot = parent->slot;
 	child->placeholder = parent->placeholder;
 	memcpy(child->comm, ev->comm, sizeof(child->comm));
 	vec_foreach(&parent->code, range) {
@@ -243,7 +243,7 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 	memcpy(process->comm, ev->comm, sizeof(process->comm));
 	if (old && replaced) {
 		process->root = old->root;
-		process->prev_slot = old->placeholder ? RECORD_NO_SLOT : old->slot;
+		process->prev_image = old->placeholder ? RECORD_NO_SLOT : old->image;
 		r = emit_end(live, old, RECORD_END_EXEC, 0, ev->head.time_ns);
 		if (r)
 			return r;

@@ -78,6 +78,7 @@ int live_add_event(struct live *live, const struct event_spec *spec, bool kernel
 	if (r == 0)
 		r = keep_job(live, job);
 	live->kernel_stacks |= kernel_stacks;
+	live->n_events++;
 	return r;
 }
 
@@ -135,9 +136,9 @@ struct job_reading {
  * Passes on what a process has done by system calls. The child of -c is nobody before its exec;
  * what will be deleted after this cut is counted for good.
  */
-static int take_syscalls(struct job_reading *reading, uint32_t slot, const struct record *record)
+static int take_syscalls(struct job_reading *reading, uint32_t *slot, struct record *record)
 {
-	const struct live_process *process = live_process_at(reading->live, slot);
+	const struct live_process *process = live_process_at(reading->live, *slot);
 	bool last = process && process->counts_read;
 	struct cut_coverage *coverage = last ? &reading->live->settled : reading->coverage;
 
@@ -151,6 +152,8 @@ static int take_syscalls(struct job_reading *reading, uint32_t slot, const struc
 	if (record->type == RECORD_SYSCALL_STACK)
 		live_count_stack(reading->live, record->syscall_stack.stack,
 				 record->syscall_stack.calls, coverage);
+	if (process)
+		*slot = process->image;
 	return live_emit(reading->live, record);
 }
 
@@ -161,13 +164,14 @@ static int take_record(const struct record *record, void *userdata)
 	struct cut_coverage *coverage = reading->coverage;
 	const struct record_event_count *event = &record->event_count;
 	const struct record_hist_counts *hist = &record->hist_counts;
+	struct record of_process = *record;
 
 	if (record->type == RECORD_SYSCALL)
-		return take_syscalls(reading, record->syscall.slot, record);
+		return take_syscalls(reading, &of_process.syscall.slot, &of_process);
 	if (record->type == RECORD_SYSCALL_FILE)
-		return take_syscalls(reading, record->syscall_file.slot, record);
+		return take_syscalls(reading, &of_process.syscall_file.slot, &of_process);
 	if (record->type == RECORD_SYSCALL_STACK)
-		return take_syscalls(reading, record->syscall_stack.slot, record);
+		return take_syscalls(reading, &of_process.syscall_stack.slot, &of_process);
 	if (record->type == RECORD_EVENT_COUNT) {
 		/* A kernel thread has no user stack. */
 		uint64_t stack = event->stack ? event->stack : event->kernel_stack;
@@ -205,11 +209,12 @@ uint64_t live_jobs_missed(const struct live *live)
 
 int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev)
 {
+	struct live_process *process = live_process_at(live, ev->head.slot);
 	char comm[sizeof(ev->comm) + 1] = "";
 	const struct record record = {
 		.type = RECORD_OCCURRENCE,
 		.occurrence = { .id = ev->id,
-				.slot = ev->head.slot,
+				.slot = process ? process->image : RECORD_NO_SLOT,
 				.tid = ev->tid,
 				.cpu = ev->cpu,
 				.time_ns = ev->head.time_ns,
@@ -217,8 +222,6 @@ int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev)
 				.kernel_stack = ev->kernel_stack,
 				.comm = comm },
 	};
-
-	struct live_process *process = live_process_at(live, ev->head.slot);
 	int r = process ? live_release_stacks(live, process) : 0;
 
 	memcpy(comm, ev->comm, sizeof(ev->comm));

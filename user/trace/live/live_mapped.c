@@ -22,6 +22,8 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 	if (!object_has_allocator(object) || object_attached(object, owner))
 		return 0;
 	*ret_late = true;
+	if (owner)
+		live_process_at(live, owner - 1)->own_links = true;
 	r = objects_attach(live->objects, object, owner, owner ? pid : 0);
 	if (r)
 		return r;
@@ -53,7 +55,7 @@ static int emit_mapping(struct live *live, const struct live_process *process,
 	char local[32] = "";
 	struct record record = {
 		.type = RECORD_MAPPING,
-		.mapping = { .slot = process->slot,
+		.mapping = { .slot = process->image,
 			     .start = map->start,
 			     .end = map->end,
 			     .file_offset = map->offset,

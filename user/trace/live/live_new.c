@@ -75,6 +75,7 @@ static int load(struct live *live)
 		if (r)
 			return r;
 	}
+	live->next_image = opts.max_procs;
 	live->programs->control->hold = live->opts.held;
 	/* Nothing needs to be attached before a process counts, but for requested sizes. */
 	live->programs->control->shared = !features;
@@ -149,6 +150,8 @@ void live_free(struct live *live)
 	vec_foreach(&live->processes, p)
 		live_process_free(*p);
 	vec_done(&live->processes);
+	vec_done(&live->emptied);
+	vec_done(&live->resting);
 	vec_done(&live->marks);
 	vec_done(&live->waiting);
 	hashmap_free(live->stacks);

@@ -108,6 +108,13 @@ int live_on_file(struct live *live, const struct abi_ev_file *ev);
 /* After a cut: deletes what the jobs still hold of ended processes that it was the second of. */
 int live_purge_jobs(struct live *live);
 
+/* trace/live/live_reclaim.c: what ended images held is given back, their slots can be used again */
+int live_reclaim(struct live *live);
+/* At the end of a drain: slots that no program can be in any more. */
+int live_reuse(struct live *live);
+/* A slot that nobody has, for a process that user space registers; -ENOSPC. */
+int live_take_slot(struct live *live, uint32_t *ret_slot);
+
 /* trace/live/live_cut.c */
 int live_cut(struct source *source, record_fn fn, void *userdata);
 /* Deletes what ended processes left in the maps, once their last values were handed over. */

@@ -92,7 +92,7 @@ size_t live_stack_frames(const struct live_process *process, const struct abi_ev
 
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 {
-	const struct live_process *process = live_process_at(live, ev->head.slot);
+	struct live_process *process = live_process_at(live, ev->head.slot);
 	const uint64_t *frames = (const uint64_t *)ev->frame;
 	size_t n = ev->frames;
 	struct live_stack *stack;
@@ -123,14 +123,16 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 	stack->frame_pointers = ev->flags & ABI_STACK_FRAME_POINTERS;
 	record.stack = (struct record_stack){
 		.id = ev->hash,
-		.slot = ev->head.slot,
+		.slot = kernel ? ev->head.slot : process->image,
 		.time_ns = ev->head.time_ns,
 		.truncated = cut != ABI_CUT_NONE,
 		.interrupted = ev->flags & ABI_STACK_INTERRUPTED,
 		.n_frames = n,
 		.frames = frames,
 	};
-	r = hashmap_insert(live->stacks, stack);
+	r = kernel ? 0 : vec_push(&process->stacks, ev->hash);
+	if (r == 0)
+		r = hashmap_insert(live->stacks, stack);
 	if (r) {
 		free(stack);
 		/* two CPUs may both have been first */
@@ -141,11 +143,12 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 	return live_emit(live, &record);
 }
 
-static int emit_region(struct live *live, const struct abi_ev_map *ev, uint16_t fn)
+static int emit_region(struct live *live, const struct live_process *process,
+		       const struct abi_ev_map *ev, uint16_t fn)
 {
 	struct record record = {
 		.type = RECORD_REGION,
-		.region = { .slot = ev->head.slot,
+		.region = { .slot = process->image,
 			    .start = ev->addr,
 			    .end = ev->addr + PAGE_MASK_UP(ev->len),
 			    .stack = ev->stack,
@@ -161,7 +164,7 @@ static int emit_gone(struct live *live, const struct live_process *process, uint
 {
 	struct record record = {
 		.type = RECORD_REGION_GONE,
-		.region_gone = { process->slot, start, end, time_ns },
+		.region_gone = { process->image, start, end, time_ns },
 	};
 
 	return end > start ? live_emit(live, &record) : 0;
@@ -177,7 +180,7 @@ static int drop_code(struct live *live, struct live_process *process, uint64_t s
 		struct code_range range = process->code.data[i];
 		struct record record = {
 			.type = RECORD_UNMAPPING,
-			.unmapping = { process->slot, range.start, range.end, time_ns },
+			.unmapping = { process->image, range.start, range.end, time_ns },
 		};
 		int r;
 
@@ -236,7 +239,7 @@ static int on_unmap_result(struct live *live, struct live_process *process,
 	r = unmap(live, process, pending.start, pending.end, ev->head.time_ns);
 	if (r || ev->in_allocator || !ev->len)
 		return r;
-	return emit_region(live, ev, FUNCTION_MREMAP);
+	return emit_region(live, process, ev, FUNCTION_MREMAP);
 }
 
 /* A mapping in a range that is being unmapped shows that the unmapping has been done. */
@@ -279,7 +282,7 @@ static int on_mmap(struct live *live, struct live_process *process, const struct
 	}
 	if (ev->in_allocator)
 		return 0;
-	return emit_region(live, ev, FUNCTION_MMAP);
+	return emit_region(live, process, ev, FUNCTION_MMAP);
 }
 
 int live_on_region(struct live *live, const struct abi_ev_map *ev)

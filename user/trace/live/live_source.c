@@ -190,6 +190,8 @@ int live_drain(struct source *source, record_fn fn, void *userdata)
 		r = live_unwind_drained(live);
 	if (r == 0)
 		r = live_settle(live);
+	if (r == 0)
+		r = live_reuse(live);
 	return r ? r : live_after_cut(live);
 }
 
@@ -238,7 +240,7 @@ int64_t live_bytes(const struct live *live)
 
 uint64_t live_lost(const struct live *live)
 {
-	uint64_t sum = 0;
+	uint64_t sum = live->forgotten_lost;
 
 	vec_foreach(&live->processes, p)
 		if (*p)

@@ -28,6 +28,7 @@ enum user_loss {
 	LOSS_NOT_RUN,			 /* a program was left out: another ran on that CPU */
 	LOSS_FLOOR,			 /* everything: the programs were empty */
 	LOSS_UNWIND_TABLES, /* no room for a file's rows or a process's mappings: stacks are cut */
+	LOSS_ANCESTORS,	    /* an inheritance over too many forks was given up */
 	LOSS_SHARED_MEMORY, /* a child in its parent's memory that no link of the parent sees */
 	LOSSES
 };
@@ -52,15 +53,15 @@ struct code_range {
 
 /* A process image: one slot. */
 struct live_process {
-	uint32_t slot;
-	uint32_t parent_slot; /* ABI_NO_SLOT: not forked from a traced one */
-	uint32_t prev_slot;   /* the image that exec replaced, RECORD_NO_SLOT */
+	uint32_t slot;	     /* may be another's when this one is over and forgotten */
+	uint32_t image;	     /* its number in records: no other has it */
+	uint32_t prev_image; /* the image that exec replaced, RECORD_NO_SLOT */
 	pid_t pid;
 	bool root;
 	bool placeholder; /* the child of -c before its exec: not reported */
 	bool ended;
 	bool settled;	    /* ended, and its last values handed over */
-	bool purged;	    /* its entries in the maps are deleted */
+	bool own_links;	    /* cookies of links know it by its slot */
 	bool counts_read;   /* the same of the jobs: it had ended before the last cut, */
 	bool counts_purged; /* and its entries are deleted */
 	bool oom;
@@ -69,6 +70,7 @@ struct live_process {
 	VEC(struct code_range) code;
 	/* Stacks with frames in memory that may be code (trace/live/live_code.c). */
 	VEC(struct abi_ev_stack *) waiting;
+	VEC(uint64_t) stacks;	     /* ids of those that it was the first to have */
 	uint64_t read_code_after_ns; /* when the list of code may be read again */
 	/* Range that a munmap or mremap in flight has taken out of the regions, by thread. */
 	VEC(struct pending_unmap) pending;
@@ -105,6 +107,11 @@ struct live {
 	struct job *syscalls;		      /* that one of them; NULL: not asked for */
 	bool kernel_stacks;		      /* a job takes them */
 	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
+	uint32_t next_image;		      /* for a slot that is used again */
+	VEC(uint32_t) emptied, resting;	      /* slots that programs in flight may still know; */
+	uint64_t reuse_after_ns;	      /* those that rest no more then */
+	size_t n_events;		      /* jobs that count by images, ended ones too */
+	uint64_t forgotten_lost;	      /* lost events of images that are forgotten */
 	VEC(pid_t) marks;		      /* threads that wait for a drain */
 	VEC(uint32_t) waiting;		      /* slots with waiting stacks, each once or more */
 	struct hashmap *stacks;		      /* struct live_stack: which are complete */

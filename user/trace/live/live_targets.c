@@ -13,13 +13,12 @@
 /* Takes a slot for a process that user space registers. */
 static int register_process(struct live *live, pid_t pid, struct live_process **ret)
 {
-	uint32_t slot = __atomic_fetch_add(live->programs->next_slot, 1, __ATOMIC_RELAXED);
-	uint32_t key = pid;
+	uint32_t key = pid, slot;
 	struct abi_proc *proc;
-	int r;
+	int r = live_take_slot(live, &slot);
 
-	if (slot >= live->programs->max_procs)
-		return -ENOSPC;
+	if (r)
+		return r;
 	proc = &live->programs->procs[slot];
 	proc->pid = pid;
 	proc->parent = ABI_NO_SLOT;

@@ -44,7 +44,4 @@ DEFINE_CLEANUP(struct snapshot, snapshot_free)
 /* The sites, sorted by slot. */
 const struct snapshot_site *snapshot_sites(const struct snapshot *snapshot, size_t *ret_n);
 
-/* Deletes the entries of these slots (bitmap by slot) from the maps. 0 or negative errno. */
-int snapshot_purge(const struct programs *programs, const bool *slots, size_t n_slots);
-
 #endif

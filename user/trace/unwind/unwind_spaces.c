@@ -190,6 +190,8 @@ void unwind_space_free(struct unwind_space *space)
 		return;
 	spaces = space->owner;
 	(void)urgent_delete(spaces->fd, &space->slot); /* -ENOENT: there was no room for it */
+	/* The slot's next image begins with nothing. */
+	__atomic_store_n(&spaces->words[space->slot], 0, __ATOMIC_RELEASE);
 	leave_sorted(space);
 	remove_from(spaces->all.data, &spaces->all.len, space);
 	if (space->changed)

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* Threads that are made while the others are being stopped are found when the list is read again. */
+/* Threads made while the others are being stopped are found when the list is read again. */
 #define MAX_READINGS 64
 #define LOOK_AGAIN_NS 50000
 

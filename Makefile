@@ -26,6 +26,7 @@ FUZZ_SECONDS ?= 10
 
 CLANG ?= clang
 CLANG_FORMAT ?= clang-format
+PROTOC_C ?= protoc-c
 PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
 # Debian installs bpftool in a directory that only root has in its PATH.
@@ -52,7 +53,7 @@ endif
 STRIP ?= strip
 
 VERSION := 0.1.0
-PACKAGES := libbpf libelf libdw liblzma zlib json-c capstone
+PACKAGES := libbpf libelf libdw liblzma zlib json-c libprotobuf-c capstone
 
 # Asked once, and only when something is compiled: `make deps` must work before pkg-config is there.
 PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $$(shell $(PKG_CONFIG) --cflags $(PACKAGES)))$(PACKAGE_CFLAGS)
@@ -81,7 +82,9 @@ TARGET_CFLAGS := $(CROSS_FLAGS) -O1 -g -fno-builtin -fno-omit-frame-pointer -Wal
 
 USER_SRCS := $(sort $(shell find user -name '*.c'))
 USER_OBJS := $(USER_SRCS:%.c=$(O)/%.o)
-LIB_OBJS := $(filter-out $(O)/user/main.o,$(USER_OBJS))
+# What protobuf's compiler makes of user/report/*.proto.
+MESSAGES := $(patsubst user/report/%.proto,$(O)/%.pb-c,$(wildcard user/report/*.proto))
+LIB_OBJS := $(filter-out $(O)/user/main.o,$(USER_OBJS)) $(MESSAGES:%=%.o)
 LIB := $(O)/libmemtraced.a
 
 # Jobs are objects of their own, loaded once for each that is asked for; the rest is linked into one.
@@ -230,6 +233,19 @@ $(O)/%.o: %.c $(O)/.flags
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETONS) $(GENERATED)
+
+$(filter $(O)/user/report/%,$(USER_OBJS)): | $(MESSAGES:%=%.h)
+
+$(MESSAGES:%=%.c): $(O)/%.pb-c.c: user/report/%.proto
+	$(call say,PROTO,$<)
+	$(Q)mkdir -p $(O)
+	$(Q)$(PROTOC_C) --c_out=$(O) -Iuser/report $<
+
+$(MESSAGES:%=%.h): %.h: %.c ;
+
+$(MESSAGES:%=%.o): %.o: %.c $(O)/.flags
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # The system calls' names as the headers have them; which number each has is the compiler's matter.
 $(O)/syscall_names.h: $(O)/.flags

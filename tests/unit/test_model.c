@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/mappings.h"
 #include "model/model.h"
 #include "model/regions.h"
 #include "tests/record_script.h"
@@ -230,6 +231,31 @@ static void probed_function_is_located_by_its_mapping(void **state)
 	assert_false(model_locate(f->model, 1, function, 300, &addr, &place));
 }
 
+static void lowest_mapping_of_the_executable_is_found_in_ancestors_too(void **state)
+{
+	struct fixture *f = *state;
+	const struct mapping *m;
+
+	assert_null(model_exe_mapping(f->model, 0));
+	emit_begin(&f->script, 0, 10, RECORD_NO_SLOT, 0, 0, "p");
+	assert_null(model_exe_mapping(f->model, 0));
+	emit_map(&f->script, 0, 0x3000, 0x4000, 0x1000, 100, "/lib/c", 1);
+	emit_map(&f->script, 0, 0x9000, 0xa000, 0x3000, 100, "/opt/demo/server", 2);
+	emit_map(&f->script, 0, 0x7000, 0x8000, 0x1000, 100, "/opt/demo/server", 2);
+	emit_begin(&f->script, 1, 11, 0, SCRIPT_INHERITS, 200, "p");
+	emit_begin(&f->script, 2, 10, 0, 0, 300, "p");
+	m = model_exe_mapping(f->model, 0);
+	assert_non_null(m);
+	assert_int_equal(m->start, 0x7000);
+	assert_int_equal(m->file_offset, 0x1000);
+	assert_ptr_equal(model_exe_mapping(f->model, 1), m);
+	assert_null(model_exe_mapping(f->model, 2));
+	emit_unmap(&f->script, 0, 0x7000, 0xa000, 400);
+	m = model_exe_mapping(f->model, 0);
+	assert_non_null(m);
+	assert_int_equal(m->start, 0x7000);
+}
+
 static struct record_site site(uint32_t slot, uint64_t stack, int64_t live)
 {
 	return (struct record_site){ .slot = slot, .fn = 1, .stack = stack, .live_bytes = live };
@@ -459,6 +485,7 @@ int main(void)
 		TEST(exec_links_that_would_make_a_circle_are_dropped),
 		TEST(fork_circle_ends_the_lookup),
 		TEST(probed_function_is_located_by_its_mapping),
+		TEST(lowest_mapping_of_the_executable_is_found_in_ancestors_too),
 		TEST(cut_replaces_the_one_before_as_a_whole),
 		TEST(unfinished_cut_changes_nothing),
 		TEST(ended_process_keeps_its_last_values),

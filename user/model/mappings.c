@@ -257,3 +257,25 @@ const struct mapping *mappings_find_file(const struct mappings *mappings, const 
 			return m;
 	return NULL;
 }
+
+/* The lower of `best` (of that path, or NULL) and m, if that is of the path, too. */
+static const struct mapping *lower(const struct mapping *m, const struct mapping *best,
+				   const char *path)
+{
+	if (!m->object || m->object->path != path || (best && best->start <= m->start))
+		return best;
+	return m;
+}
+
+const struct mapping *mappings_find_path(const struct mappings *mappings, const char *path)
+{
+	const struct mapping *best = NULL;
+
+	vec_foreach(&mappings->live, m)
+		best = lower(m, best, path);
+	if (best)
+		return best;
+	vec_foreach(&mappings->past, m)
+		best = lower(m, best, path);
+	return best;
+}

@@ -48,5 +48,7 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
  */
 const struct mapping *mappings_find_file(const struct mappings *mappings, const char *path,
 					 uint64_t file_offset, uint64_t time_ns);
+/* The lowest mapping of an object of this path (an interned string) at any time, or NULL. */
+const struct mapping *mappings_find_path(const struct mappings *mappings, const char *path);
 
 #endif

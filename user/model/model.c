@@ -446,6 +446,7 @@ bool model_resolve(const struct model *model, uint32_t slot, uint64_t addr, uint
 	*ret_place = (struct model_place){
 		.object = m->object,
 		.file_offset = m->file_offset + (addr - m->start),
+		.mapping = m,
 	};
 	return true;
 }
@@ -465,8 +466,14 @@ bool model_locate(const struct model *model, uint32_t slot, const struct record_
 	*ret_place = (struct model_place){
 		.object = m->object,
 		.file_offset = function->file_offset,
+		.mapping = m,
 	};
 	return true;
+}
+
+const struct mapping *model_exe_mapping(const struct model *model, uint32_t slot)
+{
+	return processes_find_exe(model->processes, slot);
 }
 
 size_t model_n_objects(const struct model *model)

@@ -22,6 +22,7 @@ struct model;
 struct model_place {
 	const struct model_object *object;
 	uint64_t file_offset;
+	const struct mapping *mapping; /* model/mappings.h; valid until the next record */
 };
 
 int model_new(struct model **ret_model);
@@ -67,6 +68,12 @@ bool model_resolve(const struct model *model, uint32_t slot, uint64_t addr, uint
 /* Address of a probed function in the process at that time, and its place. False: not mapped. */
 bool model_locate(const struct model *model, uint32_t slot, const struct record_function *function,
 		  uint64_t time_ns, uint64_t *ret_addr, struct model_place *ret_place);
+
+/*
+ * Where the process's executable is or was mapped, the lowest such mapping; valid until the next
+ * record. NULL when that is not known.
+ */
+const struct mapping *model_exe_mapping(const struct model *model, uint32_t slot);
 
 size_t model_n_objects(const struct model *model);
 const struct model_object *model_object(const struct model *model, size_t index);

@@ -454,3 +454,19 @@ const struct mapping *processes_find_file(const struct processes *processes, uin
 	}
 	return NULL;
 }
+
+const struct mapping *processes_find_exe(const struct processes *processes, uint32_t slot)
+{
+	const struct process *process = find(processes, slot);
+	const char *exe = process ? process->image.exe : NULL;
+	uint64_t time_ns = UINT64_MAX;
+
+	while (exe && process) {
+		const struct mapping *m = mappings_find_path(process->mappings, exe);
+
+		if (m)
+			return m;
+		process = ancestor(processes, process, &time_ns);
+	}
+	return NULL;
+}

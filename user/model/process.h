@@ -49,5 +49,7 @@ const struct mapping *processes_find_mapping(const struct processes *processes, 
 /* The same by file offset of an object; `path` is interned. */
 const struct mapping *processes_find_file(const struct processes *processes, uint32_t slot,
 					  const char *path, uint64_t file_offset, uint64_t time_ns);
+/* Where the process's executable is or was mapped, by itself or by an ancestor; or NULL. */
+const struct mapping *processes_find_exe(const struct processes *processes, uint32_t slot);
 
 #endif

@@ -9,14 +9,45 @@
 #include <string.h>
 
 static const struct report_format formats[] = {
-	{ "table", "for people: what was counted and how much of it is certain", false, false,
-	  table_write },
-	{ "json", "one object with all that is known; the stable interface", false, false,
-	  json_write },
-	{ "folded", "collapsed stacks, root first, for flame graphs", true, true, folded_write },
-	{ "perf-script", "text like that of perf script", true, true, perf_script_write },
-	{ "gprof2dot", "stacks and their costs for gprof2dot --format=json", true, true,
-	  gprof2dot_write },
+	{
+		.name = "table",
+		.description = "for people: what was counted and how much of it is certain",
+		.write = table_write,
+	},
+	{
+		.name = "json",
+		.description = "one object with all that is known; the stable interface",
+		.write = json_write,
+	},
+	{
+		.name = "folded",
+		.description = "collapsed stacks, root first, for flame graphs",
+		.at_end_only = true,
+		.one_job = true,
+		.write = folded_write,
+	},
+	{
+		.name = "perf-script",
+		.description = "text like that of perf script",
+		.at_end_only = true,
+		.one_job = true,
+		.write = perf_script_write,
+	},
+	{
+		.name = "gprof2dot",
+		.description = "stacks and their costs for gprof2dot --format=json",
+		.at_end_only = true,
+		.one_job = true,
+		.write = gprof2dot_write,
+	},
+	{
+		.name = "pprof",
+		.description = "a heap profile for pprof: gzipped protobuf",
+		.at_end_only = true,
+		.one_job = true,
+		.binary = true,
+		.write = pprof_write,
+	},
 };
 
 const struct report_format *report_formats(size_t *ret_n)

@@ -16,6 +16,7 @@ struct report_format {
 	const char *description; /* one line */
 	bool at_end_only;	 /* with -i on stdout: written once, at the end */
 	bool one_job;		 /* holds the stacks of one job: report_opts.job */
+	bool binary;		 /* nothing for a terminal */
 	/* 0, -ENOMEM, or -EIO when the stream took not all. */
 	int (*write)(const struct view *view, FILE *file);
 };

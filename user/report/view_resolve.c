@@ -110,6 +110,7 @@ static int resolve_place(const struct view_resolver *resolver, uint32_t slot, ui
 	if (r < 0)
 		return r;
 	place->mapped = at->object;
+	place->mapping = at->mapping;
 	place->object = resolved->object;
 	place->offset = at->file_offset;
 	place->vaddr = resolved->vaddr;
@@ -147,6 +148,7 @@ static int add_frame(const struct view_resolver *resolver, const struct model_st
 
 	*place = (struct view_place){
 		.has_addr = true,
+		.is_call = is_call,
 		.addr = addr,
 		.vaddr = addr,
 		.symbol = &unknown_symbol,

@@ -36,6 +36,7 @@ bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame)
 	*ret_frame = (struct view_frame){
 		.place = place,
 		.function = from->function,
+		.linkage = from->linkage,
 		.has_offset = from->function || place->object,
 		.offset = from->function ? from->offset : place->offset,
 		.file = from->file,

@@ -12,7 +12,7 @@
 
 /* One return address, or the allocator function itself. */
 struct view_place {
-	bool has_addr;
+	bool has_addr, is_call; /* is_call: addr is where a call returns to */
 	uint64_t addr;
 	const char *object; /* path; NULL: nothing known was mapped there */
 	uint64_t offset;    /* in the file of the object */
@@ -20,6 +20,7 @@ struct view_place {
 	const char *alloc;  /* the first place of a site: its allocator function; else NULL */
 	const struct symbol *symbol; /* never NULL */
 	const struct model_object *mapped;
+	const struct mapping *mapping; /* model/mappings.h; NULL: nothing known was mapped there */
 };
 
 struct view_stack {
@@ -34,6 +35,7 @@ struct view_stack {
 struct view_frame {
 	const struct view_place *place;
 	const char *function; /* NULL: unknown */
+	const char *linkage;  /* as in the symbol table; NULL: unknown, or that of an allocator */
 	bool has_offset;
 	uint64_t offset;  /* from the function's start, or without one in the object's file */
 	const char *file; /* NULL: unknown */

@@ -58,8 +58,14 @@ static int check_format(const struct option_output *output)
 {
 	_cleanup_strbuf_ struct strbuf error = {};
 	const char *format = output->format;
+	const struct report_format *found = report_format_find(format);
 
-	if (report_format_find(format))
+	if (found && found->binary && !output->path && isatty(STDOUT_FILENO)) {
+		log_error("%s is nothing for a terminal: give it a file with -o %s:PATH", format,
+			  format);
+		return -EINVAL;
+	}
+	if (found)
 		return 0;
 	if (is_recording(output)) {
 		if (output->path)

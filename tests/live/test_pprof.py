@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Profiles as pprof shows them: its totals are ours, and the target's own."""
+
+import os
+import re
+
+import lib
+from lib import (heap_sites, load_report, need_long, need_program, need_root, run, run_memtraced,
+                 scratch, started, target, test, total, with_function)
+
+TYPES = {"alloc_objects": "allocs", "alloc_space": "bytes", "inuse_objects": "live_blocks",
+         "inuse_space": "live_bytes"}
+GO = ("go", "tool", "pprof")
+SOURCE = "/usr/share/gocode/src/github.com/google/pprof"
+
+
+def need_source():
+    if not os.path.isdir(SOURCE):
+        raise lib.Skip("golang-github-google-pprof-dev is not installed")
+
+
+def shown(pprof, profile, sample_type, *options):
+    """What -top says: the sum of the samples that pass, and of each function what it and what it
+    calls have."""
+    env = dict(os.environ, PPROF_TMPDIR=os.path.dirname(profile), HOME=os.path.dirname(profile))
+    done = run([*pprof, "-top", f"-sample_index={sample_type}", "-unit=B", "-nodecount=100000",
+                "-nodefraction=0", *options, profile], env=env)
+    assert done.returncode == 0, done.stderr
+    accounted = re.search(r"^Showing nodes accounting for (\d+)B?, \S+% of \d+B? total$",
+                          done.stdout, re.M)
+    assert accounted, done.stdout
+    rows = re.findall(r"^ *\S+ +\S+ +\S+ +(\d+)B? +\S+%  ?(.+?)(?: \((?:partial-)?inline\))?$",
+                      done.stdout, re.M)
+    return int(accounted.group(1)), {name: int(cumulated) for cumulated, name in rows}
+
+
+def traced(folder, *command):
+    """Profile and report of one run."""
+    profile, report = os.path.join(folder, "heap.pb.gz"), os.path.join(folder, "json")
+    done = run_memtraced("-o", f"pprof:{profile}", "-o", f"json:{report}", *command)
+    assert done.returncode == 0, done.stderr
+    return profile, load_report(report)
+
+
+def same_totals(pprof, folder):
+    profile, report = traced(folder, "--", target("leak"), "100", "0")
+    process, = report["processes"]
+    leaked = sum(64 + i % 64 for i in range(100))
+    own = with_function(process["sites"], "leak_one")
+    for sample_type, key in TYPES.items():
+        sum_, functions = shown(pprof, profile, sample_type)
+        assert sum_ == total(process["sites"], key), (sample_type, sum_)
+        assert functions["leak_one"] == total(own, key), (sample_type, functions)
+    heap, functions = shown(pprof, profile, "inuse_space", "-tagignore=mmap")
+    assert functions["leak_one"] == leaked, functions
+    assert heap == process["alloc"]["live_bytes"] == total(heap_sites(process), "live_bytes"), heap
+
+
+@test(need_root, need_program("go"))
+def go_shows_the_totals_that_we_report():
+    with scratch() as folder:
+        same_totals(GO, folder)
+
+
+@test(need_root, need_long, need_program("go"), need_source, timeout=120)
+def standalone_pprof_shows_the_totals_that_we_report():
+    with scratch() as folder:
+        program = os.path.join(folder, "pprof")
+        env = dict(os.environ, GO111MODULE="off", GOPATH="/usr/share/gocode",
+                   GOCACHE=os.path.join(folder, "cache"), GOFLAGS="")
+        built = run(["go", "build", "-o", program, "github.com/google/pprof"], env=env, timeout=100)
+        assert built.returncode == 0, built.stderr
+        same_totals([program], folder)
+
+
+@test(need_root, need_program("go"))
+def go_tells_processes_apart():
+    with scratch() as folder:
+        profile, report = traced(folder, "--", target("forks"), "12")
+        everything, _ = shown(GO, profile, "alloc_space")
+        assert everything == sum(total(p["sites"], "bytes") for p in report["processes"])
+        for process in report["processes"][:3]:
+            own, _ = shown(GO, profile, "alloc_space", f"-tagfocus=pid={process['pid']}")
+            assert own == total(process["sites"], "bytes"), (process["pid"], own)
+
+
+@test(need_root, need_program("go"))
+def mappings_are_those_of_the_process():
+    with scratch() as folder, started([target("leak"), "0", "2000"]) as process:
+        pid = process.lines.until("ready")
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+            maps = {(words[5], words[0], int(words[2], 16)) for words in
+                    (line.split() for line in file) if "x" in words[1] and len(words) > 5}
+        profile = os.path.join(folder, "heap")
+        done = run_memtraced("-p", pid, "-d", "0.5", "-o", f"pprof:{profile}")
+        assert done.returncode == 0, done.stderr
+        raw = run([*GO, "-raw", profile], env=dict(os.environ, HOME=folder))
+    assert raw.returncode == 0, raw.stderr
+    found = re.findall(r"^\d+: 0x(\w+)/0x(\w+)/0x(\w+) (\S+)", raw.stdout, re.M)
+    assert found and found[0][3] == os.path.realpath(target("leak")), found
+    for start, end, offset, path in found:
+        if path.startswith("/"):
+            assert (path, f"{int(start, 16):08x}-{int(end, 16):08x}",
+                    int(offset, 16)) in maps, (path, start, end, offset, maps)
+
+
+@test(need_root, need_program("go", "openssl"))
+def an_event_is_a_profile_of_how_often_it_happened():
+    with scratch() as folder:
+        profile, report = os.path.join(folder, "writes"), os.path.join(folder, "json")
+        done = run_memtraced("-e", "write", "-o", f"pprof:{profile}", "-o", f"json:{report}", "--",
+                             "dd", "if=/dev/zero", f"of={folder}/out", "bs=1", "count=300")
+        assert done.returncode == 0, done.stderr
+        event, = load_report(report, allocations=False)["events"]
+        sum_, _ = shown(GO, profile, event["name"])
+        assert sum_ == event["count"] >= 300, sum_
+
+
+@test(need_root)
+def a_binary_format_is_refused_on_a_terminal():
+    done = run(["script", "-qec", f"{lib.memtraced()} -f pprof -- /bin/true", "/dev/null"])
+    assert done.returncode != 0 and "nothing for a terminal" in done.stdout, done

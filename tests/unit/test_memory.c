@@ -147,14 +147,22 @@ static void code_is_found_although_nobody_writes_it(void **state)
 	uint64_t here = at(code_is_found_although_nobody_writes_it);
 	struct memory_code code;
 	size_t index = 0, n = 0;
+	char magic[4];
+	int fd;
 
 	assert_int_equal(memory_new(l->pid, &memory), 0);
 	assert_true(memory_find_any(memory, here, &code));
 	assert_true(code.executable && code.is_file);
 	assert_false(memory_find_any(memory, 4096, &code));
-	while (memory_next_code(memory, &index, &code))
+	while (memory_next_any(memory, &index, &code))
 		n += code.start <= here && here < code.end;
 	assert_int_equal(n, 1);
+	fd = memory_open_file(memory, here);
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, magic, sizeof(magic)), sizeof(magic));
+	assert_memory_equal(magic, "\177ELF", sizeof(magic));
+	close(fd);
+	assert_true(memory_open_file(memory, at(l->sparse)) < 0);
 }
 
 static bool covers(const struct memory_range *ranges, size_t n, uint64_t addr)
@@ -205,6 +213,8 @@ static void what_cannot_be_read_is_zero_and_the_rest_is_there(void **state)
 		assert_int_equal(copy[i * PAGE - 100], gap ? 0 : (char)(i % 100));
 		assert_int_equal(copy[i * PAGE - 100 + 4000 % (PAGE - 1)], 0);
 	}
+	assert_int_equal(memory_read_some(memory, at(l->many) + 100, copy, len), 1500 * PAGE - 100);
+	assert_int_equal(memory_read_some(memory, at(l->many) + 1500 * PAGE, copy, PAGE), -EFAULT);
 	assert_int_equal(memory_read(memory, at(l->guarded + PAGE), copy, 8, &got), 0);
 	assert_string_equal(copy, "guarded");
 	assert_int_equal(memory_read(memory, at(private_data), copy, 5, NULL), 0);

@@ -171,17 +171,19 @@ bool memory_find_any(const struct memory *memory, uint64_t addr, struct memory_c
 	return true;
 }
 
-bool memory_next_code(const struct memory *memory, size_t *index, struct memory_code *ret_code)
+bool memory_next_any(const struct memory *memory, size_t *index, struct memory_code *ret_code)
 {
-	while (*index < memory->all.n_maps) {
-		const struct proc_map *map = &memory->all.maps[(*index)++];
+	if (*index >= memory->all.n_maps)
+		return false;
+	*ret_code = code_of(&memory->all.maps[(*index)++]);
+	return true;
+}
 
-		if (!map->exec)
-			continue;
-		*ret_code = code_of(map);
-		return true;
-	}
-	return false;
+int memory_open_file(const struct memory *memory, uint64_t addr)
+{
+	const struct proc_map *map = proc_maps_find(&memory->all, addr);
+
+	return map ? proc_map_open(memory->pid, map) : -ENOENT;
 }
 
 /* --- pages that were touched ----------------------------------------------------------------- */
@@ -323,4 +325,18 @@ int memory_read(const struct memory *memory, uint64_t addr, void *buf, size_t le
 	if (ret_read)
 		*ret_read = read;
 	return 0;
+}
+
+ssize_t memory_read_some(const struct memory *memory, uint64_t addr, void *buf, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = read_pages(memory, addr + done, (char *)buf + done, len - done);
+
+		if (n <= 0)
+			return done ? (ssize_t)done : n < 0 ? -errno : -EFAULT;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
 }

@@ -2,7 +2,7 @@
 /*
  * Reads the memory of another process, whose threads the caller has stopped if what is read shall
  * be of one moment: its mappings by kind, which of their pages were ever touched, their contents.
- * Needs PTRACE_MODE_ATTACH on it. Any thread; one at a time.
+ * Needs PTRACE_MODE_ATTACH on it. Any thread.
  */
 #ifndef MEMTRACED_TARGET_MEMORY_H
 #define MEMTRACED_TARGET_MEMORY_H
@@ -56,8 +56,11 @@ const struct memory_map *memory_maps(const struct memory *memory, size_t *ret_n)
 const struct memory_map *memory_find(const struct memory *memory, uint64_t addr);
 /* Whatever is mapped there; false: nothing. */
 bool memory_find_any(const struct memory *memory, uint64_t addr, struct memory_code *ret_code);
-/* The next executable mapping, from *index (0 at first) on, which moves behind it; false: none. */
-bool memory_next_code(const struct memory *memory, size_t *index, struct memory_code *ret_code);
+/* All mappings, ascending: the one at *index (0 at first), which is raised; false: no more. */
+bool memory_next_any(const struct memory *memory, size_t *index, struct memory_code *ret_code);
+
+/* The file behind the mapping at `addr`, as proc_map_open() of target/proc_maps.h. */
+int memory_open_file(const struct memory *memory, uint64_t addr);
 
 /*
  * Those pages from `start` on, up to `end`, that have been touched, merged into ranges; malloc'ed.
@@ -72,5 +75,8 @@ int memory_touched(const struct memory *memory, uint64_t start, uint64_t end,
  */
 int memory_read(const struct memory *memory, uint64_t addr, void *buf, size_t len,
 		size_t *ret_read);
+
+/* The same up to the first page that cannot be read: how many bytes, or negative errno for none. */
+ssize_t memory_read_some(const struct memory *memory, uint64_t addr, void *buf, size_t len);
 
 #endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/leak_scan.h"
+
+#include "analyze/process_roots.h"
+#include "base/clock.h"
+#include "target/memory.h"
+#include "target/stop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int read_memory(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	return (int)memory_read_some(ctx, addr, buf, size);
+}
+
+static int by_address(const void *item_a, const void *item_b)
+{
+	const uint64_t *a = item_a, *b = item_b;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Who looks for leaks of the program has no use for what libc keeps of threads that are gone. */
+static void leave_out_kept(struct leak_scan *scan, struct process_roots *roots)
+{
+	size_t kept = 0;
+
+	if (roots->kept_vectors.len == 0)
+		return;
+	qsort(roots->kept_vectors.data, roots->kept_vectors.len, sizeof(uint64_t), by_address);
+	for (size_t i = 0; i < scan->n_blocks; i++) {
+		const struct live_block *block = &scan->blocks[i];
+
+		if (!bsearch(&block->addr, roots->kept_vectors.data, roots->kept_vectors.len,
+			     sizeof(uint64_t), by_address)) {
+			scan->blocks[kept++] = *block;
+			continue;
+		}
+		scan->kept_blocks++;
+		scan->kept_bytes += block->size;
+	}
+	scan->n_blocks = kept;
+}
+
+static int classify(struct leak_scan *scan, const struct memory *memory,
+		    const struct process_roots *roots, const struct reach_opts *opts)
+{
+	_cleanup_free_ struct reach_block *blocks = calloc(scan->n_blocks + 1, sizeof(*blocks));
+	struct reach_input input = {
+		.blocks = blocks,
+		.n_blocks = scan->n_blocks,
+		.roots = roots->ranges.data,
+		.n_roots = roots->ranges.len,
+		.words = roots->words.data,
+		.n_words = roots->words.len,
+		.files = roots->files.data,
+		.n_files = roots->files.len,
+		.read = read_memory,
+		.ctx = (void *)memory,
+	};
+
+	scan->verdicts = calloc(scan->n_blocks + 1, sizeof(*scan->verdicts));
+	if (!blocks || !scan->verdicts)
+		return -ENOMEM;
+	for (size_t i = 0; i < scan->n_blocks; i++)
+		blocks[i] = (struct reach_block){ .addr = scan->blocks[i].addr,
+						  .size = scan->blocks[i].size };
+	return reach_classify(&input, opts, scan->verdicts, &scan->stats);
+}
+
+static int run(struct leak_scan *scan, const struct leak_scan_opts *opts, const struct stop *stop)
+{
+	const struct process_roots_opts roots_opts = { .unknown_blocks = opts->unknown_blocks,
+						       .exiting = opts->exiting };
+	_cleanup_(process_roots_free_p) struct process_roots *roots = NULL;
+	_cleanup_(memory_free_p) struct memory *memory = NULL;
+	struct reach_opts reach_opts;
+	int r = memory_new(opts->pid, &memory);
+
+	if (r == 0)
+		r = process_roots_new(memory, stop, &roots_opts, &roots);
+	if (r < 0)
+		return r;
+	leave_out_kept(scan, roots);
+	reach_opts_init(&reach_opts);
+	reach_opts.heuristics = opts->heuristics;
+	if (opts->max_stop_ns)
+		reach_opts.deadline_ns = stop_began_ns(stop) + opts->max_stop_ns;
+	return classify(scan, memory, roots, &reach_opts);
+}
+
+int leak_scan_new(const struct leak_scan_opts *opts, const struct stop *stop,
+		  struct live_block *blocks, size_t n_blocks, struct leak_scan **ret_scan)
+{
+	_cleanup_(leak_scan_free_p) struct leak_scan *scan = calloc(1, sizeof(*scan));
+	int r;
+
+	if (!scan) {
+		free(blocks);
+		return -ENOMEM;
+	}
+	scan->pid = opts->pid;
+	scan->slot = opts->slot;
+	scan->blocks = blocks;
+	scan->n_blocks = n_blocks;
+	scan->unknown_blocks = opts->unknown_blocks;
+	scan->time_ns = stop_began_ns(stop);
+	scan->running_threads = stop_running(stop);
+	r = run(scan, opts, stop);
+	if (r < 0)
+		return r;
+	scan->stopped_ns = clock_monotonic_ns() - scan->time_ns;
+	*ret_scan = TAKE_PTR(scan);
+	return 0;
+}
+
+void leak_scan_free(struct leak_scan *scan)
+{
+	if (!scan)
+		return;
+	free(scan->blocks);
+	free(scan->verdicts);
+	free(scan);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A leak check of one stopped process: its blocks, and what became of each. Holds all that is
+ * needed of the process, which may run on, or be gone, afterwards. One thread.
+ */
+#ifndef MEMTRACED_ANALYZE_LEAK_SCAN_H
+#define MEMTRACED_ANALYZE_LEAK_SCAN_H
+
+#include "analyze/reach.h"
+#include "base/cleanup.h"
+#include "trace/live/live_blocks.h"
+
+#include <sys/types.h>
+
+struct stop;
+
+struct leak_scan {
+	pid_t pid;
+	uint32_t slot;
+	struct live_block *blocks; /* ascending by address */
+	struct reach_verdict *verdicts;
+	size_t n_blocks;
+	struct reach_stats stats;
+	uint64_t time_ns;	/* CLOCK_MONOTONIC when the process was stopped */
+	uint64_t stopped_ns;	/* for how long, until the scan was done */
+	size_t running_threads; /* that could not be stopped */
+	size_t kept_blocks;	/* left out: glibc's own, of threads that have ended */
+	uint64_t kept_bytes;
+	bool unknown_blocks; /* there may be others, from before the process was traced */
+};
+
+struct leak_scan_opts {
+	pid_t pid;
+	uint32_t slot;
+	uint32_t heuristics;	      /* as of reach_opts */
+	uint64_t max_stop_ns;	      /* then the scan ends as it is: stats.end */
+	bool unknown_blocks, exiting; /* as of process_roots_opts */
+};
+
+/*
+ * Takes the blocks over (malloc'ed), also when it fails. 0, -ENOMEM, or what reading the process
+ * failed with: -ESRCH when it was killed meanwhile.
+ */
+int leak_scan_new(const struct leak_scan_opts *opts, const struct stop *stop,
+		  struct live_block *blocks, size_t n_blocks, struct leak_scan **ret_scan);
+void leak_scan_free(struct leak_scan *scan); /* NULL is legal */
+DEFINE_CLEANUP(struct leak_scan, leak_scan_free)
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/process_roots.h"
+
+#include "analyze/exit_frame.h"
+#include "analyze/glibc_memory.h"
+#include "target/memory.h"
+#include "target/stop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__)
+#define RED_ZONE 128 /* System V ABI: a function may use what is below sp */
+#else
+#define RED_ZONE 0
+#endif
+
+/* Of smaller mappings it is not asked which pages were touched. */
+#define ASK_FROM_BYTES (256 * 1024)
+
+struct builder {
+	const struct memory *memory;
+	const struct process_roots_opts *opts;
+	const struct stopped_thread *threads;
+	size_t n_threads;
+	bool all_known; /* where every thread's stack is */
+	bool has_glibc;
+	struct exit_frame *exit_frame; /* NULL: no exit handlers have run */
+	struct process_roots *roots;
+};
+
+/* --- ranges ---------------------------------------------------------------------------------- */
+
+static int add_range(struct builder *b, uint64_t start, uint64_t end, uint32_t flags)
+{
+	if (start >= end)
+		return 0;
+	return vec_push(&b->roots->ranges, (struct reach_range){ start, end, flags });
+}
+
+/* Pages that nobody has touched are zero, or the file's, in which no block's address can be. */
+static int add_touched(struct builder *b, uint64_t start, uint64_t end, uint32_t flags)
+{
+	_cleanup_free_ struct memory_range *ranges = NULL;
+	size_t n;
+	int r;
+
+	if (start >= end || end - start < ASK_FROM_BYTES)
+		return add_range(b, start, end, flags);
+	r = memory_touched(b->memory, start, end, &ranges, &n);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = add_range(b, ranges[i].start > start ? ranges[i].start : start,
+			      ranges[i].end < end ? ranges[i].end : end, flags);
+	return r;
+}
+
+/* --- stacks ---------------------------------------------------------------------------------- */
+
+/* Where the part of the stack begins that the thread uses. */
+static uint64_t stack_begin(const struct builder *b, const struct stopped_thread *thread,
+			    const struct memory_map *map)
+{
+	uint64_t sp = thread->sp;
+
+	if (b->exit_frame && thread->system_call == SYS_exit_group)
+		sp = exit_frame_find(b->exit_frame, thread->sp, map->end);
+	if (sp != thread->sp)
+		return sp;
+	return sp - map->start < RED_ZONE ? map->start : sp - RED_ZONE;
+}
+
+static bool in_map(const struct memory_map *map, uint64_t addr)
+{
+	return addr >= map->start && addr < map->end;
+}
+
+/* The lowest begin of the threads whose stack pointers are in the mapping; 0: there is none. */
+static uint64_t lowest_begin(const struct builder *b, const struct memory_map *map)
+{
+	uint64_t lowest = 0;
+
+	for (size_t i = 0; i < b->n_threads; i++) {
+		uint64_t begin;
+
+		if (!b->threads[i].has_sp || !in_map(map, b->threads[i].sp))
+			continue;
+		begin = stack_begin(b, &b->threads[i], map);
+		if (lowest == 0 || begin < lowest)
+			lowest = begin;
+	}
+	return lowest;
+}
+
+/* Is it a stack that is kept for the next thread? Then nothing in it is in use. */
+static bool is_kept_stack(const struct builder *b, const struct memory_map *map,
+			  struct glibc_stack *ret_stack)
+{
+	if (!b->all_known || !glibc_stack_find(b->memory, map, ret_stack))
+		return false;
+	/* A thread may be on another stack of its own making. */
+	for (size_t i = 0; i < b->n_threads; i++)
+		if (b->threads[i].tls == ret_stack->thread)
+			return false;
+	return true;
+}
+
+/* The block of a DTV begins with the words before its entry 0: the number of entries. */
+static int keep_stack(struct builder *b, const struct glibc_stack *stack)
+{
+	b->roots->kept_stacks++;
+	if (!stack->vector)
+		return 0;
+	return vec_push(&b->roots->kept_vectors, stack->vector - 2 * sizeof(uint64_t));
+}
+
+/* --- mappings -------------------------------------------------------------------------------- */
+
+/* Anonymous memory without the heaps of the allocator's arenas. */
+static int add_anonymous(struct builder *b, const struct memory_map *map)
+{
+	uint64_t at = map->start, start, end;
+	int r = 0;
+
+	while (r == 0 && !b->opts->unknown_blocks &&
+	       glibc_heap_find(b->memory, map, at, &start, &end)) {
+		r = add_touched(b, at, start, 0);
+		at = end;
+	}
+	return r ? r : add_touched(b, at, map->end, 0);
+}
+
+static int add_map(struct builder *b, const struct memory_map *map)
+{
+	struct glibc_stack stack;
+	uint64_t begin;
+
+	switch (map->kind) {
+	case MEMORY_DEVICE:
+		return 0;
+	case MEMORY_HEAP:
+		return b->opts->unknown_blocks ? add_touched(b, map->start, map->end, 0) : 0;
+	case MEMORY_FILE:
+		return add_touched(b, map->start, map->end,
+				   !b->has_glibc || glibc_is_library(map->path) ? REACH_ROOT_GLIBC :
+										  0);
+	case MEMORY_SHARED:
+		return add_touched(b, map->start, map->end, 0);
+	case MEMORY_STACK:
+	case MEMORY_ANONYMOUS:
+		break;
+	}
+	begin = lowest_begin(b, map);
+	/* Who puts stacks into memory of other use has no guard before them. */
+	if (begin && (map->kind == MEMORY_STACK || map->behind_guard))
+		return add_touched(b, begin, map->end, 0);
+	if (begin || map->kind == MEMORY_STACK)
+		return add_touched(b, map->start, map->end, 0);
+	if (map->behind_guard && is_kept_stack(b, map, &stack))
+		return keep_stack(b, &stack);
+	return add_anonymous(b, map);
+}
+
+static int add_maps(struct builder *b)
+{
+	size_t n;
+	const struct memory_map *maps = memory_maps(b->memory, &n);
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = add_map(b, &maps[i]);
+	return r;
+}
+
+static int add_registers(struct builder *b)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < b->n_threads; i++)
+		for (size_t k = 0; k < STOP_REGISTERS && r == 0; k++)
+			if (b->threads[i].registers[k])
+				r = vec_push(&b->roots->words, b->threads[i].registers[k]);
+	return r;
+}
+
+static int add_files(struct builder *b)
+{
+	struct memory_code code;
+	size_t index = 0;
+	int r = 0;
+
+	while (r == 0 && memory_next_any(b->memory, &index, &code)) {
+		uint32_t flags = (code.readable ? REACH_FILE_READABLE : 0) |
+				 (code.executable ? REACH_FILE_EXECUTABLE : 0);
+
+		b->has_glibc |= code.is_file && glibc_is_library(code.path);
+		if (code.is_file && flags)
+			r = vec_push(&b->roots->files,
+				     (struct reach_range){ code.start, code.end, flags });
+	}
+	return r;
+}
+
+static int build(struct builder *b)
+{
+	int r = add_files(b);
+
+	if (r == 0 && b->opts->exiting)
+		r = exit_frame_new(b->memory, &b->exit_frame);
+	if (r == 0)
+		r = add_registers(b);
+	if (r == 0)
+		r = add_maps(b);
+	exit_frame_free(b->exit_frame);
+	return r;
+}
+
+int process_roots_new(const struct memory *memory, const struct stop *stop,
+		      const struct process_roots_opts *opts, struct process_roots **ret_roots)
+{
+	_cleanup_(process_roots_free_p) struct process_roots *roots = calloc(1, sizeof(*roots));
+	struct builder b = { .memory = memory, .opts = opts, .roots = roots };
+	int r;
+
+	if (!roots)
+		return -ENOMEM;
+	b.threads = stop_threads(stop, &b.n_threads);
+	b.all_known = stop_running(stop) == 0;
+	for (size_t i = 0; i < b.n_threads; i++)
+		b.all_known &= b.threads[i].has_sp && b.threads[i].tls != 0;
+	r = build(&b);
+	if (r < 0)
+		return r;
+	*ret_roots = TAKE_PTR(roots);
+	return 0;
+}
+
+void process_roots_free(struct process_roots *roots)
+{
+	if (!roots)
+		return;
+	vec_done(&roots->ranges);
+	vec_done(&roots->words);
+	vec_done(&roots->files);
+	vec_done(&roots->kept_vectors);
+	free(roots);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where a stopped process can hold pointers to its blocks: registers, stacks in use, data of files,
+ * other memory that it can write, without what is the allocator's own. Plain data for
+ * analyze/reach.h. One thread.
+ */
+#ifndef MEMTRACED_ANALYZE_PROCESS_ROOTS_H
+#define MEMTRACED_ANALYZE_PROCESS_ROOTS_H
+
+#include "analyze/reach_types.h"
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+struct memory;
+struct stop;
+
+struct process_roots {
+	VEC(struct reach_range) ranges;
+	VEC(uint64_t) words;
+	VEC(struct reach_range) files;
+	/*
+	 * glibc keeps stacks of threads that have ended, and with each the vector of its
+	 * thread-local storage: a block that is nobody's. Addresses of these blocks.
+	 */
+	VEC(uint64_t) kept_vectors;
+	size_t kept_stacks;
+};
+
+struct process_roots_opts {
+	/*
+	 * There are blocks that are not known, as when it had run before it was traced: what the
+	 * allocator holds is looked through as a whole.
+	 */
+	bool unknown_blocks;
+	bool exiting; /* exit handlers may have run */
+};
+
+/* 0, -ENOMEM, or what reading the process failed with. */
+int process_roots_new(const struct memory *memory, const struct stop *stop,
+		      const struct process_roots_opts *opts, struct process_roots **ret_roots);
+void process_roots_free(struct process_roots *roots); /* NULL is legal */
+DEFINE_CLEANUP(struct process_roots, process_roots_free)
+
+#endif

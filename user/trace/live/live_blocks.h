@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The live heap blocks of one process, one by one, for the leak check.
+ */
+#ifndef MEMTRACED_TRACE_LIVE_LIVE_BLOCKS_H
+#define MEMTRACED_TRACE_LIVE_LIVE_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct live;
+
+struct live_block {
+	uint64_t addr, size;
+	uint64_t stack; /* its id, as in records */
+	uint16_t fn;	/* the function's, as in records */
+};
+
+/* The process image that a pid stands for: -ESRCH: none that is traced and has not ended. */
+int live_slot_of(const struct live *live, pid_t pid, uint32_t *ret_slot);
+
+/*
+ * What a process holds now, that from its ancestors included, ascending by address, none twice;
+ * malloc'ed. Of one that runs, blocks that change hands meanwhile may be missing. 0 or negative
+ * errno.
+ */
+int live_blocks(const struct live *live, uint32_t slot, struct live_block **ret_blocks,
+		size_t *ret_n);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One entry of a suppression file, and whether it matches a stack. Strings belong to the text that
+ * it was read from.
+ */
+#ifndef MEMTRACED_ANALYZE_SUPP_ENTRY_H
+#define MEMTRACED_ANALYZE_SUPP_ENTRY_H
+
+#include "analyze/supp_names.h"
+#include "base/vec.h"
+
+enum supp_pattern_kind { SUPP_ANY_FRAMES, SUPP_FUNCTION, SUPP_OBJECT, SUPP_SOURCE };
+
+struct supp_pattern {
+	enum supp_pattern_kind kind;
+	const char *text;
+	char *stable;  /* of functions: without what changes from build to build, or NULL; owned */
+	uint32_t line; /* of sources; 0: any */
+};
+
+struct supp_entry {
+	const char *name;
+	const char *file;
+	unsigned int line; /* of the name */
+	enum suppression_kind kind;
+	uint32_t classes; /* of leaks: 1 << enum reach_class */
+	VEC(struct supp_pattern) patterns;
+	uint64_t records, blocks, bytes;
+};
+
+void supp_entry_done(struct supp_entry *entry);
+
+/* The patterns from the first on match the frames from the first on; frames may be left over. */
+bool supp_entry_matches(const struct supp_entry *entry, const struct supp_names *frames, size_t n);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/supp_generate.h"
+
+#include "analyze/alloc_frames.h"
+#include "analyze/reach.h"
+#include "analyze/supp_names.h"
+
+#include <errno.h>
+#include <string.h>
+
+/*
+ * Symbols with a wildcard for what changes from build to build. Of inlined functions Valgrind knows
+ * the bare name, where we have scope and arguments: the last part, with wildcards, matches both.
+ */
+static void add_function(struct strbuf *sb, const struct suppression_frame *f)
+{
+	_cleanup_free_ char *stable = NULL;
+
+	if (f->linkage) {
+		if (supp_stable_name(f->linkage, "*", &stable))
+			sb->error = -ENOMEM;
+		strbuf_addf(sb, "   fun:%s\n", stable ? stable : f->linkage);
+	} else {
+		size_t len;
+		const char *base = supp_base_name(f->function, &len);
+
+		if (!strcmp(base, f->function))
+			strbuf_addf(sb, "   fun:%s\n", f->function);
+		else
+			strbuf_addf(sb, "   fun:*%.*s*\n", (int)len, base);
+	}
+}
+
+static void add_frame(struct strbuf *sb, const struct suppression_frame *f)
+{
+	if (f->linkage || f->function)
+		add_function(sb, f);
+	else
+		strbuf_addf(sb, "   obj:%s\n", f->object ? f->object : "*");
+}
+
+static bool is_main(const struct suppression_frame *f)
+{
+	const char *name = f->linkage ? f->linkage : f->function;
+
+	return name && !strcmp(name, "main");
+}
+
+void suppression_generate(struct strbuf *sb, enum suppression_kind kind, enum reach_class class,
+			  const struct suppression_frame *frames, size_t n, size_t n_max)
+{
+	size_t left = n_max ? n_max : SUPP_GENERATE_FRAMES, at = alloc_frames_inner(frames, n),
+	       skip;
+
+	strbuf_adds(sb, "{\n   <insert_a_suppression_name_here>\n");
+	if (kind == SUPPRESSION_LEAK)
+		strbuf_addf(sb, "   Memcheck:Leak\n   match-leak-kinds: %s\n",
+			    reach_class_name(class));
+	else
+		strbuf_adds(sb, "   Memcheck:Free\n");
+	if (alloc_frames_memalign(frames + at, n - at, &skip)) {
+		strbuf_adds(sb, "   fun:memalign\n");
+		at += skip;
+		left--;
+	}
+	if (!n) /* an entry must have a frame */
+		strbuf_adds(sb, "   obj:*\n");
+	for (; at < n && left; at++, left--) {
+		add_frame(sb, &frames[at]);
+		if (is_main(&frames[at]))
+			break;
+	}
+	strbuf_adds(sb, "}\n");
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/supp_names.h"
+
+#include "base/strbuf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#define HASH_DIGITS 16U	      /* rustc's, in legacy names */
+#define MIN_DISAMBIGUATOR 12U /* digits: shorter ones are more likely an array's length */
+
+bool supp_glob(const char *pattern, const char *string)
+{
+	const char *star = NULL, *again = NULL;
+
+	while (*string) {
+		if (*pattern == '*') {
+			star = pattern++;
+			again = string;
+		} else if (*pattern == '?' || *pattern == *string) {
+			pattern++;
+			string++;
+		} else if (star) {
+			pattern = star + 1;
+			string = ++again;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+static size_t hex_digits(const char *s)
+{
+	size_t n = 0;
+
+	while (isdigit((unsigned char)s[n]) || (s[n] >= 'a' && s[n] <= 'f'))
+		n++;
+	return n;
+}
+
+static size_t base62_digits(const char *s)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)s[n]))
+		n++;
+	return n;
+}
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/*
+ * How much of `at` changes from build to build, after how much that does not:
+ *   17h0123456789abcdefE   the last component of a legacy name
+ *   ::h0123456789abcdef    the same, demangled
+ *   Cs1a2B_7mycrate        a crate's root in a v0 name
+ *   mycrate[0123456789abcdef]
+ */
+static size_t unstable_part(const char *name, const char *at, size_t *ret_keep)
+{
+	size_t digits;
+
+	if (!strncmp(at, "17h", 3) && hex_digits(at + 3) == HASH_DIGITS &&
+	    at[3 + HASH_DIGITS] == 'E') {
+		*ret_keep = 3;
+		return HASH_DIGITS;
+	}
+	if (!strncmp(at, "::h", 3) && hex_digits(at + 3) == HASH_DIGITS &&
+	    !is_name_char(at[3 + HASH_DIGITS])) {
+		*ret_keep = 0;
+		return 3 + HASH_DIGITS;
+	}
+	if (!strncmp(name, "_R", 2) && !strncmp(at, "Cs", 2)) {
+		digits = base62_digits(at + 2);
+		if (at[2 + digits] == '_') {
+			*ret_keep = 2;
+			return digits;
+		}
+	}
+	if (*at == '[' && at > name && is_name_char(at[-1])) {
+		digits = hex_digits(at + 1);
+		if (digits >= MIN_DISAMBIGUATOR && at[1 + digits] == ']') {
+			*ret_keep = 0;
+			return digits + 2;
+		}
+	}
+	return 0;
+}
+
+/* Where an ELF version begins ("@@GLIBC_2.2.5"), or the end. */
+static const char *version_of(const char *name)
+{
+	const char *at = strchr(name, '@');
+
+	return at && at > name && (isupper((unsigned char)at[1]) || at[1] == '@' || at[1] == '*') ?
+		       at :
+		       name + strlen(name);
+}
+
+int supp_stable_name(const char *name, const char *with, char **ret_name)
+{
+	_cleanup_strbuf_ struct strbuf sb = { 0 };
+	const char *end = version_of(name), *at = name;
+	bool changed = *end;
+	size_t keep;
+
+	while (at < end) {
+		size_t part = unstable_part(name, at, &keep);
+
+		if (part) {
+			strbuf_add(&sb, at, keep);
+			/* Demangled ones are often not there at all. */
+			strbuf_adds(&sb, *at == ':' || *at == '[' ? "" : with);
+			at += keep + part;
+			changed = true;
+		} else {
+			strbuf_addch(&sb, *at++);
+		}
+	}
+	if (strbuf_error(&sb))
+		return -ENOMEM;
+	*ret_name = NULL;
+	if (changed) {
+		*ret_name = strdup(strbuf_str(&sb));
+		if (!*ret_name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* How long "operator<<" or "operator()" is, if one stands at `at`: its brackets open nothing. */
+static size_t operator_at(const char *name, size_t at)
+{
+	if ((at && is_name_char(name[at - 1])) || strncmp(name + at, "operator", 8) != 0)
+		return 0;
+	if (!strncmp(name + at + 8, "()", 2))
+		return 10;
+	return 8 + strspn(name + at + 8, "<>=-");
+}
+
+/* The length of a name without its arguments: up to a "(" outside of <>. */
+static size_t without_arguments(const char *name)
+{
+	static const char anonymous[] = "(anonymous namespace)";
+	size_t i = 0, depth = 0;
+
+	while (name[i]) {
+		size_t skip = operator_at(name, i);
+
+		if (!strncmp(name + i, anonymous, strlen(anonymous)))
+			skip = strlen(anonymous);
+		if (skip) {
+			i += skip;
+			continue;
+		}
+		if (name[i] == '(' && !depth)
+			break;
+		if (name[i] == '<')
+			depth++;
+		else if (name[i] == '>' && depth)
+			depth--;
+		i++;
+	}
+	return i;
+}
+
+static bool is_scope(const char *name, size_t at)
+{
+	return name[at] == ':' && name[at - 1] == ':';
+}
+
+/* "long* make<long>(int)": of templates, the result is written, too. "operator new" is a name. */
+static bool is_type_end(const char *name, size_t at)
+{
+	return name[at] == ' ' && (at < 8 || strncmp(name + at - 8, "operator", 8) != 0);
+}
+
+const char *supp_base_name(const char *name, size_t *ret_len)
+{
+	size_t len = without_arguments(name), start = 0, end = len, depth = 0, i = 0;
+
+	while (i < len) {
+		size_t skip = operator_at(name, i);
+
+		if (skip) {
+			i += skip;
+			end = len;
+			continue;
+		}
+		if (name[i] == '<' && !depth++ && i > start)
+			end = i;
+		else if (name[i] == '>' && depth)
+			depth--;
+		else if (!depth && i && (is_scope(name, i) || is_type_end(name, i)))
+			start = i + 1;
+		i++;
+	}
+	*ret_len = (end > start ? end : len) - start;
+	return name + start;
+}
+
+int supp_names_init(struct supp_names *names, const struct suppression_frame *frame)
+{
+	int r = 0;
+
+	*names = (struct supp_names){ .frame = frame };
+	if (frame->linkage)
+		r = supp_stable_name(frame->linkage, "", &names->stable_linkage);
+	if (!r && frame->function)
+		r = supp_stable_name(frame->function, "", &names->stable_function);
+	if (!r && frame->function && !frame->linkage) {
+		size_t len;
+		const char *base = supp_base_name(frame->function, &len);
+
+		names->base = strndup(base, len);
+		if (!names->base)
+			r = -ENOMEM;
+	}
+	if (r)
+		supp_names_done(names);
+	return r;
+}
+
+void supp_names_done(struct supp_names *names)
+{
+	free(names->stable_linkage);
+	free(names->stable_function);
+	free(names->base);
+	*names = (struct supp_names){ 0 };
+}
+
+/* What calls main: Valgrind has one name for all that any C library calls them. */
+static bool is_below_main(const char *name)
+{
+	static const char *const names[] = { "__libc_start_main", "__libc_start_call_main",
+					     "generic_start_main", "_start" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(name, names[i], strlen(names[i])) &&
+		    (!name[strlen(names[i])] || name[strlen(names[i])] == '@'))
+			return true;
+	return false;
+}
+
+static bool any_matches(const char *pattern, const char *a, const char *b, const char *c)
+{
+	return (a && supp_glob(pattern, a)) || (b && supp_glob(pattern, b)) ||
+	       (c && supp_glob(pattern, c));
+}
+
+/*
+ * "make<long int>": debug information writes the arguments of templates in its own way ("long" in
+ * a demangled name), so that they are not compared.
+ */
+static bool is_inlined_template(const struct supp_names *names, const char *pattern)
+{
+	size_t len;
+
+	return names->base && strchr(pattern, '<') && supp_base_name(pattern, &len) == pattern &&
+	       strlen(names->base) == len && !strncmp(names->base, pattern, len);
+}
+
+bool supp_names_match_function(const struct supp_names *names, const char *pattern,
+			       const char *stable)
+{
+	const struct suppression_frame *f = names->frame;
+
+	if (!f->linkage && !f->function)
+		return supp_glob(pattern, "???");
+	if (any_matches(pattern, f->linkage, f->function, names->base) ||
+	    any_matches(pattern, names->stable_linkage, names->stable_function, NULL))
+		return true;
+	if (is_inlined_template(names, pattern))
+		return true;
+	if (f->linkage && is_below_main(f->linkage) && supp_glob(pattern, "(below main)"))
+		return true;
+	return stable &&
+	       (any_matches(stable, names->stable_linkage, names->stable_function, names->base) ||
+		any_matches(stable, f->linkage, f->function, NULL));
+}

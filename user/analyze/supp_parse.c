@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/supp_parse.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MAX_FRAMES 500U /* Valgrind's limit of a stack */
+#define ALL_CLASSES ((1U << REACH_CLASSES) - 1)
+
+struct parser {
+	const char *name;
+	char *at, *end; /* what is still to be read */
+	unsigned int line;
+	struct strbuf *error;
+};
+
+static int fail(const struct parser *p, unsigned int line, const char *reason, const char *what)
+{
+	strbuf_addf(p->error, "%s:%u: %s", p->name, line, reason);
+	if (what)
+		strbuf_addf(p->error, ": '%.80s'", what);
+	return -EINVAL;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+}
+
+/* The next line that says something, trimmed, or NULL. */
+static char *next_line(struct parser *p)
+{
+	while (p->at < p->end) {
+		char *line = p->at, *end = memchr(line, '\n', p->end - line);
+
+		if (!end)
+			end = p->end;
+		p->at = end < p->end ? end + 1 : end;
+		p->line++;
+		while (line < end && is_blank(*line))
+			line++;
+		while (end > line && is_blank(end[-1]))
+			end--;
+		*end = '\0';
+		if (*line && *line != '#')
+			return line;
+	}
+	return NULL;
+}
+
+int supp_parse_classes(const char *text, uint32_t *ret_classes)
+{
+	static const char *const names[REACH_CLASSES] = { "definite", "indirect", "possible",
+							  "reachable" };
+	uint32_t classes = 0;
+
+	if (!strcmp(text, "all") || !strcmp(text, "none")) {
+		*ret_classes = *text == 'a' ? ALL_CLASSES : 0;
+		return 0;
+	}
+	for (;;) {
+		size_t len = strcspn(text, ","), i = 0;
+
+		while (i < REACH_CLASSES &&
+		       (strlen(names[i]) != len || strncmp(text, names[i], len) != 0))
+			i++;
+		if (i == REACH_CLASSES)
+			return -EINVAL;
+		classes |= 1U << i;
+		if (!text[len])
+			break;
+		text += len + 1;
+	}
+	*ret_classes = classes;
+	return 0;
+}
+
+/* Is Memcheck in "Memcheck,Addrcheck"? The list ends at `end`. */
+static bool has_memcheck(const char *tools, const char *end)
+{
+	while (tools < end) {
+		const char *comma = memchr(tools, ',', end - tools);
+		const char *stop = comma ? comma : end;
+
+		if (stop - tools == 8 && !memcmp(tools, "Memcheck", 8))
+			return true;
+		tools = stop + 1;
+	}
+	return false;
+}
+
+/* Kinds that Memcheck 3.28 and those before it know, but for Leak and Free. */
+static bool is_other_kind(const char *kind)
+{
+	static const char *const kinds[] = {
+		"Param",	 "User",       "Cond",	      "Value0",	  "Value1",  "Value2",
+		"Value4",	 "Value8",     "Value16",     "Value32",  "Addr1",   "Addr2",
+		"Addr4",	 "Addr8",      "Addr16",      "Addr32",	  "Jump",    "Overlap",
+		"Mempool",	 "FishyValue", "ReallocZero", "BadAlign", "BadSize", "SizeMismatch",
+		"AlignMismatch", "CoreMem",
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(kind, kinds[i]))
+			return true;
+	return false;
+}
+
+static int skip_entry(struct parser *p, unsigned int first)
+{
+	for (;;) {
+		const char *line = next_line(p);
+
+		if (!line)
+			return fail(p, first, "this entry has no }", NULL);
+		if (!strcmp(line, "}"))
+			return 0;
+	}
+}
+
+/* "file.c:12": the number is only one if nothing else follows the last colon. */
+static void split_source(struct supp_pattern *pattern, char *text)
+{
+	char *colon = strrchr(text, ':'), *end;
+	unsigned long line;
+
+	if (!colon || colon[1] < '0' || colon[1] > '9')
+		return;
+	errno = 0;
+	line = strtoul(colon + 1, &end, 10);
+	if (*end || errno || !line || line > UINT32_MAX)
+		return;
+	*colon = '\0';
+	pattern->line = line;
+}
+
+static int add_frame(struct parser *p, struct supp_entry *entry, char *line)
+{
+	struct supp_pattern pattern = { .kind = SUPP_ANY_FRAMES, .text = line + 4 };
+	int r;
+
+	if (entry->patterns.len == MAX_FRAMES)
+		return fail(p, p->line, "more than 500 frames", NULL);
+	if (!strncmp(line, "fun:", 4))
+		pattern.kind = SUPP_FUNCTION;
+	else if (!strncmp(line, "obj:", 4))
+		pattern.kind = SUPP_OBJECT;
+	else if (!strncmp(line, "src:", 4))
+		pattern.kind = SUPP_SOURCE;
+	else if (strcmp(line, "...") != 0)
+		return fail(p, p->line, "not a frame (fun:, obj:, src: or ...)", line);
+	if (pattern.kind != SUPP_ANY_FRAMES && !*pattern.text)
+		return fail(p, p->line, "a frame without a pattern", line);
+	if (pattern.kind == SUPP_SOURCE)
+		split_source(&pattern, line + 4);
+	if (pattern.kind == SUPP_FUNCTION) {
+		r = supp_stable_name(pattern.text, "", &pattern.stable);
+		if (r)
+			return r;
+	}
+	r = vec_push(&entry->patterns, pattern);
+	if (r)
+		free(pattern.stable);
+	return r;
+}
+
+static int parse_frames(struct parser *p, struct supp_entry *entry)
+{
+	bool any = false;
+
+	for (;;) {
+		char *line = next_line(p);
+		int r;
+
+		if (!line)
+			return fail(p, entry->line, "this entry has no }", NULL);
+		if (!strcmp(line, "}"))
+			break;
+		if (!strncmp(line, "match-leak-kinds:", 17)) {
+			if (entry->kind != SUPPRESSION_LEAK || entry->patterns.len)
+				return fail(p, p->line, "match-leak-kinds is for leaks, first",
+					    NULL);
+			line += 17;
+			while (is_blank(*line))
+				line++;
+			if (supp_parse_classes(line, &entry->classes))
+				return fail(p, p->line,
+					    "not a list of definite, indirect, possible, reachable",
+					    line);
+			continue;
+		}
+		r = add_frame(p, entry, line);
+		if (r)
+			return r;
+		any |= entry->patterns.data[entry->patterns.len - 1].kind != SUPP_ANY_FRAMES;
+	}
+	if (!any)
+		return fail(p, entry->line, "an entry needs a frame that is not ...", NULL);
+	return 0;
+}
+
+static int parse_entry(struct parser *p, struct supp_entries *entries)
+{
+	struct supp_entry entry = { .file = p->name, .classes = ALL_CLASSES };
+	const char *colon, *tools;
+	int r;
+
+	entry.name = next_line(p);
+	entry.line = p->line;
+	tools = entry.name && strcmp(entry.name, "}") != 0 ? next_line(p) : NULL;
+	if (!tools || !strcmp(tools, "}"))
+		return fail(p, p->line, "an entry begins with its name and TOOL:KIND", NULL);
+	colon = strchr(tools, ':');
+	if (!colon || colon == tools || !colon[1])
+		return fail(p, p->line, "not TOOL:KIND", tools);
+	if (!has_memcheck(tools, colon) || is_other_kind(colon + 1))
+		return skip_entry(p, entry.line);
+	if (!strcmp(colon + 1, "Free"))
+		entry.kind = SUPPRESSION_FREE;
+	else if (strcmp(colon + 1, "Leak") != 0)
+		return fail(p, p->line, "Memcheck has no such kind", colon + 1);
+	r = parse_frames(p, &entry);
+	if (!r)
+		r = vec_push(&entries->list, entry);
+	if (r)
+		supp_entry_done(&entry);
+	return r;
+}
+
+static int parse(struct parser *p, struct supp_entries *entries)
+{
+	const char *line;
+
+	while ((line = next_line(p))) {
+		int r;
+
+		if (strcmp(line, "{") != 0)
+			return fail(p, p->line, "a line with nothing but { begins an entry", line);
+		r = parse_entry(p, entries);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int supp_parse(struct supp_entries *entries, const char *name, char *text, size_t len,
+	       struct strbuf *error)
+{
+	struct parser p = { .name = name, .at = text, .end = text + len, .error = error };
+	const char *nul = memchr(text, '\0', len);
+	size_t before = entries->list.len;
+	int r;
+
+	if (nul) {
+		p.line = 1;
+		for (const char *c = text; c < nul; c++)
+			p.line += *c == '\n';
+		return fail(&p, p.line, "a byte of zero: this is not text", NULL);
+	}
+	r = parse(&p, entries);
+	while (r && entries->list.len > before)
+		supp_entry_done(&entries->list.data[--entries->list.len]);
+	return r;
+}

@@ -84,6 +84,8 @@ USER_SRCS := $(sort $(shell find user -name '*.c'))
 USER_OBJS := $(USER_SRCS:%.c=$(O)/%.o)
 # What protobuf's compiler makes of user/report/*.proto.
 MESSAGES := $(patsubst user/report/%.proto,$(O)/%.pb-c,$(wildcard user/report/*.proto))
+# What goes into reports as it is.
+SCRIPTS := $(patsubst user/report/%.js,$(O)/%_js.h,$(wildcard user/report/*.js))
 LIB_OBJS := $(filter-out $(O)/user/main.o,$(USER_OBJS)) $(MESSAGES:%=%.o)
 LIB := $(O)/libmemtraced.a
 
@@ -234,7 +236,13 @@ $(O)/%.o: %.c $(O)/.flags
 
 $(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETONS) $(GENERATED)
 
-$(filter $(O)/user/report/%,$(USER_OBJS)): | $(MESSAGES:%=%.h)
+$(filter $(O)/user/report/%,$(USER_OBJS)): | $(MESSAGES:%=%.h) $(SCRIPTS)
+
+# A script as string literals, one a line.
+$(SCRIPTS): $(O)/%_js.h: user/report/%.js
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(O)
+	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
 
 $(MESSAGES:%=%.c): $(O)/%.pb-c.c: user/report/%.proto
 	$(call say,PROTO,$<)

@@ -71,6 +71,53 @@ static void text_is_made_safe(void **state)
 	}
 }
 
+static void text_in_xml_is_escaped_and_allowed(void **state)
+{
+	static const struct {
+		const char *in, *expected;
+	} cases[] = {
+		{ "plain", "plain" },
+		{ "a<b>&\"'", "a&lt;b&gt;&amp;&quot;&#39;" },
+		{ "]]>", "]]&gt;" },
+		{ "\x01\x1b", "??" },
+		{ "\xff", "?" },
+		{ "\xef\xbf\xbe\xef\xbf\xbf", "??" },
+		{ "\xef\xbf\xbd", "\xef\xbf\xbd" },
+		{ "\xc3\xbc", "\xc3\xbc" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_strbuf_ struct strbuf out = { 0 };
+
+		text_xml(&out, cases[i].in);
+		assert_string_equal(strbuf_str(&out), cases[i].expected);
+	}
+}
+
+static void digits_are_grouped_by_thousands(void **state)
+{
+	static const struct {
+		uint64_t number;
+		const char *expected;
+	} cases[] = {
+		{ 0, "0" },
+		{ 999, "999" },
+		{ 1000, "1,000" },
+		{ 123456, "123,456" },
+		{ 1234567, "1,234,567" },
+		{ UINT64_MAX, "18,446,744,073,709,551,615" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_strbuf_ struct strbuf out = { 0 };
+
+		text_grouped(&out, cases[i].number);
+		assert_string_equal(strbuf_str(&out), cases[i].expected);
+	}
+}
+
 static void long_text_loses_its_middle(void **state)
 {
 	static const struct {
@@ -468,9 +515,8 @@ static void unknown_format_is_explained(void **state)
 		{ "jsn", "did you mean 'json'?" },
 		{ "recrod", "did you mean 'record'?" },
 		{ "perf-scrip", "did you mean 'perf-script'?" },
-		{ "xyzzy",
-		  "unknown format 'xyzzy'; formats are: table json folded perf-script gprof2dot "
-		  "pprof, and record (-o only)" },
+		{ "xyzzy", "unknown format 'xyzzy'; formats are: table json folded flamegraph "
+			   "perf-script gprof2dot pprof, and record (-o only)" },
 		{ "\x1b[2J", "unknown format '?[2J'; " },
 	};
 	struct fixture f;
@@ -510,6 +556,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_made_safe),
+		cmocka_unit_test(text_in_xml_is_escaped_and_allowed),
+		cmocka_unit_test(digits_are_grouped_by_thousands),
 		cmocka_unit_test(long_text_loses_its_middle),
 		cmocka_unit_test(wrapped_lines_keep_to_the_width),
 		cmocka_unit_test(folded_names_cannot_be_taken_for_structure),

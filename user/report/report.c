@@ -27,6 +27,13 @@ static const struct report_format formats[] = {
 		.write = folded_write,
 	},
 	{
+		.name = "flamegraph",
+		.description = "a picture of the stacks to zoom and search in: SVG",
+		.at_end_only = true,
+		.one_job = true,
+		.write = flamegraph_write,
+	},
+	{
 		.name = "perf-script",
 		.description = "text like that of perf script",
 		.at_end_only = true,

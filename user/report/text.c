@@ -76,6 +76,61 @@ void text_clean(struct strbuf *out, const char *s)
 	add_text(out, s, true);
 }
 
+/* U+FFFE and U+FFFF, of which XML 1.0 allows no mention. */
+static bool is_noncharacter(const char *s)
+{
+	return strncmp(s, "\xef\xbf\xbe", 3) == 0 || strncmp(s, "\xef\xbf\xbf", 3) == 0;
+}
+
+static const char *xml_entity(char c)
+{
+	switch (c) {
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	case '\'':
+		return "&#39;";
+	default:
+		return NULL;
+	}
+}
+
+void text_xml(struct strbuf *out, const char *s)
+{
+	_cleanup_strbuf_ struct strbuf clean = { 0 };
+
+	text_clean(&clean, s);
+	if (strbuf_error(&clean) < 0)
+		out->error = strbuf_error(&clean);
+	for (const char *at = strbuf_str(&clean); *at; at++) {
+		if (is_noncharacter(at)) {
+			strbuf_addch(out, '?');
+			at += 2;
+		} else if (xml_entity(*at)) {
+			strbuf_adds(out, xml_entity(*at));
+		} else {
+			strbuf_addch(out, *at);
+		}
+	}
+}
+
+void text_grouped(struct strbuf *out, uint64_t number)
+{
+	char digits[24];
+	int n = snprintf(digits, sizeof(digits), "%" PRIu64, number);
+
+	for (int i = 0; i < n; i++) {
+		if (i > 0 && (n - i) % 3 == 0)
+			strbuf_addch(out, ',');
+		strbuf_addch(out, digits[i]);
+	}
+}
+
 static bool is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');

@@ -22,6 +22,12 @@ struct text_swap {
 };
 void text_word(struct strbuf *out, const char *s, const struct text_swap *swaps, size_t n_swaps);
 
+/* Clean text as XML has it, in elements and in attributes. */
+void text_xml(struct strbuf *out, const char *s);
+
+/* 1234567 as "1,234,567". */
+void text_grouped(struct strbuf *out, uint64_t number);
+
 size_t text_columns(const char *s);
 
 /* Clean text in at most `columns` (>= 3): what is too long loses its middle to an ellipsis. */

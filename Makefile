@@ -161,6 +161,7 @@ check-live: all targets ## the daemon against real programs on this kernel (root
 .PHONY: check-long
 check-long: all targets ## live tests at full size (100 kills), all on all kernels; on arm64 (root)
 	$(Q)scripts/deps-kernels || true # as in check
+	$(Q)scripts/deps-viewers || true # a skip says so
 	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE) $(RUN_KERNELS_LONG) $(RUN_ARM64)
 
 # The product is built when its tools are there, so that a fresh machine can bench.

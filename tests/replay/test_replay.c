@@ -220,6 +220,7 @@ static void grammar_checkers_find_each_trap(void **state)
 	check_with(FOLDER "check_gprof2dot.py", "--self-test");
 	check_with(FOLDER "check_pprof.py", "--self-test");
 	check_with(FOLDER "check_flamegraph.py", "--self-test");
+	check_with(FOLDER "check_speedscope.py", "--self-test");
 }
 
 static void golden_files_pass_the_grammar_checkers(void **state)
@@ -238,6 +239,8 @@ static void golden_files_pass_the_grammar_checkers(void **state)
 		check_with(FOLDER "check_folded.py", path);
 		golden_path(&all[i], "gprof2dot", path);
 		check_with(FOLDER "check_gprof2dot.py", path);
+		golden_path(&all[i], "speedscope", path);
+		check_with(FOLDER "check_speedscope.py", path);
 	}
 }
 

@@ -516,7 +516,7 @@ static void unknown_format_is_explained(void **state)
 		{ "recrod", "did you mean 'record'?" },
 		{ "perf-scrip", "did you mean 'perf-script'?" },
 		{ "xyzzy", "unknown format 'xyzzy'; formats are: table json folded flamegraph "
-			   "perf-script gprof2dot pprof, and record (-o only)" },
+			   "perf-script gprof2dot pprof speedscope, and record (-o only)" },
 		{ "\x1b[2J", "unknown format '?[2J'; " },
 	};
 	struct fixture f;

@@ -55,6 +55,13 @@ static const struct report_format formats[] = {
 		.binary = true,
 		.write = pprof_write,
 	},
+	{
+		.name = "speedscope",
+		.description = "stacks for speedscope, a profile for each quantity",
+		.at_end_only = true,
+		.one_job = true,
+		.write = speedscope_write,
+	},
 };
 
 const struct report_format *report_formats(size_t *ret_n)

@@ -16,5 +16,6 @@ int perf_script_write(const struct view *view, FILE *file);
 int gprof2dot_write(const struct view *view, FILE *file);
 int flamegraph_write(const struct view *view, FILE *file);
 int pprof_write(const struct view *view, FILE *file);
+int speedscope_write(const struct view *view, FILE *file);
 
 #endif

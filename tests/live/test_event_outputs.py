@@ -12,7 +12,8 @@ from lib import load_report, need_kernel, need_root, run, run_memtraced, scratch
 REPLAY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay")
 WRITES = 1000
 DD = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", f"count={WRITES}", "status=none"]
-FORMATS = ("perf-script", "folded", "gprof2dot", "pprof", "flamegraph", "speedscope")
+FORMATS = ("perf-script", "folded", "gprof2dot", "pprof", "flamegraph", "speedscope",
+           "callgrind")
 
 
 def kernel_symbols():

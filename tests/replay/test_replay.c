@@ -221,6 +221,7 @@ static void grammar_checkers_find_each_trap(void **state)
 	check_with(FOLDER "check_pprof.py", "--self-test");
 	check_with(FOLDER "check_flamegraph.py", "--self-test");
 	check_with(FOLDER "check_speedscope.py", "--self-test");
+	check_with(FOLDER "check_callgrind.py", "--self-test");
 }
 
 static void golden_files_pass_the_grammar_checkers(void **state)
@@ -241,6 +242,8 @@ static void golden_files_pass_the_grammar_checkers(void **state)
 		check_with(FOLDER "check_gprof2dot.py", path);
 		golden_path(&all[i], "speedscope", path);
 		check_with(FOLDER "check_speedscope.py", path);
+		golden_path(&all[i], "callgrind", path);
+		check_with(FOLDER "check_callgrind.py", path);
 	}
 }
 

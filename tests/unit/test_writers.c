@@ -515,8 +515,9 @@ static void unknown_format_is_explained(void **state)
 		{ "jsn", "did you mean 'json'?" },
 		{ "recrod", "did you mean 'record'?" },
 		{ "perf-scrip", "did you mean 'perf-script'?" },
-		{ "xyzzy", "unknown format 'xyzzy'; formats are: table json folded flamegraph "
-			   "perf-script gprof2dot pprof speedscope, and record (-o only)" },
+		{ "xyzzy",
+		  "unknown format 'xyzzy'; formats are: table json folded flamegraph "
+		  "perf-script gprof2dot pprof speedscope callgrind, and record (-o only)" },
 		{ "\x1b[2J", "unknown format '?[2J'; " },
 	};
 	struct fixture f;

@@ -62,6 +62,13 @@ static const struct report_format formats[] = {
 		.one_job = true,
 		.write = speedscope_write,
 	},
+	{
+		.name = "callgrind",
+		.description = "functions, lines and calls for kcachegrind",
+		.at_end_only = true,
+		.one_job = true,
+		.write = callgrind_write,
+	},
 };
 
 const struct report_format *report_formats(size_t *ret_n)

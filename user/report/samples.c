@@ -1,14 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/samples.h"
 
+static uint64_t positive(int64_t value)
+{
+	return value > 0 ? (uint64_t)value : 0;
+}
+
 uint64_t sample_weight(const struct sample *sample, enum option_sort sort)
 {
-	int64_t weight;
-
 	if (!sample->site)
 		return sample->count;
-	weight = view_site_weight(sample->site, view_site_quantity(sort));
-	return weight > 0 ? (uint64_t)weight : 0;
+	return positive(view_site_weight(sample->site, view_site_quantity(sort)));
+}
+
+const struct sample_cost_type sample_cost_types[SAMPLE_COSTS] = {
+	[COST_LIVE] = { "Live", "Live bytes", "bytes" },
+	[COST_LIVE_BLOCKS] = { "LiveBlocks", "Live blocks", "none" },
+	[COST_PEAK] = { "Peak", "Bytes at the peak", "bytes" },
+	[COST_ALLOCATED] = { "Allocated", "Allocated bytes", "bytes" },
+	[COST_ALLOCS] = { "Allocs", "Allocations", "none" },
+	[COST_TEMPORARY] = { "Temporary", "Temporary allocations", "none" },
+};
+
+size_t sample_costs(const struct sample *sample, uint64_t costs[SAMPLE_COSTS])
+{
+	const struct view_site *site = sample->site;
+	size_t n = site ? SAMPLE_COSTS : 1;
+	uint64_t any = 0;
+
+	costs[COST_TIMES] = sample->count;
+	if (site) {
+		costs[COST_LIVE] = positive(site->live_bytes);
+		costs[COST_LIVE_BLOCKS] = positive(site->live_blocks);
+		costs[COST_PEAK] = positive(site->peak_bytes);
+		costs[COST_ALLOCATED] = site->bytes;
+		costs[COST_ALLOCS] = site->allocs;
+		costs[COST_TEMPORARY] = sample_weight(sample, SORT_TEMPORARY);
+	}
+	for (size_t i = 0; i < n; i++)
+		any |= costs[i];
+	return any ? n : 0;
 }
 
 const char *sample_what(const struct view_event *event, enum option_sort sort)

@@ -23,6 +23,31 @@ uint64_t sample_weight(const struct sample *sample, enum option_sort sort);
 const char *sample_what(const struct view_event *event, enum option_sort sort);
 const char *sample_unit(const struct view_event *event, enum option_sort sort);
 
+/*
+ * All that an allocation's stack is worth, for formats that hold several numbers; an event's has
+ * one, how often it happened.
+ */
+enum sample_cost {
+	COST_LIVE,
+	COST_LIVE_BLOCKS,
+	COST_PEAK,
+	COST_ALLOCATED,
+	COST_ALLOCS,
+	COST_TEMPORARY,
+	SAMPLE_COSTS
+};
+#define COST_TIMES 0 /* of an event's */
+
+struct sample_cost_type {
+	const char *id;	  /* one word */
+	const char *name; /* for people */
+	const char *unit; /* "bytes" or "none" */
+};
+extern const struct sample_cost_type sample_cost_types[SAMPLE_COSTS];
+
+/* How many of the costs are set; none below 0. 0: there is nothing to say. */
+size_t sample_costs(const struct sample *sample, uint64_t costs[SAMPLE_COSTS]);
+
 /* 0, or what fn returned when that is not 0. */
 typedef int (*sample_fn)(const struct sample *sample, void *userdata);
 int samples_each(const struct view *view, sample_fn fn, void *userdata);

@@ -16,71 +16,16 @@
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
-struct quantity {
-	const char *name, *unit;
-	uint64_t (*of)(const struct sample *sample);
-};
-
-static uint64_t positive(int64_t value)
-{
-	return value > 0 ? (uint64_t)value : 0;
-}
-
-static uint64_t live_bytes(const struct sample *sample)
-{
-	return positive(sample->site->live_bytes);
-}
-
-static uint64_t live_blocks(const struct sample *sample)
-{
-	return positive(sample->site->live_blocks);
-}
-
-static uint64_t peak_bytes(const struct sample *sample)
-{
-	return positive(sample->site->peak_bytes);
-}
-
-static uint64_t all_bytes(const struct sample *sample)
-{
-	return sample->site->bytes;
-}
-
-static uint64_t all_blocks(const struct sample *sample)
-{
-	return sample->site->allocs;
-}
-
-static uint64_t temporary(const struct sample *sample)
-{
-	return sample_weight(sample, SORT_TEMPORARY);
-}
-
-static uint64_t times(const struct sample *sample)
-{
-	return sample->count;
-}
-
-static const struct quantity quantities[] = {
-	{ "Live bytes", "bytes", live_bytes },
-	{ "Live blocks", "none", live_blocks },
-	{ "Bytes at the peak", "bytes", peak_bytes },
-	{ "Allocated bytes", "bytes", all_bytes },
-	{ "Allocations", "none", all_blocks },
-	{ "Temporary allocations", "none", temporary },
-};
-#define N_QUANTITIES (sizeof(quantities) / sizeof(quantities[0]))
-
-/* Which of them is shown first. */
-static size_t active_quantity(enum option_sort sort)
+/* The profile that is shown first. */
+static enum sample_cost first_cost(enum option_sort sort)
 {
 	switch (view_site_quantity(sort)) {
 	case SORT_PEAK:
-		return 2;
+		return COST_PEAK;
 	case SORT_TEMPORARY:
-		return 5;
+		return COST_TEMPORARY;
 	default:
-		return sort == SORT_COUNT ? 1 : 0;
+		return sort == SORT_COUNT ? COST_LIVE_BLOCKS : COST_LIVE;
 	}
 }
 
@@ -88,7 +33,7 @@ static size_t active_quantity(enum option_sort sort)
 
 struct scope {
 	struct json_out out;
-	const struct quantity *quantity;
+	size_t cost;		     /* the one of the profile at hand */
 	struct interns *functions;   /* name and file, each with its end; no file: "" */
 	VEC(uint32_t) lines;	     /* of the functions, where all their frames have the same */
 	struct sample_frames frames; /* of the stack at hand */
@@ -149,9 +94,10 @@ static int put_sample_frame(struct scope *scope, const struct sample_frame *from
 static int put_stack(const struct sample *sample, void *userdata)
 {
 	struct scope *scope = userdata;
-	uint64_t weight = scope->quantity->of(sample);
+	uint64_t costs[SAMPLE_COSTS], weight;
 	int r;
 
+	weight = sample_costs(sample, costs) ? costs[scope->cost] : 0;
 	if (weight == 0)
 		return 0;
 	r = sample_frames_fill(&scope->frames, sample->stack);
@@ -166,18 +112,18 @@ static int put_stack(const struct sample *sample, void *userdata)
 	return r < 0 ? r : vec_push(&scope->weights, weight);
 }
 
-static int put_profile(struct scope *scope, const struct view *view,
-		       const struct quantity *quantity)
+static int put_profile(struct scope *scope, const struct view *view, size_t cost, const char *name,
+		       const char *unit)
 {
 	FILE *file = scope->out.file;
 	int r;
 
-	scope->quantity = quantity;
+	scope->cost = cost;
 	scope->weights.len = 0;
 	scope->sum = 0;
 	fputs("{\"type\":\"sampled\",\"name\":", file);
-	json_out_put(&scope->out, json_out_new_string(&scope->out, quantity->name));
-	fprintf(file, ",\"unit\":\"%s\",\"samples\":[", quantity->unit);
+	json_out_put(&scope->out, json_out_new_string(&scope->out, name));
+	fprintf(file, ",\"unit\":\"%s\",\"samples\":[", unit);
 	r = samples_each(view, put_stack, scope);
 	fputs("],\"weights\":[", file);
 	for (size_t i = 0; r == 0 && i < scope->weights.len; i++)
@@ -232,15 +178,16 @@ static int put_name(struct scope *scope, const struct view *view)
 static int put_profiles(struct scope *scope, const struct view *view,
 			const struct view_event *event)
 {
-	const struct quantity counted = { event ? event->asked->name : "", "none", times };
 	int r = 0;
 
 	if (event)
-		return put_profile(scope, view, &counted);
-	for (size_t i = 0; r == 0 && i < N_QUANTITIES; i++) {
+		return put_profile(scope, view, COST_TIMES, event->asked->name, "none");
+	for (size_t i = 0; r == 0 && i < SAMPLE_COSTS; i++) {
+		const struct sample_cost_type *type = &sample_cost_types[i];
+
 		if (i > 0)
 			fputs(",\n", scope->out.file);
-		r = put_profile(scope, view, &quantities[i]);
+		r = put_profile(scope, view, i, type->name, type->unit);
 	}
 	return r;
 }
@@ -260,7 +207,7 @@ static int put_file(struct scope *scope, const struct view *view, const struct v
 		json_out_put(&scope->out, json_out_new_string(&scope->out, run->tool));
 	}
 	fprintf(file, ",\"activeProfileIndex\":%zu,\n\"profiles\":[\n",
-		event ? 0 : active_quantity(view_opts(view)->sort));
+		event ? (size_t)COST_TIMES : (size_t)first_cost(view_opts(view)->sort));
 	r = put_profiles(scope, view, event);
 	if (r < 0)
 		return r;

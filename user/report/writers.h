@@ -17,5 +17,6 @@ int gprof2dot_write(const struct view *view, FILE *file);
 int flamegraph_write(const struct view *view, FILE *file);
 int pprof_write(const struct view *view, FILE *file);
 int speedscope_write(const struct view *view, FILE *file);
+int callgrind_write(const struct view *view, FILE *file);
 
 #endif

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files for kcachegrind, as callgrind_annotate reads them."""
+
+import os
+import re
+
+from lib import (heap_sites, load_report, need_program, need_root, run, run_memtraced, scratch,
+                 target, test, total, with_function)
+
+COSTS = ("live_bytes", "live_blocks", "peak_bytes", "bytes", "allocs")
+
+
+def annotated(path, *options):
+    """What it shows: {function: costs}, the totals as "PROGRAM TOTALS"."""
+    done = run(["callgrind_annotate", "--auto=no", "--threshold=100", "--show-percs=no", *options,
+                path])
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    rows = {}
+    for line in done.stdout.splitlines():
+        row = re.match(r" *((?:[\d,.]+ +)+)(?:\S*:)?(PROGRAM TOTALS|\S+)", line)
+        if row:
+            rows[row.group(2)] = [int(word.replace(",", "").replace(".", "0"))
+                                  for word in row.group(1).split()]
+    return rows
+
+
+@test(need_root, need_program("callgrind_annotate"))
+def callgrind_annotate_shows_what_we_report():
+    with scratch() as folder:
+        path, report = os.path.join(folder, "callgrind.out"), os.path.join(folder, "json")
+        done = run_memtraced("-o", f"callgrind:{path}", "-o", f"json:{report}", "--",
+                             target("leak"), "100", "0")
+        assert done.returncode == 0, done.stderr
+        process, = load_report(report)["processes"]
+        inclusive, own = annotated(path, "--inclusive=yes"), annotated(path)
+    for sites, row in ((process["sites"], inclusive["PROGRAM TOTALS"]),
+                       (with_function(process["sites"], "leak_one"), inclusive["leak_one"]),
+                       (process["sites"], inclusive[f"leak-{process['pid']}"]),
+                       ([site for site in process["sites"]
+                         if site["frames"][0]["function"] == "mmap"], own["mmap"])):
+        assert row[:5] == [total(sites, key) for key in COSTS], row
+        assert row[5] == sum(site["temporary"] or 0 for site in sites), (row, sites)
+    assert total(heap_sites(process), "allocs") == 200
+
+
+@test(need_root, need_program("callgrind_annotate", "openssl"))
+def calls_of_an_event_are_how_often_it_happened():
+    with scratch() as folder:
+        path = os.path.join(folder, "callgrind.out")
+        done = run_memtraced("-e", "write", "-o", f"callgrind:{path}", "--", "dd", "if=/dev/zero",
+                             f"of={folder}/out", "bs=1", "count=300", "status=none")
+        assert done.returncode == 0, done.stderr
+        rows = annotated(path)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    assert rows["PROGRAM TOTALS"] == [300], rows
+    assert "event: Times : syscalls:sys_enter_write\n" in text, text[:400]

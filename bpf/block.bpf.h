@@ -45,27 +45,44 @@ static __always_inline void tomb_add(struct abi_proc *proc, __u64 key,
 	proc_lost(proc, ABI_LOST_TOMBSTONE);
 }
 
-/* Looks for a block that a child forked at `era` saw at this key and that was freed since. */
-VERIFIED_ONCE int tomb_find(__u64 key, __u32 era, struct abi_block *ret)
+static __always_inline bool tomb_holds(const struct abi_tomb *tomb, __u32 era)
+{
+	return tomb && tomb->block.era < era && era <= tomb->freed_era;
+}
+
+/*
+ * The number of the tomb of a block that a child forked at `era` saw at this key and that was freed
+ * since; 0 if there is none. It gives a number, so that 5.10 can verify its loop once, too.
+ */
+VERIFIED_ONCE_NUMBERS __u32 tomb_number(__u64 key, __u32 era)
 {
 	struct abi_tomb_key tk = { .block = key };
 	struct abi_tomb *tomb = bpf_map_lookup_elem(&tombs, &tk);
 	__u32 count, n;
 
-	if (!tomb || !ret)
-		return false;
+	if (!tomb)
+		return 0;
 	count = tomb->count;
 	for (n = 1; n <= MAX_TOMBS; n++) {
 		if (n > count + TOMB_TRIES)
 			break;
 		tk.n = n;
-		tomb = bpf_map_lookup_elem(&tombs, &tk);
-		if (tomb && tomb->block.era < era && era <= tomb->freed_era) {
-			*ret = tomb->block;
-			return true;
-		}
+		if (tomb_holds(bpf_map_lookup_elem(&tombs, &tk), era))
+			return n;
 	}
-	return false;
+	return 0;
+}
+
+/* A tomb stays while the child that it is for lives, which is the current process. */
+static __always_inline bool tomb_find(__u64 key, __u32 era, struct abi_block *ret)
+{
+	struct abi_tomb_key tk = { .block = key, .n = tomb_number(key, era) };
+	struct abi_tomb *tomb = tk.n ? bpf_map_lookup_elem(&tombs, &tk) : NULL;
+
+	if (!tomb_holds(tomb, era))
+		return false;
+	*ret = tomb->block;
+	return true;
 }
 
 /*

@@ -74,7 +74,7 @@ static __always_inline __u64 alloc_result(struct abi_proc *proc, __u64 result)
 #define STRING_CHUNKS 256
 
 /* Bytes of a string with the 0 at its end; 0: it is longer, or it cannot be read. */
-VERIFIED_ONCE __u64 string_bytes(__u64 addr)
+VERIFIED_ONCE_NUMBERS __u64 string_bytes(__u64 addr)
 {
 	char chunk[STRING_CHUNK + 1];
 	__u64 before = 0;

@@ -57,7 +57,7 @@ static __always_inline __u64 original_return_address(__u64 address, __u64 slot, 
 }
 
 /* The return address of a call that was entered with this sp; 0 when it cannot be read. */
-VERIFIED_ONCE __u64 return_address(__u64 sp, __u64 link)
+VERIFIED_ONCE_NUMBERS __u64 return_address(__u64 sp, __u64 link)
 {
 	__u64 address = 0, instance = 0;
 

@@ -4,6 +4,7 @@
 #include "trace/bpf/bpf_link.h"
 #include "trace/bpf/link_home.h"
 #include "trace/bpf/programs.h"
+#include "trace/kernel/kernel_btf.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/probe_kinds.h"
 #include "trace/kernel/probe_page.h"
@@ -32,20 +33,25 @@ __attribute__((format(printf, 4, 5))) static void result(struct features *f, enu
 	va_end(ap);
 }
 
+/* libbpf knows other places, and finds there what the programs need: it is asked last. */
+static int find_in_btf(const char *name)
+{
+	int r = btf_file_has(KERNEL_BTF, name);
+	struct btf *btf = r < 0 ? btf__load_vmlinux_btf() : NULL;
+
+	if (r < 0)
+		r = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0 : -errno;
+	btf__free(btf);
+	return r;
+}
+
 static void probe_btf(struct features *f)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	int r = find_in_btf("bpf_preempt_disable");
 
-	if (!btf) {
-		result(f, FEATURE_BTF, false, "%s (CONFIG_DEBUG_INFO_BTF)", strerror(errno));
-		result(f, FEATURE_HOLD_CPU, false, "no BTF to look in");
-		return;
-	}
-	result(f, FEATURE_BTF, true, "%s", "");
-	result(f, FEATURE_HOLD_CPU,
-	       btf__find_by_name_kind(btf, "bpf_preempt_disable", BTF_KIND_FUNC) > 0,
-	       "not in the kernel's BTF (Linux 6.10)");
-	btf__free(btf);
+	result(f, FEATURE_BTF, r >= 0, "%s (CONFIG_DEBUG_INFO_BTF)", strerror(-r));
+	result(f, FEATURE_HOLD_CPU, r > 0,
+	       r < 0 ? "no BTF to look in" : "not in the kernel's BTF (Linux 6.10)");
 }
 
 static void probe_tracefs(struct features *f)

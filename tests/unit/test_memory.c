@@ -21,7 +21,7 @@
 
 /* What the child has mapped where: the same addresses as here, as it is a fork. */
 struct layout {
-	char *sparse, *guarded, *shared, *zero, *many;
+	char *sparse, *guarded, *shared, *zero, *many, *read_only;
 	pid_t pid;
 };
 
@@ -48,6 +48,9 @@ static void fill(struct layout *l)
 	assert_int_equal(mprotect(l->guarded + PAGE, 2 * PAGE, rw), 0);
 	l->shared = map(NULL, 2 * PAGE, rw, MAP_SHARED | MAP_ANONYMOUS, -1);
 	l->zero = map(NULL, PAGE, rw, MAP_SHARED, zero);
+	l->read_only = map(NULL, 8 * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	/* Not part of a huge page. */
+	(void)madvise(l->read_only, 8 * PAGE, MADV_NOHUGEPAGE);
 	l->many = map(NULL, MANY_PAGES * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	close(zero);
 }
@@ -55,6 +58,12 @@ static void fill(struct layout *l)
 /* In the child only: touched here, pages would be touched there as well. */
 static void touch(const struct layout *l)
 {
+	volatile char *page = l->read_only;
+
+	(void)page[2 * PAGE]; /* the page of zeros */
+	page[3 * PAGE] = 3;
+	page[4 * PAGE] = 4;
+	page[7 * PAGE] = 7;
 	l->sparse[7 * PAGE] = 7;
 	l->sparse[8 * PAGE] = 8;
 	l->sparse[200000 * PAGE + 5] = 9;
@@ -194,6 +203,25 @@ static void of_a_sparse_mapping_only_touched_pages_are_listed(void **state)
 	assert_true(total <= 3 * 512 * PAGE);
 }
 
+static void pages_that_were_only_read_are_not_resident(void **state)
+{
+	const struct layout *l = *state;
+	_cleanup_(memory_free_p) struct memory *memory = NULL;
+	_cleanup_free_ struct memory_range *ranges = NULL;
+	uint64_t start = at(l->read_only);
+	size_t n;
+
+	if (geteuid() != 0)
+		skip(); /* Before Linux 6.7 only root can tell the page of zeros. */
+	assert_int_equal(memory_new(l->pid, &memory), 0);
+	assert_int_equal(memory_resident(memory, start, start + 8 * PAGE, &ranges, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(ranges[0].start, start + 3 * PAGE);
+	assert_int_equal(ranges[0].end, start + 5 * PAGE);
+	assert_int_equal(ranges[1].start, start + 7 * PAGE);
+	assert_int_equal(ranges[1].end, start + 8 * PAGE);
+}
+
 static void what_cannot_be_read_is_zero_and_the_rest_is_there(void **state)
 {
 	const struct layout *l = *state;
@@ -245,6 +273,7 @@ int main(void)
 		cmocka_unit_test(mappings_are_of_the_kind_that_they_are),
 		cmocka_unit_test(code_is_found_although_nobody_writes_it),
 		cmocka_unit_test(of_a_sparse_mapping_only_touched_pages_are_listed),
+		cmocka_unit_test(pages_that_were_only_read_are_not_resident),
 		cmocka_unit_test(what_cannot_be_read_is_zero_and_the_rest_is_there),
 		cmocka_unit_test(a_process_that_is_gone_is_an_error),
 	};

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 
 /* Linux 6.7, <linux/fs.h>: as the kernel's headers have it, which may be older than the kernel. */
@@ -24,8 +25,10 @@ struct pm_scan_arg {
 #define MEMORY_PAGEMAP_SCAN _IOWR('f', 16, struct pm_scan_arg)
 #define MEMORY_PAGE_IS_PRESENT (1 << 3)
 #define MEMORY_PAGE_IS_SWAPPED (1 << 4)
+#define MEMORY_PAGE_IS_PFNZERO (1 << 5)
 
 /* Documentation/admin-guide/mm/pagemap.rst */
+#define ENTRY_FRAME ((1ULL << 55) - 1)
 #define ENTRY_SWAPPED (1ULL << 62)
 #define ENTRY_PRESENT (1ULL << 63)
 
@@ -39,7 +42,8 @@ struct pm_scan_arg {
 struct memory {
 	pid_t pid;
 	uint64_t page;
-	int pagemap; /* -1: cannot be opened */
+	int pagemap;	     /* -1: cannot be opened */
+	uint64_t zero_frame; /* 0: not known */
 	struct proc_maps all;
 	VEC(struct memory_map) writable;
 };
@@ -95,6 +99,26 @@ static int collect_writable(struct memory *memory)
 	return 0;
 }
 
+/* The frame of the page of zeros, by reading one of our own; 0: that may not be known. */
+static uint64_t zero_frame(const struct memory *memory)
+{
+	_cleanup_close_ int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	uint64_t entry = 0;
+	volatile char *page;
+
+	if (fd < 0)
+		return 0;
+	page = mmap(NULL, memory->page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return 0;
+	(void)*page; /* Reading maps it. */
+	if (pread(fd, &entry, sizeof(entry),
+		  (off_t)((uintptr_t)page / memory->page * sizeof(entry))) != sizeof(entry))
+		entry = 0;
+	munmap((void *)page, memory->page);
+	return entry & ENTRY_PRESENT ? entry & ENTRY_FRAME : 0;
+}
+
 int memory_new(pid_t pid, struct memory **ret_memory)
 {
 	_cleanup_(memory_free_p) struct memory *memory = calloc(1, sizeof(*memory));
@@ -107,6 +131,7 @@ int memory_new(pid_t pid, struct memory **ret_memory)
 	memory->page = (uint64_t)sysconf(_SC_PAGESIZE);
 	(void)snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid); /* fits */
 	memory->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	memory->zero_frame = zero_frame(memory);
 	r = proc_maps_read(pid, &memory->all);
 	if (r == 0)
 		r = collect_writable(memory);
@@ -197,8 +222,16 @@ static int add_range(range_list *list, uint64_t start, uint64_t end)
 	return vec_push(list, (struct memory_range){ start, end });
 }
 
+/* Which pages are wanted, as PAGEMAP_SCAN and entries of the pagemap have them. */
+struct wanted {
+	uint64_t any, all, none; /* categories */
+	uint64_t entry_any;	 /* bits of an entry */
+	uint64_t without_frame;	 /* 0: no entry is left out by its frame */
+};
+
 /* 0, -ENOMEM, or what PAGEMAP_SCAN said: -ENOTTY before Linux 6.7. */
-static int scan_regions(const struct memory *memory, uint64_t start, uint64_t end, range_list *list)
+static int scan_regions(const struct memory *memory, uint64_t start, uint64_t end,
+			const struct wanted *wanted, range_list *list)
 {
 	struct page_region regions[SCAN_REGIONS];
 
@@ -209,8 +242,10 @@ static int scan_regions(const struct memory *memory, uint64_t start, uint64_t en
 			.end = end,
 			.vec = (uintptr_t)regions,
 			.vec_len = SCAN_REGIONS,
-			.category_anyof_mask = MEMORY_PAGE_IS_PRESENT | MEMORY_PAGE_IS_SWAPPED,
-			.return_mask = MEMORY_PAGE_IS_PRESENT | MEMORY_PAGE_IS_SWAPPED,
+			.category_inverted = wanted->none,
+			.category_mask = wanted->all | wanted->none,
+			.category_anyof_mask = wanted->any,
+			.return_mask = MEMORY_PAGE_IS_PRESENT,
 		};
 		long n = ioctl(memory->pagemap, MEMORY_PAGEMAP_SCAN, &arg);
 
@@ -229,7 +264,15 @@ static int scan_regions(const struct memory *memory, uint64_t start, uint64_t en
 	return 0;
 }
 
-static int read_entries(const struct memory *memory, uint64_t start, uint64_t end, range_list *list)
+static bool is_wanted(const struct wanted *wanted, uint64_t entry)
+{
+	if (!(entry & wanted->entry_any))
+		return false;
+	return !wanted->without_frame || (entry & ENTRY_FRAME) != wanted->without_frame;
+}
+
+static int read_entries(const struct memory *memory, uint64_t start, uint64_t end,
+			const struct wanted *wanted, range_list *list)
 {
 	uint64_t entries[SCAN_ENTRIES];
 
@@ -243,7 +286,7 @@ static int read_entries(const struct memory *memory, uint64_t start, uint64_t en
 			return got < 0 ? -errno : -EIO;
 		n = (size_t)got / sizeof(entries[0]);
 		for (size_t i = 0; i < n; i++, start += memory->page) {
-			int r = entries[i] & (ENTRY_PRESENT | ENTRY_SWAPPED) ?
+			int r = is_wanted(wanted, entries[i]) ?
 					add_range(list, start, start + memory->page) :
 					0;
 
@@ -254,29 +297,57 @@ static int read_entries(const struct memory *memory, uint64_t start, uint64_t en
 	return 0;
 }
 
+static int find_pages(const struct memory *memory, uint64_t start, uint64_t end,
+		      const struct wanted *wanted, range_list *list)
+{
+	int r = scan_regions(memory, start, end, wanted, list);
+
+	if (r < 0 && r != -ENOMEM) {
+		list->len = 0;
+		r = read_entries(memory, start, end, wanted, list);
+	}
+	return r;
+}
+
+static int hand_over(range_list *list, int r, struct memory_range **ret_ranges, size_t *ret_n)
+{
+	if (r < 0) {
+		vec_done(list);
+		return r;
+	}
+	*ret_ranges = list->data;
+	*ret_n = list->len;
+	return 0;
+}
+
 int memory_touched(const struct memory *memory, uint64_t start, uint64_t end,
 		   struct memory_range **ret_ranges, size_t *ret_n)
 {
+	const struct wanted touched = { .any = MEMORY_PAGE_IS_PRESENT | MEMORY_PAGE_IS_SWAPPED,
+					.entry_any = ENTRY_PRESENT | ENTRY_SWAPPED };
 	range_list list = { 0 };
 	int r;
 
 	start &= ~(memory->page - 1);
-	r = scan_regions(memory, start, end, &list);
-	if (r < 0 && r != -ENOMEM) {
-		list.len = 0;
-		r = read_entries(memory, start, end, &list);
-	}
+	r = find_pages(memory, start, end, &touched, &list);
 	if (r < 0 && r != -ENOMEM) {
 		list.len = 0;
 		r = add_range(&list, start, end);
 	}
-	if (r < 0) {
-		vec_done(&list);
-		return r;
-	}
-	*ret_ranges = list.data;
-	*ret_n = list.len;
-	return 0;
+	return hand_over(&list, r, ret_ranges, ret_n);
+}
+
+int memory_resident(const struct memory *memory, uint64_t start, uint64_t end,
+		    struct memory_range **ret_ranges, size_t *ret_n)
+{
+	const struct wanted resident = { .all = MEMORY_PAGE_IS_PRESENT,
+					 .none = MEMORY_PAGE_IS_PFNZERO,
+					 .entry_any = ENTRY_PRESENT,
+					 .without_frame = memory->zero_frame };
+	range_list list = { 0 };
+
+	return hand_over(&list, find_pages(memory, start, end, &resident, &list), ret_ranges,
+			 ret_n);
 }
 
 /* --- contents -------------------------------------------------------------------------------- */

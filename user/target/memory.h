@@ -70,6 +70,13 @@ int memory_touched(const struct memory *memory, uint64_t start, uint64_t end,
 		   struct memory_range **ret_ranges, size_t *ret_n);
 
 /*
+ * The same of pages that are in memory and count as resident: neither swapped nor the page of
+ * zeros that all share. 0, or negative errno when the kernel does not say.
+ */
+int memory_resident(const struct memory *memory, uint64_t start, uint64_t end,
+		    struct memory_range **ret_ranges, size_t *ret_n);
+
+/*
  * Copies `len` bytes from `addr` on. Pages that cannot be read become zeros. 0, or negative errno
  * when the process is gone or may not be read; *ret_read (may be NULL): bytes that were read.
  */

@@ -115,8 +115,7 @@ static void take_path(char *path, struct proc_map *map)
 	map->path = path;
 }
 
-/* `line` ends at `end`, where its newline has become a NUL. */
-static int parse_line(char *line, char *end, struct proc_map *ret_map)
+int proc_map_parse_line(char *line, char *end, struct proc_map *ret_map)
 {
 	struct scan scan = { .at = line, .end = end };
 	struct proc_map map = { 0 };
@@ -151,7 +150,7 @@ int proc_maps_parse(const char *text, size_t len, struct proc_maps *ret_maps)
 		if (!end)
 			end = line + room;
 		*end = '\0';
-		r = parse_line(line, end, &map);
+		r = proc_map_parse_line(line, end, &map);
 		if (r == 0 && map.start < last_end)
 			r = -EBADMSG;
 		if (r == 0)

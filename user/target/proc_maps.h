@@ -31,6 +31,12 @@ struct proc_maps {
 int proc_maps_parse(const char *text, size_t len, struct proc_maps *ret_maps);
 
 /*
+ * One line of it, which ends at `end`, where a NUL stands in place of the newline; the path of the
+ * map is made in the line. 0 or -EBADMSG. Those of /proc/PID/smaps begin its entries.
+ */
+int proc_map_parse_line(char *line, char *end, struct proc_map *ret_map);
+
+/*
  * Reads /proc/PID/maps; kernel threads and zombies have no maps. 0 or negative errno; -ESRCH when
  * the process is gone, -EFBIG when the list is longer than any sane process's (256 MiB of text).
  */

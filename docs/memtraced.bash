@@ -27,8 +27,8 @@ _memtraced_values() {
         compgen -W 'malloc= calloc= realloc= free= inside= object=' -- "$2" ;;
     --unwind) compgen -W 'cfi fp' -- "$2" ;;
     --color) compgen -W 'auto always never' -- "$2" ;;
-    -f) compgen -W 'table json folded flamegraph perf-script gprof2dot pprof speedscope callgrind' -- "$2" ;;
-    -o) compgen -S : -W 'table json folded flamegraph perf-script gprof2dot pprof speedscope callgrind record' -- "$2" ;;
+    -f) compgen -W 'table json folded flamegraph perf-script gprof2dot pprof speedscope callgrind prometheus openmetrics' -- "$2" ;;
+    -o) compgen -S : -W 'table json folded flamegraph perf-script gprof2dot pprof speedscope callgrind prometheus openmetrics record' -- "$2" ;;
     esac
 }
 

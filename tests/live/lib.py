@@ -10,6 +10,7 @@ import os
 import re
 import select
 import shutil
+import socket
 import signal
 import struct
 import subprocess
@@ -217,6 +218,13 @@ def started(command, **how):
             if stream:
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
+
+
+def free_port():
+    """Of TCP on the loopback interface, free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def send_line(process):

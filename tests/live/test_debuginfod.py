@@ -9,14 +9,8 @@ import subprocess
 import urllib.error
 import urllib.request
 
-from lib import (eventually, heap_sites, load_report, need_program, need_root, run, run_memtraced,
-                 scratch, started, target, test)
-
-
-def free_port():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
+from lib import (eventually, free_port, heap_sites, load_report, need_program, need_root, run,
+                 run_memtraced, scratch, started, target, test)
 
 
 def build_id(path):

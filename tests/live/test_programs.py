@@ -3,12 +3,11 @@
 
 import os
 import signal
-import socket
 import time
 
-from lib import (Skip, attached, counting, eventually, exact, load_report, memtraced, need_program,
-                 need_root, process_state, read_counts, run, same, same_calls, same_images, scaled,
-                 scratch, started, target, test, trace)
+from lib import (Skip, attached, counting, eventually, exact, free_port, load_report, memtraced,
+                 need_program, need_root, process_state, read_counts, run, same, same_calls,
+                 same_images, scaled, scratch, started, target, test, trace)
 
 PYTHON_SCRIPT = """
 import json, re
@@ -100,12 +99,6 @@ def make_with_two_jobs():
 
 def counted(folder, pid):
     return read_counts(os.path.join(folder, "all"))[pid][0]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Redis:

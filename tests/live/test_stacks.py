@@ -5,9 +5,9 @@ memory (--check-stacks); the table at the end says how many were the same."""
 import os
 import subprocess
 
-from lib import (Skip, attached, heap_sites, need_program, need_root, run, scaled, scratch, started,
-                 target, test, total, trace)
-from test_programs import PYTHON_SCRIPT, Redis, free_port
+from lib import (Skip, attached, free_port, heap_sites, need_program, need_root, run, scaled,
+                 scratch, started, target, test, total, trace)
+from test_programs import PYTHON_SCRIPT, Redis
 
 KINDS = ("plain", "variable", "aligned", "sorted", "raised", "altstack", "interrupted", "threads",
          "coroutines", "contexts", "told", "framed")

@@ -69,6 +69,18 @@ static const struct report_format formats[] = {
 		.one_job = true,
 		.write = callgrind_write,
 	},
+	{
+		.name = "prometheus",
+		.description = "metrics in Prometheus' text format",
+		.at_end_only = true,
+		.write = prometheus_write,
+	},
+	{
+		.name = "openmetrics",
+		.description = "the same in OpenMetrics' format",
+		.at_end_only = true,
+		.write = openmetrics_write,
+	},
 };
 
 const struct report_format *report_formats(size_t *ret_n)

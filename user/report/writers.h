@@ -18,5 +18,7 @@ int flamegraph_write(const struct view *view, FILE *file);
 int pprof_write(const struct view *view, FILE *file);
 int speedscope_write(const struct view *view, FILE *file);
 int callgrind_write(const struct view *view, FILE *file);
+int prometheus_write(const struct view *view, FILE *file);
+int openmetrics_write(const struct view *view, FILE *file);
 
 #endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The state as metrics to be scraped: Prometheus' text 0.0.4 and OpenMetrics 1.0 (FORMATS.md 9),
+ * which differ in the names of counters, in units, and in how they end. A process is told by pid,
+ * comm and image, a number that no other image of the run has: pids come again, and an exec keeps
+ * its pid. Sites are the first ones only (--top), since each series costs its reader memory.
+ */
+#include "report/metrics_out.h"
+#include "report/view.h"
+#include "report/writers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+static void process_labels(struct metrics_out *out, const struct model_process *image)
+{
+	char pid[16], slot[16];
+
+	snprintf(pid, sizeof(pid), "%" PRIu32, image->pid);
+	snprintf(slot, sizeof(slot), "%" PRIu32, image->slot);
+	metrics_out_label(out, "pid", image->known ? pid : "");
+	metrics_out_label(out, "comm", image->comm);
+	metrics_out_label(out, "image", slot);
+}
+
+struct process_metric {
+	struct metrics_family family;
+	int64_t (*of)(const struct view_process *process);
+};
+
+#define TOTAL(field)                                                                               \
+	static int64_t process_##field(const struct view_process *process)                         \
+	{                                                                                          \
+		return (int64_t)process->totals.field;                                             \
+	}
+TOTAL(allocs)
+TOTAL(bytes)
+TOTAL(frees)
+TOTAL(failed)
+TOTAL(live_bytes)
+TOTAL(live_blocks)
+TOTAL(peak_bytes)
+TOTAL(temporary)
+TOTAL(missed_frees)
+TOTAL(unknown_frees)
+
+static int64_t process_mmap(const struct view_process *process)
+{
+	return process->has_mmap ? process->mmap.live_bytes : 0;
+}
+
+static int64_t process_exact(const struct view_process *process)
+{
+	return process->exact;
+}
+
+static int64_t process_running(const struct view_process *process)
+{
+	return !process->image->ended;
+}
+
+static const struct process_metric process_metrics[] = {
+	{ { "memtraced_allocations", METRICS_COUNTER, "", "Blocks that were allocated." },
+	  process_allocs },
+	{ { "memtraced_allocated_bytes", METRICS_COUNTER, "bytes", "Bytes that were allocated." },
+	  process_bytes },
+	{ { "memtraced_frees", METRICS_COUNTER, "", "Blocks that were freed." }, process_frees },
+	{ { "memtraced_failed_allocations", METRICS_COUNTER, "", "Calls that gave no memory." },
+	  process_failed },
+	{ { "memtraced_temporary_allocations", METRICS_COUNTER, "",
+	    "Blocks freed before their thread allocated another." },
+	  process_temporary },
+	{ { "memtraced_missed_frees", METRICS_COUNTER, "",
+	    "Blocks whose address was allocated again before a free was seen." },
+	  process_missed_frees },
+	{ { "memtraced_unknown_frees", METRICS_COUNTER, "",
+	    "Frees of blocks whose allocation was not seen." },
+	  process_unknown_frees },
+	{ { "memtraced_live_bytes", METRICS_GAUGE, "bytes", "Bytes in live heap blocks." },
+	  process_live_bytes },
+	{ { "memtraced_live_blocks", METRICS_GAUGE, "", "Live heap blocks." },
+	  process_live_blocks },
+	{ { "memtraced_peak_bytes", METRICS_GAUGE, "bytes", "Most bytes in live heap blocks." },
+	  process_peak_bytes },
+	{ { "memtraced_mmap_live_bytes", METRICS_GAUGE, "bytes",
+	    "Bytes in anonymous mappings of the program's own." },
+	  process_mmap },
+	{ { "memtraced_process_exact", METRICS_GAUGE, "",
+	    "1: nothing was lost of this process, so its numbers are exact." },
+	  process_exact },
+	{ { "memtraced_process_running", METRICS_GAUGE, "", "0: the process has ended." },
+	  process_running },
+};
+
+static void put_processes(struct metrics_out *out, const struct view *view)
+{
+	for (size_t i = 0; i < sizeof(process_metrics) / sizeof(process_metrics[0]); i++) {
+		const struct process_metric *metric = &process_metrics[i];
+
+		metrics_out_family(out, &metric->family);
+		for (size_t j = 0; j < view_n_processes(view); j++) {
+			const struct view_process *process = view_process(view, j);
+
+			if (!process->image->has_totals)
+				continue;
+			process_labels(out, process->image);
+			metrics_out_i64(out, "", metric->of(process));
+		}
+	}
+}
+
+/* The first frame that is no allocator names the site. */
+static void site_labels(struct metrics_out *out, const struct view_process *process,
+			const struct view_site *site)
+{
+	_cleanup_strbuf_ struct strbuf function = { 0 };
+	struct view_frames it = { .stack = &site->stack };
+	struct view_frame frame;
+	char id[20];
+
+	while (view_frames_next(&it, &frame))
+		if (!frame.place->alloc) {
+			view_frame_name(&frame, &function);
+			break;
+		}
+	snprintf(id, sizeof(id), "%016" PRIx64, site->id);
+	process_labels(out, process->image);
+	metrics_out_label(out, "site", id);
+	metrics_out_label(out, "class", site->class == VIEW_MMAP ? "mmap" : "heap");
+	metrics_out_label(out, "function", strbuf_str(&function));
+	if (strbuf_error(&function) < 0)
+		metrics_out_fail(out, strbuf_error(&function));
+}
+
+static int64_t site_bytes(const struct view_site *site)
+{
+	return site->live_bytes;
+}
+
+static int64_t site_blocks(const struct view_site *site)
+{
+	return site->live_blocks;
+}
+
+static int64_t site_allocated(const struct view_site *site)
+{
+	return (int64_t)site->bytes;
+}
+
+struct site_metric {
+	struct metrics_family family;
+	int64_t (*of)(const struct view_site *site);
+};
+
+static const struct site_metric site_metrics[] = {
+	{ { "memtraced_site_live_bytes", METRICS_GAUGE, "bytes",
+	    "Live bytes by where they were allocated, of the first sites." },
+	  site_bytes },
+	{ { "memtraced_site_live_blocks", METRICS_GAUGE, "",
+	    "Live blocks by where they were allocated, of the first sites." },
+	  site_blocks },
+	{ { "memtraced_site_allocated_bytes", METRICS_COUNTER, "bytes",
+	    "Bytes that were allocated there, of the first sites." },
+	  site_allocated },
+};
+
+static void put_sites(struct metrics_out *out, const struct view *view)
+{
+	uint64_t top = view_opts(view)->top;
+
+	for (size_t i = 0; i < sizeof(site_metrics) / sizeof(site_metrics[0]); i++) {
+		metrics_out_family(out, &site_metrics[i].family);
+		for (size_t j = 0; j < view_n_processes(view); j++) {
+			const struct view_process *process = view_process(view, j);
+
+			for (size_t k = 0; k < process->n_sites && (top == 0 || k < top); k++) {
+				site_labels(out, process, &process->sites[k]);
+				metrics_out_i64(out, "", site_metrics[i].of(&process->sites[k]));
+			}
+		}
+	}
+}
+
+/* Buckets have integers: what is below `hi` is at most hi - 1. */
+static void put_group(struct metrics_out *out, const struct record_histogram *asked,
+		      const struct view_group *group)
+{
+	const struct record_hist_counts *counts = group->counts;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i <= counts->n_buckets; i++) {
+		bool last = i == counts->n_buckets;
+		char le[32] = "+Inf";
+
+		if (!last && counts->buckets[i].hi == INT64_MAX)
+			continue;
+		if (!last) {
+			sum += counts->buckets[i].count;
+			snprintf(le, sizeof(le), "%" PRId64 ".0", counts->buckets[i].hi - 1);
+		}
+		metrics_out_label(out, "spec", asked->spec);
+		metrics_out_label(out, asked->by ? asked->by : "key",
+				  counts->key ? counts->key : "");
+		metrics_out_label(out, "le", le);
+		metrics_out_u64(out, "_bucket", last ? group->count : sum);
+	}
+	/* OpenMetrics wants a count only with a sum, which nobody keeps. */
+	if (out->is_openmetrics)
+		return;
+	metrics_out_label(out, "spec", asked->spec);
+	metrics_out_label(out, asked->by ? asked->by : "key", counts->key ? counts->key : "");
+	metrics_out_u64(out, "_count", group->count);
+}
+
+static void put_histograms(struct metrics_out *out, const struct view *view)
+{
+	static const struct metrics_family family = {
+		"memtraced_values", METRICS_HISTOGRAM, "",
+		"Values that were asked for by --hist, in the spec's unit."
+	};
+
+	if (view_n_histograms(view) > 0)
+		metrics_out_family(out, &family);
+	for (size_t i = 0; i < view_n_histograms(view); i++) {
+		const struct view_histogram *histogram = view_histogram(view, i);
+
+		for (size_t j = 0; j < histogram->n_groups; j++)
+			put_group(out, histogram->asked, &histogram->groups[j]);
+	}
+}
+
+static void put_events(struct metrics_out *out, const struct view *view)
+{
+	static const struct metrics_family family = { "memtraced_events", METRICS_COUNTER, "",
+						      "How often an event of -e happened." };
+
+	if (view_n_events(view) > 0)
+		metrics_out_family(out, &family);
+	for (size_t i = 0; i < view_n_events(view); i++) {
+		metrics_out_label(out, "event", view_event(view, i)->asked->name);
+		metrics_out_u64(out, "", view_event(view, i)->count);
+	}
+}
+
+static void put_syscalls(struct metrics_out *out, const struct view *view)
+{
+	static const struct metrics_family families[] = {
+		{ "memtraced_syscalls", METRICS_COUNTER, "", "System calls." },
+		{ "memtraced_syscall_errors", METRICS_COUNTER, "", "System calls that failed." },
+	};
+	const struct view_calls *all = &view_syscalls(view)->all;
+
+	for (size_t i = 0; all->n_calls > 0 && i < sizeof(families) / sizeof(families[0]); i++) {
+		metrics_out_family(out, &families[i]);
+		for (size_t j = 0; j < all->n_calls; j++) {
+			const struct record_syscall *call = &all->calls[j].sum;
+			char number[16];
+
+			snprintf(number, sizeof(number), "%" PRId32, call->number);
+			metrics_out_label(out, "syscall", call->name ? call->name : number);
+			metrics_out_u64(out, "", i == 0 ? call->calls : call->errors);
+		}
+	}
+}
+
+static void put_losses(struct metrics_out *out, const struct record_coverage *coverage)
+{
+	static const struct metrics_family losses = {
+		"memtraced_lost_events", METRICS_COUNTER, "",
+		"Events that were lost, by cause; none: there were none."
+	};
+	static const struct metrics_family stacks = { "memtraced_stacks", METRICS_COUNTER, "",
+						      "Events by whether their stack is whole." };
+
+	if (coverage->n_losses > 0)
+		metrics_out_family(out, &losses);
+	for (size_t i = 0; i < coverage->n_losses; i++) {
+		metrics_out_label(out, "cause", coverage->losses[i].cause);
+		metrics_out_u64(out, "", coverage->losses[i].count);
+	}
+	metrics_out_family(out, &stacks);
+	metrics_out_label(out, "complete", "true");
+	metrics_out_u64(out, "", coverage->stacks_complete);
+	metrics_out_label(out, "complete", "false");
+	metrics_out_u64(out, "", coverage->stacks_truncated);
+}
+
+static void put_coverage(struct metrics_out *out, const struct view *view)
+{
+	static const struct metrics_family exact = {
+		"memtraced_exact", METRICS_GAUGE, "",
+		"1: nothing was lost, so all numbers are exact."
+	};
+	static const struct metrics_family seen = {
+		"memtraced_seen_events", METRICS_COUNTER, "",
+		"Allocations, frees and failed calls that were seen."
+	};
+	const struct record_coverage *coverage = model_coverage(view_model(view));
+
+	metrics_out_family(out, &exact);
+	metrics_out_u64(out, "", view_is_exact(view));
+	if (!coverage)
+		return;
+	metrics_out_family(out, &seen);
+	metrics_out_u64(out, "", coverage->events);
+	put_losses(out, coverage);
+}
+
+static int write_metrics(const struct view *view, FILE *file, bool is_openmetrics)
+{
+	struct metrics_out out = { .file = file, .is_openmetrics = is_openmetrics };
+
+	put_coverage(&out, view);
+	if (view_has_allocations(view)) {
+		put_processes(&out, view);
+		put_sites(&out, view);
+	}
+	put_histograms(&out, view);
+	put_events(&out, view);
+	put_syscalls(&out, view);
+	return metrics_out_end(&out);
+}
+
+int prometheus_write(const struct view *view, FILE *file)
+{
+	return write_metrics(view, file, false);
+}
+
+int openmetrics_write(const struct view *view, FILE *file)
+{
+	return write_metrics(view, file, true);
+}

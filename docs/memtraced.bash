@@ -21,6 +21,11 @@ _memtraced_values() {
     --run-as) compgen -u -- "$2" ;;
     --env) compgen -v -S = -- "$2" ;;
     --sort) compgen -W 'bytes count growth peak temporary' -- "$2" ;;
+    --leak-check) compgen -W 'no summary full yes' -- "$2" ;;
+    --leak-resolution) compgen -W 'low med high' -- "$2" ;;
+    --gen-suppressions) compgen -W 'no yes all' -- "$2" ;;
+    --default-suppressions) compgen -W 'yes no' -- "$2" ;;
+    --suppressions | --log-file) compgen -f -- "$2" ;;
     --attach) compgen -W 'auto session multi perf exit' -- "$2" ;;
     --allocator)
         # the first word of its value; readline splits the rest at = and :
@@ -37,6 +42,9 @@ _memtraced_options() {
     local report='--min-size= --max-size= --older-than= --top= --sort= -f -o --color=
         -v --verbose -q --quiet -V --version -h --help'
     local trace='-p -c --cgroup= -a --hist= -e --kernel --each --syscalls --stacks --alloc
+        --leak-check= --show-leak-kinds= --errors-for-leak-kinds= --leak-resolution=
+        --leak-check-heuristics= --num-callers= --suppressions= --default-suppressions=
+        --gen-suppressions= --log-file= --error-exitcode= --leak-check-delta --max-stop=
         --run-as= --env= --no-follow --debuginfod -i -d --attach= --allocator= --max-blocks=
         --max-stack= --unwind= --check-stacks --floor --features --'
 
@@ -83,7 +91,8 @@ _memtraced() {
     case $option in
     -p | -c | -e | -i | -d | -f | -o | --cgroup | --hist | --run-as | --env | --min-size | \
         --max-size | --older-than | --top | --sort | --color | --attach | --allocator | \
-        --max-blocks | --max-stack | --unwind)
+        --max-blocks | --max-stack | --unwind | --leak-check | --leak-resolution | \
+        --gen-suppressions | --default-suppressions | --suppressions | --log-file)
         mapfile -t COMPREPLY < <(_memtraced_values "$option" "$cur") ;;
     *)
         mapfile -t COMPREPLY < <(_memtraced_options "$cur" "$mode") ;;

@@ -1,39 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/option_table.h"
 
+#include "config/leak_options.h"
 #include "config/units.h"
 #include "config/words.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
-
-int option_error(struct option_parser *p, const char *fmt, ...)
-{
-	va_list ap;
-
-	strbuf_reset(p->error);
-	va_start(ap, fmt);
-	strbuf_vaddf(p->error, fmt, ap);
-	va_end(ap);
-	return strbuf_error(p->error) < 0 ? -ENOMEM : -EINVAL;
-}
-
-bool option_takes_value(const struct option_def *def)
-{
-	return def->metavar || def->choices;
-}
-
-const char *option_spelling(const struct option_def *def, char buf[OPTION_SPELLING_LEN])
-{
-	if (def->long_name)
-		(void)snprintf(buf, OPTION_SPELLING_LEN, "--%s", def->long_name); /* fits */
-	else
-		(void)snprintf(buf, OPTION_SPELLING_LEN, "-%c", def->short_name);
-	return buf;
-}
 
 static void *field_of(const struct option_parser *p, const struct option_def *def)
 {
@@ -425,6 +400,34 @@ static const char *const color_names[] = {
 	NULL,
 };
 
+static const char *const leak_check_names[] = {
+	[LEAK_CHECK_NO] = "no",
+	[LEAK_CHECK_SUMMARY] = "summary",
+	[LEAK_CHECK_FULL] = "full",
+	[LEAK_CHECK_YES] = "yes",
+	NULL,
+};
+
+static const char *const resolution_names[] = {
+	[LEAK_RESOLUTION_LOW] = "low",
+	[LEAK_RESOLUTION_MED] = "med",
+	[LEAK_RESOLUTION_HIGH] = "high",
+	NULL,
+};
+
+static const char *const generate_names[] = {
+	[LEAK_GENERATE_NO] = "no",
+	[LEAK_GENERATE_YES] = "yes",
+	[LEAK_GENERATE_ALL] = "all",
+	NULL,
+};
+
+static const char *const default_suppressions_names[] = {
+	[LEAK_DEFAULT_SUPPRESSIONS] = "yes",
+	[LEAK_NO_DEFAULT_SUPPRESSIONS] = "no",
+	NULL,
+};
+
 #define FIELD(name) .offset = offsetof(struct options, name)
 
 /* clang-format off */
@@ -455,6 +458,50 @@ const struct option_def option_table[] = {
 	  .help = "With --syscalls: who makes them." },
 	{ 0, "alloc", GROUP_JOBS, 0, NULL, NULL, apply_flag, FIELD(alloc),
 	  .help = "Trace allocations beside these jobs, too." },
+
+	{ 0, "leak-check", GROUP_LEAKS, OPTION_ALLOC, NULL, leak_check_names, apply_choice,
+	  FIELD(leak.mode),
+	  .help = "Say which blocks a process has lost, in the words of Valgrind's memcheck, when "
+		  "it ends or is replaced, by SIGUSR1 to memtraced, with -i, and at the end of a "
+		  "trace. yes: full." },
+	{ 0, "show-leak-kinds", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "KINDS", NULL,
+	  leak_apply_kinds, FIELD(leak.show_kinds),
+	  .help = "Which are shown in full: all, none, or some of "
+		  "definite,indirect,possible,reachable; default: definite,possible." },
+	{ 0, "errors-for-leak-kinds", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "KINDS", NULL,
+	  leak_apply_kinds, FIELD(leak.error_kinds),
+	  .help = "Which are errors; default: definite,possible." },
+	{ 0, "leak-resolution", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, NULL, resolution_names,
+	  apply_choice, FIELD(leak.resolution),
+	  .help = "How many callers tell places apart: low, 2; med, 4; high, all; default: "
+		  "high." },
+	{ 0, "leak-check-heuristics", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "SET", NULL,
+	  leak_apply_heuristics, FIELD(leak.heuristics),
+	  .help = "Pointers into blocks that count as ones to their start: all, none, or some of "
+		  "stdstring,length64,newarray,multipleinheritance; default: all." },
+	{ 0, "num-callers", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "N", NULL,
+	  leak_apply_num_callers,
+	  .help = "Callers of a stack that are shown and tell places apart; default: 12." },
+	{ 0, "suppressions", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "FILE", NULL,
+	  leak_apply_suppressions,
+	  .help = "Leave out what this file names, in Valgrind's syntax. May be repeated." },
+	{ 0, "default-suppressions", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, NULL,
+	  default_suppressions_names, apply_choice, FIELD(leak.default_suppressions),
+	  .help = "Leave out what libc, ld.so and libstdc++ hold by design; default: yes." },
+	{ 0, "gen-suppressions", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, NULL, generate_names,
+	  apply_choice, FIELD(leak.generate),
+	  .help = "Write a suppression behind each leak; yes: as all." },
+	{ 0, "log-file", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "FILE", NULL, leak_apply_log_file,
+	  .help = "Where the text goes; %p is the process id; default: standard error." },
+	{ 0, "error-exitcode", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "N", NULL,
+	  leak_apply_exitcode,
+	  .help = "Exit with this status when there was an error; default: 0, never." },
+	{ 0, "leak-check-delta", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, NULL, NULL, apply_flag,
+	  FIELD(leak.delta),
+	  .help = "From the second check of a process on, show what has changed since the one "
+		  "before." },
+	{ 0, "max-stop", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "MS", NULL, leak_apply_max_stop,
+	  .help = "Longest time that a check may hold a process, in ms; default: 10000." },
 
 	{ 0, "run-as", GROUP_CHILD, OPTION_CHILD, "USER", NULL, apply_run_as,
 	  .help = "Start the command as this user (name or uid); default: who called sudo." },
@@ -525,9 +572,13 @@ const struct option_def option_table[] = {
 
 const size_t n_options = sizeof(option_table) / sizeof(option_table[0]);
 
-static_assert(sizeof(option_table) / sizeof(option_table[0]) <= 64, "bits of option_parser.seen");
+static_assert(sizeof(option_table) / sizeof(option_table[0]) <= OPTION_ROWS, "option_parser.seen");
 static_assert(sizeof(enum option_sort) == sizeof(unsigned int) &&
 		      sizeof(enum option_attach) == sizeof(unsigned int) &&
 		      sizeof(enum option_unwind) == sizeof(unsigned int) &&
+		      sizeof(enum leak_check_mode) == sizeof(unsigned int) &&
+		      sizeof(enum leak_resolution) == sizeof(unsigned int) &&
+		      sizeof(enum leak_generate) == sizeof(unsigned int) &&
+		      sizeof(enum leak_default_suppressions) == sizeof(unsigned int) &&
 		      sizeof(enum option_color) == sizeof(unsigned int),
 	      "apply_choice sets any of them through an unsigned int");

@@ -6,64 +6,9 @@
 #ifndef MEMTRACED_CONFIG_OPTION_TABLE_H
 #define MEMTRACED_CONFIG_OPTION_TABLE_H
 
-#include "config/options.h"
-
-#define OPTION_FOR_REPORT (1U << 0) /* has a meaning for `memtraced report` */
-#define OPTION_ONCE (1U << 1)	    /* a second one is an error; else the last one holds */
-#define OPTION_TARGET (1U << 2)	    /* says what to trace */
-#define OPTION_CHILD (1U << 3)	    /* needs a command that memtraced starts */
-#define OPTION_WIDE (1U << 4)	    /* a target that is more than processes and their children */
-#define OPTION_ALLOC (1U << 5)	    /* has a meaning only where allocations are traced */
-#define OPTION_EVENT (1U << 6)	    /* needs -e */
-#define OPTION_MAY (1U << 7)	    /* the value, behind "=", may be left out */
-
-enum option_group {
-	GROUP_TARGET,
-	GROUP_JOBS,
-	GROUP_CHILD,
-	GROUP_WHEN,
-	GROUP_FILTER,
-	GROUP_OUTPUT,
-	GROUP_TRACING,
-	GROUP_OTHER,
-	N_OPTION_GROUPS,
-};
-
-struct option_parser {
-	struct options *options; /* being filled */
-	struct strbuf *error;
-	int argc;
-	char *const *argv;
-	int next;      /* index of the next word */
-	uint64_t seen; /* bit i: row i of the table was given */
-	bool report;
-};
-
-struct option_def {
-	char short_name;       /* '\0': none */
-	const char *long_name; /* NULL: none */
-	enum option_group group;
-	unsigned int flags;
-	const char *metavar;	    /* what help calls the value; NULL: see choices */
-	const char *const *choices; /* the values, NULL-terminated; NULL, no metavar: takes none */
-	/* Takes the value (NULL for a flag) over; 0, or option_error's result. */
-	int (*apply)(struct option_parser *p, const struct option_def *def, const char *value);
-	size_t offset; /* of the field in struct options that a generic apply sets */
-	enum option_action action;
-	const char *help;
-};
+#include "config/option_parser.h"
 
 extern const struct option_def option_table[];
 extern const size_t n_options;
-
-bool option_takes_value(const struct option_def *def);
-
-/* "-p" or "--top". */
-#define OPTION_SPELLING_LEN 32
-const char *option_spelling(const struct option_def *def, char buf[OPTION_SPELLING_LEN]);
-
-/* Puts the message into p->error. Returns -EINVAL, or -ENOMEM when there is no room for it. */
-__attribute__((format(printf, 2, 3))) int option_error(struct option_parser *p, const char *fmt,
-						       ...);
 
 #endif

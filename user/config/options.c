@@ -33,6 +33,9 @@ void options_free(struct options *options)
 	words_free(options->command);
 	words_free(options->env_set);
 	free(options->run_as);
+	free(options->leak.log_file);
+	words_free(options->leak.suppressions);
+	words_free(options->leak.at);
 	free(options->report_file);
 	free(options);
 }

@@ -41,6 +41,33 @@ struct option_output {
 	char *path;   /* NULL: stdout */
 };
 
+/* Sets of kinds of leaks, in the order of analyze/reach_types.h. */
+#define LEAK_KIND_DEFINITE 1U
+#define LEAK_KIND_POSSIBLE 4U
+/* Sets of heuristics, in the order of analyze/reach_types.h but without "by pointer". */
+#define LEAK_ALL_HEURISTICS 15U
+
+enum leak_check_mode { LEAK_CHECK_NO, LEAK_CHECK_SUMMARY, LEAK_CHECK_FULL, LEAK_CHECK_YES };
+enum leak_resolution { LEAK_RESOLUTION_LOW, LEAK_RESOLUTION_MED, LEAK_RESOLUTION_HIGH };
+enum leak_generate { LEAK_GENERATE_NO, LEAK_GENERATE_YES, LEAK_GENERATE_ALL };
+enum leak_default_suppressions { LEAK_DEFAULT_SUPPRESSIONS, LEAK_NO_DEFAULT_SUPPRESSIONS };
+
+/* --leak-check and what goes with it. */
+struct leak_options {
+	enum leak_check_mode mode;
+	uint32_t show_kinds, error_kinds, heuristics;
+	enum leak_resolution resolution;
+	uint32_t num_callers;
+	char *log_file;	     /* NULL: stderr */
+	int error_exitcode;  /* 0: none */
+	char **suppressions; /* files; NULL-terminated; NULL: none */
+	enum leak_default_suppressions default_suppressions;
+	enum leak_generate generate;
+	char **at; /* names of functions; NULL-terminated; NULL: none */
+	bool delta;
+	uint64_t max_stop_ns;
+};
+
 struct options {
 	enum option_action action;
 	pid_t *pids; /* -p, in order, without repeats */
@@ -78,6 +105,7 @@ struct options {
 	uint64_t max_stack;    /* frames kept of a stack; 0: none */
 	uint64_t check_stacks; /* 0: none */
 	bool floor;	       /* --floor: probes with empty programs */
+	struct leak_options leak;
 	char *report_file;
 	bool verbose, quiet;
 };
@@ -93,6 +121,12 @@ DEFINE_CLEANUP(struct options, options_free)
 
 /* Whether allocations are traced: another job turns them off, unless --alloc stands there too. */
 bool options_trace_allocations(const struct options *options);
+
+/* Whether leaks are looked for. */
+static inline bool options_check_leaks(const struct options *options)
+{
+	return options->leak.mode != LEAK_CHECK_NO;
+}
 
 /* The text of --help, from the same table; 80 columns. */
 void options_help(struct strbuf *out);

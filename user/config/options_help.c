@@ -15,10 +15,11 @@ static const char usage[] =
 	"Shows who holds the memory of a program, without restarting or rebuilding it.\n";
 
 static const char *const group_titles[N_OPTION_GROUPS] = {
-	[GROUP_TARGET] = "What to trace",	   [GROUP_JOBS] = "Jobs (default: allocations)",
-	[GROUP_CHILD] = "How to start and follow", [GROUP_WHEN] = "When to report",
-	[GROUP_FILTER] = "What to show",	   [GROUP_OUTPUT] = "Where to write",
-	[GROUP_TRACING] = "How to trace",	   [GROUP_OTHER] = "Other",
+	[GROUP_TARGET] = "What to trace",  [GROUP_JOBS] = "Jobs (default: allocations)",
+	[GROUP_LEAKS] = "Leak check",	   [GROUP_CHILD] = "How to start and follow",
+	[GROUP_WHEN] = "When to report",   [GROUP_FILTER] = "What to show",
+	[GROUP_OUTPUT] = "Where to write", [GROUP_TRACING] = "How to trace",
+	[GROUP_OTHER] = "Other",
 };
 
 static const char closing[] =
@@ -27,7 +28,8 @@ static const char closing[] =
 	"CATEGORY:EVENT:FIELD, or malloc (sizes); behind it ,lin=MIN-MAX/STEP for buckets\n"
 	"of one width, ,by=comm or ,by=pid. EVENT: SYSCALL or CATEGORY:EVENT.\n"
 	"SEC may have a fraction or a unit: 1.5, 100ms, 2m, 1h. SIZE: 4096, 64k, 1.5G.\n"
-	"Exit status: the command's own with -c or --; 1: wrong usage; 2: cannot trace.\n";
+	"Exit status: the command's own with -c or --; 1: wrong usage; 2: cannot trace;\n"
+	"that of --error-exitcode when the leak check found errors.\n";
 
 /* Adds `text`, broken between words, each line but the first indented by `indent`. */
 static void add_wrapped(struct strbuf *out, const char *text, size_t column, size_t indent)

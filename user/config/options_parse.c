@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/leak_options.h"
 #include "config/near_name.h"
 #include "config/option_table.h"
 
@@ -7,6 +8,8 @@
 #include <string.h>
 
 #define DEFAULT_TOP 10
+#define DEFAULT_CALLERS 12 /* memcheck's */
+#define DEFAULT_MAX_STOP_NS (10 * UINT64_C(1000000000))
 
 static int options_new(struct options **ret_options)
 {
@@ -17,13 +20,21 @@ static int options_new(struct options **ret_options)
 	options->max_size = UINT64_MAX;
 	options->top = DEFAULT_TOP;
 	options->max_stack = OPTIONS_MAX_STACK;
+	options->leak = (struct leak_options){
+		.show_kinds = LEAK_KIND_DEFINITE | LEAK_KIND_POSSIBLE,
+		.error_kinds = LEAK_KIND_DEFINITE | LEAK_KIND_POSSIBLE,
+		.heuristics = LEAK_ALL_HEURISTICS,
+		.resolution = LEAK_RESOLUTION_HIGH,
+		.num_callers = DEFAULT_CALLERS,
+		.max_stop_ns = DEFAULT_MAX_STOP_NS,
+	};
 	*ret_options = options;
 	return 0;
 }
 
 static bool was_given(const struct option_parser *p, const struct option_def *def)
 {
-	return p->seen & (UINT64_C(1) << (def - option_table));
+	return p->seen[def - option_table];
 }
 
 /* The first given option of which `flags & mask` equals `want`, or NULL. */
@@ -60,7 +71,7 @@ static int apply(struct option_parser *p, const struct option_def *def, const ch
 	if ((def->flags & OPTION_ONCE) && was_given(p, def))
 		return option_error(p, "'%s' is given twice: give it once",
 				    option_spelling(def, spelling));
-	p->seen |= UINT64_C(1) << (def - option_table);
+	p->seen[def - option_table] = true;
 	return def->apply(p, def, value);
 }
 
@@ -81,11 +92,13 @@ static int apply_with_next_word(struct option_parser *p, const struct option_def
 static int unknown_option(struct option_parser *p, const char *dashes, const char *name, size_t len)
 {
 	_cleanup_free_ char *copy = strndup(name, len);
+	const char *meant, *why = leak_option_refused(name, len);
 	struct near_name near;
-	const char *meant;
 
 	if (!copy)
 		return -ENOMEM;
+	if (why)
+		return option_error(p, "'%s%s' is not there: %s", dashes, copy, why);
 	near_name_init(&near, copy);
 	for (size_t i = 0; i < n_options; i++)
 		if (option_table[i].long_name)
@@ -329,6 +342,24 @@ static int check_stacks(struct option_parser *p)
 	return 0;
 }
 
+static int check_leaks(struct option_parser *p)
+{
+	const struct option_def *of_leaks = given_with(p, OPTION_LEAK, OPTION_LEAK);
+	const struct options *o = p->options;
+	char spelling[OPTION_SPELLING_LEN];
+
+	if (!options_check_leaks(o) && of_leaks)
+		return option_error(p, "'%s' is about leaks: give --leak-check=full too",
+				    option_spelling(of_leaks, spelling));
+	if (options_check_leaks(o) && o->floor)
+		return option_error(p, "'--floor' counts nothing, so that there are no leaks to "
+				       "look for: leave out '--leak-check'");
+	if (options_check_leaks(o) && (o->min_size > 0 || o->max_size != UINT64_MAX))
+		return option_error(p, "'--leak-check' needs all blocks: leave out '--min-size' "
+				       "and '--max-size'");
+	return 0;
+}
+
 static int check_trace(struct option_parser *p)
 {
 	int r = check_target(p);
@@ -339,6 +370,8 @@ static int check_trace(struct option_parser *p)
 		r = check_jobs(p);
 	if (r == 0)
 		r = check_stacks(p);
+	if (r == 0)
+		r = check_leaks(p);
 	return r < 0 ? r : check_attach(p);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "report/json_counts.h"
 #include "report/json_errors.h"
+#include "report/json_leaks.h"
 #include "report/json_out.h"
 #include "report/json_syscalls.h"
 #include "report/writers.h"
@@ -36,7 +37,7 @@ static void put_site(struct json_out *out, const struct view_site *site)
 	json_out_known(out, json, "oldest_ns", has_oldest, site->oldest_ns);
 	json_out_known(out, json, "newest_ns", has_newest, site->newest_ns);
 	json_out_null(out, json, "growth");
-	json_out_null(out, json, "leak");
+	json_out_string(out, json, "leak", json_leak_class(site->leak));
 	json_out_null(out, json, "estimate");
 	json_out_add(out, json, "frames", json_out_frames(out, &site->stack));
 	json_out_put(out, json);
@@ -109,7 +110,9 @@ static void put_process(struct json_out *out, const struct view *view,
 			fputc(',', out->file);
 		put_site(out, &process->sites[i]);
 	}
-	fputs("],\"leaks\":null,\"heap_errors\":", out->file);
+	fputs("],\"leaks\":", out->file);
+	json_leaks(out, process);
+	fputs(",\"heap_errors\":", out->file);
 	json_errors(out, process);
 	fprintf(out->file, ",\"further_heap_errors\":%" PRIu64 ",\"rss\":null}",
 		process->errors.further);

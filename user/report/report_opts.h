@@ -8,6 +8,8 @@
 
 #include "config/options.h"
 
+struct leak_result;
+
 struct report_opts {
 	enum option_sort sort;
 	uint64_t top; /* of sites, processes, groups and stacks, each, in tables; 0: all */
@@ -19,6 +21,9 @@ struct report_opts {
 	 * they were traced, then the events as they were asked for.
 	 */
 	size_t job;
+	/* Of leak checks; of an image the last one holds. Borrowed. */
+	struct leak_result *const *leaks;
+	size_t n_leaks;
 };
 
 #endif

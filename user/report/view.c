@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "report/view_collect.h"
+#include "report/view_leaks.h"
 
 #include <errno.h>
 
@@ -84,7 +85,9 @@ static int add_process(struct view *view, struct symbols *symbols,
 	r = view_collect(view->model, symbols, &view->opts, &process);
 	if (r < 0)
 		return r;
-	r = view_errors_init(&resolver, image, &process.errors);
+	r = view_leaks_init(&resolver, &view->opts, &process);
+	if (r == 0)
+		r = view_errors_init(&resolver, image, &process.errors);
 	view->processes.data[view->processes.len++] = process;
 	return r;
 }

@@ -5,6 +5,7 @@
 #ifndef MEMTRACED_REPORT_VIEW_SITE_H
 #define MEMTRACED_REPORT_VIEW_SITE_H
 
+#include "analyze/reach_types.h"
 #include "config/options.h"
 #include "model/image.h"
 #include "model/regions.h"
@@ -15,6 +16,8 @@
 
 enum view_class { VIEW_HEAP, VIEW_MMAP };
 
+struct leak_result;
+
 struct view_site {
 	uint64_t id; /* content hash: the same in every run of the same binaries */
 	enum view_class class;
@@ -22,6 +25,7 @@ struct view_site {
 	uint64_t allocs, bytes;
 	uint64_t temporary;	       /* VIEW_UNKNOWN for mmap */
 	uint64_t oldest_ns, newest_ns; /* ages; VIEW_UNKNOWN */
+	enum reach_class leak;	       /* the worst of its blocks; REACH_CLASSES: not checked */
 	struct view_stack stack;       /* the allocator function, then its callers */
 };
 
@@ -34,6 +38,7 @@ struct view_process {
 	size_t n_sites;
 	struct view_site *sites;
 	struct view_errors errors;
+	const struct leak_result *leaks; /* the latest check, NULL: none */
 	/* What the filter took out, so that no report hides it silently. */
 	size_t n_left_out;
 	int64_t left_out_bytes;

@@ -10,6 +10,7 @@
 #include "service/event_streams.h"
 #include "service/jit_watch.h"
 #include "service/jobs.h"
+#include "service/leak_check.h"
 #include "service/recorder.h"
 #include "service/stdout_stream.h"
 #include "symbol/symbolizer.h"
@@ -33,14 +34,16 @@ struct outputs {
 	const struct option_output *recording; /* its output */
 	struct event_streams *streams;	       /* NULL: no --each */
 	struct debuginfod *debuginfod;	       /* NULL: not asked for */
+	const struct leak_check *leaks;	       /* NULL: not asked for */
 	struct jit_watch *jit;		       /* NULL: a recording is read, which has it */
 };
 
 static const struct option_output table_on_stdout = { .format = "table" };
 
+/* Who asks for a leak check, as of memcheck, has its text; the table if that is asked for, too. */
 static size_t n_outputs(const struct options *options)
 {
-	return options->n_outputs ? options->n_outputs : 1;
+	return options->n_outputs || options_check_leaks(options) ? options->n_outputs : 1;
 }
 
 static const struct option_output *output_at(const struct options *options, size_t i)
@@ -319,6 +322,11 @@ int outputs_flush(struct outputs *outputs)
 	return event_streams_flush(outputs->streams);
 }
 
+void outputs_show_leaks(struct outputs *outputs, const struct leak_check *check)
+{
+	outputs->leaks = check;
+}
+
 struct symbols *outputs_symbols(struct outputs *outputs)
 {
 	return outputs->symbols;
@@ -337,7 +345,8 @@ bool outputs_own_stdout(const struct outputs *outputs)
 
 bool outputs_live_view(const struct outputs *outputs)
 {
-	return !outputs_own_stdout(outputs) && isatty(STDOUT_FILENO) && !outputs->options->quiet;
+	return n_outputs(outputs->options) > 0 && !outputs_own_stdout(outputs) &&
+	       isatty(STDOUT_FILENO) && !outputs->options->quiet;
 }
 
 static bool colored(const struct outputs *outputs, const struct option_output *output)
@@ -397,7 +406,7 @@ static int write_job(struct outputs *outputs, const struct option_output *output
 		     bool final)
 {
 	_cleanup_(view_free_p) struct view *view = NULL;
-	const struct report_opts opts = {
+	struct report_opts opts = {
 		.sort = outputs->options->sort,
 		.top = outputs->options->top,
 		.older_than_ns = outputs->options->older_than_ns,
@@ -409,6 +418,8 @@ static int write_job(struct outputs *outputs, const struct option_output *output
 
 	if (!output->path && outputs->stdout_closed)
 		return -EPIPE;
+	if (outputs->leaks)
+		opts.leaks = leak_check_results(outputs->leaks, &opts.n_leaks);
 	r = view_new(outputs->model, outputs->symbols, &opts, &view);
 	if (r) {
 		log_error("out of memory for the report");

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 
+struct leak_check;
 struct outputs;
 
 /*
@@ -41,6 +42,9 @@ int outputs_take(struct outputs *outputs, const struct record *record);
  * forgotten. 0 or negative errno (-EPIPE too).
  */
 int outputs_flush(struct outputs *outputs);
+
+/* Reports show what it has found. Borrowed. */
+void outputs_show_leaks(struct outputs *outputs, const struct leak_check *check);
 
 struct symbols;
 struct symbols *outputs_symbols(struct outputs *outputs);

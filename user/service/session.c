@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "model/model.h"
+#include "service/leak_check.h"
 #include "service/outputs.h"
 #include "service/status_line.h"
 #include "service/tracing.h"
@@ -34,6 +35,7 @@ struct session {
 	struct live *live;
 	struct hold *hold;
 	struct launch *launch;
+	struct leak_check *leaks; /* NULL: not asked for */
 	struct status_line *status;
 	struct loop_source *grace;
 	int child_status; /* as wait(2)'s; -1: still running */
@@ -63,7 +65,7 @@ static int drain(struct session *s)
 	return r == -EPIPE && s->launch ? 0 : r;
 }
 
-static int report(struct session *s, bool final)
+static int report_cut(struct session *s, bool final)
 {
 	int r = source_cut(live_source(s->live), take_record, s);
 
@@ -72,14 +74,42 @@ static int report(struct session *s, bool final)
 		return r;
 	}
 	status_line_clear(s->status);
+	if (s->leaks)
+		leak_check_cut_taken(s->leaks);
 	/* After the final one nothing is drained any more. */
 	if (!final)
 		live_buffer_begin(s->live);
-	r = outputs_write(s->outputs, final);
+	r = s->leaks ? leak_check_report(s->leaks, final) : 0;
+	if (r == 0)
+		r = outputs_write(s->outputs, final);
 	live_buffer_end(s->live);
 	if (r == 0 && !final)
 		r = drain(s);
 	return r == -EPIPE && s->launch && (!final || s->child_status >= 0) ? 0 : r;
+}
+
+static int drain_all(void *userdata)
+{
+	return drain(userdata);
+}
+
+/* All that is traced and runs is stopped for a moment, of which the next cut is. */
+static int check_running(struct session *s, enum leak_occasion occasion)
+{
+	_cleanup_free_ pid_t *pids = NULL;
+	size_t n;
+	int r = live_pids(s->live, &pids, &n);
+
+	if (r < 0 || n == 0)
+		return r;
+	return leak_check_run(s->leaks, s->live, s->hold, pids, n, occasion, drain_all, s);
+}
+
+static int report(struct session *s, bool final)
+{
+	int r = s->leaks ? check_running(s, final ? LEAK_AT_END : LEAK_ASKED) : 0;
+
+	return r < 0 ? r : report_cut(s, final);
 }
 
 /* --- what the loop calls --------------------------------------------------------------------- */
@@ -168,6 +198,14 @@ static int on_child_signal(const siginfo_t *info, void *userdata)
 	return 0;
 }
 
+/* Of a process that is about to end, whose exit handlers have run. */
+static int check_exiting(struct session *s, pid_t pid)
+{
+	if (!s->leaks)
+		return 0;
+	return leak_check_run(s->leaks, s->live, s->hold, &pid, 1, LEAK_AT_EXIT, drain_all, s);
+}
+
 /* A thread is held: what it was held for is in the ring. */
 static int on_hold(const struct hold_event *event, void *userdata)
 {
@@ -178,6 +216,8 @@ static int on_hold(const struct hold_event *event, void *userdata)
 		return r;
 	if (event->type == HOLD_MARK)
 		return live_take_mark(s->live, event->tid);
+	if (event->type == HOLD_EXITING)
+		return check_exiting(s, event->pid);
 	if (event->pid == launch_pid(s->launch)) {
 		if (event->type == HOLD_EXITED)
 			s->child_status = event->status;
@@ -218,6 +258,8 @@ static int trace_command(struct session *s)
 
 	if (r == 0 && holds)
 		r = hold_new(on_hold, s, &s->hold);
+	if (r == 0 && holds && s->leaks)
+		hold_watch_exits(s->hold);
 	if (r == 0 && holds)
 		r = hold_seize_child(s->hold, launch_pid(s->launch));
 	if (r == 0)
@@ -334,8 +376,11 @@ static int session_begin(struct session *s)
 
 	if (r == 0)
 		r = outputs_new(s->options, s->model, true, &s->outputs);
+	if (r == 0 && options_check_leaks(s->options))
+		r = leak_check_new(s->options, s->model, outputs_symbols(s->outputs), &s->leaks);
 	if (r)
 		return r;
+	outputs_show_leaks(s->outputs, s->leaks);
 	r = s->options->command ? start_command(s) : 0;
 	if (r)
 		return r;
@@ -391,6 +436,7 @@ void session_free(struct session *session)
 	launch_free(session->launch);
 	loop_free(session->loop);
 	live_free(session->live);
+	leak_check_free(session->leaks);
 	outputs_free(session->outputs);
 	model_free(session->model);
 	features_free(session->features);
@@ -470,8 +516,10 @@ int session_finish(struct session *session)
 
 int session_exit_status(const struct session *session)
 {
-	int status = session->child_status;
+	int status = session->child_status, of_errors = session->options->leak.error_exitcode;
 
+	if (of_errors && session->leaks && leak_check_has_errors(session->leaks))
+		return of_errors;
 	if (!session->launch || status < 0)
 		return 0;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -86,6 +86,11 @@ int live_fd(const struct live *live);
 void live_buffer_begin(struct live *live);
 void live_buffer_end(struct live *live);
 
+/*
+ * The next cut is of this moment, whenever it is read: for processes that are stopped only now.
+ */
+void live_begin_cut(struct live *live);
+
 /* To be called every ABI_TICK_NS or so: the clock of ages. */
 void live_tick(struct live *live);
 

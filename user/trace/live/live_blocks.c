@@ -28,6 +28,31 @@ int live_slot_of(const struct live *live, pid_t pid, uint32_t *ret_slot)
 	return -ESRCH;
 }
 
+uint32_t live_image_of(const struct live *live, uint32_t slot)
+{
+	return live->processes.data[slot]->image;
+}
+
+bool live_knows_all_blocks(const struct live *live, uint32_t slot)
+{
+	return !live->processes.data[slot]->older_blocks;
+}
+
+int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n)
+{
+	pid_t *pids = calloc(live->processes.len + 1, sizeof(*pids));
+	size_t n = 0;
+
+	if (!pids)
+		return -ENOMEM;
+	vec_foreach(&live->processes, p)
+		if (*p && !(*p)->ended && !(*p)->placeholder)
+			pids[n++] = (*p)->pid;
+	*ret_pids = pids;
+	*ret_n = n;
+	return 0;
+}
+
 static bool holds(const struct collection *c, const struct walked_block *walked)
 {
 	if (ABI_BLOCK_SLOT(walked->key) == c->slot)

@@ -20,6 +20,12 @@ struct live_block {
 
 /* The process image that a pid stands for: -ESRCH: none that is traced and has not ended. */
 int live_slot_of(const struct live *live, pid_t pid, uint32_t *ret_slot);
+/* The image's number in records. */
+uint32_t live_image_of(const struct live *live, uint32_t slot);
+/* Were all of its blocks allocated under our eyes? Not those of a process that ran before. */
+bool live_knows_all_blocks(const struct live *live, uint32_t slot);
+/* The pids of all that is traced and has not ended; malloc'ed. 0 or -ENOMEM. */
+int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n);
 
 /*
  * What a process holds now, that from its ancestors included, ascending by address, none twice;

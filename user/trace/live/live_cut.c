@@ -271,6 +271,18 @@ static int cut_jobs(struct live *live, uint64_t time_ns)
 	return r ? r : live_reclaim(live);
 }
 
+static void raise_epoch(struct live *live)
+{
+	__atomic_fetch_add(&live->programs->control->cut_epoch, 1, __ATOMIC_SEQ_CST);
+}
+
+void live_begin_cut(struct live *live)
+{
+	if (live->opts.allocations)
+		raise_epoch(live);
+	live->cut_begun = true;
+}
+
 static int read_cut(struct live *live, bool ended_only)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *snapshot = NULL;
@@ -281,7 +293,9 @@ static int read_cut(struct live *live, bool ended_only)
 	live_tick(live);
 	if (!live->opts.allocations)
 		return cut_jobs(live, time_ns);
-	__atomic_fetch_add(&live->programs->control->cut_epoch, 1, __ATOMIC_SEQ_CST);
+	if (!live->cut_begun)
+		raise_epoch(live);
+	live->cut_begun = false;
 	nanosleep(&grace, NULL);
 	r = snapshot_take(live, ended_only, &snapshot);
 	if (r)
@@ -333,7 +347,7 @@ int live_settle(struct live *live)
 	size_t waiting = 0;
 	int r;
 
-	if (!live->opts.allocations && !live->syscalls)
+	if (live->cut_begun || (!live->opts.allocations && !live->syscalls))
 		return 0;
 	vec_foreach(&live->processes, p)
 		waiting += *p && (*p)->ended &&

@@ -173,6 +173,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	if (r)
 		return r;
 	child->placeholder = parent->placeholder;
+	child->older_blocks = parent->older_blocks;
 	memcpy(child->comm, ev->comm, sizeof(child->comm));
 	vec_foreach(&parent->code, range) {
 		r = vec_push(&child->code, *range);

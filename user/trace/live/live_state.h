@@ -58,7 +58,8 @@ struct live_process {
 	uint32_t prev_image; /* the image that exec replaced, RECORD_NO_SLOT */
 	pid_t pid;
 	bool root;
-	bool placeholder; /* the child of -c before its exec: not reported */
+	bool placeholder;  /* the child of -c before its exec: not reported */
+	bool older_blocks; /* it may hold blocks from before it was traced */
 	bool ended;
 	bool settled;	    /* ended, and its last values handed over */
 	bool own_links;	    /* cookies of links know it by its slot */
@@ -121,6 +122,7 @@ struct live {
 	uint64_t settle_after_ns;
 	size_t own_forks; /* children that got links of their own */
 	bool run_described;
+	bool cut_begun; /* the next cut is of an earlier moment: live_begin_cut */
 	struct live_check check;
 	/* where records go during a drain */
 	record_fn fn;

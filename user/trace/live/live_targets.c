@@ -52,6 +52,7 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 	r = register_process(live, pid, &process);
 	if (r)
 		return r;
+	process->older_blocks = true;
 	/* Events before the process counts are no loss: `exact` is about what follows. */
 	r = live_map_process(live, process, clock_monotonic_ns(), true);
 	if (r || !live->opts.allocations)

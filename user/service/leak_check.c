@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/leak_check.h"
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "report/leak_text.h"
+#include "service/leak_log.h"
+#include "target/hold.h"
+#include "target/stop.h"
+#include "trace/live/live.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* How long a thread is waited for that is inside the kernel and does not come to its stop. */
+#define STOP_LIMIT_NS 100000000
+
+/* A scan that is no result yet: before the next cut the model may lack some of its stacks. */
+struct pending {
+	struct leak_scan *scan;
+	enum leak_occasion occasion;
+	bool has_totals; /* of the cut that the check began */
+	struct record_totals totals;
+};
+
+struct leak_check {
+	const struct options *options;
+	const struct leak_options *leak;
+	const struct model *model;
+	struct symbols *symbols;
+	struct suppressions *suppressions;
+	struct leak_log *log;
+	VEC(struct pending) pending;
+	VEC(struct leak_result *) results; /* of an image: the latest, and what is not written */
+	bool has_errors;
+};
+
+/* --- making ---------------------------------------------------------------------------------- */
+
+static int read_suppressions(struct leak_check *check)
+{
+	_cleanup_strbuf_ struct strbuf error = { 0 };
+	int r = suppressions_new(&check->suppressions);
+
+	/* The user's own come first: what they name is theirs in the counts. */
+	for (char **file = check->leak->suppressions; r == 0 && file && *file; file++)
+		r = suppressions_add_file(check->suppressions, *file, &error);
+	if (r == 0 && check->leak->default_suppressions == LEAK_DEFAULT_SUPPRESSIONS)
+		r = suppressions_add_default(check->suppressions);
+	if (r == -ENOMEM)
+		log_error("out of memory");
+	else if (r < 0)
+		log_error("--suppressions: %s", strbuf_str(&error));
+	return r;
+}
+
+int leak_check_new(const struct options *options, const struct model *model,
+		   struct symbols *symbols, struct leak_check **ret_check)
+{
+	_cleanup_(leak_check_free_p) struct leak_check *check = calloc(1, sizeof(*check));
+	int r;
+
+	if (!check)
+		return -ENOMEM;
+	check->options = options;
+	check->leak = &options->leak;
+	check->model = model;
+	check->symbols = symbols;
+	r = read_suppressions(check);
+	if (r == 0)
+		r = leak_log_new(check->leak->log_file, &check->log);
+	if (r < 0)
+		return r;
+	*ret_check = TAKE_PTR(check);
+	return 0;
+}
+
+void leak_check_free(struct leak_check *check)
+{
+	if (!check)
+		return;
+	vec_foreach(&check->pending, pending)
+		leak_scan_free(pending->scan);
+	vec_done(&check->pending);
+	vec_foreach(&check->results, result)
+		leak_result_free(*result);
+	vec_done(&check->results);
+	suppressions_free(check->suppressions);
+	leak_log_free(check->log);
+	free(check);
+}
+
+/* --- stopping and scanning ------------------------------------------------------------------- */
+
+static void say_not_checked(pid_t pid, int r)
+{
+	if (r == -EBUSY)
+		log_warning("process %d is under a debugger, which alone can stop it: no leak "
+			    "check",
+			    (int)pid);
+	else if (r != -ESRCH)
+		log_warning("process %d: no leak check: %s", (int)pid, strerror(-r));
+}
+
+/* Of a stopped process whose events have been drained. */
+static int scan(struct leak_check *check, const struct live *live, const struct stop *stop,
+		pid_t pid, enum leak_occasion occasion)
+{
+	struct leak_scan_opts opts = {
+		.pid = pid,
+		.heuristics = check->leak->heuristics << REACH_STDSTRING,
+		.max_stop_ns = check->leak->max_stop_ns,
+		.exiting = occasion == LEAK_AT_EXIT,
+	};
+	struct live_block *blocks;
+	struct leak_scan *found;
+	uint32_t slot;
+	size_t n;
+	int r = live_slot_of(live, pid, &slot);
+
+	if (r == 0)
+		r = live_blocks(live, slot, &blocks, &n);
+	if (r < 0)
+		return r;
+	opts.slot = live_image_of(live, slot);
+	opts.unknown_blocks = !live_knows_all_blocks(live, slot);
+	r = leak_scan_new(&opts, stop, blocks, n, &found);
+	if (r < 0)
+		return r;
+	r = vec_push(&check->pending, (struct pending){ .scan = found, .occasion = occasion });
+	if (r < 0)
+		leak_scan_free(found);
+	return r;
+}
+
+static int stop_one(struct hold *hold, pid_t pid, struct stop **ret_stop)
+{
+	return hold ? hold_stop(hold, pid, STOP_LIMIT_NS, ret_stop) :
+		      stop_new(pid, STOP_LIMIT_NS, ret_stop);
+}
+
+static int scan_all(struct leak_check *check, const struct live *live, struct stop *const *stops,
+		    const pid_t *pids, size_t n, enum leak_occasion occasion)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r = stops[i] ? scan(check, live, stops[i], pids[i], occasion) : 0;
+
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0)
+			say_not_checked(pids[i], r);
+	}
+	return 0;
+}
+
+int leak_check_run(struct leak_check *check, struct live *live, struct hold *hold,
+		   const pid_t *pids, size_t n_pids, enum leak_occasion occasion,
+		   leak_drain_fn drain, void *userdata)
+{
+	_cleanup_free_ struct stop **stops = calloc(n_pids + 1, sizeof(struct stop *));
+	int r;
+
+	if (!stops)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_pids; i++) {
+		r = stop_one(hold, pids[i], &stops[i]);
+		if (r < 0)
+			say_not_checked(pids[i], r);
+	}
+	r = drain(userdata);
+	if (r == 0 && occasion != LEAK_AT_EXIT && occasion != LEAK_AT_EXEC)
+		live_begin_cut(live);
+	if (r == 0)
+		r = scan_all(check, live, stops, pids, n_pids, occasion);
+	for (size_t i = 0; i < n_pids; i++)
+		stop_free(stops[i]);
+	return r;
+}
+
+/* --- results --------------------------------------------------------------------------------- */
+
+static struct leak_result *find_latest(const struct leak_check *check, uint32_t image)
+{
+	for (size_t i = check->results.len; i-- > 0;)
+		if (check->results.data[i]->image == image)
+			return check->results.data[i];
+	return NULL;
+}
+
+struct leak_result *const *leak_check_results(const struct leak_check *check, size_t *ret_n)
+{
+	*ret_n = check->results.len;
+	return check->results.data;
+}
+
+bool leak_check_has_errors(const struct leak_check *check)
+{
+	return check->has_errors;
+}
+
+void leak_check_cut_taken(struct leak_check *check)
+{
+	vec_foreach(&check->pending, pending) {
+		const struct model_process *image =
+			model_find_process(check->model, pending->scan->slot);
+
+		if (pending->has_totals || pending->occasion == LEAK_AT_EXIT ||
+		    pending->occasion == LEAK_AT_EXEC || !image || !image->has_totals)
+			continue;
+		pending->totals = image->totals;
+		pending->totals.comm = NULL; /* the model's */
+		pending->has_totals = true;
+	}
+}
+
+static int add_result(struct leak_check *check, const struct pending *pending)
+{
+	const struct view_resolver resolver = { check->model, check->symbols };
+	struct leak_result *result;
+	int r = leak_result_new(pending->scan, &resolver, check->leak,
+				find_latest(check, pending->scan->slot), &result);
+
+	if (r < 0)
+		return r;
+	result->occasion = pending->occasion;
+	result->has_totals = pending->has_totals;
+	result->totals = pending->totals;
+	r = vec_push(&check->results, result);
+	if (r < 0)
+		leak_result_free(result);
+	return r;
+}
+
+/* What a later check of the same image has taken the place of. */
+static void drop_older(struct leak_check *check)
+{
+	size_t n = 0, len = check->results.len;
+
+	for (size_t i = 0; i < len; i++) {
+		struct leak_result *result = check->results.data[i];
+
+		/* those from i on are still where they were */
+		if (find_latest(check, result->image) == result)
+			check->results.data[n++] = result;
+		else
+			leak_result_free(result);
+	}
+	check->results.len = n;
+}
+
+static int write_result(struct leak_check *check, struct leak_result *result)
+{
+	const struct view_resolver resolver = { check->model, check->symbols };
+	const struct model_process *image = view_resolve_process(&resolver, result->image);
+	_cleanup_(leak_stacks_done) struct leak_stacks stacks = { 0 };
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	int r;
+
+	r = leak_stacks_init(&resolver, image, result->places, result->n_places,
+			     check->leak->num_callers, &stacks);
+	if (r == 0)
+		r = leak_result_suppress(result, &stacks, check->suppressions);
+	if (r < 0)
+		return r;
+	result->written = true;
+	check->has_errors |= loss_records_totals(result->records)->errors > 0;
+	leak_text(&text, result, &stacks, image, check->leak);
+	r = strbuf_error(&text);
+	return r < 0 ? r : leak_log_add(check->log, result->pid, strbuf_str(&text));
+}
+
+static void count_heap_errors(const struct model_process *image, struct leak_errors *errors)
+{
+	for (size_t i = 0; i < image->n_errors; i++) {
+		if (image->errors[i].kind == RECORD_FAILED_ALLOCATION)
+			continue;
+		errors->errors += image->errors[i].count;
+		errors->contexts++;
+	}
+}
+
+static int write_end(struct leak_check *check, const struct leak_result *result)
+{
+	const struct loss_totals *totals = loss_records_totals(result->records);
+	const struct model_process *image = model_find_process(check->model, result->image);
+	struct leak_errors errors = {
+		.errors = totals->errors,
+		.contexts = totals->errors,
+		.suppressed = totals->suppressed_errors,
+		.suppressed_contexts = totals->suppressed_errors,
+	};
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	bool show_used = check->options->verbose || check->leak->suppressions;
+	int r;
+
+	if (image)
+		count_heap_errors(image, &errors);
+	check->has_errors |= errors.errors > 0;
+	leak_text_end(&text, result->pid, &errors, show_used ? check->suppressions : NULL);
+	r = strbuf_error(&text);
+	return r < 0 ? r : leak_log_add(check->log, result->pid, strbuf_str(&text));
+}
+
+static int report(struct leak_check *check, bool final)
+{
+	int r = symbols_update(check->symbols);
+
+	vec_foreach(&check->pending, pending) {
+		if (r == 0)
+			r = add_result(check, pending);
+		leak_scan_free(pending->scan);
+	}
+	check->pending.len = 0;
+	vec_foreach(&check->results, result)
+		if (r == 0 && !(*result)->written)
+			r = write_result(check, *result);
+	if (r == 0)
+		drop_older(check);
+	vec_foreach(&check->results, result)
+		if (r == 0 && final)
+			r = write_end(check, *result);
+	return r;
+}
+
+int leak_check_report(struct leak_check *check, bool final)
+{
+	int r = report(check, final);
+
+	if (r < 0) {
+		log_error("leak check: %s", strerror(-r));
+		return r;
+	}
+	return leak_log_flush(check->log);
+}

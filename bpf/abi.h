@@ -208,7 +208,13 @@ struct abi_file {
 	__u32 object;  /* abi_unwind.h; 0: it has no rows */
 };
 
-enum abi_proc_state { ABI_PROC_FREE, ABI_PROC_PENDING, ABI_PROC_ACTIVE, ABI_PROC_ENDED };
+enum abi_proc_state {
+	ABI_PROC_FREE,
+	ABI_PROC_PENDING,
+	ABI_PROC_ACTIVE,
+	ABI_PROC_ENDED,
+	ABI_PROC_UNWANTED, /* --comm, --uid: not counted, but what it starts may be */
+};
 #define ABI_NO_SLOT 0xffffffffU
 
 /* Why something was lost; names in user/trace/live/live_cut.c. */
@@ -336,6 +342,23 @@ enum abi_scope {
 	ABI_SCOPE_CGROUP,    /* and its descendants, cgroup v2 */
 	ABI_SCOPE_HOST,	     /* all but the daemon */
 };
+
+/*
+ * Patterns of process names as one automaton (user/config/name_globs.h): bit i of a state says that
+ * the elements of a pattern before element i have been matched. No look-up and no branch depends on
+ * the patterns, so that every verifier can follow it.
+ */
+struct abi_names {
+	__u64 first;	     /* the state before the first character */
+	__u64 last;	     /* bits that mean: matched whole */
+	__u64 stays;	     /* bits before whose element there is a '*' */
+	__u64 matching[256]; /* by character: elements that it matches */
+};
+
+static inline __u64 abi_names_next(const volatile struct abi_names *names, __u64 state, __u8 c)
+{
+	return (state & names->matching[c]) << 1 | (state & names->stays);
+}
 
 /* What a histogram is of; see bpf/hist.bpf.c. */
 enum abi_hist_source {

@@ -9,6 +9,7 @@
 #include "registers.bpf.h"
 #include "result.bpf.h"
 #include "return_address.bpf.h"
+#include "wanted.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 
@@ -214,12 +215,22 @@ static __always_inline bool is_free(__u64 cookie)
 	return kind_of(cookie) == ABI_FREE;
 }
 
+/* Of a host or cgroup: a process that comes to be counted while it runs. */
+static __always_inline struct abi_proc *newcomer(__u32 *ret_slot)
+{
+	if (slot_of_pid(current_tgid()) != ABI_NO_SLOT || adopt_newcomer() == ABI_NO_SLOT)
+		return NULL;
+	return counted_proc(0, ret_slot);
+}
+
 /* 1 when the return of this call need not be seen. */
 static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 {
 	__u32 slot;
 	struct abi_proc *proc = counted_proc(ABI_COOKIE_OWNER(cookie), &slot);
 
+	if (!proc && knob_scope != ABI_SCOPE_PROCESSES)
+		proc = newcomer(&slot);
 	if (!proc)
 		return 1;
 	count_event();

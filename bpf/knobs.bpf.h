@@ -33,7 +33,7 @@ __weak const volatile bool knob_unwind;
 /* Anonymous mappings are a class of blocks; without, only mappings of code are of interest. */
 __weak const volatile bool knob_regions = true;
 
-/* Jobs: whose system calls and tracepoints are counted. */
+/* Who is counted beside the processes that user space names: bpf/wanted.bpf.h. */
 __weak const volatile __u32 knob_scope; /* enum abi_scope */
 __weak const volatile __u32 knob_self;	/* the daemon's thread group */
 

@@ -11,6 +11,7 @@
 #include "slot.bpf.h"
 #include "space.bpf.h"
 #include "thread.bpf.h"
+#include "wanted.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 
@@ -65,7 +66,10 @@ static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot
 	proc->last_file_map = parent->last_file_map;
 	if (knob_unwind)
 		space_fork(parent_slot, slot);
-	proc->state = control.shared ? ABI_PROC_ACTIVE : ABI_PROC_PENDING;
+	if (parent->state == ABI_PROC_UNWANTED)
+		proc->state = ABI_PROC_UNWANTED;
+	else
+		proc->state = control.shared ? ABI_PROC_ACTIVE : ABI_PROC_PENDING;
 	if (bpf_map_update_elem(&pids, &pid, &slot, BPF_ANY)) {
 		proc_end(proc);
 		__sync_fetch_and_add(&parent->sharers, -1);
@@ -81,6 +85,9 @@ static __always_inline void forked(__u32 pid, bool shares_mm)
 	__u32 slot = slot_of_pid(current_tgid());
 	struct abi_proc *proc;
 
+	/* So that a child is never known without its parent, whose blocks it has. */
+	if (slot == ABI_NO_SLOT && knob_scope != ABI_SCOPE_PROCESSES)
+		slot = adopt_newcomer();
 	if (slot == ABI_NO_SLOT)
 		return;
 	proc = proc_by_slot(slot);
@@ -125,43 +132,72 @@ int on_fork_perf(struct trace_event_raw_task_newtask *ctx)
 	return 0;
 }
 
-static __always_inline int executed(struct task_struct *task)
+/* The image of a process that had none, or whose old one is over; NULL: there is no room. */
+static __always_inline struct abi_proc *image_new(__u32 pid, bool wanted, __u32 *ret_slot)
 {
-	__u32 pid = BPF_CORE_READ(task, tgid), old_slot = slot_of_pid(pid), slot, flags = 0;
-	struct abi_proc *old, *proc;
+	struct abi_proc *proc = slot_new(ret_slot);
 
-	if (old_slot == ABI_NO_SLOT)
-		return 0;
-	old = proc_by_slot(old_slot);
-	if (!old)
-		return 0;
-	/* A vfork child leaves its parent's address space, which goes on. */
-	if (old->pid != pid) {
-		if (!knob_follow) {
-			bpf_map_delete_elem(&pids, &pid);
-			process_forget();
-			return 0;
-		}
-		flags = ABI_PROCESS_SHARES_MM;
-	} else {
-		proc_end(old);
-	}
-	proc = slot_new(&slot);
-	if (!proc) {
-		bpf_map_delete_elem(&pids, &pid);
-		process_forget();
-		return 0;
-	}
+	if (!proc)
+		return NULL;
 	proc->pid = pid;
 	proc->owner = 0;
 	proc->parent = ABI_NO_SLOT;
 	proc->cut_epoch = control.cut_epoch;
 	if (knob_unwind)
-		space_new(slot);
-	proc->state = control.shared ? ABI_PROC_ACTIVE : ABI_PROC_PENDING;
-	bpf_map_update_elem(&pids, &pid, &slot, BPF_ANY);
+		space_new(*ret_slot);
+	if (!wanted)
+		proc->state = ABI_PROC_UNWANTED;
+	else
+		proc->state = control.shared ? ABI_PROC_ACTIVE : ABI_PROC_PENDING;
+	bpf_map_update_elem(&pids, &pid, ret_slot, BPF_ANY);
+	return proc;
+}
+
+/* Nobody counts for this process any more. */
+static __always_inline int image_none(__u32 pid)
+{
+	bpf_map_delete_elem(&pids, &pid);
+	process_forget();
+	return 0;
+}
+
+/* `wanted`: by the rule. What is started by those that user space named is followed in any case. */
+static __always_inline int image_replaced(struct task_struct *task, __u32 pid, __u32 old_slot,
+					  bool wanted)
+{
+	bool keeps = wanted || knob_scope == ABI_SCOPE_PROCESSES;
+	struct abi_proc *old = proc_by_slot(old_slot);
+	__u32 slot = ABI_NO_SLOT, flags = 0;
+
+	if (!old)
+		return 0;
+	/* A vfork child leaves its parent's address space, which goes on. */
+	if (old->pid != pid) {
+		if (!knob_follow || !keeps)
+			return image_none(pid);
+		flags = ABI_PROCESS_SHARES_MM;
+	} else {
+		proc_end(old);
+	}
+	if (!keeps || !image_new(pid, wanted, &slot)) {
+		/* The old one's end is to be known all the same. */
+		if (!flags)
+			process_event(ABI_EV_EXEC, ABI_NO_SLOT, old_slot, pid, 0, 0, task);
+		return image_none(pid);
+	}
 	process_forget();
 	process_event(ABI_EV_EXEC, slot, old_slot, pid, flags, 0, task);
+	return 0;
+}
+
+static __always_inline int executed(struct task_struct *task)
+{
+	__u32 pid = BPF_CORE_READ(task, tgid), old_slot = slot_of_pid(pid), slot;
+
+	if (old_slot != ABI_NO_SLOT)
+		return image_replaced(task, pid, old_slot, is_wanted());
+	if (is_newly_wanted() && image_new(pid, true, &slot))
+		process_event(ABI_EV_EXEC, slot, ABI_NO_SLOT, pid, 0, 0, task);
 	return 0;
 }
 

@@ -66,6 +66,7 @@ static __always_inline struct abi_proc *proc_adopt(__u32 tgid, __u32 *ret_slot)
 	if (bpf_map_update_elem(&pids, &tgid, ret_slot, BPF_NOEXIST)) {
 		/* another of its threads was first, or there is no room */
 		proc->state = ABI_PROC_FREE;
+		bpf_map_push_elem(&free_slots, ret_slot, 0);
 		*ret_slot = slot_of_pid(tgid);
 		if (*ret_slot != ABI_NO_SLOT)
 			return proc_by_slot(*ret_slot);

@@ -18,7 +18,8 @@ _memtraced_values() {
         done ;;
     -c) compgen -c -- "$2" ;;
     --cgroup) compgen -d -- "${2:-/sys/fs/cgroup/}" ;;
-    --run-as) compgen -u -- "$2" ;;
+    --comm) sort -u /proc/[0-9]*/comm 2> /dev/null | grep -- "^$2" ;;
+    --run-as | --uid) compgen -u -- "$2" ;;
     --env) compgen -v -S = -- "$2" ;;
     --sort) compgen -W 'bytes count growth peak temporary' -- "$2" ;;
     --leak-check) compgen -W 'no summary full yes' -- "$2" ;;
@@ -41,8 +42,8 @@ _memtraced_values() {
 _memtraced_options() {
     local report='--min-size= --max-size= --older-than= --top= --sort= -f -o --color=
         -v --verbose -q --quiet -V --version -h --help'
-    local trace='-p -c --cgroup= -a --hist= -e --kernel --each --syscalls --stacks --alloc
-        --leak-check= --show-leak-kinds= --errors-for-leak-kinds= --leak-resolution=
+    local trace='-p -c --cgroup= -a --uid= --comm= --hist= -e --kernel --each --syscalls --stacks
+        --alloc --leak-check= --show-leak-kinds= --errors-for-leak-kinds= --leak-resolution=
         --leak-check-heuristics= --num-callers= --suppressions= --default-suppressions=
         --gen-suppressions= --log-file= --error-exitcode= --leak-check-delta --max-stop=
         --run-as= --env= --no-follow --debuginfod -i -d --attach= --allocator= --max-blocks=
@@ -89,7 +90,7 @@ _memtraced() {
     esac
 
     case $option in
-    -p | -c | -e | -i | -d | -f | -o | --cgroup | --hist | --run-as | --env | --min-size | \
+    -p | -c | -e | -i | -d | -f | -o | --cgroup | --uid | --comm | --hist | --run-as | --env | --min-size | \
         --max-size | --older-than | --top | --sort | --color | --attach | --allocator | \
         --max-blocks | --max-stack | --unwind | --leak-check | --leak-resolution | \
         --gen-suppressions | --default-suppressions | --suppressions | --log-file)

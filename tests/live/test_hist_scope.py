@@ -2,7 +2,6 @@
 """--hist: of whom and of what it is, sizes asked for, fields of tracepoints, beside bpftrace, what
 it says when it cannot, and that nothing is left behind."""
 
-import contextlib
 import glob
 import json
 import os
@@ -11,45 +10,15 @@ import re
 import signal
 import time
 
+from cgroups import cgroup, move
 from hists import (Tallies, calls, counted, differences, held, one, options, ready, same,
                    until_ready, watching)
-from lib import (Skip, bpf_orphans, eventually, memtraced, need_program, need_root, process_state,
+from lib import (bpf_orphans, eventually, memtraced, need_program, need_root, process_state,
                  run, run_memtraced, scaled, scratch, send_line, started, target, test)
 
 LSEEK = 8 if os.uname().machine == "x86_64" else 62  # its number
 
 # --- cgroups, the host ---------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def cgroup():
-    """A new cgroup of version 2, with one inside."""
-    with open("/proc/self/mounts", encoding="utf-8") as file:
-        mounts = [line.split()[1] for line in file if line.split()[2] == "cgroup2"]
-    if not mounts:
-        raise Skip("no cgroup v2 is mounted")
-    path = os.path.join(mounts[0], f"memtraced-test-{os.getpid()}")
-    inner = os.path.join(path, "inner")
-    try:
-        os.makedirs(inner)
-    except OSError as error:
-        raise Skip(f"no cgroup can be made: {error}") from error
-    try:
-        yield path, inner
-    finally:
-        for folder in (inner, path):
-            eventually(lambda at=folder: not rmdir(at), f"{folder} is busy")
-
-
-def rmdir(path):
-    with contextlib.suppress(OSError):
-        os.rmdir(path)
-    return os.path.exists(path)
-
-
-def move(pid, path):
-    with open(os.path.join(path, "cgroup.procs"), "w", encoding="ascii") as file:
-        file.write(str(pid))
 
 
 def released(process):

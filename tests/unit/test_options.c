@@ -291,7 +291,9 @@ static void unknown_options_are_refused_with_the_nearest_name(void **state)
 static void options_that_come_later_are_unknown_now(void **state)
 {
 	static const char *const words[] = {
-		"--comm=x", "--uid=x", "--cpu", "--service", "--config=x",
+		"--cpu",
+		"--service",
+		"--config=x",
 	};
 
 	(void)state;
@@ -402,11 +404,11 @@ static void conflicts_are_refused_with_what_to_do(void **state)
 {
 	static const struct error_case cases[] = {
 		{ { { NULL } },
-		  "nothing to trace: give a process with -p, or a command with -c or "
-		  "behind --" },
+		  "nothing to trace: give a process with -p, a command with -c or "
+		  "behind --, a cgroup with --cgroup, or -a for the whole host" },
 		{ { { "-v", "-fjson" } },
-		  "nothing to trace: give a process with -p, or a command "
-		  "with -c or behind --" },
+		  "nothing to trace: give a process with -p, a command with -c or "
+		  "behind --, a cgroup with --cgroup, or -a for the whole host" },
 		{ { { "-p1", "-c", "ls" } },
 		  "'-p' and a command exclude each other: trace either "
 		  "running processes or a new one" },

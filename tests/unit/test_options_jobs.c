@@ -68,6 +68,31 @@ static void a_cgroup_is_a_target(void **state)
 	assert_false(o->all);
 }
 
+static void users_and_names_choose_of_any_target(void **state)
+{
+	static const struct {
+		const char *line;
+		bool wide;
+	} cases[] = {
+		{ "-a", true },
+		{ "--uid=7", true },
+		{ "--comm=a*", true },
+		{ "--cgroup=/x --uid=7 --comm=a --comm=b", true },
+		{ "-a --alloc --syscalls --comm=a", true },
+		{ "-a --hist malloc", true },
+		{ "-p1 --comm=a", false },
+		{ "--uid=7 -c ls", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		_cleanup_(options_free_p) struct options *o = parse_ok(cases[i].line);
+
+		if (options_trace_widely(o) != cases[i].wide)
+			fail_msg("%s: wide %d", cases[i].line, !cases[i].wide);
+	}
+}
+
 static void other_jobs_turn_allocations_off_unless_they_are_asked_for(void **state)
 {
 	static const struct {
@@ -117,16 +142,16 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "--cgroup=", "'--cgroup' needs the path of a cgroup" },
 		{ "--syscalls", "nothing to trace: give a process with -p, a command with -c or "
 				"behind --, a cgroup with --cgroup, or -a for the whole host" },
-		{ "-a", "'-a' is not there for allocations yet: give a job, --hist, -e or "
-			"--syscalls, or trace processes with -p" },
-		{ "--cgroup x", "'--cgroup' is not there for allocations yet: give a job, --hist, "
-				"-e or --syscalls, or trace processes with -p" },
-		{ "-a --syscalls --alloc", "'--alloc' is not there for '-a' yet: leave it out, or "
-					   "trace processes with -p" },
-		{ "-a --hist read --hist malloc,by=pid",
-		  "'--hist malloc,by=pid' is not there for '-a' yet: trace processes with -p" },
-		{ "-a --syscalls --no-follow",
-		  "'--no-follow' has no meaning for '-a': leave it out" },
+		{ "-a --syscalls --no-follow", "'--no-follow' is for the processes of -p or of a "
+					       "command: leave it out" },
+		{ "--comm x --no-follow", "'--no-follow' is for the processes of -p or of a "
+					  "command: leave it out" },
+		{ "--uid=", "'--uid' needs a user's name or uid" },
+		{ "--uid=0 --uid=1", "'--uid' is given twice: give it once" },
+		{ "--comm=", "'' is no value of '--comm': give a name or a pattern such as "
+			     "'cc1*'" },
+		{ "--comm=[a", "'[a' is no value of '--comm': it leaves a bracket open or ends in "
+			       "a backslash" },
 		{ "-a --syscalls --env=A=1", "'--env' is for a command that memtraced starts: "
 					     "give one with -c or behind --" },
 		{ "-a --features",
@@ -167,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs_and_what_belongs_to_them_set_their_fields),
 		cmocka_unit_test(a_cgroup_is_a_target),
+		cmocka_unit_test(users_and_names_choose_of_any_target),
 		cmocka_unit_test(other_jobs_turn_allocations_off_unless_they_are_asked_for),
 		cmocka_unit_test(what_does_not_go_together_is_refused_with_what_to_do),
 	};

@@ -12,11 +12,10 @@
 #define OPTION_ONCE (1U << 1)	    /* a second one is an error; else the last one holds */
 #define OPTION_TARGET (1U << 2)	    /* says what to trace */
 #define OPTION_CHILD (1U << 3)	    /* needs a command that memtraced starts */
-#define OPTION_WIDE (1U << 4)	    /* a target that is more than processes and their children */
-#define OPTION_ALLOC (1U << 5)	    /* has a meaning only where allocations are traced */
-#define OPTION_EVENT (1U << 6)	    /* needs -e */
-#define OPTION_MAY (1U << 7)	    /* the value, behind "=", may be left out */
-#define OPTION_LEAK (1U << 8)	    /* needs --leak-check */
+#define OPTION_ALLOC (1U << 4)	    /* has a meaning only where allocations are traced */
+#define OPTION_EVENT (1U << 5)	    /* needs -e */
+#define OPTION_MAY (1U << 6)	    /* the value, behind "=", may be left out */
+#define OPTION_LEAK (1U << 7)	    /* needs --leak-check */
 
 #define OPTION_ROWS 96 /* at most */
 

@@ -239,6 +239,28 @@ static int apply_cgroup(struct option_parser *p, const struct option_def *def, c
 	return set_string(&p->options->cgroup, value);
 }
 
+static int apply_uid(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	(void)def; /* sets its own field */
+	if (*value == '\0')
+		return option_error(p, "'--uid' needs a user's name or uid");
+	return set_string(&p->options->uid, value);
+}
+
+static int apply_comm(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	struct options *o = p->options;
+	int r;
+
+	(void)def; /* sets its own field */
+	if (!o->names)
+		o->names = calloc(1, sizeof(*o->names));
+	if (!o->names)
+		return -ENOMEM;
+	r = name_globs_add(o->names, value, p->error);
+	return r == -ENOSPC ? -EINVAL : r;
+}
+
 static int apply_hist(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	struct options *o = p->options;
@@ -437,12 +459,16 @@ const struct option_def option_table[] = {
 	{ 'c', NULL, GROUP_TARGET, OPTION_TARGET | OPTION_ONCE, "'CMD ARGS'", NULL, apply_command,
 	  .help = "Start this command and trace it from its first instruction. Quotes and "
 		  "backslashes work as in a shell; nothing is expanded." },
-	{ 0, "cgroup", GROUP_TARGET, OPTION_TARGET | OPTION_WIDE | OPTION_ONCE, "PATH", NULL,
-	  apply_cgroup,
-	  .help = "Trace the processes of this cgroup and of those below it; not for "
-		  "allocations." },
-	{ 'a', NULL, GROUP_TARGET, OPTION_TARGET | OPTION_WIDE, NULL, NULL, apply_flag, FIELD(all),
-	  .help = "Trace all processes of the host; not for allocations." },
+	{ 0, "cgroup", GROUP_TARGET, OPTION_TARGET | OPTION_ONCE, "PATH", NULL, apply_cgroup,
+	  .help = "Trace the processes of this cgroup (v2) and of those below it." },
+	{ 'a', NULL, GROUP_TARGET, OPTION_TARGET, NULL, NULL, apply_flag, FIELD(all),
+	  .help = "Trace all processes of the host but memtraced." },
+	{ 0, "uid", GROUP_TARGET, OPTION_TARGET | OPTION_ONCE, "USER", NULL, apply_uid,
+	  .help = "Only processes of this user (name or uid), of the host if no other target is "
+		  "given." },
+	{ 0, "comm", GROUP_TARGET, OPTION_TARGET, "GLOB", NULL, apply_comm,
+	  .help = "Only processes with such a name, as in 'cc1*'; with a command or -p, all are "
+		  "followed and these are counted. May be repeated." },
 
 	{ 0, "hist", GROUP_JOBS, 0, "SPEC", NULL, apply_hist,
 	  .help = "Show how values are distributed. May be repeated." },

@@ -10,6 +10,11 @@ bool options_trace_allocations(const struct options *options)
 	return options->alloc || !other;
 }
 
+bool options_trace_widely(const struct options *options)
+{
+	return options->n_pids == 0 && !options->command;
+}
+
 void options_free(struct options *options)
 {
 	if (!options)
@@ -29,6 +34,8 @@ void options_free(struct options *options)
 		allocator_spec_done(&options->allocators[i]);
 	free(options->allocators);
 	free(options->cgroup);
+	free(options->uid);
+	free(options->names);
 	free(options->pids);
 	words_free(options->command);
 	words_free(options->env_set);

@@ -11,6 +11,7 @@
 #include "config/allocator_spec.h"
 #include "config/event_spec.h"
 #include "config/hist_spec.h"
+#include "config/name_globs.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,8 +78,10 @@ struct options {
 	char **env_set; /* NULL-terminated; NULL: none */
 	bool no_follow;
 	bool debuginfod;
-	char *cgroup; /* --cgroup; NULL: none */
-	bool all;     /* -a: the whole host */
+	char *cgroup;		 /* --cgroup; NULL: none */
+	bool all;		 /* -a: the whole host */
+	char *uid;		 /* --uid, a name or a number; NULL: of all users */
+	struct abi_names *names; /* --comm; NULL: of all names */
 	struct hist_spec *hists;
 	size_t n_hists;
 	struct event_spec *events; /* -e */
@@ -121,6 +124,12 @@ DEFINE_CLEANUP(struct options, options_free)
 
 /* Whether allocations are traced: another job turns them off, unless --alloc stands there too. */
 bool options_trace_allocations(const struct options *options);
+
+/*
+ * Is what is traced found by a rule, and are they not the processes of -p or of a command: -a,
+ * --cgroup, or --uid and --comm alone, which are then of the whole host.
+ */
+bool options_trace_widely(const struct options *options);
 
 /* Whether leaks are looked for. */
 static inline bool options_check_leaks(const struct options *options)

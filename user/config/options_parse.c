@@ -240,12 +240,9 @@ static int check_target(struct option_parser *p)
 		return option_error(p, "'%s' and %s exclude each other: give one of them",
 				    o->all ? "-a" : "--cgroup", o->command ? "a command" : "'-p'");
 	if (!given_with(p, OPTION_TARGET, OPTION_TARGET) && !o->command)
-		return options_trace_allocations(o) ?
-			       option_error(p, "nothing to trace: give a process with -p, or a "
-					       "command with -c or behind --") :
-			       option_error(p, "nothing to trace: give a process with -p, a "
-					       "command with -c or behind --, a cgroup with "
-					       "--cgroup, or -a for the whole host");
+		return option_error(p, "nothing to trace: give a process with -p, a command with "
+				       "-c or behind --, a cgroup with --cgroup, or -a for the "
+				       "whole host");
 	if (o->command && o->command[0][0] == '\0')
 		return option_error(p, "the command's first word is empty: give a program");
 	if (!o->command && def)
@@ -288,35 +285,14 @@ static int check_jobs(struct option_parser *p)
 	return 0;
 }
 
-/* Uprobes are placed in the programs of known processes. */
+/* The processes of a rule are not started by others: there is nothing to follow. */
 static int check_wide_target(struct option_parser *p)
 {
-	const struct option_def *target = given_with(p, OPTION_WIDE, OPTION_WIDE);
 	const struct options *o = p->options;
-	char spelling[OPTION_SPELLING_LEN];
 
-	if (!target)
-		return 0;
-	option_spelling(target, spelling);
-	if (o->alloc)
-		return option_error(p,
-				    "'--alloc' is not there for '%s' yet: leave it out, or "
-				    "trace processes with -p",
-				    spelling);
-	if (options_trace_allocations(o))
-		return option_error(p,
-				    "'%s' is not there for allocations yet: give a job, --hist, "
-				    "-e or --syscalls, or trace processes with -p",
-				    spelling);
-	for (size_t i = 0; i < o->n_hists; i++)
-		if (o->hists[i].what == HIST_ALLOC)
-			return option_error(p,
-					    "'--hist %s' is not there for '%s' yet: trace "
-					    "processes with -p",
-					    o->hists[i].text, spelling);
-	if (o->no_follow)
-		return option_error(p, "'--no-follow' has no meaning for '%s': leave it out",
-				    spelling);
+	if (options_trace_widely(o) && o->no_follow)
+		return option_error(p, "'--no-follow' is for the processes of -p or of a command: "
+				       "leave it out");
 	return 0;
 }
 

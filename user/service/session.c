@@ -361,6 +361,12 @@ static int begin_targets(struct session *s)
 		return r;
 	if (s->launch)
 		return trace_command(s);
+	if (options_trace_widely(s->options)) {
+		r = live_add_all(s->live, take_record, s);
+		if (r)
+			log_error("finding the processes to trace: %s", strerror(-r));
+		return r;
+	}
 	for (size_t i = 0; i < s->options->n_pids; i++) {
 		r = trace_pid(s, s->options->pids[i]);
 

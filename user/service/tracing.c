@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "config/units.h"
+#include "target/identity.h"
 #include "trace/kernel/tracefs.h"
 
 #include <errno.h>
@@ -48,7 +49,7 @@ bool tracing_holds(const struct options *options)
 
 bool tracing_is_endless(const struct options *options)
 {
-	return options->all || options->cgroup;
+	return options_trace_widely(options);
 }
 
 /* --- the attach path ------------------------------------------------------------------------- */
@@ -212,11 +213,21 @@ static int probe_features(const struct options *options, struct features **ret_f
 	return r;
 }
 
-static enum abi_scope scope_of(const struct options *options)
+/* 0 or negative errno (logged). */
+static int rule_of(const struct options *options, struct target_rule *ret_rule)
 {
-	return options->all    ? ABI_SCOPE_HOST :
-	       options->cgroup ? ABI_SCOPE_CGROUP :
-				 ABI_SCOPE_PROCESSES;
+	int r = options->uid ? identity_uid(options->uid, &ret_rule->uid) : 0;
+
+	if (r == -ENODATA)
+		log_error("--uid: no such user: %s", options->uid);
+	else if (r)
+		log_error("--uid %s: %s", options->uid, strerror(-r));
+	ret_rule->scope = options->cgroup		? ABI_SCOPE_CGROUP :
+			  options_trace_widely(options) ? ABI_SCOPE_HOST :
+							  ABI_SCOPE_PROCESSES;
+	ret_rule->of_uid = options->uid;
+	ret_rule->names = options->names;
+	return r;
 }
 
 /* What follows processes is at tracepoints, whatever is traced. 0 or negative errno (logged). */
@@ -244,7 +255,6 @@ int tracing_new(const struct options *options, struct features **ret_features,
 		.code = tracing_needs_code(options),
 		.allocators = options->allocators,
 		.n_allocators = options->n_allocators,
-		.scope = scope_of(options),
 		.cgroup_fd = cgroup_fd,
 		.follow = !options->no_follow,
 		.held = tracing_holds(options),
@@ -259,6 +269,8 @@ int tracing_new(const struct options *options, struct features **ret_features,
 	};
 	int r = check_tracefs();
 
+	if (r == 0)
+		r = rule_of(options, &opts.rule);
 	if (r)
 		return r;
 	if (options->cgroup && cgroup_fd < 0)

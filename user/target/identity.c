@@ -78,6 +78,19 @@ static int find_user(const char *name, uid_t uid, struct passwd *ret_entry, char
 	return -ERANGE;
 }
 
+int identity_uid(const char *user, uid_t *ret_uid)
+{
+	_cleanup_free_ char *text = NULL;
+	struct passwd entry;
+	int r = find_user(user, 0, &entry, &text);
+
+	if (r == 0)
+		*ret_uid = entry.pw_uid;
+	else if (r == -ENODATA && parse_id(user, ret_uid))
+		r = 0;
+	return r;
+}
+
 static int find_groups(const char *name, struct identity *identity)
 {
 	int n = 64, room = 0;

@@ -22,6 +22,9 @@ struct identity {
 /* The user on whose behalf memtraced runs: SUDO_UID/SUDO_GID when root, else the real ids. */
 void invoking_user(uid_t *ret_uid, gid_t *ret_gid);
 
+/* A user's name, or else a uid, whether anybody has it or not. 0 or errors as below. */
+int identity_uid(const char *user, uid_t *ret_uid);
+
 /*
  * `run_as`: user name or uid, NULL: the invoking user. 0; -ENODATA: no such user; -EPERM: another
  * user than the caller, who is not root; -ENOMEM or what reading the user database gave.

@@ -78,7 +78,7 @@ int process_parse_status(const char *text, struct process_info *info, pid_t *ret
 
 	if (!tgid || sscanf(tgid, "%d", ret_tgid) != 1 || !tracer ||
 	    sscanf(tracer, "%d", &info->tracer) != 1 || !uid ||
-	    sscanf(uid, "%*u %u", &info->uid) != 1)
+	    sscanf(uid, "%u %u", &info->real_uid, &info->uid) != 2)
 		return -EBADMSG;
 	info->seccomp = 0;
 	if (seccomp && sscanf(seccomp, "%d", &info->seccomp) != 1)

@@ -13,8 +13,8 @@
 
 struct process_info {
 	pid_t pid, ppid;
-	pid_t tracer; /* thread that traces it; 0: none */
-	uid_t uid;    /* effective */
+	pid_t tracer;	     /* thread that traces it; 0: none */
+	uid_t real_uid, uid; /* uid: the effective one */
 	char comm[16];
 	bool zombie;
 	bool kernel_thread;

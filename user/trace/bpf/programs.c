@@ -174,6 +174,17 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
 }
 
+static void set_rule(struct memtraced_bpf *skel, const struct target_rule *rule)
+{
+	skel->rodata->knob_scope = rule->scope;
+	skel->rodata->knob_self = getpid();
+	skel->rodata->knob_of_uid = rule->of_uid;
+	skel->rodata->knob_uid = rule->uid;
+	skel->rodata->knob_of_name = rule->names;
+	if (rule->names)
+		skel->rodata->knob_names = *rule->names;
+}
+
 static int map_arrays(struct programs *p)
 {
 	int r = map_memory(p->skel->maps.procs, (void **)&p->procs, &p->procs_len);
@@ -209,6 +220,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_regions = opts->allocations;
 	skel->rodata->knob_unwind = opts->unwind;
+	set_rule(skel, &opts->rule);
 	choose_programs(skel, opts);
 	if (!opts->allocations)
 		choose_for_jobs(skel, opts->code);

@@ -13,6 +13,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+/* Which processes are counted beside those that user space names: bpf/wanted.bpf.h. */
+struct target_rule {
+	enum abi_scope scope; /* ABI_SCOPE_PROCESSES: none, but the rest holds for those named */
+	bool of_uid;
+	uid_t uid;		       /* real, where of_uid */
+	const struct abi_names *names; /* borrowed; NULL: of all names */
+};
 
 /* How probes are attached; see HACKING.md. Order: best first. */
 enum attach_path {
@@ -40,6 +49,7 @@ struct programs_opts {
 	bool code;	  /* mappings of executable files are reported */
 	bool floor;	  /* empty programs in the probes: nothing is counted */
 	bool unwind;	  /* user stacks by call frame information: trace/unwind/unwind_tables.h */
+	struct target_rule rule;
 };
 
 struct programs {

@@ -24,10 +24,10 @@ struct allocator_spec;
 struct live;
 
 struct live_opts {
-	bool allocations;     /* else only jobs: live_add_hist and so on */
-	bool code;	      /* what processes map is recorded, for stacks */
-	enum abi_scope scope; /* whose system calls and tracepoints jobs count */
-	int cgroup_fd;	      /* ABI_SCOPE_CGROUP: its folder; borrowed */
+	bool allocations;	 /* else only jobs: live_add_hist and so on */
+	bool code;		 /* what processes map is recorded, for stacks */
+	struct target_rule rule; /* whose system calls, tracepoints and allocations are counted */
+	int cgroup_fd;		 /* ABI_SCOPE_CGROUP: its folder, borrowed for live_new */
 	/* Borrowed; NULL: no uprobes are wanted. */
 	const struct features *features;
 	enum attach_path path;
@@ -75,6 +75,12 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 
 /* Registers a child that has not yet executed its command: what its exec makes is a root. */
 int live_add_child(struct live *live, pid_t pid);
+
+/*
+ * Begins with all that run now and meet the rule, unless jobs alone are to count: they find them by
+ * themselves. 0 or negative errno.
+ */
+int live_add_all(struct live *live, record_fn fn, void *userdata);
 
 /* Readable when there is something to drain. */
 int live_fd(const struct live *live);

@@ -123,15 +123,17 @@ static int read_and_release(struct live *live, struct live_process *process, uin
 
 static int let_wait(struct live *live, struct live_process *process, const struct abi_ev_stack *ev)
 {
+	/* Frames that it does not have are not in the ring either. */
+	size_t size = offsetof(struct abi_ev_stack, frame) + ev->frames * sizeof(ev->frame[0]);
 	struct abi_ev_stack *copy;
 	int r = 0;
 
 	if (process->waiting.len == 0)
 		r = vec_push(&live->waiting, process->slot);
-	copy = r == 0 ? malloc(sizeof(*copy)) : NULL;
+	copy = r == 0 ? malloc(size) : NULL;
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, ev, sizeof(*copy));
+	memcpy(copy, ev, size);
 	r = vec_push(&process->waiting, copy);
 	if (r)
 		free(copy);

@@ -59,6 +59,11 @@ void live_process_free(struct live_process *process)
 	free(process);
 }
 
+static bool is_unwanted(const struct live *live, const struct live_process *process)
+{
+	return live->programs->procs[process->slot].state == ABI_PROC_UNWANTED;
+}
+
 static struct abi_proc *abi_of(const struct live *live, const struct live_process *process)
 {
 	return &live->programs->procs[process->slot];
@@ -174,6 +179,8 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 		return r;
 	child->placeholder = parent->placeholder;
 	child->older_blocks = parent->older_blocks;
+	if (is_unwanted(live, child))
+		return 0;
 	memcpy(child->comm, ev->comm, sizeof(child->comm));
 	vec_foreach(&parent->code, range) {
 		r = vec_push(&child->code, *range);
@@ -236,18 +243,23 @@ static int on_forked(struct live *live, const struct abi_ev_process *ev)
 static int on_execed(struct live *live, const struct abi_ev_process *ev)
 {
 	struct live_process *old = live_process_at(live, ev->old_slot), *process;
-	bool replaced = !(ev->flags & ABI_PROCESS_SHARES_MM);
-	int r = live_process_new(live, ev->head.slot, ev->pid, &process);
+	bool replaced = old && !(ev->flags & ABI_PROCESS_SHARES_MM);
+	int r = replaced ? emit_end(live, old, RECORD_END_EXEC, 0, ev->head.time_ns) : 0;
 
+	if (r ||
+	    ev->head.slot == ABI_NO_SLOT) /* the new image is not counted, nor what it starts */
+		return r;
+	r = live_process_new(live, ev->head.slot, ev->pid, &process);
 	if (r)
 		return r;
 	memcpy(process->comm, ev->comm, sizeof(process->comm));
-	if (old && replaced) {
+	if (replaced) {
 		process->root = old->root;
 		process->prev_image = old->placeholder ? RECORD_NO_SLOT : old->image;
-		r = emit_end(live, old, RECORD_END_EXEC, 0, ev->head.time_ns);
-		if (r)
-			return r;
+	}
+	if (is_unwanted(live, process)) {
+		process->placeholder = true;
+		return 0;
 	}
 	return live_map_process(live, process, ev->head.time_ns, live->opts.held);
 }

@@ -28,7 +28,9 @@ static int job_context(struct live *live, struct strbuf *error, struct job_conte
 	*ret_context = (struct job_context){
 		.programs = live->programs,
 		.tracefs_fd = live->tracefs_fd,
-		.scope = live->opts.scope,
+		/* What meets a rule has a slot, so that all jobs agree on it. */
+		.scope = live->opts.rule.of_uid || live->opts.rule.names ? ABI_SCOPE_PROCESSES :
+									   live->opts.rule.scope,
 		.error = error,
 	};
 	return 0;

@@ -10,6 +10,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 /* Process images in one run. A slot takes 128 bytes of kernel memory. */
@@ -58,16 +59,21 @@ static int load(struct live *live)
 		.floor = live->opts.floor,
 		.unwind = live->opts.unwind,
 		.check_stacks = live->opts.check_stacks,
+		.rule = live->opts.rule,
 	};
-	int r = programs_new(&opts, &live->programs);
+	bool finds = live_finds_processes(&live->opts);
+	int r;
 
+	if (!finds)
+		opts.rule.scope = ABI_SCOPE_PROCESSES;
+	r = programs_new(&opts, &live->programs);
 	if (r)
 		return r;
 	live->ring = ring_buffer__new(bpf_map__fd(live->programs->skel->maps.ring), live_on_ring,
 				      live, NULL);
 	if (!live->ring)
 		return -errno;
-	if (live->opts.scope == ABI_SCOPE_CGROUP) {
+	if (live->opts.rule.scope == ABI_SCOPE_CGROUP) {
 		const uint32_t first = 0, fd = live->opts.cgroup_fd;
 
 		r = bpf_map_update_elem(bpf_map__fd(live->programs->skel->maps.cgroups), &first,
@@ -77,8 +83,11 @@ static int load(struct live *live)
 	}
 	live->next_image = opts.max_procs;
 	live->programs->control->hold = live->opts.held;
-	/* Nothing needs to be attached before a process counts, but for requested sizes. */
-	live->programs->control->shared = !features;
+	/*
+	 * Nothing needs to be attached before a process counts, but for allocations. Who is found
+	 * by a rule is counted by shared links, from the moment its files are probed.
+	 */
+	live->programs->control->shared = !features || finds;
 	return programs_attach_tracepoints(live->programs, live->tracepoints, &live->n_tracepoints);
 }
 
@@ -101,7 +110,12 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	live->source.ops = &live_ops;
 	live->tracefs_fd = -1;
 	live->opts = *opts;
+	live->opts.cgroup_fd = -1;
+	if (opts->rule.scope == ABI_SCOPE_CGROUP)
+		live->opts.cgroup_fd = fcntl(opts->cgroup_fd, F_DUPFD_CLOEXEC, 0);
 	live->start_ns = clock_monotonic_ns();
+	if (opts->rule.scope == ABI_SCOPE_CGROUP && live->opts.cgroup_fd < 0)
+		return -errno;
 	live->losses[LOSS_FLOOR - ABI_LOSSES] = opts->floor;
 	r = live_buffer_new(&live->buffer);
 	if (r)
@@ -144,6 +158,8 @@ void live_free(struct live *live)
 	vec_done(&live->jobs);
 	if (live->tracefs_fd >= 0)
 		close(live->tracefs_fd);
+	if (live->opts.cgroup_fd >= 0)
+		close(live->opts.cgroup_fd);
 	ring_buffer__free(live->ring);
 	live_buffer_free(live->buffer);
 	programs_free(live->programs);

@@ -28,6 +28,10 @@ void live_buffer_drain(struct live *live);
 /* The same as a drain of its own: what came during a cut. */
 int live_after_cut(struct live *live);
 
+/* trace/live/live_targets.c */
+/* Do the programs find the processes of the rule, and not the jobs those of the host or cgroup? */
+bool live_finds_processes(const struct live_opts *opts);
+
 /* trace/live/live_follow.c: life cycle and code */
 int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_process **ret);
 void live_process_free(struct live_process *process);

@@ -58,7 +58,7 @@ struct live_process {
 	uint32_t prev_image; /* the image that exec replaced, RECORD_NO_SLOT */
 	pid_t pid;
 	bool root;
-	bool placeholder;  /* the child of -c before its exec: not reported */
+	bool placeholder;  /* not reported: the child of -c before its exec, or not wanted */
 	bool older_blocks; /* it may hold blocks from before it was traced */
 	bool ended;
 	bool settled;	    /* ended, and its last values handed over */

@@ -1,16 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The processes that user space names: each gets a slot, and its objects are probed.
+ * The processes that run when tracing begins, named by the user or found by a rule: each gets a
+ * slot, and its objects are probed.
  */
 #include "bpf/abi.h"
+#include "config/name_globs.h"
 #include "memtraced.skel.h"
+#include "target/process.h"
+#include "target/process_list.h"
 #include "trace/kernel/urgent.h"
 #include "trace/live/live_process.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <string.h>
+#include <unistd.h>
 
-/* Takes a slot for a process that user space registers. */
+/* The ring is emptied after so many processes that were found at the start. */
+#define DRAIN_EACH 16
+
+bool live_finds_processes(const struct live_opts *opts)
+{
+	/* Jobs give slots to processes of the host or cgroup themselves, but know no other rule. */
+	return opts->rule.scope != ABI_SCOPE_PROCESSES &&
+	       (opts->features || opts->rule.of_uid || opts->rule.names);
+}
+
+/* --uid and --comm. */
+static bool matches_rule(const struct live *live, const struct process_info *info)
+{
+	const struct target_rule *rule = &live->opts.rule;
+
+	if (rule->of_uid && info->real_uid != rule->uid)
+		return false;
+	return !rule->names || name_globs_match(rule->names, info->comm);
+}
+
+/* Nobody has seen the slot: it can be used again. */
+static int give_back_slot(struct live *live, struct live_process *process)
+{
+	struct abi_proc *proc = &live->programs->procs[process->slot];
+	uint32_t slot = process->slot, image = proc->image;
+
+	live->processes.data[slot] = NULL;
+	live_process_free(process);
+	memset(proc, 0, sizeof(*proc));
+	proc->parent = ABI_NO_SLOT;
+	proc->image = image;
+	return vec_push(&live->emptied, slot);
+}
+
+/* Takes a slot for a process that user space registers. -EEXIST: the programs know it already. */
 static int register_process(struct live *live, pid_t pid, struct live_process **ret)
 {
 	uint32_t key = pid, slot;
@@ -28,7 +68,13 @@ static int register_process(struct live *live, pid_t pid, struct live_process **
 	if (r)
 		return r;
 	(*ret)->root = true;
-	return urgent_add(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot);
+	r = urgent_add(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot);
+	if (r) {
+		int error = give_back_slot(live, *ret);
+
+		return error ? error : r;
+	}
+	return 0;
 }
 
 int live_add_child(struct live *live, pid_t pid)
@@ -45,14 +91,24 @@ int live_add_child(struct live *live, pid_t pid)
 int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 {
 	struct live_process *process;
+	struct process_info info;
 	int r = live_begin_emitting(live, fn, userdata);
 
+	if (r == 0)
+		r = process_info_read(pid, &info);
 	if (r)
 		return r;
 	r = register_process(live, pid, &process);
 	if (r)
 		return r;
 	process->older_blocks = true;
+	if (!matches_rule(live, &info)) {
+		/* Only what it starts may be wanted. */
+		process->placeholder = true;
+		__atomic_store_n(&live->programs->procs[process->slot].state, ABI_PROC_UNWANTED,
+				 __ATOMIC_RELEASE);
+		return 0;
+	}
 	/* Events before the process counts are no loss: `exact` is about what follows. */
 	r = live_map_process(live, process, clock_monotonic_ns(), true);
 	if (r || !live->opts.allocations)
@@ -61,4 +117,97 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 		if (range->object && object_has_allocator(range->object))
 			return 0;
 	return -ENOENT;
+}
+
+/* --- all of a rule --------------------------------------------------------------------------- */
+
+/* It may have ended before it had a slot: nobody else would ever say so. */
+static int check_found(struct live *live, struct live_process *process, uint64_t start_ticks)
+{
+	const int fd = bpf_map__fd(live->programs->skel->maps.pids);
+	struct abi_ev_process ev = { .head = { .type = ABI_EV_EXIT, .slot = process->slot },
+				     .pid = process->pid,
+				     .exit_code = UINT32_MAX };
+	struct process_info info;
+	uint32_t key = process->pid, slot;
+
+	if (process_info_read(process->pid, &info) == 0 && !info.zombie &&
+	    info.start_ticks == start_ticks)
+		return 0;
+	if (urgent_lookup(fd, &key, &slot) || slot != process->slot || urgent_delete(fd, &key))
+		return 0; /* the programs have seen its end */
+	memcpy(ev.comm, process->comm, sizeof(ev.comm));
+	ev.head.time_ns = clock_monotonic_ns();
+	__atomic_store_n(&live->programs->procs[slot].state, ABI_PROC_ENDED, __ATOMIC_RELEASE);
+	return live_on_process_event(live, &ev);
+}
+
+/* 0 or negative errno; *ret_added: it was there and is counted from now on. */
+static int add_found(struct live *live, pid_t pid, bool *ret_added)
+{
+	struct live_process *process;
+	struct process_info info;
+	int r;
+
+	*ret_added = false;
+	if (pid == getpid() || live_counts(live, pid))
+		return 0;
+	r = process_info_read(pid, &info);
+	if (r == -ENOMEM)
+		return r;
+	if (r || info.zombie || info.kernel_thread || !matches_rule(live, &info))
+		return 0; /* gone, or not to be traced */
+	r = register_process(live, pid, &process);
+	if (r == -EEXIST)
+		return 0; /* a program was first */
+	if (r == -ENOSPC) {
+		live_count_loss(live, NULL, LOSS_STATE);
+		return 0;
+	}
+	if (r)
+		return r;
+	*ret_added = true;
+	r = live_map_process(live, process, clock_monotonic_ns(), true);
+	return r ? r : check_found(live, process, info.start_ticks);
+}
+
+static int add_list(struct live *live, const pid_vec *pids, record_fn fn, void *userdata,
+		    size_t *ret_n)
+{
+	*ret_n = 0;
+	vec_foreach(pids, pid) {
+		bool added;
+		int r = add_found(live, *pid, &added);
+
+		*ret_n += added;
+		if (r == 0 && added && *ret_n % DRAIN_EACH == 0)
+			r = live_drain(live_source(live), fn, userdata);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/*
+ * A process that began while the list was read, of a parent that was not known yet, is seen by the
+ * programs, as is what it forks. So one list would do, but for those that came into a cgroup.
+ */
+int live_add_all(struct live *live, record_fn fn, void *userdata)
+{
+	int r = live_begin_emitting(live, fn, userdata);
+	size_t n = 1;
+
+	if (r || !live_finds_processes(&live->opts))
+		return r;
+	while (r == 0 && n > 0) {
+		pid_vec pids = {};
+
+		r = live->opts.rule.scope == ABI_SCOPE_CGROUP ?
+			    process_list_cgroup(live->opts.cgroup_fd, &pids) :
+			    process_list_host(&pids);
+		if (r == 0)
+			r = add_list(live, &pids, fn, userdata, &n);
+		vec_done(&pids);
+	}
+	return r ? r : live_drain(live_source(live), fn, userdata);
 }

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/process_list.h"
+
+#include "base/cleanup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Deeper than any tree of cgroups that is meant well, and than open files should go. */
+#define CGROUP_DEPTH 64
+
+int process_list_host(pid_vec *ret_pids)
+{
+	_cleanup_closedir_ DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	if (!dir)
+		return -errno;
+	while (errno = 0, entry = readdir(dir)) {
+		char *end;
+		long pid = strtol(entry->d_name, &end, 10);
+		int r;
+
+		if (*end || pid <= 0 || pid > INT_MAX)
+			continue;
+		r = vec_push(ret_pids, (pid_t)pid);
+		if (r)
+			return r;
+	}
+	return -errno;
+}
+
+/* A cgroup of threads alone refuses to be read (EOPNOTSUPP): its processes are in one above. */
+static int read_members(int folder_fd, pid_vec *pids)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	int fd = openat(folder_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC), pid, r = 0;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno; /* removed meanwhile */
+	file = fdopen(fd, "r");
+	if (!file) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while (r == 0 && fscanf(file, "%d", &pid) == 1)
+		r = pid > 0 ? vec_push(pids, pid) : 0; /* 0: of a namespace beside ours */
+	return r;
+}
+
+static int list_below(int folder_fd, unsigned int depth, pid_vec *pids)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+	int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = read_members(folder_fd, pids);
+
+	if (fd < 0)
+		return errno == ENOENT ? r : -errno;
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while (r == 0 && (entry = readdir(dir))) {
+		_cleanup_close_ int below = -1;
+
+		if (entry->d_type != DT_DIR || *entry->d_name == '.')
+			continue;
+		if (depth == 0)
+			return -ELOOP;
+		below = openat(folder_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (below >= 0)
+			r = list_below(below, depth - 1, pids);
+	}
+	return r;
+}
+
+int process_list_cgroup(int folder_fd, pid_vec *ret_pids)
+{
+	return list_below(folder_fd, CGROUP_DEPTH, ret_pids);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The processes that run now: of the host, as far as /proc shows them, or of a cgroup. What begins
+ * or ends meanwhile may be in the list or not.
+ */
+#ifndef MEMTRACED_TARGET_PROCESS_LIST_H
+#define MEMTRACED_TARGET_PROCESS_LIST_H
+
+#include "base/vec.h"
+
+#include <sys/types.h>
+
+typedef VEC(pid_t) pid_vec;
+
+/* All of /proc. 0 or negative errno; for vec_done. */
+int process_list_host(pid_vec *ret_pids);
+
+/* Those of a cgroup (its folder, which stays open) and of all below it. 0 or negative errno. */
+int process_list_cgroup(int folder_fd, pid_vec *ret_pids);
+
+#endif

@@ -139,13 +139,13 @@ VERIFIED_ONCE int block_remove(__u64 key, struct abi_block *ret)
  * Copies a block that another process may take out meanwhile: what is read twice alike, around the
  * same key, was whole.
  */
-static __always_inline bool block_find(__u64 key, struct abi_block *ret)
+VERIFIED_ONCE int block_find(__u64 key, struct abi_block *ret)
 {
 	struct abi_block_bucket *b = bucket_of(key);
 	struct abi_block *found;
 	int way;
 
-	if (!b)
+	if (!b || !ret)
 		return false;
 	for (way = 0; way < ABI_BLOCK_WAYS; way++) {
 		if (*(volatile __u64 *)&b->key[way] != key)
@@ -156,9 +156,10 @@ static __always_inline bool block_find(__u64 key, struct abi_block *ret)
 		return *(volatile __u64 *)&b->key[way] == key;
 	}
 	found = *(volatile __u32 *)&b->spilled ? bpf_map_lookup_elem(&blocks, &key) : NULL;
-	if (found)
-		*ret = *found;
-	return found;
+	if (!found)
+		return false;
+	*ret = *found;
+	return true;
 }
 
 #endif

@@ -69,25 +69,40 @@ static __always_inline __u64 alloc_result(struct abi_proc *proc, __u64 result)
 	return result;
 }
 
-/* Of strings longer than this the size is not known. */
+/* Of strings longer than these chunks the size is not known. */
 #define STRING_CHUNK 255
-#define STRING_CHUNKS 256
+#define STRING_CHUNKS 16 /* of a span */
+#define STRING_SPAN (STRING_CHUNKS * STRING_CHUNK)
+#define STRING_SPANS 16
 
-/* Bytes of a string with the 0 at its end; 0: it is longer, or it cannot be read. */
-VERIFIED_ONCE_NUMBERS __u64 string_bytes(__u64 addr)
+/* Bytes of a string with the 0 at its end; 0: it cannot be read; STRING_SPAN + 1: it is longer. */
+VERIFIED_ONCE_NUMBERS __u64 string_bytes_in_span(__u64 addr)
 {
 	char chunk[STRING_CHUNK + 1];
-	__u64 before = 0;
+	__u64 before;
 	long n;
-	int i;
 
-	for (i = 0; i < STRING_CHUNKS; i++, before += STRING_CHUNK) {
+	for (before = 0; before < STRING_SPAN; before += STRING_CHUNK) {
 		/* A string that is cut gets a 0 as well. */
 		n = bpf_probe_read_user_str(chunk, sizeof(chunk), (void *)(addr + before));
 		if (n <= 0)
 			return 0;
 		if (n <= STRING_CHUNK)
 			return before + n;
+	}
+	return STRING_SPAN + 1;
+}
+
+/* The same of the whole string; 0: it is longer, or it cannot be read. */
+VERIFIED_ONCE_NUMBERS __u64 string_bytes(__u64 addr)
+{
+	__u64 before, n;
+
+	/* Spans are verified once, where one loop over all chunks is 4,000 instructions. */
+	for (before = 0; before < STRING_SPANS * STRING_SPAN; before += STRING_SPAN) {
+		n = string_bytes_in_span(addr + before);
+		if (n <= STRING_SPAN)
+			return n ? before + n : 0;
 	}
 	return 0;
 }

@@ -17,7 +17,7 @@
 #define F(name) PASTE(PREFIX, name)
 
 #define N_SLOTS 256
-#define MOST 3000
+#define MOST 9000 /* bytes: strings of up to three spans of string_bytes() */
 
 typedef void *alloc_fn(size_t size);
 typedef void *realloc_fn(void *block, size_t size);

@@ -29,7 +29,7 @@ static uint64_t read_way(const struct abi_block_bucket *bucket, size_t way, stru
 {
 	uint64_t key = __atomic_load_n(&bucket->key[way], __ATOMIC_ACQUIRE);
 
-	if (key == ABI_BLOCK_BUSY)
+	if (key == 0 || key == ABI_BLOCK_BUSY)
 		return 0;
 	*ret = bucket->block[way];
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

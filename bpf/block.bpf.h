@@ -19,6 +19,8 @@ enum block_origin { BLOCK_UNKNOWN, BLOCK_OWN, BLOCK_INHERITED };
 #define MAX_ANCESTORS 6
 #define MAX_TOMBS 128
 #define TOMB_TRIES 8
+/* As many are one global function's loop. */
+#define TOMBS_AT_ONCE 8
 
 static __always_inline void tomb_add(struct abi_proc *proc, __u64 key,
 				     const struct abi_block *block)
@@ -50,6 +52,20 @@ static __always_inline bool tomb_holds(const struct abi_tomb *tomb, __u32 era)
 	return tomb && tomb->block.era < era && era <= tomb->freed_era;
 }
 
+/* As tomb_number(), from the tomb n on, of a few. */
+VERIFIED_ONCE_NUMBERS __u32 tomb_number_from(__u64 key, __u32 era, __u32 n)
+{
+	struct abi_tomb_key tk = { .block = key };
+	int i;
+
+	for (i = 0; i < TOMBS_AT_ONCE; i++) {
+		tk.n = n + i;
+		if (tomb_holds(bpf_map_lookup_elem(&tombs, &tk), era))
+			return tk.n;
+	}
+	return 0;
+}
+
 /*
  * The number of the tomb of a block that a child forked at `era` saw at this key and that was freed
  * since; 0 if there is none. It gives a number, so that 5.10 can verify its loop once, too.
@@ -58,17 +74,17 @@ VERIFIED_ONCE_NUMBERS __u32 tomb_number(__u64 key, __u32 era)
 {
 	struct abi_tomb_key tk = { .block = key };
 	struct abi_tomb *tomb = bpf_map_lookup_elem(&tombs, &tk);
-	__u32 count, n;
+	__u32 count, n, number;
 
 	if (!tomb)
 		return 0;
 	count = tomb->count;
-	for (n = 1; n <= MAX_TOMBS; n++) {
+	for (n = 1; n <= MAX_TOMBS; n += TOMBS_AT_ONCE) {
 		if (n > count + TOMB_TRIES)
 			break;
-		tk.n = n;
-		if (tomb_holds(bpf_map_lookup_elem(&tombs, &tk), era))
-			return n;
+		number = tomb_number_from(key, era, n);
+		if (number)
+			return number;
 	}
 	return 0;
 }

@@ -30,6 +30,22 @@ static __always_inline bool is_return_trampoline(struct task_struct *task, __u64
 	return area && BPF_CORE_READ(area, vaddr) == address;
 }
 
+#define RETURN_INSTANCES_AT_ONCE 4
+
+/* The first of a few instances from this one on whose slot that is; else the one behind them. */
+VERIFIED_ONCE_NUMBERS __u64 return_instance(__u64 first, __u64 slot)
+{
+	struct return_instance *ri = (void *)first;
+	int i;
+
+	for (i = 0; i < RETURN_INSTANCES_AT_ONCE; i++) {
+		if (!ri || BPF_CORE_READ(ri, stack) == slot)
+			break;
+		ri = BPF_CORE_READ(ri, next);
+	}
+	return (__u64)ri;
+}
+
 /*
  * The return address that was read as `address` in a stack slot. *instance: the search begins
  * there, 0 for the innermost call; so a walk outwards passes each instance once.
@@ -44,16 +60,12 @@ static __always_inline __u64 original_return_address(__u64 address, __u64 slot, 
 		return address;
 	if (!ri)
 		ri = BPF_CORE_READ(task, utask, return_instances);
-	for (i = 0; i < MAX_RETURN_INSTANCES; i++) {
-		if (!ri)
-			break;
-		if (BPF_CORE_READ(ri, stack) == slot) {
-			*instance = (__u64)ri;
-			return BPF_CORE_READ(ri, orig_ret_vaddr);
-		}
-		ri = BPF_CORE_READ(ri, next);
-	}
-	return address;
+	for (i = 0; i < MAX_RETURN_INSTANCES / RETURN_INSTANCES_AT_ONCE; i++)
+		ri = (void *)return_instance((__u64)ri, slot);
+	if (!ri || BPF_CORE_READ(ri, stack) != slot)
+		return address;
+	*instance = (__u64)ri;
+	return BPF_CORE_READ(ri, orig_ret_vaddr);
 }
 
 /* The return address of a call that was entered with this sp; 0 when it cannot be read. */

@@ -22,20 +22,39 @@ enum stack_at {
 	STACK_AT_ANY,	  /* interrupted */
 };
 
+static __always_inline struct stack_scratch *scratch_take(__u32 level)
+{
+	struct stack_scratch *s = bpf_map_lookup_elem(&scratch, &level);
+
+	if (!s || !take_on_this_cpu(&s->busy))
+		return NULL;
+	s->level = level;
+	return s;
+}
+
+#define SCRATCH_TRIES_AT_ONCE 4
+
+/* The first of a few levels from this one on that was free, and is taken; 0: none was. */
+VERIFIED_ONCE_NUMBERS __u32 scratch_level(__u32 level)
+{
+	int i;
+
+	for (i = 0; i < SCRATCH_TRIES_AT_ONCE; i++, level++)
+		if (scratch_take(level))
+			return level;
+	return 0;
+}
+
 static __always_inline struct stack_scratch *scratch_get(void)
 {
-	__u32 level;
+	struct stack_scratch *s = scratch_take(0);
+	__u32 level, taken = 0;
 
-	for (level = 0; level < SCRATCH_LEVELS; level++) {
-		__u32 key = level;
-		struct stack_scratch *s = bpf_map_lookup_elem(&scratch, &key);
-
-		if (!s || !take_on_this_cpu(&s->busy))
-			continue;
-		s->level = level;
+	if (s)
 		return s;
-	}
-	return NULL;
+	for (level = 1; level < SCRATCH_LEVELS && !taken; level += SCRATCH_TRIES_AT_ONCE)
+		taken = scratch_level(level);
+	return taken ? bpf_map_lookup_elem(&scratch, &taken) : NULL;
 }
 
 static __always_inline void scratch_put(struct stack_scratch *s)

@@ -362,10 +362,11 @@ static __always_inline __u64 unwind(struct stack_scratch *s)
 	for (i = 0; i <= ABI_MAX_FRAMES / UNWIND_FRAMES_AT_ONCE; i++)
 		if (!unwind_frames(scratch_tell(s)))
 			break;
-	s->memo[w->thread % UNWIND_MEMOS].bytes = w->sp - w->start_sp;
-	s->ev.frames = w->frames;
+	/* First what branches: there the verifier sees that all ends of the loop are alike. */
 	s->ev.flags = ABI_STACK_CFI | (w->any_fp ? ABI_STACK_FRAME_POINTERS : 0) |
 		      w->cut << ABI_STACK_CUT_SHIFT;
+	s->ev.frames = w->frames;
+	s->memo[w->thread % UNWIND_MEMOS].bytes = w->sp - w->start_sp;
 	hash = unwind_fold(w->hash, (__u64)s->ev.flags << 32 | s->ev.frames);
 	if (s->ev.exact[0] | s->ev.exact[1])
 		hash = unwind_fold(unwind_fold(hash, s->ev.exact[0]), s->ev.exact[1]);

@@ -2,9 +2,9 @@
 /*
  * From a code address to its rule by the tables of unwind_maps.bpf.h.
  *
- * A search begins at a place that the verifier does not know (an argument, so 0 all the same): it
- * then takes all ways through one step for one and the same, where from a constant on it would
- * follow each of the 2^20 to its end.
+ * The steps of a search are a function's whose arguments the verifier does not know: it then takes
+ * all ways through one step for one and the same, where from a constant on it would follow each of
+ * the 2^20 to its end.
  */
 #ifndef MEMTRACED_UNWIND_FIND_BPF_H
 #define MEMTRACED_UNWIND_FIND_BPF_H
@@ -29,13 +29,18 @@ static __always_inline bool in_mapping(const struct abi_unwind_mapping *m, __u64
 	return m->start && address - m->start < m->len;
 }
 
-/* The last of n sorted mappings that begins at or below the address. Up to 2^16 of a process. */
-VERIFIED_ONCE_NUMBERS __u32 sorted_mapping(__u32 first, __u32 n, __u64 address, __u32 from)
+/* Steps of a search, and recent mappings, that are one global function's loop. */
+#define SEARCH_STEPS_AT_ONCE 4
+#define RECENT_AT_ONCE 8
+
+/* A few steps towards the last of n sorted mappings that begins at or below the address. */
+VERIFIED_ONCE_NUMBERS __u32 sorted_steps(__u32 first, __u32 n, __u64 address, __u32 from,
+					 __u32 step)
 {
 	struct abi_unwind_mapping *m;
-	__u32 step;
+	int i;
 
-	for (step = 1U << 15; step; step >>= 1) {
+	for (i = 0; i < SEARCH_STEPS_AT_ONCE; i++, step >>= 1) {
 		if (from + step >= n)
 			continue;
 		m = mapping_at(first + from + step);
@@ -43,6 +48,52 @@ VERIFIED_ONCE_NUMBERS __u32 sorted_mapping(__u32 first, __u32 n, __u64 address, 
 			from += step;
 	}
 	return from;
+}
+
+/* The last of n sorted mappings that begins at or below the address. Up to 2^16 of a process. */
+static __always_inline __u32 sorted_mapping(__u32 first, __u32 n, __u64 address)
+{
+	__u32 step, from = 0;
+
+	for (step = 1U << 15; step; step >>= SEARCH_STEPS_AT_ONCE)
+		from = sorted_steps(first, n, address, from, step);
+	return from;
+}
+
+/* The newest from a number on down that holds the address, of `news` and of a few: its number. */
+VERIFIED_ONCE __u32 recent_number(const struct abi_unwind_space *space, __u64 address, __u32 newest,
+				  __u32 news)
+{
+	const struct abi_unwind_mapping *m;
+	__u32 i;
+
+	if (!space)
+		return 0;
+	for (i = 0; i < RECENT_AT_ONCE; i++) {
+		if (i >= news)
+			return 0;
+		m = &space->recent[(newest - i) % ABI_UNWIND_RECENT];
+		if (m->number == newest - i && in_mapping(m, address))
+			return newest - i;
+	}
+	return 0;
+}
+
+/* The newest recent mapping that holds the address, or NULL. */
+static __always_inline struct abi_unwind_mapping *recent_mapping(struct abi_unwind_space *space,
+								 __u64 address, __u32 newest,
+								 __u32 news)
+{
+	__u32 i, number;
+
+	for (i = 0; i < ABI_UNWIND_RECENT; i += RECENT_AT_ONCE) {
+		if (i >= news)
+			return NULL;
+		number = recent_number(space, address, newest - i, news - i);
+		if (number)
+			return &space->recent[number % ABI_UNWIND_RECENT];
+	}
+	return NULL;
 }
 
 static __always_inline bool take_mapping(const struct abi_unwind_mapping *m,
@@ -62,39 +113,36 @@ static __always_inline bool find_mapping(__u32 slot, __u64 address, struct abi_u
 	struct abi_unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &slot);
 	__u64 *word = bpf_map_lookup_elem(&unwind_sorted, &slot), sorted;
 	struct abi_unwind_mapping *m;
-	__u32 i, newest, news, first;
+	__u32 newest, news, first;
 
 	if (!space || !word)
 		return false;
 	sorted = *(volatile __u64 *)word; /* first: what is merged has been appended before */
 	newest = *(volatile __u32 *)&space->appended;
 	news = ABI_UNWIND_NEWS(sorted, newest);
-	/* ABI_UNWIND_RECENT rounds */
-	for (i = 0; i < ABI_UNWIND_RECENT; i++) {
-		if (i >= news)
-			break;
-		m = &space->recent[(newest - i) % ABI_UNWIND_RECENT];
-		if (m->number == newest - i && in_mapping(m, address))
-			return take_mapping(m, space, slot, ret);
-	}
+	m = recent_mapping(space, address, newest, news);
+	if (m)
+		return take_mapping(m, space, slot, ret);
 	if (news > ABI_UNWIND_RECENT && address >= space->lost_start && address < space->lost_end)
 		return false;
 	first = ABI_UNWIND_FIRST(sorted);
-	m = mapping_at(first + sorted_mapping(first, ABI_UNWIND_N(sorted), address, 0));
+	m = mapping_at(first + sorted_mapping(first, ABI_UNWIND_N(sorted), address));
 	if (!m || !ABI_UNWIND_N(sorted) || !in_mapping(m, address))
 		return false;
 	return take_mapping(m, space, slot, ret);
 }
 
-/* The rule number of the last of n rows that begins at or below rel; 0 when there is none. */
-static __always_inline __u32 rule_in(void *rows, __u32 first, __u32 n, __u32 rel, __u32 from)
+/* A few steps towards the last of n rows that begins at or below rel. */
+static __always_inline __u32 row_steps(void *rows, __u32 first, __u32 n, __u32 rel, __u32 from,
+				       __u32 step)
 {
 	struct abi_unwind_row *row;
-	__u32 step, at;
+	__u32 at;
+	int i;
 
-	for (step = ABI_UNWIND_CHUNK_ROWS / 2; step; step >>= 1) {
+	for (i = 0; i < SEARCH_STEPS_AT_ONCE; i++, step >>= 1) {
 		at = first + from;
-		barrier_var(at); /* no sum of from and a constant: that would tell of from */
+		barrier_var(at); /* no sum of from and a step: that would tell of from */
 		at += step;
 		if (at >= first + n)
 			continue;
@@ -102,28 +150,56 @@ static __always_inline __u32 rule_in(void *rows, __u32 first, __u32 n, __u32 rel
 		if (row && row->pc <= rel)
 			from += step;
 	}
-	at = first + from;
-	row = bpf_map_lookup_elem(rows, &at);
-	return row && n && row->pc <= rel ? row->rule : 0;
+	return from;
 }
 
-VERIFIED_ONCE_NUMBERS __u32 rule_in_first_chunk(__u32 first, __u32 n, __u32 rel, __u32 from)
+VERIFIED_ONCE_NUMBERS __u32 steps_in_first_chunk(__u32 first, __u32 n, __u32 rel, __u32 from,
+						 __u32 step)
 {
-	return rule_in(&unwind_rows, first, n, rel, from);
+	return row_steps(&unwind_rows, first, n, rel, from, step);
 }
 
-VERIFIED_ONCE_NUMBERS __u32 rule_in_chunk(__u32 first, __u32 n, __u32 rel, __u32 from)
+VERIFIED_ONCE_NUMBERS __u32 steps_in_chunk(__u32 first, __u32 n, __u32 rel, __u32 from, __u32 step)
 {
 	__u32 number = first >> ABI_UNWIND_CHUNK_SHIFT;
 	void *rows = bpf_map_lookup_elem(&unwind_chunks, &number);
 
-	return rows ? rule_in(rows, first & (ABI_UNWIND_CHUNK_ROWS - 1), n, rel, from) : 0;
+	return rows ? row_steps(rows, first & (ABI_UNWIND_CHUNK_ROWS - 1), n, rel, from, step) : 0;
+}
+
+/* The rule number of the row at `at`, which is the last that begins at or below rel; else 0. */
+static __always_inline __u32 rule_at(void *rows, __u32 at, __u32 rel)
+{
+	struct abi_unwind_row *row = bpf_map_lookup_elem(rows, &at);
+
+	return row && row->pc <= rel ? row->rule : 0;
+}
+
+static __always_inline __u32 rule_in_first_chunk(__u32 first, __u32 n, __u32 rel)
+{
+	__u32 step, from = 0;
+
+	for (step = ABI_UNWIND_CHUNK_ROWS / 2; step; step >>= SEARCH_STEPS_AT_ONCE)
+		from = steps_in_first_chunk(first, n, rel, from, step);
+	return rule_at(&unwind_rows, first + from, rel);
+}
+
+static __always_inline __u32 rule_in_chunk(__u32 first, __u32 n, __u32 rel)
+{
+	__u32 number = first >> ABI_UNWIND_CHUNK_SHIFT, step, from = 0;
+	void *rows = bpf_map_lookup_elem(&unwind_chunks, &number);
+
+	for (step = ABI_UNWIND_CHUNK_ROWS / 2; step; step >>= SEARCH_STEPS_AT_ONCE)
+		from = steps_in_chunk(first, n, rel, from, step);
+	return rows ? rule_at(rows, (first & (ABI_UNWIND_CHUNK_ROWS - 1)) + from, rel) : 0;
 }
 
 static __always_inline __u32 row_rule(__u32 first, __u32 n, __u32 rel)
 {
-	return first < ABI_UNWIND_CHUNK_ROWS ? rule_in_first_chunk(first, n, rel, 0) :
-					       rule_in_chunk(first, n, rel, 0);
+	if (!n)
+		return 0;
+	return first < ABI_UNWIND_CHUNK_ROWS ? rule_in_first_chunk(first, n, rel) :
+					       rule_in_chunk(first, n, rel);
 }
 
 /* Is there a `syscall` instruction at the address? */

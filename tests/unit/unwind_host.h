@@ -17,7 +17,8 @@
 
 #include <bpf/bpf_helpers.h>
 
-#define VERIFIED_ONCE_NUMBERS static __attribute__((noinline))
+#define VERIFIED_ONCE static __attribute__((noinline))
+#define VERIFIED_ONCE_NUMBERS VERIFIED_ONCE
 #define bpf_map_lookup_elem host_map_lookup
 #define bpf_probe_read_user host_read
 #define bpf_get_current_pid_tgid() (host->thread)

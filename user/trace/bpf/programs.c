@@ -42,12 +42,45 @@ const char *attach_path_name(enum attach_path path)
 	return names[path];
 }
 
+static bool programs_are_debugged(void)
+{
+	return getenv("MEMTRACED_DEBUG_BPF") != NULL;
+}
+
 /* libbpf's own messages, the verifier's log among them, are for whoever debugs the programs. */
 static int libbpf_print(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	if (level == LIBBPF_DEBUG || !getenv("MEMTRACED_DEBUG_BPF"))
+	if (level == LIBBPF_DEBUG || !programs_are_debugged())
 		return 0;
 	return vfprintf(stderr, fmt, ap);
+}
+
+/* As are the instructions that the verifier walked through, which is what loading takes. */
+static void print_verified(const struct bpf_object *object)
+{
+	struct bpf_program *program;
+
+	if (!programs_are_debugged())
+		return;
+	bpf_object__for_each_program(program, object)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof(info);
+
+		if (bpf_program__autoload(program) &&
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len) == 0)
+			fprintf(stderr, "%s: %u instructions verified\n",
+				bpf_program__name(program), info.verified_insns);
+	}
+}
+
+static int load_object(struct memtraced_bpf *skel)
+{
+	int r = memtraced_bpf__load(skel);
+
+	if (r == 0)
+		print_verified(skel->obj);
+	return r;
 }
 
 /*
@@ -230,7 +263,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 		r = choose_maps(skel, old);
 	if (r)
 		return r;
-	r = memtraced_bpf__load(skel);
+	r = load_object(skel);
 	if (r)
 		return r;
 	if (old) {
@@ -294,7 +327,7 @@ static int load_entry(struct programs *p)
 		return r;
 	bpf_program__set_autoload(p->late->progs.on_entry, true);
 	(void)bpf_program__set_expected_attach_type(p->late->progs.on_entry, p->entry_type);
-	r = memtraced_bpf__load(p->late);
+	r = load_object(p->late);
 	if (r == 0)
 		p->entry_fd = bpf_program__fd(p->late->progs.on_entry);
 	return r;
@@ -314,7 +347,7 @@ static int load_perf(struct programs *p, const struct programs_opts *opts)
 	if (r)
 		return r;
 	choose_perf(p->perf, p->raw_preempted, p->syscalls_preempted && maps);
-	return memtraced_bpf__load(p->perf);
+	return load_object(p->perf);
 }
 
 int programs_new(const struct programs_opts *opts, struct programs **ret_programs)

@@ -2,7 +2,7 @@
 #include "analyze/process_roots.h"
 
 #include "analyze/exit_frame.h"
-#include "analyze/glibc_memory.h"
+#include "target/glibc_memory.h"
 #include "target/memory.h"
 #include "target/stop.h"
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/glibc_memory.h"
+#include "target/glibc_memory.h"
 
+#include "target/glibc_layout.h"
 #include "target/memory.h"
 
 #include <string.h>
-
-/* malloc/arena.c: HEAP_MAX_SIZE, 2 * DEFAULT_MMAP_THRESHOLD_MAX, to which heaps are aligned. */
-#define HEAP_SIZE (64ULL << 20)
-/* struct malloc_state begins right behind struct heap_info, which has been 32 to 64 bytes. */
-#define ARENA_OFFSET_MAX 128
-#define PAGE 4096ULL
 
 #if defined(__x86_64__)
 /*
@@ -51,34 +46,16 @@ bool glibc_stack_find(const struct memory *memory, const struct memory_map *map,
 }
 #endif
 
-/* malloc/arena.c: struct heap_info. */
-struct heap_info {
-	uint64_t arena, prev, size, mprotect_size;
-};
-
-static bool is_heap(const struct heap_info *heap, uint64_t addr)
-{
-	uint64_t in_heap = heap->arena & (HEAP_SIZE - 1);
-
-	if (in_heap < sizeof(*heap) || in_heap > ARENA_OFFSET_MAX)
-		return false;
-	/* The first heap of an arena has none before it, and holds the arena itself. */
-	if ((heap->prev == 0) != (heap->arena - in_heap == addr) || heap->prev % HEAP_SIZE != 0)
-		return false;
-	return heap->size > 0 && heap->size % PAGE == 0 && heap->size <= heap->mprotect_size &&
-	       heap->mprotect_size <= HEAP_SIZE;
-}
-
 bool glibc_heap_find(const struct memory *memory, const struct memory_map *map, uint64_t from,
 		     uint64_t *ret_start, uint64_t *ret_end)
 {
-	uint64_t start = (from > map->start ? from : map->start) + HEAP_SIZE - 1;
-	struct heap_info heap;
+	uint64_t start = (from > map->start ? from : map->start) + GLIBC_HEAP_SIZE - 1;
+	struct glibc_heap_info heap;
 
-	for (start -= start % HEAP_SIZE; start < map->end; start += HEAP_SIZE) {
+	for (start -= start % GLIBC_HEAP_SIZE; start < map->end; start += GLIBC_HEAP_SIZE) {
 		if (memory_read(memory, start, &heap, sizeof(heap), NULL) < 0)
 			return false;
-		if (!is_heap(&heap, start))
+		if (!glibc_is_heap(&heap, start))
 			continue;
 		*ret_start = start;
 		*ret_end = start + heap.size;

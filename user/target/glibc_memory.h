@@ -3,8 +3,8 @@
  * What glibc keeps in anonymous mappings, told by how it looks: stacks of threads, and arenas. What
  * does not look so is none of them.
  */
-#ifndef MEMTRACED_ANALYZE_GLIBC_MEMORY_H
-#define MEMTRACED_ANALYZE_GLIBC_MEMORY_H
+#ifndef MEMTRACED_TARGET_GLIBC_MEMORY_H
+#define MEMTRACED_TARGET_GLIBC_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

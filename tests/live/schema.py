@@ -83,8 +83,11 @@ PROCESS = {
         "frames": ListOf(FRAME), "allocated": Nullable(ListOf(FRAME)),
         "freed": Nullable(ListOf(FRAME))}),
     "further_heap_errors": NATURAL,
-    "rss": Nullable({"rss": NATURAL, "heap_live": NATURAL, "heap_free": NATURAL, "mmap": NATURAL,
-                     "file": NATURAL, "stack": NATURAL, "unknown": NATURAL})}
+    "rss": Nullable({"at_ns": Nullable(NATURAL), "exact": bool, "rss": NATURAL, "pss": NATURAL,
+                     "heap_live": NATURAL, "heap_free": Nullable(NATURAL), "mmap": NATURAL,
+                     "file": NATURAL, "stack": NATURAL, "unknown": NATURAL,
+                     "unknown_heap": NATURAL, "moved": NATURAL, "swap": NATURAL,
+                     "page_tables": NATURAL})}
 
 SYSCALLS = {
     "pid": NATURAL, "comm": str,
@@ -268,6 +271,15 @@ def check_stacks_said(coverage):
     assert coverage["all_stacks_complete"] == ((truncated == 0) if any_stacks else None), coverage
 
 
+def check_resident(rss, where):
+    """The uses add up to what is resident, but for what came or went while it was read."""
+    parts = sum(rss[key] or 0 for key in ("heap_live", "heap_free", "mmap", "file", "stack",
+                                          "unknown"))
+    assert abs(parts - rss["rss"]) <= rss["moved"], f"{where}: {parts} of {rss}"
+    assert rss["unknown_heap"] <= rss["unknown"], f"{where}: {rss}"
+    assert not rss["exact"] or rss["moved"] == 0, f"{where}: {rss}"
+
+
 def check(report, filtered=False, allocations=True):
     """`filtered`: options hide sites, so that their sums are not the totals. `allocations`: they
     were traced, beside other jobs maybe."""
@@ -288,6 +300,8 @@ def check(report, filtered=False, allocations=True):
             check_no_allocations(process, f"processes[{index}]")
             continue
         check_process(process, coverage["exact"] and not filtered, f"processes[{index}]")
+        if process["rss"]:
+            check_resident(process["rss"], f"processes[{index}].rss")
     ended = {process["pid"] for process in report["processes"] if process["end"]}
     for index, process in enumerate(report["syscalls"]):
         check_calls(process, process["pid"] in ended, f"syscalls[{index}]")

@@ -3,6 +3,7 @@
 
 #include "tests/record_script.h"
 #include "tests/replay/heap_errors.h"
+#include "tests/replay/resident_memory.h"
 
 #define APP "/opt/demo/server"
 #define LIBC "/usr/lib/x86_64-linux-gnu/libc.so.6"
@@ -542,6 +543,24 @@ static void wrong(record_fn fn, void *userdata)
 	symbols(&s);
 }
 
+/* What is in memory: of one process from its start on, and of one that ran before and moved. */
+static void resident(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+
+	allocators(&s);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 1, 4300, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "older");
+	emit_cut(&s, 3 * SECOND);
+	emit_totals(&s, totals(0, 100, 4096, 4));
+	emit_totals(&s, totals(1, 100, 4096, 4));
+	emit_coverage(&s, true, 200, NULL, 0);
+	emit_cut_end(&s);
+	emit_resident_process(&s, 0, 1000, 3 * SECOND + 1000);
+	emit_resident_process(&s, 0, 1048576, 3 * SECOND + 2000);
+	emit_resident_older(&s, 1, 1048576, 3 * SECOND + 3000);
+}
+
 static const struct scenario all[] = {
 	{ .name = "empty", .emit = empty },
 	{ .name = "forked", .emit = forked },
@@ -564,6 +583,7 @@ static const struct scenario all[] = {
 	{ .name = "syscalls-top", .emit = system_calls, .opts = { .top = 1, .width = 100 } },
 	{ .name = "errors", .emit = wrong },
 	{ .name = "errors-top", .emit = wrong, .opts = { .top = 2 } },
+	{ .name = "resident", .emit = resident },
 	{ .name = "forked-growth", .emit = forked, .opts = { .sort = SORT_GROWTH } },
 };
 

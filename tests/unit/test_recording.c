@@ -89,6 +89,8 @@ static const struct record all[] = {
 	  .jit_code = { 1, 1ull << 46, 64, 7, "add", "/tmp/jit-1.dump", 2, jit_lines } },
 	{ .type = RECORD_HEAP_ERROR,
 	  .heap_error = { 1, RECORD_DOUBLE_FREE, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 } },
+	{ .type = RECORD_RESIDENT,
+	  .resident = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, true } },
 };
 #define N_ALL (sizeof(all) / sizeof(all[0]))
 
@@ -294,6 +296,14 @@ static bool same_heap_error(const struct record_heap_error *a, const struct reco
 	       SAME(block_fn) && SAME(block_stack) && SAME(freed_fn) && SAME(freed_stack);
 }
 
+static bool same_resident(const struct record_resident *a, const struct record_resident *b)
+{
+	return SAME(slot) && SAME(time_ns) && SAME(rss) && SAME(pss) && SAME(swap) &&
+	       SAME(page_tables) && SAME(heap_live) && SAME(heap_free) && SAME(mmap) &&
+	       SAME(file) && SAME(stack) && SAME(unknown) && SAME(unknown_heap) && SAME(moved) &&
+	       SAME(all_blocks);
+}
+
 static bool same_check(const struct record *a, const struct record *b)
 {
 	if (a->type == RECORD_STACK_CHECK)
@@ -312,7 +322,9 @@ static bool same_record(const struct record *a, const struct record *b)
 	       (SAME(type) && a->type == RECORD_JIT_CODE &&
 		same_jit_code(&a->jit_code, &b->jit_code)) ||
 	       (SAME(type) && a->type == RECORD_HEAP_ERROR &&
-		same_heap_error(&a->heap_error, &b->heap_error));
+		same_heap_error(&a->heap_error, &b->heap_error)) ||
+	       (SAME(type) && a->type == RECORD_RESIDENT &&
+		same_resident(&a->resident, &b->resident));
 }
 
 static void record_all(const struct record *records, size_t n, struct tape *tape)

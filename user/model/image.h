@@ -39,6 +39,8 @@ struct model_process {
 	const struct record_heap_error *errors; /* at that cut */
 	size_t n_errors;
 	const struct regions *regions; /* NULL: it never used mmap */
+	bool has_resident;	       /* false: nobody looked while it ran */
+	struct record_resident resident;
 };
 
 #endif

@@ -360,6 +360,8 @@ int model_apply(const struct record *record, void *userdata)
 		return processes_region(model->processes, &record->region);
 	case RECORD_REGION_GONE:
 		return processes_region_gone(model->processes, &record->region_gone);
+	case RECORD_RESIDENT:
+		return processes_resident(model->processes, &record->resident);
 	case RECORD_CUT:
 		return apply_cut(model, &record->cut);
 	case RECORD_TOTALS:

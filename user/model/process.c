@@ -262,6 +262,18 @@ int processes_region_gone(struct processes *processes, const struct record_regio
 	return regions_unmap(process->regions, record->start, record->end);
 }
 
+int processes_resident(struct processes *processes, const struct record_resident *record)
+{
+	struct process *process;
+	int r = find_or_add(processes, record->slot, &process);
+
+	if (r < 0)
+		return r;
+	process->image.resident = *record;
+	process->image.has_resident = true;
+	return 0;
+}
+
 static void forget_cut(struct processes *processes)
 {
 	vec_foreach(&processes->in_cut, it) {

@@ -30,6 +30,7 @@ int processes_map(struct processes *processes, const struct record_mapping *reco
 int processes_unmap(struct processes *processes, const struct record_unmapping *record);
 int processes_region(struct processes *processes, const struct record_region *record);
 int processes_region_gone(struct processes *processes, const struct record_region_gone *record);
+int processes_resident(struct processes *processes, const struct record_resident *record);
 
 /*
  * A cut replaces sites and totals of the processes that are in it as a whole at its end; an

@@ -8,6 +8,7 @@
 #include "report/json_errors.h"
 #include "report/json_leaks.h"
 #include "report/json_out.h"
+#include "report/json_resident.h"
 #include "report/json_syscalls.h"
 #include "report/writers.h"
 
@@ -114,8 +115,10 @@ static void put_process(struct json_out *out, const struct view *view,
 	json_leaks(out, process);
 	fputs(",\"heap_errors\":", out->file);
 	json_errors(out, process);
-	fprintf(out->file, ",\"further_heap_errors\":%" PRIu64 ",\"rss\":null}",
-		process->errors.further);
+	fprintf(out->file,
+		",\"further_heap_errors\":%" PRIu64 ",\"rss\":", process->errors.further);
+	json_resident(out, view, process);
+	fputc('}', out->file);
 }
 
 static struct json_object *losses_json(struct json_out *out, const struct record_loss *losses,

@@ -315,6 +315,7 @@ static void process_section(struct table *t, const struct view_process *process)
 		heap_totals(t, process);
 	if (process->has_mmap)
 		mmap_totals(t, process);
+	table_resident(t, process);
 	table_errors(t, process);
 	table_sites(t, process, VIEW_HEAP);
 	if (process->has_mmap)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of the table report, which share one output: table_histograms.c, table_events.c,
- * table_syscalls.c, table.c (what ran), table_sites.c (the sites of a process), table_coverage.c
- * (how much of it is certain).
+ * table_syscalls.c, table.c (what ran), table_sites.c (the sites of a process), table_resident.c
+ * (what of it is in memory), table_coverage.c (how much of it is certain).
  */
 #ifndef MEMTRACED_REPORT_TABLE_H
 #define MEMTRACED_REPORT_TABLE_H
@@ -62,6 +62,7 @@ void table_stack(struct table *t, const struct view_stack *stack);
 void table_sites(struct table *t, const struct view_process *process, enum view_class class);
 /* Nothing where there are none. */
 void table_errors(struct table *t, const struct view_process *process);
+void table_resident(struct table *t, const struct view_process *process);
 void table_coverage(struct table *t);
 
 #endif

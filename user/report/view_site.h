@@ -50,6 +50,12 @@ static inline bool view_errors_certain(const struct view_process *process)
 	return process->exact && process->totals.missed_frees == 0;
 }
 
+/* Did nothing change while it was read what of the process is in memory, and was nothing lost? */
+static inline bool view_resident_exact(const struct view_process *process)
+{
+	return process->exact && process->image->resident.moved == 0;
+}
+
 /* The value that sites are sorted by. */
 int64_t view_site_weight(const struct view_site *site, enum option_sort sort);
 

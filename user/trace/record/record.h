@@ -48,6 +48,7 @@ enum record_type {
 	RECORD_STACK_DIFFERS, /* a stack that is not what the reference has; the first few */
 	RECORD_JIT_CODE,      /* code that a run-time made in a process, by its own word */
 	RECORD_HEAP_ERROR,    /* in a cut: a wrong use of the heap so far */
+	RECORD_RESIDENT = 34, /* what of a process was in memory while it ran */
 };
 
 struct record_run {
@@ -122,6 +123,7 @@ struct record {
 		struct record_stack_differs stack_differs;
 		struct record_jit_code jit_code;
 		struct record_heap_error heap_error;
+		struct record_resident resident;
 	};
 };
 

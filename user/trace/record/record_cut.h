@@ -65,6 +65,21 @@ struct record_site {
 	uint64_t oldest_ns, newest_ns; /* ages of its live blocks at the cut; UINT64_MAX unknown */
 };
 
+/*
+ * What of a process was in memory at a moment while it ran, bytes. The uses add up to rss, but for
+ * what moved.
+ */
+struct record_resident {
+	uint32_t slot;
+	uint64_t time_ns;
+	uint64_t rss, pss, swap, page_tables; /* page tables are no part of rss, nor is swap */
+	uint64_t heap_live, heap_free;	      /* of the allocators' pages: in blocks, and not */
+	uint64_t mmap, file, stack, unknown;
+	uint64_t unknown_heap; /* of unknown: in allocators' pages */
+	uint64_t moved;	       /* what came and went while it was read: the uses are true to it */
+	bool all_blocks;       /* false: some are older than the attach, heap_free is not known */
+};
+
 struct record_loss {
 	const char *cause; /* "block-map-full" */
 	uint64_t count;

@@ -265,6 +265,16 @@ static const struct field heap_error_fields[] = {
 	F(record_heap_error, freed_stack, FIELD_U64),
 	END,
 };
+static const struct field resident_fields[] = {
+	F(record_resident, slot, FIELD_U32),	     F(record_resident, time_ns, FIELD_U64),
+	F(record_resident, rss, FIELD_U64),	     F(record_resident, pss, FIELD_U64),
+	F(record_resident, swap, FIELD_U64),	     F(record_resident, page_tables, FIELD_U64),
+	F(record_resident, heap_live, FIELD_U64),    F(record_resident, heap_free, FIELD_U64),
+	F(record_resident, mmap, FIELD_U64),	     F(record_resident, file, FIELD_U64),
+	F(record_resident, stack, FIELD_U64),	     F(record_resident, unknown, FIELD_U64),
+	F(record_resident, unknown_heap, FIELD_U64), F(record_resident, moved, FIELD_U64),
+	F(record_resident, all_blocks, FIELD_BOOL),  END,
+};
 /* Elements of lists: all their fields are there, or they could not be counted. */
 static const struct field address_fields[] = {
 	{ 0, 0, FIELD_U64 },
@@ -345,6 +355,7 @@ static const struct record_layout layouts[] = {
 	LAYOUT(RECORD_STACK_DIFFERS, stack_differs, stack_differs_fields),
 	LAYOUT(RECORD_JIT_CODE, jit_code, jit_code_fields),
 	LAYOUT(RECORD_HEAP_ERROR, heap_error, heap_error_fields),
+	LAYOUT(RECORD_RESIDENT, resident, resident_fields),
 };
 
 const struct record_layout *record_layout_find(uint32_t type)

@@ -17,23 +17,26 @@ struct sample {
 	const char *name;
 	struct rss_row rows[MAX];
 	struct rss_range ranges[MAX];
-	struct rss_block blocks[MAX];
-	struct rss_range pages[MAX]; /* resident ones */
-	bool some_unknown;	     /* blocks */
+	struct {
+		uint64_t addr, size;
+	} blocks[MAX];
+	struct range pages[MAX]; /* resident ones */
+	bool some_unknown;	 /* blocks */
 	struct rss_result expected;
 };
 
 struct asked {
-	const struct rss_range *pages;
+	const struct range *pages;
+	struct range blocks[MAX];
 	unsigned int times;
 	int error;
 };
 
-static int resident(void *ctx, uint64_t start, uint64_t end, struct rss_range **ret_ranges,
+static int resident(void *ctx, uint64_t start, uint64_t end, struct range **ret_ranges,
 		    size_t *ret_n)
 {
 	struct asked *asked = ctx;
-	struct rss_range *ranges = calloc(MAX, sizeof(*ranges));
+	struct range *ranges = calloc(MAX, sizeof(*ranges));
 	size_t n = 0;
 
 	assert_non_null(ranges);
@@ -54,7 +57,7 @@ static struct rss_input input_of(const struct sample *sample, struct asked *aske
 {
 	struct rss_input input = { .rows = sample->rows,
 				   .ranges = sample->ranges,
-				   .blocks = sample->blocks,
+				   .blocks = asked->blocks,
 				   .all_blocks = !sample->some_unknown,
 				   .resident = resident,
 				   .ctx = asked };
@@ -64,8 +67,12 @@ static struct rss_input input_of(const struct sample *sample, struct asked *aske
 		input.n_rows++;
 	while (sample->ranges[input.n_ranges].end)
 		input.n_ranges++;
-	while (sample->blocks[input.n_blocks].addr)
-		input.n_blocks++;
+	for (; sample->blocks[input.n_blocks].addr; input.n_blocks++) {
+		uint64_t addr = sample->blocks[input.n_blocks].addr;
+
+		asked->blocks[input.n_blocks] =
+			(struct range){ addr, addr + sample->blocks[input.n_blocks].size };
+	}
 	return input;
 }
 
@@ -128,7 +135,7 @@ static const struct sample samples[] = {
 	  .expected = { .heap_live = 16, .heap_free = 4 * PAGE - 16, .moved = 4 * PAGE } },
 	{ .name = "a block of an impossible size ends with the mapping",
 	  .rows = { { 16 * PAGE, 17 * PAGE, PAGE, RSS_HEAP } },
-	  .blocks = { { 16 * PAGE + 96, UINT64_MAX } },
+	  .blocks = { { 16 * PAGE + 96, 1ULL << 50 } },
 	  .pages = { { 16 * PAGE, 17 * PAGE } },
 	  .expected = { .heap_live = PAGE - 96, .heap_free = 96 } },
 	{ .name = "blocks between mappings",
@@ -189,8 +196,9 @@ static void random_layouts_are_counted_as_byte_by_byte(void **state)
 
 	(void)state;
 	for (int round = 0; round < STEPS; round++) {
-		struct rss_block blocks[12];
-		struct rss_range ranges[6], pages[MAX] = { 0 };
+		struct range blocks[12];
+		struct rss_range ranges[6];
+		struct range pages[MAX] = { 0 };
 		struct rss_row row = { 64, 64 + SPAN, 0, RSS_FILE };
 		struct asked asked = { .pages = pages };
 		struct rss_input input = { .rows = &row,
@@ -207,8 +215,8 @@ static void random_layouts_are_counted_as_byte_by_byte(void **state)
 		while (input.n_blocks < 12 && at < 140) {
 			at += (uint64_t)rand_r(&seed) % 9;
 			blocks[input.n_blocks++] =
-				(struct rss_block){ at, 1 + (uint64_t)rand_r(&seed) % 12 };
-			at += 1 + blocks[input.n_blocks - 1].size;
+				(struct range){ at, at + 1 + (uint64_t)rand_r(&seed) % 12 };
+			at = 1 + blocks[input.n_blocks - 1].end;
 		}
 		for (at = 60; input.n_ranges < 6 && at < 140;) {
 			uint64_t start = at + (uint64_t)rand_r(&seed) % 9;
@@ -222,7 +230,7 @@ static void random_layouts_are_counted_as_byte_by_byte(void **state)
 			uint64_t start = at + 1 + (uint64_t)rand_r(&seed) % 9;
 
 			at = start + 1 + (uint64_t)rand_r(&seed) % 14;
-			pages[n_pages++] = (struct rss_range){ start, at, RSS_UNKNOWN };
+			pages[n_pages++] = (struct range){ start, at };
 		}
 		for (uint64_t byte = row.start; byte < row.end; byte++) {
 			enum rss_use use = row.use;
@@ -234,8 +242,7 @@ static void random_layouts_are_counted_as_byte_by_byte(void **state)
 				continue;
 			row.rss_bytes++;
 			for (size_t i = 0; i < input.n_blocks; i++)
-				live |= blocks[i].addr <= byte &&
-					byte < blocks[i].addr + blocks[i].size;
+				live |= blocks[i].start <= byte && byte < blocks[i].end;
 			for (size_t i = input.n_ranges; i-- > 0;)
 				if (ranges[i].start <= byte && byte < ranges[i].end)
 					use = ranges[i].use;

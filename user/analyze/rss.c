@@ -19,12 +19,6 @@ static uint64_t high(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* A size that a damaged table gives ends at the end of the address space. */
-static uint64_t block_end(const struct rss_block *block)
-{
-	return block->size < UINT64_MAX - block->addr ? block->addr + block->size : UINT64_MAX;
-}
-
 static void add_use(struct cursor *c, enum rss_use use, uint64_t bytes)
 {
 	struct rss_result *result = c->result;
@@ -53,11 +47,11 @@ static void add_use(struct cursor *c, enum rss_use use, uint64_t bytes)
 	result->unknown += bytes;
 }
 
-static const struct rss_block *block_at(struct cursor *c, uint64_t addr)
+static const struct range *block_at(struct cursor *c, uint64_t addr)
 {
 	const struct rss_input *input = c->input;
 
-	while (c->block < input->n_blocks && block_end(&input->blocks[c->block]) <= addr)
+	while (c->block < input->n_blocks && input->blocks[c->block].end <= addr)
 		c->block++;
 	return c->block < input->n_blocks ? &input->blocks[c->block] : NULL;
 }
@@ -65,11 +59,11 @@ static const struct rss_block *block_at(struct cursor *c, uint64_t addr)
 /* Bytes of blocks within [start, end). */
 static uint64_t live_bytes(struct cursor *c, uint64_t start, uint64_t end)
 {
-	const struct rss_block *block;
+	const struct range *block;
 	uint64_t at = start, live = 0;
 
-	while (at < end && (block = block_at(c, at)) && block->addr < end) {
-		uint64_t from = high(block->addr, at), to = low(block_end(block), end);
+	while (at < end && (block = block_at(c, at)) && block->start < end) {
+		uint64_t from = high(block->start, at), to = low(block->end, end);
 
 		live += to - from;
 		at = to;
@@ -111,14 +105,14 @@ static void count_pages(struct cursor *c, const struct rss_row *row, uint64_t st
 static bool is_split(struct cursor *c, const struct rss_row *row)
 {
 	const struct rss_range *range = range_at(c, row->start);
-	const struct rss_block *block = block_at(c, row->start);
+	const struct range *block = block_at(c, row->start);
 
-	return (range && range->start < row->end) || (block && block->addr < row->end);
+	return (range && range->start < row->end) || (block && block->start < row->end);
 }
 
 static int count_row(struct cursor *c, const struct rss_row *row)
 {
-	_cleanup_free_ struct rss_range *pages = NULL;
+	_cleanup_free_ struct range *pages = NULL;
 	uint64_t resident = 0, at = row->start;
 	size_t n = 0;
 	int r;

@@ -6,6 +6,8 @@
 #ifndef MEMTRACED_ANALYZE_RSS_H
 #define MEMTRACED_ANALYZE_RSS_H
 
+#include "base/ranges.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,24 +33,20 @@ struct rss_row {
 	enum rss_use use; /* where `ranges` say nothing */
 };
 
-struct rss_block {
-	uint64_t addr, size;
-};
-
 /* All lists ascend. Of those that may overlap nothing counts twice: the first one holds. */
 struct rss_input {
 	const struct rss_row *rows;
 	size_t n_rows;
 	const struct rss_range *ranges; /* of which it is known what they are for */
 	size_t n_ranges;
-	const struct rss_block *blocks; /* live ones */
+	const struct range *blocks; /* live ones */
 	size_t n_blocks;
 	bool all_blocks; /* none is missing: heap without a block is free */
 	/*
-	 * Which pages of [start, end) are resident, as ranges, whose uses do not matter. Asked of
-	 * rows alone that hold blocks or ranges. 0 or negative errno.
+	 * Which pages of [start, end) are resident, malloc'ed. Asked of rows alone that hold blocks
+	 * or ranges. 0 or negative errno.
 	 */
-	int (*resident)(void *ctx, uint64_t start, uint64_t end, struct rss_range **ret_ranges,
+	int (*resident)(void *ctx, uint64_t start, uint64_t end, struct range **ret_ranges,
 			size_t *ret_n);
 	void *ctx;
 };

@@ -568,6 +568,8 @@ const struct option_def option_table[] = {
 	{ 0, "allocator", GROUP_TRACING, OPTION_ALLOC, "SPEC", NULL, apply_allocator,
 	  .help = "Functions of an allocator or pool that memtraced does not know, as in "
 		  "'malloc=pool_get:size@2;free=pool_put:ptr@2'. May be repeated." },
+	{ 0, "no-rss", GROUP_TRACING, OPTION_ALLOC, NULL, NULL, apply_flag, FIELD(no_rss),
+	  .help = "Do not read, at each report, what of the processes is in memory." },
 	{ 0, "max-blocks", GROUP_TRACING, OPTION_ALLOC, "N", NULL, apply_max_blocks,
 	  FIELD(max_blocks),
 	  .help = "Room for N live blocks at a time (1M: 1048576); default: 2097152." },

@@ -77,6 +77,7 @@ struct options {
 	char *run_as;
 	char **env_set; /* NULL-terminated; NULL: none */
 	bool no_follow;
+	bool no_rss; /* what is in memory is not read */
 	bool debuginfod;
 	char *cgroup;		 /* --cgroup; NULL: none */
 	bool all;		 /* -a: the whole host */

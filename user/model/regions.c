@@ -328,6 +328,20 @@ static struct region_site site_values(const struct regions *regions, const struc
 	};
 }
 
+int regions_ranges(const struct regions *regions, struct range **ret_ranges, size_t *ret_n)
+{
+	struct range *ranges = calloc(regions->list.len + 1, sizeof(*ranges));
+
+	if (!ranges)
+		return -ENOMEM;
+	for (size_t i = 0; i < regions->list.len; i++)
+		ranges[i] =
+			(struct range){ regions->list.data[i].start, regions->list.data[i].end };
+	*ret_ranges = ranges;
+	*ret_n = regions->list.len;
+	return 0;
+}
+
 int regions_sites(const struct regions *regions, struct region_site **ret_sites, size_t *ret_n)
 {
 	struct region_site *sites = calloc(regions->sites.len + 1, sizeof(*sites));

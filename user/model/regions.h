@@ -8,6 +8,7 @@
 #define MEMTRACED_MODEL_REGIONS_H
 
 #include "base/cleanup.h"
+#include "base/ranges.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,6 +52,8 @@ void regions_cut(struct regions *regions);
 void regions_end(struct regions *regions);
 
 void regions_totals(const struct regions *regions, struct region_totals *ret_totals);
+/* The ranges that are held now, ascending, as a malloc'ed array. 0 or -ENOMEM. */
+int regions_ranges(const struct regions *regions, struct range **ret_ranges, size_t *ret_n);
 /* All sites in order of their first region, as a malloc'ed array. 0 or -ENOMEM. */
 int regions_sites(const struct regions *regions, struct region_site **ret_sites, size_t *ret_n);
 

@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "service/leak_check.h"
 #include "service/outputs.h"
+#include "service/resident.h"
 #include "service/status_line.h"
 #include "service/tracing.h"
 #include "target/hold.h"
@@ -65,6 +66,17 @@ static int drain(struct session *s)
 	return r == -EPIPE && s->launch ? 0 : r;
 }
 
+/* What is in memory of the processes that run, of which the blocks are known. */
+static int read_resident(struct session *s)
+{
+	const struct options *o = s->options;
+	bool all_counted = o->min_size == 0 && o->max_size == UINT64_MAX && o->n_allocators == 0;
+
+	if (o->no_rss || o->floor || !options_trace_allocations(o))
+		return 0;
+	return resident_read(s->live, s->model, all_counted, take_record, s);
+}
+
 static int report_cut(struct session *s, bool final)
 {
 	int r = source_cut(live_source(s->live), take_record, s);
@@ -79,7 +91,9 @@ static int report_cut(struct session *s, bool final)
 	/* After the final one nothing is drained any more. */
 	if (!final)
 		live_buffer_begin(s->live);
-	r = s->leaks ? leak_check_report(s->leaks, final) : 0;
+	r = read_resident(s);
+	if (r == 0 && s->leaks)
+		r = leak_check_report(s->leaks, final);
 	if (r == 0)
 		r = outputs_write(s->outputs, final);
 	live_buffer_end(s->live);

@@ -56,6 +56,7 @@ void live_process_free(struct live_process *process)
 		free(*stack);
 	vec_done(&process->waiting);
 	vec_done(&process->stacks);
+	ranges_done(&process->areas);
 	free(process);
 }
 
@@ -187,7 +188,9 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 		if (r)
 			return r;
 	}
-	r = live_unwind_child(live, parent, child);
+	r = ranges_copy(&child->areas, &parent->areas);
+	if (r == 0)
+		r = live_unwind_child(live, parent, child);
 	if (r == 0)
 		r = live_emit(live, &record);
 	if (r || !pending)

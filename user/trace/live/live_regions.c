@@ -201,6 +201,8 @@ static int unmap(struct live *live, struct live_process *process, uint64_t start
 {
 	int r = drop_code(live, process, start, end, time_ns);
 
+	if (r == 0)
+		r = ranges_remove(&process->areas, start, end);
 	return r ? r : emit_gone(live, process, start, end, time_ns);
 }
 
@@ -237,8 +239,10 @@ static int on_unmap_result(struct live *live, struct live_process *process,
 	if (ev->result < 0 && ev->result >= -4095)
 		return 0;
 	r = unmap(live, process, pending.start, pending.end, ev->head.time_ns);
-	if (r || ev->in_allocator || !ev->len)
+	if (r || !ev->len)
 		return r;
+	if (ev->in_allocator)
+		return ranges_add(&process->areas, ev->addr, ev->addr + PAGE_MASK_UP(ev->len));
 	return emit_region(live, process, ev, FUNCTION_MREMAP);
 }
 
@@ -281,7 +285,7 @@ static int on_mmap(struct live *live, struct live_process *process, const struct
 			return r;
 	}
 	if (ev->in_allocator)
-		return 0;
+		return ranges_add(&process->areas, ev->addr, end);
 	return emit_region(live, process, ev, FUNCTION_MMAP);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/hashmap.h"
+#include "base/ranges.h"
 #include "base/vec.h"
 #include "bpf/abi_syscalls.h"
 #include "bpf/abi_unwind.h"
@@ -75,6 +76,7 @@ struct live_process {
 	uint64_t read_code_after_ns; /* when the list of code may be read again */
 	/* Range that a munmap or mremap in flight has taken out of the regions, by thread. */
 	VEC(struct pending_unmap) pending;
+	struct ranges areas;	    /* mapped by its allocators for themselves */
 	struct unwind_space *space; /* NULL: ended, or stacks are not unwound by tables */
 };
 

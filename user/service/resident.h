@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads what of the traced processes is in memory and what it is for, while they run on. Nobody is
+ * stopped for it: what moves meanwhile is said.
+ */
+#ifndef MEMTRACED_SERVICE_RESIDENT_H
+#define MEMTRACED_SERVICE_RESIDENT_H
+
+#include "trace/record/record.h"
+
+#include <stdbool.h>
+
+struct live;
+struct model;
+
+/*
+ * Hands a record over for each process that runs and may be read. all_counted: no filter keeps
+ * blocks from being counted. Between drains. 0 or negative errno.
+ */
+int resident_read(const struct live *live, const struct model *model, bool all_counted,
+		  record_fn fn, void *userdata);
+
+#endif

@@ -46,8 +46,8 @@ _memtraced_options() {
         --alloc --leak-check= --show-leak-kinds= --errors-for-leak-kinds= --leak-resolution=
         --leak-check-heuristics= --num-callers= --suppressions= --default-suppressions=
         --gen-suppressions= --log-file= --error-exitcode= --leak-check-delta --max-stop=
-        --run-as= --env= --no-follow --debuginfod -i -d --attach= --allocator= --max-blocks=
-        --max-stack= --unwind= --check-stacks --floor --features --'
+        --run-as= --env= --no-follow --debuginfod -i -d --no-rss --attach= --allocator=
+        --max-blocks= --max-stack= --unwind= --check-stacks --floor --features --'
 
     case $2:$1 in
     report:-*) compgen -W "$report" -- "$1" ;;

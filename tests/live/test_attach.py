@@ -9,8 +9,8 @@ import signal
 import schema
 
 from lib import (ATTACH_PATHS, Counts, attach_option, attached, brief, counting, eventually, exact,
-                 memtraced, need_root, process_state, read_counts, same, scratch, send_line,
-                 started, target, test)
+                 memtraced, need_program, need_root, process_state, read_counts, same, scratch,
+                 send_line, started, target, test)
 
 EACH_PATH = sorted(ATTACH_PATHS)
 BLOCKS, THREADS = 6000, 3
@@ -255,3 +255,18 @@ def sigusr1_reports_and_goes_on():
             schema.check(json.loads(tracer.lines.next()))
             assert tracer.lines.next() is None and tracer.wait(10) == 0
         assert process.poll() is None
+
+
+@test(need_root, need_program("bash"))
+def a_child_that_has_ended_before_it_is_seen_is_a_loss():
+    """It had no links of its own yet."""
+    with started(["bash", "-c", "read; (:); echo ended; read"]) as shell:
+        with attached([shell.pid]) as session:
+            session.process.send_signal(signal.SIGSTOP)
+            eventually(lambda: process_state(session.process.pid)[0] == "T", "a stop")
+            send_line(shell)
+            shell.lines.until("ended")
+            session.process.send_signal(signal.SIGCONT)
+            report = session.finish()
+    assert len(report["processes"]) == 2, brief(report["processes"])
+    assert report["coverage"]["lost"] == {"attached-late": 1}, report["coverage"]

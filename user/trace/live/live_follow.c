@@ -161,6 +161,7 @@ static int emit_end(struct live *live, struct live_process *process, enum record
 static int on_child(struct live *live, const struct abi_ev_process *ev, struct live_process *parent)
 {
 	bool pending = live->programs->procs[ev->head.slot].state == ABI_PROC_PENDING;
+	bool uncounted = ev->head.time_ns < live->shared_ns;
 	bool late = false, any = false;
 	struct live_process *child;
 	int r = live_process_new(live, ev->head.slot, ev->pid, &child);
@@ -193,7 +194,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 		r = live_unwind_child(live, parent, child);
 	if (r == 0)
 		r = live_emit(live, &record);
-	if (r || !pending)
+	if (r || !(pending || uncounted))
 		return r;
 	if (!live->programs->control->shared && ++live->own_forks > own_link_forks(live))
 		r = live_go_shared(live);
@@ -201,6 +202,8 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 		if (r || !range->object)
 			continue;
 		any |= object_has_allocator(range->object);
+		if (!pending) /* ended, or another image by now: what it did so far was not seen */
+			continue;
 		r = live_attach(live, range->object, live_owner(live, child), child->pid, &late);
 		if (r == -ESRCH) { /* ended already: nothing to attach to */
 			r = 0;
@@ -211,7 +214,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 		return r;
 	if (any && !live->opts.held)
 		live_count_loss(live, child, LOSS_ATTACHED_LATE);
-	return live_activate(live, child, live_owner(live, child));
+	return pending ? live_activate(live, child, live_owner(live, child)) : 0;
 }
 
 static int on_forked(struct live *live, const struct abi_ev_process *ev)

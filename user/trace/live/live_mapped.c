@@ -46,6 +46,7 @@ int live_go_shared(struct live *live)
 			return r;
 	}
 	__atomic_store_n(&live->programs->control->shared, 1, __ATOMIC_RELEASE);
+	live->shared_ns = clock_monotonic_ns();
 	return 0;
 }
 

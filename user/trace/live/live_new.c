@@ -88,6 +88,7 @@ static int load(struct live *live)
 	 * by a rule is counted by shared links, from the moment its files are probed.
 	 */
 	live->programs->control->shared = !features || finds;
+	live->shared_ns = live->programs->control->shared ? 0 : UINT64_MAX;
 	return programs_attach_tracepoints(live->programs, live->tracepoints, &live->n_tracepoints);
 }
 

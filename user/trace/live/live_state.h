@@ -122,7 +122,8 @@ struct live {
 	struct cut_coverage running, settled; /* of the last cut; of all settled processes */
 	uint64_t start_ns;
 	uint64_t settle_after_ns;
-	size_t own_forks; /* children that got links of their own */
+	size_t own_forks;   /* children born before links were shared */
+	uint64_t shared_ns; /* since when they are; UINT64_MAX: they are not */
 	bool run_described;
 	bool cut_begun; /* the next cut is of an earlier moment: live_begin_cut */
 	struct live_check check;

@@ -316,6 +316,8 @@ struct abi_ev_process { /* FORK, EXEC, EXIT, OOM, SEEN */
 };
 #define ABI_PROCESS_SHARES_MM 1 /* FORK of a CLONE_VM child: the slot is the parent's */
 #define ABI_PROCESS_LAST 2	/* EXIT: nobody shares the address space any more */
+/* EXEC: from here on, how many mappings the programs have put into its abi_unwind_space. */
+#define ABI_PROCESS_NOTED_SHIFT 8
 
 struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE, CODE_GONE */
 	struct abi_event head;

@@ -30,6 +30,9 @@ __weak const volatile bool knob_floor;
 /* User stacks are walked by call frame information: unwind_maps.bpf.h. */
 __weak const volatile bool knob_unwind;
 
+/* What an exec has mapped is found at once (Linux 5.17): image.bpf.h. */
+__weak const volatile bool knob_find_vma;
+
 /* Anonymous mappings are a class of blocks; without, only mappings of code are of interest. */
 __weak const volatile bool knob_regions = true;
 

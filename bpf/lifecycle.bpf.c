@@ -7,6 +7,7 @@
  * ones cost less; but where they can be preempted (trace/kernel/preemption.h), the kernel leaves
  * them out for all other threads of that CPU meanwhile. Those of perf are never preempted.
  */
+#include "image.bpf.h"
 #include "knobs.bpf.h"
 #include "slot.bpf.h"
 #include "space.bpf.h"
@@ -153,6 +154,12 @@ static __always_inline struct abi_proc *image_new(__u32 pid, bool wanted, __u32 
 	return proc;
 }
 
+/* The flags of the event that tells of the new image: which of its code is noted already. */
+static __always_inline __u32 image_code(__u32 slot)
+{
+	return knob_unwind ? image_add_code(slot) << ABI_PROCESS_NOTED_SHIFT : 0;
+}
+
 /* Nobody counts for this process any more. */
 static __always_inline int image_none(__u32 pid)
 {
@@ -185,6 +192,7 @@ static __always_inline int image_replaced(struct task_struct *task, __u32 pid, _
 			process_event(ABI_EV_EXEC, ABI_NO_SLOT, old_slot, pid, 0, 0, task);
 		return image_none(pid);
 	}
+	flags |= image_code(slot);
 	process_forget();
 	process_event(ABI_EV_EXEC, slot, old_slot, pid, flags, 0, task);
 	return 0;
@@ -197,7 +205,7 @@ static __always_inline int executed(struct task_struct *task)
 	if (old_slot != ABI_NO_SLOT)
 		return image_replaced(task, pid, old_slot, is_wanted());
 	if (is_newly_wanted() && image_new(pid, true, &slot))
-		process_event(ABI_EV_EXEC, slot, ABI_NO_SLOT, pid, 0, 0, task);
+		process_event(ABI_EV_EXEC, slot, ABI_NO_SLOT, pid, image_code(slot), 0, task);
 	return 0;
 }
 

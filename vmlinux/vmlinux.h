@@ -119,7 +119,15 @@ struct uprobes_state {
 	struct xol_area *xol_area;
 };
 
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
 struct mm_struct {
+	unsigned long end_code;
 	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
 };

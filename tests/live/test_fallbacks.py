@@ -4,9 +4,11 @@ with MEMTRACED_WITHOUT. (What jobs do then is in test_events.py and test_syscall
 
 import platform
 import re
+import signal
 
-from lib import (SERIAL_KEYS, Skip, exact, heap_sites, kernel_version, need_root, run_memtraced,
-                 same_calls, same_images, scaled, target, test, trace, without)
+from lib import (SERIAL_KEYS, Skip, attached, brief, eventually, exact, heap_sites, kernel_version,
+                 need_program, need_root, process_state, run_memtraced, same_calls, same_images,
+                 scaled, send_line, started, target, test, trace, without)
 
 PERF = "probes are perf events"
 OLD = PERF + "; each has a program of its own; hash maps stand for atomic operations"
@@ -86,6 +88,55 @@ def a_refused_unwinder_leaves_the_frames_of_code_that_has_frame_pointers():
     assert any(len(stack) > 3 and stack[0] == "malloc" and "main" in stack for stack in stacks), \
         stacks
     assert set(run.report["coverage"]["cut"]) <= {"frame-pointers"}, run.report["coverage"]
+
+
+# The first jq waits until it has been seen, so that its files are known. After eight forks links
+# are shared, and count a child before its exec is seen.
+BEFORE, UNSEEN = 13, 5
+SHELL = f"""run() {{ for ((i = 0; i < $1; i++)); do jq -n '[range(2000)] | length' >&2; done; }}
+            read; (read; echo 1) | jq . >&2; run {BEFORE - 1}; echo ran
+            read; run {UNSEEN}; echo ran; read"""
+
+
+def images(report):
+    return [process for process in report["processes"] if process["comm"] == "jq"]
+
+
+def ended_images(report):
+    return sum(1 for process in images(report) if process["end"])
+
+
+def stacks_cut_of_images_whose_exec_is_not_seen():
+    with started(["bash", "-c", SHELL]) as shell, attached([shell.pid]) as session:
+        send_line(shell)
+        eventually(lambda: images(session.next_report()), "an image")
+        send_line(shell)
+        shell.lines.until("ran")
+        eventually(lambda: ended_images(session.next_report()) == BEFORE, "their ends")
+        session.process.send_signal(signal.SIGSTOP)
+        eventually(lambda: process_state(session.process.pid)[0] == "T", "a stop")
+        send_line(shell)
+        shell.lines.until("ran")
+        session.process.send_signal(signal.SIGCONT)
+        report = session.finish()
+    assert ended_images(report) == BEFORE + UNSEEN, brief(report["processes"])
+    assert report["coverage"]["unwinder"] == "cfi", report["coverage"]
+    assert all(image["alloc"]["allocs"] > 1000 for image in images(report)[-UNSEEN:]), \
+        brief(report["processes"])
+    return report["coverage"]["cut"]
+
+
+@test(need_root, need_everything, need_program("bash", "jq"))
+def stacks_of_a_new_image_are_whole_from_its_exec_on():
+    cut = stacks_cut_of_images_whose_exec_is_not_seen()
+    assert cut == {}, cut
+
+
+@test(need_root, need_everything, need_program("bash", "jq"))
+def stacks_of_a_new_image_are_cut_until_its_exec_is_seen_without_find_vma():
+    with without("find-vma"):
+        cut = stacks_cut_of_images_whose_exec_is_not_seen()
+    assert set(cut) == {"no-mapping"}, cut
 
 
 NEEDED = {

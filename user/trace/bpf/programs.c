@@ -68,7 +68,8 @@ static void print_verified(const struct bpf_object *object)
 		uint32_t len = sizeof(info);
 
 		if (bpf_program__autoload(program) &&
-		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len) == 0)
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len) == 0 &&
+		    info.verified_insns) /* told since Linux 5.16 */
 			fprintf(stderr, "%s: %u instructions verified\n",
 				bpf_program__name(program), info.verified_insns);
 	}
@@ -249,6 +250,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_floor = opts->floor;
 	skel->rodata->knob_check_stacks = opts->check_stacks;
 	skel->rodata->knob_hold_cpu = opts->hold_cpu;
+	skel->rodata->knob_find_vma = opts->find_vma;
 	skel->rodata->knob_follow = opts->follow;
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_regions = opts->allocations;

@@ -39,6 +39,7 @@ struct programs_opts {
 	enum attach_path path;
 	bool exit_by_multi; /* ATTACH_PATH_EXIT: by uprobe-multi links, else by perf events */
 	bool hold_cpu;	    /* FEATURE_HOLD_CPU */
+	bool find_vma;	    /* FEATURE_FIND_VMA */
 	bool follow;
 	uint32_t max_procs;
 	uint64_t max_blocks; /* 0: the default */

@@ -23,6 +23,7 @@ enum feature {
 	FEATURE_URETPROBE_SECCOMP, /* return probes do not kill targets with a seccomp filter */
 	FEATURE_WHOLE_TRACEPOINTS, /* trace/kernel/preemption.h: else perf's are used */
 	FEATURE_UNWIND_CFI,	   /* the walk by call frame information is let in */
+	FEATURE_FIND_VMA,	   /* bpf_find_vma() */
 	FEATURES
 };
 

@@ -12,6 +12,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdio.h>
@@ -70,6 +71,24 @@ static void probe_old(struct features *f)
 	result(f, FEATURE_COOKIES, r == 0, "%s (Linux 5.15); each hit costs more", strerror(-r));
 	r = old_kernel_try_atomics();
 	result(f, FEATURE_ATOMICS, r == 0, "%s (Linux 5.12); each hit costs more", strerror(-r));
+}
+
+/*
+ * By a program that calls it with what it refuses: a kernel that has it says so, one that has not,
+ * that it knows no such function.
+ */
+static void probe_find_vma(struct features *f)
+{
+	int r;
+
+	if (old_kernel()) {
+		result(f, FEATURE_FIND_VMA, false, "not used without cookies and atomics");
+		return;
+	}
+	r = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_find_vma, NULL);
+	result(f, FEATURE_FIND_VMA, r > 0, "%s",
+	       r < 0 ? strerror(-r) :
+		       "no bpf_find_vma (Linux 5.17): stacks are cut until the exec was seen");
 }
 
 /* A program that does nothing: returns 1, which tells a session to leave the return alone. */
@@ -196,6 +215,7 @@ int features_new(bool all, struct features **ret_features)
 	probe_btf(f);
 	probe_tracefs(f);
 	probe_old(f);
+	probe_find_vma(f);
 	probe_attach(f, page, all);
 	probe_seccomp(f, page);
 	*ret_features = TAKE_PTR(f);
@@ -211,6 +231,7 @@ static int try_programs(const struct features *f, bool unwind, struct programs *
 			f->rows[FEATURE_UPROBE_MULTI].present ? ATTACH_PATH_MULTI :
 								ATTACH_PATH_PERF,
 		.hold_cpu = f->rows[FEATURE_HOLD_CPU].present,
+		.find_vma = f->rows[FEATURE_FIND_VMA].present,
 		.follow = true,
 		.max_procs = 1,
 		.max_blocks = 1,

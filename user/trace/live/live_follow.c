@@ -267,6 +267,9 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 		process->placeholder = true;
 		return 0;
 	}
+	r = live_unwind_image(live, process, ev->flags >> ABI_PROCESS_NOTED_SHIFT);
+	if (r)
+		return r;
 	return live_map_process(live, process, ev->head.time_ns, live->opts.held);
 }
 

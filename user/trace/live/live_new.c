@@ -50,6 +50,9 @@ static int load(struct live *live)
 		.exit_by_multi = features && (features->rows[FEATURE_UPROBE_MULTI].present ||
 					      features->rows[FEATURE_UPROBE_SESSION].present),
 		.hold_cpu = features && features->rows[FEATURE_HOLD_CPU].present,
+		/* Who waits for us at its exec needs no haste. */
+		.find_vma =
+			features && features->rows[FEATURE_FIND_VMA].present && !live->opts.held,
 		.follow = live->opts.follow,
 		.max_procs = live->opts.follow ? SLOTS_FOLLOW : SLOTS_ALONE,
 		.max_blocks = live->opts.max_blocks,

@@ -72,6 +72,8 @@ int live_release_all_stacks(struct live *live, bool at_once);
 /* trace/live/live_unwind.c: the unwinder's tables, where stacks are unwound by them */
 int live_unwind_new(struct live *live);
 int live_unwind_process(struct live *live, struct live_process *process);
+/* After an exec of which the programs have noted so many mappings. */
+int live_unwind_image(struct live *live, struct live_process *process, uint32_t noted);
 int live_unwind_child(struct live *live, struct live_process *parent, struct live_process *child);
 void live_unwind_end(struct live_process *process);
 /* A mapping of code; ev: the event that told of it, NULL: none. */

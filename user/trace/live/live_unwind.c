@@ -50,6 +50,15 @@ int live_unwind_process(struct live *live, struct live_process *process)
 	return unwind_tables_space(live->tables, process->slot, &process->space);
 }
 
+int live_unwind_image(struct live *live, struct live_process *process, uint32_t noted)
+{
+	int r = noted ? live_unwind_process(live, process) : 0;
+
+	if (r == 0 && process->space)
+		unwind_space_begin(process->space, noted);
+	return r;
+}
+
 int live_unwind_child(struct live *live, struct live_process *parent, struct live_process *child)
 {
 	if (!live->tables)

@@ -136,6 +136,12 @@ int unwind_space_new(struct unwind_spaces *spaces, uint32_t slot, struct unwind_
 	return 0;
 }
 
+void unwind_space_begin(struct unwind_space *space, uint32_t noted)
+{
+	for (uint32_t number = 1; number <= noted; number++)
+		code_numbers_add(&space->numbers, number);
+}
+
 /* What another thread appended to the parent's space after the copy is told of before the fork. */
 static struct code_numbers numbers_of_child(const struct unwind_space *child,
 					    const struct code_numbers *parent)

@@ -29,6 +29,11 @@ DEFINE_CLEANUP(struct unwind_spaces, unwind_spaces_free)
 
 /* The space of a slot, made by the programs or by this. 0 or negative errno. */
 int unwind_space_new(struct unwind_spaces *spaces, uint32_t slot, struct unwind_space **ret_space);
+/*
+ * The programs have appended the first mappings of a new image. They are put in here as all that is
+ * mapped is, without a number, before the next sync.
+ */
+void unwind_space_begin(struct unwind_space *space, uint32_t noted);
 /* That of a forked child: what the parent had when it forked. 0 or negative errno. */
 int unwind_space_fork(struct unwind_space *parent, uint32_t slot, struct unwind_space **ret_space);
 /* The process has ended. NULL is legal. */

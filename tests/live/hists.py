@@ -14,7 +14,7 @@ import tempfile
 
 import schema
 
-from lib import memtraced, run_memtraced, scratch, started, target
+from lib import INTERVAL, memtraced, run_memtraced, scratch, started, target
 
 # --- what is expected --------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class Watch:
 @contextlib.contextmanager
 def watching(*words, **how):
     """Yields once the first report has come: what it counts is attached."""
-    command = [memtraced(), *words, "-f", "json", "-i", "0.2"]
+    command = [memtraced(), *words, "-f", "json", "-i", INTERVAL]
     with tempfile.TemporaryFile() as errors, started(command, stdin=subprocess.DEVNULL,
                                                      stderr=errors, **how) as process:
         watch = Watch(process, errors)

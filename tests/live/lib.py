@@ -305,6 +305,16 @@ def load_report(path, filtered=False, allocations=True):
     return report
 
 
+def less_room(options):
+    """On an emulated CPU there is room for fewer blocks: for two million it takes half a second to
+    make, and as long to read for each report. Not for tests of how many there can be, and not
+    where no allocations are counted."""
+    others = ("--max-blocks", "--hist", "-e", "--syscalls")
+    if not SMALL or any(option.startswith(others) for option in options):
+        return ()
+    return ("--max-blocks=64k",)
+
+
 def trace(command, *options, library="libcounter.so", preload="", status=0, timeout=60, env=None,
           filtered=False):
     """Runs a target under memtraced with a report in JSON; the target counts itself meanwhile."""
@@ -312,8 +322,8 @@ def trace(command, *options, library="libcounter.so", preload="", status=0, time
         path = os.path.join(folder, "report.json")
         variables = dict(counting(folder, library, preload), **(env or {}))
         words = [f"--env={name}={value}" for name, value in variables.items()]
-        done = run_memtraced(*options, *words, "-o", f"json:{path}", "--", *command,
-                             timeout=timeout)
+        done = run_memtraced(*options, *less_room(options), *words, "-o", f"json:{path}", "--",
+                             *command, timeout=timeout)
         assert done.returncode == status, \
             f"exit status {done.returncode}, not {status}; stderr: {done.stderr[-2000:]}"
         report = load_report(path, filtered)
@@ -321,8 +331,12 @@ def trace(command, *options, library="libcounter.so", preload="", status=0, time
                    read_counts(os.path.join(folder, "own")))
 
 
+# An emulated CPU would be busy with reports alone.
+INTERVAL = "0.5" if SMALL else "0.2"
+
+
 class Attached:
-    """memtraced -p on running processes, with a report as a line of JSON every 0.2 s."""
+    """memtraced -p on running processes, with a report as a line of JSON every INTERVAL seconds."""
 
     def __init__(self, process):
         self.process, self.latest = process, None
@@ -349,8 +363,8 @@ class Attached:
 @contextlib.contextmanager
 def attached(pids, *options, filtered=False):
     """Yields once the first report has come: the probes are in."""
-    command = [memtraced(), "-p", ",".join(str(pid) for pid in pids), "-f", "json", "-i", "0.2",
-               *options]
+    command = [memtraced(), "-p", ",".join(str(pid) for pid in pids), "-f", "json", "-i",
+               INTERVAL, *less_room(options), *options]
     with tempfile.TemporaryFile() as errors, started(command, stdin=subprocess.DEVNULL,
                                                      stderr=errors) as process:
         session = Attached(process)

@@ -107,7 +107,17 @@ def trace_frames(program, *modes, options=(), timeout=60, env=None):
         return report, done
 
 
-@test(need_root, need_x86_64, each=tuple(COUNTS), every_kernel=True)
+@test(need_root, need_x86_64, every_kernel=True)
+def each_stack_is_what_a_program_did_that_does_it_all():
+    modes = ("plain", "thread", "signal", "plugins", "fork")
+    report, _ = trace_frames("frames", *modes)
+    assert len(report["processes"]) == 2, report["processes"]
+    check_stacks(report, {1001: 1} | {size: n for mode in modes
+                                      for size, n in COUNTS[mode].items()})
+    check_coverage(report)
+
+
+@test(need_root, need_x86_64, each=tuple(COUNTS))
 def each_stack_is_what_the_program_did(mode):
     report, _ = trace_frames("frames", mode)
     images = 2 if mode == "fork" else 1

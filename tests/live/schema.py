@@ -74,7 +74,8 @@ PROCESS = {
     "end": Nullable({"exit": Nullable(NATURAL), "signal": Nullable(NATURAL), "oom": bool}),
     "alloc": ALLOC, "sites": ListOf(SITE),
     "leaks": Nullable({"definite": LEAK, "indirect": LEAK, "possible": LEAK, "reachable": LEAK,
-                       "suppressed": LEAK}),
+                       "suppressed": LEAK, "errors": NATURAL, "checks": NATURAL,
+                       "complete": bool, "all_blocks_known": bool, "stopped_ns": NATURAL}),
     "heap_errors": ListOf({
         "kind": OneOf("invalid-free", "double-free", "mismatched-free", "foreign-free",
                       "failed-allocation", "suspicious-size", "realloc-zero"), "certain": bool,

@@ -55,6 +55,15 @@ UNWINDING_MUSL := $(if $(filter x86,$(ARCH)),unwinding-musl)
 UNWINDING_CFLAGS := $(filter-out -O1 -fno-omit-frame-pointer,$(TARGET_CFLAGS))
 TARGET_OTHERS += $(patsubst %,$(TARGETS_DIR)/%,$(UNWINDING) $(UNWINDING_MUSL))
 
+# What memcheck and memtraced must agree on. Not optimised, so that words are where they are written
+# to be, and without another count of the program's own.
+LEAKS_DIR := $(TARGETS_DIR)/leaks
+LEAKS := $(if $(CROSS_COMPILE),,$(patsubst tests/targets/leaks/%,$(LEAKS_DIR)/%,$(basename \
+	$(filter-out %/library_plugin.c,$(wildcard tests/targets/leaks/*.c tests/targets/leaks/*.cc)))) \
+	$(LEAKS_DIR)/libleaks_a.so $(LEAKS_DIR)/libleaks_b.so)
+LEAKS_CFLAGS := $(filter-out -O1 -fno-builtin,$(TARGET_CFLAGS)) -O0 -fno-builtin -Wno-unused-function
+TARGET_OTHERS += $(LEAKS)
+
 .PHONY: targets
 targets: $(TARGET_PROGRAMS) $(TARGET_OTHERS) $(TARGET_FAMILIES) $(TARGET_POOLS)
 
@@ -63,6 +72,21 @@ $(TARGET_FAMILIES): $(TARGETS_DIR)/families-%: tests/targets/families.c $(TARGET
 	$(Q)mkdir -p $(@D)
 	$(Q)$(if $(filter musl%,$*),musl-gcc,$(CC)) $(TARGET_CFLAGS) -o $@ $< -Wl,--no-as-needed \
 		$(FAMILIES_$*) -pthread -ldl
+
+$(LEAKS_DIR)/libleaks_%.so: tests/targets/leaks/library_plugin.c tests/targets/leaks/leaks.h
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LEAKS_CFLAGS) -fPIC -shared -o $@ $<
+
+$(LEAKS_DIR)/%: tests/targets/leaks/%.c tests/targets/leaks/leaks.h
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LEAKS_CFLAGS) -o $@ $< -pthread -ldl
+
+$(LEAKS_DIR)/%: tests/targets/leaks/%.cc tests/targets/leaks/leaks.h
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(LEAKS_CFLAGS) -std=gnu++17 -o $@ $<
 
 $(TARGETS_DIR)/pools $(TARGETS_DIR)/pools-static: tests/targets/pools.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)

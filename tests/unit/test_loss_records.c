@@ -152,13 +152,13 @@ static void what_is_equal_in_size_is_ordered_by_class_then_blocks(void **state)
 
 	(void)state;
 	assert_int_equal(loss_records_n(r), 6);
-	assert_record(r, 0, REACH_DEFINITE, 1, 16, 0);
-	assert_int_equal(loss_records_get(r, 0)->stack, 0); /* its third frame is lower */
-	assert_int_equal(loss_records_get(r, 1)->stack, 2);
-	assert_record(r, 2, REACH_DEFINITE, 2, 16, 0);
-	assert_record(r, 3, REACH_INDIRECT, 1, 16, 0);
-	assert_record(r, 4, REACH_POSSIBLE, 1, 16, 0);
-	assert_record(r, 5, REACH_REACHABLE, 1, 16, 0);
+	assert_record(r, 0, REACH_REACHABLE, 1, 16, 0);
+	assert_record(r, 1, REACH_POSSIBLE, 1, 16, 0);
+	assert_record(r, 2, REACH_INDIRECT, 1, 16, 0);
+	assert_record(r, 3, REACH_DEFINITE, 1, 16, 0);
+	assert_int_equal(loss_records_get(r, 3)->stack, 0); /* its third frame is lower */
+	assert_int_equal(loss_records_get(r, 4)->stack, 2);
+	assert_record(r, 5, REACH_DEFINITE, 2, 16, 0);
 }
 
 static void kinds_say_what_is_shown_and_what_is_an_error(void **state)
@@ -283,10 +283,10 @@ static void later_checks_say_what_has_changed(void **state)
 		assert_int_equal(t->classes[REACH_REACHABLE].old_blocks, 1);
 		assert_int_equal(t->heuristics[REACH_LENGTH64].old_bytes, 30);
 		/* gone: reachable at 2, definite at 3; then by size */
-		assert_record(b, 0, REACH_DEFINITE, 0, 0, 0);
-		assert_int_equal(loss_records_get(b, 0)->old_bytes, 40);
-		assert_int_equal(loss_records_get(b, 0)->stack, LOSS_NO_STACK);
-		assert_record(b, 1, REACH_REACHABLE, 0, 0, 0);
+		assert_record(b, 0, REACH_REACHABLE, 0, 0, 0);
+		assert_record(b, 1, REACH_DEFINITE, 0, 0, 0);
+		assert_int_equal(loss_records_get(b, 1)->old_bytes, 40);
+		assert_int_equal(loss_records_get(b, 1)->stack, LOSS_NO_STACK);
 		assert_record(b, 2, REACH_DEFINITE, 1, 10, 0);
 		assert_false(loss_records_get(b, 2)->is_new);
 		assert_record(b, 3, REACH_DEFINITE, 1, 30, 0);

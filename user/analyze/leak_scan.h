@@ -32,9 +32,9 @@ struct leak_scan {
 struct leak_scan_opts {
 	pid_t pid;
 	uint32_t slot;
-	uint32_t heuristics;	      /* as of reach_opts */
-	uint64_t max_stop_ns;	      /* then the scan ends as it is: stats.end */
-	bool unknown_blocks, exiting; /* as of process_roots_opts */
+	uint32_t heuristics;			 /* as of reach_opts */
+	uint64_t max_stop_ns;			 /* then the scan ends as it is: stats.end */
+	bool unknown_blocks, exiting, with_kept; /* as of process_roots_opts */
 };
 
 /*

@@ -170,8 +170,8 @@ static int compare(uint64_t a, uint64_t b)
 }
 
 /*
- * Size, class, blocks: as memcheck, so that the worst stand last. What is equal in all is ordered
- * by its frames, for the same report each time.
+ * Size, class (reachable first), blocks: as memcheck, so that the worst stand last. What is equal
+ * in all is ordered by its frames, for the same report each time.
  */
 static int by_size(const void *a, const void *b)
 {
@@ -180,7 +180,7 @@ static int by_size(const void *a, const void *b)
 	int r = compare(p->bytes + p->indirect_bytes, q->bytes + q->indirect_bytes);
 
 	if (!r)
-		r = compare(p->class, q->class);
+		r = compare(q->class, p->class);
 	if (!r)
 		r = compare(p->blocks, q->blocks);
 	for (size_t i = 0; !r && i < x->n_frames && i < y->n_frames; i++)

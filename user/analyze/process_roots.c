@@ -111,6 +111,8 @@ static int keep_stack(struct builder *b, const struct glibc_stack *stack)
 	b->roots->kept_stacks++;
 	if (!stack->vector)
 		return 0;
+	if (b->opts->with_kept)
+		return vec_push(&b->roots->words, stack->vector);
 	return vec_push(&b->roots->kept_vectors, stack->vector - 2 * sizeof(uint64_t));
 }
 
@@ -172,13 +174,19 @@ static int add_maps(struct builder *b)
 	return r;
 }
 
+/* Who has called exit_group returns to nothing that could use them; memcheck agrees. */
+static bool registers_count(const struct builder *b, const struct stopped_thread *thread)
+{
+	return !b->opts->exiting || !thread->is_exiting || thread->system_call != SYS_exit_group;
+}
+
 static int add_registers(struct builder *b)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < b->n_threads; i++)
 		for (size_t k = 0; k < STOP_REGISTERS && r == 0; k++)
-			if (b->threads[i].registers[k])
+			if (b->threads[i].registers[k] && registers_count(b, &b->threads[i]))
 				r = vec_push(&b->roots->words, b->threads[i].registers[k]);
 	return r;
 }

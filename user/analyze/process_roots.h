@@ -33,6 +33,8 @@ struct process_roots_opts {
 	 */
 	bool unknown_blocks;
 	bool exiting; /* exit handlers may have run */
+	/* Vectors of kept stacks are as good as others', not left to the caller. */
+	bool with_kept;
 };
 
 /* 0, -ENOMEM, or what reading the process failed with. */

@@ -111,6 +111,7 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 		.heuristics = check->leak->heuristics << REACH_STDSTRING,
 		.max_stop_ns = check->leak->max_stop_ns,
 		.exiting = occasion == LEAK_AT_EXIT,
+		.with_kept = check->leak->default_suppressions == LEAK_NO_DEFAULT_SUPPRESSIONS,
 	};
 	struct live_block *blocks;
 	struct leak_scan *found;
@@ -135,8 +136,8 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 
 static int stop_one(struct hold *hold, pid_t pid, struct stop **ret_stop)
 {
-	return hold ? hold_stop(hold, pid, STOP_LIMIT_NS, ret_stop) :
-		      stop_new(pid, STOP_LIMIT_NS, ret_stop);
+	return hold && hold_has(hold, pid) ? hold_stop(hold, pid, STOP_LIMIT_NS, ret_stop) :
+					     stop_new(pid, STOP_LIMIT_NS, ret_stop);
 }
 
 static int scan_all(struct leak_check *check, const struct live *live, struct stop *const *stops,

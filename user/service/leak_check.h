@@ -30,8 +30,8 @@ DEFINE_CLEANUP(struct leak_check, leak_check_free)
 
 /*
  * Checks processes at one moment; the next cut is of it, unless they are about to end. `hold`: what
- * has seized them, NULL: nothing. What cannot be checked is said, what has ended is not. 0, or what
- * drain returned, or -ENOMEM.
+ * has seized some of them, NULL: nothing. What cannot be checked is said, what has ended is not. 0,
+ * or what drain returned, or -ENOMEM.
  */
 int leak_check_run(struct leak_check *check, struct live *live, struct hold *hold,
 		   const pid_t *pids, size_t n_pids, enum leak_occasion occasion,

@@ -232,7 +232,7 @@ static int on_hold(const struct hold_event *event, void *userdata)
 		return live_take_mark(s->live, event->tid);
 	if (event->type == HOLD_EXITING)
 		return check_exiting(s, event->pid);
-	if (event->pid == launch_pid(s->launch)) {
+	if (s->launch && event->pid == launch_pid(s->launch)) {
 		if (event->type == HOLD_EXITED)
 			s->child_status = event->status;
 		return 0;
@@ -283,6 +283,29 @@ static int trace_command(struct session *s)
 	return r;
 }
 
+/* That its end is seen, for the leak check; else that is made when asked for, and at our end. */
+static int watch_exit(struct session *s, pid_t pid)
+{
+	int r = 0;
+
+	if (!s->hold) {
+		r = hold_new(on_hold, s, &s->hold);
+		if (r < 0)
+			return r;
+		hold_watch_exits(s->hold);
+	}
+	r = hold_seize_running(s->hold, pid);
+	if (r == -EBUSY)
+		log_warning("process %d is under a debugger, which alone can stop it: there is no "
+			    "leak check of it",
+			    (int)pid);
+	else if (r < 0 && r != -ESRCH && r != -ENOMEM)
+		log_warning("process %d: its end cannot be waited for: %s; its leaks are looked "
+			    "for when that is asked for",
+			    (int)pid, strerror(-r));
+	return r == -ENOMEM ? r : 0;
+}
+
 static int trace_pid(struct session *s, pid_t pid)
 {
 	struct process_info info;
@@ -321,7 +344,7 @@ static int trace_pid(struct session *s, pid_t pid)
 		log_warning("process %d is under a debugger (pid %d), which stays: memtraced does "
 			    "not need to stop it",
 			    (int)pid, (int)info.tracer);
-	return r;
+	return r == 0 && s->leaks ? watch_exit(s, pid) : r;
 }
 
 static int add_sources(struct session *s)

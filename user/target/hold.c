@@ -475,6 +475,63 @@ static int seize(void *arg)
 	return 0;
 }
 
+/* 0: seized, or nothing is to be seized any more; 1: it is ours already; or negative errno. */
+static int seize_thread(struct hold *hold, struct held_process *process, pid_t tid)
+{
+	struct held_thread *thread;
+	struct process_info info;
+	int r;
+
+	if (hold_table_thread(hold->table, tid))
+		return 1;
+	r = seize_pid(hold, tid);
+	if (r == -ESRCH)
+		return 1;
+	if (r == -EPERM && process_info_read(tid, &info) == 0 && info.tracer)
+		/* born to one that we have: its first stop is going to be seen */
+		return info.tracer == gettid() ? 1 : -EBUSY;
+	if (r == 0)
+		r = hold_table_add_thread(hold->table, tid, process, &thread);
+	if (r < 0)
+		return r;
+	thread->born = true;
+	return 0;
+}
+
+/* 0: some threads were not known yet; 1: none; or negative errno. */
+static int seize_new_threads(struct hold *hold, struct held_process *process)
+{
+	_cleanup_free_ pid_t *tids = NULL;
+	size_t n;
+	int r = process_threads(process->pid, &tids, &n), all = 1;
+
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		r = seize_thread(hold, process, tids[i]);
+		all &= r;
+	}
+	return r < 0 ? r : all;
+}
+
+/* Until a reading of the list shows nothing new: those born to threads that we have are ours. */
+static int seize_running(void *arg)
+{
+	const struct seize_request *seize = arg;
+	struct hold_table *table = seize->hold->table;
+	struct held_process *process;
+	int r = hold_table_add_process(table, seize->pid, 0, &process);
+
+	if (r < 0)
+		return r;
+	do
+		r = seize_new_threads(seize->hold, process);
+	while (r == 0);
+	if (LIST_EMPTY(&process->threads)) {
+		hold_table_remove_process(table, process);
+		return r < 0 ? r : -ESRCH;
+	}
+	return r < 0 ? r : 0;
+}
+
 int hold_new(hold_fn fn, void *userdata, struct hold **ret_hold)
 {
 	_cleanup_(hold_free_p) struct hold *hold = calloc(1, sizeof(*hold));
@@ -518,6 +575,18 @@ int hold_seize_child(struct hold *hold, pid_t pid)
 	struct seize_request seize_request = { .hold = hold, .pid = pid };
 
 	return tracer_thread_call(hold->thread, seize, &seize_request);
+}
+
+int hold_seize_running(struct hold *hold, pid_t pid)
+{
+	struct seize_request seize_request = { .hold = hold, .pid = pid };
+
+	return tracer_thread_call(hold->thread, seize_running, &seize_request);
+}
+
+bool hold_has(const struct hold *hold, pid_t pid)
+{
+	return hold_table_process(hold->table, pid) != NULL;
 }
 
 void hold_watch_exits(struct hold *hold)

@@ -72,6 +72,15 @@ DEFINE_CLEANUP(struct hold, hold_free)
  */
 int hold_seize_child(struct hold *hold, pid_t pid);
 
+/*
+ * Seizes a running process with all its threads, and all that it starts from now on; it runs on.
+ * 0; -EBUSY: a debugger has it; -EPERM: an LSM forbids; -ESRCH.
+ */
+int hold_seize_running(struct hold *hold, pid_t pid);
+
+/* Is the process held? */
+bool hold_has(const struct hold *hold, pid_t pid);
+
 /* What is seized from now on tells of HOLD_EXITING. */
 void hold_watch_exits(struct hold *hold);
 

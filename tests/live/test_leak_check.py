@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""--leak-check: what memcheck says of the same programs, to the byte; when it takes place; what is
+said, written and returned; and that targets go on whatever becomes of us."""
+
+import json
+import os
+import re
+import signal
+import time
+
+from leaks import KINDS, checked, leaker, memcheck, read_sums, records
+from lib import (heap_sites, memtraced, need_long, need_program, need_root, run_memtraced, schema,
+                 scratch, send_line, started, test)
+
+# In make check; in make check-long all of tests/targets/leaks.
+QUICK = ("list_lost", "shapes", "cycle_tail", "header_words", "threads_gone", "tls", "mapped",
+         "exits_deep", "bases", "new_array")
+
+# What memcheck has the libraries free before it counts (--run-libc-freeres, --run-cxx-freeres). We
+# cannot: it is suppressed, by the entries of user/analyze/suppressions_default.c.
+FREED_BY_MEMCHECK = """
+what memcheck frees before it counts      bytes         by
+libstdc++'s room for exceptions           72,704        every program with libstdc++
+buffers of standard output                1,024, 4,096  programs that write to it
+lists of ld.so, for finding code          2,304 each    programs that use dlopen
+ld.so's list of what an object needs      24 and more   programs that use dlopen
+the environment                           as it is      programs that use setenv or putenv
+"""
+
+# memcheck's environment has variables of its own, and setenv copies the array: --default-
+# suppressions=no shows its true size, which is another one there.
+OTHER_ENVIRONMENT = ("environment",)
+
+
+def all_leakers():
+    folder = leaker("")
+    return sorted(name for name in os.listdir(folder)
+                  if not name.startswith("lib") and name != "on_line")
+
+
+def compare(name):
+    """The sums of both tools, with and without what the libraries hold; and whether they agree."""
+    command = [leaker(name)]
+    ours = read_sums(checked(command))
+    theirs = read_sums(memcheck(command))
+    all_ours = read_sums(checked(command, "--default-suppressions=no"))
+    all_theirs = read_sums(memcheck(command, "--run-libc-freeres=no", "--run-cxx-freeres=no"))
+    agree = ours.lost_and_held() == theirs.lost_and_held()
+    all_agree = (name in OTHER_ENVIRONMENT or
+                 all_ours.lost_and_held() == all_theirs.lost_and_held())
+    return agree and all_agree, (ours, theirs, all_ours, all_theirs)
+
+
+def table(rows):
+    print("# bytes/blocks: definitely lost, indirectly lost, possibly lost, still reachable")
+    for name, agree, (ours, theirs, all_ours, all_theirs) in rows:
+        print(f"# {name:16} {'same ' if agree else 'OTHER'} memcheck  {theirs}\n"
+              f"# {'':22} memtraced {ours}\n"
+              f"# {'':22} nothing freed: memcheck  {all_theirs}\n"
+              f"# {'':22} nothing freed: memtraced {all_ours}", flush=True)
+
+
+@test(need_root, need_program("valgrind"), each=QUICK, timeout=120)
+def the_sums_are_memchecks(name):
+    agree, sums = compare(name)
+    table([(name, agree, sums)])
+    assert agree, f"{name}: {[str(s) for s in sums]}"
+
+
+@test(need_root, need_program("valgrind"), need_long, timeout=120)
+def the_sums_of_all_programs_are_memchecks():
+    rows = []
+    for name in all_leakers():
+        agree, sums = compare(name)
+        rows.append((name, agree, sums))
+    table(rows)
+    for line in FREED_BY_MEMCHECK.strip().splitlines():
+        print("# " + line)
+    assert len(rows) >= 40, f"only {len(rows)} programs"
+    wrong = [name for name, agree, _ in rows if not agree]
+    assert not wrong, f"other sums than memcheck's: {wrong}"
+
+
+@test(need_root, need_program("valgrind"))
+def the_records_are_memchecks_in_its_order():
+    """Sizes, kinds, places and order; the innermost frame is the allocator's own here, and
+    memcheck's there."""
+    command = [leaker("objects")]
+    ours = records(checked(command, "--show-leak-kinds=all"))
+    theirs = records(memcheck(command, "--show-leak-kinds=all"))
+    assert len(ours) > 5, ours
+    assert ours == theirs, f"ours: {ours}\nmemcheck: {theirs}"
+
+
+@test(need_root)
+def a_summary_has_no_records_and_no_errors():
+    text = checked([leaker("shapes")], "--leak-check=summary")
+    assert "definitely lost: 48 bytes in 3 blocks" in text, text
+    assert "Rerun with --leak-check=full" in text, text
+    assert not records(text), text
+    assert "ERROR SUMMARY: 0 errors from 0 contexts" in text, text
+
+
+@test(need_root)
+def text_goes_to_stderr_and_the_status_tells_of_errors():
+    done = run_memtraced("--leak-check=full", "--", leaker("shapes"))
+    assert done.returncode == 0, done.returncode
+    assert done.stdout == "", done.stdout
+    assert "definitely lost: 48 bytes in 3 blocks" in done.stderr, done.stderr
+    assert re.search(r"^==\d+== ERROR SUMMARY: [1-9]", done.stderr, re.M), done.stderr
+    done = run_memtraced("--leak-check=full", "--error-exitcode=33", "--", leaker("shapes"))
+    assert done.returncode == 33, done.returncode
+    done = run_memtraced("--leak-check=full", "--error-exitcode=33", "--errors-for-leak-kinds=none",
+                         "--", leaker("shapes"))
+    assert done.returncode == 0, done.returncode
+    done = run_memtraced("--leak-check=full", "--", leaker("aborts"))
+    assert done.returncode == 128 + signal.SIGABRT, done.returncode
+
+
+@test(need_root)
+def json_has_the_sums_and_the_class_of_each_site():
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        done = run_memtraced("--leak-check=full", "-o", f"json:{path}", "--", leaker("shapes"))
+        assert done.returncode == 0, done.stderr
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        schema.check(report)
+    process = report["processes"][0]
+    sums = {kind: (process["leaks"][kind]["bytes"], process["leaks"][kind]["blocks"])
+            for kind in ("definite", "indirect", "possible", "reachable", "suppressed")}
+    assert sums == {"definite": (48, 3), "indirect": (32, 2), "possible": (96, 6),
+                    "reachable": (64, 4), "suppressed": (0, 0)}, sums
+    assert process["leaks"]["complete"] and process["leaks"]["all_blocks_known"], process["leaks"]
+    # each call on a line of its own, so each site has blocks of one class
+    for kind in ("definite", "indirect", "possible", "reachable"):
+        sites = [site for site in heap_sites(process) if site["leak"] == kind]
+        assert sum(site["live_blocks"] for site in sites) == sums[kind][1], (kind, sites)
+
+
+@test(need_root)
+def log_files_have_the_pid_of_each_process():
+    with scratch() as folder:
+        script = f"{leaker('shapes')}; {leaker('list_lost')}; exit 4"
+        done = run_memtraced("--leak-check=full", f"--log-file={folder}/leaks.%p", "--", "/bin/sh",
+                             "-c", script)
+        assert done.returncode == 4, done
+        assert "HEAP SUMMARY" not in done.stderr, done.stderr
+        texts = {}
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                text = file.read()
+            pid = name.split(".")[1]
+            assert set(re.findall(r"^==(\d+)==", text, re.M)) == {pid}, text
+            texts[pid] = text
+        found = [[read_sums(text)[kind] for kind in KINDS[:2]] for text in texts.values()]
+        assert [(48, 3), (32, 2)] in found, found
+        assert [(24, 1), (456, 19)] in found, found
+
+
+def asked(process, log, count):
+    """Sends SIGUSR1 and waits for that many checks in the log."""
+    process.send_signal(signal.SIGUSR1)
+    for _ in range(600):
+        if os.path.exists(log):
+            with open(log, encoding="utf-8") as file:
+                text = file.read()
+            if text.count("HEAP SUMMARY") >= count:
+                return text
+        time.sleep(0.05)
+    raise AssertionError(f"no check number {count} in 30 s")
+
+
+@test(need_root, timeout=90)
+def a_running_process_is_checked_when_asked_and_at_its_end():
+    """The target's own numbers: each line makes it lose 100 bytes and keep 70."""
+    with scratch() as folder, started([leaker("on_line")]) as program:
+        log = os.path.join(folder, "log")
+        program.lines.until("ready")
+        command = [memtraced(), "-p", str(program.pid), "--leak-check=full", "--leak-check-delta",
+                   f"--log-file={log}", "-f", "json", "-i", "1000", "--error-exitcode=8"]
+        with started(command) as tracer:
+            wait_attached(tracer, program)
+            for number in (1, 2):
+                send_line(program)
+                program.lines.until("done")
+                text = asked(tracer, log, number)
+                sums = read_sums(text.replace(" (+0)", "").replace(" (+100)", "")
+                                 .replace(" (+70)", "").replace(" (+1)", ""))
+                assert sums["definitely lost"] == (100 * number, number), text
+                assert sums["still reachable"] == (70 * number, number), text
+            assert "200 (+100) bytes in 2 (+1) blocks are definitely lost" in text, text
+            assert "blocks from before the attach are not known" in text, text
+            program.stdin.close()
+            assert program.wait(30) == 0
+            assert tracer.wait(30) == 8
+        with open(log, encoding="utf-8") as file:
+            text = file.read()
+        assert text.count("HEAP SUMMARY") == 3, text
+        assert "ERROR SUMMARY: " in text, text
+
+
+def wait_attached(tracer, program):
+    """Until the program is held, which comes after the probes."""
+    for _ in range(200):
+        with open(f"/proc/{program.pid}/status", encoding="utf-8") as file:
+            if re.search(r"^TracerPid:\t[1-9]", file.read(), re.M):
+                return
+        assert tracer.poll() is None, "memtraced has ended"
+        time.sleep(0.05)
+    raise AssertionError("not attached in 10 s")
+
+
+@test(need_root, timeout=90)
+def a_target_goes_on_when_memtraced_is_killed():
+    with started([leaker("on_line")]) as program:
+        program.lines.until("ready")
+        for _ in range(5):
+            with started([memtraced(), "-p", str(program.pid), "--leak-check=full", "-i", "0.05",
+                          "--log-file=/dev/null"]) as tracer:
+                wait_attached(tracer, program)
+                time.sleep(0.3)
+                tracer.kill()
+                tracer.wait()
+            send_line(program)
+            program.lines.until("done")
+        program.stdin.close()
+        assert program.wait(30) == 0
+
+
+@test(need_root, need_program("gdb"))
+def a_process_under_a_debugger_is_said_not_to_be_checked():
+    with started([leaker("on_line")]) as program:
+        program.lines.until("ready")
+        with started(["gdb", "-q", "-batch", "-p", str(program.pid), "-ex", "continue"]) as gdb:
+            wait_attached(gdb, program)
+            done = run_memtraced("-p", str(program.pid), "--leak-check=full", "-d", "1")
+            assert "debugger" in done.stderr, done.stderr
+            assert "HEAP SUMMARY" not in done.stderr, done.stderr
+            assert done.returncode == 0, done
+
+
+@test(need_root)
+def suppressions_are_used_counted_and_refused_with_their_line():
+    with scratch() as folder:
+        path = os.path.join(folder, "mine.supp")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("{\n   of shapes\n   Memcheck:Leak\n   match-leak-kinds: definite\n"
+                       "   fun:calloc\n   fun:block\n   fun:lose\n}\n")
+        text = checked([leaker("shapes")], f"--suppressions={path}")
+        sums = read_sums(text)
+        assert sums["definitely lost"] == (0, 0), text
+        assert sums["suppressed"] == (48, 3), text
+        assert re.search(r"used_suppression: +\d+ of shapes \S*mine\.supp:2 suppressed: 48 bytes "
+                         r"in 3 blocks", text), text
+        with open(path, "a", encoding="utf-8") as file:
+            file.write("{\n   broken\n   Memcheck:Leak\n   fum:main\n}\n")
+        done = run_memtraced("--leak-check=full", f"--suppressions={path}", "--", "/bin/true")
+        assert done.returncode == 1, done
+        assert f"{path}:12: " in done.stderr, done.stderr
+        done = run_memtraced("--leak-check=full", "--suppressions=/nonexistent", "--", "/bin/true")
+        assert done.returncode == 2 and "/nonexistent" in done.stderr, done
+
+
+@test(need_root, need_program("valgrind"), each=("objects", "maps"), timeout=90)
+def generated_suppressions_are_read_by_both(name):
+    """What is made from all records leaves no record, in valgrind as here."""
+    text = checked([leaker(name)], "--gen-suppressions=all", "--show-leak-kinds=all")
+    entries = re.findall(r"^\{$.*?^\}$", text, re.M | re.S)
+    assert len(entries) == len(records(text)) > 2, text
+    with scratch() as folder:
+        path = os.path.join(folder, "made.supp")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(entries) + "\n")
+        for again in (checked([leaker(name)], f"--suppressions={path}", "--show-leak-kinds=all"),
+                      memcheck([leaker(name)], f"--suppressions={path}", "--show-leak-kinds=all")):
+            assert not records(again), again
+            assert read_sums(again)["suppressed"] != (0, 0), again
+            assert "ERROR SUMMARY: 0 errors" in again, again
+
+
+@test(need_root)
+def a_stop_that_is_too_short_is_said_to_be_partial():
+    text = checked([leaker("many")], "--max-stop=1")
+    assert "the result is partial" in text, text

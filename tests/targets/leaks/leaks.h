@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * For programs whose leaks memcheck and memtraced must agree on. What each loses is in a function
+ * of its own, LOSE, and its stale words are written over by `scrub`: memcheck knows that nobody
+ * has set them since, memtraced cannot.
+ */
+#ifndef MEMTRACED_TESTS_LEAKS_H
+#define MEMTRACED_TESTS_LEAKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOSE static __attribute__((noinline)) void
+
+/*
+ * Zeroes the stack below the caller's frame, where lost pointers were, without a hole (the return
+ * probes of Linux push registers there, too), and the registers that a call may change.
+ */
+#if defined(__x86_64__)
+static __attribute__((naked, noinline)) void scrub(void)
+{
+	__asm__("sub $65536, %rsp\n\t"
+		"mov %rsp, %rdi\n\t"
+		"mov $65536, %ecx\n\t"
+		"xor %eax, %eax\n\t"
+		"cld\n\t"
+		"rep stosb\n\t"
+		"mov %rdi, %rsp\n\t"
+		"xor %edx, %edx\n\t"
+		"xor %esi, %esi\n\t"
+		"xor %edi, %edi\n\t"
+		"xor %r8d, %r8d\n\t"
+		"xor %r9d, %r9d\n\t"
+		"xor %r10d, %r10d\n\t"
+		"xor %r11d, %r11d\n\t"
+		"ret");
+}
+#else
+static __attribute__((noinline)) void scrub(void)
+{
+	volatile char room[65536];
+
+	for (size_t i = 0; i < sizeof(room); i++)
+		room[i] = 0;
+}
+#endif
+
+/* A chain of n nodes of `size` bytes, the pointer to the next one first; its head. */
+static inline void **chain(size_t n, size_t size)
+{
+	void **head = NULL;
+
+	while (n-- > 0) {
+		void **node = (void **)malloc(size);
+
+		memset(node, 0, size);
+		*node = head;
+		head = node;
+	}
+	return head;
+}
+
+#endif

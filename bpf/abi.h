@@ -23,14 +23,16 @@
  *   | fn         | kind     | args       | owner            |
  * fn: index into the daemon's table of probed functions; owner: 0 for a link that every process
  * shares, else the owner number of the one process whose own, filtered link this is (its slot + 1,
- * see ABI_MAX_SLOTS).
+ * see ABI_MAX_SLOTS). The owner's highest bit is ABI_COOKIE_BY_SITES.
  */
 #define ABI_COOKIE(fn, kind, args, owner)                                                          \
 	((__u64)(fn) << 48 | (__u64)(kind) << 40 | (__u64)(args) << 28 | (__u32)(owner))
 #define ABI_COOKIE_FN(c) ((__u16)((c) >> 48))
 #define ABI_COOKIE_KIND(c) ((__u8)((c) >> 40))
 #define ABI_COOKIE_ARGS(c) ((__u16)((c) >> 28 & 0xfff))
-#define ABI_COOKIE_OWNER(c) ((__u32)(c)&0xfffffff)
+#define ABI_COOKIE_OWNER(c) ((__u32)(c)&0x7ffffff)
+/* Of an entry: the function's exit sites are probed, not its return. */
+#define ABI_COOKIE_BY_SITES (1ULL << 27)
 
 /* What a probed function does with memory. */
 enum abi_kind {
@@ -434,6 +436,7 @@ enum abi_preemption {
 #define ABI_STUB_PROGRAMS 32
 
 #ifndef __bpf__
+static_assert(ABI_MAX_SLOTS < ABI_COOKIE_BY_SITES, "slot + 1 is an owner");
 static_assert(sizeof(struct abi_block) == 24, "abi_block");
 static_assert(sizeof(struct abi_site_key) == 16, "abi_site_key");
 static_assert(sizeof(struct abi_site) == 104, "abi_site");

@@ -70,16 +70,17 @@ static __always_inline void account_alloc(struct pt_regs *ctx, struct abi_proc *
 					  struct thread *t, __u64 addr, enum stack_at at)
 {
 	__u64 key = ABI_BLOCK_KEY(slot, addr);
+	const struct alloc_call *call = &t->call;
 	struct abi_block block;
 
-	if (t->size < knob_min_size || t->size > knob_max_size)
+	if (call->size < knob_min_size || call->size > knob_max_size)
 		return;
-	if (addr & 7 || addr >= ABI_ADDR_LIMIT || t->size >> 48) {
+	if (addr & 7 || addr >= ABI_ADDR_LIMIT || call->size >> 48) {
 		proc_lost(proc, ABI_LOST_ADDRESS);
 		return;
 	}
 	block.stack = stack_capture(ctx, proc, slot, at);
-	block.size_fn = ABI_SIZE_FN(t->size, t->fn);
+	block.size_fn = ABI_SIZE_FN(call->size, call->fn);
 	block.tick = *(volatile __u32 *)&control.tick;
 	block.era = proc->era;
 	if (account_new(slot, key, &block))
@@ -108,15 +109,17 @@ static __always_inline void count_inherited_free(struct abi_proc *proc, enum blo
 VERIFIED_ONCE int realloc_release(__u32 slot, const struct thread *t)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
+	const struct alloc_call *call;
 
-	if (!proc || !t || !t->ptr)
+	if (!proc || !t || !t->call.ptr)
 		return 0;
-	if (t->old_from == BLOCK_UNKNOWN) {
+	call = &t->call;
+	if (call->old_from == BLOCK_UNKNOWN) {
 		count_unknown_free(proc);
 		return 0;
 	}
-	count_inherited_free(proc, t->old_from);
-	return account_free(slot, &t->old, t->last_key == ABI_BLOCK_KEY(slot, t->ptr));
+	count_inherited_free(proc, call->old_from);
+	return account_free(slot, &call->old, t->last_key == ABI_BLOCK_KEY(slot, call->ptr));
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include "account.bpf.h"
 #include "arguments.bpf.h"
 #include "kernel_stack.bpf.h"
+#include "nesting.bpf.h"
 #include "registers.bpf.h"
 #include "result.bpf.h"
 #include "return_address.bpf.h"
@@ -29,11 +30,30 @@ static __always_inline bool is_inner_free(const struct pt_regs *ctx, __u16 fn)
 /* realloc(p, 0) that jumps to free(p): the call is over as a free. */
 static __always_inline bool free_ends_realloc(__u32 slot, struct thread *t, __u64 addr, __u64 sp)
 {
-	if (!t->busy || sp != t->sp || t->ptr != addr || t->old_from == BLOCK_UNKNOWN)
+	const struct alloc_call *call = &t->call;
+
+	if (!t->busy || sp != call->sp || call->ptr != addr || call->old_from == BLOCK_UNKNOWN)
 		return false;
 	t->busy = 0;
 	realloc_release(slot, t);
 	return true;
+}
+
+/*
+ * What an allocator call frees: memory of its own, which is not in the books, or what is (operator
+ * new, of which a handler has given back what it held in reserve).
+ */
+static __always_inline void nested_free(__u32 slot, __u64 addr)
+{
+	struct abi_proc *proc = proc_by_slot(slot);
+	enum block_origin origin;
+	struct abi_block block;
+
+	origin = block_take(slot, addr, &block);
+	if (!proc || origin == BLOCK_UNKNOWN)
+		return;
+	count_inherited_free(proc, origin);
+	account_free(slot, &block, false);
 }
 
 static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
@@ -50,8 +70,10 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 		return;
 	t = thread_get(proc, slot);
 	if (t) {
-		if (thread_nested(t, sp, fn))
+		if (thread_nested(ctx, t, slot, fn)) {
+			nested_free(slot, addr);
 			return;
+		}
 		if (free_ends_realloc(slot, t, addr, sp))
 			return;
 		/* An interposed free that calls the next one, or jumps to it. */
@@ -80,16 +102,22 @@ static __always_inline __u8 realloc0_frees(__u64 cookie)
 	return (ABI_COOKIE_KIND(cookie) & ABI_REALLOC0_FREES) != 0;
 }
 
-/* A call of this thread begins that is in no other; what was left in any other way is put right. */
-static __always_inline void call_begins(struct thread *t, __u32 slot, __u64 sp, __u64 cookie)
+/* A call of this thread begins that is in no other. */
+static __always_inline void call_begins(const struct pt_regs *ctx, struct thread *t, __u64 cookie)
 {
-	/* A realloc that was left in any other way has not replaced its block. */
+	struct alloc_call *call = &t->call;
+	__u64 sp = PT_REGS_SP(ctx);
+
+	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
 	if (t->busy)
-		block_put_back(slot, t->ptr, &t->old, t->old_from);
-	t->old_from = BLOCK_UNKNOWN;
+		call_drop(t);
+	call->old_from = BLOCK_UNKNOWN;
 	t->busy = 1;
-	t->sp = sp;
-	t->fn = ABI_COOKIE_FN(cookie);
+	call->sp = sp;
+	call->fn = ABI_COOKIE_FN(cookie);
+	call->by_sites = (cookie & ABI_COOKIE_BY_SITES) != 0;
+	if (call->by_sites)
+		call->link = return_address(sp, LINK_REGISTER(ctx));
 }
 
 /* What a call was asked for. */
@@ -97,15 +125,16 @@ static __always_inline void take_request(const struct pt_regs *ctx, struct threa
 					 __u8 kind)
 {
 	__u16 args = ABI_COOKIE_ARGS(cookie);
+	struct alloc_call *call = &t->call;
 
-	t->ptr = kind == ABI_ALLOC ? 0 : block_argument(ctx, args);
-	t->realloc0_frees = realloc0_frees(cookie);
-	t->throws = (ABI_COOKIE_KIND(cookie) & ABI_THROWS) != 0;
+	call->ptr = kind == ABI_ALLOC ? 0 : block_argument(ctx, args);
+	call->realloc0_frees = realloc0_frees(cookie);
+	call->throws = (ABI_COOKIE_KIND(cookie) & ABI_THROWS) != 0;
 	if (kind == ABI_RESIZE) {
-		t->size = argument(ctx, args & 0xf);
-		t->extra = argument(ctx, args >> 4 & 0xf);
+		call->size = argument(ctx, args & 0xf);
+		call->extra = argument(ctx, args >> 4 & 0xf);
 	} else {
-		t->size = requested_size(ctx, args);
+		call->size = requested_size(ctx, args);
 	}
 }
 
@@ -122,33 +151,35 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
 	__u8 kind = ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK;
 	__u64 sp = PT_REGS_SP(ctx), ptr = block_argument(ctx, ABI_COOKIE_ARGS(cookie)), asked;
 	bool taken, jumped;
+	struct alloc_call *call;
 
 	if (!t)
 		return 1;
-	if (thread_nested(t, sp, ABI_COOKIE_FN(cookie))) {
+	call = &t->call;
+	if (thread_nested(ctx, t, slot, ABI_COOKIE_FN(cookie))) {
 		/* What realloc(p, 0) does is the rule of the innermost one, not of its wrappers. */
-		if (kind == ABI_REALLOC && t->ptr == ptr)
-			t->realloc0_frees |= realloc0_frees(cookie);
+		if (kind == ABI_REALLOC && t->busy && call->ptr == ptr)
+			call->realloc0_frees |= realloc0_frees(cookie);
 		return 1;
 	}
 	/* pvalloc that jumps to memalign, for more than it was asked for. */
-	jumped = t->busy && sp == t->sp && !t->throws && !t->is_scope &&
-		 t->fn != ABI_COOKIE_FN(cookie) && (!t->ptr || t->ptr == ptr);
+	jumped = t->busy && sp == call->sp && !call->throws && !call->is_scope &&
+		 call->fn != ABI_COOKIE_FN(cookie) && (!call->ptr || call->ptr == ptr);
 	/* A wrapper that jumps to the next realloc has taken the block for it. */
-	taken = t->busy && sp == t->sp && kind == ABI_REALLOC && t->ptr == ptr;
+	taken = t->busy && sp == call->sp && kind == ABI_REALLOC && call->ptr == ptr;
 	if (taken)
-		t->fn = ABI_COOKIE_FN(cookie);
+		call->fn = ABI_COOKIE_FN(cookie);
 	else
-		call_begins(t, slot, sp, cookie);
-	t->is_scope = 0;
+		call_begins(ctx, t, cookie);
+	call->is_scope = 0;
 	t->free_ptr = 0;
-	asked = t->size;
+	asked = call->size;
 	take_request(ctx, t, cookie, kind);
 	if (jumped)
-		t->size = asked;
+		call->size = asked;
 	/* Inside the call the old address may already be another thread's new block. */
-	if (replaces_block(kind) && t->ptr && !taken)
-		t->old_from = block_take(slot, t->ptr, &t->old);
+	if (replaces_block(kind) && call->ptr && !taken)
+		call->old_from = block_take(slot, call->ptr, &call->old);
 	return 0;
 }
 
@@ -160,14 +191,12 @@ static __always_inline int scope_entry(struct pt_regs *ctx, struct abi_proc *pro
 				       __u64 cookie)
 {
 	struct thread *t = thread_get(proc, slot);
-	__u64 sp = PT_REGS_SP(ctx);
 
-	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
-	if (!t || thread_nested(t, sp, ABI_COOKIE_FN(cookie)))
+	if (!t || thread_nested(ctx, t, slot, ABI_COOKIE_FN(cookie)))
 		return 1;
-	call_begins(t, slot, sp, cookie);
-	t->is_scope = 1;
-	t->ptr = 0;
+	call_begins(ctx, t, cookie);
+	t->call.is_scope = 1;
+	t->call.ptr = 0;
 	return 0;
 }
 
@@ -180,10 +209,10 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 	struct thread *t = thread_find();
 	__u64 addr;
 
-	if (!t || !t->busy || t->slot != slot || t->sp != sp || t->fn != ABI_COOKIE_FN(cookie))
+	if (!t || !thread_leaves(t, slot, sp, ABI_COOKIE_FN(cookie)))
 		return;
 	t->busy = 0;
-	if (t->is_scope)
+	if (t->call.is_scope)
 		return;
 	switch (kind & ABI_KIND_MASK) {
 	case ABI_REALLOC:

@@ -6,9 +6,9 @@
  */
 #include "event_stack.bpf.h"
 #include "knobs.bpf.h"
+#include "nesting.bpf.h"
 #include "space.bpf.h"
 #include "syscall_filter.bpf.h"
-#include "thread.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 
@@ -175,18 +175,11 @@ static __always_inline void mmap_arguments(struct map_call *ret)
 	ret->offset = args[5];
 }
 
-static __always_inline bool in_allocator(__u32 slot, __u64 sp)
-{
-	struct thread *t = thread_find();
-
-	return t && t->slot == slot && thread_nested(t, sp, 0);
-}
-
 /* Who made the region; the allocators' own regions are seen as their blocks. */
 static __always_inline void region_origin(void *ctx, struct abi_proc *proc, __u32 slot,
 					  struct abi_ev_map *ev)
 {
-	ev->in_allocator = in_allocator(slot, user_sp());
+	ev->in_allocator = inside_call(slot, user_sp());
 	if (!ev->in_allocator)
 		ev->stack = caller_stack_capture(ctx, proc, slot);
 }

@@ -53,6 +53,8 @@ struct user_registers {
 
 /* The return address is at [sp], where a return probe also takes it from. */
 #define LINK_REGISTER(ctx) 0
+/* It stays there until the function returns, and where is known. */
+#define NESTING_READS_STACK true
 #define LINK_IS_IN_FRAME(link, frame) false
 #define KERNEL_FRAMES_REPEATED 0
 
@@ -160,6 +162,8 @@ static __always_inline void loads_in_order(void)
  */
 #define UNSIGNED_ADDRESS(address) ((address) & ((1ULL << 48) - 1))
 #define LINK_REGISTER(ctx) PT_REGS_RET(ctx)
+/* A function that calls another puts its own somewhere in its frame. */
+#define NESTING_READS_STACK false
 /* A function with a frame that has called nothing has it in both places. */
 #define LINK_IS_IN_FRAME(link, frame) ((link) == (frame))
 

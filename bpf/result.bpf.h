@@ -17,14 +17,15 @@ static __always_inline void old_block_ends(struct abi_proc *proc, __u32 slot, st
 	if (gone)
 		realloc_release(slot, t);
 	else
-		block_put_back(slot, t->ptr, &t->old, t->old_from);
+		block_put_back(slot, t->call.ptr, &t->call.old, t->call.old_from);
 }
 
 /* The new block of a realloc; 0: there is none, and what that means is done. */
 static __always_inline __u64 realloc_result(struct abi_proc *proc, __u32 slot, struct thread *t,
 					    __u64 addr, __u8 kind)
 {
-	bool done = addr || (t->ptr && t->size == 0 && t->realloc0_frees);
+	const struct alloc_call *call = &t->call;
+	bool done = addr || (call->ptr && call->size == 0 && call->realloc0_frees);
 
 	old_block_ends(proc, slot, t, done || (kind & ABI_FAILURE_FREES), !done);
 	return addr;
@@ -37,13 +38,14 @@ static __always_inline __u64 realloc_result(struct abi_proc *proc, __u32 slot, s
 static __always_inline __u64 resize_result(struct abi_proc *proc, __u32 slot, struct thread *t,
 					   __u64 real)
 {
-	bool done = real >= t->size;
+	struct alloc_call *call = &t->call;
+	bool done = real >= call->size;
 
 	old_block_ends(proc, slot, t, done, !done);
 	if (!done)
 		return 0;
-	t->size = real - t->size < t->extra ? real : t->size + t->extra;
-	return t->ptr;
+	call->size = real - call->size < call->extra ? real : call->size + call->extra;
+	return call->ptr;
 }
 
 /* posix_memalign returns 0 and stores the block; anything else is a failure. */
@@ -56,7 +58,7 @@ static __always_inline __u64 out_param_result(struct abi_proc *proc, const struc
 		__sync_fetch_and_add(&proc->failed, 1);
 		return 0;
 	}
-	if (!bpf_probe_read_user(&addr, sizeof(addr), (void *)t->ptr) && addr)
+	if (!bpf_probe_read_user(&addr, sizeof(addr), (void *)t->call.ptr) && addr)
 		return addr;
 	proc_lost(proc, ABI_LOST_OUT_PARAM);
 	return 0;
@@ -111,8 +113,8 @@ static __always_inline __u64 string_result(struct abi_proc *proc, struct thread 
 {
 	if (!alloc_result(proc, addr))
 		return 0;
-	t->size = string_bytes(addr);
-	if (t->size)
+	t->call.size = string_bytes(addr);
+	if (t->call.size)
 		return addr;
 	proc_lost(proc, ABI_LOST_OUT_PARAM);
 	return 0;

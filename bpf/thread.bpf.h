@@ -1,32 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * In-flight state of each thread: the outermost allocator call it is in, its last allocation, its
- * last free. Only the outermost call counts; whether a call is nested is told by stack pointers,
- * so that a call left by an exception or longjmp blocks nothing.
+ * In-flight state of each thread: the outermost allocator call it is in, others that it has begun
+ * and not ended (nesting.bpf.h), its last allocation, its last free.
  */
 #ifndef MEMTRACED_THREAD_BPF_H
 #define MEMTRACED_THREAD_BPF_H
 
 #include "process.bpf.h"
 
-struct thread {
-	__u64 sp;	      /* at the entry of the outermost call */
+/* An outermost call. */
+struct alloc_call {
+	__u64 sp;	      /* at its entry */
+	__u64 link;	      /* by_sites: its return address */
 	__u64 size;	      /* requested */
 	__u64 extra;	      /* xallocx: asked for beside, if it can be had */
 	__u64 ptr;	      /* realloc: old block; posix_memalign: where the result goes */
 	struct abi_block old; /* realloc: what the old block was */
-	__u64 last_key;	      /* newest block of this thread, 0 once it was freed */
-	__u64 free_ptr;	      /* newest free: to tell a wrapper's inner free */
-	__u64 free_sp;
-	__u32 slot; /* process image this state belongs to */
 	__u16 fn;
-	__u16 free_fn;
-	__u8 busy;	     /* in an outermost call */
 	__u8 old_from;	     /* enum block_origin of `old` */
 	__u8 realloc0_frees; /* realloc(ptr, 0) frees and returns NULL here */
 	__u8 is_scope;	     /* the call is a pool's free or the like: ABI_SCOPE */
 	__u8 throws;	     /* the call can have ended by an exception: ABI_THROWS */
-	__u8 pad[3];
+	__u8 by_sites;	     /* its exits are probed, so that its return address is left alone */
+	__u8 pad;
+};
+
+/* Calls of a thread that are neither over nor what it does now. */
+#define PARKED_CALLS 8
+
+struct thread {
+	struct alloc_call call;
+	__u64 last_key; /* newest block of this thread, 0 once it was freed */
+	__u64 free_ptr; /* newest free: to tell a wrapper's inner free */
+	__u64 free_sp;
+	__u32 slot; /* process image this state belongs to */
+	__u16 free_fn;
+	__u8 busy;		       /* in `call` */
+	__u8 parked;		       /* others there are */
+	__u64 parked_sp[PARKED_CALLS]; /* 0: a free place */
 };
 
 /*
@@ -38,7 +49,7 @@ struct thread_place {
 	__u32 tid; /* 0: free */
 	__u32 pad;
 	struct thread thread;
-	__u64 pad2[3]; /* two cache lines */
+	__u64 pad2[2]; /* whole cache lines */
 };
 
 struct {
@@ -56,6 +67,21 @@ struct {
 	__type(key, __u32);
 	__type(value, struct thread);
 } threads SEC(".maps") __weak;
+
+struct parked_key {
+	__u32 tid;
+	__u32 place; /* in thread.parked_sp */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 8192);
+	__type(key, struct parked_key);
+	__type(value, struct alloc_call);
+} parked_calls SEC(".maps") __weak;
+
+static const struct thread no_thread;
 
 static __always_inline struct thread_place *thread_place(__u32 tid)
 {
@@ -78,7 +104,13 @@ static __always_inline struct thread *thread_find(void)
 static __always_inline void thread_drop(__u32 tid)
 {
 	struct thread_place *place = thread_place(tid);
+	struct parked_key key;
+	int i;
 
+	for (i = 0; i < PARKED_CALLS; i++) {
+		key = (struct parked_key){ tid, i };
+		bpf_map_delete_elem(&parked_calls, &key);
+	}
 	if (place && place->tid == tid)
 		*(volatile __u32 *)&place->tid = 0;
 	else
@@ -90,24 +122,29 @@ static __always_inline struct thread *thread_new(__u32 slot)
 {
 	__u32 tid = bpf_get_current_pid_tgid();
 	struct thread_place *place = thread_place(tid);
-	struct thread fresh = { .slot = slot };
+	struct thread *t;
 
 #ifndef OLD_KERNEL
 	if (place && __sync_val_compare_and_swap(&place->tid, 0, tid) == 0) {
-		place->thread = fresh;
+		place->thread = no_thread;
+		place->thread.slot = slot;
 		return &place->thread;
 	}
 #else
 	(void)place; /* claimed by compare and swap: all threads are in the map */
 #endif
-	bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&threads, &tid);
+	bpf_map_update_elem(&threads, &tid, &no_thread, BPF_NOEXIST);
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (t)
+		t->slot = slot;
+	return t;
 }
 
 /* The current thread's state, made when it is new; NULL (counted) when there is no room. */
 static __always_inline struct thread *thread_get(struct abi_proc *proc, __u32 slot)
 {
 	struct thread *t = thread_find();
+	int i;
 
 	if (!t)
 		t = thread_new(slot);
@@ -119,27 +156,16 @@ static __always_inline struct thread *thread_get(struct abi_proc *proc, __u32 sl
 		/* fork, exec or a reused tid: nothing carries over */
 		t->slot = slot;
 		t->busy = 0;
+		t->parked = 0;
+		for (i = 0; i < PARKED_CALLS; i++)
+			t->parked_sp[i] = 0;
 		t->last_key = 0;
 		t->free_ptr = 0;
 	}
 	return t;
 }
 
-/*
- * Stack within which an allocator's inner calls stay. A busy state further away than this is
- * another stack's (a coroutine that was left inside an allocator by unwinding) and is stale.
- */
+/* Stack within which what an allocator calls stays. */
 #define NESTING_RANGE (256 * 1024)
-
-/*
- * Is a call entered with this stack pointer inside the busy one? Equal pointers are a tail call:
- * the new function takes over, but in a scope it is inside.
- */
-static __always_inline bool thread_nested(const struct thread *t, __u64 sp, __u16 fn)
-{
-	if (!t->busy || t->sp - sp >= NESTING_RANGE)
-		return false;
-	return sp != t->sp || (t->is_scope && t->fn != fn);
-}
 
 #endif

@@ -11,10 +11,11 @@ TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap \
-	families frames frames_large frames_plugin pools slices pyblocks unwinding),\
+	families frames frames_large frames_plugin nesting \
+	nesting_malloc pools slices pyblocks unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
-	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions \
+	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions throwing nesting \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
 	libframes_large.so libframes_rows.so)
 
@@ -148,6 +149,12 @@ $(TARGET_PROGRAMS): $(TARGETS_DIR)/%: tests/targets/%.c $(WRAP_SRC) $(TARGET_HEA
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) $(WRAP_FLAGS) -o $@ $< $(WRAP_SRC) -pthread -ldl
 
+$(TARGETS_DIR)/nesting: tests/targets/nesting.c tests/targets/nesting_malloc.c $(WRAP_SRC) \
+		$(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) $(WRAP_FLAGS) -o $@ $(filter %.c,$^)
+
 $(TARGETS_DIR)/static: tests/targets/static.c $(WRAP_SRC) $(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
@@ -184,7 +191,7 @@ $(TARGETS_DIR)/libplug_%.so: tests/targets/plugin.c
 	$(Q)$(CC) $(TARGET_CFLAGS) -DPLUGIN_NAME=leak_from_$* \
 		-DPLUGIN_SIZE=$(if $(filter a,$*),1111,2222) -fPIC -shared -o $@ $<
 
-$(TARGETS_DIR)/exceptions: tests/targets/exceptions.cc $(TARGET_HEADERS)
+$(TARGETS_DIR)/exceptions $(TARGETS_DIR)/throwing: $(TARGETS_DIR)/%: tests/targets/%.cc $(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(TARGET_CFLAGS) -std=gnu++17 -o $@ $<

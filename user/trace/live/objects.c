@@ -474,6 +474,7 @@ static int add_probe(struct objects *objects, struct object *object, struct site
 		return path == ATTACH_PATH_SESSION ? vec_push(&lists->session, site) :
 						     vec_push(&lists->entry, site);
 	if (by_sites) {
+		site.cookie |= ABI_COOKIE_BY_SITES;
 		r = add_exit_sites(lists, probe, fn, owner);
 		return r ? r : vec_push(&lists->entry, site);
 	}

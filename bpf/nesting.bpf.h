@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Is an allocator call inside another one? A thread may have begun calls that it never ends (left
+ * by an exception or longjmp) and such as it ends much later (interrupted by a signal, on another
+ * stack). Where the stack can be walked, it is read off the stack: a call is inside another if the
+ * walk from it meets the other's return address, in its place, with no signal between. A call that
+ * the walk goes past is over. All others are parked until they return.
+ */
+#ifndef MEMTRACED_NESTING_BPF_H
+#define MEMTRACED_NESTING_BPF_H
+
+#include "block.bpf.h"
+#include "nesting_walk.bpf.h"
+#include "thread.bpf.h"
+
+/* The thread's call is over, in whatever way: a realloc has not replaced its block then. */
+static __always_inline void call_drop(struct thread *t)
+{
+	struct alloc_call *call = &t->call;
+
+	block_put_back(t->slot, call->ptr, &call->old, call->old_from);
+	call->old_from = BLOCK_UNKNOWN;
+	t->busy = 0;
+}
+
+#ifdef OLD_KERNEL
+
+/*
+ * Before Linux 5.15 functions are verified at each call, and the walks of thread_nested() are too
+ * much: stack pointers alone tell. What is below the call that a thread is in is inside.
+ */
+static __always_inline bool thread_nested(const struct pt_regs *ctx, struct thread *t, __u32 slot,
+					  __u16 fn)
+{
+	__u64 sp = PT_REGS_SP(ctx), below;
+
+	(void)slot;
+	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
+	below = t->call.sp - sp;
+	if (!t->busy || below >= NESTING_RANGE)
+		return false;
+	return below || (t->call.is_scope && t->call.fn != fn);
+}
+
+static __always_inline bool thread_leaves(struct thread *t, __u32 slot, __u64 sp, __u16 fn)
+{
+	return t->busy && t->slot == slot && t->call.sp == sp && t->call.fn == fn;
+}
+
+static __always_inline bool inside_call(__u32 slot, __u64 sp)
+{
+	struct thread *t = thread_find();
+
+	return t && t->busy && t->slot == slot && t->call.sp - sp < NESTING_RANGE;
+}
+
+#else
+
+/* As with NESTING_RANGE, but where the stack cannot be walked: another one may begin below. */
+#define NESTING_UNWALKED_RANGE (32 * 1024)
+
+/* Where a call begins. */
+struct nesting_from {
+	__u64 sp, fp, link;
+	__u32 slot;
+};
+
+/* Not known on arm64. */
+static __always_inline bool call_stands(const struct alloc_call *call)
+{
+	return !NESTING_READS_STACK || nesting_stands(call->sp, 0, call->by_sites ? call->link : 0);
+}
+
+static __always_inline int nesting_in(const struct nesting_from *from,
+				      const struct alloc_call *call)
+{
+	__u64 below = call->sp - from->sp;
+	__u64 before = call->by_sites ? call->link : 0;
+	int r = NESTING_UNKNOWN;
+
+	if (below >= NESTING_RANGE)
+		return NESTING_APART;
+	if (!below)
+		return nesting_stands(from->sp, from->link, before) ? NESTING_SAME : NESTING_OVER;
+	if (!NESTING_READS_STACK)
+		return NESTING_INSIDE;
+	if (knob_unwind)
+		r = nesting_walk(from->slot, from->sp, from->fp, call->sp);
+	if (r == NESTING_OVER || r == NESTING_APART)
+		return r;
+	if (!call_stands(call))
+		return NESTING_OVER;
+	return r == NESTING_INSIDE || below < NESTING_UNWALKED_RANGE ? NESTING_INSIDE :
+								       NESTING_APART;
+}
+
+static __always_inline struct alloc_call *parked_call(__u32 place)
+{
+	struct parked_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
+
+	return bpf_map_lookup_elem(&parked_calls, &key);
+}
+
+/*
+ * The thread's call waits for its return, which may never come: what it is to replace is there
+ * meanwhile. When all places are taken, the one that waits there is given up (counted).
+ */
+VERIFIED_ONCE_NUMBERS int call_park(__u32 slot)
+{
+	struct parked_key key = { .tid = bpf_get_current_pid_tgid() };
+	struct abi_proc *proc = proc_by_slot(slot);
+	struct thread *t = thread_find();
+	__u32 i, place = PARKED_CALLS;
+
+	if (!t || !proc)
+		return 0;
+	for (i = 0; i < PARKED_CALLS; i++)
+		if (!t->parked_sp[i])
+			place = i;
+	if (place == PARKED_CALLS) {
+		proc_lost(proc, ABI_LOST_INFLIGHT);
+		place = t->call.sp >> 4 & (PARKED_CALLS - 1);
+	} else {
+		t->parked++;
+	}
+	key.place = place;
+	if (bpf_map_update_elem(&parked_calls, &key, &t->call, BPF_ANY))
+		proc_lost(proc, ABI_LOST_INFLIGHT);
+	t->parked_sp[place & (PARKED_CALLS - 1)] = t->call.sp;
+	call_drop(t);
+	return 0;
+}
+
+static __always_inline bool same_block(const struct abi_block *a, const struct abi_block *b)
+{
+	return a->stack == b->stack && a->size_fn == b->size_fn && a->tick == b->tick &&
+	       a->era == b->era;
+}
+
+/* What a realloc that goes on is to replace, if it is still there. */
+VERIFIED_ONCE_NUMBERS int call_takes_again(void)
+{
+	struct thread *t = thread_find();
+	struct alloc_call *call;
+	struct abi_block found;
+	int from;
+
+	if (!t || t->call.old_from == BLOCK_UNKNOWN)
+		return 0;
+	call = &t->call;
+	from = block_take(t->slot, call->ptr, &found);
+	call->old_from = from;
+	if (from == BLOCK_UNKNOWN || same_block(&found, &call->old))
+		return 0;
+	block_put_back(t->slot, call->ptr, &found, from);
+	call->old_from = BLOCK_UNKNOWN;
+	return 0;
+}
+
+/*
+ * A parked call goes on; the one that the thread is in is parked for it. call_takes_again() is for
+ * whoever has more room on the kernel's stack.
+ */
+VERIFIED_ONCE_NUMBERS int call_resume(__u32 slot, __u32 place)
+{
+	struct alloc_call *parked = parked_call(place), call;
+	struct thread *t = thread_find();
+
+	if (!t || !parked)
+		return 0;
+	call = *parked;
+	t->parked_sp[place & (PARKED_CALLS - 1)] = 0;
+	t->parked--;
+	if (t->busy)
+		call_park(slot);
+	t->call = call;
+	t->busy = 1;
+	return 1;
+}
+
+enum { CALL_NESTED = 1, CALL_RESUMED };
+
+/* Is the call that begins inside another one? Else what the thread is in is over, or parked. */
+VERIFIED_ONCE_NUMBERS int call_is_nested(__u32 slot, __u64 sp, __u64 fp, __u64 link)
+{
+	const struct nesting_from from = { .sp = sp, .fp = fp, .link = link, .slot = slot };
+	struct thread *t = thread_find();
+	struct alloc_call *call;
+	int i, r;
+
+	if (!t)
+		return 0;
+	if (t->busy) {
+		r = nesting_in(&from, &t->call);
+		if (r == NESTING_INSIDE)
+			return CALL_NESTED;
+		if (r == NESTING_SAME)
+			return 0;
+		if (r == NESTING_OVER)
+			call_drop(t);
+		else
+			call_park(slot);
+	}
+	for (i = 0; i < PARKED_CALLS; i++) {
+		if (t->parked_sp[i] - sp >= NESTING_RANGE)
+			continue;
+		call = parked_call(i);
+		r = call ? nesting_in(&from, call) : NESTING_OVER;
+		if (r == NESTING_INSIDE)
+			return CALL_NESTED;
+		if (r == NESTING_SAME)
+			return call_resume(slot, i) ? CALL_RESUMED : 0;
+		if (r != NESTING_OVER)
+			continue;
+		t->parked_sp[i] = 0;
+		t->parked--;
+	}
+	return 0;
+}
+
+/*
+ * Is the system call that was made with this sp inside an allocator call? By their places alone: the
+ * tracepoints' programs leave no room on the kernel's stack for a walk.
+ */
+VERIFIED_ONCE_NUMBERS int inside_call(__u32 slot, __u64 sp)
+{
+	struct thread *t = thread_find();
+	struct alloc_call *call;
+	int i;
+
+	if (!t || t->slot != slot)
+		return 0;
+	if (t->busy && t->call.sp - sp < NESTING_RANGE && call_stands(&t->call))
+		return 1;
+	for (i = 0; i < PARKED_CALLS; i++) {
+		if (t->parked_sp[i] - sp >= NESTING_RANGE)
+			continue;
+		call = parked_call(i);
+		if (call && call_stands(call))
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * Is the call that begins nested? If not, the thread is in a call only when that has jumped to this
+ * one, which takes over, but in a scope is inside.
+ */
+static __always_inline bool thread_nested(const struct pt_regs *ctx, struct thread *t, __u32 slot,
+					  __u16 fn)
+{
+	__u64 sp = PT_REGS_SP(ctx), fp = PT_REGS_FP(ctx), link = LINK_REGISTER(ctx);
+
+	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
+	barrier_var(fp);
+	barrier_var(link);
+	if (!t->busy && !t->parked)
+		return false;
+	switch (call_is_nested(slot, sp, fp, link)) {
+	case CALL_NESTED:
+		return true;
+	case CALL_RESUMED:
+		call_takes_again();
+	}
+	return t->busy && t->call.is_scope && t->call.fn != fn;
+}
+
+/* The call that has been entered with this sp returns: the thread is in it then. */
+VERIFIED_ONCE_NUMBERS int parked_call_ends(__u32 slot, __u64 sp, __u32 fn)
+{
+	struct thread *t = thread_find();
+	struct alloc_call *call;
+	int i;
+
+	if (!t)
+		return 0;
+	for (i = 0; i < PARKED_CALLS; i++) {
+		if (t->parked_sp[i] != sp)
+			continue;
+		call = parked_call(i);
+		if (call && call->fn == fn)
+			return call_resume(slot, i);
+	}
+	return 0;
+}
+
+static __always_inline bool thread_leaves(struct thread *t, __u32 slot, __u64 sp, __u16 fn)
+{
+	if (t->slot != slot)
+		return false;
+	if (t->busy && t->call.sp == sp && t->call.fn == fn)
+		return true;
+	if (!t->parked || !parked_call_ends(slot, sp, fn))
+		return false;
+	call_takes_again();
+	return true;
+}
+
+#endif
+
+#endif

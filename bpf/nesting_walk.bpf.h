@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Two questions to the stack about an allocator call that was entered with a stack pointer: is it
+ * one of the callers of what runs now, and is its return address still in its place? Not for
+ * kernels before 5.15.
+ */
+#ifndef MEMTRACED_NESTING_WALK_BPF_H
+#define MEMTRACED_NESTING_WALK_BPF_H
+
+#include "stack.bpf.h"
+
+#ifndef OLD_KERNEL
+
+enum nesting {
+	NESTING_SEARCH, /* more frames have to be seen */
+	NESTING_OVER,	/* the other call has been left */
+	NESTING_APART,	/* it is not known to be over, and this one is not inside */
+	NESTING_INSIDE,
+	NESTING_SAME, /* as if it had been jumped to from the other one */
+	NESTING_UNKNOWN,
+};
+
+/* Times UNWIND_FRAMES_AT_ONCE. */
+#define NESTING_WALKS 16
+
+/* Where the walk is, against the place of the other call's return address. */
+static __always_inline int nesting_at(const struct unwind_walk *w, __u64 outer)
+{
+	__s64 above = w->sp - 8 - outer;
+
+	if (w->exact)
+		return NESTING_APART; /* a signal came between */
+	if (!above)
+		return NESTING_INSIDE;
+	if (above < 0)
+		return NESTING_SEARCH;
+	/* A frame pointer may have led anywhere. */
+	return w->any_fp ? NESTING_UNKNOWN : NESTING_OVER;
+}
+
+/* One frame; false when the walk is over. */
+static __always_inline bool nesting_step(struct stack_scratch *s, struct unwind_cache *cache)
+{
+	struct unwind_walk *w = &s->walk;
+	struct unwind_regs regs;
+	__u64 mix, word;
+	__u32 code;
+	int r;
+
+	w->frames = 1;
+	if (!(w->pc & UNWIND_PAGE_MASK) && !unwind_page_start(scratch_tell(s)))
+		return false;
+	mix = unwind_mix(w->pc + w->exact, w->seed);
+	word = cache->word[mix & (UNWIND_CACHE_WORDS - 1)];
+	code = word & UNWIND_CODE_MASK;
+	if ((word ^ mix) >> UNWIND_CACHE_BITS)
+		code = unwind_find(scratch_tell(s), mix);
+	if (!(code & UNWIND_CODE_SHORT))
+		return unwind_step(scratch_tell(s), code);
+	unwind_load(w, &regs);
+	r = unwind_short(s, &regs, code);
+	unwind_save(w, &regs, 0, 1);
+	return r;
+}
+
+VERIFIED_ONCE_NUMBERS int nesting_frames(scratch_ref ref, __u64 outer)
+{
+	struct stack_scratch *s = scratch_told(ref);
+	struct unwind_cache *cache = unwind_cache();
+	int i, r;
+
+	if (!s || !cache)
+		return NESTING_UNKNOWN;
+	for (i = 0; i < UNWIND_FRAMES_AT_ONCE; i++) {
+		r = nesting_at(&s->walk, outer);
+		if (r != NESTING_SEARCH)
+			return r;
+		/* A stack that ends below the other call is another one. */
+		if (!nesting_step(s, cache))
+			return s->walk.cut == ABI_CUT_NONE ? NESTING_APART : NESTING_UNKNOWN;
+	}
+	return NESTING_SEARCH;
+}
+
+/*
+ * Walks from a function's entry until it is known how that stands to the call that was entered at
+ * `outer`.
+ */
+VERIFIED_ONCE_NUMBERS int nesting_walk(__u32 slot, __u64 sp, __u64 fp, __u64 outer)
+{
+	struct abi_proc *proc = proc_by_slot(slot);
+	struct stack_scratch *s = scratch_get();
+	int i, r = NESTING_SEARCH;
+	struct unwind_walk *w;
+
+	if (!s)
+		return NESTING_UNKNOWN;
+	w = &s->walk;
+	w->sp = sp;
+	w->bp = fp;
+	w->exact = 0;
+	w->kept = ABI_MAX_FRAMES;
+	w->seed = proc ? stack_seed(proc) : 0;
+	w->slot = slot;
+	unwind_begin(s, false);
+	if (!proc || !unwind_return(s))
+		r = NESTING_UNKNOWN;
+	for (i = 0; i < NESTING_WALKS && r == NESTING_SEARCH; i++)
+		r = nesting_frames(scratch_tell(s), outer);
+	scratch_put(s);
+	return r == NESTING_SEARCH ? NESTING_UNKNOWN : r;
+}
+
+/*
+ * Has nobody written to the place of the call's return address since it began? A call of another
+ * function from the same place would have. `link`: arm64's, when something begins there.
+ */
+VERIFIED_ONCE_NUMBERS int nesting_stands(__u64 sp, __u64 link, __u64 before)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 word;
+
+	if (before)
+		return return_address(sp, link) == before;
+	return link_read(link, sp, &word) && is_return_trampoline(task, word);
+}
+
+#endif
+
+#endif

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Calls that begin while others are in progress, or were left by a jump, a signal or a switch of
+stacks: each block counts once, and none is missing. The truth is the target's own count."""
+
+from lib import (ATTACH_PATHS, EXACT_KEYS, attach_option, called_by, exact, need_kernel, need_root,
+                 same, same_calls, target, test, total, trace)
+
+EACH_PATH = sorted(ATTACH_PATHS)
+
+
+def counted(case, path, *options, rounds=30):
+    run = trace([target("nesting"), case, str(rounds)], attach_option(path), *options, library=None)
+    assert f"done {rounds}" in run.stdout, run.stdout
+    exact(run.report)
+    process, ((own,),) = run.only_process(), run.own.values()
+    same_calls(process, own, "nesting")
+    same(process, own, EXACT_KEYS)
+
+
+@test(need_root, need_kernel(5, 15), each=EACH_PATH, every_kernel=["session", "perf"])
+def a_call_that_a_signal_handler_leaves_by_siglongjmp_hides_nothing(path):
+    counted("jump", path)
+
+
+@test(need_root, need_kernel(5, 15), each=EACH_PATH)
+def a_realloc_that_is_left_keeps_its_block(path):
+    counted("realloc", path)
+
+
+@test(need_root, need_kernel(5, 15), each=EACH_PATH)
+def what_a_handler_allocates_inside_malloc_counts(path):
+    counted("signal", path)
+
+
+@test(need_root, need_kernel(5, 15), each=EACH_PATH, every_kernel=["session", "perf"])
+def what_a_handler_allocates_on_the_alternate_stack_counts(path):
+    counted("altstack", path)
+
+
+@test(need_root, need_kernel(5, 15), each=EACH_PATH, every_kernel=["session", "perf"])
+def coroutines_that_switch_inside_malloc_are_counted_both(path):
+    counted("switch", path)
+
+
+@test(need_root, need_kernel(5, 15), each=EACH_PATH)
+def coroutines_that_never_return_from_malloc_hide_nothing(path):
+    counted("stuck", path)
+
+
+@test(need_root, need_kernel(5, 15), each=EACH_PATH)
+def calls_that_exceptions_leave_hide_nothing(path):
+    run = trace([target("throwing"), "30"], attach_option(path),
+                "--allocator=malloc=pool_get:size@1,ret,throws", library=None)
+    exact(run.report)
+    calls, n_bytes = (int(word) for word in run.stdout.split() if word.isdigit())
+    sites = called_by(run.only_process(), "throwing")
+    assert calls == 5 * 30 == total(sites, "allocs"), (calls, sites)
+    assert n_bytes == total(sites, "bytes"), (n_bytes, sites)

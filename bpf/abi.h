@@ -316,8 +316,9 @@ struct abi_ev_process { /* FORK, EXEC, EXIT, OOM, SEEN */
 	__u32 pad;
 	char comm[16];
 };
-#define ABI_PROCESS_SHARES_MM 1 /* FORK of a CLONE_VM child: the slot is the parent's */
-#define ABI_PROCESS_LAST 2	/* EXIT: nobody shares the address space any more */
+#define ABI_PROCESS_SHARES_MM 1	 /* FORK of a CLONE_VM child: the slot is the parent's */
+#define ABI_PROCESS_LAST 2	 /* EXIT: nobody shares the address space any more */
+#define ABI_PROCESS_KNOWN_FILE 4 /* EXEC: shared links are in the executable, if any need be */
 /* EXEC: from here on, how many mappings the programs have put into its abi_unwind_space. */
 #define ABI_PROCESS_NOTED_SHIFT 8
 

@@ -133,6 +133,19 @@ int on_fork_perf(struct trace_event_raw_task_newtask *ctx)
 	return 0;
 }
 
+/* Is nothing lost of the executable, also if user space comes too late to look at it? */
+static __always_inline __u32 executable_flags(struct task_struct *task)
+{
+	struct inode *inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
+	struct abi_file_key key = {
+		.ino = BPF_CORE_READ(inode, i_ino),
+		.dev = BPF_CORE_READ(inode, i_sb, s_dev),
+	};
+	struct abi_file *file = bpf_map_lookup_elem(&files, &key);
+
+	return file && file->verdict != ABI_FILE_ALLOCATOR ? ABI_PROCESS_KNOWN_FILE : 0;
+}
+
 /* The image of a process that had none, or whose old one is over; NULL: there is no room. */
 static __always_inline struct abi_proc *image_new(__u32 pid, bool wanted, __u32 *ret_slot)
 {
@@ -194,7 +207,7 @@ static __always_inline int image_replaced(struct task_struct *task, __u32 pid, _
 	}
 	flags |= image_code(slot);
 	process_forget();
-	process_event(ABI_EV_EXEC, slot, old_slot, pid, flags, 0, task);
+	process_event(ABI_EV_EXEC, slot, old_slot, pid, flags | executable_flags(task), 0, task);
 	return 0;
 }
 
@@ -205,7 +218,8 @@ static __always_inline int executed(struct task_struct *task)
 	if (old_slot != ABI_NO_SLOT)
 		return image_replaced(task, pid, old_slot, is_wanted());
 	if (is_newly_wanted() && image_new(pid, true, &slot))
-		process_event(ABI_EV_EXEC, slot, ABI_NO_SLOT, pid, image_code(slot), 0, task);
+		process_event(ABI_EV_EXEC, slot, ABI_NO_SLOT, pid,
+			      image_code(slot) | executable_flags(task), 0, task);
 	return 0;
 }
 

@@ -129,6 +129,7 @@ struct vm_area_struct {
 struct mm_struct {
 	unsigned long end_code;
 	unsigned long start_stack;
+	struct file *exe_file;
 	struct uprobes_state uprobes_state;
 };
 

@@ -14,11 +14,15 @@
 #include <time.h>
 
 /*
- * A settling reads all maps. It is due for many ended processes, or for one as soon as the time
- * since the last has been long in comparison with what that took.
+ * A settling reads all maps. It is due for one ended process when the time since the last has been
+ * long in comparison with what that took; for many, so that they do not add up, a third of the time
+ * may go into it. In a storm more than many end meanwhile: one settling then serves all of them.
  */
 #define SETTLE_AT 64
 #define SETTLE_SHARE 20
+#define SETTLE_SHARE_MANY 2
+/* So many of all slots are not left to wait. */
+#define SETTLE_AT_ONCE 4
 
 /* Longest that a program which has read the old epoch may still need to write its change. */
 #define CUT_GRACE_NS 1000000
@@ -341,9 +345,17 @@ int live_cut(struct source *source, record_fn fn, void *userdata)
 	return r ? r : live_after_cut(live);
 }
 
+static bool settle_is_due(const struct live *live, size_t waiting, uint64_t now)
+{
+	uint64_t share = waiting < SETTLE_AT ? SETTLE_SHARE : SETTLE_SHARE_MANY;
+
+	return waiting >= live->programs->max_procs / SETTLE_AT_ONCE ||
+	       now >= live->settled_ns + share * live->settle_took_ns;
+}
+
 int live_settle(struct live *live)
 {
-	uint64_t now = clock_monotonic_ns(), took;
+	uint64_t now = clock_monotonic_ns();
 	size_t waiting = 0;
 	int r;
 
@@ -352,10 +364,10 @@ int live_settle(struct live *live)
 	vec_foreach(&live->processes, p)
 		waiting += *p && (*p)->ended &&
 			   !(live->opts.allocations ? (*p)->settled : (*p)->counts_purged);
-	if (!waiting || (waiting < SETTLE_AT && now < live->settle_after_ns))
+	if (!waiting || !settle_is_due(live, waiting, now))
 		return 0;
 	r = cut(live, true);
-	took = clock_monotonic_ns() - now;
-	live->settle_after_ns = now + SETTLE_SHARE * took;
+	live->settled_ns = clock_monotonic_ns();
+	live->settle_took_ns = live->settled_ns - now;
 	return r;
 }

@@ -113,7 +113,7 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 	if (live->opts.code && process->pid) {
 		r = live_unwind_process(live, process);
 		if (r == 0)
-			r = live_add_maps(live, process, time_ns);
+			r = live_add_maps(live, process, time_ns, &late);
 		if (r == 0)
 			r = live_unwind_sync(live);
 		if (r == 0)
@@ -121,7 +121,7 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 		if (r)
 			return r;
 	}
-	if (!in_time && late)
+	if (!in_time && late && live->opts.features)
 		live_count_loss(live, process, LOSS_ATTACHED_LATE);
 	return pending ? live_activate(live, process, live_owner(live, process)) : 0;
 }
@@ -259,6 +259,8 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 	if (r)
 		return r;
 	memcpy(process->comm, ev->comm, sizeof(process->comm));
+	process->exe_known = ev->flags & ABI_PROCESS_KNOWN_FILE &&
+			     live->programs->procs[process->slot].state != ABI_PROC_PENDING;
 	if (replaced) {
 		process->root = old->root;
 		process->prev_image = old->placeholder ? RECORD_NO_SLOT : old->image;

@@ -86,6 +86,7 @@ static int add_code(struct live *live, struct live_process *process, const struc
 	bool is_new = false;
 	int r = 0;
 
+	*ret_object = NULL;
 	if (map->ino) {
 		r = objects_get(live->objects, process->pid, map, &object, &is_new);
 		if (r == -ENOMEM)
@@ -115,8 +116,8 @@ static int add_code(struct live *live, struct live_process *process, const struc
 	return live_unwind_map(live, process, map, object, ev);
 }
 
-/* What a process has mapped now; recorded and in the tables, not probed yet. */
-int live_add_maps(struct live *live, struct live_process *process, uint64_t time_ns)
+int live_add_maps(struct live *live, struct live_process *process, uint64_t time_ns,
+		  bool *ret_missing)
 {
 	_cleanup_(proc_maps_done) struct proc_maps maps = {};
 	struct object *object;
@@ -124,14 +125,18 @@ int live_add_maps(struct live *live, struct live_process *process, uint64_t time
 
 	if (r == -ENOMEM)
 		return r;
-	if (r)
+	if (r) {
 		live_count_loss(live, NULL, LOSS_MAPPING);
+		/* It has ended: libraries are told of by their own events. */
+		*ret_missing |= !process->exe_known;
+	}
 	for (size_t i = 0; i < maps.n_maps; i++) {
 		if (!maps.maps[i].exec)
 			continue;
 		r = add_code(live, process, &maps.maps[i], NULL, time_ns, &object);
 		if (r)
 			return r;
+		*ret_missing |= maps.maps[i].ino && !object;
 	}
 	return 0;
 }
@@ -202,6 +207,9 @@ int live_on_code(struct live *live, const struct abi_ev_map *ev)
 			return r;
 		if (r) {
 			live_count_loss(live, NULL, LOSS_MAPPING);
+			/* One that is held and gone has run none of it. */
+			if (!ev->held && live->opts.features)
+				live_count_loss(live, process, LOSS_ATTACHED_LATE);
 			return 0;
 		}
 	} else {

@@ -51,8 +51,12 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 int live_attach_all(struct live *live, struct live_process *process, bool *ret_late);
 /* From now on new processes are counted by links that all share. */
 int live_go_shared(struct live *live);
-/* What a process has mapped now; recorded and in the tables, not probed yet. */
-int live_add_maps(struct live *live, struct live_process *process, uint64_t time_ns);
+/*
+ * What a process has mapped now; recorded and in the tables, not probed yet. *ret_missing is set when
+ * there may be an allocator that was not found.
+ */
+int live_add_maps(struct live *live, struct live_process *process, uint64_t time_ns,
+		  bool *ret_missing);
 int live_on_code(struct live *live, const struct abi_ev_map *ev);
 /* One executable mapping of a process: recorded, and probed when an allocator is in it. */
 int live_add_code(struct live *live, struct live_process *process, const struct proc_map *map,

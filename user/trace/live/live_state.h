@@ -61,6 +61,7 @@ struct live_process {
 	bool root;
 	bool placeholder;  /* not reported: the child of -c before its exec, or not wanted */
 	bool older_blocks; /* it may hold blocks from before it was traced */
+	bool exe_known;	   /* the executable was probed, if need be, when it began */
 	bool ended;
 	bool settled;	    /* ended, and its last values handed over */
 	bool own_links;	    /* cookies of links know it by its slot */
@@ -121,9 +122,9 @@ struct live {
 	uint64_t losses[LOSSES - ABI_LOSSES];
 	struct cut_coverage running, settled; /* of the last cut; of all settled processes */
 	uint64_t start_ns;
-	uint64_t settle_after_ns;
-	size_t own_forks;   /* children born before links were shared */
-	uint64_t shared_ns; /* since when they are; UINT64_MAX: they are not */
+	uint64_t settled_ns, settle_took_ns; /* end of the last settling, and its time */
+	size_t own_forks;		     /* children born before links were shared */
+	uint64_t shared_ns;		     /* since when they are; UINT64_MAX: they are not */
 	bool run_described;
 	bool cut_begun; /* the next cut is of an earlier moment: live_begin_cut */
 	struct live_check check;

@@ -67,7 +67,8 @@ static int register_process(struct live *live, pid_t pid, struct live_process **
 	r = live_process_new(live, slot, pid, ret);
 	if (r)
 		return r;
-	(*ret)->root = true;
+	/* What is found by a rule is one of many. */
+	(*ret)->root = live->opts.rule.scope == ABI_SCOPE_PROCESSES;
 	r = urgent_add(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot);
 	if (r) {
 		int error = give_back_slot(live, *ret);

@@ -7,6 +7,7 @@
 #include "trace/bpf/bpf_batch.h"
 #include "trace/bpf/programs.h"
 #include "trace/live/block_walk.h"
+#include "trace/live/heirs.h"
 #include "trace/live/inheritance.h"
 
 #include <bpf/bpf.h>
@@ -22,7 +23,8 @@ struct snapshot {
 	VEC(struct snapshot_site *) order;
 	struct snapshot_site *sorted;
 	VEC(uint32_t) forked;		 /* wanted slots that may hold inherited blocks */
-	struct inheritance *inheritance; /* read when there are forked ones */
+	struct inheritance *inheritance; /* read when there are forked ones, as are: */
+	struct heirs *heirs;
 };
 
 static uint64_t site_hash(const void *item)
@@ -159,9 +161,10 @@ static int add_inherited(struct snapshot *s, const struct walked_block *walked)
 {
 	const struct abi_block *block = walked->block;
 	int64_t size = ABI_BLOCK_SIZE(block);
-	const uint32_t *child;
+	size_t n;
+	const uint32_t *heirs = heirs_of(s->heirs, ABI_BLOCK_SLOT(walked->key), &n);
 
-	for (child = s->forked.data; child < s->forked.data + s->forked.len; child++) {
+	for (const uint32_t *child = heirs; child < heirs + n; child++) {
 		struct snapshot_site *site;
 
 		if (!inheritance_got(s->inheritance, *child, walked))
@@ -223,6 +226,9 @@ static int read_maps(struct snapshot *s)
 		r = read_site_table(s);
 	if (r == 0 && s->forked.len)
 		r = inheritance_new(s->programs, &s->inheritance);
+	if (r == 0 && s->forked.len)
+		r = heirs_new(s->programs, s->forked.data, s->forked.len, s->n_processes,
+			      &s->heirs);
 	if (r == 0)
 		r = block_walk(s->programs, s->forked.len > 0, on_block, s);
 	return r ? r : sort_sites(s);
@@ -263,6 +269,7 @@ void snapshot_free(struct snapshot *snapshot)
 		return;
 	hashmap_free(snapshot->by_key);
 	inheritance_free(snapshot->inheritance);
+	heirs_free(snapshot->heirs);
 	vec_done(&snapshot->order);
 	vec_done(&snapshot->forked);
 	free(snapshot->sorted);

@@ -219,8 +219,8 @@ VERIFIED_ONCE_NUMBERS int call_is_nested(__u32 slot, __u64 sp, __u64 fp, __u64 l
 }
 
 /*
- * Is the system call that was made with this sp inside an allocator call? By their places alone: the
- * tracepoints' programs leave no room on the kernel's stack for a walk.
+ * Is the system call that was made with this sp inside an allocator call? By their places alone:
+ * the tracepoints' programs leave no room on the kernel's stack for a walk.
  */
 VERIFIED_ONCE_NUMBERS int inside_call(__u32 slot, __u64 sp)
 {

@@ -42,12 +42,49 @@ _memtraced_values() {
 _memtraced_options() {
     local report='--min-size= --max-size= --older-than= --top= --sort= -f -o --color=
         -v --verbose -q --quiet -V --version -h --help'
-    local trace='-p -c --cgroup= -a --uid= --comm= --hist= -e --kernel --each --syscalls --stacks
-        --alloc --leak-check= --show-leak-kinds= --errors-for-leak-kinds= --leak-resolution=
-        --leak-check-heuristics= --num-callers= --suppressions= --default-suppressions=
-        --gen-suppressions= --log-file= --error-exitcode= --leak-check-delta --max-stop=
-        --run-as= --env= --no-follow --debuginfod -i -d --no-rss --attach= --allocator=
-        --max-blocks= --max-stack= --unwind= --check-stacks --floor --features --'
+    local trace='-p
+        -c
+        --cgroup=
+        -a
+        --uid=
+        --comm=
+        --hist=
+        -e
+        --kernel
+        --each
+        --syscalls
+        --stacks
+        --alloc
+        --leak-check=
+        --show-leak-kinds=
+        --errors-for-leak-kinds=
+        --leak-resolution=
+        --leak-check-heuristics=
+        --num-callers=
+        --suppressions=
+        --default-suppressions=
+        --gen-suppressions=
+        --log-file=
+        --error-exitcode=
+        --leak-check-delta
+        --max-stop=
+        --run-as=
+        --env=
+        --no-follow
+        --debuginfod
+        -i
+        -d
+        --no-rss
+        --attach=
+        --allocator=
+        --max-blocks=
+        --keep-ended=
+        --max-stack=
+        --unwind=
+        --check-stacks
+        --floor
+        --features
+        --'
 
     case $2:$1 in
     report:-*) compgen -W "$report" -- "$1" ;;
@@ -92,7 +129,7 @@ _memtraced() {
     case $option in
     -p | -c | -e | -i | -d | -f | -o | --cgroup | --uid | --comm | --hist | --run-as | --env | --min-size | \
         --max-size | --older-than | --top | --sort | --color | --attach | --allocator | \
-        --max-blocks | --max-stack | --unwind | --leak-check | --leak-resolution | \
+        --max-blocks | --keep-ended | --max-stack | --unwind | --leak-check | --leak-resolution | \
         --gen-suppressions | --default-suppressions | --suppressions | --log-file)
         mapfile -t COMPREPLY < <(_memtraced_values "$option" "$cur") ;;
     *)

@@ -90,6 +90,9 @@ PROCESS = {
                      "unknown_heap": NATURAL, "moved": NATURAL, "swap": NATURAL,
                      "page_tables": NATURAL})}
 
+ENDED = {"comm": str, "exe": Nullable(str), "processes": NATURAL, "lost": NATURAL,
+         "alloc": ALLOC}
+
 SYSCALLS = {
     "pid": NATURAL, "comm": str,
     "calls": ListOf({"number": int, "name": Nullable(str), "calls": NATURAL, "timed": NATURAL,
@@ -107,7 +110,7 @@ SYSCALLS = {
 
 REPORT = {
     "version": OneOf(1), "tool": str, "start": str, "elapsed_ns": NATURAL,
-    "processes": ListOf(PROCESS),
+    "processes": ListOf(PROCESS), "ended": ListOf(ENDED),
     "histograms": ListOf({"spec": str, "unit": Nullable(str), "key": Nullable(str),
                           "count": NATURAL,
                           "buckets": ListOf({"lo": Nullable(INTEGER), "hi": Nullable(INTEGER),

@@ -385,6 +385,82 @@ static void record_that_belongs_in_a_cut_is_refused_outside(void **state)
 	assert_int_equal(model_apply(&(struct record){ .type = 99 }, f->model), -EPROTO);
 }
 
+/* Processes 0 (which runs on) and those from `first` on, which end; each holds 10 bytes more. */
+static void storm(const struct script *s, uint32_t first, uint32_t n, unsigned int flags)
+{
+	for (uint32_t slot = first; slot < first + n; slot++) {
+		emit_begin(s, slot, 100 + slot, flags ? 0 : RECORD_NO_SLOT, flags, slot, "p");
+		emit_stack(s, 1000 + slot, slot, slot, 0x1, 0x2);
+		emit_end(s, slot, RECORD_END_EXIT, 0, slot);
+	}
+	emit_cut(s, first);
+	for (uint32_t slot = first; slot < first + n; slot++) {
+		emit_totals(s, (struct record_totals){
+				       .slot = slot, .allocs = 2, .peak_bytes = slot, .lost = 1 });
+		emit_site(s, site(slot, 1000 + slot, 10));
+	}
+	emit_coverage(s, false, 10, NULL, 0);
+	emit_cut_end(s);
+}
+
+static void ended_processes_beyond_a_number_are_folded(void **state)
+{
+	struct fixture *f = *state;
+	const struct model_ended *ended;
+
+	model_keep_ended(f->model, 10);
+	emit_begin(&f->script, 0, 10, RECORD_NO_SLOT, 0, 0, "p");
+	storm(&f->script, 1, 11, 0);
+	/* One more than are kept is not worth looking through all stacks. */
+	assert_int_equal(model_n_processes(f->model), 12);
+	storm(&f->script, 12, 20, 0);
+	assert_int_equal(model_n_processes(f->model), 11);
+	assert_non_null(model_find_process(f->model, 0));
+	assert_null(model_find_process(f->model, 21));
+	assert_non_null(model_find_process(f->model, 22));
+	assert_null(model_stack(f->model, 1021, 21));
+	assert_non_null(model_stack(f->model, 1022, 22));
+	assert_int_equal(model_n_ended(f->model), 1);
+	ended = model_ended(f->model, 0);
+	assert_string_equal(ended->exe, "/opt/demo/server");
+	assert_int_equal(ended->processes, 21);
+	assert_int_equal(ended->totals.allocs, 42);
+	assert_int_equal(ended->totals.peak_bytes, 21);
+	assert_int_equal(ended->totals.lost, 21);
+}
+
+static void whom_others_have_inherited_from_is_not_folded(void **state)
+{
+	struct fixture *f = *state;
+
+	model_keep_ended(f->model, 0);
+	emit_begin(&f->script, 0, 10, RECORD_NO_SLOT, 0, 0, "p");
+	emit_begin(&f->script, 1, 11, 0, SCRIPT_INHERITS, 5, "child");
+	emit_end(&f->script, 0, RECORD_END_EXIT, 0, 6);
+	simple_cut(&f->script, 100, 7, 64);
+	assert_int_equal(model_n_processes(f->model), 2);
+	/* Its children that end are folded with what they run, which is its executable. */
+	storm(&f->script, 2, 20, SCRIPT_INHERITS);
+	assert_int_equal(model_n_processes(f->model), 2);
+	assert_int_equal(model_ended(f->model, 0)->processes, 20);
+	emit_end(&f->script, 1, RECORD_END_EXIT, 0, 200);
+	emit_cut(&f->script, 300);
+	emit_totals(&f->script, (struct record_totals){ .slot = 1 });
+	emit_coverage(&f->script, false, 10, NULL, 0);
+	emit_cut_end(&f->script);
+	assert_int_equal(model_n_processes(f->model), 0);
+	assert_int_equal(model_ended(f->model, 0)->processes, 22);
+}
+
+static void nothing_is_folded_unless_that_is_asked_for(void **state)
+{
+	struct fixture *f = *state;
+
+	storm(&f->script, 1, 300, 0);
+	assert_int_equal(model_n_processes(f->model), 300);
+	assert_int_equal(model_n_ended(f->model), 0);
+}
+
 static void process_whose_beginning_was_lost_still_counts(void **state)
 {
 	struct fixture *f = *state;
@@ -492,6 +568,9 @@ int main(void)
 		TEST(growth_is_counted_from_cut_to_cut),
 		TEST(record_that_belongs_in_a_cut_is_refused_outside),
 		TEST(process_whose_beginning_was_lost_still_counts),
+		TEST(ended_processes_beyond_a_number_are_folded),
+		TEST(whom_others_have_inherited_from_is_not_folded),
+		TEST(nothing_is_folded_unless_that_is_asked_for),
 		TEST(same_addresses_in_two_processes_are_two_stacks),
 		TEST(comm_follows_the_cut),
 		TEST(losses_and_unprobed_functions_are_kept_by_copy),

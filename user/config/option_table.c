@@ -136,6 +136,17 @@ static int apply_top(struct option_parser *p, const struct option_def *def, cons
 	return 0;
 }
 
+static int apply_keep_ended(struct option_parser *p, const struct option_def *def,
+			    const char *value)
+{
+	(void)def; /* sets its own field */
+	if (parse_number(value, value + strlen(value), &p->options->keep_ended) < 0 ||
+	    p->options->keep_ended > UINT32_MAX)
+		return option_error(p, "'%s' is no value of '--keep-ended': give 0 to %u", value,
+				    UINT32_MAX);
+	return 0;
+}
+
 static int apply_max_stack(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	uint64_t n;
@@ -573,6 +584,9 @@ const struct option_def option_table[] = {
 	{ 0, "max-blocks", GROUP_TRACING, OPTION_ALLOC, "N", NULL, apply_max_blocks,
 	  FIELD(max_blocks),
 	  .help = "Room for N live blocks at a time (1M: 1048576); default: 2097152." },
+	{ 0, "keep-ended", GROUP_TRACING, OPTION_ALLOC, "N", NULL, apply_keep_ended,
+	  .help = "Of processes that have ended, keep the sites of the newest N, and of the others "
+		  "sums by executable; default: 100 of a host, cgroup, user or name, else all." },
 	{ 0, "max-stack", GROUP_TRACING, 0, "N", NULL, apply_max_stack,
 	  .help = "Keep N callers of a stack, 0: none, which is cheapest; default: 127." },
 	{ 0, "unwind", GROUP_TRACING, 0, NULL, unwind_names, apply_choice, FIELD(unwind),

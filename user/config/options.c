@@ -15,6 +15,13 @@ bool options_trace_widely(const struct options *options)
 	return options->n_pids == 0 && !options->command;
 }
 
+size_t options_keep_ended(const struct options *options)
+{
+	if (options->keep_ended != UINT64_MAX)
+		return options->keep_ended;
+	return options_trace_widely(options) ? OPTIONS_KEEP_ENDED : SIZE_MAX;
+}
+
 void options_free(struct options *options)
 {
 	if (!options)

@@ -32,6 +32,9 @@ enum option_unwind { UNWIND_CFI, UNWIND_FP };
 /* Most that --max-stack takes, and its default: the room that the kernel's programs have. */
 #define OPTIONS_MAX_STACK 127
 
+/* Of --keep-ended, where what is traced is found by a rule. */
+#define OPTIONS_KEEP_ENDED 100
+
 /* Stacks that --check-stacks looks at. */
 #define OPTIONS_CHECK_STACKS 10000
 
@@ -106,6 +109,7 @@ struct options {
 	enum option_color color;
 	uint64_t max_blocks; /* 0: the built-in default */
 	enum option_unwind unwind;
+	uint64_t keep_ended;   /* --keep-ended; UINT64_MAX: ask options_keep_ended */
 	uint64_t max_stack;    /* frames kept of a stack; 0: none */
 	uint64_t check_stacks; /* 0: none */
 	bool floor;	       /* --floor: probes with empty programs */
@@ -137,6 +141,9 @@ static inline bool options_check_leaks(const struct options *options)
 {
 	return options->leak.mode != LEAK_CHECK_NO;
 }
+
+/* Ended processes that stay in the report with their sites; SIZE_MAX: all. */
+size_t options_keep_ended(const struct options *options);
 
 /* The text of --help, from the same table; 80 columns. */
 void options_help(struct strbuf *out);

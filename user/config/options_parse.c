@@ -19,6 +19,7 @@ static int options_new(struct options **ret_options)
 		return -ENOMEM;
 	options->max_size = UINT64_MAX;
 	options->top = DEFAULT_TOP;
+	options->keep_ended = UINT64_MAX;
 	options->max_stack = OPTIONS_MAX_STACK;
 	options->leak = (struct leak_options){
 		.show_kinds = LEAK_KIND_DEFINITE | LEAK_KIND_POSSIBLE,

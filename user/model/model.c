@@ -26,6 +26,7 @@ struct model {
 	VEC(struct record_unprobed) unprobed;
 	VEC(struct record_stack_differs) stacks_differ;
 	uint64_t latest_ns;
+	size_t keep_ended;
 
 	bool has_cut;
 	uint64_t cut_ns;
@@ -64,6 +65,7 @@ int model_new(struct model **ret_model)
 		r = syscalls_new(model->strings, &model->syscalls);
 	if (r < 0)
 		return r;
+	model->keep_ended = SIZE_MAX;
 	*ret_model = TAKE_PTR(model);
 	return 0;
 }
@@ -249,6 +251,20 @@ static int apply_cut(struct model *model, const struct record_cut *record)
 	return syscalls_cut_begin(model->syscalls);
 }
 
+/* Jobs that count by process name those that have ended, too. */
+static int fold_ended(struct model *model)
+{
+	_cleanup_free_ uint32_t *folded = NULL;
+	size_t n;
+	int r;
+
+	if (model->keep_ended == SIZE_MAX || event_counts_count(model->events) > 0 ||
+	    syscalls_count(model->syscalls) > 0)
+		return 0;
+	r = processes_fold(model->processes, model->keep_ended, &folded, &n);
+	return r == 0 && n > 0 ? stacks_forget(model->stacks, folded, n) : r;
+}
+
 static int apply_cut_end(struct model *model)
 {
 	int r = histograms_cut_end(model->histograms);
@@ -269,7 +285,7 @@ static int apply_cut_end(struct model *model)
 		model->has_coverage = true;
 	}
 	processes_cut_end(model->processes);
-	return 0;
+	return fold_ended(model);
 }
 
 static int apply_in_cut(struct model *model, const struct record *record)
@@ -390,6 +406,21 @@ int model_apply(const struct record *record, void *userdata)
 		return 0;
 	}
 	return -EPROTO;
+}
+
+void model_keep_ended(struct model *model, size_t n)
+{
+	model->keep_ended = n;
+}
+
+size_t model_n_ended(const struct model *model)
+{
+	return ended_count(processes_ended(model->processes));
+}
+
+const struct model_ended *model_ended(const struct model *model, size_t index)
+{
+	return ended_get(processes_ended(model->processes), index);
 }
 
 const struct record_run *model_run(const struct model *model)

@@ -8,6 +8,7 @@
 #define MEMTRACED_MODEL_MODEL_H
 
 #include "base/cleanup.h"
+#include "model/ended.h"
 #include "model/event_counts.h"
 #include "model/histograms.h"
 #include "model/image.h"
@@ -37,6 +38,15 @@ DEFINE_CLEANUP(struct model, model_free)
  * model's and ignored.
  */
 int model_apply(const struct record *record, void *userdata);
+
+/*
+ * Of processes that have ended, only the newest n stay with their sites; sums by executable are
+ * left of the others (model_ended). A tenth more may be there for a while. Without this all stay,
+ * as they do where events or system calls are counted, which are told by process.
+ */
+void model_keep_ended(struct model *model, size_t n);
+size_t model_n_ended(const struct model *model);
+const struct model_ended *model_ended(const struct model *model, size_t index);
 
 /* NULL before RECORD_RUN. */
 const struct record_run *model_run(const struct model *model);

@@ -12,7 +12,9 @@ typedef VEC(struct record_heap_error) error_vec;
 
 struct process {
 	struct model_process image; /* what readers see */
-	size_t index;
+	size_t index;		    /* grows with each that begins */
+	bool final;		    /* the values are those at its end */
+	bool needed;		    /* while folding: one that stays has inherited from it */
 	struct mappings *mappings;
 	struct regions *regions;
 	site_vec sites;
@@ -29,6 +31,8 @@ struct processes {
 	struct strings *strings;
 	struct hashmap *map;
 	uint32_t cuts; /* begun so far */
+	size_t begun;
+	struct ended *ended;
 	VEC(struct process *) list;
 	VEC(struct process *) in_cut;
 };
@@ -78,6 +82,8 @@ int processes_new(struct strings *strings, struct processes **ret_processes)
 		return -ENOMEM;
 	processes->strings = strings;
 	r = hashmap_new(&process_ops, &processes->map);
+	if (r == 0)
+		r = ended_new(&processes->ended);
 	if (r < 0)
 		return r;
 	*ret_processes = TAKE_PTR(processes);
@@ -91,6 +97,7 @@ void processes_free(struct processes *processes)
 	vec_done(&processes->list);
 	vec_done(&processes->in_cut);
 	hashmap_free(processes->map);
+	ended_free(processes->ended);
 	free(processes);
 }
 
@@ -115,7 +122,7 @@ static int add(struct processes *processes, uint32_t slot, struct process **ret_
 		.next_slot = RECORD_NO_SLOT,
 		.comm = "",
 	};
-	process->index = processes->list.len;
+	process->index = processes->begun++;
 	r = mappings_new(&process->mappings);
 	if (r == 0)
 		r = vec_reserve(&processes->list, processes->list.len + 1);
@@ -387,6 +394,7 @@ static void commit(struct process *process)
 	process->cut_errors = (error_vec){ 0 };
 	process->image.errors = process->errors.data;
 	process->image.n_errors = process->errors.len;
+	process->final = process->image.ended;
 	if (process->cut_has_totals) {
 		process->image.has_totals = true;
 		process->image.totals = process->cut_totals;
@@ -411,6 +419,111 @@ void processes_cut_end(struct processes *processes)
 			site->growth_bytes = 0;
 	}
 	forget_cut(processes);
+}
+
+/* --- folding --------------------------------------------------------------------------------- */
+
+/* Folding looks through all stacks: it waits for so large a part of those that are kept. */
+#define FOLD_SHARE 10
+
+/* From the newest on: a child comes after its parent. */
+static size_t choose_folded(const struct processes *processes, size_t keep)
+{
+	size_t n_folded = 0, n_kept = 0;
+
+	vec_foreach(&processes->list, it)
+		(*it)->needed = false;
+	for (size_t i = processes->list.len; i > 0; i--) {
+		struct process *process = processes->list.data[i - 1], *parent;
+
+		if (process->final && !process->needed && !process->image.root && n_kept >= keep) {
+			n_folded++;
+			continue;
+		}
+		n_kept += process->final;
+		process->needed = true;
+		parent = process->image.inherits ? find(processes, process->image.parent_slot) :
+						   NULL;
+		if (parent)
+			parent->needed = true;
+	}
+	return n_folded;
+}
+
+/* A forked child that did not exec runs its parent's executable. */
+static const char *executable(const struct processes *processes, const struct process *process)
+{
+	size_t index = process->index + 1;
+
+	while (process && process->index < index) {
+		if (process->image.exe || !process->image.inherits)
+			return process->image.exe;
+		index = process->index;
+		process = find(processes, process->image.parent_slot);
+	}
+	return NULL;
+}
+
+static int fold(struct processes *processes, struct process *process)
+{
+	struct process *prev = find(processes, process->image.prev_slot);
+	struct process *next = find(processes, process->image.next_slot);
+	int r = ended_add(processes->ended, &process->image, executable(processes, process));
+
+	if (r < 0)
+		return r;
+	if (prev)
+		prev->image.next_slot = RECORD_NO_SLOT;
+	if (next)
+		next->image.prev_slot = RECORD_NO_SLOT;
+	process_free(hashmap_remove(processes->map, process));
+	return 0;
+}
+
+static int compare_slots(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+int processes_fold(struct processes *processes, size_t keep, uint32_t **ret_folded, size_t *ret_n)
+{
+	size_t n = choose_folded(processes, keep), n_kept = 0;
+	_cleanup_free_ uint32_t *folded = NULL;
+	int r = 0;
+
+	*ret_n = 0;
+	if (n <= keep / FOLD_SHARE)
+		return 0;
+	folded = calloc(n, sizeof(*folded));
+	if (!folded)
+		return -ENOMEM;
+	/* The newest first: a child asks its parent what it runs. */
+	for (size_t i = processes->list.len; i > 0 && r == 0; i--) {
+		struct process *process = processes->list.data[i - 1];
+		uint32_t slot = process->image.slot;
+
+		if (process->needed)
+			continue;
+		r = fold(processes, process);
+		if (r == 0) {
+			folded[(*ret_n)++] = slot;
+			processes->list.data[i - 1] = NULL;
+		}
+	}
+	vec_foreach(&processes->list, it)
+		if (*it)
+			processes->list.data[n_kept++] = *it;
+	processes->list.len = n_kept;
+	qsort(folded, *ret_n, sizeof(*folded), compare_slots);
+	*ret_folded = TAKE_PTR(folded);
+	return r;
+}
+
+const struct ended *processes_ended(const struct processes *processes)
+{
+	return processes->ended;
 }
 
 /* The process whose list is asked next; its mappings count as they were at the fork. */

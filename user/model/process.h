@@ -2,11 +2,12 @@
 /*
  * The processes of a run, their mappings, their mmap regions, and the sites of the latest cut.
  * Part of the model, used by model.c alone. A slot here is the number of an image, never used twice
- * in a run, so a process that ended keeps its last values for good.
+ * in a run, so a process that ended keeps its last values, for good or until it is folded.
  */
 #ifndef MEMTRACED_MODEL_PROCESS_H
 #define MEMTRACED_MODEL_PROCESS_H
 
+#include "model/ended.h"
 #include "model/image.h"
 #include "model/mappings.h"
 
@@ -43,6 +44,15 @@ int processes_cut_totals(struct processes *processes, const struct record_totals
 int processes_cut_site(struct processes *processes, const struct record_site *record);
 int processes_cut_error(struct processes *processes, const struct record_heap_error *record);
 void processes_cut_end(struct processes *processes);
+
+/*
+ * Folding: of processes that have ended and handed over their last values, and that no other one
+ * inherits from, the newest `keep` stay as they are, the sums of the others go to
+ * processes_ended(). None is folded unless that is asked for. *ret_folded: numbers of the images
+ * that are gone, sorted, *ret_n of them, malloc'ed. 0 or -ENOMEM.
+ */
+int processes_fold(struct processes *processes, size_t keep, uint32_t **ret_folded, size_t *ret_n);
+const struct ended *processes_ended(const struct processes *processes);
 
 /* The mapping that held, looked up in ancestors for forked children, or NULL. */
 const struct mapping *processes_find_mapping(const struct processes *processes, uint32_t slot,

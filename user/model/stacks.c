@@ -2,6 +2,7 @@
 #include "model/stacks.h"
 
 #include "base/hashmap.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <string.h>
@@ -104,6 +105,64 @@ int stacks_add(struct stacks *stacks, const struct record_stack *record)
 		return r;
 	(void)TAKE_PTR(stack); /* the map's now */
 	return 0;
+}
+
+static int compare_slots(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static bool is_of(const struct model_stack *stack, const uint32_t *slots, size_t n)
+{
+	return bsearch(&stack->slot, slots, n, sizeof(*slots), compare_slots);
+}
+
+/* Of the others with the same id; the first is the map's. */
+static void forget_others(struct model_stack *first, const uint32_t *slots, size_t n)
+{
+	struct model_stack **link = &first->other;
+
+	while (*link) {
+		struct model_stack *stack = *link;
+
+		if (!is_of(stack, slots, n)) {
+			link = &stack->other;
+			continue;
+		}
+		*link = stack->other;
+		free(stack);
+	}
+}
+
+/* The first of its id, which no process has any more: the next takes its place. 0 or -ENOMEM. */
+static int forget_first(struct stacks *stacks, struct model_stack *first)
+{
+	struct model_stack *next = first->other;
+
+	(void)hashmap_remove(stacks->map, first); /* it is `first` */
+	free(first);
+	return next ? hashmap_insert(stacks->map, next) : 0;
+}
+
+int stacks_forget(struct stacks *stacks, const uint32_t *slots, size_t n)
+{
+	VEC(struct model_stack *) gone = { 0 };
+	struct model_stack *stack;
+	size_t pos = 0;
+	int r = 0;
+
+	while (r == 0 && (stack = hashmap_next(stacks->map, &pos))) {
+		forget_others(stack, slots, n);
+		if (is_of(stack, slots, n))
+			r = vec_push(&gone, stack);
+	}
+	vec_foreach(&gone, it)
+		if (r == 0)
+			r = forget_first(stacks, *it);
+	vec_done(&gone);
+	return r;
 }
 
 const struct model_stack *stacks_find(const struct stacks *stacks, uint64_t id, uint32_t slot)

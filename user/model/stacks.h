@@ -33,6 +33,9 @@ DEFINE_CLEANUP(struct stacks, stacks_free)
 /* Copies; a stack that is known for this process already is left as it is. 0 or -ENOMEM. */
 int stacks_add(struct stacks *stacks, const struct record_stack *record);
 
+/* Forgets those of processes that are gone: their slots, sorted. 0 or -ENOMEM. */
+int stacks_forget(struct stacks *stacks, const uint32_t *slots, size_t n);
+
 /* The stack as seen in the process `slot`, else as seen first, else NULL: it was lost. */
 const struct model_stack *stacks_find(const struct stacks *stacks, uint64_t id, uint32_t slot);
 

@@ -10,6 +10,7 @@
 #include "report/json_out.h"
 #include "report/json_resident.h"
 #include "report/json_syscalls.h"
+#include "report/view_collect.h"
 #include "report/writers.h"
 
 #include <errno.h>
@@ -57,10 +58,9 @@ static struct json_object *end_json(struct json_out *out, const struct model_pro
 	return json;
 }
 
-static struct json_object *alloc_json(struct json_out *out, const struct view_process *process,
+static struct json_object *alloc_json(struct json_out *out, const struct record_totals *totals,
 				      bool known)
 {
-	const struct record_totals *totals = &process->totals;
 	const struct {
 		const char *key;
 		uint64_t value;
@@ -102,7 +102,8 @@ static void put_process(struct json_out *out, const struct view *view,
 	else
 		json_out_null(out, json, "end");
 	json_out_add(out, json, "alloc",
-		     alloc_json(out, process, view_has_allocations(view) && image->has_totals));
+		     alloc_json(out, &process->totals,
+				view_has_allocations(view) && image->has_totals));
 	fputc('{', out->file);
 	json_out_put_members(out, json);
 	fputs(",\"sites\":[", out->file);
@@ -119,6 +120,32 @@ static void put_process(struct json_out *out, const struct view *view,
 		",\"further_heap_errors\":%" PRIu64 ",\"rss\":", process->errors.further);
 	json_resident(out, view, process);
 	fputc('}', out->file);
+}
+
+/* Sums of processes that ended long ago, by what they ran. */
+static void put_ended(struct json_out *out, const struct model *model)
+{
+	fputc('[', out->file);
+	for (size_t i = 0; i < model_n_ended(model); i++) {
+		const struct model_ended *ended = model_ended(model, i);
+		struct record_totals totals = ended->totals;
+		struct json_object *json = json_out_new(out);
+		bool exact;
+
+		if (!json)
+			return;
+		json_out_string(out, json, "comm", ended->comm);
+		json_out_string(out, json, "exe", ended->exe);
+		json_out_u64(out, json, "processes", ended->processes);
+		view_clamp(&totals.live_bytes, &exact);
+		view_clamp(&totals.live_blocks, &exact);
+		json_out_u64(out, json, "lost", totals.lost);
+		json_out_add(out, json, "alloc", alloc_json(out, &totals, true));
+		if (i > 0)
+			fputc(',', out->file);
+		json_out_put(out, json);
+	}
+	fputc(']', out->file);
 }
 
 static struct json_object *losses_json(struct json_out *out, const struct record_loss *losses,
@@ -288,7 +315,9 @@ int json_write(const struct view *view, FILE *file)
 			fputc(',', file);
 		put_process(&out, view, view_process(view, i));
 	}
-	fputs("],\"histograms\":", file);
+	fputs("],\"ended\":", file);
+	put_ended(&out, view_model(view));
+	fputs(",\"histograms\":", file);
 	json_histograms(&out, view);
 	fputs(",\"events\":", file);
 	json_events(&out, view);

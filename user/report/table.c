@@ -351,25 +351,98 @@ static void head_line(struct table *t)
 		t->out.error = strbuf_error(&line);
 }
 
-/* Of all processes together, which have no peak in common. */
+static void ended_line(struct table *t, const struct model_ended *ended)
+{
+	const struct record_totals *totals = &ended->totals;
+	bool exact = view_is_exact(t->view) && totals->lost == 0;
+	const char *near = exact ? "" : "~", *at_least = exact ? "" : "≥";
+	char number[FORMAT_UNIT_LEN];
+
+	strbuf_addf(&t->out, "%8" PRIu64 " ", ended->processes);
+	add_cell(t, near, format_size(totals->live_bytes, number), 11);
+	add_cell(t, near, format_size(totals->peak_bytes, number), 13);
+	add_cell(t, at_least, format_count((int64_t)totals->allocs, number), 8);
+	strbuf_adds(&t->out, "  ");
+	text_fit(&t->out,
+		 ended->exe   ? ended->exe :
+		 *ended->comm ? ended->comm :
+				"others",
+		 view_opts(t->view)->width - 45);
+	strbuf_addch(&t->out, '\n');
+}
+
+static int compare_ended(const void *item_a, const void *item_b)
+{
+	const struct model_ended *a = *(const struct model_ended *const *)item_a;
+	const struct model_ended *b = *(const struct model_ended *const *)item_b;
+
+	if (a->totals.allocs != b->totals.allocs)
+		return a->totals.allocs > b->totals.allocs ? -1 : 1;
+	return (a->processes < b->processes) - (a->processes > b->processes);
+}
+
+/* Of those that ended long ago, by what they ran. */
+static int ended_processes(struct table *t)
+{
+	const struct model *model = view_model(t->view);
+	size_t n = model_n_ended(model), n_shown = table_shown(t, n);
+	_cleanup_free_ const struct model_ended **all = calloc(n + 1, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	if (n == 0)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		all[i] = model_ended(model, i);
+	qsort(all, n, sizeof(all[0]), compare_ended);
+	strbuf_adds(&t->out, "processes that ended before those above, without their sites "
+			     "(--keep-ended)\n");
+	strbuf_addf(&t->out, "%8s  %11s %13s %8s  %s\n", "ENDED", "LIVE AT END", "LARGEST PEAK",
+		    "ALLOCS", "EXECUTABLE");
+	for (size_t i = 0; i < n_shown; i++)
+		ended_line(t, all[i]);
+	if (n > n_shown)
+		strbuf_addf(&t->out, "          … %zu more executable%s\n", n - n_shown,
+			    table_plural(n - n_shown));
+	strbuf_addch(&t->out, '\n');
+	return 0;
+}
+
+static void add_totals(struct record_totals *sum, const struct record_totals *totals)
+{
+	sum->live_bytes = view_sum(sum->live_bytes, totals->live_bytes);
+	sum->live_blocks = view_sum(sum->live_blocks, totals->live_blocks);
+	sum->allocs += totals->allocs;
+	sum->bytes += totals->bytes;
+	sum->frees += totals->frees;
+}
+
+/*
+ * Of all processes together, which have no peak in common. What those held that ended long ago is
+ * nobody's any more.
+ */
 static void grand_totals(struct table *t, struct view_process *const *processes, size_t n)
 {
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	struct record_totals sum = { 0 };
 	bool exact = view_is_exact(t->view);
 	char number[TABLE_NUMBER_LEN];
+	uint64_t n_ended = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct record_totals *totals = &processes[i]->totals;
-
-		sum.live_bytes = view_sum(sum.live_bytes, totals->live_bytes);
-		sum.live_blocks = view_sum(sum.live_blocks, totals->live_blocks);
-		sum.allocs += totals->allocs;
-		sum.bytes += totals->bytes;
-		sum.frees += totals->frees;
+		add_totals(&sum, &processes[i]->totals);
 		exact &= processes[i]->exact;
 	}
-	strbuf_addf(&line, "all %zu processes: ", n);
+	for (size_t i = 0; i < model_n_ended(view_model(t->view)); i++) {
+		const struct model_ended *ended = model_ended(view_model(t->view), i);
+		struct record_totals totals = ended->totals;
+
+		totals.live_bytes = totals.live_blocks = 0;
+		add_totals(&sum, &totals);
+		n_ended += ended->processes;
+		exact &= totals.lost == 0;
+	}
+	strbuf_addf(&line, "all %" PRIu64 " processes: ", n + n_ended);
 	add_live(&line, sum.live_bytes, sum.live_blocks, "block", exact);
 	strbuf_adds(&line, "; ");
 	add_calls(&line, sum.allocs, "allocation", sum.bytes, exact);
@@ -387,9 +460,10 @@ size_t table_shown(const struct table *t, size_t n)
 	return top > 0 && top < n ? top : n;
 }
 
-static void all_processes(struct table *t, struct view_process **processes, size_t n, size_t n_idle)
+static int all_processes(struct table *t, struct view_process **processes, size_t n, size_t n_idle)
 {
 	size_t n_shown;
+	int r;
 
 	qsort(processes, n, sizeof(processes[0]), compare_processes);
 	n_shown = table_shown(t, n);
@@ -401,8 +475,10 @@ static void all_processes(struct table *t, struct view_process **processes, size
 	if (n_idle > 0)
 		strbuf_addf(&t->out, "… %zu more process%s that allocated nothing\n", n_idle,
 			    n_idle == 1 ? "" : "es");
+	r = ended_processes(t);
 	if (n > 1)
 		grand_totals(t, processes, n);
+	return r;
 }
 
 static int processes_write(struct table *t)
@@ -420,8 +496,7 @@ static int processes_write(struct table *t)
 		else
 			n_idle++;
 	}
-	all_processes(t, processes, n_busy, n_idle);
-	return 0;
+	return all_processes(t, processes, n_busy, n_idle);
 }
 
 int table_write(const struct view *view, FILE *file)

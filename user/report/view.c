@@ -60,9 +60,12 @@ static bool losses_attributed(const struct model *model, const struct record_cov
 	uint64_t lost = 0, attributed = 0;
 
 	for (size_t i = 0; i < coverage->n_losses; i++)
-		lost += coverage->losses[i].count;
+		if (!record_loss_spares_totals(coverage->losses[i].cause))
+			lost += coverage->losses[i].count;
 	for (size_t i = 0; i < model_n_processes(model); i++)
 		attributed += model_process(model, i)->totals.lost;
+	for (size_t i = 0; i < model_n_ended(model); i++)
+		attributed += model_ended(model, i)->totals.lost;
 	return lost > 0 && lost <= attributed;
 }
 

@@ -424,6 +424,7 @@ static int session_begin(struct session *s)
 	if (r)
 		return r;
 	outputs_show_leaks(s->outputs, s->leaks);
+	model_keep_ended(s->model, options_keep_ended(s->options));
 	r = s->options->command ? start_command(s) : 0;
 	if (r)
 		return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose blocks each forked process may have inherited, by the process that allocated them: so that a
- * block is compared with its owner's descendants and not with every process of the host.
+ * Whose blocks each forked process may have inherited, by the process that allocated them: so that
+ * a block is compared with its owner's descendants and not with every process of the host.
  */
 #ifndef MEMTRACED_TRACE_LIVE_HEIRS_H
 #define MEMTRACED_TRACE_LIVE_HEIRS_H

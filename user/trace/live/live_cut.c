@@ -15,12 +15,12 @@
 
 /*
  * A settling reads all maps. It is due for one ended process when the time since the last has been
- * long in comparison with what that took; for many, so that they do not add up, a third of the time
+ * long in comparison with what that took; for many, so that they do not add up, half of the time
  * may go into it. In a storm more than many end meanwhile: one settling then serves all of them.
  */
 #define SETTLE_AT 64
 #define SETTLE_SHARE 20
-#define SETTLE_SHARE_MANY 2
+#define SETTLE_SHARE_MANY 1
 /* So many of all slots are not left to wait. */
 #define SETTLE_AT_ONCE 4
 
@@ -55,14 +55,6 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_ANCESTORS] = "inheritance-forgotten",
 	[LOSS_SHARED_MEMORY] = "child-in-shared-memory",
 };
-
-/* Losses of stacks and names leave the totals true. */
-static bool loss_spares_totals(size_t cause)
-{
-	return cause == ABI_LOST_STACK_MAP_FULL || cause == ABI_LOST_STACK_UNREADABLE ||
-	       cause == ABI_LOST_SCRATCH_BUSY || cause == LOSS_MAPPING ||
-	       cause == ABI_LOST_FILE_NAME || cause == LOSS_UNWIND_TABLES;
-}
 
 static uint64_t age_ns(const struct live *live, const struct live_process *process, uint32_t tick)
 {
@@ -222,7 +214,7 @@ static int emit_coverage(struct live *live)
 			continue;
 		losses[record.coverage.n_losses++] =
 			(struct record_loss){ loss_names[i], counts[i] };
-		if (!loss_spares_totals(i))
+		if (!record_loss_spares_totals(loss_names[i]))
 			record.coverage.exact = false;
 	}
 	for (size_t i = 0; i < objects_count(live->objects); i++)

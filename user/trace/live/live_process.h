@@ -52,8 +52,8 @@ int live_attach_all(struct live *live, struct live_process *process, bool *ret_l
 /* From now on new processes are counted by links that all share. */
 int live_go_shared(struct live *live);
 /*
- * What a process has mapped now; recorded and in the tables, not probed yet. *ret_missing is set when
- * there may be an allocator that was not found.
+ * What a process has mapped now; recorded and in the tables, not probed yet. *ret_missing is set
+ * when there may be an allocator that was not found.
  */
 int live_add_maps(struct live *live, struct live_process *process, uint64_t time_ns,
 		  bool *ret_missing);

@@ -85,6 +85,9 @@ struct record_loss {
 	uint64_t count;
 };
 
+/* Losses of stacks and names leave totals true. */
+bool record_loss_spares_totals(const char *cause);
+
 /* The cause of a loss when nothing was counted on purpose (--floor): there are no totals then. */
 #define RECORD_CAUSE_FLOOR "nothing-counted"
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/record/record_cut.h"
+
+#include <string.h>
+
+bool record_loss_spares_totals(const char *cause)
+{
+	static const char *const causes[] = {
+		"stack-map-full",  "stack-unreadable", "stack-scratch-busy",
+		"mapping-unknown", "file-name",	       "unwind-tables-full",
+	};
+
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+		if (strcmp(cause, causes[i]) == 0)
+			return true;
+	return false;
+}

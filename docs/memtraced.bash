@@ -74,6 +74,7 @@ _memtraced_options() {
         --debuginfod
         -i
         -d
+        --sample-interval=
         --no-rss
         --attach=
         --allocator=
@@ -129,7 +130,8 @@ _memtraced() {
     case $option in
     -p | -c | -e | -i | -d | -f | -o | --cgroup | --uid | --comm | --hist | --run-as | --env | --min-size | \
         --max-size | --older-than | --top | --sort | --color | --attach | --allocator | \
-        --max-blocks | --keep-ended | --max-stack | --unwind | --leak-check | --leak-resolution | \
+        --max-blocks | --keep-ended | --max-stack | --unwind | --sample-interval | --leak-check | \
+        --leak-resolution | \
         --gen-suppressions | --default-suppressions | --suppressions | --log-file)
         mapfile -t COMPREPLY < <(_memtraced_values "$option" "$cur") ;;
     *)

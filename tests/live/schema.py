@@ -65,7 +65,8 @@ SITE = {"id": Hex(digits=16), "class": OneOf("heap", "mmap"), "live_bytes": NATU
         "growth": Nullable({"verdict": OneOf("leak", "growing", "cache", "steady"),
                             "bytes_per_s": REAL, "confidence": REAL}),
         "leak": Nullable(OneOf("definite", "indirect", "possible", "reachable")),
-        "estimate": ESTIMATE, "frames": ListOf(FRAME)}
+        "estimate": ESTIMATE, "series": Nullable(ListOf(Nullable(NATURAL))),
+        "frames": ListOf(FRAME)}
 
 LEAK = {"bytes": NATURAL, "blocks": NATURAL}
 
@@ -88,7 +89,12 @@ PROCESS = {
                      "heap_live": NATURAL, "heap_free": Nullable(NATURAL), "mmap": NATURAL,
                      "file": NATURAL, "stack": NATURAL, "unknown": NATURAL,
                      "unknown_heap": NATURAL, "moved": NATURAL, "swap": NATURAL,
-                     "page_tables": NATURAL})}
+                     "page_tables": NATURAL}),
+    "timeline": Nullable({
+        "peak_ns": Nullable(NATURAL), "sites_left_out": NATURAL,
+        "points": ListOf({"time_ns": NATURAL, "live_bytes": NATURAL, "live_blocks": NATURAL,
+                          "allocs": NATURAL, "frees": NATURAL, "bytes": NATURAL,
+                          "rss": Nullable(NATURAL)})})}
 
 ENDED = {"comm": str, "exe": Nullable(str), "processes": NATURAL, "lost": NATURAL,
          "alloc": ALLOC}

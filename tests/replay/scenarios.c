@@ -4,6 +4,7 @@
 #include "tests/record_script.h"
 #include "tests/replay/heap_errors.h"
 #include "tests/replay/resident_memory.h"
+#include "tests/replay/samples.h"
 
 #define APP "/opt/demo/server"
 #define LIBC "/usr/lib/x86_64-linux-gnu/libc.so.6"
@@ -561,6 +562,37 @@ static void resident(record_fn fn, void *userdata)
 	emit_resident_older(&s, 1, 1048576, 3 * SECOND + 3000);
 }
 
+/* A server that grows, and its child, whose series lie on top of what it inherited. */
+static void sampled(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+	struct record_totals parent = totals(0, 300, 70000 + 512, 71);
+	struct record_totals child = totals(1, 0, 3000, 30);
+	struct record_site inherited = site(1, 1, AT_MAKE, 2000, 20);
+
+	allocators(&s);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	code(&s, 0, SECOND);
+	stacks(&s, 0, SECOND);
+	emit_begin(&s, 1, 4243, 0, SCRIPT_INHERITS, 41 * SECOND, "worker");
+	emit_samples(&s, 2 * SECOND, AT_MAKE, AT_LOOP);
+	parent.peak_ns = 71 * SECOND;
+	child.frees = 29;
+	child.inherited_bytes = 5900;
+	child.inherited_blocks = 59;
+	inherited.inherited_bytes = 4900;
+	emit_cut(&s, 72 * SECOND);
+	emit_totals(&s, parent);
+	emit_site(&s, site(0, 1, AT_MAKE, 70000, 70));
+	emit_site(&s, site(0, 2, AT_LOOP, 512, 1));
+	emit_totals(&s, child);
+	emit_site(&s, inherited);
+	emit_site(&s, site(1, 2, AT_LOOP, 1000, 10));
+	emit_coverage(&s, true, 300, NULL, 0);
+	emit_cut_end(&s);
+	symbols(&s);
+}
+
 static const struct scenario all[] = {
 	{ .name = "empty", .emit = empty },
 	{ .name = "forked", .emit = forked },
@@ -584,6 +616,7 @@ static const struct scenario all[] = {
 	{ .name = "errors", .emit = wrong },
 	{ .name = "errors-top", .emit = wrong, .opts = { .top = 2 } },
 	{ .name = "resident", .emit = resident },
+	{ .name = "sampled", .emit = sampled },
 	{ .name = "forked-growth", .emit = forked, .opts = { .sort = SORT_GROWTH } },
 };
 

@@ -66,6 +66,7 @@ static void what_is_not_given_has_its_default(void **state)
 	assert_false(o->no_follow);
 	assert_int_equal(o->interval_ns, 0);
 	assert_int_equal(o->duration_ns, 0);
+	assert_int_equal(o->sample_interval_ns, 1000000000);
 	assert_int_equal(o->min_size, 0);
 	assert_int_equal(o->max_size, UINT64_MAX);
 	assert_int_equal(o->older_than_ns, 0);
@@ -94,11 +95,12 @@ static void every_option_sets_its_field(void **state)
 
 	(void)state;
 	o = parse_ok(ARGS("-i", "0.5", "-d10", "--run-as=nobody", "--env", "A=1", "--env=B=x=y",
-			  "--no-follow", "--attach=perf", "--max-blocks=1M", "--max-stack=3",
-			  "--unwind=fp", "--floor", "--check-stacks=7", "--debuginfod", "-c",
-			  "ls -l"));
+			  "--no-follow", "--sample-interval=50ms", "--attach=perf",
+			  "--max-blocks=1M", "--max-stack=3", "--unwind=fp", "--floor",
+			  "--check-stacks=7", "--debuginfod", "-c", "ls -l"));
 	assert_int_equal(o->interval_ns, 500000000);
 	assert_int_equal(o->duration_ns, 10000000000);
+	assert_int_equal(o->sample_interval_ns, 50000000);
 	assert_string_equal(o->run_as, "nobody");
 	assert_words(o->env_set, ARGS("A=1", "B=x=y"));
 	assert_true(o->no_follow);

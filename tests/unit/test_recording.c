@@ -65,9 +65,9 @@ static const struct record all[] = {
 	{ .type = RECORD_REGION_GONE, .region_gone = { 1, 2, 3, 4 } },
 	{ .type = RECORD_CUT, .cut = { 99 } },
 	{ .type = RECORD_TOTALS,
-	  .totals = { 1, "now", 2, 3, 4, 5, -6, 7, 8, 9, 10, 11, 12, 13, 14 } },
+	  .totals = { 1, "now", 2, 3, 4, 5, -6, 7, 8, 9, 10, 11, 12, 13, 14, 15, -16, 17 } },
 	{ .type = RECORD_TOTALS, .totals = { .slot = 2 } },
-	{ .type = RECORD_SITE, .site = { 1, 2, 3, -4, 5, 6, 7, 8, 9, 10, UINT64_MAX } },
+	{ .type = RECORD_SITE, .site = { 1, 2, 3, -4, 5, 6, 7, 8, 9, 10, UINT64_MAX, -11 } },
 	{ .type = RECORD_COVERAGE, .coverage = { false, 1, 2, 3, 2, losses, 4, 1, losses } },
 	{ .type = RECORD_CUT_END },
 	{ .type = RECORD_UNPROBED, .unprobed = { "valloc", "/lib/c", "no symbol" } },
@@ -91,6 +91,10 @@ static const struct record all[] = {
 	  .heap_error = { 1, RECORD_DOUBLE_FREE, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 } },
 	{ .type = RECORD_RESIDENT,
 	  .resident = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, true } },
+	{ .type = RECORD_SAMPLE, .sample = { 1ull << 40 } },
+	{ .type = RECORD_SAMPLE_PROCESS, .sample_process = { 1, -2, 3, 4, 5, 6, UINT64_MAX } },
+	{ .type = RECORD_SAMPLE_SITE, .sample_site = { 1, 2, 1ull << 63, -4 } },
+	{ .type = RECORD_SAMPLE_END, .sample_end = { 1, -2 } },
 };
 #define N_ALL (sizeof(all) / sizeof(all[0]))
 
@@ -161,12 +165,13 @@ static bool same_state(const struct record *a, const struct record *b)
 		       SAME(totals.peak_bytes) && SAME(totals.peak_error_bytes) &&
 		       SAME(totals.temporary) && SAME(totals.missed_frees) &&
 		       SAME(totals.unknown_frees) && SAME(totals.lost) &&
-		       SAME(totals.further_errors);
+		       SAME(totals.further_errors) && SAME(totals.peak_ns) &&
+		       SAME(totals.inherited_bytes) && SAME(totals.inherited_blocks);
 	case RECORD_SITE:
 		return SAME(site.slot) && SAME(site.fn) && SAME(site.stack) &&
 		       SAME(site.live_bytes) && SAME(site.live_blocks) && SAME(site.allocs) &&
 		       SAME(site.bytes) && SAME(site.temporary) && SAME(site.peak_bytes) &&
-		       SAME(site.oldest_ns) && SAME(site.newest_ns);
+		       SAME(site.oldest_ns) && SAME(site.newest_ns) && SAME(site.inherited_bytes);
 	case RECORD_COVERAGE:
 		if (!SAME(coverage.exact) || !SAME(coverage.events) ||
 		    !SAME(coverage.stacks_complete) || !SAME(coverage.stacks_truncated) ||
@@ -304,6 +309,26 @@ static bool same_resident(const struct record_resident *a, const struct record_r
 	       SAME(all_blocks);
 }
 
+static bool same_sample(const struct record *a, const struct record *b)
+{
+	switch (a->type) {
+	case RECORD_SAMPLE:
+		return SAME(sample.time_ns);
+	case RECORD_SAMPLE_PROCESS:
+		return SAME(sample_process.slot) && SAME(sample_process.live_bytes) &&
+		       SAME(sample_process.live_blocks) && SAME(sample_process.allocs) &&
+		       SAME(sample_process.frees) && SAME(sample_process.bytes) &&
+		       SAME(sample_process.rss_bytes);
+	case RECORD_SAMPLE_SITE:
+		return SAME(sample_site.slot) && SAME(sample_site.fn) && SAME(sample_site.stack) &&
+		       SAME(sample_site.live_bytes);
+	case RECORD_SAMPLE_END:
+		return SAME(sample_end.n_left_out) && SAME(sample_end.most_bytes);
+	default:
+		return false;
+	}
+}
+
 static bool same_check(const struct record *a, const struct record *b)
 {
 	if (a->type == RECORD_STACK_CHECK)
@@ -318,7 +343,8 @@ static bool same_check(const struct record *a, const struct record *b)
 static bool same_record(const struct record *a, const struct record *b)
 {
 	return same_history(a, b) || same_state(a, b) || same_description(a, b) ||
-	       (a->type == b->type && (same_syscalls(a, b) || same_check(a, b))) ||
+	       (a->type == b->type &&
+		(same_syscalls(a, b) || same_check(a, b) || same_sample(a, b))) ||
 	       (SAME(type) && a->type == RECORD_JIT_CODE &&
 		same_jit_code(&a->jit_code, &b->jit_code)) ||
 	       (SAME(type) && a->type == RECORD_HEAP_ERROR &&

@@ -552,6 +552,11 @@ const struct option_def option_table[] = {
 	{ 'd', NULL, GROUP_WHEN, 0, "SEC", NULL, apply_positive_time, FIELD(duration_ns),
 	  .help = "Stop after SEC seconds; default: when the traced processes have ended." },
 
+	{ 0, "sample-interval", GROUP_WHEN, OPTION_ALLOC, "SEC", NULL, apply_positive_time,
+	  FIELD(sample_interval_ns),
+	  .help = "Look every SEC seconds at what is live, for trends, later less often; default: "
+		  "1." },
+
 	{ 0, "min-size", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, "SIZE", NULL, apply_size,
 	  FIELD(min_size), .help = "Only blocks of at least this size." },
 	{ 0, "max-size", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, "SIZE", NULL, apply_size,

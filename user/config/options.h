@@ -99,6 +99,7 @@ struct options {
 	bool alloc;	      /* allocations beside other jobs: ask options_trace_allocations */
 	uint64_t interval_ns; /* -i; 0: none; fractions of a second are accepted */
 	uint64_t duration_ns; /* -d; 0: until the target ends */
+	uint64_t sample_interval_ns; /* between the first samples of what sites hold */
 	uint64_t min_size, max_size; /* bytes of one block; 0 and UINT64_MAX when not given */
 	uint64_t older_than_ns;
 	uint64_t top; /* sites to show in tables; 0: all; default 10 */

@@ -6,6 +6,7 @@
 #include "model/histograms.h"
 #include "model/mappings.h"
 #include "model/process.h"
+#include "model/series.h"
 #include "model/syscalls.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@ struct model {
 	struct histograms *histograms;
 	struct event_counts *events;
 	struct syscalls *syscalls;
+	struct series *series;
 	bool has_run;
 	struct record_run run;
 	VEC(struct record_function) functions; /* by id; name NULL where none was announced */
@@ -63,6 +65,8 @@ int model_new(struct model **ret_model)
 		r = event_counts_new(model->strings, &model->events);
 	if (r == 0)
 		r = syscalls_new(model->strings, &model->syscalls);
+	if (r == 0)
+		r = series_new(&model->series);
 	if (r < 0)
 		return r;
 	model->keep_ended = SIZE_MAX;
@@ -88,6 +92,7 @@ void model_free(struct model *model)
 	vec_done(&model->functions);
 	vec_done(&model->unprobed);
 	syscalls_free(model->syscalls);
+	series_free(model->series);
 	event_counts_free(model->events);
 	histograms_free(model->histograms);
 	mappings_free(model->kernel);
@@ -344,6 +349,8 @@ static uint64_t record_time_ns(const struct record *record)
 		return record->occurrence.time_ns;
 	case RECORD_CUT:
 		return record->cut.time_ns;
+	case RECORD_SAMPLE:
+		return record->sample.time_ns;
 	default:
 		return 0;
 	}
@@ -400,6 +407,14 @@ int model_apply(const struct record *record, void *userdata)
 		return histograms_add(model->histograms, &record->histogram);
 	case RECORD_EVENT:
 		return event_counts_add(model->events, &record->event);
+	case RECORD_SAMPLE:
+		return series_begin(model->series, &record->sample);
+	case RECORD_SAMPLE_PROCESS:
+		return series_add_process(model->series, &record->sample_process);
+	case RECORD_SAMPLE_SITE:
+		return series_add_site(model->series, &record->sample_site);
+	case RECORD_SAMPLE_END:
+		return series_end(model->series, &record->sample_end);
 	case RECORD_OCCURRENCE:
 	case RECORD_SYMBOL:
 	case RECORD_JIT_CODE:
@@ -572,6 +587,11 @@ const struct model_event *model_event(const struct model *model, size_t index)
 const struct model_event *model_find_event(const struct model *model, uint32_t id)
 {
 	return event_counts_find(model->events, id);
+}
+
+const struct series *model_series(const struct model *model)
+{
+	return model->series;
 }
 
 size_t model_n_syscalls(const struct model *model)

@@ -18,6 +18,7 @@
 #include "trace/record/record.h"
 
 struct model;
+struct series;
 
 /* An address as a place in an object. */
 struct model_place {
@@ -106,6 +107,9 @@ const struct record_unprobed *model_unprobed(const struct model *model, size_t i
 const struct record_stack_check *model_stack_check(const struct model *model);
 size_t model_n_stacks_differ(const struct model *model);
 const struct record_stack_differs *model_stack_differs(const struct model *model, size_t index);
+
+/* What processes and sites held over the run: model/series.h. */
+const struct series *model_series(const struct model *model);
 
 /* Processes that made system calls, where those were asked for. */
 size_t model_n_syscalls(const struct model *model);

@@ -9,6 +9,7 @@
 #include "report/json_leaks.h"
 #include "report/json_out.h"
 #include "report/json_resident.h"
+#include "report/json_series.h"
 #include "report/json_syscalls.h"
 #include "report/view_collect.h"
 #include "report/writers.h"
@@ -18,7 +19,8 @@
 #include <string.h>
 #include <time.h>
 
-static void put_site(struct json_out *out, const struct view_site *site)
+static void put_site(struct json_out *out, const struct view_process *process,
+		     const struct view_site *site)
 {
 	struct json_object *json = json_out_new(out);
 	bool has_oldest = site->oldest_ns != VIEW_UNKNOWN;
@@ -41,6 +43,7 @@ static void put_site(struct json_out *out, const struct view_site *site)
 	json_out_null(out, json, "growth");
 	json_out_string(out, json, "leak", json_leak_class(site->leak));
 	json_out_null(out, json, "estimate");
+	json_add_series(out, json, process, site);
 	json_out_add(out, json, "frames", json_out_frames(out, &site->stack));
 	json_out_put(out, json);
 }
@@ -110,7 +113,7 @@ static void put_process(struct json_out *out, const struct view *view,
 	for (size_t i = 0; i < process->n_sites; i++) {
 		if (i > 0)
 			fputc(',', out->file);
-		put_site(out, &process->sites[i]);
+		put_site(out, process, &process->sites[i]);
 	}
 	fputs("],\"leaks\":", out->file);
 	json_leaks(out, process);
@@ -119,6 +122,8 @@ static void put_process(struct json_out *out, const struct view *view,
 	fprintf(out->file,
 		",\"further_heap_errors\":%" PRIu64 ",\"rss\":", process->errors.further);
 	json_resident(out, view, process);
+	fputs(",\"timeline\":", out->file);
+	json_timeline(out, view, process);
 	fputc('}', out->file);
 }
 

@@ -85,9 +85,13 @@ static int add_process(struct view *view, struct symbols *symbols,
 	process.has_mmap = image->regions != NULL;
 	if (process.has_mmap)
 		regions_totals(image->regions, &process.mmap);
-	r = view_collect(view->model, symbols, &view->opts, &process);
-	if (r < 0)
+	r = view_timeline_init(view->model, image, &process.timeline);
+	if (r == 0)
+		r = view_collect(view->model, symbols, &view->opts, &process);
+	if (r < 0) {
+		view_timeline_done(&process.timeline);
 		return r;
+	}
 	r = view_leaks_init(&resolver, &view->opts, &process);
 	if (r == 0)
 		r = view_errors_init(&resolver, image, &process.errors);
@@ -176,6 +180,7 @@ void view_free(struct view *view)
 	vec_foreach(&view->processes, process) {
 		view_collect_free(process->sites, process->n_sites);
 		view_errors_done(&process->errors);
+		view_timeline_done(&process->timeline);
 	}
 	vec_done(&view->processes);
 	view_counts_done(&view->counts);

@@ -9,6 +9,7 @@
 
 struct collector {
 	struct view_resolver resolver;
+	const struct view_timeline *timeline;
 	struct hashmap *by_places; /* of struct view_site, each its own allocation until the end */
 	VEC(struct view_site *) list;
 };
@@ -34,11 +35,12 @@ static void site_free(struct view_site *site)
 	if (!site)
 		return;
 	view_stack_done(&site->stack);
+	view_series_done(&site->series);
 	free(site);
 }
 DEFINE_CLEANUP(struct view_site, site_free)
 
-static void merge(struct view_site *into, const struct view_site *site)
+static void merge(struct view_site *into, struct view_site *site, size_t n_points)
 {
 	into->live_bytes = view_sum(into->live_bytes, site->live_bytes);
 	into->live_blocks = view_sum(into->live_blocks, site->live_blocks);
@@ -54,24 +56,28 @@ static void merge(struct view_site *into, const struct view_site *site)
 	if (site->newest_ns < into->newest_ns)
 		into->newest_ns = site->newest_ns;
 	into->stack.truncated |= site->stack.truncated;
+	view_series_merge(&into->series, &site->series, n_points);
 }
 
+/* Takes the series of `values` over, also when it fails. */
 static int add_site(struct collector *c, const struct model_process *image, uint16_t fn,
-		    uint64_t stack_id, const struct view_site *values)
+		    uint64_t stack_id, struct view_site *values)
 {
 	_cleanup_(site_free_p) struct view_site *site = malloc(sizeof(*site));
 	struct view_site *same;
 	int r;
 
-	if (!site)
+	if (!site) {
+		view_series_done(&values->series);
 		return -ENOMEM;
+	}
 	*site = *values;
 	r = view_resolve_site(&c->resolver, image, fn, stack_id, &site->stack);
 	if (r < 0)
 		return r;
 	same = hashmap_find(c->by_places, site);
 	if (same) {
-		merge(same, site);
+		merge(same, site, c->timeline->n);
 		return 0;
 	}
 	site->id = view_stack_id(&site->stack, site->class);
@@ -101,7 +107,9 @@ static int add_heap_site(struct collector *c, const struct model_process *image,
 		.newest_ns = is_live ? v->newest_ns : VIEW_UNKNOWN,
 	};
 
-	return add_site(c, image, v->fn, v->stack, &values);
+	int r = view_series_init(c->resolver.model, c->timeline, v, &values.series);
+
+	return r ? r : add_site(c, image, v->fn, v->stack, &values);
 }
 
 static uint64_t age_ns(uint64_t birth_ns, uint64_t now_ns)
@@ -189,6 +197,7 @@ static int hand_over(struct collector *c, const struct report_opts *opts,
 		if (passes(site, opts)) {
 			process->sites[process->n_sites++] = *site;
 			site->stack.places = NULL;
+			site->series.live_bytes = NULL;
 		} else {
 			process->n_left_out++;
 			process->left_out_bytes =
@@ -203,7 +212,7 @@ static int hand_over(struct collector *c, const struct report_opts *opts,
 int view_collect(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
 		 struct view_process *process)
 {
-	struct collector c = { .resolver = { model, symbols } };
+	struct collector c = { .resolver = { model, symbols }, .timeline = &process->timeline };
 	const struct model_process *image = process->image;
 	int r = hashmap_new(&places_ops, &c.by_places);
 
@@ -222,7 +231,9 @@ int view_collect(const struct model *model, struct symbols *symbols, const struc
 
 void view_collect_free(struct view_site *sites, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		view_stack_done(&sites[i].stack);
+		view_series_done(&sites[i].series);
+	}
 	free(sites);
 }

@@ -10,7 +10,9 @@
 #include "model/image.h"
 #include "model/regions.h"
 #include "report/view_errors.h"
+#include "report/view_series.h"
 #include "report/view_stack.h"
+#include "report/view_sum.h"
 
 #define VIEW_UNKNOWN UINT64_MAX /* of ages and counts */
 
@@ -26,6 +28,7 @@ struct view_site {
 	uint64_t temporary;	       /* VIEW_UNKNOWN for mmap */
 	uint64_t oldest_ns, newest_ns; /* ages; VIEW_UNKNOWN */
 	enum reach_class leak;	       /* the worst of its blocks; REACH_CLASSES: not checked */
+	struct view_series series;
 	struct view_stack stack;       /* the allocator function, then its callers */
 };
 
@@ -35,6 +38,7 @@ struct view_process {
 	bool exact;		     /* false: events were lost that may be this process's */
 	bool has_mmap;
 	struct region_totals mmap;
+	struct view_timeline timeline;
 	size_t n_sites;
 	struct view_site *sites;
 	struct view_errors errors;
@@ -64,13 +68,5 @@ int64_t view_site_weight(const struct view_site *site, enum option_sort sort);
  * that is a quantity of its own, bytes at the peak or temporary allocations.
  */
 enum option_sort view_site_quantity(enum option_sort sort);
-
-/* Sums that a damaged recording cannot overflow. */
-static inline int64_t view_sum(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? (a > 0 ? INT64_MAX : INT64_MIN) : sum;
-}
 
 #endif

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/session.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "model/model.h"
+#include "model/series.h"
 #include "service/leak_check.h"
 #include "service/outputs.h"
 #include "service/resident.h"
+#include "service/sample_clock.h"
 #include "service/status_line.h"
 #include "service/tracing.h"
 #include "target/hold.h"
@@ -39,6 +42,7 @@ struct session {
 	struct leak_check *leaks; /* NULL: not asked for */
 	struct status_line *status;
 	struct loop_source *grace;
+	struct sample_clock samples;
 	int child_status; /* as wait(2)'s; -1: still running */
 	unsigned int stop_signals;
 	bool over;
@@ -138,9 +142,17 @@ static int on_ring(int fd, uint32_t events, void *userdata)
 static int on_tick(void *userdata)
 {
 	struct session *s = userdata;
+	uint64_t now = clock_monotonic_ns(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int r;
 
 	live_tick(s->live);
-	return 0;
+	if (!options_trace_allocations(s->options) || !sample_clock_is_due(&s->samples, now))
+		return 0;
+	r = live_sample(s->live, take_record, s);
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	sample_clock_taken(&s->samples, series_halvings(model_series(s->model)), cpu,
+			   clock_monotonic_ns());
+	return r;
 }
 
 static int on_interval(void *userdata)
@@ -353,6 +365,7 @@ static int add_sources(struct session *s)
 	uint64_t interval = s->options->interval_ns;
 	int r = loop_add_fd(s->loop, live_fd(s->live), EPOLLIN, on_ring, s, &source);
 
+	sample_clock_init(&s->samples, s->options->sample_interval_ns, clock_monotonic_ns());
 	if (!interval && outputs_live_view(s->outputs) && !s->options->command)
 		interval = LIVE_VIEW_NS;
 	if (r == 0)

@@ -24,9 +24,6 @@
 /* So many of all slots are not left to wait. */
 #define SETTLE_AT_ONCE 4
 
-/* Longest that a program which has read the old epoch may still need to write its change. */
-#define CUT_GRACE_NS 1000000
-
 static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_BLOCK_MAP_FULL] = "block-map-full",
 	[ABI_LOST_SITE_MAP_FULL] = "site-map-full",
@@ -78,6 +75,7 @@ static int emit_site(struct live *live, const struct live_process *process,
 			  .bytes = site->counts.bytes,
 			  .temporary = site->counts.temporary,
 			  .peak_bytes = site->peak_bytes,
+			  .inherited_bytes = site->inherited_bytes,
 			  .oldest_ns = aged ? age_ns(live, process, site->oldest_tick) : UINT64_MAX,
 			  .newest_ns =
 				  aged ? age_ns(live, process, site->newest_tick) : UINT64_MAX },
@@ -101,8 +99,8 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		.peak_bytes = saved ? proc->cut_peak_bytes : proc->peak_bytes,
 		.peak_error_bytes = proc->race_bytes,
 		.lost = proc->lost,
+		.peak_ns = process->peak_ns,
 	};
-	int64_t inherited = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		t.allocs += sites[i].counts.allocs;
@@ -110,10 +108,11 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		t.live_bytes += sites[i].counts.live_bytes;
 		t.live_blocks += sites[i].counts.live_blocks;
 		t.temporary += sites[i].counts.temporary;
-		inherited += sites[i].inherited_blocks;
+		t.inherited_bytes += sites[i].inherited_bytes;
+		t.inherited_blocks += sites[i].inherited_blocks;
 	}
 	/* A block ends by a free that was seen, or by one that was missed. */
-	t.frees = t.allocs + inherited - t.live_blocks - t.missed_frees;
+	t.frees = t.allocs + t.inherited_blocks - t.live_blocks - t.missed_frees;
 	return t;
 }
 
@@ -155,7 +154,7 @@ static int snapshot_take(struct live *live, bool ended_only, struct snapshot **r
 					 (process->ended || !ended_only);
 		processes[slot].forked = live->programs->procs[slot].parent != ABI_NO_SLOT;
 	}
-	return snapshot_new(live->programs, processes, live->processes.len, ret);
+	return snapshot_new(live->programs, processes, live->processes.len, true, ret);
 }
 
 /* Sites of one slot in the sorted array, from *at on. */
@@ -289,6 +288,7 @@ static int read_cut(struct live *live, bool ended_only)
 	live_tick(live);
 	if (!live->opts.allocations)
 		return cut_jobs(live, time_ns);
+	live_note_peaks(live);
 	if (!live->cut_begun)
 		raise_epoch(live);
 	live->cut_begun = false;

@@ -7,6 +7,9 @@
 
 #include "trace/live/live_state.h"
 
+/* Longest that a program which has read the old epoch may still need to write its change. */
+#define CUT_GRACE_NS 1000000
+
 /* trace/live/live_source.c */
 int live_emit(struct live *live, const struct record *record);
 /* One event of the ring: what it fails with is kept in live->error. */
@@ -124,6 +127,9 @@ int live_reclaim(struct live *live);
 int live_reuse(struct live *live);
 /* A slot that nobody has, for a process that user space registers; -ENOSPC. */
 int live_take_slot(struct live *live, uint32_t *ret_slot);
+
+/* trace/live/live_sample.c: when each process had its peak, late by at most a tick or a sample */
+void live_note_peaks(struct live *live);
 
 /* trace/live/live_cut.c */
 int live_cut(struct source *source, record_fn fn, void *userdata);

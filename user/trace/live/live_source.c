@@ -205,11 +205,6 @@ int live_fd(const struct live *live)
 	return ring_buffer__epoll_fd(live->ring);
 }
 
-void live_tick(struct live *live)
-{
-	live->programs->control->tick = (clock_monotonic_ns() - live->start_ns) / ABI_TICK_NS;
-}
-
 bool live_take_mark(struct live *live, pid_t tid)
 {
 	for (size_t i = 0; i < live->marks.len; i++) {

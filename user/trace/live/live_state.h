@@ -69,6 +69,8 @@ struct live_process {
 	bool counts_purged; /* and its entries are deleted */
 	bool oom;
 	uint32_t end_tick;
+	uint32_t peak_epoch; /* when it was last looked at, */
+	uint64_t peak_ns;    /* and when it was new; 0: never */
 	char comm[16];
 	VEC(struct code_range) code;
 	/* Stacks with frames in memory that may be code (trace/live/live_code.c). */

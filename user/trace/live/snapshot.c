@@ -216,7 +216,7 @@ static int sort_sites(struct snapshot *s)
 	return 0;
 }
 
-static int read_maps(struct snapshot *s)
+static int read_maps(struct snapshot *s, bool blocks)
 {
 	const struct memtraced_bpf *skel = s->programs->skel;
 	int r = bpf_batch_read(bpf_map__fd(skel->maps.sites), sizeof(struct abi_site_key),
@@ -224,18 +224,18 @@ static int read_maps(struct snapshot *s)
 
 	if (r == 0)
 		r = read_site_table(s);
-	if (r == 0 && s->forked.len)
+	if (r == 0 && blocks && s->forked.len)
 		r = inheritance_new(s->programs, &s->inheritance);
-	if (r == 0 && s->forked.len)
+	if (r == 0 && blocks && s->forked.len)
 		r = heirs_new(s->programs, s->forked.data, s->forked.len, s->n_processes,
 			      &s->heirs);
-	if (r == 0)
+	if (r == 0 && blocks)
 		r = block_walk(s->programs, s->forked.len > 0, on_block, s);
 	return r ? r : sort_sites(s);
 }
 
 int snapshot_new(const struct programs *programs, const struct snapshot_process *processes,
-		 size_t n, struct snapshot **ret_snapshot)
+		 size_t n, bool blocks, struct snapshot **ret_snapshot)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *s = calloc(1, sizeof(*s));
 	int r;
@@ -256,7 +256,7 @@ int snapshot_new(const struct programs *programs, const struct snapshot_process 
 	r = hashmap_new(&site_ops, &s->by_key);
 	if (r)
 		return r;
-	r = read_maps(s);
+	r = read_maps(s, blocks);
 	if (r)
 		return r;
 	*ret_snapshot = TAKE_PTR(s);

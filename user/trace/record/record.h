@@ -10,6 +10,7 @@
 #include "trace/record/record_counts.h"
 #include "trace/record/record_cut.h"
 #include "trace/record/record_process.h"
+#include "trace/record/record_sample.h"
 #include "trace/record/record_symbols.h"
 
 #include <stdbool.h>
@@ -48,6 +49,10 @@ enum record_type {
 	RECORD_STACK_DIFFERS, /* a stack that is not what the reference has; the first few */
 	RECORD_JIT_CODE,      /* code that a run-time made in a process, by its own word */
 	RECORD_HEAP_ERROR,    /* in a cut: a wrong use of the heap so far */
+	RECORD_SAMPLE,	      /* begins a sample: what its processes and sites hold follows */
+	RECORD_SAMPLE_PROCESS,
+	RECORD_SAMPLE_SITE,
+	RECORD_SAMPLE_END,
 	RECORD_RESIDENT = 34, /* what of a process was in memory while it ran */
 };
 
@@ -124,6 +129,10 @@ struct record {
 		struct record_jit_code jit_code;
 		struct record_heap_error heap_error;
 		struct record_resident resident;
+		struct record_sample sample;
+		struct record_sample_process sample_process;
+		struct record_sample_site sample_site;
+		struct record_sample_end sample_end;
 	};
 };
 

@@ -24,6 +24,8 @@ struct record_totals {
 	uint64_t temporary, missed_frees, unknown_frees;
 	uint64_t lost;		 /* events of this process that were lost; exact only while 0 */
 	uint64_t further_errors; /* heap errors beyond those that have records, each time counted */
+	uint64_t peak_ns; /* when the peak was there first, late by a sample at most; 0: unknown */
+	int64_t inherited_bytes, inherited_blocks; /* by a fork, of what live_* began with */
 };
 
 /* The numbers are those in recordings. */
@@ -63,6 +65,7 @@ struct record_site {
 	uint64_t allocs, bytes, temporary;
 	int64_t peak_bytes;
 	uint64_t oldest_ns, newest_ns; /* ages of its live blocks at the cut; UINT64_MAX unknown */
+	int64_t inherited_bytes;       /* by a fork, part of what live_bytes began with */
 };
 
 /*

@@ -110,22 +110,40 @@ static const struct field cut_fields[] = {
 	END,
 };
 static const struct field totals_fields[] = {
-	F(record_totals, slot, FIELD_U32),	     F(record_totals, comm, FIELD_STRING),
-	F(record_totals, allocs, FIELD_U64),	     F(record_totals, frees, FIELD_U64),
-	F(record_totals, failed, FIELD_U64),	     F(record_totals, bytes, FIELD_U64),
-	F(record_totals, live_bytes, FIELD_U64),     F(record_totals, live_blocks, FIELD_U64),
-	F(record_totals, peak_bytes, FIELD_U64),     F(record_totals, peak_error_bytes, FIELD_U64),
-	F(record_totals, temporary, FIELD_U64),	     F(record_totals, missed_frees, FIELD_U64),
-	F(record_totals, unknown_frees, FIELD_U64),  F(record_totals, lost, FIELD_U64),
-	F(record_totals, further_errors, FIELD_U64), END,
+	F(record_totals, slot, FIELD_U32),
+	F(record_totals, comm, FIELD_STRING),
+	F(record_totals, allocs, FIELD_U64),
+	F(record_totals, frees, FIELD_U64),
+	F(record_totals, failed, FIELD_U64),
+	F(record_totals, bytes, FIELD_U64),
+	F(record_totals, live_bytes, FIELD_U64),
+	F(record_totals, live_blocks, FIELD_U64),
+	F(record_totals, peak_bytes, FIELD_U64),
+	F(record_totals, peak_error_bytes, FIELD_U64),
+	F(record_totals, temporary, FIELD_U64),
+	F(record_totals, missed_frees, FIELD_U64),
+	F(record_totals, unknown_frees, FIELD_U64),
+	F(record_totals, lost, FIELD_U64),
+	F(record_totals, further_errors, FIELD_U64),
+	F(record_totals, peak_ns, FIELD_U64),
+	F(record_totals, inherited_bytes, FIELD_U64),
+	F(record_totals, inherited_blocks, FIELD_U64),
+	END,
 };
 static const struct field site_fields[] = {
-	F(record_site, slot, FIELD_U32),	F(record_site, fn, FIELD_U16),
-	F(record_site, stack, FIELD_U64),	F(record_site, live_bytes, FIELD_U64),
-	F(record_site, live_blocks, FIELD_U64), F(record_site, allocs, FIELD_U64),
-	F(record_site, bytes, FIELD_U64),	F(record_site, temporary, FIELD_U64),
-	F(record_site, peak_bytes, FIELD_U64),	F(record_site, oldest_ns, FIELD_U64),
-	F(record_site, newest_ns, FIELD_U64),	END,
+	F(record_site, slot, FIELD_U32),
+	F(record_site, fn, FIELD_U16),
+	F(record_site, stack, FIELD_U64),
+	F(record_site, live_bytes, FIELD_U64),
+	F(record_site, live_blocks, FIELD_U64),
+	F(record_site, allocs, FIELD_U64),
+	F(record_site, bytes, FIELD_U64),
+	F(record_site, temporary, FIELD_U64),
+	F(record_site, peak_bytes, FIELD_U64),
+	F(record_site, oldest_ns, FIELD_U64),
+	F(record_site, newest_ns, FIELD_U64),
+	F(record_site, inherited_bytes, FIELD_U64),
+	END,
 };
 static const struct field coverage_fields[] = {
 	F(record_coverage, exact, FIELD_BOOL),
@@ -275,6 +293,32 @@ static const struct field resident_fields[] = {
 	F(record_resident, unknown_heap, FIELD_U64), F(record_resident, moved, FIELD_U64),
 	F(record_resident, all_blocks, FIELD_BOOL),  END,
 };
+static const struct field sample_fields[] = {
+	F(record_sample, time_ns, FIELD_U64),
+	END,
+};
+static const struct field sample_process_fields[] = {
+	F(record_sample_process, slot, FIELD_U32),
+	F(record_sample_process, live_bytes, FIELD_U64),
+	F(record_sample_process, live_blocks, FIELD_U64),
+	F(record_sample_process, allocs, FIELD_U64),
+	F(record_sample_process, frees, FIELD_U64),
+	F(record_sample_process, bytes, FIELD_U64),
+	F(record_sample_process, rss_bytes, FIELD_U64),
+	END,
+};
+static const struct field sample_site_fields[] = {
+	F(record_sample_site, slot, FIELD_U32),
+	F(record_sample_site, fn, FIELD_U16),
+	F(record_sample_site, stack, FIELD_U64),
+	F(record_sample_site, live_bytes, FIELD_U64),
+	END,
+};
+static const struct field sample_end_fields[] = {
+	F(record_sample_end, n_left_out, FIELD_U64),
+	F(record_sample_end, most_bytes, FIELD_U64),
+	END,
+};
 /* Elements of lists: all their fields are there, or they could not be counted. */
 static const struct field address_fields[] = {
 	{ 0, 0, FIELD_U64 },
@@ -356,6 +400,10 @@ static const struct record_layout layouts[] = {
 	LAYOUT(RECORD_JIT_CODE, jit_code, jit_code_fields),
 	LAYOUT(RECORD_HEAP_ERROR, heap_error, heap_error_fields),
 	LAYOUT(RECORD_RESIDENT, resident, resident_fields),
+	LAYOUT(RECORD_SAMPLE, sample, sample_fields),
+	LAYOUT(RECORD_SAMPLE_PROCESS, sample_process, sample_process_fields),
+	LAYOUT(RECORD_SAMPLE_SITE, sample_site, sample_site_fields),
+	LAYOUT(RECORD_SAMPLE_END, sample_end, sample_end_fields),
 };
 
 const struct record_layout *record_layout_find(uint32_t type)

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Samples: a cut of the counts alone, again and again over the run. Totals are of all sites, but
+ * only those that hold most get a record of their own, which bounds what a sample takes.
+ */
+#include "target/statm.h"
+#include "trace/live/live_process.h"
+#include "trace/live/snapshot.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define MOST_SITES 1024U
+/* Beyond that, peaks are looked at with samples only. */
+#define MOST_PEAKS 1024U
+
+void live_note_peaks(struct live *live)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	vec_foreach(&live->processes, p) {
+		struct live_process *process = *p;
+		const struct abi_proc *proc;
+		uint32_t epoch;
+
+		if (!process || process->settled)
+			continue;
+		proc = &live->programs->procs[process->slot];
+		epoch = __atomic_load_n(&proc->peak_epoch, __ATOMIC_RELAXED);
+		if (epoch == process->peak_epoch)
+			continue;
+		process->peak_epoch = epoch;
+		process->peak_ns =
+			process->ended ? live->start_ns + process->end_tick * ABI_TICK_NS : now;
+	}
+}
+
+void live_tick(struct live *live)
+{
+	live->programs->control->tick = (clock_monotonic_ns() - live->start_ns) / ABI_TICK_NS;
+	if (live->opts.allocations && live->processes.len <= MOST_PEAKS)
+		live_note_peaks(live);
+}
+
+static bool is_sampled(const struct live_process *process)
+{
+	return process && !process->placeholder && !process->ended;
+}
+
+static int take(struct live *live, struct snapshot **ret_snapshot)
+{
+	size_t n = live->processes.len;
+	_cleanup_free_ struct snapshot_process *processes = calloc(n + 1, sizeof(*processes));
+
+	if (!processes)
+		return -ENOMEM;
+	for (size_t slot = 0; slot < n; slot++) {
+		processes[slot].slot = slot;
+		processes[slot].wanted = is_sampled(live->processes.data[slot]);
+	}
+	return snapshot_new(live->programs, processes, n, false, ret_snapshot);
+}
+
+/* `sites`: those of the process, n of them. */
+static int emit_process(struct live *live, const struct live_process *process,
+			const struct snapshot_site *sites, size_t n)
+{
+	const struct abi_proc *proc = &live->programs->procs[process->slot];
+	struct record record = { .type = RECORD_SAMPLE_PROCESS };
+	struct record_sample_process *sample = &record.sample_process;
+
+	sample->slot = process->image;
+	for (size_t i = 0; i < n; i++) {
+		sample->live_bytes += sites[i].counts.live_bytes;
+		sample->live_blocks += sites[i].counts.live_blocks;
+		sample->allocs += sites[i].counts.allocs;
+		sample->bytes += sites[i].counts.bytes;
+	}
+	/* Of a forked child the blocks that it inherited and freed are below 0 here. */
+	sample->frees = sample->allocs - sample->live_blocks - proc->missed_frees;
+	if (statm_rss(process->pid, &sample->rss_bytes))
+		sample->rss_bytes = UINT64_MAX; /* it may just have ended */
+	return live_emit(live, &record);
+}
+
+static int emit_processes(struct live *live, const struct snapshot_site *sites, size_t n)
+{
+	size_t at = 0;
+
+	for (size_t slot = 0; slot < live->processes.len; slot++) {
+		const struct live_process *process = live->processes.data[slot];
+		size_t from = at;
+		int r;
+
+		if (!is_sampled(process))
+			continue;
+		while (at < n && sites[at].slot == slot)
+			at++;
+		r = emit_process(live, process, sites + from, at - from);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int compare_live(const void *item_a, const void *item_b)
+{
+	const struct snapshot_site *a = *(const struct snapshot_site *const *)item_a;
+	const struct snapshot_site *b = *(const struct snapshot_site *const *)item_b;
+
+	return (a->counts.live_bytes < b->counts.live_bytes) -
+	       (a->counts.live_bytes > b->counts.live_bytes);
+}
+
+/* The largest sites, and what is left out. */
+static int emit_sites(struct live *live, const struct snapshot_site *sites, size_t n)
+{
+	_cleanup_free_ const struct snapshot_site **live_ones = calloc(n + 1, sizeof(*live_ones));
+	struct record end = { .type = RECORD_SAMPLE_END };
+	size_t n_live = 0;
+	int r = 0;
+
+	if (!live_ones)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (sites[i].counts.live_bytes)
+			live_ones[n_live++] = &sites[i];
+	if (n_live > MOST_SITES) {
+		qsort(live_ones, n_live, sizeof(*live_ones), compare_live);
+		end.sample_end.n_left_out = n_live - MOST_SITES;
+		end.sample_end.most_bytes = live_ones[MOST_SITES]->counts.live_bytes;
+		n_live = MOST_SITES;
+	}
+	for (size_t i = 0; i < n_live && r == 0; i++) {
+		const struct snapshot_site *site = live_ones[i];
+		struct record record = {
+			.type = RECORD_SAMPLE_SITE,
+			.sample_site = { .slot = live->processes.data[site->slot]->image,
+					 .fn = site->fn,
+					 .stack = site->stack,
+					 .live_bytes = site->counts.live_bytes },
+		};
+
+		r = live_emit(live, &record);
+	}
+	return r ? r : live_emit(live, &end);
+}
+
+static int sample(struct live *live)
+{
+	_cleanup_(snapshot_free_p) struct snapshot *snapshot = NULL;
+	struct timespec grace = { .tv_nsec = CUT_GRACE_NS };
+	struct record begin = { .type = RECORD_SAMPLE };
+	const struct snapshot_site *sites;
+	size_t n;
+	int r;
+
+	live_tick(live);
+	live_note_peaks(live);
+	begin.sample.time_ns = clock_monotonic_ns();
+	__atomic_fetch_add(&live->programs->control->cut_epoch, 1, __ATOMIC_SEQ_CST);
+	nanosleep(&grace, NULL);
+	r = take(live, &snapshot);
+	if (r)
+		return r;
+	sites = snapshot_sites(snapshot, &n);
+	r = live_emit(live, &begin);
+	if (r == 0)
+		r = emit_processes(live, sites, n);
+	return r ? r : emit_sites(live, sites, n);
+}
+
+int live_sample(struct live *live, record_fn fn, void *userdata)
+{
+	int r = source_drain(&live->source, fn, userdata);
+
+	/* between the beginning of a cut and its reading there is no other epoch */
+	if (r < 0 || !live->opts.allocations || live->opts.floor || live->cut_begun)
+		return r < 0 ? r : 0;
+	live_buffer_begin(live);
+	r = sample(live);
+	live_buffer_end(live);
+	return r ? r : live_after_cut(live);
+}

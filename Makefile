@@ -67,7 +67,7 @@ FUZZ_INSTRUMENT := $(if $(filter 1,$(FUZZ)),-fsanitize=fuzzer-no-link$(comma)add
 ALL_CFLAGS = -std=gnu11 $(CROSS_FLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) $(FUZZ_INSTRUMENT) \
 	-D_GNU_SOURCE -DMEMTRACED_VERSION='"$(VERSION)"' -Iuser -I. -I$(O) $(PACKAGE_CFLAGS)
 ALL_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) $(SANITIZE) $(FUZZ_INSTRUMENT)
-ALL_LIBS = $(PACKAGE_LIBS) -liberty $(LDLIBS)
+ALL_LIBS = $(PACKAGE_LIBS) -liberty -lm $(LDLIBS)
 # The product has an allocator of its own, inside its file: probes that all processes share stand in
 # the C library's, and each call of ours would trap there (HACKING.md).
 ALLOCATOR = $(if $(SANITIZE),,-l:libjemalloc.a -lstdc++ -lm)

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether what a site, or a process, holds grows: a verdict from the series of its live bytes and
+ * the ages of what lives. A pure function; HACKING.md says how it decides and how well.
+ */
+#ifndef MEMTRACED_ANALYZE_GROWTH_H
+#define MEMTRACED_ANALYZE_GROWTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Fewer samples give no verdict. */
+#define GROWTH_LEAST 12U
+/* Equal parts of the time from the start of the run to now, for when live bytes were allocated. */
+#define GROWTH_BIRTHS 8U
+
+enum growth_verdict {
+	GROWTH_STEADY,	/* no trend: flat, up and down, or grown at the beginning and then flat */
+	GROWTH_CACHE,	/* grew, and is bounded now: what is new replaces what is old */
+	GROWTH_GROWING, /* grows, but what is old is freed in the end */
+	GROWTH_LEAK,	/* grows, and what is old stays */
+	GROWTH_VERDICTS
+};
+
+struct growth_input {
+	const uint64_t *times_ns; /* since the start of the run; ascending strictly */
+	const int64_t *live_bytes;
+	size_t n;
+	/*
+	 * Of what lives now, bytes by when they were allocated. All 0: not known, and the age of
+	 * the oldest block stands for them.
+	 */
+	uint64_t born_bytes[GROWTH_BIRTHS];
+	uint64_t oldest_ns; /* UINT64_MAX: not known */
+	bool frees;	    /* anything was freed */
+};
+
+struct growth {
+	enum growth_verdict verdict;
+	double bytes_per_s; /* the trend over the run; of what is bounded or steady, too */
+	double confidence;  /* 0 to 1: how clear the evidence is. No probability. */
+};
+
+/* False: too few samples. */
+bool growth_judge(const struct growth_input *input, struct growth *ret_growth);
+
+/* "steady", "cache", "growing", "leak". */
+const char *growth_verdict_name(enum growth_verdict verdict);
+
+#endif

@@ -58,12 +58,14 @@ COUNTED = ("allocs", "frees", "failed", "bytes", "live_bytes", "live_blocks", "p
            "temporary", "missed_frees", "unknown_frees")
 ALLOC = {**{key: Nullable(NATURAL) for key in COUNTED}, "estimate": ESTIMATE}
 
+GROWTH = Nullable({"verdict": OneOf("leak", "growing", "cache", "steady"), "bytes_per_s": REAL,
+                   "confidence": REAL})
+
 SITE = {"id": Hex(digits=16), "class": OneOf("heap", "mmap"), "live_bytes": NATURAL,
         "live_blocks": NATURAL, "allocs": NATURAL, "bytes": NATURAL, "peak_bytes": NATURAL,
         "temporary": Nullable(NATURAL), "oldest_ns": Nullable(NATURAL),
         "newest_ns": Nullable(NATURAL),
-        "growth": Nullable({"verdict": OneOf("leak", "growing", "cache", "steady"),
-                            "bytes_per_s": REAL, "confidence": REAL}),
+        "growth": GROWTH,
         "leak": Nullable(OneOf("definite", "indirect", "possible", "reachable")),
         "estimate": ESTIMATE, "series": Nullable(ListOf(Nullable(NATURAL))),
         "frames": ListOf(FRAME)}
@@ -94,7 +96,8 @@ PROCESS = {
         "peak_ns": Nullable(NATURAL), "sites_left_out": NATURAL,
         "points": ListOf({"time_ns": NATURAL, "live_bytes": NATURAL, "live_blocks": NATURAL,
                           "allocs": NATURAL, "frees": NATURAL, "bytes": NATURAL,
-                          "rss": Nullable(NATURAL)})})}
+                          "rss": Nullable(NATURAL)})}),
+    "growth": GROWTH}
 
 ENDED = {"comm": str, "exe": Nullable(str), "processes": NATURAL, "lost": NATURAL,
          "alloc": ALLOC}

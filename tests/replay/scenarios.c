@@ -569,7 +569,10 @@ static void sampled(record_fn fn, void *userdata)
 	struct record_totals parent = totals(0, 300, 70000 + 512, 71);
 	struct record_totals child = totals(1, 0, 3000, 30);
 	struct record_site inherited = site(1, 1, AT_MAKE, 2000, 20);
+	struct record_site growing = site(0, 1, AT_MAKE, 70000, 70);
 
+	for (size_t i = 0; i < RECORD_BIRTHS; i++)
+		growing.born_bytes[i] = 70000 / RECORD_BIRTHS;
 	allocators(&s);
 	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
@@ -583,7 +586,7 @@ static void sampled(record_fn fn, void *userdata)
 	inherited.inherited_bytes = 4900;
 	emit_cut(&s, 72 * SECOND);
 	emit_totals(&s, parent);
-	emit_site(&s, site(0, 1, AT_MAKE, 70000, 70));
+	emit_site(&s, growing);
 	emit_site(&s, site(0, 2, AT_LOOP, 512, 1));
 	emit_totals(&s, child);
 	emit_site(&s, inherited);

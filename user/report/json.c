@@ -40,7 +40,7 @@ static void put_site(struct json_out *out, const struct view_process *process,
 	json_out_known(out, json, "temporary", site->temporary != VIEW_UNKNOWN, site->temporary);
 	json_out_known(out, json, "oldest_ns", has_oldest, site->oldest_ns);
 	json_out_known(out, json, "newest_ns", has_newest, site->newest_ns);
-	json_out_null(out, json, "growth");
+	json_add_growth(out, json, site->has_growth, &site->growth);
 	json_out_string(out, json, "leak", json_leak_class(site->leak));
 	json_out_null(out, json, "estimate");
 	json_add_series(out, json, process, site);
@@ -124,6 +124,7 @@ static void put_process(struct json_out *out, const struct view *view,
 	json_resident(out, view, process);
 	fputs(",\"timeline\":", out->file);
 	json_timeline(out, view, process);
+	json_growth(out, process);
 	fputc('}', out->file);
 }
 

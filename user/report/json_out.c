@@ -51,6 +51,18 @@ struct json_object *json_out_new_string(struct json_out *out, const char *s)
 	return json_object_new_string_len(strbuf_str(&text), (int)text.len);
 }
 
+struct json_object *json_out_new_real(struct json_out *out, double value)
+{
+	struct json_object *json;
+	char text[400];
+
+	snprintf(text, sizeof(text), "%.3f", value);
+	json = json_object_new_double_s(value, text);
+	if (!json)
+		out->error = -ENOMEM;
+	return json;
+}
+
 void json_out_string(struct json_out *out, struct json_object *to, const char *key, const char *s)
 {
 	if (s)

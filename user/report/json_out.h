@@ -20,6 +20,9 @@ struct json_out {
 struct json_object *json_out_new(struct json_out *out);
 struct json_object *json_out_new_string(struct json_out *out, const char *s);
 
+/* Three digits behind the point: reals are estimates. */
+struct json_object *json_out_new_real(struct json_out *out, double value);
+
 /* Takes `value` over; NULL: there was no memory for it. */
 void json_out_add(struct json_out *out, struct json_object *to, const char *key,
 		  struct json_object *value);

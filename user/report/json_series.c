@@ -78,3 +78,32 @@ void json_add_series(struct json_out *out, struct json_object *to,
 	}
 	json_out_add(out, to, "series", array);
 }
+
+void json_add_growth(struct json_out *out, struct json_object *to, bool known,
+		     const struct growth *growth)
+{
+	struct json_object *json;
+
+	if (!known) {
+		json_out_null(out, to, "growth");
+		return;
+	}
+	json = json_out_new(out);
+	if (json) {
+		json_out_string(out, json, "verdict", growth_verdict_name(growth->verdict));
+		json_out_add(out, json, "bytes_per_s", json_out_new_real(out, growth->bytes_per_s));
+		json_out_add(out, json, "confidence", json_out_new_real(out, growth->confidence));
+	}
+	json_out_add(out, to, "growth", json);
+}
+
+void json_growth(struct json_out *out, const struct view_process *process)
+{
+	struct json_object *json = json_out_new(out);
+
+	fputc(',', out->file);
+	if (!json)
+		return;
+	json_add_growth(out, json, process->has_growth, &process->growth);
+	json_out_put_members(out, json);
+}

@@ -16,4 +16,10 @@ void json_timeline(struct json_out *out, const struct view *view,
 void json_add_series(struct json_out *out, struct json_object *to,
 		     const struct view_process *process, const struct view_site *site);
 
+/* "growth": an object or null. */
+void json_add_growth(struct json_out *out, struct json_object *to, bool known,
+		     const struct growth *growth);
+/* Writes the member of a process, after a comma. */
+void json_growth(struct json_out *out, const struct view_process *process);
+
 #endif

@@ -37,6 +37,23 @@ const char *table_count(uint64_t n, bool exact, char buf[TABLE_NUMBER_LEN])
 	return buf;
 }
 
+const char *table_rate(double bytes_per_s, char buf[TABLE_NUMBER_LEN])
+{
+	static const struct {
+		const char *per;
+		double seconds;
+	} units[] = { { "s", 1 }, { "min", 60 }, { "h", 3600 }, { "day", 86400 } };
+	char number[FORMAT_UNIT_LEN];
+	size_t i = 0;
+
+	/* what takes longer than a day for a KiB is no rate to speak of */
+	while (i < 3 && bytes_per_s * units[i].seconds < 1024)
+		i++;
+	snprintf(buf, TABLE_NUMBER_LEN, "~%s/%s",
+		 format_size((int64_t)(bytes_per_s * units[i].seconds), number), units[i].per);
+	return buf;
+}
+
 static void state_text(const struct model_process *image, struct strbuf *out)
 {
 	const char *name;
@@ -277,10 +294,14 @@ static void heap_totals(struct table *t, const struct view_process *process)
 {
 	const struct record_totals *totals = &process->totals;
 	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char rate[TABLE_NUMBER_LEN];
 
 	strbuf_adds(&line, "  heap: ");
 	add_live(&line, totals->live_bytes, totals->live_blocks, "block", process->exact);
 	add_peak(&line, totals, process->exact);
+	if (process->has_growth && process->growth.verdict >= GROWTH_GROWING)
+		strbuf_addf(&line, "; %s, %s", growth_verdict_name(process->growth.verdict),
+			    table_rate(process->growth.bytes_per_s, rate));
 	table_wrap(t, 8, strbuf_str(&line));
 	heap_calls(t, totals, process->exact);
 	if (!process->exact)

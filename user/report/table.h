@@ -21,6 +21,9 @@ struct table {
 /* "1.2 MiB", "~1.2 MiB" when it is not exact. */
 const char *table_size(int64_t bytes, bool exact, char buf[TABLE_NUMBER_LEN]);
 
+/* The unit of time by which it is a KiB or more, if any is: "~1.2 MiB/h". */
+const char *table_rate(double bytes_per_s, char buf[TABLE_NUMBER_LEN]);
+
 /* "12", "≥12" when it is not exact: events that were lost are missing in it. */
 const char *table_count(uint64_t n, bool exact, char buf[TABLE_NUMBER_LEN]);
 

@@ -15,7 +15,10 @@ struct section {
 
 static bool belongs(const struct section *s, const struct view_site *site)
 {
-	return site->class == s->class && view_site_weight(site, s->sort) > 0;
+	if (site->class != s->class)
+		return false;
+	return view_site_weight(site, s->sort) > 0 ||
+	       (s->sort == SORT_GROWTH && view_site_urgency(site) > 0);
 }
 
 static const char *value_name(enum option_sort sort)
@@ -62,6 +65,20 @@ static void add_ages(struct strbuf *out, const struct view_site *site)
 		strbuf_addf(out, ", %s to %s old", newest, oldest);
 }
 
+/* "leak, ~1.2 MiB/h"; nothing of what is steady or not known. */
+static void add_growth(struct strbuf *out, const char *before, const struct view_site *site,
+		       const char *after)
+{
+	char rate[TABLE_NUMBER_LEN];
+
+	if (!site->has_growth || site->growth.verdict == GROWTH_STEADY)
+		return;
+	strbuf_addf(out, "%s%s", before, growth_verdict_name(site->growth.verdict));
+	if (site->growth.verdict != GROWTH_CACHE)
+		strbuf_addf(out, ", %s", table_rate(site->growth.bytes_per_s, rate));
+	strbuf_adds(out, after);
+}
+
 static void site_head(struct table *t, const struct section *s, const struct view_site *site,
 		      size_t rank)
 {
@@ -72,8 +89,11 @@ static void site_head(struct table *t, const struct section *s, const struct vie
 
 	snprintf(mark, sizeof(mark), "%s", exact ? "" : "~");
 	strbuf_addf(&line, "  #%zu  ", rank);
+	if (s->sort == SORT_GROWTH)
+		add_growth(&line, "", site, "; ");
 	add_value(&line, s, weight);
-	strbuf_addf(&line, ", %s%.1f%%", mark, 100.0 * (double)weight / (double)s->weight);
+	if (s->weight > 0)
+		strbuf_addf(&line, ", %s%.1f%%", mark, 100.0 * (double)weight / (double)s->weight);
 	if (s->sort != SORT_BYTES)
 		strbuf_addf(&line, "; %s live", table_size(site->live_bytes, exact, size));
 	strbuf_addf(&line, " in %s%" PRId64 " %s%s", mark, site->live_blocks,
@@ -82,6 +102,8 @@ static void site_head(struct table *t, const struct section *s, const struct vie
 	add_ages(&line, site);
 	if (s->sort != SORT_PEAK)
 		strbuf_addf(&line, ", %s at the peak", table_size(site->peak_bytes, exact, size));
+	if (s->sort != SORT_GROWTH)
+		add_growth(&line, "; ", site, "");
 	table_bold(t, true);
 	table_wrap(t, 8, strbuf_str(&line));
 	table_bold(t, false);

@@ -3,15 +3,18 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "report/view_growth.h"
 #include "report/view_resolve.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct collector {
 	struct view_resolver resolver;
 	const struct view_timeline *timeline;
 	struct hashmap *by_places; /* of struct view_site, each its own allocation until the end */
 	VEC(struct view_site *) list;
+	uint64_t born_bytes[GROWTH_BIRTHS]; /* of all heap sites */
 };
 
 static uint64_t places_hash(const void *item)
@@ -55,6 +58,8 @@ static void merge(struct view_site *into, struct view_site *site, size_t n_point
 		into->oldest_ns = site->oldest_ns;
 	if (site->newest_ns < into->newest_ns)
 		into->newest_ns = site->newest_ns;
+	for (size_t i = 0; i < GROWTH_BIRTHS; i++)
+		into->born_bytes[i] += site->born_bytes[i];
 	into->stack.truncated |= site->stack.truncated;
 	view_series_merge(&into->series, &site->series, n_points);
 }
@@ -107,7 +112,11 @@ static int add_heap_site(struct collector *c, const struct model_process *image,
 		.newest_ns = is_live ? v->newest_ns : VIEW_UNKNOWN,
 	};
 
-	int r = view_series_init(c->resolver.model, c->timeline, v, &values.series);
+	int r;
+
+	_Static_assert(sizeof(values.born_bytes) == sizeof(v->born_bytes), "the same parts");
+	memcpy(values.born_bytes, v->born_bytes, sizeof(values.born_bytes));
+	r = view_series_init(c->resolver.model, c->timeline, v, &values.series);
 
 	return r ? r : add_site(c, image, v->fn, v->stack, &values);
 }
@@ -162,6 +171,8 @@ static int compare_sites(const void *item_a, const void *item_b, void *userdata)
 	int64_t weight_a = view_site_weight(a, opts->sort);
 	int64_t weight_b = view_site_weight(b, opts->sort);
 
+	if (opts->sort == SORT_GROWTH && view_site_urgency(a) != view_site_urgency(b))
+		return view_site_urgency(a) > view_site_urgency(b) ? -1 : 1;
 	if (weight_a != weight_b)
 		return weight_a > weight_b ? -1 : 1;
 	if (a->live_bytes != b->live_bytes)
@@ -194,6 +205,9 @@ static int hand_over(struct collector *c, const struct report_opts *opts,
 		view_clamp(&site->live_bytes, &process->exact);
 		view_clamp(&site->live_blocks, &process->exact);
 		view_clamp(&site->peak_bytes, &process->exact);
+		view_judge_site(&process->timeline, site);
+		for (size_t i = 0; i < GROWTH_BIRTHS; i++)
+			c->born_bytes[i] += site->born_bytes[i];
 		if (passes(site, opts)) {
 			process->sites[process->n_sites++] = *site;
 			site->stack.places = NULL;
@@ -222,6 +236,8 @@ int view_collect(const struct model *model, struct symbols *symbols, const struc
 		r = add_mmap_sites(&c, image);
 	if (r == 0)
 		r = hand_over(&c, opts, process);
+	if (r == 0)
+		view_judge_process(process, c.born_bytes);
 	vec_foreach(&c.list, site)
 		site_free(*site);
 	vec_done(&c.list);

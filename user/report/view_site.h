@@ -5,6 +5,7 @@
 #ifndef MEMTRACED_REPORT_VIEW_SITE_H
 #define MEMTRACED_REPORT_VIEW_SITE_H
 
+#include "analyze/growth.h"
 #include "analyze/reach_types.h"
 #include "config/options.h"
 #include "model/image.h"
@@ -29,7 +30,10 @@ struct view_site {
 	uint64_t oldest_ns, newest_ns; /* ages; VIEW_UNKNOWN */
 	enum reach_class leak;	       /* the worst of its blocks; REACH_CLASSES: not checked */
 	struct view_series series;
-	struct view_stack stack;       /* the allocator function, then its callers */
+	uint64_t born_bytes[GROWTH_BIRTHS]; /* live ones, by the part of the run; 0: not known */
+	bool has_growth;		    /* there were enough samples for a verdict */
+	struct growth growth;
+	struct view_stack stack; /* the allocator function, then its callers */
 };
 
 struct view_process {
@@ -39,6 +43,8 @@ struct view_process {
 	bool has_mmap;
 	struct region_totals mmap;
 	struct view_timeline timeline;
+	bool has_growth;
+	struct growth growth; /* of the heap as a whole */
 	size_t n_sites;
 	struct view_site *sites;
 	struct view_errors errors;
@@ -58,6 +64,14 @@ static inline bool view_errors_certain(const struct view_process *process)
 static inline bool view_resident_exact(const struct view_process *process)
 {
 	return process->exact && process->image->resident.moved == 0;
+}
+
+/* What comes first in the order of growth: leaks, then what grows, then the others. */
+static inline int view_site_urgency(const struct view_site *site)
+{
+	if (!site->has_growth || site->growth.verdict < GROWTH_GROWING)
+		return 0;
+	return site->growth.verdict == GROWTH_LEAK ? 2 : 1;
 }
 
 /* The value that sites are sorted by. */

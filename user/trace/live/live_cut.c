@@ -81,6 +81,7 @@ static int emit_site(struct live *live, const struct live_process *process,
 				  aged ? age_ns(live, process, site->newest_tick) : UINT64_MAX },
 	};
 
+	memcpy(record.site.born_bytes, site->born_bytes, sizeof(record.site.born_bytes));
 	return live_emit(live, &record);
 }
 
@@ -152,6 +153,9 @@ static int snapshot_take(struct live *live, bool ended_only, struct snapshot **r
 		processes[slot].slot = slot;
 		processes[slot].wanted = process && !process->placeholder && !process->settled &&
 					 (process->ended || !ended_only);
+		processes[slot].last_tick = process && process->ended ?
+						    process->end_tick :
+						    live->programs->control->tick;
 		processes[slot].forked = live->programs->procs[slot].parent != ABI_NO_SLOT;
 	}
 	return snapshot_new(live->programs, processes, live->processes.len, true, ret);

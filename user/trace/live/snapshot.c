@@ -149,12 +149,19 @@ static int read_site_table(struct snapshot *s)
 	return r;
 }
 
-static void add_age(struct snapshot_site *site, uint32_t tick)
+/* A live block, its own or inherited. */
+static void add_age(const struct snapshot *s, struct snapshot_site *site,
+		    const struct abi_block *block)
 {
-	if (tick < site->oldest_tick)
-		site->oldest_tick = tick;
-	if (tick > site->newest_tick)
-		site->newest_tick = tick;
+	uint64_t ticks = (uint64_t)s->processes[site->slot].last_tick + 1;
+	uint64_t part = block->tick * (uint64_t)RECORD_BIRTHS / ticks;
+
+	if (block->tick < site->oldest_tick)
+		site->oldest_tick = block->tick;
+	if (block->tick > site->newest_tick)
+		site->newest_tick = block->tick;
+	/* born since the ticks were read: in the last part */
+	site->born_bytes[part < RECORD_BIRTHS ? part : RECORD_BIRTHS - 1] += ABI_BLOCK_SIZE(block);
 }
 
 static int add_inherited(struct snapshot *s, const struct walked_block *walked)
@@ -177,7 +184,7 @@ static int add_inherited(struct snapshot *s, const struct walked_block *walked)
 		site->counts.live_bytes += size;
 		site->counts.live_blocks++;
 		site->peak_bytes += size;
-		add_age(site, block->tick);
+		add_age(s, site, block);
 	}
 	return 0;
 }
@@ -193,7 +200,7 @@ static int on_block(const struct walked_block *walked, void *userdata)
 
 		if (!site)
 			return -ENOMEM;
-		add_age(site, block->tick);
+		add_age(s, site, block);
 	}
 	return s->forked.len ? add_inherited(s, walked) : 0;
 }

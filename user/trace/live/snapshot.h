@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "bpf/abi.h"
+#include "trace/record/record_cut.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,13 +27,15 @@ struct snapshot_site {
 	int64_t peak_bytes;
 	int64_t inherited_bytes, inherited_blocks; /* part of counts.live_* and of peak_bytes */
 	uint32_t oldest_tick, newest_tick;	   /* of live blocks; oldest > newest: none */
+	uint64_t born_bytes[RECORD_BIRTHS];	   /* the same by parts of the ticks so far */
 };
 
 /* What the caller knows of a process. */
 struct snapshot_process {
 	uint32_t slot;
-	bool wanted; /* its sites are to be read */
-	bool forked; /* it may hold inherited blocks */
+	bool wanted;	    /* its sites are to be read */
+	bool forked;	    /* it may hold inherited blocks */
+	uint32_t last_tick; /* now, or its end */
 };
 
 /*

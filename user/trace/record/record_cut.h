@@ -57,6 +57,9 @@ struct record_heap_error {
 	uint64_t freed_stack;
 };
 
+/* Equal parts of the time from the start of the run to the cut, or to the end of the process. */
+#define RECORD_BIRTHS 8
+
 struct record_site {
 	uint32_t slot;
 	uint16_t fn;	/* function id; 0 unknown */
@@ -66,6 +69,7 @@ struct record_site {
 	int64_t peak_bytes;
 	uint64_t oldest_ns, newest_ns; /* ages of its live blocks at the cut; UINT64_MAX unknown */
 	int64_t inherited_bytes;       /* by a fork, part of what live_bytes began with */
+	uint64_t born_bytes[RECORD_BIRTHS]; /* live ones by their birth; all 0: not known */
 };
 
 /*

@@ -143,6 +143,14 @@ static const struct field site_fields[] = {
 	F(record_site, oldest_ns, FIELD_U64),
 	F(record_site, newest_ns, FIELD_U64),
 	F(record_site, inherited_bytes, FIELD_U64),
+	F(record_site, born_bytes[0], FIELD_U64),
+	F(record_site, born_bytes[1], FIELD_U64),
+	F(record_site, born_bytes[2], FIELD_U64),
+	F(record_site, born_bytes[3], FIELD_U64),
+	F(record_site, born_bytes[4], FIELD_U64),
+	F(record_site, born_bytes[5], FIELD_U64),
+	F(record_site, born_bytes[6], FIELD_U64),
+	F(record_site, born_bytes[7], FIELD_U64),
 	END,
 };
 static const struct field coverage_fields[] = {

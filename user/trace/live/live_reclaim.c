@@ -122,6 +122,9 @@ int live_reclaim(struct live *live)
 
 	if (!needed || !gone)
 		return -ENOMEM;
+	/* The end of a run: nobody could use it. Who comes all the same has it at the next cut. */
+	if (live_running(live) == 0)
+		return 0;
 	mark_needed(live, needed);
 	for (size_t slot = 0; slot < live->processes.len; slot++) {
 		gone[slot] = live->processes.data[slot] && !needed[slot];

@@ -7,6 +7,7 @@ import os
 
 from lib import (exact, heap_sites, need_program, need_root, run, scaled, scratch, target, test,
                  trace)
+from stacks_table import Table
 
 # What is run, and the function in it at whose calls gdb looks at the stack.
 PROGRAMS = {
@@ -77,6 +78,6 @@ def stacks_are_those_of_gdb(name):
     n = scaled(60, 600)
     command = [target(words[0]), *words[1:], str(n)]
     theirs, ours = stacks_of_gdb(command, function), our_stacks(command, function)
-    print(f"# {name:40} {sum(theirs.values()):5} stacks, {len(theirs):4} different", flush=True)
     assert sum(theirs.values()) >= n, theirs
     assert ours == theirs, f"ours alone: {ours - theirs}\ngdb's alone: {theirs - ours}"
+    Table.say(Table.gdb, f"{name:40} {sum(theirs.values()):5} stacks, {len(theirs):4} different")

@@ -7,6 +7,7 @@ import subprocess
 
 from lib import (Skip, attached, free_port, heap_sites, need_program, need_root, run, scaled,
                  scratch, started, target, test, total, trace)
+from stacks_table import Table
 from test_programs import PYTHON_SCRIPT, Redis
 
 KINDS = ("plain", "variable", "aligned", "sorted", "raised", "altstack", "interrupted", "threads",
@@ -47,11 +48,6 @@ int main(void) { char *text = malloc(100); strcpy(text, "x"); return puts(text) 
 """
 
 
-class Table:
-    """Of all programs so far: what was compared, identical, wrong."""
-    rows = []
-
-
 def add_row(name, results):
     same = sum(results.get(key, 0) for key in SAME)
     wrong = sum(results.get(key, 0) for key in WRONG)
@@ -60,7 +56,8 @@ def add_row(name, results):
     rest = ", ".join(f"{key} {count}" for key, count in sorted(results.items())
                      if key != "identical")
     share = 100 * same / compared if compared else 0
-    print(f"# {name:28} {compared:7} compared {same:7} identical {share:8.3f} %  {rest}")
+    Table.say(Table.libdwfl, f"{name:28} {compared:7} compared {same:7} identical {share:8.3f} %  "
+              f"{rest}".rstrip())
     return compared, same
 
 
@@ -205,8 +202,10 @@ def all_programs_together():
     rows = [row for row in Table.rows
             if not any(word in row[0] for word in ("musl", "bare", "rbx"))]
     compared, same, wrong = (sum(row[i] for row in rows) for i in (1, 2, 3))
-    print(f"# {'all that has CFI':28} {compared:7} compared {same:7} identical "
-          f"{100 * same / max(compared, 1):8.3f} %  wrong {wrong}")
     if not rows:
         raise Skip("no program was checked in this run")
+    Table.say(Table.libdwfl, f"{'all that has CFI':28} {compared:7} compared {same:7} identical "
+              f"{100 * same / compared:8.3f} %  wrong {wrong}")
+    if os.environ.get("MEMTRACED_STACKS"):
+        Table.write(os.environ["MEMTRACED_STACKS"])
     assert same >= 0.999 * compared, f"{same} of {compared} identical"

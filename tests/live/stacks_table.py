@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the tests of stacks print, as a document: docs/results/."""
+
+import os
+
+from lib import run_memtraced, scaled
+
+DOCUMENT = """# Stacks: ours against libdwfl's and gdb's
+
+Made by `tests/live/test_stacks.py` and `test_gdb_stacks.py` with `MEMTRACED_STACKS` (HACKING.md,
+"Are the stacks right?", which says what the words mean): memtraced {version} on Linux {kernel},
+{machine}{size}.
+
+Each line of the first table is a run with `--check-stacks`: the same registers and a copy of the
+same stack memory, walked by the programs and, in user space, by elfutils' libdwfl. *Identical* has
+in it `identical-reference-failed` (the same frames, where libdwfl cannot tell that these are all:
+ld.so's entry has no information, so all of clang's constructors are among them) and
+`identical-by-frame-pointer` (both have to guess).
+
+```
+{libdwfl}
+```
+
+- `bare` and `rbx` are not to be followed: code without information and without a frame pointer, and
+  a CFA in rbx. Of code that was built with frame pointers around it, both guess alike.
+- Static musl has neither information nor frame pointers: nothing of it passes for whole.
+
+gdb stops at each call of a function that allocates once; these stacks are all equal to ours, by
+address and as often:
+
+```
+{gdb}
+```
+"""
+
+
+class Table:
+    """Of all programs so far: what was compared, identical, wrong. And what is printed of it."""
+    rows = []
+    libdwfl, gdb = [], []
+
+    @staticmethod
+    def say(lines, line):
+        print(f"# {line}", flush=True)
+        lines.append(line)
+
+    @classmethod
+    def write(cls, path):
+        uname = os.uname()
+        version = run_memtraced("--version").stdout.split()[1]
+        size = ", at full size" if scaled(False, True) else ""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(DOCUMENT.format(version=version, kernel=uname.release, size=size,
+                                       machine=uname.machine, gdb="\n".join(cls.gdb),
+                                       libdwfl="\n".join(cls.libdwfl)))

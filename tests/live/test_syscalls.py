@@ -314,12 +314,13 @@ def watch_command(command):
 
 
 def read_strace(path):
-    """{name: (calls, errors)} of strace -c."""
+    """{name: (calls, errors)} of strace -c. A share is nan when no call took any time."""
     counts = {}
     with open(path, encoding="utf-8") as file:
         for line in file:
             words = line.split()
-            if len(words) in (5, 6) and re.fullmatch(r"[\d.]+", words[0]) and words[-1] != "total":
+            if len(words) in (5, 6) and words[-1] != "total" and \
+                    re.fullmatch(r"[\d.]+|-?nan", words[0]):
                 errors = int(words[4]) if len(words) == 6 else 0
                 counts[words[-1]] = (int(words[3]), errors)
     assert counts, "strace wrote no table"

@@ -246,6 +246,22 @@ static int on_forked(struct live *live, const struct abi_ev_process *ev)
 	return live_activate(live, parent, 0);
 }
 
+/*
+ * A process that we were told of. Links filtered to one that has ended meanwhile are refused, which
+ * is no fault; its end is told next.
+ */
+static int map_newcomer(struct live *live, struct live_process *process, uint64_t time_ns,
+			bool in_time)
+{
+	int r = live_map_process(live, process, time_ns, in_time);
+
+	if (r != -ESRCH)
+		return r;
+	if (!in_time)
+		live_count_loss(live, process, LOSS_ATTACHED_LATE);
+	return 0;
+}
+
 static int on_execed(struct live *live, const struct abi_ev_process *ev)
 {
 	struct live_process *old = live_process_at(live, ev->old_slot), *process;
@@ -272,7 +288,7 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 	r = live_unwind_image(live, process, ev->flags >> ABI_PROCESS_NOTED_SHIFT);
 	if (r)
 		return r;
-	return live_map_process(live, process, ev->head.time_ns, live->opts.held);
+	return map_newcomer(live, process, ev->head.time_ns, live->opts.held);
 }
 
 static int on_exited(struct live *live, const struct abi_ev_process *ev)
@@ -306,7 +322,7 @@ static int on_seen(struct live *live, const struct abi_ev_process *ev)
 	if (r)
 		return r;
 	memcpy(process->comm, ev->comm, sizeof(process->comm));
-	return live_map_process(live, process, ev->head.time_ns, true);
+	return map_newcomer(live, process, ev->head.time_ns, true);
 }
 
 int live_on_process_event(struct live *live, const struct abi_ev_process *ev)

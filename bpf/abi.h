@@ -268,6 +268,7 @@ enum abi_event_type {
 	ABI_EV_FILE,	     /* bpf/abi_syscalls.h: a file that was not seen before */
 	ABI_EV_CODE_GONE,    /* at the entry of an munmap, of executable file mappings */
 	ABI_EV_STACK_COPY,   /* bpf/abi_stack_copy.h: what a stack was walked in */
+	ABI_EV_CHECKPOINT,   /* a thread is stopped before a function */
 };
 
 struct abi_ev_stack {
@@ -339,6 +340,12 @@ struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE, CODE_GONE */
 		__u32 in_allocator; /* MMAP made inside a probed allocator function */
 		__u32 noted;	    /* CODE, CODE_GONE: its number in abi_unwind_space, 0: none */
 	};
+};
+
+struct abi_ev_checkpoint {
+	struct abi_event head;
+	__u32 tid;
+	__u32 function; /* of the link's cookie: which one, trace/live/checkpoints.h */
 };
 
 /* Whose system calls and tracepoints a job counts. */

@@ -66,6 +66,7 @@ _memtraced_options() {
         --gen-suppressions=
         --log-file=
         --error-exitcode=
+        --leak-check-at=
         --leak-check-delta
         --max-stop=
         --run-as=

@@ -9,8 +9,8 @@ import signal
 import time
 
 from leaks import KINDS, checked, leaker, memcheck, read_sums, records
-from lib import (heap_sites, memtraced, need_long, need_program, need_root, run_memtraced, schema,
-                 scratch, send_line, started, test)
+from lib import (heap_sites, memtraced, need_long, need_program, need_root, run, run_memtraced,
+                 schema, scratch, send_line, started, test, without)
 
 # In make check; in make check-long all of tests/targets/leaks.
 QUICK = ("list_lost", "shapes", "cycle_tail", "header_words", "threads_gone", "tls", "mapped",
@@ -35,7 +35,7 @@ OTHER_ENVIRONMENT = ("environment",)
 def all_leakers():
     folder = leaker("")
     return sorted(name for name in os.listdir(folder)
-                  if not name.startswith("lib") and name != "on_line")
+                  if not name.startswith("lib") and name not in ("on_line", "executes"))
 
 
 def compare(name):
@@ -209,6 +209,41 @@ def wait_attached(tracer, program):
         assert tracer.poll() is None, "memtraced has ended"
         time.sleep(0.05)
     raise AssertionError("not attached in 10 s")
+
+
+def checks_of(text):
+    """The text of each check, in order."""
+    return text.split("HEAP SUMMARY:")[1:]
+
+
+@test(need_root, each=("", "cookies"))
+def a_process_is_checked_before_it_executes_another_program(lacks):
+    with without(lacks or None):
+        text = checked([leaker("executes")])
+    assert "note: it is about to execute another program" in text, text
+    sums = [read_sums("HEAP SUMMARY:" + check) for check in checks_of(text)]
+    lost = [(check["definitely lost"], check["still reachable"]) for check in sums]
+    assert lost == [((33, 1), (44, 1)), ((55, 1), (0, 0))], text
+
+
+@test(need_root)
+def a_process_is_checked_before_a_function_that_is_named():
+    """puts: it is called once at the start, and for each line."""
+    with scratch() as folder:
+        path = os.path.join(folder, "log")
+        done = run([memtraced(), "--leak-check=full", "--leak-check-at=puts", f"--log-file={path}",
+                    "--", leaker("on_line")], input="\n\n\n")
+        assert done.returncode == 0, done.stderr
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    sums = [read_sums("HEAP SUMMARY:" + check) for check in checks_of(text)]
+    lost = [(check["definitely lost"], check["still reachable"]) for check in sums]
+    assert lost == [((100 * n, n), (70 * n, n)) for n in (0, 1, 2, 3, 3)], text
+    used = re.findall(r"total heap usage: (\d+) allocs", text)
+    assert used == ["0", "2", "4", "6", "6"], text
+    done = run_memtraced("--leak-check=full", "--leak-check-at=no_such_function", "--",
+                         leaker("on_line"))
+    assert "no_such_function" in done.stderr, done.stderr
 
 
 @test(need_root, timeout=90)

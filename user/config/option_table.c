@@ -498,9 +498,9 @@ const struct option_def option_table[] = {
 
 	{ 0, "leak-check", GROUP_LEAKS, OPTION_ALLOC, NULL, leak_check_names, apply_choice,
 	  FIELD(leak.mode),
-	  .help = "Say which blocks a process has lost, in the words of Valgrind's memcheck, when "
-		  "it ends or is replaced, by SIGUSR1 to memtraced, with -i, and at the end of a "
-		  "trace. yes: full." },
+	  .help = "Say which blocks a process has lost, in the words of Valgrind's memcheck: when "
+		  "it ends or executes another program, by SIGUSR1 to memtraced, with -i, and at "
+		  "the end of a trace. yes: full." },
 	{ 0, "show-leak-kinds", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "KINDS", NULL,
 	  leak_apply_kinds, FIELD(leak.show_kinds),
 	  .help = "Which are shown in full: all, none, or some of "
@@ -533,6 +533,10 @@ const struct option_def option_table[] = {
 	{ 0, "error-exitcode", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "N", NULL,
 	  leak_apply_exitcode,
 	  .help = "Exit with this status when there was an error; default: 0, never." },
+	{ 0, "leak-check-at", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "FUNCTION", NULL,
+	  leak_apply_at,
+	  .help = "Check whenever a process is about to run this function, by its name in the "
+		  "symbol table. May be repeated." },
 	{ 0, "leak-check-delta", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, NULL, NULL, apply_flag,
 	  FIELD(leak.delta),
 	  .help = "From the second check of a process on, show what has changed since the one "

@@ -232,6 +232,33 @@ static int check_exiting(struct session *s, pid_t pid)
 	return leak_check_run(s->leaks, s->live, s->hold, &pid, 1, LEAK_AT_EXIT, drain_all, s);
 }
 
+/* Before a function: what is counted there is of the cut that is taken while it waits. */
+static int check_at(struct session *s, pid_t pid, const char *function)
+{
+	enum leak_occasion occasion = function ? LEAK_AT_FUNCTION : LEAK_AT_EXEC;
+	int r = leak_check_run(s->leaks, s->live, s->hold, &pid, 1, occasion, drain_all, s);
+
+	if (r < 0 || occasion == LEAK_AT_EXEC)
+		return r;
+	r = source_cut(live_source(s->live), take_record, s);
+	if (r == 0)
+		leak_check_cut_taken(s->leaks);
+	return r;
+}
+
+/* A thread was stopped by a signal that may be the programs' mark. */
+static int on_mark(struct session *s, const struct hold_event *event)
+{
+	const char *function;
+	int r;
+
+	if (s->leaks && live_take_checkpoint(s->live, event->tid, &function)) {
+		r = check_at(s, event->pid, function);
+		return r < 0 ? r : 1;
+	}
+	return live_take_mark(s->live, event->tid);
+}
+
 /* A thread is held: what it was held for is in the ring. */
 static int on_hold(const struct hold_event *event, void *userdata)
 {
@@ -241,7 +268,7 @@ static int on_hold(const struct hold_event *event, void *userdata)
 	if (r)
 		return r;
 	if (event->type == HOLD_MARK)
-		return live_take_mark(s->live, event->tid);
+		return on_mark(s, event);
 	if (event->type == HOLD_EXITING)
 		return check_exiting(s, event->pid);
 	if (s->launch && event->pid == launch_pid(s->launch)) {
@@ -547,6 +574,10 @@ static void say_missing_allocators(const struct session *s)
 
 	if (!tracing_needs_probes(s->options))
 		return;
+	for (size_t i = 0; (name = live_missing_checkpoint(s->live, &i));)
+		log_warning("--leak-check-at %s: nothing that was mapped has a function of that "
+			    "name in its symbol table",
+			    name);
 	if (live_missing_allocators(s->live, &missing) == 0)
 		for (line = strbuf_str(&missing); (end = strchr(line, '\n')); line = end + 1)
 			log_warning("%.*s", (int)(end - line), line);

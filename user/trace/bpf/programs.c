@@ -197,6 +197,7 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	/* beside sessions only for exit sites, which not every program has: programs_entry_fd */
 	bpf_program__set_autoload(skel->progs.on_entry, !session);
 	bpf_program__set_autoload(skel->progs.on_return, returns);
+	bpf_program__set_autoload(skel->progs.on_checkpoint, opts->checkpoints);
 	/* libbpf 1.1 does not know these types by section name. */
 	(void)bpf_program__set_expected_attach_type(skel->progs.on_session,
 						    (enum bpf_attach_type)LINK_TYPE_UPROBE_SESSION);
@@ -205,6 +206,8 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	(void)bpf_program__set_expected_attach_type(skel->progs.on_entry,
 						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
 	(void)bpf_program__set_expected_attach_type(skel->progs.on_return,
+						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
+	(void)bpf_program__set_expected_attach_type(skel->progs.on_checkpoint,
 						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
 }
 
@@ -375,6 +378,7 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	p->session_fd = loaded_fd(p->skel->progs.on_session);
 	p->entry_fd = loaded_fd(p->skel->progs.on_entry);
 	p->return_fd = loaded_fd(p->skel->progs.on_return);
+	p->checkpoint_fd = loaded_fd(p->skel->progs.on_checkpoint);
 	p->entry_type = bpf_program__expected_attach_type(p->skel->progs.on_entry);
 	r = load_perf(p, opts);
 	if (r)

@@ -49,6 +49,7 @@ struct programs_opts {
 	bool allocations; /* else only what jobs need: */
 	bool code;	  /* mappings of executable files are reported */
 	bool floor;	  /* empty programs in the probes: nothing is counted */
+	bool checkpoints; /* on_checkpoint is wanted */
 	bool unwind;	  /* user stacks by call frame information: trace/unwind/unwind_tables.h */
 	struct target_rule rule;
 };
@@ -71,8 +72,9 @@ struct programs {
 	int session_fd; /* -1: not loaded */
 	int entry_fd;	/* see programs_entry_fd */
 	struct probe_stubs stubs;
-	int entry_type; /* LINK_TYPE_UPROBE_MULTI, 0: for perf events */
-	int return_fd;	/* -1: not loaded */
+	int entry_type;	   /* LINK_TYPE_UPROBE_MULTI, 0: for perf events */
+	int return_fd;	   /* -1: not loaded */
+	int checkpoint_fd; /* -1: not loaded */
 };
 
 /*

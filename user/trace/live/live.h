@@ -39,10 +39,17 @@ struct live_opts {
 	uint64_t min_size, max_size;
 	uint32_t max_stack;    /* callers kept of a stack, up to ABI_MAX_FRAMES */
 	uint32_t check_stacks; /* so many are checked: trace/unwind/stack_check.h */
-	bool floor;	       /* probes with empty programs: nothing is counted */
-	bool unwind;	       /* user stacks by call frame information, else by frame pointers */
-	bool unwind_refused;   /* these, since the kernel refuses programs with the other walk */
-	const char *tool;      /* "memtraced X.Y.Z" */
+	/*
+	 * Threads are stopped before they execute a program, and before these functions (names as
+	 * in the symbol table; NULL-terminated, NULL: none; borrowed for good), as live_take_
+	 * checkpoint tells. Processes must be held.
+	 */
+	bool checkpoints;
+	char *const *checkpoint_names;
+	bool floor;	     /* probes with empty programs: nothing is counted */
+	bool unwind;	     /* user stacks by call frame information, else by frame pointers */
+	bool unwind_refused; /* these, since the kernel refuses programs with the other walk */
+	const char *tool;    /* "memtraced X.Y.Z" */
 };
 
 /*
@@ -108,6 +115,14 @@ int live_sample(struct live *live, record_fn fn, void *userdata);
 
 /* Was this thread stopped by the programs, until a drain has seen its new code? Forgets it. */
 bool live_take_mark(struct live *live, pid_t tid);
+
+/*
+ * Was this thread stopped before a function? Forgets it; *ret_name: which one that was named, NULL:
+ * it is about to execute a program.
+ */
+bool live_take_checkpoint(struct live *live, pid_t tid, const char **ret_name);
+/* Which of checkpoint_names were in no file that was mapped, the next from *index on; or NULL. */
+const char *live_missing_checkpoint(const struct live *live, size_t *index);
 
 /* Do the programs count for this process? Not when it is a child that is not followed. */
 bool live_counts(const struct live *live, pid_t pid);

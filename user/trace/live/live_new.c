@@ -60,6 +60,7 @@ static int load(struct live *live)
 		.max_size = live->opts.max_size,
 		.max_stack = live->opts.max_stack,
 		.floor = live->opts.floor,
+		.checkpoints = live->opts.checkpoints,
 		.unwind = live->opts.unwind,
 		.check_stacks = live->opts.check_stacks,
 		.rule = live->opts.rule,
@@ -101,6 +102,8 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	struct objects_opts objects_opts = {
 		.path = opts->path,
 		.allocations = opts->allocations,
+		.checkpoints = opts->checkpoints,
+		.checkpoint_names = opts->checkpoint_names,
 	};
 	int r;
 
@@ -173,6 +176,7 @@ void live_free(struct live *live)
 	vec_done(&live->emptied);
 	vec_done(&live->resting);
 	vec_done(&live->marks);
+	vec_done(&live->checkpoints);
 	vec_done(&live->waiting);
 	hashmap_free(live->stacks);
 	unwind_tables_free(live->tables);

@@ -62,6 +62,9 @@ void live_on_event(struct live *live, const void *data)
 	case ABI_EV_FILE:
 		r = live_on_file(live, data);
 		break;
+	case ABI_EV_CHECKPOINT:
+		r = vec_push(&live->checkpoints, *(const struct abi_ev_checkpoint *)data);
+		break;
 	case ABI_EV_OCCURRENCE:
 		r = live_on_occurrence(live, data);
 		break;
@@ -214,6 +217,30 @@ bool live_take_mark(struct live *live, pid_t tid)
 		return true;
 	}
 	return false;
+}
+
+bool live_take_checkpoint(struct live *live, pid_t tid, const char **ret_name)
+{
+	for (size_t i = 0; i < live->checkpoints.len; i++) {
+		const struct abi_ev_checkpoint point = live->checkpoints.data[i];
+
+		if ((pid_t)point.tid != tid)
+			continue;
+		*ret_name = point.function ? live->opts.checkpoint_names[point.function - 1] : NULL;
+		live->checkpoints.data[i] = live->checkpoints.data[--live->checkpoints.len];
+		return true;
+	}
+	return false;
+}
+
+const char *live_missing_checkpoint(const struct live *live, size_t *index)
+{
+	char *const *names = live->opts.checkpoint_names;
+
+	for (; names && names[*index]; (*index)++)
+		if (!objects_have_checkpoint(live->objects, (uint16_t)(*index + 1)))
+			return names[(*index)++];
+	return NULL;
 }
 
 uint64_t live_events(const struct live *live)

@@ -11,6 +11,7 @@
 #include "trace/bpf/bpf_link.h"
 #include "trace/bpf/link_home.h"
 #include "trace/kernel/urgent.h"
+#include "trace/live/checkpoints.h"
 #include "trace/unwind/unwind_tables.h"
 
 #include <bpf/bpf.h>
@@ -40,6 +41,7 @@ struct object {
 	struct plan *plan; /* NULL: no ELF file of ours */
 	uint16_t first_fn; /* function id of plan->probes[0] */
 	struct stack_start start;
+	struct checkpoints checkpoints;
 	uint8_t build_id[RECORD_BUILD_ID_MAX];
 	uint8_t build_id_len;
 	uint32_t unwind;   /* in opts.tables; 0: in none */
@@ -86,6 +88,7 @@ static void object_free(struct object *object)
 		close(link->fd);
 	vec_done(&object->links);
 	vec_done(&object->unprobed);
+	vec_done(&object->checkpoints.list);
 	plan_free(object->plan);
 	if (object->fd >= 0)
 		close(object->fd);
@@ -216,6 +219,8 @@ static int object_plan(struct objects *objects, struct object *object)
 	if (r)
 		return r;
 	r = object_identify(objects, object, elf);
+	if (r == 0 && objects->opts.checkpoints)
+		r = checkpoints_find(elf, objects->opts.checkpoint_names, &object->checkpoints);
 	if (r || !object->plan)
 		return r;
 	if (objects->next_fn + object->plan->n_probes > UINT16_MAX)
@@ -276,6 +281,20 @@ int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 bool object_has_allocator(const struct object *object)
 {
 	return object->plan && object->plan->n_probes > 0;
+}
+
+bool object_is_probed(const struct object *object)
+{
+	return object_has_allocator(object) || object->checkpoints.list.len > 0;
+}
+
+bool objects_have_checkpoint(const struct objects *objects, uint16_t function)
+{
+	vec_foreach(&objects->all, object)
+		vec_foreach(&(*object)->checkpoints.list, point)
+			if (point->function == function)
+				return true;
+	return false;
 }
 
 bool object_is_opaque(const struct object *object)
@@ -369,7 +388,7 @@ int objects_publish(struct objects *objects, struct object *object)
 	const struct abi_file_key key = { .ino = object->ino, .dev = object->dev };
 	struct abi_file file = { .verdict = ABI_FILE_ALLOCATOR, .object = object->unwind };
 
-	if (!object_has_allocator(object))
+	if (!object_is_probed(object))
 		file.verdict = ABI_FILE_NO_ALLOCATOR;
 	else if (object_attached(object, 0))
 		file.verdict = ABI_FILE_SHARED_LINK;
@@ -561,13 +580,36 @@ static int attach_sizes(const struct objects *objects, struct object *object, ui
 	return r;
 }
 
+/* Where threads are stopped before functions. */
+static int attach_checkpoints(const struct objects *objects, struct object *object, uint32_t owner,
+			      pid_t pid)
+{
+	_cleanup_(site_lists_done) struct site_lists lists = {};
+	const struct programs *p = objects->opts.programs;
+	int r = 0;
+
+	for (size_t i = 0; i < object->checkpoints.list.len && r == 0; i++) {
+		const struct checkpoint *point = &object->checkpoints.list.data[i];
+		struct uprobe_site site = {
+			.offset = point->offset,
+			.cookie = ABI_COOKIE(point->function, 0, 0, owner),
+		};
+
+		r = vec_push(&lists.entry, site);
+	}
+	return r ? r :
+		   attach_list(objects, object, p->checkpoint_fd, p->entry_type, lists.entry.data,
+			       lists.entry.len, false, owner, pid);
+}
+
 int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
 {
 	_cleanup_(site_lists_done) struct site_lists lists = {};
 	struct programs *p = objects->opts.programs;
 	int r = 0, entry_fd = -1;
 
-	for (size_t i = 0; objects->opts.allocations && i < object->plan->n_probes && r == 0; i++)
+	for (size_t i = 0;
+	     objects->opts.allocations && object->plan && i < object->plan->n_probes && r == 0; i++)
 		r = add_probe(objects, object, &lists, i, owner);
 	if (r == 0 && lists.entry.len) {
 		entry_fd = programs_entry_fd(p);
@@ -586,6 +628,8 @@ int objects_attach(struct objects *objects, struct object *object, uint32_t owne
 				lists.session.data, lists.session.len, false, owner, pid);
 	if (r == 0)
 		r = attach_sizes(objects, object, owner, pid);
+	if (r == 0)
+		r = attach_checkpoints(objects, object, owner, pid);
 	if (r)
 		detach_owner(objects, object, owner);
 	return r;

@@ -29,6 +29,8 @@ struct objects_opts {
 	struct custom_allocators *custom;	/* borrowed; may be NULL */
 	bool allocations;    /* else only what is asked for by objects_add_sizes is probed */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
+	bool checkpoints;    /* trace/live/checkpoints.h */
+	char *const *checkpoint_names;
 	struct unwind_tables *tables; /* borrowed; NULL: stacks are not unwound by files' tables */
 };
 
@@ -58,6 +60,10 @@ size_t objects_count(const struct objects *objects);
 struct object *objects_at(const struct objects *objects, size_t i);
 
 bool object_has_allocator(const struct object *object);
+/* Is there anything in it to attach to? */
+bool object_is_probed(const struct object *object);
+/* Is the function of that number in any? */
+bool objects_have_checkpoint(const struct objects *objects, uint16_t function);
 /* A static executable without symbol tables: an allocator may be in it, nobody can say where. */
 bool object_is_opaque(const struct object *object);
 const char *object_path(const struct object *object);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Leak checks of one program by memcheck and by memtraced, side by side."""
 
+import functools
 import os
 import re
 
@@ -45,6 +46,19 @@ def memcheck(command, *options, timeout=120):
             return file.read()
 
 
+@functools.lru_cache(maxsize=1)
+def memcheck_variables():
+    """What memcheck adds to a program's environment, whose copies are blocks of their own size:
+    the same for memtraced, but for the name of what ld.so would load here."""
+    added = []
+    for line in run(["valgrind", "-q", "env"]).stdout.splitlines():
+        name, _, value = line.partition("=")
+        if name not in os.environ:
+            added.append(f"--env={name.replace('PRELOAD', 'PRELOAX')}={value}")
+    assert any("PRELOAX" in word for word in added), added
+    return added
+
+
 def checked(command, *options, timeout=120):
     """The same of memtraced."""
     with scratch() as folder:
@@ -77,3 +91,55 @@ def records(text):
         if match and found:
             found[-1][5].append(match.group(1))
     return found
+
+
+# Programs of the distribution: what is run of each.
+REAL = {
+    "git": ["git", "-C", "/", "help", "-a"],
+    "sqlite3": ["sqlite3", ":memory:", "create table t(a, b); insert into t values(1, 2), (3, 4); "
+                "create index i on t(b); select sum(a * b) from t;"],
+    "python3": ["/usr/bin/python3", "-S", "-c",
+                "import json; print(len(json.dumps(list(range(1000)))))"],
+    "xmllint": ["xmllint", "--noout", "/usr/share/mime/packages/freedesktop.org.xml"],
+    "openssl": ["openssl", "dgst", "-sha256", "/etc/passwd"],
+}
+
+ALLOCATES = {"malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc"}
+
+# From the worst on.
+KIND_ORDER = ("definitely lost", "indirectly lost", "possibly lost", "still reachable")
+
+
+def plain(function):
+    """Without versions, and without what libc's own calls of its functions are named by."""
+    return re.sub(r"^__GI_", "", function.split("@")[0])
+
+
+def spread(found):
+    """Records by place and sizes: {(functions but for the allocator's, bytes, blocks): [kind]}.
+    ld.so's functions, and libc's of two names, are not named alike, so the first callers tell."""
+    places = {}
+    for _total, direct, _indirect, blocks, kind, functions in found:
+        # setenv jumps to what it calls
+        callers = [plain(name) for name in functions if name != "setenv"]
+        while callers and callers[0] in ALLOCATES:
+            del callers[0]
+        places.setdefault((tuple(callers[:2]), direct, blocks), []).append(kind)
+    return {place: sorted(kinds, key=KIND_ORDER.index) for place, kinds in places.items()}
+
+
+def attribute(ours, theirs):
+    """What differs between two lists of records, each with its reason: [(reason, place, our
+    kinds, their kinds)]; without one it is None."""
+    mine, other = spread(ours), spread(theirs)
+    differences = []
+    for place in sorted(set(mine) | set(other), key=str):
+        here, there = mine.get(place, []), other.get(place, [])
+        if here == there:
+            continue
+        reason = None
+        if len(here) == len(there) and all(
+                KIND_ORDER.index(a) >= KIND_ORDER.index(b) for a, b in zip(here, there)):
+            reason = "a word that memcheck knows not to be set any more"
+        differences.append((reason, place, here, there))
+    return differences

@@ -6,9 +6,11 @@ import json
 import os
 import re
 import signal
+import subprocess
 import time
 
-from leaks import KINDS, checked, leaker, memcheck, read_sums, records
+from leaks import (KINDS, REAL, attribute, checked, leaker, memcheck, memcheck_variables,
+                   read_sums, records)
 from lib import (heap_sites, memtraced, need_long, need_program, need_root, run, run_memtraced,
                  schema, scratch, send_line, started, test, without)
 
@@ -27,11 +29,6 @@ ld.so's list of what an object needs      24 and more   programs that use dlopen
 the environment                           as it is      programs that use setenv or putenv
 """
 
-# memcheck's environment has variables of its own, and setenv copies the array: --default-
-# suppressions=no shows its true size, which is another one there.
-OTHER_ENVIRONMENT = ("environment",)
-
-
 def all_leakers():
     folder = leaker("")
     return sorted(name for name in os.listdir(folder)
@@ -41,13 +38,12 @@ def all_leakers():
 def compare(name):
     """The sums of both tools, with and without what the libraries hold; and whether they agree."""
     command = [leaker(name)]
-    ours = read_sums(checked(command))
+    ours = read_sums(checked(command, *memcheck_variables()))
     theirs = read_sums(memcheck(command))
-    all_ours = read_sums(checked(command, "--default-suppressions=no"))
+    all_ours = read_sums(checked(command, *memcheck_variables(), "--default-suppressions=no"))
     all_theirs = read_sums(memcheck(command, "--run-libc-freeres=no", "--run-cxx-freeres=no"))
     agree = ours.lost_and_held() == theirs.lost_and_held()
-    all_agree = (name in OTHER_ENVIRONMENT or
-                 all_ours.lost_and_held() == all_theirs.lost_and_held())
+    all_agree = all_ours.lost_and_held() == all_theirs.lost_and_held()
     return agree and all_agree, (ours, theirs, all_ours, all_theirs)
 
 
@@ -90,6 +86,28 @@ def the_records_are_memchecks_in_its_order():
     theirs = records(memcheck(command, "--show-leak-kinds=all"))
     assert len(ours) > 5, ours
     assert ours == theirs, f"ours: {ours}\nmemcheck: {theirs}"
+
+
+@test(need_root, need_program("valgrind"), need_long, each=tuple(REAL), timeout=120)
+def real_programs_differ_from_memcheck_where_that_can_be_said(name):
+    """Nothing freed by the libraries in either tool, all records, deep stacks."""
+    need_program(REAL[name][0])()
+    options = ("--show-leak-kinds=all", "--num-callers=60")
+    memcheck_variables()
+    begun = time.monotonic()
+    theirs = memcheck(REAL[name], "--run-libc-freeres=no", "--run-cxx-freeres=no", *options)
+    slow = time.monotonic() - begun
+    begun = time.monotonic()
+    ours = checked(REAL[name], *memcheck_variables(), "--default-suppressions=no", *options)
+    fast = time.monotonic() - begun
+    print(f"# {name}: memcheck {read_sums(theirs)} in {slow:.1f} s, memtraced {read_sums(ours)} in "
+          f"{fast:.1f} s", flush=True)
+    differences = attribute(records(ours), records(theirs))
+    for reason, place, here, there in differences:
+        print(f"#   {reason}: {place[1]} bytes in {place[2]} blocks, {here or 'not there'}, "
+              f"memcheck {there or 'not there'}: {' < '.join(place[0])}", flush=True)
+    wrong = [difference for difference in differences if difference[0] is None]
+    assert not wrong, f"not attributed: {wrong}"
 
 
 @test(need_root)
@@ -261,6 +279,21 @@ def a_target_goes_on_when_memtraced_is_killed():
             program.lines.until("done")
         program.stdin.close()
         assert program.wait(30) == 0
+
+
+@test(need_root)
+def a_process_that_was_killed_is_said_not_to_be_checked():
+    with started([memtraced(), "--leak-check=full", "--", leaker("on_line")],
+                 stderr=subprocess.PIPE) as tracer:
+        tracer.lines.until("ready")
+        send_line(tracer)
+        tracer.lines.until("done")
+        pid = int(run(["pgrep", "-P", str(tracer.pid), "on_line"]).stdout)
+        os.kill(pid, signal.SIGKILL)
+        said = tracer.stderr.read().decode()
+        assert tracer.wait(30) == 128 + signal.SIGKILL
+    assert f"process {pid} (on_line) ended before it could be stopped" in said or \
+        "definitely lost: 100 bytes in 1 blocks" in said, said
 
 
 @test(need_root, need_program("gdb"))

@@ -236,8 +236,7 @@ void supp_names_done(struct supp_names *names)
 	*names = (struct supp_names){ 0 };
 }
 
-/* What calls main: Valgrind has one name for all that any C library calls them. */
-static bool is_below_main(const char *name)
+bool supp_is_below_main(const char *name)
 {
 	static const char *const names[] = { "__libc_start_main", "__libc_start_call_main",
 					     "generic_start_main", "_start" };
@@ -279,7 +278,7 @@ bool supp_names_match_function(const struct supp_names *names, const char *patte
 		return true;
 	if (is_inlined_template(names, pattern))
 		return true;
-	if (f->linkage && is_below_main(f->linkage) && supp_glob(pattern, "(below main)"))
+	if (f->linkage && supp_is_below_main(f->linkage) && supp_glob(pattern, "(below main)"))
 		return true;
 	return stable &&
 	       (any_matches(stable, names->stable_linkage, names->stable_function, names->base) ||

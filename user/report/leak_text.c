@@ -2,6 +2,7 @@
 #include "report/leak_text.h"
 
 #include "analyze/supp_generate.h"
+#include "analyze/supp_names.h"
 #include "config/units.h"
 #include "report/text.h"
 
@@ -90,14 +91,15 @@ static void heap_summary(struct writer *w, const struct model_process *image)
 
 /* --- loss records ---------------------------------------------------------------------------- */
 
-static void frame(struct writer *w, const struct leak_frame *f, bool first)
+static void frame(struct writer *w, const struct leak_frame *f, bool first, bool below_main)
 {
 	const struct view_place *place = f->place;
+	const char *function = below_main ? "(below main)" : f->function;
 
 	line(w);
 	strbuf_addf(w->out, "   %s 0x%" PRIX64 ": ", first ? "at" : "by",
 		    place->addr - (place->is_call && place->addr > 0));
-	text_clean(w->out, f->function ? f->function : "???");
+	text_clean(w->out, function ? function : "???");
 	if (f->file) {
 		strbuf_adds(w->out, " (");
 		text_clean(w->out, text_base_name(f->file));
@@ -120,8 +122,11 @@ static bool is_main(const struct leak_frame *f)
 static void frames(struct writer *w, const struct leak_stack *stack)
 {
 	for (size_t i = 0; i < stack->n_frames; i++) {
-		frame(w, &stack->frames[i], i == 0);
-		if (is_main(&stack->frames[i]))
+		const struct leak_frame *f = &stack->frames[i];
+		bool below_main = f->function && supp_is_below_main(f->function);
+
+		frame(w, f, i == 0, below_main);
+		if (below_main || is_main(f))
 			break;
 	}
 	if (stack->n_frames == 0)

@@ -10,6 +10,7 @@
 #include "trace/live/live.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* How long a thread is waited for that is inside the kernel and does not come to its stop. */
@@ -302,6 +303,21 @@ static int write_end(struct leak_check *check, const struct leak_result *result)
 	return r < 0 ? r : leak_log_add(check->log, result->pid, strbuf_str(&text));
 }
 
+/* What ended under a check that never came: by SIGKILL, which leaves nobody a moment. */
+static void say_missed(const struct leak_check *check)
+{
+	for (size_t i = 0; i < model_n_processes(check->model); i++) {
+		const struct model_process *image = model_process(check->model, i);
+
+		if (!image->ended || image->how == RECORD_END_EXEC || !image->has_totals ||
+		    image->totals.live_blocks == 0 || find_latest(check, image->slot))
+			continue;
+		log_warning("process %" PRIu32 " (%s) ended before it could be stopped: no leak "
+			    "check",
+			    image->pid, image->comm);
+	}
+}
+
 static int report(struct leak_check *check, bool final)
 {
 	int r = symbols_update(check->symbols);
@@ -317,6 +333,8 @@ static int report(struct leak_check *check, bool final)
 			r = write_result(check, *result);
 	if (r == 0)
 		drop_older(check);
+	if (r == 0 && final)
+		say_missed(check);
 	vec_foreach(&check->results, result)
 		if (r == 0 && final)
 			r = write_end(check, *result);

@@ -63,6 +63,8 @@ void table_syscalls(struct table *t);
 /* The frames of a stack, innermost first, and what is not known of it. */
 void table_stack(struct table *t, const struct view_stack *stack);
 void table_sites(struct table *t, const struct view_process *process, enum view_class class);
+/* Nothing where there was no check. */
+void table_leaks(struct table *t, const struct view_process *process);
 /* Nothing where there are none. */
 void table_errors(struct table *t, const struct view_process *process);
 void table_resident(struct table *t, const struct view_process *process);

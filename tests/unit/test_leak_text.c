@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The text of leak checks, to the letter: scripts that read memcheck's read it.
+ */
+#include "report/leak_text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LOST REACH_NO_LEADER
+
+static const struct reach_block blocks[] = {
+	{ 0x1000, 1000, 0 }, { 0x2000, 16, 0 }, { 0x3000, 24, 0 },
+	{ 0x4000, 40, 0 },   { 0x5000, 7, 0 },	{ 0x6000, 9, 0 },
+};
+static const struct reach_verdict verdicts[] = {
+	{ LOST, REACH_DEFINITE, 0 },
+	{ 0, REACH_INDIRECT, 0 },
+	{ LOST, REACH_POSSIBLE, 0 },
+	{ LOST, REACH_REACHABLE, 0 },
+	{ LOST, REACH_REACHABLE, REACH_NEWARRAY },
+	{ LOST, REACH_DEFINITE, 0 },
+};
+static const uint32_t stacks_of[] = { 0, 1, 1, 1, 0, 1 };
+static uint64_t keys_a[] = { 1, 2, 3 }, keys_b[] = { 1, 4, 3 };
+
+static struct view_place places[] = {
+	{ .has_addr = true, .addr = 0x4abc, .object = "/lib/libc.so.6" },
+	{ .has_addr = true, .is_call = true, .addr = 0x1190, .object = "/bin/prog" },
+	{ .has_addr = true, .is_call = true, .addr = 0x1200, .object = "/bin/prog" },
+	{ .has_addr = true, .is_call = true, .addr = 0x1300, .object = "/lib/libc.so.6" },
+};
+static struct leak_frame frames_a[] = {
+	{ &places[0], "malloc", NULL, 0 },
+	{ &places[1], "app::make(app::N*)", "/src/nine.cc", 6 },
+	{ &places[2], "main", "/src/nine.cc", 60 },
+	{ &places[3], "__libc_start_call_main", NULL, 0 },
+};
+static struct leak_frame frames_b[] = {
+	{ &places[0], "malloc", NULL, 0 },
+	{ &places[1], NULL, NULL, 0 },
+	{ &places[3], "__libc_start_call_main", NULL, 0 },
+};
+static struct suppression_frame names_a[] = {
+	{ "malloc", "malloc", "/lib/libc.so.6", NULL, 0 },
+	{ "_ZN3app4makeEPNS_1NE", "app::make(app::N*)", "/bin/prog", "/src/nine.cc", 6 },
+	{ "main", "main", "/bin/prog", "/src/nine.cc", 60 },
+	{ "__libc_start_call_main", "__libc_start_call_main", "/lib/libc.so.6", NULL, 0 },
+};
+static struct suppression_frame names_b[] = {
+	{ "malloc", "malloc", "/lib/libc.so.6", NULL, 0 },
+	{ NULL, NULL, "/bin/prog", NULL, 0 },
+	{ "__libc_start_call_main", "__libc_start_call_main", "/lib/libc.so.6", NULL, 0 },
+};
+static struct leak_stack stacks[] = {
+	{ .n_frames = 4, .frames = frames_a, .names = names_a, .n_keys = 3, .keys = keys_a },
+	{ .n_frames = 3, .frames = frames_b, .names = names_b, .n_keys = 3, .keys = keys_b },
+};
+static const struct leak_stacks all_stacks = { 2, stacks };
+
+static struct loss_records *make(size_t n, const struct loss_records *earlier)
+{
+	static const struct loss_stack loss_stacks[] = { { keys_a, 3 }, { keys_b, 3 } };
+	const struct loss_input input = { blocks, verdicts, stacks_of, n, loss_stacks, 2 };
+	struct loss_records *records = NULL;
+	struct loss_opts opts;
+
+	loss_opts_init(&opts);
+	assert_int_equal(loss_records_new(&input, &opts, earlier, &records), 0);
+	return records;
+}
+
+static const struct leak_options full = { .mode = LEAK_CHECK_FULL, .show_kinds = 5 };
+static const struct model_process image;
+
+static void a_full_check_reads_as_memchecks(void **state)
+{
+	_cleanup_(loss_records_free_p) struct loss_records *records = make(6, NULL);
+	const struct leak_result result = {
+		.pid = 42,
+		.records = records,
+		.blocks = 6,
+		.bytes = 1096,
+		.stopped_ns = 85000000,
+		.has_totals = true,
+		.totals = { .allocs = 1234, .frees = 1228, .bytes = 5000 }
+	};
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	(void)state;
+	leak_text(&text, &result, &all_stacks, &image, &full);
+	assert_string_equal(
+		strbuf_str(&text),
+		"==42== \n"
+		"==42== HEAP SUMMARY:\n"
+		"==42==     in use at exit: 1,096 bytes in 6 blocks\n"
+		"==42==   total heap usage: 1,234 allocs, 1,228 frees, 5,000 bytes allocated\n"
+		"==42== \n"
+		"==42== 9 bytes in 1 blocks are definitely lost in loss record 2 of 6\n"
+		"==42==    at 0x4ABC: malloc (in /lib/libc.so.6)\n"
+		"==42==    by 0x118F: ??? (in /bin/prog)\n"
+		"==42==    by 0x12FF: (below main) (in /lib/libc.so.6)\n"
+		"==42== \n"
+		"==42== 24 bytes in 1 blocks are possibly lost in loss record 4 of 6\n"
+		"==42==    at 0x4ABC: malloc (in /lib/libc.so.6)\n"
+		"==42==    by 0x118F: ??? (in /bin/prog)\n"
+		"==42==    by 0x12FF: (below main) (in /lib/libc.so.6)\n"
+		"==42== \n"
+		"==42== 1,016 (1,000 direct, 16 indirect) bytes in 1 blocks are definitely lost in "
+		"loss record 6 of 6\n"
+		"==42==    at 0x4ABC: malloc (in /lib/libc.so.6)\n"
+		"==42==    by 0x118F: app::make(app::N*) (nine.cc:6)\n"
+		"==42==    by 0x11FF: main (nine.cc:60)\n"
+		"==42== \n"
+		"==42== LEAK SUMMARY:\n"
+		"==42==    definitely lost: 1,009 bytes in 2 blocks\n"
+		"==42==    indirectly lost: 16 bytes in 1 blocks\n"
+		"==42==      possibly lost: 24 bytes in 1 blocks\n"
+		"==42==    still reachable: 47 bytes in 2 blocks\n"
+		"==42==                       of which reachable via heuristic:\n"
+		"==42==                         newarray           : 7 bytes in 1 blocks\n"
+		"==42==         suppressed: 0 bytes in 0 blocks\n"
+		"==42== Reachable blocks (those to which a pointer was found) are not shown.\n"
+		"==42== To see them, rerun with: --leak-check=full --show-leak-kinds=all\n"
+		"==42== \n"
+		"==42== note: the process was stopped for 85 ms\n"
+		"==42== \n");
+}
+
+static void later_checks_say_what_is_more(void **state)
+{
+	_cleanup_(loss_records_free_p) struct loss_records *a = make(5, NULL);
+	_cleanup_(loss_records_free_p) struct loss_records *b = make(6, a);
+	const struct leak_result result = { .pid = 42, .records = b, .occasion = LEAK_ASKED };
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	(void)state;
+	leak_text(&text, &result, &all_stacks, &image, &full);
+	assert_non_null(strstr(strbuf_str(&text), "==42== note: asked for; the process runs on\n"));
+	assert_non_null(strstr(strbuf_str(&text), "==42==   total heap usage: unknown\n"));
+	assert_non_null(strstr(strbuf_str(&text), "==42== 9 (+9) bytes in 1 (+1) blocks are "
+						  "definitely lost in new loss record 2 of 6\n"));
+	assert_non_null(strstr(strbuf_str(&text),
+			       "==42==    definitely lost: 1,009 (+9) bytes in 2 (+1) blocks\n"));
+}
+
+static void what_is_partial_or_not_known_is_said(void **state)
+{
+	_cleanup_(loss_records_free_p) struct loss_records *records = make(1, NULL);
+	const struct leak_result result = { .pid = 7,
+					    .records = records,
+					    .blocks = 1,
+					    .bytes = 1000,
+					    .stats = { .end = REACH_CUT_ROOTS,
+						       .unreadable_bytes = 4096 },
+					    .running_threads = 2,
+					    .kept_blocks = 3,
+					    .unknown_blocks = true,
+					    .has_totals = true,
+					    .totals = { .lost = 12, .missed_frees = 5 } };
+	static const char *const said[] = {
+		"the result is partial, and lost blocks may be reachable\n",
+		"note: 2 threads could not be stopped",
+		"note: blocks from before the attach are not known",
+		"note: 12 events were lost: sums are not exact\n",
+		"note: 5 frees were missed: sums are not exact\n",
+		"note: 4,096 bytes could not be read",
+		"note: 3 blocks of the C library's",
+	};
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	(void)state;
+	leak_text(&text, &result, &all_stacks, &image, &full);
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+		if (!strstr(strbuf_str(&text), said[i]))
+			fail_msg("not said: %s\nin: %s", said[i], strbuf_str(&text));
+}
+
+static void nothing_left_is_said_in_memchecks_words(void **state)
+{
+	_cleanup_(loss_records_free_p) struct loss_records *records = make(0, NULL);
+	const struct leak_result result = { .pid = 7, .records = records };
+	const struct leak_errors errors = { 3, 2, 1, 1 };
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	(void)state;
+	leak_text(&text, &result, &all_stacks, &image, &full);
+	assert_non_null(strstr(strbuf_str(&text),
+			       "==7== All heap blocks were freed -- no leaks are possible\n"));
+	assert_null(strstr(strbuf_str(&text), "LEAK SUMMARY"));
+	strbuf_reset(&text);
+	leak_text_end(&text, 7, &errors, NULL);
+	assert_string_equal(strbuf_str(&text), "==7== ERROR SUMMARY: 3 errors from 2 contexts "
+					       "(suppressed: 1 from 1)\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_full_check_reads_as_memchecks),
+		cmocka_unit_test(later_checks_say_what_is_more),
+		cmocka_unit_test(what_is_partial_or_not_known_is_said),
+		cmocka_unit_test(nothing_left_is_said_in_memchecks_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

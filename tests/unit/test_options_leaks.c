@@ -102,6 +102,9 @@ static void what_is_wrong_is_refused_with_the_reason(void **state)
 		  "or h behind it" },
 		{ { "-p1", "--leak-check=full", "--min-size=8" },
 		  "'--leak-check' needs all blocks: leave out '--min-size' and '--max-size'" },
+		{ { "-a", "--leak-check=full" },
+		  "'--leak-check' stops the processes that it checks: name them with -p, or give "
+		  "a command" },
 		{ { "-p1", "--leak-check=full", "--xml=yes" },
 		  "'--xml' is not there: memcheck's XML is not written: give -f json, or -o "
 		  "json:PATH, which have all that is known" },

@@ -329,6 +329,9 @@ static int check_leaks(struct option_parser *p)
 	if (!options_check_leaks(o) && of_leaks)
 		return option_error(p, "'%s' is about leaks: give --leak-check=full too",
 				    option_spelling(of_leaks, spelling));
+	if (options_check_leaks(o) && options_trace_widely(o))
+		return option_error(p, "'--leak-check' stops the processes that it checks: name "
+				       "them with -p, or give a command");
 	if (options_check_leaks(o) && o->floor)
 		return option_error(p, "'--floor' counts nothing, so that there are no leaks to "
 				       "look for: leave out '--leak-check'");

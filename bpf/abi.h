@@ -98,12 +98,15 @@ struct abi_block {
  */
 #define ABI_BLOCK_WAYS 7
 #define ABI_BLOCK_BUSY (~0ULL)
+#define ABI_BLOCK_FREED 3
 struct abi_block_bucket {
 	__u64 key[ABI_BLOCK_WAYS];
 	__u32 spilled; /* at least as many blocks of this bucket are in the map */
-	__u32 pad;
+	/* The newest frees: their keys, and the ways in which the blocks may still be. */
+	__u8 freed_way[ABI_BLOCK_FREED];
+	__u8 freed_next;
 	struct abi_block block[ABI_BLOCK_WAYS];
-	__u64 pad2[3];
+	__u64 freed[ABI_BLOCK_FREED];
 };
 
 /* The high half of a product is the well mixed one (Knuth: multiplicative hashing). */
@@ -175,6 +178,48 @@ struct abi_proc {
 	__u32 code_epoch;    /* grows when executable mappings go: seeds stack hashes */
 	__u32 image;	     /* a number that no other image in the run has, as slots may */
 	__u64 last_file_map; /* start of the newest file mapping not made at a fixed address */
+};
+
+/* Wrong uses of the heap, as in user/trace/record/record_cut.h. */
+enum abi_heap_error_kind {
+	ABI_INVALID_FREE = 1,
+	ABI_DOUBLE_FREE,
+	ABI_MISMATCHED_FREE,
+	ABI_FOREIGN_FREE,
+	ABI_FAILED_ALLOCATION,
+	ABI_SUSPICIOUS_SIZE,
+	ABI_REALLOC_ZERO,
+};
+/* Errors with a record of their own; of further ones each process has the number. */
+#define ABI_HEAP_ERRORS 4096
+
+struct abi_heap_error_key {
+	__u64 stack;
+	__u32 image; /* abi_proc.image */
+	__u16 fn;
+	__u16 kind; /* enum abi_heap_error_kind */
+};
+
+/* All but the count is of the first time. */
+struct abi_heap_error {
+	__u64 count;
+	__u64 time_ns;
+	__u64 addr;		/* that was passed */
+	__u64 size;		/* that was asked for */
+	__u64 block;		/* the one that addr is in, or was; 0: not known */
+	struct abi_block about; /* it */
+	__u64 freed_stack;	/* where it was freed before, */
+	__u16 freed_fn;		/* and by what; 0: not known */
+	__u16 pad[3];
+};
+
+/* --heap-errors: a freed block. */
+#define ABI_FREED_BLOCKS (1 << 16)
+struct abi_freed {
+	struct abi_block block;
+	__u64 stack;
+	__u16 fn;
+	__u16 pad[3];
 };
 
 /* A block that a process freed while children forked before that still hold their copy of it. */
@@ -445,6 +490,8 @@ enum abi_preemption {
 
 #ifndef __bpf__
 static_assert(ABI_MAX_SLOTS < ABI_COOKIE_BY_SITES, "slot + 1 is an owner");
+static_assert(sizeof(struct abi_heap_error_key) == 16, "abi_heap_error_key");
+static_assert(sizeof(struct abi_heap_error) == 80, "abi_heap_error");
 static_assert(sizeof(struct abi_block) == 24, "abi_block");
 static_assert(sizeof(struct abi_site_key) == 16, "abi_site_key");
 static_assert(sizeof(struct abi_site) == 104, "abi_site");

@@ -5,6 +5,7 @@
  */
 #include "account.bpf.h"
 #include "arguments.bpf.h"
+#include "heap_error.bpf.h"
 #include "kernel_stack.bpf.h"
 #include "nesting.bpf.h"
 #include "registers.bpf.h"
@@ -57,12 +58,11 @@ static __always_inline void nested_free(__u32 slot, __u64 addr)
 }
 
 static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
-				       __u64 cookie)
+				       __u64 cookie, struct fault *fault)
 {
 	__u64 addr = block_argument(ctx, ABI_COOKIE_ARGS(cookie)), sp = PT_REGS_SP(ctx);
 	__u16 fn = ABI_COOKIE_FN(cookie);
 	enum block_origin origin;
-	struct abi_block block;
 	bool temporary = false;
 	struct thread *t;
 
@@ -87,14 +87,21 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 		t->free_sp = sp;
 		t->free_fn = fn;
 	}
-	origin = block_take(slot, addr, &block);
+	origin = block_take(slot, addr, &fault->block);
 	if (origin == BLOCK_UNKNOWN) {
-		if (!is_inner_free(ctx, fn))
-			count_unknown_free(proc);
+		if (is_inner_free(ctx, fn))
+			return;
+		count_unknown_free(proc);
+		fault->kind = fault_of_pointer(slot, addr);
+		fault->addr = addr;
 		return;
 	}
 	count_inherited_free(proc, origin);
-	account_free(slot, &block, temporary);
+	account_free(slot, &fault->block, temporary);
+	if (knob_heap_errors) {
+		fault->freed = true;
+		fault->addr = addr;
+	}
 }
 
 static __always_inline __u8 realloc0_frees(__u64 cookie)
@@ -143,9 +150,25 @@ static __always_inline bool replaces_block(__u8 kind)
 	return kind == ABI_REALLOC || kind == ABI_RESIZE;
 }
 
+/* What is wrong about the request that has just been taken. */
+static __always_inline void fault_of_request(const struct alloc_call *call, __u32 slot, __u8 kind,
+					     struct fault *fault)
+{
+	bool replaces = replaces_block(kind) && call->ptr;
+
+	fault->addr = replaces ? call->ptr : 0;
+	fault->size = call->size;
+	if (replaces && call->old_from == BLOCK_UNKNOWN)
+		fault->kind = fault_of_pointer(slot, call->ptr);
+	else if (kind == ABI_REALLOC && call->ptr && !call->size)
+		fault->kind = ABI_REALLOC_ZERO;
+	else if ((__s64)call->size < 0)
+		fault->kind = ABI_SUSPICIOUS_SIZE;
+}
+
 /* 1 when the call is nested in another: its return need not be seen. */
 static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
-				       __u64 cookie)
+				       __u64 cookie, struct fault *fault)
 {
 	struct thread *t = thread_get(proc, slot);
 	__u8 kind = ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK;
@@ -180,6 +203,8 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
 	/* Inside the call the old address may already be another thread's new block. */
 	if (replaces_block(kind) && call->ptr && !taken)
 		call->old_from = block_take(slot, call->ptr, &call->old);
+	if (!taken)
+		fault_of_request(call, slot, kind, fault);
 	return 0;
 }
 
@@ -207,6 +232,7 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 	enum stack_at at = kind & ABI_AT_EXIT ? STACK_AT_EXIT : STACK_AT_RETURN;
 	__u64 sp = kind & ABI_AT_EXIT ? PT_REGS_SP(ctx) : SP_AT_RETURN(ctx);
 	struct thread *t = thread_find();
+	struct fault fault = {};
 	__u64 addr;
 
 	if (!t || !thread_leaves(t, slot, sp, ABI_COOKIE_FN(cookie)))
@@ -214,6 +240,7 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 	t->busy = 0;
 	if (t->call.is_scope)
 		return;
+	t->call.failed = 0;
 	switch (kind & ABI_KIND_MASK) {
 	case ABI_REALLOC:
 		addr = realloc_result(proc, slot, t, PT_REGS_RC(ctx), kind);
@@ -228,10 +255,20 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 		addr = string_result(proc, t, PT_REGS_RC(ctx));
 		break;
 	default:
-		addr = alloc_result(proc, PT_REGS_RC(ctx));
+		addr = alloc_result(proc, t, PT_REGS_RC(ctx));
 	}
 	if (addr)
 		account_alloc(ctx, proc, slot, t, addr, at);
+	if (knob_heap_errors && addr && t->call.old_from && t->call.ptr != addr) {
+		fault.addr = t->call.ptr;
+		fault.block = t->call.old;
+		remember_free(ctx, slot, t->call.fn, &fault, at);
+	}
+	/* What was wrong about the size has been said at the entry. */
+	if (!t->call.failed || (__s64)t->call.size < 0)
+		return;
+	fault.size = t->call.size;
+	heap_error(ctx, slot, ABI_FAILED_ALLOCATION << 16 | t->call.fn, &fault, at);
 }
 
 static __always_inline __u8 kind_of(__u64 cookie)
@@ -257,6 +294,8 @@ static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 {
 	__u32 slot;
 	struct abi_proc *proc = counted_proc(ABI_COOKIE_OWNER(cookie), &slot);
+	struct fault fault = {};
+	int r = 1;
 
 	if (!proc && knob_scope != ABI_SCOPE_PROCESSES)
 		proc = newcomer(&slot);
@@ -265,12 +304,18 @@ static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 	count_event();
 	proc_enter_cut(proc);
 	if (is_free(cookie) || kind_of(cookie) == ABI_SCOPED_FREE)
-		free_entry(ctx, proc, slot, cookie);
-	if (is_free(cookie))
-		return 1;
+		free_entry(ctx, proc, slot, cookie, &fault);
 	if (kind_of(cookie) >= ABI_SCOPED_FREE)
-		return scope_entry(ctx, proc, slot, cookie);
-	return alloc_entry(ctx, proc, slot, cookie);
+		r = scope_entry(ctx, proc, slot, cookie);
+	else if (!is_free(cookie))
+		r = alloc_entry(ctx, proc, slot, cookie, &fault);
+	/* The return address is where it will be at the exit. */
+	if (fault.kind)
+		heap_error(ctx, slot, fault.kind << 16 | ABI_COOKIE_FN(cookie), &fault,
+			   STACK_AT_EXIT);
+	if (knob_heap_errors && fault.freed)
+		remember_free(ctx, slot, ABI_COOKIE_FN(cookie), &fault, STACK_AT_EXIT);
+	return r;
 }
 
 /*

@@ -44,6 +44,15 @@ static __always_inline bool block_find(__u64 key, struct abi_block *ret)
 	return found;
 }
 
+/* What has been freed is remembered in the buckets alone. */
+static __always_inline bool block_was_freed(__u64 key, struct abi_block *ret, bool *ret_known)
+{
+	(void)key;
+	(void)ret;
+	(void)ret_known;
+	return false;
+}
+
 #else
 
 static __always_inline struct abi_block_bucket *bucket_of(__u64 key)
@@ -105,6 +114,46 @@ VERIFIED_ONCE int block_insert(__u64 key, const struct abi_block *block)
 	return block_spill(b, key, block);
 }
 
+/* One store beside what a removal writes anyway; of two at once one may be forgotten. */
+static __always_inline void remember_freed(struct abi_block_bucket *b, int way, __u64 key)
+{
+	__u32 i = b->freed_next;
+
+	if (i >= ABI_BLOCK_FREED)
+		i = 0;
+	b->freed[i] = key;
+	b->freed_way[i] = way;
+	b->freed_next = i + 1;
+}
+
+/*
+ * Is it one of the newest frees of its bucket? A block that is not there now, and was, has been
+ * freed, however often it was allocated between. *ret_known: *ret is what it was.
+ */
+static __always_inline bool block_was_freed(__u64 key, struct abi_block *ret, bool *ret_known)
+{
+	struct abi_block_bucket *b = bucket_of(key);
+	__u32 used = 0, n, i, way;
+
+	if (!b)
+		return false;
+	i = b->freed_next;
+	for (n = 0; n < ABI_BLOCK_FREED; n++) {
+		i = i && i <= ABI_BLOCK_FREED ? i - 1 : ABI_BLOCK_FREED - 1;
+		way = b->freed_way[i];
+		if (b->freed[i] != key) {
+			used |= 1U << (way & 7);
+			continue;
+		}
+		/* Another block may have come to its way, and gone again. */
+		*ret_known = way < ABI_BLOCK_WAYS && !b->key[way] && !(used >> way & 1);
+		if (*ret_known)
+			*ret = b->block[way];
+		return true;
+	}
+	return false;
+}
+
 /* Takes a block out; false when there is none, or another thread has just taken it. */
 VERIFIED_ONCE int block_remove(__u64 key, struct abi_block *ret)
 {
@@ -120,6 +169,7 @@ VERIFIED_ONCE int block_remove(__u64 key, struct abi_block *ret)
 		if (!way_claim(b, way, key))
 			return 0;
 		*ret = b->block[way];
+		remember_freed(b, way, key);
 		PUBLISH(&b->key[way], 0);
 		return 1;
 	}

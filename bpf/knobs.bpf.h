@@ -14,6 +14,10 @@
 /* Only blocks of min_size <= size <= max_size are tracked. */
 __weak const volatile __u64 knob_min_size;
 __weak const volatile __u64 knob_max_size = ~0ULL;
+/* Where blocks are freed is remembered. */
+__weak const volatile bool knob_heap_errors;
+/* Processes are seen from their first allocation on: what is no block never was one. */
+__weak const volatile bool knob_whole_life;
 /* Children of traced processes are traced. */
 __weak const volatile bool knob_follow;
 __weak const volatile __u32 knob_max_procs = 1;

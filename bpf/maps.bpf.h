@@ -109,6 +109,30 @@ struct {
 	__type(value, __u32);
 } shed SEC(".maps") __weak;
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, ABI_HEAP_ERRORS);
+	__type(key, struct abi_heap_error_key);
+	__type(value, struct abi_heap_error);
+} heap_errors SEC(".maps") __weak;
+
+/* The newest frees of all processes, by ABI_BLOCK_KEY. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, struct abi_freed);
+} freed_blocks SEC(".maps") __weak;
+
+/* By slot: errors for which there was no room. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} further_heap_errors SEC(".maps") __weak;
+
 /* Executable files that user space has looked at. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

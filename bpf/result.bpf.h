@@ -8,12 +8,18 @@
 
 #include "account.bpf.h"
 
+static __always_inline void call_failed(struct abi_proc *proc, struct thread *t)
+{
+	t->call.failed = 1;
+	__sync_fetch_and_add(&proc->failed, 1);
+}
+
 /* The old block of a call that replaces it: it is gone, or it stays as it was and is put back. */
 static __always_inline void old_block_ends(struct abi_proc *proc, __u32 slot, struct thread *t,
 					   bool gone, bool failed)
 {
 	if (failed)
-		__sync_fetch_and_add(&proc->failed, 1);
+		call_failed(proc, t);
 	if (gone)
 		realloc_release(slot, t);
 	else
@@ -49,13 +55,12 @@ static __always_inline __u64 resize_result(struct abi_proc *proc, __u32 slot, st
 }
 
 /* posix_memalign returns 0 and stores the block; anything else is a failure. */
-static __always_inline __u64 out_param_result(struct abi_proc *proc, const struct thread *t,
-					      __u64 result)
+static __always_inline __u64 out_param_result(struct abi_proc *proc, struct thread *t, __u64 result)
 {
 	__u64 addr;
 
 	if ((__u32)result) {
-		__sync_fetch_and_add(&proc->failed, 1);
+		call_failed(proc, t);
 		return 0;
 	}
 	if (!bpf_probe_read_user(&addr, sizeof(addr), (void *)t->call.ptr) && addr)
@@ -64,10 +69,10 @@ static __always_inline __u64 out_param_result(struct abi_proc *proc, const struc
 	return 0;
 }
 
-static __always_inline __u64 alloc_result(struct abi_proc *proc, __u64 result)
+static __always_inline __u64 alloc_result(struct abi_proc *proc, struct thread *t, __u64 result)
 {
 	if (!result)
-		__sync_fetch_and_add(&proc->failed, 1);
+		call_failed(proc, t);
 	return result;
 }
 
@@ -111,7 +116,7 @@ VERIFIED_ONCE_NUMBERS __u64 string_bytes(__u64 addr)
 
 static __always_inline __u64 string_result(struct abi_proc *proc, struct thread *t, __u64 addr)
 {
-	if (!alloc_result(proc, addr))
+	if (!alloc_result(proc, t, addr))
 		return 0;
 	t->call.size = string_bytes(addr);
 	if (t->call.size)

@@ -22,7 +22,7 @@ struct alloc_call {
 	__u8 is_scope;	     /* the call is a pool's free or the like: ABI_SCOPE */
 	__u8 throws;	     /* the call can have ended by an exception: ABI_THROWS */
 	__u8 by_sites;	     /* its exits are probed, so that its return address is left alone */
-	__u8 pad;
+	__u8 failed;	     /* at the return: there was no memory */
 };
 
 /* Calls of a thread that are neither over nor what it does now. */

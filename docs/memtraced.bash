@@ -84,6 +84,7 @@ _memtraced_options() {
         --max-stack=
         --unwind=
         --check-stacks
+        --heap-errors
         --floor
         --features
         --'

@@ -11,11 +11,11 @@ TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap \
-	families frames frames_large frames_plugin nesting \
+	families frames frames_large frames_plugin heap_errors nesting \
 	nesting_malloc pools slices pyblocks unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
-	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions throwing nesting \
+	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions throwing nesting heap_errors \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
 	libframes_large.so libframes_rows.so)
 
@@ -148,6 +148,12 @@ $(TARGET_PROGRAMS): $(TARGETS_DIR)/%: tests/targets/%.c $(WRAP_SRC) $(TARGET_HEA
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) $(WRAP_FLAGS) -o $@ $< $(WRAP_SRC) -pthread -ldl
+
+# Without wrap.o, whose books end the program at what is wrong.
+$(TARGETS_DIR)/heap_errors: tests/targets/heap_errors.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $<
 
 $(TARGETS_DIR)/nesting: tests/targets/nesting.c tests/targets/nesting_malloc.c $(WRAP_SRC) \
 		$(TARGET_HEADERS)

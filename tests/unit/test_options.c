@@ -77,6 +77,7 @@ static void what_is_not_given_has_its_default(void **state)
 	assert_int_equal(o->color, COLOR_AUTO);
 	assert_int_equal(o->max_blocks, 0);
 	assert_int_equal(o->max_stack, 127);
+	assert_false(o->heap_errors);
 	assert_false(o->floor);
 	assert_int_equal(o->check_stacks, 0);
 	assert_null(o->report_file);
@@ -96,8 +97,8 @@ static void every_option_sets_its_field(void **state)
 	(void)state;
 	o = parse_ok(ARGS("-i", "0.5", "-d10", "--run-as=nobody", "--env", "A=1", "--env=B=x=y",
 			  "--no-follow", "--sample-interval=50ms", "--attach=perf",
-			  "--max-blocks=1M", "--max-stack=3", "--unwind=fp", "--floor",
-			  "--check-stacks=7", "--debuginfod", "-c", "ls -l"));
+			  "--max-blocks=1M", "--max-stack=3", "--unwind=fp", "--heap-errors",
+			  "--floor", "--check-stacks=7", "--debuginfod", "-c", "ls -l"));
 	assert_int_equal(o->interval_ns, 500000000);
 	assert_int_equal(o->duration_ns, 10000000000);
 	assert_int_equal(o->sample_interval_ns, 50000000);
@@ -109,6 +110,7 @@ static void every_option_sets_its_field(void **state)
 	assert_int_equal(o->max_blocks, 1048576);
 	assert_int_equal(o->max_stack, 3);
 	assert_int_equal(o->unwind, UNWIND_FP);
+	assert_true(o->heap_errors);
 	assert_true(o->floor);
 	assert_int_equal(o->check_stacks, 7);
 	assert_words(o->command, ARGS("ls", "-l"));

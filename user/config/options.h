@@ -113,6 +113,7 @@ struct options {
 	uint64_t keep_ended;   /* --keep-ended; UINT64_MAX: ask options_keep_ended */
 	uint64_t max_stack;    /* frames kept of a stack; 0: none */
 	uint64_t check_stacks; /* 0: none */
+	bool heap_errors;      /* --heap-errors: where blocks are freed is remembered */
 	bool floor;	       /* --floor: probes with empty programs */
 	struct leak_options leak;
 	char *report_file;

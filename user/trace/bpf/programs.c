@@ -145,6 +145,8 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.stacks, allocations || opts->code ? MAX_STACKS : 1 },
 		{ skel->maps.tombs, allocations ? MAX_TOMBS : 1 },
 		{ skel->maps.shed, allocations ? MAX_TOMBS : 1 },
+		{ skel->maps.freed_blocks, opts->heap_errors ? ABI_FREED_BLOCKS : 1 },
+		{ skel->maps.further_heap_errors, allocations ? opts->max_procs : 1 },
 		{ skel->maps.unwind_rows, opts->unwind ? UNWIND_FIRST_ROWS : 1 },
 		{ skel->maps.unwind_rules, opts->unwind ? ABI_UNWIND_RULES : 1 },
 		{ skel->maps.unwind_objects, opts->unwind ? ABI_UNWIND_OBJECTS : 1 },
@@ -255,6 +257,8 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_hold_cpu = opts->hold_cpu;
 	skel->rodata->knob_find_vma = opts->find_vma;
 	skel->rodata->knob_follow = opts->follow;
+	skel->rodata->knob_whole_life = opts->whole_life;
+	skel->rodata->knob_heap_errors = opts->heap_errors;
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_regions = opts->allocations;
 	skel->rodata->knob_unwind = opts->unwind;

@@ -41,6 +41,8 @@ struct programs_opts {
 	bool hold_cpu;	    /* FEATURE_HOLD_CPU */
 	bool find_vma;	    /* FEATURE_FIND_VMA */
 	bool follow;
+	bool whole_life;  /* no allocation of a process is before its tracing */
+	bool heap_errors; /* where blocks are freed is remembered */
 	uint32_t max_procs;
 	uint64_t max_blocks; /* 0: the default */
 	uint64_t min_size, max_size;

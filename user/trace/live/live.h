@@ -46,6 +46,7 @@ struct live_opts {
 	 */
 	bool checkpoints;
 	char *const *checkpoint_names;
+	bool heap_errors;    /* where blocks are freed is remembered, for double frees */
 	bool floor;	     /* probes with empty programs: nothing is counted */
 	bool unwind;	     /* user stacks by call frame information, else by frame pointers */
 	bool unwind_refused; /* these, since the kernel refuses programs with the other walk */

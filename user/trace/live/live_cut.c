@@ -5,6 +5,7 @@
  */
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
+#include "trace/live/live_errors.h"
 #include "trace/live/live_process.h"
 #include "trace/live/snapshot.h"
 #include "trace/unwind/unwind_tables.h"
@@ -101,6 +102,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		.peak_error_bytes = proc->race_bytes,
 		.lost = proc->lost,
 		.peak_ns = process->peak_ns,
+		.further_errors = live_errors_further(live, process),
 	};
 
 	for (size_t i = 0; i < n; i++) {
@@ -125,7 +127,8 @@ static void count_stacks(struct live *live, const struct snapshot_site *sites, s
 }
 
 static int emit_process(struct live *live, struct live_process *process,
-			const struct snapshot_site *sites, size_t n, struct cut_coverage *coverage)
+			const struct snapshot_site *sites, size_t n,
+			const struct live_errors *errors, struct cut_coverage *coverage)
 {
 	struct record record = { .type = RECORD_TOTALS };
 	int r;
@@ -137,7 +140,7 @@ static int emit_process(struct live *live, struct live_process *process,
 	r = live_emit(live, &record);
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = emit_site(live, process, &sites[i]);
-	return r;
+	return r ? r : live_errors_emit(live, process, errors);
 }
 
 static int snapshot_take(struct live *live, bool ended_only, struct snapshot **ret)
@@ -174,13 +177,16 @@ static size_t sites_of(const struct snapshot_site *sites, size_t n, size_t *at, 
 /* Hands over everything that the snapshot has; ended processes are settled by it. */
 static int emit_snapshot(struct live *live, const struct snapshot *snapshot, bool ended_only)
 {
+	_cleanup_(live_errors_done) struct live_errors errors;
 	size_t n, at = 0;
 	const struct snapshot_site *sites = snapshot_sites(snapshot, &n);
+	int r = live_errors_read(live->programs, &errors);
 
+	if (r)
+		return r;
 	for (size_t slot = 0; slot < live->processes.len; slot++) {
 		struct live_process *process = live->processes.data[slot];
 		size_t from, count;
-		int r = 0;
 
 		if (!process || process->placeholder || process->settled ||
 		    (ended_only && !process->ended))
@@ -189,7 +195,7 @@ static int emit_snapshot(struct live *live, const struct snapshot *snapshot, boo
 		count = sites_of(sites, n, &at, slot);
 		/* with empty programs there are no totals, which is not the same as zeros */
 		if (!live->opts.floor)
-			r = emit_process(live, process, sites + from, count,
+			r = emit_process(live, process, sites + from, count, &errors,
 					 process->ended ? &live->settled : &live->running);
 		if (r)
 			return r;

@@ -54,11 +54,13 @@ static int load(struct live *live)
 		.find_vma =
 			features && features->rows[FEATURE_FIND_VMA].present && !live->opts.held,
 		.follow = live->opts.follow,
+		.whole_life = live->opts.held,
 		.max_procs = live->opts.follow ? SLOTS_FOLLOW : SLOTS_ALONE,
 		.max_blocks = live->opts.max_blocks,
 		.min_size = live->opts.min_size,
 		.max_size = live->opts.max_size,
 		.max_stack = live->opts.max_stack,
+		.heap_errors = live->opts.heap_errors,
 		.floor = live->opts.floor,
 		.checkpoints = live->opts.checkpoints,
 		.unwind = live->opts.unwind,

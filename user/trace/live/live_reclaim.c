@@ -7,6 +7,7 @@
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
+#include "trace/live/live_errors.h"
 #include "trace/live/live_process.h"
 #include "trace/live/purge.h"
 
@@ -134,6 +135,8 @@ int live_reclaim(struct live *live)
 		return 0;
 	cut_lines(live, gone);
 	r = purge_slots(live->programs, gone, live->processes.len);
+	if (r == 0 && live->opts.allocations)
+		r = live_errors_purge(live, gone);
 	return r ? r : forget(live, gone);
 }
 

@@ -97,11 +97,14 @@ static int purge_block_table(const struct programs *programs, const struct purge
 			&table.buckets[abi_block_bucket_index(spilled[i], table.n)].spilled, 1,
 			__ATOMIC_RELAXED);
 	for (size_t i = 0; i < table.n; i++) {
-		__u64 *key = table.buckets[i].key;
+		__u64 *key = table.buckets[i].key, *freed = table.buckets[i].freed;
 
 		for (size_t way = 0; way < ABI_BLOCK_WAYS; way++)
 			if (key[way] && purged(purge, ABI_BLOCK_SLOT(key[way])))
 				__atomic_store_n(&key[way], 0, __ATOMIC_RELEASE);
+		for (size_t n = 0; n < ABI_BLOCK_FREED; n++)
+			if (freed[n] && purged(purge, ABI_BLOCK_SLOT(freed[n])))
+				__atomic_store_n(&freed[n], 0, __ATOMIC_RELEASE);
 	}
 	return 0;
 }
@@ -212,7 +215,8 @@ static int purge_tombs(const struct programs *programs, const struct purge *purg
 int purge_slots(const struct programs *programs, const bool *slots, size_t n_slots)
 {
 	const struct memtraced_bpf *skel = programs->skel;
-	const struct bpf_map *by_block[] = { skel->maps.shed, skel->maps.code_starts };
+	const struct bpf_map *by_block[] = { skel->maps.shed, skel->maps.code_starts,
+					     skel->maps.freed_blocks };
 	_cleanup_(tomb_list_done) struct tomb_list tombs = {};
 	struct purge purge = { .slots = slots, .n_slots = n_slots, .slot_of = slot_of_site };
 	int r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Wrong uses of the heap, each kept once by its stack with its count. Only what is wrong pays for
+ * it: a good free leaves its key in its bucket (block_table.bpf.h), and that is all, unless
+ * --heap-errors asks for its stack.
+ */
+#ifndef MEMTRACED_HEAP_ERROR_BPF_H
+#define MEMTRACED_HEAP_ERROR_BPF_H
+
+#include "account.bpf.h"
+
+/* What is wrong about a call: 0, or enum abi_heap_error_kind, of this address or size. */
+struct fault {
+	__u64 addr;
+	__u64 size;
+	__u32 kind;
+	bool freed;		/* nothing: a good free of the block at addr, */
+	struct abi_block block; /* which was this */
+};
+
+/* Bytes before an address that are searched for the block that it is in. */
+#define INSIDE_SEARCH 4096
+
+/* The live block that begins before the address and holds it; 0: none is found. */
+VERIFIED_ONCE_NUMBERS __u64 block_around(__u32 slot, __u64 addr)
+{
+	struct abi_block block;
+	__u64 at = addr & ~7ULL;
+	int i;
+
+	/* INSIDE_SEARCH / 8 rounds, of which the verifier needs to see each */
+	for (i = 0; i < INSIDE_SEARCH / 8; i++) {
+		if (block_find(ABI_BLOCK_KEY(slot, at), &block) &&
+		    addr - at < ABI_BLOCK_SIZE(&block))
+			return at;
+		at -= 8;
+	}
+	return 0;
+}
+
+/*
+ * Is a pointer that is no live block's wrong? Not if it may be a block's from before the tracing,
+ * or of a size that is not traced.
+ */
+VERIFIED_ONCE_NUMBERS __u32 fault_of_pointer(__u32 slot, __u64 addr)
+{
+	__u64 key = ABI_BLOCK_KEY(slot, addr);
+	struct abi_block block;
+	bool known;
+
+	if (size_filtered())
+		return 0;
+	if (!(addr & 7) && addr < ABI_ADDR_LIMIT &&
+	    (block_was_freed(key, &block, &known) || bpf_map_lookup_elem(&shed, &key) ||
+	     (knob_heap_errors && bpf_map_lookup_elem(&freed_blocks, &key))))
+		return ABI_DOUBLE_FREE;
+	return knob_whole_life ? ABI_INVALID_FREE : 0;
+}
+
+/* The block that an error is about, as far as it is known. */
+static __always_inline void heap_error_block(struct abi_heap_error *error, __u32 slot, __u32 kind)
+{
+	__u64 addr = error->addr, key = ABI_BLOCK_KEY(slot, addr);
+	struct abi_freed *freed = NULL;
+	struct abi_block block;
+	bool known = false;
+
+	if (kind == ABI_DOUBLE_FREE && knob_heap_errors)
+		freed = bpf_map_lookup_elem(&freed_blocks, &key);
+	if (freed) {
+		block = freed->block;
+		known = true;
+		error->freed_stack = freed->stack;
+		error->freed_fn = freed->fn;
+	} else if (kind == ABI_DOUBLE_FREE) {
+		block_was_freed(key, &block, &known);
+	} else if (kind == ABI_INVALID_FREE) {
+		addr = block_around(slot, addr);
+		known = addr && block_find(ABI_BLOCK_KEY(slot, addr), &block);
+	}
+	if (!known)
+		return;
+	error->about = block;
+	error->block = addr;
+}
+
+static const struct abi_heap_error no_heap_error;
+
+VERIFIED_ONCE_NUMBERS int heap_error_add(__u32 slot, __u32 kind_fn, __u64 stack, __u64 addr,
+					 __u64 size)
+{
+	struct abi_proc *proc = proc_by_slot(slot);
+	struct abi_heap_error_key key = {
+		.stack = stack,
+		.image = proc ? proc->image : 0,
+		.kind = kind_fn >> 16,
+		.fn = kind_fn,
+	};
+	struct abi_heap_error *error = bpf_map_lookup_elem(&heap_errors, &key);
+	__u64 *further;
+	long r = 0;
+
+	if (!error) {
+		r = bpf_map_update_elem(&heap_errors, &key, &no_heap_error, BPF_NOEXIST);
+		error = bpf_map_lookup_elem(&heap_errors, &key);
+		if (error && !r) {
+			error->time_ns = bpf_ktime_get_ns();
+			error->addr = addr;
+			error->size = size;
+			heap_error_block(error, slot, kind_fn >> 16);
+		}
+	}
+	if (!error) {
+		further = bpf_map_lookup_elem(&further_heap_errors, &slot);
+		if (further)
+			__sync_fetch_and_add(further, 1);
+		return 0;
+	}
+	__sync_fetch_and_add(&error->count, 1);
+	return 0;
+}
+
+VERIFIED_ONCE int freed_add(__u64 key, const struct abi_block *block, __u64 stack, __u32 fn)
+{
+	struct abi_freed freed = { .stack = stack, .fn = fn };
+
+	if (!block)
+		return 0;
+	freed.block = *block;
+	return bpf_map_update_elem(&freed_blocks, &key, &freed, BPF_ANY);
+}
+
+/* Where a block was freed, for whoever frees it once more. */
+static __attribute__((noinline)) int remember_free(struct pt_regs *ctx, __u32 slot, __u16 fn,
+						   const struct fault *fault, __u32 at)
+{
+	struct abi_proc *proc = proc_by_slot(slot);
+	__u64 stack = proc ? stack_capture(ctx, proc, slot, at) : 0;
+
+	return freed_add(ABI_BLOCK_KEY(slot, fault->addr), &fault->block, stack, fn);
+}
+
+/* No inline function: what it has on the stack is not there while other things are done. */
+static __attribute__((noinline)) int heap_error(struct pt_regs *ctx, __u32 slot, __u32 kind_fn,
+						const struct fault *fault, __u32 at)
+{
+	struct abi_proc *proc = proc_by_slot(slot);
+	__u64 stack = proc ? stack_capture(ctx, proc, slot, at) : 0;
+
+	return heap_error_add(slot, kind_fn, stack, fault->addr, fault->size);
+}
+
+#endif

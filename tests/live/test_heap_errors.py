@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Wrong uses of the heap, against what the target does and against what memcheck says of it."""
+
+import os
+import signal
+import xml.etree.ElementTree as xml
+
+from lib import (ATTACH_PATHS, attach_option, attached, load_report, need_kernel, need_program,
+                 need_root, run, run_memtraced, scratch, send_line, started, target, test)
+
+EACH_PATH = sorted(ATTACH_PATHS)
+ABORTED = 128 + signal.SIGABRT
+KINDS = {"InvalidFree": ("invalid-free", "double-free"), "FishyValue": ("suspicious-size",),
+         "ReallocSizeZero": ("realloc-zero",)}
+
+
+def errors_of(case, *options, rounds=1, status=0, program="heap_errors"):
+    """The errors of the processes that have any; in each process."""
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        done = run_memtraced(*options, "-o", f"json:{path}", "--", target(program), case,
+                             str(rounds))
+        assert done.returncode == status, (done.returncode, done.stderr)
+        report = load_report(path)
+    assert all(process["further_heap_errors"] == 0 for process in report["processes"])
+    found = [process["heap_errors"] for process in report["processes"] if process["heap_errors"]]
+    assert len(found) <= 1, found
+    return found[0] if found else []
+
+
+def only_error(*args, **how):
+    errors = errors_of(*args, **how)
+    assert len(errors) == 1, errors
+    assert errors[0]["certain"], errors
+    return errors[0]
+
+
+def own(frames):
+    """Functions of the target's own code, from the innermost out."""
+    names = [frame["function"] for frame in frames
+             if os.path.basename(frame["object"] or "").startswith("heap_errors")]
+    return names[:names.index("main") + 1]
+
+
+@test(need_root, need_kernel(5, 15), each=EACH_PATH, every_kernel=["session", "perf"])
+def a_double_free_is_told_with_the_block_though_it_kills_the_program(path):
+    error = only_error("double", attach_option(path), status=ABORTED)
+    assert (error["kind"], error["count"]) == ("double-free", 1), error
+    assert own(error["frames"]) == ["frees_wrongly", "twice", "main"], error["frames"]
+    assert error["block"] == {"addr": error["addr"], "size": 100, "offset": 0}, error
+    assert own(error["allocated"]) == ["makes", "twice", "main"], error["allocated"]
+    assert error["freed"] is None, error
+
+
+@test(need_root, each=EACH_PATH)
+def with_heap_errors_the_earlier_free_is_known(path):
+    error = only_error("double", attach_option(path), "--heap-errors", status=ABORTED)
+    assert (error["kind"], error["count"], error["block"]["size"]) == ("double-free", 1, 100)
+    assert own(error["freed"]) == ["frees", "twice", "main"], error["freed"]
+    assert error["freed"][0]["function"] == "free", error["freed"]
+    assert own(error["allocated"]) == ["makes", "twice", "main"], error["allocated"]
+
+
+@test(need_root, each=EACH_PATH)
+def an_address_inside_a_block_is_no_block(path):
+    error = only_error("interior", attach_option(path), status=ABORTED)
+    assert (error["kind"], error["count"]) == ("invalid-free", 1), error
+    assert (error["block"]["size"], error["block"]["offset"]) == (200, 16), error
+    assert own(error["frames"]) == ["frees_wrongly", "interior", "main"], error["frames"]
+    assert own(error["allocated"]) == ["makes", "interior", "main"], error["allocated"]
+
+
+@test(need_root)
+def what_was_never_on_the_heap_is_no_block():
+    error = only_error("wild", status=ABORTED)
+    assert (error["kind"], error["block"], error["allocated"]) == ("invalid-free", None, None)
+    assert own(error["frames"]) == ["frees_wrongly", "wild", "main"], error["frames"]
+
+
+@test(need_root, need_kernel(5, 15))
+def realloc_of_a_freed_block_is_a_double_free():
+    error = only_error("resize")
+    assert (error["kind"], error["block"]["size"]) == ("double-free", 300), error
+    assert error["frames"][0]["function"] == "realloc", error["frames"]
+    assert own(error["frames"]) == ["resizes", "resize", "main"], error["frames"]
+
+
+@test(need_root)
+def a_child_that_frees_twice_what_it_inherited_is_found():
+    error = only_error("child")
+    assert (error["kind"], error["count"]) == ("double-free", 1), error
+    assert own(error["frames"]) == ["frees_wrongly", "in_child", "main"], error["frames"]
+
+
+@test(need_root, each=EACH_PATH)
+def requests_that_fail_or_are_of_negative_size_are_told(path):
+    option = attach_option(path)
+    for case, kind, size in (("failed", "failed-allocation", 1 << 46),
+                             ("negative", "suspicious-size", 2 ** 64 - 16)):
+        error = only_error(case, option, rounds=20)
+        assert (error["kind"], error["count"], error["size"]) == (kind, 20, size), error
+        assert own(error["frames"]) == ["asks", case, "main"], error["frames"]
+
+
+@test(need_root, each=EACH_PATH)
+def realloc_to_size_zero_is_told(path):
+    error = only_error("zero", attach_option(path), rounds=20)
+    assert (error["kind"], error["count"]) == ("realloc-zero", 20), error
+    assert own(error["frames"]) == ["resizes", "zero", "main"], error["frames"]
+
+
+@test(need_root, each=EACH_PATH)
+def a_right_use_of_the_heap_is_no_error(path):
+    assert errors_of("right", attach_option(path), "--heap-errors", rounds=200) == []
+
+
+@test(need_root)
+def on_attach_frees_of_older_blocks_are_no_errors():
+    with started([target("attach"), "500"]) as process:
+        process.lines.until("ready")
+        with attached([process.pid]) as session:
+            for _ in range(2):
+                send_line(process)
+            report = session.finish(None)
+    (found,) = report["processes"]
+    assert found["alloc"]["unknown_frees"] > 0, found["alloc"]
+    assert found["heap_errors"] == [], found["heap_errors"]
+
+
+def memcheck(case, program="heap_errors"):
+    """(kind, functions of the program's code, the blocks' sizes) of each error."""
+    with scratch() as folder:
+        path = os.path.join(folder, "memcheck.xml")
+        run(["valgrind", "--leak-check=no", "--xml=yes", f"--xml-file={path}", target(program),
+             case, "1"], timeout=120)
+        tree = xml.parse(path)
+    found = []
+    for error in tree.iter("error"):
+        if error.findtext("kind") not in KINDS:
+            continue  # what it knows of reads and writes
+        stacks = [[frame.findtext("fn") for frame in stack.iter("frame")
+                   if frame.findtext("obj", "").endswith(program)]
+                  for stack in error.findall("stack")]
+        sizes = [int(text.text.split("block of size ")[1].split()[0].replace(",", ""))
+                 for text in error.findall("auxwhat") if "block of size" in text.text]
+        found.append((error.findtext("kind"), stacks, sizes))
+    return found
+
+
+@test(need_root, need_program("valgrind"), timeout=300)
+def memcheck_finds_the_same():
+    # It knows of realloc to size 0 since 3.21.
+    for case in ("double", "interior", "wild", "resize", "negative"):
+        found = memcheck(case)
+        assert len(found) == 1, (case, found)
+        kind, stacks, sizes = found[0]
+        status = 0 if case in ("negative", "resize") else ABORTED
+        error = only_error(case, "--heap-errors", status=status)
+        assert error["kind"] in KINDS[kind], (case, kind, error)
+        assert own(error["frames"]) == stacks[0], (case, stacks, error["frames"])
+        if kind != "InvalidFree" or not sizes:
+            continue
+        assert sizes == [error["block"]["size"]], (case, sizes, error["block"])
+        ours = [own(error[key]) for key in ("freed", "allocated") if error[key]]
+        assert ours == stacks[1:], (case, stacks, ours)

@@ -165,6 +165,24 @@ static void where_births_are_not_known_the_oldest_block_speaks(void **state)
 	assert_int_equal(growth.verdict, GROWTH_GROWING);
 }
 
+static void what_sinks_is_steady_and_keeps_its_trend(void **state)
+{
+	uint64_t times[60];
+	int64_t bytes[60];
+	struct growth_input input = { .times_ns = times, .live_bytes = bytes, .n = 60 };
+	struct growth growth;
+
+	(void)state;
+	input.oldest_ns = 60000000000;
+	for (size_t i = 0; i < 60; i++) {
+		times[i] = (i + 1) * 1000000000;
+		bytes[i] = 100000 - (int64_t)i * 1000;
+	}
+	assert_true(growth_judge(&input, &growth));
+	assert_int_equal(growth.verdict, GROWTH_STEADY);
+	assert_true(fabs(growth.bytes_per_s + 1000) < 1e-6);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +192,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(quantiles_are_those_of_the_sorted_values),
 		cmocka_unit_test(few_samples_have_no_verdict_and_flat_ones_are_steady),
 		cmocka_unit_test(where_births_are_not_known_the_oldest_block_speaks),
+		cmocka_unit_test(what_sinks_is_steady_and_keeps_its_trend),
 	};
 	double least;
 

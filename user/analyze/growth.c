@@ -227,8 +227,11 @@ static struct growth judge_teeth(const struct growth_input *input, const struct 
 
 	if (leaks_slowly(input, p, s))
 		return (struct growth){ GROWTH_LEAK, s->slope, clearness(s->score, p->n) };
-	s->slope = trend_slope(t + 1, y + 1, n - 1);
-	s->score = trend_score(t + 1, y + 1, n - 1, s->slope);
+	/* one fall is no tooth: what only sinks keeps its trend */
+	if (n > 2) {
+		s->slope = trend_slope(t + 1, y + 1, n - 1);
+		s->score = trend_score(t + 1, y + 1, n - 1, s->slope);
+	}
 	g.bytes_per_s = s->slope;
 	if (n > 4 && s->score >= CLEAR_FEW && s->slope * s->span >= 0.25 * (p->high - p->low))
 		g.verdict = left_rate(input, p) > 0 ? GROWTH_LEAK : GROWTH_GROWING;

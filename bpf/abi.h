@@ -365,6 +365,7 @@ struct abi_ev_process { /* FORK, EXEC, EXIT, OOM, SEEN */
 #define ABI_PROCESS_SHARES_MM 1	 /* FORK of a CLONE_VM child: the slot is the parent's */
 #define ABI_PROCESS_LAST 2	 /* EXIT: nobody shares the address space any more */
 #define ABI_PROCESS_KNOWN_FILE 4 /* EXEC: shared links are in the executable, if any need be */
+#define ABI_PROCESS_UNWANTED 8	 /* EXEC: of an image that is only followed */
 /* EXEC: from here on, how many mappings the programs have put into its abi_unwind_space. */
 #define ABI_PROCESS_NOTED_SHIFT 8
 

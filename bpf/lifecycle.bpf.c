@@ -207,6 +207,8 @@ static __always_inline int image_replaced(struct task_struct *task, __u32 pid, _
 	}
 	flags |= image_code(slot);
 	process_forget();
+	if (!wanted)
+		flags |= ABI_PROCESS_UNWANTED;
 	process_event(ABI_EV_EXEC, slot, old_slot, pid, flags | executable_flags(task), 0, task);
 	return 0;
 }

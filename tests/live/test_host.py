@@ -6,55 +6,63 @@ import contextlib
 import json
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
-import tempfile
+import time
 
 import schema
 from cgroups import cgroup, move
-from lib import (EXACT_KEYS, PATIENCE, brief, counting, load_report, memtraced, need_root,
-                 read_counts, run_memtraced, scratch, send_line, started, target, test)
+from lib import (EXACT_KEYS, PATIENCE, Lines, Skip, brief, counting, eventually, load_report,
+                 memtraced, need_program, need_root, read_counts, run, run_memtraced, scaled,
+                 scratch, send_line, started, target, test)
 
 
 class Wide:
-    """memtraced on a rule, with a report as a line of JSON every second."""
+    """memtraced on a rule, which reports when it is asked to."""
 
-    def __init__(self, process, errors):
-        self.process, self.errors = process, errors
+    def __init__(self, process, lines, path):
+        self.process, self.lines, self.path = process, lines, path
 
-    def next_report(self, timeout=60):
-        line = self.process.lines.next(timeout)
-        if line is None:
-            self.process.wait(30)
-            self.errors.seek(0)
-            said = self.errors.read().decode(errors="replace")
-            raise AssertionError(f"memtraced ended with {self.process.returncode}: {said[-1000:]}")
-        report = json.loads(line)
+    def load(self):
+        with open(self.path, encoding="utf-8") as file:
+            report = json.load(file)
         schema.check(report)
         return report
 
-    def finish(self, timeout=120):
+    def written(self):
+        """Which file it is; reports take each other's place."""
+        try:
+            return os.stat(self.path).st_ino, os.stat(self.path).st_mtime_ns
+        except FileNotFoundError:
+            return None
+
+    def report(self):
+        before = self.written()
+        self.process.send_signal(signal.SIGUSR1)
+        eventually(lambda: self.written() != before, "no report", timeout=120)
+        return self.load()
+
+    def finish(self):
         """The last report."""
         self.process.send_signal(signal.SIGINT)
-        latest = None
-        while (line := self.process.lines.next(timeout)) is not None:
-            latest = line
-        assert self.process.wait(30 * PATIENCE) == 0, f"exit status {self.process.returncode}"
-        report = json.loads(latest)
-        schema.check(report)
-        return report
+        assert self.process.wait(240 * PATIENCE) == 0, f"exit status {self.process.returncode}"
+        return self.load()
 
 
 @contextlib.contextmanager
-def tracing(*words, **how):
-    """Yields once the first report has come: all that runs is probed."""
-    command = [memtraced(), *words, "-f", "json", "-i", "1"]
-    with tempfile.TemporaryFile() as errors, started(command, stdin=subprocess.DEVNULL,
-                                                     stderr=errors, **how) as process:
-        wide = Wide(process, errors)
-        wide.next_report()
-        yield wide
+def tracing(*words):
+    """Yields once all that runs is probed."""
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        command = [memtraced(), "-v", *words, "-o", f"json:{path}"]
+        with started(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            lines, said = Lines(process.stderr), []
+            while "are traced that run" not in (said[-1] if said else ""):
+                said.append(lines.next(120))
+                assert said[-1] is not None, f"memtraced ended: {said}"
+            yield Wide(process, lines, path)
 
 
 def of_pids(report, pids):
@@ -70,7 +78,8 @@ def check_counts(report, counts, keys=EXACT_KEYS):
     """Every image that counted itself is there with the same numbers."""
     images = of_pids(report, counts)
     for pid, expected in sorted(counts.items()):
-        found = [p["alloc"] for p in images.get(pid, []) if p["alloc"]["allocs"]]
+        # the newest image first
+        found = [p["alloc"] for p in reversed(images.get(pid, [])) if p["alloc"]["allocs"]]
         expected = [e for e in expected if e["allocs"]]
         assert len(found) == len(expected), \
             f"{pid}: {len(found)} images, not {len(expected)}: {brief(images.get(pid, []))}"
@@ -91,36 +100,38 @@ def run_counted(command, **how):
 def known(wide, command, **how):
     """Has the files of a command probed, so that all of its next run is seen."""
     counts, _ = run_counted(command, **how)
-    wanted = set(counts)
-    for _ in range(20):
-        report = wide.next_report()
-        if wanted <= {process["pid"] for process in report["processes"]}:
-            return
-    raise AssertionError(f"{command} was not seen: {wanted}")
+    missing = set(counts) - {process["pid"] for process in wide.report()["processes"]}
+    assert not missing, f"{command} was not seen: {missing}"
 
 
 # --- each kind of target -------------------------------------------------------------------------
 
-@test(need_root, each=["vfork", "fork", "spawn", "vm"], timeout=240, every_kernel=["spawn"])
-def children_of_every_kind_on_the_host(how):
-    command = [target("children"), how, "5"]
-    with tracing("-a") as wide:
-        known(wide, command)
-        counts, _ = run_counted(command)
+@test(need_root, timeout=400, every_kernel=True)
+def children_of_every_kind_on_the_host():
+    ways = ("vfork", "fork", "spawn", "vm")
+    with tracing("-a", "--keep-ended=1000") as wide:
+        known(wide, [target("children"), "vfork", "1"])
+        runs = {way: run_counted([target("children"), way, "5"])[0] for way in ways}
         report = wide.finish()
         own = wide.process.pid
-    # A child on its own stack in shared memory is a thread of its own to memtraced.
-    check_counts(report, counts, [key for key in EXACT_KEYS if how != "vm" or key != "temporary"])
+    for way, counts in runs.items():
+        # A child on its own stack in shared memory is a thread of its own to memtraced.
+        check_counts(report, counts,
+                     [key for key in EXACT_KEYS if way != "vm" or key != "temporary"])
     assert own not in {process["pid"] for process in report["processes"]}, "it counts itself"
 
 
 @test(need_root, timeout=240)
 def what_runs_already_is_counted_from_then_on():
+    """What it made before is not known: its frees of that are no errors."""
     with started([target("attach")]) as process:
-        with tracing("-a") as wide:
-            pids = {p["pid"] for p in wide.next_report()["processes"]}
-            assert process.pid in pids, pids
-            wide.finish()
+        process.lines.until("ready")
+        with tracing("--comm=attach") as wide:
+            send_line(process)
+            process.lines.until("worked")
+            report = wide.finish()
+    (found,) = of_pids(report, {process.pid})[process.pid]
+    assert found["alloc"]["allocs"] > 0 and found["alloc"]["unknown_frees"] > 0, found["alloc"]
 
 
 @test(need_root, timeout=240)
@@ -187,10 +198,12 @@ def names_of_what_a_command_starts(how):
         else:
             with started(words, env=dict(os.environ, **env)) as shell:
                 with started([memtraced(), "-p", str(shell.pid), "--comm=wanted-*", "-i", "1",
-                              "-f", "json", "-o", f"json:{path}"]) as tracer:
+                              "-f", "json", "-o", f"json:{path}"],
+                             stderr=subprocess.PIPE) as tracer:
                     tracer.lines.next()
                     send_line(shell)
-                    assert tracer.wait(60 * PATIENCE) == 0
+                    said = tracer.stderr.read()
+                    assert tracer.wait(60 * PATIENCE) == 0, said
         report = load_report(path)
         counts = read_counts(os.path.join(folder, "all"))
     assert {p["comm"] for p in report["processes"]} == {"wanted-forks"}, brief(report["processes"])
@@ -199,3 +212,229 @@ def names_of_what_a_command_starts(how):
     if how == "-c":  # held, so that nothing runs before it is probed
         assert report["coverage"]["exact"], report["coverage"]
         check_counts(report, {pid: found[-1:] for pid, found in counts.items() if pid in wanted})
+
+
+# --- containers and other odd places -------------------------------------------------------------
+
+def odd_place(folder):
+    path = os.path.join(folder, "odd-place")
+    shutil.copy(target("forks"), path)
+    return path
+
+
+def second_run(wide, command, counts, before=(), **how):
+    """Of two runs, the first has its files probed: what the processes of the second counted."""
+    for _ in range(2):
+        with scratch() as folder:
+            variables = counts(folder)
+            done = subprocess.run([*before, "env", *variables, *command], timeout=120 * PATIENCE,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, check=False, **how)
+            assert done.returncode == 0, done.stderr
+            images = [i for found in read_counts(os.path.join(folder, "all")).values()
+                      for i in found]
+            wide.report()
+    assert images, "it has counted nothing"
+    return images
+
+
+def variables_of(folder):
+    return [f"{name}={value}" for name, value in counting(folder).items()]
+
+
+def check_images(report, images):
+    """By their numbers, since a namespace has other pids."""
+    keys = ("allocs", "frees", "bytes", "live_bytes", "live_blocks", "unknown_frees")
+    found = [[p["alloc"][key] for key in keys] for p in report["processes"]
+             if p["comm"] == "odd-place"]
+    for image in images:
+        numbers = [image[key] for key in keys]
+        assert numbers in found, (numbers, found, report["coverage"]["lost"])
+        found.remove(numbers)
+
+
+@test(need_root, need_program("unshare"), timeout=240,
+      each=["--mount", "--pid --fork", "--user --map-root-user", "--pid --fork --mount-proc"])
+def in_other_namespaces(namespaces):
+    with scratch() as folder, tracing("--comm=odd-place") as wide:
+        images = second_run(wide, [odd_place(folder), "50"], variables_of,
+                            ["unshare", *namespaces.split()])
+        report = wide.finish()
+    check_images(report, images)
+
+
+@test(need_root, timeout=240)
+def in_a_chroot():
+    """Its libraries are other files at the same paths; without a counter, the numbers are those of
+    the same program outside."""
+    with scratch() as folder:
+        root = os.path.join(folder, "root")
+        listed = run(["ldd", target("forks")]).stdout
+        for path in set(re.findall(r"(/[^ :]+)", listed)):
+            os.makedirs(root + os.path.dirname(path), exist_ok=True)
+            shutil.copy(path, root + path)
+        outside = odd_place(folder)
+        shutil.copy(outside, root)
+        with tracing("--comm=odd-place") as wide:
+            for command, how in (([outside, "50"], {}),
+                                 (["/odd-place", "50"], {"preexec_fn": lambda: os.chroot(root)})):
+                for _ in range(2):
+                    subprocess.run(command, stdout=subprocess.DEVNULL, check=True, cwd="/", **how)
+                    wide.report()
+            report = wide.finish()
+    totals = [sorted((p["alloc"]["allocs"], p["alloc"]["frees"], p["alloc"]["bytes"])
+                     for p in report["processes"] if p["exe"] == exe)
+              for exe in (outside, "/odd-place")]
+    # the first run of each may have been probed late
+    assert len(totals[1]) == 2 and totals[1][-1][0] > 0 and totals[0][-1] == totals[1][-1], totals
+
+
+@test(need_root, timeout=240)
+def of_deleted_files():
+    """The executable and a library are gone, but still mapped."""
+    with scratch() as folder:
+        path = os.path.join(folder, "odd-place")
+        library = os.path.join(folder, "libcounter.so")
+        shutil.copy(target("attach"), path)
+        shutil.copy(target("libcounter.so"), library)
+        env = dict(os.environ, **counting(folder))
+        env["LD_PRELOAD"] = library
+        with started([path], env=env) as process:
+            process.lines.until("ready")
+            os.unlink(path)
+            os.unlink(library)
+            with tracing("--comm=odd-place") as wide:
+                send_line(process)
+                process.lines.until("worked")
+                report = wide.finish()
+    (found,) = report["processes"]
+    assert found["pid"] == process.pid and found["alloc"]["allocs"] > 0, found["alloc"]
+    assert found["exe"] == path, found["exe"]
+    objects = {f["object"] for site in found["sites"] for f in site["frames"]}
+    assert any(o and o.startswith(path) for o in objects), objects
+
+
+PROGRAM_32 = """
+void _start(void)
+{
+	struct { int seconds, ns; } time = { 3600, 0 };
+
+	__asm__ volatile("int $0x80" : : "a"(162), "b"(&time), "c"(0) : "memory"); /* nanosleep */
+	__asm__ volatile("int $0x80" : : "a"(1), "b"(0)); /* exit */
+}
+"""
+
+
+@contextlib.contextmanager
+def program_32(folder):
+    path = os.path.join(folder, "odd-32-bit")
+    done = run(["gcc", "-m32", "-nostdlib", "-static", "-fno-pie", "-no-pie", "-O1", "-x", "c", "-",
+                "-o", path], input=PROGRAM_32)
+    if done.returncode != 0:
+        raise Skip(f"no 32-bit program can be built: {done.stderr[-200:]}")
+    try:
+        process = started([path])
+        with process as running:
+            yield path, running
+    except OSError as error:
+        raise Skip(f"this kernel runs no 32-bit programs: {error}") from error
+
+
+@test(need_root, need_program("gcc"), timeout=120)
+def programs_for_32_bits_are_refused():
+    with scratch() as folder, program_32(folder) as (path, process):
+        done = run_memtraced("-p", str(process.pid))
+        assert done.returncode == 2 and "only 64-bit programs" in done.stderr, done
+        with tracing("--comm=odd-32-bit") as wide:
+            report = wide.finish()
+    assert [p["pid"] for p in report["processes"]] == [process.pid], brief(report["processes"])
+    assert any(u["object"] == path and "32-bit" in u["why"]
+               for u in report["coverage"]["unprobed"]), report["coverage"]
+    assert not report["coverage"]["exact"], "nothing is known of it"
+
+
+# --- storms --------------------------------------------------------------------------------------
+
+def of_program(report, name):
+    """Totals of all processes with this name, in full and in sums."""
+    entries = [e for e in report["processes"] + report["ended"]
+               if e["comm"] == name or os.path.basename(e["exe"] or "") == name]
+    sums = {key: sum(e["alloc"][key] for e in entries) for key in ("allocs", "frees", "bytes")}
+    return sums, sum(e.get("processes", 1) for e in entries)
+
+
+# What a child of forkrun with 60 blocks asks for; its parent, and the shell, ask for nothing.
+IN_A_STORM = sum(100 + k for k in range(60))
+
+
+@test(need_root, timeout=1800, each=["exec", "fork"])
+def a_storm_of_short_processes(how):
+    """Each is counted, though few stay in the report with their sites."""
+    n = scaled(500, 10000)
+    with scratch() as folder:
+        program = os.path.join(folder, "in-a-storm")
+        shutil.copy(target("forkrun"), program)
+        command = [program, str(n), "60"]
+        if how == "exec":
+            command = ["sh", "-c", "i=0; while [ $i -lt $1 ]; do \"$0\" 1 60; i=$((i + 2)); done",
+                       program, str(n)]
+        with tracing("--comm=in-a-storm") as wide:
+            known(wide, [program, "2", "60"])
+            before, _ = of_program(wide.report(), "in-a-storm")
+            memory = rss(wide.process.pid)
+            counts, _ = run_counted(command)
+            grown = rss(wide.process.pid) - memory
+            report = wide.finish()
+    after, processes = of_program(report, "in-a-storm")
+    images = [i for found in counts.values() for i in found if i["bytes"] == IN_A_STORM]
+    assert len(images) >= n // 2 and processes >= n, (len(images), processes)
+    for key in ("allocs", "frees", "bytes"):
+        assert after[key] - before[key] == sum(i[key] for i in images), \
+            (key, after[key] - before[key], report["coverage"]["lost"])
+    assert len(report["processes"]) < 300, "ended processes stay"
+    assert grown < 40 << 20, f"memory grew by {grown} bytes"
+
+
+def rss(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(re.search(r"VmRSS:\s*(\d+)", file.read()).group(1)) << 10
+
+
+@test(need_root, need_program("gcc"), timeout=1500)
+def a_host_under_a_fork_storm_and_a_compile_job():
+    """For a minute, ten in check-long: all is accounted for, memory stays, losses are shown."""
+    seconds = scaled(60, 600)
+    loop = "while :; do \"$0\" 40 60 > /dev/null; done"
+    compile_ = "while :; do gcc -O1 -c -x c -o /dev/null \"$0\"; done"
+    with scratch() as folder:
+        program = os.path.join(folder, "in-a-storm")
+        shutil.copy(target("forkrun"), program)
+        source = os.path.join(folder, "source.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write("#include <stdio.h>\n" + "".join(
+                f"int f{i}(int x) {{ return printf(\"%d\", x * {i}); }}\n" for i in range(300)))
+        env = dict(os.environ, **counting(folder))
+        with tracing("-a") as wide:
+            known(wide, [program, "2", "60"])
+            begun, memory = time.monotonic(), []
+            first, _ = of_program(wide.report(), "in-a-storm")
+            with started(["sh", "-c", loop, program], env=env, stdout=subprocess.DEVNULL,
+                         start_new_session=True) as storm, \
+                    started(["sh", "-c", compile_, source], stdout=subprocess.DEVNULL,
+                            start_new_session=True) as job:
+                while time.monotonic() < begun + seconds:
+                    time.sleep(seconds / 12)
+                    memory.append(rss(wide.process.pid))
+                for process in (storm, job):
+                    os.killpg(process.pid, signal.SIGTERM)
+            report = wide.finish()
+        counts = [i for found in read_counts(os.path.join(folder, "all")).values() for i in found]
+    last, processes = of_program(report, "in-a-storm")
+    lost = report["coverage"]["lost"]
+    true = sum(i["allocs"] for i in counts)
+    # The one that was killed has not written its own count.
+    assert processes >= len(counts) > 100, (processes, len(counts))
+    assert last["allocs"] - first["allocs"] >= true or not report["coverage"]["exact"], \
+        (last, first, true, lost)
+    half = len(memory) // 2
+    assert max(memory[half:]) < max(memory[:half]) + (64 << 20), f"memory grows: {memory}"

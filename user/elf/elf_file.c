@@ -8,6 +8,7 @@
 #include <gelf.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* libelf reads a table whole: what one may take. Browsers with all symbols stay below. */
 #define MAX_TABLE_BYTES (128UL << 20)
@@ -87,6 +88,14 @@ static int check_header(struct elf_file *file)
 	    !fits(file, file->ehdr.e_shoff, (uint64_t)file->ehdr.e_shnum * sizeof(Elf64_Shdr)))
 		return -EBADMSG;
 	return 0;
+}
+
+bool elf_file_is_32bit(int fd)
+{
+	unsigned char ident[EI_NIDENT];
+
+	return pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
+	       memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32;
 }
 
 static int read_dynamic(struct elf_file *file, const GElf_Phdr *phdr)

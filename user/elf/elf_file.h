@@ -32,6 +32,9 @@ struct elf_symbol {
  * object lives; its offset does not matter.
  */
 int elf_file_new(int fd, struct elf_file **ret_file);
+
+/* Is it an ELF file for 32 bits? False also when it cannot be read. */
+bool elf_file_is_32bit(int fd);
 void elf_file_free(struct elf_file *file); /* NULL is legal */
 DEFINE_CLEANUP(struct elf_file, elf_file_free)
 

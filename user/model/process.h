@@ -48,8 +48,8 @@ void processes_cut_end(struct processes *processes);
 /*
  * Folding: of processes that have ended and handed over their last values, and that no other one
  * inherits from, the newest `keep` stay as they are, the sums of the others go to
- * processes_ended(). None is folded unless that is asked for. *ret_folded: numbers of the images
- * that are gone, sorted, *ret_n of them, malloc'ed. 0 or -ENOMEM.
+ * processes_ended(). *ret_folded: numbers of the images that are gone, sorted, *ret_n of them,
+ * malloc'ed. 0 or -ENOMEM.
  */
 int processes_fold(struct processes *processes, size_t keep, uint32_t **ret_folded, size_t *ret_n);
 const struct ended *processes_ended(const struct processes *processes);

@@ -442,6 +442,9 @@ static int begin_targets(struct session *s)
 		r = live_add_all(s->live, take_record, s);
 		if (r)
 			log_error("finding the processes to trace: %s", strerror(-r));
+		else
+			log_info("%zu processes are traced that run already",
+				 live_running(s->live));
 		return r;
 	}
 	for (size_t i = 0; i < s->options->n_pids; i++) {

@@ -60,11 +60,6 @@ void live_process_free(struct live_process *process)
 	free(process);
 }
 
-static bool is_unwanted(const struct live *live, const struct live_process *process)
-{
-	return live->programs->procs[process->slot].state == ABI_PROC_UNWANTED;
-}
-
 static struct abi_proc *abi_of(const struct live *live, const struct live_process *process)
 {
 	return &live->programs->procs[process->slot];
@@ -118,6 +113,8 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 			r = live_unwind_sync(live);
 		if (r == 0)
 			r = live_attach_all(live, process, &late);
+		if (r == -ESRCH && !in_time) /* ended already: nothing to attach to */
+			r = 0;
 		if (r)
 			return r;
 	}
@@ -181,7 +178,8 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 		return r;
 	child->placeholder = parent->placeholder;
 	child->older_blocks = parent->older_blocks;
-	if (is_unwanted(live, child))
+	child->unwanted = parent->unwanted;
+	if (child->unwanted)
 		return 0;
 	memcpy(child->comm, ev->comm, sizeof(child->comm));
 	vec_foreach(&parent->code, range) {
@@ -281,10 +279,10 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 		process->root = old->root;
 		process->prev_image = old->placeholder ? RECORD_NO_SLOT : old->image;
 	}
-	if (is_unwanted(live, process)) {
-		process->placeholder = true;
+	process->unwanted = ev->flags & ABI_PROCESS_UNWANTED;
+	process->placeholder = process->unwanted;
+	if (process->unwanted)
 		return 0;
-	}
 	r = live_unwind_image(live, process, ev->flags >> ABI_PROCESS_NOTED_SHIFT);
 	if (r)
 		return r;

@@ -62,6 +62,7 @@ struct live_process {
 	bool placeholder;  /* not reported: the child of -c before its exec, or not wanted */
 	bool older_blocks; /* it may hold blocks from before it was traced */
 	bool exe_known;	   /* the executable was probed, if need be, when it began */
+	bool unwanted;	   /* only followed, as what it forks is */
 	bool ended;
 	bool settled;	    /* ended, and its last values handed over */
 	bool own_links;	    /* cookies of links know it by its slot */

@@ -105,7 +105,7 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 	process->older_blocks = true;
 	if (!matches_rule(live, &info)) {
 		/* Only what it starts may be wanted. */
-		process->placeholder = true;
+		process->placeholder = process->unwanted = true;
 		__atomic_store_n(&live->programs->procs[process->slot].state, ABI_PROC_UNWANTED,
 				 __ATOMIC_RELEASE);
 		return 0;

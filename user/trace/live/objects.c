@@ -46,6 +46,7 @@ struct object {
 	uint8_t build_id_len;
 	uint32_t unwind;   /* in opts.tables; 0: in none */
 	bool no_unwinding; /* it has no rows, or there was no room */
+	bool refused;	   /* the kernel does not let it be probed for all processes */
 	VEC(struct object_link) links;
 	VEC(struct unprobed) unprobed;
 };
@@ -204,6 +205,11 @@ static int add_inner_frees(const struct objects *objects, const struct object *o
 	return 0;
 }
 
+static const struct unprobed only_64bit = {
+	"all functions",
+	"a 32-bit file: only 64-bit programs are traced",
+};
+
 static int object_plan(struct objects *objects, struct object *object)
 {
 	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
@@ -213,6 +219,8 @@ static int object_plan(struct objects *objects, struct object *object)
 	if (r == 0 && (objects->opts.allocations || objects->sizes.len))
 		r = plan_new(elf, object->path, objects->opts.emulation, objects->opts.custom,
 			     &object->plan);
+	if (r == -EOPNOTSUPP && elf_file_is_32bit(object->fd))
+		return vec_push(&object->unprobed, only_64bit);
 	/* Not ELF, another machine's, damaged: the loader would not run it, nothing to probe. */
 	if (r == -ENOEXEC || r == -EOPNOTSUPP || r == -EBADMSG)
 		return 0;
@@ -280,7 +288,7 @@ int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 
 bool object_has_allocator(const struct object *object)
 {
-	return object->plan && object->plan->n_probes > 0;
+	return object->plan && object->plan->n_probes > 0 && !object->refused;
 }
 
 bool object_is_probed(const struct object *object)
@@ -602,7 +610,7 @@ static int attach_checkpoints(const struct objects *objects, struct object *obje
 			       lists.entry.len, false, owner, pid);
 }
 
-int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
+static int attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
 {
 	_cleanup_(site_lists_done) struct site_lists lists = {};
 	struct programs *p = objects->opts.programs;
@@ -633,4 +641,15 @@ int objects_attach(struct objects *objects, struct object *object, uint32_t owne
 	if (r)
 		detach_owner(objects, object, owner);
 	return r;
+}
+
+/* One file that cannot be probed must not end the tracing of all others. */
+int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
+{
+	int r = attach(objects, object, owner, pid);
+
+	if (r == 0 || r == -ENOMEM || owner)
+		return r;
+	object->refused = true;
+	return vec_push(&object->unprobed, (struct unprobed){ "all functions", strerror(-r) });
 }

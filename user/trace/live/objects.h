@@ -91,8 +91,8 @@ bool object_attached(const struct object *object, uint32_t owner);
 
 /*
  * Attaches all probes of the object: owner 0 for every process, else for process `pid` alone. A
- * function that cannot be attached is added to the object's unprobed list; 0, or negative errno
- * when nothing could be attached.
+ * function that cannot be attached is added to the object's unprobed list; so are all, if nothing
+ * can be attached for every process. 0, or negative errno when nothing could be attached for `pid`.
  */
 int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid);
 

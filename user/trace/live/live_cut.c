@@ -114,6 +114,14 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		t.inherited_bytes += sites[i].inherited_bytes;
 		t.inherited_blocks += sites[i].inherited_blocks;
 	}
+	/*
+	 * A fork copies the parent's total while its other threads go on, and the sites are summed
+	 * from blocks: what the two differ by, the peak is uncertain by.
+	 */
+	if (t.live_bytes > t.peak_bytes) {
+		t.peak_error_bytes += (uint64_t)(t.live_bytes - t.peak_bytes);
+		t.peak_bytes = t.live_bytes;
+	}
 	/* A block ends by a free that was seen, or by one that was missed. */
 	t.frees = t.allocs + t.inherited_blocks - t.live_blocks - t.missed_frees;
 	return t;

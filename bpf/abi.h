@@ -34,6 +34,9 @@
 /* Of an entry: the function's exit sites are probed, not its return. */
 #define ABI_COOKIE_BY_SITES (1ULL << 27)
 
+/* Ids of functions have 16 bits. */
+#define ABI_FUNCTIONS (1 << 16)
+
 /* What a probed function does with memory. */
 enum abi_kind {
 	ABI_ALLOC = 1,	   /* returns the block or NULL; args says where its size is */

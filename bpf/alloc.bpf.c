@@ -98,6 +98,10 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 	}
 	count_inherited_free(proc, origin);
 	account_free(slot, &fault->block, temporary);
+	if (is_foreign(&fault->block, fn)) {
+		fault->kind = ABI_FOREIGN_FREE;
+		fault->addr = addr;
+	}
 	if (knob_heap_errors) {
 		fault->freed = true;
 		fault->addr = addr;
@@ -160,6 +164,8 @@ static __always_inline void fault_of_request(const struct alloc_call *call, __u3
 	fault->size = call->size;
 	if (replaces && call->old_from == BLOCK_UNKNOWN)
 		fault->kind = fault_of_pointer(slot, call->ptr);
+	else if (replaces && is_foreign(&call->old, call->fn))
+		fault->kind = ABI_FOREIGN_FREE;
 	else if (kind == ABI_REALLOC && call->ptr && !call->size)
 		fault->kind = ABI_REALLOC_ZERO;
 	else if ((__s64)call->size < 0)

@@ -57,6 +57,15 @@ VERIFIED_ONCE_NUMBERS __u32 fault_of_pointer(__u32 slot, __u64 addr)
 	return knob_whole_life ? ABI_INVALID_FREE : 0;
 }
 
+/* Was the block made by another allocator than the one that takes it? */
+static __always_inline bool is_foreign(const struct abi_block *block, __u16 fn)
+{
+	__u8 made = *(volatile __u8 *)&function_families[ABI_BLOCK_FN(block)];
+	__u8 takes = *(volatile __u8 *)&function_families[fn];
+
+	return made != takes && made && takes;
+}
+
 /* The block that an error is about, as far as it is known. */
 static __always_inline void heap_error_block(struct abi_heap_error *error, __u32 slot, __u32 kind)
 {
@@ -72,7 +81,8 @@ static __always_inline void heap_error_block(struct abi_heap_error *error, __u32
 		known = true;
 		error->freed_stack = freed->stack;
 		error->freed_fn = freed->fn;
-	} else if (kind == ABI_DOUBLE_FREE) {
+	} else if (kind == ABI_DOUBLE_FREE || kind == ABI_FOREIGN_FREE) {
+		/* also when it has just been taken out */
 		block_was_freed(key, &block, &known);
 	} else if (kind == ABI_INVALID_FREE) {
 		addr = block_around(slot, addr);

@@ -5,8 +5,9 @@ import os
 import signal
 import xml.etree.ElementTree as xml
 
-from lib import (ATTACH_PATHS, attach_option, attached, load_report, need_kernel, need_program,
-                 need_root, run, run_memtraced, scratch, send_line, started, target, test)
+from lib import (ATTACH_PATHS, Skip, attach_option, attached, load_report, need_kernel,
+                 need_program, need_root, run, run_memtraced, scratch, send_line, started, target,
+                 test)
 
 EACH_PATH = sorted(ATTACH_PATHS)
 ABORTED = 128 + signal.SIGABRT
@@ -125,6 +126,25 @@ def on_attach_frees_of_older_blocks_are_no_errors():
     (found,) = report["processes"]
     assert found["alloc"]["unknown_frees"] > 0, found["alloc"]
     assert found["heap_errors"] == [], found["heap_errors"]
+
+
+def need_jemalloc():
+    if not os.path.exists(target("foreign")):
+        raise Skip("jemalloc's static library is not installed")
+
+
+@test(need_root, need_kernel(5, 15), need_jemalloc, each=EACH_PATH)
+def a_block_given_to_another_allocator_is_told(path):
+    with scratch() as folder:
+        report = os.path.join(folder, "report.json")
+        done = run_memtraced(attach_option(path), "-o", f"json:{report}", "--", target("foreign"),
+                             "50")
+        assert done.returncode in (0, ABORTED, 128 + signal.SIGSEGV), (done.returncode, done.stderr)
+        (process,) = load_report(report)["processes"]
+    (error,) = process["heap_errors"]
+    assert (error["kind"], error["count"], error["block"]["size"]) == ("foreign-free", 1, 300)
+    names = [[frame["function"] for frame in error[key]][:3] for key in ("frames", "allocated")]
+    assert names == [["free", "frees_wrongly", "main"], ["_rjem_malloc", "makes", "main"]], names
 
 
 def memcheck(case, program="heap_errors"):

@@ -11,7 +11,7 @@ TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap \
-	families frames frames_large frames_plugin heap_errors nesting \
+	families foreign frames frames_large frames_plugin heap_errors nesting \
 	nesting_malloc pools slices pyblocks unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
@@ -46,6 +46,8 @@ FAMILIES_mimalloc-names := -DMIMALLOC -DPREFIX=mi_ -lmimalloc
 
 TARGET_POOLS := $(addprefix $(TARGETS_DIR)/,pools pools-static pools-stripped libpyblocks.so \
 	operators $(if $(GLIB_FLAGS),slices) $(if $(RUSTC),arena arena-plain))
+
+TARGET_OTHERS += $(if $(filter jemalloc-rjem,$(FAMILIES)),$(TARGETS_DIR)/foreign)
 
 TARGET_FAMILIES := $(FAMILIES:%=$(TARGETS_DIR)/families-%)
 
@@ -127,6 +129,11 @@ $(TARGETS_DIR)/libpyblocks.so: tests/targets/pyblocks.c $(TARGET_HEADERS)
 
 $(TARGETS_DIR)/families-jemalloc-je: $(TARGETS_DIR)/jemalloc-je.a
 $(TARGETS_DIR)/families-jemalloc-rjem: $(TARGETS_DIR)/jemalloc-rjem.a
+
+$(TARGETS_DIR)/foreign: tests/targets/foreign.c $(TARGETS_DIR)/jemalloc-rjem.a $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $< $(TARGETS_DIR)/jemalloc-rjem.a -lstdc++ -lm -pthread -ldl
 
 JEMALLOC_NAMES := malloc calloc realloc free posix_memalign aligned_alloc memalign valloc mallocx \
 	rallocx xallocx sallocx dallocx sdallocx nallocx mallctl mallctlnametomib mallctlbymib \

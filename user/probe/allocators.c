@@ -304,6 +304,15 @@ const struct allocator_family *allocator_family_of(const struct allocator_functi
 	return NULL;
 }
 
+uint8_t allocator_family_number(const struct allocator_family *family)
+{
+	uint8_t n = 0;
+
+	while (family && n < N_FAMILIES && strcmp(families[n].name, family->name) != 0)
+		n++;
+	return family ? n + 1 : 0;
+}
+
 /*
  * What the user says, the C functions, then what has one name in all of C++, then an allocator's
  * own names.

@@ -50,6 +50,9 @@ int allocator_function_compare(const struct allocator_function *a,
 /* The family that the function's name belongs to, or NULL: any may have it. */
 const struct allocator_family *allocator_family_of(const struct allocator_function *function);
 
+/* A number from 1 on that families of one name share; 0 for NULL. */
+uint8_t allocator_family_number(const struct allocator_family *family);
+
 /*
  * The family that `symbol` is a marker of, or NULL. Families are one array: of two that an object
  * has markers of the earlier counts, as an executable that brings its own allocator may hold parts

@@ -290,6 +290,7 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 		.function = function->name,
 		.kind = function->kind | (function->may_throw ? ABI_THROWS : 0),
 		.args = function->args,
+		.family = function->by_user ? 0 : allocator_family_number(family),
 		.entry_emulated = sites->entry_emulated,
 		.exits = exits_of(function, sites),
 	};

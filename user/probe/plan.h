@@ -26,6 +26,7 @@ struct plan_probe {
 	const char *function; /* the table's or custom_allocators' name, "malloc" */
 	uint8_t kind;	      /* enum abi_kind, with all its flags but ABI_AT_EXIT */
 	uint16_t args;	      /* ABI_SIZE_*, ABI_BLOCK_ARG */
+	uint8_t family;	      /* allocator_family_number(); 0: not known, or of the user's own */
 	bool entry_emulated;  /* the kernel emulates the instruction at entry_site */
 	enum plan_exits exits;
 	uint64_t function_offset; /* file offset of the function's first byte */

@@ -281,6 +281,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	}
 	p->control = &skel->data_control->control;
 	p->next_slot = &skel->data_slots->next_slot;
+	p->families = skel->data_families->function_families;
 	return map_arrays(p);
 }
 

@@ -64,6 +64,7 @@ struct programs {
 	struct abi_proc *procs;	      /* by slot; shared with the programs */
 	struct abi_site_entry *sites; /* ABI_SITE_ENTRIES of them */
 	uint32_t *next_slot;	      /* shared with the programs */
+	uint8_t *families;	      /* allocators, by function id; shared with the programs */
 	uint32_t max_procs;
 	bool unwind; /* as in struct programs_opts */
 	uint32_t check_stacks;

@@ -235,6 +235,9 @@ static int object_plan(struct objects *objects, struct object *object)
 		return -ENOSPC;
 	object->first_fn = objects->next_fn;
 	objects->next_fn += object->plan->n_probes;
+	for (size_t i = 0; i < object->plan->n_probes; i++)
+		objects->opts.programs->families[object->first_fn + i] =
+			object->plan->probes[i].family;
 	for (size_t i = 0; i < object->plan->n_skipped; i++) {
 		const struct plan_skipped *s = &object->plan->skipped[i];
 

@@ -318,16 +318,51 @@ static void say_missed(const struct leak_check *check)
 	}
 }
 
+static bool is_of_exec(const struct pending *pending)
+{
+	return pending->occasion == LEAK_AT_EXEC;
+}
+
+/* Before an exec that has not come yet, or that came to nothing: execvp(3) tries many. */
+static bool exec_came(const struct leak_check *check, size_t index)
+{
+	const struct pending *pending = &check->pending.data[index];
+	const struct model_process *image = model_find_process(check->model, pending->scan->slot);
+
+	for (size_t i = index + 1; i < check->pending.len; i++)
+		if (check->pending.data[i].scan->slot == pending->scan->slot)
+			return false;
+	return image && image->ended && image->how == RECORD_END_EXEC;
+}
+
+static int add_results(struct leak_check *check, bool final)
+{
+	size_t n = check->pending.len, kept = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct pending pending = check->pending.data[i];
+		const struct model_process *image =
+			model_find_process(check->model, pending.scan->slot);
+
+		if (is_of_exec(&pending) && !final && image && !image->ended) {
+			check->pending.data[kept++] = pending;
+			continue;
+		}
+		if (r == 0 && (!is_of_exec(&pending) || exec_came(check, i)))
+			r = add_result(check, &pending);
+		leak_scan_free(pending.scan);
+	}
+	check->pending.len = kept;
+	return r;
+}
+
 static int report(struct leak_check *check, bool final)
 {
 	int r = symbols_update(check->symbols);
 
-	vec_foreach(&check->pending, pending) {
-		if (r == 0)
-			r = add_result(check, pending);
-		leak_scan_free(pending->scan);
-	}
-	check->pending.len = 0;
+	if (r == 0)
+		r = add_results(check, final);
 	vec_foreach(&check->results, result)
 		if (r == 0 && !(*result)->written)
 			r = write_result(check, *result);

@@ -18,6 +18,7 @@ int main(int argc, char **argv)
 	scrub();
 	if (argc > 1)
 		return 0;
+	execl("/nonexistent", argv[0], "again", NULL);
 	execl(argv[0], argv[0], "again", NULL);
 	return 1;
 }

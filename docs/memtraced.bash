@@ -79,6 +79,7 @@ _memtraced_options() {
         --no-rss
         --attach=
         --allocator=
+        --existing
         --max-blocks=
         --keep-ended=
         --max-stack=

@@ -227,8 +227,8 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def send_line(process):
-    process.stdin.write(b"\n")
+def send_line(process, line=""):
+    process.stdin.write(line.encode() + b"\n")
     process.stdin.flush()
 
 

@@ -56,7 +56,10 @@ FRAME = {"addr": Nullable(ADDRESS), "function": Nullable(str), "offset": Nullabl
 # null where allocations were not traced
 COUNTED = ("allocs", "frees", "failed", "bytes", "live_bytes", "live_blocks", "peak_bytes",
            "temporary", "missed_frees", "unknown_frees")
-ALLOC = {**{key: Nullable(NATURAL) for key in COUNTED}, "estimate": ESTIMATE}
+ALLOC = {**{key: Nullable(NATURAL) for key in COUNTED}, "estimate": ESTIMATE,
+         # of what is live, with --existing
+         "before_attach": Nullable({"usable_bytes": NATURAL, "live_blocks": NATURAL,
+                                    "unread_bytes": NATURAL})}
 
 GROWTH = Nullable({"verdict": OneOf("leak", "growing", "cache", "steady"), "bytes_per_s": REAL,
                    "confidence": REAL})

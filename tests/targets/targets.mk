@@ -11,13 +11,14 @@ TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap \
-	families foreign frames frames_large frames_plugin heap_errors nesting \
+	older mallinfo families foreign frames frames_large frames_plugin heap_errors nesting \
 	nesting_malloc pools slices pyblocks unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
 	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions throwing nesting heap_errors \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
-	libframes_large.so libframes_rows.so)
+	libframes_large.so libframes_rows.so \
+	older older-static libmallinfo.so)
 
 GLIB_FLAGS := $(if $(CROSS_COMPILE),,$(shell pkg-config --cflags --libs glib-2.0 2>/dev/null))
 
@@ -90,6 +91,16 @@ $(LEAKS_DIR)/%: tests/targets/leaks/%.cc tests/targets/leaks/leaks.h
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(LEAKS_CFLAGS) -std=gnu++17 -o $@ $<
+
+$(TARGETS_DIR)/older $(TARGETS_DIR)/older-static: tests/targets/older.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) $(if $(filter %-static,$@),-static -DSTATIC) -o $@ $< -pthread
+
+$(TARGETS_DIR)/libmallinfo.so: tests/targets/mallinfo.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
 
 $(TARGETS_DIR)/pools $(TARGETS_DIR)/pools-static: tests/targets/pools.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)

@@ -70,6 +70,7 @@ static void what_is_not_given_has_its_default(void **state)
 	assert_int_equal(o->min_size, 0);
 	assert_int_equal(o->max_size, UINT64_MAX);
 	assert_int_equal(o->older_than_ns, 0);
+	assert_int_equal(o->existing_stop_ns, 0);
 	assert_int_equal(o->top, 10);
 	assert_int_equal(o->sort, SORT_BYTES);
 	assert_int_equal(o->n_outputs, 0);
@@ -124,6 +125,18 @@ static void every_option_sets_its_field(void **state)
 	assert_int_equal(filters->sort, SORT_TEMPORARY);
 	assert_int_equal(filters->color, COLOR_NEVER);
 	assert_true(filters->verbose);
+}
+
+static void existing_blocks_have_a_second(void **state)
+{
+	struct options *o = parse_ok(ARGS("-p1", "--existing"));
+
+	(void)state;
+	assert_int_equal(o->existing_stop_ns, 1000000000);
+	options_free(o);
+	o = parse_ok(ARGS("-p1", "--existing=250ms"));
+	assert_int_equal(o->existing_stop_ns, 250000000);
+	options_free(o);
 }
 
 static void a_value_that_may_be_left_out_is_never_the_next_word(void **state)
@@ -342,6 +355,13 @@ static void wrong_values_are_refused_with_what_to_give(void **state)
 		  "'0' is no value of '--max-blocks': give 1 to 4294967295" },
 		{ { { "-p1", "--max-blocks=4G" } },
 		  "'4G' is no value of '--max-blocks': give 1 to 4294967295" },
+		{ { { "--existing", "-c", "ls" } },
+		  "'--existing' is about running processes: name one with -p" },
+		{ { { "-p1", "--existing=0" } },
+		  "'0' is no value of '--existing': give more than 0" },
+		{ { { "-p1", "--existing", "--hist", "read" } },
+		  "'--existing' is about allocations, which other jobs turn off: leave it out, or "
+		  "give --alloc too" },
 		{ { { "-p1", "--max-stack=128" } },
 		  "'128' is no value of '--max-stack': give 0 to 127" },
 		{ { { "-p1", "--max-stack=-1" } },
@@ -521,6 +541,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_given_has_its_default),
+		cmocka_unit_test(existing_blocks_have_a_second),
 		cmocka_unit_test(every_option_sets_its_field),
 		cmocka_unit_test(a_value_that_may_be_left_out_is_never_the_next_word),
 		cmocka_unit_test(each_name_of_a_choice_is_its_value),

@@ -159,6 +159,17 @@ static int apply_max_stack(struct option_parser *p, const struct option_def *def
 	return 0;
 }
 
+/* For --existing alone: reading a million blocks and entering them takes half of it. */
+#define EXISTING_STOP_NS UINT64_C(1000000000)
+
+static int apply_existing(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	if (value)
+		return apply_positive_time(p, def, value);
+	p->options->existing_stop_ns = EXISTING_STOP_NS;
+	return 0;
+}
+
 static int apply_check_stacks(struct option_parser *p, const struct option_def *def,
 			      const char *value)
 {
@@ -590,6 +601,10 @@ const struct option_def option_table[] = {
 		  "'malloc=pool_get:size@2;free=pool_put:ptr@2'. May be repeated." },
 	{ 0, "no-rss", GROUP_TRACING, OPTION_ALLOC, NULL, NULL, apply_flag, FIELD(no_rss),
 	  .help = "Do not read, at each report, what of the processes is in memory." },
+	{ 0, "existing", GROUP_TRACING, OPTION_ALLOC | OPTION_MAY, "SEC", NULL, apply_existing,
+	  FIELD(existing_stop_ns),
+	  .help = "With -p, count the blocks that the process holds in glibc's heap already; it is "
+		  "stopped for SEC seconds at most; default: 1." },
 	{ 0, "max-blocks", GROUP_TRACING, OPTION_ALLOC, "N", NULL, apply_max_blocks,
 	  FIELD(max_blocks),
 	  .help = "Room for N live blocks at a time (1M: 1048576); default: 2097152." },

@@ -108,7 +108,8 @@ struct options {
 	size_t n_outputs;
 	enum option_attach attach;
 	enum option_color color;
-	uint64_t max_blocks; /* 0: the built-in default */
+	uint64_t existing_stop_ns; /* --existing: how long it may stop a process; 0: not given */
+	uint64_t max_blocks;	   /* 0: the built-in default */
 	enum option_unwind unwind;
 	uint64_t keep_ended;   /* --keep-ended; UINT64_MAX: ask options_keep_ended */
 	uint64_t max_stack;    /* frames kept of a stack; 0: none */

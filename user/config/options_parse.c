@@ -255,6 +255,13 @@ static int check_target(struct option_parser *p)
 	return 0;
 }
 
+static int check_existing(struct option_parser *p)
+{
+	if (p->options->existing_stop_ns && p->options->n_pids == 0)
+		return option_error(p, "'--existing' is about running processes: name one with -p");
+	return 0;
+}
+
 static bool writes_format(const struct options *o, const char *format)
 {
 	for (size_t i = 0; i < o->n_outputs; i++)
@@ -345,6 +352,8 @@ static int check_trace(struct option_parser *p)
 {
 	int r = check_target(p);
 
+	if (r == 0)
+		r = check_existing(p);
 	if (r == 0)
 		r = check_wide_target(p);
 	if (r == 0)

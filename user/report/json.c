@@ -61,6 +61,19 @@ static struct json_object *end_json(struct json_out *out, const struct model_pro
 	return json;
 }
 
+/* Sizes are malloc_usable_size()'s: what the program asked for then is not known. */
+static struct json_object *before_json(struct json_out *out, const struct record_totals *totals)
+{
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return NULL;
+	json_out_u64(out, json, "usable_bytes", totals->before_bytes);
+	json_out_u64(out, json, "live_blocks", totals->before_blocks);
+	json_out_u64(out, json, "unread_bytes", totals->before_unread);
+	return json;
+}
+
 static struct json_object *alloc_json(struct json_out *out, const struct record_totals *totals,
 				      bool known)
 {
@@ -85,6 +98,10 @@ static struct json_object *alloc_json(struct json_out *out, const struct record_
 		return NULL;
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		json_out_known(out, json, members[i].key, known, members[i].value);
+	if (known && totals->has_before)
+		json_out_add(out, json, "before_attach", before_json(out, totals));
+	else
+		json_out_null(out, json, "before_attach");
 	json_out_null(out, json, "estimate");
 	return json;
 }

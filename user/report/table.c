@@ -116,8 +116,9 @@ void table_process(struct strbuf *out, const struct model_process *image)
 
 static bool holds_anything(const struct view_process *process)
 {
-	return process->totals.allocs > 0 || process->totals.failed > 0 ||
-	       process->totals.frees > 0 || process->totals.lost > 0 || process->mmap.allocs > 0;
+	return process->totals.allocs > 0 || process->totals.before_blocks > 0 ||
+	       process->totals.failed > 0 || process->totals.frees > 0 ||
+	       process->totals.lost > 0 || process->mmap.allocs > 0;
 }
 
 static int64_t heap_bytes(const struct view_process *process)
@@ -277,6 +278,25 @@ static void heap_calls(struct table *t, const struct record_totals *totals, bool
 		t->out.error = strbuf_error(&line);
 }
 
+static void heap_before(struct table *t, const struct record_totals *totals)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char size[TABLE_NUMBER_LEN];
+
+	strbuf_addf(&line,
+		    "        of what is live, %s in %" PRId64 " block%s %s from before the attach: "
+		    "usable sizes, not those asked for",
+		    table_size(totals->before_bytes, true, size), totals->before_blocks,
+		    table_plural((uint64_t)totals->before_blocks),
+		    totals->before_blocks == 1 ? "is" : "are");
+	if (totals->before_unread > 0)
+		strbuf_addf(&line, "; %s of the heap then could not be made out",
+			    table_size((int64_t)totals->before_unread, true, size));
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
 static void not_exact(struct table *t, uint64_t lost)
 {
 	table_warn(t, true);
@@ -304,6 +324,8 @@ static void heap_totals(struct table *t, const struct view_process *process)
 			    table_rate(process->growth.bytes_per_s, rate));
 	table_wrap(t, 8, strbuf_str(&line));
 	heap_calls(t, totals, process->exact);
+	if (totals->has_before)
+		heap_before(t, totals);
 	if (!process->exact)
 		not_exact(t, totals->lost);
 	if (strbuf_error(&line) < 0)

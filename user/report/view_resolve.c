@@ -192,7 +192,7 @@ int view_resolve_site(const struct view_resolver *resolver, const struct model_p
 		return r;
 	/* 0: of no frame, as under --max-stack=0 */
 	ret_stack->lost = !from && stack_id != 0;
-	ret_stack->truncated = from ? from->truncated : stack_id == 0;
+	ret_stack->truncated = from ? from->truncated : stack_id == 0 && fn != RECORD_BEFORE_ATTACH;
 	if (function)
 		r = add_allocator(resolver, function, from ? from->slot : image->slot,
 				  from ? from->time_ns : model_now_ns(resolver->model), ret_stack);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "config/units.h"
 #include "model/model.h"
 #include "model/series.h"
 #include "service/leak_check.h"
@@ -15,9 +16,11 @@
 #include "target/hold.h"
 #include "target/process.h"
 #include "trace/live/live.h"
+#include "trace/live/live_existing.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
@@ -345,6 +348,50 @@ static int watch_exit(struct session *s, pid_t pid)
 	return r == -ENOMEM ? r : 0;
 }
 
+static void say_existing(pid_t pid, const char *comm, const struct live_existing *existing)
+{
+	char bytes[FORMAT_UNIT_LEN], unread[FORMAT_UNIT_LEN], stop[FORMAT_UNIT_LEN];
+
+	format_duration(existing->stop_ns, stop);
+	log_info("process %d (%s): %" PRIu64 " blocks of %s from before, read in %s (stop %" PRIu64
+		 ")",
+		 (int)pid, comm, existing->blocks, format_size((int64_t)existing->bytes, bytes),
+		 stop, existing->stops);
+	if (!existing->arenas)
+		log_warning("process %d (%s): no heap of glibc's malloc found: nothing from before "
+			    "the attach is counted",
+			    (int)pid, comm);
+	if (existing->unread_bytes)
+		log_warning("process %d (%s): %s of its heap could not be made out: live totals "
+			    "may lack so much from before the attach",
+			    (int)pid, comm, format_size((int64_t)existing->unread_bytes, unread));
+	if (existing->uncertain)
+		log_warning("process %d (%s): its heap was changing whenever it was stopped, or "
+			    "was not understood, in %" PRIu64 " places: what is counted from "
+			    "before the attach is not exact",
+			    (int)pid, comm, existing->uncertain);
+	if (existing->no_room)
+		log_warning("process %d (%s): %" PRIu64 " blocks from before the attach found no "
+			    "room: --max-blocks makes more",
+			    (int)pid, comm, existing->no_room);
+}
+
+/* What it holds already. Without that, what comes can be counted all the same. */
+static void trace_existing(struct session *s, pid_t pid, const char *comm)
+{
+	struct live_existing existing;
+	int r = live_add_existing(s->live, pid, s->options->existing_stop_ns, &existing);
+
+	if (r == 0)
+		say_existing(pid, comm, &existing);
+	else
+		log_warning("process %d (%s): its heap cannot be read, so that nothing from before "
+			    "the attach is counted: %s",
+			    (int)pid, comm,
+			    r == -EBUSY ? "a debugger has it, and memtraced would have to stop it" :
+					  strerror(-r));
+}
+
 static int trace_pid(struct session *s, pid_t pid)
 {
 	struct process_info info;
@@ -383,6 +430,8 @@ static int trace_pid(struct session *s, pid_t pid)
 		log_warning("process %d is under a debugger (pid %d), which stays: memtraced does "
 			    "not need to stop it",
 			    (int)pid, (int)info.tracer);
+	if (r == 0 && s->options->existing_stop_ns)
+		trace_existing(s, pid, info.comm);
 	return r == 0 && s->leaks ? watch_exit(s, pid) : r;
 }
 

@@ -42,6 +42,7 @@ static void take_registers(struct stopped_thread *thread, const struct user_regs
 
 	memcpy(thread->registers, general, sizeof(general));
 	thread->sp = regs->rsp;
+	thread->pc = regs->rip;
 	thread->tls = regs->fs_base;
 	thread->system_call = (long)regs->orig_rax;
 }
@@ -55,6 +56,7 @@ static void take_registers(struct stopped_thread *thread, const struct user_regs
 	memcpy(thread->registers, regs->regs, sizeof(regs->regs));
 	thread->registers[STOP_REGISTERS - 1] = regs->sp;
 	thread->sp = regs->sp;
+	thread->pc = regs->pc;
 	thread->system_call = number;
 	iov = (struct iovec){ .iov_base = &thread->tls, .iov_len = sizeof(thread->tls) };
 	(void)ptrace(PTRACE_GETREGSET, thread->tid, NT_ARM_TLS, &iov);

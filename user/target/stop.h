@@ -29,6 +29,7 @@ struct stopped_thread {
 	int exit_status;  /* of these, as wait(2)'s */
 	long system_call; /* in which it is, or was last; -1: unknown or none */
 	uint64_t sp;
+	uint64_t pc;			    /* 0: unknown */
 	uint64_t tls;			    /* the thread pointer: fs base, tpidr_el0; 0: unknown */
 	uint64_t registers[STOP_REGISTERS]; /* general ones; those not known are 0 */
 };

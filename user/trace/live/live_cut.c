@@ -51,6 +51,8 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_FLOOR] = RECORD_CAUSE_FLOOR,
 	[LOSS_UNWIND_TABLES] = "unwind-tables-full",
 	[LOSS_ANCESTORS] = "inheritance-forgotten",
+	[LOSS_BEFORE_UNREAD] = "before-attach-unread",
+	[LOSS_BEFORE_NO_ROOM] = "before-attach-no-room",
 	[LOSS_SHARED_MEMORY] = "child-in-shared-memory",
 };
 
@@ -103,6 +105,8 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		.lost = proc->lost,
 		.peak_ns = process->peak_ns,
 		.further_errors = live_errors_further(live, process),
+		.has_before = process->has_before,
+		.before_unread = process->before_unread,
 	};
 
 	for (size_t i = 0; i < n; i++) {
@@ -113,6 +117,11 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		t.temporary += sites[i].counts.temporary;
 		t.inherited_bytes += sites[i].inherited_bytes;
 		t.inherited_blocks += sites[i].inherited_blocks;
+		if (sites[i].fn != RECORD_BEFORE_ATTACH)
+			continue;
+		t.has_before = true;
+		t.before_bytes += sites[i].counts.live_bytes;
+		t.before_blocks += sites[i].counts.live_blocks;
 	}
 	/*
 	 * A fork copies the parent's total while its other threads go on, and the sites are summed
@@ -123,7 +132,8 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		t.peak_bytes = t.live_bytes;
 	}
 	/* A block ends by a free that was seen, or by one that was missed. */
-	t.frees = t.allocs + t.inherited_blocks - t.live_blocks - t.missed_frees;
+	t.frees = t.allocs + t.inherited_blocks + (int64_t)process->before_blocks - t.live_blocks -
+		  t.missed_frees;
 	return t;
 }
 

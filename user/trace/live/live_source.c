@@ -104,6 +104,7 @@ static int describe_run(struct live *live)
 	static const struct record_function own[] = {
 		{ .id = FUNCTION_MMAP, .name = "mmap", .object = "" },
 		{ .id = FUNCTION_MREMAP, .name = "mremap", .object = "" },
+		{ .id = RECORD_BEFORE_ATTACH, .name = RECORD_BEFORE_ATTACH_NAME, .object = "" },
 	};
 	_cleanup_strbuf_ struct strbuf lacks = { 0 };
 	struct utsname uts;

@@ -28,9 +28,11 @@ enum user_loss {
 	LOSS_STATE,			 /* an event of a process that is not known */
 	LOSS_NOT_RUN,			 /* a program was left out: another ran on that CPU */
 	LOSS_FLOOR,			 /* everything: the programs were empty */
-	LOSS_UNWIND_TABLES, /* no room for a file's rows or a process's mappings: stacks are cut */
-	LOSS_ANCESTORS,	    /* an inheritance over too many forks was given up */
-	LOSS_SHARED_MEMORY, /* a child in its parent's memory that no link of the parent sees */
+	LOSS_UNWIND_TABLES,  /* no room for a file's rows or a process's mappings: stacks are cut */
+	LOSS_ANCESTORS,	     /* an inheritance over too many forks was given up */
+	LOSS_BEFORE_UNREAD,  /* --existing: blocks of before that may not be among those found */
+	LOSS_BEFORE_NO_ROOM, /* such a block, and the table was full */
+	LOSS_SHARED_MEMORY,  /* a child in its parent's memory that no link of the parent sees */
 	LOSSES
 };
 
@@ -69,6 +71,8 @@ struct live_process {
 	bool counts_read;   /* the same of the jobs: it had ended before the last cut, */
 	bool counts_purged; /* and its entries are deleted */
 	bool oom;
+	bool has_before; /* what it held before the attach was read: */
+	uint64_t before_blocks, before_unread;
 	uint32_t end_tick;
 	uint32_t peak_epoch; /* when it was last looked at, */
 	uint64_t peak_ns;    /* and when it was new; 0: never */

@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Ids below are the daemon's own: FUNCTION_MMAP and FUNCTION_MREMAP in live_process.h. */
+/* Ids below are the daemon's own: FUNCTION_MMAP and the like, RECORD_BEFORE_ATTACH. */
 #define FIRST_FUNCTION_ID 16
 
 struct object_link {
@@ -305,6 +305,26 @@ bool objects_have_checkpoint(const struct objects *objects, uint16_t function)
 		vec_foreach(&(*object)->checkpoints.list, point)
 			if (point->function == function)
 				return true;
+	return false;
+}
+
+/*
+ * What an allocator's functions call has no symbol where the file is stripped. The compiler puts it
+ * before them as a rule, being static; glibc 2.36 has 11 KiB of it before malloc.
+ */
+#define INNER_BEFORE (12U << 10)
+#define INNER_BEHIND (4U << 10)
+
+bool object_is_near_allocator(const struct object *object, uint64_t file_offset)
+{
+	if (!object->plan)
+		return false;
+	for (size_t i = 0; i < object->plan->n_probes; i++) {
+		uint64_t at = object->plan->probes[i].function_offset;
+
+		if (file_offset + INNER_BEFORE >= at && file_offset < at + INNER_BEHIND)
+			return true;
+	}
 	return false;
 }
 

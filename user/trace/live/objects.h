@@ -64,6 +64,8 @@ bool object_has_allocator(const struct object *object);
 bool object_is_probed(const struct object *object);
 /* Is the function of that number in any? */
 bool objects_have_checkpoint(const struct objects *objects, uint16_t function);
+/* Is it in an allocator's code, or so near that it may be a function inside of one? */
+bool object_is_near_allocator(const struct object *object, uint64_t file_offset);
 /* A static executable without symbol tables: an allocator may be in it, nobody can say where. */
 bool object_is_opaque(const struct object *object);
 const char *object_path(const struct object *object);

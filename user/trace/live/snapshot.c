@@ -9,6 +9,7 @@
 #include "trace/live/block_walk.h"
 #include "trace/live/heirs.h"
 #include "trace/live/inheritance.h"
+#include "trace/record/record.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -149,13 +150,15 @@ static int read_site_table(struct snapshot *s)
 	return r;
 }
 
-/* A live block, its own or inherited. */
+/* A live block, its own or inherited. How old blocks from before the attach are is not known. */
 static void add_age(const struct snapshot *s, struct snapshot_site *site,
 		    const struct abi_block *block)
 {
 	uint64_t ticks = (uint64_t)s->processes[site->slot].last_tick + 1;
 	uint64_t part = block->tick * (uint64_t)RECORD_BIRTHS / ticks;
 
+	if (site->fn == RECORD_BEFORE_ATTACH)
+		return;
 	if (block->tick < site->oldest_tick)
 		site->oldest_tick = block->tick;
 	if (block->tick > site->newest_tick)

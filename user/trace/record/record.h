@@ -76,6 +76,10 @@ struct record_function {
 	uint64_t file_offset; /* of the function's first byte in the object */
 };
 
+/* The id that stands for what allocated the blocks of before; their sites have no stack. */
+#define RECORD_BEFORE_ATTACH 3
+#define RECORD_BEFORE_ATTACH_NAME "[before attach]"
+
 struct record_stack {
 	uint64_t id;   /* 64-bit content hash */
 	uint32_t slot; /* whose mappings the frames refer to; RECORD_NO_SLOT: kernel addresses */

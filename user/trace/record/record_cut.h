@@ -22,7 +22,11 @@ struct record_totals {
 	int64_t peak_bytes;
 	uint64_t peak_error_bytes; /* 0: the sites' shares of the peak are exact */
 	uint64_t temporary, missed_frees, unknown_frees;
-	uint64_t lost;		 /* events of this process that were lost; exact only while 0 */
+	uint64_t lost; /* events of this process that were lost; exact only while 0 */
+	/* Of what is live, the blocks from before the attach: usable sizes, not those asked for. */
+	bool has_before; /* they were looked for, in it or in whom it was forked from */
+	int64_t before_bytes, before_blocks;
+	uint64_t before_unread;	 /* bytes of the heap then that nobody could make out */
 	uint64_t further_errors; /* heap errors beyond those that have records, each time counted */
 	uint64_t peak_ns; /* when the peak was there first, late by a sample at most; 0: unknown */
 	int64_t inherited_bytes, inherited_blocks; /* by a fork, of what live_* began with */

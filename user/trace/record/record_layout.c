@@ -128,6 +128,10 @@ static const struct field totals_fields[] = {
 	F(record_totals, peak_ns, FIELD_U64),
 	F(record_totals, inherited_bytes, FIELD_U64),
 	F(record_totals, inherited_blocks, FIELD_U64),
+	F(record_totals, has_before, FIELD_BOOL),
+	F(record_totals, before_bytes, FIELD_U64),
+	F(record_totals, before_blocks, FIELD_U64),
+	F(record_totals, before_unread, FIELD_U64),
 	END,
 };
 static const struct field site_fields[] = {

@@ -21,6 +21,7 @@ sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 
 import lib  # noqa: E402  (it is beside this file)
+import matrix  # noqa: E402
 
 
 class TooLong(Exception):
@@ -89,6 +90,7 @@ def main():
         results = [run_one(number, t) for number, t in enumerate(tests, 1)]
     finally:
         shutil.rmtree(lib.workdir(), ignore_errors=True)
+    comment("\n".join("note: " + line for line in matrix.lines()))
     return 0 if all(results) else 1
 
 

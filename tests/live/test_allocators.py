@@ -4,6 +4,8 @@
 import os
 import re
 
+import matrix
+
 from lib import (ATTACH_PATHS, SERIAL_KEYS, Skip, attach_option, called_by, exact, heap_sites,
                  need_program, need_root, run, run_memtraced, same, same_calls, same_images,
                  scaled, target, test, total, trace, with_function)
@@ -34,22 +36,27 @@ def run_alone(program, path, calls, preload=""):
     return alloc, own
 
 
-def only_main_differs(program, path, calls, preload=""):
+def only_main_differs(what, program, path, calls, preload=""):
     """What the loader and the run-time libraries do on top of main() is the same when that does
-    nearly nothing."""
+    nearly nothing. what: for the table (matrix.py)."""
     alloc, own = run_alone(program, path, calls, preload)
     assert own["allocs"] > calls // 3, own
     alloc_0, own_0 = run_alone(program, path, 0, preload)
     besides = {key: alloc_0[key] - own_0[key] for key in SERIAL_KEYS}
     assert besides["failed"] == besides["unknown_frees"] == 0 <= besides["allocs"] < 20, besides
     true = {key: own[key] + besides[key] for key in SERIAL_KEYS}
+    matrix.compared(what, alloc, true)
     assert {key: alloc[key] for key in SERIAL_KEYS} == true, (alloc, true)
 
 
 @test(need_root, each=[f"{name} {path}" for name in FAMILIES for path in EACH_PATH])
 def every_function_of(family_and_path):
     name, path = family_and_path.split()
-    only_main_differs(family(name), path, scaled(3000, 300000))
+    allocator, _, linked = name.partition("-")
+    linked = {"": "shared", "je": "static, je_*", "rjem": "static, _rjem_*",
+              "names": "shared, own names"}.get(linked, linked)
+    only_main_differs((allocator, linked, "C", "families"), family(name), path,
+                      scaled(3000, 300000))
 
 
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
@@ -69,7 +76,9 @@ def library_path(name):
 def every_form_of_new_and_delete(library_and_path):
     name, path = library_and_path.split()
     preload = "" if name == "libstdc++" else library_path(name)
-    only_main_differs(target("operators"), path, scaled(3000, 300000), preload)
+    what = ("glibc" if name == "libstdc++" else name, "preloaded" if preload else "shared",
+            "C++", "operators")
+    only_main_differs(what, target("operators"), path, scaled(3000, 300000), preload)
 
 
 PROGRAMS = {
@@ -97,6 +106,7 @@ def a_preloaded_allocator_in(program_and_name):
     for key in ("allocs", "bytes", "live_bytes", "live_blocks"):
         true[key] += total(inner, key)
     true["frees"] += total(inner, "allocs") - total(inner, "live_blocks")
+    matrix.compared((name, "preloaded", "any", program), process["alloc"], true)
     same(process, true)
 
 
@@ -188,6 +198,10 @@ def rusts_own_functions_where_the_allocator_behind_is_not_visible(path):
     late = [site for site in sites if site["live_bytes"] and total(sites, "allocs") > allocs
             and site["allocs"] == site["live_blocks"] == 1 and site["bytes"] == 1024]
     sites = [site for site in sites if site not in late[:1]]
+    seen = {key: total(sites, key) for key in ("allocs", "bytes", "live_bytes")}
+    seen["frees"] = seen["allocs"] - total(sites, "live_blocks")
+    matrix.compared(("its own", "static", "Rust", "arena"), seen,
+                    {"allocs": allocs, "frees": frees, "bytes": bytes_, "live_bytes": live})
     assert total(sites, "allocs") == allocs, (total(sites, "allocs"), allocs)
     assert total(sites, "bytes") == bytes_, (total(sites, "bytes"), bytes_)
     assert total(sites, "live_bytes") == live, (total(sites, "live_bytes"), live)
@@ -198,6 +212,8 @@ def rusts_own_functions_where_the_allocator_behind_is_not_visible(path):
 @test(need_root, need_target("arena-plain"), each=EACH_PATH)
 def rusts_usual_allocator_is_the_c_librarys(path):
     run_ = trace([target("arena-plain"), str(scaled(3000, 100000))], attach_option(path))
+    matrix.compared(("glibc", "shared", "Rust", "arena-plain"), run_.only_process()["alloc"],
+                    run_.only_count())
     same_images(run_)
     assert run_.only_count()["allocs"] > 3000
 

@@ -81,6 +81,7 @@ _memtraced_options() {
         --allocator=
         --existing
         --max-blocks=
+        --memory-limit=
         --keep-ended=
         --max-stack=
         --unwind=

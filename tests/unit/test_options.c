@@ -71,6 +71,7 @@ static void what_is_not_given_has_its_default(void **state)
 	assert_int_equal(o->max_size, UINT64_MAX);
 	assert_int_equal(o->older_than_ns, 0);
 	assert_int_equal(o->existing_stop_ns, 0);
+	assert_int_equal(o->memory_limit, 0);
 	assert_int_equal(o->top, 10);
 	assert_int_equal(o->sort, SORT_BYTES);
 	assert_int_equal(o->n_outputs, 0);
@@ -357,6 +358,11 @@ static void wrong_values_are_refused_with_what_to_give(void **state)
 		  "'4G' is no value of '--max-blocks': give 1 to 4294967295" },
 		{ { { "--existing", "-c", "ls" } },
 		  "'--existing' is about running processes: name one with -p" },
+		{ { { "-p1", "--memory-limit=95M" } },
+		  "'95M' is no value of '--memory-limit': give 96M or more" },
+		{ { { "-p1", "--memory-limit=1G", "--max-blocks=1M" } },
+		  "'--memory-limit' and '--max-blocks' exclude each other: the limit says how many "
+		  "blocks there is room for" },
 		{ { { "-p1", "--existing=0" } },
 		  "'0' is no value of '--existing': give more than 0" },
 		{ { { "-p1", "--existing", "--hist", "read" } },

@@ -79,6 +79,17 @@ static int apply_max_blocks(struct option_parser *p, const struct option_def *de
 	return 0;
 }
 
+static int apply_memory_limit(struct option_parser *p, const struct option_def *def,
+			      const char *value)
+{
+	int r = apply_size(p, def, value);
+
+	if (r == 0 && p->options->memory_limit < OPTIONS_MEMORY_LEAST)
+		return option_error(p, "'%s' is no value of '--memory-limit': give 96M or more",
+				    value);
+	return r;
+}
+
 static int apply_time(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	char spelling[OPTION_SPELLING_LEN];
@@ -611,6 +622,10 @@ const struct option_def option_table[] = {
 	{ 0, "keep-ended", GROUP_TRACING, OPTION_ALLOC, "N", NULL, apply_keep_ended,
 	  .help = "Of processes that have ended, keep the sites of the newest N, and of the others "
 		  "sums by executable; default: 100 of a host, cgroup, user or name, else all." },
+	{ 0, "memory-limit", GROUP_TRACING, OPTION_ALLOC, "SIZE", NULL, apply_memory_limit,
+	  FIELD(memory_limit),
+	  .help = "Choose the maps so that they and memtraced itself stay below SIZE, 96M or more; "
+		  "what finds no room is counted as lost." },
 	{ 0, "max-stack", GROUP_TRACING, 0, "N", NULL, apply_max_stack,
 	  .help = "Keep N callers of a stack, 0: none, which is cheapest; default: 127." },
 	{ 0, "unwind", GROUP_TRACING, 0, NULL, unwind_names, apply_choice, FIELD(unwind),

@@ -30,6 +30,7 @@ enum option_sort { SORT_BYTES, SORT_COUNT, SORT_GROWTH, SORT_PEAK, SORT_TEMPORAR
 enum option_attach { ATTACH_AUTO, ATTACH_SESSION, ATTACH_MULTI, ATTACH_PERF, ATTACH_EXIT };
 enum option_unwind { UNWIND_CFI, UNWIND_FP };
 /* Most that --max-stack takes, and its default: the room that the kernel's programs have. */
+#define OPTIONS_MEMORY_LEAST (96ULL << 20)
 #define OPTIONS_MAX_STACK 127
 
 /* Of --keep-ended, where what is traced is found by a rule. */
@@ -110,6 +111,7 @@ struct options {
 	enum option_color color;
 	uint64_t existing_stop_ns; /* --existing: how long it may stop a process; 0: not given */
 	uint64_t max_blocks;	   /* 0: the built-in default */
+	uint64_t memory_limit;	   /* bytes; 0: none */
 	enum option_unwind unwind;
 	uint64_t keep_ended;   /* --keep-ended; UINT64_MAX: ask options_keep_ended */
 	uint64_t max_stack;    /* frames kept of a stack; 0: none */

@@ -262,6 +262,15 @@ static int check_existing(struct option_parser *p)
 	return 0;
 }
 
+static int check_room(struct option_parser *p)
+{
+	if (p->options->memory_limit && p->options->max_blocks)
+		return option_error(p,
+				    "'--memory-limit' and '--max-blocks' exclude each other: the "
+				    "limit says how many blocks there is room for");
+	return 0;
+}
+
 static bool writes_format(const struct options *o, const char *format)
 {
 	for (size_t i = 0; i < o->n_outputs; i++)
@@ -354,6 +363,8 @@ static int check_trace(struct option_parser *p)
 
 	if (r == 0)
 		r = check_existing(p);
+	if (r == 0)
+		r = check_room(p);
 	if (r == 0)
 		r = check_wide_target(p);
 	if (r == 0)

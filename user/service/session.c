@@ -25,6 +25,7 @@
 #include <sys/epoll.h>
 #include <sys/wait.h>
 
+static_assert(OPTIONS_MEMORY_LEAST == MAP_ROOM_LEAST, "options and programs agree");
 static_assert(OPTIONS_MAX_STACK == ABI_MAX_FRAMES, "options and programs agree");
 
 #define SECOND_NS 1000000000ULL

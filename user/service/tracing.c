@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 bool tracing_needs_probes(const struct options *options)
 {
@@ -243,6 +245,32 @@ static int check_tracefs(void)
 	return fd;
 }
 
+/* The resident memory of a process, in bytes; 0: it is gone. */
+static uint64_t resident_bytes(pid_t pid)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	unsigned long long pages;
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid); /* fits */
+	file = fopen(path, "re");
+	if (!file || fscanf(file, "%*u %llu", &pages) != 1)
+		return 0;
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static int choose_room(const struct options *options, struct map_room *ret_room)
+{
+	struct map_room_opts opts = {
+		.memory_limit = options->memory_limit,
+		.max_blocks = options->max_blocks,
+	};
+
+	for (size_t i = 0; i < options->n_pids && options->existing_stop_ns; i++)
+		opts.held_bytes += resident_bytes(options->pids[i]);
+	return map_room_choose(&opts, ret_room);
+}
+
 int tracing_new(const struct options *options, struct features **ret_features,
 		struct live **ret_live)
 {
@@ -258,7 +286,6 @@ int tracing_new(const struct options *options, struct features **ret_features,
 		.cgroup_fd = cgroup_fd,
 		.follow = !options->no_follow,
 		.held = tracing_holds(options),
-		.max_blocks = options->max_blocks,
 		.max_stack = options->max_stack,
 		.heap_errors = options->heap_errors,
 		.floor = options->floor,
@@ -274,6 +301,8 @@ int tracing_new(const struct options *options, struct features **ret_features,
 
 	if (r == 0)
 		r = rule_of(options, &opts.rule);
+	if (r == 0)
+		r = choose_room(options, &opts.room);
 	if (r)
 		return r;
 	if (options->cgroup && cgroup_fd < 0)

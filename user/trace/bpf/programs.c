@@ -20,12 +20,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#define DEFAULT_MAX_BLOCKS (2U << 20)
 /* Below it the table of blocks is one bucket: a few long buckets would spill too unevenly. */
 #define MIN_TABLE_BLOCKS (32U << 10)
-#define MAX_SITES (256U << 10)
-#define MAX_STACKS (256U << 10)
-#define MAX_TOMBS (256U << 10)
 #define RING_BYTES (8U << 20)
 /* Copies of stacks are up to 130 KiB. */
 #define RING_BYTES_FOR_COPIES (64U << 20)
@@ -141,10 +137,10 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.free_slots, opts->max_procs },
 		{ skel->maps.block_buckets, room->buckets },
 		{ skel->maps.blocks, room->spilled },
-		{ skel->maps.sites, allocations ? MAX_SITES : 1 },
-		{ skel->maps.stacks, allocations || opts->code ? MAX_STACKS : 1 },
-		{ skel->maps.tombs, allocations ? MAX_TOMBS : 1 },
-		{ skel->maps.shed, allocations ? MAX_TOMBS : 1 },
+		{ skel->maps.sites, allocations ? opts->room.sites : 1 },
+		{ skel->maps.stacks, allocations || opts->code ? opts->room.sites : 1 },
+		{ skel->maps.tombs, allocations ? opts->room.tombs : 1 },
+		{ skel->maps.shed, allocations ? opts->room.tombs : 1 },
 		{ skel->maps.freed_blocks, opts->heap_errors ? ABI_FREED_BLOCKS : 1 },
 		{ skel->maps.further_heap_errors, allocations ? opts->max_procs : 1 },
 		{ skel->maps.unwind_rows, opts->unwind ? UNWIND_FIRST_ROWS : 1 },
@@ -235,7 +231,7 @@ static int map_arrays(struct programs *p)
 
 static int load(struct programs *p, const struct programs_opts *opts)
 {
-	const uint64_t blocks = opts->max_blocks ? opts->max_blocks : DEFAULT_MAX_BLOCKS;
+	const uint32_t blocks = opts->room.blocks;
 	const bool old = old_kernel();
 	struct memtraced_bpf *skel = old ? open_old() : memtraced_bpf__open();
 	struct block_room room;
@@ -243,8 +239,6 @@ static int load(struct programs *p, const struct programs_opts *opts)
 
 	if (!skel)
 		return -errno;
-	if (blocks > UINT32_MAX)
-		return -ERANGE;
 	room = block_room(opts->allocations ? blocks : 1);
 	if (old) /* all in the map */
 		room = (struct block_room){ 1, opts->allocations ? blocks : 1 };

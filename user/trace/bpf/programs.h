@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "bpf/abi.h"
+#include "trace/bpf/map_room.h"
 #include "trace/kernel/old_kernel.h"
 
 #include <stdbool.h>
@@ -44,7 +45,7 @@ struct programs_opts {
 	bool whole_life;  /* no allocation of a process is before its tracing */
 	bool heap_errors; /* where blocks are freed is remembered */
 	uint32_t max_procs;
-	uint64_t max_blocks; /* 0: the default */
+	struct map_room room;
 	uint64_t min_size, max_size;
 	uint32_t max_stack; /* callers kept of a stack */
 	uint32_t check_stacks;

@@ -234,7 +234,7 @@ static int try_programs(const struct features *f, bool unwind, struct programs *
 		.find_vma = f->rows[FEATURE_FIND_VMA].present,
 		.follow = true,
 		.max_procs = 1,
-		.max_blocks = 1,
+		.room = { .blocks = 1, .sites = 1, .tombs = 1 },
 		.max_stack = ABI_MAX_FRAMES,
 		.allocations = true,
 		.unwind = unwind,

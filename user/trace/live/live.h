@@ -34,8 +34,8 @@ struct live_opts {
 	const struct allocator_spec *allocators; /* named by the user; borrowed for good */
 	size_t n_allocators;
 	bool follow;
-	bool held;	     /* targets are held at births, execs and marks (target/hold) */
-	uint64_t max_blocks; /* 0: the default */
+	bool held; /* targets are held at births, execs and marks (target/hold) */
+	struct map_room room;
 	uint64_t min_size, max_size;
 	uint32_t max_stack;    /* callers kept of a stack, up to ABI_MAX_FRAMES */
 	uint32_t check_stacks; /* so many are checked: trace/unwind/stack_check.h */

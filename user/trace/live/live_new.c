@@ -56,7 +56,7 @@ static int load(struct live *live)
 		.follow = live->opts.follow,
 		.whole_life = live->opts.held,
 		.max_procs = live->opts.follow ? SLOTS_FOLLOW : SLOTS_ALONE,
-		.max_blocks = live->opts.max_blocks,
+		.room = live->opts.room,
 		.min_size = live->opts.min_size,
 		.max_size = live->opts.max_size,
 		.max_stack = live->opts.max_stack,

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What memtraced itself takes: --memory-limit."""
+
+import json
+import os
+import re
+import time
+
+import schema
+
+from lib import (counting, memtraced, need_root, read_counts, scaled, scratch, started, target,
+                 test)
+
+MIB = 1 << 20
+
+
+def maps_bytes(pid):
+    """Kernel memory of the BPF maps that a process holds, each once."""
+    sizes = {}
+    for name in os.listdir(f"/proc/{pid}/fdinfo"):
+        try:
+            with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
+                found = dict(re.findall(r"^(map_id|memlock):\s*(\d+)$", file.read(), re.M))
+        except FileNotFoundError:
+            continue
+        if len(found) == 2:
+            sizes[found["map_id"]] = int(found["memlock"])
+    return sum(sizes.values())
+
+
+def own_bytes(pid):
+    """Resident memory but for mapped BPF maps, which are the kernel's and counted there."""
+    total, is_map = 0, False
+    with open(f"/proc/{pid}/smaps", encoding="ascii", errors="replace") as file:
+        for line in file:
+            if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+                is_map = "bpf-map" in line
+            elif line.startswith("Rss:") and not is_map:
+                total += int(line.split()[1]) * 1024
+    return total
+
+
+def most_until_its_end(process):
+    most = samples = 0
+    while process.poll() is None:
+        try:
+            most = max(most, maps_bytes(process.pid) + own_bytes(process.pid))
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            break
+        samples += 1
+        time.sleep(0.02)
+    return most, samples
+
+
+@test(need_root, each=["96M", "1G"], timeout=180)
+def a_limit_holds_with_a_million_live_blocks(limit):
+    blocks = scaled(1000000, 3000000, 20000)
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        command = [memtraced(), "-q", "-o", f"json:{path}", f"--memory-limit={limit}", "--",
+                   target("million"), str(blocks)]
+        with started(command, env=dict(os.environ, **counting(folder))) as process:
+            most, samples = most_until_its_end(process)
+            assert process.wait(60) == 0
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        (true,), = read_counts(os.path.join(folder, "all")).values()
+    schema.check(report)
+    allowed = {"96M": 96, "1G": 1024}[limit] * MIB
+    assert samples > 5 and 20 * MIB < most <= allowed, (most / MIB, samples)
+    alloc, = [process["alloc"] for process in report["processes"]]
+    lost = report["coverage"]["lost"].get("block-map-full", 0)
+    assert alloc["allocs"] + lost == true["allocs"], (alloc, lost, true)
+    assert (lost == 0) == report["coverage"]["exact"], report["coverage"]
+    assert limit != "1G" or lost == 0, lost

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/bpf/map_room.h"
+
+#include <errno.h>
+
+#define DEFAULT_BLOCKS (2ULL << 20)
+#define DEFAULT_SITES (256U << 10)
+#define DEFAULT_TOMBS (256U << 10)
+/* Small blocks; room for more of them than this is asked for with --max-blocks. */
+#define HELD_BYTES_A_BLOCK 256
+#define HELD_BLOCKS_MAX (32ULL << 20)
+
+/*
+ * What does not grow with allocations, on Linux 6.18: 29 MB of maps and 40 MB of the daemon, most
+ * of that its code and libraries' (make bench: memory.*), and as much again for a report.
+ */
+#define FIXED_BYTES (80ULL << 20)
+/*
+ * A block takes 32 bytes of the table, and a quarter of them an element of the map: 16 bytes of
+ * bucket twice over, 80 of element.
+ */
+#define BLOCK_BYTES 64
+/*
+ * A site with its stack takes 290 bytes of maps, and in the daemon up to 127 frames with what
+ * reports know of each: 3 KB for 40 of them, which few programs' average exceeds.
+ */
+#define SITE_BYTES 3072
+#define LEAST_SITES 1024
+/* One for so many blocks: elements of 112 and 60 bytes, of what is freed while it is shared. */
+#define BLOCKS_A_TOMB 16
+#define TOMB_BYTES 172
+/* Of the rest, the share of sites. */
+#define SITES_SHARE 4
+
+static int choose_below(const struct map_room_opts *opts, struct map_room *room)
+{
+	uint64_t rest, sites, blocks;
+
+	if (opts->memory_limit < MAP_ROOM_LEAST)
+		return -ERANGE;
+	rest = opts->memory_limit - FIXED_BYTES;
+	sites = rest / SITES_SHARE / SITE_BYTES;
+	blocks = (rest - rest / SITES_SHARE) * BLOCKS_A_TOMB /
+		 (BLOCK_BYTES * BLOCKS_A_TOMB + TOMB_BYTES);
+	if (sites > DEFAULT_SITES)
+		sites = DEFAULT_SITES;
+	if (blocks > room->blocks)
+		blocks = room->blocks;
+	room->blocks = (uint32_t)blocks;
+	room->sites = sites > LEAST_SITES ? (uint32_t)sites : LEAST_SITES;
+	if (room->tombs > blocks / BLOCKS_A_TOMB)
+		room->tombs = (uint32_t)(blocks / BLOCKS_A_TOMB);
+	return 0;
+}
+
+int map_room_choose(const struct map_room_opts *opts, struct map_room *ret_room)
+{
+	struct map_room room = { .sites = DEFAULT_SITES, .tombs = DEFAULT_TOMBS };
+	uint64_t blocks = opts->max_blocks, held = opts->held_bytes / HELD_BYTES_A_BLOCK;
+	int r = 0;
+
+	if (!blocks) {
+		if (held > HELD_BLOCKS_MAX)
+			held = HELD_BLOCKS_MAX;
+		blocks = DEFAULT_BLOCKS + held;
+	}
+	if (blocks > UINT32_MAX)
+		return -ERANGE;
+	room.blocks = (uint32_t)blocks;
+	if (opts->memory_limit)
+		r = choose_below(opts, &room);
+	if (r == 0)
+		*ret_room = room;
+	return r;
+}

@@ -106,7 +106,7 @@ def a_preloaded_allocator_in(program_and_name):
     for key in ("allocs", "bytes", "live_bytes", "live_blocks"):
         true[key] += total(inner, key)
     true["frees"] += total(inner, "allocs") - total(inner, "live_blocks")
-    matrix.compared((name, "preloaded", "any", program), process["alloc"], true)
+    matrix.compared((name, "preloaded", "C", program), process["alloc"], true)
     same(process, true)
 
 

@@ -88,6 +88,39 @@ static void empty(record_fn fn, void *userdata)
 	emit_run(&s);
 }
 
+/* --existing: what the process held before, some of it freed since, and some not made out. */
+static void before(record_fn fn, void *userdata)
+{
+	static const struct record_loss losses[] = { { "before-attach-unread", 1 } };
+	const struct script s = { fn, userdata };
+	struct record_totals t = totals(0, 100, 4096 + 70000, 4 + 300);
+	struct record_site old = site(0, RECORD_BEFORE_ATTACH, 0, 70000, 300);
+	const struct record_function function = { .id = RECORD_BEFORE_ATTACH,
+						  .name = RECORD_BEFORE_ATTACH_NAME,
+						  .object = "" };
+
+	t.frees = 121;
+	t.has_before = true;
+	t.before_bytes = 70000;
+	t.before_blocks = 300;
+	t.before_unread = 12345;
+	t.lost = 1;
+	old.allocs = old.bytes = old.temporary = 0;
+	old.oldest_ns = old.newest_ns = UINT64_MAX;
+	allocators(&s);
+	emit(&s, &(struct record){ .type = RECORD_FUNCTION, .function = function });
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	code(&s, 0, SECOND);
+	stacks(&s, 0, 2 * SECOND);
+	emit_cut(&s, 4 * SECOND);
+	emit_totals(&s, t);
+	emit_site(&s, site(0, 1, AT_MAKE, 4096, 4));
+	emit_site(&s, old);
+	emit_coverage(&s, false, 221, losses, 1);
+	emit_cut_end(&s);
+	symbols(&s);
+}
+
 /* A server forks a worker, which allocates, is killed, and keeps its last values. */
 static void forked(record_fn fn, void *userdata)
 {
@@ -598,6 +631,7 @@ static void sampled(record_fn fn, void *userdata)
 
 static const struct scenario all[] = {
 	{ .name = "empty", .emit = empty },
+	{ .name = "before", .emit = before },
 	{ .name = "forked", .emit = forked },
 	{ .name = "execed", .emit = execed },
 	{ .name = "reloaded", .emit = reloaded },

@@ -75,6 +75,7 @@ _memtraced_options() {
         --debuginfod
         -i
         -d
+        --no-tui
         --sample-interval=
         --no-rss
         --attach=

@@ -365,7 +365,7 @@ static void growth_is_counted_from_cut_to_cut(void **state)
 	struct region_site *regions;
 	size_t n;
 
-	assert_int_equal(regions_sites(p->regions, &regions, &n), 0);
+	assert_int_equal(regions_sites(p->regions, 0, &regions, &n), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(regions[0].growth_bytes, -0x1000);
 	free(regions);

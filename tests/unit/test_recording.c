@@ -68,7 +68,21 @@ static const struct record all[] = {
 	  .totals = { 1, "now", 2, 3, 4, 5, -6, 7, 8, 9, 10, 11, 12, 13, 14, 15, -16, 17 } },
 	{ .type = RECORD_TOTALS, .totals = { .slot = 2 } },
 	{ .type = RECORD_SITE,
-	  .site = { 1, 2, 3, -4, 5, 6, 7, 8, 9, 10, UINT64_MAX, -11, { 1, 2, 3, 4, 5, 6, 7, 8 } } },
+	  .site = { 1,
+		    2,
+		    3,
+		    -4,
+		    5,
+		    6,
+		    7,
+		    8,
+		    9,
+		    10,
+		    UINT64_MAX,
+		    -11,
+		    { 1, 2, 3, 4, 5, 6, 7, 8 },
+		    12,
+		    13 } },
 	{ .type = RECORD_COVERAGE, .coverage = { false, 1, 2, 3, 2, losses, 4, 1, losses } },
 	{ .type = RECORD_CUT_END },
 	{ .type = RECORD_UNPROBED, .unprobed = { "valloc", "/lib/c", "no symbol" } },
@@ -173,6 +187,7 @@ static bool same_state(const struct record *a, const struct record *b)
 		       SAME(site.live_bytes) && SAME(site.live_blocks) && SAME(site.allocs) &&
 		       SAME(site.bytes) && SAME(site.temporary) && SAME(site.peak_bytes) &&
 		       SAME(site.oldest_ns) && SAME(site.newest_ns) && SAME(site.inherited_bytes) &&
+		       SAME(site.young_bytes) && SAME(site.young_blocks) &&
 		       memcmp(a->site.born_bytes, b->site.born_bytes, sizeof(a->site.born_bytes)) ==
 			       0;
 	case RECORD_COVERAGE:

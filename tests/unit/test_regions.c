@@ -24,7 +24,7 @@ static struct region_site site_of(const struct regions *regions, uint64_t stack)
 	struct region_site *sites, found = { 0 };
 	size_t n;
 
-	assert_int_equal(regions_sites(regions, &sites, &n), 0);
+	assert_int_equal(regions_sites(regions, 0, &sites, &n), 0);
 	for (size_t i = 0; i < n; i++)
 		if (sites[i].stack == stack)
 			found = sites[i];
@@ -79,6 +79,25 @@ static void unmap_takes_exactly_its_range(void **state)
 	}
 }
 
+static void what_is_left_of_ranges_since_a_time_is_young(void **state)
+{
+	struct regions *regions = *state;
+	struct region_site *sites;
+	size_t n;
+
+	map(regions, 10, 20, 1, 5);
+	map(regions, 30, 40, 1, 9);
+	map(regions, 50, 60, 1, 10);
+	map(regions, 70, 80, 1, 11);
+	assert_int_equal(regions_unmap(regions, 52, 54), 0);
+	assert_int_equal(regions_sites(regions, 10, &sites, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(sites[0].live_bytes, 38);
+	assert_int_equal(sites[0].young_bytes, 8 + 10);
+	assert_int_equal(sites[0].young_blocks, 3);
+	free(sites);
+}
+
 static void mapping_over_a_region_replaces_it(void **state)
 {
 	struct regions *regions = *state;
@@ -102,7 +121,7 @@ static void functions_at_one_stack_are_sites_of_their_own(void **state)
 
 	assert_int_equal(regions_map(regions, 0, 10, 1, 7, 0), 0);
 	assert_int_equal(regions_map(regions, 10, 20, 2, 7, 0), 0);
-	assert_int_equal(regions_sites(regions, &sites, &n), 0);
+	assert_int_equal(regions_sites(regions, 0, &sites, &n), 0);
 	assert_int_equal(n, 2);
 	assert_int_equal(sites[0].fn, 1);
 	assert_int_equal(sites[1].fn, 2);
@@ -252,6 +271,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(unmap_takes_exactly_its_range),
+		TEST(what_is_left_of_ranges_since_a_time_is_young),
 		TEST(mapping_over_a_region_replaces_it),
 		TEST(functions_at_one_stack_are_sites_of_their_own),
 		TEST(site_shares_of_the_peak_add_up_to_it),

@@ -601,6 +601,9 @@ const struct option_def option_table[] = {
 		  "the event. May be repeated." },
 	{ 0, "color", GROUP_OUTPUT, OPTION_FOR_REPORT, NULL, color_names, apply_choice,
 	  FIELD(color), .help = "Colors in tables; auto: on a terminal." },
+	{ 0, "no-tui", GROUP_OUTPUT, 0, NULL, NULL, apply_flag, FIELD(no_tui),
+	  .help = "With -p on a terminal: a table every two seconds instead of the full-screen "
+		  "view." },
 	{ 0, "debuginfod", GROUP_OUTPUT, 0, NULL, NULL, apply_flag, FIELD(debuginfod),
 	  .help = "For the final report, fetch missing debug information from the servers in "
 		  "DEBUGINFOD_URLS." },

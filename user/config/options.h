@@ -81,6 +81,7 @@ struct options {
 	char *run_as;
 	char **env_set; /* NULL-terminated; NULL: none */
 	bool no_follow;
+	bool no_tui; /* no full-screen view on a terminal */
 	bool no_rss; /* what is in memory is not read */
 	bool debuginfod;
 	char *cgroup;		 /* --cgroup; NULL: none */

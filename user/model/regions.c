@@ -342,7 +342,8 @@ int regions_ranges(const struct regions *regions, struct range **ret_ranges, siz
 	return 0;
 }
 
-int regions_sites(const struct regions *regions, struct region_site **ret_sites, size_t *ret_n)
+int regions_sites(const struct regions *regions, uint64_t since_ns, struct region_site **ret_sites,
+		  size_t *ret_n)
 {
 	struct region_site *sites = calloc(regions->sites.len + 1, sizeof(*sites));
 
@@ -353,6 +354,11 @@ int regions_sites(const struct regions *regions, struct region_site **ret_sites,
 	vec_foreach(&regions->list, region) {
 		struct region_site *site = &sites[region->site->index];
 
+		if (region->birth_ns >= since_ns) {
+			site->young_bytes = (int64_t)((uint64_t)site->young_bytes + region->end -
+						      region->start);
+			site->young_blocks++;
+		}
 		if (region->birth_ns < site->oldest_birth_ns)
 			site->oldest_birth_ns = region->birth_ns;
 		if (site->newest_birth_ns == UINT64_MAX || region->birth_ns > site->newest_birth_ns)

@@ -21,6 +21,7 @@ struct region_site {
 	int64_t peak_bytes;		 /* held when the process's total was highest */
 	int64_t growth_bytes;		 /* from the cut before the last one to the last one */
 	uint64_t oldest_birth_ns, newest_birth_ns; /* of live ranges; UINT64_MAX when none */
+	int64_t young_bytes, young_blocks;	   /* of live ones */
 };
 
 struct region_totals {
@@ -54,7 +55,11 @@ void regions_end(struct regions *regions);
 void regions_totals(const struct regions *regions, struct region_totals *ret_totals);
 /* The ranges that are held now, ascending, as a malloc'ed array. 0 or -ENOMEM. */
 int regions_ranges(const struct regions *regions, struct range **ret_ranges, size_t *ret_n);
-/* All sites in order of their first region, as a malloc'ed array. 0 or -ENOMEM. */
-int regions_sites(const struct regions *regions, struct region_site **ret_sites, size_t *ret_n);
+/*
+ * All sites in order of their first region, as a malloc'ed array; young ranges are those mapped at
+ * or after since_ns. 0 or -ENOMEM.
+ */
+int regions_sites(const struct regions *regions, uint64_t since_ns, struct region_site **ret_sites,
+		  size_t *ret_n);
 
 #endif

@@ -201,6 +201,24 @@ void text_fit(struct strbuf *out, const char *s, size_t columns)
 		out->error = strbuf_error(&clean);
 }
 
+void text_clip(struct strbuf *out, const char *s, size_t columns)
+{
+	_cleanup_strbuf_ struct strbuf clean = { 0 };
+	const char *text;
+	size_t len = 0;
+
+	text_clean(&clean, s);
+	if (strbuf_error(&clean) < 0) {
+		out->error = strbuf_error(&clean);
+		return;
+	}
+	/* A code point is a column: its first byte, and those that begin with the bits 10. */
+	for (text = strbuf_str(&clean); text[len]; len++)
+		if (((unsigned char)text[len] & 0xc0) != 0x80 && columns-- == 0)
+			break;
+	strbuf_add(out, text, len);
+}
+
 void text_wrap(struct strbuf *out, const char *s, size_t columns, size_t indent)
 {
 	size_t used = 0;

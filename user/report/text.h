@@ -33,6 +33,9 @@ size_t text_columns(const char *s);
 /* Clean text in at most `columns` (>= 3): what is too long loses its middle to an ellipsis. */
 void text_fit(struct strbuf *out, const char *s, size_t columns);
 
+/* The same, but what is too long loses its end; any number of columns. */
+void text_clip(struct strbuf *out, const char *s, size_t columns);
+
 /* Breaks clean text at spaces into lines of at most `columns`, all but the first indented. */
 void text_wrap(struct strbuf *out, const char *s, size_t columns, size_t indent);
 

@@ -12,6 +12,7 @@
 struct collector {
 	struct view_resolver resolver;
 	const struct view_timeline *timeline;
+	uint64_t mark_ns;
 	struct hashmap *by_places; /* of struct view_site, each its own allocation until the end */
 	VEC(struct view_site *) list;
 	uint64_t born_bytes[GROWTH_BIRTHS]; /* of all heap sites */
@@ -48,6 +49,8 @@ static void merge(struct view_site *into, struct view_site *site, size_t n_point
 	into->live_bytes = view_sum(into->live_bytes, site->live_bytes);
 	into->live_blocks = view_sum(into->live_blocks, site->live_blocks);
 	into->peak_bytes = view_sum(into->peak_bytes, site->peak_bytes);
+	into->young_bytes = view_sum(into->young_bytes, site->young_bytes);
+	into->young_blocks = view_sum(into->young_blocks, site->young_blocks);
 	into->growth_bytes = view_sum(into->growth_bytes, site->growth_bytes);
 	into->allocs += site->allocs;
 	into->bytes += site->bytes;
@@ -104,6 +107,8 @@ static int add_heap_site(struct collector *c, const struct model_process *image,
 		.live_bytes = v->live_bytes,
 		.live_blocks = v->live_blocks,
 		.peak_bytes = v->peak_bytes,
+		.young_bytes = v->young_bytes,
+		.young_blocks = v->young_blocks,
 		.growth_bytes = from->growth_bytes,
 		.allocs = v->allocs,
 		.bytes = v->bytes,
@@ -136,6 +141,8 @@ static int add_mmap_site(struct collector *c, const struct model_process *image,
 		.live_bytes = v->live_bytes,
 		.live_blocks = v->live_blocks,
 		.peak_bytes = v->peak_bytes,
+		.young_bytes = v->young_bytes,
+		.young_blocks = v->young_blocks,
 		.growth_bytes = v->growth_bytes,
 		.allocs = v->allocs,
 		.bytes = v->bytes,
@@ -158,7 +165,7 @@ static int add_mmap_sites(struct collector *c, const struct model_process *image
 		return 0;
 	if (image->ended && image->end_ns < now_ns)
 		now_ns = image->end_ns;
-	r = regions_sites(image->regions, &sites, &n);
+	r = regions_sites(image->regions, c->mark_ns, &sites, &n);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = add_mmap_site(c, image, &sites[i], now_ns);
 	return r;
@@ -226,7 +233,11 @@ static int hand_over(struct collector *c, const struct report_opts *opts,
 int view_collect(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
 		 struct view_process *process)
 {
-	struct collector c = { .resolver = { model, symbols }, .timeline = &process->timeline };
+	struct collector c = {
+		.resolver = { model, symbols },
+		.timeline = &process->timeline,
+		.mark_ns = opts->mark_ns,
+	};
 	const struct model_process *image = process->image;
 	int r = hashmap_new(&places_ops, &c.by_places);
 

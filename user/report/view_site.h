@@ -25,6 +25,7 @@ struct view_site {
 	uint64_t id; /* content hash: the same in every run of the same binaries */
 	enum view_class class;
 	int64_t live_bytes, live_blocks, peak_bytes, growth_bytes;
+	int64_t young_bytes, young_blocks; /* of live ones, those from the latest mark on, or all */
 	uint64_t allocs, bytes;
 	uint64_t temporary;	       /* VIEW_UNKNOWN for mmap */
 	uint64_t oldest_ns, newest_ns; /* ages; VIEW_UNKNOWN */

@@ -30,6 +30,7 @@ struct outputs {
 	gid_t gid;
 	pid_t pid;			       /* what %p in a path stands for */
 	bool stdout_closed;		       /* its reader has gone */
+	bool terminal_lent;		       /* a full-screen view has it */
 	struct recorder *recorder;	       /* NULL: not recording */
 	const struct option_output *recording; /* its output */
 	struct event_streams *streams;	       /* NULL: no --each */
@@ -441,6 +442,64 @@ static int write_output(struct outputs *outputs, const struct option_output *out
 	return r;
 }
 
+void outputs_lend_terminal(struct outputs *outputs, bool lent)
+{
+	outputs->terminal_lent = lent;
+}
+
+static int update_symbols(struct outputs *outputs)
+{
+	int r = symbols_update(outputs->symbols);
+
+	return r == 0 && outputs->jit ? jit_watch_read(outputs->jit) : r;
+}
+
+int outputs_show(struct outputs *outputs, uint64_t mark_ns,
+		 int (*fn)(const struct view *view, void *userdata), void *userdata)
+{
+	_cleanup_(view_free_p) struct view *view = NULL;
+	const struct report_opts opts = { .mark_ns = mark_ns,
+					  .older_than_ns = outputs->options->older_than_ns };
+	int r = update_symbols(outputs);
+
+	if (r == 0)
+		r = view_new(outputs->model, outputs->symbols, &opts, &view);
+	return r ? r : fn(view, userdata);
+}
+
+static int save_as(struct outputs *outputs, const struct option_output *output)
+{
+	int r = update_symbols(outputs);
+
+	if (r == 0 && of_one_job(output) && !path_has_job(output->path))
+		return write_job(outputs, output, 0, false);
+	return r ? r : write_output(outputs, output, false);
+}
+
+int outputs_save(struct outputs *outputs, const char *spec, struct strbuf *message)
+{
+	const char *colon = strchr(spec, ':');
+	_cleanup_free_ char *format = colon ? strndup(spec, (size_t)(colon - spec)) : NULL;
+	const struct option_output output = { format, colon ? (char *)colon + 1 : NULL };
+	int r;
+
+	if (!format || !*output.path) {
+		strbuf_adds(message, "not saved: give FORMAT:PATH, as in json:out.json");
+		return -EINVAL;
+	}
+	if (!report_format_find(format)) {
+		strbuf_adds(message, "not saved: ");
+		report_format_unknown(format, message);
+		return -EINVAL;
+	}
+	r = save_as(outputs, &output);
+	if (r)
+		strbuf_addf(message, "not saved: %s: %s", output.path, strerror(-r));
+	else
+		strbuf_addf(message, "saved %s", output.path);
+	return r;
+}
+
 /* A view of everything resolves all frames, so that the recording can carry their symbols. */
 static int end_recording(struct outputs *outputs)
 {
@@ -466,10 +525,8 @@ static int end_streams(struct outputs *outputs)
 
 int outputs_write(struct outputs *outputs, bool final)
 {
-	int r = symbols_update(outputs->symbols), failed = 0;
+	int r = update_symbols(outputs), failed = 0;
 
-	if (r == 0 && outputs->jit)
-		r = jit_watch_read(outputs->jit);
 	/* Nothing is drained any more, so that nothing is lost while servers are waited for. */
 	if (r == 0 && final && outputs->debuginfod)
 		r = symbols_fetch_from(outputs->symbols, outputs->debuginfod);
@@ -479,6 +536,8 @@ int outputs_write(struct outputs *outputs, bool final)
 		const struct option_output *output = output_at(outputs->options, i);
 
 		if (is_recording(output))
+			continue;
+		if (!final && !output->path && outputs->terminal_lent)
 			continue;
 		/* one event a line: a second state would be taken for more events */
 		if (!final && !output->path && report_format_find(output->format)->at_end_only)

@@ -14,6 +14,8 @@
 
 struct leak_check;
 struct outputs;
+struct strbuf;
+struct view;
 
 /*
  * Checks formats and paths now, so that a long run does not end in an error. 0; -EINVAL for an
@@ -54,6 +56,25 @@ bool outputs_own_stdout(const struct outputs *outputs);
 
 /* Is a terminal shown the table, to be refreshed? */
 bool outputs_live_view(const struct outputs *outputs);
+
+/*
+ * A full-screen view has the terminal: until it is given back only what goes to files is written,
+ * but for a final report.
+ */
+void outputs_lend_terminal(struct outputs *outputs, bool lent);
+
+/*
+ * Makes a view of everything from the model's latest cut and shows it to fn, which gives what is
+ * returned; regions mapped from mark_ns on are young. Or -ENOMEM.
+ */
+int outputs_show(struct outputs *outputs, uint64_t mark_ns,
+		 int (*fn)(const struct view *view, void *userdata), void *userdata);
+
+/*
+ * Writes one report more, `spec` is FORMAT:PATH, from the model's latest cut. *message says in one
+ * line what came of it. 0 or negative errno.
+ */
+int outputs_save(struct outputs *outputs, const char *spec, struct strbuf *message);
 
 /*
  * Writes all outputs from the model's latest cut. 0; -EPIPE: stdout is closed (not logged), the

@@ -8,6 +8,7 @@
 #include "model/model.h"
 #include "model/series.h"
 #include "service/leak_check.h"
+#include "service/live_view.h"
 #include "service/outputs.h"
 #include "service/resident.h"
 #include "service/sample_clock.h"
@@ -45,6 +46,7 @@ struct session {
 	struct launch *launch;
 	struct leak_check *leaks; /* NULL: not asked for */
 	struct status_line *status;
+	struct live_view *view; /* NULL: no full-screen view */
 	struct loop_source *grace;
 	struct sample_clock samples;
 	int child_status; /* as wait(2)'s; -1: still running */
@@ -96,6 +98,10 @@ static int report_cut(struct session *s, bool final)
 	status_line_clear(s->status);
 	if (s->leaks)
 		leak_check_cut_taken(s->leaks);
+	if (final) {
+		live_view_free(s->view);
+		s->view = NULL;
+	}
 	/* After the final one nothing is drained any more. */
 	if (!final)
 		live_buffer_begin(s->live);
@@ -168,6 +174,70 @@ static int on_duration(void *userdata)
 {
 	session_stop(userdata);
 	return 0;
+}
+
+/* --- the full-screen view -------------------------------------------------------------------- */
+
+static int refresh_view(uint64_t mark_ns, live_view_show_fn fn, void *fn_userdata, void *userdata)
+{
+	struct session *s = userdata;
+	int r = source_cut(live_source(s->live), take_record, s);
+
+	if (r < 0)
+		return r;
+	live_buffer_begin(s->live);
+	r = outputs_show(s->outputs, mark_ns, fn, fn_userdata);
+	live_buffer_end(s->live);
+	return r ? r : drain(s);
+}
+
+static void mark_view(void *userdata)
+{
+	struct session *s = userdata;
+
+	live_mark(s->live);
+}
+
+static void stop_from_view(void *userdata)
+{
+	session_stop(userdata);
+}
+
+static bool wants_view(const struct session *s)
+{
+	const struct options *o = s->options;
+
+	return outputs_live_view(s->outputs) && !o->no_tui && !o->command && !o->interval_ns &&
+	       !o->floor && options_trace_allocations(o) && isatty(STDIN_FILENO);
+}
+
+/* Where a terminal cannot show it, a table every two seconds does. */
+static int begin_view(struct session *s)
+{
+	const struct live_view_opts opts = { .loop = s->loop,
+					     .outputs = s->outputs,
+					     .refresh = refresh_view,
+					     .mark = mark_view,
+					     .stop = stop_from_view,
+					     .userdata = s };
+	struct loop_source *source;
+	int r = -ENODEV;
+
+	if (wants_view(s))
+		r = live_view_new(&opts, &s->view);
+	if (r != -ENODEV)
+		return r;
+	if (s->options->interval_ns || s->options->command || !outputs_live_view(s->outputs))
+		return 0;
+	return loop_add_timer(s->loop, LIVE_VIEW_NS, on_interval, s, &source);
+}
+
+static int on_resize(const siginfo_t *info, void *userdata)
+{
+	struct session *s = userdata;
+
+	(void)info;
+	return live_view_resize(s->view);
 }
 
 static int on_status(void *userdata)
@@ -443,8 +513,6 @@ static int add_sources(struct session *s)
 	int r = loop_add_fd(s->loop, live_fd(s->live), EPOLLIN, on_ring, s, &source);
 
 	sample_clock_init(&s->samples, s->options->sample_interval_ns, clock_monotonic_ns());
-	if (!interval && outputs_live_view(s->outputs) && !s->options->command)
-		interval = LIVE_VIEW_NS;
 	if (r == 0)
 		r = loop_add_timer(s->loop, ABI_TICK_NS, on_tick, s, &source);
 	if (r == 0 && interval)
@@ -472,6 +540,8 @@ static int add_signals(struct session *s)
 		r = loop_add_signal(s->loop, SIGHUP, on_stop_signal, s);
 	if (r == 0)
 		r = loop_add_signal(s->loop, SIGUSR1, on_report_signal, s);
+	if (r == 0)
+		r = loop_add_signal(s->loop, SIGWINCH, on_resize, s);
 	if (r == 0)
 		r = loop_add_signal(s->loop, SIGCHLD, on_child_signal, s);
 	return r;
@@ -503,7 +573,7 @@ static int begin_targets(struct session *s)
 		if (r)
 			return r;
 	}
-	return 0;
+	return begin_view(s);
 }
 
 static int session_begin(struct session *s)
@@ -525,7 +595,8 @@ static int session_begin(struct session *s)
 	if (r)
 		return r;
 	/* its numbers are those of allocations */
-	r = status_line_new(s->options->quiet || !options_trace_allocations(s->options),
+	r = status_line_new(s->options->quiet || !options_trace_allocations(s->options) ||
+				    wants_view(s),
 			    &s->status);
 	if (r == 0)
 		r = loop_new(&s->loop);
@@ -568,6 +639,7 @@ void session_free(struct session *session)
 {
 	if (!session)
 		return;
+	live_view_free(session->view);
 	status_line_free(session->status);
 	hold_free(session->hold);
 	launch_free(session->launch);

@@ -114,6 +114,12 @@ void live_tick(struct live *live);
  */
 int live_sample(struct live *live, record_fn fn, void *userdata);
 
+/*
+ * From now on blocks are young (record_site). True to programs that are just running: they may
+ * still give a block the time before.
+ */
+void live_mark(struct live *live);
+
 /* Was this thread stopped by the programs, until a drain has seen its new code? Forgets it. */
 bool live_take_mark(struct live *live, pid_t tid);
 

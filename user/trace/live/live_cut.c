@@ -79,6 +79,8 @@ static int emit_site(struct live *live, const struct live_process *process,
 			  .temporary = site->counts.temporary,
 			  .peak_bytes = site->peak_bytes,
 			  .inherited_bytes = site->inherited_bytes,
+			  .young_bytes = site->young_bytes,
+			  .young_blocks = site->young_blocks,
 			  .oldest_ns = aged ? age_ns(live, process, site->oldest_tick) : UINT64_MAX,
 			  .newest_ns =
 				  aged ? age_ns(live, process, site->newest_tick) : UINT64_MAX },
@@ -179,7 +181,8 @@ static int snapshot_take(struct live *live, bool ended_only, struct snapshot **r
 						    live->programs->control->tick;
 		processes[slot].forked = live->programs->procs[slot].parent != ABI_NO_SLOT;
 	}
-	return snapshot_new(live->programs, processes, live->processes.len, true, ret);
+	return snapshot_new(live->programs, processes, live->processes.len, true, live->mark_tick,
+			    ret);
 }
 
 /* Sites of one slot in the sorted array, from *at on. */

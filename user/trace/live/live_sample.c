@@ -37,7 +37,11 @@ void live_note_peaks(struct live *live)
 
 void live_tick(struct live *live)
 {
-	live->programs->control->tick = (clock_monotonic_ns() - live->start_ns) / ABI_TICK_NS;
+	uint32_t tick = (clock_monotonic_ns() - live->start_ns) / ABI_TICK_NS;
+
+	/* A mark may be ahead by one. */
+	if (tick > live->programs->control->tick)
+		live->programs->control->tick = tick;
 	if (live->opts.allocations && live->processes.len <= MOST_PEAKS)
 		live_note_peaks(live);
 }
@@ -58,7 +62,7 @@ static int take(struct live *live, struct snapshot **ret_snapshot)
 		processes[slot].slot = slot;
 		processes[slot].wanted = is_sampled(live->processes.data[slot]);
 	}
-	return snapshot_new(live->programs, processes, n, false, ret_snapshot);
+	return snapshot_new(live->programs, processes, n, false, 0, ret_snapshot);
 }
 
 /* `sites`: those of the process, n of them. */

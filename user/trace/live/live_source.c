@@ -209,6 +209,12 @@ int live_fd(const struct live *live)
 	return ring_buffer__epoll_fd(live->ring);
 }
 
+void live_mark(struct live *live)
+{
+	live_tick(live);
+	live->mark_tick = ++live->programs->control->tick;
+}
+
 bool live_take_mark(struct live *live, pid_t tid)
 {
 	for (size_t i = 0; i < live->marks.len; i++) {

@@ -19,7 +19,7 @@ struct snapshot {
 	const struct programs *programs;
 	const struct snapshot_process *processes;
 	size_t n_processes;
-	uint32_t cut;
+	uint32_t cut, young_tick;
 	struct hashmap *by_key;
 	VEC(struct snapshot_site *) order;
 	struct snapshot_site *sorted;
@@ -157,6 +157,10 @@ static void add_age(const struct snapshot *s, struct snapshot_site *site,
 	uint64_t ticks = (uint64_t)s->processes[site->slot].last_tick + 1;
 	uint64_t part = block->tick * (uint64_t)RECORD_BIRTHS / ticks;
 
+	if (block->tick >= s->young_tick) {
+		site->young_bytes += ABI_BLOCK_SIZE(block);
+		site->young_blocks++;
+	}
 	if (site->fn == RECORD_BEFORE_ATTACH)
 		return;
 	if (block->tick < site->oldest_tick)
@@ -245,7 +249,7 @@ static int read_maps(struct snapshot *s, bool blocks)
 }
 
 int snapshot_new(const struct programs *programs, const struct snapshot_process *processes,
-		 size_t n, bool blocks, struct snapshot **ret_snapshot)
+		 size_t n, bool blocks, uint32_t young_tick, struct snapshot **ret_snapshot)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *s = calloc(1, sizeof(*s));
 	bool any = false;
@@ -256,6 +260,7 @@ int snapshot_new(const struct programs *programs, const struct snapshot_process 
 	s->programs = programs;
 	s->processes = processes;
 	s->n_processes = n;
+	s->young_tick = young_tick;
 	s->cut = programs->control->cut_epoch;
 	for (size_t i = 0; i < n; i++) {
 		any |= processes[i].wanted;

@@ -28,6 +28,7 @@ struct snapshot_site {
 	int64_t inherited_bytes, inherited_blocks; /* part of counts.live_* and of peak_bytes */
 	uint32_t oldest_tick, newest_tick;	   /* of live blocks; oldest > newest: none */
 	uint64_t born_bytes[RECORD_BIRTHS];	   /* the same by parts of the ticks so far */
+	int64_t young_bytes, young_blocks;	   /* of live blocks, those from the mark on */
 };
 
 /* What the caller knows of a process. */
@@ -40,10 +41,10 @@ struct snapshot_process {
 
 /*
  * Reads. `processes` by slot. Without `blocks` there are no ages and nothing of what was inherited,
- * and it takes a fraction of the time. 0 or negative errno.
+ * and it takes a fraction of the time. young_tick: when young blocks began. 0 or negative errno.
  */
 int snapshot_new(const struct programs *programs, const struct snapshot_process *processes,
-		 size_t n, bool blocks, struct snapshot **ret_snapshot);
+		 size_t n, bool blocks, uint32_t young_tick, struct snapshot **ret_snapshot);
 void snapshot_free(struct snapshot *snapshot); /* NULL is legal */
 DEFINE_CLEANUP(struct snapshot, snapshot_free)
 

@@ -22,14 +22,14 @@ struct record_totals {
 	int64_t peak_bytes;
 	uint64_t peak_error_bytes; /* 0: the sites' shares of the peak are exact */
 	uint64_t temporary, missed_frees, unknown_frees;
-	uint64_t lost; /* events of this process that were lost; exact only while 0 */
-	/* Of what is live, the blocks from before the attach: usable sizes, not those asked for. */
-	bool has_before; /* they were looked for, in it or in whom it was forked from */
-	int64_t before_bytes, before_blocks;
-	uint64_t before_unread;	 /* bytes of the heap then that nobody could make out */
+	uint64_t lost;		 /* events of this process that were lost; exact only while 0 */
 	uint64_t further_errors; /* heap errors beyond those that have records, each time counted */
 	uint64_t peak_ns; /* when the peak was there first, late by a sample at most; 0: unknown */
 	int64_t inherited_bytes, inherited_blocks; /* by a fork, of what live_* began with */
+	/* Of what is live, the blocks from before the attach: usable sizes, not those asked for. */
+	bool has_before; /* they were looked for, in it or in whom it was forked from */
+	int64_t before_bytes, before_blocks;
+	uint64_t before_unread; /* bytes of the heap then that nobody could make out */
 };
 
 /* The numbers are those in recordings. */
@@ -74,6 +74,8 @@ struct record_site {
 	uint64_t oldest_ns, newest_ns; /* ages of its live blocks at the cut; UINT64_MAX unknown */
 	int64_t inherited_bytes;       /* by a fork, part of what live_bytes began with */
 	uint64_t born_bytes[RECORD_BIRTHS]; /* live ones by their birth; all 0: not known */
+	/* Of live ones, those from the latest mark on, or all: as blocks said a moment later. */
+	int64_t young_bytes, young_blocks;
 };
 
 /*

@@ -155,6 +155,8 @@ static const struct field site_fields[] = {
 	F(record_site, born_bytes[5], FIELD_U64),
 	F(record_site, born_bytes[6], FIELD_U64),
 	F(record_site, born_bytes[7], FIELD_U64),
+	F(record_site, young_bytes, FIELD_U64),
+	F(record_site, young_blocks, FIELD_U64),
 	END,
 };
 static const struct field coverage_fields[] = {

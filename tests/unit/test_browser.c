@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tui/browser.h"
+
+#include "report/text.h"
+#include "tests/report_fixture.h"
+
+#include <string.h>
+
+#define SECOND 1000000000ull
+#define APP "/opt/demo/server"
+
+struct run {
+	struct fixture f;
+	struct browser *browser;
+	struct browser_screen screen;
+};
+
+/* A process whose sites are at stacks 1 to n: site i holds i blocks of 100 bytes, i * 2 of all. */
+static void cut(struct run *run, uint64_t time_ns, uint64_t n)
+{
+	const struct script *s = &run->f.script;
+
+	emit_cut(s, time_ns);
+	emit_totals(s, (struct record_totals){ .slot = 0,
+					       .allocs = n * (n + 1),
+					       .live_bytes = (int64_t)(50 * n * (n + 1)),
+					       .live_blocks = (int64_t)(n * (n + 1) / 2) });
+	for (uint64_t i = 1; i <= n; i++)
+		emit_site(s, (struct record_site){ .fn = 1,
+						   .stack = i,
+						   .live_bytes = (int64_t)(100 * i),
+						   .live_blocks = (int64_t)i,
+						   .young_bytes = (int64_t)(100 * (n - i)),
+						   .young_blocks = (int64_t)(n - i),
+						   .allocs = 2 * i });
+	emit_coverage(s, true, 10, NULL, 0);
+	emit_cut_end(s);
+}
+
+static int setup(void **state)
+{
+	static struct run run;
+	const struct script *s = &run.f.script;
+
+	run = (struct run){ 0 };
+	fixture_init(&run.f);
+	emit_run(s);
+	emit_function(s, 1, "malloc", "/lib/libc.so", 0x100);
+	emit_begin(s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "ser\033ver");
+	emit_map(s, 0, 0x400000, 0x500000, 0, 1000, APP, 11);
+	for (uint64_t i = 1; i <= 40; i++) {
+		char name[24];
+
+		snprintf(name, sizeof(name), i == 7 ? "evil\033[2J\n%02u" : "func%02u",
+			 (unsigned)i);
+		emit_stack(s, i, 0, 1000, 0x400000 + i * 16, 0x400008);
+		emit_symbol(s, APP, 11, i * 16, { name, 0, NULL, 0, false });
+	}
+	emit_symbol(s, APP, 11, 8, { "main", 0, "/src/main.c", 7, false });
+	assert_int_equal(browser_new(&run.browser), 0);
+	browser_resize(run.browser, 24, 100);
+	*state = &run;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct run *run = *state;
+
+	browser_screen_done(&run->screen);
+	browser_free(run->browser);
+	fixture_done(&run->f);
+	return 0;
+}
+
+static void update(struct run *run, uint64_t time_ns, uint64_t n)
+{
+	cut(run, time_ns, n);
+	assert_int_equal(browser_update(run->browser, fixture_view(&run->f, NULL)), 0);
+}
+
+/* Line `i` of the screen, "" beyond; of one at a time. */
+static const char *line(struct run *run, size_t i)
+{
+	static char text[512];
+	const struct browser_line *found;
+
+	assert_int_equal(browser_draw(run->browser, &run->screen), 0);
+	if (i >= run->screen.n_lines)
+		return "";
+	found = &run->screen.lines[i];
+	assert_true(found->len < sizeof(text));
+	memcpy(text, run->screen.text.data + found->start, found->len);
+	text[found->len] = '\0';
+	return text;
+}
+
+static bool line_has(struct run *run, size_t i, const char *what)
+{
+	return strstr(line(run, i), what) != NULL;
+}
+
+static void keys(struct run *run, const char *text)
+{
+	for (; *text; text++)
+		assert_int_equal(browser_key(run->browser, *text), BROWSER_NOTHING);
+}
+
+static void the_header_has_the_exact_totals(void **state)
+{
+	struct run *run = *state;
+
+	update(run, SECOND, 10);
+	assert_true(line_has(run, 0, "ser?ver (pid 4242)"));
+	assert_true(line_has(run, 0, "exact"));
+	assert_true(line_has(run, 1, "(5500 B) in 55 blocks"));
+	update(run, 3 * SECOND, 20);
+	/* 420 allocations after 110, two seconds later. */
+	assert_true(line_has(run, 1, "155 allocs/s"));
+}
+
+static void columns_sort_and_the_selection_follows_its_site(void **state)
+{
+	struct run *run = *state;
+
+	update(run, SECOND, 10);
+	assert_true(line_has(run, 3, "*LIVE"));
+	assert_true(line_has(run, 4, "func10"));
+	browser_marked(run->browser, SECOND);
+	update(run, 2 * SECOND, 10);
+	assert_true(line_has(run, 3, "*NEW"));
+	assert_true(line_has(run, 4, "func01"));
+	keys(run, "ljj");
+	assert_true(line_has(run, 4, "func10"));
+	assert_int_equal(run->screen.lines[6].style, STYLE_REVERSE);
+	/* Two sites come before it now. */
+	update(run, 3 * SECOND, 12);
+	assert_true(line_has(run, 8, "func08"));
+	assert_int_equal(run->screen.lines[8].style, STYLE_REVERSE);
+}
+
+static void a_filter_leaves_what_matches_in_any_frame(void **state)
+{
+	struct run *run = *state;
+
+	update(run, SECOND, 12);
+	keys(run, "/FUNC1");
+	assert_int_equal(browser_key(run->browser, BROWSER_ENTER), BROWSER_UPDATE);
+	update(run, 2 * SECOND, 12);
+	assert_true(line_has(run, 2, "3 of 12 sites with 'FUNC1'"));
+	keys(run, "/");
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(browser_key(run->browser, BROWSER_BACKSPACE), BROWSER_NOTHING);
+	keys(run, "Main.C");
+	assert_int_equal(browser_key(run->browser, BROWSER_ENTER), BROWSER_UPDATE);
+	update(run, 3 * SECOND, 12);
+	assert_true(line_has(run, 2, "12 of 12 sites"));
+	assert_int_equal(browser_key(run->browser, BROWSER_ESCAPE), BROWSER_UPDATE);
+}
+
+static void a_site_opens_with_its_stack(void **state)
+{
+	struct run *run = *state;
+
+	update(run, SECOND, 10);
+	keys(run, "j");
+	assert_int_equal(browser_key(run->browser, BROWSER_ENTER), BROWSER_UPDATE);
+	update(run, 2 * SECOND, 10);
+	assert_string_equal(line(run, 2), "func09  (server)");
+	assert_string_equal(line(run, 3), "main  main.c:7");
+	/* What is gone stays as it was. */
+	update(run, 3 * SECOND, 3);
+	assert_true(line_has(run, 0, "gone"));
+	assert_string_equal(line(run, 2), "func09  (server)");
+	assert_int_equal(browser_key(run->browser, 'q'), BROWSER_NOTHING);
+	assert_true(line_has(run, 3, "*LIVE"));
+	assert_int_equal(browser_key(run->browser, 'q'), BROWSER_QUIT);
+}
+
+static void what_the_target_named_moves_no_cursor(void **state)
+{
+	struct run *run = *state;
+
+	update(run, SECOND, 40);
+	assert_int_equal(browser_draw(run->browser, &run->screen), 0);
+	for (size_t i = 0; i < run->screen.text.len; i++)
+		assert_true((unsigned char)run->screen.text.data[i] >= ' ');
+}
+
+static void every_window_gets_no_more_than_it_has(void **state)
+{
+	static const char pages[] = { 'g', '?' };
+	struct run *run = *state;
+
+	update(run, SECOND, 40);
+	for (size_t page = 0; page < sizeof(pages); page++) {
+		(void)browser_key(run->browser, pages[page]);
+		for (size_t height = 0; height < 30; height++) {
+			for (size_t width = 0; width < 120; width += 3) {
+				browser_resize(run->browser, height, width);
+				assert_int_equal(browser_draw(run->browser, &run->screen), 0);
+				assert_int_equal(run->screen.n_lines, height);
+				for (size_t i = 0; i < run->screen.n_lines; i++)
+					assert_true(text_columns(line(run, i)) <= width);
+			}
+		}
+	}
+}
+
+static void one_can_go_to_both_ends(void **state)
+{
+	struct run *run = *state;
+
+	update(run, SECOND, 40);
+	(void)browser_key(run->browser, BROWSER_END);
+	/* 19 rows fit. */
+	assert_true(line_has(run, 22, "func01"));
+	assert_true(line_has(run, 4, "func19"));
+	(void)browser_key(run->browser, BROWSER_PAGE_UP);
+	assert_true(line_has(run, 4, "func20"));
+	(void)browser_key(run->browser, BROWSER_HOME);
+	assert_true(line_has(run, 4, "func40"));
+	(void)browser_key(run->browser, BROWSER_UP);
+	assert_true(line_has(run, 4, "func40"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_header_has_the_exact_totals),
+		TEST(columns_sort_and_the_selection_follows_its_site),
+		TEST(a_filter_leaves_what_matches_in_any_frame),
+		TEST(a_site_opens_with_its_stack),
+		TEST(what_the_target_named_moves_no_cursor),
+		TEST(every_window_gets_no_more_than_it_has),
+		TEST(one_can_go_to_both_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

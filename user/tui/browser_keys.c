@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tui/browser.h"
+
+#include "report/text.h"
+#include "tui/browser_state.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SECOND_NS 1000000000.0
+
+int browser_new(struct browser **ret_browser)
+{
+	struct browser *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	b->height = 24;
+	b->width = 80;
+	*ret_browser = b;
+	return 0;
+}
+
+void browser_free(struct browser *browser)
+{
+	if (!browser)
+		return;
+	site_rows_done(&browser->rows);
+	strbuf_done(&browser->stack);
+	free(browser);
+}
+
+/* --- where one is ---------------------------------------------------------------------------- */
+
+size_t browser_room(const struct browser *b)
+{
+	size_t taken = b->page == PAGE_LIST ? HEADER_LINES + FOOTER_LINES : 1 + FOOTER_LINES;
+
+	return b->height > taken ? b->height - taken : 1;
+}
+
+size_t browser_text_lines(const struct browser *b)
+{
+	return b->page == PAGE_STACK ? b->stack_lines :
+	       b->page == PAGE_HELP  ? browser_help_lines :
+				       0;
+}
+
+/* The selection stays within the rows, and in sight. */
+static void settle(struct browser *b)
+{
+	size_t room = browser_room(b), lines = browser_text_lines(b);
+
+	if (b->selected >= b->rows.n_rows)
+		b->selected = b->rows.n_rows ? b->rows.n_rows - 1 : 0;
+	if (b->first > b->selected)
+		b->first = b->selected;
+	if (b->page == PAGE_LIST && b->selected - b->first >= room)
+		b->first = b->selected - room + 1;
+	if (b->scrolled + room > lines)
+		b->scrolled = lines > room ? lines - room : 0;
+}
+
+void browser_resize(struct browser *b, size_t height, size_t width)
+{
+	b->height = height;
+	b->width = width;
+	settle(b);
+}
+
+/* By so many lines, up when it is negative. */
+static void move(struct browser *b, long by)
+{
+	size_t *at = b->page == PAGE_LIST ? &b->selected : &b->scrolled;
+
+	if (by < 0 && (size_t)-by > *at)
+		*at = 0;
+	else
+		*at += (size_t)by;
+	settle(b);
+}
+
+/* --- a new state ----------------------------------------------------------------------------- */
+
+static void add_process(struct browser_totals *t, const struct view_process *process)
+{
+	const struct record_totals *v = &process->totals;
+
+	t->n_processes++;
+	t->exact &= process->exact;
+	t->ended &= process->image->ended;
+	t->live_bytes = view_sum(t->live_bytes, v->live_bytes);
+	t->live_blocks = view_sum(t->live_blocks, v->live_blocks);
+	t->peak_bytes = view_sum(t->peak_bytes, v->peak_bytes);
+	t->mmap_bytes = view_sum(t->mmap_bytes, process->mmap.live_bytes);
+	t->allocs += v->allocs;
+	for (size_t i = 0; i < process->n_sites; i++) {
+		if (process->sites[i].class != VIEW_HEAP)
+			continue;
+		t->young_bytes = view_sum(t->young_bytes, process->sites[i].young_bytes);
+		t->young_blocks = view_sum(t->young_blocks, process->sites[i].young_blocks);
+	}
+}
+
+static int name_totals(struct browser_totals *t, const struct view *view)
+{
+	_cleanup_strbuf_ struct strbuf name = { 0 };
+
+	if (view_n_processes(view)) {
+		const struct model_process *image = view_process(view, 0)->image;
+
+		text_fit(&name, *image->comm ? image->comm : "?", 15);
+		strbuf_addf(&name, " (pid %u)", image->pid);
+	}
+	if (t->n_processes > 1)
+		strbuf_addf(&name, " and %zu more", t->n_processes - 1);
+	if (strbuf_error(&name) < 0)
+		return -ENOMEM;
+	snprintf(t->name, sizeof(t->name), "%s", strbuf_str(&name));
+	return 0;
+}
+
+static int sum_up(const struct browser *b, const struct view *view, struct browser_totals *ret)
+{
+	const struct record_coverage *coverage = model_coverage(view_model(view));
+	const struct record_run *run = model_run(view_model(view));
+	struct browser_totals t = { .exact = view_is_exact(view), .ended = true };
+	uint64_t now_ns = view_now_ns(view);
+
+	for (size_t i = 0; i < view_n_processes(view); i++)
+		add_process(&t, view_process(view, i));
+	for (size_t i = 0; coverage && i < coverage->n_losses; i++)
+		t.lost += coverage->losses[i].count;
+	if (run && now_ns > run->start_ns)
+		t.elapsed_ns = now_ns - run->start_ns;
+	if (b->has_rows && now_ns > b->rows.now_ns && t.allocs >= b->totals.allocs)
+		t.rate = (double)(t.allocs - b->totals.allocs) * SECOND_NS /
+			 (double)(now_ns - b->rows.now_ns);
+	*ret = t;
+	return name_totals(ret, view);
+}
+
+static int update_stack(struct browser *b, const struct view *view)
+{
+	struct strbuf stack = { 0 };
+
+	if (b->page != PAGE_STACK)
+		return 0;
+	b->opened_gone = !site_stack_lines(view, b->opened_image, b->opened_id, &stack);
+	if (strbuf_error(&stack) < 0) {
+		strbuf_done(&stack);
+		return -ENOMEM;
+	}
+	/* What is gone is shown as it was. */
+	if (b->opened_gone) {
+		strbuf_done(&stack);
+		return 0;
+	}
+	strbuf_done(&b->stack);
+	b->stack = stack;
+	b->stack_lines = 0;
+	for (size_t i = 0; i < stack.len; i++)
+		b->stack_lines += stack.data[i] == '\n';
+	return 0;
+}
+
+/* The same site stays selected, wherever it went. */
+static void select_again(struct browser *b, uint32_t image, uint64_t id)
+{
+	for (size_t i = 0; i < b->rows.n_rows; i++) {
+		if (b->rows.rows[i].image != image || b->rows.rows[i].id != id)
+			continue;
+		b->selected = i;
+		return;
+	}
+}
+
+int browser_update(struct browser *b, const struct view *view)
+{
+	bool moved = b->selected > 0 && b->selected < b->rows.n_rows;
+	struct site_row was = moved ? b->rows.rows[b->selected] : (struct site_row){ 0 };
+	struct browser_totals totals;
+	struct site_rows rows;
+	int r = sum_up(b, view, &totals);
+
+	if (r == 0)
+		r = update_stack(b, view);
+	if (r == 0)
+		r = site_rows_make(view, b->filter, b->has_rows ? &b->rows : NULL, &rows);
+	if (r < 0)
+		return r;
+	site_rows_done(&b->rows);
+	b->rows = rows;
+	b->has_rows = true;
+	b->totals = totals;
+	site_rows_sort(&b->rows, b->sort);
+	if (moved)
+		select_again(b, was.image, was.id);
+	settle(b);
+	return 0;
+}
+
+void browser_marked(struct browser *b, uint64_t mark_ns)
+{
+	b->marked = true;
+	b->mark_ns = mark_ns;
+	b->sort = SITE_YOUNG;
+	b->selected = b->first = 0;
+}
+
+void browser_say(struct browser *b, const char *message)
+{
+	_cleanup_strbuf_ struct strbuf clean = { 0 };
+
+	text_clean(&clean, message);
+	snprintf(b->message, sizeof(b->message), "%s", strbuf_str(&clean));
+}
+
+/* --- keys ------------------------------------------------------------------------------------ */
+
+static void erase_last(char *text)
+{
+	size_t len = strlen(text);
+
+	/* A code point is its first byte and those that begin with the bits 10. */
+	while (len > 0 && ((unsigned char)text[--len] & 0xc0) == 0x80)
+		;
+	text[len] = '\0';
+}
+
+static void type(char *text, size_t size, int key)
+{
+	size_t len = strlen(text);
+
+	/* What is typed is a filter or a path: ASCII's printable characters will do. */
+	if (key >= ' ' && key < 0x7f && len + 1 < size) {
+		text[len] = (char)key;
+		text[len + 1] = '\0';
+	}
+}
+
+static enum browser_wish key_in_prompt(struct browser *b, int key)
+{
+	enum browser_prompt prompt = b->prompt;
+
+	switch (key) {
+	case BROWSER_ESCAPE:
+		b->prompt = PROMPT_NONE;
+		return BROWSER_NOTHING;
+	case BROWSER_BACKSPACE:
+		erase_last(b->answer);
+		return BROWSER_NOTHING;
+	case BROWSER_ENTER:
+		b->prompt = PROMPT_NONE;
+		if (prompt == PROMPT_SAVE)
+			return *b->answer ? BROWSER_SAVE : BROWSER_NOTHING;
+		snprintf(b->filter, sizeof(b->filter), "%.*s", (int)sizeof(b->filter) - 1,
+			 b->answer);
+		b->selected = b->first = 0;
+		return BROWSER_UPDATE;
+	default:
+		type(b->answer, prompt == PROMPT_FILTER ? sizeof(b->filter) : sizeof(b->answer),
+		     key);
+		return BROWSER_NOTHING;
+	}
+}
+
+static void ask(struct browser *b, enum browser_prompt prompt, const char *text)
+{
+	b->prompt = prompt;
+	snprintf(b->answer, sizeof(b->answer), "%s", text);
+}
+
+static void open_page(struct browser *b, enum browser_page page)
+{
+	b->page = page;
+	b->scrolled = 0;
+	settle(b);
+}
+
+static enum browser_wish open_stack(struct browser *b)
+{
+	if (b->selected >= b->rows.n_rows)
+		return BROWSER_NOTHING;
+	b->opened_image = b->rows.rows[b->selected].image;
+	b->opened_id = b->rows.rows[b->selected].id;
+	strbuf_reset(&b->stack);
+	b->stack_lines = 0;
+	open_page(b, PAGE_STACK);
+	return BROWSER_UPDATE;
+}
+
+/* Keys that mean the same on all pages. */
+static bool key_moves(struct browser *b, int key)
+{
+	long page = (long)browser_room(b), all = 1L << 30;
+
+	switch (key) {
+	case BROWSER_UP:
+	case 'k':
+		move(b, -1);
+		return true;
+	case BROWSER_DOWN:
+	case 'j':
+		move(b, 1);
+		return true;
+	case BROWSER_PAGE_UP:
+		move(b, -page);
+		return true;
+	case BROWSER_PAGE_DOWN:
+	case ' ':
+		move(b, page);
+		return true;
+	case BROWSER_HOME:
+	case 'g':
+		move(b, -all);
+		return true;
+	case BROWSER_END:
+	case 'G':
+		move(b, all);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void sort_by(struct browser *b, enum site_column column)
+{
+	b->sort = column;
+	b->selected = b->first = 0;
+	site_rows_sort(&b->rows, column);
+}
+
+static enum browser_wish key_in_list(struct browser *b, int key)
+{
+	static const char columns[SITE_COLUMNS + 1] = "lbnrap";
+	const char *column = key > 0 && key < 0x7f ? strchr(columns, key) : NULL;
+
+	if (column) {
+		sort_by(b, (enum site_column)(column - columns));
+		return BROWSER_NOTHING;
+	}
+	switch (key) {
+	case BROWSER_LEFT:
+		sort_by(b, (b->sort + SITE_COLUMNS - 1) % SITE_COLUMNS);
+		return BROWSER_NOTHING;
+	case BROWSER_RIGHT:
+		sort_by(b, (b->sort + 1) % SITE_COLUMNS);
+		return BROWSER_NOTHING;
+	case BROWSER_ENTER:
+		return open_stack(b);
+	case BROWSER_ESCAPE:
+		if (!*b->filter)
+			return BROWSER_NOTHING;
+		*b->filter = '\0';
+		return BROWSER_UPDATE;
+	case '/':
+		ask(b, PROMPT_FILTER, b->filter);
+		return BROWSER_NOTHING;
+	case 'm':
+		return BROWSER_MARK;
+	default:
+		return BROWSER_NOTHING;
+	}
+}
+
+enum browser_wish browser_key(struct browser *b, int key)
+{
+	*b->message = '\0';
+	if (b->prompt != PROMPT_NONE)
+		return key_in_prompt(b, key);
+	if (key_moves(b, key))
+		return BROWSER_NOTHING;
+	switch (key) {
+	case 's':
+		ask(b, PROMPT_SAVE, "");
+		return BROWSER_NOTHING;
+	case '?':
+	case 'h':
+		open_page(b, PAGE_HELP);
+		return BROWSER_NOTHING;
+	case 'q':
+		if (b->page == PAGE_LIST)
+			return BROWSER_QUIT;
+		open_page(b, PAGE_LIST);
+		return BROWSER_NOTHING;
+	default:
+		break;
+	}
+	if (b->page == PAGE_LIST)
+		return key_in_list(b, key);
+	if (key == BROWSER_ESCAPE || key == BROWSER_ENTER || key == BROWSER_LEFT)
+		open_page(b, PAGE_LIST);
+	return BROWSER_NOTHING;
+}
+
+const char *browser_answer(const struct browser *b)
+{
+	return b->answer;
+}

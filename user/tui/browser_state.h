@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside of the browser: its state, shared by browser_keys.c (keys) and browser_draw.c (lines)
+ * alone.
+ */
+#ifndef MEMTRACED_TUI_BROWSER_STATE_H
+#define MEMTRACED_TUI_BROWSER_STATE_H
+
+#include "tui/browser.h"
+
+/* Lines above the list: process, totals, what is shown, heads of the columns; and the bottom. */
+#define HEADER_LINES 4
+#define FOOTER_LINES 1
+
+enum browser_page { PAGE_LIST, PAGE_STACK, PAGE_HELP };
+enum browser_prompt { PROMPT_NONE, PROMPT_FILTER, PROMPT_SAVE };
+
+/* Sums over the processes shown. */
+struct browser_totals {
+	size_t n_processes;
+	bool exact, ended;
+	uint64_t lost;
+	int64_t live_bytes, live_blocks, peak_bytes, mmap_bytes, young_bytes, young_blocks;
+	uint64_t allocs, elapsed_ns;
+	double rate; /* allocations a second */
+	char name[64];
+};
+
+struct browser {
+	size_t height, width;
+	enum browser_page page;
+	enum browser_prompt prompt;
+	struct site_rows rows;
+	bool has_rows;
+	struct browser_totals totals;
+	enum site_column sort;
+	size_t selected, first; /* rows */
+	size_t scrolled;	/* lines of the stack or of the help */
+	uint32_t opened_image;	/* the site whose stack is open */
+	uint64_t opened_id;
+	bool opened_gone;
+	struct strbuf stack;
+	size_t stack_lines;
+	bool marked;
+	uint64_t mark_ns;
+	char filter[128];
+	char answer[256]; /* being typed, or the last one */
+	char message[256];
+};
+
+/* Rows of the list, or lines of a text, that fit. */
+size_t browser_room(const struct browser *b);
+/* Lines of the page's text; 0 for the list. */
+size_t browser_text_lines(const struct browser *b);
+
+extern const char *const browser_help[];
+extern const size_t browser_help_lines;
+
+#endif

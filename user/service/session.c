@@ -208,7 +208,8 @@ static bool wants_view(const struct session *s)
 	const struct options *o = s->options;
 
 	return outputs_live_view(s->outputs) && !o->no_tui && !o->command && !o->interval_ns &&
-	       !o->floor && options_trace_allocations(o) && isatty(STDIN_FILENO);
+	       !o->floor && !options_check_leaks(o) && options_trace_allocations(o) &&
+	       isatty(STDIN_FILENO);
 }
 
 /* Where a terminal cannot show it, a table every two seconds does. */

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/log.h"
+#include "service/resident.h"
+#include "service/session_state.h"
+
+#include <errno.h>
+#include <string.h>
+
+int session_take_record(const struct record *record, void *userdata)
+{
+	struct session *s = userdata;
+	int r = model_apply(record, s->model);
+
+	return r ? r : outputs_take(s->outputs, record);
+}
+
+int session_drain(struct session *s)
+{
+	int r = source_drain(live_source(s->live), session_take_record, s);
+
+	if (r < 0)
+		return r;
+	r = outputs_flush(s->outputs);
+	return r == -EPIPE && s->launch ? 0 : r;
+}
+
+/* What is in memory of the processes that run, of which the blocks are known. */
+static int read_resident(struct session *s)
+{
+	const struct options *o = s->options;
+	bool all_counted = o->min_size == 0 && o->max_size == UINT64_MAX && o->n_allocators == 0;
+
+	if (o->no_rss || o->floor || !options_trace_allocations(o))
+		return 0;
+	return resident_read(s->live, s->model, all_counted, session_take_record, s);
+}
+
+static int report_cut(struct session *s, bool final)
+{
+	int r = source_cut(live_source(s->live), session_take_record, s);
+
+	if (r < 0) {
+		log_error("reading the maps: %s", strerror(-r));
+		return r;
+	}
+	status_line_clear(s->status);
+	if (s->leaks)
+		leak_check_cut_taken(s->leaks);
+	if (final) {
+		live_view_free(s->view);
+		s->view = NULL;
+	}
+	/* After the final one nothing is drained any more. */
+	if (!final)
+		live_buffer_begin(s->live);
+	r = read_resident(s);
+	if (r == 0 && s->leaks)
+		r = leak_check_report(s->leaks, final);
+	if (r == 0)
+		r = outputs_write(s->outputs, final);
+	live_buffer_end(s->live);
+	if (r == 0 && !final)
+		r = session_drain(s);
+	return r == -EPIPE && s->launch && (!final || s->child_status >= 0) ? 0 : r;
+}
+
+static int drain_all(void *userdata)
+{
+	return session_drain(userdata);
+}
+
+/* All that is traced and runs is stopped for a moment, of which the next cut is. */
+static int check_running(struct session *s, enum leak_occasion occasion)
+{
+	_cleanup_free_ pid_t *pids = NULL;
+	size_t n;
+	int r = live_pids(s->live, &pids, &n);
+
+	if (r < 0 || n == 0)
+		return r;
+	return leak_check_run(s->leaks, s->live, s->hold, pids, n, occasion, drain_all, s);
+}
+
+int session_report(struct session *s, bool final)
+{
+	int r = s->leaks ? check_running(s, final ? LEAK_AT_END : LEAK_ASKED) : 0;
+
+	return r < 0 ? r : report_cut(s, final);
+}
+
+/* Of a process that is about to end, whose exit handlers have run. */
+static int check_exiting(struct session *s, pid_t pid)
+{
+	if (!s->leaks)
+		return 0;
+	return leak_check_run(s->leaks, s->live, s->hold, &pid, 1, LEAK_AT_EXIT, drain_all, s);
+}
+
+/* Before a function: what is counted there is of the cut that is taken while it waits. */
+static int check_at(struct session *s, pid_t pid, const char *function)
+{
+	enum leak_occasion occasion = function ? LEAK_AT_FUNCTION : LEAK_AT_EXEC;
+	int r = leak_check_run(s->leaks, s->live, s->hold, &pid, 1, occasion, drain_all, s);
+
+	if (r < 0 || occasion == LEAK_AT_EXEC)
+		return r;
+	r = source_cut(live_source(s->live), session_take_record, s);
+	if (r == 0)
+		leak_check_cut_taken(s->leaks);
+	return r;
+}
+
+/* A thread was stopped by a signal that may be the programs' mark. */
+static int on_mark(struct session *s, const struct hold_event *event)
+{
+	const char *function;
+	int r;
+
+	if (s->leaks && live_take_checkpoint(s->live, event->tid, &function)) {
+		r = check_at(s, event->pid, function);
+		return r < 0 ? r : 1;
+	}
+	return live_take_mark(s->live, event->tid);
+}
+
+int session_on_hold(const struct hold_event *event, void *userdata)
+{
+	struct session *s = userdata;
+	int r = session_drain(s);
+
+	if (r)
+		return r;
+	if (event->type == HOLD_MARK)
+		return on_mark(s, event);
+	if (event->type == HOLD_EXITING)
+		return check_exiting(s, event->pid);
+	if (s->launch && event->pid == launch_pid(s->launch)) {
+		if (event->type == HOLD_EXITED)
+			s->child_status = event->status;
+		return 0;
+	}
+	/* Not followed: held only while it uses the memory of a process that is. */
+	return event->type != HOLD_EXITED && !live_counts(s->live, event->pid);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The parts of a session, for its own files: session.c sets it up and runs it, session_targets.c
+ * begins to trace what was asked for, session_report.c reads, checks and reports, session_view.c
+ * shows it on a terminal. All on the thread of the session.
+ */
+#ifndef MEMTRACED_SERVICE_SESSION_STATE_H
+#define MEMTRACED_SERVICE_SESSION_STATE_H
+
+#include "base/loop.h"
+#include "config/options.h"
+#include "model/model.h"
+#include "service/leak_check.h"
+#include "service/live_view.h"
+#include "service/outputs.h"
+#include "service/sample_clock.h"
+#include "service/status_line.h"
+#include "target/hold.h"
+#include "target/launch.h"
+#include "trace/live/live.h"
+
+struct session {
+	const struct options *options;
+	const struct launch_inherited *inherited;
+	struct loop *loop;
+	struct features *features;
+	struct model *model;
+	struct outputs *outputs;
+	struct live *live;
+	struct hold *hold;
+	struct launch *launch;
+	struct leak_check *leaks; /* NULL: not asked for */
+	struct status_line *status;
+	struct live_view *view; /* NULL: no full-screen view */
+	struct loop_source *grace;
+	struct sample_clock samples;
+	int child_status; /* as wait(2)'s; -1: still running */
+	unsigned int stop_signals;
+	bool over;
+};
+
+/* A record_fn: to the model, then to the outputs. `userdata` is the session. */
+int session_take_record(const struct record *record, void *userdata);
+
+/*
+ * Hands over what the ring has. Nobody may read stdout any more, as of `memtraced ... | head`: a
+ * command that was started runs to its end all the same, and its exit status is ours. 0 or negative
+ * errno.
+ */
+int session_drain(struct session *s);
+
+/* A cut and all outputs of it, after a leak check if one was asked for. 0 or negative errno. */
+int session_report(struct session *s, bool final);
+
+/* A hold_fn: a thread is held. What it was held for is in the ring. */
+int session_on_hold(const struct hold_event *event, void *userdata);
+
+/* Does a full-screen view take the terminal? */
+bool session_wants_view(const struct session *s);
+/* Begins it; where a terminal cannot show it, a table every two seconds. 0 or negative errno. */
+int session_begin_view(struct session *s);
+/* The terminal's size has changed: a loop_signal_fn. */
+int session_on_resize(const siginfo_t *info, void *userdata);
+/* Time for a report: a timer's callback. */
+int session_on_interval(void *userdata);
+
+/* The command of -c, which then waits. 0 or negative errno (logged). */
+int session_start_command(struct session *s);
+/* Traces it, and lets it go. 0 or negative errno (logged). */
+int session_trace_command(struct session *s);
+/* Traces a process that runs. 0 or negative errno (logged). */
+int session_trace_pid(struct session *s, pid_t pid);
+
+#endif

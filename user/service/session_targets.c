@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/log.h"
+#include "config/units.h"
+#include "service/session_state.h"
+#include "service/tracing.h"
+#include "target/process.h"
+#include "trace/live/live_existing.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+int session_start_command(struct session *s)
+{
+	const struct launch_opts opts = {
+		.argv = s->options->command,
+		.run_as = s->options->run_as,
+		.env_set = (const char *const *)s->options->env_set,
+		.stdout_to_stderr = outputs_own_stdout(s->outputs),
+		.inherited = s->inherited,
+	};
+	int r = launch_new(&opts, &s->launch);
+
+	if (r == -ENOENT)
+		log_error("command not found: %s", s->options->command[0]);
+	else if (r == -EACCES)
+		log_error("not executable: %s", s->options->command[0]);
+	else if (r == -ENODATA)
+		log_error("--run-as: no such user: %s", s->options->run_as);
+	else if (r)
+		log_error("cannot start %s: %s", s->options->command[0], strerror(-r));
+	return r;
+}
+
+int session_trace_command(struct session *s)
+{
+	bool holds = tracing_holds(s->options);
+	int r = live_add_child(s->live, launch_pid(s->launch));
+
+	if (r == 0 && holds)
+		r = hold_new(session_on_hold, s, &s->hold);
+	if (r == 0 && holds && s->leaks)
+		hold_watch_exits(s->hold);
+	if (r == 0 && holds)
+		r = hold_seize_child(s->hold, launch_pid(s->launch));
+	if (r == 0)
+		r = launch_release(s->launch);
+	if (r)
+		log_error("holding %s at its start: %s", s->options->command[0], strerror(-r));
+	return r;
+}
+
+/* That its end is seen, for the leak check; else that is made when asked for, and at our end. */
+static int watch_exit(struct session *s, pid_t pid)
+{
+	int r = 0;
+
+	if (!s->hold) {
+		r = hold_new(session_on_hold, s, &s->hold);
+		if (r < 0)
+			return r;
+		hold_watch_exits(s->hold);
+	}
+	r = hold_seize_running(s->hold, pid);
+	if (r == -EBUSY)
+		log_warning("process %d is under a debugger, which alone can stop it: there is no "
+			    "leak check of it",
+			    (int)pid);
+	else if (r < 0 && r != -ESRCH && r != -ENOMEM)
+		log_warning("process %d: its end cannot be waited for: %s; its leaks are looked "
+			    "for when that is asked for",
+			    (int)pid, strerror(-r));
+	return r == -ENOMEM ? r : 0;
+}
+
+static void say_existing(pid_t pid, const char *comm, const struct live_existing *existing)
+{
+	char bytes[FORMAT_UNIT_LEN], unread[FORMAT_UNIT_LEN], stop[FORMAT_UNIT_LEN];
+
+	format_duration(existing->stop_ns, stop);
+	log_info("process %d (%s): %" PRIu64 " blocks of %s from before, read in %s (stop %" PRIu64
+		 ")",
+		 (int)pid, comm, existing->blocks, format_size((int64_t)existing->bytes, bytes),
+		 stop, existing->stops);
+	if (!existing->arenas)
+		log_warning("process %d (%s): no heap of glibc's malloc found: nothing from before "
+			    "the attach is counted",
+			    (int)pid, comm);
+	if (existing->unread_bytes)
+		log_warning("process %d (%s): %s of its heap could not be made out: live totals "
+			    "may lack so much from before the attach",
+			    (int)pid, comm, format_size((int64_t)existing->unread_bytes, unread));
+	if (existing->uncertain)
+		log_warning("process %d (%s): its heap was changing whenever it was stopped, or "
+			    "was not understood, in %" PRIu64 " places: what is counted from "
+			    "before the attach is not exact",
+			    (int)pid, comm, existing->uncertain);
+	if (existing->no_room)
+		log_warning("process %d (%s): %" PRIu64 " blocks from before the attach found no "
+			    "room: --max-blocks makes more",
+			    (int)pid, comm, existing->no_room);
+}
+
+/* What it holds already. Without that, what comes can be counted all the same. */
+static void trace_existing(struct session *s, pid_t pid, const char *comm)
+{
+	struct live_existing existing;
+	int r = live_add_existing(s->live, pid, s->options->existing_stop_ns, &existing);
+
+	if (r == 0)
+		say_existing(pid, comm, &existing);
+	else
+		log_warning("process %d (%s): its heap cannot be read, so that nothing from before "
+			    "the attach is counted: %s",
+			    (int)pid, comm,
+			    r == -EBUSY ? "a debugger has it, and memtraced would have to stop it" :
+					  strerror(-r));
+}
+
+int session_trace_pid(struct session *s, pid_t pid)
+{
+	struct process_info info;
+	int r = process_info_read(pid, &info);
+
+	if (r == -ESRCH || (r == 0 && info.zombie)) {
+		log_error("no such process: %d", (int)pid);
+		return -ESRCH;
+	}
+	if (r) {
+		log_error("process %d: %s", (int)pid, strerror(-r));
+		return r;
+	}
+	if (!info.kernel_thread && info.exe_error && tracing_needs_code(s->options)) {
+		log_error("process %d (%s): its executable cannot be read: %s", (int)pid, info.comm,
+			  strerror(-info.exe_error));
+		return info.exe_error;
+	}
+	if (info.kernel_thread || (!info.is_64bit && !info.exe_error)) {
+		log_error("process %d (%s) is %s: only 64-bit programs can be traced", (int)pid,
+			  info.comm, info.kernel_thread ? "a kernel thread" : "a 32-bit program");
+		return -EOPNOTSUPP;
+	}
+	r = live_add_process(s->live, pid, session_take_record, s);
+	if (r == -ENOENT)
+		log_error(
+			"process %d (%s): no allocator found: none of its files has symbols named "
+			"malloc, calloc, realloc, free or operator new (a static binary without "
+			"symbols has none; --allocator takes names and addresses)",
+			(int)pid, info.comm);
+	else if (r == -ESRCH)
+		log_error("process %d ended before it could be traced", (int)pid);
+	else if (r)
+		log_error("cannot trace process %d: %s", (int)pid, strerror(-r));
+	else if (info.tracer)
+		log_warning("process %d is under a debugger (pid %d), which stays: memtraced does "
+			    "not need to stop it",
+			    (int)pid, (int)info.tracer);
+	if (r == 0 && s->options->existing_stop_ns)
+		trace_existing(s, pid, info.comm);
+	return r == 0 && s->leaks ? watch_exit(s, pid) : r;
+}

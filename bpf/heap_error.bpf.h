@@ -9,6 +9,13 @@
 
 #include "account.bpf.h"
 
+/*
+ * Written by the daemon: which allocator a function belongs to, by its id; 0: not known. In one
+ * object alone: of a section that several have, the linked one has as many copies, one behind the
+ * other, and a job, which maps the main object's in place of its own, has room for one.
+ */
+__u8 function_families[ABI_FUNCTIONS] SEC(".data.families");
+
 /* What is wrong about a call: 0, or enum abi_heap_error_kind, of this address or size. */
 struct fault {
 	__u64 addr;

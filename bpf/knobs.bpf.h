@@ -46,8 +46,6 @@ __weak const volatile __u32 knob_self;	/* the daemon's thread group */
 
 /* Written by the daemon through a mapping of this section. */
 __weak struct abi_control control SEC(".data.control");
-/* Written by the daemon: which allocator a function belongs to, by its id; 0: not known. */
-__weak __u8 function_families[ABI_FUNCTIONS] SEC(".data.families");
 /* The first slot that was never used. */
 __weak __u32 next_slot SEC(".data.slots");
 

@@ -12,12 +12,21 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Constants and variables belong to each object, but for the sections of bpf/knobs.bpf.h. */
 static bool is_own_data(const char *name)
 {
 	return strncmp(name, ".rodata", 7) == 0 || strcmp(name, ".bss") == 0 ||
 	       strcmp(name, ".data") == 0;
+}
+
+/* Of a section's mapping; 0: it is none. */
+static size_t pages(const struct bpf_map *map)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return bpf_map__is_internal(map) ? (bpf_map__value_size(map) + page - 1) / page : 0;
 }
 
 int job_share_maps(struct bpf_object *object, const struct programs *programs)
@@ -32,6 +41,9 @@ int job_share_maps(struct bpf_object *object, const struct programs *programs)
 
 		if (!shared || is_own_data(name))
 			continue;
+		/* libbpf maps sections where they were: longer ones overwrite what follows. */
+		if (pages(map) != pages(shared))
+			return -EPROTO;
 		/* The main object has no use for it on this kernel: no more has this one. */
 		r = bpf_map__fd(shared) < 0 ? bpf_map__set_autocreate(map, false) :
 					      bpf_map__reuse_fd(map, bpf_map__fd(shared));

@@ -156,6 +156,9 @@ static void a_child_gets_everything_as_memtraced_was_given_it(void **state)
 	int leak;
 
 	(void)state;
+	/* A shell has its background jobs ignore these. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
 	signal(SIGHUP, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR2);

@@ -202,8 +202,9 @@ def names_of_what_a_command_starts(how):
                              stderr=subprocess.PIPE) as tracer:
                     tracer.lines.next()
                     send_line(shell)
-                    said = tracer.stderr.read()
-                    assert tracer.wait(60 * PATIENCE) == 0, said
+                    while tracer.lines.next() is not None:
+                        continue
+                    assert tracer.wait(60 * PATIENCE) == 0, tracer.stderr.read()
         report = load_report(path)
         counts = read_counts(os.path.join(folder, "all"))
     assert {p["comm"] for p in report["processes"]} == {"wanted-forks"}, brief(report["processes"])

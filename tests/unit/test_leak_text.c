@@ -183,7 +183,10 @@ static void what_is_partial_or_not_known_is_said(void **state)
 static void nothing_left_is_said_in_memchecks_words(void **state)
 {
 	_cleanup_(loss_records_free_p) struct loss_records *records = make(0, NULL);
-	const struct leak_result result = { .pid = 7, .records = records };
+	const struct leak_result result = { .pid = 7,
+					    .records = records,
+					    .has_totals = true,
+					    .totals = { .allocs = 3, .frees = 3 } };
 	const struct leak_errors errors = { 3, 2, 1, 1 };
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 
@@ -198,6 +201,34 @@ static void nothing_left_is_said_in_memchecks_words(void **state)
 					       "(suppressed: 1 from 1)\n");
 }
 
+/* Nothing in use may be nothing seen. */
+static void nothing_seen_is_not_nothing_left(void **state)
+{
+	_cleanup_(loss_records_free_p) struct loss_records *records = make(0, NULL);
+	const struct {
+		bool has_totals;
+		struct record_totals totals;
+		const char *said;
+	} cases[] = {
+		{ true, { 0 }, "note: no allocation was seen" },
+		{ true, { .allocs = 3, .frees = 3, .lost = 1 }, "note: no block in use is known" },
+		{ false, { 0 }, "note: no block in use is known" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct leak_result result = { .pid = 7,
+						    .records = records,
+						    .has_totals = cases[i].has_totals,
+						    .totals = cases[i].totals };
+		_cleanup_strbuf_ struct strbuf text = { 0 };
+
+		leak_text(&text, &result, &all_stacks, &image, &full);
+		assert_non_null(strstr(strbuf_str(&text), cases[i].said));
+		assert_null(strstr(strbuf_str(&text), "no leaks are possible"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +236,7 @@ int main(void)
 		cmocka_unit_test(later_checks_say_what_is_more),
 		cmocka_unit_test(what_is_partial_or_not_known_is_said),
 		cmocka_unit_test(nothing_left_is_said_in_memchecks_words),
+		cmocka_unit_test(nothing_seen_is_not_nothing_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -316,6 +316,19 @@ static void occasion(struct writer *w)
 	}
 }
 
+/* memcheck sees each allocator call; who does not may not say that nothing can leak. */
+static void nothing_in_use(struct writer *w, const struct model_process *image)
+{
+	const struct record_totals *totals = leak_result_totals(w->result, image);
+
+	if (!totals || totals->lost > 0)
+		say(w, "note: no block in use is known, but not all was seen: there may be leaks");
+	else if (totals->allocs == 0)
+		say(w, "note: no allocation was seen: if there are any, its allocator is unknown");
+	else
+		say(w, "All heap blocks were freed -- no leaks are possible");
+}
+
 void leak_text(struct strbuf *out, const struct leak_result *result,
 	       const struct leak_stacks *stacks, const struct model_process *image,
 	       const struct leak_options *options)
@@ -333,7 +346,7 @@ void leak_text(struct strbuf *out, const struct leak_result *result,
 	occasion(&w);
 	heap_summary(&w, image);
 	if (result->blocks == 0 && !w.has_delta) {
-		say(&w, "All heap blocks were freed -- no leaks are possible");
+		nothing_in_use(&w, image);
 		empty(&w);
 	} else {
 		records(&w);

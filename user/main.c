@@ -7,10 +7,12 @@
 #include "trace/kernel/features.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum { EXIT_USAGE = 1, EXIT_CANNOT_TRACE = 2, EXIT_STDOUT_CLOSED = 128 + SIGPIPE };
 
@@ -103,6 +105,18 @@ static void allow_open_files(const struct launch_inherited *inherited)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/*
+ * What is opened must not become a standard stream that was closed, and get what is written there.
+ * Nothing can be read or written by these; they end with our exec, so that a child has none.
+ */
+static void occupy_closed_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null",
+				   (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
 int main(int argc, char **argv)
 {
 	_cleanup_(options_free_p) struct options *options = NULL;
@@ -114,6 +128,7 @@ int main(int argc, char **argv)
 		log_error("reading the signal state: %s", strerror(-r));
 		return EXIT_CANNOT_TRACE;
 	}
+	occupy_closed_streams();
 	allow_open_files(&inherited);
 	/* A closed stdout is an error of the write that finds it. */
 	signal(SIGPIPE, SIG_IGN);

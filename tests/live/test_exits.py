@@ -145,6 +145,20 @@ def a_closed_stdout_leaves_the_command_and_the_other_outputs_alone():
         assert load_report(path)["processes"][0]["end"]["exit"] == 0
 
 
+@test(need_root, each=["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+def standard_streams_that_are_no_files_get_nothing_of_the_outputs(closed):
+    """What is opened must not take the number of a closed stream."""
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        words = [memtraced(), "-o", f"json:{path}", "--", "true"]
+        ended = run(["sh", "-c", f'exec "$@" {closed}', "sh", *words])
+        assert ended.returncode == 0, (ended.returncode, ended.stderr)
+        assert load_report(path)["processes"][0]["end"]["exit"] == 0
+    if "1>" in closed:
+        del words[1:3]
+        refused(run(["sh", "-c", f'exec "$@" 1>&-', "sh", *words]), 2, "stdout")
+
+
 @test(need_root)
 def a_stdout_that_closes_during_the_run_leaves_the_commands_status():
     ended = run_with_closed_stdout("-f", "json", "-i", "0.1", "--", "/bin/sh", "-c",

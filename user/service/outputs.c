@@ -544,7 +544,7 @@ int outputs_write(struct outputs *outputs, bool final)
 			continue;
 		r = write_output(outputs, output, final);
 		/* the others are still worth writing */
-		if (r == -EPIPE || (r && output->path)) {
+		if (r && r != -ENOMEM) {
 			failed = r != -EPIPE || !failed ? r : failed;
 			r = 0;
 		}

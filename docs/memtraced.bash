@@ -32,15 +32,17 @@ _memtraced_values() {
         # the first word of its value; readline splits the rest at = and :
         compgen -W 'malloc= calloc= realloc= free= inside= object=' -- "$2" ;;
     --unwind) compgen -W 'cfi fp' -- "$2" ;;
+    --time-unit) compgen -W 'ms B' -- "$2" ;;
     --color) compgen -W 'auto always never' -- "$2" ;;
-    -f) compgen -W 'table json folded flamegraph perf-script gprof2dot pprof speedscope callgrind prometheus openmetrics' -- "$2" ;;
-    -o) compgen -S : -W 'table json folded flamegraph perf-script gprof2dot pprof speedscope callgrind prometheus openmetrics record' -- "$2" ;;
+    -f) compgen -W 'table json folded flamegraph perf-script gprof2dot pprof speedscope callgrind massif prometheus openmetrics' -- "$2" ;;
+    -o) compgen -S : -W 'table json folded flamegraph perf-script gprof2dot pprof speedscope callgrind massif prometheus openmetrics record' -- "$2" ;;
     esac
 }
 
 # The options and commands that begin with $1; $2 is "report" when they are those of a report.
 _memtraced_options() {
-    local report='--min-size= --max-size= --older-than= --top= --sort= -f -o --color=
+    local report='--min-size= --max-size= --older-than= --top= --sort= -f -o --threshold=
+        --max-snapshots= --time-unit= --color=
         -v --verbose -q --quiet -V --version -h --help'
     local trace='-p
         -c
@@ -134,7 +136,8 @@ _memtraced() {
 
     case $option in
     -p | -c | -e | -i | -d | -f | -o | --cgroup | --uid | --comm | --hist | --run-as | --env | --min-size | \
-        --max-size | --older-than | --top | --sort | --color | --attach | --allocator | \
+        --max-size | --older-than | --top | --sort | --threshold | --max-snapshots | --time-unit | \
+        --color | --attach | --allocator | \
         --max-blocks | --keep-ended | --max-stack | --unwind | --sample-interval | --leak-check | \
         --leak-resolution | \
         --gen-suppressions | --default-suppressions | --suppressions | --log-file)

@@ -654,6 +654,11 @@ static const struct scenario all[] = {
 	{ .name = "errors-top", .emit = wrong, .opts = { .top = 2 } },
 	{ .name = "resident", .emit = resident },
 	{ .name = "sampled", .emit = sampled },
+	{ .name = "sampled-few",
+	  .emit = sampled,
+	  .opts = { .massif = { .threshold = 100,
+				.max_snapshots = 10,
+				.time_unit = MASSIF_BYTES } } },
 	{ .name = "forked-growth", .emit = forked, .opts = { .sort = SORT_GROWTH } },
 };
 

@@ -222,6 +222,7 @@ static void grammar_checkers_find_each_trap(void **state)
 	check_with(FOLDER "check_flamegraph.py", "--self-test");
 	check_with(FOLDER "check_speedscope.py", "--self-test");
 	check_with(FOLDER "check_callgrind.py", "--self-test");
+	check_with(FOLDER "check_massif.py", "--self-test");
 }
 
 static void golden_files_pass_the_grammar_checkers(void **state)
@@ -244,6 +245,8 @@ static void golden_files_pass_the_grammar_checkers(void **state)
 		check_with(FOLDER "check_speedscope.py", path);
 		golden_path(&all[i], "callgrind", path);
 		check_with(FOLDER "check_callgrind.py", path);
+		golden_path(&all[i], "massif", path);
+		check_with(FOLDER "check_massif.py", path);
 	}
 }
 

@@ -73,6 +73,9 @@ static void what_is_not_given_has_its_default(void **state)
 	assert_int_equal(o->existing_stop_ns, 0);
 	assert_int_equal(o->memory_limit, 0);
 	assert_int_equal(o->top, 10);
+	assert_int_equal(o->massif.threshold, 100);
+	assert_int_equal(o->massif.max_snapshots, 100);
+	assert_int_equal(o->massif.time_unit, MASSIF_MS);
 	assert_int_equal(o->sort, SORT_BYTES);
 	assert_int_equal(o->n_outputs, 0);
 	assert_int_equal(o->attach, ATTACH_AUTO);
@@ -118,7 +121,11 @@ static void every_option_sets_its_field(void **state)
 	assert_words(o->command, ARGS("ls", "-l"));
 
 	filters = parse_ok(ARGS("-p1", "--min-size", "64", "--max-size=1.5M", "--older-than=2m",
-				"--top", "0", "--sort=temporary", "--color=never", "-v"));
+				"--top", "0", "--sort=temporary", "--color=never", "-v",
+				"--threshold=0.5", "--max-snapshots=10", "--time-unit=B"));
+	assert_int_equal(filters->massif.threshold, 50);
+	assert_int_equal(filters->massif.max_snapshots, 10);
+	assert_int_equal(filters->massif.time_unit, MASSIF_BYTES);
 	assert_int_equal(filters->min_size, 64);
 	assert_int_equal(filters->max_size, 1572864);
 	assert_int_equal(filters->older_than_ns, 120000000000);
@@ -347,6 +354,22 @@ static void wrong_values_are_refused_with_what_to_give(void **state)
 		  "behind it" },
 		{ { { "-p1", "--older-than=99999999999" } },
 		  "'99999999999' is too large for '--older-than'" },
+		{ { { "-p1", "--threshold=100.01" } },
+		  "'100.01' is no value of '--threshold': give percent from 0 to 100, with two "
+		  "decimals at most" },
+		{ { { "-p1", "--threshold=1." } },
+		  "'1.' is no value of '--threshold': give percent from 0 to 100, with two "
+		  "decimals at most" },
+		{ { { "-p1", "--max-snapshots=9" } },
+		  "'9' is no value of '--max-snapshots': give 10 to 1000" },
+		{ { { "-p1", "--time-unit=i" } },
+		  "'i' is no value of '--time-unit' here, since instructions are not counted: "
+		  "give ms or B" },
+		{ { { "-p1", "--time-unit=s" } },
+		  "'s' is no value of '--time-unit': give one of ms, B" },
+		{ { { "-p1", "--detailed-freq=5" } },
+		  "'--detailed-freq' is not there: what each site held is known at the peak and at "
+		  "the end, and just these snapshots are detailed: leave it out" },
 		{ { { "-p1", "--min-size=1.5" } },
 		  "'1.5' is no value of '--min-size': give a number, or one with k, M, G or T "
 		  "behind it" },

@@ -204,6 +204,58 @@ static void a_format_of_one_job_needs_a_file_for_each(void **state)
 	}
 }
 
+static void emit_heap(const struct script *s, uint32_t slot, uint32_t pid, uint64_t allocs)
+{
+	emit_begin(s, slot, pid, RECORD_NO_SLOT, SCRIPT_ROOT, 1000 + slot, "server");
+	emit_cut(s, 9000 + slot);
+	emit_totals(s, (struct record_totals){ .slot = slot, .allocs = allocs });
+	emit_cut_end(s);
+}
+
+static void a_format_of_one_process_needs_a_file_for_each(void **state)
+{
+	static const struct {
+		uint64_t allocs[2];
+		const char *path;
+		int expected;
+		const char *files[2];
+	} cases[] = {
+		{ { 1, 0 }, "one", 0, { "one" } },
+		{ { 0, 1 }, "other.%p", 0, { "other.43" } },
+		{ { 1, 1 }, "both", -ENOTUNIQ, { 0 } },
+		{ { 1, 1 }, "both.%%p", -ENOTUNIQ, { 0 } },
+		{ { 1, 1 }, "both.%p", 0, { "both.42", "both.43" } },
+		{ { 0, 0 }, "none", 0, { "none" } },
+	};
+	const struct run *run = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct recording_writer *writer;
+		struct script s;
+		FILE *file = fopen(run->recording, "w");
+		size_t n = count_files(run), n_expected = 0;
+
+		assert_non_null(file);
+		assert_int_equal(recording_writer_new(file, &writer), 0);
+		s = (struct script){ recording_write, writer };
+		emit_run(&s);
+		emit_heap(&s, 0, 42, cases[i].allocs[0]);
+		emit_heap(&s, 1, 43, cases[i].allocs[1]);
+		recording_writer_free(writer);
+		assert_int_equal(fclose(file), 0);
+		assert_int_equal(report_to(run, "massif", cases[i].path), cases[i].expected);
+		for (; n_expected < 2 && cases[i].files[n_expected]; n_expected++) {
+			_cleanup_free_ char *text = read_back(run, cases[i].files[n_expected]);
+
+			if (!text || strncmp(text, "desc: ", 6) != 0)
+				fail_msg("case %zu: %s", i, cases[i].files[n_expected]);
+		}
+		assert_int_equal(count_files(run), n + n_expected);
+	}
+	record(run, true, 1);
+	assert_int_equal(report_to(run, "massif", "nothing"), -EINVAL);
+}
+
 /* What the command line asks for is checked before anything runs. */
 static void wrong_use_is_known_before_the_run(void **state)
 {
@@ -220,6 +272,9 @@ static void wrong_use_is_known_before_the_run(void **state)
 		{ { "memtraced", "-p1", "--hist", "read", "-f", "table" }, true },
 		{ { "memtraced", "-p1", "-e", "a:b", "-e", "read", "-o", "folded:/tmp/%e" }, true },
 		{ { "memtraced", "-p1", "-e", "read", "-o", "record:/tmp/%e" }, false },
+		{ { "memtraced", "-p1", "-f", "massif" }, true },
+		{ { "memtraced", "-p1", "-e", "read", "-f", "massif" }, false },
+		{ { "memtraced", "-p1", "-e", "read", "--alloc", "-f", "massif" }, true },
 	};
 
 	(void)state;
@@ -297,6 +352,7 @@ int main(void)
 		TEST(each_job_gets_a_file_of_its_name),
 		TEST(jobs_of_one_name_get_files_of_their_own),
 		TEST(a_format_of_one_job_needs_a_file_for_each),
+		TEST(a_format_of_one_process_needs_a_file_for_each),
 		TEST(wrong_use_is_known_before_the_run),
 		TEST(with_each_a_file_holds_the_events_as_they_happened),
 	};

@@ -2,6 +2,7 @@
 #include "config/option_table.h"
 
 #include "config/leak_options.h"
+#include "config/massif_options.h"
 #include "config/units.h"
 #include "config/words.h"
 
@@ -599,6 +600,15 @@ const struct option_def option_table[] = {
 	{ 'o', NULL, GROUP_OUTPUT, OPTION_FOR_REPORT, "FORMAT:PATH", NULL, apply_output,
 	  .help = "Write this format to a file; in PATH, %p is the process id, %e the name of "
 		  "the event. May be repeated." },
+	{ 0, "threshold", GROUP_OUTPUT, OPTION_FOR_REPORT | OPTION_ALLOC, "PERCENT", NULL,
+	  massif_apply_threshold,
+	  .help = "In massif's format, places below this share are one; default: 1.0." },
+	{ 0, "max-snapshots", GROUP_OUTPUT, OPTION_FOR_REPORT | OPTION_ALLOC, "N", NULL,
+	  massif_apply_max_snapshots,
+	  .help = "In massif's format, keep N points in time, 10 to 1000; default: 100." },
+	{ 0, "time-unit", GROUP_OUTPUT, OPTION_FOR_REPORT | OPTION_ALLOC, "ms|B", NULL,
+	  massif_apply_time_unit,
+	  .help = "In massif's format, time in milliseconds or in bytes allocated; default: ms." },
 	{ 0, "color", GROUP_OUTPUT, OPTION_FOR_REPORT, NULL, color_names, apply_choice,
 	  FIELD(color), .help = "Colors in tables; auto: on a terminal." },
 	{ 0, "no-tui", GROUP_OUTPUT, 0, NULL, NULL, apply_flag, FIELD(no_tui),

@@ -73,6 +73,15 @@ struct leak_options {
 	uint64_t max_stop_ns;
 };
 
+/* What massif's options say of its format. */
+enum massif_time_unit { MASSIF_MS, MASSIF_BYTES };
+
+struct massif_options {
+	uint32_t threshold; /* hundredths of a percent */
+	uint64_t max_snapshots;
+	enum massif_time_unit time_unit;
+};
+
 struct options {
 	enum option_action action;
 	pid_t *pids; /* -p, in order, without repeats */
@@ -108,6 +117,7 @@ struct options {
 	enum option_sort sort;
 	struct option_output *outputs; /* -f first, then every -o; empty: table to stdout */
 	size_t n_outputs;
+	struct massif_options massif;
 	enum option_attach attach;
 	enum option_color color;
 	uint64_t existing_stop_ns; /* --existing: how long it may stop a process; 0: not given */

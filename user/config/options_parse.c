@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/leak_options.h"
+#include "config/massif_options.h"
 #include "config/near_name.h"
 #include "config/option_table.h"
 
@@ -22,6 +23,10 @@ static int options_new(struct options **ret_options)
 	options->top = DEFAULT_TOP;
 	options->keep_ended = UINT64_MAX;
 	options->max_stack = OPTIONS_MAX_STACK;
+	options->massif = (struct massif_options){
+		.threshold = MASSIF_THRESHOLD,
+		.max_snapshots = MASSIF_SNAPSHOTS,
+	};
 	options->leak = (struct leak_options){
 		.show_kinds = LEAK_KIND_DEFINITE | LEAK_KIND_POSSIBLE,
 		.error_kinds = LEAK_KIND_DEFINITE | LEAK_KIND_POSSIBLE,
@@ -99,6 +104,8 @@ static int unknown_option(struct option_parser *p, const char *dashes, const cha
 
 	if (!copy)
 		return -ENOMEM;
+	if (!why)
+		why = massif_option_refused(name, len);
 	if (why)
 		return option_error(p, "'%s%s' is not there: %s", dashes, copy, why);
 	near_name_init(&near, copy);

@@ -70,6 +70,13 @@ static const struct report_format formats[] = {
 		.write = callgrind_write,
 	},
 	{
+		.name = "massif",
+		.description = "the heap over time for ms_print and massif-visualizer",
+		.at_end_only = true,
+		.write = massif_write,
+		.write_process = massif_write_process,
+	},
+	{
 		.name = "prometheus",
 		.description = "metrics in Prometheus' text format",
 		.at_end_only = true,

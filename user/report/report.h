@@ -19,6 +19,12 @@ struct report_format {
 	bool binary;		 /* nothing for a terminal */
 	/* 0, -ENOMEM, or -EIO when the stream took not all. */
 	int (*write)(const struct view *view, FILE *file);
+	/*
+	 * Of formats that hold the allocations of one process: the same of that one. `write` takes
+	 * the first that allocated something (report/one_process.h). Else NULL.
+	 */
+	int (*write_process)(const struct view *view, const struct view_process *process,
+			     FILE *file);
 };
 
 const struct report_format *report_formats(size_t *ret_n);

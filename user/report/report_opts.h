@@ -22,6 +22,7 @@ struct report_opts {
 	 * they were traced, then the events as they were asked for.
 	 */
 	size_t job;
+	struct massif_options massif; /* 0 snapshots: as many as there are */
 	/* Of leak checks; of an image the last one holds. Borrowed. */
 	struct leak_result *const *leaks;
 	size_t n_leaks;

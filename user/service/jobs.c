@@ -67,14 +67,24 @@ void jobs_name(const struct model *model, size_t job, struct strbuf *out)
 		out->error = strbuf_error(&name) < 0 ? strbuf_error(&name) : strbuf_error(&other);
 }
 
-bool path_has_job(const char *path)
+static bool path_has(const char *path, char what)
 {
 	while ((path = strchr(path, '%')) && path[1]) {
-		if (path[1] == 'e')
+		if (path[1] == what)
 			return true;
 		path += 2;
 	}
 	return false;
+}
+
+bool path_has_job(const char *path)
+{
+	return path_has(path, 'e');
+}
+
+bool path_has_pid(const char *path)
+{
+	return path_has(path, 'p');
 }
 
 char *path_expand(const char *path, pid_t pid, const char *job_name)

@@ -27,8 +27,9 @@ size_t jobs_of_event(const struct model *model, uint32_t event_id);
  */
 void jobs_name(const struct model *model, size_t job, struct strbuf *out);
 
-/* Whether a path has %e in it. */
+/* Whether a path has %e in it, or %p. */
 bool path_has_job(const char *path);
+bool path_has_pid(const char *path);
 
 /* The path with %p and %e replaced, %% by a percent sign; malloc'ed, NULL without memory. */
 char *path_expand(const char *path, pid_t pid, const char *job_name);

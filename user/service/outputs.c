@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/outfile.h"
+#include "report/one_process.h"
 #include "report/report.h"
 #include "report/symbols.h"
 #include "report/view.h"
@@ -110,7 +111,8 @@ static int check_job(const struct option_output *output, size_t n_jobs)
 	if (!of_one_job(output)) {
 		if (!has_job)
 			return 0;
-		log_error("%s holds everything: leave %%e out of %s", output->format, output->path);
+		log_error("%s is not about one event: leave %%e out of %s", output->format,
+			  output->path);
 		return -EINVAL;
 	}
 	if (n_jobs == 0) {
@@ -124,6 +126,22 @@ static int check_job(const struct option_output *output, size_t n_jobs)
 	log_error("%s holds the stacks of one event, and there are %zu jobs: give -o %s:PATH with "
 		  "%%e in PATH, which stands for the event's name",
 		  output->format, n_jobs, output->format);
+	return -EINVAL;
+}
+
+static bool of_one_process(const struct option_output *output)
+{
+	const struct report_format *format = report_format_find(output->format);
+
+	return format && format->write_process;
+}
+
+static int check_allocations(const struct option_output *output, bool has_allocations)
+{
+	if (has_allocations || !of_one_process(output))
+		return 0;
+	log_error("%s shows allocations, and there are none: trace them with --alloc",
+		  output->format);
 	return -EINVAL;
 }
 
@@ -162,6 +180,8 @@ static int check_outputs(const struct outputs *outputs)
 		const struct option_output *output = output_at(outputs->options, i);
 
 		r = check_format(output);
+		if (r == 0 && options->action == ACTION_TRACE)
+			r = check_allocations(output, options_trace_allocations(options));
 		if (r == 0 && output->path)
 			r = check_path(outputs, output->path);
 	}
@@ -247,15 +267,16 @@ int outputs_begin(struct outputs *outputs, pid_t pid)
 	return 0;
 }
 
-/* The path of an output for one job; malloc'ed, NULL without memory. */
-static char *job_path(const struct outputs *outputs, const struct option_output *output, size_t job)
+/* The path of an output for one job; %p is `pid`. malloc'ed, NULL without memory. */
+static char *job_path(const struct outputs *outputs, const struct option_output *output, size_t job,
+		      pid_t pid)
 {
 	_cleanup_strbuf_ struct strbuf name = {};
 
 	jobs_name(outputs->model, job, &name);
 	if (strbuf_error(&name))
 		return NULL;
-	return path_expand(output->path, outputs->pid, strbuf_str(&name));
+	return path_expand(output->path, pid, strbuf_str(&name));
 }
 
 /* Is the job written as it happens rather than from a view? */
@@ -276,7 +297,7 @@ static int begin_stream(struct outputs *outputs, const struct option_output *out
 
 	if (!output->path)
 		return event_streams_add(outputs->streams, event_id, NULL);
-	path = job_path(outputs, output, jobs_of_event(outputs->model, event_id));
+	path = job_path(outputs, output, jobs_of_event(outputs->model, event_id), outputs->pid);
 	r = path ? outfile_new(path, outputs->uid, outputs->gid, &file) : -ENOMEM;
 	if (r)
 		log_error("cannot write %s: %s", output->path, strerror(-r));
@@ -387,20 +408,50 @@ static int write_stdout(struct outputs *outputs, const struct view *view,
 	return r;
 }
 
+/* Of one process if that is not NULL. */
 static int write_file(const struct outputs *outputs, const struct view *view,
-		      const struct option_output *output, size_t job)
+		      const struct option_output *output, const struct view_process *process)
 {
-	_cleanup_free_ char *path = job_path(outputs, output, job);
+	pid_t pid = process ? (pid_t)process->image->pid : outputs->pid;
+	_cleanup_free_ char *path = job_path(outputs, output, view_opts(view)->job, pid);
 	_cleanup_(outfile_free_p) struct outfile *file = NULL;
 	int r = path ? outfile_new(path, outputs->uid, outputs->gid, &file) : -ENOMEM;
 
-	if (r == 0)
+	if (r == 0 && process)
+		r = report_format_find(output->format)
+			    ->write_process(view, process, outfile_stream(file));
+	else if (r == 0)
 		r = report_write(output->format, view, outfile_stream(file));
 	if (r == 0)
 		r = outfile_commit(file);
 	if (r)
 		log_error("cannot write %s: %s", path ? path : output->path, strerror(-r));
 	return r == -EPIPE ? -EIO : r;
+}
+
+/* A file for each process that allocated, or all that did is one process. */
+static int write_processes(struct outputs *outputs, const struct view *view,
+			   const struct option_output *output, bool final)
+{
+	size_t n = view_n_processes(view), first = one_process_from(view, 0);
+	int r = check_allocations(output, view_has_allocations(view));
+
+	if (r < 0)
+		return r;
+	if (first < n && one_process_from(view, first + 1) < n &&
+	    !(output->path && path_has_pid(output->path))) {
+		log_error("%s holds one process, and several allocated: give -o %s:PATH with %%p "
+			  "in PATH, which stands for the process id",
+			  output->format, output->format);
+		return -ENOTUNIQ;
+	}
+	if (!output->path)
+		return write_stdout(outputs, view, output, final);
+	if (first == n)
+		return write_file(outputs, view, output, NULL);
+	for (size_t i = first; r == 0 && i < n; i = one_process_from(view, i + 1))
+		r = write_file(outputs, view, output, view_process(view, i));
+	return r;
 }
 
 static int write_job(struct outputs *outputs, const struct option_output *output, size_t job,
@@ -414,6 +465,7 @@ static int write_job(struct outputs *outputs, const struct option_output *output
 		.color = colored(outputs, output),
 		.width = output->path ? 80 : terminal_width(),
 		.job = job,
+		.massif = outputs->options->massif,
 	};
 	int r;
 
@@ -426,7 +478,9 @@ static int write_job(struct outputs *outputs, const struct option_output *output
 		log_error("out of memory for the report");
 		return r;
 	}
-	return output->path ? write_file(outputs, view, output, job) :
+	if (of_one_process(output))
+		return write_processes(outputs, view, output, final);
+	return output->path ? write_file(outputs, view, output, NULL) :
 			      write_stdout(outputs, view, output, final);
 }
 
@@ -493,7 +547,10 @@ int outputs_save(struct outputs *outputs, const char *spec, struct strbuf *messa
 		return -EINVAL;
 	}
 	r = save_as(outputs, &output);
-	if (r)
+	if (r == -ENOTUNIQ)
+		strbuf_addf(message, "not saved: %s holds one process: give %%p in the path",
+			    format);
+	else if (r)
 		strbuf_addf(message, "not saved: %s: %s", output.path, strerror(-r));
 	else
 		strbuf_addf(message, "saved %s", output.path);

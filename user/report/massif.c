@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Massif's output for ms_print and massif-visualizer (FORMATS.md 3): the heap of one process over
+ * the run. What each site held is known for all of them at the peak and at the end alone: these
+ * snapshots have trees, the others are points of the timeline.
+ */
+#include "base/strbuf.h"
+#include "report/massif_tree.h"
+#include "report/one_process.h"
+#include "report/samples.h"
+#include "report/text.h"
+#include "report/writers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+struct massif {
+	FILE *file;
+	const struct view *view;
+	const struct view_process *process;
+	struct massif_options options;
+	struct sample_frames frames; /* of the stack at hand */
+	size_t n_snapshots;
+	uint64_t latest; /* time of the one before */
+};
+
+enum detail { DETAIL_PEAK, DETAIL_END };
+
+static uint64_t positive(int64_t value)
+{
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+/* Text as the format can have it: ms_print takes the rest of a line from a '#' on for a comment. */
+static void add_text(struct strbuf *out, const char *text)
+{
+	_cleanup_strbuf_ struct strbuf clean = { 0 };
+
+	text_clean(&clean, text);
+	for (const char *c = strbuf_str(&clean); *c; c++)
+		strbuf_addch(out, *c == '#' ? '@' : *c);
+	if (strbuf_error(&clean) < 0)
+		out->error = strbuf_error(&clean);
+}
+
+static void add_label(struct strbuf *out, const struct sample_frame *frame)
+{
+	const struct view_place *place = frame->frame.place;
+	const char *function = frame->frame.function;
+
+	if (frame->mark) {
+		strbuf_addf(out, "0x0: %s", frame->mark);
+		return;
+	}
+	strbuf_addf(out, "0x%" PRIX64 ": ",
+		    (place->has_addr ? place->addr : place->vaddr) - (place->is_call ? 1 : 0));
+	add_text(out, function && *function ? function : "???");
+	if (frame->frame.file) {
+		strbuf_adds(out, " (");
+		add_text(out, text_base_name(frame->frame.file));
+		strbuf_addf(out, ":%" PRIu32 ")", frame->frame.line);
+	} else if (place->object && *place->object) {
+		strbuf_adds(out, " (in ");
+		add_text(out, place->object);
+		strbuf_addch(out, ')');
+	}
+}
+
+/* Without the allocator function, which massif has in the root. */
+static int add_site(struct massif *massif, struct massif_tree *tree, const struct view_site *site,
+		    uint64_t bytes)
+{
+	_cleanup_strbuf_ struct strbuf label = { 0 };
+	int r = massif_tree_begin(tree, bytes);
+
+	if (r == 0)
+		r = sample_frames_fill(&massif->frames, &site->stack);
+	for (size_t i = 0; r == 0 && i < massif->frames.list.len; i++) {
+		const struct sample_frame *frame = &massif->frames.list.data[i];
+
+		if (!frame->mark && frame->frame.place->alloc)
+			continue;
+		strbuf_reset(&label);
+		add_label(&label, frame);
+		r = strbuf_error(&label);
+		if (r == 0)
+			r = massif_tree_push(tree, strbuf_str(&label));
+	}
+	return r;
+}
+
+static int add_sites(struct massif *massif, struct massif_tree *tree, enum detail detail)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < massif->process->n_sites; i++) {
+		const struct view_site *site = &massif->process->sites[i];
+		uint64_t bytes =
+			positive(detail == DETAIL_PEAK ? site->peak_bytes : site->live_bytes);
+
+		if (site->class == VIEW_HEAP && bytes > 0)
+			r = add_site(massif, tree, site, bytes);
+	}
+	return r;
+}
+
+static uint64_t time_of(const struct massif *massif, const struct view_point *point)
+{
+	return massif->options.time_unit == MASSIF_BYTES ? point->bytes : point->time_ns / 1000000;
+}
+
+/* Readers want times that never go back; clocks of several CPUs may differ a little. */
+static void put_snapshot(struct massif *massif, uint64_t time, uint64_t bytes, const char *tree)
+{
+	if (time < massif->latest)
+		time = massif->latest;
+	massif->latest = time;
+	fprintf(massif->file, "#-----------\nsnapshot=%zu\n#-----------\n", massif->n_snapshots++);
+	fprintf(massif->file,
+		"time=%" PRIu64 "\nmem_heap_B=%" PRIu64 "\nmem_heap_extra_B=0\nmem_stacks_B=0\n",
+		time, bytes);
+	fprintf(massif->file, "heap_tree=%s\n", tree);
+}
+
+/*
+ * Parents are the sums of their children: what no site shown held is a child of its own. Where
+ * sites hold more than the process, which is not exact then, it gets as much: ms_print stops at a
+ * node that has more than its snapshot.
+ */
+static int put_detailed(struct massif *massif, uint64_t time, uint64_t bytes, enum detail detail)
+{
+	_cleanup_(massif_tree_free_p) struct massif_tree *tree = NULL;
+	int r = massif_tree_new(&tree);
+
+	if (r == 0)
+		r = add_sites(massif, tree, detail);
+	if (r == 0 && massif_tree_bytes(tree) < bytes) {
+		r = massif_tree_begin(tree, bytes - massif_tree_bytes(tree));
+		if (r == 0)
+			r = massif_tree_push(tree, "0x0: [other sites]");
+	}
+	if (r < 0)
+		return r;
+	bytes = massif_tree_bytes(tree);
+	if (bytes == 0) {
+		put_snapshot(massif, time, 0, "empty");
+		return 0;
+	}
+	put_snapshot(massif, time, bytes, detail == DETAIL_PEAK ? "peak" : "detailed");
+	return massif_tree_write(tree, massif->options.threshold, bytes, massif->file);
+}
+
+/* The end of the timeline, or what is known without one. */
+static struct view_point end_point(const struct massif *massif)
+{
+	const struct view_timeline *timeline = &massif->process->timeline;
+	const struct record_totals *totals = &massif->process->totals;
+	const struct record_run *run = model_run(view_model(massif->view));
+	const struct model_process *image = massif->process->image;
+	uint64_t now_ns = view_now_ns(massif->view);
+
+	if (timeline->n > 0)
+		return timeline->points[timeline->n - 1];
+	if (image->ended && image->end_ns < now_ns)
+		now_ns = image->end_ns;
+	return (struct view_point){
+		.time_ns = run && now_ns > run->start_ns ? now_ns - run->start_ns : 0,
+		.live_bytes = (int64_t)positive(totals->live_bytes),
+		.bytes = totals->bytes,
+	};
+}
+
+/*
+ * The samples, evenly thinned out so that peak and end still find room; the peak among them. Where
+ * its time is not known it stands at the end. How much had been allocated by then is not known
+ * either: by bytes, it stands at the sample after it.
+ */
+static int put_snapshots(struct massif *massif)
+{
+	const struct view_timeline *timeline = &massif->process->timeline;
+	uint64_t peak_bytes = positive(massif->process->totals.peak_bytes);
+	const struct view_point end = end_point(massif);
+	size_t n_samples = timeline->n > 0 ? timeline->n - 1 : 0, n = n_samples;
+	bool peak_due = peak_bytes > 0;
+	int r = 0;
+
+	if (massif->options.max_snapshots > 0 && n > massif->options.max_snapshots - 2)
+		n = massif->options.max_snapshots - 2;
+	for (size_t i = 0; r == 0 && i <= n; i++) {
+		const struct view_point *point =
+			i < n ? &timeline->points[i * n_samples / n] : &end;
+
+		if (peak_due && (i == n || point->time_ns > timeline->peak_ns)) {
+			uint64_t time = time_of(massif, point);
+
+			if (massif->options.time_unit == MASSIF_MS &&
+			    timeline->peak_ns < point->time_ns)
+				time = timeline->peak_ns / 1000000;
+			r = put_detailed(massif, time, peak_bytes, DETAIL_PEAK);
+			peak_due = false;
+		}
+		if (r == 0 && i < n)
+			put_snapshot(massif, time_of(massif, point), positive(point->live_bytes),
+				     "empty");
+	}
+	return r < 0 ? r :
+		       put_detailed(massif, time_of(massif, &end), positive(end.live_bytes),
+				    DETAIL_END);
+}
+
+static int put_header(const struct massif *massif)
+{
+	const struct record_run *run = model_run(view_model(massif->view));
+	const struct view_process *process = massif->process;
+	const struct model_process *image = process->image;
+	size_t others = one_process_others(massif->view, process);
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	strbuf_adds(&text, "desc: ");
+	add_text(&text, run ? run->tool : "memtraced");
+	strbuf_addf(&text, ", pid %" PRIu32 ", --threshold=%u.%02u, %s", image->pid,
+		    massif->options.threshold / 100, massif->options.threshold % 100,
+		    process->exact ? "exact" : "not exact, events were lost");
+	if (process->totals.peak_error_bytes > 0)
+		strbuf_addf(&text, ", each site's share of the peak true to %" PRIu64 " bytes",
+			    process->totals.peak_error_bytes);
+	if (others > 0)
+		strbuf_addf(&text, ", without %zu other image%s of this pid", others,
+			    others == 1 ? "" : "s");
+	strbuf_adds(&text, "\ncmd: ");
+	add_text(&text, image->exe && *image->exe ? image->exe :
+			*image->comm		  ? image->comm :
+						    "unknown");
+	strbuf_addf(&text, "\ntime_unit: %s\n",
+		    massif->options.time_unit == MASSIF_BYTES ? "B" : "ms");
+	fputs(strbuf_str(&text), massif->file);
+	return strbuf_error(&text);
+}
+
+int massif_write_process(const struct view *view, const struct view_process *process, FILE *file)
+{
+	struct massif massif = {
+		.file = file,
+		.view = view,
+		.process = process,
+		.options = view_opts(view)->massif,
+	};
+	int r = put_header(&massif);
+
+	if (r == 0)
+		r = put_snapshots(&massif);
+	sample_frames_done(&massif.frames);
+	return r == 0 && ferror(file) ? -EIO : r;
+}
+
+int massif_write(const struct view *view, FILE *file)
+{
+	size_t i = one_process_from(view, 0);
+
+	if (!view_has_allocations(view) || view_n_processes(view) == 0)
+		return 0;
+	/* Of a run that allocated nothing, the first process says so. */
+	return massif_write_process(view, view_process(view, i < view_n_processes(view) ? i : 0),
+				    file);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/massif_tree.h"
+
+#include "base/interns.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+struct path {
+	size_t first, n; /* in `frames` */
+	uint64_t bytes;
+};
+
+/* Numbers of labels beyond all that there can be: what stands for other things than frames. */
+#define LABEL_ROOT UINT32_MAX
+#define LABEL_ENDED (UINT32_MAX - 1)  /* stacks that end where others go on */
+#define LABEL_FOLDED (UINT32_MAX - 2) /* children below the threshold */
+
+struct node {
+	uint32_t label;
+	size_t depth;
+	size_t first, n; /* paths; of a folded node, how many there are */
+	uint64_t bytes;
+};
+
+struct massif_tree {
+	struct interns *labels;
+	VEC(uint32_t) frames; /* of all paths */
+	VEC(struct path) paths;
+	uint64_t bytes;
+	VEC(struct node) pending;  /* the next to be written is the last */
+	VEC(struct node) children; /* of the node at hand */
+};
+
+int massif_tree_new(struct massif_tree **ret_tree)
+{
+	_cleanup_(massif_tree_free_p) struct massif_tree *tree = calloc(1, sizeof(*tree));
+	int r = tree ? interns_new(&tree->labels) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	*ret_tree = TAKE_PTR(tree);
+	return 0;
+}
+
+void massif_tree_free(struct massif_tree *tree)
+{
+	if (!tree)
+		return;
+	interns_free(tree->labels);
+	vec_done(&tree->frames);
+	vec_done(&tree->paths);
+	vec_done(&tree->pending);
+	vec_done(&tree->children);
+	free(tree);
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	uint64_t result;
+
+	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
+}
+
+int massif_tree_begin(struct massif_tree *tree, uint64_t bytes)
+{
+	int r = vec_push(&tree->paths, (struct path){ .first = tree->frames.len, .bytes = bytes });
+
+	if (r == 0)
+		tree->bytes = sum(tree->bytes, bytes);
+	return r;
+}
+
+int massif_tree_push(struct massif_tree *tree, const char *label)
+{
+	size_t number;
+	int r = interns_add_string(tree->labels, label, &number);
+
+	if (r >= 0)
+		r = vec_push(&tree->frames, (uint32_t)number);
+	if (r == 0)
+		tree->paths.data[tree->paths.len - 1].n++;
+	return r;
+}
+
+uint64_t massif_tree_bytes(const struct massif_tree *tree)
+{
+	return tree->bytes;
+}
+
+static uint32_t label_at(const struct massif_tree *tree, const struct path *path, size_t depth)
+{
+	return depth < path->n ? tree->frames.data[path->first + depth] : LABEL_ENDED;
+}
+
+struct by_depth {
+	const struct massif_tree *tree;
+	size_t depth;
+};
+
+static int compare_at(const void *a, const void *b, void *userdata)
+{
+	const struct by_depth *by = userdata;
+	uint32_t label_a = label_at(by->tree, a, by->depth);
+	uint32_t label_b = label_at(by->tree, b, by->depth);
+
+	return (label_a > label_b) - (label_a < label_b);
+}
+
+/* The largest last, which is written first. */
+static int compare_nodes(const void *item_a, const void *item_b)
+{
+	const struct node *a = item_a, *b = item_b;
+
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? -1 : 1;
+	return (a->label < b->label) - (a->label > b->label);
+}
+
+/* Groups the node's paths by their next frames. */
+static int make_children(struct massif_tree *tree, const struct node *node)
+{
+	struct by_depth by = { tree, node->depth };
+	struct path *paths = tree->paths.data + node->first;
+	int r = 0;
+
+	tree->children.len = 0;
+	if (node->n == 0)
+		return 0;
+	qsort_r(paths, node->n, sizeof(*paths), compare_at, &by);
+	for (size_t i = 0; r == 0 && i < node->n; i++) {
+		struct node *last = tree->children.data + tree->children.len - 1;
+		uint32_t label = label_at(tree, &paths[i], node->depth);
+
+		if (tree->children.len == 0 || last->label != label) {
+			r = vec_push(&tree->children,
+				     (struct node){ label, node->depth + 1, node->first + i, 1,
+						    paths[i].bytes });
+			continue;
+		}
+		last->n++;
+		last->bytes = sum(last->bytes, paths[i].bytes);
+	}
+	if (tree->children.len == 1 && tree->children.data[0].label == LABEL_ENDED)
+		tree->children.len = 0;
+	return r;
+}
+
+/* What is below the threshold is one node then. */
+static int fold_children(struct massif_tree *tree, uint32_t threshold, uint64_t total)
+{
+	struct node folded = { .label = LABEL_FOLDED };
+	size_t n = 0;
+	int r = 0;
+
+	vec_foreach(&tree->children, child) {
+		if ((unsigned __int128)child->bytes * 10000 >=
+		    (unsigned __int128)total * threshold) {
+			tree->children.data[n++] = *child;
+			continue;
+		}
+		folded.n++;
+		folded.bytes = sum(folded.bytes, child->bytes);
+	}
+	tree->children.len = n;
+	if (folded.n > 0)
+		r = vec_push(&tree->children, folded);
+	if (tree->children.len > 0)
+		qsort(tree->children.data, tree->children.len, sizeof(folded), compare_nodes);
+	return r;
+}
+
+static void put_node(const struct massif_tree *tree, const struct node *node, uint32_t threshold,
+		     FILE *file)
+{
+	fprintf(file, "%*sn%zu: %" PRIu64 " ", (int)node->depth, "", tree->children.len,
+		node->bytes);
+	if (node->label == LABEL_ROOT)
+		fputs("(heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n", file);
+	else if (node->label == LABEL_ENDED)
+		fputs("0x0: ???\n", file);
+	else if (node->label == LABEL_FOLDED) /* massif-visualizer knows it by these words */
+		fprintf(file, "in %zu place%s below massif's threshold (%u.%02u%%)\n", node->n,
+			node->n == 1 ? "," : "s, all", threshold / 100, threshold % 100);
+	else
+		fprintf(file, "%s\n", (const char *)interns_get(tree->labels, node->label));
+}
+
+int massif_tree_write(struct massif_tree *tree, uint32_t threshold, uint64_t total, FILE *file)
+{
+	int r;
+
+	tree->pending.len = 0;
+	r = vec_push(&tree->pending,
+		     (struct node){ LABEL_ROOT, 0, 0, tree->paths.len, tree->bytes });
+	while (r == 0 && tree->pending.len > 0) {
+		const struct node node = tree->pending.data[--tree->pending.len];
+
+		tree->children.len = 0;
+		if (node.label < LABEL_FOLDED || node.label == LABEL_ROOT)
+			r = make_children(tree, &node);
+		if (r == 0)
+			r = fold_children(tree, threshold, total);
+		if (r < 0)
+			break;
+		put_node(tree, &node, threshold, file);
+		for (size_t i = 0; r == 0 && i < tree->children.len; i++) {
+			struct node child = tree->children.data[i];
+
+			child.depth = node.depth + 1;
+			r = vec_push(&tree->pending, child);
+		}
+	}
+	return r;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The processes of a view that formats of one process are about: those that allocated something.
+ * Of several images with one pid it is the one that comes first in the view, the newest.
+ */
+#ifndef MEMTRACED_REPORT_ONE_PROCESS_H
+#define MEMTRACED_REPORT_ONE_PROCESS_H
+
+#include "report/view.h"
+
+/* The place of the first such process from `index` on; view_n_processes(view): there is none. */
+size_t one_process_from(const struct view *view, size_t index);
+
+/* Images of the same pid that allocated, too, and have to be left out. */
+size_t one_process_others(const struct view *view, const struct view_process *process);
+
+#endif

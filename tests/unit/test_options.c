@@ -445,6 +445,13 @@ static void wrong_outputs_are_refused_with_what_to_give(void **state)
 		  "':x' is no value of '-o': give FORMAT:PATH, such as json:out.json" },
 		{ { { "-p1", "-ojson:-" } },
 		  "'-o' writes to a file: give '-f json' for standard output" },
+		{ { { "-p1", "-orecord:-" } }, "a recording needs a file: give '-o record:PATH'" },
+		{ { { "-p1", "-ojson:%p%%%q" } },
+		  "'-o' knows no '%q' in a path: give %p for the process id, or %% for a percent "
+		  "sign" },
+		{ { { "-p1", "-ojson:100%" } },
+		  "'-o' knows no '%' in a path: give %p for the process id, or %% for a percent "
+		  "sign" },
 		{ { { "-p1", "-ojson:x", "-ohtml:x" } },
 		  "two outputs go to 'x': give each its own path" },
 	};

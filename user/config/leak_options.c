@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/leak_options.h"
 
+#include "config/output_options.h"
 #include "config/units.h"
 
 #include <errno.h>
@@ -158,10 +159,14 @@ static int add_word(char ***words, const char *value)
 int leak_apply_log_file(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	char *copy;
+	int r;
 
 	(void)def; /* sets its own field */
 	if (*value == '\0')
 		return option_error(p, "'--log-file' needs a path; %%p in it is the process id");
+	r = output_check_path(p, "--log-file", value, "p");
+	if (r < 0)
+		return r;
 	copy = strdup(value);
 	if (!copy)
 		return -ENOMEM;

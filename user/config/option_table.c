@@ -3,6 +3,7 @@
 
 #include "config/leak_options.h"
 #include "config/massif_options.h"
+#include "config/output_options.h"
 #include "config/units.h"
 #include "config/words.h"
 
@@ -376,67 +377,6 @@ static int apply_env(struct option_parser *p, const struct option_def *def, cons
 	return env[n] ? 0 : -ENOMEM;
 }
 
-/* Room for an empty output at `index`, the later ones moved up; NULL: no memory. */
-static struct option_output *insert_output(struct options *o, size_t index)
-{
-	struct option_output *outputs;
-
-	outputs = reallocarray(o->outputs, o->n_outputs + 1, sizeof(*outputs));
-	if (!outputs)
-		return NULL;
-	o->outputs = outputs;
-	memmove(outputs + index + 1, outputs + index, (o->n_outputs - index) * sizeof(*outputs));
-	o->n_outputs++;
-	outputs[index] = (struct option_output){ 0 };
-	return &outputs[index];
-}
-
-static int apply_format(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	struct option_output *output;
-
-	(void)def; /* sets its own field */
-	if (*value == '\0' || *value == '-')
-		return option_error(p, "'%s' is no value of '-f': give a format such as json",
-				    value);
-	if (strchr(value, ':'))
-		return option_error(p,
-				    "'-f' writes to standard output and takes no path: give "
-				    "'-o %s' for a file",
-				    value);
-	output = insert_output(p->options, 0);
-	if (!output)
-		return -ENOMEM;
-	return set_string(&output->format, value);
-}
-
-static int apply_output(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	const char *colon = strchr(value, ':');
-	struct options *o = p->options;
-	struct option_output *output;
-
-	(void)def; /* sets its own field */
-	if (!colon || colon == value || colon[1] == '\0')
-		return option_error(p,
-				    "'%s' is no value of '-o': give FORMAT:PATH, such as "
-				    "json:out.json",
-				    value);
-	if (strcmp(colon + 1, "-") == 0)
-		return option_error(p, "'-o' writes to a file: give '-f %.*s' for standard output",
-				    (int)(colon - value), value);
-	for (size_t i = 0; i < o->n_outputs; i++)
-		if (o->outputs[i].path && strcmp(o->outputs[i].path, colon + 1) == 0)
-			return option_error(p, "two outputs go to '%s': give each its own path",
-					    colon + 1);
-	output = insert_output(o, o->n_outputs);
-	if (!output)
-		return -ENOMEM;
-	output->format = strndup(value, (size_t)(colon - value));
-	output->path = strdup(colon + 1);
-	return output->format && output->path ? 0 : -ENOMEM;
-}
-
 static const char *const sort_names[] = {
 	[SORT_BYTES] = "bytes", [SORT_COUNT] = "count",		[SORT_GROWTH] = "growth",
 	[SORT_PEAK] = "peak",	[SORT_TEMPORARY] = "temporary", NULL,
@@ -595,9 +535,10 @@ const struct option_def option_table[] = {
 	{ 0, "sort", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, NULL, sort_names,
 	  apply_choice, FIELD(sort), .help = "Which sites come first; default: bytes." },
 
-	{ 'f', NULL, GROUP_OUTPUT, OPTION_FOR_REPORT | OPTION_ONCE, "FORMAT", NULL, apply_format,
+	{ 'f', NULL, GROUP_OUTPUT, OPTION_FOR_REPORT | OPTION_ONCE, "FORMAT", NULL,
+	  output_apply_format,
 	  .help = "Write this format to standard output; default, without -o: table." },
-	{ 'o', NULL, GROUP_OUTPUT, OPTION_FOR_REPORT, "FORMAT:PATH", NULL, apply_output,
+	{ 'o', NULL, GROUP_OUTPUT, OPTION_FOR_REPORT, "FORMAT:PATH", NULL, output_apply_file,
 	  .help = "Write this format to a file; in PATH, %p is the process id, %e the name of "
 		  "the event. May be repeated." },
 	{ 0, "threshold", GROUP_OUTPUT, OPTION_FOR_REPORT | OPTION_ALLOC, "PERCENT", NULL,

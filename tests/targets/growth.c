@@ -78,7 +78,7 @@ static void slowly(uint64_t step)
 
 static uint64_t run(uint64_t step, uint64_t steps)
 {
-	uint64_t size = 50 + below(100);
+	uint64_t size = 300 + below(100);
 
 	slowly(step);
 	CHECK(leak(size));

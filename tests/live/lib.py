@@ -305,6 +305,15 @@ def load_report(path, filtered=False, allocations=True):
     return report
 
 
+def refused(done, status, *words):
+    """An error: its status, nothing on stdout, one clear message, and no trace of a crash."""
+    assert done.returncode == status, f"{done.returncode}, not {status}: {done.stderr}"
+    assert done.stdout == "", done.stdout
+    text = done.stderr.lower()
+    for word in words:
+        assert word.lower() in text, f"stderr does not say '{word}': {done.stderr}"
+
+
 def less_room(options):
     """On an emulated CPU there is room for fewer blocks: for two million it takes half a second to
     make, and as long to read for each report. Not for tests of how many there can be, and not
@@ -490,9 +499,14 @@ def libc_of_its_own():
 
 
 def bpf_list(kind):
+    """bpftool fails where one of what it lists is gone before it has looked at it."""
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
-    done = run(["bpftool", "-j", kind, "list"], env=dict(os.environ, PATH=path))
-    assert done.returncode == 0, f"bpftool {kind} list: {done.stderr}"
+    for _ in range(10):
+        done = run(["bpftool", "-j", kind, "list"], env=dict(os.environ, PATH=path))
+        if done.returncode == 0:
+            break
+        time.sleep(0.1)
+    assert done.returncode == 0, f"bpftool {kind} list: {done.stderr or done.stdout}"
     return json.loads(done.stdout or "[]")
 
 

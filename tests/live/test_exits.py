@@ -5,19 +5,10 @@ import os
 import re
 import signal
 
-from lib import (Skip, load_report, memtraced, need_kernel, need_program, need_root, process_state,
-                 run, run_memtraced, scratch, started, target, test)
+from lib import (load_report, memtraced, need_kernel, need_program, need_root, process_state,
+                 refused, run, run_memtraced, scratch, Skip, started, target, test)
 
 NOBODY = 65534
-
-
-def refused(done, status, *words):
-    """An error: its status, nothing on stdout, one clear message, and no trace of a crash."""
-    assert done.returncode == status, f"{done.returncode}, not {status}: {done.stderr}"
-    assert done.stdout == "", done.stdout
-    text = done.stderr.lower()
-    for word in words:
-        assert word.lower() in text, f"stderr does not say '{word}': {done.stderr}"
 
 
 def unused_pid():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The stacks of one event, any tracepoint: this object is loaded once for each that is asked for.
+ * The stacks of one event, any tracepoint, or of samples: this object is loaded once for each that
+ * is asked for, with the program that fits.
  */
 #include "event_stack.bpf.h"
 #include "syscall_filter.bpf.h"
@@ -58,27 +59,44 @@ static __always_inline void count_stacks(struct abi_proc *proc, const struct abi
 	count->last_ns = time_ns;
 }
 
-SEC("tracepoint")
-int on_event(void *ctx)
+static __always_inline void take_event(void *ctx, struct abi_proc *proc, __u32 slot, __u64 repeated)
 {
 	struct abi_event_key key = {};
-	struct abi_proc *proc;
 	__u64 time_ns;
-	__u32 slot;
 
-	if (knob_number >= 0 && !is_syscall(ctx, knob_number))
-		return 0;
-	proc = target_proc(&slot);
-	if (!proc)
-		return 0;
 	key.stack = user_stack_capture(ctx, proc, slot);
 	key.image = proc->image;
 	if (knob_kernel)
-		key.kernel_stack = kernel_stack_capture(ctx, proc);
+		key.kernel_stack = kernel_stack_capture(ctx, proc, repeated);
 	key.cpu = bpf_get_smp_processor_id();
 	time_ns = bpf_ktime_get_ns();
 	count_stacks(proc, &key, time_ns);
 	if (knob_each)
 		send_occurrence(proc, &key, slot, time_ns);
+}
+
+SEC("tracepoint")
+int on_event(void *ctx)
+{
+	struct abi_proc *proc;
+	__u32 slot;
+
+	if (knob_number >= 0 && !is_syscall(ctx, knob_number))
+		return 0;
+	proc = target_proc(&slot);
+	if (proc)
+		take_event(ctx, proc, slot, KERNEL_FRAMES_REPEATED);
+	return 0;
+}
+
+/* In the clock's interrupt; the kernel's walk begins with what was interrupted. */
+SEC("?perf_event")
+int on_sample(void *ctx)
+{
+	__u32 slot;
+	struct abi_proc *proc = target_proc(&slot);
+
+	if (proc)
+		take_event(ctx, proc, slot, 0);
 	return 0;
 }

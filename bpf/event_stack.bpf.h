@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stacks of tracepoints: of the user code that was running, and of the kernel.
+ * Stacks of tracepoints and samples: of the user code that was running, and of the kernel.
  */
 #ifndef MEMTRACED_EVENT_STACK_BPF_H
 #define MEMTRACED_EVENT_STACK_BPF_H
@@ -57,31 +57,33 @@ static __always_inline __u64 caller_stack_capture(void *ctx, struct abi_proc *pr
 /* Seed of kernel stacks: no slot is as large. */
 #define KERNEL_SEED ((__u64)ABI_NO_SLOT << 32)
 
-static __always_inline bool kernel_frames(void *ctx, struct abi_ev_stack *ev)
+/*
+ * `repeated`: frames that the kernel's walk gives twice. 0 is no loss where user code was
+ * interrupted.
+ */
+static __always_inline __u64 kernel_stack_capture(void *ctx, struct abi_proc *proc, __u64 repeated)
 {
-	long len = bpf_get_stack(ctx, ev->frame, ABI_MAX_FRAMES * 8, KERNEL_FRAMES_REPEATED);
+	struct stack_scratch *s = stack_begin();
+	struct abi_ev_stack *ev;
+	long len;
 
+	if (!s)
+		return 0;
+	ev = &s->ev;
+	len = bpf_get_stack(ctx, ev->frame, ABI_MAX_FRAMES * 8, repeated);
+	if (len == 0) {
+		scratch_put(s);
+		return 0;
+	}
 	if (len < 8)
-		return false;
+		return stack_end(proc, s, 0, ABI_NO_SLOT);
 	ev->frames = (__u64)len / 8;
 	ev->flags = ABI_STACK_KERNEL;
 	ev->exact[0] = 0;
 	ev->exact[1] = 0;
 	if (ev->frames >= ABI_MAX_FRAMES)
 		ev->flags |= ABI_STACK_TRUNCATED;
-	return true;
-}
-
-static __always_inline __u64 kernel_stack_capture(void *ctx, struct abi_proc *proc)
-{
-	struct stack_scratch *s = stack_begin();
-	__u64 hash = 0;
-
-	if (!s)
-		return 0;
-	if (kernel_frames(ctx, &s->ev))
-		hash = stack_hash(&s->ev, KERNEL_SEED);
-	return stack_end(proc, s, hash, ABI_NO_SLOT);
+	return stack_end(proc, s, stack_hash(ev, KERNEL_SEED), ABI_NO_SLOT);
 }
 
 #endif

@@ -52,6 +52,7 @@ _memtraced_options() {
         --comm=
         --hist=
         -e
+        --cpu
         --kernel
         --each
         --syscalls

@@ -129,7 +129,7 @@ REPORT = {
                                              "count": NATURAL}),
                           "errors": MapOf(NATURAL), "restarted": Nullable(NATURAL),
                           "passed_on": Nullable(NATURAL)}),
-    "events": ListOf({"name": str, "count": NATURAL,
+    "events": ListOf({"name": str, "count": NATURAL, "period_ns": Nullable(NATURAL),
                       "stacks": ListOf({"pid": Nullable(NATURAL), "comm": str, "count": NATURAL,
                                         "frames": ListOf(FRAME)})}),
     "syscalls": ListOf(SYSCALLS),

@@ -58,6 +58,27 @@ static void jobs_and_what_belongs_to_them_set_their_fields(void **state)
 	assert_string_equal(o->events[1].name, "sched_switch");
 }
 
+static void the_clock_of_a_cpu_is_an_event(void **state)
+{
+	static const struct {
+		const char *line;
+		uint32_t hz;
+	} cases[] = { { "-p1 --cpu -esched:sched_switch", 99 },
+		      { "-p1 --cpu=1 -esched:sched_switch", 1 },
+		      { "-p1 --cpu=10000 --kernel -e sched:sched_switch", 10000 } };
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		_cleanup_(options_free_p) struct options *o = parse_ok(cases[i].line);
+
+		assert_int_equal(o->n_events, 2);
+		assert_int_equal(o->events[0].hz, cases[i].hz);
+		assert_string_equal(o->events[0].name, "cpu-clock");
+		assert_int_equal(o->events[1].hz, 0);
+		assert_false(options_trace_allocations(o));
+	}
+}
+
 static void a_cgroup_is_a_target(void **state)
 {
 	_cleanup_(options_free_p) struct options *o = NULL;
@@ -156,8 +177,9 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 					     "give one with -c or behind --" },
 		{ "-a --features",
 		  "'--features' traces nothing: leave out the process or command" },
-		{ "-p1 --kernel", "'--kernel' is about events: name one with -e" },
-		{ "-p1 --each --syscalls", "'--each' is about events: name one with -e" },
+		{ "-p1 --kernel", "'--kernel' is about events: name one with -e, or give --cpu" },
+		{ "-p1 --each --syscalls", "'--each' is about events: name one with -e, or "
+					   "give --cpu" },
 		{ "-p1 --stacks -e read", "'--stacks' is about system calls: give --syscalls too" },
 		{ "-p1 -e read --each -o json:x",
 		  "'--each' needs a format that has a line for each event: give -f perf-script "
@@ -171,6 +193,8 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "-p1 --hist read --hist read", "'--hist read' is given twice: give it once" },
 		{ "-p1 -e read -e sys_enter_read",
 		  "'-e read' and '-e sys_enter_read' are one event: give it once" },
+		{ "-p1 --cpu --cpu=5", "'--cpu' is given twice: give it once" },
+		{ "-p1 --cpu=0", "'0' is no value of '--cpu': give 1 to 10000 samples a second" },
 		{ "-p1 --hist read,by=x", "'by=x' of '--hist' is unknown: give by=comm or by=pid" },
 		{ "report x --syscalls", "'--syscalls' has no meaning for 'report': leave it out" },
 		{ "report x -a", "'-a' has no meaning for 'report': leave it out" },
@@ -191,6 +215,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs_and_what_belongs_to_them_set_their_fields),
+		cmocka_unit_test(the_clock_of_a_cpu_is_an_event),
 		cmocka_unit_test(a_cgroup_is_a_target),
 		cmocka_unit_test(users_and_names_choose_of_any_target),
 		cmocka_unit_test(other_jobs_turn_allocations_off_unless_they_are_asked_for),

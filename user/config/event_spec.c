@@ -46,6 +46,28 @@ static int fill(struct event_spec *spec, char *parts[SPEC_MAX_PARTS], int n, str
 	return 0;
 }
 
+int event_spec_cpu(uint32_t hz, struct event_spec *ret_spec)
+{
+	_cleanup_(event_spec_done) struct event_spec spec = {
+		.text = strdup(EVENT_CPU_CLOCK),
+		.name = strdup(EVENT_CPU_CLOCK),
+		.hz = hz,
+	};
+
+	if (!spec.text || !spec.name)
+		return -ENOMEM;
+	*ret_spec = spec;
+	spec = (struct event_spec){ 0 };
+	return 0;
+}
+
+bool event_spec_equal(const struct event_spec *a, const struct event_spec *b)
+{
+	if (!a->category || !b->category)
+		return a->category == b->category;
+	return strcmp(a->category, b->category) == 0 && strcmp(a->name, b->name) == 0;
+}
+
 int event_spec_parse(const char *text, struct event_spec *ret_spec, struct strbuf *error)
 {
 	_cleanup_(event_spec_done) struct event_spec spec = { .text = strdup(text) };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose stacks -e is to collect: "getrandom" or "sched:sched_switch". Only the text is looked at;
- * whether this kernel has the event is seen when it is attached. Pure functions.
+ * Whose stacks -e is to collect: "getrandom" or "sched:sched_switch"; or those that --cpu samples.
+ * Only the text is looked at; whether this kernel has the event is seen when it is attached. Pure
+ * functions.
  */
 #ifndef MEMTRACED_CONFIG_EVENT_SPEC_H
 #define MEMTRACED_CONFIG_EVENT_SPEC_H
@@ -9,12 +10,17 @@
 #include "base/strbuf.h"
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* perf's name of the clock that --cpu samples by. */
+#define EVENT_CPU_CLOCK "cpu-clock"
 
 struct event_spec {
 	char *text;	 /* as given: the report's "name" */
 	char *category;	 /* "syscalls" */
 	char *name;	 /* "sys_enter_getrandom" */
 	bool is_syscall; /* was given without a category */
+	uint32_t hz;	 /* samples a second of each CPU; 0: it is a tracepoint */
 };
 
 /*
@@ -22,6 +28,10 @@ struct event_spec {
  * that says what is wrong and what to give; or -ENOMEM.
  */
 int event_spec_parse(const char *text, struct event_spec *ret_spec, struct strbuf *error);
+/* What --cpu asks for; as above, without a category. */
+int event_spec_cpu(uint32_t hz, struct event_spec *ret_spec);
+/* Are they one event, which is wanted once? */
+bool event_spec_equal(const struct event_spec *a, const struct event_spec *b);
 void event_spec_done(struct event_spec *spec);
 
 #endif

@@ -316,27 +316,58 @@ static int apply_hist(struct option_parser *p, const struct option_def *def, con
 	return r;
 }
 
+/* Room for one more, which is not counted yet; NULL: no memory. */
+static struct event_spec *more_events(struct options *o)
+{
+	struct event_spec *events = reallocarray(o->events, o->n_events + 1, sizeof(*events));
+
+	if (!events)
+		return NULL;
+	o->events = events;
+	return &events[o->n_events];
+}
+
 static int apply_event(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	struct options *o = p->options;
-	struct event_spec *events;
+	struct event_spec *event = more_events(o);
 	int r;
 
 	(void)def; /* sets its own field */
-	events = reallocarray(o->events, o->n_events + 1, sizeof(*events));
-	if (!events)
+	if (!event)
 		return -ENOMEM;
-	o->events = events;
-	r = event_spec_parse(value, &events[o->n_events], p->error);
+	r = event_spec_parse(value, event, p->error);
 	if (r < 0)
 		return r;
 	o->n_events++;
 	for (size_t i = 0; i + 1 < o->n_events; i++)
-		if (strcmp(events[i].category, events[o->n_events - 1].category) == 0 &&
-		    strcmp(events[i].name, events[o->n_events - 1].name) == 0)
+		if (event_spec_equal(&o->events[i], event))
 			return option_error(p, "'-e %s' and '-e %s' are one event: give it once",
-					    events[i].text, value);
+					    o->events[i].text, value);
 	return 0;
+}
+
+/* The usual one: no multiple of what timers do, few enough for hosts. */
+#define DEFAULT_HZ 99
+#define MOST_HZ 10000
+
+static int apply_cpu(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	struct event_spec *event = more_events(p->options);
+	uint64_t hz = DEFAULT_HZ;
+	int r;
+
+	(void)def; /* sets its own field */
+	if (!event)
+		return -ENOMEM;
+	if (value &&
+	    (parse_number(value, value + strlen(value), &hz) < 0 || hz == 0 || hz > MOST_HZ))
+		return option_error(p, "'%s' is no value of '--cpu': give 1 to %d samples a second",
+				    value, MOST_HZ);
+	r = event_spec_cpu((uint32_t)hz, event);
+	if (r == 0)
+		p->options->n_events++;
+	return r;
 }
 
 static int apply_allocator(struct option_parser *p, const struct option_def *def, const char *value)
@@ -448,10 +479,12 @@ const struct option_def option_table[] = {
 	  .help = "Show how values are distributed. May be repeated." },
 	{ 'e', NULL, GROUP_JOBS, 0, "EVENT", NULL, apply_event,
 	  .help = "Show the stacks that lead to this event. May be repeated." },
+	{ 0, "cpu", GROUP_JOBS, OPTION_MAY | OPTION_ONCE, "HZ", NULL, apply_cpu,
+	  .help = "Show the stacks that run, sampled so often a second; default: 99." },
 	{ 0, "kernel", GROUP_JOBS, OPTION_EVENT, NULL, NULL, apply_flag, FIELD(kernel_stacks),
-	  .help = "With -e: the frames within the kernel as well." },
+	  .help = "With -e and --cpu: the frames within the kernel as well." },
 	{ 0, "each", GROUP_JOBS, OPTION_EVENT, NULL, NULL, apply_flag, FIELD(each),
-	  .help = "With -e: each event by itself and with its time, as perf-script." },
+	  .help = "With -e and --cpu: each event by itself and with its time, as perf-script." },
 	{ 0, "syscalls", GROUP_JOBS, 0, NULL, NULL, apply_flag, FIELD(syscalls),
 	  .help = "Show the system calls, by call." },
 	{ 0, "stacks", GROUP_JOBS, 0, NULL, NULL, apply_flag, FIELD(stacks),

@@ -295,7 +295,7 @@ static int check_jobs(struct option_parser *p)
 	char spelling[OPTION_SPELLING_LEN];
 
 	if (of_event && o->n_events == 0)
-		return option_error(p, "'%s' is about events: name one with -e",
+		return option_error(p, "'%s' is about events: name one with -e, or give --cpu",
 				    option_spelling(of_event, spelling));
 	if (o->stacks && !o->syscalls)
 		return option_error(p, "'--stacks' is about system calls: give --syscalls too");

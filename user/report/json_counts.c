@@ -138,6 +138,8 @@ static void put_event(struct json_out *out, const struct view_event *event)
 		return;
 	json_out_string(out, json, "name", event->asked->name);
 	json_out_u64(out, json, "count", event->count);
+	json_out_known(out, json, "period_ns", event->asked->period_ns > 0,
+		       event->asked->period_ns);
 	fputc('{', out->file);
 	json_out_put_members(out, json);
 	fputs(",\"stacks\":[", out->file);

@@ -2,7 +2,7 @@
 /*
  * A profile for pprof, gzipped protobuf (FORMATS.md 2), written part by part. Of allocations it is
  * a heap profile as Go's: objects and bytes that were allocated and that are in use. Of an event it
- * counts how often it happened.
+ * counts how often it happened, and of samples the time that they stand for.
  */
 #include "report/gzip_out.h"
 #include "report/pprof_tables.h"
@@ -19,6 +19,7 @@ struct profile {
 	struct pprof_tables *tables;
 	struct sample_frames frames; /* of the stack at hand */
 	VEC(uint64_t) locations;
+	uint64_t period_ns; /* of samples; 0: each event counts itself */
 };
 
 static Pprof__ValueType value_type(struct pprof_tables *tables, const char *type, const char *unit)
@@ -64,6 +65,31 @@ static void put_heap_types(struct profile *profile)
 	part.period = 1; /* every allocation counts */
 	add_time(profile->view, false, &part);
 	pprof_tables_put(tables, &part);
+}
+
+static int64_t as_value(uint64_t value)
+{
+	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
+}
+
+/* As those of Go and perf_to_profile: samples, and the time that they stand for. */
+static void put_sample_types(struct profile *profile, const struct view_event *event)
+{
+	Pprof__ValueType types[] = {
+		value_type(profile->tables, "samples", "count"),
+		value_type(profile->tables, "cpu", "nanoseconds"),
+	};
+	Pprof__ValueType *pointers[] = { &types[0], &types[1] };
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+
+	profile->period_ns = event->asked->period_ns;
+	part.n_sample_type = 2;
+	part.sample_type = pointers;
+	part.default_sample_type = types[1].type;
+	part.period_type = &types[1];
+	part.period = as_value(profile->period_ns);
+	add_time(profile->view, true, &part);
+	pprof_tables_put(profile->tables, &part);
 }
 
 static void put_event_type(struct profile *profile, const struct view_event *event)
@@ -153,11 +179,6 @@ static int add_locations(struct profile *profile, const struct view_stack *stack
 	return r;
 }
 
-static int64_t as_value(uint64_t value)
-{
-	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
-}
-
 struct labels {
 	Pprof__Label list[4], *pointers[4];
 	size_t n;
@@ -197,13 +218,17 @@ static void add_labels(struct profile *profile, const struct sample *sample, str
 }
 
 /* How many values; 0: there is nothing to say. */
-static size_t fill_values(const struct sample *sample, int64_t values[HEAP_TYPES])
+static size_t fill_values(const struct profile *profile, const struct sample *sample,
+			  int64_t values[HEAP_TYPES])
 {
 	const struct view_site *site = sample->site;
 
 	if (!site) {
 		values[0] = as_value(sample->count);
-		return values[0] != 0;
+		values[1] = as_value(sample->count * profile->period_ns);
+		if (values[0] == 0)
+			return 0;
+		return profile->period_ns ? 2 : 1;
 	}
 	values[0] = as_value(site->allocs);
 	values[1] = as_value(site->bytes);
@@ -221,7 +246,7 @@ static int put_sample(const struct sample *from, void *userdata)
 	struct labels labels = { .n = 0 };
 	int r;
 
-	sample.n_value = fill_values(from, values);
+	sample.n_value = fill_values(profile, from, values);
 	sample.value = values;
 	if (sample.n_value == 0)
 		return 0;
@@ -252,7 +277,9 @@ static int put_profile(struct profile *profile, const struct view_event *event)
 
 	if (r < 0)
 		return r;
-	if (event)
+	if (event && event->asked->period_ns)
+		put_sample_types(profile, event);
+	else if (event)
 		put_event_type(profile, event);
 	else
 		put_heap_types(profile);

@@ -3,15 +3,28 @@
 
 #include <inttypes.h>
 
+/* What samples stand for is an estimate, also when none was lost. */
+static void add_samples(struct strbuf *line, const struct view_event *event)
+{
+	double seconds = (double)event->count * (double)event->asked->period_ns / 1e9;
+
+	strbuf_addf(line, ": %" PRIu64 " sample%s, ~%.*f s of CPU time", event->count,
+		    table_plural(event->count), seconds < 10 ? 2 : 1, seconds);
+}
+
 static void event_head(struct table *t, const struct view_event *event)
 {
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char number[TABLE_NUMBER_LEN];
 
 	text_clean(&line, event->asked->name);
-	strbuf_addf(&line, ": %s time%s on %zu stack%s",
-		    table_count(event->count, view_is_exact(t->view), number),
-		    table_plural(event->count), event->n_stacks, table_plural(event->n_stacks));
+	if (event->asked->period_ns)
+		add_samples(&line, event);
+	else
+		strbuf_addf(&line, ": %s time%s",
+			    table_count(event->count, view_is_exact(t->view), number),
+			    table_plural(event->count));
+	strbuf_addf(&line, " on %zu stack%s", event->n_stacks, table_plural(event->n_stacks));
 	table_bold(t, true);
 	table_wrap(t, 4, strbuf_str(&line));
 	table_bold(t, false);
@@ -22,12 +35,14 @@ static void event_head(struct table *t, const struct view_event *event)
 static void stack_head(struct table *t, const struct view_event *event,
 		       const struct view_event_stack *stack, size_t rank)
 {
-	bool exact = view_is_exact(t->view);
+	bool sampled = event->asked->period_ns > 0, exact = view_is_exact(t->view);
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char number[TABLE_NUMBER_LEN];
 
-	strbuf_addf(&line, "  #%zu  %s, %s%.1f%%, ", rank, table_count(stack->count, exact, number),
-		    exact ? "" : "~", 100.0 * (double)stack->count / (double)event->count);
+	strbuf_addf(&line, "  #%zu  %s, %s%.1f%%, ", rank,
+		    table_count(stack->count, exact || sampled, number),
+		    exact && !sampled ? "" : "~",
+		    100.0 * (double)stack->count / (double)event->count);
 	table_process(&line, stack->image);
 	table_bold(t, true);
 	table_wrap(t, 8, strbuf_str(&line));

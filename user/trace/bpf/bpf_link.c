@@ -154,6 +154,22 @@ int link_tracepoint(int prog_fd, uint32_t id)
 	return perf_event_link(prog_fd, &perf_fd, 0);
 }
 
+int link_cpu_clock(int prog_fd, int cpu, uint32_t hz)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000000 / hz, /* its events are nanoseconds */
+		.exclude_idle = 1,
+	};
+	_cleanup_close_ int perf_fd = perf_event_open(&attr, -1, cpu);
+
+	if (perf_fd < 0)
+		return perf_fd;
+	return perf_event_link(prog_fd, &perf_fd, 0);
+}
+
 int link_raw_tracepoint(int prog_fd, const char *name)
 {
 	int fd = bpf_raw_tracepoint_open(name, prog_fd);

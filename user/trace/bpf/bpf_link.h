@@ -36,6 +36,9 @@ int link_perf_uprobe(int prog_fd, const char *path, const struct uprobe_site *si
 /* A program on the tracepoint with this id (tracefs .../id). */
 int link_tracepoint(int prog_fd, uint32_t id);
 
+/* Samples of what this CPU runs, so often a second by its clock; none of the idle task. */
+int link_cpu_clock(int prog_fd, int cpu, uint32_t hz);
+
 /* A raw tracepoint by name. */
 int link_raw_tracepoint(int prog_fd, const char *name);
 

@@ -2,22 +2,26 @@
 #include "trace/jobs/event_job.h"
 
 #include "base/hashmap.h"
+#include "base/vec.h"
 #include "event.skel.h"
 #include "event_old.skel.h"
 #include "trace/bpf/bpf_batch.h"
+#include "trace/bpf/bpf_link.h"
 #include "trace/bpf/programs.h"
 #include "trace/kernel/old_kernel.h"
+#include "trace/kernel/sampling.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <string.h>
 
 struct event_job {
 	struct job job;
 	const struct event_spec *spec;
 	struct event_job_opts opts;
 	struct event_bpf *skel;
-	int fd; /* -1: not attached */
+	VEC(int) fds; /* attached as long as they are open; of samples one for each CPU */
 };
 
 /* --- reading: the sum over CPUs -------------------------------------------------------------- */
@@ -115,27 +119,38 @@ static int event_describe(const struct job *job, record_fn fn, void *userdata)
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 	struct record record = {
 		.type = RECORD_EVENT,
-		.event = { .id = event->opts.id, .kernel = event->opts.kernel_stacks },
+		.event = { .id = event->opts.id,
+			   .kernel = event->opts.kernel_stacks,
+			   .period_ns =
+				   event->spec->hz ? UINT64_C(1000000000) / event->spec->hz : 0 },
 	};
 
-	strbuf_addf(&name, "%s:%s", event->spec->category, event->spec->name);
+	if (event->spec->category)
+		strbuf_addf(&name, "%s:", event->spec->category);
+	strbuf_adds(&name, event->spec->name);
 	if (strbuf_error(&name))
 		return -ENOMEM;
 	record.event.name = strbuf_str(&name);
 	return fn(&record, userdata);
 }
 
+static struct bpf_program *program_of(const struct event_job *event)
+{
+	return event->spec->hz ? event->skel->progs.on_sample : event->skel->progs.on_event;
+}
+
 static uint64_t event_missed(const struct job *job)
 {
-	return program_missed(((const struct event_job *)job)->skel->progs.on_event);
+	return program_missed(program_of((const struct event_job *)job));
 }
 
 static void event_free(struct job *job)
 {
 	struct event_job *event = (struct event_job *)job;
 
-	if (event->fd >= 0)
-		close(event->fd);
+	vec_foreach(&event->fds, fd)
+		close(*fd);
+	vec_done(&event->fds);
 	event_bpf__destroy(event->skel);
 	free(event);
 }
@@ -147,23 +162,62 @@ static const struct job_ops event_ops = {
 	.free = event_free,
 };
 
+/* The link belongs to the event from now on. */
+static int keep(struct event_job *event, int fd)
+{
+	int r = vec_push(&event->fds, fd);
+
+	if (r)
+		close(fd);
+	return r;
+}
+
+/* Each CPU that is there now. */
+static int attach_clocks(struct event_job *event)
+{
+	int n = libbpf_num_possible_cpus(), r = n < 0 ? n : 0;
+
+	for (int cpu = 0; cpu < n && r == 0; cpu++) {
+		int fd = link_cpu_clock(bpf_program__fd(program_of(event)), cpu, event->spec->hz);
+
+		if (fd >= 0)
+			r = keep(event, fd);
+		else if (fd != -ENODEV) /* it is switched off */
+			r = fd;
+	}
+	return r;
+}
+
 static int attach(struct event_job *event, const struct job_context *context)
 {
 	const struct event_spec *spec = event->spec;
 	static const char enter[] = "sys_enter_";
+	int fd;
 
-	event->fd = job_attach_tracepoint(context, event->skel->progs.on_event, spec->category,
-					  spec->name);
-	if (event->fd >= 0)
-		return 0;
-	if (event->fd != -ENOENT)
-		return event->fd;
+	if (spec->hz)
+		return attach_clocks(event);
+	fd = job_attach_tracepoint(context, program_of(event), spec->category, spec->name);
+	if (fd >= 0)
+		return keep(event, fd);
+	if (fd != -ENOENT)
+		return fd;
 	strbuf_addf(context->error, "-e %s: ", spec->text);
 	return job_no_event(context, spec->category, spec->name,
 			    spec->is_syscall ? spec->name + sizeof(enter) - 1 : NULL);
 }
 
 DEFINE_OPEN_OLD(event)
+
+static int check_sampling(const struct job_context *context)
+{
+	int r = sampling_try();
+
+	if (r == 0)
+		return 0;
+	strbuf_addf(context->error,
+		    "--cpu: this kernel lets no program sample (%s): Linux 6.1 does", strerror(-r));
+	return -EINVAL;
+}
 
 int event_job_new(const struct job_context *context, const struct event_spec *spec,
 		  const struct event_job_opts *opts, struct job **ret_job)
@@ -175,7 +229,12 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 	if (!event)
 		return -ENOMEM;
 	job = &event->job;
-	*event = (struct event_job){ .job.ops = &event_ops, .spec = spec, .opts = *opts, .fd = -1 };
+	*event = (struct event_job){ .job.ops = &event_ops, .spec = spec, .opts = *opts };
+	if (spec->hz) {
+		r = check_sampling(context);
+		if (r)
+			return r;
+	}
 	event->skel = old_kernel() ? open_old() : event_bpf__open();
 	if (!event->skel)
 		return -errno;
@@ -184,10 +243,12 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 	event->skel->rodata->knob_kernel = opts->kernel_stacks;
 	event->skel->rodata->knob_each = opts->each;
 	event->skel->rodata->knob_number =
-		job_event_number(context, spec->category, "", spec->name);
+		spec->hz ? -1 : job_event_number(context, spec->category, "", spec->name);
 	event->skel->rodata->knob_max_stack = opts->max_stack;
 	event->skel->rodata->knob_unwind = context->programs->unwind;
 	event->skel->rodata->knob_check_stacks = context->programs->check_stacks;
+	bpf_program__set_autoload(event->skel->progs.on_event, spec->hz == 0);
+	bpf_program__set_autoload(event->skel->progs.on_sample, spec->hz > 0);
 	r = job_share_maps(event->skel->obj, context->programs);
 	if (r == 0)
 		r = event_bpf__load(event->skel);

@@ -8,6 +8,7 @@
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/probe_kinds.h"
 #include "trace/kernel/probe_page.h"
+#include "trace/kernel/sampling.h"
 #include "trace/kernel/tracefs.h"
 
 #include <bpf/bpf.h>
@@ -89,6 +90,13 @@ static void probe_find_vma(struct features *f)
 	result(f, FEATURE_FIND_VMA, r > 0, "%s",
 	       r < 0 ? strerror(-r) :
 		       "no bpf_find_vma (Linux 5.17): stacks are cut until the exec was seen");
+}
+
+static void probe_sampling(struct features *f)
+{
+	int r = sampling_try();
+
+	result(f, FEATURE_SAMPLING, r == 0, "%s (Linux 6.1)", strerror(-r));
 }
 
 /* A program that does nothing: returns 1, which tells a session to leave the return alone. */
@@ -216,6 +224,8 @@ int features_new(bool all, struct features **ret_features)
 	probe_tracefs(f);
 	probe_old(f);
 	probe_find_vma(f);
+	if (all)
+		probe_sampling(f);
 	probe_attach(f, page, all);
 	probe_seccomp(f, page);
 	*ret_features = TAKE_PTR(f);

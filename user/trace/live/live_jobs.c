@@ -16,9 +16,11 @@
 /* Where Linux puts its code on x86-64 and arm64: the upper half. */
 #define KERNEL_START 0xffff800000000000ULL
 
-static int job_context(struct live *live, struct strbuf *error, struct job_context *ret_context)
+/* `traced`: tracepoints are needed. */
+static int job_context(struct live *live, bool traced, struct strbuf *error,
+		       struct job_context *ret_context)
 {
-	if (live->tracefs_fd < 0) {
+	if (traced && live->tracefs_fd < 0) {
 		int fd = tracefs_open();
 
 		if (fd < 0)
@@ -50,7 +52,7 @@ int live_add_hist(struct live *live, const struct hist_spec *spec, struct strbuf
 {
 	struct job_context context;
 	struct job *job;
-	int r = job_context(live, error, &context);
+	int r = job_context(live, true, error, &context);
 
 	if (r == 0)
 		r = hist_job_new(&context, spec, live->jobs.len, live->programs->entry_type != 0,
@@ -73,7 +75,7 @@ int live_add_event(struct live *live, const struct event_spec *spec, bool kernel
 	};
 	struct job_context context;
 	struct job *job;
-	int r = job_context(live, error, &context);
+	int r = job_context(live, spec->hz == 0, error, &context);
 
 	if (r == 0)
 		r = event_job_new(&context, spec, &opts, &job);
@@ -88,7 +90,7 @@ int live_add_syscalls(struct live *live, bool stacks, struct strbuf *error)
 {
 	struct job_context context;
 	struct job *job;
-	int r = job_context(live, error, &context);
+	int r = job_context(live, true, error, &context);
 
 	if (r == 0)
 		r = syscalls_job_new(&context, stacks ? live->opts.max_stack : 0, &job);

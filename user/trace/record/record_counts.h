@@ -48,6 +48,8 @@ struct record_event {
 	uint32_t id;
 	const char *name; /* "syscalls:sys_enter_getrandom" */
 	bool kernel;	  /* kernel stacks are taken, too */
+	uint64_t
+		period_ns; /* samples: each stands for so much time of a CPU; 0: it counts itself */
 };
 
 struct record_event_count {

@@ -209,6 +209,7 @@ static const struct field event_fields[] = {
 	F(record_event, id, FIELD_U32),
 	F(record_event, name, FIELD_STRING),
 	F(record_event, kernel, FIELD_BOOL),
+	F(record_event, period_ns, FIELD_U64),
 	END,
 };
 static const struct field event_count_fields[] = {

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""--cpu: the stacks that run, as often as the target's own clocks say that they did."""
+
+import os
+import re
+import signal
+
+from lib import (attached, exact, heap_sites, load_report, need_kernel, need_program, need_root,
+                 refused, run, run_memtraced, scratch, started, target, test, trace, without)
+
+GO = ("go", "tool", "pprof")
+KERNEL = "[kernel.kallsyms]"
+
+
+def need_sampling():
+    need_kernel(6, 1)()
+
+
+def clocks(text):
+    return {name: int(ns) for name, ns in re.findall(r"^(\w+) (\d+)$", text, re.M)}
+
+
+def samples(report, hz):
+    event, = report["events"]
+    assert event["name"] == "cpu-clock" and event["period_ns"] == 10**9 // hz, event["name"]
+    return event
+
+
+def under(event, function):
+    return sum(stack["count"] for stack in event["stacks"]
+               if function in [frame["function"] for frame in stack["frames"]])
+
+
+def near(n, period_ns, ns):
+    """Of n samples, the standard deviation is sqrt(n) at most; one of a tenth is a busy machine's:
+    its clock's interrupts are late or fall together."""
+    expected = ns / period_ns
+    assert abs(n - expected) <= 4 * expected**0.5 + 0.1 * expected, (n, expected)
+
+
+def check_shares(event, said):
+    for function in ("hot", "cold", "other"):
+        near(under(event, function), event["period_ns"], said[function])
+    near(event["count"], event["period_ns"], said["cpu"])
+
+
+@test(need_root, need_sampling, timeout=100)
+def samples_stand_for_the_time_that_a_function_ran():
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced("--cpu=500", "-o", f"json:{path}", "--", target("spin"), "300")
+        assert done.returncode == 0, done.stderr
+        report = load_report(path, allocations=False)
+    check_shares(samples(report, 500), clocks(done.stdout))
+    assert report["coverage"]["all_stacks_complete"], report["coverage"]
+
+
+@test(need_root, need_sampling, need_program("openssl", "go"), timeout=100)
+def pprof_shows_the_time():
+    with scratch() as folder:
+        profile, path = os.path.join(folder, "p"), os.path.join(folder, "json")
+        done = run_memtraced("--cpu=500", "-o", f"pprof:{profile}", "-o", f"json:{path}", "--",
+                             "openssl", "speed", "-seconds", "1", "sha256")
+        assert done.returncode == 0, done.stderr
+        event = samples(load_report(path, allocations=False), 500)
+        for kind, want in (("samples", event["count"]), ("cpu", event["count"] * 2000000)):
+            shown = run([*GO, "-top", f"-sample_index={kind}", "-unit=ns", "-nodecount=100000",
+                         profile], env=dict(os.environ, HOME=folder))
+            assert shown.returncode == 0, shown.stderr
+            total, = re.findall(r"of (\d+)(?:ns)? total", shown.stdout)
+            assert int(total) == want, (kind, total, want)
+    assert under(event, "sha256_block_data_order") + \
+        under(event, "SHA256_Update") > event["count"] / 2
+
+
+@test(need_root, need_sampling, timeout=100)
+def of_a_running_process_with_the_kernel_beside_allocations():
+    with started(["dd", "if=/dev/zero", "of=/dev/null", "bs=1"]) as process, \
+            attached([process.pid], "--cpu=500", "--kernel", "--alloc", "-d", "2") as session:
+        report = session.finish(None)
+        process.send_signal(signal.SIGKILL)
+    event = samples(report, 500)
+    objects = {frame["object"] for stack in event["stacks"] for frame in stack["frames"]}
+    assert KERNEL in objects and any(name and name.endswith("libc.so.6") for name in objects), \
+        objects
+    assert under(event, "ksys_read") + under(event, "ksys_write") > 0, event["count"]
+    assert "write" in {frame["function"] for stack in event["stacks"]
+                       for frame in stack["frames"] if frame["object"] != KERNEL}
+
+
+@test(need_root, need_sampling)
+def beside_allocations_both_are_there():
+    run_ = trace([target("leak"), "300", "0"], "--cpu", "--alloc", timeout=60)
+    exact(run_.report)
+    assert heap_sites(run_.only_process()), "no allocations"
+    samples(run_.report, 99)
+
+
+@test(need_root)
+def a_kernel_that_cannot_says_so():
+    with without("sampling"):
+        refused(run_memtraced("--cpu", "--", "true"), 1, "--cpu", "Linux 6.1")
+
+
+@test(each=["0", "x", "10001", "-1"])
+def wrong_rates(value):
+    refused(run_memtraced(f"--cpu={value}", "--", "true"), 1, "--cpu", "10000")

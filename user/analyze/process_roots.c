@@ -67,7 +67,7 @@ static uint64_t stack_begin(const struct builder *b, const struct stopped_thread
 		sp = exit_frame_find(b->exit_frame, thread->sp, map->end);
 	if (sp != thread->sp)
 		return sp;
-	return sp - map->start < RED_ZONE ? map->start : sp - RED_ZONE;
+	return sp - map->start <= RED_ZONE ? map->start : sp - RED_ZONE;
 }
 
 static bool in_map(const struct memory_map *map, uint64_t addr)

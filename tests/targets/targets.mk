@@ -62,9 +62,9 @@ TARGET_OTHERS += $(patsubst %,$(TARGETS_DIR)/%,$(UNWINDING) $(UNWINDING_MUSL))
 # What memcheck and memtraced must agree on. Not optimised, so that words are where they are written
 # to be, and without another count of the program's own.
 LEAKS_DIR := $(TARGETS_DIR)/leaks
-LEAKS := $(if $(CROSS_COMPILE),,$(patsubst tests/targets/leaks/%,$(LEAKS_DIR)/%,$(basename \
+LEAKS := $(patsubst tests/targets/leaks/%,$(LEAKS_DIR)/%,$(basename \
 	$(filter-out %/library_plugin.c,$(wildcard tests/targets/leaks/*.c tests/targets/leaks/*.cc)))) \
-	$(LEAKS_DIR)/libleaks_a.so $(LEAKS_DIR)/libleaks_b.so)
+	$(LEAKS_DIR)/libleaks_a.so $(LEAKS_DIR)/libleaks_b.so
 LEAKS_CFLAGS := $(filter-out -O1 -fno-builtin,$(TARGET_CFLAGS)) -O0 -fno-builtin -Wno-unused-function
 TARGET_OTHERS += $(LEAKS)
 

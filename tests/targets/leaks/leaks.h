@@ -44,6 +44,14 @@ static __attribute__((noinline)) void scrub(void)
 
 	for (size_t i = 0; i < sizeof(room); i++)
 		room[i] = 0;
+#if defined(__aarch64__)
+	__asm__ volatile("mov x1, #0\n\tmov x2, #0\n\tmov x3, #0\n\tmov x4, #0\n\t"
+			 "mov x5, #0\n\tmov x6, #0\n\tmov x7, #0\n\tmov x9, #0\n\t"
+			 "mov x10, #0\n\tmov x11, #0\n\tmov x12, #0\n\tmov x13, #0\n\t"
+			 "mov x14, #0\n\tmov x15, #0\n\tmov x16, #0\n\tmov x17, #0" ::
+				 : "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x9", "x10", "x11",
+				   "x12", "x13", "x14", "x15", "x16", "x17");
+#endif
 }
 #endif
 

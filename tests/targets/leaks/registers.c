@@ -20,6 +20,11 @@ int main(void)
 		"mov %0, %%r12; not %%r12; xor %%edi, %%edi; mov %1, %%eax; syscall" ::"r"(hidden),
 		"i"(SYS_exit_group)
 		: "r12", "rdi", "rax", "rcx", "r11");
+#elif defined(__aarch64__)
+	__asm__ volatile(
+		"mov x20, %0\n\tmvn x20, x20\n\tmov x0, #0\n\tmov x8, %1\n\tsvc #0" ::"r"(hidden),
+		"i"(SYS_exit_group)
+		: "x20", "x0", "x8");
 #endif
 	return hidden == 0;
 }

@@ -19,6 +19,12 @@ static void *hold(void *arg)
 			hidden),
 		"i"(SYS_pause), "m"(ready)
 		: "r12", "rax", "rcx", "r11");
+#elif defined(__aarch64__)
+	__asm__ volatile("mov x20, %0\n\tmvn x20, x20\n\tmov w9, #1\n\tstr w9, %2\n\t"
+			 "1: mov x0, #0\n\tmov x1, #0\n\tmov x2, #0\n\tmov x3, #0\n\t"
+			 "mov x8, %1\n\tsvc #0\n\tb 1b" ::"r"(hidden),
+			 "i"(SYS_ppoll), "m"(ready)
+			 : "x20", "x0", "x1", "x2", "x3", "x8", "x9");
 #endif
 	return arg;
 }

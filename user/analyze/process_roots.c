@@ -100,7 +100,7 @@ static bool is_kept_stack(const struct builder *b, const struct memory_map *map,
 		return false;
 	/* A thread may be on another stack of its own making. */
 	for (size_t i = 0; i < b->n_threads; i++)
-		if (b->threads[i].tls == ret_stack->thread)
+		if (in_map(map, b->threads[i].tls))
 			return false;
 	return true;
 }

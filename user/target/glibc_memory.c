@@ -6,45 +6,90 @@
 
 #include <string.h>
 
-#if defined(__x86_64__)
-/*
- * The ABI of thread-local storage, variant II: at the thread pointer is its own address (tcb), then
- * the DTV; nptl/descr.h has `self` behind it. A thread's descriptor is the top of its stack: 2,304
- * bytes in glibc 2.36.
- */
+/* A thread's descriptor is at the top of its stack: 2,304 bytes in glibc 2.36, and its TLS. */
 #define TOP_BYTES 8192
 #define DESCRIPTOR_ALIGN 64
 
-bool glibc_stack_find(const struct memory *memory, const struct memory_map *map,
-		      struct glibc_stack *ret_stack)
+struct top {
+	uint64_t start;
+	uint64_t words[TOP_BYTES / sizeof(uint64_t)];
+};
+
+#if defined(__x86_64__)
+/*
+ * The ABI of thread-local storage, variant II: at the thread pointer is its own address (tcb), then
+ * the DTV; nptl/descr.h has `self` behind it.
+ */
+static bool find_thread(const struct memory *memory, const struct memory_map *map,
+			const struct top *top, struct glibc_stack *ret_stack)
 {
-	uint64_t top[TOP_BYTES / sizeof(uint64_t)];
-	const size_t n = sizeof(top) / sizeof(top[0]), step = DESCRIPTOR_ALIGN / sizeof(top[0]);
-	uint64_t start = map->end - sizeof(top);
+	const size_t n = sizeof(top->words) / 8, step = DESCRIPTOR_ALIGN / 8;
 
-	if (map->end - map->start < sizeof(top) ||
-	    memory_read(memory, start, top, sizeof(top), NULL) < 0)
-		return false;
+	(void)memory; /* of a machine whose descriptors do not name their address */
+	(void)map;
 	for (size_t i = 0; i + step <= n; i += step) {
-		uint64_t addr = start + i * sizeof(top[0]);
+		uint64_t addr = top->start + i * 8;
 
-		if (top[i] != addr || top[i + 2] != addr)
+		if (top->words[i] != addr || top->words[i + 2] != addr)
 			continue;
-		*ret_stack = (struct glibc_stack){ .thread = addr, .vector = top[i + 1] };
+		*ret_stack = (struct glibc_stack){ .vector = top->words[i + 1] };
 		return true;
 	}
 	return false;
 }
+#elif defined(__aarch64__)
+#define MAX_MODULES (1U << 16)
+#define SMALLEST_PAGE 4096
+
+/* nptl/descr.h: stackblock, stackblock_size, guardsize. The guard may belong to the mapping. */
+static bool is_block(const uint64_t *words, const struct memory_map *map)
+{
+	return words[0] % SMALLEST_PAGE == 0 && words[1] % SMALLEST_PAGE == 0 &&
+	       words[0] + words[1] == map->end && words[2] < words[1] &&
+	       map->start <= words[0] + words[2];
+}
+
+/* The number of a DTV's entries is before its first one (sysdeps/generic/dl-dtv.h). */
+static bool is_vector(const struct memory *memory, uint64_t addr)
+{
+	uint64_t entries;
+
+	return addr % 16 == 0 && addr > 16 &&
+	       memory_read(memory, addr - 16, &entries, sizeof(entries), NULL) == 0 &&
+	       entries > 0 && entries < MAX_MODULES;
+}
+
+/* Variant I: the descriptor ends at the thread pointer, where the DTV is. */
+static bool find_thread(const struct memory *memory, const struct memory_map *map,
+			const struct top *top, struct glibc_stack *ret_stack)
+{
+	const size_t n = sizeof(top->words) / 8, step = DESCRIPTOR_ALIGN / 8;
+	size_t at = 0;
+
+	while (at + 3 <= n && !is_block(&top->words[at], map))
+		at++;
+	if (at + 3 > n)
+		return false;
+	*ret_stack = (struct glibc_stack){ .vector = 0 };
+	for (at += step - at % step; at < n && ret_stack->vector == 0; at += step)
+		if (is_vector(memory, top->words[at]))
+			ret_stack->vector = top->words[at];
+	return true;
+}
 #else
+#error "descriptors of threads on this machine"
+#endif
+
 bool glibc_stack_find(const struct memory *memory, const struct memory_map *map,
 		      struct glibc_stack *ret_stack)
 {
-	(void)memory;
-	(void)map;
-	(void)ret_stack;
-	return false;
+	struct top top = { .start = map->end - TOP_BYTES };
+
+	if (map->end - map->start < TOP_BYTES ||
+	    memory_read(memory, top.start, top.words, sizeof(top.words), NULL) < 0)
+		return false;
+	return find_thread(memory, map, &top, ret_stack);
 }
-#endif
 
 bool glibc_heap_find(const struct memory *memory, const struct memory_map *map, uint64_t from,
 		     uint64_t *ret_start, uint64_t *ret_end)

@@ -14,13 +14,12 @@ struct memory;
 struct memory_map;
 
 struct glibc_stack {
-	uint64_t thread; /* address of its struct pthread, which is its thread pointer, too */
 	uint64_t vector; /* of the DTV, or 0 */
 };
 
 /*
  * Is it a stack that pthread_create has made, of a thread that lives or, kept for the next, is
- * gone? On x86-64; false on other machines.
+ * gone? The thread pointer of one that lives is in there, too. On x86-64 and arm64.
  */
 bool glibc_stack_find(const struct memory *memory, const struct memory_map *map,
 		      struct glibc_stack *ret_stack);

@@ -464,6 +464,13 @@ struct abi_event_count {
 	__u64 count;
 	__u64 first_ns;
 	__u64 last_ns;
+	__u64 ns; /* of all of them together, where they take time */
+};
+
+/* A thread that waits. */
+struct abi_blocked {
+	__u64 since_ns;
+	struct abi_event_key key;
 };
 
 /* What the daemon tells the programs at run time; mapped into the daemon. */

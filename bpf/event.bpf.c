@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The stacks of one event, any tracepoint, or of samples: this object is loaded once for each that
- * is asked for, with the program that fits.
+ * The stacks of one event, any tracepoint, of samples, or of waits: this object is loaded once for
+ * each that is asked for, with the program that fits.
  */
 #include "event_stack.bpf.h"
 #include "syscall_filter.bpf.h"
@@ -23,6 +23,15 @@ struct {
 	__type(value, struct abi_event_count);
 } event_counts SEC(".maps");
 
+/* Threads, each with its wait; only for waits. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 262144);
+	__type(key, __u32);
+	__type(value, struct abi_blocked);
+} blocked SEC(".maps");
+
 static __always_inline void send_occurrence(struct abi_proc *proc, const struct abi_event_key *key,
 					    __u32 slot, __u64 time_ns)
 {
@@ -40,8 +49,9 @@ static __always_inline void send_occurrence(struct abi_proc *proc, const struct 
 		proc_lost(proc, ABI_LOST_RING_FULL);
 }
 
-static __always_inline void count_stacks(struct abi_proc *proc, const struct abi_event_key *key,
-					 __u64 time_ns)
+/* False: there is no room. */
+static __always_inline bool count_stacks(const struct abi_event_key *key, __u64 time_ns,
+					 __u64 took_ns)
 {
 	struct abi_event_count fresh = { .first_ns = time_ns, .last_ns = time_ns }, *count;
 
@@ -49,14 +59,24 @@ static __always_inline void count_stacks(struct abi_proc *proc, const struct abi
 	if (!count) {
 		bpf_map_update_elem(&event_counts, key, &fresh, BPF_NOEXIST);
 		count = bpf_map_lookup_elem(&event_counts, key);
-		if (!count) {
-			proc_lost(proc, ABI_LOST_EVENT);
-			return;
-		}
+		if (!count)
+			return false;
 	}
 	/* Only this CPU writes it. */
 	__sync_fetch_and_add(&count->count, 1);
+	count->ns += took_ns;
 	count->last_ns = time_ns;
+	return true;
+}
+
+static __always_inline void capture(void *ctx, struct abi_proc *proc, __u32 slot, __u64 repeated,
+				    struct abi_event_key *key)
+{
+	key->stack = user_stack_capture(ctx, proc, slot);
+	key->image = proc->image;
+	if (knob_kernel)
+		key->kernel_stack = kernel_stack_capture(ctx, proc, repeated);
+	key->cpu = bpf_get_smp_processor_id();
 }
 
 static __always_inline void take_event(void *ctx, struct abi_proc *proc, __u32 slot, __u64 repeated)
@@ -64,13 +84,10 @@ static __always_inline void take_event(void *ctx, struct abi_proc *proc, __u32 s
 	struct abi_event_key key = {};
 	__u64 time_ns;
 
-	key.stack = user_stack_capture(ctx, proc, slot);
-	key.image = proc->image;
-	if (knob_kernel)
-		key.kernel_stack = kernel_stack_capture(ctx, proc, repeated);
-	key.cpu = bpf_get_smp_processor_id();
+	capture(ctx, proc, slot, repeated, &key);
 	time_ns = bpf_ktime_get_ns();
-	count_stacks(proc, &key, time_ns);
+	if (!count_stacks(&key, time_ns, 0))
+		proc_lost(proc, ABI_LOST_EVENT);
 	if (knob_each)
 		send_occurrence(proc, &key, slot, time_ns);
 }
@@ -98,5 +115,52 @@ int on_sample(void *ctx)
 
 	if (proc)
 		take_event(ctx, proc, slot, 0);
+	return 0;
+}
+
+/*
+ * prev_state of sched_switch, a bit for each state (TASK_REPORT in include/linux/sched.h): those in
+ * which a thread waits. It has none, or the one above, when it could go on; others when a tracer
+ * (which we are) has stopped it, or when it is over.
+ */
+#define STATE_WAITS 0xc7
+
+static __always_inline void end_wait(__u32 tid)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct abi_blocked *wait = bpf_map_lookup_elem(&blocked, &tid);
+	struct abi_event_key key;
+
+	if (!wait)
+		return;
+	key = wait->key;
+	key.cpu = bpf_get_smp_processor_id();
+	if (!count_stacks(&key, now_ns, now_ns - wait->since_ns))
+		count_loss(ABI_LOST_EVENT);
+	bpf_map_delete_elem(&blocked, &tid);
+}
+
+static __always_inline void begin_wait(void *ctx, __u32 tid)
+{
+	struct abi_blocked wait = {};
+	__u32 slot;
+	struct abi_proc *proc = target_proc(&slot);
+
+	if (!proc)
+		return;
+	capture(ctx, proc, slot, KERNEL_FRAMES_REPEATED, &wait.key);
+	wait.since_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&blocked, &tid, &wait, BPF_ANY))
+		proc_lost(proc, ABI_LOST_EVENT);
+}
+
+/* The current thread is still the one that stops. */
+SEC("?tracepoint")
+int on_switch(struct trace_event_raw_sched_switch *ctx)
+{
+	if (ctx->next_pid)
+		end_wait(ctx->next_pid);
+	if (ctx->prev_pid && (ctx->prev_state & STATE_WAITS))
+		begin_wait(ctx, ctx->prev_pid);
 	return 0;
 }

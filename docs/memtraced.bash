@@ -53,6 +53,7 @@ _memtraced_options() {
         --hist=
         -e
         --cpu
+        --off-cpu
         --kernel
         --each
         --syscalls

@@ -211,7 +211,8 @@ static inline void emit_kernel_symbol(const struct script *s, uint64_t addr, con
 
 static inline void emit_event(const struct script *s, uint32_t id, const char *name)
 {
-	emit(s, &(struct record){ .type = RECORD_EVENT, .event = { id, name, true } });
+	emit(s, &(struct record){ .type = RECORD_EVENT,
+				  .event = { .id = id, .name = name, .kernel = true } });
 }
 
 static inline void emit_event_count(const struct script *s, struct record_event_count count)

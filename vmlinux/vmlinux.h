@@ -207,6 +207,13 @@ struct trace_event_raw_task_newtask {
 	unsigned long clone_flags;
 };
 
+struct trace_event_raw_sched_switch {
+	struct trace_entry ent;
+	int prev_pid;
+	long prev_state;
+	int next_pid;
+};
+
 struct trace_event_raw_mark_victim {
 	struct trace_entry ent;
 	int pid;

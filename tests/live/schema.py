@@ -130,8 +130,9 @@ REPORT = {
                           "errors": MapOf(NATURAL), "restarted": Nullable(NATURAL),
                           "passed_on": Nullable(NATURAL)}),
     "events": ListOf({"name": str, "count": NATURAL, "period_ns": Nullable(NATURAL),
+                      "ns": Nullable(NATURAL),
                       "stacks": ListOf({"pid": Nullable(NATURAL), "comm": str, "count": NATURAL,
-                                        "frames": ListOf(FRAME)})}),
+                                        "ns": Nullable(NATURAL), "frames": ListOf(FRAME)})}),
     "syscalls": ListOf(SYSCALLS),
     "coverage": {"exact": bool, "events": NATURAL, "lost": MapOf(NATURAL),
                  "unwinder": Nullable(OneOf("cfi", "fp")), "stacks_complete": NATURAL,
@@ -248,7 +249,11 @@ def check_histogram(histogram, where):
 def check_event(event, where):
     counts = [stack["count"] for stack in event["stacks"]]
     assert sum(counts) == event["count"], f"{where}: stacks add up to {sum(counts)}"
-    assert counts == sorted(counts, reverse=True) and 0 not in counts, f"{where}: {counts}"
+    order = counts
+    if event["ns"] is not None:
+        order = [stack["ns"] for stack in event["stacks"]]
+        assert sum(order) == event["ns"], f"{where}: stacks add up to {sum(order)} ns"
+    assert order == sorted(order, reverse=True) and 0 not in counts, f"{where}: {order}"
     for stack in event["stacks"]:
         kernel = [frame["object"] == "[kernel.kallsyms]" for frame in stack["frames"]]
         assert kernel == sorted(kernel, reverse=True), f"{where}: kernel frames in the middle"

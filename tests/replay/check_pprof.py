@@ -16,6 +16,9 @@ import pprof_wire
 
 HEAP = [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"),
         ("inuse_space", "bytes")]
+# of Go's CPU profiles and of its profiles of blocking
+TIMES = ([("samples", "count"), ("cpu", "nanoseconds")],
+         [("contentions", "count"), ("delay", "nanoseconds")])
 
 
 def check_strings(profile):
@@ -48,14 +51,15 @@ def check_types(profile):
     types = type_names(profile)
     if not types:
         yield "no sample type"
-    if len(types) > 1 and types != HEAP:
+    if len(types) > 1 and types not in (HEAP, *TIMES):
         yield f"not Go's order of types: {types}"
     if profile["default_sample_type"] != (profile["sample_type"] or [{"type": 0}])[-1]["type"]:
         yield "the last type is not the default"
-    if len(types) > 1 and profile["duration_nanos"]:
+    if types == HEAP and profile["duration_nanos"]:
         yield "a heap profile with a duration, which Parca takes for a difference"
-    if not profile["period_type"] or profile["period"] != 1:
-        yield "no period of 1"
+    if not profile["period_type"] or profile["period"] < 1 or \
+            (profile["period"] > 1) != (types == TIMES[0]):
+        yield "a period of 1 for samples, or another for what is none"
 
 
 def check_ids(profile):

@@ -36,7 +36,7 @@ def check_frames(frames):
 def check_profile(index, profile, n_frames):
     at = f"profiles[{index}]"
     if profile.keys() != PROFILE or profile["type"] != "sampled" or \
-            profile["unit"] not in ("bytes", "none"):
+            profile["unit"] not in ("bytes", "none", "nanoseconds"):
         yield f"{at}: not the keys and units of a sampled profile"
         return
     samples, weights = profile["samples"], profile["weights"]

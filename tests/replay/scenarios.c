@@ -450,16 +450,17 @@ static void random_event(record_fn fn, void *userdata)
 	emit_stack(&s, AT_PLUGIN_1, 2, 3 * SECOND, 0x401189, 0x4011c0);
 	emit_cut(&s, 6 * SECOND);
 	emit_event_count(&s, (struct record_event_count){ 7, 0, AT_MAKE, IN_GETRANDOM, 5,
-							  SECOND + 1, 2 * SECOND });
+							  SECOND + 1, 2 * SECOND, 0 });
 	emit_event_count(&s, (struct record_event_count){ 7, 0, AT_LOOP, IN_GETRANDOM, 4,
-							  SECOND + 10, 2 * SECOND + 999 });
+							  SECOND + 10, 2 * SECOND + 999, 0 });
 	emit_event_count(&s, (struct record_event_count){ 7, 0, 0, IN_GETRANDOM, 1, SECOND + 20,
-							  SECOND + 20 });
+							  SECOND + 20, 0 });
 	emit_event_count(&s, (struct record_event_count){ 7, 1, 0, IN_WORKQUEUE, 2, SECOND + 5,
-							  5 * SECOND });
-	emit_event_count(&s, (struct record_event_count){ 7, 1, 0, 0, 1, 2 * SECOND, 2 * SECOND });
+							  5 * SECOND, 0 });
+	emit_event_count(&s,
+			 (struct record_event_count){ 7, 1, 0, 0, 1, 2 * SECOND, 2 * SECOND, 0 });
 	emit_event_count(&s, (struct record_event_count){ 7, 2, AT_PLUGIN_1, IN_NOTHING, 3,
-							  3 * SECOND, 4 * SECOND + 123 });
+							  3 * SECOND, 4 * SECOND + 123, 0 });
 	emit_coverage(&s, true, 16, NULL, 0);
 	emit_cut_end(&s);
 	symbols(&s);
@@ -485,10 +486,40 @@ static void jobs(record_fn fn, void *userdata)
 	emit_totals(&s, totals(0, 120, 6144, 6));
 	emit_site(&s, site(0, 1, AT_MAKE, 6144, 6));
 	hist_counts(&s, 1, NULL, sizes, 2);
-	emit_event_count(&s, (struct record_event_count){ 1, 0, AT_MAKE, 0, 2, SECOND, SECOND });
+	emit_event_count(&s, (struct record_event_count){ 1, 0, AT_MAKE, 0, 2, SECOND, SECOND, 0 });
 	emit_event_count(&s, (struct record_event_count){ 2, 0, AT_LOOP, IN_WORKQUEUE, 3, SECOND,
-							  5 * SECOND });
+							  5 * SECOND, 0 });
 	emit_coverage(&s, false, 300, losses, 1);
+	emit_cut_end(&s);
+	symbols(&s);
+	kernel_symbols(&s);
+}
+
+/* Samples of a CPU, and waits: of each, that with the larger count is not the longest. */
+static void times(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+
+	emit_run_with(&s, true);
+	kernel_code(&s);
+	emit(&s,
+	     &(struct record){ .type = RECORD_EVENT,
+			       .event = { .id = 1, .name = "cpu-clock", .period_ns = 10101010 } });
+	emit(&s, &(struct record){ .type = RECORD_EVENT,
+				   .event = { .id = 2, .name = "off-cpu", .timed = true } });
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	code(&s, 0, SECOND);
+	stacks(&s, 0, SECOND);
+	emit_cut(&s, 6 * SECOND);
+	emit_event_count(&s, (struct record_event_count){ 1, 0, AT_MAKE, 0, 30, SECOND, 2 * SECOND,
+							  0 });
+	emit_event_count(&s, (struct record_event_count){ 1, 0, AT_LOOP, 0, 90, SECOND + 5,
+							  3 * SECOND, 0 });
+	emit_event_count(&s, (struct record_event_count){ 2, 0, AT_MAKE, IN_WORKQUEUE, 3, SECOND,
+							  5 * SECOND, 2500000000 });
+	emit_event_count(&s, (struct record_event_count){ 2, 0, AT_LOOP, IN_WORKQUEUE, 700, SECOND,
+							  5 * SECOND, 1000000 });
+	emit_coverage(&s, true, 823, NULL, 0);
 	emit_cut_end(&s);
 	symbols(&s);
 	kernel_symbols(&s);
@@ -648,6 +679,8 @@ static const struct scenario all[] = {
 	{ .name = "jobs-alloc", .emit = jobs },
 	{ .name = "jobs-first", .emit = jobs, .opts = { .job = 1 } },
 	{ .name = "jobs-second", .emit = jobs, .opts = { .job = 2 } },
+	{ .name = "times-cpu", .emit = times, .opts = { .job = 0 } },
+	{ .name = "times-wait", .emit = times, .opts = { .job = 1 } },
 	{ .name = "syscalls", .emit = system_calls },
 	{ .name = "syscalls-top", .emit = system_calls, .opts = { .top = 1, .width = 100 } },
 	{ .name = "errors", .emit = wrong },

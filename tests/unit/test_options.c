@@ -316,7 +316,6 @@ static void unknown_options_are_refused_with_the_nearest_name(void **state)
 static void options_that_come_later_are_unknown_now(void **state)
 {
 	static const char *const words[] = {
-		"--cpu",
 		"--service",
 		"--config=x",
 	};

@@ -79,6 +79,18 @@ static void the_clock_of_a_cpu_is_an_event(void **state)
 	}
 }
 
+static void waits_are_an_event(void **state)
+{
+	_cleanup_(options_free_p) struct options *o =
+		parse_ok("-p1 --off-cpu --cpu --each -fperf-script");
+
+	(void)state;
+	assert_int_equal(o->n_events, 2);
+	assert_int_equal(o->events[0].kind, EVENT_WAIT);
+	assert_int_equal(o->events[1].kind, EVENT_SAMPLE);
+	assert_string_equal(o->events[0].name, "off-cpu");
+}
+
 static void a_cgroup_is_a_target(void **state)
 {
 	_cleanup_(options_free_p) struct options *o = NULL;
@@ -177,9 +189,10 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 					     "give one with -c or behind --" },
 		{ "-a --features",
 		  "'--features' traces nothing: leave out the process or command" },
-		{ "-p1 --kernel", "'--kernel' is about events: name one with -e, or give --cpu" },
-		{ "-p1 --each --syscalls", "'--each' is about events: name one with -e, or "
-					   "give --cpu" },
+		{ "-p1 --kernel",
+		  "'--kernel' is about events: name one with -e, or give --cpu or --off-cpu" },
+		{ "-p1 --each --syscalls",
+		  "'--each' is about events: name one with -e, or give --cpu or --off-cpu" },
 		{ "-p1 --stacks -e read", "'--stacks' is about system calls: give --syscalls too" },
 		{ "-p1 -e read --each -o json:x",
 		  "'--each' needs a format that has a line for each event: give -f perf-script "
@@ -194,6 +207,9 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "-p1 -e read -e sys_enter_read",
 		  "'-e read' and '-e sys_enter_read' are one event: give it once" },
 		{ "-p1 --cpu --cpu=5", "'--cpu' is given twice: give it once" },
+		{ "-p1 --off-cpu --off-cpu", "'--off-cpu' is given twice: give it once" },
+		{ "-p1 --off-cpu --each -f perf-script",
+		  "'--each' is about events of -e and --cpu: waits are summed" },
 		{ "-p1 --cpu=0", "'0' is no value of '--cpu': give 1 to 10000 samples a second" },
 		{ "-p1 --hist read,by=x", "'by=x' of '--hist' is unknown: give by=comm or by=pid" },
 		{ "report x --syscalls", "'--syscalls' has no meaning for 'report': leave it out" },
@@ -216,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs_and_what_belongs_to_them_set_their_fields),
 		cmocka_unit_test(the_clock_of_a_cpu_is_an_event),
+		cmocka_unit_test(waits_are_an_event),
 		cmocka_unit_test(a_cgroup_is_a_target),
 		cmocka_unit_test(users_and_names_choose_of_any_target),
 		cmocka_unit_test(other_jobs_turn_allocations_off_unless_they_are_asked_for),

@@ -58,7 +58,7 @@ static void emit_all(const struct script *s, bool no_allocations, size_t n_event
 		emit_site(s, (struct record_site){
 				     .fn = 1, .stack = 71, .live_bytes = 100, .live_blocks = 1 });
 	for (uint32_t i = 0; i < n_events; i++)
-		emit_event_count(s, (struct record_event_count){ i, 0, 71, 0, 10 + i, 1, 2 });
+		emit_event_count(s, (struct record_event_count){ i, 0, 71, 0, 10 + i, 1, 2, 0 });
 	emit_cut_end(s);
 }
 

@@ -91,7 +91,7 @@ static const struct record all[] = {
 	  .symbol = { "/lib/c", 1, 2, RECORD_NO_SLOT, 3, true, 4, 2, frames } },
 	{ .type = RECORD_HISTOGRAM, .histogram = { 1, "read:ns", "ns", "comm", true, 10 } },
 	{ .type = RECORD_HIST_COUNTS, .hist_counts = { 1, "dd", 2, buckets, 2, errnos, 5, 6 } },
-	{ .type = RECORD_EVENT, .event = { 3, "sched:sched_switch", true, 10101010 } },
+	{ .type = RECORD_EVENT, .event = { 3, "sched:sched_switch", true, 10101010, true } },
 	{ .type = RECORD_EVENT_COUNT, .event_count = { 3, 1, 1ull << 63, 4, 5, 6, 7 } },
 	{ .type = RECORD_OCCURRENCE, .occurrence = { 3, 1, 8, 2, 9, 1ull << 63, 4, "dd" } },
 	{ .type = RECORD_SYSCALL,

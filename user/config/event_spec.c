@@ -46,12 +46,12 @@ static int fill(struct event_spec *spec, char *parts[SPEC_MAX_PARTS], int n, str
 	return 0;
 }
 
-int event_spec_cpu(uint32_t hz, struct event_spec *ret_spec)
+static int make(enum event_kind kind, const char *name, struct event_spec *ret_spec)
 {
 	_cleanup_(event_spec_done) struct event_spec spec = {
-		.text = strdup(EVENT_CPU_CLOCK),
-		.name = strdup(EVENT_CPU_CLOCK),
-		.hz = hz,
+		.text = strdup(name),
+		.name = strdup(name),
+		.kind = kind,
 	};
 
 	if (!spec.text || !spec.name)
@@ -61,10 +61,26 @@ int event_spec_cpu(uint32_t hz, struct event_spec *ret_spec)
 	return 0;
 }
 
+int event_spec_cpu(uint32_t hz, struct event_spec *ret_spec)
+{
+	int r = make(EVENT_SAMPLE, EVENT_CPU_CLOCK, ret_spec);
+
+	if (r == 0)
+		ret_spec->hz = hz;
+	return r;
+}
+
+int event_spec_off_cpu(struct event_spec *ret_spec)
+{
+	return make(EVENT_WAIT, EVENT_OFF_CPU, ret_spec);
+}
+
 bool event_spec_equal(const struct event_spec *a, const struct event_spec *b)
 {
-	if (!a->category || !b->category)
-		return a->category == b->category;
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind != EVENT_TRACEPOINT)
+		return true;
 	return strcmp(a->category, b->category) == 0 && strcmp(a->name, b->name) == 0;
 }
 

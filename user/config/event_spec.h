@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose stacks -e is to collect: "getrandom" or "sched:sched_switch"; or those that --cpu samples.
+ * Whose stacks to collect: of -e, "getrandom" or "sched:sched_switch"; of --cpu and of --off-cpu.
  * Only the text is looked at; whether this kernel has the event is seen when it is attached. Pure
  * functions.
  */
@@ -15,12 +15,22 @@
 /* perf's name of the clock that --cpu samples by. */
 #define EVENT_CPU_CLOCK "cpu-clock"
 
+/* What --off-cpu shows: waits, as long as they take. */
+#define EVENT_OFF_CPU "off-cpu"
+
+enum event_kind {
+	EVENT_TRACEPOINT,
+	EVENT_SAMPLE,
+	EVENT_WAIT,
+};
+
 struct event_spec {
 	char *text;	 /* as given: the report's "name" */
 	char *category;	 /* "syscalls" */
 	char *name;	 /* "sys_enter_getrandom" */
 	bool is_syscall; /* was given without a category */
-	uint32_t hz;	 /* samples a second of each CPU; 0: it is a tracepoint */
+	enum event_kind kind;
+	uint32_t hz; /* EVENT_SAMPLE: so often a second on each CPU */
 };
 
 /*
@@ -28,8 +38,9 @@ struct event_spec {
  * that says what is wrong and what to give; or -ENOMEM.
  */
 int event_spec_parse(const char *text, struct event_spec *ret_spec, struct strbuf *error);
-/* What --cpu asks for; as above, without a category. */
+/* What --cpu and --off-cpu ask for; as above, without a category. */
 int event_spec_cpu(uint32_t hz, struct event_spec *ret_spec);
+int event_spec_off_cpu(struct event_spec *ret_spec);
 /* Are they one event, which is wanted once? */
 bool event_spec_equal(const struct event_spec *a, const struct event_spec *b);
 void event_spec_done(struct event_spec *spec);

@@ -370,6 +370,18 @@ static int apply_cpu(struct option_parser *p, const struct option_def *def, cons
 	return r;
 }
 
+static int apply_off_cpu(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	struct event_spec *event = more_events(p->options);
+	int r = event ? event_spec_off_cpu(event) : -ENOMEM;
+
+	(void)def;   /* sets its own field */
+	(void)value; /* a flag has none */
+	if (r == 0)
+		p->options->n_events++;
+	return r;
+}
+
 static int apply_allocator(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	struct options *o = p->options;
@@ -481,8 +493,10 @@ const struct option_def option_table[] = {
 	  .help = "Show the stacks that lead to this event. May be repeated." },
 	{ 0, "cpu", GROUP_JOBS, OPTION_MAY | OPTION_ONCE, "HZ", NULL, apply_cpu,
 	  .help = "Show the stacks that run, sampled so often a second; default: 99." },
+	{ 0, "off-cpu", GROUP_JOBS, OPTION_ONCE, NULL, NULL, apply_off_cpu,
+	  .help = "Show the stacks that wait, and how long." },
 	{ 0, "kernel", GROUP_JOBS, OPTION_EVENT, NULL, NULL, apply_flag, FIELD(kernel_stacks),
-	  .help = "With -e and --cpu: the frames within the kernel as well." },
+	  .help = "With -e, --cpu and --off-cpu: the frames within the kernel as well." },
 	{ 0, "each", GROUP_JOBS, OPTION_EVENT, NULL, NULL, apply_flag, FIELD(each),
 	  .help = "With -e and --cpu: each event by itself and with its time, as perf-script." },
 	{ 0, "syscalls", GROUP_JOBS, 0, NULL, NULL, apply_flag, FIELD(syscalls),

@@ -286,6 +286,15 @@ static bool writes_format(const struct options *o, const char *format)
 	return false;
 }
 
+/* A wait is told when it is over, by another thread. */
+static bool any_has_a_time(const struct options *o)
+{
+	for (size_t i = 0; i < o->n_events; i++)
+		if (o->events[i].kind != EVENT_WAIT)
+			return true;
+	return false;
+}
+
 /* What has an effect only beside a job. */
 static int check_jobs(struct option_parser *p)
 {
@@ -295,8 +304,13 @@ static int check_jobs(struct option_parser *p)
 	char spelling[OPTION_SPELLING_LEN];
 
 	if (of_event && o->n_events == 0)
-		return option_error(p, "'%s' is about events: name one with -e, or give --cpu",
+		return option_error(p,
+				    "'%s' is about events: name one with -e, or give --cpu "
+				    "or --off-cpu",
 				    option_spelling(of_event, spelling));
+	if (o->each && !any_has_a_time(o))
+		return option_error(p,
+				    "'--each' is about events of -e and --cpu: waits are summed");
 	if (o->stacks && !o->syscalls)
 		return option_error(p, "'--stacks' is about system calls: give --syscalls too");
 	if (o->each && !writes_format(o, "perf-script"))

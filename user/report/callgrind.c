@@ -142,11 +142,12 @@ static int put_entry(const struct call_entry *entry, void *userdata)
 /* A name that is one word, as the list of events wants it. */
 static void put_event_name(struct graph *graph)
 {
+	const char *unit = graph->event->asked->timed ? "Nanoseconds" : "Times";
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 
 	text_word(&name, *graph->event->asked->name ? graph->event->asked->name : "events", NULL,
 		  0);
-	fprintf(graph->file, "event: Times : %s\nevents: Times\n", strbuf_str(&name));
+	fprintf(graph->file, "event: %s : %s\nevents: %s\n", unit, strbuf_str(&name), unit);
 }
 
 static void put_header(struct graph *graph, const struct view *view)

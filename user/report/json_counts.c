@@ -117,7 +117,7 @@ void json_histograms(struct json_out *out, const struct view *view)
 	fputc(']', out->file);
 }
 
-static void put_stack(struct json_out *out, const struct view_event_stack *stack)
+static void put_stack(struct json_out *out, const struct view_event_stack *stack, bool timed)
 {
 	struct json_object *json = json_out_new(out);
 
@@ -126,6 +126,7 @@ static void put_stack(struct json_out *out, const struct view_event_stack *stack
 	json_out_known(out, json, "pid", stack->image->known, stack->image->pid);
 	json_out_string(out, json, "comm", stack->image->comm);
 	json_out_u64(out, json, "count", stack->count);
+	json_out_known(out, json, "ns", timed, stack->ns);
 	json_out_add(out, json, "frames", json_out_frames(out, &stack->stack));
 	json_out_put(out, json);
 }
@@ -140,13 +141,14 @@ static void put_event(struct json_out *out, const struct view_event *event)
 	json_out_u64(out, json, "count", event->count);
 	json_out_known(out, json, "period_ns", event->asked->period_ns > 0,
 		       event->asked->period_ns);
+	json_out_known(out, json, "ns", event->asked->timed, event->ns);
 	fputc('{', out->file);
 	json_out_put_members(out, json);
 	fputs(",\"stacks\":[", out->file);
 	for (size_t i = 0; i < event->n_stacks; i++) {
 		if (i > 0)
 			fputc(',', out->file);
-		put_stack(out, &event->stacks[i]);
+		put_stack(out, &event->stacks[i], event->asked->timed);
 	}
 	fputs("]}", out->file);
 }

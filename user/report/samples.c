@@ -9,7 +9,7 @@ static uint64_t positive(int64_t value)
 uint64_t sample_weight(const struct sample *sample, enum option_sort sort)
 {
 	if (!sample->site)
-		return sample->count;
+		return sample->timed ? sample->ns : sample->count;
 	return positive(view_site_weight(sample->site, view_site_quantity(sort)));
 }
 
@@ -28,8 +28,9 @@ size_t sample_costs(const struct sample *sample, uint64_t costs[SAMPLE_COSTS])
 	size_t n = site ? SAMPLE_COSTS : 1;
 	uint64_t any = 0;
 
-	costs[COST_TIMES] = sample->count;
-	if (site) {
+	if (!site) {
+		costs[COST_TIMES] = sample_weight(sample, SORT_BYTES);
+	} else {
 		costs[COST_LIVE] = positive(site->live_bytes);
 		costs[COST_LIVE_BLOCKS] = positive(site->live_blocks);
 		costs[COST_PEAK] = positive(site->peak_bytes);
@@ -58,8 +59,10 @@ const char *sample_what(const struct view_event *event, enum option_sort sort)
 
 const char *sample_unit(const struct view_event *event, enum option_sort sort)
 {
+	if (event && event->asked->timed)
+		return "ns";
 	if (event)
-		return "events";
+		return event->asked->period_ns ? "samples" : "events";
 	return view_site_quantity(sort) == SORT_TEMPORARY ? "allocations" : "bytes";
 }
 
@@ -98,6 +101,8 @@ int samples_each(const struct view *view, sample_fn fn, void *userdata)
 			.image = event->stacks[i].image,
 			.stack = &event->stacks[i].stack,
 			.count = event->stacks[i].count,
+			.ns = event->stacks[i].ns,
+			.timed = event->asked->timed,
 		};
 
 		r = fn(&sample, userdata);

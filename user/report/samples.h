@@ -14,6 +14,8 @@ struct sample {
 	const struct view_stack *stack;
 	const struct view_site *site; /* NULL: the stack is an event's */
 	uint64_t count;		      /* of an event's */
+	uint64_t ns;		      /* of a timed event's */
+	bool timed;
 };
 
 /* What a sample is worth where a stack has one number (view_site_quantity); 0 for none or less. */
@@ -25,7 +27,7 @@ const char *sample_unit(const struct view_event *event, enum option_sort sort);
 
 /*
  * All that an allocation's stack is worth, for formats that hold several numbers; an event's has
- * one, how often it happened.
+ * one, how often it happened, or how many nanoseconds it took.
  */
 enum sample_cost {
 	COST_LIVE,

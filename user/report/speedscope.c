@@ -181,7 +181,8 @@ static int put_profiles(struct scope *scope, const struct view *view,
 	int r = 0;
 
 	if (event)
-		return put_profile(scope, view, COST_TIMES, event->asked->name, "none");
+		return put_profile(scope, view, COST_TIMES, event->asked->name,
+				   event->asked->timed ? "nanoseconds" : "none");
 	for (size_t i = 0; r == 0 && i < SAMPLE_COSTS; i++) {
 		const struct sample_cost_type *type = &sample_cost_types[i];
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/units.h"
 #include "report/table.h"
 
 #include <inttypes.h>
@@ -15,11 +16,15 @@ static void add_samples(struct strbuf *line, const struct view_event *event)
 static void event_head(struct table *t, const struct view_event *event)
 {
 	_cleanup_strbuf_ struct strbuf line = { 0 };
-	char number[TABLE_NUMBER_LEN];
+	char number[TABLE_NUMBER_LEN], time[FORMAT_UNIT_LEN];
 
 	text_clean(&line, event->asked->name);
 	if (event->asked->period_ns)
 		add_samples(&line, event);
+	else if (event->asked->timed)
+		strbuf_addf(&line, ": %s in %s wait%s", format_duration(event->ns, time),
+			    table_count(event->count, view_is_exact(t->view), number),
+			    table_plural(event->count));
 	else
 		strbuf_addf(&line, ": %s time%s",
 			    table_count(event->count, view_is_exact(t->view), number),
@@ -35,14 +40,17 @@ static void event_head(struct table *t, const struct view_event *event)
 static void stack_head(struct table *t, const struct view_event *event,
 		       const struct view_event_stack *stack, size_t rank)
 {
-	bool sampled = event->asked->period_ns > 0, exact = view_is_exact(t->view);
+	bool sampled = event->asked->period_ns > 0, timed = event->asked->timed;
+	bool exact = view_is_exact(t->view);
 	_cleanup_strbuf_ struct strbuf line = { 0 };
-	char number[TABLE_NUMBER_LEN];
+	char number[TABLE_NUMBER_LEN], time[FORMAT_UNIT_LEN];
+	uint64_t part = timed ? stack->ns : stack->count, all = timed ? event->ns : event->count;
 
-	strbuf_addf(&line, "  #%zu  %s, %s%.1f%%, ", rank,
-		    table_count(stack->count, exact || sampled, number),
-		    exact && !sampled ? "" : "~",
-		    100.0 * (double)stack->count / (double)event->count);
+	strbuf_addf(&line, "  #%zu  ", rank);
+	if (timed)
+		strbuf_addf(&line, "%s in ", format_duration(stack->ns, time));
+	strbuf_addf(&line, "%s, %s%.1f%%, ", table_count(stack->count, exact || sampled, number),
+		    exact && !sampled ? "" : "~", 100.0 * (double)part / (double)(all ? all : 1));
 	table_process(&line, stack->image);
 	table_bold(t, true);
 	table_wrap(t, 8, strbuf_str(&line));

@@ -85,6 +85,7 @@ static const struct hashmap_ops event_stack_ops = {
 static void merge(struct view_event_stack *into, const struct view_event_stack *stack)
 {
 	into->count = add_u64(into->count, stack->count);
+	into->ns = add_u64(into->ns, stack->ns);
 	if (stack->first_ns < into->first_ns)
 		into->first_ns = stack->first_ns;
 	if (stack->last_ns > into->last_ns)
@@ -105,6 +106,7 @@ static int add_count(const struct view_resolver *resolver, const struct record_e
 	stack->count = count->count;
 	stack->first_ns = count->first_ns;
 	stack->last_ns = count->last_ns;
+	stack->ns = count->ns;
 	r = view_resolve_event(resolver, stack->image, count->stack, count->kernel_stack,
 			       &stack->stack);
 	if (r < 0)
@@ -126,6 +128,8 @@ static int compare_stacks(const void *item_a, const void *item_b)
 	const struct view_event_stack *a = item_a, *b = item_b;
 	uint64_t id_a, id_b;
 
+	if (a->ns != b->ns) /* 0 where the event is not timed */
+		return compare_u64_down(a->ns, b->ns);
 	if (a->count != b->count)
 		return compare_u64_down(a->count, b->count);
 	if (a->image->slot != b->image->slot)
@@ -150,6 +154,7 @@ static int hand_over(struct hashmap *merged, struct view_event *event)
 		if (stack->count == 0)
 			continue;
 		event->count = add_u64(event->count, stack->count);
+		event->ns = add_u64(event->ns, stack->ns);
 		event->stacks[event->n_stacks++] = *stack;
 		stack->stack.places = NULL;
 	}

@@ -24,14 +24,16 @@ struct view_histogram {
 struct view_event_stack {
 	const struct model_process *image; /* never NULL */
 	uint64_t count, first_ns, last_ns;
+	uint64_t ns;		 /* of a timed event's */
 	struct view_stack stack; /* the kernel's frames, then the process's */
 };
 
 struct view_event {
 	const struct record_event *asked;
 	uint64_t count; /* of all its stacks */
+	uint64_t ns;	/* theirs, if it is timed */
 	size_t n_stacks;
-	struct view_event_stack *stacks; /* the largest count first */
+	struct view_event_stack *stacks; /* the longest, or else the largest count, first */
 };
 
 struct view_counts {

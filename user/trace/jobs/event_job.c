@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/jobs/event_job.h"
 
+#include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "event.skel.h"
@@ -65,6 +66,7 @@ static int add_count(struct hashmap *sums, const struct abi_event_key *key,
 		return r;
 	}
 	found->count.count += count->count;
+	found->count.ns += count->ns;
 	if (count->first_ns < found->count.first_ns)
 		found->count.first_ns = count->first_ns;
 	if (count->last_ns > found->count.last_ns)
@@ -82,6 +84,53 @@ static int take_entries(const void *keys, const void *values, size_t n, void *us
 	return r;
 }
 
+struct waits {
+	struct hashmap *sums;
+	uint64_t now_ns;
+};
+
+/* What has waited since it was last seen has done so until now. */
+static int take_waits(const void *keys, const void *values, size_t n, void *userdata)
+{
+	const struct abi_blocked *waits = values;
+	const struct waits *to = userdata;
+	int r = 0;
+
+	(void)keys; /* whose they are does not matter */
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const struct abi_event_count count = {
+			.count = 1,
+			.first_ns = waits[i].since_ns,
+			.last_ns = waits[i].since_ns,
+			.ns = to->now_ns > waits[i].since_ns ? to->now_ns - waits[i].since_ns : 0,
+		};
+
+		r = add_count(to->sums, &waits[i].key, &count);
+	}
+	return r;
+}
+
+static int read_waits(const struct event_job *event, struct hashmap *sums)
+{
+	struct waits waits = { sums, clock_monotonic_ns() };
+
+	return bpf_batch_read(bpf_map__fd(event->skel->maps.blocked), sizeof(uint32_t),
+			      sizeof(struct abi_blocked), take_waits, &waits);
+}
+
+/*
+ * The counts, and behind them those that are not over: one that ends between the two is in the next
+ * reading alone.
+ */
+static int read_sums(const struct event_job *event, struct hashmap *sums)
+{
+	int r = bpf_batch_read(bpf_map__fd(event->skel->maps.event_counts),
+			       sizeof(struct abi_event_key), sizeof(struct abi_event_count),
+			       take_entries, sums);
+
+	return r == 0 && event->spec->kind == EVENT_WAIT ? read_waits(event, sums) : r;
+}
+
 static int event_read(struct job *job, record_fn fn, void *userdata)
 {
 	struct event_job *event = (struct event_job *)job;
@@ -91,9 +140,7 @@ static int event_read(struct job *job, record_fn fn, void *userdata)
 	int r = hashmap_new(&sum_ops, &sums);
 
 	if (r == 0)
-		r = bpf_batch_read(bpf_map__fd(event->skel->maps.event_counts),
-				   sizeof(struct abi_event_key), sizeof(struct abi_event_count),
-				   take_entries, sums);
+		r = read_sums(event, sums);
 	while (r == 0 && (sum = hashmap_next(sums, &pos))) {
 		const struct record record = {
 			.type = RECORD_EVENT_COUNT,
@@ -103,7 +150,8 @@ static int event_read(struct job *job, record_fn fn, void *userdata)
 					 .kernel_stack = sum->key.kernel_stack,
 					 .count = sum->count.count,
 					 .first_ns = sum->count.first_ns,
-					 .last_ns = sum->count.last_ns },
+					 .last_ns = sum->count.last_ns,
+					 .ns = sum->count.ns },
 		};
 
 		/* An entry that is just being made has no count yet. */
@@ -122,7 +170,8 @@ static int event_describe(const struct job *job, record_fn fn, void *userdata)
 		.event = { .id = event->opts.id,
 			   .kernel = event->opts.kernel_stacks,
 			   .period_ns =
-				   event->spec->hz ? UINT64_C(1000000000) / event->spec->hz : 0 },
+				   event->spec->hz ? UINT64_C(1000000000) / event->spec->hz : 0,
+			   .timed = event->spec->kind == EVENT_WAIT },
 	};
 
 	if (event->spec->category)
@@ -136,7 +185,14 @@ static int event_describe(const struct job *job, record_fn fn, void *userdata)
 
 static struct bpf_program *program_of(const struct event_job *event)
 {
-	return event->spec->hz ? event->skel->progs.on_sample : event->skel->progs.on_event;
+	switch (event->spec->kind) {
+	case EVENT_SAMPLE:
+		return event->skel->progs.on_sample;
+	case EVENT_WAIT:
+		return event->skel->progs.on_switch;
+	default:
+		return event->skel->progs.on_event;
+	}
 }
 
 static uint64_t event_missed(const struct job *job)
@@ -192,14 +248,16 @@ static int attach(struct event_job *event, const struct job_context *context)
 {
 	const struct event_spec *spec = event->spec;
 	static const char enter[] = "sys_enter_";
+	bool wait = spec->kind == EVENT_WAIT;
 	int fd;
 
-	if (spec->hz)
+	if (spec->kind == EVENT_SAMPLE)
 		return attach_clocks(event);
-	fd = job_attach_tracepoint(context, program_of(event), spec->category, spec->name);
+	fd = job_attach_tracepoint(context, program_of(event), wait ? "sched" : spec->category,
+				   wait ? "sched_switch" : spec->name);
 	if (fd >= 0)
 		return keep(event, fd);
-	if (fd != -ENOENT)
+	if (fd != -ENOENT || wait)
 		return fd;
 	strbuf_addf(context->error, "-e %s: ", spec->text);
 	return job_no_event(context, spec->category, spec->name,
@@ -208,14 +266,18 @@ static int attach(struct event_job *event, const struct job_context *context)
 
 DEFINE_OPEN_OLD(event)
 
-static int check_sampling(const struct job_context *context)
+/*
+ * Both need maps that grow where nothing may sleep: an interrupt, and the scheduler with its locks.
+ * Before Linux 6.1 the room comes from kmalloc(), which may wake a thread there.
+ */
+static int check_sampling(const struct job_context *context, const struct event_spec *spec)
 {
 	int r = sampling_try();
 
 	if (r == 0)
 		return 0;
-	strbuf_addf(context->error,
-		    "--cpu: this kernel lets no program sample (%s): Linux 6.1 does", strerror(-r));
+	strbuf_addf(context->error, "%s: this kernel lets no program sample (%s): Linux 6.1 does",
+		    spec->kind == EVENT_WAIT ? "--off-cpu" : "--cpu", strerror(-r));
 	return -EINVAL;
 }
 
@@ -230,8 +292,8 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 		return -ENOMEM;
 	job = &event->job;
 	*event = (struct event_job){ .job.ops = &event_ops, .spec = spec, .opts = *opts };
-	if (spec->hz) {
-		r = check_sampling(context);
+	if (spec->kind != EVENT_TRACEPOINT) {
+		r = check_sampling(context, spec);
 		if (r)
 			return r;
 	}
@@ -243,12 +305,15 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 	event->skel->rodata->knob_kernel = opts->kernel_stacks;
 	event->skel->rodata->knob_each = opts->each;
 	event->skel->rodata->knob_number =
-		spec->hz ? -1 : job_event_number(context, spec->category, "", spec->name);
+		spec->kind == EVENT_TRACEPOINT ?
+			job_event_number(context, spec->category, "", spec->name) :
+			-1;
 	event->skel->rodata->knob_max_stack = opts->max_stack;
 	event->skel->rodata->knob_unwind = context->programs->unwind;
 	event->skel->rodata->knob_check_stacks = context->programs->check_stacks;
-	bpf_program__set_autoload(event->skel->progs.on_event, spec->hz == 0);
-	bpf_program__set_autoload(event->skel->progs.on_sample, spec->hz > 0);
+	bpf_program__set_autoload(event->skel->progs.on_event, false);
+	bpf_program__set_autoload(program_of(event), true);
+	bpf_map__set_autocreate(event->skel->maps.blocked, spec->kind == EVENT_WAIT);
 	r = job_share_maps(event->skel->obj, context->programs);
 	if (r == 0)
 		r = event_bpf__load(event->skel);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stacks of one event, a tracepoint, the entry of a system call or a clock's tick, counted by
- * bpf/event.bpf.c; its stacks and single occurrences come through the ring.
+ * The stacks of one event, a tracepoint, the entry of a system call, a clock's tick or a wait,
+ * counted by bpf/event.bpf.c; its stacks and single occurrences come through the ring.
  */
 #ifndef MEMTRACED_TRACE_JOBS_EVENT_JOB_H
 #define MEMTRACED_TRACE_JOBS_EVENT_JOB_H

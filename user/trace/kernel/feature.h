@@ -24,7 +24,7 @@ enum feature {
 	FEATURE_WHOLE_TRACEPOINTS, /* trace/kernel/preemption.h: else perf's are used */
 	FEATURE_UNWIND_CFI,	   /* the walk by call frame information is let in */
 	FEATURE_FIND_VMA,	   /* bpf_find_vma() */
-	FEATURE_SAMPLING,	   /* --cpu */
+	FEATURE_SAMPLING,	   /* --cpu, --off-cpu */
 	FEATURES
 };
 

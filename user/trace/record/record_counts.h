@@ -46,10 +46,10 @@ struct record_hist_counts {
 
 struct record_event {
 	uint32_t id;
-	const char *name; /* "syscalls:sys_enter_getrandom" */
-	bool kernel;	  /* kernel stacks are taken, too */
-	uint64_t
-		period_ns; /* samples: each stands for so much time of a CPU; 0: it counts itself */
+	const char *name;   /* "syscalls:sys_enter_getrandom" */
+	bool kernel;	    /* kernel stacks are taken, too */
+	uint64_t period_ns; /* samples: so much time of a CPU is each; 0: it counts itself */
+	bool timed;	    /* it takes time, which counts have */
 };
 
 struct record_event_count {
@@ -59,6 +59,7 @@ struct record_event_count {
 	uint64_t kernel_stack; /* stack id of RECORD_NO_SLOT; 0: none */
 	uint64_t count;
 	uint64_t first_ns, last_ns;
+	uint64_t ns; /* if it is timed: of all together, until now of those that wait */
 };
 
 struct record_occurrence {

@@ -206,17 +206,20 @@ static const struct field hist_counts_fields[] = {
 	END,
 };
 static const struct field event_fields[] = {
-	F(record_event, id, FIELD_U32),
-	F(record_event, name, FIELD_STRING),
-	F(record_event, kernel, FIELD_BOOL),
-	F(record_event, period_ns, FIELD_U64),
-	END,
+	F(record_event, id, FIELD_U32),	     F(record_event, name, FIELD_STRING),
+	F(record_event, kernel, FIELD_BOOL), F(record_event, period_ns, FIELD_U64),
+	F(record_event, timed, FIELD_BOOL),  END,
 };
 static const struct field event_count_fields[] = {
-	F(record_event_count, id, FIELD_U32),	   F(record_event_count, slot, FIELD_U32),
-	F(record_event_count, stack, FIELD_U64),   F(record_event_count, kernel_stack, FIELD_U64),
-	F(record_event_count, count, FIELD_U64),   F(record_event_count, first_ns, FIELD_U64),
-	F(record_event_count, last_ns, FIELD_U64), END,
+	F(record_event_count, id, FIELD_U32),
+	F(record_event_count, slot, FIELD_U32),
+	F(record_event_count, stack, FIELD_U64),
+	F(record_event_count, kernel_stack, FIELD_U64),
+	F(record_event_count, count, FIELD_U64),
+	F(record_event_count, first_ns, FIELD_U64),
+	F(record_event_count, last_ns, FIELD_U64),
+	F(record_event_count, ns, FIELD_U64),
+	END,
 };
 static const struct field occurrence_fields[] = {
 	F(record_occurrence, id, FIELD_U32),

@@ -147,24 +147,32 @@ VERIFIED_ONCE int freed_add(__u64 key, const struct abi_block *block, __u64 stac
 	return bpf_map_update_elem(&freed_blocks, &key, &freed, BPF_ANY);
 }
 
-/* Where a block was freed, for whoever frees it once more. */
-static __attribute__((noinline)) int remember_free(struct pt_regs *ctx, __u32 slot, __u16 fn,
-						   const struct fault *fault, __u32 at)
+/*
+ * The stack of what is wrong. No inline function, and what is done with the stack is not in here: a
+ * walk needs nearly all of the 512 bytes that programs have with all that they call.
+ */
+static __attribute__((noinline)) __u64 fault_stack(struct pt_regs *ctx, __u32 slot, __u32 at)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
-	__u64 stack = proc ? stack_capture(ctx, proc, slot, at) : 0;
 
-	return freed_add(ABI_BLOCK_KEY(slot, fault->addr), &fault->block, stack, fn);
+	return proc ? stack_capture(ctx, proc, slot, at) : 0;
 }
 
-/* No inline function: what it has on the stack is not there while other things are done. */
-static __attribute__((noinline)) int heap_error(struct pt_regs *ctx, __u32 slot, __u32 kind_fn,
-						const struct fault *fault, __u32 at)
+/* Where a block was freed, for whoever frees it once more. */
+static __always_inline void remember_free(struct pt_regs *ctx, __u32 slot, __u16 fn,
+					  const struct fault *fault, __u32 at)
 {
-	struct abi_proc *proc = proc_by_slot(slot);
-	__u64 stack = proc ? stack_capture(ctx, proc, slot, at) : 0;
+	__u64 stack = fault_stack(ctx, slot, at);
 
-	return heap_error_add(slot, kind_fn, stack, fault->addr, fault->size);
+	freed_add(ABI_BLOCK_KEY(slot, fault->addr), &fault->block, stack, fn);
+}
+
+static __always_inline void heap_error(struct pt_regs *ctx, __u32 slot, __u32 kind_fn,
+				       const struct fault *fault, __u32 at)
+{
+	__u64 stack = fault_stack(ctx, slot, at);
+
+	heap_error_add(slot, kind_fn, stack, fault->addr, fault->size);
 }
 
 #endif

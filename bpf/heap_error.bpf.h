@@ -25,24 +25,38 @@ struct fault {
 	struct abi_block block; /* which was this */
 };
 
-/* Bytes before an address that are searched for the block that it is in. */
+/* Bytes before an address that are searched for the block that it is in, and how many at once. */
 #define INSIDE_SEARCH 4096
+#define INSIDE_AT_ONCE 128
 
-/* The live block that begins before the address and holds it; 0: none is found. */
-VERIFIED_ONCE_NUMBERS __u64 block_around(__u32 slot, __u64 addr)
+/* The live block that begins at `at`, or a little before, and holds the address; 0: none does. */
+VERIFIED_ONCE_NUMBERS __u64 block_around_at(__u32 slot, __u64 addr, __u64 at)
 {
 	struct abi_block block;
-	__u64 at = addr & ~7ULL;
 	int i;
 
-	/* INSIDE_SEARCH / 8 rounds, of which the verifier needs to see each */
-	for (i = 0; i < INSIDE_SEARCH / 8; i++) {
+	/* INSIDE_AT_ONCE / 8 rounds, of which the verifier needs to see each */
+	for (i = 0; i < INSIDE_AT_ONCE / 8; i++) {
 		if (block_find(ABI_BLOCK_KEY(slot, at), &block) &&
 		    addr - at < ABI_BLOCK_SIZE(&block))
 			return at;
 		at -= 8;
 	}
 	return 0;
+}
+
+/* The live block that begins before the address and holds it; 0: none is found. */
+VERIFIED_ONCE_NUMBERS __u64 block_around(__u32 slot, __u64 addr)
+{
+	__u64 at = addr & ~7ULL, found = 0;
+	int i;
+
+	/* INSIDE_SEARCH / INSIDE_AT_ONCE rounds */
+	for (i = 0; i < INSIDE_SEARCH / INSIDE_AT_ONCE && !found; i++) {
+		found = block_around_at(slot, addr, at);
+		at -= INSIDE_AT_ONCE;
+	}
+	return found;
 }
 
 /*

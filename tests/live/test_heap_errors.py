@@ -2,6 +2,7 @@
 """Wrong uses of the heap, against what the target does and against what memcheck says of it."""
 
 import os
+import re
 import signal
 import xml.etree.ElementTree as xml
 
@@ -183,3 +184,85 @@ def memcheck_finds_the_same():
         assert sizes == [error["block"]["size"]], (case, sizes, error["block"])
         ours = [own(error[key]) for key in ("freed", "allocated") if error[key]]
         assert ours == stacks[1:], (case, stacks, ours)
+
+
+def leak_text(case, *options, tool="memtraced"):
+    """The text of one tool's leak check."""
+    with scratch() as folder:
+        path = os.path.join(folder, "log")
+        if tool == "valgrind":
+            run(["valgrind", "--leak-check=full", f"--log-file={path}", *options,
+                 target("heap_errors"), case, "1"], timeout=120)
+        else:
+            run_memtraced("--leak-check=full", f"--log-file={path}", *options, "--",
+                          target("heap_errors"), case, "1")
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+
+HEADS = re.compile(r"Invalid free|Argument '|realloc\(\) with size| Address 0x| Block was alloc'd")
+
+
+def errors_in(text):
+    """[(what is said, [functions of the program's code])], addresses left out."""
+    found, wanted = [], False
+    for line in re.findall(r"^==\d+== (.*)$", text, re.M):
+        frame = re.match(r"   (?:at|by) 0x[0-9A-F]+: (.*) \((.*)\)$", line)
+        if HEADS.match(line):
+            found.append((re.sub(r"0x[0-9a-f]+", "0x", line), []))
+            wanted = True
+        elif frame and wanted and frame[2].startswith("heap_errors.c"):
+            found[-1][1].append(frame[1])
+        elif not frame:
+            wanted = False
+    return found
+
+
+@test(need_root, need_program("valgrind"), each=("double", "interior", "resize", "negative"),
+      timeout=120)
+def the_text_of_leak_checks_has_memchecks_words_and_stacks(case):
+    """What memcheck says of reads and writes comes between, and is no part of what is compared."""
+    ours = errors_in(leak_text(case, "--heap-errors"))
+    theirs = errors_in(leak_text(case, tool="valgrind"))
+    assert len(ours) > 0, leak_text(case)
+    assert ours == theirs, f"ours: {ours}\nmemcheck: {theirs}"
+
+
+@test(need_root)
+def heap_errors_in_leak_checks_are_suppressed_and_counted_once():
+    def ends(text):
+        return re.findall(r"ERROR SUMMARY: (.*)$", text, re.M)
+
+    with scratch() as folder:
+        path = os.path.join(folder, "made.supp")
+        options = ("--errors-for-leak-kinds=none", "--gen-suppressions=all",
+                   "--show-leak-kinds=none")
+        for case, status in (("double", ABORTED), ("negative", 0), ("zero", 0)):
+            text = leak_text(case, *options)
+            assert ends(text) == ["1 errors from 1 contexts (suppressed: 0 from 0)"], text
+            assert text.index("HEAP SUMMARY") > text.index(errors_in(text)[0][0].split("0x")[0])
+            (entry,) = re.findall(r"^\{$.*?^\}$", text, re.M | re.S)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(entry + "\n")
+            text = leak_text(case, *options, f"--suppressions={path}")
+            assert ends(text) == ["0 errors from 0 contexts (suppressed: 1 from 1)"], text
+            assert errors_in(text) == [], text
+            assert re.search(r"used_suppression: +1 <insert_a_suppression_name_here> \S+:2$", text,
+                             re.M), text
+            for files, wanted in (([], 9), ([f"--suppressions={path}"], status)):
+                done = run_memtraced("--leak-check=full", "--errors-for-leak-kinds=none",
+                                     "--error-exitcode=9", *files, "--", target("heap_errors"),
+                                     case, "1")
+                assert done.returncode == wanted, (case, files, done.returncode, done.stderr)
+
+
+@test(need_root)
+def how_often_is_said_where_an_error_came_again():
+    with scratch() as folder:
+        path = os.path.join(folder, "log")
+        run_memtraced("--leak-check=full", f"--log-file={path}", "--", target("heap_errors"),
+                      "negative", "20")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    assert "note: 20 times so far" in text, text
+    assert "ERROR SUMMARY: 20 errors from 1 contexts" in text, text

@@ -2,6 +2,7 @@
 /*
  * The text of leak checks, to the letter: scripts that read memcheck's read it.
  */
+#include "base/cleanup.h"
 #include "report/leak_text.h"
 
 #include <setjmp.h>
@@ -187,7 +188,7 @@ static void nothing_left_is_said_in_memchecks_words(void **state)
 					    .records = records,
 					    .has_totals = true,
 					    .totals = { .allocs = 3, .frees = 3 } };
-	const struct leak_errors errors = { 3, 2, 1, 1 };
+	const struct leak_errors errors = { 3, 2, 1, 1, 0 };
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 
 	(void)state;
@@ -229,6 +230,142 @@ static void nothing_seen_is_not_nothing_left(void **state)
 	}
 }
 
+static struct view_place freeing[] = { { .alloc = "free" } };
+static struct view_place asking[] = { { .alloc = "malloc" } };
+
+static char *error_text(const struct record_heap_error *values, uint64_t count, bool certain,
+			const struct leak_options *options)
+{
+	struct leak_stack at = stacks[1];
+	const bool made = values->block_fn, freed = values->freed_fn;
+	const struct leak_error error = { values, count, &at, made ? &stacks[0] : NULL,
+					  freed ? &stacks[1] : NULL };
+	struct strbuf text = { 0 };
+
+	at.stack.n_places = 1;
+	at.stack.places = values->addr ? freeing : asking;
+	leak_error_text(&text, 42, &error, certain, options);
+	assert_int_equal(strbuf_error(&text), 0);
+	return text.data;
+}
+
+static void a_double_free_reads_as_memchecks(void **state)
+{
+	const struct record_heap_error values = { .kind = RECORD_DOUBLE_FREE,
+						  .addr = 0x5010,
+						  .block = 0x5000,
+						  .block_size = 1040,
+						  .block_fn = 1,
+						  .freed_fn = 2 };
+	struct leak_options options = full;
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	options.generate = LEAK_GENERATE_ALL;
+	text = error_text(&values, 1, true, &options);
+	assert_string_equal(
+		text, "==42== Invalid free() / delete / delete[] / realloc()\n"
+		      "==42==    at 0x4ABC: malloc (in /lib/libc.so.6)\n"
+		      "==42==    by 0x118F: ??? (in /bin/prog)\n"
+		      "==42==    by 0x12FF: (below main) (in /lib/libc.so.6)\n"
+		      "==42==  Address 0x5010 is 16 bytes inside a block of size 1,040 free'd\n"
+		      "==42==    at 0x4ABC: malloc (in /lib/libc.so.6)\n"
+		      "==42==    by 0x118F: ??? (in /bin/prog)\n"
+		      "==42==    by 0x12FF: (below main) (in /lib/libc.so.6)\n"
+		      "==42==  Block was alloc'd at\n"
+		      "==42==    at 0x4ABC: malloc (in /lib/libc.so.6)\n"
+		      "==42==    by 0x118F: app::make(app::N*) (nine.cc:6)\n"
+		      "==42==    by 0x11FF: main (nine.cc:60)\n"
+		      "==42== \n"
+		      "{\n"
+		      "   <insert_a_suppression_name_here>\n"
+		      "   Memcheck:Free\n"
+		      "   fun:malloc\n"
+		      "   obj:/bin/prog\n"
+		      "   fun:(below main)\n"
+		      "}\n");
+}
+
+static void what_is_known_of_a_heap_error_is_said(void **state)
+{
+	static const struct {
+		struct record_heap_error values;
+		uint64_t count;
+		bool certain;
+		const char *said, *not_said;
+	} rows[] = {
+		{ { .kind = RECORD_DOUBLE_FREE, .addr = 0x5000 },
+		  1,
+		  true,
+		  "==42==   note: --heap-errors remembers where blocks were free'd\n",
+		  "alloc'd at" },
+		{ { .kind = RECORD_INVALID_FREE, .addr = 0x5000 },
+		  1,
+		  true,
+		  " Address 0x5000 is not a live block: freed before or never allocated\n",
+		  "note:" },
+		{ { .kind = RECORD_INVALID_FREE,
+		    .addr = 0x5008,
+		    .block = 0x5000,
+		    .block_size = 9,
+		    .block_fn = 1 },
+		  1,
+		  true,
+		  " Address 0x5008 is 8 bytes inside a block of size 9 alloc'd\n"
+		  "==42==    at 0x4ABC: malloc (in /lib/libc.so.6)\n"
+		  "==42==    by 0x118F: app::make(app::N*) (nine.cc:6)\n",
+		  "Block was" },
+		{ { .kind = RECORD_FOREIGN_FREE, .addr = 0x5000, .block = 0x5000 },
+		  1,
+		  true,
+		  "==42== Free of a block that another allocator has made\n",
+		  "note:" },
+		{ { .kind = RECORD_SUSPICIOUS_SIZE, .size = (uint64_t)-3 },
+		  1234,
+		  true,
+		  "==42== note: 1,234 times so far\n",
+		  "Address" },
+		{ { .kind = RECORD_SUSPICIOUS_SIZE, .size = (uint64_t)-3 },
+		  1,
+		  true,
+		  "==42== Argument 'size' of function malloc has a fishy (possibly negative) "
+		  "value: -3\n",
+		  "times" },
+		{ { .kind = RECORD_REALLOC_ZERO },
+		  1,
+		  false,
+		  "==42== note: not all of the process was seen: this may be no error\n",
+		  "Address" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		_cleanup_free_ char *text =
+			error_text(&rows[i].values, rows[i].count, rows[i].certain, &full);
+
+		if (!strstr(text, rows[i].said))
+			fail_msg("not said: %s\nin: %s", rows[i].said, text);
+		if (strstr(text, rows[i].not_said))
+			fail_msg("said: %s\nin: %s", rows[i].not_said, text);
+	}
+}
+
+/* As memcheck: that there was no memory is no fault. */
+static void a_request_that_failed_is_no_error(void **state)
+{
+	enum suppression_kind kind;
+
+	(void)state;
+	assert_false(leak_error_kind(RECORD_FAILED_ALLOCATION, &kind));
+	assert_false(leak_error_kind(RECORD_HEAP_ERRORS, &kind));
+	for (int k = RECORD_INVALID_FREE; k < RECORD_FAILED_ALLOCATION; k++) {
+		assert_true(leak_error_kind(k, &kind));
+		assert_int_equal(kind, SUPPRESSION_FREE);
+	}
+	assert_true(leak_error_kind(RECORD_SUSPICIOUS_SIZE, &kind));
+	assert_int_equal(kind, SUPPRESSION_FISHY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +374,9 @@ int main(void)
 		cmocka_unit_test(what_is_partial_or_not_known_is_said),
 		cmocka_unit_test(nothing_left_is_said_in_memchecks_words),
 		cmocka_unit_test(nothing_seen_is_not_nothing_left),
+		cmocka_unit_test(a_double_free_reads_as_memchecks),
+		cmocka_unit_test(what_is_known_of_a_heap_error_is_said),
+		cmocka_unit_test(a_request_that_failed_is_no_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

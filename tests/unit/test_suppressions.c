@@ -296,6 +296,59 @@ static void what_other_tools_suppress_is_read_over(void **state)
 	assert_int_equal(match_leak(s, &freed, 1), -ENOENT);
 }
 
+/* Their line of function and argument is Valgrind's (its manual, "Suppressing errors"). */
+static void fishy_sizes_are_of_the_function_that_was_asked(void **state)
+{
+	static const char text[] =
+		"{\n  one\n  Memcheck:FishyValue\n  malloc(size)\n  ...\n  fun:main\n}\n"
+		"{\n  new\n  Memcheck:FishyValue\n  __builtin_new(size)\n  ...\n  fun:main\n}\n"
+		"{\n  zero\n  Memcheck:ReallocZero\n  fun:realloc\n}\n";
+	_cleanup_(suppressions_free_p) struct suppressions *s = from(text);
+	static const struct {
+		const char *function;
+		int found;
+	} rows[] = {
+		{ "malloc", 0 },	{ "malloc@@GLIBC_2.2.5", 0 },
+		{ "mallocx", -ENOENT }, { "calloc", -ENOENT },
+		{ "_Znwm", 1 },		{ "_ZnwmRKSt9nothrow_t", 1 },
+		{ "_Znam", -ENOENT },	{ NULL, -ENOENT },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N(rows); i++) {
+		const struct suppression_frame frames[] = {
+			{ rows[i].function, NULL, LIBC, NULL, 0 },
+			{ "main", "main", EXE, NULL, 0 },
+		};
+
+		assert_int_equal(suppressions_match(s, SUPPRESSION_FISHY, 0, frames, N(frames)),
+				 rows[i].found);
+		assert_int_equal(match_leak(s, frames, N(frames)), -ENOENT);
+	}
+	assert_int_equal(suppressions_match(s, SUPPRESSION_REALLOC_ZERO, 0,
+					    &(struct suppression_frame){ .linkage = "realloc" }, 1),
+			 2);
+	assert_int_equal(suppressions_match(s, SUPPRESSION_FISHY, 0, NULL, 0), -ENOENT);
+	suppressions_count_errors(s, 1, 20);
+	assert_int_equal(suppressions_use(s, 1).records, 20);
+	assert_int_equal(suppressions_use(s, 1).kind, SUPPRESSION_FISHY);
+}
+
+static void frees_by_operator_delete_begin_with_it(void **state)
+{
+	static const struct suppression_frame frames[] = {
+		{ "free", "free", LIBC, NULL, 0 },
+		{ "_ZdlPv", "operator delete(void*)", EXE, NULL, 0 },
+		{ "_ZdlPvm", "operator delete(void*, unsigned long)", EXE, NULL, 0 },
+		{ "main", "main", EXE, NULL, 0 },
+	};
+
+	(void)state;
+	assert_int_equal(alloc_frames_inner(frames, N(frames)), 2);
+	assert_int_equal(alloc_frames_inner(frames, 1), 0);
+	assert_int_equal(alloc_frames_inner(frames + 2, 2), 0);
+}
+
 static void mistakes_are_told_with_file_and_line(void **state)
 {
 	static const struct {
@@ -325,6 +378,7 @@ static void mistakes_are_told_with_file_and_line(void **state)
 		  "f:4: not a list of definite, indirect, possible, reachable: 'definite,'" },
 		{ "{\nx\nMemcheck:Leak\nfun:f\nmatch-leak-kinds: all\n}\n",
 		  "f:5: match-leak-kinds is for leaks, first" },
+		{ "{\nx\nMemcheck:FishyValue\nfun:f\n}\n", "f:4: not FUNCTION(ARGUMENT): 'fun:f'" },
 		{ "{\nx\nMemcheck:Free\nmatch-leak-kinds: all\nfun:f\n}\n",
 		  "f:4: match-leak-kinds is for leaks, first" },
 	};
@@ -566,6 +620,8 @@ int main(void)
 		cmocka_unit_test(base_names_are_found),
 		cmocka_unit_test(kinds_of_leaks_are_told_apart),
 		cmocka_unit_test(what_other_tools_suppress_is_read_over),
+		cmocka_unit_test(fishy_sizes_are_of_the_function_that_was_asked),
+		cmocka_unit_test(frees_by_operator_delete_begin_with_it),
 		cmocka_unit_test(mistakes_are_told_with_file_and_line),
 		cmocka_unit_test(a_text_with_a_mistake_adds_nothing),
 		cmocka_unit_test(files_that_cannot_be_read_are_named),

@@ -29,11 +29,26 @@ static bool is_allocator(const struct suppression_frame *f)
 	return is_operator_new(f);
 }
 
+static bool is_operator_delete(const struct suppression_frame *f)
+{
+	if (f->linkage)
+		return !strncmp(f->linkage, "_ZdlPv", 6) || !strncmp(f->linkage, "_ZdaPv", 6);
+	return f->function && !strncmp(f->function, "operator delete", 15);
+}
+
+static bool is_operator_over(const struct suppression_frame *inner,
+			     const struct suppression_frame *outer)
+{
+	if (is_operator_new(outer))
+		return is_allocator(inner);
+	return is_operator_delete(outer) && (is_named(inner, "free") || is_operator_delete(inner));
+}
+
 size_t alloc_frames_inner(const struct suppression_frame *frames, size_t n)
 {
 	size_t inner = 0;
 
-	while (inner + 1 < n && is_allocator(&frames[inner]) && is_operator_new(&frames[inner + 1]))
+	while (inner + 1 < n && is_operator_over(&frames[inner], &frames[inner + 1]))
 		inner++;
 	return inner;
 }
@@ -44,4 +59,31 @@ bool alloc_frames_memalign(const struct suppression_frame *frames, size_t n, siz
 		return false;
 	*ret_skip = is_named(frames, "aligned_alloc");
 	return *ret_skip || is_named(frames, "posix_memalign");
+}
+
+const char *alloc_frames_valgrind_name(const struct suppression_frame *frame, size_t *ret_len)
+{
+	static const struct {
+		const char *linkage, *name;
+	} operators[] = {
+		/* memcheck/mc_malloc_wrappers.c */
+		{ "_ZnwmSt11align_val_t", "__builtin_new_aligned" },
+		{ "_ZnamSt11align_val_t", "__builtin_vec_new_aligned" },
+		{ "_Znw", "__builtin_new" },
+		{ "_Zna", "__builtin_vec_new" },
+		{ "aligned_alloc", "memalign" },
+		{ "posix_memalign", "memalign" },
+	};
+	const char *name = frame->linkage ? frame->linkage : frame->function;
+
+	for (size_t i = 0; name && i < sizeof(operators) / sizeof(*operators); i++) {
+		if (strncmp(name, operators[i].linkage, strlen(operators[i].linkage)) != 0)
+			continue;
+		name = operators[i].name;
+		break;
+	}
+	if (!name)
+		name = "???";
+	*ret_len = strcspn(name, "@");
+	return name;
 }

@@ -10,7 +10,8 @@
 
 /*
  * How many frames at the start of a stack are allocator functions called by operator new: malloc by
- * that, and that by operator new[]. Reports leave them out, as Valgrind has no such frames.
+ * that, and that by operator new[]; the same of free and operator delete. Reports leave them out,
+ * as Valgrind has no such frames.
  */
 size_t alloc_frames_inner(const struct suppression_frame *frames, size_t n);
 
@@ -19,5 +20,11 @@ size_t alloc_frames_inner(const struct suppression_frame *frames, size_t n);
  * aligned_alloc (1). False: the stack begins with neither.
  */
 bool alloc_frames_memalign(const struct suppression_frame *frames, size_t n, size_t *ret_skip);
+
+/*
+ * What Valgrind calls the function in suppressions of its argument: where the name begins, and its
+ * length.
+ */
+const char *alloc_frames_valgrind_name(const struct suppression_frame *frame, size_t *ret_len);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/supp_entry.h"
 
+#include "analyze/alloc_frames.h"
+
 #include <string.h>
 
 void supp_entry_done(struct supp_entry *entry)
@@ -8,6 +10,15 @@ void supp_entry_done(struct supp_entry *entry)
 	vec_foreach(&entry->patterns, pattern)
 		free(pattern->stable);
 	vec_done(&entry->patterns);
+}
+
+bool supp_entry_has_function(const struct supp_entry *entry, const struct suppression_frame *frame)
+{
+	size_t len, of_frame;
+	const char *function = alloc_frames_valgrind_name(frame, &of_frame);
+
+	len = strcspn(entry->argument, "(");
+	return len == of_frame && strncmp(entry->argument, function, len) == 0;
 }
 
 static bool source_matches(const struct supp_pattern *p, const struct suppression_frame *f)

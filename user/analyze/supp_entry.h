@@ -23,12 +23,16 @@ struct supp_entry {
 	const char *file;
 	unsigned int line; /* of the name */
 	enum suppression_kind kind;
-	uint32_t classes; /* of leaks: 1 << enum reach_class */
+	uint32_t classes;     /* of leaks: 1 << enum reach_class */
+	const char *argument; /* of fishy sizes: "malloc(size)" */
 	VEC(struct supp_pattern) patterns;
 	uint64_t records, blocks, bytes;
 };
 
 void supp_entry_done(struct supp_entry *entry);
+
+/* Is a fishy size of this frame's function meant? Any of its arguments may be. */
+bool supp_entry_has_function(const struct supp_entry *entry, const struct suppression_frame *frame);
 
 /* The patterns from the first on match the frames from the first on; frames may be left over. */
 bool supp_entry_matches(const struct supp_entry *entry, const struct supp_names *frames, size_t n);

@@ -53,18 +53,39 @@ static bool is_main(const struct suppression_frame *f)
 	return name && !strcmp(name, "main");
 }
 
+/* `first`: the frame of the function that was called. */
+static void add_kind(struct strbuf *sb, enum suppression_kind kind, enum reach_class class,
+		     const struct suppression_frame *first)
+{
+	const char *function;
+	size_t len;
+
+	switch (kind) {
+	case SUPPRESSION_FISHY:
+		function = alloc_frames_valgrind_name(first, &len);
+		strbuf_addf(sb, "   Memcheck:FishyValue\n   %.*s(size)\n", (int)len, function);
+		break;
+	case SUPPRESSION_REALLOC_ZERO:
+		strbuf_adds(sb, "   Memcheck:ReallocZero\n");
+		break;
+	case SUPPRESSION_FREE:
+		strbuf_adds(sb, "   Memcheck:Free\n");
+		break;
+	default:
+		strbuf_addf(sb, "   Memcheck:Leak\n   match-leak-kinds: %s\n",
+			    reach_class_name(class));
+	}
+}
+
 void suppression_generate(struct strbuf *sb, enum suppression_kind kind, enum reach_class class,
 			  const struct suppression_frame *frames, size_t n, size_t n_max)
 {
+	static const struct suppression_frame none;
 	size_t left = n_max ? n_max : SUPP_GENERATE_FRAMES, at = alloc_frames_inner(frames, n),
 	       skip;
 
 	strbuf_adds(sb, "{\n   <insert_a_suppression_name_here>\n");
-	if (kind == SUPPRESSION_LEAK)
-		strbuf_addf(sb, "   Memcheck:Leak\n   match-leak-kinds: %s\n",
-			    reach_class_name(class));
-	else
-		strbuf_adds(sb, "   Memcheck:Free\n");
+	add_kind(sb, kind, class, n > at ? &frames[at] : &none);
 	if (alloc_frames_memalign(frames + at, n - at, &skip)) {
 		strbuf_adds(sb, "   fun:memalign\n");
 		at += skip;

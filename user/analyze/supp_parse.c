@@ -89,21 +89,38 @@ static bool has_memcheck(const char *tools, const char *end)
 	return false;
 }
 
-/* Kinds that Memcheck 3.28 and those before it know, but for Leak and Free. */
+/* The other kinds that Memcheck 3.28 and those before it know. */
 static bool is_other_kind(const char *kind)
 {
 	static const char *const kinds[] = {
-		"Param",	 "User",       "Cond",	      "Value0",	  "Value1",  "Value2",
-		"Value4",	 "Value8",     "Value16",     "Value32",  "Addr1",   "Addr2",
-		"Addr4",	 "Addr8",      "Addr16",      "Addr32",	  "Jump",    "Overlap",
-		"Mempool",	 "FishyValue", "ReallocZero", "BadAlign", "BadSize", "SizeMismatch",
-		"AlignMismatch", "CoreMem",
+		"Param",   "User",     "Cond",	  "Value0",	  "Value1",	   "Value2",
+		"Value4",  "Value8",   "Value16", "Value32",	  "Addr1",	   "Addr2",
+		"Addr4",   "Addr8",    "Addr16",  "Addr32",	  "Jump",	   "Overlap",
+		"Mempool", "BadAlign", "BadSize", "SizeMismatch", "AlignMismatch", "CoreMem",
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(kind, kinds[i]))
 			return true;
 	return false;
+}
+
+static int kind_of(const char *name, enum suppression_kind *ret_kind)
+{
+	static const char *const kinds[SUPPRESSION_KINDS] = {
+		[SUPPRESSION_LEAK] = "Leak",
+		[SUPPRESSION_FREE] = "Free",
+		[SUPPRESSION_FISHY] = "FishyValue",
+		[SUPPRESSION_REALLOC_ZERO] = "ReallocZero",
+	};
+
+	for (int i = 0; i < SUPPRESSION_KINDS; i++) {
+		if (strcmp(name, kinds[i]) != 0)
+			continue;
+		*ret_kind = (enum suppression_kind)i;
+		return 0;
+	}
+	return -ENOENT;
 }
 
 static int skip_entry(struct parser *p, unsigned int first)
@@ -215,10 +232,13 @@ static int parse_entry(struct parser *p, struct supp_entries *entries)
 		return fail(p, p->line, "not TOOL:KIND", tools);
 	if (!has_memcheck(tools, colon) || is_other_kind(colon + 1))
 		return skip_entry(p, entry.line);
-	if (!strcmp(colon + 1, "Free"))
-		entry.kind = SUPPRESSION_FREE;
-	else if (strcmp(colon + 1, "Leak") != 0)
+	if (kind_of(colon + 1, &entry.kind))
 		return fail(p, p->line, "Memcheck has no such kind", colon + 1);
+	if (entry.kind == SUPPRESSION_FISHY) {
+		entry.argument = next_line(p);
+		if (!entry.argument || !strchr(entry.argument, '('))
+			return fail(p, p->line, "not FUNCTION(ARGUMENT)", entry.argument);
+	}
 	r = parse_frames(p, &entry);
 	if (!r)
 		r = vec_push(&entries->list, entry);

@@ -19,6 +19,13 @@ struct suppression_frame {
 	uint32_t line;	      /* 0: not known */
 };
 
-enum suppression_kind { SUPPRESSION_LEAK, SUPPRESSION_FREE, SUPPRESSION_KINDS };
+/* Memcheck's kinds of errors that can be found here. */
+enum suppression_kind {
+	SUPPRESSION_LEAK,
+	SUPPRESSION_FREE,
+	SUPPRESSION_FISHY, /* a size that is negative when it is taken as signed */
+	SUPPRESSION_REALLOC_ZERO,
+	SUPPRESSION_KINDS
+};
 
 #endif

@@ -113,6 +113,8 @@ static int find(const struct suppressions *suppressions, enum suppression_kind k
 		const struct supp_entry *e = &suppressions->entries.list.data[i];
 
 		if (e->kind == kind && (kind != SUPPRESSION_LEAK || e->classes & (1U << class)) &&
+		    (kind != SUPPRESSION_FISHY ||
+		     (n > 0 && supp_entry_has_function(e, names[0].frame))) &&
 		    supp_entry_matches(e, names, n))
 			return (int)i;
 	}
@@ -172,6 +174,11 @@ void suppressions_count(struct suppressions *suppressions, int index, uint64_t b
 	e->bytes += bytes;
 }
 
+void suppressions_count_errors(struct suppressions *suppressions, int index, uint64_t errors)
+{
+	suppressions->entries.list.data[index].records += errors;
+}
+
 size_t suppressions_n(const struct suppressions *suppressions)
 {
 	return suppressions->entries.list.len;
@@ -182,6 +189,12 @@ struct suppression_use suppressions_use(const struct suppressions *suppressions,
 	const struct supp_entry *e = &suppressions->entries.list.data[index];
 
 	return (struct suppression_use){
-		e->name, e->file, e->line, e->records, e->blocks, e->bytes
+		.kind = e->kind,
+		.name = e->name,
+		.file = e->file,
+		.line = e->line,
+		.records = e->records,
+		.blocks = e->blocks,
+		.bytes = e->bytes,
 	};
 }

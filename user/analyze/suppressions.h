@@ -16,6 +16,7 @@
 struct suppressions;
 
 struct suppression_use {
+	enum suppression_kind kind;
 	const char *name;
 	const char *file; /* where it stands, and the line of its name */
 	unsigned int line;
@@ -47,6 +48,8 @@ int suppressions_match(const struct suppressions *suppressions, enum suppression
 /* A record of so many blocks and bytes was left out because of entry `index`. */
 void suppressions_count(struct suppressions *suppressions, int index, uint64_t blocks,
 			uint64_t bytes);
+/* So many errors of one place were left out because of entry `index`. */
+void suppressions_count_errors(struct suppressions *suppressions, int index, uint64_t errors);
 
 /* All entries that are kept, in the order of their files. */
 size_t suppressions_n(const struct suppressions *suppressions);

@@ -537,7 +537,7 @@ const struct option_def option_table[] = {
 	  .help = "Leave out what libc, ld.so and libstdc++ hold by design; default: yes." },
 	{ 0, "gen-suppressions", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, NULL, generate_names,
 	  apply_choice, FIELD(leak.generate),
-	  .help = "Write a suppression behind each leak; yes: as all." },
+	  .help = "Write a suppression behind each error; yes: as all." },
 	{ 0, "log-file", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "FILE", NULL, leak_apply_log_file,
 	  .help = "Where the text goes; %p is the process id; default: standard error." },
 	{ 0, "error-exitcode", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "N", NULL,

@@ -2,8 +2,8 @@
 #include "report/leak_text.h"
 
 #include "analyze/supp_generate.h"
-#include "analyze/supp_names.h"
 #include "config/units.h"
+#include "report/leak_lines.h"
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ struct writer {
 
 static void line(struct writer *w)
 {
-	strbuf_addf(w->out, "==%d== ", (int)w->pid);
+	leak_line(w->out, w->pid);
 }
 
 static void end(struct writer *w)
@@ -30,15 +30,12 @@ static void end(struct writer *w)
 
 static void empty(struct writer *w)
 {
-	line(w);
-	end(w);
+	leak_say(w->out, w->pid, "");
 }
 
 static void say(struct writer *w, const char *text)
 {
-	line(w);
-	strbuf_adds(w->out, text);
-	end(w);
+	leak_say(w->out, w->pid, text);
 }
 
 /* "1,040", and behind it " (+16)" where there was an earlier check. */
@@ -91,48 +88,6 @@ static void heap_summary(struct writer *w, const struct model_process *image)
 
 /* --- loss records ---------------------------------------------------------------------------- */
 
-static void frame(struct writer *w, const struct leak_frame *f, bool first, bool below_main)
-{
-	const struct view_place *place = f->place;
-	const char *function = below_main ? "(below main)" : f->function;
-
-	line(w);
-	strbuf_addf(w->out, "   %s 0x%" PRIX64 ": ", first ? "at" : "by",
-		    place->addr - (place->is_call && place->addr > 0));
-	text_clean(w->out, function ? function : "???");
-	if (f->file) {
-		strbuf_adds(w->out, " (");
-		text_clean(w->out, text_base_name(f->file));
-		if (f->line)
-			strbuf_addf(w->out, ":%" PRIu32, f->line);
-		strbuf_addch(w->out, ')');
-	} else if (place->object) {
-		strbuf_adds(w->out, " (in ");
-		text_clean(w->out, place->object);
-		strbuf_addch(w->out, ')');
-	}
-	end(w);
-}
-
-static bool is_main(const struct leak_frame *f)
-{
-	return f->function && strcmp(f->function, "main") == 0;
-}
-
-static void frames(struct writer *w, const struct leak_stack *stack)
-{
-	for (size_t i = 0; i < stack->n_frames; i++) {
-		const struct leak_frame *f = &stack->frames[i];
-		bool below_main = f->function && supp_is_below_main(f->function);
-
-		frame(w, f, i == 0, below_main);
-		if (below_main || is_main(f))
-			break;
-	}
-	if (stack->n_frames == 0)
-		say(w, "   at 0x0: ???");
-}
-
 static const char *verb_of(enum reach_class class)
 {
 	static const char *const verbs[REACH_CLASSES] = {
@@ -183,7 +138,7 @@ static void records(struct writer *w)
 			continue;
 		}
 		stack = &w->stacks->stacks[r->stack];
-		frames(w, stack);
+		leak_stack_lines(w->out, w->pid, stack);
 		empty(w);
 		if (w->options->generate != LEAK_GENERATE_NO)
 			suppression_generate(w->out, SUPPRESSION_LEAK, r->class, stack->names,
@@ -369,7 +324,12 @@ static void used_suppressions(struct writer *w, const struct suppressions *used)
 		text_clean(w->out, use.name);
 		strbuf_addch(w->out, ' ');
 		text_clean(w->out, use.file);
-		strbuf_addf(w->out, ":%u suppressed: ", use.line);
+		strbuf_addf(w->out, ":%u", use.line);
+		if (use.kind != SUPPRESSION_LEAK) {
+			end(w);
+			continue;
+		}
+		strbuf_adds(w->out, " suppressed: ");
 		text_grouped(w->out, use.bytes);
 		strbuf_adds(w->out, " bytes in ");
 		text_grouped(w->out, use.blocks);
@@ -384,6 +344,9 @@ void leak_text_end(struct strbuf *out, pid_t pid, const struct leak_errors *erro
 
 	if (used)
 		used_suppressions(&w, used);
+	if (errors->further > 0)
+		note_count(&w, errors->further,
+			   " more wrong uses of the heap, of places that were too many");
 	line(&w);
 	strbuf_addf(out,
 		    "ERROR SUMMARY: %" PRIu64 " errors from %" PRIu64 " contexts (suppressed: "

@@ -2,65 +2,18 @@
 /*
  * Wrong uses of the heap, in the words of memcheck, which its users know.
  */
-#include "config/units.h"
+#include "report/error_words.h"
 #include "report/table.h"
 
 #include <inttypes.h>
 
-static const char *function_of(const struct view_heap_error *error)
+static void add_title(struct strbuf *line, const struct view_heap_error *error)
 {
 	const struct view_stack *stack = &error->stack;
 
-	return stack->n_places > 0 && stack->places[0].alloc ? stack->places[0].alloc :
-							       "an allocator function";
-}
-
-static void add_title(struct strbuf *line, const struct view_heap_error *error)
-{
-	const struct record_heap_error *v = error->values;
-	char size[FORMAT_UNIT_LEN];
-
-	switch (v->kind) {
-	case RECORD_MISMATCHED_FREE:
-		strbuf_adds(line, "Mismatched free() / delete / delete []");
-		break;
-	case RECORD_FOREIGN_FREE:
-		strbuf_adds(line, "Free of a block that another allocator has made");
-		break;
-	case RECORD_FAILED_ALLOCATION:
-		strbuf_addf(line, "Failed allocation: %s for %s", function_of(error),
-			    format_size((int64_t)v->size, size));
-		break;
-	case RECORD_SUSPICIOUS_SIZE:
-		strbuf_addf(line,
-			    "Argument 'size' of function %s has a fishy (possibly negative) "
-			    "value: %" PRId64,
-			    function_of(error), (int64_t)v->size);
-		break;
-	case RECORD_REALLOC_ZERO:
-		strbuf_adds(line, "realloc() with size 0");
-		break;
-	default:
-		strbuf_adds(line, "Invalid free() / delete / delete[] / realloc()");
-	}
+	error_words_title(line, error->values, stack->n_places > 0 ? stack->places[0].alloc : NULL);
 	if (error->count > 1)
 		strbuf_addf(line, ", %" PRIu64 " times", error->count);
-}
-
-/* What is known of the address that was passed. */
-static void add_address(struct strbuf *line, const struct view_heap_error *error)
-{
-	const struct record_heap_error *v = error->values;
-	bool freed = v->kind == RECORD_DOUBLE_FREE;
-
-	strbuf_addf(line, "    Address 0x%" PRIx64, v->addr);
-	if (error->has_block && v->addr - v->block < v->block_size + (v->block_size == 0))
-		strbuf_addf(line, " is %" PRIu64 " bytes inside a block of size %" PRIu64 " %s",
-			    v->addr - v->block, v->block_size, freed ? "free'd" : "alloc'd");
-	else if (freed)
-		strbuf_adds(line, " is a block that was free'd before");
-	else
-		strbuf_adds(line, " is not a live block: freed before or never allocated");
 }
 
 static void detail(struct table *t, const char *text, const struct view_stack *stack)
@@ -76,7 +29,8 @@ static void block_lines(struct table *t, const struct view_heap_error *error)
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	bool freed = error->values->kind == RECORD_DOUBLE_FREE;
 
-	add_address(&line, error);
+	strbuf_adds(&line, "    ");
+	error_words_address(&line, error->values, error->has_block);
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);
 	if (!freed) {
@@ -91,11 +45,6 @@ static void block_lines(struct table *t, const struct view_heap_error *error)
 		detail(t, "    Block was alloc'd at", &error->allocated);
 }
 
-static bool is_free(enum record_heap_error_kind kind)
-{
-	return kind == RECORD_INVALID_FREE || kind == RECORD_DOUBLE_FREE;
-}
-
 static void error_section(struct table *t, const struct view_heap_error *error, bool certain)
 {
 	_cleanup_strbuf_ struct strbuf line = { 0 };
@@ -107,7 +56,7 @@ static void error_section(struct table *t, const struct view_heap_error *error, 
 	table_wrap(t, 8, strbuf_str(&line));
 	table_bold(t, false);
 	table_stack(t, &error->stack);
-	if (error->values->addr && (error->has_block || is_free(error->values->kind)))
+	if (error_words_has_address(error->values, error->has_block))
 		block_lines(t, error);
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "report/view_collect.h"
+#include "report/view_exact.h"
 #include "report/view_leaks.h"
 
 #include <errno.h>
@@ -52,21 +53,6 @@ static bool allocated_itself(const struct model_process *image)
 		regions_totals(image->regions, &mmap);
 	return mmap.allocs > 0 || image->n_errors > 0 ||
 	       (image->has_totals && (image->totals.allocs > 0 || image->totals.failed > 0));
-}
-
-/* Losses that belong to no known process make the totals of all processes doubtful. */
-static bool losses_attributed(const struct model *model, const struct record_coverage *coverage)
-{
-	uint64_t lost = 0, attributed = 0;
-
-	for (size_t i = 0; i < coverage->n_losses; i++)
-		if (!record_loss_spares_totals(coverage->losses[i].cause))
-			lost += coverage->losses[i].count;
-	for (size_t i = 0; i < model_n_processes(model); i++)
-		attributed += model_process(model, i)->totals.lost;
-	for (size_t i = 0; i < model_n_ended(model); i++)
-		attributed += model_ended(model, i)->totals.lost;
-	return lost > 0 && lost <= attributed;
 }
 
 static int add_process(struct view *view, struct symbols *symbols,
@@ -159,7 +145,7 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	if (view->opts.width < 80)
 		view->opts.width = 80;
 	view->exact = coverage && coverage->exact;
-	view->all_attributed = coverage && losses_attributed(model, coverage);
+	view->all_attributed = coverage && view_losses_attributed(model);
 	r = add_processes(view, symbols);
 	if (r == 0)
 		r = view_counts_init(model, symbols, &view->counts);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "report/leak_text.h"
+#include "service/heap_error_log.h"
 #include "service/leak_log.h"
 #include "target/hold.h"
 #include "target/stop.h"
@@ -31,6 +32,7 @@ struct leak_check {
 	struct symbols *symbols;
 	struct suppressions *suppressions;
 	struct leak_log *log;
+	struct heap_error_log *heap_errors;
 	VEC(struct pending) pending;
 	VEC(struct leak_result *) results; /* of an image: the latest, and what is not written */
 	bool has_errors;
@@ -69,6 +71,9 @@ int leak_check_new(const struct options *options, const struct model *model,
 	check->symbols = symbols;
 	r = read_suppressions(check);
 	if (r == 0)
+		r = heap_error_log_new(&(struct view_resolver){ model, symbols },
+				       check->suppressions, check->leak, &check->heap_errors);
+	if (r == 0)
 		r = leak_log_new(check->leak->log_file, &check->log);
 	if (r < 0)
 		return r;
@@ -86,6 +91,7 @@ void leak_check_free(struct leak_check *check)
 	vec_foreach(&check->results, result)
 		leak_result_free(*result);
 	vec_done(&check->results);
+	heap_error_log_free(check->heap_errors);
 	suppressions_free(check->suppressions);
 	leak_log_free(check->log);
 	free(check);
@@ -266,19 +272,12 @@ static int write_result(struct leak_check *check, struct leak_result *result)
 		return r;
 	result->written = true;
 	check->has_errors |= loss_records_totals(result->records)->errors > 0;
+	r = heap_error_log_write(check->heap_errors, image, &text);
+	if (r < 0)
+		return r;
 	leak_text(&text, result, &stacks, image, check->leak);
 	r = strbuf_error(&text);
 	return r < 0 ? r : leak_log_add(check->log, result->pid, strbuf_str(&text));
-}
-
-static void count_heap_errors(const struct model_process *image, struct leak_errors *errors)
-{
-	for (size_t i = 0; i < image->n_errors; i++) {
-		if (image->errors[i].kind == RECORD_FAILED_ALLOCATION)
-			continue;
-		errors->errors += image->errors[i].count;
-		errors->contexts++;
-	}
 }
 
 static int write_end(struct leak_check *check, const struct leak_result *result)
@@ -296,7 +295,7 @@ static int write_end(struct leak_check *check, const struct leak_result *result)
 	int r;
 
 	if (image)
-		count_heap_errors(image, &errors);
+		heap_error_log_end(check->heap_errors, image, &errors);
 	check->has_errors |= errors.errors > 0;
 	leak_text_end(&text, result->pid, &errors, show_used ? check->suppressions : NULL);
 	r = strbuf_error(&text);

@@ -12,7 +12,7 @@ import time
 from leaks import (KINDS, REAL, attribute, checked, leaker, memcheck, memcheck_variables,
                    read_sums, records)
 from lib import (heap_sites, memtraced, need_long, need_program, need_root, run, run_memtraced,
-                 schema, scratch, send_line, started, test, without)
+                 schema, scratch, send_line, started, target, test, without)
 
 # In make check; in make check-long all of tests/targets/leaks.
 QUICK = ("list_lost", "shapes", "cycle_tail", "header_words", "threads_gone", "tls", "mapped",
@@ -108,6 +108,22 @@ def real_programs_differ_from_memcheck_where_that_can_be_said(name):
               f"memcheck {there or 'not there'}: {' < '.join(place[0])}", flush=True)
     wrong = [difference for difference in differences if difference[0] is None]
     assert not wrong, f"not attributed: {wrong}"
+
+
+@test(need_root, each=("static", "static-pie"))
+def what_is_linked_statically_loses_what_it_does_with_shared_libraries(how):
+    """memcheck does not see its allocator. What libc holds in pages that it has protected since is
+    not lost, but of it are the blocks that it allocates before main."""
+    text = checked([target(f"shapes-{how}")], "--show-leak-kinds=all")
+    sums, shared = read_sums(text), read_sums(checked([leaker("shapes")]))
+    for kind in KINDS[:3]:
+        assert sums[kind] == shared[kind], (kind, text)
+    start = [(size, blocks) for _, size, _, blocks, kind, functions in records(text)
+             if kind == "still reachable" and "main" not in functions]
+    assert start, text
+    more = tuple(map(sum, zip(*start)))
+    held = shared["still reachable"]
+    assert sums["still reachable"] == (held[0] + more[0], held[1] + more[1]), text
 
 
 @test(need_root)

@@ -66,7 +66,9 @@ LEAKS := $(patsubst tests/targets/leaks/%,$(LEAKS_DIR)/%,$(basename \
 	$(filter-out %/library_plugin.c,$(wildcard tests/targets/leaks/*.c tests/targets/leaks/*.cc)))) \
 	$(LEAKS_DIR)/libleaks_a.so $(LEAKS_DIR)/libleaks_b.so
 LEAKS_CFLAGS := $(filter-out -O1 -fno-builtin,$(TARGET_CFLAGS)) -O0 -fno-builtin -Wno-unused-function
-TARGET_OTHERS += $(LEAKS)
+# Not among those: memcheck does not see the allocator of what is linked statically.
+LEAKS_STATIC := $(if $(CROSS_COMPILE),,$(TARGETS_DIR)/shapes-static $(TARGETS_DIR)/shapes-static-pie)
+TARGET_OTHERS += $(LEAKS) $(LEAKS_STATIC)
 
 .PHONY: targets
 targets: $(TARGET_PROGRAMS) $(TARGET_OTHERS) $(TARGET_FAMILIES) $(TARGET_POOLS)
@@ -81,6 +83,11 @@ $(LEAKS_DIR)/libleaks_%.so: tests/targets/leaks/library_plugin.c tests/targets/l
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LEAKS_CFLAGS) -fPIC -shared -o $@ $<
+
+$(LEAKS_STATIC): $(TARGETS_DIR)/shapes-%: tests/targets/leaks/shapes.c tests/targets/leaks/leaks.h
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LEAKS_CFLAGS) -fPIE -$* -o $@ $<
 
 $(LEAKS_DIR)/%: tests/targets/leaks/%.c tests/targets/leaks/leaks.h
 	$(call say,TARGET,$@)

@@ -21,11 +21,12 @@
 
 /* What the child has mapped where: the same addresses as here, as it is a fork. */
 struct layout {
-	char *sparse, *guarded, *shared, *zero, *many, *read_only;
+	char *sparse, *guarded, *shared, *zero, *many, *read_only, *file;
 	pid_t pid;
 };
 
 static char private_data[2 * PAGE] = "data";
+static const char *own_path = "/proc/self/exe";
 
 static char *map(char *at, size_t size, int prot, int flags, int fd)
 {
@@ -38,9 +39,9 @@ static char *map(char *at, size_t size, int prot, int flags, int fd)
 static void fill(struct layout *l)
 {
 	const int rw = PROT_READ | PROT_WRITE;
-	int zero = open("/dev/zero", O_RDWR | O_CLOEXEC);
+	int zero = open("/dev/zero", O_RDWR | O_CLOEXEC), own = open(own_path, O_RDONLY);
 
-	assert_true(zero >= 0);
+	assert_true(zero >= 0 && own >= 0);
 	l->sparse =
 		map(NULL, SPARSE_PAGES * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	/* Neighbours with equal rights would be one mapping. */
@@ -52,6 +53,8 @@ static void fill(struct layout *l)
 	/* Not part of a huge page. */
 	(void)madvise(l->read_only, 8 * PAGE, MADV_NOHUGEPAGE);
 	l->many = map(NULL, MANY_PAGES * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	l->file = map(NULL, 4 * PAGE, rw, MAP_PRIVATE, own);
+	close(own);
 	close(zero);
 }
 
@@ -70,6 +73,9 @@ static void touch(const struct layout *l)
 	strcpy(l->guarded + PAGE, "guarded");
 	strcpy(l->shared, "shared");
 	private_data[0] = 'D';
+	(void)((volatile char *)l->file)[0];
+	l->file[2 * PAGE] = 'F';
+	(void)mprotect(l->file, 4 * PAGE, PROT_READ);
 	for (size_t i = 0; i < MANY_PAGES; i++)
 		l->many[i * PAGE] = (char)(i % 100);
 	/* A hole of one page, and one that may not be read. */
@@ -203,6 +209,24 @@ static void of_a_sparse_mapping_only_touched_pages_are_listed(void **state)
 	assert_true(total <= 3 * 512 * PAGE);
 }
 
+static void of_a_file_pages_are_listed_that_were_written_before_they_were_protected(void **state)
+{
+	const struct layout *l = *state;
+	_cleanup_(memory_free_p) struct memory *memory = NULL;
+	_cleanup_free_ struct memory_range *ranges = NULL;
+	uint64_t start = at(l->file);
+	struct memory_code map;
+	size_t n;
+
+	assert_int_equal(memory_new(l->pid, &memory), 0);
+	assert_true(memory_find_any(memory, start, &map));
+	assert_true(map.readable && map.is_file && !map.writable && !map.executable && !map.shared);
+	assert_int_equal(memory_written(memory, start, start + 4 * PAGE, &ranges, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(ranges[0].start, start + 2 * PAGE);
+	assert_int_equal(ranges[0].end, start + 3 * PAGE);
+}
+
 static void pages_that_were_only_read_are_not_resident(void **state)
 {
 	const struct layout *l = *state;
@@ -273,6 +297,8 @@ int main(void)
 		cmocka_unit_test(mappings_are_of_the_kind_that_they_are),
 		cmocka_unit_test(code_is_found_although_nobody_writes_it),
 		cmocka_unit_test(of_a_sparse_mapping_only_touched_pages_are_listed),
+		cmocka_unit_test(
+			of_a_file_pages_are_listed_that_were_written_before_they_were_protected),
 		cmocka_unit_test(pages_that_were_only_read_are_not_resident),
 		cmocka_unit_test(what_cannot_be_read_is_zero_and_the_rest_is_there),
 		cmocka_unit_test(a_process_that_is_gone_is_an_error),

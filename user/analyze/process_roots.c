@@ -163,14 +163,33 @@ static int add_map(struct builder *b, const struct memory_map *map)
 	return add_anonymous(b, map);
 }
 
+/*
+ * Data that was written and then protected: a program that is linked statically does so with what
+ * its libc has set up (PT_GNU_RELRO), which has allocated by then, as ld.so has not.
+ */
+static int add_protected(struct builder *b, const struct memory_code *map)
+{
+	_cleanup_free_ struct memory_range *ranges = NULL;
+	size_t n;
+	int r = memory_written(b->memory, map->start, map->end, &ranges, &n);
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = add_range(b, ranges[i].start, ranges[i].end, 0);
+	return r;
+}
+
 static int add_maps(struct builder *b)
 {
-	size_t n;
+	size_t n, index = 0;
 	const struct memory_map *maps = memory_maps(b->memory, &n);
+	struct memory_code map;
 	int r = 0;
 
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = add_map(b, &maps[i]);
+	while (r == 0 && memory_next_any(b->memory, &index, &map))
+		if (map.is_file && map.readable && !map.writable && !map.executable && !map.shared)
+			r = add_protected(b, &map);
 	return r;
 }
 

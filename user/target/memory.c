@@ -23,12 +23,14 @@ struct pm_scan_arg {
 	__u64 category_inverted, category_mask, category_anyof_mask, return_mask;
 };
 #define MEMORY_PAGEMAP_SCAN _IOWR('f', 16, struct pm_scan_arg)
+#define MEMORY_PAGE_IS_FILE (1 << 2)
 #define MEMORY_PAGE_IS_PRESENT (1 << 3)
 #define MEMORY_PAGE_IS_SWAPPED (1 << 4)
 #define MEMORY_PAGE_IS_PFNZERO (1 << 5)
 
 /* Documentation/admin-guide/mm/pagemap.rst */
 #define ENTRY_FRAME ((1ULL << 55) - 1)
+#define ENTRY_FILE (1ULL << 61) /* or memory that is shared */
 #define ENTRY_SWAPPED (1ULL << 62)
 #define ENTRY_PRESENT (1ULL << 63)
 
@@ -181,7 +183,9 @@ static struct memory_code code_of(const struct proc_map *map)
 				     .end = map->end,
 				     .file_offset = map->offset,
 				     .readable = map->read,
+				     .writable = map->write,
 				     .executable = map->exec,
+				     .shared = map->shared,
 				     .is_file = map->ino != 0,
 				     .path = map->path };
 }
@@ -226,7 +230,8 @@ static int add_range(range_list *list, uint64_t start, uint64_t end)
 struct wanted {
 	uint64_t any, all, none; /* categories */
 	uint64_t entry_any;	 /* bits of an entry */
-	uint64_t without_frame;	 /* 0: no entry is left out by its frame */
+	uint64_t entry_none;
+	uint64_t without_frame; /* 0: no entry is left out by its frame */
 };
 
 /* 0, -ENOMEM, or what PAGEMAP_SCAN said: -ENOTTY before Linux 6.7. */
@@ -266,7 +271,7 @@ static int scan_regions(const struct memory *memory, uint64_t start, uint64_t en
 
 static bool is_wanted(const struct wanted *wanted, uint64_t entry)
 {
-	if (!(entry & wanted->entry_any))
+	if (!(entry & wanted->entry_any) || (entry & wanted->entry_none))
 		return false;
 	return !wanted->without_frame || (entry & ENTRY_FRAME) != wanted->without_frame;
 }
@@ -320,21 +325,40 @@ static int hand_over(range_list *list, int r, struct memory_range **ret_ranges, 
 	return 0;
 }
 
-int memory_touched(const struct memory *memory, uint64_t start, uint64_t end,
-		   struct memory_range **ret_ranges, size_t *ret_n)
+/* Everything, where the kernel does not say. */
+static int find_or_all(const struct memory *memory, uint64_t start, uint64_t end,
+		       const struct wanted *wanted, struct memory_range **ret_ranges, size_t *ret_n)
 {
-	const struct wanted touched = { .any = MEMORY_PAGE_IS_PRESENT | MEMORY_PAGE_IS_SWAPPED,
-					.entry_any = ENTRY_PRESENT | ENTRY_SWAPPED };
 	range_list list = { 0 };
 	int r;
 
 	start &= ~(memory->page - 1);
-	r = find_pages(memory, start, end, &touched, &list);
+	r = find_pages(memory, start, end, wanted, &list);
 	if (r < 0 && r != -ENOMEM) {
 		list.len = 0;
 		r = add_range(&list, start, end);
 	}
 	return hand_over(&list, r, ret_ranges, ret_n);
+}
+
+int memory_touched(const struct memory *memory, uint64_t start, uint64_t end,
+		   struct memory_range **ret_ranges, size_t *ret_n)
+{
+	const struct wanted touched = { .any = MEMORY_PAGE_IS_PRESENT | MEMORY_PAGE_IS_SWAPPED,
+					.entry_any = ENTRY_PRESENT | ENTRY_SWAPPED };
+
+	return find_or_all(memory, start, end, &touched, ret_ranges, ret_n);
+}
+
+int memory_written(const struct memory *memory, uint64_t start, uint64_t end,
+		   struct memory_range **ret_ranges, size_t *ret_n)
+{
+	const struct wanted written = { .any = MEMORY_PAGE_IS_PRESENT | MEMORY_PAGE_IS_SWAPPED,
+					.none = MEMORY_PAGE_IS_FILE,
+					.entry_any = ENTRY_PRESENT | ENTRY_SWAPPED,
+					.entry_none = ENTRY_FILE };
+
+	return find_or_all(memory, start, end, &written, ret_ranges, ret_n);
 }
 
 int memory_resident(const struct memory *memory, uint64_t start, uint64_t end,

@@ -36,7 +36,7 @@ struct memory_map {
 /* Any mapping. */
 struct memory_code {
 	uint64_t start, end, file_offset;
-	bool readable, executable;
+	bool readable, writable, executable, shared;
 	bool is_file;
 	const char *path; /* as above */
 };
@@ -67,6 +67,13 @@ int memory_open_file(const struct memory *memory, uint64_t addr);
  * Where the kernel does not say, it is everything. 0 or -ENOMEM.
  */
 int memory_touched(const struct memory *memory, uint64_t start, uint64_t end,
+		   struct memory_range **ret_ranges, size_t *ret_n);
+
+/*
+ * The same of pages of a private mapping of a file that hold no longer what the file does, since
+ * they were written to: whether they still may be or not.
+ */
+int memory_written(const struct memory *memory, uint64_t start, uint64_t end,
 		   struct memory_range **ret_ranges, size_t *ret_n);
 
 /*

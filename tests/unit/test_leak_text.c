@@ -181,6 +181,53 @@ static void what_is_partial_or_not_known_is_said(void **state)
 			fail_msg("not said: %s\nin: %s", said[i], strbuf_str(&text));
 }
 
+static void blocks_from_before_the_attach_are_said_to_be_known_or_not(void **state)
+{
+	_cleanup_(loss_records_free_p) struct loss_records *records = make(1, NULL);
+	static const struct {
+		bool unknown, older, said[3];
+	} rows[] = {
+		{ false, false, { false, false, false } },
+		{ true, false, { true, false, false } },
+		{ false, true, { false, true, false } },
+		{ true, true, { false, true, true } },
+	};
+	static const char *const notes[] = {
+		"note: blocks from before the attach are not known: they are in no sum",
+		"note: blocks from before the attach have the sizes that can be used of them",
+		"note: not all blocks from before the attach could be read",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct leak_result result = { .pid = 7,
+						    .records = records,
+						    .unknown_blocks = rows[i].unknown,
+						    .older_blocks = rows[i].older };
+		_cleanup_strbuf_ struct strbuf text = { 0 };
+
+		leak_text(&text, &result, &all_stacks, &image, &full);
+		for (size_t k = 0; k < sizeof(notes) / sizeof(notes[0]); k++)
+			assert_int_equal(strstr(strbuf_str(&text), notes[k]) != NULL,
+					 rows[i].said[k]);
+	}
+}
+
+static void a_check_that_is_missing_is_said_with_what_was_in_use(void **state)
+{
+	const struct model_process ended = { .ended = true,
+					     .totals = { .live_blocks = 2, .live_bytes = 1234 } };
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	(void)state;
+	leak_text_missed(&text, 7, &ended);
+	assert_string_equal(strbuf_str(&text),
+			    "==7== \n"
+			    "==7== note: it ended before it could be checked, so there is no leak "
+			    "check: 1,234 bytes in 2 blocks were in use\n"
+			    "==7== \n");
+}
+
 static void nothing_left_is_said_in_memchecks_words(void **state)
 {
 	_cleanup_(loss_records_free_p) struct loss_records *records = make(0, NULL);
@@ -372,6 +419,8 @@ int main(void)
 		cmocka_unit_test(a_full_check_reads_as_memchecks),
 		cmocka_unit_test(later_checks_say_what_is_more),
 		cmocka_unit_test(what_is_partial_or_not_known_is_said),
+		cmocka_unit_test(blocks_from_before_the_attach_are_said_to_be_known_or_not),
+		cmocka_unit_test(a_check_that_is_missing_is_said_with_what_was_in_use),
 		cmocka_unit_test(nothing_left_is_said_in_memchecks_words),
 		cmocka_unit_test(nothing_seen_is_not_nothing_left),
 		cmocka_unit_test(a_double_free_reads_as_memchecks),

@@ -88,6 +88,9 @@ static int run(struct leak_scan *scan, const struct leak_scan_opts *opts, const 
 	reach_opts.heuristics = opts->heuristics;
 	if (opts->max_stop_ns)
 		reach_opts.deadline_ns = stop_began_ns(stop) + opts->max_stop_ns;
+	/* All blocks would be called lost. */
+	if (opts->max_stop_ns && clock_monotonic_ns() > reach_opts.deadline_ns)
+		return -ETIME;
 	return classify(scan, memory, roots, &reach_opts);
 }
 
@@ -106,6 +109,7 @@ int leak_scan_new(const struct leak_scan_opts *opts, const struct stop *stop,
 	scan->blocks = blocks;
 	scan->n_blocks = n_blocks;
 	scan->unknown_blocks = opts->unknown_blocks;
+	scan->older_blocks = opts->older_blocks;
 	scan->time_ns = stop_began_ns(stop);
 	scan->running_threads = stop_running(stop);
 	r = run(scan, opts, stop);

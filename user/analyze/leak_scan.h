@@ -27,6 +27,7 @@ struct leak_scan {
 	size_t kept_blocks;	/* left out: glibc's own, of threads that have ended */
 	uint64_t kept_bytes;
 	bool unknown_blocks; /* there may be others, from before the process was traced */
+	bool older_blocks;   /* those from before are among them, all or not */
 };
 
 struct leak_scan_opts {
@@ -35,11 +36,13 @@ struct leak_scan_opts {
 	uint32_t heuristics;			 /* as of reach_opts */
 	uint64_t max_stop_ns;			 /* then the scan ends as it is: stats.end */
 	bool unknown_blocks, exiting, with_kept; /* as of process_roots_opts */
+	bool older_blocks;			 /* as of leak_scan */
 };
 
 /*
- * Takes the blocks over (malloc'ed), also when it fails. 0, -ENOMEM, or what reading the process
- * failed with: -ESRCH when it was killed meanwhile.
+ * Takes the blocks over (malloc'ed), also when it fails. 0; -ETIME: max_stop_ns was over before
+ * anything was looked through; -ENOMEM; or what reading the process failed with: -ESRCH when it was
+ * killed meanwhile.
  */
 int leak_scan_new(const struct leak_scan_opts *opts, const struct stop *stop,
 		  struct live_block *blocks, size_t n_blocks, struct leak_scan **ret_scan);

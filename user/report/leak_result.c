@@ -163,6 +163,7 @@ int leak_result_new(const struct leak_scan *scan, const struct view_resolver *re
 	result->kept_blocks = scan->kept_blocks;
 	result->kept_bytes = scan->kept_bytes;
 	result->unknown_blocks = scan->unknown_blocks;
+	result->older_blocks = scan->older_blocks;
 	r = fill(scan, resolver, options, earlier, result);
 	if (r < 0)
 		return r;

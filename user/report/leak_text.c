@@ -234,7 +234,13 @@ static void notes(struct writer *w, const struct model_process *image)
 		note_count(w, result->running_threads,
 			   " threads could not be stopped: what they changed meanwhile may be "
 			   "missing");
-	if (result->unknown_blocks)
+	if (result->older_blocks)
+		say(w, "note: blocks from before the attach have the sizes that can be used of "
+		       "them, and one place");
+	if (result->older_blocks && result->unknown_blocks)
+		say(w, "note: not all blocks from before the attach could be read: the others are "
+		       "in no sum, and count as roots");
+	else if (result->unknown_blocks)
 		say(w, "note: blocks from before the attach are not known: they are in no sum, "
 		       "and count as roots");
 	if (totals && totals->lost > 0)
@@ -308,6 +314,22 @@ void leak_text(struct strbuf *out, const struct leak_result *result,
 		summary(&w);
 	}
 	notes(&w, image);
+}
+
+void leak_text_missed(struct strbuf *out, pid_t pid, const struct model_process *image)
+{
+	struct writer w = { .out = out, .pid = pid };
+
+	empty(&w);
+	line(&w);
+	strbuf_adds(out, image->ended ? "note: it ended before it could be checked" :
+					"note: it could not be checked");
+	strbuf_adds(out, ", so there is no leak check: ");
+	text_grouped(out, (uint64_t)image->totals.live_bytes);
+	strbuf_adds(out, " bytes in ");
+	text_grouped(out, (uint64_t)image->totals.live_blocks);
+	strbuf_adds(out, image->ended ? " blocks were in use\n" : " blocks are in use\n");
+	empty(&w);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

@@ -15,6 +15,9 @@ void leak_text(struct strbuf *out, const struct leak_result *result,
 	       const struct leak_stacks *stacks, const struct model_process *image,
 	       const struct leak_options *options);
 
+/* What stands for it where no check could be made. */
+void leak_text_missed(struct strbuf *out, pid_t pid, const struct model_process *image);
+
 /* A wrong use of the heap: with what place, and how often so far. */
 struct leak_error {
 	const struct record_heap_error *values; /* of its first time */

@@ -35,7 +35,7 @@ struct leak_check {
 	struct heap_error_log *heap_errors;
 	VEC(struct pending) pending;
 	VEC(struct leak_result *) results; /* of an image: the latest, and what is not written */
-	bool has_errors;
+	bool has_errors, has_missed;
 };
 
 /* --- making ---------------------------------------------------------------------------------- */
@@ -105,6 +105,10 @@ static void say_not_checked(pid_t pid, int r)
 		log_warning("process %d is under a debugger, which alone can stop it: no leak "
 			    "check",
 			    (int)pid);
+	else if (r == -ETIME)
+		log_warning("process %d: no leak check: --max-stop was over before it was known "
+			    "what it holds",
+			    (int)pid);
 	else if (r != -ESRCH)
 		log_warning("process %d: no leak check: %s", (int)pid, strerror(-r));
 }
@@ -120,18 +124,22 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 		.exiting = occasion == LEAK_AT_EXIT,
 		.with_kept = check->leak->default_suppressions == LEAK_NO_DEFAULT_SUPPRESSIONS,
 	};
+	uint64_t deadline_ns = stop_began_ns(stop) + opts.max_stop_ns;
 	struct live_block *blocks;
 	struct leak_scan *found;
+	enum live_older older;
 	uint32_t slot;
 	size_t n;
 	int r = live_slot_of(live, pid, &slot);
 
 	if (r == 0)
-		r = live_blocks(live, slot, &blocks, &n);
+		r = live_blocks(live, slot, opts.max_stop_ns ? deadline_ns : 0, &blocks, &n);
 	if (r < 0)
 		return r;
 	opts.slot = live_image_of(live, slot);
-	opts.unknown_blocks = !live_knows_all_blocks(live, slot);
+	older = live_older_blocks(live, slot);
+	opts.unknown_blocks = older == LIVE_OLDER_UNKNOWN || older == LIVE_OLDER_PARTLY;
+	opts.older_blocks = older == LIVE_OLDER_READ || older == LIVE_OLDER_PARTLY;
 	r = leak_scan_new(&opts, stop, blocks, n, &found);
 	if (r < 0)
 		return r;
@@ -141,10 +149,14 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 	return r;
 }
 
-static int stop_one(struct hold *hold, pid_t pid, struct stop **ret_stop)
+static int stop_one(const struct leak_check *check, struct hold *hold, pid_t pid,
+		    struct stop **ret_stop)
 {
-	return hold && hold_has(hold, pid) ? hold_stop(hold, pid, STOP_LIMIT_NS, ret_stop) :
-					     stop_new(pid, STOP_LIMIT_NS, ret_stop);
+	uint64_t max_ns = check->leak->max_stop_ns;
+	uint64_t limit_ns = max_ns && max_ns < STOP_LIMIT_NS ? max_ns : STOP_LIMIT_NS;
+
+	return hold && hold_has(hold, pid) ? hold_stop(hold, pid, limit_ns, ret_stop) :
+					     stop_new(pid, limit_ns, ret_stop);
 }
 
 static int scan_all(struct leak_check *check, const struct live *live, struct stop *const *stops,
@@ -171,7 +183,7 @@ int leak_check_run(struct leak_check *check, struct live *live, struct hold *hol
 	if (!stops)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_pids; i++) {
-		r = stop_one(hold, pids[i], &stops[i]);
+		r = stop_one(check, hold, pids[i], &stops[i]);
 		if (r < 0)
 			say_not_checked(pids[i], r);
 	}
@@ -204,6 +216,11 @@ struct leak_result *const *leak_check_results(const struct leak_check *check, si
 bool leak_check_has_errors(const struct leak_check *check)
 {
 	return check->has_errors;
+}
+
+bool leak_check_has_missed(const struct leak_check *check)
+{
+	return check->has_missed;
 }
 
 void leak_check_cut_taken(struct leak_check *check)
@@ -256,6 +273,21 @@ static void drop_older(struct leak_check *check)
 	check->results.len = n;
 }
 
+/* Each check counts, as in memcheck: with a delta what is new in it, else all that it has found. */
+static void add_up_errors(const struct leak_check *check, struct leak_result *result)
+{
+	const struct loss_totals *totals = loss_records_totals(result->records);
+
+	result->errors = totals->errors;
+	result->suppressed_errors = totals->suppressed_errors;
+	vec_foreach(&check->results, other) {
+		if ((*other)->image != result->image || (*other)->number + 1 != result->number)
+			continue;
+		result->errors += (*other)->errors;
+		result->suppressed_errors += (*other)->suppressed_errors;
+	}
+}
+
 static int write_result(struct leak_check *check, struct leak_result *result)
 {
 	const struct view_resolver resolver = { check->model, check->symbols };
@@ -271,7 +303,7 @@ static int write_result(struct leak_check *check, struct leak_result *result)
 	if (r < 0)
 		return r;
 	result->written = true;
-	check->has_errors |= loss_records_totals(result->records)->errors > 0;
+	add_up_errors(check, result);
 	r = heap_error_log_write(check->heap_errors, image, &text);
 	if (r < 0)
 		return r;
@@ -280,41 +312,77 @@ static int write_result(struct leak_check *check, struct leak_result *result)
 	return r < 0 ? r : leak_log_add(check->log, result->pid, strbuf_str(&text));
 }
 
-static int write_end(struct leak_check *check, const struct leak_result *result)
+/* What all of an image comes to: `result` is its latest check, NULL: there was none. */
+static int write_end(struct leak_check *check, const struct model_process *image,
+		     const struct leak_result *result, struct strbuf *text)
 {
-	const struct loss_totals *totals = loss_records_totals(result->records);
-	const struct model_process *image = model_find_process(check->model, result->image);
-	struct leak_errors errors = {
-		.errors = totals->errors,
-		.contexts = totals->errors,
-		.suppressed = totals->suppressed_errors,
-		.suppressed_contexts = totals->suppressed_errors,
-	};
-	_cleanup_strbuf_ struct strbuf text = { 0 };
 	bool show_used = check->options->verbose || check->leak->suppressions;
+	struct leak_errors errors = { 0 };
 	int r;
 
-	if (image)
-		heap_error_log_end(check->heap_errors, image, &errors);
+	if (result)
+		errors = (struct leak_errors){
+			.errors = result->errors,
+			.contexts = result->errors,
+			.suppressed = result->suppressed_errors,
+			.suppressed_contexts = result->suppressed_errors,
+		};
+	heap_error_log_end(check->heap_errors, image, &errors);
 	check->has_errors |= errors.errors > 0;
-	leak_text_end(&text, result->pid, &errors, show_used ? check->suppressions : NULL);
-	r = strbuf_error(&text);
-	return r < 0 ? r : leak_log_add(check->log, result->pid, strbuf_str(&text));
+	leak_text_end(text, (pid_t)image->pid, &errors, show_used ? check->suppressions : NULL);
+	r = strbuf_error(text);
+	return r < 0 ? r : leak_log_add(check->log, (pid_t)image->pid, strbuf_str(text));
 }
 
-/* What ended under a check that never came: by SIGKILL, which leaves nobody a moment. */
-static void say_missed(const struct leak_check *check)
+/*
+ * A check that was due and did not come: the process ended by SIGKILL, which leaves nobody a
+ * moment, or could not be stopped. Before an exec checks come if it is by the C library.
+ */
+static bool is_missed(const struct model_process *image)
 {
-	for (size_t i = 0; i < model_n_processes(check->model); i++) {
-		const struct model_process *image = model_process(check->model, i);
+	bool executes = image->ended && image->how == RECORD_END_EXEC;
 
-		if (!image->ended || image->how == RECORD_END_EXEC || !image->has_totals ||
-		    image->totals.live_blocks == 0 || find_latest(check, image->slot))
-			continue;
-		log_warning("process %" PRIu32 " (%s) ended before it could be stopped: no leak "
+	return !executes && image->has_totals && image->totals.live_blocks > 0;
+}
+
+static int write_unchecked(struct leak_check *check, const struct model_process *image)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	bool missed = is_missed(image);
+	int r = heap_error_log_write(check->heap_errors, image, &text);
+
+	if (r < 0)
+		return r;
+	if (missed && image->ended)
+		log_warning("process %" PRIu32 " (%s) ended before it could be checked: no leak "
 			    "check",
 			    image->pid, image->comm);
+	if (missed)
+		leak_text_missed(&text, (pid_t)image->pid, image);
+	check->has_missed |= missed;
+	return missed || text.len > 0 ? write_end(check, image, NULL, &text) : 0;
+}
+
+/* The last text of each image. */
+static int write_ends(struct leak_check *check)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < model_n_processes(check->model) && r == 0; i++) {
+		const struct model_process *image = model_process(check->model, i);
+
+		if (!find_latest(check, image->slot))
+			r = write_unchecked(check, image);
 	}
+	vec_foreach(&check->results, result) {
+		const struct view_resolver resolver = { check->model, check->symbols };
+		_cleanup_strbuf_ struct strbuf text = { 0 };
+
+		if (r == 0)
+			r = write_end(check, view_resolve_process(&resolver, (*result)->image),
+				      *result, &text);
+	}
+	return r;
 }
 
 static bool is_of_exec(const struct pending *pending)
@@ -367,12 +435,7 @@ static int report(struct leak_check *check, bool final)
 			r = write_result(check, *result);
 	if (r == 0)
 		drop_older(check);
-	if (r == 0 && final)
-		say_missed(check);
-	vec_foreach(&check->results, result)
-		if (r == 0 && final)
-			r = write_end(check, *result);
-	return r;
+	return r == 0 && final ? write_ends(check) : r;
 }
 
 int leak_check_report(struct leak_check *check, bool final)

@@ -49,7 +49,11 @@ void leak_check_cut_taken(struct leak_check *check);
 /* The latest result of each image is the last one. Valid until the next report. */
 struct leak_result *const *leak_check_results(const struct leak_check *check, size_t *ret_n);
 
-/* Errors so far: leaks of the kinds that are errors. */
+/*
+ * After the final report: were there errors (leaks of the kinds that are errors, wrong uses of the
+ * heap), and was a process with something in use never checked?
+ */
 bool leak_check_has_errors(const struct leak_check *check);
+bool leak_check_has_missed(const struct leak_check *check);
 
 #endif

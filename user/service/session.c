@@ -20,6 +20,8 @@ static_assert(OPTIONS_MAX_STACK == ABI_MAX_FRAMES, "options and programs agree")
 #define SECOND_NS 1000000000ULL
 /* After SIGINT, which a terminal sends to the child as well, how long to wait for its end. */
 #define INTERRUPT_GRACE_NS SECOND_NS
+/* As main.c's for what could not be traced. */
+#define EXIT_NOT_CHECKED 2
 
 static int on_ring(int fd, uint32_t events, void *userdata)
 {
@@ -326,13 +328,24 @@ int session_finish(struct session *session)
 	return session_report(session, true);
 }
 
-int session_exit_status(const struct session *session)
+static int command_status(const struct session *session)
 {
-	int status = session->child_status, of_errors = session->options->leak.error_exitcode;
+	int status = session->child_status;
 
-	if (of_errors && session->leaks && leak_check_has_errors(session->leaks))
-		return of_errors;
 	if (!session->launch || status < 0)
 		return 0;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int session_exit_status(const struct session *session)
+{
+	int of_errors = session->options->leak.error_exitcode, status;
+
+	if (of_errors && session->leaks && leak_check_has_errors(session->leaks))
+		return of_errors;
+	status = command_status(session);
+	/* Who asks for the status of errors may not take "not checked" for "no errors". */
+	if (of_errors && session->leaks && status == 0 && leak_check_has_missed(session->leaks))
+		return EXIT_NOT_CHECKED;
+	return status;
 }

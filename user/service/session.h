@@ -32,7 +32,10 @@ int session_step(struct session *session, int timeout_ms);
 /* The final report. 0 or negative errno (logged). */
 int session_finish(struct session *session);
 
-/* The exit status after session_finish: the child's under -c, else 0. */
+/*
+ * The exit status after session_finish: with --error-exitcode its value if there were errors, or 2
+ * in place of 0 if a leak check is missing; the child's under -c; else 0.
+ */
 int session_exit_status(const struct session *session);
 
 /* Asks for the end, as SIGINT does. */

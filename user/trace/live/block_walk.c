@@ -2,21 +2,33 @@
 #include "trace/live/block_walk.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/bpf/programs.h"
 
+#include <errno.h>
+
+/* Buckets of a table between two looks at the clock: some 50 us where all are new to us. */
+#define BUCKETS_EACH 256
+
 struct walk {
 	block_walk_fn fn;
 	void *userdata;
+	uint64_t deadline_ns; /* 0: none */
 };
+
+static int check_time(const struct walk *walk)
+{
+	return walk->deadline_ns && clock_monotonic_ns() > walk->deadline_ns ? -ETIME : 0;
+}
 
 static int on_blocks(const void *keys, const void *values, size_t n, void *userdata)
 {
 	const struct abi_block *block = values;
 	const struct walk *walk = userdata;
 	const uint64_t *key = keys;
-	int r = 0;
+	int r = check_time(walk);
 
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = walk->fn(&(struct walked_block){ key[i], &block[i], BLOCK_LIVE },
@@ -44,6 +56,8 @@ static int walk_table(const struct programs *programs, const struct walk *walk)
 	for (size_t i = 0; i < table.n && r == 0; i++) {
 		const struct abi_block_bucket *bucket = &table.buckets[i];
 
+		if (i % BUCKETS_EACH == 0)
+			r = check_time(walk);
 		for (size_t way = 0; way < ABI_BLOCK_WAYS && r == 0; way++) {
 			struct abi_block block;
 			uint64_t key = read_way(bucket, way, &block);
@@ -61,7 +75,7 @@ static int on_tombs(const void *keys, const void *values, size_t n, void *userda
 	const struct abi_tomb_key *key = keys;
 	const struct abi_tomb *tomb = values;
 	const struct walk *walk = userdata;
-	int r = 0;
+	int r = check_time(walk);
 
 	for (size_t i = 0; i < n && r == 0; i++)
 		if (key[i].n != 0)
@@ -71,10 +85,11 @@ static int on_tombs(const void *keys, const void *values, size_t n, void *userda
 	return r;
 }
 
-int block_walk(const struct programs *programs, bool with_freed, block_walk_fn fn, void *userdata)
+int block_walk(const struct programs *programs, bool with_freed, uint64_t deadline_ns,
+	       block_walk_fn fn, void *userdata)
 {
 	const struct memtraced_bpf *skel = programs->skel;
-	struct walk walk = { fn, userdata };
+	struct walk walk = { fn, userdata, deadline_ns };
 	int r = bpf_batch_read(bpf_map__fd(skel->maps.blocks), sizeof(uint64_t),
 			       sizeof(struct abi_block), on_blocks, &walk);
 

@@ -8,6 +8,7 @@
 #include "bpf/abi.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct programs;
 
@@ -23,7 +24,11 @@ struct walked_block {
 /* 0, or a negative errno, which ends the walk. */
 typedef int (*block_walk_fn)(const struct walked_block *walked, void *userdata);
 
-/* A block that changes hands meanwhile may be left out. 0, negative errno, or what fn returned. */
-int block_walk(const struct programs *programs, bool with_freed, block_walk_fn fn, void *userdata);
+/*
+ * A block that changes hands meanwhile may be left out. 0; -ETIME: not done by the deadline
+ * (CLOCK_MONOTONIC; 0: there is none); another negative errno; or what fn returned.
+ */
+int block_walk(const struct programs *programs, bool with_freed, uint64_t deadline_ns,
+	       block_walk_fn fn, void *userdata);
 
 #endif

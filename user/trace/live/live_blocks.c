@@ -33,9 +33,15 @@ uint32_t live_image_of(const struct live *live, uint32_t slot)
 	return live->processes.data[slot]->image;
 }
 
-bool live_knows_all_blocks(const struct live *live, uint32_t slot)
+enum live_older live_older_blocks(const struct live *live, uint32_t slot)
 {
-	return !live->processes.data[slot]->older_blocks;
+	const struct live_process *process = live->processes.data[slot];
+
+	if (!process->older_blocks)
+		return LIVE_OLDER_NONE;
+	if (process->all_before)
+		return LIVE_OLDER_READ;
+	return process->has_before ? LIVE_OLDER_PARTLY : LIVE_OLDER_UNKNOWN;
 }
 
 int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n)
@@ -91,8 +97,8 @@ static size_t without_repeats(struct live_block *blocks, size_t n)
 	return kept;
 }
 
-int live_blocks(const struct live *live, uint32_t slot, struct live_block **ret_blocks,
-		size_t *ret_n)
+int live_blocks(const struct live *live, uint32_t slot, uint64_t deadline_ns,
+		struct live_block **ret_blocks, size_t *ret_n)
 {
 	struct collection c = { .slot = slot };
 	int r = 0;
@@ -100,7 +106,7 @@ int live_blocks(const struct live *live, uint32_t slot, struct live_block **ret_
 	if (live->programs->procs[slot].parent != ABI_NO_SLOT)
 		r = inheritance_new(live->programs, &c.inheritance);
 	if (r == 0)
-		r = block_walk(live->programs, c.inheritance != NULL, on_block, &c);
+		r = block_walk(live->programs, c.inheritance != NULL, deadline_ns, on_block, &c);
 	inheritance_free(c.inheritance);
 	if (r < 0) {
 		vec_done(&c.blocks);

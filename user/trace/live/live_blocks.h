@@ -22,17 +22,23 @@ struct live_block {
 int live_slot_of(const struct live *live, pid_t pid, uint32_t *ret_slot);
 /* The image's number in records. */
 uint32_t live_image_of(const struct live *live, uint32_t slot);
-/* Were all of its blocks allocated under our eyes? Not those of a process that ran before. */
-bool live_knows_all_blocks(const struct live *live, uint32_t slot);
+/* What is known of blocks that a process may have allocated before it was traced. */
+enum live_older {
+	LIVE_OLDER_NONE,    /* there are none: it was traced from its start */
+	LIVE_OLDER_UNKNOWN, /* nobody has looked, or it has no glibc */
+	LIVE_OLDER_PARTLY,
+	LIVE_OLDER_READ, /* all of glibc's (trace/live/live_existing.h) */
+};
+enum live_older live_older_blocks(const struct live *live, uint32_t slot);
 /* The pids of all that is traced and has not ended; malloc'ed. 0 or -ENOMEM. */
 int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n);
 
 /*
  * What a process holds now, that from its ancestors included, ascending by address, none twice;
- * malloc'ed. Of one that runs, blocks that change hands meanwhile may be missing. 0 or negative
- * errno.
+ * malloc'ed. Of one that runs, blocks that change hands meanwhile may be missing. 0; -ETIME: not
+ * done by the deadline (CLOCK_MONOTONIC; 0: there is none); or another negative errno.
  */
-int live_blocks(const struct live *live, uint32_t slot, struct live_block **ret_blocks,
-		size_t *ret_n);
+int live_blocks(const struct live *live, uint32_t slot, uint64_t deadline_ns,
+		struct live_block **ret_blocks, size_t *ret_n);
 
 #endif

@@ -225,6 +225,8 @@ int live_add_existing(struct live *live, pid_t pid, uint64_t max_stop_ns,
 	if (r)
 		return r;
 	reading.process->has_before = result.arenas > 0;
+	reading.process->all_before =
+		result.arenas && !result.unread_bytes && !result.uncertain && !result.no_room;
 	reading.process->before_blocks = result.blocks;
 	reading.process->before_unread = result.unread_bytes;
 	if (result.unread_bytes || result.uncertain || !result.arenas)

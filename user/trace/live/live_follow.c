@@ -178,6 +178,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 		return r;
 	child->placeholder = parent->placeholder;
 	child->older_blocks = parent->older_blocks;
+	child->all_before = parent->all_before;
 	child->unwanted = parent->unwanted;
 	if (child->unwanted)
 		return 0;

@@ -100,7 +100,7 @@ static int collect(const struct live *live, struct collection *c)
 	if (c->forked.len)
 		r = inheritance_new(live->programs, &c->inheritance);
 	if (r == 0)
-		r = block_walk(live->programs, c->inheritance != NULL, on_block, c);
+		r = block_walk(live->programs, c->inheritance != NULL, 0, on_block, c);
 	for (size_t i = 0; i < c->n; i++)
 		sort_blocks(&c->images[i]);
 	return r;

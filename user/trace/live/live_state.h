@@ -72,6 +72,7 @@ struct live_process {
 	bool counts_purged; /* and its entries are deleted */
 	bool oom;
 	bool has_before; /* what it held before the attach was read: */
+	bool all_before; /* and nothing was left unread or doubtful */
 	uint64_t before_blocks, before_unread;
 	uint32_t end_tick;
 	uint32_t peak_epoch; /* when it was last looked at, */

@@ -244,7 +244,7 @@ static int read_maps(struct snapshot *s, bool blocks)
 		r = heirs_new(s->programs, s->forked.data, s->forked.len, s->n_processes,
 			      &s->heirs);
 	if (r == 0 && blocks)
-		r = block_walk(s->programs, s->forked.len > 0, on_block, s);
+		r = block_walk(s->programs, s->forked.len > 0, 0, on_block, s);
 	return r ? r : sort_sites(s);
 }
 

@@ -250,7 +250,12 @@ struct abi_inner_free {
 	__u32 fn;
 };
 
-enum abi_file_verdict { ABI_FILE_ALLOCATOR, ABI_FILE_NO_ALLOCATOR, ABI_FILE_SHARED_LINK };
+enum abi_file_verdict {
+	ABI_FILE_ALLOCATOR,
+	ABI_FILE_NO_ALLOCATOR,
+	ABI_FILE_SHARED_LINK,
+	ABI_FILE_ALONE, /* no allocator is in it, and it has none loaded: a static program */
+};
 
 /* What is known of an executable file. */
 struct abi_file {
@@ -369,6 +374,7 @@ struct abi_ev_process { /* FORK, EXEC, EXIT, OOM, SEEN */
 #define ABI_PROCESS_LAST 2	 /* EXIT: nobody shares the address space any more */
 #define ABI_PROCESS_KNOWN_FILE 4 /* EXEC: shared links are in the executable, if any need be */
 #define ABI_PROCESS_UNWANTED 8	 /* EXEC: of an image that is only followed */
+#define ABI_PROCESS_ALONE 16	 /* EXEC: of an executable that is ABI_FILE_ALONE */
 /* EXEC: from here on, how many mappings the programs have put into its abi_unwind_space. */
 #define ABI_PROCESS_NOTED_SHIFT 8
 

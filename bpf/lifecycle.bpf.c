@@ -143,7 +143,9 @@ static __always_inline __u32 executable_flags(struct task_struct *task)
 	};
 	struct abi_file *file = bpf_map_lookup_elem(&files, &key);
 
-	return file && file->verdict != ABI_FILE_ALLOCATOR ? ABI_PROCESS_KNOWN_FILE : 0;
+	if (!file || file->verdict == ABI_FILE_ALLOCATOR)
+		return 0;
+	return ABI_PROCESS_KNOWN_FILE | (file->verdict == ABI_FILE_ALONE ? ABI_PROCESS_ALONE : 0);
 }
 
 /* The image of a process that had none, or whose old one is over; NULL: there is no room. */

@@ -108,7 +108,7 @@ static __always_inline bool code_must_wait(const struct abi_proc *proc, __u32 sl
 	/* dlopen and dlclose, faster than user space merges them */
 	if (knob_unwind && space_fills(slot))
 		return true;
-	return proc->owner && file->verdict != ABI_FILE_NO_ALLOCATOR;
+	return proc->owner && file->verdict == ABI_FILE_SHARED_LINK;
 }
 
 /*

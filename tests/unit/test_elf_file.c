@@ -334,13 +334,15 @@ static void static_executables_are_told_from_others(void **state)
 	static const char program[] = "int main(void) { return 0; }\n";
 	static const struct {
 		const char *source, *flags;
-		bool is_static;
+		bool is_static, loads_others;
 	} cases[] = {
-		{ program, "-static", true },
-		{ program, "-static-pie", true },
-		{ program, "-pie -fPIE", false },
-		{ program, "-no-pie", false },
-		{ library_source, "-shared -fPIC -nostdlib", false },
+		{ program, "-static", true, false },
+		{ program, "-static-pie", true, false },
+		{ program, "-pie -fPIE", false, true },
+		{ program, "-no-pie", false, true },
+		/* with a dynamic linker, which has nothing to load */
+		{ program, "-pie -fPIE -nostdlib -Wl,-e,main", false, false },
+		{ library_source, "-shared -fPIC -nostdlib", false, true },
 	};
 
 	(void)state;
@@ -352,6 +354,7 @@ static void static_executables_are_told_from_others(void **state)
 			skip();
 		assert_int_equal(elf_file_new(fd, &file), 0);
 		assert_int_equal(elf_file_is_static_executable(file), cases[i].is_static);
+		assert_int_equal(elf_file_loads_others(file), cases[i].loads_others);
 	}
 }
 

@@ -366,6 +366,12 @@ bool elf_file_is_static_executable(const struct elf_file *file)
 	       (file->ehdr.e_type == ET_EXEC || file->is_pie);
 }
 
+bool elf_file_loads_others(const struct elf_file *file)
+{
+	return file->has_needed ||
+	       (file->ehdr.e_type == ET_DYN && !file->is_pie && !file->has_interpreter);
+}
+
 bool elf_file_has_symbols(const struct elf_file *file)
 {
 	return file->has_symbols;

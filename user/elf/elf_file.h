@@ -45,6 +45,9 @@ uint64_t elf_file_entry(const struct elf_file *file);	/* e_entry */
 /* An executable that needs no dynamic linker, at a fixed address or (static-pie) not. */
 bool elf_file_is_static_executable(const struct elf_file *file);
 
+/* Does the dynamic linker load others for it, or is it that linker? True of libraries, too. */
+bool elf_file_loads_others(const struct elf_file *file);
+
 /* Whether .dynsym or .symtab is there and has entries, defined or not. */
 bool elf_file_has_symbols(const struct elf_file *file);
 

@@ -55,6 +55,7 @@ struct plan {
 	struct plan_skipped *skipped;
 	bool has_symbols; /* some symbol table was there to look into */
 	bool is_static_executable;
+	bool loads_others; /* elf_file_loads_others() */
 };
 
 /*

@@ -291,6 +291,15 @@ int session_step(struct session *session, int timeout_ms)
 	return session->over || live_running(session->live) == 0;
 }
 
+static void say_nothing_matched(const struct options *o)
+{
+	if (!o->names && !o->uid && !o->cgroup)
+		return; /* a command that was killed before its exec: there was no rule to meet */
+	log_warning("no process matched%s%s%s%s%s: nothing was traced", o->names ? " --comm" : "",
+		    o->uid ? " --uid " : "", o->uid ? o->uid : "", o->cgroup ? " --cgroup " : "",
+		    o->cgroup ? o->cgroup : "");
+}
+
 /* What was looked for and not found, and how it can be named. */
 static void say_missing_allocators(const struct session *s)
 {
@@ -298,6 +307,10 @@ static void say_missing_allocators(const struct session *s)
 	_cleanup_strbuf_ struct strbuf missing = {};
 	const char *line, *end;
 
+	if (!live_any_traced(s->live)) {
+		say_nothing_matched(s->options);
+		return;
+	}
 	if (!tracing_needs_probes(s->options))
 		return;
 	for (size_t i = 0; (name = live_missing_checkpoint(s->live, &i));)

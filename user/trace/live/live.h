@@ -147,6 +147,9 @@ uint64_t live_events(const struct live *live);
 int64_t live_bytes(const struct live *live);
 uint64_t live_lost(const struct live *live);
 
+/* Has any process met the rule so far? */
+bool live_any_traced(const struct live *live);
+
 /* Have probes of an allocator been placed anywhere? */
 bool live_has_allocator(const struct live *live);
 

@@ -54,6 +54,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_BEFORE_UNREAD] = "before-attach-unread",
 	[LOSS_BEFORE_NO_ROOM] = "before-attach-no-room",
 	[LOSS_SHARED_MEMORY] = "child-in-shared-memory",
+	[LOSS_NO_ALLOCATOR] = "no-allocator-found",
 };
 
 static uint64_t age_ns(const struct live *live, const struct live_process *process, uint32_t tick)
@@ -364,7 +365,9 @@ int live_cut(struct source *source, record_fn fn, void *userdata)
 
 	if (r < 0)
 		return r;
-	r = cut(live, false);
+	r = live_judge_running(live);
+	if (r == 0)
+		r = cut(live, false);
 	return r ? r : live_after_cut(live);
 }
 

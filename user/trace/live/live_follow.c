@@ -101,6 +101,7 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 		.comm = process->comm,
 		.exe = exe,
 	};
+	live->any_traced = true;
 	r = live_emit(live, &record);
 	if (r)
 		return r;
@@ -139,6 +140,8 @@ static int emit_end(struct live *live, struct live_process *process, enum record
 	int r;
 
 	r = live_release_stacks(live, process);
+	if (r == 0)
+		r = live_judge_allocator(live, process);
 	if (r)
 		return r;
 	process->ended = true;
@@ -280,6 +283,7 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 		process->root = old->root;
 		process->prev_image = old->placeholder ? RECORD_NO_SLOT : old->image;
 	}
+	process->alone = ev->flags & ABI_PROCESS_ALONE;
 	process->unwanted = ev->flags & ABI_PROCESS_UNWANTED;
 	process->placeholder = process->unwanted;
 	if (process->unwanted)

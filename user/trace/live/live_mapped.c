@@ -4,6 +4,7 @@
  * allocator is in it, by a link of the process's own or by one that all share.
  */
 #include "target/proc_maps.h"
+#include "target/process.h"
 #include "trace/live/live_process.h"
 
 #include <errno.h>
@@ -116,12 +117,24 @@ static int add_code(struct live *live, struct live_process *process, const struc
 	return live_unwind_map(live, process, map, object, ev);
 }
 
+/* A process that has ended and is not waited for has a list, which is empty. */
+static int read_maps(pid_t pid, struct proc_maps *ret_maps)
+{
+	struct process_info info;
+	int r = proc_maps_read(pid, ret_maps);
+
+	if (r || ret_maps->n_maps > 0)
+		return r;
+	r = process_info_read(pid, &info);
+	return r == 0 && info.zombie ? -ESRCH : r;
+}
+
 int live_add_maps(struct live *live, struct live_process *process, uint64_t time_ns,
 		  bool *ret_missing)
 {
 	_cleanup_(proc_maps_done) struct proc_maps maps = {};
 	struct object *object;
-	int r = proc_maps_read(process->pid, &maps);
+	int r = read_maps(process->pid, &maps);
 
 	if (r == -ENOMEM)
 		return r;

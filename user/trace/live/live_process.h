@@ -44,6 +44,13 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 int live_on_process_event(struct live *live, const struct abi_ev_process *ev);
 int live_activate(struct live *live, struct live_process *process, uint32_t owner);
 
+/*
+ * trace/live/missing_allocators.c: counts the loss of a process, at its end and at cuts, in whose
+ * code no allocator was found. What is only being started, or is no program, is spared.
+ */
+int live_judge_allocator(struct live *live, struct live_process *process);
+int live_judge_running(struct live *live);
+
 /* trace/live/live_mapped.c: what is mapped as code */
 /* The owner that this process's links carry: its own number, or 0 once links are shared. */
 uint32_t live_owner(const struct live *live, const struct live_process *process);

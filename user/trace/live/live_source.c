@@ -302,6 +302,11 @@ size_t live_roots_running(const struct live *live)
 	return n;
 }
 
+bool live_any_traced(const struct live *live)
+{
+	return live->any_traced;
+}
+
 bool live_has_allocator(const struct live *live)
 {
 	for (size_t i = 0; i < objects_count(live->objects); i++)

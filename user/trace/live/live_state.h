@@ -33,6 +33,7 @@ enum user_loss {
 	LOSS_BEFORE_UNREAD,  /* --existing: blocks of before that may not be among those found */
 	LOSS_BEFORE_NO_ROOM, /* such a block, and the table was full */
 	LOSS_SHARED_MEMORY,  /* a child in its parent's memory that no link of the parent sees */
+	LOSS_NO_ALLOCATOR,   /* an image whose calls of its allocator nobody sees */
 	LOSSES
 };
 
@@ -65,6 +66,8 @@ struct live_process {
 	bool older_blocks; /* it may hold blocks from before it was traced */
 	bool exe_known;	   /* the executable was probed, if need be, when it began */
 	bool unwanted;	   /* only followed, as what it forks is */
+	bool alone;	   /* its executable has no allocator, and has none loaded */
+	bool unseen;	   /* LOSS_NO_ALLOCATOR was counted for it */
 	bool ended;
 	bool settled;	    /* ended, and its last values handed over */
 	bool own_links;	    /* cookies of links know it by its slot */
@@ -136,7 +139,8 @@ struct live {
 	size_t own_forks;		     /* children born before links were shared */
 	uint64_t shared_ns;		     /* since when they are; UINT64_MAX: they are not */
 	bool run_described;
-	bool cut_begun; /* the next cut is of an earlier moment: live_begin_cut */
+	bool any_traced; /* some process met the rule */
+	bool cut_begun;	 /* the next cut is of an earlier moment: live_begin_cut */
 	struct live_check check;
 	/* where records go during a drain */
 	record_fn fn;

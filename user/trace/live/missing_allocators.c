@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What --allocator names and no file has. */
+/*
+ * What was looked for and is not there: functions that --allocator names, and any allocator at all
+ * in what a process maps, whose memory nobody then sees.
+ */
 #include "config/near_name.h"
 #include "elf/elf_file.h"
 #include "probe/custom_allocators.h"
@@ -75,4 +78,77 @@ const char *live_opaque_executable(const struct live *live)
 		if (object_is_opaque(objects_at(live->objects, i)))
 			return object_path(objects_at(live->objects, i));
 	return NULL;
+}
+
+/* An executable and its dynamic linker, which has not loaded what the allocator may be in. */
+static bool is_starting(const struct live_process *process)
+{
+	const struct object *objects[2] = { NULL, NULL };
+
+	vec_foreach(&process->code, range) {
+		size_t i = 0;
+
+		if (!range->object)
+			continue;
+		if (object_is_alone(range->object))
+			return false;
+		while (i < 2 && objects[i] && objects[i] != range->object)
+			i++;
+		if (i == 2)
+			return false;
+		objects[i] = range->object;
+	}
+	return true;
+}
+
+/* The first file that it maps, by address: the executable but where that was deleted or hidden. */
+static const struct object *first_object(const struct live_process *process)
+{
+	vec_foreach(&process->code, range)
+		if (range->object)
+			return range->object;
+	return NULL;
+}
+
+static int say_unseen(struct live *live, const struct live_process *process)
+{
+	const struct object *object = first_object(process);
+	_cleanup_strbuf_ struct strbuf why = {};
+	struct record record = { .type = RECORD_UNPROBED };
+
+	if (!object) /* gone before it could be looked at: its file has been named by another */
+		return 0;
+	strbuf_addf(&why,
+		    "process %d (%s) maps no file with malloc, calloc, realloc, free or "
+		    "operator new among its symbols, so that its memory is not seen",
+		    (int)process->pid, process->comm);
+	if (strbuf_error(&why))
+		return strbuf_error(&why);
+	record.unprobed =
+		(struct record_unprobed){ "any allocator", object_path(object), strbuf_str(&why) };
+	return live_emit(live, &record);
+}
+
+int live_judge_allocator(struct live *live, struct live_process *process)
+{
+	if (!live->opts.allocations || process->placeholder || process->unseen)
+		return 0;
+	vec_foreach(&process->code, range)
+		if (range->object && object_has_allocator(range->object))
+			return 0;
+	if (!process->alone && is_starting(process))
+		return 0;
+	process->unseen = true;
+	live_count_loss(live, process, LOSS_NO_ALLOCATOR);
+	return say_unseen(live, process);
+}
+
+int live_judge_running(struct live *live)
+{
+	int r = 0;
+
+	vec_foreach(&live->processes, p)
+		if (r == 0 && *p && !(*p)->ended)
+			r = live_judge_allocator(live, *p);
+	return r;
 }

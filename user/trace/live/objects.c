@@ -47,6 +47,7 @@ struct object {
 	uint32_t unwind;   /* in opts.tables; 0: in none */
 	bool no_unwinding; /* it has no rows, or there was no room */
 	bool refused;	   /* the kernel does not let it be probed for all processes */
+	bool is_32bit;
 	VEC(struct object_link) links;
 	VEC(struct unprobed) unprobed;
 };
@@ -219,8 +220,10 @@ static int object_plan(struct objects *objects, struct object *object)
 	if (r == 0 && (objects->opts.allocations || objects->sizes.len))
 		r = plan_new(elf, object->path, objects->opts.emulation, objects->opts.custom,
 			     &object->plan);
-	if (r == -EOPNOTSUPP && elf_file_is_32bit(object->fd))
+	if (r == -EOPNOTSUPP && elf_file_is_32bit(object->fd)) {
+		object->is_32bit = true;
 		return vec_push(&object->unprobed, only_64bit);
+	}
 	/* Not ELF, another machine's, damaged: the loader would not run it, nothing to probe. */
 	if (r == -ENOEXEC || r == -EOPNOTSUPP || r == -EBADMSG)
 		return 0;
@@ -333,6 +336,11 @@ bool object_is_opaque(const struct object *object)
 	return object->plan && object->plan->is_static_executable && !object->plan->has_symbols;
 }
 
+bool object_is_alone(const struct object *object)
+{
+	return object->is_32bit || (object->plan && !object->plan->loads_others);
+}
+
 const char *object_path(const struct object *object)
 {
 	return object->path;
@@ -420,7 +428,7 @@ int objects_publish(struct objects *objects, struct object *object)
 	struct abi_file file = { .verdict = ABI_FILE_ALLOCATOR, .object = object->unwind };
 
 	if (!object_is_probed(object))
-		file.verdict = ABI_FILE_NO_ALLOCATOR;
+		file.verdict = object_is_alone(object) ? ABI_FILE_ALONE : ABI_FILE_NO_ALLOCATOR;
 	else if (object_attached(object, 0))
 		file.verdict = ABI_FILE_SHARED_LINK;
 	return urgent_update(bpf_map__fd(objects->opts.programs->skel->maps.files), &key, &file);

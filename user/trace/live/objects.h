@@ -68,6 +68,8 @@ bool objects_have_checkpoint(const struct objects *objects, uint16_t function);
 bool object_is_near_allocator(const struct object *object, uint64_t file_offset);
 /* A static executable without symbol tables: an allocator may be in it, nobody can say where. */
 bool object_is_opaque(const struct object *object);
+/* Has it no others loaded that may hold an allocator: a static executable, or not for 64 bits. */
+bool object_is_alone(const struct object *object);
 const char *object_path(const struct object *object);
 int object_fd(const struct object *object);
 uint64_t object_ino(const struct object *object);

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Processes whose memory nobody sees, as no allocator is found in them: reports say so of each, by
+process and file, and nothing else is taken for one."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from cgroups import cgroup, move
+from lib import (attached, eventually, need_program, need_root, process_state, run, run_memtraced,
+                 scaled, scratch, send_line, started, target, test, trace)
+from test_host import known, program_32, run_counted, tracing
+
+CAUSE = "no-allocator-found"
+
+
+def unseen(report):
+    """{file: why} of what was not probed for want of an allocator."""
+    return {u["object"]: u["why"] for u in report["coverage"]["unprobed"]
+            if u["function"] == "any allocator"}
+
+
+def check_unseen(report, path, name, n=1):
+    coverage = report["coverage"]
+    assert not coverage["exact"] and coverage["lost"].get(CAUSE) == n, coverage
+    assert name in unseen(report)[path], coverage
+
+
+@test(need_root, every_kernel=True)
+def a_static_program_without_symbols_is_not_exact():
+    program = target("static-stripped")
+    for words in ([program, "5"], ["sh", "-c", f"{program} 5; exec {program} 5"]):
+        run_ = trace(words, "-q", library=None)
+        check_unseen(run_.report, program, "(static-stripped)", 1 if words[0] == program else 2)
+        assert "no allocator" not in run_.stderr, "-q says nothing"
+
+
+@test(need_root)
+def every_format_with_a_coverage_has_it():
+    program = target("static-stripped")
+    with scratch() as folder:
+        files = {form: os.path.join(folder, form)
+                 for form in ("table", "prometheus", "record")}
+        outputs = [word for form, path in files.items() for word in ("-o", f"{form}:{path}")]
+        done = run_memtraced("-q", *outputs, "--", program, "5")
+        assert done.returncode == 0, done.stderr
+        replayed = run_memtraced("report", files["record"]).stdout
+        said = {form: open(path, encoding="utf-8").read() for form, path in files.items()
+                if form != "record"}
+    for text in (said["table"], replayed):
+        assert f"NOT EXACT: 1 lost ({CAUSE} 1)" in text, text
+        assert f"not probed: any allocator in {program}: process" in " ".join(text.split()), text
+    line = f'memtraced_lost_events_total{{cause="{CAUSE}"}} 1'
+    assert line in said["prometheus"], said["prometheus"]
+
+
+@test(need_root, need_program("go"), timeout=300)
+def a_program_of_go_has_no_allocator_that_is_known():
+    with scratch() as folder:
+        source, program = os.path.join(folder, "main.go"), os.path.join(folder, "of-go")
+        with open(source, "w", encoding="ascii") as file:
+            file.write("package main\nfunc main() { println(len(make([]int, 100000))) }\n")
+        done = run(["go", "build", "-o", program, source], timeout=240,
+                   env=dict(os.environ, HOME=folder, GO111MODULE="off", CGO_ENABLED="0"))
+        assert done.returncode == 0, done.stderr
+        run_ = trace([program], library=None)
+        check_unseen(run_.report, program, "(of-go)")
+        assert run_.stderr.count("no allocator found in anything") == 1, run_.stderr
+
+
+@test(need_root, need_program("gcc"), timeout=120)
+def a_program_for_32_bits_is_named_with_its_process():
+    with scratch() as folder, program_32(folder) as (path, process):
+        process.kill()
+        with started(["sh", "-c", f"read x; exec {path}"]) as shell:
+            with attached([shell.pid], "-q") as session:
+                assert session.latest["coverage"]["exact"], session.latest["coverage"]
+                send_line(shell)
+                while not (report := session.next_report())["coverage"]["unprobed"]:
+                    pass
+                shell.kill()
+                report = session.finish(None)
+    check_unseen(report, path, "(odd-32-bit)")
+
+
+@test(need_root)
+def what_a_process_executes_late_is_looked_at_too():
+    program = target("noheap")
+    with started(["sh", "-c", f"read x; exec {program}"]) as shell:
+        with attached([shell.pid], "-q") as session:
+            assert session.latest["coverage"]["exact"], session.latest["coverage"]
+            send_line(shell)
+            while not (report := session.next_report())["coverage"]["unprobed"]:
+                pass
+            send_line(shell)
+            report = session.finish(None)
+    check_unseen(report, program, "(noheap)")
+
+
+@test(need_root)
+def what_has_ended_before_it_could_be_looked_at_is_not_exact():
+    """A process that nobody has waited for has a list of mappings, which is empty."""
+    with started(["sh", "-c", f"read x; exec {target('static-stripped')} 5"]) as shell:
+        with attached([shell.pid]) as session:
+            session.process.send_signal(signal.SIGSTOP)
+            eventually(lambda: process_state(session.process.pid)[0] == "T", "a stop")
+            send_line(shell)
+            eventually(lambda: process_state(shell.pid)[0] == "Z", "an end")
+            session.process.send_signal(signal.SIGCONT)
+            report = session.finish(None)
+    assert report["coverage"]["lost"]["attached-late"] == 1, report["coverage"]
+    assert not report["coverage"]["exact"], report["coverage"]
+
+
+@test(need_root, timeout=240)
+def of_a_host_each_such_process_is_one_and_no_other():
+    """They end before anybody can look at them in /proc; shells beside them are none."""
+    n = scaled(50, 500)
+    script = "read x; i=0; while [ $i -lt $1 ]; do echo | $0; /bin/true; (:); i=$((i + 1)); done"
+    with scratch() as folder, cgroup() as (path, _):
+        program = os.path.join(folder, "in-no-symbols")
+        shutil.copy(target("noheap"), program)
+        with started([program]) as first:
+            first.lines.until("ready")
+            move(first.pid, path)
+            with tracing(f"--cgroup={path}") as wide, \
+                    started(["sh", "-c", script, program, str(n)]) as shell:
+                move(shell.pid, path)
+                send_line(shell)
+                assert shell.wait(240) == 0
+                report = wide.finish()
+    check_unseen(report, program, "(in-no-symbols)", n + 1)
+
+
+@test(need_root, timeout=240)
+def what_is_killed_while_it_is_being_loaded_had_no_allocator_yet():
+    with scratch() as folder, cgroup() as (path, _):
+        program = os.path.join(folder, "in-a-storm")
+        shutil.copy(target("forkrun"), program)
+        with tracing("--comm=in-a-storm") as wide:
+            known(wide, [program, "2", "60"])
+            for i in range(scaled(60, 600)):
+                with started([program, "1", "60"], stdout=subprocess.DEVNULL) as process:
+                    time.sleep(i % 20 / 10000)
+                    process.kill()
+            run_counted([program, "2", "60"])
+            report = wide.finish()
+    assert CAUSE not in report["coverage"]["lost"], report["coverage"]
+    assert not unseen(report), report["coverage"]
+
+
+@test(need_root)
+def that_nothing_matched_is_no_missing_allocator():
+    done = run_memtraced("--comm=nosuch-name", "-d", "0.2")
+    assert done.returncode == 0, done
+    assert "no process matched --comm: nothing was traced" in done.stderr, done.stderr
+    assert "no allocator" not in done.stderr, done.stderr

@@ -86,6 +86,7 @@ USER_OBJS := $(USER_SRCS:%.c=$(O)/%.o)
 MESSAGES := $(patsubst user/report/%.proto,$(O)/%.pb-c,$(wildcard user/report/*.proto))
 # What goes into reports as it is.
 SCRIPTS := $(patsubst user/report/%.js,$(O)/%_js.h,$(wildcard user/report/*.js))
+STYLES := $(patsubst user/report/%.css,$(O)/%_css.h,$(wildcard user/report/*.css))
 LIB_OBJS := $(filter-out $(O)/user/main.o,$(USER_OBJS)) $(MESSAGES:%=%.o)
 LIB := $(O)/libmemtraced.a
 
@@ -237,13 +238,20 @@ $(O)/%.o: %.c $(O)/.flags
 
 $(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETONS) $(GENERATED)
 
-$(filter $(O)/user/report/%,$(USER_OBJS)): | $(MESSAGES:%=%.h) $(SCRIPTS)
+$(filter $(O)/user/report/%,$(USER_OBJS)): | $(MESSAGES:%=%.h) $(SCRIPTS) $(STYLES)
 
-# A script as string literals, one a line.
+# What goes into reports as string literals, one a line.
+define literals
+$(call say,GEN,$@)
+$(Q)mkdir -p $(O)
+$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
+endef
+
 $(SCRIPTS): $(O)/%_js.h: user/report/%.js
-	$(call say,GEN,$@)
-	$(Q)mkdir -p $(O)
-	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
+	$(literals)
+
+$(STYLES): $(O)/%_css.h: user/report/%.css
+	$(literals)
 
 $(MESSAGES:%=%.c): $(O)/%.pb-c.c: user/report/%.proto
 	$(call say,PROTO,$<)

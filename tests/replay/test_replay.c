@@ -131,7 +131,10 @@ static char *report_text(struct fixture *f, const struct report_format *format,
 {
 	_cleanup_free_ char *text = fixture_report(f, format->name, opts);
 
-	if (format->binary || strcmp(format->name, "flamegraph") == 0)
+	bool has_script =
+		strcmp(format->name, "flamegraph") == 0 || strcmp(format->name, "html") == 0;
+
+	if (format->binary || has_script)
 		return as_text(format->name, text, f->text_len);
 	return TAKE_PTR(text);
 }
@@ -223,6 +226,7 @@ static void grammar_checkers_find_each_trap(void **state)
 	check_with(FOLDER "check_speedscope.py", "--self-test");
 	check_with(FOLDER "check_callgrind.py", "--self-test");
 	check_with(FOLDER "check_massif.py", "--self-test");
+	check_with(FOLDER "check_html.py", "--self-test");
 }
 
 static void golden_files_pass_the_grammar_checkers(void **state)

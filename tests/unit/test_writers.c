@@ -516,7 +516,7 @@ static void unknown_format_is_explained(void **state)
 		{ "recrod", "did you mean 'record'?" },
 		{ "perf-scrip", "did you mean 'perf-script'?" },
 		{ "xyzzy",
-		  "unknown format 'xyzzy'; formats are: table json folded flamegraph "
+		  "unknown format 'xyzzy'; formats are: table json html folded flamegraph "
 		  "perf-script gprof2dot pprof speedscope callgrind massif prometheus openmetrics, "
 		  "and record (-o only)" },
 		{ "\x1b[2J", "unknown format '?[2J'; " },

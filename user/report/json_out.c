@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 void json_out_add(struct json_out *out, struct json_object *to, const char *key,
 		  struct json_object *value)
@@ -80,16 +81,32 @@ struct json_object *json_out_new(struct json_out *out)
 	return object;
 }
 
+/* Of JSON only strings can have a '<', where it may be written as its number. */
+static void put_without_tags(const char *text, FILE *file)
+{
+	size_t len = strcspn(text, "<");
+
+	fwrite(text, 1, len, file);
+	while (text[len]) {
+		fputs("\\u003c", file);
+		text += len + 1;
+		len = strcspn(text, "<");
+		fwrite(text, 1, len, file);
+	}
+}
+
 void json_out_put(struct json_out *out, struct json_object *value)
 {
 	const char *text;
 
 	text = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN |
 							     JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (text)
-		fputs(text, out->file);
-	else
+	if (!text)
 		out->error = -ENOMEM;
+	else if (out->in_html)
+		put_without_tags(text, out->file);
+	else
+		fputs(text, out->file);
 	json_object_put(value);
 }
 

@@ -13,7 +13,8 @@
 
 struct json_out {
 	FILE *file;
-	int error; /* sticks */
+	int error;    /* sticks */
+	bool in_html; /* within a script element, which no name may end */
 };
 
 /* An empty object, or NULL. */

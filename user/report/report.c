@@ -20,6 +20,12 @@ static const struct report_format formats[] = {
 		.write = json_write,
 	},
 	{
+		.name = "html",
+		.description = "a page to look around in: totals, timeline, flame graph, sites",
+		.at_end_only = true,
+		.write = html_write,
+	},
+	{
 		.name = "folded",
 		.description = "collapsed stacks, root first, for flame graphs",
 		.at_end_only = true,

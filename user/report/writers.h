@@ -11,6 +11,7 @@
 
 int table_write(const struct view *view, FILE *file);
 int json_write(const struct view *view, FILE *file);
+int html_write(const struct view *view, FILE *file);
 int folded_write(const struct view *view, FILE *file);
 int perf_script_write(const struct view *view, FILE *file);
 int gprof2dot_write(const struct view *view, FILE *file);

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""HTML reports: what a browser shows of them are the numbers that we report."""
+
+import os
+import shutil
+import sys
+
+import browser
+from lib import (exact, heap_sites, load_report, need_long, need_program, need_root, run_memtraced,
+                 scratch, target, test, total, with_function)
+
+REPLAY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay")
+READY = "document.body.dataset.ready === '1'"
+CARD = "document.querySelector('.card[data-key=%s]').innerText"
+DETAILS = "document.getElementById('details').textContent"
+COUNT = "document.getElementById('count').textContent"
+CELLS = ("[...document.querySelectorAll('#sites tr.site')]"
+         ".map(r => [...r.cells].map(c => c.innerText))")
+FRAME = "[...document.querySelectorAll('.f')].find(f => f.textContent === '%s')"
+
+
+def checked(path):
+    """The file's data, once the checker has found nothing wrong."""
+    sys.path.insert(0, REPLAY)
+    import check_html  # pylint: disable=import-outside-toplevel
+    with open(path, "rb") as file:
+        data = file.read()
+    problems = check_html.check(data)
+    assert not problems, problems[:5]
+    return check_html.data_of(data)
+
+
+def written(folder, *command, options=()):
+    """A page, and the report of the same run."""
+    path, report = os.path.join(folder, "page.html"), os.path.join(folder, "json")
+    done = run_memtraced(*options, "-o", f"html:{path}", "-o", f"json:{report}", "--", *command,
+                         timeout=100)
+    assert done.returncode == 0, done.stderr
+    checked(path)
+    return path, load_report(report)
+
+
+def choose(page, name, value):
+    """Sets an input of the page, as a user would."""
+    kind = "checked" if isinstance(value, bool) else "value"
+    page.value(f"""(e => {{ e.{kind} = {str(value).lower() if kind == "checked" else repr(value)};
+        e.dispatchEvent(new Event('input')); e.dispatchEvent(new Event('change')); }})(
+        document.getElementById('{name}'))""")
+
+
+def number(text):
+    """The first number of a text: "9,046 bytes in ..."."""
+    return int("".join(c for c in text.split()[0] if c.isdigit()))
+
+
+def root_value(page):
+    """What the flame graph's root says: "all (1,234 bytes, 100.0 %)"."""
+    return number(page.value(DETAILS).partition("(")[2])
+
+
+def picture(page, name):
+    folder = os.environ.get("MEMTRACED_PICTURES")
+    if not folder:
+        return
+    for scheme in ("light", "dark"):
+        page.call("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": scheme}])
+        page.picture(os.path.join(folder, f"{name}-{scheme}.png"))
+
+
+def check_totals(page, process):
+    alloc = process["alloc"]
+    live = page.value(CARD % "live_bytes").split("\n")[2]
+    assert live == f"{alloc['live_bytes']:,} bytes in {alloc['live_blocks']:,} blocks", live
+    assert f"{alloc['peak_bytes']:,} bytes" in page.value(CARD % "peak_bytes")
+    assert f"{alloc['bytes']:,} bytes" in page.value(CARD % "bytes")
+    for key in ("allocs", "frees"):
+        assert page.value(CARD % key).startswith(f"{alloc[key]:,}\n"), key
+    assert f"{alloc['temporary']:,} freed" in page.value(CARD % "temporary")
+
+
+QUANTITIES = {"0": "live_bytes", "1": "live_blocks", "2": "peak_bytes", "3": "bytes", "4": "allocs",
+              "5": "temporary"}
+
+
+def check_flame(page, process):
+    for choice, key in QUANTITIES.items():
+        sites = heap_sites(process) if key == "temporary" else process["sites"]
+        own = total(with_function(sites, "leak_one"), key)
+        choose(page, "quantity", choice)
+        assert root_value(page) == total(sites, key), (key, page.value(DETAILS))
+        choose(page, "flame-search", "^leak_one$")
+        found = page.value("document.getElementById('found').textContent")
+        assert number(found.partition(": ")[2]) == own, (key, found, own)
+    choose(page, "flame-search", "")
+    choose(page, "quantity", "0")
+
+
+def check_table(page, process):
+    """Each site is a row with its numbers, the largest first."""
+    rows = page.value(CELLS)
+    shown = [tuple(number(cell) for cell in row[:5]) for row in rows]
+    keys = ("live_bytes", "live_blocks", "peak_bytes", "bytes", "allocs")
+    ours = [tuple(site[key] for key in keys) for site in process["sites"]]
+    assert sorted(shown) == sorted(ours), (shown, ours)
+    assert [row[0] for row in shown] == sorted((row[0] for row in shown), reverse=True)
+    count = page.value(COUNT)
+    live = total(process["sites"], "live_bytes")
+    assert count.startswith(f"{len(ours)} sites: {live:,} bytes"), count
+
+
+@test(need_root, need_program("chromium"))
+def a_browser_shows_the_numbers_that_we_report():
+    with scratch() as folder:
+        path, report = written(folder, target("leak"), "100", "0")
+        process, = report["processes"]
+        exact(report)
+        with browser.page(f"file://{path}", folder) as page:
+            page.until(READY)
+            assert "none lost: totals are exact" in page.value(
+                "document.getElementById('coverage').textContent")
+            check_totals(page, process)
+            check_flame(page, process)
+            check_table(page, process)
+            assert page.value("performance.getEntriesByType('resource').length") == 0
+            picture(page, "html-leak")
+
+
+def shown_live(page):
+    return sum(number(row[0]) for row in page.value(CELLS))
+
+
+def there(page, name):
+    return page.value(f"!!({FRAME % name})")
+
+
+@test(need_root, need_long, need_program("chromium"))
+def filters_zoom_and_stacks_work():
+    with scratch() as folder:
+        path, report = written(folder, target("leak"), "100", "0")
+        process, = report["processes"]
+        sites, own = process["sites"], with_function(process["sites"], "leak_one")
+        with browser.page(f"file://{path}", folder) as page:
+            page.until(READY)
+            choose(page, "filter-text", "leak_one")
+            page.until(COUNT + f".startsWith('{len(own)} site')")
+            assert shown_live(page) == total(own, "live_bytes") == root_value(page)
+            choose(page, "filter-text", "")
+            choose(page, "filter-class", "mmap")
+            mapped = [site for site in sites if site["class"] == "mmap"]
+            page.until(COUNT + f".startsWith('{len(mapped)} site')")
+            assert shown_live(page) == total(mapped, "live_bytes") == root_value(page)
+            choose(page, "filter-class", "")
+            choose(page, "filter-min-live", "10K")
+            big = [site for site in sites if site["live_bytes"] >= 10240]
+            page.until(COUNT + f".startsWith('{len(big)} site')")
+            choose(page, "filter-min-live", "10Q")
+            page.until("document.getElementById('filter-min-live').className === 'wrong'")
+            choose(page, "filter-min-live", "")
+            page.until(COUNT + f".startsWith('{len(sites)} site')")
+            page.value("document.querySelector('#flame').scrollIntoView()")
+            page.click(FRAME % "leak_one")
+            assert page.value(DETAILS).startswith("leak_one ("), page.value(DETAILS)
+            assert page.value(f"({FRAME % 'main'}).className") == "f below"
+            assert not there(page, "_dl_start"), "others are not there"
+            page.click("document.getElementById('unzoom')")
+            assert there(page, "_dl_start")
+            choose(page, "reversed", True)
+            assert root_value(page) == total(sites, "live_bytes")
+            assert page.value(f"({FRAME % 'mmap'}).style.top") == "19px", "what allocates is on top"
+            check_stack(page, own[0])
+
+
+def check_stack(page, site):
+    """A click on a row shows its frames with their source lines."""
+    row = f"document.querySelector('#sites tr[data-site=\"{site['id']}\"]')"
+    page.value(row + ".scrollIntoView()")
+    page.click(row)
+    shown = page.value("[...document.querySelectorAll('table.stack tr')].map("
+                       "r => [r.cells[1].innerText, r.cells[2].innerText])")
+    ours = [[(frame["function"] or "?") + (" inline" if frame["inline"] else ""),
+             f"{frame['file']}:{frame['line']}" if frame["line"] else frame["file"] or ""]
+            for frame in site["frames"]]
+    assert shown == ours, (shown, ours)
+
+
+def signed(value):
+    return f"{'+' if value >= 0 else '−'}{abs(value):,}"
+
+
+@test(need_root, need_long, need_program("chromium"), timeout=120)
+def a_range_of_the_timeline_says_what_was_gained_in_it():
+    with scratch() as folder:
+        path, report = written(folder, target("growth"), "100", options=["--sample-interval=0.1"])
+        process, = report["processes"]
+        points = process["timeline"]["points"]
+        first, last = len(points) // 4, len(points) // 2
+        with browser.page(f"file://{path}", folder) as page:
+            page.until(READY)
+            assert page.value("document.querySelector('text#peak').textContent").startswith("peak ")
+            choose(page, "from", str(points[first]["time_ns"] / 1e9))
+            choose(page, "to", str(points[last]["time_ns"] / 1e9))
+            said = page.value("document.getElementById('range').textContent")
+            for key, unit in (("live_bytes", "bytes"), ("live_blocks", "blocks")):
+                gained = points[last][key] - points[first][key]
+                assert f"{signed(gained)} {unit}" in said, (said, gained)
+            allocs = points[last]["allocs"] - points[first]["allocs"]
+            assert f" {allocs:,} allocations" in said, (said, allocs)
+            leak, = with_function(heap_sites(process), "leak")
+            cell = f"#sites tr[data-site='{leak['id']}'] .in-range"
+            assert page.value(f'document.querySelector("{cell}").innerText') == signed(
+                leak["series"][last] - leak["series"][first])
+            picture(page, "html-growth")
+            check_drag(page, points)
+
+
+def check_drag(page, points):
+    """The mouse over all of the picture takes the range from the first point to the last."""
+    page.value("document.querySelector('#timeline').scrollIntoView()")
+    box = "document.querySelector('.plot svg').getBoundingClientRect()"
+    x, y, width = page.value(f"(r => [r.x, r.y + 60, r.width])({box})")
+    for kind, at in (("mousePressed", x + 1), ("mouseMoved", x + width / 2),
+                     ("mouseMoved", x + width - 2), ("mouseReleased", x + width - 2)):
+        page.call("Input.dispatchMouseEvent", type=kind, x=at, y=y, button="left", clickCount=1)
+    said = page.value("document.getElementById('range').textContent")
+    frees = points[-1]["frees"] - points[0]["frees"]
+    assert said.endswith(f" {frees:,} frees"), (said, frees)
+
+
+@test(need_root, need_long, need_program("chromium"))
+def hostile_names_stay_text():
+    with scratch() as folder:
+        name = "</script><script>window.hit=1</script><img src=x onerror='window.hit=1'>&\"]]>"
+        program = os.path.join(folder, name.replace("/", "\u2215"))
+        shutil.copy(target("leak"), program)
+        path, _ = written(folder, program, "10", "0")
+        with browser.page(f"file://{path}", folder) as page:
+            page.until(READY)
+            assert page.value("document.querySelectorAll('script').length") == 2
+            assert page.value("document.querySelectorAll('img').length") == 0
+            assert page.value("typeof window.hit") == "undefined"
+            assert "window.hit=1" in page.value("document.body.innerText")

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The flame graph of the HTML report, of the sites that pass the filters or of an event's stacks:
+ * callers stand above what they call; reversed, what allocates stands on top of its callers. Only
+ * what is a pixel wide at least is there as an element.
+ */
+"use strict";
+(function (report) {
+	const el = report.el, data = report.data, state = report.state, nodes = report.nodes, frames = report.frames;
+	const ROW = 19, NARROWEST = 1;
+	const QUANTITIES = [
+		{ name: "live bytes", unit: "bytes", of: function (site) { return site.live; } },
+		{ name: "live blocks", unit: "blocks", of: function (site) { return site.blocks; } },
+		{ name: "bytes at the peak", unit: "bytes", of: function (site) { return site.peak; } },
+		{ name: "allocated bytes", unit: "bytes", of: function (site) { return site.bytes; } },
+		{ name: "allocations", unit: "allocations", of: function (site) { return site.allocs; } },
+		{ name: "temporary allocations", unit: "allocations", of: function (site) { return site.temporary; } },
+		{ name: "gained in the range", unit: "bytes", of: function (site) { return report.gained(site); },
+			ranged: true }
+	];
+	let box, details, quantity, byLine, reversed, search, found, tree, zoomed, elements;
+
+	/* Numbers of what frames are told apart by: the function, or the function and its line. */
+	let labels, labelOf;
+	function numberLabels(withLine) {
+		const known = new Map();
+		labels = [];
+		labelOf = frames.map(function (frame) {
+			const line = withLine && frame.source ? " (" + frame.source + ")" : "";
+			const key = frame.name + line + (frame.kernel ? "\0" : "");
+			if (!known.has(key)) {
+				known.set(key, labels.length);
+				labels.push({ name: frame.name + line, kernel: frame.kernel, mark: frame.mark });
+			}
+			return known.get(key);
+		});
+	}
+
+	function nodeOf(name, kind) {
+		return { name: name, kind: kind || "", value: 0, children: new Map(), depth: 0, start: 0, parent: null };
+	}
+
+	function childOf(parent, key, name, kind) {
+		let child = parent.children.get(key);
+		if (!child) {
+			child = nodeOf(name, kind);
+			child.parent = parent;
+			child.depth = parent.depth + 1;
+			parent.children.set(key, child);
+		}
+		return child;
+	}
+
+	function frameChild(parent, frame) {
+		const label = labelOf[frame], is = labels[label];
+		return childOf(parent, label, is.name, is.mark ? "mark" : is.kernel ? "kernel" : "");
+	}
+
+	/* What has been built of the tables' stacks, below each root: a node of theirs has one of ours. */
+	function placeOf(root, node) {
+		const way = [];
+		let place = root;
+		for (; node >= 0; node = nodes.caller(node)) {
+			const there = root.built.get(node);
+			if (there) {
+				place = there;
+				break;
+			}
+			way.push(node);
+		}
+		while (way.length > 0) {
+			node = way.pop();
+			place = frameChild(place, nodes.frame(node));
+			root.built.set(node, place);
+		}
+		return place;
+	}
+
+	function add(root, node, value, upsideDown) {
+		let place = root;
+		if (upsideDown)
+			for (; node >= 0; node = nodes.caller(node))
+				place = frameChild(place, nodes.frame(node));
+		else
+			place = placeOf(root, node);
+		for (; place; place = place.parent)
+			place.value += value;
+	}
+
+	function processRoot(all, process) {
+		const several = report.processes.length > 1 && !state.process && !reversed.checked;
+		const root = several ? childOf(all, -2 - process.index, process.name, "process") : all;
+		root.built = root.built || new Map();
+		return root;
+	}
+
+	function selectedEvent() {
+		const index = quantity.value.startsWith("event") ? +quantity.value.slice(5) : -1;
+		return index < 0 ? null : data.events[index];
+	}
+
+	function build() {
+		const all = nodeOf("all"), event = selectedEvent(), kind = event ? null : QUANTITIES[+quantity.value];
+		numberLabels(byLine.checked);
+		all.unit = event ? "events" : kind.unit;
+		all.built = new Map();
+		if (event)
+			event.stacks.forEach(function (row) { add(all, row[3], row[2], reversed.checked); });
+		else
+			state.shown.forEach(function (site) {
+				const value = kind.of(site);
+				if (value > 0)
+					add(processRoot(all, site.process), site.node, value, reversed.checked);
+			});
+		layout(all);
+		return all;
+	}
+
+	/* Without recursion: stacks may be deep. */
+	function layout(root) {
+		const queue = [root];
+		root.depths = 1;
+		while (queue.length > 0) {
+			const node = queue.pop();
+			let start = node.start;
+			root.depths = Math.max(root.depths, node.depth + 1);
+			node.children = Array.from(node.children.values()).sort(function (a, b) {
+				return b.value - a.value || (a.name < b.name ? -1 : 1);
+			});
+			node.children.forEach(function (child) {
+				child.start = start;
+				start += child.value;
+				queue.push(child);
+			});
+			delete node.built;
+		}
+	}
+
+	function hash(text) {
+		let value = 7;
+		for (let i = 0; i < text.length; i++)
+			value = (Math.imul(value, 31) + text.charCodeAt(i)) | 0;
+		return value >>> 0;
+	}
+
+	/* Greens for memory, ambers for the kernel and for events. */
+	function hue(node) {
+		const warm = node.kind === "kernel" || selectedEvent();
+		return warm ? 22 + hash(node.name) % 28 : 88 + hash(node.name) % 62;
+	}
+
+	function describe(node) {
+		return node.name + " (" + report.count(node.value) + " " + tree.unit + ", " +
+			(report.percent(node.value, tree.value) || "0\u00a0%") + ")";
+	}
+
+	function put(node, left, width, below) {
+		const frame = el("div", { class: "f" + (node.kind ? " " + node.kind : "") + (below ? " below" : "") +
+			(node.depth === 0 ? " all" : ""), style: "left:" + left.toFixed(2) + "px;width:" +
+			Math.max(width - 1, 0.5).toFixed(2) + "px;top:" + node.depth * ROW + "px;--h:" + hue(node) });
+		if (width > 24)
+			frame.textContent = node.name;
+		frame.node = node;
+		elements.push(frame);
+		box.append(frame);
+	}
+
+	/* The zoomed frame is as wide as the box; those it stands on are faded, others are not there. */
+	function draw() {
+		const width = box.clientWidth || 1000, scale = zoomed.value > 0 ? width / zoomed.value : 0, stack = [zoomed];
+		let left_out = 0;
+		elements = [];
+		box.textContent = "";
+		for (let node = zoomed.parent; node; node = node.parent)
+			put(node, 0, width, true);
+		while (stack.length > 0) {
+			const node = stack.pop(), wide = node === zoomed ? width : node.value * scale;
+			if (wide < NARROWEST) {
+				left_out++;
+				continue;
+			}
+			put(node, (node.start - zoomed.start) * scale, wide, false);
+			for (let i = node.children.length; i > 0; i--)
+				stack.push(node.children[i - 1]);
+		}
+		box.style.height = tree.depths * ROW + "px";
+		document.getElementById("left-out").textContent = left_out === 0 ? "" : report.count(left_out) +
+			(left_out === 1 ? " frame is" : " frames are") +
+			" narrower than a pixel and not drawn, nor what they call";
+		document.getElementById("unzoom").hidden = zoomed === tree;
+		details.textContent = describe(zoomed);
+		mark();
+	}
+
+	function redraw() {
+		const ranged = Array.from(quantity.options).find(function (option) { return option.dataset.ranged; });
+		if (ranged) {
+			ranged.disabled = !state.range;
+			if (ranged.disabled && ranged.selected)
+				quantity.value = "0";
+		}
+		tree = build();
+		zoomed = tree;
+		draw();
+	}
+
+	/* A frame that matches within one that matches is a part of it, and not counted again. */
+	function matching(node, pattern, inside) {
+		const stack = [[node, inside]];
+		let sum = 0, count = 0;
+		while (stack.length > 0) {
+			const [at, counted] = stack.pop(), matches = pattern.test(at.name);
+			count += matches;
+			if (matches && !counted)
+				sum += at.value;
+			at.children.forEach(function (child) { stack.push([child, counted || matches]); });
+		}
+		return [count, sum];
+	}
+
+	function mark() {
+		let pattern = null;
+		try {
+			pattern = search.value ? new RegExp(search.value, "i") : null;
+			search.classList.remove("wrong");
+		} catch (error) {
+			search.classList.add("wrong");
+		}
+		elements.forEach(function (frame) {
+			frame.classList.toggle("found", pattern !== null && pattern.test(frame.node.name));
+		});
+		found.textContent = "";
+		if (pattern) {
+			const [count, sum] = matching(tree, pattern, false);
+			found.textContent = report.count(count) + (count === 1 ? " frame: " : " frames: ") + report.count(sum) +
+				" " + tree.unit + ", " + (report.percent(sum, tree.value) || "0\u00a0%");
+		}
+	}
+
+	function listen() {
+		box.addEventListener("click", function (event) {
+			if (event.target.node) {
+				zoomed = event.target.node;
+				draw();
+			}
+		});
+		box.addEventListener("mouseover", function (event) {
+			if (!event.target.node)
+				return;
+			details.textContent = describe(event.target.node);
+			event.target.title = details.textContent;
+		});
+		document.getElementById("unzoom").addEventListener("click", function () {
+			zoomed = tree;
+			draw();
+		});
+		[quantity, byLine, reversed].forEach(function (input) { input.addEventListener("change", redraw); });
+		search.addEventListener("input", mark);
+		window.addEventListener("resize", function () { draw(); });
+	}
+
+	function options() {
+		if (data.allocations)
+			QUANTITIES.forEach(function (kind, index) {
+				const option = el("option", { value: index }, kind.name);
+				if (kind.ranged)
+					option.dataset.ranged = "1";
+				quantity.append(option);
+			});
+		data.events.forEach(function (event, index) {
+			quantity.append(el("option", { value: "event" + index }, event.name));
+		});
+	}
+
+	report.addFlame = function () {
+		const place = report.section("flame", "Flame graph");
+		quantity = el("select", { id: "quantity", "aria-label": "what frames are as wide as" });
+		byLine = el("input", { type: "checkbox", id: "by-line" });
+		reversed = el("input", { type: "checkbox", id: "reversed" });
+		search = el("input", { type: "search", id: "flame-search", placeholder: "search", "aria-label": "search" });
+		found = el("span", { id: "found", class: "dim" });
+		details = el("p", { id: "details" });
+		box = el("div", { class: "flame" });
+		options();
+		place.append(el("div", { class: "controls" }, quantity, el("label", {}, byLine, " lines apart"),
+			el("label", {}, reversed, " reversed"), search, found, el("button", { id: "unzoom", hidden: "" },
+				"reset zoom")), details, el("div", { class: "flame-frame" }, box),
+		el("p", { id: "left-out", class: "dim" }));
+		listen();
+		report.watch(function (what) {
+			if (what === "shown")
+				redraw();
+		});
+	};
+}(report));

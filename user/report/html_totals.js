@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The head of the HTML report: what ran, how much of it was seen, the totals of all processes or of
+ * the one that is chosen, what is in memory, and what leak checks and misuse of the heap gave.
+ */
+"use strict";
+(function (report) {
+	const el = report.el, data = report.data, state = report.state;
+	const NOTHING_COUNTED = "nothing-counted"; /* RECORD_CAUSE_FLOOR */
+	let totals;
+
+	function causes(of) {
+		const names = Object.keys(of);
+		return names.length === 0 ? "" : " (" + names.map(function (name) {
+			return name + " " + report.count(of[name]);
+		}).join(", ") + ")";
+	}
+
+	function sum(of) {
+		return Object.keys(of).reduce(function (all, name) { return all + of[name]; }, 0);
+	}
+
+	function coverageText(coverage) {
+		const lost = sum(coverage.lost);
+		if (NOTHING_COUNTED in coverage.lost)
+			return "NOTHING WAS COUNTED: the probes ran empty programs";
+		if (coverage.events === null)
+			return "NOT EXACT: no state of the counts was read";
+		const seen = report.count(coverage.events) + " events seen, ";
+		if (coverage.exact)
+			return seen + "none lost: totals are exact" +
+				(lost > 0 ? "; of stacks or names LOST: " + report.count(lost) : "") + causes(coverage.lost);
+		return seen + (lost > 0 ? "NOT EXACT: " + report.count(lost) + " lost" + causes(coverage.lost) :
+			"NOT EXACT: there were gaps that nobody could count") +
+			"; \u2265 marks lower bounds, ~ what can be off either way";
+	}
+
+	function stacksText(coverage) {
+		return "stacks" + (coverage.unwinder ? " by " + coverage.unwinder : "") + ": " +
+			(coverage.stacks_truncated ? "NOT ALL COMPLETE: " : "") + report.count(coverage.stacks_complete) +
+			" complete, " + report.count(coverage.stacks_truncated) + " truncated" + causes(coverage.cut) +
+			(data.age_resolution_ns ? "; ages are true to " + report.duration(data.age_resolution_ns) : "");
+	}
+
+	function addCoverage(into) {
+		const coverage = data.coverage, counted = !(NOTHING_COUNTED in coverage.lost);
+		into.append(el("p", { id: "coverage", class: coverage.exact && counted ? "good" : "bad" },
+			coverageText(coverage)));
+		if (coverage.stacks_complete || coverage.stacks_truncated)
+			into.append(el("p", { class: coverage.stacks_truncated ? "bad" : "dim" }, stacksText(coverage)));
+		if (coverage.kernel_lacks)
+			into.append(el("p", { class: "dim" }, "kernel: " + coverage.kernel_lacks));
+		coverage.unprobed.forEach(function (one) {
+			into.append(el("p", { class: "dim" }, "not probed: " + (one.function || "?") + " in " +
+				(one.object || "?") + (one.why ? ": " + one.why : "")));
+		});
+	}
+
+	function endText(end) {
+		if (!end)
+			return "was still running";
+		if (end.signal !== null)
+			return "killed by signal " + end.signal + (end.oom ? " (out of memory)" : "");
+		return end.exit === null ? "ended" : "exited with " + end.exit;
+	}
+
+	function card(key, label, value, note) {
+		return el("div", { class: "card", "data-key": key }, el("b", {}, value), el("span", {}, label),
+			note ? el("small", {}, note) : null);
+	}
+
+	/* What is not exact says so: live memory can be off either way, counts are lower bounds. */
+	function addCards(into, alloc, exact, peak, peakNote, liveNote) {
+		const near = exact ? "" : "~", least = exact ? "" : "\u2265";
+		const cards = el("div", { class: "cards" });
+		cards.append(
+			card("live_bytes", "live", near + report.bytes(alloc.live_bytes),
+				near + report.count(alloc.live_bytes) + " bytes in " + near +
+				report.count(alloc.live_blocks) + " blocks"),
+			card("peak_bytes", "peak", peak === null ? "\u2014" : near + report.bytes(peak), peakNote),
+			card("bytes", "allocated", least + report.bytes(alloc.bytes), least + report.count(alloc.bytes) +
+				" bytes"),
+			card("allocs", "allocations", least + report.count(alloc.allocs), alloc.failed ?
+				least + report.count(alloc.failed) + " failed" : ""),
+			card("frees", "frees", least + report.count(alloc.frees), [
+				alloc.missed_frees ? report.count(alloc.missed_frees) + " missed" : "",
+				alloc.unknown_frees ? report.count(alloc.unknown_frees) + " of unknown blocks" : ""
+			].filter(Boolean).join(", ")),
+			card("temporary", "temporary", near + (report.percent(alloc.temporary, alloc.allocs) || "0\u00a0%"),
+				least + report.count(alloc.temporary) + " freed before the next allocation"));
+		into.append(cards);
+	}
+
+	const PARTS = [["heap_live", "live blocks"], ["heap_free", "free in the heap"],
+		["unknown_heap", "heap, not made out"], ["mmap", "mmap regions"], ["file", "files"], ["stack", "stacks"],
+		["unknown", "unknown"]];
+
+	function addResident(into, rss) {
+		const bar = el("div", { class: "bar" }), legend = el("ul", { class: "legend" });
+		PARTS.forEach(function (part, index) {
+			const value = rss[part[0]];
+			if (!value)
+				return;
+			bar.append(el("i", { class: "part" + index, style: "flex-grow:" + value,
+				title: part[1] + ": " + report.count(value) + " bytes" }));
+			legend.append(el("li", { "data-key": part[0] }, el("i", { class: "part" + index }), part[1] + " " +
+				report.bytes(value)));
+		});
+		into.append(el("h3", {}, "In memory: " + (rss.exact ? "" : "~") + report.bytes(rss.rss) +
+			(rss.at_ns === null ? "" : ", seen at " + report.duration(rss.at_ns))), bar, legend);
+	}
+
+	function addLeaks(into, leaks) {
+		const table = el("table", { class: "small", id: "leaks" });
+		["definite", "indirect", "possible", "reachable", "suppressed"].forEach(function (name) {
+			if (leaks[name])
+				table.append(el("tr", { class: name === "definite" && leaks[name].blocks ? "bad" : "" },
+					el("th", {}, name), el("td", { class: "n" }, report.count(leaks[name].bytes) + " bytes"),
+					el("td", { class: "n" }, report.count(leaks[name].blocks) + " blocks")));
+		});
+		into.append(el("h3", {}, "Leak check" + (leaks.complete ? "" : " (NOT COMPLETE)")), table);
+		if (!leaks.all_blocks_known)
+			into.append(el("p", { class: "bad" }, "There are blocks that are not known."));
+	}
+
+	function frameText(frame) {
+		return (frame.function || (frame.object ? "[" + report.baseName(frame.object) + "]" : frame.addr ||
+			"[unknown]")) + (frame.file ? " (" + report.baseName(frame.file) +
+			(frame.line === null ? "" : ":" + frame.line) + ")" : "");
+	}
+
+	function frameList(heading, frames) {
+		return frames ? el("div", {}, el("b", {}, heading), el("ol", {}, ...frames.map(function (frame) {
+			return el("li", {}, frameText(frame));
+		}))) : null;
+	}
+
+	function addErrors(into, process) {
+		if (process.heap_errors.length === 0 && !process.further_heap_errors)
+			return;
+		into.append(el("h3", {}, "Wrong uses of the heap"));
+		process.heap_errors.forEach(function (error) {
+			into.append(el("details", { class: "error" }, el("summary", { class: "bad" }, (error.kind ||
+				"unknown kind") + ", " + report.count(error.count) + (error.count === 1 ? " time" : " times") +
+				(error.certain ? "" : " (not certain)") + (error.frames[1] ? ": " + frameText(error.frames[1]) :
+				"")), frameList("called by", error.frames), frameList("made by", error.allocated),
+			frameList("freed before by", error.freed)));
+		});
+		if (process.further_heap_errors)
+			into.append(el("p", { class: "bad" }, report.count(process.further_heap_errors) +
+				" more, whose places were not kept"));
+	}
+
+	function growthText(growth) {
+		return "heap: " + growth.verdict + ", " + report.bytes(Math.round(growth.bytes_per_s)) +
+			"/s (confidence " + Math.round(100 * growth.confidence) + "\u00a0%)";
+	}
+
+	function addProcess(into, process) {
+		const alloc = process.alloc, error = process.peak_error_bytes;
+		into.append(el("p", { class: "dim" }, (process.exe || "") + " \u2013 " + endText(process.end)));
+		if (!data.allocations || alloc.allocs === null) {
+			into.append(el("p", { class: "dim" }, "heap: not counted"));
+			return;
+		}
+		addCards(into, alloc, process.exact, alloc.peak_bytes, (process.exact ? "" : "~") +
+			report.count(alloc.peak_bytes) + " bytes" + (process.timeline && process.timeline.peak_ns !== null ?
+			" at " + report.duration(process.timeline.peak_ns) : "") + (error ?
+			"; each site's share true to " + report.bytes(error) : ""), "");
+		if (alloc.before_attach)
+			into.append(el("p", {}, "Of what is live, " + report.bytes(alloc.before_attach.usable_bytes) + " in " +
+				report.count(alloc.before_attach.live_blocks) + " blocks are from before the attach" +
+				(alloc.before_attach.unread_bytes ? "; " + report.bytes(alloc.before_attach.unread_bytes) +
+				" of the heap then could not be made out" : "") + "."));
+		if (process.mmap)
+			into.append(el("p", { id: "mmap" }, "mmap: " + (process.exact ? "" : "~") +
+				report.count(process.mmap.live_bytes) + " bytes live in " + report.count(process.mmap.live_blocks) +
+				" regions, peak " + report.bytes(process.mmap.peak_bytes) + ", " +
+				report.count(process.mmap.allocs) + " mappings"));
+		if (process.growth)
+			into.append(el("p", { class: process.growth.verdict === "leak" ? "bad" : "dim" },
+				growthText(process.growth)));
+		if (process.left_out.sites)
+			into.append(el("p", { class: "bad" }, "--older-than has left out " +
+				report.count(process.left_out.sites) + " sites with " + report.bytes(process.left_out.bytes) +
+				" live."));
+		if (process.leaks)
+			addLeaks(into, process.leaks);
+		if (process.rss)
+			addResident(into, process.rss);
+		addErrors(into, process);
+	}
+
+	const SUMMED = ["live_bytes", "live_blocks", "allocs", "bytes", "frees", "failed", "temporary",
+		"missed_frees", "unknown_frees"];
+
+	function addAll(into) {
+		const alloc = {}, counted = report.processes.filter(function (p) { return p.alloc.allocs !== null; });
+		if (!data.allocations || counted.length === 0)
+			return;
+		SUMMED.forEach(function (key) {
+			alloc[key] = counted.reduce(function (all, p) { return all + p.alloc[key]; }, 0);
+		});
+		addCards(into, alloc, counted.every(function (p) { return p.exact; }), null,
+			"of each process: below", counted.some(function (p) { return p.end; }) ? "; of ended processes at their end" : "");
+		const table = el("table", { class: "small wide" }, el("tr", {}, ...["process", "live bytes", "blocks",
+			"peak", "allocations", "state"].map(function (name, at) {
+			return el("th", { class: at > 0 && at < 5 ? "n" : "" }, name);
+		})));
+		report.processes.slice(0, 200).forEach(function (process) {
+			const near = process.exact ? "" : "~", a = process.alloc;
+			const name = el("button", { class: "link" }, process.name);
+			name.addEventListener("click", function () { report.choose(process); });
+			table.append(el("tr", {}, el("td", {}, name), ...[a.live_bytes, a.live_blocks, a.peak_bytes,
+				a.allocs].map(function (value) {
+				return el("td", { class: "n" }, value === null ? "\u2014" : near + report.count(value));
+			}), el("td", { class: "dim" }, endText(process.end))));
+		});
+		const scroll = el("div", { class: "scroll short" }, table);
+		into.append(scroll);
+		if (report.processes.length > 200)
+			scroll.append(el("p", { class: "dim" }, "and " + report.count(report.processes.length - 200) + " more"));
+	}
+
+	function addEnded(into) {
+		if (data.ended.length === 0)
+			return;
+		into.append(el("p", { class: "dim" }, "Processes that ended long ago, summed: " +
+			data.ended.map(function (one) {
+				return report.count(one.processes) + " \u00d7 " + one.comm + " (" + report.count(one.alloc.allocs) +
+					" allocations, " + report.count(one.alloc.live_bytes) + " bytes live at the end)";
+			}).join(", ")));
+	}
+
+	function draw() {
+		totals.textContent = "";
+		if (state.process)
+			addProcess(totals, state.process);
+		else
+			addAll(totals);
+		addEnded(totals);
+	}
+
+	function picker() {
+		const select = el("select", { id: "process", "aria-label": "process" }, el("option", { value: "" },
+			"all " + report.processes.length + " processes"));
+		report.processes.forEach(function (process) {
+			select.append(el("option", { value: process.index }, process.name));
+		});
+		select.addEventListener("change", function () {
+			report.choose(select.value === "" ? null : report.processes[+select.value]);
+		});
+		return select;
+	}
+
+	/* null: all processes. */
+	report.choose = function (process) {
+		const select = document.getElementById("process");
+		if (select)
+			select.value = process ? process.index : "";
+		state.process = process;
+		state.range = null;
+		report.changed("process");
+	};
+
+	report.addHead = function () {
+		const head = document.querySelector("header"), first = report.processes[0];
+		head.append(el("h1", {}, first ? first.comm || "unknown" : "no process"), el("p", { class: "dim" },
+			[data.tool, data.start ? "begun " + data.start.slice(0, 19).replace("T", " ") + " UTC" : "",
+				data.elapsed_ns === null ? "" : "after " + report.duration(data.elapsed_ns)].filter(Boolean)
+				.join(", ")));
+		if (report.processes.length > 1)
+			head.append(picker());
+		addCoverage(head);
+		totals = el("div", { id: "totals" });
+		document.querySelector("main").append(totals);
+		report.watch(function (what) {
+			if (what === "process")
+				draw();
+		});
+	};
+}(report));

@@ -3,9 +3,11 @@
 
 import os
 import shutil
+import subprocess
 import sys
 
 import browser
+import lib
 from lib import (exact, heap_sites, load_report, need_long, need_program, need_root, run_memtraced,
                  scratch, target, test, total, with_function)
 
@@ -240,3 +242,56 @@ def hostile_names_stay_text():
             assert page.value("document.querySelectorAll('img').length") == 0
             assert page.value("typeof window.hit") == "undefined"
             assert "window.hit=1" in page.value("document.body.innerText")
+
+
+SITES, FUNCTIONS = 50000, 2000
+
+
+def large(folder):
+    """A page of a run with many sites, by tests/replay/many_sites.h."""
+    writer = os.path.join(lib.Place.build, "tests", "replay", "test_replay")
+    if not os.path.exists(writer):
+        raise lib.Skip("tests/replay/test_replay is not built")
+    recording, path = os.path.join(folder, "run"), os.path.join(folder, "page.html")
+    subprocess.run([writer, "--write-sites", str(SITES), recording], check=True)
+    done = run_memtraced("report", recording, "-o", f"html:{path}", timeout=100)
+    assert done.returncode == 0, done.stderr
+    checked(path)
+    return path
+
+
+@test(need_root, need_long, need_program("chromium"), timeout=200)
+def fifty_thousand_sites_are_as_usable_as_a_few():
+    with scratch() as folder:
+        path = large(folder)
+        with browser.page(f"file://{path}", folder) as page:
+            page.until(READY)
+            everything = 16 * SITES * (SITES + 1) // 2
+            assert page.value(CARD % "live_bytes").split("\n")[2].startswith(f"{everything:,} ")
+            assert root_value(page) == everything
+            assert page.value(COUNT).startswith(f"{SITES:,} sites: {everything:,} bytes live")
+            assert len(page.value(CELLS)) == 100, "rows are made when they are asked for"
+            # The number of elements does not grow with the run's.
+            assert page.value("document.querySelectorAll('*').length") < 20000
+            page.value("document.getElementById('more').click()")
+            assert len(page.value(CELLS)) == 200
+            choose(page, "reversed", True)
+            assert root_value(page) == everything
+            choose(page, "flame-search", "^malloc$")
+            found = page.value("document.getElementById('found').textContent")
+            assert found.startswith(f"1 function: {everything:,} bytes"), found
+            choose(page, "reversed", False)
+            check_filters(page)
+
+
+def check_filters(page):
+    """A filter by age and size leaves the sites that it should, in table and flame graph."""
+    choose(page, "filter-older", "1m")
+    old = [16 * (i + 1) for i in range(SITES) if 1 + i % 60 >= 60]
+    page.until(COUNT + f".startsWith('{len(old)} sites: {sum(old):,} bytes live')")
+    assert root_value(page) == sum(old)
+    choose(page, "filter-min-live", "700000")
+    large_ones = [size for size in old if size >= 700000]
+    page.until(COUNT + f".startsWith('{len(large_ones)} sites: {sum(large_ones):,} bytes live')")
+    assert root_value(page) == sum(large_ones)
+    picture(page, "html-large")

@@ -2,8 +2,9 @@
 /*
  * Recorded runs in, the reports of every writer out, compared with tests/replay/golden/: run from
  * the top of the tree. `test_replay --write-golden` writes them anew, to be read before they are
- * believed.
+ * believed. `test_replay --write-sites N FILE` writes a recording with so many sites.
  */
+#include "tests/replay/many_sites.h"
 #include "tests/replay/scenarios.h"
 #include "tests/report_fixture.h"
 #include "trace/record/recording.h"
@@ -254,6 +255,17 @@ static void golden_files_pass_the_grammar_checkers(void **state)
 	}
 }
 
+static void write_sites(const char *n_sites, const char *path)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "we");
+	struct recording_writer *writer;
+
+	assert_non_null(file);
+	assert_int_equal(recording_writer_new(file, &writer), 0);
+	many_sites_emit(strtoull(n_sites, NULL, 10), recording_write, writer);
+	recording_writer_free(writer);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +277,10 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "--write-golden") == 0) {
 		each_report(true);
+		return 0;
+	}
+	if (argc == 4 && strcmp(argv[1], "--write-sites") == 0) {
+		write_sites(argv[2], argv[3]);
 		return 0;
 	}
 	return cmocka_run_group_tests(tests, NULL, NULL);

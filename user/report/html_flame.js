@@ -53,7 +53,9 @@
 
 	function frameChild(parent, frame) {
 		const label = labelOf[frame], is = labels[label];
-		return childOf(parent, label, is.name, is.mark ? "mark" : is.kernel ? "kernel" : "");
+		const child = childOf(parent, label, is.name, is.mark ? "mark" : is.kernel ? "kernel" : "");
+		child.isFrame = true;
+		return child;
 	}
 
 	/* What has been built of the tables' stacks, below each root: a node of theirs has one of ours. */
@@ -76,19 +78,46 @@
 		return place;
 	}
 
-	function add(root, node, value, upsideDown) {
-		let place = root;
-		if (upsideDown)
-			for (; node >= 0; node = nodes.caller(node))
-				place = frameChild(place, nodes.frame(node));
-		else
-			place = placeOf(root, node);
-		for (; place; place = place.parent)
-			place.value += value;
+	function add(root, item) {
+		for (let place = placeOf(root, item.node); place; place = place.parent)
+			place.value += item.value;
+	}
+
+	/*
+	 * Reversed, few stacks have their beginnings in common, and a tree of all would be as large as all stacks
+	 * together: a frame's callers are made when it is wide enough to be drawn, from the stacks that it is of.
+	 */
+	function addCallers(of) {
+		of.items.forEach(function (item) {
+			if (item.node < 0)
+				return;
+			const child = frameChild(of, nodes.frame(item.node));
+			child.items = child.items || [];
+			child.items.push({ node: nodes.caller(item.node), value: item.value });
+			child.value += item.value;
+		});
+		of.items = null;
+	}
+
+	/* By value, the largest first. */
+	function childrenOf(node) {
+		let start = node.start;
+		if (node.items)
+			addCallers(node);
+		if (!Array.isArray(node.children)) {
+			node.children = Array.from(node.children.values()).sort(function (a, b) {
+				return b.value - a.value || (a.name < b.name ? -1 : 1);
+			});
+			node.children.forEach(function (child) {
+				child.start = start;
+				start += child.value;
+			});
+		}
+		return node.children;
 	}
 
 	function processRoot(all, process) {
-		const several = report.processes.length > 1 && !state.process && !reversed.checked;
+		const several = report.processes.length > 1 && !state.process;
 		const root = several ? childOf(all, -2 - process.index, process.name, "process") : all;
 		root.built = root.built || new Map();
 		return root;
@@ -99,41 +128,28 @@
 		return index < 0 ? null : data.events[index];
 	}
 
+	/* What is drawn: stacks with their values. */
+	function itemsOf(event, kind) {
+		if (event)
+			return event.stacks.map(function (row) { return { node: row[3], value: row[2] }; });
+		return state.shown.map(function (site) {
+			return { node: site.node, value: kind.of(site), process: site.process };
+		}).filter(function (item) { return item.value > 0; });
+	}
+
 	function build() {
 		const all = nodeOf("all"), event = selectedEvent(), kind = event ? null : QUANTITIES[+quantity.value];
 		numberLabels(byLine.checked);
 		all.unit = event ? "events" : kind.unit;
+		all.stacks = itemsOf(event, kind);
 		all.built = new Map();
-		if (event)
-			event.stacks.forEach(function (row) { add(all, row[3], row[2], reversed.checked); });
-		else
-			state.shown.forEach(function (site) {
-				const value = kind.of(site);
-				if (value > 0)
-					add(processRoot(all, site.process), site.node, value, reversed.checked);
-			});
-		layout(all);
-		return all;
-	}
-
-	/* Without recursion: stacks may be deep. */
-	function layout(root) {
-		const queue = [root];
-		root.depths = 1;
-		while (queue.length > 0) {
-			const node = queue.pop();
-			let start = node.start;
-			root.depths = Math.max(root.depths, node.depth + 1);
-			node.children = Array.from(node.children.values()).sort(function (a, b) {
-				return b.value - a.value || (a.name < b.name ? -1 : 1);
-			});
-			node.children.forEach(function (child) {
-				child.start = start;
-				start += child.value;
-				queue.push(child);
-			});
-			delete node.built;
+		if (reversed.checked) {
+			all.items = all.stacks;
+			all.value = all.items.reduce(function (sum, item) { return sum + item.value; }, 0);
+		} else {
+			all.stacks.forEach(function (item) { add(item.process ? processRoot(all, item.process) : all, item); });
 		}
+		return all;
 	}
 
 	function hash(text) {
@@ -168,7 +184,7 @@
 	/* The zoomed frame is as wide as the box; those it stands on are faded, others are not there. */
 	function draw() {
 		const width = box.clientWidth || 1000, scale = zoomed.value > 0 ? width / zoomed.value : 0, stack = [zoomed];
-		let left_out = 0;
+		let leftOut = 0, deepest = zoomed.depth;
 		elements = [];
 		box.textContent = "";
 		for (let node = zoomed.parent; node; node = node.parent)
@@ -176,16 +192,17 @@
 		while (stack.length > 0) {
 			const node = stack.pop(), wide = node === zoomed ? width : node.value * scale;
 			if (wide < NARROWEST) {
-				left_out++;
+				leftOut++;
 				continue;
 			}
 			put(node, (node.start - zoomed.start) * scale, wide, false);
-			for (let i = node.children.length; i > 0; i--)
-				stack.push(node.children[i - 1]);
+			deepest = Math.max(deepest, node.depth);
+			for (let children = childrenOf(node), i = children.length; i > 0; i--)
+				stack.push(children[i - 1]);
 		}
-		box.style.height = tree.depths * ROW + "px";
-		document.getElementById("left-out").textContent = left_out === 0 ? "" : report.count(left_out) +
-			(left_out === 1 ? " frame is" : " frames are") +
+		box.style.height = (deepest + 1) * ROW + "px";
+		document.getElementById("left-out").textContent = leftOut === 0 ? "" : report.count(leftOut) +
+			(leftOut === 1 ? " frame is" : " frames are") +
 			" narrower than a pixel and not drawn, nor what they call";
 		document.getElementById("unzoom").hidden = zoomed === tree;
 		details.textContent = describe(zoomed);
@@ -204,18 +221,24 @@
 		draw();
 	}
 
-	/* A frame that matches within one that matches is a part of it, and not counted again. */
-	function matching(node, pattern, inside) {
-		const stack = [[node, inside]];
-		let sum = 0, count = 0;
-		while (stack.length > 0) {
-			const [at, counted] = stack.pop(), matches = pattern.test(at.name);
-			count += matches;
-			if (matches && !counted)
-				sum += at.value;
-			at.children.forEach(function (child) { stack.push([child, counted || matches]); });
+	/* Of how many functions the pattern is, and the value of all stacks that have one of them. */
+	function matching(pattern) {
+		const fits = labels.map(function (label) { return pattern.test(label.name); });
+		const within = new Uint8Array(nodes.count), used = new Set();
+		for (let node = 0; node < nodes.count; node++) {
+			const caller = nodes.caller(node);
+			within[node] = fits[labelOf[nodes.frame(node)]] || (caller >= 0 && within[caller]) ? 1 : 0;
 		}
-		return [count, sum];
+		let sum = 0;
+		tree.stacks.forEach(function (item) {
+			if (item.node < 0 || !within[item.node])
+				return;
+			sum += item.value;
+			for (let node = item.node; node >= 0 && within[node]; node = nodes.caller(node))
+				if (fits[labelOf[nodes.frame(node)]])
+					used.add(labelOf[nodes.frame(node)]);
+		});
+		return [used.size, sum];
 	}
 
 	function mark() {
@@ -227,13 +250,14 @@
 			search.classList.add("wrong");
 		}
 		elements.forEach(function (frame) {
-			frame.classList.toggle("found", pattern !== null && pattern.test(frame.node.name));
+			frame.classList.toggle("found", pattern !== null && frame.node.isFrame === true &&
+				pattern.test(frame.node.name));
 		});
 		found.textContent = "";
 		if (pattern) {
-			const [count, sum] = matching(tree, pattern, false);
-			found.textContent = report.count(count) + (count === 1 ? " frame: " : " frames: ") + report.count(sum) +
-				" " + tree.unit + ", " + (report.percent(sum, tree.value) || "0\u00a0%");
+			const [count, sum] = matching(pattern);
+			found.textContent = report.count(count) + (count === 1 ? " function: " : " functions: ") +
+				report.count(sum) + " " + tree.unit + ", " + (report.percent(sum, tree.value) || "0\u00a0%");
 		}
 	}
 

@@ -152,8 +152,9 @@
 	}
 
 	function growthText(growth) {
-		return "heap: " + growth.verdict + ", " + report.bytes(Math.round(growth.bytes_per_s)) +
-			"/s (confidence " + Math.round(100 * growth.confidence) + "\u00a0%)";
+		const rises = growth.verdict === "leak" || growth.verdict === "growing";
+		return "heap: " + growth.verdict + (rises ? ", " + report.bytes(Math.round(growth.bytes_per_s)) + "/s" : "") +
+			" (confidence " + Math.round(100 * growth.confidence) + "\u00a0%)";
 	}
 
 	function addProcess(into, process) {
@@ -269,7 +270,7 @@
 			[data.tool, data.start ? "begun " + data.start.slice(0, 19).replace("T", " ") + " UTC" : "",
 				data.elapsed_ns === null ? "" : "after " + report.duration(data.elapsed_ns)].filter(Boolean)
 				.join(", ")));
-		if (report.processes.length > 1)
+		if (data.allocations && report.processes.length > 1)
 			head.append(picker());
 		addCoverage(head);
 		totals = el("div", { id: "totals" });

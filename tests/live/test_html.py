@@ -295,3 +295,21 @@ def check_filters(page):
     page.until(COUNT + f".startsWith('{len(large_ones)} sites: {sum(large_ones):,} bytes live')")
     assert root_value(page) == sum(large_ones)
     picture(page, "html-large")
+
+
+@test(need_root, need_program("chromium"), timeout=100)
+def waits_are_as_wide_as_they_took():
+    with scratch() as folder:
+        path, report = os.path.join(folder, "page.html"), os.path.join(folder, "json")
+        done = run_memtraced("--off-cpu", "-o", f"html:{path}", "-o", f"json:{report}", "--",
+                             target("waits"), "20", input="")
+        assert done.returncode == 0, done.stderr
+        checked(path)
+        event, = load_report(report, allocations=False)["events"]
+        with browser.page(f"file://{path}", folder) as page:
+            page.until(READY)
+            shown = page.value(DETAILS)
+    assert shown.startswith("all (") and "100.0" in shown, shown
+    value, unit = shown.partition("(")[2].replace("\u00a0", " ").split(",")[0].split()
+    took = float(value) * {"us": 1e3, "\u00b5s": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    assert abs(took - event["ns"]) <= 0.01 * event["ns"], (shown, event["ns"])

@@ -9,6 +9,7 @@
 #include "report/json_process.h"
 #include "report/json_series.h"
 #include "report/json_syscalls.h"
+#include "report/samples.h"
 
 #include <inttypes.h>
 
@@ -163,7 +164,7 @@ static int put_process(struct json_out *out, struct html_stacks *stacks, const s
 }
 
 static int put_stack(struct json_out *out, struct html_stacks *stacks,
-		     const struct view_event_stack *stack)
+		     const struct view_event_stack *stack, uint64_t value)
 {
 	const struct model_process *image = stack->image;
 	int64_t node;
@@ -175,22 +176,25 @@ static int put_stack(struct json_out *out, struct html_stacks *stacks,
 	put_known(out->file, "", image->known ? image->pid : UINT64_MAX);
 	fputc(',', out->file);
 	json_out_put(out, json_out_new_string(out, image->comm));
-	fprintf(out->file, ",%" PRIu64 ",%" PRId64 "]", stack->count, node);
+	fprintf(out->file, ",%" PRIu64 ",%" PRId64 "]", value, node);
 	return 0;
 }
 
 static int put_event(struct json_out *out, struct html_stacks *stacks,
 		     const struct view_event *event)
 {
+	bool timed = event->asked->timed;
 	int r = 0;
 
 	fputs("{\"name\":", out->file);
 	json_out_put(out, json_out_new_string(out, event->asked->name));
-	fprintf(out->file, ",\"count\":%" PRIu64 ",\"stacks\":[", event->count);
+	fprintf(out->file, ",\"unit\":\"%s\",\"count\":%" PRIu64 ",\"stacks\":[",
+		sample_unit(event, SORT_BYTES), timed ? event->ns : event->count);
 	for (size_t i = 0; r == 0 && i < event->n_stacks; i++) {
 		if (i > 0)
 			fputs(",\n", out->file);
-		r = put_stack(out, stacks, &event->stacks[i]);
+		r = put_stack(out, stacks, &event->stacks[i],
+			      timed ? event->stacks[i].ns : event->stacks[i].count);
 	}
 	fputs("]}", out->file);
 	return r;

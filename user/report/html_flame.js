@@ -140,7 +140,7 @@
 	function build() {
 		const all = nodeOf("all"), event = selectedEvent(), kind = event ? null : QUANTITIES[+quantity.value];
 		numberLabels(byLine.checked);
-		all.unit = event ? "events" : kind.unit;
+		all.unit = event ? event.unit : kind.unit;
 		all.stacks = itemsOf(event, kind);
 		all.built = new Map();
 		if (reversed.checked) {
@@ -165,8 +165,12 @@
 		return warm ? 22 + hash(node.name) % 28 : 88 + hash(node.name) % 62;
 	}
 
+	function amount(value) {
+		return tree.unit === "ns" ? report.duration(value) : report.count(value) + " " + tree.unit;
+	}
+
 	function describe(node) {
-		return node.name + " (" + report.count(node.value) + " " + tree.unit + ", " +
+		return node.name + " (" + amount(node.value) + ", " +
 			(report.percent(node.value, tree.value) || "0\u00a0%") + ")";
 	}
 
@@ -257,7 +261,7 @@
 		if (pattern) {
 			const [count, sum] = matching(pattern);
 			found.textContent = report.count(count) + (count === 1 ? " function: " : " functions: ") +
-				report.count(sum) + " " + tree.unit + ", " + (report.percent(sum, tree.value) || "0\u00a0%");
+				amount(sum) + ", " + (report.percent(sum, tree.value) || "0\u00a0%");
 		}
 	}
 

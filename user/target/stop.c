@@ -47,12 +47,30 @@ static void take_registers(struct stopped_thread *thread, const struct user_regs
 	thread->system_call = (long)regs->orig_rax;
 }
 #elif defined(__aarch64__)
+#define INSN_SVC 0xd4000001U
+
+/*
+ * A system call that a stop interrupts is forgotten before (arch/arm64/kernel/signal.c: do_signal),
+ * when the registers are wound back to its instruction, or say that it was interrupted.
+ */
+static bool is_before_call(const struct stopped_thread *thread, const struct user_regs_struct *regs)
+{
+	bool is_over = regs->regs[0] == (uint64_t)-EINTR;
+	long word;
+
+	errno = 0;
+	word = ptrace(PTRACE_PEEKTEXT, thread->tid, regs->pc - (is_over ? 4 : 0), NULL);
+	return errno == 0 && (uint32_t)word == INSN_SVC;
+}
+
 static void take_registers(struct stopped_thread *thread, const struct user_regs_struct *regs)
 {
 	int number = -1; /* as the kernel keeps it: x8 is any number outside of a system call */
 	struct iovec iov = { .iov_base = &number, .iov_len = sizeof(number) };
 
 	(void)ptrace(PTRACE_GETREGSET, thread->tid, NT_ARM_SYSTEM_CALL, &iov);
+	if (number < 0 && is_before_call(thread, regs))
+		number = (int)regs->regs[8];
 	memcpy(thread->registers, regs->regs, sizeof(regs->regs));
 	thread->registers[STOP_REGISTERS - 1] = regs->sp;
 	thread->sp = regs->sp;

@@ -82,8 +82,10 @@ static __always_inline int nesting_in(const struct nesting_from *from,
 		return NESTING_APART;
 	if (!below)
 		return nesting_stands(from->sp, from->link, before) ? NESTING_SAME : NESTING_OVER;
-	if (!NESTING_READS_STACK)
-		return NESTING_INSIDE;
+	if (!NESTING_READS_STACK) {
+		r = nesting_by_records(from->sp, from->fp, call->sp, before);
+		return r == NESTING_UNKNOWN ? NESTING_INSIDE : r;
+	}
 	if (knob_unwind)
 		r = nesting_walk(from->slot, from->sp, from->fp, call->sp);
 	if (r == NESTING_OVER || r == NESTING_APART)

@@ -125,6 +125,59 @@ VERIFIED_ONCE_NUMBERS int nesting_stands(__u64 sp, __u64 link, __u64 before)
 	return link_read(link, sp, &word) && is_return_trampoline(task, word);
 }
 
+/* What frame_record_below() says beside a record's address, whose low bits are 0. */
+#define RECORD_IS_LAST 1
+#define RECORD_IS_HANDLERS 2
+#define RECORD_BITS 7ULL
+
+#define RECORDS_AT_ONCE 8
+
+/*
+ * From the frame record at fp on, the last one below `outer` (marked so), or one a few frames on;
+ * 0: the chain ends before. A signal's handler returns to code that asks for rt_sigreturn.
+ */
+VERIFIED_ONCE_NUMBERS __u64 frame_record_below(__u64 fp, __u64 outer)
+{
+	__u64 record[2], code;
+	int i;
+
+	for (i = 0; i < RECORDS_AT_ONCE; i++) {
+		if (fp & RECORD_BITS || bpf_probe_read_user(record, sizeof(record), (void *)fp))
+			return 0;
+		if (!bpf_probe_read_user(&code, sizeof(code),
+					 (void *)UNSIGNED_ADDRESS(record[1])) &&
+		    code == SIGRETURN_CODE)
+			return fp | RECORD_IS_HANDLERS;
+		if (record[0] >= outer)
+			return fp | RECORD_IS_LAST;
+		if (record[0] <= fp)
+			return 0;
+		fp = record[0];
+	}
+	return fp;
+}
+
+/*
+ * The same by frame records, which arm64's code keeps: the outer call has its own below its stack
+ * pointer, with the return address that it had when it began.
+ */
+VERIFIED_ONCE_NUMBERS int nesting_by_records(__u64 sp, __u64 fp, __u64 outer, __u64 before)
+{
+	__u64 link = 0;
+	int i;
+
+	if (fp < sp || fp >= outer)
+		return NESTING_UNKNOWN; /* who calls has none, or one above */
+	for (i = 0; i < NESTING_WALKS && fp && !(fp & RECORD_BITS); i++)
+		fp = frame_record_below(fp, outer);
+	if (!fp || fp & RECORD_IS_HANDLERS)
+		return NESTING_APART;
+	if (!(fp & RECORD_IS_LAST) ||
+	    bpf_probe_read_user(&link, sizeof(link), (void *)(fp & ~RECORD_BITS) + 8))
+		return NESTING_UNKNOWN;
+	return nesting_stands(outer, link, before) ? NESTING_INSIDE : NESTING_OVER;
+}
+
 #endif
 
 #endif

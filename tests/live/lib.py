@@ -99,6 +99,11 @@ def need_long():
         raise Skip("only in make check-long")
 
 
+def need_speed():
+    if SMALL:
+        raise Skip("an emulated CPU is too slow for it")
+
+
 def need_kernel(*version):
     def check():
         if kernel_version() < version:

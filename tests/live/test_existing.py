@@ -182,7 +182,7 @@ PYTHON = ["/usr/bin/python3", "-c",
 
 @test(need_root, each=["python3", "sqlite3"])
 def a_real_program_has_what_mallinfo_says(name):
-    need_program(name)
+    need_program(name)()
     command, ready = {"python3": (PYTHON, python_ready),
                       "sqlite3": (["sqlite3"], sqlite_ready)}[name]
     with real_program(command, ready) as (process, info):

@@ -4,8 +4,8 @@
 import json
 import os
 
-from lib import (exact, heap_sites, load_report, need_long, need_root, run_memtraced, scratch,
-                 started, target, test, trace, with_function)
+from lib import (exact, heap_sites, load_report, need_long, need_root, need_speed, run_memtraced,
+                 scratch, started, target, test, trace, with_function)
 
 VERDICTS = {"leak": "leak", "slow_leak": "leak", "cache": "cache", "lru": "cache",
             "sawtooth": "steady", "warm_up": "steady", "busy": "steady", "backlog": "growing"}
@@ -46,7 +46,7 @@ def check_series(process):
         assert sum(series[i] or 0 for series in followed) == point["live_bytes"], (i, point)
 
 
-@test(need_root, timeout=120)
+@test(need_root, need_speed, timeout=120)
 def every_kind_of_site_gets_its_verdict():
     run_ = trace([target("growth"), "700"], "--sample-interval=0.1", timeout=100)
     process = run_.only_process()
@@ -57,7 +57,7 @@ def every_kind_of_site_gets_its_verdict():
     assert process["growth"]["verdict"] == "leak", process["growth"]
 
 
-@test(need_root, timeout=120)
+@test(need_root, need_speed, timeout=120)
 def a_table_sorted_by_growth_begins_with_the_leak_of_a_running_process():
     """Attached in the middle, without a restart."""
     with started([target("growth"), "900", "7"]) as process:

@@ -252,7 +252,7 @@ def checks_of(text):
     return text.split("HEAP SUMMARY:")[1:]
 
 
-@test(need_root, each=("", "cookies"))
+@test(need_root, each=("", "cookies"), every_kernel=[""])
 def a_process_is_checked_before_it_executes_another_program(lacks):
     with without(lacks or None):
         text = checked([leaker("executes")])

@@ -69,7 +69,7 @@ def mostly_known(rss):
     assert rss["unknown"] * 50 < rss["rss"], rss
 
 
-@test(need_root)
+@test(need_root, every_kernel=True)
 def each_step_of_a_target_is_seen_to_the_byte():
     with scratch() as folder:
         recording, final = os.path.join(folder, "run"), os.path.join(folder, "report.json")

@@ -12,7 +12,9 @@
 
 static struct map_room choose(uint64_t limit, uint64_t max_blocks, uint64_t held)
 {
-	const struct map_room_opts opts = { limit, max_blocks, held };
+	const struct map_room_opts opts = { .memory_limit = limit,
+					    .max_blocks = max_blocks,
+					    .held_bytes = held };
 	struct map_room room;
 
 	assert_int_equal(map_room_choose(&opts, &room), 0);
@@ -42,6 +44,17 @@ static void what_a_limit_leaves_room_for_fits_into_it(void **state)
 	}
 }
 
+static void where_there_is_no_table_fewer_blocks_fit(void **state)
+{
+	const struct map_room_opts opts = { .memory_limit = 96 * MIB, .without_table = true };
+	struct map_room room;
+
+	(void)state;
+	assert_int_equal(map_room_choose(&opts, &room), 0);
+	assert_true(112ULL * room.blocks + 172ULL * room.tombs + 3072ULL * room.sites <= 16 * MIB);
+	assert_true(room.blocks > 90000 && room.blocks < choose(96 * MIB, 0, 0).blocks);
+}
+
 static void more_room_is_never_less(void **state)
 {
 	struct map_room last = { 0 };
@@ -58,7 +71,8 @@ static void more_room_is_never_less(void **state)
 
 static void what_cannot_be_is_refused(void **state)
 {
-	const struct map_room_opts low = { MAP_ROOM_LEAST - 1, 0, 0 }, many = { 0, 1ULL << 32, 0 };
+	const struct map_room_opts low = { .memory_limit = MAP_ROOM_LEAST - 1 };
+	const struct map_room_opts many = { .max_blocks = 1ULL << 32 };
 	struct map_room room = { 77, 0, 0 };
 
 	(void)state;
@@ -72,6 +86,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(there_is_room_for_two_million_blocks_and_those_that_are_there),
 		cmocka_unit_test(what_a_limit_leaves_room_for_fits_into_it),
+		cmocka_unit_test(where_there_is_no_table_fewer_blocks_fit),
 		cmocka_unit_test(more_room_is_never_less),
 		cmocka_unit_test(what_cannot_be_is_refused),
 	};

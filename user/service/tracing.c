@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "config/units.h"
 #include "target/identity.h"
+#include "trace/kernel/old_kernel.h"
 #include "trace/kernel/tracefs.h"
 
 #include <errno.h>
@@ -264,6 +265,7 @@ static int choose_room(const struct options *options, struct map_room *ret_room)
 	struct map_room_opts opts = {
 		.memory_limit = options->memory_limit,
 		.max_blocks = options->max_blocks,
+		.without_table = old_kernel(),
 	};
 
 	for (size_t i = 0; i < options->n_pids && options->existing_stop_ns; i++)

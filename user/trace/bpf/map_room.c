@@ -20,6 +20,7 @@
  * bucket twice over, 80 of element.
  */
 #define BLOCK_BYTES 64
+#define BLOCK_BYTES_IN_MAP 112
 /*
  * A site with its stack takes 290 bytes of maps, and in the daemon up to 127 frames with what
  * reports know of each: 3 KB for 40 of them, which few programs' average exceeds.
@@ -34,14 +35,13 @@
 
 static int choose_below(const struct map_room_opts *opts, struct map_room *room)
 {
-	uint64_t rest, sites, blocks;
+	uint64_t rest, sites, blocks, each = opts->without_table ? BLOCK_BYTES_IN_MAP : BLOCK_BYTES;
 
 	if (opts->memory_limit < MAP_ROOM_LEAST)
 		return -ERANGE;
 	rest = opts->memory_limit - FIXED_BYTES;
 	sites = rest / SITES_SHARE / SITE_BYTES;
-	blocks = (rest - rest / SITES_SHARE) * BLOCKS_A_TOMB /
-		 (BLOCK_BYTES * BLOCKS_A_TOMB + TOMB_BYTES);
+	blocks = (rest - rest / SITES_SHARE) * BLOCKS_A_TOMB / (each * BLOCKS_A_TOMB + TOMB_BYTES);
 	if (sites > DEFAULT_SITES)
 		sites = DEFAULT_SITES;
 	if (blocks > room->blocks)

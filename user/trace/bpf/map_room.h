@@ -6,6 +6,7 @@
 #ifndef MEMTRACED_TRACE_BPF_MAP_ROOM_H
 #define MEMTRACED_TRACE_BPF_MAP_ROOM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct map_room {
@@ -18,6 +19,7 @@ struct map_room_opts {
 	uint64_t memory_limit; /* bytes; 0: none, else no less than MAP_ROOM_LEAST */
 	uint64_t max_blocks;   /* 0: not given */
 	uint64_t held_bytes;   /* resident memory whose blocks are to be entered at the start */
+	bool without_table;    /* blocks are in the map alone: kernels before 5.15 */
 };
 
 /* Below it nothing is left for blocks: the other maps, and the daemon itself. */

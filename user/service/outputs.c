@@ -12,6 +12,7 @@
 #include "service/jit_watch.h"
 #include "service/jobs.h"
 #include "service/leak_check.h"
+#include "service/output_checks.h"
 #include "service/recorder.h"
 #include "service/stdout_stream.h"
 #include "symbol/symbolizer.h"
@@ -40,157 +41,6 @@ struct outputs {
 	struct jit_watch *jit;		       /* NULL: a recording is read, which has it */
 };
 
-static const struct option_output table_on_stdout = { .format = "table" };
-
-/* Who asks for a leak check, as of memcheck, has its text; the table if that is asked for, too. */
-static size_t n_outputs(const struct options *options)
-{
-	return options->n_outputs || options_check_leaks(options) ? options->n_outputs : 1;
-}
-
-static const struct option_output *output_at(const struct options *options, size_t i)
-{
-	return options->n_outputs ? &options->outputs[i] : &table_on_stdout;
-}
-
-/* A recording is no report: it takes in records rather than a view. */
-static bool is_recording(const struct option_output *output)
-{
-	return strcmp(output->format, "record") == 0;
-}
-
-static int check_format(const struct option_output *output)
-{
-	_cleanup_strbuf_ struct strbuf error = {};
-	const char *format = output->format;
-	const struct report_format *found = report_format_find(format);
-
-	if (found && found->binary && !output->path && isatty(STDOUT_FILENO)) {
-		log_error("%s is nothing for a terminal: give it a file with -o %s:PATH", format,
-			  format);
-		return -EINVAL;
-	}
-	if (found)
-		return 0;
-	if (is_recording(output)) {
-		if (output->path)
-			return 0;
-		log_error("a recording needs a file: -o record:PATH");
-		return -EINVAL;
-	}
-	report_format_unknown(format, &error);
-	log_error("%s", strbuf_str(&error));
-	return -EINVAL;
-}
-
-/* Two reports in one stream could not be told apart. */
-static int check_stdout(const struct options *options)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < n_outputs(options); i++)
-		n += !output_at(options, i)->path;
-	if (n <= 1)
-		return 0;
-	log_error("more than one format for stdout: give the others a file with -o FORMAT:PATH");
-	return -EINVAL;
-}
-
-static bool of_one_job(const struct option_output *output)
-{
-	const struct report_format *format = report_format_find(output->format);
-
-	return format && format->one_job;
-}
-
-/* What has stacks of several jobs goes to a file for each. */
-static int check_job(const struct option_output *output, size_t n_jobs)
-{
-	bool has_job = output->path && path_has_job(output->path);
-
-	if (!of_one_job(output)) {
-		if (!has_job)
-			return 0;
-		log_error("%s is not about one event: leave %%e out of %s", output->format,
-			  output->path);
-		return -EINVAL;
-	}
-	if (n_jobs == 0) {
-		log_error("%s shows stacks, and nothing here has any: give -e EVENT, or --alloc "
-			  "for those of allocations",
-			  output->format);
-		return -EINVAL;
-	}
-	if (n_jobs == 1 || has_job)
-		return 0;
-	log_error("%s holds the stacks of one event, and there are %zu jobs: give -o %s:PATH with "
-		  "%%e in PATH, which stands for the event's name",
-		  output->format, n_jobs, output->format);
-	return -EINVAL;
-}
-
-static bool of_one_process(const struct option_output *output)
-{
-	const struct report_format *format = report_format_find(output->format);
-
-	return format && format->write_process;
-}
-
-static int check_allocations(const struct option_output *output, bool has_allocations)
-{
-	if (has_allocations || !of_one_process(output))
-		return 0;
-	log_error("%s shows allocations, and there are none: trace them with --alloc",
-		  output->format);
-	return -EINVAL;
-}
-
-static int check_jobs(const struct options *options, size_t n_jobs)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < n_outputs(options); i++)
-		r = check_job(output_at(options, i), n_jobs);
-	return r;
-}
-
-/*
- * Opens and drops the file: its contents are untouched. Neither the pid nor an event's full name is
- * known yet: others will do.
- */
-static int check_path(const struct outputs *outputs, const char *template)
-{
-	_cleanup_free_ char *path = path_expand(template, getpid(), "event");
-	_cleanup_(outfile_free_p) struct outfile *file = NULL;
-	int r = path ? outfile_new(path, outputs->uid, outputs->gid, &file) : -ENOMEM;
-
-	if (r == -ELOOP)
-		log_error("cannot write %s: it is a symbolic link; name the file itself", template);
-	else if (r)
-		log_error("cannot write %s: %s", template, strerror(-r));
-	return r;
-}
-
-static int check_outputs(const struct outputs *outputs)
-{
-	const struct options *options = outputs->options;
-	int r = check_stdout(options);
-
-	for (size_t i = 0; i < n_outputs(outputs->options) && r == 0; i++) {
-		const struct option_output *output = output_at(outputs->options, i);
-
-		r = check_format(output);
-		if (r == 0 && options->action == ACTION_TRACE)
-			r = check_allocations(output, options_trace_allocations(options));
-		if (r == 0 && output->path)
-			r = check_path(outputs, output->path);
-	}
-	/* The jobs of a recording are known when it was read. */
-	if (r == 0 && options->action == ACTION_TRACE)
-		r = check_jobs(options, jobs_asked(options));
-	return r;
-}
-
 /* What run-times say of their code is recorded beside being looked up. */
 static int take_jit_code(const struct record *record, void *userdata)
 {
@@ -213,7 +63,7 @@ int outputs_new(const struct options *options, const struct model *model, bool o
 	invoking_user(&outputs->uid, &outputs->gid);
 	if (outputs->uid == geteuid())
 		outputs->uid = (uid_t)-1;
-	r = check_outputs(outputs);
+	r = outputs_check(options, outputs->uid, outputs->gid);
 	if (r == 0)
 		r = symbolizer_new(&outputs->symbolizer);
 	if (r == 0)
@@ -257,10 +107,10 @@ static int begin_recording(struct outputs *outputs, const struct option_output *
 int outputs_begin(struct outputs *outputs, pid_t pid)
 {
 	outputs->pid = pid;
-	for (size_t i = 0; i < n_outputs(outputs->options); i++) {
-		const struct option_output *output = output_at(outputs->options, i);
+	for (size_t i = 0; i < outputs_count(outputs->options); i++) {
+		const struct option_output *output = outputs_at(outputs->options, i);
 
-		if (!is_recording(output))
+		if (!output_is_recording(output))
 			continue;
 		return begin_recording(outputs, output);
 	}
@@ -309,9 +159,9 @@ static int begin_streams(struct outputs *outputs, uint32_t event_id)
 	size_t job = jobs_of_event(outputs->model, event_id);
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < n_outputs(outputs->options); i++)
-		if (is_streamed(outputs, output_at(outputs->options, i), job))
-			r = begin_stream(outputs, output_at(outputs->options, i), event_id);
+	for (size_t i = 0; r == 0 && i < outputs_count(outputs->options); i++)
+		if (is_streamed(outputs, outputs_at(outputs->options, i), job))
+			r = begin_stream(outputs, outputs_at(outputs->options, i), event_id);
 	return r;
 }
 
@@ -356,8 +206,8 @@ struct symbols *outputs_symbols(struct outputs *outputs)
 
 bool outputs_own_stdout(const struct outputs *outputs)
 {
-	for (size_t i = 0; i < n_outputs(outputs->options); i++) {
-		const struct option_output *output = output_at(outputs->options, i);
+	for (size_t i = 0; i < outputs_count(outputs->options); i++) {
+		const struct option_output *output = outputs_at(outputs->options, i);
 
 		if (!output->path && strcmp(output->format, "table") != 0)
 			return true;
@@ -367,7 +217,7 @@ bool outputs_own_stdout(const struct outputs *outputs)
 
 bool outputs_live_view(const struct outputs *outputs)
 {
-	return n_outputs(outputs->options) > 0 && !outputs_own_stdout(outputs) &&
+	return outputs_count(outputs->options) > 0 && !outputs_own_stdout(outputs) &&
 	       isatty(STDOUT_FILENO) && !outputs->options->quiet;
 }
 
@@ -434,7 +284,7 @@ static int write_processes(struct outputs *outputs, const struct view *view,
 			   const struct option_output *output, bool final)
 {
 	size_t n = view_n_processes(view), first = one_process_from(view, 0);
-	int r = check_allocations(output, view_has_allocations(view));
+	int r = output_check_allocations(output, view_has_allocations(view));
 
 	if (r < 0)
 		return r;
@@ -478,7 +328,7 @@ static int write_job(struct outputs *outputs, const struct option_output *output
 		log_error("out of memory for the report");
 		return r;
 	}
-	if (of_one_process(output))
+	if (output_of_one_process(output))
 		return write_processes(outputs, view, output, final);
 	return output->path ? write_file(outputs, view, output, NULL) :
 			      write_stdout(outputs, view, output, final);
@@ -487,11 +337,11 @@ static int write_job(struct outputs *outputs, const struct option_output *output
 /* Formats that hold the stacks of one job are written once for each. */
 static int write_output(struct outputs *outputs, const struct option_output *output, bool final)
 {
-	size_t n_jobs = of_one_job(output) ? jobs_count(outputs->model) : 1;
+	size_t n_jobs = output_of_one_job(output) ? jobs_count(outputs->model) : 1;
 	int r = 0;
 
 	for (size_t job = 0; r == 0 && job < n_jobs; job++)
-		if (!of_one_job(output) || !is_streamed(outputs, output, job))
+		if (!output_of_one_job(output) || !is_streamed(outputs, output, job))
 			r = write_job(outputs, output, job, final);
 	return r;
 }
@@ -525,7 +375,7 @@ static int save_as(struct outputs *outputs, const struct option_output *output)
 {
 	int r = update_symbols(outputs);
 
-	if (r == 0 && of_one_job(output) && !path_has_job(output->path))
+	if (r == 0 && output_of_one_job(output) && !path_has_job(output->path))
 		return write_job(outputs, output, 0, false);
 	return r ? r : write_output(outputs, output, false);
 }
@@ -588,11 +438,11 @@ int outputs_write(struct outputs *outputs, bool final)
 	if (r == 0 && final && outputs->debuginfod)
 		r = symbols_fetch_from(outputs->symbols, outputs->debuginfod);
 	if (r == 0 && outputs->options->action == ACTION_REPORT)
-		r = check_jobs(outputs->options, jobs_count(outputs->model));
-	for (size_t i = 0; i < n_outputs(outputs->options) && r == 0; i++) {
-		const struct option_output *output = output_at(outputs->options, i);
+		r = outputs_check_jobs(outputs->options, jobs_count(outputs->model));
+	for (size_t i = 0; i < outputs_count(outputs->options) && r == 0; i++) {
+		const struct option_output *output = outputs_at(outputs->options, i);
 
-		if (is_recording(output))
+		if (output_is_recording(output))
 			continue;
 		if (!final && !output->path && outputs->terminal_lent)
 			continue;

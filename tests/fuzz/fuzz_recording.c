@@ -29,7 +29,7 @@ static int take(const struct record *record, void *userdata)
 
 static void report(const struct run *run)
 {
-	const struct report_opts opts = { .top = 2, .older_than_ns = 1 };
+	const struct report_opts opts = { .top = 2, .older_than_ns = 1, .most_calls = 10000 };
 	_cleanup_(view_free_p) struct view *view = NULL;
 	_cleanup_fclose_ FILE *null = fopen("/dev/null", "w");
 	size_t n;

@@ -126,16 +126,20 @@ static char *as_text(const char *format, const char *data, size_t len)
 	return text;
 }
 
-/* As its golden file has it: what is binary, or has a script in it, as its checker prints it. */
+/* Not for people to read: what is binary, has a script in it, or a line for each call. */
+static bool has_text(const struct report_format *format)
+{
+	return !format->binary && strcmp(format->name, "flamegraph") != 0 &&
+	       strcmp(format->name, "html") != 0 && strcmp(format->name, "heaptrack") != 0;
+}
+
+/* As its golden file has it, or as its checker prints it. */
 static char *report_text(struct fixture *f, const struct report_format *format,
 			 const struct report_opts *opts)
 {
 	_cleanup_free_ char *text = fixture_report(f, format->name, opts);
 
-	bool has_script =
-		strcmp(format->name, "flamegraph") == 0 || strcmp(format->name, "html") == 0;
-
-	if (format->binary || has_script)
+	if (!has_text(format))
 		return as_text(format->name, text, f->text_len);
 	return TAKE_PTR(text);
 }
@@ -228,6 +232,7 @@ static void grammar_checkers_find_each_trap(void **state)
 	check_with(FOLDER "check_callgrind.py", "--self-test");
 	check_with(FOLDER "check_massif.py", "--self-test");
 	check_with(FOLDER "check_html.py", "--self-test");
+	check_with(FOLDER "check_heaptrack.py", "--self-test");
 }
 
 static void golden_files_pass_the_grammar_checkers(void **state)

@@ -156,16 +156,11 @@ static struct view_point end_point(const struct massif *massif)
 {
 	const struct view_timeline *timeline = &massif->process->timeline;
 	const struct record_totals *totals = &massif->process->totals;
-	const struct record_run *run = model_run(view_model(massif->view));
-	const struct model_process *image = massif->process->image;
-	uint64_t now_ns = view_now_ns(massif->view);
 
 	if (timeline->n > 0)
 		return timeline->points[timeline->n - 1];
-	if (image->ended && image->end_ns < now_ns)
-		now_ns = image->end_ns;
 	return (struct view_point){
-		.time_ns = run && now_ns > run->start_ns ? now_ns - run->start_ns : 0,
+		.time_ns = one_process_end_ns(massif->view, massif->process),
 		.live_bytes = (int64_t)positive(totals->live_bytes),
 		.bytes = totals->bytes,
 	};

@@ -39,3 +39,14 @@ size_t one_process_others(const struct view *view, const struct view_process *pr
 	}
 	return n;
 }
+
+uint64_t one_process_end_ns(const struct view *view, const struct view_process *process)
+{
+	const struct record_run *run = model_run(view_model(view));
+	const struct model_process *image = process->image;
+	uint64_t now_ns = view_now_ns(view);
+
+	if (image->ended && image->end_ns < now_ns)
+		now_ns = image->end_ns;
+	return run && now_ns > run->start_ns ? now_ns - run->start_ns : 0;
+}

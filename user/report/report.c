@@ -83,6 +83,14 @@ static const struct report_format formats[] = {
 		.write_process = massif_write_process,
 	},
 	{
+		.name = "heaptrack",
+		.description = "a heap's course for heaptrack_print and heaptrack_gui",
+		.at_end_only = true,
+		.packed_by_name = true,
+		.write = heaptrack_write,
+		.write_process = heaptrack_write_process,
+	},
+	{
 		.name = "prometheus",
 		.description = "metrics in Prometheus' text format",
 		.at_end_only = true,

@@ -23,6 +23,8 @@ struct report_opts {
 	 */
 	size_t job;
 	struct massif_options massif; /* 0 snapshots: as many as there are */
+	/* Formats with a line a call refuse a process with more of them; 0: their own limit. */
+	uint64_t most_calls;
 	/* Of leak checks; of an image the last one holds. Borrowed. */
 	struct leak_result *const *leaks;
 	size_t n_leaks;

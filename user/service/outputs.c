@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/outfile.h"
 #include "report/one_process.h"
+#include "report/packed_out.h"
 #include "report/report.h"
 #include "report/symbols.h"
 #include "report/view.h"
@@ -258,6 +259,26 @@ static int write_stdout(struct outputs *outputs, const struct view *view,
 	return r;
 }
 
+/* One process's if that is not NULL. */
+static int write_format(const struct report_format *format, const struct view *view,
+			const struct view_process *process, FILE *file)
+{
+	return process ? format->write_process(view, process, file) : format->write(view, file);
+}
+
+static int write_packed(const struct report_format *format, const struct view *view,
+			const struct view_process *process, const char *path, FILE *file)
+{
+	FILE *packed = NULL;
+	int r = format->packed_by_name ? packed_out_open(path, file, &packed) : 0;
+
+	if (r == 0)
+		r = write_format(format, view, process, packed ? packed : file);
+	if (packed && fclose(packed) != 0 && r == 0)
+		r = -EIO;
+	return r;
+}
+
 /* Of one process if that is not NULL. */
 static int write_file(const struct outputs *outputs, const struct view *view,
 		      const struct option_output *output, const struct view_process *process)
@@ -267,11 +288,9 @@ static int write_file(const struct outputs *outputs, const struct view *view,
 	_cleanup_(outfile_free_p) struct outfile *file = NULL;
 	int r = path ? outfile_new(path, outputs->uid, outputs->gid, &file) : -ENOMEM;
 
-	if (r == 0 && process)
-		r = report_format_find(output->format)
-			    ->write_process(view, process, outfile_stream(file));
-	else if (r == 0)
-		r = report_write(output->format, view, outfile_stream(file));
+	if (r == 0)
+		r = write_packed(report_format_find(output->format), view, process, path,
+				 outfile_stream(file));
 	if (r == 0)
 		r = outfile_commit(file);
 	if (r)

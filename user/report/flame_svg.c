@@ -146,7 +146,7 @@ static void put_title(struct drawing *d, const struct path_node *node)
 static void put_label(struct drawing *d, const struct path_node *node, double x, double width,
 		      size_t y)
 {
-	_cleanup_strbuf_ struct strbuf clean = { 0 }, fitting = { 0 };
+	_cleanup_strbuf_ struct strbuf fitting = { 0 };
 	double room = (width - 6) / CHAR_WIDTH;
 
 	if (room < 3)

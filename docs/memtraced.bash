@@ -41,7 +41,7 @@ _memtraced_values() {
 
 # The options and commands that begin with $1; $2 is "report" when they are those of a report.
 _memtraced_options() {
-    local report='--min-size= --max-size= --older-than= --top= --sort= -f -o --threshold=
+    local report='--min-size= --max-size= --older-than= --where= --top= --sort= -f -o --threshold=
         --max-snapshots= --time-unit= --color=
         -v --verbose -q --quiet -V --version -h --help'
     local trace='-p
@@ -138,7 +138,7 @@ _memtraced() {
 
     case $option in
     -p | -c | -e | -i | -d | -f | -o | --cgroup | --uid | --comm | --hist | --run-as | --env | --min-size | \
-        --max-size | --older-than | --top | --sort | --threshold | --max-snapshots | --time-unit | \
+        --max-size | --older-than | --where | --top | --sort | --threshold | --max-snapshots | --time-unit | \
         --color | --attach | --allocator | \
         --max-blocks | --keep-ended | --max-stack | --unwind | --sample-interval | --leak-check | \
         --leak-resolution | \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What people and scripts give to --hist and -e. */
+/* What people and scripts give to --hist, -e and --where. */
 #include "config/event_spec.h"
 #include "config/hist_spec.h"
+#include "config/where.h"
 
 #include <string.h>
 
@@ -64,6 +65,33 @@ static void try_event(const char *text)
 	event_spec_done(&spec);
 }
 
+/* Each comparison is asked once; every pattern matches itself, whatever it has of stars. */
+static bool say(const struct where_test *test, void *userdata)
+{
+	size_t *asked = userdata;
+
+	(*asked)++;
+	check(!test->text == (test->field < WHERE_FUNCTION));
+	if (!test->text)
+		return where_compare(test, test->number);
+	check(where_matches(test, test->text));
+	return *asked % 2;
+}
+
+static void try_where(const char *text)
+{
+	_cleanup_(where_free_p) struct where *where = NULL;
+	_cleanup_strbuf_ struct strbuf error = { 0 };
+	size_t asked = 0;
+
+	if (where_parse(text, &where, &error) < 0) {
+		check_refusal(text, &error);
+		return;
+	}
+	(void)where_holds(where, say, &asked); /* either is right */
+	check(asked > 0 && asked <= WHERE_TESTS);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_free_ char *text = malloc(size + 1);
@@ -75,5 +103,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	try_hist(text);
 	try_event(text);
+	try_where(text);
 	return 0;
 }

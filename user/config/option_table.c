@@ -5,6 +5,7 @@
 #include "config/massif_options.h"
 #include "config/output_options.h"
 #include "config/units.h"
+#include "config/where.h"
 #include "config/words.h"
 
 #include <assert.h>
@@ -107,6 +108,15 @@ static int apply_time(struct option_parser *p, const struct option_def *def, con
 				    "ms, s, m, h or d behind it",
 				    value, spelling);
 	return 0;
+}
+
+static int apply_where(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	_cleanup_strbuf_ struct strbuf error = { 0 };
+	int r = where_parse(value, &p->options->where, &error);
+
+	(void)def; /* it has one use */
+	return r == -EINVAL ? option_error(p, "--where: %s", strbuf_str(&error)) : r;
 }
 
 static int apply_positive_time(struct option_parser *p, const struct option_def *def,
@@ -577,6 +587,9 @@ const struct option_def option_table[] = {
 	  FIELD(max_size), .help = "Only blocks of at most this size." },
 	{ 0, "older-than", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, "SEC", NULL, apply_time,
 	  FIELD(older_than_ns), .help = "Only blocks that have lived for this long." },
+	{ 0, "where", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC | OPTION_ONCE, "EXPR", NULL,
+	  apply_where,
+	  .help = "Only sites of which this is true, as in 'size >= 4k and oldest > 1m'." },
 	{ 0, "top", GROUP_FILTER, OPTION_FOR_REPORT, "N", NULL, apply_top,
 	  .help = "Show the first N sites in tables, 0: all; default: 10." },
 	{ 0, "sort", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, NULL, sort_names,

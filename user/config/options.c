@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/options.h"
 
+#include "config/where.h"
 #include "config/words.h"
 
 bool options_trace_allocations(const struct options *options)
@@ -51,5 +52,6 @@ void options_free(struct options *options)
 	words_free(options->leak.suppressions);
 	words_free(options->leak.at);
 	free(options->report_file);
+	where_free(options->where);
 	free(options);
 }

@@ -113,7 +113,8 @@ struct options {
 	uint64_t sample_interval_ns; /* between the first samples of what sites hold */
 	uint64_t min_size, max_size; /* bytes of one block; 0 and UINT64_MAX when not given */
 	uint64_t older_than_ns;
-	uint64_t top; /* sites to show in tables; 0: all; default 10 */
+	struct where *where; /* --where; NULL: all sites */
+	uint64_t top;	     /* sites to show in tables; 0: all; default 10 */
 	enum option_sort sort;
 	struct option_output *outputs; /* -f first, then every -o; empty: table to stdout */
 	size_t n_outputs;

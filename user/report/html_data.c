@@ -146,8 +146,8 @@ static int put_process(struct json_out *out, struct html_stacks *stacks, const s
 	json_process_head(out, view, process);
 	fprintf(file, ",\"exact\":%s,\"peak_error_bytes\":%" PRIu64,
 		process->exact ? "true" : "false", process->totals.peak_error_bytes);
-	fprintf(file, ",\"left_out\":{\"sites\":%zu,\"bytes\":%" PRId64 "}", process->n_left_out,
-		process->left_out_bytes);
+	fprintf(file, ",\"left_out\":{\"sites\":%zu,\"bytes\":%" PRId64 ",\"by\":\"%s\"}",
+		process->n_left_out, process->left_out_bytes, view_filters(view));
 	put_mmap(out, process);
 	fputc(',', file);
 	json_process_findings(out, view, process);

@@ -182,8 +182,8 @@
 			into.append(el("p", { class: process.growth.verdict === "leak" ? "bad" : "dim" },
 				growthText(process.growth)));
 		if (process.left_out.sites)
-			into.append(el("p", { class: "bad" }, "--older-than has left out " +
-				report.count(process.left_out.sites) + " sites with " + report.bytes(process.left_out.bytes) +
+			into.append(el("p", { class: "bad" }, process.left_out.by +
+				" left out " + report.count(process.left_out.sites) + " sites with " + report.bytes(process.left_out.bytes) +
 				" live."));
 		if (process.leaks)
 			addLeaks(into, process.leaks);

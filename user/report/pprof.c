@@ -145,10 +145,9 @@ static int put_comments(struct profile *profile)
 		if (process->n_left_out == 0)
 			continue;
 		strbuf_reset(&text);
-		strbuf_addf(&text,
-			    "pid %" PRIu32 ": %zu sites of younger blocks left out, %" PRId64
-			    " bytes",
-			    process->image->pid, process->n_left_out, process->left_out_bytes);
+		strbuf_addf(&text, "pid %" PRIu32 ": %zu sites left out by %s, %" PRId64 " bytes",
+			    process->image->pid, process->n_left_out, view_filters(view),
+			    process->left_out_bytes);
 		put_comment(profile, strbuf_str(&text));
 	}
 	return strbuf_error(&text);

@@ -9,11 +9,13 @@
 #include "config/options.h"
 
 struct leak_result;
+struct where;
 
 struct report_opts {
 	enum option_sort sort;
 	uint64_t top; /* of sites, processes, groups and stacks, each, in tables; 0: all */
-	uint64_t older_than_ns; /* only sites with a live block of at least this age */
+	uint64_t older_than_ns;	   /* only sites with a live block of at least this age */
+	const struct where *where; /* only such sites; NULL: all. Borrowed */
 	uint64_t mark_ns; /* regions from then on are young (view_site); blocks say so themselves */
 	bool color;
 	unsigned int width; /* columns of tables, at least 80 */

@@ -365,9 +365,9 @@ static void process_section(struct table *t, const struct view_process *process)
 	if (process->has_mmap)
 		table_sites(t, process, VIEW_MMAP);
 	if (process->n_left_out > 0)
-		strbuf_addf(&t->out, "  … %zu site%s without blocks of that age, %s live\n",
+		strbuf_addf(&t->out, "  … %zu site%s left out by %s, %s live\n",
 			    process->n_left_out, table_plural(process->n_left_out),
-			    format_size(process->left_out_bytes, size));
+			    view_filters(t->view), format_size(process->left_out_bytes, size));
 	strbuf_addch(&t->out, '\n');
 }
 

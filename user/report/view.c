@@ -5,6 +5,7 @@
 #include "report/view_collect.h"
 #include "report/view_exact.h"
 #include "report/view_leaks.h"
+#include "report/view_where.h"
 
 #include <errno.h>
 
@@ -155,6 +156,9 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 		r = symbols_settle(symbols);
 	if (r < 0)
 		return r;
+	if (opts->where)
+		vec_foreach(&view->processes, process)
+			view_where_apply(opts->where, process);
 	*ret_view = TAKE_PTR(view);
 	return 0;
 }
@@ -250,4 +254,11 @@ bool view_job(const struct view *view, const struct view_event **ret_event)
 bool view_is_exact(const struct view *view)
 {
 	return view->exact;
+}
+
+const char *view_filters(const struct view *view)
+{
+	if (!view->opts.where)
+		return "--older-than";
+	return view->opts.older_than_ns ? "--older-than and --where" : "--where";
 }

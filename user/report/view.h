@@ -58,6 +58,9 @@ const struct view_syscalls *view_syscalls(const struct view *view);
  */
 bool view_job(const struct view *view, const struct view_event **ret_event);
 
+/* What takes sites out: "--older-than", "--where", or both; for people. */
+const char *view_filters(const struct view *view);
+
 /* Nothing was lost in the whole run; false before the first cut. */
 bool view_is_exact(const struct view *view);
 

@@ -331,6 +331,7 @@ static int write_job(struct outputs *outputs, const struct option_output *output
 		.sort = outputs->options->sort,
 		.top = outputs->options->top,
 		.older_than_ns = outputs->options->older_than_ns,
+		.where = outputs->options->where,
 		.color = colored(outputs, output),
 		.width = output->path ? 80 : terminal_width(),
 		.job = job,
@@ -382,7 +383,8 @@ int outputs_show(struct outputs *outputs, uint64_t mark_ns,
 {
 	_cleanup_(view_free_p) struct view *view = NULL;
 	const struct report_opts opts = { .mark_ns = mark_ns,
-					  .older_than_ns = outputs->options->older_than_ns };
+					  .older_than_ns = outputs->options->older_than_ns,
+					  .where = outputs->options->where };
 	int r = update_symbols(outputs);
 
 	if (r == 0)

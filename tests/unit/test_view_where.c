@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which sites --where leaves, of a run with one of each kind. */
+#include "config/where.h"
+#include "tests/report_fixture.h"
+
+#include <string.h>
+
+#define APP "/opt/demo/server"
+#define SECOND 1000000000ull
+
+enum { SITE_LARGE = 1, SITE_SMALL, SITE_DEAD, SITE_MAPPED };
+
+/* live bytes tell the sites apart: 8000, 100, 0, 4096 */
+static void fill(struct fixture *f)
+{
+	const struct script *s = &f->script;
+
+	fixture_init(f);
+	emit_run(s);
+	emit_function(s, 1, "malloc", "/usr/lib/libc.so.6", 0x9a000);
+	emit_function(s, 2, "mmap", "/usr/lib/libc.so.6", 0xff000);
+	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, APP, 11);
+	emit_stack(s, SITE_LARGE, 0, 2000, 0x10101, 0x10201);
+	emit_stack(s, SITE_SMALL, 0, 2000, 0x10102, 0x10201);
+	emit_stack(s, SITE_DEAD, 0, 2000, 0x10103);
+	emit_stack(s, SITE_MAPPED, 0, 2000, 0x10104, 0x10201);
+	emit_symbol(s, APP, 11, 0x1101, { "parse_json", 1, "/src/parse.c", 10, true },
+		    { "load", 1, "/src/load.c", 20, false });
+	emit_symbol(s, APP, 11, 0x1102, { "parse_xml", 2, "/src/parse.c", 30, false });
+	emit_symbol(s, APP, 11, 0x1103, { "once", 3, NULL, 0, false });
+	emit_symbol(s, APP, 11, 0x1201, { "main", 1, NULL, 0, false });
+	emit_region(s, 0, 0x7e0000000000, 0x7e0000001000, 2, SITE_MAPPED, 2 * SECOND);
+	emit_cut(s, 10 * SECOND);
+	emit_totals(s, (struct record_totals){ .allocs = 130, .live_bytes = 8100 });
+	emit_site(s, (struct record_site){ .fn = 1,
+					   .stack = SITE_LARGE,
+					   .live_bytes = 8000,
+					   .live_blocks = 2,
+					   .allocs = 10,
+					   .bytes = 40000,
+					   .temporary = 5,
+					   .peak_bytes = 9000,
+					   .oldest_ns = 9 * SECOND,
+					   .newest_ns = SECOND });
+	emit_site(s, (struct record_site){ .fn = 1,
+					   .stack = SITE_SMALL,
+					   .live_bytes = 100,
+					   .live_blocks = 1,
+					   .allocs = 100,
+					   .bytes = 10000,
+					   .oldest_ns = 2 * SECOND,
+					   .newest_ns = 2 * SECOND });
+	emit_site(s,
+		  (struct record_site){ .fn = 1, .stack = SITE_DEAD, .allocs = 20, .bytes = 20 });
+	emit_coverage(s, true, 10, NULL, 0);
+	emit_cut_end(s);
+}
+
+/* The live bytes of what is left, in the order of the report. */
+static void check(struct fixture *f, const char *text, const int64_t *left, size_t n_left)
+{
+	_cleanup_(where_free_p) struct where *where = NULL;
+	_cleanup_strbuf_ struct strbuf error = { 0 };
+	const struct report_opts opts = { 0 };
+	struct report_opts filtered = opts;
+	const struct view_process *p;
+	int64_t left_out = 8000 + 100 + 4096;
+
+	assert_int_equal(where_parse(text, &where, &error), 0);
+	filtered.where = where;
+	p = view_process(fixture_view(f, &filtered), 0);
+	if (p->n_sites != n_left)
+		fail_msg("%s: %zu sites are left", text, p->n_sites);
+	for (size_t i = 0; i < n_left; i++) {
+		if (p->sites[i].live_bytes != left[i])
+			fail_msg("%s: there is one of %d bytes", text, (int)p->sites[i].live_bytes);
+		left_out -= left[i];
+	}
+	assert_int_equal(p->n_left_out, 4 - n_left);
+	assert_int_equal(p->left_out_bytes, left_out);
+	assert_int_equal(p->totals.live_bytes, 8100);
+	assert_string_equal(view_filters(f->view), "--where");
+}
+#define LEFT(f, text, ...)                                                                         \
+	check((f), (text), (const int64_t[]){ -1, __VA_ARGS__ } + 1,                               \
+	      sizeof((const int64_t[]){ -1, __VA_ARGS__ }) / sizeof(int64_t) - 1)
+
+static void each_field_says_what_it_should(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fill(&f);
+	LEFT(&f, "live > 0", 8000, 4096, 100);
+	LEFT(&f, "blocks = 2", 8000);
+	LEFT(&f, "peak >= 9000", 8000);
+	LEFT(&f, "allocated <= 10000", 4096, 100, 0);
+	LEFT(&f, "allocs = 100", 100);
+	LEFT(&f, "size = 4000", 8000);
+	LEFT(&f, "temporary = 50", 8000);
+	LEFT(&f, "oldest >= 8s", 8000, 4096);
+	LEFT(&f, "newest = 2", 100);
+	LEFT(&f, "pid = 42", 8000, 4096, 100, 0);
+	LEFT(&f, "pid = 43");
+	LEFT(&f, "process = serv*", 8000, 4096, 100, 0);
+	LEFT(&f, "function = parse_*", 8000, 100);
+	LEFT(&f, "function = load", 8000);
+	LEFT(&f, "function != main", 0);
+	LEFT(&f, "function = malloc", 8000, 100, 0);
+	LEFT(&f, "file = parse.c", 8000, 100);
+	LEFT(&f, "file = /src/load.c", 8000);
+	LEFT(&f, "object = server", 8000, 4096, 100, 0);
+	LEFT(&f, "object = libc.so.6 and live < 5k", 4096, 100, 0);
+	LEFT(&f, "class = mmap", 4096);
+	LEFT(&f, "class != mmap", 8000, 100, 0);
+	fixture_done(&f);
+}
+
+/* A dead site has no ages, a region is never temporary, and no leak check was made. */
+static void what_is_not_known_fulfils_no_comparison(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fill(&f);
+	LEFT(&f, "oldest >= 0", 8000, 4096, 100);
+	LEFT(&f, "not oldest >= 0", 0);
+	LEFT(&f, "temporary >= 0", 8000, 100, 0);
+	LEFT(&f, "leak = definite");
+	LEFT(&f, "growth = leak");
+	fixture_done(&f);
+}
+
+static void reports_say_what_was_left_out(void **state)
+{
+	_cleanup_(where_free_p) struct where *where = NULL;
+	_cleanup_strbuf_ struct strbuf error = { 0 };
+	_cleanup_free_ char *table = NULL, *folded = NULL;
+	struct report_opts opts = { 0 };
+	struct fixture f;
+
+	(void)state;
+	fill(&f);
+	assert_int_equal(where_parse("function = load", &where, &error), 0);
+	opts.where = where;
+	table = fixture_report(&f, "table", &opts);
+	assert_non_null(strstr(table, "… 3 sites left out by --where, 4.1 KiB live"));
+	folded = fixture_report(&f, "folded", &opts);
+	assert_string_equal(folded, "server-42;main;load;parse_json;malloc 8000\n");
+	fixture_done(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_field_says_what_it_should),
+		cmocka_unit_test(what_is_not_known_fulfils_no_comparison),
+		cmocka_unit_test(reports_say_what_was_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

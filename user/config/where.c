@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/where.h"
+
+#include "base/vec.h"
+#include "config/near_name.h"
+#include "config/spec_text.h"
+#include "config/units.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { KIND_SIZE, KIND_COUNT, KIND_PERCENT, KIND_TIME, KIND_NAME, KIND_CHOICE };
+
+static const char *const classes[] = { "heap", "mmap", NULL };
+static const char *const verdicts[] = { "leak", "growing", "cache", "steady", NULL };
+static const char *const leaks[] = { "definite", "indirect", "possible", "reachable", NULL };
+
+static const struct {
+	const char *name;
+	enum kind kind;
+	const char *const *choices;
+} fields[WHERE_FIELDS] = {
+	[WHERE_LIVE] = { "live", KIND_SIZE, NULL },
+	[WHERE_BLOCKS] = { "blocks", KIND_COUNT, NULL },
+	[WHERE_PEAK] = { "peak", KIND_SIZE, NULL },
+	[WHERE_ALLOCATED] = { "allocated", KIND_SIZE, NULL },
+	[WHERE_ALLOCS] = { "allocs", KIND_COUNT, NULL },
+	[WHERE_SIZE] = { "size", KIND_SIZE, NULL },
+	[WHERE_TEMPORARY] = { "temporary", KIND_PERCENT, NULL },
+	[WHERE_OLDEST] = { "oldest", KIND_TIME, NULL },
+	[WHERE_NEWEST] = { "newest", KIND_TIME, NULL },
+	[WHERE_PID] = { "pid", KIND_COUNT, NULL },
+	[WHERE_FUNCTION] = { "function", KIND_NAME, NULL },
+	[WHERE_FILE] = { "file", KIND_NAME, NULL },
+	[WHERE_OBJECT] = { "object", KIND_NAME, NULL },
+	[WHERE_PROCESS] = { "process", KIND_NAME, NULL },
+	[WHERE_CLASS] = { "class", KIND_CHOICE, classes },
+	[WHERE_GROWTH] = { "growth", KIND_CHOICE, verdicts },
+	[WHERE_LEAK] = { "leak", KIND_CHOICE, leaks },
+};
+
+/* In the order in which they are carried out: operands, then what joins them. */
+enum step_kind { STEP_TEST, STEP_NOT, STEP_AND, STEP_OR };
+
+struct step {
+	enum step_kind kind;
+	size_t test;
+};
+
+struct where {
+	struct where_test tests[WHERE_TESTS];
+	size_t n_tests;
+	VEC(struct step) steps;
+};
+
+enum token { TOKEN_END, TOKEN_WORD, TOKEN_QUOTED, TOKEN_OP, TOKEN_OPEN, TOKEN_CLOSE };
+
+struct parser {
+	const char *text, *at;
+	struct strbuf *error;
+	struct where *where;
+	unsigned int depth;
+	enum token token; /* the one at hand */
+	const char *start;
+	struct strbuf word; /* of a word or of what is between quotes */
+	enum where_op op;
+};
+
+__attribute__((format(printf, 3, 4))) static int wrong(struct parser *p, const char *where,
+						       const char *fmt, ...)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	va_list args;
+
+	va_start(args, fmt);
+	strbuf_vaddf(&text, fmt, args);
+	va_end(args);
+	return spec_error(p->error, "column %zu: %s", (size_t)(where - p->text) + 1,
+			  strbuf_str(&text));
+}
+
+static int next_operator(struct parser *p)
+{
+	static const struct {
+		const char *text;
+		enum where_op op;
+	} ops[] = {
+		{ "==", WHERE_EQ }, { "!=", WHERE_NE }, { "<=", WHERE_LE }, { ">=", WHERE_GE },
+		{ "=", WHERE_EQ },  { "<", WHERE_LT },	{ ">", WHERE_GT },
+	};
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		size_t len = strlen(ops[i].text);
+
+		if (strncmp(p->at, ops[i].text, len) != 0)
+			continue;
+		p->at += len;
+		p->op = ops[i].op;
+		p->token = TOKEN_OP;
+		return 0;
+	}
+	return wrong(p, p->at, "'!' stands only in '!='; write 'not'");
+}
+
+static int next_quoted(struct parser *p)
+{
+	const char *end = strchr(p->at + 1, *p->at);
+
+	if (!end)
+		return wrong(p, p->at, "the quote has no end");
+	strbuf_add(&p->word, p->at + 1, (size_t)(end - p->at) - 1);
+	p->at = end + 1;
+	p->token = TOKEN_QUOTED;
+	return strbuf_error(&p->word);
+}
+
+static int next(struct parser *p)
+{
+	size_t len;
+
+	strbuf_reset(&p->word);
+	p->at += strspn(p->at, " \t\r\n");
+	p->start = p->at;
+	switch (*p->at) {
+	case '\0':
+		p->token = TOKEN_END;
+		return 0;
+	case '(':
+	case ')':
+		p->token = *p->at++ == '(' ? TOKEN_OPEN : TOKEN_CLOSE;
+		return 0;
+	case '=':
+	case '!':
+	case '<':
+	case '>':
+		return next_operator(p);
+	case '"':
+	case '\'':
+		return next_quoted(p);
+	default:
+		len = strcspn(p->at, " \t\r\n()=!<>\"'");
+		strbuf_add(&p->word, p->at, len);
+		p->at += len;
+		p->token = TOKEN_WORD;
+		return strbuf_error(&p->word);
+	}
+}
+
+static bool is_word(const struct parser *p, const char *word)
+{
+	return p->token == TOKEN_WORD && strcmp(strbuf_str(&p->word), word) == 0;
+}
+
+/* What follows is not what could. */
+static int unexpected(struct parser *p, const char *wanted)
+{
+	if (p->token == TOKEN_END)
+		return wrong(p, p->start, "%s is missing", wanted);
+	return wrong(p, p->start, "%s is missing before '%.*s'", wanted, (int)(p->at - p->start),
+		     p->start);
+}
+
+static int add_step(struct parser *p, enum step_kind kind, size_t test)
+{
+	return vec_push(&p->where->steps, (struct step){ kind, test });
+}
+
+static int parse_field(struct parser *p, enum where_field *ret_field)
+{
+	_cleanup_strbuf_ struct strbuf names = { 0 };
+	const char *word = strbuf_str(&p->word), *best;
+	struct near_name near;
+
+	if (p->token != TOKEN_WORD)
+		return unexpected(p, "a field");
+	near_name_init(&near, word);
+	for (size_t i = 0; i < WHERE_FIELDS; i++) {
+		if (strcmp(word, fields[i].name) == 0) {
+			*ret_field = (enum where_field)i;
+			return 0;
+		}
+		near_name_offer(&near, fields[i].name);
+		strbuf_addf(&names, "%s%s", i ? " " : "", fields[i].name);
+	}
+	best = near_name_get(&near);
+	if (best)
+		return wrong(p, p->start, "unknown field '%s'; did you mean '%s'?", word, best);
+	return wrong(p, p->start, "unknown field '%s'; fields are: %s", word, strbuf_str(&names));
+}
+
+static int parse_percent(const char *word, uint64_t *ret_percent)
+{
+	char *end;
+	unsigned long value;
+
+	if (*word < '0' || *word > '9')
+		return -EINVAL;
+	errno = 0;
+	value = strtoul(word, &end, 10);
+	if (errno || value > 100 || (*end && strcmp(end, "%") != 0))
+		return -EINVAL;
+	*ret_percent = value;
+	return 0;
+}
+
+static int parse_number(struct parser *p, struct where_test *test)
+{
+	const char *word = strbuf_str(&p->word), *wanted = "a number, or one with k, M, G or T";
+	int r;
+
+	switch (fields[test->field].kind) {
+	case KIND_TIME:
+		wanted = "seconds, or a number with ms, s, m, h or d";
+		r = parse_duration(word, &test->number);
+		break;
+	case KIND_PERCENT:
+		wanted = "a percentage from 0 to 100";
+		r = parse_percent(word, &test->number);
+		break;
+	default:
+		r = parse_size(word, &test->number);
+		break;
+	}
+	if (r == -ERANGE)
+		return wrong(p, p->start, "'%s' is too large", word);
+	if (r < 0)
+		return wrong(p, p->start, "'%s' is no value of '%s': give %s", word,
+			     fields[test->field].name, wanted);
+	return 0;
+}
+
+static int parse_text(struct parser *p, struct where_test *test)
+{
+	const char *const *choices = fields[test->field].choices;
+	_cleanup_strbuf_ struct strbuf list = { 0 };
+	bool known = !choices;
+
+	for (size_t i = 0; choices && choices[i]; i++) {
+		known |= strcmp(choices[i], strbuf_str(&p->word)) == 0;
+		strbuf_addf(&list, "%s%s", i ? ", " : "", choices[i]);
+	}
+	if (!known)
+		return wrong(p, p->start, "'%s' is no value of '%s': give one of %s",
+			     strbuf_str(&p->word), fields[test->field].name, strbuf_str(&list));
+	test->text = strdup(strbuf_str(&p->word));
+	return test->text ? 0 : -ENOMEM;
+}
+
+static int parse_comparison(struct parser *p)
+{
+	struct where_test *test;
+	bool is_text;
+	int r;
+
+	if (p->where->n_tests == WHERE_TESTS)
+		return wrong(p, p->start, "there are more than %d comparisons", WHERE_TESTS);
+	test = &p->where->tests[p->where->n_tests];
+	r = parse_field(p, &test->field);
+	if (r == 0)
+		r = next(p);
+	if (r < 0)
+		return r;
+	is_text = fields[test->field].kind >= KIND_NAME;
+	if (p->token != TOKEN_OP)
+		return unexpected(p, "a comparison (= != < <= > >=)");
+	if (is_text && p->op != WHERE_EQ && p->op != WHERE_NE)
+		return wrong(p, p->start, "'%s' is compared by = and != alone",
+			     fields[test->field].name);
+	test->op = p->op;
+	r = next(p);
+	if (r == 0 && p->token != TOKEN_WORD && p->token != TOKEN_QUOTED)
+		return unexpected(p, "a value");
+	if (r == 0)
+		r = is_text ? parse_text(p, test) : parse_number(p, test);
+	if (r == 0)
+		r = add_step(p, STEP_TEST, p->where->n_tests++);
+	return r < 0 ? r : next(p);
+}
+
+static int parse_or(struct parser *p);
+
+static int parse_not(struct parser *p)
+{
+	bool negated = is_word(p, "not");
+	int r;
+
+	if (!negated && p->token != TOKEN_OPEN)
+		return parse_comparison(p);
+	if (p->depth == WHERE_DEPTH)
+		return wrong(p, p->start, "it is nested more than %d deep", WHERE_DEPTH);
+	p->depth++;
+	r = next(p);
+	if (r == 0)
+		r = negated ? parse_not(p) : parse_or(p);
+	p->depth--;
+	if (r < 0)
+		return r;
+	if (negated)
+		return add_step(p, STEP_NOT, 0);
+	return p->token == TOKEN_CLOSE ? next(p) : unexpected(p, "')'");
+}
+
+static int parse_and(struct parser *p)
+{
+	int r = parse_not(p);
+
+	while (r == 0 && is_word(p, "and")) {
+		r = next(p);
+		if (r == 0)
+			r = parse_not(p);
+		if (r == 0)
+			r = add_step(p, STEP_AND, 0);
+	}
+	return r;
+}
+
+static int parse_or(struct parser *p)
+{
+	int r = parse_and(p);
+
+	while (r == 0 && is_word(p, "or")) {
+		r = next(p);
+		if (r == 0)
+			r = parse_and(p);
+		if (r == 0)
+			r = add_step(p, STEP_OR, 0);
+	}
+	return r;
+}
+
+int where_parse(const char *text, struct where **ret_where, struct strbuf *error)
+{
+	_cleanup_(where_free_p) struct where *where = calloc(1, sizeof(*where));
+	struct parser p = { .text = text, .at = text, .error = error, .where = where };
+	int r;
+
+	if (!where)
+		return -ENOMEM;
+	r = next(&p);
+	if (r == 0)
+		r = parse_or(&p);
+	if (r == 0 && p.token != TOKEN_END)
+		r = unexpected(&p, "'and' or 'or'");
+	strbuf_done(&p.word);
+	if (r < 0)
+		return r;
+	*ret_where = TAKE_PTR(where);
+	return 0;
+}
+
+void where_free(struct where *where)
+{
+	if (!where)
+		return;
+	for (size_t i = 0; i < WHERE_TESTS; i++)
+		free(where->tests[i].text);
+	vec_done(&where->steps);
+	free(where);
+}
+
+/* Each comparison puts a value on the stack, so there are no more values than comparisons. */
+bool where_holds(const struct where *where, where_fn fn, void *userdata)
+{
+	bool values[WHERE_TESTS + 1];
+	size_t n = 0;
+
+	vec_foreach(&where->steps, step) {
+		if (step->kind == STEP_TEST) {
+			values[n++] = fn(&where->tests[step->test], userdata);
+		} else if (step->kind == STEP_NOT) {
+			values[n - 1] = !values[n - 1];
+		} else {
+			n--;
+			values[n - 1] = step->kind == STEP_AND ? values[n - 1] && values[n] :
+								 values[n - 1] || values[n];
+		}
+	}
+	return values[0];
+}
+
+bool where_compare(const struct where_test *test, uint64_t value)
+{
+	switch (test->op) {
+	case WHERE_EQ:
+		return value == test->number;
+	case WHERE_NE:
+		return value != test->number;
+	case WHERE_LT:
+		return value < test->number;
+	case WHERE_LE:
+		return value <= test->number;
+	case WHERE_GT:
+		return value > test->number;
+	case WHERE_GE:
+		return value >= test->number;
+	}
+	return false;
+}
+
+/* The last star is tried at ever later places: at most the product of both lengths. */
+bool where_matches(const struct where_test *test, const char *text)
+{
+	const char *pattern = test->text, *star = NULL, *from = NULL;
+
+	while (*text) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			from = text;
+		} else if (*pattern == '?' || *pattern == *text) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star;
+			text = ++from;
+		} else {
+			return false;
+		}
+	}
+	return pattern[strspn(pattern, "*")] == '\0';
+}

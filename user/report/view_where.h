@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which sites --where leaves in a view. For view.c.
+ */
+#ifndef MEMTRACED_REPORT_VIEW_WHERE_H
+#define MEMTRACED_REPORT_VIEW_WHERE_H
+
+#include "config/where.h"
+#include "report/view_site.h"
+
+/* Takes the process's other sites out, and counts them; symbols must be settled. */
+void view_where_apply(const struct where *where, struct view_process *process);
+
+#endif

@@ -209,6 +209,7 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 	--status 'lint: format' '$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)' \
 	--status 'lint: shell' 'shellcheck $(SHELL_SCRIPTS)'
 RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
+	--status 'bpf: stacks' 'scripts/check-bpf-stacks $(SKELETONS:%.skel.h=%.bpf.o)' \
 	--status 'bench: arithmetic and tables' '$(PYTHON) -B -m unittest discover -s bench'
 RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) $(filter-out %.c,$(TESTS))'
 RUN_ARM64 = --tap 'scripts/check-arm64 $(O)-arm64 $(filter-out %.c,$(TESTS))'

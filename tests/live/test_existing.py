@@ -76,7 +76,7 @@ def a_static_program_has_what_mallinfo_says():
         as_mallinfo_says(the_one(report), info)
 
 
-@test(need_root, each=sorted(ATTACH_PATHS), every_kernel=["perf", "session"])
+@test(need_root, each=sorted(ATTACH_PATHS), every_kernel=["perf"])
 def their_frees_take_them_out(path):
     with older(scaled(6000, 20000, 1000), 3) as (process, truth):
         with attached([process.pid], attach_option(path), *EXISTING) as session:

@@ -44,7 +44,7 @@ def own(frames):
     return names[:names.index("main") + 1]
 
 
-@test(need_root, need_kernel(5, 15), each=EACH_PATH, every_kernel=["session", "perf"])
+@test(need_root, need_kernel(5, 15), each=EACH_PATH, every_kernel=["perf"])
 def a_double_free_is_told_with_the_block_though_it_kills_the_program(path):
     error = only_error("double", attach_option(path), status=ABORTED)
     assert (error["kind"], error["count"]) == ("double-free", 1), error

@@ -32,12 +32,12 @@ def what_a_handler_allocates_inside_malloc_counts(path):
     counted("signal", path)
 
 
-@test(need_root, need_kernel(5, 15), each=EACH_PATH, every_kernel=["session", "perf"])
+@test(need_root, need_kernel(5, 15), each=EACH_PATH, every_kernel=["perf"])
 def what_a_handler_allocates_on_the_alternate_stack_counts(path):
     counted("altstack", path)
 
 
-@test(need_root, need_kernel(5, 15), each=EACH_PATH, every_kernel=["session", "perf"])
+@test(need_root, need_kernel(5, 15), each=EACH_PATH, every_kernel=["perf"])
 def coroutines_that_switch_inside_malloc_are_counted_both(path):
     counted("switch", path)
 

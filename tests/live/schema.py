@@ -82,6 +82,13 @@ PROCESS = {
     "leaks": Nullable({"definite": LEAK, "indirect": LEAK, "possible": LEAK, "reachable": LEAK,
                        "suppressed": LEAK, "errors": NATURAL, "checks": NATURAL,
                        "complete": bool, "all_blocks_known": bool, "stopped_ns": NATURAL}),
+    "fault": Nullable({
+        "signal": NATURAL, "name": Nullable(str), "code": int, "tid": NATURAL,
+        "addr": Nullable(ADDRESS),
+        "block": Nullable({"addr": ADDRESS, "size": NATURAL, "freed": bool,
+                           "side": OneOf("before", "inside", "after"), "bytes": NATURAL}),
+        "frames": ListOf(FRAME), "allocated": Nullable(ListOf(FRAME)),
+        "freed": Nullable(ListOf(FRAME))}),
     "heap_errors": ListOf({
         "kind": OneOf("invalid-free", "double-free", "mismatched-free", "foreign-free",
                       "failed-allocation", "suspicious-size", "realloc-zero"), "certain": bool,

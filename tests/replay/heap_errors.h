@@ -13,6 +13,28 @@ static inline void emit_error(const struct script *s, struct record_heap_error e
 	emit(s, &(struct record){ .type = RECORD_HEAP_ERROR, .heap_error = error });
 }
 
+/* It is killed for writing into a block that was freed. */
+static inline void emit_fault(const struct script *s, uint32_t slot, uint64_t here, uint64_t there)
+{
+	const struct record_fault fault = { .slot = slot,
+					    .tid = 4242,
+					    .signal = 11,
+					    .code = 1,
+					    .has_addr = true,
+					    .addr = 0x6010,
+					    .stack = here,
+					    .time_ns = 2900000000,
+					    .block = 0x6000,
+					    .block_size = 32,
+					    .block_fn = 1,
+					    .block_stack = there,
+					    .freed = true,
+					    .freed_fn = 4,
+					    .freed_stack = here };
+
+	emit(s, &(struct record){ .type = RECORD_FAULT, .fault = fault });
+}
+
 /* Each kind of error, and one of the future; function 1 is malloc, 2 realloc, 4 free. */
 static inline void emit_errors(const struct script *s, uint32_t slot, uint64_t here, uint64_t there)
 {

@@ -603,6 +603,7 @@ static void wrong(record_fn fn, void *userdata)
 						   .count = 1,
 						   .time_ns = 2 * SECOND,
 						   .addr = 0x10 });
+	emit_fault(&s, 0, AT_LOOP, AT_MAKE);
 	emit_coverage(&s, false, 147, losses, 1);
 	emit_cut_end(&s);
 	symbols(&s);

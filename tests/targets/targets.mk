@@ -11,11 +11,11 @@ TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap \
-	older mallinfo families foreign frames frames_large frames_plugin heap_errors nesting \
+	older mallinfo families foreign frames frames_large frames_plugin heap_errors crashes nesting \
 	nesting_malloc pools slices pyblocks unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
-	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions throwing nesting heap_errors \
+	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions throwing nesting heap_errors crashes \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
 	libframes_large.so libframes_rows.so \
 	older older-static libmallinfo.so)
@@ -175,10 +175,11 @@ $(TARGET_PROGRAMS): $(TARGETS_DIR)/%: tests/targets/%.c $(WRAP_SRC) $(TARGET_HEA
 	$(Q)$(CC) $(TARGET_CFLAGS) $(WRAP_FLAGS) -o $@ $< $(WRAP_SRC) -pthread -ldl
 
 # Without wrap.o, whose books end the program at what is wrong.
-$(TARGETS_DIR)/heap_errors: tests/targets/heap_errors.c $(TARGET_HEADERS)
+$(TARGETS_DIR)/heap_errors $(TARGETS_DIR)/crashes: $(TARGETS_DIR)/%: tests/targets/%.c \
+		$(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $<
+	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $< -pthread
 
 $(TARGETS_DIR)/nesting: tests/targets/nesting.c tests/targets/nesting_malloc.c $(WRAP_SRC) \
 		$(TARGET_HEADERS)

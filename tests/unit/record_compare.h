@@ -215,6 +215,14 @@ static bool same_heap_error(const struct record_heap_error *a, const struct reco
 	       SAME(block_fn) && SAME(block_stack) && SAME(freed_fn) && SAME(freed_stack);
 }
 
+static bool same_fault(const struct record_fault *a, const struct record_fault *b)
+{
+	return SAME(slot) && SAME(tid) && SAME(signal) && SAME(code) && SAME(has_addr) &&
+	       SAME(addr) && SAME(stack) && SAME(time_ns) && SAME(block) && SAME(block_size) &&
+	       SAME(block_fn) && SAME(block_stack) && SAME(freed) && SAME(freed_fn) &&
+	       SAME(freed_stack);
+}
+
 static bool same_resident(const struct record_resident *a, const struct record_resident *b)
 {
 	return SAME(slot) && SAME(time_ns) && SAME(rss) && SAME(pss) && SAME(swap) &&
@@ -263,6 +271,7 @@ static bool same_record(const struct record *a, const struct record *b)
 		same_jit_code(&a->jit_code, &b->jit_code)) ||
 	       (SAME(type) && a->type == RECORD_HEAP_ERROR &&
 		same_heap_error(&a->heap_error, &b->heap_error)) ||
+	       (SAME(type) && a->type == RECORD_FAULT && same_fault(&a->fault, &b->fault)) ||
 	       (SAME(type) && a->type == RECORD_RESIDENT &&
 		same_resident(&a->resident, &b->resident));
 }

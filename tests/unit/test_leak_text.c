@@ -6,6 +6,7 @@
 #include "report/leak_text.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -413,6 +414,67 @@ static void a_request_that_failed_is_no_error(void **state)
 	assert_int_equal(kind, SUPPRESSION_FISHY);
 }
 
+/* What a live process's fault can be about, and what is said of it. */
+static void a_fault_is_said_with_the_block_that_is_near(void **state)
+{
+	static const struct {
+		struct record_fault values;
+		const char *said;
+	} rows[] = {
+		{ { .signal = SIGSEGV, .code = SEGV_MAPERR, .has_addr = true, .addr = 0x8 },
+		  "==7== \n"
+		  "==7== Process terminating with default action of signal 11 (SIGSEGV)\n"
+		  "==7==  Access not within mapped region at address 0x8\n"
+		  "==7==    at 0x4ABC: malloc (in /lib/libc.so.6)\n"
+		  "==7==    by 0x118F: ??? (in /bin/prog)\n"
+		  "==7==    by 0x12FF: (below main) (in /lib/libc.so.6)\n"
+		  "==7==  Address 0x8 is in and near no block that is known\n" },
+		{ { .signal = SIGSEGV,
+		    .code = SEGV_ACCERR,
+		    .has_addr = true,
+		    .addr = 0x5003,
+		    .block = 0x5000,
+		    .block_size = 1040,
+		    .freed = true },
+		  "==7==  Address 0x5003 is 3 bytes inside a block of size 1,040 free'd\n" },
+		{ { .signal = SIGBUS,
+		    .code = BUS_ADRERR,
+		    .has_addr = true,
+		    .addr = 0x6000,
+		    .block = 0x5000,
+		    .block_size = 24 },
+		  "==7==  Non-existent physical address at address 0x6000\n" },
+		{ { .signal = SIGSEGV,
+		    .code = SEGV_MAPERR,
+		    .has_addr = true,
+		    .addr = 0x6000,
+		    .block = 0x5000,
+		    .block_size = 24 },
+		  " is 4,072 bytes after a block of size 24 alloc'd\n" },
+		{ { .signal = SIGSEGV,
+		    .code = SEGV_MAPERR,
+		    .has_addr = true,
+		    .addr = 0x4ff8,
+		    .block = 0x5000 },
+		  " is 8 bytes before a block of size 0 alloc'd\n" },
+		{ { .signal = SIGSEGV, .code = SI_KERNEL }, "==7==  General Protection Fault\n" },
+		{ { .signal = SIGSEGV, .code = SI_USER }, "==7==  Sent by a process\n" },
+		{ { .signal = SIGABRT, .code = SI_TKILL },
+		  "==7== Process terminating with default action of signal 6 (SIGABRT)\n"
+		  "==7==    at " },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct leak_fault fault = { .values = &rows[i].values, .stack = &stacks[1] };
+		_cleanup_strbuf_ struct strbuf text = { 0 };
+
+		leak_fault_text(&text, 7, &fault);
+		if (!strstr(strbuf_str(&text), rows[i].said))
+			fail_msg("not said: %s\nin: %s", rows[i].said, strbuf_str(&text));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -426,6 +488,7 @@ int main(void)
 		cmocka_unit_test(a_double_free_reads_as_memchecks),
 		cmocka_unit_test(what_is_known_of_a_heap_error_is_said),
 		cmocka_unit_test(a_request_that_failed_is_no_error),
+		cmocka_unit_test(a_fault_is_said_with_the_block_that_is_near),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,8 @@ static const struct record all[] = {
 	  .jit_code = { 1, 1ull << 46, 64, 7, "add", "/tmp/jit-1.dump", 2, jit_lines } },
 	{ .type = RECORD_HEAP_ERROR,
 	  .heap_error = { 1, RECORD_DOUBLE_FREE, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 } },
+	{ .type = RECORD_FAULT,
+	  .fault = { 1, 2, 11, -6, true, 5, 6, 7, 8, 9, 10, 11, true, 12, 13 } },
 	{ .type = RECORD_RESIDENT,
 	  .resident = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, true } },
 	{ .type = RECORD_SAMPLE, .sample = { 1ull << 40 } },

@@ -385,6 +385,8 @@ int model_apply(const struct record *record, void *userdata)
 		return processes_region_gone(model->processes, &record->region_gone);
 	case RECORD_RESIDENT:
 		return processes_resident(model->processes, &record->resident);
+	case RECORD_FAULT:
+		return processes_fault(model->processes, &record->fault);
 	case RECORD_CUT:
 		return apply_cut(model, &record->cut);
 	case RECORD_TOTALS:

@@ -281,6 +281,18 @@ int processes_resident(struct processes *processes, const struct record_resident
 	return 0;
 }
 
+int processes_fault(struct processes *processes, const struct record_fault *record)
+{
+	struct process *process;
+	int r = find_or_add(processes, record->slot, &process);
+
+	if (r < 0)
+		return r;
+	process->image.fault = *record;
+	process->image.has_fault = true;
+	return 0;
+}
+
 static void forget_cut(struct processes *processes)
 {
 	vec_foreach(&processes->in_cut, it) {

@@ -42,6 +42,7 @@ void processes_cut_begin(struct processes *processes);
 bool processes_is_later(const struct processes *processes, const struct model_process *image);
 int processes_cut_totals(struct processes *processes, const struct record_totals *record);
 int processes_cut_site(struct processes *processes, const struct record_site *record);
+int processes_fault(struct processes *processes, const struct record_fault *record);
 int processes_cut_error(struct processes *processes, const struct record_heap_error *record);
 void processes_cut_end(struct processes *processes);
 

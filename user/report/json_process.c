@@ -2,6 +2,7 @@
 #include "report/json_process.h"
 
 #include "report/json_errors.h"
+#include "report/json_fault.h"
 #include "report/json_leaks.h"
 #include "report/json_resident.h"
 #include "report/view_collect.h"
@@ -92,6 +93,8 @@ void json_process_findings(struct json_out *out, const struct view *view,
 {
 	fputs("\"leaks\":", out->file);
 	json_leaks(out, process);
+	fputs(",\"fault\":", out->file);
+	json_fault(out, process);
 	fputs(",\"heap_errors\":", out->file);
 	json_errors(out, process);
 	fprintf(out->file,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Wrong uses of the heap in the text of a leak check, as memcheck prints them.
+ * Wrong uses of the heap, and what ends a process, in the text of a leak check, as memcheck prints
+ * them.
  */
 #include "analyze/supp_generate.h"
 #include "report/error_words.h"
+#include "report/fault_words.h"
 #include "report/leak_lines.h"
 #include "report/leak_text.h"
 #include "report/text.h"
@@ -73,4 +75,39 @@ void leak_error_text(struct strbuf *out, pid_t pid, const struct leak_error *err
 	leak_say(out, pid, "");
 	if (options->generate != LEAK_GENERATE_NO && leak_error_kind(error->values->kind, &kind))
 		suppression_generate(out, kind, REACH_DEFINITE, stack->names, stack->n_frames, 0);
+}
+
+static void fault_line(struct strbuf *out, pid_t pid, const char *indent,
+		       void (*words)(struct strbuf *out, const struct record_fault *fault),
+		       const struct record_fault *fault)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	words(&text, fault);
+	if (strbuf_error(&text) < 0)
+		out->error = strbuf_error(&text);
+	if (text.len == 0)
+		return;
+	leak_line(out, pid);
+	strbuf_adds(out, indent);
+	strbuf_adds(out, strbuf_str(&text));
+	strbuf_addch(out, '\n');
+}
+
+void leak_fault_text(struct strbuf *out, pid_t pid, const struct leak_fault *fault)
+{
+	leak_say(out, pid, "");
+	fault_line(out, pid, "", fault_words_title, fault->values);
+	fault_line(out, pid, " ", fault_words_cause, fault->values);
+	if (fault->stack)
+		leak_stack_lines(out, pid, fault->stack);
+	if (fault->stack && fault->stack->stack.truncated)
+		leak_say(out, pid, "  note: who has called it is not known");
+	fault_line(out, pid, " ", fault_words_address, fault->values);
+	if (fault->freed)
+		leak_stack_lines(out, pid, fault->freed);
+	if (fault->freed && fault->allocated)
+		leak_say(out, pid, " Block was alloc'd at");
+	if (fault->allocated)
+		leak_stack_lines(out, pid, fault->allocated);
 }

@@ -35,6 +35,13 @@ bool leak_error_kind(enum record_heap_error_kind kind, enum suppression_kind *re
 void leak_error_text(struct strbuf *out, pid_t pid, const struct leak_error *error, bool certain,
 		     const struct leak_options *options);
 
+/* Why the process is killed, as memcheck says it: with its places, NULL where not known. */
+struct leak_fault {
+	const struct record_fault *values;
+	const struct leak_stack *stack, *allocated, *freed;
+};
+void leak_fault_text(struct strbuf *out, pid_t pid, const struct leak_fault *fault);
+
 /* What one process's checks, and wrong uses of its heap, come to. */
 struct leak_errors {
 	uint64_t errors, contexts, suppressed, suppressed_contexts;

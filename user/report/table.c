@@ -361,6 +361,7 @@ static void process_section(struct table *t, const struct view_process *process)
 	table_resident(t, process);
 	table_leaks(t, process);
 	table_errors(t, process);
+	table_fault(t, process);
 	table_sites(t, process, VIEW_HEAP);
 	if (process->has_mmap)
 		table_sites(t, process, VIEW_MMAP);

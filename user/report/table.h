@@ -67,6 +67,8 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 void table_leaks(struct table *t, const struct view_process *process);
 /* Nothing where there are none. */
 void table_errors(struct table *t, const struct view_process *process);
+/* Nothing where there was none. */
+void table_fault(struct table *t, const struct view_process *process);
 void table_resident(struct table *t, const struct view_process *process);
 void table_coverage(struct table *t);
 

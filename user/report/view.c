@@ -52,7 +52,7 @@ static bool allocated_itself(const struct model_process *image)
 
 	if (image->regions)
 		regions_totals(image->regions, &mmap);
-	return mmap.allocs > 0 || image->n_errors > 0 ||
+	return mmap.allocs > 0 || image->n_errors > 0 || image->has_fault ||
 	       (image->has_totals && (image->totals.allocs > 0 || image->totals.failed > 0));
 }
 
@@ -82,6 +82,8 @@ static int add_process(struct view *view, struct symbols *symbols,
 	r = view_leaks_init(&resolver, &view->opts, &process);
 	if (r == 0)
 		r = view_errors_init(&resolver, image, &process.errors);
+	if (r == 0)
+		r = view_fault_init(&resolver, image, &process.fault);
 	view->processes.data[view->processes.len++] = process;
 	return r;
 }
@@ -170,6 +172,7 @@ void view_free(struct view *view)
 	vec_foreach(&view->processes, process) {
 		view_collect_free(process->sites, process->n_sites);
 		view_errors_done(&process->errors);
+		view_fault_done(&process->fault);
 		view_timeline_done(&process->timeline);
 	}
 	vec_done(&view->processes);

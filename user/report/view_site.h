@@ -11,6 +11,7 @@
 #include "model/image.h"
 #include "model/regions.h"
 #include "report/view_errors.h"
+#include "report/view_fault.h"
 #include "report/view_series.h"
 #include "report/view_stack.h"
 #include "report/view_sum.h"
@@ -49,6 +50,7 @@ struct view_process {
 	size_t n_sites;
 	struct view_site *sites;
 	struct view_errors errors;
+	struct view_fault fault;
 	const struct leak_result *leaks; /* the latest check, NULL: none */
 	/* What the filter took out, so that no report hides it silently. */
 	size_t n_left_out;

@@ -27,6 +27,7 @@ struct heap_error_log {
 	struct suppressions *suppressions;
 	const struct leak_options *options;
 	VEC(struct place) places;
+	VEC(uint32_t) faults; /* images whose ends have been told */
 };
 
 int heap_error_log_new(const struct view_resolver *resolver, struct suppressions *suppressions,
@@ -48,6 +49,7 @@ void heap_error_log_free(struct heap_error_log *log)
 	if (!log)
 		return;
 	vec_done(&log->places);
+	vec_done(&log->faults);
 	free(log);
 }
 
@@ -192,12 +194,45 @@ static int write_errors(struct heap_error_log *log, const struct model_process *
 	return r ? r : strbuf_error(out);
 }
 
+static int write_fault(struct heap_error_log *log, const struct model_process *image,
+		       struct strbuf *out)
+{
+	const struct record_fault *v = &image->fault;
+	const struct leak_place places[STACKS_EACH] = {
+		[STACK_OF_ERROR] = { v->stack, 0 },
+		[STACK_ALLOCATED] = { v->block_stack, v->block_fn },
+		[STACK_FREED] = { v->freed_stack, v->freed_fn },
+	};
+	struct leak_fault fault = { .values = v };
+	_cleanup_(leak_stacks_done) struct leak_stacks stacks = { 0 };
+	int r;
+
+	vec_foreach(&log->faults, image_told)
+		if (*image_told == image->slot)
+			return 0;
+	r = leak_stacks_init(&log->resolver, image, places, STACKS_EACH, log->options->num_callers,
+			     &stacks);
+	if (r == 0)
+		r = vec_push(&log->faults, image->slot);
+	if (r < 0)
+		return r;
+	if (v->stack)
+		fault.stack = &stacks.stacks[STACK_OF_ERROR];
+	if (v->block && (v->block_fn || v->block_stack))
+		fault.allocated = &stacks.stacks[STACK_ALLOCATED];
+	if (v->block && v->freed && (v->freed_fn || v->freed_stack))
+		fault.freed = &stacks.stacks[STACK_FREED];
+	leak_fault_text(out, (pid_t)image->pid, &fault);
+	return strbuf_error(out);
+}
+
 int heap_error_log_write(struct heap_error_log *log, const struct model_process *image,
 			 struct strbuf *out)
 {
 	_cleanup_free_ const struct record_heap_error **order =
 		calloc(image->n_errors + 1, sizeof(*order));
 	size_t n;
+	int r;
 
 	if (!order)
 		return -ENOMEM;
@@ -206,7 +241,8 @@ int heap_error_log_write(struct heap_error_log *log, const struct model_process 
 		if (place->image == image->slot)
 			place->count = 0;
 	n = order_errors(image, order);
-	return n > 0 ? write_errors(log, image, order, n, out) : 0;
+	r = n > 0 ? write_errors(log, image, order, n, out) : 0;
+	return r == 0 && image->has_fault ? write_fault(log, image, out) : r;
 }
 
 void heap_error_log_end(struct heap_error_log *log, const struct model_process *image,

@@ -20,7 +20,7 @@ int heap_error_log_new(const struct view_resolver *resolver, struct suppressions
 void heap_error_log_free(struct heap_error_log *log); /* NULL is legal */
 DEFINE_CLEANUP(struct heap_error_log, heap_error_log_free)
 
-/* Appends what is new of an image since the last time. 0 or -ENOMEM. */
+/* Appends what is new of an image since the last time, and what has ended it. 0 or -ENOMEM. */
 int heap_error_log_write(struct heap_error_log *log, const struct model_process *image,
 			 struct strbuf *out);
 

@@ -54,6 +54,7 @@ enum record_type {
 	RECORD_SAMPLE_SITE,
 	RECORD_SAMPLE_END,
 	RECORD_RESIDENT = 34, /* what of a process was in memory while it ran */
+	RECORD_FAULT,	      /* why a process is killed, and the block that is near */
 };
 
 struct record_run {
@@ -132,6 +133,7 @@ struct record {
 		struct record_stack_differs stack_differs;
 		struct record_jit_code jit_code;
 		struct record_heap_error heap_error;
+		struct record_fault fault;
 		struct record_resident resident;
 		struct record_sample sample;
 		struct record_sample_process sample_process;

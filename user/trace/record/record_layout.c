@@ -301,6 +301,16 @@ static const struct field heap_error_fields[] = {
 	F(record_heap_error, freed_stack, FIELD_U64),
 	END,
 };
+static const struct field fault_fields[] = {
+	F(record_fault, slot, FIELD_U32),	 F(record_fault, tid, FIELD_U32),
+	F(record_fault, signal, FIELD_U32),	 F(record_fault, code, FIELD_U32),
+	F(record_fault, has_addr, FIELD_BOOL),	 F(record_fault, addr, FIELD_U64),
+	F(record_fault, stack, FIELD_U64),	 F(record_fault, time_ns, FIELD_U64),
+	F(record_fault, block, FIELD_U64),	 F(record_fault, block_size, FIELD_U64),
+	F(record_fault, block_fn, FIELD_U16),	 F(record_fault, block_stack, FIELD_U64),
+	F(record_fault, freed, FIELD_BOOL),	 F(record_fault, freed_fn, FIELD_U16),
+	F(record_fault, freed_stack, FIELD_U64), END,
+};
 static const struct field resident_fields[] = {
 	F(record_resident, slot, FIELD_U32),	     F(record_resident, time_ns, FIELD_U64),
 	F(record_resident, rss, FIELD_U64),	     F(record_resident, pss, FIELD_U64),
@@ -418,6 +428,7 @@ static const struct record_layout layouts[] = {
 	LAYOUT(RECORD_JIT_CODE, jit_code, jit_code_fields),
 	LAYOUT(RECORD_HEAP_ERROR, heap_error, heap_error_fields),
 	LAYOUT(RECORD_RESIDENT, resident, resident_fields),
+	LAYOUT(RECORD_FAULT, fault, fault_fields),
 	LAYOUT(RECORD_SAMPLE, sample, sample_fields),
 	LAYOUT(RECORD_SAMPLE_PROCESS, sample_process, sample_process_fields),
 	LAYOUT(RECORD_SAMPLE_SITE, sample_site, sample_site_fields),

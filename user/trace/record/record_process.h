@@ -36,6 +36,26 @@ struct record_process_end {
 	uint64_t time_ns;
 };
 
+/*
+ * What the kernel was about to kill a process for. A block's address of 0: none is near; a stack of
+ * 0 with a function of 0: not known.
+ */
+struct record_fault {
+	uint32_t slot;
+	uint32_t tid;
+	int signal, code; /* siginfo's */
+	bool has_addr;	  /* false: the signal is about no address */
+	uint64_t addr;	  /* that was touched, or of the instruction */
+	uint64_t stack;	  /* stack id */
+	uint64_t time_ns;
+	uint64_t block, block_size; /* the one that addr is in, or is nearest to */
+	uint16_t block_fn;	    /* which made it, */
+	uint64_t block_stack;	    /* and where */
+	bool freed;		    /* it was freed: */
+	uint16_t freed_fn;
+	uint64_t freed_stack;
+};
+
 struct record_mapping {
 	uint32_t slot;
 	uint64_t start, end, file_offset;

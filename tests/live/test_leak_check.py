@@ -2,6 +2,7 @@
 """--leak-check: what memcheck says of the same programs, to the byte; when it takes place; what is
 said, written and returned; and that targets go on whatever becomes of us."""
 
+import glob
 import json
 import os
 import re
@@ -11,8 +12,8 @@ import time
 
 from leaks import (KINDS, REAL, attribute, checked, leaker, memcheck, memcheck_variables,
                    read_sums, records)
-from lib import (heap_sites, memtraced, need_long, need_program, need_root, run, run_memtraced,
-                 schema, scratch, send_line, started, target, test, without)
+from lib import (Skip, heap_sites, memtraced, need_long, need_program, need_root, run,
+                 run_memtraced, schema, scratch, send_line, started, target, test, without)
 
 # In make check; in make check-long all of tests/targets/leaks.
 QUICK = ("list_lost", "shapes", "cycle_tail", "header_words", "threads_gone", "tls", "mapped",
@@ -360,6 +361,22 @@ def what_was_read_at_the_attach_is_checked_like_the_rest():
     assert "note: blocks from before the attach have the sizes that can be used" in text, text
     # glibc's malloc(100) has 104 bytes that can be used (malloc_usable_size)
     assert read_sums(text)["definitely lost"] == (104 + 100, 2), text
+
+
+@test(need_root, each=("jemalloc", "tcmalloc_minimal", "mimalloc"))
+def allocators_whose_own_data_holds_blocks_are_said(name):
+    """jemalloc has a record of each large block; of the others' data none holds one of these, which
+    nothing else does, so that all twenty are lost."""
+    (library, *_) = sorted(glob.glob(f"/usr/lib/*/lib{name}.so.*")) or [None]
+    if not library:
+        raise Skip(f"{name} is not installed")
+    text = checked([leaker("large_lost")], f"--env=LD_PRELOAD={library}")
+    noted = re.findall(r"note: ([\d,]+) blocks are jemalloc's, whose own data", text)
+    if name == "jemalloc":
+        assert noted and int(noted[0]) >= 20, text
+    else:
+        assert not noted, text
+        assert re.search(r"800,000 bytes in 20 blocks are definitely lost", text), text
 
 
 @test(need_root)

@@ -28,6 +28,9 @@ struct leak_scan {
 	uint64_t kept_bytes;
 	bool unknown_blocks; /* there may be others, from before the process was traced */
 	bool older_blocks;   /* those from before are among them, all or not */
+	/* Blocks that their allocator's own data may hold, and its name; or NULL. */
+	size_t noted_blocks;
+	const char *noted_by;
 };
 
 struct leak_scan_opts {

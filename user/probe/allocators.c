@@ -230,6 +230,7 @@ static const struct allocator_function functions[] = {
 static const struct allocator_family families[] = {
 	{ .name = "jemalloc",
 	  .realloc0_frees = true,
+	  .notes_blocks = true,
 	  .prefixes = { "je_", "_rjem_" },
 	  .marker = "mallctl" },
 	{ .name = "tcmalloc", .realloc0_frees = true, .prefixes = { "tc_" } },
@@ -302,6 +303,13 @@ const struct allocator_family *allocator_family_of(const struct allocator_functi
 				return &families[i];
 		}
 	return NULL;
+}
+
+const char *allocator_family_notes_blocks(uint8_t number)
+{
+	return number > 0 && number <= N_FAMILIES && families[number - 1].notes_blocks ?
+		       families[number - 1].name :
+		       NULL;
 }
 
 uint8_t allocator_family_number(const struct allocator_family *family)

@@ -30,6 +30,8 @@ struct allocator_family {
 	const char *name;
 	/* realloc(p, 0) with p not NULL frees p and returns NULL. */
 	bool realloc0_frees;
+	/* allocator_family_notes_blocks() */
+	bool notes_blocks;
 	/* It frees what its users have freed before: probe/inner_frees.h. */
 	bool has_inner_frees;
 	const char *prefixes[2]; /* of its functions' own names; unused ones are NULL */
@@ -52,6 +54,12 @@ const struct allocator_family *allocator_family_of(const struct allocator_functi
 
 /* A number from 1 on that families of one name share; 0 for NULL. */
 uint8_t allocator_family_number(const struct allocator_family *family);
+
+/*
+ * The family's name, if its own data holds addresses of blocks that are in use: places of a cache
+ * that nobody has written over since, the starts of slabs and of large blocks. Else NULL.
+ */
+const char *allocator_family_notes_blocks(uint8_t number);
 
 /*
  * The family that `symbol` is a marker of, or NULL. Families are one array: of two that an object

@@ -243,6 +243,15 @@ static void notes(struct writer *w, const struct model_process *image)
 	else if (result->unknown_blocks)
 		say(w, "note: blocks from before the attach are not known: they are in no sum, "
 		       "and count as roots");
+	if (result->noted_by) {
+		line(w);
+		strbuf_adds(w->out, "note: ");
+		text_grouped(w->out, result->noted_blocks);
+		strbuf_addf(w->out,
+			    " blocks are %s's, whose own data may hold their addresses: lost ones "
+			    "may be reachable\n",
+			    result->noted_by);
+	}
 	if (totals && totals->lost > 0)
 		note_count(w, totals->lost, " events were lost: sums are not exact");
 	if (totals && totals->missed_frees > 0)

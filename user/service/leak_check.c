@@ -113,6 +113,18 @@ static void say_not_checked(pid_t pid, int r)
 		log_warning("process %d: no leak check: %s", (int)pid, strerror(-r));
 }
 
+static void count_noted(const struct live *live, struct leak_scan *scan)
+{
+	for (size_t i = 0; i < scan->n_blocks; i++) {
+		const char *name = live_notes_blocks(live, scan->blocks[i].fn);
+
+		if (!name)
+			continue;
+		scan->noted_by = name;
+		scan->noted_blocks++;
+	}
+}
+
 /* Of a stopped process whose events have been drained. */
 static int scan(struct leak_check *check, const struct live *live, const struct stop *stop,
 		pid_t pid, enum leak_occasion occasion)
@@ -143,6 +155,7 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 	r = leak_scan_new(&opts, stop, blocks, n, &found);
 	if (r < 0)
 		return r;
+	count_noted(live, found);
 	r = vec_push(&check->pending, (struct pending){ .scan = found, .occasion = occasion });
 	if (r < 0)
 		leak_scan_free(found);

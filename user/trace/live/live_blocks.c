@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/live/live_blocks.h"
 
+#include "probe/allocators.h"
 #include "trace/bpf/programs.h"
 #include "trace/live/inheritance.h"
 #include "trace/live/live_process.h"
@@ -42,6 +43,11 @@ enum live_older live_older_blocks(const struct live *live, uint32_t slot)
 	if (process->all_before)
 		return LIVE_OLDER_READ;
 	return process->has_before ? LIVE_OLDER_PARTLY : LIVE_OLDER_UNKNOWN;
+}
+
+const char *live_notes_blocks(const struct live *live, uint16_t fn)
+{
+	return allocator_family_notes_blocks(live->programs->families[fn]);
 }
 
 int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n)

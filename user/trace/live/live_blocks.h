@@ -30,6 +30,8 @@ enum live_older {
 	LIVE_OLDER_READ, /* all of glibc's (trace/live/live_existing.h) */
 };
 enum live_older live_older_blocks(const struct live *live, uint32_t slot);
+/* allocator_family_notes_blocks() of the function's allocator. */
+const char *live_notes_blocks(const struct live *live, uint16_t fn);
 /* The pids of all that is traced and has not ended; malloc'ed. 0 or -ENOMEM. */
 int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n);
 

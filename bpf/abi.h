@@ -91,7 +91,7 @@ enum abi_kind {
 
 struct abi_block {
 	__u64 stack;   /* content hash, key of the stack table */
-	__u64 size_fn; /* size << 16 | fn; sizes have 48 bits */
+	__u64 size_fn; /* size << 18 | enum abi_form << 16 | fn; sizes have 46 bits */
 	__u32 tick;    /* coarse time of the allocation: abi_control.tick */
 	__u32 era;     /* forks of the process before it: see abi_proc.era */
 };
@@ -118,9 +118,32 @@ static inline __u32 abi_block_bucket_index(__u64 key, __u32 buckets)
 	return ((key * 0x9e3779b97f4a7c15ULL) >> 32) * buckets >> 32;
 }
 
-#define ABI_SIZE_FN(size, fn) ((__u64)(size) << 16 | (__u16)(fn))
-#define ABI_BLOCK_SIZE(b) ((b)->size_fn >> 16)
+#define ABI_SIZE_BITS 46
+#define ABI_SIZE_FN(size, form, fn) ((__u64)(size) << 18 | (form) << 16 | (__u16)(fn))
+#define ABI_BLOCK_SIZE(b) ((b)->size_fn >> 18)
+#define ABI_BLOCK_FORM(b) ((b)->size_fn >> 16 & ABI_FORM_MASK)
 #define ABI_BLOCK_FN(b) ((__u16)(b)->size_fn)
+
+/* By which of C++'s forms the program made a block: bpf/form.bpf.h. */
+enum abi_form {
+	ABI_FORM_OWN, /* of the function itself: see ABI_FORMS */
+	ABI_FORM_NEW,
+	ABI_FORM_ARRAY,	  /* new[] */
+	ABI_FORM_UNKNOWN, /* any */
+	ABI_FORM_MASK = 3,
+};
+/*
+ * What is known of a function by its id: a number of its allocator, 0 for none, and the forms that
+ * it has names of, ABI_FORM_C or 1 << enum abi_form; 0: nothing is known. Functions that do the
+ * same can be one: tcmalloc's free is its operator delete.
+ */
+#define ABI_FORM_C 1
+#define ABI_TRAITS(family, forms) ((family) | (forms) << 4)
+#define ABI_FAMILY(traits) ((traits)&0xf)
+#define ABI_FORMS(traits) ((traits) >> 4)
+/* Arguments of a mark's cookie: its form, and whether it is a delete. */
+#define ABI_MARK_ARGS(form, deletes) ((form) | (deletes) << 8)
+#define ABI_MARK_DELETES(cookie) (ABI_COOKIE_ARGS(cookie) >> 8 & 1)
 
 struct abi_site_key {
 	__u64 stack;

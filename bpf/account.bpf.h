@@ -75,12 +75,12 @@ static __always_inline void account_alloc(struct pt_regs *ctx, struct abi_proc *
 
 	if (call->size < knob_min_size || call->size > knob_max_size)
 		return;
-	if (addr & 7 || addr >= ABI_ADDR_LIMIT || call->size >> 48) {
+	if (addr & 7 || addr >= ABI_ADDR_LIMIT || call->size >> ABI_SIZE_BITS) {
 		proc_lost(proc, ABI_LOST_ADDRESS);
 		return;
 	}
 	block.stack = stack_capture(ctx, proc, slot, at);
-	block.size_fn = ABI_SIZE_FN(call->size, call->fn);
+	block.size_fn = ABI_SIZE_FN(call->size, call->form, call->fn);
 	block.tick = *(volatile __u32 *)&control.tick;
 	block.era = proc->era;
 	if (account_new(slot, key, &block))

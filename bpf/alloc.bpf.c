@@ -57,11 +57,23 @@ static __always_inline void nested_free(__u32 slot, __u64 addr)
 	account_free(slot, &block, false);
 }
 
+/* The form of a free, whose mark is done with: another one may be made from the same place. */
+static __always_inline __u32 form_of_free(struct pt_regs *ctx, __u32 slot)
+{
+	__u64 sp = PT_REGS_SP(ctx), fp = PT_REGS_FP(ctx), link = LINK_REGISTER(ctx);
+	__u32 form = call_form(slot, sp, fp, link, FORM_OF_FREES);
+
+	if (form != ABI_FORM_OWN)
+		mark_used(slot, FORM_OF_FREES);
+	return form;
+}
+
 static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
 				       __u64 cookie, struct fault *fault)
 {
 	__u64 addr = block_argument(ctx, ABI_COOKIE_ARGS(cookie)), sp = PT_REGS_SP(ctx);
 	__u16 fn = ABI_COOKIE_FN(cookie);
+	__u32 form = knob_forms ? form_of_free(ctx, slot) : ABI_FORM_OWN;
 	enum block_origin origin;
 	bool temporary = false;
 	struct thread *t;
@@ -98,10 +110,12 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 	}
 	count_inherited_free(proc, origin);
 	account_free(slot, &fault->block, temporary);
-	if (is_foreign(&fault->block, fn)) {
+	if (is_foreign(&fault->block, fn))
 		fault->kind = ABI_FOREIGN_FREE;
+	else if (knob_forms && is_mismatched(&fault->block, form, fn))
+		fault->kind = ABI_MISMATCHED_FREE;
+	if (fault->kind)
 		fault->addr = addr;
-	}
 	if (knob_heap_errors) {
 		fault->freed = true;
 		fault->addr = addr;
@@ -166,6 +180,8 @@ static __always_inline void fault_of_request(const struct alloc_call *call, __u3
 		fault->kind = fault_of_pointer(slot, call->ptr);
 	else if (replaces && is_foreign(&call->old, call->fn))
 		fault->kind = ABI_FOREIGN_FREE;
+	else if (knob_forms && replaces && is_mismatched(&call->old, ABI_FORM_OWN, call->fn))
+		fault->kind = ABI_MISMATCHED_FREE;
 	else if (kind == ABI_REALLOC && call->ptr && !call->size)
 		fault->kind = ABI_REALLOC_ZERO;
 	else if ((__s64)call->size < 0)
@@ -206,6 +222,10 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
 	take_request(ctx, t, cookie, kind);
 	if (jumped)
 		call->size = asked;
+	call->form = ABI_FORM_OWN;
+	if (knob_forms && !replaces_block(kind))
+		call->form =
+			call_form(slot, sp, PT_REGS_FP(ctx), LINK_REGISTER(ctx), FORM_OF_ALLOCS);
 	/* Inside the call the old address may already be another thread's new block. */
 	if (replaces_block(kind) && call->ptr && !taken)
 		call->old_from = block_take(slot, call->ptr, &call->old);
@@ -265,6 +285,9 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 	}
 	if (addr)
 		account_alloc(ctx, proc, slot, t, addr, at);
+	/* When there was no memory, new may call its handler, and then malloc once more. */
+	if (knob_forms && addr && t->call.form != ABI_FORM_OWN)
+		mark_used(slot, FORM_OF_ALLOCS);
 	if (knob_heap_errors && addr && t->call.old_from && t->call.ptr != addr) {
 		fault.addr = t->call.ptr;
 		fault.block = t->call.old;
@@ -393,4 +416,23 @@ int on_return(struct pt_regs *ctx)
 {
 	keep_kernel_stack(ctx);
 	return knob_floor ? 0 : function_exit(ctx, attach_cookie(ctx));
+}
+
+/* C++'s functions that hand on to C's: form.bpf.h. */
+SEC("uprobe")
+int on_mark(struct pt_regs *ctx)
+{
+	__u64 cookie;
+	__u32 slot;
+
+	keep_kernel_stack(ctx);
+	if (!knob_forms)
+		return 0;
+	cookie = attach_cookie(ctx);
+	if (ABI_MARK_DELETES(cookie) && !PT_REGS_PARM1(ctx))
+		return 0; /* nothing needs be freed by it */
+	if (counted_proc(ABI_COOKIE_OWNER(cookie), &slot))
+		mark_add(slot, PT_REGS_SP(ctx), PT_REGS_FP(ctx), LINK_REGISTER(ctx),
+			 ABI_COOKIE_ARGS(cookie));
+	return 0;
 }

@@ -8,13 +8,14 @@
 #define MEMTRACED_HEAP_ERROR_BPF_H
 
 #include "account.bpf.h"
+#include "form.bpf.h"
 
 /*
- * Written by the daemon: which allocator a function belongs to, by its id; 0: not known. In one
- * object alone: of a section that several have, the linked one has as many copies, one behind the
+ * Written by the daemon: what is known of a function, ABI_TRAITS, by its id. In one object
+ * alone: of a section that several have, the linked one has as many copies, one behind the
  * other, and a job, which maps the main object's in place of its own, has room for one.
  */
-__u8 function_families[ABI_FUNCTIONS] SEC(".data.families");
+__u8 function_traits[ABI_FUNCTIONS] SEC(".data.traits");
 
 /* What is wrong about a call: 0, or enum abi_heap_error_kind, of this address or size. */
 struct fault {
@@ -78,13 +79,34 @@ VERIFIED_ONCE_NUMBERS __u32 fault_of_pointer(__u32 slot, __u64 addr)
 	return knob_whole_life ? ABI_INVALID_FREE : 0;
 }
 
+static __always_inline __u8 traits_of(__u16 fn)
+{
+	return *(volatile __u8 *)&function_traits[fn];
+}
+
 /* Was the block made by another allocator than the one that takes it? */
 static __always_inline bool is_foreign(const struct abi_block *block, __u16 fn)
 {
-	__u8 made = *(volatile __u8 *)&function_families[ABI_BLOCK_FN(block)];
-	__u8 takes = *(volatile __u8 *)&function_families[fn];
+	__u8 made = ABI_FAMILY(traits_of(ABI_BLOCK_FN(block)));
+	__u8 takes = ABI_FAMILY(traits_of(fn));
 
 	return made != takes && made && takes;
+}
+
+static __always_inline __u8 forms_of(__u32 form, __u16 fn)
+{
+	if (form == ABI_FORM_OWN)
+		return ABI_FORMS(traits_of(fn));
+	return form == ABI_FORM_UNKNOWN ? 0 : 1 << form;
+}
+
+/* Was it made by new, and is taken by free, or the like? `form`: of who takes it. */
+static __always_inline bool is_mismatched(const struct abi_block *block, __u32 form, __u16 fn)
+{
+	__u8 made = forms_of(ABI_BLOCK_FORM(block), ABI_BLOCK_FN(block));
+	__u8 takes = forms_of(form, fn);
+
+	return made && takes && !(made & takes);
 }
 
 /* The block that an error is about, as far as it is known. */
@@ -102,7 +124,8 @@ static __always_inline void heap_error_block(struct abi_heap_error *error, __u32
 		known = true;
 		error->freed_stack = freed->stack;
 		error->freed_fn = freed->fn;
-	} else if (kind == ABI_DOUBLE_FREE || kind == ABI_FOREIGN_FREE) {
+	} else if (kind == ABI_DOUBLE_FREE || kind == ABI_FOREIGN_FREE ||
+		   kind == ABI_MISMATCHED_FREE) {
 		/* also when it has just been taken out */
 		block_was_freed(key, &block, &known);
 	} else if (kind == ABI_INVALID_FREE) {
@@ -151,13 +174,15 @@ VERIFIED_ONCE_NUMBERS int heap_error_add(__u32 slot, __u32 kind_fn, __u64 stack,
 	return 0;
 }
 
-VERIFIED_ONCE int freed_add(__u64 key, const struct abi_block *block, __u64 stack, __u32 fn)
+VERIFIED_ONCE int freed_add(__u32 slot, const struct fault *fault, __u64 stack, __u32 fn)
 {
 	struct abi_freed freed = { .stack = stack, .fn = fn };
+	__u64 key;
 
-	if (!block)
+	if (!fault)
 		return 0;
-	freed.block = *block;
+	key = ABI_BLOCK_KEY(slot, fault->addr);
+	freed.block = fault->block;
 	return bpf_map_update_elem(&freed_blocks, &key, &freed, BPF_ANY);
 }
 
@@ -173,12 +198,12 @@ static __attribute__((noinline)) __u64 fault_stack(struct pt_regs *ctx, __u32 sl
 }
 
 /* Where a block was freed, for whoever frees it once more. */
-static __always_inline void remember_free(struct pt_regs *ctx, __u32 slot, __u16 fn,
+static __always_inline void remember_free(struct pt_regs *ctx, __u32 slot, __u32 fn,
 					  const struct fault *fault, __u32 at)
 {
 	__u64 stack = fault_stack(ctx, slot, at);
 
-	freed_add(ABI_BLOCK_KEY(slot, fault->addr), &fault->block, stack, fn);
+	freed_add(slot, fault, stack, fn);
 }
 
 static __always_inline void heap_error(struct pt_regs *ctx, __u32 slot, __u32 kind_fn,

@@ -16,6 +16,8 @@ __weak const volatile __u64 knob_min_size;
 __weak const volatile __u64 knob_max_size = ~0ULL;
 /* Where blocks are freed is remembered. */
 __weak const volatile bool knob_heap_errors;
+/* Blocks have their form: form.bpf.h. */
+__weak const volatile bool knob_forms;
 /* Processes are seen from their first allocation on: what is no block never was one. */
 __weak const volatile bool knob_whole_life;
 /* Children of traced processes are traced. */

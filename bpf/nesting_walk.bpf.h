@@ -82,20 +82,12 @@ VERIFIED_ONCE_NUMBERS int nesting_frames(scratch_ref ref, __u64 outer)
 	return NESTING_SEARCH;
 }
 
-/*
- * Walks from a function's entry until it is known how that stands to the call that was entered at
- * `outer`.
- */
-VERIFIED_ONCE_NUMBERS int nesting_walk(__u32 slot, __u64 sp, __u64 fp, __u64 outer)
+/* From a function's entry to its caller. */
+static __always_inline int nesting_begin(struct stack_scratch *s, __u32 slot, __u64 sp, __u64 fp)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
-	struct stack_scratch *s = scratch_get();
-	int i, r = NESTING_SEARCH;
-	struct unwind_walk *w;
+	struct unwind_walk *w = &s->walk;
 
-	if (!s)
-		return NESTING_UNKNOWN;
-	w = &s->walk;
 	w->sp = sp;
 	w->bp = fp;
 	w->exact = 0;
@@ -103,8 +95,51 @@ VERIFIED_ONCE_NUMBERS int nesting_walk(__u32 slot, __u64 sp, __u64 fp, __u64 out
 	w->seed = proc ? stack_seed(proc) : 0;
 	w->slot = slot;
 	unwind_begin(s, false);
-	if (!proc || !unwind_return(s))
-		r = NESTING_UNKNOWN;
+	return proc && unwind_return(s) ? NESTING_SEARCH : NESTING_UNKNOWN;
+}
+
+/*
+ * Walks from a function's entry until it is known how that stands to the call that was entered at
+ * `outer`.
+ */
+VERIFIED_ONCE_NUMBERS int nesting_walk(__u32 slot, __u64 sp, __u64 fp, __u64 outer)
+{
+	struct stack_scratch *s = scratch_get();
+	int i, r;
+
+	if (!s)
+		return NESTING_UNKNOWN;
+	r = nesting_begin(s, slot, sp, fp);
+	for (i = 0; i < NESTING_WALKS && r == NESTING_SEARCH; i++)
+		r = nesting_frames(scratch_tell(s), outer);
+	scratch_put(s);
+	return r == NESTING_SEARCH ? NESTING_UNKNOWN : r;
+}
+
+/* The walk's first frame: NESTING_SAME if it is that of the other call. */
+VERIFIED_ONCE_NUMBERS int nesting_first(scratch_ref ref, __u64 outer)
+{
+	struct stack_scratch *s = scratch_told(ref);
+	struct unwind_cache *cache = unwind_cache();
+	struct unwind_walk *w;
+
+	if (!s || !cache || !nesting_step(s, cache))
+		return NESTING_UNKNOWN;
+	w = &s->walk;
+	return w->sp - 8 == outer && !w->exact && !w->any_fp ? NESTING_SAME : NESTING_SEARCH;
+}
+
+/* As nesting_walk(), but NESTING_SAME where that call itself has called this one. */
+VERIFIED_ONCE_NUMBERS int nesting_caller(__u32 slot, __u64 sp, __u64 fp, __u64 outer)
+{
+	struct stack_scratch *s = scratch_get();
+	int i, r;
+
+	if (!s)
+		return NESTING_UNKNOWN;
+	r = nesting_begin(s, slot, sp, fp);
+	if (r == NESTING_SEARCH)
+		r = nesting_first(scratch_tell(s), outer);
 	for (i = 0; i < NESTING_WALKS && r == NESTING_SEARCH; i++)
 		r = nesting_frames(scratch_tell(s), outer);
 	scratch_put(s);

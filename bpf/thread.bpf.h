@@ -23,6 +23,8 @@ struct alloc_call {
 	__u8 throws;	     /* the call can have ended by an exception: ABI_THROWS */
 	__u8 by_sites;	     /* its exits are probed, so that its return address is left alone */
 	__u8 failed;	     /* at the return: there was no memory */
+	__u8 form;	     /* enum abi_form */
+	__u8 pad[7];
 };
 
 /* Calls of a thread that are neither over nor what it does now. */
@@ -49,7 +51,7 @@ struct thread_place {
 	__u32 tid; /* 0: free */
 	__u32 pad;
 	struct thread thread;
-	__u64 pad2[2]; /* whole cache lines */
+	__u64 pad2; /* whole cache lines */
 };
 
 struct {
@@ -81,6 +83,37 @@ struct {
 	__type(value, struct alloc_call);
 } parked_calls SEC(".maps") __weak;
 
+/* form.bpf.h: where a marked function began, and its return address. */
+struct mark_place {
+	__u64 sp;
+	__u64 link;
+};
+
+/* One of the two of a thread, of new and of delete. */
+struct mark {
+	struct mark_place at;
+	struct mark_place hidden; /* one that goes on while another has the mark; sp 0: none */
+	__u8 form;		  /* enum abi_form; ABI_FORM_OWN: there is no mark */
+	__u8 first; /* a call may have begun before the first that was seen: it had none */
+	__u8 pad[6];
+};
+
+struct marks {
+	struct mark mark[2];
+	__u32 slot; /* process image that they are of */
+	__u32 pad;
+};
+
+enum form_of { FORM_OF_ALLOCS, FORM_OF_FREES };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* thread */
+	__type(value, struct marks);
+} marks SEC(".maps") __weak;
+
 static const struct thread no_thread;
 
 static __always_inline struct thread_place *thread_place(__u32 tid)
@@ -111,6 +144,8 @@ static __always_inline void thread_drop(__u32 tid)
 		key = (struct parked_key){ tid, i };
 		bpf_map_delete_elem(&parked_calls, &key);
 	}
+	if (knob_forms)
+		bpf_map_delete_elem(&marks, &tid);
 	if (place && place->tid == tid)
 		*(volatile __u32 *)&place->tid = 0;
 	else

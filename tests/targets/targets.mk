@@ -46,7 +46,7 @@ FAMILIES_mimalloc := -lmimalloc
 FAMILIES_mimalloc-names := -DMIMALLOC -DPREFIX=mi_ -lmimalloc
 
 TARGET_POOLS := $(addprefix $(TARGETS_DIR)/,pools pools-static pools-stripped libpyblocks.so \
-	operators $(if $(GLIB_FLAGS),slices) $(if $(RUSTC),arena arena-plain))
+	operators mismatches $(if $(GLIB_FLAGS),slices) $(if $(RUSTC),arena arena-plain))
 
 TARGET_OTHERS += $(if $(filter jemalloc-rjem,$(FAMILIES)),$(TARGETS_DIR)/foreign)
 
@@ -127,6 +127,12 @@ $(TARGETS_DIR)/operators: tests/targets/operators.cc $(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(TARGET_CFLAGS) -std=gnu++17 -fsized-deallocation -o $@ $<
+
+$(TARGETS_DIR)/mismatches: tests/targets/mismatches.cc $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(TARGET_CFLAGS) -std=gnu++17 -fsized-deallocation -fno-builtin \
+		-Wno-mismatched-new-delete -pthread -o $@ $<
 
 # Not optimised: rustc 1.95 inlines __rust_alloc into the crate that has the allocator.
 $(TARGETS_DIR)/arena: tests/targets/arena.rs

@@ -215,6 +215,33 @@ static void rust_s_functions_are_known_under_their_mangled_names_as_well(void **
 				 cases[i].row ? allocator_function_find(cases[i].row) : NULL);
 }
 
+static void names_tell_the_form(void **state)
+{
+	static const struct {
+		const char *name;
+		uint8_t forms;
+	} cases[] = {
+		{ "malloc", ABI_FORM_C },
+		{ "sdallocx", ABI_FORM_C },
+		{ "mi_free", ABI_FORM_C },
+		{ "_Znwm", 1 << ABI_FORM_NEW },
+		{ "_ZnwmSt11align_val_tRKSt9nothrow_t", 1 << ABI_FORM_NEW },
+		{ "_ZdlPvmSt11align_val_t", 1 << ABI_FORM_NEW },
+		{ "_Znam", 1 << ABI_FORM_ARRAY },
+		{ "_ZdaPvm", 1 << ABI_FORM_ARRAY },
+		{ "tc_new_aligned", 1 << ABI_FORM_NEW },
+		{ "tc_newarray", 1 << ABI_FORM_ARRAY },
+		{ "tc_deletearray_sized", 1 << ABI_FORM_ARRAY },
+		{ "mi_new_n", ABI_FORM_C | 1 << ABI_FORM_NEW | 1 << ABI_FORM_ARRAY },
+		{ "__rust_alloc", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(allocator_function_forms(allocator_function_find(cases[i].name)),
+				 cases[i].forms);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +252,7 @@ int main(void)
 		cmocka_unit_test(this_process_s_own_realloc_does_as_its_row_says),
 		cmocka_unit_test(an_allocator_s_own_names_tell_its_family),
 		cmocka_unit_test(of_several_names_of_one_address_the_best_known_is_preferred),
+		cmocka_unit_test(names_tell_the_form),
 		cmocka_unit_test(rust_s_functions_are_known_under_their_mangled_names_as_well),
 	};
 

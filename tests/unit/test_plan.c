@@ -210,6 +210,7 @@ static void a_libc_that_starts_as_glibc_2_36_does_is_never_single_stepped(void *
 static void libstdcxx_only_forwards(void **state)
 {
 	_cleanup_(planned_done) struct planned library = { .fd = open_library("libstdc++.so.6") };
+	unsigned marks[ABI_FORM_UNKNOWN + 1][2] = {};
 
 	(void)state;
 	make_plan(&library);
@@ -217,6 +218,14 @@ static void libstdcxx_only_forwards(void **state)
 	assert_int_equal(library.plan->n_skipped, 20);
 	for (size_t i = 0; i < library.plan->n_skipped; i++)
 		assert_true(library.plan->skipped[i].forwards);
+	/* plain, aligned, both nothrow; of deletes the sized ones, too */
+	for (size_t i = 0; i < library.plan->n_marks; i++)
+		marks[library.plan->marks[i].form][library.plan->marks[i].deletes]++;
+	assert_int_equal(library.plan->n_marks, 20);
+	for (int form = ABI_FORM_NEW; form <= ABI_FORM_ARRAY; form++) {
+		assert_int_equal(marks[form][false], 4);
+		assert_int_equal(marks[form][true], 6);
+	}
 }
 
 static void jemalloc_s_operators_are_probed_where_they_are_its_own(void **state)
@@ -236,6 +245,9 @@ static void jemalloc_s_operators_are_probed_where_they_are_its_own(void **state)
 	assert_non_null(probe_of(library.plan, "_ZdlPvm"));
 	assert_true(skipped_of(library.plan, "_ZdlPv")->forwards);
 	assert_true(skipped_of(library.plan, "_Znam")->forwards);
+	assert_int_equal(probe->forms, 1 << ABI_FORM_NEW);
+	assert_int_equal(probe_of(library.plan, "free")->forms, ABI_FORM_C);
+	assert_true(library.plan->n_marks > 0);
 }
 
 static void jemalloc_s_own_functions_are_probed(void **state)
@@ -281,6 +293,9 @@ static void tcmalloc_s_operators_have_exits_in_what_they_jump_to(void **state)
 	assert_int_equal(probe_of(library.plan, "realloc")->kind, ABI_REALLOC | ABI_REALLOC0_FREES);
 	for (size_t i = 0; i < library.plan->n_skipped; i++)
 		assert_true(library.plan->skipped[i].forwards);
+	/* free is operator delete, by another name */
+	assert_int_equal(probe_of(library.plan, "free")->forms,
+			 ABI_FORM_C | 1 << ABI_FORM_NEW | 1 << ABI_FORM_ARRAY);
 }
 
 static void mimalloc_keeps_a_block_of_size_0_whatever_its_program_links(void **state)

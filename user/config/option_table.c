@@ -649,8 +649,8 @@ const struct option_def option_table[] = {
 	  .help = "Walk N stacks once more, by libdwfl, and say how many are the same; default: "
 		  "10000." },
 	{ 0, "heap-errors", GROUP_TRACING, OPTION_ALLOC, NULL, NULL, apply_flag, FIELD(heap_errors),
-	  .help = "Remember where blocks were freed, for reports of double frees. It costs a stack "
-		  "for each free." },
+	  .help = "Remember where blocks were freed, for reports of double frees, and by which of "
+		  "malloc, new and new[] they were made. It costs a stack for each free." },
 	{ 0, "floor", GROUP_TRACING, OPTION_ALLOC, NULL, NULL, apply_flag, FIELD(floor),
 	  .help = "Count nothing: run the same probes with empty programs, to see what the probes "
 		  "alone cost." },

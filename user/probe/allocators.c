@@ -312,6 +312,34 @@ const char *allocator_family_notes_blocks(uint8_t number)
 		       NULL;
 }
 
+uint8_t allocator_function_forms(const struct allocator_function *function)
+{
+	static const struct {
+		const char *prefix;
+		uint8_t forms;
+	} rules[] = {
+		{ "_Zna", 1 << ABI_FORM_ARRAY },
+		{ "_Zda", 1 << ABI_FORM_ARRAY },
+		{ "_Znw", 1 << ABI_FORM_NEW },
+		{ "_Zdl", 1 << ABI_FORM_NEW },
+		{ "tc_newarray", 1 << ABI_FORM_ARRAY },
+		{ "tc_deletearray", 1 << ABI_FORM_ARRAY },
+		{ "tc_new", 1 << ABI_FORM_NEW },
+		{ "tc_delete", 1 << ABI_FORM_NEW },
+		/* serves both, and what it makes is given to mi_free */
+		{ "mi_new", ABI_FORM_C | 1 << ABI_FORM_NEW | 1 << ABI_FORM_ARRAY },
+		{ "mi_heap_alloc_new", ABI_FORM_C | 1 << ABI_FORM_NEW | 1 << ABI_FORM_ARRAY },
+		{ "__r", 0 },
+	};
+
+	if (function->by_user)
+		return 0;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (strncmp(function->name, rules[i].prefix, strlen(rules[i].prefix)) == 0)
+			return rules[i].forms;
+	return ABI_FORM_C;
+}
+
 uint8_t allocator_family_number(const struct allocator_family *family)
 {
 	uint8_t n = 0;

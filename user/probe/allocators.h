@@ -52,6 +52,12 @@ int allocator_function_compare(const struct allocator_function *a,
 /* The family that the function's name belongs to, or NULL: any may have it. */
 const struct allocator_family *allocator_family_of(const struct allocator_function *function);
 
+/*
+ * The forms that the function's name says: ABI_FORM_C, or 1 << enum abi_form, of new and delete or
+ * new[] and delete[]; 0: none, such as Rust's and the user's.
+ */
+uint8_t allocator_function_forms(const struct allocator_function *function);
+
 /* A number from 1 on that families of one name share; 0 for NULL. */
 uint8_t allocator_family_number(const struct allocator_family *family);
 

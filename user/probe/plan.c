@@ -23,6 +23,7 @@ static const char why_forwards[] = "it forwards to a function that is probed";
 struct candidate {
 	const struct allocator_function *function;
 	const struct allocator_family *family; /* by a name that it has; NULL: the object's */
+	uint8_t forms;			       /* of all its names; 0: one of them says nothing */
 	uint64_t vaddr;
 	bool is_ifunc;
 	const char *why_not; /* it cannot be probed */
@@ -40,6 +41,7 @@ struct planner {
 	VEC(struct candidate) candidates;
 	VEC(struct plan_probe) probes;
 	VEC(struct plan_skipped) skipped;
+	VEC(struct plan_mark) marks;
 };
 
 static void planner_done(struct planner *p)
@@ -48,6 +50,7 @@ static void planner_done(struct planner *p)
 		free(probe->exit_sites);
 	vec_done(&p->probes);
 	vec_done(&p->skipped);
+	vec_done(&p->marks);
 	vec_foreach(&p->candidates, candidate)
 		sites_done(&candidate->sites);
 	vec_done(&p->candidates);
@@ -136,7 +139,10 @@ static struct candidate *candidate_at(struct planner *p, size_t n, uint64_t vadd
 	return NULL;
 }
 
-/* Keeps the first of the candidates at one address, which gets the family of any of them. */
+/*
+ * Keeps the first of the candidates at one address, which gets the family of any of them and the
+ * forms of all.
+ */
 static void drop_aliases(struct planner *p)
 {
 	size_t kept = 0;
@@ -145,9 +151,15 @@ static void drop_aliases(struct planner *p)
 		struct candidate candidate = p->candidates.data[i];
 		struct candidate *first = candidate_at(p, kept, candidate.vaddr);
 
-		if (!first)
+		if (!first) {
 			p->candidates.data[kept++] = candidate;
-		else if (candidate.function->by_user)
+			continue;
+		}
+		if (first->forms && candidate.forms)
+			first->forms |= candidate.forms;
+		else
+			first->forms = 0;
+		if (candidate.function->by_user)
 			*first = candidate; /* of another kind, which sorts later */
 		else if (!first->family)
 			first->family = candidate.family;
@@ -170,6 +182,7 @@ static int add_candidate(struct planner *p, uint64_t vaddr, bool is_ifunc,
 	struct candidate candidate = {
 		.function = function,
 		.family = function->by_user ? NULL : allocator_family_of(function),
+		.forms = allocator_function_forms(function),
 		.vaddr = vaddr,
 		.is_ifunc = is_ifunc,
 	};
@@ -291,6 +304,7 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 		.kind = function->kind | (function->may_throw ? ABI_THROWS : 0),
 		.args = function->args,
 		.family = function->by_user ? 0 : allocator_family_number(family),
+		.forms = candidate->forms,
 		.entry_emulated = sites->entry_emulated,
 		.exits = exits_of(function, sites),
 	};
@@ -313,6 +327,31 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 	if (r < 0)
 		free(probe.exit_sites);
 	return r;
+}
+
+static enum abi_form form_of(uint8_t forms)
+{
+	switch (forms) {
+	case 1 << ABI_FORM_NEW:
+		return ABI_FORM_NEW;
+	case 1 << ABI_FORM_ARRAY:
+		return ABI_FORM_ARRAY;
+	default:
+		return ABI_FORM_UNKNOWN; /* one function for both, or for C's as well */
+	}
+}
+
+/* One that forwards: by which name it was called is to be known where it arrives. */
+static int add_mark(struct planner *p, const struct candidate *candidate)
+{
+	struct plan_mark mark = { .form = form_of(candidate->forms),
+				  .deletes = candidate->function->kind == ABI_FREE };
+	int r;
+
+	if (!(candidate->forms & ~ABI_FORM_C))
+		return 0;
+	r = elf_file_offset_of(p->file, candidate->sites.entry_site, &mark.entry_site);
+	return r ? r : vec_push(&p->marks, mark);
 }
 
 static int find_sites(struct planner *p, struct candidate *candidate)
@@ -371,6 +410,13 @@ static bool has_own_new(const struct planner *p)
 	return false;
 }
 
+static int skip_forwarding(struct planner *p, const struct candidate *candidate)
+{
+	int r = add_mark(p, candidate);
+
+	return r ? r : skip(p, candidate, true, why_forwards);
+}
+
 static int plan_candidates(struct planner *p)
 {
 	bool own_new;
@@ -384,7 +430,7 @@ static int plan_candidates(struct planner *p)
 	own_new = has_own_new(p);
 	vec_foreach(&p->candidates, candidate) {
 		if (forwards(candidate, own_new))
-			r = skip(p, candidate, true, why_forwards);
+			r = skip_forwarding(p, candidate);
 		else if (candidate->why_not)
 			r = skip(p, candidate, false, candidate->why_not);
 		else
@@ -431,6 +477,8 @@ int plan_new(struct elf_file *file, const char *path, const struct plan_emulatio
 	plan->probes = TAKE_PTR(p.probes.data);
 	plan->n_skipped = p.skipped.len;
 	plan->skipped = TAKE_PTR(p.skipped.data);
+	plan->n_marks = p.marks.len;
+	plan->marks = TAKE_PTR(p.marks.data);
 	p.probes.len = 0;
 	*ret_plan = plan;
 	return 0;
@@ -444,5 +492,6 @@ void plan_free(struct plan *plan)
 		free(plan->probes[i].exit_sites);
 	free(plan->probes);
 	free(plan->skipped);
+	free(plan->marks);
 	free(plan);
 }

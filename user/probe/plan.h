@@ -27,6 +27,7 @@ struct plan_probe {
 	uint8_t kind;	      /* enum abi_kind, with all its flags but ABI_AT_EXIT */
 	uint16_t args;	      /* ABI_SIZE_*, ABI_BLOCK_ARG */
 	uint8_t family;	      /* allocator_family_number(); 0: not known, or of the user's own */
+	uint8_t forms;	      /* allocator_function_forms() of all its names; 0: not known */
 	bool entry_emulated;  /* the kernel emulates the instruction at entry_site */
 	enum plan_exits exits;
 	uint64_t function_offset; /* file offset of the function's first byte */
@@ -46,6 +47,13 @@ struct plan_skipped {
 	const char *why; /* static string */
 };
 
+/* A form of new or delete that forwards, whose entry is probed where forms are of interest. */
+struct plan_mark {
+	uint64_t entry_site; /* as of plan_probe */
+	uint8_t form;	     /* enum abi_form */
+	bool deletes;
+};
+
 struct custom_allocators;
 
 struct plan {
@@ -53,6 +61,8 @@ struct plan {
 	struct plan_probe *probes; /* frees first: a block that is recorded has its free seen */
 	size_t n_skipped;
 	struct plan_skipped *skipped;
+	size_t n_marks;
+	struct plan_mark *marks;
 	bool has_symbols; /* some symbol table was there to look into */
 	bool is_static_executable;
 	bool loads_others; /* elf_file_loads_others() */

@@ -22,6 +22,8 @@
 
 /* Below it the table of blocks is one bucket: a few long buckets would spill too unevenly. */
 #define MIN_TABLE_BLOCKS (32U << 10)
+/* --heap-errors: threads whose marks are kept. */
+#define MARKED_THREADS (64U << 10)
 #define RING_BYTES (8U << 20)
 /* Copies of stacks are up to 130 KiB. */
 #define RING_BYTES_FOR_COPIES (64U << 20)
@@ -122,6 +124,13 @@ static int choose_maps(struct memtraced_bpf *skel, bool old)
 	return r;
 }
 
+/* Whether blocks have their form, which is told by walks of the stack. */
+static bool knows_forms(const struct programs_opts *opts)
+{
+	return opts->heap_errors && opts->allocations && opts->unwind && opts->max_stack &&
+	       !opts->floor && !old_kernel();
+}
+
 static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *room,
 			 const struct programs_opts *opts)
 {
@@ -142,6 +151,7 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.tombs, allocations ? opts->room.tombs : 1 },
 		{ skel->maps.shed, allocations ? opts->room.tombs : 1 },
 		{ skel->maps.freed_blocks, opts->heap_errors ? ABI_FREED_BLOCKS : 1 },
+		{ skel->maps.marks, knows_forms(opts) ? MARKED_THREADS : 1 },
 		{ skel->maps.further_heap_errors, allocations ? opts->max_procs : 1 },
 		{ skel->maps.unwind_rows, opts->unwind ? UNWIND_FIRST_ROWS : 1 },
 		{ skel->maps.unwind_rules, opts->unwind ? ABI_UNWIND_RULES : 1 },
@@ -196,6 +206,7 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	bpf_program__set_autoload(skel->progs.on_entry, !session);
 	bpf_program__set_autoload(skel->progs.on_return, returns);
 	bpf_program__set_autoload(skel->progs.on_checkpoint, opts->checkpoints);
+	bpf_program__set_autoload(skel->progs.on_mark, knows_forms(opts));
 	/* libbpf 1.1 does not know these types by section name. */
 	(void)bpf_program__set_expected_attach_type(skel->progs.on_session,
 						    (enum bpf_attach_type)LINK_TYPE_UPROBE_SESSION);
@@ -206,6 +217,8 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	(void)bpf_program__set_expected_attach_type(skel->progs.on_return,
 						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
 	(void)bpf_program__set_expected_attach_type(skel->progs.on_checkpoint,
+						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
+	(void)bpf_program__set_expected_attach_type(skel->progs.on_mark,
 						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
 }
 
@@ -253,6 +266,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_follow = opts->follow;
 	skel->rodata->knob_whole_life = opts->whole_life;
 	skel->rodata->knob_heap_errors = opts->heap_errors;
+	skel->rodata->knob_forms = knows_forms(opts);
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_regions = opts->allocations;
 	skel->rodata->knob_unwind = opts->unwind;
@@ -275,7 +289,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	}
 	p->control = &skel->data_control->control;
 	p->next_slot = &skel->data_slots->next_slot;
-	p->families = skel->data_families->function_families;
+	p->traits = skel->data_traits->function_traits;
 	return map_arrays(p);
 }
 
@@ -378,6 +392,7 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	p->entry_fd = loaded_fd(p->skel->progs.on_entry);
 	p->return_fd = loaded_fd(p->skel->progs.on_return);
 	p->checkpoint_fd = loaded_fd(p->skel->progs.on_checkpoint);
+	p->mark_fd = loaded_fd(p->skel->progs.on_mark);
 	p->entry_type = bpf_program__expected_attach_type(p->skel->progs.on_entry);
 	r = load_perf(p, opts);
 	if (r)

@@ -65,7 +65,7 @@ struct programs {
 	struct abi_proc *procs;	      /* by slot; shared with the programs */
 	struct abi_site_entry *sites; /* ABI_SITE_ENTRIES of them */
 	uint32_t *next_slot;	      /* shared with the programs */
-	uint8_t *families;	      /* allocators, by function id; shared with the programs */
+	uint8_t *traits;	      /* ABI_TRAITS, by function id; shared with the programs */
 	uint32_t max_procs;
 	bool unwind; /* as in struct programs_opts */
 	uint32_t check_stacks;
@@ -79,6 +79,7 @@ struct programs {
 	int entry_type;	   /* LINK_TYPE_UPROBE_MULTI, 0: for perf events */
 	int return_fd;	   /* -1: not loaded */
 	int checkpoint_fd; /* -1: not loaded */
+	int mark_fd;	   /* on_mark; -1: not loaded */
 };
 
 /*

@@ -142,11 +142,12 @@ int block_insert_all(struct block_insert *insert, const struct glibc_block *bloc
 	batch->in_map_alone = insert->programs->stubs.cookies_fd > 0;
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t key = ABI_BLOCK_KEY(insert->slot, blocks[i].addr);
-		const struct abi_block block = { .size_fn = ABI_SIZE_FN(blocks[i].size, insert->fn),
+		const struct abi_block block = { .size_fn = ABI_SIZE_FN(blocks[i].size,
+									ABI_FORM_OWN, insert->fn),
 						 .tick = insert->tick,
 						 .era = insert->era };
 
-		if (blocks[i].addr >= ABI_ADDR_LIMIT || blocks[i].size >> 48)
+		if (blocks[i].addr >= ABI_ADDR_LIMIT || blocks[i].size >> ABI_SIZE_BITS)
 			insert->no_room++;
 		else if (!is_known(batch, key))
 			put(batch, key, &block);

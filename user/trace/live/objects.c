@@ -48,6 +48,7 @@ struct object {
 	bool no_unwinding; /* it has no rows, or there was no room */
 	bool refused;	   /* the kernel does not let it be probed for all processes */
 	bool is_32bit;
+	bool marked; /* its plan's marks are probed */
 	VEC(struct object_link) links;
 	VEC(struct unprobed) unprobed;
 };
@@ -236,11 +237,12 @@ static int object_plan(struct objects *objects, struct object *object)
 		return r;
 	if (objects->next_fn + object->plan->n_probes > UINT16_MAX)
 		return -ENOSPC;
+	object->marked = objects->opts.programs->mark_fd >= 0 && object->plan->n_marks > 0;
 	object->first_fn = objects->next_fn;
 	objects->next_fn += object->plan->n_probes;
 	for (size_t i = 0; i < object->plan->n_probes; i++)
-		objects->opts.programs->families[object->first_fn + i] =
-			object->plan->probes[i].family;
+		objects->opts.programs->traits[object->first_fn + i] =
+			ABI_TRAITS(object->plan->probes[i].family, object->plan->probes[i].forms);
 	for (size_t i = 0; i < object->plan->n_skipped; i++) {
 		const struct plan_skipped *s = &object->plan->skipped[i];
 
@@ -299,7 +301,7 @@ bool object_has_allocator(const struct object *object)
 
 bool object_is_probed(const struct object *object)
 {
-	return object_has_allocator(object) || object->checkpoints.list.len > 0;
+	return object_has_allocator(object) || object->checkpoints.list.len > 0 || object->marked;
 }
 
 bool objects_have_checkpoint(const struct objects *objects, uint16_t function)
@@ -641,6 +643,28 @@ static int attach_checkpoints(const struct objects *objects, struct object *obje
 			       lists.entry.len, false, owner, pid);
 }
 
+/* C++'s forms of allocation that forward: bpf/form.bpf.h. */
+static int attach_marks(const struct objects *objects, struct object *object, uint32_t owner,
+			pid_t pid)
+{
+	_cleanup_(site_lists_done) struct site_lists lists = {};
+	const struct programs *p = objects->opts.programs;
+	int r = 0;
+
+	for (size_t i = 0; object->marked && i < object->plan->n_marks && r == 0; i++) {
+		const struct plan_mark *mark = &object->plan->marks[i];
+		struct uprobe_site site = {
+			.offset = mark->entry_site,
+			.cookie = ABI_COOKIE(0, 0, ABI_MARK_ARGS(mark->form, mark->deletes), owner),
+		};
+
+		r = vec_push(&lists.entry, site);
+	}
+	return r ? r :
+		   attach_list(objects, object, p->mark_fd, p->entry_type, lists.entry.data,
+			       lists.entry.len, false, owner, pid);
+}
+
 static int attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
 {
 	_cleanup_(site_lists_done) struct site_lists lists = {};
@@ -656,9 +680,11 @@ static int attach(struct objects *objects, struct object *object, uint32_t owner
 	}
 	if (r)
 		return r;
-	/* Returns before entries, for the reason given at add_probe. */
-	r = attach_list(objects, object, p->return_fd, p->entry_type, lists.ret.data, lists.ret.len,
-			true, owner, pid);
+	/* Returns before entries, for the reason given at add_probe; marks before both. */
+	r = attach_marks(objects, object, owner, pid);
+	if (r == 0)
+		r = attach_list(objects, object, p->return_fd, p->entry_type, lists.ret.data,
+				lists.ret.len, true, owner, pid);
 	if (r == 0)
 		r = attach_list(objects, object, entry_fd, p->entry_type, lists.entry.data,
 				lists.entry.len, false, owner, pid);

@@ -21,6 +21,7 @@ _memtraced_values() {
     --comm) sort -u /proc/[0-9]*/comm 2> /dev/null | grep -- "^$2" ;;
     --run-as | --uid) compgen -u -- "$2" ;;
     --env) compgen -v -S = -- "$2" ;;
+    --group-by) compgen -W 'site function file object process class growth leak size age' -- "$2" ;;
     --sort) compgen -W 'bytes count growth peak temporary' -- "$2" ;;
     --leak-check) compgen -W 'no summary full yes' -- "$2" ;;
     --leak-resolution) compgen -W 'low med high' -- "$2" ;;
@@ -41,7 +42,7 @@ _memtraced_values() {
 
 # The options and commands that begin with $1; $2 is "report" when they are those of a report.
 _memtraced_options() {
-    local report='--min-size= --max-size= --older-than= --where= --top= --sort= -f -o --threshold=
+    local report='--min-size= --max-size= --older-than= --where= --group-by= --top= --sort= -f -o --threshold=
         --max-snapshots= --time-unit= --color=
         -v --verbose -q --quiet -V --version -h --help'
     local trace='-p
@@ -138,7 +139,7 @@ _memtraced() {
 
     case $option in
     -p | -c | -e | -i | -d | -f | -o | --cgroup | --uid | --comm | --hist | --run-as | --env | --min-size | \
-        --max-size | --older-than | --where | --top | --sort | --threshold | --max-snapshots | --time-unit | \
+        --max-size | --older-than | --where | --group-by | --top | --sort | --threshold | --max-snapshots | --time-unit | \
         --color | --attach | --allocator | \
         --max-blocks | --keep-ended | --max-stack | --unwind | --sample-interval | --leak-check | \
         --leak-resolution | \

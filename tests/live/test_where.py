@@ -63,6 +63,22 @@ def a_live_report_is_filtered_the_same_way():
         assert total(heap_sites(process), "live_blocks") == 100
 
 
+@test(need_root)
+def groups_sum_the_sites_of_a_run():
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced("--group-by=class", "--top=0", "-o", f"json:{path}",
+                             "-o", f"table:{folder}/table", "--", target("leak"), "100", "0")
+        assert done.returncode == 0, done.stderr
+        process, = load_report(path)["processes"]
+        with open(os.path.join(folder, "table"), encoding="utf-8") as file:
+            table = file.read()
+    for kind in ("heap", "mmap"):
+        sites = [site for site in process["sites"] if site["class"] == kind]
+        row, = [line.split() for line in table.split("\n") if line.endswith(f"  {kind}")]
+        assert row[-2] == str(len(sites)) and row[-3] == str(total(sites, "allocs")), (row, kind)
+
+
 @test()
 def a_wrong_expression_is_an_error_of_usage():
     done = run_memtraced("report", "/nowhere", "--where", "size > 4k and lve = 1")

@@ -1,61 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which sites --where leaves, of a run with one of each kind. */
 #include "config/where.h"
-#include "tests/report_fixture.h"
+#include "tests/unit/one_of_each.h"
 
 #include <string.h>
-
-#define APP "/opt/demo/server"
-#define SECOND 1000000000ull
-
-enum { SITE_LARGE = 1, SITE_SMALL, SITE_DEAD, SITE_MAPPED };
-
-/* live bytes tell the sites apart: 8000, 100, 0, 4096 */
-static void fill(struct fixture *f)
-{
-	const struct script *s = &f->script;
-
-	fixture_init(f);
-	emit_run(s);
-	emit_function(s, 1, "malloc", "/usr/lib/libc.so.6", 0x9a000);
-	emit_function(s, 2, "mmap", "/usr/lib/libc.so.6", 0xff000);
-	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
-	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, APP, 11);
-	emit_stack(s, SITE_LARGE, 0, 2000, 0x10101, 0x10201);
-	emit_stack(s, SITE_SMALL, 0, 2000, 0x10102, 0x10201);
-	emit_stack(s, SITE_DEAD, 0, 2000, 0x10103);
-	emit_stack(s, SITE_MAPPED, 0, 2000, 0x10104, 0x10201);
-	emit_symbol(s, APP, 11, 0x1101, { "parse_json", 1, "/src/parse.c", 10, true },
-		    { "load", 1, "/src/load.c", 20, false });
-	emit_symbol(s, APP, 11, 0x1102, { "parse_xml", 2, "/src/parse.c", 30, false });
-	emit_symbol(s, APP, 11, 0x1103, { "once", 3, NULL, 0, false });
-	emit_symbol(s, APP, 11, 0x1201, { "main", 1, NULL, 0, false });
-	emit_region(s, 0, 0x7e0000000000, 0x7e0000001000, 2, SITE_MAPPED, 2 * SECOND);
-	emit_cut(s, 10 * SECOND);
-	emit_totals(s, (struct record_totals){ .allocs = 130, .live_bytes = 8100 });
-	emit_site(s, (struct record_site){ .fn = 1,
-					   .stack = SITE_LARGE,
-					   .live_bytes = 8000,
-					   .live_blocks = 2,
-					   .allocs = 10,
-					   .bytes = 40000,
-					   .temporary = 5,
-					   .peak_bytes = 9000,
-					   .oldest_ns = 9 * SECOND,
-					   .newest_ns = SECOND });
-	emit_site(s, (struct record_site){ .fn = 1,
-					   .stack = SITE_SMALL,
-					   .live_bytes = 100,
-					   .live_blocks = 1,
-					   .allocs = 100,
-					   .bytes = 10000,
-					   .oldest_ns = 2 * SECOND,
-					   .newest_ns = 2 * SECOND });
-	emit_site(s,
-		  (struct record_site){ .fn = 1, .stack = SITE_DEAD, .allocs = 20, .bytes = 20 });
-	emit_coverage(s, true, 10, NULL, 0);
-	emit_cut_end(s);
-}
 
 /* The live bytes of what is left, in the order of the report. */
 static void check(struct fixture *f, const char *text, const int64_t *left, size_t n_left)
@@ -91,7 +39,7 @@ static void each_field_says_what_it_should(void **state)
 	struct fixture f;
 
 	(void)state;
-	fill(&f);
+	one_of_each(&f);
 	LEFT(&f, "live > 0", 8000, 4096, 100);
 	LEFT(&f, "blocks = 2", 8000);
 	LEFT(&f, "peak >= 9000", 8000);
@@ -123,7 +71,7 @@ static void what_is_not_known_fulfils_no_comparison(void **state)
 	struct fixture f;
 
 	(void)state;
-	fill(&f);
+	one_of_each(&f);
 	LEFT(&f, "oldest >= 0", 8000, 4096, 100);
 	LEFT(&f, "not oldest >= 0", 0);
 	LEFT(&f, "temporary >= 0", 8000, 100, 0);
@@ -141,7 +89,7 @@ static void reports_say_what_was_left_out(void **state)
 	struct fixture f;
 
 	(void)state;
-	fill(&f);
+	one_of_each(&f);
 	assert_int_equal(where_parse("function = load", &where, &error), 0);
 	opts.where = where;
 	table = fixture_report(&f, "table", &opts);

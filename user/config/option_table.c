@@ -430,6 +430,25 @@ static int apply_env(struct option_parser *p, const struct option_def *def, cons
 	return env[n] ? 0 : -ENOMEM;
 }
 
+static const char *const group_by_names[] = {
+	[GROUP_BY_SITE] = "site",
+	[GROUP_BY_FUNCTION] = "function",
+	[GROUP_BY_FILE] = "file",
+	[GROUP_BY_OBJECT] = "object",
+	[GROUP_BY_PROCESS] = "process",
+	[GROUP_BY_CLASS] = "class",
+	[GROUP_BY_GROWTH] = "growth",
+	[GROUP_BY_LEAK] = "leak",
+	[GROUP_BY_SIZE] = "size",
+	[GROUP_BY_AGE] = "age",
+	NULL,
+};
+
+const char *group_by_name(enum group_by by)
+{
+	return group_by_names[by];
+}
+
 static const char *const sort_names[] = {
 	[SORT_BYTES] = "bytes", [SORT_COUNT] = "count",		[SORT_GROWTH] = "growth",
 	[SORT_PEAK] = "peak",	[SORT_TEMPORARY] = "temporary", NULL,
@@ -590,6 +609,9 @@ const struct option_def option_table[] = {
 	{ 0, "where", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC | OPTION_ONCE, "EXPR", NULL,
 	  apply_where,
 	  .help = "Only sites of which this is true, as in 'size >= 4k and oldest > 1m'." },
+	{ 0, "group-by", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, NULL, group_by_names,
+	  apply_choice, FIELD(group_by),
+	  .help = "In tables, sum sites by what they have in common; default: site." },
 	{ 0, "top", GROUP_FILTER, OPTION_FOR_REPORT, "N", NULL, apply_top,
 	  .help = "Show the first N sites in tables, 0: all; default: 10." },
 	{ 0, "sort", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, NULL, sort_names,

@@ -27,6 +27,19 @@ enum option_action {
 };
 
 enum option_sort { SORT_BYTES, SORT_COUNT, SORT_GROWTH, SORT_PEAK, SORT_TEMPORARY };
+/* What sites are summed by. */
+enum group_by {
+	GROUP_BY_SITE, /* not at all */
+	GROUP_BY_FUNCTION,
+	GROUP_BY_FILE,
+	GROUP_BY_OBJECT,
+	GROUP_BY_PROCESS,
+	GROUP_BY_CLASS,
+	GROUP_BY_GROWTH,
+	GROUP_BY_LEAK,
+	GROUP_BY_SIZE,
+	GROUP_BY_AGE,
+};
 enum option_attach { ATTACH_AUTO, ATTACH_SESSION, ATTACH_MULTI, ATTACH_PERF, ATTACH_EXIT };
 enum option_unwind { UNWIND_CFI, UNWIND_FP };
 /* Most that --max-stack takes, and its default: the room that the kernel's programs have. */
@@ -113,6 +126,7 @@ struct options {
 	uint64_t sample_interval_ns; /* between the first samples of what sites hold */
 	uint64_t min_size, max_size; /* bytes of one block; 0 and UINT64_MAX when not given */
 	uint64_t older_than_ns;
+	enum group_by group_by;
 	struct where *where; /* --where; NULL: all sites */
 	uint64_t top;	     /* sites to show in tables; 0: all; default 10 */
 	enum option_sort sort;
@@ -158,6 +172,9 @@ static inline bool options_check_leaks(const struct options *options)
 {
 	return options->leak.mode != LEAK_CHECK_NO;
 }
+
+/* "function" */
+const char *group_by_name(enum group_by by);
 
 /* Ended processes that stay in the report with their sites; SIZE_MAX: all. */
 size_t options_keep_ended(const struct options *options);

@@ -10,7 +10,10 @@
 	let body, count, more, shown, drawn, rangeHead;
 	let sortBy, descending = true;
 
-	function mean(site) { return site.allocs > 0 ? site.bytes / site.allocs : null; }
+	/* Where a child has only inherited blocks of a site, of these. */
+	function mean(site) {
+		return site.allocs > 0 ? site.bytes / site.allocs : site.blocks > 0 ? site.live / site.blocks : null;
+	}
 	function temporaryShare(site) {
 		return site.temporary === null || site.allocs === 0 ? null : site.temporary / site.allocs;
 	}

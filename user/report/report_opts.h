@@ -16,6 +16,7 @@ struct report_opts {
 	uint64_t top; /* of sites, processes, groups and stacks, each, in tables; 0: all */
 	uint64_t older_than_ns;	   /* only sites with a live block of at least this age */
 	const struct where *where; /* only such sites; NULL: all. Borrowed */
+	enum group_by group_by;	   /* in tables */
 	uint64_t mark_ns; /* regions from then on are young (view_site); blocks say so themselves */
 	bool color;
 	unsigned int width; /* columns of tables, at least 80 */

@@ -362,9 +362,11 @@ static void process_section(struct table *t, const struct view_process *process)
 	table_leaks(t, process);
 	table_errors(t, process);
 	table_fault(t, process);
-	table_sites(t, process, VIEW_HEAP);
-	if (process->has_mmap)
-		table_sites(t, process, VIEW_MMAP);
+	if (view_opts(t->view)->group_by == GROUP_BY_SITE) {
+		table_sites(t, process, VIEW_HEAP);
+		if (process->has_mmap)
+			table_sites(t, process, VIEW_MMAP);
+	}
 	if (process->n_left_out > 0)
 		strbuf_addf(&t->out, "  … %zu site%s left out by %s, %s live\n",
 			    process->n_left_out, table_plural(process->n_left_out),
@@ -555,6 +557,8 @@ int table_write(const struct view *view, FILE *file)
 	table_syscalls(&t);
 	if (view_has_allocations(view))
 		r = processes_write(&t);
+	if (r == 0 && view_has_allocations(view) && view_opts(view)->group_by != GROUP_BY_SITE)
+		r = table_groups(&t);
 	table_coverage(&t);
 	if (r == 0)
 		r = strbuf_error(&t.out);

@@ -22,3 +22,12 @@ enum option_sort view_site_quantity(enum option_sort sort)
 {
 	return sort == SORT_PEAK || sort == SORT_TEMPORARY ? sort : SORT_BYTES;
 }
+
+uint64_t view_site_mean_size(const struct view_site *site)
+{
+	if (site->allocs > 0)
+		return site->bytes / site->allocs;
+	if (site->live_blocks > 0 && site->live_bytes >= 0)
+		return (uint64_t)site->live_bytes / (uint64_t)site->live_blocks;
+	return VIEW_UNKNOWN;
+}

@@ -81,6 +81,12 @@ static inline int view_site_urgency(const struct view_site *site)
 int64_t view_site_weight(const struct view_site *site, enum option_sort sort);
 
 /*
+ * The mean size of a site's allocations; where a child has only inherited blocks of it, of these.
+ * VIEW_UNKNOWN where there are neither.
+ */
+uint64_t view_site_mean_size(const struct view_site *site);
+
+/*
  * What formats with one number a stack show: live bytes, or what is asked to be sorted by where
  * that is a quantity of its own, bytes at the peak or temporary allocations.
  */

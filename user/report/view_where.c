@@ -18,9 +18,9 @@ static bool number_holds(const struct where_test *test, bool known, int64_t valu
 	return known && where_compare(test, value > 0 ? (uint64_t)value : 0);
 }
 
-static bool age_holds(const struct where_test *test, uint64_t age_ns)
+static bool known_holds(const struct where_test *test, uint64_t value)
 {
-	return age_ns != VIEW_UNKNOWN && where_compare(test, age_ns);
+	return value != VIEW_UNKNOWN && where_compare(test, value);
 }
 
 /* A path is named whole or by its last part. */
@@ -85,15 +85,15 @@ static bool holds(const struct where_test *test, void *userdata)
 	case WHERE_ALLOCS:
 		return where_compare(test, site->allocs);
 	case WHERE_SIZE:
-		return site->allocs > 0 && where_compare(test, site->bytes / site->allocs);
+		return known_holds(test, view_site_mean_size(site));
 	case WHERE_TEMPORARY:
 		return has_temporary &&
 		       where_compare(test, (uint64_t)(100.0 * (double)site->temporary /
 						      (double)site->allocs));
 	case WHERE_OLDEST:
-		return age_holds(test, site->oldest_ns);
+		return known_holds(test, site->oldest_ns);
 	case WHERE_NEWEST:
-		return age_holds(test, site->newest_ns);
+		return known_holds(test, site->newest_ns);
 	case WHERE_PID:
 		return number_holds(test, image->known, image->pid);
 	default:

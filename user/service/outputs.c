@@ -332,6 +332,7 @@ static int write_job(struct outputs *outputs, const struct option_output *output
 		.top = outputs->options->top,
 		.older_than_ns = outputs->options->older_than_ns,
 		.where = outputs->options->where,
+		.group_by = outputs->options->group_by,
 		.color = colored(outputs, output),
 		.width = output->path ? 80 : terminal_width(),
 		.job = job,

@@ -47,7 +47,7 @@ enum live_older live_older_blocks(const struct live *live, uint32_t slot)
 
 const char *live_notes_blocks(const struct live *live, uint16_t fn)
 {
-	return allocator_family_notes_blocks(live->programs->families[fn]);
+	return allocator_family_notes_blocks(ABI_FAMILY(live->programs->traits[fn]));
 }
 
 int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n)

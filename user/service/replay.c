@@ -52,11 +52,16 @@ int replay_report(const struct options *options)
 	}
 	replay = (struct replay){ model, outputs };
 	r = source_drain(source, take_record, &replay);
-	if (r < 0) {
-		log_error("%s: damaged: %s", options->report_file, strerror(-r));
+	if (r < 0 && r != -EPROTO) {
+		log_error("cannot read %s: %s", options->report_file, strerror(-r));
 		return r;
 	}
-	if (recording_truncated(source))
-		log_warning("%s ends early: the report is of what it holds", options->report_file);
+	/* What the checksums cannot tell: a record that has no meaning where it stands. */
+	if (r == -EPROTO)
+		log_warning("%s is damaged: the report is of what comes before that",
+			    options->report_file);
+	else if (recording_truncated(source))
+		log_warning("%s ends early or is damaged: the report is of what comes before that",
+			    options->report_file);
 	return outputs_write(outputs, true);
 }

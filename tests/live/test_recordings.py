@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Recordings that are cut off or damaged are read as far as they go, and that is said."""
+
+import json
+import os
+import struct
+import zlib
+
+from lib import heap_sites, load_report, need_root, run_memtraced, scratch, target, test
+
+HEADER, RECORD = 16, struct.Struct("<III")  # docs/recording.md
+CUT_END = 14
+
+
+def record(kind, payload=b""):
+    head = struct.pack("<II", kind, len(payload))
+    return head + struct.pack("<I", zlib.crc32(payload, zlib.crc32(head))) + payload
+
+
+def ends_of(data):
+    """(type, where it ends) of each record."""
+    at, found = HEADER, []
+    while at < len(data):
+        kind, length, _ = RECORD.unpack_from(data, at)
+        at += RECORD.size + length
+        found.append((kind, at))
+    assert at == len(data)
+    return found
+
+
+def recorded(folder):
+    """A recording's bytes, and the report of the same run."""
+    recording, path = os.path.join(folder, "run"), os.path.join(folder, "json")
+    done = run_memtraced("-o", f"record:{recording}", "-o", f"json:{path}", "--", target("leak"),
+                         "100", "0")
+    assert done.returncode == 0, done.stderr
+    with open(recording, "rb") as file:
+        return file.read(), load_report(path)
+
+
+def read(folder, data, checked=True):
+    """The report of such a file, and what was said."""
+    damaged, path = os.path.join(folder, "damaged"), os.path.join(folder, "damaged.json")
+    with open(damaged, "wb") as file:
+        file.write(data)
+    done = run_memtraced("report", damaged, "-o", f"json:{path}")
+    assert done.returncode == 0, done.stderr
+    if checked:
+        return load_report(path), done.stderr
+    with open(path, encoding="utf-8") as file:
+        return json.load(file), done.stderr
+
+
+SAID = "ends early or is damaged: the report is of what comes before that"
+
+
+@test(need_root)
+def what_comes_before_the_damage_is_reported():
+    with scratch() as folder:
+        data, whole = recorded(folder)
+        process, = whole["processes"]
+        ends = ends_of(data)
+        behind_cut = [end for kind, end in ends if kind == CUT_END][-1]
+        flipped = bytearray(data)
+        flipped[behind_cut + RECORD.size] ^= 1
+        broken = {
+            "a byte of a record behind the cut": (bytes(flipped), SAID),
+            "a cut-off record behind the cut": (data[:behind_cut + 5], SAID),
+            "a record where it has no meaning": (data + record(CUT_END), "is damaged: the report"),
+        }
+        for what, (bad, said) in broken.items():
+            report, stderr = read(folder, bad)
+            assert said in stderr, (what, stderr)
+            assert report["processes"][0]["alloc"] == process["alloc"], what
+            assert report["coverage"]["exact"] == whole["coverage"]["exact"], what
+
+
+@test(need_root)
+def what_holds_no_state_has_no_numbers():
+    with scratch() as folder:
+        data, _ = recorded(folder)
+        first = [end for kind, end in ends_of(data) if kind == CUT_END][0]
+        report, stderr = read(folder, data[:first - 1], checked=False)
+        assert SAID in stderr, stderr
+        for process in report["processes"]:
+            assert process["alloc"]["allocs"] is None, process["alloc"]
+            assert not heap_sites(process), "regions alone are known without a cut"
+        assert not report["coverage"]["exact"] and report["coverage"]["events"] is None

@@ -18,6 +18,7 @@ DETAILS = "document.getElementById('details').textContent"
 COUNT = "document.getElementById('count').textContent"
 CELLS = ("[...document.querySelectorAll('#sites tr.site')]"
          ".map(r => [...r.cells].map(c => c.innerText))")
+PROCESSES = "[...document.querySelectorAll('.f.process')].map(f => f.node.name)"
 FRAME = "[...document.querySelectorAll('.f')].find(f => f.textContent === '%s')"
 
 
@@ -126,6 +127,26 @@ def a_browser_shows_the_numbers_that_we_report():
             check_table(page, process)
             assert page.value("performance.getEntriesByType('resource').length") == 0
             picture(page, "html-leak")
+
+
+@test(need_root, need_long, need_program("chromium"))
+def events_are_drawn_with_the_sums_that_we_report():
+    with scratch() as folder:
+        path, report = os.path.join(folder, "page.html"), os.path.join(folder, "json")
+        done = run_memtraced("-e", "getrandom", "--off-cpu", "-o", f"html:{path}", "-o",
+                             f"json:{report}", "--", "sh", "-c", "sleep 0.1; sleep 0.2")
+        assert done.returncode == 0, done.stderr
+        checked(path)
+        events = load_report(report, allocations=False)["events"]
+        assert len(events) == 2 and events[1]["ns"] > 200000000, events
+        with browser.page(f"file://{path}", folder) as page:
+            page.until(READY)
+            for number_, event in enumerate(events):
+                choose(page, "quantity", f"event{number_}")
+                value = event["count"] if event["ns"] is None else event["ns"]
+                assert page.value("document.querySelector('.f.all').node.value") == value, event
+                names = page.value(PROCESSES)
+                assert all(name.rpartition("-")[2].isdigit() for name in names) and names, names
 
 
 def shown_live(page):

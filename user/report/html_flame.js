@@ -116,9 +116,11 @@
 		return node.children;
 	}
 
-	function processRoot(all, process) {
-		const several = report.processes.length > 1 && !state.process;
-		const root = several ? childOf(all, -2 - process.index, process.name, "process") : all;
+	/* Images of one process, and processes whose names are equal, stand apart by their numbers. */
+	function processRoot(all, item) {
+		const several = report.processes.length > 1 && (!state.process || !item.process);
+		const key = item.process ? -2 - item.process.index : item.of;
+		const root = several ? childOf(all, key, item.of, "process") : all;
 		root.built = root.built || new Map();
 		return root;
 	}
@@ -131,9 +133,11 @@
 	/* What is drawn: stacks with their values. */
 	function itemsOf(event, kind) {
 		if (event)
-			return event.stacks.map(function (row) { return { node: row[3], value: row[2] }; });
+			return event.stacks.map(function (row) {
+				return { node: row[3], value: row[2], of: (row[1] || "unknown") + (row[0] === null ? "" : "-" + row[0]) };
+			});
 		return state.shown.map(function (site) {
-			return { node: site.node, value: kind.of(site), process: site.process };
+			return { node: site.node, value: kind.of(site), of: site.process.name, process: site.process };
 		}).filter(function (item) { return item.value > 0; });
 	}
 
@@ -147,7 +151,7 @@
 			all.items = all.stacks;
 			all.value = all.items.reduce(function (sum, item) { return sum + item.value; }, 0);
 		} else {
-			all.stacks.forEach(function (item) { add(item.process ? processRoot(all, item.process) : all, item); });
+			all.stacks.forEach(function (item) { add(processRoot(all, item), item); });
 		}
 		return all;
 	}

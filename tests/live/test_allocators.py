@@ -199,17 +199,30 @@ def pythons_objects(path):
 def rusts_own_functions_where_the_allocator_behind_is_not_visible(path):
     run_ = trace([target("arena"), str(scaled(3000, 100000))], attach_option(path), library=None)
     exact(run_.report)
+    count_of_rust(run_, "__r(ust|g|dl)_", ("its own", "static", "Rust", "arena"))
+
+
+@test(need_root, need_target("arena-rjem"), each=EACH_PATH)
+def rust_with_jemalloc_under_its_own_names(path):
+    run_ = trace([target("arena-rjem"), str(scaled(3000, 100000))], attach_option(path),
+                 library=None)
+    exact(run_.report)
+    count_of_rust(run_, "^_rjem_", ("jemalloc", "static, _rjem_*", "Rust", "arena-rjem"))
+
+
+def count_of_rust(run_, functions, what):
+    """The sites of these functions are what the program has counted of itself."""
     allocs, frees, bytes_, live = map(int, run_.stdout.split()[:4])
     process = run_.only_process()
     sites = [site for site in heap_sites(process)
-             if re.search("__r(ust|g|dl)_", site["frames"][0]["function"])]
+             if re.search(functions, site["frames"][0]["function"])]
     # Printing the line takes a buffer of stdout, which is one more block.
     late = [site for site in sites if site["live_bytes"] and total(sites, "allocs") > allocs
             and site["allocs"] == site["live_blocks"] == 1 and site["bytes"] == 1024]
     sites = [site for site in sites if site not in late[:1]]
     seen = {key: total(sites, key) for key in ("allocs", "bytes", "live_bytes")}
     seen["frees"] = seen["allocs"] - total(sites, "live_blocks")
-    matrix.compared(("its own", "static", "Rust", "arena"), seen,
+    matrix.compared(what, seen,
                     {"allocs": allocs, "frees": frees, "bytes": bytes_, "live_bytes": live})
     assert total(sites, "allocs") == allocs, (total(sites, "allocs"), allocs)
     assert total(sites, "bytes") == bytes_, (total(sites, "bytes"), bytes_)

@@ -48,7 +48,8 @@ FAMILIES_mimalloc-names := -DMIMALLOC -DPREFIX=mi_ -lmimalloc
 TARGET_POOLS := $(addprefix $(TARGETS_DIR)/,pools pools-static pools-stripped libpyblocks.so \
 	operators mismatches $(if $(GLIB_FLAGS),slices) $(if $(RUSTC),arena arena-plain))
 
-TARGET_OTHERS += $(if $(filter jemalloc-rjem,$(FAMILIES)),$(TARGETS_DIR)/foreign)
+TARGET_OTHERS += $(if $(filter jemalloc-rjem,$(FAMILIES)),$(TARGETS_DIR)/foreign \
+	$(if $(RUSTC),$(TARGETS_DIR)/arena-rjem))
 
 TARGET_FAMILIES := $(FAMILIES:%=$(TARGETS_DIR)/families-%)
 
@@ -145,6 +146,13 @@ $(TARGETS_DIR)/arena-plain: tests/targets/arena.rs
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)+sed '/^#.global_allocator/d' $< > $@.rs && $(RUSTC) --edition 2018 -O -A dead_code -o $@ $@.rs
+
+# jemalloc under its own names, as crates bring it.
+$(TARGETS_DIR)/arena-rjem: tests/targets/arena_rjem.rs $(TARGETS_DIR)/jemalloc-rjem.a
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)+$(RUSTC) --edition 2021 -O -o $@ $< -C link-arg=$(TARGETS_DIR)/jemalloc-rjem.a \
+		-C link-arg=-lstdc++ -C link-arg=-lm
 
 $(TARGETS_DIR)/libpyblocks.so: tests/targets/pyblocks.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)

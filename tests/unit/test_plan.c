@@ -6,6 +6,7 @@
 #include "build_object.h"
 #include "config/allocator_spec.h"
 #include "probe/custom_allocators.h"
+#include "probe/insn.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -445,6 +446,31 @@ static void an_interposer_is_an_allocator_like_any_other(void **state)
 	"extern void *malloc(size_t); extern void free(void *); extern void fail(void);\n"         \
 	"extern void *pool_get(size_t); extern void pool_put(void *);\n"
 
+/* A probe at lock is refused with the whole link, and that would end the tracing. */
+static void a_function_that_begins_with_lock_is_probed_behind_it(void **state)
+{
+	static const char source[] =
+		"__asm__(\".globl malloc, free\\n\"\n"
+		"	\".type malloc, @function\\nmalloc: lock incq -8(%rsp)\\n\"\n"
+		"	\"mov %rdi, %rax\\nret\\n.size malloc, . - malloc\\n\"\n"
+		"	\".type free, @function\\nfree: lock incq -8(%rsp)\\n\"\n"
+		"	\"lock xchg %rdi, -8(%rsp)\\nret\\n.size free, . - free\\n\");\n";
+	_cleanup_(planned_done) struct planned planned = { .fd = build_object(source,
+									      "-shared -fPIC") };
+	const struct plan_probe *probe;
+
+	(void)state;
+	if (INSN_NATIVE_MACHINE != EM_X86_64 || planned.fd < 0)
+		skip();
+	assert_int_equal(plan_of(planned.fd, "", &everyday, NULL, &planned.plan), 0);
+	probe = probe_of(planned.plan, "malloc");
+	assert_non_null(probe);
+	assert_int_equal(probe->entry_site, probe->function_offset + 6);
+	/* the second one changes the argument */
+	assert_null(probe_of(planned.plan, "free"));
+	assert_false(skipped_of(planned.plan, "free")->forwards);
+}
+
 static void operators_forward_together_or_are_probed_together(void **state)
 {
 	static const struct {
@@ -600,6 +626,7 @@ int main(void)
 		cmocka_unit_test(a_stripped_static_executable_says_that_it_is_one),
 		cmocka_unit_test(a_program_that_only_uses_malloc_has_no_probes),
 		cmocka_unit_test(an_interposer_is_an_allocator_like_any_other),
+		cmocka_unit_test(a_function_that_begins_with_lock_is_probed_behind_it),
 		cmocka_unit_test(operators_forward_together_or_are_probed_together),
 		cmocka_unit_test(new_that_cannot_be_probed_is_listed_with_the_reason),
 		cmocka_unit_test(named_functions_are_probed_as_they_were_said_to_be),

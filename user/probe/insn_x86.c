@@ -252,8 +252,18 @@ static enum insn_class class_of(const cs_insn *cs, const struct insn *insn)
 	return INSN_OTHER;
 }
 
+/* arch/x86/kernel/uprobes.c, is_prefix_bad(): lock, and segments but fs and gs. */
+static bool is_refused(const cs_insn *cs)
+{
+	const uint8_t *prefix = cs->detail->x86.prefix;
+
+	return prefix[0] == 0xf0 || prefix[1] == 0x26 || prefix[1] == 0x2e || prefix[1] == 0x36 ||
+	       prefix[1] == 0x3e;
+}
+
 void insn_classify_x86(const cs_insn *cs, struct insn *insn)
 {
+	insn->is_refused = is_refused(cs);
 	insn->is_nop = cs->id == X86_INS_NOP;
 	classify_flow(cs, insn);
 	classify_writes(cs, insn);

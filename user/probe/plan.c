@@ -348,7 +348,7 @@ static int add_mark(struct planner *p, const struct candidate *candidate)
 				  .deletes = candidate->function->kind == ABI_FREE };
 	int r;
 
-	if (!(candidate->forms & ~ABI_FORM_C))
+	if (!(candidate->forms & ~ABI_FORM_C) || candidate->sites.why_no_entry)
 		return 0;
 	r = elf_file_offset_of(p->file, candidate->sites.entry_site, &mark.entry_site);
 	return r ? r : vec_push(&p->marks, mark);
@@ -380,6 +380,8 @@ static int find_sites(struct planner *p, struct candidate *candidate)
 		       &candidate->sites);
 	if (r == 0 && candidate->function->may_throw)
 		candidate->why_not = candidate->sites.why_no_exits;
+	if (r == 0 && candidate->sites.why_no_entry)
+		candidate->why_not = candidate->sites.why_no_entry;
 	return r;
 }
 

@@ -16,6 +16,7 @@
 static const char why_indirect[] = "it has an indirect jump";
 static const char why_leaves[] = "it jumps to a function that is not an allocator's";
 static const char why_unreadable[] = "some of its code cannot be decoded";
+static const char why_refused[] = "the kernel puts no probe on what it begins with";
 static const char why_large[] = "it has too many instructions";
 
 struct walk {
@@ -138,7 +139,14 @@ static void choose_entry_site(struct walk *w, const struct plan_emulation *emula
 	for (int i = 0; i < MAX_ENTRY_INSNS; i++) {
 		if (decode_at(w, addr, &insn) < 0)
 			return;
-		if (insn_is_emulated(&insn, emulation)) {
+		/* Where the kernel refuses the first ones, the next is as good. */
+		if (i == 0 && insn.is_refused)
+			w->sites.why_no_entry = why_refused;
+		if (w->sites.why_no_entry && !insn.is_refused) {
+			w->sites.entry_site = addr;
+			w->sites.why_no_entry = NULL;
+		}
+		if (!insn.is_refused && insn_is_emulated(&insn, emulation)) {
 			w->sites.entry_site = addr;
 			w->sites.entry_emulated = true;
 			return;
@@ -391,6 +399,8 @@ int sites_find(struct insn_decoder *decoder, const struct sites_code *code,
 		w.sites.entry_site = entry;
 		w.sites.entry_emulated =
 			decode_at(&w, entry, &first) == 0 && insn_is_emulated(&first, emulation);
+		if (decode_at(&w, entry, &first) == 0 && first.is_refused)
+			w.sites.why_no_entry = why_refused;
 	}
 	if (w.sites.exits.len)
 		qsort(w.sites.exits.data, w.sites.exits.len, sizeof(uint64_t), by_address);

@@ -47,6 +47,7 @@ enum sites_forwards {
 struct sites {
 	uint64_t entry_site;
 	bool entry_emulated;
+	const char *why_no_entry; /* static; NULL: there is an entry site */
 	VEC(uint64_t) exits;	  /* ascending; complete only where why_no_exits is NULL */
 	const char *why_no_exits; /* static */
 	enum sites_forwards forwards;

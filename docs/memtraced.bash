@@ -35,8 +35,8 @@ _memtraced_values() {
     --unwind) compgen -W 'cfi fp' -- "$2" ;;
     --time-unit) compgen -W 'ms B' -- "$2" ;;
     --color) compgen -W 'auto always never' -- "$2" ;;
-    -f) compgen -W 'table json html folded flamegraph perf-script gprof2dot pprof speedscope callgrind massif heaptrack prometheus openmetrics' -- "$2" ;;
-    -o) compgen -S : -W 'table json html folded flamegraph perf-script gprof2dot pprof speedscope callgrind massif heaptrack prometheus openmetrics record' -- "$2" ;;
+    -f) compgen -W 'table json html folded flamegraph perf-script perf-data gprof2dot pprof speedscope callgrind massif heaptrack prometheus openmetrics' -- "$2" ;;
+    -o) compgen -S : -W 'table json html folded flamegraph perf-script perf-data gprof2dot pprof speedscope callgrind massif heaptrack prometheus openmetrics record' -- "$2" ;;
     esac
 }
 

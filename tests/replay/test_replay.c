@@ -103,7 +103,7 @@ static void need_python(void)
 static char *as_text(const char *format, const char *data, size_t len)
 {
 	_cleanup_free_ char *command = NULL;
-	char script[64], path[] = "/tmp/test-replay-XXXXXX";
+	char script[64], *dash, path[] = "/tmp/test-replay-XXXXXX";
 	char *text = NULL;
 	size_t size = 0;
 	FILE *file;
@@ -113,6 +113,9 @@ static char *as_text(const char *format, const char *data, size_t len)
 	assert_int_equal(write(fd, data, len), (ssize_t)len);
 	close(fd);
 	snprintf(script, sizeof(script), FOLDER "check_%s.py", format);
+	dash = strchr(script, '-');
+	if (dash)
+		*dash = '_';
 	check_with(script, path);
 	assert_true(asprintf(&command, PYTHON " %s --text %s", script, path) > 0);
 	file = popen(command, "re");
@@ -233,6 +236,7 @@ static void grammar_checkers_find_each_trap(void **state)
 	check_with(FOLDER "check_massif.py", "--self-test");
 	check_with(FOLDER "check_html.py", "--self-test");
 	check_with(FOLDER "check_heaptrack.py", "--self-test");
+	check_with(FOLDER "check_perf_data.py", "--self-test");
 }
 
 static void golden_files_pass_the_grammar_checkers(void **state)

@@ -517,8 +517,8 @@ static void unknown_format_is_explained(void **state)
 		{ "perf-scrip", "did you mean 'perf-script'?" },
 		{ "xyzzy",
 		  "unknown format 'xyzzy'; formats are: table json html folded flamegraph "
-		  "perf-script gprof2dot pprof speedscope callgrind massif heaptrack prometheus "
-		  "openmetrics, and record (-o only)" },
+		  "perf-script perf-data gprof2dot pprof speedscope callgrind massif heaptrack "
+		  "prometheus openmetrics, and record (-o only)" },
 		{ "\x1b[2J", "unknown format '?[2J'; " },
 	};
 	struct fixture f;

@@ -47,6 +47,14 @@ static const struct report_format formats[] = {
 		.write = perf_script_write,
 	},
 	{
+		.name = "perf-data",
+		.description = "a file for perf report and perf script, by build IDs",
+		.at_end_only = true,
+		.one_job = true,
+		.binary = true,
+		.write = perf_data_write,
+	},
+	{
 		.name = "gprof2dot",
 		.description = "stacks and their costs for gprof2dot --format=json",
 		.at_end_only = true,

@@ -14,6 +14,7 @@ int json_write(const struct view *view, FILE *file);
 int html_write(const struct view *view, FILE *file);
 int folded_write(const struct view *view, FILE *file);
 int perf_script_write(const struct view *view, FILE *file);
+int perf_data_write(const struct view *view, FILE *file);
 int gprof2dot_write(const struct view *view, FILE *file);
 int flamegraph_write(const struct view *view, FILE *file);
 int pprof_write(const struct view *view, FILE *file);

@@ -588,6 +588,19 @@ static void defaults_are_of_libraries_and_not_of_programs(void **state)
 		{ "call_init", "call_init", "/lib64/ld-linux-x86-64.so.2", NULL, 0 },
 		{ "_dl_init", "_dl_init", "/lib64/ld-linux-x86-64.so.2", NULL, 0 },
 	};
+	/* as on arm64, where the distribution's files have no local names */
+	static const struct suppression_frame nameless[] = {
+		{ "malloc", "malloc", "/usr/lib/aarch64-linux-gnu/libc.so.6", NULL, 0 },
+		{ NULL, NULL, "/usr/lib/aarch64-linux-gnu/libstdc++.so.6.0.30", NULL, 0 },
+		{ NULL, NULL, "/usr/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1", NULL, 0 },
+	};
+	/* operator new of a library's own initialiser */
+	static const struct suppression_frame other[] = {
+		{ "malloc", "malloc", LIBC, NULL, 0 },
+		{ "_Znwm", NULL, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30", NULL, 0 },
+		{ NULL, NULL, "/opt/app/lib/libplug.so.1", NULL, 0 },
+		{ NULL, NULL, "/lib64/ld-linux-x86-64.so.2", NULL, 0 },
+	};
 	static const struct suppression_frame found[] = {
 		{ "malloc", "malloc", LIBC, NULL, 0 },
 		{ "_dl_find_object_update_1", NULL, "/lib64/ld-linux-x86-64.so.2", NULL, 0 },
@@ -603,6 +616,10 @@ static void defaults_are_of_libraries_and_not_of_programs(void **state)
 	assert_true(suppressions_n(s) > 5);
 	assert_true(suppressions_match(s, SUPPRESSION_LEAK, REACH_REACHABLE, pool, N(pool)) >= 0);
 	assert_int_equal(match_leak(s, pool, N(pool)), -ENOENT); /* would be news */
+	assert_true(suppressions_match(s, SUPPRESSION_LEAK, REACH_REACHABLE, nameless,
+				       N(nameless)) >= 0);
+	assert_int_equal(suppressions_match(s, SUPPRESSION_LEAK, REACH_REACHABLE, other, N(other)),
+			 -ENOENT);
 	assert_true(match_leak(s, found, N(found)) >= 0);
 	assert_int_equal(suppressions_match(s, SUPPRESSION_LEAK, REACH_POSSIBLE, vector, N(vector)),
 			 -ENOENT);

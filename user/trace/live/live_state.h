@@ -17,7 +17,7 @@
 
 #include <bpf/libbpf.h>
 
-/* Function ids of the mmap class; trace/live/objects.c numbers the others. */
+/* Function ids of the mmap class; trace/live/object_files.c numbers the others. */
 #define FUNCTION_MMAP 1
 #define FUNCTION_MREMAP 2
 

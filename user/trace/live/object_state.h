@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What trace/live/objects.h keeps of files. For the files that it is made of.
+ */
+#ifndef MEMTRACED_TRACE_LIVE_OBJECT_STATE_H
+#define MEMTRACED_TRACE_LIVE_OBJECT_STATE_H
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "elf/stack_start.h"
+#include "probe/plan.h"
+#include "trace/live/checkpoints.h"
+#include "trace/live/objects.h"
+
+struct object_link {
+	uint32_t owner;
+	int fd;
+};
+
+struct unprobed {
+	const char *function; /* static storage */
+	const char *why;      /* static storage, or strerror's */
+};
+
+struct object {
+	uint32_t dev;
+	uint64_t ino;
+	int fd;
+	char *path;
+	char open_path[32];
+	struct plan *plan; /* NULL: no ELF file of ours */
+	uint16_t first_fn; /* function id of plan->probes[0] */
+	struct stack_start start;
+	struct checkpoints checkpoints;
+	uint8_t build_id[RECORD_BUILD_ID_MAX];
+	uint8_t build_id_len;
+	uint32_t unwind;   /* in opts.tables; 0: in none */
+	bool no_unwinding; /* it has no rows, or there was no room */
+	bool refused;	   /* the kernel does not let it be probed for all processes */
+	bool is_32bit;
+	bool marked; /* its plan's marks are probed */
+	VEC(struct object_link) links;
+	VEC(struct unprobed) unprobed;
+};
+
+/* A program at the entries of one allocator function. */
+struct size_program {
+	int fd;
+	const char *function; /* borrowed */
+};
+
+struct objects {
+	struct objects_opts opts;
+	VEC(struct size_program) sizes;
+	struct hashmap *by_file;
+	VEC(struct object *) all;
+	uint32_t next_fn;
+};
+
+#endif

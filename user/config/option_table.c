@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/option_table.h"
 
+#include "config/job_options.h"
 #include "config/leak_options.h"
 #include "config/massif_options.h"
 #include "config/output_options.h"
+#include "config/target_options.h"
 #include "config/units.h"
 #include "config/where.h"
-#include "config/words.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -132,28 +133,10 @@ static int apply_positive_time(struct option_parser *p, const struct option_def 
 	return r;
 }
 
-/* Decimal digits up to `end` (not included) and nothing else; 0, -EINVAL or -ERANGE. */
-static int parse_number(const char *s, const char *end, uint64_t *ret)
-{
-	uint64_t n = 0;
-
-	if (s == end)
-		return -EINVAL;
-	for (; s < end; s++) {
-		if (*s < '0' || *s > '9')
-			return -EINVAL;
-		if (__builtin_mul_overflow(n, 10, &n) ||
-		    __builtin_add_overflow(n, (uint64_t)(*s - '0'), &n))
-			return -ERANGE;
-	}
-	*ret = n;
-	return 0;
-}
-
 static int apply_top(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	(void)def; /* sets its own field */
-	if (parse_number(value, value + strlen(value), &p->options->top) < 0)
+	if (parse_digits(value, value + strlen(value), &p->options->top) < 0)
 		return option_error(p, "'%s' is no value of '--top': give a number, 0 for all",
 				    value);
 	return 0;
@@ -163,7 +146,7 @@ static int apply_keep_ended(struct option_parser *p, const struct option_def *de
 			    const char *value)
 {
 	(void)def; /* sets its own field */
-	if (parse_number(value, value + strlen(value), &p->options->keep_ended) < 0 ||
+	if (parse_digits(value, value + strlen(value), &p->options->keep_ended) < 0 ||
 	    p->options->keep_ended > UINT32_MAX)
 		return option_error(p, "'%s' is no value of '--keep-ended': give 0 to %u", value,
 				    UINT32_MAX);
@@ -175,7 +158,7 @@ static int apply_max_stack(struct option_parser *p, const struct option_def *def
 	uint64_t n;
 
 	(void)def; /* sets its own field */
-	if (parse_number(value, value + strlen(value), &n) < 0 || n > OPTIONS_MAX_STACK)
+	if (parse_digits(value, value + strlen(value), &n) < 0 || n > OPTIONS_MAX_STACK)
 		return option_error(p, "'%s' is no value of '--max-stack': give 0 to %d", value,
 				    OPTIONS_MAX_STACK);
 	p->options->max_stack = n;
@@ -200,234 +183,11 @@ static int apply_check_stacks(struct option_parser *p, const struct option_def *
 
 	(void)def; /* sets its own field */
 	if (value &&
-	    (parse_number(value, value + strlen(value), &n) < 0 || n == 0 || n > UINT32_MAX))
+	    (parse_digits(value, value + strlen(value), &n) < 0 || n == 0 || n > UINT32_MAX))
 		return option_error(p, "'%s' is no value of '--check-stacks': give 1 to %u", value,
 				    UINT32_MAX);
 	p->options->check_stacks = n;
 	return 0;
-}
-
-static int add_pid(struct options *o, pid_t pid)
-{
-	pid_t *pids;
-
-	for (size_t i = 0; i < o->n_pids; i++)
-		if (o->pids[i] == pid)
-			return 0;
-	pids = reallocarray(o->pids, o->n_pids + 1, sizeof(*pids));
-	if (!pids)
-		return -ENOMEM;
-	o->pids = pids;
-	o->pids[o->n_pids++] = pid;
-	return 0;
-}
-
-static int apply_pids(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	const char *at = value;
-
-	(void)def; /* sets its own field */
-	for (;;) {
-		const char *end = strchrnul(at, ',');
-		uint64_t pid;
-		int r = parse_number(at, end, &pid);
-
-		if (r < 0 || pid == 0 || pid > INT_MAX)
-			return option_error(p,
-					    "'%.*s' is no process id: '-p' takes numbers, "
-					    "separated by commas",
-					    (int)(end - at), at);
-		r = add_pid(p->options, (pid_t)pid);
-		if (r < 0)
-			return r;
-		if (*end == '\0')
-			return 0;
-		at = end + 1;
-	}
-}
-
-static int apply_command(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	int r = words_split(value, &p->options->command);
-
-	(void)def; /* sets its own field */
-	if (r == -EINVAL)
-		return option_error(p, "the command of '-c' is empty, leaves a quote open or ends "
-				       "in a backslash: put it in quotes as a shell would want it");
-	return r;
-}
-
-static int set_string(char **field, const char *value)
-{
-	char *copy = strdup(value);
-
-	if (!copy)
-		return -ENOMEM;
-	free(*field);
-	*field = copy;
-	return 0;
-}
-
-static int apply_run_as(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	(void)def; /* sets its own field */
-	if (*value == '\0')
-		return option_error(p, "'--run-as' needs a user's name or uid");
-	return set_string(&p->options->run_as, value);
-}
-
-static int apply_cgroup(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	(void)def; /* sets its own field */
-	if (*value == '\0')
-		return option_error(p, "'--cgroup' needs the path of a cgroup");
-	return set_string(&p->options->cgroup, value);
-}
-
-static int apply_uid(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	(void)def; /* sets its own field */
-	if (*value == '\0')
-		return option_error(p, "'--uid' needs a user's name or uid");
-	return set_string(&p->options->uid, value);
-}
-
-static int apply_comm(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	struct options *o = p->options;
-	int r;
-
-	(void)def; /* sets its own field */
-	if (!o->names)
-		o->names = calloc(1, sizeof(*o->names));
-	if (!o->names)
-		return -ENOMEM;
-	r = name_globs_add(o->names, value, p->error);
-	return r == -ENOSPC ? -EINVAL : r;
-}
-
-static int apply_hist(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	struct options *o = p->options;
-	struct hist_spec *hists;
-	int r;
-
-	(void)def; /* sets its own field */
-	for (size_t i = 0; i < o->n_hists; i++)
-		if (strcmp(o->hists[i].text, value) == 0)
-			return option_error(p, "'--hist %s' is given twice: give it once", value);
-	hists = reallocarray(o->hists, o->n_hists + 1, sizeof(*hists));
-	if (!hists)
-		return -ENOMEM;
-	o->hists = hists;
-	r = hist_spec_parse(value, &hists[o->n_hists], p->error);
-	if (r == 0)
-		o->n_hists++;
-	return r;
-}
-
-/* Room for one more, which is not counted yet; NULL: no memory. */
-static struct event_spec *more_events(struct options *o)
-{
-	struct event_spec *events = reallocarray(o->events, o->n_events + 1, sizeof(*events));
-
-	if (!events)
-		return NULL;
-	o->events = events;
-	return &events[o->n_events];
-}
-
-static int apply_event(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	struct options *o = p->options;
-	struct event_spec *event = more_events(o);
-	int r;
-
-	(void)def; /* sets its own field */
-	if (!event)
-		return -ENOMEM;
-	r = event_spec_parse(value, event, p->error);
-	if (r < 0)
-		return r;
-	o->n_events++;
-	for (size_t i = 0; i + 1 < o->n_events; i++)
-		if (event_spec_equal(&o->events[i], event))
-			return option_error(p, "'-e %s' and '-e %s' are one event: give it once",
-					    o->events[i].text, value);
-	return 0;
-}
-
-/* The usual one: no multiple of what timers do, few enough for hosts. */
-#define DEFAULT_HZ 99
-#define MOST_HZ 10000
-
-static int apply_cpu(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	struct event_spec *event = more_events(p->options);
-	uint64_t hz = DEFAULT_HZ;
-	int r;
-
-	(void)def; /* sets its own field */
-	if (!event)
-		return -ENOMEM;
-	if (value &&
-	    (parse_number(value, value + strlen(value), &hz) < 0 || hz == 0 || hz > MOST_HZ))
-		return option_error(p, "'%s' is no value of '--cpu': give 1 to %d samples a second",
-				    value, MOST_HZ);
-	r = event_spec_cpu((uint32_t)hz, event);
-	if (r == 0)
-		p->options->n_events++;
-	return r;
-}
-
-static int apply_off_cpu(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	struct event_spec *event = more_events(p->options);
-	int r = event ? event_spec_off_cpu(event) : -ENOMEM;
-
-	(void)def;   /* sets its own field */
-	(void)value; /* a flag has none */
-	if (r == 0)
-		p->options->n_events++;
-	return r;
-}
-
-static int apply_allocator(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	struct options *o = p->options;
-	struct allocator_spec *allocators;
-	int r;
-
-	(void)def; /* sets its own field */
-	allocators = reallocarray(o->allocators, o->n_allocators + 1, sizeof(*allocators));
-	if (!allocators)
-		return -ENOMEM;
-	o->allocators = allocators;
-	r = allocator_spec_parse(value, &allocators[o->n_allocators], p->error);
-	if (r == 0)
-		o->n_allocators++;
-	return r;
-}
-
-static int apply_env(struct option_parser *p, const struct option_def *def, const char *value)
-{
-	const char *equals = strchr(value, '=');
-	struct options *o = p->options;
-	size_t n = 0;
-	char **env;
-
-	(void)def; /* sets its own field */
-	if (!equals || equals == value)
-		return option_error(p, "'%s' is no value of '--env': give NAME=VALUE", value);
-	while (o->env_set && o->env_set[n])
-		n++;
-	env = reallocarray(o->env_set, n + 2, sizeof(*env));
-	if (!env)
-		return -ENOMEM;
-	o->env_set = env;
-	env[n] = strdup(value);
-	env[n + 1] = NULL;
-	return env[n] ? 0 : -ENOMEM;
 }
 
 static const char *const group_by_names[] = {
@@ -500,29 +260,30 @@ static const char *const default_suppressions_names[] = {
 
 /* clang-format off */
 const struct option_def option_table[] = {
-	{ 'p', NULL, GROUP_TARGET, OPTION_TARGET, "PID[,PID]", NULL, apply_pids,
+	{ 'p', NULL, GROUP_TARGET, OPTION_TARGET, "PID[,PID]", NULL, target_apply_pids,
 	  .help = "Trace these running processes. May be repeated." },
-	{ 'c', NULL, GROUP_TARGET, OPTION_TARGET | OPTION_ONCE, "'CMD ARGS'", NULL, apply_command,
+	{ 'c', NULL, GROUP_TARGET, OPTION_TARGET | OPTION_ONCE, "'CMD ARGS'", NULL,
+	  target_apply_command,
 	  .help = "Start this command and trace it from its first instruction. Quotes and "
 		  "backslashes work as in a shell; nothing is expanded." },
-	{ 0, "cgroup", GROUP_TARGET, OPTION_TARGET | OPTION_ONCE, "PATH", NULL, apply_cgroup,
+	{ 0, "cgroup", GROUP_TARGET, OPTION_TARGET | OPTION_ONCE, "PATH", NULL, target_apply_cgroup,
 	  .help = "Trace the processes of this cgroup (v2) and of those below it." },
 	{ 'a', NULL, GROUP_TARGET, OPTION_TARGET, NULL, NULL, apply_flag, FIELD(all),
 	  .help = "Trace all processes of the host but memtraced." },
-	{ 0, "uid", GROUP_TARGET, OPTION_TARGET | OPTION_ONCE, "USER", NULL, apply_uid,
+	{ 0, "uid", GROUP_TARGET, OPTION_TARGET | OPTION_ONCE, "USER", NULL, target_apply_uid,
 	  .help = "Only processes of this user (name or uid), of the host if no other target is "
 		  "given." },
-	{ 0, "comm", GROUP_TARGET, OPTION_TARGET, "GLOB", NULL, apply_comm,
+	{ 0, "comm", GROUP_TARGET, OPTION_TARGET, "GLOB", NULL, target_apply_comm,
 	  .help = "Only processes with such a name, as in 'cc1*'; with a command or -p, all are "
 		  "followed and these are counted. May be repeated." },
 
-	{ 0, "hist", GROUP_JOBS, 0, "SPEC", NULL, apply_hist,
+	{ 0, "hist", GROUP_JOBS, 0, "SPEC", NULL, job_apply_hist,
 	  .help = "Show how values are distributed. May be repeated." },
-	{ 'e', NULL, GROUP_JOBS, 0, "EVENT", NULL, apply_event,
+	{ 'e', NULL, GROUP_JOBS, 0, "EVENT", NULL, job_apply_event,
 	  .help = "Show the stacks that lead to this event. May be repeated." },
-	{ 0, "cpu", GROUP_JOBS, OPTION_MAY | OPTION_ONCE, "HZ", NULL, apply_cpu,
+	{ 0, "cpu", GROUP_JOBS, OPTION_MAY | OPTION_ONCE, "HZ", NULL, job_apply_cpu,
 	  .help = "Show the stacks that run, sampled so often a second; default: 99." },
-	{ 0, "off-cpu", GROUP_JOBS, OPTION_ONCE, NULL, NULL, apply_off_cpu,
+	{ 0, "off-cpu", GROUP_JOBS, OPTION_ONCE, NULL, NULL, job_apply_off_cpu,
 	  .help = "Show the stacks that wait, and how long." },
 	{ 0, "kernel", GROUP_JOBS, OPTION_EVENT, NULL, NULL, apply_flag, FIELD(kernel_stacks),
 	  .help = "With -e, --cpu and --off-cpu: the frames within the kernel as well." },
@@ -583,9 +344,9 @@ const struct option_def option_table[] = {
 	{ 0, "max-stop", GROUP_LEAKS, OPTION_ALLOC | OPTION_LEAK, "MS", NULL, leak_apply_max_stop,
 	  .help = "Longest time that a check may hold a process, in ms; default: 10000." },
 
-	{ 0, "run-as", GROUP_CHILD, OPTION_CHILD, "USER", NULL, apply_run_as,
+	{ 0, "run-as", GROUP_CHILD, OPTION_CHILD, "USER", NULL, target_apply_run_as,
 	  .help = "Start the command as this user (name or uid); default: who called sudo." },
-	{ 0, "env", GROUP_CHILD, OPTION_CHILD, "NAME=VALUE", NULL, apply_env,
+	{ 0, "env", GROUP_CHILD, OPTION_CHILD, "NAME=VALUE", NULL, target_apply_env,
 	  .help = "Set a variable in the command's environment. May be repeated." },
 	{ 0, "no-follow", GROUP_CHILD, 0, NULL, NULL, apply_flag, FIELD(no_follow),
 	  .help = "Do not trace the processes that the traced ones start." },
@@ -643,7 +404,7 @@ const struct option_def option_table[] = {
 
 	{ 0, "attach", GROUP_TRACING, 0, NULL, attach_names, apply_choice, FIELD(attach),
 	  .help = "How probes are attached; auto: the cheapest way this kernel has." },
-	{ 0, "allocator", GROUP_TRACING, OPTION_ALLOC, "SPEC", NULL, apply_allocator,
+	{ 0, "allocator", GROUP_TRACING, OPTION_ALLOC, "SPEC", NULL, job_apply_allocator,
 	  .help = "Functions of an allocator or pool that memtraced does not know, as in "
 		  "'malloc=pool_get:size@2;free=pool_put:ptr@2'. May be repeated." },
 	{ 0, "no-rss", GROUP_TRACING, OPTION_ALLOC, NULL, NULL, apply_flag, FIELD(no_rss),

@@ -81,6 +81,23 @@ static int scale_decimal(const struct decimal *d, uint64_t factor, uint64_t *ret
 	return 0;
 }
 
+int parse_digits(const char *s, const char *end, uint64_t *ret)
+{
+	uint64_t n = 0;
+
+	if (s == end)
+		return -EINVAL;
+	for (; s < end; s++) {
+		if (*s < '0' || *s > '9')
+			return -EINVAL;
+		if (__builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(*s - '0'), &n))
+			return -ERANGE;
+	}
+	*ret = n;
+	return 0;
+}
+
 int parse_size(const char *s, uint64_t *ret_bytes)
 {
 	static const struct parse_unit units[] = {

@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Decimal digits up to `end` (not included) and nothing else. 0, -EINVAL or -ERANGE. */
+int parse_digits(const char *s, const char *end, uint64_t *ret);
+
 /*
  * "4096", "64k", "10M", "2GiB", "1.5M", ".5g": k, M, G, T in either case are powers of 1024, with
  * or without "B" or "iB"; a fraction of a byte is dropped. 0, -EINVAL or -ERANGE.

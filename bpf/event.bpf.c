@@ -11,7 +11,9 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile __u32 knob_event; /* the daemon's number of it */
 const volatile bool knob_kernel; /* kernel stacks, too */
-const volatile bool knob_each;	 /* every event with its own time */
+/* The kernel's where there is no user code: who uses a CPU or waits has one of the two. */
+const volatile bool knob_any_stack;
+const volatile bool knob_each; /* every event with its own time */
 /* That of a system call, which is to be picked out of all of them; or -1. */
 const volatile __s32 knob_number = -1;
 
@@ -74,7 +76,7 @@ static __always_inline void capture(void *ctx, struct abi_proc *proc, __u32 slot
 {
 	key->stack = user_stack_capture(ctx, proc, slot);
 	key->image = proc->image;
-	if (knob_kernel)
+	if (knob_kernel || (knob_any_stack && knob_max_stack && !has_user_code()))
 		key->kernel_stack = kernel_stack_capture(ctx, proc, repeated);
 	key->cpu = bpf_get_smp_processor_id();
 }

@@ -23,13 +23,20 @@ static __always_inline __u64 user_frames(void *ctx, struct stack_scratch *s, str
 	return stack_walk(ctx, s, &regs, proc, slot, STACK_AT_ANY, ABI_STACK_INTERRUPTED);
 }
 
-/* The id of the user stack; 0: none is wanted, a kernel thread, or lost (counted). */
-static __always_inline __u64 user_stack_capture(void *ctx, struct abi_proc *proc, __u32 slot)
+/* A kernel thread has none, nor has one that is ending, once its memory is gone. */
+static __always_inline bool has_user_code(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, mm) != NULL;
+}
+
+/* The id of the user stack; 0: none is wanted, there is no user code, or lost (counted). */
+static __always_inline __u64 user_stack_capture(void *ctx, struct abi_proc *proc, __u32 slot)
+{
 	struct stack_scratch *s;
 
-	if (!knob_max_stack || !BPF_CORE_READ(task, mm))
+	if (!knob_max_stack || !has_user_code())
 		return 0;
 	s = stack_begin();
 	if (!s)

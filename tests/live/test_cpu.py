@@ -69,8 +69,8 @@ def pprof_shows_the_time():
             assert shown.returncode == 0, shown.stderr
             total, = re.findall(r"of (\d+)(?:ns)? total", shown.stdout)
             assert int(total) == want, (kind, total, want)
-    assert under(event, "sha256_block_data_order") + \
-        under(event, "SHA256_Update") > event["count"] / 2
+    # by small blocks, of which much of the time is spent around the hash itself
+    assert under(event, "SHA256_Update") > event["count"] / 4, event["count"]
 
 
 @test(need_root, need_sampling, timeout=100)

@@ -303,6 +303,7 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 	job_set_scope(event->skel->rodata, context);
 	event->skel->rodata->knob_event = opts->id;
 	event->skel->rodata->knob_kernel = opts->kernel_stacks;
+	event->skel->rodata->knob_any_stack = spec->kind != EVENT_TRACEPOINT;
 	event->skel->rodata->knob_each = opts->each;
 	event->skel->rodata->knob_number =
 		spec->kind == EVENT_TRACEPOINT ?

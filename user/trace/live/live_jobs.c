@@ -82,6 +82,7 @@ int live_add_event(struct live *live, const struct event_spec *spec, bool kernel
 	if (r == 0)
 		r = keep_job(live, job);
 	live->kernel_stacks |= kernel_stacks;
+	live->kernel_code |= kernel_stacks || spec->kind != EVENT_TRACEPOINT;
 	live->n_events++;
 	return r;
 }
@@ -120,7 +121,7 @@ static int describe_kernel(struct live *live)
 
 int live_describe_jobs(struct live *live)
 {
-	int r = live->kernel_stacks ? describe_kernel(live) : 0;
+	int r = live->kernel_code ? describe_kernel(live) : 0;
 
 	for (size_t i = 0; i < live->jobs.len && r == 0; i++) {
 		const struct job *job = live->jobs.data[i];

@@ -121,6 +121,7 @@ struct live {
 	VEC(struct job *) jobs;		      /* their index is their id */
 	struct job *syscalls;		      /* that one of them; NULL: not asked for */
 	bool kernel_stacks;		      /* a job takes them */
+	bool kernel_code;		      /* may be on stacks */
 	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
 	uint32_t next_image;		      /* for a slot that is used again */
 	VEC(uint32_t) emptied, resting;	      /* slots that programs in flight may still know; */

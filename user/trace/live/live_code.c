@@ -121,22 +121,66 @@ static int read_and_release(struct live *live, struct live_process *process, uin
 	return r;
 }
 
-static int let_wait(struct live *live, struct live_process *process, const struct abi_ev_stack *ev)
+static struct abi_ev_stack *copy_of(const struct abi_ev_stack *ev)
 {
 	/* Frames that it does not have are not in the ring either. */
 	size_t size = offsetof(struct abi_ev_stack, frame) + ev->frames * sizeof(ev->frame[0]);
+	struct abi_ev_stack *copy = malloc(size);
+
+	if (copy)
+		memcpy(copy, ev, size);
+	return copy;
+}
+
+static int let_wait(struct live *live, struct live_process *process, const struct abi_ev_stack *ev)
+{
 	struct abi_ev_stack *copy;
 	int r = 0;
 
 	if (process->waiting.len == 0)
 		r = vec_push(&live->waiting, process->slot);
-	copy = r == 0 ? malloc(size) : NULL;
+	copy = r == 0 ? copy_of(ev) : NULL;
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, ev, size);
 	r = vec_push(&process->waiting, copy);
 	if (r)
 		free(copy);
+	return r;
+}
+
+/*
+ * A clock's interrupt between making a process known to the programs and saying so: what it samples
+ * there comes before the event that announces the process.
+ */
+static int let_wait_unannounced(struct live *live, const struct abi_ev_stack *ev)
+{
+	struct abi_ev_stack *copy = copy_of(ev);
+	int r = copy ? vec_push(&live->unannounced, copy) : -ENOMEM;
+
+	if (r)
+		free(copy);
+	return r;
+}
+
+/* What is nobody's after the next drain, either, is lost, and counted. */
+static int release_unannounced(struct live *live, bool at_once)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < live->unannounced.len; i++) {
+		struct abi_ev_stack *ev = live->unannounced.data[i];
+
+		if (!at_once && i >= live->n_unannounced_before &&
+		    !live_process_at(live, ev->head.slot)) {
+			live->unannounced.data[n++] = ev;
+			continue;
+		}
+		if (r == 0)
+			r = live_take_stack(live, ev);
+		free(ev);
+	}
+	live->unannounced.len = live->n_unannounced_before = n;
 	return r;
 }
 
@@ -145,6 +189,8 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 	struct live_process *process = live_process_at(live, ev->head.slot);
 	int r;
 
+	if (!process && !(ev->flags & ABI_STACK_KERNEL) && live->unannounced.len < MAX_WAITING)
+		return let_wait_unannounced(live, ev);
 	if (!process || process->placeholder || !live->opts.code || process->ended ||
 	    ev->flags & ABI_STACK_KERNEL || !has_unknown_frame(process, ev))
 		return live_take_stack(live, ev);
@@ -171,7 +217,7 @@ int live_release_all_stacks(struct live *live, bool at_once)
 {
 	uint64_t now = live->waiting.len ? clock_monotonic_ns() : 0;
 	size_t n = 0;
-	int r = 0;
+	int r = release_unannounced(live, at_once);
 
 	for (size_t i = 0; i < live->waiting.len; i++) {
 		uint32_t slot = live->waiting.data[i];

@@ -180,6 +180,9 @@ void live_free(struct live *live)
 	vec_done(&live->marks);
 	vec_done(&live->checkpoints);
 	vec_done(&live->waiting);
+	vec_foreach(&live->unannounced, stack)
+		free(*stack);
+	vec_done(&live->unannounced);
 	hashmap_free(live->stacks);
 	unwind_tables_free(live->tables);
 	stack_check_free(live->check.check);

@@ -130,8 +130,10 @@ struct live {
 	uint64_t forgotten_lost;	      /* lost events of images that are forgotten */
 	VEC(struct abi_ev_checkpoint) checkpoints; /* threads that are stopped there */
 	VEC(pid_t) marks;			   /* threads that wait for a drain */
-	VEC(uint32_t) waiting;	/* slots with waiting stacks, each once or more */
-	struct hashmap *stacks; /* struct live_stack: which are complete */
+	VEC(uint32_t) waiting;			/* slots with waiting stacks, each once or more */
+	VEC(struct abi_ev_stack *) unannounced; /* stacks of slots that no event has told of yet */
+	size_t n_unannounced_before;		/* of these, at the end of the drain before */
+	struct hashmap *stacks;			/* struct live_stack: which are complete */
 	uint64_t losses[LOSSES - ABI_LOSSES];
 	struct cut_coverage running, settled; /* of the last cut; of all settled processes */
 	uint64_t start_ns;

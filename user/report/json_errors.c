@@ -1,33 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json_errors.h"
 
-#include <inttypes.h>
-
-static void add_address(struct json_out *out, struct json_object *to, const char *key,
-			uint64_t address)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, address);
-	json_out_string(out, to, key, address ? text : NULL);
-}
-
-static void add_stack(struct json_out *out, struct json_object *to, const char *key, bool known,
-		      const struct view_stack *stack)
-{
-	if (known)
-		json_out_add(out, to, key, json_out_frames(out, stack));
-	else
-		json_out_null(out, to, key);
-}
-
 static struct json_object *block_json(struct json_out *out, const struct record_heap_error *v)
 {
 	struct json_object *json = json_out_new(out);
 
 	if (!json)
 		return NULL;
-	add_address(out, json, "addr", v->block);
+	json_out_address(out, json, "addr", v->block != 0, v->block);
 	json_out_u64(out, json, "size", v->block_size);
 	json_out_u64(out, json, "offset", v->addr - v->block);
 	return json;
@@ -45,15 +25,15 @@ static void put_error(struct json_out *out, const struct view_process *process,
 	json_out_string(out, json, "kind", view_error_name(v->kind));
 	json_out_bool(out, json, "certain", view_errors_certain(process));
 	json_out_u64(out, json, "count", error->count);
-	add_address(out, json, "addr", v->addr);
+	json_out_address(out, json, "addr", v->addr != 0, v->addr);
 	json_out_known(out, json, "size", asked, v->size);
 	if (error->has_block)
 		json_out_add(out, json, "block", block_json(out, v));
 	else
 		json_out_null(out, json, "block");
 	json_out_add(out, json, "frames", json_out_frames(out, &error->stack));
-	add_stack(out, json, "allocated", error->has_allocated, &error->allocated);
-	add_stack(out, json, "freed", error->has_freed, &error->freed);
+	json_out_stack(out, json, "allocated", error->has_allocated, &error->allocated);
+	json_out_stack(out, json, "freed", error->has_freed, &error->freed);
 	json_out_put(out, json);
 }
 

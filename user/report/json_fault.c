@@ -3,26 +3,7 @@
 
 #include "report/fault_words.h"
 
-#include <inttypes.h>
 #include <json-c/json_object.h>
-
-static void add_address(struct json_out *out, struct json_object *to, const char *key, bool known,
-			uint64_t address)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, address);
-	json_out_string(out, to, key, known ? text : NULL);
-}
-
-static void add_stack(struct json_out *out, struct json_object *to, const char *key, bool known,
-		      const struct view_stack *stack)
-{
-	if (known)
-		json_out_add(out, to, key, json_out_frames(out, stack));
-	else
-		json_out_null(out, to, key);
-}
 
 static struct json_object *block_json(struct json_out *out, const struct view_fault *fault)
 {
@@ -34,7 +15,7 @@ static struct json_object *block_json(struct json_out *out, const struct view_fa
 
 	if (!json)
 		return NULL;
-	add_address(out, json, "addr", true, v->block);
+	json_out_address(out, json, "addr", true, v->block);
 	json_out_u64(out, json, "size", v->block_size);
 	json_out_bool(out, json, "freed", v->freed);
 	json_out_string(out, json, "side", sides[side + 1]);
@@ -56,13 +37,13 @@ void json_fault(struct json_out *out, const struct view_process *process)
 	json_out_string(out, json, "name", fault_signal_name(v->signal));
 	json_out_add(out, json, "code", json_object_new_int(v->code));
 	json_out_u64(out, json, "tid", v->tid);
-	add_address(out, json, "addr", v->has_addr, v->addr);
+	json_out_address(out, json, "addr", v->has_addr, v->addr);
 	if (v->block)
 		json_out_add(out, json, "block", block_json(out, fault));
 	else
 		json_out_null(out, json, "block");
 	json_out_add(out, json, "frames", json_out_frames(out, &fault->stack));
-	add_stack(out, json, "allocated", fault->has_allocated, &fault->allocated);
-	add_stack(out, json, "freed", fault->has_freed, &fault->freed);
+	json_out_stack(out, json, "allocated", fault->has_allocated, &fault->allocated);
+	json_out_stack(out, json, "freed", fault->has_freed, &fault->freed);
 	json_out_put(out, json);
 }

@@ -123,15 +123,22 @@ void json_out_put_members(struct json_out *out, struct json_object *object)
 	json_object_put(object);
 }
 
+void json_out_address(struct json_out *out, struct json_object *to, const char *key, bool known,
+		      uint64_t address)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	json_out_string(out, to, key, known ? text : NULL);
+}
+
 static struct json_object *frame_json(struct json_out *out, const struct view_frame *frame)
 {
 	struct json_object *json = json_out_new(out);
-	char addr[24];
 
 	if (!json)
 		return NULL;
-	snprintf(addr, sizeof(addr), "0x%" PRIx64, frame->place->addr);
-	json_out_string(out, json, "addr", frame->place->has_addr ? addr : NULL);
+	json_out_address(out, json, "addr", frame->place->has_addr, frame->place->addr);
 	json_out_string(out, json, "function", frame->function);
 	json_out_known(out, json, "offset", frame->has_offset, frame->offset);
 	json_out_string(out, json, "file", frame->file);
@@ -156,4 +163,13 @@ struct json_object *json_out_frames(struct json_out *out, const struct view_stac
 		}
 	}
 	return array;
+}
+
+void json_out_stack(struct json_out *out, struct json_object *to, const char *key, bool known,
+		    const struct view_stack *stack)
+{
+	if (known)
+		json_out_add(out, to, key, json_out_frames(out, stack));
+	else
+		json_out_null(out, to, key);
 }

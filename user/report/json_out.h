@@ -37,8 +37,14 @@ void json_out_known(struct json_out *out, struct json_object *to, const char *ke
 /* NULL is null. */
 void json_out_string(struct json_out *out, struct json_object *to, const char *key, const char *s);
 
-/* An array of frames, innermost first. */
+/* "0x1f"; else null. */
+void json_out_address(struct json_out *out, struct json_object *to, const char *key, bool known,
+		      uint64_t address);
+
+/* An array of frames, innermost first; as a member, else null. */
 struct json_object *json_out_frames(struct json_out *out, const struct view_stack *stack);
+void json_out_stack(struct json_out *out, struct json_object *to, const char *key, bool known,
+		    const struct view_stack *stack);
 
 /* Writes the value and frees it. */
 void json_out_put(struct json_out *out, struct json_object *value);

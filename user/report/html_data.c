@@ -183,18 +183,17 @@ static int put_stack(struct json_out *out, struct html_stacks *stacks,
 static int put_event(struct json_out *out, struct html_stacks *stacks,
 		     const struct view_event *event)
 {
-	bool timed = event->asked->timed;
 	int r = 0;
 
 	fputs("{\"name\":", out->file);
 	json_out_put(out, json_out_new_string(out, event->asked->name));
 	fprintf(out->file, ",\"unit\":\"%s\",\"count\":%" PRIu64 ",\"stacks\":[",
-		sample_unit(event, SORT_BYTES), timed ? event->ns : event->count);
+		sample_unit(event, SORT_BYTES), view_event_total(event));
 	for (size_t i = 0; r == 0 && i < event->n_stacks; i++) {
 		if (i > 0)
 			fputs(",\n", out->file);
 		r = put_stack(out, stacks, &event->stacks[i],
-			      timed ? event->stacks[i].ns : event->stacks[i].count);
+			      view_event_value(event, &event->stacks[i]));
 	}
 	fputs("]}", out->file);
 	return r;

@@ -227,8 +227,8 @@ static size_t fill_values(const struct profile *profile, const struct sample *sa
 
 	if (!site) {
 		values[0] = as_value(sample->count);
-		values[1] =
-			as_value(sample->timed ? sample->ns : sample->count * profile->period_ns);
+		values[1] = as_value(profile->period_ns ? sample->count * profile->period_ns :
+							  sample->value);
 		if (values[0] == 0)
 			return 0;
 		return profile->has_time ? 2 : 1;

@@ -9,7 +9,7 @@ static uint64_t positive(int64_t value)
 uint64_t sample_weight(const struct sample *sample, enum option_sort sort)
 {
 	if (!sample->site)
-		return sample->timed ? sample->ns : sample->count;
+		return sample->value;
 	return positive(view_site_weight(sample->site, view_site_quantity(sort)));
 }
 
@@ -101,8 +101,7 @@ int samples_each(const struct view *view, sample_fn fn, void *userdata)
 			.image = event->stacks[i].image,
 			.stack = &event->stacks[i].stack,
 			.count = event->stacks[i].count,
-			.ns = event->stacks[i].ns,
-			.timed = event->asked->timed,
+			.value = view_event_value(event, &event->stacks[i]),
 		};
 
 		r = fn(&sample, userdata);

@@ -14,8 +14,7 @@ struct sample {
 	const struct view_stack *stack;
 	const struct view_site *site; /* NULL: the stack is an event's */
 	uint64_t count;		      /* of an event's */
-	uint64_t ns;		      /* of a timed event's */
-	bool timed;
+	uint64_t value;		      /* of an event's, as view_event_value has it */
 };
 
 /* What a sample is worth where a stack has one number (view_site_quantity); 0 for none or less. */

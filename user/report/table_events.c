@@ -44,7 +44,7 @@ static void stack_head(struct table *t, const struct view_event *event,
 	bool exact = view_is_exact(t->view);
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char number[TABLE_NUMBER_LEN], time[FORMAT_UNIT_LEN];
-	uint64_t part = timed ? stack->ns : stack->count, all = timed ? event->ns : event->count;
+	uint64_t part = view_event_value(event, stack), all = view_event_total(event);
 
 	strbuf_addf(&line, "  #%zu  ", rank);
 	if (timed)

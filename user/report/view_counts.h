@@ -33,8 +33,20 @@ struct view_event {
 	uint64_t count; /* of all its stacks */
 	uint64_t ns;	/* theirs, if it is timed */
 	size_t n_stacks;
-	struct view_event_stack *stacks; /* the longest, or else the largest count, first */
+	struct view_event_stack *stacks; /* by view_event_value, the largest first */
 };
+
+/* What one of its stacks is worth, and all together: nanoseconds if it is timed, else the count. */
+static inline uint64_t view_event_value(const struct view_event *event,
+					const struct view_event_stack *stack)
+{
+	return event->asked->timed ? stack->ns : stack->count;
+}
+
+static inline uint64_t view_event_total(const struct view_event *event)
+{
+	return event->asked->timed ? event->ns : event->count;
+}
 
 struct view_counts {
 	size_t n_histograms, n_events;

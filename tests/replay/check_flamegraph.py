@@ -9,7 +9,6 @@ on each other and are as wide as their values.
 """
 
 import re
-import sys
 import xml.etree.ElementTree as ElementTree
 
 import checker
@@ -165,7 +164,4 @@ def self_test():
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--text"]:
-        print_text(sys.argv[2])
-    else:
-        checker.main(__doc__, check, self_test)
+    checker.main(__doc__, check, self_test, print_text)

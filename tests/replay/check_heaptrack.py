@@ -9,7 +9,6 @@ nothing is freed that was not allocated; and adds it up as they do.
 """
 
 import re
-import sys
 
 import checker
 
@@ -247,7 +246,4 @@ def self_test():
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--text"]:
-        print_text(sys.argv[2])
-    else:
-        checker.main(__doc__, check, self_test)
+    checker.main(__doc__, check, self_test, print_text)

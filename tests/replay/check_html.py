@@ -11,7 +11,6 @@ refer to what is there.
 import html.parser
 import json
 import re
-import sys
 
 import checker
 
@@ -190,7 +189,4 @@ def self_test():
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--text"]:
-        print_text(sys.argv[2])
-    else:
-        checker.main(__doc__, check, self_test)
+    checker.main(__doc__, check, self_test, print_text)

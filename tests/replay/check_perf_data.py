@@ -9,7 +9,6 @@ samples of known events, addresses that something is mapped at.
 """
 
 import struct
-import sys
 
 import checker
 
@@ -161,17 +160,8 @@ TRAPS = [
 
 
 def self_test():
-    failures = check(good())
-    for old, new, expected in TRAPS:
-        bad = good().replace(old, new)
-        problems = check(bad)
-        if bad == good() or not any(expected in problem for problem in problems):
-            failures.append(f"{new!r} for {old!r}: {problems}")
-    return failures
+    return check(good()) + checker.try_traps(good(), TRAPS, check)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--text"]:
-        print_text(sys.argv[2])
-    else:
-        checker.main(__doc__, check, self_test)
+    checker.main(__doc__, check, self_test, print_text)

@@ -9,7 +9,6 @@ rules among it.
 """
 
 import copy
-import sys
 
 import checker
 import pprof_wire
@@ -260,7 +259,4 @@ def self_test():
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--text"]:
-        print_text(sys.argv[2])
-    else:
-        checker.main(__doc__, check, self_test)
+    checker.main(__doc__, check, self_test, print_text)

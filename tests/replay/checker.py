@@ -5,12 +5,12 @@ import sys
 
 
 def try_traps(good, traps, check):
-    """What `check` (bytes to problems) does not find. `traps`: what is replaced in the good text,
-    by what, and a part of the problem that must be reported."""
+    """What `check` (bytes to problems) does not find. `traps`: what is replaced in what is good
+    (text or bytes), by what, and a part of the problem that must be reported."""
     failures = []
     for old, new, expected in traps:
         bad = good.replace(old, new)
-        problems = check(bad.encode())
+        problems = check(bad.encode() if isinstance(bad, str) else bad)
         if bad == good or not any(expected in problem for problem in problems):
             failures.append(f"{new!r} for {old!r}: {problems}")
     return failures
@@ -24,10 +24,14 @@ def check_files(paths, check):
     return problems
 
 
-def main(usage, check, self_test):
+def main(usage, check, self_test, print_text=None):
     """Checks the files named on the command line, or the checker by its own test; ends the program:
-    1 when there were problems, 2 when nothing was asked."""
+    1 when there were problems, 2 when nothing was asked. With --text, prints a file as golden files
+    have it."""
     arguments = sys.argv[1:]
+    if print_text and arguments[:1] == ["--text"]:
+        print_text(arguments[1])
+        sys.exit(0)
     if not arguments:
         print(usage)
         sys.exit(2)

@@ -345,6 +345,7 @@ enum abi_event_type {
 	ABI_EV_CODE_GONE,    /* at the entry of an munmap, of executable file mappings */
 	ABI_EV_STACK_COPY,   /* bpf/abi_stack_copy.h: what a stack was walked in */
 	ABI_EV_CHECKPOINT,   /* a thread is stopped before a function */
+	ABI_EV_FAULT,	     /* a process is about to be killed for what it did itself */
 };
 
 struct abi_ev_stack {
@@ -424,6 +425,15 @@ struct abi_ev_checkpoint {
 	struct abi_event head;
 	__u32 tid;
 	__u32 function; /* of the link's cookie: which one, trace/live/checkpoints.h */
+};
+
+struct abi_ev_fault {
+	struct abi_event head;
+	__u32 tid;
+	__s32 signal, code; /* siginfo's */
+	__u32 has_addr;	    /* 0: the signal is about no address */
+	__u64 addr;	    /* that was touched, or of the instruction */
+	__u64 stack;
 };
 
 /* Whose system calls and tracepoints a job counts. */

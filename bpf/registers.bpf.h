@@ -105,6 +105,9 @@ static __always_inline __u64 syscall_argument_4(const struct pt_regs *regs)
 	return BPF_CORE_READ(regs, r10);
 }
 
+/* That the thread's newest page fault was about (set_signal_archinfo in arch/x86/mm/fault.c). */
+#define FAULT_ADDRESS(task) BPF_CORE_READ(task, thread.cr2)
+
 /* All arguments, at the exit of a system call: it changes none of their registers. */
 static __attribute__((noinline, unused)) bool syscall_arguments(const struct pt_regs *from,
 								__u64 args[6])
@@ -222,6 +225,9 @@ static __always_inline __u64 syscall_argument_4(const struct pt_regs *regs)
 {
 	return PT_REGS_PARM4_CORE(regs);
 }
+
+/* That the thread's newest page fault was about (set_thread_esr in arch/arm64/mm/fault.c). */
+#define FAULT_ADDRESS(task) BPF_CORE_READ(task, thread.fault_address)
 
 /* The result has taken the place of the first one, which is kept beside. */
 static __attribute__((noinline, unused)) bool syscall_arguments(const struct pt_regs *from,

@@ -115,7 +115,10 @@ static __always_inline bool walk_frame_pointers(void *ctx, struct abi_ev_stack *
 			frames[1] = 0;
 		ev->frames = (__u64)len / 8 + 1;
 	} else {
-		len = held_walk(ctx, frames, room);
+		if (at == STACK_AT_ANY)
+			len = bpf_get_stack(ctx, frames, room * 8, BPF_F_USER_STACK);
+		else
+			len = held_walk(ctx, frames, room);
 		if (len < 8)
 			return false;
 		if (at == STACK_AT_EXIT) {

@@ -157,6 +157,10 @@ struct k_sigaction {
 	struct sigaction sa;
 };
 
+struct kernel_siginfo {
+	int si_code;
+};
+
 struct task_struct {
 	void *stack;
 	int exit_code;
@@ -169,6 +173,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct files_struct *files;
 	struct uprobe_task *utask;
+	struct thread_struct thread;
 	char comm[16];
 };
 

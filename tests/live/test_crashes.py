@@ -7,7 +7,8 @@ import re
 import signal
 
 from leaks import memcheck
-from lib import load_report, need_program, need_root, run_memtraced, scratch, target, test
+from lib import (attached, load_report, need_program, need_root, run_memtraced, scratch, send_line,
+                 started, target, test)
 
 SEGV_MAPERR, SEGV_ACCERR, BUS_ADRERR = 1, 2, 2
 MIB = 1 << 20
@@ -87,6 +88,30 @@ def it_is_the_process_and_the_thread_that_did_it():
     assert process["fault"]["tid"] != process["pid"], process["fault"]
     names = [frame["function"] for frame in process["fault"]["frames"]]
     assert names[:3] == ["touches", "null", "run"], names
+
+
+@test(need_root)
+def where_glibc_aborts_in_malloc_the_stack_goes_on_to_main():
+    fault = fault_of("corrupt", number=signal.SIGABRT)
+    assert own(fault["frames"]) == ["asks", "corrupt", "main"], fault["frames"]
+    names = [frame["function"] for frame in fault["frames"]]
+    assert names.index("abort") < names.index("malloc") < names.index("asks"), names
+
+
+@test(need_root)
+def who_is_attached_to_is_told_of_as_well():
+    with started([target("crashes"), "freed", "wait"]) as process:
+        process.lines.until("ready")
+        with attached([process.pid], "--heap-errors") as session:
+            send_line(process)
+            report = session.finish(None)
+    assert process.returncode == -signal.SIGSEGV, process.returncode
+    fault = report["processes"][0]["fault"]
+    block = fault["block"]
+    assert (block["size"], block["freed"], block["side"], block["bytes"]) == (
+        MIB, True, "inside", 100), block
+    assert own(fault["frames"]) == ["touches", "freed", "main"], fault["frames"]
+    assert own(fault["freed"]) == ["drops", "freed", "main"], fault["freed"]
 
 
 @test(need_root, each=("handled", "ignored"))

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * crashes CASE: how a program is killed for what it does itself, or not.
+ * crashes CASE [wait]: how a program is killed for what it does itself, or not. With "wait"
+ * it waits first.
  *
  *   freed      writes 100 bytes into a block of a MiB that was freed, and so unmapped
  *   after      writes 100 bytes behind a block of a MiB, where it may not
  *   null       writes to address 8
  *   wild       writes to an address that is none (not canonical)
  *   abort      abort()
+ *   corrupt    writes over the size of what is left of the heap, where malloc then aborts
  *   cut        reads a page of a mapped file that is not in the file any more
  *   child      a child writes to address 8, then the program ends well
  *   thread     another thread than the first one does
@@ -16,6 +18,7 @@
 #include "tests/targets/target.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -72,6 +75,22 @@ static void null(void)
 static void wild(void)
 {
 	touches((char *)opaque(0x1122334455667788));
+}
+
+/* A request that only the top chunk can serve, whose size is the word behind the newest block. */
+static __attribute__((noinline)) void asks(void)
+{
+	kept = malloc(opaque(2000));
+}
+
+static void corrupt(void)
+{
+	size_t *block = malloc(opaque(1000));
+
+	CHECK(block);
+	block[opaque(malloc_usable_size(block) / sizeof(size_t))] = SIZE_MAX / 2;
+	asks();
+	kept = NULL; /* no jump */
 }
 
 static void cut(void)
@@ -135,15 +154,19 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*function)(void);
 	} cases[] = {
-		{ "freed", freed },	{ "after", after },   { "null", null },
-		{ "wild", wild },	{ "abort", abort },   { "cut", cut },
-		{ "child", in_child },	{ "thread", thread }, { "handled", handled },
-		{ "ignored", ignored },
+		{ "freed", freed },	{ "after", after },	{ "null", null },
+		{ "wild", wild },	{ "abort", abort },	{ "cut", cut },
+		{ "child", in_child },	{ "thread", thread },	{ "handled", handled },
+		{ "ignored", ignored }, { "corrupt", corrupt },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (strcmp(cases[i].name, argv[1]))
 			continue;
+		if (argc > 2 && strcmp(argv[2], "wait") == 0) {
+			tell("ready\n");
+			wait_for_line();
+		}
 		cases[i].function();
 		return 0;
 	}

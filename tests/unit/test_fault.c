@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "target/fault.h"
-
 #include "trace/live/live_fault.h"
 
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -54,78 +47,11 @@ static void distances_are_to_the_nearer_end(void **state)
 	assert_true(near_block_distance(&block, UINT64_MAX) == UINT64_MAX);
 }
 
-/* Where nothing is, as the compiler need not know. */
-static volatile uintptr_t nowhere = 0x18;
-
-/* A child that is traced, and stands at the delivery of SIGSEGV. */
-static pid_t faulting_child(void (*handler)(int))
-{
-	pid_t pid = fork();
-	int status;
-
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		signal(SIGSEGV, handler);
-		signal(SIGBUS, SIG_DFL); /* cmocka has one */
-		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
-			*(volatile char *)nowhere = 1;
-		_exit(1);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSEGV);
-	return pid;
-}
-
-static void end(pid_t pid)
-{
-	(void)kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
-static void a_fault_has_its_address_and_its_stack(void **state)
-{
-	pid_t pid = faulting_child(SIG_DFL);
-	struct fault fault;
-
-	(void)state;
-	assert_true(fault_is_fatal(pid, SIGSEGV));
-	assert_int_equal(fault_read(pid, pid, &fault), 0);
-	end(pid);
-	assert_int_equal(fault.signal, SIGSEGV);
-	assert_int_equal(fault.code, SEGV_MAPERR);
-	assert_true(fault.has_addr);
-	assert_int_equal(fault.addr, 0x18);
-	/* here, the tests, main, what calls it */
-	assert_true(fault.n_frames > 3);
-	assert_int_equal(fault.exact[0] & 3, 1);
-}
-
-static void on_signal(int signal)
-{
-	(void)signal;
-}
-
-static void what_is_handled_or_is_no_fault_is_not_fatal(void **state)
-{
-	pid_t pid = faulting_child(on_signal);
-
-	(void)state;
-	assert_false(fault_is_fatal(pid, SIGSEGV));
-	assert_true(fault_is_fatal(pid, SIGBUS));
-	assert_false(fault_is_fatal(pid, SIGTERM));
-	assert_false(fault_is_fatal(pid, SIGKILL));
-	end(pid);
-	assert_false(fault_is_fatal(pid, SIGSEGV)); /* there is no such process */
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_nearest_block_is_the_one_that_is_named),
 		cmocka_unit_test(distances_are_to_the_nearer_end),
-		cmocka_unit_test(a_fault_has_its_address_and_its_stack),
-		cmocka_unit_test(what_is_handled_or_is_no_fault_is_not_fatal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

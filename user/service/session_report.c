@@ -2,8 +2,6 @@
 #include "base/log.h"
 #include "service/resident.h"
 #include "service/session_state.h"
-#include "target/fault.h"
-#include "trace/live/live_fault.h"
 
 #include <errno.h>
 #include <string.h>
@@ -125,19 +123,6 @@ static int on_mark(struct session *s, const struct hold_event *event)
 	return live_take_mark(s->live, event->tid);
 }
 
-/* What the thread has done is in the ring, and was drained: its process will end of it. */
-static int on_fault(struct session *s, const struct hold_event *event)
-{
-	struct fault fault;
-	int r = fault_read(event->pid, event->tid, &fault);
-
-	if (r == 0)
-		r = live_report_fault(s->live, event->pid, event->tid, &fault, session_take_record,
-				      s);
-	/* SIGKILL has been faster, or nobody wants to know of this process. */
-	return r == -ESRCH ? 0 : r;
-}
-
 int session_on_hold(const struct hold_event *event, void *userdata)
 {
 	struct session *s = userdata;
@@ -147,8 +132,6 @@ int session_on_hold(const struct hold_event *event, void *userdata)
 		return r;
 	if (event->type == HOLD_MARK)
 		return on_mark(s, event);
-	if (event->type == HOLD_FAULT)
-		return on_fault(s, event);
 	if (event->type == HOLD_EXITING)
 		return check_exiting(s, event->pid);
 	if (s->launch && event->pid == launch_pid(s->launch)) {

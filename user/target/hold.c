@@ -8,7 +8,6 @@
 #include "target/hold.h"
 
 #include "base/vec.h"
-#include "target/fault.h"
 #include "target/hold_table.h"
 #include "target/process.h"
 #include "target/stop.h"
@@ -314,12 +313,6 @@ static int on_signal(struct hold *hold, struct held_thread *thread, int sig)
 			sig = 0;
 		else
 			hold->signals_passed++;
-	} else if (fault_is_fatal(thread->process->pid, sig)) {
-		r = tell(hold, &(struct hold_event){ .type = HOLD_FAULT,
-						     .pid = thread->process->pid,
-						     .tid = thread->tid,
-						     .parent = thread->process->parent,
-						     .status = sig });
 	}
 	resume(thread, sig);
 	return negative_or_zero(r);

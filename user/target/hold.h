@@ -19,10 +19,9 @@ struct hold;
 struct stop;
 
 enum hold_event_type {
-	HOLD_EXEC,  /* a new image, stopped before its first instruction; tid is the leader now */
-	HOLD_FORK,  /* a child process (fork, vfork, posix_spawn, clone) at its first instruction */
-	HOLD_FAULT, /* a thread is about to be killed by the signal `status`: target/fault.h */
-	HOLD_MARK,  /* a thread stopped by a HOLD_SIGNAL of the kernel's: perhaps BPF's mark */
+	HOLD_EXEC, /* a new image, stopped before its first instruction; tid is the leader now */
+	HOLD_FORK, /* a child process (fork, vfork, posix_spawn, clone) at its first instruction */
+	HOLD_MARK, /* a thread stopped by a HOLD_SIGNAL of the kernel's: perhaps BPF's mark */
 	/*
 	 * A process is about to end, and its memory and threads are still there: one of them is
 	 * stopped, hold_stop stops the others. Once for each, if hold_watch_exits was asked for.
@@ -37,7 +36,7 @@ struct hold_event {
 	pid_t tid;     /* thread concerned */
 	pid_t old_tid; /* HOLD_EXEC: the tid of the caller, another than tid if not the leader */
 	pid_t parent;  /* HOLD_FORK, HOLD_EXITED: thread group of the parent at birth, 0: seized */
-	int status;    /* HOLD_EXITED, HOLD_FAULT */
+	int status;    /* HOLD_EXITED */
 };
 
 /*

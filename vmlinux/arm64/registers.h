@@ -8,3 +8,8 @@ struct pt_regs {
 	__u64 orig_x0;
 	__s32 syscallno;
 };
+
+/* What a page fault leaves. */
+struct thread_struct {
+	unsigned long fault_address;
+};

@@ -180,15 +180,17 @@ static void choose_for_jobs(struct memtraced_bpf *skel, bool code)
 	bpf_program__set_autoload(skel->progs.on_enter_munmap, code);
 	bpf_program__set_autoload(skel->progs.on_exit_munmap, false);
 	bpf_program__set_autoload(skel->progs.on_enter_mremap, false);
+	bpf_program__set_autoload(skel->progs.on_fault, code);
 }
 
 /* What stands for programs that would be preempted, which is known only later. */
-static void choose_perf(struct memtraced_bpf *skel, bool lifecycle, bool syscalls)
+static void choose_perf(struct memtraced_bpf *skel, bool lifecycle, bool faults, bool syscalls)
 {
 	bpf_program__set_autoload(skel->progs.on_fork_perf, lifecycle);
 	bpf_program__set_autoload(skel->progs.on_exec_perf, lifecycle);
 	bpf_program__set_autoload(skel->progs.on_exit_perf, lifecycle);
 	bpf_program__set_autoload(skel->progs.on_oom_victim_perf, lifecycle);
+	bpf_program__set_autoload(skel->progs.on_fault_perf, faults);
 	bpf_program__set_autoload(skel->progs.on_enter_any, syscalls);
 	bpf_program__set_autoload(skel->progs.on_exit_any, syscalls);
 }
@@ -200,7 +202,7 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 		     (opts->path == ATTACH_PATH_EXIT && opts->exit_by_multi);
 	bool returns = !session; /* the exit path needs it where exit sites are not provable */
 
-	choose_perf(skel, false, false);
+	choose_perf(skel, false, false, false);
 	bpf_program__set_autoload(skel->progs.on_session, session);
 	/* beside sessions only for exit sites, which not every program has: programs_entry_fd */
 	bpf_program__set_autoload(skel->progs.on_entry, !session);
@@ -364,7 +366,8 @@ static int load_perf(struct programs *p, const struct programs_opts *opts)
 	r = open_again(p, &p->perf);
 	if (r)
 		return r;
-	choose_perf(p->perf, p->raw_preempted, p->syscalls_preempted && maps);
+	choose_perf(p->perf, p->raw_preempted, p->raw_preempted && maps,
+		    p->syscalls_preempted && maps);
 	return load_object(p->perf);
 }
 
@@ -474,10 +477,12 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 		{ raw ? skel->progs.on_exec : NULL, NULL, "sched_process_exec" },
 		{ raw ? skel->progs.on_exit : NULL, NULL, "sched_process_exit" },
 		{ raw ? skel->progs.on_oom_victim : NULL, NULL, "mark_victim" },
+		{ raw ? skel->progs.on_fault : NULL, NULL, "signal_deliver" },
 		{ raw ? NULL : perf->progs.on_fork_perf, "task", "task_newtask" },
 		{ raw ? NULL : perf->progs.on_exec_perf, "sched", "sched_process_exec" },
 		{ raw ? NULL : perf->progs.on_exit_perf, "sched", "sched_process_exit" },
 		{ raw ? NULL : perf->progs.on_oom_victim_perf, "oom", "mark_victim" },
+		{ raw ? NULL : perf->progs.on_fault_perf, "signal", "signal_deliver" },
 		{ alone ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mmap" },
 		{ alone ? skel->progs.on_enter_munmap : NULL, "syscalls", "sys_enter_munmap" },
 		{ alone ? skel->progs.on_exit_munmap : NULL, "syscalls", "sys_exit_munmap" },

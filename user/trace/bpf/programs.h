@@ -115,7 +115,7 @@ int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
 		       const struct uprobe_site *site, bool at_return, pid_t pid);
 
 /* Attaches the life-cycle and mmap programs; descriptors in fds[], which the caller closes. */
-#define PROGRAMS_MAX_TRACEPOINTS 11
+#define PROGRAMS_MAX_TRACEPOINTS 12
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 				size_t *ret_n);
 

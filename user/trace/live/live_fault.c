@@ -2,22 +2,16 @@
 #include "trace/live/live_fault.h"
 
 #include "base/clock.h"
-#include "base/hashmap.h"
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
-#include "target/fault.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/live/live_blocks.h"
 #include "trace/live/live_process.h"
 
-#include <assert.h>
 #include <bpf/bpf.h>
 #include <errno.h>
 
-static_assert(sizeof(((struct fault *)NULL)->exact) == RECORD_EXACT_WORDS * sizeof(uint64_t),
-	      "as many frames as a stack may have");
-
-/* The process does not end before, so that a table of all the host's blocks must not hold it up. */
+/* Events wait meanwhile, so that a table of all the host's blocks must not hold them up. */
 #define LIMIT_NS 2000000000ULL
 
 struct search {
@@ -105,51 +99,24 @@ static int find_freed(const struct live *live, struct search *search)
 			      sizeof(uint64_t), sizeof(struct abi_freed), on_freed, search);
 }
 
-static int emit_stack(const struct fault *fault, struct record_fault *record, record_fn fn,
-		      void *userdata)
-{
-	struct record stack = { .type = RECORD_STACK,
-				.stack = { .slot = record->slot,
-					   .time_ns = record->time_ns,
-					   .truncated = !fault->whole,
-					   .frames = fault->frames,
-					   .n_frames = fault->n_frames,
-					   .interrupted = true } };
-
-	if (fault->n_frames == 0)
-		return 0;
-	for (size_t i = 0; i < RECORD_EXACT_WORDS; i++)
-		stack.stack.exact[i] = fault->exact[i];
-	/* Those of the programs have another seed. */
-	stack.stack.id = hash_bytes(fault->frames, fault->n_frames * sizeof(fault->frames[0]),
-				    record->time_ns ^ record->slot);
-	record->stack = stack.stack.id;
-	return fn(&stack, userdata);
-}
-
-int live_report_fault(const struct live *live, pid_t pid, pid_t tid, const struct fault *fault,
-		      record_fn fn, void *userdata)
+int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 {
 	struct record record = { .type = RECORD_FAULT,
-				 .fault = { .tid = (uint32_t)tid,
-					    .signal = fault->signal,
-					    .code = fault->code,
-					    .has_addr = fault->has_addr,
-					    .addr = fault->addr,
-					    .time_ns = clock_monotonic_ns() } };
-	struct search search = { .record = &record.fault };
-	int r = live_slot_of(live, pid, &search.slot);
+				 .fault = { .slot = live_image_of(live, ev->head.slot),
+					    .tid = ev->tid,
+					    .signal = ev->signal,
+					    .code = ev->code,
+					    .has_addr = ev->has_addr,
+					    .addr = ev->addr,
+					    .stack = ev->stack,
+					    .time_ns = ev->head.time_ns } };
+	struct search search = { .slot = ev->head.slot, .record = &record.fault };
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	record.fault.slot = live_image_of(live, search.slot);
-	if (fault->has_addr)
+	if (ev->has_addr)
 		r = find_live(live, &search);
-	if (fault->has_addr && r == 0)
+	if (ev->has_addr && r == 0)
 		r = find_freed(live, &search);
 	/* What is known is said without a block, too. */
-	if (r == -ENOMEM)
-		return r;
-	r = emit_stack(fault, &record.fault, fn, userdata);
-	return r ? r : fn(&record, userdata);
+	return r == -ENOMEM ? r : live_emit(live, &record);
 }

@@ -125,6 +125,9 @@ int live_read_jobs(struct live *live, struct cut_coverage *coverage);
 uint64_t live_jobs_missed(const struct live *live);
 int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev);
 int live_on_file(struct live *live, const struct abi_ev_file *ev);
+
+/* trace/live/live_fault.c: with the block that is near, which is looked for in the tables. */
+int live_on_fault(struct live *live, const struct abi_ev_fault *ev);
 /* After a cut: deletes what the jobs still hold of ended processes that it was the second of. */
 int live_purge_jobs(struct live *live);
 

@@ -65,6 +65,9 @@ void live_on_event(struct live *live, const void *data)
 	case ABI_EV_CHECKPOINT:
 		r = vec_push(&live->checkpoints, *(const struct abi_ev_checkpoint *)data);
 		break;
+	case ABI_EV_FAULT:
+		r = live_on_fault(live, data);
+		break;
 	case ABI_EV_OCCURRENCE:
 		r = live_on_occurrence(live, data);
 		break;

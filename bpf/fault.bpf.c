@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What kills a process for what it did itself: seen when the signal is delivered, by the thread
+ * that gets it, and when nothing handles it (get_signal in kernel/signal.c). Nobody who has no such
+ * signal pays for it. For the two programs see bpf/lifecycle.bpf.c.
+ */
+#include "event_stack.bpf.h"
+#include "process.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+
+/* include/uapi/asm-generic/signal.h */
+enum { ILL = 4, ABRT = 6, BUS = 7, FPE = 8, SEGV = 11 };
+
+#define SI_KERNEL 0x80 /* include/uapi/asm-generic/siginfo.h */
+
+/* Is the signal about an address? Others' are not, nor is SI_KERNEL (a non-canonical one). */
+static __always_inline bool has_address(int sig, int code)
+{
+	return sig != ABRT && code > 0 && code != SI_KERNEL;
+}
+
+/* The memory that was touched, or the instruction. */
+static __always_inline __u64 fault_address(int sig)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct user_registers regs;
+
+	if (sig == SEGV || sig == BUS)
+		return FAULT_ADDRESS(task);
+	return read_user_registers(task_registers(), &regs) ? regs.pc : 0;
+}
+
+static __always_inline int delivered(void *ctx, int sig, int code, bool by_default)
+{
+	struct abi_ev_fault ev = { .head.type = ABI_EV_FAULT };
+	struct abi_proc *proc;
+
+	if (!by_default || (sig != SEGV && sig != BUS && sig != ABRT && sig != ILL && sig != FPE))
+		return 0;
+	ev.head.slot = slot_of_pid(current_tgid());
+	proc = ev.head.slot == ABI_NO_SLOT ? NULL : proc_by_slot(ev.head.slot);
+	/* A vfork child is not the process whose memory it has. */
+	if (!proc || proc->state != ABI_PROC_ACTIVE || proc->pid != current_tgid())
+		return 0;
+	ev.head.time_ns = bpf_ktime_get_ns();
+	ev.tid = bpf_get_current_pid_tgid();
+	ev.signal = sig;
+	ev.code = code;
+	ev.has_addr = has_address(sig, code);
+	ev.addr = ev.has_addr ? fault_address(sig) : 0;
+	ev.stack = user_stack_capture(ctx, proc, ev.head.slot);
+	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), 0))
+		proc_lost(proc, ABI_LOST_RING_FULL);
+	return 0;
+}
+
+SEC("raw_tracepoint")
+int on_fault(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct kernel_siginfo *info = (void *)ctx->args[1];
+	struct k_sigaction *action = (void *)ctx->args[2];
+
+	return delivered(ctx, (int)ctx->args[0], BPF_CORE_READ(info, si_code),
+			 !BPF_CORE_READ(action, sa.sa_handler));
+}
+
+SEC("tracepoint")
+int on_fault_perf(struct trace_event_raw_signal_deliver *ctx)
+{
+	return delivered(ctx, ctx->sig, ctx->code, !ctx->sa_handler);
+}

@@ -14,6 +14,7 @@ KINDS = ("plain", "variable", "aligned", "sorted", "raised", "altstack", "interr
          "coroutines", "contexts", "told", "framed")
 BUILDS = ("unwinding", "unwinding-o0", "unwinding-o3", "unwinding-lto", "unwinding-realign",
           "unwinding-static")
+AVX = "unwinding-avx"  # whose frames of vectors are realigned
 SAME = ("identical", "identical-reference-failed", "identical-by-frame-pointer")
 WRONG = ("different", "truncated-different", "reference-short")
 # What says nothing about our walk.
@@ -95,8 +96,14 @@ def stacks_of(command, n=2000):
 def builds_for(kind):
     """All of them, or two, so that the kinds have had all."""
     at = KINDS.index(kind) if kind in KINDS else 0
-    two = [BUILDS[at % len(BUILDS)], BUILDS[(at + 2) % len(BUILDS)]]
-    return scaled(two, BUILDS, small=two)
+    two = (BUILDS[at % len(BUILDS)], BUILDS[(at + 2) % len(BUILDS)])
+    vectors = (AVX,) if kind == "aligned" and has_avx2() else ()
+    return scaled(two, BUILDS, small=two) + vectors
+
+
+def has_avx2():
+    with open("/proc/cpuinfo", encoding="ascii") as file:
+        return " avx2 " in file.read()
 
 
 # Threads run ahead of the copies, of which some are then left out.

@@ -55,7 +55,7 @@ TARGET_FAMILIES := $(FAMILIES:%=$(TARGETS_DIR)/families-%)
 
 # One program by several options of the compiler, none of which may change what its stacks are.
 UNWINDING := $(if $(filter x86,$(ARCH)),unwinding unwinding-o0 unwinding-o3 unwinding-lto \
-	unwinding-realign unwinding-static)
+	unwinding-realign unwinding-avx unwinding-static)
 UNWINDING_MUSL := $(if $(filter x86,$(ARCH)),unwinding-musl)
 UNWINDING_CFLAGS := $(filter-out -O1 -fno-omit-frame-pointer,$(TARGET_CFLAGS))
 TARGET_OTHERS += $(patsubst %,$(TARGETS_DIR)/%,$(UNWINDING) $(UNWINDING_MUSL))
@@ -282,6 +282,7 @@ $(TARGETS_DIR)/unwinding-o0: UNWINDING_OPTIONS := -O0
 $(TARGETS_DIR)/unwinding-o3: UNWINDING_OPTIONS := -O3 -fomit-frame-pointer
 $(TARGETS_DIR)/unwinding-lto: UNWINDING_OPTIONS := -O2 -flto
 $(TARGETS_DIR)/unwinding-realign: UNWINDING_OPTIONS := -O2 -mstackrealign
+$(TARGETS_DIR)/unwinding-avx: UNWINDING_OPTIONS := -O3 -mavx2 -mfma
 $(TARGETS_DIR)/unwinding-static: UNWINDING_OPTIONS := -O2 -static
 $(UNWINDING:%=$(TARGETS_DIR)/%): tests/targets/unwinding.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)

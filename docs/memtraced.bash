@@ -55,6 +55,7 @@ _memtraced_options() {
         -e
         --cpu
         --off-cpu
+        --page-faults
         --kernel
         --each
         --syscalls

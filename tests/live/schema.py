@@ -137,6 +137,7 @@ REPORT = {
                           "errors": MapOf(NATURAL), "restarted": Nullable(NATURAL),
                           "passed_on": Nullable(NATURAL)}),
     "events": ListOf({"name": str, "count": NATURAL, "period_ns": Nullable(NATURAL),
+                      "period": Nullable(NATURAL),
                       "ns": Nullable(NATURAL),
                       "stacks": ListOf({"pid": Nullable(NATURAL), "comm": str, "count": NATURAL,
                                         "ns": Nullable(NATURAL), "frames": ListOf(FRAME)})}),

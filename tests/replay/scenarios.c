@@ -495,7 +495,10 @@ static void jobs(record_fn fn, void *userdata)
 	kernel_symbols(&s);
 }
 
-/* Samples of a CPU, and waits: of each, that with the larger count is not the longest. */
+/*
+ * Samples of a CPU and of page faults, and waits: of each, that with the larger count is not the
+ * longest.
+ */
 static void times(record_fn fn, void *userdata)
 {
 	const struct script s = { fn, userdata };
@@ -507,6 +510,8 @@ static void times(record_fn fn, void *userdata)
 			       .event = { .id = 1, .name = "cpu-clock", .period_ns = 10101010 } });
 	emit(&s, &(struct record){ .type = RECORD_EVENT,
 				   .event = { .id = 2, .name = "off-cpu", .timed = true } });
+	emit(&s, &(struct record){ .type = RECORD_EVENT,
+				   .event = { .id = 3, .name = "page-faults", .period = 1000 } });
 	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
@@ -519,7 +524,9 @@ static void times(record_fn fn, void *userdata)
 							  5 * SECOND, 2500000000 });
 	emit_event_count(&s, (struct record_event_count){ 2, 0, AT_LOOP, IN_WORKQUEUE, 700, SECOND,
 							  5 * SECOND, 1000000 });
-	emit_coverage(&s, true, 823, NULL, 0);
+	emit_event_count(&s, (struct record_event_count){ 3, 0, AT_MAKE, 0, 41, SECOND, 2 * SECOND,
+							  0 });
+	emit_coverage(&s, true, 864, NULL, 0);
 	emit_cut_end(&s);
 	symbols(&s);
 	kernel_symbols(&s);

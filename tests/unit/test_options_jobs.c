@@ -91,6 +91,25 @@ static void waits_are_an_event(void **state)
 	assert_string_equal(o->events[0].name, "off-cpu");
 }
 
+static void page_faults_are_an_event(void **state)
+{
+	static const struct {
+		const char *line;
+		uint32_t period;
+	} cases[] = { { "-a --page-faults", 1000 }, { "-a --page-faults=1 --kernel", 1 } };
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		_cleanup_(options_free_p) struct options *o = parse_ok(cases[i].line);
+
+		assert_int_equal(o->n_events, 1);
+		assert_int_equal(o->events[0].kind, EVENT_FAULTS);
+		assert_int_equal(o->events[0].period, cases[i].period);
+		assert_string_equal(o->events[0].name, "page-faults");
+		assert_false(options_trace_allocations(o));
+	}
+}
+
 static void a_cgroup_is_a_target(void **state)
 {
 	_cleanup_(options_free_p) struct options *o = NULL;
@@ -190,9 +209,11 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "-a --features",
 		  "'--features' traces nothing: leave out the process or command" },
 		{ "-p1 --kernel",
-		  "'--kernel' is about events: name one with -e, or give --cpu or --off-cpu" },
+		  "'--kernel' is about events: name one with -e, or give --cpu, --off-cpu or "
+		  "--page-faults" },
 		{ "-p1 --each --syscalls",
-		  "'--each' is about events: name one with -e, or give --cpu or --off-cpu" },
+		  "'--each' is about events: name one with -e, or give --cpu, --off-cpu or "
+		  "--page-faults" },
 		{ "-p1 --stacks -e read", "'--stacks' is about system calls: give --syscalls too" },
 		{ "-p1 -e read --each -o json:x",
 		  "'--each' needs a format that has a line for each event: give -f perf-script "
@@ -210,6 +231,9 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "-p1 --off-cpu --off-cpu", "'--off-cpu' is given twice: give it once" },
 		{ "-p1 --off-cpu --each -f perf-script",
 		  "'--each' is about events of -e and --cpu: waits are summed" },
+		{ "-p1 --page-faults=0",
+		  "'0' is no value of '--page-faults': give 1 for each fault, or up to 1000000000 "
+		  "for one in so many" },
 		{ "-p1 --cpu=0", "'0' is no value of '--cpu': give 1 to 10000 samples a second" },
 		{ "-p1 --hist read,by=x", "'by=x' of '--hist' is unknown: give by=comm or by=pid" },
 		{ "report x --syscalls", "'--syscalls' has no meaning for 'report': leave it out" },
@@ -233,6 +257,7 @@ int main(void)
 		cmocka_unit_test(jobs_and_what_belongs_to_them_set_their_fields),
 		cmocka_unit_test(the_clock_of_a_cpu_is_an_event),
 		cmocka_unit_test(waits_are_an_event),
+		cmocka_unit_test(page_faults_are_an_event),
 		cmocka_unit_test(a_cgroup_is_a_target),
 		cmocka_unit_test(users_and_names_choose_of_any_target),
 		cmocka_unit_test(other_jobs_turn_allocations_off_unless_they_are_asked_for),

@@ -75,6 +75,15 @@ int event_spec_off_cpu(struct event_spec *ret_spec)
 	return make(EVENT_WAIT, EVENT_OFF_CPU, ret_spec);
 }
 
+int event_spec_page_faults(uint32_t period, struct event_spec *ret_spec)
+{
+	int r = make(EVENT_FAULTS, EVENT_PAGE_FAULTS, ret_spec);
+
+	if (r == 0)
+		ret_spec->period = period;
+	return r;
+}
+
 bool event_spec_equal(const struct event_spec *a, const struct event_spec *b)
 {
 	if (a->kind != b->kind)

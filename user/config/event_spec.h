@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose stacks to collect: of -e, "getrandom" or "sched:sched_switch"; of --cpu and of --off-cpu.
- * Only the text is looked at; whether this kernel has the event is seen when it is attached. Pure
- * functions.
+ * Whose stacks to collect: of -e, "getrandom" or "sched:sched_switch"; of --cpu, --off-cpu and
+ * --page-faults. Only the text is looked at; whether this kernel has the event is seen when it is
+ * attached. Pure functions.
  */
 #ifndef MEMTRACED_CONFIG_EVENT_SPEC_H
 #define MEMTRACED_CONFIG_EVENT_SPEC_H
@@ -18,10 +18,14 @@
 /* What --off-cpu shows: waits, as long as they take. */
 #define EVENT_OFF_CPU "off-cpu"
 
+/* perf's name of the count that --page-faults samples by. */
+#define EVENT_PAGE_FAULTS "page-faults"
+
 enum event_kind {
 	EVENT_TRACEPOINT,
 	EVENT_SAMPLE,
 	EVENT_WAIT,
+	EVENT_FAULTS,
 };
 
 struct event_spec {
@@ -30,7 +34,8 @@ struct event_spec {
 	char *name;	 /* "sys_enter_getrandom" */
 	bool is_syscall; /* was given without a category */
 	enum event_kind kind;
-	uint32_t hz; /* EVENT_SAMPLE: so often a second on each CPU */
+	uint32_t hz;	 /* EVENT_SAMPLE: so often a second on each CPU */
+	uint32_t period; /* EVENT_FAULTS: each so many-th on each CPU */
 };
 
 /*
@@ -38,9 +43,10 @@ struct event_spec {
  * that says what is wrong and what to give; or -ENOMEM.
  */
 int event_spec_parse(const char *text, struct event_spec *ret_spec, struct strbuf *error);
-/* What --cpu and --off-cpu ask for; as above, without a category. */
+/* What --cpu, --off-cpu and --page-faults ask for; as above, without a category. */
 int event_spec_cpu(uint32_t hz, struct event_spec *ret_spec);
 int event_spec_off_cpu(struct event_spec *ret_spec);
+int event_spec_page_faults(uint32_t period, struct event_spec *ret_spec);
 /* Are they one event, which is wanted once? */
 bool event_spec_equal(const struct event_spec *a, const struct event_spec *b);
 void event_spec_done(struct event_spec *spec);

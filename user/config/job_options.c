@@ -81,6 +81,32 @@ int job_apply_cpu(struct option_parser *p, const struct option_def *def, const c
 	return r;
 }
 
+/* perf's software event is as cheap; a thousand are 4 MiB of small pages. */
+#define DEFAULT_FAULTS 1000
+#define MOST_FAULTS 1000000000
+
+int job_apply_page_faults(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	struct event_spec *event = more_events(p->options);
+	uint64_t period = DEFAULT_FAULTS;
+	int r;
+
+	(void)def; /* sets its own field */
+	if (!event)
+		return -ENOMEM;
+	if (value && (parse_digits(value, value + strlen(value), &period) < 0 || period == 0 ||
+		      period > MOST_FAULTS))
+		return option_error(
+			p,
+			"'%s' is no value of '--page-faults': give 1 for each fault, or "
+			"up to %d for one in so many",
+			value, MOST_FAULTS);
+	r = event_spec_page_faults((uint32_t)period, event);
+	if (r == 0)
+		p->options->n_events++;
+	return r;
+}
+
 int job_apply_off_cpu(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	struct event_spec *event = more_events(p->options);

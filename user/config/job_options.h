@@ -12,6 +12,7 @@ int job_apply_hist(struct option_parser *p, const struct option_def *def, const 
 int job_apply_event(struct option_parser *p, const struct option_def *def, const char *value);
 int job_apply_cpu(struct option_parser *p, const struct option_def *def, const char *value);
 int job_apply_off_cpu(struct option_parser *p, const struct option_def *def, const char *value);
+int job_apply_page_faults(struct option_parser *p, const struct option_def *def, const char *value);
 int job_apply_allocator(struct option_parser *p, const struct option_def *def, const char *value);
 
 #endif

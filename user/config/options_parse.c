@@ -305,8 +305,8 @@ static int check_jobs(struct option_parser *p)
 
 	if (of_event && o->n_events == 0)
 		return option_error(p,
-				    "'%s' is about events: name one with -e, or give --cpu "
-				    "or --off-cpu",
+				    "'%s' is about events: name one with -e, or give --cpu, "
+				    "--off-cpu or --page-faults",
 				    option_spelling(of_event, spelling));
 	if (o->each && !any_has_a_time(o))
 		return option_error(p,

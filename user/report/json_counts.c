@@ -141,6 +141,7 @@ static void put_event(struct json_out *out, const struct view_event *event)
 	json_out_u64(out, json, "count", event->count);
 	json_out_known(out, json, "period_ns", event->asked->period_ns > 0,
 		       event->asked->period_ns);
+	json_out_known(out, json, "period", event->asked->period > 0, event->asked->period);
 	json_out_known(out, json, "ns", event->asked->timed, event->ns);
 	fputc('{', out->file);
 	json_out_put_members(out, json);

@@ -231,14 +231,18 @@ static void put_histograms(struct metrics_out *out, const struct view *view)
 
 static void put_events(struct metrics_out *out, const struct view *view)
 {
-	static const struct metrics_family family = { "memtraced_events", METRICS_COUNTER, "",
-						      "How often an event of -e happened." };
+	static const struct metrics_family family = {
+		"memtraced_events", METRICS_COUNTER, "",
+		"How often an event happened; of --cpu, its samples."
+	};
 
 	if (view_n_events(view) > 0)
 		metrics_out_family(out, &family);
 	for (size_t i = 0; i < view_n_events(view); i++) {
-		metrics_out_label(out, "event", view_event(view, i)->asked->name);
-		metrics_out_u64(out, "", view_event(view, i)->count);
+		const struct view_event *event = view_event(view, i);
+
+		metrics_out_label(out, "event", event->asked->name);
+		metrics_out_u64(out, "", view_event_worth(event, event->count, event->count));
 	}
 }
 

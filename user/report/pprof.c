@@ -19,8 +19,8 @@ struct profile {
 	struct pprof_tables *tables;
 	struct sample_frames frames; /* of the stack at hand */
 	VEC(uint64_t) locations;
-	bool has_time;	    /* as the second value of each sample */
-	uint64_t period_ns; /* of samples */
+	bool has_two;	 /* as the second value of each sample */
+	uint64_t period; /* of samples: what each stands for */
 };
 
 static Pprof__ValueType value_type(struct pprof_tables *tables, const char *type, const char *unit)
@@ -73,24 +73,29 @@ static int64_t as_value(uint64_t value)
 	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
 }
 
-/* As Go's: samples with the time that they stand for, or waits ("block") with what they took. */
-static void put_time_types(struct profile *profile, const struct view_event *event)
+/*
+ * As Go's: samples with the time that they stand for, or waits ("block") with what they took; and
+ * samples with as many events as they stand for.
+ */
+static void put_two_types(struct profile *profile, const struct view_event *event)
 {
 	bool timed = event->asked->timed;
 	Pprof__ValueType types[] = {
 		value_type(profile->tables, timed ? "contentions" : "samples", "count"),
-		value_type(profile->tables, timed ? "delay" : "cpu", "nanoseconds"),
+		event->asked->period ?
+			value_type(profile->tables, event->asked->name, "count") :
+			value_type(profile->tables, timed ? "delay" : "cpu", "nanoseconds"),
 	};
 	Pprof__ValueType *pointers[] = { &types[0], &types[1] };
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 
-	profile->has_time = true;
-	profile->period_ns = event->asked->period_ns;
+	profile->has_two = true;
+	profile->period = event->asked->period ? event->asked->period : event->asked->period_ns;
 	part.n_sample_type = 2;
 	part.sample_type = pointers;
 	part.default_sample_type = types[1].type;
 	part.period_type = &types[1];
-	part.period = timed ? 1 : as_value(profile->period_ns);
+	part.period = timed ? 1 : as_value(profile->period);
 	add_time(profile->view, true, &part);
 	pprof_tables_put(profile->tables, &part);
 }
@@ -227,11 +232,11 @@ static size_t fill_values(const struct profile *profile, const struct sample *sa
 
 	if (!site) {
 		values[0] = as_value(sample->count);
-		values[1] = as_value(profile->period_ns ? sample->count * profile->period_ns :
-							  sample->value);
+		values[1] =
+			as_value(profile->period ? sample->count * profile->period : sample->value);
 		if (values[0] == 0)
 			return 0;
-		return profile->has_time ? 2 : 1;
+		return profile->has_two ? 2 : 1;
 	}
 	values[0] = as_value(site->allocs);
 	values[1] = as_value(site->bytes);
@@ -280,8 +285,8 @@ static int put_profile(struct profile *profile, const struct view_event *event)
 
 	if (r < 0)
 		return r;
-	if (event && (event->asked->period_ns || event->asked->timed))
-		put_time_types(profile, event);
+	if (event && (view_event_sampled(event) || event->asked->timed))
+		put_two_types(profile, event);
 	else if (event)
 		put_event_type(profile, event);
 	else

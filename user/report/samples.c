@@ -61,6 +61,8 @@ const char *sample_unit(const struct view_event *event, enum option_sort sort)
 {
 	if (event && event->asked->timed)
 		return "ns";
+	if (event && event->asked->period)
+		return "page faults";
 	if (event)
 		return event->asked->period_ns ? "samples" : "events";
 	return view_site_quantity(sort) == SORT_TEMPORARY ? "allocations" : "bytes";

@@ -9,8 +9,11 @@ static void add_samples(struct strbuf *line, const struct view_event *event)
 {
 	double seconds = (double)event->count * (double)event->asked->period_ns / 1e9;
 
-	strbuf_addf(line, ": %" PRIu64 " sample%s, ~%.*f s of CPU time", event->count,
-		    table_plural(event->count), seconds < 10 ? 2 : 1, seconds);
+	strbuf_addf(line, ": %" PRIu64 " sample%s, ", event->count, table_plural(event->count));
+	if (event->asked->period)
+		strbuf_addf(line, "~%" PRIu64 " times", view_event_total(event));
+	else
+		strbuf_addf(line, "~%.*f s of CPU time", seconds < 10 ? 2 : 1, seconds);
 }
 
 static void event_head(struct table *t, const struct view_event *event)
@@ -19,7 +22,7 @@ static void event_head(struct table *t, const struct view_event *event)
 	char number[TABLE_NUMBER_LEN], time[FORMAT_UNIT_LEN];
 
 	text_clean(&line, event->asked->name);
-	if (event->asked->period_ns)
+	if (view_event_sampled(event))
 		add_samples(&line, event);
 	else if (event->asked->timed)
 		strbuf_addf(&line, ": %s in %s wait%s", format_duration(event->ns, time),
@@ -40,7 +43,7 @@ static void event_head(struct table *t, const struct view_event *event)
 static void stack_head(struct table *t, const struct view_event *event,
 		       const struct view_event_stack *stack, size_t rank)
 {
-	bool sampled = event->asked->period_ns > 0, timed = event->asked->timed;
+	bool sampled = view_event_sampled(event), timed = event->asked->timed;
 	bool exact = view_is_exact(t->view);
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char number[TABLE_NUMBER_LEN], time[FORMAT_UNIT_LEN];
@@ -49,8 +52,12 @@ static void stack_head(struct table *t, const struct view_event *event,
 	strbuf_addf(&line, "  #%zu  ", rank);
 	if (timed)
 		strbuf_addf(&line, "%s in ", format_duration(stack->ns, time));
-	strbuf_addf(&line, "%s, %s%.1f%%, ", table_count(stack->count, exact || sampled, number),
-		    exact && !sampled ? "" : "~", 100.0 * (double)part / (double)(all ? all : 1));
+	if (sampled && event->asked->period)
+		strbuf_addf(&line, "~%" PRIu64, part);
+	else
+		strbuf_adds(&line, table_count(stack->count, exact || sampled, number));
+	strbuf_addf(&line, ", %s%.1f%%, ", exact && !sampled ? "" : "~",
+		    100.0 * (double)part / (double)(all ? all : 1));
 	table_process(&line, stack->image);
 	table_bold(t, true);
 	table_wrap(t, 8, strbuf_str(&line));

@@ -36,16 +36,32 @@ struct view_event {
 	struct view_event_stack *stacks; /* by view_event_value, the largest first */
 };
 
-/* What one of its stacks is worth, and all together: nanoseconds if it is timed, else the count. */
+/* Is it seen now and then, so that what it stands for is an estimate? */
+static inline bool view_event_sampled(const struct view_event *event)
+{
+	return event->asked->period_ns || event->asked->period > 1;
+}
+
+/*
+ * What one of its stacks is worth, and all together: nanoseconds if it is timed, else how many
+ * events (of a clock's, samples) the count stands for.
+ */
+static inline uint64_t view_event_worth(const struct view_event *event, uint64_t count, uint64_t ns)
+{
+	if (event->asked->timed)
+		return ns;
+	return event->asked->period ? count * event->asked->period : count;
+}
+
 static inline uint64_t view_event_value(const struct view_event *event,
 					const struct view_event_stack *stack)
 {
-	return event->asked->timed ? stack->ns : stack->count;
+	return view_event_worth(event, stack->count, stack->ns);
 }
 
 static inline uint64_t view_event_total(const struct view_event *event)
 {
-	return event->asked->timed ? event->ns : event->count;
+	return view_event_worth(event, event->count, event->ns);
 }
 
 struct view_counts {

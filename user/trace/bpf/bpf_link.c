@@ -154,13 +154,14 @@ int link_tracepoint(int prog_fd, uint32_t id)
 	return perf_event_link(prog_fd, &perf_fd, 0);
 }
 
-int link_cpu_clock(int prog_fd, int cpu, uint32_t hz)
+/* One in `period` of a count of perf's own. */
+static int link_software_event(int prog_fd, int cpu, uint64_t config, uint64_t period)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 1000000000 / hz, /* its events are nanoseconds */
+		.config = config,
+		.sample_period = period,
 		.exclude_idle = 1,
 	};
 	_cleanup_close_ int perf_fd = perf_event_open(&attr, -1, cpu);
@@ -168,6 +169,17 @@ int link_cpu_clock(int prog_fd, int cpu, uint32_t hz)
 	if (perf_fd < 0)
 		return perf_fd;
 	return perf_event_link(prog_fd, &perf_fd, 0);
+}
+
+int link_cpu_clock(int prog_fd, int cpu, uint32_t hz)
+{
+	/* its events are nanoseconds */
+	return link_software_event(prog_fd, cpu, PERF_COUNT_SW_CPU_CLOCK, 1000000000 / hz);
+}
+
+int link_page_faults(int prog_fd, int cpu, uint32_t period)
+{
+	return link_software_event(prog_fd, cpu, PERF_COUNT_SW_PAGE_FAULTS, period);
 }
 
 int link_raw_tracepoint(int prog_fd, const char *name)

@@ -38,6 +38,8 @@ int link_tracepoint(int prog_fd, uint32_t id);
 
 /* Samples of what this CPU runs, so often a second by its clock; none of the idle task. */
 int link_cpu_clock(int prog_fd, int cpu, uint32_t hz);
+/* One in `period` of the page faults of what this CPU runs. */
+int link_page_faults(int prog_fd, int cpu, uint32_t period);
 
 /* A raw tracepoint by name. */
 int link_raw_tracepoint(int prog_fd, const char *name);

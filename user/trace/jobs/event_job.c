@@ -22,7 +22,7 @@ struct event_job {
 	const struct event_spec *spec;
 	struct event_job_opts opts;
 	struct event_bpf *skel;
-	VEC(int) fds; /* attached as long as they are open; of samples one for each CPU */
+	VEC(int) fds; /* attached as long as they are open; of perf's counts one for each CPU */
 };
 
 /* --- reading: the sum over CPUs -------------------------------------------------------------- */
@@ -171,7 +171,8 @@ static int event_describe(const struct job *job, record_fn fn, void *userdata)
 			   .kernel = event->opts.kernel_stacks,
 			   .period_ns =
 				   event->spec->hz ? UINT64_C(1000000000) / event->spec->hz : 0,
-			   .timed = event->spec->kind == EVENT_WAIT },
+			   .timed = event->spec->kind == EVENT_WAIT,
+			   .period = event->spec->period },
 	};
 
 	if (event->spec->category)
@@ -187,6 +188,7 @@ static struct bpf_program *program_of(const struct event_job *event)
 {
 	switch (event->spec->kind) {
 	case EVENT_SAMPLE:
+	case EVENT_FAULTS:
 		return event->skel->progs.on_sample;
 	case EVENT_WAIT:
 		return event->skel->progs.on_switch;
@@ -229,12 +231,15 @@ static int keep(struct event_job *event, int fd)
 }
 
 /* Each CPU that is there now. */
-static int attach_clocks(struct event_job *event)
+static int attach_counts(struct event_job *event)
 {
+	const int prog_fd = bpf_program__fd(program_of(event));
 	int n = libbpf_num_possible_cpus(), r = n < 0 ? n : 0;
 
 	for (int cpu = 0; cpu < n && r == 0; cpu++) {
-		int fd = link_cpu_clock(bpf_program__fd(program_of(event)), cpu, event->spec->hz);
+		int fd = event->spec->kind == EVENT_SAMPLE ?
+				 link_cpu_clock(prog_fd, cpu, event->spec->hz) :
+				 link_page_faults(prog_fd, cpu, event->spec->period);
 
 		if (fd >= 0)
 			r = keep(event, fd);
@@ -251,8 +256,8 @@ static int attach(struct event_job *event, const struct job_context *context)
 	bool wait = spec->kind == EVENT_WAIT;
 	int fd;
 
-	if (spec->kind == EVENT_SAMPLE)
-		return attach_clocks(event);
+	if (spec->kind == EVENT_SAMPLE || spec->kind == EVENT_FAULTS)
+		return attach_counts(event);
 	fd = job_attach_tracepoint(context, program_of(event), wait ? "sched" : spec->category,
 				   wait ? "sched_switch" : spec->name);
 	if (fd >= 0)
@@ -267,7 +272,7 @@ static int attach(struct event_job *event, const struct job_context *context)
 DEFINE_OPEN_OLD(event)
 
 /*
- * Both need maps that grow where nothing may sleep: an interrupt, and the scheduler with its locks.
+ * They need maps that grow where nothing may sleep: an interrupt, and the scheduler with its locks.
  * Before Linux 6.1 the room comes from kmalloc(), which may wake a thread there.
  */
 static int check_sampling(const struct job_context *context, const struct event_spec *spec)
@@ -277,7 +282,10 @@ static int check_sampling(const struct job_context *context, const struct event_
 	if (r == 0)
 		return 0;
 	strbuf_addf(context->error, "%s: this kernel lets no program sample (%s): Linux 6.1 does",
-		    spec->kind == EVENT_WAIT ? "--off-cpu" : "--cpu", strerror(-r));
+		    spec->kind == EVENT_WAIT   ? "--off-cpu" :
+		    spec->kind == EVENT_FAULTS ? "--page-faults" :
+						 "--cpu",
+		    strerror(-r));
 	return -EINVAL;
 }
 

@@ -24,7 +24,7 @@ static const struct {
 	[FEATURE_WHOLE_TRACEPOINTS] = { "whole-tracepoints",
 					"programs at tracepoints are not preempted" },
 	[FEATURE_UNWIND_CFI] = { "unwind-cfi", "stacks are whole without frame pointers" },
-	[FEATURE_SAMPLING] = { "sampling", "--cpu and --off-cpu" },
+	[FEATURE_SAMPLING] = { "sampling", "--cpu, --off-cpu and --page-faults" },
 	[FEATURE_FIND_VMA] = { "find-vma", "-p has whole stacks from an exec on" },
 };
 

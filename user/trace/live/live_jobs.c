@@ -75,7 +75,8 @@ int live_add_event(struct live *live, const struct event_spec *spec, bool kernel
 	};
 	struct job_context context;
 	struct job *job;
-	int r = job_context(live, spec->kind != EVENT_SAMPLE, error, &context);
+	bool tracefs = spec->kind == EVENT_TRACEPOINT || spec->kind == EVENT_WAIT;
+	int r = job_context(live, tracefs, error, &context);
 
 	if (r == 0)
 		r = event_job_new(&context, spec, &opts, &job);

@@ -50,6 +50,7 @@ struct record_event {
 	bool kernel;	    /* kernel stacks are taken, too */
 	uint64_t period_ns; /* samples: so much time of a CPU is each; 0: it counts itself */
 	bool timed;	    /* it takes time, which counts have */
+	uint32_t period;    /* each stands for so many; 0: for itself, or see period_ns */
 };
 
 struct record_event_count {

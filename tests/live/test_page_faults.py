@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""--page-faults: the stacks that touch new memory, as often as the target knows that they did."""
+
+import os
+
+from lib import load_report, need_kernel, need_root, refused, run_memtraced, scratch, target, test
+from test_cpu import under
+
+PAGES = 20000
+
+
+def need_sampling():
+    need_kernel(6, 1)()
+
+
+def faults(*options):
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced(*options, "-o", f"json:{path}", "--", target("pages"), str(PAGES))
+        assert done.returncode == 0, done.stderr
+        report = load_report(path, allocations=False)
+    (event,) = report["events"]
+    assert event["name"] == "page-faults" and event["period_ns"] is None, event["name"]
+    assert report["coverage"]["all_stacks_complete"], report["coverage"]
+    return event
+
+
+@test(need_root, need_sampling, timeout=100)
+def each_fault_is_counted_where_it_is():
+    """Those that the kernel takes for a read() as well."""
+    event = faults("--page-faults=1")
+    assert event["period"] == 1, event["period"]
+    assert under(event, "touches") == PAGES, under(event, "touches")
+    assert under(event, "reads") == 2 * PAGES, under(event, "reads")
+
+
+@test(need_root, need_sampling, timeout=100)
+def one_in_many_stands_for_them():
+    event = faults("--page-faults=50")
+    assert event["period"] == 50, event["period"]
+    # a CPU's others take a place now and then, and the program may be moved between them
+    for function, pages in (("touches", PAGES), ("reads", 2 * PAGES)):
+        seen = under(event, function)
+        assert abs(seen - pages / 50) <= 0.1 * pages / 50, (function, seen)
+
+
+@test(need_root, need_sampling)
+def the_words_of_the_table_say_that_it_is_an_estimate():
+    done = run_memtraced("--page-faults=100", "-f", "table", "--", target("pages"), str(PAGES))
+    assert done.returncode == 0, done.stderr
+    (head,) = [line for line in done.stdout.splitlines() if line.startswith("page-faults: ")]
+    samples, stands_for = head.split()[1], head.split()[3]
+    assert stands_for == f"~{int(samples) * 100}", head
+
+
+@test(need_root)
+def what_is_no_period_is_refused():
+    for value in ("0", "-1", "x", "1000000001"):
+        refused(run_memtraced("-a", f"--page-faults={value}"), 1, "--page-faults", value)

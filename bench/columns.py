@@ -43,6 +43,7 @@ class Bare(Column):
 class Memtraced(Column):
     options: tuple = ()
     needs: str = None  # an option that this build may not have
+    counts: bool = True  # allocations
 
     def missing(self, place):
         if self.needs and not has_option(place, self.needs):
@@ -56,7 +57,7 @@ class Memtraced(Column):
                                            limit_s=limit_s)
         if status != 0:
             raise Failed(f"memtraced ended with status {status}: {output.strip()[-300:]}")
-        if "--floor" not in self.options:
+        if self.counts:
             with open(report, encoding="utf-8") as file:
                 self.take_counts(sample, json.load(file))
         return sample
@@ -75,7 +76,9 @@ class Memtraced(Column):
 def own_columns():
     return [
         Bare("bare", "bare", pairs=25),
-        Memtraced("floor", "floor", options=("--floor",), needs="--floor"),
+        Memtraced("growth", "growth", pairs=25, options=("--page-faults",), needs="--page-faults",
+                  counts=False),
+        Memtraced("floor", "floor", options=("--floor",), needs="--floor", counts=False),
         Memtraced("nostack", "exact, no stacks", options=("--max-stack=0",), needs="--max-stack"),
         Memtraced("exact", "exact"),
     ]

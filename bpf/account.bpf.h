@@ -7,6 +7,7 @@
 #define MEMTRACED_ACCOUNT_BPF_H
 
 #include "block.bpf.h"
+#include "inner.bpf.h"
 #include "knobs.bpf.h"
 #include "site.bpf.h"
 #include "stack.bpf.h"
@@ -66,6 +67,134 @@ VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *blo
 	return true;
 }
 
+#ifdef OLD_KERNEL
+
+static __always_inline int inner_add(__u32 slot, __u32 place, __u64 key,
+				     const struct abi_block *block)
+{
+	(void)slot, (void)place, (void)key, (void)block;
+	return 0;
+}
+
+/* Calls inside others are told by stack pointers there, and no blocks are kept for later. */
+static __always_inline int inner_enters(__u32 slot, __u64 key)
+{
+	(void)slot, (void)key;
+	return 0;
+}
+
+static __always_inline int inner_free(__u64 key)
+{
+	(void)key;
+	return 0;
+}
+
+static __always_inline int thread_ends_calls(__u32 slot)
+{
+	(void)slot;
+	return 0;
+}
+
+#else
+
+/* A block that was made inside a call is the program's; 0: there is none of this key. */
+VERIFIED_ONCE_NUMBERS int inner_enters(__u32 slot, __u64 key)
+{
+	struct inner_block *found = bpf_map_lookup_elem(&inner_blocks, &key);
+	struct abi_proc *proc = proc_by_slot(slot);
+	struct inner_block inner;
+
+	if (!found || !proc)
+		return 0;
+	inner = *found;
+	if (bpf_map_delete_elem(&inner_blocks, &key) || !account_new(slot, key, &inner.block))
+		return 0;
+	/* It comes after a peak that it was part of. */
+	if (inner.peak_epoch != peak_epoch_of(proc))
+		__sync_fetch_and_add(&proc->race_bytes, ABI_BLOCK_SIZE(&inner.block));
+	return 1;
+}
+
+/* A block that was made and freed inside a call. */
+VERIFIED_ONCE int account_past(__u32 slot, const struct abi_block *block, __u32 temporary)
+{
+	struct abi_proc *proc = proc_by_slot(slot);
+	struct site_change change = { .blocks = 1, .allocated = true };
+
+	if (!proc || !block)
+		return 0;
+	change.bytes = ABI_BLOCK_SIZE(block);
+	if (!site_apply(proc, slot, ABI_BLOCK_FN(block), block->stack, &change,
+			peak_epoch_of(proc)))
+		return 0;
+	change = (struct site_change){ -change.bytes, -1, false, temporary };
+	return site_apply(proc, slot, ABI_BLOCK_FN(block), block->stack, &change,
+			  peak_epoch_of(proc));
+}
+
+/* The process has held that much inside a call, of which part was freed before it was known. */
+static __always_inline void peak_was(struct abi_proc *proc, __s64 most)
+{
+	__s64 peak = *(volatile __s64 *)&proc->peak_bytes;
+
+	if (most <= peak || __sync_val_compare_and_swap(&proc->peak_bytes, peak, most) != peak)
+		return;
+	__sync_fetch_and_add(&proc->race_bytes, most - *(volatile __s64 *)&proc->live_bytes);
+	__sync_fetch_and_add(&proc->peak_epoch, 1);
+}
+
+/* The parked call has been left: what was made inside it enters the books. */
+VERIFIED_ONCE_NUMBERS int call_left(__u32 slot, __u32 place)
+{
+	struct parked_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
+	struct inner_list *list = bpf_map_lookup_elem(&inner_lists, &key);
+	struct abi_proc *proc = proc_by_slot(slot);
+	struct thread *t = thread_find();
+	int i;
+
+	if (!t || !proc)
+		return 0;
+	for (i = 0; list && i < INNER_BLOCKS; i++) {
+		if (i < list->n_freed)
+			account_past(slot, &list->freed[i], list->temporary[i]);
+		if (list->key[i])
+			inner_enters(slot, list->key[i]);
+	}
+	if (list) {
+		peak_was(proc, list->most);
+		if (list->missed)
+			proc_lost(proc, ABI_LOST_INFLIGHT);
+	}
+	bpf_map_delete_elem(&inner_lists, &key);
+	t->parked_sp[place & (PARKED_CALLS - 1)] = 0;
+	t->parked--;
+	return 0;
+}
+
+/* What the thread is in will never return: it ends. */
+VERIFIED_ONCE_NUMBERS int thread_ends_calls(__u32 slot)
+{
+	struct thread *t = thread_find();
+	struct alloc_call *call;
+	int i;
+
+	if (!t)
+		return 0;
+	for (i = 0; i < PARKED_CALLS; i++) {
+		call = parked_call(i);
+		if (!call || !call->inner)
+			continue;
+		/* Else it is of an image that was replaced. */
+		if (t->slot == slot && t->parked_sp[i])
+			call_left(slot, i);
+		else
+			inner_forget(i);
+	}
+	return 0;
+}
+
+#endif
+
 static __always_inline void account_alloc(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
 					  struct thread *t, __u64 addr, enum stack_at at)
 {
@@ -83,6 +212,11 @@ static __always_inline void account_alloc(struct pt_regs *ctx, struct abi_proc *
 	block.size_fn = ABI_SIZE_FN(call->size, call->form, call->fn);
 	block.tick = *(volatile __u32 *)&control.tick;
 	block.era = proc->era;
+	if (call->within) {
+		if (!inner_add(slot, call->within - 1, key, &block))
+			proc_lost(proc, ABI_LOST_INFLIGHT);
+		return;
+	}
 	if (account_new(slot, key, &block))
 		t->last_key = key;
 }

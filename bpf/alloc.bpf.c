@@ -44,17 +44,45 @@ static __always_inline bool free_ends_realloc(__u32 slot, struct thread *t, __u6
  * What an allocator call frees: memory of its own, which is not in the books, or what is (operator
  * new, of which a handler has given back what it held in reserve).
  */
-static __always_inline void nested_free(__u32 slot, __u64 addr)
+VERIFIED_ONCE_NUMBERS int nested_free(__u32 slot, __u64 addr)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
-	enum block_origin origin;
 	struct abi_block block;
+	int origin;
 
 	origin = block_take(slot, addr, &block);
-	if (!proc || origin == BLOCK_UNKNOWN)
-		return;
+	if (origin == BLOCK_UNKNOWN)
+		return inner_free(ABI_BLOCK_KEY(slot, addr));
+	if (!proc)
+		return 0;
 	count_inherited_free(proc, origin);
-	account_free(slot, &block, false);
+	return account_free(slot, &block, false);
+}
+
+/* block_take() of a block that may have been made inside a call which was left since. */
+VERIFIED_ONCE int take_any(__u32 slot, __u64 addr, struct abi_block *ret)
+{
+	int origin = block_take(slot, addr, ret);
+
+	if (origin != BLOCK_UNKNOWN || !inner_enters(slot, ABI_BLOCK_KEY(slot, addr)))
+		return origin;
+	return block_take(slot, addr, ret);
+}
+
+/* The block that the thread's call replaces. */
+VERIFIED_ONCE_NUMBERS int take_replaced(__u32 slot)
+{
+	struct thread *t = thread_find();
+	struct alloc_call *call;
+
+	if (!t)
+		return 0;
+	call = &t->call;
+	if (call->within && inner_free(ABI_BLOCK_KEY(slot, call->ptr)))
+		call->ptr = 0;
+	else
+		call->old_from = take_any(slot, call->ptr, &call->old);
+	return 0;
 }
 
 /* The form of a free, whose mark is done with: another one may be made from the same place. */
@@ -99,7 +127,7 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 		t->free_sp = sp;
 		t->free_fn = fn;
 	}
-	origin = block_take(slot, addr, &fault->block);
+	origin = take_any(slot, addr, &fault->block);
 	if (origin == BLOCK_UNKNOWN) {
 		if (is_inner_free(ctx, fn))
 			return;
@@ -127,7 +155,7 @@ static __always_inline __u8 realloc0_frees(__u64 cookie)
 	return (ABI_COOKIE_KIND(cookie) & ABI_REALLOC0_FREES) != 0;
 }
 
-/* A call of this thread begins that is in no other. */
+/* A call of this thread begins that is in no other, unless call_begins_within() has said so. */
 static __always_inline void call_begins(const struct pt_regs *ctx, struct thread *t, __u64 cookie)
 {
 	struct alloc_call *call = &t->call;
@@ -197,15 +225,18 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
 	__u64 sp = PT_REGS_SP(ctx), ptr = block_argument(ctx, ABI_COOKIE_ARGS(cookie)), asked;
 	bool taken, jumped;
 	struct alloc_call *call;
+	int nested;
 
 	if (!t)
 		return 1;
 	call = &t->call;
-	if (thread_nested(ctx, t, slot, ABI_COOKIE_FN(cookie))) {
+	nested = thread_nested(ctx, t, slot, ABI_COOKIE_FN(cookie));
+	if (nested) {
 		/* What realloc(p, 0) does is the rule of the innermost one, not of its wrappers. */
 		if (kind == ABI_REALLOC && t->busy && call->ptr == ptr)
 			call->realloc0_frees |= realloc0_frees(cookie);
-		return 1;
+		if (kind == ABI_RESIZE || !call_begins_within(slot, nested))
+			return 1;
 	}
 	/* pvalloc that jumps to memalign, for more than it was asked for. */
 	jumped = t->busy && sp == call->sp && !call->throws && !call->is_scope &&
@@ -228,8 +259,8 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
 			call_form(slot, sp, PT_REGS_FP(ctx), LINK_REGISTER(ctx), FORM_OF_ALLOCS);
 	/* Inside the call the old address may already be another thread's new block. */
 	if (replaces_block(kind) && call->ptr && !taken)
-		call->old_from = block_take(slot, call->ptr, &call->old);
-	if (!taken)
+		take_replaced(slot);
+	if (!taken && !call->within)
 		fault_of_request(call, slot, kind, fault);
 	return 0;
 }
@@ -247,6 +278,7 @@ static __always_inline int scope_entry(struct pt_regs *ctx, struct abi_proc *pro
 		return 1;
 	call_begins(ctx, t, cookie);
 	t->call.is_scope = 1;
+	t->call.throws = 0;
 	t->call.ptr = 0;
 	return 0;
 }

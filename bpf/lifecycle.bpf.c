@@ -7,6 +7,7 @@
  * ones cost less; but where they can be preempted (trace/kernel/preemption.h), the kernel leaves
  * them out for all other threads of that CPU meanwhile. Those of perf are never preempted.
  */
+#include "account.bpf.h"
 #include "image.bpf.h"
 #include "knobs.bpf.h"
 #include "slot.bpf.h"
@@ -248,6 +249,8 @@ static __always_inline int exited(struct task_struct *task)
 
 	if (slot == ABI_NO_SLOT)
 		return 0;
+	if (knob_regions)
+		thread_ends_calls(slot);
 	thread_drop(tid);
 	/* Two last threads may both see 0: the one that deletes the pid reports. */
 	if (BPF_CORE_READ(task, signal, live.counter) || bpf_map_delete_elem(&pids, &pid))

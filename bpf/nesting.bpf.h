@@ -9,7 +9,7 @@
 #ifndef MEMTRACED_NESTING_BPF_H
 #define MEMTRACED_NESTING_BPF_H
 
-#include "block.bpf.h"
+#include "account.bpf.h"
 #include "nesting_walk.bpf.h"
 #include "thread.bpf.h"
 
@@ -42,6 +42,12 @@ static __always_inline bool thread_nested(const struct pt_regs *ctx, struct thre
 	return below || (t->call.is_scope && t->call.fn != fn);
 }
 
+static __always_inline int call_begins_within(__u32 slot, int nested)
+{
+	(void)slot, (void)nested;
+	return 0;
+}
+
 static __always_inline bool thread_leaves(struct thread *t, __u32 slot, __u64 sp, __u16 fn)
 {
 	return t->busy && t->slot == slot && t->call.sp == sp && t->call.fn == fn;
@@ -62,7 +68,6 @@ static __always_inline bool inside_call(__u32 slot, __u64 sp)
 /* Where a call begins. */
 struct nesting_from {
 	__u64 sp, fp, link;
-	__u32 slot;
 };
 
 /* Not known on arm64. */
@@ -71,7 +76,7 @@ static __always_inline bool call_stands(const struct alloc_call *call)
 	return !NESTING_READS_STACK || nesting_stands(call->sp, 0, call->by_sites ? call->link : 0);
 }
 
-static __always_inline int nesting_in(const struct nesting_from *from,
+static __always_inline int nesting_in(const struct nesting_from *from, __u32 slot,
 				      const struct alloc_call *call)
 {
 	__u64 below = call->sp - from->sp;
@@ -87,7 +92,7 @@ static __always_inline int nesting_in(const struct nesting_from *from,
 		return r == NESTING_UNKNOWN ? NESTING_INSIDE : r;
 	}
 	if (knob_unwind)
-		r = nesting_walk(from->slot, from->sp, from->fp, call->sp);
+		r = nesting_walk(slot, from->sp, from->fp, call->sp);
 	if (r == NESTING_OVER || r == NESTING_APART)
 		return r;
 	if (!call_stands(call))
@@ -96,16 +101,10 @@ static __always_inline int nesting_in(const struct nesting_from *from,
 								       NESTING_APART;
 }
 
-static __always_inline struct alloc_call *parked_call(__u32 place)
-{
-	struct parked_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
-
-	return bpf_map_lookup_elem(&parked_calls, &key);
-}
-
 /*
  * The thread's call waits for its return, which may never come: what it is to replace is there
- * meanwhile. When all places are taken, the one that waits there is given up (counted).
+ * meanwhile. When all places are taken, the one that waits there is given up (counted). 1 + its
+ * place.
  */
 VERIFIED_ONCE_NUMBERS int call_park(__u32 slot)
 {
@@ -113,6 +112,7 @@ VERIFIED_ONCE_NUMBERS int call_park(__u32 slot)
 	struct abi_proc *proc = proc_by_slot(slot);
 	struct thread *t = thread_find();
 	__u32 i, place = PARKED_CALLS;
+	struct alloc_call *before;
 
 	if (!t || !proc)
 		return 0;
@@ -126,11 +126,14 @@ VERIFIED_ONCE_NUMBERS int call_park(__u32 slot)
 		t->parked++;
 	}
 	key.place = place;
+	before = bpf_map_lookup_elem(&parked_calls, &key);
+	if (before && before->inner)
+		inner_forget(place);
 	if (bpf_map_update_elem(&parked_calls, &key, &t->call, BPF_ANY))
 		proc_lost(proc, ABI_LOST_INFLIGHT);
 	t->parked_sp[place & (PARKED_CALLS - 1)] = t->call.sp;
 	call_drop(t);
-	return 0;
+	return 1 + place;
 }
 
 static __always_inline bool same_block(const struct abi_block *a, const struct abi_block *b)
@@ -171,6 +174,10 @@ VERIFIED_ONCE_NUMBERS int call_resume(__u32 slot, __u32 place)
 	if (!t || !parked)
 		return 0;
 	call = *parked;
+	if (call.inner)
+		inner_forget(place);
+	call.inner = 0;
+	parked->inner = 0;
 	t->parked_sp[place & (PARKED_CALLS - 1)] = 0;
 	t->parked--;
 	if (t->busy)
@@ -180,44 +187,88 @@ VERIFIED_ONCE_NUMBERS int call_resume(__u32 slot, __u32 place)
 	return 1;
 }
 
-enum { CALL_NESTED = 1, CALL_RESUMED };
-
-/* Is the call that begins inside another one? Else what the thread is in is over, or parked. */
-VERIFIED_ONCE_NUMBERS int call_is_nested(__u32 slot, __u64 sp, __u64 fp, __u64 link)
+/* Looked up again: what lives on across calls is on the stack, and there is no room. */
+static __always_inline bool has_inner(__u32 place)
 {
-	const struct nesting_from from = { .sp = sp, .fp = fp, .link = link, .slot = slot };
+	struct alloc_call *call = parked_call(place);
+
+	return call && call->inner;
+}
+
+/* The last two with the place of the parked call, from bit CALL_PLACE_SHIFT on. */
+enum { CALL_APART, CALL_NESTED, CALL_RESUMED, CALL_NESTED_IN_PARKED, CALL_LEFT };
+#define CALL_PLACE_SHIFT 8
+#define CALL_IS(r) ((r)&0xff)
+#define CALL_PLACE(r) ((r) >> CALL_PLACE_SHIFT & (PARKED_CALLS - 1))
+
+/*
+ * Is the call that begins inside another one? Else what the thread is in is over, or parked. Of one
+ * that is over with blocks made inside it, CALL_LEFT: for whoever has more room on the stack.
+ */
+VERIFIED_ONCE_NUMBERS int call_is_nested(__u64 sp, __u64 fp, __u64 link)
+{
+	const struct nesting_from from = { .sp = sp, .fp = fp, .link = link };
 	struct thread *t = thread_find();
 	struct alloc_call *call;
 	int i, r;
 
 	if (!t)
-		return 0;
+		return CALL_APART;
 	if (t->busy) {
-		r = nesting_in(&from, &t->call);
+		r = nesting_in(&from, t->slot, &t->call);
 		if (r == NESTING_INSIDE)
 			return CALL_NESTED;
 		if (r == NESTING_SAME)
-			return 0;
+			return CALL_APART;
 		if (r == NESTING_OVER)
 			call_drop(t);
 		else
-			call_park(slot);
+			call_park(t->slot);
 	}
+	t->call.within = 0;
 	for (i = 0; i < PARKED_CALLS; i++) {
 		if (t->parked_sp[i] - sp >= NESTING_RANGE)
 			continue;
 		call = parked_call(i);
-		r = call ? nesting_in(&from, call) : NESTING_OVER;
+		r = call ? nesting_in(&from, t->slot, call) : NESTING_OVER;
 		if (r == NESTING_INSIDE)
-			return CALL_NESTED;
-		if (r == NESTING_SAME)
-			return call_resume(slot, i) ? CALL_RESUMED : 0;
-		if (r != NESTING_OVER)
+			return CALL_NESTED_IN_PARKED | i << CALL_PLACE_SHIFT;
+		/* What jumps on has made nothing yet: with blocks, it is called anew. */
+		if (r == NESTING_SAME && !has_inner(i))
+			return call_resume(t->slot, i) ? CALL_RESUMED : CALL_APART;
+		if (r != NESTING_OVER && r != NESTING_SAME)
 			continue;
+		if (has_inner(i))
+			return CALL_LEFT | i << CALL_PLACE_SHIFT;
 		t->parked_sp[i] = 0;
 		t->parked--;
 	}
-	return 0;
+	return CALL_APART;
+}
+
+/*
+ * Is the allocation that begins inside a call which an exception can leave? That call is parked,
+ * and the thread's one is within it. nested: what thread_nested() has said.
+ */
+VERIFIED_ONCE_NUMBERS int call_begins_within(__u32 slot, int nested)
+{
+	struct thread *t = thread_find();
+	struct alloc_call *outer;
+	__u32 within = 0;
+
+	if (!t)
+		return 0;
+	if (CALL_IS(nested) == CALL_NESTED) {
+		if (t->busy && t->call.throws)
+			within = call_park(slot);
+	} else {
+		outer = parked_call(CALL_PLACE(nested));
+		if (outer && outer->throws)
+			within = 1 + CALL_PLACE(nested);
+	}
+	if (within)
+		t->call.within = within;
+	return within;
 }
 
 /*
@@ -245,26 +296,45 @@ VERIFIED_ONCE_NUMBERS int inside_call(__u32 slot, __u64 sp)
 }
 
 /*
- * Is the call that begins nested? If not, the thread is in a call only when that has jumped to this
- * one, which takes over, but in a scope is inside.
+ * Does what call_is_nested() had no room for. What begins in a scope is inside, too. CALL_LEFT, if
+ * `again`: it is to be asked again.
  */
-static __always_inline bool thread_nested(const struct pt_regs *ctx, struct thread *t, __u32 slot,
-					  __u16 fn)
+VERIFIED_ONCE_NUMBERS int call_settled(__u32 slot, int r, __u32 fn, int again)
+{
+	struct thread *t = thread_find();
+
+	if (CALL_IS(r) == CALL_LEFT) {
+		call_left(slot, CALL_PLACE(r));
+		if (again)
+			return CALL_LEFT;
+	}
+	if (CALL_IS(r) == CALL_NESTED || CALL_IS(r) == CALL_NESTED_IN_PARKED)
+		return r;
+	if (CALL_IS(r) == CALL_RESUMED)
+		call_takes_again();
+	return t && t->busy && t->call.is_scope && t->call.fn != fn ? CALL_NESTED : CALL_APART;
+}
+
+/*
+ * Is the call that begins nested (not 0, as call_begins_within() wants it)? If not, the thread is
+ * in a call only when that has jumped to this one, which takes over, but in a scope is inside. Of
+ * two calls that were left with blocks, the next one that begins notices the second.
+ */
+static __always_inline int thread_nested(const struct pt_regs *ctx, struct thread *t, __u32 slot,
+					 __u16 fn)
 {
 	__u64 sp = PT_REGS_SP(ctx), fp = PT_REGS_FP(ctx), link = LINK_REGISTER(ctx);
+	int r;
 
 	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
 	barrier_var(fp);
 	barrier_var(link);
 	if (!t->busy && !t->parked)
-		return false;
-	switch (call_is_nested(slot, sp, fp, link)) {
-	case CALL_NESTED:
-		return true;
-	case CALL_RESUMED:
-		call_takes_again();
-	}
-	return t->busy && t->call.is_scope && t->call.fn != fn;
+		return CALL_APART;
+	r = call_settled(slot, call_is_nested(sp, fp, link), fn, true);
+	if (r == CALL_LEFT)
+		r = call_settled(slot, call_is_nested(sp, fp, link), fn, false);
+	return r;
 }
 
 /* The call that has been entered with this sp returns: the thread is in it then. */

@@ -10,8 +10,9 @@
 
 static __always_inline void call_failed(struct abi_proc *proc, struct thread *t)
 {
-	t->call.failed = 1;
-	__sync_fetch_and_add(&proc->failed, 1);
+	/* A call that it is inside may try again. */
+	t->call.failed = !t->call.within;
+	__sync_fetch_and_add(&proc->failed, t->call.failed);
 }
 
 /* The old block of a call that replaces it: it is gone, or it stays as it was and is put back. */

@@ -61,16 +61,17 @@ static __always_inline struct abi_site *site_table_get(const struct abi_site_key
 }
 #endif
 
+/* Not on the stack, of which all calls of a program have 512 bytes together. */
+static const struct abi_site no_site;
+
 static __always_inline struct abi_site *site_map_get(const struct abi_site_key *site_key)
 {
 	struct abi_site_key key = *site_key;
 	struct abi_site *site = bpf_map_lookup_elem(&sites, &key);
-	/* Static storage would be shared; 104 bytes fit the stack. */
-	struct abi_site fresh = {};
 
 	if (site)
 		return site;
-	bpf_map_update_elem(&sites, &key, &fresh, BPF_NOEXIST);
+	bpf_map_update_elem(&sites, &key, &no_site, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&sites, &key);
 }
 

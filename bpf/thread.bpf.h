@@ -24,7 +24,9 @@ struct alloc_call {
 	__u8 by_sites;	     /* its exits are probed, so that its return address is left alone */
 	__u8 failed;	     /* at the return: there was no memory */
 	__u8 form;	     /* enum abi_form */
-	__u8 pad[7];
+	__u8 within;	     /* 1 + the place of the parked call that it is inside: inner.bpf.h */
+	__u8 inner;	     /* parked: there is a list of blocks that were made inside it */
+	__u8 pad[5];
 };
 
 /* Calls of a thread that are neither over nor what it does now. */
@@ -133,6 +135,13 @@ static __always_inline struct thread *thread_find(void)
 	return bpf_map_lookup_elem(&threads, &tid);
 }
 
+static __always_inline struct alloc_call *parked_call(__u32 place)
+{
+	struct parked_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
+
+	return bpf_map_lookup_elem(&parked_calls, &key);
+}
+
 /* The thread has ended. */
 static __always_inline void thread_drop(__u32 tid)
 {
@@ -191,6 +200,7 @@ static __always_inline struct thread *thread_get(struct abi_proc *proc, __u32 sl
 		/* fork, exec or a reused tid: nothing carries over */
 		t->slot = slot;
 		t->busy = 0;
+		t->call.within = 0;
 		t->parked = 0;
 		for (i = 0; i < PARKED_CALLS; i++)
 			t->parked_sp[i] = 0;

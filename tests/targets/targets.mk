@@ -15,7 +15,7 @@ TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	nesting_malloc pools slices pyblocks unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
-	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap exceptions throwing nesting heap_errors crashes \
+	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap bad_alloc exceptions throwing nesting heap_errors crashes \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
 	libframes_large.so libframes_rows.so \
 	older older-static libmallinfo.so)
@@ -237,10 +237,11 @@ $(TARGETS_DIR)/libplug_%.so: tests/targets/plugin.c
 	$(Q)$(CC) $(TARGET_CFLAGS) -DPLUGIN_NAME=leak_from_$* \
 		-DPLUGIN_SIZE=$(if $(filter a,$*),1111,2222) -fPIC -shared -o $@ $<
 
-$(TARGETS_DIR)/exceptions $(TARGETS_DIR)/throwing: $(TARGETS_DIR)/%: tests/targets/%.cc $(TARGET_HEADERS)
+$(patsubst %,$(TARGETS_DIR)/%,bad_alloc exceptions throwing): $(TARGETS_DIR)/%: tests/targets/%.cc \
+		$(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(TARGET_CFLAGS) -std=gnu++17 -o $@ $<
+	$(Q)$(CXX) $(TARGET_CFLAGS) -std=gnu++17 -o $@ $< -pthread
 
 # As distributions build: optimised, without frame pointers.
 FRAMES_CFLAGS := -O2 -g -fno-builtin -fomit-frame-pointer -Wall -Wextra -Werror -D_GNU_SOURCE -I.

@@ -34,16 +34,19 @@ _memtraced_values() {
         compgen -W 'malloc= calloc= realloc= free= inside= object=' -- "$2" ;;
     --unwind) compgen -W 'cfi fp' -- "$2" ;;
     --time-unit) compgen -W 'ms B' -- "$2" ;;
+    --widths) compgen -W 'after before' -- "$2" ;;
     --color) compgen -W 'auto always never' -- "$2" ;;
     -f) compgen -W 'table json html folded flamegraph perf-script perf-data gprof2dot pprof speedscope callgrind massif heaptrack prometheus openmetrics' -- "$2" ;;
     -o) compgen -S : -W 'table json html folded flamegraph perf-script perf-data gprof2dot pprof speedscope callgrind massif heaptrack prometheus openmetrics record' -- "$2" ;;
     esac
 }
 
-# The options and commands that begin with $1; $2 is "report" when they are those of a report.
+# The options and commands that begin with $1; $2 is "report" or "diff" when they are those of one.
 _memtraced_options() {
     local report='--min-size= --max-size= --older-than= --where= --group-by= --top= --sort= -f -o --threshold=
         --max-snapshots= --time-unit= --color=
+        -v --verbose -q --quiet -V --version -h --help'
+    local diff='--where= --group-by= --top= --sort= -f -o --widths= --color=
         -v --verbose -q --quiet -V --version -h --help'
     local trace='-p
         -c
@@ -96,13 +99,15 @@ _memtraced_options() {
         --heap-errors
         --floor
         --features
+        --widths=
         --'
 
     case $2:$1 in
     report:-*) compgen -W "$report" -- "$1" ;;
-    report:*) compgen -f -- "$1" ;;
+    diff:-*) compgen -W "$diff" -- "$1" ;;
+    report:* | diff:*) compgen -f -- "$1" ;;
     :-*) compgen -W "$report $trace" -- "$1" ;;
-    :*) compgen -W report -- "$1" ;;
+    :*) compgen -W 'report diff' -- "$1" ;;
     esac
 }
 
@@ -112,7 +117,7 @@ _memtraced() {
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        report) mode=report ;;
+        report | diff) mode=${COMP_WORDS[i]} ;;
         --)
             # a command of its own: its name, then files
             if ((i + 1 == COMP_CWORD)); then
@@ -141,7 +146,7 @@ _memtraced() {
     case $option in
     -p | -c | -e | -i | -d | -f | -o | --cgroup | --uid | --comm | --hist | --run-as | --env | --min-size | \
         --max-size | --older-than | --where | --group-by | --top | --sort | --threshold | --max-snapshots | --time-unit | \
-        --color | --attach | --allocator | \
+        --widths | --color | --attach | --allocator | \
         --max-blocks | --keep-ended | --max-stack | --unwind | --sample-interval | --leak-check | \
         --leak-resolution | \
         --gen-suppressions | --default-suppressions | --suppressions | --log-file)

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "config/options.h"
+#include "service/diff.h"
 #include "service/replay.h"
 #include "service/session.h"
 #include "trace/kernel/features.h"
@@ -147,6 +148,9 @@ int main(int argc, char **argv)
 		return print_features();
 	case ACTION_REPORT:
 		r = replay_report(options);
+		return r ? exit_of(r) : EXIT_SUCCESS;
+	case ACTION_DIFF:
+		r = diff_recordings(options);
 		return r ? exit_of(r) : EXIT_SUCCESS;
 	case ACTION_TRACE:
 		return trace(options, &inherited);

@@ -96,13 +96,21 @@ def check_mappings(profile):
             yield f"location {location['id']} is outside of its mapping"
 
 
+def is_base(profile, sample):
+    """Is it subtracted, in a difference? By this label pprof knows the samples of -diff_base."""
+    strings = profile["string_table"]
+    return any((strings[label["key"]], strings[label["str"]]) == ("pprof::base", "true")
+               for label in sample["label"])
+
+
 def check_samples(profile):
     for index, sample in enumerate(profile["sample"]):
         if len(sample["value"]) != len(profile["sample_type"]):
             yield f"sample {index} has not a value for each type"
         if not sample["location_id"]:
             yield f"sample {index} has no location"
-        if not any(sample["value"]) or min(sample["value"]) < 0:
+        signs = {value > 0 for value in sample["value"] if value}
+        if signs != {not is_base(profile, sample)}:
             yield f"sample {index}: values {sample['value']}"
         for label in sample["label"]:
             if not label["key"] or bool(label["str"]) == bool(label["num"]):

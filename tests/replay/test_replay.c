@@ -4,6 +4,8 @@
  * the top of the tree. `test_replay --write-golden` writes them anew, to be read before they are
  * believed. `test_replay --write-sites N FILE` writes a recording with so many sites.
  */
+#include "report/diff_writers.h"
+#include "tests/replay/diff_scenarios.h"
 #include "tests/replay/many_sites.h"
 #include "tests/replay/scenarios.h"
 #include "tests/report_fixture.h"
@@ -52,9 +54,9 @@ static void replay(const struct tape *tape, struct fixture *f)
 	assert_false(recording_truncated(source));
 }
 
-static void golden_path(const struct scenario *scenario, const char *format, char path[256])
+static void golden_path(const char *scenario, const char *format, char path[256])
 {
-	snprintf(path, 256, FOLDER "golden/%s.%s", scenario->name, format);
+	snprintf(path, 256, FOLDER "golden/%s.%s", scenario, format);
 }
 
 static char *read_file(const char *path)
@@ -147,6 +149,19 @@ static char *report_text(struct fixture *f, const struct report_format *format,
 	return TAKE_PTR(text);
 }
 
+static void compare(const char *path, const char *text, bool write_golden)
+{
+	_cleanup_free_ char *golden = NULL;
+
+	if (write_golden) {
+		write_file(path, text);
+		return;
+	}
+	golden = read_file(path);
+	if (strcmp(golden, text) != 0)
+		fail_msg("%s differs; this came:\n%s", path, text);
+}
+
 static void each_report(bool write_golden)
 {
 	size_t n_scenarios, n_formats;
@@ -163,18 +178,12 @@ static void each_report(bool write_golden)
 		fixture_init(&f);
 		replay(&tape, &f);
 		for (size_t j = 0; j < n_formats; j++) {
-			_cleanup_free_ char *text = NULL, *golden = NULL;
+			_cleanup_free_ char *text = NULL;
 			char path[256];
 
 			text = report_text(&f, &formats[j], &all[i].opts);
-			golden_path(&all[i], formats[j].name, path);
-			if (write_golden) {
-				write_file(path, text);
-				continue;
-			}
-			golden = read_file(path);
-			if (strcmp(golden, text) != 0)
-				fail_msg("%s differs; this came:\n%s", path, text);
+			golden_path(all[i].name, formats[j].name, path);
+			compare(path, text, write_golden);
 		}
 		fixture_done(&f);
 		free(tape.data);
@@ -186,6 +195,89 @@ static void reports_are_as_the_golden_files_say(void **state)
 	(void)state;
 	need_python();
 	each_report(false);
+}
+
+static char *diff_text(const struct diff *diff, const struct diff_format *format)
+{
+	_cleanup_free_ char *data = NULL;
+	size_t len;
+	FILE *file = open_memstream(&data, &len);
+
+	assert_non_null(file);
+	assert_int_equal(format->write(diff, file), 0);
+	assert_int_equal(fclose(file), 0);
+	if (format->binary || strcmp(format->name, "flamegraph") == 0)
+		return as_text(format->name, data, len);
+	return TAKE_PTR(data);
+}
+
+static void replay_of(void (*emit)(record_fn fn, void *userdata), struct fixture *f)
+{
+	struct tape tape;
+
+	tape_begin(&tape);
+	emit(recording_write, tape.writer);
+	tape_end(&tape);
+	fixture_init(f);
+	replay(&tape, f);
+	free(tape.data);
+}
+
+static void diff_of(const struct diff_scenario *scenario, bool write_golden)
+{
+	_cleanup_(diff_free_p) struct diff *diff = NULL;
+	struct diff_run runs[DIFF_SIDES];
+	struct fixture f[DIFF_SIDES];
+	size_t n_formats;
+	const struct diff_format *formats = diff_formats(&n_formats);
+
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		replay_of(scenario->emit[side], &f[side]);
+		runs[side].path = side == DIFF_BEFORE ? "before.rec" : "after.rec";
+		runs[side].view = fixture_view(&f[side], &scenario->opts);
+		runs[side].damaged = side == DIFF_AFTER && scenario->opts.sort == SORT_COUNT;
+	}
+	assert_int_equal(diff_new(runs, &scenario->opts, &diff), 0);
+	for (size_t i = 0; i < n_formats; i++) {
+		_cleanup_free_ char *text = diff_text(diff, &formats[i]);
+		char path[256];
+
+		golden_path(scenario->name, formats[i].name, path);
+		compare(path, text, write_golden);
+	}
+	for (unsigned int side = 0; side < DIFF_SIDES; side++)
+		fixture_done(&f[side]);
+}
+
+static void each_diff(bool write_golden)
+{
+	size_t n;
+	const struct diff_scenario *all = diff_scenarios(&n);
+
+	for (size_t i = 0; i < n; i++)
+		diff_of(&all[i], write_golden);
+}
+
+static void diffs_are_as_the_golden_files_say(void **state)
+{
+	(void)state;
+	need_python();
+	each_diff(false);
+}
+
+static void golden_files_of_diffs_pass_the_grammar_checkers(void **state)
+{
+	size_t n;
+	const struct diff_scenario *all = diff_scenarios(&n);
+
+	(void)state;
+	need_python();
+	for (size_t i = 0; i < n; i++) {
+		char path[256];
+
+		golden_path(all[i].name, "folded", path);
+		check_with(FOLDER "check_folded_diff.py", path);
+	}
 }
 
 /* Symbols that a run looked up go into its recording; those of a replay are no fewer. */
@@ -228,6 +320,7 @@ static void grammar_checkers_find_each_trap(void **state)
 	need_python();
 	check_with(FOLDER "check_perf_script.py", "--self-test");
 	check_with(FOLDER "check_folded.py", "--self-test");
+	check_with(FOLDER "check_folded_diff.py", "--self-test");
 	check_with(FOLDER "check_gprof2dot.py", "--self-test");
 	check_with(FOLDER "check_pprof.py", "--self-test");
 	check_with(FOLDER "check_flamegraph.py", "--self-test");
@@ -249,17 +342,17 @@ static void golden_files_pass_the_grammar_checkers(void **state)
 	for (size_t i = 0; i < n; i++) {
 		char path[256];
 
-		golden_path(&all[i], "perf-script", path);
+		golden_path(all[i].name, "perf-script", path);
 		check_with(FOLDER "check_perf_script.py", path);
-		golden_path(&all[i], "folded", path);
+		golden_path(all[i].name, "folded", path);
 		check_with(FOLDER "check_folded.py", path);
-		golden_path(&all[i], "gprof2dot", path);
+		golden_path(all[i].name, "gprof2dot", path);
 		check_with(FOLDER "check_gprof2dot.py", path);
-		golden_path(&all[i], "speedscope", path);
+		golden_path(all[i].name, "speedscope", path);
 		check_with(FOLDER "check_speedscope.py", path);
-		golden_path(&all[i], "callgrind", path);
+		golden_path(all[i].name, "callgrind", path);
 		check_with(FOLDER "check_callgrind.py", path);
-		golden_path(&all[i], "massif", path);
+		golden_path(all[i].name, "massif", path);
 		check_with(FOLDER "check_massif.py", path);
 	}
 }
@@ -279,6 +372,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reports_are_as_the_golden_files_say),
+		cmocka_unit_test(diffs_are_as_the_golden_files_say),
+		cmocka_unit_test(golden_files_of_diffs_pass_the_grammar_checkers),
 		cmocka_unit_test(recording_of_a_replay_gives_the_same_reports),
 		cmocka_unit_test(grammar_checkers_find_each_trap),
 		cmocka_unit_test(golden_files_pass_the_grammar_checkers),
@@ -286,6 +381,7 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "--write-golden") == 0) {
 		each_report(true);
+		each_diff(true);
 		return 0;
 	}
 	if (argc == 4 && strcmp(argv[1], "--write-sites") == 0) {

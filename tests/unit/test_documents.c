@@ -118,6 +118,15 @@ static void behind_report_only_the_options_of_reports_are_offered(void **state)
 	assert_int_equal(count_lines(&offered), expect_options(&offered, OPTION_FOR_REPORT));
 }
 
+static void behind_diff_only_the_options_of_diffs_are_offered(void **state)
+{
+	_cleanup_strbuf_ struct strbuf offered = { 0 };
+
+	(void)state;
+	complete(&offered, "diff before after -");
+	assert_int_equal(count_lines(&offered), expect_options(&offered, OPTION_FOR_DIFF));
+}
+
 static void the_completion_offers_the_values_of_the_table(void **state)
 {
 	_cleanup_strbuf_ struct strbuf offered = { 0 }, words = { 0 };
@@ -167,6 +176,8 @@ static void split_words_are_completed(void **state)
 		const char *words, *offered;
 	} cases[] = {
 		{ "re", "\nreport\n" },
+		{ "di", "\ndiff\n" },
+		{ "diff user/main", "\nuser/main.c\n" },
 		{ "--sort = pe", "\npeak\n" },
 		{ "--sort pe", "\npeak\n" },
 		{ "-o json : user/main", "\nuser/main.c\n" },
@@ -235,6 +246,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_completion_offers_the_options_of_the_table_and_no_others),
 		cmocka_unit_test(behind_report_only_the_options_of_reports_are_offered),
+		cmocka_unit_test(behind_diff_only_the_options_of_diffs_are_offered),
 		cmocka_unit_test(the_completion_offers_the_values_of_the_table),
 		cmocka_unit_test(the_completion_offers_the_formats_that_there_are),
 		cmocka_unit_test(split_words_are_completed),

@@ -490,8 +490,8 @@ static void conflicts_are_refused_with_what_to_do(void **state)
 		{ { { "" } },
 		  "unexpected argument '': put a command behind -c or --, a pid "
 		  "behind -p" },
-		{ { { "diff", "a", "b" } },
-		  "unexpected argument 'diff': put a command behind -c "
+		{ { { "compare", "a", "b" } },
+		  "unexpected argument 'compare': put a command behind -c "
 		  "or --, a pid behind -p" },
 		{ { { "-p1", "-qv" } },
 		  "'--verbose' and '--quiet' exclude each other: leave one out" },

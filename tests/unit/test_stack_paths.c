@@ -122,12 +122,39 @@ static void equal_names_of_other_kinds_are_other_nodes(void **state)
 	assert_string_equal(strbuf_str(&out), "1read@0=1 1read@1=1! 0all@0=2 ");
 }
 
+static int add_stack(const struct path_stack *stack, void *userdata)
+{
+	struct strbuf *out = userdata;
+
+	for (size_t i = 0; i < stack->n; i++)
+		strbuf_adds(out, stack->names[i]);
+	strbuf_addf(out, "=%" PRIu64 "/%" PRIu64 " ", stack->values[0], stack->values[1]);
+	return 0;
+}
+
+static void each_path_comes_once_with_both_its_values(void **state)
+{
+	static const struct line lines[] = {
+		{ "b", 9, 1 }, { "ab", 3, 0 }, { "a", 1, 0 }, { "ab", 5, 1 }, { "ab", 4, 0 }
+	};
+	_cleanup_(stack_paths_free_p) struct stack_paths *paths = NULL;
+	_cleanup_strbuf_ struct strbuf out = { 0 };
+
+	(void)state;
+	assert_int_equal(stack_paths_new(&paths), 0);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		add(paths, &lines[i]);
+	assert_int_equal(stack_paths_each(paths, add_stack, &out), 0);
+	assert_string_equal(strbuf_str(&out), "a=1/0 ab=7/5 b=0/9 ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes_come_after_their_children_with_the_sums),
 		cmocka_unit_test(an_error_ends_the_walk),
 		cmocka_unit_test(equal_names_of_other_kinds_are_other_nodes),
+		cmocka_unit_test(each_path_comes_once_with_both_its_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,9 @@
 #define OPTION_EVENT (1U << 5)	    /* needs -e */
 #define OPTION_MAY (1U << 6)	    /* the value, behind "=", may be left out */
 #define OPTION_LEAK (1U << 7)	    /* needs --leak-check */
+#define OPTION_FOR_DIFF (1U << 8)   /* has a meaning for `memtraced diff` */
+#define OPTION_DIFF (1U << 9)	    /* has one there alone */
+#define OPTION_RECORDED (OPTION_FOR_REPORT | OPTION_FOR_DIFF)
 
 #define OPTION_ROWS 96 /* at most */
 
@@ -39,7 +42,7 @@ struct option_parser {
 	char *const *argv;
 	int next;		/* index of the next word */
 	bool seen[OPTION_ROWS]; /* rows of the table that were given */
-	bool report;
+	bool report, diff;
 };
 
 struct option_def {

@@ -214,6 +214,12 @@ static const char *const sort_names[] = {
 	[SORT_PEAK] = "peak",	[SORT_TEMPORARY] = "temporary", NULL,
 };
 
+static const char *const widths_names[] = {
+	[WIDTHS_AFTER] = "after",
+	[WIDTHS_BEFORE] = "before",
+	NULL,
+};
+
 static const char *const attach_names[] = {
 	[ATTACH_AUTO] = "auto", [ATTACH_SESSION] = "session", [ATTACH_MULTI] = "multi",
 	[ATTACH_PERF] = "perf", [ATTACH_EXIT] = "exit",	      NULL,
@@ -369,21 +375,21 @@ const struct option_def option_table[] = {
 	  FIELD(max_size), .help = "Only blocks of at most this size." },
 	{ 0, "older-than", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, "SEC", NULL, apply_time,
 	  FIELD(older_than_ns), .help = "Only blocks that have lived for this long." },
-	{ 0, "where", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC | OPTION_ONCE, "EXPR", NULL,
+	{ 0, "where", GROUP_FILTER, OPTION_RECORDED | OPTION_ALLOC | OPTION_ONCE, "EXPR", NULL,
 	  apply_where,
 	  .help = "Only sites of which this is true, as in 'size >= 4k and oldest > 1m'." },
-	{ 0, "group-by", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, NULL, group_by_names,
+	{ 0, "group-by", GROUP_FILTER, OPTION_RECORDED | OPTION_ALLOC, NULL, group_by_names,
 	  apply_choice, FIELD(group_by),
 	  .help = "In tables, sum sites by what they have in common; default: site." },
-	{ 0, "top", GROUP_FILTER, OPTION_FOR_REPORT, "N", NULL, apply_top,
+	{ 0, "top", GROUP_FILTER, OPTION_RECORDED, "N", NULL, apply_top,
 	  .help = "Show the first N sites in tables, 0: all; default: 10." },
-	{ 0, "sort", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, NULL, sort_names,
+	{ 0, "sort", GROUP_FILTER, OPTION_RECORDED | OPTION_ALLOC, NULL, sort_names,
 	  apply_choice, FIELD(sort), .help = "Which sites come first; default: bytes." },
 
-	{ 'f', NULL, GROUP_OUTPUT, OPTION_FOR_REPORT | OPTION_ONCE, "FORMAT", NULL,
+	{ 'f', NULL, GROUP_OUTPUT, OPTION_RECORDED | OPTION_ONCE, "FORMAT", NULL,
 	  output_apply_format,
 	  .help = "Write this format to standard output; default, without -o: table." },
-	{ 'o', NULL, GROUP_OUTPUT, OPTION_FOR_REPORT, "FORMAT:PATH", NULL, output_apply_file,
+	{ 'o', NULL, GROUP_OUTPUT, OPTION_RECORDED, "FORMAT:PATH", NULL, output_apply_file,
 	  .help = "Write this format to a file; in PATH, %p is the process id, %e the name of "
 		  "the event. May be repeated." },
 	{ 0, "threshold", GROUP_OUTPUT, OPTION_FOR_REPORT | OPTION_ALLOC, "PERCENT", NULL,
@@ -395,7 +401,11 @@ const struct option_def option_table[] = {
 	{ 0, "time-unit", GROUP_OUTPUT, OPTION_FOR_REPORT | OPTION_ALLOC, "ms|B", NULL,
 	  massif_apply_time_unit,
 	  .help = "In massif's format, time in milliseconds or in bytes allocated; default: ms." },
-	{ 0, "color", GROUP_OUTPUT, OPTION_FOR_REPORT, NULL, color_names, apply_choice,
+	{ 0, "widths", GROUP_OUTPUT, OPTION_FOR_DIFF | OPTION_DIFF, NULL, widths_names,
+	  apply_choice, FIELD(widths),
+	  .help = "In the flame graph of a diff, which run says how wide frames are; default: "
+		  "after." },
+	{ 0, "color", GROUP_OUTPUT, OPTION_RECORDED, NULL, color_names, apply_choice,
 	  FIELD(color), .help = "Colors in tables; auto: on a terminal." },
 	{ 0, "no-tui", GROUP_OUTPUT, 0, NULL, NULL, apply_flag, FIELD(no_tui),
 	  .help = "With -p on a terminal: a table every two seconds instead of the full-screen "
@@ -442,13 +452,13 @@ const struct option_def option_table[] = {
 
 	{ 0, "features", GROUP_OTHER, 0, NULL, NULL, apply_action, .action = ACTION_FEATURES,
 	  .help = "Show what this kernel offers to memtraced, and exit." },
-	{ 'v', "verbose", GROUP_OTHER, OPTION_FOR_REPORT, NULL, NULL, apply_flag, FIELD(verbose),
+	{ 'v', "verbose", GROUP_OTHER, OPTION_RECORDED, NULL, NULL, apply_flag, FIELD(verbose),
 	  .help = "Say more about what is done." },
-	{ 'q', "quiet", GROUP_OTHER, OPTION_FOR_REPORT, NULL, NULL, apply_flag, FIELD(quiet),
+	{ 'q', "quiet", GROUP_OTHER, OPTION_RECORDED, NULL, NULL, apply_flag, FIELD(quiet),
 	  .help = "Say only what went wrong." },
-	{ 'V', "version", GROUP_OTHER, OPTION_FOR_REPORT, NULL, NULL, apply_action,
+	{ 'V', "version", GROUP_OTHER, OPTION_RECORDED, NULL, NULL, apply_action,
 	  .action = ACTION_VERSION, .help = "Show the version, and exit." },
-	{ 'h', "help", GROUP_OTHER, OPTION_FOR_REPORT, NULL, NULL, apply_action,
+	{ 'h', "help", GROUP_OTHER, OPTION_RECORDED, NULL, NULL, apply_action,
 	  .action = ACTION_HELP, .help = "Show this help, and exit." },
 };
 /* clang-format on */
@@ -459,6 +469,7 @@ static_assert(sizeof(option_table) / sizeof(option_table[0]) <= OPTION_ROWS, "op
 static_assert(sizeof(enum option_sort) == sizeof(unsigned int) &&
 		      sizeof(enum option_attach) == sizeof(unsigned int) &&
 		      sizeof(enum option_unwind) == sizeof(unsigned int) &&
+		      sizeof(enum option_widths) == sizeof(unsigned int) &&
 		      sizeof(enum leak_check_mode) == sizeof(unsigned int) &&
 		      sizeof(enum leak_resolution) == sizeof(unsigned int) &&
 		      sizeof(enum leak_generate) == sizeof(unsigned int) &&

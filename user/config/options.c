@@ -52,6 +52,8 @@ void options_free(struct options *options)
 	words_free(options->leak.suppressions);
 	words_free(options->leak.at);
 	free(options->report_file);
+	free(options->diff_files[0]);
+	free(options->diff_files[1]);
 	where_free(options->where);
 	free(options);
 }

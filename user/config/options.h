@@ -24,6 +24,7 @@ enum option_action {
 	ACTION_VERSION,
 	ACTION_FEATURES, /* --features */
 	ACTION_REPORT,	 /* memtraced report FILE */
+	ACTION_DIFF,	 /* memtraced diff BEFORE AFTER */
 };
 
 enum option_sort { SORT_BYTES, SORT_COUNT, SORT_GROWTH, SORT_PEAK, SORT_TEMPORARY };
@@ -52,6 +53,8 @@ enum option_unwind { UNWIND_CFI, UNWIND_FP };
 /* Stacks that --check-stacks looks at. */
 #define OPTIONS_CHECK_STACKS 10000
 
+/* Which of two runs says how wide frames are. */
+enum option_widths { WIDTHS_AFTER, WIDTHS_BEFORE };
 enum option_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct option_output {
@@ -146,6 +149,8 @@ struct options {
 	bool floor;	       /* --floor: probes with empty programs */
 	struct leak_options leak;
 	char *report_file;
+	char *diff_files[2]; /* before and after */
+	enum option_widths widths;
 	bool verbose, quiet;
 };
 

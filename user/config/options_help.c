@@ -12,6 +12,7 @@ static const char usage[] =
 	"       memtraced [OPTION]... -- CMD ARGS\n"
 	"       memtraced --cgroup PATH|-a JOB [OPTION]...\n"
 	"       memtraced report FILE [OPTION]...\n"
+	"       memtraced diff BEFORE AFTER [OPTION]...\n"
 	"Shows who holds the memory of a program, without restarting or rebuilding it.\n";
 
 static const char *const group_titles[N_OPTION_GROUPS] = {

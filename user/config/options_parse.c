@@ -153,8 +153,25 @@ static int parse_short(struct option_parser *p, const char *letters)
 	return 0;
 }
 
+static int take_diff_file(struct option_parser *p, const char *word)
+{
+	char **files = p->options->diff_files;
+	size_t i = files[0] ? 1 : 0;
+
+	if (files[i])
+		return option_error(p, "unexpected argument '%s': 'diff' compares two files", word);
+	files[i] = strdup(word);
+	return files[i] ? 0 : -ENOMEM;
+}
+
 static int parse_bare_word(struct option_parser *p, const char *word)
 {
+	if (p->diff)
+		return take_diff_file(p, word);
+	if (!p->report && strcmp(word, "diff") == 0) {
+		p->diff = true;
+		return 0;
+	}
 	if (!p->report && strcmp(word, "report") == 0) {
 		p->report = true;
 		return 0;
@@ -176,8 +193,9 @@ static int take_command(struct option_parser *p)
 	size_t n = (size_t)(p->argc - p->next);
 	char **command;
 
-	if (p->report)
-		return option_error(p, "'report' starts no command: leave out '--'");
+	if (p->report || p->diff)
+		return option_error(p, "'%s' starts no command: leave out '--'",
+				    p->report ? "report" : "diff");
 	if (p->options->command)
 		return option_error(p, "'-c' and '--' both give a command: leave one out");
 	if (n == 0)
@@ -229,6 +247,28 @@ static int check_report(struct option_parser *p)
 	if (!p->options->report_file)
 		return option_error(p, "'report' needs a file: memtraced report FILE");
 	p->options->action = ACTION_REPORT;
+	return 0;
+}
+
+static int check_diff(struct option_parser *p)
+{
+	const struct option_def *def = given_with(p, OPTION_FOR_DIFF, 0);
+	const struct options *o = p->options;
+	char spelling[OPTION_SPELLING_LEN];
+
+	if (def)
+		return option_error(p, "'%s' has no meaning for 'diff': leave it out",
+				    option_spelling(def, spelling));
+	if (!o->diff_files[1])
+		return option_error(p, "'diff' needs two files: memtraced diff BEFORE AFTER");
+	if (o->sort == SORT_GROWTH)
+		return option_error(p, "'--sort=growth' has no meaning for 'diff', which shows "
+				       "nothing else: give bytes, count, peak or temporary");
+	for (size_t i = 0; i < o->n_outputs; i++)
+		if (o->outputs[i].path && strchr(o->outputs[i].path, '%'))
+			return option_error(p, "'diff' is of two runs: leave '%%' out of '%s'",
+					    o->outputs[i].path);
+	p->options->action = ACTION_DIFF;
 	return 0;
 }
 
@@ -407,7 +447,9 @@ static int check_features(struct option_parser *p)
 
 static int check(struct option_parser *p)
 {
+	const struct option_def *of_diff = given_with(p, OPTION_DIFF, OPTION_DIFF);
 	const struct options *o = p->options;
+	char spelling[OPTION_SPELLING_LEN];
 
 	if (o->verbose && o->quiet)
 		return option_error(p, "'--verbose' and '--quiet' exclude each other: leave one "
@@ -417,6 +459,11 @@ static int check(struct option_parser *p)
 				    "no block is of at least %" PRIu64 " and at most %" PRIu64
 				    " bytes: change --min-size or --max-size",
 				    o->min_size, o->max_size);
+	if (!p->diff && of_diff)
+		return option_error(p, "'%s' is about two runs: see 'memtraced diff'",
+				    option_spelling(of_diff, spelling));
+	if (p->diff)
+		return check_diff(p);
 	if (p->report)
 		return check_report(p);
 	if (o->action == ACTION_FEATURES)

@@ -260,7 +260,9 @@ static int draw(struct drawing *d, struct stack_paths *paths)
 
 int flame_svg_write(const struct flame *flame, struct stack_paths *paths, FILE *file)
 {
-	struct drawing d = { .flame = flame, .file = file, .side = flame->is_diff ? 1 : 0 };
+	struct drawing d = { .flame = flame,
+			     .file = file,
+			     .side = flame->is_diff && !flame->by_before };
 	int r = draw(&d, paths);
 
 	strbuf_done(&d.text);

@@ -17,7 +17,8 @@ struct flame {
 	const char *remark; /* what is to be known of it, below the title; "" */
 	const char *unit;   /* of the values: "bytes" */
 	bool is_event;	    /* of another colour than memory */
-	bool is_diff;	    /* side 0 is before, side 1, which is drawn, after */
+	bool is_diff;	    /* side 0 is before, side 1 after, which says how wide frames are, */
+	bool by_before;	    /* unless it is side 0 that does */
 };
 
 /* 0, -ENOMEM, or -EIO when the stream took not all. */

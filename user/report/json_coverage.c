@@ -142,7 +142,7 @@ static void add_start(struct json_out *out, struct json_object *to, uint64_t rea
 	json_out_string(out, to, "start", text);
 }
 
-void json_head(struct json_out *out, const struct view *view)
+void json_run(struct json_out *out, const struct view *view)
 {
 	const struct record_run *run = model_run(view_model(view));
 	struct json_object *json = json_out_new(out);
@@ -150,7 +150,6 @@ void json_head(struct json_out *out, const struct view *view)
 
 	if (!json)
 		return;
-	json_out_u64(out, json, "version", 1);
 	json_out_string(out, json, "tool", run ? run->tool : NULL);
 	if (run)
 		add_start(out, json, run->start_realtime_ns);
@@ -159,4 +158,10 @@ void json_head(struct json_out *out, const struct view *view)
 	json_out_known(out, json, "elapsed_ns", run && now_ns >= run->start_ns,
 		       run ? now_ns - run->start_ns : 0);
 	json_out_put_members(out, json);
+}
+
+void json_head(struct json_out *out, const struct view *view)
+{
+	fputs("\"version\":1,", out->file);
+	json_run(out, view);
 }

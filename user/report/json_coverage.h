@@ -11,6 +11,9 @@
 /* Writes the first members of the report, without a brace. */
 void json_head(struct json_out *out, const struct view *view);
 
+/* The same without the version of the format: who recorded it, and when. */
+void json_run(struct json_out *out, const struct view *view);
+
 /* Writes the object. */
 void json_coverage(struct json_out *out, const struct view *view);
 

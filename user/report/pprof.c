@@ -4,6 +4,7 @@
  * a heap profile as Go's: objects and bytes that were allocated and that are in use. Of an event it
  * counts how often it happened, and of samples the time that they stand for.
  */
+#include "report/diff_writers.h"
 #include "report/gzip_out.h"
 #include "report/pprof_tables.h"
 #include "report/samples.h"
@@ -14,12 +15,19 @@
 
 #define HEAP_TYPES 4
 
+/* By these pprof knows the samples of -diff_base, whose sum it takes percentages of. */
+#define BASE_KEY "pprof::base"
+#define BASE_VALUE "true"
+
 struct profile {
 	const struct view *view;
 	struct pprof_tables *tables;
 	struct sample_frames frames; /* of the stack at hand */
 	VEC(uint64_t) locations;
 	bool has_two;	 /* as the second value of each sample */
+	bool is_base;	 /* values are subtracted */
+	const char *of;	 /* which run comments are about: "before: "; NULL: there is one */
+	int error;	 /* of comments; sticks */
 	uint64_t period; /* of samples: what each stands for */
 };
 
@@ -117,12 +125,17 @@ static void put_event_type(struct profile *profile, const struct view_event *eve
 
 static void put_comment(struct profile *profile, const char *text)
 {
-	int64_t index = pprof_tables_string(profile->tables, text);
+	_cleanup_strbuf_ struct strbuf whole = { 0 };
 	Pprof__Profile part = PPROF__PROFILE__INIT;
+	int64_t index;
 
+	strbuf_addf(&whole, "%s%s", profile->of ? profile->of : "", text);
+	index = pprof_tables_string(profile->tables, strbuf_str(&whole));
 	part.n_comment = 1;
 	part.comment = &index;
 	pprof_tables_put(profile->tables, &part);
+	if (strbuf_error(&whole) < 0)
+		profile->error = strbuf_error(&whole);
 }
 
 /* Who wrote it, and what is missing. */
@@ -155,7 +168,7 @@ static int put_comments(struct profile *profile)
 			    process->left_out_bytes);
 		put_comment(profile, strbuf_str(&text));
 	}
-	return strbuf_error(&text);
+	return strbuf_error(&text) < 0 ? strbuf_error(&text) : profile->error;
 }
 
 /* Frames of one place are one location, the inlined ones among them. */
@@ -187,7 +200,7 @@ static int add_locations(struct profile *profile, const struct view_stack *stack
 }
 
 struct labels {
-	Pprof__Label list[4], *pointers[4];
+	Pprof__Label list[5], *pointers[5];
 	size_t n;
 };
 
@@ -222,6 +235,9 @@ static void add_labels(struct profile *profile, const struct sample *sample, str
 	if (site && site->class == VIEW_MMAP)
 		add_label(profile, labels, "class")->str =
 			pprof_tables_string(profile->tables, "mmap");
+	if (profile->is_base)
+		add_label(profile, labels, BASE_KEY)->str =
+			pprof_tables_string(profile->tables, BASE_VALUE);
 }
 
 /* How many values; 0: there is nothing to say. */
@@ -258,6 +274,8 @@ static int put_sample(const struct sample *from, void *userdata)
 	sample.value = values;
 	if (sample.n_value == 0)
 		return 0;
+	for (size_t i = 0; profile->is_base && i < sample.n_value; i++)
+		values[i] = -values[i];
 	r = add_locations(profile, from->stack);
 	if (r < 0)
 		return r;
@@ -279,8 +297,9 @@ static const struct mapping *main_mapping(const struct view *view)
 	return model_exe_mapping(view_model(view), view_process(view, 0)->image->slot);
 }
 
-static int put_profile(struct profile *profile, const struct view_event *event)
+static int put_profile(struct profile *profile, const void *of)
 {
+	const struct view_event *event = of;
 	int r = pprof_tables_main(profile->tables, main_mapping(profile->view));
 
 	if (r < 0)
@@ -297,26 +316,78 @@ static int put_profile(struct profile *profile, const struct view_event *event)
 	return r < 0 ? r : pprof_tables_end(profile->tables);
 }
 
-int pprof_write(const struct view *view, FILE *file)
+/* Writes a profile whose contents `put` gives. */
+static int write_profile(struct profile *profile, FILE *file,
+			 int (*put)(struct profile *profile, const void *of), const void *of)
 {
 	_cleanup_(pprof_tables_free_p) struct pprof_tables *tables = NULL;
 	_cleanup_(gzip_out_free_p) struct gzip_out *out = NULL;
-	struct profile profile = { .view = view };
-	const struct view_event *event;
-	int r;
+	int r = gzip_out_new(file, &out);
 
-	if (!view_job(view, &event))
-		return 0;
-	r = gzip_out_new(file, &out);
 	if (r == 0)
 		r = pprof_tables_new(out, &tables);
-	profile.tables = tables;
+	profile->tables = tables;
 	if (r == 0)
-		r = put_profile(&profile, event);
-	sample_frames_done(&profile.frames);
-	vec_done(&profile.locations);
+		r = put(profile, of);
+	sample_frames_done(&profile->frames);
+	vec_done(&profile->locations);
 	if (r < 0)
 		return r;
 	gzip_out_end(out);
 	return ferror(file) ? -EIO : 0;
+}
+
+int pprof_write(const struct view *view, FILE *file)
+{
+	struct profile profile = { .view = view };
+	const struct view_event *event;
+
+	return view_job(view, &event) ? write_profile(&profile, file, put_profile, event) : 0;
+}
+
+static int put_members(struct profile *profile, const struct diff *diff)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < diff_n_members(diff); i++) {
+		const struct diff_member *member = diff_member(diff, i);
+		const struct sample sample = {
+			.image = member->process->image,
+			.stack = &member->site->stack,
+			.site = member->site,
+		};
+
+		profile->is_base = member->side == DIFF_BEFORE;
+		r = put_sample(&sample, profile);
+	}
+	return r;
+}
+
+/* As `pprof -proto -diff_base` writes it: the earlier run's samples are negative. */
+static int put_diff(struct profile *profile, const void *of)
+{
+	const struct diff *diff = of;
+	int r = pprof_tables_main(profile->tables, main_mapping(profile->view));
+
+	if (r < 0)
+		return r;
+	put_heap_types(profile);
+	put_comment(profile, "difference of two runs");
+	profile->of = "before: ";
+	profile->view = diff_run(diff, DIFF_BEFORE)->view;
+	r = put_comments(profile);
+	profile->of = "after: ";
+	profile->view = diff_run(diff, DIFF_AFTER)->view;
+	if (r == 0)
+		r = put_comments(profile);
+	if (r == 0)
+		r = put_members(profile, diff);
+	return r < 0 ? r : pprof_tables_end(profile->tables);
+}
+
+int diff_pprof_write(const struct diff *diff, FILE *file)
+{
+	struct profile profile = { .view = diff_run(diff, DIFF_AFTER)->view };
+
+	return write_profile(&profile, file, put_diff, diff);
 }

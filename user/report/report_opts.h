@@ -18,6 +18,7 @@ struct report_opts {
 	const struct where *where; /* only such sites; NULL: all. Borrowed */
 	enum group_by group_by;	   /* in tables */
 	uint64_t mark_ns; /* regions from then on are young (view_site); blocks say so themselves */
+	enum option_widths widths; /* in flame graphs of diffs */
 	bool color;
 	unsigned int width; /* columns of tables, at least 80 */
 	/*

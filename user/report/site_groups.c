@@ -82,7 +82,7 @@ static void add_age(struct strbuf *name, uint64_t age_ns)
 	strbuf_adds(name, "(none live, or not known)");
 }
 
-static void add_name(struct strbuf *name, const struct view_process *process,
+void site_group_name(struct strbuf *name, const struct view_process *process,
 		     const struct view_site *site, enum group_by by)
 {
 	switch (by) {
@@ -169,7 +169,7 @@ static int group_site(struct grouping *g, const struct view_process *process,
 	int r;
 
 	strbuf_reset(&g->name);
-	add_name(&g->name, process, site, by);
+	site_group_name(&g->name, process, site, by);
 	r = strbuf_error(&g->name);
 	if (r == 0)
 		r = interns_add_string(g->names, strbuf_str(&g->name), &index);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sites of all processes of a view, summed by what they have in common (--group-by). Pure
- * functions of the view. For the table.
+ * functions of the view. For tables.
  */
 #ifndef MEMTRACED_REPORT_SITE_GROUPS_H
 #define MEMTRACED_REPORT_SITE_GROUPS_H
@@ -15,6 +15,10 @@ struct site_group {
 	uint64_t bytes, allocs, temporary;
 	bool exact; /* those of all its processes are */
 };
+
+/* What a site is summed under. */
+void site_group_name(struct strbuf *name, const struct view_process *process,
+		     const struct view_site *site, enum group_by by);
 
 struct site_groups {
 	struct site_group *groups; /* in the order of the report's sort, the largest first */

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 struct path {
@@ -21,6 +22,7 @@ struct stack_paths {
 	VEC(struct path) paths;
 	VEC(const char *) by_rank; /* the names once sorted */
 	VEC(struct path_node) open;
+	VEC(const char *) path; /* the names of the one at hand */
 };
 
 int stack_paths_new(struct stack_paths **ret_paths)
@@ -44,6 +46,7 @@ void stack_paths_free(struct stack_paths *paths)
 	vec_done(&paths->paths);
 	vec_done(&paths->by_rank);
 	vec_done(&paths->open);
+	vec_done(&paths->path);
 	free(paths);
 }
 
@@ -207,4 +210,45 @@ int stack_paths_walk(struct stack_paths *paths, unsigned int side, path_fn fn, v
 		before = path;
 	}
 	return r == 0 ? close_nodes(paths, 0, fn, userdata) : r;
+}
+
+static bool same_path(const struct stack_paths *paths, const struct path *a, const struct path *b)
+{
+	return a->n == b->n && common(paths, a, b) == a->n;
+}
+
+static int name_frames(struct stack_paths *paths, const struct path *path)
+{
+	int r = 0;
+
+	paths->path.len = 0;
+	for (size_t i = 0; r == 0 && i < path->n; i++) {
+		uint32_t rank = paths->frames.data[path->first + i];
+
+		r = vec_push(&paths->path, paths->by_rank.data[rank] + 1);
+	}
+	return r;
+}
+
+int stack_paths_each(struct stack_paths *paths, path_stack_fn fn, void *userdata)
+{
+	int r = sort(paths);
+
+	for (size_t i = 0, next; r == 0 && i < paths->paths.len; i = next) {
+		const struct path *first = &paths->paths.data[i];
+		struct path_stack stack = { .n = first->n };
+
+		for (next = i;
+		     next < paths->paths.len && same_path(paths, first, &paths->paths.data[next]);
+		     next++) {
+			const struct path *path = &paths->paths.data[next];
+
+			stack.values[path->side] = sum(stack.values[path->side], path->value);
+		}
+		r = name_frames(paths, first);
+		stack.names = paths->path.data;
+		if (r == 0)
+			r = fn(&stack, userdata);
+	}
+	return r;
 }

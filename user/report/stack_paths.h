@@ -43,4 +43,14 @@ struct path_node {
 typedef int (*path_fn)(const struct path_node *node, void *userdata);
 int stack_paths_walk(struct stack_paths *paths, unsigned int side, path_fn fn, void *userdata);
 
+struct path_stack {
+	const char *const *names; /* from the root on */
+	size_t n;
+	uint64_t values[PATH_SIDES];
+};
+
+/* The same of the paths, each once with the values of all that are equal. */
+typedef int (*path_stack_fn)(const struct path_stack *stack, void *userdata);
+int stack_paths_each(struct stack_paths *paths, path_stack_fn fn, void *userdata);
+
 #endif

@@ -2,7 +2,8 @@
 /*
  * The parts of the table report, which share one output: table_histograms.c, table_events.c,
  * table_syscalls.c, table.c (what ran), table_sites.c (the sites of a process), table_resident.c
- * (what of it is in memory), table_coverage.c (how much of it is certain).
+ * (what of it is in memory), table_coverage.c (how much of it is certain); and
+ * diff_table.c, where two runs are compared.
  */
 #ifndef MEMTRACED_REPORT_TABLE_H
 #define MEMTRACED_REPORT_TABLE_H
@@ -14,6 +15,7 @@
 struct table {
 	const struct view *view;
 	struct strbuf out; /* an error sticks */
+	bool no_lines;	   /* frames stand for several places of a function */
 };
 
 #define TABLE_NUMBER_LEN 32

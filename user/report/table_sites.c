@@ -112,13 +112,13 @@ static void site_head(struct table *t, const struct section *s, const struct vie
 }
 
 /* Where a frame is: its source line, or its object when that is not known. */
-static void frame_where(const struct view_frame *frame, struct strbuf *out)
+static void frame_where(const struct table *t, const struct view_frame *frame, struct strbuf *out)
 {
 	const char *object = frame->place->object;
 
 	if (frame->file) {
 		strbuf_addf(out, "  %s", text_base_name(frame->file));
-		if (frame->line > 0)
+		if (frame->line > 0 && !t->no_lines)
 			strbuf_addf(out, ":%" PRIu32, frame->line);
 	} else if (object && frame->function) {
 		strbuf_addf(out, "  (%s)", text_base_name(object));
@@ -133,7 +133,7 @@ static void frame_line(struct table *t, const struct view_frame *frame)
 	const struct view_place *place = frame->place;
 	size_t width = view_opts(t->view)->width - 6, where_width;
 
-	frame_where(frame, &where);
+	frame_where(t, frame, &where);
 	if (frame->function)
 		strbuf_adds(&name, frame->function);
 	else if (place->object && !(place->mapped && model_object_is_kernel(place->mapped)))

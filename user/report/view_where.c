@@ -101,15 +101,22 @@ static bool holds(const struct where_test *test, void *userdata)
 	}
 }
 
+bool view_where_holds(const struct where *where, const struct view_process *process,
+		      const struct view_site *site)
+{
+	struct asked asked = { process, site };
+
+	return where_holds(where, holds, &asked);
+}
+
 void view_where_apply(const struct where *where, struct view_process *process)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < process->n_sites; i++) {
 		struct view_site *site = &process->sites[i];
-		struct asked asked = { process, site };
 
-		if (where_holds(where, holds, &asked)) {
+		if (view_where_holds(where, process, site)) {
 			process->sites[n++] = *site;
 			continue;
 		}

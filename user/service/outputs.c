@@ -14,6 +14,7 @@
 #include "service/jobs.h"
 #include "service/leak_check.h"
 #include "service/output_checks.h"
+#include "service/output_style.h"
 #include "service/recorder.h"
 #include "service/stdout_stream.h"
 #include "symbol/symbolizer.h"
@@ -21,7 +22,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 struct outputs {
@@ -222,22 +222,6 @@ bool outputs_live_view(const struct outputs *outputs)
 	       isatty(STDOUT_FILENO) && !outputs->options->quiet;
 }
 
-static bool colored(const struct outputs *outputs, const struct option_output *output)
-{
-	if (outputs->options->color == COLOR_AUTO)
-		return !output->path && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-	return outputs->options->color == COLOR_ALWAYS;
-}
-
-static unsigned int terminal_width(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_col < 80)
-		return 80;
-	return size.ws_col;
-}
-
 static int write_stdout(struct outputs *outputs, const struct view *view,
 			const struct option_output *output, bool final)
 {
@@ -327,21 +311,12 @@ static int write_job(struct outputs *outputs, const struct option_output *output
 		     bool final)
 {
 	_cleanup_(view_free_p) struct view *view = NULL;
-	struct report_opts opts = {
-		.sort = outputs->options->sort,
-		.top = outputs->options->top,
-		.older_than_ns = outputs->options->older_than_ns,
-		.where = outputs->options->where,
-		.group_by = outputs->options->group_by,
-		.color = colored(outputs, output),
-		.width = output->path ? 80 : terminal_width(),
-		.job = job,
-		.massif = outputs->options->massif,
-	};
+	struct report_opts opts = output_style(outputs->options, output);
 	int r;
 
 	if (!output->path && outputs->stdout_closed)
 		return -EPIPE;
+	opts.job = job;
 	if (outputs->leaks)
 		opts.leaks = leak_check_results(outputs->leaks, &opts.n_leaks);
 	r = view_new(outputs->model, outputs->symbols, &opts, &view);

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""memtraced diff: what it says has changed is what the targets counted themselves."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+
+from lib import (Counts, counting, eventually, memtraced, need_program, need_root, read_counts,
+                 refused, run, run_memtraced, scratch, send_line, started, target, test)
+from test_flamegraph import frames_of
+from test_pprof import GO, shown
+
+KEYS = ("live_bytes", "live_blocks", "allocs", "bytes", "temporary", "peak_bytes")
+
+
+def recorded(folder, name, *command, **env):
+    """A recording, and what the program counted of itself."""
+    path, counts = os.path.join(folder, name + ".rec"), os.path.join(folder, name)
+    words = [f"--env={key}={value}" for key, value in dict(counting(counts), **env).items()]
+    done = run_memtraced(*words, "-o", f"record:{path}", "--", *command)
+    assert done.returncode == 0, done.stderr
+    images, = read_counts(os.path.join(counts, "all")).values()
+    return path, images[-1]
+
+
+def diffed(before, after, *options):
+    done = run_memtraced("diff", before, after, "-f", "json", *options)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "", done.stderr
+    return json.loads(done.stdout)
+
+
+def same_change(program, before, after):
+    """The program's totals are what it counted in both runs."""
+    for side, counts in (("before", before), ("after", after)):
+        for key in KEYS:
+            assert program["heap"][side][key] == counts[key], (side, key, program["heap"], counts)
+    change = Counts(after).minus(before)
+    for key in KEYS:
+        assert program["heap"]["change"][key] == change[key], (key, program["heap"], change)
+    for key in ("live_bytes", "live_blocks", "allocs", "bytes"):
+        sites = [s for s in program["sites"] if s["class"] == "heap"]
+        assert sum(s["change"][key] for s in sites) == change[key], key
+    assert program["exact"]
+
+
+def site_of(program, function):
+    found = [s for s in program["sites"] if s["class"] == "heap" and
+             any(f["function"] == function for f in s["frames"])]
+    assert len(found) == 1, (function, len(found))
+    return found[0]
+
+
+@test(need_root)
+def the_change_is_what_the_program_counted():
+    with scratch() as folder:
+        (a, before), (b, after) = (recorded(folder, str(n), target("leak"), str(n), "0")
+                                   for n in (100, 130))
+        program, = diffed(a, b)["programs"]
+        same_change(program, before, after)
+        assert program["processes_before"] == program["processes_after"] == 1
+        leaked = sum(64 + i % 64 for i in range(100, 130))
+        change = site_of(program, "leak_one")["change"]
+        assert (change["live_bytes"], change["live_blocks"]) == (leaked, 30), change
+        assert program["sites"][0] == site_of(program, "leak_one"), "it has changed most"
+        assert site_of(program, "work_one")["change"]["live_bytes"] == 0
+        assert not any(s["before"] is None or s["after"] is None for s in program["sites"])
+        back, = diffed(b, a)["programs"]
+        same_change(back, after, before)
+        same, = diffed(a, a)["programs"]
+        same_change(same, before, before)
+
+
+@test(need_root, need_program("go"))
+def each_format_has_the_same_change():
+    with scratch() as folder:
+        (a, _), (b, _) = (recorded(folder, str(n), target("leak"), str(n), "0")
+                          for n in (100, 130))
+        svg, back, profile = (os.path.join(folder, name) for name in ("x.svg", "y.svg", "x.pb.gz"))
+        program, = diffed(a, b, "-o", f"flamegraph:{svg}", "-o", f"pprof:{profile}")["programs"]
+        own = site_of(program, "leak_one")
+        values = own["before"]["live_bytes"], own["after"]["live_bytes"]
+        totals = [sum(s[side]["live_bytes"] for s in program["sites"])
+                  for side in ("before", "after")]
+        lines = [line.rsplit(" ", 2) for line in
+                 run_memtraced("diff", a, b, "-f", "folded").stdout.splitlines()]
+        assert [sum(int(line[i]) for line in lines) for i in (1, 2)] == totals, lines
+        assert sum(int(x[2]) for x in lines if x[0].endswith(";leak_one;__wrap_malloc;malloc")) \
+            == values[1], lines
+        frames = {frame.name: frame for frame in frames_of(svg)}
+        assert frames["all"].value == totals[1], frames["all"].title
+        change = f"; +{values[1] - values[0]:,})"
+        assert frames["__wrap_malloc"].title.endswith(change), frames["__wrap_malloc"].title
+        done = run_memtraced("diff", a, b, "--widths=before", "-o", f"flamegraph:{back}")
+        assert done.returncode == 0, done.stderr
+        frames = {frame.name: frame for frame in frames_of(back)}
+        assert frames["all"].value == totals[0], frames["all"].title
+        for kind, key in (("inuse_space", "live_bytes"), ("alloc_objects", "allocs"),
+                          ("inuse_objects", "live_blocks"), ("alloc_space", "bytes")):
+            _, functions = shown(GO, profile, kind)
+            assert functions["leak_one"] == own["change"][key], (kind, functions)
+
+
+PYTHON = "import sys; kept = [bytearray(4096) for i in range(int(sys.argv[1]))]; import os; " \
+    "os._exit(0)"
+
+
+@test(need_root)
+def an_interpreter_is_compared_by_its_own_functions():
+    with scratch() as folder:
+        (a, before), (b, after) = (
+            recorded(folder, str(n), "/usr/bin/python3", "-S", "-c", PYTHON, str(n),
+                     PYTHONHASHSEED="0")
+            for n in (100, 300))
+        program, = diffed(a, b)["programs"]
+        same_change(program, before, after)
+        # A bytearray's bytes, and one for a 0 behind them, come from malloc by one function.
+        first = program["sites"][0]
+        assert first["change"]["live_blocks"] == 200, first
+        assert first["change"]["live_bytes"] == 200 * 4097, first
+
+
+SOURCE = """
+#include <cstdlib>
+#include <cstdio>
+#include <vector>
+namespace demo {
+struct Table { std::vector<char *> rows; };
+__attribute__((noinline)) char *fresh(Table &t, size_t n)
+{
+	t.rows.push_back((char *)std::malloc(n));
+	return t.rows.back();
+}
+#ifdef NEXT
+__attribute__((noinline)) void extra(Table &t) { t.rows.push_back((char *)std::malloc(777)); }
+#else
+__attribute__((noinline)) void dropped(Table &t) { t.rows.push_back((char *)std::malloc(333)); }
+#endif
+}
+int main()
+{
+	demo::Table t;
+	t.rows.reserve(1000);
+	for (int i = 0; i < COUNT; i++)
+		std::putchar(demo::fresh(t, 100 + i) ? '.' : ',');
+#ifdef NEXT
+	demo::extra(t);
+#else
+	demo::dropped(t);
+#endif
+	std::fflush(stdout);
+	std::_Exit(0);
+}
+"""
+
+
+def built(folder, name, *flags):
+    source, program = os.path.join(folder, name + ".cc"), os.path.join(folder, name)
+    with open(source, "w", encoding="ascii") as file:
+        file.write("// a line\n" * len(flags) + SOURCE)
+    subprocess.run(["g++", *flags, "-o", program, source], check=True)
+    return program
+
+
+@test(need_root, need_program("g++"))
+def two_builds_of_a_program_compare():
+    with scratch() as folder:
+        old = built(folder, "demo-1", "-O0", "-g", "-DCOUNT=50")
+        new = built(folder, "demo-2", "-O2", "-DNEXT", "-DCOUNT=80", "-s", "-rdynamic")
+        a, before = recorded(folder, "a", old)
+        b, after = recorded(folder, "b", new)
+        program, = diffed(a, b)["programs"]
+        assert program["name"] == "demo-1 → demo-2", program["name"]
+        same_change(program, before, after)
+        fresh = site_of(program, "demo::fresh(demo::Table&, unsigned long)")
+        assert fresh["before"]["live_bytes"] == sum(100 + i for i in range(50)), fresh
+        assert fresh["change"]["live_bytes"] == sum(100 + i for i in range(50, 80)), fresh
+        extra = site_of(program, "demo::extra(demo::Table&)")
+        assert extra["before"] is None and extra["change"]["live_bytes"] == 777, extra
+        dropped = site_of(program, "demo::dropped(demo::Table&)")
+        assert dropped["after"] is None and dropped["change"]["live_bytes"] == -333, dropped
+        done = run_memtraced("diff", a, b)
+        assert re.search(r"\+777 B live, new: 777 B in 1 block after; \+1 alloc$", done.stdout,
+                         re.M), done.stdout
+        assert re.search(r"-333 B live, gone: 333 B in 1 block before; -1 alloc$", done.stdout,
+                         re.M), done.stdout
+        done = run_memtraced("diff", a, b, "-f", "json", "--where=function = 'demo::extra*'")
+        site, = json.loads(done.stdout)["programs"][0]["sites"]
+        assert site == extra, site
+
+
+@test(need_root)
+def two_checkpoints_of_a_process_compare():
+    """Both count from the same moment; what the first has not seen is the change."""
+    with scratch() as folder, \
+            started([target("attach"), "3000", "1"],
+                    env=dict(os.environ, **counting(folder))) as process:
+        pid = int(process.lines.until("ready"))
+        paths = [os.path.join(folder, name) for name in ("first", "second")]
+        tracers = []
+        try:
+            for path in paths:
+                with open(path + ".json", "wb") as out:
+                    tracers.append(subprocess.Popen(
+                        [memtraced(), "-p", str(pid), "-i", "0.2", "-f", "json", "-o",
+                         f"record:{path}"], stdout=out, stdin=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL))
+                eventually(lambda p=path: os.path.getsize(p + ".json") > 0, "no report")
+            tracers[0].send_signal(signal.SIGINT)
+            assert tracers[0].wait(30) == 0
+            counts = read_counts(os.path.join(folder, "all"))[pid][0]
+            send_line(process)
+            process.lines.until("worked")
+            after = read_counts(os.path.join(folder, "all"))[pid][0].minus(counts)
+            tracers[1].send_signal(signal.SIGINT)
+            assert tracers[1].wait(30) == 0
+        finally:
+            for tracer in tracers:
+                if tracer.poll() is None:
+                    tracer.kill()
+                tracer.wait()
+        report = diffed(*paths)
+        program, = report["programs"]
+        change = site_of(program, "new_blocks")["change"]
+        kept = [48 + i % 100 for i in range(3000) if i % 3]
+        assert change["live_bytes"] == sum(kept) and change["live_blocks"] == len(kept), change
+        assert change["allocs"] == after["allocs"] == 3000, (change, after)
+        send_line(process)
+        process.lines.until("done")
+
+
+@test(need_root)
+def what_cannot_be_compared_is_said():
+    with scratch() as folder:
+        whole, _ = recorded(folder, "a", target("leak"), "10", "0")
+        events, other = os.path.join(folder, "events"), os.path.join(folder, "other")
+        done = run_memtraced("-e", "getpid", "-o", f"record:{events}", "--", "/bin/true")
+        assert done.returncode == 0, done.stderr
+        with open(other, "w", encoding="ascii") as file:
+            file.write("text")
+        refused(run_memtraced("diff", whole, events), 2, "events", "no allocations", "--alloc")
+        refused(run_memtraced("diff", other, whole), 2, "other", "no recording")
+        refused(run_memtraced("diff", whole, folder + "/none"), 2, "none", "No such file")
+        refused(run_memtraced("diff", whole), 1, "two files")
+        refused(run_memtraced("diff", whole, whole, "-f", "massif"), 1, "massif", "diff")
+        refused(run_memtraced("diff", whole, whole, "-o", "json:/nowhere/x"), 2, "/nowhere/x")
+        with open(whole, "rb") as file:
+            data = file.read()
+        with open(other, "wb") as file:
+            file.write(data[:-3])
+        done = run_memtraced("diff", whole, other, "-f", "json")
+        assert done.returncode == 0 and "other ends early or is damaged" in done.stderr, done.stderr
+        report = json.loads(done.stdout)
+        assert report["after"]["damaged"] and not report["before"]["damaged"]
+        assert "damaged: what comes before" in run_memtraced("diff", whole, other).stdout
+        with open(other, "wb") as file:
+            file.write(data[:600])
+        refused(run_memtraced("diff", "-q", whole, other), 2, "holds no counts")
+        closed = run([f"{memtraced()} diff {whole} {whole} >&-"], shell=True)
+        assert closed.returncode in (2, 141), closed

@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Checks collapsed stacks with two counts, before and after, as difffolded.pl writes them and
+flamegraph.pl reads them.
+
+    check_folded_diff.py FILE...      problems on stdout, exit 1 when there are any
+    check_folded_diff.py --self-test  tries the checker on texts with one trap each
+"""
+
+import re
+
+from checker import main, try_traps
+
+LINE = re.compile(r"(?P<stack>\S+) (?P<before>0|[1-9]\d*) (?P<after>0|[1-9]\d*)")
+
+
+def check(data):
+    """Checks bytes: (problems, {stack: (before, after)})."""
+    problems, stacks = [], {}
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return [f"not UTF-8: {error}"], stacks
+    if re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text):
+        problems.append("control characters")
+    if text and not text.endswith("\n"):
+        problems.append("the last line has no end")
+    for number, line in enumerate(text.split("\n")[:-1] if text else [], 1):
+        match = LINE.fullmatch(line)
+        if not match or match["before"] == match["after"] == "0":
+            problems.append(f"line {number}: not a stack and two counts: {line!r}")
+            continue
+        if not all(match["stack"].split(";")):
+            problems.append(f"line {number}: an empty frame: {line!r}")
+        if match["stack"] in stacks:
+            problems.append(f"line {number}: this stack was there before: {line!r}")
+        stacks[match["stack"]] = int(match["before"]), int(match["after"])
+    return problems, stacks
+
+
+def problems_of(data):
+    return check(data)[0]
+
+
+GOOD = "server;main;malloc 4096 0\nserver;main;operator_new(unsigned_long) 64 128\n"
+
+TRAPS = [
+    ("4096 0", "0 0", "two counts"),
+    ("4096 0", "4096", "two counts"),
+    ("4096 0", "4096 -1", "two counts"),
+    ("4096 0", "4096 1e3", "two counts"),
+    ("4096 0", "4096 0 1", "two counts"),
+    ("4096 0", "4096 0 ", "two counts"),
+    ("main;malloc", ";malloc", "empty frame"),
+    ("malloc", "operator_new(unsigned_long)", "there before"),
+    ("128\n", "128", "no end"),
+    ("main;", "m\x1bain;", "control"),
+]
+
+
+def self_test():
+    failures, stacks = check(GOOD.encode())
+    if list(stacks.values()) != [(4096, 0), (64, 128)]:
+        failures.append(f"counted {stacks}")
+    return failures + try_traps(GOOD, TRAPS, problems_of)
+
+
+if __name__ == "__main__":
+    main(__doc__, problems_of, self_test)

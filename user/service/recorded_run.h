@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading recordings: the records of a file, in order, as far as it can be read. What is wrong with
+ * it is logged here.
+ */
+#ifndef MEMTRACED_SERVICE_RECORDED_RUN_H
+#define MEMTRACED_SERVICE_RECORDED_RUN_H
+
+#include "trace/record/record.h"
+
+/*
+ * Hands all records to fn. 0; *ret_damaged: it ends early or is damaged, and what comes before that
+ * was handed over (logged as a warning). -EIO: the file cannot be read; -EBADMSG or the like: it is
+ * no recording; or what fn returned, of which -EPROTO is a damage.
+ */
+int recorded_run_read(const char *path, record_fn fn, void *userdata, bool *ret_damaged);
+
+#endif

@@ -66,13 +66,14 @@ def what_comes_before_the_damage_is_reported():
         broken = {
             "a byte of a record behind the cut": (bytes(flipped), SAID),
             "a cut-off record behind the cut": (data[:behind_cut + 5], SAID),
-            "a record where it has no meaning": (data + record(CUT_END), "is damaged: the report"),
+            "a record where it has no meaning": (data[:-RECORD.size] + record(CUT_END),
+                                                 "is damaged: the report"),
         }
         for what, (bad, said) in broken.items():
             report, stderr = read(folder, bad)
             assert said in stderr, (what, stderr)
             assert report["processes"][0]["alloc"] == process["alloc"], what
-            assert report["coverage"]["exact"] == whole["coverage"]["exact"], what
+            assert whole["coverage"]["exact"] and not report["coverage"]["exact"], what
 
 
 @test(need_root)

@@ -700,6 +700,7 @@ static const struct scenario all[] = {
 	  .opts = { .massif = { .threshold = 100,
 				.max_snapshots = 10,
 				.time_unit = MASSIF_BYTES } } },
+	{ .name = "cut-off", .emit = forked, .cut_off = true },
 	{ .name = "forked-growth", .emit = forked, .opts = { .sort = SORT_GROWTH } },
 };
 

@@ -14,6 +14,7 @@
 struct scenario {
 	const char *name; /* of its golden files */
 	void (*emit)(record_fn fn, void *userdata);
+	bool cut_off; /* the recording has no end */
 	struct report_opts opts;
 };
 

@@ -117,6 +117,42 @@ static void a_file_appears_whole_at_the_commit(void **state)
 	assert_int_equal(count_entries(f), 1);
 }
 
+static void a_published_file_is_there_and_grows(void **state)
+{
+	const struct fixture *f = *state;
+	struct outfile *file = NULL;
+
+	write_file(f->path, "old");
+	assert_int_equal(new_own(f->path, &file), 0);
+	assert_true(fputs("first", outfile_stream(file)) >= 0);
+	assert_int_equal(outfile_flush(file), 0);
+	assert_content(f->path, "old");
+	assert_int_equal(outfile_publish(file), 0);
+	assert_content(f->path, "first");
+	assert_true(fputs(" second", outfile_stream(file)) >= 0);
+	assert_int_equal(outfile_publish(file), 0);
+	assert_content(f->path, "first second");
+	assert_true(fputs(" never", outfile_stream(file)) >= 0);
+	outfile_free(file);
+	assert_content(f->path, "first second");
+	assert_int_equal(count_entries(f), 1);
+}
+
+static void a_published_file_is_completed_by_the_commit(void **state)
+{
+	_cleanup_(outfile_free_p) struct outfile *file = NULL;
+	const struct fixture *f = *state;
+
+	assert_int_equal(new_own(f->path, &file), 0);
+	assert_true(fputs("first", outfile_stream(file)) >= 0);
+	assert_int_equal(outfile_publish(file), 0);
+	assert_true(fputs(" last", outfile_stream(file)) >= 0);
+	assert_int_equal(outfile_commit(file), 0);
+	assert_content(f->path, "first last");
+	assert_int_equal(count_entries(f), 1);
+	assert_int_equal(outfile_publish(file), -EINVAL);
+}
+
 static void an_old_file_stays_as_it_was_until_the_commit(void **state)
 {
 	const struct fixture *f = *state;
@@ -286,6 +322,8 @@ static void a_device_is_written_directly_and_a_full_one_says_so(void **state)
 	/* The error is long ago and errno another when the commit asks. */
 	(void)fwrite(text, 1, sizeof(text), outfile_stream(file));
 	errno = 0;
+	assert_int_equal(outfile_flush(file), -ENOSPC);
+	assert_int_equal(outfile_publish(file), -ENOSPC);
 	assert_int_equal(outfile_commit(file), -ENOSPC);
 	outfile_free(file);
 }
@@ -504,6 +542,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_appears_whole_at_the_commit),
 		TEST(an_old_file_stays_as_it_was_until_the_commit),
+		TEST(a_published_file_is_there_and_grows),
+		TEST(a_published_file_is_completed_by_the_commit),
 		TEST(without_a_commit_nothing_is_left_behind),
 		TEST(a_writer_may_go_back_and_fill_in_a_header),
 		TEST(a_link_in_the_last_component_is_refused),

@@ -72,6 +72,7 @@ static void record(const struct run *run, bool no_allocations, size_t n_events)
 	assert_int_equal(recording_writer_new(file, &writer), 0);
 	script = (struct script){ recording_write, writer };
 	emit_all(&script, no_allocations, n_events);
+	assert_int_equal(recording_end(writer), 0);
 	recording_writer_free(writer);
 }
 
@@ -241,6 +242,7 @@ static void a_format_of_one_process_needs_a_file_for_each(void **state)
 		emit_run(&s);
 		emit_heap(&s, 0, 42, cases[i].allocs[0]);
 		emit_heap(&s, 1, 43, cases[i].allocs[1]);
+		assert_int_equal(recording_end(writer), 0);
 		recording_writer_free(writer);
 		assert_int_equal(fclose(file), 0);
 		assert_int_equal(report_to(run, "massif", cases[i].path), cases[i].expected);

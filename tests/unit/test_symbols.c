@@ -150,6 +150,36 @@ static void what_was_forgotten_is_found_again(void **state)
 	}
 }
 
+static int count(const struct record *record, void *userdata)
+{
+	size_t *n = userdata;
+
+	assert_int_equal(record->type, RECORD_SYMBOL);
+	(*n)++;
+	return 0;
+}
+
+static void what_is_new_is_handed_over_once(void **state)
+{
+	struct run *run = *state;
+	uint64_t main_at = START + fixture_find(run->built->path, "main").file_offset;
+	size_t n = 0;
+
+	map(run, START, run->built->path, 1);
+	(void)resolve(run, main_at);
+	(void)resolve(run, main_at + 1);
+	assert_int_equal(symbols_settle(run->symbols), 0);
+	assert_int_equal(symbols_each_new(run->symbols, count, &n), 0);
+	assert_int_equal(n, 2);
+	(void)resolve(run, main_at);
+	(void)resolve(run, main_at + 2);
+	assert_int_equal(symbols_settle(run->symbols), 0);
+	assert_int_equal(symbols_each_new(run->symbols, count, &n), 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(symbols_each(run->symbols, count, &n), 0);
+	assert_int_equal(n, 6);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -157,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(symbols_are_looked_up_object_by_object),
 		TEST(what_was_forgotten_is_found_again),
+		TEST(what_is_new_is_handed_over_once),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);

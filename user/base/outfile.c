@@ -24,6 +24,7 @@ struct outfile {
 	char *base;		       /* last component of the path */
 	char temp_name[TEMP_NAME_LEN]; /* "": no temporary file has a name (any more) */
 	bool unnamed;		       /* O_TMPFILE: it gets its name at the commit */
+	bool published;		       /* it has its name */
 	int write_error;	       /* the first, negative errno */
 };
 
@@ -299,7 +300,8 @@ static int link_unnamed(struct outfile *file)
 	return -errno;
 }
 
-static int take_name(struct outfile *file)
+/* `complete`: nothing is written any more. */
+static int take_name(struct outfile *file, bool complete)
 {
 	int r = fs_identity_enter(file->identity);
 	int r_leave;
@@ -308,7 +310,7 @@ static int take_name(struct outfile *file)
 		return r;
 	if (file->unnamed)
 		r = link_unnamed(file);
-	if (r == 0)
+	if (r == 0 && complete)
 		r = close_file(file);
 	if (r == 0 && file->temp_name[0] != '\0') {
 		if (renameat(file->dir_fd, file->temp_name, file->dir_fd, file->base) < 0)
@@ -320,6 +322,30 @@ static int take_name(struct outfile *file)
 	return r < 0 ? r : r_leave;
 }
 
+int outfile_flush(struct outfile *file)
+{
+	bool failed;
+
+	if (!file->stream)
+		return -EINVAL;
+	failed = fflush(file->stream) != 0 || ferror(file->stream) != 0;
+	if (file->write_error < 0)
+		return file->write_error;
+	return failed ? -EIO : 0;
+}
+
+int outfile_publish(struct outfile *file)
+{
+	int r = outfile_flush(file);
+
+	if (r < 0 || file->published || file->dir_fd < 0)
+		return r;
+	r = take_name(file, false);
+	if (r == 0)
+		file->published = true;
+	return r;
+}
+
 int outfile_commit(struct outfile *file)
 {
 	int r;
@@ -329,7 +355,7 @@ int outfile_commit(struct outfile *file)
 	r = finish_stream(file);
 	if (r < 0)
 		return r;
-	return file->dir_fd < 0 ? close_file(file) : take_name(file);
+	return file->dir_fd < 0 || file->published ? close_file(file) : take_name(file, true);
 }
 
 static void remove_temp(const struct outfile *file)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Output files that are written whole or not at all: a temporary file in the target's own folder,
- * renamed over the path at commit. Opened with the invoking user's identity (DESIGN.md section 2),
- * never through a symbolic link in the last component.
+ * renamed over the path at commit, or before, where its owner finds that it is worth having. Opened
+ * with the invoking user's identity (DESIGN.md section 2), never through a symbolic link in the
+ * last component.
  */
 #ifndef MEMTRACED_BASE_OUTFILE_H
 #define MEMTRACED_BASE_OUTFILE_H
@@ -36,6 +37,19 @@ FILE *outfile_stream(struct outfile *file);
  * closed by it, the outfile is still to be freed.
  */
 int outfile_commit(struct outfile *file);
+
+/*
+ * Hands on what the stream holds. 0, or the negative errno of the first write that failed, at
+ * whatever time.
+ */
+int outfile_flush(struct outfile *file);
+
+/*
+ * For a file that is worth having before it is complete: flushes, and gives it its name now, over
+ * what had it. What is written later is added to it, and stays without a commit, too. Later calls
+ * only flush. As outfile_commit otherwise.
+ */
+int outfile_publish(struct outfile *file);
 
 /* Without a commit before, removes the temporary file. NULL is legal. */
 void outfile_free(struct outfile *file);

@@ -293,6 +293,22 @@ static int apply_cut_end(struct model *model)
 	return fold_ended(model);
 }
 
+/* What holds is the state of the latest cut, which is not that of the run's end. */
+static int apply_cut_off(struct model *model)
+{
+	struct record_coverage *coverage = &model->coverage;
+	struct record_loss *losses;
+
+	if (!model->has_coverage)
+		return 0;
+	losses = reallocarray((void *)coverage->losses, coverage->n_losses + 1, sizeof(*losses));
+	if (!losses)
+		return -ENOMEM;
+	losses[coverage->n_losses++] = (struct record_loss){ RECORD_CAUSE_CUT_OFF, 1 };
+	coverage->losses = losses;
+	return 0;
+}
+
 static int apply_in_cut(struct model *model, const struct record *record)
 {
 	if (!model->in_cut)
@@ -401,6 +417,8 @@ int model_apply(const struct record *record, void *userdata)
 	case RECORD_STACK_CHECK:
 	case RECORD_CUT_END:
 		return apply_in_cut(model, record);
+	case RECORD_CUT_OFF:
+		return apply_cut_off(model);
 	case RECORD_UNPROBED:
 		return apply_unprobed(model, &record->unprobed);
 	case RECORD_STACK_DIFFERS:

@@ -18,6 +18,7 @@ struct entry {
 	uint32_t slot, code;		   /* JIT: jit_place.code, 0 for unknown code; else 0 */
 	uint64_t offset;
 	bool is_call;
+	bool handed_over;	      /* by symbols_each_new */
 	struct symbol_object *opened; /* NULL: JIT */
 	struct resolved resolved;
 	struct symbol symbol; /* what `resolved` points to: unknown until symbols_settle */
@@ -491,21 +492,44 @@ static int hand_over(const struct entry *entry, record_fn fn, void *userdata)
 	return fn(&record, userdata);
 }
 
-int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata)
+typedef VEC(struct entry *) entry_list;
+
+/* Those that can be recorded, object by object; `all`: also what was handed over. 0 or -ENOMEM. */
+static int list_entries(const struct symbols *symbols, bool all, entry_list *list)
 {
-	VEC(const struct entry *) sorted = { 0 };
-	const struct entry *entry;
+	struct entry *entry;
 	size_t pos = 0;
 	int r = 0;
 
 	while (r == 0 && (entry = hashmap_next(symbols->entries, &pos)))
 		/* of JIT code the recording has RECORD_JIT_CODE */
-		if (entry->object)
-			r = vec_push(&sorted, entry);
-	if (r == 0 && sorted.len > 1)
-		qsort(sorted.data, sorted.len, sizeof(sorted.data[0]), entry_compare);
-	for (size_t i = 0; r == 0 && i < sorted.len; i++)
-		r = hand_over(sorted.data[i], fn, userdata);
-	vec_done(&sorted);
+		if (entry->object && (all || !entry->handed_over))
+			r = vec_push(list, entry);
+	if (r == 0 && list->len > 1)
+		qsort(list->data, list->len, sizeof(list->data[0]), entry_compare);
+	return r;
+}
+
+int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata)
+{
+	entry_list list = { 0 };
+	int r = list_entries(symbols, true, &list);
+
+	for (size_t i = 0; r == 0 && i < list.len; i++)
+		r = hand_over(list.data[i], fn, userdata);
+	vec_done(&list);
+	return r;
+}
+
+int symbols_each_new(struct symbols *symbols, record_fn fn, void *userdata)
+{
+	entry_list list = { 0 };
+	int r = list_entries(symbols, false, &list);
+
+	for (size_t i = 0; r == 0 && i < list.len; i++) {
+		list.data[i]->handed_over = true;
+		r = hand_over(list.data[i], fn, userdata);
+	}
+	vec_done(&list);
 	return r;
 }

@@ -67,5 +67,7 @@ int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod);
 
 /* Hands all that was looked up to fn as RECORD_SYMBOLs. 0, or what fn returned. */
 int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata);
+/* The same of what no earlier call of this has handed over, or what was forgotten since. */
+int symbols_each_new(struct symbols *symbols, record_fn fn, void *userdata);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "config/units.h"
+#include "report/view_exact.h"
 #include "report/writers.h"
 
 #include <errno.h>
@@ -326,7 +327,8 @@ static void heap_totals(struct table *t, const struct view_process *process)
 	heap_calls(t, totals, process->exact);
 	if (totals->has_before)
 		heap_before(t, totals);
-	if (!process->exact)
+	/* of a recording that was cut off its coverage says it for all */
+	if (!process->exact && (totals->lost || !view_is_cut_off(view_model(t->view))))
 		not_exact(t, totals->lost);
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

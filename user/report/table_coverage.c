@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/units.h"
 #include "report/table.h"
+#include "report/view_exact.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -24,6 +25,23 @@ static void add_causes(struct strbuf *line, const struct record_loss *causes, si
 		strbuf_addch(line, ')');
 }
 
+/* `lost`: by other causes. */
+static void cut_off_words(const struct view *view, uint64_t lost, struct strbuf *line)
+{
+	const struct record_run *run = model_run(view_model(view));
+	uint64_t now_ns = view_now_ns(view);
+	char at[FORMAT_UNIT_LEN];
+
+	strbuf_adds(line, "NOT EXACT: the recording has no end, and all is as it was");
+	if (run && now_ns >= run->start_ns)
+		strbuf_addf(line, " %s after its start",
+			    format_duration(now_ns - run->start_ns, at));
+	else
+		strbuf_adds(line, " before");
+	if (lost > 0)
+		strbuf_addf(line, "; %" PRIu64 " lost", lost);
+}
+
 static void coverage_words(const struct view *view, const struct record_coverage *coverage,
 			   struct strbuf *line)
 {
@@ -38,7 +56,9 @@ static void coverage_words(const struct view *view, const struct record_coverage
 	for (size_t i = 0; i < coverage->n_losses; i++)
 		lost += coverage->losses[i].count;
 	strbuf_addf(line, "coverage: %" PRIu64 " events seen, ", coverage->events);
-	if (view_is_exact(view)) {
+	if (view_is_cut_off(view_model(view))) {
+		cut_off_words(view, lost - 1, line);
+	} else if (view_is_exact(view)) {
 		/* What leaves totals exact is lost of stacks and names. */
 		strbuf_adds(line, "none lost: totals are exact");
 		if (lost > 0)

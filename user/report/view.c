@@ -147,8 +147,8 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	view->opts = *opts;
 	if (view->opts.width < 80)
 		view->opts.width = 80;
-	view->exact = coverage && coverage->exact;
-	view->all_attributed = coverage && view_losses_attributed(model);
+	view->exact = coverage && coverage->exact && !view_is_cut_off(model);
+	view->all_attributed = coverage && view_losses_attributed(model) && !view_is_cut_off(model);
 	r = add_processes(view, symbols);
 	if (r == 0)
 		r = view_counts_init(model, symbols, &view->counts);

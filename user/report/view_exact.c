@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/view_exact.h"
 
+#include <string.h>
+
+bool view_is_cut_off(const struct model *model)
+{
+	const struct record_coverage *coverage = model_coverage(model);
+
+	for (size_t i = 0; coverage && i < coverage->n_losses; i++)
+		if (strcmp(coverage->losses[i].cause, RECORD_CAUSE_CUT_OFF) == 0)
+			return true;
+	return false;
+}
+
 bool view_losses_attributed(const struct model *model)
 {
 	const struct record_coverage *coverage = model_coverage(model);

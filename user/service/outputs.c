@@ -31,15 +31,14 @@ struct outputs {
 	struct symbols *symbols;
 	uid_t uid;
 	gid_t gid;
-	pid_t pid;			       /* what %p in a path stands for */
-	bool stdout_closed;		       /* its reader has gone */
-	bool terminal_lent;		       /* a full-screen view has it */
-	struct recorder *recorder;	       /* NULL: not recording */
-	const struct option_output *recording; /* its output */
-	struct event_streams *streams;	       /* NULL: no --each */
-	struct debuginfod *debuginfod;	       /* NULL: not asked for */
-	const struct leak_check *leaks;	       /* NULL: not asked for */
-	struct jit_watch *jit;		       /* NULL: a recording is read, which has it */
+	pid_t pid;			/* what %p in a path stands for */
+	bool stdout_closed;		/* its reader has gone */
+	bool terminal_lent;		/* a full-screen view has it */
+	struct recorder *recorder;	/* NULL: not recording */
+	struct event_streams *streams;	/* NULL: no --each */
+	struct debuginfod *debuginfod;	/* NULL: not asked for */
+	const struct leak_check *leaks; /* NULL: not asked for */
+	struct jit_watch *jit;		/* NULL: a recording is read, which has it */
 };
 
 /* What run-times say of their code is recorded beside being looked up. */
@@ -101,7 +100,6 @@ static int begin_recording(struct outputs *outputs, const struct option_output *
 
 	if (r)
 		log_error("cannot write %s: %s", output->path, strerror(-r));
-	outputs->recording = output;
 	return r;
 }
 
@@ -411,11 +409,29 @@ static int end_recording(struct outputs *outputs)
 	const struct report_opts everything = { 0 };
 	int r = view_new(outputs->model, outputs->symbols, &everything, &view);
 
-	if (r == 0)
-		r = recorder_finish(outputs->recorder, outputs->symbols);
-	if (r)
-		log_error("cannot write %s: %s", outputs->recording->path, strerror(-r));
-	return r;
+	return r ? r : recorder_finish(outputs->recorder, outputs->symbols);
+}
+
+int outputs_checkpoint(struct outputs *outputs)
+{
+	const struct view_resolver resolver = { outputs->model, outputs->symbols };
+	int r = outputs->recorder ? update_symbols(outputs) : 0;
+
+	if (r < 0 || !outputs->recorder)
+		return r;
+	/* What servers say at the end would come too late: readers take the first symbol. */
+	return recorder_checkpoint(outputs->recorder, &resolver, !outputs->debuginfod);
+}
+
+uint64_t outputs_recorded(const struct outputs *outputs)
+{
+	return outputs->recorder ? recorder_written(outputs->recorder) : 0;
+}
+
+void outputs_tick(struct outputs *outputs, uint64_t now_ns)
+{
+	if (outputs->recorder)
+		recorder_flush(outputs->recorder, now_ns);
 }
 
 static int end_streams(struct outputs *outputs)
@@ -453,8 +469,8 @@ int outputs_write(struct outputs *outputs, bool final)
 			r = 0;
 		}
 	}
-	if (r == 0 && final && outputs->recorder)
-		r = end_recording(outputs);
+	if (r == 0 && outputs->recorder)
+		r = final ? end_recording(outputs) : outputs_checkpoint(outputs);
 	if (r == 0 && final && outputs->streams)
 		r = end_streams(outputs);
 	if (final && outputs->debuginfod)

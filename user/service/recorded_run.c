@@ -13,6 +13,7 @@ int recorded_run_read(const char *path, record_fn fn, void *userdata, bool *ret_
 {
 	_cleanup_(source_free_p) struct source *source = NULL;
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	bool meaningless;
 	int r;
 
 	if (!file) {
@@ -25,13 +26,16 @@ int recorded_run_read(const char *path, record_fn fn, void *userdata, bool *ret_
 		return r;
 	}
 	r = source_drain(source, fn, userdata);
-	if (r < 0 && r != -EPROTO) {
+	/* What the checksums cannot tell: a record that has no meaning where it stands. */
+	meaningless = r == -EPROTO;
+	if (meaningless)
+		r = fn(&(struct record){ .type = RECORD_CUT_OFF }, userdata);
+	if (r < 0) {
 		log_error("cannot read %s: %s", path, strerror(-r));
 		return r;
 	}
-	*ret_damaged = r == -EPROTO || recording_truncated(source);
-	/* What the checksums cannot tell: a record that has no meaning where it stands. */
-	if (r == -EPROTO)
+	*ret_damaged = meaningless || recording_truncated(source);
+	if (meaningless)
 		log_warning("%s is damaged: the report is of what comes before that", path);
 	else if (*ret_damaged)
 		log_warning("%s ends early or is damaged: the report is of what comes before that",

@@ -18,6 +18,13 @@ static_assert(OPTIONS_MEMORY_LEAST == MAP_ROOM_LEAST, "options and programs agre
 static_assert(OPTIONS_MAX_STACK == ABI_MAX_FRAMES, "options and programs agree");
 
 #define SECOND_NS 1000000000ULL
+/*
+ * A recording has the whole state this often, and soon after the beginning; a byte written is taken
+ * for so much CPU time, which keeps what comes of it to 20 KB/s (sample_clock_taken).
+ */
+#define CHECKPOINT_NS (5 * SECOND_NS)
+#define FIRST_CHECKPOINT_NS SECOND_NS
+#define BYTE_NS 1000
 /* After SIGINT, which a terminal sends to the child as well, how long to wait for its end. */
 #define INTERRUPT_GRACE_NS SECOND_NS
 /* As main.c's for what could not be traced. */
@@ -30,15 +37,33 @@ static int on_ring(int fd, uint32_t events, void *userdata)
 	return session_drain(userdata);
 }
 
+static int checkpoint(struct session *s, uint64_t now)
+{
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), bytes = outputs_recorded(s->outputs);
+	int r;
+
+	outputs_tick(s->outputs, now);
+	if (bytes == 0 || !sample_clock_is_due(&s->checkpoints, now))
+		return 0;
+	r = session_checkpoint(s);
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	bytes = outputs_recorded(s->outputs) - bytes;
+	sample_clock_taken(&s->checkpoints, 0, cpu + bytes * BYTE_NS, clock_monotonic_ns());
+	return r;
+}
+
 static int on_tick(void *userdata)
 {
 	struct session *s = userdata;
-	uint64_t now = clock_monotonic_ns(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t now = clock_monotonic_ns(), cpu;
 	int r;
 
 	live_tick(s->live);
-	if (!options_trace_allocations(s->options) || !sample_clock_is_due(&s->samples, now))
-		return 0;
+	r = checkpoint(s, now);
+	if (r < 0 || !options_trace_allocations(s->options) ||
+	    !sample_clock_is_due(&s->samples, now))
+		return r;
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	r = live_sample(s->live, session_take_record, s);
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	sample_clock_taken(&s->samples, series_halvings(model_series(s->model)), cpu,
@@ -117,6 +142,8 @@ static int add_sources(struct session *s)
 	int r = loop_add_fd(s->loop, live_fd(s->live), EPOLLIN, on_ring, s, &source);
 
 	sample_clock_init(&s->samples, s->options->sample_interval_ns, clock_monotonic_ns());
+	sample_clock_init(&s->checkpoints, CHECKPOINT_NS, clock_monotonic_ns());
+	s->checkpoints.next_ns = clock_monotonic_ns() + FIRST_CHECKPOINT_NS;
 	if (r == 0)
 		r = loop_add_timer(s->loop, ABI_TICK_NS, on_tick, s, &source);
 	if (r == 0 && interval)

@@ -35,7 +35,7 @@ static int read_resident(struct session *s)
 	return resident_read(s->live, s->model, all_counted, session_take_record, s);
 }
 
-static int report_cut(struct session *s, bool final)
+static int take_cut(struct session *s)
 {
 	int r = source_cut(live_source(s->live), session_take_record, s);
 
@@ -43,9 +43,30 @@ static int report_cut(struct session *s, bool final)
 		log_error("reading the maps: %s", strerror(-r));
 		return r;
 	}
-	status_line_clear(s->status);
 	if (s->leaks)
 		leak_check_cut_taken(s->leaks);
+	return 0;
+}
+
+int session_checkpoint(struct session *s)
+{
+	int r = take_cut(s);
+
+	if (r < 0)
+		return r;
+	live_buffer_begin(s->live);
+	r = outputs_checkpoint(s->outputs);
+	live_buffer_end(s->live);
+	return r < 0 ? r : session_drain(s);
+}
+
+static int report_cut(struct session *s, bool final)
+{
+	int r = take_cut(s);
+
+	if (r < 0)
+		return r;
+	status_line_clear(s->status);
 	if (final) {
 		live_view_free(s->view);
 		s->view = NULL;

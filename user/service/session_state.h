@@ -34,7 +34,8 @@ struct session {
 	struct live_view *view; /* NULL: no full-screen view */
 	struct loop_source *grace;
 	struct sample_clock samples;
-	int child_status; /* as wait(2)'s; -1: still running */
+	struct sample_clock checkpoints; /* of the recording, if there is one */
+	int child_status;		 /* as wait(2)'s; -1: still running */
 	unsigned int stop_signals;
 	bool over;
 };
@@ -51,6 +52,9 @@ int session_drain(struct session *s);
 
 /* A cut and all outputs of it, after a leak check if one was asked for. 0 or negative errno. */
 int session_report(struct session *s, bool final);
+
+/* A cut for the recording, which can be read up to it from then on. 0 or negative errno. */
+int session_checkpoint(struct session *s);
 
 /* A hold_fn: a thread is held. What it was held for is in the ring. */
 int session_on_hold(const struct hold_event *event, void *userdata);

@@ -55,6 +55,7 @@ enum record_type {
 	RECORD_SAMPLE_END,
 	RECORD_RESIDENT = 34, /* what of a process was in memory while it ran */
 	RECORD_FAULT,	      /* why a process is killed, and the block that is near */
+	RECORD_CUT_OFF = 63,  /* what was recorded has no end; in no file, of who reads one */
 };
 
 struct record_run {

@@ -98,11 +98,13 @@ struct record_loss {
 	uint64_t count;
 };
 
-/* Losses of stacks and names leave totals true. */
+/* Losses of stacks and names leave totals true, and so does an early end: as of then. */
 bool record_loss_spares_totals(const char *cause);
 
 /* The cause of a loss when nothing was counted on purpose (--floor): there are no totals then. */
 #define RECORD_CAUSE_FLOOR "nothing-counted"
+/* The cause when a recording has no end: all is as of its latest cut. */
+#define RECORD_CAUSE_CUT_OFF "recording-cut-off"
 
 struct record_coverage {
 	bool exact;

@@ -17,6 +17,9 @@
  */
 static const char magic[8] = { '\x89', 'M', 'T', 'R', 'E', 'C', '\r', '\n' };
 #define ORDER_MARK 0x01020304U
+/* The run was recorded to its end: nothing follows. Without it the file was cut off. */
+#define TYPE_END 64
+#define VERSION_WITHOUT_END 1
 
 struct header {
 	char magic[8];
@@ -33,6 +36,7 @@ struct record_header {
 struct recording_writer {
 	FILE *file;
 	struct strbuf payload;
+	uint64_t written; /* bytes */
 };
 
 int recording_writer_new(FILE *file, struct recording_writer **ret_writer)
@@ -68,11 +72,21 @@ static uint32_t checksum(const struct record_header *header, const void *payload
 	return len == 0 ? crc : (uint32_t)crc32_z(crc, payload, len);
 }
 
+static int put(struct recording_writer *writer, uint32_t type, const void *payload, size_t len)
+{
+	struct record_header header = { .type = type, .length = (uint32_t)len };
+
+	header.crc = checksum(&header, payload, len);
+	if (fwrite(&header, sizeof(header), 1, writer->file) != 1 ||
+	    fwrite(payload, 1, len, writer->file) != len)
+		return -EIO;
+	writer->written += sizeof(header) + len;
+	return 0;
+}
+
 int recording_write(const struct record *record, void *userdata)
 {
 	struct recording_writer *writer = userdata;
-	struct record_header header = { .type = record->type };
-	const char *payload;
 	int r;
 
 	strbuf_reset(&writer->payload);
@@ -81,19 +95,24 @@ int recording_write(const struct record *record, void *userdata)
 		return r;
 	if (writer->payload.len > RECORDING_MAX_PAYLOAD)
 		return -EINVAL;
-	payload = strbuf_str(&writer->payload);
-	header.length = (uint32_t)writer->payload.len;
-	header.crc = checksum(&header, payload, header.length);
-	if (fwrite(&header, sizeof(header), 1, writer->file) != 1 ||
-	    fwrite(payload, 1, header.length, writer->file) != header.length)
-		return -EIO;
-	return 0;
+	return put(writer, record->type, strbuf_str(&writer->payload), writer->payload.len);
+}
+
+int recording_end(struct recording_writer *writer)
+{
+	return put(writer, TYPE_END, "", 0);
+}
+
+uint64_t recording_written(const struct recording_writer *writer)
+{
+	return writer->written;
 }
 
 struct recording_source {
 	struct source source;
 	FILE *file;
 	bool swap;
+	bool has_end; /* as its version has it */
 	bool ended, truncated, in_cut;
 	struct record_decoder *decoder;
 	VEC(char) payload;
@@ -135,7 +154,10 @@ static int read_payload(struct recording_source *s, size_t length)
 	return 0;
 }
 
-/* 1 with a record, 0 at the end, -ENOENT for an unknown one, else negative errno. */
+/*
+ * 1 with a record, 0 at the end, -ENOENT for an unknown one, else negative errno: -EBADMSG also
+ * where the end should be and is not.
+ */
 static int next_record(struct recording_source *s, struct record *ret_record)
 {
 	struct record_header header;
@@ -143,7 +165,7 @@ static int next_record(struct recording_source *s, struct record *ret_record)
 	size_t length;
 
 	if (r <= 0)
-		return r;
+		return r == 0 && s->has_end ? -EBADMSG : r;
 	length = native(s, header.length);
 	if (length > RECORDING_MAX_PAYLOAD)
 		return -EBADMSG;
@@ -152,12 +174,15 @@ static int next_record(struct recording_source *s, struct record *ret_record)
 		return r;
 	if (checksum(&header, s->payload.data, length) != native(s, header.crc))
 		return -EBADMSG;
+	if (native(s, header.type) == TYPE_END)
+		return 0;
 	r = record_decode(s->decoder, native(s, header.type), s->payload.data, length, ret_record);
 	return r < 0 ? r : 1;
 }
 
 static int recording_drain(struct source *source, record_fn fn, void *userdata)
 {
+	static const struct record cut_off = { .type = RECORD_CUT_OFF };
 	struct recording_source *s = (struct recording_source *)source;
 
 	while (!s->ended) {
@@ -169,7 +194,8 @@ static int recording_drain(struct source *source, record_fn fn, void *userdata)
 		if (r == 0 || r == -EBADMSG) {
 			s->ended = true;
 			s->truncated = r < 0 || s->in_cut;
-			break;
+			r = s->truncated ? fn(&cut_off, userdata) : 0;
+			return r < 0 ? r : 1;
 		}
 		if (r > 0 && (record.type == RECORD_CUT || record.type == RECORD_CUT_END))
 			s->in_cut = record.type == RECORD_CUT;
@@ -204,10 +230,11 @@ static const struct source_ops recording_ops = {
 	.free = recording_free,
 };
 
-static int read_header(FILE *file, bool *ret_swap)
+static int read_header(FILE *file, bool *ret_swap, bool *ret_has_end)
 {
 	struct header header;
 	int r = read_exactly(file, &header, sizeof(header));
+	uint32_t version;
 
 	if (r <= 0)
 		return r == 0 ? -EBADMSG : r;
@@ -216,8 +243,10 @@ static int read_header(FILE *file, bool *ret_swap)
 	if (header.order != ORDER_MARK && header.order != bswap_32(ORDER_MARK))
 		return -EBADMSG;
 	*ret_swap = header.order != ORDER_MARK;
-	if ((*ret_swap ? bswap_32(header.version) : header.version) != RECORDING_VERSION)
+	version = *ret_swap ? bswap_32(header.version) : header.version;
+	if (version == 0 || version > RECORDING_VERSION)
 		return -EPROTONOSUPPORT;
+	*ret_has_end = version > VERSION_WITHOUT_END;
 	return 0;
 }
 
@@ -230,7 +259,7 @@ int recording_open(FILE *file, struct source **ret_source)
 		return -ENOMEM;
 	s->source.ops = &recording_ops;
 	s->file = file;
-	r = read_header(file, &s->swap);
+	r = read_header(file, &s->swap, &s->has_end);
 	if (r == 0)
 		r = record_decoder_new(s->swap, &s->decoder);
 	if (r < 0)

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#define RECORDING_VERSION 1
+#define RECORDING_VERSION 2
 /* A longer payload is taken for damage. */
 #define RECORDING_MAX_PAYLOAD (16U << 20)
 
@@ -26,17 +26,22 @@ DEFINE_CLEANUP(struct recording_writer, recording_writer_free)
 /* Appends a record; `userdata` is the writer (a record_fn). 0, -ENOMEM, -EINVAL, -EIO. */
 int recording_write(const struct record *record, void *userdata);
 
+/* Says that the run was recorded to its end: nothing may follow. 0, -EIO. */
+int recording_end(struct recording_writer *writer);
+/* Bytes so far, the header left out. */
+uint64_t recording_written(const struct recording_writer *writer);
+
 /*
  * Reads the header. `file` stays the caller's and must outlive the source, which drains it to its
- * end: every record in order, cuts included, then 1. Its cut yields nothing: the recorded cuts came
- * with the drain. 0, -ENOMEM, -EIO; -EBADMSG: no recording; -EPROTONOSUPPORT: of a newer version
- * that this one cannot read.
+ * end: every record in order, cuts included, a RECORD_CUT_OFF where it has no end, then 1. Its cut
+ * yields nothing: the recorded cuts came with the drain. 0, -ENOMEM, -EIO; -EBADMSG: no recording;
+ * -EPROTONOSUPPORT: of a newer version that this one cannot read.
  */
 int recording_open(FILE *file, struct source **ret_source);
 
 /*
- * After a drain that returned 1: did the file end, or turn out damaged, in the middle of a record
- * or of a cut? What came before was yielded.
+ * After a drain that returned 1: did the file end before its end, or turn out damaged? What came
+ * before was yielded.
  */
 bool recording_truncated(const struct source *source);
 

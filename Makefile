@@ -53,7 +53,8 @@ endif
 STRIP ?= strip
 
 VERSION := 0.1.0
-PACKAGES := libbpf libelf libdw liblzma libzstd zlib json-c libprotobuf-c capstone ncursesw
+PACKAGES := libbpf libelf libdw liblzma libzstd zlib json-c libprotobuf-c capstone ncursesw \
+	libmicrohttpd inih libsystemd
 
 # Asked once, and only when something is compiled: `make deps` must work before pkg-config is there.
 PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $$(shell $(PKG_CONFIG) --cflags $(PACKAGES)))$(PACKAGE_CFLAGS)

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/service_config.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include <cmocka.h>
+
+static int parse(const char *text, struct service_config **ret_config, struct strbuf *error)
+{
+	strbuf_reset(error);
+	return service_config_parse(text, strlen(text), "conf", ret_config, error);
+}
+
+static void nothing_in_the_file_gives_the_defaults(void **state)
+{
+	_cleanup_(service_config_free_p) struct service_config *config = NULL;
+	_cleanup_strbuf_ struct strbuf error = {};
+	const struct sockaddr_un *address;
+
+	(void)state;
+	assert_int_equal(parse("", &config, &error), 0);
+	assert_int_equal(config->n_listens, 1);
+	address = (const struct sockaddr_un *)&config->listens[0].address;
+	assert_int_equal(address->sun_family, AF_UNIX);
+	assert_string_equal(address->sun_path, SERVICE_SOCKET_PATH);
+	assert_string_equal(config->state_directory, SERVICE_STATE_PATH);
+	assert_int_equal(config->socket_mode, 0660);
+	assert_null(config->target);
+	assert_null(config->token_file);
+}
+
+static void keys_of_all_sections_are_taken(void **state)
+{
+	_cleanup_(service_config_free_p) struct service_config *config = NULL;
+	_cleanup_strbuf_ struct strbuf error = {};
+	static const char text[] = "# a comment\n"
+				   "[http]\n"
+				   "listen = unix /tmp/x.sock\n"
+				   "listen = 127.0.0.1:19090\n"
+				   "listen = [::1]:19091\n"
+				   "socket_mode = 0666 ; all\n"
+				   "timeout = 2m\n"
+				   "host = box.example\n"
+				   "host = box\n"
+				   "\n"
+				   "[trace]\n"
+				   "target = redis-*\n"
+				   "seconds = 1.5\n"
+				   "memory_limit = 1G\n"
+				   "[state]\n"
+				   "directory = /srv/state\n";
+
+	(void)state;
+	assert_int_equal(parse(text, &config, &error), 0);
+	assert_int_equal(config->n_listens, 3);
+	assert_string_equal(config->listens[1].text, "127.0.0.1:19090");
+	assert_true(config->listens[1].is_loopback);
+	assert_int_equal(config->listens[2].address.ss_family, AF_INET6);
+	assert_true(config->listens[2].is_loopback);
+	assert_int_equal(config->socket_mode, 0666);
+	assert_int_equal(config->timeout_ns, 120000000000);
+	assert_string_equal(config->hosts[0], "box.example");
+	assert_string_equal(config->hosts[1], "box");
+	assert_null(config->hosts[2]);
+	assert_string_equal(config->target, "redis-*");
+	assert_int_equal(config->seconds_ns, 1500000000);
+	assert_int_equal(config->trace_memory, 1 << 30);
+	assert_string_equal(config->state_directory, "/srv/state");
+}
+
+static void what_is_wrong_is_refused_with_file_and_line(void **state)
+{
+	static const struct {
+		const char *text, *error;
+	} cases[] = {
+		{ "[http]\nlisten unix /x\n", "conf:2: this is no [section]" },
+		{ "[http\nlisten = 127.0.0.1:1\n", "conf:1: this is no [section]" },
+		{ "[http]\n\nlissten = 127.0.0.1:1\n",
+		  "conf:3: unknown key '[http] lissten'; did you mean '[http] listen'?" },
+		{ "[http]\nrubbish\nmore = 1\n", "conf:2: this is no [section]" },
+		{ "[http]\nmore = 1\nrubbish\n", "conf:2: unknown key '[http] more'" },
+		{ "listen = 127.0.0.1:1\n", "conf:1: 'listen' stands before any section" },
+		{ "[html]\nlisten = 127.0.0.1:1\n", "conf:2: unknown key '[html] listen'" },
+		{ "[http]\nlisten = 127.0.0.1\n", "conf:2: '127.0.0.1' is no value of 'listen'" },
+		{ "[http]\nlisten = 127.0.0.1:0\n", "conf:2: '127.0.0.1:0' is no value" },
+		{ "[http]\nlisten = 127.0.0.1:65536\n", "conf:2: '127.0.0.1:65536' is no value" },
+		{ "[http]\nlisten = 127.0.0.1:-1\n", "conf:2: '127.0.0.1:-1' is no value" },
+		{ "[http]\nlisten = localhost:80\n", "conf:2: 'localhost:80' is no value" },
+		{ "[http]\nlisten = ::1:80\n", "conf:2: '::1:80' is no value" },
+		{ "[http]\nlisten = unix x.sock\n", "conf:2: 'unix x.sock' is no value" },
+		{ "[http]\nlisten = 0.0.0.0:80\n",
+		  "conf:2: '0.0.0.0:80' can be reached from other hosts: give 'remote = yes'" },
+		{ "[http]\nlisten = 10.0.0.1:80\nremote = yes\n",
+		  "conf:3: '10.0.0.1:80' can be reached from other hosts, whose users" },
+		{ "[http]\nremote = true\n", "conf:2: 'true' is no value of 'remote'" },
+		{ "[http]\ntimeout = 0\n", "conf:2: '0' is no value of 'timeout'" },
+		{ "[http]\ntimeout = -1\n", "conf:2: '-1' is no value of 'timeout'" },
+		{ "[http]\ntimeout = 1h\n",
+		  "conf:2: '1h' is no value of 'timeout': at least 1 s, at most 600 s" },
+		{ "[http]\ntimeout = 1s\ntimeout = 2s\n", "conf:3: 'timeout' is given twice" },
+		{ "[http]\ntimeout = 1s\n  2s\n", "conf:3: 'timeout' is given twice" },
+		{ "[http]\ntimeout =\n", "conf:2: 'timeout' has no value" },
+		{ "[http]\nsocket_mode = 888\n", "conf:2: '888' is no value of 'socket_mode'" },
+		{ "[http]\nsocket_mode = 07777\n", "conf:2: '07777' is no value of 'socket_mode'" },
+		{ "[http]\nhost = a b\n", "conf:2: 'a b' is no value of 'host'" },
+		{ "[http]\nhost = a:80\n", "conf:2: 'a:80' is no value of 'host'" },
+		{ "[http]\nmax_connections = 0\n", "conf:2: '0' is no value of 'max_connections'" },
+		{ "[trace]\nmemory_limit = 10M\n", "conf:2: '10M' is no value" },
+		{ "[trace]\nseconds = 1h\nmax_seconds = 1m\n", "conf:3: [trace] seconds is more" },
+		{ "[state]\ndirectory = state\n", "conf:2: 'state' is no value of 'directory'" },
+	};
+	_cleanup_strbuf_ struct strbuf error = {};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct service_config *config = NULL;
+		int r = parse(cases[i].text, &config, &error);
+
+		if (r != -EINVAL || config)
+			fail_msg("'%s' gave %d", cases[i].text, r);
+		if (strncmp(strbuf_str(&error), cases[i].error, strlen(cases[i].error)) != 0)
+			fail_msg("'%s' gave '%s'", cases[i].text, strbuf_str(&error));
+	}
+}
+
+/* The library would take the rest of a long line for a line of its own. */
+static void a_line_that_is_too_long_or_has_a_zero_byte_is_refused(void **state)
+{
+	static const char zero[] = "[http]\ntimeout = 1s\0\n";
+	_cleanup_strbuf_ struct strbuf text = {}, error = {};
+	struct service_config *config = NULL;
+
+	(void)state;
+	strbuf_adds(&text, "[trace]\ntarget = ");
+	for (int i = 0; i < 400; i++)
+		strbuf_addch(&text, 'x');
+	assert_int_equal(parse(strbuf_str(&text), &config, &error), -EINVAL);
+	assert_string_equal(strbuf_str(&error), "conf:2: the line is longer than 197 bytes");
+	strbuf_reset(&error);
+	assert_int_equal(service_config_parse(zero, sizeof(zero) - 1, "conf", &config, &error),
+			 -EINVAL);
+	assert_string_equal(strbuf_str(&error), "conf:2: there is a zero byte in the line");
+	assert_null(config);
+}
+
+static void a_file_that_is_not_there_is_an_error_only_if_it_was_named(void **state)
+{
+	struct service_config *config = NULL;
+	_cleanup_strbuf_ struct strbuf error = {};
+
+	(void)state;
+	assert_int_equal(service_config_read("/nonexistent/conf", &config, &error), -ENOENT);
+	assert_string_equal(strbuf_str(&error), "/nonexistent/conf: No such file or directory");
+	assert_null(config);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_in_the_file_gives_the_defaults),
+		cmocka_unit_test(keys_of_all_sections_are_taken),
+		cmocka_unit_test(what_is_wrong_is_refused_with_file_and_line),
+		cmocka_unit_test(a_line_that_is_too_long_or_has_a_zero_byte_is_refused),
+		cmocka_unit_test(a_file_that_is_not_there_is_an_error_only_if_it_was_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

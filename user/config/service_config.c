@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/service_config.h"
+
+#include "config/near_name.h"
+#include "config/service_listen.h"
+#include "config/units.h"
+#include "config/words.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ini.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+#define MAX_FILE (1U << 20)
+#define MAX_LISTENS 16
+#define MAX_HOSTS 64
+#define SPELLING_LEN 64
+/* Debian's libinih reads lines of this size with their end, and takes the rest for another line. */
+#define MAX_LINE (INI_MAX_LINE - 3)
+
+struct parser {
+	struct service_config *config;
+	struct strbuf *error;
+	const char *path;
+	const char *at, *end; /* what is not read yet */
+	unsigned int line;
+	bool seen[32]; /* rows of the table */
+	int result;    /* of the first error */
+};
+
+struct key {
+	const char *section, *name;
+	int (*apply)(struct parser *p, const struct key *key, const char *value);
+	size_t offset; /* of the field that a generic apply sets */
+	uint64_t least, most;
+	bool repeats;
+};
+
+/* The first error is the one that is said. */
+__attribute__((format(printf, 2, 3))) static int fail(struct parser *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	strbuf_addf(p->error, "%s:%u: ", p->path, p->line);
+	va_start(ap, fmt);
+	strbuf_vaddf(p->error, fmt, ap);
+	va_end(ap);
+	return strbuf_error(p->error) ? -ENOMEM : -EINVAL;
+}
+
+static void *field_of(const struct parser *p, const struct key *key)
+{
+	return (char *)p->config + key->offset;
+}
+
+/* What is said is in `unit`: 1, or seconds. */
+static int in_range(struct parser *p, const struct key *key, const char *value, uint64_t number,
+		    uint64_t unit)
+{
+	uint64_t *field = field_of(p, key);
+
+	if (number < key->least || number > key->most)
+		return fail(p,
+			    "'%s' is no value of '%s': at least %" PRIu64 "%s, at most %" PRIu64
+			    "%s",
+			    value, key->name, key->least / unit, unit > 1 ? " s" : "",
+			    key->most / unit, unit > 1 ? " s" : "");
+	*field = number;
+	return 0;
+}
+
+static int apply_number(struct parser *p, const struct key *key, const char *value)
+{
+	uint64_t number;
+
+	if (parse_digits(value, value + strlen(value), &number) < 0)
+		return fail(p, "'%s' is no value of '%s': give a number", value, key->name);
+	return in_range(p, key, value, number, 1);
+}
+
+static int apply_size(struct parser *p, const struct key *key, const char *value)
+{
+	uint64_t number;
+
+	if (parse_size(value, &number) < 0)
+		return fail(p,
+			    "'%s' is no value of '%s': give a number, or one with k, M, G or T "
+			    "behind it",
+			    value, key->name);
+	return in_range(p, key, value, number, 1);
+}
+
+static int apply_time(struct parser *p, const struct key *key, const char *value)
+{
+	uint64_t number;
+
+	if (parse_duration(value, &number) < 0)
+		return fail(p,
+			    "'%s' is no value of '%s': give seconds, or a number with ms, s, m, h "
+			    "or d behind it",
+			    value, key->name);
+	return in_range(p, key, value, number, SECOND_NS);
+}
+
+static int apply_mode(struct parser *p, const struct key *key, const char *value)
+{
+	uint64_t mode = 0;
+	const char *at = value;
+
+	for (; *at >= '0' && *at <= '7' && mode <= 0777; at++)
+		mode = mode * 8 + (uint64_t)(*at - '0');
+	if (at == value || *at || mode > 0777)
+		return fail(p, "'%s' is no value of '%s': give a file's mode in octal, as in 0660",
+			    value, key->name);
+	*(uint64_t *)field_of(p, key) = mode;
+	return 0;
+}
+
+static int apply_bool(struct parser *p, const struct key *key, const char *value)
+{
+	bool *field = field_of(p, key);
+
+	if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+		return fail(p, "'%s' is no value of '%s': give yes or no", value, key->name);
+	*field = strcmp(value, "yes") == 0;
+	return 0;
+}
+
+static int apply_string(struct parser *p, const struct key *key, const char *value)
+{
+	char **field = field_of(p, key);
+	char *copy = strdup(value);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+static int apply_path(struct parser *p, const struct key *key, const char *value)
+{
+	if (value[0] != '/')
+		return fail(p, "'%s' is no value of '%s': give an absolute path", value, key->name);
+	return apply_string(p, key, value);
+}
+
+static int apply_host(struct parser *p, const struct key *key, const char *value)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789.-_";
+	struct service_config *config = p->config;
+	size_t n = 0;
+	char **hosts;
+
+	if (value[strspn(value, letters)])
+		return fail(p, "'%s' is no value of '%s': give a host's name without a port", value,
+			    key->name);
+	while (config->hosts && config->hosts[n])
+		n++;
+	if (n == MAX_HOSTS)
+		return fail(p, "there are more than %d lines '%s'", MAX_HOSTS, key->name);
+	hosts = reallocarray(config->hosts, n + 2, sizeof(*hosts));
+	if (!hosts)
+		return -ENOMEM;
+	config->hosts = hosts;
+	hosts[n] = strdup(value);
+	hosts[n + 1] = NULL;
+	return hosts[n] ? 0 : -ENOMEM;
+}
+
+static int add_listen(struct service_config *config, const char *value, const char **ret_why)
+{
+	struct service_listen *listens =
+		reallocarray(config->listens, config->n_listens + 1, sizeof(*listens));
+	int r;
+
+	if (!listens)
+		return -ENOMEM;
+	config->listens = listens;
+	r = service_listen_parse(value, &listens[config->n_listens], ret_why);
+	config->n_listens += r == 0;
+	return r;
+}
+
+static int apply_listen(struct parser *p, const struct key *key, const char *value)
+{
+	const char *why;
+	int r;
+
+	if (p->config->n_listens == MAX_LISTENS)
+		return fail(p, "there are more than %d lines '%s'", MAX_LISTENS, key->name);
+	r = add_listen(p->config, value, &why);
+	return r == -EINVAL ? fail(p, "'%s' is no value of '%s': %s", value, key->name, why) : r;
+}
+
+#define FIELD(name) .offset = offsetof(struct service_config, name)
+#define TIMES(lo, hi) .least = (lo)*SECOND_NS, .most = (hi)*SECOND_NS
+
+/* clang-format off */
+static const struct key keys[] = {
+	{ "http", "listen", apply_listen, .repeats = true },
+	{ "http", "host", apply_host, .repeats = true },
+	{ "http", "remote", apply_bool, FIELD(remote) },
+	{ "http", "token_file", apply_path, FIELD(token_file) },
+	{ "http", "socket_mode", apply_mode, FIELD(socket_mode) },
+	{ "http", "socket_group", apply_string, FIELD(socket_group) },
+	{ "http", "max_connections", apply_number, FIELD(max_connections), 1, 1000 },
+	{ "http", "max_connections_of_user", apply_number, FIELD(max_connections_of_user), 1,
+	  1000 },
+	{ "http", "timeout", apply_time, FIELD(timeout_ns), TIMES(1, 600) },
+	{ "http", "max_answer", apply_size, FIELD(max_answer), 1 << 16, 1ULL << 32 },
+	{ "trace", "target", apply_string, FIELD(target) },
+	{ "trace", "seconds", apply_time, FIELD(seconds_ns), TIMES(1, 3600) },
+	{ "trace", "max_seconds", apply_time, FIELD(max_seconds_ns), TIMES(1, 86400) },
+	{ "trace", "max_traces", apply_number, FIELD(max_traces), 1, 64 },
+	{ "trace", "memory_limit", apply_size, FIELD(trace_memory), 96 << 20, 1ULL << 40 },
+	{ "metrics", "processes", apply_number, FIELD(processes), 0, 100000 },
+	{ "state", "directory", apply_path, FIELD(state_directory) },
+	{ "state", "max_reports", apply_number, FIELD(max_reports), 1, 100000 },
+	{ "state", "max_size", apply_size, FIELD(max_state_size), 1 << 20, 1ULL << 44 },
+};
+/* clang-format on */
+#define N_KEYS (sizeof(keys) / sizeof(keys[0]))
+_Static_assert(N_KEYS <= sizeof(((struct parser *)0)->seen), "parser.seen");
+
+/* "[http] listen" */
+static const char *spell(const struct key *key, char buf[SPELLING_LEN])
+{
+	(void)snprintf(buf, SPELLING_LEN, "[%s] %s", key->section, key->name); /* fits */
+	return buf;
+}
+
+static int unknown(struct parser *p, const char *section, const char *name)
+{
+	char spellings[N_KEYS][SPELLING_LEN], given[SPELLING_LEN];
+	struct near_name near;
+	const char *meant;
+
+	if (*section == '\0')
+		return fail(p, "'%s' stands before any section: put it below one, as [http]", name);
+	/* What is longer is near to none. */
+	(void)snprintf(given, sizeof(given), "[%s] %s", section, name);
+	near_name_init(&near, given);
+	for (size_t i = 0; i < N_KEYS; i++)
+		near_name_offer(&near, spell(&keys[i], spellings[i]));
+	meant = near_name_get(&near);
+	if (meant)
+		return fail(p, "unknown key '[%s] %s'; did you mean '%s'?", section, name, meant);
+	return fail(p, "unknown key '[%s] %s'; memtraced(8) lists the keys", section, name);
+}
+
+static int take(struct parser *p, const char *section, const char *name, const char *value)
+{
+	for (size_t i = 0; i < N_KEYS; i++) {
+		if (strcmp(keys[i].section, section) != 0 || strcmp(keys[i].name, name) != 0)
+			continue;
+		if (p->seen[i] && !keys[i].repeats)
+			return fail(p, "'%s' is given twice: give it once", name);
+		p->seen[i] = true;
+		if (*value == '\0')
+			return fail(p, "'%s' has no value: give one, or leave the line out", name);
+		return keys[i].apply(p, &keys[i], value);
+	}
+	return unknown(p, section, name);
+}
+
+/* An ini_handler: 0 is an error there. */
+static int on_value(void *user, const char *section, const char *name, const char *value)
+{
+	struct parser *p = user;
+
+	if (p->result == 0)
+		p->result = take(p, section, name, value);
+	return p->result == 0;
+}
+
+/* An ini_reader: as fgets. Counts lines, and ends at one that the library would cut. */
+static char *read_line(char *buf, int size, void *stream)
+{
+	struct parser *p = stream;
+	const char *newline = memchr(p->at, '\n', (size_t)(p->end - p->at));
+	size_t len = (size_t)((newline ? newline : p->end) - p->at);
+
+	if (p->at == p->end || p->result < 0)
+		return NULL;
+	p->line++;
+	if (len > MAX_LINE || len + 2 > (size_t)size) {
+		p->result = fail(p, "the line is longer than %d bytes", MAX_LINE);
+		return NULL;
+	}
+	if (memchr(p->at, '\0', len)) {
+		p->result = fail(p, "there is a zero byte in the line");
+		return NULL;
+	}
+	memcpy(buf, p->at, len);
+	buf[len] = '\0';
+	p->at += len + (newline != NULL);
+	return buf;
+}
+
+/* What only all keys together can say. */
+static int check(struct parser *p)
+{
+	const struct service_config *c = p->config;
+
+	for (size_t i = 0; i < c->n_listens; i++) {
+		if (c->listens[i].address.ss_family == AF_UNIX || c->listens[i].is_loopback)
+			continue;
+		if (!c->remote)
+			return fail(p,
+				    "'%s' can be reached from other hosts: give 'remote = yes', "
+				    "too, if that is meant",
+				    c->listens[i].text);
+		if (!c->token_file)
+			return fail(p,
+				    "'%s' can be reached from other hosts, whose users are not "
+				    "known: give a token_file, too",
+				    c->listens[i].text);
+	}
+	if (c->seconds_ns > c->max_seconds_ns)
+		return fail(p, "[trace] seconds is more than max_seconds");
+	return 0;
+}
+
+static int set_defaults(struct service_config *config)
+{
+	config->socket_mode = 0660;
+	config->max_connections = 64;
+	config->max_connections_of_user = 16;
+	config->timeout_ns = 10 * SECOND_NS;
+	config->max_answer = 256ULL << 20;
+	config->seconds_ns = 5 * SECOND_NS;
+	config->max_seconds_ns = 600 * SECOND_NS;
+	config->max_traces = 4;
+	config->processes = 50;
+	config->max_reports = 100;
+	config->max_state_size = 1ULL << 30;
+	config->state_directory = strdup(SERVICE_STATE_PATH);
+	return config->state_directory ? 0 : -ENOMEM;
+}
+
+static int parse(struct parser *p)
+{
+	const char *why;
+	int r = ini_parse_stream(read_line, p, on_value, p);
+
+	/* The library's own errors come without a word, and it goes on to read. */
+	if (r > 0 && (p->result == 0 || (unsigned int)r < p->line)) {
+		strbuf_reset(p->error);
+		p->line = (unsigned int)r;
+		return fail(p, "this is no [section], and no line NAME = VALUE");
+	}
+	if (r == -2)
+		return -ENOMEM;
+	if (p->result < 0)
+		return p->result;
+	if (p->config->n_listens == 0)
+		r = add_listen(p->config, "unix " SERVICE_SOCKET_PATH, &why);
+	return r < 0 ? r : check(p);
+}
+
+int service_config_parse(const char *text, size_t len, const char *path,
+			 struct service_config **ret_config, struct strbuf *error)
+{
+	_cleanup_(service_config_free_p) struct service_config *config = calloc(1, sizeof(*config));
+	struct parser p = {
+		.config = config, .error = error, .path = path, .at = text, .end = text + len
+	};
+	int r = config ? set_defaults(config) : -ENOMEM;
+
+	if (r == 0)
+		r = parse(&p);
+	if (r == 0)
+		*ret_config = TAKE_PTR(config);
+	return r;
+}
+
+static int read_file(const char *path, struct strbuf *text)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	char buf[4096];
+	size_t n;
+
+	if (!file)
+		return -errno;
+	while ((n = fread(buf, 1, sizeof(buf), file)) > 0) {
+		strbuf_add(text, buf, n);
+		if (text->len > MAX_FILE)
+			return -EFBIG;
+	}
+	if (ferror(file))
+		return -errno;
+	return strbuf_error(text);
+}
+
+int service_config_read(const char *path, struct service_config **ret_config, struct strbuf *error)
+{
+	_cleanup_strbuf_ struct strbuf text = {};
+	const char *name = path ? path : SERVICE_CONFIG_PATH;
+	int r = read_file(name, &text);
+
+	if (r == -ENOENT && !path)
+		r = 0;
+	if (r < 0) {
+		strbuf_addf(error, "%s: %s", name, strerror(-r));
+		return r;
+	}
+	return service_config_parse(strbuf_str(&text), text.len, name, ret_config, error);
+}
+
+void service_config_free(struct service_config *config)
+{
+	if (!config)
+		return;
+	for (size_t i = 0; i < config->n_listens; i++)
+		free(config->listens[i].text);
+	free(config->listens);
+	words_free(config->hosts);
+	free(config->token_file);
+	free(config->socket_group);
+	free(config->target);
+	free(config->state_directory);
+	free(config);
+}

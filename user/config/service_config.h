@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The configuration file of `memtraced --service`: INI, one table of keys. What is not understood
+ * is refused with file and line; nothing is guessed. Pure but for service_config_read.
+ */
+#ifndef MEMTRACED_CONFIG_SERVICE_CONFIG_H
+#define MEMTRACED_CONFIG_SERVICE_CONFIG_H
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#define SERVICE_CONFIG_PATH "/etc/memtraced/memtraced.conf"
+#define SERVICE_SOCKET_PATH "/run/memtraced/http.sock"
+#define SERVICE_STATE_PATH "/var/lib/memtraced"
+
+struct service_listen {
+	char *text;			 /* as in the file, for people */
+	struct sockaddr_storage address; /* AF_UNIX, AF_INET or AF_INET6 */
+	socklen_t address_len;
+	bool is_loopback; /* of the two latter */
+};
+
+struct service_config {
+	struct service_listen *listens; /* [http]; at least one */
+	size_t n_listens;
+	char **hosts; /* further names that Host may have; NULL-terminated; NULL: none */
+	char *token_file;
+	bool remote; /* other addresses than those of loopback may be listened on */
+	uint64_t socket_mode;
+	char *socket_group; /* NULL: the service's own */
+	uint64_t max_connections, max_connections_of_user;
+	uint64_t timeout_ns; /* for a request to be sent, and for its answer to be taken */
+	uint64_t max_answer; /* bytes */
+	char *target;	     /* [trace]: a pid or a name pattern; NULL: none */
+	uint64_t seconds_ns, max_seconds_ns;
+	uint64_t max_traces;
+	uint64_t trace_memory;	 /* bytes, as --memory-limit; 0: none */
+	uint64_t processes;	 /* [metrics]: so many are shown */
+	char *state_directory;	 /* [state] */
+	uint64_t max_reports;	 /* files */
+	uint64_t max_state_size; /* bytes */
+};
+
+/*
+ * 0 with *ret_config filled; -EINVAL with one line in *error, "PATH:LINE: what is wrong; what to
+ * do"; or -ENOMEM. `path` is for the message.
+ */
+int service_config_parse(const char *text, size_t len, const char *path,
+			 struct service_config **ret_config, struct strbuf *error);
+
+/*
+ * The same of a file; NULL: SERVICE_CONFIG_PATH, or the defaults where that is not there. Also what
+ * reading it gave, with *error set.
+ */
+int service_config_read(const char *path, struct service_config **ret_config, struct strbuf *error);
+
+void service_config_free(struct service_config *config); /* NULL is legal */
+DEFINE_CLEANUP(struct service_config, service_config_free)
+
+#endif

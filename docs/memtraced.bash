@@ -27,7 +27,7 @@ _memtraced_values() {
     --leak-resolution) compgen -W 'low med high' -- "$2" ;;
     --gen-suppressions) compgen -W 'no yes all' -- "$2" ;;
     --default-suppressions) compgen -W 'yes no' -- "$2" ;;
-    --suppressions | --log-file) compgen -f -- "$2" ;;
+    --suppressions | --log-file | --config) compgen -f -- "$2" ;;
     --attach) compgen -W 'auto session multi perf exit' -- "$2" ;;
     --allocator)
         # the first word of its value; readline splits the rest at = and :
@@ -98,6 +98,8 @@ _memtraced_options() {
         --check-stacks
         --heap-errors
         --floor
+        --service
+        --config=
         --features
         --widths=
         --'
@@ -149,7 +151,7 @@ _memtraced() {
         --widths | --color | --attach | --allocator | \
         --max-blocks | --keep-ended | --max-stack | --unwind | --sample-interval | --leak-check | \
         --leak-resolution | \
-        --gen-suppressions | --default-suppressions | --suppressions | --log-file)
+        --gen-suppressions | --default-suppressions | --suppressions | --log-file | --config)
         mapfile -t COMPREPLY < <(_memtraced_values "$option" "$cur") ;;
     *)
         mapfile -t COMPREPLY < <(_memtraced_options "$cur" "$mode") ;;

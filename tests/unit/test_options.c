@@ -264,6 +264,7 @@ static void actions_need_no_target(void **state)
 		{ { { "-p1", "--help", "-p" } }, ACTION_HELP },
 		{ { { "--features" } }, ACTION_FEATURES },
 		{ { { "--features", "--verbose" } }, ACTION_FEATURES },
+		{ { { "--service", "-v", "--config=/x" } }, ACTION_SERVICE },
 	};
 
 	(void)state;
@@ -311,23 +312,6 @@ static void unknown_options_are_refused_with_the_nearest_name(void **state)
 
 	(void)state;
 	check_errors(cases, N_ELEMENTS(cases));
-}
-
-static void options_that_come_later_are_unknown_now(void **state)
-{
-	static const char *const words[] = {
-		"--service",
-		"--config=x",
-	};
-
-	(void)state;
-	for (size_t i = 0; i < N_ELEMENTS(words); i++) {
-		_cleanup_strbuf_ struct strbuf error = { 0 };
-		struct options *o = NULL;
-
-		assert_int_equal(parse(ARGS("-p1", words[i]), &o, &error), -EINVAL);
-		assert_memory_equal(strbuf_str(&error), "unknown option '-", 17);
-	}
 }
 
 static void wrong_values_are_refused_with_what_to_give(void **state)
@@ -508,6 +492,15 @@ static void conflicts_are_refused_with_what_to_do(void **state)
 		  "'--features' traces nothing: leave out the process or command" },
 		{ { { "--features", "--", "ls" } },
 		  "'--features' traces nothing: leave out the process or command" },
+		{ { { "--service", "-p1" } },
+		  "'-p' has no meaning for '--service', which traces what it is asked for: leave "
+		  "it out" },
+		{ { { "--service", "--", "ls" } },
+		  "'--' has no meaning for '--service', which traces what it is asked for: leave "
+		  "it out" },
+		{ { { "--config=/x", "-p1" } },
+		  "'--config' is for the service: give --service, too" },
+		{ { { "--service", "--config=" } }, "'--config' needs the path of a file" },
 		{ { { "report" } }, "'report' needs a file: memtraced report FILE" },
 		{ { { "report", "a", "b" } }, "unexpected argument 'b': 'report' reads one file" },
 		{ { { "report", "a", "-p1" } }, "'-p' has no meaning for 'report': leave it out" },
@@ -587,7 +580,6 @@ int main(void)
 		cmocka_unit_test(report_takes_a_file_and_the_options_of_a_report),
 		cmocka_unit_test(actions_need_no_target),
 		cmocka_unit_test(unknown_options_are_refused_with_the_nearest_name),
-		cmocka_unit_test(options_that_come_later_are_unknown_now),
 		cmocka_unit_test(wrong_values_are_refused_with_what_to_give),
 		cmocka_unit_test(wrong_outputs_are_refused_with_what_to_give),
 		cmocka_unit_test(conflicts_are_refused_with_what_to_do),

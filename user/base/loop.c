@@ -259,6 +259,11 @@ static int run_source(const struct loop_source *source, uint32_t epoll_events)
 	return -EINVAL;
 }
 
+int loop_fd(const struct loop *loop)
+{
+	return loop->epoll_fd;
+}
+
 int loop_run_once(struct loop *loop, int timeout_ms)
 {
 	int n = epoll_wait(loop->epoll_fd, loop->events, MAX_EVENTS, timeout_ms);

@@ -44,6 +44,12 @@ int loop_add_signal(struct loop *loop, int signo, loop_signal_fn fn, void *userd
 void loop_source_free(struct loop_source *source);
 
 /*
+ * Readable when loop_run_once(loop, 0) has something to run: one loop may be a source of another.
+ * Belongs to the loop.
+ */
+int loop_fd(const struct loop *loop);
+
+/*
  * Waits up to timeout_ms (-1: without limit) and runs what is ready. 0 or negative errno. Not to be
  * called from a callback.
  */

@@ -111,6 +111,15 @@ static int apply_time(struct option_parser *p, const struct option_def *def, con
 	return 0;
 }
 
+static int apply_config(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	(void)def; /* sets its own field */
+	if (*value == '\0')
+		return option_error(p, "'--config' needs the path of a file");
+	p->options->config_file = strdup(value);
+	return p->options->config_file ? 0 : -ENOMEM;
+}
+
 static int apply_where(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	_cleanup_strbuf_ struct strbuf error = { 0 };
@@ -450,11 +459,20 @@ const struct option_def option_table[] = {
 	  .help = "Count nothing: run the same probes with empty programs, to see what the probes "
 		  "alone cost." },
 
+	{ 0, "service", GROUP_SERVICE, OPTION_FOR_SERVICE, NULL, NULL, apply_action,
+	  .action = ACTION_SERVICE,
+	  .help = "Stay, and trace what is asked for over HTTP: /debug/pprof and /metrics." },
+	{ 0, "config", GROUP_SERVICE, OPTION_FOR_SERVICE | OPTION_ONCE, "FILE", NULL, apply_config,
+	  .help = "The service's configuration; default: /etc/memtraced/memtraced.conf, if that is "
+		  "there." },
+
 	{ 0, "features", GROUP_OTHER, 0, NULL, NULL, apply_action, .action = ACTION_FEATURES,
 	  .help = "Show what this kernel offers to memtraced, and exit." },
-	{ 'v', "verbose", GROUP_OTHER, OPTION_RECORDED, NULL, NULL, apply_flag, FIELD(verbose),
+	{ 'v', "verbose", GROUP_OTHER, OPTION_RECORDED | OPTION_FOR_SERVICE, NULL, NULL,
+	  apply_flag, FIELD(verbose),
 	  .help = "Say more about what is done." },
-	{ 'q', "quiet", GROUP_OTHER, OPTION_RECORDED, NULL, NULL, apply_flag, FIELD(quiet),
+	{ 'q', "quiet", GROUP_OTHER, OPTION_RECORDED | OPTION_FOR_SERVICE, NULL, NULL,
+	  apply_flag, FIELD(quiet),
 	  .help = "Say only what went wrong." },
 	{ 'V', "version", GROUP_OTHER, OPTION_RECORDED, NULL, NULL, apply_action,
 	  .action = ACTION_VERSION, .help = "Show the version, and exit." },

@@ -54,6 +54,7 @@ void options_free(struct options *options)
 	free(options->report_file);
 	free(options->diff_files[0]);
 	free(options->diff_files[1]);
+	free(options->config_file);
 	where_free(options->where);
 	free(options);
 }

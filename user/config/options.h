@@ -25,6 +25,7 @@ enum option_action {
 	ACTION_FEATURES, /* --features */
 	ACTION_REPORT,	 /* memtraced report FILE */
 	ACTION_DIFF,	 /* memtraced diff BEFORE AFTER */
+	ACTION_SERVICE,	 /* --service */
 };
 
 enum option_sort { SORT_BYTES, SORT_COUNT, SORT_GROWTH, SORT_PEAK, SORT_TEMPORARY };
@@ -151,6 +152,7 @@ struct options {
 	char *report_file;
 	char *diff_files[2]; /* before and after */
 	enum option_widths widths;
+	char *config_file; /* of --service; NULL: the usual place */
 	bool verbose, quiet;
 };
 

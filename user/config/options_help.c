@@ -13,6 +13,7 @@ static const char usage[] =
 	"       memtraced --cgroup PATH|-a JOB [OPTION]...\n"
 	"       memtraced report FILE [OPTION]...\n"
 	"       memtraced diff BEFORE AFTER [OPTION]...\n"
+	"       memtraced --service [--config=FILE]\n"
 	"Shows who holds the memory of a program, without restarting or rebuilding it.\n";
 
 static const char *const group_titles[N_OPTION_GROUPS] = {
@@ -20,7 +21,7 @@ static const char *const group_titles[N_OPTION_GROUPS] = {
 	[GROUP_LEAKS] = "Leak check",	   [GROUP_CHILD] = "How to start and follow",
 	[GROUP_WHEN] = "When to report",   [GROUP_FILTER] = "What to show",
 	[GROUP_OUTPUT] = "Where to write", [GROUP_TRACING] = "How to trace",
-	[GROUP_OTHER] = "Other",
+	[GROUP_SERVICE] = "Service",	   [GROUP_OTHER] = "Other",
 };
 
 static const char closing[] =

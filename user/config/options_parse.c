@@ -437,6 +437,19 @@ static int check_trace(struct option_parser *p)
 	return r < 0 ? r : check_attach(p);
 }
 
+static int check_service(struct option_parser *p)
+{
+	const struct option_def *def = given_with(p, OPTION_FOR_SERVICE, 0);
+	char spelling[OPTION_SPELLING_LEN];
+
+	if (def || p->options->command)
+		return option_error(p,
+				    "'%s' has no meaning for '--service', which traces what it is "
+				    "asked for: leave it out",
+				    def ? option_spelling(def, spelling) : "--");
+	return 0;
+}
+
 static int check_features(struct option_parser *p)
 {
 	if (p->options->command || given_with(p, OPTION_TARGET, OPTION_TARGET))
@@ -466,6 +479,10 @@ static int check(struct option_parser *p)
 		return check_diff(p);
 	if (p->report)
 		return check_report(p);
+	if (o->action == ACTION_SERVICE)
+		return check_service(p);
+	if (o->config_file)
+		return option_error(p, "'--config' is for the service: give --service, too");
 	if (o->action == ACTION_FEATURES)
 		return check_features(p);
 	return check_trace(p);

@@ -2,7 +2,6 @@
 #include "config/service_config.h"
 
 #include "config/near_name.h"
-#include "config/service_listen.h"
 #include "config/units.h"
 #include "config/words.h"
 

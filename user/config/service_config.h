@@ -8,23 +8,16 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "config/service_listen.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
 #include <sys/types.h>
 
 #define SERVICE_CONFIG_PATH "/etc/memtraced/memtraced.conf"
 #define SERVICE_SOCKET_PATH "/run/memtraced/http.sock"
 #define SERVICE_STATE_PATH "/var/lib/memtraced"
-
-struct service_listen {
-	char *text;			 /* as in the file, for people */
-	struct sockaddr_storage address; /* AF_UNIX, AF_INET or AF_INET6 */
-	socklen_t address_len;
-	bool is_loopback; /* of the two latter */
-};
 
 struct service_config {
 	struct service_listen *listens; /* [http]; at least one */

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 
 #define HEAP_TYPES 4
+#define ALLOC_SPACE 1
 
 /* By these pprof knows the samples of -diff_base, whose sum it takes percentages of. */
 #define BASE_KEY "pprof::base"
@@ -69,7 +70,9 @@ static void put_heap_types(struct profile *profile)
 
 	part.n_sample_type = HEAP_TYPES;
 	part.sample_type = pointers;
-	part.default_sample_type = types[HEAP_TYPES - 1].type;
+	part.default_sample_type = types[ALLOC_SPACE].type;
+	if (!view_opts(profile->view)->allocated_first)
+		part.default_sample_type = types[HEAP_TYPES - 1].type;
 	part.period_type = &period;
 	part.period = 1; /* every allocation counts */
 	add_time(profile->view, false, &part);

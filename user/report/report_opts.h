@@ -26,6 +26,7 @@ struct report_opts {
 	 * they were traced, then the events as they were asked for.
 	 */
 	size_t job;
+	bool allocated_first;	      /* pprof shows what was allocated, unless told otherwise */
 	struct massif_options massif; /* 0 snapshots: as many as there are */
 	/* Formats with a line a call refuse a process with more of them; 0: their own limit. */
 	uint64_t most_calls;

@@ -352,18 +352,25 @@ static int update_symbols(struct outputs *outputs)
 	return r == 0 && outputs->jit ? jit_watch_read(outputs->jit) : r;
 }
 
-int outputs_show(struct outputs *outputs, uint64_t mark_ns,
-		 int (*fn)(const struct view *view, void *userdata), void *userdata)
+int outputs_show_as(struct outputs *outputs, const struct report_opts *opts,
+		    int (*fn)(const struct view *view, void *userdata), void *userdata)
 {
 	_cleanup_(view_free_p) struct view *view = NULL;
-	const struct report_opts opts = { .mark_ns = mark_ns,
-					  .older_than_ns = outputs->options->older_than_ns,
-					  .where = outputs->options->where };
 	int r = update_symbols(outputs);
 
 	if (r == 0)
-		r = view_new(outputs->model, outputs->symbols, &opts, &view);
+		r = view_new(outputs->model, outputs->symbols, opts, &view);
 	return r ? r : fn(view, userdata);
+}
+
+int outputs_show(struct outputs *outputs, uint64_t mark_ns,
+		 int (*fn)(const struct view *view, void *userdata), void *userdata)
+{
+	const struct report_opts opts = { .mark_ns = mark_ns,
+					  .older_than_ns = outputs->options->older_than_ns,
+					  .where = outputs->options->where };
+
+	return outputs_show_as(outputs, &opts, fn, userdata);
 }
 
 static int save_as(struct outputs *outputs, const struct option_output *output)

@@ -77,6 +77,11 @@ void outputs_lend_terminal(struct outputs *outputs, bool lent);
 int outputs_show(struct outputs *outputs, uint64_t mark_ns,
 		 int (*fn)(const struct view *view, void *userdata), void *userdata);
 
+/* The same with all of report_opts. */
+struct report_opts;
+int outputs_show_as(struct outputs *outputs, const struct report_opts *opts,
+		    int (*fn)(const struct view *view, void *userdata), void *userdata);
+
 /*
  * Writes one report more, `spec` is FORMAT:PATH, from the model's latest cut. *message says in one
  * line what came of it. 0 or negative errno.

@@ -230,7 +230,7 @@ static int session_begin(struct session *s)
 			    &s->status);
 	if (r == 0)
 		r = loop_new(&s->loop);
-	if (r == 0)
+	if (r == 0 && !s->is_served)
 		r = add_signals(s);
 	if (r == 0)
 		r = add_sources(s);
@@ -241,8 +241,8 @@ static int session_begin(struct session *s)
 	return begin_targets(s);
 }
 
-int session_new(const struct options *options, const struct launch_inherited *inherited,
-		struct session **ret_session)
+static int session_make(const struct options *options, const struct launch_inherited *inherited,
+			bool is_served, struct session **ret_session)
 {
 	_cleanup_(session_free_p) struct session *s = calloc(1, sizeof(*s));
 	int r;
@@ -253,6 +253,7 @@ int session_new(const struct options *options, const struct launch_inherited *in
 	}
 	s->options = options;
 	s->inherited = inherited;
+	s->is_served = is_served;
 	s->child_status = -1;
 	if (geteuid() != 0) {
 		log_error("tracing needs root: run it with sudo");
@@ -263,6 +264,17 @@ int session_new(const struct options *options, const struct launch_inherited *in
 		return r;
 	*ret_session = TAKE_PTR(s);
 	return 0;
+}
+
+int session_new(const struct options *options, const struct launch_inherited *inherited,
+		struct session **ret_session)
+{
+	return session_make(options, inherited, false, ret_session);
+}
+
+int session_new_served(const struct options *options, struct session **ret_session)
+{
+	return session_make(options, NULL, true, ret_session);
 }
 
 void session_free(struct session *session)
@@ -280,6 +292,11 @@ void session_free(struct session *session)
 	model_free(session->model);
 	features_free(session->features);
 	free(session);
+}
+
+int session_fd(const struct session *session)
+{
+	return loop_fd(session->loop);
 }
 
 void session_stop(struct session *session)

@@ -19,15 +19,32 @@ struct session;
  */
 int session_new(const struct options *options, const struct launch_inherited *inherited,
 		struct session **ret_session);
+/*
+ * The same for a service, which runs many: no signals, no terminal, no outputs but session_show.
+ * Options with `quiet` and without a command.
+ */
+int session_new_served(const struct options *options, struct session **ret_session);
 /* Lets targets go, detaches. NULL is legal. */
 void session_free(struct session *session);
 DEFINE_CLEANUP(struct session, session_free)
+
+/* Readable when session_step(session, 0) has something to do. Belongs to the session. */
+int session_fd(const struct session *session);
 
 /*
  * One round of the loop: waits up to timeout_ms (-1: until something happens). 0: goes on; 1: the
  * run is over; negative errno: it failed (logged).
  */
 int session_step(struct session *session, int timeout_ms);
+
+/*
+ * Takes a cut and shows it to fn, which gives what is returned; also after session_step gave 1. Or
+ * negative errno.
+ */
+struct report_opts;
+struct view;
+int session_show(struct session *session, const struct report_opts *opts,
+		 int (*fn)(const struct view *view, void *userdata), void *userdata);
 
 /* The final report. 0 or negative errno (logged). */
 int session_finish(struct session *session);

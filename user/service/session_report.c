@@ -85,6 +85,23 @@ static int report_cut(struct session *s, bool final)
 	return r == -EPIPE && s->launch && (!final || s->child_status >= 0) ? 0 : r;
 }
 
+int session_show(struct session *s, const struct report_opts *opts,
+		 int (*fn)(const struct view *view, void *userdata), void *userdata)
+{
+	int r = source_cut(live_source(s->live), session_take_record, s);
+
+	if (r < 0) {
+		log_error("reading the maps: %s", strerror(-r));
+		return r;
+	}
+	live_buffer_begin(s->live);
+	r = read_resident(s);
+	if (r == 0)
+		r = outputs_show_as(s->outputs, opts, fn, userdata);
+	live_buffer_end(s->live);
+	return r ? r : session_drain(s);
+}
+
 static int drain_all(void *userdata)
 {
 	return session_drain(userdata);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What can be asked for over HTTP: one table. Adding a route is a row and its function.
+ */
+#ifndef MEMTRACED_SERVICE_DAEMON_ROUTES_H
+#define MEMTRACED_SERVICE_DAEMON_ROUTES_H
+
+#include "service/daemon/service_state.h"
+
+/* As http_server_opts' handle and gone; `userdata` is the service. */
+void service_handle(struct http_request *request, void *userdata);
+void service_gone(struct http_request *request, void *userdata);
+
+/* The functions of the table, each in a file of its name. */
+int pprof_route_index(struct service_call *call, struct http_answer *answer);
+int pprof_route_heap(struct service_call *call, struct http_answer *answer);
+int pprof_route_allocs(struct service_call *call, struct http_answer *answer);
+int pprof_route_profile(struct service_call *call, struct http_answer *answer);
+int process_route_cmdline(struct service_call *call, struct http_answer *answer);
+int process_route_symbol(struct service_call *call, struct http_answer *answer);
+int metrics_route(struct service_call *call, struct http_answer *answer);
+
+#endif

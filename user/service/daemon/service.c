@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/service.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "service/daemon/routes.h"
+#include "service/daemon/token.h"
+#include "service/http/listen.h"
+
+#include <errno.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+struct running {
+	struct service service;
+	VEC(struct listener) listeners;
+};
+
+/* --- configuration --------------------------------------------------------------------------- */
+
+/* Only when all of it is right does anything change. 0 or negative errno (logged). */
+static int configure(struct service *service)
+{
+	_cleanup_(service_config_free_p) struct service_config *config = NULL;
+	_cleanup_strbuf_ struct strbuf error = {};
+	_cleanup_free_ char *token = NULL;
+	int r = service_config_read(service->config_path, &config, &error);
+
+	if (r == 0 && config->token_file)
+		r = token_read(config->token_file, &token, &error);
+	if (r < 0) {
+		log_error("%s", error.len ? strbuf_str(&error) : strerror(-r));
+		return r == -ENOMEM ? r : -EINVAL;
+	}
+	if (service->traces)
+		traces_configure(service->traces, config);
+	service_config_free(service->config);
+	service->config = TAKE_PTR(config);
+	free(service->token);
+	service->token = TAKE_PTR(token);
+	return 0;
+}
+
+static int on_reload(const siginfo_t *info, void *userdata)
+{
+	struct service *service = userdata;
+
+	(void)info;
+	/* sd_notify's own failures are nobody's concern: there may be no one to tell. */
+	(void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
+			 (unsigned long long)(clock_monotonic_ns() / 1000));
+	if (configure(service) == 0)
+		log_info("the configuration was read anew; addresses, numbers of connections and "
+			 "time-outs are those of the start");
+	else
+		log_warning("the configuration stays as it was");
+	(void)sd_notify(0, "READY=1");
+	return 0;
+}
+
+static int on_stop(const siginfo_t *info, void *userdata)
+{
+	struct service *service = userdata;
+
+	(void)info;
+	service->over = true;
+	return 0;
+}
+
+static int on_watchdog(void *userdata)
+{
+	(void)userdata;
+	(void)sd_notify(0, "WATCHDOG=1"); /* as above */
+	return 0;
+}
+
+/* --- sockets --------------------------------------------------------------------------------- */
+
+static int serve(struct running *running, int fd)
+{
+	struct service *service = &running->service;
+	const struct http_server_opts opts = {
+		.loop = service->loop,
+		.fd = fd,
+		.limits = {
+			.timeout_ns = service->config->timeout_ns,
+			.connections = service->config->max_connections,
+			.connections_of_user = service->config->max_connections_of_user,
+		},
+		.handle = service_handle,
+		.gone = service_gone,
+		.userdata = service,
+	};
+	struct http_server *server;
+	int r = vec_reserve(&service->servers, service->servers.len + 1);
+
+	if (r == 0)
+		r = http_server_new(&opts, &server);
+	return r ? r : vec_push(&service->servers, server);
+}
+
+static void say_not_opened(const struct service_listen *listen, int error)
+{
+	if (error == -EADDRINUSE)
+		log_error("%s: another service listens there already", listen->text);
+	else if (error == -EEXIST)
+		log_error("%s: there is a file that is no socket: remove it, or give another path",
+			  listen->text);
+	else if (error == -ENODATA)
+		log_error("%s: there is no group of the name that socket_group gives",
+			  listen->text);
+	else
+		log_error("%s: cannot listen there: %s", listen->text, strerror(-error));
+}
+
+static int open_listeners(struct running *running)
+{
+	const struct service_config *config = running->service.config;
+
+	for (size_t i = 0; i < config->n_listens; i++) {
+		struct listener listener;
+		int r = vec_reserve(&running->listeners, running->listeners.len + 1);
+
+		if (r == 0)
+			r = listener_open(config, &config->listens[i], &listener);
+		if (r < 0) {
+			say_not_opened(&config->listens[i], r);
+			return r;
+		}
+		(void)vec_push(&running->listeners, listener); /* there is room */
+		r = serve(running, listener.fd);
+		if (r < 0) {
+			say_not_opened(&config->listens[i], r);
+			return r;
+		}
+		log_info("listening on %s", config->listens[i].text);
+	}
+	return 0;
+}
+
+/* Of systemd's: they stand for all of the configuration's. */
+static int take_sockets(struct running *running, int n)
+{
+	for (int fd = SD_LISTEN_FDS_START; fd < SD_LISTEN_FDS_START + n; fd++) {
+		int r = listener_check(running->service.config, fd);
+
+		if (r == 0)
+			r = serve(running, fd);
+		if (r == -EPERM)
+			log_error("a socket of systemd's can be reached from other hosts: [http] "
+				  "remote = yes and token_file must say that this is meant");
+		else if (r < 0)
+			log_error("a socket of systemd's cannot be served: %s", strerror(-r));
+		if (r < 0)
+			return r;
+	}
+	log_info("listening on %d sockets of systemd's", n);
+	return 0;
+}
+
+/* --- the run --------------------------------------------------------------------------------- */
+
+static int add_signals(struct service *service)
+{
+	int r = loop_add_signal(service->loop, SIGTERM, on_stop, service);
+
+	if (r == 0)
+		r = loop_add_signal(service->loop, SIGINT, on_stop, service);
+	if (r == 0)
+		r = loop_add_signal(service->loop, SIGHUP, on_reload, service);
+	return r;
+}
+
+static int add_watchdog(struct service *service)
+{
+	uint64_t usec;
+
+	if (sd_watchdog_enabled(0, &usec) <= 0)
+		return 0;
+	return loop_add_timer(service->loop, usec * 1000 / 3 + 1, on_watchdog, service, NULL);
+}
+
+static int begin(struct running *running)
+{
+	struct service *service = &running->service;
+	int n = sd_listen_fds(1), r = configure(service);
+
+	if (r < 0)
+		return r;
+	r = loop_new(&service->loop);
+	if (r == 0)
+		r = add_signals(service);
+	if (r == 0)
+		r = add_watchdog(service);
+	if (r == 0)
+		r = traces_new(service->loop, service->config, &service->traces);
+	if (r < 0) {
+		log_error("setting up: %s", strerror(-r));
+		return r;
+	}
+	return n > 0 ? take_sockets(running, n) : open_listeners(running);
+}
+
+static int min_timeout(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+static int timeout_ms(const struct service *service)
+{
+	int ms = traces_timeout_ms(service->traces);
+
+	vec_foreach(&service->servers, server)
+		ms = min_timeout(ms, http_server_timeout_ms(*server));
+	return ms;
+}
+
+static int run(struct service *service)
+{
+	while (!service->over) {
+		int r = loop_run_once(service->loop, timeout_ms(service));
+
+		if (r < 0) {
+			log_error("the service's loop: %s", strerror(-r));
+			return r;
+		}
+		traces_run(service->traces);
+		vec_foreach(&service->servers, server)
+			http_server_run(*server);
+	}
+	return 0;
+}
+
+/* Connections first: what waits for a trace is told, before the trace is gone. */
+static void end(struct running *running)
+{
+	struct service *service = &running->service;
+
+	vec_foreach(&service->servers, server)
+		http_server_free(*server);
+	vec_done(&service->servers);
+	vec_foreach(&running->listeners, listener)
+		listener_done(listener);
+	vec_done(&running->listeners);
+	traces_free(service->traces);
+	loop_free(service->loop);
+	service_config_free(service->config);
+	free(service->token);
+}
+
+int service_run(const char *config_path)
+{
+	struct running running = { .service = {
+					   .config_path = config_path,
+					   .start_realtime_ns = clock_ns(CLOCK_REALTIME),
+				   } };
+	int r;
+
+	if (geteuid() != 0) {
+		log_error("tracing needs root: run it with sudo");
+		return -EPERM;
+	}
+	r = begin(&running);
+	if (r == 0) {
+		(void)sd_notify(0, "READY=1\nSTATUS=tracing on demand");
+		log_info("ready");
+		r = run(&running.service);
+		(void)sd_notify(0, "STOPPING=1");
+	}
+	end(&running);
+	return r;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The parts of a service, for its own files, and one request on its way: service.c runs it,
+ * routes.c says who may ask for what, the *_routes.c answer. All on one thread.
+ */
+#ifndef MEMTRACED_SERVICE_DAEMON_SERVICE_STATE_H
+#define MEMTRACED_SERVICE_DAEMON_SERVICE_STATE_H
+
+#include "base/loop.h"
+#include "base/vec.h"
+#include "config/service_config.h"
+#include "service/daemon/traces.h"
+#include "service/http/query.h"
+#include "service/http/server.h"
+
+struct service {
+	struct service_config *config;
+	const char *config_path; /* NULL: the usual place */
+	struct loop *loop;
+	struct traces *traces;
+	VEC(struct http_server *) servers;
+	char *token; /* NULL: none */
+	uint64_t start_realtime_ns;
+	bool over;
+};
+
+struct service_route;
+
+struct service_call {
+	struct service *service;
+	struct http_request *request;
+	const struct service_route *route;
+	struct http_query query;
+	struct http_peer who; /* the peer, or root where it has the token */
+	bool wants_html;
+	struct process_info process; /* that is traced for it, when it was allowed */
+	struct trace_wait *wait;     /* NULL: it is answered at once */
+};
+
+/* Fills the answer: 0. 1: it comes later, by service_answer. Or -ENOMEM. */
+typedef int (*service_route_fn)(struct service_call *call, struct http_answer *answer);
+
+/* Answers what is waited for, and ends the call. */
+void service_answer(struct service_call *call, struct http_answer *answer);
+
+#endif

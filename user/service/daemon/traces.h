@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Traces on demand: each is a session of its own, and who asks for the same process and quantity
+ * while one runs shares it. A trace ends when nobody waits for it any more. On the thread of the
+ * loop; answers come from traces_run alone.
+ */
+#ifndef MEMTRACED_SERVICE_DAEMON_TRACES_H
+#define MEMTRACED_SERVICE_DAEMON_TRACES_H
+
+#include "base/cleanup.h"
+#include "base/loop.h"
+#include "config/service_config.h"
+#include "report/view.h"
+
+enum trace_kind { TRACE_HEAP, TRACE_CPU };
+
+/*
+ * The cut that was waited for; NULL and a negative errno: tracing failed. Of a process that ended
+ * meanwhile, what it had done until then.
+ */
+typedef void (*trace_answer_fn)(const struct view *view, int error, void *userdata);
+
+struct trace_ask {
+	enum trace_kind kind;
+	pid_t pid;	      /* 0: the host, of TRACE_CPU alone */
+	uint64_t for_ns;      /* 0: as long as is configured, or, if one runs, what it has by now */
+	bool allocated_first; /* as report_opts' */
+	trace_answer_fn fn;
+	void *userdata;
+};
+
+struct traces;
+struct trace_wait;
+
+/* Both are borrowed. 0 or -ENOMEM. */
+int traces_new(struct loop *loop, const struct service_config *config, struct traces **ret_traces);
+/* Ends all; nobody is answered. NULL is legal. */
+void traces_free(struct traces *traces);
+DEFINE_CLEANUP(struct traces, traces_free)
+
+/* Another configuration, for what is asked from now on. */
+void traces_configure(struct traces *traces, const struct service_config *config);
+
+/*
+ * Begins to trace, or joins. The wait is gone with its answer. 0; -EBUSY: there are as many traces
+ * as may be; -ESRCH, -ENOENT (no allocator), -EOPNOTSUPP (no 64-bit program) or what beginning a
+ * session gave (logged).
+ */
+int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_wait **ret_wait);
+/* Whoever asked has gone. NULL is legal. */
+void traces_forget(struct trace_wait *wait);
+
+/* Until traces_run has something to do; -1: that is not known. */
+int traces_timeout_ms(const struct traces *traces);
+/* Answers what is due, and ends what nobody waits for. */
+void traces_run(struct traces *traces);
+
+struct trace_info {
+	enum trace_kind kind;
+	pid_t pid;
+	const char *comm;
+	uint64_t age_ns, left_ns;
+	size_t n_waits;
+};
+
+/* The trace at `index`, in the order of their beginning; false: there are no more. */
+bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret_info);
+/* How many were begun, and how many refused as one too many. */
+uint64_t traces_begun(const struct traces *traces);
+uint64_t traces_refused(const struct traces *traces);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/http/answer.h"
+
+#include <errno.h>
+
+void http_answer_done(struct http_answer *answer)
+{
+	strbuf_done(&answer->body);
+}
+
+void http_answer_say(struct http_answer *answer, unsigned int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	strbuf_reset(&answer->body);
+	answer->status = status;
+	answer->type = HTTP_TEXT;
+	answer->location = answer->file_name = NULL;
+	answer->has_scripts = false;
+	va_start(ap, fmt);
+	strbuf_vaddf(&answer->body, fmt, ap);
+	va_end(ap);
+	strbuf_addch(&answer->body, '\n');
+}
+
+/* A cookie_write_function_t: 0 is an error there. */
+static ssize_t take(void *cookie, const char *data, size_t len)
+{
+	struct answer_stream *stream = cookie;
+
+	if (len > stream->most - stream->body->len) {
+		stream->too_large = true;
+		errno = EFBIG;
+		return 0;
+	}
+	strbuf_add(stream->body, data, len);
+	if (strbuf_error(stream->body)) {
+		errno = ENOMEM;
+		return 0;
+	}
+	return (ssize_t)len;
+}
+
+FILE *answer_stream_open(struct answer_stream *stream)
+{
+	const cookie_io_functions_t functions = { .write = take };
+
+	return fopencookie(stream, "w", functions);
+}

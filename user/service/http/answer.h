@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a request is answered with: a status, a type, and a text that may not grow without end.
+ */
+#ifndef MEMTRACED_SERVICE_HTTP_ANSWER_H
+#define MEMTRACED_SERVICE_HTTP_ANSWER_H
+
+#include "base/strbuf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define HTTP_TEXT "text/plain; charset=utf-8"
+#define HTTP_HTML "text/html; charset=utf-8"
+
+struct http_answer {
+	unsigned int status;
+	const char *type; /* literal */
+	struct strbuf body;
+	const char *location;  /* of a redirection; literal; NULL: none */
+	const char *file_name; /* to save it under; literal; NULL: none */
+	bool has_scripts;      /* of its own, within the page */
+};
+
+void http_answer_done(struct http_answer *answer);
+
+/* One line of text in place of whatever was there: an error for people, without a line's end. */
+__attribute__((format(printf, 3, 4))) void http_answer_say(struct http_answer *answer,
+							   unsigned int status, const char *fmt,
+							   ...);
+
+/*
+ * A stream into the body, to be closed with fclose; writing more than `most` bytes fails, and so
+ * does fclose then. NULL: no memory.
+ */
+struct answer_stream {
+	struct strbuf *body;
+	uint64_t most;
+	bool too_large;
+};
+FILE *answer_stream_open(struct answer_stream *stream);
+
+#endif

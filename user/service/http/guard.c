@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/http/guard.h"
+
+#include <arpa/inet.h>
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#define NAME_LEN 256
+
+static bool is_port(const char *text)
+{
+	size_t len = strspn(text, "0123456789");
+
+	return len > 0 && len <= 5 && text[len] == '\0';
+}
+
+/* "[::1]:80" */
+static bool is_ipv6_host(const char *host)
+{
+	const char *end = strchr(host, ']');
+	char text[INET6_ADDRSTRLEN];
+	struct in6_addr address;
+	size_t len;
+
+	if (host[0] != '[' || !end)
+		return false;
+	len = (size_t)(end - host - 1);
+	if (len >= sizeof(text) || (end[1] && (end[1] != ':' || !is_port(end + 2))))
+		return false;
+	memcpy(text, host + 1, len);
+	text[len] = '\0';
+	return inet_pton(AF_INET6, text, &address) == 1;
+}
+
+static bool is_known_host(const char *host, char *const *hosts)
+{
+	size_t len = strcspn(host, ":");
+	char name[NAME_LEN];
+	struct in_addr address;
+
+	if (is_ipv6_host(host))
+		return true;
+	if (len == 0 || len >= sizeof(name) || (host[len] && !is_port(host + len + 1)))
+		return false;
+	memcpy(name, host, len);
+	name[len] = '\0';
+	if (strcasecmp(name, "localhost") == 0 || inet_pton(AF_INET, name, &address) == 1)
+		return true;
+	for (size_t i = 0; hosts && hosts[i]; i++)
+		if (strcasecmp(name, hosts[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_own_origin(const char *origin, const char *host)
+{
+	static const char scheme[] = "http://";
+
+	return host && strncmp(origin, scheme, strlen(scheme)) == 0 &&
+	       strcasecmp(origin + strlen(scheme), host) == 0;
+}
+
+const char *http_guard(const struct http_origin *origin, char *const *hosts)
+{
+	const char *site = origin->sec_fetch_site;
+
+	if (origin->is_tcp && (!origin->host || !is_known_host(origin->host, hosts)))
+		return "this host name is not ours: use localhost or an address, or add a line "
+		       "'host = NAME' to [http] of the configuration";
+	/* Fetch Metadata: "none" is an address that the user has typed. */
+	if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+		return "a page of another site may not ask";
+	if (origin->origin && !is_own_origin(origin->origin, origin->host))
+		return "a page of another site may not ask";
+	return NULL;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Is a request one of a program or of our own pages, and not made by a page of another site in
+ * somebody's browser? Pure.
+ */
+#ifndef MEMTRACED_SERVICE_HTTP_GUARD_H
+#define MEMTRACED_SERVICE_HTTP_GUARD_H
+
+#include <stdbool.h>
+
+struct http_origin {
+	const char *host, *origin, *sec_fetch_site; /* headers; NULL: not there */
+	bool is_tcp; /* browsers reach no Unix sockets: there any Host will do */
+};
+
+/*
+ * NULL, or why not, for whoever asked. Host must be localhost, an address, or one of `hosts`
+ * (NULL-terminated; NULL: none): any other name may be one that its owner now has point to us.
+ */
+const char *http_guard(const struct http_origin *origin, char *const *hosts);
+
+#endif

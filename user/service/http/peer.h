@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who is at the other end of a connection, and which processes that user may look at.
+ */
+#ifndef MEMTRACED_SERVICE_HTTP_PEER_H
+#define MEMTRACED_SERVICE_HTTP_PEER_H
+
+#include "target/process.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct http_peer {
+	bool known; /* false: from another host, or the kernel could not say */
+	uid_t uid;
+	bool is_tcp;
+};
+
+/*
+ * By SO_PEERCRED on a Unix socket; on loopback by asking the kernel for the socket at the other end
+ * (sock_diag(7)), so at once, before it can be closed. Never fails: then nobody is known.
+ */
+struct http_peer http_peer_of(int fd);
+
+/* May this user see everything? */
+static inline bool http_peer_is_root(const struct http_peer *peer)
+{
+	return peer->known && peer->uid == 0;
+}
+
+/*
+ * The rule of ptrace(2) as far as it goes without the peer's capabilities: all of the process's
+ * user ids are the peer's, and it is dumpable. 0, *ret_info filled; -EACCES; -ESRCH.
+ */
+int http_peer_may_see(const struct http_peer *peer, pid_t pid, struct process_info *ret_info);
+
+#endif

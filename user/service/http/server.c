@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/http/server.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <microhttpd.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#define TICK_NS UINT64_C(1000000000)
+/* For the line and the headers of a request, and as much for those of its answer. */
+#define CONNECTION_BYTES (32U << 10)
+/* An answer may take this many times the timeout to be taken. */
+#define ANSWER_TIMEOUTS 6
+/* Rounds of the library at a time, before others have their turn. */
+#define MAX_ROUNDS 16
+
+struct connection {
+	struct http_server *server;
+	struct connection *prev, *next;
+	int fd;
+	struct http_peer peer;
+	uint64_t deadline_ns;	      /* 0: it is our turn */
+	struct http_request *waiting; /* suspended until it is answered */
+};
+
+struct http_request {
+	struct connection *connection;
+	struct MHD_Connection *mhd;
+	char *target;
+	const char *method;
+	struct strbuf body;
+	bool has_begun, too_large, is_handled;
+	struct http_answer answer;
+	bool is_answered;
+	void *userdata;
+};
+
+struct http_server {
+	struct http_server_opts opts;
+	struct MHD_Daemon *daemon;
+	struct loop_source *source, *tick;
+	struct connection *connections;
+	struct http_counts counts;
+	bool ends;
+};
+
+/* --- connections ----------------------------------------------------------------------------- */
+
+static uint64_t deadline(const struct http_server *server, unsigned int times)
+{
+	return clock_monotonic_ns() + times * server->opts.limits.timeout_ns;
+}
+
+static uint64_t count_of_user(const struct http_server *server, const struct http_peer *peer)
+{
+	uint64_t n = 0;
+
+	for (const struct connection *c = server->connections; c; c = c->next)
+		n += c->peer.known == peer->known && c->peer.uid == peer->uid;
+	return n;
+}
+
+static struct connection *connection_new(struct http_server *server, struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct connection *c = calloc(1, sizeof(*c));
+
+	if (!c || !info) {
+		free(c);
+		return NULL;
+	}
+	c->server = server;
+	c->fd = info->connect_fd;
+	c->peer = http_peer_of(c->fd);
+	c->deadline_ns = deadline(server, 1);
+	/* The library sees the end of it, and closes. */
+	if (!http_peer_is_root(&c->peer) &&
+	    count_of_user(server, &c->peer) >= server->opts.limits.connections_of_user) {
+		server->counts.too_many++;
+		(void)shutdown(c->fd, SHUT_RDWR); /* it may be gone already */
+	}
+	c->next = server->connections;
+	if (c->next)
+		c->next->prev = c;
+	server->connections = c;
+	server->counts.connections++;
+	return c;
+}
+
+static void connection_free(struct connection *c)
+{
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		c->server->connections = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	c->server->counts.connections--;
+	free(c);
+}
+
+static void on_connection(void *userdata, struct MHD_Connection *mhd, void **context,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	if (code == MHD_CONNECTION_NOTIFY_STARTED)
+		*context = connection_new(userdata, mhd);
+	else if (*context)
+		connection_free(*context);
+}
+
+static struct connection *connection_of(struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+static void *on_target(void *userdata, const char *target, struct MHD_Connection *mhd)
+{
+	struct http_request *request = calloc(1, sizeof(*request));
+
+	(void)userdata;
+	if (!request)
+		return NULL;
+	request->mhd = mhd;
+	request->connection = connection_of(mhd);
+	request->target = strdup(target);
+	if (!request->target || !request->connection) {
+		free(request->target);
+		free(request);
+		return NULL;
+	}
+	return request;
+}
+
+static void on_completed(void *userdata, struct MHD_Connection *mhd, void **context,
+			 enum MHD_RequestTerminationCode code)
+{
+	struct http_server *server = userdata;
+	struct http_request *request = *context;
+
+	(void)mhd;
+	(void)code;
+	if (!request)
+		return;
+	if (request->is_handled && !request->is_answered)
+		server->opts.gone(request, server->opts.userdata);
+	request->connection->waiting = NULL;
+	request->connection->deadline_ns = deadline(server, 1);
+	http_answer_done(&request->answer);
+	strbuf_done(&request->body);
+	free(request->target);
+	free(request);
+	*context = NULL;
+}
+
+/* What the page may do, and nothing that others may do with it. */
+static void add_headers(struct MHD_Response *response, const struct http_answer *answer)
+{
+	static const char *const headers[][2] = {
+		{ MHD_HTTP_HEADER_CACHE_CONTROL, "no-store" },
+		{ "X-Content-Type-Options", "nosniff" },
+		{ "X-Frame-Options", "DENY" },
+		{ "Referrer-Policy", "no-referrer" },
+		{ "Cross-Origin-Resource-Policy", "same-origin" },
+		{ "Cross-Origin-Opener-Policy", "same-origin" },
+	};
+	static const char plain[] = "default-src 'none'; style-src 'unsafe-inline'; "
+				    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+	static const char scripts[] = "default-src 'none'; style-src 'unsafe-inline'; "
+				      "script-src 'unsafe-inline'; frame-ancestors 'none'; "
+				      "base-uri 'none'; form-action 'none'";
+	char name[128];
+
+	/* None of these can fail but without memory: then the answer goes without a header. */
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
+		(void)MHD_add_response_header(response, headers[i][0], headers[i][1]);
+	(void)MHD_add_response_header(response, "Content-Security-Policy",
+				      answer->has_scripts ? scripts : plain);
+	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+	if (answer->location)
+		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, answer->location);
+	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, POST");
+	if (!answer->file_name)
+		return;
+	(void)snprintf(name, sizeof(name), "attachment; filename=\"%s\"", answer->file_name);
+	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_DISPOSITION, name);
+}
+
+static enum MHD_Result queue(struct http_request *request)
+{
+	struct http_server *server = request->connection->server;
+	struct http_answer *answer = &request->answer;
+	struct MHD_Response *response;
+	enum MHD_Result result;
+
+	if (strbuf_error(&answer->body))
+		return MHD_NO;
+	response = MHD_create_response_from_buffer(answer->body.len, answer->body.data,
+						   MHD_RESPMEM_MUST_FREE);
+	if (!response)
+		return MHD_NO;
+	answer->body = (struct strbuf){}; /* the response has it */
+	add_headers(response, answer);
+	result = MHD_queue_response(request->mhd, answer->status, response);
+	MHD_destroy_response(response);
+	request->connection->deadline_ns = deadline(server, ANSWER_TIMEOUTS);
+	server->counts.answers[answer->status / 100 % 6]++;
+	return result;
+}
+
+static void take_body(struct http_request *request, const char *data, size_t *len)
+{
+	if (*len > HTTP_BODY_MOST - request->body.len)
+		request->too_large = true;
+	else
+		strbuf_add(&request->body, data, *len);
+	*len = 0;
+}
+
+/* An MHD_AccessHandlerCallback: at the headers, with each part of the body, at the end, and after
+ * the connection was resumed. */
+static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, const char *url,
+				  const char *method, const char *version, const char *data,
+				  size_t *len, void **context)
+{
+	struct http_server *server = userdata;
+	struct http_request *request = *context;
+	static const struct http_answer no_answer = {};
+
+	(void)mhd;
+	(void)url;
+	(void)version;
+	if (!request)
+		return MHD_NO; /* no memory: the connection is closed */
+	if (!request->has_begun) {
+		request->has_begun = true;
+		request->method = method;
+		return MHD_YES;
+	}
+	if (*len > 0) {
+		take_body(request, data, len);
+		return MHD_YES;
+	}
+	if (request->is_answered)
+		return queue(request);
+	if (request->is_handled)
+		return MHD_YES;
+	request->is_handled = true;
+	request->connection->deadline_ns = 0;
+	request->answer = no_answer;
+	if (request->too_large || strbuf_error(&request->body)) {
+		http_answer_say(&request->answer, MHD_HTTP_CONTENT_TOO_LARGE,
+				"the body is larger than %u bytes", HTTP_BODY_MOST);
+		request->is_answered = true;
+	} else {
+		server->opts.handle(request, server->opts.userdata);
+	}
+	if (request->is_answered)
+		return queue(request);
+	request->connection->waiting = request;
+	MHD_suspend_connection(request->mhd);
+	return MHD_YES;
+}
+
+void http_request_answer(struct http_request *request, struct http_answer *answer)
+{
+	struct connection *c = request->connection;
+
+	request->answer = *answer;
+	answer->body = (struct strbuf){};
+	request->is_answered = true;
+	if (!c->waiting)
+		return;
+	c->waiting = NULL;
+	MHD_resume_connection(request->mhd);
+}
+
+void http_request_set_userdata(struct http_request *request, void *userdata)
+{
+	request->userdata = userdata;
+}
+
+void *http_request_userdata(const struct http_request *request)
+{
+	return request->userdata;
+}
+
+const char *http_request_method(const struct http_request *request)
+{
+	return request->method;
+}
+
+const char *http_request_target(const struct http_request *request)
+{
+	return request->target;
+}
+
+const char *http_request_header(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->mhd, MHD_HEADER_KIND, name);
+}
+
+const struct strbuf *http_request_body(const struct http_request *request)
+{
+	return &request->body;
+}
+
+const struct http_peer *http_request_peer(const struct http_request *request)
+{
+	return &request->connection->peer;
+}
+
+/* --- the server ------------------------------------------------------------------------------ */
+
+/* The library does not look at a suspended connection. */
+static bool has_left(const struct connection *c)
+{
+	char byte;
+
+	return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static void answer_nobody(struct http_request *request, unsigned int status, const char *text)
+{
+	struct http_server *server = request->connection->server;
+	struct http_answer answer = {};
+
+	server->opts.gone(request, server->opts.userdata);
+	http_answer_say(&answer, status, "%s", text);
+	http_request_answer(request, &answer);
+	http_answer_done(&answer);
+}
+
+/* The library's own limit is on silence: a byte a second would go on for ever. */
+static int on_tick(void *userdata)
+{
+	struct http_server *server = userdata;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	for (struct connection *c = server->connections; c; c = c->next) {
+		if (c->waiting && has_left(c)) {
+			answer_nobody(c->waiting, MHD_HTTP_BAD_REQUEST, "gone");
+		} else if (c->deadline_ns && now_ns > c->deadline_ns) {
+			server->counts.too_slow++;
+			c->deadline_ns = 0;
+			(void)shutdown(c->fd, SHUT_RDWR); /* it may be gone already */
+		}
+	}
+	return 0;
+}
+
+static int on_ready(int fd, uint32_t events, void *userdata)
+{
+	(void)fd;
+	(void)events;
+	(void)userdata; /* http_server_run comes in each round */
+	return 0;
+}
+
+static int begin(struct http_server *server)
+{
+	const struct http_limits *limits = &server->opts.limits;
+	const union MHD_DaemonInfo *info;
+	int r;
+
+	server->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, server,
+		MHD_OPTION_LISTEN_SOCKET, server->opts.fd, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)limits->connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned int)(limits->timeout_ns / 1000000000), MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+		MHD_OPTION_URI_LOG_CALLBACK, on_target, server, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_END);
+	if (!server->daemon)
+		return errno ? -errno : -EIO;
+	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	if (!info)
+		return -EIO;
+	r = loop_add_fd(server->opts.loop, info->epoll_fd, EPOLLIN, on_ready, server,
+			&server->source);
+	return r ? r : loop_add_timer(server->opts.loop, TICK_NS, on_tick, server, &server->tick);
+}
+
+int http_server_new(const struct http_server_opts *opts, struct http_server **ret_server)
+{
+	_cleanup_(http_server_free_p) struct http_server *server = calloc(1, sizeof(*server));
+	int r;
+
+	if (!server)
+		return -ENOMEM;
+	server->opts = *opts;
+	r = begin(server);
+	if (r == 0)
+		*ret_server = TAKE_PTR(server);
+	return r;
+}
+
+void http_server_free(struct http_server *server)
+{
+	if (!server)
+		return;
+	loop_source_free(server->tick);
+	loop_source_free(server->source);
+	/* The library may not be stopped while a connection is suspended. */
+	for (struct connection *c = server->connections; c; c = c->next)
+		if (c->waiting)
+			answer_nobody(c->waiting, MHD_HTTP_SERVICE_UNAVAILABLE, "the service ends");
+	if (server->daemon) {
+		http_server_run(server);
+		MHD_stop_daemon(server->daemon);
+	}
+	free(server);
+}
+
+void http_server_run(struct http_server *server)
+{
+	for (int i = 0; i < MAX_ROUNDS; i++) {
+		(void)MHD_run(server->daemon); /* MHD_NO: not in this mode, which it is in */
+		if (http_server_timeout_ms(server) != 0)
+			return;
+	}
+}
+
+int http_server_timeout_ms(const struct http_server *server)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	if (MHD_get_timeout(server->daemon, &ms) != MHD_YES)
+		return -1;
+	return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+void http_server_count(const struct http_server *server, struct http_counts *counts)
+{
+	for (size_t i = 0; i < sizeof(counts->answers) / sizeof(counts->answers[0]); i++)
+		counts->answers[i] += server->counts.answers[i];
+	counts->connections += server->counts.connections;
+	counts->too_slow += server->counts.too_slow;
+	counts->too_many += server->counts.too_many;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * HTTP on one listening socket, by libmicrohttpd and without a thread of its own: all calls back
+ * come from http_server_run, on the thread of the loop. Limits on time, size and count are kept
+ * here; what is asked for is the owner's matter.
+ */
+#ifndef MEMTRACED_SERVICE_HTTP_SERVER_H
+#define MEMTRACED_SERVICE_HTTP_SERVER_H
+
+#include "base/cleanup.h"
+#include "base/loop.h"
+#include "service/http/answer.h"
+#include "service/http/peer.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HTTP_BODY_MOST (64U << 10)
+
+struct http_server;
+struct http_request;
+
+struct http_limits {
+	uint64_t timeout_ns; /* to send a request, and, times six, to take its answer */
+	uint64_t connections, connections_of_user;
+};
+
+struct http_server_opts {
+	struct loop *loop;
+	int fd; /* listening; the server's from then on, also when that failed */
+	struct http_limits limits;
+	/*
+	 * A whole request. Calls http_request_answer now or later; until then `gone` may come.
+	 */
+	void (*handle)(struct http_request *request, void *userdata);
+	/* Whoever asked has gone, or the server ends: the request is not to be used any more. */
+	void (*gone)(struct http_request *request, void *userdata);
+	void *userdata;
+};
+
+/* 0 or negative errno. `opts` is copied. */
+int http_server_new(const struct http_server_opts *opts, struct http_server **ret_server);
+/* Closes all connections and the listening socket. NULL is legal. */
+void http_server_free(struct http_server *server);
+DEFINE_CLEANUP(struct http_server, http_server_free)
+
+/* To be called in each round of the loop, which may wait for the timeout (-1: any time). */
+void http_server_run(struct http_server *server);
+int http_server_timeout_ms(const struct http_server *server);
+
+/* For whom a request waits may be known by a pointer; NULL at first. */
+void http_request_set_userdata(struct http_request *request, void *userdata);
+void *http_request_userdata(const struct http_request *request);
+
+const char *http_request_method(const struct http_request *request);
+/* As it was sent, with its escapes. */
+const char *http_request_target(const struct http_request *request);
+/* NULL: it is not there; the first of several. */
+const char *http_request_header(const struct http_request *request, const char *name);
+const struct strbuf *http_request_body(const struct http_request *request);
+const struct http_peer *http_request_peer(const struct http_request *request);
+
+/* Takes the body over, and leaves it empty. Once a request. */
+void http_request_answer(struct http_request *request, struct http_answer *answer);
+
+struct http_counts {
+	uint64_t answers[6];	     /* by the hundreds of their status */
+	uint64_t connections;	     /* that are open */
+	uint64_t too_slow, too_many; /* connections that were closed for it */
+};
+void http_server_count(const struct http_server *server, struct http_counts *counts);
+
+#endif

@@ -87,3 +87,23 @@ def what_holds_no_state_has_no_numbers():
             assert process["alloc"]["allocs"] is None, process["alloc"]
             assert not heap_sites(process), "regions alone are known without a cut"
         assert not report["coverage"]["exact"] and report["coverage"]["events"] is None
+
+
+@test(need_root)
+def leak_checks_of_a_run_are_in_reports_of_its_recording():
+    with scratch() as folder:
+        recording, path = os.path.join(folder, "run"), os.path.join(folder, "json")
+        done = run_memtraced("--leak-check=full", "-o", f"record:{recording}", "-o",
+                             f"json:{path}", "-f", "table", "--", target("leaks/shapes"))
+        assert done.returncode == 0, done.stderr
+        again = run_memtraced("report", recording, "-o", f"json:{path}.again", "-f", "table")
+        assert (again.returncode, again.stdout, again.stderr) == (0, done.stdout, done.stderr)
+        whole, read_back = load_report(path), load_report(path + ".again")
+        assert read_back["processes"] == whole["processes"]
+        # tests/targets/leaks/shapes.c: 15 blocks of 16 bytes
+        leaks = read_back["processes"][0]["leaks"]
+        kinds = ("definite", "indirect", "possible", "reachable", "suppressed")
+        assert sum(leaks[kind]["blocks"] for kind in kinds) == 15 and leaks["complete"], leaks
+        assert sum(leaks[kind]["bytes"] for kind in kinds) == 240, leaks
+        assert {site["leak"] for site in heap_sites(read_back["processes"][0])} >= \
+            {"definite", "possible"}

@@ -262,6 +262,19 @@ static bool same_check(const struct record *a, const struct record *b)
 	       SAME_S(stack_differs.reference);
 }
 
+static bool same_leaks(const struct record_leaks *a, const struct record_leaks *b)
+{
+	bool same = SAME(slot) && SAME(number) && SAME(errors) && SAME(complete) &&
+		    SAME(stopped_ns) && SAME(running_threads) && SAME(unknown_blocks) &&
+		    SAME(older_blocks) && SAME(n_sums) && SAME(n_places);
+
+	for (size_t i = 0; same && i < a->n_sums; i++)
+		same = SAME_S(sums[i].name) && SAME(sums[i].blocks) && SAME(sums[i].bytes);
+	for (size_t i = 0; same && i < a->n_places; i++)
+		same = SAME(places[i].stack) && SAME(places[i].fn) && SAME(places[i].class);
+	return same;
+}
+
 static bool same_record(const struct record *a, const struct record *b)
 {
 	return same_history(a, b) || same_state(a, b) || same_description(a, b) ||
@@ -272,6 +285,9 @@ static bool same_record(const struct record *a, const struct record *b)
 	       (SAME(type) && a->type == RECORD_HEAP_ERROR &&
 		same_heap_error(&a->heap_error, &b->heap_error)) ||
 	       (SAME(type) && a->type == RECORD_FAULT && same_fault(&a->fault, &b->fault)) ||
+	       (SAME(type) && a->type == RECORD_LEAKS && same_leaks(&a->leaks, &b->leaks)) ||
+	       (SAME(type) && a->type == RECORD_LEAK_TEXT && SAME(leak_text.pid) &&
+		SAME_S(leak_text.text)) ||
 	       (SAME(type) && a->type == RECORD_RESIDENT &&
 		same_resident(&a->resident, &b->resident));
 }

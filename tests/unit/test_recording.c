@@ -34,6 +34,8 @@ static const struct record_symbol_frame frames[] = {
 
 static const struct record_bucket buckets[] = { { INT64_MIN, 0, 3 }, { 64, INT64_MAX, 9 } };
 static const struct record_errno errnos[] = { { 11, 2 }, { 4, 1 } };
+static const struct record_leak_sum leak_sums[] = { { "definite", 1, 2 }, { "suppressed", 3, 4 } };
+static const struct record_leak_place leak_places[] = { { 1ull << 63, 7, 0 }, { 6, 8, 3 } };
 
 /* Every type, every field with a value of its own; NULL strings too. */
 static const struct record_jit_line jit_lines[] = { { 0, 3, "a.js" }, { 16, 4, NULL } };
@@ -111,6 +113,9 @@ static const struct record all[] = {
 	  .fault = { 1, 2, 11, -6, true, 5, 6, 7, 8, 9, 10, 11, true, 12, 13 } },
 	{ .type = RECORD_RESIDENT,
 	  .resident = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, true } },
+	{ .type = RECORD_LEAKS,
+	  .leaks = { 1, 2, 3, true, 4, 5, true, false, 2, leak_sums, 2, leak_places } },
+	{ .type = RECORD_LEAK_TEXT, .leak_text = { 42, "==42== HEAP SUMMARY:\n" } },
 	{ .type = RECORD_SAMPLE, .sample = { 1ull << 40 } },
 	{ .type = RECORD_SAMPLE_PROCESS, .sample_process = { 1, -2, 3, 4, 5, 6, UINT64_MAX } },
 	{ .type = RECORD_SAMPLE_SITE, .sample_site = { 1, 2, 1ull << 63, -4 } },

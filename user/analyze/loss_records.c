@@ -297,6 +297,17 @@ int loss_records_new(const struct loss_input *input, const struct loss_opts *opt
 	return 0;
 }
 
+int loss_records_of_totals(const struct loss_totals *totals, struct loss_records **ret_records)
+{
+	struct loss_records *records = calloc(1, sizeof(*records));
+
+	if (!records)
+		return -ENOMEM;
+	records->totals = *totals;
+	*ret_records = records;
+	return 0;
+}
+
 void loss_records_free(struct loss_records *records)
 {
 	if (!records)

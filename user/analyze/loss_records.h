@@ -79,6 +79,8 @@ void loss_opts_init(struct loss_opts *opts);
  */
 int loss_records_new(const struct loss_input *input, const struct loss_opts *opts,
 		     const struct loss_records *earlier, struct loss_records **ret_records);
+/* None, but with these totals: of a check that others have made. 0 or -ENOMEM. */
+int loss_records_of_totals(const struct loss_totals *totals, struct loss_records **ret_records);
 void loss_records_free(struct loss_records *records);
 DEFINE_CLEANUP(struct loss_records, loss_records_free)
 

@@ -438,6 +438,8 @@ int model_apply(const struct record *record, void *userdata)
 	case RECORD_OCCURRENCE:
 	case RECORD_SYMBOL:
 	case RECORD_JIT_CODE:
+	case RECORD_LEAKS:
+	case RECORD_LEAK_TEXT:
 		return 0;
 	}
 	return -EPROTO;

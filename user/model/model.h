@@ -35,8 +35,8 @@ DEFINE_CLEANUP(struct model, model_free)
 /*
  * Takes in one record; `userdata` is the model. 0, -ENOMEM, or -EPROTO for a record that cannot
  * stand where it does (a site outside of a cut). Records of a slot whose beginning was lost make a
- * process that is not `known`; RECORD_SYMBOL, RECORD_JIT_CODE and RECORD_OCCURRENCE are not the
- * model's and ignored.
+ * process that is not `known`; RECORD_SYMBOL, RECORD_JIT_CODE, RECORD_OCCURRENCE and those of leak
+ * checks are not the model's and ignored.
  */
 int model_apply(const struct record *record, void *userdata);
 

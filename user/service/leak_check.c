@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "report/leak_record.h"
 #include "report/leak_text.h"
 #include "service/heap_error_log.h"
 #include "service/leak_log.h"
@@ -33,6 +34,8 @@ struct leak_check {
 	struct suppressions *suppressions;
 	struct leak_log *log;
 	struct heap_error_log *heap_errors;
+	record_fn record;
+	void *record_userdata;
 	VEC(struct pending) pending;
 	VEC(struct leak_result *) results; /* of an image: the latest, and what is not written */
 	bool has_errors, has_missed;
@@ -58,7 +61,8 @@ static int read_suppressions(struct leak_check *check)
 }
 
 int leak_check_new(const struct options *options, const struct model *model,
-		   struct symbols *symbols, struct leak_check **ret_check)
+		   struct symbols *symbols, record_fn record, void *userdata,
+		   struct leak_check **ret_check)
 {
 	_cleanup_(leak_check_free_p) struct leak_check *check = calloc(1, sizeof(*check));
 	int r;
@@ -69,6 +73,8 @@ int leak_check_new(const struct options *options, const struct model *model,
 	check->leak = &options->leak;
 	check->model = model;
 	check->symbols = symbols;
+	check->record = record;
+	check->record_userdata = userdata;
 	r = read_suppressions(check);
 	if (r == 0)
 		r = heap_error_log_new(&(struct view_resolver){ model, symbols },
@@ -286,6 +292,17 @@ static void drop_older(struct leak_check *check)
 	check->results.len = n;
 }
 
+static int add_text(struct leak_check *check, pid_t pid, const struct strbuf *text)
+{
+	const struct record record = {
+		.type = RECORD_LEAK_TEXT,
+		.leak_text = { .pid = (uint32_t)pid, .text = strbuf_str(text) },
+	};
+	int r = leak_log_add(check->log, pid, strbuf_str(text));
+
+	return r < 0 ? r : check->record(&record, check->record_userdata);
+}
+
 /* Each check counts, as in memcheck: with a delta what is new in it, else all that it has found. */
 static void add_up_errors(const struct leak_check *check, struct leak_result *result)
 {
@@ -322,7 +339,9 @@ static int write_result(struct leak_check *check, struct leak_result *result)
 		return r;
 	leak_text(&text, result, &stacks, image, check->leak);
 	r = strbuf_error(&text);
-	return r < 0 ? r : leak_log_add(check->log, result->pid, strbuf_str(&text));
+	if (r == 0)
+		r = add_text(check, result->pid, &text);
+	return r < 0 ? r : leak_record_emit(result, check->record, check->record_userdata);
 }
 
 /* What all of an image comes to: `result` is its latest check, NULL: there was none. */
@@ -344,7 +363,7 @@ static int write_end(struct leak_check *check, const struct model_process *image
 	check->has_errors |= errors.errors > 0;
 	leak_text_end(text, (pid_t)image->pid, &errors, show_used ? check->suppressions : NULL);
 	r = strbuf_error(text);
-	return r < 0 ? r : leak_log_add(check->log, (pid_t)image->pid, strbuf_str(text));
+	return r < 0 ? r : add_text(check, (pid_t)image->pid, text);
 }
 
 /*

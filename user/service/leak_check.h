@@ -20,11 +20,13 @@ struct live;
 typedef int (*leak_drain_fn)(void *userdata);
 
 /*
- * Reads suppressions, looks whether the text can be written. All is borrowed. 0; -EINVAL: a file of
+ * Reads suppressions, looks whether the text can be written. All is borrowed. Records of what was
+ * found and written go to `record`, in reports. 0; -EINVAL: a file of
  * suppressions is not right; or another negative errno. What is wrong was logged.
  */
 int leak_check_new(const struct options *options, const struct model *model,
-		   struct symbols *symbols, struct leak_check **ret_check);
+		   struct symbols *symbols, record_fn record, void *userdata,
+		   struct leak_check **ret_check);
 void leak_check_free(struct leak_check *check); /* NULL is legal */
 DEFINE_CLEANUP(struct leak_check, leak_check_free)
 

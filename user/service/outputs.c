@@ -13,6 +13,7 @@
 #include "service/jit_watch.h"
 #include "service/jobs.h"
 #include "service/leak_check.h"
+#include "service/leak_replay.h"
 #include "service/output_checks.h"
 #include "service/output_style.h"
 #include "service/recorder.h"
@@ -38,6 +39,7 @@ struct outputs {
 	struct event_streams *streams;	/* NULL: no --each */
 	struct debuginfod *debuginfod;	/* NULL: not asked for */
 	const struct leak_check *leaks; /* NULL: not asked for */
+	struct leak_replay *replayed;	/* NULL: no recording is read */
 	struct jit_watch *jit;		/* NULL: a recording is read, which has it */
 };
 
@@ -72,6 +74,8 @@ int outputs_new(const struct options *options, const struct model *model, bool o
 		r = debug_fetch_begin(&outputs->debuginfod);
 	if (r == 0 && open_files)
 		r = jit_watch_new(model, take_jit_code, outputs, &outputs->jit);
+	if (r == 0 && options->action == ACTION_REPORT)
+		r = leak_replay_new(&outputs->replayed);
 	if (r == 0 && options->each)
 		r = event_streams_new(model, outputs->symbols, &outputs->streams);
 	if (r)
@@ -85,6 +89,7 @@ void outputs_free(struct outputs *outputs)
 	if (!outputs)
 		return;
 	event_streams_free(outputs->streams);
+	leak_replay_free(outputs->replayed);
 	jit_watch_free(outputs->jit);
 	recorder_free(outputs->recorder);
 	symbols_free(outputs->symbols);
@@ -170,6 +175,8 @@ int outputs_take(struct outputs *outputs, const struct record *record)
 
 	if (r == 0 && outputs->jit)
 		r = jit_watch_take(outputs->jit, record);
+	if (r == 0 && outputs->replayed)
+		r = leak_replay_take(record, outputs->replayed);
 	if (r)
 		return r;
 	/* Files are opened while the target lives. */
@@ -317,6 +324,8 @@ static int write_job(struct outputs *outputs, const struct option_output *output
 	opts.job = job;
 	if (outputs->leaks)
 		opts.leaks = leak_check_results(outputs->leaks, &opts.n_leaks);
+	else if (outputs->replayed)
+		opts.leaks = leak_replay_results(outputs->replayed, &opts.n_leaks);
 	r = view_new(outputs->model, outputs->symbols, &opts, &view);
 	if (r) {
 		log_error("out of memory for the report");

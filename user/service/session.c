@@ -213,7 +213,8 @@ static int session_begin(struct session *s)
 	if (r == 0)
 		r = outputs_new(s->options, s->model, true, &s->outputs);
 	if (r == 0 && options_check_leaks(s->options))
-		r = leak_check_new(s->options, s->model, outputs_symbols(s->outputs), &s->leaks);
+		r = leak_check_new(s->options, s->model, outputs_symbols(s->outputs),
+				   session_take_record, s, &s->leaks);
 	if (r)
 		return r;
 	outputs_show_leaks(s->outputs, s->leaks);

@@ -9,6 +9,7 @@
 
 #include "trace/record/record_counts.h"
 #include "trace/record/record_cut.h"
+#include "trace/record/record_leaks.h"
 #include "trace/record/record_process.h"
 #include "trace/record/record_sample.h"
 #include "trace/record/record_symbols.h"
@@ -55,6 +56,8 @@ enum record_type {
 	RECORD_SAMPLE_END,
 	RECORD_RESIDENT = 34, /* what of a process was in memory while it ran */
 	RECORD_FAULT,	      /* why a process is killed, and the block that is near */
+	RECORD_LEAKS = 40,    /* what a leak check of a process has found */
+	RECORD_LEAK_TEXT,     /* and the text that was written of it, with wrong uses */
 	RECORD_CUT_OFF = 63,  /* what was recorded has no end; in no file, of who reads one */
 };
 
@@ -135,6 +138,8 @@ struct record {
 		struct record_jit_code jit_code;
 		struct record_heap_error heap_error;
 		struct record_fault fault;
+		struct record_leaks leaks;
+		struct record_leak_text leak_text;
 		struct record_resident resident;
 		struct record_sample sample;
 		struct record_sample_process sample_process;

@@ -325,6 +325,24 @@ static const struct field resident_fields[] = {
 	F(record_resident, unknown_heap, FIELD_U64), F(record_resident, moved, FIELD_U64),
 	F(record_resident, all_blocks, FIELD_BOOL),  END,
 };
+static const struct field leaks_fields[] = {
+	F(record_leaks, slot, FIELD_U32),
+	F(record_leaks, number, FIELD_U64),
+	F(record_leaks, errors, FIELD_U64),
+	F(record_leaks, complete, FIELD_BOOL),
+	F(record_leaks, stopped_ns, FIELD_U64),
+	F(record_leaks, running_threads, FIELD_U64),
+	F(record_leaks, unknown_blocks, FIELD_BOOL),
+	F(record_leaks, older_blocks, FIELD_BOOL),
+	ARRAY(record_leaks, sums, n_sums, FIELD_LEAK_SUMS),
+	ARRAY(record_leaks, places, n_places, FIELD_LEAK_PLACES),
+	END,
+};
+static const struct field leak_text_fields[] = {
+	F(record_leak_text, pid, FIELD_U32),
+	F(record_leak_text, text, FIELD_STRING),
+	END,
+};
 static const struct field sample_fields[] = {
 	F(record_sample, time_ns, FIELD_U64),
 	END,
@@ -386,6 +404,19 @@ static const struct field jit_line_fields[] = {
 	END,
 };
 
+static const struct field leak_sum_fields[] = {
+	F(record_leak_sum, name, FIELD_STRING),
+	F(record_leak_sum, blocks, FIELD_U64),
+	F(record_leak_sum, bytes, FIELD_U64),
+	END,
+};
+static const struct field leak_place_fields[] = {
+	F(record_leak_place, stack, FIELD_U64),
+	F(record_leak_place, fn, FIELD_U16),
+	F(record_leak_place, class, FIELD_U8),
+	END,
+};
+
 /* The smallest sizes: integers, and the lengths of strings. */
 static const struct list_kind list_kinds[FIELD_LISTS] = {
 	[FIELD_ADDRESSES - FIELD_FIRST_LIST] = { sizeof(uint64_t), 8, address_fields },
@@ -397,6 +428,10 @@ static const struct list_kind list_kinds[FIELD_LISTS] = {
 	[FIELD_ERRNOS - FIELD_FIRST_LIST] = { sizeof(struct record_errno), 4 + 8, errno_fields },
 	[FIELD_JIT_LINES -
 		FIELD_FIRST_LIST] = { sizeof(struct record_jit_line), 8 + 4 + 4, jit_line_fields },
+	[FIELD_LEAK_SUMS -
+		FIELD_FIRST_LIST] = { sizeof(struct record_leak_sum), 4 + 8 + 8, leak_sum_fields },
+	[FIELD_LEAK_PLACES - FIELD_FIRST_LIST] = { sizeof(struct record_leak_place), 8 + 2 + 1,
+						   leak_place_fields },
 };
 
 #define LAYOUT(type, member, table) [type] = { offsetof(struct record, member), table }
@@ -433,6 +468,8 @@ static const struct record_layout layouts[] = {
 	LAYOUT(RECORD_HEAP_ERROR, heap_error, heap_error_fields),
 	LAYOUT(RECORD_RESIDENT, resident, resident_fields),
 	LAYOUT(RECORD_FAULT, fault, fault_fields),
+	LAYOUT(RECORD_LEAKS, leaks, leaks_fields),
+	LAYOUT(RECORD_LEAK_TEXT, leak_text, leak_text_fields),
 	LAYOUT(RECORD_SAMPLE, sample, sample_fields),
 	LAYOUT(RECORD_SAMPLE_PROCESS, sample_process, sample_process_fields),
 	LAYOUT(RECORD_SAMPLE_SITE, sample_site, sample_site_fields),

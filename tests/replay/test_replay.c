@@ -37,15 +37,15 @@ static void tape_begin(struct tape *tape)
 	assert_int_equal(recording_writer_new(tape->file, &tape->writer), 0);
 }
 
-static void tape_end(struct tape *tape, const struct scenario *scenario)
+static void tape_end(struct tape *tape, bool cut_off)
 {
-	if (!scenario->cut_off)
+	if (!cut_off)
 		assert_int_equal(recording_end(tape->writer), 0);
 	recording_writer_free(tape->writer);
 	assert_int_equal(fclose(tape->file), 0);
 }
 
-static void replay(const struct tape *tape, const struct scenario *scenario, struct fixture *f)
+static void replay(const struct tape *tape, bool cut_off, struct fixture *f)
 {
 	_cleanup_fclose_ FILE *file = fmemopen(tape->data, tape->len, "r");
 	_cleanup_(source_free_p) struct source *source = NULL;
@@ -53,7 +53,20 @@ static void replay(const struct tape *tape, const struct scenario *scenario, str
 	assert_non_null(file);
 	assert_int_equal(recording_open(file, &source), 0);
 	assert_int_equal(source_drain(source, fixture_apply, f), 1);
-	assert_int_equal(recording_truncated(source), scenario->cut_off);
+	assert_int_equal(recording_truncated(source), cut_off);
+}
+
+/* What a report is made of, once recorded and read again. */
+static void replay_of(void (*emit)(record_fn fn, void *userdata), bool cut_off, struct fixture *f)
+{
+	struct tape tape;
+
+	tape_begin(&tape);
+	emit(recording_write, tape.writer);
+	tape_end(&tape, cut_off);
+	fixture_init(f);
+	replay(&tape, cut_off, f);
+	free(tape.data);
 }
 
 static void golden_path(const char *scenario, const char *format, char path[256])
@@ -171,14 +184,9 @@ static void each_report(bool write_golden)
 	const struct report_format *formats = report_formats(&n_formats);
 
 	for (size_t i = 0; i < n_scenarios; i++) {
-		struct tape tape;
 		struct fixture f;
 
-		tape_begin(&tape);
-		all[i].emit(recording_write, tape.writer);
-		tape_end(&tape, &all[i]);
-		fixture_init(&f);
-		replay(&tape, &all[i], &f);
+		replay_of(all[i].emit, all[i].cut_off, &f);
 		for (size_t j = 0; j < n_formats; j++) {
 			_cleanup_free_ char *text = NULL;
 			char path[256];
@@ -188,7 +196,6 @@ static void each_report(bool write_golden)
 			compare(path, text, write_golden);
 		}
 		fixture_done(&f);
-		free(tape.data);
 	}
 }
 
@@ -213,18 +220,6 @@ static char *diff_text(const struct diff *diff, const struct diff_format *format
 	return TAKE_PTR(data);
 }
 
-static void replay_of(void (*emit)(record_fn fn, void *userdata), struct fixture *f)
-{
-	struct tape tape;
-
-	tape_begin(&tape);
-	emit(recording_write, tape.writer);
-	tape_end(&tape);
-	fixture_init(f);
-	replay(&tape, f);
-	free(tape.data);
-}
-
 static void diff_of(const struct diff_scenario *scenario, bool write_golden)
 {
 	_cleanup_(diff_free_p) struct diff *diff = NULL;
@@ -234,7 +229,7 @@ static void diff_of(const struct diff_scenario *scenario, bool write_golden)
 	const struct diff_format *formats = diff_formats(&n_formats);
 
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
-		replay_of(scenario->emit[side], &f[side]);
+		replay_of(scenario->emit[side], false, &f[side]);
 		runs[side].path = side == DIFF_BEFORE ? "before.rec" : "after.rec";
 		runs[side].view = fixture_view(&f[side], &scenario->opts);
 		runs[side].damaged = side == DIFF_AFTER && scenario->opts.sort == SORT_COUNT;
@@ -296,17 +291,17 @@ static void recording_of_a_replay_gives_the_same_reports(void **state)
 
 		tape_begin(&tape);
 		all[i].emit(recording_write, tape.writer);
-		tape_end(&tape, &all[i]);
+		tape_end(&tape, all[i].cut_off);
 		fixture_init(&f);
-		replay(&tape, &all[i], &f);
+		replay(&tape, all[i].cut_off, &f);
 		first = fixture_report(&f, "perf-script", &all[i].opts);
 
 		tape_begin(&again);
 		all[i].emit(recording_write, again.writer);
 		assert_int_equal(symbols_each(f.symbols, recording_write, again.writer), 0);
-		tape_end(&again, &all[i]);
+		tape_end(&again, all[i].cut_off);
 		fixture_init(&g);
-		replay(&again, &all[i], &g);
+		replay(&again, all[i].cut_off, &g);
 		second = fixture_report(&g, "perf-script", &all[i].opts);
 		assert_string_equal(first, second);
 		fixture_done(&f);

@@ -149,7 +149,7 @@ struct abi_site_key {
 	__u64 stack;
 	__u32 slot;
 	__u16 fn;
-	__u16 stripe; /* the CPU that counted: sums over stripes are the site's values */
+	__u16 stripe; /* of the CPU that counted: sums over stripes are the site's values */
 };
 
 struct abi_site_counts {
@@ -169,6 +169,10 @@ struct abi_site {
 	__u32 peak_epoch;
 	__u32 cut_epoch;
 };
+
+/* Epochs of cuts are even; of a site that a program changes just now, odd. */
+#define ABI_CUT_STEP 2
+#define ABI_CUT_BUSY 1U
 
 /* Sites are kept in a table, too: found at their hash or in one of the next few entries. */
 #define ABI_SITE_ENTRIES (1U << 14)

@@ -17,14 +17,14 @@
 VERIFIED_ONCE int account_free(__u32 slot, const struct abi_block *block, bool temporary)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
-	struct site_change change = { .blocks = -1, .temporary = temporary };
+	struct site_change change;
 	__u32 epoch;
 
 	if (!proc || !block)
 		return 0;
-	change.bytes = -(__s64)ABI_BLOCK_SIZE(block);
+	site_change(&change, -(__s64)ABI_BLOCK_SIZE(block), -1, false, temporary);
 	epoch = peak_epoch_of(proc);
-	if (site_apply(proc, slot, ABI_BLOCK_FN(block), block->stack, &change, epoch))
+	if (site_apply(slot, ABI_BLOCK_FN(block), block->stack, &change, epoch))
 		proc_add_bytes(proc, change.bytes, epoch);
 	return 0;
 }
@@ -44,7 +44,7 @@ static __always_inline void close_stale_block(struct abi_proc *proc, __u32 slot,
 VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *block)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
-	struct site_change change = { .blocks = 1, .allocated = true };
+	struct site_change change;
 	__u32 epoch;
 	int r;
 
@@ -59,9 +59,9 @@ VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *blo
 		proc_lost(proc, ABI_LOST_BLOCK_MAP_FULL);
 		return false;
 	}
-	change.bytes = ABI_BLOCK_SIZE(block);
+	site_change(&change, ABI_BLOCK_SIZE(block), 1, true, false);
 	epoch = peak_epoch_of(proc);
-	if (!site_apply(proc, slot, ABI_BLOCK_FN(block), block->stack, &change, epoch))
+	if (!site_apply(slot, ABI_BLOCK_FN(block), block->stack, &change, epoch))
 		return false;
 	proc_add_bytes(proc, change.bytes, epoch);
 	return true;
@@ -119,17 +119,15 @@ VERIFIED_ONCE_NUMBERS int inner_enters(__u32 slot, __u64 key)
 VERIFIED_ONCE int account_past(__u32 slot, const struct abi_block *block, __u32 temporary)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
-	struct site_change change = { .blocks = 1, .allocated = true };
+	struct site_change change;
 
 	if (!proc || !block)
 		return 0;
-	change.bytes = ABI_BLOCK_SIZE(block);
-	if (!site_apply(proc, slot, ABI_BLOCK_FN(block), block->stack, &change,
-			peak_epoch_of(proc)))
+	site_change(&change, ABI_BLOCK_SIZE(block), 1, true, false);
+	if (!site_apply(slot, ABI_BLOCK_FN(block), block->stack, &change, peak_epoch_of(proc)))
 		return 0;
-	change = (struct site_change){ -change.bytes, -1, false, temporary };
-	return site_apply(proc, slot, ABI_BLOCK_FN(block), block->stack, &change,
-			  peak_epoch_of(proc));
+	site_change(&change, -change.bytes, -1, false, temporary);
+	return site_apply(slot, ABI_BLOCK_FN(block), block->stack, &change, peak_epoch_of(proc));
 }
 
 /* The process has held that much inside a call, of which part was freed before it was known. */

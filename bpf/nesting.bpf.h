@@ -295,19 +295,11 @@ VERIFIED_ONCE_NUMBERS int inside_call(__u32 slot, __u64 sp)
 	return 0;
 }
 
-/*
- * Does what call_is_nested() had no room for. What begins in a scope is inside, too. CALL_LEFT, if
- * `again`: it is to be asked again.
- */
-VERIFIED_ONCE_NUMBERS int call_settled(__u32 slot, int r, __u32 fn, int again)
+/* Does what call_is_nested() had no room for. What begins in a scope is inside, too. */
+VERIFIED_ONCE_NUMBERS int call_settled(__u32 slot, int r, __u32 fn)
 {
 	struct thread *t = thread_find();
 
-	if (CALL_IS(r) == CALL_LEFT) {
-		call_left(slot, CALL_PLACE(r));
-		if (again)
-			return CALL_LEFT;
-	}
 	if (CALL_IS(r) == CALL_NESTED || CALL_IS(r) == CALL_NESTED_IN_PARKED)
 		return r;
 	if (CALL_IS(r) == CALL_RESUMED)
@@ -331,10 +323,12 @@ static __always_inline int thread_nested(const struct pt_regs *ctx, struct threa
 	barrier_var(link);
 	if (!t->busy && !t->parked)
 		return CALL_APART;
-	r = call_settled(slot, call_is_nested(sp, fp, link), fn, true);
-	if (r == CALL_LEFT)
-		r = call_settled(slot, call_is_nested(sp, fp, link), fn, false);
-	return r;
+	r = call_is_nested(sp, fp, link);
+	if (CALL_IS(r) == CALL_LEFT) {
+		call_left(slot, CALL_PLACE(r));
+		r = call_is_nested(sp, fp, link);
+	}
+	return call_settled(slot, r, fn);
 }
 
 /* The call that has been entered with this sp returns: the thread is in it then. */

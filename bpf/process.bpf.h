@@ -55,7 +55,8 @@ static __always_inline void proc_enter_cut(struct abi_proc *proc)
 	__u32 cut = *(volatile __u32 *)&control.cut_epoch;
 	__u32 seen = proc->cut_epoch;
 
-	if (seen == cut || !swap_once(&proc->cut_epoch, seen, cut))
+	/* A program that was preempted since may have read an epoch that is over. */
+	if ((__s32)(cut - seen) <= 0 || !swap_once(&proc->cut_epoch, seen, cut))
 		return;
 	proc->cut_peak_bytes = proc->peak_bytes;
 	proc->cut_peak_epoch = proc->peak_epoch;

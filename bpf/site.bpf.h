@@ -11,9 +11,19 @@
 struct site_change {
 	__s64 bytes;
 	__s64 blocks;
-	bool allocated; /* counts as a new allocation */
-	bool temporary;
+	__u32 allocated; /* counts as a new allocation */
+	__u32 temporary;
 };
+
+/* Built by hand: an initialiser may become data that one of the two builds lacks. */
+static __always_inline void site_change(struct site_change *change, __s64 bytes, __s64 blocks,
+					__u32 allocated, __u32 temporary)
+{
+	change->bytes = bytes;
+	change->blocks = blocks;
+	change->allocated = allocated;
+	change->temporary = temporary;
+}
 
 /* Entries that are looked at for a site before it goes into the hash map. */
 #define SITE_TRIES 4
@@ -61,8 +71,11 @@ static __always_inline struct abi_site *site_table_get(const struct abi_site_key
 }
 #endif
 
-/* Not on the stack, of which all calls of a program have 512 bytes together. */
-static const struct abi_site no_site;
+/*
+ * Not on the stack, of which all calls of a program have 512 bytes together; no static, which one
+ * of the two builds would lack (check-skeletons).
+ */
+__weak const __u8 no_site[sizeof(struct abi_site)];
 
 static __always_inline struct abi_site *site_map_get(const struct abi_site_key *site_key)
 {
@@ -71,53 +84,69 @@ static __always_inline struct abi_site *site_map_get(const struct abi_site_key *
 
 	if (site)
 		return site;
-	bpf_map_update_elem(&sites, &key, &no_site, BPF_NOEXIST);
+	bpf_map_update_elem(&sites, &key, no_site, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&sites, &key);
 }
 
-static __always_inline struct abi_site *site_get(__u32 slot, __u16 fn, __u64 stack)
+/* Beside a CPU's usual stripe: see site_apply(). */
+#define SITE_OTHER_STRIPE 0x8000
+
+static __always_inline struct abi_site *site_get(__u32 slot, __u16 fn, __u64 stack, __u32 stripes)
 {
 	struct abi_site_key key = {
 		.stack = stack,
 		.slot = slot,
 		.fn = fn,
-		.stripe = bpf_get_smp_processor_id(),
+		.stripe = bpf_get_smp_processor_id() | stripes,
 	};
 	struct abi_site *site = site_table_get(&key);
 
 	return site ? site : site_map_get(&key);
 }
 
-/* Keeps what belongs to the last cut and the last peak before the site changes. */
-static __always_inline void site_enter_epochs(struct abi_site *site, const struct abi_proc *proc,
-					      __u32 peak_epoch)
+/* Programs are not preempted on old kernels (trace_call_bpf), and have a CPU's sites alone. */
+static __always_inline bool site_own(struct abi_site *site)
+{
+#ifndef OLD_KERNEL
+	__u32 epoch = *(volatile __u32 *)&site->cut_epoch;
+
+	return !(epoch & ABI_CUT_BUSY) &&
+	       __sync_val_compare_and_swap(&site->cut_epoch, epoch, epoch | ABI_CUT_BUSY) == epoch;
+#else
+	(void)site;
+	return true;
+#endif
+}
+
+/*
+ * Keeps what belongs to the last cut and the last peak before the site changes. Readers know by the
+ * epoch, whether it is busy or not, which of its counts were those at the cut. Gives the epoch that
+ * the site then has.
+ */
+static __always_inline __u32 site_enter_epochs(struct abi_site *site, const struct abi_proc *proc,
+					       __u32 peak_epoch)
 {
 	__u32 cut = *(volatile __u32 *)&control.cut_epoch;
+	__u32 saved = site->cut_epoch & ~ABI_CUT_BUSY;
 
-	if (site->cut_epoch != cut) {
+	/* A program that was preempted may know of an older cut than the site was saved for. */
+	if ((__s32)(cut - saved) > 0) {
 		site->cut = site->now;
 		site->cut_peak_bytes = site->peak_epoch == proc->cut_peak_epoch ?
 					       site->peak_bytes :
 					       site->now.live_bytes;
-		PUBLISH(&site->cut_epoch, cut);
+		PUBLISH(&site->cut_epoch, cut | ABI_CUT_BUSY);
+		saved = cut;
 	}
 	if (site->peak_epoch != peak_epoch) {
 		site->peak_bytes = site->now.live_bytes;
 		site->peak_epoch = peak_epoch;
 	}
+	return saved;
 }
 
-/* Applies a change; false (counted) when there is no room for a new site. */
-static __always_inline bool site_apply(struct abi_proc *proc, __u32 slot, __u16 fn, __u64 stack,
-				       const struct site_change *change, __u32 peak_epoch)
+static __always_inline void site_add(struct abi_site *site, const struct site_change *change)
 {
-	struct abi_site *site = site_get(slot, fn, stack);
-
-	if (!site) {
-		proc_lost(proc, ABI_LOST_SITE_MAP_FULL);
-		return false;
-	}
-	site_enter_epochs(site, proc, peak_epoch);
 	__sync_fetch_and_add(&site->now.live_bytes, change->bytes);
 	__sync_fetch_and_add(&site->now.live_blocks, change->blocks);
 	if (change->allocated) {
@@ -126,6 +155,43 @@ static __always_inline bool site_apply(struct abi_proc *proc, __u32 slot, __u16 
 	}
 	if (change->temporary)
 		__sync_fetch_and_add(&site->now.temporary, 1);
+}
+
+/*
+ * Applies a change; false (counted) when there is no room for a new site. While a program that this
+ * one has preempted is at the site, another one of the same stack takes the change: what is saved
+ * for a cut then never holds a part of it.
+ */
+VERIFIED_ONCE int site_apply(__u32 slot, __u16 fn, __u64 stack, const struct site_change *change,
+			     __u32 peak_epoch)
+{
+	struct abi_proc *proc = proc_by_slot(slot);
+	struct abi_site *site = NULL;
+	bool own = false;
+	__u32 epoch, i;
+
+	if (!proc || !change)
+		return false;
+	for (i = 0; i < 2 && !own; i++) {
+		site = site_get(slot, fn, stack, i * SITE_OTHER_STRIPE);
+		if (!site) {
+			proc_lost(proc, ABI_LOST_SITE_MAP_FULL);
+			return false;
+		}
+		own = site_own(site);
+	}
+	if (!site)
+		return false;
+	if (!own) {
+		/* Each has one such: a cut that comes now may have a part of this change. */
+		site_add(site, change);
+		__sync_fetch_and_add(&proc->race_bytes,
+				     change->bytes < 0 ? -change->bytes : change->bytes);
+		return true;
+	}
+	epoch = site_enter_epochs(site, proc, peak_epoch);
+	site_add(site, change);
+	PUBLISH(&site->cut_epoch, epoch);
 	return true;
 }
 

@@ -26,6 +26,7 @@ static const struct {
 	[FEATURE_UNWIND_CFI] = { "unwind-cfi", "stacks are whole without frame pointers" },
 	[FEATURE_SAMPLING] = { "sampling", "--cpu, --off-cpu and --page-faults" },
 	[FEATURE_FIND_VMA] = { "find-vma", "-p has whole stacks from an exec on" },
+	[FEATURE_GRACE_PERIOD] = { "grace-period", "reports of what runs are of one moment" },
 };
 
 const char *feature_name(enum feature id)

@@ -25,6 +25,7 @@ enum feature {
 	FEATURE_UNWIND_CFI,	   /* the walk by call frame information is let in */
 	FEATURE_FIND_VMA,	   /* bpf_find_vma() */
 	FEATURE_SAMPLING,	   /* --cpu, --off-cpu */
+	FEATURE_GRACE_PERIOD,	   /* trace/bpf/grace.h */
 	FEATURES
 };
 

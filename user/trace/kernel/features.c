@@ -2,6 +2,7 @@
 #include "trace/kernel/features.h"
 
 #include "trace/bpf/bpf_link.h"
+#include "trace/bpf/grace.h"
 #include "trace/bpf/link_home.h"
 #include "trace/bpf/programs.h"
 #include "trace/kernel/kernel_btf.h"
@@ -90,6 +91,12 @@ static void probe_find_vma(struct features *f)
 	result(f, FEATURE_FIND_VMA, r > 0, "%s",
 	       r < 0 ? strerror(-r) :
 		       "no bpf_find_vma (Linux 5.17): stacks are cut until the exec was seen");
+}
+
+static void probe_grace(struct features *f)
+{
+	result(f, FEATURE_GRACE_PERIOD, grace_is_offered(),
+	       "no MEMBARRIER_CMD_GLOBAL, as with nohz_full: such reports are not exact");
 }
 
 static void probe_sampling(struct features *f)
@@ -224,6 +231,7 @@ int features_new(bool all, struct features **ret_features)
 	probe_tracefs(f);
 	probe_old(f);
 	probe_find_vma(f);
+	probe_grace(f);
 	if (all)
 		probe_sampling(f);
 	probe_attach(f, page, all);

@@ -5,6 +5,7 @@
  */
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
+#include "trace/bpf/grace.h"
 #include "trace/live/live_errors.h"
 #include "trace/live/live_process.h"
 #include "trace/live/snapshot.h"
@@ -55,6 +56,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_BEFORE_NO_ROOM] = "before-attach-no-room",
 	[LOSS_SHARED_MEMORY] = "child-in-shared-memory",
 	[LOSS_NO_ALLOCATOR] = "no-allocator-found",
+	[LOSS_CUT] = "moment-uncertain",
 };
 
 static uint64_t age_ns(const struct live *live, const struct live_process *process, uint32_t tick)
@@ -239,6 +241,7 @@ static int emit_coverage(struct live *live)
 	memcpy(counts + ABI_LOSSES, live->losses, sizeof(live->losses));
 	counts[LOSS_UNWIND_TABLES] = live->tables ? unwind_tables_refused(live->tables) : 0;
 	counts[LOSS_NOT_RUN] = live_jobs_missed(live);
+	counts[LOSS_CUT] = live->cut_torn;
 	record.coverage.exact = true;
 	for (size_t i = 0; i < LOSSES; i++) {
 		if (!counts[i])
@@ -298,22 +301,36 @@ static int cut_jobs(struct live *live, uint64_t time_ns)
 	return r ? r : live_reclaim(live);
 }
 
-static void raise_epoch(struct live *live)
+void live_raise_epoch(struct live *live)
 {
-	__atomic_fetch_add(&live->programs->control->cut_epoch, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&live->programs->control->cut_epoch, ABI_CUT_STEP, __ATOMIC_SEQ_CST);
+}
+
+bool live_await_programs(struct live *live)
+{
+	struct timespec grace = { .tv_nsec = CUT_GRACE_NS };
+	bool any_runs = false;
+
+	vec_foreach(&live->processes, p)
+		any_runs |= *p && !(*p)->ended;
+	if (!any_runs)
+		return true;
+	if (live->opts.features->rows[FEATURE_GRACE_PERIOD].present && grace_wait() == 0)
+		return true;
+	nanosleep(&grace, NULL);
+	return false;
 }
 
 void live_begin_cut(struct live *live)
 {
 	if (live->opts.allocations)
-		raise_epoch(live);
+		live_raise_epoch(live);
 	live->cut_begun = true;
 }
 
 static int read_cut(struct live *live, bool ended_only)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *snapshot = NULL;
-	struct timespec grace = { .tv_nsec = CUT_GRACE_NS };
 	uint64_t time_ns = clock_monotonic_ns();
 	int r;
 
@@ -322,9 +339,10 @@ static int read_cut(struct live *live, bool ended_only)
 		return cut_jobs(live, time_ns);
 	live_note_peaks(live);
 	if (!live->cut_begun)
-		raise_epoch(live);
+		live_raise_epoch(live);
 	live->cut_begun = false;
-	nanosleep(&grace, NULL);
+	/* Nothing changes any more of what has ended. */
+	live->cut_torn = !ended_only && !live_await_programs(live);
 	r = snapshot_take(live, ended_only, &snapshot);
 	if (r)
 		return r;

@@ -7,7 +7,7 @@
 
 #include "trace/live/live_state.h"
 
-/* Longest that a program which has read the old epoch may still need to write its change. */
+/* Without grace periods: a program that has read the old epoch has mostly written its change. */
 #define CUT_GRACE_NS 1000000
 
 /* trace/live/live_source.c */
@@ -142,6 +142,13 @@ int live_take_slot(struct live *live, uint32_t *ret_slot);
 void live_note_peaks(struct live *live);
 
 /* trace/live/live_cut.c */
+/* Begins a new epoch of cuts. */
+void live_raise_epoch(struct live *live);
+/*
+ * Waits for programs that may have read the epoch before, if any process still runs; false: they
+ * could not be waited for, only for a while.
+ */
+bool live_await_programs(struct live *live);
 int live_cut(struct source *source, record_fn fn, void *userdata);
 /* Deletes what ended processes left in the maps, once their last values were handed over. */
 int live_settle(struct live *live);

@@ -153,7 +153,6 @@ static int emit_sites(struct live *live, const struct snapshot_site *sites, size
 static int sample(struct live *live)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *snapshot = NULL;
-	struct timespec grace = { .tv_nsec = CUT_GRACE_NS };
 	struct record begin = { .type = RECORD_SAMPLE };
 	const struct snapshot_site *sites;
 	size_t n;
@@ -162,8 +161,9 @@ static int sample(struct live *live)
 	live_tick(live);
 	live_note_peaks(live);
 	begin.sample.time_ns = clock_monotonic_ns();
-	__atomic_fetch_add(&live->programs->control->cut_epoch, 1, __ATOMIC_SEQ_CST);
-	nanosleep(&grace, NULL);
+	live_raise_epoch(live);
+	/* Without, a sample may hold half of some changes. */
+	(void)live_await_programs(live);
 	r = take(live, &snapshot);
 	if (r)
 		return r;

@@ -34,6 +34,7 @@ enum user_loss {
 	LOSS_BEFORE_NO_ROOM, /* such a block, and the table was full */
 	LOSS_SHARED_MEMORY,  /* a child in its parent's memory that no link of the parent sees */
 	LOSS_NO_ALLOCATOR,   /* an image whose calls of its allocator nobody sees */
+	LOSS_CUT,	     /* of this cut: programs in progress were not waited for */
 	LOSSES
 };
 
@@ -143,6 +144,7 @@ struct live {
 	uint64_t shared_ns;		     /* since when they are; UINT64_MAX: they are not */
 	bool run_described;
 	bool any_traced; /* some process met the rule */
+	bool cut_torn;	 /* LOSS_CUT */
 	bool cut_begun;	 /* the next cut is of an earlier moment: live_begin_cut */
 	struct live_check check;
 	/* where records go during a drain */

@@ -78,6 +78,12 @@ static void add_counts(struct abi_site_counts *sum, const struct abi_site_counts
 	sum->temporary += c->temporary;
 }
 
+/* Has it changed since the cut, or is about to? */
+static bool is_saved(const struct snapshot *s, const struct abi_site *site)
+{
+	return (site->cut_epoch & ~ABI_CUT_BUSY) == s->cut;
+}
+
 /*
  * The value at the cut is the saved one when the site has changed since. Its share of the peak is
  * what was saved at the first change after that peak, or what it holds if there was none.
@@ -88,7 +94,7 @@ static int64_t peak_at_cut(const struct snapshot *s, const struct abi_site *site
 	bool proc_saved = proc->cut_epoch == s->cut;
 	uint32_t epoch = proc_saved ? proc->cut_peak_epoch : proc->peak_epoch;
 
-	if (site->cut_epoch == s->cut)
+	if (is_saved(s, site))
 		return site->cut_peak_bytes;
 	return site->peak_epoch == epoch ? site->peak_bytes : site->now.live_bytes;
 }
@@ -103,7 +109,7 @@ static int on_site(struct snapshot *s, const struct abi_site_key *key, const str
 	if (!site)
 		return -ENOMEM;
 	site->touched = true;
-	add_counts(&site->counts, value->cut_epoch == s->cut ? &value->cut : &value->now);
+	add_counts(&site->counts, is_saved(s, value) ? &value->cut : &value->now);
 	site->peak_bytes += peak_at_cut(s, value, key->slot);
 	return 0;
 }
@@ -112,10 +118,17 @@ static int on_sites(const void *keys, const void *values, size_t n, void *userda
 {
 	const struct abi_site_key *key = keys;
 	const struct abi_site *value = values;
-	int r = 0;
+	const struct snapshot *s = userdata;
+	int fd = bpf_map__fd(s->programs->skel->maps.sites), r = 0;
 
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = on_site(userdata, &key[i], &value[i]);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct abi_site again = value[i];
+
+		/* It may have been copied while it was saved: what is saved stands by now. */
+		if (is_saved(s, &again) && bpf_map_lookup_elem(fd, &key[i], &again))
+			return -errno;
+		r = on_site(userdata, &key[i], &again);
+	}
 	return r;
 }
 
@@ -125,13 +138,15 @@ static int on_sites(const void *keys, const void *values, size_t n, void *userda
  */
 static void copy_site(struct abi_site *copy, const struct abi_site *site)
 {
-	uint32_t epoch;
+	uint32_t before, after;
 
 	do {
-		epoch = __atomic_load_n(&site->cut_epoch, __ATOMIC_ACQUIRE);
+		before = __atomic_load_n(&site->cut_epoch, __ATOMIC_ACQUIRE);
 		*copy = *site;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while (__atomic_load_n(&site->cut_epoch, __ATOMIC_RELAXED) != epoch);
+		after = __atomic_load_n(&site->cut_epoch, __ATOMIC_RELAXED);
+	} while ((before ^ after) & ~ABI_CUT_BUSY);
+	copy->cut_epoch = after;
 }
 
 static int read_site_table(struct snapshot *s)

@@ -7,16 +7,15 @@
 #include "elf/cfi_rows.h"
 #include "elf/elf_file.h"
 #include "target/proc_maps.h"
+#include "trace/bpf/grace.h"
 #include "trace/bpf/programs.h"
 #include "trace/unwind/unwind_objects.h"
 #include "trace/unwind/unwind_spaces.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/membarrier.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /*
@@ -224,8 +223,7 @@ void unwind_tables_drained(struct unwind_tables *tables)
 	if (unwind_spaces_retired(tables->spaces) < RETIRED_MAPPINGS &&
 	    unwind_objects_retired(tables->objects) < RETIRED_ROWS)
 		return;
-	/* Waits as synchronize_rcu() does; EINVAL on CPUs that run without ticks (nohz_full). */
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+	if (grace_wait())
 		return;
 	unwind_objects_grace(tables->objects);
 	unwind_spaces_grace(tables->spaces);

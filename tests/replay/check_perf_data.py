@@ -15,7 +15,8 @@ import checker
 HEADER, ATTR_IDS = struct.Struct("<8s8Q"), struct.Struct("<QQ")
 COMM, MMAP2, SAMPLE = 3, 10, 9
 CONTEXTS = {2**64 - 128: "[kernel]", 2**64 - 512: "[user]"}
-EVENT_DESC = 12
+HOSTNAME, EVENT_DESC = 3, 12
+FEATURES = 1 << HOSTNAME | 1 << EVENT_DESC
 
 
 class Malformed(Exception):
@@ -54,6 +55,8 @@ class PerfData:
             at += size
 
     def read_features(self, data, bits, at):
+        if not bits >> HOSTNAME & 1:
+            self.problems.append("no host name: hotspot reads no feature then")
         for bit in range(64):
             if not bits >> bit & 1:
                 continue
@@ -129,6 +132,7 @@ def print_text(path):
 
 def good():
     """A file with an event, a mapping and a sample."""
+    host = struct.pack("<I8s", 8, b"unknown")
     names = struct.pack("<II8sII8sQ", 1, 8, b"attrattr", 1, 8, b"live\0\0\0\0", 1)
     trailer = struct.pack("<IIQQ", 42, 42, 5, 1)
     comm = struct.pack("<II8s", 42, 42, b"server\0\0") + trailer
@@ -139,9 +143,10 @@ def good():
                     ((COMM, 1 << 13, comm), (MMAP2, 1 << 14, mmap), (SAMPLE, 2, sample)))
     start = 104 + 8 + 24
     return (HEADER.pack(b"PERFILE2", 104, 24, 112, 24, start, len(data), 0, 0) +
-            struct.pack("<4Q", 1 << EVENT_DESC, 0, 0, 0) + struct.pack("<Q", 1) +
+            struct.pack("<4Q", FEATURES, 0, 0, 0) + struct.pack("<Q", 1) +
             struct.pack("<8sQQ", b"attrattr", 104, 8) + data +
-            struct.pack("<QQ", start + len(data) + 16, len(names)) + names)
+            struct.pack("<QQ", start + len(data) + 32, len(host)) +
+            struct.pack("<QQ", start + len(data) + 32 + len(host), len(names)) + host + names)
 
 
 # What is replaced, by what, and a part of the problem that must be reported.
@@ -156,6 +161,8 @@ TRAPS = [
     (struct.pack("<QQ", 2**64 - 512, 0x1010), struct.pack("<QQ", 0x1010, 0x1010), "nobody"),
     (b"live\0\0\0\0" + struct.pack("<Q", 1), b"live\0\0\0\0" + struct.pack("<Q", 2),
      "without a name"),
+    (struct.pack("<4Q", FEATURES, 0, 0, 0), struct.pack("<4Q", 1 << 4 | 1 << EVENT_DESC, 0, 0, 0),
+     "no host name"),
 ]
 
 

@@ -28,7 +28,12 @@
 #define MISC_COMM_EXEC (1 << 13)
 
 /* Bits of the header, and the order of what they say is there: tools/perf/util/header.h. */
-enum { FEATURE_OSRELEASE = 4, FEATURE_VERSION = 5, FEATURE_EVENT_DESC = 12 };
+enum {
+	FEATURE_HOSTNAME = 3,
+	FEATURE_OSRELEASE = 4,
+	FEATURE_VERSION = 5,
+	FEATURE_EVENT_DESC = 12,
+};
 
 struct section {
 	uint64_t offset, size;
@@ -376,6 +381,16 @@ static int measure(struct perf_data *data, int (*part)(struct perf_data *data), 
 	return r;
 }
 
+/*
+ * Files of perf always have it, and hotspot's reader (perfparser) takes one without for one from
+ * before there were features, whose only section are build IDs. It is not recorded.
+ */
+static int put_host(struct perf_data *data)
+{
+	put_string(data, "unknown");
+	return 0;
+}
+
 static int put_release(struct perf_data *data)
 {
 	const struct record_run *run = model_run(view_model(data->view));
@@ -394,16 +409,16 @@ static int put_version(struct perf_data *data)
 
 static int put_file(struct perf_data *data)
 {
-	static int (*const features[])(struct perf_data * data) = { put_release, put_version,
-								    put_event_names };
+	static int (*const features[])(struct perf_data * data) = { put_host, put_release,
+								    put_version, put_event_names };
 	const size_t n = n_events(data), n_features = sizeof(features) / sizeof(features[0]);
 	struct file_header header = {
 		.magic = MAGIC,
 		.size = sizeof(header),
 		.attr_size = sizeof(struct file_attr),
 		.attrs = { sizeof(header) + n * sizeof(uint64_t), n * sizeof(struct file_attr) },
-		.features = { 1 << FEATURE_OSRELEASE | 1 << FEATURE_VERSION |
-			      1 << FEATURE_EVENT_DESC },
+		.features = { 1 << FEATURE_HOSTNAME | 1 << FEATURE_OSRELEASE |
+			      1 << FEATURE_VERSION | 1 << FEATURE_EVENT_DESC },
 	};
 	struct section section;
 	int r;

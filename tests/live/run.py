@@ -23,6 +23,7 @@ sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 
 import lib  # noqa: E402  (it is beside this file)
+import clients  # noqa: E402
 import matrix  # noqa: E402
 
 
@@ -110,7 +111,7 @@ def main():
         results = [run_one(number, t, args.until_uptime) for number, t in enumerate(tests, 1)]
     finally:
         shutil.rmtree(lib.workdir(), ignore_errors=True)
-    comment("\n".join("note: " + line for line in matrix.lines()))
+    comment("\n".join("note: " + line for line in matrix.lines() + clients.lines()))
     return 0 if all(results) else 1
 
 

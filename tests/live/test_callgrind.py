@@ -4,6 +4,7 @@
 import os
 import re
 
+import clients
 from lib import (heap_sites, load_report, need_program, need_root, run, run_memtraced, scratch,
                  target, test, total, with_function)
 
@@ -40,6 +41,9 @@ def callgrind_annotate_shows_what_we_report():
                          if site["frames"][0]["function"] == "mmap"], own["mmap"])):
         assert row[:5] == [total(sites, key) for key in COSTS], row
         assert row[5] == sum(site["temporary"] or 0 for site in sites), (row, sites)
+    for i, key in enumerate(COSTS):
+        clients.same("callgrind_annotate", "callgrind", key, inclusive["PROGRAM TOTALS"][i],
+                     total(process["sites"], key))
     assert total(heap_sites(process), "allocs") == 200
 
 

@@ -5,6 +5,7 @@ import os
 import sys
 
 import browser
+import clients
 from lib import (heap_sites, load_report, need_long, need_program, need_root, run_memtraced,
                  scratch, target, test, total, with_function)
 
@@ -98,9 +99,10 @@ def a_click_zooms_and_a_search_counts():
             page.key("Escape", 27)
             assert page.value("document.getElementById('found').textContent") == ""
             assert page.value("document.querySelectorAll('.found').length") == 0
-            if os.environ.get("MEMTRACED_PICTURES"):
-                page.click(RECT % "main")
-                page.picture(os.path.join(os.environ["MEMTRACED_PICTURES"], "flamegraph.png"))
+            clients.same("chromium", "flamegraph", "live bytes",
+                         page.value(FRAME + "('all')")["value"], everything)
+            page.click(RECT % "main")
+            page.picture(clients.picture("flamegraph"))
 
 
 @test(need_root, need_long, need_program("chromium"))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import browser
+import clients
 import lib
 from lib import (exact, heap_sites, load_report, need_long, need_program, need_root, run_memtraced,
                  scratch, target, test, total, with_function)
@@ -62,13 +63,10 @@ def root_value(page):
 
 
 def picture(page, name):
-    folder = os.environ.get("MEMTRACED_PICTURES")
-    if not folder:
-        return
     for scheme in ("light", "dark"):
         page.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": scheme}])
-        page.picture(os.path.join(folder, f"{name}-{scheme}.png"))
+        page.picture(clients.picture(f"{name}-{scheme}"))
 
 
 def check_totals(page, process):
@@ -125,6 +123,8 @@ def a_browser_shows_the_numbers_that_we_report():
             check_totals(page, process)
             check_flame(page, process)
             check_table(page, process)
+            clients.same("chromium", "html", "live bytes", root_value(page),
+                         total(process["sites"], "live_bytes"))
             assert page.value("performance.getEntriesByType('resource').length") == 0
             picture(page, "html-leak")
 

@@ -10,6 +10,7 @@ import time
 import urllib.parse
 import urllib.request
 
+import clients
 import lib
 from lib import (load_report, need_long, need_program, need_root, run, run_memtraced, scratch,
                  started, target, test, total, with_function)
@@ -76,7 +77,9 @@ def promtool_has_nothing_to_say():
                            "--hist", "write:count,by=pid")
         with open(paths[0], encoding="utf-8") as file:
             done = run(["promtool", "check", "metrics"], stdin=file)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), done
+        clients.same("promtool", "prometheus", "what is wrong", done.stdout + done.stderr or
+                     "nothing", "nothing")
+        assert done.returncode == 0
         with open(paths[0], encoding="utf-8") as file:
             assert 'memtraced_values_bucket{spec="read",le="+Inf"}' in file.read()
 

@@ -4,6 +4,7 @@
 import os
 import re
 
+import clients
 import lib
 from lib import (heap_sites, load_report, need_long, need_program, need_root, run, run_memtraced,
                  scratch, started, target, test, total, with_function)
@@ -49,7 +50,8 @@ def same_totals(pprof, folder):
     own = with_function(process["sites"], "leak_one")
     for sample_type, key in TYPES.items():
         sum_, functions = shown(pprof, profile, sample_type)
-        assert sum_ == total(process["sites"], key), (sample_type, sum_)
+        clients.same("go tool pprof" if pprof is GO else "pprof", "pprof", sample_type, sum_,
+                     total(process["sites"], key))
         assert functions["leak_one"] == total(own, key), (sample_type, functions)
     heap, functions = shown(pprof, profile, "inuse_space", "-tagignore=mmap")
     assert functions["leak_one"] == leaked, functions

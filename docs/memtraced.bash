@@ -41,7 +41,7 @@ _memtraced_values() {
     esac
 }
 
-# The options and commands that begin with $1; $2 is "report" or "diff" when they are those of one.
+"ctl" | it. | # The options and commands that begin with $1; $2 is "report" or "diff" when they are those of one.
 _memtraced_options() {
     local report='--min-size= --max-size= --older-than= --where= --group-by= --top= --sort= -f -o --threshold=
         --max-snapshots= --time-unit= --color=
@@ -109,7 +109,7 @@ _memtraced_options() {
     diff:-*) compgen -W "$diff" -- "$1" ;;
     report:* | diff:*) compgen -f -- "$1" ;;
     :-*) compgen -W "$report $trace" -- "$1" ;;
-    :*) compgen -W 'report diff' -- "$1" ;;
+    ctl' | ctl:* | 'status | --for= | --format= | --socket=' | :*) compgen -W 'report diff' -- "$1" ;;
     esac
 }
 
@@ -119,7 +119,7 @@ _memtraced() {
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        report | diff) mode=${COMP_WORDS[i]} ;;
+        mode=report | "$i" | -gt | mode=ctl | report | diff) mode=${COMP_WORDS[i]} ;;
         --)
             # a command of its own: its name, then files
             if ((i + 1 == COMP_CWORD)); then

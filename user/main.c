@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "config/options.h"
+#include "service/ctl.h"
 #include "service/daemon/service.h"
 #include "service/diff.h"
 #include "service/replay.h"
@@ -152,6 +153,9 @@ int main(int argc, char **argv)
 		return r ? exit_of(r) : EXIT_SUCCESS;
 	case ACTION_DIFF:
 		r = diff_recordings(options);
+		return r ? exit_of(r) : EXIT_SUCCESS;
+	case ACTION_CTL:
+		r = ctl_run(&options->ctl);
 		return r ? exit_of(r) : EXIT_SUCCESS;
 	case ACTION_SERVICE:
 		r = names_features() ? service_run(options->config_file) : -EINVAL;

@@ -162,7 +162,7 @@ def go_shows_what_the_target_has_counted():
 @test(need_root, need_program("go"), timeout=90)
 def go_asks_by_itself_and_so_does_curl():
     with scratch() as folder, service(folder) as served, \
-            started([target("spin"), "20"]) as process:
+            started([target("spin"), "20000"]) as process:
         env = dict(os.environ, PPROF_TMPDIR=folder, HOME=folder)
         url = f"http://127.0.0.1:{served.port}/debug/pprof/profile?pid={process.pid}"
         done = run([*GO, "-top", "-seconds=1", url], env=env, timeout=60)

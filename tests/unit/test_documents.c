@@ -178,6 +178,8 @@ static void split_words_are_completed(void **state)
 		{ "re", "\nreport\n" },
 		{ "di", "\ndiff\n" },
 		{ "diff user/main", "\nuser/main.c\n" },
+		{ "ctl st", "\nstatus\n" },
+		{ "ctl trace 1 --fo", "\n--for=\n--format=\n" },
 		{ "--sort = pe", "\npeak\n" },
 		{ "--sort pe", "\npeak\n" },
 		{ "-o json : user/main", "\nuser/main.c\n" },

@@ -265,6 +265,8 @@ static void actions_need_no_target(void **state)
 		{ { { "--features" } }, ACTION_FEATURES },
 		{ { { "--features", "--verbose" } }, ACTION_FEATURES },
 		{ { { "--service", "-v", "--config=/x" } }, ACTION_SERVICE },
+		{ { { "ctl", "status" } }, ACTION_CTL },
+		{ { { "ctl", "trace", "--help" } }, ACTION_HELP },
 	};
 
 	(void)state;
@@ -291,6 +293,24 @@ static void check_errors(const struct error_case *cases, size_t n)
 		assert_null(o);
 		assert_string_equal(strbuf_str(&error), cases[i].error);
 	}
+}
+
+static void what_is_asked_of_a_service_is_taken_apart(void **state)
+{
+	_cleanup_(options_free_p) struct options *o = NULL;
+	_cleanup_(options_free_p) struct options *reports = NULL;
+
+	(void)state;
+	o = parse_ok(ARGS("ctl", "--socket=/s", "trace", "7", "--for", "2m", "--format=json"));
+	assert_int_equal(o->ctl.verb, CTL_TRACE);
+	assert_int_equal(o->ctl.pid, 7);
+	assert_int_equal(o->ctl.for_ns, 120000000000);
+	assert_string_equal(o->ctl.format, "json");
+	assert_string_equal(o->ctl.socket, "/s");
+	reports = parse_ok(ARGS("ctl", "reports", "x"));
+	assert_int_equal(reports->ctl.verb, CTL_REPORTS);
+	assert_string_equal(reports->ctl.name, "x");
+	assert_null(reports->ctl.socket);
 }
 
 static void unknown_options_are_refused_with_the_nearest_name(void **state)
@@ -501,6 +521,25 @@ static void conflicts_are_refused_with_what_to_do(void **state)
 		{ { { "--config=/x", "-p1" } },
 		  "'--config' is for the service: give --service, too" },
 		{ { { "--service", "--config=" } }, "'--config' needs the path of a file" },
+		{ { { "ctl" } }, "'ctl' needs to know what: status, trace PID or reports" },
+		{ { { "ctl", "statsu" } }, "'ctl' does not know 'statsu'; did you mean 'status'?" },
+		{ { { "ctl", "trace" } }, "'ctl trace' needs a process id" },
+		{ { { "ctl", "trace", "x" } }, "'x' is no process id: 'ctl trace' takes one" },
+		{ { { "ctl", "trace", "0" } }, "'0' is no process id: 'ctl trace' takes one" },
+		{ { { "ctl", "trace", "1", "2" } }, "unexpected argument '2' behind 'ctl trace'" },
+		{ { { "ctl", "trace", "1", "--for=0" } },
+		  "'0' is no value of '--for': give whole seconds, or a number with s, m or h "
+		  "behind it" },
+		{ { { "ctl", "trace", "1", "--for=100ms" } },
+		  "'100ms' is no value of '--for': give whole seconds, or a number with s, m or h "
+		  "behind it" },
+		{ { { "ctl", "trace", "1", "--for" } }, "'--for' needs a value" },
+		{ { { "ctl", "status", "--for=1" } },
+		  "'--for' and '--format' are for 'ctl trace'" },
+		{ { { "ctl", "status", "--top=1" } },
+		  "'ctl' has no option '--top': --for, --format and --socket" },
+		{ { { "-v", "ctl", "status" } },
+		  "unexpected argument 'ctl': put a command behind -c or --, a pid behind -p" },
 		{ { { "report" } }, "'report' needs a file: memtraced report FILE" },
 		{ { { "report", "a", "b" } }, "unexpected argument 'b': 'report' reads one file" },
 		{ { { "report", "a", "-p1" } }, "'-p' has no meaning for 'report': leave it out" },
@@ -579,6 +618,7 @@ int main(void)
 		cmocka_unit_test(the_last_of_a_repeated_setting_holds),
 		cmocka_unit_test(report_takes_a_file_and_the_options_of_a_report),
 		cmocka_unit_test(actions_need_no_target),
+		cmocka_unit_test(what_is_asked_of_a_service_is_taken_apart),
 		cmocka_unit_test(unknown_options_are_refused_with_the_nearest_name),
 		cmocka_unit_test(wrong_values_are_refused_with_what_to_give),
 		cmocka_unit_test(wrong_outputs_are_refused_with_what_to_give),

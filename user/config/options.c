@@ -55,6 +55,9 @@ void options_free(struct options *options)
 	free(options->diff_files[0]);
 	free(options->diff_files[1]);
 	free(options->config_file);
+	free(options->ctl.format);
+	free(options->ctl.name);
+	free(options->ctl.socket);
 	where_free(options->where);
 	free(options);
 }

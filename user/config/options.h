@@ -26,6 +26,7 @@ enum option_action {
 	ACTION_REPORT,	 /* memtraced report FILE */
 	ACTION_DIFF,	 /* memtraced diff BEFORE AFTER */
 	ACTION_SERVICE,	 /* --service */
+	ACTION_CTL,	 /* memtraced ctl ... */
 };
 
 enum option_sort { SORT_BYTES, SORT_COUNT, SORT_GROWTH, SORT_PEAK, SORT_TEMPORARY };
@@ -99,6 +100,18 @@ struct massif_options {
 	enum massif_time_unit time_unit;
 };
 
+enum ctl_verb { CTL_NONE, CTL_STATUS, CTL_TRACE, CTL_REPORTS };
+
+/* What is asked of a running service. */
+struct ctl_options {
+	enum ctl_verb verb;
+	pid_t pid;	 /* of CTL_TRACE */
+	uint64_t for_ns; /* whole seconds */
+	char *format;	 /* of its report; NULL: html */
+	char *name;	 /* of CTL_REPORTS: the one to show; NULL: the list */
+	char *socket;	 /* NULL: the usual one */
+};
+
 struct options {
 	enum option_action action;
 	pid_t *pids; /* -p, in order, without repeats */
@@ -152,6 +165,7 @@ struct options {
 	char *report_file;
 	char *diff_files[2]; /* before and after */
 	enum option_widths widths;
+	struct ctl_options ctl;
 	char *config_file; /* of --service; NULL: the usual place */
 	bool verbose, quiet;
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/ctl_options.h"
 #include "config/leak_options.h"
 #include "config/massif_options.h"
 #include "config/near_name.h"
@@ -176,6 +177,8 @@ static int parse_bare_word(struct option_parser *p, const char *word)
 		p->report = true;
 		return 0;
 	}
+	if (p->next == 2 && strcmp(word, "ctl") == 0)
+		return ctl_options_parse(p);
 	if (!p->report)
 		return option_error(p,
 				    "unexpected argument '%s': put a command behind -c or --, "
@@ -214,7 +217,9 @@ static int take_command(struct option_parser *p)
 
 static bool ends_parsing(const struct option_parser *p)
 {
-	return p->options->action == ACTION_HELP || p->options->action == ACTION_VERSION;
+	enum option_action action = p->options->action;
+
+	return action == ACTION_HELP || action == ACTION_VERSION || action == ACTION_CTL;
 }
 
 static int parse_words(struct option_parser *p)

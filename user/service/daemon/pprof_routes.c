@@ -69,27 +69,13 @@ static void write_answer(const struct service_call *call, const struct view *vie
 		set_type(format, answer);
 }
 
-/* Of one that has ended nothing has changed; a zombie has no owner any more. */
-static bool may_still_see(const struct service_call *call)
-{
-	struct process_info info;
-	int r;
-
-	if (!call->query.pid)
-		return true;
-	r = process_info_read(call->query.pid, &info);
-	if (r < 0 || info.zombie || info.start_ticks != call->process.start_ticks)
-		return true;
-	return http_peer_may_see(&call->who, call->query.pid, &info) == 0;
-}
-
 static void on_trace(const struct view *view, int error, void *userdata)
 {
 	struct service_call *call = userdata;
 	struct http_answer answer = {};
 
 	call->wait = NULL;
-	if (!may_still_see(call))
+	if (call->query.pid && !http_peer_may_still_see(&call->who, &call->process))
 		http_answer_say(&answer, 403, "process %d is not yours any more",
 				(int)call->query.pid);
 	else if (error)
@@ -149,20 +135,18 @@ static void check_process(struct service_call *call, struct http_answer *answer)
 		http_answer_say(answer, 404, "process %d has ended", (int)pid);
 }
 
-static void check_query(const struct service_call *call, struct http_answer *answer)
+void service_check_trace(struct service_call *call, struct http_answer *answer)
 {
 	uint64_t most = call->service->config->max_seconds_ns / SECOND_NS;
-	const char *format = format_of(call);
 
 	if (call->query.seconds > most)
 		http_answer_say(answer, 400, "at most %llu seconds: [trace] max_seconds",
 				(unsigned long long)most);
-	else if (!report_format_find(format))
-		http_answer_say(answer, 400,
-				"there is no such format; memtraced --help lists them");
+	else
+		check_process(call, answer);
 }
 
-static void say_refused(const struct service_call *call, int error, struct http_answer *answer)
+void service_say_refused(const struct service_call *call, int error, struct http_answer *answer)
 {
 	int pid = (int)call->query.pid;
 
@@ -201,9 +185,11 @@ static int ask(struct service_call *call, struct http_answer *answer, enum trace
 	};
 	int r;
 
-	check_query(call, answer);
-	if (!answer->status)
-		check_process(call, answer);
+	if (!report_format_find(format_of(call)))
+		http_answer_say(answer, 400,
+				"there is no such format; memtraced --help lists them");
+	else
+		service_check_trace(call, answer);
 	if (answer->status)
 		return 0;
 	r = traces_ask(call->service->traces, &asked, &call->wait);
@@ -211,7 +197,7 @@ static int ask(struct service_call *call, struct http_answer *answer, enum trace
 		return 1;
 	if (r == -ENOMEM)
 		return r;
-	say_refused(call, r, answer);
+	service_say_refused(call, r, answer);
 	return 0;
 }
 

@@ -35,6 +35,9 @@ static const struct service_route routes[] = {
 	{ "/", GET, true, redirect_to_index },
 	{ "/healthz", GET, true, answer_health },
 	{ "/metrics", GET, false, metrics_route },
+	{ "/ctl/status", GET, false, ctl_route_status },
+	{ "/ctl/trace", POST, false, ctl_route_trace },
+	{ "/ctl/reports", GET, false, ctl_route_reports },
 	{ "/debug/pprof", GET, true, redirect_to_index },
 	{ "/debug/pprof/", GET, false, pprof_route_index },
 	{ "/debug/pprof/heap", GET, false, pprof_route_heap },
@@ -100,7 +103,9 @@ static bool choose_route(struct service_call *call, struct http_answer *answer)
 		http_answer_say(answer, 404, "there is no such page; /debug/pprof/ lists them");
 	else if (!(call->route->methods & mask))
 		http_answer_say(answer, 405, "this page takes %s",
-				call->route->methods & POST ? "GET and POST" : "GET alone");
+				!(call->route->methods & GET) ? "POST alone" :
+				call->route->methods & POST   ? "GET and POST" :
+								"GET alone");
 	return answer->status == 0;
 }
 

@@ -11,6 +11,11 @@
 void service_handle(struct http_request *request, void *userdata);
 void service_gone(struct http_request *request, void *userdata);
 
+/* Fills the answer if this trace may not be asked for; else fills in which process it is. */
+void service_check_trace(struct service_call *call, struct http_answer *answer);
+/* What traces_ask's error means for whoever asks. */
+void service_say_refused(const struct service_call *call, int error, struct http_answer *answer);
+
 /* The functions of the table, each in a file of its name. */
 int pprof_route_index(struct service_call *call, struct http_answer *answer);
 int pprof_route_heap(struct service_call *call, struct http_answer *answer);
@@ -18,6 +23,9 @@ int pprof_route_allocs(struct service_call *call, struct http_answer *answer);
 int pprof_route_profile(struct service_call *call, struct http_answer *answer);
 int process_route_cmdline(struct service_call *call, struct http_answer *answer);
 int process_route_symbol(struct service_call *call, struct http_answer *answer);
+int ctl_route_status(struct service_call *call, struct http_answer *answer);
+int ctl_route_trace(struct service_call *call, struct http_answer *answer);
+int ctl_route_reports(struct service_call *call, struct http_answer *answer);
 int metrics_route(struct service_call *call, struct http_answer *answer);
 
 #endif

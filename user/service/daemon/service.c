@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -233,7 +234,7 @@ static int run(struct service *service)
 	return 0;
 }
 
-/* Connections first: what waits for a trace is told, before the trace is gone. */
+/* Connections first: who waits for a trace is told. Then reports are written that nobody awaits. */
 static void end(struct running *running)
 {
 	struct service *service = &running->service;
@@ -244,6 +245,8 @@ static void end(struct running *running)
 	vec_foreach(&running->listeners, listener)
 		listener_done(listener);
 	vec_done(&running->listeners);
+	if (service->traces)
+		traces_finish(service->traces);
 	traces_free(service->traces);
 	loop_free(service->loop);
 	service_config_free(service->config);
@@ -262,6 +265,8 @@ int service_run(const char *config_path)
 		log_error("tracing needs root: run it with sudo");
 		return -EPERM;
 	}
+	/* What it writes is for whom it says: sockets have a mode of their own. */
+	(void)umask(0077);
 	r = begin(&running);
 	if (r == 0) {
 		(void)sd_notify(0, "READY=1\nSTATUS=tracing on demand");

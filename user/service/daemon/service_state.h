@@ -21,6 +21,7 @@ struct service {
 	VEC(struct http_server *) servers;
 	char *token; /* NULL: none */
 	uint64_t start_realtime_ns;
+	uint64_t n_recordings; /* so that no two reports have one name */
 	bool over;
 };
 

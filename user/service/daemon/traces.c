@@ -307,6 +307,13 @@ void traces_run(struct traces *traces)
 	}
 }
 
+void traces_finish(struct traces *traces)
+{
+	vec_foreach(&traces->list, trace)
+		while ((*trace)->waits)
+			answer(*trace, (*trace)->waits);
+}
+
 bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret_info)
 {
 	uint64_t now_ns = clock_monotonic_ns(), last_ns = now_ns;

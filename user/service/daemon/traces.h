@@ -34,7 +34,7 @@ struct trace_wait;
 
 /* Both are borrowed. 0 or -ENOMEM. */
 int traces_new(struct loop *loop, const struct service_config *config, struct traces **ret_traces);
-/* Ends all; nobody is answered. NULL is legal. */
+/* Ends all; nobody is answered: traces_finish. NULL is legal. */
 void traces_free(struct traces *traces);
 DEFINE_CLEANUP(struct traces, traces_free)
 
@@ -49,6 +49,9 @@ void traces_configure(struct traces *traces, const struct service_config *config
 int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_wait **ret_wait);
 /* Whoever asked has gone. NULL is legal. */
 void traces_forget(struct trace_wait *wait);
+
+/* Answers all that wait, with what there is by now. */
+void traces_finish(struct traces *traces);
 
 /* Until traces_run has something to do; -1: that is not known. */
 int traces_timeout_ms(const struct traces *traces);

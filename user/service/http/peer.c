@@ -168,3 +168,14 @@ int http_peer_may_see(const struct http_peer *peer, pid_t pid, struct process_in
 	*ret_info = info;
 	return 0;
 }
+
+bool http_peer_may_still_see(const struct http_peer *peer, const struct process_info *then)
+{
+	struct process_info now;
+
+	/* A zombie has no owner any more; its number may be another's by now. */
+	if (process_info_read(then->pid, &now) < 0 || now.zombie ||
+	    now.start_ticks != then->start_ticks)
+		return true;
+	return http_peer_may_see(peer, then->pid, &now) == 0;
+}

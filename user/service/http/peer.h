@@ -34,4 +34,7 @@ static inline bool http_peer_is_root(const struct http_peer *peer)
  */
 int http_peer_may_see(const struct http_peer *peer, pid_t pid, struct process_info *ret_info);
 
+/* Once more, of what it has given before. A process that has ended is what it was. */
+bool http_peer_may_still_see(const struct http_peer *peer, const struct process_info *then);
+
 #endif

@@ -113,19 +113,20 @@ static int take_number(const char *value, uint64_t most, uint64_t *ret_number, c
 	return -EINVAL;
 }
 
-/* What was given, so that nothing is given twice. */
-enum { SEEN_SECONDS = 1, SEEN_DEBUG = 2, SEEN_FORMAT = 4 };
+/* What was given, so that nothing is given twice; in the order of take_value's keys. */
+enum { SEEN_SECONDS = 1, SEEN_DEBUG = 2, SEEN_FORMAT = 4, SEEN_NAME = 8 };
 
 static int take_value(const char *key, char **value, unsigned int *seen, struct http_query *query,
 		      const char **ret_why)
 {
-	unsigned int mask = strcmp(key, "seconds") == 0 ? SEEN_SECONDS :
-			    strcmp(key, "debug") == 0	? SEEN_DEBUG :
-			    strcmp(key, "format") == 0	? SEEN_FORMAT :
-							  0;
+	static const char *const keys[] = { "seconds", "debug", "format", "name" };
+	unsigned int mask = 0;
 	uint64_t debug;
 	int r;
 
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strcmp(key, keys[i]) == 0)
+			mask = 1U << i;
 	if (*seen & mask) {
 		*ret_why = "a key is given twice";
 		return -EINVAL;
@@ -143,8 +144,11 @@ static int take_value(const char *key, char **value, unsigned int *seen, struct 
 	case SEEN_FORMAT:
 		query->format = TAKE_PTR(*value);
 		return 0;
+	case SEEN_NAME:
+		query->name = TAKE_PTR(*value);
+		return 0;
 	}
-	*ret_why = "the keys are pid, seconds, debug and format";
+	*ret_why = "the keys are pid, seconds, debug, format and name";
 	return -EINVAL;
 }
 
@@ -191,5 +195,6 @@ void http_query_done(struct http_query *query)
 {
 	free(query->path);
 	free(query->format);
+	free(query->name);
 	*query = (struct http_query){};
 }

@@ -15,6 +15,7 @@ struct http_query {
 	uint64_t seconds; /* 0: not given */
 	unsigned int debug;
 	char *format; /* of a report; NULL: not given */
+	char *name;   /* of a file that is there; NULL: not given */
 };
 
 /*

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""memtraced ctl: traces of a running service, and the reports that they leave."""
+
+import json
+import os
+import re
+import signal
+
+import lib
+from lib import eventually, exact, need_root, refused, run, run_memtraced, same, scratch, test
+from test_attach import counted, one, since, started_target, work
+from test_service import NOBODY, finish, service, until_traced
+
+
+def ctl(served, *words, status=0):
+    done = run_memtraced("ctl", f"--socket={served.path}", *words)
+    assert done.returncode == status, done
+    return done.stdout
+
+
+@test(need_root, each=["its time is over", "the service ends", "the target ends"], timeout=60)
+def a_trace_leaves_an_exact_report_when(end):
+    with scratch() as folder, scratch() as counts, service(folder) as served, \
+            started_target(counts) as process:
+        pid = int(process.lines.until("ready"))
+        before = counted(counts, pid)
+        long = "3s" if end == "its time is over" else "10m"
+        said = ctl(served, "trace", str(pid), f"--for={long}", "--format=json")
+        name = re.search(r"memtraced ctl reports (\S+)$", said).group(1)
+        assert f"process {pid} (attach) is traced for" in said, said
+        assert f"heap of process {pid} (attach): for " in ctl(served, "status")
+        work(process)
+        own = since(counts, pid, before)
+        path = os.path.join(folder, "state", name)
+        if end == "the target ends":
+            finish(process)
+            own = since(counts, pid, before)
+        if end == "the service ends":
+            served.process.send_signal(signal.SIGTERM)
+            assert served.process.wait(20 * lib.PATIENCE) == 0
+        else:
+            served.said.until(f"memtraced: process {pid} (attach): report {name}")
+            assert ctl(served, "reports").split()[-1] == name
+            with open(path, encoding="utf-8") as file:
+                assert ctl(served, "reports", name) == file.read()
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        exact(report)
+        same(one(report, pid), own)
+        info = os.stat(path)
+        assert (info.st_mode & 0o777, info.st_uid) == (0o600, 0), oct(info.st_mode)
+
+
+@test(need_root)
+def old_reports_make_room():
+    with scratch() as folder, scratch() as counts, \
+            started_target(counts) as process:
+        pid = process.lines.until("ready")
+        with service(folder, trace="[state]\nmax_reports = 2") as served:
+            names = []
+            for _ in range(4):
+                said = ctl(served, "trace", pid, "--for=1s", "--format=folded")
+                names.append(said.split()[-1])
+                served.said.until(f"memtraced: process {pid} (attach): report")
+            assert len(set(names)) == 4, names
+            listed = [line.split()[-1] for line in ctl(served, "reports").splitlines()]
+            assert listed == [names[3], names[2]], (listed, names)
+
+
+@test(need_root)
+def who_asks_owns_the_report():
+    def become():
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+    with scratch() as folder, service(folder) as served, \
+            lib.started([lib.target("leak"), "0", "60000"], preexec_fn=become) as own:
+        pid = own.lines.until("ready")
+        eventually(lambda: os.stat(f"/proc/{pid}/environ").st_uid == NOBODY, "its exec")
+        as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                     lib.memtraced(), "ctl", f"--socket={served.path}"]
+        ctl(served, "trace", pid, "--for=1s")
+        said = run([*as_nobody, "trace", pid, "--for=1s", "--format=folded"])
+        assert said.returncode == 0, said
+        name = said.stdout.split()[-1]
+        for _ in range(2):
+            served.said.until(f"memtraced: process {pid} (leak): report")
+        assert run([*as_nobody, "reports"]).stdout.split()[-1] == name
+        assert len(ctl(served, "reports").splitlines()) == 2
+        roots, = [word for word in ctl(served, "reports").split() if word.endswith(".html")]
+        refused(run([*as_nobody, "reports", roots]), 2, "no such report of yours")
+        refused(run([*as_nobody, "trace", "1"]), 2, "process 1 is not yours")
+        refused(run([*as_nobody, "reports", "../memtraced.conf"]), 2, "no such report")
+        until_traced(served, 0)
+
+
+@test()
+def without_a_service_it_says_so():
+    done = run_memtraced("ctl", "--socket=/nonexistent/sock", "status")
+    refused(done, 2, "no service listens on /nonexistent/sock")

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What `memtraced ctl` asks: what runs, a trace whose report is kept, and the reports that are.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/units.h"
+#include "report/report.h"
+#include "report/text.h"
+#include "service/daemon/reports.h"
+#include "service/daemon/routes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+/* A trace that nobody waits for: its end writes a file. */
+struct recording {
+	struct service *service;
+	struct http_peer who;
+	pid_t pid;
+	struct process_info process;
+	const struct report_format *format;
+	char *name;
+};
+
+static void recording_free(struct recording *recording)
+{
+	if (!recording)
+		return;
+	free(recording->name);
+	free(recording);
+}
+DEFINE_CLEANUP(struct recording, recording_free)
+
+static int write_report(const struct recording *recording, const struct view *view)
+{
+	uid_t uid = http_peer_is_root(&recording->who) ? 0 : recording->who.uid;
+
+	if (!http_peer_may_still_see(&recording->who, &recording->process))
+		return -EACCES;
+	return reports_write(recording->service->config, recording->name, uid, recording->format,
+			     view);
+}
+
+static void on_trace(const struct view *view, int error, void *userdata)
+{
+	_cleanup_(recording_free_p) struct recording *recording = userdata;
+	int pid = (int)recording->pid, r = error ? error : write_report(recording, view);
+
+	if (error)
+		log_error("process %d: no report: tracing failed: %s", pid, strerror(-error));
+	else if (r == -EACCES)
+		log_warning("process %d: no report: it does not belong to who asked any more", pid);
+	else if (r < 0)
+		log_error("process %d: no report in %s: %s", pid,
+			  recording->service->config->state_directory, strerror(-r));
+	else
+		log_info("process %d (%s): report %s", pid, recording->process.comm,
+			 recording->name);
+}
+
+static int recording_new(const struct service_call *call, struct recording **ret_recording)
+{
+	const char *format = call->query.format ? call->query.format : "html";
+	_cleanup_(recording_free_p) struct recording *recording = calloc(1, sizeof(*recording));
+
+	if (!recording)
+		return -ENOMEM;
+	*recording = (struct recording){
+		.service = call->service,
+		.who = call->who,
+		.pid = call->query.pid,
+		.process = call->process,
+		.format = report_format_find(format),
+		.name = report_name(time(NULL), ++call->service->n_recordings, call->query.pid,
+				    call->process.comm, format),
+	};
+	if (!recording->name)
+		return -ENOMEM;
+	*ret_recording = TAKE_PTR(recording);
+	return 0;
+}
+
+int ctl_route_trace(struct service_call *call, struct http_answer *answer)
+{
+	_cleanup_(recording_free_p) struct recording *recording = NULL;
+	struct trace_ask asked = {
+		.kind = TRACE_HEAP,
+		.pid = call->query.pid,
+		.for_ns = call->query.seconds * SECOND_NS,
+		.fn = on_trace,
+	};
+	struct trace_wait *wait;
+	int r;
+
+	if (!call->query.pid || !call->query.seconds)
+		http_answer_say(answer, 400, "give pid and seconds");
+	else if (call->query.format && !report_format_find(call->query.format))
+		http_answer_say(answer, 400,
+				"there is no such format; memtraced --help lists them");
+	else
+		service_check_trace(call, answer);
+	if (answer->status)
+		return 0;
+	r = recording_new(call, &recording);
+	if (r < 0)
+		return r;
+	asked.userdata = recording;
+	r = traces_ask(call->service->traces, &asked, &wait);
+	if (r < 0) {
+		service_say_refused(call, r, answer);
+		return r == -ENOMEM ? r : 0;
+	}
+	http_answer_say(answer, 202,
+			"process %d (%s) is traced for %" PRIu64 " s; then: memtraced "
+			"ctl reports %s",
+			(int)recording->pid, recording->process.comm, call->query.seconds,
+			recording->name);
+	recording = NULL; /* the wait's */
+	return 0;
+}
+
+/* --- the list of reports, and one of them ---------------------------------------------------- */
+
+static bool is_theirs(const struct service_call *call, uid_t uid)
+{
+	return http_peer_is_root(&call->who) || (call->who.known && call->who.uid == uid);
+}
+
+static int list_reports(const struct service_call *call, struct http_answer *answer)
+{
+	struct report_rows rows;
+	int r = reports_list(call->service->config, &rows);
+
+	if (r < 0)
+		return r;
+	answer->status = 200;
+	answer->type = HTTP_TEXT;
+	for (size_t i = 0; i < rows.n_rows; i++) {
+		char size[FORMAT_UNIT_LEN];
+
+		if (is_theirs(call, rows.rows[i].uid))
+			strbuf_addf(&answer->body, "%10s  %s\n",
+				    format_size((int64_t)rows.rows[i].bytes, size),
+				    rows.rows[i].name);
+	}
+	report_rows_done(&rows);
+	return 0;
+}
+
+static int read_report(int fd, uint64_t most, struct strbuf *out)
+{
+	char buf[65536];
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		strbuf_add(out, buf, (size_t)n);
+		if (out->len > most)
+			return -EFBIG;
+	}
+	return n < 0 ? -errno : strbuf_error(out);
+}
+
+int ctl_route_reports(struct service_call *call, struct http_answer *answer)
+{
+	_cleanup_close_ int fd = -1;
+	uid_t uid;
+	int r;
+
+	if (!call->query.name)
+		return list_reports(call, answer);
+	fd = reports_open(call->service->config, call->query.name, &uid);
+	if (fd < 0 || !is_theirs(call, uid)) {
+		http_answer_say(answer, 404,
+				"there is no such report of yours; memtraced ctl "
+				"reports lists them");
+		return 0;
+	}
+	r = read_report(fd, call->service->config->max_answer, &answer->body);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0) {
+		http_answer_say(answer, r == -EFBIG ? 507 : 500, "reading it: %s", strerror(-r));
+		return 0;
+	}
+	/* Never shown by a browser as a page of ours, whatever its name says. */
+	answer->status = 200;
+	answer->type = "application/octet-stream";
+	answer->file_name = "report";
+	return 0;
+}
+
+/* --- what runs ------------------------------------------------------------------------------- */
+
+static void add_trace(const struct service_call *call, const struct trace_info *info,
+		      struct strbuf *out)
+{
+	char age[FORMAT_UNIT_LEN], left[FORMAT_UNIT_LEN];
+	struct process_info process;
+
+	if (!http_peer_is_root(&call->who) &&
+	    (!info->pid || http_peer_may_see(&call->who, info->pid, &process) < 0))
+		return;
+	format_duration(info->age_ns, age);
+	format_duration(info->left_ns, left);
+	strbuf_addf(out, "%s of ", info->kind == TRACE_CPU ? "CPU time" : "heap");
+	if (info->pid) {
+		strbuf_addf(out, "process %d (", (int)info->pid);
+		text_clean(out, info->comm);
+		strbuf_addch(out, ')');
+	} else {
+		strbuf_adds(out, "the host");
+	}
+	strbuf_addf(out, ": for %s, %s to go, %zu wait for it\n", age, left, info->n_waits);
+}
+
+int ctl_route_status(struct service_call *call, struct http_answer *answer)
+{
+	const struct service *service = call->service;
+	char up[FORMAT_UNIT_LEN];
+	struct trace_info info;
+
+	answer->status = 200;
+	answer->type = HTTP_TEXT;
+	strbuf_addf(&answer->body,
+		    "memtraced " MEMTRACED_VERSION ", up for %s, %" PRIu64 " traces so far\n",
+		    format_duration(clock_ns(CLOCK_REALTIME) - service->start_realtime_ns, up),
+		    traces_begun(service->traces));
+	for (size_t i = 0; traces_at(service->traces, i, &info); i++)
+		add_trace(call, &info, &answer->body);
+	return 0;
+}

@@ -191,12 +191,18 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (default 10)
 		$(FUZZ_NAMES:%=run-%)
 
 .PHONY: install
-install: all ## to DESTDIR and PREFIX (default /usr/local)
+install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that is there stays
 	install -D -m 755 $(O)/memtraced $(DESTDIR)$(PREFIX)/sbin/memtraced
-	$(if $(wildcard docs/memtraced.8),install -D -m 644 docs/memtraced.8 \
-		$(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8)
-	$(if $(wildcard docs/memtraced.bash),install -D -m 644 docs/memtraced.bash \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced)
+	install -D -m 644 docs/memtraced.8 $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8
+	install -D -m 644 docs/memtraced.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|@PREFIX@|$(PREFIX)|' systemd/memtraced.service.in \
+		> $(DESTDIR)$(PREFIX)/lib/systemd/system/memtraced.service
+	install -m 644 systemd/memtraced.socket $(DESTDIR)$(PREFIX)/lib/systemd/system/
+	install -D -m 644 systemd/memtraced.conf $(DESTDIR)$(PREFIX)/share/doc/memtraced/memtraced.conf
+	[ -e $(DESTDIR)/etc/memtraced/memtraced.conf ] || install -D -m 644 systemd/memtraced.conf \
+		$(DESTDIR)/etc/memtraced/memtraced.conf
 
 .PHONY: clean
 clean: ## remove $(O)

@@ -116,49 +116,60 @@ static void say_not_opened(const struct service_listen *listen, int error)
 		log_error("%s: cannot listen there: %s", listen->text, strerror(-error));
 }
 
-static int open_listeners(struct running *running)
+/* Is one of systemd's sockets of this address? It stands for it then. */
+static bool is_taken(const struct service_listen *listen, int n_inherited)
 {
-	const struct service_config *config = running->service.config;
-
-	for (size_t i = 0; i < config->n_listens; i++) {
-		struct listener listener;
-		int r = vec_reserve(&running->listeners, running->listeners.len + 1);
-
-		if (r == 0)
-			r = listener_open(config, &config->listens[i], &listener);
-		if (r < 0) {
-			say_not_opened(&config->listens[i], r);
-			return r;
-		}
-		(void)vec_push(&running->listeners, listener); /* there is room */
-		r = serve(running, listener.fd);
-		if (r < 0) {
-			say_not_opened(&config->listens[i], r);
-			return r;
-		}
-		log_info("listening on %s", config->listens[i].text);
-	}
-	return 0;
+	for (int i = 0; i < n_inherited; i++)
+		if (listener_has_address(SD_LISTEN_FDS_START + i, listen))
+			return true;
+	return false;
 }
 
-/* Of systemd's: they stand for all of the configuration's. */
-static int take_sockets(struct running *running, int n)
+static int open_listener(struct running *running, const struct service_listen *listen)
 {
-	for (int fd = SD_LISTEN_FDS_START; fd < SD_LISTEN_FDS_START + n; fd++) {
-		int r = listener_check(running->service.config, fd);
+	struct listener listener;
+	int r = vec_reserve(&running->listeners, running->listeners.len + 1);
 
-		if (r == 0)
-			r = serve(running, fd);
-		if (r == -EPERM)
-			log_error("a socket of systemd's can be reached from other hosts: [http] "
-				  "remote = yes and token_file must say that this is meant");
-		else if (r < 0)
-			log_error("a socket of systemd's cannot be served: %s", strerror(-r));
-		if (r < 0)
-			return r;
+	if (r == 0)
+		r = listener_open(running->service.config, listen, &listener);
+	if (r == 0) {
+		(void)vec_push(&running->listeners, listener); /* there is room */
+		r = serve(running, listener.fd);
 	}
-	log_info("listening on %d sockets of systemd's", n);
-	return 0;
+	if (r < 0)
+		say_not_opened(listen, r);
+	else
+		log_info("listening on %s", listen->text);
+	return r;
+}
+
+static int take_socket(struct running *running, int fd)
+{
+	int r = listener_check(running->service.config, fd);
+
+	if (r == 0)
+		r = serve(running, fd);
+	if (r == -EPERM)
+		log_error("a socket of systemd's can be reached from other hosts: [http] remote = "
+			  "yes and token_file must say that this is meant");
+	else if (r < 0)
+		log_error("a socket of systemd's cannot be served: %s", strerror(-r));
+	else
+		log_info("listening on a socket of systemd's");
+	return r;
+}
+
+static int open_listeners(struct running *running, int n_inherited)
+{
+	const struct service_config *config = running->service.config;
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < n_inherited; i++)
+		r = take_socket(running, SD_LISTEN_FDS_START + i);
+	for (size_t i = 0; r == 0 && i < config->n_listens; i++)
+		if (!is_taken(&config->listens[i], n_inherited))
+			r = open_listener(running, &config->listens[i]);
+	return r;
 }
 
 /* --- the run --------------------------------------------------------------------------------- */
@@ -201,7 +212,7 @@ static int begin(struct running *running)
 		log_error("setting up: %s", strerror(-r));
 		return r;
 	}
-	return n > 0 ? take_sockets(running, n) : open_listeners(running);
+	return open_listeners(running, n > 0 ? n : 0);
 }
 
 static int min_timeout(int a, int b)

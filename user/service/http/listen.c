@@ -156,8 +156,18 @@ int listener_check(const struct service_config *config, int fd)
 	if (type != SOCK_STREAM || !listens ||
 	    (address.ss_family != AF_UNIX && address.ss_family != AF_INET &&
 	     address.ss_family != AF_INET6))
-		return -EINVAL;
+		return -EPROTOTYPE;
 	return is_remote(&address) && !(config->remote && config->token_file) ? -EPERM : 0;
+}
+
+/* The kernel says how much of a Unix address is its path, and we take all of the room. */
+bool listener_has_address(int fd, const struct service_listen *listen)
+{
+	struct sockaddr_storage address = {};
+	socklen_t len = sizeof(address);
+
+	return getsockname(fd, (struct sockaddr *)&address, &len) == 0 &&
+	       memcmp(&address, &listen->address, sizeof(address)) == 0;
 }
 
 void listener_done(struct listener *listener)

@@ -21,10 +21,13 @@ int listener_open(const struct service_config *config, const struct service_list
 		  struct listener *ret_listener);
 
 /*
- * Is `fd` a listening stream socket that the configuration would allow? 0; -EINVAL; or -EPERM: it
- * can be reached from other hosts, which the configuration does not say is meant.
+ * Is `fd` a listening stream socket that the configuration would allow? 0; -EPROTOTYPE; or -EPERM:
+ * it can be reached from other hosts, which the configuration does not say is meant.
  */
 int listener_check(const struct service_config *config, int fd);
+
+/* Is it bound to that address? */
+bool listener_has_address(int fd, const struct service_listen *listen);
 
 /* The socket itself is left alone: it is the server's. */
 void listener_done(struct listener *listener);

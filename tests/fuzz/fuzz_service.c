@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What comes over HTTP, and the service's configuration: the first byte says which. */
+#include "config/service_config.h"
+#include "service/http/guard.h"
+#include "service/http/query.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(int condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void check_plain(const char *text)
+{
+	for (const char *at = text; at && *at; at++)
+		check((unsigned char)*at >= 0x20 && *at != 0x7f);
+}
+
+static void try_query(const char *text)
+{
+	struct http_query query;
+	const char *why = NULL;
+
+	if (http_query_parse(text, &query, &why) < 0) {
+		check(why != NULL);
+		return;
+	}
+	check(query.path[0] == '/' || (query.pid && query.path[0] == '\0'));
+	check(!strstr(query.path, "//") && !strstr(query.path, "/../") && query.pid >= 0);
+	check(query.debug <= 2);
+	check_plain(query.path);
+	check_plain(query.format);
+	check_plain(query.name);
+	http_query_done(&query);
+}
+
+/* A name that was let in is the configured one, or has no letters but localhost's and hex digits. */
+static void try_host(const char *text)
+{
+	static char *const hosts[] = { "box", NULL };
+	const struct http_origin origin = { .host = text, .is_tcp = true };
+
+	if (http_guard(&origin, hosts) != NULL)
+		return;
+	check(strncasecmp(text, "box", 3) == 0 || strncasecmp(text, "localhost", 9) == 0 ||
+	      text[strspn(text, "0123456789abcdefABCDEF.:[]")] == '\0');
+}
+
+static void try_config(const char *text, size_t len)
+{
+	_cleanup_(service_config_free_p) struct service_config *config = NULL;
+	_cleanup_strbuf_ struct strbuf error = {};
+
+	if (service_config_parse(text, len, "conf", &config, &error) < 0) {
+		check(strncmp(strbuf_str(&error), "conf:", 5) == 0);
+		return;
+	}
+	check(config->n_listens > 0 && config->state_directory[0] == '/');
+	for (size_t i = 0; i < config->n_listens; i++)
+		check(config->listens[i].address.ss_family == AF_UNIX ||
+		      config->listens[i].is_loopback || (config->remote && config->token_file));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_cleanup_free_ char *text = size > 0 ? strndup((const char *)data + 1, size - 1) : NULL;
+
+	if (!text)
+		return 0;
+	switch (data[0] % 3) {
+	case 0:
+		try_query(text);
+		break;
+	case 1:
+		try_host(text);
+		break;
+	case 2:
+		try_config((const char *)data + 1, size - 1);
+		break;
+	}
+	return 0;
+}

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What systemd asks of a service: notification, watchdog, sockets, few rights; and the installation.
+Here systemd need not run: the test speaks its side of the protocols of sd_notify(3) and
+sd_listen_fds(3)."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+
+import lib
+from lib import (ROOT, memtraced, need_kernel, need_program, need_root, refused, run,
+                 run_memtraced, scratch, started, target, test)
+from test_service import Service, service
+
+UNIT = os.path.join(ROOT, "systemd", "memtraced.service.in")
+
+
+def notified(listener, word, timeout=20):
+    """The lines of the first message that has a line which begins with `word`."""
+    listener.settimeout(timeout * lib.PATIENCE)
+    while True:
+        lines = listener.recv(4096).decode().split("\n")
+        if any(line.startswith(word) for line in lines):
+            return lines
+
+
+@test(need_root)
+def it_says_when_it_is_ready_alive_reloading_and_stopping():
+    with scratch() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        path = os.path.join(folder, "notify")
+        listener.bind(path)
+        os.environ.update(NOTIFY_SOCKET=path, WATCHDOG_USEC="300000")
+        try:
+            with service(folder) as served:
+                notified(listener, "READY=1")
+                notified(listener, "WATCHDOG=1")
+                notified(listener, "WATCHDOG=1")
+                served.process.send_signal(signal.SIGHUP)
+                lines = notified(listener, "RELOADING=1")
+                assert any(re.fullmatch(r"MONOTONIC_USEC=\d+", line) for line in lines), lines
+                notified(listener, "READY=1")
+                served.process.send_signal(signal.SIGTERM)
+                notified(listener, "STOPPING=1")
+                assert served.process.wait(20 * lib.PATIENCE) == 0
+        finally:
+            del os.environ["NOTIFY_SOCKET"], os.environ["WATCHDOG_USEC"]
+
+
+def inherit(folder, config, inherited):
+    """A service that has `inherited` as its third descriptor, as sd_listen_fds(3) says."""
+    return started(["/bin/sh", "-c", f"LISTEN_FDS=1 LISTEN_PID=$$ exec {memtraced()} --service "
+                                     f"--config={config} 3<&{inherited.fileno()}"],
+                   pass_fds=[inherited.fileno()], stderr=subprocess.PIPE, cwd=folder)
+
+
+@test(need_root)
+def a_socket_that_it_is_given_is_served_in_place_of_its_own():
+    with scratch() as folder, socket.socket(socket.AF_UNIX) as given:
+        path, port = os.path.join(folder, "http.sock"), lib.free_port()
+        config = os.path.join(folder, "memtraced.conf")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(f"[http]\nlisten = unix {path}\nlisten = 127.0.0.1:{port}\n")
+        given.bind(path)
+        given.listen()
+        with inherit(folder, config, given) as process:
+            said = lib.Lines(process.stderr)
+            assert said.until("memtraced: listening on") == "a socket of systemd's"
+            assert said.until("memtraced: listening on") == f"127.0.0.1:{port}"
+            said.until("memtraced: ready")
+            served = Service(process, path, port, said)
+            assert served.text("/healthz") == "ok\n"
+            with served.tcp():
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(20 * lib.PATIENCE) == 0
+        assert os.path.exists(path), "the socket is systemd's"
+
+
+@test(need_root, each=["datagrams", "all addresses"])
+def a_socket_that_cannot_be_served_is_refused(kind):
+    family, type_ = (socket.AF_UNIX, socket.SOCK_DGRAM) if kind == "datagrams" else \
+        (socket.AF_INET, socket.SOCK_STREAM)
+    with scratch() as folder, socket.socket(family, type_) as given:
+        config = os.path.join(folder, "memtraced.conf")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(f"[http]\nlisten = unix {folder}/http.sock\n")
+        if kind == "all addresses":
+            given.bind(("0.0.0.0", 0))
+            given.listen()
+        with inherit(folder, config, given) as process:
+            assert process.wait(20 * lib.PATIENCE) == 2
+            said = process.stderr.read().decode()
+        assert "a socket of systemd's" in said, said
+        assert ("other hosts" in said) == (kind == "all addresses"), said
+
+
+def capabilities():
+    with open(UNIT, encoding="ascii") as file:
+        found = re.findall(r"^CapabilityBoundingSet=(.*)", file.read(), re.M)
+    names = " ".join(found).split()
+    assert len(names) > 4, names
+    return ",".join("+" + name[len("CAP_"):].lower() for name in names)
+
+
+# What the unit's lines make of the file systems, and its capabilities: without a systemd.
+CONFINED = """
+mount --make-rprivate / &&
+{ grep -q tracefs /proc/filesystems && mount -t tracefs tracefs /sys/kernel/tracing; } &&
+mount -t proc -o hidepid=invisible proc /proc &&
+mount -o remount,bind,ro /sys &&
+mount -t tmpfs tmpfs /home &&
+exec setpriv --no-new-privs --inh-caps=-all --bounding-set=-all,%s %s --service --config=%s
+"""
+
+
+@test(need_root, need_kernel(5, 9), need_program("unshare", "setpriv"), timeout=90)
+def the_units_capabilities_are_enough():
+    with scratch() as folder, started([target("leak"), "0", "30000"]) as process:
+        pid = process.lines.until("ready")
+        path, config = os.path.join(folder, "http.sock"), os.path.join(folder, "memtraced.conf")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(f"[http]\nlisten = unix {path}\n[state]\ndirectory = {folder}/state\n")
+        script = CONFINED % (capabilities(), memtraced(), config)
+        with started(["unshare", "-m", "sh", "-c", script], stderr=subprocess.PIPE) as confined:
+            said = lib.Lines(confined.stderr)
+            said.until("memtraced: ready")
+            served = Service(confined, path, None, said)
+            heap = served.text(f"/debug/pprof/heap?pid={pid}&seconds=2&debug=1")
+            assert "leak_one" in heap and "exact" in heap, heap
+            assert "CPU time" in served.text("/debug/pprof/profile?seconds=1&debug=1")
+            done = run_memtraced("ctl", f"--socket={path}", "trace", pid, "--for=1s")
+            assert done.returncode == 0, done
+            said.until(f"memtraced: process {pid} (leak): report")
+
+
+@test(need_root, need_program("make", "systemd-analyze"), timeout=120)
+def it_is_installed_whole_and_well_confined():
+    with scratch() as folder:
+        def install():
+            done = run(["make", "-s", "-C", ROOT, f"O={os.path.relpath(lib.Place.build, ROOT)}",
+                        "install", f"DESTDIR={folder}", "PREFIX=/usr"], timeout=100)
+            assert done.returncode == 0, done
+
+        install()
+        config = f"{folder}/etc/memtraced/memtraced.conf"
+        for path in ("sbin/memtraced", "share/man/man8/memtraced.8",
+                     "share/bash-completion/completions/memtraced",
+                     "lib/systemd/system/memtraced.service", "lib/systemd/system/memtraced.socket"):
+            assert os.path.getsize(f"{folder}/usr/{path}") > 0, path
+        with open(config, "a", encoding="ascii") as file:
+            file.write("# mine\n")
+        install()
+        with open(config, encoding="ascii") as file:
+            text = file.read()
+        assert text.endswith("# mine\n"), "a configuration was overwritten"
+        unit = f"{folder}/usr/lib/systemd/system/memtraced.service"
+        with open(unit, encoding="ascii") as file:
+            assert "\nExecStart=/usr/sbin/memtraced --service\n" in file.read()
+        done = run(["systemd-analyze", "security", "--offline=true", "--threshold=28", unit])
+        assert done.returncode == 0, done.stdout[-200:] + done.stderr
+        # Each line that is commented out is one that could stand there.
+        with open(config, "w", encoding="ascii") as file:
+            file.write(re.sub(r"^#(?=[a-z_]+ =)", "", text, flags=re.M))
+        done = run_memtraced("--service", f"--config={config}")
+        refused(done, 1, "/etc/memtraced/token: No such file")

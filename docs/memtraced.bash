@@ -41,7 +41,7 @@ _memtraced_values() {
     esac
 }
 
-"ctl" | it. | # The options and commands that begin with $1; $2 is "report" or "diff" when they are those of one.
+# The options and commands that begin with $1; $2 is "report", "diff" or "ctl" when they are its.
 _memtraced_options() {
     local report='--min-size= --max-size= --older-than= --where= --group-by= --top= --sort= -f -o --threshold=
         --max-snapshots= --time-unit= --color=
@@ -109,7 +109,8 @@ _memtraced_options() {
     diff:-*) compgen -W "$diff" -- "$1" ;;
     report:* | diff:*) compgen -f -- "$1" ;;
     :-*) compgen -W "$report $trace" -- "$1" ;;
-    ctl' | ctl:* | 'status | --for= | --format= | --socket=' | :*) compgen -W 'report diff' -- "$1" ;;
+    :*) compgen -W 'report diff ctl' -- "$1" ;;
+    ctl:*) compgen -W 'status trace reports --for= --format= --socket=' -- "$1" ;;
     esac
 }
 
@@ -119,7 +120,8 @@ _memtraced() {
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        mode=report | "$i" | -gt | mode=ctl | report | diff) mode=${COMP_WORDS[i]} ;;
+        report | diff) mode=${COMP_WORDS[i]} ;;
+        ctl) [ "$i" -gt 1 ] || mode=ctl ;;
         --)
             # a command of its own: its name, then files
             if ((i + 1 == COMP_CWORD)); then

@@ -61,8 +61,28 @@ VERIFIED_ONCE_NUMBERS __u64 block_around(__u32 slot, __u64 addr)
 }
 
 /*
+ * Is every block known that the process may have? Not when something was lost, in it or in whom it
+ * has inherited from.
+ */
+VERIFIED_ONCE_NUMBERS int all_blocks_are_known(__u32 slot)
+{
+	struct abi_proc *proc;
+	int i;
+
+	for (i = 0; i < MAX_ANCESTORS; i++) {
+		proc = proc_by_slot(slot);
+		if (!proc || proc->lost)
+			return false;
+		slot = proc->parent;
+		if (slot == ABI_NO_SLOT)
+			return true;
+	}
+	return false;
+}
+
+/*
  * Is a pointer that is no live block's wrong? Not if it may be a block's from before the tracing,
- * or of a size that is not traced.
+ * of a size that is not traced, or one that was lost.
  */
 VERIFIED_ONCE_NUMBERS __u32 fault_of_pointer(__u32 slot, __u64 addr)
 {
@@ -70,7 +90,7 @@ VERIFIED_ONCE_NUMBERS __u32 fault_of_pointer(__u32 slot, __u64 addr)
 	struct abi_block block;
 	bool known;
 
-	if (size_filtered())
+	if (size_filtered() || !all_blocks_are_known(slot))
 		return 0;
 	if (!(addr & 7) && addr < ABI_ADDR_LIMIT &&
 	    (block_was_freed(key, &block, &known) || bpf_map_lookup_elem(&shed, &key) ||

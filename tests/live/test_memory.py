@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What memtraced itself takes: --memory-limit."""
+"""What memtraced itself takes: --memory-limit, and what happens at its bounds."""
 
 import json
 import os
@@ -8,8 +8,8 @@ import time
 
 import schema
 
-from lib import (counting, memtraced, need_kernel, need_root, read_counts, scaled, scratch, started,
-                 target, test)
+from lib import (counting, exact, memtraced, need_kernel, need_root, read_counts, scaled, scratch,
+                 started, target, test, trace)
 
 MIB = 1 << 20
 
@@ -74,3 +74,34 @@ def a_limit_holds_with_a_million_live_blocks(limit):
     assert alloc["allocs"] + lost == true["allocs"], (alloc, lost, true)
     assert (lost == 0) == report["coverage"]["exact"], report["coverage"]
     assert limit != "1G" or lost == 0, lost
+    # What was lost is freed, too: that is no error.
+    errors, = [process["heap_errors"] for process in report["processes"]]
+    assert errors == [], errors[:1]
+    assert alloc["frees"] + alloc["unknown_frees"] == true["frees"], (alloc, true)
+
+
+@test(need_root, need_kernel(6, 4), each=["parent", "child"], timeout=120)
+def records_of_blocks_that_forked_processes_share_are_bounded(first):
+    """Who frees first leaves one for each block, be it for the child or for its own books."""
+    blocks = 40000
+    run = trace([target("shared_frees"), first, str(blocks)], "--memory-limit=96M", library=None)
+    processes = {process["pid"]: process for process in run.report["processes"]}
+    (parent_pid,), (child_pid,) = (re.findall(rf"{who} (\d+)", run.stdout)
+                                   for who in ("parent", "child"))
+    parent, child = processes[int(parent_pid)], processes[int(child_pid)]
+    lost = run.report["coverage"]["lost"]
+    assert set(lost) == {"shared-block-record"} and not run.report["coverage"]["exact"], lost
+    assert parent["heap_errors"] == child["heap_errors"] == [], child["heap_errors"][:1]
+    assert parent["alloc"]["frees"] == blocks and parent["alloc"]["unknown_frees"] == 0, parent
+    assert child["alloc"]["frees"] + child["alloc"]["unknown_frees"] == blocks, child["alloc"]
+    if first == "parent":
+        assert child["alloc"]["unknown_frees"] == lost["shared-block-record"] > 0, (child, lost)
+
+
+@test(need_root, each=["parent", "child"], timeout=120)
+def with_room_for_them_all_frees_of_shared_blocks_are_counted(first):
+    run = trace([target("shared_frees"), first, "40000"], library=None)
+    exact(run.report)
+    for process in run.report["processes"]:
+        assert process["alloc"]["frees"] == 40000, process["alloc"]
+        assert process["alloc"]["unknown_frees"] == 0 and process["heap_errors"] == [], process

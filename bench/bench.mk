@@ -6,7 +6,7 @@
 BENCH_DIR := $(O)/bench/workloads
 BENCH_CFLAGS := -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE
 BENCH_PROGRAMS := $(patsubst %,$(BENCH_DIR)/%,\
-	timed pairs stress stamp syscalls blocks sites libs rows yardstick)
+	timed pairs stress stamp syscalls blocks processes sites libs rows yardstick)
 # A row that cannot be built is left out of the table, which says so.
 BENCH_PROGRAMS += $(if $(shell command -v rustc),$(BENCH_DIR)/trees)
 

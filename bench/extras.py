@@ -29,6 +29,8 @@ def sections(place, limits, quick, start):
         ("report", lambda: startup.measure_report(place, few.rounds, quick)),
         ("system calls", lambda: syscalls.measure(place, few, quick, start)),
         ("kernel memory", lambda: kernelside.measure_memory(place)),
+        ("memory of processes",
+         lambda: kernelside.measure_processes(place, few.slow_rounds, quick)),
         ("daemon", lambda: kernelside.measure_daemon(place, quick)),
         ("the kernel's own", lambda: kernelside.measure_yardsticks(place, few.rounds, quick)),
     ]

@@ -14,6 +14,7 @@ from measure import Failed, Running, forget_cost, read_cost, used_s, wait_until
 from rows import DEPTHS
 
 BLOCKS = 1_000_000
+FEW_PROCESSES, QUICK_PROCESSES, MANY_PROCESSES = 500, 1500, 3000
 LIMIT_S = 60
 SETTLE_S = 1.0
 UNDER_WAY_S = 0.1
@@ -99,6 +100,39 @@ def measure_memory(place):
              [own / 1024], "MiB", f"mapped BPF maps {mapped / 1024:.1f} MiB; peak of both with the "
              f"report {tool.rss_kib / 1024:.1f} MiB"),
     ]
+
+
+def memory_with(place, count):
+    """(KiB of all maps, KiB of its own) when so many processes live."""
+    ready = place.file("ready")
+    if os.path.exists(ready):
+        os.unlink(ready)
+    argv = [place.memtraced, "-q", "-o", f"json:{place.file('report.json')}", "--",
+            place.program("processes"), str(count), ready]
+    with Running(argv, place.file("tool.log")) as tool:
+        wait_until(lambda: os.path.exists(ready), "starting the processes", LIMIT_S)
+        time.sleep(SETTLE_S)
+        maps, (own, _) = sum(maps_of(tool.pid).values()) / 1024, resident_kib(tool.pid)
+        os.kill(wait_until(lambda: descendant(tool.pid, "processes"), "its process"),
+                signal.SIGTERM)
+        tool.wait(LIMIT_S)
+    return maps, own
+
+
+def measure_processes(place, rounds, quick):
+    """Of each process beside the first few: what memtraced takes at its start, and gives back
+    later, is more than a few hundred processes take."""
+    few, many = FEW_PROCESSES, QUICK_PROCESSES if quick else MANY_PROCESSES
+    maps, own = [], []
+    for _ in range(rounds):
+        before, after = memory_with(place, few), memory_with(place, many)
+        maps.append((after[0] - before[0]) / (many - few))
+        own.append((after[1] - before[1]) / (many - few))
+    note = f"{many} processes and {few}, 100 blocks each"
+    return [Line("memory.process.maps", "kernel memory of all maps for each live process", maps,
+                 "KiB", note),
+            Line("memory.process.daemon", "memtraced's resident memory for each of them", own,
+                 "KiB", note)]
 
 
 def read_proc(path):

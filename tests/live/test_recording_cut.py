@@ -49,9 +49,10 @@ def is_cut_off(recording, said="ends early or is damaged"):
 
 
 @contextlib.contextmanager
-def recorded_until_blocks(recording, *options, **how):
+def recorded_until_blocks(recording, *options, then="true", **how):
     """memtraced records the target, whose blocks are in the file."""
-    command = [memtraced(), "-o", f"record:{recording}", *options, "--", target("resident")]
+    command = [memtraced(), "-o", f"record:{recording}", *options, "--", "sh", "-c",
+               f"{target('resident')}; {then}"]
     with started(command, **how) as process:
         process.lines.until("ready")
         send_line(process)
@@ -70,7 +71,8 @@ def what_a_killed_memtraced_has_recorded_can_be_read():
         report = is_cut_off(recording)
         assert blocks_held(report) == (BLOCKS, BLOCKS * BLOCK_SIZE)
         # names and lines came along: no file of the target is asked
-        site, = with_function(heap_sites(report["processes"][0]), "make_blocks")
+        site, = with_function([site for process in report["processes"]
+                               for site in heap_sites(process)], "make_blocks")
         frame = next(frame for frame in site["frames"] if frame["function"] == "make_blocks")
         assert frame["file"].endswith("resident.c") and frame["line"] > 0, frame
         assert os.listdir(folder) == ["run"], "a temporary file is left"
@@ -132,7 +134,9 @@ def a_disk_that_fills_up_ends_the_recording_and_not_the_run():
     with scratch() as folder, small_disk(folder, "4m") as disk, \
             open(os.path.join(folder, "stderr"), "w+", encoding="utf-8") as errors:
         recording, path = os.path.join(disk, "run"), os.path.join(folder, "json")
-        with recorded_until_blocks(recording, "-o", f"json:{path}", stderr=errors) as process:
+        # its 5832 stacks are more than the last page has room for
+        with recorded_until_blocks(recording, "-o", f"json:{path}", then=target("stacks"),
+                                   stderr=errors) as process:
             fill(disk)
             for step in ("mapped", "stack", "freed"):
                 send_line(process)

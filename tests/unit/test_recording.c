@@ -12,6 +12,7 @@
 #define RECORD_HEADER_LEN 12
 #define END_LEN RECORD_HEADER_LEN
 #define TYPE_END 64 /* docs/recording.md */
+#define TYPE_PACKED 65
 
 /* A recording in memory. */
 struct tape {
@@ -123,18 +124,25 @@ static const struct record all[] = {
 };
 #define N_ALL (sizeof(all) / sizeof(all[0]))
 
-static void record_all(const struct record *records, size_t n, struct tape *tape)
+static void record_as(const struct record *records, size_t n, bool packs, struct tape *tape)
 {
 	FILE *file = open_memstream(&tape->data, &tape->len);
 	struct recording_writer *writer;
 
 	assert_non_null(file);
 	assert_int_equal(recording_writer_new(file, &writer), 0);
+	if (packs)
+		recording_pack(writer);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(recording_write(&records[i], writer), 0);
 	assert_int_equal(recording_end(writer), 0);
 	recording_writer_free(writer);
 	assert_int_equal(fclose(file), 0);
+}
+
+static void record_all(const struct record *records, size_t n, struct tape *tape)
+{
+	record_as(records, n, false, tape);
 }
 
 struct expectation {
@@ -183,6 +191,64 @@ static void every_record_comes_back_as_it_was(void **state)
 	(void)state;
 	record_all(all, N_ALL, &tape);
 	assert_int_equal(play(tape.data, tape.len, all, N_ALL, &truncated), N_ALL);
+	assert_false(truncated);
+}
+
+static void packed_records_come_back_as_they_were(void **state)
+{
+	_cleanup_tape_ struct tape tape = { 0 }, plain = { 0 };
+	bool truncated;
+
+	(void)state;
+	record_as(all, N_ALL, true, &tape);
+	record_all(all, N_ALL, &plain);
+	assert_true(tape.len < plain.len / 2);
+	assert_int_equal(play(tape.data, tape.len, all, N_ALL, &truncated), N_ALL);
+	assert_false(truncated);
+}
+
+/* All of these are one pack: it is there or it is not. */
+static void damaged_packs_are_refused_as_a_whole(void **state)
+{
+	_cleanup_tape_ struct tape tape = { 0 };
+
+	(void)state;
+	record_as(all, N_ALL, true, &tape);
+	for (size_t len = HEADER_LEN; len < tape.len; len++) {
+		bool truncated = false;
+		int n = play(tape.data, len, all, N_ALL, &truncated);
+
+		assert_int_equal(n, len < tape.len - END_LEN ? 0 : (int)N_ALL);
+		assert_true(truncated);
+	}
+	for (size_t at = HEADER_LEN; at < tape.len; at++) {
+		bool truncated = false;
+
+		tape.data[at] ^= 0x20;
+		(void)play(tape.data, tape.len, all, N_ALL, &truncated);
+		tape.data[at] ^= 0x20;
+		assert_true(truncated);
+	}
+}
+
+/* Many packs, and records of more than a pack. */
+static void packs_are_written_as_they_fill(void **state)
+{
+	enum { N = 40, LEN = 100000 };
+	_cleanup_tape_ struct tape tape = { 0 };
+	_cleanup_free_ char *text = malloc(LEN + 1);
+	struct record records[N];
+	bool truncated;
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', LEN);
+	text[LEN] = '\0';
+	for (size_t i = 0; i < N; i++)
+		records[i] = (struct record){ .type = RECORD_UNPROBED,
+					      .unprobed = { "f", i % 4 ? "o" : text, "why" } };
+	record_as(records, N, true, &tape);
+	assert_int_equal(play(tape.data, tape.len, records, N, &truncated), N);
 	assert_false(truncated);
 }
 
@@ -414,6 +480,32 @@ static void damaged_payloads_are_refused(void **state)
 	}
 }
 
+/* What is in the pack of a file that others have made. */
+static void packs_that_lie_are_refused(void **state)
+{
+	static const struct {
+		const char *name, *data;
+		size_t len;
+	} cases[] = {
+		{ "no frame", "whatever", 8 },
+		{ "half a header", "\x28\xb5\x2f\xfd\x20\x04\x21\0\0\1\2\3\4", 13 },
+		{ "a length that is not there",
+		  "\x28\xb5\x2f\xfd\x20\x08\x41\0\0\6\0\0\0\xff\0\0\0", 17 },
+		{ "a size beyond all", "\x28\xb5\x2f\xfd\xe0\xff\xff\xff\xff\xff\xff\xff\x0f\1\0\0",
+		  16 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_tape_ struct tape tape = { 0 };
+		bool truncated = false;
+
+		forge(&tape, TYPE_PACKED, cases[i].data, cases[i].len);
+		if (play(tape.data, tape.len, all, 0, &truncated) != 0 || !truncated)
+			fail_msg("%s", cases[i].name);
+	}
+}
+
 static void other_byte_order_is_read(void **state)
 {
 	static const struct record expected = {
@@ -522,6 +614,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_record_comes_back_as_it_was),
+		cmocka_unit_test(packed_records_come_back_as_they_were),
+		cmocka_unit_test(damaged_packs_are_refused_as_a_whole),
+		cmocka_unit_test(packs_are_written_as_they_fill),
+		cmocka_unit_test(packs_that_lie_are_refused),
 		cmocka_unit_test(recording_without_records_is_whole),
 		cmocka_unit_test(cut_off_anywhere_yields_what_was_complete),
 		cmocka_unit_test(changed_byte_ends_the_run_before_it),

@@ -444,10 +444,9 @@ uint64_t outputs_recorded(const struct outputs *outputs)
 	return outputs->recorder ? recorder_written(outputs->recorder) : 0;
 }
 
-void outputs_tick(struct outputs *outputs, uint64_t now_ns)
+int outputs_tick(struct outputs *outputs, uint64_t now_ns)
 {
-	if (outputs->recorder)
-		recorder_flush(outputs->recorder, now_ns);
+	return outputs->recorder ? recorder_flush(outputs->recorder, now_ns) : 0;
 }
 
 static int end_streams(struct outputs *outputs)

@@ -49,8 +49,8 @@ int outputs_flush(struct outputs *outputs);
 int outputs_checkpoint(struct outputs *outputs);
 /* What the recording has, in bytes; 0 without one. */
 uint64_t outputs_recorded(const struct outputs *outputs);
-/* From time to time: what was recorded reaches the file. */
-void outputs_tick(struct outputs *outputs, uint64_t now_ns);
+/* From time to time: what was recorded reaches the file. 0 or -ENOMEM. */
+int outputs_tick(struct outputs *outputs, uint64_t now_ns);
 
 /* Reports show what it has found. Borrowed. */
 void outputs_show_leaks(struct outputs *outputs, const struct leak_check *check);

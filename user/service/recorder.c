@@ -42,6 +42,7 @@ int recorder_new(const char *path, uid_t uid, gid_t gid, struct recorder **ret_r
 		r = recording_writer_new(outfile_stream(recorder->file), &recorder->writer);
 	if (r)
 		return r;
+	recording_pack(recorder->writer);
 	*ret_recorder = TAKE_PTR(recorder);
 	return 0;
 }
@@ -154,17 +155,22 @@ int recorder_checkpoint(struct recorder *recorder, const struct view_resolver *r
 
 	if (!recorder->failed && with_symbols)
 		r = add_symbols(recorder, resolver);
+	if (r == 0 && !recorder->failed)
+		r = check(recorder, recording_flush(recorder->writer));
 	if (r < 0 || recorder->failed)
 		return r;
 	return check(recorder, outfile_publish(recorder->file));
 }
 
-void recorder_flush(struct recorder *recorder, uint64_t now_ns)
+int recorder_flush(struct recorder *recorder, uint64_t now_ns)
 {
+	int r;
+
 	if (recorder->failed || now_ns < recorder->flushed_ns + FLUSH_NS)
-		return;
+		return 0;
 	recorder->flushed_ns = now_ns;
-	(void)check(recorder, outfile_flush(recorder->file)); /* says what there is to be said */
+	r = recording_flush(recorder->writer);
+	return check(recorder, r ? r : outfile_flush(recorder->file));
 }
 
 uint64_t recorder_written(const struct recorder *recorder)

@@ -31,8 +31,8 @@ int recorder_take(const struct record *record, void *userdata);
 int recorder_checkpoint(struct recorder *recorder, const struct view_resolver *resolver,
 			bool with_symbols);
 
-/* Hands what was written to the system, once a second at most. */
-void recorder_flush(struct recorder *recorder, uint64_t now_ns);
+/* Hands what was written to the system, once a second at most. 0 or -ENOMEM. */
+int recorder_flush(struct recorder *recorder, uint64_t now_ns);
 
 /* Bytes written so far. */
 uint64_t recorder_written(const struct recorder *recorder);

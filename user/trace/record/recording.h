@@ -26,6 +26,11 @@ DEFINE_CLEANUP(struct recording_writer, recording_writer_free)
 /* Appends a record; `userdata` is the writer (a record_fn). 0, -ENOMEM, -EINVAL, -EIO. */
 int recording_write(const struct record *record, void *userdata);
 
+/* From now on records wait until there are enough of them to be compressed together. */
+void recording_pack(struct recording_writer *writer);
+/* Writes those that wait. 0, -ENOMEM, -EIO. */
+int recording_flush(struct recording_writer *writer);
+
 /* Says that the run was recorded to its end: nothing may follow. 0, -EIO. */
 int recording_end(struct recording_writer *writer);
 /* Bytes so far, the header left out. */

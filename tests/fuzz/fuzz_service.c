@@ -38,7 +38,7 @@ static void try_query(const char *text)
 	http_query_done(&query);
 }
 
-/* A name that was let in is the configured one, or has no letters but localhost's and hex digits. */
+/* What was let in is the configured name, localhost, or an address. */
 static void try_host(const char *text)
 {
 	static char *const hosts[] = { "box", NULL };

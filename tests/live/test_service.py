@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 
+import browser
 import lib
 from lib import (Lines, breakpoints, eventually, exact, memtraced, need_program, need_root, refused,
                  run, run_memtraced, same, scratch, send_line, started, target, test)
@@ -216,6 +217,25 @@ def without_a_pid_the_target_is_taken_or_the_candidates_are_named():
             assert "leak" in served.text("/debug/pprof/heap?seconds=1&debug=1")
         with service(folder, trace="target = no-such-na*") as served:
             assert "no process that you may see" in served.text("/debug/pprof/heap", status=400)
+
+
+@test(need_root, need_program("chromium"), timeout=120)
+def a_browser_is_led_from_the_list_to_the_flame_graph():
+    """The pages' policies let their own scripts run."""
+    with scratch() as folder, service(folder, trace="seconds = 1") as served, \
+            started([target("leak"), "0", "3000"]) as process:
+        pid = process.lines.until("ready")
+        with browser.page(f"http://localhost:{served.port}/", folder) as page:
+            link = f"document.querySelector('a[href=\"/debug/pprof/heap?pid={pid}\"]')"
+            page.until(f"{link} !== null")
+            page.value(f"{link}.click()")
+            page.until("document.body && document.body.dataset.ready === '1'", timeout=60)
+            names = page.value("[...document.querySelectorAll('.f')].map(f => f.textContent)")
+            assert any("leak_one" in name for name in names), names
+            page.open(f"http://localhost:{served.port}/debug/pprof/heap?pid={pid}"
+                      "&format=flamegraph")
+            page.until("document.documentElement.namespaceURI.endsWith('svg')")
+            assert page.value("document.documentElement.outerHTML").count("leak_one") > 0
 
 
 @test(need_root)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What systemd asks of a service: notification, watchdog, sockets, few rights; and the installation.
-Here systemd need not run: the test speaks its side of the protocols of sd_notify(3) and
-sd_listen_fds(3)."""
+"""What systemd asks of a service: notification, watchdog, sockets, few rights; and installation.
+systemd need not run here: the tests speak its side of sd_notify(3) and sd_listen_fds(3)."""
 
 import os
 import re

@@ -5,7 +5,7 @@
 #include "report/text.h"
 #include "service/daemon/process_rows.h"
 
-#define MOST_ROWS 50
+#define MOST_ROWS 500
 
 static const struct {
 	const char *name, *help;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """memtraced ctl: traces of a running service, and the reports that they leave."""
 
+import contextlib
 import json
 import os
 import re
@@ -67,32 +68,73 @@ def old_reports_make_room():
             assert listed == [names[3], names[2]], (listed, names)
 
 
-@test(need_root)
-def who_asks_owns_the_report():
+def as_nobody(served):
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+            lib.memtraced(), "ctl", f"--socket={served.path}"]
+
+
+@contextlib.contextmanager
+def nobodys_targets(n):
+    """The pids of processes that this user may see."""
     def become():
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
 
-    with scratch() as folder, service(folder) as served, \
-            lib.started([lib.target("leak"), "0", "60000"], preexec_fn=become) as own:
-        pid = own.lines.until("ready")
-        eventually(lambda: os.stat(f"/proc/{pid}/environ").st_uid == NOBODY, "its exec")
-        as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
-                     lib.memtraced(), "ctl", f"--socket={served.path}"]
+    with contextlib.ExitStack() as stack:
+        pids = [stack.enter_context(lib.started([lib.target("leak"), "0", "60000"],
+                                                preexec_fn=become)).lines.until("ready")
+                for _ in range(n)]
+        for pid in pids:
+            eventually(lambda pid=pid: os.stat(f"/proc/{pid}/environ").st_uid == NOBODY, "its exec")
+        yield pids
+
+
+@test(need_root)
+def who_asks_owns_the_report():
+    with scratch() as folder, service(folder) as served, nobodys_targets(1) as (pid,):
         ctl(served, "trace", pid, "--for=1s")
-        said = run([*as_nobody, "trace", pid, "--for=1s", "--format=folded"])
+        said = run([*as_nobody(served), "trace", pid, "--for=1s", "--format=folded"])
         assert said.returncode == 0, said
         name = said.stdout.split()[-1]
         for _ in range(2):
             served.said.until(f"memtraced: process {pid} (leak): report")
-        assert run([*as_nobody, "reports"]).stdout.split()[-1] == name
+        assert run([*as_nobody(served), "reports"]).stdout.split()[-1] == name
         assert len(ctl(served, "reports").splitlines()) == 2
         roots, = [word for word in ctl(served, "reports").split() if word.endswith(".html")]
-        refused(run([*as_nobody, "reports", roots]), 2, "no such report of yours")
-        refused(run([*as_nobody, "trace", "1"]), 2, "process 1 is not yours")
-        refused(run([*as_nobody, "reports", "../memtraced.conf"]), 2, "no such report")
+        refused(run([*as_nobody(served), "reports", roots]), 2, "no such report of yours")
+        refused(run([*as_nobody(served), "trace", "1"]), 2, "process 1 is not yours")
+        refused(run([*as_nobody(served), "reports", "../memtraced.conf"]), 2, "no such report")
         until_traced(served, 0)
+
+
+@test(need_root)
+def a_user_has_so_many_traces_and_leaves_room_for_others():
+    with scratch() as folder, service(folder) as served, nobodys_targets(3) as pids:
+        for pid in pids[:2]:
+            done = run([*as_nobody(served), "trace", pid])
+            assert done.returncode == 0, done
+        refused(run([*as_nobody(served), "trace", pids[2]]), 2, "max_traces_of_user")
+        # Who joins begins none.
+        assert run([*as_nobody(served), "trace", pids[1]]).returncode == 0
+        ctl(served, "trace", pids[2], "--for=1s")
+        assert served.metric("memtraced_traces_running") == 3
+        assert served.metric("memtraced_traces_refused_total") == 1
+
+
+@test(need_root)
+def a_users_reports_make_no_room_among_others():
+    with scratch() as folder, nobodys_targets(1) as (pid,), \
+            service(folder, trace="[state]\nmax_reports = 1") as served:
+        names = []
+        for command in ([lib.memtraced(), "ctl", f"--socket={served.path}"],
+                        *[as_nobody(served)] * 2):
+            said = run([*command, "trace", pid, "--for=1s", "--format=folded"])
+            assert said.returncode == 0, said
+            names.append(said.stdout.split()[-1])
+            served.said.until(f"memtraced: process {pid} (leak): report")
+        listed = [line.split()[-1] for line in ctl(served, "reports").splitlines()]
+        assert listed == [names[2], names[0]], (listed, names)
 
 
 @test()

@@ -216,6 +216,7 @@ static const struct key keys[] = {
 	{ "trace", "seconds", apply_time, FIELD(seconds_ns), TIMES(1, 3600) },
 	{ "trace", "max_seconds", apply_time, FIELD(max_seconds_ns), TIMES(1, 86400) },
 	{ "trace", "max_traces", apply_number, FIELD(max_traces), 1, 64 },
+	{ "trace", "max_traces_of_user", apply_number, FIELD(max_traces_of_user), 0, 64 },
 	{ "trace", "memory_limit", apply_size, FIELD(trace_memory), 96 << 20, 1ULL << 40 },
 	{ "metrics", "processes", apply_number, FIELD(processes), 0, 100000 },
 	{ "state", "directory", apply_path, FIELD(state_directory) },
@@ -335,6 +336,7 @@ static int set_defaults(struct service_config *config)
 	config->seconds_ns = 5 * SECOND_NS;
 	config->max_seconds_ns = 600 * SECOND_NS;
 	config->max_traces = 4;
+	config->max_traces_of_user = 2;
 	config->processes = 50;
 	config->max_reports = 100;
 	config->max_state_size = 1ULL << 30;

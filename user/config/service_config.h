@@ -32,12 +32,12 @@ struct service_config {
 	uint64_t max_answer; /* bytes */
 	char *target;	     /* [trace]: a pid or a name pattern; NULL: none */
 	uint64_t seconds_ns, max_seconds_ns;
-	uint64_t max_traces;
+	uint64_t max_traces, max_traces_of_user;
 	uint64_t trace_memory;	 /* bytes, as --memory-limit; 0: none */
 	uint64_t processes;	 /* [metrics]: so many are shown */
 	char *state_directory;	 /* [state] */
-	uint64_t max_reports;	 /* files */
-	uint64_t max_state_size; /* bytes */
+	uint64_t max_reports;	 /* files of a user */
+	uint64_t max_state_size; /* their bytes */
 };
 
 /*

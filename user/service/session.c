@@ -194,7 +194,9 @@ static int begin_targets(struct session *s)
 			log_error("finding the processes to trace: %s", strerror(-r));
 			return r;
 		}
-		log_info("%zu processes are traced that run already", live_running(s->live));
+		if (!s->is_served)
+			log_info("%zu processes are traced that run already",
+				 live_running(s->live));
 	}
 	for (size_t i = 0; i < s->options->n_pids; i++) {
 		r = session_trace_pid(s, s->options->pids[i]);

@@ -90,6 +90,7 @@ int ctl_route_trace(struct service_call *call, struct http_answer *answer)
 	struct trace_ask asked = {
 		.kind = TRACE_HEAP,
 		.pid = call->query.pid,
+		.uid = call->who.uid,
 		.for_ns = call->query.seconds * SECOND_NS,
 		.fn = on_trace,
 	};

@@ -152,7 +152,10 @@ void service_say_refused(const struct service_call *call, int error, struct http
 
 	switch (error) {
 	case -EBUSY:
-		http_answer_say(answer, 503, "as many traces run as [trace] max_traces allows");
+		http_answer_say(
+			answer, 503,
+			"as many traces run, of all or of yours, or wait for one, as may: [trace] "
+			"max_traces, max_traces_of_user");
 		break;
 	case -ESRCH:
 		http_answer_say(answer, 404, "process %d has ended", pid);
@@ -178,6 +181,7 @@ static int ask(struct service_call *call, struct http_answer *answer, enum trace
 	const struct trace_ask asked = {
 		.kind = kind,
 		.pid = call->query.pid,
+		.uid = call->who.uid,
 		.for_ns = call->query.seconds * SECOND_NS,
 		.allocated_first = allocated_first,
 		.fn = on_trace,

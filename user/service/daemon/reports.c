@@ -113,8 +113,8 @@ static char *path_of(const struct service_config *config, const char *name)
 	return strbuf_error(&path) ? NULL : strdup(strbuf_str(&path));
 }
 
-/* `kept` stays, whatever its size. */
-static int make_room(const struct service_config *config, const char *kept)
+/* Of this user's: nobody can have others' go. `kept` stays, whatever its size. */
+static int make_room(const struct service_config *config, const char *kept, uid_t uid)
 {
 	struct report_rows rows;
 	uint64_t bytes = 0, n = 0;
@@ -125,6 +125,8 @@ static int make_room(const struct service_config *config, const char *kept)
 	for (size_t i = 0; r == 0 && i < rows.n_rows; i++) {
 		_cleanup_free_ char *path = path_of(config, rows.rows[i].name);
 
+		if (rows.rows[i].uid != uid)
+			continue;
 		bytes += rows.rows[i].bytes;
 		if (strcmp(rows.rows[i].name, kept) == 0 ||
 		    (++n < config->max_reports && bytes <= config->max_state_size))
@@ -157,7 +159,7 @@ int reports_write(const struct service_config *config, const char *name, uid_t u
 	/* It says whose it is; the folder is ours alone. */
 	if (r == 0 && lchown(path, uid, (gid_t)-1))
 		r = -errno;
-	return r ? r : make_room(config, name);
+	return r ? r : make_room(config, name, uid);
 }
 
 int reports_open(const struct service_config *config, const char *name, uid_t *ret_uid)

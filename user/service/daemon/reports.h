@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reports that stay: files of the state directory, each of the user who asked for it. The oldest go
- * when there are too many, or they take too much room.
+ * Reports that stay: files of the state directory, each of the user who asked for it. The oldest of
+ * a user's go when they are too many, or take too much room.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_REPORTS_H
 #define MEMTRACED_SERVICE_DAEMON_REPORTS_H
@@ -19,8 +19,8 @@
 char *report_name(time_t now, uint64_t number, pid_t pid, const char *comm, const char *format);
 
 /*
- * Writes it whole or not at all, and makes room. The directory is made if only that is missing. 0
- * or negative errno.
+ * Writes it whole or not at all, and makes room among that user's. The directory is made if only
+ * that is missing. 0 or negative errno.
  */
 int reports_write(const struct service_config *config, const char *name, uid_t uid,
 		  const struct report_format *format, const struct view *view);

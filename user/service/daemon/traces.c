@@ -14,6 +14,8 @@
 #include <sys/epoll.h>
 
 #define MS_NS UINT64_C(1000000)
+/* On one trace: each is answered by a view of its own. */
+#define MOST_WAITS 256
 
 struct trace_wait {
 	struct trace *trace;
@@ -27,11 +29,13 @@ struct trace_wait {
 struct trace {
 	enum trace_kind kind;
 	pid_t pid;
+	uid_t uid;		  /* of who had it begin */
 	struct process_info info; /* of the process that was asked for */
 	struct options *options;
 	struct session *session;
 	struct loop_source *source; /* NULL: it is over */
 	struct trace_wait *waits;
+	size_t n_waits;
 	uint64_t start_ns;
 	int error; /* of the session */
 };
@@ -139,12 +143,21 @@ static int check_same(const struct trace *trace)
 	return r == 0 && now.start_ticks != trace->info.start_ticks ? -ESRCH : r;
 }
 
+static bool has_his_share(const struct traces *traces, uid_t uid)
+{
+	uint64_t n = 0;
+
+	vec_foreach(&traces->list, trace)
+		n += (*trace)->uid == uid;
+	return uid != 0 && n >= traces->config->max_traces_of_user;
+}
+
 static int begin(struct traces *traces, const struct trace_ask *ask, struct trace **ret_trace)
 {
 	_cleanup_(trace_free_p) struct trace *trace = NULL;
 	int r;
 
-	if (traces->list.len >= traces->config->max_traces) {
+	if (traces->list.len >= traces->config->max_traces || has_his_share(traces, ask->uid)) {
 		traces->refused++;
 		return -EBUSY;
 	}
@@ -153,6 +166,7 @@ static int begin(struct traces *traces, const struct trace_ask *ask, struct trac
 		return -ENOMEM;
 	trace->kind = ask->kind;
 	trace->pid = ask->pid;
+	trace->uid = ask->uid;
 	r = ask->pid ? process_info_read(ask->pid, &trace->info) : 0;
 	if (r == 0)
 		r = make_options(traces, ask, &trace->options);
@@ -185,8 +199,11 @@ static struct trace *find(const struct traces *traces, const struct trace_ask *a
 static int add_wait(struct trace *trace, const struct trace_ask *ask, uint64_t for_ns,
 		    struct trace_wait **ret_wait)
 {
-	struct trace_wait *wait = calloc(1, sizeof(*wait));
+	struct trace_wait *wait;
 
+	if (trace->n_waits >= MOST_WAITS)
+		return -EBUSY;
+	wait = calloc(1, sizeof(*wait));
 	if (!wait)
 		return -ENOMEM;
 	*wait = (struct trace_wait){
@@ -198,6 +215,7 @@ static int add_wait(struct trace *trace, const struct trace_ask *ask, uint64_t f
 		.userdata = ask->userdata,
 	};
 	trace->waits = wait;
+	trace->n_waits++;
 	*ret_wait = wait;
 	return 0;
 }
@@ -227,6 +245,7 @@ void traces_forget(struct trace_wait *wait)
 	for (at = &wait->trace->waits; *at != wait; at = &(*at)->next)
 		;
 	*at = wait->next;
+	wait->trace->n_waits--;
 	free(wait);
 }
 
@@ -327,11 +346,10 @@ bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret
 		.pid = trace->pid,
 		.comm = trace->info.comm,
 		.age_ns = now_ns - trace->start_ns,
+		.n_waits = trace->n_waits,
 	};
-	for (const struct trace_wait *wait = trace->waits; wait; wait = wait->next) {
+	for (const struct trace_wait *wait = trace->waits; wait; wait = wait->next)
 		last_ns = wait->due_ns > last_ns ? wait->due_ns : last_ns;
-		ret_info->n_waits++;
-	}
 	ret_info->left_ns = last_ns - now_ns;
 	return true;
 }

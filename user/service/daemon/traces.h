@@ -23,6 +23,7 @@ typedef void (*trace_answer_fn)(const struct view *view, int error, void *userda
 struct trace_ask {
 	enum trace_kind kind;
 	pid_t pid;	      /* 0: the host, of TRACE_CPU alone */
+	uid_t uid;	      /* who asks: each but root has a limit of his own */
 	uint64_t for_ns;      /* 0: as long as is configured, or, if one runs, what it has by now */
 	bool allocated_first; /* as report_opts' */
 	trace_answer_fn fn;
@@ -43,8 +44,8 @@ void traces_configure(struct traces *traces, const struct service_config *config
 
 /*
  * Begins to trace, or joins. The wait is gone with its answer. 0; -EBUSY: there are as many traces
- * as may be; -ESRCH, -ENOENT (no allocator), -EOPNOTSUPP (no 64-bit program) or what beginning a
- * session gave (logged).
+ * as may be, of all or of this user, or as many wait for it; -ESRCH, -ENOENT (no allocator),
+ * -EOPNOTSUPP (no 64-bit program) or what beginning a session gave (logged).
  */
 int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_wait **ret_wait);
 /* Whoever asked has gone. NULL is legal. */

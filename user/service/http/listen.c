@@ -50,13 +50,19 @@ static int make_folder(const char *path)
 {
 	_cleanup_free_ char *folder = strdup(path);
 	char *slash = folder ? strrchr(folder, '/') : NULL;
+	mode_t mask;
+	int r;
 
 	if (!folder)
 		return -ENOMEM;
 	if (!slash || slash == folder)
 		return 0;
 	*slash = '\0';
-	return mkdir(folder, 0755) && errno != EEXIST ? -errno : 0;
+	/* Who may connect is said by the socket's own mode. */
+	mask = umask(022);
+	r = mkdir(folder, 0755) && errno != EEXIST ? -errno : 0;
+	umask(mask);
+	return r;
 }
 
 static int allow(const struct service_config *config, const char *path)

@@ -252,6 +252,38 @@ struct abi_freed {
 	__u16 pad[3];
 };
 
+/*
+ * --free-stacks: where blocks were allocated and where they were freed, as pairs. Lifetimes by
+ * powers of two: 0 holds what is below 1 << ABI_LIFETIME_SHIFT ns, n what is below twice as much
+ * as n - 1 does, the last all others.
+ */
+#define ABI_LIFETIMES 32
+#define ABI_LIFETIME_SHIFT 12
+
+struct abi_free_key {
+	__u64 stack;
+	__u64 free_stack;
+	__u32 image; /* abi_proc.image, of who freed */
+	__u16 fn;
+	__u16 free_fn;
+};
+
+struct abi_free_pair {
+	__u64 count;
+	__u64 bytes;
+	__u64 others;  /* by another thread than allocated them; */
+	__u64 unknown; /* of these neither that nor the lifetime is known */
+	__u64 total_ns;
+	__u64 lifetimes[ABI_LIFETIMES];
+};
+
+/* A live block's, by ABI_BLOCK_KEY; while a realloc may free it, by that of the call's sp. */
+struct abi_birth {
+	__u64 time_ns;
+	__u32 tid;
+	__u32 pad;
+};
+
 /* A block that a process freed while children forked before that still hold their copy of it. */
 struct abi_tomb_key {
 	__u64 block;
@@ -319,6 +351,8 @@ enum abi_loss {
 	ABI_LOST_SYSCALL_MAP_FULL, /* calls, errors, callers of a system call */
 	ABI_LOST_FILE_MAP_FULL,	   /* what was done with a file */
 	ABI_LOST_FILE_NAME,	   /* its path */
+	ABI_LOST_FREE_PAIR,	   /* no room for where blocks of a site are freed */
+	ABI_LOST_BIRTH,		   /* no room for when a block was allocated, and by whom */
 	ABI_LOSSES,
 	/* in the same map: events seen, for the status line */
 	ABI_EVENTS = ABI_LOSSES,
@@ -546,6 +580,8 @@ enum abi_preemption {
 static_assert(ABI_MAX_SLOTS < ABI_COOKIE_BY_SITES, "slot + 1 is an owner");
 static_assert(sizeof(struct abi_heap_error_key) == 16, "abi_heap_error_key");
 static_assert(sizeof(struct abi_heap_error) == 80, "abi_heap_error");
+static_assert(sizeof(struct abi_free_key) == 24, "abi_free_key");
+static_assert(sizeof(struct abi_birth) == 16, "abi_birth");
 static_assert(sizeof(struct abi_block) == 24, "abi_block");
 static_assert(sizeof(struct abi_site_key) == 16, "abi_site_key");
 static_assert(sizeof(struct abi_site) == 104, "abi_site");

@@ -7,6 +7,7 @@
 #define MEMTRACED_ACCOUNT_BPF_H
 
 #include "block.bpf.h"
+#include "free_pair.bpf.h"
 #include "inner.bpf.h"
 #include "knobs.bpf.h"
 #include "site.bpf.h"
@@ -126,6 +127,8 @@ VERIFIED_ONCE int account_past(__u32 slot, const struct abi_block *block, __u32 
 	site_change(&change, ABI_BLOCK_SIZE(block), 1, true, false);
 	if (!site_apply(slot, ABI_BLOCK_FN(block), block->stack, &change, peak_epoch_of(proc)))
 		return 0;
+	if (knob_free_stacks)
+		pair_add(slot, 0, block, 0, 0);
 	site_change(&change, -change.bytes, -1, false, temporary);
 	return site_apply(slot, ABI_BLOCK_FN(block), block->stack, &change, peak_epoch_of(proc));
 }
@@ -193,7 +196,8 @@ VERIFIED_ONCE_NUMBERS int thread_ends_calls(__u32 slot)
 
 #endif
 
-static __always_inline void account_alloc(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
+/* Whether it is known from now on: in the books, or set aside. */
+static __always_inline bool account_alloc(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
 					  struct thread *t, __u64 addr, enum stack_at at)
 {
 	__u64 key = ABI_BLOCK_KEY(slot, addr);
@@ -201,22 +205,25 @@ static __always_inline void account_alloc(struct pt_regs *ctx, struct abi_proc *
 	struct abi_block block;
 
 	if (call->size < knob_min_size || call->size > knob_max_size)
-		return;
+		return false;
 	if (addr & 7 || addr >= ABI_ADDR_LIMIT || call->size >> ABI_SIZE_BITS) {
 		proc_lost(proc, ABI_LOST_ADDRESS);
-		return;
+		return false;
 	}
 	block.stack = stack_capture(ctx, proc, slot, at);
 	block.size_fn = ABI_SIZE_FN(call->size, call->form, call->fn);
 	block.tick = *(volatile __u32 *)&control.tick;
 	block.era = proc->era;
 	if (call->within) {
-		if (!inner_add(slot, call->within - 1, key, &block))
-			proc_lost(proc, ABI_LOST_INFLIGHT);
-		return;
+		if (inner_add(slot, call->within - 1, key, &block))
+			return true;
+		proc_lost(proc, ABI_LOST_INFLIGHT);
+		return false;
 	}
-	if (account_new(slot, key, &block))
-		t->last_key = key;
+	if (!account_new(slot, key, &block))
+		return false;
+	t->last_key = key;
+	return true;
 }
 
 static __always_inline bool size_filtered(void)

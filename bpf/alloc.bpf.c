@@ -40,23 +40,32 @@ static __always_inline bool free_ends_realloc(__u32 slot, struct thread *t, __u6
 	return true;
 }
 
+/* Where a block was freed is asked for. */
+static __always_inline void block_ended(struct fault *fault, __u32 slot, __u64 birth_addr)
+{
+	fault->ended = true;
+	fault->birth_key = ABI_BLOCK_KEY(slot, birth_addr);
+}
+
 /*
  * What an allocator call frees: memory of its own, which is not in the books, or what is (operator
- * new, of which a handler has given back what it held in reserve).
+ * new, of which a handler has given back what it held in reserve); 1: *ret was, and is no more.
  */
-VERIFIED_ONCE_NUMBERS int nested_free(__u32 slot, __u64 addr)
+VERIFIED_ONCE int nested_free(__u32 slot, __u64 addr, struct abi_block *ret)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
-	struct abi_block block;
 	int origin;
 
-	origin = block_take(slot, addr, &block);
-	if (origin == BLOCK_UNKNOWN)
-		return inner_free(ABI_BLOCK_KEY(slot, addr));
-	if (!proc)
+	if (!proc || !ret)
 		return 0;
+	origin = block_take(slot, addr, ret);
+	if (origin == BLOCK_UNKNOWN) {
+		inner_free(ABI_BLOCK_KEY(slot, addr));
+		return 0;
+	}
 	count_inherited_free(proc, origin);
-	return account_free(slot, &block, false);
+	account_free(slot, ret, false);
+	return 1;
 }
 
 /* block_take() of a block that may have been made inside a call which was left since. */
@@ -111,11 +120,17 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 	t = thread_get(proc, slot);
 	if (t) {
 		if (thread_nested(ctx, t, slot, fn)) {
-			nested_free(slot, addr);
+			if (nested_free(slot, addr, &fault->block) && knob_free_stacks)
+				block_ended(fault, slot, addr);
 			return;
 		}
-		if (free_ends_realloc(slot, t, addr, sp))
+		if (free_ends_realloc(slot, t, addr, sp)) {
+			if (knob_free_stacks) {
+				fault->block = t->call.old;
+				block_ended(fault, slot, sp);
+			}
 			return;
+		}
 		/* An interposed free that calls the next one, or jumps to it. */
 		if (t->free_ptr == addr && t->free_fn != fn && sp <= t->free_sp &&
 		    t->free_sp - sp < NESTING_RANGE)
@@ -148,6 +163,8 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 		fault->freed = true;
 		fault->addr = addr;
 	}
+	if (knob_free_stacks)
+		block_ended(fault, slot, addr);
 }
 
 static __always_inline __u8 realloc0_frees(__u64 cookie)
@@ -260,6 +277,8 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
 	/* Inside the call the old address may already be another thread's new block. */
 	if (replaces_block(kind) && call->ptr && !taken)
 		take_replaced(slot);
+	if (knob_free_stacks && call->old_from && !taken)
+		birth_move(ABI_BLOCK_KEY(slot, call->ptr), ABI_BLOCK_KEY(slot, sp));
 	if (!taken && !call->within)
 		fault_of_request(call, slot, kind, fault);
 	return 0;
@@ -283,6 +302,27 @@ static __always_inline int scope_entry(struct pt_regs *ctx, struct abi_proc *pro
 	return 0;
 }
 
+/* A block has left the books here. The stack is walked apart: see fault_stack(). */
+static __always_inline void pair_note(struct pt_regs *ctx, __u32 slot, __u32 fn, __u64 birth_key,
+				      const struct abi_block *block, __u32 at)
+{
+	__u64 stack = fault_stack(ctx, slot, at);
+
+	pair_add(slot, birth_key, block, stack, fn);
+}
+
+/* --free-stacks: the block that a realloc has taken is gone, or has its birth again. */
+static __always_inline void old_block_ended(struct pt_regs *ctx, __u32 slot, const struct thread *t,
+					    enum stack_at at)
+{
+	__u64 birth_key = ABI_BLOCK_KEY(slot, t->call.sp);
+
+	if (t->call.released)
+		pair_note(ctx, slot, t->call.fn, birth_key, &t->call.old, at);
+	else
+		birth_move(birth_key, ABI_BLOCK_KEY(slot, t->call.ptr));
+}
+
 static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
 				       __u64 cookie)
 {
@@ -299,6 +339,7 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 	if (t->call.is_scope)
 		return;
 	t->call.failed = 0;
+	t->call.released = 0;
 	switch (kind & ABI_KIND_MASK) {
 	case ABI_REALLOC:
 		addr = realloc_result(proc, slot, t, PT_REGS_RC(ctx), kind);
@@ -315,8 +356,10 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 	default:
 		addr = alloc_result(proc, t, PT_REGS_RC(ctx));
 	}
-	if (addr)
-		account_alloc(ctx, proc, slot, t, addr, at);
+	if (addr && account_alloc(ctx, proc, slot, t, addr, at) && knob_free_stacks)
+		birth_note(ABI_BLOCK_KEY(slot, addr));
+	if (knob_free_stacks && t->call.old_from)
+		old_block_ended(ctx, slot, t, at);
 	/* When there was no memory, new may call its handler, and then malloc once more. */
 	if (knob_forms && addr && t->call.form != ABI_FORM_OWN)
 		mark_used(slot, FORM_OF_ALLOCS);
@@ -376,6 +419,9 @@ static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 			   STACK_AT_EXIT);
 	if (knob_heap_errors && fault.freed)
 		remember_free(ctx, slot, ABI_COOKIE_FN(cookie), &fault, STACK_AT_EXIT);
+	if (knob_free_stacks && fault.ended)
+		pair_note(ctx, slot, ABI_COOKIE_FN(cookie), fault.birth_key, &fault.block,
+			  STACK_AT_EXIT);
 	return r;
 }
 
@@ -411,6 +457,7 @@ SEC("uprobe")
 int on_session(struct pt_regs *ctx)
 {
 	__u64 cookie = attach_cookie(ctx);
+	int r;
 
 	keep_kernel_stack(ctx);
 	/* The return of a free is not probed: which side this is need not be asked. */
@@ -423,7 +470,9 @@ int on_session(struct pt_regs *ctx)
 		return 0;
 	if (session_is_return(ctx))
 		return function_exit(ctx, cookie);
-	return function_entry(ctx, cookie);
+	r = function_entry(ctx, cookie);
+	barrier_var(r); /* kept on the stack meanwhile, it has no bounds for the verifier */
+	return r & 1;
 }
 
 /* Entry probes and exit sites of the other paths. */

@@ -23,7 +23,9 @@ struct fault {
 	__u64 size;
 	__u32 kind;
 	bool freed;		/* nothing: a good free of the block at addr, */
-	struct abi_block block; /* which was this */
+	bool ended;		/* --free-stacks: a block has left the books, */
+	struct abi_block block; /* which was this, */
+	__u64 birth_key;	/* and whose birth is there */
 };
 
 /* Bytes before an address that are searched for the block that it is in, and how many at once. */

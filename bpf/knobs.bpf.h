@@ -16,6 +16,11 @@ __weak const volatile __u64 knob_min_size;
 __weak const volatile __u64 knob_max_size = ~0ULL;
 /* Where blocks are freed is remembered. */
 __weak const volatile bool knob_heap_errors;
+/*
+ * Frees are counted by where the block was allocated and where it is freed: free_pair.bpf.h.
+ * Without a value its place would be by its first use, which is another in old kernels' build.
+ */
+__weak const volatile bool knob_free_stacks = false;
 /* Blocks have their form: form.bpf.h. */
 __weak const volatile bool knob_forms;
 /* Processes are seen from their first allocation on: what is no block never was one. */

@@ -21,6 +21,7 @@ static __always_inline void old_block_ends(struct abi_proc *proc, __u32 slot, st
 {
 	if (failed)
 		call_failed(proc, t);
+	t->call.released = gone && t->call.old_from != BLOCK_UNKNOWN;
 	if (gone)
 		realloc_release(slot, t);
 	else

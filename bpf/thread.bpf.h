@@ -26,7 +26,8 @@ struct alloc_call {
 	__u8 form;	     /* enum abi_form */
 	__u8 within;	     /* 1 + the place of the parked call that it is inside: inner.bpf.h */
 	__u8 inner;	     /* parked: there is a list of blocks that were made inside it */
-	__u8 pad[5];
+	__u8 released;	     /* at the return: `old` has left the books */
+	__u8 pad[4];
 };
 
 /* Calls of a thread that are neither over nor what it does now. */

@@ -97,6 +97,7 @@ _memtraced_options() {
         --unwind=
         --check-stacks
         --heap-errors
+        --free-stacks
         --floor
         --service
         --config=

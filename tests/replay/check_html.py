@@ -72,7 +72,19 @@ def check_alone(page):
         yield "not one style and two scripts"
 
 
+def check_frees(data):
+    """Where blocks are freed: of a site that is there, and no more lifetimes than blocks."""
+    for process in data["processes"]:
+        for row in process.get("frees", []):
+            site, node, blocks, _, others, unknown, _, lifetimes = row
+            if not 0 <= site < len(process["sites"]) or not -1 <= node < len(data["nodes"]) // 2:
+                yield f"frees of no site, or at no node: {row}"
+            if sum(lifetimes[1::2]) != blocks - unknown or others > blocks - unknown:
+                yield f"lifetimes that are not of its blocks: {row}"
+
+
 def check_tables(data):
+    yield from check_frees(data)
     nodes, frames, strings = data["nodes"], data["frames"], data["strings"]
     for at in range(0, len(nodes), 2):
         if not -1 <= nodes[at] < at // 2:

@@ -2,6 +2,7 @@
 #include "tests/replay/scenarios.h"
 
 #include "tests/record_script.h"
+#include "tests/replay/free_pairs.h"
 #include "tests/replay/heap_errors.h"
 #include "tests/replay/resident_memory.h"
 #include "tests/replay/samples.h"
@@ -616,6 +617,34 @@ static void wrong(record_fn fn, void *userdata)
 	symbols(&s);
 }
 
+/* Blocks that wander: --free-stacks. */
+static void wandering(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+
+	emit(&s, &(struct record){ .type = RECORD_RUN,
+				   .run = { .tool = "memtraced 0.1.0",
+					    .start_realtime_ns = 1767323045006000000,
+					    .start_ns = 1000,
+					    .unwinder = "cfi",
+					    .free_stacks = true } });
+	emit_function(&s, 1, "malloc", LIBC, 0x9a000);
+	emit_function(&s, 2, "realloc", LIBC, 0x9b000);
+	emit_function(&s, 4, "free", LIBC, 0x9c000);
+	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	code(&s, 0, SECOND);
+	stacks(&s, 0, SECOND);
+	emit_region(&s, 0, 0x500000, 0x501000, 2, AT_LOOP, 2 * SECOND);
+	emit_cut(&s, 3 * SECOND);
+	emit_totals(&s, totals(0, 30, 4096, 4));
+	emit_site(&s, site(0, 1, AT_MAKE, 4096, 4));
+	emit_site(&s, site(0, 2, AT_LOOP, 0, 0));
+	emit_free_pairs(&s, 0, AT_MAKE, AT_LOOP, AT_PLUGIN_1, AT_PLUGIN_2);
+	emit_coverage(&s, true, 57, NULL, 0);
+	emit_cut_end(&s);
+	symbols(&s);
+}
+
 /* What is in memory: of one process from its start on, and of one that ran before and moved. */
 static void resident(record_fn fn, void *userdata)
 {
@@ -693,6 +722,7 @@ static const struct scenario all[] = {
 	{ .name = "syscalls-top", .emit = system_calls, .opts = { .top = 1, .width = 100 } },
 	{ .name = "errors", .emit = wrong },
 	{ .name = "errors-top", .emit = wrong, .opts = { .top = 2 } },
+	{ .name = "frees", .emit = wandering },
 	{ .name = "resident", .emit = resident },
 	{ .name = "sampled", .emit = sampled },
 	{ .name = "sampled-few",

@@ -26,7 +26,8 @@ static bool same_history(const struct record *a, const struct record *b)
 		return SAME_S(run.tool) && SAME_S(run.kernel) && SAME_S(run.attach_path) &&
 		       SAME(run.start_realtime_ns) && SAME(run.start_ns) &&
 		       SAME(run.age_resolution_ns) && SAME(run.no_allocations) &&
-		       SAME(run.no_stacks) && SAME_S(run.unwinder) && SAME_S(run.kernel_lacks);
+		       SAME(run.no_stacks) && SAME_S(run.unwinder) && SAME_S(run.kernel_lacks) &&
+		       SAME(run.free_stacks);
 	case RECORD_FUNCTION:
 		return SAME(function.id) && SAME_S(function.name) && SAME_S(function.object) &&
 		       SAME(function.file_offset);
@@ -223,6 +224,13 @@ static bool same_fault(const struct record_fault *a, const struct record_fault *
 	       SAME(freed_stack);
 }
 
+static bool same_free_pair(const struct record_free_pair *a, const struct record_free_pair *b)
+{
+	return SAME(slot) && SAME(fn) && SAME(stack) && SAME(free_fn) && SAME(free_stack) &&
+	       SAME(count) && SAME(bytes) && SAME(others) && SAME(unknown) && SAME(total_ns) &&
+	       memcmp(a->lifetimes, b->lifetimes, sizeof(a->lifetimes)) == 0;
+}
+
 static bool same_resident(const struct record_resident *a, const struct record_resident *b)
 {
 	return SAME(slot) && SAME(time_ns) && SAME(rss) && SAME(pss) && SAME(swap) &&
@@ -288,6 +296,8 @@ static bool same_record(const struct record *a, const struct record *b)
 	       (SAME(type) && a->type == RECORD_LEAKS && same_leaks(&a->leaks, &b->leaks)) ||
 	       (SAME(type) && a->type == RECORD_LEAK_TEXT && SAME(leak_text.pid) &&
 		SAME_S(leak_text.text)) ||
+	       (SAME(type) && a->type == RECORD_FREE_PAIR &&
+		same_free_pair(&a->free_pair, &b->free_pair)) ||
 	       (SAME(type) && a->type == RECORD_RESIDENT &&
 		same_resident(&a->resident, &b->resident));
 }

@@ -55,6 +55,21 @@ static void where_there_is_no_table_fewer_blocks_fit(void **state)
 	assert_true(room.blocks > 90000 && room.blocks < choose(96 * MIB, 0, 0).blocks);
 }
 
+static void births_and_pairs_are_within_the_limit(void **state)
+{
+	(void)state;
+	for (uint64_t limit = MAP_ROOM_LEAST; limit < 8192 * MIB; limit += 7 * MIB) {
+		const struct map_room_opts opts = { .memory_limit = limit, .free_stacks = true };
+		struct map_room room;
+
+		assert_int_equal(map_room_choose(&opts, &room), 0);
+		assert_true((64ULL + 104) * room.blocks + 172ULL * room.tombs +
+				    3072ULL * room.sites + 400ULL * room.pairs + 80 * MIB <=
+			    limit);
+		assert_true(room.blocks > 30000 && room.pairs >= 1024 && room.pairs <= 65536);
+	}
+}
+
 static void more_room_is_never_less(void **state)
 {
 	struct map_room last = { 0 };
@@ -73,7 +88,7 @@ static void what_cannot_be_is_refused(void **state)
 {
 	const struct map_room_opts low = { .memory_limit = MAP_ROOM_LEAST - 1 };
 	const struct map_room_opts many = { .max_blocks = 1ULL << 32 };
-	struct map_room room = { 77, 0, 0 };
+	struct map_room room = { .blocks = 77 };
 
 	(void)state;
 	assert_int_equal(map_room_choose(&low, &room), -ERANGE);
@@ -87,6 +102,7 @@ int main(void)
 		cmocka_unit_test(there_is_room_for_two_million_blocks_and_those_that_are_there),
 		cmocka_unit_test(what_a_limit_leaves_room_for_fits_into_it),
 		cmocka_unit_test(where_there_is_no_table_fewer_blocks_fit),
+		cmocka_unit_test(births_and_pairs_are_within_the_limit),
 		cmocka_unit_test(more_room_is_never_less),
 		cmocka_unit_test(what_cannot_be_is_refused),
 	};

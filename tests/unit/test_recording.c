@@ -112,6 +112,8 @@ static const struct record all[] = {
 	  .heap_error = { 1, RECORD_DOUBLE_FREE, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 } },
 	{ .type = RECORD_FAULT,
 	  .fault = { 1, 2, 11, -6, true, 5, 6, 7, 8, 9, 10, 11, true, 12, 13 } },
+	{ .type = RECORD_FREE_PAIR,
+	  .free_pair = { 1, 2, 1ull << 63, 4, 5, 6, 7, 8, 9, 10, { 11, [30] = 12, 13 } } },
 	{ .type = RECORD_RESIDENT,
 	  .resident = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, true } },
 	{ .type = RECORD_LEAKS,

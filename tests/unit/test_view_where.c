@@ -76,6 +76,7 @@ static void what_is_not_known_fulfils_no_comparison(void **state)
 	LEFT(&f, "not oldest >= 0", 0);
 	LEFT(&f, "temporary >= 0", 8000, 100, 0);
 	LEFT(&f, "leak = definite");
+	LEFT(&f, "lifetime >= 0");
 	LEFT(&f, "growth = leak");
 	fixture_done(&f);
 }

@@ -455,6 +455,9 @@ const struct option_def option_table[] = {
 	{ 0, "heap-errors", GROUP_TRACING, OPTION_ALLOC, NULL, NULL, apply_flag, FIELD(heap_errors),
 	  .help = "Remember where blocks were freed, for reports of double frees, and by which of "
 		  "malloc, new and new[] they were made. It costs a stack for each free." },
+	{ 0, "free-stacks", GROUP_TRACING, OPTION_ALLOC, NULL, NULL, apply_flag, FIELD(free_stacks),
+	  .help = "Show where the blocks of each site are freed, after how long, and whether by "
+		  "another thread. It costs a stack for each free." },
 	{ 0, "floor", GROUP_TRACING, OPTION_ALLOC, NULL, NULL, apply_flag, FIELD(floor),
 	  .help = "Count nothing: run the same probes with empty programs, to see what the probes "
 		  "alone cost." },

@@ -160,6 +160,7 @@ struct options {
 	uint64_t max_stack;    /* frames kept of a stack; 0: none */
 	uint64_t check_stacks; /* 0: none */
 	bool heap_errors;      /* --heap-errors: where blocks are freed is remembered */
+	bool free_stacks;      /* --free-stacks: where a site's blocks are freed is counted */
 	bool floor;	       /* --floor: probes with empty programs */
 	struct leak_options leak;
 	char *report_file;

@@ -399,6 +399,9 @@ static int check_stacks(struct option_parser *p)
 	if (p->options->check_stacks > 0 && p->options->max_stack == 0)
 		return option_error(p, "'--check-stacks' is about stacks, and '--max-stack=0' "
 				       "leaves none: leave one out");
+	if (p->options->free_stacks && p->options->max_stack == 0)
+		return option_error(p, "'--free-stacks' is about stacks, and '--max-stack=0' "
+				       "leaves none: leave one out");
 	return 0;
 }
 

@@ -31,6 +31,7 @@ static const struct {
 	[WHERE_TEMPORARY] = { "temporary", KIND_PERCENT, NULL },
 	[WHERE_OLDEST] = { "oldest", KIND_TIME, NULL },
 	[WHERE_NEWEST] = { "newest", KIND_TIME, NULL },
+	[WHERE_LIFETIME] = { "lifetime", KIND_TIME, NULL },
 	[WHERE_PID] = { "pid", KIND_COUNT, NULL },
 	[WHERE_FUNCTION] = { "function", KIND_NAME, NULL },
 	[WHERE_FILE] = { "file", KIND_NAME, NULL },

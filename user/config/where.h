@@ -26,6 +26,7 @@ enum where_field {
 	WHERE_TEMPORARY, /* percent of its allocations */
 	WHERE_OLDEST,	 /* ages in ns */
 	WHERE_NEWEST,
+	WHERE_LIFETIME, /* mean of its freed blocks', by --free-stacks */
 	WHERE_PID,
 	WHERE_FUNCTION, /* of any frame, as are file and object */
 	WHERE_FILE,

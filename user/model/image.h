@@ -38,6 +38,8 @@ struct model_process {
 	size_t n_sites;
 	const struct record_heap_error *errors; /* at that cut */
 	size_t n_errors;
+	const struct record_free_pair *free_pairs; /* at that cut, by --free-stacks */
+	size_t n_free_pairs;
 	bool has_fault; /* it was about to be killed for what it did itself */
 	struct record_fault fault;
 	const struct regions *regions; /* NULL: it never used mmap */

@@ -320,6 +320,8 @@ static int apply_in_cut(struct model *model, const struct record *record)
 		return processes_cut_site(model->processes, &record->site);
 	case RECORD_HEAP_ERROR:
 		return processes_cut_error(model->processes, &record->heap_error);
+	case RECORD_FREE_PAIR:
+		return processes_cut_free_pair(model->processes, &record->free_pair);
 	case RECORD_HIST_COUNTS:
 		return histograms_cut_counts(model->histograms, &record->hist_counts);
 	case RECORD_EVENT_COUNT:
@@ -407,6 +409,7 @@ int model_apply(const struct record *record, void *userdata)
 		return apply_cut(model, &record->cut);
 	case RECORD_TOTALS:
 	case RECORD_SITE:
+	case RECORD_FREE_PAIR:
 	case RECORD_HEAP_ERROR:
 	case RECORD_HIST_COUNTS:
 	case RECORD_EVENT_COUNT:

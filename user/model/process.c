@@ -9,6 +9,7 @@
 
 typedef VEC(struct model_site) site_vec;
 typedef VEC(struct record_heap_error) error_vec;
+typedef VEC(struct record_free_pair) pair_vec;
 
 struct process {
 	struct model_process image; /* what readers see */
@@ -19,12 +20,14 @@ struct process {
 	struct regions *regions;
 	site_vec sites;
 	error_vec errors;
+	pair_vec pairs;
 	/* The cut that is being read. */
 	bool in_cut;
 	bool cut_has_totals;
 	struct record_totals cut_totals;
 	site_vec cut_sites;
 	error_vec cut_errors;
+	pair_vec cut_pairs;
 };
 
 struct processes {
@@ -63,6 +66,8 @@ static void process_free(void *item)
 	vec_done(&process->cut_sites);
 	vec_done(&process->errors);
 	vec_done(&process->cut_errors);
+	vec_done(&process->pairs);
+	vec_done(&process->cut_pairs);
 	free(process);
 }
 DEFINE_CLEANUP(struct process, process_free)
@@ -302,6 +307,7 @@ static void forget_cut(struct processes *processes)
 		process->cut_has_totals = false;
 		vec_done(&process->cut_sites);
 		vec_done(&process->cut_errors);
+		vec_done(&process->cut_pairs);
 	}
 	processes->in_cut.len = 0;
 }
@@ -364,6 +370,14 @@ int processes_cut_error(struct processes *processes, const struct record_heap_er
 	return r < 0 ? r : vec_push(&process->cut_errors, *record);
 }
 
+int processes_cut_free_pair(struct processes *processes, const struct record_free_pair *record)
+{
+	struct process *process;
+	int r = join_cut(processes, record->slot, &process);
+
+	return r < 0 ? r : vec_push(&process->cut_pairs, *record);
+}
+
 static int site_compare(const void *item_a, const void *item_b)
 {
 	const struct record_site *a = &((const struct model_site *)item_a)->values;
@@ -406,6 +420,11 @@ static void commit(struct process *process)
 	process->cut_errors = (error_vec){ 0 };
 	process->image.errors = process->errors.data;
 	process->image.n_errors = process->errors.len;
+	vec_done(&process->pairs);
+	process->pairs = process->cut_pairs;
+	process->cut_pairs = (pair_vec){ 0 };
+	process->image.free_pairs = process->pairs.data;
+	process->image.n_free_pairs = process->pairs.len;
 	process->final = process->image.ended;
 	if (process->cut_has_totals) {
 		process->image.has_totals = true;

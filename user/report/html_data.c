@@ -122,6 +122,50 @@ static int put_site(struct json_out *out, struct html_stacks *stacks,
 	return 0;
 }
 
+/* [site, node, blocks, bytes, other thread, unknown, total ns, [bucket, blocks, ...]] */
+static int put_free(struct json_out *out, struct html_stacks *stacks, size_t site,
+		    const struct view_free *place, bool first)
+{
+	const char *comma = "";
+	int64_t node;
+	int r = html_stacks_add(stacks, &place->stack, &node);
+
+	if (r < 0)
+		return r;
+	fprintf(out->file,
+		"%s[%zu,%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",[",
+		first ? "" : ",\n", site, node, place->count, place->bytes, place->others,
+		place->unknown, place->total_ns);
+	for (size_t i = 0; i < RECORD_LIFETIMES; i++) {
+		if (place->lifetimes[i] == 0)
+			continue;
+		fprintf(out->file, "%s%zu,%" PRIu64, comma, i, place->lifetimes[i]);
+		comma = ",";
+	}
+	fputs("]]", out->file);
+	return 0;
+}
+
+/* Where blocks of the sites, by their numbers, are freed. */
+static int put_frees(struct json_out *out, struct html_stacks *stacks,
+		     const struct view_process *process)
+{
+	bool first = true;
+	int r = 0;
+
+	fputs(",\"frees\":[", out->file);
+	for (size_t i = 0; r == 0 && i < process->n_sites; i++) {
+		const struct view_frees *frees = &process->sites[i].frees;
+
+		for (size_t j = 0; r == 0 && j < frees->n; j++) {
+			r = put_free(out, stacks, i, &frees->list[j], first);
+			first = false;
+		}
+	}
+	fputc(']', out->file);
+	return r;
+}
+
 static void put_mmap(struct json_out *out, const struct view_process *process)
 {
 	const struct region_totals *mmap = &process->mmap;
@@ -159,7 +203,10 @@ static int put_process(struct json_out *out, struct html_stacks *stacks, const s
 			fputs(",\n", file);
 		r = put_site(out, stacks, process, &process->sites[i]);
 	}
-	fputs("]}", file);
+	fputc(']', file);
+	if (r == 0 && view_has_frees(view))
+		r = put_frees(out, stacks, process);
+	fputc('}', file);
 	return r;
 }
 

@@ -9,6 +9,8 @@ const report = (function () {
 	/* The columns of html_data.c's rows. */
 	const COLUMNS = ["id", "mapped", "live", "blocks", "allocs", "bytes", "peak", "temporary", "oldest",
 		"newest", "leak", "growth", "series", "node"];
+	/* And of where its blocks are freed, where that was asked for. */
+	const FREES = ["site", "node", "blocks", "bytes", "others", "unknown", "total", "lifetimes"];
 	/* Control characters and those that change the direction could make text look like other text. */
 	const UNSEEN = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 	const data = JSON.parse(document.getElementById("data").textContent.replace(UNSEEN, "?"));
@@ -20,8 +22,16 @@ const report = (function () {
 		process.sites.forEach(function (row) {
 			const site = { process: process };
 			COLUMNS.forEach(function (name, at) { site[name] = row[at]; });
+			site.frees = process.frees ? [] : null;
 			sites.push(site);
 		});
+		const first = sites.length - process.sites.length;
+		(process.frees || []).forEach(function (row) {
+			const place = {};
+			FREES.forEach(function (name, at) { place[name] = row[at]; });
+			sites[first + place.site].frees.push(place);
+		});
+		delete process.frees;
 		delete process.sites;
 	});
 

@@ -18,6 +18,16 @@
 		return site.temporary === null || site.allocs === 0 ? null : site.temporary / site.allocs;
 	}
 
+	/* How old its blocks are when they are freed, where that is known. */
+	function lifetime(site) {
+		let total = 0, known = 0;
+		(site.frees || []).forEach(function (place) {
+			total += place.total;
+			known += place.blocks - place.unknown;
+		});
+		return known > 0 ? total / known : null;
+	}
+
 	const VERDICTS = ["steady", "cache", "growing", "leak"];
 	const LEAKS = ["reachable", "possible", "indirect", "definite"];
 
@@ -35,6 +45,7 @@
 			return value === null ? "\u2014" : (100 * value).toFixed(0) + "\u00a0%";
 		} },
 		{ id: "oldest", name: "Oldest", of: function (s) { return s.oldest; }, show: report.duration },
+		{ id: "lifetime", name: "Lifetime", of: lifetime, show: report.duration },
 		{ id: "growth", name: "Growth", of: function (s) {
 			return s.growth ? 1e15 * VERDICTS.indexOf(s.growth[0]) + s.growth[1] : null;
 		}, show: function (value, s) {
@@ -52,6 +63,8 @@
 		switch (column.id) {
 		case "growth":
 			return report.sites.some(function (s) { return s.growth; });
+		case "lifetime":
+			return report.sites.some(function (s) { return s.frees; });
 		case "leak":
 			return report.sites.some(function (s) { return s.leak; });
 		default:
@@ -203,9 +216,9 @@
 			report.count(shown.length - drawn);
 	}
 
-	function stackTable(site) {
+	function stackTable(node) {
 		const table = el("table", { class: "stack" });
-		report.stackOf(site.node).forEach(function (frame, index) {
+		report.stackOf(node).forEach(function (frame, index) {
 			table.append(el("tr", { class: frame.mark ? "bad" : "" }, el("td", { class: "n dim" }, String(index)),
 				el("td", {}, frame.name + (frame.function || frame.mark ? "" : "+0x" + frame.offset.toString(16)),
 					frame.inline ? el("small", {}, " inline") : null,
@@ -216,6 +229,28 @@
 					report.baseName(frame.object) : "")));
 		});
 		return table;
+	}
+
+	/* Buckets are those of RECORD_LIFETIMES: the first below 2^12 ns, each twice the one before. */
+	function lifetimeTable(place) {
+		const table = el("table", { class: "lifetimes" }), known = place.blocks - place.unknown;
+		for (let at = 0; at < place.lifetimes.length; at += 2) {
+			const bucket = place.lifetimes[at], blocks = place.lifetimes[at + 1];
+			table.append(el("tr", {}, el("td", { class: "n dim" }, bucket === 31 ?
+				"\u2265 " + report.duration(Math.pow(2, 42)) : "< " + report.duration(Math.pow(2, 12 + bucket))),
+			el("td", { class: "n" }, report.count(blocks)),
+			el("td", { class: "dim" }, "\u2588".repeat(Math.max(1, Math.round(40 * blocks / known))))));
+		}
+		return table;
+	}
+
+	function addFree(cell, place, near) {
+		const known = place.blocks - place.unknown;
+		cell.append(el("p", { class: "freed" }, "freed: " + near + report.count(place.blocks) + " blocks, " + near +
+			report.count(place.bytes) + " bytes" + (known > 0 ? ", after " + report.duration(place.total / known) +
+			" on average, " + (100 * place.others / known).toFixed(1) + "\u00a0% by another thread" : "") +
+			(place.unknown > 0 ? "; of " + report.count(place.unknown) + " it is not known" : "")));
+		cell.append(lifetimeTable(place), stackTable(place.node));
 	}
 
 	function detailsOf(site) {
@@ -234,7 +269,8 @@
 		const line = report.sparkline(site);
 		if (line)
 			cell.append(line);
-		cell.append(stackTable(site));
+		cell.append(stackTable(site.node));
+		(site.frees || []).forEach(function (place) { addFree(cell, place, near); });
 		return el("tr", { class: "details" }, cell);
 	}
 

@@ -6,6 +6,7 @@
  */
 #include "report/json_counts.h"
 #include "report/json_coverage.h"
+#include "report/json_frees.h"
 #include "report/json_leaks.h"
 #include "report/json_out.h"
 #include "report/json_process.h"
@@ -17,7 +18,7 @@
 #include <inttypes.h>
 
 static void put_site(struct json_out *out, const struct view_process *process,
-		     const struct view_site *site)
+		     const struct view_site *site, bool has_frees)
 {
 	struct json_object *json = json_out_new(out);
 	bool has_oldest = site->oldest_ns != VIEW_UNKNOWN;
@@ -42,6 +43,8 @@ static void put_site(struct json_out *out, const struct view_process *process,
 	json_out_null(out, json, "estimate");
 	json_add_series(out, json, process, site);
 	json_out_add(out, json, "frames", json_out_frames(out, &site->stack));
+	if (has_frees)
+		json_add_frees(out, json, site->class == VIEW_HEAP, &site->frees);
 	json_out_put(out, json);
 }
 
@@ -54,7 +57,7 @@ static void put_process(struct json_out *out, const struct view *view,
 	for (size_t i = 0; i < process->n_sites; i++) {
 		if (i > 0)
 			fputc(',', out->file);
-		put_site(out, process, &process->sites[i]);
+		put_site(out, process, &process->sites[i], view_has_frees(view));
 	}
 	fputs("],", out->file);
 	json_process_findings(out, view, process);

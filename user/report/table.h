@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of the table report, which share one output: table_histograms.c, table_events.c,
- * table_syscalls.c, table.c (what ran), table_sites.c (the sites of a process), table_resident.c
+ * table_syscalls.c, table.c (what ran), table_sites.c (the sites of a process), table_frees.c
+ * (where their blocks are freed), table_resident.c
  * (what of it is in memory), table_coverage.c (how much of it is certain); and
  * diff_table.c, where two runs are compared.
  */
@@ -65,6 +66,8 @@ void table_syscalls(struct table *t);
 /* The frames of a stack, innermost first, and what is not known of it. */
 void table_stack(struct table *t, const struct view_stack *stack);
 void table_sites(struct table *t, const struct view_process *process, enum view_class class);
+/* Where its blocks are freed; nothing where that is not known. */
+void table_frees(struct table *t, const struct view_process *process, const struct view_site *site);
 /* Nothing where there was no check. */
 void table_leaks(struct table *t, const struct view_process *process);
 /* Nothing where there are none. */

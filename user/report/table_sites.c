@@ -17,7 +17,7 @@ static bool belongs(const struct section *s, const struct view_site *site)
 {
 	if (site->class != s->class)
 		return false;
-	return view_site_weight(site, s->sort) > 0 ||
+	return view_site_weight(site, s->sort) > 0 || site->frees.n > 0 ||
 	       (s->sort == SORT_GROWTH && view_site_urgency(site) > 0);
 }
 
@@ -218,6 +218,7 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 			strbuf_adds(&t->out, "  mapped regions\n");
 		site_head(t, &s, site, ++rank);
 		table_stack(t, &site->stack);
+		table_frees(t, process, site);
 	}
 	rest_lines(t, &s, rank, n_hidden, hidden_weight, n_zero);
 }

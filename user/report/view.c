@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "report/view_collect.h"
 #include "report/view_exact.h"
+#include "report/view_free_pairs.h"
 #include "report/view_leaks.h"
 #include "report/view_where.h"
 
@@ -79,7 +80,9 @@ static int add_process(struct view *view, struct symbols *symbols,
 		view_timeline_done(&process.timeline);
 		return r;
 	}
-	r = view_leaks_init(&resolver, &view->opts, &process);
+	r = view_free_pairs_init(&resolver, &process);
+	if (r == 0)
+		r = view_leaks_init(&resolver, &view->opts, &process);
 	if (r == 0)
 		r = view_errors_init(&resolver, image, &process.errors);
 	if (r == 0)
@@ -236,6 +239,13 @@ const struct view_event *view_event(const struct view *view, size_t index)
 const struct view_syscalls *view_syscalls(const struct view *view)
 {
 	return &view->syscalls;
+}
+
+bool view_has_frees(const struct view *view)
+{
+	const struct record_run *run = model_run(view->model);
+
+	return run && run->free_stacks;
 }
 
 bool view_job(const struct view *view, const struct view_event **ret_event)

@@ -43,6 +43,9 @@ const struct view_process *view_process(const struct view *view, size_t index);
 /* False: there are processes, but neither sites nor totals, since the run had other jobs. */
 bool view_has_allocations(const struct view *view);
 
+/* It was asked for where blocks are freed. */
+bool view_has_frees(const struct view *view);
+
 /* In the order in which they were asked for. */
 size_t view_n_histograms(const struct view *view);
 const struct view_histogram *view_histogram(const struct view *view, size_t index);

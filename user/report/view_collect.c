@@ -259,6 +259,7 @@ int view_collect(const struct model *model, struct symbols *symbols, const struc
 void view_collect_free(struct view_site *sites, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
+		view_frees_done(&sites[i].frees);
 		view_stack_done(&sites[i].stack);
 		view_series_done(&sites[i].series);
 	}

@@ -12,6 +12,7 @@
 #include "model/regions.h"
 #include "report/view_errors.h"
 #include "report/view_fault.h"
+#include "report/view_frees.h"
 #include "report/view_series.h"
 #include "report/view_stack.h"
 #include "report/view_sum.h"
@@ -36,6 +37,7 @@ struct view_site {
 	bool has_growth;		    /* there were enough samples for a verdict */
 	struct growth growth;
 	struct view_stack stack; /* the allocator function, then its callers */
+	struct view_frees frees; /* where its blocks were freed, if that was asked for */
 };
 
 struct view_process {

@@ -94,6 +94,9 @@ static bool holds(const struct where_test *test, void *userdata)
 		return known_holds(test, site->oldest_ns);
 	case WHERE_NEWEST:
 		return known_holds(test, site->newest_ns);
+	case WHERE_LIFETIME:
+		return known_holds(test, view_frees_mean_ns(site->frees.total_ns, site->frees.count,
+							    site->frees.unknown));
 	case WHERE_PID:
 		return number_holds(test, image->known, image->pid);
 	default:
@@ -122,6 +125,7 @@ void view_where_apply(const struct where *where, struct view_process *process)
 		}
 		process->n_left_out++;
 		process->left_out_bytes = view_sum(process->left_out_bytes, site->live_bytes);
+		view_frees_done(&site->frees);
 		view_stack_done(&site->stack);
 		view_series_done(&site->series);
 	}

@@ -265,6 +265,7 @@ static int choose_room(const struct options *options, struct map_room *ret_room)
 	struct map_room_opts opts = {
 		.memory_limit = options->memory_limit,
 		.max_blocks = options->max_blocks,
+		.free_stacks = options->free_stacks,
 		.without_table = old_kernel(),
 	};
 
@@ -290,6 +291,7 @@ int tracing_new(const struct options *options, struct features **ret_features,
 		.held = tracing_holds(options),
 		.max_stack = options->max_stack,
 		.heap_errors = options->heap_errors,
+		.free_stacks = options->free_stacks,
 		.floor = options->floor,
 		.checkpoints = options_check_leaks(options),
 		.checkpoint_names = options->leak.at,

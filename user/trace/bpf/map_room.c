@@ -27,11 +27,26 @@
  */
 #define SITE_BYTES 3072
 #define LEAST_SITES 1024
+/* --free-stacks: an element of the map of births for each block; pairs, of the rest a share. */
+#define BIRTH_BYTES 104
+#define DEFAULT_PAIRS (64U << 10)
+#define LEAST_PAIRS 1024
+#define PAIR_BYTES 400
+#define PAIRS_SHARE 16
 /* One for so many blocks: elements of 112 and 60 bytes, of what is freed while it is shared. */
 #define BLOCKS_A_TOMB 16
 #define TOMB_BYTES 172
 /* Of the rest, the share of sites. */
 #define SITES_SHARE 4
+
+static uint32_t share_of_pairs(uint64_t bytes)
+{
+	uint64_t pairs = bytes / PAIRS_SHARE / PAIR_BYTES;
+
+	if (pairs > DEFAULT_PAIRS)
+		return DEFAULT_PAIRS;
+	return pairs > LEAST_PAIRS ? (uint32_t)pairs : LEAST_PAIRS;
+}
 
 static int choose_below(const struct map_room_opts *opts, struct map_room *room)
 {
@@ -40,6 +55,11 @@ static int choose_below(const struct map_room_opts *opts, struct map_room *room)
 	if (opts->memory_limit < MAP_ROOM_LEAST)
 		return -ERANGE;
 	rest = opts->memory_limit - FIXED_BYTES;
+	if (opts->free_stacks) {
+		each += BIRTH_BYTES;
+		room->pairs = share_of_pairs(rest);
+		rest -= rest / PAIRS_SHARE;
+	}
 	sites = rest / SITES_SHARE / SITE_BYTES;
 	blocks = (rest - rest / SITES_SHARE) * BLOCKS_A_TOMB / (each * BLOCKS_A_TOMB + TOMB_BYTES);
 	if (sites > DEFAULT_SITES)
@@ -55,7 +75,11 @@ static int choose_below(const struct map_room_opts *opts, struct map_room *room)
 
 int map_room_choose(const struct map_room_opts *opts, struct map_room *ret_room)
 {
-	struct map_room room = { .sites = DEFAULT_SITES, .tombs = DEFAULT_TOMBS };
+	struct map_room room = {
+		.sites = DEFAULT_SITES,
+		.tombs = DEFAULT_TOMBS,
+		.pairs = DEFAULT_PAIRS,
+	};
 	uint64_t blocks = opts->max_blocks, held = opts->held_bytes / HELD_BYTES_A_BLOCK;
 	int r = 0;
 

@@ -151,6 +151,8 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.tombs, allocations ? opts->room.tombs : 1 },
 		{ skel->maps.shed, allocations ? opts->room.tombs : 1 },
 		{ skel->maps.freed_blocks, opts->heap_errors ? ABI_FREED_BLOCKS : 1 },
+		{ skel->maps.births, opts->free_stacks ? opts->room.blocks : 1 },
+		{ skel->maps.free_pairs, opts->free_stacks ? opts->room.pairs : 1 },
 		{ skel->maps.marks, knows_forms(opts) ? MARKED_THREADS : 1 },
 		{ skel->maps.further_heap_errors, allocations ? opts->max_procs : 1 },
 		{ skel->maps.unwind_rows, opts->unwind ? UNWIND_FIRST_ROWS : 1 },
@@ -268,6 +270,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_follow = opts->follow;
 	skel->rodata->knob_whole_life = opts->whole_life;
 	skel->rodata->knob_heap_errors = opts->heap_errors;
+	skel->rodata->knob_free_stacks = opts->free_stacks;
 	skel->rodata->knob_forms = knows_forms(opts);
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_regions = opts->allocations;

@@ -44,6 +44,7 @@ struct programs_opts {
 	bool follow;
 	bool whole_life;  /* no allocation of a process is before its tracing */
 	bool heap_errors; /* where blocks are freed is remembered */
+	bool free_stacks; /* and counted by site */
 	uint32_t max_procs;
 	struct map_room room;
 	uint64_t min_size, max_size;

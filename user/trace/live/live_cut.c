@@ -7,6 +7,7 @@
 #include "memtraced.skel.h"
 #include "trace/bpf/grace.h"
 #include "trace/live/live_errors.h"
+#include "trace/live/live_frees.h"
 #include "trace/live/live_process.h"
 #include "trace/live/snapshot.h"
 #include "trace/unwind/unwind_tables.h"
@@ -45,6 +46,8 @@ static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_SYSCALL_MAP_FULL] = "syscall-table-full",
 	[ABI_LOST_FILE_MAP_FULL] = "file-table-full",
 	[ABI_LOST_FILE_NAME] = "file-name",
+	[ABI_LOST_FREE_PAIR] = "free-pair-map-full",
+	[ABI_LOST_BIRTH] = "birth-map-full",
 	[LOSS_ATTACHED_LATE] = "attached-late",
 	[LOSS_MAPPING] = "mapping-unknown",
 	[LOSS_STATE] = "process-unknown",
@@ -149,9 +152,21 @@ static void count_stacks(struct live *live, const struct snapshot_site *sites, s
 		live_count_stack(live, sites[i].stack, sites[i].counts.allocs, coverage);
 }
 
+/* What the programs have noted by stacks. */
+struct notes {
+	struct live_errors errors;
+	struct live_frees frees;
+};
+
+static void notes_done(struct notes *notes)
+{
+	live_errors_done(&notes->errors);
+	live_frees_done(&notes->frees);
+}
+
 static int emit_process(struct live *live, struct live_process *process,
-			const struct snapshot_site *sites, size_t n,
-			const struct live_errors *errors, struct cut_coverage *coverage)
+			const struct snapshot_site *sites, size_t n, const struct notes *notes,
+			struct cut_coverage *coverage)
 {
 	struct record record = { .type = RECORD_TOTALS };
 	int r;
@@ -163,7 +178,9 @@ static int emit_process(struct live *live, struct live_process *process,
 	r = live_emit(live, &record);
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = emit_site(live, process, &sites[i]);
-	return r ? r : live_errors_emit(live, process, errors);
+	if (r == 0)
+		r = live_errors_emit(live, process, &notes->errors);
+	return r ? r : live_frees_emit(live, process, &notes->frees);
 }
 
 static int snapshot_take(struct live *live, bool ended_only, struct snapshot **ret)
@@ -201,11 +218,13 @@ static size_t sites_of(const struct snapshot_site *sites, size_t n, size_t *at, 
 /* Hands over everything that the snapshot has; ended processes are settled by it. */
 static int emit_snapshot(struct live *live, const struct snapshot *snapshot, bool ended_only)
 {
-	_cleanup_(live_errors_done) struct live_errors errors;
+	_cleanup_(notes_done) struct notes notes = { 0 };
 	size_t n, at = 0;
 	const struct snapshot_site *sites = snapshot_sites(snapshot, &n);
-	int r = live_errors_read(live->programs, &errors);
+	int r = live_errors_read(live->programs, &notes.errors);
 
+	if (r == 0)
+		r = live_frees_read(live, &notes.frees);
 	if (r)
 		return r;
 	for (size_t slot = 0; slot < live->processes.len; slot++) {
@@ -219,7 +238,7 @@ static int emit_snapshot(struct live *live, const struct snapshot *snapshot, boo
 		count = sites_of(sites, n, &at, slot);
 		/* with empty programs there are no totals, which is not the same as zeros */
 		if (!live->opts.floor)
-			r = emit_process(live, process, sites + from, count, &errors,
+			r = emit_process(live, process, sites + from, count, &notes,
 					 process->ended ? &live->settled : &live->running);
 		if (r)
 			return r;

@@ -61,6 +61,7 @@ static int load(struct live *live)
 		.max_size = live->opts.max_size,
 		.max_stack = live->opts.max_stack,
 		.heap_errors = live->opts.heap_errors,
+		.free_stacks = live->opts.free_stacks,
 		.floor = live->opts.floor,
 		.checkpoints = live->opts.checkpoints,
 		.unwind = live->opts.unwind,

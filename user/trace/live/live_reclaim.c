@@ -8,6 +8,7 @@
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/live/live_errors.h"
+#include "trace/live/live_frees.h"
 #include "trace/live/live_process.h"
 #include "trace/live/purge.h"
 
@@ -137,6 +138,8 @@ int live_reclaim(struct live *live)
 	r = purge_slots(live->programs, gone, live->processes.len);
 	if (r == 0 && live->opts.allocations)
 		r = live_errors_purge(live, gone);
+	if (r == 0)
+		r = live_frees_purge(live, gone);
 	return r ? r : forget(live, gone);
 }
 

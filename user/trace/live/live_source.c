@@ -115,6 +115,7 @@ static int describe_run(struct live *live)
 		.type = RECORD_RUN,
 		.run = { .tool = live->opts.tool,
 			 .kernel = uname(&uts) ? "" : uts.release,
+			 .free_stacks = live->opts.free_stacks,
 			 .kernel_lacks = live_kernel_lacks(live, &lacks),
 			 .attach_path =
 				 live->opts.features ? attach_path_name(live->opts.path) : NULL,

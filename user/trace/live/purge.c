@@ -216,7 +216,7 @@ int purge_slots(const struct programs *programs, const bool *slots, size_t n_slo
 {
 	const struct memtraced_bpf *skel = programs->skel;
 	const struct bpf_map *by_block[] = { skel->maps.shed, skel->maps.code_starts,
-					     skel->maps.freed_blocks };
+					     skel->maps.freed_blocks, skel->maps.births };
 	_cleanup_(tomb_list_done) struct tomb_list tombs = {};
 	struct purge purge = { .slots = slots, .n_slots = n_slots, .slot_of = slot_of_site };
 	int r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),

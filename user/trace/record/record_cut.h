@@ -61,6 +61,27 @@ struct record_heap_error {
 	uint64_t freed_stack;
 };
 
+/*
+ * Blocks of a site that were freed at one place, by --free-stacks. Lifetimes by powers of two: 0
+ * counts those below 1 << RECORD_LIFETIME_SHIFT ns, n those below twice as much as n - 1 does, the
+ * last all others.
+ */
+#define RECORD_LIFETIMES 32
+#define RECORD_LIFETIME_SHIFT 12
+
+struct record_free_pair {
+	uint32_t slot; /* who freed them */
+	uint16_t fn;   /* that allocated them, as in record_site */
+	uint64_t stack;
+	uint16_t free_fn;
+	uint64_t free_stack;
+	uint64_t count, bytes;
+	uint64_t others;  /* by another thread than allocated them */
+	uint64_t unknown; /* of these neither thread nor lifetime is known */
+	uint64_t total_ns;
+	uint64_t lifetimes[RECORD_LIFETIMES];
+};
+
 /* Equal parts of the time from the start of the run to the cut, or to the end of the process. */
 #define RECORD_BIRTHS 8
 

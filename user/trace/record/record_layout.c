@@ -19,17 +19,12 @@ _Static_assert(sizeof(int) == 4 && sizeof(enum record_end) == 4, "FIELD_U32");
 
 /* In the order of the payload. New fields go to the end. */
 static const struct field run_fields[] = {
-	F(record_run, tool, FIELD_STRING),
-	F(record_run, kernel, FIELD_STRING),
-	F(record_run, attach_path, FIELD_STRING),
-	F(record_run, start_realtime_ns, FIELD_U64),
-	F(record_run, start_ns, FIELD_U64),
-	F(record_run, age_resolution_ns, FIELD_U64),
-	F(record_run, no_allocations, FIELD_BOOL),
-	F(record_run, no_stacks, FIELD_BOOL),
-	F(record_run, unwinder, FIELD_STRING),
-	F(record_run, kernel_lacks, FIELD_STRING),
-	END,
+	F(record_run, tool, FIELD_STRING),	   F(record_run, kernel, FIELD_STRING),
+	F(record_run, attach_path, FIELD_STRING),  F(record_run, start_realtime_ns, FIELD_U64),
+	F(record_run, start_ns, FIELD_U64),	   F(record_run, age_resolution_ns, FIELD_U64),
+	F(record_run, no_allocations, FIELD_BOOL), F(record_run, no_stacks, FIELD_BOOL),
+	F(record_run, unwinder, FIELD_STRING),	   F(record_run, kernel_lacks, FIELD_STRING),
+	F(record_run, free_stacks, FIELD_BOOL),	   END,
 };
 static const struct field function_fields[] = {
 	F(record_function, id, FIELD_U16),
@@ -305,6 +300,32 @@ static const struct field heap_error_fields[] = {
 	F(record_heap_error, freed_stack, FIELD_U64),
 	END,
 };
+#define LIFETIMES(n)                                                                               \
+	F(record_free_pair, lifetimes[n], FIELD_U64),                                              \
+		F(record_free_pair, lifetimes[(n) + 1], FIELD_U64),                                \
+		F(record_free_pair, lifetimes[(n) + 2], FIELD_U64),                                \
+		F(record_free_pair, lifetimes[(n) + 3], FIELD_U64)
+static const struct field free_pair_fields[] = {
+	F(record_free_pair, slot, FIELD_U32),
+	F(record_free_pair, fn, FIELD_U16),
+	F(record_free_pair, stack, FIELD_U64),
+	F(record_free_pair, free_fn, FIELD_U16),
+	F(record_free_pair, free_stack, FIELD_U64),
+	F(record_free_pair, count, FIELD_U64),
+	F(record_free_pair, bytes, FIELD_U64),
+	F(record_free_pair, others, FIELD_U64),
+	F(record_free_pair, unknown, FIELD_U64),
+	F(record_free_pair, total_ns, FIELD_U64),
+	LIFETIMES(0),
+	LIFETIMES(4),
+	LIFETIMES(8),
+	LIFETIMES(12),
+	LIFETIMES(16),
+	LIFETIMES(20),
+	LIFETIMES(24),
+	LIFETIMES(28),
+	END,
+};
 static const struct field fault_fields[] = {
 	F(record_fault, slot, FIELD_U32),	 F(record_fault, tid, FIELD_U32),
 	F(record_fault, signal, FIELD_U32),	 F(record_fault, code, FIELD_U32),
@@ -470,6 +491,7 @@ static const struct record_layout layouts[] = {
 	LAYOUT(RECORD_FAULT, fault, fault_fields),
 	LAYOUT(RECORD_LEAKS, leaks, leaks_fields),
 	LAYOUT(RECORD_LEAK_TEXT, leak_text, leak_text_fields),
+	LAYOUT(RECORD_FREE_PAIR, free_pair, free_pair_fields),
 	LAYOUT(RECORD_SAMPLE, sample, sample_fields),
 	LAYOUT(RECORD_SAMPLE_PROCESS, sample_process, sample_process_fields),
 	LAYOUT(RECORD_SAMPLE_SITE, sample_site, sample_site_fields),

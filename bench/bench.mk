@@ -6,7 +6,7 @@
 BENCH_DIR := $(O)/bench/workloads
 BENCH_CFLAGS := -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE
 BENCH_PROGRAMS := $(patsubst %,$(BENCH_DIR)/%,\
-	timed pairs stress stamp syscalls blocks processes sites libs rows yardstick)
+	timed pairs stress stamp syscalls blocks processes sites libs rows large yardstick)
 # A row that cannot be built is left out of the table, which says so.
 BENCH_PROGRAMS += $(if $(shell command -v rustc),$(BENCH_DIR)/trees)
 
@@ -52,6 +52,10 @@ $(BENCH_DIR)/yardstick: bench/workloads/yardstick.c $(O)/bench/yardstick.skel.h
 $(BENCH_DIR)/rows: $(O)/bench/workloads/rows.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALLOCATOR) $(ALL_LIBS)
+
+$(BENCH_DIR)/large: $(O)/bench/workloads/large.o $(O)/tests/replay/many_sites.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALLOCATOR) $(ALL_LIBS) -lcmocka
 
 $(BENCH_DIR)/%: bench/workloads/%.c
 	$(call say,BENCH,$@)

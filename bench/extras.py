@@ -6,6 +6,7 @@ import dataclasses
 import time
 
 import kernelside
+import large
 import rounds
 import startup
 import syscalls
@@ -27,6 +28,7 @@ def sections(place, limits, quick, start):
         ("attach and detach", lambda: unwinding.measure_attach(place, few.rounds)),
         ("unwind rows", lambda: unwinding.measure_files(place, few.rounds)),
         ("report", lambda: startup.measure_report(place, few.rounds, quick)),
+        ("a large run", lambda: large.measure(place, quick)),
         ("system calls", lambda: syscalls.measure(place, few, quick, start)),
         ("kernel memory", lambda: kernelside.measure_memory(place)),
         ("memory of processes",

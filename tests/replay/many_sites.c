@@ -8,41 +8,40 @@
 #define APP "/opt/demo/server"
 #define LIBC "/usr/lib/x86_64-linux-gnu/libc.so.6"
 #define INO_APP 11
-#define FUNCTIONS 2000
 #define CODE 0x401000ull /* from this byte of the file on, mapped at 0x400000 more */
 #define SECOND 1000000000ull
 #define DEEPEST 44
 
-static uint64_t code_of(uint64_t function)
+static uint64_t code_of(uint64_t function, uint64_t n_functions)
 {
-	return CODE + 16 * (1 + function % FUNCTIONS);
+	return CODE + 16 * (1 + function % n_functions);
 }
 
 /*
  * Neighbours have their callers in common, but for the innermost three frames, which the number's
- * digits choose: so no two stacks are the same, up to 8 * 10^9 sites.
+ * digits choose: so no two stacks are the same, up to the third power of the number of functions.
  */
-static void emit_stack_number(const struct script *s, uint64_t number)
+static void emit_stack_number(const struct script *s, uint64_t number, uint64_t n_functions)
 {
 	uint64_t frames[DEEPEST], family = number / 500;
 	size_t n = 12 + family % 32;
 
-	frames[0] = code_of(number % FUNCTIONS);
-	frames[1] = code_of(number / FUNCTIONS % FUNCTIONS);
-	frames[2] = code_of(number / FUNCTIONS / FUNCTIONS % FUNCTIONS);
+	frames[0] = code_of(number, n_functions);
+	frames[1] = code_of(number / n_functions, n_functions);
+	frames[2] = code_of(number / n_functions / n_functions, n_functions);
 	for (size_t i = 3; i < n; i++)
-		frames[i] = code_of(i == n - 1 ? 0 : (family % (n - i)) * 37 + i);
+		frames[i] = code_of(i == n - 1 ? 0 : (family % (n - i)) * 37 + i, n_functions);
 	emit_stack_of(s, number + 1, 0, SECOND, false, frames, n);
 }
 
-static void emit_function_number(const struct script *s, uint64_t number)
+static void emit_function_number(const struct script *s, uint64_t number, uint64_t n_functions)
 {
 	char name[64], file[64];
 
 	snprintf(name, sizeof(name), "demo::Worker%u::step%u", (unsigned int)number / 50,
 		 (unsigned int)number % 50);
 	snprintf(file, sizeof(file), "/src/demo/worker%u.cc", (unsigned int)number / 50);
-	emit_symbol(s, APP, INO_APP, code_of(number) - 0x400000,
+	emit_symbol(s, APP, INO_APP, code_of(number, n_functions) - 0x400000,
 		    { name, 8, file, 10 + (uint32_t)number % 50, false });
 }
 
@@ -64,7 +63,7 @@ static void emit_site_number(const struct script *s, uint64_t number)
 		     });
 }
 
-void many_sites_emit(uint64_t n_sites, record_fn fn, void *userdata)
+void many_sites_emit(uint64_t n_sites, uint64_t n_functions, record_fn fn, void *userdata)
 {
 	const struct script s = { fn, userdata };
 	uint64_t blocks = n_sites * (n_sites + 1) / 2, temporary = 0;
@@ -72,9 +71,9 @@ void many_sites_emit(uint64_t n_sites, record_fn fn, void *userdata)
 	emit_run(&s);
 	emit_function(&s, 1, "malloc", LIBC, 0x9a000);
 	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
-	emit_map(&s, 0, CODE, CODE + 16 * (FUNCTIONS + 2), CODE - 0x400000, SECOND, APP, INO_APP);
+	emit_map(&s, 0, CODE, CODE + 16 * (n_functions + 2), CODE - 0x400000, SECOND, APP, INO_APP);
 	for (uint64_t i = 0; i < n_sites; i++)
-		emit_stack_number(&s, i);
+		emit_stack_number(&s, i, n_functions);
 	for (uint64_t i = 0; i < n_sites; i++)
 		temporary += (i + 1) / 2;
 	emit_cut(&s, 70 * SECOND);
@@ -91,6 +90,6 @@ void many_sites_emit(uint64_t n_sites, record_fn fn, void *userdata)
 		emit_site_number(&s, i);
 	emit_coverage(&s, true, 3 * blocks, NULL, 0);
 	emit_cut_end(&s);
-	for (uint64_t i = 0; i < FUNCTIONS; i++)
-		emit_function_number(&s, i);
+	for (uint64_t i = 0; i < n_functions; i++)
+		emit_function_number(&s, i, n_functions);
 }

@@ -361,7 +361,7 @@ static void write_sites(const char *n_sites, const char *path)
 
 	assert_non_null(file);
 	assert_int_equal(recording_writer_new(file, &writer), 0);
-	many_sites_emit(strtoull(n_sites, NULL, 10), recording_write, writer);
+	many_sites_emit(strtoull(n_sites, NULL, 10), 2000, recording_write, writer);
 	assert_int_equal(recording_end(writer), 0);
 	recording_writer_free(writer);
 }

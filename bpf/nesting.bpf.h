@@ -295,6 +295,8 @@ VERIFIED_ONCE_NUMBERS int inside_call(__u32 slot, __u64 sp)
 	return 0;
 }
 
+#define CALLS_LEFT_AT_ONCE 3
+
 /* Does what call_is_nested() had no room for. What begins in a scope is inside, too. */
 VERIFIED_ONCE_NUMBERS int call_settled(__u32 slot, int r, __u32 fn)
 {
@@ -310,23 +312,24 @@ VERIFIED_ONCE_NUMBERS int call_settled(__u32 slot, int r, __u32 fn)
 /*
  * Is the call that begins nested (not 0, as call_begins_within() wants it)? If not, the thread is
  * in a call only when that has jumped to this one, which takes over, but in a scope is inside. Of
- * two calls that were left with blocks, the next one that begins notices the second.
+ * more calls that were left with blocks, the next one that begins notices the others.
  */
 static __always_inline int thread_nested(const struct pt_regs *ctx, struct thread *t, __u32 slot,
 					 __u16 fn)
 {
 	__u64 sp = PT_REGS_SP(ctx), fp = PT_REGS_FP(ctx), link = LINK_REGISTER(ctx);
-	int r;
+	int r = CALL_APART, i;
 
 	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
 	barrier_var(fp);
 	barrier_var(link);
 	if (!t->busy && !t->parked)
 		return CALL_APART;
-	r = call_is_nested(sp, fp, link);
-	if (CALL_IS(r) == CALL_LEFT) {
-		call_left(slot, CALL_PLACE(r));
+	for (i = 0; i < CALLS_LEFT_AT_ONCE; i++) {
 		r = call_is_nested(sp, fp, link);
+		if (CALL_IS(r) != CALL_LEFT)
+			break;
+		call_left(slot, CALL_PLACE(r));
 	}
 	return call_settled(slot, r, fn);
 }

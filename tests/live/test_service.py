@@ -160,7 +160,7 @@ def go_shows_what_the_target_has_counted():
         finish(process)
 
 
-@test(need_root, need_program("go"), timeout=90)
+@test(need_root, need_program("go", "curl"), timeout=90)
 def go_asks_by_itself_and_so_does_curl():
     with scratch() as folder, service(folder) as served, \
             started([target("spin"), "20000"]) as process:
@@ -325,7 +325,7 @@ def others_than_root_see_their_own_processes_alone(where):
             assert "leak" in said and "sleep" not in said, said
 
 
-@test(need_root)
+@test(need_root, need_program("curl", "setpriv"))
 def a_token_is_as_good_as_root():
     token = "0123456789abcdef0123456789abcdef"
     with scratch() as folder:
@@ -354,7 +354,7 @@ def a_token_is_as_good_as_root():
         assert codes == ["403", "200", "401"], codes
 
 
-@test(need_root)
+@test(need_root, need_program("curl"))
 def pages_of_other_sites_get_nothing():
     with scratch() as folder, service(folder) as served:
         url = f"http://127.0.0.1:{served.port}/metrics"
@@ -435,6 +435,21 @@ def who_is_slow_is_left_behind_and_holds_nobody_up():
         for client in slow:
             client.close()
         assert served.metric("memtraced_http_closed_connections_total", cause="slow") >= 8
+
+
+@test(need_root, timeout=120)
+def who_takes_no_answer_is_left_behind_and_holds_nobody_up():
+    with scratch() as folder, service(folder, "timeout = 1s") as served:
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(("127.0.0.1", served.port))
+            client.settimeout(60 * lib.PATIENCE)
+            with contextlib.suppress(ConnectionError):
+                # More answers than the two buffers hold, and none is read.
+                client.sendall(b"GET /debug/pprof/ HTTP/1.1\r\nHost: localhost\r\n\r\n" * 5000)
+                eventually(lambda: served.metric("memtraced_http_connections") == 1,
+                           "it is closed", timeout=60)
+            assert served.text("/healthz") == "ok\n"
 
 
 @test(need_root, timeout=60)

@@ -81,6 +81,36 @@ static int ask_kernel(const struct diag_request *request, uid_t *ret_uid)
 	return 0;
 }
 
+/* As /proc/net/tcp has them: addresses by words as they are in memory, ports as numbers. */
+static void add_end(struct strbuf *out, const __be32 address[4], __be16 port, uint8_t family)
+{
+	for (int i = 0; i < (family == AF_INET ? 1 : 4); i++)
+		strbuf_addf(out, "%08X", address[i]);
+	strbuf_addf(out, ":%04X ", ntohs(port));
+}
+
+/* The same without the module tcp_diag, where none can be loaded: through all sockets (proc(5)). */
+static int ask_proc(const struct inet_diag_sockid *id, uint8_t family, uid_t *ret_uid)
+{
+	_cleanup_fclose_ FILE *file =
+		fopen(family == AF_INET ? "/proc/net/tcp" : "/proc/net/tcp6", "re");
+	_cleanup_strbuf_ struct strbuf ends = {};
+	char line[512];
+
+	add_end(&ends, id->idiag_src, id->idiag_sport, family);
+	add_end(&ends, id->idiag_dst, id->idiag_dport, family);
+	if (!file || strbuf_error(&ends))
+		return -ENOENT;
+	while (fgets(line, sizeof(line), file)) {
+		const char *found = strstr(line, strbuf_str(&ends));
+
+		/* state, queues, timer, retransmits, uid */
+		if (found && sscanf(found + ends.len, "%*x %*x:%*x %*x:%*x %*x %u", ret_uid) == 1)
+			return 0;
+	}
+	return -ENOENT;
+}
+
 /* `peer` is what the socket at the other end has as its own address. */
 static int owner_of(const struct sockaddr_storage *own, const struct sockaddr_storage *peer,
 		    uid_t *ret_uid)
@@ -103,7 +133,9 @@ static int owner_of(const struct sockaddr_storage *own, const struct sockaddr_st
 	put_address(own, id->idiag_dst, &id->idiag_dport, &family);
 	put_address(peer, id->idiag_src, &id->idiag_sport, &family);
 	request.diag.sdiag_family = family;
-	return is_loopback(id, family) ? ask_kernel(&request, ret_uid) : -EADDRNOTAVAIL;
+	if (!is_loopback(id, family))
+		return -EADDRNOTAVAIL;
+	return ask_kernel(&request, ret_uid) == 0 ? 0 : ask_proc(id, family, ret_uid);
 }
 
 struct http_peer http_peer_of(int fd)

@@ -18,7 +18,8 @@ struct http_peer {
 
 /*
  * By SO_PEERCRED on a Unix socket; on loopback by asking the kernel for the socket at the other end
- * (sock_diag(7)), so at once, before it can be closed. Never fails: then nobody is known.
+ * (sock_diag(7), else /proc/net/tcp), so at once, before it can be closed. Never fails: then nobody
+ * is known.
  */
 struct http_peer http_peer_of(int fd);
 

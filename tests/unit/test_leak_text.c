@@ -37,15 +37,15 @@ static struct view_place places[] = {
 	{ .has_addr = true, .is_call = true, .addr = 0x1300, .object = "/lib/libc.so.6" },
 };
 static struct leak_frame frames_a[] = {
-	{ &places[0], "malloc", NULL, 0 },
-	{ &places[1], "app::make(app::N*)", "/src/nine.cc", 6 },
-	{ &places[2], "main", "/src/nine.cc", 60 },
-	{ &places[3], "__libc_start_call_main", NULL, 0 },
+	{ &places[0], "malloc", NULL, 0, 0 },
+	{ &places[1], "app::make(app::N*)", "/src/nine.cc", 6, 1 },
+	{ &places[2], "main", "/src/nine.cc", 60, 2 },
+	{ &places[3], "__libc_start_call_main", NULL, 0, 3 },
 };
 static struct leak_frame frames_b[] = {
-	{ &places[0], "malloc", NULL, 0 },
-	{ &places[1], NULL, NULL, 0 },
-	{ &places[3], "__libc_start_call_main", NULL, 0 },
+	{ &places[0], "malloc", NULL, 0, 0 },
+	{ &places[1], NULL, NULL, 0, 1 },
+	{ &places[3], "__libc_start_call_main", NULL, 0, 3 },
 };
 static struct suppression_frame names_a[] = {
 	{ "malloc", "malloc", "/lib/libc.so.6", NULL, 0 },
@@ -281,8 +281,10 @@ static void nothing_seen_is_not_nothing_left(void **state)
 	}
 }
 
-static struct view_place freeing[] = { { .alloc = "free" } };
-static struct view_place asking[] = { { .alloc = "malloc" } };
+static const struct view_place freed_by = { .alloc = "free" };
+static const struct view_place *freeing[] = { &freed_by };
+static const struct view_place asked_by = { .alloc = "malloc" };
+static const struct view_place *asking[] = { &asked_by };
 
 static char *error_text(const struct record_heap_error *values, uint64_t count, bool certain,
 			const struct leak_options *options)

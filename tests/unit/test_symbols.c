@@ -150,6 +150,27 @@ static void what_was_forgotten_is_found_again(void **state)
 	}
 }
 
+static void what_is_kept_of_a_place_is_kept_once(void **state)
+{
+	struct run *run = *state;
+	uint64_t main_at = START + fixture_find(run->built->path, "main").file_offset;
+	const uint64_t one = 1, other = 2;
+	const void *first, *again, *next;
+	const struct resolved *place;
+
+	map(run, START, run->built->path, 1);
+	place = resolve(run, main_at);
+	assert_int_equal(symbols_keep(run->symbols, place, &one, sizeof(one), &first), 0);
+	assert_int_equal(symbols_keep(run->symbols, place, &one, sizeof(one), &again), 0);
+	assert_ptr_equal(first, again);
+	assert_int_equal(symbols_keep(run->symbols, place, &other, sizeof(other), &next), 0);
+	assert_ptr_not_equal(first, next);
+	assert_int_equal(symbols_keep(run->symbols, NULL, &one, sizeof(one), &again), 0);
+	assert_memory_equal(first, &one, sizeof(one));
+	assert_memory_equal(again, &one, sizeof(one));
+	assert_memory_equal(next, &other, sizeof(other));
+}
+
 static int count(const struct record *record, void *userdata)
 {
 	size_t *n = userdata;
@@ -187,6 +208,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(symbols_are_looked_up_object_by_object),
 		TEST(what_was_forgotten_is_found_again),
+		TEST(what_is_kept_of_a_place_is_kept_once),
 		TEST(what_is_new_is_handed_over_once),
 	};
 

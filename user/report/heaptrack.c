@@ -122,7 +122,7 @@ static int put_ip(struct track *track, const struct sample_frame *frames, size_t
 static size_t first_of_place(const struct sample_frame *frames, size_t i)
 {
 	while (i > 0 && !frames[i].mark && !frames[i - 1].mark &&
-	       frames[i - 1].frame.place == frames[i].frame.place)
+	       frames[i - 1].frame.index == frames[i].frame.index)
 		i--;
 	return i;
 }

@@ -30,6 +30,7 @@ static void add_frame(struct leak_stack *stack, const struct view_frame *from)
 	};
 	stack->frames[stack->n_frames++] = (struct leak_frame){
 		.place = from->place,
+		.index = from->index,
 		.function = from->function,
 		.file = from->file,
 		.line = from->line,
@@ -39,28 +40,27 @@ static void add_frame(struct leak_stack *stack, const struct view_frame *from)
 /* The first frames, and the places that they are all of, are taken off. */
 static void leave_out(struct leak_stack *stack, size_t inner)
 {
-	const struct view_place *first;
+	size_t first;
 
 	if (inner == 0)
 		return;
-	first = stack->frames[inner].place;
+	first = stack->frames[inner].index;
 	stack->n_frames -= inner;
 	memmove(stack->frames, stack->frames + inner, stack->n_frames * sizeof(*stack->frames));
 	memmove(stack->names, stack->names + inner, stack->n_frames * sizeof(*stack->names));
-	inner = (size_t)(first - stack->stack.places);
-	stack->n_keys -= inner;
-	memmove(stack->keys, stack->keys + inner, stack->n_keys * sizeof(*stack->keys));
+	stack->n_keys -= first;
+	memmove(stack->keys, stack->keys + first, stack->n_keys * sizeof(*stack->keys));
 }
 
 static void cut(struct leak_stack *stack, size_t num_callers)
 {
-	const struct view_place *end;
+	size_t end;
 
 	if (stack->n_keys <= num_callers)
 		return;
-	end = stack->frames[0].place + num_callers;
+	end = stack->frames[0].index + num_callers;
 	stack->n_keys = num_callers;
-	while (stack->n_frames > 0 && stack->frames[stack->n_frames - 1].place >= end)
+	while (stack->n_frames > 0 && stack->frames[stack->n_frames - 1].index >= end)
 		stack->n_frames--;
 }
 
@@ -78,7 +78,7 @@ static int fill(struct leak_stack *stack, size_t num_callers)
 	if (!stack->frames || !stack->names || !stack->keys)
 		return -ENOMEM;
 	for (size_t i = 0; i < stack->stack.n_places; i++)
-		stack->keys[stack->n_keys++] = place_key(&stack->stack.places[i]);
+		stack->keys[stack->n_keys++] = place_key(stack->stack.places[i]);
 	frames = (struct view_frames){ .stack = &stack->stack };
 	while (view_frames_next(&frames, &frame))
 		add_frame(stack, &frame);

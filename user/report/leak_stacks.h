@@ -20,6 +20,7 @@ struct leak_frame {
 	const struct view_place *place;
 	const char *function, *file; /* NULL: unknown */
 	uint32_t line;		     /* 0: unknown */
+	size_t index;		     /* of the place in the stack */
 };
 
 struct leak_stack {

@@ -193,7 +193,7 @@ static int add_locations(struct profile *profile, const struct view_stack *stack
 
 		n = 1;
 		while (!frames[i].mark && i + n < n_frames && !frames[i + n].mark &&
-		       frames[i + n].frame.place == frames[i].frame.place)
+		       frames[i + n].frame.index == frames[i].frame.index)
 			n++;
 		r = pprof_tables_location(profile->tables, &frames[i], n, &id);
 		if (r == 0)

@@ -18,6 +18,7 @@ struct entry {
 	uint32_t slot, code;		   /* JIT: jit_place.code, 0 for unknown code; else 0 */
 	uint64_t offset;
 	bool is_call;
+	const void *kept;	      /* by symbols_keep: the latest */
 	bool handed_over;	      /* by symbols_each_new */
 	struct symbol_object *opened; /* NULL: JIT */
 	struct resolved resolved;
@@ -34,7 +35,9 @@ struct symbols {
 	struct jit_codes *jit;
 	struct hashmap *entries;
 	VEC(struct entry *) pending; /* not looked up so far */
-	size_t last_object;	     /* where the last RECORD_SYMBOL belonged: they come grouped */
+	VEC(void *) kept;	     /* as long as the entries */
+	uint64_t kept_bytes;
+	size_t last_object; /* where the last RECORD_SYMBOL belonged: they come grouped */
 };
 
 /*
@@ -90,12 +93,22 @@ int symbols_new(const struct model *model, struct symbolizer *symbolizer, bool o
 	return 0;
 }
 
+static void drop_kept(struct symbols *symbols)
+{
+	vec_foreach(&symbols->kept, kept)
+		free(*kept);
+	symbols->kept.len = 0;
+	symbols->kept_bytes = 0;
+}
+
 void symbols_free(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
 	vec_done(&symbols->objects);
 	vec_done(&symbols->pending);
+	drop_kept(symbols);
+	vec_done(&symbols->kept);
 	hashmap_free(symbols->entries);
 	jit_codes_free(symbols->jit);
 	free(symbols);
@@ -291,6 +304,33 @@ int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 	return 0;
 }
 
+int symbols_keep(struct symbols *symbols, const struct resolved *resolved, const void *data,
+		 size_t len, const void **ret_kept)
+{
+	struct entry *entry = NULL;
+	void *copy;
+	int r;
+
+	/* All that symbols_resolve gives is in an entry of ours. */
+	if (resolved)
+		entry = (struct entry *)((char *)resolved - offsetof(struct entry, resolved));
+	if (entry && entry->kept && memcmp(entry->kept, data, len) == 0) {
+		*ret_kept = entry->kept;
+		return 0;
+	}
+	r = vec_reserve(&symbols->kept, symbols->kept.len + 1);
+	copy = r == 0 ? malloc(len) : NULL;
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, data, len);
+	symbols->kept.data[symbols->kept.len++] = copy;
+	symbols->kept_bytes += len + sizeof(copy);
+	if (entry)
+		entry->kept = copy;
+	*ret_kept = copy;
+	return 0;
+}
+
 static const struct model_object *find_object(struct symbols *symbols,
 					      const struct record_symbol *record)
 {
@@ -438,12 +478,13 @@ static int forget_entries(struct symbols *symbols)
 	hashmap_free(symbols->entries);
 	symbols->entries = entries;
 	symbols->pending.len = 0;
+	drop_kept(symbols);
 	return 0;
 }
 
 int symbols_age(struct symbols *symbols)
 {
-	uint64_t own = hashmap_size(symbols->entries) * sizeof(struct entry);
+	uint64_t own = hashmap_size(symbols->entries) * sizeof(struct entry) + symbols->kept_bytes;
 	int r;
 
 	/* What a recording said is said once. */

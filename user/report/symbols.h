@@ -53,6 +53,14 @@ struct symbols_at {
 int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 		    const struct symbols_at *at, const struct resolved **ret_resolved);
 
+/*
+ * A copy of what is made of a place, valid as long as what symbols_resolve gave. Equal bytes for
+ * the same place, one after the other, are one copy, so all of one `resolved` have one length;
+ * NULL: of no place. 0 or -ENOMEM.
+ */
+int symbols_keep(struct symbols *symbols, const struct resolved *resolved, const void *data,
+		 size_t len, const void **ret_kept);
+
 /* Looks up the symbols of all places since the last call, object by object. 0 or -ENOMEM. */
 int symbols_settle(struct symbols *symbols);
 

@@ -41,7 +41,7 @@ uint64_t view_stack_hash(const struct view_stack *stack)
 	uint64_t h = 0;
 
 	for (size_t i = 0; i < stack->n_places; i++)
-		h = hash_u64(h ^ place_where(&stack->places[i]));
+		h = hash_u64(h ^ place_where(stack->places[i]));
 	return h;
 }
 
@@ -50,7 +50,7 @@ bool view_stack_equal(const struct view_stack *a, const struct view_stack *b)
 	if (a->n_places != b->n_places || a->lost != b->lost || a->kernel_lost != b->kernel_lost)
 		return false;
 	for (size_t i = 0; i < a->n_places; i++) {
-		const struct view_place *p = &a->places[i], *q = &b->places[i];
+		const struct view_place *p = a->places[i], *q = b->places[i];
 
 		if (p->mapped != q->mapped || p->alloc != q->alloc ||
 		    place_where(p) != place_where(q))
@@ -91,7 +91,7 @@ uint64_t view_stack_id(const struct view_stack *stack, uint64_t seed)
 	uint64_t h = mix_u64(0, seed);
 
 	for (size_t i = 0; i < stack->n_places; i++) {
-		const struct view_place *place = &stack->places[i];
+		const struct view_place *place = stack->places[i];
 
 		if (place->alloc)
 			h = hash_bytes(place->alloc, strlen(place->alloc) + 1, h);
@@ -100,8 +100,10 @@ uint64_t view_stack_id(const struct view_stack *stack, uint64_t seed)
 	return h;
 }
 
+/* Fills in what the symbols know; *ret_resolved stays NULL where there is nothing. */
 static int resolve_place(const struct view_resolver *resolver, uint32_t slot, uint64_t time_ns,
-			 const struct model_place *at, bool is_call, struct view_place *place)
+			 const struct model_place *at, bool is_call, struct view_place *place,
+			 const struct resolved **ret_resolved)
 {
 	const struct symbols_at where = { slot, place->addr, time_ns, is_call };
 	const struct resolved *resolved;
@@ -115,7 +117,27 @@ static int resolve_place(const struct view_resolver *resolver, uint32_t slot, ui
 	place->offset = at->file_offset;
 	place->vaddr = resolved->vaddr;
 	place->symbol = resolved->symbol;
+	*ret_resolved = resolved;
 	return 0;
+}
+
+/* A run's stacks have some thousand places, each in thousands of them. */
+static int keep_place(const struct view_resolver *resolver, const struct resolved *resolved,
+		      const struct view_place *place, struct view_stack *stack)
+{
+	const void *kept;
+	int r = symbols_keep(resolver->symbols, resolved, place, sizeof(*place), &kept);
+
+	if (r == 0)
+		stack->places[stack->n_places++] = kept;
+	return r;
+}
+
+/* Padding too, as places are told apart by their bytes. */
+static void place_init(struct view_place *place)
+{
+	memset(place, 0, sizeof(*place));
+	place->symbol = &unknown_symbol;
 }
 
 /* The allocator function itself, where it was mapped when the stack was taken. */
@@ -123,45 +145,46 @@ static int add_allocator(const struct view_resolver *resolver,
 			 const struct record_function *function, uint32_t slot, uint64_t time_ns,
 			 struct view_stack *stack)
 {
-	struct view_place *place = &stack->places[stack->n_places++];
+	const struct resolved *resolved = NULL;
+	struct view_place place;
 	struct model_place at;
+	int r = 0;
 
-	*place = (struct view_place){
-		.object = function->object,
-		.offset = function->file_offset,
-		.vaddr = function->file_offset,
-		.alloc = function->name,
-		.symbol = &unknown_symbol,
-	};
-	if (!model_locate(resolver->model, slot, function, time_ns, &place->addr, &at))
-		return 0;
-	place->has_addr = true;
-	return resolve_place(resolver, slot, time_ns, &at, false, place);
+	place_init(&place);
+	place.object = function->object;
+	place.offset = place.vaddr = function->file_offset;
+	place.alloc = function->name;
+	if (model_locate(resolver->model, slot, function, time_ns, &place.addr, &at)) {
+		place.has_addr = true;
+		r = resolve_place(resolver, slot, time_ns, &at, false, &place, &resolved);
+	}
+	return r < 0 ? r : keep_place(resolver, resolved, &place, stack);
 }
 
 /* `is_call`: the address is where a call returns to. */
 static int add_frame(const struct view_resolver *resolver, const struct model_stack *from,
 		     uint64_t addr, bool is_call, struct view_stack *stack)
 {
-	struct view_place *place = &stack->places[stack->n_places++];
+	const struct resolved *resolved = NULL;
+	struct view_place place;
 	struct model_place at;
+	int r = 0;
 
-	*place = (struct view_place){
-		.has_addr = true,
-		.is_call = is_call,
-		.addr = addr,
-		.vaddr = addr,
-		.symbol = &unknown_symbol,
-	};
+	place_init(&place);
+	place.has_addr = true;
+	place.is_call = is_call;
+	place.addr = place.vaddr = addr;
 	/*
 	 * A call that never returns may end its function, and the return address is then beyond the
 	 * mapping of what made it: the call itself counts.
 	 */
-	if (addr < is_call ||
-	    !model_resolve(resolver->model, from->slot, addr - is_call, from->time_ns, &at))
-		return 0;
-	at.file_offset += is_call;
-	return resolve_place(resolver, from->slot, from->time_ns, &at, is_call, place);
+	if (addr >= is_call &&
+	    model_resolve(resolver->model, from->slot, addr - is_call, from->time_ns, &at)) {
+		at.file_offset += is_call;
+		r = resolve_place(resolver, from->slot, from->time_ns, &at, is_call, &place,
+				  &resolved);
+	}
+	return r < 0 ? r : keep_place(resolver, resolved, &place, stack);
 }
 
 /* `from` may be NULL: there is nothing to add then. */

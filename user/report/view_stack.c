@@ -25,16 +25,17 @@ bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame)
 
 	if (frames->place >= frames->stack->n_places)
 		return false;
-	place = &frames->stack->places[frames->place];
+	place = frames->stack->places[frames->place];
 	if (place->alloc) {
 		allocator_frame(place, ret_frame);
-		frames->place++;
+		ret_frame->index = frames->place++;
 		return true;
 	}
 
 	from = &place->symbol->frames[frames->frame];
 	*ret_frame = (struct view_frame){
 		.place = place,
+		.index = frames->place,
 		.function = from->function,
 		.linkage = from->linkage,
 		.has_offset = from->function || place->object,

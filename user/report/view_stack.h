@@ -25,15 +25,16 @@ struct view_place {
 
 struct view_stack {
 	size_t n_places;
-	struct view_place *places; /* innermost first */
-	bool truncated;		   /* it goes on beyond the last place */
-	bool lost;		   /* of the process's frames none is known, but for an allocator */
-	bool kernel_lost;	   /* the kernel's frames, which would come first, are not known */
+	const struct view_place **places; /* innermost first; equal ones are often one */
+	bool truncated;			  /* it goes on beyond the last place */
+	bool lost;	  /* of the process's frames none is known, but for an allocator */
+	bool kernel_lost; /* the kernel's frames, which would come first, are not known */
 };
 
 /* One line of a stack as writers print it: inlined functions are frames of their own. */
 struct view_frame {
 	const struct view_place *place;
+	size_t index;	      /* of the place in its stack: a recursion's are one place */
 	const char *function; /* NULL: unknown */
 	const char *linkage;  /* as in the symbol table; NULL: unknown, or that of an allocator */
 	bool has_offset;

@@ -23,46 +23,10 @@ static __always_inline void call_drop(struct thread *t)
 	t->busy = 0;
 }
 
-#ifdef OLD_KERNEL
-
 /*
- * Before Linux 5.15 functions are verified at each call, and the walks of thread_nested() are too
- * much: stack pointers alone tell. What is below the call that a thread is in is inside.
+ * As with NESTING_RANGE, but where the stack cannot be walked: another one may begin below. Before
+ * Linux 5.15 none can, since functions are verified at each call.
  */
-static __always_inline bool thread_nested(const struct pt_regs *ctx, struct thread *t, __u32 slot,
-					  __u16 fn)
-{
-	__u64 sp = PT_REGS_SP(ctx), below;
-
-	(void)slot;
-	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
-	below = t->call.sp - sp;
-	if (!t->busy || below >= NESTING_RANGE)
-		return false;
-	return below || (t->call.is_scope && t->call.fn != fn);
-}
-
-static __always_inline int call_begins_within(__u32 slot, int nested)
-{
-	(void)slot, (void)nested;
-	return 0;
-}
-
-static __always_inline bool thread_leaves(struct thread *t, __u32 slot, __u64 sp, __u16 fn)
-{
-	return t->busy && t->slot == slot && t->call.sp == sp && t->call.fn == fn;
-}
-
-static __always_inline bool inside_call(__u32 slot, __u64 sp)
-{
-	struct thread *t = thread_find();
-
-	return t && t->busy && t->slot == slot && t->call.sp - sp < NESTING_RANGE;
-}
-
-#else
-
-/* As with NESTING_RANGE, but where the stack cannot be walked: another one may begin below. */
 #define NESTING_UNWALKED_RANGE (32 * 1024)
 
 /* Where a call begins. */
@@ -91,8 +55,10 @@ static __always_inline int nesting_in(const struct nesting_from *from, __u32 slo
 		r = nesting_by_records(from->sp, from->fp, call->sp, before);
 		return r == NESTING_UNKNOWN ? NESTING_INSIDE : r;
 	}
+#ifndef OLD_KERNEL
 	if (knob_unwind)
 		r = nesting_walk(slot, from->sp, from->fp, call->sp);
+#endif
 	if (r == NESTING_OVER || r == NESTING_APART)
 		return r;
 	if (!call_stands(call))
@@ -246,6 +212,16 @@ VERIFIED_ONCE_NUMBERS int call_is_nested(__u64 sp, __u64 fp, __u64 link)
 	return CALL_APART;
 }
 
+#ifdef OLD_KERNEL
+
+static __always_inline int call_begins_within(__u32 slot, int nested)
+{
+	(void)slot, (void)nested;
+	return 0;
+}
+
+#else
+
 /*
  * Is the allocation that begins inside a call which an exception can leave? That call is parked,
  * and the thread's one is within it. nested: what thread_nested() has said.
@@ -270,6 +246,8 @@ VERIFIED_ONCE_NUMBERS int call_begins_within(__u32 slot, int nested)
 		t->call.within = within;
 	return within;
 }
+
+#endif
 
 /*
  * Is the system call that was made with this sp inside an allocator call? By their places alone:
@@ -364,7 +342,5 @@ static __always_inline bool thread_leaves(struct thread *t, __u32 slot, __u64 sp
 	call_takes_again();
 	return true;
 }
-
-#endif
 
 #endif

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Two questions to the stack about an allocator call that was entered with a stack pointer: is it
- * one of the callers of what runs now, and is its return address still in its place? Not for
- * kernels before 5.15.
+ * one of the callers of what runs now, and is its return address still in its place? Kernels before
+ * 5.15 have the second alone.
  */
 #ifndef MEMTRACED_NESTING_WALK_BPF_H
 #define MEMTRACED_NESTING_WALK_BPF_H
 
 #include "stack.bpf.h"
-
-#ifndef OLD_KERNEL
 
 enum nesting {
 	NESTING_SEARCH, /* more frames have to be seen */
@@ -20,8 +18,10 @@ enum nesting {
 	NESTING_UNKNOWN,
 };
 
-/* Times UNWIND_FRAMES_AT_ONCE. */
+/* Times UNWIND_FRAMES_AT_ONCE, or RECORDS_AT_ONCE. */
 #define NESTING_WALKS 16
+
+#ifndef OLD_KERNEL
 
 /* Where the walk is, against the place of the other call's return address. */
 static __always_inline int nesting_at(const struct unwind_walk *w, __u64 outer)
@@ -146,6 +146,8 @@ VERIFIED_ONCE_NUMBERS int nesting_caller(__u32 slot, __u64 sp, __u64 fp, __u64 o
 	return r == NESTING_SEARCH ? NESTING_UNKNOWN : r;
 }
 
+#endif
+
 /*
  * Has nobody written to the place of the call's return address since it began? A call of another
  * function from the same place would have. `link`: arm64's, when something begins there.
@@ -212,7 +214,5 @@ VERIFIED_ONCE_NUMBERS int nesting_by_records(__u64 sp, __u64 fp, __u64 outer, __
 		return NESTING_UNKNOWN;
 	return nesting_stands(outer, link, before) ? NESTING_INSIDE : NESTING_OVER;
 }
-
-#endif
 
 #endif

@@ -11,7 +11,8 @@ from lib import (SERIAL_KEYS, Skip, attached, brief, eventually, exact, heap_sit
                  scaled, send_line, started, target, test, trace, without)
 
 PERF = "probes are perf events"
-OLD = PERF + "; each has a program of its own; hash maps stand for atomic operations"
+JUMPS = "calls after a jump out of an allocator may be taken for its own"
+OLD = f"{PERF}; each has a program of its own; hash maps stand for atomic operations; {JUMPS}"
 REFUSED = "user stacks follow frame pointers, as the unwinder was refused"
 FILTER = "return probes would kill programs with a seccomp filter"
 TRACEPOINTS = "every system call of the machine passes our programs"
@@ -25,8 +26,8 @@ ROWS = {
     "uretprobe-seccomp": ("exit", FILTER),
     "uretprobe-seccomp,uprobe-session,uprobe-multi": ("exit", f"{PERF}; {FILTER}"),
     "whole-tracepoints": ("session", TRACEPOINTS),
-    "unwind-cfi": ("session", REFUSED),
-    "unwind-cfi,hold-cpu": ("session", REFUSED),
+    "unwind-cfi": ("session", f"{JUMPS}; {REFUSED}"),
+    "unwind-cfi,hold-cpu": ("session", f"{JUMPS}; {REFUSED}"),
     "unwind-cfi,cookies": ("perf", f"{OLD}; {REFUSED}"),
 }
 FORK_KEYS = tuple(key for key in SERIAL_KEYS if key != "peak_bytes")

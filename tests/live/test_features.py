@@ -71,7 +71,7 @@ def a_kernels_features_are_what_is_known_of_it():
 # What is said of them at the start and in the coverage of reports, for runs with allocations.
 LACKS = {
     "5.10": "probes are perf events; each has a program of its own; hash maps stand for atomic "
-            "operations",
+            "operations; calls after a jump out of an allocator may be taken for its own",
     "6.1": "probes are perf events",
     "6.12": None,
     "6.18": None,

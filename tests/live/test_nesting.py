@@ -27,7 +27,7 @@ def a_call_that_a_signal_handler_leaves_by_siglongjmp_hides_nothing(path):
     counted("jump", path)
 
 
-@test(need_root, need_kernel(5, 15), each=EACH_PATH)
+@test(need_root, each=EACH_PATH)
 def a_realloc_that_is_left_keeps_its_block(path):
     counted("realloc", path)
 
@@ -37,17 +37,17 @@ def what_a_handler_allocates_inside_malloc_counts(path):
     counted("signal", path)
 
 
-@test(need_root, need_kernel(5, 15), each=EACH_PATH, every_kernel=["perf"])
+@test(need_root, each=EACH_PATH, every_kernel=["perf"])
 def what_a_handler_allocates_on_the_alternate_stack_counts(path):
     counted("altstack", path)
 
 
-@test(need_root, need_kernel(5, 15), each=EACH_PATH, every_kernel=["perf"])
+@test(need_root, each=EACH_PATH, every_kernel=["perf"])
 def coroutines_that_switch_inside_malloc_are_counted_both(path):
     counted("switch", path)
 
 
-@test(need_root, need_kernel(5, 15), each=EACH_PATH)
+@test(need_root, each=EACH_PATH)
 def coroutines_that_never_return_from_malloc_hide_nothing(path):
     counted("stuck", path)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What this kernel cannot do as the newest can, for who reads a report made on it. Totals are exact
- * all the same: most of it is a matter of cost.
+ * What this kernel cannot do as the newest can, for who reads a report made on it. Most of it is a
+ * matter of cost, and totals are exact all the same, but for the one that says what is not seen.
  */
 #ifndef MEMTRACED_TRACE_KERNEL_KERNEL_LIMITS_H
 #define MEMTRACED_TRACE_KERNEL_KERNEL_LIMITS_H

@@ -19,8 +19,7 @@ OLDEST = {"btf", "tracefs", "perf-uprobe", "uretprobe-seccomp", "whole-tracepoin
 WITH_COOKIES = OLDEST | {"cookies", "atomics", "find-vma", "sampling"}
 WITH_MULTI = WITH_COOKIES | {"uprobe-multi", "hold-cpu"}
 WITH_SESSION = WITH_MULTI | {"uprobe-session"}
-# Debian's kernel for arm64 has no preemptible RCU: its reading side disables preemption.
-NEWEST = WITH_SESSION - ({"whole-tracepoints"} if UNWINDS else set())
+NEWEST = WITH_SESSION - {"whole-tracepoints"}
 EXPECTED = {
     "5.10": (OLDEST, "perf"),
     "6.1": (WITH_COOKIES, "perf"),
@@ -75,8 +74,7 @@ LACKS = {
     "6.1": "probes are perf events",
     "6.12": None,
     "6.18": None,
-    "newest": "every system call of the machine passes our programs"
-              if "whole-tracepoints" not in NEWEST else None,
+    "newest": "every system call of the machine passes our programs",
 }
 
 

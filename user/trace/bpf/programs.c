@@ -17,6 +17,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -363,7 +364,7 @@ static int load_perf(struct programs *p, const struct programs_opts *opts)
 	int r;
 
 	p->raw_preempted = raw_tracepoint_preempted(prog_fd, p->control, "task_rename");
-	p->syscalls_preempted = raw_tracepoint_preempted(prog_fd, p->control, "sys_enter");
+	p->syscalls_preempted = syscall_programs_preempted(prog_fd, p->control);
 	if (!p->raw_preempted && !(p->syscalls_preempted && maps))
 		return 0;
 	r = open_again(p, &p->perf);
@@ -570,8 +571,15 @@ static uint64_t object_missed(const struct memtraced_bpf *skel)
 
 	if (!skel)
 		return 0;
-	bpf_object__for_each_program(program, skel->obj) if (bpf_program__autoload(program)) sum +=
-		program_missed(program);
+	bpf_object__for_each_program(program, skel->obj)
+	{
+		uint64_t missed = bpf_program__autoload(program) ? program_missed(program) : 0;
+
+		sum += missed;
+		if (missed && programs_are_debugged())
+			fprintf(stderr, "%s: not run %" PRIu64 " times\n",
+				bpf_program__name(program), missed);
+	}
 	return sum;
 }
 

@@ -5,6 +5,7 @@
 #include "bpf/abi.h"
 #include "trace/bpf/bpf_link.h"
 #include "trace/kernel/feature.h"
+#include "trace/kernel/kernel_btf.h"
 
 #include <bpf/bpf.h>
 #include <sys/prctl.h>
@@ -24,4 +25,10 @@ bool raw_tracepoint_preempted(int prog_fd, volatile struct abi_control *control,
 		return false;
 	(void)prctl(PR_SET_NAME, own_name); /* the tracepoint is passed in any case */
 	return control->preemption == ABI_PREEMPTION_YES;
+}
+
+bool syscall_programs_preempted(int prog_fd, volatile struct abi_control *control)
+{
+	return raw_tracepoint_preempted(prog_fd, control, "sys_enter") ||
+	       btf_file_has(KERNEL_BTF, "trace_call_bpf_faultable") > 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * May the programs of a raw tracepoint be preempted? From Linux 7.0 on they are, where the kernel
+ * May the programs of a tracepoint be preempted? From Linux 7.0 on they are, where the kernel
  * is. A program that is being preempted is not run for the other threads of its CPU (the kernel's
  * guard against recursion is one count for each CPU): what they do is then lost. Programs on
  * tracepoints of perf cost more, but keep others off their CPU.
@@ -18,5 +18,12 @@ struct abi_control;
  * it cannot be attached to.
  */
 bool raw_tracepoint_preempted(int prog_fd, volatile struct abi_control *control, const char *name);
+
+/*
+ * The same of programs that stand on single system calls, raw or of perf. Linux 7.2 lets
+ * those of perf fault (kernel/trace/bpf_trace.c: trace_call_bpf_faultable), so that they are
+ * preempted also where raw ones are not: by kernels without preemptible RCU.
+ */
+bool syscall_programs_preempted(int prog_fd, volatile struct abi_control *control);
 
 #endif

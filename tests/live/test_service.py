@@ -250,11 +250,18 @@ def names_of_processes_are_text_in_pages():
             assert 'comm="<b>&\\"\'x"' in served.text("/metrics")
 
 
+def states(pid):
+    """The letter of each thread of a process."""
+    return [lib.process_state(thread)[0] for thread in os.listdir(f"/proc/{pid}/task")]
+
+
 @test(need_root, need_program("promtool"), need_parser)
 def metrics_are_what_proc_says():
     with scratch() as folder, service(folder) as served, \
-            started([target("leak"), "0", "30000"]) as process:
+            started([target("attach"), "1000", "2"]) as process:
         pid = process.lines.until("ready")
+        # All of its threads wait for the test.
+        eventually(lambda: all(state == "S" for state in states(pid)), "it waits")
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:
             resident = int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
         text = served.text("/metrics")
@@ -268,7 +275,7 @@ def metrics_are_what_proc_says():
                 file.write(body)
             found = samples(path, dialect)
             assert value(found, "memtraced_process_resident_bytes", pid=pid,
-                         comm="leak") == resident
+                         comm="attach") == resident
             assert value(found, "memtraced_traces_running") == 0
 
 

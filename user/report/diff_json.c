@@ -8,6 +8,7 @@
 #include "report/json_coverage.h"
 #include "report/json_out.h"
 
+#include "base/cleanup.h"
 #include <errno.h>
 
 static void put_run(struct json_out *out, const char *key, const struct diff_run *run)
@@ -172,7 +173,7 @@ static void put_program(struct json_out *out, const struct diff *diff,
 
 int diff_json_write(const struct diff *diff, FILE *file)
 {
-	struct json_out out = { .file = file };
+	_cleanup_(json_out_done) struct json_out out = { .file = file };
 
 	fputs("{\"version\":1,\"report\":\"diff\",", file);
 	put_run(&out, "before", diff_run(diff, DIFF_BEFORE));

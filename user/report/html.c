@@ -9,6 +9,7 @@
 #include "report/text.h"
 #include "report/writers.h"
 
+#include "base/cleanup.h"
 #include <errno.h>
 
 static const char style[] =
@@ -63,7 +64,7 @@ static int put_head(const struct view *view, FILE *file)
 
 int html_write(const struct view *view, FILE *file)
 {
-	struct json_out out = { .file = file, .in_html = true };
+	_cleanup_(json_out_done) struct json_out out = { .file = file, .in_html = true };
 	int r = put_head(view, file);
 
 	if (r < 0)

@@ -14,6 +14,7 @@
 #include "report/json_syscalls.h"
 #include "report/writers.h"
 
+#include "base/cleanup.h"
 #include <errno.h>
 #include <inttypes.h>
 
@@ -69,7 +70,7 @@ static void put_process(struct json_out *out, const struct view *view,
 
 int json_write(const struct view *view, FILE *file)
 {
-	struct json_out out = { .file = file };
+	_cleanup_(json_out_done) struct json_out out = { .file = file };
 
 	fputc('{', file);
 	json_head(&out, view);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json_out.h"
 
+#include "base/hashmap.h"
 #include "base/strbuf.h"
 #include "report/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+
+#define PLAIN (JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
 
 void json_out_add(struct json_out *out, struct json_object *to, const char *key,
 		  struct json_object *value)
@@ -99,8 +102,7 @@ void json_out_put(struct json_out *out, struct json_object *value)
 {
 	const char *text;
 
-	text = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN |
-							     JSON_C_TO_STRING_NOSLASHESCAPE);
+	text = json_object_to_json_string_ext(value, PLAIN);
 	if (!text)
 		out->error = -ENOMEM;
 	else if (out->in_html)
@@ -148,14 +150,108 @@ static struct json_object *frame_json(struct json_out *out, const struct view_fr
 	return json;
 }
 
-struct json_object *json_out_frames(struct json_out *out, const struct view_stack *stack)
+/* A place, with its frames as one value. */
+struct json_place {
+	const struct view_place *place;
+	struct json_object *frames;
+};
+
+static uint64_t place_hash(const void *item)
 {
-	struct view_frames it = { .stack = stack };
-	struct json_object *array = json_object_new_array();
+	return hash_u64((uintptr_t)((const struct json_place *)item)->place);
+}
+
+static bool place_equal(const void *a, const void *b)
+{
+	return ((const struct json_place *)a)->place == ((const struct json_place *)b)->place;
+}
+
+static void place_free(void *item)
+{
+	struct json_place *place = item;
+
+	json_object_put(place->frames);
+	free(place);
+}
+
+static const struct hashmap_ops place_ops = { place_hash, place_equal, place_free };
+
+void json_out_done(struct json_out *out)
+{
+	hashmap_free(out->places);
+	out->places = NULL;
+}
+
+/* A json_object_to_json_string_fn. */
+static int put_text(struct json_object *json, struct printbuf *to, int level, int flags)
+{
+	const char *text = json_object_get_userdata(json);
+
+	(void)level;
+	(void)flags; /* always plain */
+	return printbuf_memappend(to, text, (int)strlen(text));
+}
+
+static void add_frames(struct json_out *out, const struct view_place *place, struct strbuf *text)
+{
+	const struct view_stack stack = { .n_places = 1, .places = &place };
+	struct view_frames it = { .stack = &stack };
 	struct view_frame frame;
 
-	while (array && view_frames_next(&it, &frame)) {
+	while (view_frames_next(&it, &frame)) {
 		struct json_object *json = frame_json(out, &frame);
+
+		if (text->len > 0)
+			strbuf_addch(text, ',');
+		strbuf_adds(text, json ? json_object_to_json_string_ext(json, PLAIN) : "");
+		json_object_put(json);
+	}
+}
+
+/* Its frames as text, where an array has one element; NULL: no memory. */
+static struct json_object *new_text(struct json_out *out, const struct view_place *place)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	struct json_object *json;
+	char *copy;
+
+	add_frames(out, place, &text);
+	copy = strbuf_error(&text) < 0 ? NULL : strdup(strbuf_str(&text));
+	json = copy ? json_object_new_int(0) : NULL;
+	if (json)
+		json_object_set_serializer(json, put_text, copy, json_object_free_userdata);
+	else
+		free(copy);
+	return json;
+}
+
+/* Another reference to the place's frames; NULL: no memory. */
+static struct json_object *place_json(struct json_out *out, const struct view_place *place)
+{
+	const struct json_place key = { .place = place };
+	struct json_place *found;
+
+	if (!out->places && hashmap_new(&place_ops, &out->places) < 0)
+		return NULL;
+	found = hashmap_find(out->places, &key);
+	if (found)
+		return json_object_get(found->frames);
+	found = malloc(sizeof(*found));
+	if (!found)
+		return NULL;
+	*found = (struct json_place){ place, new_text(out, place) };
+	if (found->frames && hashmap_insert(out->places, found) == 0)
+		return json_object_get(found->frames);
+	place_free(found);
+	return NULL;
+}
+
+struct json_object *json_out_frames(struct json_out *out, const struct view_stack *stack)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; array && i < stack->n_places; i++) {
+		struct json_object *json = place_json(out, stack->places[i]);
 
 		if (!json || json_object_array_add(array, json) < 0) {
 			json_object_put(json);

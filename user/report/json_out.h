@@ -11,11 +11,17 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
+struct hashmap;
+
+/* Who writes frames ends it with json_out_done. */
 struct json_out {
 	FILE *file;
-	int error;    /* sticks */
-	bool in_html; /* within a script element, which no name may end */
+	int error;		/* sticks */
+	bool in_html;		/* within a script element, which no name may end */
+	struct hashmap *places; /* the text of each that a stack had: most have many */
 };
+
+void json_out_done(struct json_out *out);
 
 /* An empty object, or NULL. */
 struct json_object *json_out_new(struct json_out *out);

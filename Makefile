@@ -84,10 +84,10 @@ TARGET_CFLAGS := $(CROSS_FLAGS) -O1 -g -fno-builtin -fno-omit-frame-pointer -Wal
 USER_SRCS := $(sort $(shell find user -name '*.c'))
 USER_OBJS := $(USER_SRCS:%.c=$(O)/%.o)
 # What protobuf's compiler makes of user/report/*.proto.
-MESSAGES := $(patsubst user/report/%.proto,$(O)/%.pb-c,$(wildcard user/report/*.proto))
+MESSAGES := $(patsubst %.proto,$(O)/%.pb-c,$(notdir $(wildcard user/report/*/*.proto)))
 # What goes into reports as it is.
-SCRIPTS := $(patsubst user/report/%.js,$(O)/%_js.h,$(wildcard user/report/*.js))
-STYLES := $(patsubst user/report/%.css,$(O)/%_css.h,$(wildcard user/report/*.css))
+SCRIPTS := $(patsubst %.js,$(O)/%_js.h,$(notdir $(wildcard user/report/*/*.js)))
+STYLES := $(patsubst %.css,$(O)/%_css.h,$(notdir $(wildcard user/report/*/*.css)))
 LIB_OBJS := $(filter-out $(O)/user/main.o,$(USER_OBJS)) $(MESSAGES:%=%.o)
 LIB := $(O)/libmemtraced.a
 
@@ -248,6 +248,10 @@ $(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETONS) $(GENERATED)
 
 $(filter $(O)/user/report/%,$(USER_OBJS)): | $(MESSAGES:%=%.h) $(SCRIPTS) $(STYLES)
 
+vpath %.js $(wildcard user/report/*/)
+vpath %.css $(wildcard user/report/*/)
+vpath %.proto $(wildcard user/report/*/)
+
 # What goes into reports as string literals, one a line.
 define literals
 $(call say,GEN,$@)
@@ -255,16 +259,16 @@ $(Q)mkdir -p $(O)
 $(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
 endef
 
-$(SCRIPTS): $(O)/%_js.h: user/report/%.js
+$(SCRIPTS): $(O)/%_js.h: %.js
 	$(literals)
 
-$(STYLES): $(O)/%_css.h: user/report/%.css
+$(STYLES): $(O)/%_css.h: %.css
 	$(literals)
 
-$(MESSAGES:%=%.c): $(O)/%.pb-c.c: user/report/%.proto
+$(MESSAGES:%=%.c): $(O)/%.pb-c.c: %.proto
 	$(call say,PROTO,$<)
 	$(Q)mkdir -p $(O)
-	$(Q)$(PROTOC_C) --c_out=$(O) -Iuser/report $<
+	$(Q)$(PROTOC_C) --c_out=$(O) -I$(<D) $<
 
 $(MESSAGES:%=%.h): %.h: %.c ;
 

@@ -4,7 +4,7 @@
  * the top of the tree. `test_replay --write-golden` writes them anew, to be read before they are
  * believed. `test_replay --write-sites N FILE` writes a recording with so many sites.
  */
-#include "report/diff_writers.h"
+#include "report/diff/diff_writers.h"
 #include "tests/replay/diff_scenarios.h"
 #include "tests/replay/many_sites.h"
 #include "tests/replay/scenarios.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tui/browser.h"
 
-#include "report/text.h"
+#include "report/text/text.h"
 #include "tests/report_fixture.h"
 
 #include <string.h>

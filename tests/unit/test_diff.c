@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/diff.h"
+#include "report/diff/diff.h"
 
 #include "config/where.h"
-#include "report/diff_names.h"
+#include "report/diff/diff_names.h"
 #include "tests/report_fixture.h"
 
 #include <string.h>

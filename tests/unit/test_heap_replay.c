@@ -3,7 +3,7 @@
  * Courses of heaps that are made up from sums: of programs of random calls, whose sums are known,
  * each has to add up to the same.
  */
-#include "report/heap_replay.h"
+#include "report/heaptrack/heap_replay.h"
 
 #include "tests/unit/random_numbers.h"
 

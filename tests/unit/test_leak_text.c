@@ -3,7 +3,7 @@
  * The text of leak checks, to the letter: scripts that read memcheck's read it.
  */
 #include "base/cleanup.h"
-#include "report/leak_text.h"
+#include "report/leak/leak_text.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/perf_script_stream.h"
+#include "report/perf/perf_script_stream.h"
 #include "tests/report_fixture.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/stack_paths.h"
+#include "report/flame/stack_paths.h"
 
 #include "base/strbuf.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Places of a model's mappings to symbols, which are looked up late and not kept for ever. */
-#include "report/symbols.h"
+#include "report/view/symbols.h"
 
 #include "symbol_fixture.h"
 

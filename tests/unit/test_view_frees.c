@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/view_frees.h"
+#include "report/view/view_frees.h"
 
 #include "config/where.h"
 #include "tests/report_fixture.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/view_syscalls.h"
+#include "report/view/view_syscalls.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/text.h"
+#include "report/text/text.h"
 #include "tests/report_fixture.h"
 
 #include <errno.h>

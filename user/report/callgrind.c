@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "report/call_graph.h"
 #include "report/samples.h"
-#include "report/text.h"
+#include "report/text/text.h"
 #include "report/writers.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include "base/interns.h"
 #include "base/vec.h"
 #include "report/samples.h"
-#include "report/text.h"
+#include "report/text/text.h"
 #include "report/writers.h"
 
 #include <errno.h>

@@ -6,9 +6,9 @@
  */
 #include "base/interns.h"
 #include "base/vec.h"
-#include "report/json_out.h"
+#include "report/json/json_out.h"
 #include "report/samples.h"
-#include "report/text.h"
+#include "report/text/text.h"
 #include "report/writers.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include "report/massif_tree.h"
 #include "report/one_process.h"
 #include "report/samples.h"
-#include "report/text.h"
+#include "report/text/text.h"
 #include "report/writers.h"
 
 #include <errno.h>

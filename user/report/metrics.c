@@ -6,7 +6,7 @@
  * its pid. Sites are the first ones only (--top), since each series costs its reader memory.
  */
 #include "report/metrics_out.h"
-#include "report/view.h"
+#include "report/view/view.h"
 #include "report/writers.h"
 
 #include <errno.h>

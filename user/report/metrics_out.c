@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/metrics_out.h"
 
-#include "report/text.h"
+#include "report/text/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

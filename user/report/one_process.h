@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_REPORT_ONE_PROCESS_H
 #define MEMTRACED_REPORT_ONE_PROCESS_H
 
-#include "report/view.h"
+#include "report/view/view.h"
 
 /* The place of the first such process from `index` on; view_n_processes(view): there is none. */
 size_t one_process_from(const struct view *view, size_t index);

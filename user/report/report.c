@@ -2,7 +2,7 @@
 #include "report/report.h"
 
 #include "config/near_name.h"
-#include "report/text.h"
+#include "report/text/text.h"
 #include "report/writers.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #define MEMTRACED_REPORT_REPORT_H
 
 #include "base/strbuf.h"
-#include "report/view.h"
+#include "report/view/view.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #define MEMTRACED_REPORT_SAMPLES_H
 
 #include "base/vec.h"
-#include "report/view.h"
+#include "report/view/view.h"
 
 struct sample {
 	const struct model_process *image;

@@ -3,7 +3,7 @@
 
 #include "base/vec.h"
 #include "config/units.h"
-#include "report/text.h"
+#include "report/text/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
-#include "report/view.h"
+#include "report/view/view.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #ifndef MEMTRACED_REPORT_WRITERS_H
 #define MEMTRACED_REPORT_WRITERS_H
 
-#include "report/view.h"
+#include "report/view/view.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/outfile.h"
 #include "base/vec.h"
-#include "report/perf_script_stream.h"
+#include "report/perf/perf_script_stream.h"
 #include "service/stdout_stream.h"
 
 #include <errno.h>

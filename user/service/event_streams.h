@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "model/model.h"
-#include "report/symbols.h"
+#include "report/view/symbols.h"
 
 struct event_streams;
 struct outfile;

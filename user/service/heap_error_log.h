@@ -10,7 +10,7 @@
 #include "analyze/suppressions.h"
 #include "base/cleanup.h"
 #include "config/options.h"
-#include "report/leak_text.h"
+#include "report/leak/leak_text.h"
 
 struct heap_error_log;
 

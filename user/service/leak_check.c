@@ -3,8 +3,8 @@
 
 #include "base/log.h"
 #include "base/vec.h"
-#include "report/leak_record.h"
-#include "report/leak_text.h"
+#include "report/leak/leak_record.h"
+#include "report/leak/leak_text.h"
 #include "service/heap_error_log.h"
 #include "service/leak_log.h"
 #include "target/hold.h"

@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "config/options.h"
-#include "report/leak_result.h"
-#include "report/symbols.h"
+#include "report/leak/leak_result.h"
+#include "report/view/symbols.h"
 
 struct hold;
 struct leak_check;

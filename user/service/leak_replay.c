@@ -2,7 +2,7 @@
 #include "service/leak_replay.h"
 
 #include "base/vec.h"
-#include "report/leak_record.h"
+#include "report/leak/leak_record.h"
 
 #include <errno.h>
 #include <stdio.h>

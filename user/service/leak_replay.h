@@ -7,7 +7,7 @@
 #define MEMTRACED_SERVICE_LEAK_REPLAY_H
 
 #include "base/cleanup.h"
-#include "report/leak_result.h"
+#include "report/leak/leak_result.h"
 #include "trace/record/record.h"
 
 struct leak_replay;

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/vec.h"
-#include "report/symbols.h"
+#include "report/view/symbols.h"
 #include "trace/record/recording.h"
 
 #include <errno.h>

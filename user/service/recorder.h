@@ -9,7 +9,7 @@
 #define MEMTRACED_SERVICE_RECORDER_H
 
 #include "base/cleanup.h"
-#include "report/view_resolve.h"
+#include "report/view/view_resolve.h"
 #include "trace/record/record.h"
 
 #include <sys/types.h>

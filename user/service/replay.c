@@ -3,7 +3,7 @@
 
 #include "config/options.h"
 #include "model/model.h"
-#include "report/symbols.h"
+#include "report/view/symbols.h"
 #include "service/outputs.h"
 #include "service/recorded_run.h"
 

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "config/units.h"
 #include "report/report.h"
-#include "report/text.h"
+#include "report/text/text.h"
 #include "service/daemon/reports.h"
 #include "service/daemon/routes.h"
 

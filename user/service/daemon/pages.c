@@ -2,7 +2,7 @@
 #include "service/daemon/pages.h"
 
 #include "config/units.h"
-#include "report/text.h"
+#include "report/text/text.h"
 #include "service/daemon/process_rows.h"
 
 #define MOST_ROWS 500

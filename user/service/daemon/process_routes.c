@@ -3,7 +3,7 @@
  * What /proc and the files of a process say, without a trace: its command line, and functions of
  * addresses, which pprof's older readers ask for.
  */
-#include "report/text.h"
+#include "report/text/text.h"
 #include "service/daemon/pages.h"
 #include "service/daemon/routes.h"
 #include "symbol/symbolizer.h"

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/loop.h"
 #include "config/service_config.h"
-#include "report/view.h"
+#include "report/view/view.h"
 
 enum trace_kind { TRACE_HEAP, TRACE_CPU };
 

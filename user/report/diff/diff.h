@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What has changed from one run to another: the sites of two views, matched by what they are called
+ * (diff_keys.h) and summed over processes of the same program. Writers of diffs only read it. The
+ * views are borrowed, and must be of everything: filters are applied to what was matched.
+ */
+#ifndef MEMTRACED_REPORT_DIFF_DIFF_H
+#define MEMTRACED_REPORT_DIFF_DIFF_H
+
+#include "report/diff/diff_keys.h"
+
+struct diff_values {
+	int64_t live_bytes, live_blocks, peak_bytes; /* each process at its own peak */
+	uint64_t allocs, bytes, temporary;
+};
+
+struct diff_site {
+	enum view_class class;
+	size_t places[DIFF_SIDES]; /* that were summed; 0: it was not there, or is not any more */
+	struct diff_values sides[DIFF_SIDES];
+	/* One of its places, of the later run if that has it, to show its stack by. */
+	const struct view_site *site;
+	const struct view_process *process;
+	unsigned int shown_side;
+	size_t program;
+	const char *key; /* for an order without chance */
+};
+
+struct diff_program {
+	char *name; /* as it came; "old → new" where that differs */
+	size_t processes[DIFF_SIDES];
+	bool exact[DIFF_SIDES];
+	struct diff_values heap[DIFF_SIDES], mmap[DIFF_SIDES];
+	size_t first, n_sites; /* in diff_site() */
+	/* By --where. */
+	size_t n_left_out;
+	int64_t left_out_bytes; /* what has changed there */
+};
+
+/* A site of one of the views. */
+struct diff_member {
+	unsigned int side;
+	size_t program;
+	const struct view_process *process;
+	const struct view_site *site;
+};
+
+struct diff_run {
+	const char *path;
+	const struct view *view;
+	bool damaged; /* what came behind the damage is not in it */
+};
+
+struct diff;
+
+/* `opts`: sort, top, where, group_by, widths, color and width count; all borrowed. 0 or -ENOMEM. */
+int diff_new(const struct diff_run runs[DIFF_SIDES], const struct report_opts *opts,
+	     struct diff **ret_diff);
+/* NULL is legal. */
+void diff_free(struct diff *diff);
+DEFINE_CLEANUP(struct diff, diff_free)
+
+const struct diff_run *diff_run(const struct diff *diff, unsigned int side);
+const struct report_opts *diff_opts(const struct diff *diff);
+struct diff_keys *diff_keys(const struct diff *diff);
+
+/* Those of the later run in its order, then those that are only in the earlier one. */
+size_t diff_n_programs(const struct diff *diff);
+const struct diff_program *diff_program(const struct diff *diff, size_t index);
+
+/* By program; of one, what has changed most comes first. */
+size_t diff_n_sites(const struct diff *diff);
+const struct diff_site *diff_site(const struct diff *diff, size_t index);
+
+/* What --where leaves, by side, program and site of the views. */
+size_t diff_n_members(const struct diff *diff);
+const struct diff_member *diff_member(const struct diff *diff, size_t index);
+
+/* The quantity that is asked to be sorted by, and how it has changed. */
+int64_t diff_value(const struct diff_values *values, enum option_sort sort);
+int64_t diff_change(const struct diff_values sides[DIFF_SIDES], enum option_sort sort);
+
+/* What has changed more comes first, by that quantity, then by live bytes, blocks, peak, allocs. */
+int diff_compare_changes(const struct diff_values a[DIFF_SIDES],
+			 const struct diff_values b[DIFF_SIDES], enum option_sort sort);
+
+struct diff_values diff_site_values(const struct view_site *site);
+void diff_add_values(struct diff_values *to, const struct diff_values *from);
+
+/* Is the change of the program's numbers exact? */
+static inline bool diff_exact(const struct diff_program *program)
+{
+	return program->exact[DIFF_BEFORE] && program->exact[DIFF_AFTER];
+}
+
+/* A difference that no damaged recording can make overflow. */
+int64_t diff_minus(int64_t a, int64_t b);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Diffs as stacks with two values: collapsed ("server;main;malloc 64 128", before and after, as
+ * difffolded.pl writes them), and as a flame graph, whose widths are those of one run and whose
+ * colours say what has changed. Below each program's name, since pids differ.
+ */
+#include "report/diff/diff_names.h"
+#include "report/diff/diff_writers.h"
+#include "report/flame/flame_svg.h"
+#include "report/samples.h"
+#include "report/text/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+struct stacks {
+	const struct diff *diff;
+	struct stack_paths *paths;
+	struct sample_frames frames;
+	struct strbuf name;
+};
+
+static uint64_t value_of(const struct diff *diff, const struct diff_site *site, unsigned int side)
+{
+	int64_t value = diff_value(&site->sides[side], view_site_quantity(diff_opts(diff)->sort));
+
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+/* Is it in a picture of that run's widths? Marks are. 0, 1 or -ENOMEM. */
+static int is_shown(const struct stacks *stacks, const struct diff_site *site,
+		    const struct sample_frame *frame)
+{
+	if (frame->mark)
+		return 1;
+	return diff_keys_shows(diff_keys(stacks->diff), site->shown_side, site->process,
+			       &frame->frame);
+}
+
+static int push_frame(struct stacks *stacks, const struct diff_site *site,
+		      const struct sample_frame *frame)
+{
+	_cleanup_strbuf_ struct strbuf raw = { 0 }, name = { 0 };
+	int r = is_shown(stacks, site, frame);
+
+	if (r <= 0)
+		return r;
+	sample_frame_name(frame, &raw);
+	diff_function_name(strbuf_str(&raw), &name);
+	strbuf_reset(&stacks->name);
+	text_clean(&stacks->name, strbuf_str(&name));
+	if (strbuf_error(&raw) < 0 || strbuf_error(&name) < 0 || strbuf_error(&stacks->name) < 0)
+		return -ENOMEM;
+	return stack_paths_push(stacks->paths, frame->mark ? PATH_MARK : PATH_FRAME,
+				strbuf_str(&stacks->name));
+}
+
+static int add_side(struct stacks *stacks, const struct diff_site *site, unsigned int side)
+{
+	uint64_t value = value_of(stacks->diff, site, side);
+	int r;
+
+	if (value == 0)
+		return 0;
+	r = stack_paths_begin(stacks->paths, side, value);
+	strbuf_reset(&stacks->name);
+	text_clean(&stacks->name, diff_program(stacks->diff, site->program)->name);
+	if (r == 0)
+		r = strbuf_error(&stacks->name);
+	if (r == 0)
+		r = stack_paths_push(stacks->paths, PATH_PROCESS, strbuf_str(&stacks->name));
+	if (r == 0)
+		r = sample_frames_fill(&stacks->frames, &site->site->stack);
+	for (size_t i = stacks->frames.list.len; r == 0 && i > 0; i--)
+		r = push_frame(stacks, site, &stacks->frames.list.data[i - 1]);
+	return r;
+}
+
+static int add_sites(struct stacks *stacks)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < diff_n_sites(stacks->diff); i++)
+		for (unsigned int side = 0; r == 0 && side < DIFF_SIDES; side++)
+			r = add_side(stacks, diff_site(stacks->diff, i), side);
+	return r;
+}
+
+static void stacks_done(struct stacks *stacks)
+{
+	stack_paths_free(stacks->paths);
+	sample_frames_done(&stacks->frames);
+	strbuf_done(&stacks->name);
+}
+
+/* What only the run has whose widths are not drawn. */
+static uint64_t unseen(const struct diff *diff)
+{
+	unsigned int drawn = diff_opts(diff)->widths == WIDTHS_BEFORE ? DIFF_BEFORE : DIFF_AFTER;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < diff_n_sites(diff); i++)
+		if (value_of(diff, diff_site(diff, i), drawn) == 0)
+			bytes += value_of(diff, diff_site(diff, i), !drawn);
+	return bytes;
+}
+
+static void remark(const struct diff *diff, const char *unit, struct strbuf *out)
+{
+	bool by_before = diff_opts(diff)->widths == WIDTHS_BEFORE;
+	uint64_t bytes = unseen(diff);
+
+	strbuf_addf(out, "as wide as %s; red: more than before, blue: less",
+		    by_before ? "before" : "after");
+	if (bytes > 0) {
+		strbuf_adds(out, "; ");
+		text_grouped(out, bytes);
+		strbuf_addf(out, " %s of stacks that are only in the %s run are not drawn", unit,
+			    by_before ? "later" : "earlier");
+	}
+	if (!view_is_exact(diff_run(diff, DIFF_BEFORE)->view) ||
+	    !view_is_exact(diff_run(diff, DIFF_AFTER)->view))
+		strbuf_adds(out, "; not exact");
+	if (diff_run(diff, DIFF_BEFORE)->damaged || diff_run(diff, DIFF_AFTER)->damaged)
+		strbuf_adds(out, "; a recording is damaged");
+}
+
+int diff_flamegraph_write(const struct diff *diff, FILE *file)
+{
+	_cleanup_strbuf_ struct strbuf title = { 0 }, below = { 0 };
+	enum option_sort sort = diff_opts(diff)->sort;
+	struct stacks stacks = { .diff = diff };
+	struct flame flame = {
+		.unit = sample_unit(NULL, sort),
+		.is_diff = true,
+		.by_before = diff_opts(diff)->widths == WIDTHS_BEFORE,
+	};
+	int r = stack_paths_new(&stacks.paths);
+
+	strbuf_addf(&title, "%s of ", sample_what(NULL, sort));
+	if (diff_n_programs(diff) > 0)
+		text_clean(&title, diff_program(diff, 0)->name);
+	if (diff_n_programs(diff) > 1)
+		strbuf_addf(&title, " and %zu more program%s", diff_n_programs(diff) - 1,
+			    diff_n_programs(diff) == 2 ? "" : "s");
+	strbuf_adds(&title, ", before and after");
+	remark(diff, flame.unit, &below);
+	flame.title = strbuf_str(&title);
+	flame.remark = strbuf_str(&below);
+	if (r == 0 && (strbuf_error(&title) < 0 || strbuf_error(&below) < 0))
+		r = -ENOMEM;
+	if (r == 0)
+		r = add_sites(&stacks);
+	if (r == 0)
+		r = flame_svg_write(&flame, stacks.paths, file);
+	stacks_done(&stacks);
+	return r;
+}
+
+/* The path to a node, and what is its own: its values without its children's. */
+struct fold {
+	FILE *file;
+	struct stack_paths *paths;
+	struct strbuf text;
+};
+
+static int put_stack(const struct path_stack *stack, void *userdata)
+{
+	static const struct text_swap swaps[] = { { ';', ':' } };
+	struct fold *fold = userdata;
+
+	strbuf_reset(&fold->text);
+	for (size_t i = 0; i < stack->n; i++) {
+		if (i > 0)
+			strbuf_addch(&fold->text, ';');
+		text_word(&fold->text, stack->names[i], swaps, 1);
+	}
+	if (strbuf_error(&fold->text) < 0)
+		return strbuf_error(&fold->text);
+	fprintf(fold->file, "%s %" PRIu64 " %" PRIu64 "\n", strbuf_str(&fold->text),
+		stack->values[DIFF_BEFORE], stack->values[DIFF_AFTER]);
+	return 0;
+}
+
+int diff_folded_write(const struct diff *diff, FILE *file)
+{
+	struct stacks stacks = { .diff = diff };
+	struct fold fold = { .file = file };
+	int r = stack_paths_new(&stacks.paths);
+
+	if (r == 0)
+		r = add_sites(&stacks);
+	if (r == 0)
+		r = stack_paths_each(stacks.paths, put_stack, &fold);
+	stacks_done(&stacks);
+	strbuf_done(&fold.text);
+	return r == 0 && ferror(file) ? -EIO : r;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What has changed, for people: each program's totals before and after, then its sites, what has
+ * changed most first. Numbers that are not exact never look as if they were.
+ */
+#include "config/units.h"
+#include "report/diff/diff_groups.h"
+#include "report/diff/diff_writers.h"
+#include "report/text/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <time.h>
+
+#define CELL 12
+
+static bool is_count(enum option_sort sort)
+{
+	return sort == SORT_COUNT || sort == SORT_TEMPORARY;
+}
+
+static const char *quantity_name(enum option_sort sort)
+{
+	switch (sort) {
+	case SORT_COUNT:
+		return "live blocks";
+	case SORT_PEAK:
+		return "at the peak";
+	case SORT_TEMPORARY:
+		return "temporary";
+	default:
+		return "live";
+	}
+}
+
+static void add_number(struct strbuf *out, const char *mark, int64_t value, bool count, bool sign)
+{
+	char number[FORMAT_UNIT_LEN];
+
+	strbuf_addf(out, "%s%s", mark, sign && value > 0 ? "+" : "");
+	if (count)
+		strbuf_addf(out, "%" PRId64, value);
+	else
+		strbuf_adds(out, format_size(value, number));
+}
+
+static void add_cell(struct table *t, const char *mark, int64_t value, bool count, bool sign)
+{
+	_cleanup_strbuf_ struct strbuf cell = { 0 };
+	size_t have;
+
+	add_number(&cell, mark, value, count, sign);
+	have = text_columns(strbuf_str(&cell));
+	strbuf_addf(&t->out, "  %*s%s", have < CELL ? (int)(CELL - have) : 0, "",
+		    strbuf_str(&cell));
+	if (strbuf_error(&cell) < 0)
+		t->out.error = strbuf_error(&cell);
+}
+
+struct total {
+	const char *name;
+	int64_t sides[DIFF_SIDES];
+	bool count, at_least; /* at_least: what was lost is missing in it */
+};
+
+static void total_line(struct table *t, const struct diff_program *program,
+		       const struct total *total)
+{
+	int64_t before = total->sides[DIFF_BEFORE], after = total->sides[DIFF_AFTER];
+	int64_t change = diff_minus(after, before);
+	const char *marks[DIFF_SIDES];
+
+	for (unsigned int side = 0; side < DIFF_SIDES; side++)
+		marks[side] = program->exact[side] ? "" : total->at_least ? "≥" : "~";
+	strbuf_addf(&t->out, "  %-10s", total->name);
+	add_cell(t, marks[DIFF_BEFORE], before, total->count, false);
+	add_cell(t, marks[DIFF_AFTER], after, total->count, false);
+	add_cell(t, diff_exact(program) ? "" : "~", change, total->count, true);
+	if (before > 0 && change != 0)
+		strbuf_addf(&t->out, "  %s%+.1f %%", diff_exact(program) ? "" : "~",
+			    100.0 * (double)change / (double)before);
+	strbuf_addch(&t->out, '\n');
+}
+
+static void totals(struct table *t, const struct diff_program *program)
+{
+	const struct diff_values *heap = program->heap, *mmap = program->mmap;
+	const struct total lines[] = {
+		{ "live", { heap[0].live_bytes, heap[1].live_bytes }, false, false },
+		{ "blocks", { heap[0].live_blocks, heap[1].live_blocks }, true, false },
+		{ "at peak", { heap[0].peak_bytes, heap[1].peak_bytes }, false, false },
+		{ "allocs", { (int64_t)heap[0].allocs, (int64_t)heap[1].allocs }, true, true },
+		{ "allocated", { (int64_t)heap[0].bytes, (int64_t)heap[1].bytes }, false, true },
+		{ "temporary",
+		  { (int64_t)heap[0].temporary, (int64_t)heap[1].temporary },
+		  true,
+		  true },
+		{ "mapped", { mmap[0].live_bytes, mmap[1].live_bytes }, false, false },
+	};
+	size_t n = sizeof(lines) / sizeof(lines[0]);
+
+	strbuf_addf(&t->out, "  %-10s  %*s  %*s  %*s\n", "", CELL, "BEFORE", CELL, "AFTER", CELL,
+		    "CHANGE");
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || lines[i].sides[DIFF_BEFORE] || lines[i].sides[DIFF_AFTER])
+			total_line(t, program, &lines[i]);
+}
+
+static void add_held(struct strbuf *out, const struct diff_values *values, const char *mark,
+		     enum option_sort sort, const char *of)
+{
+	if (sort != SORT_BYTES && sort != SORT_COUNT) {
+		add_number(out, mark, diff_value(values, sort), is_count(sort), false);
+		return;
+	}
+	add_number(out, mark, values->live_bytes, false, false);
+	strbuf_addf(out, " in %s%" PRId64 " %s%s", mark, values->live_blocks, of,
+		    table_plural((uint64_t)values->live_blocks));
+}
+
+/* "64.0 KiB in 1 block before, 128.0 KiB in 2 blocks after" */
+static void add_sides(struct strbuf *line, const struct diff_program *program,
+		      const struct diff_site *site, enum option_sort sort)
+{
+	static const char *const names[DIFF_SIDES] = { "before", "after" };
+	const char *of = site->class == VIEW_MMAP ? "region" : "block", *comma = "";
+
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		if (site->places[side] == 0)
+			continue;
+		strbuf_adds(line, comma);
+		add_held(line, &site->sides[side], program->exact[side] ? "" : "~", sort, of);
+		strbuf_addf(line, " %s", names[side]);
+		comma = ", ";
+	}
+}
+
+/* "+64.0 KiB live: 64.0 KiB in 1 block before, 128.0 KiB in 2 blocks after; +1 alloc" */
+static void site_head(struct table *t, const struct diff_program *program,
+		      const struct diff_site *site, size_t rank)
+{
+	enum option_sort sort = view_opts(t->view)->sort;
+	const char *mark = diff_exact(program) ? "" : "~";
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	int64_t allocs =
+		(int64_t)(site->sides[DIFF_AFTER].allocs - site->sides[DIFF_BEFORE].allocs);
+
+	strbuf_addf(&line, "  #%zu  ", rank);
+	add_number(&line, mark, diff_change(site->sides, sort), is_count(sort), true);
+	strbuf_addf(&line, " %s", quantity_name(sort));
+	if (site->places[DIFF_BEFORE] == 0)
+		strbuf_adds(&line, ", new: ");
+	else if (site->places[DIFF_AFTER] == 0)
+		strbuf_adds(&line, ", gone: ");
+	else
+		strbuf_adds(&line, ": ");
+	add_sides(&line, program, site, sort);
+	if (allocs != 0)
+		strbuf_addf(&line, "; %s%+" PRId64 " alloc%s", mark, allocs,
+			    allocs == 1 || allocs == -1 ? "" : "s");
+	table_bold(t, true);
+	table_wrap(t, 8, strbuf_str(&line));
+	table_bold(t, false);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void rest_lines(struct table *t, size_t n_hidden, int64_t hidden, size_t n_same,
+		       const struct diff_program *program)
+{
+	enum option_sort sort = view_opts(t->view)->sort;
+	const char *mark = diff_exact(program) ? "" : "~";
+	_cleanup_strbuf_ struct strbuf change = { 0 };
+
+	if (n_hidden > 0) {
+		add_number(&change, mark, hidden, is_count(sort), true);
+		strbuf_addf(&t->out, "  … %zu more site%s, %s %s together; --top 0 shows all\n",
+			    n_hidden, table_plural(n_hidden), strbuf_str(&change),
+			    quantity_name(sort));
+	}
+	if (n_same > 0)
+		strbuf_addf(&t->out, "  … %zu site%s with no change %s\n", n_same,
+			    table_plural(n_same), quantity_name(sort));
+	if (program->n_left_out > 0) {
+		strbuf_reset(&change);
+		add_number(&change, mark, program->left_out_bytes, false, true);
+		strbuf_addf(&t->out, "  … %zu site%s left out by --where, %s live\n",
+			    program->n_left_out, table_plural(program->n_left_out),
+			    strbuf_str(&change));
+	}
+	if (strbuf_error(&change) < 0)
+		t->out.error = strbuf_error(&change);
+}
+
+static void sites(struct table *t, const struct diff *diff, const struct diff_program *program)
+{
+	const struct report_opts *opts = diff_opts(diff);
+	size_t rank = 0, n_hidden = 0, n_same = 0;
+	int64_t hidden = 0;
+
+	for (size_t i = 0; i < program->n_sites; i++) {
+		const struct diff_site *site = diff_site(diff, program->first + i);
+		int64_t change = diff_change(site->sides, opts->sort);
+
+		if (change == 0) {
+			n_same++;
+			continue;
+		}
+		if (opts->top > 0 && rank >= opts->top) {
+			n_hidden++;
+			hidden = view_sum(hidden, change);
+			continue;
+		}
+		strbuf_addch(&t->out, '\n');
+		site_head(t, program, site, ++rank);
+		t->no_lines = site->places[DIFF_BEFORE] > 1 || site->places[DIFF_AFTER] > 1;
+		table_stack(t, &site->site->stack);
+	}
+	if (rank > 0 && n_hidden + n_same + program->n_left_out > 0)
+		strbuf_addch(&t->out, '\n');
+	rest_lines(t, n_hidden, hidden, n_same, program);
+}
+
+static void program_part(struct table *t, const struct diff *diff,
+			 const struct diff_program *program)
+{
+	size_t n_new = 0, n_gone = 0;
+
+	for (size_t i = 0; i < program->n_sites; i++) {
+		const struct diff_site *site = diff_site(diff, program->first + i);
+
+		n_new += site->places[DIFF_BEFORE] == 0;
+		n_gone += site->places[DIFF_AFTER] == 0;
+	}
+	if (program->n_sites == 0 && program->n_left_out == 0 && program->heap[0].allocs == 0 &&
+	    program->heap[1].allocs == 0)
+		return; /* a shell that only starts others, and the like */
+	strbuf_addch(&t->out, '\n');
+	table_bold(t, true);
+	text_clean(&t->out, program->name);
+	table_bold(t, false);
+	strbuf_addf(&t->out, ": %zu process%s before, %zu after; %zu site%s",
+		    program->processes[DIFF_BEFORE],
+		    program->processes[DIFF_BEFORE] == 1 ? "" : "es",
+		    program->processes[DIFF_AFTER], program->n_sites,
+		    table_plural(program->n_sites));
+	strbuf_addf(&t->out, ", %zu new, %zu gone\n", n_new, n_gone);
+	totals(t, program);
+	if (diff_opts(diff)->group_by == GROUP_BY_SITE)
+		sites(t, diff, program);
+}
+
+static void add_time(struct strbuf *out, const struct record_run *run, uint64_t now_ns)
+{
+	time_t seconds = (time_t)(run->start_realtime_ns / 1000000000);
+	char date[40], elapsed[FORMAT_UNIT_LEN];
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm) && strftime(date, sizeof(date), "%F %T UTC", &tm) > 0)
+		strbuf_addf(out, ", %s", date);
+	if (now_ns >= run->start_ns)
+		strbuf_addf(out, ", %s", format_duration(now_ns - run->start_ns, elapsed));
+}
+
+static void run_line(struct table *t, const struct diff_run *run, const char *name)
+{
+	const struct record_run *record = model_run(view_model(run->view));
+
+	strbuf_addf(&t->out, "%-6s  ", name);
+	text_clean(&t->out, run->path);
+	if (record)
+		add_time(&t->out, record, view_now_ns(run->view));
+	strbuf_addch(&t->out, '\n');
+	table_warn(t, true);
+	if (run->damaged)
+		strbuf_adds(&t->out, "        damaged: what comes before that is compared\n");
+	if (!view_is_exact(run->view))
+		strbuf_adds(&t->out, "        not exact: events were lost\n");
+	table_warn(t, false);
+}
+
+static void group_line(struct table *t, const struct diff_group *group)
+{
+	int64_t before = group->sides[DIFF_BEFORE].live_bytes;
+	int64_t after = group->sides[DIFF_AFTER].live_bytes;
+	size_t used = 5 * (CELL + 2) + 2, width = view_opts(t->view)->width;
+	const char *mark = group->exact ? "" : "~";
+
+	add_cell(t, mark, before, false, false);
+	add_cell(t, mark, after, false, false);
+	add_cell(t, mark, diff_minus(after, before), false, true);
+	add_cell(t, mark, diff_change(group->sides, SORT_COUNT), true, true);
+	add_cell(t, mark,
+		 (int64_t)(group->sides[DIFF_AFTER].allocs - group->sides[DIFF_BEFORE].allocs),
+		 true, true);
+	strbuf_adds(&t->out, "  ");
+	text_fit(&t->out, group->name, width > used + 20 ? width - used : 20);
+	strbuf_addch(&t->out, '\n');
+}
+
+static int groups_part(struct table *t, const struct diff *diff)
+{
+	struct diff_groups groups;
+	int r = diff_groups_make(diff, &groups);
+	size_t n_shown = table_shown(t, groups.n);
+
+	strbuf_addch(&t->out, '\n');
+	table_bold(t, true);
+	strbuf_addf(&t->out, "  %*s  %*s  %*s  %*s  %*s  %s\n", CELL, "LIVE BEFORE", CELL, "AFTER",
+		    CELL, "CHANGE", CELL, "BLOCKS", CELL, "ALLOCS",
+		    group_by_name(diff_opts(diff)->group_by));
+	table_bold(t, false);
+	for (size_t i = 0; r == 0 && i < n_shown; i++)
+		group_line(t, &groups.groups[i]);
+	if (r == 0 && groups.n > n_shown)
+		strbuf_addf(&t->out, "  … %zu more; --top 0 shows all\n", groups.n - n_shown);
+	diff_groups_done(&groups);
+	return r;
+}
+
+int diff_table_write(const struct diff *diff, FILE *file)
+{
+	struct table t = { .view = diff_run(diff, DIFF_AFTER)->view };
+	int r = 0;
+
+	run_line(&t, diff_run(diff, DIFF_BEFORE), "before");
+	run_line(&t, diff_run(diff, DIFF_AFTER), "after");
+	for (size_t i = 0; i < diff_n_programs(diff); i++)
+		program_part(&t, diff, diff_program(diff, i));
+	if (diff_opts(diff)->group_by != GROUP_BY_SITE)
+		r = groups_part(&t, diff);
+	if (r == 0)
+		r = strbuf_error(&t.out);
+	if (r == 0)
+		fputs(strbuf_str(&t.out), file);
+	strbuf_done(&t.out);
+	return r == 0 && ferror(file) ? -EIO : r;
+}

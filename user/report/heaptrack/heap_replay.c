@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/heaptrack/heap_replay.h"
+
+#include "report/heaptrack/heap_replay_plan.h"
+
+#include <errno.h>
+
+struct heap_replay {
+	struct stages stages;
+	struct plan plan;  /* its pieces by their birth */
+	VEC(size_t) drops; /* pieces that are freed, by their death */
+	uint64_t n_passing;
+};
+
+/* While the steps are handed over. */
+struct course {
+	const struct heap_replay *replay;
+	replay_fn fn;
+	void *userdata;
+	size_t next_piece, next_drop;
+	uint64_t live, taken;	 /* bytes now, and calls so far, of pieces */
+	uint64_t passed;	 /* calls so far that are due of the others */
+	uint64_t *done;		 /* of each of the plan's passing: calls so far */
+	struct replay_step kept; /* one that is due; count 0: none */
+	bool begun;
+	size_t last_taken; /* site of the last step, if it took a piece; else SIZE_MAX */
+};
+
+static int compare_births(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->birth != y->birth)
+		return x->birth < y->birth ? -1 : 1;
+	if (x->temporary != y->temporary)
+		return x->temporary - y->temporary;
+	return (x->death > y->death) - (x->death < y->death);
+}
+
+static int compare_deaths(const void *a, const void *b, void *userdata)
+{
+	const struct piece *pieces = userdata;
+	const struct piece *x = &pieces[*(const size_t *)a], *y = &pieces[*(const size_t *)b];
+
+	if (x->death != y->death)
+		return x->death < y->death ? -1 : 1;
+	if (x->temporary != y->temporary)
+		return y->temporary - x->temporary;
+	return (x > y) - (x < y);
+}
+
+/* What stays longest is taken last, the oldest freed first: so what is freed is not the last. */
+static int sort_pieces(struct heap_replay *replay)
+{
+	struct plan *plan = &replay->plan;
+	int r = 0;
+
+	if (plan->pieces.len == 0)
+		return 0;
+	qsort(plan->pieces.data, plan->pieces.len, sizeof(*plan->pieces.data), compare_births);
+	for (size_t i = 0; r == 0 && i < plan->pieces.len; i++)
+		if (plan->pieces.data[i].death != PIECE_STAYS)
+			r = vec_push(&replay->drops, i);
+	if (replay->drops.len > 0)
+		qsort_r(replay->drops.data, replay->drops.len, sizeof(*replay->drops.data),
+			compare_deaths, plan->pieces.data);
+	return r;
+}
+
+int heap_replay_new(const struct replay_site *sites, size_t n, const struct view_timeline *timeline,
+		    uint64_t end_ns, struct heap_replay **ret_replay)
+{
+	_cleanup_(heap_replay_free_p) struct heap_replay *replay = calloc(1, sizeof(*replay));
+	int r = replay ? stages_init(&replay->stages, sites, n, timeline, end_ns) : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = plan_add(&replay->plan, &replay->stages, &sites[i], i);
+	if (r == 0)
+		r = sort_pieces(replay);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < replay->plan.passing.len; i++)
+		replay->n_passing += replay->plan.passing.data[i].temporary +
+				     replay->plan.passing.data[i].others;
+	*ret_replay = TAKE_PTR(replay);
+	return 0;
+}
+
+void heap_replay_free(struct heap_replay *replay)
+{
+	if (!replay)
+		return;
+	stages_done(&replay->stages);
+	plan_done(&replay->plan);
+	vec_done(&replay->drops);
+	free(replay);
+}
+
+struct replay_faults heap_replay_faults(const struct heap_replay *replay)
+{
+	return replay->plan.faults;
+}
+
+static int hand_over(struct course *course, const struct replay_step *step)
+{
+	if (step->what != REPLAY_TIME)
+		course->last_taken = step->what == REPLAY_TAKE ? step->site : SIZE_MAX;
+	return course->fn(step, course->userdata);
+}
+
+/* Blocks of two sizes, one byte apart; a temporary one is taken last, and the first dropped. */
+static int step_piece(struct course *course, enum replay_what what, const struct piece *piece)
+{
+	uint64_t larger = piece->bytes % piece->blocks;
+	struct replay_step step = {
+		.what = what,
+		.site = piece->site,
+		.temporary = what == REPLAY_DROP && piece->temporary,
+	};
+	size_t second = step.temporary ? 0 : 1;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < 2; i++) {
+		bool is_larger = i == second;
+
+		step.size = piece->bytes / piece->blocks + is_larger;
+		step.count = is_larger ? larger : piece->blocks - larger;
+		if (step.count == 0)
+			continue;
+		r = hand_over(course, &step);
+		step.temporary = false;
+	}
+	return r;
+}
+
+static int take_pieces(struct course *course, size_t stage)
+{
+	const struct plan *plan = &course->replay->plan;
+	int r = 0;
+
+	for (; r == 0 && course->next_piece < plan->pieces.len; course->next_piece++) {
+		const struct piece *piece = &plan->pieces.data[course->next_piece];
+
+		if (piece->birth != stage)
+			break;
+		r = step_piece(course, REPLAY_TAKE, piece);
+		course->live += piece->bytes;
+		course->taken += piece->blocks;
+	}
+	return r;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* a * b / c, where b <= c. */
+static uint64_t share(uint64_t a, uint64_t b, uint64_t c)
+{
+	return (uint64_t)((unsigned __int128)a * b / c);
+}
+
+static int pass_kept(struct course *course)
+{
+	const struct replay_step kept = course->kept;
+
+	course->kept.count = 0;
+	return kept.count > 0 ? hand_over(course, &kept) : 0;
+}
+
+static bool is_single(const struct replay_step *step)
+{
+	return step->what == REPLAY_PASSING && step->count == 1;
+}
+
+/* A single passing block is freed after the step that follows: another one is kept for that. */
+static int pass_step(struct course *course, const struct replay_step *step)
+{
+	int r;
+
+	if (is_single(step) && course->kept.count > 0 && !is_single(&course->kept))
+		return hand_over(course, step);
+	r = pass_kept(course);
+	course->kept = *step;
+	return r;
+}
+
+/*
+ * The calls from `from` to `to` of those of one site, temporary ones first, each with the mean size
+ * if that fits.
+ */
+static int pass_site(struct course *course, const struct passing *passing, uint64_t from,
+		     uint64_t to, uint64_t room)
+{
+	uint64_t count = passing->temporary + passing->others;
+	uint64_t size = passing->bytes / count, larger = passing->bytes % count;
+	uint64_t n_larger = smaller(to, larger) - smaller(from, larger);
+	uint64_t n_temporary =
+		to - from -
+		(share(passing->others, to, count) - share(passing->others, from, count));
+	uint64_t temporary_larger = smaller(n_temporary, n_larger);
+	const uint64_t counts[] = {
+		temporary_larger,
+		n_temporary - temporary_larger,
+		n_larger - temporary_larger,
+		to - from - n_temporary - (n_larger - temporary_larger),
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < 4; i++) {
+		const struct replay_step step = {
+			.what = i < 2 ? REPLAY_TEMPORARY : REPLAY_PASSING,
+			.site = passing->site,
+			.size = smaller(size + (i % 2 == 0), room),
+			.count = counts[i],
+		};
+
+		if (step.count > 0)
+			r = pass_step(course, &step);
+	}
+	return r;
+}
+
+/* A call of any site, so that what is freed next is not what was taken last. */
+static int pass_between(struct course *course)
+{
+	const struct plan *plan = &course->replay->plan;
+	int r;
+
+	for (size_t i = 0; i < plan->passing.len; i++) {
+		const struct passing *passing = &plan->passing.data[i];
+
+		if (course->done[i] == passing->temporary + passing->others)
+			continue;
+		r = pass_site(course, passing, course->done[i], course->done[i] + 1, 0);
+		course->done[i]++;
+		return r < 0 ? r : pass_kept(course);
+	}
+	return 0;
+}
+
+static int drop_pieces(struct course *course, size_t stage)
+{
+	const struct heap_replay *replay = course->replay;
+	int r = 0;
+
+	for (; r == 0 && course->next_drop < replay->drops.len; course->next_drop++) {
+		const struct piece *piece =
+			&replay->plan.pieces.data[replay->drops.data[course->next_drop]];
+
+		if (piece->death != stage)
+			break;
+		if (course->last_taken == piece->site && !piece->temporary)
+			r = pass_between(course);
+		if (r == 0)
+			r = step_piece(course, REPLAY_DROP, piece);
+		course->live -= piece->bytes;
+	}
+	return r;
+}
+
+/* How many calls are to be made by then; two are left for the end, where nothing may follow. */
+static uint64_t passing_due(const struct course *course, size_t stage)
+{
+	const struct heap_replay *replay = course->replay;
+	const struct stage *at = &replay->stages.list.data[stage];
+	const struct plan *plan = &replay->plan;
+	uint64_t taken = course->taken, due;
+
+	if (at->kind == STAGE_END || replay->n_passing == 1)
+		return replay->n_passing;
+	for (size_t i = course->next_piece;
+	     i < plan->pieces.len && plan->pieces.data[i].birth == stage; i++)
+		taken += plan->pieces.data[i].blocks;
+	due = at->allocs == UINT64_MAX ? 0 : less(at->allocs, taken);
+	due = smaller(due, less(replay->n_passing, 2));
+	return due > course->passed ? due : course->passed;
+}
+
+/*
+ * Calls of all sites evenly, until as many are made as were made by then. They come while least is
+ * held, and are so small that two of them make no peak. What is held beyond, until it is freed, has
+ * no size.
+ */
+static int pass(struct course *course, size_t stage)
+{
+	const struct heap_replay *replay = course->replay;
+	const struct plan *plan = &replay->plan;
+	bool after_peak = replay->stages.peak != SIZE_MAX && stage > replay->stages.peak;
+	uint64_t room = less(replay->stages.at_peak, course->live + !after_peak) / 2;
+	uint64_t sum = 0, due = passing_due(course, stage);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && due > course->passed && i < plan->passing.len; i++) {
+		const struct passing *passing = &plan->passing.data[i];
+		uint64_t before = share(sum, due, replay->n_passing), to;
+
+		sum += passing->temporary + passing->others;
+		to = share(sum, due, replay->n_passing) - before;
+		to = smaller(to, passing->temporary + passing->others);
+		if (to > course->done[i])
+			r = pass_site(course, passing, course->done[i], to, room);
+		course->done[i] = to > course->done[i] ? to : course->done[i];
+	}
+	course->passed = due;
+	if (is_single(&course->kept))
+		course->kept.size = 0;
+	return r < 0 ? r : pass_kept(course);
+}
+
+static int step_time(struct course *course, const struct stage *stage)
+{
+	const struct replay_step step = {
+		.what = REPLAY_TIME,
+		.time_ns = stage->time_ns,
+		.point = stage->point,
+	};
+
+	return hand_over(course, &step);
+}
+
+/* Readers take the first number for none: a temporary block can have it. */
+static int pass_first(struct course *course)
+{
+	const struct plan *plan = &course->replay->plan;
+	uint64_t room = less(course->replay->stages.at_peak, 1) / 2;
+	int r;
+
+	course->begun = true;
+	for (size_t i = 0; i < plan->passing.len; i++) {
+		if (plan->passing.data[i].temporary == 0)
+			continue;
+		course->done[i] = 1;
+		r = pass_site(course, &plan->passing.data[i], 0, 1, room);
+		return r < 0 ? r : pass_kept(course);
+	}
+	return 0;
+}
+
+static bool does_anything(const struct course *course, size_t stage)
+{
+	const struct plan *plan = &course->replay->plan;
+
+	return passing_due(course, stage) > 0 ||
+	       (plan->pieces.len > 0 && plan->pieces.data[0].birth == stage);
+}
+
+/* What was there at a sample happened before it; the peak's own time is that of its last call. */
+static int walk_stage(struct course *course, size_t i)
+{
+	const struct stage *stage = &course->replay->stages.list.data[i];
+	int r = !course->begun && does_anything(course, i) ? pass_first(course) : 0;
+
+	if (r == 0)
+		r = drop_pieces(course, i);
+	if (r == 0)
+		r = pass(course, i);
+	if (r == 0 && stage->kind == STAGE_PEAK)
+		r = step_time(course, stage);
+	if (r == 0)
+		r = take_pieces(course, i);
+	if (r == 0 && stage->kind != STAGE_PEAK)
+		r = step_time(course, stage);
+	return r;
+}
+
+int heap_replay_walk(const struct heap_replay *replay, replay_fn fn, void *userdata)
+{
+	_cleanup_free_ uint64_t *done = calloc(replay->plan.passing.len + 1, sizeof(*done));
+	struct course course = { .replay = replay,
+				 .fn = fn,
+				 .userdata = userdata,
+				 .done = done,
+				 .last_taken = SIZE_MAX };
+	int r = done ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < replay->stages.list.len; i++)
+		r = walk_stage(&course, i);
+	return r;
+}

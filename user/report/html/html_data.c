@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/html/html_data.h"
+
+#include "model/series.h"
+#include "report/html/html_stacks.h"
+#include "report/json/json_counts.h"
+#include "report/json/json_coverage.h"
+#include "report/json/json_leaks.h"
+#include "report/json/json_process.h"
+#include "report/json/json_series.h"
+#include "report/json/json_syscalls.h"
+#include "report/samples.h"
+
+#include <inttypes.h>
+
+/* The points of a timeline by their members; rows would name each of them each time. */
+enum point_member { POINT_TIME, POINT_LIVE, POINT_BLOCKS, POINT_ALLOCS, POINT_FREES, POINT_BYTES };
+
+static const char *const point_members[] = {
+	[POINT_TIME] = "time_ns",  [POINT_LIVE] = "live_bytes", [POINT_BLOCKS] = "live_blocks",
+	[POINT_ALLOCS] = "allocs", [POINT_FREES] = "frees",	[POINT_BYTES] = "bytes",
+};
+
+static uint64_t point_value(const struct view_point *point, enum point_member member)
+{
+	const uint64_t values[] = {
+		[POINT_TIME] = point->time_ns,
+		[POINT_LIVE] = (uint64_t)point->live_bytes,
+		[POINT_BLOCKS] = (uint64_t)point->live_blocks,
+		[POINT_ALLOCS] = point->allocs,
+		[POINT_FREES] = point->frees,
+		[POINT_BYTES] = point->bytes,
+	};
+
+	return values[member];
+}
+
+/* No value is UINT64_MAX but one that is not known. */
+static void put_known(FILE *file, const char *before, uint64_t value)
+{
+	if (value == UINT64_MAX)
+		fprintf(file, "%snull", before);
+	else
+		fprintf(file, "%s%" PRIu64, before, value);
+}
+
+static void put_timeline(struct json_out *out, const struct view *view,
+			 const struct view_timeline *timeline)
+{
+	size_t n_members = sizeof(point_members) / sizeof(point_members[0]);
+
+	fputs(",\"timeline\":", out->file);
+	if (!timeline->n) {
+		fputs("null", out->file);
+		return;
+	}
+	put_known(out->file, "{\"peak_ns\":", timeline->peak_ns);
+	fprintf(out->file, ",\"sites_left_out\":%" PRIu64,
+		series_left_out(model_series(view_model(view))));
+	for (size_t i = 0; i < n_members; i++) {
+		fprintf(out->file, ",\"%s\":[", point_members[i]);
+		for (size_t j = 0; j < timeline->n; j++)
+			fprintf(out->file, "%s%" PRIu64, j ? "," : "",
+				point_value(&timeline->points[j], (enum point_member)i));
+		fputc(']', out->file);
+	}
+	fputs(",\"rss\":[", out->file);
+	for (size_t j = 0; j < timeline->n; j++)
+		put_known(out->file, j ? "," : "", timeline->points[j].rss_bytes);
+	fputs("]}", out->file);
+}
+
+/* The first point that is known, then what it held at this one and those after it. */
+static void put_series(FILE *file, const struct view_series *series, size_t n_points)
+{
+	if (!series->live_bytes) {
+		fputs(",null", file);
+		return;
+	}
+	fprintf(file, ",[%zu", series->first);
+	for (size_t i = series->first; i < n_points; i++)
+		fprintf(file, ",%" PRId64, series->live_bytes[i]);
+	fputc(']', file);
+}
+
+static void put_growth(FILE *file, const struct view_site *site)
+{
+	const struct growth *growth = &site->growth;
+
+	if (site->has_growth)
+		fprintf(file, ",[\"%s\",%.3f,%.3f]", growth_verdict_name(growth->verdict),
+			growth->bytes_per_s, growth->confidence);
+	else
+		fputs(",null", file);
+}
+
+/* A row; html_data.js has the names of its columns. */
+static int put_site(struct json_out *out, struct html_stacks *stacks,
+		    const struct view_process *process, const struct view_site *site)
+{
+	const char *leak = json_leak_class(site->leak);
+	FILE *file = out->file;
+	int64_t node;
+	int r = html_stacks_add(stacks, &site->stack, &node);
+
+	if (r < 0)
+		return r;
+	fprintf(file, "[\"%016" PRIx64 "\",%d,%" PRId64 ",%" PRId64, site->id,
+		site->class == VIEW_MMAP, site->live_bytes, site->live_blocks);
+	fprintf(file, ",%" PRIu64 ",%" PRIu64 ",%" PRId64, site->allocs, site->bytes,
+		site->peak_bytes);
+	put_known(file, ",", site->temporary);
+	put_known(file, ",", site->oldest_ns);
+	put_known(file, ",", site->newest_ns);
+	if (leak)
+		fprintf(file, ",\"%s\"", leak);
+	else
+		fputs(",null", file);
+	put_growth(file, site);
+	put_series(file, &site->series, process->timeline.n);
+	fprintf(file, ",%" PRId64 "]", node);
+	return 0;
+}
+
+/* [site, node, blocks, bytes, other thread, unknown, total ns, [bucket, blocks, ...]] */
+static int put_free(struct json_out *out, struct html_stacks *stacks, size_t site,
+		    const struct view_free *place, bool first)
+{
+	const char *comma = "";
+	int64_t node;
+	int r = html_stacks_add(stacks, &place->stack, &node);
+
+	if (r < 0)
+		return r;
+	fprintf(out->file,
+		"%s[%zu,%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",[",
+		first ? "" : ",\n", site, node, place->count, place->bytes, place->others,
+		place->unknown, place->total_ns);
+	for (size_t i = 0; i < RECORD_LIFETIMES; i++) {
+		if (place->lifetimes[i] == 0)
+			continue;
+		fprintf(out->file, "%s%zu,%" PRIu64, comma, i, place->lifetimes[i]);
+		comma = ",";
+	}
+	fputs("]]", out->file);
+	return 0;
+}
+
+/* Where blocks of the sites, by their numbers, are freed. */
+static int put_frees(struct json_out *out, struct html_stacks *stacks,
+		     const struct view_process *process)
+{
+	bool first = true;
+	int r = 0;
+
+	fputs(",\"frees\":[", out->file);
+	for (size_t i = 0; r == 0 && i < process->n_sites; i++) {
+		const struct view_frees *frees = &process->sites[i].frees;
+
+		for (size_t j = 0; r == 0 && j < frees->n; j++) {
+			r = put_free(out, stacks, i, &frees->list[j], first);
+			first = false;
+		}
+	}
+	fputc(']', out->file);
+	return r;
+}
+
+static void put_mmap(struct json_out *out, const struct view_process *process)
+{
+	const struct region_totals *mmap = &process->mmap;
+
+	if (!process->has_mmap) {
+		fputs(",\"mmap\":null", out->file);
+		return;
+	}
+	fprintf(out->file,
+		",\"mmap\":{\"live_bytes\":%" PRId64 ",\"live_blocks\":%" PRId64
+		",\"peak_bytes\":%" PRId64 ",\"allocs\":%" PRIu64 ",\"bytes\":%" PRIu64 "}",
+		mmap->live_bytes, mmap->live_blocks, mmap->peak_bytes, mmap->allocs, mmap->bytes);
+}
+
+static int put_process(struct json_out *out, struct html_stacks *stacks, const struct view *view,
+		       const struct view_process *process)
+{
+	FILE *file = out->file;
+	int r = 0;
+
+	fputc('{', file);
+	json_process_head(out, view, process);
+	fprintf(file, ",\"exact\":%s,\"peak_error_bytes\":%" PRIu64,
+		process->exact ? "true" : "false", process->totals.peak_error_bytes);
+	fprintf(file, ",\"left_out\":{\"sites\":%zu,\"bytes\":%" PRId64 ",\"by\":\"%s\"}",
+		process->n_left_out, process->left_out_bytes, view_filters(view));
+	put_mmap(out, process);
+	fputc(',', file);
+	json_process_findings(out, view, process);
+	put_timeline(out, view, &process->timeline);
+	json_growth(out, process);
+	fputs(",\"sites\":[", file);
+	for (size_t i = 0; r == 0 && i < process->n_sites; i++) {
+		if (i > 0)
+			fputs(",\n", file);
+		r = put_site(out, stacks, process, &process->sites[i]);
+	}
+	fputc(']', file);
+	if (r == 0 && view_has_frees(view))
+		r = put_frees(out, stacks, process);
+	fputc('}', file);
+	return r;
+}
+
+static int put_stack(struct json_out *out, struct html_stacks *stacks,
+		     const struct view_event_stack *stack, uint64_t value)
+{
+	const struct model_process *image = stack->image;
+	int64_t node;
+	int r = html_stacks_add(stacks, &stack->stack, &node);
+
+	if (r < 0)
+		return r;
+	fputc('[', out->file);
+	put_known(out->file, "", image->known ? image->pid : UINT64_MAX);
+	fputc(',', out->file);
+	json_out_put(out, json_out_new_string(out, image->comm));
+	fprintf(out->file, ",%" PRIu64 ",%" PRId64 "]", value, node);
+	return 0;
+}
+
+static int put_event(struct json_out *out, struct html_stacks *stacks,
+		     const struct view_event *event)
+{
+	int r = 0;
+
+	fputs("{\"name\":", out->file);
+	json_out_put(out, json_out_new_string(out, event->asked->name));
+	fprintf(out->file, ",\"unit\":\"%s\",\"count\":%" PRIu64 ",\"stacks\":[",
+		sample_unit(event, SORT_BYTES), view_event_total(event));
+	for (size_t i = 0; r == 0 && i < event->n_stacks; i++) {
+		if (i > 0)
+			fputs(",\n", out->file);
+		r = put_stack(out, stacks, &event->stacks[i],
+			      view_event_value(event, &event->stacks[i]));
+	}
+	fputs("]}", out->file);
+	return r;
+}
+
+static int put_lists(struct json_out *out, struct html_stacks *stacks, const struct view *view)
+{
+	int r = 0;
+
+	fputs(",\n\"processes\":[", out->file);
+	for (size_t i = 0; r == 0 && i < view_n_processes(view); i++) {
+		if (i > 0)
+			fputs(",\n", out->file);
+		r = put_process(out, stacks, view, view_process(view, i));
+	}
+	fputs("],\n\"events\":[", out->file);
+	for (size_t i = 0; r == 0 && i < view_n_events(view); i++) {
+		if (i > 0)
+			fputs(",\n", out->file);
+		r = put_event(out, stacks, view_event(view, i));
+	}
+	fputs("],\n\"ended\":", out->file);
+	json_ended(out, view);
+	fputs(",\n\"histograms\":", out->file);
+	json_histograms(out, view);
+	fputs(",\n\"syscalls\":", out->file);
+	json_syscalls(out, view);
+	fputs(",\n\"coverage\":", out->file);
+	json_coverage(out, view);
+	return r;
+}
+
+int html_data_put(struct json_out *out, const struct view *view)
+{
+	_cleanup_(html_stacks_free_p) struct html_stacks *stacks = NULL;
+	const struct record_run *run = model_run(view_model(view));
+	int r = html_stacks_new(&stacks);
+
+	if (r < 0)
+		return r;
+	fputc('{', out->file);
+	json_head(out, view);
+	fprintf(out->file, ",\"allocations\":%s,\"age_resolution_ns\":%" PRIu64,
+		view_has_allocations(view) ? "true" : "false", run ? run->age_resolution_ns : 0);
+	r = put_lists(out, stacks, view);
+	if (r < 0)
+		return r;
+	fputs(",\n", out->file);
+	html_stacks_put(stacks, out);
+	fputc('}', out->file);
+	return 0;
+}

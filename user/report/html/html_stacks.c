@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/html/html_stacks.h"
+
+#include "base/interns.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+/* html_data.js has the same. */
+enum { FRAME_INLINE = 1, FRAME_KERNEL = 2, FRAME_MARK = 4 };
+
+struct frame_key {
+	uint64_t offset; /* in the object's file, of code whose function is not known */
+	uint32_t function, file, line, object;
+	uint32_t flags, padding;
+};
+
+struct node_key {
+	uint32_t caller, frame;
+};
+
+struct html_stacks {
+	struct interns *strings, *frames, *nodes;
+	struct sample_frames list; /* of the stack at hand */
+};
+
+int html_stacks_new(struct html_stacks **ret_stacks)
+{
+	_cleanup_(html_stacks_free_p) struct html_stacks *stacks = calloc(1, sizeof(*stacks));
+	int r;
+
+	if (!stacks)
+		return -ENOMEM;
+	r = interns_new(&stacks->strings);
+	if (r == 0)
+		r = interns_new(&stacks->frames);
+	if (r == 0)
+		r = interns_new(&stacks->nodes);
+	if (r < 0)
+		return r;
+	*ret_stacks = TAKE_PTR(stacks);
+	return 0;
+}
+
+void html_stacks_free(struct html_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	interns_free(stacks->strings);
+	interns_free(stacks->frames);
+	interns_free(stacks->nodes);
+	sample_frames_done(&stacks->list);
+	free(stacks);
+}
+
+/* What has no number left is as little known as what has no name. */
+static int add(struct interns *interns, const void *data, size_t len, uint32_t *ret_number)
+{
+	size_t index;
+	int r = interns_add(interns, data, len, &index);
+
+	if (r < 0)
+		return r;
+	if (index >= NONE)
+		return -ENOMEM;
+	*ret_number = (uint32_t)index;
+	return 0;
+}
+
+static int add_string(struct html_stacks *stacks, const char *s, uint32_t *ret_number)
+{
+	*ret_number = NONE;
+	return s ? add(stacks->strings, s, strlen(s) + 1, ret_number) : 0;
+}
+
+static int add_frame(struct html_stacks *stacks, const struct sample_frame *from,
+		     uint32_t *ret_number)
+{
+	const struct view_frame *frame = &from->frame;
+	struct frame_key key = { .file = NONE, .object = NONE };
+	int r;
+
+	key.flags = from->is_kernel ? FRAME_KERNEL : 0;
+	if (from->mark) {
+		key.flags |= FRAME_MARK;
+		r = add_string(stacks, from->mark, &key.function);
+	} else {
+		key.flags |= frame->is_inline ? FRAME_INLINE : 0;
+		key.line = frame->line;
+		key.offset = frame->function ? 0 : frame->offset;
+		r = add_string(stacks, frame->function, &key.function);
+		if (r == 0)
+			r = add_string(stacks, frame->file, &key.file);
+		if (r == 0)
+			r = add_string(stacks, frame->place->object, &key.object);
+	}
+	return r < 0 ? r : add(stacks->frames, &key, sizeof(key), ret_number);
+}
+
+static int64_t number(uint32_t index)
+{
+	return index == NONE ? -1 : (int64_t)index;
+}
+
+int html_stacks_add(struct html_stacks *stacks, const struct view_stack *stack, int64_t *ret_node)
+{
+	struct node_key key = { .caller = NONE };
+	int r = sample_frames_fill(&stacks->list, stack);
+
+	for (size_t i = stacks->list.list.len; r == 0 && i > 0; i--) {
+		r = add_frame(stacks, &stacks->list.list.data[i - 1], &key.frame);
+		if (r == 0)
+			r = add(stacks->nodes, &key, sizeof(key), &key.caller);
+	}
+	*ret_node = number(key.caller);
+	return r;
+}
+
+void html_stacks_put(const struct html_stacks *stacks, struct json_out *out)
+{
+	FILE *file = out->file;
+
+	fputs("\"nodes\":[", file);
+	for (size_t i = 0; i < interns_count(stacks->nodes); i++) {
+		const struct node_key *node = interns_get(stacks->nodes, i);
+
+		fprintf(file, "%s%" PRId64 ",%" PRIu32, i ? "," : "", number(node->caller),
+			node->frame);
+	}
+	fputs("],\n\"frames\":[", file);
+	for (size_t i = 0; i < interns_count(stacks->frames); i++) {
+		const struct frame_key *frame = interns_get(stacks->frames, i);
+
+		fprintf(file,
+			"%s[%" PRId64 ",%" PRId64 ",%" PRIu32 ",%" PRId64 ",%" PRIu64 ",%" PRIu32
+			"]",
+			i ? "," : "", number(frame->function), number(frame->file), frame->line,
+			number(frame->object), frame->offset, frame->flags);
+	}
+	fputs("],\n\"strings\":[", file);
+	for (size_t i = 0; i < interns_count(stacks->strings); i++) {
+		if (i > 0)
+			fputs(",\n", file);
+		json_out_put(out, json_out_new_string(out, interns_get(stacks->strings, i)));
+	}
+	fputc(']', file);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stacks as the HTML report has them: numbers of nodes, each a frame and the node of its caller, so
+ * that what stacks have in common is there once. Filled while sites are written; the tables follow
+ * when they are complete. For html.c.
+ */
+#ifndef MEMTRACED_REPORT_HTML_HTML_STACKS_H
+#define MEMTRACED_REPORT_HTML_HTML_STACKS_H
+
+#include "base/cleanup.h"
+#include "report/json/json_out.h"
+#include "report/samples.h"
+
+struct html_stacks;
+
+/* 0 or -ENOMEM. */
+int html_stacks_new(struct html_stacks **ret_stacks);
+/* NULL is legal. */
+void html_stacks_free(struct html_stacks *stacks);
+DEFINE_CLEANUP(struct html_stacks, html_stacks_free)
+
+/* The node of the innermost frame; -1: the stack has none. 0 or -ENOMEM. */
+int html_stacks_add(struct html_stacks *stacks, const struct view_stack *stack, int64_t *ret_node);
+
+/*
+ * Writes the members "nodes" (caller, frame, caller, frame, ...; each after its caller), "frames"
+ * ([function, file, line, object, offset, flags]; -1 for what is not known) and "strings".
+ */
+void html_stacks_put(const struct html_stacks *stacks, struct json_out *out);
+
+#endif

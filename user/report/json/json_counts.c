@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/json/json_counts.h"
+
+#include "config/hist_spec.h"
+#include "report/text/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* An open end is null. */
+static void add_bound(struct json_out *out, struct json_object *to, const char *key, int64_t value,
+		      int64_t open)
+{
+	if (value == open)
+		json_out_null(out, to, key);
+	else
+		json_out_add(out, to, key, json_object_new_int64(value));
+}
+
+static struct json_object *buckets_json(struct json_out *out,
+					const struct record_hist_counts *counts)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; array && i < counts->n_buckets; i++) {
+		const struct record_bucket *bucket = &counts->buckets[i];
+		struct json_object *json = json_out_new(out);
+
+		if (!json || json_object_array_add(array, json) < 0) {
+			json_object_put(json);
+			out->error = -ENOMEM;
+			break;
+		}
+		add_bound(out, json, "lo", bucket->lo, INT64_MIN);
+		add_bound(out, json, "hi", bucket->hi, INT64_MAX);
+		json_out_u64(out, json, "count", bucket->count);
+	}
+	return array;
+}
+
+static struct json_object *errors_json(struct json_out *out,
+				       const struct record_hist_counts *counts)
+{
+	struct json_object *json = json_out_new(out);
+	char name[TEXT_ERRNO_LEN];
+
+	for (size_t i = 0; json && i < counts->n_errors; i++)
+		json_out_u64(out, json, text_errno(counts->errors[i].number, name),
+			     counts->errors[i].count);
+	return json;
+}
+
+/* What a spec is about decides what could have been counted beside its values. */
+static enum hist_what what_of(struct json_out *out, const char *text)
+{
+	_cleanup_strbuf_ struct strbuf error = { 0 };
+	struct hist_spec spec;
+	enum hist_what what = HIST_FIELD;
+	int r = hist_spec_parse(text, &spec, &error);
+
+	if (r == 0) {
+		what = spec.what;
+		hist_spec_done(&spec);
+	} else if (r == -ENOMEM) {
+		out->error = r;
+	}
+	return what;
+}
+
+static void put_group(struct json_out *out, const struct record_histogram *asked,
+		      const struct view_group *group, enum hist_what what)
+{
+	const struct record_hist_counts *counts = group->counts;
+	bool is_syscall =
+		what == HIST_SYSCALL_RESULT || what == HIST_SYSCALL_ARG || what == HIST_SYSCALL_NS;
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return;
+	json_out_string(out, json, "spec", asked->spec);
+	json_out_string(out, json, "unit", asked->unit);
+	json_out_string(out, json, "key", counts->key);
+	json_out_u64(out, json, "count", group->count);
+	json_out_add(out, json, "buckets", buckets_json(out, counts));
+	json_out_add(out, json, "errors", errors_json(out, counts));
+	json_out_known(out, json, "restarted", is_syscall || counts->restarted > 0,
+		       counts->restarted);
+	json_out_known(out, json, "passed_on", what == HIST_ALLOC || counts->passed_on > 0,
+		       counts->passed_on);
+	json_out_put(out, json);
+}
+
+void json_histograms(struct json_out *out, const struct view *view)
+{
+	/* A histogram that counted nothing is there all the same, as one without a group. */
+	static const struct record_hist_counts none = { 0 };
+	static const struct view_group nothing = { .counts = &none };
+	bool first = true;
+
+	fputc('[', out->file);
+	for (size_t i = 0; i < view_n_histograms(view); i++) {
+		const struct view_histogram *histogram = view_histogram(view, i);
+		const struct view_group *groups = histogram->groups;
+		size_t n = histogram->n_groups;
+		enum hist_what what = what_of(out, histogram->asked->spec);
+
+		if (n == 0) {
+			groups = &nothing;
+			n = 1;
+		}
+		for (size_t j = 0; j < n; j++, first = false) {
+			if (!first)
+				fputc(',', out->file);
+			put_group(out, histogram->asked, &groups[j], what);
+		}
+	}
+	fputc(']', out->file);
+}
+
+static void put_stack(struct json_out *out, const struct view_event_stack *stack, bool timed)
+{
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return;
+	json_out_known(out, json, "pid", stack->image->known, stack->image->pid);
+	json_out_string(out, json, "comm", stack->image->comm);
+	json_out_u64(out, json, "count", stack->count);
+	json_out_known(out, json, "ns", timed, stack->ns);
+	json_out_add(out, json, "frames", json_out_frames(out, &stack->stack));
+	json_out_put(out, json);
+}
+
+static void put_event(struct json_out *out, const struct view_event *event)
+{
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return;
+	json_out_string(out, json, "name", event->asked->name);
+	json_out_u64(out, json, "count", event->count);
+	json_out_known(out, json, "period_ns", event->asked->period_ns > 0,
+		       event->asked->period_ns);
+	json_out_known(out, json, "period", event->asked->period > 0, event->asked->period);
+	json_out_known(out, json, "ns", event->asked->timed, event->ns);
+	fputc('{', out->file);
+	json_out_put_members(out, json);
+	fputs(",\"stacks\":[", out->file);
+	for (size_t i = 0; i < event->n_stacks; i++) {
+		if (i > 0)
+			fputc(',', out->file);
+		put_stack(out, &event->stacks[i], event->asked->timed);
+	}
+	fputs("]}", out->file);
+}
+
+void json_events(struct json_out *out, const struct view *view)
+{
+	fputc('[', out->file);
+	for (size_t i = 0; out->error == 0 && i < view_n_events(view); i++) {
+		if (i > 0)
+			fputc(',', out->file);
+		put_event(out, view_event(view, i));
+	}
+	fputc(']', out->file);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The parts of the JSON report that are about jobs that count, each an array. Used by json.c alone.
+ */
+#ifndef MEMTRACED_REPORT_JSON_JSON_COUNTS_H
+#define MEMTRACED_REPORT_JSON_JSON_COUNTS_H
+
+#include "report/json/json_out.h"
+#include "report/view/view.h"
+
+void json_histograms(struct json_out *out, const struct view *view);
+void json_events(struct json_out *out, const struct view *view);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/json/json_coverage.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+static struct json_object *losses_json(struct json_out *out, const struct record_loss *losses,
+				       size_t n)
+{
+	struct json_object *json = json_out_new(out);
+
+	for (size_t i = 0; json && i < n; i++)
+		json_out_u64(out, json, losses[i].cause, losses[i].count);
+	return json;
+}
+
+static struct json_object *unprobed_json(struct json_out *out, const struct model *model)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; array && i < model_n_unprobed(model); i++) {
+		const struct record_unprobed *unprobed = model_unprobed(model, i);
+		struct json_object *json = json_out_new(out);
+
+		if (!json || json_object_array_add(array, json) < 0) {
+			json_object_put(json);
+			out->error = -ENOMEM;
+			break;
+		}
+		json_out_string(out, json, "function", unprobed->function);
+		json_out_string(out, json, "object", unprobed->object);
+		json_out_string(out, json, "why", unprobed->why);
+	}
+	return array;
+}
+
+static struct json_object *lines_json(struct json_out *out, const char *lines)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (const char *at = lines ? lines : ""; array && *at;) {
+		size_t len = strcspn(at, "\n");
+		_cleanup_free_ char *line = strndup(at, len);
+		struct json_object *json = line ? json_out_new_string(out, line) : NULL;
+
+		if (!json || json_object_array_add(array, json) < 0) {
+			json_object_put(json);
+			out->error = -ENOMEM;
+			break;
+		}
+		at += len + (at[len] != '\0');
+	}
+	return array;
+}
+
+/* A stack of which the reference has other frames. */
+static struct json_object *difference_json(struct json_out *out, const struct view *view,
+					   const struct record_stack_differs *differs)
+{
+	const struct model_process *image = model_find_process(view_model(view), differs->slot);
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return NULL;
+	json_out_known(out, json, "pid", image && image->known, image ? image->pid : 0);
+	json_out_bool(out, json, "whole", differs->whole);
+	json_out_add(out, json, "stack", lines_json(out, differs->ours));
+	json_out_add(out, json, "reference", lines_json(out, differs->reference));
+	return json;
+}
+
+/* --check-stacks */
+static struct json_object *stack_check_json(struct json_out *out, const struct view *view,
+					    const struct record_stack_check *check)
+{
+	const struct model *model = view_model(view);
+	struct json_object *json = json_out_new(out), *results = json_out_new(out);
+	struct json_object *differing = json_object_new_array();
+
+	for (size_t i = 0; results && i < check->n_results; i++)
+		json_out_u64(out, results, check->results[i].cause, check->results[i].count);
+	for (size_t i = 0; differing && i < model_n_stacks_differ(model); i++) {
+		struct json_object *one = difference_json(out, view, model_stack_differs(model, i));
+
+		if (!one || json_object_array_add(differing, one) < 0) {
+			json_object_put(one);
+			out->error = -ENOMEM;
+			break;
+		}
+	}
+	json_out_add(out, json, "results", results);
+	json_out_add(out, json, "differing", differing);
+	return json;
+}
+
+void json_coverage(struct json_out *out, const struct view *view)
+{
+	static const struct record_coverage nothing;
+	const struct record_coverage *known = model_coverage(view_model(view));
+	const struct record_coverage *coverage = known ? known : &nothing;
+	const struct record_run *run = model_run(view_model(view));
+	bool lacks = run && run->kernel_lacks && *run->kernel_lacks;
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return;
+	json_out_bool(out, json, "exact", view_is_exact(view));
+	json_out_known(out, json, "events", known, coverage->events);
+	json_out_add(out, json, "lost", losses_json(out, coverage->losses, coverage->n_losses));
+	json_out_string(out, json, "unwinder", run ? run->unwinder : NULL);
+	json_out_known(out, json, "stacks_complete", known, coverage->stacks_complete);
+	json_out_known(out, json, "stacks_guided", known, coverage->stacks_guided);
+	json_out_known(out, json, "stacks_truncated", known, coverage->stacks_truncated);
+	json_out_add(out, json, "cut", losses_json(out, coverage->cuts, coverage->n_cuts));
+	if (coverage->stacks_complete || coverage->stacks_truncated)
+		json_out_bool(out, json, "all_stacks_complete", !coverage->stacks_truncated);
+	else
+		json_out_null(out, json, "all_stacks_complete");
+	if (model_stack_check(view_model(view)))
+		json_out_add(out, json, "stack_check",
+			     stack_check_json(out, view, model_stack_check(view_model(view))));
+	else
+		json_out_null(out, json, "stack_check");
+	json_out_string(out, json, "kernel_lacks", lacks ? run->kernel_lacks : NULL);
+	json_out_add(out, json, "unprobed", unprobed_json(out, view_model(view)));
+	json_out_put(out, json);
+}
+
+static void add_start(struct json_out *out, struct json_object *to, uint64_t realtime_ns)
+{
+	time_t seconds = (time_t)(realtime_ns / 1000000000);
+	char date[40], text[64];
+	struct tm tm;
+
+	if (!gmtime_r(&seconds, &tm) || strftime(date, sizeof(date), "%FT%T", &tm) == 0) {
+		json_out_null(out, to, "start");
+		return;
+	}
+	snprintf(text, sizeof(text), "%s.%09" PRIu64 "Z", date, realtime_ns % 1000000000);
+	json_out_string(out, to, "start", text);
+}
+
+void json_run(struct json_out *out, const struct view *view)
+{
+	const struct record_run *run = model_run(view_model(view));
+	struct json_object *json = json_out_new(out);
+	uint64_t now_ns = view_now_ns(view);
+
+	if (!json)
+		return;
+	json_out_string(out, json, "tool", run ? run->tool : NULL);
+	if (run)
+		add_start(out, json, run->start_realtime_ns);
+	else
+		json_out_null(out, json, "start");
+	json_out_known(out, json, "elapsed_ns", run && now_ns >= run->start_ns,
+		       run ? now_ns - run->start_ns : 0);
+	json_out_put_members(out, json);
+}
+
+void json_head(struct json_out *out, const struct view *view)
+{
+	fputs("\"version\":1,", out->file);
+	json_run(out, view);
+}

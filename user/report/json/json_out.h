@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * JSON values for writers, by json-c. Errors stick to the output, so that a writer looks at its
+ * end: once there was no memory, what is added to NULL is dropped.
+ */
+#ifndef MEMTRACED_REPORT_JSON_JSON_OUT_H
+#define MEMTRACED_REPORT_JSON_JSON_OUT_H
+
+#include "report/view/view_stack.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+
+struct hashmap;
+
+/* Who writes frames ends it with json_out_done. */
+struct json_out {
+	FILE *file;
+	int error;		/* sticks */
+	bool in_html;		/* within a script element, which no name may end */
+	struct hashmap *places; /* the text of each that a stack had: most have many */
+};
+
+void json_out_done(struct json_out *out);
+
+/* An empty object, or NULL. */
+struct json_object *json_out_new(struct json_out *out);
+struct json_object *json_out_new_string(struct json_out *out, const char *s);
+
+/* Three digits behind the point: reals are estimates. */
+struct json_object *json_out_new_real(struct json_out *out, double value);
+
+/* Takes `value` over; NULL: there was no memory for it. */
+void json_out_add(struct json_out *out, struct json_object *to, const char *key,
+		  struct json_object *value);
+
+void json_out_null(struct json_out *out, struct json_object *to, const char *key);
+void json_out_bool(struct json_out *out, struct json_object *to, const char *key, bool value);
+void json_out_u64(struct json_out *out, struct json_object *to, const char *key, uint64_t value);
+/* Else null. */
+void json_out_known(struct json_out *out, struct json_object *to, const char *key, bool known,
+		    uint64_t value);
+/* NULL is null. */
+void json_out_string(struct json_out *out, struct json_object *to, const char *key, const char *s);
+
+/* "0x1f"; else null. */
+void json_out_address(struct json_out *out, struct json_object *to, const char *key, bool known,
+		      uint64_t address);
+
+/* An array of frames, innermost first; as a member, else null. */
+struct json_object *json_out_frames(struct json_out *out, const struct view_stack *stack);
+void json_out_stack(struct json_out *out, struct json_object *to, const char *key, bool known,
+		    const struct view_stack *stack);
+
+/* Writes the value and frees it. */
+void json_out_put(struct json_out *out, struct json_object *value);
+/* The same of an object's members without its braces, to be followed by more. */
+void json_out_put_members(struct json_out *out, struct json_object *object);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/json/json_series.h"
+
+#include "model/series.h"
+
+#include <errno.h>
+
+static void add_to(struct json_out *out, struct json_object *array, struct json_object *value)
+{
+	if (json_object_array_add(array, value) == 0)
+		return;
+	json_object_put(value);
+	out->error = -ENOMEM;
+}
+
+static struct json_object *point_json(struct json_out *out, const struct view_point *point)
+{
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return NULL;
+	json_out_u64(out, json, "time_ns", point->time_ns);
+	json_out_u64(out, json, "live_bytes", (uint64_t)point->live_bytes);
+	json_out_u64(out, json, "live_blocks", (uint64_t)point->live_blocks);
+	json_out_u64(out, json, "allocs", point->allocs);
+	json_out_u64(out, json, "frees", point->frees);
+	json_out_u64(out, json, "bytes", point->bytes);
+	json_out_known(out, json, "rss", point->rss_bytes != UINT64_MAX, point->rss_bytes);
+	return json;
+}
+
+void json_timeline(struct json_out *out, const struct view *view,
+		   const struct view_process *process)
+{
+	const struct view_timeline *timeline = &process->timeline;
+	struct json_object *json, *points;
+
+	if (!timeline->n) {
+		fputs("null", out->file);
+		return;
+	}
+	json = json_out_new(out);
+	points = json_object_new_array();
+	if (!points)
+		out->error = -ENOMEM;
+	for (size_t i = 0; points && i < timeline->n; i++)
+		add_to(out, points, point_json(out, &timeline->points[i]));
+	if (json) {
+		json_out_known(out, json, "peak_ns", timeline->peak_ns != UINT64_MAX,
+			       timeline->peak_ns);
+		json_out_u64(out, json, "sites_left_out",
+			     series_left_out(model_series(view_model(view))));
+	}
+	json_out_add(out, json, "points", points);
+	json_out_put(out, json);
+}
+
+void json_add_series(struct json_out *out, struct json_object *to,
+		     const struct view_process *process, const struct view_site *site)
+{
+	const struct view_series *series = &site->series;
+	struct json_object *array;
+
+	if (!series->live_bytes) {
+		json_out_null(out, to, "series");
+		return;
+	}
+	array = json_object_new_array();
+	for (size_t i = 0; array && i < process->timeline.n; i++) {
+		struct json_object *value = NULL;
+
+		if (i >= series->first) {
+			value = json_object_new_int64(series->live_bytes[i]);
+			if (!value)
+				out->error = -ENOMEM;
+		}
+		add_to(out, array, value);
+	}
+	json_out_add(out, to, "series", array);
+}
+
+void json_add_growth(struct json_out *out, struct json_object *to, bool known,
+		     const struct growth *growth)
+{
+	struct json_object *json;
+
+	if (!known) {
+		json_out_null(out, to, "growth");
+		return;
+	}
+	json = json_out_new(out);
+	if (json) {
+		json_out_string(out, json, "verdict", growth_verdict_name(growth->verdict));
+		json_out_add(out, json, "bytes_per_s", json_out_new_real(out, growth->bytes_per_s));
+		json_out_add(out, json, "confidence", json_out_new_real(out, growth->confidence));
+	}
+	json_out_add(out, to, "growth", json);
+}
+
+void json_growth(struct json_out *out, const struct view_process *process)
+{
+	struct json_object *json = json_out_new(out);
+
+	fputc(',', out->file);
+	if (!json)
+		return;
+	json_add_growth(out, json, process->has_growth, &process->growth);
+	json_out_put_members(out, json);
+}

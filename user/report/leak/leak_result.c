@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/leak/leak_result.h"
+
+#include "base/hashmap.h"
+
+#include <assert.h>
+#include <errno.h>
+
+static_assert(LEAK_KIND_DEFINITE == 1U << REACH_DEFINITE &&
+		      LEAK_KIND_POSSIBLE == 1U << REACH_POSSIBLE &&
+		      LEAK_ALL_HEURISTICS << REACH_STDSTRING == REACH_ALL_HEURISTICS,
+	      "options and analysis agree on kinds and heuristics");
+static_assert((int)LEAK_RESOLUTION_LOW == LOSS_LOW && (int)LEAK_RESOLUTION_MED == LOSS_MED &&
+		      (int)LEAK_RESOLUTION_HIGH == LOSS_HIGH,
+	      "options and analysis agree on resolutions");
+
+struct known_place {
+	struct leak_place place;
+	uint32_t index;
+};
+
+static uint64_t place_hash(const void *item)
+{
+	const struct known_place *known = item;
+
+	return hash_u64(known->place.stack ^ hash_u64(known->place.fn));
+}
+
+static bool place_equal(const void *item_a, const void *item_b)
+{
+	const struct known_place *a = item_a, *b = item_b;
+
+	return a->place.stack == b->place.stack && a->place.fn == b->place.fn;
+}
+
+static const struct hashmap_ops place_ops = { place_hash, place_equal, free };
+
+static int find_place(struct hashmap *known, const struct live_block *block,
+		      struct leak_result *result, uint32_t *ret_index)
+{
+	struct known_place key = { .place = { block->stack, block->fn } };
+	struct known_place *found = hashmap_find(known, &key);
+	int r;
+
+	if (!found) {
+		_cleanup_free_ struct known_place *added = malloc(sizeof(*added));
+
+		if (!added)
+			return -ENOMEM;
+		key.index = (uint32_t)result->n_places;
+		*added = key;
+		r = hashmap_insert(known, added);
+		if (r < 0)
+			return r;
+		found = TAKE_PTR(added);
+		result->places[result->n_places] = key.place;
+		result->classes[result->n_places++] = REACH_CLASSES;
+	}
+	*ret_index = found->index;
+	return 0;
+}
+
+/* Each block's place, and what became of it. */
+static int find_places(const struct leak_scan *scan, struct leak_result *result,
+		       struct reach_block *blocks, uint32_t *places_of)
+{
+	_cleanup_(hashmap_free_p) struct hashmap *known = NULL;
+	int r = hashmap_new(&place_ops, &known);
+
+	result->places = calloc(scan->n_blocks + 1, sizeof(*result->places));
+	result->classes = calloc(scan->n_blocks + 1, sizeof(*result->classes));
+	if (!result->places || !result->classes)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < scan->n_blocks; i++) {
+		uint8_t class = scan->verdicts[i].class;
+
+		r = find_place(known, &scan->blocks[i], result, &places_of[i]);
+		if (r < 0)
+			break;
+		blocks[i] = (struct reach_block){ .addr = scan->blocks[i].addr,
+						  .size = scan->blocks[i].size };
+		if (class < result->classes[places_of[i]])
+			result->classes[places_of[i]] = class;
+		result->blocks++;
+		result->bytes += scan->blocks[i].size;
+	}
+	return r;
+}
+
+static struct loss_opts loss_opts_of(const struct leak_options *options)
+{
+	return (struct loss_opts){
+		.resolution = (enum loss_resolution)options->resolution,
+		.num_callers = options->num_callers,
+		.show = options->mode == LEAK_CHECK_SUMMARY ? 0 : options->show_kinds,
+		/* as memcheck, where a summary has no errors */
+		.errors = options->mode == LEAK_CHECK_SUMMARY ? 0 : options->error_kinds,
+		.delta = options->delta ? LOSS_INCREASED : LOSS_ANY,
+	};
+}
+
+static int make_records(const struct leak_scan *scan, const struct leak_stacks *stacks,
+			const struct leak_options *options, const struct leak_result *earlier,
+			const struct reach_block *blocks, const uint32_t *places_of,
+			struct leak_result *result)
+{
+	_cleanup_free_ struct loss_stack *loss_stacks = calloc(stacks->n + 1, sizeof(*loss_stacks));
+	const struct loss_opts opts = loss_opts_of(options);
+	const struct loss_input input = {
+		.blocks = blocks,
+		.verdicts = scan->verdicts,
+		.stacks_of = places_of,
+		.n_blocks = scan->n_blocks,
+		.stacks = loss_stacks,
+		.n_stacks = stacks->n,
+	};
+
+	if (!loss_stacks)
+		return -ENOMEM;
+	for (size_t i = 0; i < stacks->n; i++)
+		loss_stacks[i] =
+			(struct loss_stack){ stacks->stacks[i].keys, stacks->stacks[i].n_keys };
+	return loss_records_new(&input, &opts, options->delta && earlier ? earlier->records : NULL,
+				&result->records);
+}
+
+static int fill(const struct leak_scan *scan, const struct view_resolver *resolver,
+		const struct leak_options *options, const struct leak_result *earlier,
+		struct leak_result *result)
+{
+	_cleanup_free_ struct reach_block *blocks = calloc(scan->n_blocks + 1, sizeof(*blocks));
+	_cleanup_free_ uint32_t *places_of = calloc(scan->n_blocks + 1, sizeof(*places_of));
+	_cleanup_(leak_stacks_done) struct leak_stacks stacks = { 0 };
+	int r;
+
+	if (!blocks || !places_of)
+		return -ENOMEM;
+	r = find_places(scan, result, blocks, places_of);
+	if (r == 0)
+		r = leak_stacks_init(resolver, view_resolve_process(resolver, result->image),
+				     result->places, result->n_places, options->num_callers,
+				     &stacks);
+	if (r < 0)
+		return r;
+	return make_records(scan, &stacks, options, earlier, blocks, places_of, result);
+}
+
+int leak_result_new(const struct leak_scan *scan, const struct view_resolver *resolver,
+		    const struct leak_options *options, const struct leak_result *earlier,
+		    struct leak_result **ret_result)
+{
+	_cleanup_(leak_result_free_p) struct leak_result *result = calloc(1, sizeof(*result));
+	int r;
+
+	if (!result)
+		return -ENOMEM;
+	result->pid = scan->pid;
+	result->image = scan->slot;
+	result->number = earlier ? earlier->number + 1 : 1;
+	result->stats = scan->stats;
+	result->stopped_ns = scan->stopped_ns;
+	result->running_threads = scan->running_threads;
+	result->kept_blocks = scan->kept_blocks;
+	result->kept_bytes = scan->kept_bytes;
+	result->unknown_blocks = scan->unknown_blocks;
+	result->older_blocks = scan->older_blocks;
+	result->noted_blocks = scan->noted_blocks;
+	result->noted_by = scan->noted_by;
+	r = fill(scan, resolver, options, earlier, result);
+	if (r < 0)
+		return r;
+	*ret_result = TAKE_PTR(result);
+	return 0;
+}
+
+void leak_result_free(struct leak_result *result)
+{
+	if (!result)
+		return;
+	loss_records_free(result->records);
+	free(result->places);
+	free(result->classes);
+	free(result);
+}
+
+static int frames_of(void *ctx, uint32_t stack, const struct suppression_frame **ret)
+{
+	const struct leak_stacks *stacks = ctx;
+
+	*ret = stacks->stacks[stack].names;
+	return (int)stacks->stacks[stack].n_frames;
+}
+
+int leak_result_suppress(struct leak_result *result, const struct leak_stacks *stacks,
+			 struct suppressions *suppressions)
+{
+	return loss_records_suppress(result->records, suppressions, frames_of, (void *)stacks);
+}
+
+const struct record_totals *leak_result_totals(const struct leak_result *result,
+					       const struct model_process *image)
+{
+	if (result->has_totals)
+		return &result->totals;
+	return image->ended && image->has_totals ? &image->totals : NULL;
+}

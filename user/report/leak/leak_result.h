@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a leak check of one process has found, as reports show it: loss records, sums, the places
+ * that blocks are from, and how much of the process was seen. Holds nothing of the scan, the model
+ * or the symbols. Filled once; afterwards only read.
+ */
+#ifndef MEMTRACED_REPORT_LEAK_LEAK_RESULT_H
+#define MEMTRACED_REPORT_LEAK_LEAK_RESULT_H
+
+#include "analyze/leak_scan.h"
+#include "analyze/loss_records.h"
+#include "config/options.h"
+#include "report/leak/leak_stacks.h"
+
+enum leak_occasion {
+	LEAK_AT_EXIT,	  /* the process ends, its exit handlers have run */
+	LEAK_AT_EXEC,	  /* it is about to execute a new image */
+	LEAK_AT_FUNCTION, /* a function was called that the user has named */
+	LEAK_ASKED,	  /* by SIGUSR1, or an interval is over */
+	LEAK_AT_END,	  /* of the trace; the process runs on */
+};
+
+struct leak_result {
+	pid_t pid;
+	uint32_t image;
+	enum leak_occasion occasion;
+	size_t number; /* of the process's checks, from 1 */
+	size_t n_places;
+	struct leak_place *places; /* as loss records name their stacks */
+	uint8_t *classes;	   /* the worst of each place's blocks */
+	struct loss_records *records;
+	uint64_t blocks, bytes; /* in use, what is suppressed included */
+	struct reach_stats stats;
+	uint64_t stopped_ns;
+	size_t running_threads;
+	size_t kept_blocks; /* glibc's, of threads that have ended: in none of the sums */
+	uint64_t kept_bytes;
+	bool unknown_blocks, older_blocks; /* as of leak_scan, */
+	size_t noted_blocks;
+	const char *noted_by;
+	bool has_totals; /* else those of the image, which has ended, hold */
+	struct record_totals totals;
+	bool written; /* as text; then, of it and of the checks before it: */
+	uint64_t errors, suppressed_errors;
+};
+
+/* 0, or -ENOMEM. `earlier`: the check before of the same process, NULL: none. */
+int leak_result_new(const struct leak_scan *scan, const struct view_resolver *resolver,
+		    const struct leak_options *options, const struct leak_result *earlier,
+		    struct leak_result **ret_result);
+void leak_result_free(struct leak_result *result); /* NULL is legal */
+DEFINE_CLEANUP(struct leak_result, leak_result_free)
+
+/* Sets which records are suppressed, and counts that. Once. 0 or -ENOMEM. */
+int leak_result_suppress(struct leak_result *result, const struct leak_stacks *stacks,
+			 struct suppressions *suppressions);
+
+/* The image's, as of the check: NULL when they are not known. */
+const struct record_totals *leak_result_totals(const struct leak_result *result,
+					       const struct model_process *image);
+
+#endif

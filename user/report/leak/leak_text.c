@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/leak/leak_text.h"
+
+#include "analyze/supp_generate.h"
+#include "config/units.h"
+#include "report/leak/leak_lines.h"
+#include "report/text/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct writer {
+	struct strbuf *out;
+	pid_t pid;
+	const struct leak_result *result;
+	const struct leak_stacks *stacks;
+	const struct leak_options *options;
+	bool has_delta;
+};
+
+static void line(struct writer *w)
+{
+	leak_line(w->out, w->pid);
+}
+
+static void end(struct writer *w)
+{
+	strbuf_addch(w->out, '\n');
+}
+
+static void empty(struct writer *w)
+{
+	leak_say(w->out, w->pid, "");
+}
+
+static void say(struct writer *w, const char *text)
+{
+	leak_say(w->out, w->pid, text);
+}
+
+/* "1,040", and behind it " (+16)" where there was an earlier check. */
+static void number(struct writer *w, uint64_t n, uint64_t old)
+{
+	text_grouped(w->out, n);
+	if (!w->has_delta)
+		return;
+	strbuf_adds(w->out, n >= old ? " (+" : " (-");
+	text_grouped(w->out, n >= old ? n - old : old - n);
+	strbuf_addch(w->out, ')');
+}
+
+static void bytes_in_blocks(struct writer *w, const struct loss_sum *sum)
+{
+	number(w, sum->bytes, sum->old_bytes);
+	strbuf_adds(w->out, " bytes in ");
+	number(w, sum->blocks, sum->old_blocks);
+	strbuf_adds(w->out, " blocks");
+	end(w);
+}
+
+/* --- HEAP SUMMARY ---------------------------------------------------------------------------- */
+
+static void heap_summary(struct writer *w, const struct model_process *image)
+{
+	const struct record_totals *totals = leak_result_totals(w->result, image);
+
+	say(w, "HEAP SUMMARY:");
+	line(w);
+	strbuf_adds(w->out, "    in use at exit: ");
+	text_grouped(w->out, w->result->bytes);
+	strbuf_adds(w->out, " bytes in ");
+	text_grouped(w->out, w->result->blocks);
+	strbuf_adds(w->out, " blocks\n");
+	line(w);
+	if (totals) {
+		strbuf_adds(w->out, "  total heap usage: ");
+		text_grouped(w->out, totals->allocs);
+		strbuf_adds(w->out, " allocs, ");
+		text_grouped(w->out, totals->frees);
+		strbuf_adds(w->out, " frees, ");
+		text_grouped(w->out, totals->bytes);
+		strbuf_adds(w->out, " bytes allocated\n");
+	} else {
+		strbuf_adds(w->out, "  total heap usage: unknown\n");
+	}
+	empty(w);
+}
+
+/* --- loss records ---------------------------------------------------------------------------- */
+
+static const char *verb_of(enum reach_class class)
+{
+	static const char *const verbs[REACH_CLASSES] = {
+		[REACH_DEFINITE] = "definitely lost",
+		[REACH_INDIRECT] = "indirectly lost",
+		[REACH_POSSIBLE] = "possibly lost",
+		[REACH_REACHABLE] = "still reachable",
+	};
+
+	return verbs[class];
+}
+
+static void record_head(struct writer *w, const struct loss_record *r, size_t n, size_t of)
+{
+	line(w);
+	number(w, r->bytes + r->indirect_bytes, r->old_bytes + r->old_indirect_bytes);
+	if (r->indirect_bytes > 0) {
+		strbuf_adds(w->out, " (");
+		number(w, r->bytes, r->old_bytes);
+		strbuf_adds(w->out, " direct, ");
+		number(w, r->indirect_bytes, r->old_indirect_bytes);
+		strbuf_adds(w->out, " indirect)");
+	}
+	strbuf_adds(w->out, " bytes in ");
+	number(w, r->blocks, r->old_blocks);
+	strbuf_addf(w->out, " blocks are %s in %sloss record ", verb_of(r->class),
+		    r->is_new ? "new " : "");
+	text_grouped(w->out, n);
+	strbuf_adds(w->out, " of ");
+	text_grouped(w->out, of);
+	end(w);
+}
+
+static void records(struct writer *w)
+{
+	const struct loss_records *list = w->result->records;
+	size_t n = loss_records_n(list);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct loss_record *r = loss_records_get(list, i);
+		const struct leak_stack *stack;
+
+		if (!r->shown)
+			continue;
+		record_head(w, r, i + 1, n);
+		if (r->stack == LOSS_NO_STACK) {
+			empty(w);
+			continue;
+		}
+		stack = &w->stacks->stacks[r->stack];
+		leak_stack_lines(w->out, w->pid, stack);
+		empty(w);
+		if (w->options->generate != LEAK_GENERATE_NO)
+			suppression_generate(w->out, SUPPRESSION_LEAK, r->class, stack->names,
+					     stack->n_frames, 0);
+	}
+}
+
+/* --- LEAK SUMMARY ---------------------------------------------------------------------------- */
+
+static void heuristics(struct writer *w, const struct loss_totals *totals)
+{
+	bool any = false;
+
+	for (int h = REACH_BY_POINTER + 1; h < REACH_HEURISTICS; h++) {
+		if (totals->heuristics[h].blocks == 0 && totals->heuristics[h].old_blocks == 0)
+			continue;
+		if (!any)
+			say(w, "                      of which reachable via heuristic:");
+		any = true;
+		line(w);
+		strbuf_addf(w->out, "                        %-19s: ",
+			    reach_heuristic_name((enum reach_heuristic)h));
+		bytes_in_blocks(w, &totals->heuristics[h]);
+	}
+}
+
+static void summary(struct writer *w)
+{
+	static const char *const heads[REACH_CLASSES] = {
+		[REACH_DEFINITE] = "   definitely lost: ",
+		[REACH_INDIRECT] = "   indirectly lost: ",
+		[REACH_POSSIBLE] = "     possibly lost: ",
+		[REACH_REACHABLE] = "   still reachable: ",
+	};
+	const struct loss_totals *totals = loss_records_totals(w->result->records);
+	bool any = false;
+
+	say(w, "LEAK SUMMARY:");
+	for (int class = 0; class < REACH_CLASSES; class ++) {
+		line(w);
+		strbuf_adds(w->out, heads[class]);
+		bytes_in_blocks(w, &totals->classes[class]);
+		any |= totals->classes[class].blocks > 0;
+	}
+	heuristics(w, totals);
+	line(w);
+	strbuf_adds(w->out, "        suppressed: ");
+	bytes_in_blocks(w, &totals->suppressed);
+	if (w->options->mode == LEAK_CHECK_SUMMARY && any) {
+		say(w, "Rerun with --leak-check=full to see details of leaked memory");
+	} else if (w->options->mode != LEAK_CHECK_SUMMARY &&
+		   totals->classes[REACH_REACHABLE].blocks > 0 &&
+		   !(w->options->show_kinds & (1U << REACH_REACHABLE))) {
+		say(w, "Reachable blocks (those to which a pointer was found) are not shown.");
+		say(w, "To see them, rerun with: --leak-check=full --show-leak-kinds=all");
+	}
+	empty(w);
+}
+
+/* --- notes ----------------------------------------------------------------------------------- */
+
+static void note_count(struct writer *w, uint64_t n, const char *text)
+{
+	line(w);
+	strbuf_adds(w->out, "note: ");
+	text_grouped(w->out, n);
+	strbuf_adds(w->out, text);
+	end(w);
+}
+
+static void note_stop(struct writer *w)
+{
+	char time[FORMAT_UNIT_LEN];
+	uint64_t ns = w->result->stopped_ns;
+
+	line(w);
+	strbuf_addf(w->out, "note: the process was stopped for %s\n", format_duration(ns, time));
+	if (w->result->stats.end == REACH_CUT_ROOTS)
+		say(w, "note: --max-stop was over before all memory was looked through: the "
+		       "result is partial, and lost blocks may be reachable");
+	if (w->result->stats.end == REACH_CUT_CLIQUES)
+		say(w, "note: --max-stop was over before lost blocks were divided: the result is "
+		       "partial, and definitely lost ones may be indirectly lost");
+}
+
+static void notes(struct writer *w, const struct model_process *image)
+{
+	const struct leak_result *result = w->result;
+	const struct record_totals *totals = leak_result_totals(result, image);
+
+	note_stop(w);
+	if (result->running_threads > 0)
+		note_count(w, result->running_threads,
+			   " threads could not be stopped: what they changed meanwhile may be "
+			   "missing");
+	if (result->older_blocks)
+		say(w, "note: blocks from before the attach have the sizes that can be used of "
+		       "them, and one place");
+	if (result->older_blocks && result->unknown_blocks)
+		say(w, "note: not all blocks from before the attach could be read: the others are "
+		       "in no sum, and count as roots");
+	else if (result->unknown_blocks)
+		say(w, "note: blocks from before the attach are not known: they are in no sum, "
+		       "and count as roots");
+	if (result->noted_by) {
+		line(w);
+		strbuf_adds(w->out, "note: ");
+		text_grouped(w->out, result->noted_blocks);
+		strbuf_addf(w->out,
+			    " blocks are %s's, whose own data may hold their addresses: lost ones "
+			    "may be reachable\n",
+			    result->noted_by);
+	}
+	if (totals && totals->lost > 0)
+		note_count(w, totals->lost, " events were lost: sums are not exact");
+	if (totals && totals->missed_frees > 0)
+		note_count(w, totals->missed_frees, " frees were missed: sums are not exact");
+	if (result->stats.unreadable_bytes > 0)
+		note_count(w, result->stats.unreadable_bytes,
+			   " bytes could not be read: lost blocks may be reachable");
+	if (result->kept_blocks > 0)
+		note_count(w, result->kept_blocks,
+			   " blocks of the C library's, for threads that have ended, are in no "
+			   "sum");
+	empty(w);
+}
+
+static void occasion(struct writer *w)
+{
+	switch (w->result->occasion) {
+	case LEAK_AT_EXIT:
+		return;
+	case LEAK_AT_EXEC:
+		say(w, "note: it is about to execute another program");
+		return;
+	case LEAK_AT_FUNCTION:
+		say(w, "note: a function of --leak-check-at was called; the process runs on");
+		return;
+	case LEAK_ASKED:
+		say(w, "note: asked for; the process runs on");
+		return;
+	case LEAK_AT_END:
+		say(w, "note: the trace ends; the process runs on");
+		return;
+	}
+}
+
+/* memcheck sees each allocator call; who does not may not say that nothing can leak. */
+static void nothing_in_use(struct writer *w, const struct model_process *image)
+{
+	const struct record_totals *totals = leak_result_totals(w->result, image);
+
+	if (!totals || totals->lost > 0)
+		say(w, "note: no block in use is known, but not all was seen: there may be leaks");
+	else if (totals->allocs == 0)
+		say(w, "note: no allocation was seen: if there are any, its allocator is unknown");
+	else
+		say(w, "All heap blocks were freed -- no leaks are possible");
+}
+
+void leak_text(struct strbuf *out, const struct leak_result *result,
+	       const struct leak_stacks *stacks, const struct model_process *image,
+	       const struct leak_options *options)
+{
+	struct writer w = {
+		.out = out,
+		.pid = result->pid,
+		.result = result,
+		.stacks = stacks,
+		.options = options,
+		.has_delta = loss_records_have_delta(result->records),
+	};
+
+	empty(&w);
+	occasion(&w);
+	heap_summary(&w, image);
+	if (result->blocks == 0 && !w.has_delta) {
+		nothing_in_use(&w, image);
+		empty(&w);
+	} else {
+		records(&w);
+		summary(&w);
+	}
+	notes(&w, image);
+}
+
+void leak_text_missed(struct strbuf *out, pid_t pid, const struct model_process *image)
+{
+	struct writer w = { .out = out, .pid = pid };
+
+	empty(&w);
+	line(&w);
+	strbuf_adds(out, image->ended ? "note: it ended before it could be checked" :
+					"note: it could not be checked");
+	strbuf_adds(out, ", so there is no leak check: ");
+	text_grouped(out, (uint64_t)image->totals.live_bytes);
+	strbuf_adds(out, " bytes in ");
+	text_grouped(out, (uint64_t)image->totals.live_blocks);
+	strbuf_adds(out, image->ended ? " blocks were in use\n" : " blocks are in use\n");
+	empty(&w);
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static void used_suppressions(struct writer *w, const struct suppressions *used)
+{
+	for (size_t i = 0; i < suppressions_n(used); i++) {
+		struct suppression_use use = suppressions_use(used, i);
+
+		if (use.records == 0)
+			continue;
+		line(w);
+		strbuf_addf(w->out, "used_suppression: %6" PRIu64 " ", use.records);
+		text_clean(w->out, use.name);
+		strbuf_addch(w->out, ' ');
+		text_clean(w->out, use.file);
+		strbuf_addf(w->out, ":%u", use.line);
+		if (use.kind != SUPPRESSION_LEAK) {
+			end(w);
+			continue;
+		}
+		strbuf_adds(w->out, " suppressed: ");
+		text_grouped(w->out, use.bytes);
+		strbuf_adds(w->out, " bytes in ");
+		text_grouped(w->out, use.blocks);
+		strbuf_adds(w->out, " blocks\n");
+	}
+}
+
+void leak_text_end(struct strbuf *out, pid_t pid, const struct leak_errors *errors,
+		   const struct suppressions *used)
+{
+	struct writer w = { .out = out, .pid = pid };
+
+	if (used)
+		used_suppressions(&w, used);
+	if (errors->further > 0)
+		note_count(&w, errors->further,
+			   " more wrong uses of the heap, of places that were too many");
+	line(&w);
+	strbuf_addf(out,
+		    "ERROR SUMMARY: %" PRIu64 " errors from %" PRIu64 " contexts (suppressed: "
+		    "%" PRIu64 " from %" PRIu64 ")\n",
+		    errors->errors, errors->contexts, errors->suppressed,
+		    errors->suppressed_contexts);
+}

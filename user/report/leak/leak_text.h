@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The text of a leak check, in memcheck's order and words, each line with "==PID== " before it:
+ * scripts and people that read memcheck's read it. What memcheck does not say, since it cannot
+ * happen there, comes in lines of its own that begin with "note:". Wrong uses of the heap come
+ * before the check that follows them.
+ */
+#ifndef MEMTRACED_REPORT_LEAK_LEAK_TEXT_H
+#define MEMTRACED_REPORT_LEAK_LEAK_TEXT_H
+
+#include "report/leak/leak_result.h"
+
+/* HEAP SUMMARY, loss records, LEAK SUMMARY, notes. */
+void leak_text(struct strbuf *out, const struct leak_result *result,
+	       const struct leak_stacks *stacks, const struct model_process *image,
+	       const struct leak_options *options);
+
+/* What stands for it where no check could be made. */
+void leak_text_missed(struct strbuf *out, pid_t pid, const struct model_process *image);
+
+/* A wrong use of the heap: with what place, and how often so far. */
+struct leak_error {
+	const struct record_heap_error *values; /* of its first time */
+	uint64_t count;
+	const struct leak_stack *stack, *allocated, *freed; /* NULL: not known */
+};
+
+/* Is it an error, and by which kind of suppressions is it left out? */
+bool leak_error_kind(enum record_heap_error_kind kind, enum suppression_kind *ret_kind);
+
+/*
+ * The error as memcheck prints it when it happens; `certain`: nothing was missed that would make a
+ * right use look wrong.
+ */
+void leak_error_text(struct strbuf *out, pid_t pid, const struct leak_error *error, bool certain,
+		     const struct leak_options *options);
+
+/* Why the process is killed, as memcheck says it: with its places, NULL where not known. */
+struct leak_fault {
+	const struct record_fault *values;
+	const struct leak_stack *stack, *allocated, *freed;
+};
+void leak_fault_text(struct strbuf *out, pid_t pid, const struct leak_fault *fault);
+
+/* What one process's checks, and wrong uses of its heap, come to. */
+struct leak_errors {
+	uint64_t errors, contexts, suppressed, suppressed_contexts;
+	uint64_t further; /* of the errors: uses of the heap of which no place is known */
+};
+
+/* The suppressions that were used, and ERROR SUMMARY. */
+void leak_text_end(struct strbuf *out, pid_t pid, const struct leak_errors *errors,
+		   const struct suppressions *used);
+
+#endif

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A profile for pprof, gzipped protobuf (FORMATS.md 2), written part by part. Of allocations it is
+ * a heap profile as Go's: objects and bytes that were allocated and that are in use. Of an event it
+ * counts how often it happened, and of samples the time that they stand for.
+ */
+#include "report/diff/diff_writers.h"
+#include "report/gzip_out.h"
+#include "report/pprof/pprof_tables.h"
+#include "report/samples.h"
+#include "report/writers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#define HEAP_TYPES 4
+#define ALLOC_SPACE 1
+
+/* By these pprof knows the samples of -diff_base, whose sum it takes percentages of. */
+#define BASE_KEY "pprof::base"
+#define BASE_VALUE "true"
+
+struct profile {
+	const struct view *view;
+	struct pprof_tables *tables;
+	struct sample_frames frames; /* of the stack at hand */
+	VEC(uint64_t) locations;
+	bool has_two;	 /* as the second value of each sample */
+	bool is_base;	 /* values are subtracted */
+	const char *of;	 /* which run comments are about: "before: "; NULL: there is one */
+	int error;	 /* of comments; sticks */
+	uint64_t period; /* of samples: what each stands for */
+};
+
+static Pprof__ValueType value_type(struct pprof_tables *tables, const char *type, const char *unit)
+{
+	Pprof__ValueType value = PPROF__VALUE_TYPE__INIT;
+
+	value.type = pprof_tables_string(tables, type);
+	value.unit = pprof_tables_string(tables, unit);
+	return value;
+}
+
+/* Elapsed time only for what counts since the start: Parca takes such profiles for differences. */
+static void add_time(const struct view *view, bool is_event, Pprof__Profile *part)
+{
+	const struct record_run *run = model_run(view_model(view));
+	uint64_t now_ns = view_now_ns(view);
+
+	if (!run || now_ns < run->start_ns)
+		return;
+	part->time_nanos = (int64_t)(run->start_realtime_ns + (now_ns - run->start_ns));
+	if (is_event)
+		part->duration_nanos = (int64_t)(now_ns - run->start_ns);
+}
+
+/* The order is Go's; readers show the last type unless told otherwise. */
+static void put_heap_types(struct profile *profile)
+{
+	struct pprof_tables *tables = profile->tables;
+	Pprof__ValueType types[HEAP_TYPES] = {
+		value_type(tables, "alloc_objects", "count"),
+		value_type(tables, "alloc_space", "bytes"),
+		value_type(tables, "inuse_objects", "count"),
+		value_type(tables, "inuse_space", "bytes"),
+	};
+	Pprof__ValueType *pointers[HEAP_TYPES] = { &types[0], &types[1], &types[2], &types[3] };
+	Pprof__ValueType period = value_type(tables, "space", "bytes");
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+
+	part.n_sample_type = HEAP_TYPES;
+	part.sample_type = pointers;
+	part.default_sample_type = types[ALLOC_SPACE].type;
+	if (!view_opts(profile->view)->allocated_first)
+		part.default_sample_type = types[HEAP_TYPES - 1].type;
+	part.period_type = &period;
+	part.period = 1; /* every allocation counts */
+	add_time(profile->view, false, &part);
+	pprof_tables_put(tables, &part);
+}
+
+static int64_t as_value(uint64_t value)
+{
+	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
+}
+
+/*
+ * As Go's: samples with the time that they stand for, or waits ("block") with what they took; and
+ * samples with as many events as they stand for.
+ */
+static void put_two_types(struct profile *profile, const struct view_event *event)
+{
+	bool timed = event->asked->timed;
+	Pprof__ValueType types[] = {
+		value_type(profile->tables, timed ? "contentions" : "samples", "count"),
+		event->asked->period ?
+			value_type(profile->tables, event->asked->name, "count") :
+			value_type(profile->tables, timed ? "delay" : "cpu", "nanoseconds"),
+	};
+	Pprof__ValueType *pointers[] = { &types[0], &types[1] };
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+
+	profile->has_two = true;
+	profile->period = event->asked->period ? event->asked->period : event->asked->period_ns;
+	part.n_sample_type = 2;
+	part.sample_type = pointers;
+	part.default_sample_type = types[1].type;
+	part.period_type = &types[1];
+	part.period = timed ? 1 : as_value(profile->period);
+	add_time(profile->view, true, &part);
+	pprof_tables_put(profile->tables, &part);
+}
+
+static void put_event_type(struct profile *profile, const struct view_event *event)
+{
+	const char *name = *event->asked->name ? event->asked->name : "events";
+	Pprof__ValueType type = value_type(profile->tables, name, "count"), *pointer = &type;
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+
+	part.n_sample_type = 1;
+	part.sample_type = &pointer;
+	part.default_sample_type = type.type;
+	part.period_type = &type;
+	part.period = 1;
+	add_time(profile->view, true, &part);
+	pprof_tables_put(profile->tables, &part);
+}
+
+static void put_comment(struct profile *profile, const char *text)
+{
+	_cleanup_strbuf_ struct strbuf whole = { 0 };
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+	int64_t index;
+
+	strbuf_addf(&whole, "%s%s", profile->of ? profile->of : "", text);
+	index = pprof_tables_string(profile->tables, strbuf_str(&whole));
+	part.n_comment = 1;
+	part.comment = &index;
+	pprof_tables_put(profile->tables, &part);
+	if (strbuf_error(&whole) < 0)
+		profile->error = strbuf_error(&whole);
+}
+
+/* Who wrote it, and what is missing. */
+static int put_comments(struct profile *profile)
+{
+	const struct view *view = profile->view;
+	const struct record_run *run = model_run(view_model(view));
+	const struct record_coverage *coverage = model_coverage(view_model(view));
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	if (run)
+		put_comment(profile, run->tool);
+	put_comment(profile, view_is_exact(view) ? "exact: nothing was lost" : "not exact");
+	for (size_t i = 0; coverage && i < coverage->n_losses; i++) {
+		if (coverage->losses[i].count == 0)
+			continue;
+		strbuf_reset(&text);
+		strbuf_addf(&text, "lost: %s %" PRIu64, coverage->losses[i].cause,
+			    coverage->losses[i].count);
+		put_comment(profile, strbuf_str(&text));
+	}
+	for (size_t i = 0; i < view_n_processes(view); i++) {
+		const struct view_process *process = view_process(view, i);
+
+		if (process->n_left_out == 0)
+			continue;
+		strbuf_reset(&text);
+		strbuf_addf(&text, "pid %" PRIu32 ": %zu sites left out by %s, %" PRId64 " bytes",
+			    process->image->pid, process->n_left_out, view_filters(view),
+			    process->left_out_bytes);
+		put_comment(profile, strbuf_str(&text));
+	}
+	return strbuf_error(&text) < 0 ? strbuf_error(&text) : profile->error;
+}
+
+/* Frames of one place are one location, the inlined ones among them. */
+static int add_locations(struct profile *profile, const struct view_stack *stack)
+{
+	static const struct sample_frame unknown = { .mark = "[unknown]" };
+	const struct sample_frame *frames;
+	size_t n_frames, n;
+	int r = sample_frames_fill(&profile->frames, stack);
+
+	/* Readers leave out what has no location. */
+	if (r == 0 && profile->frames.list.len == 0)
+		r = vec_push(&profile->frames.list, unknown);
+	frames = profile->frames.list.data;
+	n_frames = profile->frames.list.len;
+	profile->locations.len = 0;
+	for (size_t i = 0; r == 0 && i < n_frames; i += n) {
+		uint64_t id;
+
+		n = 1;
+		while (!frames[i].mark && i + n < n_frames && !frames[i + n].mark &&
+		       frames[i + n].frame.index == frames[i].frame.index)
+			n++;
+		r = pprof_tables_location(profile->tables, &frames[i], n, &id);
+		if (r == 0)
+			r = vec_push(&profile->locations, id);
+	}
+	return r;
+}
+
+struct labels {
+	Pprof__Label list[5], *pointers[5];
+	size_t n;
+};
+
+static Pprof__Label *add_label(struct profile *profile, struct labels *labels, const char *key)
+{
+	Pprof__Label *label = &labels->list[labels->n];
+
+	pprof__label__init(label);
+	label->key = pprof_tables_string(profile->tables, key);
+	labels->pointers[labels->n++] = label;
+	return label;
+}
+
+/* A number that is 0 has no encoding and reads as a string: it is left out. */
+static void add_labels(struct profile *profile, const struct sample *sample, struct labels *labels)
+{
+	const struct model_process *image = sample->image;
+	const struct view_site *site = sample->site;
+	Pprof__Label *label;
+
+	if (image->known)
+		add_label(profile, labels, "pid")->num = image->pid;
+	if (*image->comm)
+		add_label(profile, labels, "process")->str =
+			pprof_tables_string(profile->tables, image->comm);
+	/* The mean, as in Go's profiles. */
+	if (site && site->allocs > 0 && site->bytes >= site->allocs) {
+		label = add_label(profile, labels, "bytes");
+		label->num = as_value(site->bytes / site->allocs);
+		label->num_unit = pprof_tables_string(profile->tables, "bytes");
+	}
+	if (site && site->class == VIEW_MMAP)
+		add_label(profile, labels, "class")->str =
+			pprof_tables_string(profile->tables, "mmap");
+	if (profile->is_base)
+		add_label(profile, labels, BASE_KEY)->str =
+			pprof_tables_string(profile->tables, BASE_VALUE);
+}
+
+/* How many values; 0: there is nothing to say. */
+static size_t fill_values(const struct profile *profile, const struct sample *sample,
+			  int64_t values[HEAP_TYPES])
+{
+	const struct view_site *site = sample->site;
+
+	if (!site) {
+		values[0] = as_value(sample->count);
+		values[1] =
+			as_value(profile->period ? sample->count * profile->period : sample->value);
+		if (values[0] == 0)
+			return 0;
+		return profile->has_two ? 2 : 1;
+	}
+	values[0] = as_value(site->allocs);
+	values[1] = as_value(site->bytes);
+	values[2] = site->live_blocks;
+	values[3] = site->live_bytes;
+	return values[0] || values[1] || values[2] || values[3] ? HEAP_TYPES : 0;
+}
+
+static int put_sample(const struct sample *from, void *userdata)
+{
+	struct profile *profile = userdata;
+	Pprof__Sample sample = PPROF__SAMPLE__INIT, *pointer = &sample;
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+	int64_t values[HEAP_TYPES];
+	struct labels labels = { .n = 0 };
+	int r;
+
+	sample.n_value = fill_values(profile, from, values);
+	sample.value = values;
+	if (sample.n_value == 0)
+		return 0;
+	for (size_t i = 0; profile->is_base && i < sample.n_value; i++)
+		values[i] = -values[i];
+	r = add_locations(profile, from->stack);
+	if (r < 0)
+		return r;
+	add_labels(profile, from, &labels);
+	sample.n_location_id = profile->locations.len;
+	sample.location_id = profile->locations.data;
+	sample.n_label = labels.n;
+	sample.label = labels.pointers;
+	part.n_sample = 1;
+	part.sample = &pointer;
+	pprof_tables_put(profile->tables, &part);
+	return 0;
+}
+
+static const struct mapping *main_mapping(const struct view *view)
+{
+	if (view_n_processes(view) == 0)
+		return NULL;
+	return model_exe_mapping(view_model(view), view_process(view, 0)->image->slot);
+}
+
+static int put_profile(struct profile *profile, const void *of)
+{
+	const struct view_event *event = of;
+	int r = pprof_tables_main(profile->tables, main_mapping(profile->view));
+
+	if (r < 0)
+		return r;
+	if (event && (view_event_sampled(event) || event->asked->timed))
+		put_two_types(profile, event);
+	else if (event)
+		put_event_type(profile, event);
+	else
+		put_heap_types(profile);
+	r = put_comments(profile);
+	if (r == 0)
+		r = samples_each(profile->view, put_sample, profile);
+	return r < 0 ? r : pprof_tables_end(profile->tables);
+}
+
+/* Writes a profile whose contents `put` gives. */
+static int write_profile(struct profile *profile, FILE *file,
+			 int (*put)(struct profile *profile, const void *of), const void *of)
+{
+	_cleanup_(pprof_tables_free_p) struct pprof_tables *tables = NULL;
+	_cleanup_(gzip_out_free_p) struct gzip_out *out = NULL;
+	int r = gzip_out_new(file, &out);
+
+	if (r == 0)
+		r = pprof_tables_new(out, &tables);
+	profile->tables = tables;
+	if (r == 0)
+		r = put(profile, of);
+	sample_frames_done(&profile->frames);
+	vec_done(&profile->locations);
+	if (r < 0)
+		return r;
+	gzip_out_end(out);
+	return ferror(file) ? -EIO : 0;
+}
+
+int pprof_write(const struct view *view, FILE *file)
+{
+	struct profile profile = { .view = view };
+	const struct view_event *event;
+
+	return view_job(view, &event) ? write_profile(&profile, file, put_profile, event) : 0;
+}
+
+static int put_members(struct profile *profile, const struct diff *diff)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < diff_n_members(diff); i++) {
+		const struct diff_member *member = diff_member(diff, i);
+		const struct sample sample = {
+			.image = member->process->image,
+			.stack = &member->site->stack,
+			.site = member->site,
+		};
+
+		profile->is_base = member->side == DIFF_BEFORE;
+		r = put_sample(&sample, profile);
+	}
+	return r;
+}
+
+/* As `pprof -proto -diff_base` writes it: the earlier run's samples are negative. */
+static int put_diff(struct profile *profile, const void *of)
+{
+	const struct diff *diff = of;
+	int r = pprof_tables_main(profile->tables, main_mapping(profile->view));
+
+	if (r < 0)
+		return r;
+	put_heap_types(profile);
+	put_comment(profile, "difference of two runs");
+	profile->of = "before: ";
+	profile->view = diff_run(diff, DIFF_BEFORE)->view;
+	r = put_comments(profile);
+	profile->of = "after: ";
+	profile->view = diff_run(diff, DIFF_AFTER)->view;
+	if (r == 0)
+		r = put_comments(profile);
+	if (r == 0)
+		r = put_members(profile, diff);
+	return r < 0 ? r : pprof_tables_end(profile->tables);
+}
+
+int diff_pprof_write(const struct diff *diff, FILE *file)
+{
+	struct profile profile = { .view = diff_run(diff, DIFF_AFTER)->view };
+
+	return write_profile(&profile, file, put_diff, diff);
+}

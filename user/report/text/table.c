@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The report for people: what ran, each process with its sites, and how much of it is certain.
+ * Numbers that are not exact never look as if they were: lower bounds carry a ≥, the rest a ~.
+ */
+#include "report/text/table.h"
+
+#include "base/vec.h"
+#include "config/units.h"
+#include "report/view/view_exact.h"
+#include "report/writers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* From this many processes on, an overview comes first. */
+#define OVERVIEW_MIN 4
+
+void table_wrap(struct table *t, size_t indent, const char *text)
+{
+	size_t width = view_opts(t->view)->width;
+
+	text_wrap(&t->out, text, width > indent + 20 ? width : indent + 20, indent);
+}
+
+const char *table_size(int64_t bytes, bool exact, char buf[TABLE_NUMBER_LEN])
+{
+	char number[FORMAT_UNIT_LEN];
+
+	snprintf(buf, TABLE_NUMBER_LEN, "%s%s", exact ? "" : "~", format_size(bytes, number));
+	return buf;
+}
+
+const char *table_count(uint64_t n, bool exact, char buf[TABLE_NUMBER_LEN])
+{
+	snprintf(buf, TABLE_NUMBER_LEN, "%s%" PRIu64, exact ? "" : "≥", n);
+	return buf;
+}
+
+const char *table_rate(double bytes_per_s, char buf[TABLE_NUMBER_LEN])
+{
+	static const struct {
+		const char *per;
+		double seconds;
+	} units[] = { { "s", 1 }, { "min", 60 }, { "h", 3600 }, { "day", 86400 } };
+	char number[FORMAT_UNIT_LEN];
+	size_t i = 0;
+
+	/* what takes longer than a day for a KiB is no rate to speak of */
+	while (i < 3 && bytes_per_s * units[i].seconds < 1024)
+		i++;
+	snprintf(buf, TABLE_NUMBER_LEN, "~%s/%s",
+		 format_size((int64_t)(bytes_per_s * units[i].seconds), number), units[i].per);
+	return buf;
+}
+
+static void state_text(const struct model_process *image, struct strbuf *out)
+{
+	const char *name;
+
+	if (!image->ended) {
+		strbuf_adds(out, image->known ? "running" : "unknown");
+		return;
+	}
+	switch (image->how) {
+	case RECORD_END_EXIT:
+		strbuf_addf(out, "exited with %d", image->end_value);
+		break;
+	case RECORD_END_SIGNAL:
+		name = sigabbrev_np(image->end_value);
+		if (name)
+			strbuf_addf(out, "killed by SIG%s", name);
+		else
+			strbuf_addf(out, "killed by signal %d", image->end_value);
+		break;
+	case RECORD_END_EXEC:
+		strbuf_adds(out, "replaced by exec");
+		break;
+	case RECORD_END_UNKNOWN:
+		strbuf_adds(out, "ended");
+		break;
+	}
+	if (image->oom)
+		strbuf_adds(out, " (out of memory)");
+}
+
+/* The same in a column of the overview. */
+static void state_word(const struct model_process *image, struct strbuf *out)
+{
+	if (!image->ended || image->how == RECORD_END_UNKNOWN)
+		state_text(image, out);
+	else if (image->how == RECORD_END_EXIT)
+		strbuf_addf(out, "exit %d", image->end_value);
+	else if (image->how == RECORD_END_SIGNAL)
+		strbuf_addf(out, "signal %d", image->end_value);
+	else
+		strbuf_adds(out, "exec");
+}
+
+static void pid_text(const struct model_process *image, char buf[16])
+{
+	if (image->known)
+		snprintf(buf, 16, "%" PRIu32, image->pid);
+	else
+		snprintf(buf, 16, "?");
+}
+
+void table_process(struct strbuf *out, const struct model_process *image)
+{
+	char pid[16];
+
+	pid_text(image, pid);
+	text_clean(out, *image->comm ? image->comm : "?");
+	strbuf_addf(out, " (pid %s)", pid);
+}
+
+static bool holds_anything(const struct view_process *process)
+{
+	return process->totals.allocs > 0 || process->totals.before_blocks > 0 ||
+	       process->totals.failed > 0 || process->totals.frees > 0 ||
+	       process->totals.lost > 0 || process->mmap.allocs > 0;
+}
+
+static int64_t heap_bytes(const struct view_process *process)
+{
+	return process->image->has_totals ? process->totals.live_bytes : 0;
+}
+
+static int64_t held_bytes(const struct view_process *process)
+{
+	return view_sum(process->totals.live_bytes, process->mmap.live_bytes);
+}
+
+/* The roots as they are, then the others, those that hold most first. */
+static int compare_processes(const void *item_a, const void *item_b)
+{
+	const struct view_process *a = *(const struct view_process *const *)item_a;
+	const struct view_process *b = *(const struct view_process *const *)item_b;
+
+	if (a->image->root != b->image->root)
+		return a->image->root ? -1 : 1;
+	if (!a->image->root && held_bytes(a) != held_bytes(b))
+		return held_bytes(a) > held_bytes(b) ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* Right-aligned; `mark` says that the number is not exact. */
+static void add_cell(struct table *t, const char *mark, const char *number, size_t columns)
+{
+	size_t have = text_columns(mark) + text_columns(number);
+
+	strbuf_addf(&t->out, " %*s%s%s", have < columns ? (int)(columns - have) : 0, "", mark,
+		    number);
+}
+
+static void overview_line(struct table *t, const struct view_process *process)
+{
+	const struct model_process *image = process->image;
+	const struct record_totals *totals = &process->totals;
+	const char *near = process->exact ? "" : "~", *at_least = process->exact ? "" : "≥";
+	_cleanup_strbuf_ struct strbuf comm = { 0 }, state = { 0 };
+	char pid[16], number[FORMAT_UNIT_LEN];
+
+	pid_text(image, pid);
+	text_fit(&comm, image->comm, 15);
+	state_word(image, &state);
+	strbuf_addf(&t->out, "%8s  %s%*s", pid, strbuf_str(&comm),
+		    15 - (int)text_columns(strbuf_str(&comm)), "");
+	add_cell(t, near, format_size(totals->live_bytes, number), 11);
+	add_cell(t, near, format_count(totals->live_blocks, number), 8);
+	add_cell(t, near, format_size(totals->peak_bytes, number), 11);
+	add_cell(t, at_least, format_count((int64_t)totals->allocs, number), 8);
+	strbuf_adds(&t->out, "  ");
+	text_fit(&t->out, strbuf_str(&state), view_opts(t->view)->width - 69);
+	strbuf_addch(&t->out, '\n');
+	if (strbuf_error(&comm) < 0 || strbuf_error(&state) < 0)
+		t->out.error = -ENOMEM;
+}
+
+/* The line for the processes from n_shown on, which the table leaves out. */
+static void hidden_processes(struct table *t, struct view_process *const *processes, size_t n,
+			     size_t n_shown, const char *indent, const char *hint)
+{
+	char size[FORMAT_UNIT_LEN];
+	int64_t hidden_bytes = 0;
+
+	if (n <= n_shown)
+		return;
+	for (size_t i = n_shown; i < n; i++)
+		hidden_bytes = view_sum(hidden_bytes, heap_bytes(processes[i]));
+	strbuf_addf(&t->out, "%s… %zu more process%s, %s of heap live%s\n", indent, n - n_shown,
+		    n - n_shown == 1 ? "" : "es", format_size(hidden_bytes, size), hint);
+}
+
+static void overview(struct table *t, struct view_process *const *processes, size_t n,
+		     size_t n_shown)
+{
+	strbuf_addf(&t->out, "%8s  %-15s %11s %8s %11s %8s  %s\n", "PID", "COMMAND", "LIVE",
+		    "BLOCKS", "PEAK", "ALLOCS", "STATE");
+	for (size_t i = 0; i < n_shown; i++)
+		overview_line(t, processes[i]);
+	hidden_processes(t, processes, n, n_shown, "          ", "");
+	strbuf_addch(&t->out, '\n');
+}
+
+static void process_head(struct table *t, const struct view_process *process)
+{
+	const struct model_process *image = process->image;
+	_cleanup_strbuf_ struct strbuf head = { 0 };
+	size_t width = view_opts(t->view)->width;
+
+	table_process(&head, image);
+	strbuf_adds(&head, ", ");
+	state_text(image, &head);
+	table_bold(t, true);
+	text_fit(&t->out, strbuf_str(&head), width);
+	table_bold(t, false);
+	strbuf_addch(&t->out, '\n');
+	if (image->exe) {
+		strbuf_adds(&t->out, "  ");
+		text_fit(&t->out, image->exe, width - 2);
+		strbuf_addch(&t->out, '\n');
+	}
+	if (strbuf_error(&head) < 0)
+		t->out.error = strbuf_error(&head);
+}
+
+/* What was held at the peak can be known less well than the peak itself. */
+static void add_peak(struct strbuf *line, const struct record_totals *totals, bool exact)
+{
+	char number[TABLE_NUMBER_LEN];
+
+	strbuf_addf(line, ", peak %s", table_size(totals->peak_bytes, exact, number));
+	if (totals->peak_error_bytes > 0)
+		strbuf_addf(line, " (each site's share true to %s)",
+			    table_size((int64_t)totals->peak_error_bytes, true, number));
+}
+
+static void add_live(struct strbuf *line, int64_t bytes, int64_t blocks, const char *what,
+		     bool exact)
+{
+	char size[TABLE_NUMBER_LEN];
+
+	strbuf_addf(line, "%s live in %s%" PRId64 " %s%s", table_size(bytes, exact, size),
+		    exact ? "" : "~", blocks, what, table_plural(blocks));
+}
+
+/* "≥12 allocations of ≥1.2 MiB" */
+static void add_calls(struct strbuf *line, uint64_t n, const char *what, uint64_t bytes, bool exact)
+{
+	char number[TABLE_NUMBER_LEN], size[FORMAT_UNIT_LEN];
+
+	strbuf_addf(line, "%s %s%s of %s%s", table_count(n, exact, number), what, table_plural(n),
+		    exact ? "" : "≥", format_size((int64_t)bytes, size));
+}
+
+static void heap_calls(struct table *t, const struct record_totals *totals, bool exact)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char number[TABLE_NUMBER_LEN];
+
+	strbuf_adds(&line, "        ");
+	add_calls(&line, totals->allocs, "allocation", totals->bytes, exact);
+	strbuf_addf(&line, ", %s free%s", table_count(totals->frees, exact, number),
+		    table_plural(totals->frees));
+	strbuf_addf(&line, ", %s failed", table_count(totals->failed, exact, number));
+	if (totals->allocs > 0)
+		strbuf_addf(&line, ", %s%.1f%% temporary", exact ? "" : "~",
+			    100.0 * (double)totals->temporary / (double)totals->allocs);
+	if (totals->missed_frees > 0)
+		strbuf_addf(&line, ", %" PRIu64 " missed free%s", totals->missed_frees,
+			    table_plural(totals->missed_frees));
+	if (totals->unknown_frees > 0)
+		strbuf_addf(&line, ", %" PRIu64 " free%s of unknown blocks", totals->unknown_frees,
+			    table_plural(totals->unknown_frees));
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void heap_before(struct table *t, const struct record_totals *totals)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char size[TABLE_NUMBER_LEN];
+
+	strbuf_addf(&line,
+		    "        of what is live, %s in %" PRId64 " block%s %s from before the attach: "
+		    "usable sizes, not those asked for",
+		    table_size(totals->before_bytes, true, size), totals->before_blocks,
+		    table_plural((uint64_t)totals->before_blocks),
+		    totals->before_blocks == 1 ? "is" : "are");
+	if (totals->before_unread > 0)
+		strbuf_addf(&line, "; %s of the heap then could not be made out",
+			    table_size((int64_t)totals->before_unread, true, size));
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void not_exact(struct table *t, uint64_t lost)
+{
+	table_warn(t, true);
+	strbuf_adds(&t->out, "  NOT EXACT: ");
+	if (lost > 0)
+		strbuf_addf(&t->out, "%" PRIu64 " event%s of this process %s lost", lost,
+			    table_plural(lost), lost == 1 ? "was" : "were");
+	else
+		strbuf_adds(&t->out, "events were lost that may be this process's");
+	table_warn(t, false);
+	strbuf_addch(&t->out, '\n');
+}
+
+static void heap_totals(struct table *t, const struct view_process *process)
+{
+	const struct record_totals *totals = &process->totals;
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char rate[TABLE_NUMBER_LEN];
+
+	strbuf_adds(&line, "  heap: ");
+	add_live(&line, totals->live_bytes, totals->live_blocks, "block", process->exact);
+	add_peak(&line, totals, process->exact);
+	if (process->has_growth && process->growth.verdict >= GROWTH_GROWING)
+		strbuf_addf(&line, "; %s, %s", growth_verdict_name(process->growth.verdict),
+			    table_rate(process->growth.bytes_per_s, rate));
+	table_wrap(t, 8, strbuf_str(&line));
+	heap_calls(t, totals, process->exact);
+	if (totals->has_before)
+		heap_before(t, totals);
+	/* of a recording that was cut off its coverage says it for all */
+	if (!process->exact && (totals->lost || !view_is_cut_off(view_model(t->view))))
+		not_exact(t, totals->lost);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void mmap_totals(struct table *t, const struct view_process *process)
+{
+	const struct region_totals *mmap = &process->mmap;
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char size[TABLE_NUMBER_LEN];
+
+	strbuf_adds(&line, "  mmap: ");
+	add_live(&line, mmap->live_bytes, mmap->live_blocks, "region", process->exact);
+	strbuf_addf(&line, ", peak %s; ", table_size(mmap->peak_bytes, process->exact, size));
+	add_calls(&line, mmap->allocs, "mapping", mmap->bytes, process->exact);
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void process_section(struct table *t, const struct view_process *process)
+{
+	char size[FORMAT_UNIT_LEN];
+
+	process_head(t, process);
+	if (!process->image->has_totals)
+		strbuf_adds(&t->out, "  heap: not counted\n");
+	else
+		heap_totals(t, process);
+	if (process->has_mmap)
+		mmap_totals(t, process);
+	table_resident(t, process);
+	table_leaks(t, process);
+	table_errors(t, process);
+	table_fault(t, process);
+	if (view_opts(t->view)->group_by == GROUP_BY_SITE) {
+		table_sites(t, process, VIEW_HEAP);
+		if (process->has_mmap)
+			table_sites(t, process, VIEW_MMAP);
+	}
+	if (process->n_left_out > 0)
+		strbuf_addf(&t->out, "  … %zu site%s left out by %s, %s live\n",
+			    process->n_left_out, table_plural(process->n_left_out),
+			    view_filters(t->view), format_size(process->left_out_bytes, size));
+	strbuf_addch(&t->out, '\n');
+}
+
+static void head_line(struct table *t)
+{
+	const struct record_run *run = model_run(view_model(t->view));
+	uint64_t now_ns = view_now_ns(t->view);
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char duration[FORMAT_UNIT_LEN];
+
+	if (!run) {
+		strbuf_adds(&t->out, "an empty run: nothing is known about it\n\n");
+		return;
+	}
+	strbuf_adds(&line, run->tool ? run->tool : "memtraced");
+	strbuf_addf(&line, ": %s traced",
+		    format_duration(now_ns > run->start_ns ? now_ns - run->start_ns : 0, duration));
+	if (run->kernel)
+		strbuf_addf(&line, " on Linux %s", run->kernel);
+	if (run->attach_path)
+		strbuf_addf(&line, " by %s probes", run->attach_path);
+	text_fit(&t->out, strbuf_str(&line), view_opts(t->view)->width);
+	strbuf_adds(&t->out, "\n\n");
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void ended_line(struct table *t, const struct model_ended *ended)
+{
+	const struct record_totals *totals = &ended->totals;
+	bool exact = view_is_exact(t->view) && totals->lost == 0;
+	const char *near = exact ? "" : "~", *at_least = exact ? "" : "≥";
+	char number[FORMAT_UNIT_LEN];
+
+	strbuf_addf(&t->out, "%8" PRIu64 " ", ended->processes);
+	add_cell(t, near, format_size(totals->live_bytes, number), 11);
+	add_cell(t, near, format_size(totals->peak_bytes, number), 13);
+	add_cell(t, at_least, format_count((int64_t)totals->allocs, number), 8);
+	strbuf_adds(&t->out, "  ");
+	text_fit(&t->out,
+		 ended->exe   ? ended->exe :
+		 *ended->comm ? ended->comm :
+				"others",
+		 view_opts(t->view)->width - 45);
+	strbuf_addch(&t->out, '\n');
+}
+
+static int compare_ended(const void *item_a, const void *item_b)
+{
+	const struct model_ended *a = *(const struct model_ended *const *)item_a;
+	const struct model_ended *b = *(const struct model_ended *const *)item_b;
+
+	if (a->totals.allocs != b->totals.allocs)
+		return a->totals.allocs > b->totals.allocs ? -1 : 1;
+	return (a->processes < b->processes) - (a->processes > b->processes);
+}
+
+/* Of those that ended long ago, by what they ran. */
+static int ended_processes(struct table *t)
+{
+	const struct model *model = view_model(t->view);
+	size_t n = model_n_ended(model), n_shown = table_shown(t, n);
+	_cleanup_free_ const struct model_ended **all = calloc(n + 1, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	if (n == 0)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		all[i] = model_ended(model, i);
+	qsort(all, n, sizeof(all[0]), compare_ended);
+	strbuf_adds(&t->out, "processes that ended before those above, without their sites "
+			     "(--keep-ended)\n");
+	strbuf_addf(&t->out, "%8s  %11s %13s %8s  %s\n", "ENDED", "LIVE AT END", "LARGEST PEAK",
+		    "ALLOCS", "EXECUTABLE");
+	for (size_t i = 0; i < n_shown; i++)
+		ended_line(t, all[i]);
+	if (n > n_shown)
+		strbuf_addf(&t->out, "          … %zu more executable%s\n", n - n_shown,
+			    table_plural(n - n_shown));
+	strbuf_addch(&t->out, '\n');
+	return 0;
+}
+
+static void add_totals(struct record_totals *sum, const struct record_totals *totals)
+{
+	sum->live_bytes = view_sum(sum->live_bytes, totals->live_bytes);
+	sum->live_blocks = view_sum(sum->live_blocks, totals->live_blocks);
+	sum->allocs += totals->allocs;
+	sum->bytes += totals->bytes;
+	sum->frees += totals->frees;
+}
+
+/*
+ * Of all processes together, which have no peak in common. What those held that ended long ago is
+ * nobody's any more.
+ */
+static void grand_totals(struct table *t, struct view_process *const *processes, size_t n)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	struct record_totals sum = { 0 };
+	bool exact = view_is_exact(t->view);
+	char number[TABLE_NUMBER_LEN];
+	uint64_t n_ended = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		add_totals(&sum, &processes[i]->totals);
+		exact &= processes[i]->exact;
+	}
+	for (size_t i = 0; i < model_n_ended(view_model(t->view)); i++) {
+		const struct model_ended *ended = model_ended(view_model(t->view), i);
+		struct record_totals totals = ended->totals;
+
+		totals.live_bytes = totals.live_blocks = 0;
+		add_totals(&sum, &totals);
+		n_ended += ended->processes;
+		exact &= totals.lost == 0;
+	}
+	strbuf_addf(&line, "all %" PRIu64 " processes: ", n + n_ended);
+	add_live(&line, sum.live_bytes, sum.live_blocks, "block", exact);
+	strbuf_adds(&line, "; ");
+	add_calls(&line, sum.allocs, "allocation", sum.bytes, exact);
+	strbuf_addf(&line, ", %s free%s", table_count(sum.frees, exact, number),
+		    table_plural(sum.frees));
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+size_t table_shown(const struct table *t, size_t n)
+{
+	uint64_t top = view_opts(t->view)->top;
+
+	return top > 0 && top < n ? top : n;
+}
+
+static int all_processes(struct table *t, struct view_process **processes, size_t n, size_t n_idle)
+{
+	size_t n_shown;
+	int r;
+
+	qsort(processes, n, sizeof(processes[0]), compare_processes);
+	n_shown = table_shown(t, n);
+	if (n >= OVERVIEW_MIN)
+		overview(t, processes, n, n_shown);
+	for (size_t i = 0; i < n_shown; i++)
+		process_section(t, processes[i]);
+	hidden_processes(t, processes, n, n_shown, "", "; --top 0 shows all");
+	if (n_idle > 0)
+		strbuf_addf(&t->out, "… %zu more process%s that allocated nothing\n", n_idle,
+			    n_idle == 1 ? "" : "es");
+	r = ended_processes(t);
+	if (n > 1)
+		grand_totals(t, processes, n);
+	return r;
+}
+
+static int processes_write(struct table *t)
+{
+	size_t n = view_n_processes(t->view), n_busy = 0, n_idle = 0;
+	_cleanup_free_ struct view_process **processes = calloc(n + 1, sizeof(*processes));
+
+	if (!processes)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct view_process *process = view_process(t->view, i);
+
+		if (holds_anything(process) || process->image->root)
+			processes[n_busy++] = (struct view_process *)process;
+		else
+			n_idle++;
+	}
+	return all_processes(t, processes, n_busy, n_idle);
+}
+
+int table_write(const struct view *view, FILE *file)
+{
+	struct table t = { .view = view };
+	int r = 0;
+
+	head_line(&t);
+	table_histograms(&t);
+	table_events(&t);
+	table_syscalls(&t);
+	if (view_has_allocations(view))
+		r = processes_write(&t);
+	if (r == 0 && view_has_allocations(view) && view_opts(view)->group_by != GROUP_BY_SITE)
+		r = table_groups(&t);
+	table_coverage(&t);
+	if (r == 0)
+		r = strbuf_error(&t.out);
+	if (r == 0 && fwrite(strbuf_str(&t.out), 1, t.out.len, file) != t.out.len)
+		r = -EIO;
+	strbuf_done(&t.out);
+	return r;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/units.h"
+#include "report/text/table.h"
+#include "report/view/site_groups.h"
+
+#include <inttypes.h>
+
+static void add_cell(struct strbuf *line, const char *mark, const char *number, size_t columns)
+{
+	size_t have = text_columns(mark) + text_columns(number);
+
+	strbuf_addf(line, "%*s%s%s", have < columns ? (int)(columns - have) : 0, "", mark, number);
+}
+
+static void group_line(struct table *t, const struct site_group *group)
+{
+	const char *near = group->exact ? "" : "~", *at_least = group->exact ? "" : "≥";
+	size_t columns = view_opts(t->view)->width - 54;
+	const char *name = group->name;
+	char number[FORMAT_UNIT_LEN];
+
+	/* Of a path, the end tells more than the beginning. */
+	if (*name == '/' && text_columns(name) > columns)
+		name = text_base_name(name);
+	add_cell(&t->out, near, format_size(group->live_bytes, number), 9);
+	add_cell(&t->out, near, format_count(group->live_blocks, number), 8);
+	add_cell(&t->out, near, format_size(group->peak_bytes, number), 10);
+	add_cell(&t->out, at_least, format_size((int64_t)group->bytes, number), 10);
+	add_cell(&t->out, at_least, format_count((int64_t)group->allocs, number), 8);
+	add_cell(&t->out, "", format_count((int64_t)group->n_sites, number), 7);
+	strbuf_adds(&t->out, "  ");
+	text_fit(&t->out, name, columns);
+	strbuf_addch(&t->out, '\n');
+}
+
+int table_groups(struct table *t)
+{
+	struct site_groups groups;
+	int r = site_groups_make(t->view, &groups);
+	size_t n_shown = table_shown(t, groups.n);
+
+	if (r == 0) {
+		table_bold(t, true);
+		strbuf_addf(&t->out, "%9s%8s%10s%10s%8s%7s  %s\n", "LIVE", "BLOCKS", "AT PEAK",
+			    "ALLOCATED", "ALLOCS", "SITES",
+			    group_by_name(view_opts(t->view)->group_by));
+		table_bold(t, false);
+	}
+	for (size_t i = 0; r == 0 && i < n_shown; i++)
+		group_line(t, &groups.groups[i]);
+	if (r == 0 && groups.n > n_shown)
+		strbuf_addf(&t->out, "  … %zu more; --top 0 shows all\n", groups.n - n_shown);
+	strbuf_addch(&t->out, '\n');
+	site_groups_done(&groups);
+	return r;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Histograms as bpftrace prints them: its labels, its columns, its bars. Columns that a value does
+ * not fit into grow at the cost of the bar, so that lines keep to the width of the report.
+ */
+#include "report/text/table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define LABEL_COLUMNS 16
+#define COUNT_COLUMNS 8
+#define BAR_COLUMNS 52
+#define BAR_MIN 10
+
+/* More empty buckets than this in a row are one line: only a damaged recording has them. */
+#define MAX_GAP 1024
+
+struct chart {
+	struct table *t;
+	const struct record_histogram *asked;
+	uint64_t max; /* largest count */
+	size_t label_columns, count_columns, bar_columns;
+	bool measuring; /* nothing is printed yet */
+};
+
+/* Powers of two have a suffix at each power of 1024; linear bounds as far as the step has it. */
+static void add_bound(struct strbuf *out, const struct record_histogram *asked, int64_t value)
+{
+	static const char suffixes[] = "KMGTPE";
+	size_t max = asked->linear ? asked->step % 1024 == 0 ? 2 : 0 : sizeof(suffixes) - 1;
+	size_t n = 0;
+
+	while (n < max && value != 0 && value % 1024 == 0) {
+		value /= 1024;
+		n++;
+	}
+	strbuf_addf(out, "%" PRId64, value);
+	if (n > 0)
+		strbuf_addch(out, suffixes[n - 1]);
+}
+
+static void add_label(struct strbuf *out, const struct record_histogram *asked, int64_t lo,
+		      int64_t hi)
+{
+	strbuf_addch(out, lo == INT64_MIN ? '(' : '[');
+	if (lo == INT64_MIN)
+		strbuf_adds(out, "...");
+	else
+		add_bound(out, asked, lo);
+	if (lo != INT64_MIN && lo < INT64_MAX && lo + 1 == hi) {
+		strbuf_addch(out, ']');
+		return;
+	}
+	strbuf_adds(out, ", ");
+	if (hi == INT64_MAX)
+		strbuf_adds(out, "...");
+	else
+		add_bound(out, asked, hi);
+	strbuf_addch(out, ')');
+}
+
+static void bucket_line(struct chart *chart, int64_t lo, int64_t hi, uint64_t count)
+{
+	struct strbuf *out = &chart->t->out;
+	_cleanup_strbuf_ struct strbuf label = { 0 };
+	char number[24];
+	size_t bar;
+
+	add_label(&label, chart->asked, lo, hi);
+	if (strbuf_error(&label) < 0)
+		out->error = strbuf_error(&label);
+	snprintf(number, sizeof(number), "%" PRIu64, count);
+	if (chart->measuring) {
+		if (label.len > chart->label_columns)
+			chart->label_columns = label.len;
+		if (strlen(number) > chart->count_columns)
+			chart->count_columns = strlen(number);
+		if (count > chart->max)
+			chart->max = count;
+		return;
+	}
+	strbuf_addf(out, "%-*s%*s |", (int)chart->label_columns, strbuf_str(&label),
+		    (int)chart->count_columns, number);
+	bar = (size_t)((unsigned __int128)count * chart->bar_columns / chart->max);
+	for (size_t i = 0; i < chart->bar_columns; i++)
+		strbuf_addch(out, i < bar ? '@' : ' ');
+	strbuf_adds(out, "|\n");
+}
+
+/* Where the bucket ends that begins at lo; `end` at most. */
+static int64_t next_bound(const struct record_histogram *asked, int64_t lo, int64_t end)
+{
+	int64_t hi;
+
+	if (asked->linear) {
+		if (asked->step == 0 || asked->step > INT64_MAX ||
+		    __builtin_add_overflow(lo, (int64_t)asked->step, &hi))
+			return end;
+	} else if (lo <= 0) {
+		hi = lo < 0 ? 0 : 1;
+	} else if (__builtin_add_overflow(lo, lo, &hi)) {
+		return end;
+	}
+	return hi < end ? hi : end;
+}
+
+static void gap_lines(struct chart *chart, int64_t lo, int64_t end)
+{
+	for (int n = 1; lo < end; n++) {
+		int64_t hi = n < MAX_GAP ? next_bound(chart->asked, lo, end) : end;
+
+		bucket_line(chart, lo, hi, 0);
+		lo = hi;
+	}
+}
+
+/* From the first filled bucket to the last; empty ones in between stand there, too. */
+static void bucket_lines(struct chart *chart, const struct record_hist_counts *counts)
+{
+	for (size_t i = 0; i < counts->n_buckets; i++) {
+		const struct record_bucket *bucket = &counts->buckets[i];
+
+		if (i > 0)
+			gap_lines(chart, bucket[-1].hi, bucket->lo);
+		bucket_line(chart, bucket->lo, bucket->hi, bucket->count);
+	}
+}
+
+static void draw(struct table *t, const struct record_histogram *asked,
+		 const struct record_hist_counts *counts)
+{
+	struct chart chart = {
+		.t = t,
+		.asked = asked,
+		.max = 1,
+		.label_columns = LABEL_COLUMNS,
+		.count_columns = COUNT_COLUMNS,
+		.measuring = true,
+	};
+	size_t used;
+
+	bucket_lines(&chart, counts);
+	if (chart.label_columns > LABEL_COLUMNS)
+		chart.count_columns++; /* a space between them */
+	used = chart.label_columns + chart.count_columns + strlen(" ||");
+	chart.bar_columns = view_opts(t->view)->width - 1 > used + BAR_MIN ?
+				    view_opts(t->view)->width - 1 - used :
+				    BAR_MIN;
+	if (chart.bar_columns > BAR_COLUMNS)
+		chart.bar_columns = BAR_COLUMNS;
+	chart.measuring = false;
+	bucket_lines(&chart, counts);
+}
+
+/* "@[dd]: read,by=comm (bytes): 100000 counted" */
+static void group_head(struct table *t, const struct record_histogram *asked,
+		       const struct view_group *group)
+{
+	const char *key = group ? group->counts->key : NULL;
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char number[TABLE_NUMBER_LEN];
+
+	strbuf_adds(&line, "@");
+	if (key) {
+		strbuf_addch(&line, '[');
+		text_clean(&line, key);
+		strbuf_addch(&line, ']');
+	}
+	strbuf_adds(&line, ": ");
+	text_clean(&line, asked->spec);
+	if (asked->unit) {
+		strbuf_adds(&line, " (");
+		text_clean(&line, asked->unit);
+		strbuf_addch(&line, ')');
+	}
+	strbuf_addf(&line, ": %s counted",
+		    group ? table_count(group->count, view_is_exact(t->view), number) : "nothing");
+	table_bold(t, true);
+	table_wrap(t, 4, strbuf_str(&line));
+	table_bold(t, false);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void group_notes(struct table *t, const struct record_hist_counts *counts)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char name[TEXT_ERRNO_LEN];
+
+	for (size_t i = 0; i < counts->n_errors; i++)
+		strbuf_addf(&line, "%s%s %" PRIu64, i == 0 ? "errors: " : ", ",
+			    text_errno(counts->errors[i].number, name), counts->errors[i].count);
+	if (counts->n_errors > 0)
+		table_wrap(t, 4, strbuf_str(&line));
+	if (counts->restarted > 0)
+		strbuf_addf(&t->out,
+			    "restarted after a signal, counted at their return: %" PRIu64 "\n",
+			    counts->restarted);
+	if (counts->passed_on > 0)
+		strbuf_addf(&t->out, "passed on by another allocator, counted once: %" PRIu64 "\n",
+			    counts->passed_on);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void hidden_groups(struct table *t, const struct view_histogram *histogram, size_t n_shown,
+			  uint64_t hidden)
+{
+	size_t n = histogram->n_groups - n_shown;
+	char number[TABLE_NUMBER_LEN];
+
+	strbuf_addf(&t->out, "… %zu more group%s of ", n, table_plural(n));
+	text_clean(&t->out, histogram->asked->spec);
+	strbuf_addf(&t->out, ", %s counted; --top 0 shows all\n\n",
+		    table_count(hidden, view_is_exact(t->view), number));
+}
+
+static void groups(struct table *t, const struct view_histogram *histogram)
+{
+	const struct record_histogram *asked = histogram->asked;
+	size_t n_shown = table_shown(t, histogram->n_groups);
+	uint64_t hidden = 0;
+
+	for (size_t i = 0; i < histogram->n_groups; i++) {
+		const struct view_group *group = &histogram->groups[i];
+
+		if (i >= n_shown) {
+			hidden += group->count;
+			continue;
+		}
+		group_head(t, asked, group);
+		draw(t, asked, group->counts);
+		group_notes(t, group->counts);
+		strbuf_addch(&t->out, '\n');
+	}
+	if (n_shown < histogram->n_groups)
+		hidden_groups(t, histogram, n_shown, hidden);
+}
+
+void table_histograms(struct table *t)
+{
+	for (size_t i = 0; i < view_n_histograms(t->view); i++) {
+		const struct view_histogram *histogram = view_histogram(t->view, i);
+
+		groups(t, histogram);
+		if (histogram->n_groups > 0)
+			continue;
+		group_head(t, histogram->asked, NULL);
+		strbuf_addch(&t->out, '\n');
+	}
+}

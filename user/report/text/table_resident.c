@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/units.h"
+#include "report/text/table.h"
+
+#include <inttypes.h>
+
+struct part {
+	uint64_t bytes;
+	const char *what;
+};
+
+static int64_t as_signed(uint64_t bytes)
+{
+	return bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
+}
+
+static void head_line(struct table *t, const struct record_resident *v)
+{
+	const struct record_run *run = model_run(view_model(t->view));
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char text[FORMAT_UNIT_LEN];
+
+	strbuf_adds(&line, "  memory");
+	if (run && v->time_ns >= run->start_ns)
+		strbuf_addf(&line, " at %s", format_duration(v->time_ns - run->start_ns, text));
+	strbuf_addf(&line, ": %s resident", format_size(as_signed(v->rss), text));
+	strbuf_addf(&line, " (PSS %s)", format_size(as_signed(v->pss), text));
+	strbuf_addf(&line, ", %s of page tables beside it",
+		    format_size(as_signed(v->page_tables), text));
+	if (v->swap)
+		strbuf_addf(&line, ", %s swapped out", format_size(as_signed(v->swap), text));
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void part_line(struct table *t, const struct record_resident *v, const struct part *part,
+		      bool exact)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char size[TABLE_NUMBER_LEN], share[TABLE_NUMBER_LEN];
+
+	/* Both are ASCII: columns are bytes. */
+	snprintf(share, sizeof(share), "%s%.1f%%", exact ? "" : "~",
+		 v->rss ? 100.0 * (double)part->bytes / (double)v->rss : 0.0);
+	strbuf_addf(&line, "      %11s %7s  %s", table_size(as_signed(part->bytes), exact, size),
+		    share, part->what);
+	table_wrap(t, 27, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void moved_line(struct table *t, const struct record_resident *v)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char size[FORMAT_UNIT_LEN];
+
+	strbuf_addf(&line, "      %s came or went while it was read",
+		    format_size(as_signed(v->moved), size));
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+void table_resident(struct table *t, const struct view_process *process)
+{
+	const struct record_resident *v = &process->image->resident;
+	bool exact = view_resident_exact(process);
+	const struct part parts[] = {
+		{ v->heap_live, "heap, live blocks" },
+		{ v->all_blocks ? v->heap_free : 0, "heap, in no block: free, headers, rounding" },
+		{ v->unknown_heap, "heap, not known: blocks from before the attach, and free" },
+		{ v->mmap, "mmap regions" },
+		{ v->file, "files and their data" },
+		{ v->stack, "stacks" },
+	};
+
+	if (!process->image->has_resident)
+		return;
+	head_line(t, v);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].bytes)
+			part_line(t, v, &parts[i], exact);
+	part_line(t, v,
+		  &(struct part){ v->unknown > v->unknown_heap ? v->unknown - v->unknown_heap : 0,
+				  "unknown" },
+		  exact);
+	if (v->moved)
+		moved_line(t, v);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/units.h"
+#include "report/text/table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* What is shown of a process's sites of one class. */
+struct section {
+	const struct view_process *process;
+	enum view_class class;
+	enum option_sort sort;
+	int64_t weight; /* of all its sites */
+};
+
+static bool belongs(const struct section *s, const struct view_site *site)
+{
+	if (site->class != s->class)
+		return false;
+	return view_site_weight(site, s->sort) > 0 || site->frees.n > 0 ||
+	       (s->sort == SORT_GROWTH && view_site_urgency(site) > 0);
+}
+
+static const char *value_name(enum option_sort sort)
+{
+	switch (sort) {
+	case SORT_BYTES:
+		return "live";
+	case SORT_COUNT:
+		return "live blocks";
+	case SORT_GROWTH:
+		return "grown since the last report";
+	case SORT_PEAK:
+		return "at the peak";
+	case SORT_TEMPORARY:
+		return "temporary";
+	}
+	return "";
+}
+
+/* Counts of blocks and calls are no bytes. */
+static void add_value(struct strbuf *out, const struct section *s, int64_t value)
+{
+	char size[TABLE_NUMBER_LEN];
+
+	if (s->sort == SORT_COUNT || s->sort == SORT_TEMPORARY)
+		strbuf_addf(out, "%s%" PRId64 " %s", s->process->exact ? "" : "~", value,
+			    value_name(s->sort));
+	else
+		strbuf_addf(out, "%s %s", table_size(value, s->process->exact, size),
+			    value_name(s->sort));
+}
+
+static void add_ages(struct strbuf *out, const struct view_site *site)
+{
+	char newest[FORMAT_UNIT_LEN], oldest[FORMAT_UNIT_LEN];
+
+	if (site->oldest_ns == VIEW_UNKNOWN || site->newest_ns == VIEW_UNKNOWN)
+		return;
+	format_duration(site->newest_ns, newest);
+	format_duration(site->oldest_ns, oldest);
+	if (strcmp(newest, oldest) == 0)
+		strbuf_addf(out, ", %s old", oldest);
+	else
+		strbuf_addf(out, ", %s to %s old", newest, oldest);
+}
+
+/* "leak, ~1.2 MiB/h"; nothing of what is steady or not known. */
+static void add_growth(struct strbuf *out, const char *before, const struct view_site *site,
+		       const char *after)
+{
+	char rate[TABLE_NUMBER_LEN];
+
+	if (!site->has_growth || site->growth.verdict == GROWTH_STEADY)
+		return;
+	strbuf_addf(out, "%s%s", before, growth_verdict_name(site->growth.verdict));
+	if (site->growth.verdict != GROWTH_CACHE)
+		strbuf_addf(out, ", %s", table_rate(site->growth.bytes_per_s, rate));
+	strbuf_adds(out, after);
+}
+
+static void site_head(struct table *t, const struct section *s, const struct view_site *site,
+		      size_t rank)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	int64_t weight = view_site_weight(site, s->sort);
+	bool exact = s->process->exact;
+	char size[TABLE_NUMBER_LEN], mark[8];
+
+	snprintf(mark, sizeof(mark), "%s", exact ? "" : "~");
+	strbuf_addf(&line, "  #%zu  ", rank);
+	if (s->sort == SORT_GROWTH)
+		add_growth(&line, "", site, "; ");
+	add_value(&line, s, weight);
+	if (s->weight > 0)
+		strbuf_addf(&line, ", %s%.1f%%", mark, 100.0 * (double)weight / (double)s->weight);
+	if (s->sort != SORT_BYTES)
+		strbuf_addf(&line, "; %s live", table_size(site->live_bytes, exact, size));
+	strbuf_addf(&line, " in %s%" PRId64 " %s%s", mark, site->live_blocks,
+		    site->class == VIEW_MMAP ? "region" : "block",
+		    table_plural((uint64_t)site->live_blocks));
+	add_ages(&line, site);
+	if (s->sort != SORT_PEAK)
+		strbuf_addf(&line, ", %s at the peak", table_size(site->peak_bytes, exact, size));
+	if (s->sort != SORT_GROWTH)
+		add_growth(&line, "; ", site, "");
+	table_bold(t, true);
+	table_wrap(t, 8, strbuf_str(&line));
+	table_bold(t, false);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+/* Where a frame is: its source line, or its object when that is not known. */
+static void frame_where(const struct table *t, const struct view_frame *frame, struct strbuf *out)
+{
+	const char *object = frame->place->object;
+
+	if (frame->file) {
+		strbuf_addf(out, "  %s", text_base_name(frame->file));
+		if (frame->line > 0 && !t->no_lines)
+			strbuf_addf(out, ":%" PRIu32, frame->line);
+	} else if (object && frame->function) {
+		strbuf_addf(out, "  (%s)", text_base_name(object));
+	}
+	if (frame->is_inline)
+		strbuf_adds(out, " [inlined]");
+}
+
+static void frame_line(struct table *t, const struct view_frame *frame)
+{
+	_cleanup_strbuf_ struct strbuf name = { 0 }, where = { 0 };
+	const struct view_place *place = frame->place;
+	size_t width = view_opts(t->view)->width - 6, where_width;
+
+	frame_where(t, frame, &where);
+	if (frame->function)
+		strbuf_adds(&name, frame->function);
+	else if (place->object && !(place->mapped && model_object_is_kernel(place->mapped)))
+		strbuf_addf(&name, "%s+0x%" PRIx64, place->object, place->offset);
+	else
+		strbuf_addf(&name, "0x%" PRIx64, place->addr);
+
+	/* The name gives way first, but not below half of the line. */
+	where_width = text_columns(strbuf_str(&where));
+	if (where_width > width / 2)
+		where_width = width / 2;
+	strbuf_adds(&t->out, "      ");
+	text_fit(&t->out, strbuf_str(&name), width - where_width);
+	text_fit(&t->out, strbuf_str(&where), where_width < 3 ? 3 : where_width);
+	strbuf_addch(&t->out, '\n');
+	if (strbuf_error(&name) < 0 || strbuf_error(&where) < 0)
+		t->out.error = strbuf_error(&name) < 0 ? strbuf_error(&name) : strbuf_error(&where);
+}
+
+void table_stack(struct table *t, const struct view_stack *stack)
+{
+	struct view_frames it = { .stack = stack };
+	struct view_frame frame;
+
+	if (stack->kernel_lost)
+		strbuf_adds(&t->out, "      (the kernel's stack was lost)\n");
+	while (view_frames_next(&it, &frame))
+		frame_line(t, &frame);
+	if (stack->lost)
+		strbuf_adds(&t->out, "      (the stack was lost)\n");
+	else if (stack->truncated)
+		strbuf_adds(&t->out, "      (the stack goes on: it was truncated)\n");
+	else if (stack->n_places == 0 && !stack->kernel_lost)
+		strbuf_adds(&t->out, "      (no frames)\n");
+}
+
+static void rest_lines(struct table *t, const struct section *s, size_t n_shown, size_t n_hidden,
+		       int64_t hidden_weight, size_t n_zero)
+{
+	_cleanup_strbuf_ struct strbuf value = { 0 };
+
+	if (n_hidden > 0) {
+		add_value(&value, s, hidden_weight);
+		strbuf_addf(&t->out, "  … %zu more site%s, %s; --top 0 shows all\n", n_hidden,
+			    table_plural(n_hidden), strbuf_str(&value));
+	}
+	/* Without a title of its own, a line of regions would be read as one of the heap. */
+	if (n_zero > 0 && (n_shown > 0 || s->class == VIEW_HEAP))
+		strbuf_addf(&t->out, "  … %zu %ssite%s with nothing %s\n", n_zero,
+			    n_shown > 0 ? "more " : "", table_plural(n_zero), value_name(s->sort));
+	if (strbuf_error(&value) < 0)
+		t->out.error = strbuf_error(&value);
+}
+
+void table_sites(struct table *t, const struct view_process *process, enum view_class class)
+{
+	const struct report_opts *opts = view_opts(t->view);
+	struct section s = { .process = process, .class = class, .sort = opts->sort };
+	size_t rank = 0, n_hidden = 0, n_zero = 0;
+	int64_t hidden_weight = 0;
+
+	/* Temporary blocks are a matter of the heap: regions are ranked by size then. */
+	if (class == VIEW_MMAP && s.sort == SORT_TEMPORARY)
+		s.sort = SORT_BYTES;
+	for (size_t i = 0; i < process->n_sites; i++)
+		if (belongs(&s, &process->sites[i]))
+			s.weight = view_sum(s.weight, view_site_weight(&process->sites[i], s.sort));
+	for (size_t i = 0; i < process->n_sites; i++) {
+		const struct view_site *site = &process->sites[i];
+
+		if (!belongs(&s, site)) {
+			n_zero += site->class == class;
+			continue;
+		}
+		if (opts->top > 0 && rank >= opts->top) {
+			n_hidden++;
+			hidden_weight = view_sum(hidden_weight, view_site_weight(site, s.sort));
+			continue;
+		}
+		strbuf_addch(&t->out, '\n');
+		if (rank == 0 && class == VIEW_MMAP)
+			strbuf_adds(&t->out, "  mapped regions\n");
+		site_head(t, &s, site, ++rank);
+		table_stack(t, &site->stack);
+		table_frees(t, process, site);
+	}
+	rest_lines(t, &s, rank, n_hidden, hidden_weight, n_zero);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Text from targets (names, paths, symbols) made safe for where it goes: whoever wrote the traced
+ * program chose it. Pure functions; lengths are in columns, one a code point.
+ */
+#ifndef MEMTRACED_REPORT_TEXT_TEXT_H
+#define MEMTRACED_REPORT_TEXT_TEXT_H
+
+#include "base/strbuf.h"
+
+#include <stdint.h>
+
+/* Valid UTF-8: a byte that is none becomes '?'. Control characters stay: JSON escapes them. */
+void text_utf8(struct strbuf *out, const char *s);
+
+/* Safe for terminals: also control characters, and those that change the direction, become '?'. */
+void text_clean(struct strbuf *out, const char *s);
+
+/* The same as one word: white space becomes '_', and a swap's `from` its `to`. */
+struct text_swap {
+	char from, to;
+};
+void text_word(struct strbuf *out, const char *s, const struct text_swap *swaps, size_t n_swaps);
+
+/* Clean text as XML has it, in elements and in attributes. */
+void text_xml(struct strbuf *out, const char *s);
+
+/* 1234567 as "1,234,567". */
+void text_grouped(struct strbuf *out, uint64_t number);
+
+size_t text_columns(const char *s);
+
+/* Clean text in at most `columns` (>= 3): what is too long loses its middle to an ellipsis. */
+void text_fit(struct strbuf *out, const char *s, size_t columns);
+
+/* The same, but what is too long loses its end; any number of columns. */
+void text_clip(struct strbuf *out, const char *s, size_t columns);
+
+/* Breaks clean text at spaces into lines of at most `columns`, all but the first indented. */
+void text_wrap(struct strbuf *out, const char *s, size_t columns, size_t indent);
+
+/* "EAGAIN", or the number of what is no errno(3). */
+#define TEXT_ERRNO_LEN 16
+const char *text_errno(uint32_t number, char buf[TEXT_ERRNO_LEN]);
+
+/* After the last slash. */
+const char *text_base_name(const char *path);
+
+/* Length of a path without the " (deleted)" that the kernel adds. */
+size_t text_path_length(const char *path);
+
+#endif

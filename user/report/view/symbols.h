@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The symbol side of reports: pairs the model's objects with the symbolizer's and remembers what
+ * was looked up, so that a recording can carry it. Objects are opened when symbols_update first
+ * sees them: call it soon after mappings came in, while the target still lives. One thread.
+ */
+#ifndef MEMTRACED_REPORT_VIEW_SYMBOLS_H
+#define MEMTRACED_REPORT_VIEW_SYMBOLS_H
+
+#include "base/cleanup.h"
+#include "model/model.h"
+#include "symbol/symbolizer.h"
+
+struct symbols;
+
+/*
+ * A place. Owned by the symbols, valid until they are freed, or forget it: symbols_age,
+ * symbols_fetch_from. What `symbol` points to says that nothing is known before symbols_settle.
+ */
+struct resolved {
+	const struct symbol *symbol;
+	const char *object; /* path for people: the JIT map's where that knew the function */
+	uint64_t vaddr;	    /* the place as the object's own ELF address */
+};
+
+/*
+ * Model and symbolizer must outlive the symbols. `open_files`: false when the files of this host
+ * are not those of the run (a recording is read).
+ */
+int symbols_new(const struct model *model, struct symbolizer *symbolizer, bool open_files,
+		struct symbols **ret_symbols);
+/* NULL is legal. */
+void symbols_free(struct symbols *symbols);
+DEFINE_CLEANUP(struct symbols, symbols_free)
+
+/* Opens what the model has learnt of since the last call. 0 or -ENOMEM. */
+int symbols_update(struct symbols *symbols);
+
+/*
+ * Makes a RECORD_SYMBOL or RECORD_JIT_CODE known; `userdata` is the symbols, other records are
+ * ignored (a record_fn). The record of a symbol's mapping must be in the model. 0 or -ENOMEM.
+ */
+int symbols_apply(const struct record *record, void *userdata);
+
+/* Where and when a place was: for code that belongs to no file. */
+struct symbols_at {
+	uint32_t slot;
+	uint64_t addr, time_ns;
+	bool is_call; /* it is a return address */
+};
+
+/* Looks a place up, but for its symbol. 0 or -ENOMEM. */
+int symbols_resolve(struct symbols *symbols, const struct model_place *place,
+		    const struct symbols_at *at, const struct resolved **ret_resolved);
+
+/*
+ * A copy of what is made of a place, valid as long as what symbols_resolve gave. Equal bytes for
+ * the same place, one after the other, are one copy, so all of one `resolved` have one length;
+ * NULL: of no place. 0 or -ENOMEM.
+ */
+int symbols_keep(struct symbols *symbols, const struct resolved *resolved, const void *data,
+		 size_t len, const void **ret_kept);
+
+/* Looks up the symbols of all places since the last call, object by object. 0 or -ENOMEM. */
+int symbols_settle(struct symbols *symbols);
+
+/*
+ * To be called where nobody holds what symbols_resolve gave: when there is much of it, what was not
+ * used for long is forgotten, and all that was given is void. 0 or -ENOMEM.
+ */
+int symbols_age(struct symbols *symbols);
+
+/* symbolizer_fetch_from; what symbols_resolve gave is void. 0 or -ENOMEM. */
+int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod);
+
+/* Hands all that was looked up to fn as RECORD_SYMBOLs. 0, or what fn returned. */
+int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata);
+/* The same of what no earlier call of this has handed over, or what was forgotten since. */
+int symbols_each_new(struct symbols *symbols, record_fn fn, void *userdata);
+
+#endif

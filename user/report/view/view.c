@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/view/view.h"
+
+#include "base/vec.h"
+#include "report/view/view_collect.h"
+#include "report/view/view_exact.h"
+#include "report/view/view_free_pairs.h"
+#include "report/view/view_leaks.h"
+#include "report/view/view_where.h"
+
+#include <errno.h>
+
+struct view {
+	const struct model *model;
+	struct report_opts opts;
+	bool exact;
+	bool all_attributed; /* every lost event is some process's */
+	VEC(struct view_process) processes;
+	struct view_counts counts;
+	struct view_syscalls syscalls;
+};
+
+/* A process (not an image): its newest image, and where it stands among others. */
+struct head {
+	const struct model_process *image;
+	bool root;
+	uint64_t first_ns; /* start of its first image */
+	size_t index;	   /* of its first image, in order of appearance */
+};
+
+static int compare_heads(const void *item_a, const void *item_b)
+{
+	const struct head *a = item_a, *b = item_b;
+
+	if (a->root != b->root)
+		return a->root ? -1 : 1;
+	if (!a->root && a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+static const struct model_process *replaced_by(const struct model *model,
+					       const struct model_process *image)
+{
+	if (image->prev_slot == RECORD_NO_SLOT)
+		return NULL;
+	return model_find_process(model, image->prev_slot);
+}
+
+static bool allocated_itself(const struct model_process *image)
+{
+	struct region_totals mmap = { 0 };
+
+	if (image->regions)
+		regions_totals(image->regions, &mmap);
+	return mmap.allocs > 0 || image->n_errors > 0 || image->has_fault ||
+	       (image->has_totals && (image->totals.allocs > 0 || image->totals.failed > 0));
+}
+
+static int add_process(struct view *view, struct symbols *symbols,
+		       const struct model_process *image)
+{
+	const struct view_resolver resolver = { view->model, symbols };
+	struct view_process process = { .image = image, .totals = image->totals };
+	int r = vec_reserve(&view->processes, view->processes.len + 1);
+
+	if (r < 0)
+		return r;
+	process.exact = (view->exact || view->all_attributed) && image->totals.lost == 0;
+	view_clamp(&process.totals.live_bytes, &process.exact);
+	view_clamp(&process.totals.live_blocks, &process.exact);
+	view_clamp(&process.totals.peak_bytes, &process.exact);
+	process.has_mmap = image->regions != NULL;
+	if (process.has_mmap)
+		regions_totals(image->regions, &process.mmap);
+	r = view_timeline_init(view->model, image, &process.timeline);
+	if (r == 0)
+		r = view_collect(view->model, symbols, &view->opts, &process);
+	if (r < 0) {
+		view_timeline_done(&process.timeline);
+		return r;
+	}
+	r = view_free_pairs_init(&resolver, &process);
+	if (r == 0)
+		r = view_leaks_init(&resolver, &view->opts, &process);
+	if (r == 0)
+		r = view_errors_init(&resolver, image, &process.errors);
+	if (r == 0)
+		r = view_fault_init(&resolver, image, &process.fault);
+	view->processes.data[view->processes.len++] = process;
+	return r;
+}
+
+/* A process's images, the newest first. */
+static int add_images(struct view *view, struct symbols *symbols,
+		      const struct model_process *newest)
+{
+	const struct model_process *image;
+	int r = 0;
+
+	/* What came while the cut was read is known already, but the report is of the cut. */
+	while (newest && model_is_later(view->model, newest))
+		newest = replaced_by(view->model, newest);
+	for (image = newest; r == 0 && image; image = replaced_by(view->model, image))
+		if (image == newest || allocated_itself(image))
+			r = add_process(view, symbols, image);
+	return r;
+}
+
+static int add_processes(struct view *view, struct symbols *symbols)
+{
+	size_t n = model_n_processes(view->model), n_heads = 0;
+	_cleanup_free_ struct head *heads = calloc(n + 1, sizeof(*heads));
+	int r = 0;
+
+	if (!heads)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct model_process *newest = model_process(view->model, i);
+		struct head *head = &heads[n_heads];
+
+		/* An older image comes before its successors: its process is a head already. */
+		if (newest->prev_slot != RECORD_NO_SLOT)
+			continue;
+		*head = (struct head){ .first_ns = newest->start_ns, .index = i };
+		head->root = newest->root;
+		while (newest->next_slot != RECORD_NO_SLOT) {
+			newest = model_find_process(view->model, newest->next_slot);
+			head->root |= newest->root;
+		}
+		head->image = newest;
+		n_heads++;
+	}
+	qsort(heads, n_heads, sizeof(*heads), compare_heads);
+	for (size_t i = 0; r == 0 && i < n_heads; i++)
+		r = add_images(view, symbols, heads[i].image);
+	return r;
+}
+
+int view_new(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
+	     struct view **ret_view)
+{
+	_cleanup_(view_free_p) struct view *view = calloc(1, sizeof(*view));
+	const struct record_coverage *coverage = model_coverage(model);
+	int r;
+
+	if (!view)
+		return -ENOMEM;
+	view->model = model;
+	view->opts = *opts;
+	if (view->opts.width < 80)
+		view->opts.width = 80;
+	view->exact = coverage && coverage->exact && !view_is_cut_off(model);
+	view->all_attributed = coverage && view_losses_attributed(model) && !view_is_cut_off(model);
+	r = add_processes(view, symbols);
+	if (r == 0)
+		r = view_counts_init(model, symbols, &view->counts);
+	if (r == 0)
+		r = view_syscalls_init(model, symbols, &view->syscalls);
+	if (r == 0)
+		r = symbols_settle(symbols);
+	if (r < 0)
+		return r;
+	if (opts->where)
+		vec_foreach(&view->processes, process)
+			view_where_apply(opts->where, process);
+	*ret_view = TAKE_PTR(view);
+	return 0;
+}
+
+void view_free(struct view *view)
+{
+	if (!view)
+		return;
+	vec_foreach(&view->processes, process) {
+		view_collect_free(process->sites, process->n_sites);
+		view_errors_done(&process->errors);
+		view_fault_done(&process->fault);
+		view_timeline_done(&process->timeline);
+	}
+	vec_done(&view->processes);
+	view_counts_done(&view->counts);
+	view_syscalls_done(&view->syscalls);
+	free(view);
+}
+
+const struct model *view_model(const struct view *view)
+{
+	return view->model;
+}
+
+const struct report_opts *view_opts(const struct view *view)
+{
+	return &view->opts;
+}
+
+uint64_t view_now_ns(const struct view *view)
+{
+	return model_now_ns(view->model);
+}
+
+size_t view_n_processes(const struct view *view)
+{
+	return view->processes.len;
+}
+
+const struct view_process *view_process(const struct view *view, size_t index)
+{
+	return &view->processes.data[index];
+}
+
+bool view_has_allocations(const struct view *view)
+{
+	const struct record_run *run = model_run(view->model);
+
+	return !run || !run->no_allocations;
+}
+
+size_t view_n_histograms(const struct view *view)
+{
+	return view->counts.n_histograms;
+}
+
+const struct view_histogram *view_histogram(const struct view *view, size_t index)
+{
+	return &view->counts.histograms[index];
+}
+
+size_t view_n_events(const struct view *view)
+{
+	return view->counts.n_events;
+}
+
+const struct view_event *view_event(const struct view *view, size_t index)
+{
+	return &view->counts.events[index];
+}
+
+const struct view_syscalls *view_syscalls(const struct view *view)
+{
+	return &view->syscalls;
+}
+
+bool view_has_frees(const struct view *view)
+{
+	const struct record_run *run = model_run(view->model);
+
+	return run && run->free_stacks;
+}
+
+bool view_job(const struct view *view, const struct view_event **ret_event)
+{
+	size_t job = view->opts.job;
+
+	*ret_event = NULL;
+	if (view_has_allocations(view)) {
+		if (job == 0)
+			return true;
+		job--;
+	}
+	if (job >= view->counts.n_events)
+		return false;
+	*ret_event = &view->counts.events[job];
+	return true;
+}
+
+bool view_is_exact(const struct view *view)
+{
+	return view->exact;
+}
+
+const char *view_filters(const struct view *view)
+{
+	if (!view->opts.where)
+		return "--older-than";
+	return view->opts.older_than_ns ? "--older-than and --where" : "--where";
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A read-only view of model and symbols for one report: histograms, events, and processes in the
+ * order of DESIGN.md section 12, each with its sites. Stacks are merged (the same places have many
+ * ids: one for every time that code was loaded), resolved, filtered and sorted. Made anew for each
+ * report; writers only read it.
+ */
+#ifndef MEMTRACED_REPORT_VIEW_VIEW_H
+#define MEMTRACED_REPORT_VIEW_VIEW_H
+
+#include "base/cleanup.h"
+#include "model/model.h"
+#include "report/report_opts.h"
+#include "report/view/symbols.h"
+#include "report/view/view_counts.h"
+#include "report/view/view_site.h"
+#include "report/view/view_syscalls.h"
+
+struct view;
+
+/*
+ * Model and symbols must outlive the view and not change meanwhile. `opts` is copied. 0 or
+ * -ENOMEM.
+ */
+int view_new(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
+	     struct view **ret_view);
+/* NULL is legal. */
+void view_free(struct view *view);
+DEFINE_CLEANUP(struct view, view_free)
+
+const struct model *view_model(const struct view *view);
+const struct report_opts *view_opts(const struct view *view);
+/* CLOCK_MONOTONIC ns of the state shown. */
+uint64_t view_now_ns(const struct view *view);
+
+/*
+ * The newest images of the roots come first, then those of other processes by start; images that an
+ * exec replaced stand right after their successor, if they allocated anything themselves.
+ */
+size_t view_n_processes(const struct view *view);
+const struct view_process *view_process(const struct view *view, size_t index);
+
+/* False: there are processes, but neither sites nor totals, since the run had other jobs. */
+bool view_has_allocations(const struct view *view);
+
+/* It was asked for where blocks are freed. */
+bool view_has_frees(const struct view *view);
+
+/* In the order in which they were asked for. */
+size_t view_n_histograms(const struct view *view);
+const struct view_histogram *view_histogram(const struct view *view, size_t index);
+size_t view_n_events(const struct view *view);
+const struct view_event *view_event(const struct view *view, size_t index);
+
+/* Of the processes whose system calls were asked for; else of none. */
+const struct view_syscalls *view_syscalls(const struct view *view);
+
+/*
+ * What a report of stacks is about (report_opts.job): *ret_event is the event, or NULL for
+ * allocations; false when the run has no such job.
+ */
+bool view_job(const struct view *view, const struct view_event **ret_event);
+
+/* What takes sites out: "--older-than", "--where", or both; for people. */
+const char *view_filters(const struct view *view);
+
+/* Nothing was lost in the whole run; false before the first cut. */
+bool view_is_exact(const struct view *view);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/view/view_collect.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "report/view/view_growth.h"
+#include "report/view/view_resolve.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct collector {
+	struct view_resolver resolver;
+	const struct view_timeline *timeline;
+	uint64_t mark_ns;
+	struct hashmap *by_places; /* of struct view_site, each its own allocation until the end */
+	VEC(struct view_site *) list;
+	uint64_t born_bytes[GROWTH_BIRTHS]; /* of all heap sites */
+};
+
+static uint64_t places_hash(const void *item)
+{
+	const struct view_site *site = item;
+
+	return hash_u64(view_stack_hash(&site->stack) + site->class);
+}
+
+static bool places_equal(const void *item_a, const void *item_b)
+{
+	const struct view_site *a = item_a, *b = item_b;
+
+	return a->class == b->class && view_stack_equal(&a->stack, &b->stack);
+}
+
+static const struct hashmap_ops places_ops = { .hash = places_hash, .equal = places_equal };
+
+static void site_free(struct view_site *site)
+{
+	if (!site)
+		return;
+	view_stack_done(&site->stack);
+	view_series_done(&site->series);
+	free(site);
+}
+DEFINE_CLEANUP(struct view_site, site_free)
+
+static void merge(struct view_site *into, struct view_site *site, size_t n_points)
+{
+	into->live_bytes = view_sum(into->live_bytes, site->live_bytes);
+	into->live_blocks = view_sum(into->live_blocks, site->live_blocks);
+	into->peak_bytes = view_sum(into->peak_bytes, site->peak_bytes);
+	into->young_bytes = view_sum(into->young_bytes, site->young_bytes);
+	into->young_blocks = view_sum(into->young_blocks, site->young_blocks);
+	into->growth_bytes = view_sum(into->growth_bytes, site->growth_bytes);
+	into->allocs += site->allocs;
+	into->bytes += site->bytes;
+	if (site->temporary != VIEW_UNKNOWN)
+		into->temporary += site->temporary;
+	if (into->oldest_ns == VIEW_UNKNOWN ||
+	    (site->oldest_ns != VIEW_UNKNOWN && site->oldest_ns > into->oldest_ns))
+		into->oldest_ns = site->oldest_ns;
+	if (site->newest_ns < into->newest_ns)
+		into->newest_ns = site->newest_ns;
+	for (size_t i = 0; i < GROWTH_BIRTHS; i++)
+		into->born_bytes[i] += site->born_bytes[i];
+	into->stack.truncated |= site->stack.truncated;
+	view_series_merge(&into->series, &site->series, n_points);
+}
+
+/* Takes the series of `values` over, also when it fails. */
+static int add_site(struct collector *c, const struct model_process *image, uint16_t fn,
+		    uint64_t stack_id, struct view_site *values)
+{
+	_cleanup_(site_free_p) struct view_site *site = malloc(sizeof(*site));
+	struct view_site *same;
+	int r;
+
+	if (!site) {
+		view_series_done(&values->series);
+		return -ENOMEM;
+	}
+	*site = *values;
+	r = view_resolve_site(&c->resolver, image, fn, stack_id, &site->stack);
+	if (r < 0)
+		return r;
+	same = hashmap_find(c->by_places, site);
+	if (same) {
+		merge(same, site, c->timeline->n);
+		return 0;
+	}
+	site->id = view_stack_id(&site->stack, site->class);
+	r = vec_reserve(&c->list, c->list.len + 1);
+	if (r == 0)
+		r = hashmap_insert(c->by_places, site);
+	if (r == 0)
+		c->list.data[c->list.len++] = TAKE_PTR(site);
+	return r;
+}
+
+static int add_heap_site(struct collector *c, const struct model_process *image,
+			 const struct model_site *from)
+{
+	const struct record_site *v = &from->values;
+	bool is_live = v->live_blocks > 0;
+	struct view_site values = {
+		.class = VIEW_HEAP,
+		.live_bytes = v->live_bytes,
+		.live_blocks = v->live_blocks,
+		.peak_bytes = v->peak_bytes,
+		.young_bytes = v->young_bytes,
+		.young_blocks = v->young_blocks,
+		.growth_bytes = from->growth_bytes,
+		.allocs = v->allocs,
+		.bytes = v->bytes,
+		.temporary = v->temporary,
+		.oldest_ns = is_live ? v->oldest_ns : VIEW_UNKNOWN,
+		.newest_ns = is_live ? v->newest_ns : VIEW_UNKNOWN,
+	};
+
+	int r;
+
+	_Static_assert(sizeof(values.born_bytes) == sizeof(v->born_bytes), "the same parts");
+	memcpy(values.born_bytes, v->born_bytes, sizeof(values.born_bytes));
+	r = view_series_init(c->resolver.model, c->timeline, v, &values.series);
+
+	return r ? r : add_site(c, image, v->fn, v->stack, &values);
+}
+
+static uint64_t age_ns(uint64_t birth_ns, uint64_t now_ns)
+{
+	if (birth_ns == UINT64_MAX)
+		return VIEW_UNKNOWN;
+	return birth_ns < now_ns ? now_ns - birth_ns : 0;
+}
+
+static int add_mmap_site(struct collector *c, const struct model_process *image,
+			 const struct region_site *v, uint64_t now_ns)
+{
+	struct view_site values = {
+		.class = VIEW_MMAP,
+		.live_bytes = v->live_bytes,
+		.live_blocks = v->live_blocks,
+		.peak_bytes = v->peak_bytes,
+		.young_bytes = v->young_bytes,
+		.young_blocks = v->young_blocks,
+		.growth_bytes = v->growth_bytes,
+		.allocs = v->allocs,
+		.bytes = v->bytes,
+		.temporary = VIEW_UNKNOWN,
+		.oldest_ns = age_ns(v->oldest_birth_ns, now_ns),
+		.newest_ns = age_ns(v->newest_birth_ns, now_ns),
+	};
+
+	return add_site(c, image, v->fn, v->stack, &values);
+}
+
+static int add_mmap_sites(struct collector *c, const struct model_process *image)
+{
+	_cleanup_free_ struct region_site *sites = NULL;
+	uint64_t now_ns = model_now_ns(c->resolver.model);
+	size_t n;
+	int r;
+
+	if (!image->regions)
+		return 0;
+	if (image->ended && image->end_ns < now_ns)
+		now_ns = image->end_ns;
+	r = regions_sites(image->regions, c->mark_ns, &sites, &n);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_mmap_site(c, image, &sites[i], now_ns);
+	return r;
+}
+
+static int compare_sites(const void *item_a, const void *item_b, void *userdata)
+{
+	const struct view_site *a = item_a, *b = item_b;
+	const struct report_opts *opts = userdata;
+	int64_t weight_a = view_site_weight(a, opts->sort);
+	int64_t weight_b = view_site_weight(b, opts->sort);
+
+	if (opts->sort == SORT_GROWTH && view_site_urgency(a) != view_site_urgency(b))
+		return view_site_urgency(a) > view_site_urgency(b) ? -1 : 1;
+	if (weight_a != weight_b)
+		return weight_a > weight_b ? -1 : 1;
+	if (a->live_bytes != b->live_bytes)
+		return a->live_bytes > b->live_bytes ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+/* Unknown ages pass where there is something live: what may be old is not hidden. */
+static bool passes(const struct view_site *site, const struct report_opts *opts)
+{
+	if (opts->older_than_ns == 0)
+		return true;
+	return site->live_blocks > 0 && site->oldest_ns >= opts->older_than_ns;
+}
+
+/* Moves the sites that pass to the process. */
+static int hand_over(struct collector *c, const struct report_opts *opts,
+		     struct view_process *process)
+{
+	struct report_opts sort_opts = *opts;
+
+	process->sites = calloc(c->list.len + 1, sizeof(process->sites[0]));
+	if (!process->sites)
+		return -ENOMEM;
+	vec_foreach(&c->list, it) {
+		struct view_site *site = *it;
+
+		view_clamp(&site->live_bytes, &process->exact);
+		view_clamp(&site->live_blocks, &process->exact);
+		view_clamp(&site->peak_bytes, &process->exact);
+		view_judge_site(&process->timeline, site);
+		for (size_t i = 0; i < GROWTH_BIRTHS; i++)
+			c->born_bytes[i] += site->born_bytes[i];
+		if (passes(site, opts)) {
+			process->sites[process->n_sites++] = *site;
+			site->stack.places = NULL;
+			site->series.live_bytes = NULL;
+		} else {
+			process->n_left_out++;
+			process->left_out_bytes =
+				view_sum(process->left_out_bytes, site->live_bytes);
+		}
+	}
+	qsort_r(process->sites, process->n_sites, sizeof(process->sites[0]), compare_sites,
+		&sort_opts);
+	return 0;
+}
+
+int view_collect(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
+		 struct view_process *process)
+{
+	struct collector c = {
+		.resolver = { model, symbols },
+		.timeline = &process->timeline,
+		.mark_ns = opts->mark_ns,
+	};
+	const struct model_process *image = process->image;
+	int r = hashmap_new(&places_ops, &c.by_places);
+
+	for (size_t i = 0; r == 0 && i < image->n_sites; i++)
+		r = add_heap_site(&c, image, &image->sites[i]);
+	if (r == 0)
+		r = add_mmap_sites(&c, image);
+	if (r == 0)
+		r = hand_over(&c, opts, process);
+	if (r == 0)
+		view_judge_process(process, c.born_bytes);
+	vec_foreach(&c.list, site)
+		site_free(*site);
+	vec_done(&c.list);
+	hashmap_free(c.by_places);
+	return r;
+}
+
+void view_collect_free(struct view_site *sites, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		view_frees_done(&sites[i].frees);
+		view_stack_done(&sites[i].stack);
+		view_series_done(&sites[i].series);
+	}
+	free(sites);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/view/view_counts.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "report/view/view_resolve.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int compare_u64_down(uint64_t a, uint64_t b)
+{
+	return (a < b) - (a > b);
+}
+
+/* Sums that a damaged recording cannot overflow. */
+static uint64_t add_u64(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static int compare_groups(const void *item_a, const void *item_b)
+{
+	const struct view_group *a = item_a, *b = item_b;
+
+	if (a->count != b->count)
+		return compare_u64_down(a->count, b->count);
+	return strcmp(a->counts->key ? a->counts->key : "", b->counts->key ? b->counts->key : "");
+}
+
+static int add_histogram(const struct model_histogram *from, struct view_histogram *histogram)
+{
+	histogram->asked = &from->asked;
+	histogram->groups = calloc(from->n_groups + 1, sizeof(histogram->groups[0]));
+	if (!histogram->groups)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n_groups; i++) {
+		const struct record_hist_counts *counts = &from->groups[i];
+		struct view_group *group = &histogram->groups[histogram->n_groups++];
+
+		group->counts = counts;
+		for (size_t j = 0; j < counts->n_buckets; j++)
+			group->count = add_u64(group->count, counts->buckets[j].count);
+	}
+	qsort(histogram->groups, histogram->n_groups, sizeof(histogram->groups[0]), compare_groups);
+	return 0;
+}
+
+static uint64_t event_stack_hash(const void *item)
+{
+	const struct view_event_stack *stack = item;
+
+	return hash_u64(view_stack_hash(&stack->stack) ^ hash_u64(stack->image->slot));
+}
+
+static bool event_stack_equal(const void *item_a, const void *item_b)
+{
+	const struct view_event_stack *a = item_a, *b = item_b;
+
+	return a->image == b->image && view_stack_equal(&a->stack, &b->stack);
+}
+
+static void event_stack_free(struct view_event_stack *stack)
+{
+	if (!stack)
+		return;
+	view_stack_done(&stack->stack);
+	free(stack);
+}
+DEFINE_CLEANUP(struct view_event_stack, event_stack_free)
+
+static void event_stack_free_item(void *item)
+{
+	event_stack_free(item);
+}
+
+static const struct hashmap_ops event_stack_ops = {
+	.hash = event_stack_hash,
+	.equal = event_stack_equal,
+	.free_item = event_stack_free_item,
+};
+
+static void merge(struct view_event_stack *into, const struct view_event_stack *stack)
+{
+	into->count = add_u64(into->count, stack->count);
+	into->ns = add_u64(into->ns, stack->ns);
+	if (stack->first_ns < into->first_ns)
+		into->first_ns = stack->first_ns;
+	if (stack->last_ns > into->last_ns)
+		into->last_ns = stack->last_ns;
+	into->stack.truncated |= stack->stack.truncated;
+}
+
+static int add_count(const struct view_resolver *resolver, const struct record_event_count *count,
+		     struct hashmap *merged)
+{
+	_cleanup_(event_stack_free_p) struct view_event_stack *stack = calloc(1, sizeof(*stack));
+	struct view_event_stack *same;
+	int r;
+
+	if (!stack)
+		return -ENOMEM;
+	stack->image = view_resolve_process(resolver, count->slot);
+	stack->count = count->count;
+	stack->first_ns = count->first_ns;
+	stack->last_ns = count->last_ns;
+	stack->ns = count->ns;
+	r = view_resolve_event(resolver, stack->image, count->stack, count->kernel_stack,
+			       &stack->stack);
+	if (r < 0)
+		return r;
+	same = hashmap_find(merged, stack);
+	if (same) {
+		merge(same, stack);
+		return 0;
+	}
+	r = hashmap_insert(merged, stack);
+	if (r == 0)
+		TAKE_PTR(stack);
+	return r;
+}
+
+/* What does not depend on addresses decides between equal counts, as far as it can. */
+static int compare_stacks(const void *item_a, const void *item_b)
+{
+	const struct view_event_stack *a = item_a, *b = item_b;
+	uint64_t id_a, id_b;
+
+	if (a->ns != b->ns) /* 0 where the event is not timed */
+		return compare_u64_down(a->ns, b->ns);
+	if (a->count != b->count)
+		return compare_u64_down(a->count, b->count);
+	if (a->image->slot != b->image->slot)
+		return a->image->slot < b->image->slot ? -1 : 1;
+	if (a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns ? -1 : 1;
+	id_a = view_stack_id(&a->stack, 0);
+	id_b = view_stack_id(&b->stack, 0);
+	return (id_a > id_b) - (id_a < id_b);
+}
+
+/* The stacks become the event's. */
+static int hand_over(struct hashmap *merged, struct view_event *event)
+{
+	struct view_event_stack *stack;
+	size_t pos = 0;
+
+	event->stacks = calloc(hashmap_size(merged) + 1, sizeof(event->stacks[0]));
+	if (!event->stacks)
+		return -ENOMEM;
+	while ((stack = hashmap_next(merged, &pos))) {
+		if (stack->count == 0)
+			continue;
+		event->count = add_u64(event->count, stack->count);
+		event->ns = add_u64(event->ns, stack->ns);
+		event->stacks[event->n_stacks++] = *stack;
+		stack->stack.places = NULL;
+	}
+	qsort(event->stacks, event->n_stacks, sizeof(event->stacks[0]), compare_stacks);
+	return 0;
+}
+
+static int add_event(const struct view_resolver *resolver, const struct model_event *from,
+		     struct view_event *event)
+{
+	_cleanup_(hashmap_free_p) struct hashmap *merged = NULL;
+	int r = hashmap_new(&event_stack_ops, &merged);
+
+	event->asked = &from->asked;
+	for (size_t i = 0; r == 0 && i < from->n_counts; i++)
+		r = add_count(resolver, &from->counts[i], merged);
+	return r < 0 ? r : hand_over(merged, event);
+}
+
+int view_counts_init(const struct model *model, struct symbols *symbols,
+		     struct view_counts *ret_counts)
+{
+	const struct view_resolver resolver = { model, symbols };
+	size_t n_histograms = model_n_histograms(model), n_events = model_n_events(model);
+	int r = 0;
+
+	*ret_counts = (struct view_counts){
+		.histograms = calloc(n_histograms + 1, sizeof(ret_counts->histograms[0])),
+		.events = calloc(n_events + 1, sizeof(ret_counts->events[0])),
+	};
+	if (!ret_counts->histograms || !ret_counts->events)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < n_histograms; i++)
+		r = add_histogram(model_histogram(model, i),
+				  &ret_counts->histograms[ret_counts->n_histograms++]);
+	for (size_t i = 0; r == 0 && i < n_events; i++)
+		r = add_event(&resolver, model_event(model, i),
+			      &ret_counts->events[ret_counts->n_events++]);
+	return r;
+}
+
+void view_counts_done(struct view_counts *counts)
+{
+	for (size_t i = 0; i < counts->n_histograms; i++)
+		free(counts->histograms[i].groups);
+	for (size_t i = 0; i < counts->n_events; i++) {
+		struct view_event *event = &counts->events[i];
+
+		for (size_t j = 0; j < event->n_stacks; j++)
+			view_stack_done(&event->stacks[j].stack);
+		free(event->stacks);
+	}
+	free(counts->histograms);
+	free(counts->events);
+	*counts = (struct view_counts){ 0 };
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a view holds of the jobs that count: histograms with their groups, and events with their
+ * stacks, those with the same places merged. Plain data, owned by the view, which alone makes it.
+ */
+#ifndef MEMTRACED_REPORT_VIEW_VIEW_COUNTS_H
+#define MEMTRACED_REPORT_VIEW_VIEW_COUNTS_H
+
+#include "model/model.h"
+#include "report/view/symbols.h"
+#include "report/view/view_stack.h"
+
+struct view_group {
+	const struct record_hist_counts *counts;
+	uint64_t count; /* of all its buckets */
+};
+
+struct view_histogram {
+	const struct record_histogram *asked;
+	size_t n_groups;
+	struct view_group *groups; /* the largest count first */
+};
+
+struct view_event_stack {
+	const struct model_process *image; /* never NULL */
+	uint64_t count, first_ns, last_ns;
+	uint64_t ns;		 /* of a timed event's */
+	struct view_stack stack; /* the kernel's frames, then the process's */
+};
+
+struct view_event {
+	const struct record_event *asked;
+	uint64_t count; /* of all its stacks */
+	uint64_t ns;	/* theirs, if it is timed */
+	size_t n_stacks;
+	struct view_event_stack *stacks; /* by view_event_value, the largest first */
+};
+
+/* Is it seen now and then, so that what it stands for is an estimate? */
+static inline bool view_event_sampled(const struct view_event *event)
+{
+	return event->asked->period_ns || event->asked->period > 1;
+}
+
+/*
+ * What one of its stacks is worth, and all together: nanoseconds if it is timed, else how many
+ * events (of a clock's, samples) the count stands for.
+ */
+static inline uint64_t view_event_worth(const struct view_event *event, uint64_t count, uint64_t ns)
+{
+	if (event->asked->timed)
+		return ns;
+	return event->asked->period ? count * event->asked->period : count;
+}
+
+static inline uint64_t view_event_value(const struct view_event *event,
+					const struct view_event_stack *stack)
+{
+	return view_event_worth(event, stack->count, stack->ns);
+}
+
+static inline uint64_t view_event_total(const struct view_event *event)
+{
+	return view_event_worth(event, event->count, event->ns);
+}
+
+struct view_counts {
+	size_t n_histograms, n_events;
+	struct view_histogram *histograms; /* in the order in which they were asked for */
+	struct view_event *events;
+};
+
+/* 0 or -ENOMEM; the counts have to be released in both cases. */
+int view_counts_init(const struct model *model, struct symbols *symbols,
+		     struct view_counts *ret_counts);
+void view_counts_done(struct view_counts *counts);
+
+#endif

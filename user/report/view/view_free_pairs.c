@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/view/view_free_pairs.h"
+
+#include "base/cleanup.h"
+#include "base/hashmap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* A site as pairs are told its own by: its places. */
+static uint64_t places_hash(const void *item)
+{
+	const struct view_site *site = item;
+
+	return view_stack_hash(&site->stack);
+}
+
+static bool places_equal(const void *item_a, const void *item_b)
+{
+	const struct view_site *a = item_a, *b = item_b;
+
+	return view_stack_equal(&a->stack, &b->stack);
+}
+
+static const struct hashmap_ops places_ops = { .hash = places_hash, .equal = places_equal };
+
+static int compare_pairs(const void *item_a, const void *item_b)
+{
+	const struct record_free_pair *a = *(const struct record_free_pair *const *)item_a;
+	const struct record_free_pair *b = *(const struct record_free_pair *const *)item_b;
+
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	if (a->fn != b->fn)
+		return a->fn < b->fn ? -1 : 1;
+	if (a->free_stack != b->free_stack)
+		return a->free_stack < b->free_stack ? -1 : 1;
+	return (a->free_fn > b->free_fn) - (a->free_fn < b->free_fn);
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	uint64_t result;
+
+	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
+}
+
+static void add_values(struct view_free *to, const struct record_free_pair *from)
+{
+	to->count = sum(to->count, from->count);
+	to->bytes = sum(to->bytes, from->bytes);
+	to->others = sum(to->others, from->others);
+	to->unknown = sum(to->unknown, from->unknown);
+	to->total_ns = sum(to->total_ns, from->total_ns);
+	for (size_t i = 0; i < RECORD_LIFETIMES; i++)
+		to->lifetimes[i] = sum(to->lifetimes[i], from->lifetimes[i]);
+}
+
+/* The place in the list whose stack this is, or a new one, which takes the stack over. */
+static int add_place(struct view_frees *frees, struct view_stack *stack, struct view_free **ret)
+{
+	struct view_free *list;
+
+	for (size_t i = 0; i < frees->n; i++) {
+		if (!view_stack_equal(&frees->list[i].stack, stack))
+			continue;
+		*ret = &frees->list[i];
+		return 0;
+	}
+	list = reallocarray(frees->list, frees->n + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	frees->list = list;
+	list[frees->n] = (struct view_free){ .stack = *stack };
+	*stack = (struct view_stack){ 0 };
+	*ret = &list[frees->n++];
+	return 0;
+}
+
+static int add_pair(const struct view_resolver *resolver, const struct model_process *image,
+		    const struct record_free_pair *pair, struct view_site *site)
+{
+	struct view_stack stack = { 0 };
+	struct view_free *place = NULL;
+	int r = view_resolve_site(resolver, image, pair->free_fn, pair->free_stack, &stack);
+
+	if (r == 0)
+		r = add_place(&site->frees, &stack, &place);
+	view_stack_done(&stack);
+	if (r < 0)
+		return r;
+	add_values(place, pair);
+	site->frees.count = sum(site->frees.count, pair->count);
+	site->frees.unknown = sum(site->frees.unknown, pair->unknown);
+	site->frees.total_ns = sum(site->frees.total_ns, pair->total_ns);
+	return 0;
+}
+
+/* The site that the pair's blocks are of; NULL: it is not shown. */
+static int find_site(const struct view_resolver *resolver, const struct model_process *image,
+		     const struct record_free_pair *pair, const struct hashmap *sites,
+		     struct view_site **ret_site)
+{
+	struct view_site key = { 0 };
+	int r = view_resolve_site(resolver, image, pair->fn, pair->stack, &key.stack);
+
+	*ret_site = r == 0 ? hashmap_find(sites, &key) : NULL;
+	view_stack_done(&key.stack);
+	return r;
+}
+
+static int compare_places(const void *item_a, const void *item_b)
+{
+	const struct view_free *a = item_a, *b = item_b;
+	uint64_t id_a, id_b;
+
+	if (a->count != b->count)
+		return a->count > b->count ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	id_a = view_stack_id(&a->stack, 0);
+	id_b = view_stack_id(&b->stack, 0);
+	return (id_a > id_b) - (id_a < id_b);
+}
+
+static int add_pairs(const struct view_resolver *resolver, const struct model_process *image,
+		     const struct hashmap *sites, const struct record_free_pair **pairs)
+{
+	struct view_site *site = NULL;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < image->n_free_pairs; i++) {
+		const struct record_free_pair *pair = pairs[i];
+
+		if (i == 0 || pair->stack != pairs[i - 1]->stack || pair->fn != pairs[i - 1]->fn)
+			r = find_site(resolver, image, pair, sites, &site);
+		if (r == 0 && site)
+			r = add_pair(resolver, image, pair, site);
+	}
+	return r;
+}
+
+int view_free_pairs_init(const struct view_resolver *resolver, struct view_process *process)
+{
+	const struct model_process *image = process->image;
+	_cleanup_(hashmap_free_p) struct hashmap *sites = NULL;
+	_cleanup_free_ const struct record_free_pair **pairs =
+		calloc(image->n_free_pairs + 1, sizeof(*pairs));
+	int r = pairs ? 0 : -ENOMEM;
+
+	if (r < 0 || image->n_free_pairs == 0)
+		return r;
+	r = hashmap_new(&places_ops, &sites);
+	for (size_t i = 0; r == 0 && i < process->n_sites; i++)
+		if (process->sites[i].class == VIEW_HEAP)
+			r = hashmap_insert(sites, &process->sites[i]);
+	for (size_t i = 0; i < image->n_free_pairs; i++)
+		pairs[i] = &image->free_pairs[i];
+	qsort(pairs, image->n_free_pairs, sizeof(*pairs), compare_pairs);
+	if (r == 0)
+		r = add_pairs(resolver, image, sites, pairs);
+	for (size_t i = 0; r == 0 && i < process->n_sites; i++) {
+		struct view_frees *frees = &process->sites[i].frees;
+
+		if (frees->n > 1)
+			qsort(frees->list, frees->n, sizeof(frees->list[0]), compare_places);
+	}
+	return r;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/view/view_resolve.h"
+
+#include "base/hashmap.h"
+#include "report/text/text.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+static const struct symbol_frame unknown_frame = { 0 };
+static const struct symbol unknown_symbol = { .n_frames = 1, .frames = &unknown_frame };
+
+/* A process whose beginning was lost. */
+static const struct model_process unknown_image = {
+	.slot = RECORD_NO_SLOT,
+	.parent_slot = RECORD_NO_SLOT,
+	.prev_slot = RECORD_NO_SLOT,
+	.next_slot = RECORD_NO_SLOT,
+	.comm = "",
+};
+
+const struct model_process *view_resolve_process(const struct view_resolver *resolver,
+						 uint32_t slot)
+{
+	const struct model_process *process = model_find_process(resolver->model, slot);
+
+	return process ? process : &unknown_image;
+}
+
+/* What tells a place from another within one process. Code without a file has only its address. */
+static uint64_t place_where(const struct view_place *place)
+{
+	if (!place->mapped)
+		return place->object ? place->offset : place->addr;
+	return model_object_is_anonymous(place->mapped) ? place->addr : place->offset;
+}
+
+uint64_t view_stack_hash(const struct view_stack *stack)
+{
+	uint64_t h = 0;
+
+	for (size_t i = 0; i < stack->n_places; i++)
+		h = hash_u64(h ^ place_where(stack->places[i]));
+	return h;
+}
+
+bool view_stack_equal(const struct view_stack *a, const struct view_stack *b)
+{
+	if (a->n_places != b->n_places || a->lost != b->lost || a->kernel_lost != b->kernel_lost)
+		return false;
+	for (size_t i = 0; i < a->n_places; i++) {
+		const struct view_place *p = a->places[i], *q = b->places[i];
+
+		if (p->mapped != q->mapped || p->alloc != q->alloc ||
+		    place_where(p) != place_where(q))
+			return false;
+	}
+	return true;
+}
+
+static uint64_t mix_u64(uint64_t h, uint64_t x)
+{
+	uint64_t le = htole64(x);
+
+	return hash_bytes(&le, sizeof(le), h);
+}
+
+/*
+ * Of what stays the same from run to run: build ID or file name, and offset in the file. Where
+ * there is no file, address space layout randomisation keeps the offset in the page.
+ */
+static uint64_t place_id(uint64_t h, const struct view_place *place)
+{
+	const struct model_object *mapped = place->mapped;
+
+	if (!place->object || (mapped && model_object_is_anonymous(mapped)))
+		return mix_u64(h, place->addr & 0xfff);
+	if (mapped && mapped->build_id_len > 0) {
+		h = hash_bytes(mapped->build_id, mapped->build_id_len, h);
+	} else {
+		const char *name = text_base_name(place->object);
+
+		h = hash_bytes(name, strlen(name) + 1, h);
+	}
+	return mix_u64(h, place->offset);
+}
+
+uint64_t view_stack_id(const struct view_stack *stack, uint64_t seed)
+{
+	uint64_t h = mix_u64(0, seed);
+
+	for (size_t i = 0; i < stack->n_places; i++) {
+		const struct view_place *place = stack->places[i];
+
+		if (place->alloc)
+			h = hash_bytes(place->alloc, strlen(place->alloc) + 1, h);
+		h = place_id(h, place);
+	}
+	return h;
+}
+
+/* Fills in what the symbols know; *ret_resolved stays NULL where there is nothing. */
+static int resolve_place(const struct view_resolver *resolver, uint32_t slot, uint64_t time_ns,
+			 const struct model_place *at, bool is_call, struct view_place *place,
+			 const struct resolved **ret_resolved)
+{
+	const struct symbols_at where = { slot, place->addr, time_ns, is_call };
+	const struct resolved *resolved;
+	int r = symbols_resolve(resolver->symbols, at, &where, &resolved);
+
+	if (r < 0)
+		return r;
+	place->mapped = at->object;
+	place->mapping = at->mapping;
+	place->object = resolved->object;
+	place->offset = at->file_offset;
+	place->vaddr = resolved->vaddr;
+	place->symbol = resolved->symbol;
+	*ret_resolved = resolved;
+	return 0;
+}
+
+/* A run's stacks have some thousand places, each in thousands of them. */
+static int keep_place(const struct view_resolver *resolver, const struct resolved *resolved,
+		      const struct view_place *place, struct view_stack *stack)
+{
+	const void *kept;
+	int r = symbols_keep(resolver->symbols, resolved, place, sizeof(*place), &kept);
+
+	if (r == 0)
+		stack->places[stack->n_places++] = kept;
+	return r;
+}
+
+/* Padding too, as places are told apart by their bytes. */
+static void place_init(struct view_place *place)
+{
+	memset(place, 0, sizeof(*place));
+	place->symbol = &unknown_symbol;
+}
+
+/* The allocator function itself, where it was mapped when the stack was taken. */
+static int add_allocator(const struct view_resolver *resolver,
+			 const struct record_function *function, uint32_t slot, uint64_t time_ns,
+			 struct view_stack *stack)
+{
+	const struct resolved *resolved = NULL;
+	struct view_place place;
+	struct model_place at;
+	int r = 0;
+
+	place_init(&place);
+	place.object = function->object;
+	place.offset = place.vaddr = function->file_offset;
+	place.alloc = function->name;
+	if (model_locate(resolver->model, slot, function, time_ns, &place.addr, &at)) {
+		place.has_addr = true;
+		r = resolve_place(resolver, slot, time_ns, &at, false, &place, &resolved);
+	}
+	return r < 0 ? r : keep_place(resolver, resolved, &place, stack);
+}
+
+/* `is_call`: the address is where a call returns to. */
+static int add_frame(const struct view_resolver *resolver, const struct model_stack *from,
+		     uint64_t addr, bool is_call, struct view_stack *stack)
+{
+	const struct resolved *resolved = NULL;
+	struct view_place place;
+	struct model_place at;
+	int r = 0;
+
+	place_init(&place);
+	place.has_addr = true;
+	place.is_call = is_call;
+	place.addr = place.vaddr = addr;
+	/*
+	 * A call that never returns may end its function, and the return address is then beyond the
+	 * mapping of what made it: the call itself counts.
+	 */
+	if (addr >= is_call &&
+	    model_resolve(resolver->model, from->slot, addr - is_call, from->time_ns, &at)) {
+		at.file_offset += is_call;
+		r = resolve_place(resolver, from->slot, from->time_ns, &at, is_call, &place,
+				  &resolved);
+	}
+	return r < 0 ? r : keep_place(resolver, resolved, &place, stack);
+}
+
+/* `from` may be NULL: there is nothing to add then. */
+static int add_callers(const struct view_resolver *resolver, const struct model_stack *from,
+		       struct view_stack *stack)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && from && i < from->n_frames; i++)
+		r = add_frame(resolver, from, from->frames[i], model_stack_is_call(from, i), stack);
+	return r;
+}
+
+static int allocate(struct view_stack *stack, size_t n)
+{
+	*stack = (struct view_stack){ .places = calloc(n + 1, sizeof(stack->places[0])) };
+	return stack->places ? 0 : -ENOMEM;
+}
+
+int view_resolve_site(const struct view_resolver *resolver, const struct model_process *image,
+		      uint16_t fn, uint64_t stack_id, struct view_stack *ret_stack)
+{
+	const struct record_function *function = model_function(resolver->model, fn);
+	const struct model_stack *from = model_stack(resolver->model, stack_id, image->slot);
+	int r = allocate(ret_stack, (function ? 1 : 0) + (from ? from->n_frames : 0));
+
+	if (r < 0)
+		return r;
+	/* 0: of no frame, as under --max-stack=0 */
+	ret_stack->lost = !from && stack_id != 0;
+	ret_stack->truncated = from ? from->truncated : stack_id == 0 && fn != RECORD_BEFORE_ATTACH;
+	if (function)
+		r = add_allocator(resolver, function, from ? from->slot : image->slot,
+				  from ? from->time_ns : model_now_ns(resolver->model), ret_stack);
+	return r < 0 ? r : add_callers(resolver, from, ret_stack);
+}
+
+/* It executes no file, and has no frames but the kernel's. */
+static bool is_kernel_thread(const struct model_process *image)
+{
+	return image->known && !image->exe;
+}
+
+static bool none_wanted(const struct view_resolver *resolver)
+{
+	const struct record_run *run = model_run(resolver->model);
+
+	return run && run->no_stacks;
+}
+
+int view_resolve_event(const struct view_resolver *resolver, const struct model_process *image,
+		       uint64_t stack_id, uint64_t kernel_stack_id, struct view_stack *ret_stack)
+{
+	const struct model_stack *from = NULL, *kernel = NULL;
+	int r;
+
+	if (stack_id != 0)
+		from = model_stack(resolver->model, stack_id, image->slot);
+	if (kernel_stack_id != 0)
+		kernel = model_stack(resolver->model, kernel_stack_id, RECORD_NO_SLOT);
+	r = allocate(ret_stack, (kernel ? kernel->n_frames : 0) + (from ? from->n_frames : 0));
+	if (r < 0)
+		return r;
+	ret_stack->lost =
+		!from && (stack_id != 0 || !(none_wanted(resolver) || is_kernel_thread(image)));
+	ret_stack->kernel_lost = kernel_stack_id != 0 && !kernel;
+	ret_stack->truncated = from && from->truncated;
+	r = add_callers(resolver, kernel, ret_stack);
+	return r < 0 ? r : add_callers(resolver, from, ret_stack);
+}
+
+void view_stack_done(struct view_stack *stack)
+{
+	free(stack->places);
+	stack->places = NULL;
+	stack->n_places = 0;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/view/view_series.h"
+
+#include "model/series.h"
+#include "report/view/view_sum.h"
+
+#include <errno.h>
+
+static int64_t positive(int64_t value)
+{
+	return value > 0 ? value : 0;
+}
+
+static uint64_t since_start(const struct model *model, uint64_t time_ns)
+{
+	const struct record_run *run = model_run(model);
+
+	return run && time_ns > run->start_ns ? time_ns - run->start_ns : 0;
+}
+
+/* When what the report shows of the process was so. */
+static uint64_t shown_ns(const struct model *model, const struct model_process *image)
+{
+	uint64_t now_ns = model_now_ns(model);
+
+	return image->ended && image->end_ns < now_ns ? image->end_ns : now_ns;
+}
+
+static struct view_point point_of(const struct model *model, const struct record_totals *totals,
+				  const struct record_sample_process *sample, uint64_t time_ns)
+{
+	return (struct view_point){
+		.time_ns = since_start(model, time_ns),
+		.live_bytes = positive(view_sum(sample->live_bytes, totals->inherited_bytes)),
+		.live_blocks = positive(view_sum(sample->live_blocks, totals->inherited_blocks)),
+		.allocs = sample->allocs,
+		.frees = sample->frees,
+		.bytes = sample->bytes,
+		.rss_bytes = sample->rss_bytes,
+	};
+}
+
+static struct view_point last_point(const struct model *model, const struct record_totals *totals,
+				    uint64_t time_ns)
+{
+	return (struct view_point){
+		.time_ns = since_start(model, time_ns),
+		.live_bytes = positive(totals->live_bytes),
+		.live_blocks = positive(totals->live_blocks),
+		.allocs = totals->allocs,
+		.frees = totals->frees,
+		.bytes = totals->bytes,
+		.rss_bytes = UINT64_MAX,
+	};
+}
+
+int view_timeline_init(const struct model *model, const struct model_process *image,
+		       struct view_timeline *timeline)
+{
+	const struct record_totals *totals = &image->totals;
+	uint64_t end_ns = shown_ns(model, image);
+	struct series_process samples = { 0 };
+	const uint64_t *times;
+	size_t n;
+
+	*timeline = (struct view_timeline){ .peak_ns = UINT64_MAX };
+	if (!image->has_totals)
+		return 0;
+	if (totals->peak_ns)
+		timeline->peak_ns = since_start(model, totals->peak_ns);
+	times = series_times(model_series(model), &n);
+	if (!series_of_process(model_series(model), image->slot, &samples) || samples.first > n ||
+	    samples.n > n - samples.first)
+		return 0;
+	timeline->points = calloc(samples.n + 1, sizeof(*timeline->points));
+	if (!timeline->points)
+		return -ENOMEM;
+	timeline->first = samples.first;
+	for (size_t i = 0; i < samples.n && times[samples.first + i] < end_ns; i++)
+		timeline->points[timeline->n++] =
+			point_of(model, totals, &samples.points[i], times[samples.first + i]);
+	timeline->n_samples = timeline->n;
+	timeline->points[timeline->n++] = last_point(model, totals, end_ns);
+	return 0;
+}
+
+void view_timeline_done(struct view_timeline *timeline)
+{
+	free(timeline->points);
+}
+
+int view_series_init(const struct model *model, const struct view_timeline *timeline,
+		     const struct record_site *site, struct view_series *series)
+{
+	size_t first, last = timeline->first + timeline->n_samples;
+	struct series_site s;
+
+	*series = (struct view_series){ 0 };
+	if (!timeline->n ||
+	    !series_of_site(model_series(model), site->slot, site->fn, site->stack, &s))
+		return 0;
+	series->live_bytes = calloc(timeline->n, sizeof(*series->live_bytes));
+	if (!series->live_bytes)
+		return -ENOMEM;
+	first = s.first > timeline->first ? s.first - timeline->first : 0;
+	/* Before it was first seen it held what it had inherited, unless it was too small. */
+	series->first = s.cut ? first : 0;
+	for (size_t i = 0; i < timeline->n_samples; i++) {
+		size_t at = timeline->first + i;
+		int64_t own = at >= s.first && at < last && at - s.first < s.n ?
+				      s.live_bytes[at - s.first] :
+				      0;
+
+		series->live_bytes[i] = positive(view_sum(own, site->inherited_bytes));
+	}
+	series->live_bytes[timeline->n - 1] = positive(site->live_bytes);
+	return 0;
+}
+
+void view_series_done(struct view_series *series)
+{
+	free(series->live_bytes);
+}
+
+void view_series_merge(struct view_series *into, struct view_series *from, size_t n)
+{
+	if (!from->live_bytes)
+		return;
+	if (!into->live_bytes) {
+		*into = *from;
+		*from = (struct view_series){ 0 };
+		return;
+	}
+	if (from->first > into->first)
+		into->first = from->first;
+	for (size_t i = 0; i < n; i++)
+		into->live_bytes[i] = view_sum(into->live_bytes[i], from->live_bytes[i]);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a view holds of allocations: processes and their sites. Plain data, owned by the view.
+ */
+#ifndef MEMTRACED_REPORT_VIEW_VIEW_SITE_H
+#define MEMTRACED_REPORT_VIEW_VIEW_SITE_H
+
+#include "analyze/growth.h"
+#include "analyze/reach_types.h"
+#include "config/options.h"
+#include "model/image.h"
+#include "model/regions.h"
+#include "report/view/view_errors.h"
+#include "report/view/view_fault.h"
+#include "report/view/view_frees.h"
+#include "report/view/view_series.h"
+#include "report/view/view_stack.h"
+#include "report/view/view_sum.h"
+
+#define VIEW_UNKNOWN UINT64_MAX /* of ages and counts */
+
+enum view_class { VIEW_HEAP, VIEW_MMAP };
+
+struct leak_result;
+
+struct view_site {
+	uint64_t id; /* content hash: the same in every run of the same binaries */
+	enum view_class class;
+	int64_t live_bytes, live_blocks, peak_bytes, growth_bytes;
+	int64_t young_bytes, young_blocks; /* of live ones, those from the latest mark on, or all */
+	uint64_t allocs, bytes;
+	uint64_t temporary;	       /* VIEW_UNKNOWN for mmap */
+	uint64_t oldest_ns, newest_ns; /* ages; VIEW_UNKNOWN */
+	enum reach_class leak;	       /* the worst of its blocks; REACH_CLASSES: not checked */
+	struct view_series series;
+	uint64_t born_bytes[GROWTH_BIRTHS]; /* live ones, by the part of the run; 0: not known */
+	bool has_growth;		    /* there were enough samples for a verdict */
+	struct growth growth;
+	struct view_stack stack; /* the allocator function, then its callers */
+	struct view_frees frees; /* where its blocks were freed, if that was asked for */
+};
+
+struct view_process {
+	const struct model_process *image;
+	struct record_totals totals; /* where image->has_totals; of heap blocks alone */
+	bool exact;		     /* false: events were lost that may be this process's */
+	bool has_mmap;
+	struct region_totals mmap;
+	struct view_timeline timeline;
+	bool has_growth;
+	struct growth growth; /* of the heap as a whole */
+	size_t n_sites;
+	struct view_site *sites;
+	struct view_errors errors;
+	struct view_fault fault;
+	const struct leak_result *leaks; /* the latest check, NULL: none */
+	/* What the filter took out, so that no report hides it silently. */
+	size_t n_left_out;
+	int64_t left_out_bytes;
+};
+
+/* Was nothing missed that would make a right use of the heap look wrong? */
+static inline bool view_errors_certain(const struct view_process *process)
+{
+	return process->exact && process->totals.missed_frees == 0;
+}
+
+/* Did nothing change while it was read what of the process is in memory, and was nothing lost? */
+static inline bool view_resident_exact(const struct view_process *process)
+{
+	return process->exact && process->image->resident.moved == 0;
+}
+
+/* What comes first in the order of growth: leaks, then what grows, then the others. */
+static inline int view_site_urgency(const struct view_site *site)
+{
+	if (!site->has_growth || site->growth.verdict < GROWTH_GROWING)
+		return 0;
+	return site->growth.verdict == GROWTH_LEAK ? 2 : 1;
+}
+
+/* The value that sites are sorted by. */
+int64_t view_site_weight(const struct view_site *site, enum option_sort sort);
+
+/*
+ * The mean size of a site's allocations; where a child has only inherited blocks of it, of these.
+ * VIEW_UNKNOWN where there are neither.
+ */
+uint64_t view_site_mean_size(const struct view_site *site);
+
+/*
+ * What formats with one number a stack show: live bytes, or what is asked to be sorted by where
+ * that is a quantity of its own, bytes at the peak or temporary allocations.
+ */
+enum option_sort view_site_quantity(enum option_sort sort);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/view/view_stack.h"
+
+#include "report/text/text.h"
+
+/* The probed function goes by the name that it was called by, an alias maybe, at its start. */
+static void allocator_frame(const struct view_place *place, struct view_frame *frame)
+{
+	const struct symbol *symbol = place->symbol;
+	const struct symbol_frame *physical = &symbol->frames[symbol->n_frames - 1];
+
+	*frame = (struct view_frame){
+		.place = place,
+		.function = place->alloc,
+		.has_offset = true,
+		.file = physical->file,
+		.line = physical->line,
+	};
+}
+
+bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame)
+{
+	const struct view_place *place;
+	const struct symbol_frame *from;
+
+	if (frames->place >= frames->stack->n_places)
+		return false;
+	place = frames->stack->places[frames->place];
+	if (place->alloc) {
+		allocator_frame(place, ret_frame);
+		ret_frame->index = frames->place++;
+		return true;
+	}
+
+	from = &place->symbol->frames[frames->frame];
+	*ret_frame = (struct view_frame){
+		.place = place,
+		.index = frames->place,
+		.function = from->function,
+		.linkage = from->linkage,
+		.has_offset = from->function || place->object,
+		.offset = from->function ? from->offset : place->offset,
+		.file = from->file,
+		.line = from->line,
+		.is_inline = from->is_inline,
+	};
+	if (++frames->frame >= place->symbol->n_frames) {
+		frames->frame = 0;
+		frames->place++;
+	}
+	return true;
+}
+
+void view_frame_name(const struct view_frame *frame, struct strbuf *out)
+{
+	const char *object = frame->place->object;
+
+	if (frame->function && *frame->function)
+		strbuf_adds(out, frame->function);
+	else if (object && *object && *object != '[')
+		strbuf_addf(out, "[%s]", text_base_name(object));
+	else
+		strbuf_adds(out, object && *object ? object : "[unknown]");
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A stack as reports show it: its addresses resolved to places, and the frames that writers print
+ * for them. Stacks with the same places are the same, wherever and whenever the code was loaded.
+ */
+#ifndef MEMTRACED_REPORT_VIEW_VIEW_STACK_H
+#define MEMTRACED_REPORT_VIEW_VIEW_STACK_H
+
+#include "base/strbuf.h"
+#include "model/object_table.h"
+#include "symbol/symbolizer.h"
+
+/* One return address, or the allocator function itself. */
+struct view_place {
+	bool has_addr, is_call; /* is_call: addr is where a call returns to */
+	uint64_t addr;
+	const char *object; /* path; NULL: nothing known was mapped there */
+	uint64_t offset;    /* in the file of the object */
+	uint64_t vaddr;	    /* the place as the object's own ELF address; addr without an object */
+	const char *alloc;  /* the first place of a site: its allocator function; else NULL */
+	const struct symbol *symbol; /* never NULL */
+	const struct model_object *mapped;
+	const struct mapping *mapping; /* model/mappings.h; NULL: nothing known was mapped there */
+};
+
+struct view_stack {
+	size_t n_places;
+	const struct view_place **places; /* innermost first; equal ones are often one */
+	bool truncated;			  /* it goes on beyond the last place */
+	bool lost;	  /* of the process's frames none is known, but for an allocator */
+	bool kernel_lost; /* the kernel's frames, which would come first, are not known */
+};
+
+/* One line of a stack as writers print it: inlined functions are frames of their own. */
+struct view_frame {
+	const struct view_place *place;
+	size_t index;	      /* of the place in its stack: a recursion's are one place */
+	const char *function; /* NULL: unknown */
+	const char *linkage;  /* as in the symbol table; NULL: unknown, or that of an allocator */
+	bool has_offset;
+	uint64_t offset;  /* from the function's start, or without one in the object's file */
+	const char *file; /* NULL: unknown */
+	uint32_t line;	  /* 0: unknown */
+	bool is_inline;
+};
+
+struct view_frames {
+	const struct view_stack *stack;
+	size_t place, frame;
+};
+
+/* Frames of a stack, innermost first: `struct view_frames it = { .stack = stack };`, then next. */
+bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame);
+
+/* The function's name, or where there is none "[libc.so.6]", as collapsers name such frames. */
+void view_frame_name(const struct view_frame *frame, struct strbuf *out);
+
+#endif

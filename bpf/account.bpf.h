@@ -266,7 +266,9 @@ VERIFIED_ONCE int realloc_release(__u32 slot, const struct thread *t)
 		return 0;
 	call = &t->call;
 	if (call->old_from == BLOCK_UNKNOWN) {
-		count_unknown_free(proc);
+		/* The call that this one is within has taken it. */
+		if (!call->within)
+			count_unknown_free(proc);
 		return 0;
 	}
 	count_inherited_free(proc, call->old_from);

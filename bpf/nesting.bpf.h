@@ -121,6 +121,9 @@ VERIFIED_ONCE_NUMBERS int call_takes_again(void)
 	call = &t->call;
 	from = block_take(t->slot, call->ptr, &found);
 	call->old_from = from;
+	/* A realloc within this one has replaced it for both. */
+	if (from == BLOCK_UNKNOWN && call->throws)
+		call->ptr = 0;
 	if (from == BLOCK_UNKNOWN || same_block(&found, &call->old))
 		return 0;
 	block_put_back(t->slot, call->ptr, &found, from);

@@ -179,8 +179,9 @@ static void rest_lines(struct table *t, size_t n_hidden, int64_t hidden, size_t 
 			    quantity_name(sort));
 	}
 	if (n_same > 0)
-		strbuf_addf(&t->out, "  … %zu site%s with no change %s\n", n_same,
-			    table_plural(n_same), quantity_name(sort));
+		strbuf_addf(&t->out, "  … %zu site%s with no change %s%s\n", n_same,
+			    table_plural(n_same), quantity_name(sort),
+			    sort == SORT_BYTES ? "; --sort looks at peak, count, temporary" : "");
 	if (program->n_left_out > 0) {
 		strbuf_reset(&change);
 		add_number(&change, mark, program->left_out_bytes, false, true);

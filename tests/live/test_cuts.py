@@ -11,7 +11,7 @@ SIZES = {"first": 64, "second": 48}
 
 
 def reports(*options):
-    rounds = scaled(8000, 300000, small=300)
+    rounds = scaled(8000, 300000, small=3000)
     done = run_memtraced("-i", INTERVAL if SMALL else "0.02", "-f", "json", *options, "--",
                          target("lockstep"), str(THREADS), str(rounds), timeout=900)
     assert done.returncode == 0, done.stderr

@@ -68,7 +68,8 @@ class Memtraced(Column):
         sample.allocs = sum(counts["allocs"] for counts in allocs)
         sample.frees = sum(counts["frees"] + counts["unknown_frees"] for counts in allocs)
         coverage = report["coverage"]
-        sample.exact = coverage["exact"]
+        # The launcher is linked statically and has no allocator, which is said of any such program.
+        sample.exact = coverage["exact"] or set(coverage["lost"]) == {"no-allocator-found"}
         stacks = coverage["stacks_complete"] + coverage["stacks_truncated"]
         sample.complete = coverage["stacks_complete"] / stacks if stacks else None
 

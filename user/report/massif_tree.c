@@ -3,6 +3,7 @@
 
 #include "base/interns.h"
 #include "base/vec.h"
+#include "report/view/view_sum.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -56,19 +57,12 @@ void massif_tree_free(struct massif_tree *tree)
 	free(tree);
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	uint64_t result;
-
-	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
-}
-
 int massif_tree_begin(struct massif_tree *tree, uint64_t bytes)
 {
 	int r = vec_push(&tree->paths, (struct path){ .first = tree->frames.len, .bytes = bytes });
 
 	if (r == 0)
-		tree->bytes = sum(tree->bytes, bytes);
+		tree->bytes = view_sum_u64(tree->bytes, bytes);
 	return r;
 }
 
@@ -140,7 +134,7 @@ static int make_children(struct massif_tree *tree, const struct node *node)
 			continue;
 		}
 		last->n++;
-		last->bytes = sum(last->bytes, paths[i].bytes);
+		last->bytes = view_sum_u64(last->bytes, paths[i].bytes);
 	}
 	if (tree->children.len == 1 && tree->children.data[0].label == LABEL_ENDED)
 		tree->children.len = 0;
@@ -161,7 +155,7 @@ static int fold_children(struct massif_tree *tree, uint32_t threshold, uint64_t 
 			continue;
 		}
 		folded.n++;
-		folded.bytes = sum(folded.bytes, child->bytes);
+		folded.bytes = view_sum_u64(folded.bytes, child->bytes);
 	}
 	tree->children.len = n;
 	if (folded.n > 0)

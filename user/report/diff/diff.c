@@ -4,6 +4,7 @@
 #include "base/interns.h"
 #include "base/vec.h"
 #include "report/view/view_collect.h"
+#include "report/view/view_sum.h"
 #include "report/view/view_where.h"
 
 #include <errno.h>
@@ -29,13 +30,6 @@ struct diff {
 static uint64_t magnitude(int64_t value)
 {
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
-}
-
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	uint64_t result;
-
-	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
 }
 
 int64_t diff_minus(int64_t a, int64_t b)
@@ -75,9 +69,9 @@ void diff_add_values(struct diff_values *to, const struct diff_values *from)
 	to->live_bytes = view_sum(to->live_bytes, from->live_bytes);
 	to->live_blocks = view_sum(to->live_blocks, from->live_blocks);
 	to->peak_bytes = view_sum(to->peak_bytes, from->peak_bytes);
-	to->allocs = sum(to->allocs, from->allocs);
-	to->bytes = sum(to->bytes, from->bytes);
-	to->temporary = sum(to->temporary, from->temporary);
+	to->allocs = view_sum_u64(to->allocs, from->allocs);
+	to->bytes = view_sum_u64(to->bytes, from->bytes);
+	to->temporary = view_sum_u64(to->temporary, from->temporary);
 }
 
 struct diff_values diff_site_values(const struct view_site *site)
@@ -231,7 +225,7 @@ static int add_ended(struct diff *diff, unsigned int side)
 		if (r < 0)
 			return r;
 		program = &diff->programs.data[index];
-		program->processes[side] = sum(program->processes[side], ended->processes);
+		program->processes[side] = view_sum_u64(program->processes[side], ended->processes);
 		program->exact[side] &= view_is_exact(view) && ended->totals.lost == 0;
 		view_clamp(&heap.live_bytes, &program->exact[side]);
 		view_clamp(&heap.live_blocks, &program->exact[side]);

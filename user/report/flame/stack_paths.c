@@ -4,6 +4,7 @@
 #include "base/interns.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "report/view/view_sum.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -151,13 +152,6 @@ static int sort(struct stack_paths *paths)
 	return r;
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	uint64_t result;
-
-	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
-}
-
 /* Hands over the open nodes beyond the first n. */
 static int close_nodes(struct stack_paths *paths, size_t n, path_fn fn, void *userdata)
 {
@@ -204,9 +198,10 @@ int stack_paths_walk(struct stack_paths *paths, unsigned int side, path_fn fn, v
 		if (r != 0)
 			break;
 		vec_foreach(&paths->open, node)
-			node->values[path->side] = sum(node->values[path->side], path->value);
+			node->values[path->side] =
+				view_sum_u64(node->values[path->side], path->value);
 		if (path->side == side)
-			start = sum(start, path->value);
+			start = view_sum_u64(start, path->value);
 		before = path;
 	}
 	return r == 0 ? close_nodes(paths, 0, fn, userdata) : r;
@@ -243,7 +238,8 @@ int stack_paths_each(struct stack_paths *paths, path_stack_fn fn, void *userdata
 		     next++) {
 			const struct path *path = &paths->paths.data[next];
 
-			stack.values[path->side] = sum(stack.values[path->side], path->value);
+			stack.values[path->side] =
+				view_sum_u64(stack.values[path->side], path->value);
 		}
 		r = name_frames(paths, first);
 		stack.names = paths->path.data;

@@ -4,6 +4,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "report/view/view_resolve.h"
+#include "report/view/view_sum.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,14 +12,6 @@
 static int compare_u64_down(uint64_t a, uint64_t b)
 {
 	return (a < b) - (a > b);
-}
-
-/* Sums that a damaged recording cannot overflow. */
-static uint64_t add_u64(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
 static int compare_groups(const void *item_a, const void *item_b)
@@ -42,7 +35,7 @@ static int add_histogram(const struct model_histogram *from, struct view_histogr
 
 		group->counts = counts;
 		for (size_t j = 0; j < counts->n_buckets; j++)
-			group->count = add_u64(group->count, counts->buckets[j].count);
+			group->count = view_sum_u64(group->count, counts->buckets[j].count);
 	}
 	qsort(histogram->groups, histogram->n_groups, sizeof(histogram->groups[0]), compare_groups);
 	return 0;
@@ -84,8 +77,8 @@ static const struct hashmap_ops event_stack_ops = {
 
 static void merge(struct view_event_stack *into, const struct view_event_stack *stack)
 {
-	into->count = add_u64(into->count, stack->count);
-	into->ns = add_u64(into->ns, stack->ns);
+	into->count = view_sum_u64(into->count, stack->count);
+	into->ns = view_sum_u64(into->ns, stack->ns);
 	if (stack->first_ns < into->first_ns)
 		into->first_ns = stack->first_ns;
 	if (stack->last_ns > into->last_ns)
@@ -153,8 +146,8 @@ static int hand_over(struct hashmap *merged, struct view_event *event)
 	while ((stack = hashmap_next(merged, &pos))) {
 		if (stack->count == 0)
 			continue;
-		event->count = add_u64(event->count, stack->count);
-		event->ns = add_u64(event->ns, stack->ns);
+		event->count = view_sum_u64(event->count, stack->count);
+		event->ns = view_sum_u64(event->ns, stack->ns);
 		event->stacks[event->n_stacks++] = *stack;
 		stack->stack.places = NULL;
 	}

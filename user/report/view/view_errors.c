@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/view/view_errors.h"
 
+#include "report/view/view_sum.h"
+
 #include <errno.h>
 
 const char *view_error_name(enum record_heap_error_kind kind)
@@ -47,13 +49,6 @@ static int resolve(const struct view_resolver *resolver, const struct model_proc
 	return r;
 }
 
-static uint64_t add_counts(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 /* The same code, loaded again, gives stacks another id. There are few errors. */
 static bool merge(struct view_errors *errors, const struct view_heap_error *error)
 {
@@ -63,7 +58,7 @@ static bool merge(struct view_errors *errors, const struct view_heap_error *erro
 		if (e->values->kind != error->values->kind ||
 		    !view_stack_equal(&e->stack, &error->stack))
 			continue;
-		e->count = add_counts(e->count, error->count);
+		e->count = view_sum_u64(e->count, error->count);
 		return true;
 	}
 	return false;

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/hashmap.h"
+#include "report/view/view_sum.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,22 +39,15 @@ static int compare_pairs(const void *item_a, const void *item_b)
 	return (a->free_fn > b->free_fn) - (a->free_fn < b->free_fn);
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	uint64_t result;
-
-	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
-}
-
 static void add_values(struct view_free *to, const struct record_free_pair *from)
 {
-	to->count = sum(to->count, from->count);
-	to->bytes = sum(to->bytes, from->bytes);
-	to->others = sum(to->others, from->others);
-	to->unknown = sum(to->unknown, from->unknown);
-	to->total_ns = sum(to->total_ns, from->total_ns);
+	to->count = view_sum_u64(to->count, from->count);
+	to->bytes = view_sum_u64(to->bytes, from->bytes);
+	to->others = view_sum_u64(to->others, from->others);
+	to->unknown = view_sum_u64(to->unknown, from->unknown);
+	to->total_ns = view_sum_u64(to->total_ns, from->total_ns);
 	for (size_t i = 0; i < RECORD_LIFETIMES; i++)
-		to->lifetimes[i] = sum(to->lifetimes[i], from->lifetimes[i]);
+		to->lifetimes[i] = view_sum_u64(to->lifetimes[i], from->lifetimes[i]);
 }
 
 /* The place in the list whose stack this is, or a new one, which takes the stack over. */
@@ -90,9 +84,9 @@ static int add_pair(const struct view_resolver *resolver, const struct model_pro
 	if (r < 0)
 		return r;
 	add_values(place, pair);
-	site->frees.count = sum(site->frees.count, pair->count);
-	site->frees.unknown = sum(site->frees.unknown, pair->unknown);
-	site->frees.total_ns = sum(site->frees.total_ns, pair->total_ns);
+	site->frees.count = view_sum_u64(site->frees.count, pair->count);
+	site->frees.unknown = view_sum_u64(site->frees.unknown, pair->unknown);
+	site->frees.total_ns = view_sum_u64(site->frees.total_ns, pair->total_ns);
 	return 0;
 }
 

@@ -2,15 +2,9 @@
 #include "report/view/view_frees.h"
 
 #include "report/view/view_resolve.h"
+#include "report/view/view_sum.h"
 
 #include <stdlib.h>
-
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	uint64_t result;
-
-	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
-}
 
 void view_frees_done(struct view_frees *frees)
 {
@@ -37,7 +31,7 @@ size_t view_free_median(const struct view_free *place)
 	if (place->count <= place->unknown)
 		return RECORD_LIFETIMES;
 	for (size_t i = 0; i < RECORD_LIFETIMES; i++) {
-		below = sum(below, place->lifetimes[i]);
+		below = view_sum_u64(below, place->lifetimes[i]);
 		if (below >= known - known / 2)
 			return i;
 	}

@@ -14,4 +14,11 @@ static inline int64_t view_sum(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? (a > 0 ? INT64_MAX : INT64_MIN) : sum;
 }
 
+static inline uint64_t view_sum_u64(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
 #endif

@@ -120,19 +120,16 @@ static int choose_target(struct service_call *call, struct http_answer *answer)
 	return r;
 }
 
-static void check_process(struct service_call *call, struct http_answer *answer)
+static void check_target(struct service_call *call, struct http_answer *answer)
 {
-	pid_t pid = call->query.pid;
-	int r = pid ? http_peer_may_see(&call->who, pid, &call->process) : 0;
+	int pid = (int)call->query.pid;
 
-	if (!pid && !http_peer_is_root(&call->who))
+	if (pid)
+		service_check_process(call, answer);
+	else if (!http_peer_is_root(&call->who))
 		http_answer_say(answer, 403, "only root may see all of the host: give ?pid=PID");
-	else if (r == -EACCES)
-		http_answer_say(answer, 403, "process %d is not yours", (int)pid);
-	else if (r < 0)
-		http_answer_say(answer, 404, "there is no process %d", (int)pid);
-	else if (call->process.zombie)
-		http_answer_say(answer, 404, "process %d has ended", (int)pid);
+	if (!answer->status && call->process.zombie)
+		http_answer_say(answer, 404, "process %d has ended", pid);
 }
 
 void service_check_trace(struct service_call *call, struct http_answer *answer)
@@ -143,7 +140,7 @@ void service_check_trace(struct service_call *call, struct http_answer *answer)
 		http_answer_say(answer, 400, "at most %llu seconds: [trace] max_seconds",
 				(unsigned long long)most);
 	else
-		check_process(call, answer);
+		check_target(call, answer);
 }
 
 void service_say_refused(const struct service_call *call, int error, struct http_answer *answer)

@@ -39,11 +39,12 @@ static int on_ring(int fd, uint32_t events, void *userdata)
 
 static int checkpoint(struct session *s, uint64_t now)
 {
-	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), bytes = outputs_recorded(s->outputs);
+	uint64_t cpu, bytes = outputs_recorded(s->outputs);
 	int r = outputs_tick(s->outputs, now);
 
 	if (r < 0 || bytes == 0 || !sample_clock_is_due(&s->checkpoints, now))
 		return r;
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	r = session_checkpoint(s);
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	bytes = outputs_recorded(s->outputs) - bytes;

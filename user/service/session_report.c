@@ -88,12 +88,10 @@ static int report_cut(struct session *s, bool final)
 int session_show(struct session *s, const struct report_opts *opts,
 		 int (*fn)(const struct view *view, void *userdata), void *userdata)
 {
-	int r = source_cut(live_source(s->live), session_take_record, s);
+	int r = take_cut(s);
 
-	if (r < 0) {
-		log_error("reading the maps: %s", strerror(-r));
+	if (r < 0)
 		return r;
-	}
 	live_buffer_begin(s->live);
 	r = read_resident(s);
 	if (r == 0)

@@ -62,23 +62,33 @@ int job_apply_event(struct option_parser *p, const struct option_def *def, const
 #define DEFAULT_HZ 99
 #define MOST_HZ 10000
 
+/* A number of 1 to `most`, which stays as it is without a value; false: that is none. */
+static bool take_rate(const char *value, uint64_t most, uint64_t *number)
+{
+	return !value || (parse_digits(value, value + strlen(value), number) == 0 && *number > 0 &&
+			  *number <= most);
+}
+
+/* r: of what has filled more_events(). */
+static int count_event(struct options *o, int r)
+{
+	if (r == 0)
+		o->n_events++;
+	return r;
+}
+
 int job_apply_cpu(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	struct event_spec *event = more_events(p->options);
 	uint64_t hz = DEFAULT_HZ;
-	int r;
 
 	(void)def; /* sets its own field */
 	if (!event)
 		return -ENOMEM;
-	if (value &&
-	    (parse_digits(value, value + strlen(value), &hz) < 0 || hz == 0 || hz > MOST_HZ))
+	if (!take_rate(value, MOST_HZ, &hz))
 		return option_error(p, "'%s' is no value of '--cpu': give 1 to %d samples a second",
 				    value, MOST_HZ);
-	r = event_spec_cpu((uint32_t)hz, event);
-	if (r == 0)
-		p->options->n_events++;
-	return r;
+	return count_event(p->options, event_spec_cpu((uint32_t)hz, event));
 }
 
 /* perf's software event is as cheap; a thousand are 4 MiB of small pages. */
@@ -89,34 +99,25 @@ int job_apply_page_faults(struct option_parser *p, const struct option_def *def,
 {
 	struct event_spec *event = more_events(p->options);
 	uint64_t period = DEFAULT_FAULTS;
-	int r;
 
 	(void)def; /* sets its own field */
 	if (!event)
 		return -ENOMEM;
-	if (value && (parse_digits(value, value + strlen(value), &period) < 0 || period == 0 ||
-		      period > MOST_FAULTS))
-		return option_error(
-			p,
-			"'%s' is no value of '--page-faults': give 1 for each fault, or "
-			"up to %d for one in so many",
-			value, MOST_FAULTS);
-	r = event_spec_page_faults((uint32_t)period, event);
-	if (r == 0)
-		p->options->n_events++;
-	return r;
+	if (!take_rate(value, MOST_FAULTS, &period))
+		return option_error(p,
+				    "'%s' is no value of '--page-faults': give 1 for each fault, "
+				    "or up to %d for one in so many",
+				    value, MOST_FAULTS);
+	return count_event(p->options, event_spec_page_faults((uint32_t)period, event));
 }
 
 int job_apply_off_cpu(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	struct event_spec *event = more_events(p->options);
-	int r = event ? event_spec_off_cpu(event) : -ENOMEM;
 
 	(void)def;   /* sets its own field */
 	(void)value; /* a flag has none */
-	if (r == 0)
-		p->options->n_events++;
-	return r;
+	return event ? count_event(p->options, event_spec_off_cpu(event)) : -ENOMEM;
 }
 
 int job_apply_allocator(struct option_parser *p, const struct option_def *def, const char *value)

@@ -8,7 +8,6 @@
 #include "report/json/json_coverage.h"
 #include "report/json/json_out.h"
 
-#include "base/cleanup.h"
 #include <errno.h>
 
 static void put_run(struct json_out *out, const char *key, const struct diff_run *run)
@@ -173,7 +172,7 @@ static void put_program(struct json_out *out, const struct diff *diff,
 
 int diff_json_write(const struct diff *diff, FILE *file)
 {
-	_cleanup_(json_out_done) struct json_out out = { .file = file };
+	struct json_out out = { .file = file };
 
 	fputs("{\"version\":1,\"report\":\"diff\",", file);
 	put_run(&out, "before", diff_run(diff, DIFF_BEFORE));

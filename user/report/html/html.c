@@ -4,12 +4,12 @@
  * name contains, it stays text: the data has no '<', the scripts make no markup of strings, and the
  * page's own policy forbids to load anything.
  */
+#include "base/cleanup.h"
 #include "report/flame/flame_stacks.h"
 #include "report/html/html_data.h"
 #include "report/text/text.h"
 #include "report/writers.h"
 
-#include "base/cleanup.h"
 #include <errno.h>
 
 static const char style[] =

@@ -4,6 +4,7 @@
  * arrays of processes and sites are written as they come, or a large run would stand in memory
  * several times.
  */
+#include "base/cleanup.h"
 #include "report/json/json_counts.h"
 #include "report/json/json_coverage.h"
 #include "report/json/json_frees.h"
@@ -14,7 +15,6 @@
 #include "report/json/json_syscalls.h"
 #include "report/writers.h"
 
-#include "base/cleanup.h"
 #include <errno.h>
 #include <inttypes.h>
 

@@ -277,15 +277,15 @@ DEFINE_OPEN_OLD(event)
  */
 static int check_sampling(const struct job_context *context, const struct event_spec *spec)
 {
+	static const char *const options[] = { [EVENT_SAMPLE] = "--cpu",
+					       [EVENT_WAIT] = "--off-cpu",
+					       [EVENT_FAULTS] = "--page-faults" };
 	int r = sampling_try();
 
 	if (r == 0)
 		return 0;
 	strbuf_addf(context->error, "%s: this kernel lets no program sample (%s): Linux 6.1 does",
-		    spec->kind == EVENT_WAIT   ? "--off-cpu" :
-		    spec->kind == EVENT_FAULTS ? "--page-faults" :
-						 "--cpu",
-		    strerror(-r));
+		    options[spec->kind], strerror(-r));
 	return -EINVAL;
 }
 

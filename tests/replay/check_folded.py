@@ -14,8 +14,9 @@ LINE = re.compile(r"(?P<stack>\S+) (?P<count>[1-9]\d*)")
 ROOT = re.compile(r".+-\d+")
 
 
-def check(data):
-    """Checks bytes: (problems, {stack: count})."""
+def check_lines(data, pattern, wanted, root=None):
+    """Checks bytes whose lines are each a stack and more, by `pattern`: (problems, {stack: its other
+    groups, as numbers}), which are not all 0. `wanted`: what a line is to be."""
     problems, stacks = [], {}
     try:
         text = data.decode("utf-8")
@@ -26,19 +27,26 @@ def check(data):
     if text and not text.endswith("\n"):
         problems.append("the last line has no end")
     for number, line in enumerate(text.split("\n")[:-1] if text else [], 1):
-        match = LINE.fullmatch(line)
-        if not match:
-            problems.append(f"line {number}: not a stack and a positive count: {line!r}")
+        match = pattern.fullmatch(line)
+        counts = tuple(int(count) for count in match.groups()[1:]) if match else ()
+        if not any(counts):
+            problems.append(f"line {number}: not {wanted}: {line!r}")
             continue
         frames = match["stack"].split(";")
         if not all(frames):
             problems.append(f"line {number}: an empty frame: {line!r}")
-        if not ROOT.fullmatch(frames[0]):
+        if root and not root.fullmatch(frames[0]):
             problems.append(f"line {number}: the root is not COMM-PID: {frames[0]!r}")
         if match["stack"] in stacks:
             problems.append(f"line {number}: this stack was there before: {line!r}")
-        stacks[match["stack"]] = int(match["count"])
+        stacks[match["stack"]] = counts
     return problems, stacks
+
+
+def check(data):
+    """Checks bytes: (problems, {stack: count})."""
+    problems, stacks = check_lines(data, LINE, "a stack and a positive count", ROOT)
+    return problems, {stack: count for stack, (count,) in stacks.items()}
 
 
 def problems_of(data):

@@ -9,6 +9,7 @@ flamegraph.pl reads them.
 
 import re
 
+from check_folded import check_lines
 from checker import main, try_traps
 
 LINE = re.compile(r"(?P<stack>\S+) (?P<before>0|[1-9]\d*) (?P<after>0|[1-9]\d*)")
@@ -16,26 +17,7 @@ LINE = re.compile(r"(?P<stack>\S+) (?P<before>0|[1-9]\d*) (?P<after>0|[1-9]\d*)"
 
 def check(data):
     """Checks bytes: (problems, {stack: (before, after)})."""
-    problems, stacks = [], {}
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return [f"not UTF-8: {error}"], stacks
-    if re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text):
-        problems.append("control characters")
-    if text and not text.endswith("\n"):
-        problems.append("the last line has no end")
-    for number, line in enumerate(text.split("\n")[:-1] if text else [], 1):
-        match = LINE.fullmatch(line)
-        if not match or match["before"] == match["after"] == "0":
-            problems.append(f"line {number}: not a stack and two counts: {line!r}")
-            continue
-        if not all(match["stack"].split(";")):
-            problems.append(f"line {number}: an empty frame: {line!r}")
-        if match["stack"] in stacks:
-            problems.append(f"line {number}: this stack was there before: {line!r}")
-        stacks[match["stack"]] = int(match["before"]), int(match["after"])
-    return problems, stacks
+    return check_lines(data, LINE, "a stack and two counts")
 
 
 def problems_of(data):

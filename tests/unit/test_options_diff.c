@@ -3,6 +3,7 @@
  * The command line of `memtraced diff`.
  */
 #include "config/options.h"
+#include "tests/unit/parse_words.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -11,18 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define MAX_ARGS 12
-
-static int parse(const char *const *words, struct options **ret_options, struct strbuf *error)
-{
-	char *argv[MAX_ARGS + 2] = { "memtraced" };
-	int argc = 1;
-
-	for (; words[argc - 1]; argc++)
-		argv[argc] = (char *)words[argc - 1]; /* is not written to */
-	return options_parse(argc, argv, ret_options, error);
-}
 
 static void two_files_and_the_options_of_a_diff_are_taken(void **state)
 {

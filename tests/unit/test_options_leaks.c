@@ -3,6 +3,7 @@
  * The options of the leak check: their values, and what is said of memcheck's others.
  */
 #include "config/options.h"
+#include "tests/unit/parse_words.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -11,18 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define MAX_ARGS 12
-
-static int parse(const char *const *words, struct options **ret_options, struct strbuf *error)
-{
-	char *argv[MAX_ARGS + 2] = { "memtraced" };
-	int argc = 1;
-
-	for (; words[argc - 1]; argc++)
-		argv[argc] = (char *)words[argc - 1]; /* is not written to */
-	return options_parse(argc, argv, ret_options, error);
-}
 
 static void defaults_are_memchecks(void **state)
 {

@@ -15,7 +15,7 @@ ROOT = re.compile(r".+-\d+")
 
 
 def check_lines(data, pattern, wanted, root=None):
-    """Checks bytes whose lines are each a stack and more, by `pattern`: (problems, {stack: its other
+    """Checks bytes whose lines are a stack and more, by `pattern`: (problems, {stack: its other
     groups, as numbers}), which are not all 0. `wanted`: what a line is to be."""
     problems, stacks = [], {}
     try:

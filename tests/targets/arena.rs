@@ -47,6 +47,11 @@ static ARENA: Arena = Arena {
     live: AtomicUsize::new(0),
 };
 
+// std::hint::black_box came with Rust 1.66; Debian 12 has 1.63.
+fn opaque<T>(value: T) {
+    unsafe { std::ptr::read_volatile(&&value) };
+}
+
 fn main() {
     let calls: usize = std::env::args().nth(1).map_or(1000, |n| n.parse().unwrap());
     let mut kept: Vec<String> = Vec::new();
@@ -57,7 +62,7 @@ fn main() {
         if i % 3 == 0 {
             kept.push(text);
         }
-        std::hint::black_box(zeros);
+        opaque(zeros);
     }
     let count = |n: &AtomicUsize| n.load(Relaxed);
     let (allocs, frees) = (count(&ARENA.allocs), count(&ARENA.frees));

@@ -82,14 +82,19 @@ static JEMALLOC: Jemalloc = Jemalloc;
 #[repr(align(128))]
 struct Wide([u8; 256]);
 
+// std::hint::black_box came with Rust 1.66; Debian 12 has 1.63.
+fn opaque<T>(value: T) {
+    unsafe { std::ptr::read_volatile(&&value) };
+}
+
 fn main() {
     let calls: usize = std::env::args().nth(1).map_or(1000, |n| n.parse().unwrap());
     let mut kept: Vec<String> = Vec::new();
     for i in 0..calls {
         let mut text = "x".repeat(i % 100);
         text.push_str("grows");
-        std::hint::black_box(vec![0u8; i % 77 + 1]);
-        std::hint::black_box(Box::new(Wide([i as u8; 256])).0[0]);
+        opaque(vec![0u8; i % 77 + 1]);
+        opaque(Box::new(Wide([i as u8; 256])).0[0]);
         if i % 3 == 0 {
             kept.push(text);
         }

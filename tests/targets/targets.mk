@@ -147,12 +147,13 @@ $(TARGETS_DIR)/arena-plain: tests/targets/arena.rs
 	$(Q)mkdir -p $(@D)
 	$(Q)+sed '/^#.global_allocator/d' $< > $@.rs && $(RUSTC) --edition 2018 -O -A dead_code -o $@ $@.rs
 
-# jemalloc under its own names, as crates bring it.
+# jemalloc under its own names, as crates bring it. What it needs stands behind it: older
+# compilers name the C library before the objects of link-arg.
 $(TARGETS_DIR)/arena-rjem: tests/targets/arena_rjem.rs $(TARGETS_DIR)/jemalloc-rjem.a
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)+$(RUSTC) --edition 2021 -O -o $@ $< -C link-arg=$(TARGETS_DIR)/jemalloc-rjem.a \
-		-C link-arg=-lstdc++ -C link-arg=-lm
+		-C link-arg=-lstdc++ -C link-arg=-lm -C link-arg=-lc
 
 $(TARGETS_DIR)/libpyblocks.so: tests/targets/pyblocks.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)

@@ -96,11 +96,52 @@ def each_step_of_a_target_is_seen_to_the_byte():
             mostly_known(freed)
             session.go_on()
             session.end()
-        # The process is gone: the last reading stands, and its time with it.
+        # The process is gone: it was read once more when all it did was to end.
         last = load_report(final)["processes"][0]["rss"]
-        assert last == freed, (last, freed)
+        assert last["at_ns"] > freed["at_ns"] and last["exact"], (last, freed)
+        assert last["heap_live"] == freed["heap_live"], (last, freed)
+        mostly_known(last)
         again = run_memtraced("report", recording, "-f", "json")
-        assert json.loads(again.stdout)["processes"][0]["rss"] == freed, again.stderr
+        assert json.loads(again.stdout)["processes"][0]["rss"] == last, again.stderr
+
+
+KEPT = 40 << 20
+
+# What ends a program, and what it then holds at least (None: the image goes without a reading).
+ENDS = {
+    "return": ("del kept", 0),
+    "_exit": ("os._exit(3)", KEPT),
+    "thread": ("threading.Thread(target=os._exit, args=(3,)).start(); time.sleep(60)", KEPT),
+    "abort": ("os.abort()", KEPT),
+    "SIGKILL": ("os.kill(os.getpid(), 9)", KEPT),
+    "exec": ("os.execv('/bin/true', ['true'])", None),
+}
+
+
+@test(need_root, need_program("python3"), each=ENDS, timeout=120)
+def the_end_of_a_command_is_read_however_it_comes(how):
+    end, at_least = ENDS[how]
+    script = f"import os, threading, time\nkept = b'x' * {KEPT}\n{end}"
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        run_memtraced("-q", "-o", f"json:{path}", "--", "/usr/bin/python3", "-c", script)
+        processes = load_report(path)["processes"]
+    rss = {os.path.basename(p["exe"]): p["rss"] for p in processes}
+    python = next(rss[name] for name in rss if name.startswith("python3"))
+    if at_least is None:
+        assert python is None and rss["true"]["rss"] > 0, processes
+        return
+    mostly_known(python)
+    assert python["exact"] and python["rss"] > python["heap_live"] >= at_least, python
+
+
+@test(need_root, need_program("sh"))
+def children_of_a_command_are_not_read_at_their_end():
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        run_memtraced("-q", "-o", f"json:{path}", "--", "sh", "-c", f"{target('forkrun')} 1 60; :")
+        processes = load_report(path)["processes"]
+    assert [p["rss"] is not None for p in processes].count(True) == 1, processes
 
 
 @test(need_root)

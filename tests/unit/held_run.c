@@ -34,8 +34,8 @@ int held_run_start(struct held_run *run, const char *target, const char *arg)
 	int r;
 
 	r = hold_new(note, run, &run->hold);
-	if (r == 0 && run->watch_exits)
-		hold_watch_exits(run->hold);
+	if (r == 0)
+		hold_watch_exits(run->hold, run->exits);
 	if (r == 0)
 		r = launch_new(&opts, &run->launch);
 	if (r < 0)

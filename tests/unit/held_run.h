@@ -19,8 +19,8 @@ struct held_run {
 	pid_t pid;
 	hold_fn fn; /* asked after the event was noted; NULL: answers 0 */
 	void *userdata;
-	bool watch_exits;   /* hold_watch_exits */
-	const char *run_as; /* as of launch_opts */
+	enum hold_exits exits; /* hold_watch_exits */
+	const char *run_as;    /* as of launch_opts */
 	VEC(struct hold_event) events;
 	size_t max_threads;
 };

@@ -251,7 +251,7 @@ static void a_process_that_is_gone_cannot_be_stopped(void **state)
 
 struct exits {
 	struct held_run run;
-	size_t n, n_threads, n_running, n_exiting;
+	size_t n, n_others, n_threads, n_running, n_exiting;
 	int status; /* of the first thread that ends by a signal */
 };
 
@@ -262,8 +262,12 @@ static int on_event(const struct hold_event *event, void *userdata)
 	const struct stopped_thread *threads;
 	size_t n;
 
-	if (event->type != HOLD_EXITING || event->pid != exits->run.pid)
+	if (event->type != HOLD_EXITING)
 		return 0;
+	if (event->pid != exits->run.pid) {
+		exits->n_others++;
+		return 0;
+	}
 	exits->n++;
 	assert_int_equal(hold_stop(exits->run.hold, event->pid, SECOND_NS * 20, &stop), 0);
 	threads = stop_threads(stop, &n);
@@ -293,7 +297,7 @@ static void the_end_of_a_held_process_is_told_once_with_its_threads(void **state
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct exits exits = { .run = { .fn = on_event, .watch_exits = true } };
+		struct exits exits = { .run = { .fn = on_event, .exits = HOLD_EXITS_ALL } };
 
 		exits.run.userdata = &exits;
 		print_message("# %s\n", rows[i].target);
@@ -310,6 +314,37 @@ static void the_end_of_a_held_process_is_told_once_with_its_threads(void **state
 	}
 }
 
+static void only_the_end_of_what_was_seized_is_told_if_asked_so(void **state)
+{
+	static const struct {
+		const char *target, *arg;
+		enum hold_exits exits;
+		size_t n;
+		bool others;
+	} rows[] = {
+		{ "exit", "0", HOLD_EXITS_NONE, 0, false },
+		{ "exit", "0", HOLD_EXITS_SEIZED, 1, false },
+		{ "threads", NULL, HOLD_EXITS_SEIZED, 1, false },
+		{ "leader_leaves", NULL, HOLD_EXITS_SEIZED, 0, false },
+		{ "thread_execs", NULL, HOLD_EXITS_SEIZED, 1, false },
+		{ "forks", NULL, HOLD_EXITS_SEIZED, 1, false },
+		{ "forks", NULL, HOLD_EXITS_ALL, 1, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct exits exits = { .run = { .fn = on_event, .exits = rows[i].exits } };
+
+		exits.run.userdata = &exits;
+		print_message("# %s %d\n", rows[i].target, (int)rows[i].exits);
+		assert_int_equal(held_run_start(&exits.run, rows[i].target, rows[i].arg), 0);
+		assert_int_equal(held_run_finish(&exits.run), 0);
+		assert_int_equal(exits.n, rows[i].n);
+		assert_int_equal(exits.n_others > 0, rows[i].others);
+		held_run_done(&exits.run);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -320,6 +355,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_process_stopped_by_job_control_stays_so),
 		cmocka_unit_test(a_process_that_is_gone_cannot_be_stopped),
 		cmocka_unit_test(the_end_of_a_held_process_is_told_once_with_its_threads),
+		cmocka_unit_test(only_the_end_of_what_was_seized_is_told_if_asked_so),
 	};
 
 	hold_target_main(argc, argv);

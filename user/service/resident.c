@@ -237,12 +237,12 @@ static int read_image(const struct live_image *image, const struct model *model,
 	return 0;
 }
 
-int resident_read(const struct live *live, const struct model *model, bool all_counted,
+int resident_read(const struct live *live, const struct model *model, pid_t pid, bool all_counted,
 		  record_fn fn, void *userdata)
 {
 	struct live_image *images;
 	size_t n;
-	int r = live_images_new(live, &images, &n);
+	int r = live_images_new(live, pid, &images, &n);
 
 	if (r < 0)
 		return r;

@@ -24,15 +24,20 @@ int session_drain(struct session *s)
 	return r == -EPIPE && s->launch ? 0 : r;
 }
 
-/* What is in memory of the processes that run, of which the blocks are known. */
-static int read_resident(struct session *s)
+bool session_reads_resident(const struct options *options)
+{
+	return !options->no_rss && !options->floor && options_trace_allocations(options);
+}
+
+/* What is in memory of the processes that run (0: all), of which the blocks are known. */
+static int read_resident(struct session *s, pid_t pid)
 {
 	const struct options *o = s->options;
 	bool all_counted = o->min_size == 0 && o->max_size == UINT64_MAX && o->n_allocators == 0;
 
-	if (o->no_rss || o->floor || !options_trace_allocations(o))
+	if (!session_reads_resident(o))
 		return 0;
-	return resident_read(s->live, s->model, all_counted, session_take_record, s);
+	return resident_read(s->live, s->model, pid, all_counted, session_take_record, s);
 }
 
 static int take_cut(struct session *s)
@@ -74,7 +79,7 @@ static int report_cut(struct session *s, bool final)
 	/* After the final one nothing is drained any more. */
 	if (!final)
 		live_buffer_begin(s->live);
-	r = read_resident(s);
+	r = read_resident(s, 0);
 	if (r == 0 && s->leaks)
 		r = leak_check_report(s->leaks, final);
 	if (r == 0)
@@ -93,7 +98,7 @@ int session_show(struct session *s, const struct report_opts *opts,
 	if (r < 0)
 		return r;
 	live_buffer_begin(s->live);
-	r = read_resident(s);
+	r = read_resident(s, 0);
 	if (r == 0)
 		r = outputs_show_as(s->outputs, opts, fn, userdata);
 	live_buffer_end(s->live);
@@ -124,12 +129,20 @@ int session_report(struct session *s, bool final)
 	return r < 0 ? r : report_cut(s, final);
 }
 
-/* Of a process that is about to end, whose exit handlers have run. */
-static int check_exiting(struct session *s, pid_t pid)
+/* Memory of the command itself: of its children, which may be many, what was read last stands. */
+static bool is_command(const struct session *s, pid_t pid)
 {
-	if (!s->leaks)
-		return 0;
-	return leak_check_run(s->leaks, s->live, s->hold, &pid, 1, LEAK_AT_EXIT, drain_all, s);
+	return s->launch && pid == launch_pid(s->launch);
+}
+
+/* A process that is about to end, whose exit handlers have run. */
+static int look_at_exiting(struct session *s, pid_t pid)
+{
+	int r = 0;
+
+	if (s->leaks)
+		r = leak_check_run(s->leaks, s->live, s->hold, &pid, 1, LEAK_AT_EXIT, drain_all, s);
+	return r == 0 && is_command(s, pid) ? read_resident(s, pid) : r;
 }
 
 /* Before a function: what is counted there is of the cut that is taken while it waits. */
@@ -169,8 +182,8 @@ int session_on_hold(const struct hold_event *event, void *userdata)
 	if (event->type == HOLD_MARK)
 		return on_mark(s, event);
 	if (event->type == HOLD_EXITING)
-		return check_exiting(s, event->pid);
-	if (s->launch && event->pid == launch_pid(s->launch)) {
+		return look_at_exiting(s, event->pid);
+	if (is_command(s, event->pid)) {
 		if (event->type == HOLD_EXITED)
 			s->child_status = event->status;
 		return 0;

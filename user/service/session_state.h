@@ -51,6 +51,9 @@ int session_take_record(const struct record *record, void *userdata);
  */
 int session_drain(struct session *s);
 
+/* Do its reports say what resident memory is made of? */
+bool session_reads_resident(const struct options *options);
+
 /* A cut and all outputs of it, after a leak check if one was asked for. 0 or negative errno. */
 int session_report(struct session *s, bool final);
 

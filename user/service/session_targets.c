@@ -39,8 +39,8 @@ int session_trace_command(struct session *s)
 
 	if (r == 0 && holds)
 		r = hold_new(session_on_hold, s, &s->hold);
-	if (r == 0 && holds && s->leaks)
-		hold_watch_exits(s->hold);
+	if (r == 0 && holds && (s->leaks || session_reads_resident(s->options)))
+		hold_watch_exits(s->hold, s->leaks ? HOLD_EXITS_ALL : HOLD_EXITS_SEIZED);
 	if (r == 0 && holds)
 		r = hold_seize_child(s->hold, launch_pid(s->launch));
 	if (r == 0)
@@ -59,7 +59,7 @@ static int watch_exit(struct session *s, pid_t pid)
 		r = hold_new(session_on_hold, s, &s->hold);
 		if (r < 0)
 			return r;
-		hold_watch_exits(s->hold);
+		hold_watch_exits(s->hold, HOLD_EXITS_ALL);
 	}
 	r = hold_seize_running(s->hold, pid);
 	if (r == -EBUSY)

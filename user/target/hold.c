@@ -8,6 +8,7 @@
 #include "target/hold.h"
 
 #include "base/vec.h"
+#include "target/hold_seize.h"
 #include "target/hold_table.h"
 #include "target/process.h"
 #include "target/stop.h"
@@ -35,7 +36,7 @@ struct hold {
 	struct hold_table *table;
 	VEC(pid_t) newborns; /* stopped at birth, before the cloner's event told whose they are */
 	uint64_t signals_passed;
-	bool watch_exits;
+	enum hold_exits exits;
 };
 
 struct seize_request {
@@ -111,6 +112,15 @@ static int negative_or_zero(int r)
 	return r < 0 ? r : 0;
 }
 
+/* Of a thread that is seized, or of one that was born to such a one. */
+static long options_of(const struct hold *hold, bool is_seized)
+{
+	bool exits =
+		hold->exits == HOLD_EXITS_ALL || (hold->exits == HOLD_EXITS_SEIZED && is_seized);
+
+	return TRACE_BIRTHS | PTRACE_O_TRACEEXEC | (exits ? PTRACE_O_TRACEEXIT : 0);
+}
+
 /* A thread that has made its first stop, and whose origin is known, begins to run. */
 static int begin(struct hold *hold, struct held_thread *thread)
 {
@@ -126,10 +136,14 @@ static int begin(struct hold *hold, struct held_thread *thread)
 						     .pid = process->pid,
 						     .tid = thread->tid,
 						     .parent = process->parent });
-	if (r > 0)
+	if (r > 0) {
 		let_go_process(hold, process);
-	else
-		end_trap(thread, thread->birth_signal);
+		return 0;
+	}
+	/* What it was born to gave it all of its options. */
+	if (hold->exits == HOLD_EXITS_SEIZED)
+		(void)request(PTRACE_SETOPTIONS, thread->tid, options_of(hold, false));
+	end_trap(thread, thread->birth_signal);
 	return negative_or_zero(r);
 }
 
@@ -279,8 +293,10 @@ static int on_exec(struct hold *hold, struct held_thread *thread)
 	 * (looks_like_a_spurious_pid). */
 	consume_stop(thread->tid);
 	(void)ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &old_tid);
-	/* The others have ended, and the caller has taken the leader's tid. */
+	/* The others have ended; the caller has the leader's tid now, and its own options. */
 	hold_table_remove_threads(hold->table, process, thread);
+	if (process->parent == 0)
+		(void)request(PTRACE_SETOPTIONS, thread->tid, options_of(hold, true));
 	r = tell(hold, &(struct hold_event){ .type = HOLD_EXEC,
 					     .pid = process->pid,
 					     .tid = thread->tid,
@@ -436,100 +452,18 @@ static int dispatch(void *arg)
 	return r < 0 ? r : 0;
 }
 
-static int seize_pid(const struct hold *hold, pid_t pid)
-{
-	long options = TRACE_BIRTHS | PTRACE_O_TRACEEXEC;
-	struct process_info info;
-	int r;
-
-	if (hold->watch_exits)
-		options |= PTRACE_O_TRACEEXIT;
-	if (request(PTRACE_SEIZE, pid, options) == 0)
-		return 0;
-	r = -errno;
-	/* The kernel says EPERM of zombies, too. */
-	if (r == -EPERM && process_info_read(pid, &info) == 0 && info.zombie)
-		return -ESRCH;
-	return r;
-}
-
-static int seize(void *arg)
+static int seize_child(void *arg)
 {
 	const struct seize_request *seize = arg;
-	struct hold_table *table = seize->hold->table;
-	struct held_process *process;
-	struct held_thread *thread;
-	int r;
 
-	r = hold_table_add_process(table, seize->pid, 0, &process);
-	if (r < 0)
-		return r;
-	r = hold_table_add_thread(table, seize->pid, process, &thread);
-	if (r == 0)
-		r = seize_pid(seize->hold, seize->pid);
-	if (r < 0) {
-		hold_table_remove_process(table, process);
-		return r;
-	}
-	thread->born = true;
-	return 0;
+	return hold_seize_waiting(seize->hold->table, seize->pid, options_of(seize->hold, true));
 }
 
-/* 0: seized, or nothing is to be seized any more; 1: it is ours already; or negative errno. */
-static int seize_thread(struct hold *hold, struct held_process *process, pid_t tid)
-{
-	struct held_thread *thread;
-	struct process_info info;
-	int r;
-
-	if (hold_table_thread(hold->table, tid))
-		return 1;
-	r = seize_pid(hold, tid);
-	if (r == -ESRCH)
-		return 1;
-	if (r == -EPERM && process_info_read(tid, &info) == 0 && info.tracer)
-		/* born to one that we have: its first stop is going to be seen */
-		return info.tracer == gettid() ? 1 : -EBUSY;
-	if (r == 0)
-		r = hold_table_add_thread(hold->table, tid, process, &thread);
-	if (r < 0)
-		return r;
-	thread->born = true;
-	return 0;
-}
-
-/* 0: some threads were not known yet; 1: none; or negative errno. */
-static int seize_new_threads(struct hold *hold, struct held_process *process)
-{
-	_cleanup_free_ pid_t *tids = NULL;
-	size_t n;
-	int r = process_threads(process->pid, &tids, &n), all = 1;
-
-	for (size_t i = 0; i < n && r >= 0; i++) {
-		r = seize_thread(hold, process, tids[i]);
-		all &= r;
-	}
-	return r < 0 ? r : all;
-}
-
-/* Until a reading of the list shows nothing new: those born to threads that we have are ours. */
 static int seize_running(void *arg)
 {
 	const struct seize_request *seize = arg;
-	struct hold_table *table = seize->hold->table;
-	struct held_process *process;
-	int r = hold_table_add_process(table, seize->pid, 0, &process);
 
-	if (r < 0)
-		return r;
-	do
-		r = seize_new_threads(seize->hold, process);
-	while (r == 0);
-	if (LIST_EMPTY(&process->threads)) {
-		hold_table_remove_process(table, process);
-		return r < 0 ? r : -ESRCH;
-	}
-	return r < 0 ? r : 0;
+	return hold_seize_threads(seize->hold->table, seize->pid, options_of(seize->hold, true));
 }
 
 int hold_new(hold_fn fn, void *userdata, struct hold **ret_hold)
@@ -574,7 +508,7 @@ int hold_seize_child(struct hold *hold, pid_t pid)
 {
 	struct seize_request seize_request = { .hold = hold, .pid = pid };
 
-	return tracer_thread_call(hold->thread, seize, &seize_request);
+	return tracer_thread_call(hold->thread, seize_child, &seize_request);
 }
 
 int hold_seize_running(struct hold *hold, pid_t pid)
@@ -589,9 +523,9 @@ bool hold_has(const struct hold *hold, pid_t pid)
 	return hold_table_process(hold->table, pid) != NULL;
 }
 
-void hold_watch_exits(struct hold *hold)
+void hold_watch_exits(struct hold *hold, enum hold_exits exits)
 {
-	hold->watch_exits = true;
+	hold->exits = exits;
 }
 
 static int stop_held(void *arg)

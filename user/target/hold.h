@@ -24,7 +24,7 @@ enum hold_event_type {
 	HOLD_MARK, /* a thread stopped by a HOLD_SIGNAL of the kernel's: perhaps BPF's mark */
 	/*
 	 * A process is about to end, and its memory and threads are still there: one of them is
-	 * stopped, hold_stop stops the others. Once for each, if hold_watch_exits was asked for.
+	 * stopped, hold_stop stops the others. Once for each that hold_watch_exits asked for.
 	 */
 	HOLD_EXITING,
 	HOLD_EXITED, /* a process (its last thread) ended, and was reaped; status as wait(2)'s */
@@ -81,8 +81,18 @@ int hold_seize_running(struct hold *hold, pid_t pid);
 /* Is the process held? */
 bool hold_has(const struct hold *hold, pid_t pid);
 
-/* What is seized from now on tells of HOLD_EXITING. */
-void hold_watch_exits(struct hold *hold);
+enum hold_exits {
+	HOLD_EXITS_NONE,
+	/*
+	 * What is seized from now on, not what is born to it, whose threads may be many: each end
+	 * costs a stop. Of a program whose main thread ends first nothing is told.
+	 */
+	HOLD_EXITS_SEIZED,
+	HOLD_EXITS_ALL, /* and what is born to it */
+};
+
+/* Which of them tell of HOLD_EXITING; none does before. */
+void hold_watch_exits(struct hold *hold, enum hold_exits exits);
 
 /*
  * Stops all threads of a held process (target/stop.h). They run on after stop_free, as soon as

@@ -63,7 +63,7 @@ static void sort_blocks(struct live_image *image)
 	image->blocks.len = kept;
 }
 
-static int list_images(const struct live *live, struct collection *c)
+static int list_images(const struct live *live, pid_t pid, struct collection *c)
 {
 	int r = 0;
 
@@ -76,7 +76,8 @@ static int list_images(const struct live *live, struct collection *c)
 		const struct live_process *process = live->processes.data[slot];
 		struct live_image *image = &c->images[c->n];
 
-		if (!process || process->ended || process->placeholder)
+		if (!process || process->ended || process->placeholder ||
+		    (pid && process->pid != pid))
 			continue;
 		image->slot = (uint32_t)slot;
 		image->image = process->image;
@@ -91,9 +92,9 @@ static int list_images(const struct live *live, struct collection *c)
 	return r;
 }
 
-static int collect(const struct live *live, struct collection *c)
+static int collect(const struct live *live, pid_t pid, struct collection *c)
 {
-	int r = list_images(live, c);
+	int r = list_images(live, pid, c);
 
 	if (r < 0 || c->n == 0)
 		return r;
@@ -106,10 +107,11 @@ static int collect(const struct live *live, struct collection *c)
 	return r;
 }
 
-int live_images_new(const struct live *live, struct live_image **ret_images, size_t *ret_n)
+int live_images_new(const struct live *live, pid_t pid, struct live_image **ret_images,
+		    size_t *ret_n)
 {
 	struct collection c = { 0 };
-	int r = collect(live, &c);
+	int r = collect(live, pid, &c);
 
 	inheritance_free(c.inheritance);
 	vec_done(&c.forked);

@@ -26,10 +26,12 @@ struct live_image {
 };
 
 /*
- * All that are reported and have not ended, with their blocks, those from ancestors included; a
- * block that changes hands meanwhile may be missing. 0 or negative errno.
+ * All that are reported and have not ended, or that of `pid` alone (0: all), with their blocks,
+ * those from ancestors included; a block that changes hands meanwhile may be missing. 0 or negative
+ * errno.
  */
-int live_images_new(const struct live *live, struct live_image **ret_images, size_t *ret_n);
+int live_images_new(const struct live *live, pid_t pid, struct live_image **ret_images,
+		    size_t *ret_n);
 void live_images_free(struct live_image *images, size_t n);
 
 #endif

@@ -239,11 +239,11 @@ static int target_job_control(const char *arg)
 	(void)arg;
 	pid = fork();
 	if (pid == 0) {
-		/* An orphaned process group would ignore the terminal's stop signals. */
-		CHECK(setpgid(0, 0) == 0, 120);
 		for (;;)
 			pause();
 	}
+	/* An orphaned process group would ignore the terminal's stop signals. */
+	CHECK(setpgid(pid, pid) == 0, 120);
 	sleep_ms(5);
 	for (int i = 0; i < 12; i++) {
 		int sig = stop_signals[i % 4];

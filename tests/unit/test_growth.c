@@ -138,6 +138,10 @@ static void few_samples_have_no_verdict_and_flat_ones_are_steady(void **state)
 	assert_true(growth_judge(&input, &growth));
 	assert_string_equal(growth_verdict_name(growth.verdict), "steady");
 	assert_true(growth.bytes_per_s == 0 && growth.confidence == 1);
+	input.least_span_ns = times[GROWTH_LEAST - 1] - times[0];
+	assert_true(growth_judge(&input, &growth));
+	input.least_span_ns++;
+	assert_false(growth_judge(&input, &growth));
 }
 
 /* Without births the age of the oldest block tells a leak from what only grows. */

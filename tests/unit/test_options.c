@@ -66,7 +66,8 @@ static void what_is_not_given_has_its_default(void **state)
 	assert_false(o->no_follow);
 	assert_int_equal(o->interval_ns, 0);
 	assert_int_equal(o->duration_ns, 0);
-	assert_int_equal(o->sample_interval_ns, 1000000000);
+	assert_int_equal(o->sample_interval_ns, 100000000);
+	assert_int_equal(o->growth_span_ns, 10000000000);
 	assert_int_equal(o->min_size, 0);
 	assert_int_equal(o->max_size, UINT64_MAX);
 	assert_int_equal(o->older_than_ns, 0);
@@ -107,6 +108,7 @@ static void every_option_sets_its_field(void **state)
 	assert_int_equal(o->interval_ns, 500000000);
 	assert_int_equal(o->duration_ns, 10000000000);
 	assert_int_equal(o->sample_interval_ns, 50000000);
+	assert_int_equal(o->growth_span_ns, 0);
 	assert_string_equal(o->run_as, "nobody");
 	assert_words(o->env_set, ARGS("A=1", "B=x=y"));
 	assert_true(o->no_follow);

@@ -272,7 +272,8 @@ bool growth_judge(const struct growth_input *input, struct growth *ret_growth)
 	struct shape s;
 	size_t n;
 
-	if (input->n < GROWTH_LEAST)
+	if (input->n < GROWTH_LEAST ||
+	    input->times_ns[input->n - 1] - input->times_ns[0] < input->least_span_ns)
 		return false;
 	load(input, &p);
 	if (p.high <= p.low) {

@@ -27,6 +27,7 @@ struct growth_input {
 	const uint64_t *times_ns; /* since the start of the run; ascending strictly */
 	const int64_t *live_bytes;
 	size_t n;
+	uint64_t least_span_ns; /* from the first sample to the last; 0: any */
 	/*
 	 * Of what lives now, bytes by when they were allocated. All 0: not known, and the age of
 	 * the oldest block stands for them.
@@ -42,7 +43,7 @@ struct growth {
 	double confidence;  /* 0 to 1: how clear the evidence is. No probability. */
 };
 
-/* False: too few samples. */
+/* False: too few samples, or in too short a time. */
 bool growth_judge(const struct growth_input *input, struct growth *ret_growth);
 
 /* "steady", "cache", "growing", "leak". */

@@ -142,6 +142,14 @@ static int apply_positive_time(struct option_parser *p, const struct option_def 
 	return r;
 }
 
+/* Who asks for samples in quick succession wants to be told as soon as they tell something. */
+static int apply_sample_interval(struct option_parser *p, const struct option_def *def,
+				 const char *value)
+{
+	p->options->growth_span_ns = 0;
+	return apply_positive_time(p, def, value);
+}
+
 static int apply_top(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	(void)def; /* sets its own field */
@@ -373,10 +381,10 @@ const struct option_def option_table[] = {
 	{ 'd', NULL, GROUP_WHEN, 0, "SEC", NULL, apply_positive_time, FIELD(duration_ns),
 	  .help = "Stop after SEC seconds; default: when the traced processes have ended." },
 
-	{ 0, "sample-interval", GROUP_WHEN, OPTION_ALLOC, "SEC", NULL, apply_positive_time,
+	{ 0, "sample-interval", GROUP_WHEN, OPTION_ALLOC, "SEC", NULL, apply_sample_interval,
 	  FIELD(sample_interval_ns),
-	  .help = "Look every SEC seconds at what is live, for trends, later less often; default: "
-		  "1." },
+	  .help = "Look every SEC seconds at what is live, for the timeline and trends, later less "
+		  "often; default: 0.1." },
 
 	{ 0, "min-size", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, "SIZE", NULL, apply_size,
 	  FIELD(min_size), .help = "Only blocks of at least this size." },

@@ -20,7 +20,8 @@ static int options_new(struct options **ret_options)
 	if (!options)
 		return -ENOMEM;
 	options->max_size = UINT64_MAX;
-	options->sample_interval_ns = 1000000000;
+	options->sample_interval_ns = 100000000;
+	options->growth_span_ns = 10000000000;
 	options->top = DEFAULT_TOP;
 	options->keep_ended = UINT64_MAX;
 	options->max_stack = OPTIONS_MAX_STACK;

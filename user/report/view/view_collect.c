@@ -13,6 +13,7 @@ struct collector {
 	struct view_resolver resolver;
 	const struct view_timeline *timeline;
 	uint64_t mark_ns;
+	uint64_t growth_span_ns;
 	struct hashmap *by_places; /* of struct view_site, each its own allocation until the end */
 	VEC(struct view_site *) list;
 	uint64_t born_bytes[GROWTH_BIRTHS]; /* of all heap sites */
@@ -212,7 +213,7 @@ static int hand_over(struct collector *c, const struct report_opts *opts,
 		view_clamp(&site->live_bytes, &process->exact);
 		view_clamp(&site->live_blocks, &process->exact);
 		view_clamp(&site->peak_bytes, &process->exact);
-		view_judge_site(&process->timeline, site);
+		view_judge_site(&process->timeline, c->growth_span_ns, site);
 		for (size_t i = 0; i < GROWTH_BIRTHS; i++)
 			c->born_bytes[i] += site->born_bytes[i];
 		if (passes(site, opts)) {
@@ -237,6 +238,7 @@ int view_collect(const struct model *model, struct symbols *symbols, const struc
 		.resolver = { model, symbols },
 		.timeline = &process->timeline,
 		.mark_ns = opts->mark_ns,
+		.growth_span_ns = model_run(model) ? model_run(model)->growth_span_ns : 0,
 	};
 	const struct model_process *image = process->image;
 	int r = hashmap_new(&places_ops, &c.by_places);
@@ -248,7 +250,7 @@ int view_collect(const struct model *model, struct symbols *symbols, const struc
 	if (r == 0)
 		r = hand_over(&c, opts, process);
 	if (r == 0)
-		view_judge_process(process, c.born_bytes);
+		view_judge_process(process, c.growth_span_ns, c.born_bytes);
 	vec_foreach(&c.list, site)
 		site_free(*site);
 	vec_done(&c.list);

@@ -21,12 +21,14 @@ static size_t usable(const struct view_timeline *timeline, size_t first)
 	return n <= SERIES_POINTS && n > first ? n - first : 0;
 }
 
-void view_judge_site(const struct view_timeline *timeline, struct view_site *site)
+void view_judge_site(const struct view_timeline *timeline, uint64_t least_span_ns,
+		     struct view_site *site)
 {
 	const struct view_series *series = &site->series;
 	struct judged points;
 	struct growth_input input = { .times_ns = points.times_ns,
 				      .live_bytes = points.live_bytes,
+				      .least_span_ns = least_span_ns,
 				      .oldest_ns = site->oldest_ns,
 				      .frees = site->allocs > (uint64_t)site->live_blocks };
 	size_t n = series->live_bytes ? usable(timeline, series->first) : 0;
@@ -40,12 +42,14 @@ void view_judge_site(const struct view_timeline *timeline, struct view_site *sit
 	site->has_growth = growth_judge(&input, &site->growth);
 }
 
-void view_judge_process(struct view_process *process, const uint64_t born_bytes[GROWTH_BIRTHS])
+void view_judge_process(struct view_process *process, uint64_t least_span_ns,
+			const uint64_t born_bytes[GROWTH_BIRTHS])
 {
 	const struct view_timeline *timeline = &process->timeline;
 	struct judged points;
 	struct growth_input input = { .times_ns = points.times_ns,
 				      .live_bytes = points.live_bytes,
+				      .least_span_ns = least_span_ns,
 				      .oldest_ns = UINT64_MAX,
 				      .frees = process->totals.frees > 0 };
 	size_t n = usable(timeline, 0);

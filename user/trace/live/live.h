@@ -39,6 +39,8 @@ struct live_opts {
 	uint64_t min_size, max_size;
 	uint32_t max_stack;    /* callers kept of a stack, up to ABI_MAX_FRAMES */
 	uint32_t check_stacks; /* so many are checked: trace/unwind/stack_check.h */
+	/* What record_run says of it. */
+	uint64_t growth_span_ns;
 	/*
 	 * Threads are stopped before they execute a program, and before these functions (names as
 	 * in the symbol table; NULL-terminated, NULL: none; borrowed for good), as live_take_

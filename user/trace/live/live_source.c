@@ -123,6 +123,7 @@ static int describe_run(struct live *live)
 				 clock_ns(CLOCK_REALTIME) - (clock_monotonic_ns() - live->start_ns),
 			 .start_ns = live->start_ns,
 			 .age_resolution_ns = ABI_TICK_NS,
+			 .growth_span_ns = live->opts.growth_span_ns,
 			 .no_allocations = !live->opts.allocations,
 			 .no_stacks = live->opts.max_stack == 0,
 			 .unwinder = live->opts.max_stack == 0 ? NULL :

@@ -74,6 +74,7 @@ struct record_run {
 	const char *unwinder;	    /* of user stacks: "cfi", "fp"; NULL: unknown */
 	bool free_stacks;	    /* where blocks are freed is counted: RECORD_FREE_PAIR */
 	const char *kernel_lacks;   /* trace/kernel/kernel_limits.h; NULL or empty: nothing */
+	uint64_t growth_span_ns;    /* what was sampled for less is not judged: it begins */
 };
 
 struct record_function {

@@ -7,9 +7,9 @@ import re
 import signal
 
 import schema
-from lib import (called_by, heap_sites, load_report, memtraced, need_root, process_state,
-                 run_memtraced, scratch,
-                 started, target, test, total, trace, with_function)
+from lib import (called_by, heap_sites, load_report, memtraced, need_program, need_root,
+                 process_state, run, run_memtraced, scratch, started, target, test, total, trace,
+                 with_function)
 
 FRAME_LINE = re.compile(r"^\t *[0-9a-f]+ \S.* \(.+\)$")
 HEADER_LINE = re.compile(r"^\S.+ +\d+/\d+ +(\[\d+\] +)?\d+\.\d{6,9}: +\d+ [^: ]+: $")
@@ -107,6 +107,39 @@ def percent_p_in_a_path_is_the_pid():
         pid = int(re.search(r"^parent (\d+)$", done.stdout, re.M).group(1))
         assert os.listdir(folder) == [f"out.{pid}"], os.listdir(folder)
         assert load_report(f"{folder}/out.{pid}")["processes"][0]["pid"] == pid
+
+
+UNPACKED_BY = {".gz": "gzip", ".zst": "zstd"}
+
+
+@test(need_root, need_program("gzip", "zstd"), each=UNPACKED_BY)
+def a_file_is_packed_as_its_name_says(suffix):
+    formats = ("json", "html", "folded", "massif", "perf-script", "callgrind", "pprof")
+    with scratch() as folder:
+        def place(form, end):
+            return os.path.join(folder, form + end)
+
+        words = [f"-o{form}:{place(form, end)}" for form in formats for end in ("", suffix)]
+        done = run_memtraced(*words, "--", target("leak"), "50", "0")
+        assert done.returncode == 0, done.stderr
+        for form in formats:
+            with open(place(form, ""), "rb") as file:
+                plain = file.read()
+            if form == "pprof":  # is gzip's in itself, and stays so
+                with open(place(form, suffix), "rb") as file:
+                    assert file.read() == plain
+                continue
+            unpacked = run([UNPACKED_BY[suffix], "-dc", place(form, suffix)])
+            assert unpacked.returncode == 0, (form, unpacked.stderr)
+            assert unpacked.stdout == plain.decode(), form
+        words = [f"-operf-script:{place('each', end)}" for end in ("", suffix)]
+        done = run_memtraced("-e", "write", "--each", *words, "--", "sh", "-c",
+                             "for i in 1 2 3; do echo $i; done")
+        assert done.returncode == 0, done.stderr
+        text = run([UNPACKED_BY[suffix], "-dc", place("each", suffix)]).stdout
+        with open(place("each", ""), encoding="utf-8") as file:
+            assert text == file.read()
+        assert len(events(text)) == 3, text
 
 
 @test(need_root)

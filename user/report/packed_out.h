@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Streams that compress what is written to them as the name of their file says: readers that go by
- * the name take nothing else. For formats that say so in report.c's table.
+ * the name take nothing else.
  */
 #ifndef MEMTRACED_REPORT_PACKED_OUT_H
 #define MEMTRACED_REPORT_PACKED_OUT_H

@@ -67,6 +67,7 @@ static const struct report_format formats[] = {
 		.at_end_only = true,
 		.one_job = true,
 		.binary = true,
+		.packed = true,
 		.write = pprof_write,
 	},
 	{
@@ -94,7 +95,6 @@ static const struct report_format formats[] = {
 		.name = "heaptrack",
 		.description = "a heap's course for heaptrack_print and heaptrack_gui",
 		.at_end_only = true,
-		.packed_by_name = true,
 		.write = heaptrack_write,
 		.write_process = heaptrack_write_process,
 	},

@@ -17,7 +17,7 @@ struct report_format {
 	bool at_end_only;	 /* with -i on stdout: written once, at the end */
 	bool one_job;		 /* holds the stacks of one job: report_opts.job */
 	bool binary;		 /* nothing for a terminal */
-	bool packed_by_name;	 /* as report/packed_out.h says, since its readers go by the name */
+	bool packed;		 /* compressed in itself, whatever the file's name says */
 	/* 0, -ENOMEM, or -EIO when the stream took not all. */
 	int (*write)(const struct view *view, FILE *file);
 	/*

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/event_streams.h"
 
-#include "base/outfile.h"
 #include "base/vec.h"
 #include "report/perf/perf_script_stream.h"
+#include "service/output_file.h"
 #include "service/stdout_stream.h"
 
 #include <errno.h>
 
 struct target {
 	struct perf_script_stream *stream;
-	struct outfile *file; /* NULL: standard output */
+	struct output_file *file; /* NULL: standard output */
 };
 
 struct event_streams {
@@ -39,14 +39,14 @@ void event_streams_free(struct event_streams *streams)
 		return;
 	vec_foreach(&streams->targets, target) {
 		perf_script_stream_free(target->stream);
-		outfile_free(target->file);
+		output_file_free(target->file);
 	}
 	vec_done(&streams->targets);
 	stdout_stream_free(streams->out);
 	free(streams);
 }
 
-int event_streams_add(struct event_streams *streams, uint32_t event_id, struct outfile *file)
+int event_streams_add(struct event_streams *streams, uint32_t event_id, struct output_file *file)
 {
 	struct target target = { .file = file };
 	int r = 0;
@@ -55,14 +55,14 @@ int event_streams_add(struct event_streams *streams, uint32_t event_id, struct o
 		r = stdout_stream_new(&streams->out);
 	if (r == 0)
 		r = perf_script_stream_new(streams->model, streams->symbols, event_id,
-					   file ? outfile_stream(file) :
+					   file ? output_file_stream(file) :
 						  stdout_stream_file(streams->out),
 					   &target.stream);
 	if (r == 0)
 		r = vec_push(&streams->targets, target);
 	if (r < 0) {
 		perf_script_stream_free(target.stream);
-		outfile_free(target.file);
+		output_file_free(target.file);
 	}
 	return r;
 }
@@ -89,7 +89,7 @@ int event_streams_finish(struct event_streams *streams)
 	int r = event_streams_flush(streams);
 
 	vec_foreach(&streams->targets, target) {
-		int r_file = target->file ? outfile_commit(target->file) : 0;
+		int r_file = target->file ? output_file_commit(target->file) : 0;
 
 		if (r == 0)
 			r = r_file;

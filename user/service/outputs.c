@@ -2,9 +2,7 @@
 #include "service/outputs.h"
 
 #include "base/log.h"
-#include "base/outfile.h"
 #include "report/one_process.h"
-#include "report/packed_out.h"
 #include "report/report.h"
 #include "report/view/symbols.h"
 #include "report/view/view.h"
@@ -15,6 +13,7 @@
 #include "service/leak_check.h"
 #include "service/leak_replay.h"
 #include "service/output_checks.h"
+#include "service/output_file.h"
 #include "service/output_style.h"
 #include "service/recorder.h"
 #include "service/stdout_stream.h"
@@ -146,13 +145,15 @@ static int begin_stream(struct outputs *outputs, const struct option_output *out
 			uint32_t event_id)
 {
 	_cleanup_free_ char *path = NULL;
-	struct outfile *file = NULL;
+	struct output_file *file = NULL;
 	int r = 0;
 
 	if (!output->path)
 		return event_streams_add(outputs->streams, event_id, NULL);
 	path = job_path(outputs, output, jobs_of_event(outputs->model, event_id), outputs->pid);
-	r = path ? outfile_new(path, outputs->uid, outputs->gid, &file) : -ENOMEM;
+	r = path ? output_file_new(path, outputs->uid, outputs->gid,
+				   report_format_find(output->format), &file) :
+		   -ENOMEM;
 	if (r)
 		log_error("cannot write %s: %s", output->path, strerror(-r));
 	return r ? r : event_streams_add(outputs->streams, event_id, file);
@@ -248,40 +249,22 @@ static int write_stdout(struct outputs *outputs, const struct view *view,
 	return r;
 }
 
-/* One process's if that is not NULL. */
-static int write_format(const struct report_format *format, const struct view *view,
-			const struct view_process *process, FILE *file)
-{
-	return process ? format->write_process(view, process, file) : format->write(view, file);
-}
-
-static int write_packed(const struct report_format *format, const struct view *view,
-			const struct view_process *process, const char *path, FILE *file)
-{
-	FILE *packed = NULL;
-	int r = format->packed_by_name ? packed_out_open(path, file, &packed) : 0;
-
-	if (r == 0)
-		r = write_format(format, view, process, packed ? packed : file);
-	if (packed && fclose(packed) != 0 && r == 0)
-		r = -EIO;
-	return r;
-}
-
 /* Of one process if that is not NULL. */
 static int write_file(const struct outputs *outputs, const struct view *view,
 		      const struct option_output *output, const struct view_process *process)
 {
 	pid_t pid = process ? (pid_t)process->image->pid : outputs->pid;
 	_cleanup_free_ char *path = job_path(outputs, output, view_opts(view)->job, pid);
-	_cleanup_(outfile_free_p) struct outfile *file = NULL;
-	int r = path ? outfile_new(path, outputs->uid, outputs->gid, &file) : -ENOMEM;
+	_cleanup_(output_file_free_p) struct output_file *file = NULL;
+	const struct report_format *format = report_format_find(output->format);
+	int r = path ? output_file_new(path, outputs->uid, outputs->gid, format, &file) : -ENOMEM;
 
+	if (r == 0 && process)
+		r = format->write_process(view, process, output_file_stream(file));
+	else if (r == 0)
+		r = format->write(view, output_file_stream(file));
 	if (r == 0)
-		r = write_packed(report_format_find(output->format), view, process, path,
-				 outfile_stream(file));
-	if (r == 0)
-		r = outfile_commit(file);
+		r = output_file_commit(file);
 	if (r)
 		log_error("cannot write %s: %s", path ? path : output->path, strerror(-r));
 	return r == -EPIPE ? -EIO : r;

@@ -170,6 +170,16 @@ def what_never_fitted_replaces_nothing():
         assert os.listdir(disk) == ["run"]
 
 
+@test(need_root, each=["json:x", "json:x.gz", "html:x.zst", "pprof:x"])
+def a_report_for_which_there_is_no_room_says_so(output):
+    form, name = output.split(":")
+    with scratch() as folder, small_disk(folder, "8k") as disk:
+        done = run_memtraced("-q", "-o", f"{form}:{disk}/{name}", "--", target("stacks"))
+        assert done.returncode == 2, (done.returncode, done.stderr)
+        assert done.stderr.count("No space left on device") == 1, done.stderr
+        assert os.listdir(disk) == []
+
+
 @test(need_root)
 def a_reader_of_a_pipe_that_goes_ends_the_recording_and_not_the_run():
     with scratch() as folder:

@@ -31,6 +31,13 @@ FILE *output_file_stream(struct output_file *file)
 	return file->packed ? file->packed : outfile_stream(file->file);
 }
 
+int output_file_error(struct output_file *file)
+{
+	int r = outfile_flush(file->file);
+
+	return r < 0 ? r : -EIO;
+}
+
 static int end_packing(struct output_file *file)
 {
 	FILE *packed = TAKE_PTR(file->packed);
@@ -40,10 +47,7 @@ static int end_packing(struct output_file *file)
 
 int output_file_commit(struct output_file *file)
 {
-	int r = end_packing(file);
-
-	/* What went wrong below says the commit itself. */
-	return r < 0 && !ferror(outfile_stream(file->file)) ? r : outfile_commit(file->file);
+	return end_packing(file) < 0 ? output_file_error(file) : outfile_commit(file->file);
 }
 
 void output_file_free(struct output_file *file)

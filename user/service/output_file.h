@@ -20,6 +20,9 @@ int output_file_new(const char *path, uid_t uid, gid_t gid, const struct report_
 /* Belongs to the file. */
 FILE *output_file_stream(struct output_file *file);
 
+/* Why the stream did not take all, which writers call -EIO: negative errno of the first failure. */
+int output_file_error(struct output_file *file);
+
 /* As outfile_commit, to be called once. */
 int output_file_commit(struct output_file *file);
 

@@ -12,6 +12,8 @@
 #            given to deps and deps-kernels, too, they fetch compiler and libraries
 #   KERNELS= which kernels check-kernels shall be limited to (5.10 6.1 6.12 6.18 newest);
 #            MEMTRACED_NEED_KERNELS=1: one that is not there is a failure, not a skip
+#   PREFIX=/usr/local SYSCONFDIR=/etc UNITDIR=PREFIX/lib/systemd/system DESTDIR=
+#            where install and uninstall find their places; VERSION= what the program says of itself
 #   TESTS=   what check-unit (test_*.c files) or check-live (name patterns) shall be limited to
 #   QUICK=1  bench in three minutes; RESULTS=path: copies of its path.md and path.json;
 #            ROWS=patterns: only rows whose names contain one of these words
@@ -22,6 +24,8 @@ ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE)))
 
 O ?= build$(if $(CROSS_COMPILE),-$(ARCH))
 PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 FUZZ_SECONDS ?= 10
 
 CLANG ?= clang
@@ -53,6 +57,9 @@ endif
 STRIP ?= strip
 
 VERSION := 0.1.0
+# The program has its own idea of where the configuration is; one that is elsewhere must be there.
+SERVICE_COMMAND = $(PREFIX)/sbin/memtraced --service$(if $(filter-out /etc,$(SYSCONFDIR)), \
+	--config=$(SYSCONFDIR)/memtraced/memtraced.conf)
 PACKAGES := libbpf libelf libdw liblzma libzstd zlib json-c libprotobuf-c capstone ncursesw \
 	libmicrohttpd inih libsystemd
 
@@ -66,15 +73,16 @@ WARNINGS := -Wall -Wextra -Werror
 SANITIZE := $(if $(filter 1,$(ASAN)),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 FUZZ_INSTRUMENT := $(if $(filter 1,$(FUZZ)),-fsanitize=fuzzer-no-link$(comma)address)
 ALL_CFLAGS = -std=gnu11 $(CROSS_FLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) $(FUZZ_INSTRUMENT) \
-	-D_GNU_SOURCE -DMEMTRACED_VERSION='"$(VERSION)"' -Iuser -I. -I$(O) $(PACKAGE_CFLAGS)
+	-D_GNU_SOURCE -Iuser -I. -I$(O) $(PACKAGE_CFLAGS)
 ALL_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) $(SANITIZE) $(FUZZ_INSTRUMENT)
 ALL_LIBS = $(PACKAGE_LIBS) -liberty -lm $(LDLIBS)
 # The product has an allocator of its own, inside its file: probes that all processes share stand in
 # the C library's, and each call of ours would trap there (HACKING.md).
 ALLOCATOR = $(if $(SANITIZE),,-l:libjemalloc.a -lstdc++ -lm)
 
+# Where it was built is no part of what lines of source are called in it.
 BPF_CFLAGS := -target bpf -g -O2 -mcpu=v3 -Wall -Werror -D__TARGET_ARCH_$(ARCH) \
-	-Ivmlinux -Ivmlinux/$(ARCH) -Ibpf
+	-ffile-prefix-map=$(CURDIR)=. -Ivmlinux -Ivmlinux/$(ARCH) -Ibpf
 
 # Targets are ordinary programs: unoptimised enough that no malloc/free pair is optimised away.
 TARGET_CFLAGS := $(CROSS_FLAGS) -O1 -g -fno-builtin -fno-omit-frame-pointer -Wall -Wextra -Werror -D_GNU_SOURCE -I.
@@ -99,7 +107,7 @@ JOB_OBJS := $(JOBS:%=$(O)/bpf/%.o)
 # All of it once more for kernels before 5.15: bpf/old_kernel.bpf.h.
 OLD_OBJS := $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/old/%.o)
 SKELETONS := $(foreach name,memtraced $(JOBS),$(O)/$(name).skel.h $(O)/$(name)_old.skel.h)
-GENERATED := $(O)/syscall_names.h
+GENERATED := $(O)/syscall_names.h $(O)/version.h
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c tests/replay/test_*.c))
 UNIT_RUN := $(patsubst %.c,$(O)/%,$(filter $(or $(filter %.c,$(TESTS)),%),$(UNIT_SRCS)))
@@ -191,18 +199,28 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (default 10)
 		$(FUZZ_NAMES:%=run-%)
 
 .PHONY: install
-install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that is there stays
+install: all ## to DESTDIR, by PREFIX, SYSCONFDIR, UNITDIR; a configuration that is there stays
 	install -D -m 755 $(O)/memtraced $(DESTDIR)$(PREFIX)/sbin/memtraced
 	install -D -m 644 docs/memtraced.8 $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8
 	install -D -m 644 docs/memtraced.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced
-	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	sed 's|@PREFIX@|$(PREFIX)|' systemd/memtraced.service.in \
-		> $(DESTDIR)$(PREFIX)/lib/systemd/system/memtraced.service
-	install -m 644 systemd/memtraced.socket $(DESTDIR)$(PREFIX)/lib/systemd/system/
+	install -d $(DESTDIR)$(UNITDIR)
+	sed 's|@COMMAND@|$(SERVICE_COMMAND)|' systemd/memtraced.service.in \
+		> $(DESTDIR)$(UNITDIR)/memtraced.service
+	chmod 644 $(DESTDIR)$(UNITDIR)/memtraced.service
+	install -m 644 systemd/memtraced.socket $(DESTDIR)$(UNITDIR)/
 	install -D -m 644 systemd/memtraced.conf $(DESTDIR)$(PREFIX)/share/doc/memtraced/memtraced.conf
-	[ -e $(DESTDIR)/etc/memtraced/memtraced.conf ] || install -D -m 644 systemd/memtraced.conf \
-		$(DESTDIR)/etc/memtraced/memtraced.conf
+	[ -e $(DESTDIR)$(SYSCONFDIR)/memtraced/memtraced.conf ] || install -D -m 644 \
+		systemd/memtraced.conf $(DESTDIR)$(SYSCONFDIR)/memtraced/memtraced.conf
+
+.PHONY: uninstall
+uninstall: ## what install wrote, but for the configuration and what the service has kept
+	rm -f $(DESTDIR)$(PREFIX)/sbin/memtraced $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8 \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced \
+		$(DESTDIR)$(UNITDIR)/memtraced.service $(DESTDIR)$(UNITDIR)/memtraced.socket \
+		$(DESTDIR)$(PREFIX)/share/doc/memtraced/memtraced.conf
+	[ ! -d $(DESTDIR)$(PREFIX)/share/doc/memtraced ] || \
+		rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/share/doc/memtraced
 
 .PHONY: clean
 clean: ## remove $(O)
@@ -245,7 +263,9 @@ $(O)/%.o: %.c $(O)/.flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETONS) $(GENERATED)
+$(USER_OBJS): | $(GENERATED)
+
+$(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETONS)
 
 $(filter $(O)/user/report/%,$(USER_OBJS)): | $(MESSAGES:%=%.h) $(SCRIPTS) $(STYLES)
 
@@ -287,11 +307,19 @@ $(O)/syscall_names.h: $(O)/.flags
 			printf "\t[%s] = \"%s\",\n", $$2, substr($$2, 6); n++ } \
 		END { print "};"; exit !n }' > $@
 
-# Rewritten only when it says something else, so that objects are rebuilt when flags change.
+# Rewritten only when it says something else, so that what depends on it is rebuilt then.
+define write_if_changed
+@mkdir -p $(O)
+@printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' > $@
+endef
+
 $(O)/.flags: FORCE
-	@mkdir -p $(O)
-	@printf '%s\n' '$(subst ','\'',$(CC) $(ALL_CFLAGS))' | cmp -s - $@ || \
-		printf '%s\n' '$(subst ','\'',$(CC) $(ALL_CFLAGS))' > $@
+	$(call write_if_changed,$(CC) $(ALL_CFLAGS))
+
+# No flag: another version concerns the few files that say it.
+hash := \#
+$(O)/version.h: FORCE
+	$(call write_if_changed,$(hash)define MEMTRACED_VERSION "$(VERSION)")
 
 .PHONY: FORCE
 FORCE:

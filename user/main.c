@@ -8,6 +8,7 @@
 #include "service/replay.h"
 #include "service/session.h"
 #include "trace/kernel/features.h"
+#include "version.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@ import subprocess
 import lib
 from lib import (ROOT, memtraced, need_kernel, need_program, need_root, refused, run,
                  run_memtraced, scratch, started, target, test)
-from test_service import Service, service
+from test_service import NOBODY, Service, service
 
 UNIT = os.path.join(ROOT, "systemd", "memtraced.service.in")
 
@@ -105,7 +105,7 @@ def capabilities():
 # What the unit's lines make of the file systems, and its capabilities: without a systemd.
 CONFINED = """
 mount --make-rprivate / &&
-{ grep -q tracefs /proc/filesystems && mount -t tracefs tracefs /sys/kernel/tracing; } &&
+{ mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing; } &&
 mount -t proc -o hidepid=invisible proc /proc &&
 mount -o remount,bind,ro /sys &&
 mount -t tmpfs tmpfs /home &&
@@ -133,13 +133,42 @@ def the_units_capabilities_are_enough():
             said.until(f"memtraced: process {pid} (leak): report")
 
 
+def make(goal, *variables, **how):
+    done = run(["make", "-s", "-C", ROOT, f"O={os.path.relpath(lib.Place.build, ROOT)}", goal,
+                *variables], timeout=100, **how)
+    assert done.returncode == 0, done
+
+
+def files_below(folder):
+    return sorted(os.path.relpath(os.path.join(place, name), folder)
+                  for place, _, names in os.walk(folder) for name in names)
+
+
+@test(need_root, need_program("make"), timeout=120)
+def who_is_not_root_installs_and_uninstalls_elsewhere():
+    with scratch() as folder:
+        places = ("PREFIX=/opt/memtraced", "SYSCONFDIR=/opt/memtraced/etc", "UNITDIR=/units",
+                  f"DESTDIR={folder}")
+        make("install", *places, user=NOBODY, group=NOBODY)
+        config = "opt/memtraced/etc/memtraced/memtraced.conf"
+        assert files_below(folder) == sorted([config, "units/memtraced.service"] + [
+            "units/memtraced.socket", "opt/memtraced/sbin/memtraced"] + [
+                f"opt/memtraced/share/{name}" for name in
+                ("bash-completion/completions/memtraced", "doc/memtraced/memtraced.conf",
+                 "man/man8/memtraced.8")]), files_below(folder)
+        with open(f"{folder}/units/memtraced.service", encoding="ascii") as file:
+            assert f"\nExecStart=/opt/memtraced/sbin/memtraced --service --config=/{config}\n" \
+                in file.read()
+        make("uninstall", *places, user=NOBODY, group=NOBODY)
+        assert files_below(folder) == [config], files_below(folder)
+        make("uninstall", *places)
+
+
 @test(need_root, need_program("make", "systemd-analyze"), timeout=120)
 def it_is_installed_whole_and_well_confined():
     with scratch() as folder:
         def install():
-            done = run(["make", "-s", "-C", ROOT, f"O={os.path.relpath(lib.Place.build, ROOT)}",
-                        "install", f"DESTDIR={folder}", "PREFIX=/usr"], timeout=100)
-            assert done.returncode == 0, done
+            make("install", f"DESTDIR={folder}", "PREFIX=/usr")
 
         install()
         config = f"{folder}/etc/memtraced/memtraced.conf"

@@ -6,6 +6,7 @@
 #include "target/identity.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/tracefs.h"
+#include "version.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,6 +9,7 @@
 #include "report/text/text.h"
 #include "service/daemon/reports.h"
 #include "service/daemon/routes.h"
+#include "version.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,6 +8,7 @@
 #include "service/daemon/process_rows.h"
 #include "service/daemon/routes.h"
 #include "target/statm.h"
+#include "version.h"
 
 #include <dirent.h>
 #include <errno.h>

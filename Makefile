@@ -72,7 +72,7 @@ CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror
 SANITIZE := $(if $(filter 1,$(ASAN)),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 FUZZ_INSTRUMENT := $(if $(filter 1,$(FUZZ)),-fsanitize=fuzzer-no-link$(comma)address)
-ALL_CFLAGS = -std=gnu11 $(CROSS_FLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) $(FUZZ_INSTRUMENT) \
+ALL_CFLAGS = -std=gnu11 $(CROSS_FLAGS) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) $(FUZZ_INSTRUMENT) \
 	-D_GNU_SOURCE -Iuser -I. -I$(O) $(PACKAGE_CFLAGS)
 ALL_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) $(SANITIZE) $(FUZZ_INSTRUMENT)
 ALL_LIBS = $(PACKAGE_LIBS) -liberty -lm $(LDLIBS)
@@ -119,7 +119,7 @@ FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/%.c=%)
 
 C_FILES = $(shell find user bpf tests bench -name '*.[ch]' -o -name '*.cc')
-SHELL_SCRIPTS := scripts/check-arm64 scripts/deps scripts/deps-bench scripts/deps-kernels scripts/check-skeletons scripts/demo scripts/check-spdx \
+SHELL_SCRIPTS := scripts/check-arm64 scripts/deps scripts/deps-bench scripts/deps-kernels scripts/make-deb scripts/check-skeletons scripts/demo scripts/check-spdx \
 	.ci/run $(wildcard docs/memtraced.bash)
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -221,6 +221,10 @@ uninstall: ## what install wrote, but for the configuration and what the service
 		$(DESTDIR)$(PREFIX)/share/doc/memtraced/memtraced.conf
 	[ ! -d $(DESTDIR)$(PREFIX)/share/doc/memtraced ] || \
 		rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/share/doc/memtraced
+
+.PHONY: deb
+deb: ## the Debian package, in $(O)/deb; no root needed where debhelper is installed
+	$(Q)scripts/make-deb $(abspath $(O)) $(VERSION)
 
 .PHONY: clean
 clean: ## remove $(O)

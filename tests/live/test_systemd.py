@@ -9,7 +9,7 @@ import socket
 import subprocess
 
 import lib
-from lib import (ROOT, memtraced, need_kernel, need_program, need_root, refused, run,
+from lib import (Lines, ROOT, memtraced, need_kernel, need_program, need_root, refused, run,
                  run_memtraced, scratch, started, target, test)
 from test_service import NOBODY, Service, service
 
@@ -64,7 +64,7 @@ def a_socket_that_it_is_given_is_served_in_place_of_its_own():
         given.bind(path)
         given.listen()
         with inherit(folder, config, given) as process:
-            said = lib.Lines(process.stderr)
+            said = Lines(process.stderr)
             assert said.until("memtraced: listening on") == "a socket of systemd's"
             assert said.until("memtraced: listening on") == f"127.0.0.1:{port}"
             said.until("memtraced: ready")
@@ -73,6 +73,25 @@ def a_socket_that_it_is_given_is_served_in_place_of_its_own():
             with served.tcp():
                 process.send_signal(signal.SIGTERM)
                 assert process.wait(20 * lib.PATIENCE) == 0
+        assert os.path.exists(path), "the socket is systemd's"
+
+
+@test(need_root)
+def a_socket_that_systemd_listens_on_is_not_taken_from_it():
+    with scratch() as folder, socket.socket(socket.AF_UNIX) as given:
+        path, config = os.path.join(folder, "http.sock"), os.path.join(folder, "memtraced.conf")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(f"[http]\nlisten = unix {path}\n")
+        given.bind(path)
+        given.listen(1)
+        # Nobody serves it yet: systemd starts a service when somebody asks. Then its queue is full.
+        for _ in range(4):
+            refused(run_memtraced("--service", f"--config={config}"), 2, path,
+                    "another service listens there already")
+        with inherit(folder, config, given) as process:
+            Lines(process.stderr).until("memtraced: ready")
+            refused(run_memtraced("--service", f"--config={config}"), 2, path,
+                    "another service listens there already")
         assert os.path.exists(path), "the socket is systemd's"
 
 
@@ -122,7 +141,7 @@ def the_units_capabilities_are_enough():
             file.write(f"[http]\nlisten = unix {path}\n[state]\ndirectory = {folder}/state\n")
         script = CONFINED % (capabilities(), memtraced(), config)
         with started(["unshare", "-m", "sh", "-c", script], stderr=subprocess.PIPE) as confined:
-            said = lib.Lines(confined.stderr)
+            said = Lines(confined.stderr)
             said.until("memtraced: ready")
             served = Service(confined, path, None, said)
             heap = served.text(f"/debug/pprof/heap?pid={pid}&seconds=2&debug=1")

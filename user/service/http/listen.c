@@ -33,16 +33,37 @@ static int lock_path(const char *path, int *ret_fd)
 	return 0;
 }
 
+/*
+ * Who was given a socket holds no lock, and one that systemd holds for a service to come has no
+ * service: connect(2) is refused only where nothing listens. A queue that is full is one, too.
+ */
+static int check_unserved(const struct service_listen *listen)
+{
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (const struct sockaddr *)&listen->address, listen->address_len) == 0)
+		return -EADDRINUSE;
+	return errno == ECONNREFUSED		      ? 0 :
+	       errno == EAGAIN || errno == EPROTOTYPE ? -EADDRINUSE :
+							-errno;
+}
+
 /* The socket of a service that has gone; nothing else is removed. */
-static int remove_socket(const char *path)
+static int remove_socket(const struct service_listen *listen, const char *path)
 {
 	struct stat st;
+	int r;
 
 	if (lstat(path, &st))
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode))
 		return -EEXIST;
-	return unlink(path) ? -errno : 0;
+	r = check_unserved(listen);
+	if (r == 0 && unlink(path))
+		r = -errno;
+	return r;
 }
 
 /* The folder alone: who wants it elsewhere than below /run has that. */
@@ -89,7 +110,7 @@ static int open_unix(const struct service_config *config, const struct service_l
 	if (r == 0)
 		r = lock_path(path, &listener->lock_fd);
 	if (r == 0)
-		r = remove_socket(path);
+		r = remove_socket(listen, path);
 	if (r < 0)
 		return r;
 	/* Nobody else may connect before its mode is set. */

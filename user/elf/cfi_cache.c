@@ -2,13 +2,13 @@
 #include "elf/cfi_cache.h"
 
 #include "base/hashmap.h"
+#include "base/private_folder.h"
 #include "base/vec.h"
 #include "elf/cfi_file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,77 +36,21 @@ struct entry {
 	uint64_t bytes;
 };
 
-static bool is_ours_alone(const struct stat *st)
-{
-	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
-}
-
-/* Where it is by default. 0 or -ENOENT. */
-static int default_path(char path[PATH_MAX])
-{
-	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-	int n;
-
-	if (geteuid() == 0)
-		n = snprintf(path, PATH_MAX, "/var/cache/memtraced/unwind");
-	else if (cache && cache[0] == '/')
-		n = snprintf(path, PATH_MAX, "%s/memtraced/unwind", cache);
-	else if (home && home[0] == '/')
-		n = snprintf(path, PATH_MAX, "%s/.cache/memtraced/unwind", home);
-	else
-		return -ENOENT;
-	return n < PATH_MAX ? 0 : -ENOENT;
-}
-
-/* Makes the folder and those above it where they are missing: open() says what came of it. */
-static void make_folders(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		(void)mkdir(path, 0700); /* as above */
-		*slash = '/';
-	}
-	(void)mkdir(path, 0700);
-}
-
-static int open_folder(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0 || !is_ours_alone(&st)) {
-		close(fd);
-		return -EPERM;
-	}
-	return fd;
-}
-
 int cfi_cache_open(const char *path, uint64_t max_bytes, struct cfi_cache **ret_cache)
 {
-	char copy[PATH_MAX];
+	_cleanup_close_ int fd = -1;
+	char usual[PATH_MAX];
 	struct cfi_cache *cache;
-	int fd;
 
-	if (!path) {
-		if (default_path(copy) < 0)
-			return -ENOENT;
-	} else {
-		if (!path[0] || strlen(path) >= sizeof(copy))
-			return -ENOENT;
-		strcpy(copy, path);
-	}
-	make_folders(copy);
-	fd = open_folder(copy);
+	if (!path && private_folder_path("unwind", usual) < 0)
+		return -ENOENT;
+	fd = private_folder_open(path ? path : usual);
 	if (fd < 0)
 		return fd;
 	cache = calloc(1, sizeof(*cache));
-	if (!cache) {
-		close(fd);
+	if (!cache)
 		return -ENOMEM;
-	}
-	cache->dir_fd = fd;
+	cache->dir_fd = TAKE_FD(fd);
 	cache->max_bytes = max_bytes;
 	*ret_cache = cache;
 	return 0;
@@ -124,16 +68,14 @@ static void name_of(const struct cfi_key *key, char name[NAME_CHARS + 1])
 static int read_whole(struct cfi_cache *cache, const char *name, uint8_t **ret_bytes,
 		      size_t *ret_len)
 {
-	_cleanup_close_ int fd =
-		openat(cache->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	_cleanup_close_ int fd = private_folder_open_file(cache->dir_fd, name, &st);
 	_cleanup_free_ uint8_t *bytes = NULL;
 	size_t done = 0, len;
-	struct stat st;
 
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !is_ours_alone(&st) ||
-	    (uint64_t)st.st_size > cache->max_bytes)
+		return fd;
+	if ((uint64_t)st.st_size > cache->max_bytes)
 		return -EPERM;
 	len = (size_t)st.st_size;
 	bytes = malloc(len + 1);
@@ -237,45 +179,9 @@ void cfi_cache_free(struct cfi_cache *cache)
 	free(cache);
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, bytes, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		bytes += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-/*
- * Gives a file without a name its own. One that is there is what get() refused, or of another
- * process that has been faster: it goes. Between the two steps there is none, which is a miss.
- */
-static int give_name(const struct cfi_cache *cache, int fd, const char *name)
-{
-	char self[64];
-
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	for (int i = 0; i < 2; i++) {
-		if (linkat(AT_FDCWD, self, cache->dir_fd, name, AT_SYMLINK_FOLLOW) == 0)
-			return 0;
-		if (errno != EEXIST)
-			return -errno;
-		if (unlinkat(cache->dir_fd, name, 0) < 0 && errno != ENOENT)
-			return -errno;
-	}
-	return 0; /* made again in between */
-}
-
 int cfi_cache_put(struct cfi_cache *cache, const struct cfi_key *key, const struct cfi_rows *rows)
 {
 	_cleanup_free_ uint8_t *bytes = NULL;
-	_cleanup_close_ int fd = -1;
 	char name[NAME_CHARS + 1];
 	size_t len = 0;
 	int r;
@@ -288,14 +194,8 @@ int cfi_cache_put(struct cfi_cache *cache, const struct cfi_key *key, const stru
 		return r;
 	if (len > cache->max_bytes / 4)
 		return -EFBIG;
-	fd = openat(cache->dir_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	r = write_all(fd, bytes, len);
-	if (r < 0)
-		return r;
 	name_of(key, name);
-	r = give_name(cache, fd, name);
+	r = private_folder_put(cache->dir_fd, name, bytes, len);
 	if (r < 0)
 		return r;
 	cache->unchecked_bytes += (len + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;

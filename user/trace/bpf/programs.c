@@ -361,10 +361,12 @@ static int load_perf(struct programs *p, const struct programs_opts *opts)
 {
 	const int prog_fd = bpf_program__fd(p->skel->progs.on_any_raw);
 	bool maps = opts->allocations || opts->code;
+	struct preemption preempted;
 	int r;
 
-	p->raw_preempted = raw_tracepoint_preempted(prog_fd, p->control, "task_rename");
-	p->syscalls_preempted = syscall_programs_preempted(prog_fd, p->control);
+	preemption_find(prog_fd, p->control, &preempted);
+	p->raw_preempted = preempted.raw;
+	p->syscalls_preempted = preempted.syscalls;
 	if (!p->raw_preempted && !(p->syscalls_preempted && maps))
 		return 0;
 	r = open_again(p, &p->perf);

@@ -65,6 +65,11 @@ bool feature_left_out(enum feature id)
 	return false;
 }
 
+bool feature_any_left_out(void)
+{
+	return getenv(VARIABLE) != NULL;
+}
+
 int feature_check_left_out(struct strbuf *out)
 {
 	const char *list = getenv(VARIABLE), *word;

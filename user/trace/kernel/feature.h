@@ -34,6 +34,8 @@ const char *feature_name(enum feature id);
 const char *feature_what(enum feature id);
 
 bool feature_left_out(enum feature id);
+/* Whether MEMTRACED_WITHOUT is set at all. */
+bool feature_any_left_out(void);
 
 /* -EINVAL when MEMTRACED_WITHOUT names what is no feature, and adds that to `out`; else 0. */
 int feature_check_left_out(struct strbuf *out);

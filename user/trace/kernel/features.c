@@ -5,6 +5,7 @@
 #include "trace/bpf/grace.h"
 #include "trace/bpf/link_home.h"
 #include "trace/bpf/programs.h"
+#include "trace/kernel/boot_facts.h"
 #include "trace/kernel/kernel_btf.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/probe_kinds.h"
@@ -17,9 +18,13 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+
+#define FACTS "features"
+#define KERNEL_ENOTSUPP 524 /* include/linux/errno.h */
 
 __attribute__((format(printf, 4, 5))) static void result(struct features *f, enum feature id,
 							 bool present, const char *fmt, ...)
@@ -34,6 +39,18 @@ __attribute__((format(printf, 4, 5))) static void result(struct features *f, enu
 	va_start(ap, fmt);
 	(void)vsnprintf(row->reason, sizeof(row->reason), fmt, ap); /* cut is fine */
 	va_end(ap);
+}
+
+/* What a kernel answers that does not know a thing; other errors may pass. */
+static bool is_not_known(int error)
+{
+	return error == -EINVAL || error == -EOPNOTSUPP || error == -KERNEL_ENOTSUPP;
+}
+
+/* `error` 0: present. The row's reason has the words for it. */
+static void mark_unsure(struct features *f, enum feature id, int error)
+{
+	f->rows[id].unsure = error && !is_not_known(error);
 }
 
 /* libbpf knows other places, and finds there what the programs need: it is asked last. */
@@ -53,6 +70,7 @@ static void probe_btf(struct features *f)
 	int r = find_in_btf("bpf_preempt_disable");
 
 	result(f, FEATURE_BTF, r >= 0, "%s (CONFIG_DEBUG_INFO_BTF)", strerror(-r));
+	mark_unsure(f, FEATURE_BTF, r < 0 ? r : 0);
 	result(f, FEATURE_HOLD_CPU, r > 0,
 	       r < 0 ? "no BTF to look in" : "not in the kernel's BTF (Linux 6.10)");
 }
@@ -64,6 +82,7 @@ static void probe_tracefs(struct features *f)
 	int r = fd < 0 ? fd : tracefs_event_id(fd, "syscalls", "sys_enter_mmap", &id);
 
 	result(f, FEATURE_TRACEFS, r == 0, "%s (CONFIG_FTRACE_SYSCALLS)", strerror(-r));
+	mark_unsure(f, FEATURE_TRACEFS, r);
 }
 
 static void probe_old(struct features *f)
@@ -71,7 +90,9 @@ static void probe_old(struct features *f)
 	int r = old_kernel_try_cookies();
 
 	result(f, FEATURE_COOKIES, r == 0, "%s (Linux 5.15); each hit costs more", strerror(-r));
+	mark_unsure(f, FEATURE_COOKIES, r);
 	r = old_kernel_try_atomics();
+	mark_unsure(f, FEATURE_ATOMICS, r);
 	result(f, FEATURE_ATOMICS, r == 0, "%s (Linux 5.12); each hit costs more", strerror(-r));
 }
 
@@ -91,6 +112,7 @@ static void probe_find_vma(struct features *f)
 	result(f, FEATURE_FIND_VMA, r > 0, "%s",
 	       r < 0 ? strerror(-r) :
 		       "no bpf_find_vma (Linux 5.17): stacks are cut until the exec was seen");
+	mark_unsure(f, FEATURE_FIND_VMA, r < 0 ? r : 0);
 }
 
 static void probe_grace(struct features *f)
@@ -104,6 +126,7 @@ static void probe_sampling(struct features *f)
 	int r = sampling_try();
 
 	result(f, FEATURE_SAMPLING, r == 0, "%s (Linux 6.1)", strerror(-r));
+	mark_unsure(f, FEATURE_SAMPLING, r);
 }
 
 /* A program that does nothing: returns 1, which tells a session to leave the return alone. */
@@ -165,6 +188,7 @@ static void probe_attach(struct features *f, const struct probe_page *page, bool
 			result(f, order[i], r == 0, "link refused: %s", strerror(-r));
 		else
 			result(f, order[i], false, "not used without cookies and atomics");
+		mark_unsure(f, order[i], r);
 		/* All sites of the page are probed by the first that works. */
 		if (r == 0 && !f->emulation_measured && order[i] != FEATURE_PERF_UPROBE)
 			f->emulation_measured = probe_page_measure(page, &f->emulation,
@@ -188,6 +212,7 @@ static void probe_seccomp(struct features *f, const struct probe_page *page)
 
 	if (prog_fd < 0) {
 		result(f, FEATURE_URETPROBE_SECCOMP, false, "program: %s", strerror(-prog_fd));
+		mark_unsure(f, FEATURE_URETPROBE_SECCOMP, prog_fd);
 		return;
 	}
 	fd = multi ? link_uprobe_multi(prog_fd, LINK_TYPE_UPROBE_MULTI, probe_page_path(page),
@@ -195,6 +220,7 @@ static void probe_seccomp(struct features *f, const struct probe_page *page)
 		     link_perf_uprobe(prog_fd, probe_page_path(page), &site, true, 0);
 	if (fd < 0) {
 		result(f, FEATURE_URETPROBE_SECCOMP, false, "return probe: %s", strerror(-fd));
+		mark_unsure(f, FEATURE_URETPROBE_SECCOMP, fd);
 		return;
 	}
 	keep_link(f, fd);
@@ -203,6 +229,7 @@ static void probe_seccomp(struct features *f, const struct probe_page *page)
 	       r > 0 ? "a filtered child was killed by signal %d: exit sites are used" :
 		       "test failed: error %d",
 	       r > 0 ? r : -r);
+	f->rows[FEATURE_URETPROBE_SECCOMP].unsure = r != 0 && r != SIGSYS;
 }
 
 static void assume_emulation(struct plan_emulation *emulation)
@@ -214,6 +241,21 @@ static void assume_emulation(struct plan_emulation *emulation)
 		*probe_kind_member(&kinds[i], emulation) = kinds[i].everywhere;
 }
 
+/* What is sure, without what only the one that has found it holds. */
+static void keep(const struct features *f)
+{
+	struct features kept = *f;
+
+	for (size_t i = 0; i < FEATURES; i++)
+		if (kept.rows[i].unsure)
+			return;
+	if (!kept.emulation_measured) /* it may be another time */
+		return;
+	kept.link_home = -1;
+	kept.n_links = 0;
+	(void)boot_facts_put(NULL, FACTS, &kept, sizeof(kept)); /* else probed again */
+}
+
 int features_new(bool all, struct features **ret_features)
 {
 	_cleanup_(features_free_p) struct features *f = calloc(1, sizeof(*f));
@@ -222,6 +264,10 @@ int features_new(bool all, struct features **ret_features)
 
 	if (!f)
 		return -ENOMEM;
+	if (!all && boot_facts_get(NULL, FACTS, f, sizeof(*f)) == 0) {
+		*ret_features = TAKE_PTR(f);
+		return 0;
+	}
 	assume_emulation(&f->emulation);
 	f->link_home = link_home_open();
 	r = probe_page_new(&page);
@@ -236,6 +282,7 @@ int features_new(bool all, struct features **ret_features)
 		probe_sampling(f);
 	probe_attach(f, page, all);
 	probe_seccomp(f, page);
+	keep(f);
 	*ret_features = TAKE_PTR(f);
 	return 0;
 }

@@ -16,6 +16,7 @@
 struct feature_row {
 	bool probed;
 	bool present;
+	bool unsure;	  /* absent for want of memory, rights and the like, which may pass */
 	char reason[112]; /* when absent */
 };
 
@@ -32,7 +33,8 @@ struct features {
 
 /*
  * Probes everything (`all`) or what is needed to choose an attach path: best first, the rest only
- * when that is absent. 0 or negative errno (-ENOMEM; -EPERM: not root).
+ * when that is absent, and nothing of it twice in one boot (boot_facts.h). 0 or negative errno
+ * (-ENOMEM; -EPERM: not root).
  */
 int features_new(bool all, struct features **ret_features);
 /*

@@ -12,18 +12,21 @@
 
 struct abi_control;
 
-/*
- * Found out by attaching bpf/preemption.bpf.c to the tracepoint, which must be one that
- * prctl(PR_SET_NAME) passes: "task_rename", or "sys_enter" for those of system calls. False where
- * it cannot be attached to.
- */
-bool raw_tracepoint_preempted(int prog_fd, volatile struct abi_control *control, const char *name);
+struct preemption {
+	bool raw; /* programs of raw tracepoints are preempted */
+	/*
+	 * Those that stand on single system calls, raw or of perf, are. Linux 7.2 lets those of
+	 * perf fault (kernel/trace/bpf_trace.c: trace_call_bpf_faultable), so that they are
+	 * preempted also where raw ones are not: by kernels without preemptible RCU.
+	 */
+	bool syscalls;
+};
 
 /*
- * The same of programs that stand on single system calls, raw or of perf. Linux 7.2 lets
- * those of perf fault (kernel/trace/bpf_trace.c: trace_call_bpf_faultable), so that they are
- * preempted also where raw ones are not: by kernels without preemptible RCU.
+ * Found out by attaching bpf/preemption.bpf.c to tracepoints that prctl(PR_SET_NAME) passes, once
+ * in a boot (boot_facts.h). Where it cannot be attached, nothing is preempted.
  */
-bool syscall_programs_preempted(int prog_fd, volatile struct abi_control *control);
+void preemption_find(int prog_fd, volatile struct abi_control *control,
+		     struct preemption *ret_preemption);
 
 #endif

@@ -5,6 +5,7 @@
 #include "memtraced.skel.h"
 #include "memtraced_old.skel.h"
 #include "trace/bpf/bpf_link.h"
+#include "trace/bpf/kernel_types.h"
 #include "trace/bpf/link_home.h"
 #include "trace/bpf/map_memory.h"
 #include "trace/kernel/feature.h"
@@ -111,7 +112,7 @@ static struct block_room block_room(uint32_t n)
 	return (struct block_room){ 1, n > ABI_BLOCK_WAYS ? n - ABI_BLOCK_WAYS : 1 };
 }
 
-DEFINE_OPEN_OLD(memtraced)
+DEFINE_OPEN(memtraced)
 
 /* What stands for atomic operations and cookies on old kernels. */
 static int choose_maps(struct memtraced_bpf *skel, bool old)
@@ -251,7 +252,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 {
 	const uint32_t blocks = opts->room.blocks;
 	const bool old = old_kernel();
-	struct memtraced_bpf *skel = old ? open_old() : memtraced_bpf__open();
+	struct memtraced_bpf *skel = open_object(p->types_fd);
 	struct block_room room;
 	int r;
 
@@ -333,7 +334,7 @@ static int share_maps(const struct memtraced_bpf *loaded, const struct memtraced
 /* The object once more, with the maps of the first, and no program chosen. */
 static int open_again(const struct programs *p, struct memtraced_bpf **ret_skel)
 {
-	struct memtraced_bpf *again = old_kernel() ? open_old() : memtraced_bpf__open();
+	struct memtraced_bpf *again = open_object(p->types_fd);
 	struct bpf_program *prog;
 
 	if (!again)
@@ -382,13 +383,15 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	_cleanup_(programs_free_p) struct programs *p = calloc(1, sizeof(*p));
 	int r;
 
+	if (!p)
+		return -ENOMEM;
+	p->link_home = p->types_fd = -1;
 	if (opts->unwind && !can_unwind())
 		return -EOPNOTSUPP;
 	if (opts->unwind && feature_left_out(FEATURE_UNWIND_CFI))
 		return -EACCES; /* what a verifier says that cannot follow the walk */
-	if (!p)
-		return -ENOMEM;
 	p->link_home = link_home_open();
+	p->types_fd = kernel_types_open("memtraced");
 	p->max_procs = opts->max_procs;
 	p->unwind = opts->unwind;
 	p->check_stacks = opts->check_stacks;
@@ -446,6 +449,8 @@ void programs_free(struct programs *programs)
 	memtraced_bpf__destroy(programs->skel);
 	if (programs->link_home >= 0)
 		close(programs->link_home);
+	if (programs->types_fd >= 0)
+		close(programs->types_fd);
 	free(programs);
 }
 

@@ -74,6 +74,7 @@ struct programs {
 	/* kernel/preemption.h: raw tracepoints are; those of system calls, raw or of single ones */
 	bool raw_preempted, syscalls_preempted;
 	int link_home;	/* where links are kept beside their descriptors: trace/bpf/link_home.h */
+	int types_fd;	/* kernel_types.h; negative: not kept */
 	int session_fd; /* -1: not loaded */
 	int entry_fd;	/* see programs_entry_fd */
 	struct probe_stubs stubs;

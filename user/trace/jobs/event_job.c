@@ -8,6 +8,7 @@
 #include "event_old.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/bpf/bpf_link.h"
+#include "trace/bpf/kernel_types.h"
 #include "trace/bpf/programs.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/sampling.h"
@@ -269,7 +270,7 @@ static int attach(struct event_job *event, const struct job_context *context)
 			    spec->is_syscall ? spec->name + sizeof(enter) - 1 : NULL);
 }
 
-DEFINE_OPEN_OLD(event)
+DEFINE_OPEN(event)
 
 /*
  * They need maps that grow where nothing may sleep: an interrupt, and the scheduler with its locks.
@@ -294,6 +295,7 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 {
 	_cleanup_(job_free_p) struct job *job = NULL;
 	struct event_job *event = calloc(1, sizeof(*event));
+	_cleanup_close_ int types_fd = kernel_types_open("event");
 	int r;
 
 	if (!event)
@@ -305,7 +307,7 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 		if (r)
 			return r;
 	}
-	event->skel = old_kernel() ? open_old() : event_bpf__open();
+	event->skel = open_object(types_fd);
 	if (!event->skel)
 		return -errno;
 	job_set_scope(event->skel->rodata, context);

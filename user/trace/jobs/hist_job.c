@@ -6,6 +6,7 @@
 #include "hist_old.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/bpf/bpf_link.h"
+#include "trace/bpf/kernel_types.h"
 #include "trace/bpf/programs.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/tracefs.h"
@@ -492,20 +493,21 @@ static const struct job_ops hist_ops = {
 	.free = hist_free,
 };
 
-DEFINE_OPEN_OLD(hist)
+DEFINE_OPEN(hist)
 
 int hist_job_new(const struct job_context *context, const struct hist_spec *spec, uint32_t id,
 		 bool multi, struct job **ret_job)
 {
 	_cleanup_(job_free_p) struct job *job = NULL;
 	struct hist_job *hist = calloc(1, sizeof(*hist));
+	_cleanup_close_ int types_fd = kernel_types_open("hist");
 	int r;
 
 	if (!hist)
 		return -ENOMEM;
 	job = &hist->job;
 	*hist = (struct hist_job){ .job.ops = &hist_ops, .spec = spec, .id = id };
-	hist->skel = old_kernel() ? open_old() : hist_bpf__open();
+	hist->skel = open_object(types_fd);
 	if (!hist->skel)
 		return -errno;
 	job_set_scope(hist->skel->rodata, context);

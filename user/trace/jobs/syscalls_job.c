@@ -4,6 +4,7 @@
 #include "syscalls.skel.h"
 #include "syscalls_old.skel.h"
 #include "trace/bpf/bpf_link.h"
+#include "trace/bpf/kernel_types.h"
 #include "trace/bpf/programs.h"
 #include "trace/jobs/syscalls_read.h"
 #include "trace/kernel/old_kernel.h"
@@ -80,7 +81,7 @@ static int set_map_sizes(struct syscalls_bpf *skel, bool stacks)
 	return r;
 }
 
-DEFINE_OPEN_OLD(syscalls)
+DEFINE_OPEN(syscalls)
 
 enum how {
 	BY_BTF,
@@ -141,7 +142,8 @@ static void choose_programs(struct syscalls_bpf *skel, enum how how)
 static int load(const struct job_context *context, uint32_t max_stack, enum how how,
 		struct syscalls_bpf **ret_skel)
 {
-	struct syscalls_bpf *skel = old_kernel() ? open_old() : syscalls_bpf__open();
+	_cleanup_close_ int types_fd = kernel_types_open("syscalls");
+	struct syscalls_bpf *skel = open_object(types_fd);
 	int r;
 
 	if (!skel)

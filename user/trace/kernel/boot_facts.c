@@ -16,6 +16,7 @@
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define BOOT_ID_CHARS 36
+#define MAX_BYTES (64 << 20)
 
 /* Whose facts: of which boot, found by which program with which rights. */
 struct key {
@@ -67,21 +68,39 @@ static int open_folder(const char *folder)
 	return r ? r : private_folder_open(folder ? folder : usual);
 }
 
-int boot_facts_get(const char *folder, const char *name, void *ret_facts, size_t len)
+static int read_facts(int fd, off_t size, void **ret_facts, size_t *ret_len)
 {
-	_cleanup_close_ int dir_fd = -1, fd = -1;
-	_cleanup_free_ uint8_t *facts = malloc(len);
+	const size_t len = (size_t)size - sizeof(struct key);
+	_cleanup_free_ void *facts = malloc(len + 1); /* never 0 bytes */
 	struct key ours, kept;
 	const struct iovec parts[] = { { &kept, sizeof(kept) }, { facts, len } };
+
+	if (!facts || key_of(len, &ours) || readv(fd, parts, 2) != size ||
+	    memcmp(&ours, &kept, sizeof(kept)) != 0)
+		return -ENOENT;
+	*ret_facts = TAKE_PTR(facts);
+	*ret_len = len;
+	return 0;
+}
+
+int boot_facts_load(const char *folder, const char *name, void **ret_facts, size_t *ret_len)
+{
+	_cleanup_close_ int dir_fd = open_folder(folder), fd = -1;
 	struct stat st;
 
-	if (!facts || key_of(len, &ours))
-		return -ENOENT;
-	dir_fd = open_folder(folder);
 	if (dir_fd >= 0)
 		fd = private_folder_open_file(dir_fd, name, &st);
-	if (fd < 0 || (uint64_t)st.st_size != sizeof(kept) + len ||
-	    readv(fd, parts, 2) != st.st_size || memcmp(&ours, &kept, sizeof(kept)) != 0)
+	if (fd < 0 || st.st_size < (off_t)sizeof(struct key) || st.st_size > MAX_BYTES)
+		return -ENOENT;
+	return read_facts(fd, st.st_size, ret_facts, ret_len);
+}
+
+int boot_facts_get(const char *folder, const char *name, void *ret_facts, size_t len)
+{
+	_cleanup_free_ void *facts = NULL;
+	size_t found = 0;
+
+	if (boot_facts_load(folder, name, &facts, &found) || found != len)
 		return -ENOENT;
 	memcpy(ret_facts, facts, len);
 	return 0;

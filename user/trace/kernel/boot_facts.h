@@ -15,6 +15,8 @@
  * -ENOENT: nothing was kept, or not for us.
  */
 int boot_facts_get(const char *folder, const char *name, void *ret_facts, size_t len);
+/* Of any size, to be freed. */
+int boot_facts_load(const char *folder, const char *name, void **ret_facts, size_t *ret_len);
 /* 0 or negative errno: the next start finds them out again. */
 int boot_facts_put(const char *folder, const char *name, const void *facts, size_t len);
 

@@ -63,6 +63,7 @@ static void stat_is_parsed_whatever_the_name(void **state)
 		assert_int_equal(info.zombie, rows[i].info.zombie);
 		assert_false(info.kernel_thread);
 		assert_int_equal(info.start_ticks, 987654321);
+		assert_int_equal(info.rss_bytes, 2 * sysconf(_SC_PAGESIZE));
 	}
 }
 

@@ -29,6 +29,8 @@ static void nothing_in_the_file_gives_the_defaults(void **state)
 	assert_string_equal(address->sun_path, SERVICE_SOCKET_PATH);
 	assert_string_equal(config->state_directory, SERVICE_STATE_PATH);
 	assert_int_equal(config->socket_mode, 0660);
+	assert_true(config->watches);
+	assert_null(config->cgroup_root);
 	assert_null(config->target);
 	assert_null(config->token_file);
 }
@@ -51,6 +53,10 @@ static void keys_of_all_sections_are_taken(void **state)
 				   "target = redis-*\n"
 				   "seconds = 1.5\n"
 				   "memory_limit = 1G\n"
+				   "[watch]\n"
+				   "enabled = no\n"
+				   "interval = 30s\n"
+				   "cgroup_root = /srv/cgroup\n"
 				   "[state]\n"
 				   "directory = /srv/state\n";
 
@@ -69,6 +75,10 @@ static void keys_of_all_sections_are_taken(void **state)
 	assert_string_equal(config->target, "redis-*");
 	assert_int_equal(config->seconds_ns, 1500000000);
 	assert_int_equal(config->trace_memory, 1 << 30);
+	assert_false(config->watches);
+	assert_int_equal(config->watch_interval_ns, 30000000000);
+	assert_int_equal(config->pss_interval_ns, 0);
+	assert_string_equal(config->cgroup_root, "/srv/cgroup");
 	assert_string_equal(config->state_directory, "/srv/state");
 }
 
@@ -111,6 +121,11 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 		{ "[http]\nmax_connections = 0\n", "conf:2: '0' is no value of 'max_connections'" },
 		{ "[trace]\nmemory_limit = 10M\n", "conf:2: '10M' is no value" },
 		{ "[trace]\nseconds = 1h\nmax_seconds = 1m\n", "conf:3: [trace] seconds is more" },
+		{ "[watch]\ninterval = 0\n", "conf:2: '0' is no value of 'interval'" },
+		{ "[watch]\ncgroup_root = cgroup\n",
+		  "conf:2: 'cgroup' is no value of 'cgroup_root': give an absolute path" },
+		{ "[watch]\nintervall = 1s\n",
+		  "conf:2: unknown key '[watch] intervall'; did you mean '[watch] interval'?" },
 		{ "[state]\ndirectory = state\n", "conf:2: 'state' is no value of 'directory'" },
 	};
 	_cleanup_strbuf_ struct strbuf error = {};

@@ -218,7 +218,13 @@ static const struct key keys[] = {
 	{ "trace", "max_traces", apply_number, FIELD(max_traces), 1, 64 },
 	{ "trace", "max_traces_of_user", apply_number, FIELD(max_traces_of_user), 0, 64 },
 	{ "trace", "memory_limit", apply_size, FIELD(trace_memory), 96 << 20, 1ULL << 40 },
+	{ "watch", "enabled", apply_bool, FIELD(watches) },
+	{ "watch", "interval", apply_time, FIELD(watch_interval_ns), TIMES(1, 3600) },
+	{ "watch", "pss_interval", apply_time, FIELD(pss_interval_ns), TIMES(0, 86400) },
+	{ "watch", "growth", apply_time, FIELD(growth_window_ns), TIMES(1, 86400) },
+	{ "watch", "cgroup_root", apply_path, FIELD(cgroup_root) },
 	{ "metrics", "processes", apply_number, FIELD(processes), 0, 100000 },
+	{ "metrics", "cgroups", apply_number, FIELD(cgroups), 0, 100000 },
 	{ "state", "directory", apply_path, FIELD(state_directory) },
 	{ "state", "max_reports", apply_number, FIELD(max_reports), 1, 100000 },
 	{ "state", "max_size", apply_size, FIELD(max_state_size), 1 << 20, 1ULL << 44 },
@@ -337,7 +343,11 @@ static int set_defaults(struct service_config *config)
 	config->max_seconds_ns = 600 * SECOND_NS;
 	config->max_traces = 4;
 	config->max_traces_of_user = 2;
+	config->watches = true;
+	config->watch_interval_ns = 10 * SECOND_NS;
+	config->growth_window_ns = 600 * SECOND_NS;
 	config->processes = 50;
+	config->cgroups = 50;
 	config->max_reports = 100;
 	config->max_state_size = 1ULL << 30;
 	config->state_directory = strdup(SERVICE_STATE_PATH);
@@ -424,6 +434,7 @@ void service_config_free(struct service_config *config)
 	free(config->token_file);
 	free(config->socket_group);
 	free(config->target);
+	free(config->cgroup_root);
 	free(config->state_directory);
 	free(config);
 }

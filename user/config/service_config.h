@@ -33,11 +33,16 @@ struct service_config {
 	char *target;	     /* [trace]: a pid or a name pattern; NULL: none */
 	uint64_t seconds_ns, max_seconds_ns;
 	uint64_t max_traces, max_traces_of_user;
-	uint64_t trace_memory;	 /* bytes, as --memory-limit; 0: none */
-	uint64_t processes;	 /* [metrics]: so many are shown */
-	char *state_directory;	 /* [state] */
-	uint64_t max_reports;	 /* files of a user */
-	uint64_t max_state_size; /* their bytes */
+	uint64_t trace_memory;	     /* bytes, as --memory-limit; 0: none */
+	bool watches;		     /* [watch] */
+	uint64_t watch_interval_ns;  /* at least: sweeps that cost much come more rarely */
+	uint64_t pss_interval_ns;    /* 0: PSS is not read */
+	uint64_t growth_window_ns;   /* over which growth is shown */
+	char *cgroup_root;	     /* NULL: found among the mounts */
+	uint64_t processes, cgroups; /* [metrics]: so many are shown */
+	char *state_directory;	     /* [state] */
+	uint64_t max_reports;	     /* files of a user */
+	uint64_t max_state_size;     /* their bytes */
 };
 
 /*

@@ -36,6 +36,7 @@ int process_parse_stat(const char *text, struct process_info *info)
 	/* The name may hold spaces and parentheses itself, nothing behind it does. */
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	unsigned int flags;
+	uint64_t pages;
 	size_t len;
 	char state;
 
@@ -46,12 +47,13 @@ int process_parse_stat(const char *text, struct process_info *info)
 		len = sizeof(info->comm) - 1;
 	memcpy(info->comm, open + 1, len);
 	info->comm[len] = '\0';
-	/* Fields 3 (state), 4 (ppid), 9 (flags), 22 (starttime) of proc(5). */
+	/* Fields 3 (state), 4 (ppid), 9 (flags), 22 (starttime), 24 (rss) of proc(5). */
 	if (sscanf(close + 1,
 		   " %c %d %*d %*d %*d %*d %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-		   " %" SCNu64,
-		   &state, &info->ppid, &flags, &info->start_ticks) != 4)
+		   " %" SCNu64 " %*s %" SCNu64,
+		   &state, &info->ppid, &flags, &info->start_ticks, &pages) != 5)
 		return -EBADMSG;
+	info->rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	info->zombie = state == 'Z' || state == 'X';
 	info->kernel_thread = flags & PF_KTHREAD;
 	return 0;
@@ -98,16 +100,26 @@ static int executable_class(pid_t pid, bool *ret_is_64bit)
 	return 0;
 }
 
-int process_info_read(pid_t pid, struct process_info *ret_info)
+int process_stat_read(pid_t pid, struct process_info *ret_info)
 {
-	_cleanup_strbuf_ struct strbuf stat = { 0 }, status = { 0 };
+	_cleanup_strbuf_ struct strbuf stat = { 0 };
 	struct process_info info = { .pid = pid };
-	pid_t tgid;
-	int r;
+	int r = proc_file_read(pid, "stat", PROC_TEXT_MAX, &stat);
 
-	r = proc_file_read(pid, "stat", PROC_TEXT_MAX, &stat);
 	if (r == 0)
 		r = process_parse_stat(strbuf_str(&stat), &info);
+	if (r == 0)
+		*ret_info = info;
+	return r;
+}
+
+int process_info_read(pid_t pid, struct process_info *ret_info)
+{
+	_cleanup_strbuf_ struct strbuf status = { 0 };
+	struct process_info info;
+	pid_t tgid;
+	int r = process_stat_read(pid, &info);
+
 	if (r == 0)
 		r = proc_file_read(pid, "status", PROC_TEXT_MAX, &status);
 	if (r == 0)

@@ -20,12 +20,19 @@ struct process_info {
 	bool kernel_thread;
 	int seccomp;	      /* 0 none, 1 strict, 2 filter; 0 on kernels without seccomp */
 	uint64_t start_ticks; /* starttime of /proc/PID/stat: tells a reused pid apart */
+	uint64_t rss_bytes;   /* as statm_rss(); 0: a kernel thread or a zombie */
 	bool is_64bit;	      /* its executable's ELF class; false when that is not known */
 	int exe_error;	      /* why it is not known, negative errno; 0: it is */
 };
 
 /* `pid` may also be a thread's id; comm, zombie and start_ticks are then the thread's. */
 int process_info_read(pid_t pid, struct process_info *ret_info);
+
+/*
+ * One read, for who asks many often: /proc/PID/stat alone, by which comm, zombie, kernel_thread,
+ * start_ticks and rss_bytes are filled.
+ */
+int process_stat_read(pid_t pid, struct process_info *ret_info);
 
 /*
  * The executable's path as the target sees it (in its own root), without " (deleted)"; malloc'ed in

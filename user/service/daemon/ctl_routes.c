@@ -219,6 +219,26 @@ static void add_trace(const struct service_call *call, const struct trace_info *
 	strbuf_addf(out, ": for %s, %s to go, %zu wait for it\n", age, left, info->n_waits);
 }
 
+static void add_watch(const struct watch *watch, struct strbuf *out)
+{
+	struct watched_counts counts = watched_count(watch_data(watch));
+	struct watch_info info = watch_info(watch);
+	char interval[FORMAT_UNIT_LEN], took[FORMAT_UNIT_LEN];
+
+	if (info.interval_ns == 0 || info.sweeps == 0)
+		return;
+	strbuf_addf(out, "watching %zu processes", counts.processes);
+	if (info.cgroup_root)
+		strbuf_addf(out, " and %zu cgroups (version %d, %s)", counts.cgroups,
+			    info.cgroup_version, info.cgroup_root);
+	strbuf_addf(out, " every %s, for %s of CPU time\n",
+		    format_duration(info.interval_ns, interval),
+		    format_duration(info.sweep_cpu_ns, took));
+	if (counts.processes_left_out + counts.cgroups_left_out > 0)
+		strbuf_addf(out, "too many: %zu processes and %zu cgroups are not watched\n",
+			    counts.processes_left_out, counts.cgroups_left_out);
+}
+
 int ctl_route_status(struct service_call *call, struct http_answer *answer)
 {
 	const struct service *service = call->service;
@@ -231,6 +251,7 @@ int ctl_route_status(struct service_call *call, struct http_answer *answer)
 		    "memtraced " MEMTRACED_VERSION ", up for %s, %" PRIu64 " traces so far\n",
 		    format_duration(clock_ns(CLOCK_REALTIME) - service->start_realtime_ns, up),
 		    traces_begun(service->traces));
+	add_watch(service->watch, &answer->body);
 	for (size_t i = 0; traces_at(service->traces, i, &info); i++)
 		add_trace(call, &info, &answer->body);
 	return 0;

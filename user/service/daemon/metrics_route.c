@@ -7,6 +7,7 @@
 #include "report/metrics_out.h"
 #include "service/daemon/process_rows.h"
 #include "service/daemon/routes.h"
+#include "service/daemon/watch_metrics.h"
 #include "target/statm.h"
 #include "version.h"
 
@@ -55,8 +56,9 @@ static int put_processes(const struct service_call *call, struct metrics_out *ou
 		metrics_out_u64(out, "", rows.rows[i].rss_bytes);
 	}
 	put_one(out, &count, rows.n_all);
+	r = watch_metrics_put(call->service->watch, call->service->config, &rows, out);
 	process_rows_done(&rows);
-	return 0;
+	return r;
 }
 
 static void put_traces(const struct service *service, struct metrics_out *out)

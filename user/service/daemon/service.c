@@ -37,6 +37,8 @@ static int configure(struct service *service)
 	}
 	if (service->traces)
 		traces_configure(service->traces, config);
+	if (service->watch)
+		watch_configure(service->watch, config);
 	service_config_free(service->config);
 	service->config = TAKE_PTR(config);
 	free(service->token);
@@ -208,6 +210,8 @@ static int begin(struct running *running)
 		r = add_watchdog(service);
 	if (r == 0)
 		r = traces_new(service->loop, service->config, &service->traces);
+	if (r == 0)
+		r = watch_new(service->config, &service->watch);
 	if (r < 0) {
 		log_error("setting up: %s", strerror(-r));
 		return r;
@@ -222,7 +226,7 @@ static int min_timeout(int a, int b)
 
 static int timeout_ms(const struct service *service)
 {
-	int ms = traces_timeout_ms(service->traces);
+	int ms = min_timeout(traces_timeout_ms(service->traces), watch_timeout_ms(service->watch));
 
 	vec_foreach(&service->servers, server)
 		ms = min_timeout(ms, http_server_timeout_ms(*server));
@@ -239,6 +243,7 @@ static int run(struct service *service)
 			return r;
 		}
 		traces_run(service->traces);
+		watch_run(service->watch);
 		vec_foreach(&service->servers, server)
 			http_server_run(*server);
 	}
@@ -259,6 +264,7 @@ static void end(struct running *running)
 	if (service->traces)
 		traces_finish(service->traces);
 	traces_free(service->traces);
+	watch_free(service->watch);
 	loop_free(service->loop);
 	service_config_free(service->config);
 	free(service->token);

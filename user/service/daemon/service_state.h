@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "config/service_config.h"
 #include "service/daemon/traces.h"
+#include "service/daemon/watch.h"
 #include "service/http/query.h"
 #include "service/http/server.h"
 
@@ -18,6 +19,7 @@ struct service {
 	const char *config_path; /* NULL: the usual place */
 	struct loop *loop;
 	struct traces *traces;
+	struct watch *watch;
 	VEC(struct http_server *) servers;
 	char *token; /* NULL: none */
 	uint64_t start_realtime_ns;

@@ -94,8 +94,9 @@ USER_OBJS := $(USER_SRCS:%.c=$(O)/%.o)
 # What protobuf's compiler makes of user/report/*.proto.
 MESSAGES := $(patsubst %.proto,$(O)/%.pb-c,$(notdir $(wildcard user/report/*/*.proto)))
 # What goes into reports as it is.
-SCRIPTS := $(patsubst %.js,$(O)/%_js.h,$(notdir $(wildcard user/report/*/*.js)))
-STYLES := $(patsubst %.css,$(O)/%_css.h,$(notdir $(wildcard user/report/*/*.css)))
+PAGES := user/report/*/ user/service/*/
+SCRIPTS := $(patsubst %.js,$(O)/%_js.h,$(notdir $(wildcard $(PAGES:%=%*.js))))
+STYLES := $(patsubst %.css,$(O)/%_css.h,$(notdir $(wildcard $(PAGES:%=%*.css))))
 LIB_OBJS := $(filter-out $(O)/user/main.o,$(USER_OBJS)) $(MESSAGES:%=%.o)
 LIB := $(O)/libmemtraced.a
 
@@ -271,13 +272,13 @@ $(USER_OBJS): | $(GENERATED)
 
 $(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETONS)
 
-$(filter $(O)/user/report/%,$(USER_OBJS)): | $(MESSAGES:%=%.h) $(SCRIPTS) $(STYLES)
+$(filter $(O)/user/report/% $(O)/user/service/%,$(USER_OBJS)): | $(MESSAGES:%=%.h) $(SCRIPTS) $(STYLES)
 
-vpath %.js $(wildcard user/report/*/)
-vpath %.css $(wildcard user/report/*/)
+vpath %.js $(wildcard $(PAGES))
+vpath %.css $(wildcard $(PAGES))
 vpath %.proto $(wildcard user/report/*/)
 
-# What goes into reports as string literals, one a line.
+# What goes into reports and pages as string literals, one a line.
 define literals
 $(call say,GEN,$@)
 $(Q)mkdir -p $(O)

@@ -16,6 +16,12 @@ COMMAND = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable
            "--no-first-run", "--allow-file-access-from-files", "--remote-debugging-pipe",
            "--window-size=1240,900"]
 
+SESSION_NOT_FOUND = -32001
+
+
+class FrameGone(AssertionError):
+    """A frame was taken from the page while it was asked."""
+
 
 class Page:
     """One tab. All time-outs are assertions."""
@@ -43,6 +49,8 @@ class Page:
         while True:
             answer = self._message(deadline)
             if answer.get("id") == self.number:
+                if answer.get("error", {}).get("code") == SESSION_NOT_FOUND:
+                    raise FrameGone(method)
                 assert "error" not in answer, (method, answer["error"])
                 return answer["result"]
 

@@ -225,7 +225,7 @@ def a_browser_is_led_from_the_list_to_the_flame_graph():
     with scratch() as folder, service(folder, trace="seconds = 1") as served, \
             started([target("leak"), "0", "3000"]) as process:
         pid = process.lines.until("ready")
-        with browser.page(f"http://localhost:{served.port}/", folder) as page:
+        with browser.page(f"http://localhost:{served.port}/debug/pprof/", folder) as page:
             link = f"document.querySelector('a[href=\"/debug/pprof/heap?pid={pid}\"]')"
             page.until(f"{link} !== null")
             page.value(f"{link}.click()")

@@ -34,10 +34,10 @@ static void set_type(const struct report_format *format, struct http_answer *ans
 {
 	if (strcmp(format->name, "html") == 0) {
 		answer->type = HTTP_HTML;
-		answer->has_scripts = true;
+		answer->page = HTTP_PAGE_SCRIPTS;
 	} else if (strcmp(format->name, "flamegraph") == 0) {
 		answer->type = "image/svg+xml";
-		answer->has_scripts = true;
+		answer->page = HTTP_PAGE_SCRIPTS;
 	} else if (strcmp(format->name, "json") == 0 || strcmp(format->name, "speedscope") == 0) {
 		answer->type = "application/json";
 	} else if (format->binary) {

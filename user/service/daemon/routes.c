@@ -23,7 +23,7 @@ static int answer_health(struct service_call *call, struct http_answer *answer)
 	return 0;
 }
 
-static int redirect_to_index(struct service_call *call, struct http_answer *answer)
+int pprof_route_start(struct service_call *call, struct http_answer *answer)
 {
 	(void)call;
 	http_answer_say(answer, 302, "see /debug/pprof/");
@@ -32,13 +32,15 @@ static int redirect_to_index(struct service_call *call, struct http_answer *answ
 }
 
 static const struct service_route routes[] = {
-	{ "/", GET, true, redirect_to_index },
+	{ "/", GET, true, host_route_page },
+	{ "/host", GET, false, host_route_data },
+	{ "/report", GET, false, ctl_route_report },
 	{ "/healthz", GET, true, answer_health },
 	{ "/metrics", GET, false, metrics_route },
 	{ "/ctl/status", GET, false, ctl_route_status },
 	{ "/ctl/trace", POST, false, ctl_route_trace },
 	{ "/ctl/reports", GET, false, ctl_route_reports },
-	{ "/debug/pprof", GET, true, redirect_to_index },
+	{ "/debug/pprof", GET, true, pprof_route_start },
 	{ "/debug/pprof/", GET, false, pprof_route_index },
 	{ "/debug/pprof/heap", GET, false, pprof_route_heap },
 	{ "/debug/pprof/allocs", GET, false, pprof_route_allocs },

@@ -18,7 +18,14 @@ void service_check_trace(struct service_call *call, struct http_answer *answer);
 /* What traces_ask's error means for whoever asks. */
 void service_say_refused(const struct service_call *call, int error, struct http_answer *answer);
 
+/* What who asks may know of. */
+bool service_may_see_trace(const struct service_call *call, const struct trace_info *info);
+bool service_may_see_report(const struct service_call *call, uid_t uid);
+
 /* The functions of the table, each in a file of its name. */
+int host_route_page(struct service_call *call, struct http_answer *answer);
+int host_route_data(struct service_call *call, struct http_answer *answer);
+int pprof_route_start(struct service_call *call, struct http_answer *answer);
 int pprof_route_index(struct service_call *call, struct http_answer *answer);
 int pprof_route_heap(struct service_call *call, struct http_answer *answer);
 int pprof_route_allocs(struct service_call *call, struct http_answer *answer);
@@ -28,6 +35,7 @@ int process_route_symbol(struct service_call *call, struct http_answer *answer);
 int ctl_route_status(struct service_call *call, struct http_answer *answer);
 int ctl_route_trace(struct service_call *call, struct http_answer *answer);
 int ctl_route_reports(struct service_call *call, struct http_answer *answer);
+int ctl_route_report(struct service_call *call, struct http_answer *answer);
 int metrics_route(struct service_call *call, struct http_answer *answer);
 
 #endif

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/daemon/watch_metrics.h"
 
-#include "base/vec.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-typedef VEC(const struct watched_cgroup *) cgroup_vec;
+#include <stdio.h>
 
 static void put_labels(struct metrics_out *out, const struct process_row *row)
 {
@@ -57,32 +52,7 @@ static void put_pss(const struct watched *data, const struct process_rows *rows,
 	}
 }
 
-static int by_use(const void *a, const void *b)
-{
-	const struct watched_cgroup *x = *(const struct watched_cgroup *const *)a;
-	const struct watched_cgroup *y = *(const struct watched_cgroup *const *)b;
-
-	if (x->memory.current_bytes != y->memory.current_bytes)
-		return x->memory.current_bytes < y->memory.current_bytes ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
-
-/* Those with most memory. 0 or -ENOMEM. */
-static int choose_cgroups(const struct watched *data, uint64_t most, cgroup_vec *list)
-{
-	const struct watched_cgroup *cgroup;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && (cgroup = watched_cgroup_at(data, i)); i++)
-		r = vec_push(list, cgroup);
-	if (list->len > 0)
-		qsort(list->data, list->len, sizeof(*list->data), by_use);
-	if (list->len > most)
-		list->len = most;
-	return r;
-}
-
-static void put_use(const cgroup_vec *list, struct metrics_out *out)
+static void put_use(const struct watched_choice *list, struct metrics_out *out)
 {
 	static const struct metrics_family use = { "memtraced_cgroup_memory_bytes", METRICS_GAUGE,
 						   "bytes",
@@ -92,20 +62,20 @@ static void put_use(const cgroup_vec *list, struct metrics_out *out)
 						     "Limit of these, of those that have one." };
 
 	metrics_out_family(out, &use);
-	vec_foreach(list, cgroup) {
-		metrics_out_label(out, "cgroup", (*cgroup)->name);
-		metrics_out_u64(out, "", (*cgroup)->memory.current_bytes);
+	for (size_t i = 0; i < list->n; i++) {
+		metrics_out_label(out, "cgroup", list->cgroups[i]->name);
+		metrics_out_u64(out, "", list->cgroups[i]->memory.current_bytes);
 	}
 	metrics_out_family(out, &limit);
-	vec_foreach(list, cgroup) {
-		if ((*cgroup)->memory.max_bytes == CGROUP_NO_LIMIT)
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->cgroups[i]->memory.max_bytes == CGROUP_NO_LIMIT)
 			continue;
-		metrics_out_label(out, "cgroup", (*cgroup)->name);
-		metrics_out_u64(out, "", (*cgroup)->memory.max_bytes);
+		metrics_out_label(out, "cgroup", list->cgroups[i]->name);
+		metrics_out_u64(out, "", list->cgroups[i]->memory.max_bytes);
 	}
 }
 
-static void put_pressure(const cgroup_vec *list, struct metrics_out *out)
+static void put_pressure(const struct watched_choice *list, struct metrics_out *out)
 {
 	static const struct metrics_family pressure = {
 		"memtraced_cgroup_memory_pressure_hundredths", METRICS_GAUGE, "",
@@ -114,11 +84,11 @@ static void put_pressure(const cgroup_vec *list, struct metrics_out *out)
 	};
 
 	metrics_out_family(out, &pressure);
-	vec_foreach(list, cgroup) {
-		if ((*cgroup)->memory.pressure == CGROUP_NO_PRESSURE)
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->cgroups[i]->memory.pressure == CGROUP_NO_PRESSURE)
 			continue;
-		metrics_out_label(out, "cgroup", (*cgroup)->name);
-		metrics_out_u64(out, "", (*cgroup)->memory.pressure);
+		metrics_out_label(out, "cgroup", list->cgroups[i]->name);
+		metrics_out_u64(out, "", list->cgroups[i]->memory.pressure);
 	}
 }
 
@@ -152,19 +122,19 @@ int watch_metrics_put(const struct watch *watch, const struct service_config *co
 		      const struct process_rows *rows, struct metrics_out *out)
 {
 	const struct watched *data = watch_data(watch);
-	cgroup_vec list = {};
+	struct watched_choice list = {};
 	int r;
 
 	if (!config->watches)
 		return 0;
 	put_growth(data, config->growth_window_ns, rows, out);
 	put_pss(data, rows, out);
-	r = choose_cgroups(data, config->cgroups, &list);
+	r = watched_choose_cgroups(data, config->cgroups, &list);
 	if (r == 0) {
 		put_use(&list, out);
 		put_pressure(&list, out);
 	}
-	vec_done(&list);
+	watched_choice_done(&list);
 	put_sweeps(watch, out);
 	return r;
 }

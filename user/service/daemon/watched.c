@@ -5,6 +5,7 @@
 #include "base/vec.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The maps own what is in the lists, too. */
@@ -249,6 +250,37 @@ const struct watched_process *watched_process_at(const struct watched *watched, 
 const struct watched_cgroup *watched_cgroup_at(const struct watched *watched, size_t index)
 {
 	return index < watched->cgroups.len ? watched->cgroups.data[index] : NULL;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct watched_cgroup *x = *(const struct watched_cgroup *const *)a;
+	const struct watched_cgroup *y = *(const struct watched_cgroup *const *)b;
+
+	if (x->memory.current_bytes != y->memory.current_bytes)
+		return x->memory.current_bytes < y->memory.current_bytes ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+int watched_choose_cgroups(const struct watched *watched, size_t most,
+			   struct watched_choice *ret_choice)
+{
+	size_t n = watched->cgroups.len;
+	const struct watched_cgroup **cgroups = calloc(n + 1, sizeof(*cgroups));
+
+	if (!cgroups)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		cgroups[i] = watched->cgroups.data[i];
+	qsort(cgroups, n, sizeof(*cgroups), by_use);
+	*ret_choice = (struct watched_choice){ cgroups, n < most ? n : most };
+	return 0;
+}
+
+void watched_choice_done(struct watched_choice *choice)
+{
+	free(choice->cgroups);
+	*choice = (struct watched_choice){};
 }
 
 struct watched_counts watched_count(const struct watched *watched)

@@ -64,6 +64,16 @@ const struct watched_cgroup *watched_cgroup(const struct watched *watched, const
 const struct watched_process *watched_process_at(const struct watched *watched, size_t index);
 const struct watched_cgroup *watched_cgroup_at(const struct watched *watched, size_t index);
 
+/* Those with most memory, at most `most`; for watched_choice_done. 0 or -ENOMEM. */
+struct watched_choice {
+	const struct watched_cgroup **cgroups;
+	size_t n;
+};
+
+int watched_choose_cgroups(const struct watched *watched, size_t most,
+			   struct watched_choice *ret_choice);
+void watched_choice_done(struct watched_choice *choice);
+
 struct watched_counts {
 	size_t processes, cgroups;
 	size_t processes_left_out, cgroups_left_out; /* each was one too many */

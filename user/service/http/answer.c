@@ -16,7 +16,7 @@ void http_answer_say(struct http_answer *answer, unsigned int status, const char
 	answer->status = status;
 	answer->type = HTTP_TEXT;
 	answer->location = answer->file_name = NULL;
-	answer->has_scripts = false;
+	answer->page = HTTP_PAGE_PLAIN;
 	va_start(ap, fmt);
 	strbuf_vaddf(&answer->body, fmt, ap);
 	va_end(ap);

@@ -14,13 +14,21 @@
 #define HTTP_TEXT "text/plain; charset=utf-8"
 #define HTTP_HTML "text/html; charset=utf-8"
 
+/* What a browser may do with an answer, and who may frame it. */
+enum http_page {
+	HTTP_PAGE_PLAIN,   /* it runs nothing */
+	HTTP_PAGE_SCRIPTS, /* scripts of its own, within the page; our pages may frame it */
+	HTTP_PAGE_HOST,	   /* these, which ask us for more and frame our pages */
+	HTTP_PAGE_STORED,  /* as SCRIPTS, but as if it were another site's: it comes from a file */
+};
+
 struct http_answer {
 	unsigned int status;
 	const char *type; /* literal */
 	struct strbuf body;
 	const char *location;  /* of a redirection; literal; NULL: none */
 	const char *file_name; /* to save it under; literal; NULL: none */
-	bool has_scripts;      /* of its own, within the page */
+	enum http_page page;
 };
 
 void http_answer_done(struct http_answer *answer);

@@ -162,29 +162,39 @@ static void on_completed(void *userdata, struct MHD_Connection *mhd, void **cont
 	*context = NULL;
 }
 
+#define NOTHING_ELSE "default-src 'none'; base-uri 'none'; form-action 'none'; "
+#define OWN_STYLE "style-src 'unsafe-inline'; "
+#define OWN_SCRIPTS OWN_STYLE "script-src 'unsafe-inline'; "
+
+static const struct {
+	const char *frame, *policy;
+} pages[] = {
+	[HTTP_PAGE_PLAIN] = { "DENY", NOTHING_ELSE OWN_STYLE "frame-ancestors 'none'" },
+	[HTTP_PAGE_SCRIPTS] = { "SAMEORIGIN", NOTHING_ELSE OWN_SCRIPTS "frame-ancestors 'self'" },
+	[HTTP_PAGE_HOST] = { "DENY", NOTHING_ELSE OWN_SCRIPTS
+			     "connect-src 'self'; frame-src 'self'; frame-ancestors 'none'" },
+	[HTTP_PAGE_STORED] = { "SAMEORIGIN", NOTHING_ELSE OWN_SCRIPTS
+			       "frame-ancestors 'self'; sandbox allow-scripts" },
+};
+
 /* What the page may do, and nothing that others may do with it. */
 static void add_headers(struct MHD_Response *response, const struct http_answer *answer)
 {
 	static const char *const headers[][2] = {
 		{ MHD_HTTP_HEADER_CACHE_CONTROL, "no-store" },
 		{ "X-Content-Type-Options", "nosniff" },
-		{ "X-Frame-Options", "DENY" },
 		{ "Referrer-Policy", "no-referrer" },
 		{ "Cross-Origin-Resource-Policy", "same-origin" },
 		{ "Cross-Origin-Opener-Policy", "same-origin" },
 	};
-	static const char plain[] = "default-src 'none'; style-src 'unsafe-inline'; "
-				    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
-	static const char scripts[] = "default-src 'none'; style-src 'unsafe-inline'; "
-				      "script-src 'unsafe-inline'; frame-ancestors 'none'; "
-				      "base-uri 'none'; form-action 'none'";
 	char name[128];
 
 	/* None of these can fail but without memory: then the answer goes without a header. */
 	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
 		(void)MHD_add_response_header(response, headers[i][0], headers[i][1]);
+	(void)MHD_add_response_header(response, "X-Frame-Options", pages[answer->page].frame);
 	(void)MHD_add_response_header(response, "Content-Security-Policy",
-				      answer->has_scripts ? scripts : plain);
+				      pages[answer->page].policy);
 	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
 	if (answer->location)
 		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, answer->location);

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The service's page of the host: processes and their growth, a trace at a click, kept reports."""
+
+import contextlib
+import json
+import os
+import re
+
+import browser
+from lib import eventually, need_program, need_root, run, scratch, started, target, test
+from test_ctl import ctl, nobodys_targets
+from test_service import ASK_AS, NOBODY, service
+
+WATCH = "[watch]\ninterval = 1s"
+
+
+def data_of(served):
+    return json.loads(served.text("/host"))
+
+
+@contextlib.contextmanager
+def host_page(served, folder):
+    with browser.page(f"http://localhost:{served.port}/", folder) as page:
+        page.until("document.body && document.body.dataset.ready === '1'")
+        yield page
+
+
+def text_of(page, selector):
+    return page.value(f"document.querySelector({json.dumps(selector)}).innerText")
+
+
+def choose(page, pid):
+    row = f"document.querySelector('tr[data-pid=\"{pid}\"]')"
+    page.until(f"{row} !== null")
+    page.value(f"{row}.click()")
+
+
+def inside_frames(page, expression):
+    """What it gives in each frame of the page, which are processes of their own."""
+    targets = page.call("Target.getTargets")["targetInfos"]
+    values, session = [], page.session
+    for frame in targets:
+        if frame["type"] != "iframe":
+            continue
+        with contextlib.suppress(browser.FrameGone):
+            page.session = page.call("Target.attachToTarget", targetId=frame["targetId"],
+                                     flatten=True)["sessionId"]
+            values.append(page.value(expression))
+        page.session = session
+    return values
+
+
+@test(need_root, need_program("chromium"), timeout=180)
+def a_click_traces_a_process_and_shows_its_heap_while_it_runs():
+    with scratch() as folder, service(folder, trace=WATCH) as served, \
+            started([target("leak"), "0", "60000"]) as process, \
+            host_page(served, folder) as page:
+        pid = int(process.lines.until("ready"))
+        choose(page, pid)
+        assert text_of(page, "#process h2") == f"leak ({pid})"
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            resident = int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 1024
+        shown = re.match(r"([\d.]+) ([KM])iB resident", text_of(page, "#process p"))
+        in_kib = float(shown.group(1)) * (1 if shown.group(2) == "K" else 1024)
+        assert abs(in_kib - resident) < 0.05 * resident + 1024, (shown.group(0), resident)
+
+        page.value("document.querySelector('#process input[type=number]').value = 20")
+        page.click("document.getElementById('trace')")
+        page.until("document.querySelector('iframe:not(.coming)') !== null", timeout=60)
+        names = "[...document.querySelectorAll('.f')].map(f => f.textContent)"
+
+        def in_frame():
+            return [name for found in inside_frames(page, names) for name in found]
+
+        eventually(lambda: any("leak_one" in name for name in in_frame()), "its flame graph", 60)
+        first = inside_frames(page, "document.querySelector('.card b').textContent")
+        eventually(lambda: inside_frames(page, "document.querySelector('.card b').textContent")
+                   not in (first, []), "it is made anew", 60)
+
+        # It ends by itself, and its report is there to be looked at and saved.
+        link = "document.querySelector('a[href^=\"/report?name=\"]')"
+        page.until(f"{link} !== null", timeout=90)
+        name = page.value(f"{link}.textContent")
+        assert name.endswith(f"-{pid}-leak.html") and name in ctl(served, "reports"), name
+        assert data_of(served)["traces"] == []
+        page.open(f"http://localhost:{served.port}" + page.value(f"{link}.getAttribute('href')"))
+        page.until("document.body && document.body.dataset.ready === '1'", timeout=60)
+        assert any("leak_one" in found for found in page.value(names))
+
+
+@test(need_root, need_program("chromium"), timeout=120)
+def processes_are_sorted_found_and_their_growth_is_shown():
+    with scratch() as folder, service(folder, trace=WATCH) as served, \
+            started([target("leak"), "0", "60000"]) as process, \
+            host_page(served, folder) as page:
+        pid = int(process.lines.until("ready"))
+        rows = "[...document.querySelectorAll('tr[data-pid]')].map(r => +r.dataset.pid)"
+        page.until(f"{rows}.includes({pid})")
+        own = {p["pid"]: p["rss"] for p in data_of(served)["processes"]}
+        shown = [row for row in page.value(rows) if row in own]
+        # In the middle sizes may have moved meanwhile.
+        assert own[shown[0]] >= own[shown[-1]], (shown, own)
+        page.value("document.querySelector('thead button').click()")
+        assert page.value(rows) == sorted(page.value(rows))
+        page.value("(i => { i.value = 'LEAK'; i.dispatchEvent(new Event('input')); })"
+                   "(document.querySelector('input[type=search]'))")
+        assert pid in page.value(rows)
+        assert {row[1] for row in page.value(
+            "[...document.querySelectorAll('tr[data-pid]')].map(r => "
+            "[...r.children].map(c => c.textContent))")} == {"leak"}
+        points = [p for p in data_of(served)["processes"] if p["pid"] == pid][0]["series"]
+        assert len(points) % 2 == 0 and points[1] > 0, points
+
+
+@test(need_root, each=["unix", "tcp"])
+def others_than_root_see_what_is_theirs(where):
+    with scratch() as folder, service(folder, trace=WATCH) as served, \
+            nobodys_targets(1) as (own,), started([target("leak"), "0", "60000"]) as process:
+        roots = int(process.lines.until("ready"))
+        ctl(served, "trace", str(roots), "--for=1s")
+        served.said.until(f"memtraced: process {roots} (leak): report")
+        place = served.path if where == "unix" else str(served.port)
+        done = run(["/usr/bin/python3", "-c", ASK_AS, str(NOBODY), place, "/host"])
+        assert done.returncode == 0, done.stderr
+        status, _, body = done.stdout.partition(" ")
+        theirs, all_, pid = json.loads(body), data_of(served), int(own)
+        assert status == "200"
+        assert [p["pid"] for p in theirs["processes"]] == [pid], theirs["processes"]
+        assert theirs["cgroups"] == theirs["reports"] == theirs["traces"] == [], theirs
+        assert {pid, roots} <= {p["pid"] for p in all_["processes"]}
+        name = all_["reports"][0]["name"]
+        assert f"-{roots}-leak.html" in name
+        done = run(["/usr/bin/python3", "-c", ASK_AS, str(NOBODY), place, f"/report?name={name}"])
+        assert done.stdout.startswith("404 "), done
+
+
+EVIL = """<!DOCTYPE html><body><script>
+fetch("/host").then(() => { document.title = "read"; }, () => { document.title = "refused"; });
+</script></body>"""
+
+
+@test(need_root, need_program("chromium"), timeout=120)
+def what_a_file_says_has_no_rights_of_ours():
+    """A report whose file was changed cannot ask the service for anything."""
+    with scratch() as folder, service(folder) as served, \
+            started([target("leak"), "0", "60000"]) as process:
+        pid = int(process.lines.until("ready"))
+        name = ctl(served, "trace", str(pid), "--for=1s").split()[-1]
+        served.said.until(f"memtraced: process {pid} (leak): report")
+        with open(os.path.join(folder, "state", name), "w", encoding="ascii") as file:
+            file.write(EVIL)
+        url = f"http://localhost:{served.port}/report?name={name}"
+        with browser.page(url, folder) as page:
+            assert page.until("document.title") == "refused"
+            assert page.value("origin") == "null"
+        assert served.ask("/report")[0] == 400
+        assert served.ask("/report?name=nothing.html")[0] == 404
+
+
+@test(need_root, need_program("chromium"), timeout=120)
+def names_are_text_in_the_page():
+    name = "<img src=x>\u202e'"
+    with scratch() as folder:
+        script = os.path.join(folder, name)
+        os.symlink("/bin/sleep", script)
+        with started([script, "60"]) as process, service(folder) as served, \
+                host_page(served, folder) as page:
+            choose(page, process.pid)
+            assert text_of(page, "#process h2") == f"<img src=x>?' ({process.pid})"
+            assert page.value("document.querySelectorAll('img').length") == 0
+
+
+@test(need_root)
+def who_is_no_browser_is_sent_to_the_list():
+    with scratch() as folder, service(folder) as served:
+        status, headers, _ = served.ask("/")
+        assert (status, headers["Location"]) == (302, "/debug/pprof/")
+        status, headers, body = served.ask("/", Accept="text/html")
+        assert status == 200 and b"<script>" in body
+        assert "connect-src 'self'" in headers["Content-Security-Policy"]
+        assert headers["X-Frame-Options"] == "DENY"
+        status, headers, _ = served.ask("/host", Sec_Fetch_Site="cross-site")
+        assert status == 403

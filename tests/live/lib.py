@@ -160,6 +160,14 @@ def scratch():
     shutil.rmtree(path, ignore_errors=True)
 
 
+def target_for_all(folder, name):
+    """A copy that every user may run, wherever the build is."""
+    path = os.path.join(folder, name)
+    shutil.copy(target(name), path)
+    os.chmod(path, 0o755)
+    return path
+
+
 def run(command, timeout=60, **how):
     """A finished process, with what it wrote as text; no input unless given."""
     if "input" not in how:

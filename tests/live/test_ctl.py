@@ -81,9 +81,9 @@ def nobodys_targets(n):
         os.setgid(NOBODY)
         os.setuid(NOBODY)
 
-    with contextlib.ExitStack() as stack:
-        pids = [stack.enter_context(lib.started([lib.target("leak"), "0", "60000"],
-                                                preexec_fn=become)).lines.until("ready")
+    with scratch() as folder, contextlib.ExitStack() as stack:
+        command = [lib.target_for_all(folder, "leak"), "0", "60000"]
+        pids = [stack.enter_context(lib.started(command, preexec_fn=become)).lines.until("ready")
                 for _ in range(n)]
         for pid in pids:
             eventually(lambda pid=pid: os.stat(f"/proc/{pid}/environ").st_uid == NOBODY, "its exec")

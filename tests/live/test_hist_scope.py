@@ -96,9 +96,9 @@ def switches_by_priority(priority):
     linear = spec + ",lin=60-160/1"
     with held("sleeps", 40) as process:
         pid = ready(process)
-        if priority == "125":
-            os.setpriority(os.PRIO_PROCESS, pid, 5)
-        elif priority == "89":
+        if priority != "89":
+            os.setpriority(os.PRIO_PROCESS, pid, int(priority) - 120)
+        else:
             os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(10))
         with watching(f"--hist={spec}", f"--hist={linear}", "-p", str(pid)) as watch:
             eventually(lambda: process_state(pid)[0] == "S", "not blocked")

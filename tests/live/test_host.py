@@ -16,7 +16,7 @@ import schema
 from cgroups import cgroup, move
 from lib import (EXACT_KEYS, PATIENCE, Lines, Skip, brief, counting, eventually, load_report,
                  memtraced, need_program, need_root, read_counts, run, run_memtraced, scaled,
-                 scratch, send_line, started, target, test)
+                 scratch, send_line, started, target, target_for_all, test)
 
 
 class Wide:
@@ -156,8 +156,8 @@ def of_a_name():
 @test(need_root, timeout=240)
 def of_a_user():
     nobody = pwd.getpwnam("nobody")
-    command = [target("children"), "spawn", "3"]
-    with tracing("--uid=nobody") as wide:
+    with scratch() as folder, tracing("--uid=nobody") as wide:
+        command = [target_for_all(folder, "children"), "spawn", "3"]
         known(wide, command, user=nobody.pw_uid)
         counts, _ = run_counted(command, user=nobody.pw_uid)
         others, _ = run_counted(command)

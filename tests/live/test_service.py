@@ -311,7 +311,7 @@ def others_than_root_see_their_own_processes_alone(where):
         os.setuid(NOBODY)
 
     with scratch() as folder, service(folder) as served, started(["sleep", "60"]) as roots, \
-            started([target("leak"), "0", "60000"], preexec_fn=become) as own:
+            started([lib.target_for_all(folder, "leak"), "0", "60000"], preexec_fn=become) as own:
         pid = own.lines.until("ready")
         place = served.path if where == "unix" else str(served.port)
         # A process that changed its user is not dumpable until it executes a program.

@@ -16,7 +16,11 @@
  */
 #define MAX_RETURN_INSTANCES 16
 
-/* The trampoline's first instruction (get_trampoline_vaddr). */
+/*
+ * The trampoline's first instruction (get_trampoline_vaddr). It is in the last page of the address
+ * space, whose addresses have 52 bits on arm64 where the processor has them (FEAT_LPA2 from Linux
+ * 6.9 on), and it has been read without what is above 48.
+ */
 static __always_inline bool is_return_trampoline(struct task_struct *task, __u64 address)
 {
 	struct xol_area *area;
@@ -27,7 +31,7 @@ static __always_inline bool is_return_trampoline(struct task_struct *task, __u64
 	    !bpf_core_field_exists(struct mm_struct, uprobes_state))
 		return true; /* the stack slot will tell */
 	area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
-	return area && BPF_CORE_READ(area, vaddr) == address;
+	return area && UNSIGNED_ADDRESS(BPF_CORE_READ(area, vaddr)) == address;
 }
 
 #define RETURN_INSTANCES_AT_ONCE 4

@@ -18,6 +18,8 @@ static __always_inline void call_drop(struct thread *t)
 {
 	struct alloc_call *call = &t->call;
 
+	if (knob_free_stacks && call->old_from != BLOCK_UNKNOWN)
+		birth_move(ABI_BLOCK_KEY(t->slot, call->sp), ABI_BLOCK_KEY(t->slot, call->ptr));
 	block_put_back(t->slot, call->ptr, &call->old, call->old_from);
 	call->old_from = BLOCK_UNKNOWN;
 	t->busy = 0;
@@ -124,10 +126,14 @@ VERIFIED_ONCE_NUMBERS int call_takes_again(void)
 	/* A realloc within this one has replaced it for both. */
 	if (from == BLOCK_UNKNOWN && call->throws)
 		call->ptr = 0;
-	if (from == BLOCK_UNKNOWN || same_block(&found, &call->old))
+	if (from == BLOCK_UNKNOWN)
 		return 0;
-	block_put_back(t->slot, call->ptr, &found, from);
-	call->old_from = BLOCK_UNKNOWN;
+	if (!same_block(&found, &call->old)) {
+		block_put_back(t->slot, call->ptr, &found, from);
+		call->old_from = BLOCK_UNKNOWN;
+	} else if (knob_free_stacks) {
+		birth_move(ABI_BLOCK_KEY(t->slot, call->ptr), ABI_BLOCK_KEY(t->slot, call->sp));
+	}
 	return 0;
 }
 

@@ -6,18 +6,24 @@ import os
 
 import matrix
 
-from lib import (ATTACH_PATHS, EXACT_KEYS, SERIAL_KEYS, attach_option, called_by, exact,
+from lib import (ATTACH_PATHS, EXACT_KEYS, SERIAL_KEYS, attach_option, called_by, exact, heap_sites,
                  need_kernel, need_root, same, same_calls, target, test, total, trace)
 from test_allocators import library_path
 
 EACH_PATH = sorted(ATTACH_PATHS)
 
 
-def counted(case, path, *options, rounds=30):
-    run = trace([target("nesting"), case, str(rounds)], attach_option(path), *options, library=None)
+def traced(case, *options, rounds=30):
+    """The report, its process, and what that counted itself."""
+    run = trace([target("nesting"), case, str(rounds)], *options, library=None)
     assert f"done {rounds}" in run.stdout, run.stdout
-    exact(run.report)
-    process, ((own,),) = run.only_process(), run.own.values()
+    (own,), = run.own.values()
+    return run.report, run.only_process(), own
+
+
+def counted(case, path, *options):
+    report, process, own = traced(case, attach_option(path), *options)
+    exact(report)
     same_calls(process, own, "nesting")
     same(process, own, EXACT_KEYS)
 
@@ -50,6 +56,14 @@ def coroutines_that_switch_inside_malloc_are_counted_both(path):
 @test(need_root, each=EACH_PATH)
 def coroutines_that_never_return_from_malloc_hide_nothing(path):
     counted("stuck", path)
+
+
+@test(need_root, each=EACH_PATH)
+def a_realloc_that_is_left_leaves_its_block_its_birth(path):
+    _, process, _ = traced("realloc", attach_option(path), "--free-stacks")
+    frees = [place for site in heap_sites(process) for place in site["frees"]]
+    assert total(frees, "blocks") == process["alloc"]["frees"] > 0, process["alloc"]
+    assert total(frees, "unknown") == 0, frees
 
 
 @test(need_root, need_kernel(5, 15), each=EACH_PATH)

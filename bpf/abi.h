@@ -353,6 +353,7 @@ enum abi_loss {
 	ABI_LOST_FILE_NAME,	   /* its path */
 	ABI_LOST_FREE_PAIR,	   /* no room for where blocks of a site are freed */
 	ABI_LOST_BIRTH,		   /* no room for when a block was allocated, and by whom */
+	ABI_LOST_NESTING,	   /* a call taken for a part of another, which has not returned */
 	ABI_LOSSES,
 	/* in the same map: events seen, for the status line */
 	ABI_EVENTS = ABI_LOSSES,

@@ -185,6 +185,8 @@ static __always_inline void call_begins(const struct pt_regs *ctx, struct thread
 	t->busy = 1;
 	call->sp = sp;
 	call->fn = ABI_COOKIE_FN(cookie);
+	call->guessed = 0;
+	call->signal_below = 0;
 	call->by_sites = (cookie & ABI_COOKIE_BY_SITES) != 0;
 	if (call->by_sites)
 		call->link = return_address(sp, LINK_REGISTER(ctx));
@@ -252,8 +254,11 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
 		/* What realloc(p, 0) does is the rule of the innermost one, not of its wrappers. */
 		if (kind == ABI_REALLOC && t->busy && call->ptr == ptr)
 			call->realloc0_frees |= realloc0_frees(cookie);
-		if (kind == ABI_RESIZE || !call_begins_within(slot, nested))
+		if (kind == ABI_RESIZE || !call_begins_within(slot, nested)) {
+			if (nested & CALL_GUESSED)
+				call_guessed(slot, nested, sp);
 			return 1;
+		}
 	}
 	/* pvalloc that jumps to memalign, for more than it was asked for. */
 	jumped = t->busy && sp == call->sp && !call->throws && !call->is_scope &&
@@ -335,7 +340,7 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 
 	if (!t || !thread_leaves(t, slot, sp, ABI_COOKIE_FN(cookie)))
 		return;
-	t->busy = 0;
+	call_returns(proc, t);
 	if (t->call.is_scope)
 		return;
 	t->call.failed = 0;

@@ -2,10 +2,13 @@
 /*
  * What kills a process for what it did itself: seen when the signal is delivered, by the thread
  * that gets it, and when nothing handles it (get_signal in kernel/signal.c). Nobody who has no such
- * signal pays for it. For the two programs see bpf/lifecycle.bpf.c.
+ * signal pays for it. Of one that is handled inside an allocator call it is noted where, for who
+ * guesses what that call has called (bpf/nesting.bpf.h). For the two programs see
+ * bpf/lifecycle.bpf.c.
  */
 #include "event_stack.bpf.h"
 #include "process.bpf.h"
+#include "thread.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 
@@ -31,11 +34,43 @@ static __always_inline __u64 fault_address(int sig)
 	return read_user_registers(task_registers(), &regs) ? regs.pc : 0;
 }
 
+static __always_inline void handled_inside(struct alloc_call *call, __u64 sp)
+{
+	__u64 below = call->sp - sp;
+
+	if (below >= NESTING_RANGE)
+		return;
+	below = CALL_SIGNAL_BELOW(below);
+	if (!call->signal_below || below < call->signal_below)
+		call->signal_below = below;
+}
+
+/* The program handles the signal: the handler begins below what it interrupts. */
+static __always_inline void handled(void)
+{
+	struct thread *t = thread_find();
+	struct user_registers regs;
+	struct alloc_call *call;
+	int i;
+
+	if (!t || (!t->busy && !t->parked) || !read_user_registers(task_registers(), &regs))
+		return;
+	if (t->busy)
+		handled_inside(&t->call, regs.sp);
+	for (i = 0; i < PARKED_CALLS; i++) {
+		call = t->parked_sp[i] ? parked_call(i) : NULL;
+		if (call)
+			handled_inside(call, regs.sp);
+	}
+}
+
 static __always_inline int delivered(void *ctx, int sig, int code, bool by_default)
 {
 	struct abi_ev_fault ev = { .head.type = ABI_EV_FAULT };
 	struct abi_proc *proc;
 
+	if (!by_default)
+		handled();
 	if (!by_default || (sig != SEGV && sig != BUS && sig != ABRT && sig != ILL && sig != FPE))
 		return 0;
 	ev.head.slot = slot_of_pid(current_tgid());

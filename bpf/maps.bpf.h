@@ -184,13 +184,18 @@ static __always_inline void count_event(void)
 		*n += 1;
 }
 
-static __always_inline void count_loss(enum abi_loss cause)
+static __always_inline void count_losses(enum abi_loss cause, __s64 by)
 {
 	__u32 key = cause;
 	__u64 *n = bpf_map_lookup_elem(&counters, &key);
 
 	if (n)
-		__sync_fetch_and_add(n, 1);
+		__sync_fetch_and_add(n, by);
+}
+
+static __always_inline void count_loss(enum abi_loss cause)
+{
+	count_losses(cause, 1);
 }
 
 #endif

@@ -5,6 +5,9 @@
  * stack). Where the stack can be walked, it is read off the stack: a call is inside another if the
  * walk from it meets the other's return address, in its place, with no signal between. A call that
  * the walk goes past is over. All others are parked until they return.
+ *
+ * Where it cannot be walked it is a guess, and what is then not counted is a loss until the other
+ * call returns, which proves that it had not been left.
  */
 #ifndef MEMTRACED_NESTING_BPF_H
 #define MEMTRACED_NESTING_BPF_H
@@ -55,7 +58,7 @@ static __always_inline int nesting_in(const struct nesting_from *from, __u32 slo
 		return nesting_stands(from->sp, from->link, before) ? NESTING_SAME : NESTING_OVER;
 	if (!NESTING_READS_STACK) {
 		r = nesting_by_records(from->sp, from->fp, call->sp, before);
-		return r == NESTING_UNKNOWN ? NESTING_INSIDE : r;
+		return r == NESTING_UNKNOWN ? NESTING_GUESSED : r;
 	}
 #ifndef OLD_KERNEL
 	if (knob_unwind)
@@ -65,8 +68,9 @@ static __always_inline int nesting_in(const struct nesting_from *from, __u32 slo
 		return r;
 	if (!call_stands(call))
 		return NESTING_OVER;
-	return r == NESTING_INSIDE || below < NESTING_UNWALKED_RANGE ? NESTING_INSIDE :
-								       NESTING_APART;
+	if (r == NESTING_INSIDE)
+		return r;
+	return below < NESTING_UNWALKED_RANGE ? NESTING_GUESSED : NESTING_APART;
 }
 
 /*
@@ -175,6 +179,7 @@ enum { CALL_APART, CALL_NESTED, CALL_RESUMED, CALL_NESTED_IN_PARKED, CALL_LEFT }
 #define CALL_PLACE_SHIFT 8
 #define CALL_IS(r) ((r)&0xff)
 #define CALL_PLACE(r) ((r) >> CALL_PLACE_SHIFT & (PARKED_CALLS - 1))
+#define CALL_GUESSED (1 << 16) /* beside the nested ones */
 
 /*
  * Is the call that begins inside another one? Else what the thread is in is over, or parked. Of one
@@ -193,6 +198,8 @@ VERIFIED_ONCE_NUMBERS int call_is_nested(__u64 sp, __u64 fp, __u64 link)
 		r = nesting_in(&from, t->slot, &t->call);
 		if (r == NESTING_INSIDE)
 			return CALL_NESTED;
+		if (r == NESTING_GUESSED)
+			return CALL_NESTED | CALL_GUESSED;
 		if (r == NESTING_SAME)
 			return CALL_APART;
 		if (r == NESTING_OVER)
@@ -208,6 +215,8 @@ VERIFIED_ONCE_NUMBERS int call_is_nested(__u64 sp, __u64 fp, __u64 link)
 		r = call ? nesting_in(&from, t->slot, call) : NESTING_OVER;
 		if (r == NESTING_INSIDE)
 			return CALL_NESTED_IN_PARKED | i << CALL_PLACE_SHIFT;
+		if (r == NESTING_GUESSED)
+			return CALL_NESTED_IN_PARKED | CALL_GUESSED | i << CALL_PLACE_SHIFT;
 		/* What jumps on has made nothing yet: with blocks, it is called anew. */
 		if (r == NESTING_SAME && !has_inner(i))
 			return call_resume(t->slot, i) ? CALL_RESUMED : CALL_APART;
@@ -257,6 +266,45 @@ VERIFIED_ONCE_NUMBERS int call_begins_within(__u32 slot, int nested)
 }
 
 #endif
+
+/* The least that the kernel puts on the stack below what it interrupts. */
+#define SIGNAL_FRAME_BYTES 512
+
+/* Can the function that begins with this sp be called by a handler that began inside the call? */
+static __always_inline bool signal_between(const struct alloc_call *call, __u64 sp)
+{
+	return call->signal_below &&
+	       call->sp - sp >= CALL_SIGNAL_BYTES(call->signal_below) + SIGNAL_FRAME_BYTES;
+}
+
+/*
+ * The allocation that begins is not counted, as it seems to be a part of another call: lost until
+ * that one returns (call_returns), for good if it may be a signal handler's.
+ */
+VERIFIED_ONCE_NUMBERS int call_guessed(__u32 slot, int nested, __u64 sp)
+{
+	struct abi_proc *proc = proc_by_slot(slot);
+	struct thread *t = thread_find();
+	struct alloc_call *outer;
+
+	if (!t || !proc)
+		return 0;
+	outer = CALL_IS(nested) == CALL_NESTED ? &t->call : parked_call(CALL_PLACE(nested));
+	if (outer && !signal_between(outer, sp) && outer->guessed < 255)
+		outer->guessed++;
+	proc_lost(proc, ABI_LOST_NESTING);
+	return 0;
+}
+
+/* The thread's call has not been left: what was guessed to be inside it was. */
+static __always_inline void call_returns(struct abi_proc *proc, struct thread *t)
+{
+	t->busy = 0;
+	if (!t->call.guessed)
+		return;
+	proc_found(proc, ABI_LOST_NESTING, t->call.guessed);
+	t->call.guessed = 0;
+}
 
 /*
  * Is the system call that was made with this sp inside an allocator call? By their places alone:

@@ -14,7 +14,8 @@ enum nesting {
 	NESTING_OVER,	/* the other call has been left */
 	NESTING_APART,	/* it is not known to be over, and this one is not inside */
 	NESTING_INSIDE,
-	NESTING_SAME, /* as if it had been jumped to from the other one */
+	NESTING_GUESSED, /* by its place it is inside */
+	NESTING_SAME,	 /* as if it had been jumped to from the other one */
 	NESTING_UNKNOWN,
 };
 

@@ -49,6 +49,13 @@ static __always_inline void proc_lost(struct abi_proc *proc, enum abi_loss cause
 	count_loss(cause);
 }
 
+/* They turn out to be none. */
+static __always_inline void proc_found(struct abi_proc *proc, enum abi_loss cause, __u32 n)
+{
+	__sync_fetch_and_add(&proc->lost, -(__s64)n);
+	count_losses(cause, -(__s64)n);
+}
+
 /* Saves what belongs to a cut before the first change after it. */
 static __always_inline void proc_enter_cut(struct abi_proc *proc)
 {

@@ -27,8 +27,14 @@ struct alloc_call {
 	__u8 within;	     /* 1 + the place of the parked call that it is inside: inner.bpf.h */
 	__u8 inner;	     /* parked: there is a list of blocks that were made inside it */
 	__u8 released;	     /* at the return: `old` has left the books */
-	__u8 pad[4];
+	__u8 guessed;	     /* calls that are taken for a part of it: its return is the proof */
+	__u8 pad;
+	__u16 signal_below; /* a handler of signals began inside it: CALL_SIGNAL_BELOW, 0: none */
 };
+
+/* How far below a call's sp, by 16 bytes; of several handlers the nearest counts. */
+#define CALL_SIGNAL_BELOW(bytes) (1 + ((bytes) >> 4))
+#define CALL_SIGNAL_BYTES(below) (((below)-1U) << 4)
 
 /* Calls of a thread that are neither over nor what it does now. */
 #define PARKED_CALLS 8

@@ -3,12 +3,14 @@
 stacks: each block counts once, and none is missing. The truth is the target's own count."""
 
 import os
+import platform
 
 import matrix
 
 from lib import (ATTACH_PATHS, EXACT_KEYS, SERIAL_KEYS, attach_option, called_by, exact, heap_sites,
-                 need_kernel, need_root, same, same_calls, target, test, total, trace)
+                 need_kernel, need_root, same, same_calls, target, test, total, trace, without)
 from test_allocators import library_path
+from test_fallbacks import need_everything
 
 EACH_PATH = sorted(ATTACH_PATHS)
 
@@ -56,6 +58,53 @@ def coroutines_that_switch_inside_malloc_are_counted_both(path):
 @test(need_root, each=EACH_PATH)
 def coroutines_that_never_return_from_malloc_hide_nothing(path):
     counted("stuck", path)
+
+
+# What cannot be walked is a guess. It may be wrong, but then it is a loss.
+GUESSES = ("--unwind=fp",)
+
+
+def guessed(report, process, own):
+    """How many calls were not counted, which coverage says if there were any."""
+    coverage = report["coverage"]
+    missing = own["allocs"] - total(called_by(process, "nesting"), "allocs")
+    assert set(coverage["lost"]) <= {"nesting-guessed"}, coverage
+    # Of one that is missing both functions are lost, the program's malloc and the C library's.
+    assert coverage["lost"].get("nesting-guessed", 0) >= missing >= 0, (missing, coverage)
+    assert coverage["exact"] == (not coverage["lost"]), coverage
+    return missing
+
+
+@test(need_root, each=["jump", "signal"], every_kernel=["jump"])
+def a_call_that_is_taken_for_a_part_of_one_that_was_left_is_lost(case):
+    missing = guessed(*traced(case, *GUESSES))
+    # On arm64 frame records tell.
+    assert (missing > 0) == (platform.machine() == "x86_64"), missing
+
+
+@test(need_root, each=["realloc", "altstack", "switch", "stuck"])
+def a_guess_that_the_return_proves_is_no_loss(case):
+    report, process, own = traced(case, *GUESSES)
+    exact(report)
+    same_calls(process, own, "nesting")
+
+
+@test(need_root, need_everything, each=["jump", "signal"])
+def kernels_without_cookies_lose_what_they_guess_wrongly(case):
+    with without("cookies"):
+        assert guessed(*traced(case)) > 0
+
+
+@test(need_root, need_everything)
+def kernels_without_cookies_say_what_exceptions_have_hidden():
+    with without("cookies"):
+        run = trace([target("throwing"), "30"],
+                    "--allocator=malloc=pool_get:size@1,ret,throws", library=None)
+    calls = int(run.stdout.split()[0])
+    seen = total(called_by(run.only_process(), "throwing"), "allocs")
+    coverage = run.report["coverage"]
+    assert not coverage["exact"] and coverage["lost"]["nesting-guessed"] >= calls - seen > 0, \
+        (calls, seen, coverage)
 
 
 @test(need_root, each=EACH_PATH)

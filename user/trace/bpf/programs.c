@@ -547,6 +547,9 @@ static int read_counters(const struct programs *programs, uint32_t from, uint32_
 		ret[i - from] = 0;
 		for (int cpu = 0; cpu < cpus; cpu++)
 			ret[i - from] += values[cpu];
+		/* What another CPU has taken back was read, what it took back was not. */
+		if ((int64_t)ret[i - from] < 0)
+			ret[i - from] = 0;
 	}
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What this kernel cannot do as the newest can, for who reads a report made on it. Most of it is a
- * matter of cost, and totals are exact all the same, but for the one that says what is not seen.
+ * matter of cost, and totals are exact all the same. Where calls may be taken for another's, those
+ * for which nothing has proven it are a loss (nesting-guessed).
  */
 #ifndef MEMTRACED_TRACE_KERNEL_KERNEL_LIMITS_H
 #define MEMTRACED_TRACE_KERNEL_KERNEL_LIMITS_H

@@ -48,6 +48,7 @@ static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_FILE_NAME] = "file-name",
 	[ABI_LOST_FREE_PAIR] = "free-pair-map-full",
 	[ABI_LOST_BIRTH] = "birth-map-full",
+	[ABI_LOST_NESTING] = "nesting-guessed",
 	[LOSS_ATTACHED_LATE] = "attached-late",
 	[LOSS_MAPPING] = "mapping-unknown",
 	[LOSS_STATE] = "process-unknown",

@@ -233,11 +233,12 @@ def count_of_rust(run_, functions, what):
 
 @test(need_root, need_target("arena-plain"), each=EACH_PATH)
 def rusts_usual_allocator_is_the_c_librarys(path):
-    run_ = trace([target("arena-plain"), str(scaled(3000, 100000))], attach_option(path))
+    rounds = scaled(3000, 100000)
+    run_ = trace([target("arena-plain"), str(rounds)], attach_option(path))
     matrix.compared(("glibc", "shared", "Rust", "arena-plain"), run_.only_process()["alloc"],
                     run_.only_count())
     same_images(run_)
-    assert run_.only_count()["allocs"] > 3000
+    assert run_.only_count()["allocs"] > rounds
 
 
 @test(need_root)

@@ -60,6 +60,9 @@ def a_kernels_features_are_what_is_known_of_it():
     rows = dict(re.findall(r"^(\S+) +(yes|no)\b", features(), re.M))
     found = {name for name, present in rows.items() if present == "yes"}
     assert found == EXPECTED[KERNEL][0], features()
+    uts = os.uname()
+    assert re.search(rf"^kernel +{re.escape(uts.release)} {uts.machine}$", features(), re.M)
+    assert features().splitlines()[0].split() == run_memtraced("--version").stdout.split()
     # Each that is not there says why, in the line behind it.
     lines = features().splitlines()
     for line, after in zip(lines, lines[1:]):

@@ -12,6 +12,7 @@
 #include "trace/kernel/probe_page.h"
 #include "trace/kernel/sampling.h"
 #include "trace/kernel/tracefs.h"
+#include "version.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -350,6 +351,7 @@ void features_print(const struct features *f, struct strbuf *out)
 	const struct probe_kind *kinds = probe_kinds(&n_kinds);
 	struct utsname uts;
 
+	strbuf_addf(out, "memtraced          %s\n", MEMTRACED_VERSION);
 	if (uname(&uts) == 0)
 		strbuf_addf(out, "kernel             %s %s\n", uts.release, uts.machine);
 	for (size_t i = 0; i < FEATURES; i++) {

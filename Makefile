@@ -56,6 +56,9 @@ endif
 endif
 STRIP ?= strip
 
+# Whose kernels and libraries the scripts shall take, where it is not this machine's.
+ARCH_OPTION := $(if $(CROSS_COMPILE),--arch $(ARCH:x86=amd64))
+
 VERSION := 0.1.0
 # The program has its own idea of where the configuration is; one that is elsewhere must be there.
 SERVICE_COMMAND = $(PREFIX)/sbin/memtraced --service$(if $(filter-out /etc,$(SYSCONFDIR)), \
@@ -148,7 +151,7 @@ deps: ## install what is missing to build and to test (Debian packages, root)
 
 .PHONY: deps-kernels
 deps-kernels: ## fetch qemu and other kernels for check-kernels, into a cache outside the tree
-	$(Q)scripts/deps-kernels $(if $(CROSS_COMPILE),--arch $(ARCH:x86=amd64))
+	$(Q)scripts/deps-kernels $(ARCH_OPTION)
 
 .PHONY: demo
 demo: deps ## install, build, trace a real program and show its table (root)
@@ -183,7 +186,8 @@ bench: deps ## what memtraced costs, beside the floor and other tools (root)
 	$(Q)$(PYTHON) bench/run.py --build $(O) $(if $(filter 1,$(QUICK)),--quick) \
 		$(if $(RESULTS),--copy '$(RESULTS)') $(ROWS)
 .PHONY: check-kernels
-check-kernels: all targets ## the live tests on other kernels (KERNELS=), after make deps-kernels
+check-kernels: all targets ## the live tests on other kernels (KERNELS=)
+	$(Q)scripts/deps-kernels $(ARCH_OPTION) || true # as in check
 	$(Q)scripts/run-tests $(RUN_KERNELS)
 
 .PHONY: lint
@@ -243,7 +247,7 @@ RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 	--status 'bench: arithmetic and tables' '$(PYTHON) -B -m unittest discover -s bench'
 RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) $(filter-out %.c,$(TESTS))'
 RUN_ARM64 = --tap 'scripts/check-arm64 $(O)-arm64 $(filter-out %.c,$(TESTS))'
-CHECK_KERNELS = scripts/check-kernels --build $(O) $(KERNELS:%=--kernel %) $(filter-out %.c,$(TESTS))
+CHECK_KERNELS = scripts/check-kernels $(ARCH_OPTION) --build $(O) $(KERNELS:%=--kernel %) $(filter-out %.c,$(TESTS))
 RUN_KERNELS = --tap '$(CHECK_KERNELS)'
 # Beside the live tests, which leave a core to it. On a slow machine the rest is skipped, and says so:
 # make check has its time, too.

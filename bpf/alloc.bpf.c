@@ -193,16 +193,16 @@ static __always_inline void call_begins(const struct pt_regs *ctx, struct thread
 }
 
 /* What a call was asked for. */
-static __always_inline void take_request(const struct pt_regs *ctx, struct thread *t, __u64 cookie,
-					 __u8 kind)
+static __always_inline void take_request(const struct pt_regs *ctx, struct thread *t, __u64 cookie)
 {
-	__u16 args = ABI_COOKIE_ARGS(cookie);
 	struct alloc_call *call = &t->call;
+	__u16 args = STORED(call->args);
 
-	call->ptr = kind == ABI_ALLOC ? 0 : block_argument(ctx, args);
+	call->ptr = STORED(call->kind) == ABI_ALLOC ? 0 : block_argument(ctx, args);
 	call->realloc0_frees = realloc0_frees(cookie);
 	call->throws = (ABI_COOKIE_KIND(cookie) & ABI_THROWS) != 0;
-	if (kind == ABI_RESIZE) {
+	args = STORED(call->args);
+	if (STORED(call->kind) == ABI_RESIZE) {
 		call->size = argument(ctx, args & 0xf);
 		call->extra = argument(ctx, args >> 4 & 0xf);
 	} else {
@@ -235,6 +235,22 @@ static __always_inline void fault_of_request(const struct alloc_call *call, __u3
 		fault->kind = ABI_SUSPICIOUS_SIZE;
 }
 
+static __always_inline void find_what_goes_on(struct thread *t, __u64 sp, __u64 ptr, __u64 cookie)
+{
+	const struct alloc_call *call = &t->call;
+	__u8 goes_on = 0;
+
+	if (t->busy && sp == call->sp && (!call->ptr || call->ptr == ptr)) {
+		/* pvalloc that jumps to memalign, for more than it was asked for. */
+		if (!call->throws && !call->is_scope && call->fn != ABI_COOKIE_FN(cookie))
+			goes_on |= GOES_ON_SIZE;
+		/* A wrapper that jumps to the next realloc has taken the block for it. */
+		if (STORED(call->kind) == ABI_REALLOC && call->ptr == ptr)
+			goes_on |= GOES_ON_BLOCK;
+	}
+	STORED(t->call.goes_on) = goes_on;
+}
+
 /* 1 when the call is nested in another: its return need not be seen. */
 static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
 				       __u64 cookie, struct fault *fault)
@@ -242,7 +258,6 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
 	struct thread *t = thread_get(proc, slot);
 	__u8 kind = ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK;
 	__u64 sp = PT_REGS_SP(ctx), ptr = block_argument(ctx, ABI_COOKIE_ARGS(cookie)), asked;
-	bool taken, jumped;
 	struct alloc_call *call;
 	int nested;
 
@@ -260,32 +275,31 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
 			return 1;
 		}
 	}
-	/* pvalloc that jumps to memalign, for more than it was asked for. */
-	jumped = t->busy && sp == call->sp && !call->throws && !call->is_scope &&
-		 call->fn != ABI_COOKIE_FN(cookie) && (!call->ptr || call->ptr == ptr);
-	/* A wrapper that jumps to the next realloc has taken the block for it. */
-	taken = t->busy && sp == call->sp && kind == ABI_REALLOC && call->ptr == ptr;
-	if (taken)
+	STORED(call->kind) = kind;
+	STORED(call->args) = ABI_COOKIE_ARGS(cookie);
+	find_what_goes_on(t, sp, ptr, cookie);
+	if (STORED(call->goes_on) & GOES_ON_BLOCK)
 		call->fn = ABI_COOKIE_FN(cookie);
 	else
 		call_begins(ctx, t, cookie);
 	call->is_scope = 0;
 	t->free_ptr = 0;
 	asked = call->size;
-	take_request(ctx, t, cookie, kind);
-	if (jumped)
+	take_request(ctx, t, cookie);
+	if (STORED(call->goes_on) & GOES_ON_SIZE)
 		call->size = asked;
 	call->form = ABI_FORM_OWN;
-	if (knob_forms && !replaces_block(kind))
+	if (knob_forms && !replaces_block(STORED(call->kind)))
 		call->form =
 			call_form(slot, sp, PT_REGS_FP(ctx), LINK_REGISTER(ctx), FORM_OF_ALLOCS);
 	/* Inside the call the old address may already be another thread's new block. */
-	if (replaces_block(kind) && call->ptr && !taken)
+	if (replaces_block(STORED(call->kind)) && call->ptr &&
+	    !(STORED(call->goes_on) & GOES_ON_BLOCK))
 		take_replaced(slot);
-	if (knob_free_stacks && call->old_from && !taken)
+	if (knob_free_stacks && call->old_from && !(STORED(call->goes_on) & GOES_ON_BLOCK))
 		birth_move(ABI_BLOCK_KEY(slot, call->ptr), ABI_BLOCK_KEY(slot, sp));
-	if (!taken && !call->within)
-		fault_of_request(call, slot, kind, fault);
+	if (!(STORED(call->goes_on) & GOES_ON_BLOCK) && !call->within)
+		fault_of_request(call, slot, STORED(call->kind), fault);
 	return 0;
 }
 
@@ -328,14 +342,32 @@ static __always_inline void old_block_ended(struct pt_regs *ctx, __u32 slot, con
 		birth_move(birth_key, ABI_BLOCK_KEY(slot, t->call.ptr));
 }
 
+/* The block that there is now, by what the call has returned; 0: there is none. */
+static __always_inline __u64 result_of(struct abi_proc *proc, __u32 slot, struct thread *t,
+				       __u64 returned, __u8 kind)
+{
+	switch (kind & ABI_KIND_MASK) {
+	case ABI_REALLOC:
+		return realloc_result(proc, slot, t, returned, kind);
+	case ABI_RESIZE:
+		return resize_result(proc, slot, t, returned);
+	case ABI_OUT_PARAM:
+		return out_param_result(proc, t, returned);
+	case ABI_STRING:
+		return string_result(proc, t, returned);
+	default:
+		return alloc_result(proc, t, returned);
+	}
+}
+
 static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
 				       __u64 cookie)
 {
 	__u8 kind = ABI_COOKIE_KIND(cookie);
-	enum stack_at at = kind & ABI_AT_EXIT ? STACK_AT_EXIT : STACK_AT_RETURN;
 	__u64 sp = kind & ABI_AT_EXIT ? PT_REGS_SP(ctx) : SP_AT_RETURN(ctx);
 	struct thread *t = thread_find();
 	struct fault fault = {};
+	enum stack_at at;
 	__u64 addr;
 
 	if (!t || !thread_leaves(t, slot, sp, ABI_COOKIE_FN(cookie)))
@@ -345,22 +377,10 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 		return;
 	t->call.failed = 0;
 	t->call.released = 0;
-	switch (kind & ABI_KIND_MASK) {
-	case ABI_REALLOC:
-		addr = realloc_result(proc, slot, t, PT_REGS_RC(ctx), kind);
-		break;
-	case ABI_RESIZE:
-		addr = resize_result(proc, slot, t, PT_REGS_RC(ctx));
-		break;
-	case ABI_OUT_PARAM:
-		addr = out_param_result(proc, t, PT_REGS_RC(ctx));
-		break;
-	case ABI_STRING:
-		addr = string_result(proc, t, PT_REGS_RC(ctx));
-		break;
-	default:
-		addr = alloc_result(proc, t, PT_REGS_RC(ctx));
-	}
+	STORED(t->call.kind) = kind;
+	STORED(t->call.result) = result_of(proc, slot, t, PT_REGS_RC(ctx), kind);
+	at = STORED(t->call.kind) & ABI_AT_EXIT ? STACK_AT_EXIT : STACK_AT_RETURN;
+	addr = STORED(t->call.result);
 	if (addr && account_alloc(ctx, proc, slot, t, addr, at) && knob_free_stacks)
 		birth_note(ABI_BLOCK_KEY(slot, addr));
 	if (knob_free_stacks && t->call.old_from)

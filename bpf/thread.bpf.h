@@ -10,10 +10,13 @@
 
 /* An outermost call. */
 struct alloc_call {
-	__u64 sp;	      /* at its entry */
-	__u64 link;	      /* by_sites: its return address */
-	__u64 size;	      /* requested */
-	__u64 extra;	      /* xallocx: asked for beside, if it can be had */
+	__u64 sp;   /* at its entry */
+	__u64 link; /* by_sites: its return address */
+	__u64 size; /* requested */
+	union {
+		__u64 extra;  /* xallocx: asked for beside, if it can be had */
+		__u64 result; /* at the return: the block that there is now; 0: none */
+	};
 	__u64 ptr;	      /* realloc: old block; posix_memalign: where the result goes */
 	struct abi_block old; /* realloc: what the old block was */
 	__u16 fn;
@@ -28,13 +31,31 @@ struct alloc_call {
 	__u8 inner;	     /* parked: there is a list of blocks that were made inside it */
 	__u8 released;	     /* at the return: `old` has left the books */
 	__u8 guessed;	     /* calls that are taken for a part of it: its return is the proof */
+	/* Of the cookie; what the verifier is to know nothing of: see STORED(). */
+	__u8 kind;
+	__u8 goes_on; /* an entry: enum goes_on */
 	__u8 pad;
+	__u16 args;	    /* an entry */
 	__u16 signal_below; /* a handler of signals began inside it: CALL_SIGNAL_BELOW, 0: none */
+	__u32 pad2;
 };
 
 /* How far below a call's sp, by 16 bytes; of several handlers the nearest counts. */
 #define CALL_SIGNAL_BELOW(bytes) (1 + ((bytes) >> 4))
 #define CALL_SIGNAL_BYTES(below) (((below)-1U) << 4)
+
+/* What of the call that the thread is in goes on as the one that begins. */
+enum goes_on {
+	GOES_ON_SIZE = 1,  /* what it was asked for */
+	GOES_ON_BLOCK = 2, /* the block that it has taken out */
+};
+
+/*
+ * Read where it was stored. What the verifier knows of a value it follows through the rest of the
+ * program, each way on its own; of what stands in a map's value it knows nothing, so that ways meet
+ * again: of 49,452 instructions that it walked of the session program, 36,000 are left.
+ */
+#define STORED(place) (*(volatile typeof(place) *)&(place))
 
 /* Calls of a thread that are neither over nor what it does now. */
 #define PARKED_CALLS 8

@@ -265,7 +265,9 @@ int features_new(bool all, struct features **ret_features)
 
 	if (!f)
 		return -ENOMEM;
-	if (!all && boot_facts_get(NULL, FACTS, f, sizeof(*f)) == 0) {
+	/* A mount may hide it, as in a container. */
+	if (!all && access(KERNEL_BTF, R_OK) == 0 &&
+	    boot_facts_get(NULL, FACTS, f, sizeof(*f)) == 0) {
 		*ret_features = TAKE_PTR(f);
 		return 0;
 	}

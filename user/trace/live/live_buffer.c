@@ -7,12 +7,13 @@
 #include "trace/live/live_process.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 /* What is beyond stays in the ring, where BPF counts what does not fit. */
 #define MAX_BYTES (256UL << 20)
-#define POLL_MS 10
 
 struct buffered {
 	struct buffered *next;
@@ -23,20 +24,23 @@ struct buffered {
 struct live_buffer {
 	pthread_t thread;
 	bool running;
-	bool stop; /* by __atomic */
-	int error; /* an event could not be kept */
+	int stop_fd; /* an eventfd; readable: the thread is to end */
+	int error;   /* an event could not be kept */
 	size_t bytes;
 	struct buffered *first, **end;
 };
 
 int live_buffer_new(struct live_buffer **ret_buffer)
 {
-	struct live_buffer *buffer = calloc(1, sizeof(*buffer));
+	_cleanup_(live_buffer_free_p) struct live_buffer *buffer = calloc(1, sizeof(*buffer));
 
 	if (!buffer)
 		return -ENOMEM;
 	buffer->end = &buffer->first;
-	*ret_buffer = buffer;
+	buffer->stop_fd = eventfd(0, EFD_CLOEXEC);
+	if (buffer->stop_fd < 0)
+		return -errno;
+	*ret_buffer = TAKE_PTR(buffer);
 	return 0;
 }
 
@@ -50,6 +54,8 @@ void live_buffer_free(struct live_buffer *buffer)
 		next = b->next;
 		free(b);
 	}
+	if (buffer->stop_fd >= 0)
+		close(buffer->stop_fd);
 	free(buffer);
 }
 
@@ -77,12 +83,20 @@ static void *take_from_ring(void *userdata)
 {
 	struct live *live = userdata;
 	struct live_buffer *buffer = live->buffer;
+	struct pollfd fds[] = {
+		{ .fd = buffer->stop_fd, .events = POLLIN },
+		{ .fd = ring_buffer__epoll_fd(live->ring), .events = POLLIN },
+	};
 
 	/* An error is the session's to see at its next drain. */
-	while (!__atomic_load_n(&buffer->stop, __ATOMIC_ACQUIRE) && !buffer->error &&
-	       buffer->bytes < MAX_BYTES)
-		if (ring_buffer__poll(live->ring, POLL_MS) < 0)
+	while (!buffer->error && buffer->bytes < MAX_BYTES) {
+		int n = poll(fds, sizeof(fds) / sizeof(fds[0]), -1);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || fds[0].revents || ring_buffer__consume(live->ring) < 0)
 			break;
+	}
 	return NULL;
 }
 
@@ -92,7 +106,6 @@ void live_buffer_begin(struct live *live)
 
 	if (buffer->running)
 		return;
-	buffer->stop = false;
 	buffer->running = true;
 	/* Without a thread events wait in the ring. */
 	if (pthread_create(&buffer->thread, NULL, take_from_ring, live))
@@ -102,11 +115,13 @@ void live_buffer_begin(struct live *live)
 void live_buffer_end(struct live *live)
 {
 	struct live_buffer *buffer = live->buffer;
+	eventfd_t stops;
 
 	if (!buffer->running)
 		return;
-	__atomic_store_n(&buffer->stop, true, __ATOMIC_RELEASE);
+	(void)eventfd_write(buffer->stop_fd, 1); /* fails at 2^64 - 1 */
 	pthread_join(buffer->thread, NULL);
+	(void)eventfd_read(buffer->stop_fd, &stops); /* not empty */
 	buffer->running = false;
 }
 

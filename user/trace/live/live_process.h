@@ -24,6 +24,7 @@ void live_count_loss(struct live *live, struct live_process *process, enum user_
 /* trace/live/live_buffer.c: what comes while nobody drains */
 int live_buffer_new(struct live_buffer **ret_buffer);
 void live_buffer_free(struct live_buffer *buffer);
+DEFINE_CLEANUP(struct live_buffer, live_buffer_free)
 /* From the ring's callback. False: nothing is kept now, it is to be handled. */
 bool live_buffer_add(struct live_buffer *buffer, const void *data, size_t size);
 /* Events taken in since live_buffer_begin are handled, in their order. Only after its end. */

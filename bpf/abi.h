@@ -372,7 +372,7 @@ enum abi_event_type {
 	ABI_EV_FORK,
 	ABI_EV_EXEC,
 	ABI_EV_EXIT,
-	ABI_EV_OOM,
+	ABI_EV_DEATH,	     /* bpf/abi_death.h: a process is killed, and by whom */
 	ABI_EV_MMAP,	     /* success only, at return: anonymous, or a file at a fixed address */
 	ABI_EV_MUNMAP,	     /* at entry */
 	ABI_EV_MREMAP,	     /* at entry, of the old range */
@@ -423,7 +423,7 @@ struct abi_ev_occurrence {
 	char comm[16];
 };
 
-struct abi_ev_process { /* FORK, EXEC, EXIT, OOM, SEEN */
+struct abi_ev_process { /* FORK, EXEC, EXIT, SEEN */
 	struct abi_event head;
 	__u32 pid;
 	__u32 tid;

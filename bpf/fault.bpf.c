@@ -6,6 +6,7 @@
  * guesses what that call has called (bpf/nesting.bpf.h). For the two programs see
  * bpf/lifecycle.bpf.c.
  */
+#include "death.bpf.h"
 #include "event_stack.bpf.h"
 #include "process.bpf.h"
 #include "thread.bpf.h"
@@ -64,6 +65,14 @@ static __always_inline void handled(void)
 	}
 }
 
+static __always_inline void tell_death(int sig, int code)
+{
+	struct abi_ev_death *ev = death_begin((void *)bpf_get_current_task(), sig, code);
+
+	if (ev)
+		bpf_ringbuf_submit(ev, 0);
+}
+
 static __always_inline int delivered(void *ctx, int sig, int code, bool by_default)
 {
 	struct abi_ev_fault ev = { .head.type = ABI_EV_FAULT };
@@ -87,6 +96,7 @@ static __always_inline int delivered(void *ctx, int sig, int code, bool by_defau
 	ev.stack = user_stack_capture(ctx, proc, ev.head.slot);
 	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), 0))
 		proc_lost(proc, ABI_LOST_RING_FULL);
+	tell_death(sig, code);
 	return 0;
 }
 

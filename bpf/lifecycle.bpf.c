@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * fork, exec, exit and OOM kills of traced processes: slots are handed out here, so that no event
- * of a new process is attributed to another, and user space is told.
+ * fork, exec and exit of traced processes: slots are handed out here, so that no event of a new
+ * process is attributed to another, and user space is told.
  *
  * Each has two programs, one for the raw tracepoint and one (_perf) for a tracepoint of perf. Raw
  * ones cost less; but where they can be preempted (trace/kernel/preemption.h), the kernel leaves
@@ -282,39 +282,4 @@ int on_exit_perf(void *ctx)
 {
 	(void)ctx; /* sched:sched_process_exit is of the current task */
 	return exited((void *)bpf_get_current_task());
-}
-
-static __always_inline int chosen_as_victim(__u32 pid)
-{
-	__u32 slot = slot_of_pid(pid);
-
-	if (slot != ABI_NO_SLOT)
-		process_event(ABI_EV_OOM, slot, slot, pid, 0, 0, (void *)bpf_get_current_task());
-	return 0;
-}
-
-/* The trace event as it was before Linux 6.9, and what it has got since. */
-struct trace_event_raw_mark_victim___task {
-	__u32 uid;
-} __attribute__((preserve_access_index));
-
-/*
- * oom:mark_victim's first argument is the victim: a task since 6.9, when the event got its uid, its
- * pid before. A raw tracepoint, because closing one takes no time.
- */
-SEC("raw_tracepoint")
-int on_oom_victim(struct bpf_raw_tracepoint_args *ctx)
-{
-	struct task_struct *victim = (void *)ctx->args[0];
-	__u32 pid = ctx->args[0];
-
-	if (bpf_core_field_exists(struct trace_event_raw_mark_victim___task, uid))
-		pid = BPF_CORE_READ(victim, pid);
-	return chosen_as_victim(pid);
-}
-
-SEC("tracepoint")
-int on_oom_victim_perf(struct trace_event_raw_mark_victim *ctx)
-{
-	return chosen_as_victim(ctx->pid);
 }

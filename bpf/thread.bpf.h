@@ -80,9 +80,9 @@ struct thread {
 struct thread_place {
 	__u32 tid; /* 0: free */
 	__u32 pad;
-	struct thread thread;
-	__u64 pad2; /* whole cache lines */
+	struct thread thread; /* both: whole cache lines */
 };
+_Static_assert(sizeof(struct thread_place) % 64 == 0, "threads share no cache line");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -55,6 +55,10 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+typedef struct {
+	long counter;
+} atomic_long_t;
+
 struct super_block {
 	__u32 s_dev;
 	unsigned long s_magic;
@@ -129,13 +133,86 @@ struct vm_area_struct {
 struct mm_struct {
 	unsigned long end_code;
 	unsigned long start_stack;
+	unsigned long total_vm;
+	atomic_long_t pgtables_bytes;
 	struct file *exe_file;
 	struct uprobes_state uprobes_state;
+};
+
+/* Until Linux 6.2; since then an array of counters that are per CPU. */
+struct mm_rss_stat {
+	atomic_long_t count[4];
+};
+
+struct mm_struct___sums {
+	struct mm_rss_stat rss_stat;
+};
+
+struct percpu_counter {
+	__s64 count;
+};
+
+struct mm_struct___by_cpu {
+	struct percpu_counter rss_stat[4];
 };
 
 struct signal_struct {
 	atomic_t live;
 	int group_exit_code;
+	short oom_score_adj;
+};
+
+typedef struct {
+	__u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t uid;
+	kuid_t euid;
+};
+
+struct kernfs_node {
+	const char *name;
+};
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	int level;
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[1];
+};
+
+/* Values are relocated, too. */
+enum cgroup_subsys_id { memory_cgrp_id = 1 };
+enum memcg_memory_event { MEMCG_MAX = 2, MEMCG_OOM = 3, MEMCG_OOM_KILL = 4 };
+
+struct page_counter {
+	atomic_long_t usage;
+	unsigned long watermark;
+	unsigned long max;
+};
+
+struct mem_cgroup {
+	struct cgroup_subsys_state css;
+	struct page_counter memory;
+	atomic_long_t memory_events[8];
+};
+
+enum oom_constraint { CONSTRAINT_NONE };
+
+struct oom_control {
+	struct mem_cgroup *memcg;
+	enum oom_constraint constraint;
 };
 
 struct return_instance {
@@ -172,6 +249,8 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	struct files_struct *files;
+	const struct cred *real_cred;
+	struct css_set *cgroups;
 	struct uprobe_task *utask;
 	struct thread_struct thread;
 	char comm[16];
@@ -217,11 +296,6 @@ struct trace_event_raw_sched_switch {
 	int prev_pid;
 	long prev_state;
 	int next_pid;
-};
-
-struct trace_event_raw_mark_victim {
-	struct trace_entry ent;
-	int pid;
 };
 
 #pragma clang attribute pop

@@ -80,6 +80,8 @@ FREES = Nullable(ListOf({"blocks": NATURAL, "bytes": NATURAL, "other_thread": NA
 
 LEAK = {"bytes": NATURAL, "blocks": NATURAL}
 
+CGROUP_USE = {"path": str, "used": NATURAL, "most": NATURAL, "limit": Nullable(NATURAL)}
+
 PROCESS = {
     "pid": NATURAL, "comm": str, "exe": Nullable(str),
     "end": Nullable({"exit": Nullable(NATURAL), "signal": Nullable(NATURAL), "oom": bool}),
@@ -87,6 +89,18 @@ PROCESS = {
     "leaks": Nullable({"definite": LEAK, "indirect": LEAK, "possible": LEAK, "reachable": LEAK,
                        "suppressed": LEAK, "errors": NATURAL, "checks": NATURAL,
                        "complete": bool, "all_blocks_known": bool, "stopped_ns": NATURAL}),
+    "death": Nullable({
+        "signal": NATURAL, "code": int, "by": Nullable(OneOf("kernel", "process")),
+        "sender": Nullable({"pid": NATURAL, "uid": NATURAL, "comm": Nullable(str)}),
+        "oom": Nullable({
+            "constraint": Nullable(OneOf("none", "cpuset", "memory-policy", "memcg")),
+            "cgroup": Nullable(CGROUP_USE)}),
+        "oom_score_adj": int,
+        "memory": Nullable({"total_vm": NATURAL, "anon_rss": NATURAL, "file_rss": NATURAL,
+                            "shmem_rss": NATURAL, "swapped": NATURAL, "page_tables": NATURAL}),
+        "cgroup": Nullable(CGROUP_USE | {"limit_hits": Nullable(NATURAL), "ooms": Nullable(NATURAL),
+                                         "oom_kills": Nullable(NATURAL)}),
+        "full_cgroup": Nullable(CGROUP_USE)}),
     "fault": Nullable({
         "signal": NATURAL, "name": Nullable(str), "code": int, "tid": NATURAL,
         "addr": Nullable(ADDRESS),

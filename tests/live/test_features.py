@@ -15,7 +15,7 @@ KERNEL = os.environ.get("MEMTRACED_KERNEL", "")
 # Debian's cloud kernels, by the names that scripts/check-kernels gives them.
 UNWINDS = {"unwind-cfi"} if platform.machine() == "x86_64" else set()
 OLDEST = {"btf", "tracefs", "perf-uprobe", "uretprobe-seccomp", "whole-tracepoints",
-          "grace-period"} | UNWINDS
+          "grace-period", "deaths", "oom-limit"} | UNWINDS
 WITH_COOKIES = OLDEST | {"cookies", "atomics", "find-vma", "sampling"}
 WITH_MULTI = WITH_COOKIES | {"uprobe-multi", "hold-cpu"}
 WITH_SESSION = WITH_MULTI | {"uprobe-session"}

@@ -2,6 +2,7 @@
 #include "tests/replay/scenarios.h"
 
 #include "tests/record_script.h"
+#include "tests/replay/deaths.h"
 #include "tests/replay/free_pairs.h"
 #include "tests/replay/heap_errors.h"
 #include "tests/replay/resident_memory.h"
@@ -139,6 +140,7 @@ static void forked(record_fn fn, void *userdata)
 	emit_site(&s, site(1, 2, AT_LOOP, 65536, 3));
 	emit_coverage(&s, true, 147, NULL, 0);
 	emit_cut_end(&s);
+	emit_oom_kill(&s, 1, 5 * SECOND);
 	emit_end(&s, 1, RECORD_END_SIGNAL, 9, 5 * SECOND);
 	emit_cut(&s, 6 * SECOND);
 	emit_totals(&s, totals(0, 120, 6144, 6));

@@ -11,11 +11,12 @@ TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap \
-	older mallinfo families foreign frames frames_large frames_plugin heap_errors crashes nesting \
-	nesting_malloc pools slices pyblocks unwinding),\
+	older mallinfo families foreign frames frames_large frames_plugin heap_errors crashes deaths \
+	nesting nesting_malloc pools slices pyblocks unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
-	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap bad_alloc exceptions throwing nesting heap_errors crashes \
+	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap bad_alloc exceptions throwing \
+	nesting heap_errors crashes deaths \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
 	libframes_large.so libframes_rows.so \
 	older older-static libmallinfo.so)
@@ -190,7 +191,7 @@ $(TARGET_PROGRAMS): $(TARGETS_DIR)/%: tests/targets/%.c $(WRAP_SRC) $(TARGET_HEA
 	$(Q)$(CC) $(TARGET_CFLAGS) $(WRAP_FLAGS) -o $@ $< $(WRAP_SRC) -pthread -ldl
 
 # Without wrap.o, whose books end the program at what is wrong.
-$(TARGETS_DIR)/heap_errors $(TARGETS_DIR)/crashes: $(TARGETS_DIR)/%: tests/targets/%.c \
+$(patsubst %,$(TARGETS_DIR)/%,heap_errors crashes deaths): $(TARGETS_DIR)/%: tests/targets/%.c \
 		$(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)

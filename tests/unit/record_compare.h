@@ -224,6 +224,23 @@ static bool same_fault(const struct record_fault *a, const struct record_fault *
 	       SAME(freed_stack);
 }
 
+static bool same_use(const struct record_memory_use *a, const struct record_memory_use *b)
+{
+	return SAME(used) && SAME(most) && SAME(limit);
+}
+
+static bool same_death(const struct record_death *a, const struct record_death *b)
+{
+	return SAME(slot) && SAME(signal) && SAME(code) && SAME(time_ns) && SAME(killer) &&
+	       SAME(sender) && SAME(sender_uid) && SAME_S(sender_comm) && SAME(oom) &&
+	       SAME_S(oom_constraint) && SAME_S(oom_cgroup) && same_use(&a->oom_use, &b->oom_use) &&
+	       SAME(has_memory) && SAME(total_vm) && SAME(anon) && SAME(file) && SAME(shared) &&
+	       SAME(swapped) && SAME(page_tables) && SAME(oom_score_adj) && SAME(uid) &&
+	       SAME(euid) && SAME_S(cgroup) && same_use(&a->use, &b->use) && SAME_S(full_cgroup) &&
+	       same_use(&a->full_use, &b->full_use) && SAME(has_events) && SAME(limit_hits) &&
+	       SAME(ooms) && SAME(oom_kills);
+}
+
 static bool same_free_pair(const struct record_free_pair *a, const struct record_free_pair *b)
 {
 	return SAME(slot) && SAME(fn) && SAME(stack) && SAME(free_fn) && SAME(free_stack) &&
@@ -293,6 +310,7 @@ static bool same_record(const struct record *a, const struct record *b)
 	       (SAME(type) && a->type == RECORD_HEAP_ERROR &&
 		same_heap_error(&a->heap_error, &b->heap_error)) ||
 	       (SAME(type) && a->type == RECORD_FAULT && same_fault(&a->fault, &b->fault)) ||
+	       (SAME(type) && a->type == RECORD_DEATH && same_death(&a->death, &b->death)) ||
 	       (SAME(type) && a->type == RECORD_LEAKS && same_leaks(&a->leaks, &b->leaks)) ||
 	       (SAME(type) && a->type == RECORD_LEAK_TEXT && SAME(leak_text.pid) &&
 		SAME_S(leak_text.text)) ||

@@ -42,6 +42,8 @@ struct model_process {
 	size_t n_free_pairs;
 	bool has_fault; /* it was about to be killed for what it did itself */
 	struct record_fault fault;
+	bool has_death; /* who killed it is known */
+	struct record_death death;
 	const struct regions *regions; /* NULL: it never used mmap */
 	bool has_resident;	       /* false: nobody looked while it ran */
 	struct record_resident resident;

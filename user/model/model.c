@@ -405,6 +405,8 @@ int model_apply(const struct record *record, void *userdata)
 		return processes_resident(model->processes, &record->resident);
 	case RECORD_FAULT:
 		return processes_fault(model->processes, &record->fault);
+	case RECORD_DEATH:
+		return processes_death(model->processes, &record->death);
 	case RECORD_CUT:
 		return apply_cut(model, &record->cut);
 	case RECORD_TOTALS:

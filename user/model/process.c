@@ -298,6 +298,30 @@ int processes_fault(struct processes *processes, const struct record_fault *reco
 	return 0;
 }
 
+int processes_death(struct processes *processes, const struct record_death *record)
+{
+	struct record_death death = *record;
+	struct process *process;
+	int r = find_or_add(processes, record->slot, &process);
+
+	if (r == 0)
+		r = strings_intern(processes->strings, record->sender_comm, &death.sender_comm);
+	if (r == 0)
+		r = strings_intern(processes->strings, record->oom_constraint,
+				   &death.oom_constraint);
+	if (r == 0)
+		r = strings_intern(processes->strings, record->oom_cgroup, &death.oom_cgroup);
+	if (r == 0)
+		r = strings_intern(processes->strings, record->cgroup, &death.cgroup);
+	if (r == 0)
+		r = strings_intern(processes->strings, record->full_cgroup, &death.full_cgroup);
+	if (r < 0)
+		return r;
+	process->image.death = death;
+	process->image.has_death = true;
+	return 0;
+}
+
 static void forget_cut(struct processes *processes)
 {
 	vec_foreach(&processes->in_cut, it) {

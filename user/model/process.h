@@ -43,6 +43,7 @@ bool processes_is_later(const struct processes *processes, const struct model_pr
 int processes_cut_totals(struct processes *processes, const struct record_totals *record);
 int processes_cut_site(struct processes *processes, const struct record_site *record);
 int processes_fault(struct processes *processes, const struct record_fault *record);
+int processes_death(struct processes *processes, const struct record_death *record);
 int processes_cut_error(struct processes *processes, const struct record_heap_error *record);
 int processes_cut_free_pair(struct processes *processes, const struct record_free_pair *record);
 void processes_cut_end(struct processes *processes);

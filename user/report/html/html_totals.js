@@ -56,11 +56,26 @@
 		});
 	}
 
-	function endText(end) {
+	/* Who sent what ended it, and for what. */
+	function deathText(death) {
+		const oom = death.oom, sender = death.sender, full = oom && (oom.cgroup || death.full_cgroup);
+		if (full)
+			return " by the OOM killer: cgroup " + full.path + " was at its limit, " +
+				report.bytes(full.used) + " used" +
+				(full.limit === null ? "" : " of " + report.bytes(full.limit));
+		if (oom)
+			return " by the OOM killer" + (oom.constraint === "none" ? ": the host was out of memory" : "");
+		if (sender)
+			return ", sent by process " + sender.pid + " (" + sender.comm + ") of user " + sender.uid;
+		return death.by === "kernel" ? ", sent by the kernel" : "";
+	}
+
+	function endText(end, death) {
 		if (!end)
 			return "was still running";
 		if (end.signal !== null)
-			return "killed by signal " + end.signal + (end.oom ? " (out of memory)" : "");
+			return "killed by signal " + end.signal +
+				(death ? deathText(death) : end.oom ? " (out of memory)" : "");
 		return end.exit === null ? "ended" : "exited with " + end.exit;
 	}
 
@@ -159,7 +174,7 @@
 
 	function addProcess(into, process) {
 		const alloc = process.alloc, error = process.peak_error_bytes;
-		into.append(el("p", { class: "dim" }, (process.exe || "") + " \u2013 " + endText(process.end)));
+		into.append(el("p", { class: "dim" }, (process.exe || "") + " \u2013 " + endText(process.end, process.death)));
 		if (!data.allocations || alloc.allocs === null) {
 			into.append(el("p", { class: "dim" }, "heap: not counted"));
 			return;
@@ -215,7 +230,7 @@
 			table.append(el("tr", {}, el("td", {}, name), ...[a.live_bytes, a.live_blocks, a.peak_bytes,
 				a.allocs].map(function (value) {
 				return el("td", { class: "n" }, value === null ? "\u2014" : near + report.count(value));
-			}), el("td", { class: "dim" }, endText(process.end))));
+			}), el("td", { class: "dim" }, endText(process.end, process.death))));
 		});
 		const scroll = el("div", { class: "scroll short" }, table);
 		into.append(scroll);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json/json_process.h"
 
+#include "report/json/json_death.h"
 #include "report/json/json_errors.h"
 #include "report/json/json_fault.h"
 #include "report/json/json_leaks.h"
@@ -93,6 +94,8 @@ void json_process_findings(struct json_out *out, const struct view *view,
 {
 	fputs("\"leaks\":", out->file);
 	json_leaks(out, process);
+	fputs(",\"death\":", out->file);
+	json_death(out, process);
 	fputs(",\"fault\":", out->file);
 	json_fault(out, process);
 	fputs(",\"heap_errors\":", out->file);

@@ -354,6 +354,7 @@ static void process_section(struct table *t, const struct view_process *process)
 	char size[FORMAT_UNIT_LEN];
 
 	process_head(t, process);
+	table_death(t, process);
 	if (!process->image->has_totals)
 		strbuf_adds(&t->out, "  heap: not counted\n");
 	else

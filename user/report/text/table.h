@@ -74,6 +74,7 @@ void table_leaks(struct table *t, const struct view_process *process);
 void table_errors(struct table *t, const struct view_process *process);
 /* Nothing where there was none. */
 void table_fault(struct table *t, const struct view_process *process);
+void table_death(struct table *t, const struct view_process *process);
 /* What --group-by sums, of all processes. 0 or -ENOMEM. */
 int table_groups(struct table *t);
 void table_resident(struct table *t, const struct view_process *process);

@@ -138,6 +138,24 @@ int link_perf_uprobe(int prog_fd, const char *path, const struct uprobe_site *si
 	return perf_event_link(prog_fd, &perf_fd, site->cookie);
 }
 
+int link_kprobe(int prog_fd, const char *function)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.config1 = (uintptr_t)function,
+	};
+	int type = sysfs_number("/sys/bus/event_source/devices/kprobe/type", "%d");
+	_cleanup_close_ int perf_fd = -1;
+
+	if (type < 0)
+		return type;
+	attr.type = type;
+	perf_fd = perf_event_open(&attr, -1, 0);
+	if (perf_fd < 0)
+		return perf_fd;
+	return perf_event_link(prog_fd, &perf_fd, 0);
+}
+
 int link_tracepoint(int prog_fd, uint32_t id)
 {
 	struct perf_event_attr attr = {

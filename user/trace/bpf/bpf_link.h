@@ -33,6 +33,9 @@ int link_uprobe_multi(int prog_fd, int type, const char *path, const struct upro
 int link_perf_uprobe(int prog_fd, const char *path, const struct uprobe_site *site, bool at_return,
 		     pid_t pid);
 
+/* At the entry of a function of the kernel's; -ENOENT: it has none of that name. */
+int link_kprobe(int prog_fd, const char *function);
+
 /* A program on the tracepoint with this id (tracefs .../id). */
 int link_tracepoint(int prog_fd, uint32_t id);
 

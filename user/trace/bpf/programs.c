@@ -185,6 +185,8 @@ static void choose_for_jobs(struct memtraced_bpf *skel, bool code)
 	bpf_program__set_autoload(skel->progs.on_exit_munmap, false);
 	bpf_program__set_autoload(skel->progs.on_enter_mremap, false);
 	bpf_program__set_autoload(skel->progs.on_fault, code);
+	bpf_program__set_autoload(skel->progs.on_kill, code);
+	bpf_program__set_autoload(skel->progs.on_oom, code);
 }
 
 /* What stands for programs that would be preempted, which is known only later. */
@@ -193,7 +195,6 @@ static void choose_perf(struct memtraced_bpf *skel, bool lifecycle, bool faults,
 	bpf_program__set_autoload(skel->progs.on_fork_perf, lifecycle);
 	bpf_program__set_autoload(skel->progs.on_exec_perf, lifecycle);
 	bpf_program__set_autoload(skel->progs.on_exit_perf, lifecycle);
-	bpf_program__set_autoload(skel->progs.on_oom_victim_perf, lifecycle);
 	bpf_program__set_autoload(skel->progs.on_fault_perf, faults);
 	bpf_program__set_autoload(skel->progs.on_enter_any, syscalls);
 	bpf_program__set_autoload(skel->progs.on_exit_any, syscalls);
@@ -471,62 +472,6 @@ void bucket_table_done(struct bucket_table *table)
 	if (table->buckets)
 		munmap(table->buckets, table->len);
 	table->buckets = NULL;
-}
-
-int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
-				size_t *ret_n)
-{
-	const struct memtraced_bpf *skel = programs->skel, *perf = programs->perf;
-	const bool raw = !programs->raw_preempted, alone = !programs->syscalls_preempted;
-	const bool mremap = alone && skel->rodata->knob_regions;
-	const struct {
-		struct bpf_program *prog;
-		const char *category; /* NULL: a raw tracepoint */
-		const char *name;
-	} points[] = {
-		{ raw ? skel->progs.on_fork : NULL, NULL, "sched_process_fork" },
-		{ raw ? skel->progs.on_exec : NULL, NULL, "sched_process_exec" },
-		{ raw ? skel->progs.on_exit : NULL, NULL, "sched_process_exit" },
-		{ raw ? skel->progs.on_oom_victim : NULL, NULL, "mark_victim" },
-		{ raw ? skel->progs.on_fault : NULL, NULL, "signal_deliver" },
-		{ raw ? NULL : perf->progs.on_fork_perf, "task", "task_newtask" },
-		{ raw ? NULL : perf->progs.on_exec_perf, "sched", "sched_process_exec" },
-		{ raw ? NULL : perf->progs.on_exit_perf, "sched", "sched_process_exit" },
-		{ raw ? NULL : perf->progs.on_oom_victim_perf, "oom", "mark_victim" },
-		{ raw ? NULL : perf->progs.on_fault_perf, "signal", "signal_deliver" },
-		{ alone ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mmap" },
-		{ alone ? skel->progs.on_enter_munmap : NULL, "syscalls", "sys_enter_munmap" },
-		{ alone ? skel->progs.on_exit_munmap : NULL, "syscalls", "sys_exit_munmap" },
-		{ alone ? skel->progs.on_enter_mremap : NULL, "syscalls", "sys_enter_mremap" },
-		{ mremap ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mremap" },
-		{ alone || !perf ? NULL : perf->progs.on_exit_any, "raw_syscalls", "sys_exit" },
-		{ alone || !perf ? NULL : perf->progs.on_enter_any, "raw_syscalls", "sys_enter" },
-	};
-	_cleanup_close_ int tracefs_fd = tracefs_open();
-
-	*ret_n = 0;
-	if (tracefs_fd < 0)
-		return tracefs_fd;
-	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
-		int prog_fd, fd;
-		uint32_t id;
-
-		if (!points[i].prog || !bpf_program__autoload(points[i].prog))
-			continue;
-		prog_fd = bpf_program__fd(points[i].prog);
-		if (points[i].category) {
-			fd = tracefs_event_id(tracefs_fd, points[i].category, points[i].name, &id);
-			if (fd == 0)
-				fd = link_tracepoint(prog_fd, id);
-		} else {
-			fd = link_raw_tracepoint(prog_fd, points[i].name);
-		}
-		if (fd < 0)
-			return fd;
-		link_home_keep(programs->link_home, fd);
-		fds[(*ret_n)++] = fd;
-	}
-	return 0;
 }
 
 static int read_counters(const struct programs *programs, uint32_t from, uint32_t to, uint64_t *ret)

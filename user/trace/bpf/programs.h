@@ -73,6 +73,8 @@ struct programs {
 	size_t procs_len, sites_len;
 	/* kernel/preemption.h: raw tracepoints are; those of system calls, raw or of single ones */
 	bool raw_preempted, syscalls_preempted;
+	/* SIGKILLs and OOM kills are not seen; nor is whose limit the OOM killer acts for */
+	bool deaths_unseen, oom_limit_unseen;
 	int link_home;	/* where links are kept beside their descriptors: trace/bpf/link_home.h */
 	int types_fd;	/* kernel_types.h; negative: not kept */
 	int session_fd; /* -1: not loaded */
@@ -116,8 +118,11 @@ struct uprobe_site;
 int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
 		       const struct uprobe_site *site, bool at_return, pid_t pid);
 
-/* Attaches the life-cycle and mmap programs; descriptors in fds[], which the caller closes. */
-#define PROGRAMS_MAX_TRACEPOINTS 12
+/*
+ * trace/bpf/tracepoints.c: attaches what follows processes; descriptors in fds[], which the caller
+ * closes, also of a part when it fails.
+ */
+#define PROGRAMS_MAX_TRACEPOINTS 14
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 				size_t *ret_n);
 

@@ -26,6 +26,8 @@ enum feature {
 	FEATURE_FIND_VMA,	   /* bpf_find_vma() */
 	FEATURE_SAMPLING,	   /* --cpu, --off-cpu */
 	FEATURE_GRACE_PERIOD,	   /* trace/bpf/grace.h */
+	FEATURE_DEATHS,		   /* signal_generate and mark_victim */
+	FEATURE_OOM_LIMIT,	   /* a probe of out_of_memory() */
 	FEATURES
 };
 

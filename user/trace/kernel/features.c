@@ -318,6 +318,21 @@ static int try_programs(const struct features *f, bool unwind, struct programs *
 	return 0;
 }
 
+/* As a run would attach; what it keeps goes with the programs. */
+static void try_deaths(struct features *f, struct programs *programs)
+{
+	int fds[PROGRAMS_MAX_TRACEPOINTS], r;
+	size_t n;
+
+	r = programs_attach_tracepoints(programs, fds, &n);
+	for (size_t i = 0; i < n; i++)
+		close(fds[i]);
+	result(f, FEATURE_DEATHS, r == 0 && !programs->deaths_unseen, "tracepoints refused: %s",
+	       r ? strerror(-r) : "signal:signal_generate or oom:mark_victim");
+	result(f, FEATURE_OOM_LIMIT, r == 0 && !programs->oom_limit_unseen,
+	       "no kprobe on out_of_memory() (CONFIG_KPROBES)");
+}
+
 void features_try_programs(struct features *f)
 {
 	_cleanup_(programs_free_p) struct programs *programs = NULL;
@@ -333,6 +348,8 @@ void features_try_programs(struct features *f)
 		result(f, FEATURE_WHOLE_TRACEPOINTS,
 		       !programs->raw_preempted && !programs->syscalls_preempted,
 		       "they are: those of perf events stand for them");
+	if (r == 0)
+		try_deaths(f, programs);
 }
 
 void features_free(struct features *features)

@@ -45,6 +45,8 @@ void kernel_limits(const struct kernel_found *found, struct strbuf *out)
 		  "no kernel frames of system calls" },
 		{ found->syscalls_preempted,
 		  "every system call of the machine passes our programs" },
+		{ found->deaths_unseen,
+		  "who sends SIGKILL is not seen, nor whether the OOM killer does" },
 	};
 	const char *between = "";
 

@@ -19,6 +19,7 @@ struct kernel_found {
 	bool kernel_frames;		 /* these are asked for */
 	bool syscalls_preempted;	 /* as in struct programs */
 	bool unwind_refused;		 /* the programs were, with the unwinder in them */
+	bool deaths_unseen;		 /* as in struct programs */
 };
 
 /* Adds words, "; " between them; nothing where nothing is lacking. */

@@ -57,6 +57,7 @@ void live_process_free(struct live_process *process)
 	vec_done(&process->waiting);
 	vec_done(&process->stacks);
 	ranges_done(&process->areas);
+	free(process->death);
 	free(process);
 }
 
@@ -134,7 +135,7 @@ static int emit_end(struct live *live, struct live_process *process, enum record
 		.process_end = { .slot = process->image,
 				 .how = how,
 				 .value = value,
-				 .oom = process->oom,
+				 .oom = live_death_by_oom(process),
 				 .time_ns = time_ns },
 	};
 	int r;
@@ -142,6 +143,8 @@ static int emit_end(struct live *live, struct live_process *process, enum record
 	r = live_release_stacks(live, process);
 	if (r == 0)
 		r = live_judge_allocator(live, process);
+	if (r == 0 && how == RECORD_END_SIGNAL)
+		r = live_emit_death(live, process, value);
 	if (r)
 		return r;
 	process->ended = true;
@@ -330,8 +333,6 @@ static int on_seen(struct live *live, const struct abi_ev_process *ev)
 
 int live_on_process_event(struct live *live, const struct abi_ev_process *ev)
 {
-	struct live_process *process;
-
 	switch (ev->head.type) {
 	case ABI_EV_FORK:
 		return on_forked(live, ev);
@@ -341,11 +342,6 @@ int live_on_process_event(struct live *live, const struct abi_ev_process *ev)
 		return on_exited(live, ev);
 	case ABI_EV_SEEN:
 		return on_seen(live, ev);
-	case ABI_EV_OOM:
-		process = live_process_at(live, ev->head.slot);
-		if (process)
-			process->oom = true;
-		return 0;
 	}
 	return -EBADMSG;
 }

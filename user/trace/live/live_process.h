@@ -129,6 +129,12 @@ int live_on_file(struct live *live, const struct abi_ev_file *ev);
 
 /* trace/live/live_fault.c: with the block that is near, which is looked for in the tables. */
 int live_on_fault(struct live *live, const struct abi_ev_fault *ev);
+/* trace/live/live_death.c: who kills a process; kept until its end, and then handed over. */
+struct abi_ev_death;
+int live_on_death(struct live *live, const struct abi_ev_death *ev);
+/* The process was killed by this signal. */
+int live_emit_death(struct live *live, const struct live_process *process, int signal);
+bool live_death_by_oom(const struct live_process *process);
 /* After a cut: deletes what the jobs still hold of ended processes that it was the second of. */
 int live_purge_jobs(struct live *live);
 

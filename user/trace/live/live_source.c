@@ -39,7 +39,6 @@ void live_on_event(struct live *live, const void *data)
 	case ABI_EV_FORK:
 	case ABI_EV_EXEC:
 	case ABI_EV_EXIT:
-	case ABI_EV_OOM:
 	case ABI_EV_SEEN:
 		r = live_on_process_event(live, data);
 		break;
@@ -68,6 +67,9 @@ void live_on_event(struct live *live, const void *data)
 	case ABI_EV_FAULT:
 		r = live_on_fault(live, data);
 		break;
+	case ABI_EV_DEATH:
+		r = live_on_death(live, data);
+		break;
 	case ABI_EV_OCCURRENCE:
 		r = live_on_occurrence(live, data);
 		break;
@@ -95,6 +97,7 @@ const char *live_kernel_lacks(const struct live *live, struct strbuf *out)
 		.kernel_frames = live->kernel_stacks,
 		.syscalls_preempted = live->programs->syscalls_preempted,
 		.unwind_refused = live->opts.unwind_refused,
+		.deaths_unseen = live->programs->deaths_unseen,
 	};
 
 	if (uname(&uts) == 0)

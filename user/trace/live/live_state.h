@@ -74,9 +74,8 @@ struct live_process {
 	bool own_links;	    /* cookies of links know it by its slot */
 	bool counts_read;   /* the same of the jobs: it had ended before the last cut, */
 	bool counts_purged; /* and its entries are deleted */
-	bool oom;
-	bool has_before; /* what it held before the attach was read: */
-	bool all_before; /* and nothing was left unread or doubtful */
+	bool has_before;    /* what it held before the attach was read: */
+	bool all_before;    /* and nothing was left unread or doubtful */
 	uint64_t before_blocks, before_unread;
 	uint32_t end_tick;
 	uint32_t peak_epoch; /* when it was last looked at, */
@@ -91,6 +90,7 @@ struct live_process {
 	VEC(struct pending_unmap) pending;
 	struct ranges areas;	    /* mapped by its allocators for themselves */
 	struct unwind_space *space; /* NULL: ended, or stacks are not unwound by tables */
+	struct live_death *death;   /* NULL: nobody kills it */
 };
 
 /* Sums over the sites of processes. */

@@ -57,6 +57,7 @@ enum record_type {
 	RECORD_RESIDENT = 34, /* what of a process was in memory while it ran */
 	RECORD_FAULT,	      /* why a process is killed, and the block that is near */
 	RECORD_FREE_PAIR,     /* in a cut: blocks of a site that were freed at one place so far */
+	RECORD_DEATH = 37,    /* who killed a process, before its end */
 	RECORD_LEAKS = 40,    /* what a leak check of a process has found */
 	RECORD_LEAK_TEXT,     /* and the text that was written of it, with wrong uses */
 	RECORD_CUT_OFF = 63,  /* what was recorded has no end; in no file, of who reads one */
@@ -141,6 +142,7 @@ struct record {
 		struct record_jit_code jit_code;
 		struct record_heap_error heap_error;
 		struct record_fault fault;
+		struct record_death death;
 		struct record_free_pair free_pair;
 		struct record_leaks leaks;
 		struct record_leak_text leak_text;

@@ -36,6 +36,45 @@ struct record_process_end {
 	uint64_t time_ns;
 };
 
+enum record_killer {
+	RECORD_KILLER_UNKNOWN,
+	RECORD_KILLER_KERNEL,  /* by itself: the OOM killer, a limit, a namespace that ends */
+	RECORD_KILLER_PROCESS, /* with a pid; the process itself, too */
+};
+
+/* Of a memory cgroup, in bytes. */
+struct record_memory_use {
+	uint64_t used, most;
+	uint64_t limit; /* UINT64_MAX: none */
+};
+
+/*
+ * Who killed a process that has ended, and what the kernel had in its books then. Comes before its
+ * end.
+ */
+struct record_death {
+	uint32_t slot;
+	int signal, code; /* siginfo's */
+	uint64_t time_ns; /* when it was sent, or of a fault, delivered */
+	enum record_killer killer;
+	uint32_t sender, sender_uid; /* RECORD_KILLER_PROCESS */
+	const char *sender_comm;     /* NULL: not known */
+	bool oom;		     /* the OOM killer chose it */
+	const char *oom_constraint;  /* "memcg", "none", ...; NULL: not known */
+	const char *oom_cgroup;	     /* whose limit it was, as a path; NULL: none's, or not known */
+	struct record_memory_use oom_use;
+	bool has_memory; /* bytes, as the kernel's own message has them: all but exact */
+	uint64_t total_vm, anon, file, shared, swapped, page_tables;
+	int oom_score_adj;
+	uint32_t uid, euid;
+	const char *cgroup; /* the memory controller's; NULL: not known */
+	struct record_memory_use use;
+	const char *full_cgroup; /* it, or the next around it, that was at its limit; NULL: none */
+	struct record_memory_use full_use;
+	bool has_events; /* of that cgroup so far: */
+	uint64_t limit_hits, ooms, oom_kills;
+};
+
 /*
  * What the kernel was about to kill a process for. A block's address of 0: none is near; a stack of
  * 0 with a function of 0: not known.

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where in the kernel the programs are attached: programs_attach_tracepoints.
+ */
+#include "bpf/abi.h"
+#include "memtraced.skel.h"
+#include "trace/bpf/bpf_link.h"
+#include "trace/bpf/link_home.h"
+#include "trace/bpf/programs.h"
+#include "trace/kernel/feature.h"
+#include "trace/kernel/tracefs.h"
+
+#include <errno.h>
+
+static int link_point(const struct programs *programs, struct bpf_program *prog, int tracefs_fd,
+		      const char *category, const char *name)
+{
+	int fd, prog_fd = bpf_program__fd(prog);
+	uint32_t id;
+
+	if (!category) {
+		fd = link_raw_tracepoint(prog_fd, name);
+	} else {
+		fd = tracefs_event_id(tracefs_fd, category, name, &id);
+		if (fd == 0)
+			fd = link_tracepoint(prog_fd, id);
+	}
+	if (fd >= 0)
+		link_home_keep(programs->link_home, fd);
+	return fd;
+}
+
+static int link_kernel_function(const struct programs *programs, struct bpf_program *prog,
+				const char *name)
+{
+	int fd = link_kprobe(bpf_program__fd(prog), name);
+
+	if (fd >= 0)
+		link_home_keep(programs->link_home, fd);
+	return fd;
+}
+
+/* Who kills a process: a run does without, and says so (trace/kernel/kernel_limits.h). */
+static void attach_deaths(struct programs *programs, int *fds, size_t *n)
+{
+	const struct memtraced_bpf *skel = programs->skel;
+	const bool seen = !feature_left_out(FEATURE_DEATHS);
+	const bool all = bpf_program__autoload(skel->progs.on_kill);
+	int links[] = { -EOPNOTSUPP, -EOPNOTSUPP, -EOPNOTSUPP };
+
+	if (seen)
+		links[0] = link_point(programs, skel->progs.on_oom_victim, -1, NULL, "mark_victim");
+	if (seen && all)
+		links[1] = link_point(programs, skel->progs.on_kill, -1, NULL, "signal_generate");
+	if (all && !feature_left_out(FEATURE_OOM_LIMIT))
+		links[2] = link_kernel_function(programs, skel->progs.on_oom, "out_of_memory");
+	programs->deaths_unseen = links[0] < 0 || (all && links[1] < 0);
+	programs->oom_limit_unseen = all && links[2] < 0;
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+		if (links[i] >= 0)
+			fds[(*n)++] = links[i];
+}
+
+int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
+				size_t *ret_n)
+{
+	const struct memtraced_bpf *skel = programs->skel, *perf = programs->perf;
+	const bool raw = !programs->raw_preempted, alone = !programs->syscalls_preempted;
+	const bool mremap = alone && skel->rodata->knob_regions;
+	const struct {
+		struct bpf_program *prog;
+		const char *category; /* NULL: a raw tracepoint */
+		const char *name;
+	} points[] = {
+		{ raw ? skel->progs.on_fork : NULL, NULL, "sched_process_fork" },
+		{ raw ? skel->progs.on_exec : NULL, NULL, "sched_process_exec" },
+		{ raw ? skel->progs.on_exit : NULL, NULL, "sched_process_exit" },
+		{ raw ? skel->progs.on_fault : NULL, NULL, "signal_deliver" },
+		{ raw ? NULL : perf->progs.on_fork_perf, "task", "task_newtask" },
+		{ raw ? NULL : perf->progs.on_exec_perf, "sched", "sched_process_exec" },
+		{ raw ? NULL : perf->progs.on_exit_perf, "sched", "sched_process_exit" },
+		{ raw ? NULL : perf->progs.on_fault_perf, "signal", "signal_deliver" },
+		{ alone ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mmap" },
+		{ alone ? skel->progs.on_enter_munmap : NULL, "syscalls", "sys_enter_munmap" },
+		{ alone ? skel->progs.on_exit_munmap : NULL, "syscalls", "sys_exit_munmap" },
+		{ alone ? skel->progs.on_enter_mremap : NULL, "syscalls", "sys_enter_mremap" },
+		{ mremap ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mremap" },
+		{ alone || !perf ? NULL : perf->progs.on_exit_any, "raw_syscalls", "sys_exit" },
+		{ alone || !perf ? NULL : perf->progs.on_enter_any, "raw_syscalls", "sys_enter" },
+	};
+	_cleanup_close_ int tracefs_fd = tracefs_open();
+
+	*ret_n = 0;
+	if (tracefs_fd < 0)
+		return tracefs_fd;
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+		int fd;
+
+		if (!points[i].prog || !bpf_program__autoload(points[i].prog))
+			continue;
+		fd = link_point(programs, points[i].prog, tracefs_fd, points[i].category,
+				points[i].name);
+		if (fd < 0)
+			return fd;
+		fds[(*ret_n)++] = fd;
+	}
+	attach_deaths(programs, fds, ret_n);
+	return 0;
+}

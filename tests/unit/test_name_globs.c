@@ -109,6 +109,13 @@ static void several_patterns_are_told_apart(void **state)
 	before = names;
 	assert_int_equal(name_globs_add(&names, "123456789012345", &error), -ENOSPC);
 	assert_memory_equal(&names, &before, sizeof(names));
+	/* what is there may end with the last element */
+	names = (struct abi_names){ 0 };
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(name_globs_add(&names, "123456789012345", &error), 0);
+	before = names;
+	assert_int_equal(name_globs_add(&names, "1", &error), -ENOSPC);
+	assert_memory_equal(&names, &before, sizeof(names));
 }
 
 static void what_no_name_can_match_is_refused(void **state)

@@ -94,7 +94,7 @@ int name_globs_add(struct abi_names *names, const char *pattern, struct strbuf *
 	if (*pattern == '\0')
 		return refuse(error, -EINVAL, pattern, "give a name or a pattern such as 'cc1*'");
 	while (at && *at != '\0') {
-		if (c.bit == STATE_BITS - 1)
+		if (c.bit >= STATE_BITS - 1)
 			return refuse(error, -ENOSPC, pattern,
 				      "all patterns together may have 63 characters");
 		at = add_next(&c, at);

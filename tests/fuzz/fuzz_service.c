@@ -50,6 +50,17 @@ static void try_host(const char *text)
 	      text[strspn(text, "0123456789abcdefABCDEF.:[]")] == '\0');
 }
 
+/* Whatever was let in has all that the service needs, within the bounds of the manual. */
+static void check_rule(const struct service_rule *rule)
+{
+	check(rule->name[0] && strlen(rule->name) <= SERVICE_RULE_NAME_MOST);
+	check(rule->when && rule->format && rule->above >= 0 && rule->line > 0);
+	check(!rule->of_max || rule->metric == RULE_CGROUP_MEMORY);
+	check(rule->metric != RULE_CGROUP_PRESSURE || rule->above <= 10000);
+	check(rule->metric != RULE_RSS_SLOPE || rule->for_ns > 0);
+	check(rule->trace_ns >= 1000000000 && rule->max_at_once > 0 && rule->max_at_once <= 64);
+}
+
 static void try_config(const char *text, size_t len)
 {
 	_cleanup_(service_config_free_p) struct service_config *config = NULL;
@@ -60,6 +71,9 @@ static void try_config(const char *text, size_t len)
 		return;
 	}
 	check(config->n_listens > 0 && config->state_directory[0] == '/');
+	check(config->rules.n <= SERVICE_RULES_MOST && (config->rules.n == 0 || config->watches));
+	for (size_t i = 0; i < config->rules.n; i++)
+		check_rule(&config->rules.list[i]);
 	for (size_t i = 0; i < config->n_listens; i++)
 		check(config->listens[i].address.ss_family == AF_UNIX ||
 		      config->listens[i].is_loopback || (config->remote && config->token_file));

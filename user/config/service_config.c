@@ -259,8 +259,21 @@ static int unknown(struct parser *p, const char *section, const char *name)
 	return fail(p, "unknown key '[%s] %s'; memtraced(8) lists the keys", section, name);
 }
 
+/* `r` and *why as service_rules.h gives them. */
+static int fail_rule(struct parser *p, int r, const struct strbuf *why)
+{
+	return r == -EINVAL ? fail(p, "%s", strbuf_str(why)) : r;
+}
+
 static int take(struct parser *p, const char *section, const char *name, const char *value)
 {
+	_cleanup_strbuf_ struct strbuf why = {};
+
+	if (service_rules_has(section))
+		return fail_rule(p,
+				 service_rules_take(&p->config->rules, section, p->line, name,
+						    value, &why),
+				 &why);
 	for (size_t i = 0; i < N_KEYS; i++) {
 		if (strcmp(keys[i].section, section) != 0 || strcmp(keys[i].name, name) != 0)
 			continue;
@@ -308,6 +321,19 @@ static char *read_line(char *buf, int size, void *stream)
 	return buf;
 }
 
+static int check_rules(struct parser *p)
+{
+	const struct service_rules *rules = &p->config->rules;
+	_cleanup_strbuf_ struct strbuf why = {};
+	unsigned int line = p->line;
+	int r = service_rules_check(rules, &line, &why);
+
+	p->line = line;
+	if (r == 0 && rules->n > 0 && !p->config->watches)
+		return fail(p, "rules need what [watch] enabled = no turns off");
+	return fail_rule(p, r, &why);
+}
+
 /* What only all keys together can say. */
 static int check(struct parser *p)
 {
@@ -329,7 +355,7 @@ static int check(struct parser *p)
 	}
 	if (c->seconds_ns > c->max_seconds_ns)
 		return fail(p, "[trace] seconds is more than max_seconds");
-	return 0;
+	return check_rules(p);
 }
 
 static int set_defaults(struct service_config *config)
@@ -435,6 +461,7 @@ void service_config_free(struct service_config *config)
 	free(config->socket_group);
 	free(config->target);
 	free(config->cgroup_root);
+	service_rules_done(&config->rules);
 	free(config->state_directory);
 	free(config);
 }

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "config/service_listen.h"
+#include "config/service_rules.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,7 @@ struct service_config {
 	uint64_t growth_window_ns;   /* over which growth is shown */
 	char *cgroup_root;	     /* NULL: found among the mounts */
 	uint64_t processes, cgroups; /* [metrics]: so many are shown */
+	struct service_rules rules;  /* [rule NAME] */
 	char *state_directory;	     /* [state] */
 	uint64_t max_reports;	     /* files of a user */
 	uint64_t max_state_size;     /* their bytes */

@@ -3,12 +3,13 @@
  * What `memtraced ctl` asks: what runs, a trace whose report is kept, and the reports that are.
  */
 #include "base/clock.h"
-#include "base/log.h"
 #include "config/units.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "service/daemon/recordings.h"
 #include "service/daemon/reports.h"
 #include "service/daemon/routes.h"
+#include "service/daemon/rules.h"
 #include "version.h"
 
 #include <errno.h>
@@ -17,101 +18,28 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
-/* A trace that nobody waits for: its end writes a file. */
-struct recording {
-	struct service *service;
-	struct http_peer who;
-	pid_t pid;
-	struct process_info process;
-	const struct report_format *format;
-	char *name;
-};
-
-static void recording_free(struct recording *recording)
-{
-	if (!recording)
-		return;
-	free(recording->name);
-	free(recording);
-}
-DEFINE_CLEANUP(struct recording, recording_free)
-
-static int write_report(const struct recording *recording, const struct view *view)
-{
-	uid_t uid = http_peer_is_root(&recording->who) ? 0 : recording->who.uid;
-
-	if (!http_peer_may_still_see(&recording->who, &recording->process))
-		return -EACCES;
-	return reports_write(recording->service->config, recording->name, uid, recording->format,
-			     view);
-}
-
-static void on_trace(const struct view *view, int error, void *userdata)
-{
-	_cleanup_(recording_free_p) struct recording *recording = userdata;
-	int pid = (int)recording->pid, r = error ? error : write_report(recording, view);
-
-	if (error)
-		log_error("process %d: no report: tracing failed: %s", pid, strerror(-error));
-	else if (r == -EACCES)
-		log_warning("process %d: no report: it does not belong to who asked any more", pid);
-	else if (r < 0)
-		log_error("process %d: no report in %s: %s", pid,
-			  recording->service->config->state_directory, strerror(-r));
-	else
-		log_info("process %d (%s): report %s", pid, recording->process.comm,
-			 recording->name);
-}
-
-static int recording_new(const struct service_call *call, struct recording **ret_recording)
-{
-	const char *format = call->query.format ? call->query.format : "html";
-	_cleanup_(recording_free_p) struct recording *recording = calloc(1, sizeof(*recording));
-
-	if (!recording)
-		return -ENOMEM;
-	*recording = (struct recording){
-		.service = call->service,
-		.who = call->who,
-		.pid = call->query.pid,
-		.process = call->process,
-		.format = report_format_find(format),
-		.name = report_name(time(NULL), ++call->service->n_recordings, call->query.pid,
-				    call->process.comm, format),
-	};
-	if (!recording->name)
-		return -ENOMEM;
-	*ret_recording = TAKE_PTR(recording);
-	return 0;
-}
-
 int ctl_route_trace(struct service_call *call, struct http_answer *answer)
 {
-	_cleanup_(recording_free_p) struct recording *recording = NULL;
-	struct trace_ask asked = {
-		.kind = TRACE_HEAP,
-		.pid = call->query.pid,
-		.uid = call->who.uid,
+	const char *format = call->query.format ? call->query.format : "html";
+	struct recording_ask asked = {
+		.who = call->who,
 		.for_ns = call->query.seconds * SECOND_NS,
-		.fn = on_trace,
+		.format = report_format_find(format),
 	};
-	struct trace_wait *wait;
+	char name[RECORDING_NAME_LEN];
 	int r;
 
 	if (!call->query.pid || !call->query.seconds)
 		http_answer_say(answer, 400, "give pid and seconds");
-	else if (call->query.format && !report_format_find(call->query.format))
+	else if (!asked.format)
 		http_answer_say(answer, 400,
 				"there is no such format; memtraced --help lists them");
 	else
 		service_check_trace(call, answer);
 	if (answer->status)
 		return 0;
-	r = recording_new(call, &recording);
-	if (r < 0)
-		return r;
-	asked.userdata = recording;
-	r = traces_ask(call->service->traces, &asked, &wait);
+	asked.process = call->process;
+	r = recording_begin(call->service, &asked, name);
 	if (r < 0) {
 		service_say_refused(call, r, answer);
 		return r == -ENOMEM ? r : 0;
@@ -119,9 +47,7 @@ int ctl_route_trace(struct service_call *call, struct http_answer *answer)
 	http_answer_say(answer, 202,
 			"process %d (%s) is traced for %" PRIu64 " s; then: memtraced "
 			"ctl reports %s",
-			(int)recording->pid, recording->process.comm, call->query.seconds,
-			recording->name);
-	recording = NULL; /* the wait's */
+			(int)call->process.pid, call->process.comm, call->query.seconds, name);
 	return 0;
 }
 
@@ -273,6 +199,29 @@ static void add_watch(const struct watch *watch, struct strbuf *out)
 			    counts.processes_left_out, counts.cgroups_left_out);
 }
 
+/* What they did is about any user's processes. */
+static void add_rules(const struct service_call *call, struct strbuf *out)
+{
+	char ago[FORMAT_UNIT_LEN];
+	struct rule_info info;
+
+	if (!http_peer_is_root(&call->who))
+		return;
+	for (size_t i = 0; rules_at(call->service->rules, i, &info); i++) {
+		strbuf_addf(out, "rule %s: %s: fired %" PRIu64 " times", info.name, info.when,
+			    info.fired);
+		if (info.last_pid) {
+			strbuf_addf(out, ", the last time %s ago for process %d (",
+				    format_duration(info.last_ago_ns, ago), (int)info.last_pid);
+			text_clean(out, info.last_comm);
+			strbuf_addch(out, ')');
+		}
+		if (info.refused)
+			strbuf_addf(out, ", %" PRIu64 " times it could not", info.refused);
+		strbuf_addf(out, "; %zu traces of it run\n", info.running);
+	}
+}
+
 int ctl_route_status(struct service_call *call, struct http_answer *answer)
 {
 	const struct service *service = call->service;
@@ -286,6 +235,7 @@ int ctl_route_status(struct service_call *call, struct http_answer *answer)
 		    format_duration(clock_ns(CLOCK_REALTIME) - service->start_realtime_ns, up),
 		    traces_begun(service->traces));
 	add_watch(service->watch, &answer->body);
+	add_rules(call, &answer->body);
 	for (size_t i = 0; traces_at(service->traces, i, &info); i++)
 		add_trace(call, &info, &answer->body);
 	return 0;

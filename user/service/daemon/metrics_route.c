@@ -7,6 +7,7 @@
 #include "report/metrics_out.h"
 #include "service/daemon/process_rows.h"
 #include "service/daemon/routes.h"
+#include "service/daemon/rules.h"
 #include "service/daemon/watch_metrics.h"
 #include "target/statm.h"
 #include "version.h"
@@ -79,6 +80,37 @@ static void put_traces(const struct service *service, struct metrics_out *out)
 	put_one(out, &running, n);
 	put_one(out, &begun, traces_begun(service->traces));
 	put_one(out, &refused, traces_refused(service->traces));
+}
+
+/* Names of rules are the administrator's. */
+static void put_rules(const struct rules *rules, struct metrics_out *out)
+{
+	static const struct metrics_family fired = { "memtraced_rule_fired", METRICS_COUNTER, "",
+						     "Traces that a rule has begun." };
+	static const struct metrics_family refused = {
+		"memtraced_rule_refused", METRICS_COUNTER, "",
+		"Times that a rule's trace could not be begun."
+	};
+	static const struct metrics_family running = { "memtraced_rule_traces_running",
+						       METRICS_GAUGE, "",
+						       "Traces of a rule that run." };
+	struct rule_info info;
+
+	metrics_out_family(out, &fired);
+	for (size_t i = 0; rules_at(rules, i, &info); i++) {
+		metrics_out_label(out, "rule", info.name);
+		metrics_out_u64(out, "", info.fired);
+	}
+	metrics_out_family(out, &refused);
+	for (size_t i = 0; rules_at(rules, i, &info); i++) {
+		metrics_out_label(out, "rule", info.name);
+		metrics_out_u64(out, "", info.refused);
+	}
+	metrics_out_family(out, &running);
+	for (size_t i = 0; rules_at(rules, i, &info); i++) {
+		metrics_out_label(out, "rule", info.name);
+		metrics_out_u64(out, "", info.running);
+	}
 }
 
 static void put_http(const struct service *service, struct metrics_out *out)
@@ -160,6 +192,7 @@ int metrics_route(struct service_call *call, struct http_answer *answer)
 		return -ENOMEM;
 	r = put_processes(call, &out);
 	put_traces(call->service, &out);
+	put_rules(call->service->rules, &out);
 	put_http(call->service, &out);
 	put_self(call->service, &out);
 	r_end = metrics_out_end(&out);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "service/daemon/routes.h"
+#include "service/daemon/rules.h"
 #include "service/daemon/token.h"
 #include "service/http/listen.h"
 
@@ -27,10 +28,15 @@ static int configure(struct service *service)
 	_cleanup_(service_config_free_p) struct service_config *config = NULL;
 	_cleanup_strbuf_ struct strbuf error = {};
 	_cleanup_free_ char *token = NULL;
+	const char *path = service->config_path ? service->config_path : SERVICE_CONFIG_PATH;
 	int r = service_config_read(service->config_path, &config, &error);
 
+	if (r == 0)
+		r = rules_check(config, path, &error);
 	if (r == 0 && config->token_file)
 		r = token_read(config->token_file, &token, &error);
+	if (r == 0 && service->rules)
+		r = rules_configure(service->rules, config);
 	if (r < 0) {
 		log_error("%s", error.len ? strbuf_str(&error) : strerror(-r));
 		return r == -ENOMEM ? r : -EINVAL;
@@ -212,6 +218,10 @@ static int begin(struct running *running)
 		r = traces_new(service->loop, service->config, &service->traces);
 	if (r == 0)
 		r = watch_new(service->config, &service->watch);
+	if (r == 0)
+		r = rules_new(service, &service->rules);
+	if (r == 0)
+		r = rules_configure(service->rules, service->config);
 	if (r < 0) {
 		log_error("setting up: %s", strerror(-r));
 		return r;
@@ -243,7 +253,8 @@ static int run(struct service *service)
 			return r;
 		}
 		traces_run(service->traces);
-		watch_run(service->watch);
+		if (watch_run(service->watch))
+			rules_look(service->rules);
 		vec_foreach(&service->servers, server)
 			http_server_run(*server);
 	}
@@ -264,6 +275,7 @@ static void end(struct running *running)
 	if (service->traces)
 		traces_finish(service->traces);
 	traces_free(service->traces);
+	rules_free(service->rules);
 	watch_free(service->watch);
 	loop_free(service->loop);
 	service_config_free(service->config);

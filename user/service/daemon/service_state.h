@@ -14,12 +14,15 @@
 #include "service/http/query.h"
 #include "service/http/server.h"
 
+struct rules;
+
 struct service {
 	struct service_config *config;
 	const char *config_path; /* NULL: the usual place */
 	struct loop *loop;
 	struct traces *traces;
 	struct watch *watch;
+	struct rules *rules;
 	VEC(struct http_server *) servers;
 	char *token; /* NULL: none */
 	uint64_t start_realtime_ns;

@@ -12,7 +12,7 @@
 #            given to deps and deps-kernels, too, they fetch compiler and libraries
 #   KERNELS= which kernels check-kernels shall be limited to (5.10 6.1 6.12 6.18 newest);
 #            MEMTRACED_NEED_KERNELS=1: one that is not there is a failure, not a skip
-#   PREFIX=/usr/local SYSCONFDIR=/etc UNITDIR=PREFIX/lib/systemd/system DESTDIR=
+#   PREFIX=/usr/local SYSCONFDIR=/etc DESTDIR= UNITDIR=PREFIX/lib/systemd/system GENERATORDIR=
 #            where install and uninstall find their places; VERSION= what the program says of itself
 #   TESTS=   what check-unit (test_*.c files) or check-live (name patterns) shall be limited to
 #   QUICK=1  bench in three minutes; RESULTS=path: copies of its path.md and path.json;
@@ -26,6 +26,7 @@ O ?= build$(if $(CROSS_COMPILE),-$(ARCH))
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+GENERATORDIR ?= $(PREFIX)/lib/systemd/system-generators
 FUZZ_SECONDS ?= 10
 
 CLANG ?= clang
@@ -123,8 +124,9 @@ FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/%.c=%)
 
 C_FILES = $(shell find user bpf tests bench -name '*.[ch]' -o -name '*.cc')
-SHELL_SCRIPTS := scripts/check-arm64 scripts/deps scripts/deps-bench scripts/deps-kernels scripts/make-deb scripts/check-skeletons scripts/demo scripts/check-spdx \
-	.ci/run $(wildcard docs/memtraced.bash)
+SHELL_SCRIPTS := scripts/check-arm64 scripts/deps scripts/deps-bench scripts/deps-kernels scripts/deps-machine scripts/make-deb \
+	scripts/check-package scripts/check-skeletons scripts/demo scripts/check-spdx \
+	tests/package/steps systemd/memtraced-generator .ci/run $(wildcard docs/memtraced.bash)
 
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-8s %s\n' '$(1)' '$(2)')
@@ -162,7 +164,7 @@ demo: deps ## install, build, trace a real program and show its table (root)
 check: deps ## everything that CI runs: lint, unit, replay and live tests, other kernels (root)
 	$(Q)$(MAKE) --no-print-directory all check-programs targets
 	$(Q)scripts/deps-kernels || true # what cannot be had is skipped, with the reason
-	$(Q)scripts/run-tests $(RUN_LINT) $(RUN_UNIT) $(RUN_LIVE) $(RUN_KERNELS_SOON)
+	$(Q)scripts/run-tests $(RUN_LINT) $(RUN_UNIT) $(RUN_LIVE) $(RUN_KERNELS_SOON) $(RUN_PACKAGE)
 
 .PHONY: check-unit
 check-unit: check-programs ## unit and replay tests; no root needed
@@ -172,11 +174,16 @@ check-unit: check-programs ## unit and replay tests; no root needed
 check-live: all targets ## the daemon against real programs on this kernel (root)
 	$(Q)scripts/run-tests $(RUN_LIVE)
 
+.PHONY: check-package
+check-package: targets ## the Debian package on a machine with systemd, in qemu; make check-long has it
+	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_PACKAGE)
+
 .PHONY: check-long
 check-long: all targets ## live tests at full size (100 kills), all on all kernels; on arm64 (root)
 	$(Q)scripts/deps-kernels || true # as in check
 	$(Q)scripts/deps-viewers || true # a skip says so
-	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE) $(RUN_KERNELS_LONG) $(RUN_ARM64)
+	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE) $(RUN_PACKAGE) $(RUN_KERNELS_LONG) \
+		$(RUN_ARM64)
 
 # The product is built when its tools are there, so that a fresh machine can bench.
 .PHONY: bench
@@ -204,7 +211,7 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (default 10)
 		$(FUZZ_NAMES:%=run-%)
 
 .PHONY: install
-install: all ## to DESTDIR, by PREFIX, SYSCONFDIR, UNITDIR; a configuration that is there stays
+install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that is there stays
 	install -D -m 755 $(O)/memtraced $(DESTDIR)$(PREFIX)/sbin/memtraced
 	install -D -m 644 docs/memtraced.8 $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8
 	install -D -m 644 docs/memtraced.bash \
@@ -214,6 +221,7 @@ install: all ## to DESTDIR, by PREFIX, SYSCONFDIR, UNITDIR; a configuration that
 		> $(DESTDIR)$(UNITDIR)/memtraced.service
 	chmod 644 $(DESTDIR)$(UNITDIR)/memtraced.service
 	install -m 644 systemd/memtraced.socket $(DESTDIR)$(UNITDIR)/
+	install -D -m 755 systemd/memtraced-generator $(DESTDIR)$(GENERATORDIR)/memtraced-generator
 	install -D -m 644 systemd/memtraced.conf $(DESTDIR)$(PREFIX)/share/doc/memtraced/memtraced.conf
 	[ -e $(DESTDIR)$(SYSCONFDIR)/memtraced/memtraced.conf ] || install -D -m 644 \
 		systemd/memtraced.conf $(DESTDIR)$(SYSCONFDIR)/memtraced/memtraced.conf
@@ -223,6 +231,7 @@ uninstall: ## what install wrote, but for the configuration and what the service
 	rm -f $(DESTDIR)$(PREFIX)/sbin/memtraced $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced \
 		$(DESTDIR)$(UNITDIR)/memtraced.service $(DESTDIR)$(UNITDIR)/memtraced.socket \
+		$(DESTDIR)$(GENERATORDIR)/memtraced-generator \
 		$(DESTDIR)$(PREFIX)/share/doc/memtraced/memtraced.conf
 	[ ! -d $(DESTDIR)$(PREFIX)/share/doc/memtraced ] || \
 		rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/share/doc/memtraced
@@ -252,6 +261,7 @@ RUN_KERNELS = --tap '$(CHECK_KERNELS)'
 # Beside the live tests, which leave a core to it. On a slow machine the rest is skipped, and says so:
 # make check has its time, too.
 RUN_KERNELS_SOON = --beside '$(CHECK_KERNELS) --within 900 --jobs 1'
+RUN_PACKAGE = --tap 'scripts/check-package $(abspath $(O)) $(VERSION)'
 RUN_KERNELS_LONG = --tap '$(CHECK_KERNELS) --all'
 
 .PHONY: check-programs

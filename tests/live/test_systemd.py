@@ -2,6 +2,7 @@
 """What systemd asks of a service: notification, watchdog, sockets, few rights; and installation.
 systemd need not run here: the tests speak its side of sd_notify(3) and sd_listen_fds(3)."""
 
+import glob
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ from lib import (Lines, ROOT, memtraced, need_kernel, need_program, need_root, r
 from test_service import NOBODY, Service, service
 
 UNIT = os.path.join(ROOT, "systemd", "memtraced.service.in")
+GENERATOR = os.path.join(ROOT, "systemd", "memtraced-generator")
 
 
 def notified(listener, word, timeout=20):
@@ -113,9 +115,13 @@ def a_socket_that_cannot_be_served_is_refused(kind):
         assert ("other hosts" in said) == (kind == "all addresses"), said
 
 
-def capabilities():
-    with open(UNIT, encoding="ascii") as file:
-        found = re.findall(r"^CapabilityBoundingSet=(.*)", file.read(), re.M)
+def capabilities(folder):
+    """The unit's, with what is added on this kernel."""
+    assert run([GENERATOR, folder, folder, folder]).returncode == 0
+    found = []
+    for path in [UNIT, *glob.glob(f"{folder}/memtraced.service.d/*.conf")]:
+        with open(path, encoding="ascii") as file:
+            found += re.findall(r"^CapabilityBoundingSet=(.*)", file.read(), re.M)
     names = " ".join(found).split()
     assert len(names) > 4, names
     return ",".join("+" + name[len("CAP_"):].lower() for name in names)
@@ -139,7 +145,7 @@ def the_units_capabilities_are_enough():
         path, config = os.path.join(folder, "http.sock"), os.path.join(folder, "memtraced.conf")
         with open(config, "w", encoding="ascii") as file:
             file.write(f"[http]\nlisten = unix {path}\n[state]\ndirectory = {folder}/state\n")
-        script = CONFINED % (capabilities(), memtraced(), config)
+        script = CONFINED % (capabilities(folder), memtraced(), config)
         with started(["unshare", "-m", "sh", "-c", script], stderr=subprocess.PIPE) as confined:
             said = Lines(confined.stderr)
             said.until("memtraced: ready")
@@ -167,14 +173,16 @@ def files_below(folder):
 def who_is_not_root_installs_and_uninstalls_elsewhere():
     with scratch() as folder:
         places = ("PREFIX=/opt/memtraced", "SYSCONFDIR=/opt/memtraced/etc", "UNITDIR=/units",
-                  f"DESTDIR={folder}")
+                  "GENERATORDIR=/generators", f"DESTDIR={folder}")
         make("install", *places, user=NOBODY, group=NOBODY)
         config = "opt/memtraced/etc/memtraced/memtraced.conf"
-        assert files_below(folder) == sorted([config, "units/memtraced.service"] + [
-            "units/memtraced.socket", "opt/memtraced/sbin/memtraced"] + [
-                f"opt/memtraced/share/{name}" for name in
-                ("bash-completion/completions/memtraced", "doc/memtraced/memtraced.conf",
-                 "man/man8/memtraced.8")]), files_below(folder)
+        share = "opt/memtraced/share"
+        written = sorted([
+            config, "generators/memtraced-generator", "opt/memtraced/sbin/memtraced",
+            f"{share}/bash-completion/completions/memtraced",
+            f"{share}/doc/memtraced/memtraced.conf", f"{share}/man/man8/memtraced.8",
+            "units/memtraced.service", "units/memtraced.socket"])
+        assert files_below(folder) == written, files_below(folder)
         with open(f"{folder}/units/memtraced.service", encoding="ascii") as file:
             assert f"\nExecStart=/opt/memtraced/sbin/memtraced --service --config=/{config}\n" \
                 in file.read()
@@ -193,7 +201,8 @@ def it_is_installed_whole_and_well_confined():
         config = f"{folder}/etc/memtraced/memtraced.conf"
         for path in ("sbin/memtraced", "share/man/man8/memtraced.8",
                      "share/bash-completion/completions/memtraced",
-                     "lib/systemd/system/memtraced.service", "lib/systemd/system/memtraced.socket"):
+                     "lib/systemd/system/memtraced.service", "lib/systemd/system/memtraced.socket",
+                     "lib/systemd/system-generators/memtraced-generator"):
             assert os.path.getsize(f"{folder}/usr/{path}") > 0, path
         with open(config, "a", encoding="ascii") as file:
             file.write("# mine\n")

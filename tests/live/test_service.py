@@ -65,15 +65,16 @@ class Service:
 
 
 @contextlib.contextmanager
-def service(folder, *more, trace="", port=None):
-    """A service on a Unix socket and on a port, when it is ready. `more`: lines of [http]."""
+def service(folder, *more, trace="", port=None, config=None):
+    """A service on a Unix socket and on a port, when it is ready. `more`: lines of [http];
+    `config`: all of its configuration."""
     path, port = os.path.join(folder, "http.sock"), port or lib.free_port()
-    config = os.path.join(folder, "memtraced.conf")
-    with open(config, "w", encoding="ascii") as file:
-        file.write("\n".join(["[http]", f"listen = unix {path}", f"listen = 127.0.0.1:{port}",
-                              "socket_mode = 0666", *more, "[trace]", trace, "[state]",
-                              f"directory = {folder}/state", ""]))
-    with started([memtraced(), "--service", f"--config={config}"], stdout=subprocess.DEVNULL,
+    config_path = os.path.join(folder, "memtraced.conf")
+    with open(config_path, "w", encoding="ascii") as file:
+        file.write(config or "\n".join(
+            ["[http]", f"listen = unix {path}", f"listen = 127.0.0.1:{port}", "socket_mode = 0666",
+             *more, "[trace]", trace, "[state]", f"directory = {folder}/state", ""]))
+    with started([memtraced(), "--service", f"--config={config_path}"], stdout=subprocess.DEVNULL,
                  stderr=subprocess.PIPE) as process:
         said = Lines(process.stderr)
         said.until("memtraced: ready")

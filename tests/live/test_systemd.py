@@ -115,15 +115,21 @@ def a_socket_that_cannot_be_served_is_refused(kind):
         assert ("other hosts" in said) == (kind == "all addresses"), said
 
 
-def capabilities(folder):
-    """The unit's, with what is added on this kernel."""
-    assert run([GENERATOR, folder, folder, folder]).returncode == 0
+def capability_names(paths):
+    """What these files of a unit give."""
     found = []
-    for path in [UNIT, *glob.glob(f"{folder}/memtraced.service.d/*.conf")]:
+    for path in paths:
         with open(path, encoding="ascii") as file:
             found += re.findall(r"^CapabilityBoundingSet=(.*)", file.read(), re.M)
     names = " ".join(found).split()
     assert len(names) > 4, names
+    return names
+
+
+def capabilities(folder):
+    """The unit's, with what is added on this kernel."""
+    assert run([GENERATOR, folder, folder, folder]).returncode == 0
+    names = capability_names([UNIT, *glob.glob(f"{folder}/memtraced.service.d/*.conf")])
     return ",".join("+" + name[len("CAP_"):].lower() for name in names)
 
 

@@ -65,7 +65,7 @@ VERSION := 0.1.0
 SERVICE_COMMAND = $(PREFIX)/sbin/memtraced --service$(if $(filter-out /etc,$(SYSCONFDIR)), \
 	--config=$(SYSCONFDIR)/memtraced/memtraced.conf)
 PACKAGES := libbpf libelf libdw liblzma libzstd zlib json-c libprotobuf-c capstone ncursesw \
-	libmicrohttpd inih libsystemd
+	libmicrohttpd inih libsystemd libseccomp libcap
 
 # Asked once, and only when something is compiled: `make deps` must work before pkg-config is there.
 PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $$(shell $(PKG_CONFIG) --cflags $(PACKAGES)))$(PACKAGE_CFLAGS)

@@ -563,6 +563,8 @@ struct abi_control {
 	/* trace/kernel/preemption.h: the thread that asks, and the answer */
 	__u32 preemption_tid;
 	__u32 preemption; /* enum abi_preemption */
+	__u32 keeper;	  /* thread groups that work for the daemon: one that forks others, */
+	__u32 worker;	  /* and the latest of these, which the programs write, too; 0: none */
 };
 
 /* May a program be preempted where it was called? */

@@ -7,10 +7,17 @@
 
 #include "slot.bpf.h"
 
+/* The daemon, and what parses files for it. */
+static __always_inline bool is_own(__u32 tgid)
+{
+	return tgid == knob_self || tgid == *(volatile __u32 *)&control.worker ||
+	       tgid == *(volatile __u32 *)&control.keeper;
+}
+
 static __always_inline bool in_scope(__u32 tgid)
 {
 	if (knob_scope == ABI_SCOPE_HOST)
-		return tgid != knob_self;
+		return !is_own(tgid);
 	return bpf_current_task_under_cgroup(&cgroups, 0) == 1;
 }
 

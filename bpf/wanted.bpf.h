@@ -47,7 +47,7 @@ static __always_inline bool is_newly_wanted(void)
 
 	if (knob_scope == ABI_SCOPE_PROCESSES || !BPF_CORE_READ(task, mm))
 		return false;
-	return current_tgid() != knob_self && in_scope(current_tgid()) && matches_rule();
+	return !is_own(current_tgid()) && in_scope(current_tgid()) && matches_rule();
 }
 
 /* The same of one with a slot, whose image has just begun. */

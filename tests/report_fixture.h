@@ -30,7 +30,7 @@ static inline void fixture_init(struct fixture *f)
 {
 	*f = (struct fixture){ 0 };
 	assert_int_equal(model_new(&f->model), 0);
-	assert_int_equal(symbolizer_new(&f->symbolizer), 0);
+	assert_int_equal(symbolizer_new(NULL, &f->symbolizer), 0);
 	assert_int_equal(symbols_new(f->model, f->symbolizer, false, &f->symbols), 0);
 	f->script = (struct script){ fixture_apply, f };
 }

@@ -2,11 +2,13 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "config/options.h"
+#include "sandbox/worker.h"
 #include "service/ctl.h"
 #include "service/daemon/service.h"
 #include "service/diff.h"
 #include "service/replay.h"
 #include "service/session.h"
+#include "symbol/symbol_server.h"
 #include "trace/kernel/features.h"
 #include "version.h"
 
@@ -81,20 +83,43 @@ static int exit_of(int r)
 	return r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT_TRACE;
 }
 
+/* Before anything is opened, loaded or started that it would inherit. */
+static int start_worker(struct worker **ret_worker)
+{
+	int r = worker_new(&symbol_server, 0, ret_worker);
+
+	if (r < 0)
+		log_error("starting the process that parses files: %s", strerror(-r));
+	return r;
+}
+
 static int trace(const struct options *options, const struct launch_inherited *inherited)
 {
+	_cleanup_(worker_free_p) struct worker *worker = NULL;
 	_cleanup_(session_free_p) struct session *session = NULL;
 	int r;
 
 	if (!names_features())
 		return EXIT_USAGE;
-	r = session_new(options, inherited, &session);
+	r = start_worker(&worker);
+	if (r == 0)
+		r = session_new(options, inherited, worker, &session);
 	while (r == 0)
 		r = session_step(session, -1);
 	if (r < 0)
 		return exit_of(r);
 	r = session_finish(session);
 	return r ? exit_of(r) : session_exit_status(session);
+}
+
+static int serve(const struct options *options)
+{
+	_cleanup_(worker_free_p) struct worker *worker = NULL;
+	int r = names_features() ? start_worker(&worker) : -EINVAL;
+
+	if (r == 0)
+		r = service_run(options->config_file, worker);
+	return r ? exit_of(r) : EXIT_SUCCESS;
 }
 
 /*
@@ -159,8 +184,7 @@ int main(int argc, char **argv)
 		r = ctl_run(&options->ctl);
 		return r ? exit_of(r) : EXIT_SUCCESS;
 	case ACTION_SERVICE:
-		r = names_features() ? service_run(options->config_file) : -EINVAL;
-		return r ? exit_of(r) : EXIT_SUCCESS;
+		return serve(options);
 	case ACTION_TRACE:
 		return trace(options, &inherited);
 	}

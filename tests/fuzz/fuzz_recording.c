@@ -52,7 +52,7 @@ static void play(const void *data, size_t size)
 
 	if (!file || recording_open(file, &source) < 0)
 		return;
-	if (model_new(&model) < 0 || symbolizer_new(&symbolizer) < 0 ||
+	if (model_new(&model) < 0 || symbolizer_new(NULL, &symbolizer) < 0 ||
 	    symbols_new(model, symbolizer, false, &symbols) < 0)
 		return;
 	run = (struct run){ model, symbols };

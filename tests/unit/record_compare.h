@@ -307,6 +307,7 @@ static bool same_record(const struct record *a, const struct record *b)
 		(same_syscalls(a, b) || same_check(a, b) || same_sample(a, b))) ||
 	       (SAME(type) && a->type == RECORD_JIT_CODE &&
 		same_jit_code(&a->jit_code, &b->jit_code)) ||
+	       (SAME(type) && a->type == RECORD_SYMBOLS_UNREAD && SAME(symbols_unread.count)) ||
 	       (SAME(type) && a->type == RECORD_HEAP_ERROR &&
 		same_heap_error(&a->heap_error, &b->heap_error)) ||
 	       (SAME(type) && a->type == RECORD_FAULT && same_fault(&a->fault, &b->fault)) ||

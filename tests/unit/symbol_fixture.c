@@ -96,7 +96,7 @@ int fixture_new_symbolizer(void **state)
 {
 	struct fixture *f = *state;
 
-	return symbolizer_new(&f->symbolizer);
+	return symbolizer_new(NULL, &f->symbolizer);
 }
 
 int fixture_free_symbolizer(void **state)

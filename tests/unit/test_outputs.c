@@ -288,7 +288,7 @@ static void wrong_use_is_known_before_the_run(void **state)
 		int r;
 
 		assert_int_equal(model_new(&model), 0);
-		r = outputs_new(options, model, false, &outputs);
+		r = outputs_new(options, model, false, NULL, &outputs);
 		if (r != (cases[i].expected ? 0 : -EINVAL))
 			fail_msg("case %zu: %d", i, r);
 	}
@@ -322,7 +322,7 @@ static void with_each_a_file_holds_the_events_as_they_happened(void **state)
 	snprintf(output, sizeof(output), "perf-script:%s/%%e", run->folder);
 	options = parse(argv);
 	assert_int_equal(model_new(&model), 0);
-	assert_int_equal(outputs_new(options, model, false, &outputs), 0);
+	assert_int_equal(outputs_new(options, model, false, NULL, &outputs), 0);
 	live = (struct live){ model, outputs };
 	assert_int_equal(outputs_begin(outputs, 42), 0);
 	emit_all(&s, false, 2);

@@ -4,7 +4,9 @@
  * its targets did, to the block. Needs root, since sessions trace for real.
  */
 #include "base/cleanup.h"
+#include "sandbox/worker.h"
 #include "service/session.h"
+#include "symbol/symbol_server.h"
 
 #include <json-c/json.h>
 #include <setjmp.h>
@@ -27,6 +29,7 @@ struct target {
 struct run {
 	struct options *options;
 	struct launch_inherited inherited;
+	struct worker *worker;
 	struct session *session;
 	char path[64];
 };
@@ -97,7 +100,8 @@ static void run_begin(struct run *run, int number, const struct target *a, const
 	snprintf(pids, sizeof(pids), b ? "%d,%d" : "%d", (int)a->pid, b ? (int)b->pid : 0);
 	assert_int_equal(launch_inherited_save(&run->inherited), 0);
 	assert_int_equal(options_parse(6, argv, &run->options, &error), 0);
-	assert_int_equal(session_new(run->options, &run->inherited, &run->session), 0);
+	assert_int_equal(worker_new(&symbol_server, 0, &run->worker), 0);
+	assert_int_equal(session_new(run->options, &run->inherited, run->worker, &run->session), 0);
 	strbuf_done(&error);
 }
 
@@ -107,6 +111,7 @@ static struct json_object *run_end(struct run *run)
 
 	assert_int_equal(session_finish(run->session), 0);
 	session_free(run->session);
+	worker_free(run->worker);
 	options_free(run->options);
 	report = json_object_from_file(run->path);
 	assert_non_null(report);

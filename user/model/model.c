@@ -443,6 +443,7 @@ int model_apply(const struct record *record, void *userdata)
 	case RECORD_OCCURRENCE:
 	case RECORD_SYMBOL:
 	case RECORD_JIT_CODE:
+	case RECORD_SYMBOLS_UNREAD:
 	case RECORD_LEAKS:
 	case RECORD_LEAK_TEXT:
 		return 0;

@@ -299,7 +299,7 @@ static void put_coverage(struct metrics_out *out, const struct view *view)
 		"memtraced_seen_events", METRICS_COUNTER, "",
 		"Allocations, frees and failed calls that were seen."
 	};
-	const struct record_coverage *coverage = model_coverage(view_model(view));
+	const struct record_coverage *coverage = view_coverage(view);
 
 	metrics_out_family(out, &exact);
 	metrics_out_u64(out, "", view_is_exact(view));

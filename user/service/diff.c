@@ -69,7 +69,7 @@ static int run_read(struct run *run, const char *path)
 	int r = model_new(&run->model);
 
 	if (r == 0)
-		r = symbolizer_new(&run->symbolizer);
+		r = symbolizer_new(NULL, &run->symbolizer);
 	if (r == 0)
 		r = symbols_new(run->model, run->symbolizer, false, &run->symbols);
 	if (r == 0)

@@ -52,7 +52,7 @@ static int take_jit_code(const struct record *record, void *userdata)
 }
 
 int outputs_new(const struct options *options, const struct model *model, bool open_files,
-		struct outputs **ret_outputs)
+		struct worker *worker, struct outputs **ret_outputs)
 {
 	_cleanup_(outputs_free_p) struct outputs *outputs = calloc(1, sizeof(*outputs));
 	int r;
@@ -66,7 +66,7 @@ int outputs_new(const struct options *options, const struct model *model, bool o
 		outputs->uid = (uid_t)-1;
 	r = outputs_check(options, outputs->uid, outputs->gid);
 	if (r == 0)
-		r = symbolizer_new(&outputs->symbolizer);
+		r = symbolizer_new(worker, &outputs->symbolizer);
 	if (r == 0)
 		r = symbols_new(model, outputs->symbolizer, open_files, &outputs->symbols);
 	if (r == 0 && options->debuginfod)

@@ -16,14 +16,15 @@ struct leak_check;
 struct outputs;
 struct strbuf;
 struct view;
+struct worker;
 
 /*
  * Checks formats and paths now, so that a long run does not end in an error. 0; -EINVAL for an
  * unknown format, or what opening an output gave (logged). The arguments are borrowed. open_files:
- * the files of this host are those of the run.
+ * the files of this host are those of the run, and the worker, if there is one, reads them.
  */
 int outputs_new(const struct options *options, const struct model *model, bool open_files,
-		struct outputs **ret_outputs);
+		struct worker *worker, struct outputs **ret_outputs);
 void outputs_free(struct outputs *outputs); /* NULL is legal */
 DEFINE_CLEANUP(struct outputs, outputs_free)
 

@@ -31,7 +31,7 @@ int replay_report(const struct options *options)
 	int r = model_new(&model);
 
 	if (r == 0)
-		r = outputs_new(options, model, false, &outputs);
+		r = outputs_new(options, model, false, NULL, &outputs);
 	if (r)
 		return r;
 	replay = (struct replay){ model, outputs };

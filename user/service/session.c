@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "model/series.h"
+#include "sandbox/worker.h"
 #include "service/session_state.h"
 #include "service/tracing.h"
 
@@ -213,7 +214,7 @@ static int session_begin(struct session *s)
 	int r = model_new(&s->model);
 
 	if (r == 0)
-		r = outputs_new(s->options, s->model, true, &s->outputs);
+		r = outputs_new(s->options, s->model, true, s->worker, &s->outputs);
 	if (r == 0 && options_check_leaks(s->options))
 		r = leak_check_new(s->options, s->model, outputs_symbols(s->outputs),
 				   session_take_record, s, &s->leaks);
@@ -224,9 +225,13 @@ static int session_begin(struct session *s)
 	r = s->options->command ? session_start_command(s) : 0;
 	if (r)
 		return r;
+	/* Later all of the host may be traced, and see it start. Else it is started when asked. */
+	if (options_trace_widely(s->options))
+		(void)worker_start(s->worker);
 	r = tracing_new(s->options, &s->features, &s->live);
 	if (r)
 		return r;
+	live_leave_out(s->live, worker_keeper(s->worker), worker_pid(s->worker));
 	/* its numbers are those of allocations */
 	r = status_line_new(s->options->quiet || !options_trace_allocations(s->options) ||
 				    session_wants_view(s),
@@ -245,7 +250,7 @@ static int session_begin(struct session *s)
 }
 
 static int session_make(const struct options *options, const struct launch_inherited *inherited,
-			bool is_served, struct session **ret_session)
+			struct worker *worker, bool is_served, struct session **ret_session)
 {
 	_cleanup_(session_free_p) struct session *s = calloc(1, sizeof(*s));
 	int r;
@@ -256,6 +261,7 @@ static int session_make(const struct options *options, const struct launch_inher
 	}
 	s->options = options;
 	s->inherited = inherited;
+	s->worker = worker;
 	s->is_served = is_served;
 	s->child_status = -1;
 	if (geteuid() != 0) {
@@ -270,14 +276,15 @@ static int session_make(const struct options *options, const struct launch_inher
 }
 
 int session_new(const struct options *options, const struct launch_inherited *inherited,
-		struct session **ret_session)
+		struct worker *worker, struct session **ret_session)
 {
-	return session_make(options, inherited, false, ret_session);
+	return session_make(options, inherited, worker, false, ret_session);
 }
 
-int session_new_served(const struct options *options, struct session **ret_session)
+int session_new_served(const struct options *options, struct worker *worker,
+		       struct session **ret_session)
 {
-	return session_make(options, NULL, true, ret_session);
+	return session_make(options, NULL, worker, true, ret_session);
 }
 
 void session_free(struct session *session)

@@ -12,18 +12,21 @@
 #include "target/launch.h"
 
 struct session;
+struct worker;
 
 /*
  * Checks what can be checked early (rights, outputs, targets) and begins to trace. 0; -EINVAL:
- * usage; other negative errno: cannot trace. What is wrong was logged. Both arguments are borrowed.
+ * usage; other negative errno: cannot trace. What is wrong was logged. The arguments are borrowed;
+ * the worker serves symbol_server's requests.
  */
 int session_new(const struct options *options, const struct launch_inherited *inherited,
-		struct session **ret_session);
+		struct worker *worker, struct session **ret_session);
 /*
  * The same for a service, which runs many: no signals, no terminal, no outputs but session_show.
  * Options with `quiet` and without a command.
  */
-int session_new_served(const struct options *options, struct session **ret_session);
+int session_new_served(const struct options *options, struct worker *worker,
+		       struct session **ret_session);
 /* Lets targets go, detaches. NULL is legal. */
 void session_free(struct session *session);
 DEFINE_CLEANUP(struct session, session_free)

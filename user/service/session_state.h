@@ -22,6 +22,7 @@
 struct session {
 	const struct options *options;
 	const struct launch_inherited *inherited;
+	struct worker *worker; /* which parses what others wrote */
 	struct loop *loop;
 	struct features *features;
 	struct model *model;

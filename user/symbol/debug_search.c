@@ -2,7 +2,6 @@
 #include "symbol/debug_search.h"
 
 #include "symbol/debuginfod.h"
-#include "symbol/elf_image.h"
 #include "symbol/root_open.h"
 
 #include <errno.h>
@@ -15,23 +14,19 @@
 #include <zlib.h>
 
 #define DEBUG_DIR "/usr/lib/debug"
-#define MAX_LINK_BYTES (64 << 10)
 /* Reading a whole file for its CRC takes about a second per 2 GiB. */
 #define MAX_CRC_FILE_BYTES (2LL << 30)
 
-struct build_id {
-	const uint8_t *bytes;
-	size_t len;
-};
-
 /* Where to look, and what is wanted there: a build ID or, where it is empty, a CRC. */
 struct search {
-	const struct elf_image *image;
+	struct worker *worker;
+	const struct symbol_file *image;
 	int target_root;
 	int host_root; /* -1 where the target's root is the host's */
-	struct build_id id;
+	struct elf_build_id id;
 	bool has_crc;
 	uint32_t crc;
+	uint64_t unread;
 	/* The last file found: for paths relative to it. */
 	int found_root;
 	char found_path[PATH_MAX];
@@ -69,43 +64,55 @@ static bool same_file(int a, int b)
 	       x.st_ino == y.st_ino;
 }
 
-static bool same_machine(const struct elf_image *a, const struct elf_image *b)
+static bool same_machine(const struct elf_facts *a, const struct elf_facts *b)
 {
-	GElf_Ehdr x, y;
-
-	return gelf_getehdr(elf_image_elf(a), &x) && gelf_getehdr(elf_image_elf(b), &y) &&
-	       x.e_machine == y.e_machine && x.e_ident[EI_CLASS] == y.e_ident[EI_CLASS];
+	return a->machine == b->machine && a->class == b->class;
 }
 
 /* 0 when the file is the one wanted, -ENOENT when not, -ENOMEM. */
-static int check_candidate(const struct search *search, const struct elf_image *candidate)
+static int check_candidate(const struct search *search, const struct symbol_file *candidate)
 {
-	struct build_id id = {};
+	const struct elf_facts *facts = &candidate->facts;
+	const struct elf_build_id *id = &facts->stamp.build_id;
 	uint32_t crc = 0;
 	int r;
 
-	if (!same_machine(search->image, candidate) ||
-	    same_file(elf_image_fd(search->image), elf_image_fd(candidate)))
+	if (!same_machine(&search->image->facts, facts) ||
+	    same_file(search->image->fd, candidate->fd))
 		return -ENOENT;
-	if (!elf_image_has_dwarf(candidate) && !elf_image_section(candidate, NULL, SHT_SYMTAB))
+	if (!facts->has_dwarf && !facts->has_symtab)
 		return -ENOENT;
-	id.len = elf_image_build_id(candidate, &id.bytes);
-	if (search->id.len > 0 && (id.len > 0 || !search->has_crc))
-		return id.len == search->id.len && memcmp(id.bytes, search->id.bytes, id.len) == 0 ?
-			       0 :
-			       -ENOENT;
+	if (search->id.len > 0 && (id->len > 0 || !search->has_crc))
+		return elf_same_build_id(id, &search->id) ? 0 : -ENOENT;
 	if (!search->has_crc)
 		return -ENOENT;
-	r = file_crc(elf_image_fd(candidate), &crc);
+	r = file_crc(candidate->fd, &crc);
 	if (r == -ENOMEM)
 		return r;
 	return r == 0 && crc == search->crc ? 0 : -ENOENT;
 }
 
-/* 0, -ENOENT when the path holds nothing of use, -ENOMEM. */
-static int try_path(struct search *search, int root, const char *path, struct elf_image **ret_image)
+/* 0, -ENOENT when the file is not the one wanted or cannot be read, -ENOMEM. */
+static int try_file(struct search *search, int fd, struct symbol_file *ret_file)
 {
-	_cleanup_(elf_image_free_p) struct elf_image *candidate = NULL;
+	struct symbol_file candidate = { .fd = -1 };
+	int r = symbol_file_open(search->worker, fd, &candidate);
+
+	if (r == -EPIPE || r == -EAGAIN)
+		search->unread++;
+	if (r == 0)
+		r = check_candidate(search, &candidate);
+	if (r < 0) {
+		symbol_file_done(&candidate);
+		return r == -ENOMEM ? r : -ENOENT;
+	}
+	*ret_file = candidate;
+	return 0;
+}
+
+/* 0, -ENOENT when the path holds nothing of use, -ENOMEM. */
+static int try_path(struct search *search, int root, const char *path, struct symbol_file *ret_file)
+{
 	_cleanup_close_ int fd = -1;
 	int r;
 
@@ -114,21 +121,18 @@ static int try_path(struct search *search, int root, const char *path, struct el
 	fd = root_open(root, path);
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -ENOENT;
-	r = elf_image_open(fd, &candidate);
-	if (r == 0)
-		r = check_candidate(search, candidate);
+	r = try_file(search, fd, ret_file);
 	if (r < 0)
-		return r == -ENOMEM ? r : -ENOENT;
+		return r;
 	search->found_root = root;
 	if (path != search->found_path)
 		strcpy(search->found_path, path);
-	*ret_image = TAKE_PTR(candidate);
 	return 0;
 }
 
-static int try_build_id(struct search *search, struct elf_image **ret_image)
+static int try_build_id(struct search *search, struct symbol_file *ret_file)
 {
-	char path[sizeof(DEBUG_DIR "/.build-id//.debug") + 2 * ELF_IMAGE_MAX_BUILD_ID];
+	char path[sizeof(DEBUG_DIR "/.build-id//.debug") + 2 * ELF_MAX_BUILD_ID];
 	char *p = path;
 	size_t i;
 	int r;
@@ -139,32 +143,13 @@ static int try_build_id(struct search *search, struct elf_image **ret_image)
 	for (i = 1; i < search->id.len; i++)
 		p += sprintf(p, "%02x", search->id.bytes[i]);
 	strcpy(p, ".debug");
-	r = try_path(search, search->target_root, path, ret_image);
-	return r == -ENOENT ? try_path(search, search->host_root, path, ret_image) : r;
+	r = try_path(search, search->target_root, path, ret_file);
+	return r == -ENOENT ? try_path(search, search->host_root, path, ret_file) : r;
 }
 
-/* The link's name, and its CRC in the search; NULL when there is none or it is malformed. */
-static const char *read_debuglink(struct search *search)
+static int try_debuglink(struct search *search, const char *path, struct symbol_file *ret_file)
 {
-	Elf_Scn *scn = elf_image_section(search->image, ".gnu_debuglink", SHT_NULL);
-	Elf_Data *data = scn ? elf_image_data(scn, MAX_LINK_BYTES) : NULL;
-	size_t len, crc_at;
-
-	if (!data)
-		return NULL;
-	len = strnlen(data->d_buf, data->d_size);
-	crc_at = (len + 1 + 3) & ~(size_t)3;
-	if (len == 0 || len > NAME_MAX || crc_at + 4 > data->d_size ||
-	    memchr(data->d_buf, '/', len))
-		return NULL;
-	memcpy(&search->crc, (const char *)data->d_buf + crc_at, 4);
-	search->has_crc = true;
-	return data->d_buf;
-}
-
-static int try_debuglink(struct search *search, const char *path, struct elf_image **ret_image)
-{
-	const char *name = read_debuglink(search);
+	const char *name = search->image->facts.link;
 	int dir_len = path[0] == '/' ? (int)(strrchr(path, '/') - path) : -1;
 	struct {
 		int root;
@@ -181,46 +166,31 @@ static int try_debuglink(struct search *search, const char *path, struct elf_ima
 
 	if (!name || dir_len < 0 || dir_len >= PATH_MAX)
 		return -ENOENT;
+	search->has_crc = true;
+	search->crc = search->image->facts.link_crc;
 	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		r = snprintf(candidate, sizeof(candidate), "%s%.*s%s%s", places[i].prefix, dir_len,
 			     path, places[i].middle, name);
 		if (r >= PATH_MAX)
 			continue;
-		r = try_path(search, places[i].root, candidate, ret_image);
+		r = try_path(search, places[i].root, candidate, ret_file);
 		if (r != -ENOENT)
 			return r;
 	}
 	return -ENOENT;
 }
 
-/* The name of the common file of `holder`, and its build ID; NULL when it has none. */
-static const char *read_altlink(const struct elf_image *holder, struct build_id *ret_id)
-{
-	Elf_Scn *scn = elf_image_section(holder, ".gnu_debugaltlink", SHT_NULL);
-	Elf_Data *data = scn ? elf_image_data(scn, MAX_LINK_BYTES) : NULL;
-	const char *name;
-	size_t len;
-
-	if (!data)
-		return NULL;
-	name = data->d_buf;
-	len = strnlen(name, data->d_size);
-	if (len == 0 || len == data->d_size)
-		return NULL;
-	*ret_id = (struct build_id){ (const uint8_t *)name + len + 1, data->d_size - len - 1 };
-	return ret_id->len < 2 || ret_id->len > ELF_IMAGE_MAX_BUILD_ID ? NULL : name;
-}
-
 /* The common file of `holder`, which search->found_path and found_root say where it lies. */
-static int find_alt(struct search *search, const struct elf_image *holder,
-		    struct elf_image **ret_alt)
+static int find_alt(struct search *search, const struct symbol_file *holder,
+		    struct symbol_file *ret_alt)
 {
-	const char *name = read_altlink(holder, &search->id), *slash;
+	const char *name = holder->facts.alt, *slash;
 	char path[PATH_MAX];
 	int r;
 
 	if (!name)
 		return -ENOENT;
+	search->id = holder->facts.alt_id;
 	search->has_crc = false;
 	r = try_build_id(search, ret_alt);
 	if (r != -ENOENT)
@@ -236,72 +206,62 @@ static int find_alt(struct search *search, const struct elf_image *holder,
 	return r < PATH_MAX ? try_path(search, search->found_root, path, ret_alt) : -ENOENT;
 }
 
-static int find_debug(struct search *search, const char *path, struct elf_image **ret_debug)
+static int find_debug(struct search *search, const char *path, struct symbol_file *ret_debug)
 {
 	int r = try_build_id(search, ret_debug);
 
 	return r == -ENOENT ? try_debuglink(search, path, ret_debug) : r;
 }
 
-int debug_search(const struct elf_image *image, const char *path, const char *root,
-		 struct elf_image **ret_debug, struct elf_image **ret_alt)
+int debug_search(struct worker *worker, const struct symbol_file *image, const char *path,
+		 const char *root, struct debug_files *files)
 {
-	_cleanup_(elf_image_free_p) struct elf_image *debug = NULL, *alt = NULL;
 	_cleanup_close_ int target_root = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int host_root = root ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	_cleanup_free_ struct search *search = calloc(1, sizeof(*search));
-	int r = -ENOENT;
+	int r = 0;
 
 	if (!search)
 		return -ENOMEM;
+	search->worker = worker;
 	search->image = image;
 	search->target_root = target_root;
 	search->host_root = host_root;
-	search->id.len = elf_image_build_id(image, &search->id.bytes);
+	search->id = image->facts.stamp.build_id;
 	search->found_root = target_root;
 	snprintf(search->found_path, sizeof(search->found_path), "%s", path);
-	if (!elf_image_has_dwarf(image))
-		r = find_debug(search, path, &debug);
+	if (!image->facts.has_dwarf)
+		r = find_debug(search, path, &files->debug);
 	if (r != -ENOMEM)
-		r = find_alt(search, debug ? debug : image, &alt);
-	if (r == -ENOMEM)
-		return r;
-	*ret_debug = TAKE_PTR(debug);
-	*ret_alt = TAKE_PTR(alt);
-	return 0;
+		r = find_alt(search, files->debug.fd >= 0 ? &files->debug : image, &files->alt);
+	files->unread += search->unread;
+	return r == -ENOMEM ? r : 0;
 }
 
 /* Whoever answers, it must be the file that was asked for. 0, -ENOENT or -ENOMEM. */
-static int fetch_one(const struct elf_image *image, const struct build_id *id,
-		     struct debuginfod *debuginfod, struct elf_image **ret_image)
+static int fetch_one(struct search *search, const struct elf_build_id *id,
+		     struct debuginfod *debuginfod, struct symbol_file *ret_file)
 {
-	_cleanup_(elf_image_free_p) struct elf_image *candidate = NULL;
 	_cleanup_close_ int fd = debuginfod_fetch(debuginfod, id->bytes, id->len);
-	const struct search search = { .image = image, .id = *id };
-	int r;
 
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -ENOENT;
-	r = elf_image_open(fd, &candidate);
-	if (r == 0)
-		r = check_candidate(&search, candidate);
-	if (r < 0)
-		return r == -ENOMEM ? r : -ENOENT;
-	*ret_image = TAKE_PTR(candidate);
-	return 0;
+	search->id = *id;
+	return try_file(search, fd, ret_file);
 }
 
-int debug_fetch(const struct elf_image *image, struct debuginfod *debuginfod,
-		struct elf_image **debug, struct elf_image **alt)
+int debug_fetch(struct worker *worker, const struct symbol_file *image,
+		struct debuginfod *debuginfod, struct debug_files *files)
 {
-	struct build_id id = {};
+	struct search search = { .worker = worker, .image = image };
+	const struct symbol_file *holder;
 	int r = 0;
 
-	if (!*debug && !elf_image_has_dwarf(image)) {
-		id.len = elf_image_build_id(image, &id.bytes);
-		r = fetch_one(image, &id, debuginfod, debug);
-	}
-	if (r != -ENOMEM && !*alt && read_altlink(*debug ? *debug : image, &id))
-		r = fetch_one(image, &id, debuginfod, alt);
+	if (files->debug.fd < 0 && !image->facts.has_dwarf)
+		r = fetch_one(&search, &image->facts.stamp.build_id, debuginfod, &files->debug);
+	holder = files->debug.fd >= 0 ? &files->debug : image;
+	if (r != -ENOMEM && files->alt.fd < 0 && holder->facts.alt)
+		r = fetch_one(&search, &holder->facts.alt_id, debuginfod, &files->alt);
+	files->unread += search.unread;
 	return r == -ENOMEM ? r : 0;
 }

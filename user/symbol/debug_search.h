@@ -7,22 +7,26 @@
 #ifndef MEMTRACED_SYMBOL_DEBUG_SEARCH_H
 #define MEMTRACED_SYMBOL_DEBUG_SEARCH_H
 
-struct elf_image;
+#include "symbol/symbol_file.h"
+
+struct debuginfod;
+
+/* Each may be absent: not found, or not needed because the image holds DWARF itself. */
+struct debug_files {
+	struct symbol_file debug, alt;
+	uint64_t unread; /* candidates of which no worker could say what they are */
+};
 
 /*
  * `path` is the image's own, as the target sees it; `root` the target's root, or NULL for this
- * host's. A file is taken only when its build ID, or without one its CRC, is the image's. What is
- * not found, or not needed because the image holds DWARF itself, is NULL. 0 or -ENOMEM.
+ * host's. A file is taken only when its build ID, or without one its CRC, is the image's. Adds to
+ * `files`, in which none is. 0 or -ENOMEM.
  */
-int debug_search(const struct elf_image *image, const char *path, const char *root,
-		 struct elf_image **ret_debug, struct elf_image **ret_alt);
+int debug_search(struct worker *worker, const struct symbol_file *image, const char *path,
+		 const char *root, struct debug_files *files);
 
-/*
- * The same from debuginfod servers, for what was not found: *debug and *alt (each may be NULL) are
- * set where one has it. 0 or -ENOMEM.
- */
-struct debuginfod;
-int debug_fetch(const struct elf_image *image, struct debuginfod *debuginfod,
-		struct elf_image **debug, struct elf_image **alt);
+/* The same from debuginfod servers, for what was not found. 0 or -ENOMEM. */
+int debug_fetch(struct worker *worker, const struct symbol_file *image,
+		struct debuginfod *debuginfod, struct debug_files *files);
 
 #endif

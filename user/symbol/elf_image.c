@@ -10,20 +10,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct load {
-	uint64_t vaddr, file_offset, file_bytes, mem_bytes;
-	bool executable;
-};
-
 struct elf_image {
 	int fd;
-	off_t size_bytes; /* when it was opened */
-	struct timespec modified;
+	struct elf_stamp stamp;
 	char *memory;
-	Elf *elf; /* NULL: shut */
-	VEC(struct load) loads;
-	uint8_t build_id[ELF_IMAGE_MAX_BUILD_ID];
-	size_t build_id_len;
+	Elf *elf;
+	VEC(struct elf_load) loads;
 };
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
@@ -65,8 +57,9 @@ static int read_loads(struct elf_image *image)
 	for (i = 0; i < n; i++) {
 		if (!gelf_getphdr(image->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
 			continue;
-		r = vec_push(&image->loads, (struct load){ ph.p_vaddr, ph.p_offset, ph.p_filesz,
-							   ph.p_memsz, (ph.p_flags & PF_X) != 0 });
+		r = vec_push(&image->loads,
+			     (struct elf_load){ ph.p_vaddr, ph.p_offset, ph.p_filesz, ph.p_memsz,
+						(ph.p_flags & PF_X) != 0 });
 		if (r < 0)
 			return r;
 	}
@@ -78,10 +71,17 @@ static void read_build_id(struct elf_image *image)
 	const void *bytes = NULL;
 	ssize_t n = dwelf_elf_gnu_build_id(image->elf, &bytes);
 
-	if (n <= 0 || n > ELF_IMAGE_MAX_BUILD_ID)
+	if (n <= 0 || n > ELF_MAX_BUILD_ID)
 		return;
-	memcpy(image->build_id, bytes, (size_t)n);
-	image->build_id_len = (size_t)n;
+	memcpy(image->stamp.build_id.bytes, bytes, (size_t)n);
+	image->stamp.build_id.len = (uint8_t)n;
+}
+
+static void set_times(struct elf_stamp *stamp, const struct stat *st)
+{
+	stamp->size_bytes = (uint64_t)st->st_size;
+	stamp->modified_s = (uint64_t)st->st_mtim.tv_sec;
+	stamp->modified_ns = (uint64_t)st->st_mtim.tv_nsec;
 }
 
 int elf_image_open(int fd, struct elf_image **ret_image)
@@ -99,8 +99,7 @@ int elf_image_open(int fd, struct elf_image **ret_image)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -ENOEXEC;
-	image->size_bytes = st.st_size;
-	image->modified = st.st_mtim;
+	set_times(&image->stamp, &st);
 	n = pread(image->fd, head, sizeof(head), 0);
 	if (n < 0)
 		return -errno;
@@ -155,28 +154,19 @@ void elf_image_free(struct elf_image *image)
 	free(image);
 }
 
-void elf_image_shut(struct elf_image *image)
-{
-	if (!image || image->fd < 0)
-		return;
-	elf_end(image->elf);
-	image->elf = NULL;
-}
-
-bool elf_image_is_shut(const struct elf_image *image)
-{
-	return !image->elf;
-}
-
 bool elf_image_is_unchanged(const struct elf_image *image)
 {
+	const struct elf_stamp *then = &image->stamp;
+	struct elf_stamp now;
 	struct stat st;
 
 	if (image->fd < 0)
 		return true;
-	return fstat(image->fd, &st) == 0 && st.st_size == image->size_bytes &&
-	       st.st_mtim.tv_sec == image->modified.tv_sec &&
-	       st.st_mtim.tv_nsec == image->modified.tv_nsec;
+	if (fstat(image->fd, &st) < 0)
+		return false;
+	set_times(&now, &st);
+	return now.size_bytes == then->size_bytes && now.modified_s == then->modified_s &&
+	       now.modified_ns == then->modified_ns;
 }
 
 Elf *elf_image_elf(const struct elf_image *image)
@@ -184,33 +174,15 @@ Elf *elf_image_elf(const struct elf_image *image)
 	return image->elf;
 }
 
-int elf_image_fd(const struct elf_image *image)
+const struct elf_stamp *elf_image_stamp(const struct elf_image *image)
 {
-	return image->fd;
+	return &image->stamp;
 }
 
-size_t elf_image_build_id(const struct elf_image *image, const uint8_t **ret_bytes)
+const struct elf_load *elf_image_loads(const struct elf_image *image, size_t *ret_n)
 {
-	if (image->build_id_len > 0)
-		*ret_bytes = image->build_id;
-	return image->build_id_len;
-}
-
-bool elf_image_vaddr(const struct elf_image *image, uint64_t file_offset, uint64_t *ret_vaddr)
-{
-	const struct load *found = NULL;
-
-	vec_foreach(&image->loads, load) {
-		if (file_offset < load->file_offset ||
-		    file_offset - load->file_offset >= load->file_bytes)
-			continue;
-		if (!found || (load->executable && !found->executable))
-			found = load;
-	}
-	if (!found)
-		return false;
-	*ret_vaddr = found->vaddr + (file_offset - found->file_offset);
-	return true;
+	*ret_n = image->loads.len;
+	return image->loads.data;
 }
 
 bool elf_image_is_code(const struct elf_image *image, uint64_t vaddr)

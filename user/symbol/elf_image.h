@@ -8,13 +8,12 @@
 #define MEMTRACED_SYMBOL_ELF_IMAGE_H
 
 #include "base/cleanup.h"
+#include "symbol/elf_facts.h"
 
 #include <gelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define ELF_IMAGE_MAX_BUILD_ID 64
 
 struct elf_image;
 
@@ -26,26 +25,16 @@ void elf_image_free(struct elf_image *image); /* NULL is legal */
 DEFINE_CLEANUP(struct elf_image, elf_image_free)
 
 /*
- * Frees what was read of the file, until it is opened anew by its descriptor; what follows needs it
- * but for descriptor, build ID, segments and elf_image_is_unchanged. Nothing for one from memory.
- */
-void elf_image_shut(struct elf_image *image); /* NULL is legal */
-bool elf_image_is_shut(const struct elf_image *image);
-
-/*
  * Is the file as it was when it was opened? What is read later than that may be another file's,
  * when it was written over. True for an image from memory.
  */
 bool elf_image_is_unchanged(const struct elf_image *image);
 
 Elf *elf_image_elf(const struct elf_image *image);
-/* -1 for an image from memory. */
-int elf_image_fd(const struct elf_image *image);
-/* Its length, 0 when there is none; the bytes are the image's. */
-size_t elf_image_build_id(const struct elf_image *image, const uint8_t **ret_bytes);
+/* Of when it was opened; without size and times for an image from memory. */
+const struct elf_stamp *elf_image_stamp(const struct elf_image *image);
+const struct elf_load *elf_image_loads(const struct elf_image *image, size_t *ret_n);
 
-/* By PT_LOAD, executable ones first. False when no segment holds the offset. */
-bool elf_image_vaddr(const struct elf_image *image, uint64_t file_offset, uint64_t *ret_vaddr);
 /* Whether an executable segment holds the address. */
 bool elf_image_is_code(const struct elf_image *image, uint64_t vaddr);
 

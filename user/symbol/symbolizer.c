@@ -3,14 +3,13 @@
 
 #include "base/hashmap.h"
 #include "base/strbuf.h"
-#include "base/vec.h"
+#include "sandbox/worker.h"
 #include "symbol/debug_search.h"
-#include "symbol/dwarf_index.h"
-#include "symbol/elf_image.h"
 #include "symbol/kallsyms.h"
 #include "symbol/names.h"
 #include "symbol/symbol_cache.h"
-#include "symbol/symbol_table.h"
+#include "symbol/symbol_server.h"
+#include "symbol/symbol_wire.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,15 +18,14 @@
 struct symbol_object {
 	char *path;
 	uint64_t dev, ino; /* of a text: its length and hash */
-	char build_id[2 * ELF_IMAGE_MAX_BUILD_ID + 1];
-	bool is_open; /* part of the key, so that a file that could not be opened may be later */
-	struct elf_image *image, *debug, *alt; /* each may be NULL */
-	struct kallsyms *kallsyms;	       /* NULL unless it is the kernel */
-	struct symbol_table *table;	       /* NULL until the first address */
-	struct dwarf_index *dwarf;
-	bool is_indexed;
-	bool was_fetched; /* or no server has it */
-	uint64_t open_bytes;
+	char build_id[2 * ELF_MAX_BUILD_ID + 1];
+	bool is_open;	 /* part of the key, so that a file that could not be opened may be later */
+	bool is_unread;	 /* no worker could say what it is */
+	uint64_t number; /* by which a worker knows it, with the files it has now */
+	struct symbol_file image;  /* none, too, when it is another file by now */
+	struct debug_files others; /* where it keeps its debug information */
+	struct kallsyms *kallsyms; /* NULL unless it is the kernel */
+	bool was_fetched;	   /* or no server has it */
 };
 
 /*
@@ -40,10 +38,11 @@ struct symbol_object {
 struct symbolizer {
 	struct hashmap *objects;
 	struct symbol_cache *cache;
-	struct debuginfod *debuginfod;	  /* NULL: nothing is fetched */
-	VEC(struct symbol_object *) open; /* whose files were read, used last at the end */
-	struct symbolizer_limits limits;  /* of what is open */
-	struct symbolizer_counts counts;
+	struct debuginfod *debuginfod;	/* NULL: nothing is fetched */
+	struct worker *worker, *inside; /* inside: our own, where none was given; else NULL */
+	struct symbol_look_up look_up;	/* of what is asked for at the moment */
+	struct object_counts counts;	/* as of the last answer */
+	uint64_t unread;
 };
 
 static uint64_t hash_object(const void *item)
@@ -67,12 +66,10 @@ static void object_free(struct symbol_object *object)
 {
 	if (!object)
 		return;
-	symbol_table_free(object->table);
-	dwarf_index_free(object->dwarf);
 	kallsyms_free(object->kallsyms);
-	elf_image_free(object->alt);
-	elf_image_free(object->debug);
-	elf_image_free(object->image);
+	symbol_file_done(&object->others.alt);
+	symbol_file_done(&object->others.debug);
+	symbol_file_done(&object->image);
 	free(object->path);
 	free(object);
 }
@@ -85,19 +82,22 @@ static void free_object_item(void *item)
 
 static const struct hashmap_ops object_ops = { hash_object, equal_objects, free_object_item };
 
-int symbolizer_new(struct symbolizer **ret_symbolizer)
+int symbolizer_new(struct worker *worker, struct symbolizer **ret_symbolizer)
 {
 	_cleanup_(symbolizer_free_p) struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
 	int r;
 
 	if (!symbolizer)
 		return -ENOMEM;
-	r = hashmap_new(&object_ops, &symbolizer->objects);
+	r = worker ? 0 : worker_new_inside(&symbol_server, &symbolizer->inside);
+	if (r == 0)
+		r = hashmap_new(&object_ops, &symbolizer->objects);
 	if (r == 0)
 		r = symbol_cache_new(&symbolizer->cache);
 	if (r < 0)
 		return r;
-	symbolizer->limits = (struct symbolizer_limits){ MAX_OPEN, MAX_OPEN_BYTES };
+	symbolizer->worker = worker ? worker : symbolizer->inside;
+	symbolizer->look_up.limits = (struct object_limits){ MAX_OPEN, MAX_OPEN_BYTES };
 	*ret_symbolizer = TAKE_PTR(symbolizer);
 	return 0;
 }
@@ -108,7 +108,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 		return;
 	symbol_cache_free(symbolizer->cache);
 	hashmap_free(symbolizer->objects);
-	vec_done(&symbolizer->open);
+	worker_free(symbolizer->inside);
 	free(symbolizer);
 }
 
@@ -129,60 +129,16 @@ static int find_or_insert(struct symbolizer *symbolizer, struct symbol_object **
 	return 0;
 }
 
-static void set_build_id(struct symbol_object *object)
-{
-	const uint8_t *bytes;
-	size_t n = elf_image_build_id(object->image, &bytes), i;
-
-	for (i = 0; i < n; i++)
-		sprintf(object->build_id + 2 * i, "%02x", bytes[i]);
-}
-
-static void shut_images(struct symbol_object *object)
-{
-	elf_image_shut(object->image);
-	elf_image_shut(object->debug);
-	elf_image_shut(object->alt);
-}
-
-int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t dev, uint64_t ino,
-		      int fd, const char *root, struct symbol_object **ret_object)
+static int object_new(const char *path, uint64_t dev, uint64_t ino,
+		      struct symbol_object **ret_object)
 {
 	_cleanup_(object_free_p) struct symbol_object *object = calloc(1, sizeof(*object));
-	int r;
 
 	if (!object)
 		return -ENOMEM;
+	object->image.fd = object->others.debug.fd = object->others.alt.fd = -1;
 	object->dev = dev;
 	object->ino = ino;
-	object->path = strdup(path);
-	if (!object->path)
-		return -ENOMEM;
-	/* What is no ELF file is an object of which nothing is known. */
-	if (fd >= 0 && elf_image_open(fd, &object->image) == -ENOMEM)
-		return -ENOMEM;
-	if (object->image) {
-		object->is_open = true;
-		set_build_id(object);
-	}
-	if (object->image && !hashmap_find(symbolizer->objects, object)) {
-		r = debug_search(object->image, path, root, &object->debug, &object->alt);
-		if (r < 0)
-			return r;
-		shut_images(object);
-	}
-	return find_or_insert(symbolizer, &object, ret_object);
-}
-
-static int text_object_new(const char *path, const char *text, size_t len,
-			   struct symbol_object **ret_object)
-{
-	_cleanup_(object_free_p) struct symbol_object *object = calloc(1, sizeof(*object));
-
-	if (!object)
-		return -ENOMEM;
-	object->dev = len;
-	object->ino = hash_bytes(text, len, 0);
 	object->path = strdup(path);
 	if (!object->path)
 		return -ENOMEM;
@@ -190,182 +146,59 @@ static int text_object_new(const char *path, const char *text, size_t len,
 	return 0;
 }
 
+/* What is no ELF file is an object of which nothing is known. */
+static int open_image(struct symbolizer *symbolizer, struct symbol_object *object, int fd)
+{
+	const struct elf_build_id *id = &object->image.facts.stamp.build_id;
+	int r = fd < 0 ? -ENOEXEC : symbol_file_open(symbolizer->worker, fd, &object->image);
+
+	if (r == 0) {
+		object->is_open = true;
+		for (size_t i = 0; i < id->len; i++)
+			sprintf(object->build_id + 2 * i, "%02x", id->bytes[i]);
+	}
+	object->is_unread = r == -EPIPE || r == -EAGAIN;
+	return r == -ENOMEM ? r : 0;
+}
+
+static void set_number(struct symbolizer *symbolizer, struct symbol_object *object)
+{
+	object->number = worker_next_number(symbolizer->worker);
+	symbolizer->unread += object->others.unread;
+	object->others.unread = 0;
+}
+
+int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t dev, uint64_t ino,
+		      int fd, const char *root, struct symbol_object **ret_object)
+{
+	_cleanup_(object_free_p) struct symbol_object *object = NULL;
+	bool is_unread;
+	int r = object_new(path, dev, ino, &object);
+
+	if (r == 0)
+		r = open_image(symbolizer, object, fd);
+	if (r == 0 && object->is_open && !hashmap_find(symbolizer->objects, object)) {
+		r = debug_search(symbolizer->worker, &object->image, path, root, &object->others);
+		set_number(symbolizer, object);
+	}
+	if (r < 0)
+		return r;
+	is_unread = object->is_unread;
+	r = find_or_insert(symbolizer, &object, ret_object);
+	if (r == 0 && is_unread)
+		(*ret_object)->is_unread = true;
+	return r;
+}
+
 int symbolizer_kallsyms(struct symbolizer *symbolizer, const char *path, const char *text,
 			size_t len, struct symbol_object **ret_object)
 {
 	_cleanup_(object_free_p) struct symbol_object *object = NULL;
-	int r = text_object_new(path, text, len, &object);
+	int r = object_new(path, len, hash_bytes(text, len, 0), &object);
 
 	if (r == 0)
 		r = kallsyms_new(text, len, &object->kallsyms);
 	return r < 0 ? r : find_or_insert(symbolizer, &object, ret_object);
-}
-
-static void forget_index(struct symbol_object *object)
-{
-	symbol_table_free(object->table);
-	dwarf_index_free(object->dwarf);
-	object->table = NULL;
-	object->dwarf = NULL;
-	object->is_indexed = false;
-	object->open_bytes = 0;
-}
-
-static bool same_build_id(const struct elf_image *a, const struct elf_image *b)
-{
-	const uint8_t *id_a, *id_b;
-	size_t len_a = elf_image_build_id(a, &id_a), len_b = elf_image_build_id(b, &id_b);
-
-	return len_a > 0 && len_a == len_b && memcmp(id_a, id_b, len_a) == 0;
-}
-
-/*
- * A file that was written to is another's by its build ID, even where size and time are as before;
- * without one, only size and time can tell. Opened anew, or none.
- */
-static int open_again(struct elf_image **image)
-{
-	_cleanup_(elf_image_free_p) struct elf_image *now = NULL;
-	bool by_times;
-	const uint8_t *id;
-	int r;
-
-	if (!*image || elf_image_fd(*image) < 0)
-		return 0;
-	by_times = elf_image_build_id(*image, &id) == 0 && elf_image_is_unchanged(*image);
-	if (by_times && !elf_image_is_shut(*image))
-		return 0;
-	r = elf_image_open(elf_image_fd(*image), &now);
-	if (r == -ENOMEM)
-		return r;
-	if (now && !by_times && !same_build_id(now, *image)) {
-		elf_image_free(now);
-		now = NULL;
-	}
-	elf_image_free(*image);
-	*image = TAKE_PTR(now);
-	return 0;
-}
-
-/* Files are read here, long after they were opened. */
-static int open_all_again(struct symbol_object *object)
-{
-	int r = open_again(&object->image);
-
-	if (r == 0)
-		r = open_again(&object->debug);
-	return r < 0 ? r : open_again(&object->alt);
-}
-
-static bool is_unchanged(const struct symbol_object *object)
-{
-	return (!object->image || elf_image_is_unchanged(object->image)) &&
-	       (!object->debug || elf_image_is_unchanged(object->debug)) &&
-	       (!object->alt || elf_image_is_unchanged(object->alt));
-}
-
-static int read_index(struct symbol_object *object)
-{
-	int r;
-
-	if (!object->image)
-		return 0;
-	if (!object->table) {
-		r = symbol_table_new(object->image, object->debug, &object->table);
-		if (r < 0)
-			return r;
-	}
-	r = dwarf_index_new(object->image, object->debug ? object->debug : object->image,
-			    object->alt, &object->dwarf);
-	return r == -ENOMEM ? r : 0;
-}
-
-static uint64_t count_bytes(const struct symbol_object *object)
-{
-	uint64_t bytes = object->table ? symbol_table_bytes(object->table) : 0;
-
-	if (!object->dwarf)
-		return bytes;
-	bytes += elf_image_debug_bytes(object->debug ? object->debug : object->image);
-	return bytes + (object->alt ? elf_image_debug_bytes(object->alt) : 0);
-}
-
-/* What was read for the object is freed; its files stay at hand. */
-static void shut_object(struct symbolizer *symbolizer, size_t index)
-{
-	struct symbol_object *object = symbolizer->open.data[index];
-
-	memmove(symbolizer->open.data + index, symbolizer->open.data + index + 1,
-		(symbolizer->open.len - index - 1) * sizeof(symbolizer->open.data[0]));
-	symbolizer->open.len--;
-	symbolizer->counts.open_bytes -= object->open_bytes;
-	forget_index(object);
-	shut_images(object);
-}
-
-static void set_used(struct symbolizer *symbolizer, struct symbol_object *object)
-{
-	size_t last = symbolizer->open.len - 1, i = last;
-
-	while (i > 0 && symbolizer->open.data[i] != object)
-		i--;
-	memmove(symbolizer->open.data + i, symbolizer->open.data + i + 1,
-		(last - i) * sizeof(symbolizer->open.data[0]));
-	symbolizer->open.data[last] = object;
-}
-
-static int add_open(struct symbolizer *symbolizer, struct symbol_object *object)
-{
-	int r = vec_push(&symbolizer->open, object);
-
-	if (r < 0) {
-		forget_index(object);
-		return r;
-	}
-	object->is_indexed = true;
-	object->open_bytes = count_bytes(object);
-	symbolizer->counts.open_bytes += object->open_bytes;
-	symbolizer->counts.reads++;
-	while (symbolizer->open.len > 1 &&
-	       (symbolizer->open.len > symbolizer->limits.open ||
-		symbolizer->counts.open_bytes > symbolizer->limits.open_bytes))
-		shut_object(symbolizer, 0);
-	return 0;
-}
-
-static int fetch(struct symbolizer *symbolizer, struct symbol_object *object)
-{
-	if (!symbolizer->debuginfod || !object->image || object->was_fetched)
-		return 0;
-	object->was_fetched = true;
-	return debug_fetch(object->image, symbolizer->debuginfod, &object->debug, &object->alt);
-}
-
-/* All that is ever read of the files is read now; a file that is written to meanwhile is none. */
-static int index_object(struct symbolizer *symbolizer, struct symbol_object *object)
-{
-	int r;
-
-	if (!object->image)
-		return 0;
-	if (object->is_indexed) {
-		set_used(symbolizer, object);
-		return 0;
-	}
-	r = open_all_again(object);
-	if (r == 0)
-		r = fetch(symbolizer, object);
-	if (r == 0)
-		r = read_index(object);
-	if (r < 0)
-		return r;
-	if (object->image && is_unchanged(object))
-		return add_open(symbolizer, object);
-	forget_index(object);
-	elf_image_free(object->image);
-	object->image = NULL;
-	shut_images(object);
-	return 0;
 }
 
 static int place_add(struct symbolizer *symbolizer, const struct place_key *key,
@@ -377,86 +210,187 @@ static int place_add(struct symbolizer *symbolizer, const struct place_key *key,
 	return symbol_cache_add(symbolizer->cache, key, &symbol, ret_symbol);
 }
 
-/* NULL stays NULL. */
-static int add_string(struct names *names, const char *text, const char **ret_copy)
+/* --- ELF files ------------------------------------------------------------------------------- */
+
+static struct place_key place_key(const struct symbol_object *object,
+				  const struct object_place *place)
 {
-	return text ? names_add(names, text, strlen(text), ret_copy) : 0;
+	return (struct place_key){ .object = object,
+				   .file_offset = place->file_offset,
+				   .kind = place->is_call ? PLACE_BEFORE : PLACE_AT };
 }
 
-static int name_from_dwarf(struct names *names, const struct dwarf_frame *from,
-			   struct symbol_frame *frame)
+/* What it was made known as, or was looked up. 0, -ENOENT or -ENOMEM. */
+static int find_place(struct symbolizer *symbolizer, const struct symbol_object *object,
+		      const struct object_place *place, const struct symbol **ret_symbol)
 {
-	const char *name = from->linkage ? from->linkage : from->name;
-
-	if (!name)
-		return 0;
-	return names_demangle(names, name, strlen(name), &frame->linkage, &frame->function);
-}
-
-/*
- * The physical function goes by its symbol, as without debug information, but for mere labels where
- * DWARF knows a function.
- */
-static int name_physical(struct names *names, const struct table_symbol *symbol,
-			 const struct dwarf_frame *from, uint64_t vaddr, struct symbol_frame *frame)
-{
-	uint64_t start = 0;
+	struct place_key key = place_key(object, place);
+	enum place_kind kind = key.kind;
 	int r;
 
-	if (symbol && !(symbol->is_label && from->name)) {
-		r = names_demangle(names, symbol->name, symbol->name_len, &frame->linkage,
-				   &frame->function);
-		start = symbol->start;
-	} else {
-		r = name_from_dwarf(names, from, frame);
-		start = from->entry;
+	key.kind = PLACE_KNOWN;
+	r = symbol_cache_find(symbolizer->cache, &key, ret_symbol);
+	if (r != -ENOENT)
+		return r;
+	key.kind = kind;
+	return symbol_cache_find(symbolizer->cache, &key, ret_symbol);
+}
+
+/* The first so many places of the look-up have their answers. */
+static void drop_places(struct symbol_look_up *look_up, size_t n)
+{
+	look_up->n_places -= n;
+	memmove(look_up->places, look_up->places + n,
+		look_up->n_places * sizeof(look_up->places[0]));
+}
+
+/* What was kept first stays. */
+static int keep_place(struct symbolizer *symbolizer, const struct symbol_object *object,
+		      const struct object_place *place, const struct symbol_frame *frames,
+		      size_t n_frames)
+{
+	struct place_key key = place_key(object, place);
+	const struct symbol *symbol;
+	int r = place_add(symbolizer, &key, frames, n_frames, &symbol);
+
+	return r == -EEXIST ? 0 : r;
+}
+
+static int keep_unknown(struct symbolizer *symbolizer, const struct symbol_object *object)
+{
+	struct symbol_look_up *look_up = &symbolizer->look_up;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < look_up->n_places; i++) {
+		const struct symbol_frame frame = { .offset = look_up->places[i].file_offset };
+
+		r = keep_place(symbolizer, object, &look_up->places[i], &frame, 1);
 	}
-	if (frame->function)
-		frame->offset = start > 0 ? vaddr - start : 0;
+	drop_places(look_up, look_up->n_places);
 	return r;
 }
 
-static int resolve_elf(struct symbolizer *symbolizer, struct symbol_object *object,
-		       const struct place_key *key, const struct symbol **ret_symbol)
+/* They are the message's. */
+static int copy_strings(struct names *names, struct symbol_frame *frame)
 {
-	struct symbol_frame frames[DWARF_INDEX_MAX_FRAMES] = { { .offset = key->file_offset } };
-	struct dwarf_frame from[DWARF_INDEX_MAX_FRAMES] = {};
-	uint64_t before = key->kind == PLACE_BEFORE && key->file_offset > 0 ? 1 : 0;
-	struct names *names = symbol_cache_names(symbolizer->cache);
-	const struct table_symbol *symbol;
-	uint64_t vaddr;
-	size_t n = 0, i;
-	int r;
+	const char **strings[] = { &frame->file, &frame->function, &frame->linkage };
+	int r = 0;
 
-	r = index_object(symbolizer, object);
+	for (size_t i = 0; r == 0 && i < sizeof(strings) / sizeof(strings[0]); i++)
+		if (*strings[i])
+			r = names_add(names, *strings[i], strlen(*strings[i]), strings[i]);
+	return r;
+}
+
+/* 0, -ESTALE, -EBADMSG or -ENOMEM. Each place is sound by itself, whatever comes behind. */
+static int take_answer(struct symbolizer *symbolizer, const struct symbol_object *object,
+		       const struct strbuf *answer)
+{
+	struct names *names = symbol_cache_names(symbolizer->cache);
+	struct symbol_look_up *look_up = &symbolizer->look_up;
+	struct wire_reader reader = wire_read(answer);
+	struct symbol_head head = symbol_get_head(&reader, look_up->n_places);
+	int r = 0;
+
+	for (size_t i = 0; !reader.bad && r == 0 && i < head.n_places; i++) {
+		struct symbol_frame frames[OBJECT_MAX_FRAMES];
+		size_t n = symbol_get_place(&reader, frames);
+
+		for (size_t k = 0; r == 0 && k < n; k++)
+			r = copy_strings(names, &frames[k]);
+		if (r == 0 && n > 0)
+			r = keep_place(symbolizer, object, &look_up->places[i], frames, n);
+	}
 	if (r < 0)
 		return r;
-	if (!object->image || !elf_image_vaddr(object->image, key->file_offset - before, &vaddr))
-		return place_add(symbolizer, key, frames, 1, ret_symbol);
-	if (object->dwarf) {
-		r = dwarf_index_find(object->dwarf, vaddr, from, &n);
-		if (r < 0)
-			return r;
-	}
-	n = n ? n : 1;
-	for (i = 0; i < n; i++) {
-		r = add_string(names, from[i].file, &frames[i].file);
-		if (r < 0)
-			return r;
-		frames[i].line = from[i].line;
-		frames[i].is_inline = i + 1 < n;
-		if (!frames[i].is_inline)
-			break;
-		frames[i].offset = 0;
-		r = name_from_dwarf(names, &from[i], &frames[i]);
-		if (r < 0)
-			return r;
-	}
-	frames[n - 1].offset = key->file_offset;
-	symbol = symbol_table_find(object->table, vaddr);
-	r = name_physical(names, symbol, &from[n - 1], vaddr + before, &frames[n - 1]);
-	return r < 0 ? r : place_add(symbolizer, key, frames, n, ret_symbol);
+	if (!wire_is_read(&reader))
+		return -EBADMSG;
+	symbolizer->counts = head.counts;
+	drop_places(look_up, head.n_places);
+	return head.is_stale ? -ESTALE : 0;
 }
+
+static int ask(struct symbolizer *symbolizer, struct symbol_object *object)
+{
+	const struct symbol_file *files[OBJECT_FILES] = { &object->image, &object->others.debug,
+							  &object->others.alt };
+	struct symbol_look_up *look_up = &symbolizer->look_up;
+	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
+	int fds[OBJECT_FILES], r;
+	size_t n_fds = 0;
+
+	look_up->object = object->number;
+	for (size_t i = 0; i < OBJECT_FILES; i++) {
+		look_up->files.fds[i] = files[i]->fd;
+		look_up->files.stamps[i] = files[i]->facts.stamp;
+		if (files[i]->fd >= 0)
+			fds[n_fds++] = files[i]->fd;
+	}
+	wire_put_u8(&request, SYMBOL_LOOK_UP);
+	symbol_put_look_up(&request, look_up);
+	r = strbuf_error(&request);
+	if (r == 0)
+		r = worker_call(symbolizer->worker, &request, fds, n_fds, &answer);
+	if (r == 0)
+		r = take_answer(symbolizer, object, &answer);
+	return r == -EBADMSG ? worker_distrust(symbolizer->worker) : r;
+}
+
+static int fetch(struct symbolizer *symbolizer, struct symbol_object *object)
+{
+	struct debug_files *others = &object->others;
+	int debug = others->debug.fd, alt = others->alt.fd, r;
+
+	if (!symbolizer->debuginfod || object->image.fd < 0 || object->was_fetched)
+		return 0;
+	object->was_fetched = true;
+	r = debug_fetch(symbolizer->worker, &object->image, symbolizer->debuginfod, others);
+	if (others->debug.fd != debug || others->alt.fd != alt || others->unread > 0)
+		set_number(symbolizer, object);
+	return r;
+}
+
+/* Answers all places of the look-up: what cannot be read is unknown. */
+static int look_up_all(struct symbolizer *symbolizer, struct symbol_object *object)
+{
+	struct symbol_look_up *look_up = &symbolizer->look_up;
+	int r = fetch(symbolizer, object);
+
+	while (r == 0 && look_up->n_places > 0 && object->image.fd >= 0)
+		r = ask(symbolizer, object);
+	if (r == -ESTALE)
+		symbol_file_done(&object->image);
+	if (r == -EPIPE || r == -EAGAIN || object->is_unread)
+		symbolizer->unread += look_up->n_places;
+	if (r == -ENOMEM) {
+		look_up->n_places = 0;
+		return r;
+	}
+	return keep_unknown(symbolizer, object);
+}
+
+int symbolizer_look_up(struct symbolizer *symbolizer, struct symbol_object *object,
+		       const struct object_place *places, size_t n)
+{
+	struct symbol_look_up *look_up = &symbolizer->look_up;
+	const struct symbol *symbol;
+	int r = 0;
+
+	if (object->kallsyms)
+		return 0;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		r = find_place(symbolizer, object, &places[i], &symbol);
+		if (r == -ENOENT) {
+			look_up->places[look_up->n_places++] = places[i];
+			r = look_up->n_places == SYMBOL_MAX_PLACES ?
+				    look_up_all(symbolizer, object) :
+				    0;
+		}
+	}
+	return r == 0 && look_up->n_places > 0 ? look_up_all(symbolizer, object) : r;
+}
+
+/* --- the kernel ------------------------------------------------------------------------------ */
 
 static int resolve_kernel(struct symbolizer *symbolizer, const struct symbol_object *object,
 			  uint64_t addr, struct symbol_frame *frame)
@@ -481,33 +415,32 @@ static int resolve_kernel(struct symbolizer *symbolizer, const struct symbol_obj
 
 /* Of an object that is a text: its file offsets are addresses. */
 static int resolve_text(struct symbolizer *symbolizer, const struct symbol_object *object,
-			const struct place_key *key, const struct symbol **ret_symbol)
+			const struct object_place *place, const struct symbol **ret_symbol)
 {
-	uint64_t before = key->kind == PLACE_BEFORE && key->file_offset > 0 ? 1 : 0;
-	struct symbol_frame frame = { .offset = key->file_offset };
+	uint64_t before = place->is_call && place->file_offset > 0 ? 1 : 0;
+	struct symbol_frame frame = { .offset = place->file_offset };
+	struct place_key key = place_key(object, place);
 	int r;
 
-	r = resolve_kernel(symbolizer, object, key->file_offset - before, &frame);
-	return r < 0 ? r : place_add(symbolizer, key, &frame, 1, ret_symbol);
+	r = resolve_kernel(symbolizer, object, place->file_offset - before, &frame);
+	return r < 0 ? r : place_add(symbolizer, &key, &frame, 1, ret_symbol);
 }
 
 int symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_object *object,
 		       uint64_t file_offset, bool is_call, const struct symbol **ret_symbol)
 {
-	struct place_key key = { .object = object, .file_offset = file_offset };
-	int r;
+	const struct object_place place = { file_offset, is_call };
+	int r = find_place(symbolizer, object, &place, ret_symbol);
 
-	key.kind = PLACE_KNOWN;
-	r = symbol_cache_find(symbolizer->cache, &key, ret_symbol);
 	if (r != -ENOENT)
 		return r;
-	key.kind = is_call ? PLACE_BEFORE : PLACE_AT;
-	r = symbol_cache_find(symbolizer->cache, &key, ret_symbol);
-	if (r != -ENOENT)
-		return r;
-	return object->kallsyms ? resolve_text(symbolizer, object, &key, ret_symbol) :
-				  resolve_elf(symbolizer, object, &key, ret_symbol);
+	if (object->kallsyms)
+		return resolve_text(symbolizer, object, &place, ret_symbol);
+	r = symbolizer_look_up(symbolizer, object, &place, 1);
+	return r < 0 ? r : find_place(symbolizer, object, &place, ret_symbol);
 }
+
+/* --- what is kept ---------------------------------------------------------------------------- */
 
 int symbolizer_fetch_from(struct symbolizer *symbolizer, struct debuginfod *debuginfod)
 {
@@ -518,8 +451,6 @@ int symbolizer_fetch_from(struct symbolizer *symbolizer, struct debuginfod *debu
 		return r;
 	symbol_cache_free(symbolizer->cache);
 	symbolizer->cache = cache;
-	while (symbolizer->open.len > 0)
-		shut_object(symbolizer, symbolizer->open.len - 1);
 	symbolizer->debuginfod = debuginfod;
 	return 0;
 }
@@ -546,23 +477,27 @@ int symbolizer_age(struct symbolizer *symbolizer, uint64_t max_bytes)
 
 void symbolizer_limit(struct symbolizer *symbolizer, const struct symbolizer_limits *limits)
 {
-	symbolizer->limits = *limits;
+	symbolizer->look_up.limits = (struct object_limits){ limits->open, limits->open_bytes };
 }
 
 struct symbolizer_counts symbolizer_count(const struct symbolizer *symbolizer)
 {
-	struct symbolizer_counts counts = symbolizer->counts;
-
-	counts.open = symbolizer->open.len;
-	counts.cached_bytes = symbol_cache_bytes(symbolizer->cache);
-	return counts;
+	return (struct symbolizer_counts){
+		.open = symbolizer->counts.open,
+		.open_bytes = symbolizer->counts.open_bytes,
+		.cached_bytes = symbol_cache_bytes(symbolizer->cache),
+		.reads = symbolizer->counts.reads,
+		.unread = symbolizer->unread,
+	};
 }
 
 uint64_t symbol_object_vaddr(const struct symbol_object *object, uint64_t file_offset)
 {
+	const struct elf_facts *facts = &object->image.facts;
 	uint64_t vaddr;
 
-	if (object->image && elf_image_vaddr(object->image, file_offset, &vaddr))
+	if (object->image.fd >= 0 &&
+	    elf_loads_vaddr(facts->loads.data, facts->loads.len, file_offset, &vaddr))
 		return vaddr;
 	return file_offset;
 }

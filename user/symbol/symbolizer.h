@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * (object, file offset) to functions, inlined calls and lines, by elfutils; cached by object and
- * offset. A file is held open from symbolizer_object on, its debug files too, so that a report
- * after a target's death is as good as one before. What was read of files is held for some objects
- * only, and read again. One thread, with 5 MiB of stack left.
+ * (object, file offset) to functions, inlined calls and lines; cached by object and offset. A file
+ * is held open from symbolizer_object on, its debug files too, so that a report after a target's
+ * death is as good as one before. Reading them is a worker's (symbol/symbol_server.h), which may
+ * die of it: what it could not say is unknown, and counted. One thread.
  */
 #ifndef MEMTRACED_SYMBOL_SYMBOLIZER_H
 #define MEMTRACED_SYMBOL_SYMBOLIZER_H
@@ -15,14 +15,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct object_place;
 struct symbolizer;
 struct symbol_object;
+struct worker;
 
 /*
- * Demangling on or off is the caller's: it takes `function` or `linkage`. Separate debug files are
- * searched as FORMATS.md 10.4 says, without network.
+ * The worker serves symbol_server's requests, and outlives the symbolizer; NULL: files are read in
+ * this process, with 5 MiB of stack left. Demangling on or off is the caller's: it takes `function`
+ * or `linkage`. Separate debug files are searched as FORMATS.md 10.4 says, without network.
  */
-int symbolizer_new(struct symbolizer **ret_symbolizer);
+int symbolizer_new(struct worker *worker, struct symbolizer **ret_symbolizer);
 void symbolizer_free(struct symbolizer *symbolizer); /* NULL is legal */
 DEFINE_CLEANUP(struct symbolizer, symbolizer_free)
 
@@ -50,6 +53,10 @@ int symbolizer_kallsyms(struct symbolizer *symbolizer, const char *path, const c
  */
 int symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_object *object,
 		       uint64_t file_offset, bool is_call, const struct symbol **ret_symbol);
+
+/* Looks places up that symbolizer_resolve will be asked for: by the hundred. 0 or -ENOMEM. */
+int symbolizer_look_up(struct symbolizer *symbolizer, struct symbol_object *object,
+		       const struct object_place *places, size_t n);
 
 /*
  * Makes a result known without looking it up (recordings), whether it is a call or not. Copies; of
@@ -84,10 +91,11 @@ struct symbolizer_limits {
 void symbolizer_limit(struct symbolizer *symbolizer, const struct symbolizer_limits *limits);
 
 struct symbolizer_counts {
-	size_t open;
+	uint64_t open;	       /* by the worker, for all whom it serves */
 	uint64_t open_bytes;   /* sections that were read, and what was made of symbols */
 	uint64_t cached_bytes; /* symbols */
 	uint64_t reads;	       /* how often an object was read */
+	uint64_t unread;       /* places and debug files of which a worker could not say anything */
 };
 struct symbolizer_counts symbolizer_count(const struct symbolizer *symbolizer);
 

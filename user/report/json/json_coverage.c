@@ -98,7 +98,7 @@ static struct json_object *stack_check_json(struct json_out *out, const struct v
 void json_coverage(struct json_out *out, const struct view *view)
 {
 	static const struct record_coverage nothing;
-	const struct record_coverage *known = model_coverage(view_model(view));
+	const struct record_coverage *known = view_coverage(view);
 	const struct record_coverage *coverage = known ? known : &nothing;
 	const struct record_run *run = model_run(view_model(view));
 	bool lacks = run && run->kernel_lacks && *run->kernel_lacks;

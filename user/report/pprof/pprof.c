@@ -146,7 +146,7 @@ static int put_comments(struct profile *profile)
 {
 	const struct view *view = profile->view;
 	const struct record_run *run = model_run(view_model(view));
-	const struct record_coverage *coverage = model_coverage(view_model(view));
+	const struct record_coverage *coverage = view_coverage(view);
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 
 	if (run)

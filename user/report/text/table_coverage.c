@@ -170,7 +170,7 @@ static void kernel(struct table *t)
 
 void table_coverage(struct table *t)
 {
-	const struct record_coverage *coverage = model_coverage(view_model(t->view));
+	const struct record_coverage *coverage = view_coverage(t->view);
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
 	if (!coverage) {

@@ -3,14 +3,13 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "report/view/mapped_object.h"
 #include "symbol/jit_codes.h"
+#include "symbol/object_symbols.h"
 #include "target/proc_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Something looked up: a file offset of an object, or an address in a process's JIT code. */
 struct entry {
@@ -37,7 +36,8 @@ struct symbols {
 	VEC(struct entry *) pending; /* not looked up so far */
 	VEC(void *) kept;	     /* as long as the entries */
 	uint64_t kept_bytes;
-	size_t last_object; /* where the last RECORD_SYMBOL belonged: they come grouped */
+	uint64_t recorded_unread; /* what a recording says of it; of what was handed over */
+	size_t last_object;	  /* where the last RECORD_SYMBOL belonged: they come grouped */
 };
 
 /*
@@ -114,54 +114,6 @@ void symbols_free(struct symbols *symbols)
 	free(symbols);
 }
 
-/*
- * The root directory of the process that mapped the object, where its debug files are looked for;
- * false when it is this host's, or the process is gone.
- */
-static bool foreign_root(const struct symbols *symbols, const struct model_object *object,
-			 char path[32])
-{
-	const struct model_process *process = model_find_process(symbols->model, object->slot);
-	struct stat theirs, ours;
-
-	if (!process || !process->known)
-		return false;
-	snprintf(path, 32, "/proc/%u/root", process->pid);
-	if (stat(path, &theirs) < 0 || stat("/", &ours) < 0)
-		return false;
-	return theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino;
-}
-
-/* The file must be the one that was mapped: a path may hold another one by now. */
-static bool build_id_differs(const struct symbol_object *opened, const struct model_object *object)
-{
-	const char *have = symbol_object_build_id(opened);
-	char want[2 * RECORD_BUILD_ID_MAX + 1] = "";
-
-	for (size_t i = 0; i < object->build_id_len; i++)
-		snprintf(want + 2 * i, 3, "%02x", object->build_id[i]);
-	return *want && *have && strcmp(want, have) != 0;
-}
-
-static int open_object(struct symbols *symbols, const struct model_object *object,
-		       struct symbol_object **ret_object)
-{
-	_cleanup_close_ int fd = -1;
-	char root[32];
-	bool has_root;
-	int r;
-
-	if (symbols->open_files && object->local_path)
-		fd = open(object->local_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	has_root = fd >= 0 && foreign_root(symbols, object, root);
-	r = symbolizer_object(symbols->symbolizer, object->path, object->dev, object->ino, fd,
-			      has_root ? root : NULL, ret_object);
-	if (r < 0 || fd < 0 || !build_id_differs(*ret_object, object))
-		return r;
-	return symbolizer_object(symbols->symbolizer, object->path, object->dev, object->ino, -1,
-				 NULL, ret_object);
-}
-
 int symbols_update(struct symbols *symbols)
 {
 	size_t n = model_n_objects(symbols->model);
@@ -171,7 +123,9 @@ int symbols_update(struct symbols *symbols)
 		const struct model_object *object =
 			model_object(symbols->model, symbols->objects.len);
 
-		r = open_object(symbols, object, &symbols->objects.data[symbols->objects.len]);
+		r = mapped_object_open(symbols->model, object, symbols->symbolizer,
+				       symbols->open_files,
+				       &symbols->objects.data[symbols->objects.len]);
 		if (r == 0)
 			symbols->objects.len++;
 	}
@@ -409,6 +363,8 @@ int symbols_apply(const struct record *record, void *userdata)
 
 	if (record->type == RECORD_JIT_CODE)
 		return jit_codes_add(symbols->jit, &record->jit_code);
+	if (record->type == RECORD_SYMBOLS_UNREAD)
+		symbols->recorded_unread = record->symbols_unread.count;
 	if (record->type != RECORD_SYMBOL || !symbol->object)
 		return 0;
 	if (symbol->slot != RECORD_NO_SLOT)
@@ -445,23 +401,47 @@ static int entry_compare(const void *item_a, const void *item_b)
 	return (int)a->is_call - (int)b->is_call;
 }
 
+/* The next pending places that belong to one object; `places` has room for all. */
+static int settle_object(struct symbols *symbols, size_t first, struct object_place *places,
+			 size_t *ret_end)
+{
+	struct symbol_object *opened = symbols->pending.data[first]->opened;
+	size_t i;
+	int r;
+
+	for (i = first; i < symbols->pending.len; i++) {
+		const struct entry *entry = symbols->pending.data[i];
+
+		if (entry->opened != opened)
+			break;
+		places[i - first] = (struct object_place){ entry->offset, entry->is_call };
+	}
+	*ret_end = i;
+	r = symbolizer_look_up(symbols->symbolizer, opened, places, i - first);
+	for (i = first; r == 0 && i < *ret_end; i++) {
+		struct entry *entry = symbols->pending.data[i];
+		const struct symbol *symbol;
+
+		r = symbolizer_resolve(symbols->symbolizer, opened, entry->offset, entry->is_call,
+				       &symbol);
+		if (r == 0)
+			entry->symbol = *symbol;
+	}
+	return r;
+}
+
 /* By object, since not all can be held in memory at once. */
 int symbols_settle(struct symbols *symbols)
 {
-	int r = 0;
+	_cleanup_free_ struct object_place *places =
+		calloc(symbols->pending.len + 1, sizeof(*places));
+	int r = places ? 0 : -ENOMEM;
 
 	if (symbols->pending.len > 1)
 		qsort(symbols->pending.data, symbols->pending.len, sizeof(symbols->pending.data[0]),
 		      entry_compare);
-	for (size_t i = 0; r == 0 && i < symbols->pending.len; i++) {
-		struct entry *entry = symbols->pending.data[i];
-		const struct symbol *symbol;
-
-		r = symbolizer_resolve(symbols->symbolizer, entry->opened, entry->offset,
-				       entry->is_call, &symbol);
-		if (r == 0)
-			entry->symbol = *symbol;
-	}
+	for (size_t i = 0; r == 0 && i < symbols->pending.len;)
+		r = settle_object(symbols, i, places, &i);
 	if (r == 0)
 		symbols->pending.len = 0;
 	return r;
@@ -562,6 +542,26 @@ int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata)
 	return r;
 }
 
+uint64_t symbols_unread(const struct symbols *symbols)
+{
+	uint64_t unread = symbolizer_count(symbols->symbolizer).unread;
+
+	return unread > symbols->recorded_unread ? unread : symbols->recorded_unread;
+}
+
+static int hand_over_unread(struct symbols *symbols, record_fn fn, void *userdata)
+{
+	const struct record record = {
+		.type = RECORD_SYMBOLS_UNREAD,
+		.symbols_unread = { symbols_unread(symbols) },
+	};
+
+	if (record.symbols_unread.count == symbols->recorded_unread)
+		return 0;
+	symbols->recorded_unread = record.symbols_unread.count;
+	return fn(&record, userdata);
+}
+
 int symbols_each_new(struct symbols *symbols, record_fn fn, void *userdata)
 {
 	entry_list list = { 0 };
@@ -572,5 +572,5 @@ int symbols_each_new(struct symbols *symbols, record_fn fn, void *userdata)
 		r = hand_over(list.data[i], fn, userdata);
 	}
 	vec_done(&list);
-	return r;
+	return r ? r : hand_over_unread(symbols, fn, userdata);
 }

@@ -37,8 +37,9 @@ DEFINE_CLEANUP(struct symbols, symbols_free)
 int symbols_update(struct symbols *symbols);
 
 /*
- * Makes a RECORD_SYMBOL or RECORD_JIT_CODE known; `userdata` is the symbols, other records are
- * ignored (a record_fn). The record of a symbol's mapping must be in the model. 0 or -ENOMEM.
+ * Makes a RECORD_SYMBOL, RECORD_JIT_CODE or RECORD_SYMBOLS_UNREAD known; `userdata` is the symbols,
+ * other records are ignored (a record_fn). The record of a symbol's mapping must be in the model. 0
+ * or -ENOMEM.
  */
 int symbols_apply(const struct record *record, void *userdata);
 
@@ -73,9 +74,15 @@ int symbols_age(struct symbols *symbols);
 /* symbolizer_fetch_from; what symbols_resolve gave is void. 0 or -ENOMEM. */
 int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod);
 
+/* Places and debug files that no worker could say anything of, here or, so a recording, there. */
+uint64_t symbols_unread(const struct symbols *symbols);
+
 /* Hands all that was looked up to fn as RECORD_SYMBOLs. 0, or what fn returned. */
 int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata);
-/* The same of what no earlier call of this has handed over, or what was forgotten since. */
+/*
+ * The same of what no earlier call of this has handed over, or what was forgotten since; and how
+ * much is unread.
+ */
 int symbols_each_new(struct symbols *symbols, record_fn fn, void *userdata);
 
 #endif

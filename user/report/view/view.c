@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "report/view/view_collect.h"
+#include "report/view/view_coverage.h"
 #include "report/view/view_exact.h"
 #include "report/view/view_free_pairs.h"
 #include "report/view/view_leaks.h"
@@ -15,6 +16,7 @@ struct view {
 	struct report_opts opts;
 	bool exact;
 	bool all_attributed; /* every lost event is some process's */
+	struct view_coverage coverage;
 	VEC(struct view_process) processes;
 	struct view_counts counts;
 	struct view_syscalls syscalls;
@@ -159,6 +161,8 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 		r = view_syscalls_init(model, symbols, &view->syscalls);
 	if (r == 0)
 		r = symbols_settle(symbols);
+	if (r == 0)
+		r = view_coverage_init(model, symbols, &view->coverage);
 	if (r < 0)
 		return r;
 	if (opts->where)
@@ -179,6 +183,7 @@ void view_free(struct view *view)
 		view_timeline_done(&process->timeline);
 	}
 	vec_done(&view->processes);
+	view_coverage_done(&view->coverage);
 	view_counts_done(&view->counts);
 	view_syscalls_done(&view->syscalls);
 	free(view);
@@ -192,6 +197,11 @@ const struct model *view_model(const struct view *view)
 const struct report_opts *view_opts(const struct view *view)
 {
 	return &view->opts;
+}
+
+const struct record_coverage *view_coverage(const struct view *view)
+{
+	return view->coverage.is_known ? &view->coverage.coverage : NULL;
 }
 
 uint64_t view_now_ns(const struct view *view)

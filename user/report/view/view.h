@@ -30,6 +30,8 @@ DEFINE_CLEANUP(struct view, view_free)
 
 const struct model *view_model(const struct view *view);
 const struct report_opts *view_opts(const struct view *view);
+/* What was lost; NULL: no state of the counts was read. The view's. */
+const struct record_coverage *view_coverage(const struct view *view);
 /* CLOCK_MONOTONIC ns of the state shown. */
 uint64_t view_now_ns(const struct view *view);
 

@@ -124,7 +124,7 @@ int process_route_symbol(struct service_call *call, struct http_answer *answer)
 		return 0;
 	r = proc_maps_read(lookup.pid, &lookup.maps);
 	if (r == 0)
-		r = symbolizer_new(&lookup.symbolizer);
+		r = symbolizer_new(call->service->worker, &lookup.symbolizer);
 	if (r == 0)
 		r = add_symbols(&lookup, strbuf_str(http_request_body(call->request)),
 				&answer->body);

@@ -215,7 +215,7 @@ static int begin(struct running *running)
 	if (r == 0)
 		r = add_watchdog(service);
 	if (r == 0)
-		r = traces_new(service->loop, service->config, &service->traces);
+		r = traces_new(service->loop, service->config, service->worker, &service->traces);
 	if (r == 0)
 		r = watch_new(service->config, &service->watch);
 	if (r == 0)
@@ -282,10 +282,11 @@ static void end(struct running *running)
 	free(service->token);
 }
 
-int service_run(const char *config_path)
+int service_run(const char *config_path, struct worker *worker)
 {
 	struct running running = { .service = {
 					   .config_path = config_path,
+					   .worker = worker,
 					   .start_realtime_ns = clock_ns(CLOCK_REALTIME),
 				   } };
 	int r;

@@ -7,9 +7,10 @@
 #define MEMTRACED_SERVICE_DAEMON_SERVICE_H
 
 /*
- * `config_path`: NULL: the usual place. 0 after a signal; -EINVAL: the configuration is wrong;
- * other negative errno. All were logged.
+ * `config_path`: NULL: the usual place. The worker serves symbol_server's requests. 0 after a
+ * signal; -EINVAL: the configuration is wrong; other negative errno. All were logged.
  */
-int service_run(const char *config_path);
+struct worker;
+int service_run(const char *config_path, struct worker *worker);
 
 #endif

@@ -15,6 +15,7 @@
 #include "service/http/server.h"
 
 struct rules;
+struct worker;
 
 struct service {
 	struct service_config *config;
@@ -23,6 +24,7 @@ struct service {
 	struct traces *traces;
 	struct watch *watch;
 	struct rules *rules;
+	struct worker *worker; /* which parses what others wrote */
 	VEC(struct http_server *) servers;
 	char *token; /* NULL: none */
 	uint64_t start_realtime_ns;

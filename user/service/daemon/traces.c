@@ -43,11 +43,13 @@ struct trace {
 struct traces {
 	struct loop *loop;
 	const struct service_config *config;
+	struct worker *worker;
 	VEC(struct trace *) list;
 	uint64_t begun, refused;
 };
 
-int traces_new(struct loop *loop, const struct service_config *config, struct traces **ret_traces)
+int traces_new(struct loop *loop, const struct service_config *config, struct worker *worker,
+	       struct traces **ret_traces)
 {
 	struct traces *traces = calloc(1, sizeof(*traces));
 
@@ -55,6 +57,7 @@ int traces_new(struct loop *loop, const struct service_config *config, struct tr
 		return -ENOMEM;
 	traces->loop = loop;
 	traces->config = config;
+	traces->worker = worker;
 	*ret_traces = traces;
 	return 0;
 }
@@ -171,7 +174,7 @@ static int begin(struct traces *traces, const struct trace_ask *ask, struct trac
 	if (r == 0)
 		r = make_options(traces, ask, &trace->options);
 	if (r == 0)
-		r = session_new_served(trace->options, &trace->session);
+		r = session_new_served(trace->options, traces->worker, &trace->session);
 	if (r == 0 && ask->pid)
 		r = check_same(trace);
 	if (r == 0)

@@ -32,9 +32,11 @@ struct trace_ask {
 
 struct traces;
 struct trace_wait;
+struct worker;
 
-/* Both are borrowed. 0 or -ENOMEM. */
-int traces_new(struct loop *loop, const struct service_config *config, struct traces **ret_traces);
+/* All are borrowed; the worker is the sessions'. 0 or -ENOMEM. */
+int traces_new(struct loop *loop, const struct service_config *config, struct worker *worker,
+	       struct traces **ret_traces);
 /* Ends all; nobody is answered: traces_finish. NULL is legal. */
 void traces_free(struct traces *traces);
 DEFINE_CLEANUP(struct traces, traces_free)

@@ -108,6 +108,12 @@ void live_buffer_end(struct live *live);
  */
 void live_begin_cut(struct live *live);
 
+/*
+ * Processes that work for this one and are not traced: one that forks workers, and the worker that
+ * there is; 0: none. Later workers are known by their parent.
+ */
+void live_leave_out(struct live *live, pid_t keeper, pid_t worker);
+
 /* To be called every ABI_TICK_NS or so: the clock of ages. */
 void live_tick(struct live *live);
 

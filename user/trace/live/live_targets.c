@@ -143,6 +143,22 @@ static int check_found(struct live *live, struct live_process *process, uint64_t
 	return live_on_process_event(live, &ev);
 }
 
+void live_leave_out(struct live *live, pid_t keeper, pid_t worker)
+{
+	struct abi_control *control = live->programs->control;
+
+	control->keeper = (uint32_t)keeper;
+	control->worker = (uint32_t)worker;
+}
+
+static bool is_own(const struct live *live, pid_t pid)
+{
+	const struct abi_control *control = live->programs->control;
+
+	return pid == getpid() || (uint32_t)pid == control->keeper ||
+	       (uint32_t)pid == control->worker;
+}
+
 /* 0 or negative errno; *ret_added: it was there and is counted from now on. */
 static int add_found(struct live *live, pid_t pid, bool *ret_added)
 {
@@ -151,7 +167,7 @@ static int add_found(struct live *live, pid_t pid, bool *ret_added)
 	int r;
 
 	*ret_added = false;
-	if (pid == getpid() || live_counts(live, pid))
+	if (is_own(live, pid) || live_counts(live, pid))
 		return 0;
 	r = process_info_read(pid, &info);
 	if (r == -ENOMEM)

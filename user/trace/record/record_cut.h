@@ -126,6 +126,8 @@ bool record_loss_spares_totals(const char *cause);
 #define RECORD_CAUSE_FLOOR "nothing-counted"
 /* The cause when a recording has no end: all is as of its latest cut. */
 #define RECORD_CAUSE_CUT_OFF "recording-cut-off"
+/* Of names: nobody could read the files (RECORD_SYMBOLS_UNREAD). Added by views. */
+#define RECORD_CAUSE_UNREAD "symbols-unread"
 
 struct record_coverage {
 	bool exact;

@@ -280,6 +280,10 @@ static const struct field stack_differs_fields[] = {
 	F(record_stack_differs, reference, FIELD_STRING),
 	END,
 };
+static const struct field symbols_unread_fields[] = {
+	F(record_symbols_unread, count, FIELD_U64),
+	END,
+};
 static const struct field jit_code_fields[] = {
 	F(record_jit_code, slot, FIELD_U32),
 	F(record_jit_code, start, FIELD_U64),
@@ -532,6 +536,7 @@ static const struct record_layout layouts[] = {
 	LAYOUT(RECORD_STACK_CHECK, stack_check, stack_check_fields),
 	LAYOUT(RECORD_STACK_DIFFERS, stack_differs, stack_differs_fields),
 	LAYOUT(RECORD_JIT_CODE, jit_code, jit_code_fields),
+	LAYOUT(RECORD_SYMBOLS_UNREAD, symbols_unread, symbols_unread_fields),
 	LAYOUT(RECORD_HEAP_ERROR, heap_error, heap_error_fields),
 	LAYOUT(RECORD_RESIDENT, resident, resident_fields),
 	LAYOUT(RECORD_FAULT, fault, fault_fields),

@@ -28,6 +28,10 @@ struct record_symbol {
 	const struct record_symbol_frame *frames;
 };
 
+struct record_symbols_unread {
+	uint64_t count; /* places and debug files so far; the last record holds */
+};
+
 struct record_jit_line {
 	uint64_t offset; /* from the code's start; holds up to the next line's */
 	uint32_t line;

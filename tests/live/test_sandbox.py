@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The process that parses files for memtraced: what it may do, and what its death costs."""
+
+import ctypes
+import fcntl
+import os
+import signal
+import struct
+import termios
+
+from cgroups import cgroup, move
+from lib import (attached, eventually, exact, heap_sites, load_report, need_root, process_state,
+                 run_memtraced, same, scratch, started, target, test)
+from test_attach import counted, one, since, started_target, work
+from test_host import tracing
+from test_service import service
+
+SYS_PIDFD_GETFD = 438
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def comm(pid):
+    with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+        return file.read().strip()
+
+
+def helpers(pid):
+    """The keeper of a memtraced, and its worker; None where it has none yet."""
+    keeper, = [child for child in children(pid) if comm(child) == "memtraced-keep"]
+    workers = [child for child in children(keeper) if process_state(child)[0] != "Z"]
+    assert len(workers) <= 1, workers
+    return keeper, workers[0] if workers else None
+
+
+def status(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+
+def is_confined(pid):
+    said = status(pid)
+    assert int(said["CapEff"], 16) == int(said["CapPrm"], 16) == 0, said
+    assert said["NoNewPrivs"] == "1" and said["Seccomp"] == "2", said
+
+
+def has_request(pid):
+    """Does a stopped worker have something to read? Its only socket says so."""
+    sockets = [int(fd) for fd in os.listdir(f"/proc/{pid}/fd")
+               if os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:")]
+    assert len(sockets) == 1, sockets
+    process = os.pidfd_open(pid)
+    try:
+        ours = ctypes.CDLL(None, use_errno=True).syscall(SYS_PIDFD_GETFD, process, sockets[0], 0)
+        assert ours >= 0, os.strerror(ctypes.get_errno())
+        try:
+            waiting = fcntl.ioctl(ours, termios.FIONREAD, struct.pack("i", 0))
+        finally:
+            os.close(ours)
+    finally:
+        os.close(process)
+    return struct.unpack("i", waiting)[0] > 0
+
+
+def kill_while_it_works(pid, sig, begin):
+    """`begin` makes the memtraced ask its worker, which gets the signal before it has answered."""
+    _, worker = helpers(pid)
+    os.kill(worker, signal.SIGSTOP)
+    eventually(lambda: process_state(worker)[0] == "T", "it does not stop")
+    begin()
+    eventually(lambda: has_request(worker), "nothing is asked")
+    os.kill(worker, sig)
+    os.kill(worker, signal.SIGCONT)
+
+
+def frames_of(process):
+    return [frame for site in heap_sites(process) for frame in site["frames"]]
+
+
+@test(need_root, each=("KILL", "SEGV"))
+def its_death_during_a_report_costs_names_and_nothing_else(name):
+    with scratch() as folder, started_target(folder) as process:
+        pid = int(process.lines.until("ready"))
+        before = counted(folder, pid)
+        recording = os.path.join(folder, "recording")
+        with attached([pid], "-o", f"record:{recording}") as session:
+            tracer = session.process.pid
+            kill_while_it_works(tracer, getattr(signal, "SIG" + name), lambda: work(process))
+            report = session.finish()
+        exact(report)
+        same(one(report, pid), since(folder, pid, before))
+        lost = report["coverage"]["lost"]
+        assert set(lost) == {"symbols-unread"} and lost["symbols-unread"] > 0, lost
+        frames = frames_of(one(report, pid))
+        unnamed = {frame["object"] for frame in frames if not frame["function"]}
+        named = {frame["object"] for frame in frames if frame["function"]}
+        # One file was read when it died; the others are read by the next one.
+        assert len(unnamed) == 1 and named - unnamed, (unnamed, named)
+        again = os.path.join(folder, "again.json")
+        done = run_memtraced("report", recording, "-o", f"json:{again}", "-f", "table")
+        assert done.returncode == 0, done.stderr
+        assert load_report(again)["coverage"]["lost"] == lost, (load_report(again), lost)
+        said = " ".join(done.stdout.split())
+        assert f"of stacks or names LOST: {lost['symbols-unread']} (symbols-unread" in said, said
+
+
+@test(need_root)
+def its_death_between_reports_costs_nothing():
+    with scratch() as folder, started_target(folder) as process:
+        pid = int(process.lines.until("ready"))
+        before = counted(folder, pid)
+        with attached([pid]) as session:
+            keeper, worker = helpers(session.process.pid)
+            os.kill(worker, signal.SIGKILL)
+            eventually(lambda: helpers(session.process.pid)[1] != worker, "it does not die")
+            work(process)
+            report = session.finish()
+        exact(report)
+        assert report["coverage"]["lost"] == {}, report["coverage"]
+        same(one(report, pid), since(folder, pid, before))
+        assert all(frame["function"] for frame in frames_of(one(report, pid))
+                   if frame["object"] == target("attach")), frames_of(one(report, pid))
+        eventually(lambda: not os.path.exists(f"/proc/{keeper}"), "the keeper stays")
+
+
+@test(need_root)
+def it_has_no_rights_and_ends_with_a_memtraced_that_is_killed():
+    with started([target("attach"), "1", "1"]) as process:
+        pid = int(process.lines.until("ready"))
+        with attached([pid]) as session:
+            both = helpers(session.process.pid)
+            is_confined(both[1])
+            assert int(status(both[0])["CapEff"], 16) == 0, status(both[0])
+            session.process.kill()
+            eventually(lambda: not any(os.path.exists(f"/proc/{one_}") for one_ in both),
+                       "they outlive it")
+
+
+@test(need_root, timeout=90)
+def the_service_has_one_for_all_traces():
+    with scratch() as folder, scratch() as counts, service(folder) as served, \
+            started_target(counts) as process:
+        pid = int(process.lines.until("ready"))
+        keeper, worker = helpers(served.process.pid)
+        assert worker is None, "nothing has been asked of it"
+        for _ in range(2):
+            served.text(f"/debug/pprof/heap?pid={pid}&seconds=1&format=folded")
+            is_confined(helpers(served.process.pid)[1])
+            assert helpers(served.process.pid)[0] == keeper
+            worker = worker or helpers(served.process.pid)[1]
+            assert helpers(served.process.pid)[1] == worker
+
+
+@test(need_root, timeout=120)
+def its_own_memtraced_does_not_trace_it():
+    """As of -a: a process that forks in the cgroup is counted, and so is what it forks."""
+    with cgroup() as (path, _), tracing("--cgroup", path) as wide:
+        keeper, worker = helpers(wide.process.pid)
+        for pid in (keeper, worker):
+            move(pid, path)
+        os.kill(worker, signal.SIGKILL)
+        with started([target("attach"), "60", "1"],
+                     preexec_fn=lambda: move(os.getpid(), path)) as process:
+            pid = int(process.lines.until("ready"))
+            work(process)
+            wide.report()
+            later = helpers(wide.process.pid)[1]
+            assert later not in (None, worker), "no other worker has been asked"
+            report = wide.finish()
+        pids = {process["pid"] for process in report["processes"]}
+        assert pid in pids and not pids & {keeper, worker, later}, (pids, keeper, worker, later)

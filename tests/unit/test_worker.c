@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A process that does what it is asked: what it may, and what its death costs. */
+#include "base/cleanup.h"
+#include "sandbox/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#define SHORT_NS UINT64_C(200000000)
+#define LONG_NS UINT64_C(20000000000)
+
+/* --- in the worker --------------------------------------------------------------------------- */
+
+static int new_state(void **ret_state)
+{
+	*ret_state = calloc(1, sizeof(int));
+	return *ret_state ? 0 : -ENOMEM;
+}
+
+static int do_what(const char *what, const int *fds, size_t n_fds, struct strbuf *answer)
+{
+	char text[64];
+	ssize_t n;
+
+	if (strcmp(what, "read") == 0) {
+		n = n_fds == 1 ? pread(fds[0], text, sizeof(text), 0) : -1;
+		if (n > 0)
+			strbuf_add(answer, text, (size_t)n);
+	} else if (strcmp(what, "open") == 0) {
+		strbuf_adds(answer, open("/etc/passwd", O_RDONLY) < 0 ? strerror(errno) : "opened");
+	} else if (strcmp(what, "socket") == 0) {
+		(void)!socket(AF_UNIX, SOCK_STREAM, 0);
+	} else if (strcmp(what, "execute") == 0) {
+		(void)!mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	} else if (strcmp(what, "kill") == 0) {
+		(void)kill(getppid(), SIGKILL);
+	} else if (strcmp(what, "crash") == 0) {
+		__builtin_trap();
+	} else if (strcmp(what, "hang") == 0) {
+		for (;;)
+			__asm__ volatile("");
+	} else if (strcmp(what, "flood") == 0) {
+		for (int i = 0; i < 2 << 20; i++)
+			strbuf_adds(answer, "0123456789abcdef0123456789abcdef0123456789abcdef");
+	} else if (strcmp(what, "fail") == 0) {
+		return -ENOMEM;
+	} else {
+		strbuf_adds(answer, what);
+	}
+	return 0;
+}
+
+static int serve(void *state, const struct strbuf *request, const int *fds, size_t n_fds,
+		 struct strbuf *answer)
+{
+	if (strcmp(strbuf_str(request), "count") == 0) {
+		strbuf_addf(answer, "%d", ++*(int *)state);
+		return 0;
+	}
+	return do_what(strbuf_str(request), fds, n_fds, answer);
+}
+
+static const struct worker_ops ops = { new_state, free, serve };
+
+/* --- asking it ------------------------------------------------------------------------------- */
+
+static int ask_about(struct worker *worker, const char *what, int fd, struct strbuf *answer)
+{
+	_cleanup_strbuf_ struct strbuf request = {};
+
+	strbuf_adds(&request, what);
+	return worker_call(worker, &request, &fd, fd >= 0 ? 1 : 0, answer);
+}
+
+static void assert_answer(struct worker *worker, const char *what, const char *expected)
+{
+	_cleanup_strbuf_ struct strbuf answer = {};
+
+	assert_int_equal(ask_about(worker, what, -1, &answer), 0);
+	assert_string_equal(strbuf_str(&answer), expected);
+}
+
+static int ask(struct worker *worker, const char *what, int fd)
+{
+	_cleanup_strbuf_ struct strbuf answer = {};
+
+	return ask_about(worker, what, fd, &answer);
+}
+
+static int new_worker(void **state)
+{
+	return worker_new(&ops, LONG_NS, (struct worker **)state);
+}
+
+static int free_worker(void **state)
+{
+	worker_free(*state);
+	return 0;
+}
+
+static int file_of(const char *text)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	return fd;
+}
+
+/* --- tests ----------------------------------------------------------------------------------- */
+
+static void requests_are_answered_by_one_process(void **state)
+{
+	struct worker *worker = *state;
+
+	assert_answer(worker, "count", "1");
+	assert_answer(worker, "count", "2");
+	assert_answer(worker, "hello", "hello");
+	assert_answer(worker, "count", "3");
+}
+
+static void files_come_as_descriptors(void **state)
+{
+	_cleanup_close_ int fd = file_of("inside");
+	_cleanup_strbuf_ struct strbuf answer = {};
+
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(ask_about(*state, "read", fd, &answer), 0);
+		assert_string_equal(strbuf_str(&answer), "inside");
+	}
+}
+
+static void assert_status(pid_t pid, const char *key, const char *value)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	char path[64], line[256], expected[64];
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	snprintf(expected, sizeof(expected), "%s:\t%s\n", key, value);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		found |= strcmp(line, expected) == 0;
+	if (!found)
+		fail_msg("%s: no line %s", path, expected);
+}
+
+static void it_has_no_capabilities_and_a_filter(void **state)
+{
+	pid_t pids[2];
+
+	assert_answer(*state, "hello", "hello");
+	pids[0] = worker_keeper(*state);
+	pids[1] = worker_pid(*state);
+	for (size_t i = 0; i < 2; i++) {
+		assert_status(pids[i], "CapEff", "0000000000000000");
+		assert_status(pids[i], "CapPrm", "0000000000000000");
+		assert_status(pids[i], "NoNewPrivs", "1");
+	}
+	assert_status(pids[1], "Seccomp", "2");
+}
+
+static void what_it_must_not_do_fails_or_kills_it(void **state)
+{
+	static const char *const deadly[] = { "socket", "execute", "kill" };
+	struct worker *worker = *state;
+
+	assert_answer(worker, "open", strerror(EACCES));
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
+		assert_answer(worker, "count", "1");
+		assert_int_equal(ask(worker, deadly[i], -1), -EPIPE);
+	}
+	assert_answer(worker, "count", "1");
+}
+
+static void a_death_costs_its_request_and_the_next_has_another_process(void **state)
+{
+	static const char *const deadly[] = { "crash", "fail", "flood" };
+	struct worker *worker = *state;
+
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
+		assert_answer(worker, "count", "1");
+		assert_int_equal(ask(worker, deadly[i], -1), -EPIPE);
+		assert_answer(worker, "count", "1");
+		assert_answer(worker, "count", "2");
+		assert_int_equal(worker_distrust(worker), -EPIPE);
+	}
+}
+
+/* Its end of the socket has gone with it. */
+static bool is_zombie(pid_t pid)
+{
+	char path[64], text[256] = "";
+	_cleanup_close_ int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
+	return strstr(text, ") Z ") != NULL;
+}
+
+static void a_death_between_requests_costs_nothing(void **state)
+{
+	struct worker *worker = *state;
+	pid_t pid;
+
+	assert_answer(worker, "count", "1");
+	pid = worker_pid(worker);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	while (!is_zombie(pid))
+		(void)usleep(1000); /* a signal may cut it short */
+	assert_answer(worker, "count", "1");
+}
+
+/* Until its time of change is another: clocks of file systems tick by milliseconds. */
+static void touch(int fd)
+{
+	struct stat before, now;
+
+	assert_int_equal(fstat(fd, &before), 0);
+	do {
+		(void)usleep(1000); /* a signal may cut it short */
+		assert_int_equal(fchmod(fd, 0600), 0);
+		assert_int_equal(fstat(fd, &now), 0);
+	} while (now.st_ctim.tv_sec == before.st_ctim.tv_sec &&
+		 now.st_ctim.tv_nsec == before.st_ctim.tv_nsec);
+}
+
+static void a_file_that_killed_is_not_tried_again_until_it_changes(void **state)
+{
+	_cleanup_close_ int deadly = file_of("bad"), good = file_of("good");
+	struct worker *worker = *state;
+
+	assert_int_equal(ask(worker, "crash", deadly), -EPIPE);
+	assert_answer(worker, "count", "1");
+	assert_int_equal(ask(worker, "read", deadly), -EPIPE);
+	assert_int_equal(ask(worker, "read", good), 0);
+	assert_answer(worker, "count", "2");
+	touch(deadly);
+	assert_int_equal(ask(worker, "read", deadly), 0);
+	assert_answer(worker, "count", "3");
+}
+
+static void who_hangs_is_killed(void **state)
+{
+	_cleanup_(worker_free_p) struct worker *worker = NULL;
+
+	(void)state;
+	assert_int_equal(worker_new(&ops, SHORT_NS, &worker), 0);
+	assert_answer(worker, "count", "1");
+	assert_int_equal(ask(worker, "hang", -1), -EPIPE);
+	assert_answer(worker, "count", "1");
+}
+
+static void it_is_not_started_without_end(void **state)
+{
+	struct worker *worker = *state;
+	int r = -EPIPE;
+	int deaths;
+
+	for (deaths = 0; deaths < 1000 && r == -EPIPE; deaths++)
+		r = ask(worker, "crash", -1);
+	assert_int_equal(r, -EAGAIN);
+	assert_in_range(deaths, 2, 100);
+	assert_int_equal(ask(worker, "hello", -1), -EAGAIN);
+}
+
+static void nothing_is_left_of_it(void **state)
+{
+	struct worker *worker;
+	pid_t pids[2];
+
+	(void)state;
+	assert_int_equal(worker_new(&ops, 0, &worker), 0);
+	assert_answer(worker, "hello", "hello");
+	pids[0] = worker_keeper(worker);
+	pids[1] = worker_pid(worker);
+	worker_free(worker);
+	for (size_t i = 0; i < 2; i++)
+		assert_true(kill(pids[i], 0) < 0 && errno == ESRCH);
+}
+
+static void without_a_process_requests_are_answered_here(void **state)
+{
+	_cleanup_(worker_free_p) struct worker *worker = NULL;
+
+	(void)state;
+	assert_int_equal(worker_new_inside(&ops, &worker), 0);
+	assert_answer(worker, "count", "1");
+	assert_answer(worker, "count", "2");
+	assert_int_equal(worker_keeper(worker), 0);
+	assert_int_equal(worker_pid(worker), 0);
+	assert_int_equal(ask(worker, "fail", -1), -ENOMEM);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, new_worker, free_worker)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(requests_are_answered_by_one_process),
+		TEST(files_come_as_descriptors),
+		TEST(it_has_no_capabilities_and_a_filter),
+		TEST(what_it_must_not_do_fails_or_kills_it),
+		TEST(a_death_costs_its_request_and_the_next_has_another_process),
+		TEST(a_death_between_requests_costs_nothing),
+		TEST(a_file_that_killed_is_not_tried_again_until_it_changes),
+		cmocka_unit_test(who_hangs_is_killed),
+		TEST(it_is_not_started_without_end),
+		cmocka_unit_test(nothing_is_left_of_it),
+		cmocka_unit_test(without_a_process_requests_are_answered_here),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

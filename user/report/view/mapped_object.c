@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/view/mapped_object.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/*
+ * The root directory of the process that mapped the object, where its debug files are looked for;
+ * false when it is this host's, or the process is gone.
+ */
+static bool foreign_root(const struct model *model, const struct model_object *object,
+			 char path[32])
+{
+	const struct model_process *process = model_find_process(model, object->slot);
+	struct stat theirs, ours;
+
+	if (!process || !process->known)
+		return false;
+	snprintf(path, 32, "/proc/%u/root", process->pid);
+	if (stat(path, &theirs) < 0 || stat("/", &ours) < 0)
+		return false;
+	return theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino;
+}
+
+/* The file must be the one that was mapped: a path may hold another one by now. */
+static bool build_id_differs(const struct symbol_object *opened, const struct model_object *object)
+{
+	const char *have = symbol_object_build_id(opened);
+	char want[2 * RECORD_BUILD_ID_MAX + 1] = "";
+
+	for (size_t i = 0; i < object->build_id_len; i++)
+		snprintf(want + 2 * i, 3, "%02x", object->build_id[i]);
+	return *want && *have && strcmp(want, have) != 0;
+}
+
+int mapped_object_open(const struct model *model, const struct model_object *object,
+		       struct symbolizer *symbolizer, bool open_file,
+		       struct symbol_object **ret_object)
+{
+	_cleanup_close_ int fd = -1;
+	char root[32];
+	bool has_root;
+	int r;
+
+	if (open_file && object->local_path)
+		fd = open(object->local_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	has_root = fd >= 0 && foreign_root(model, object, root);
+	r = symbolizer_object(symbolizer, object->path, object->dev, object->ino, fd,
+			      has_root ? root : NULL, ret_object);
+	if (r < 0 || fd < 0 || !build_id_differs(*ret_object, object))
+		return r;
+	return symbolizer_object(symbolizer, object->path, object->dev, object->ino, -1, NULL,
+				 ret_object);
+}

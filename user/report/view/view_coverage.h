@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What was lost of a run: the coverage of the model's state, and the symbols that could not be read
+ * for a view of it. Part of report/view/view.h.
+ */
+#ifndef MEMTRACED_REPORT_VIEW_VIEW_COVERAGE_H
+#define MEMTRACED_REPORT_VIEW_VIEW_COVERAGE_H
+
+#include "model/model.h"
+
+struct symbols;
+
+struct view_coverage {
+	struct record_coverage coverage; /* its losses are in `losses` */
+	struct record_loss *losses;
+	bool is_known; /* the model has a state */
+};
+
+/* Once the symbols are settled. Strings are the model's. 0 or -ENOMEM. */
+int view_coverage_init(const struct model *model, const struct symbols *symbols,
+		       struct view_coverage *ret_coverage);
+void view_coverage_done(struct view_coverage *coverage);
+
+#endif

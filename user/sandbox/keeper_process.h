@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The two processes behind sandbox/keeper.h: the keeper, and the worker that it forks.
+ */
+#ifndef MEMTRACED_SANDBOX_KEEPER_PROCESS_H
+#define MEMTRACED_SANDBOX_KEEPER_PROCESS_H
+
+#include "sandbox/worker_ops.h"
+
+/* A byte each. Answers: pid of the worker, with its socket (0: it could not be forked); status. */
+enum keeper_request { KEEPER_START, KEEPER_STOP };
+
+/* What a worker exits with that cannot do its work: beside those of signals. */
+enum worker_exit {
+	WORKER_EXIT_OVER,      /* its socket was closed */
+	WORKER_EXIT_CONFINE,   /* it could not give up what it must not have */
+	WORKER_EXIT_NO_MEMORY, /* or another error of what it serves */
+};
+
+/* In the child, with the keeper's end of the socket. */
+_Noreturn void keeper_process(const struct worker_ops *ops, int fd);
+
+#endif

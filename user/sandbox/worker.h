@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Has requests answered by a process that may be killed by them: it is confined, started when it is
+ * first asked, and again after its death, not too often. What it answers is another's word. One
+ * thread.
+ */
+#ifndef MEMTRACED_SANDBOX_WORKER_H
+#define MEMTRACED_SANDBOX_WORKER_H
+
+#include "base/cleanup.h"
+#include "sandbox/worker_ops.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct worker;
+
+/*
+ * Forks what will fork it (sandbox/keeper.h), so early: the caller has one thread and has opened
+ * nothing. An answer that takes longer than timeout_ns (0: a minute) is none. 0 or negative errno.
+ */
+int worker_new(const struct worker_ops *ops, uint64_t timeout_ns, struct worker **ret_worker);
+/* The same without a process: requests are answered by the caller itself. */
+int worker_new_inside(const struct worker_ops *ops, struct worker **ret_worker);
+void worker_free(struct worker *worker); /* NULL is legal */
+DEFINE_CLEANUP(struct worker, worker_free)
+
+/*
+ * 0; -EPIPE: the worker died of the request, took too long, or has done so before with the same
+ * first file, which is not tried again until it was written to; -EAGAIN: there is no worker at the
+ * moment; -ENOMEM.
+ */
+int worker_call(struct worker *worker, const struct strbuf *request, const int *fds, size_t n_fds,
+		struct strbuf *answer);
+
+/* A number that was not given before: names of what requests are about. */
+uint64_t worker_next_number(struct worker *worker);
+
+/* The last answer made no sense: whoever gave it is killed. -EPIPE. */
+int worker_distrust(struct worker *worker);
+
+/* Starts it now, so that the first call need not. 0, -EAGAIN or -ENOMEM. */
+int worker_start(struct worker *worker);
+
+/* The process that forks workers, and the one that serves; 0: there is none. */
+pid_t worker_keeper(const struct worker *worker);
+pid_t worker_pid(const struct worker *worker);
+
+#endif

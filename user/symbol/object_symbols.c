@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "symbol/object_symbols.h"
+
+#include "symbol/elf_image.h"
+#include "symbol/names.h"
+#include "symbol/symbol_table.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct object_symbols {
+	struct elf_image *images[OBJECT_FILES]; /* NULL: there is none, or another file by now */
+	struct symbol_table *table;
+	struct dwarf_index *dwarf; /* NULL: there is none */
+};
+
+/*
+ * A file that was written to is another's by its build ID, even where size and time are as before;
+ * without one, only size and time can tell.
+ */
+static int open_image(int fd, const struct elf_stamp *stamp, struct elf_image **ret_image)
+{
+	_cleanup_(elf_image_free_p) struct elf_image *image = NULL;
+
+	if (fd < 0)
+		return 0;
+	if (elf_image_open(fd, &image) == -ENOMEM)
+		return -ENOMEM;
+	if (image && elf_stamp_matches(stamp, elf_image_stamp(image)))
+		*ret_image = TAKE_PTR(image);
+	return 0;
+}
+
+/* Where the DWARF is that the image does not hold itself. */
+static struct elf_image *debug_image(const struct object_symbols *object)
+{
+	return object->images[OBJECT_DEBUG] ? object->images[OBJECT_DEBUG] :
+					      object->images[OBJECT_IMAGE];
+}
+
+static int read_index(struct object_symbols *object)
+{
+	const struct elf_image *image = object->images[OBJECT_IMAGE];
+	int r = symbol_table_new(image, object->images[OBJECT_DEBUG], &object->table);
+
+	if (r < 0)
+		return r;
+	r = dwarf_index_new(image, debug_image(object), object->images[OBJECT_ALT], &object->dwarf);
+	return r == -ENOMEM ? r : 0;
+}
+
+static bool is_unchanged(const struct object_symbols *object)
+{
+	for (size_t i = 0; i < OBJECT_FILES; i++)
+		if (object->images[i] && !elf_image_is_unchanged(object->images[i]))
+			return false;
+	return true;
+}
+
+int object_symbols_new(const struct object_files *files, struct object_symbols **ret_object)
+{
+	_cleanup_(object_symbols_free_p) struct object_symbols *object = NULL;
+	int r = 0;
+
+	object = calloc(1, sizeof(*object));
+	if (!object)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < OBJECT_FILES; i++)
+		r = open_image(files->fds[i], &files->stamps[i], &object->images[i]);
+	if (r == 0 && !object->images[OBJECT_IMAGE])
+		r = -ESTALE;
+	if (r == 0)
+		r = read_index(object);
+	if (r == 0 && !is_unchanged(object))
+		r = -ESTALE;
+	if (r == 0)
+		*ret_object = TAKE_PTR(object);
+	return r;
+}
+
+void object_symbols_free(struct object_symbols *object)
+{
+	if (!object)
+		return;
+	symbol_table_free(object->table);
+	dwarf_index_free(object->dwarf);
+	for (size_t i = 0; i < OBJECT_FILES; i++)
+		elf_image_free(object->images[i]);
+	free(object);
+}
+
+uint64_t object_symbols_bytes(const struct object_symbols *object)
+{
+	uint64_t bytes = symbol_table_bytes(object->table);
+
+	if (!object->dwarf)
+		return bytes;
+	bytes += elf_image_debug_bytes(debug_image(object));
+	if (object->images[OBJECT_ALT])
+		bytes += elf_image_debug_bytes(object->images[OBJECT_ALT]);
+	return bytes;
+}
+
+/* NULL stays NULL. */
+static int add_string(struct names *names, const char *text, const char **ret_copy)
+{
+	return text ? names_add(names, text, strlen(text), ret_copy) : 0;
+}
+
+static int name_from_dwarf(struct names *names, const struct dwarf_frame *from,
+			   struct symbol_frame *frame)
+{
+	const char *name = from->linkage ? from->linkage : from->name;
+
+	if (!name)
+		return 0;
+	return names_demangle(names, name, strlen(name), &frame->linkage, &frame->function);
+}
+
+/*
+ * The physical function goes by its symbol, as without debug information, but for mere labels where
+ * DWARF knows a function.
+ */
+static int name_physical(struct names *names, const struct table_symbol *symbol,
+			 const struct dwarf_frame *from, uint64_t vaddr, struct symbol_frame *frame)
+{
+	uint64_t start = 0;
+	int r;
+
+	if (symbol && !(symbol->is_label && from->name)) {
+		r = names_demangle(names, symbol->name, symbol->name_len, &frame->linkage,
+				   &frame->function);
+		start = symbol->start;
+	} else {
+		r = name_from_dwarf(names, from, frame);
+		start = from->entry;
+	}
+	if (frame->function)
+		frame->offset = start > 0 ? vaddr - start : 0;
+	return r;
+}
+
+/* All but the last, which is the physical function. */
+static int name_inlined(struct names *names, const struct dwarf_frame *from, size_t n,
+			struct symbol_frame *frames)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i + 1 < n; i++) {
+		frames[i].is_inline = true;
+		r = name_from_dwarf(names, &from[i], &frames[i]);
+	}
+	return r;
+}
+
+int object_symbols_find(struct object_symbols *object, const struct object_place *place,
+			struct names *names, struct symbol_frame frames[OBJECT_MAX_FRAMES],
+			size_t *ret_n_frames)
+{
+	struct dwarf_frame from[OBJECT_MAX_FRAMES] = {};
+	uint64_t before = place->is_call && place->file_offset > 0 ? 1 : 0, vaddr;
+	const struct elf_load *loads;
+	size_t n_loads, n = 0;
+	int r = 0;
+
+	frames[0] = (struct symbol_frame){ .offset = place->file_offset };
+	*ret_n_frames = 1;
+	loads = elf_image_loads(object->images[OBJECT_IMAGE], &n_loads);
+	if (!elf_loads_vaddr(loads, n_loads, place->file_offset - before, &vaddr))
+		return 0;
+	if (object->dwarf)
+		r = dwarf_index_find(object->dwarf, vaddr, from, &n);
+	n = n ? n : 1;
+	memset(frames, 0, n * sizeof(*frames));
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		frames[i].line = from[i].line;
+		r = add_string(names, from[i].file, &frames[i].file);
+	}
+	if (r == 0)
+		r = name_inlined(names, from, n, frames);
+	frames[n - 1].offset = place->file_offset;
+	if (r == 0)
+		r = name_physical(names, symbol_table_find(object->table, vaddr), &from[n - 1],
+				  vaddr + before, &frames[n - 1]);
+	*ret_n_frames = n;
+	return r;
+}

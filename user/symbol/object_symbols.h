@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The files of one object, read: its functions, inlined calls and lines by file offset. Part of the
+ * worker (symbol/symbol_server.h), as it reads what others wrote.
+ */
+#ifndef MEMTRACED_SYMBOL_OBJECT_SYMBOLS_H
+#define MEMTRACED_SYMBOL_OBJECT_SYMBOLS_H
+
+#include "base/cleanup.h"
+#include "symbol/dwarf_index.h"
+#include "symbol/elf_facts.h"
+#include "symbol/symbol.h"
+
+struct names;
+struct object_symbols;
+
+#define OBJECT_MAX_FRAMES DWARF_INDEX_MAX_FRAMES
+
+/* What is mapped; its separate debug file; the common file that dwz made. */
+enum object_file { OBJECT_IMAGE, OBJECT_DEBUG, OBJECT_ALT, OBJECT_FILES };
+
+/* Each has been looked at before, when it had this stamp. */
+struct object_files {
+	int fds[OBJECT_FILES]; /* -1: there is none */
+	struct elf_stamp stamps[OBJECT_FILES];
+};
+
+/* A place in code: an offset in the object's file, or the byte before it. */
+struct object_place {
+	uint64_t file_offset;
+	bool is_call;
+};
+
+/*
+ * All that is ever read of the files is read now. The descriptors are duplicated. 0; -ESTALE: the
+ * image is another file by now, or was written to meanwhile; or -ENOMEM.
+ */
+int object_symbols_new(const struct object_files *files, struct object_symbols **ret_object);
+void object_symbols_free(struct object_symbols *object); /* NULL is legal */
+DEFINE_CLEANUP(struct object_symbols, object_symbols_free)
+
+/* Sections that were read, and what was made of symbols. */
+uint64_t object_symbols_bytes(const struct object_symbols *object);
+
+/*
+ * The frames of a place, as in struct symbol; strings are the pool's. 0 (also where nothing is
+ * known: one frame says so) or -ENOMEM.
+ */
+int object_symbols_find(struct object_symbols *object, const struct object_place *place,
+			struct names *names, struct symbol_frame frames[OBJECT_MAX_FRAMES],
+			size_t *ret_n_frames);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "symbol/symbol_server.h"
+
+#include "symbol/elf_image.h"
+#include "symbol/elf_survey.h"
+#include "symbol/names.h"
+#include "symbol/symbol_wire.h"
+
+#include <errno.h>
+
+struct server {
+	struct object_store *store;
+	struct symbol_look_up look_up; /* the request at hand */
+};
+
+static void server_free(void *state)
+{
+	struct server *server = state;
+
+	object_store_free(server->store);
+	free(server);
+}
+
+static int server_new(void **ret_state)
+{
+	struct server *server = calloc(1, sizeof(*server));
+	int r = server ? object_store_new(&server->store) : -ENOMEM;
+
+	if (r < 0)
+		free(server);
+	else
+		*ret_state = server;
+	return r;
+}
+
+/* One byte says whether it is an ELF file at all. */
+static int serve_facts(const int *fds, size_t n_fds, struct strbuf *answer)
+{
+	_cleanup_(elf_image_free_p) struct elf_image *image = NULL;
+	struct elf_facts facts;
+	int r;
+
+	if (n_fds != 1)
+		return -EBADMSG;
+	r = elf_image_open(fds[0], &image);
+	if (r == 0)
+		r = elf_survey(image, &facts);
+	if (r == -ENOMEM)
+		return r;
+	wire_put_u8(answer, r == 0);
+	if (r < 0)
+		return 0;
+	symbol_put_facts(answer, &facts);
+	elf_facts_done(&facts);
+	return 0;
+}
+
+/* As many places as fit. */
+static int find_places(struct server *server, struct object_symbols *object, struct strbuf *places,
+		       uint32_t *ret_n)
+{
+	const struct symbol_look_up *look_up = &server->look_up;
+	_cleanup_(names_free_p) struct names *names = NULL;
+	int r = names_new(&names);
+	uint32_t n = 0;
+
+	while (r == 0 && n < look_up->n_places && places->len < SYMBOL_FULL_ANSWER) {
+		struct symbol_frame frames[OBJECT_MAX_FRAMES];
+		size_t n_frames;
+
+		r = object_symbols_find(object, &look_up->places[n], names, frames, &n_frames);
+		if (r == 0)
+			symbol_put_place(places, frames, n_frames);
+		n++;
+	}
+	*ret_n = n;
+	return r < 0 ? r : strbuf_error(places);
+}
+
+static int serve_look_up(struct server *server, struct strbuf *answer)
+{
+	const struct symbol_look_up *look_up = &server->look_up;
+	_cleanup_strbuf_ struct strbuf places = {};
+	struct symbol_head head = {};
+	struct object_symbols *object;
+	int r = object_store_find(server->store, look_up->object, &look_up->files, &look_up->limits,
+				  &object);
+
+	head.is_stale = r == -ESTALE;
+	if (r == 0)
+		r = find_places(server, object, &places, &head.n_places);
+	if (r < 0 && r != -ESTALE)
+		return r;
+	head.counts = *object_store_counts(server->store);
+	symbol_put_head(answer, &head);
+	strbuf_add(answer, strbuf_str(&places), places.len);
+	return 0;
+}
+
+static int serve(void *state, const struct strbuf *request, const int *fds, size_t n_fds,
+		 struct strbuf *answer)
+{
+	struct wire_reader reader = wire_read(request);
+	struct server *server = state;
+
+	switch (wire_get_u8(&reader)) {
+	case SYMBOL_FACTS:
+		return serve_facts(fds, n_fds, answer);
+	case SYMBOL_LOOK_UP:
+		if (!symbol_get_look_up(&reader, fds, n_fds, &server->look_up))
+			return -EBADMSG;
+		return serve_look_up(server, answer);
+	default:
+		return -EBADMSG;
+	}
+}
+
+const struct worker_ops symbol_server = { server_new, server_free, serve };

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The worker's side of the symbolizer: reads ELF and DWARF, demangles. Requests are as
+ * symbol/symbol_wire.h says.
+ */
+#ifndef MEMTRACED_SYMBOL_SYMBOL_SERVER_H
+#define MEMTRACED_SYMBOL_SYMBOL_SERVER_H
+
+#include "sandbox/worker_ops.h"
+
+extern const struct worker_ops symbol_server;
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the symbolizer asks of the worker that reads files for it, and what that answers
+ * (sandbox/wire.h). Whoever gets an answer takes it for hostile: all counts and lengths are bounded
+ * here, and strings are the message's.
+ */
+#ifndef MEMTRACED_SYMBOL_SYMBOL_WIRE_H
+#define MEMTRACED_SYMBOL_SYMBOL_WIRE_H
+
+#include "sandbox/wire.h"
+#include "symbol/object_store.h"
+
+/* The first byte of a request. */
+enum symbol_request {
+	SYMBOL_FACTS,	/* of one file: who it is */
+	SYMBOL_LOOK_UP, /* of an object's files: what is at some places */
+};
+
+/* Longer names are taken for none. */
+#define SYMBOL_MAX_NAME (64 << 10)
+/* Places of one request; of these as many are answered as fit: one at least. */
+#define SYMBOL_MAX_PLACES 1024
+#define SYMBOL_FULL_ANSWER (1 << 20)
+
+struct symbol_look_up {
+	uint64_t object;
+	struct object_limits limits;
+	struct object_files files; /* those that are there come as descriptors, in this order */
+	size_t n_places;
+	struct object_place places[SYMBOL_MAX_PLACES];
+};
+
+void symbol_put_look_up(struct strbuf *request, const struct symbol_look_up *look_up);
+/* After the first byte, with the descriptors that came. False: it makes no sense. */
+bool symbol_get_look_up(struct wire_reader *reader, const int *fds, size_t n_fds,
+			struct symbol_look_up *ret_look_up);
+
+void symbol_put_facts(struct strbuf *answer, const struct elf_facts *facts);
+/* 0, -EBADMSG or -ENOMEM. */
+int symbol_get_facts(struct wire_reader *reader, struct elf_facts *ret_facts);
+
+/* Before the places: what is held, whether the object is stale, how many places follow. */
+struct symbol_head {
+	struct object_counts counts;
+	bool is_stale;
+	uint32_t n_places;
+};
+void symbol_put_head(struct strbuf *answer, const struct symbol_head *head);
+/* `n_asked`: how many places can follow at most. Errors stay in the reader. */
+struct symbol_head symbol_get_head(struct wire_reader *reader, size_t n_asked);
+
+void symbol_put_place(struct strbuf *answer, const struct symbol_frame *frames, size_t n_frames);
+/* How many frames; 0: bad. */
+size_t symbol_get_place(struct wire_reader *reader, struct symbol_frame frames[OBJECT_MAX_FRAMES]);
+
+#endif

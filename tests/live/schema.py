@@ -241,7 +241,8 @@ def check_process(process, exact, where):
         known = site["temporary"] is not None
         assert known == (site["class"] == "heap"), f"{where}: only heap blocks can be temporary"
     for site in heap:
-        assert site["live_blocks"] > 0 or site["live_bytes"] == 0, f"{where}: bytes without blocks: {site}"
+        assert site["live_blocks"] > 0 or site["live_bytes"] == 0, \
+            f"{where}: bytes without blocks: {site}"
         if site["live_blocks"] and site["oldest_ns"] is not None:
             assert site["newest_ns"] is not None, f"{where}: an oldest block but no newest"
             assert site["oldest_ns"] >= site["newest_ns"], f"{where}: ages the wrong way round"

@@ -6,9 +6,11 @@ import json
 import os
 import re
 import signal
+import subprocess
 
 import lib
 from lib import eventually, exact, need_root, refused, run, run_memtraced, same, scratch, test
+from test_allocators import POOL
 from test_attach import counted, one, since, started_target, work
 from test_service import NOBODY, finish, service, until_traced
 
@@ -135,6 +137,19 @@ def a_users_reports_make_no_room_among_others():
             served.said.until(f"memtraced: process {pid} (leak): report")
         listed = [line.split()[-1] for line in ctl(served, "reports").splitlines()]
         assert listed == [names[2], names[0]], (listed, names)
+
+
+@test(need_root)
+def a_pool_that_the_configuration_names_is_traced_as_such():
+    with scratch() as folder, service(folder, trace=f"allocator = {POOL}") as served, \
+            lib.started([lib.target("pools"), str(10 ** 9)], stdout=subprocess.DEVNULL,
+                        env=dict(os.environ, **lib.counting(folder))) as process:
+        said = ctl(served, "trace", str(process.pid), "--for=1s", "--format=json")
+        served.said.until(f"memtraced: process {process.pid} (pools): report")
+        report = json.loads(ctl(served, "reports", said.split()[-1]))
+        functions = {site["frames"][0]["function"] for site in report["processes"][0]["sites"]}
+        assert "pool_get" in functions and not functions & {"malloc", "free"}, functions
+        process.kill()
 
 
 @test()

@@ -53,6 +53,8 @@ static void keys_of_all_sections_are_taken(void **state)
 				   "target = redis-*\n"
 				   "seconds = 1.5\n"
 				   "memory_limit = 1G\n"
+				   "allocator = malloc=get:size@1;free=put:ptr@1\n"
+				   "allocator = object=x;malloc=f;free=g\n"
 				   "[watch]\n"
 				   "enabled = no\n"
 				   "interval = 30s\n"
@@ -72,6 +74,9 @@ static void keys_of_all_sections_are_taken(void **state)
 	assert_string_equal(config->hosts[0], "box.example");
 	assert_string_equal(config->hosts[1], "box");
 	assert_null(config->hosts[2]);
+	assert_string_equal(config->allocators[0], "malloc=get:size@1;free=put:ptr@1");
+	assert_string_equal(config->allocators[1], "object=x;malloc=f;free=g");
+	assert_null(config->allocators[2]);
 	assert_string_equal(config->target, "redis-*");
 	assert_int_equal(config->seconds_ns, 1500000000);
 	assert_int_equal(config->trace_memory, 1 << 30);
@@ -120,6 +125,8 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 		{ "[http]\nhost = a:80\n", "conf:2: 'a:80' is no value of 'host'" },
 		{ "[http]\nmax_connections = 0\n", "conf:2: '0' is no value of 'max_connections'" },
 		{ "[trace]\nmemory_limit = 10M\n", "conf:2: '10M' is no value" },
+		{ "[trace]\nallocator = mallok=f\n",
+		  "conf:2: 'mallok=f' is no value of 'allocator'" },
 		{ "[trace]\nseconds = 1h\nmax_seconds = 1m\n", "conf:3: [trace] seconds is more" },
 		{ "[watch]\ninterval = 0\n", "conf:2: '0' is no value of 'interval'" },
 		{ "[watch]\ncgroup_root = cgroup\n",

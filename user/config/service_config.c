@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/service_config.h"
 
+#include "config/allocator_spec.h"
 #include "config/near_name.h"
 #include "config/units.h"
 #include "config/words.h"
@@ -15,7 +16,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define MAX_FILE (1U << 20)
 #define MAX_LISTENS 16
-#define MAX_HOSTS 64
+#define MAX_WORDS SERVICE_MAX_ALLOCATORS /* of hosts as well */
 #define SPELLING_LEN 64
 /* Debian's libinih reads lines of this size with their end, and takes the rest for another line. */
 #define MAX_LINE (INI_MAX_LINE - 3)
@@ -147,28 +148,48 @@ static int apply_path(struct parser *p, const struct key *key, const char *value
 	return apply_string(p, key, value);
 }
 
+/* To a list that ends with NULL. */
+static int add_word(struct parser *p, const struct key *key, const char *value)
+{
+	char ***field = field_of(p, key), **words;
+	size_t n = 0;
+
+	while (*field && (*field)[n])
+		n++;
+	if (n == MAX_WORDS)
+		return fail(p, "there are more than %d lines '%s'", MAX_WORDS, key->name);
+	words = reallocarray(*field, n + 2, sizeof(*words));
+	if (!words)
+		return -ENOMEM;
+	*field = words;
+	words[n] = strdup(value);
+	words[n + 1] = NULL;
+	return words[n] ? 0 : -ENOMEM;
+}
+
 static int apply_host(struct parser *p, const struct key *key, const char *value)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789.-_";
-	struct service_config *config = p->config;
-	size_t n = 0;
-	char **hosts;
 
 	if (value[strspn(value, letters)])
 		return fail(p, "'%s' is no value of '%s': give a host's name without a port", value,
 			    key->name);
-	while (config->hosts && config->hosts[n])
-		n++;
-	if (n == MAX_HOSTS)
-		return fail(p, "there are more than %d lines '%s'", MAX_HOSTS, key->name);
-	hosts = reallocarray(config->hosts, n + 2, sizeof(*hosts));
-	if (!hosts)
-		return -ENOMEM;
-	config->hosts = hosts;
-	hosts[n] = strdup(value);
-	hosts[n + 1] = NULL;
-	return hosts[n] ? 0 : -ENOMEM;
+	return add_word(p, key, value);
+}
+
+static int apply_allocator(struct parser *p, const struct key *key, const char *value)
+{
+	_cleanup_strbuf_ struct strbuf why = {};
+	struct allocator_spec spec;
+	int r = allocator_spec_parse(value, &spec, &why);
+
+	if (r == -EINVAL)
+		return fail(p, "'%s' is no value of '%s': %s", value, key->name, strbuf_str(&why));
+	if (r < 0)
+		return r;
+	allocator_spec_done(&spec);
+	return add_word(p, key, value);
 }
 
 static int add_listen(struct service_config *config, const char *value, const char **ret_why)
@@ -202,7 +223,7 @@ static int apply_listen(struct parser *p, const struct key *key, const char *val
 /* clang-format off */
 static const struct key keys[] = {
 	{ "http", "listen", apply_listen, .repeats = true },
-	{ "http", "host", apply_host, .repeats = true },
+	{ "http", "host", apply_host, FIELD(hosts), .repeats = true },
 	{ "http", "remote", apply_bool, FIELD(remote) },
 	{ "http", "token_file", apply_path, FIELD(token_file) },
 	{ "http", "socket_mode", apply_mode, FIELD(socket_mode) },
@@ -218,6 +239,7 @@ static const struct key keys[] = {
 	{ "trace", "max_traces", apply_number, FIELD(max_traces), 1, 64 },
 	{ "trace", "max_traces_of_user", apply_number, FIELD(max_traces_of_user), 0, 64 },
 	{ "trace", "memory_limit", apply_size, FIELD(trace_memory), 96 << 20, 1ULL << 40 },
+	{ "trace", "allocator", apply_allocator, FIELD(allocators), .repeats = true },
 	{ "watch", "enabled", apply_bool, FIELD(watches) },
 	{ "watch", "interval", apply_time, FIELD(watch_interval_ns), TIMES(1, 3600) },
 	{ "watch", "pss_interval", apply_time, FIELD(pss_interval_ns), TIMES(0, 86400) },
@@ -457,6 +479,7 @@ void service_config_free(struct service_config *config)
 		free(config->listens[i].text);
 	free(config->listens);
 	words_free(config->hosts);
+	words_free(config->allocators);
 	free(config->token_file);
 	free(config->socket_group);
 	free(config->target);

@@ -19,6 +19,7 @@
 #define SERVICE_CONFIG_PATH "/etc/memtraced/memtraced.conf"
 #define SERVICE_SOCKET_PATH "/run/memtraced/http.sock"
 #define SERVICE_STATE_PATH "/var/lib/memtraced"
+#define SERVICE_MAX_ALLOCATORS 64
 
 struct service_config {
 	struct service_listen *listens; /* [http]; at least one */
@@ -35,6 +36,7 @@ struct service_config {
 	uint64_t seconds_ns, max_seconds_ns;
 	uint64_t max_traces, max_traces_of_user;
 	uint64_t trace_memory;	     /* bytes, as --memory-limit; 0: none */
+	char **allocators;	     /* as --allocator; NULL-terminated; NULL: none */
 	bool watches;		     /* [watch] */
 	uint64_t watch_interval_ns;  /* at least: sweeps that cost much come more rarely */
 	uint64_t pss_interval_ns;    /* 0: PSS is not read */

@@ -110,10 +110,15 @@ static int make_options(const struct traces *traces, const struct trace_ask *ask
 			struct options **ret_options)
 {
 	_cleanup_strbuf_ struct strbuf error = {};
+	char *words[8 + 2 * SERVICE_MAX_ALLOCATORS] = { "memtraced", "--quiet" };
+	char *const *allocators = traces->config->allocators;
 	char pid[16], memory[48];
-	char *words[8] = { "memtraced", "--quiet" };
 	int n = 2, r;
 
+	for (; ask->kind == TRACE_HEAP && allocators && *allocators; allocators++) {
+		words[n++] = "--allocator";
+		words[n++] = *allocators;
+	}
 	(void)snprintf(pid, sizeof(pid), "%d", (int)ask->pid); /* fits */
 	(void)snprintf(memory, sizeof(memory), "--memory-limit=%" PRIu64,
 		       traces->config->trace_memory); /* fits */

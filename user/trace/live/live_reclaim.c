@@ -7,6 +7,7 @@
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
+#include "trace/kernel/urgent.h"
 #include "trace/live/live_errors.h"
 #include "trace/live/live_frees.h"
 #include "trace/live/live_process.h"
@@ -164,7 +165,7 @@ int live_reuse(struct live *live)
 	if (r || now < live->reuse_after_ns)
 		return r;
 	vec_foreach(&live->resting, slot)
-		if (bpf_map_update_elem(fd, NULL, slot, BPF_ANY))
+		if (urgent_update(fd, NULL, slot))
 			return -errno;
 	live->resting.len = 0;
 	vec_foreach(&live->emptied, slot) {

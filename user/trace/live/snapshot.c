@@ -6,12 +6,12 @@
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/bpf/programs.h"
+#include "trace/kernel/urgent.h"
 #include "trace/live/block_walk.h"
 #include "trace/live/heirs.h"
 #include "trace/live/inheritance.h"
 #include "trace/record/record.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 
@@ -125,7 +125,7 @@ static int on_sites(const void *keys, const void *values, size_t n, void *userda
 		struct abi_site again = value[i];
 
 		/* It may have been copied while it was saved: what is saved stands by now. */
-		if (is_saved(s, &again) && bpf_map_lookup_elem(fd, &key[i], &again))
+		if (is_saved(s, &again) && urgent_lookup(fd, &key[i], &again))
 			return -errno;
 		r = on_site(userdata, &key[i], &again);
 	}

@@ -6,6 +6,7 @@
 #include "elf/cfi_rows.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/map_memory.h"
+#include "trace/kernel/urgent.h"
 #include "trace/unwind/range_pool.h"
 
 #include <bpf/bpf.h>
@@ -149,7 +150,7 @@ static int add_chunk(struct unwind_objects *objects)
 		return r;
 	r = range_pool_new(0, ABI_UNWIND_CHUNK_ROWS, &chunk.pool);
 	if (r == 0)
-		r = bpf_map_update_elem(objects->chunks_fd, &at, &chunk.fd, BPF_ANY);
+		r = urgent_update(objects->chunks_fd, &at, &chunk.fd);
 	if (r == 0)
 		r = vec_push(&objects->chunks, chunk);
 	if (r)

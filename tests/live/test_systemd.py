@@ -12,6 +12,8 @@ import subprocess
 import lib
 from lib import (Lines, ROOT, memtraced, need_kernel, need_program, need_root, refused, run,
                  run_memtraced, scratch, started, target, test)
+from test_ctl import ctl
+from test_sandbox import status
 from test_service import NOBODY, Service, service
 
 UNIT = os.path.join(ROOT, "systemd", "memtraced.service.in")
@@ -162,6 +164,28 @@ def the_units_capabilities_are_enough():
             done = run_memtraced("ctl", f"--socket={path}", "trace", pid, "--for=1s")
             assert done.returncode == 0, done
             said.until(f"memtraced: process {pid} (leak): report")
+
+
+# include/uapi/linux/capability.h
+NUMBERS = {"chown": 0, "dac_read_search": 2, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23,
+           "perfmon": 38, "bpf": 39, "checkpoint_restore": 40}
+
+
+@test(need_root, need_kernel(5, 9))
+def who_starts_it_with_more_leaves_it_with_the_units_capabilities():
+    admin = 1 << NUMBERS["sys_admin"]
+    with scratch() as folder, service(folder) as served:
+        names = [name.lstrip("+") for name in capabilities(folder).split(",")]
+        bits = sum(1 << NUMBERS[name] for name in names)
+        said = status(served.process.pid)
+        assert int(said["CapEff"], 16) == bits, said
+        assert int(said["CapPrm"], 16) | admin == bits | admin, said
+        assert int(said["CapBnd"], 16) == bits & ~admin, said
+        assert int(said["CapInh"], 16) == int(said["CapAmb"], 16) == 0, said
+        assert said["NoNewPrivs"] == "1", said
+        line, = [line for line in ctl(served, "status").splitlines()
+                 if line.startswith("capabilities:")]
+        assert sorted(line.split()[1:]) == sorted(names), line
 
 
 def make(goal, *variables, **how):

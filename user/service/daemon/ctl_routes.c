@@ -6,6 +6,7 @@
 #include "config/units.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "service/daemon/privileges.h"
 #include "service/daemon/recordings.h"
 #include "service/daemon/reports.h"
 #include "service/daemon/routes.h"
@@ -234,6 +235,9 @@ int ctl_route_status(struct service_call *call, struct http_answer *answer)
 		    "memtraced " MEMTRACED_VERSION ", up for %s, %" PRIu64 " traces so far\n",
 		    format_duration(clock_ns(CLOCK_REALTIME) - service->start_realtime_ns, up),
 		    traces_begun(service->traces));
+	strbuf_adds(&answer->body, "capabilities: ");
+	privileges_list(&answer->body);
+	strbuf_addch(&answer->body, '\n');
 	add_watch(service->watch, &answer->body);
 	add_rules(call, &answer->body);
 	for (size_t i = 0; traces_at(service->traces, i, &info); i++)

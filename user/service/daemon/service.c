@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "service/daemon/privileges.h"
 #include "service/daemon/routes.h"
 #include "service/daemon/rules.h"
 #include "service/daemon/token.h"
@@ -282,6 +283,15 @@ static void end(struct running *running)
 	free(service->token);
 }
 
+static int drop_privileges(void)
+{
+	int r = privileges_drop();
+
+	if (r < 0)
+		log_error("giving up capabilities: %s", strerror(-r));
+	return r;
+}
+
 int service_run(const char *config_path, struct worker *worker)
 {
 	struct running running = { .service = {
@@ -298,6 +308,8 @@ int service_run(const char *config_path, struct worker *worker)
 	/* What it writes is for whom it says: sockets have a mode of their own. */
 	(void)umask(0077);
 	r = begin(&running);
+	if (r == 0)
+		r = drop_privileges();
 	if (r == 0) {
 		(void)sd_notify(0, "READY=1\nSTATUS=tracing on demand");
 		log_info("ready");

@@ -69,8 +69,8 @@ def a_pod_finds_everything_where_it_looks():
                  os.path.dirname(default_of("SERVICE_SOCKET_PATH"))):
         assert volumes[mounts[path]["name"]]["hostPath"]["path"] == path, path
     # Its own file system is read-only: here it may write.
-    cache = re.search(r'"(/var/cache/[^"]*)"', read("user", "elf", "cfi_cache.c")).group(1)
-    for path in ("/tmp", os.path.dirname(cache)):
+    cache = re.search(r'"(/var/cache/.*)/%s"', read("user", "base", "private_folder.c")).group(1)
+    for path in ("/tmp", cache):
         assert "emptyDir" in volumes[mounts[path]["name"]], path
     entry = re.search(r"^ENTRYPOINT (.*)", read("deploy", "Containerfile"), re.M).group(1)
     assert " ".join(json.loads(entry)) == "/usr/sbin/memtraced --service", entry

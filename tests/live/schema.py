@@ -172,6 +172,10 @@ REPORT = {
                  "unprobed": ListOf({"function": str, "object": str, "why": str})}}
 
 
+BUDGET = {"max_ppm": Nullable(NATURAL), "used_ppm": NATURAL, "predicted_ppm": NATURAL,
+          "untraced_ns": NATURAL}
+
+
 def match_object(value, kind, where):
     assert isinstance(value, dict), f"{where}: not an object: {value!r}"
     missing, more = sorted(kind.keys() - value.keys()), sorted(value.keys() - kind.keys())
@@ -341,13 +345,24 @@ def without_frees(report):
     return {**report, "processes": processes}
 
 
+def without_budget(report):
+    """A copy without what only a service's reports have, which is checked here."""
+    coverage = dict(report["coverage"])
+    budget = coverage.pop("budget", None)
+    if budget is not None:
+        match(budget, BUDGET, "coverage.budget")
+        cut_short = "untraced-ms-by-budget" in coverage["lost"]
+        assert cut_short == (budget["untraced_ns"] > 0), (budget, coverage["lost"])
+    return {**report, "coverage": coverage}
+
+
 def check(report, filtered=False, allocations=True):
     """`filtered`: options hide sites, so that their sums are not the totals. `allocations`: they
     were traced, beside other jobs maybe."""
     if report["coverage"]["lost"].get("nothing-counted"):
         check_uncounted(report)
         return
-    match(without_frees(report), REPORT, "report")
+    match(without_budget(without_frees(report)), REPORT, "report")
     coverage = report["coverage"]
     if coverage["exact"]:
         assert SPARES_TOTALS.issuperset(coverage["lost"]), f"exact, but lost {coverage['lost']}"

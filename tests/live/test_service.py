@@ -69,6 +69,8 @@ def service(folder, *more, trace="", port=None, config=None):
     """A service on a Unix socket and on a port, when it is ready. `more`: lines of [http];
     `config`: all of its configuration."""
     path, port = os.path.join(folder, "http.sock"), port or lib.free_port()
+    # Targets allocate as fast as they can, and reports shall be whole.
+    trace = trace if "max_overhead" in trace else f"max_overhead = no\n{trace}"
     config_path = os.path.join(folder, "memtraced.conf")
     with open(config_path, "w", encoding="ascii") as file:
         file.write(config or "\n".join(

@@ -31,6 +31,7 @@ static void nothing_in_the_file_gives_the_defaults(void **state)
 	assert_int_equal(config->socket_mode, 0660);
 	assert_true(config->watches);
 	assert_null(config->cgroup_root);
+	assert_int_equal(config->max_overhead, 500);
 	assert_null(config->target);
 	assert_null(config->token_file);
 }
@@ -55,6 +56,7 @@ static void keys_of_all_sections_are_taken(void **state)
 				   "memory_limit = 1G\n"
 				   "allocator = malloc=get:size@1;free=put:ptr@1\n"
 				   "allocator = object=x;malloc=f;free=g\n"
+				   "max_overhead = 0.25%\n"
 				   "[watch]\n"
 				   "enabled = no\n"
 				   "interval = 30s\n"
@@ -80,6 +82,7 @@ static void keys_of_all_sections_are_taken(void **state)
 	assert_string_equal(config->target, "redis-*");
 	assert_int_equal(config->seconds_ns, 1500000000);
 	assert_int_equal(config->trace_memory, 1 << 30);
+	assert_int_equal(config->max_overhead, 25);
 	assert_false(config->watches);
 	assert_int_equal(config->watch_interval_ns, 30000000000);
 	assert_int_equal(config->pss_interval_ns, 0);
@@ -127,6 +130,11 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 		{ "[trace]\nmemory_limit = 10M\n", "conf:2: '10M' is no value" },
 		{ "[trace]\nallocator = mallok=f\n",
 		  "conf:2: 'mallok=f' is no value of 'allocator'" },
+		{ "[trace]\nmax_overhead = 5\n",
+		  "conf:2: '5' is no value of 'max_overhead': give one from 0.01% to 100%, or no" },
+		{ "[trace]\nmax_overhead = 0%\n", "conf:2: '0%' is no value of 'max_overhead'" },
+		{ "[trace]\nmax_overhead = 101%\n",
+		  "conf:2: '101%' is no value of 'max_overhead'" },
 		{ "[trace]\nseconds = 1h\nmax_seconds = 1m\n", "conf:3: [trace] seconds is more" },
 		{ "[watch]\ninterval = 0\n", "conf:2: '0' is no value of 'interval'" },
 		{ "[watch]\ncgroup_root = cgroup\n",

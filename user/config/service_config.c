@@ -119,6 +119,21 @@ static int apply_mode(struct parser *p, const struct key *key, const char *value
 	return 0;
 }
 
+static int apply_overhead(struct parser *p, const struct key *key, const char *value)
+{
+	uint64_t number;
+
+	if (strcmp(value, "no") == 0)
+		number = 0;
+	else if (parse_share(value, &number) < 0 || number < 1 || number > 10000)
+		return fail(p,
+			    "'%s' is no value of '%s': give one from 0.01%% to 100%%, or no for no "
+			    "limit",
+			    value, key->name);
+	*(uint64_t *)field_of(p, key) = number;
+	return 0;
+}
+
 static int apply_bool(struct parser *p, const struct key *key, const char *value)
 {
 	bool *field = field_of(p, key);
@@ -240,6 +255,7 @@ static const struct key keys[] = {
 	{ "trace", "max_traces_of_user", apply_number, FIELD(max_traces_of_user), 0, 64 },
 	{ "trace", "memory_limit", apply_size, FIELD(trace_memory), 96 << 20, 1ULL << 40 },
 	{ "trace", "allocator", apply_allocator, FIELD(allocators), .repeats = true },
+	{ "trace", "max_overhead", apply_overhead, FIELD(max_overhead) },
 	{ "watch", "enabled", apply_bool, FIELD(watches) },
 	{ "watch", "interval", apply_time, FIELD(watch_interval_ns), TIMES(1, 3600) },
 	{ "watch", "pss_interval", apply_time, FIELD(pss_interval_ns), TIMES(0, 86400) },
@@ -391,6 +407,7 @@ static int set_defaults(struct service_config *config)
 	config->max_seconds_ns = 600 * SECOND_NS;
 	config->max_traces = 4;
 	config->max_traces_of_user = 2;
+	config->max_overhead = 500;
 	config->watches = true;
 	config->watch_interval_ns = 10 * SECOND_NS;
 	config->growth_window_ns = 600 * SECOND_NS;

@@ -37,6 +37,7 @@ struct service_config {
 	uint64_t max_traces, max_traces_of_user;
 	uint64_t trace_memory;	     /* bytes, as --memory-limit; 0: none */
 	char **allocators;	     /* as --allocator; NULL-terminated; NULL: none */
+	uint64_t max_overhead;	     /* hundredths of a percent; 0: no limit */
 	bool watches;		     /* [watch] */
 	uint64_t watch_interval_ns;  /* at least: sweeps that cost much come more rarely */
 	uint64_t pss_interval_ns;    /* 0: PSS is not read */

@@ -67,18 +67,13 @@ static int find_metric(const char *word, enum rule_metric *ret_metric, struct st
 			  word);
 }
 
-/* "20%", "0.5%", up to 100, as hundredths of a percent. */
-static bool parse_percent(const char *word, double *ret_hundredths)
+static bool take_percent(const char *word, double *ret_hundredths)
 {
-	double percent;
-	char *end;
+	uint64_t hundredths;
 
-	if (word[strspn(word, "0123456789.%")])
+	if (parse_share(word, &hundredths) < 0 || hundredths > 10000)
 		return false;
-	percent = strtod(word, &end);
-	if (end == word || strcmp(end, "%") != 0 || percent > 100)
-		return false;
-	*ret_hundredths = percent * 100;
+	*ret_hundredths = (double)hundredths;
 	return true;
 }
 
@@ -110,11 +105,11 @@ static int parse_value(struct service_rule *rule, const char *word, struct strbu
 			return spec_error(why, "'%s' is no growth: give one as in 1MiB/min", word);
 		return 0;
 	case RULE_CGROUP_PRESSURE:
-		if (!parse_percent(word, &rule->above))
+		if (!take_percent(word, &rule->above))
 			return spec_error(why, "'%s' is no pressure: give one as in 20%%", word);
 		return 0;
 	case RULE_CGROUP_MEMORY:
-		rule->of_max = parse_percent(word, &rule->above);
+		rule->of_max = take_percent(word, &rule->above);
 		if (rule->of_max)
 			return 0;
 		break;

@@ -139,6 +139,16 @@ int parse_duration(const char *s, uint64_t *ret_ns)
 	return -EINVAL;
 }
 
+int parse_share(const char *s, uint64_t *ret_hundredths)
+{
+	struct decimal d;
+	int r = parse_decimal(&s, &d);
+
+	if (r < 0)
+		return r;
+	return strcmp(s, "%") == 0 ? scale_decimal(&d, 100, ret_hundredths) : -EINVAL;
+}
+
 /* A number is shown by the first row where, rounded to the row's digits, it is below `limit`. */
 struct format_row {
 	uint64_t factor;

@@ -23,6 +23,9 @@ int parse_size(const char *s, uint64_t *ret_bytes);
  */
 int parse_duration(const char *s, uint64_t *ret_ns);
 
+/* "5%", "0.5%", "100%", as hundredths of a percent. 0, -EINVAL or -ERANGE. */
+int parse_share(const char *s, uint64_t *ret_hundredths);
+
 /* "4 B", "64.0 KiB", "1.2 GiB": at most 10 characters; negative values with a minus. */
 #define FORMAT_UNIT_LEN 16
 const char *format_size(int64_t bytes, char buf[FORMAT_UNIT_LEN]);

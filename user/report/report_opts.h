@@ -11,6 +11,14 @@
 struct leak_result;
 struct where;
 
+/* What a trace was allowed to cost and has cost; shares of a CPU's time, in millionths. */
+struct report_budget {
+	uint64_t max_ppm;	/* 0: there was no limit */
+	uint64_t used_ppm;	/* of the time that was asked for */
+	uint64_t predicted_ppm; /* as it went on at last */
+	uint64_t untraced_ns;	/* of the time that was asked for; 0: it was traced whole */
+};
+
 struct report_opts {
 	enum option_sort sort;
 	uint64_t top; /* of sites, processes, groups and stacks, each, in tables; 0: all */
@@ -30,6 +38,7 @@ struct report_opts {
 	struct massif_options massif; /* 0 snapshots: as many as there are */
 	/* Formats with a line a call refuse a process with more of them; 0: their own limit. */
 	uint64_t most_calls;
+	const struct report_budget *budget; /* NULL: not of a service. Borrowed */
 	/* Of leak checks; of an image the last one holds. Borrowed. */
 	struct leak_result *const *leaks;
 	size_t n_leaks;

@@ -309,6 +309,21 @@ int session_fd(const struct session *session)
 	return loop_fd(session->loop);
 }
 
+uint64_t session_calls(const struct session *session)
+{
+	return live_events(session->live);
+}
+
+void session_end_probes(struct session *session)
+{
+	live_end_probes(session->live);
+}
+
+void session_set_untraced(struct session *session, uint64_t untraced_ns)
+{
+	live_set_untraced(session->live, untraced_ns);
+}
+
 void session_stop(struct session *session)
 {
 	session->over = true;

@@ -49,6 +49,12 @@ struct view;
 int session_show(struct session *session, const struct report_opts *opts,
 		 int (*fn)(const struct view *view, void *userdata), void *userdata);
 
+/* Calls of allocator functions so far, also those inside others: each has hit its probes. */
+uint64_t session_calls(const struct session *session);
+/* As live_end_probes and live_set_untraced. */
+void session_end_probes(struct session *session);
+void session_set_untraced(struct session *session, uint64_t untraced_ns);
+
 /* The final report. 0 or negative errno (logged). */
 int session_finish(struct session *session);
 

@@ -95,6 +95,17 @@ static struct json_object *stack_check_json(struct json_out *out, const struct v
 	return json;
 }
 
+static struct json_object *budget_json(struct json_out *out, const struct report_budget *budget)
+{
+	struct json_object *json = json_out_new(out);
+
+	json_out_known(out, json, "max_ppm", budget->max_ppm > 0, budget->max_ppm);
+	json_out_u64(out, json, "used_ppm", budget->used_ppm);
+	json_out_u64(out, json, "predicted_ppm", budget->predicted_ppm);
+	json_out_u64(out, json, "untraced_ns", budget->untraced_ns);
+	return json;
+}
+
 void json_coverage(struct json_out *out, const struct view *view)
 {
 	static const struct record_coverage nothing;
@@ -124,6 +135,9 @@ void json_coverage(struct json_out *out, const struct view *view)
 	else
 		json_out_null(out, json, "stack_check");
 	json_out_string(out, json, "kernel_lacks", lacks ? run->kernel_lacks : NULL);
+	/* Only a service's reports have it. */
+	if (view_opts(view)->budget)
+		json_out_add(out, json, "budget", budget_json(out, view_opts(view)->budget));
 	json_out_add(out, json, "unprobed", unprobed_json(out, view_model(view)));
 	json_out_put(out, json);
 }

@@ -177,7 +177,28 @@ static void add_trace(const struct service_call *call, const struct trace_info *
 	} else {
 		strbuf_adds(out, "the host");
 	}
-	strbuf_addf(out, ": for %s, %s to go, %zu wait for it\n", age, left, info->n_waits);
+	strbuf_addf(out, ": for %s, %s to go, %zu wait for it", age, left, info->n_waits);
+	if (info->kind == TRACE_HEAP)
+		strbuf_addf(out, "; probes take %.2f %% of a CPU, now %.2f %%", info->used * 100,
+			    info->predicted * 100);
+	strbuf_addch(out, '\n');
+}
+
+static void add_budget(const struct traces *traces, struct strbuf *out)
+{
+	struct traces_budget budget = traces_budget(traces);
+
+	if (budget.call_ns == 0)
+		return;
+	strbuf_addf(out, "probes take %.2f %% of the host's CPUs, ", budget.host * 100);
+	if (budget.most > 0)
+		strbuf_addf(out, "of which %.2f %% are allowed", budget.most * 100);
+	else
+		strbuf_adds(out, "without a limit");
+	strbuf_addf(out,
+		    " (a call of an allocator: %" PRIu64 " ns); for that %" PRIu64
+		    " traces ended early, %" PRIu64 " were refused\n",
+		    budget.call_ns, budget.stopped, budget.refused);
 }
 
 static void add_watch(const struct watch *watch, struct strbuf *out)
@@ -239,6 +260,7 @@ int ctl_route_status(struct service_call *call, struct http_answer *answer)
 	privileges_list(&answer->body);
 	strbuf_addch(&answer->body, '\n');
 	add_watch(service->watch, &answer->body);
+	add_budget(service->traces, &answer->body);
 	add_rules(call, &answer->body);
 	for (size_t i = 0; traces_at(service->traces, i, &info); i++)
 		add_trace(call, &info, &answer->body);

@@ -82,6 +82,37 @@ static void put_traces(const struct service *service, struct metrics_out *out)
 	put_one(out, &refused, traces_refused(service->traces));
 }
 
+/* Shares in millionths: a number of this format's writer is whole. */
+static void put_budget(const struct traces *traces, struct metrics_out *out)
+{
+	static const struct metrics_family share = {
+		"memtraced_overhead_ppm", METRICS_GAUGE, "",
+		"Time in probes as a share of all CPUs, in millionths, estimated."
+	};
+	static const struct metrics_family most = {
+		"memtraced_overhead_max_ppm", METRICS_GAUGE, "",
+		"What of that is allowed, and of one CPU for a process; 0: no limit."
+	};
+	static const struct metrics_family call = {
+		"memtraced_probe_call_nanoseconds", METRICS_GAUGE, "",
+		"What a call of an allocator takes that is traced, as it was measured at the start."
+	};
+	static const struct metrics_family stopped = {
+		"memtraced_traces_stopped_by_budget", METRICS_COUNTER, "",
+		"Traces that ended early, as what they may cost was used up."
+	};
+	static const struct metrics_family refused = { "memtraced_traces_refused_by_budget",
+						       METRICS_COUNTER, "",
+						       "Traces that did not begin for that." };
+	struct traces_budget budget = traces_budget(traces);
+
+	put_one(out, &share, (uint64_t)(budget.host * 1000000));
+	put_one(out, &most, (uint64_t)(budget.most * 1000000));
+	put_one(out, &call, budget.call_ns);
+	put_one(out, &stopped, budget.stopped);
+	put_one(out, &refused, budget.refused);
+}
+
 /* Names of rules are the administrator's. */
 static void put_rules(const struct rules *rules, struct metrics_out *out)
 {
@@ -192,6 +223,7 @@ int metrics_route(struct service_call *call, struct http_answer *answer)
 		return -ENOMEM;
 	r = put_processes(call, &out);
 	put_traces(call->service, &out);
+	put_budget(call->service->traces, &out);
 	put_rules(call->service->rules, &out);
 	put_http(call->service, &out);
 	put_self(call->service, &out);

@@ -3,6 +3,7 @@
  * Profiles by a trace on demand. Who may see the process is asked twice: when it begins and when it
  * is answered, since the process may have executed a program with other rights meanwhile.
  */
+#include "config/units.h"
 #include "report/report.h"
 #include "service/daemon/pages.h"
 #include "service/daemon/process_rows.h"
@@ -143,6 +144,23 @@ void service_check_trace(struct service_call *call, struct http_answer *answer)
 		check_target(call, answer);
 }
 
+static void say_no_budget(const struct service_call *call, struct http_answer *answer)
+{
+	uint64_t wait_ns = traces_wait_ns(call->service->traces, &call->process);
+	char wait[FORMAT_UNIT_LEN];
+
+	if (wait_ns)
+		http_answer_say(
+			answer, 503,
+			"what tracing process %d may cost ([trace] max_overhead) is used up "
+			"for the next %s",
+			(int)call->query.pid, format_duration(wait_ns, wait));
+	else
+		http_answer_say(answer, 503,
+				"what all traces together may cost ([trace] max_overhead) is used "
+				"up; memtraced ctl status says by which");
+}
+
 void service_say_refused(const struct service_call *call, int error, struct http_answer *answer)
 {
 	int pid = (int)call->query.pid;
@@ -153,6 +171,9 @@ void service_say_refused(const struct service_call *call, int error, struct http
 			answer, 503,
 			"as many traces run, of all or of yours, or wait for one, as may: [trace] "
 			"max_traces, max_traces_of_user");
+		break;
+	case -EDQUOT:
+		say_no_budget(call, answer);
 		break;
 	case -ESRCH:
 		http_answer_say(answer, 404, "process %d has ended", pid);

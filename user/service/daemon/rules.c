@@ -260,6 +260,10 @@ static void say_refused(struct rule *rule, const char *key, pid_t pid, int error
 	if (error == -EBUSY)
 		log_warning("rule %s: process %d: as many traces run as may ([trace] max_traces)",
 			    rule->name, (int)pid);
+	else if (error == -EDQUOT)
+		log_warning("rule %s: process %d: what tracing may cost is used up ([trace] "
+			    "max_overhead)",
+			    rule->name, (int)pid);
 	else if (error == -ENOENT)
 		log_warning("rule %s: process %d: no allocator was found in it", rule->name,
 			    (int)pid);
@@ -288,7 +292,7 @@ static void fire(struct rule *rule, const char *key, const struct process_info *
 	ask.why = strbuf_str(&why);
 	r = recording_begin(rule->rules->service, &ask, name);
 	/* What is only a matter of time is tried again after the next sweep. */
-	if (r != -EBUSY && r != -ENOMEM)
+	if (r != -EBUSY && r != -EDQUOT && r != -ENOMEM)
 		episodes_settle(rule->episodes, key, now_ns + config->cooldown_ns);
 	if (r < 0) {
 		say_refused(rule, key, process->pid, r);

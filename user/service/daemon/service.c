@@ -4,12 +4,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "service/daemon/privileges.h"
+#include "service/daemon/probe_cost.h"
 #include "service/daemon/routes.h"
 #include "service/daemon/rules.h"
 #include "service/daemon/token.h"
 #include "service/http/listen.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
@@ -22,6 +24,25 @@ struct running {
 };
 
 /* --- configuration --------------------------------------------------------------------------- */
+
+/* Once, where there is a limit: on this kernel, and with the programs that it has loaded. */
+static void measure_cost(const struct service *service)
+{
+	uint64_t call_ns = PROBE_COST_ASSUMED_NS;
+	int r;
+
+	if (service->config->max_overhead == 0 || traces_budget(service->traces).call_ns > 0)
+		return;
+	r = probe_cost_measure(service->worker, &call_ns);
+	if (r < 0)
+		log_warning("what tracing costs could not be measured (%s): a call of an allocator "
+			    "is taken for %" PRIu64 " ns",
+			    strerror(-r), call_ns);
+	else
+		log_info("a call of an allocator that is traced takes %" PRIu64 " ns here",
+			 call_ns);
+	traces_set_call_cost(service->traces, call_ns);
+}
 
 /* Only when all of it is right does anything change. 0 or negative errno (logged). */
 static int configure(struct service *service)
@@ -61,11 +82,13 @@ static int on_reload(const siginfo_t *info, void *userdata)
 	/* sd_notify's own failures are nobody's concern: there may be no one to tell. */
 	(void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
 			 (unsigned long long)(clock_monotonic_ns() / 1000));
-	if (configure(service) == 0)
+	if (configure(service) == 0) {
+		measure_cost(service);
 		log_info("the configuration was read anew; addresses, numbers of connections and "
 			 "time-outs are those of the start");
-	else
+	} else {
 		log_warning("the configuration stays as it was");
+	}
 	(void)sd_notify(0, "READY=1");
 	return 0;
 }
@@ -227,6 +250,7 @@ static int begin(struct running *running)
 		log_error("setting up: %s", strerror(-r));
 		return r;
 	}
+	measure_cost(service);
 	return open_listeners(running, n > 0 ? n : 0);
 }
 

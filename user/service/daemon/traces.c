@@ -12,10 +12,14 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #define MS_NS UINT64_C(1000000)
 /* On one trace: each is answered by a view of its own. */
 #define MOST_WAITS 256
+/* Costs are looked at so often; in between they may go over what is allowed. */
+#define LOOK_NS (100 * MS_NS)
+#define PPM 1000000
 
 struct trace_wait {
 	struct trace *trace;
@@ -37,7 +41,9 @@ struct trace {
 	struct trace_wait *waits;
 	size_t n_waits;
 	uint64_t start_ns;
-	int error; /* of the session */
+	struct budget_use use; /* of TRACE_HEAP */
+	bool stopped;	       /* by the budget */
+	int error;	       /* of the session */
 };
 
 struct traces {
@@ -46,6 +52,10 @@ struct traces {
 	struct worker *worker;
 	VEC(struct trace *) list;
 	uint64_t begun, refused;
+	struct budget budget;
+	uint64_t call_ns; /* that a call costs */
+	uint64_t next_look_ns;
+	uint64_t stopped, refused_budget;
 };
 
 int traces_new(struct loop *loop, const struct service_config *config, struct worker *worker,
@@ -56,8 +66,9 @@ int traces_new(struct loop *loop, const struct service_config *config, struct wo
 	if (!traces)
 		return -ENOMEM;
 	traces->loop = loop;
-	traces->config = config;
 	traces->worker = worker;
+	traces->budget.cpus = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
+	traces_configure(traces, config);
 	*ret_traces = traces;
 	return 0;
 }
@@ -65,6 +76,12 @@ int traces_new(struct loop *loop, const struct service_config *config, struct wo
 void traces_configure(struct traces *traces, const struct service_config *config)
 {
 	traces->config = config;
+	traces->budget.most = (double)config->max_overhead / 10000;
+}
+
+void traces_set_call_cost(struct traces *traces, uint64_t call_ns)
+{
+	traces->call_ns = call_ns;
 }
 
 static void trace_free(struct trace *trace)
@@ -87,6 +104,7 @@ void traces_free(struct traces *traces)
 	vec_foreach(&traces->list, trace)
 		trace_free(*trace);
 	vec_done(&traces->list);
+	budget_done(&traces->budget);
 	free(traces);
 }
 
@@ -160,6 +178,31 @@ static bool has_his_share(const struct traces *traces, uid_t uid)
 	return uid != 0 && n >= traces->config->max_traces_of_user;
 }
 
+/* What runs and what is owed, of all CPUs. */
+static double host_share(const struct traces *traces)
+{
+	double sum = 0;
+
+	vec_foreach(&traces->list, trace)
+		sum += budget_used(&(*trace)->use);
+	return sum / traces->budget.cpus + budget_owed(&traces->budget, clock_monotonic_ns());
+}
+
+uint64_t traces_wait_ns(struct traces *traces, const struct process_info *process)
+{
+	return budget_wait_ns(&traces->budget, process->pid, process->start_ticks,
+			      clock_monotonic_ns());
+}
+
+/* CPU profiles cost what their frequency says. */
+static bool has_budget(struct traces *traces, const struct trace_ask *ask,
+		       const struct process_info *process)
+{
+	if (ask->kind != TRACE_HEAP || traces->budget.most <= 0)
+		return true;
+	return traces_wait_ns(traces, process) == 0 && host_share(traces) <= traces->budget.most;
+}
+
 static int begin(struct traces *traces, const struct trace_ask *ask, struct trace **ret_trace)
 {
 	_cleanup_(trace_free_p) struct trace *trace = NULL;
@@ -176,6 +219,10 @@ static int begin(struct traces *traces, const struct trace_ask *ask, struct trac
 	trace->pid = ask->pid;
 	trace->uid = ask->uid;
 	r = ask->pid ? process_info_read(ask->pid, &trace->info) : 0;
+	if (r == 0 && !has_budget(traces, ask, &trace->info)) {
+		traces->refused_budget++;
+		return -EDQUOT;
+	}
 	if (r == 0)
 		r = make_options(traces, ask, &trace->options);
 	if (r == 0)
@@ -190,6 +237,7 @@ static int begin(struct traces *traces, const struct trace_ask *ask, struct trac
 	if (r < 0)
 		return r;
 	trace->start_ns = clock_monotonic_ns();
+	budget_begin(&trace->use, trace->start_ns);
 	traces->begun++;
 	*ret_trace = TAKE_PTR(trace);
 	return 0;
@@ -199,7 +247,8 @@ static int begin(struct traces *traces, const struct trace_ask *ask, struct trac
 static struct trace *find(const struct traces *traces, const struct trace_ask *ask)
 {
 	vec_foreach(&traces->list, trace)
-		if ((*trace)->kind == ask->kind && (*trace)->pid == ask->pid && (*trace)->source)
+		if ((*trace)->kind == ask->kind && (*trace)->pid == ask->pid && (*trace)->source &&
+		    !(*trace)->stopped)
 			return *trace;
 	return NULL;
 }
@@ -259,7 +308,19 @@ void traces_forget(struct trace_wait *wait)
 
 static bool is_due(const struct trace_wait *wait, uint64_t now_ns)
 {
-	return !wait->trace->source || wait->due_ns <= now_ns;
+	return !wait->trace->source || wait->trace->stopped || wait->due_ns <= now_ns;
+}
+
+static bool is_charged(const struct trace *trace)
+{
+	return trace->kind == TRACE_HEAP && trace->source && !trace->stopped;
+}
+
+static uint64_t last_due_ns(const struct trace *trace, uint64_t now_ns)
+{
+	for (const struct trace_wait *wait = trace->waits; wait; wait = wait->next)
+		now_ns = wait->due_ns > now_ns ? wait->due_ns : now_ns;
+	return now_ns;
 }
 
 int traces_timeout_ms(const struct traces *traces)
@@ -269,6 +330,8 @@ int traces_timeout_ms(const struct traces *traces)
 	vec_foreach(&traces->list, trace) {
 		if (!(*trace)->waits)
 			return 0;
+		if (is_charged(*trace) && traces->next_look_ns < first_ns)
+			first_ns = traces->next_look_ns;
 		for (const struct trace_wait *wait = (*trace)->waits; wait; wait = wait->next) {
 			if (is_due(wait, now_ns))
 				return 0;
@@ -278,7 +341,7 @@ int traces_timeout_ms(const struct traces *traces)
 	}
 	if (first_ns == UINT64_MAX)
 		return -1;
-	first_ns = (first_ns - now_ns) / MS_NS + 1;
+	first_ns = first_ns > now_ns ? (first_ns - now_ns) / MS_NS + 1 : 0;
 	return first_ns < 1000000 ? (int)first_ns : 1000000;
 }
 
@@ -290,12 +353,93 @@ static int give(const struct view *view, void *userdata)
 	return 1;
 }
 
-static void answer(struct trace *trace, struct trace_wait *wait)
+/* --- what it costs --------------------------------------------------------------------------- */
+
+static void look_at(const struct traces *traces, struct trace *trace)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (is_charged(trace))
+		budget_look(&trace->use, session_calls(trace->session) * traces->call_ns,
+			    last_due_ns(trace, now_ns), now_ns);
+}
+
+/* All who wait have what there is by now. */
+static void stop(struct traces *traces, struct trace *trace, const char *whose)
+{
+	session_end_probes(trace->session);
+	trace->stopped = true;
+	traces->stopped++;
+	log_info("process %d (%s): tracing ends early, what %s may cost is used up ([trace] "
+		 "max_overhead): %.2f %% of a CPU over the time that was asked for, %.0f %% at "
+		 "last",
+		 (int)trace->pid, trace->info.comm, whose, budget_used(&trace->use) * 100,
+		 trace->use.predicted * 100);
+}
+
+/* Who costs most makes room for the others. */
+static void spare_host(struct traces *traces)
+{
+	struct trace *most = NULL;
+
+	vec_foreach(&traces->list, trace)
+		if (is_charged(*trace) &&
+		    (!most || budget_used(&(*trace)->use) > budget_used(&most->use)))
+			most = *trace;
+	if (most && traces->budget.most > 0 && host_share(traces) > traces->budget.most)
+		stop(traces, most, "all traces together");
+}
+
+static void look_at_costs(struct traces *traces)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns < traces->next_look_ns)
+		return;
+	traces->next_look_ns = now_ns + LOOK_NS;
+	vec_foreach(&traces->list, trace) {
+		look_at(traces, *trace);
+		if (is_charged(*trace) && budget_is_over(&traces->budget, &(*trace)->use))
+			stop(traces, *trace, "its traces");
+	}
+	spare_host(traces);
+}
+
+static uint64_t ppm(double share)
+{
+	return (uint64_t)(share * PPM);
+}
+
+/* For this wait's report. */
+static struct report_budget report_budget(const struct traces *traces, const struct trace *trace,
+					  const struct trace_wait *wait)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	bool is_short = trace->stopped && wait->due_ns > now_ns;
+
+	return (struct report_budget){
+		.max_ppm = ppm(traces->budget.most),
+		.used_ppm = ppm(budget_used(&trace->use)),
+		.predicted_ppm = ppm(trace->use.predicted),
+		.untraced_ns = is_short ? wait->due_ns - now_ns : 0,
+	};
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+static void answer(struct traces *traces, struct trace *trace, struct trace_wait *wait)
 {
 	struct trace_wait copy = *wait;
-	const struct report_opts opts = { .width = 80, .allocated_first = wait->allocated_first };
+	struct report_opts opts = { .width = 80, .allocated_first = wait->allocated_first };
+	struct report_budget budget;
 	int r = trace->error;
 
+	look_at(traces, trace);
+	if (trace->kind == TRACE_HEAP && traces->call_ns > 0) {
+		budget = report_budget(traces, trace, wait);
+		opts.budget = &budget;
+		session_set_untraced(trace->session, budget.untraced_ns);
+	}
 	traces_forget(wait);
 	if (r == 0)
 		r = session_show(trace->session, &opts, give, &copy);
@@ -317,16 +461,20 @@ static struct trace_wait *next_due(const struct trace *trace)
 
 void traces_run(struct traces *traces)
 {
+	look_at_costs(traces);
 	for (size_t i = 0; i < traces->list.len;) {
 		struct trace *trace = traces->list.data[i];
 		struct trace_wait *wait;
 
 		while ((wait = next_due(trace)))
-			answer(trace, wait);
+			answer(traces, trace, wait);
 		if (trace->waits) {
 			i++;
 			continue;
 		}
+		/* Without memory nothing is owed. */
+		(void)budget_end(&traces->budget, &trace->use, trace->pid, trace->info.start_ticks,
+				 clock_monotonic_ns());
 		trace_free(trace);
 		traces->list.len--;
 		memmove(&traces->list.data[i], &traces->list.data[i + 1],
@@ -338,12 +486,12 @@ void traces_finish(struct traces *traces)
 {
 	vec_foreach(&traces->list, trace)
 		while ((*trace)->waits)
-			answer(*trace, (*trace)->waits);
+			answer(traces, *trace, (*trace)->waits);
 }
 
 bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret_info)
 {
-	uint64_t now_ns = clock_monotonic_ns(), last_ns = now_ns;
+	uint64_t now_ns = clock_monotonic_ns();
 	const struct trace *trace;
 
 	if (index >= traces->list.len)
@@ -354,11 +502,11 @@ bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret
 		.pid = trace->pid,
 		.comm = trace->info.comm,
 		.age_ns = now_ns - trace->start_ns,
+		.left_ns = last_due_ns(trace, now_ns) - now_ns,
 		.n_waits = trace->n_waits,
+		.used = budget_used(&trace->use),
+		.predicted = trace->use.predicted,
 	};
-	for (const struct trace_wait *wait = trace->waits; wait; wait = wait->next)
-		last_ns = wait->due_ns > last_ns ? wait->due_ns : last_ns;
-	ret_info->left_ns = last_ns - now_ns;
 	return true;
 }
 
@@ -370,4 +518,15 @@ uint64_t traces_begun(const struct traces *traces)
 uint64_t traces_refused(const struct traces *traces)
 {
 	return traces->refused;
+}
+
+struct traces_budget traces_budget(const struct traces *traces)
+{
+	return (struct traces_budget){
+		.call_ns = traces->call_ns,
+		.most = traces->budget.most,
+		.host = host_share(traces),
+		.stopped = traces->stopped,
+		.refused = traces->refused_budget,
+	};
 }

@@ -11,6 +11,8 @@
 #include "base/loop.h"
 #include "config/service_config.h"
 #include "report/view/view.h"
+#include "service/daemon/budget.h"
+#include "target/process.h"
 
 enum trace_kind { TRACE_HEAP, TRACE_CPU };
 
@@ -41,15 +43,21 @@ int traces_new(struct loop *loop, const struct service_config *config, struct wo
 void traces_free(struct traces *traces);
 DEFINE_CLEANUP(struct traces, traces_free)
 
+/* What a call of an allocator costs that is traced, for the budget; before the first trace. */
+void traces_set_call_cost(struct traces *traces, uint64_t call_ns);
+
 /* Another configuration, for what is asked from now on. */
 void traces_configure(struct traces *traces, const struct service_config *config);
 
 /*
  * Begins to trace, or joins. The wait is gone with its answer. 0; -EBUSY: there are as many traces
- * as may be, of all or of this user, or as many wait for it; -ESRCH, -ENOENT (no allocator),
+ * as may be, of all or of this user, or as many wait for it; -EDQUOT: the budget is used up,
+ * traces_wait_ns says for how long; -ESRCH, -ENOENT (no allocator),
  * -EOPNOTSUPP (no 64-bit program) or what beginning a session gave (logged).
  */
 int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_wait **ret_wait);
+/* For how long the process's earlier traces have used up what they may cost; 0: they have not. */
+uint64_t traces_wait_ns(struct traces *traces, const struct process_info *process);
 /* Whoever asked has gone. NULL is legal. */
 void traces_forget(struct trace_wait *wait);
 
@@ -67,6 +75,8 @@ struct trace_info {
 	const char *comm;
 	uint64_t age_ns, left_ns;
 	size_t n_waits;
+	/* Of TRACE_HEAP: shares of a CPU's time. */
+	double used, predicted;
 };
 
 /* The trace at `index`, in the order of their beginning; false: there are no more. */
@@ -74,5 +84,14 @@ bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret
 /* How many were begun, and how many refused as one too many. */
 uint64_t traces_begun(const struct traces *traces);
 uint64_t traces_refused(const struct traces *traces);
+
+struct traces_budget {
+	uint64_t call_ns;
+	double most;		   /* 0: no limit */
+	double host;		   /* of all CPUs, by traces that run or have used up theirs */
+	uint64_t stopped, refused; /* so many traces */
+};
+
+struct traces_budget traces_budget(const struct traces *traces);
 
 #endif

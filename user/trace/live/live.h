@@ -156,6 +156,11 @@ uint64_t live_events(const struct live *live);
 int64_t live_bytes(const struct live *live);
 uint64_t live_lost(const struct live *live);
 
+/* No more allocations are seen from about now on: what probes may cost is used up. */
+void live_end_probes(struct live *live);
+/* For how long that was so, of the time it was asked for: a loss of later cuts; 0: none. */
+void live_set_untraced(struct live *live, uint64_t untraced_ns);
+
 /* Has any process met the rule so far? */
 bool live_any_traced(const struct live *live);
 

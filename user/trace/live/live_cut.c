@@ -60,6 +60,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_BEFORE_NO_ROOM] = "before-attach-no-room",
 	[LOSS_SHARED_MEMORY] = "child-in-shared-memory",
 	[LOSS_NO_ALLOCATOR] = "no-allocator-found",
+	[LOSS_BUDGET] = "untraced-ms-by-budget",
 	[LOSS_CUT] = "moment-uncertain",
 };
 

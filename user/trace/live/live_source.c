@@ -265,6 +265,17 @@ uint64_t live_events(const struct live *live)
 	return programs_events(live->programs, &n) ? 0 : n;
 }
 
+void live_end_probes(struct live *live)
+{
+	objects_detach(live->objects);
+}
+
+/* In milliseconds, rounded up: a loss is never 0. */
+void live_set_untraced(struct live *live, uint64_t untraced_ns)
+{
+	live->losses[LOSS_BUDGET - ABI_LOSSES] = (untraced_ns + 999999) / 1000000;
+}
+
 int64_t live_bytes(const struct live *live)
 {
 	int64_t sum = 0;

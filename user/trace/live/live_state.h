@@ -34,6 +34,7 @@ enum user_loss {
 	LOSS_BEFORE_NO_ROOM, /* such a block, and the table was full */
 	LOSS_SHARED_MEMORY,  /* a child in its parent's memory that no link of the parent sees */
 	LOSS_NO_ALLOCATOR,   /* an image whose calls of its allocator nobody sees */
+	LOSS_BUDGET,	     /* milliseconds that it was not traced, for its budget was used up */
 	LOSS_CUT,	     /* of this cut: programs in progress were not waited for */
 	LOSSES
 };

@@ -122,6 +122,17 @@ static void detach_owner(const struct objects *objects, struct object *object, u
 	object->links.len = kept;
 }
 
+void objects_detach(struct objects *objects)
+{
+	for (size_t i = 0; i < objects_count(objects); i++) {
+		struct object *object = objects_at(objects, i);
+
+		vec_foreach(&object->links, link)
+			link_home_close(objects->opts.programs->link_home, link->fd);
+		object->links.len = 0;
+	}
+}
+
 /* The programs that count requested sizes: entries only. */
 static int attach_sizes(const struct objects *objects, struct object *object, uint32_t owner,
 			pid_t pid)

@@ -100,6 +100,9 @@ bool object_attached(const struct object *object, uint32_t owner);
  */
 int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid);
 
+/* Takes all probes out, of all objects: soon nothing is attached. What comes later is attached. */
+void objects_detach(struct objects *objects);
+
 /* Function and unprobed records of the object, to be emitted when it is new. */
 int object_describe(const struct object *object, record_fn fn, void *userdata);
 /* Functions that should be probed and are not. */

@@ -5,6 +5,7 @@ so in its section and does not stop the rest."""
 import dataclasses
 import time
 
+import growth
 import kernelside
 import large
 import rounds
@@ -24,6 +25,7 @@ class Section:
 def sections(place, limits, quick, start):
     few = rounds.Limits(rounds=min(limits.rounds, 5), slow_rounds=limits.slow_rounds)
     parts = [
+        ("growth depth", lambda: growth.measure(place, quick, start)),
         ("start and end", lambda: startup.measure_starts(place, few.rounds)),
         ("attach and detach", lambda: unwinding.measure_attach(place, few.rounds)),
         ("unwind rows", lambda: unwinding.measure_files(place, few.rounds)),

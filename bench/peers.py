@@ -57,27 +57,30 @@ class Valgrind(Column):
         return sample
 
 
-def perf_events(pid):
-    """How many perf events a process holds: how bpftrace and bcc attach."""
+LINKS = ("anon_inode:[perf_event]", "anon_inode:bpf_link")
+
+
+def links(pid):
+    """By how many perf events and links of BPF a process is attached to something."""
     count = 0
     folder = f"/proc/{pid}/fd"
     for name in os.listdir(folder):
         try:
-            count += os.readlink(os.path.join(folder, name)) == "anon_inode:[perf_event]"
+            count += os.readlink(os.path.join(folder, name)) in LINKS
         except FileNotFoundError:
             pass
     return count
 
 
 class Stable:
-    """ready() for run_held: at least so many perf events, and no more since some polls."""
+    """ready() for run_held: at least so many links, and no more since some polls."""
 
     def __init__(self, least, polls=30):
         self.least, self.polls = least, polls
         self.last, self.unchanged = 0, 0
 
     def __call__(self, pid):
-        count = perf_events(pid)
+        count = links(pid)
         self.unchanged = self.unchanged + 1 if count == self.last else 0
         self.last = count
         return count >= self.least and self.unchanged >= self.polls

@@ -2,6 +2,7 @@
 """Medians, quartiles and ratios of measured rounds."""
 
 import dataclasses
+import math
 import statistics
 
 
@@ -26,6 +27,18 @@ def spread(values):
         return Spread(values[0], values[0], values[0], 1)
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
     return Spread(median, low, high, len(values))
+
+
+def median_interval(values):
+    """(low, high): what these values are a sample of has its median there, in 95 of 100 cases, by
+    their order alone (the sign test's interval). None: there are too few for that, less than 6."""
+    values, below, rank = sorted(values), 0.0, 0
+    while rank < len(values) // 2:
+        below += math.comb(len(values), rank) / 2 ** len(values)
+        if below > 0.025:
+            break
+        rank += 1
+    return (values[rank - 1], values[-rank]) if rank else None
 
 
 def paired(values, others, operation):

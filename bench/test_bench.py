@@ -25,6 +25,13 @@ class Statistics(unittest.TestCase):
             self.assertEqual(stats.spread(given), expected, given)
         self.assertIsNone(stats.spread([None]))
 
+    def test_the_interval_of_a_median_leaves_out_what_chance_may_bring(self):
+        # Ranks by a table of the sign test: 6 values all, 15 the 4th to the 12th.
+        cases = [([1.0] * 5, None), (range(1, 7), (1, 6)), (range(1, 16), (4, 12)),
+                 (range(1, 22), (6, 16))]
+        for given, expected in cases:
+            self.assertEqual(stats.median_interval(given), expected, given)
+
     def test_ratios_pair_the_rounds_that_both_have(self):
         # Round 1 was slow for both: the ratio does not see it.
         found = stats.ratio({0: 2.0, 1: 20.0, 2: 2.2}, {0: 1.0, 1: 10.0})
@@ -194,6 +201,17 @@ class Reached(unittest.TestCase):
         self.assertEqual(found["kernel memory for a live block"].verdict, "yes")
         self.assertEqual(found["daemon's CPU at 10^6 events/s"].verdict, "no")
         self.assertEqual(found["start-up: until the program's main"].reached, "59.0 ms")
+
+    def test_growth_depth_is_shown_where_chance_cannot_have_made_it(self):
+        cases = [([0.2, 0.3, 0.4, 0.5, 0.6, 0.7], "0.45 % (0.20 to 0.70)", "yes"),
+                 ([0.2, 0.3, 0.4, 0.5, 0.6, 1.7], "0.45 % (0.20 to 1.70)", "yes, not certain"),
+                 ([1.2, 1.3, 1.4, 1.5, 1.6, 1.7], "1.45 % (1.20 to 1.70)", "no"),
+                 ([0.1, 0.2], "0.15 %", "yes, not certain")]
+        for added, reached, verdict in cases:
+            made = figures.Figures(values.Values(rounds.Results(), []), [],
+                                   [Line("growth.redis", "", added, "%")], {"emulated_ns": 600})
+            figure = made.growth("growth.redis", "redis-benchmark")
+            self.assertEqual((figure.reached, figure.verdict), (reached, verdict))
 
     def test_one_program_over_its_limit_is_named(self):
         found = self.figures(rows_and_costs=[

@@ -20,24 +20,21 @@ struct alloc_call {
 	__u64 ptr;	      /* realloc: old block; posix_memalign: where the result goes */
 	struct abi_block old; /* realloc: what the old block was */
 	__u16 fn;
-	__u8 old_from;	     /* enum block_origin of `old` */
-	__u8 realloc0_frees; /* realloc(ptr, 0) frees and returns NULL here */
-	__u8 is_scope;	     /* the call is a pool's free or the like: ABI_SCOPE */
-	__u8 throws;	     /* the call can have ended by an exception: ABI_THROWS */
-	__u8 by_sites;	     /* its exits are probed, so that its return address is left alone */
-	__u8 failed;	     /* at the return: there was no memory */
-	__u8 form;	     /* enum abi_form */
-	__u8 within;	     /* 1 + the place of the parked call that it is inside: inner.bpf.h */
-	__u8 inner;	     /* parked: there is a list of blocks that were made inside it */
-	__u8 released;	     /* at the return: `old` has left the books */
-	__u8 guessed;	     /* calls that are taken for a part of it: its return is the proof */
-	/* Of the cookie; what the verifier is to know nothing of: see STORED(). */
-	__u8 kind;
-	__u8 goes_on; /* an entry: enum goes_on */
-	__u8 pad;
-	__u16 args;	    /* an entry */
+	__u16 args;	    /* an entry: of the cookie; see STORED() */
 	__u16 signal_below; /* a handler of signals began inside it: CALL_SIGNAL_BELOW, 0: none */
-	__u32 pad2;
+	__u8 kind;	    /* of the cookie; see STORED() */
+	__u8 goes_on;	    /* an entry: enum goes_on; see STORED() */
+	__u8 old_from;	    /* enum block_origin of `old` */
+	__u8 realloc0_frees : 1; /* realloc(ptr, 0) frees and returns NULL here */
+	__u8 is_scope : 1;	 /* the call is a pool's free or the like: ABI_SCOPE */
+	__u8 throws : 1;	 /* the call can have ended by an exception: ABI_THROWS */
+	__u8 by_sites : 1; /* its exits are probed, so that its return address is left alone */
+	__u8 failed;	   /* at the return: there was no memory */
+	__u8 form;	   /* enum abi_form */
+	__u8 within;	   /* 1 + the place of the parked call that it is inside: inner.bpf.h */
+	__u8 inner;	   /* parked: there is a list of blocks that were made inside it */
+	__u8 released;	   /* at the return: `old` has left the books */
+	__u8 guessed;	   /* calls that are taken for a part of it: its return is the proof */
 };
 
 /* How far below a call's sp, by 16 bytes; of several handlers the nearest counts. */
@@ -80,7 +77,8 @@ struct thread {
 struct thread_place {
 	__u32 tid; /* 0: free */
 	__u32 pad;
-	struct thread thread; /* both: whole cache lines */
+	struct thread thread;
+	__u64 pad2; /* whole cache lines */
 };
 _Static_assert(sizeof(struct thread_place) % 64 == 0, "threads share no cache line");
 

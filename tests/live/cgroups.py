@@ -61,7 +61,8 @@ def write(path, name, text):
 @contextlib.contextmanager
 def memory_cgroup(limit):
     """Yields the folder of a new cgroup with this limit, of the version there is, that of one
-    inside of it without one, and the path of the first in the hierarchy."""
+    inside of it without one (where processes can be: in v2 only at the leaves), and the path of the
+    first in the hierarchy."""
     root, version = memory_hierarchy()
     name = f"memtraced-memory-{os.getpid()}"
     outer = os.path.join(root, name)

@@ -65,9 +65,9 @@ class Service:
 
 
 @contextlib.contextmanager
-def service(folder, *more, trace="", port=None, config=None):
+def service(folder, *more, trace="", port=None, config=None, within=()):
     """A service on a Unix socket and on a port, when it is ready. `more`: lines of [http];
-    `config`: all of its configuration."""
+    `config`: all of its configuration; `within`: a command that runs another."""
     path, port = os.path.join(folder, "http.sock"), port or lib.free_port()
     # Targets allocate as fast as they can, and reports shall be whole.
     trace = trace if "max_overhead" in trace else f"max_overhead = no\n{trace}"
@@ -75,9 +75,9 @@ def service(folder, *more, trace="", port=None, config=None):
     with open(config_path, "w", encoding="ascii") as file:
         file.write(config or "\n".join(
             ["[http]", f"listen = unix {path}", f"listen = 127.0.0.1:{port}", "socket_mode = 0666",
-             *more, "[trace]", trace, "[state]", f"directory = {folder}/state", ""]))
-    with started([memtraced(), "--service", f"--config={config_path}"], stdout=subprocess.DEVNULL,
-                 stderr=subprocess.PIPE) as process:
+             *more, "[state]", f"directory = {folder}/state", "[trace]", trace, ""]))
+    command = [*within, memtraced(), "--service", f"--config={config_path}"]
+    with started(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         said = Lines(process.stderr)
         said.until("memtraced: ready")
         yield Service(process, path, port, said)

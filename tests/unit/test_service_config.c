@@ -34,6 +34,10 @@ static void nothing_in_the_file_gives_the_defaults(void **state)
 	assert_int_equal(config->max_overhead, 500);
 	assert_null(config->target);
 	assert_null(config->token_file);
+	assert_null(config->standing);
+	assert_true(config->post_mortems);
+	assert_string_equal(config->post_mortem_format, "html");
+	assert_int_equal(config->max_age_ns, 30 * 86400 * 1000000000ULL);
 }
 
 static void keys_of_all_sections_are_taken(void **state)
@@ -62,11 +66,23 @@ static void keys_of_all_sections_are_taken(void **state)
 				   "interval = 30s\n"
 				   "cgroup_root = /srv/cgroup\n"
 				   "[state]\n"
-				   "directory = /srv/state\n";
+				   "directory = /srv/state\n"
+				   "max_age = 2d\n"
+				   "[post_mortem]\n"
+				   "reports = no\n"
+				   "format = json\n"
+				   "trace = redis-*\n"
+				   "trace = [!k]?\n";
 
 	(void)state;
 	assert_int_equal(parse(text, &config, &error), 0);
 	assert_int_equal(config->n_listens, 3);
+	assert_int_equal(config->max_age_ns, 2 * 86400 * 1000000000ULL);
+	assert_false(config->post_mortems);
+	assert_string_equal(config->post_mortem_format, "json");
+	assert_string_equal(config->standing[0], "redis-*");
+	assert_string_equal(config->standing[1], "[!k]?");
+	assert_null(config->standing[2]);
 	assert_string_equal(config->listens[1].text, "127.0.0.1:19090");
 	assert_true(config->listens[1].is_loopback);
 	assert_int_equal(config->listens[2].address.ss_family, AF_INET6);
@@ -141,6 +157,19 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 		  "conf:2: 'cgroup' is no value of 'cgroup_root': give an absolute path" },
 		{ "[watch]\nintervall = 1s\n",
 		  "conf:2: unknown key '[watch] intervall'; did you mean '[watch] interval'?" },
+		{ "[state]\nmax_age = 1s\n",
+		  "conf:2: '1s' is no value of 'max_age': at least 60 s" },
+		{ "[state]\nmax_age = 90000d\n", "conf:2: '90000d' is no value of 'max_age'" },
+		{ "[post_mortem]\nreports = 1\n", "conf:2: '1' is no value of 'reports'" },
+		{ "[post_mortem]\nformat =\n", "conf:2: 'format' has no value" },
+		{ "[post_mortem]\ntrace = [a\n", "conf:2: 'trace' is as '--comm': '[a' is no" },
+		{ "[post_mortem]\ntrace = 1234567890123456\n",
+		  "conf:2: 'trace' is as '--comm': '1234567890123456' is no" },
+		{ "[post_mortem]\ntrace = 123456789012345\ntrace = 123456789012345\ntrace = "
+		  "123456789012345\ntrace = 123456789012345\ntrace = 123456\n",
+		  "conf:6: 'trace' is as '--comm': '123456' is no" },
+		{ "[postmortem]\ntrace = a\n",
+		  "conf:2: unknown key '[postmortem] trace'; did you mean '[post_mortem] trace'?" },
 		{ "[state]\ndirectory = state\n", "conf:2: 'state' is no value of 'directory'" },
 	};
 	_cleanup_strbuf_ struct strbuf error = {};

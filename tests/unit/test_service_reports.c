@@ -65,7 +65,7 @@ static int write_nothing(const struct view *view, FILE *file)
 static void write_at(const struct place *place, time_t at)
 {
 	static const struct report_format format = { .name = "json", .write = write_bytes };
-	_cleanup_free_ char *name = report_name(at, 1, 7, "x", "json");
+	_cleanup_free_ char *name = report_name(REPORT_TRACE, at, 1, 7, "x", "json");
 	struct timespec times[2] = { { .tv_sec = at }, { .tv_sec = at } };
 	char path[128];
 
@@ -81,7 +81,8 @@ static void expect(const struct place *place, const time_t *newest_first, size_t
 	assert_int_equal(reports_list(&place->config, &rows), 0);
 	assert_int_equal(rows.n_rows, n);
 	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *name = report_name(newest_first[i], 1, 7, "x", "json");
+		_cleanup_free_ char *name =
+			report_name(REPORT_TRACE, newest_first[i], 1, 7, "x", "json");
 
 		assert_string_equal(rows.rows[i].name, name);
 		assert_int_equal(rows.rows[i].bytes, REPORT_BYTES);
@@ -103,8 +104,8 @@ static void names_are_words_of_a_path(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		_cleanup_free_ char *name =
-			report_name(1795356900, 3, 42, cases[i].comm, cases[i].format);
+		_cleanup_free_ char *name = report_name(REPORT_TRACE, 1795356900, 3, 42,
+							cases[i].comm, cases[i].format);
 
 		assert_string_equal(name, cases[i].name);
 	}
@@ -133,6 +134,22 @@ static void the_oldest_go_when_they_take_too_much_room(void **state)
 	place->config.max_state_size = 1;
 	write_at(place, 1005);
 	expect(place, (const time_t[]){ 1005 }, 1);
+}
+
+static void what_is_too_old_goes_and_what_is_of_the_future_stays(void **state)
+{
+	struct place *place = *state;
+
+	place->config.max_reports = 100;
+	place->config.max_age_ns = 60 * 1000000000ULL;
+	assert_int_equal(reports_expire(&place->config, 1000), 0); /* there is no folder yet */
+	write_at(place, 1000);
+	write_at(place, 1001);
+	write_at(place, 5000);
+	assert_int_equal(reports_expire(&place->config, 1060), 0);
+	expect(place, (const time_t[]){ 5000, 1001, 1000 }, 3);
+	assert_int_equal(reports_expire(&place->config, 1061), 0);
+	expect(place, (const time_t[]){ 5000, 1001 }, 2);
 }
 
 static void what_could_not_be_written_leaves_nothing(void **state)
@@ -186,6 +203,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_oldest_go_when_they_take_too_much_room, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_is_too_old_goes_and_what_is_of_the_future_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_could_not_be_written_leaves_nothing, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(only_reports_are_opened, set_up, tear_down),

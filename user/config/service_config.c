@@ -2,6 +2,7 @@
 #include "config/service_config.h"
 
 #include "config/allocator_spec.h"
+#include "config/name_globs.h"
 #include "config/near_name.h"
 #include "config/units.h"
 #include "config/words.h"
@@ -28,7 +29,8 @@ struct parser {
 	const char *at, *end; /* what is not read yet */
 	unsigned int line;
 	bool seen[32]; /* rows of the table */
-	int result;    /* of the first error */
+	struct abi_names standing;
+	int result; /* of the first error */
 };
 
 struct key {
@@ -207,6 +209,16 @@ static int apply_allocator(struct parser *p, const struct key *key, const char *
 	return add_word(p, key, value);
 }
 
+static int apply_standing(struct parser *p, const struct key *key, const char *value)
+{
+	_cleanup_strbuf_ struct strbuf why = {};
+	int r = name_globs_add(&p->standing, value, &why);
+
+	if (r == -EINVAL || r == -ENOSPC)
+		return fail(p, "'%s' is as '--comm': %s", key->name, strbuf_str(&why));
+	return r ? r : add_word(p, key, value);
+}
+
 static int add_listen(struct service_config *config, const char *value, const char **ret_why)
 {
 	struct service_listen *listens =
@@ -265,6 +277,10 @@ static const struct key keys[] = {
 	{ "metrics", "cgroups", apply_number, FIELD(cgroups), 0, 100000 },
 	{ "state", "directory", apply_path, FIELD(state_directory) },
 	{ "state", "max_reports", apply_number, FIELD(max_reports), 1, 100000 },
+	{ "state", "max_age", apply_time, FIELD(max_age_ns), TIMES(60, 10ULL * 366 * 86400) },
+	{ "post_mortem", "reports", apply_bool, FIELD(post_mortems) },
+	{ "post_mortem", "format", apply_string, FIELD(post_mortem_format) },
+	{ "post_mortem", "trace", apply_standing, FIELD(standing), .repeats = true },
 	{ "state", "max_size", apply_size, FIELD(max_state_size), 1 << 20, 1ULL << 44 },
 };
 /* clang-format on */
@@ -415,8 +431,11 @@ static int set_defaults(struct service_config *config)
 	config->cgroups = 50;
 	config->max_reports = 100;
 	config->max_state_size = 1ULL << 30;
+	config->max_age_ns = 30ULL * 86400 * SECOND_NS;
+	config->post_mortems = true;
+	config->post_mortem_format = strdup("html");
 	config->state_directory = strdup(SERVICE_STATE_PATH);
-	return config->state_directory ? 0 : -ENOMEM;
+	return config->state_directory && config->post_mortem_format ? 0 : -ENOMEM;
 }
 
 static int parse(struct parser *p)
@@ -503,5 +522,7 @@ void service_config_free(struct service_config *config)
 	free(config->cgroup_root);
 	service_rules_done(&config->rules);
 	free(config->state_directory);
+	free(config->post_mortem_format);
+	words_free(config->standing);
 	free(config);
 }

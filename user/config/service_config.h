@@ -18,6 +18,7 @@
 
 #define SERVICE_CONFIG_PATH "/etc/memtraced/memtraced.conf"
 #define SERVICE_SOCKET_PATH "/run/memtraced/http.sock"
+#define SERVICE_MOST_TRACED 32 /* no more fit into abi_names */
 #define SERVICE_STATE_PATH "/var/lib/memtraced"
 #define SERVICE_MAX_ALLOCATORS 64
 
@@ -48,6 +49,10 @@ struct service_config {
 	char *state_directory;	     /* [state] */
 	uint64_t max_reports;	     /* files of a user */
 	uint64_t max_state_size;     /* their bytes */
+	uint64_t max_age_ns;
+	bool post_mortems;	  /* [post_mortem]: reports of processes that are killed */
+	char *post_mortem_format; /* of these reports; not checked here */
+	char **standing;	  /* names to be traced, as --comm; NULL-terminated; NULL: none */
 };
 
 /*

@@ -23,6 +23,8 @@ struct report_opts {
 	enum option_sort sort;
 	uint64_t top; /* of sites, processes, groups and stacks, each, in tables; 0: all */
 	uint64_t older_than_ns;	   /* only sites with a live block of at least this age */
+	bool one_image;		   /* only the process with this image, and the images before it */
+	uint32_t image;		   /* its slot */
 	const struct where *where; /* only such sites; NULL: all. Borrowed */
 	enum group_by group_by;	   /* in tables */
 	uint64_t mark_ns; /* regions from then on are young (view_site); blocks say so themselves */

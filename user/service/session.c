@@ -249,42 +249,61 @@ static int session_begin(struct session *s)
 	return begin_targets(s);
 }
 
-static int session_make(const struct options *options, const struct launch_inherited *inherited,
-			struct worker *worker, bool is_served, struct session **ret_session)
+static int session_make(const struct options *options, struct worker *worker,
+			struct session **ret_session)
 {
-	_cleanup_(session_free_p) struct session *s = calloc(1, sizeof(*s));
-	int r;
+	struct session *s = calloc(1, sizeof(*s));
 
 	if (!s) {
 		log_error("out of memory");
 		return -ENOMEM;
 	}
 	s->options = options;
-	s->inherited = inherited;
 	s->worker = worker;
-	s->is_served = is_served;
 	s->child_status = -1;
+	*ret_session = s;
+	return 0;
+}
+
+static int session_start(struct session *s)
+{
 	if (geteuid() != 0) {
 		log_error("tracing needs root: run it with sudo");
 		return -EPERM;
 	}
-	r = session_begin(s);
-	if (r)
-		return r;
-	*ret_session = TAKE_PTR(s);
-	return 0;
+	return session_begin(s);
 }
 
 int session_new(const struct options *options, const struct launch_inherited *inherited,
 		struct worker *worker, struct session **ret_session)
 {
-	return session_make(options, inherited, worker, false, ret_session);
+	_cleanup_(session_free_p) struct session *s = NULL;
+	int r = session_make(options, worker, &s);
+
+	if (r < 0)
+		return r;
+	s->inherited = inherited;
+	r = session_start(s);
+	if (r == 0)
+		*ret_session = TAKE_PTR(s);
+	return r;
 }
 
-int session_new_served(const struct options *options, struct worker *worker,
-		       struct session **ret_session)
+int session_new_served(const struct options *options, struct worker *worker, record_fn fn,
+		       void *userdata, struct session **ret_session)
 {
-	return session_make(options, NULL, worker, true, ret_session);
+	_cleanup_(session_free_p) struct session *s = NULL;
+	int r = session_make(options, worker, &s);
+
+	if (r < 0)
+		return r;
+	s->is_served = true;
+	s->listener = fn;
+	s->listener_data = userdata;
+	r = session_start(s);
+	if (r == 0)
+		*ret_session = TAKE_PTR(s);
+	return r;
 }
 
 void session_free(struct session *session)

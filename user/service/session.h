@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "config/options.h"
 #include "target/launch.h"
+#include "trace/record/record.h"
 
 struct session;
 struct worker;
@@ -23,10 +24,11 @@ int session_new(const struct options *options, const struct launch_inherited *in
 		struct worker *worker, struct session **ret_session);
 /*
  * The same for a service, which runs many: no signals, no terminal, no outputs but session_show.
- * Options with `quiet` and without a command.
+ * Options with `quiet` and without a command. Unless it is NULL, fn is given each record after the
+ * model has taken it; its error ends the run.
  */
-int session_new_served(const struct options *options, struct worker *worker,
-		       struct session **ret_session);
+int session_new_served(const struct options *options, struct worker *worker, record_fn fn,
+		       void *userdata, struct session **ret_session);
 /* Lets targets go, detaches. NULL is legal. */
 void session_free(struct session *session);
 DEFINE_CLEANUP(struct session, session_free)

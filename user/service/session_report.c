@@ -11,7 +11,9 @@ int session_take_record(const struct record *record, void *userdata)
 	struct session *s = userdata;
 	int r = model_apply(record, s->model);
 
-	return r ? r : outputs_take(s->outputs, record);
+	if (r == 0)
+		r = outputs_take(s->outputs, record);
+	return r || !s->listener ? r : s->listener(record, s->listener_data);
 }
 
 int session_drain(struct session *s)

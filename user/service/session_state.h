@@ -38,6 +38,8 @@ struct session {
 	struct sample_clock checkpoints; /* of the recording, if there is one */
 	int child_status;		 /* as wait(2)'s; -1: still running */
 	unsigned int stop_signals;
+	record_fn listener; /* NULL: there is none */
+	void *listener_data;
 	bool is_served; /* signals and the terminal are its owner's */
 	bool over;
 };

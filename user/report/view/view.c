@@ -130,6 +130,8 @@ static int add_processes(struct view *view, struct symbols *symbols)
 			newest = model_find_process(view->model, newest->next_slot);
 			head->root |= newest->root;
 		}
+		if (view->opts.one_image && newest->slot != view->opts.image)
+			continue;
 		head->image = newest;
 		n_heads++;
 	}

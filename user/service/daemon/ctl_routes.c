@@ -174,6 +174,11 @@ static void add_trace(const struct service_call *call, const struct trace_info *
 		strbuf_addf(out, "process %d (", (int)info->pid);
 		text_clean(out, info->comm);
 		strbuf_addch(out, ')');
+	} else if (info->is_standing) {
+		strbuf_adds(out, "all processes of the names ");
+		text_clean(out, info->comm);
+		strbuf_addf(out, ", for post-mortems: for %s\n", age);
+		return;
 	} else {
 		strbuf_adds(out, "the host");
 	}

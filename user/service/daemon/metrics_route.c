@@ -72,6 +72,10 @@ static void put_traces(const struct service *service, struct metrics_out *out)
 		"memtraced_traces_refused", METRICS_COUNTER, "",
 		"Traces that were asked for when as many ran as may."
 	};
+	static const struct metrics_family deaths = {
+		"memtraced_post_mortems", METRICS_COUNTER, "",
+		"Traced processes that were killed, by what came of their reports."
+	};
 	struct trace_info info;
 	size_t n = 0;
 
@@ -80,6 +84,13 @@ static void put_traces(const struct service *service, struct metrics_out *out)
 	put_one(out, &running, n);
 	put_one(out, &begun, traces_begun(service->traces));
 	put_one(out, &refused, traces_refused(service->traces));
+	metrics_out_family(out, &deaths);
+	metrics_out_label(out, "report", "written");
+	metrics_out_u64(out, "", service->post_mortems);
+	metrics_out_label(out, "report", "failed");
+	metrics_out_u64(out, "", service->post_mortems_failed);
+	metrics_out_label(out, "report", "left_out");
+	metrics_out_u64(out, "", traces_untold(service->traces));
 }
 
 /* Shares in millionths: a number of this format's writer is whole. */

@@ -139,7 +139,7 @@ static int begin_session(struct worker *worker, pid_t pid, struct options **ret_
 
 	(void)snprintf(word, sizeof(word), "%d", (int)pid); /* fits */
 	r = options_parse(sizeof(words) / sizeof(words[0]), words, ret_options, &error);
-	return r ? r : session_new_served(*ret_options, worker, ret_session);
+	return r ? r : session_new_served(*ret_options, worker, NULL, NULL, ret_session);
 }
 
 static int measure(struct worker *worker, const struct child *child, uint64_t *ret_call_ns)

@@ -64,8 +64,8 @@ static int recording_new(struct service *service, const struct recording_ask *as
 	recording->service = service;
 	recording->ask = *ask;
 	recording->ask.why = NULL; /* below is a copy */
-	recording->name = report_name(time(NULL), ++service->n_recordings, ask->process.pid,
-				      ask->process.comm, ask->format->name);
+	recording->name = report_name(REPORT_TRACE, time(NULL), ++service->n_recordings,
+				      ask->process.pid, ask->process.comm, ask->format->name);
 	recording->why = ask->why ? strdup(ask->why) : NULL;
 	if (!recording->name || (ask->why && !recording->why))
 		return -ENOMEM;

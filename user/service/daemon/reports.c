@@ -11,12 +11,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define PREFIX "trace-"
+#define SECOND_NS UINT64_C(1000000000)
+
+static const char *const prefixes[REPORT_KINDS] = {
+	[REPORT_TRACE] = "trace-",
+	[REPORT_DEATH] = "death-",
+};
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			      "0123456789-._";
 
-char *report_name(time_t now, uint64_t number, pid_t pid, const char *comm, const char *format)
+char *report_name(enum report_kind kind, time_t now, uint64_t number, pid_t pid, const char *comm,
+		  const char *format)
 {
 	_cleanup_strbuf_ struct strbuf name = {};
 	char stamp[32];
@@ -24,7 +30,7 @@ char *report_name(time_t now, uint64_t number, pid_t pid, const char *comm, cons
 
 	if (!gmtime_r(&now, &tm) || strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &tm) == 0)
 		return NULL;
-	strbuf_addf(&name, PREFIX "%s-%" PRIu64 "-%d-", stamp, number, (int)pid);
+	strbuf_addf(&name, "%s%s-%" PRIu64 "-%d-", prefixes[kind], stamp, number, (int)pid);
 	for (; *comm; comm++)
 		strbuf_addch(&name, strchr(letters, *comm) ? *comm : '_');
 	strbuf_addf(&name, ".%s", strcmp(format, "pprof") == 0 ? "pb.gz" : format);
@@ -35,7 +41,10 @@ char *report_name(time_t now, uint64_t number, pid_t pid, const char *comm, cons
 
 static bool is_name(const char *name)
 {
-	return strncmp(name, PREFIX, strlen(PREFIX)) == 0 && name[strspn(name, letters)] == '\0';
+	for (size_t i = 0; i < REPORT_KINDS; i++)
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return name[strspn(name, letters)] == '\0';
+	return false;
 }
 
 static int by_age(const void *a, const void *b)
@@ -113,6 +122,36 @@ static char *path_of(const struct service_config *config, const char *name)
 	return strbuf_error(&path) ? NULL : strdup(strbuf_str(&path));
 }
 
+/* It may have gone meanwhile. */
+static int remove_report(const struct service_config *config, const char *name)
+{
+	_cleanup_free_ char *path = path_of(config, name);
+
+	if (!path)
+		return -ENOMEM;
+	return unlink(path) && errno != ENOENT ? -errno : 0;
+}
+
+int reports_expire(const struct service_config *config, time_t now)
+{
+	struct report_rows rows;
+	int first = 0, r = reports_list(config, &rows);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < rows.n_rows; i++) {
+		const struct report_row *row = &rows.rows[i];
+
+		if (row->time > now ||
+		    (uint64_t)(now - row->time) * SECOND_NS <= config->max_age_ns)
+			continue;
+		r = remove_report(config, row->name);
+		first = first ? first : r;
+	}
+	report_rows_done(&rows);
+	return first;
+}
+
 /* Of this user's: nobody can have others' go. `kept` stays, whatever its size. */
 static int make_room(const struct service_config *config, const char *kept, uid_t uid)
 {
@@ -123,18 +162,13 @@ static int make_room(const struct service_config *config, const char *kept, uid_
 	if (r < 0)
 		return r;
 	for (size_t i = 0; r == 0 && i < rows.n_rows; i++) {
-		_cleanup_free_ char *path = path_of(config, rows.rows[i].name);
-
 		if (rows.rows[i].uid != uid)
 			continue;
 		bytes += rows.rows[i].bytes;
 		if (strcmp(rows.rows[i].name, kept) == 0 ||
 		    (++n < config->max_reports && bytes <= config->max_state_size))
 			continue;
-		if (!path)
-			r = -ENOMEM;
-		else if (unlink(path) && errno != ENOENT)
-			r = -errno;
+		r = remove_report(config, rows.rows[i].name);
 	}
 	report_rows_done(&rows);
 	return r;

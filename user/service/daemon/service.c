@@ -3,8 +3,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "report/report.h"
+#include "service/daemon/post_mortem.h"
 #include "service/daemon/privileges.h"
 #include "service/daemon/probe_cost.h"
+#include "service/daemon/reports.h"
 #include "service/daemon/routes.h"
 #include "service/daemon/rules.h"
 #include "service/daemon/token.h"
@@ -44,6 +47,17 @@ static void measure_cost(const struct service *service)
 	traces_set_call_cost(service->traces, call_ns);
 }
 
+static int check_format(const struct service_config *config, struct strbuf *error)
+{
+	const char *name = config->post_mortem_format;
+
+	if (report_format_find(name))
+		return 0;
+	strbuf_addf(error, "[post_mortem] format = %s: ", name);
+	report_format_unknown(name, error);
+	return -EINVAL;
+}
+
 /* Only when all of it is right does anything change. 0 or negative errno (logged). */
 static int configure(struct service *service)
 {
@@ -55,6 +69,8 @@ static int configure(struct service *service)
 
 	if (r == 0)
 		r = rules_check(config, path, &error);
+	if (r == 0)
+		r = check_format(config, &error);
 	if (r == 0 && config->token_file)
 		r = token_read(config->token_file, &token, &error);
 	if (r == 0 && service->rules)
@@ -63,14 +79,14 @@ static int configure(struct service *service)
 		log_error("%s", error.len ? strbuf_str(&error) : strerror(-r));
 		return r == -ENOMEM ? r : -EINVAL;
 	}
-	if (service->traces)
-		traces_configure(service->traces, config);
-	if (service->watch)
-		watch_configure(service->watch, config);
 	service_config_free(service->config);
 	service->config = TAKE_PTR(config);
 	free(service->token);
 	service->token = TAKE_PTR(token);
+	if (service->traces)
+		traces_configure(service->traces, service->config);
+	if (service->watch)
+		watch_configure(service->watch, service->config);
 	return 0;
 }
 
@@ -226,6 +242,39 @@ static int add_watchdog(struct service *service)
 	return loop_add_timer(service->loop, usec * 1000 / 3 + 1, on_watchdog, service, NULL);
 }
 
+static int on_hour(void *userdata)
+{
+	const struct service *service = userdata;
+	int r = reports_expire(service->config, time(NULL));
+
+	if (r < 0)
+		log_error("old reports in %s: %s", service->config->state_directory, strerror(-r));
+	return 0;
+}
+
+static int add_timers(struct service *service)
+{
+	int r = add_watchdog(service);
+
+	if (r == 0)
+		r = loop_add_timer(service->loop, 3600 * SECOND_NS, on_hour, service, NULL);
+	return r ? r : on_hour(service);
+}
+
+static int begin_traces(struct service *service)
+{
+	const struct traces_opts opts = {
+		.loop = service->loop,
+		.config = service->config,
+		.worker = service->worker,
+		.is_kill = post_mortem_is_due,
+		.killed = post_mortem_write,
+		.userdata = service,
+	};
+
+	return traces_new(&opts, &service->traces);
+}
+
 static int begin(struct running *running)
 {
 	struct service *service = &running->service;
@@ -237,9 +286,9 @@ static int begin(struct running *running)
 	if (r == 0)
 		r = add_signals(service);
 	if (r == 0)
-		r = add_watchdog(service);
+		r = add_timers(service);
 	if (r == 0)
-		r = traces_new(service->loop, service->config, service->worker, &service->traces);
+		r = begin_traces(service);
 	if (r == 0)
 		r = watch_new(service->config, &service->watch);
 	if (r == 0)
@@ -251,7 +300,10 @@ static int begin(struct running *running)
 		return r;
 	}
 	measure_cost(service);
-	return open_listeners(running, n > 0 ? n : 0);
+	r = open_listeners(running, n > 0 ? n : 0);
+	if (r == 0)
+		traces_configure(service->traces, service->config);
+	return r;
 }
 
 static int min_timeout(int a, int b)

@@ -29,6 +29,7 @@ struct service {
 	char *token; /* NULL: none */
 	uint64_t start_realtime_ns;
 	uint64_t n_recordings; /* so that no two reports have one name */
+	uint64_t post_mortems, post_mortems_failed;
 	bool over;
 };
 

@@ -17,6 +17,8 @@
 #define MS_NS UINT64_C(1000000)
 /* On one trace: each is answered by a view of its own. */
 #define MOST_WAITS 256
+/* Of one trace: each is a report. */
+#define MOST_KILLS 64
 /* Costs are looked at so often; in between they may go over what is allowed. */
 #define LOOK_NS (100 * MS_NS)
 #define PPM 1000000
@@ -35,11 +37,16 @@ struct trace {
 	pid_t pid;
 	uid_t uid;		  /* of who had it begin */
 	struct process_info info; /* of the process that was asked for */
+	char *standing;		  /* patterns of the configuration; NULL: it was asked for */
 	struct options *options;
 	struct session *session;
 	struct loop_source *source; /* NULL: it is over */
 	struct trace_wait *waits;
 	size_t n_waits;
+	bool is_over;	     /* the configuration names it no more */
+	VEC(uint32_t) kills; /* images of which nobody was told yet */
+	uint64_t *untold;
+	traces_is_kill_fn is_kill;
 	uint64_t start_ns;
 	struct budget_use use; /* of TRACE_HEAP */
 	bool stopped;	       /* by the budget */
@@ -47,36 +54,28 @@ struct trace {
 };
 
 struct traces {
-	struct loop *loop;
+	struct traces_opts opts;
 	const struct service_config *config;
-	struct worker *worker;
 	VEC(struct trace *) list;
-	uint64_t begun, refused;
+	uint64_t begun, refused, untold;
 	struct budget budget;
 	uint64_t call_ns; /* that a call costs */
 	uint64_t next_look_ns;
 	uint64_t stopped, refused_budget;
 };
 
-int traces_new(struct loop *loop, const struct service_config *config, struct worker *worker,
-	       struct traces **ret_traces)
+int traces_new(const struct traces_opts *opts, struct traces **ret_traces)
 {
 	struct traces *traces = calloc(1, sizeof(*traces));
 
 	if (!traces)
 		return -ENOMEM;
-	traces->loop = loop;
-	traces->worker = worker;
+	traces->opts = *opts;
+	traces->config = opts->config;
 	traces->budget.cpus = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
-	traces_configure(traces, config);
+	traces->budget.most = (double)opts->config->max_overhead / 10000;
 	*ret_traces = traces;
 	return 0;
-}
-
-void traces_configure(struct traces *traces, const struct service_config *config)
-{
-	traces->config = config;
-	traces->budget.most = (double)config->max_overhead / 10000;
 }
 
 void traces_set_call_cost(struct traces *traces, uint64_t call_ns)
@@ -93,6 +92,8 @@ static void trace_free(struct trace *trace)
 	loop_source_free(trace->source);
 	session_free(trace->session);
 	options_free(trace->options);
+	vec_done(&trace->kills);
+	free(trace->standing);
 	free(trace);
 }
 DEFINE_CLEANUP(struct trace, trace_free)
@@ -123,12 +124,27 @@ static int on_session(int fd, uint32_t events, void *userdata)
 	return 0;
 }
 
+/* Noted, and told when the records at hand are all taken. */
+static int on_record(const struct record *record, void *userdata)
+{
+	struct trace *trace = userdata;
+
+	if (record->type != RECORD_PROCESS_END || trace->kind != TRACE_HEAP ||
+	    !trace->is_kill(&record->process_end))
+		return 0;
+	if (trace->kills.len < MOST_KILLS && vec_push(&trace->kills, record->process_end.slot) == 0)
+		return 0;
+	++*trace->untold;
+	return 0;
+}
+
 /* As somebody would give them on a command line. */
-static int make_options(const struct traces *traces, const struct trace_ask *ask,
+static int make_options(const struct traces *traces, const struct trace_ask *ask, bool standing,
 			struct options **ret_options)
 {
 	_cleanup_strbuf_ struct strbuf error = {};
-	char *words[8 + 2 * SERVICE_MAX_ALLOCATORS] = { "memtraced", "--quiet" };
+	char *words[8 + 2 * SERVICE_MAX_ALLOCATORS + 2 * SERVICE_MOST_TRACED] = { "memtraced",
+										  "--quiet" };
 	char *const *allocators = traces->config->allocators;
 	char pid[16], memory[48];
 	int n = 2, r;
@@ -150,6 +166,10 @@ static int make_options(const struct traces *traces, const struct trace_ask *ask
 		words[n++] = pid;
 	} else {
 		words[n++] = "-a";
+	}
+	for (size_t i = 0; standing && traces->config->standing[i]; i++) {
+		words[n++] = "--comm";
+		words[n++] = traces->config->standing[i];
 	}
 	r = options_parse(n, words, ret_options, &error);
 	if (r == -EINVAL)
@@ -174,7 +194,7 @@ static bool has_his_share(const struct traces *traces, uid_t uid)
 	uint64_t n = 0;
 
 	vec_foreach(&traces->list, trace)
-		n += (*trace)->uid == uid;
+		n += (*trace)->uid == uid && !(*trace)->standing;
 	return uid != 0 && n >= traces->config->max_traces_of_user;
 }
 
@@ -203,34 +223,36 @@ static bool has_budget(struct traces *traces, const struct trace_ask *ask,
 	return traces_wait_ns(traces, process) == 0 && host_share(traces) <= traces->budget.most;
 }
 
-static int begin(struct traces *traces, const struct trace_ask *ask, struct trace **ret_trace)
+/* Without looking who may. `standing`: the names that the configuration has, or NULL. */
+static int add_trace(struct traces *traces, const struct trace_ask *ask, const char *standing,
+		     struct trace **ret_trace)
 {
-	_cleanup_(trace_free_p) struct trace *trace = NULL;
-	int r;
+	_cleanup_(trace_free_p) struct trace *trace = calloc(1, sizeof(*trace));
+	int r = 0;
 
-	if (traces->list.len >= traces->config->max_traces || has_his_share(traces, ask->uid)) {
-		traces->refused++;
-		return -EBUSY;
-	}
-	trace = calloc(1, sizeof(*trace));
 	if (!trace)
 		return -ENOMEM;
 	trace->kind = ask->kind;
 	trace->pid = ask->pid;
 	trace->uid = ask->uid;
+	trace->is_kill = traces->opts.is_kill;
+	trace->untold = &traces->untold;
+	if (standing && !(trace->standing = strdup(standing)))
+		return -ENOMEM;
 	r = ask->pid ? process_info_read(ask->pid, &trace->info) : 0;
-	if (r == 0 && !has_budget(traces, ask, &trace->info)) {
+	if (r == 0 && !standing && !has_budget(traces, ask, &trace->info)) {
 		traces->refused_budget++;
 		return -EDQUOT;
 	}
 	if (r == 0)
-		r = make_options(traces, ask, &trace->options);
+		r = make_options(traces, ask, trace->standing != NULL, &trace->options);
 	if (r == 0)
-		r = session_new_served(trace->options, traces->worker, &trace->session);
+		r = session_new_served(trace->options, traces->opts.worker, on_record, trace,
+				       &trace->session);
 	if (r == 0 && ask->pid)
 		r = check_same(trace);
 	if (r == 0)
-		r = loop_add_fd(traces->loop, session_fd(trace->session), EPOLLIN, on_session,
+		r = loop_add_fd(traces->opts.loop, session_fd(trace->session), EPOLLIN, on_session,
 				trace, &trace->source);
 	if (r == 0)
 		r = vec_push(&traces->list, trace);
@@ -238,9 +260,61 @@ static int begin(struct traces *traces, const struct trace_ask *ask, struct trac
 		return r;
 	trace->start_ns = clock_monotonic_ns();
 	budget_begin(&trace->use, trace->start_ns);
-	traces->begun++;
 	*ret_trace = TAKE_PTR(trace);
 	return 0;
+}
+
+static int begin(struct traces *traces, const struct trace_ask *ask, struct trace **ret_trace)
+{
+	size_t n = 0;
+	int r;
+
+	vec_foreach(&traces->list, trace)
+		n += !(*trace)->standing;
+	if (n >= traces->config->max_traces || has_his_share(traces, ask->uid)) {
+		traces->refused++;
+		return -EBUSY;
+	}
+	r = add_trace(traces, ask, NULL, ret_trace);
+	traces->begun += r == 0;
+	return r;
+}
+
+static bool is_running(const struct trace *trace)
+{
+	return trace->source && !trace->is_over;
+}
+
+static bool stands_already(const struct traces *traces, const char *patterns)
+{
+	vec_foreach(&traces->list, trace)
+		if ((*trace)->standing && is_running(*trace) &&
+		    strcmp((*trace)->standing, patterns) == 0)
+			return true;
+	return false;
+}
+
+void traces_configure(struct traces *traces, const struct service_config *config)
+{
+	const struct trace_ask ask = { .kind = TRACE_HEAP };
+	_cleanup_strbuf_ struct strbuf patterns = {};
+	struct trace *trace;
+	int r = 0;
+
+	traces->config = config;
+	traces->budget.most = (double)config->max_overhead / 10000;
+	for (size_t i = 0; config->standing && config->standing[i]; i++)
+		strbuf_addf(&patterns, "%s%s", i > 0 ? ", " : "", config->standing[i]);
+	if (stands_already(traces, strbuf_str(&patterns)))
+		return;
+	/* What it names no more has its kills told, and ends in traces_run. */
+	vec_foreach(&traces->list, it)
+		(*it)->is_over |= (*it)->standing != NULL;
+	if (config->standing)
+		r = add_trace(traces, &ask, strbuf_str(&patterns), &trace);
+	if (r < 0)
+		log_error("[post_mortem] trace: %s are not traced: %s", strbuf_str(&patterns),
+			  strerror(-r));
 }
 
 /* One that is over has its answers to give, but no new ones. */
@@ -248,7 +322,7 @@ static struct trace *find(const struct traces *traces, const struct trace_ask *a
 {
 	vec_foreach(&traces->list, trace)
 		if ((*trace)->kind == ask->kind && (*trace)->pid == ask->pid && (*trace)->source &&
-		    !(*trace)->stopped)
+		    !(*trace)->stopped && !(*trace)->standing)
 			return *trace;
 	return NULL;
 }
@@ -311,9 +385,10 @@ static bool is_due(const struct trace_wait *wait, uint64_t now_ns)
 	return !wait->trace->source || wait->trace->stopped || wait->due_ns <= now_ns;
 }
 
+/* What the configuration names is traced whatever it costs. */
 static bool is_charged(const struct trace *trace)
 {
-	return trace->kind == TRACE_HEAP && trace->source && !trace->stopped;
+	return trace->kind == TRACE_HEAP && trace->source && !trace->stopped && !trace->standing;
 }
 
 static uint64_t last_due_ns(const struct trace *trace, uint64_t now_ns)
@@ -323,12 +398,18 @@ static uint64_t last_due_ns(const struct trace *trace, uint64_t now_ns)
 	return now_ns;
 }
 
+/* Does it go on? */
+static bool is_wanted(const struct trace *trace)
+{
+	return trace->waits || (trace->standing && is_running(trace));
+}
+
 int traces_timeout_ms(const struct traces *traces)
 {
 	uint64_t now_ns = clock_monotonic_ns(), first_ns = UINT64_MAX;
 
 	vec_foreach(&traces->list, trace) {
-		if (!(*trace)->waits)
+		if ((*trace)->kills.len > 0 || !is_wanted(*trace))
 			return 0;
 		if (is_charged(*trace) && traces->next_look_ns < first_ns)
 			first_ns = traces->next_look_ns;
@@ -448,6 +529,36 @@ static void answer(struct traces *traces, struct trace *trace, struct trace_wait
 		copy.fn(NULL, r < 0 ? r : -EIO, copy.userdata);
 }
 
+struct telling {
+	const struct traces_opts *opts;
+	uid_t asked;
+};
+
+static int tell_kill(const struct view *view, void *userdata)
+{
+	const struct telling *telling = userdata;
+
+	telling->opts->killed(view, telling->asked, telling->opts->userdata);
+	return 1;
+}
+
+static void tell_kills(struct traces *traces, struct trace *trace)
+{
+	struct telling telling = { &traces->opts, trace->uid };
+
+	/* More may come while one is told. */
+	for (size_t i = 0; i < trace->kills.len; i++) {
+		const struct report_opts opts = { .width = 80,
+						  .one_image = true,
+						  .image = trace->kills.data[i] };
+
+		/* tell_kill()'s 1: it was */
+		if (trace->error || session_show(trace->session, &opts, tell_kill, &telling) <= 0)
+			traces->untold++;
+	}
+	trace->kills.len = 0;
+}
+
 /* The first that is due now, or NULL. An answer may take long, so that more are due after it. */
 static struct trace_wait *next_due(const struct trace *trace)
 {
@@ -466,9 +577,10 @@ void traces_run(struct traces *traces)
 		struct trace *trace = traces->list.data[i];
 		struct trace_wait *wait;
 
+		tell_kills(traces, trace);
 		while ((wait = next_due(trace)))
 			answer(traces, trace, wait);
-		if (trace->waits) {
+		if (is_wanted(trace)) {
 			i++;
 			continue;
 		}
@@ -484,9 +596,11 @@ void traces_run(struct traces *traces)
 
 void traces_finish(struct traces *traces)
 {
-	vec_foreach(&traces->list, trace)
+	vec_foreach(&traces->list, trace) {
+		tell_kills(traces, *trace);
 		while ((*trace)->waits)
 			answer(traces, *trace, (*trace)->waits);
+	}
 }
 
 bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret_info)
@@ -500,7 +614,8 @@ bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret
 	*ret_info = (struct trace_info){
 		.kind = trace->kind,
 		.pid = trace->pid,
-		.comm = trace->info.comm,
+		.comm = trace->standing ? trace->standing : trace->info.comm,
+		.is_standing = trace->standing != NULL,
 		.age_ns = now_ns - trace->start_ns,
 		.left_ns = last_due_ns(trace, now_ns) - now_ns,
 		.n_waits = trace->n_waits,
@@ -508,6 +623,11 @@ bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret
 		.predicted = trace->use.predicted,
 	};
 	return true;
+}
+
+uint64_t traces_untold(const struct traces *traces)
+{
+	return traces->untold;
 }
 
 uint64_t traces_begun(const struct traces *traces)

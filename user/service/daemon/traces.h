@@ -32,13 +32,29 @@ struct trace_ask {
 	void *userdata;
 };
 
-struct traces;
-struct trace_wait;
+/*
+ * A traced process has ended: should traces_killed_fn be told of it? And it is, before anybody is
+ * answered: of a view that has this process alone, and who asked for the trace.
+ */
+typedef bool (*traces_is_kill_fn)(const struct record_process_end *end);
+typedef void (*traces_killed_fn)(const struct view *view, uid_t asked, void *userdata);
+
 struct worker;
 
-/* All are borrowed; the worker is the sessions'. 0 or -ENOMEM. */
-int traces_new(struct loop *loop, const struct service_config *config, struct worker *worker,
-	       struct traces **ret_traces);
+struct traces_opts {
+	struct loop *loop;
+	const struct service_config *config;
+	struct worker *worker; /* the sessions' */
+	traces_is_kill_fn is_kill;
+	traces_killed_fn killed;
+	void *userdata;
+};
+
+struct traces;
+struct trace_wait;
+
+/* All of the options are borrowed. 0 or -ENOMEM. */
+int traces_new(const struct traces_opts *opts, struct traces **ret_traces);
 /* Ends all; nobody is answered: traces_finish. NULL is legal. */
 void traces_free(struct traces *traces);
 DEFINE_CLEANUP(struct traces, traces_free)
@@ -46,7 +62,10 @@ DEFINE_CLEANUP(struct traces, traces_free)
 /* What a call of an allocator costs that is traced, for the budget; before the first trace. */
 void traces_set_call_cost(struct traces *traces, uint64_t call_ns);
 
-/* Another configuration, for what is asked from now on. */
+/*
+ * Another configuration, for what is asked from now on. What it names is traced as long as it
+ * has that, and is tried again where that failed (logged).
+ */
 void traces_configure(struct traces *traces, const struct service_config *config);
 
 /*
@@ -72,7 +91,8 @@ void traces_run(struct traces *traces);
 struct trace_info {
 	enum trace_kind kind;
 	pid_t pid;
-	const char *comm;
+	const char *comm; /* or the names of a standing trace */
+	bool is_standing; /* of the configuration */
 	uint64_t age_ns, left_ns;
 	size_t n_waits;
 	/* Of TRACE_HEAP: shares of a CPU's time. */
@@ -81,6 +101,8 @@ struct trace_info {
 
 /* The trace at `index`, in the order of their beginning; false: there are no more. */
 bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret_info);
+/* Kills of which nothing was told, as there were too many at a time, or tracing failed. */
+uint64_t traces_untold(const struct traces *traces);
 /* How many were begun, and how many refused as one too many. */
 uint64_t traces_begun(const struct traces *traces);
 uint64_t traces_refused(const struct traces *traces);

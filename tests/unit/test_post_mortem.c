@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/post_mortem.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void only_what_needs_an_explanation_has_one(void **state)
+{
+	static const struct {
+		struct record_process_end end;
+		bool due;
+	} rows[] = {
+		{ { .how = RECORD_END_SIGNAL, .value = 9 }, true },
+		{ { .how = RECORD_END_SIGNAL, .value = 6 }, true },
+		{ { .how = RECORD_END_SIGNAL, .value = 11 }, true },
+		{ { .how = RECORD_END_SIGNAL, .value = 31 }, true },
+		{ { .how = RECORD_END_SIGNAL, .value = 15 }, false },
+		{ { .how = RECORD_END_SIGNAL, .value = 2 }, false },
+		{ { .how = RECORD_END_SIGNAL, .value = 3 }, false },
+		{ { .how = RECORD_END_EXIT, .value = 9 }, false },
+		{ { .how = RECORD_END_EXEC, .value = 9 }, false },
+		{ { .how = RECORD_END_UNKNOWN, .value = 9 }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (post_mortem_is_due(&rows[i].end) != rows[i].due)
+			fail_msg("row %zu", i);
+}
+
+/* Who has become another user has what that user may see. */
+static void a_report_is_its_users_only_if_the_process_was(void **state)
+{
+	static const struct {
+		struct model_process image;
+		uid_t asked, owner;
+	} rows[] = {
+		{ { .has_death = true, .death = { .uid = 1000, .euid = 1000 } }, 1000, 1000 },
+		{ { .has_death = true, .death = { .uid = 1000, .euid = 0 } }, 1000, 0 },
+		{ { .has_death = true, .death = { .uid = 1001, .euid = 1001 } }, 1000, 0 },
+		{ { .has_death = true, .death = { .uid = 1000, .euid = 1000 } }, 0, 0 },
+		{ { .has_death = false }, 1000, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(post_mortem_owner(&rows[i].image, rows[i].asked), rows[i].owner);
+}
+
+static void a_summary_is_one_line_whatever_the_process_is_called(void **state)
+{
+	static const struct model_process image = {
+		.pid = 42,
+		.comm = "a\nb",
+		.how = RECORD_END_SIGNAL,
+		.end_value = 9,
+		.has_totals = true,
+		.has_death = true,
+		.death = { .killer = RECORD_KILLER_PROCESS, .sender = 7, .sender_comm = "sh" },
+	};
+	struct view_process process = { .image = &image, .totals = { .live_bytes = 1 << 20 } };
+	_cleanup_strbuf_ struct strbuf out = { 0 };
+
+	(void)state;
+	post_mortem_words(&process, "death-x", 0, &out);
+	assert_string_equal(strbuf_str(&out),
+			    "process 42 (a?b) was ended by signal 9, SIGKILL sent by process 7 "
+			    "(sh) of user 0; it held about 1.0 MiB of heap; memtraced ctl reports "
+			    "death-x");
+	process.exact = true;
+	strbuf_reset(&out);
+	post_mortem_words(&process, NULL, -ENOSPC, &out);
+	assert_string_equal(strbuf_str(&out),
+			    "process 42 (a?b) was ended by signal 9, SIGKILL sent by process 7 "
+			    "(sh) of user 0; it held 1.0 MiB of heap; no report: No space left on "
+			    "device");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_what_needs_an_explanation_has_one),
+		cmocka_unit_test(a_report_is_its_users_only_if_the_process_was),
+		cmocka_unit_test(a_summary_is_one_line_whatever_the_process_is_called),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

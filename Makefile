@@ -98,7 +98,7 @@ USER_OBJS := $(USER_SRCS:%.c=$(O)/%.o)
 # What protobuf's compiler makes of user/report/*.proto.
 MESSAGES := $(patsubst %.proto,$(O)/%.pb-c,$(notdir $(wildcard user/report/*/*.proto)))
 # What goes into reports as it is.
-PAGES := user/report/*/ user/service/*/
+PAGES := user/report/*/ user/service/daemon/*/
 SCRIPTS := $(patsubst %.js,$(O)/%_js.h,$(notdir $(wildcard $(PAGES:%=%*.js))))
 STYLES := $(patsubst %.css,$(O)/%_css.h,$(notdir $(wildcard $(PAGES:%=%*.css))))
 LIB_OBJS := $(filter-out $(O)/user/main.o,$(USER_OBJS)) $(MESSAGES:%=%.o)

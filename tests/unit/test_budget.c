@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/daemon/budget.h"
+#include "service/daemon/trace/budget.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/daemon/episodes.h"
+#include "service/daemon/watch/episodes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/daemon/post_mortem.h"
+#include "service/daemon/reports/post_mortem.h"
 
 #include <errno.h>
 #include <setjmp.h>

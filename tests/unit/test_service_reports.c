@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/daemon/reports.h"
+#include "service/daemon/reports/reports.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/daemon/watched.h"
+#include "service/daemon/watch/watched.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

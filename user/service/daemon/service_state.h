@@ -9,8 +9,8 @@
 #include "base/loop.h"
 #include "base/vec.h"
 #include "config/service_config.h"
-#include "service/daemon/traces.h"
-#include "service/daemon/watch.h"
+#include "service/daemon/trace/traces.h"
+#include "service/daemon/watch/watch.h"
 #include "service/http/query.h"
 #include "service/http/server.h"
 

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the page of the host shows, as JSON: what who asks may see of processes, traces and reports;
+ * cgroups for root.
+ */
+#include "base/clock.h"
+#include "report/json/json_out.h"
+#include "service/daemon/reports/reports.h"
+#include "service/daemon/routes/process_rows.h"
+#include "service/daemon/routes/routes.h"
+#include "version.h"
+
+#include <errno.h>
+
+#define MOST_PROCESSES 200
+#define MOST_CGROUPS 50
+#define MOST_REPORTS 200
+#define SECOND_NS UINT64_C(1000000000)
+
+struct data {
+	const struct service_call *call;
+	struct json_out out;
+	uint64_t now_ns; /* CLOCK_MONOTONIC */
+};
+
+/* --- processes and cgroups ------------------------------------------------------------------- */
+
+/* [seconds ago, bytes, ...], the oldest first. */
+static void add_series(struct data *data, struct json_object *to, const struct watch_series *series)
+{
+	struct json_object *points = json_object_new_array();
+
+	for (uint32_t i = 0; points && i < series->n; i++) {
+		struct watch_point point = watch_series_at(series, i);
+		uint64_t ago_ns = point.time_ns < data->now_ns ? data->now_ns - point.time_ns : 0;
+
+		json_object_array_add(points,
+				      json_object_new_uint64((ago_ns + SECOND_NS / 2) / SECOND_NS));
+		json_object_array_add(points, json_object_new_uint64(point.bytes));
+	}
+	json_out_add(&data->out, to, "series", points);
+}
+
+/* Over the configured time, or as much of it as has been watched, down to a minute. */
+static bool growth_of(const struct data *data, const struct watched_process *process,
+		      double *ret_bytes_per_s)
+{
+	uint64_t window_ns = data->call->service->config->growth_window_ns;
+
+	for (; window_ns >= 60 * SECOND_NS; window_ns /= 2)
+		if (watch_series_slope(&process->rss, window_ns, ret_bytes_per_s))
+			return true;
+	return false;
+}
+
+static struct json_object *process_of(struct data *data, const struct process_row *row)
+{
+	const struct watched_process *watched =
+		watched_process(watch_data(data->call->service->watch), row->pid);
+	struct json_object *process = json_out_new(&data->out);
+	double growth = 0;
+	bool grows = watched && growth_of(data, watched, &growth);
+
+	json_out_u64(&data->out, process, "pid", (uint64_t)row->pid);
+	json_out_string(&data->out, process, "comm", row->comm);
+	json_out_u64(&data->out, process, "rss", row->rss_bytes);
+	json_out_known(&data->out, process, "pss", watched && watched->pss_time_ns,
+		       watched ? watched->pss_bytes : 0);
+	if (grows)
+		json_out_add(&data->out, process, "growth", json_out_new_real(&data->out, growth));
+	else
+		json_out_null(&data->out, process, "growth");
+	if (watched)
+		add_series(data, process, &watched->rss);
+	else
+		json_out_null(&data->out, process, "series");
+	return process;
+}
+
+static int add_processes(struct data *data, struct json_object *to)
+{
+	struct json_object *list = json_object_new_array();
+	struct process_rows rows;
+	int r = process_rows_read(&data->call->who, NULL, MOST_PROCESSES, &rows);
+
+	if (r < 0) {
+		json_object_put(list);
+		return r;
+	}
+	for (size_t i = 0; list && i < rows.n_rows; i++)
+		json_object_array_add(list, process_of(data, &rows.rows[i]));
+	json_out_u64(&data->out, to, "n_processes", rows.n_all);
+	json_out_add(&data->out, to, "processes", list);
+	process_rows_done(&rows);
+	return 0;
+}
+
+static struct json_object *cgroup_of(struct data *data, const struct watched_cgroup *cgroup)
+{
+	const struct cgroup_memory *memory = &cgroup->memory;
+	struct json_object *object = json_out_new(&data->out);
+
+	json_out_string(&data->out, object, "name", cgroup->name);
+	json_out_u64(&data->out, object, "current", memory->current_bytes);
+	json_out_known(&data->out, object, "max", memory->max_bytes != CGROUP_NO_LIMIT,
+		       memory->max_bytes);
+	json_out_known(&data->out, object, "pressure", memory->pressure != CGROUP_NO_PRESSURE,
+		       memory->pressure);
+	return object;
+}
+
+static int add_cgroups(struct data *data, struct json_object *to)
+{
+	struct json_object *list = json_object_new_array();
+	struct watched_choice choice = {};
+	int r = 0;
+
+	if (http_peer_is_root(&data->call->who))
+		r = watched_choose_cgroups(watch_data(data->call->service->watch), MOST_CGROUPS,
+					   &choice);
+	for (size_t i = 0; list && i < choice.n; i++)
+		json_object_array_add(list, cgroup_of(data, choice.cgroups[i]));
+	json_out_add(&data->out, to, "cgroups", list);
+	watched_choice_done(&choice);
+	return r;
+}
+
+/* --- traces and reports ---------------------------------------------------------------------- */
+
+static void add_traces(struct data *data, struct json_object *to)
+{
+	struct json_object *list = json_object_new_array();
+	struct trace_info info;
+
+	for (size_t i = 0; list && traces_at(data->call->service->traces, i, &info); i++) {
+		struct json_object *trace;
+
+		if (!service_may_see_trace(data->call, &info))
+			continue;
+		trace = json_out_new(&data->out);
+		json_out_string(&data->out, trace, "kind", info.kind == TRACE_CPU ? "cpu" : "heap");
+		json_out_known(&data->out, trace, "pid", info.pid != 0, (uint64_t)info.pid);
+		json_out_u64(&data->out, trace, "age_ns", info.age_ns);
+		json_out_u64(&data->out, trace, "left_ns", info.left_ns);
+		json_object_array_add(list, trace);
+	}
+	json_out_add(&data->out, to, "traces", list);
+}
+
+static int add_reports(struct data *data, struct json_object *to)
+{
+	struct json_object *list = json_object_new_array();
+	struct report_rows rows;
+	int r = reports_list(data->call->service->config, &rows);
+	size_t shown = 0;
+
+	if (r < 0) {
+		json_object_put(list);
+		return r;
+	}
+	for (size_t i = 0; list && i < rows.n_rows && shown < MOST_REPORTS; i++) {
+		const struct report_row *row = &rows.rows[i];
+		struct json_object *report;
+
+		if (!service_may_see_report(data->call, row->uid))
+			continue;
+		report = json_out_new(&data->out);
+		json_out_string(&data->out, report, "name", row->name);
+		json_out_u64(&data->out, report, "bytes", row->bytes);
+		json_out_u64(&data->out, report, "time", (uint64_t)row->time);
+		json_object_array_add(list, report);
+		shown++;
+	}
+	report_rows_done(&rows);
+	json_out_add(&data->out, to, "reports", list);
+	return 0;
+}
+
+static void add_service(struct data *data, struct json_object *to)
+{
+	const struct service *service = data->call->service;
+	struct watch_info watch = watch_info(service->watch);
+
+	json_out_string(&data->out, to, "version", MEMTRACED_VERSION);
+	json_out_u64(&data->out, to, "up_ns",
+		     clock_ns(CLOCK_REALTIME) - service->start_realtime_ns);
+	json_out_known(&data->out, to, "interval_ns", watch.interval_ns > 0, watch.interval_ns);
+	json_out_u64(&data->out, to, "growth_window_ns", service->config->growth_window_ns);
+	json_out_u64(&data->out, to, "max_seconds", service->config->max_seconds_ns / SECOND_NS);
+}
+
+static int put(struct data *data)
+{
+	struct json_object *all = json_out_new(&data->out);
+	int r;
+
+	add_service(data, all);
+	r = add_processes(data, all);
+	if (r == 0)
+		r = add_cgroups(data, all);
+	if (r == 0)
+		r = add_reports(data, all);
+	add_traces(data, all);
+	json_out_put(&data->out, all);
+	return r < 0 ? r : data->out.error;
+}
+
+int host_route_data(struct service_call *call, struct http_answer *answer)
+{
+	struct answer_stream stream = { .body = &answer->body,
+					.most = call->service->config->max_answer };
+	struct data data = { .call = call, .now_ns = clock_monotonic_ns() };
+	int r;
+
+	data.out.file = answer_stream_open(&stream);
+	if (!data.out.file)
+		return -ENOMEM;
+	r = put(&data);
+	json_out_done(&data.out);
+	if (fclose(data.out.file) != 0 && r == 0)
+		r = -ENOMEM; /* 400 rows are far below any limit */
+	answer->status = 200;
+	answer->type = "application/json";
+	return r;
+}

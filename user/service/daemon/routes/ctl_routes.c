@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What `memtraced ctl` asks: what runs, a trace whose report is kept, and the reports that are.
+ */
+#include "base/clock.h"
+#include "config/units.h"
+#include "report/report.h"
+#include "report/text/text.h"
+#include "service/daemon/privileges.h"
+#include "service/daemon/reports/recordings.h"
+#include "service/daemon/reports/reports.h"
+#include "service/daemon/routes/routes.h"
+#include "service/daemon/trace/traces_cost.h"
+#include "service/daemon/watch/rules.h"
+#include "version.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+int ctl_route_trace(struct service_call *call, struct http_answer *answer)
+{
+	const char *format = call->query.format ? call->query.format : "html";
+	struct recording_ask asked = {
+		.who = call->who,
+		.for_ns = call->query.seconds * SECOND_NS,
+		.format = report_format_find(format),
+	};
+	char name[RECORDING_NAME_LEN];
+	int r;
+
+	if (!call->query.pid || !call->query.seconds)
+		http_answer_say(answer, 400, "give pid and seconds");
+	else if (!asked.format)
+		http_answer_say(answer, 400,
+				"there is no such format; memtraced --help lists them");
+	else
+		service_check_trace(call, answer);
+	if (answer->status)
+		return 0;
+	asked.process = call->process;
+	r = recording_begin(call->service, &asked, name);
+	if (r < 0) {
+		service_say_refused(call, r, answer);
+		return r == -ENOMEM ? r : 0;
+	}
+	http_answer_say(answer, 202,
+			"process %d (%s) is traced for %" PRIu64 " s; then: memtraced "
+			"ctl reports %s",
+			(int)call->process.pid, call->process.comm, call->query.seconds, name);
+	return 0;
+}
+
+/* --- the list of reports, and one of them ---------------------------------------------------- */
+
+bool service_may_see_report(const struct service_call *call, uid_t uid)
+{
+	return http_peer_is_root(&call->who) || (call->who.known && call->who.uid == uid);
+}
+
+static int list_reports(const struct service_call *call, struct http_answer *answer)
+{
+	struct report_rows rows;
+	int r = reports_list(call->service->config, &rows);
+
+	if (r < 0)
+		return r;
+	answer->status = 200;
+	answer->type = HTTP_TEXT;
+	for (size_t i = 0; i < rows.n_rows; i++) {
+		char size[FORMAT_UNIT_LEN];
+
+		if (service_may_see_report(call, rows.rows[i].uid))
+			strbuf_addf(&answer->body, "%10s  %s\n",
+				    format_size((int64_t)rows.rows[i].bytes, size),
+				    rows.rows[i].name);
+	}
+	report_rows_done(&rows);
+	return 0;
+}
+
+static int read_report(int fd, uint64_t most, struct strbuf *out)
+{
+	char buf[65536];
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		strbuf_add(out, buf, (size_t)n);
+		if (out->len > most)
+			return -EFBIG;
+	}
+	return n < 0 ? -errno : strbuf_error(out);
+}
+
+/* The report of that name is the answer's body. */
+static int answer_report(const struct service_call *call, struct http_answer *answer)
+{
+	_cleanup_close_ int fd = -1;
+	uid_t uid;
+	int r;
+
+	fd = reports_open(call->service->config, call->query.name, &uid);
+	if (fd < 0 || !service_may_see_report(call, uid)) {
+		http_answer_say(answer, 404,
+				"there is no such report of yours; memtraced ctl "
+				"reports lists them");
+		return 0;
+	}
+	r = read_report(fd, call->service->config->max_answer, &answer->body);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0) {
+		http_answer_say(answer, r == -EFBIG ? 507 : 500, "reading it: %s", strerror(-r));
+		return 0;
+	}
+	answer->status = 200;
+	answer->type = "application/octet-stream";
+	answer->file_name = "report";
+	return 0;
+}
+
+int ctl_route_reports(struct service_call *call, struct http_answer *answer)
+{
+	return call->query.name ? answer_report(call, answer) : list_reports(call, answer);
+}
+
+static bool ends_in(const char *s, const char *suffix)
+{
+	size_t len = strlen(s), n = strlen(suffix);
+
+	return len >= n && strcmp(s + len - n, suffix) == 0;
+}
+
+/* To be looked at: only a page that can do nothing here, whatever the file contains. */
+int ctl_route_report(struct service_call *call, struct http_answer *answer)
+{
+	int r;
+
+	if (!call->query.name) {
+		http_answer_say(answer, 400, "give the name of a report");
+		return 0;
+	}
+	r = answer_report(call, answer);
+	if (r == 0 && answer->status == 200 && ends_in(call->query.name, ".html")) {
+		answer->type = HTTP_HTML;
+		answer->page = HTTP_PAGE_STORED;
+		answer->file_name = NULL;
+	}
+	return r;
+}
+
+/* --- what runs ------------------------------------------------------------------------------- */
+
+bool service_may_see_trace(const struct service_call *call, const struct trace_info *info)
+{
+	struct process_info process;
+
+	return http_peer_is_root(&call->who) ||
+	       (info->pid && http_peer_may_see(&call->who, info->pid, &process) == 0);
+}
+
+static void add_trace(const struct service_call *call, const struct trace_info *info,
+		      struct strbuf *out)
+{
+	char age[FORMAT_UNIT_LEN], left[FORMAT_UNIT_LEN];
+
+	if (!service_may_see_trace(call, info))
+		return;
+	format_duration(info->age_ns, age);
+	format_duration(info->left_ns, left);
+	strbuf_addf(out, "%s of ", info->kind == TRACE_CPU ? "CPU time" : "heap");
+	if (info->pid) {
+		strbuf_addf(out, "process %d (", (int)info->pid);
+		text_clean(out, info->comm);
+		strbuf_addch(out, ')');
+	} else if (info->is_standing) {
+		strbuf_adds(out, "all processes of the names ");
+		text_clean(out, info->comm);
+		strbuf_addf(out, ", for post-mortems: for %s\n", age);
+		return;
+	} else {
+		strbuf_adds(out, "the host");
+	}
+	strbuf_addf(out, ": for %s, %s to go, %zu wait for it", age, left, info->n_waits);
+	if (info->kind == TRACE_HEAP)
+		strbuf_addf(out, "; probes take %.2f %% of a CPU, now %.2f %%", info->used * 100,
+			    info->predicted * 100);
+	strbuf_addch(out, '\n');
+}
+
+static void add_budget(const struct traces *traces, struct strbuf *out)
+{
+	struct traces_budget budget = traces_budget(traces);
+
+	if (budget.call_ns == 0)
+		return;
+	strbuf_addf(out, "probes take %.2f %% of the host's CPUs, ", budget.host * 100);
+	if (budget.most > 0)
+		strbuf_addf(out, "of which %.2f %% are allowed", budget.most * 100);
+	else
+		strbuf_adds(out, "without a limit");
+	strbuf_addf(out,
+		    " (a call of an allocator: %" PRIu64 " ns); for that %" PRIu64
+		    " traces ended early, %" PRIu64 " were refused\n",
+		    budget.call_ns, budget.stopped, budget.refused);
+}
+
+static void add_watch(const struct watch *watch, struct strbuf *out)
+{
+	struct watched_counts counts = watched_count(watch_data(watch));
+	struct watch_info info = watch_info(watch);
+	char interval[FORMAT_UNIT_LEN], took[FORMAT_UNIT_LEN];
+
+	if (info.interval_ns == 0 || info.sweeps == 0)
+		return;
+	strbuf_addf(out, "watching %zu processes", counts.processes);
+	if (info.cgroup_root)
+		strbuf_addf(out, " and %zu cgroups (version %d, %s)", counts.cgroups,
+			    info.cgroup_version, info.cgroup_root);
+	strbuf_addf(out, " every %s, for %s of CPU time\n",
+		    format_duration(info.interval_ns, interval),
+		    format_duration(info.sweep_cpu_ns, took));
+	if (counts.processes_left_out + counts.cgroups_left_out > 0)
+		strbuf_addf(out, "too many: %zu processes and %zu cgroups are not watched\n",
+			    counts.processes_left_out, counts.cgroups_left_out);
+}
+
+/* What they did is about any user's processes. */
+static void add_rules(const struct service_call *call, struct strbuf *out)
+{
+	char ago[FORMAT_UNIT_LEN];
+	struct rule_info info;
+
+	if (!http_peer_is_root(&call->who))
+		return;
+	for (size_t i = 0; rules_at(call->service->rules, i, &info); i++) {
+		strbuf_addf(out, "rule %s: %s: fired %" PRIu64 " times", info.name, info.when,
+			    info.fired);
+		if (info.last_pid) {
+			strbuf_addf(out, ", the last time %s ago for process %d (",
+				    format_duration(info.last_ago_ns, ago), (int)info.last_pid);
+			text_clean(out, info.last_comm);
+			strbuf_addch(out, ')');
+		}
+		if (info.refused)
+			strbuf_addf(out, ", %" PRIu64 " times it could not", info.refused);
+		strbuf_addf(out, "; %zu traces of it run\n", info.running);
+	}
+}
+
+int ctl_route_status(struct service_call *call, struct http_answer *answer)
+{
+	const struct service *service = call->service;
+	char up[FORMAT_UNIT_LEN];
+	struct trace_info info;
+
+	answer->status = 200;
+	answer->type = HTTP_TEXT;
+	strbuf_addf(&answer->body,
+		    "memtraced " MEMTRACED_VERSION ", up for %s, %" PRIu64 " traces so far\n",
+		    format_duration(clock_ns(CLOCK_REALTIME) - service->start_realtime_ns, up),
+		    traces_begun(service->traces));
+	strbuf_adds(&answer->body, "capabilities: ");
+	privileges_list(&answer->body);
+	strbuf_addch(&answer->body, '\n');
+	add_watch(service->watch, &answer->body);
+	add_budget(service->traces, &answer->body);
+	add_rules(call, &answer->body);
+	for (size_t i = 0; traces_at(service->traces, i, &info); i++)
+		add_trace(call, &info, &answer->body);
+	return 0;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What Prometheus scrapes: memory of the processes that the scraper may see, what is traced, and
+ * the service's own figures, by the names that all programs have for those.
+ */
+#include "base/clock.h"
+#include "report/metrics_out.h"
+#include "service/daemon/routes/process_rows.h"
+#include "service/daemon/routes/routes.h"
+#include "service/daemon/trace/traces_cost.h"
+#include "service/daemon/watch/rules.h"
+#include "service/daemon/watch/watch_metrics.h"
+#include "target/statm.h"
+#include "version.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* q-values are not weighed: Prometheus sends none of the older format that it likes better. */
+static bool wants_openmetrics(const struct service_call *call)
+{
+	const char *accept = http_request_header(call->request, "Accept");
+
+	return accept && strstr(accept, "application/openmetrics-text");
+}
+
+static void put_one(struct metrics_out *out, const struct metrics_family *family, uint64_t value)
+{
+	metrics_out_family(out, family);
+	metrics_out_u64(out, "", value);
+}
+
+static int put_processes(const struct service_call *call, struct metrics_out *out)
+{
+	static const struct metrics_family resident = {
+		"memtraced_process_resident_bytes", METRICS_GAUGE, "bytes",
+		"Resident memory of the processes that have most."
+	};
+	static const struct metrics_family count = {
+		"memtraced_processes", METRICS_GAUGE, "",
+		"Processes that whoever asks may see, kernel threads not among them."
+	};
+	struct process_rows rows;
+	int r = process_rows_read(&call->who, NULL, call->service->config->processes, &rows);
+
+	if (r < 0)
+		return r;
+	metrics_out_family(out, &resident);
+	for (size_t i = 0; i < rows.n_rows; i++) {
+		char pid[16];
+
+		(void)snprintf(pid, sizeof(pid), "%d", (int)rows.rows[i].pid); /* fits */
+		metrics_out_label(out, "pid", pid);
+		metrics_out_label(out, "comm", rows.rows[i].comm);
+		metrics_out_u64(out, "", rows.rows[i].rss_bytes);
+	}
+	put_one(out, &count, rows.n_all);
+	r = watch_metrics_put(call->service->watch, call->service->config, &rows, out);
+	process_rows_done(&rows);
+	return r;
+}
+
+static void put_traces(const struct service *service, struct metrics_out *out)
+{
+	static const struct metrics_family running = { "memtraced_traces_running", METRICS_GAUGE,
+						       "", "Traces on demand that run." };
+	static const struct metrics_family begun = { "memtraced_traces", METRICS_COUNTER, "",
+						     "Traces on demand that were begun." };
+	static const struct metrics_family refused = {
+		"memtraced_traces_refused", METRICS_COUNTER, "",
+		"Traces that were asked for when as many ran as may."
+	};
+	static const struct metrics_family deaths = {
+		"memtraced_post_mortems", METRICS_COUNTER, "",
+		"Traced processes that were killed, by what came of their reports."
+	};
+	struct trace_info info;
+	size_t n = 0;
+
+	while (traces_at(service->traces, n, &info))
+		n++;
+	put_one(out, &running, n);
+	put_one(out, &begun, traces_begun(service->traces));
+	put_one(out, &refused, traces_refused(service->traces));
+	metrics_out_family(out, &deaths);
+	metrics_out_label(out, "report", "written");
+	metrics_out_u64(out, "", service->post_mortems);
+	metrics_out_label(out, "report", "failed");
+	metrics_out_u64(out, "", service->post_mortems_failed);
+	metrics_out_label(out, "report", "left_out");
+	metrics_out_u64(out, "", traces_untold(service->traces));
+}
+
+/* Shares in millionths: a number of this format's writer is whole. */
+static void put_budget(const struct traces *traces, struct metrics_out *out)
+{
+	static const struct metrics_family share = {
+		"memtraced_overhead_ppm", METRICS_GAUGE, "",
+		"Time in probes as a share of all CPUs, in millionths, estimated."
+	};
+	static const struct metrics_family most = {
+		"memtraced_overhead_max_ppm", METRICS_GAUGE, "",
+		"What of that is allowed, and of one CPU for a process; 0: no limit."
+	};
+	static const struct metrics_family call = {
+		"memtraced_probe_call_nanoseconds", METRICS_GAUGE, "",
+		"What a call of an allocator takes that is traced, as it was measured at the start."
+	};
+	static const struct metrics_family stopped = {
+		"memtraced_traces_stopped_by_budget", METRICS_COUNTER, "",
+		"Traces that ended early, as what they may cost was used up."
+	};
+	static const struct metrics_family refused = { "memtraced_traces_refused_by_budget",
+						       METRICS_COUNTER, "",
+						       "Traces that did not begin for that." };
+	struct traces_budget budget = traces_budget(traces);
+
+	put_one(out, &share, (uint64_t)(budget.host * 1000000));
+	put_one(out, &most, (uint64_t)(budget.most * 1000000));
+	put_one(out, &call, budget.call_ns);
+	put_one(out, &stopped, budget.stopped);
+	put_one(out, &refused, budget.refused);
+}
+
+/* Names of rules are the administrator's. */
+static void put_rules(const struct rules *rules, struct metrics_out *out)
+{
+	static const struct metrics_family fired = { "memtraced_rule_fired", METRICS_COUNTER, "",
+						     "Traces that a rule has begun." };
+	static const struct metrics_family refused = {
+		"memtraced_rule_refused", METRICS_COUNTER, "",
+		"Times that a rule's trace could not be begun."
+	};
+	static const struct metrics_family running = { "memtraced_rule_traces_running",
+						       METRICS_GAUGE, "",
+						       "Traces of a rule that run." };
+	struct rule_info info;
+
+	metrics_out_family(out, &fired);
+	for (size_t i = 0; rules_at(rules, i, &info); i++) {
+		metrics_out_label(out, "rule", info.name);
+		metrics_out_u64(out, "", info.fired);
+	}
+	metrics_out_family(out, &refused);
+	for (size_t i = 0; rules_at(rules, i, &info); i++) {
+		metrics_out_label(out, "rule", info.name);
+		metrics_out_u64(out, "", info.refused);
+	}
+	metrics_out_family(out, &running);
+	for (size_t i = 0; rules_at(rules, i, &info); i++) {
+		metrics_out_label(out, "rule", info.name);
+		metrics_out_u64(out, "", info.running);
+	}
+}
+
+static void put_http(const struct service *service, struct metrics_out *out)
+{
+	static const struct metrics_family answers = { "memtraced_http_answers", METRICS_COUNTER,
+						       "", "Answers over HTTP, by status." };
+	static const struct metrics_family open = { "memtraced_http_connections", METRICS_GAUGE, "",
+						    "Connections that are open." };
+	static const struct metrics_family closed = {
+		"memtraced_http_closed_connections", METRICS_COUNTER, "",
+		"Connections that were closed since they were slow, or one too many of a user."
+	};
+	struct http_counts counts = {};
+
+	vec_foreach(&service->servers, server)
+		http_server_count(*server, &counts);
+	metrics_out_family(out, &answers);
+	for (size_t i = 2; i < sizeof(counts.answers) / sizeof(counts.answers[0]); i++) {
+		char code[8];
+
+		(void)snprintf(code, sizeof(code), "%zuxx", i); /* fits */
+		metrics_out_label(out, "code", code);
+		metrics_out_u64(out, "", counts.answers[i]);
+	}
+	put_one(out, &open, counts.connections);
+	metrics_out_family(out, &closed);
+	metrics_out_label(out, "cause", "slow");
+	metrics_out_u64(out, "", counts.too_slow);
+	metrics_out_label(out, "cause", "many");
+	metrics_out_u64(out, "", counts.too_many);
+}
+
+static uint64_t count_open_files(void)
+{
+	_cleanup_closedir_ DIR *folder = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	uint64_t n = 0;
+
+	while (folder && (entry = readdir(folder)))
+		n += entry->d_name[0] != '.';
+	return n > 0 ? n - 1 : 0; /* the folder's own */
+}
+
+static void put_self(const struct service *service, struct metrics_out *out)
+{
+	static const struct metrics_family build = { "memtraced_build_info", METRICS_GAUGE, "",
+						     "1, with the version." };
+	static const struct metrics_family resident = { "process_resident_memory_bytes",
+							METRICS_GAUGE, "bytes",
+							"Resident memory of memtraced itself." };
+	static const struct metrics_family files = { "process_open_fds", METRICS_GAUGE, "",
+						     "Files that memtraced has open." };
+	static const struct metrics_family start = { "process_start_time_seconds", METRICS_GAUGE,
+						     "seconds", "When memtraced was started." };
+	static const struct metrics_family cpu = { "process_cpu_seconds", METRICS_COUNTER,
+						   "seconds",
+						   "CPU time of memtraced, in whole seconds." };
+	uint64_t rss;
+
+	metrics_out_family(out, &build);
+	metrics_out_label(out, "version", MEMTRACED_VERSION);
+	metrics_out_u64(out, "", 1);
+	if (statm_rss(getpid(), &rss) == 0)
+		put_one(out, &resident, rss);
+	put_one(out, &files, count_open_files());
+	put_one(out, &start, service->start_realtime_ns / 1000000000);
+	put_one(out, &cpu, clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000000000);
+}
+
+int metrics_route(struct service_call *call, struct http_answer *answer)
+{
+	struct answer_stream stream = { .body = &answer->body,
+					.most = call->service->config->max_answer };
+	FILE *file = answer_stream_open(&stream);
+	struct metrics_out out = { .file = file, .is_openmetrics = wants_openmetrics(call) };
+	int r, r_end;
+
+	if (!file)
+		return -ENOMEM;
+	r = put_processes(call, &out);
+	put_traces(call->service, &out);
+	put_budget(call->service->traces, &out);
+	put_rules(call->service->rules, &out);
+	put_http(call->service, &out);
+	put_self(call->service, &out);
+	r_end = metrics_out_end(&out);
+	if (fclose(file) != 0 && r_end == 0)
+		r_end = -EIO;
+	answer->status = 200;
+	answer->type = out.is_openmetrics ?
+			       "application/openmetrics-text; version=1.0.0; charset=utf-8" :
+			       "text/plain; version=0.0.4; charset=utf-8";
+	return r < 0 ? r : r_end;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/routes/pages.h"
+
+#include "config/units.h"
+#include "report/text/text.h"
+#include "service/daemon/routes/process_rows.h"
+
+#define MOST_ROWS 500
+
+static const struct {
+	const char *name, *help;
+} profiles[] = {
+	{ "heap", "what is live of what was allocated in the next seconds (in a trace that runs: "
+		  "since it began), by call stack" },
+	{ "allocs", "the same, showing first all that was allocated" },
+	{ "profile", "CPU time by call stack; without a pid, of the host" },
+	{ "cmdline", "the command line" },
+	{ "symbol", "POST of addresses, as 0x1+0x2: their functions" },
+};
+#define N_PROFILES (sizeof(profiles) / sizeof(profiles[0]))
+
+static const char head[] =
+	"<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\n"
+	"<title>memtraced</title>\n"
+	"<style>body{font:14px sans-serif;margin:2em}td,th{padding:0 1em 0 0;text-align:left}"
+	"td.n{text-align:right}</style></head>\n<body>\n<h1>memtraced</h1>\n";
+
+static void add_profiles(struct strbuf *body, bool is_html)
+{
+	strbuf_adds(body, is_html ? "<ul>\n" : "/debug/pprof/NAME?pid=PID&seconds=S&debug=1\n\n");
+	for (size_t i = 0; i < N_PROFILES; i++)
+		strbuf_addf(body, is_html ? "<li><b>%s</b>: %s</li>\n" : "%-8s %s\n",
+			    profiles[i].name, profiles[i].help);
+	strbuf_adds(body, is_html ? "</ul>\n" : "\n");
+}
+
+static void add_row(struct strbuf *body, const struct process_row *row, bool is_html)
+{
+	char size[FORMAT_UNIT_LEN];
+
+	format_size((int64_t)row->rss_bytes, size);
+	if (!is_html) {
+		strbuf_addf(body, "%8d %10s ", (int)row->pid, size);
+		text_clean(body, row->comm);
+		strbuf_addch(body, '\n');
+		return;
+	}
+	strbuf_addf(body, "<tr><td class=\"n\">%d</td><td class=\"n\">%s</td><td>", (int)row->pid,
+		    size);
+	text_xml(body, row->comm);
+	strbuf_adds(body, "</td><td>");
+	for (size_t i = 0; i < 3; i++)
+		strbuf_addf(body, "<a href=\"/debug/pprof/%s?pid=%d\">%s</a> ", profiles[i].name,
+			    (int)row->pid, profiles[i].name);
+	strbuf_adds(body, "</td></tr>\n");
+}
+
+static int add_processes(const struct service_call *call, const char *pattern, bool is_html,
+			 struct strbuf *body)
+{
+	struct process_rows rows;
+	int r = process_rows_read(&call->who, pattern, MOST_ROWS, &rows);
+
+	if (r < 0)
+		return r;
+	if (is_html)
+		strbuf_adds(body, "<table>\n<tr><th>pid</th><th>resident</th><th>name</th>"
+				  "<th>trace it now</th></tr>\n");
+	else
+		strbuf_addf(body, "%8s %10s %s\n", "pid", "resident", "name");
+	for (size_t i = 0; i < rows.n_rows; i++)
+		add_row(body, &rows.rows[i], is_html);
+	strbuf_adds(body, is_html ? "</table>\n" : "");
+	if (rows.n_rows < rows.n_all)
+		strbuf_addf(body, is_html ? "<p>and %zu more</p>\n" : "and %zu more\n",
+			    rows.n_all - rows.n_rows);
+	process_rows_done(&rows);
+	return strbuf_error(body);
+}
+
+int page_index(const struct service_call *call, struct http_answer *answer)
+{
+	bool is_html = call->wants_html;
+	int r;
+
+	answer->status = 200;
+	answer->type = is_html ? HTTP_HTML : HTTP_TEXT;
+	strbuf_adds(&answer->body, is_html ? head : "");
+	add_profiles(&answer->body, is_html);
+	r = add_processes(call, NULL, is_html, &answer->body);
+	strbuf_adds(&answer->body, is_html ? "</body>\n</html>\n" : "");
+	return r;
+}
+
+int page_candidates(const struct service_call *call, const char *why, const char *pattern,
+		    struct http_answer *answer)
+{
+	bool is_html = call->wants_html;
+	int r;
+
+	answer->status = 400;
+	answer->type = is_html ? HTTP_HTML : HTTP_TEXT;
+	if (is_html)
+		strbuf_addf(&answer->body, "%s<p>%s</p>\n", head, why);
+	else
+		strbuf_addf(&answer->body, "%s\n\n", why);
+	r = add_processes(call, pattern, is_html, &answer->body);
+	strbuf_adds(&answer->body, is_html ? "</body>\n</html>\n" : "");
+	return r;
+}

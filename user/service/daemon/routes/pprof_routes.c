@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Profiles by a trace on demand. Who may see the process is asked twice: when it begins and when it
+ * is answered, since the process may have executed a program with other rights meanwhile.
+ */
+#include "config/units.h"
+#include "report/report.h"
+#include "service/daemon/routes/pages.h"
+#include "service/daemon/routes/process_rows.h"
+#include "service/daemon/routes/routes.h"
+#include "service/daemon/trace/traces_cost.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+int pprof_route_index(struct service_call *call, struct http_answer *answer)
+{
+	return page_index(call, answer);
+}
+
+/* --- the answer ------------------------------------------------------------------------------ */
+
+/* The format that was asked for, or the one for whoever asks. */
+static const char *format_of(const struct service_call *call)
+{
+	if (call->query.format)
+		return call->query.format;
+	if (call->query.debug > 0)
+		return "table";
+	return call->wants_html ? "html" : "pprof";
+}
+
+static void set_type(const struct report_format *format, struct http_answer *answer)
+{
+	if (strcmp(format->name, "html") == 0) {
+		answer->type = HTTP_HTML;
+		answer->page = HTTP_PAGE_SCRIPTS;
+	} else if (strcmp(format->name, "flamegraph") == 0) {
+		answer->type = "image/svg+xml";
+		answer->page = HTTP_PAGE_SCRIPTS;
+	} else if (strcmp(format->name, "json") == 0 || strcmp(format->name, "speedscope") == 0) {
+		answer->type = "application/json";
+	} else if (format->binary) {
+		answer->type = "application/octet-stream";
+		answer->file_name = "profile.pb.gz";
+	} else {
+		answer->type = HTTP_TEXT;
+	}
+}
+
+static void write_answer(const struct service_call *call, const struct view *view,
+			 struct http_answer *answer)
+{
+	const struct report_format *format = report_format_find(format_of(call));
+	struct answer_stream stream = { .body = &answer->body,
+					.most = call->service->config->max_answer };
+	FILE *file = answer_stream_open(&stream);
+	int r = file ? format->write(view, file) : -ENOMEM;
+
+	if (file && fclose(file) != 0 && r == 0)
+		r = -EIO;
+	if (stream.too_large)
+		http_answer_say(answer, 507, "the answer is larger than [http] max_answer");
+	else if (r < 0)
+		http_answer_say(answer, 500, "writing it: %s", strerror(-r));
+	else
+		answer->status = 200;
+	if (answer->status == 200)
+		set_type(format, answer);
+}
+
+static void on_trace(const struct view *view, int error, void *userdata)
+{
+	struct service_call *call = userdata;
+	struct http_answer answer = {};
+
+	call->wait = NULL;
+	if (call->query.pid && !http_peer_may_still_see(&call->who, &call->process))
+		http_answer_say(&answer, 403, "process %d is not yours any more",
+				(int)call->query.pid);
+	else if (error)
+		http_answer_say(&answer, 500, "tracing failed: %s", strerror(-error));
+	else
+		write_answer(call, view, &answer);
+	service_answer(call, &answer);
+	http_answer_done(&answer);
+}
+
+/* --- the question ---------------------------------------------------------------------------- */
+
+/* The target of the configuration: a pid, or the only process of that name. */
+static int choose_target(struct service_call *call, struct http_answer *answer)
+{
+	const char *target = call->service->config->target;
+	struct process_rows rows;
+	int r;
+
+	if (!target)
+		return page_candidates(call,
+				       "of which process? ?pid=PID says so; [trace] target of the "
+				       "configuration names one for good",
+				       NULL, answer);
+	if (target[strspn(target, "0123456789")] == '\0') {
+		call->query.pid = (pid_t)strtol(target, NULL, 10);
+		return 0;
+	}
+	r = process_rows_read(&call->who, target, 2, &rows);
+	if (r < 0)
+		return r;
+	if (rows.n_all == 1)
+		call->query.pid = rows.rows[0].pid;
+	else
+		r = page_candidates(call,
+				    rows.n_all ? "several processes have the name of [trace] "
+						 "target: ?pid=PID says which" :
+						 "no process that you may see has the name of "
+						 "[trace] target",
+				    target, answer);
+	process_rows_done(&rows);
+	return r;
+}
+
+static void check_target(struct service_call *call, struct http_answer *answer)
+{
+	int pid = (int)call->query.pid;
+
+	if (pid)
+		service_check_process(call, answer);
+	else if (!http_peer_is_root(&call->who))
+		http_answer_say(answer, 403, "only root may see all of the host: give ?pid=PID");
+	if (!answer->status && call->process.zombie)
+		http_answer_say(answer, 404, "process %d has ended", pid);
+}
+
+void service_check_trace(struct service_call *call, struct http_answer *answer)
+{
+	uint64_t most = call->service->config->max_seconds_ns / SECOND_NS;
+
+	if (call->query.seconds > most)
+		http_answer_say(answer, 400, "at most %llu seconds: [trace] max_seconds",
+				(unsigned long long)most);
+	else
+		check_target(call, answer);
+}
+
+static void say_no_budget(const struct service_call *call, struct http_answer *answer)
+{
+	uint64_t wait_ns = traces_wait_ns(call->service->traces, &call->process);
+	char wait[FORMAT_UNIT_LEN];
+
+	if (wait_ns)
+		http_answer_say(
+			answer, 503,
+			"what tracing process %d may cost ([trace] max_overhead) is used up "
+			"for the next %s",
+			(int)call->query.pid, format_duration(wait_ns, wait));
+	else
+		http_answer_say(answer, 503,
+				"what all traces together may cost ([trace] max_overhead) is used "
+				"up; memtraced ctl status says by which");
+}
+
+void service_say_refused(const struct service_call *call, int error, struct http_answer *answer)
+{
+	int pid = (int)call->query.pid;
+
+	switch (error) {
+	case -EBUSY:
+		http_answer_say(
+			answer, 503,
+			"as many traces run, of all or of yours, or wait for one, as may: [trace] "
+			"max_traces, max_traces_of_user");
+		break;
+	case -EDQUOT:
+		say_no_budget(call, answer);
+		break;
+	case -ESRCH:
+		http_answer_say(answer, 404, "process %d has ended", pid);
+		break;
+	case -ENOENT:
+		http_answer_say(answer, 422, "no allocator was found in process %d", pid);
+		break;
+	case -EOPNOTSUPP:
+		http_answer_say(answer, 422,
+				"process %d is no 64-bit program, or this kernel "
+				"cannot trace it",
+				pid);
+		break;
+	default:
+		http_answer_say(answer, 500, "it cannot be traced: %s; the log says more",
+				strerror(-error));
+	}
+}
+
+static int ask(struct service_call *call, struct http_answer *answer, enum trace_kind kind,
+	       bool allocated_first)
+{
+	const struct trace_ask asked = {
+		.kind = kind,
+		.pid = call->query.pid,
+		.uid = call->who.uid,
+		.for_ns = call->query.seconds * SECOND_NS,
+		.allocated_first = allocated_first,
+		.fn = on_trace,
+		.userdata = call,
+	};
+	int r;
+
+	if (!report_format_find(format_of(call)))
+		http_answer_say(answer, 400,
+				"there is no such format; memtraced --help lists them");
+	else
+		service_check_trace(call, answer);
+	if (answer->status)
+		return 0;
+	r = traces_ask(call->service->traces, &asked, &call->wait);
+	if (r == 0)
+		return 1;
+	if (r == -ENOMEM)
+		return r;
+	service_say_refused(call, r, answer);
+	return 0;
+}
+
+static int ask_heap(struct service_call *call, struct http_answer *answer, bool allocated_first)
+{
+	int r = call->query.pid ? 0 : choose_target(call, answer);
+
+	return r < 0 || answer->status ? r : ask(call, answer, TRACE_HEAP, allocated_first);
+}
+
+int pprof_route_heap(struct service_call *call, struct http_answer *answer)
+{
+	return ask_heap(call, answer, false);
+}
+
+int pprof_route_allocs(struct service_call *call, struct http_answer *answer)
+{
+	return ask_heap(call, answer, true);
+}
+
+int pprof_route_profile(struct service_call *call, struct http_answer *answer)
+{
+	return ask(call, answer, TRACE_CPU, false);
+}

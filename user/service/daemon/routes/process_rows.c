@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/routes/process_rows.h"
+
+#include "base/cleanup.h"
+#include "target/proc_file.h"
+#include "target/process_list.h"
+#include "target/statm.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#define COMM_MAX 64
+
+typedef VEC(struct process_row) row_vec;
+
+static int by_size(const void *a, const void *b)
+{
+	const struct process_row *x = a, *y = b;
+
+	if (x->rss_bytes != y->rss_bytes)
+		return x->rss_bytes < y->rss_bytes ? 1 : -1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* False: it is gone. */
+static bool read_comm(struct process_row *row)
+{
+	_cleanup_strbuf_ struct strbuf text = {};
+
+	if (proc_file_read(row->pid, "comm", COMM_MAX, &text) < 0)
+		return false;
+	(void)snprintf(row->comm, sizeof(row->comm), "%.*s", (int)strcspn(strbuf_str(&text), "\n"),
+		       strbuf_str(&text)); /* 15 bytes */
+	return true;
+}
+
+/* Kernel threads have no memory of their own, nor have zombies. */
+static bool take(const struct http_peer *who, const char *pattern, struct process_row *row)
+{
+	struct process_info info;
+
+	if (statm_rss(row->pid, &row->rss_bytes) < 0 || row->rss_bytes == 0)
+		return false;
+	if (!http_peer_is_root(who) && http_peer_may_see(who, row->pid, &info) < 0)
+		return false;
+	return read_comm(row) && (!pattern || fnmatch(pattern, row->comm, 0) == 0);
+}
+
+int process_rows_read(const struct http_peer *who, const char *pattern, size_t most,
+		      struct process_rows *ret_rows)
+{
+	row_vec rows = {};
+	pid_vec pids = {};
+	int r = process_list_host(&pids);
+
+	for (size_t i = 0; r == 0 && i < pids.len; i++) {
+		struct process_row row = { .pid = pids.data[i] };
+
+		if (take(who, pattern, &row))
+			r = vec_push(&rows, row);
+	}
+	vec_done(&pids);
+	if (r < 0) {
+		vec_done(&rows);
+		return r;
+	}
+	if (rows.len > 0)
+		qsort(rows.data, rows.len, sizeof(*rows.data), by_size);
+	*ret_rows = (struct process_rows){
+		.rows = rows.data,
+		.n_rows = rows.len < most ? rows.len : most,
+		.n_all = rows.len,
+	};
+	return 0;
+}
+
+void process_rows_done(struct process_rows *rows)
+{
+	free(rows->rows);
+	*rows = (struct process_rows){};
+}

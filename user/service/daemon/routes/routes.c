@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/routes/routes.h"
+
+#include "service/daemon/routes/token.h"
+#include "service/http/guard.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { GET = 1, POST = 2 };
+
+struct service_route {
+	const char *path;
+	unsigned int methods;
+	bool is_open; /* to everybody, and about nobody */
+	service_route_fn answer;
+};
+
+static int answer_health(struct service_call *call, struct http_answer *answer)
+{
+	(void)call;
+	http_answer_say(answer, 200, "ok");
+	return 0;
+}
+
+int pprof_route_start(struct service_call *call, struct http_answer *answer)
+{
+	(void)call;
+	http_answer_say(answer, 302, "see /debug/pprof/");
+	answer->location = "/debug/pprof/";
+	return 0;
+}
+
+static const struct service_route routes[] = {
+	{ "/", GET, true, host_route_page },
+	{ "/host", GET, false, host_route_data },
+	{ "/report", GET, false, ctl_route_report },
+	{ "/healthz", GET, true, answer_health },
+	{ "/metrics", GET, false, metrics_route },
+	{ "/ctl/status", GET, false, ctl_route_status },
+	{ "/ctl/trace", POST, false, ctl_route_trace },
+	{ "/ctl/reports", GET, false, ctl_route_reports },
+	{ "/debug/pprof", GET, true, pprof_route_start },
+	{ "/debug/pprof/", GET, false, pprof_route_index },
+	{ "/debug/pprof/heap", GET, false, pprof_route_heap },
+	{ "/debug/pprof/allocs", GET, false, pprof_route_allocs },
+	{ "/debug/pprof/profile", GET, false, pprof_route_profile },
+	{ "/debug/pprof/cmdline", GET, false, process_route_cmdline },
+	{ "/debug/pprof/symbol", GET | POST, false, process_route_symbol },
+};
+
+static const struct service_route *find(const char *path)
+{
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+		if (strcmp(routes[i].path, path) == 0)
+			return &routes[i];
+	return NULL;
+}
+
+/* Who asks. False: somebody whom nobody knows, or with a wrong token; the answer says so. */
+static bool tell_who(struct service_call *call, struct http_answer *answer)
+{
+	const char *given = http_request_header(call->request, "Authorization");
+	const char *token = call->service->token;
+
+	call->who = *http_request_peer(call->request);
+	if (given && token && token_matches(token, given)) {
+		call->who.known = true;
+		call->who.uid = 0;
+		return true;
+	}
+	if (given && token)
+		http_answer_say(answer, 401, "this is not the token");
+	else if (!call->who.known)
+		http_answer_say(answer, 401,
+				"it is not known who asks: send the token, as "
+				"'Authorization: Bearer TOKEN'");
+	return answer->status == 0;
+}
+
+static bool pass_guard(const struct service_call *call, struct http_answer *answer)
+{
+	const struct http_origin origin = {
+		.host = http_request_header(call->request, "Host"),
+		.origin = http_request_header(call->request, "Origin"),
+		.sec_fetch_site = http_request_header(call->request, "Sec-Fetch-Site"),
+		.is_tcp = http_request_peer(call->request)->is_tcp,
+	};
+	const char *why = http_guard(&origin, call->service->config->hosts);
+
+	if (why)
+		http_answer_say(answer, 403, "%s", why);
+	return !why;
+}
+
+static bool choose_route(struct service_call *call, struct http_answer *answer)
+{
+	const char *method = http_request_method(call->request);
+	unsigned int mask = strcmp(method, "GET") == 0	? GET :
+			    strcmp(method, "POST") == 0 ? POST :
+							  0;
+
+	call->route = find(call->query.path);
+	if (!call->route)
+		http_answer_say(answer, 404, "there is no such page; /debug/pprof/ lists them");
+	else if (!(call->route->methods & mask))
+		http_answer_say(answer, 405, "this page takes %s",
+				!(call->route->methods & GET) ? "POST alone" :
+				call->route->methods & POST   ? "GET and POST" :
+								"GET alone");
+	return answer->status == 0;
+}
+
+static int answer_call(struct service_call *call, struct http_answer *answer)
+{
+	const char *accept = http_request_header(call->request, "Accept"), *why;
+	int r;
+
+	if (!pass_guard(call, answer))
+		return 0;
+	r = http_query_parse(http_request_target(call->request), &call->query, &why);
+	if (r == -EINVAL) {
+		http_answer_say(answer, 400, "%s", why);
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	if (!choose_route(call, answer))
+		return 0;
+	if (!call->route->is_open && !tell_who(call, answer))
+		return 0;
+	call->wants_html = accept && strstr(accept, "text/html");
+	return call->route->answer(call, answer);
+}
+
+static void end_call(struct service_call *call)
+{
+	http_query_done(&call->query);
+	free(call);
+}
+
+void service_answer(struct service_call *call, struct http_answer *answer)
+{
+	http_request_set_userdata(call->request, NULL);
+	http_request_answer(call->request, answer);
+	end_call(call);
+}
+
+void service_handle(struct http_request *request, void *userdata)
+{
+	struct http_answer answer = {};
+	struct service_call *call = calloc(1, sizeof(*call));
+	int r = call ? 0 : -ENOMEM;
+
+	if (call) {
+		call->service = userdata;
+		call->request = request;
+		r = answer_call(call, &answer);
+		if (r == 1) {
+			http_request_set_userdata(request, call);
+			return;
+		}
+	}
+	if (r < 0)
+		http_answer_say(&answer, 500, "%s", strerror(-r));
+	http_request_answer(request, &answer);
+	http_answer_done(&answer);
+	if (call)
+		end_call(call);
+}
+
+void service_gone(struct http_request *request, void *userdata)
+{
+	struct service_call *call = http_request_userdata(request);
+
+	(void)userdata;
+	if (!call)
+		return;
+	http_request_set_userdata(request, NULL);
+	traces_forget(call->wait);
+	end_call(call);
+}

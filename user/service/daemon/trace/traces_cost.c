@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/trace/traces_cost.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "service/daemon/trace/trace_state.h"
+
+/* Costs are looked at so often; in between they may go over what is allowed. */
+#define LOOK_NS UINT64_C(100000000)
+#define PPM 1000000
+
+/* What runs and what is owed, of all CPUs. */
+static double host_share(const struct traces *traces)
+{
+	double sum = 0;
+
+	vec_foreach(&traces->list, trace)
+		sum += budget_used(&(*trace)->use);
+	return sum / traces->budget.cpus + budget_owed(&traces->budget, clock_monotonic_ns());
+}
+
+uint64_t traces_wait_ns(struct traces *traces, const struct process_info *process)
+{
+	return budget_wait_ns(&traces->budget, process->pid, process->start_ticks,
+			      clock_monotonic_ns());
+}
+
+/* CPU profiles cost what their frequency says. */
+bool traces_have_budget(struct traces *traces, enum trace_kind kind,
+			const struct process_info *process)
+{
+	if (kind != TRACE_HEAP || traces->budget.most <= 0)
+		return true;
+	return traces_wait_ns(traces, process) == 0 && host_share(traces) <= traces->budget.most;
+}
+
+/* What the configuration names is traced whatever it costs. */
+bool trace_is_charged(const struct trace *trace)
+{
+	return trace->kind == TRACE_HEAP && trace->source && !trace->stopped && !trace->standing;
+}
+
+uint64_t trace_last_due_ns(const struct trace *trace, uint64_t now_ns)
+{
+	for (const struct trace_wait *wait = trace->waits; wait; wait = wait->next)
+		now_ns = wait->due_ns > now_ns ? wait->due_ns : now_ns;
+	return now_ns;
+}
+
+void trace_look_at_cost(const struct traces *traces, struct trace *trace)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (trace_is_charged(trace))
+		budget_look(&trace->use, session_calls(trace->session) * traces->call_ns,
+			    trace_last_due_ns(trace, now_ns), now_ns);
+}
+
+/* All who wait have what there is by now. */
+static void stop(struct traces *traces, struct trace *trace, const char *whose)
+{
+	session_end_probes(trace->session);
+	trace->stopped = true;
+	traces->stopped++;
+	log_info("process %d (%s): tracing ends early, what %s may cost is used up ([trace] "
+		 "max_overhead): %.2f %% of a CPU over the time that was asked for, %.0f %% at "
+		 "last",
+		 (int)trace->pid, trace->info.comm, whose, budget_used(&trace->use) * 100,
+		 trace->use.predicted * 100);
+}
+
+/* Who costs most makes room for the others. */
+static void spare_host(struct traces *traces)
+{
+	struct trace *most = NULL;
+
+	vec_foreach(&traces->list, trace)
+		if (trace_is_charged(*trace) &&
+		    (!most || budget_used(&(*trace)->use) > budget_used(&most->use)))
+			most = *trace;
+	if (most && traces->budget.most > 0 && host_share(traces) > traces->budget.most)
+		stop(traces, most, "all traces together");
+}
+
+void traces_look_at_costs(struct traces *traces)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns < traces->next_look_ns)
+		return;
+	traces->next_look_ns = now_ns + LOOK_NS;
+	vec_foreach(&traces->list, trace) {
+		trace_look_at_cost(traces, *trace);
+		if (trace_is_charged(*trace) && budget_is_over(&traces->budget, &(*trace)->use))
+			stop(traces, *trace, "its traces");
+	}
+	spare_host(traces);
+}
+
+static uint64_t ppm(double share)
+{
+	return (uint64_t)(share * PPM);
+}
+
+struct report_budget trace_report_budget(const struct traces *traces, const struct trace *trace,
+					 const struct trace_wait *wait)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	bool is_short = trace->stopped && wait->due_ns > now_ns;
+
+	return (struct report_budget){
+		.max_ppm = ppm(traces->budget.most),
+		.used_ppm = ppm(budget_used(&trace->use)),
+		.predicted_ppm = ppm(trace->use.predicted),
+		.untraced_ns = is_short ? wait->due_ns - now_ns : 0,
+	};
+}
+
+struct traces_budget traces_budget(const struct traces *traces)
+{
+	return (struct traces_budget){
+		.call_ns = traces->call_ns,
+		.most = traces->budget.most,
+		.host = host_share(traces),
+		.stopped = traces->stopped,
+		.refused = traces->refused_budget,
+	};
+}

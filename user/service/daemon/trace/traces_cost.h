@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What traces cost, and which end for it: budget.h applied to those that run.
+ */
+#ifndef MEMTRACED_SERVICE_DAEMON_TRACE_TRACES_COST_H
+#define MEMTRACED_SERVICE_DAEMON_TRACE_TRACES_COST_H
+
+#include "service/daemon/trace/trace_ask.h"
+#include "target/process.h"
+
+struct trace;
+struct trace_wait;
+struct traces;
+
+/* May a trace of that process begin? */
+bool traces_have_budget(struct traces *traces, enum trace_kind kind,
+			const struct process_info *process);
+
+/* Is it one that the budget may end? */
+bool trace_is_charged(const struct trace *trace);
+
+/* When the last of those who wait is to have his answer; now_ns if that is over. */
+uint64_t trace_last_due_ns(const struct trace *trace, uint64_t now_ns);
+
+/* Takes in what it has cost by now. */
+void trace_look_at_cost(const struct traces *traces, struct trace *trace);
+
+/* The same of all, from time to time (next_look_ns); ends those that cost too much. */
+void traces_look_at_costs(struct traces *traces);
+
+/* For this wait's report. */
+struct report_budget trace_report_budget(const struct traces *traces, const struct trace *trace,
+					 const struct trace_wait *wait);
+
+/* For how long the process's earlier traces have used up what they may cost; 0: they have not. */
+uint64_t traces_wait_ns(struct traces *traces, const struct process_info *process);
+
+struct traces_budget {
+	uint64_t call_ns;
+	double most;		   /* 0: no limit */
+	double host;		   /* of all CPUs, by traces that run or have used up theirs */
+	uint64_t stopped, refused; /* so many traces */
+};
+
+struct traces_budget traces_budget(const struct traces *traces);
+
+#endif

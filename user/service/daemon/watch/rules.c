@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/watch/rules.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "service/daemon/reports/recordings.h"
+#include "service/daemon/watch/episodes.h"
+#include "target/identity.h"
+#include "target/process_list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+/* So many sweeps may be late, or fail, until a condition's time begins anew. */
+#define GAP_SWEEPS 3
+#define KEY_LEN 48
+
+/* What is known of a rule by its name; it outlives the configuration while its traces run. */
+struct rule {
+	struct rules *rules;
+	const struct service_rule *config; /* NULL: there is none of this name any more */
+	const struct service_rule *next;   /* while another configuration is taken */
+	char *name;
+	uid_t uid; /* with config->user */
+	struct episodes *episodes;
+	size_t running;
+	uint64_t fired, refused;
+	struct process_info last;
+	uint64_t last_ns;
+};
+
+struct rules {
+	struct service *service;
+	VEC(struct rule *) list; /* in the file's order, then those that are gone */
+};
+
+int rules_new(struct service *service, struct rules **ret_rules)
+{
+	struct rules *rules = calloc(1, sizeof(*rules));
+
+	if (!rules)
+		return -ENOMEM;
+	rules->service = service;
+	*ret_rules = rules;
+	return 0;
+}
+
+static void rule_free(struct rule *rule)
+{
+	if (!rule)
+		return;
+	episodes_free(rule->episodes);
+	free(rule->name);
+	free(rule);
+}
+DEFINE_CLEANUP(struct rule, rule_free)
+
+void rules_free(struct rules *rules)
+{
+	if (!rules)
+		return;
+	vec_foreach(&rules->list, rule)
+		rule_free(*rule);
+	vec_done(&rules->list);
+	free(rules);
+}
+
+/* --- the configuration ----------------------------------------------------------------------- */
+
+static int check_rule(const struct service_rule *rule, const char *path, struct strbuf *error)
+{
+	uid_t uid;
+
+	if (!report_format_find(rule->format)) {
+		strbuf_addf(error, "%s:%u: ", path, service_rule_line(rule, "format"));
+		report_format_unknown(rule->format, error);
+		return -EINVAL;
+	}
+	if (rule->user && identity_uid(rule->user, &uid) < 0) {
+		strbuf_addf(error, "%s:%u: there is no user '%s': give a name or a uid", path,
+			    service_rule_line(rule, "uid"), rule->user);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int rules_check(const struct service_config *config, const char *path, struct strbuf *error)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < config->rules.n; i++)
+		r = check_rule(&config->rules.list[i], path, error);
+	return r;
+}
+
+static int make_rule(struct rules *rules, const char *name, struct rule **ret_rule)
+{
+	_cleanup_(rule_free_p) struct rule *rule = calloc(1, sizeof(*rule));
+	int r = rule ? episodes_new(&rule->episodes) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	rule->rules = rules;
+	rule->name = strdup(name);
+	r = rule->name ? vec_push(&rules->list, rule) : -ENOMEM;
+	if (r == 0)
+		*ret_rule = TAKE_PTR(rule);
+	return r;
+}
+
+static struct rule *find(const struct rules *rules, const char *name)
+{
+	vec_foreach(&rules->list, rule)
+		if (strcmp((*rule)->name, name) == 0)
+			return *rule;
+	return NULL;
+}
+
+static void take_next(struct rule *rule)
+{
+	const struct service_rule *next = rule->next;
+	bool is_same = next && rule->config && strcmp(rule->config->when, next->when) == 0;
+
+	if (!is_same)
+		episodes_clear(rule->episodes);
+	rule->config = next;
+	rule->next = NULL;
+	/* Who has left the user database since rules_check is nobody. */
+	if (next && next->user && identity_uid(next->user, &rule->uid) < 0)
+		rule->uid = (uid_t)-1;
+}
+
+/* Those without a configuration go when no trace of theirs runs. */
+static void forget_old(struct rules *rules)
+{
+	size_t n = 0;
+
+	vec_foreach(&rules->list, rule) {
+		if ((*rule)->config || (*rule)->running > 0)
+			rules->list.data[n++] = *rule;
+		else
+			rule_free(*rule);
+	}
+	rules->list.len = n;
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct rule *x = *(const struct rule *const *)a, *y = *(const struct rule *const *)b;
+	unsigned int x_line = x->config ? x->config->line : UINT32_MAX;
+	unsigned int y_line = y->config ? y->config->line : UINT32_MAX;
+
+	if (x_line != y_line)
+		return x_line < y_line ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+int rules_configure(struct rules *rules, const struct service_config *config)
+{
+	int r = 0;
+
+	vec_foreach(&rules->list, rule)
+		(*rule)->next = NULL;
+	for (size_t i = 0; r == 0 && i < config->rules.n; i++) {
+		struct rule *rule = find(rules, config->rules.list[i].name);
+
+		r = rule ? 0 : make_rule(rules, config->rules.list[i].name, &rule);
+		if (r == 0)
+			rule->next = &config->rules.list[i];
+	}
+	if (r == 0)
+		vec_foreach(&rules->list, rule)
+			take_next(*rule);
+	forget_old(rules);
+	if (rules->list.len > 0)
+		qsort(rules->list.data, rules->list.len, sizeof(*rules->list.data), by_line);
+	return r;
+}
+
+/* --- whom a rule is about -------------------------------------------------------------------- */
+
+static bool is_of_cgroup(const struct rules *rules, const char *pattern, pid_t pid)
+{
+	struct watch_info info = watch_info(rules->service->watch);
+	_cleanup_strbuf_ struct strbuf name = {};
+
+	return info.cgroup_version > 0 && cgroup_of_process(pid, info.cgroup_version, &name) == 0 &&
+	       fnmatch(pattern, strbuf_str(&name), 0) == 0;
+}
+
+/*
+ * What the watch does not know is read anew, of few. *ret_info: the process that was watched, not
+ * one that has its pid by now.
+ */
+static bool is_in_scope(const struct rule *rule, const struct watched_process *process,
+			struct process_info *ret_info)
+{
+	const struct service_rule *config = rule->config;
+
+	if (config->comm && fnmatch(config->comm, process->comm, 0) != 0)
+		return false;
+	if (process->pid == getpid() || process_info_read(process->pid, ret_info) < 0 ||
+	    ret_info->start_ticks != process->start_ticks || ret_info->zombie)
+		return false;
+	if (config->user && ret_info->real_uid != rule->uid)
+		return false;
+	return service_rule_is_of_cgroup(config) || !config->cgroup ||
+	       is_of_cgroup(rule->rules, config->cgroup, process->pid);
+}
+
+/* -ENOENT: none that the rule is about. */
+static int find_largest(const struct rule *rule, const char *cgroup, struct process_info *ret_info)
+{
+	const struct service *service = rule->rules->service;
+	const struct watched *data = watch_data(service->watch);
+	_cleanup_strbuf_ struct strbuf path = {};
+	_cleanup_close_ int folder = -1;
+	uint64_t most = 0;
+	pid_vec pids = {};
+	int r;
+
+	strbuf_addf(&path, "%s%s", watch_info(service->watch).cgroup_root, cgroup);
+	if (strbuf_error(&path))
+		return -ENOMEM;
+	folder = open(strbuf_str(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = folder < 0 ? -errno : process_list_cgroup(folder, &pids);
+	for (size_t i = 0; r == 0 && i < pids.len; i++) {
+		const struct watched_process *process = watched_process(data, pids.data[i]);
+		struct process_info info;
+
+		if (!process || process->rss_bytes <= most || !is_in_scope(rule, process, &info))
+			continue;
+		most = process->rss_bytes;
+		*ret_info = info;
+	}
+	vec_done(&pids);
+	return r ? r : most > 0 ? 0 : -ENOENT;
+}
+
+/* --- what it does ---------------------------------------------------------------------------- */
+
+static void on_over(void *userdata)
+{
+	struct rule *rule = userdata;
+
+	rule->running--;
+	if (!rule->config)
+		forget_old(rule->rules);
+}
+
+static void say_refused(struct rule *rule, const char *key, pid_t pid, int error)
+{
+	if (!episodes_refuse(rule->episodes, key))
+		return;
+	rule->refused++;
+	if (error == -EBUSY)
+		log_warning("rule %s: process %d: as many traces run as may ([trace] max_traces)",
+			    rule->name, (int)pid);
+	else if (error == -EDQUOT)
+		log_warning("rule %s: process %d: what tracing may cost is used up ([trace] "
+			    "max_overhead)",
+			    rule->name, (int)pid);
+	else if (error == -ENOENT)
+		log_warning("rule %s: process %d: no allocator was found in it", rule->name,
+			    (int)pid);
+	else
+		log_warning("rule %s: process %d: it is not traced: %s", rule->name, (int)pid,
+			    strerror(-error));
+}
+
+static void fire(struct rule *rule, const char *key, const struct process_info *process,
+		 uint64_t now_ns)
+{
+	const struct service_rule *config = rule->config;
+	_cleanup_strbuf_ struct strbuf why = {};
+	struct recording_ask ask = {
+		.who = { .known = true, .uid = 0 },
+		.process = *process,
+		.for_ns = config->trace_ns,
+		.format = report_format_find(config->format),
+		.over = on_over,
+		.userdata = rule,
+	};
+	char name[RECORDING_NAME_LEN];
+	int r;
+
+	strbuf_addf(&why, "rule %s", rule->name);
+	ask.why = strbuf_str(&why);
+	r = recording_begin(rule->rules->service, &ask, name);
+	/* What is only a matter of time is tried again after the next sweep. */
+	if (r != -EBUSY && r != -EDQUOT && r != -ENOMEM)
+		episodes_settle(rule->episodes, key, now_ns + config->cooldown_ns);
+	if (r < 0) {
+		say_refused(rule, key, process->pid, r);
+		return;
+	}
+	rule->running++;
+	rule->fired++;
+	rule->last = *process;
+	rule->last_ns = now_ns;
+	log_info("rule %s: %s: process %d (%s) is traced for %" PRIu64 " s", rule->name,
+		 config->when, (int)process->pid, process->comm, config->trace_ns / SECOND_NS);
+}
+
+/* --- when ------------------------------------------------------------------------------------ */
+
+static bool process_meets(const struct service_rule *config, const struct watched_process *process)
+{
+	double slope;
+
+	if (config->metric == RULE_RSS)
+		return (double)process->rss_bytes > config->above;
+	return watch_series_slope(&process->rss, config->for_ns, &slope) && slope > config->above;
+}
+
+static bool cgroup_meets(const struct service_rule *config, const struct watched_cgroup *cgroup)
+{
+	const struct cgroup_memory *memory = &cgroup->memory;
+
+	if (config->metric == RULE_CGROUP_PRESSURE)
+		return memory->pressure != CGROUP_NO_PRESSURE &&
+		       (double)memory->pressure > config->above;
+	if (!config->of_max)
+		return (double)memory->current_bytes > config->above;
+	/* A limit of 0 is met by anything. */
+	return memory->max_bytes != CGROUP_NO_LIMIT &&
+	       (double)memory->current_bytes * 10000 > config->above * (double)memory->max_bytes;
+}
+
+struct look {
+	struct rule *rule;
+	uint64_t gap_ns, now_ns;
+};
+
+/* A slope has the time in itself. */
+static bool is_time(const struct look *look, const char *key)
+{
+	const struct service_rule *config = look->rule->config;
+	uint64_t for_ns = config->metric == RULE_RSS_SLOPE ? 0 : config->for_ns;
+
+	/* Without memory the condition's time begins anew. */
+	return episodes_hold(look->rule->episodes, key, for_ns, look->gap_ns, look->now_ns) == 1 &&
+	       look->rule->running < config->max_at_once;
+}
+
+static void look_at_process(const struct look *look, const struct watched_process *process)
+{
+	struct process_info info;
+	char key[KEY_LEN];
+
+	if (!process_meets(look->rule->config, process) || !is_in_scope(look->rule, process, &info))
+		return;
+	(void)snprintf(key, sizeof(key), "%d %" PRIu64, (int)process->pid,
+		       process->start_ticks); /* fits */
+	if (is_time(look, key))
+		fire(look->rule, key, &info, look->now_ns);
+}
+
+static void look_at_cgroup(const struct look *look, const struct watched_cgroup *cgroup)
+{
+	const struct service_rule *config = look->rule->config;
+	struct process_info info;
+
+	if (config->cgroup && fnmatch(config->cgroup, cgroup->name, 0) != 0)
+		return;
+	if (cgroup_meets(config, cgroup) && is_time(look, cgroup->name) &&
+	    find_largest(look->rule, cgroup->name, &info) == 0)
+		fire(look->rule, cgroup->name, &info, look->now_ns);
+}
+
+void rules_look(struct rules *rules)
+{
+	const struct watched *data = watch_data(rules->service->watch);
+	struct watch_info info = watch_info(rules->service->watch);
+
+	vec_foreach(&rules->list, rule) {
+		struct look look = { .rule = *rule,
+				     .gap_ns = info.interval_ns * GAP_SWEEPS,
+				     .now_ns = info.end_ns };
+		const struct watched_process *process;
+		const struct watched_cgroup *cgroup;
+
+		if (!look.rule->config)
+			continue;
+		if (service_rule_is_of_cgroup(look.rule->config))
+			for (size_t i = 0; (cgroup = watched_cgroup_at(data, i)); i++)
+				look_at_cgroup(&look, cgroup);
+		else
+			for (size_t i = 0; (process = watched_process_at(data, i)); i++)
+				look_at_process(&look, process);
+		episodes_end(look.rule->episodes, look.now_ns);
+	}
+}
+
+bool rules_at(const struct rules *rules, size_t index, struct rule_info *ret_info)
+{
+	const struct rule *rule = index < rules->list.len ? rules->list.data[index] : NULL;
+
+	if (!rule || !rule->config)
+		return false;
+	*ret_info = (struct rule_info){
+		.name = rule->name,
+		.when = rule->config->when,
+		.fired = rule->fired,
+		.refused = rule->refused,
+		.running = rule->running,
+		.last_pid = rule->last.pid,
+		.last_comm = rule->last.comm,
+		.last_ago_ns = clock_monotonic_ns() - rule->last_ns,
+	};
+	return true;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/watch/watch_metrics.h"
+
+#include <stdio.h>
+
+static void put_labels(struct metrics_out *out, const struct process_row *row)
+{
+	char pid[16];
+
+	(void)snprintf(pid, sizeof(pid), "%d", (int)row->pid); /* fits */
+	metrics_out_label(out, "pid", pid);
+	metrics_out_label(out, "comm", row->comm);
+}
+
+static void put_growth(const struct watched *data, uint64_t window_ns,
+		       const struct process_rows *rows, struct metrics_out *out)
+{
+	static const struct metrics_family growth = {
+		"memtraced_process_resident_growth_bytes_per_second", METRICS_GAUGE, "",
+		"Trend of the resident memory of the processes that have most, where it was "
+		"watched for long enough."
+	};
+
+	metrics_out_family(out, &growth);
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		const struct watched_process *process = watched_process(data, rows->rows[i].pid);
+		double slope;
+
+		if (!process || !watch_series_slope(&process->rss, window_ns, &slope))
+			continue;
+		put_labels(out, &rows->rows[i]);
+		metrics_out_i64(out, "", (int64_t)slope);
+	}
+}
+
+static void put_pss(const struct watched *data, const struct process_rows *rows,
+		    struct metrics_out *out)
+{
+	static const struct metrics_family pss = {
+		"memtraced_process_proportional_bytes", METRICS_GAUGE, "bytes",
+		"Proportional set size of the processes that have most, if it is read."
+	};
+
+	metrics_out_family(out, &pss);
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		const struct watched_process *process = watched_process(data, rows->rows[i].pid);
+
+		if (!process || process->pss_time_ns == 0)
+			continue;
+		put_labels(out, &rows->rows[i]);
+		metrics_out_u64(out, "", process->pss_bytes);
+	}
+}
+
+static void put_use(const struct watched_choice *list, struct metrics_out *out)
+{
+	static const struct metrics_family use = { "memtraced_cgroup_memory_bytes", METRICS_GAUGE,
+						   "bytes",
+						   "Memory of the cgroups that have most." };
+	static const struct metrics_family limit = { "memtraced_cgroup_memory_limit_bytes",
+						     METRICS_GAUGE, "bytes",
+						     "Limit of these, of those that have one." };
+
+	metrics_out_family(out, &use);
+	for (size_t i = 0; i < list->n; i++) {
+		metrics_out_label(out, "cgroup", list->cgroups[i]->name);
+		metrics_out_u64(out, "", list->cgroups[i]->memory.current_bytes);
+	}
+	metrics_out_family(out, &limit);
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->cgroups[i]->memory.max_bytes == CGROUP_NO_LIMIT)
+			continue;
+		metrics_out_label(out, "cgroup", list->cgroups[i]->name);
+		metrics_out_u64(out, "", list->cgroups[i]->memory.max_bytes);
+	}
+}
+
+static void put_pressure(const struct watched_choice *list, struct metrics_out *out)
+{
+	static const struct metrics_family pressure = {
+		"memtraced_cgroup_memory_pressure_hundredths", METRICS_GAUGE, "",
+		"Hundredths of a percent of the last ten seconds in which some task waited for "
+		"memory, where the kernel says so."
+	};
+
+	metrics_out_family(out, &pressure);
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->cgroups[i]->memory.pressure == CGROUP_NO_PRESSURE)
+			continue;
+		metrics_out_label(out, "cgroup", list->cgroups[i]->name);
+		metrics_out_u64(out, "", list->cgroups[i]->memory.pressure);
+	}
+}
+
+static void put_sweeps(const struct watch *watch, struct metrics_out *out)
+{
+	static const struct metrics_family sweeps = {
+		"memtraced_watch_sweeps", METRICS_COUNTER, "",
+		"How often all processes and cgroups were looked at."
+	};
+	static const struct metrics_family watched = { "memtraced_watched", METRICS_GAUGE, "",
+						       "What was looked at the last time." };
+	static const struct metrics_family left_out = { "memtraced_watch_left_out", METRICS_GAUGE,
+							"", "What was not, as one too many." };
+	struct watched_counts counts = watched_count(watch_data(watch));
+
+	metrics_out_family(out, &sweeps);
+	metrics_out_u64(out, "", watch_info(watch).sweeps);
+	metrics_out_family(out, &watched);
+	metrics_out_label(out, "what", "processes");
+	metrics_out_u64(out, "", counts.processes);
+	metrics_out_label(out, "what", "cgroups");
+	metrics_out_u64(out, "", counts.cgroups);
+	metrics_out_family(out, &left_out);
+	metrics_out_label(out, "what", "processes");
+	metrics_out_u64(out, "", counts.processes_left_out);
+	metrics_out_label(out, "what", "cgroups");
+	metrics_out_u64(out, "", counts.cgroups_left_out);
+}
+
+int watch_metrics_put(const struct watch *watch, const struct service_config *config,
+		      const struct process_rows *rows, struct metrics_out *out)
+{
+	const struct watched *data = watch_data(watch);
+	struct watched_choice list = {};
+	int r;
+
+	if (!config->watches)
+		return 0;
+	put_growth(data, config->growth_window_ns, rows, out);
+	put_pss(data, rows, out);
+	r = watched_choose_cgroups(data, config->cgroups, &list);
+	if (r == 0) {
+		put_use(&list, out);
+		put_pressure(&list, out);
+	}
+	watched_choice_done(&list);
+	put_sweeps(watch, out);
+	return r;
+}

@@ -347,7 +347,7 @@ def a_token_is_as_good_as_root():
         os.chmod(path, 0o644)
         config = os.path.join(folder, "memtraced.conf")
         with open(config, encoding="ascii") as file:
-            text = file.read().replace("[trace]", f"token_file = {path}\n[trace]")
+            text = file.read().replace("[state]", f"token_file = {path}\n[state]")
         with open(config, "w", encoding="ascii") as file:
             file.write(text)
         done = run_memtraced("--service", f"--config={config}")

@@ -247,6 +247,6 @@ def it_is_installed_whole_and_well_confined():
         assert done.returncode == 0, done.stdout[-200:] + done.stderr
         # Each line that is commented out is one that could stand there.
         with open(config, "w", encoding="ascii") as file:
-            file.write(re.sub(r"^#(?=[a-z_]+ =)", "", text, flags=re.M))
+            file.write(re.sub(r"^#(?=[a-z_]+ =|\[)", "", text, flags=re.M))
         done = run_memtraced("--service", f"--config={config}")
         refused(done, 1, "/etc/memtraced/token: No such file")

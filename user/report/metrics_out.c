@@ -79,6 +79,12 @@ void metrics_out_i64(struct metrics_out *out, const char *suffix, int64_t value)
 	fprintf(out->file, " %" PRId64 "\n", value);
 }
 
+void metrics_out_ns(struct metrics_out *out, const char *suffix, uint64_t value)
+{
+	put_name(out, suffix);
+	fprintf(out->file, " %" PRIu64 ".%09" PRIu64 "\n", value / 1000000000, value % 1000000000);
+}
+
 void metrics_out_fail(struct metrics_out *out, int error)
 {
 	if (out->error == 0)

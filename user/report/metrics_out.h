@@ -39,6 +39,8 @@ void metrics_out_label(struct metrics_out *out, const char *name, const char *va
 /* A sample of the family, with the suffix that its type has ("_bucket"); ends its labels. */
 void metrics_out_u64(struct metrics_out *out, const char *suffix, uint64_t value);
 void metrics_out_i64(struct metrics_out *out, const char *suffix, int64_t value);
+/* In seconds. */
+void metrics_out_ns(struct metrics_out *out, const char *suffix, uint64_t value);
 
 /* Keeps an error of the caller's for the end. */
 void metrics_out_fail(struct metrics_out *out, int error);

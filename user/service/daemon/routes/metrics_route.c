@@ -106,7 +106,7 @@ static void put_budget(const struct traces *traces, struct metrics_out *out)
 		"What of that is allowed, and of one CPU for a process; 0: no limit."
 	};
 	static const struct metrics_family call = {
-		"memtraced_probe_call_nanoseconds", METRICS_GAUGE, "",
+		"memtraced_probe_call_seconds", METRICS_GAUGE, "seconds",
 		"What a call of an allocator takes that is traced, as it was measured at the start."
 	};
 	static const struct metrics_family stopped = {
@@ -120,7 +120,8 @@ static void put_budget(const struct traces *traces, struct metrics_out *out)
 
 	put_one(out, &share, (uint64_t)(budget.host * 1000000));
 	put_one(out, &most, (uint64_t)(budget.most * 1000000));
-	put_one(out, &call, budget.call_ns);
+	metrics_out_family(out, &call);
+	metrics_out_ns(out, "", budget.call_ns);
 	put_one(out, &stopped, budget.stopped);
 	put_one(out, &refused, budget.refused);
 }

@@ -5,16 +5,14 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
-import subprocess
 
 import lib
 from lib import (eventually, exact, need_root, refused, run_memtraced, scratch, send_line, started,
                  target, test)
 from test_ctl import ctl
 from test_service import service, until_traced
-from test_watch import GROWS, MIB, fake_cgroups, pressure, put, swept
+from test_watch import GROWING, MIB, fake_cgroups, growing, pressure, put, swept
 
 WATCH = "[watch]\ninterval = 1s\n"
 
@@ -23,13 +21,6 @@ WATCH = "[watch]\ninterval = 1s\n"
 def leaking(wait_us=100):
     with started([target("leak"), "0", str(wait_us)]) as process:
         assert int(process.lines.until("ready")) == process.pid
-        yield process
-
-
-@contextlib.contextmanager
-def growing():
-    with started([shutil.which("python3"), "-c", GROWS], stdin=subprocess.PIPE) as process:
-        process.lines.until("ready")
         yield process
 
 
@@ -90,7 +81,7 @@ def resident_memory_must_be_above_for_its_time():
     with scratch() as folder, growing() as process:
         rule = f"""[rule large]
 when = rss > {rss(process.pid) + 16 * MIB} for 2s
-comm = python3
+comm = {GROWING}
 trace = 1s
 format = json
 """
@@ -99,7 +90,7 @@ format = json
             swept(served)
             assert served.metric("memtraced_rule_fired_total", rule="large") == 0
             grow(process, 32)
-            report_of(served, folder, process.pid, "python3", "large")
+            report_of(served, folder, process.pid, GROWING, "large")
             assert served.metric("memtraced_rule_fired_total", rule="large") == 1
 
 
@@ -123,7 +114,7 @@ format = json
         swept(served)
         assert served.metric("memtraced_rule_fired_total", rule="tight") == 0
         put(f"{root}/app", memory_current=15001, memory_pressure=pressure("20.01"))
-        report_of(served, folder, large.pid, "python3", "tight")
+        report_of(served, folder, large.pid, GROWING, "tight")
         swept(served)
         assert served.metric("memtraced_rule_fired_total", rule="tight") == 1
 
@@ -168,7 +159,7 @@ max_at_once = 1
 @test(need_root, timeout=60)
 def what_cannot_be_traced_is_said_once():
     rules = "".join(f"[rule {name}]\nwhen = rss > 1\ncomm = {comm}\ntrace = 10m\n"
-                    for name, comm in (("first", "leak"), ("second", "python3")))
+                    for name, comm in (("first", "leak"), ("second", GROWING)))
     with scratch() as folder, leaking(1000), growing() as process, \
             service(folder, trace=f"max_traces = 1\n{WATCH}{rules}") as served:
         served.said.until("memtraced: rule first: rss > 1: process ")

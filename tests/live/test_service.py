@@ -56,7 +56,7 @@ class Service:
 
     def metric(self, name, **labels):
         parts = "".join(f',?{key}="{text}"' for key, text in labels.items())
-        found = re.search(rf"^{name}(?:{{{parts}}})? (\d+)$", self.text("/metrics"), re.M)
+        found = re.search(rf"^{name}(?:{{{parts}}})? (-?\d+)$", self.text("/metrics"), re.M)
         assert found, (name, labels)
         return int(found.group(1))
 

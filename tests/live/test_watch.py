@@ -5,6 +5,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 
 import lib
 from cgroups import move, rmdir
@@ -15,7 +16,8 @@ from test_service import service
 MIB = 1 << 20
 WATCH = "[watch]\ninterval = 1s\ngrowth = 3s"
 
-# Resident memory grows by a MiB with each line.
+GROWING = "grows-by-lines"
+# Its resident memory grows by a MiB with each line.
 GROWS = """
 import sys
 kept = []
@@ -48,9 +50,13 @@ def fake_cgroups(folder):
 
 @contextlib.contextmanager
 def growing():
-    with started([shutil.which("python3"), "-c", GROWS], stdin=subprocess.PIPE) as process:
-        process.lines.until("ready")
-        yield process
+    """A python3 of a name of its own, which nothing else on the machine has."""
+    with scratch() as folder:
+        path = os.path.join(folder, GROWING)
+        os.symlink(sys.executable, path)
+        with started([path, "-c", GROWS], stdin=subprocess.PIPE) as process:
+            process.lines.until("ready")
+            yield process
 
 
 def swept(served):
@@ -119,9 +125,9 @@ def what_grows_is_told_from_what_does_not():
             lib.send_line(process)
             text = served.text("/metrics")
             return f'{name}{{pid="{process.pid}"' in text and served.metric(
-                name, pid=process.pid, comm="python3") > 100000
+                name, pid=process.pid, comm=GROWING) > 100000
         eventually(grows, "growth is seen", timeout=30)
-        eventually(lambda: served.metric(name, pid=quiet.pid, comm="python3") == 0,
+        eventually(lambda: served.metric(name, pid=quiet.pid, comm=GROWING) == 0,
                    "what has stopped to grow is seen", timeout=30)
 
 
@@ -135,7 +141,7 @@ def pss_is_read_where_it_is_asked_for():
         eventually(lambda: label in served.text("/metrics"), "its PSS", timeout=40)
         with open(f"/proc/{process.pid}/smaps_rollup", encoding="ascii") as file:
             rss = next(int(line.split()[1]) << 10 for line in file if line.startswith("Rss:"))
-        assert 0 < served.metric(name, pid=process.pid, comm="python3") <= rss
+        assert 0 < served.metric(name, pid=process.pid, comm=GROWING) <= rss
 
 
 @test(need_root, timeout=60)

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #define PAGE 4096UL
 #define BLOCKS 40
@@ -63,6 +64,8 @@ int main(void)
 	pthread_t thread;
 	size_t i;
 
+	/* A huge page for the thread's stack would count whole. */
+	CHECK(!prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0));
 	tell_and_wait("ready", 0);
 	make_blocks();
 	map_pages();

@@ -484,6 +484,27 @@ static void count_below_zero_is_zero_and_not_exact(void **state)
 	assert_false(p->exact);
 }
 
+static void bytes_without_blocks_are_none_and_not_exact(void **state)
+{
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	struct record_site site = live_site(0, 1, 5);
+	const struct view_process *p;
+
+	site.live_blocks = 0;
+	emit_functions(s);
+	emit_server(s, 0, 10, 0);
+	emit_cut(s, 9000);
+	emit_totals(s, (struct record_totals){ .slot = 0, .live_bytes = 5, .live_blocks = 1 });
+	emit_site(s, site);
+	emit_coverage(s, true, 10, NULL, 0);
+	emit_cut_end(s);
+	p = view_process(fixture_view(f, NULL), 0);
+	assert_int_equal(p->totals.live_bytes, 5);
+	assert_int_equal(p->sites[0].live_bytes, 0);
+	assert_false(p->exact);
+}
+
 static void mmap_sites_are_a_class_of_their_own(void **state)
 {
 	struct fixture *f = *state;
@@ -624,6 +645,7 @@ int main(void)
 		TEST(older_than_leaves_out_what_is_young_and_says_so),
 		TEST(process_is_exact_only_when_no_loss_can_be_its),
 		TEST(count_below_zero_is_zero_and_not_exact),
+		TEST(bytes_without_blocks_are_none_and_not_exact),
 		TEST(mmap_sites_are_a_class_of_their_own),
 		TEST(jit_map_names_code_without_a_file),
 		TEST(recorded_symbol_of_a_process_names_code_without_a_file),

@@ -21,7 +21,8 @@ static void one_site(struct fixture *f, const char *comm, const char *path, cons
 	emit_symbol(s, path, 11, 0x1123, { function, 0x19, NULL, 0, false });
 	emit_cut(s, 9000);
 	emit_totals(s, (struct record_totals){ .slot = 0, .allocs = 1, .live_bytes = 64 });
-	emit_site(s, (struct record_site){ .slot = 0, .stack = 71, .live_bytes = 64 });
+	emit_site(s, (struct record_site){
+			     .slot = 0, .stack = 71, .live_bytes = 64, .live_blocks = 1 });
 	emit_coverage(s, true, 1, NULL, 0);
 	emit_cut_end(s);
 }
@@ -210,9 +211,13 @@ static void folded_merges_lines_and_counts_what_was_asked_for(void **state)
 	emit_symbol(s, APP, 11, 0x1124, { "main", 0x1a, NULL, 0, false });
 	emit_symbol(s, APP, 11, 0x1125, { "dead", 0x1b, NULL, 0, false });
 	emit_cut(s, 9500);
-	emit_site(s, (struct record_site){ .stack = 71, .live_bytes = 64, .peak_bytes = 100 });
 	emit_site(s, (struct record_site){
-			     .stack = 72, .live_bytes = 32, .peak_bytes = 1000, .temporary = 7 });
+			     .stack = 71, .live_bytes = 64, .live_blocks = 1, .peak_bytes = 100 });
+	emit_site(s, (struct record_site){ .stack = 72,
+					   .live_bytes = 32,
+					   .live_blocks = 1,
+					   .peak_bytes = 1000,
+					   .temporary = 7 });
 	emit_site(s, (struct record_site){ .stack = 73 });
 	emit_cut_end(s);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -282,8 +287,10 @@ static void perf_script_event_is_exactly_that(void **state)
 	one_site(&f, "server", APP, "main");
 	/* A second one, of which nothing else is known, and one that holds nothing. */
 	emit_cut(&f.script, 12000345678000);
-	emit_site(&f.script, (struct record_site){ .slot = 0, .stack = 71, .live_bytes = 64 });
-	emit_site(&f.script, (struct record_site){ .slot = 0, .stack = 72, .live_bytes = 3 });
+	emit_site(&f.script, (struct record_site){
+				     .slot = 0, .stack = 71, .live_bytes = 64, .live_blocks = 1 });
+	emit_site(&f.script, (struct record_site){
+				     .slot = 0, .stack = 72, .live_bytes = 3, .live_blocks = 1 });
 	emit_site(&f.script, (struct record_site){ .slot = 0, .stack = 73, .allocs = 9, .fn = 5 });
 	emit_cut_end(&f.script);
 	text = fixture_report(&f, "perf-script", NULL);
@@ -459,7 +466,9 @@ static void table_says_what_it_does_not_show(void **state)
 		emit_stack(s, i, 0, 2000, 0x10200 + i);
 	emit_cut(s, 9500);
 	for (uint64_t i = 0; i < 5; i++)
-		emit_site(s, (struct record_site){ .stack = i, .live_bytes = 10 * (int64_t)i });
+		emit_site(s, (struct record_site){ .stack = i,
+						   .live_bytes = 10 * (int64_t)i,
+						   .live_blocks = i > 0 });
 	emit_cut_end(s);
 	all = fixture_report(&f, "table", NULL);
 	assert_non_null(strstr(all, "#4"));

@@ -210,8 +210,7 @@ static int hand_over(struct collector *c, const struct report_opts *opts,
 	vec_foreach(&c->list, it) {
 		struct view_site *site = *it;
 
-		view_clamp(&site->live_bytes, &process->exact);
-		view_clamp(&site->live_blocks, &process->exact);
+		view_clamp_live(&site->live_bytes, &site->live_blocks, &process->exact);
 		view_clamp(&site->peak_bytes, &process->exact);
 		view_judge_site(&process->timeline, c->growth_span_ns, site);
 		for (size_t i = 0; i < GROWTH_BIRTHS; i++)

@@ -165,11 +165,16 @@ def what_cannot_be_traced_is_said_once():
         served.said.until("memtraced: rule first: rss > 1: process ")
         served.said.until(f"memtraced: rule second: process {process.pid}: as many traces run as "
                           "may ([trace] max_traces)")
-        swept(served)
-        assert served.metric("memtraced_rule_refused_total", rule="second") == 1
+        sweeps = served.metric("memtraced_watch_sweeps_total")
+        for _ in range(4):
+            swept(served)
+        refused_ = served.metric("memtraced_rule_refused_total", rule="second")
+        sweeps = served.metric("memtraced_watch_sweeps_total") - sweeps
+        # Not at each sweep; on a busy machine one that comes late begins anew.
+        assert 1 <= refused_ < sweeps / 2, (refused_, sweeps)
         assert served.metric("memtraced_rule_fired_total", rule="second") == 0
         status = ctl(served, "status")
-        assert "fired 0 times, 1 times it could not; 0 traces of it run" in status, status
+        assert f"fired 0 times, {refused_} times it could not; 0 traces of it run" in status, status
 
 
 @test(need_root, timeout=60)

@@ -7,7 +7,7 @@ import os
 import re
 
 import browser
-from lib import eventually, need_program, need_root, run, scratch, started, target, test
+from lib import eventually, need_long, need_program, need_root, run, scratch, started, target, test
 from test_ctl import ctl, nobodys_targets
 from test_service import ASK_AS, NOBODY, service
 
@@ -88,7 +88,7 @@ def a_click_traces_a_process_and_shows_its_heap_while_it_runs():
         assert any("leak_one" in found for found in page.value(names))
 
 
-@test(need_root, need_program("chromium"), timeout=120)
+@test(need_root, need_long, need_program("chromium"), timeout=120)
 def processes_are_sorted_found_and_their_growth_is_shown():
     with scratch() as folder, service(folder, trace=WATCH) as served, \
             started([target("leak"), "0", "60000"]) as process, \
@@ -157,7 +157,7 @@ def what_a_file_says_has_no_rights_of_ours():
         assert served.ask("/report?name=nothing.html")[0] == 404
 
 
-@test(need_root, need_program("chromium"), timeout=120)
+@test(need_root, need_long, need_program("chromium"), timeout=120)
 def names_are_text_in_the_page():
     name = "<img src=x>\u202e'"
     with scratch() as folder:

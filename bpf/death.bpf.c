@@ -111,18 +111,11 @@ int on_oom_victim(struct bpf_raw_tracepoint_args *ctx)
 	slot = slot_of_pid(pid);
 	if (slot == ABI_NO_SLOT)
 		return 0;
-	ev = bpf_ringbuf_reserve(&ring, sizeof(*ev), 0);
+	ev = death_event(slot, pid, KILL, SI_KERNEL);
 	if (!ev) {
 		count_loss(ABI_LOST_RING_FULL);
 		return 0;
 	}
-	__builtin_memset(ev, 0, offsetof(struct abi_ev_death, names));
-	ev->head.type = ABI_EV_DEATH;
-	ev->head.slot = slot;
-	ev->head.time_ns = bpf_ktime_get_ns();
-	ev->pid = pid;
-	ev->signal = KILL;
-	ev->code = SI_KERNEL;
 	ev->known = ABI_DEATH_BY_OOM | ABI_DEATH_BY_KERNEL;
 	read_oom_control(ev);
 	bpf_ringbuf_submit(ev, 0);

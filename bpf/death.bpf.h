@@ -140,7 +140,24 @@ static __always_inline void read_sender(struct abi_ev_death *ev)
 	bpf_get_current_comm(ev->sender_comm, sizeof(ev->sender_comm));
 }
 
-/* Room in the ring, filled but for who did it; NULL: no process of ours, or lost (counted). */
+/* Room in the ring, and what all of them say; NULL: there was none, which the caller counts. */
+static __always_inline struct abi_ev_death *death_event(__u32 slot, __u32 pid, int signal, int code)
+{
+	struct abi_ev_death *ev = bpf_ringbuf_reserve(&ring, sizeof(*ev), 0);
+
+	if (!ev)
+		return NULL;
+	__builtin_memset(ev, 0, offsetof(struct abi_ev_death, names));
+	ev->head.type = ABI_EV_DEATH;
+	ev->head.slot = slot;
+	ev->head.time_ns = bpf_ktime_get_ns();
+	ev->pid = pid;
+	ev->signal = signal;
+	ev->code = code;
+	return ev;
+}
+
+/* The same, filled but for who did it; NULL: no process of ours, or lost (counted). */
 static __always_inline struct abi_ev_death *death_begin(struct task_struct *task, int signal,
 							int code)
 {
@@ -151,18 +168,11 @@ static __always_inline struct abi_ev_death *death_begin(struct task_struct *task
 	/* A vfork child is not the process whose memory it has. */
 	if (!proc || proc->state != ABI_PROC_ACTIVE || proc->pid != pid)
 		return NULL;
-	ev = bpf_ringbuf_reserve(&ring, sizeof(*ev), 0);
+	ev = death_event(slot, pid, signal, code);
 	if (!ev) {
 		proc_lost(proc, ABI_LOST_RING_FULL);
 		return NULL;
 	}
-	__builtin_memset(ev, 0, offsetof(struct abi_ev_death, names));
-	ev->head.type = ABI_EV_DEATH;
-	ev->head.slot = slot;
-	ev->head.time_ns = bpf_ktime_get_ns();
-	ev->pid = pid;
-	ev->signal = signal;
-	ev->code = code;
 	read_memory(ev, task);
 	read_cgroup(ev, task);
 	return ev;

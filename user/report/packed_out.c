@@ -2,6 +2,7 @@
 #include "report/packed_out.h"
 
 #include "report/gzip_out.h"
+#include "report/text/text.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -65,13 +66,6 @@ static int packed_close(void *cookie)
 	return 0;
 }
 
-static bool ends_in(const char *path, const char *suffix)
-{
-	size_t len = strlen(path), n = strlen(suffix);
-
-	return len > n && strcmp(path + len - n, suffix) == 0;
-}
-
 int packed_out_open(const char *path, FILE *file, FILE **ret_stream)
 {
 	static const cookie_io_functions_t functions = {
@@ -79,12 +73,12 @@ int packed_out_open(const char *path, FILE *file, FILE **ret_stream)
 		.close = packed_close,
 	};
 	_cleanup_(packed_free_p) struct packed *packed = NULL;
-	bool is_gzip = ends_in(path, ".gz");
+	bool is_gzip = text_ends_in(path, ".gz");
 	FILE *stream;
 	int r = 0;
 
 	*ret_stream = NULL;
-	if (!is_gzip && !ends_in(path, ".zst"))
+	if (!is_gzip && !text_ends_in(path, ".zst"))
 		return 0;
 	packed = calloc(1, sizeof(*packed));
 	if (!packed)

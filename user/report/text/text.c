@@ -254,6 +254,13 @@ const char *text_errno(uint32_t number, char buf[TEXT_ERRNO_LEN])
 	return name ? name : buf;
 }
 
+bool text_ends_in(const char *name, const char *suffix)
+{
+	size_t len = strlen(name), n = strlen(suffix);
+
+	return len > n && strcmp(name + len - n, suffix) == 0;
+}
+
 const char *text_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

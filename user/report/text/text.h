@@ -8,6 +8,7 @@
 
 #include "base/strbuf.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Valid UTF-8: a byte that is none becomes '?'. Control characters stay: JSON escapes them. */
@@ -42,6 +43,9 @@ void text_wrap(struct strbuf *out, const char *s, size_t columns, size_t indent)
 /* "EAGAIN", or the number of what is no errno(3). */
 #define TEXT_ERRNO_LEN 16
 const char *text_errno(uint32_t number, char buf[TEXT_ERRNO_LEN]);
+
+/* Does the file's name end so, with something before it? */
+bool text_ends_in(const char *name, const char *suffix);
 
 /* After the last slash. */
 const char *text_base_name(const char *path);

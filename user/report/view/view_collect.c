@@ -198,6 +198,17 @@ static bool passes(const struct view_site *site, const struct report_opts *opts)
 	return site->live_blocks > 0 && site->oldest_ns >= opts->older_than_ns;
 }
 
+/* As view_clamp, of bytes and their blocks: without blocks nothing is live. */
+static void clamp_live(int64_t *bytes, int64_t *blocks, bool *exact)
+{
+	view_clamp(bytes, exact);
+	view_clamp(blocks, exact);
+	if (*blocks > 0 || *bytes == 0)
+		return;
+	*bytes = 0;
+	*exact = false;
+}
+
 /* Moves the sites that pass to the process. */
 static int hand_over(struct collector *c, const struct report_opts *opts,
 		     struct view_process *process)
@@ -210,7 +221,7 @@ static int hand_over(struct collector *c, const struct report_opts *opts,
 	vec_foreach(&c->list, it) {
 		struct view_site *site = *it;
 
-		view_clamp_live(&site->live_bytes, &site->live_blocks, &process->exact);
+		clamp_live(&site->live_bytes, &site->live_blocks, &process->exact);
 		view_clamp(&site->peak_bytes, &process->exact);
 		view_judge_site(&process->timeline, c->growth_span_ns, site);
 		for (size_t i = 0; i < GROWTH_BIRTHS; i++)

@@ -31,15 +31,4 @@ static inline void view_clamp(int64_t *value, bool *exact)
 	*exact = false;
 }
 
-/* The same of bytes and their blocks: without blocks nothing is live. */
-static inline void view_clamp_live(int64_t *bytes, int64_t *blocks, bool *exact)
-{
-	view_clamp(bytes, exact);
-	view_clamp(blocks, exact);
-	if (*blocks > 0 || *bytes == 0)
-		return;
-	*bytes = 0;
-	*exact = false;
-}
-
 #endif

@@ -33,11 +33,8 @@ int ctl_route_trace(struct service_call *call, struct http_answer *answer)
 
 	if (!call->query.pid || !call->query.seconds)
 		http_answer_say(answer, 400, "give pid and seconds");
-	else if (!asked.format)
-		http_answer_say(answer, 400,
-				"there is no such format; memtraced --help lists them");
 	else
-		service_check_trace(call, answer);
+		service_check_trace(call, asked.format, answer);
 	if (answer->status)
 		return 0;
 	asked.process = call->process;
@@ -126,13 +123,6 @@ int ctl_route_reports(struct service_call *call, struct http_answer *answer)
 	return call->query.name ? answer_report(call, answer) : list_reports(call, answer);
 }
 
-static bool ends_in(const char *s, const char *suffix)
-{
-	size_t len = strlen(s), n = strlen(suffix);
-
-	return len >= n && strcmp(s + len - n, suffix) == 0;
-}
-
 /* To be looked at: only a page that can do nothing here, whatever the file contains. */
 int ctl_route_report(struct service_call *call, struct http_answer *answer)
 {
@@ -143,7 +133,7 @@ int ctl_route_report(struct service_call *call, struct http_answer *answer)
 		return 0;
 	}
 	r = answer_report(call, answer);
-	if (r == 0 && answer->status == 200 && ends_in(call->query.name, ".html")) {
+	if (r == 0 && answer->status == 200 && text_ends_in(call->query.name, ".html")) {
 		answer->type = HTTP_HTML;
 		answer->page = HTTP_PAGE_STORED;
 		answer->file_name = NULL;

@@ -134,11 +134,15 @@ static void check_target(struct service_call *call, struct http_answer *answer)
 		http_answer_say(answer, 404, "process %d has ended", pid);
 }
 
-void service_check_trace(struct service_call *call, struct http_answer *answer)
+void service_check_trace(struct service_call *call, const struct report_format *format,
+			 struct http_answer *answer)
 {
 	uint64_t most = call->service->config->max_seconds_ns / SECOND_NS;
 
-	if (call->query.seconds > most)
+	if (!format)
+		http_answer_say(answer, 400,
+				"there is no such format; memtraced --help lists them");
+	else if (call->query.seconds > most)
 		http_answer_say(answer, 400, "at most %llu seconds: [trace] max_seconds",
 				(unsigned long long)most);
 	else
@@ -208,11 +212,7 @@ static int ask(struct service_call *call, struct http_answer *answer, enum trace
 	};
 	int r;
 
-	if (!report_format_find(format_of(call)))
-		http_answer_say(answer, 400,
-				"there is no such format; memtraced --help lists them");
-	else
-		service_check_trace(call, answer);
+	service_check_trace(call, report_format_find(format_of(call)), answer);
 	if (answer->status)
 		return 0;
 	r = traces_ask(call->service->traces, &asked, &call->wait);

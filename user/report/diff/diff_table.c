@@ -6,7 +6,7 @@
 #include "config/units.h"
 #include "report/diff/diff_groups.h"
 #include "report/diff/diff_writers.h"
-#include "report/text/table.h"
+#include "report/text/table_out.h"
 
 #include <errno.h>
 #include <inttypes.h>

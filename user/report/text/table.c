@@ -17,44 +17,6 @@
 /* From this many processes on, an overview comes first. */
 #define OVERVIEW_MIN 4
 
-void table_wrap(struct table *t, size_t indent, const char *text)
-{
-	size_t width = view_opts(t->view)->width;
-
-	text_wrap(&t->out, text, width > indent + 20 ? width : indent + 20, indent);
-}
-
-const char *table_size(int64_t bytes, bool exact, char buf[TABLE_NUMBER_LEN])
-{
-	char number[FORMAT_UNIT_LEN];
-
-	snprintf(buf, TABLE_NUMBER_LEN, "%s%s", exact ? "" : "~", format_size(bytes, number));
-	return buf;
-}
-
-const char *table_count(uint64_t n, bool exact, char buf[TABLE_NUMBER_LEN])
-{
-	snprintf(buf, TABLE_NUMBER_LEN, "%s%" PRIu64, exact ? "" : "≥", n);
-	return buf;
-}
-
-const char *table_rate(double bytes_per_s, char buf[TABLE_NUMBER_LEN])
-{
-	static const struct {
-		const char *per;
-		double seconds;
-	} units[] = { { "s", 1 }, { "min", 60 }, { "h", 3600 }, { "day", 86400 } };
-	char number[FORMAT_UNIT_LEN];
-	size_t i = 0;
-
-	/* what takes longer than a day for a KiB is no rate to speak of */
-	while (i < 3 && bytes_per_s * units[i].seconds < 1024)
-		i++;
-	snprintf(buf, TABLE_NUMBER_LEN, "~%s/%s",
-		 format_size((int64_t)(bytes_per_s * units[i].seconds), number), units[i].per);
-	return buf;
-}
-
 static void state_text(const struct model_process *image, struct strbuf *out)
 {
 	const char *name;
@@ -96,23 +58,6 @@ static void state_word(const struct model_process *image, struct strbuf *out)
 		strbuf_addf(out, "signal %d", image->end_value);
 	else
 		strbuf_adds(out, "exec");
-}
-
-static void pid_text(const struct model_process *image, char buf[16])
-{
-	if (image->known)
-		snprintf(buf, 16, "%" PRIu32, image->pid);
-	else
-		snprintf(buf, 16, "?");
-}
-
-void table_process(struct strbuf *out, const struct model_process *image)
-{
-	char pid[16];
-
-	pid_text(image, pid);
-	text_clean(out, *image->comm ? image->comm : "?");
-	strbuf_addf(out, " (pid %s)", pid);
 }
 
 static bool holds_anything(const struct view_process *process)
@@ -160,9 +105,9 @@ static void overview_line(struct table *t, const struct view_process *process)
 	const struct record_totals *totals = &process->totals;
 	const char *near = process->exact ? "" : "~", *at_least = process->exact ? "" : "≥";
 	_cleanup_strbuf_ struct strbuf comm = { 0 }, state = { 0 };
-	char pid[16], number[FORMAT_UNIT_LEN];
+	char pid[TABLE_PID_LEN], number[FORMAT_UNIT_LEN];
 
-	pid_text(image, pid);
+	table_pid(image, pid);
 	text_fit(&comm, image->comm, 15);
 	state_word(image, &state);
 	strbuf_addf(&t->out, "%8s  %s%*s", pid, strbuf_str(&comm),
@@ -501,13 +446,6 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 	table_wrap(t, 8, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);
-}
-
-size_t table_shown(const struct table *t, size_t n)
-{
-	uint64_t top = view_opts(t->view)->top;
-
-	return top > 0 && top < n ? top : n;
 }
 
 static int all_processes(struct table *t, struct view_process **processes, size_t n, size_t n_idle)

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of the table report write with: one output, numbers that show whether they are
+ * exact, lines as wide as the report, styles where there is a terminal.
+ */
+#ifndef MEMTRACED_REPORT_TEXT_TABLE_OUT_H
+#define MEMTRACED_REPORT_TEXT_TABLE_OUT_H
+
+#include "base/strbuf.h"
+#include "report/text/text.h"
+#include "report/view/view.h"
+
+struct table {
+	const struct view *view;
+	struct strbuf out; /* an error sticks */
+	bool no_lines;	   /* frames stand for several places of a function */
+};
+
+#define TABLE_NUMBER_LEN 32
+
+/* "1.2 MiB", "~1.2 MiB" when it is not exact. */
+const char *table_size(int64_t bytes, bool exact, char buf[TABLE_NUMBER_LEN]);
+
+/* The unit of time by which it is a KiB or more, if any is: "~1.2 MiB/h". */
+const char *table_rate(double bytes_per_s, char buf[TABLE_NUMBER_LEN]);
+
+/* "12", "≥12" when it is not exact: events that were lost are missing in it. */
+const char *table_count(uint64_t n, bool exact, char buf[TABLE_NUMBER_LEN]);
+
+/* How many of n things the table shows. */
+size_t table_shown(const struct table *t, size_t n);
+
+#define TABLE_PID_LEN 16
+
+/* "4242", "?" when it is not known. */
+void table_pid(const struct model_process *image, char buf[TABLE_PID_LEN]);
+
+/* "dd (pid 4242)" */
+void table_process(struct strbuf *out, const struct model_process *image);
+
+/* A line broken to the width of the report, all but its first part indented. */
+void table_wrap(struct table *t, size_t indent, const char *text);
+
+/* The frames of a stack, innermost first, and what is not known of it: table_stack.c. */
+void table_stack(struct table *t, const struct view_stack *stack);
+
+static inline const char *table_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static inline void table_style(struct table *t, const char *sgr)
+{
+	if (view_opts(t->view)->color)
+		strbuf_addf(&t->out, "\x1b[%sm", sgr);
+}
+
+static inline void table_bold(struct table *t, bool on)
+{
+	table_style(t, on ? "1" : "0");
+}
+
+static inline void table_warn(struct table *t, bool on)
+{
+	table_style(t, on ? "1;33" : "0");
+}
+
+#endif

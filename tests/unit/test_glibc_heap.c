@@ -5,6 +5,7 @@
  */
 #include "target/glibc_heap.h"
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "target/memory.h"
 #include "target/stop.h"
@@ -26,7 +27,6 @@
 
 #define N_THREADS 5 /* the first one is the child's main thread */
 #define PER_THREAD 4000
-#define SECOND_NS 1000000000ULL
 
 struct entry {
 	uint64_t addr, size;

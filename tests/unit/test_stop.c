@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "target/stop.h"
 
+#include "base/clock.h"
 #include "held_run.h"
 #include "hold_targets.h"
 #include "target/process.h"
@@ -22,7 +23,6 @@
 #include <cmocka.h>
 
 #define N_THREADS 8
-#define SECOND_NS 1000000000ULL
 
 /* Shared with the child. */
 struct counters {

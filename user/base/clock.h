@@ -8,12 +8,14 @@
 #include <stdint.h>
 #include <time.h>
 
+#define SECOND_NS UINT64_C(1000000000)
+
 static inline uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
 	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
 }
 
 static inline uint64_t clock_monotonic_ns(void)

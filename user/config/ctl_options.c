@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/ctl_options.h"
 
+#include "base/clock.h"
 #include "config/near_name.h"
 #include "config/units.h"
 
@@ -8,7 +9,6 @@
 #include <limits.h>
 #include <string.h>
 
-#define SECOND_NS UINT64_C(1000000000)
 #define DEFAULT_FOR_NS (60 * SECOND_NS)
 
 static const char *const verbs[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/service_config.h"
 
+#include "base/clock.h"
 #include "config/allocator_spec.h"
 #include "config/name_globs.h"
 #include "config/near_name.h"
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SECOND_NS UINT64_C(1000000000)
 #define MAX_FILE (1U << 20)
 #define MAX_LISTENS 16
 #define MAX_WORDS SERVICE_MAX_ALLOCATORS /* of hosts as well */

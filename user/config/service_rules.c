@@ -2,6 +2,7 @@
 #include "config/service_rules.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "config/near_name.h"
 #include "config/spec_text.h"
 #include "config/units.h"
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECOND_NS UINT64_C(1000000000)
 #define DAY_NS (86400 * SECOND_NS)
 #define SECTION "rule"
 #define WORD_MOST 64

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/site_rows.h"
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "config/units.h"
 #include "report/text/text.h"
@@ -9,7 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define SECOND_NS 1000000000.0
 /* Names are cut when they are shown; those of templates can have kilobytes. */
 #define NAME_COLUMNS 200
 

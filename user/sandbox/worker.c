@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#define SECOND_NS UINT64_C(1000000000)
 /* Debug information of 4 GiB is read in 20 s. */
 #define TIMEOUT_NS (60 * SECOND_NS)
 #define MAX_ANSWER_BYTES (64 << 20)

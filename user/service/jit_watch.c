@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SECOND_NS 1000000000ULL
 /* Files of one process; a descriptor each. */
 #define MAX_PROCESSES 1024
 #define MAX_DUMPS 16

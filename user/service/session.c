@@ -18,7 +18,6 @@
 static_assert(OPTIONS_MEMORY_LEAST == MAP_ROOM_LEAST, "options and programs agree");
 static_assert(OPTIONS_MAX_STACK == ABI_MAX_FRAMES, "options and programs agree");
 
-#define SECOND_NS 1000000000ULL
 /*
  * A recording has the whole state this often, and soon after the beginning; a byte written is taken
  * for so much CPU time, which keeps what comes of it to 20 KB/s (sample_clock_taken).

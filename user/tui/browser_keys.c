@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/clock.h"
 #include "tui/browser.h"
 
 #include "report/text/text.h"
@@ -6,8 +7,6 @@
 
 #include <errno.h>
 #include <string.h>
-
-#define SECOND_NS 1000000000.0
 
 int browser_new(struct browser **ret_browser)
 {

@@ -53,6 +53,7 @@ size_t browser_room(const struct browser *b);
 /* Lines of the page's text; 0 for the list. */
 size_t browser_text_lines(const struct browser *b);
 
+/* What the keys do, a line each. */
 extern const char *const browser_help[];
 extern const size_t browser_help_lines;
 

@@ -2,6 +2,7 @@
 #include "report/view/site_groups.h"
 
 #include "analyze/reach.h"
+#include "base/clock.h"
 #include "base/interns.h"
 #include "base/vec.h"
 #include "config/units.h"
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECOND_NS 1000000000ull
 #define UNKNOWN "(not known)"
 
 /*

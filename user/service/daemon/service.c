@@ -20,8 +20,6 @@
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
-#define SECOND_NS UINT64_C(1000000000)
-
 struct running {
 	struct service service;
 	VEC(struct listener) listeners;

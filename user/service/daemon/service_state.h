@@ -49,6 +49,8 @@ struct service_call {
 /* Fills the answer: 0. 1: it comes later, by service_answer. Or -ENOMEM. */
 typedef int (*service_route_fn)(struct service_call *call, struct http_answer *answer);
 
+/* Frees a call (routes/calls.c). */
+void service_end_call(struct service_call *call);
 /* Answers what is waited for, and ends the call. */
 void service_answer(struct service_call *call, struct http_answer *answer);
 

@@ -125,7 +125,12 @@ void live_buffer_end(struct live *live)
 	buffer->running = false;
 }
 
-void live_buffer_drain(struct live *live)
+bool live_buffer_waits(const struct live *live)
+{
+	return live->buffer->first || live->buffer->error;
+}
+
+void live_buffer_drain(struct live *live, void (*fn)(struct live *live, const void *data))
 {
 	struct live_buffer *buffer = live->buffer;
 
@@ -138,16 +143,7 @@ void live_buffer_drain(struct live *live)
 		if (!buffer->first)
 			buffer->end = &buffer->first;
 		buffer->bytes -= sizeof(*b) + b->size;
-		live_on_event(live, b->data);
+		fn(live, b->data);
 		free(b);
 	}
-}
-
-int live_after_cut(struct live *live)
-{
-	if (!live->buffer->first && !live->buffer->error)
-		return 0;
-	live->error = 0;
-	live_buffer_drain(live);
-	return live->error ? live->error : live_unwind_drained(live);
 }

@@ -21,18 +21,6 @@
 /* A list of code that is longer makes each look-up slow. */
 #define MAX_RANGES 4096
 
-const struct code_range *live_code_at(const struct live_process *process, uint64_t addr)
-{
-	/* newest first: a later mapping replaces an earlier one */
-	for (size_t i = process->code.len; i > 0; i--) {
-		const struct code_range *range = &process->code.data[i - 1];
-
-		if (addr >= range->start && addr < range->end)
-			return range;
-	}
-	return NULL;
-}
-
 static bool is_unknown(const struct live_process *process, uint64_t addr)
 {
 	return addr >= MIN_ADDR && addr < ABI_ADDR_LIMIT && !live_code_at(process, addr);

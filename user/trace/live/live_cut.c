@@ -5,7 +5,6 @@
  */
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
-#include "trace/bpf/grace.h"
 #include "trace/live/live_errors.h"
 #include "trace/live/live_frees.h"
 #include "trace/live/live_process.h"
@@ -322,33 +321,6 @@ static int cut_jobs(struct live *live, uint64_t time_ns)
 	return r ? r : live_reclaim(live);
 }
 
-void live_raise_epoch(struct live *live)
-{
-	__atomic_fetch_add(&live->programs->control->cut_epoch, ABI_CUT_STEP, __ATOMIC_SEQ_CST);
-}
-
-bool live_await_programs(struct live *live)
-{
-	struct timespec grace = { .tv_nsec = CUT_GRACE_NS };
-	bool any_runs = false;
-
-	vec_foreach(&live->processes, p)
-		any_runs |= *p && !(*p)->ended;
-	if (!any_runs)
-		return true;
-	if (live->opts.features->rows[FEATURE_GRACE_PERIOD].present && grace_wait() == 0)
-		return true;
-	nanosleep(&grace, NULL);
-	return false;
-}
-
-void live_begin_cut(struct live *live)
-{
-	if (live->opts.allocations)
-		live_raise_epoch(live);
-	live->cut_begun = true;
-}
-
 static int read_cut(struct live *live, bool ended_only)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *snapshot = NULL;
@@ -384,8 +356,7 @@ static int read_cut(struct live *live, bool ended_only)
 	return r ? r : live_reclaim(live);
 }
 
-/* One cut of all processes, or of those that have ended. */
-static int cut(struct live *live, bool ended_only)
+int live_take_cut(struct live *live, bool ended_only)
 {
 	int r = live_release_all_stacks(live, true);
 
@@ -395,19 +366,6 @@ static int cut(struct live *live, bool ended_only)
 	r = read_cut(live, ended_only);
 	live_buffer_end(live);
 	return r;
-}
-
-int live_cut(struct source *source, record_fn fn, void *userdata)
-{
-	struct live *live = (struct live *)source;
-	int r = source_drain(source, fn, userdata);
-
-	if (r < 0)
-		return r;
-	r = live_judge_running(live);
-	if (r == 0)
-		r = cut(live, false);
-	return r ? r : live_after_cut(live);
 }
 
 static bool settle_is_due(const struct live *live, size_t waiting, uint64_t now)
@@ -431,7 +389,7 @@ int live_settle(struct live *live)
 			   !(live->opts.allocations ? (*p)->settled : (*p)->counts_purged);
 	if (!waiting || !settle_is_due(live, waiting, now))
 		return 0;
-	r = cut(live, true);
+	r = live_take_cut(live, true);
 	live->settled_ns = clock_monotonic_ns();
 	live->settle_took_ns = live->settled_ns - now;
 	return r;

@@ -10,16 +10,32 @@
 /* Without grace periods: a program that has read the old epoch has mostly written its change. */
 #define CUT_GRACE_NS 1000000
 
-/* trace/live/live_source.c */
+/* trace/live/live_process.c: what all others need */
 int live_emit(struct live *live, const struct record *record);
-/* One event of the ring: what it fails with is kept in live->error. */
-void live_on_event(struct live *live, const void *data);
-int live_begin_emitting(struct live *live, record_fn fn, void *userdata);
-int live_drain(struct source *source, record_fn fn, void *userdata);
-/* The ring's callback. */
-int live_on_ring(void *ctx, void *data, size_t size);
 struct live_process *live_process_at(const struct live *live, uint32_t slot);
+/* NULL: no code is known to be there. */
+const struct code_range *live_code_at(const struct live_process *process, uint64_t addr);
+/* process: whose it is beside the run's; NULL is legal. */
 void live_count_loss(struct live *live, struct live_process *process, enum user_loss cause);
+
+/* trace/live/live_source.c */
+int live_begin_emitting(struct live *live, record_fn fn, void *userdata);
+
+/* trace/live/live_drain.c: the source's functions, and the ring's callback */
+int live_drain(struct source *source, record_fn fn, void *userdata);
+int live_cut(struct source *source, record_fn fn, void *userdata);
+int live_on_ring(void *ctx, void *data, size_t size);
+
+/* trace/live/live_epoch.c */
+/* When each process had its peak, late by at most a tick or a sample. */
+void live_note_peaks(struct live *live);
+/* Begins a new epoch of cuts. */
+void live_raise_epoch(struct live *live);
+/*
+ * Waits for programs that may have read the epoch before, if any process still runs; false: they
+ * could not be waited for, only for a while.
+ */
+bool live_await_programs(struct live *live);
 
 /* trace/live/live_buffer.c: what comes while nobody drains */
 int live_buffer_new(struct live_buffer **ret_buffer);
@@ -27,10 +43,10 @@ void live_buffer_free(struct live_buffer *buffer);
 DEFINE_CLEANUP(struct live_buffer, live_buffer_free)
 /* From the ring's callback. False: nothing is kept now, it is to be handled. */
 bool live_buffer_add(struct live_buffer *buffer, const void *data, size_t size);
-/* Events taken in since live_buffer_begin are handled, in their order. Only after its end. */
-void live_buffer_drain(struct live *live);
-/* The same as a drain of its own: what came during a cut. */
-int live_after_cut(struct live *live);
+/* Events taken in since live_buffer_begin go to fn, in their order. Only after its end. */
+void live_buffer_drain(struct live *live, void (*fn)(struct live *live, const void *data));
+/* Is there anything for it? */
+bool live_buffer_waits(const struct live *live);
 
 /* trace/live/live_targets.c */
 /* Do the programs find the processes of the rule, and not the jobs those of the host or cgroup? */
@@ -75,8 +91,6 @@ int live_add_code(struct live *live, struct live_process *process, const struct 
 
 /* trace/live/live_code.c: code that no event announces */
 int live_on_stack(struct live *live, const struct abi_ev_stack *ev);
-/* NULL: no code is known to be there. */
-const struct code_range *live_code_at(const struct live_process *process, uint64_t addr);
 /* Memory without a file that was mapped to be executed. */
 int live_on_made_code(struct live *live, struct live_process *process, const struct abi_ev_map *ev);
 /* Stacks that wait are handed over: before what names them, and before the process's end. */
@@ -106,11 +120,13 @@ void live_count_stack(const struct live *live, uint64_t id, uint64_t events,
 /* The name of enum stack_cut or abi_stack_cut. */
 const char *live_cut_name(size_t cut);
 
-/* trace/live/live_regions.c: stacks and the mmap class */
+/* trace/live/live_stacks.c */
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev);
 /* The frames that are the stack's, of the user's code. ret_cut: enum stack_cut or abi_stack_cut. */
 size_t live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
 			 uint64_t ret_frames[ABI_MAX_FRAMES], uint8_t *ret_cut);
+
+/* trace/live/live_regions.c: the mmap class */
 int live_on_region(struct live *live, const struct abi_ev_map *ev);
 
 /* trace/live/live_check.c */
@@ -145,18 +161,12 @@ int live_reuse(struct live *live);
 /* A slot that nobody has, for a process that user space registers; -ENOSPC. */
 int live_take_slot(struct live *live, uint32_t *ret_slot);
 
-/* trace/live/live_sample.c: when each process had its peak, late by at most a tick or a sample */
-void live_note_peaks(struct live *live);
+/* trace/live/live_sample.c: the records of one; after a drain */
+int live_take_sample(struct live *live);
 
 /* trace/live/live_cut.c */
-/* Begins a new epoch of cuts. */
-void live_raise_epoch(struct live *live);
-/*
- * Waits for programs that may have read the epoch before, if any process still runs; false: they
- * could not be waited for, only for a while.
- */
-bool live_await_programs(struct live *live);
-int live_cut(struct source *source, record_fn fn, void *userdata);
+/* The records of one cut, of all processes or of those that have ended; after a drain. */
+int live_take_cut(struct live *live, bool ended_only);
 /* Deletes what ended processes left in the maps, once their last values were handed over. */
 int live_settle(struct live *live);
 

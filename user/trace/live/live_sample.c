@@ -8,43 +8,8 @@
 #include "trace/live/snapshot.h"
 
 #include <errno.h>
-#include <time.h>
 
 #define MOST_SITES 1024U
-/* Beyond that, peaks are looked at with samples only. */
-#define MOST_PEAKS 1024U
-
-void live_note_peaks(struct live *live)
-{
-	uint64_t now = clock_monotonic_ns();
-
-	vec_foreach(&live->processes, p) {
-		struct live_process *process = *p;
-		const struct abi_proc *proc;
-		uint32_t epoch;
-
-		if (!process || process->settled)
-			continue;
-		proc = &live->programs->procs[process->slot];
-		epoch = __atomic_load_n(&proc->peak_epoch, __ATOMIC_RELAXED);
-		if (epoch == process->peak_epoch)
-			continue;
-		process->peak_epoch = epoch;
-		process->peak_ns =
-			process->ended ? live->start_ns + process->end_tick * ABI_TICK_NS : now;
-	}
-}
-
-void live_tick(struct live *live)
-{
-	uint32_t tick = (clock_monotonic_ns() - live->start_ns) / ABI_TICK_NS;
-
-	/* A mark may be ahead by one. */
-	if (tick > live->programs->control->tick)
-		live->programs->control->tick = tick;
-	if (live->opts.allocations && live->processes.len <= MOST_PEAKS)
-		live_note_peaks(live);
-}
 
 static bool is_sampled(const struct live_process *process)
 {
@@ -150,7 +115,7 @@ static int emit_sites(struct live *live, const struct snapshot_site *sites, size
 	return r ? r : live_emit(live, &end);
 }
 
-static int sample(struct live *live)
+static int take_sample(struct live *live)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *snapshot = NULL;
 	struct record begin = { .type = RECORD_SAMPLE };
@@ -174,15 +139,12 @@ static int sample(struct live *live)
 	return r ? r : emit_sites(live, sites, n);
 }
 
-int live_sample(struct live *live, record_fn fn, void *userdata)
+int live_take_sample(struct live *live)
 {
-	int r = source_drain(&live->source, fn, userdata);
+	int r;
 
-	/* between the beginning of a cut and its reading there is no other epoch */
-	if (r < 0 || !live->opts.allocations || live->opts.floor || live->cut_begun)
-		return r < 0 ? r : 0;
 	live_buffer_begin(live);
-	r = sample(live);
+	r = take_sample(live);
 	live_buffer_end(live);
-	return r ? r : live_after_cut(live);
+	return r;
 }

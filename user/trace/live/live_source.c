@@ -7,86 +7,7 @@
 #include "trace/live/live_process.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/utsname.h>
-
-int live_emit(struct live *live, const struct record *record)
-{
-	return live->fn(record, live->userdata);
-}
-
-struct live_process *live_process_at(const struct live *live, uint32_t slot)
-{
-	return slot < live->processes.len ? live->processes.data[slot] : NULL;
-}
-
-void live_count_loss(struct live *live, struct live_process *process, enum user_loss cause)
-{
-	live->losses[cause - ABI_LOSSES]++;
-	if (process)
-		__atomic_fetch_add(&live->programs->procs[process->slot].lost, 1, __ATOMIC_RELAXED);
-}
-
-void live_on_event(struct live *live, const void *data)
-{
-	const struct abi_event *head = data;
-	int r = 0;
-
-	switch (head->type) {
-	case ABI_EV_STACK:
-		r = live_on_stack(live, data);
-		break;
-	case ABI_EV_FORK:
-	case ABI_EV_EXEC:
-	case ABI_EV_EXIT:
-	case ABI_EV_SEEN:
-		r = live_on_process_event(live, data);
-		break;
-	case ABI_EV_CODE:
-		r = live_on_region(live, data);
-		r = r ? r : live_on_code(live, data);
-		break;
-	case ABI_EV_CODE_GONE:
-		r = live_on_code_gone(live, data);
-		break;
-	case ABI_EV_MMAP:
-	case ABI_EV_MUNMAP:
-	case ABI_EV_MREMAP:
-	case ABI_EV_UNMAP_RESULT:
-		r = live_on_region(live, data);
-		break;
-	case ABI_EV_STACK_COPY:
-		r = live_on_stack_copy(live, data);
-		break;
-	case ABI_EV_FILE:
-		r = live_on_file(live, data);
-		break;
-	case ABI_EV_CHECKPOINT:
-		r = vec_push(&live->checkpoints, *(const struct abi_ev_checkpoint *)data);
-		break;
-	case ABI_EV_FAULT:
-		r = live_on_fault(live, data);
-		break;
-	case ABI_EV_DEATH:
-		r = live_on_death(live, data);
-		break;
-	case ABI_EV_OCCURRENCE:
-		r = live_on_occurrence(live, data);
-		break;
-	}
-	if (r && !live->error)
-		live->error = r;
-}
-
-int live_on_ring(void *ctx, void *data, size_t size)
-{
-	struct live *live = ctx;
-
-	/* The programs are ours: each type has one layout. */
-	if (!live_buffer_add(live->buffer, data, size))
-		live_on_event(live, data);
-	return 0;
-}
 
 const char *live_kernel_lacks(const struct live *live, struct strbuf *out)
 {
@@ -150,61 +71,6 @@ int live_begin_emitting(struct live *live, record_fn fn, void *userdata)
 		return 0;
 	live->run_described = true;
 	return describe_run(live);
-}
-
-/* A process whose exit event was refused by a full ring must not be waited for. */
-static int check_alive(struct live *live)
-{
-	vec_foreach(&live->processes, p) {
-		struct live_process *process = *p;
-		struct abi_ev_process ev = { .head = { .type = ABI_EV_EXIT } };
-		int r;
-
-		if (!process || process->ended ||
-		    live->programs->procs[process->slot].state != ABI_PROC_ENDED)
-			continue;
-		ev.head.slot = process->slot;
-		ev.head.time_ns = clock_monotonic_ns();
-		ev.pid = process->pid;
-		ev.exit_code = UINT32_MAX;
-		r = live_on_process_event(live, &ev);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-int live_drain(struct source *source, record_fn fn, void *userdata)
-{
-	struct live *live = (struct live *)source;
-	uint64_t losses[ABI_LOSSES];
-	int r = live_begin_emitting(live, fn, userdata);
-
-	if (r)
-		return r;
-	live->error = 0;
-	live_buffer_drain(live);
-	r = ring_buffer__consume(live->ring);
-	if (r < 0)
-		return r;
-	if (live->error)
-		return live->error;
-	r = programs_losses(live->programs, losses);
-	if (r)
-		return r;
-	if (losses[ABI_LOST_RING_FULL]) {
-		r = check_alive(live);
-		if (r)
-			return r;
-	}
-	r = live_release_all_stacks(live, false);
-	if (r == 0)
-		r = live_unwind_drained(live);
-	if (r == 0)
-		r = live_settle(live);
-	if (r == 0)
-		r = live_reuse(live);
-	return r ? r : live_after_cut(live);
 }
 
 struct source *live_source(struct live *live)
@@ -301,15 +167,6 @@ bool live_counts(const struct live *live, pid_t pid)
 	uint32_t key = pid, slot;
 
 	return urgent_lookup(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot) == 0;
-}
-
-size_t live_running(const struct live *live)
-{
-	size_t n = 0;
-
-	vec_foreach(&live->processes, p)
-		n += *p && !(*p)->ended;
-	return n;
 }
 
 size_t live_roots_running(const struct live *live)

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "report/json/json_out.h"
 #include "service/daemon/reports/reports.h"
+#include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/process_rows.h"
 #include "service/daemon/routes/routes.h"
 #include "version.h"
@@ -15,7 +16,6 @@
 #define MOST_PROCESSES 200
 #define MOST_CGROUPS 50
 #define MOST_REPORTS 200
-#define SECOND_NS UINT64_C(1000000000)
 
 struct data {
 	const struct service_call *call;

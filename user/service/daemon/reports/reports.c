@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/daemon/reports/reports.h"
 
+#include "base/clock.h"
 #include "base/outfile.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -10,8 +11,6 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define SECOND_NS UINT64_C(1000000000)
 
 static const char *const prefixes[REPORT_KINDS] = {
 	[REPORT_TRACE] = "trace-",

@@ -9,6 +9,7 @@
 #include "service/daemon/privileges.h"
 #include "service/daemon/reports/recordings.h"
 #include "service/daemon/reports/reports.h"
+#include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/routes.h"
 #include "service/daemon/trace/traces_cost.h"
 #include "service/daemon/watch/rules.h"
@@ -17,8 +18,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-
-#define SECOND_NS UINT64_C(1000000000)
 
 int ctl_route_trace(struct service_call *call, struct http_answer *answer)
 {
@@ -51,11 +50,6 @@ int ctl_route_trace(struct service_call *call, struct http_answer *answer)
 }
 
 /* --- the list of reports, and one of them ---------------------------------------------------- */
-
-bool service_may_see_report(const struct service_call *call, uid_t uid)
-{
-	return http_peer_is_root(&call->who) || (call->who.known && call->who.uid == uid);
-}
 
 static int list_reports(const struct service_call *call, struct http_answer *answer)
 {
@@ -142,14 +136,6 @@ int ctl_route_report(struct service_call *call, struct http_answer *answer)
 }
 
 /* --- what runs ------------------------------------------------------------------------------- */
-
-bool service_may_see_trace(const struct service_call *call, const struct trace_info *info)
-{
-	struct process_info process;
-
-	return http_peer_is_root(&call->who) ||
-	       (info->pid && http_peer_may_see(&call->who, info->pid, &process) == 0);
-}
 
 static void add_trace(const struct service_call *call, const struct trace_info *info,
 		      struct strbuf *out)

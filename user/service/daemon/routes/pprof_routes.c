@@ -3,9 +3,11 @@
  * Profiles by a trace on demand. Who may see the process is asked twice: when it begins and when it
  * is answered, since the process may have executed a program with other rights meanwhile.
  */
+#include "base/clock.h"
 #include "config/units.h"
 #include "report/report.h"
 #include "service/daemon/routes/pages.h"
+#include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/process_rows.h"
 #include "service/daemon/routes/routes.h"
 #include "service/daemon/trace/traces_cost.h"
@@ -13,7 +15,13 @@
 #include <errno.h>
 #include <string.h>
 
-#define SECOND_NS UINT64_C(1000000000)
+int pprof_route_start(struct service_call *call, struct http_answer *answer)
+{
+	(void)call;
+	http_answer_say(answer, 302, "see /debug/pprof/");
+	answer->location = "/debug/pprof/";
+	return 0;
+}
 
 int pprof_route_index(struct service_call *call, struct http_answer *answer)
 {
@@ -120,82 +128,6 @@ static int choose_target(struct service_call *call, struct http_answer *answer)
 				    target, answer);
 	process_rows_done(&rows);
 	return r;
-}
-
-static void check_target(struct service_call *call, struct http_answer *answer)
-{
-	int pid = (int)call->query.pid;
-
-	if (pid)
-		service_check_process(call, answer);
-	else if (!http_peer_is_root(&call->who))
-		http_answer_say(answer, 403, "only root may see all of the host: give ?pid=PID");
-	if (!answer->status && call->process.zombie)
-		http_answer_say(answer, 404, "process %d has ended", pid);
-}
-
-void service_check_trace(struct service_call *call, const struct report_format *format,
-			 struct http_answer *answer)
-{
-	uint64_t most = call->service->config->max_seconds_ns / SECOND_NS;
-
-	if (!format)
-		http_answer_say(answer, 400,
-				"there is no such format; memtraced --help lists them");
-	else if (call->query.seconds > most)
-		http_answer_say(answer, 400, "at most %llu seconds: [trace] max_seconds",
-				(unsigned long long)most);
-	else
-		check_target(call, answer);
-}
-
-static void say_no_budget(const struct service_call *call, struct http_answer *answer)
-{
-	uint64_t wait_ns = traces_wait_ns(call->service->traces, &call->process);
-	char wait[FORMAT_UNIT_LEN];
-
-	if (wait_ns)
-		http_answer_say(
-			answer, 503,
-			"what tracing process %d may cost ([trace] max_overhead) is used up "
-			"for the next %s",
-			(int)call->query.pid, format_duration(wait_ns, wait));
-	else
-		http_answer_say(answer, 503,
-				"what all traces together may cost ([trace] max_overhead) is used "
-				"up; memtraced ctl status says by which");
-}
-
-void service_say_refused(const struct service_call *call, int error, struct http_answer *answer)
-{
-	int pid = (int)call->query.pid;
-
-	switch (error) {
-	case -EBUSY:
-		http_answer_say(
-			answer, 503,
-			"as many traces run, of all or of yours, or wait for one, as may: [trace] "
-			"max_traces, max_traces_of_user");
-		break;
-	case -EDQUOT:
-		say_no_budget(call, answer);
-		break;
-	case -ESRCH:
-		http_answer_say(answer, 404, "process %d has ended", pid);
-		break;
-	case -ENOENT:
-		http_answer_say(answer, 422, "no allocator was found in process %d", pid);
-		break;
-	case -EOPNOTSUPP:
-		http_answer_say(answer, 422,
-				"process %d is no 64-bit program, or this kernel "
-				"cannot trace it",
-				pid);
-		break;
-	default:
-		http_answer_say(answer, 500, "it cannot be traced: %s; the log says more",
-				strerror(-error));
-	}
 }
 
 static int ask(struct service_call *call, struct http_answer *answer, enum trace_kind kind,

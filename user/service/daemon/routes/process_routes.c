@@ -5,6 +5,7 @@
  */
 #include "report/text/text.h"
 #include "service/daemon/routes/pages.h"
+#include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/routes.h"
 #include "symbol/symbolizer.h"
 #include "target/proc_file.h"
@@ -17,16 +18,6 @@
 
 #define CMDLINE_MOST (4U << 20)
 #define MOST_ADDRESSES 4096
-
-void service_check_process(struct service_call *call, struct http_answer *answer)
-{
-	int pid = (int)call->query.pid, r = http_peer_may_see(&call->who, pid, &call->process);
-
-	if (r == -EACCES)
-		http_answer_say(answer, 403, "process %d is not yours", pid);
-	else if (r < 0)
-		http_answer_say(answer, 404, "there is no process %d", pid);
-}
 
 /* Fills the answer where there is no process to speak of, and says so by its status. */
 static int check_process(struct service_call *call, struct http_answer *answer)

@@ -23,14 +23,6 @@ static int answer_health(struct service_call *call, struct http_answer *answer)
 	return 0;
 }
 
-int pprof_route_start(struct service_call *call, struct http_answer *answer)
-{
-	(void)call;
-	http_answer_say(answer, 302, "see /debug/pprof/");
-	answer->location = "/debug/pprof/";
-	return 0;
-}
-
 static const struct service_route routes[] = {
 	{ "/", GET, true, host_route_page },
 	{ "/host", GET, false, host_route_data },
@@ -133,19 +125,6 @@ static int answer_call(struct service_call *call, struct http_answer *answer)
 	return call->route->answer(call, answer);
 }
 
-static void end_call(struct service_call *call)
-{
-	http_query_done(&call->query);
-	free(call);
-}
-
-void service_answer(struct service_call *call, struct http_answer *answer)
-{
-	http_request_set_userdata(call->request, NULL);
-	http_request_answer(call->request, answer);
-	end_call(call);
-}
-
 void service_handle(struct http_request *request, void *userdata)
 {
 	struct http_answer answer = {};
@@ -166,7 +145,7 @@ void service_handle(struct http_request *request, void *userdata)
 	http_request_answer(request, &answer);
 	http_answer_done(&answer);
 	if (call)
-		end_call(call);
+		service_end_call(call);
 }
 
 void service_gone(struct http_request *request, void *userdata)
@@ -178,5 +157,5 @@ void service_gone(struct http_request *request, void *userdata)
 		return;
 	http_request_set_userdata(request, NULL);
 	traces_forget(call->wait);
-	end_call(call);
+	service_end_call(call);
 }

@@ -7,26 +7,9 @@
 
 #include "service/daemon/service_state.h"
 
-struct report_format;
-
 /* As http_server_opts' handle and gone; `userdata` is the service. */
 void service_handle(struct http_request *request, void *userdata);
 void service_gone(struct http_request *request, void *userdata);
-
-/* Fills in which process is asked about, or the answer if there is none that may be seen. */
-void service_check_process(struct service_call *call, struct http_answer *answer);
-/*
- * Fills the answer if this trace may not be asked for, or in no such format (NULL); else fills in
- * which process it is.
- */
-void service_check_trace(struct service_call *call, const struct report_format *format,
-			 struct http_answer *answer);
-/* What traces_ask's error means for whoever asks. */
-void service_say_refused(const struct service_call *call, int error, struct http_answer *answer);
-
-/* What who asks may know of. */
-bool service_may_see_trace(const struct service_call *call, const struct trace_info *info);
-bool service_may_see_report(const struct service_call *call, uid_t uid);
 
 /* The functions of the table, each in a file of its name. */
 int host_route_page(struct service_call *call, struct http_answer *answer);

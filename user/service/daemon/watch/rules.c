@@ -14,7 +14,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define SECOND_NS UINT64_C(1000000000)
 /* So many sweeps may be late, or fail, until a condition's time begins anew. */
 #define GAP_SWEEPS 3
 #define KEY_LEN 48

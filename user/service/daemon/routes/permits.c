@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/routes/permits.h"
+
+#include "base/clock.h"
+#include "config/units.h"
+#include "service/daemon/service_state.h"
+#include "service/daemon/trace/traces_cost.h"
+#include "service/http/peer.h"
+
+#include <errno.h>
+#include <string.h>
+
+bool service_may_see_report(const struct service_call *call, uid_t uid)
+{
+	return http_peer_is_root(&call->who) || (call->who.known && call->who.uid == uid);
+}
+
+bool service_may_see_trace(const struct service_call *call, const struct trace_info *info)
+{
+	struct process_info process;
+
+	return http_peer_is_root(&call->who) ||
+	       (info->pid && http_peer_may_see(&call->who, info->pid, &process) == 0);
+}
+
+void service_check_process(struct service_call *call, struct http_answer *answer)
+{
+	int pid = (int)call->query.pid, r = http_peer_may_see(&call->who, pid, &call->process);
+
+	if (r == -EACCES)
+		http_answer_say(answer, 403, "process %d is not yours", pid);
+	else if (r < 0)
+		http_answer_say(answer, 404, "there is no process %d", pid);
+}
+
+static void check_target(struct service_call *call, struct http_answer *answer)
+{
+	int pid = (int)call->query.pid;
+
+	if (pid)
+		service_check_process(call, answer);
+	else if (!http_peer_is_root(&call->who))
+		http_answer_say(answer, 403, "only root may see all of the host: give ?pid=PID");
+	if (!answer->status && call->process.zombie)
+		http_answer_say(answer, 404, "process %d has ended", pid);
+}
+
+void service_check_trace(struct service_call *call, const struct report_format *format,
+			 struct http_answer *answer)
+{
+	uint64_t most = call->service->config->max_seconds_ns / SECOND_NS;
+
+	if (!format)
+		http_answer_say(answer, 400,
+				"there is no such format; memtraced --help lists them");
+	else if (call->query.seconds > most)
+		http_answer_say(answer, 400, "at most %llu seconds: [trace] max_seconds",
+				(unsigned long long)most);
+	else
+		check_target(call, answer);
+}
+
+static void say_no_budget(const struct service_call *call, struct http_answer *answer)
+{
+	uint64_t wait_ns = traces_wait_ns(call->service->traces, &call->process);
+	char wait[FORMAT_UNIT_LEN];
+
+	if (wait_ns)
+		http_answer_say(
+			answer, 503,
+			"what tracing process %d may cost ([trace] max_overhead) is used up "
+			"for the next %s",
+			(int)call->query.pid, format_duration(wait_ns, wait));
+	else
+		http_answer_say(answer, 503,
+				"what all traces together may cost ([trace] max_overhead) is used "
+				"up; memtraced ctl status says by which");
+}
+
+void service_say_refused(const struct service_call *call, int error, struct http_answer *answer)
+{
+	int pid = (int)call->query.pid;
+
+	switch (error) {
+	case -EBUSY:
+		http_answer_say(
+			answer, 503,
+			"as many traces run, of all or of yours, or wait for one, as may: [trace] "
+			"max_traces, max_traces_of_user");
+		break;
+	case -EDQUOT:
+		say_no_budget(call, answer);
+		break;
+	case -ESRCH:
+		http_answer_say(answer, 404, "process %d has ended", pid);
+		break;
+	case -ENOENT:
+		http_answer_say(answer, 422, "no allocator was found in process %d", pid);
+		break;
+	case -EOPNOTSUPP:
+		http_answer_say(answer, 422,
+				"process %d is no 64-bit program, or this kernel "
+				"cannot trace it",
+				pid);
+		break;
+	default:
+		http_answer_say(answer, 500, "it cannot be traced: %s; the log says more",
+				strerror(-error));
+	}
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who may ask for what, and what is said to who may not, in one place for all routes.
+ */
+#ifndef MEMTRACED_SERVICE_DAEMON_ROUTES_PERMITS_H
+#define MEMTRACED_SERVICE_DAEMON_ROUTES_PERMITS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct http_answer;
+struct report_format;
+struct service_call;
+struct trace_info;
+
+/* Fills in which process is asked about, or the answer if there is none that may be seen. */
+void service_check_process(struct service_call *call, struct http_answer *answer);
+/*
+ * Fills the answer if this trace may not be asked for, or in no such format (NULL); else fills in
+ * which process it is.
+ */
+void service_check_trace(struct service_call *call, const struct report_format *format,
+			 struct http_answer *answer);
+/* What traces_ask's error means for whoever asks. */
+void service_say_refused(const struct service_call *call, int error, struct http_answer *answer);
+
+/* What who asks may know of. */
+bool service_may_see_trace(const struct service_call *call, const struct trace_info *info);
+bool service_may_see_report(const struct service_call *call, uid_t uid);
+
+#endif

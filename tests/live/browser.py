@@ -16,11 +16,18 @@ COMMAND = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable
            "--no-first-run", "--allow-file-access-from-files", "--remote-debugging-pipe",
            "--window-size=1240,900"]
 
-SESSION_NOT_FOUND = -32001
+# Errors of a session that has ended, of a page that was replaced before it answered, and of a
+# target that was there when targets were listed.
+GONE = {-32001, -32000, -32602}
+FRAME_ANSWERS = 5  # seconds, after which one that says nothing is taken for one that is gone
 
 
 class FrameGone(AssertionError):
-    """A frame was taken from the page while it was asked."""
+    """A frame was taken from the page, or given another one, while it was asked."""
+
+
+class Silent(AssertionError):
+    """No answer came in time."""
 
 
 class Page:
@@ -28,11 +35,13 @@ class Page:
 
     def __init__(self, to, back):
         self.to, self.back, self.buffer, self.number, self.session = to, back, b"", 0, None
+        self.detached = set()  # sessions whose targets have gone
 
     def _message(self, deadline):
         while b"\0" not in self.buffer:
             left = deadline - time.monotonic()
-            assert left > 0 and select.select([self.back], [], [], left)[0], "chromium is silent"
+            if left <= 0 or not select.select([self.back], [], [], left)[0]:
+                raise Silent("chromium is silent")
             data = os.read(self.back, 65536)
             assert data, "chromium has ended"
             self.buffer += data
@@ -46,13 +55,16 @@ class Page:
             message["sessionId"] = self.session
         os.write(self.to, json.dumps(message).encode() + b"\0")
         deadline = time.monotonic() + timeout * PATIENCE
-        while True:
+        while self.session not in self.detached:
             answer = self._message(deadline)
-            if answer.get("id") == self.number:
-                if answer.get("error", {}).get("code") == SESSION_NOT_FOUND:
-                    raise FrameGone(method)
+            if answer.get("method") == "Target.detachedFromTarget":
+                self.detached.add(answer["params"]["sessionId"])
+            elif answer.get("id") == self.number:
+                if answer.get("error", {}).get("code") in GONE:
+                    raise FrameGone(method, answer["error"])
                 assert "error" not in answer, (method, answer["error"])
                 return answer["result"]
+        raise FrameGone(method, "its session has ended")
 
     def open(self, url):
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -62,11 +74,28 @@ class Page:
         self.call("Page.navigate", url=url)
         self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
 
-    def value(self, expression):
+    def value(self, expression, timeout=60):
         """What a JavaScript expression gives."""
-        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        result = self.call("Runtime.evaluate", timeout, expression=expression, returnByValue=True)
         assert "exceptionDetails" not in result, (expression, result["exceptionDetails"])
         return result["result"].get("value")
+
+    def in_frames(self, expression):
+        """What it gives in each frame that is a process of its own. A frame that is replaced
+        meanwhile is left out, and so is one that does not answer: ask anew."""
+        values, session = [], self.session
+        for target in self.call("Target.getTargets")["targetInfos"]:
+            if target["type"] != "iframe":
+                continue
+            with contextlib.suppress(FrameGone, Silent):
+                self.session = self.call("Target.attachToTarget", targetId=target["targetId"],
+                                         flatten=True)["sessionId"]
+                values.append(self.value(expression, FRAME_ANSWERS))
+            frame, self.session = self.session, session
+            if frame not in self.detached | {session}:
+                with contextlib.suppress(FrameGone):
+                    self.call("Target.detachFromTarget", sessionId=frame)
+        return values
 
     def until(self, expression, timeout=30):
         """The expression's value, once it is true."""

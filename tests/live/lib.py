@@ -473,11 +473,12 @@ def process_state(pid):
 
 
 def eventually(condition, what, timeout=15):
-    """Waits for what must come about by itself, such as the kernel's clean-up."""
+    """Waits for what must come about by itself, such as the kernel's clean-up; what it gave."""
     deadline = time.monotonic() + timeout * PATIENCE
-    while not condition():
+    while not (value := condition()):
         assert time.monotonic() < deadline, f"{what}, after {timeout} s"
         time.sleep(0.05)
+    return value
 
 
 def breakpoints(pid, object_name="libc.so.6"):

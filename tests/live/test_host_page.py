@@ -35,21 +35,6 @@ def choose(page, pid):
     page.value(f"{row}.click()")
 
 
-def inside_frames(page, expression):
-    """What it gives in each frame of the page, which are processes of their own."""
-    targets = page.call("Target.getTargets")["targetInfos"]
-    values, session = [], page.session
-    for frame in targets:
-        if frame["type"] != "iframe":
-            continue
-        with contextlib.suppress(browser.FrameGone):
-            page.session = page.call("Target.attachToTarget", targetId=frame["targetId"],
-                                     flatten=True)["sessionId"]
-            values.append(page.value(expression))
-        page.session = session
-    return values
-
-
 @test(need_root, need_program("chromium"), timeout=180)
 def a_click_traces_a_process_and_shows_its_heap_while_it_runs():
     with scratch() as folder, service(folder, trace=WATCH) as served, \
@@ -68,14 +53,15 @@ def a_click_traces_a_process_and_shows_its_heap_while_it_runs():
         page.click("document.getElementById('trace')")
         page.until("document.querySelector('iframe:not(.coming)') !== null", timeout=60)
         names = "[...document.querySelectorAll('.f')].map(f => f.textContent)"
+        total = "[...document.querySelectorAll('.card b')].slice(0, 1).map(b => b.textContent)"
 
-        def in_frame():
-            return [name for found in inside_frames(page, names) for name in found]
+        def in_frames(texts):
+            return {text for found in page.in_frames(texts) for text in found}
 
-        eventually(lambda: any("leak_one" in name for name in in_frame()), "its flame graph", 60)
-        first = inside_frames(page, "document.querySelector('.card b').textContent")
-        eventually(lambda: inside_frames(page, "document.querySelector('.card b').textContent")
-                   not in (first, []), "it is made anew", 60)
+        eventually(lambda: any("leak_one" in name for name in in_frames(names)),
+                   "its flame graph", 60)
+        first = eventually(lambda: in_frames(total), "its total")
+        eventually(lambda: in_frames(total) - first, "it is made anew", 60)
 
         # It ends by itself, and its report is there to be looked at and saved.
         link = "document.querySelector('a[href^=\"/report?name=\"]')"

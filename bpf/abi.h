@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the BPF programs and the daemon share: map keys and values, ring records, cookies.
- * The one header that both sides include. Fixed-width types, explicit padding, sizes asserted.
+ * What the BPF programs and the daemon share: cookies, blocks, sites, processes, losses, control.
+ * What a part alone has stands in bpf/abi_*.h. Fixed-width types, explicit padding, sizes asserted.
  */
 #ifndef MEMTRACED_BPF_ABI_H
 #define MEMTRACED_BPF_ABI_H
@@ -210,80 +210,6 @@ struct abi_proc {
 	__u64 last_file_map; /* start of the newest file mapping not made at a fixed address */
 };
 
-/* Wrong uses of the heap, as in user/trace/record/record_cut.h. */
-enum abi_heap_error_kind {
-	ABI_INVALID_FREE = 1,
-	ABI_DOUBLE_FREE,
-	ABI_MISMATCHED_FREE,
-	ABI_FOREIGN_FREE,
-	ABI_FAILED_ALLOCATION,
-	ABI_SUSPICIOUS_SIZE,
-	ABI_REALLOC_ZERO,
-};
-/* Errors with a record of their own; of further ones each process has the number. */
-#define ABI_HEAP_ERRORS 4096
-
-struct abi_heap_error_key {
-	__u64 stack;
-	__u32 image; /* abi_proc.image */
-	__u16 fn;
-	__u16 kind; /* enum abi_heap_error_kind */
-};
-
-/* All but the count is of the first time. */
-struct abi_heap_error {
-	__u64 count;
-	__u64 time_ns;
-	__u64 addr;		/* that was passed */
-	__u64 size;		/* that was asked for */
-	__u64 block;		/* the one that addr is in, or was; 0: not known */
-	struct abi_block about; /* it */
-	__u64 freed_stack;	/* where it was freed before, */
-	__u16 freed_fn;		/* and by what; 0: not known */
-	__u16 pad[3];
-};
-
-/* --heap-errors: a freed block. */
-#define ABI_FREED_BLOCKS (1 << 16)
-struct abi_freed {
-	struct abi_block block;
-	__u64 stack;
-	__u16 fn;
-	__u16 pad[3];
-};
-
-/*
- * --free-stacks: where blocks were allocated and where they were freed, as pairs. Lifetimes by
- * powers of two: 0 holds what is below 1 << ABI_LIFETIME_SHIFT ns, n what is below twice as much
- * as n - 1 does, the last all others.
- */
-#define ABI_LIFETIMES 32
-#define ABI_LIFETIME_SHIFT 12
-
-struct abi_free_key {
-	__u64 stack;
-	__u64 free_stack;
-	__u32 image; /* abi_proc.image, of who freed */
-	__u16 fn;
-	__u16 free_fn;
-};
-
-struct abi_free_pair {
-	__u64 count;
-	__u64 bytes;
-	__u64 others;  /* by another thread than allocated them; */
-	__u64 unknown; /* of these neither that nor the lifetime is known */
-	__u64 total_ns;
-	__u64 lifetimes[ABI_LIFETIMES];
-};
-
-/* A live block's, by ABI_BLOCK_KEY; while a realloc may free it, by that of the call's sp. */
-struct abi_birth {
-	__u64 time_ns;
-	__u32 tid;
-	__u32 pad;
-};
-
 /* A block that a process freed while children forked before that still hold their copy of it. */
 struct abi_tomb_key {
 	__u64 block;
@@ -360,121 +286,6 @@ enum abi_loss {
 	ABI_COUNTERS
 };
 
-/* Ring records: all begin with this head. */
-struct abi_event {
-	__u32 type; /* enum abi_event_type */
-	__u32 slot;
-	__u64 time_ns; /* CLOCK_MONOTONIC */
-};
-
-enum abi_event_type {
-	ABI_EV_STACK = 1,
-	ABI_EV_FORK,
-	ABI_EV_EXEC,
-	ABI_EV_EXIT,
-	ABI_EV_DEATH,	     /* bpf/abi_death.h: a process is killed, and by whom */
-	ABI_EV_MMAP,	     /* success only, at return: anonymous, or a file at a fixed address */
-	ABI_EV_MUNMAP,	     /* at entry */
-	ABI_EV_MREMAP,	     /* at entry, of the old range */
-	ABI_EV_UNMAP_RESULT, /* at return of a munmap or mremap; addr, len: mremap's new range */
-	ABI_EV_CODE,	     /* an executable file mapping appeared */
-	ABI_EV_SEEN,	     /* a process of the host or cgroup that is traced did something */
-	ABI_EV_OCCURRENCE,   /* one event with its own time */
-	ABI_EV_FILE,	     /* bpf/abi_syscalls.h: a file that was not seen before */
-	ABI_EV_CODE_GONE,    /* at the entry of an munmap, of executable file mappings */
-	ABI_EV_STACK_COPY,   /* bpf/abi_stack_copy.h: what a stack was walked in */
-	ABI_EV_CHECKPOINT,   /* a thread is stopped before a function */
-	ABI_EV_FAULT,	     /* a process is about to be killed for what it did itself */
-};
-
-struct abi_ev_stack {
-	struct abi_event head;
-	__u64 hash;
-	__u32 frames;
-	__u32 flags;	/* ABI_STACK_*; from bit ABI_STACK_CUT_SHIFT on enum abi_stack_cut */
-	__u64 exact[2]; /* bit i: frame[i] is the next instruction, no return address */
-	__u64 frame[ABI_MAX_FRAMES];
-};
-#define ABI_STACK_TRUNCATED 1
-/* frame[0] is the ip of the system call, frame[1] the word at [sp] or in the link register: the
- * return address when the call was made by a wrapper without a frame, as libc's are. */
-#define ABI_STACK_SYSCALL 2
-/* As ABI_STACK_SYSCALL, but frame[0] belongs to the stack: nothing else stands for the call. */
-#define ABI_STACK_SYSCALL_IP 4
-/* frame[0] is where the thread was interrupted, no return address. */
-#define ABI_STACK_INTERRUPTED 8
-/* Kernel addresses; the slot is ABI_NO_SLOT. */
-#define ABI_STACK_KERNEL 16
-/* Unwound by call frame information: whole unless cut (bpf/abi_unwind.h). */
-#define ABI_STACK_CFI 32
-/* Of these: somewhere there was none, and the frame pointer was followed. */
-#define ABI_STACK_FRAME_POINTERS 64
-#define ABI_STACK_CUT_SHIFT 8
-#define ABI_STACK_CUT(flags) ((flags) >> ABI_STACK_CUT_SHIFT & 0xff)
-
-struct abi_ev_occurrence {
-	struct abi_event head;
-	__u32 id; /* of the event, as the daemon numbers them */
-	__u32 tid;
-	__u32 cpu;
-	__u32 pad;
-	__u64 stack;
-	__u64 kernel_stack;
-	char comm[16];
-};
-
-struct abi_ev_process { /* FORK, EXEC, EXIT, SEEN */
-	struct abi_event head;
-	__u32 pid;
-	__u32 tid;
-	__u32 old_slot;	 /* FORK: the parent's; EXEC: the old image's */
-	__u32 exit_code; /* EXIT: as wait(2)'s status */
-	__u32 flags;	 /* ABI_PROCESS_* */
-	__u32 pad;
-	char comm[16];
-};
-#define ABI_PROCESS_SHARES_MM 1	 /* FORK of a CLONE_VM child: the slot is the parent's */
-#define ABI_PROCESS_LAST 2	 /* EXIT: nobody shares the address space any more */
-#define ABI_PROCESS_KNOWN_FILE 4 /* EXEC: shared links are in the executable, if any need be */
-#define ABI_PROCESS_UNWANTED 8	 /* EXEC: of an image that is only followed */
-#define ABI_PROCESS_ALONE 16	 /* EXEC: of an executable that is ABI_FILE_ALONE */
-/* EXEC: from here on, how many mappings the programs have put into its abi_unwind_space. */
-#define ABI_PROCESS_NOTED_SHIFT 8
-
-struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE, CODE_GONE */
-	struct abi_event head;
-	__u32 tid;
-	__u32 prot;
-	__u32 flags; /* mmap(2)'s or mremap(2)'s flags */
-	__u32 held;  /* CODE: the thread was stopped and waits for PTRACE_CONT */
-	__u64 addr;
-	__u64 len;
-	__u64 offset; /* CODE: of the file */
-	__u64 ino;    /* CODE */
-	__u64 stack;
-	__s64 result; /* UNMAP_RESULT: what the call returned */
-	__u32 dev;    /* CODE: kernel's dev_t, major << 20 | minor */
-	union {
-		__u32 in_allocator; /* MMAP made inside a probed allocator function */
-		__u32 noted;	    /* CODE, CODE_GONE: its number in abi_unwind_space, 0: none */
-	};
-};
-
-struct abi_ev_checkpoint {
-	struct abi_event head;
-	__u32 tid;
-	__u32 function; /* of the link's cookie: which one, trace/live/checkpoints.h */
-};
-
-struct abi_ev_fault {
-	struct abi_event head;
-	__u32 tid;
-	__s32 signal, code; /* siginfo's */
-	__u32 has_addr;	    /* 0: the signal is about no address */
-	__u64 addr;	    /* that was touched, or of the instruction */
-	__u64 stack;
-};
-
 /* Whose system calls and tracepoints a job counts. */
 enum abi_scope {
 	ABI_SCOPE_PROCESSES, /* those in the map of pids */
@@ -498,58 +309,6 @@ static inline __u64 abi_names_next(const volatile struct abi_names *names, __u64
 {
 	return (state & names->matching[c]) << 1 | (state & names->stays);
 }
-
-/* What a histogram is of; see bpf/hist.bpf.c. */
-enum abi_hist_source {
-	ABI_HIST_RESULT,   /* of a system call */
-	ABI_HIST_ARGUMENT, /* of a system call */
-	ABI_HIST_LATENCY,  /* of a system call, ns */
-	ABI_HIST_FIELD,	   /* of a tracepoint */
-	ABI_HIST_SIZE,	   /* requested from an allocator function */
-};
-enum abi_hist_by { ABI_HIST_BY_NONE, ABI_HIST_BY_COMM, ABI_HIST_BY_PID };
-
-/*
- * Buckets of powers of two: 0 holds what is below 0, 1 holds 0, 2 + n holds [2^n, 2^(n+1)).
- * Linear ones: 0 holds what is below the minimum, the last what is not below the maximum.
- */
-#define ABI_HIST_LOG2_BUCKETS 66
-#define ABI_HIST_MAX_BUCKETS 1026
-
-/* One count of one group; by CPU, to be summed. */
-enum abi_hist_count {
-	ABI_HIST_BUCKET,    /* which: the bucket */
-	ABI_HIST_ERROR,	    /* which: errno */
-	ABI_HIST_RESTARTED, /* system calls begun anew after a signal */
-	ABI_HIST_PASSED_ON, /* allocator calls that a wrapper passed on */
-};
-struct abi_hist_key {
-	char group[16]; /* the comm; or the pid, 4 bytes; or nothing */
-	__u16 which;
-	__u16 count; /* enum abi_hist_count */
-	__u32 cpu;
-};
-
-/* How often an event happened on these stacks; by CPU, to be summed. */
-struct abi_event_key {
-	__u64 stack;
-	__u64 kernel_stack;
-	__u32 image; /* abi_proc.image */
-	__u32 cpu;
-};
-
-struct abi_event_count {
-	__u64 count;
-	__u64 first_ns;
-	__u64 last_ns;
-	__u64 ns; /* of all of them together, where they take time */
-};
-
-/* A thread that waits. */
-struct abi_blocked {
-	__u64 since_ns;
-	struct abi_event_key key;
-};
 
 /* What the daemon tells the programs at run time; mapped into the daemon. */
 struct abi_control {
@@ -581,10 +340,6 @@ enum abi_preemption {
 
 #ifndef __bpf__
 static_assert(ABI_MAX_SLOTS < ABI_COOKIE_BY_SITES, "slot + 1 is an owner");
-static_assert(sizeof(struct abi_heap_error_key) == 16, "abi_heap_error_key");
-static_assert(sizeof(struct abi_heap_error) == 80, "abi_heap_error");
-static_assert(sizeof(struct abi_free_key) == 24, "abi_free_key");
-static_assert(sizeof(struct abi_birth) == 16, "abi_birth");
 static_assert(sizeof(struct abi_block) == 24, "abi_block");
 static_assert(sizeof(struct abi_site_key) == 16, "abi_site_key");
 static_assert(sizeof(struct abi_site) == 104, "abi_site");
@@ -592,13 +347,6 @@ static_assert(sizeof(struct abi_block_bucket) == 256, "abi_block_bucket: whole c
 static_assert(offsetof(struct abi_block_bucket, block) == 64, "keys in one cache line");
 static_assert(sizeof(struct abi_site_entry) == 128, "abi_site_entry: whole cache lines");
 static_assert(sizeof(struct abi_proc) == 128, "abi_proc");
-static_assert(sizeof(struct abi_event) == 16, "abi_event");
-static_assert(offsetof(struct abi_ev_stack, frame) == 48, "abi_ev_stack");
-static_assert(sizeof(struct abi_ev_map) == 88, "abi_ev_map");
-static_assert(sizeof(struct abi_ev_process) == 56, "abi_ev_process");
-static_assert(sizeof(struct abi_ev_occurrence) == 64, "abi_ev_occurrence");
-static_assert(sizeof(struct abi_hist_key) == 24, "abi_hist_key");
-static_assert(sizeof(struct abi_event_key) == 24, "abi_event_key");
 #endif
 
 #endif

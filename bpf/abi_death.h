@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_BPF_ABI_DEATH_H
 #define MEMTRACED_BPF_ABI_DEATH_H
 
-#include "abi.h"
+#include "abi_event.h"
 
 /* Deeper cgroups are named from here up; longer names are cut (a container's has 85 letters). */
 #define ABI_CGROUP_LEVELS 16

@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_BPF_ABI_STACK_COPY_H
 #define MEMTRACED_BPF_ABI_STACK_COPY_H
 
-#include "abi.h"
+#include "abi_event.h"
 
 #define ABI_COPY_PAGE 4096
 /* Two areas; the second follows the first, but for a thread on its alternate signal stack. */

@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_BPF_ABI_SYSCALLS_H
 #define MEMTRACED_BPF_ABI_SYSCALLS_H
 
-#include "abi.h"
+#include "abi_event.h"
 
 /* Numbers below this may have an abi_syscall_op; others are only counted. */
 #define ABI_SYSCALLS 512

@@ -4,6 +4,7 @@
  * library's execve. Its thread is marked by the signal that target/hold takes, before the function
  * runs.
  */
+#include "abi_event.h"
 #include "kernel_stack.bpf.h"
 #include "knobs.bpf.h"
 #include "process.bpf.h"

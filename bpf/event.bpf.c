@@ -3,6 +3,8 @@
  * The stacks of one event, any tracepoint, of samples, or of waits: this object is loaded once for
  * each that is asked for, with the program that fits.
  */
+#include "abi_event.h"
+#include "abi_jobs.h"
 #include "event_stack.bpf.h"
 #include "syscall_filter.bpf.h"
 #include "target.bpf.h"

@@ -6,6 +6,7 @@
  * guesses what that call has called (bpf/nesting.bpf.h). For the two programs see
  * bpf/lifecycle.bpf.c.
  */
+#include "abi_event.h"
 #include "death.bpf.h"
 #include "event_stack.bpf.h"
 #include "process.bpf.h"

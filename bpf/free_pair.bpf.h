@@ -7,6 +7,7 @@
 #ifndef MEMTRACED_FREE_PAIR_BPF_H
 #define MEMTRACED_FREE_PAIR_BPF_H
 
+#include "abi_free_pair.h"
 #include "process.bpf.h"
 
 struct {

@@ -4,6 +4,7 @@
  *
  * A call that a signal interrupts (restart.bpf.h) is one call, counted once.
  */
+#include "abi_jobs.h"
 #include "arguments.bpf.h"
 #include "kernel_stack.bpf.h"
 #include "registers.bpf.h"

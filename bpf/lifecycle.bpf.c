@@ -7,6 +7,7 @@
  * ones cost less; but where they can be preempted (trace/kernel/preemption.h), the kernel leaves
  * them out for all other threads of that CPU meanwhile. Those of perf are never preempted.
  */
+#include "abi_event.h"
 #include "account.bpf.h"
 #include "image.bpf.h"
 #include "knobs.bpf.h"

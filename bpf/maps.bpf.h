@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_MAPS_BPF_H
 #define MEMTRACED_MAPS_BPF_H
 
-#include "abi.h"
+#include "abi_heap_error.h"
 
 #include <bpf/bpf_helpers.h>
 

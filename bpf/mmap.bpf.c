@@ -4,6 +4,7 @@
  * can search ranges; events go through the ring in the order in which they happened: an unmapping
  * is announced at entry, when nobody can yet have got the range anew, and confirmed at its return.
  */
+#include "abi_event.h"
 #include "event_stack.bpf.h"
 #include "knobs.bpf.h"
 #include "nesting.bpf.h"

@@ -5,6 +5,7 @@
 #ifndef MEMTRACED_SLOT_BPF_H
 #define MEMTRACED_SLOT_BPF_H
 
+#include "abi_event.h"
 #include "process.bpf.h"
 
 static __always_inline void process_event(__u32 type, __u32 slot, __u32 old_slot, __u32 pid,

@@ -5,7 +5,7 @@
 #ifndef MEMTRACED_STACK_SCRATCH_BPF_H
 #define MEMTRACED_STACK_SCRATCH_BPF_H
 
-#include "abi.h"
+#include "abi_event.h"
 
 #include <bpf/bpf_helpers.h>
 

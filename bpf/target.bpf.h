@@ -5,6 +5,7 @@
 #ifndef MEMTRACED_TARGET_BPF_H
 #define MEMTRACED_TARGET_BPF_H
 
+#include "abi_event.h"
 #include "slot.bpf.h"
 
 /* The daemon, and what parses files for it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/bpf/programs.h"
 
+#include "bpf/abi_heap_error.h"
 #include "bpf/abi_stack_copy.h"
 #include "memtraced.skel.h"
 #include "memtraced_old.skel.h"

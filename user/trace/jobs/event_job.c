@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "bpf/abi_jobs.h"
 #include "event.skel.h"
 #include "event_old.skel.h"
 #include "trace/bpf/bpf_batch.h"

@@ -2,6 +2,7 @@
 #include "trace/jobs/hist_job.h"
 
 #include "base/vec.h"
+#include "bpf/abi_jobs.h"
 #include "hist.skel.h"
 #include "hist_old.skel.h"
 #include "trace/bpf/bpf_batch.h"

@@ -7,7 +7,7 @@
 #define MEMTRACED_TRACE_LIVE_LIVE_ERRORS_H
 
 #include "base/vec.h"
-#include "bpf/abi.h"
+#include "bpf/abi_heap_error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

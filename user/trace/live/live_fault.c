@@ -2,7 +2,7 @@
 #include "trace/live/live_fault.h"
 
 #include "base/clock.h"
-#include "bpf/abi.h"
+#include "bpf/abi_heap_error.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/live/live_blocks.h"

@@ -7,7 +7,7 @@
 #define MEMTRACED_TRACE_LIVE_LIVE_FREES_H
 
 #include "base/vec.h"
-#include "bpf/abi.h"
+#include "bpf/abi_free_pair.h"
 
 #include <stdbool.h>
 

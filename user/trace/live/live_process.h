@@ -5,6 +5,7 @@
 #ifndef MEMTRACED_TRACE_LIVE_LIVE_PROCESS_H
 #define MEMTRACED_TRACE_LIVE_LIVE_PROCESS_H
 
+#include "bpf/abi_event.h"
 #include "trace/live/live_state.h"
 
 /* Without grace periods: a program that has read the old epoch has mostly written its change. */

@@ -9,6 +9,7 @@
 #include "base/hashmap.h"
 #include "base/ranges.h"
 #include "base/vec.h"
+#include "bpf/abi_event.h"
 #include "bpf/abi_syscalls.h"
 #include "bpf/abi_unwind.h"
 #include "trace/live/live.h"

@@ -68,7 +68,7 @@ def a_click_traces_a_process_and_shows_its_heap_while_it_runs():
         page.until(f"{link} !== null", timeout=90)
         name = page.value(f"{link}.textContent")
         assert name.endswith(f"-{pid}-leak.html") and name in ctl(served, "reports"), name
-        assert data_of(served)["traces"] == []
+        eventually(lambda: data_of(served)["traces"] == [], "the trace is over")
         page.open(f"http://localhost:{served.port}" + page.value(f"{link}.getAttribute('href')"))
         page.until("document.body && document.body.dataset.ready === '1'", timeout=60)
         assert any("leak_one" in found for found in page.value(names))

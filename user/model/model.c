@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include "base/vec.h"
+#include "model/coverage.h"
 #include "model/event_counts.h"
 #include "model/histograms.h"
 #include "model/mappings.h"
@@ -22,25 +23,18 @@ struct model {
 	struct event_counts *events;
 	struct syscalls *syscalls;
 	struct series *series;
+	struct coverage *coverage;
 	bool has_run;
 	struct record_run run;
 	VEC(struct record_function) functions; /* by id; name NULL where none was announced */
-	VEC(struct record_unprobed) unprobed;
-	VEC(struct record_stack_differs) stacks_differ;
 	uint64_t latest_ns;
 	size_t keep_ended;
 
 	bool has_cut;
 	uint64_t cut_ns;
-	bool has_coverage;
-	struct record_coverage coverage; /* losses are the model's own */
 	/* The cut that is being read. */
 	bool in_cut;
 	uint64_t next_cut_ns;
-	bool next_has_coverage;
-	struct record_coverage next_coverage;
-	bool has_stack_check;
-	struct record_stack_check stack_check; /* its results are the model's own */
 };
 
 int model_new(struct model **ret_model)
@@ -67,6 +61,8 @@ int model_new(struct model **ret_model)
 		r = syscalls_new(model->strings, &model->syscalls);
 	if (r == 0)
 		r = series_new(&model->series);
+	if (r == 0)
+		r = coverage_new(model->strings, &model->coverage);
 	if (r < 0)
 		return r;
 	model->keep_ended = SIZE_MAX;
@@ -74,23 +70,12 @@ int model_new(struct model **ret_model)
 	return 0;
 }
 
-static void coverage_done(struct record_coverage *coverage)
-{
-	free((void *)coverage->losses);
-	free((void *)coverage->cuts);
-	*coverage = (struct record_coverage){ 0 };
-}
-
 void model_free(struct model *model)
 {
 	if (!model)
 		return;
-	coverage_done(&model->coverage);
-	coverage_done(&model->next_coverage);
-	free((void *)model->stack_check.results);
-	vec_done(&model->stacks_differ);
 	vec_done(&model->functions);
-	vec_done(&model->unprobed);
+	coverage_free(model->coverage);
 	syscalls_free(model->syscalls);
 	series_free(model->series);
 	event_counts_free(model->events);
@@ -169,89 +154,13 @@ static int apply_mapping(struct model *model, const struct record_mapping *recor
 	return processes_map(model->processes, record, object);
 }
 
-static int apply_unprobed(struct model *model, const struct record_unprobed *record)
-{
-	struct record_unprobed unprobed = { 0 };
-	int r;
-
-	r = strings_intern(model->strings, record->function, &unprobed.function);
-	if (r == 0)
-		r = strings_intern(model->strings, record->object, &unprobed.object);
-	if (r == 0)
-		r = strings_intern(model->strings, record->why, &unprobed.why);
-	if (r < 0)
-		return r;
-	vec_foreach(&model->unprobed, it)
-		if (it->function == unprobed.function && it->object == unprobed.object)
-			return 0;
-	return vec_push(&model->unprobed, unprobed);
-}
-
-static int copy_losses(struct model *model, const struct record_loss *from, size_t n,
-		       const struct record_loss **ret_losses)
-{
-	_cleanup_free_ struct record_loss *losses = calloc(n + 1, sizeof(*losses));
-	int r = losses ? 0 : -ENOMEM;
-
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		losses[i].count = from[i].count;
-		r = strings_intern(model->strings, from[i].cause ? from[i].cause : "unknown",
-				   &losses[i].cause);
-	}
-	if (r == 0)
-		*ret_losses = TAKE_PTR(losses);
-	return r;
-}
-
-static int apply_stack_check(struct model *model, const struct record_stack_check *record)
-{
-	const struct record_loss *results;
-	int r = copy_losses(model, record->results, record->n_results, &results);
-
-	if (r < 0)
-		return r;
-	free((void *)model->stack_check.results);
-	model->stack_check = (struct record_stack_check){ record->n_results, results };
-	model->has_stack_check = true;
-	return 0;
-}
-
-static int apply_stack_differs(struct model *model, const struct record_stack_differs *record)
-{
-	struct record_stack_differs differs = { .slot = record->slot, .whole = record->whole };
-	int r = strings_intern(model->strings, record->ours, &differs.ours);
-
-	if (r == 0)
-		r = strings_intern(model->strings, record->reference, &differs.reference);
-	return r < 0 ? r : vec_push(&model->stacks_differ, differs);
-}
-
-static int apply_coverage(struct model *model, const struct record_coverage *record)
-{
-	struct record_coverage coverage = *record;
-	int r;
-
-	coverage.losses = coverage.cuts = NULL;
-	r = copy_losses(model, record->losses, record->n_losses, &coverage.losses);
-	if (r == 0)
-		r = copy_losses(model, record->cuts, record->n_cuts, &coverage.cuts);
-	if (r) {
-		coverage_done(&coverage);
-		return r;
-	}
-	coverage_done(&model->next_coverage);
-	model->next_coverage = coverage;
-	model->next_has_coverage = true;
-	return 0;
-}
-
 static int apply_cut(struct model *model, const struct record_cut *record)
 {
 	processes_cut_begin(model->processes);
 	histograms_cut_begin(model->histograms);
 	event_counts_cut_begin(model->events);
+	coverage_cut_begin(model->coverage);
 	model->in_cut = true;
-	model->next_has_coverage = false;
 	model->next_cut_ns = record->time_ns;
 	return syscalls_cut_begin(model->syscalls);
 }
@@ -283,30 +192,9 @@ static int apply_cut_end(struct model *model)
 	model->in_cut = false;
 	model->has_cut = true;
 	model->cut_ns = model->next_cut_ns;
-	if (model->next_has_coverage) {
-		coverage_done(&model->coverage);
-		model->coverage = model->next_coverage;
-		model->next_coverage = (struct record_coverage){ 0 };
-		model->has_coverage = true;
-	}
+	coverage_cut_end(model->coverage);
 	processes_cut_end(model->processes);
 	return fold_ended(model);
-}
-
-/* What holds is the state of the latest cut, which is not that of the run's end. */
-static int apply_cut_off(struct model *model)
-{
-	struct record_coverage *coverage = &model->coverage;
-	struct record_loss *losses;
-
-	if (!model->has_coverage)
-		return 0;
-	losses = reallocarray((void *)coverage->losses, coverage->n_losses + 1, sizeof(*losses));
-	if (!losses)
-		return -ENOMEM;
-	losses[coverage->n_losses++] = (struct record_loss){ RECORD_CAUSE_CUT_OFF, 1 };
-	coverage->losses = losses;
-	return 0;
 }
 
 static int apply_in_cut(struct model *model, const struct record *record)
@@ -333,9 +221,9 @@ static int apply_in_cut(struct model *model, const struct record *record)
 	case RECORD_SYSCALL_STACK:
 		return syscalls_cut_stack(model->syscalls, &record->syscall_stack);
 	case RECORD_COVERAGE:
-		return apply_coverage(model, &record->coverage);
+		return coverage_cut(model->coverage, &record->coverage);
 	case RECORD_STACK_CHECK:
-		return apply_stack_check(model, &record->stack_check);
+		return coverage_stack_check(model->coverage, &record->stack_check);
 	case RECORD_CUT_END:
 		return apply_cut_end(model);
 	default:
@@ -423,11 +311,11 @@ int model_apply(const struct record *record, void *userdata)
 	case RECORD_CUT_END:
 		return apply_in_cut(model, record);
 	case RECORD_CUT_OFF:
-		return apply_cut_off(model);
+		return coverage_cut_off(model->coverage);
 	case RECORD_UNPROBED:
-		return apply_unprobed(model, &record->unprobed);
+		return coverage_add_unprobed(model->coverage, &record->unprobed);
 	case RECORD_STACK_DIFFERS:
-		return apply_stack_differs(model, &record->stack_differs);
+		return coverage_add_differs(model->coverage, &record->stack_differs);
 	case RECORD_HISTOGRAM:
 		return histograms_add(model->histograms, &record->histogram);
 	case RECORD_EVENT:
@@ -564,32 +452,32 @@ const struct model_object *model_object(const struct model *model, size_t index)
 
 const struct record_stack_check *model_stack_check(const struct model *model)
 {
-	return model->has_stack_check ? &model->stack_check : NULL;
+	return coverage_of_stacks(model->coverage);
 }
 
 size_t model_n_stacks_differ(const struct model *model)
 {
-	return model->stacks_differ.len;
+	return coverage_n_differs(model->coverage);
 }
 
 const struct record_stack_differs *model_stack_differs(const struct model *model, size_t index)
 {
-	return &model->stacks_differ.data[index];
+	return coverage_differs(model->coverage, index);
 }
 
 const struct record_coverage *model_coverage(const struct model *model)
 {
-	return model->has_coverage ? &model->coverage : NULL;
+	return coverage_at_cut(model->coverage);
 }
 
 size_t model_n_unprobed(const struct model *model)
 {
-	return model->unprobed.len;
+	return coverage_n_unprobed(model->coverage);
 }
 
 const struct record_unprobed *model_unprobed(const struct model *model, size_t index)
 {
-	return &model->unprobed.data[index];
+	return coverage_unprobed(model->coverage, index);
 }
 
 size_t model_n_histograms(const struct model *model)

@@ -3,13 +3,10 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "model/process_values.h"
 #include "model/regions.h"
 
 #include <errno.h>
-
-typedef VEC(struct model_site) site_vec;
-typedef VEC(struct record_heap_error) error_vec;
-typedef VEC(struct record_free_pair) pair_vec;
 
 struct process {
 	struct model_process image; /* what readers see */
@@ -18,16 +15,8 @@ struct process {
 	bool needed;		    /* while folding: one that stays has inherited from it */
 	struct mappings *mappings;
 	struct regions *regions;
-	site_vec sites;
-	error_vec errors;
-	pair_vec pairs;
-	/* The cut that is being read. */
-	bool in_cut;
-	bool cut_has_totals;
-	struct record_totals cut_totals;
-	site_vec cut_sites;
-	error_vec cut_errors;
-	pair_vec cut_pairs;
+	struct process_values values;
+	bool in_cut; /* the one that is being read */
 };
 
 struct processes {
@@ -62,12 +51,7 @@ static void process_free(void *item)
 		return;
 	mappings_free(process->mappings);
 	regions_free(process->regions);
-	vec_done(&process->sites);
-	vec_done(&process->cut_sites);
-	vec_done(&process->errors);
-	vec_done(&process->cut_errors);
-	vec_done(&process->pairs);
-	vec_done(&process->cut_pairs);
+	process_values_done(&process->values);
 	free(process);
 }
 DEFINE_CLEANUP(struct process, process_free)
@@ -328,10 +312,7 @@ static void forget_cut(struct processes *processes)
 		struct process *process = *it;
 
 		process->in_cut = false;
-		process->cut_has_totals = false;
-		vec_done(&process->cut_sites);
-		vec_done(&process->cut_errors);
-		vec_done(&process->cut_pairs);
+		process_values_forget(&process->values);
 	}
 	processes->in_cut.len = 0;
 }
@@ -370,9 +351,7 @@ int processes_cut_totals(struct processes *processes, const struct record_totals
 		r = strings_intern(processes->strings, record->comm, &comm);
 	if (r < 0)
 		return r;
-	process->cut_totals = *record;
-	process->cut_totals.comm = comm;
-	process->cut_has_totals = true;
+	process_values_totals(&process->values, record, comm);
 	return 0;
 }
 
@@ -381,9 +360,7 @@ int processes_cut_site(struct processes *processes, const struct record_site *re
 	struct process *process;
 	int r = join_cut(processes, record->slot, &process);
 
-	if (r < 0)
-		return r;
-	return vec_push(&process->cut_sites, (struct model_site){ .values = *record });
+	return r < 0 ? r : process_values_site(&process->values, record);
 }
 
 int processes_cut_error(struct processes *processes, const struct record_heap_error *record)
@@ -391,7 +368,7 @@ int processes_cut_error(struct processes *processes, const struct record_heap_er
 	struct process *process;
 	int r = join_cut(processes, record->slot, &process);
 
-	return r < 0 ? r : vec_push(&process->cut_errors, *record);
+	return r < 0 ? r : process_values_error(&process->values, record);
 }
 
 int processes_cut_free_pair(struct processes *processes, const struct record_free_pair *record)
@@ -399,63 +376,7 @@ int processes_cut_free_pair(struct processes *processes, const struct record_fre
 	struct process *process;
 	int r = join_cut(processes, record->slot, &process);
 
-	return r < 0 ? r : vec_push(&process->cut_pairs, *record);
-}
-
-static int site_compare(const void *item_a, const void *item_b)
-{
-	const struct record_site *a = &((const struct model_site *)item_a)->values;
-	const struct record_site *b = &((const struct model_site *)item_b)->values;
-
-	if (a->stack != b->stack)
-		return a->stack < b->stack ? -1 : 1;
-	return (a->fn > b->fn) - (a->fn < b->fn);
-}
-
-/* Both are sorted; a site that is new began at 0. Unsigned: damaged input may wrap. */
-static void set_growth(site_vec *sites, const site_vec *before)
-{
-	size_t i = 0;
-
-	vec_foreach(sites, site) {
-		uint64_t was = 0;
-
-		while (i < before->len && site_compare(&before->data[i], site) < 0)
-			i++;
-		if (i < before->len && site_compare(&before->data[i], site) == 0)
-			was = before->data[i].values.live_bytes;
-		site->growth_bytes = (int64_t)((uint64_t)site->values.live_bytes - was);
-	}
-}
-
-static void commit(struct process *process)
-{
-	if (process->cut_sites.len > 1)
-		qsort(process->cut_sites.data, process->cut_sites.len, sizeof(struct model_site),
-		      site_compare);
-	set_growth(&process->cut_sites, &process->sites);
-	vec_done(&process->sites);
-	process->sites = process->cut_sites;
-	process->cut_sites = (site_vec){ 0 };
-	process->image.sites = process->sites.data;
-	process->image.n_sites = process->sites.len;
-	vec_done(&process->errors);
-	process->errors = process->cut_errors;
-	process->cut_errors = (error_vec){ 0 };
-	process->image.errors = process->errors.data;
-	process->image.n_errors = process->errors.len;
-	vec_done(&process->pairs);
-	process->pairs = process->cut_pairs;
-	process->cut_pairs = (pair_vec){ 0 };
-	process->image.free_pairs = process->pairs.data;
-	process->image.n_free_pairs = process->pairs.len;
-	process->final = process->image.ended;
-	if (process->cut_has_totals) {
-		process->image.has_totals = true;
-		process->image.totals = process->cut_totals;
-		if (process->cut_totals.comm)
-			process->image.comm = process->cut_totals.comm;
-	}
+	return r < 0 ? r : process_values_free_pair(&process->values, record);
 }
 
 void processes_cut_end(struct processes *processes)
@@ -466,12 +387,11 @@ void processes_cut_end(struct processes *processes)
 		if (process->regions)
 			regions_cut(process->regions);
 		if (process->in_cut) {
-			commit(process);
-			continue;
+			process_values_commit(&process->values, &process->image);
+			process->final = process->image.ended;
+		} else {
+			process_values_rest(&process->values);
 		}
-		/* It ended before: nothing grows there any more. */
-		vec_foreach(&process->sites, site)
-			site->growth_bytes = 0;
 	}
 	forget_cut(processes);
 }

@@ -25,6 +25,8 @@ ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE)))
 O ?= build$(if $(CROSS_COMPILE),-$(ARCH))
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
+# Below PREFIX/sbin/.., where the program looks for what --sample preloads.
+LIBDIR = $(PREFIX)/lib/memtraced
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 GENERATORDIR ?= $(PREFIX)/lib/systemd/system-generators
 FUZZ_SECONDS ?= 10
@@ -123,7 +125,7 @@ HELPER_OBJS := $(patsubst %.c,$(O)/%.o,\
 FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/%.c=%)
 
-C_FILES = $(shell find user bpf tests bench -name '*.[ch]' -o -name '*.cc')
+C_FILES = $(shell find user sample bpf tests bench -name '*.[ch]' -o -name '*.cc')
 SHELL_SCRIPTS := scripts/check-arm64 scripts/deps scripts/deps-bench scripts/deps-kernels scripts/deps-machine scripts/make-deb \
 	scripts/check-package scripts/check-skeletons scripts/demo scripts/check-spdx \
 	tests/package/steps systemd/memtraced-generator .ci/run $(wildcard docs/memtraced.bash)
@@ -143,7 +145,7 @@ help: ## this list
 	@sed -n 's/^#   /  /p' Makefile
 
 .PHONY: all
-all: $(O)/memtraced ## the product, $(O)/memtraced
+all: $(O)/memtraced $(O)/libmemtraced-sample.so ## the product, $(O)/memtraced
 .DEFAULT_GOAL := all
 
 .PHONY: deps
@@ -213,6 +215,7 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (default 10)
 .PHONY: install
 install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that is there stays
 	install -D -m 755 $(O)/memtraced $(DESTDIR)$(PREFIX)/sbin/memtraced
+	install -D -m 644 $(SAMPLE_LIB) $(DESTDIR)$(LIBDIR)/$(notdir $(SAMPLE_LIB))
 	install -D -m 644 docs/memtraced.8 $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8
 	install -D -m 644 docs/memtraced.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced
@@ -228,6 +231,8 @@ install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that
 
 .PHONY: uninstall
 uninstall: ## what install wrote, but for the configuration and what the service has kept
+	rm -f $(DESTDIR)$(LIBDIR)/$(notdir $(SAMPLE_LIB))
+	[ ! -d $(DESTDIR)$(LIBDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(LIBDIR)
 	rm -f $(DESTDIR)$(PREFIX)/sbin/memtraced $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced \
 		$(DESTDIR)$(UNITDIR)/memtraced.service $(DESTDIR)$(UNITDIR)/memtraced.socket \
@@ -387,11 +392,15 @@ $(O)/%_old.skel.h: $(O)/%_old.bpf.o $(O)/%.skel.h
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_old_bpf > $@
 	$(Q)scripts/check-skeletons $* $(O)/$*.skel.h $@
 
+# --- what --sample preloads ----------------------------------------------------------------------
+
+include sample/sample.mk
+
 # --- unit, replay and fuzz programs ------------------------------------------------------------
 
-$(UNIT_SRCS:%.c=$(O)/%): $(O)/%: $(O)/%.o $(HELPER_OBJS) $(LIB)
+$(UNIT_SRCS:%.c=$(O)/%): $(O)/%: $(O)/%.o $(HELPER_OBJS) $(SAMPLE_PURE_OBJS) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(filter $(dir $<)%,$(HELPER_OBJS)) $(LIB) \
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(filter $(dir $<)%,$(HELPER_OBJS)) $(SAMPLE_PURE_OBJS) $(LIB) \
 		-lcmocka $(ALL_LIBS)
 
 $(O)/tests/fuzz/fuzz_%: $(O)/tests/fuzz/fuzz_%.o $(LIB)

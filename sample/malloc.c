@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * C's allocation functions as the program calls them. A block without samples costs the countdown,
+ * and a jump to the next allocator's function: no frame, no call. realloc is the end of one block
+ * and an allocation of the other, of all its bytes, as exact tracing counts it.
+ */
+#include "sample/next.h"
+#include "sample/process.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+SAMPLE_EXPORT void *malloc(size_t size)
+{
+	void *block;
+
+	if (sample_pass(size))
+		return next.malloc(size);
+	block = next.malloc(size);
+	sample_allocated(block, size);
+	return block;
+}
+
+SAMPLE_EXPORT void *calloc(size_t n, size_t size)
+{
+	size_t total;
+	void *block;
+
+	if (__builtin_mul_overflow(n, size, &total) || sample_pass(total))
+		return next.calloc(n, size);
+	block = next.calloc(n, size);
+	sample_allocated(block, total);
+	return block;
+}
+
+/* True: it was none of the next allocator's. */
+static bool first_block_ends(void *block)
+{
+	struct sampled_block what;
+
+	return !sample_forget(block, &what) && next_first_block_size(block);
+}
+
+SAMPLE_EXPORT void free(void *block)
+{
+	if (sample_may_have(block) && first_block_ends(block))
+		return;
+	next.free(block);
+}
+
+static void *first_block_grows(void *block, size_t size)
+{
+	size_t was = next_first_block_size(block);
+	void *other = malloc(size);
+
+	return other ? memcpy(other, block, was < size ? was : size) : NULL;
+}
+
+/* The old block's end is told before its address can be another thread's. */
+static void *realloc_known(void *block, size_t size)
+{
+	struct sampled_block was;
+	void *other;
+	bool sampled = sample_forget(block, &was);
+
+	if (!sampled && next_first_block_size(block))
+		return first_block_grows(block, size);
+	other = next.realloc(block, size);
+	if (!other && size && sampled)
+		sample_restore(block, &was);
+	if (other && !sample_pass(size))
+		sample_allocated(other, size);
+	return other;
+}
+
+SAMPLE_EXPORT void *realloc(void *block, size_t size)
+{
+	void *other;
+
+	if (sample_may_have(block))
+		return realloc_known(block, size);
+	if (sample_pass(size))
+		return next.realloc(block, size);
+	other = next.realloc(block, size);
+	sample_allocated(other, size);
+	return other;
+}
+
+/* The C library's calls realloc, ours: passed on, it would count twice. */
+SAMPLE_EXPORT void *reallocarray(void *block, size_t n, size_t size)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(n, size, &total)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc(block, total);
+}
+
+/* Without a next function of its name an allocation fails, as one without memory. */
+static void *no_function(void)
+{
+	errno = ENOMEM;
+	return NULL;
+}
+
+SAMPLE_EXPORT void *memalign(size_t alignment, size_t size)
+{
+	static void *place;
+	void *(*function)(size_t, size_t) = next_find(&place, "memalign");
+	void *block = function ? function(alignment, size) : no_function();
+
+	if (!sample_pass(size))
+		sample_allocated(block, size);
+	return block;
+}
+
+SAMPLE_EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+	static void *place;
+	void *(*function)(size_t, size_t) = next_find(&place, "aligned_alloc");
+	void *block = function ? function(alignment, size) : no_function();
+
+	if (!sample_pass(size))
+		sample_allocated(block, size);
+	return block;
+}
+
+SAMPLE_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size)
+{
+	static void *place;
+	int (*function)(void **, size_t, size_t) = next_find(&place, "posix_memalign");
+	int r = function ? function(ret_block, alignment, size) : ENOMEM;
+
+	if (r == 0 && !sample_pass(size))
+		sample_allocated(*ret_block, size);
+	return r;
+}
+
+SAMPLE_EXPORT void *valloc(size_t size)
+{
+	static void *place;
+	void *(*function)(size_t) = next_find(&place, "valloc");
+	void *block = function ? function(size) : no_function();
+
+	if (!sample_pass(size))
+		sample_allocated(block, size);
+	return block;
+}
+
+SAMPLE_EXPORT void *pvalloc(size_t size)
+{
+	static void *place;
+	void *(*function)(size_t) = next_find(&place, "pvalloc");
+	void *block = function ? function(size) : no_function();
+
+	if (!sample_pass(size))
+		sample_allocated(block, size);
+	return block;
+}
+
+/* What programs of before glibc 2.26 may call. */
+SAMPLE_EXPORT void cfree(void *block);
+SAMPLE_EXPORT void cfree(void *block)
+{
+	free(block);
+}
+
+/* C23's, which an older C library does not have. */
+SAMPLE_EXPORT void free_sized(void *block, size_t size);
+SAMPLE_EXPORT void free_sized(void *block, size_t size)
+{
+	(void)size;
+	free(block);
+}
+
+SAMPLE_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size);
+SAMPLE_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size)
+{
+	(void)alignment;
+	(void)size;
+	free(block);
+}

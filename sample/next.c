@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sample/next.h"
+
+#include "sample/process.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BYTES 4096
+#define FIRST_ALIGNMENT 16
+
+struct first_header {
+	size_t size;
+	size_t padding;
+};
+
+/* Zeroed, so that they do for calloc, too. */
+static struct {
+	char bytes[FIRST_BYTES] __attribute__((aligned(FIRST_ALIGNMENT)));
+	size_t used;
+} first_blocks;
+
+static __thread bool finding __attribute__((tls_model("initial-exec")));
+
+static void *first_block(size_t size)
+{
+	size_t room = (size + FIRST_ALIGNMENT - 1) & ~(size_t)(FIRST_ALIGNMENT - 1);
+	struct first_header *header;
+	size_t at;
+
+	if (size > FIRST_BYTES)
+		return NULL;
+	room += sizeof(*header);
+	at = __atomic_fetch_add(&first_blocks.used, room, __ATOMIC_RELAXED);
+	if (at + room > FIRST_BYTES)
+		return NULL;
+	header = (struct first_header *)(first_blocks.bytes + at);
+	header->size = size ? size : 1;
+	sampled_set_mark(&sample_process.blocks, header + 1);
+	return header + 1;
+}
+
+size_t next_first_block_size(const void *block)
+{
+	uintptr_t offset = (uintptr_t)block - (uintptr_t)first_blocks.bytes;
+
+	return offset < FIRST_BYTES ? ((const struct first_header *)block)[-1].size : 0;
+}
+
+static void *must_find(const char *name)
+{
+	void *function = dlsym(RTLD_NEXT, name);
+
+	if (!function)
+		abort(); /* a process that has us has a C library */
+	return function;
+}
+
+/* False: this thread is at it, and dlsym() has called. */
+static bool find_all(void)
+{
+	struct next_functions found;
+
+	if (finding)
+		return false;
+	finding = true;
+	found.malloc = (void *(*)(size_t))must_find("malloc");
+	found.calloc = (void *(*)(size_t, size_t))must_find("calloc");
+	found.realloc = (void *(*)(void *, size_t))must_find("realloc");
+	found.free = (void (*)(void *))must_find("free");
+	next = found;
+	finding = false;
+	return true;
+}
+
+static void *find_malloc(size_t size)
+{
+	return find_all() ? next.malloc(size) : first_block(size);
+}
+
+static void *find_calloc(size_t n, size_t size)
+{
+	size_t total;
+
+	if (find_all())
+		return next.calloc(n, size);
+	return __builtin_mul_overflow(n, size, &total) ? NULL : first_block(total);
+}
+
+/* Nobody has a block of the next allocator yet. */
+static void *find_realloc(void *block, size_t size)
+{
+	if (find_all())
+		return next.realloc(block, size);
+	return block ? NULL : first_block(size);
+}
+
+static void find_free(void *block)
+{
+	if (find_all())
+		next.free(block);
+}
+
+struct next_functions next = { find_malloc, find_calloc, find_realloc, find_free };
+
+void *next_find(void **place, const char *name)
+{
+	void *function = __atomic_load_n(place, __ATOMIC_RELAXED);
+
+	if (function)
+		return function;
+	function = dlsym(RTLD_NEXT, name);
+	if (function)
+		__atomic_store_n(place, function, __ATOMIC_RELAXED);
+	else
+		(void)dlerror(); /* the program shall not find what we have asked for */
+	return function;
+}
+
+bool next_is_of_malloc(const void *function)
+{
+	Dl_info its, mallocs;
+
+	return dladdr(function, &its) && dladdr((const void *)next.malloc, &mallocs) &&
+	       its.dli_fbase == mallocs.dli_fbase;
+}

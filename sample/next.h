@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The functions that calls are passed on to: those of the allocator that the program would have
+ * without us. Found by dlsym() at the first call, which may come before any constructor has run.
+ * What dlsym() itself allocates meanwhile (glibc before 2.34 does) is a first block, of a small
+ * array that is never freed. All threads may call everything here.
+ */
+#ifndef MEMTRACED_SAMPLE_NEXT_H
+#define MEMTRACED_SAMPLE_NEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What every allocator has. Never NULL: until they are found, they are functions that find them. */
+struct next_functions {
+	void *(*malloc)(size_t size);
+	void *(*calloc)(size_t n, size_t size);
+	void *(*realloc)(void *block, size_t size);
+	void (*free)(void *block);
+};
+
+extern struct next_functions next __attribute__((visibility("hidden")));
+
+/* The next function of a name, or NULL. *place keeps it, and is NULL before the first call. */
+void *next_find(void **place, const char *name);
+
+/* Whether the code at `function` is of the object that has the next malloc. */
+bool next_is_of_malloc(const void *function);
+
+/* The size of a first block, or 0 if it is none. sampled_set_may_have() says true of these. */
+size_t next_first_block_size(const void *block);
+
+#endif

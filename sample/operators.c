@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * C++'s operators new and delete, by the names that the Itanium ABI gives them, so that no C++
+ * run-time library is needed. Those of a run-time library call malloc, where the block counts;
+ * those of an allocator do not, and count here. An operator new may throw: nothing is held across
+ * the call.
+ */
+#include "sample/next.h"
+#include "sample/process.h"
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+struct operator
+{
+	void *function;
+	bool counts; /* it is the allocator's own */
+};
+
+/*
+ * Who is loaded by dlopen() with its own run-time library, as extensions of a C program are, calls
+ * ours all the same; RTLD_NEXT does not lead to that library, the caller's own needs do. It then
+ * stays loaded.
+ */
+static void *find_by_caller(const char *name, const void *caller)
+{
+	Dl_info info;
+	void *object;
+
+	if (!dladdr(caller, &info) || !info.dli_fname)
+		return NULL;
+	object = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
+	return object ? dlsym(object, name) : NULL;
+}
+
+static void *find_operator(struct operator* operator, const char * name, const void *caller)
+{
+	void *function = dlsym(RTLD_NEXT, name);
+
+	if (!function)
+		function = find_by_caller(name, caller);
+	if (!function) {
+		(void)dlerror(); /* as in next_find() */
+		return NULL;
+	}
+	operator->counts = next_is_of_malloc(function);
+	__atomic_store_n(&operator->function, function, __ATOMIC_RELEASE);
+	return function;
+}
+
+static inline void *operator_function(struct operator* operator, const char * name,
+				      const void *caller)
+{
+	void *function = __atomic_load_n(&operator->function, __ATOMIC_ACQUIRE);
+
+	return SAMPLE_RARELY(!function) ? find_operator(operator, name, caller) : function;
+}
+
+/* Where there is no run-time library at all; what throws ends the program there. */
+static void *plain_new(size_t size, size_t alignment, bool throws)
+{
+	void *block;
+
+	size = size ? size : 1;
+	block = alignment ? memalign(alignment, size) : malloc(size);
+
+	if (!block && throws)
+		abort();
+	return block;
+}
+
+struct nothrow;
+
+#define NEW(name, alignment_or_0, throws, params, args)                                            \
+	SAMPLE_EXPORT void *name params;                                                           \
+	SAMPLE_EXPORT void *name params                                                            \
+	{                                                                                          \
+		static struct operator operator;                                                   \
+		void *(*function)params =                                                          \
+			operator_function(&operator, #name, __builtin_return_address(0));          \
+		void *block;                                                                       \
+                                                                                                   \
+		if (!function)                                                                     \
+			return plain_new(size, alignment_or_0, throws);                            \
+		if (!operator.counts || sample_pass(size))                                         \
+			return function args;                                                      \
+		block = function args;                                                             \
+		sample_allocated(block, size);                                                     \
+		return block;                                                                      \
+	}
+
+#define DELETE(name, params, args)                                                                 \
+	SAMPLE_EXPORT void name params;                                                            \
+	SAMPLE_EXPORT void name params                                                             \
+	{                                                                                          \
+		static struct operator operator;                                                   \
+		void(*function) params =                                                           \
+			operator_function(&operator, #name, __builtin_return_address(0));          \
+		struct sampled_block what;                                                         \
+                                                                                                   \
+		if (!function) {                                                                   \
+			free(block);                                                               \
+			return;                                                                    \
+		}                                                                                  \
+		if (sample_may_have(block))                                                        \
+			(void)sample_forget(block, &what); /* told there, if it was sampled */     \
+		function args;                                                                     \
+	}
+
+NEW(_Znwm, 0, true, (size_t size), (size))
+NEW(_Znam, 0, true, (size_t size), (size))
+NEW(_ZnwmRKSt9nothrow_t, 0, false, (size_t size, const struct nothrow *tag), (size, tag))
+NEW(_ZnamRKSt9nothrow_t, 0, false, (size_t size, const struct nothrow *tag), (size, tag))
+NEW(_ZnwmSt11align_val_t, alignment, true, (size_t size, size_t alignment), (size, alignment))
+NEW(_ZnamSt11align_val_t, alignment, true, (size_t size, size_t alignment), (size, alignment))
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, alignment, false,
+    (size_t size, size_t alignment, const struct nothrow *tag), (size, alignment, tag))
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, alignment, false,
+    (size_t size, size_t alignment, const struct nothrow *tag), (size, alignment, tag))
+
+DELETE(_ZdlPv, (void *block), (block))
+DELETE(_ZdaPv, (void *block), (block))
+DELETE(_ZdlPvm, (void *block, size_t size), (block, size))
+DELETE(_ZdaPvm, (void *block, size_t size), (block, size))
+DELETE(_ZdlPvRKSt9nothrow_t, (void *block, const struct nothrow *tag), (block, tag))
+DELETE(_ZdaPvRKSt9nothrow_t, (void *block, const struct nothrow *tag), (block, tag))
+DELETE(_ZdlPvSt11align_val_t, (void *block, size_t alignment), (block, alignment))
+DELETE(_ZdaPvSt11align_val_t, (void *block, size_t alignment), (block, alignment))
+DELETE(_ZdlPvmSt11align_val_t, (void *block, size_t size, size_t alignment),
+       (block, size, alignment))
+DELETE(_ZdaPvmSt11align_val_t, (void *block, size_t size, size_t alignment),
+       (block, size, alignment))
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t,
+       (void *block, size_t alignment, const struct nothrow *tag), (block, alignment, tag))
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t,
+       (void *block, size_t alignment, const struct nothrow *tag), (block, alignment, tag))

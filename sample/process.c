@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sample/process.h"
+
+#include "sample/probes.h"
+#include "sample/refusal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#define INTERVAL "MEMTRACED_SAMPLE_INTERVAL"
+#define SEED "MEMTRACED_SAMPLE_SEED"
+
+struct sample_process sample_process;
+__thread struct sample_thread sample_thread;
+
+/* Absent where the C library is not glibc: a child then goes on with its parent's sequence. */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+			     void *object) __attribute__((weak));
+
+/* A variable that is a number and nothing else; false: it is not. */
+static bool number_of(const char *name, uint64_t *ret)
+{
+	const char *at = getenv(name);
+	uint64_t value = 0;
+
+	if (!at || !*at)
+		return false;
+	for (; *at; at++)
+		if (*at < '0' || *at > '9' || __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+			return false;
+	*ret = value;
+	return true;
+}
+
+/* The kernel's sixteen random bytes; the second half is not what stacks are guarded by. */
+static uint64_t random_seed(void)
+{
+	const char *bytes = (const char *)getauxval(AT_RANDOM);
+	uint64_t seed = 0;
+
+	if (bytes)
+		memcpy(&seed, bytes + sizeof(seed), sizeof(seed));
+	return seed;
+}
+
+/* By whichever call comes first. Two threads would find the same. */
+static void start(void)
+{
+	uint64_t interval;
+
+	if (!environ)
+		return;
+	if (!number_of(INTERVAL, &interval) || interval == 0)
+		interval = SAMPLE_INTERVAL;
+	sample_rate_init(&sample_process.rate, interval);
+	if (!number_of(SEED, &sample_process.seed))
+		sample_process.seed = random_seed();
+	__atomic_store_n(&sample_process.state, sample_refused() ? SAMPLE_REFUSED : SAMPLE_ON,
+			 __ATOMIC_RELEASE);
+}
+
+/* Each child has another number, and so another sequence than its parent and its siblings. */
+static void before_fork(void)
+{
+	__atomic_fetch_add(&sample_process.forks, 1, __ATOMIC_RELAXED);
+}
+
+static void in_child(void)
+{
+	struct sample_thread *thread = &sample_thread;
+
+	sample_process.seed ^= sample_process.forks << 32;
+	if (thread->seeded)
+		sampler_init(&thread->sampler, &sample_process.rate,
+			     thread->sampler.random ^ sample_process.forks);
+}
+
+__attribute__((constructor)) static void construct(void)
+{
+	if (sample_process.state == SAMPLE_NOT_STARTED)
+		start();
+	if (sample_process.state == SAMPLE_REFUSED)
+		sample_say_refusal();
+	else if (__register_atfork)
+		(void)__register_atfork(before_fork, NULL, in_child,
+					NULL); /* no memory: as above */
+}
+
+static bool thread_counts(struct sample_thread *thread)
+{
+	enum sample_state state = __atomic_load_n(&sample_process.state, __ATOMIC_ACQUIRE);
+
+	if (state == SAMPLE_NOT_STARTED)
+		start();
+	if (state == SAMPLE_REFUSED)
+		thread->sampler.left = UINT64_MAX;
+	if (sample_process.state != SAMPLE_ON)
+		return false;
+	if (!thread->seeded) {
+		uint64_t number = __atomic_fetch_add(&sample_process.threads, 1, __ATOMIC_RELAXED);
+
+		thread->seeded = true;
+		sampler_init(&thread->sampler, &sample_process.rate,
+			     sample_process.seed + (number << 16));
+	}
+	return true;
+}
+
+/*
+ * What was sampled at this address and went in a way that we have not seen has ended before. With
+ * no room the weight is given to the thread's next sample: sums stay true, their places do not.
+ */
+static void tell(struct sample_thread *thread, void *block, size_t size, uint64_t weight)
+{
+	struct sampled_block what;
+
+	if (sample_may_have(block))
+		(void)sample_forget(block, &what); /* told there, if it was */
+	what = (struct sampled_block){ size, weight + thread->owed };
+	thread->owed = 0;
+	if (sampled_set_add(&sample_process.blocks, block, &what))
+		memtraced_sampled_alloc(block, size, what.weight);
+	else
+		thread->owed = what.weight;
+}
+
+void sample_allocated(void *block, size_t size)
+{
+	struct sample_thread *thread = &sample_thread;
+	int error = errno;
+	uint64_t samples;
+
+	if (thread->busy)
+		return;
+	thread->busy = true;
+	if (thread_counts(thread)) {
+		samples = sampler_take(&thread->sampler, &sample_process.rate, size);
+		if (samples && block && probe_alloc_is_heard())
+			tell(thread, block, size, samples * sample_process.rate.interval);
+	}
+	thread->busy = false;
+	errno = error;
+}
+
+bool sample_forget(void *block, struct sampled_block *ret_what)
+{
+	if (!sampled_set_take(&sample_process.blocks, block, ret_what))
+		return false;
+	if (probe_free_is_heard())
+		memtraced_sampled_free(block);
+	return true;
+}
+
+void sample_restore(void *block, const struct sampled_block *what)
+{
+	int error = errno;
+
+	/* Its own slot was given back a moment ago; if another has it now, the block ends here. */
+	if (sampled_set_add(&sample_process.blocks, block, what) && probe_alloc_is_heard())
+		memtraced_sampled_alloc(block, what->size, what->weight);
+	errno = error;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the library knows of the process and of each thread, and what it does at samples. It holds
+ * no lock and has no thread, file or handler, so there is nothing that fork, a signal's handler or
+ * a thread's end could find half done. A thread whose handler allocates while it is at a sample
+ * does not count what the handler allocates.
+ */
+#ifndef MEMTRACED_SAMPLE_PROCESS_H
+#define MEMTRACED_SAMPLE_PROCESS_H
+
+#include "sample/sampled_set.h"
+#include "sample/sampler.h"
+
+enum sample_state {
+	SAMPLE_NOT_STARTED, /* the C library has not got its environment yet */
+	SAMPLE_ON,
+	SAMPLE_REFUSED, /* all calls are passed on, and nothing else */
+};
+
+struct sample_process {
+	enum sample_state state;
+	struct sample_rate rate;
+	uint64_t seed;
+	uint64_t threads; /* that have been given a seed */
+	uint64_t forks;
+	struct sampled_set blocks;
+};
+
+struct sample_thread {
+	struct sampler sampler;
+	bool seeded;
+	bool busy;
+	uint64_t owed; /* weight of samples for which sampled_set had no room */
+};
+
+extern struct sample_process sample_process __attribute__((visibility("hidden")));
+/* In the static block of the program's start: no call, and no memory, is needed to reach it. */
+extern __thread struct sample_thread sample_thread
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+#define SAMPLE_EXPORT __attribute__((visibility("default")))
+#define SAMPLE_RARELY(x) __builtin_expect(!!(x), 0)
+
+/* True: nothing of these bytes is a sample, and they are counted; else call sample_allocated(). */
+static inline bool sample_pass(size_t size)
+{
+	return sampler_pass(&sample_thread.sampler, size);
+}
+
+static inline bool sample_may_have(const void *block)
+{
+	return SAMPLE_RARELY(sampled_set_may_have(&sample_process.blocks, block));
+}
+
+/* Behind an allocation that sample_pass() has not let pass. NULL is legal: it failed. */
+void sample_allocated(void *block, size_t size);
+
+/*
+ * Before a block goes for which sample_may_have() is true. True: it was sampled, its end has been
+ * told, and *ret_what is what sample_restore() needs if it stays after all.
+ */
+bool sample_forget(void *block, struct sampled_block *ret_what);
+void sample_restore(void *block, const struct sampled_block *what);
+
+#endif

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# libmemtraced-sample.so, which is preloaded into programs. Never built with sanitizers: it must not
+# need what the program does not have.
+
+SAMPLE_LIB := $(O)/libmemtraced-sample.so
+SAMPLE_SRCS := $(sort $(wildcard sample/*.c))
+SAMPLE_OBJS := $(SAMPLE_SRCS:%.c=$(O)/%.o)
+# What is pure, for unit tests.
+SAMPLE_PURE_OBJS := $(O)/sample/sampled_set.o $(O)/sample/sampler.o
+
+# -fno-builtin: a compiler that knows what malloc is makes calls of malloc in malloc. -fexceptions:
+# operators new throw through ours. The red zone: sample/probes.c.
+SAMPLE_CFLAGS = -std=gnu11 $(CROSS_FLAGS) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -I. -fPIC \
+	-fvisibility=hidden -fno-builtin -fexceptions $(if $(filter x86,$(ARCH)),-mno-red-zone)
+SAMPLE_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) -shared -Wl,--no-undefined -Wl,-z,now -Wl,-z,nodelete \
+	-Wl,-soname,$(notdir $(SAMPLE_LIB))
+
+$(SAMPLE_OBJS): $(O)/sample/%.o: sample/%.c $(O)/.flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SAMPLE_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(SAMPLE_LIB): $(SAMPLE_OBJS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(SAMPLE_LDFLAGS) -o $@ $^
+
+-include $(SAMPLE_OBJS:.o=.d)

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The sampled blocks that live: address, size and weight. All threads share it without locks, so
+ * that signal handlers, forks and threads that end leave nothing held. Who frees a block asks
+ * sampled_set_may_have() first: one load of a byte that counts the sampled blocks of some
+ * addresses.
+ *
+ * With n blocks in the set, n of 1 Mi frees of others have a look-up, too. That reads 64 bytes of
+ * each segment: there is one up to some 3,000 blocks, one more for each doubling, 12 at most. When
+ * a block's place in all of them is taken, or without memory, sampled_set_add() says so.
+ */
+#ifndef MEMTRACED_SAMPLE_SAMPLED_SET_H
+#define MEMTRACED_SAMPLE_SAMPLED_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SAMPLED_FILTER_BITS 20
+#define SAMPLED_BUCKET 8 /* slots: their addresses are a cache line */
+#define SAMPLED_SEGMENTS 12
+
+struct sampled_block {
+	uint64_t size, weight;
+};
+
+struct sampled_segment;
+
+/* Zeroed: empty. Its pages are in memory as far as they were written to. */
+struct sampled_set {
+	uint8_t filter[1 << SAMPLED_FILTER_BITS];
+	struct sampled_segment *segments[SAMPLED_SEGMENTS];
+};
+
+/*
+ * Neighbouring blocks have neighbouring bytes, as the heap that is in the cache: 16 MiB of it have
+ * one byte for each 16.
+ */
+static inline size_t sampled_filter_index(const void *block)
+{
+	uintptr_t address = (uintptr_t)block;
+
+	return ((address >> 4) ^ (address >> 24) * 0x9e37) & ((1U << SAMPLED_FILTER_BITS) - 1);
+}
+
+/* False: the block is not in the set. True: it may be. */
+static inline bool sampled_set_may_have(const struct sampled_set *set, const void *block)
+{
+	return __atomic_load_n(&set->filter[sampled_filter_index(block)], __ATOMIC_RELAXED) != 0;
+}
+
+/* Has sampled_set_may_have() say true of this address from now on. */
+void sampled_set_mark(struct sampled_set *set, const void *block);
+
+/* False: no room. The block must not be in the set. */
+bool sampled_set_add(struct sampled_set *set, const void *block, const struct sampled_block *what);
+
+/* Takes the block out; false: it is not there. */
+bool sampled_set_take(struct sampled_set *set, const void *block, struct sampled_block *ret_what);
+
+#endif

@@ -48,6 +48,9 @@ enum abi_kind {
 	ABI_STRING = 6, /* returns a copied string or NULL: its length and the 0 are the size */
 	ABI_SCOPED_FREE = 7, /* a pool's: what it calls is nested, frees of other blocks too */
 	ABI_SCOPE = 8,	     /* what it calls is nested, and nothing is counted */
+	/* USDT probes that show samples: args is the number of their abi_sample_spec */
+	ABI_SAMPLE_ALLOC = 9,
+	ABI_SAMPLE_FREE = 10,
 	ABI_KIND_MASK = 0x0f,
 	/* Can be left by an exception, which nobody sees: operator new. */
 	ABI_THROWS = 0x10,
@@ -157,7 +160,10 @@ struct abi_site_counts {
 	__s64 live_blocks;
 	__u64 allocs;
 	__u64 bytes;
-	__u64 temporary;
+	union {
+		__u64 temporary;
+		__u64 blocks_variance; /* of samples (bpf/abi_sample.h): of live_blocks */
+	};
 };
 
 /* Counts now, at the process's last peak, and at the last cut: DESIGN.md section 10. */
@@ -189,7 +195,10 @@ struct abi_proc {
 	__s64 live_bytes;
 	__s64 peak_bytes;
 	__s64 cut_peak_bytes;
-	__u64 failed;
+	union {
+		__u64 failed;
+		__u64 sample_interval; /* the smallest weight of a sample; 0: none was seen */
+	};
 	__u64 missed_frees;
 	__u64 unknown_frees;
 	__u64 inherited_frees;
@@ -280,6 +289,7 @@ enum abi_loss {
 	ABI_LOST_FREE_PAIR,	   /* no room for where blocks of a site are freed */
 	ABI_LOST_BIRTH,		   /* no room for when a block was allocated, and by whom */
 	ABI_LOST_NESTING,	   /* a call taken for a part of another, which has not returned */
+	ABI_LOST_ARGUMENT,	   /* of a USDT probe, which is in memory that cannot be read */
 	ABI_LOSSES,
 	/* in the same map: events seen, for the status line */
 	ABI_EVENTS = ABI_LOSSES,

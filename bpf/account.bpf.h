@@ -23,9 +23,9 @@ VERIFIED_ONCE int account_free(__u32 slot, const struct abi_block *block, bool t
 
 	if (!proc || !block)
 		return 0;
-	site_change(&change, -(__s64)ABI_BLOCK_SIZE(block), -1, false, temporary);
+	site_change_of(&change, proc, block, -1, false, temporary);
 	epoch = peak_epoch_of(proc);
-	if (site_apply(slot, ABI_BLOCK_FN(block), block->stack, &change, epoch))
+	if (site_apply(slot, site_function_of(block), block->stack, &change, epoch))
 		proc_add_bytes(proc, change.bytes, epoch);
 	return 0;
 }
@@ -60,9 +60,9 @@ VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *blo
 		proc_lost(proc, ABI_LOST_BLOCK_MAP_FULL);
 		return false;
 	}
-	site_change(&change, ABI_BLOCK_SIZE(block), 1, true, false);
+	site_change_of(&change, proc, block, 1, true, false);
 	epoch = peak_epoch_of(proc);
-	if (!site_apply(slot, ABI_BLOCK_FN(block), block->stack, &change, epoch))
+	if (!site_apply(slot, site_function_of(block), block->stack, &change, epoch))
 		return false;
 	proc_add_bytes(proc, change.bytes, epoch);
 	return true;

@@ -11,6 +11,7 @@
 #include "registers.bpf.h"
 #include "result.bpf.h"
 #include "return_address.bpf.h"
+#include "sample.bpf.h"
 #include "wanted.bpf.h"
 
 #include <bpf/bpf_core_read.h>
@@ -410,14 +411,6 @@ static __always_inline bool is_free(__u64 cookie)
 	return kind_of(cookie) == ABI_FREE;
 }
 
-/* Of a host or cgroup: a process that comes to be counted while it runs. */
-static __always_inline struct abi_proc *newcomer(__u32 *ret_slot)
-{
-	if (slot_of_pid(current_tgid()) != ABI_NO_SLOT || adopt_newcomer() == ABI_NO_SLOT)
-		return NULL;
-	return counted_proc(0, ret_slot);
-}
-
 /* 1 when the return of this call need not be seen. */
 static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 {
@@ -540,5 +533,34 @@ int on_mark(struct pt_regs *ctx)
 	if (counted_proc(ABI_COOKIE_OWNER(cookie), &slot))
 		mark_add(slot, PT_REGS_SP(ctx), PT_REGS_FP(ctx), LINK_REGISTER(ctx),
 			 ABI_COOKIE_ARGS(cookie));
+	return 0;
+}
+
+/* Probes that show samples: sample.bpf.h. */
+SEC("uprobe")
+int on_sample(struct pt_regs *ctx)
+{
+	const struct abi_sample_spec *spec;
+	struct abi_proc *proc;
+	__u64 cookie;
+	__u32 slot, at;
+
+	keep_kernel_stack(ctx);
+	if (!knob_sampled)
+		return 0;
+	cookie = attach_cookie(ctx);
+	at = ABI_COOKIE_ARGS(cookie);
+	spec = bpf_map_lookup_elem(&sample_specs, &at);
+	proc = counted_proc(ABI_COOKIE_OWNER(cookie), &slot);
+	if (!proc && knob_scope != ABI_SCOPE_PROCESSES)
+		proc = newcomer(&slot);
+	if (!proc || !spec)
+		return 0;
+	count_event();
+	proc_enter_cut(proc);
+	if ((ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK) == ABI_SAMPLE_FREE)
+		sample_free(ctx, proc, slot, spec);
+	else
+		sample_alloc(ctx, proc, slot, spec);
 	return 0;
 }

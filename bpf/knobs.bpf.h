@@ -25,6 +25,8 @@ __weak const volatile bool knob_free_stacks = false;
 __weak const volatile bool knob_forms;
 /* Processes are seen from their first allocation on: what is no block never was one. */
 __weak const volatile bool knob_whole_life;
+/* Blocks are samples: abi_sample.h. */
+__weak const volatile bool knob_sampled;
 /* Children of traced processes are traced. */
 __weak const volatile bool knob_follow;
 __weak const volatile __u32 knob_max_procs = 1;

@@ -6,6 +6,7 @@
 #ifndef MEMTRACED_SITE_BPF_H
 #define MEMTRACED_SITE_BPF_H
 
+#include "abi_sample.h"
 #include "process.bpf.h"
 
 struct site_change {
@@ -13,6 +14,7 @@ struct site_change {
 	__s64 blocks;
 	__u32 allocated; /* counts as a new allocation */
 	__u32 temporary;
+	__s64 variance; /* abi_site_counts.blocks_variance */
 };
 
 /* Built by hand: an initialiser may become data that one of the two builds lacks. */
@@ -23,6 +25,27 @@ static __always_inline void site_change(struct site_change *change, __s64 bytes,
 	change->blocks = blocks;
 	change->allocated = allocated;
 	change->temporary = temporary;
+	change->variance = 0;
+}
+
+/* The change that a block makes which comes (sign 1) or goes (-1). */
+static __always_inline void site_change_of(struct site_change *change, const struct abi_proc *proc,
+					   const struct abi_block *block, __s64 sign,
+					   __u32 allocated, __u32 temporary)
+{
+	__u64 bytes = ABI_BLOCK_SIZE(block), size;
+
+	site_change(change, sign * bytes, sign, allocated, temporary);
+	if (!knob_sampled)
+		return;
+	size = ABI_SAMPLED_SIZE(block);
+	change->blocks = sign * abi_sample_blocks(bytes, size);
+	change->variance = sign * abi_sample_variance(bytes, size, proc->sample_interval);
+}
+
+static __always_inline __u16 site_function_of(const struct abi_block *block)
+{
+	return knob_sampled ? ABI_FN_SAMPLED : ABI_BLOCK_FN(block);
 }
 
 /* Entries that are looked at for a site before it goes into the hash map. */
@@ -150,10 +173,12 @@ static __always_inline void site_add(struct abi_site *site, const struct site_ch
 	__sync_fetch_and_add(&site->now.live_bytes, change->bytes);
 	__sync_fetch_and_add(&site->now.live_blocks, change->blocks);
 	if (change->allocated) {
-		__sync_fetch_and_add(&site->now.allocs, 1);
+		__sync_fetch_and_add(&site->now.allocs, change->blocks);
 		__sync_fetch_and_add(&site->now.bytes, change->bytes);
 	}
-	if (change->temporary)
+	if (knob_sampled)
+		__sync_fetch_and_add(&site->now.blocks_variance, change->variance);
+	else if (change->temporary)
 		__sync_fetch_and_add(&site->now.temporary, 1);
 }
 

@@ -20,6 +20,7 @@ enum stack_at {
 	STACK_AT_EXIT,	  /* on the `ret`: the return address is where it was at entry */
 	STACK_AT_SYSCALL, /* ip is behind the instruction; user space drops that frame */
 	STACK_AT_ANY,	  /* interrupted */
+	STACK_AT_PROBE,	  /* the same by a uprobe, inside a function */
 };
 
 static __always_inline struct stack_scratch *scratch_take(__u32 level)
@@ -133,7 +134,7 @@ static __always_inline bool walk_frame_pointers(void *ctx, struct abi_ev_stack *
 		ev->flags |= ABI_STACK_TRUNCATED;
 	if (ev->frames > kept)
 		ev->frames = kept;
-	ev->exact[0] = at == STACK_AT_ANY;
+	ev->exact[0] = at == STACK_AT_ANY || at == STACK_AT_PROBE;
 	ev->exact[1] = 0;
 	return true;
 }
@@ -147,11 +148,11 @@ static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct user
 	w->pc = regs->pc;
 	w->sp = regs->sp;
 	w->bp = regs->fp;
-	w->exact = at == STACK_AT_ANY || at == STACK_AT_SYSCALL;
+	w->exact = at == STACK_AT_ANY || at == STACK_AT_PROBE || at == STACK_AT_SYSCALL;
 	w->kept = frames_kept(at);
 	w->seed = seed;
 	w->slot = slot;
-	unwind_begin(s, at == STACK_AT_ANY);
+	unwind_begin(s, at == STACK_AT_ANY || at == STACK_AT_PROBE);
 	if (at == STACK_AT_EXIT && !unwind_return(s))
 		return 0;
 	return unwind(s);

@@ -72,4 +72,12 @@ static __attribute__((noinline)) __u32 adopt_newcomer(void)
 	return slot;
 }
 
+/* Of a host or cgroup: a process that comes to be counted while it runs. */
+static __always_inline struct abi_proc *newcomer(__u32 *ret_slot)
+{
+	if (slot_of_pid(current_tgid()) != ABI_NO_SLOT || adopt_newcomer() == ABI_NO_SLOT)
+		return NULL;
+	return counted_proc(0, ret_slot);
+}
+
 #endif

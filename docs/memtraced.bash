@@ -64,6 +64,7 @@ _memtraced_options() {
         --syscalls
         --stacks
         --alloc
+        --sample
         --leak-check=
         --show-leak-kinds=
         --errors-for-leak-kinds=

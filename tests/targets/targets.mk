@@ -12,7 +12,7 @@ TARGET_HEADERS := $(wildcard tests/targets/*.h)
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer static noheap \
 	older mallinfo families foreign frames frames_large frames_plugin heap_errors crashes deaths \
-	nesting nesting_malloc pools slices pyblocks unwinding),\
+	nesting nesting_malloc pools samples sampler slices pyblocks unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
 	libcounter.so libcounter-next.so libkiller.so libplug_a.so libplug_b.so static static-stripped noheap bad_alloc exceptions throwing \
@@ -72,6 +72,10 @@ LEAKS_CFLAGS := $(filter-out -O1 -fno-builtin,$(TARGET_CFLAGS)) -O0 -fno-builtin
 LEAKS_STATIC := $(if $(CROSS_COMPILE),,$(TARGETS_DIR)/shapes-static $(TARGETS_DIR)/shapes-static-pie)
 TARGET_OTHERS += $(LEAKS) $(LEAKS_STATIC)
 
+# The probes of otel_memory in the program, however it is linked, or in a library that it loads.
+SAMPLES := $(addprefix $(TARGETS_DIR)/,samples samples-static samples-static-pie samples-dlopen)
+TARGET_OTHERS += $(SAMPLES) $(TARGETS_DIR)/libsampler.so
+
 .PHONY: targets
 targets: $(TARGET_PROGRAMS) $(TARGET_OTHERS) $(TARGET_FAMILIES) $(TARGET_POOLS)
 
@@ -105,6 +109,17 @@ $(TARGETS_DIR)/older $(TARGETS_DIR)/older-static: tests/targets/older.c $(TARGET
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) $(if $(filter %-static,$@),-static -DSTATIC) -o $@ $< -pthread
+
+$(SAMPLES): $(TARGETS_DIR)/samples%: tests/targets/samples.c tests/targets/sampler.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -O2 -fomit-frame-pointer -o $@ $(if $(filter -dlopen,$*),\
+		-DDLOPEN $< -ldl,$(filter -static%,$*) $(filter %.c,$^) -lm)
+
+$(TARGETS_DIR)/libsampler.so: tests/targets/sampler.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -O2 -fomit-frame-pointer -fPIC -shared -o $@ $< -lm
 
 $(TARGETS_DIR)/libmallinfo.so: tests/targets/mallinfo.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)

@@ -566,7 +566,7 @@ static bool names_option(const char *line, size_t len, const char *name)
 static void help_has_a_line_for_each_option_and_fits_80_columns(void **state)
 {
 	_cleanup_strbuf_ struct strbuf help = { 0 };
-	bool shown[64] = { false };
+	bool shown[OPTION_ROWS] = { false };
 	size_t len;
 
 	(void)state;

@@ -193,6 +193,19 @@ static int apply_existing(struct option_parser *p, const struct option_def *def,
 	return 0;
 }
 
+static int apply_sample(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	uint64_t *bytes = &p->options->sample_bytes;
+	int r = 0;
+
+	*bytes = OPTIONS_SAMPLE_BYTES;
+	if (value)
+		r = apply_size(p, def, value);
+	if (r == 0 && (*bytes == 0 || *bytes > OPTIONS_SAMPLE_MOST))
+		return option_error(p, "'%s' is no value of '--sample': give 1 to 1T", value);
+	return r;
+}
+
 static int apply_check_stacks(struct option_parser *p, const struct option_def *def,
 			      const char *value)
 {
@@ -320,6 +333,11 @@ const struct option_def option_table[] = {
 	  .help = "With --syscalls: who makes them." },
 	{ 0, "alloc", GROUP_JOBS, 0, NULL, NULL, apply_flag, FIELD(alloc),
 	  .help = "Trace allocations beside these jobs, too." },
+	{ 0, "sample", GROUP_JOBS, OPTION_ALLOC | OPTION_MAY, "BYTES", NULL, apply_sample,
+	  FIELD(sample_bytes),
+	  .help = "Count samples that programs choose themselves and show by otel_memory probes, "
+		  "one in BYTES (of -c; default: 512k), in place of all calls: estimates, at a "
+		  "fraction of the cost." },
 
 	{ 0, "leak-check", GROUP_LEAKS, OPTION_ALLOC, NULL, leak_check_names, apply_choice,
 	  FIELD(leak.mode),

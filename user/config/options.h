@@ -49,6 +49,10 @@ enum option_unwind { UNWIND_CFI, UNWIND_FP };
 #define OPTIONS_MEMORY_LEAST (96ULL << 20)
 #define OPTIONS_MAX_STACK 127
 
+/* Of --sample. */
+#define OPTIONS_SAMPLE_BYTES (512ULL << 10)
+#define OPTIONS_SAMPLE_MOST (1ULL << 40)
+
 /* Of --keep-ended, where what is traced is found by a rule. */
 #define OPTIONS_KEEP_ENDED 100
 
@@ -162,6 +166,7 @@ struct options {
 	uint64_t check_stacks; /* 0: none */
 	bool heap_errors;      /* --heap-errors: where blocks are freed is remembered */
 	bool free_stacks;      /* --free-stacks: where a site's blocks are freed is counted */
+	uint64_t sample_bytes; /* --sample: mean gap that a preload is asked for; 0: not sampled */
 	bool floor;	       /* --floor: probes with empty programs */
 	struct leak_options leak;
 	char *report_file;

@@ -427,6 +427,33 @@ static int check_leaks(struct option_parser *p)
 	return 0;
 }
 
+/* Samples are of some blocks, of which no other is told apart. */
+static int check_sample(struct option_parser *p)
+{
+	const struct options *o = p->options;
+	const struct {
+		bool given;
+		const char *option;
+	} of_all_blocks[] = {
+		{ options_check_leaks(o), "--leak-check" }, { o->existing_stop_ns, "--existing" },
+		{ o->heap_errors, "--heap-errors" },	    { o->free_stacks, "--free-stacks" },
+		{ o->n_allocators, "--allocator" },	    { o->floor, "--floor" },
+	};
+
+	for (size_t i = 0; i < sizeof(of_all_blocks) / sizeof(of_all_blocks[0]); i++)
+		if (o->sample_bytes && of_all_blocks[i].given)
+			return option_error(p,
+					    "'%s' is about all calls of allocators, of which "
+					    "'--sample' sees some: leave one out",
+					    of_all_blocks[i].option);
+	for (size_t i = 0; i < o->n_hists; i++)
+		if (o->sample_bytes && o->hists[i].what == HIST_ALLOC)
+			return option_error(p, "a histogram of an allocator's function is about "
+					       "all its calls, of which '--sample' sees some: "
+					       "leave one out");
+	return 0;
+}
+
 static int check_trace(struct option_parser *p)
 {
 	int r = check_target(p);
@@ -443,6 +470,8 @@ static int check_trace(struct option_parser *p)
 		r = check_stacks(p);
 	if (r == 0)
 		r = check_leaks(p);
+	if (r == 0)
+		r = check_sample(p);
 	return r < 0 ? r : check_attach(p);
 }
 

@@ -7,6 +7,7 @@
 #define MEMTRACED_PROBE_PLAN_H
 
 #include "base/cleanup.h"
+#include "bpf/abi_sample.h"
 #include "probe/emulation.h"
 #include "probe/inner_frees.h"
 
@@ -25,10 +26,12 @@ enum plan_exits {
 struct plan_probe {
 	const char *function; /* the table's or custom_allocators' name, "malloc" */
 	uint8_t kind;	      /* enum abi_kind, with all its flags but ABI_AT_EXIT */
-	uint16_t args;	      /* ABI_SIZE_*, ABI_BLOCK_ARG */
-	uint8_t family;	      /* allocator_family_number(); 0: not known, or of the user's own */
-	uint8_t forms;	      /* allocator_function_forms() of all its names; 0: not known */
-	bool entry_emulated;  /* the kernel emulates the instruction at entry_site */
+	uint16_t args;	      /* ABI_SIZE_*, ABI_BLOCK_ARG; not of a sample's probe, which has: */
+	struct abi_sample_spec sample;
+	uint64_t semaphore_offset; /* file offset of its counter of listeners; 0: none */
+	uint8_t family;	     /* allocator_family_number(); 0: not known, or of the user's own */
+	uint8_t forms;	     /* allocator_function_forms() of all its names; 0: not known */
+	bool entry_emulated; /* the kernel emulates the instruction at entry_site */
 	enum plan_exits exits;
 	uint64_t function_offset; /* file offset of the function's first byte */
 	uint64_t entry_site; /* file offset of the probe: sp and the arguments are as at entry */

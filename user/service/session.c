@@ -409,6 +409,12 @@ static void say_missing_allocators(const struct session *s)
 			log_warning("%.*s", (int)(end - line), line);
 	if (live_has_allocator(s->live))
 		return;
+	if (s->options->sample_bytes) {
+		log_warning("no otel_memory probes in anything that %s mapped: nothing was "
+			    "counted; without --sample all calls of its allocator are",
+			    s->options->command ? s->options->command[0] : "the targets");
+		return;
+	}
 	log_warning("no allocator found in anything that %s mapped: no malloc, calloc, "
 		    "realloc, free or operator new among the symbols of its files",
 		    s->options->command ? s->options->command[0] : "the targets");

@@ -28,7 +28,8 @@ int session_drain(struct session *s)
 
 bool session_reads_resident(const struct options *options)
 {
-	return !options->no_rss && !options->floor && options_trace_allocations(options);
+	return !options->no_rss && !options->floor && !options->sample_bytes &&
+	       options_trace_allocations(options);
 }
 
 /* What is in memory of the processes that run (0: all), of which the blocks are known. */

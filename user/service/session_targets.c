@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/log.h"
 #include "config/units.h"
+#include "config/words.h"
+#include "service/sample_environment.h"
 #include "service/session_state.h"
 #include "service/tracing.h"
 #include "target/process.h"
@@ -10,17 +12,27 @@
 #include <inttypes.h>
 #include <string.h>
 
-int session_start_command(struct session *s)
+static int start_command(struct session *s, char *const *environment)
 {
 	const struct launch_opts opts = {
 		.argv = s->options->command,
 		.run_as = s->options->run_as,
-		.env_set = (const char *const *)s->options->env_set,
+		.env_set = (const char *const *)environment,
 		.stdout_to_stderr = outputs_own_stdout(s->outputs),
 		.inherited = s->inherited,
 	};
-	int r = launch_new(&opts, &s->launch);
 
+	return launch_new(&opts, &s->launch);
+}
+
+int session_start_command(struct session *s)
+{
+	char **environment = NULL;
+	int r = sample_environment(s->options, &environment);
+
+	if (r == 0)
+		r = start_command(s, environment);
+	words_free(environment);
 	if (r == -ENOENT)
 		log_error("command not found: %s", s->options->command[0]);
 	else if (r == -EACCES)
@@ -141,7 +153,12 @@ int session_trace_pid(struct session *s, pid_t pid)
 		return -EOPNOTSUPP;
 	}
 	r = live_add_process(s->live, pid, session_take_record, s);
-	if (r == -ENOENT)
+	if (r == -ENOENT && s->options->sample_bytes) {
+		log_warning("no otel_memory probes in process %d (%s): nothing of it is counted "
+			    "unless it loads a library that has them",
+			    (int)pid, info.comm);
+		r = 0;
+	} else if (r == -ENOENT)
 		log_error(
 			"process %d (%s): no allocator found: none of its files has symbols named "
 			"malloc, calloc, realloc, free or operator new (a static binary without "

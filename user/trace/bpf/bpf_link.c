@@ -49,22 +49,25 @@ int link_uprobe_multi(int prog_fd, int type, const char *path, const struct upro
 {
 	_cleanup_free_ uint64_t *offsets = calloc(n_sites, sizeof(*offsets));
 	_cleanup_free_ uint64_t *cookies = calloc(n_sites, sizeof(*cookies));
+	_cleanup_free_ uint64_t *semaphores = calloc(n_sites, sizeof(*semaphores));
 	struct link_create_uprobe_multi attr = {
 		.prog_fd = prog_fd,
 		.attach_type = type,
 		.path = (uintptr_t)path,
 		.offsets = (uintptr_t)offsets,
+		.ref_ctr_offsets = (uintptr_t)semaphores,
 		.cookies = (uintptr_t)cookies,
 		.cnt = n_sites,
 		.multi_flags = at_return ? UPROBE_MULTI_RETURN : 0,
 		.pid = pid,
 	};
 
-	if (!offsets || !cookies)
+	if (!offsets || !cookies || !semaphores)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_sites; i++) {
 		offsets[i] = sites[i].offset;
 		cookies[i] = sites[i].cookie;
+		semaphores[i] = sites[i].semaphore_offset;
 	}
 	return bpf_link_create_raw(&attr, sizeof(attr));
 }
@@ -114,6 +117,9 @@ static int sysfs_number(const char *path, const char *fmt)
 	return fscanf(f, fmt, &value) == 1 ? value : -EBADMSG;
 }
 
+/* PERF_UPROBE_REF_CTR_OFFSET_SHIFT (include/linux/trace_events.h), since Linux 4.20. */
+#define SEMAPHORE_SHIFT 32
+
 int link_perf_uprobe(int prog_fd, const char *path, const struct uprobe_site *site, bool at_return,
 		     pid_t pid)
 {
@@ -130,8 +136,10 @@ int link_perf_uprobe(int prog_fd, const char *path, const struct uprobe_site *si
 		return type;
 	if (bit < 0)
 		return bit;
+	if (site->semaphore_offset > UINT32_MAX)
+		return -EFBIG;
 	attr.type = type;
-	attr.config = at_return ? 1ULL << bit : 0;
+	attr.config = (at_return ? 1ULL << bit : 0) | site->semaphore_offset << SEMAPHORE_SHIFT;
 	perf_fd = perf_event_open(&attr, pid > 0 ? pid : -1, pid > 0 ? -1 : 0);
 	if (perf_fd < 0)
 		return perf_fd;

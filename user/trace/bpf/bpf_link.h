@@ -19,6 +19,8 @@
 struct uprobe_site {
 	uint64_t offset; /* of the instruction in the file */
 	uint64_t cookie;
+	/* File offset of a counter (16 bits) that is raised in each process; 0: none. */
+	uint64_t semaphore_offset;
 };
 
 /*

@@ -2,6 +2,7 @@
 #include "trace/bpf/programs.h"
 
 #include "bpf/abi_heap_error.h"
+#include "bpf/abi_sample.h"
 #include "bpf/abi_stack_copy.h"
 #include "memtraced.skel.h"
 #include "memtraced_old.skel.h"
@@ -158,6 +159,7 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.free_pairs, opts->free_stacks ? opts->room.pairs : 1 },
 		{ skel->maps.marks, knows_forms(opts) ? MARKED_THREADS : 1 },
 		{ skel->maps.further_heap_errors, allocations ? opts->max_procs : 1 },
+		{ skel->maps.sample_specs, opts->sampled ? ABI_SAMPLE_SPECS : 1 },
 		{ skel->maps.unwind_rows, opts->unwind ? UNWIND_FIRST_ROWS : 1 },
 		{ skel->maps.unwind_rules, opts->unwind ? ABI_UNWIND_RULES : 1 },
 		{ skel->maps.unwind_objects, opts->unwind ? ABI_UNWIND_OBJECTS : 1 },
@@ -215,6 +217,12 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	bpf_program__set_autoload(skel->progs.on_return, returns);
 	bpf_program__set_autoload(skel->progs.on_checkpoint, opts->checkpoints);
 	bpf_program__set_autoload(skel->progs.on_mark, knows_forms(opts));
+	bpf_program__set_autoload(skel->progs.on_sample, opts->sampled);
+	if (opts->sampled) {
+		bpf_program__set_autoload(skel->progs.on_session, false);
+		bpf_program__set_autoload(skel->progs.on_entry, false);
+		bpf_program__set_autoload(skel->progs.on_return, false);
+	}
 	/* libbpf 1.1 does not know these types by section name. */
 	(void)bpf_program__set_expected_attach_type(skel->progs.on_session,
 						    (enum bpf_attach_type)LINK_TYPE_UPROBE_SESSION);
@@ -227,6 +235,8 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	(void)bpf_program__set_expected_attach_type(skel->progs.on_checkpoint,
 						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
 	(void)bpf_program__set_expected_attach_type(skel->progs.on_mark,
+						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
+	(void)bpf_program__set_expected_attach_type(skel->progs.on_sample,
 						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
 }
 
@@ -277,7 +287,9 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_free_stacks = opts->free_stacks;
 	skel->rodata->knob_forms = knows_forms(opts);
 	skel->rodata->knob_max_procs = opts->max_procs;
-	skel->rodata->knob_regions = opts->allocations;
+	skel->rodata->knob_sampled = opts->sampled;
+	/* What an allocator maps is told by its calls in flight, which nobody sees of samples. */
+	skel->rodata->knob_regions = opts->allocations && !opts->sampled;
 	skel->rodata->knob_unwind = opts->unwind;
 	set_rule(skel, &opts->rule);
 	choose_programs(skel, opts);
@@ -396,6 +408,7 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	p->types_fd = kernel_types_open("memtraced");
 	p->max_procs = opts->max_procs;
 	p->unwind = opts->unwind;
+	p->sampled = opts->sampled;
 	p->check_stacks = opts->check_stacks;
 	libbpf_set_print(libbpf_print);
 	raise_memlock();
@@ -407,6 +420,7 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	p->return_fd = loaded_fd(p->skel->progs.on_return);
 	p->checkpoint_fd = loaded_fd(p->skel->progs.on_checkpoint);
 	p->mark_fd = loaded_fd(p->skel->progs.on_mark);
+	p->sample_fd = loaded_fd(p->skel->progs.on_sample);
 	p->entry_type = bpf_program__expected_attach_type(p->skel->progs.on_entry);
 	r = load_perf(p, opts);
 	if (r)
@@ -429,7 +443,8 @@ int programs_entry_fd(struct programs *programs)
 int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
 		       const struct uprobe_site *site, bool at_return, pid_t pid)
 {
-	struct uprobe_site bare = { .offset = site->offset };
+	struct uprobe_site bare = { .offset = site->offset,
+				    .semaphore_offset = site->semaphore_offset };
 	_cleanup_close_ int stub_fd = -1;
 
 	if (programs->stubs.cookies_fd == 0)

@@ -51,6 +51,7 @@ struct programs_opts {
 	uint32_t max_stack; /* callers kept of a stack */
 	uint32_t check_stacks;
 	bool allocations; /* else only what jobs need: */
+	bool sampled;	  /* those that processes show: bpf/abi_sample.h */
 	bool code;	  /* mappings of executable files are reported */
 	bool floor;	  /* empty programs in the probes: nothing is counted */
 	bool checkpoints; /* on_checkpoint is wanted */
@@ -68,7 +69,7 @@ struct programs {
 	uint32_t *next_slot;	      /* shared with the programs */
 	uint8_t *traits;	      /* ABI_TRAITS, by function id; shared with the programs */
 	uint32_t max_procs;
-	bool unwind; /* as in struct programs_opts */
+	bool unwind, sampled; /* as in struct programs_opts */
 	uint32_t check_stacks;
 	size_t procs_len, sites_len;
 	/* kernel/preemption.h: raw tracepoints are; those of system calls, raw or of single ones */
@@ -84,6 +85,7 @@ struct programs {
 	int return_fd;	   /* -1: not loaded */
 	int checkpoint_fd; /* -1: not loaded */
 	int mark_fd;	   /* on_mark; -1: not loaded */
+	int sample_fd;	   /* on_sample; -1: not loaded */
 };
 
 /*

@@ -50,6 +50,7 @@ struct live_opts {
 	char *const *checkpoint_names;
 	bool heap_errors;    /* where blocks are freed is remembered, for double frees */
 	bool free_stacks;    /* where a site's blocks are freed is counted */
+	bool sampled;	     /* allocations: those that processes show by USDT probes */
 	bool floor;	     /* probes with empty programs: nothing is counted */
 	bool unwind;	     /* user stacks by call frame information, else by frame pointers */
 	bool unwind_refused; /* these, since the kernel refuses programs with the other walk */

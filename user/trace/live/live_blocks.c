@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/live/live_blocks.h"
 
+#include "bpf/abi_sample.h"
 #include "probe/allocators.h"
 #include "trace/bpf/programs.h"
 #include "trace/live/inheritance.h"
@@ -11,6 +12,7 @@
 
 struct collection {
 	uint32_t slot;
+	bool sampled;			 /* bpf/abi_sample.h */
 	struct inheritance *inheritance; /* NULL: the process is no child of a traced one */
 	VEC(struct live_block) blocks;
 };
@@ -79,10 +81,13 @@ static int on_block(const struct walked_block *walked, void *userdata)
 
 	if (!holds(c, walked))
 		return 0;
-	return vec_push(&c->blocks, (struct live_block){ .addr = ABI_BLOCK_ADDR(walked->key),
-							 .size = ABI_BLOCK_SIZE(walked->block),
-							 .stack = walked->block->stack,
-							 .fn = ABI_BLOCK_FN(walked->block) });
+	return vec_push(&c->blocks,
+			(struct live_block){ .addr = ABI_BLOCK_ADDR(walked->key),
+					     .size = c->sampled ? ABI_SAMPLED_SIZE(walked->block) :
+								  ABI_BLOCK_SIZE(walked->block),
+					     .stack = walked->block->stack,
+					     .fn = c->sampled ? ABI_FN_SAMPLED :
+								ABI_BLOCK_FN(walked->block) });
 }
 
 static int by_address(const void *item_a, const void *item_b)
@@ -106,7 +111,7 @@ static size_t without_repeats(struct live_block *blocks, size_t n)
 int live_blocks(const struct live *live, uint32_t slot, uint64_t deadline_ns,
 		struct live_block **ret_blocks, size_t *ret_n)
 {
-	struct collection c = { .slot = slot };
+	struct collection c = { .slot = slot, .sampled = live->programs->sampled };
 	int r = 0;
 
 	if (live->programs->procs[slot].parent != ABI_NO_SLOT)

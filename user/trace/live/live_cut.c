@@ -4,6 +4,7 @@
  * its end, then its entries are deleted and its last values kept here until the next cut.
  */
 #include "bpf/abi.h"
+#include "bpf/abi_sample.h"
 #include "memtraced.skel.h"
 #include "trace/live/live_errors.h"
 #include "trace/live/live_frees.h"
@@ -48,6 +49,7 @@ static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_FREE_PAIR] = "free-pair-map-full",
 	[ABI_LOST_BIRTH] = "birth-map-full",
 	[ABI_LOST_NESTING] = "nesting-guessed",
+	[ABI_LOST_ARGUMENT] = "probe-argument-unreadable",
 	[LOSS_ATTACHED_LATE] = "attached-late",
 	[LOSS_MAPPING] = "mapping-unknown",
 	[LOSS_STATE] = "process-unknown",
@@ -88,6 +90,7 @@ static int emit_site(struct live *live, const struct live_process *process,
 			  .inherited_bytes = site->inherited_bytes,
 			  .young_bytes = site->young_bytes,
 			  .young_blocks = site->young_blocks,
+			  .blocks_variance = site->blocks_variance,
 			  .oldest_ns = aged ? age_ns(live, process, site->oldest_tick) : UINT64_MAX,
 			  .newest_ns =
 				  aged ? age_ns(live, process, site->newest_tick) : UINT64_MAX },
@@ -106,7 +109,6 @@ static struct record_totals totals_of(const struct live *live, const struct live
 	struct record_totals t = {
 		.slot = process->image,
 		.comm = *process->comm ? process->comm : NULL,
-		.failed = proc->failed,
 		.missed_frees = proc->missed_frees,
 		.unknown_frees = proc->unknown_frees,
 		.peak_bytes = saved ? proc->cut_peak_bytes : proc->peak_bytes,
@@ -118,12 +120,17 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		.before_unread = process->before_unread,
 	};
 
+	if (live->opts.sampled)
+		t.sample_interval = proc->sample_interval;
+	else
+		t.failed = proc->failed;
 	for (size_t i = 0; i < n; i++) {
 		t.allocs += sites[i].counts.allocs;
 		t.bytes += sites[i].counts.bytes;
 		t.live_bytes += sites[i].counts.live_bytes;
 		t.live_blocks += sites[i].counts.live_blocks;
 		t.temporary += sites[i].counts.temporary;
+		t.blocks_variance += sites[i].blocks_variance;
 		t.inherited_bytes += sites[i].inherited_bytes;
 		t.inherited_blocks += sites[i].inherited_blocks;
 		if (sites[i].fn != RECORD_BEFORE_ATTACH)
@@ -143,14 +150,29 @@ static struct record_totals totals_of(const struct live *live, const struct live
 	/* A block ends by a free that was seen, or by one that was missed. */
 	t.frees = t.allocs + t.inherited_blocks + (int64_t)process->before_blocks - t.live_blocks -
 		  t.missed_frees;
+	if (live->opts.sampled && (int64_t)t.frees < 0)
+		t.frees = 0; /* each of these estimates was rounded */
 	return t;
 }
 
-static void count_stacks(struct live *live, const struct snapshot_site *sites, size_t n,
-			 struct cut_coverage *coverage)
+/* Samples are events of which each stands for as many bytes. */
+static uint64_t events_of(const struct record_totals *t)
+{
+	if (t->sample_interval)
+		return (2 * t->bytes - (uint64_t)t->live_bytes) / t->sample_interval +
+		       t->unknown_frees;
+	return t->allocs + t->frees + t->failed + t->unknown_frees;
+}
+
+static void count_stacks(struct live *live, const struct record_totals *totals,
+			 const struct snapshot_site *sites, size_t n, struct cut_coverage *coverage)
 {
 	for (size_t i = 0; i < n; i++)
-		live_count_stack(live, sites[i].stack, sites[i].counts.allocs, coverage);
+		live_count_stack(live, sites[i].stack,
+				 totals->sample_interval ?
+					 sites[i].counts.bytes / totals->sample_interval :
+					 sites[i].counts.allocs,
+				 coverage);
 }
 
 /* What the programs have noted by stacks. */
@@ -173,9 +195,8 @@ static int emit_process(struct live *live, struct live_process *process,
 	int r;
 
 	record.totals = totals_of(live, process, sites, n);
-	count_stacks(live, sites, n, coverage);
-	coverage->events += record.totals.allocs + record.totals.frees + record.totals.failed +
-			    record.totals.unknown_frees;
+	count_stacks(live, &record.totals, sites, n, coverage);
+	coverage->events += events_of(&record.totals);
 	r = live_emit(live, &record);
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = emit_site(live, process, &sites[i]);
@@ -262,7 +283,7 @@ static int emit_coverage(struct live *live)
 	counts[LOSS_UNWIND_TABLES] = live->tables ? unwind_tables_refused(live->tables) : 0;
 	counts[LOSS_NOT_RUN] = live_jobs_missed(live);
 	counts[LOSS_CUT] = live->cut_torn;
-	record.coverage.exact = true;
+	record.coverage.exact = !live->opts.sampled;
 	for (size_t i = 0; i < LOSSES; i++) {
 		if (!counts[i])
 			continue;

@@ -62,6 +62,7 @@ static int load(struct live *live)
 		.max_stack = live->opts.max_stack,
 		.heap_errors = live->opts.heap_errors,
 		.free_stacks = live->opts.free_stacks,
+		.sampled = live->opts.sampled,
 		.floor = live->opts.floor,
 		.checkpoints = live->opts.checkpoints,
 		.unwind = live->opts.unwind,
@@ -105,6 +106,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	struct objects_opts objects_opts = {
 		.path = opts->path,
 		.allocations = opts->allocations,
+		.sampled = opts->sampled,
 		.checkpoints = opts->checkpoints,
 		.checkpoint_names = opts->checkpoint_names,
 	};

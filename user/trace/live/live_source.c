@@ -32,6 +32,7 @@ static int describe_run(struct live *live)
 		{ .id = FUNCTION_MMAP, .name = "mmap", .object = "" },
 		{ .id = FUNCTION_MREMAP, .name = "mremap", .object = "" },
 		{ .id = RECORD_BEFORE_ATTACH, .name = RECORD_BEFORE_ATTACH_NAME, .object = "" },
+		{ .id = ABI_FN_SAMPLED, .name = RECORD_SAMPLED_NAME, .object = "" },
 	};
 	_cleanup_strbuf_ struct strbuf lacks = { 0 };
 	struct utsname uts;
@@ -40,6 +41,7 @@ static int describe_run(struct live *live)
 		.run = { .tool = live->opts.tool,
 			 .kernel = uname(&uts) ? "" : uts.release,
 			 .free_stacks = live->opts.free_stacks,
+			 .sampled = live->opts.sampled,
 			 .kernel_lacks = live_kernel_lacks(live, &lacks),
 			 .attach_path =
 				 live->opts.features ? attach_path_name(live->opts.path) : NULL,

@@ -118,14 +118,20 @@ static int say_unseen(struct live *live, const struct live_process *process)
 
 	if (!object) /* gone before it could be looked at: its file has been named by another */
 		return 0;
-	strbuf_addf(&why,
-		    "process %d (%s) maps no file with malloc, calloc, realloc, free or "
-		    "operator new among its symbols, so that its memory is not seen",
-		    (int)process->pid, process->comm);
+	if (live->opts.sampled)
+		strbuf_addf(&why,
+			    "no otel_memory probes in process %d (%s): nothing of it is counted",
+			    (int)process->pid, process->comm);
+	else
+		strbuf_addf(&why,
+			    "process %d (%s) maps no file with malloc, calloc, realloc, free or "
+			    "operator new among its symbols, so that its memory is not seen",
+			    (int)process->pid, process->comm);
 	if (strbuf_error(&why))
 		return strbuf_error(&why);
 	record.unprobed =
-		(struct record_unprobed){ "any allocator", object_path(object), strbuf_str(&why) };
+		(struct record_unprobed){ live->opts.sampled ? "otel_memory" : "any allocator",
+					  object_path(object), strbuf_str(&why) };
 	return live_emit(live, &record);
 }
 

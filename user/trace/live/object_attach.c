@@ -16,6 +16,7 @@ struct site_lists {
 	VEC(struct uprobe_site) session; /* entry and return */
 	VEC(struct uprobe_site) entry;	 /* entries and exit sites */
 	VEC(struct uprobe_site) ret;	 /* return probes */
+	VEC(struct uprobe_site) sample;	 /* USDT probes */
 };
 
 static void site_lists_done(struct site_lists *lists)
@@ -23,6 +24,7 @@ static void site_lists_done(struct site_lists *lists)
 	vec_done(&lists->session);
 	vec_done(&lists->entry);
 	vec_done(&lists->ret);
+	vec_done(&lists->sample);
 }
 
 static int add_exit_sites(struct site_lists *lists, const struct plan_probe *probe, uint16_t fn,
@@ -59,6 +61,10 @@ static int add_probe(struct objects *objects, struct object *object, struct site
 			(probe->exits == PLAN_EXIT_ANY && path == ATTACH_PATH_EXIT);
 	int r;
 
+	if (objects->opts.sampled) {
+		site.semaphore_offset = probe->semaphore_offset;
+		return vec_push(&lists->sample, site);
+	}
 	if (probe->exits == PLAN_EXIT_NONE)
 		return path == ATTACH_PATH_SESSION ? vec_push(&lists->session, site) :
 						     vec_push(&lists->entry, site);
@@ -231,6 +237,9 @@ static int attach(struct objects *objects, struct object *object, uint32_t owner
 	if (r == 0)
 		r = attach_list(objects, object, p->session_fd, LINK_TYPE_UPROBE_SESSION,
 				lists.session.data, lists.session.len, false, owner, pid);
+	if (r == 0)
+		r = attach_list(objects, object, p->sample_fd, p->entry_type, lists.sample.data,
+				lists.sample.len, false, owner, pid);
 	if (r == 0)
 		r = attach_sizes(objects, object, owner, pid);
 	if (r == 0)

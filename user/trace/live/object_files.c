@@ -5,6 +5,7 @@
 #include "bpf/abi_unwind.h"
 #include "elf/elf_file.h"
 #include "memtraced.skel.h"
+#include "probe/sample_plan.h"
 #include "trace/kernel/urgent.h"
 #include "trace/live/object_state.h"
 #include "trace/unwind/unwind_tables.h"
@@ -74,6 +75,7 @@ void objects_free(struct objects *objects)
 		object_free(*o);
 	vec_done(&objects->all);
 	vec_done(&objects->sizes);
+	vec_done(&objects->sample_specs);
 	hashmap_free(objects->by_file);
 	free(objects);
 }
@@ -118,6 +120,13 @@ static int unwind_add(const struct objects *objects, struct object *object, stru
 	return before ? unwind_tables_replace(objects->opts.tables, before, now) : 0;
 }
 
+/* Stacks of samples begin at any instruction, those of calls with a return address. */
+static enum unwind_rows_kind rows_kind(const struct objects *objects, const struct object *object)
+{
+	return objects->opts.sampled && object_has_allocator(object) ? UNWIND_ROWS_FULL :
+								       UNWIND_ROWS_FITTING;
+}
+
 /* What is wanted of a file beside its probes. 0 or -ENOMEM. */
 static int object_identify(const struct objects *objects, struct object *object,
 			   struct elf_file *elf)
@@ -131,7 +140,7 @@ static int object_identify(const struct objects *objects, struct object *object,
 		memcpy(object->build_id, id, len);
 		object->build_id_len = len;
 	}
-	return unwind_add(objects, object, elf, UNWIND_ROWS_FITTING);
+	return unwind_add(objects, object, elf, rows_kind(objects, object));
 }
 
 /* Distances of inner frees from the probe, which both lie in one text segment. */
@@ -157,6 +166,48 @@ static int add_inner_frees(const struct objects *objects, const struct object *o
 	return 0;
 }
 
+/* The number by which the programs have where a probe's arguments are; negative errno. */
+static int sample_spec(struct objects *objects, const struct abi_sample_spec *spec)
+{
+	const uint32_t n = objects->sample_specs.len;
+	int r;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (memcmp(&objects->sample_specs.data[i], spec, sizeof(*spec)) == 0)
+			return (int)i;
+	if (n == ABI_SAMPLE_SPECS)
+		return -ENOSPC;
+	r = vec_push(&objects->sample_specs, *spec);
+	if (r == 0)
+		r = urgent_update(bpf_map__fd(objects->opts.programs->skel->maps.sample_specs), &n,
+				  spec);
+	return r ? r : (int)n;
+}
+
+static int number_sample_specs(struct objects *objects, struct object *object)
+{
+	for (size_t i = 0; i < object->plan->n_probes; i++) {
+		int number = sample_spec(objects, &object->plan->probes[i].sample);
+
+		if (number < 0)
+			return number;
+		object->plan->probes[i].args = (uint16_t)number;
+	}
+	return 0;
+}
+
+/* What is probed in it: USDT probes, or the functions of allocators. */
+static int plan_probes(struct objects *objects, struct object *object, struct elf_file *elf)
+{
+	int r;
+
+	if (!objects->opts.sampled)
+		return plan_new(elf, object->path, objects->opts.emulation, objects->opts.custom,
+				&object->plan);
+	r = sample_plan_new(elf, &object->plan);
+	return r ? r : number_sample_specs(objects, object);
+}
+
 static const struct unprobed only_64bit = {
 	"all functions",
 	"a 32-bit file: only 64-bit programs are traced",
@@ -169,8 +220,7 @@ static int object_plan(struct objects *objects, struct object *object)
 
 	/* Once for all that is asked of it: symbols are read, which takes node's 45 ms. */
 	if (r == 0 && (objects->opts.allocations || objects->sizes.len))
-		r = plan_new(elf, object->path, objects->opts.emulation, objects->opts.custom,
-			     &object->plan);
+		r = plan_probes(objects, object, elf);
 	if (r == -EOPNOTSUPP && elf_file_is_32bit(object->fd)) {
 		object->is_32bit = true;
 		return vec_push(&object->unprobed, only_64bit);
@@ -342,7 +392,7 @@ int objects_unwind(struct objects *objects, struct object *object, bool fully)
 	r = elf_file_new(object->fd, &elf);
 	if (r) /* changed since: what is known of it stays */
 		return r == -ENOMEM ? r : 0;
-	r = unwind_add(objects, object, elf, fully ? UNWIND_ROWS_FULL : UNWIND_ROWS_FITTING);
+	r = unwind_add(objects, object, elf, fully ? UNWIND_ROWS_FULL : rows_kind(objects, object));
 	return r ? r : objects_publish(objects, object);
 }
 

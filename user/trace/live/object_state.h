@@ -55,6 +55,7 @@ struct objects {
 	struct hashmap *by_file;
 	VEC(struct object *) all;
 	uint32_t next_fn;
+	VEC(struct abi_sample_spec) sample_specs; /* as the programs have them */
 };
 
 #endif

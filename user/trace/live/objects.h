@@ -28,6 +28,7 @@ struct objects_opts {
 	const struct plan_emulation *emulation; /* borrowed */
 	struct custom_allocators *custom;	/* borrowed; may be NULL */
 	bool allocations;    /* else only what is asked for by objects_add_sizes is probed */
+	bool sampled;	     /* of allocations, the USDT probes that show samples */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
 	bool checkpoints;    /* trace/live/checkpoints.h */
 	char *const *checkpoint_names;

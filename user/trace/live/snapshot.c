@@ -3,6 +3,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "bpf/abi_sample.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/bpf/programs.h"
@@ -23,6 +24,7 @@ struct snapshot {
 	struct hashmap *by_key;
 	VEC(struct snapshot_site *) order;
 	struct snapshot_site *sorted;
+	bool sampled;			 /* blocks are samples: bpf/abi_sample.h */
 	VEC(uint32_t) forked;		 /* wanted slots that may hold inherited blocks */
 	struct inheritance *inheritance; /* read when there are forked ones, as are: */
 	struct heirs *heirs;
@@ -165,6 +167,19 @@ static int read_site_table(struct snapshot *s)
 	return r;
 }
 
+static uint16_t function_of(const struct snapshot *s, const struct abi_block *block)
+{
+	return s->sampled ? ABI_FN_SAMPLED : ABI_BLOCK_FN(block);
+}
+
+/* For how many it counts, in the unit of abi_site_counts. */
+static int64_t blocks_of(const struct snapshot *s, const struct abi_block *block)
+{
+	if (!s->sampled)
+		return 1;
+	return (int64_t)abi_sample_blocks(ABI_BLOCK_SIZE(block), ABI_SAMPLED_SIZE(block));
+}
+
 /* A live block, its own or inherited. How old blocks from before the attach are is not known. */
 static void add_age(const struct snapshot *s, struct snapshot_site *site,
 		    const struct abi_block *block)
@@ -174,7 +189,7 @@ static void add_age(const struct snapshot *s, struct snapshot_site *site,
 
 	if (block->tick >= s->young_tick) {
 		site->young_bytes += ABI_BLOCK_SIZE(block);
-		site->young_blocks++;
+		site->young_blocks += blocks_of(s, block);
 	}
 	if (site->fn == RECORD_BEFORE_ATTACH)
 		return;
@@ -198,13 +213,17 @@ static int add_inherited(struct snapshot *s, const struct walked_block *walked)
 
 		if (!inheritance_got(s->inheritance, *child, walked))
 			continue;
-		site = site_get(s, *child, ABI_BLOCK_FN(block), block->stack);
+		site = site_get(s, *child, function_of(s, block), block->stack);
 		if (!site)
 			return -ENOMEM;
 		site->inherited_bytes += size;
-		site->inherited_blocks++;
+		site->inherited_blocks += blocks_of(s, block);
 		site->counts.live_bytes += size;
-		site->counts.live_blocks++;
+		site->counts.live_blocks += blocks_of(s, block);
+		if (s->sampled)
+			site->counts.blocks_variance += abi_sample_variance(
+				ABI_BLOCK_SIZE(block), ABI_SAMPLED_SIZE(block),
+				s->programs->procs[ABI_BLOCK_SLOT(walked->key)].sample_interval);
 		site->peak_bytes += size;
 		add_age(s, site, block);
 	}
@@ -218,7 +237,7 @@ static int on_block(const struct walked_block *walked, void *userdata)
 	struct snapshot *s = userdata;
 
 	if (walked->freed_era == BLOCK_LIVE && wanted(s, slot)) {
-		struct snapshot_site *site = site_get(s, slot, ABI_BLOCK_FN(block), block->stack);
+		struct snapshot_site *site = site_get(s, slot, function_of(s, block), block->stack);
 
 		if (!site)
 			return -ENOMEM;
@@ -234,13 +253,42 @@ static int compare_sites(const void *a, const void *b)
 	return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
+/* An estimate in whole blocks: where a sample is live, one is. */
+static int64_t whole_blocks(int64_t parts, bool any)
+{
+	const int64_t half = INT64_C(1) << (ABI_SAMPLE_BLOCK_SHIFT - 1);
+	int64_t blocks = (parts + half) >> ABI_SAMPLE_BLOCK_SHIFT;
+
+	return blocks < 1 && any ? 1 : blocks;
+}
+
+/* From parts of blocks, once all that makes a site has been added up. */
+static void round_blocks(struct snapshot_site *site)
+{
+	struct abi_site_counts *counts = &site->counts;
+
+	counts->live_blocks = whole_blocks(counts->live_blocks, counts->live_bytes > 0);
+	counts->allocs = (uint64_t)whole_blocks((int64_t)counts->allocs, counts->bytes > 0);
+	site->inherited_blocks = whole_blocks(site->inherited_blocks, site->inherited_bytes > 0);
+	site->young_blocks = whole_blocks(site->young_blocks, site->young_bytes > 0);
+	if (counts->allocs < (uint64_t)counts->live_blocks && !site->inherited_bytes)
+		counts->allocs = (uint64_t)counts->live_blocks;
+	site->blocks_variance = (int64_t)counts->blocks_variance > 0 ?
+					counts->blocks_variance >> ABI_SAMPLE_VARIANCE_SHIFT :
+					0;
+	counts->temporary = 0;
+}
+
 static int sort_sites(struct snapshot *s)
 {
 	s->sorted = calloc(s->order.len + 1, sizeof(*s->sorted));
 	if (!s->sorted)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->order.len; i++)
+	for (size_t i = 0; i < s->order.len; i++) {
 		s->sorted[i] = *s->order.data[i];
+		if (s->sampled)
+			round_blocks(&s->sorted[i]);
+	}
 	qsort(s->sorted, s->order.len, sizeof(*s->sorted), compare_sites);
 	return 0;
 }
@@ -277,6 +325,7 @@ int snapshot_new(const struct programs *programs, const struct snapshot_process 
 	s->n_processes = n;
 	s->young_tick = young_tick;
 	s->cut = programs->control->cut_epoch;
+	s->sampled = programs->sampled;
 	for (size_t i = 0; i < n; i++) {
 		any |= processes[i].wanted;
 		if (!processes[i].wanted || !processes[i].forked)

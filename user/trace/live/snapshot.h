@@ -24,6 +24,7 @@ struct snapshot_site {
 	uint16_t fn;
 	bool touched; /* the process itself allocated or freed here */
 	struct abi_site_counts counts;
+	uint64_t blocks_variance; /* of samples: of the estimate counts.live_blocks */
 	int64_t peak_bytes;
 	int64_t inherited_bytes, inherited_blocks; /* part of counts.live_* and of peak_bytes */
 	uint32_t oldest_tick, newest_tick;	   /* of live blocks; oldest > newest: none */

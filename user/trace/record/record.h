@@ -76,6 +76,7 @@ struct record_run {
 	const char *unwinder;	    /* of user stacks: "cfi", "fp"; NULL: unknown */
 	bool free_stacks;	    /* where blocks are freed is counted: RECORD_FREE_PAIR */
 	const char *kernel_lacks;   /* trace/kernel/kernel_limits.h; NULL or empty: nothing */
+	bool sampled;		    /* allocations are samples: totals and sites are estimates */
 	uint64_t growth_span_ns;    /* what was sampled for less is not judged: it begins */
 };
 
@@ -89,6 +90,8 @@ struct record_function {
 /* The id that stands for what allocated the blocks of before; their sites have no stack. */
 #define RECORD_BEFORE_ATTACH 3
 #define RECORD_BEFORE_ATTACH_NAME "[before attach]"
+/* The same of samples, whose stacks begin inside the allocator: ABI_FN_SAMPLED. */
+#define RECORD_SAMPLED_NAME "[sampled]"
 
 struct record_stack {
 	uint64_t id;   /* 64-bit content hash */

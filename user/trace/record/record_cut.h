@@ -30,6 +30,9 @@ struct record_totals {
 	bool has_before; /* they were looked for, in it or in whom it was forked from */
 	int64_t before_bytes, before_blocks;
 	uint64_t before_unread; /* bytes of the heap then that nobody could make out */
+	/* Of samples: the figures are estimates, and one sample stands for so many bytes. */
+	uint64_t sample_interval; /* 0: there are none */
+	uint64_t blocks_variance; /* of the estimate live_blocks */
 };
 
 /* The numbers are those in recordings. */
@@ -97,6 +100,7 @@ struct record_site {
 	uint64_t born_bytes[RECORD_BIRTHS]; /* live ones by their birth; all 0: not known */
 	/* Of live ones, those from the latest mark on, or all: as blocks said a moment later. */
 	int64_t young_bytes, young_blocks;
+	uint64_t blocks_variance; /* of samples: of the estimate live_blocks */
 };
 
 /*

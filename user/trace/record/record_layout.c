@@ -19,19 +19,13 @@ _Static_assert(sizeof(int) == 4 && sizeof(enum record_end) == 4, "FIELD_U32");
 
 /* In the order of the payload. New fields go to the end. */
 static const struct field run_fields[] = {
-	F(record_run, tool, FIELD_STRING),
-	F(record_run, kernel, FIELD_STRING),
-	F(record_run, attach_path, FIELD_STRING),
-	F(record_run, start_realtime_ns, FIELD_U64),
-	F(record_run, start_ns, FIELD_U64),
-	F(record_run, age_resolution_ns, FIELD_U64),
-	F(record_run, no_allocations, FIELD_BOOL),
-	F(record_run, no_stacks, FIELD_BOOL),
-	F(record_run, unwinder, FIELD_STRING),
-	F(record_run, kernel_lacks, FIELD_STRING),
-	F(record_run, free_stacks, FIELD_BOOL),
-	F(record_run, growth_span_ns, FIELD_U64),
-	END,
+	F(record_run, tool, FIELD_STRING),	   F(record_run, kernel, FIELD_STRING),
+	F(record_run, attach_path, FIELD_STRING),  F(record_run, start_realtime_ns, FIELD_U64),
+	F(record_run, start_ns, FIELD_U64),	   F(record_run, age_resolution_ns, FIELD_U64),
+	F(record_run, no_allocations, FIELD_BOOL), F(record_run, no_stacks, FIELD_BOOL),
+	F(record_run, unwinder, FIELD_STRING),	   F(record_run, kernel_lacks, FIELD_STRING),
+	F(record_run, free_stacks, FIELD_BOOL),	   F(record_run, growth_span_ns, FIELD_U64),
+	F(record_run, sampled, FIELD_BOOL),	   END,
 };
 static const struct field function_fields[] = {
 	F(record_function, id, FIELD_U16),
@@ -134,6 +128,8 @@ static const struct field totals_fields[] = {
 	F(record_totals, before_bytes, FIELD_U64),
 	F(record_totals, before_blocks, FIELD_U64),
 	F(record_totals, before_unread, FIELD_U64),
+	F(record_totals, sample_interval, FIELD_U64),
+	F(record_totals, blocks_variance, FIELD_U64),
 	END,
 };
 static const struct field site_fields[] = {
@@ -159,6 +155,7 @@ static const struct field site_fields[] = {
 	F(record_site, born_bytes[7], FIELD_U64),
 	F(record_site, young_bytes, FIELD_U64),
 	F(record_site, young_blocks, FIELD_U64),
+	F(record_site, blocks_variance, FIELD_U64),
 	END,
 };
 static const struct field coverage_fields[] = {

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sampled depth: allocations that a process itself has chosen and shows by USDT probes (the
+ * contract otel_memory). Where a probe's arguments are, and what stands for a sample in the books:
+ * a block whose bytes are the sample's weight, and which counts for weight / size blocks.
+ */
+#ifndef MEMTRACED_BPF_ABI_SAMPLE_H
+#define MEMTRACED_BPF_ABI_SAMPLE_H
+
+#include "abi.h"
+
+/* Where a USDT probe's argument is, by its descriptor: elf/usdt_args.h. */
+enum abi_usdt_place {
+	ABI_USDT_NONE,	   /* there is no such argument */
+	ABI_USDT_CONSTANT, /* `value` */
+	ABI_USDT_REGISTER, /* at `reg` in struct pt_regs */
+	ABI_USDT_MEMORY,   /* at [reg + value], or [reg + (index << shift) + value] */
+};
+
+struct abi_usdt_arg {
+	__u8 place; /* enum abi_usdt_place */
+	__u8 bytes; /* 1, 2, 4, 8 */
+	__u8 is_signed;
+	__u8 shift;
+	__u16 reg;   /* bytes into struct pt_regs */
+	__u16 index; /* the same; ABI_USDT_NO_INDEX: none */
+	__s64 value;
+};
+#define ABI_USDT_NO_INDEX 0xffff
+/* More than struct pt_regs has on any architecture. */
+#define ABI_USDT_REGS_MASK 0x1ff
+
+enum abi_sample_argument { ABI_SAMPLE_PTR, ABI_SAMPLE_SIZE, ABI_SAMPLE_WEIGHT, ABI_SAMPLE_ARGS };
+
+/* Of a probe, by ABI_COOKIE_ARGS. */
+struct abi_sample_spec {
+	struct abi_usdt_arg arg[ABI_SAMPLE_ARGS];
+};
+#define ABI_SAMPLE_SPECS (1 << 12)
+
+/* The function that stands for all samples' allocations: abi_block has no room for another. */
+#define ABI_FN_SAMPLED 4
+
+/*
+ * abi_block.size_fn of a sample: its weight is where a block's size is, and where the function is,
+ * its size as a float: 10 bits of mantissa, true to half a thousandth.
+ */
+#define ABI_SAMPLE_MANTISSA 10
+
+static inline __u16 abi_sample_size_code(__u64 size)
+{
+	__u32 shift = 0, step;
+
+	if (size >> ABI_SIZE_BITS)
+		size = (1ULL << ABI_SIZE_BITS) - 1;
+	if (!(size >> ABI_SAMPLE_MANTISSA))
+		return size;
+	/* By halves, without a loop whose end depends on the size. */
+	for (step = 32; step; step >>= 1)
+		if (size >> (ABI_SAMPLE_MANTISSA + shift + step))
+			shift += step;
+	/* A mantissa that is rounded up to the next power of two goes over into the exponent. */
+	size = (size + (1ULL << shift >> 1)) >> shift;
+	return (shift << ABI_SAMPLE_MANTISSA) + size;
+}
+
+static inline __u64 abi_sample_size(__u16 code)
+{
+	__u32 exponent = code >> ABI_SAMPLE_MANTISSA;
+	__u64 mantissa = code & ((1 << ABI_SAMPLE_MANTISSA) - 1);
+
+	return exponent ? (mantissa | 1 << ABI_SAMPLE_MANTISSA) << (exponent - 1) : mantissa;
+}
+
+#define ABI_SAMPLE_SIZE_FN(weight, size) ABI_SIZE_FN(weight, 0, abi_sample_size_code(size))
+#define ABI_SAMPLED_SIZE(b) abi_sample_size(ABI_BLOCK_FN(b))
+
+/* abi_site_counts of samples: live_blocks and allocs are in parts of a block, */
+#define ABI_SAMPLE_BLOCK_SHIFT 16
+/* and blocks_variance in parts of a block's square. */
+#define ABI_SAMPLE_VARIANCE_SHIFT 4
+
+/* For how many blocks a sample counts, in these parts. */
+static inline __u64 abi_sample_blocks(__u64 weight, __u64 size)
+{
+	return (weight << ABI_SAMPLE_BLOCK_SHIFT) / (size ? size : 1);
+}
+
+/*
+ * What a sample adds to the estimated variance of the number of blocks. Each of k = weight /
+ * interval Poisson points counts for interval / size blocks, so k (interval / size)^2.
+ */
+static inline __u64 abi_sample_variance(__u64 weight, __u64 size, __u64 interval)
+{
+	__u64 blocks = abi_sample_blocks(weight, size) >> 8;
+	__u64 of_interval = (interval << 8) / (size ? size : 1);
+
+	return blocks * of_interval >> (16 - ABI_SAMPLE_VARIANCE_SHIFT);
+}
+
+#ifndef __bpf__
+static_assert(sizeof(struct abi_usdt_arg) == 16, "abi_usdt_arg");
+static_assert(sizeof(struct abi_sample_spec) == 48, "abi_sample_spec");
+#endif
+
+#endif

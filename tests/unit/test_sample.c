@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sampled depth: what is planned of a file's probes, and what a sample is in the books. */
+#include "bpf/abi_sample.h"
+
+#include "base/cleanup.h"
+#include "build_object.h"
+#include "elf/elf_file.h"
+#include "probe/plan.h"
+#include "probe/sample_plan.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Probes by hand, so that the place of each argument is known. */
+#define NOTE(name, args)                                                                           \
+	"asm(\"990: nop\\n\"\n"                                                                    \
+	"    \".pushsection .note.stapsdt,\\\"\\\",\\\"note\\\"\\n\"\n"                            \
+	"    \".balign 4\\n.4byte 992f-991f, 994f-993f, 3\\n991: .asciz \\\"stapsdt\\\"\\n\"\n"    \
+	"    \"992: .balign 4\\n993: .8byte 990b, 0, semaphore\\n\"\n"                             \
+	"    \".asciz \\\"otel_memory\\\"\\n.asciz \\\"" name "\\\"\\n.asciz \\\"" args            \
+	"\\\"\\n\"\n"                                                                              \
+	"    \"994: .balign 4\\n.popsection\\n\");\n"
+
+static const char source[] =
+	"unsigned short semaphore __attribute__((section(\".probes\"))) = 0;\n"
+	"void show(void)\n{\n" NOTE("alloc", "8@%rdi 8@%rsi 8@$524288") NOTE("free", "8@-8(%rsp)")
+		NOTE("alloc", "8@%rdi 8@name(%rip) 8@%rdx") NOTE("alloc", "8@%rdi 8@%rsi")
+			NOTE("other", "8@%rdi") "}\n";
+
+#ifdef __x86_64__
+static void a_plan_has_frees_first_and_says_what_it_cannot_read(void **state)
+{
+	_cleanup_close_ int fd = build_object(source, "-shared -fPIC");
+	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+	_cleanup_(plan_free_p) struct plan *plan = NULL;
+	uint8_t byte;
+
+	(void)state;
+	if (fd < 0)
+		skip();
+	assert_int_equal(elf_file_new(fd, &file), 0);
+	assert_int_equal(sample_plan_new(file, &plan), 0);
+	assert_int_equal(plan->n_probes, 2);
+	assert_string_equal(plan->probes[0].function, SAMPLE_FREE_NAME);
+	assert_int_equal(plan->probes[0].kind, ABI_SAMPLE_FREE);
+	assert_int_equal(plan->probes[0].sample.arg[0].value, -8);
+	assert_string_equal(plan->probes[1].function, SAMPLE_ALLOC_NAME);
+	assert_int_equal(plan->probes[1].kind, ABI_SAMPLE_ALLOC);
+	assert_int_equal(plan->probes[1].sample.arg[ABI_SAMPLE_WEIGHT].value, 524288);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(plan->probes[i].exits, PLAN_EXIT_NONE);
+		assert_int_not_equal(plan->probes[i].semaphore_offset, 0);
+		assert_int_equal(elf_file_read_offset(file, plan->probes[i].entry_site, &byte, 1),
+				 1);
+		assert_int_equal(byte, 0x90);
+	}
+	/* One whose size nobody can read, and one of another contract. */
+	assert_int_equal(plan->n_skipped, 2);
+	assert_string_equal(plan->skipped[0].function, SAMPLE_ALLOC_NAME);
+	assert_false(plan->skipped[0].forwards);
+}
+#endif
+
+static void a_file_without_probes_has_an_empty_plan(void **state)
+{
+	_cleanup_close_ int fd = build_object("int main(void) { return 0; }", "");
+	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+	_cleanup_(plan_free_p) struct plan *plan = NULL;
+
+	(void)state;
+	if (fd < 0)
+		skip();
+	assert_int_equal(elf_file_new(fd, &file), 0);
+	assert_int_equal(sample_plan_new(file, &plan), 0);
+	assert_int_equal(plan->n_probes, 0);
+	assert_int_equal(plan->n_skipped, 0);
+	assert_true(plan->loads_others);
+}
+
+static void a_size_is_kept_to_half_a_thousandth(void **state)
+{
+	(void)state;
+	for (uint64_t size = 0; size < 2048; size++)
+		assert_int_equal(abi_sample_size(abi_sample_size_code(size)), size);
+	for (uint64_t size = 2048; size < UINT64_C(1) << ABI_SIZE_BITS; size += size / 777 + 1) {
+		double kept = (double)abi_sample_size(abi_sample_size_code(size));
+
+		assert_true(fabs(kept / (double)size - 1) <= 1.0 / 2048);
+	}
+	/* Hostile ones are the largest that a block can be. */
+	assert_int_equal(abi_sample_size_code(UINT64_MAX),
+			 abi_sample_size_code((UINT64_C(1) << ABI_SIZE_BITS) - 1));
+}
+
+static void a_weight_is_kept_beside_it_to_the_byte(void **state)
+{
+	const struct abi_block block = { .size_fn = ABI_SAMPLE_SIZE_FN(UINT64_C(123456789), 4096) };
+
+	(void)state;
+	assert_int_equal(ABI_BLOCK_SIZE(&block), 123456789);
+	assert_int_equal(ABI_SAMPLED_SIZE(&block), 4096);
+}
+
+static void a_sample_counts_for_as_many_blocks_as_it_stands_for(void **state)
+{
+	const double one = 1 << ABI_SAMPLE_BLOCK_SHIFT, unit = 1 << ABI_SAMPLE_VARIANCE_SHIFT;
+	static const struct {
+		uint64_t weight, size, interval;
+	} cases[] = {
+		{ 524288, 24, 524288 },	      { 524288, 1, 524288 },
+		{ 524288, 4096, 524288 },     { 1048576, 1000000, 524288 },
+		{ 65536, 48, 65536 },	      { 3 << 19, 100000, 524288 },
+		{ 1 << 30, 1 << 30, 524288 }, { 524288, 300000, 524288 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		double weight = (double)cases[i].weight, size = (double)cases[i].size;
+		double interval = (double)cases[i].interval;
+		double variance = weight * interval / (size * size);
+
+		assert_true(fabs((double)abi_sample_blocks(cases[i].weight, cases[i].size) / one -
+				 weight / size) <= 1 / one);
+		assert_true(fabs((double)abi_sample_variance(cases[i].weight, cases[i].size,
+							     cases[i].interval) /
+					 unit -
+				 variance) <= 1 / unit + variance / 50);
+	}
+	/* A block of size 0 is none that bytes can have chosen: it must not end the program. */
+	assert_int_equal(abi_sample_blocks(1, 0), 1 << ABI_SAMPLE_BLOCK_SHIFT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#ifdef __x86_64__
+		cmocka_unit_test(a_plan_has_frees_first_and_says_what_it_cannot_read),
+#endif
+		cmocka_unit_test(a_file_without_probes_has_an_empty_plan),
+		cmocka_unit_test(a_size_is_kept_to_half_a_thousandth),
+		cmocka_unit_test(a_weight_is_kept_beside_it_to_the_byte),
+		cmocka_unit_test(a_sample_counts_for_as_many_blocks_as_it_stands_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "elf/usdt_args.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_REGISTER 0xffff
+#define NAME_LEN 8
+
+/* The registers of x86-64 by their halves, with their place in struct pt_regs in words. */
+static const struct {
+	const char *names[4]; /* of 8, 4, 2 and 1 bytes */
+	uint8_t word;
+} x86_registers[] = {
+	{ { "rax", "eax", "ax", "al" }, 10 },	  { { "rbx", "ebx", "bx", "bl" }, 5 },
+	{ { "rcx", "ecx", "cx", "cl" }, 11 },	  { { "rdx", "edx", "dx", "dl" }, 12 },
+	{ { "rsi", "esi", "si", "sil" }, 13 },	  { { "rdi", "edi", "di", "dil" }, 14 },
+	{ { "rbp", "ebp", "bp", "bpl" }, 4 },	  { { "rsp", "esp", "sp", "spl" }, 19 },
+	{ { "r8", "r8d", "r8w", "r8b" }, 9 },	  { { "r9", "r9d", "r9w", "r9b" }, 8 },
+	{ { "r10", "r10d", "r10w", "r10b" }, 7 }, { { "r11", "r11d", "r11w", "r11b" }, 6 },
+	{ { "r12", "r12d", "r12w", "r12b" }, 3 }, { { "r13", "r13d", "r13w", "r13b" }, 2 },
+	{ { "r14", "r14d", "r14w", "r14b" }, 1 }, { { "r15", "r15d", "r15w", "r15b" }, 0 },
+};
+#define X86_REGISTERS (sizeof(x86_registers) / sizeof(x86_registers[0]))
+
+/* arm64: x0 to x30 and sp are the first words of struct pt_regs (struct user_pt_regs). */
+#define ARM64_SP_WORD 31
+
+/* Copies a name of letters and digits; what is longer is no register's. */
+static const char *take_name(const char *at, char name[NAME_LEN])
+{
+	size_t len = 0;
+
+	while (isalnum((unsigned char)at[len]))
+		len++;
+	if (len >= NAME_LEN)
+		len = 0;
+	memcpy(name, at, len);
+	name[len] = '\0';
+	return at + len;
+}
+
+static uint16_t x86_register(const char *name)
+{
+	for (size_t i = 0; i < X86_REGISTERS; i++)
+		for (size_t k = 0; k < 4; k++)
+			if (strcmp(name, x86_registers[i].names[k]) == 0)
+				return x86_registers[i].word * 8U;
+	return NO_REGISTER;
+}
+
+static uint16_t arm64_register(const char *name)
+{
+	char *end;
+	unsigned long n;
+
+	if (strcmp(name, "sp") == 0)
+		return ARM64_SP_WORD * 8;
+	if ((name[0] != 'x' && name[0] != 'w') || !isdigit((unsigned char)name[1]))
+		return NO_REGISTER;
+	n = strtoul(name + 1, &end, 10);
+	return *end == '\0' && n < ARM64_SP_WORD ? n * 8 : NO_REGISTER;
+}
+
+/* A number with a sign; addresses and sizes have 64 bits with or without one. */
+static const char *take_number(const char *at, __s64 *ret)
+{
+	char *end;
+
+	*ret = 0;
+	if (*at != '-' && !isdigit((unsigned char)*at))
+		return at;
+	*ret = *at == '-' ? strtoll(at, &end, 0) : (__s64)strtoull(at, &end, 0);
+	return end;
+}
+
+static const char *skip_spaces(const char *at)
+{
+	while (*at == ' ')
+		at++;
+	return at;
+}
+
+/* "%rdi" */
+static const char *take_x86_register(const char *at, uint16_t *ret)
+{
+	char name[NAME_LEN];
+
+	if (*at != '%')
+		return NULL;
+	at = take_name(at + 1, name);
+	*ret = x86_register(name);
+	return *ret == NO_REGISTER ? NULL : at;
+}
+
+/* What is between the parentheses of a memory operand: "%rbp)", "%rax,%rbx,8)". */
+static const char *take_x86_address(const char *at, struct abi_usdt_arg *arg)
+{
+	__s64 scale = 1;
+
+	at = take_x86_register(at, &arg->reg);
+	if (!at)
+		return NULL;
+	if (*at == ',') {
+		at = take_x86_register(at + 1, &arg->index);
+		if (at && *at == ',')
+			at = take_number(at + 1, &scale);
+		if (!at || (scale != 1 && scale != 2 && scale != 4 && scale != 8))
+			return NULL;
+		arg->shift = scale == 8 ? 3 : scale == 4 ? 2 : scale == 2;
+	}
+	return *at == ')' ? at + 1 : NULL;
+}
+
+static const char *take_x86(const char *at, struct abi_usdt_arg *arg)
+{
+	const char *number = *at == '$' ? at + 1 : at, *end;
+
+	if (*at == '%') {
+		arg->place = ABI_USDT_REGISTER;
+		return take_x86_register(at, &arg->reg);
+	}
+	end = take_number(number, &arg->value);
+	if (*at == '$') {
+		arg->place = ABI_USDT_CONSTANT;
+		return end == number ? NULL : end;
+	}
+	arg->place = ABI_USDT_MEMORY;
+	return *end == '(' ? take_x86_address(end + 1, arg) : NULL;
+}
+
+static const char *take_arm64_register(const char *at, uint16_t *ret)
+{
+	char name[NAME_LEN];
+
+	at = take_name(at, name);
+	*ret = arm64_register(name);
+	return *ret == NO_REGISTER ? NULL : at;
+}
+
+/* "x0", "5", "[sp, 16]", "[x1]" */
+static const char *take_arm64(const char *at, struct abi_usdt_arg *arg)
+{
+	const char *end = take_number(at, &arg->value);
+
+	if (end != at) {
+		arg->place = ABI_USDT_CONSTANT;
+		return end;
+	}
+	arg->place = *at == '[' ? ABI_USDT_MEMORY : ABI_USDT_REGISTER;
+	at = take_arm64_register(at + (*at == '['), &arg->reg);
+	if (!at || arg->place == ABI_USDT_REGISTER)
+		return at;
+	if (*at == ',') {
+		const char *number = skip_spaces(at + 1);
+
+		number += *number == '#';
+		at = take_number(number, &arg->value);
+		if (at == number)
+			return NULL;
+	}
+	return *at == ']' ? at + 1 : NULL;
+}
+
+/* "-4@" */
+static const char *take_size(const char *at, struct abi_usdt_arg *arg)
+{
+	__s64 bytes;
+
+	at = take_number(at, &bytes);
+	arg->is_signed = bytes < 0;
+	if (bytes < 0)
+		bytes = (__s64) - (__u64)bytes;
+	arg->bytes = (uint8_t)bytes;
+	if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+		return NULL;
+	return *at == '@' ? at + 1 : NULL;
+}
+
+int usdt_args_parse(const char *text, uint16_t machine, struct abi_usdt_arg *ret_args, size_t max)
+{
+	const char *at = skip_spaces(text);
+	int n = 0;
+
+	if (machine != EM_X86_64 && machine != EM_AARCH64)
+		return -EOPNOTSUPP;
+	while (*at && (size_t)n < max) {
+		struct abi_usdt_arg arg = { .index = ABI_USDT_NO_INDEX };
+
+		at = take_size(at, &arg);
+		if (at)
+			at = machine == EM_X86_64 ? take_x86(at, &arg) : take_arm64(at, &arg);
+		if (!at || (*at && *at != ' '))
+			return -EINVAL;
+		ret_args[n++] = arg;
+		at = skip_spaces(at);
+	}
+	return n;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/sample_plan.h"
+
+#include "base/vec.h"
+#include "elf/elf_file.h"
+#include "elf/usdt_args.h"
+#include "elf/usdt_notes.h"
+#include "probe/insn.h"
+#include "probe/plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PROVIDER "otel_memory"
+
+static const char why_arguments[] =
+	"its arguments are in no place that can be read: register, constant, memory by registers";
+
+static const struct sample_probe {
+	const char *name;     /* in the notes */
+	const char *function; /* in reports */
+	uint8_t kind;
+	int n_args;
+} sample_probes[] = {
+	/* Frees first: see struct plan. */
+	{ "free", SAMPLE_FREE_NAME, ABI_SAMPLE_FREE, 1 },
+	{ "alloc", SAMPLE_ALLOC_NAME, ABI_SAMPLE_ALLOC, ABI_SAMPLE_ARGS },
+};
+#define SAMPLE_PROBES (sizeof(sample_probes) / sizeof(sample_probes[0]))
+
+typedef VEC(struct plan_probe) probe_list;
+typedef VEC(struct plan_skipped) skipped_list;
+
+static int add(const struct sample_probe *kind, const struct usdt_probe *usdt, uint16_t machine,
+	       probe_list *probes, skipped_list *skipped)
+{
+	struct plan_probe probe = {
+		.function = kind->function,
+		.kind = kind->kind,
+		.exits = PLAN_EXIT_NONE,
+		.function_offset = usdt->offset,
+		.entry_site = usdt->offset,
+		.semaphore_offset = usdt->semaphore_offset,
+	};
+	int n = usdt_args_parse(usdt->args, machine, probe.sample.arg, (size_t)kind->n_args);
+
+	if (n == kind->n_args)
+		return vec_push(probes, probe);
+	return vec_push(skipped, (struct plan_skipped){ kind->function, false, why_arguments });
+}
+
+int sample_plan_new(struct elf_file *file, struct plan **ret_plan)
+{
+	_cleanup_(usdt_notes_done) struct usdt_notes notes = { 0 };
+	_cleanup_(plan_free_p) struct plan *plan = calloc(1, sizeof(*plan));
+	skipped_list skipped = { 0 };
+	probe_list probes = { 0 };
+	int r = 0;
+
+	if (elf_file_machine(file) != INSN_NATIVE_MACHINE)
+		return -EOPNOTSUPP;
+	if (plan)
+		r = usdt_notes_read(file, PROVIDER, &notes);
+	for (size_t kind = 0; kind < SAMPLE_PROBES; kind++)
+		for (size_t i = 0; i < notes.n && r == 0; i++)
+			if (strcmp(notes.probes[i].name, sample_probes[kind].name) == 0)
+				r = add(&sample_probes[kind], &notes.probes[i],
+					elf_file_machine(file), &probes, &skipped);
+	if (!plan || r) {
+		vec_done(&probes);
+		vec_done(&skipped);
+		return r ? r : -ENOMEM;
+	}
+	plan->has_symbols = elf_file_has_symbols(file);
+	plan->is_static_executable = elf_file_is_static_executable(file);
+	plan->loads_others = elf_file_loads_others(file);
+	plan->n_probes = probes.len;
+	plan->probes = probes.data;
+	plan->n_skipped = skipped.len;
+	plan->skipped = skipped.data;
+	*ret_plan = TAKE_PTR(plan);
+	return 0;
+}

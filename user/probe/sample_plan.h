@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The plan of an object at sampled depth: the USDT probes of otel_memory that it has, and where
+ * their arguments are. Stands for plan_new() there, and gives the same struct plan.
+ */
+#ifndef MEMTRACED_PROBE_SAMPLE_PLAN_H
+#define MEMTRACED_PROBE_SAMPLE_PLAN_H
+
+struct elf_file;
+struct plan;
+
+/* As of the plan's functions; the provider of both. */
+#define SAMPLE_ALLOC_NAME "otel_memory:alloc"
+#define SAMPLE_FREE_NAME "otel_memory:free"
+
+/*
+ * A plan without exits, marks and inner frees. A probe whose arguments nobody can evaluate is among
+ * what is skipped. 0, or -EOPNOTSUPP: of another machine; -ENOMEM.
+ */
+int sample_plan_new(struct elf_file *file, struct plan **ret_plan);
+
+#endif

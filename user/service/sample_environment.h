@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What --sample puts into the environment of a command.
+ */
+#ifndef MEMTRACED_SERVICE_SAMPLE_ENVIRONMENT_H
+#define MEMTRACED_SERVICE_SAMPLE_ENVIRONMENT_H
+
+struct options;
+
+/*
+ * The variables to set for the command: the user's (--env), and with --sample the interval unless
+ * the user has set it. NULL-terminated, for words_free. 0 or -ENOMEM.
+ */
+int sample_environment(const struct options *options, char ***ret_words);
+
+#endif

@@ -41,6 +41,28 @@ SAMPLE_EXPORT void *rallocx(void *block, size_t size, int flags)
 	return other;
 }
 
+/* In place: the block counts anew, with as much of what was asked for as is there. */
+SAMPLE_EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags);
+SAMPLE_EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags)
+{
+	static void *place;
+	size_t (*function)(void *, size_t, size_t, int) = next_find(&place, "xallocx");
+	struct sampled_block was;
+	size_t real, got;
+
+	if (!function)
+		return 0;
+	real = function(block, size, extra, flags);
+	if (real < size)
+		return real;
+	got = real - size < extra ? real : size + extra;
+	if (sample_may_have(block))
+		(void)sample_forget(block, &was); /* told there, if it was sampled */
+	if (!sample_pass(got))
+		sample_allocated(block, got);
+	return real;
+}
+
 SAMPLE_EXPORT void dallocx(void *block, int flags);
 SAMPLE_EXPORT void dallocx(void *block, int flags)
 {

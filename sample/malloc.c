@@ -25,13 +25,11 @@ SAMPLE_EXPORT void *malloc(size_t size)
 
 SAMPLE_EXPORT void *calloc(size_t n, size_t size)
 {
-	size_t total;
-	void *block;
+	uint64_t mark = sample_mark();
+	void *block = next.calloc(n, size);
 
-	if (__builtin_mul_overflow(n, size, &total) || sample_pass(total))
-		return next.calloc(n, size);
-	block = next.calloc(n, size);
-	sample_allocated(block, total);
+	if (block)
+		sample_returned(block, n * size, mark);
 	return block;
 }
 
@@ -110,55 +108,56 @@ static void *no_function(void)
 SAMPLE_EXPORT void *memalign(size_t alignment, size_t size)
 {
 	static void *place;
+	uint64_t mark = sample_mark();
 	void *(*function)(size_t, size_t) = next_find(&place, "memalign");
 	void *block = function ? function(alignment, size) : no_function();
 
-	if (!sample_pass(size))
-		sample_allocated(block, size);
+	sample_returned(block, size, mark);
 	return block;
 }
 
 SAMPLE_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
 	static void *place;
+	uint64_t mark = sample_mark();
 	void *(*function)(size_t, size_t) = next_find(&place, "aligned_alloc");
 	void *block = function ? function(alignment, size) : no_function();
 
-	if (!sample_pass(size))
-		sample_allocated(block, size);
+	sample_returned(block, size, mark);
 	return block;
 }
 
 SAMPLE_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size)
 {
 	static void *place;
+	uint64_t mark = sample_mark();
 	int (*function)(void **, size_t, size_t) = next_find(&place, "posix_memalign");
 	int r = function ? function(ret_block, alignment, size) : ENOMEM;
 
-	if (r == 0 && !sample_pass(size))
-		sample_allocated(*ret_block, size);
+	if (r == 0)
+		sample_returned(*ret_block, size, mark);
 	return r;
 }
 
 SAMPLE_EXPORT void *valloc(size_t size)
 {
 	static void *place;
+	uint64_t mark = sample_mark();
 	void *(*function)(size_t) = next_find(&place, "valloc");
 	void *block = function ? function(size) : no_function();
 
-	if (!sample_pass(size))
-		sample_allocated(block, size);
+	sample_returned(block, size, mark);
 	return block;
 }
 
 SAMPLE_EXPORT void *pvalloc(size_t size)
 {
 	static void *place;
+	uint64_t mark = sample_mark();
 	void *(*function)(size_t) = next_find(&place, "pvalloc");
 	void *block = function ? function(size) : no_function();
 
-	if (!sample_pass(size))
-		sample_allocated(block, size);
+	sample_returned(block, size, mark);
 	return block;
 }
 

@@ -22,7 +22,7 @@ static struct {
 	size_t used;
 } first_blocks;
 
-static __thread bool finding __attribute__((tls_model("initial-exec")));
+static __thread bool finding;
 
 static void *first_block(size_t size)
 {

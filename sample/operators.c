@@ -2,7 +2,8 @@
 /*
  * C++'s operators new and delete, by the names that the Itanium ABI gives them, so that no C++
  * run-time library is needed. Those of a run-time library call malloc, where the block counts;
- * those of an allocator do not, and count here. An operator new may throw: nothing is held across
+ * those of an allocator count here, unless they have called what counts all the same (jemalloc's
+ * aligned ones): then the countdown has moved. An operator new may throw: nothing is held across
  * the call.
  */
 #include "sample/next.h"
@@ -79,14 +80,16 @@ struct nothrow;
 		static struct operator operator;                                                   \
 		void *(*function)params =                                                          \
 			operator_function(&operator, #name, __builtin_return_address(0));          \
+		uint64_t mark;                                                                     \
 		void *block;                                                                       \
                                                                                                    \
 		if (!function)                                                                     \
 			return plain_new(size, alignment_or_0, throws);                            \
-		if (!operator.counts || sample_pass(size))                                         \
+		if (!operator.counts)                                                              \
 			return function args;                                                      \
+		mark = sample_mark();                                                              \
 		block = function args;                                                             \
-		sample_allocated(block, size);                                                     \
+		sample_returned(block, size, mark);                                                \
 		return block;                                                                      \
 	}
 

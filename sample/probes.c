@@ -5,18 +5,12 @@
 #include <sys/sdt.h>
 
 /*
- * Linux 6.18 to 7.1 make a call of a five-byte nop that is probed, in place of a trap
- * (arch/x86/kernel/uprobes.c, can_optimize), if it lies within one page. That call pushes its
- * return address, so that nothing may be in the red zone: sample.mk says so to the compiler. From
- * 7.2 on only ten-byte nops are: their prefix is one that older kernels refuse to probe.
+ * The header's nop of one byte is emulated behind a trap. Of five bytes, Linux 6.18 to 7.1 would
+ * make a call at the first hit, which is faster; but fork does not copy the page that is called, so
+ * that a child dies of SIGSEGV at its next sample ("uprobes/x86: Allow to copy uprobe trampolines
+ * on fork").
  */
-#ifdef __x86_64__
-#undef _SDT_NOP
-#define _SDT_NOP .nops 5
-#endif
-
-/* A cache line of its own, and so one page. */
-#define PROBE_FUNCTION __attribute__((visibility("default"), noinline, aligned(64)))
+#define PROBE_FUNCTION __attribute__((visibility("default"), noinline))
 #define SEMAPHORE __attribute__((visibility("hidden"), section(".probes")))
 
 SEMAPHORE unsigned short otel_memory_alloc_semaphore;

@@ -136,6 +136,7 @@ void sample_allocated(void *block, size_t size)
 
 	if (thread->busy)
 		return;
+	thread->drawn++;
 	thread->busy = true;
 	if (thread_counts(thread)) {
 		samples = sampler_take(&thread->sampler, &sample_process.rate, size);

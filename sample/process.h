@@ -30,13 +30,12 @@ struct sample_thread {
 	struct sampler sampler;
 	bool seeded;
 	bool busy;
-	uint64_t owed; /* weight of samples for which sampled_set had no room */
+	uint64_t drawn; /* calls of sample_allocated() */
+	uint64_t owed;	/* weight of samples for which sampled_set had no room */
 };
 
 extern struct sample_process sample_process __attribute__((visibility("hidden")));
-/* In the static block of the program's start: no call, and no memory, is needed to reach it. */
-extern __thread struct sample_thread sample_thread
-	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern __thread struct sample_thread sample_thread __attribute__((visibility("hidden")));
 
 #define SAMPLE_EXPORT __attribute__((visibility("default")))
 #define SAMPLE_RARELY(x) __builtin_expect(!!(x), 0)
@@ -54,6 +53,21 @@ static inline bool sample_may_have(const void *block)
 
 /* Behind an allocation that sample_pass() has not let pass. NULL is legal: it failed. */
 void sample_allocated(void *block, size_t size);
+
+/*
+ * Around a call of a function that may itself call one of ours, by which the block counts then
+ * (musl's calloc calls malloc): the mark is another one afterwards.
+ */
+static inline uint64_t sample_mark(void)
+{
+	return sample_thread.sampler.left ^ sample_thread.drawn << 40;
+}
+
+static inline void sample_returned(void *block, size_t size, uint64_t mark)
+{
+	if (sample_mark() == mark && !sample_pass(size))
+		sample_allocated(block, size);
+}
 
 /*
  * Before a block goes for which sample_may_have() is true. True: it was sampled, its end has been

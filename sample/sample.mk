@@ -10,9 +10,10 @@ SAMPLE_OBJS := $(SAMPLE_SRCS:%.c=$(O)/%.o)
 SAMPLE_PURE_OBJS := $(O)/sample/sampled_set.o $(O)/sample/sampler.o
 
 # -fno-builtin: a compiler that knows what malloc is makes calls of malloc in malloc. -fexceptions:
-# operators new throw through ours. The red zone: sample/probes.c.
+# operators new throw through ours. initial-exec: threads' variables are reached without a call, and
+# without memory.
 SAMPLE_CFLAGS = -std=gnu11 $(CROSS_FLAGS) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -I. -fPIC \
-	-fvisibility=hidden -fno-builtin -fexceptions $(if $(filter x86,$(ARCH)),-mno-red-zone)
+	-fvisibility=hidden -fno-builtin -fexceptions -ftls-model=initial-exec
 SAMPLE_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) -shared -Wl,--no-undefined -Wl,-z,now -Wl,-z,nodelete \
 	-Wl,-soname,$(notdir $(SAMPLE_LIB))
 

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""libmemtraced-sample.so in real programs, heard by tracefs (usdt.py). With an interval of one byte
+each byte is a sample: the weights are the sizes and must be what the program counts itself."""
+
+import os
+import shutil
+
+import usdt
+
+from lib import (Place, Skip, need_program, need_root, read_counts, run, scaled, scratch, send_line,
+                 started, target, test)
+
+LIBRARY = "libmemtraced-sample.so"
+
+
+def copy_of_library(folder):
+    """Of its own, so that no other test's processes are heard."""
+    path = os.path.join(folder, LIBRARY)
+    shutil.copy(os.path.join(Place.build, LIBRARY), path)
+    return path
+
+
+class Heard:
+    """What came of one program under the library."""
+
+    def __init__(self, done, events, own):
+        self.done, self.events, self.own = done, events, own
+
+    def allocated(self):
+        return sum(event.weight for event in self.events)
+
+    def live_bytes(self):
+        """Of one process; each block is told once, and no free is of another one."""
+        live = {}
+        for event in self.events:
+            if event.name == "alloc":
+                assert event.block not in live, f"{event.block:#x} is told twice"
+                live[event.block] = event.weight
+            else:
+                assert live.pop(event.block, None), f"{event.block:#x} was not told"
+        return sum(live.values())
+
+
+def heard(command, interval=1, preload="", status=0, **env):
+    with scratch() as folder, scratch() as counts:
+        library = copy_of_library(folder)
+        with usdt.listening(library) as listener:
+            done = run(command, timeout=120, env={
+                **os.environ, "LD_PRELOAD": f"{library} {preload}".strip(),
+                "MEMTRACED_SAMPLE_INTERVAL": str(interval), "SELF_COUNTS": counts, **env})
+            assert done.returncode == status, f"{done.returncode}: {done.stderr[-2000:]}"
+            own = [image for images in read_counts(counts).values() for image in images]
+            return Heard(done, listener.events(), own[0] if own else None)
+
+
+def only_main_differs(program, calls, preload=""):
+    """As in test_allocators.py: what goes on beside main() is the same when that does nothing."""
+    path = target(program)
+    if not os.path.exists(path):
+        raise Skip(f"{program} was not built")
+    nothing, all_ = (heard([path, str(n)], preload=preload) for n in (0, calls))
+    assert all_.own["allocs"] > calls // 3, all_.own
+    for what, mine, own in (("bytes", Heard.allocated, "bytes"),
+                            ("live bytes", Heard.live_bytes, "live_bytes")):
+        beside = mine(nothing) - nothing.own[own]
+        assert 0 <= beside < 200000, f"{what} beside main(): {beside}"
+        assert mine(all_) - all_.own[own] == beside, \
+            f"{what}: {mine(all_)} told, {all_.own[own]} by the program, {beside} beside it"
+
+
+@test(need_root, usdt.need_tracefs, each=["glibc", "musl", "jemalloc", "tcmalloc", "mimalloc"])
+def every_function_counts_once(family):
+    only_main_differs(f"families-{family}", scaled(3000, 30000))
+
+
+@test(need_root, usdt.need_tracefs,
+      each=["", "libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"])
+def operators_count_once(preload):
+    only_main_differs("operators", scaled(3000, 30000), preload)
+
+
+# Allocates when it is told to, by the C library's malloc and of a size that nobody else asks for.
+ON_COMMAND = """
+import ctypes, sys
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+libc.free.argtypes = [ctypes.c_void_p]
+blocks = []
+for line in sys.stdin:
+    if line.strip() == "malloc":
+        blocks += [libc.malloc(31337) for _ in range(100)]
+    else:
+        for block in blocks:
+            libc.free(block)
+        blocks = []
+    print(line.strip(), len(blocks), flush=True)
+"""
+
+
+@test(need_root, usdt.need_tracefs)
+def nothing_is_told_while_nobody_listens():
+    with scratch() as folder:
+        library = copy_of_library(folder)
+        env = {**os.environ, "LD_PRELOAD": library, "MEMTRACED_SAMPLE_INTERVAL": "1"}
+        with usdt.listening(library, on=False) as listener, \
+                started(["/usr/bin/python3", "-c", ON_COMMAND], env=env) as process:
+            def blocks(command):
+                send_line(process, command)
+                process.lines.until(command)
+                return [event for event in listener.events() if event.size == 31337]
+
+            assert not blocks("malloc")
+            assert not listener.events(), "told although nobody listens"
+            listener.listen()
+            told = blocks("malloc")
+            assert len(told) == 100 and all(event.weight == 31337 for event in told), told
+            blocks("free")
+            freed = [event.block for event in listener.events() if event.name == "free"]
+            assert all(event.block in freed for event in told), "a free was not told"
+            assert len(blocks("malloc")) == 200
+            listener.listen(False)
+            blocks("free")
+            listener.listen()
+            assert len(blocks("malloc")) == 300, "what went unheard is in the way of others"
+
+
+@test(need_root, usdt.need_tracefs, need_program("clang"))
+def a_program_with_a_sanitizer_is_left_alone():
+    with scratch() as folder:
+        source = os.path.join(folder, "leak.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write("#include <stdlib.h>\nint main(void) { return !malloc(1 << 20); }\n")
+        program = os.path.join(folder, "leak")
+        built = run(["clang", "-fsanitize=address", "-o", program, source])
+        if built.returncode:
+            raise Skip(f"clang has no AddressSanitizer here: {built.stderr[-200:]}")
+        run_ = heard([program], ASAN_OPTIONS="detect_leaks=0")
+        assert not run_.events, run_.events[:3]
+        assert "not sampled: AddressSanitizer is its allocator" in run_.done.stderr, \
+            run_.done.stderr
+
+
+@test(need_root, usdt.need_tracefs)
+def a_seed_makes_a_run_that_can_be_had_again_and_others_differ():
+    def weights(seed):
+        run_ = heard([target("million"), "20000"], 4096, MEMTRACED_SAMPLE_SEED=str(seed))
+        return [event.weight for event in run_.events if event.name == "alloc"], \
+            [event.size for event in run_.events if event.name == "alloc"]
+
+    first = weights(1)
+    assert first[0] and first == weights(1)
+    assert first != weights(2)
+
+
+@test(need_root, usdt.need_tracefs, each=["", "0", "-5", "512KiB", "99999999999999999999"])
+def an_interval_that_is_none_is_the_usual_one(interval):
+    run_ = heard(["/usr/bin/python3", "-c", "x = [bytes(100000) for _ in range(1000)]"], interval)
+    assert run_.events
+    assert all(event.weight % 524288 == 0 for event in run_.events), run_.events[:3]
+
+
+@test(need_root, usdt.need_tracefs, each=["threads", "forks", "exceptions", "throwing", "bad_alloc",
+                                          "ctors", "dl", "failures"])
+def programs_do_what_they_do_without_it(program):
+    """At an interval at which there are many samples; the target checks itself."""
+    path = target(program)
+    run_ = heard([path], 512)
+    assert run_.events, "nothing was told"

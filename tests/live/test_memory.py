@@ -8,8 +8,9 @@ import time
 
 import schema
 
-from lib import (counting, exact, memtraced, need_kernel, need_root, read_counts, scaled, scratch,
-                 started, target, test, trace)
+from lib import (counting, exact, heap_sites, load_report, memtraced, need_kernel, need_root,
+                 need_speed, read_counts, scaled, scratch, started, target, test, trace,
+                 with_function)
 
 MIB = 1 << 20
 
@@ -41,11 +42,15 @@ def own_bytes(pid):
     return total
 
 
-def most_until_its_end(process):
+def all_bytes(pid):
+    return maps_bytes(pid) + own_bytes(pid)
+
+
+def most_until_its_end(process, bytes_of=all_bytes):
     most = samples = 0
     while process.poll() is None:
         try:
-            most = max(most, maps_bytes(process.pid) + own_bytes(process.pid))
+            most = max(most, bytes_of(process.pid))
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             break
         samples += 1
@@ -78,6 +83,39 @@ def a_limit_holds_with_a_million_live_blocks(limit):
     errors, = [process["heap_errors"] for process in report["processes"]]
     assert errors == [], errors[:1]
     assert alloc["frees"] + alloc["unknown_frees"] == true["frees"], (alloc, true)
+
+
+def within(limit, *command, bytes_of=all_bytes):
+    """(the report, memory at its largest) under --memory-limit."""
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        with started([memtraced(), "-q", "-o", f"json:{path}", f"--memory-limit={limit}", "--",
+                      *command]) as process:
+            most, samples = most_until_its_end(process, bytes_of)
+            assert process.wait(60) == 0 and samples > 5, samples
+        return load_report(path), most
+
+
+@test(need_root, need_kernel(6, 4), need_speed, each=["96M", "1G"], timeout=180)
+def a_limit_holds_with_more_places_than_there_is_room_for(limit):
+    """What finds no room for its place is counted, and no place is shown that has nothing."""
+    report, most = within(limit, target("branches"), "15")
+    assert most <= {"96M": 96, "1G": 1024}[limit] * MIB, most / MIB
+    (process,) = report["processes"]
+    places = with_function(heap_sites(process), "branch")
+    lost = report["coverage"]["lost"].get("site-map-full", 0)
+    assert sum(site["allocs"] for site in places) + lost == 1 << 15, (len(places), lost)
+    assert process["alloc"]["allocs"] + lost == 1 << 15, process["alloc"]
+    assert all(site["allocs"] == site["live_blocks"] == 1 for site in places)
+    assert (lost > 0) == (limit == "96M") == (not report["coverage"]["exact"]), lost
+
+
+@test(need_root, need_kernel(6, 4), timeout=60)
+def maps_take_memory_as_they_fill():
+    few, many = (within("1G", target("branches"), depth, bytes_of=maps_bytes)[1]
+                 for depth in ("4", "14"))
+    # Hashes of 16,384 stacks; their sites are in a table that is there at once.
+    assert few + (1 << 20) < many, (few / MIB, many / MIB)
 
 
 @test(need_root, need_kernel(6, 4), each=["parent", "child"], timeout=120)

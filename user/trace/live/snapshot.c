@@ -51,18 +51,25 @@ static bool wanted(const struct snapshot *s, uint32_t slot)
 	return slot < s->n_processes && s->processes[slot].wanted;
 }
 
+static struct snapshot_site *site_find(const struct snapshot *s, uint32_t slot, uint16_t fn,
+				       uint64_t stack)
+{
+	const struct snapshot_site key = { .stack = stack, .slot = slot, .fn = fn };
+
+	return hashmap_find(s->by_key, &key);
+}
+
 static struct snapshot_site *site_get(struct snapshot *s, uint32_t slot, uint16_t fn,
 				      uint64_t stack)
 {
-	struct snapshot_site key = { .stack = stack, .slot = slot, .fn = fn }, *site;
+	struct snapshot_site *site = site_find(s, slot, fn, stack);
 
-	site = hashmap_find(s->by_key, &key);
 	if (site)
 		return site;
 	site = malloc(sizeof(*site));
 	if (!site)
 		return NULL;
-	*site = key;
+	*site = (struct snapshot_site){ .stack = stack, .slot = slot, .fn = fn };
 	site->oldest_tick = UINT32_MAX;
 	if (hashmap_insert(s->by_key, site)) {
 		free(site);
@@ -237,11 +244,12 @@ static int on_block(const struct walked_block *walked, void *userdata)
 	struct snapshot *s = userdata;
 
 	if (walked->freed_era == BLOCK_LIVE && wanted(s, slot)) {
-		struct snapshot_site *site = site_get(s, slot, function_of(s, block), block->stack);
+		struct snapshot_site *site =
+			site_find(s, slot, function_of(s, block), block->stack);
 
-		if (!site)
-			return -ENOMEM;
-		add_age(s, site, block);
+		/* Else it is of after the cut, or its site found no room, which was counted. */
+		if (site)
+			add_age(s, site, block);
 	}
 	return s->forked.len ? add_inherited(s, walked) : 0;
 }

@@ -10,7 +10,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 import schema
 from cgroups import cgroup, move
@@ -415,44 +414,3 @@ def a_storm_of_short_processes(how):
 def rss(pid):
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         return int(re.search(r"VmRSS:\s*(\d+)", file.read()).group(1)) << 10
-
-
-@test(need_root, need_program("gcc"), timeout=1500)
-def a_host_under_a_fork_storm_and_a_compile_job():
-    """For a minute, ten in check-long, or MEMTRACED_SECONDS: all is accounted for, memory stays,
-    losses are shown."""
-    seconds = int(os.environ.get("MEMTRACED_SECONDS") or scaled(60, 600))
-    loop = "while :; do \"$0\" 40 60 > /dev/null; done"
-    compile_ = "while :; do gcc -O1 -c -x c -o /dev/null \"$0\"; done"
-    with scratch() as folder:
-        program = os.path.join(folder, "in-a-storm")
-        shutil.copy(target("forkrun"), program)
-        source = os.path.join(folder, "source.c")
-        with open(source, "w", encoding="ascii") as file:
-            file.write("#include <stdio.h>\n" + "".join(
-                f"int f{i}(int x) {{ return printf(\"%d\", x * {i}); }}\n" for i in range(300)))
-        env = dict(os.environ, **counting(folder))
-        with tracing("-a") as wide:
-            known(wide, [program, "2", "60"])
-            begun, memory = time.monotonic(), []
-            first, _ = of_program(wide.report(), "in-a-storm")
-            with started(["sh", "-c", loop, program], env=env, stdout=subprocess.DEVNULL,
-                         start_new_session=True) as storm, \
-                    started(["sh", "-c", compile_, source], stdout=subprocess.DEVNULL,
-                            start_new_session=True) as job:
-                while time.monotonic() < begun + seconds:
-                    time.sleep(seconds / 12)
-                    memory.append(rss(wide.process.pid))
-                for process in (storm, job):
-                    os.killpg(process.pid, signal.SIGTERM)
-            report = wide.finish()
-        counts = [i for found in read_counts(os.path.join(folder, "all")).values() for i in found]
-    last, processes = of_program(report, "in-a-storm")
-    lost = report["coverage"]["lost"]
-    true = sum(i["allocs"] for i in counts)
-    # The one that was killed has not written its own count.
-    assert processes >= len(counts) > 100, (processes, len(counts))
-    assert last["allocs"] - first["allocs"] >= true or not report["coverage"]["exact"], \
-        (last, first, true, lost)
-    half = len(memory) // 2
-    assert max(memory[half:]) < max(memory[:half]) + (64 << 20), f"memory grows: {memory}"

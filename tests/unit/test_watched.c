@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/daemon/watch/watched.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,12 +98,37 @@ static void what_is_one_too_many_is_counted(void **state)
 	assert_int_equal(watched_count(watched).processes_left_out, 0);
 }
 
+/* What one sweep in ten seconds sees in a week: a new process each time, and the oldest ends. */
+static void a_week_takes_no_more_memory_than_a_day(void **state)
+{
+	_cleanup_(watched_free_p) struct watched *watched = NULL;
+	const uint64_t sweeps_a_day = 8640, living = 100;
+	size_t held[7];
+
+	(void)state;
+	assert_int_equal(watched_new(&watched), 0);
+	for (uint64_t sweep = 1; sweep <= 7 * sweeps_a_day; sweep++) {
+		uint64_t now_ns = 10 * sweep * SECOND;
+
+		watched_begin(watched);
+		for (uint64_t born = sweep; born < sweep + living; born++)
+			add(watched, (pid_t)(born % 30000 + 1), born, born % 90 * MIB, now_ns);
+		watched_end(watched);
+		assert_int_equal(watched_count(watched).processes, living);
+		if (sweep % sweeps_a_day == 0)
+			held[sweep / sweeps_a_day - 1] = mallinfo2().uordblks;
+	}
+	for (size_t day = 1; day < 7; day++)
+		assert_int_equal(held[day], held[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_sweep_does_not_see_is_forgotten),
 		cmocka_unit_test(a_pid_that_came_again_has_a_series_of_its_own),
 		cmocka_unit_test(what_is_one_too_many_is_counted),
+		cmocka_unit_test(a_week_takes_no_more_memory_than_a_day),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static void try_host(const char *text)
 /* Whatever was let in has all that the service needs, within the bounds of the manual. */
 static void check_rule(const struct service_rule *rule)
 {
-	check(rule->name[0] && strlen(rule->name) <= SERVICE_RULE_NAME_MOST);
+	check(rule->name[0] && strlen(rule->name) <= NAMED_SECTION_MOST);
 	check(rule->when && rule->format && rule->above >= 0 && rule->line > 0);
 	check(!rule->of_max || rule->metric == RULE_CGROUP_MEMORY);
 	check(rule->metric != RULE_CGROUP_PRESSURE || rule->above <= 10000);

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "config/named_section.h"
 #include "config/near_name.h"
 #include "config/spec_text.h"
 #include "config/units.h"
@@ -194,33 +195,10 @@ static int apply_when(struct service_rule *rule, const char *value, struct strbu
 
 /* --- the other keys -------------------------------------------------------------------------- */
 
-static int set_text(char **field, const char *value)
-{
-	char *copy = strdup(value);
-
-	if (!copy)
-		return -ENOMEM;
-	free(*field);
-	*field = copy;
-	return 0;
-}
-
-static int set_time(uint64_t *field, const char *name, const char *value, uint64_t least_ns,
-		    struct strbuf *why)
-{
-	uint64_t ns;
-
-	if (parse_duration(value, &ns) < 0 || ns < least_ns || ns > 30 * DAY_NS)
-		return spec_error(why, "'%s' is no value of '%s': give a time from %us to 30d",
-				  value, name, (unsigned int)(least_ns / SECOND_NS));
-	*field = ns;
-	return 0;
-}
-
 static int apply_comm(struct service_rule *rule, const char *value, struct strbuf *why)
 {
 	(void)why;
-	return set_text(&rule->comm, value);
+	return named_section_text(&rule->comm, value);
 }
 
 static int apply_cgroup(struct service_rule *rule, const char *value, struct strbuf *why)
@@ -230,29 +208,29 @@ static int apply_cgroup(struct service_rule *rule, const char *value, struct str
 				  "'%s' is no value of 'cgroup': give a path below the root as a "
 				  "pattern, as in /system.slice/*",
 				  value);
-	return set_text(&rule->cgroup, value);
+	return named_section_text(&rule->cgroup, value);
 }
 
 static int apply_uid(struct service_rule *rule, const char *value, struct strbuf *why)
 {
 	(void)why;
-	return set_text(&rule->user, value);
+	return named_section_text(&rule->user, value);
 }
 
 static int apply_trace(struct service_rule *rule, const char *value, struct strbuf *why)
 {
-	return set_time(&rule->trace_ns, "trace", value, SECOND_NS, why);
+	return named_section_time(&rule->trace_ns, "trace", value, SECOND_NS, 30 * DAY_NS, why);
 }
 
 static int apply_format(struct service_rule *rule, const char *value, struct strbuf *why)
 {
 	(void)why;
-	return set_text(&rule->format, value);
+	return named_section_text(&rule->format, value);
 }
 
 static int apply_cooldown(struct service_rule *rule, const char *value, struct strbuf *why)
 {
-	return set_time(&rule->cooldown_ns, "cooldown", value, 0, why);
+	return named_section_time(&rule->cooldown_ns, "cooldown", value, 0, 30 * DAY_NS, why);
 }
 
 static int apply_max_at_once(struct service_rule *rule, const char *value, struct strbuf *why)
@@ -286,16 +264,11 @@ unsigned int service_rule_line(const struct service_rule *rule, const char *key)
 
 static int unknown_key(const char *name, struct strbuf *why)
 {
-	struct near_name near;
-	const char *meant;
+	const char *names[SERVICE_RULE_KEYS + 1] = { NULL };
 
-	near_name_init(&near, name);
 	for (size_t i = 0; i < SERVICE_RULE_KEYS; i++)
-		near_name_offer(&near, keys[i].name);
-	meant = near_name_get(&near);
-	if (meant)
-		return spec_error(why, "rules have no key '%s'; did you mean '%s'?", name, meant);
-	return spec_error(why, "rules have no key '%s'; memtraced(8) lists the keys", name);
+		names[i] = keys[i].name;
+	return named_section_unknown("rules", name, names, why);
 }
 
 static int apply(struct service_rule *rule, unsigned int line, const char *name, const char *value,
@@ -319,9 +292,7 @@ static int apply(struct service_rule *rule, unsigned int line, const char *name,
 
 bool service_rules_has(const char *section)
 {
-	size_t len = strlen(SECTION);
-
-	return strncmp(section, SECTION, len) == 0 && (section[len] == '\0' || section[len] == ' ');
+	return named_section_is(section, SECTION);
 }
 
 static void rule_done(struct service_rule *rule)
@@ -359,18 +330,12 @@ static int add_rule(struct service_rules *rules, const char *name, unsigned int 
 static int find_rule(struct service_rules *rules, const char *section, unsigned int line,
 		     struct service_rule **ret_rule, struct strbuf *why)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789-_.";
-	const char *name = section + strlen(SECTION);
+	const char *name;
 	size_t i = 0;
-	int r;
+	int r = named_section_name(section, SECTION, &name, why);
 
-	name += strspn(name, " ");
-	if (*name == '\0' || name[strspn(name, letters)] || strlen(name) > SERVICE_RULE_NAME_MOST)
-		return spec_error(why,
-				  "[%s] is no rule: give it a name of letters, digits, '-', '_' "
-				  "and '.', %d at most, as in [rule leak]",
-				  section, SERVICE_RULE_NAME_MOST);
+	if (r < 0)
+		return r;
 	while (i < rules->n && strcmp(rules->list[i].name, name) != 0)
 		i++;
 	if (i == SERVICE_RULES_MOST)

@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #define SERVICE_RULES_MOST 32
-#define SERVICE_RULE_NAME_MOST 32
 #define SERVICE_RULE_KEYS 8
 
 enum rule_metric {

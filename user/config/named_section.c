@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/named_section.h"
 
+#include "base/clock.h"
 #include "config/near_name.h"
 #include "config/spec_text.h"
 #include "config/units.h"
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECOND_NS UINT64_C(1000000000)
 #define DAY_NS (86400 * SECOND_NS)
 
 bool named_section_is(const char *section, const char *kind)

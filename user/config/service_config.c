@@ -313,8 +313,8 @@ static int unknown(struct parser *p, const char *section, const char *name)
 	return fail(p, "unknown key '[%s] %s'; memtraced(8) lists the keys", section, name);
 }
 
-/* `r` and *why as service_rules.h gives them. */
-static int fail_rule(struct parser *p, int r, const struct strbuf *why)
+/* `r` and *why as service_rules.h and push_targets.h give them. */
+static int fail_named(struct parser *p, int r, const struct strbuf *why)
 {
 	return r == -EINVAL ? fail(p, "%s", strbuf_str(why)) : r;
 }
@@ -324,10 +324,15 @@ static int take(struct parser *p, const char *section, const char *name, const c
 	_cleanup_strbuf_ struct strbuf why = {};
 
 	if (service_rules_has(section))
-		return fail_rule(p,
-				 service_rules_take(&p->config->rules, section, p->line, name,
+		return fail_named(p,
+				  service_rules_take(&p->config->rules, section, p->line, name,
+						     value, &why),
+				  &why);
+	if (push_targets_has(section))
+		return fail_named(p,
+				  push_targets_take(&p->config->pushes, section, p->line, name,
 						    value, &why),
-				 &why);
+				  &why);
 	for (size_t i = 0; i < N_KEYS; i++) {
 		if (strcmp(keys[i].section, section) != 0 || strcmp(keys[i].name, name) != 0)
 			continue;
@@ -385,13 +390,24 @@ static int check_rules(struct parser *p)
 	p->line = line;
 	if (r == 0 && rules->n > 0 && !p->config->watches)
 		return fail(p, "rules need what [watch] enabled = no turns off");
-	return fail_rule(p, r, &why);
+	return fail_named(p, r, &why);
+}
+
+static int check_pushes(struct parser *p)
+{
+	_cleanup_strbuf_ struct strbuf why = {};
+	unsigned int line = p->line;
+	int r = push_targets_check(&p->config->pushes, &line, &why);
+
+	p->line = line;
+	return fail_named(p, r, &why);
 }
 
 /* What only all keys together can say. */
 static int check(struct parser *p)
 {
 	const struct service_config *c = p->config;
+	int r;
 
 	for (size_t i = 0; i < c->n_listens; i++) {
 		if (c->listens[i].address.ss_family == AF_UNIX || c->listens[i].is_loopback)
@@ -409,7 +425,8 @@ static int check(struct parser *p)
 	}
 	if (c->seconds_ns > c->max_seconds_ns)
 		return fail(p, "[trace] seconds is more than max_seconds");
-	return check_rules(p);
+	r = check_rules(p);
+	return r ? r : check_pushes(p);
 }
 
 static int set_defaults(struct service_config *config)
@@ -521,6 +538,7 @@ void service_config_free(struct service_config *config)
 	free(config->target);
 	free(config->cgroup_root);
 	service_rules_done(&config->rules);
+	push_targets_done(&config->pushes);
 	free(config->state_directory);
 	free(config->post_mortem_format);
 	words_free(config->standing);

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "config/push_targets.h"
 #include "config/service_listen.h"
 #include "config/service_rules.h"
 
@@ -46,6 +47,7 @@ struct service_config {
 	char *cgroup_root;	     /* NULL: found among the mounts */
 	uint64_t processes, cgroups; /* [metrics]: so many are shown */
 	struct service_rules rules;  /* [rule NAME] */
+	struct push_targets pushes;  /* [push NAME] */
 	char *state_directory;	     /* [state] */
 	uint64_t max_reports;	     /* files of a user */
 	uint64_t max_state_size;     /* their bytes */

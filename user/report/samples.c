@@ -68,24 +68,29 @@ const char *sample_unit(const struct view_event *event, enum option_sort sort)
 	return view_site_quantity(sort) == SORT_TEMPORARY ? "allocations" : "bytes";
 }
 
+int samples_of_process(const struct view_process *process, sample_fn fn, void *userdata)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < process->n_sites; i++) {
+		const struct view_site *site = &process->sites[i];
+		const struct sample sample = {
+			.image = process->image,
+			.stack = &site->stack,
+			.site = site,
+		};
+
+		r = fn(&sample, userdata);
+	}
+	return r;
+}
+
 static int each_site(const struct view *view, sample_fn fn, void *userdata)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < view_n_processes(view); i++) {
-		const struct view_process *process = view_process(view, i);
-
-		for (size_t j = 0; r == 0 && j < process->n_sites; j++) {
-			const struct view_site *site = &process->sites[j];
-			const struct sample sample = {
-				.image = process->image,
-				.stack = &site->stack,
-				.site = site,
-			};
-
-			r = fn(&sample, userdata);
-		}
-	}
+	for (size_t i = 0; r == 0 && i < view_n_processes(view); i++)
+		r = samples_of_process(view_process(view, i), fn, userdata);
 	return r;
 }
 

@@ -52,6 +52,8 @@ size_t sample_costs(const struct sample *sample, uint64_t costs[SAMPLE_COSTS]);
 /* 0, or what fn returned when that is not 0. */
 typedef int (*sample_fn)(const struct sample *sample, void *userdata);
 int samples_each(const struct view *view, sample_fn fn, void *userdata);
+/* Of a view of allocations, those of one process. */
+int samples_of_process(const struct view_process *process, sample_fn fn, void *userdata);
 
 /* A frame, or a mark for frames that are not known. */
 struct sample_frame {

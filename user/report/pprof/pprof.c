@@ -7,6 +7,7 @@
 #include "report/diff/diff_writers.h"
 #include "report/gzip_out.h"
 #include "report/pprof/pprof_tables.h"
+#include "report/profile_part.h"
 #include "report/samples.h"
 #include "report/writers.h"
 
@@ -25,6 +26,8 @@ struct profile {
 	struct pprof_tables *tables;
 	struct sample_frames frames; /* of the stack at hand */
 	VEC(uint64_t) locations;
+	const struct profile_part *part; /* what alone is in it; NULL: all of the view */
+	size_t n_samples;
 	bool has_two;	 /* as the second value of each sample */
 	bool is_base;	 /* values are subtracted */
 	const char *of;	 /* which run comments are about: "before: "; NULL: there is one */
@@ -126,6 +129,31 @@ static void put_event_type(struct profile *profile, const struct view_event *eve
 	pprof_tables_put(profile->tables, &part);
 }
 
+static void put_part_types(struct profile *profile)
+{
+	const struct profile_part_type *names = profile_part_types(profile->part->kind);
+	struct profile_part_time time = profile_part_time(profile->view, profile->part);
+	struct pprof_tables *tables = profile->tables;
+	Pprof__ValueType types[PROFILE_PART_TYPES], period, *pointers[PROFILE_PART_TYPES];
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+	const struct view_event *event = NULL;
+
+	(void)view_job(profile->view, &event); /* NULL: allocations */
+	for (size_t i = 0; i < PROFILE_PART_TYPES; i++) {
+		types[i] = value_type(tables, names[i].type, names[i].unit);
+		pointers[i] = &types[i];
+	}
+	period = event ? types[1] : value_type(tables, "space", "bytes");
+	part.n_sample_type = PROFILE_PART_TYPES;
+	part.sample_type = pointers;
+	part.default_sample_type = types[1].type;
+	part.period_type = &period;
+	part.period = event ? as_value(event->asked->period_ns) : 1;
+	part.time_nanos = as_value(time.start_ns);
+	part.duration_nanos = as_value(time.length_ns);
+	pprof_tables_put(tables, &part);
+}
+
 static void put_comment(struct profile *profile, const char *text)
 {
 	_cleanup_strbuf_ struct strbuf whole = { 0 };
@@ -224,13 +252,13 @@ static void add_labels(struct profile *profile, const struct sample *sample, str
 	const struct view_site *site = sample->site;
 	Pprof__Label *label;
 
-	if (image->known)
+	if (image->known && !profile->part)
 		add_label(profile, labels, "pid")->num = image->pid;
-	if (*image->comm)
+	if (*image->comm && !profile->part)
 		add_label(profile, labels, "process")->str =
 			pprof_tables_string(profile->tables, image->comm);
 	/* The mean, as in Go's profiles. */
-	if (site && site->allocs > 0 && site->bytes >= site->allocs) {
+	if (site && site->allocs > 0 && site->bytes >= site->allocs && !profile->part) {
 		label = add_label(profile, labels, "bytes");
 		label->num = as_value(site->bytes / site->allocs);
 		label->num_unit = pprof_tables_string(profile->tables, "bytes");
@@ -273,7 +301,10 @@ static int put_sample(const struct sample *from, void *userdata)
 	struct labels labels = { .n = 0 };
 	int r;
 
-	sample.n_value = fill_values(profile, from, values);
+	if (!profile->part)
+		sample.n_value = fill_values(profile, from, values);
+	else if (profile_part_values(profile->view, profile->part, from, values))
+		sample.n_value = PROFILE_PART_TYPES;
 	sample.value = values;
 	if (sample.n_value == 0)
 		return 0;
@@ -282,6 +313,7 @@ static int put_sample(const struct sample *from, void *userdata)
 	r = add_locations(profile, from->stack);
 	if (r < 0)
 		return r;
+	profile->n_samples++;
 	add_labels(profile, from, &labels);
 	sample.n_location_id = profile->locations.len;
 	sample.location_id = profile->locations.data;
@@ -319,6 +351,21 @@ static int put_profile(struct profile *profile, const void *of)
 	return r < 0 ? r : pprof_tables_end(profile->tables);
 }
 
+static int put_part(struct profile *profile, const void *of)
+{
+	const struct profile_part *part = of;
+	int r = pprof_tables_main(profile->tables, model_exe_mapping(view_model(profile->view),
+								     part->process->image->slot));
+
+	if (r < 0)
+		return r;
+	put_part_types(profile);
+	r = put_comments(profile);
+	if (r == 0)
+		r = profile_part_each(profile->view, part, put_sample, profile);
+	return r < 0 ? r : pprof_tables_end(profile->tables);
+}
+
 /* Writes a profile whose contents `put` gives. */
 static int write_profile(struct profile *profile, FILE *file,
 			 int (*put)(struct profile *profile, const void *of), const void *of)
@@ -346,6 +393,14 @@ int pprof_write(const struct view *view, FILE *file)
 	const struct view_event *event;
 
 	return view_job(view, &event) ? write_profile(&profile, file, put_profile, event) : 0;
+}
+
+int pprof_write_part(const struct view *view, const struct profile_part *part, FILE *file)
+{
+	struct profile profile = { .view = view, .part = part };
+	int r = write_profile(&profile, file, put_part, part);
+
+	return r < 0 ? r : profile.n_samples > 0;
 }
 
 static int put_members(struct profile *profile, const struct diff *diff)

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "report/report.h"
 #include "service/daemon/privileges.h"
+#include "service/daemon/push/push.h"
 #include "service/daemon/reports/post_mortem.h"
 #include "service/daemon/reports/reports.h"
 #include "service/daemon/routes/routes.h"
@@ -72,6 +73,8 @@ static int configure(struct service *service)
 		r = check_format(config, &error);
 	if (r == 0 && config->token_file)
 		r = token_read(config->token_file, &token, &error);
+	if (r == 0)
+		r = push_check(config, &error);
 	if (r == 0 && service->rules)
 		r = rules_configure(service->rules, config);
 	if (r < 0) {
@@ -86,6 +89,8 @@ static int configure(struct service *service)
 		traces_configure(service->traces, service->config);
 	if (service->watch)
 		watch_configure(service->watch, service->config);
+	if (service->push)
+		(void)push_configure(service->push, service->config); /* the rest goes on without */
 	return 0;
 }
 
@@ -260,6 +265,13 @@ static int add_timers(struct service *service)
 	return r ? r : on_hour(service);
 }
 
+static void on_trace_ends(uint64_t trace, void *userdata)
+{
+	const struct service *service = userdata;
+
+	push_trace_ends(service->push, trace);
+}
+
 static int begin_traces(struct service *service)
 {
 	const struct traces_opts opts = {
@@ -268,6 +280,7 @@ static int begin_traces(struct service *service)
 		.worker = service->worker,
 		.is_kill = post_mortem_is_due,
 		.killed = post_mortem_write,
+		.ends = on_trace_ends,
 		.userdata = service,
 	};
 
@@ -294,6 +307,10 @@ static int begin(struct running *running)
 		r = rules_new(service, &service->rules);
 	if (r == 0)
 		r = rules_configure(service->rules, service->config);
+	if (r == 0)
+		r = push_new(service->loop, service->traces, &service->push);
+	if (r == 0)
+		r = push_configure(service->push, service->config);
 	if (r < 0) {
 		log_error("setting up: %s", strerror(-r));
 		return r;
@@ -314,6 +331,7 @@ static int timeout_ms(const struct service *service)
 {
 	int ms = min_timeout(traces_timeout_ms(service->traces), watch_timeout_ms(service->watch));
 
+	ms = min_timeout(ms, push_timeout_ms(service->push));
 	vec_foreach(&service->servers, server)
 		ms = min_timeout(ms, http_server_timeout_ms(*server));
 	return ms;
@@ -331,6 +349,7 @@ static int run(struct service *service)
 		traces_run(service->traces);
 		if (watch_run(service->watch))
 			rules_look(service->rules);
+		push_run(service->push);
 		vec_foreach(&service->servers, server)
 			http_server_run(*server);
 	}
@@ -350,6 +369,9 @@ static void end(struct running *running)
 	vec_done(&running->listeners);
 	if (service->traces)
 		traces_finish(service->traces);
+	if (service->push)
+		push_finish(service->push);
+	push_free(service->push);
 	traces_free(service->traces);
 	rules_free(service->rules);
 	watch_free(service->watch);

@@ -14,6 +14,7 @@
 #include "service/http/query.h"
 #include "service/http/server.h"
 
+struct push;
 struct rules;
 struct worker;
 
@@ -24,6 +25,7 @@ struct service {
 	struct traces *traces;
 	struct watch *watch;
 	struct rules *rules;
+	struct push *push;
 	struct worker *worker; /* which parses what others wrote */
 	VEC(struct http_server *) servers;
 	char *token; /* NULL: none */

@@ -7,6 +7,7 @@
 #include "report/report.h"
 #include "report/text/text.h"
 #include "service/daemon/privileges.h"
+#include "service/daemon/push/push.h"
 #include "service/daemon/reports/recordings.h"
 #include "service/daemon/reports/reports.h"
 #include "service/daemon/routes/permits.h"
@@ -226,6 +227,28 @@ static void add_rules(const struct service_call *call, struct strbuf *out)
 	}
 }
 
+/* Profiles are of any user's processes as well. */
+static void add_pushes(const struct service_call *call, struct strbuf *out)
+{
+	char size[FORMAT_UNIT_LEN];
+	struct push_info info;
+
+	if (!http_peer_is_root(&call->who))
+		return;
+	for (size_t i = 0; push_at(call->service->push, i, &info); i++) {
+		strbuf_addf(out,
+			    "push %s to %s: %" PRIu64 " profiles sent, %" PRIu64
+			    " rejected, %" PRIu64 " dropped; %" PRIu64 " wait (%s)%s\n",
+			    info.name, info.url, info.counts.sent, info.counts.rejected,
+			    info.counts.dropped, info.waiting,
+			    format_size((int64_t)info.waiting_bytes, size),
+			    info.is_failing ? "; it fails now: the log says why" : "");
+		if (info.untaken)
+			strbuf_addf(out, "push %s: %" PRIu64 " times profiles could not be made\n",
+				    info.name, info.untaken);
+	}
+}
+
 int ctl_route_status(struct service_call *call, struct http_answer *answer)
 {
 	const struct service *service = call->service;
@@ -244,6 +267,7 @@ int ctl_route_status(struct service_call *call, struct http_answer *answer)
 	add_watch(service->watch, &answer->body);
 	add_budget(service->traces, &answer->body);
 	add_rules(call, &answer->body);
+	add_pushes(call, &answer->body);
 	for (size_t i = 0; traces_at(service->traces, i, &info); i++)
 		add_trace(call, &info, &answer->body);
 	return 0;

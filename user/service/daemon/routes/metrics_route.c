@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "report/metrics_out.h"
+#include "service/daemon/push/push_metrics.h"
 #include "service/daemon/routes/process_rows.h"
 #include "service/daemon/routes/routes.h"
 #include "service/daemon/trace/traces_cost.h"
@@ -238,6 +239,7 @@ int metrics_route(struct service_call *call, struct http_answer *answer)
 	put_traces(call->service, &out);
 	put_budget(call->service->traces, &out);
 	put_rules(call->service->rules, &out);
+	push_metrics_put(call->service->push, &out);
 	put_http(call->service, &out);
 	put_self(call->service, &out);
 	r_end = metrics_out_end(&out);

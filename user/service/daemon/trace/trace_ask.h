@@ -33,6 +33,8 @@ struct trace_ask {
  */
 typedef bool (*traces_is_kill_fn)(const struct record_process_end *end);
 typedef void (*traces_killed_fn)(const struct view *view, uid_t asked, void *userdata);
+/* It is about to be gone: the last moment for traces_show. */
+typedef void (*traces_ends_fn)(uint64_t trace, void *userdata);
 
 struct worker;
 
@@ -42,6 +44,7 @@ struct traces_opts {
 	struct worker *worker; /* the sessions' */
 	traces_is_kill_fn is_kill;
 	traces_killed_fn killed;
+	traces_ends_fn ends;
 	void *userdata;
 };
 

@@ -22,6 +22,7 @@ struct trace_wait {
 };
 
 struct trace {
+	uint64_t id;
 	enum trace_kind kind;
 	pid_t pid;
 	uid_t uid;		  /* of who had it begin */
@@ -46,6 +47,7 @@ struct traces {
 	struct traces_opts opts;
 	const struct service_config *config;
 	VEC(struct trace *) list;
+	uint64_t last_id;
 	uint64_t begun, refused, untold;
 	struct budget budget;
 	uint64_t call_ns; /* that a call costs */

@@ -162,6 +162,7 @@ static int add_trace(struct traces *traces, const struct trace_ask *ask, const c
 
 	if (!trace)
 		return -ENOMEM;
+	trace->id = ++traces->last_id;
 	trace->kind = ask->kind;
 	trace->pid = ask->pid;
 	trace->uid = ask->uid;
@@ -429,6 +430,7 @@ void traces_run(struct traces *traces)
 			i++;
 			continue;
 		}
+		traces->opts.ends(trace->id, traces->opts.userdata);
 		/* Without memory nothing is owed. */
 		(void)budget_end(&traces->budget, &trace->use, trace->pid, trace->info.start_ticks,
 				 clock_monotonic_ns());
@@ -445,7 +447,17 @@ void traces_finish(struct traces *traces)
 		tell_kills(traces, *trace);
 		while ((*trace)->waits)
 			answer(traces, *trace, (*trace)->waits);
+		traces->opts.ends((*trace)->id, traces->opts.userdata);
 	}
+}
+
+int traces_show(struct traces *traces, uint64_t id, const struct report_opts *opts,
+		int (*fn)(const struct view *view, void *userdata), void *userdata)
+{
+	vec_foreach(&traces->list, trace)
+		if ((*trace)->id == id && (*trace)->error == 0)
+			return session_show((*trace)->session, opts, fn, userdata);
+	return -ENOENT;
 }
 
 bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret_info)
@@ -457,6 +469,7 @@ bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret
 		return false;
 	trace = traces->list.data[index];
 	*ret_info = (struct trace_info){
+		.id = trace->id,
 		.kind = trace->kind,
 		.pid = trace->pid,
 		.comm = trace->standing ? trace->standing : trace->info.comm,

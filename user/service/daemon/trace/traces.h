@@ -48,6 +48,7 @@ int traces_timeout_ms(const struct traces *traces);
 void traces_run(struct traces *traces);
 
 struct trace_info {
+	uint64_t id; /* no other one's, ever */
 	enum trace_kind kind;
 	pid_t pid;
 	const char *comm; /* or the names of a standing trace */
@@ -62,6 +63,9 @@ struct trace_info {
 bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret_info);
 /* Kills of which nothing was told, as there were too many at a time, or tracing failed. */
 uint64_t traces_untold(const struct traces *traces);
+/* What it has by now, as session_show; -ENOENT: there is no such trace, or it failed. */
+int traces_show(struct traces *traces, uint64_t id, const struct report_opts *opts,
+		int (*fn)(const struct view *view, void *userdata), void *userdata);
 /* How many were begun, and how many refused as one too many. */
 uint64_t traces_begun(const struct traces *traces);
 uint64_t traces_refused(const struct traces *traces);

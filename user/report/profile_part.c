@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/profile_part.h"
+
+static const struct profile_part_type types[PUSH_PROFILES][PROFILE_PART_TYPES] = {
+	[PUSH_HEAP] = { { "inuse_objects", "count" }, { "inuse_space", "bytes" } },
+	[PUSH_ALLOCS] = { { "alloc_objects", "count" }, { "alloc_space", "bytes" } },
+	[PUSH_CPU] = { { "samples", "count" }, { "cpu", "nanoseconds" } },
+};
+
+const struct profile_part_type *profile_part_types(enum push_profile kind)
+{
+	return types[kind];
+}
+
+static int64_t as_value(uint64_t value)
+{
+	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
+}
+
+bool profile_part_values(const struct view *view, const struct profile_part *part,
+			 const struct sample *sample, int64_t values[PROFILE_PART_TYPES])
+{
+	const struct view_event *event = NULL;
+	struct baseline_news news;
+
+	if (part->kind == PUSH_HEAP) {
+		values[0] = sample->site->live_blocks;
+		values[1] = sample->site->live_bytes;
+		return values[0] > 0 || values[1] > 0;
+	}
+	news = baseline_since(part->base, sample);
+	(void)view_job(view, &event); /* NULL: allocations */
+	values[0] = as_value(news.count);
+	values[1] = as_value(event ? news.count * event->asked->period_ns : news.value);
+	return news.count > 0;
+}
+
+struct profile_part_time profile_part_time(const struct view *view, const struct profile_part *part)
+{
+	const struct record_run *run = model_run(view_model(view));
+	uint64_t now_ns = view_now_ns(view), begin_ns = now_ns;
+
+	if (!run || now_ns < run->start_ns)
+		return (struct profile_part_time){};
+	if (part->kind != PUSH_HEAP)
+		begin_ns = part->base ? baseline_time_ns(part->base) : run->start_ns;
+	return (struct profile_part_time){
+		.start_ns = run->start_realtime_ns + (begin_ns - run->start_ns),
+		.length_ns = now_ns - begin_ns,
+	};
+}
+
+struct filter {
+	const struct model_process *image;
+	sample_fn fn;
+	void *userdata;
+};
+
+static int pass(const struct sample *sample, void *userdata)
+{
+	const struct filter *filter = userdata;
+
+	return sample->image == filter->image ? filter->fn(sample, filter->userdata) : 0;
+}
+
+int profile_part_each(const struct view *view, const struct profile_part *part, sample_fn fn,
+		      void *userdata)
+{
+	struct filter filter = { part->process->image, fn, userdata };
+
+	if (part->kind != PUSH_CPU)
+		return samples_of_process(part->process, fn, userdata);
+	return samples_each(view, pass, &filter);
+}

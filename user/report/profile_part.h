@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Profiles that are pushed: of one process, and of one kind, so that a server can tell what is a
+ * level (heap) from what is to be added up (allocs, cpu: what came since the profile before).
+ */
+#ifndef MEMTRACED_REPORT_PROFILE_PART_H
+#define MEMTRACED_REPORT_PROFILE_PART_H
+
+#include "config/push_targets.h"
+#include "report/baseline.h"
+
+#include <stdio.h>
+
+#define PROFILE_PART_TYPES 2 /* values of each sample */
+
+struct profile_part {
+	enum push_profile kind; /* PUSH_CPU of a view of that job, else of one of allocations */
+	const struct view_process *process;
+	const struct baseline *base; /* NULL: all since the beginning */
+};
+
+struct profile_part_type {
+	const char *type, *unit;
+};
+
+/* Names and units of a sample's values, as Go's profiles have them. */
+const struct profile_part_type *profile_part_types(enum push_profile kind);
+
+/* False: the sample has nothing for this profile. */
+bool profile_part_values(const struct view *view, const struct profile_part *part,
+			 const struct sample *sample, int64_t values[PROFILE_PART_TYPES]);
+
+/* When it begins and for how long it is, UNIX time; a level has no length. */
+struct profile_part_time {
+	uint64_t start_ns, length_ns;
+};
+struct profile_part_time profile_part_time(const struct view *view,
+					   const struct profile_part *part);
+
+/* As samples_each, of that process alone. */
+int profile_part_each(const struct view *view, const struct profile_part *part, sample_fn fn,
+		      void *userdata);
+
+/*
+ * As pprof's format: gzipped. Its samples have no labels but their class, where that is mmap:
+ * servers make series of these. 1; 0: it would have no samples, and is of no use; -ENOMEM or -EIO.
+ */
+int pprof_write_part(const struct view *view, const struct profile_part *part, FILE *file);
+
+#endif

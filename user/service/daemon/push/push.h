@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Profiles of what is traced, pushed to the servers of the configuration ([push NAME]): at their
+ * interval, and when a trace ends. Begins no traces itself. On the thread of the loop.
+ */
+#ifndef MEMTRACED_SERVICE_DAEMON_PUSH_PUSH_H
+#define MEMTRACED_SERVICE_DAEMON_PUSH_PUSH_H
+
+#include "base/loop.h"
+#include "service/daemon/push/push_queue.h"
+#include "service/daemon/trace/traces.h"
+
+struct push;
+
+/* Both outlive it. 0 or negative errno. */
+int push_new(struct loop *loop, struct traces *traces, struct push **ret_push);
+/* Without push_finish, what waits is lost. NULL is legal. */
+void push_free(struct push *push);
+DEFINE_CLEANUP(struct push, push_free)
+
+/*
+ * What the configuration must be for push_configure: libcurl is there, tokens can be read. 0;
+ * -EINVAL with one line in *error; or -ENOMEM.
+ */
+int push_check(const struct service_config *config, struct strbuf *error);
+
+/*
+ * Another configuration, which is borrowed. A target that keeps its name and kind keeps its queue;
+ * that of one which is gone is dropped. 0 or negative errno: then nothing is pushed (logged).
+ */
+int push_configure(struct push *push, const struct service_config *config);
+
+/* To be called in each round of the loop, which may wait for the timeout (-1: any time). */
+void push_run(struct push *push);
+int push_timeout_ms(const struct push *push);
+
+/* A trace is about to be gone: the last that is known of it is pushed. */
+void push_trace_ends(struct push *push, uint64_t trace);
+
+/* Sends what waits, for some seconds at most; what is left then is lost (logged). */
+void push_finish(struct push *push);
+
+struct push_info {
+	const char *name, *url;
+	struct push_counts counts;
+	uint64_t waiting, waiting_bytes; /* in the queue */
+	uint64_t untaken;		 /* times that a trace's profiles could not be made */
+	bool is_failing;
+};
+
+/* The target at `index`, in the order of the file; false: there are no more. */
+bool push_at(const struct push *push, size_t index, struct push_info *ret_info);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/push/push_body.h"
+
+#include "base/clock.h"
+#include "report/text/text.h"
+#include "service/http/answer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#define PROFILE_MOST (64U << 20) /* what is larger is no profile that a server takes */
+#define WHY_MOST 200
+
+/* A query's value: what is not unreserved (RFC 3986) is escaped. */
+static void add_escaped(struct strbuf *out, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-._~";
+
+	for (; *text; text++) {
+		if (strchr(plain, *text))
+			strbuf_addch(out, *text);
+		else
+			strbuf_addf(out, "%%%02X", (unsigned char)*text);
+	}
+}
+
+/* --- Pyroscope ------------------------------------------------------------------------------- */
+
+/* "service{name=value,...}", in which some characters have no place (its labelset.Parse). */
+static void add_pyroscope_name(const struct push_labels *labels, struct strbuf *out)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_.-/";
+	const struct push_labels_row *rows = labels->rows.data;
+
+	for (const char *at = rows[0].value; *at; at++)
+		strbuf_addch(out, strchr(allowed, *at) ? *at : '_');
+	strbuf_addch(out, '{');
+	for (size_t i = 1; i < labels->rows.len; i++) {
+		strbuf_addf(out, "%s%s=", i > 1 ? "," : "", rows[i].name);
+		for (const char *at = rows[i].value; *at; at++)
+			strbuf_addch(out, strchr(",{}", *at) ? '_' : *at);
+	}
+	strbuf_addch(out, '}');
+}
+
+/* A level's length is not known there, but a time must be given. */
+static int make_pyroscope(const struct profile_part_time *time, const struct push_labels *labels,
+			  struct strbuf *profile, struct push_item *item)
+{
+	_cleanup_strbuf_ struct strbuf name = {};
+
+	add_pyroscope_name(labels, &name);
+	strbuf_adds(&item->path, "/ingest?format=pprof&spyName=memtraced&name=");
+	add_escaped(&item->path, strbuf_str(&name));
+	strbuf_addf(&item->path, "&from=%" PRIu64 "&until=%" PRIu64, time->start_ns / SECOND_NS,
+		    (time->start_ns + time->length_ns) / SECOND_NS);
+	item->body = *profile;
+	*profile = (struct strbuf){};
+	return strbuf_error(&name);
+}
+
+/* --- Parca ----------------------------------------------------------------------------------- */
+
+/* RFC 4648, section 4. */
+static void add_base64(struct strbuf *out, const struct strbuf *data)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				     "0123456789+/";
+	const unsigned char *at = (const unsigned char *)data->data;
+
+	for (size_t left = data->len; left > 0; left -= left < 3 ? left : 3, at += 3) {
+		uint32_t three = (uint32_t)at[0] << 16 | (left > 1 ? (uint32_t)at[1] << 8 : 0) |
+				 (left > 2 ? at[2] : 0);
+		const char four[] = { digits[three >> 18], digits[three >> 12 & 63],
+				      left > 1 ? digits[three >> 6 & 63] : '=',
+				      left > 2 ? digits[three & 63] : '=' };
+
+		strbuf_add(out, four, sizeof(four));
+	}
+}
+
+static int add_string(struct strbuf *out, const char *text)
+{
+	struct json_object *string = json_object_new_string(text);
+
+	if (!string)
+		return -ENOMEM;
+	strbuf_adds(out, json_object_to_json_string_ext(string, JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(string);
+	return 0;
+}
+
+static int add_parca_label(struct strbuf *out, const char *name, const char *value)
+{
+	int r;
+
+	strbuf_adds(out, "{\"name\":");
+	r = add_string(out, name);
+	strbuf_adds(out, ",\"value\":");
+	if (r == 0)
+		r = add_string(out, value);
+	strbuf_addch(out, '}');
+	return r;
+}
+
+/* The name by which Parca shows profiles of this kind. */
+static int make_parca(enum push_profile kind, const struct push_labels *labels,
+		      const struct strbuf *profile, struct push_item *item)
+{
+	struct strbuf *out = &item->body;
+	int r;
+
+	strbuf_adds(&item->path, "/profiles/writeraw");
+	strbuf_adds(out, "{\"series\":[{\"labels\":{\"labels\":[");
+	r = add_parca_label(out, "__name__", kind == PUSH_CPU ? "process_cpu" : "memory");
+	for (size_t i = 0; r == 0 && i < labels->rows.len; i++) {
+		strbuf_addch(out, ',');
+		r = add_parca_label(out, labels->rows.data[i].name, labels->rows.data[i].value);
+	}
+	strbuf_adds(out, "]},\"samples\":[{\"rawProfile\":\"");
+	add_base64(out, profile);
+	strbuf_adds(out, "\"}]}]}");
+	return r;
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+/* 1; 0: there are no samples; -ENOMEM or -EIO. */
+static int write_profile(const struct view *view, const struct profile_part *part,
+			 struct strbuf *out)
+{
+	struct answer_stream stream = { .body = out, .most = PROFILE_MOST };
+	FILE *file = answer_stream_open(&stream);
+	int r;
+
+	if (!file)
+		return -ENOMEM;
+	r = pprof_write_part(view, part, file);
+	return fclose(file) != 0 && r >= 0 ? -EIO : r;
+}
+
+static int fill(enum push_to to, const struct view *view, const struct profile_part *part,
+		const struct push_labels *labels, struct push_item *item)
+{
+	struct profile_part_time time = profile_part_time(view, part);
+	_cleanup_strbuf_ struct strbuf profile = {};
+	int made = write_profile(view, part, &profile), r;
+
+	if (made <= 0)
+		return made;
+	r = to == PUSH_PARCA ? make_parca(part->kind, labels, &profile, item) :
+			       make_pyroscope(&time, labels, &profile, item);
+	if (r == 0 && (strbuf_error(&item->path) || strbuf_error(&item->body)))
+		r = -ENOMEM;
+	return r < 0 ? r : 1;
+}
+
+int push_body_make(enum push_to to, const struct view *view, const struct profile_part *part,
+		   const struct push_labels *labels, struct push_item **ret_item)
+{
+	struct push_item *item = calloc(1, sizeof(*item));
+	int r = item ? fill(to, view, part, labels, item) : -ENOMEM;
+
+	if (r == 1)
+		*ret_item = item;
+	else
+		push_item_free(item);
+	return r;
+}
+
+const char *const *push_body_headers(enum push_to to)
+{
+	static const char *const headers[][4] = {
+		[PUSH_PYROSCOPE] = { "Content-Type: application/octet-stream" },
+		[PUSH_PARCA] = { "Content-Type: application/json" },
+	};
+
+	return headers[to];
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+/* RFC 6585 and 9110: too many requests, and whatever is wrong with the server. */
+static bool is_for_now(long status)
+{
+	return status == 429 || status >= 500;
+}
+
+enum push_result push_answer_read(enum push_to to, long status, const struct strbuf *answer,
+				  struct strbuf *why)
+{
+	_cleanup_strbuf_ struct strbuf text = {};
+
+	(void)to;
+	if (status == 0)
+		return PUSH_FAILED;
+	if (status >= 200 && status < 300)
+		return PUSH_SENT;
+	text_clean(&text, strbuf_str(answer));
+	strbuf_addf(why, "it answers with status %ld%s", status, text.len > 0 ? ": " : "");
+	text_clip(why, strbuf_str(&text), WHY_MOST);
+	return is_for_now(status) ? PUSH_REFUSED : PUSH_REJECTED;
+}

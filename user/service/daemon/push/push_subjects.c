@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/push/push_subjects.h"
+
+#include "base/hashmap.h"
+#include "service/daemon/push/push_body.h"
+
+#include <errno.h>
+#include <sys/utsname.h>
+
+/* A process image. */
+struct subject {
+	uint32_t slot;
+	uint64_t round;	      /* the last one that saw it */
+	struct strbuf cgroup; /* "" is not known */
+};
+
+/* A trace. */
+struct told {
+	uint64_t trace;
+	uint64_t round;
+	struct baseline *base; /* NULL: nothing yet */
+	struct hashmap *subjects;
+};
+
+struct push_subjects {
+	struct utsname host;
+	VEC(struct told) list;
+};
+
+static uint64_t subject_hash(const void *item)
+{
+	const struct subject *subject = item;
+
+	return hash_u64(subject->slot);
+}
+
+static bool subject_equal(const void *a, const void *b)
+{
+	const struct subject *x = a, *y = b;
+
+	return x->slot == y->slot;
+}
+
+static void subject_free(void *item)
+{
+	struct subject *subject = item;
+
+	strbuf_done(&subject->cgroup);
+	free(subject);
+}
+
+static const struct hashmap_ops subject_ops = { subject_hash, subject_equal, subject_free };
+
+int push_subjects_new(struct push_subjects **ret_subjects)
+{
+	struct push_subjects *subjects = calloc(1, sizeof(*subjects));
+
+	if (!subjects)
+		return -ENOMEM;
+	(void)uname(&subjects->host); /* fails for a bad pointer alone */
+	*ret_subjects = subjects;
+	return 0;
+}
+
+static void told_done(struct told *told)
+{
+	baseline_free(told->base);
+	hashmap_free(told->subjects);
+}
+
+void push_subjects_free(struct push_subjects *subjects)
+{
+	if (!subjects)
+		return;
+	vec_foreach(&subjects->list, told)
+		told_done(told);
+	vec_done(&subjects->list);
+	free(subjects);
+}
+
+void push_subjects_forget(struct push_subjects *subjects, uint64_t trace)
+{
+	for (size_t i = 0; i < subjects->list.len; i++) {
+		if (subjects->list.data[i].trace != trace)
+			continue;
+		told_done(&subjects->list.data[i]);
+		subjects->list.data[i] = subjects->list.data[--subjects->list.len];
+		return;
+	}
+}
+
+/* Valid until another one is added. */
+static int find_told(struct push_subjects *subjects, uint64_t trace, struct told **ret_told)
+{
+	struct told told = { .trace = trace };
+	int r;
+
+	vec_foreach(&subjects->list, it)
+		if (it->trace == trace) {
+			*ret_told = it;
+			return 0;
+		}
+	r = hashmap_new(&subject_ops, &told.subjects);
+	if (r == 0)
+		r = vec_push(&subjects->list, told);
+	if (r < 0)
+		hashmap_free(told.subjects);
+	else
+		*ret_told = &subjects->list.data[subjects->list.len - 1];
+	return r;
+}
+
+/* --- processes ------------------------------------------------------------------------------- */
+
+static int add_subject(struct told *told, uint32_t slot, struct subject **ret_subject)
+{
+	struct subject *subject = calloc(1, sizeof(*subject));
+	int r;
+
+	if (!subject)
+		return -ENOMEM;
+	subject->slot = slot;
+	r = hashmap_insert(told->subjects, subject);
+	if (r < 0)
+		subject_free(subject);
+	else
+		*ret_subject = subject;
+	return r;
+}
+
+static int find_subject(struct told *told, const struct model_process *image,
+			struct subject **ret_subject)
+{
+	const struct subject key = { .slot = image->slot };
+	struct subject *subject = hashmap_find(told->subjects, &key);
+	_cleanup_strbuf_ struct strbuf cgroup = {};
+	struct cgroup_place place;
+	int r = subject ? 0 : add_subject(told, image->slot, &subject);
+
+	if (r < 0)
+		return r;
+	subject->round = told->round;
+	*ret_subject = subject;
+	/* It may move while it runs; where it ended is where it was. */
+	if (!image->ended && cgroup_place_of_process((pid_t)image->pid, &cgroup, &place) == 0) {
+		strbuf_done(&subject->cgroup);
+		subject->cgroup = cgroup;
+		cgroup = (struct strbuf){};
+	}
+	return 0;
+}
+
+static void forget_gone(struct told *told)
+{
+	struct subject *subject, *gone;
+	size_t pos;
+
+	do {
+		pos = 0;
+		gone = NULL;
+		while (!gone && (subject = hashmap_next(told->subjects, &pos)))
+			gone = subject->round != told->round ? subject : NULL;
+		if (gone)
+			subject_free(hashmap_remove(told->subjects, gone));
+	} while (gone);
+}
+
+/* --- profiles -------------------------------------------------------------------------------- */
+
+struct round {
+	const struct push_subjects *subjects;
+	struct told *told;
+	const struct view *view;
+	const struct push_target *target;
+	bool is_event;
+	push_item_fn fn;
+	void *userdata;
+};
+
+static int take_one(const struct round *round, enum push_profile kind,
+		    const struct view_process *process, const struct push_labels *labels)
+{
+	const struct profile_part part = { kind, process, round->told->base };
+	struct push_item *item;
+	int r = push_body_make(round->target->to, round->view, &part, labels, &item);
+
+	if (r == 1)
+		round->fn(item, round->userdata);
+	return r < 0 ? r : 0;
+}
+
+/* Of who has ended nothing is held any more, and nothing new comes. */
+static bool is_due(const struct round *round, enum push_profile kind,
+		   const struct model_process *image)
+{
+	const struct baseline *base = round->told->base;
+
+	if (!(round->target->profiles & PUSH_BIT(kind)) || (kind == PUSH_CPU) != round->is_event)
+		return false;
+	if (!image->ended)
+		return true;
+	return kind != PUSH_HEAP && (!base || image->end_ns >= baseline_time_ns(base));
+}
+
+static int take_process(const struct round *round, const struct view_process *process)
+{
+	const struct model_process *image = process->image;
+	struct cgroup_place place = { .runtime = "" };
+	struct push_process about = {
+		.pid = (pid_t)image->pid,
+		.comm = image->comm,
+		.exe = image->exe,
+		.host = round->subjects->host.nodename,
+		.place = &place,
+	};
+	struct push_labels labels = {};
+	struct subject *subject;
+	int r = find_subject(round->told, image, &subject), first = 0;
+
+	if (r < 0)
+		return r;
+	about.cgroup = strbuf_str(&subject->cgroup);
+	cgroup_place_find(about.cgroup, &place);
+	first = push_labels_make(&about, round->target, &labels);
+	for (int kind = 0; first == 0 && kind < PUSH_PROFILES; kind++)
+		if (is_due(round, (enum push_profile)kind, image))
+			first = take_one(round, (enum push_profile)kind, process, &labels);
+	push_labels_done(&labels);
+	return first;
+}
+
+int push_subjects_take(struct push_subjects *subjects, uint64_t trace, const struct view *view,
+		       const struct push_target *target, push_item_fn fn, void *userdata)
+{
+	const struct view_event *event = NULL;
+	struct round round = {
+		.subjects = subjects, .view = view, .target = target, .fn = fn, .userdata = userdata
+	};
+	struct baseline *base;
+	int r = find_told(subjects, trace, &round.told), first = 0;
+
+	if (r < 0 || !view_job(view, &event))
+		return r;
+	round.is_event = event != NULL;
+	round.told->round++;
+	for (size_t i = 0; i < view_n_processes(view); i++) {
+		const struct view_process *process = view_process(view, i);
+
+		r = process->image->known ? take_process(&round, process) : 0;
+		first = first ? first : r;
+	}
+	forget_gone(round.told);
+	/* Without it the next profiles would hold what these do. */
+	r = baseline_take(view, &base);
+	if (r < 0)
+		return r;
+	baseline_free(round.told->base);
+	round.told->base = base;
+	return first;
+}

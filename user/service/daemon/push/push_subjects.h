@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What one server has been told so far: of each trace how far its counts were, and of each process
+ * where it belongs, which a process that has ended says no more.
+ */
+#ifndef MEMTRACED_SERVICE_DAEMON_PUSH_PUSH_SUBJECTS_H
+#define MEMTRACED_SERVICE_DAEMON_PUSH_PUSH_SUBJECTS_H
+
+#include "base/cleanup.h"
+#include "config/push_targets.h"
+#include "report/view/view.h"
+#include "service/daemon/push/push_queue.h"
+
+struct push_subjects;
+
+/* 0 or -ENOMEM. */
+int push_subjects_new(struct push_subjects **ret_subjects);
+void push_subjects_free(struct push_subjects *subjects); /* NULL is legal */
+DEFINE_CLEANUP(struct push_subjects, push_subjects_free)
+
+/* Takes the item over. */
+typedef void (*push_item_fn)(struct push_item *item, void *userdata);
+
+/*
+ * The profiles of all processes of this view of a trace: levels as they are, counts since the last
+ * time. 0 or the first negative errno, after the others were made.
+ */
+int push_subjects_take(struct push_subjects *subjects, uint64_t trace, const struct view *view,
+		       const struct push_target *target, push_item_fn fn, void *userdata);
+
+/* The trace is over. */
+void push_subjects_forget(struct push_subjects *subjects, uint64_t trace);
+
+#endif

@@ -9,13 +9,12 @@ import os
 import re
 import signal
 import sys
-import time
 
 import lib
-from lib import (eventually, need_program, need_root, run_memtraced, scratch, started, target, test)
+from lib import (eventually, need_program, need_root, run_memtraced, scratch, target, test)
 from push_server import certificate, push_server, until_sent
-from test_ctl import ctl
 from test_attach import counted, since, started_target, work
+from test_ctl import ctl
 from test_service import finish, service
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay"))
@@ -160,3 +159,205 @@ def counts_add_up_to_what_was_allocated(to):
         # What came between the last time and the end is not lost.
         own = since(counts, pid, before)
         assert Told(to, server, pid).allocs == [own["allocs"], own["bytes"]]
+
+
+# --- servers that fail ----------------------------------------------------------------------------
+
+OK, NO_ANSWER = (200, {}, b""), (None, {}, b"")
+
+
+@contextlib.contextmanager
+def one_process():
+    """Something to push: a process that has blocks and waits."""
+    with scratch() as counts, started_target(counts) as process:
+        process.pid_ = int(process.lines.until("ready"))
+        work(process)
+        yield process
+
+
+@contextlib.contextmanager
+def failing(answer, *more, to="pyroscope"):
+    """A service that pushes a heap each second to a server that answers so."""
+    with scratch() as folder, push_server() as server, one_process():
+        server.answer = answer
+        # A process that is traced from here on has nothing yet: its next blocks are counted.
+        with pushing(folder, push(to, server.url, *more, profiles="heap")) as served, \
+                one_process():
+            served.folder = folder
+            yield served, server
+
+
+def pushed(served, result, name="one"):
+    return served.metric("memtraced_push_profiles_total", target=name, result=result)
+
+
+def failures(served):
+    return served.metric("memtraced_push_failures_total", target="one")
+
+
+@test(need_root, timeout=90)
+def a_server_that_comes_late_gets_what_waited():
+    with scratch() as folder, one_process():
+        port = lib.free_port()
+        with pushing(folder, push("pyroscope", f"http://127.0.0.1:{port}",
+                                  profiles="heap")) as served, one_process():
+            served.said.until(f"memtraced: push one: http://127.0.0.1:{port}: ")
+            eventually(lambda: served.metric("memtraced_push_waiting_profiles", target="one") > 2,
+                       "profiles that wait")
+            assert "it fails now" in ctl(served, "status")
+            assert pushed(served, "sent") == pushed(served, "dropped") == 0
+            with push_server(port) as server:
+                served.said.until(f"memtraced: push one: http://127.0.0.1:{port} takes profiles "
+                                  "again; 0 were dropped", timeout=60)
+                eventually(lambda: pushed(served, "sent") > 2, "profiles that were sent")
+                times = [int(request.query["until"]) for request in server.so_far()]
+                assert times == sorted(times), times
+                assert failures(served) > 0
+
+
+@test(need_root, each=[429, 503], timeout=90)
+def a_server_is_asked_again_when_it_says_so(status):
+    with failing(lambda request: (status, {"Retry-After": "6"}, b"busy")) as (served, server):
+        until_sent(server, 1)
+        first = server.so_far()[0]
+        server.answer = lambda request: OK
+        until_sent(server, 2)
+        second = server.so_far()[1]
+        # Whole seconds on its side, and our clocks are read at either end.
+        assert second.time - first.time > 5, (first.time, second.time)
+        assert second.body == first.body and second.query == first.query
+        assert failures(served) == 1 and pushed(served, "rejected") == 0
+
+
+@test(need_root, timeout=90)
+def what_a_server_rejects_is_not_sent_again():
+    with failing(lambda request: (400, {}, b"bad\x1b[31m profile\n")) as (served, server):
+        served.said.until("memtraced: push one: " + server.url + " takes no such profile: it "
+                          "answers with status 400: bad?[31m profile?")
+        until_sent(server, 3)
+        bodies = [request.body for request in server.so_far()]
+        assert len(set(bodies)) == len(bodies)
+        eventually(lambda: pushed(served, "rejected") >= 3, "rejections")
+        assert failures(served) == pushed(served, "sent") == pushed(served, "dropped") == 0
+
+
+@test(need_root, timeout=90)
+def a_redirection_is_not_followed():
+    with push_server() as other:
+        where = {"Location": other.url + "/ingest"}
+        with failing(lambda request: (307, where, b"")) as (served, server):
+            until_sent(server, 2)
+            eventually(lambda: pushed(served, "rejected") >= 2, "rejections")
+            assert not other.so_far()
+
+
+@test(need_root, timeout=120)
+def a_server_that_hangs_holds_nothing_up():
+    with failing(lambda request: NO_ANSWER, "timeout = 2s") as (served, server):
+        until_sent(server, 1)
+        assert served.text("/healthz") == "ok\n"
+        eventually(lambda: failures(served) >= 2, "time-outs", timeout=40)
+        assert pushed(served, "sent") == 0
+        served.process.send_signal(signal.SIGTERM)
+        served.said.until("memtraced: ")
+        assert served.process.wait(30) == 0
+
+
+@test(need_root, timeout=90)
+def a_huge_answer_is_not_taken():
+    with failing(lambda request: (200, {}, b"x" * (64 << 20))) as (served, _):
+        eventually(lambda: pushed(served, "sent") >= 2, "profiles", timeout=40)
+        assert failures(served) == 0
+        rss = served.metric("process_resident_memory_bytes")
+        eventually(lambda: pushed(served, "sent") >= 5, "more profiles", timeout=40)
+        assert served.metric("process_resident_memory_bytes") < rss + (32 << 20)
+
+
+@test(need_root, timeout=90)
+def a_full_queue_drops_the_oldest_and_counts_them():
+    with failing(lambda request: (503, {"Retry-After": "3000"}, b""),
+                 "queue = 64k", to="parca") as (served, server), contextlib.ExitStack() as more:
+        for _ in range(8):
+            more.enter_context(one_process())
+        until_sent(server, 1)
+        eventually(lambda: pushed(served, "dropped") >= 3, "drops", timeout=60)
+        assert served.metric("memtraced_push_waiting_bytes", target="one") <= 64 << 10
+        waiting = served.metric("memtraced_push_waiting_profiles", target="one")
+        assert waiting > 0
+        served.process.send_signal(signal.SIGTERM)
+        left = int(served.said.until("memtraced: ").split()[0])
+        assert left >= waiting - 1, (left, waiting)
+        assert served.process.wait(30) == 0
+        assert len(server.so_far()) == 1
+
+
+# --- configuration --------------------------------------------------------------------------------
+
+def reload(served, folder, change):
+    path = os.path.join(folder, "memtraced.conf")
+    with open(path, encoding="ascii") as file:
+        text = change(file.read())
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+    served.process.send_signal(signal.SIGHUP)
+
+
+@test(need_root, timeout=120)
+def a_reload_moves_a_target_with_what_waits():
+    with push_server() as other, failing(lambda request: (503, {}, b"")) as (served, server):
+        until_sent(server, 1)
+        first = server.so_far()[0]
+        reload(served, served.folder, lambda text: text.replace(server.url, other.url))
+        served.said.until("memtraced: the configuration was read anew")
+        until_sent(other, 1)
+        assert other.so_far()[0].body == first.body
+        # Then there is none any more.
+        reload(served, served.folder, lambda text: text[:text.index("[push")])
+        served.said.until("memtraced: the configuration was read anew")
+        assert 'target="one"' not in served.text("/metrics")
+        n = len(other.so_far())
+        assert served.text("/healthz") == "ok\n" and len(other.so_far()) == n
+
+
+@test(need_root, each=["Bearer", "Basic"], timeout=90)
+def a_token_is_sent(scheme):
+    with scratch() as folder, push_server() as server, one_process():
+        path = os.path.join(folder, "token")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("0123456789abcdefXYZ\n")
+        os.chmod(path, 0o600)
+        more = [f"token_file = {path}", *(["user = me"] if scheme == "Basic" else [])]
+        with pushing(folder, push("parca", server.url, *more, profiles="heap")), one_process():
+            until_sent(server, 1)
+            sent = "0123456789abcdefXYZ"
+            if scheme == "Basic":
+                sent = base64.b64encode(b"me:" + sent.encode()).decode()
+            assert server.so_far()[0].headers["Authorization"] == f"{scheme} {sent}"
+
+
+@test(need_root, need_program("openssl"), timeout=120)
+def a_servers_certificate_is_checked():
+    with scratch() as folder, one_process():
+        pem = certificate(folder)
+        with push_server(certificate=pem) as server:
+            targets = (push("pyroscope", server.url, profiles="heap", name="no"),
+                       push("pyroscope", server.url, f"ca_file = {pem}.crt", profiles="heap"))
+            with pushing(folder, *targets) as served, one_process():
+                said = served.said.until(f"memtraced: push no: {server.url}: ")
+                assert "certificate" in said, said
+                eventually(lambda: pushed(served, "sent") > 0, "profiles by TLS")
+                assert pushed(served, "sent", name="no") == 0
+                pyroscope(server.so_far()[0])
+
+
+@test(need_root, each=["token_file = /no/such|/no/such: No such file or directory",
+                       "every = 0|'0' is no value of 'every'",
+                       "user = me|[push one] has a 'user', but no 'token_file'"])
+def what_is_wrong_is_refused_at_the_start(case):
+    line, words = case.split("|")
+    with scratch() as folder:
+        path = os.path.join(folder, "memtraced.conf")
+        text = push("parca", "http://127.0.0.1:1").replace("every = 1s\n", "") + line + "\n"
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"[http]\nlisten = unix {folder}/http.sock\n" + text)
+        lib.refused(run_memtraced("--service", f"--config={path}"), 1, words)

@@ -241,7 +241,7 @@ def what_cannot_be_compared_is_said():
         assert done.returncode == 0, done.stderr
         with open(other, "w", encoding="ascii") as file:
             file.write("text")
-        refused(run_memtraced("diff", whole, events), 2, "events", "no allocations", "--alloc")
+        refused(run_memtraced("diff", whole, events), 2, "events", "nothing in common")
         refused(run_memtraced("diff", other, whole), 2, "other", "no recording")
         refused(run_memtraced("diff", whole, folder + "/none"), 2, "none", "No such file")
         refused(run_memtraced("diff", whole), 1, "two files")
@@ -261,3 +261,74 @@ def what_cannot_be_compared_is_said():
         refused(run_memtraced("diff", "-q", whole, other), 2, "holds no counts")
         closed = run([f"{memtraced()} diff {whole} {whole} >&-"], shell=True)
         assert closed.returncode in (2, 141), closed
+
+
+ASKED = "import os, sys, time; n = int(sys.argv[1])\n" \
+    "for i in range(n): os.getrandom(24)\n" \
+    "for i in range(n // 10): time.sleep(0.001)"
+
+
+def watched(folder, name, times, *jobs):
+    path = os.path.join(folder, name + ".rec")
+    done = run_memtraced(*jobs, "--env=PYTHONHASHSEED=0", "-o", f"record:{path}", "--",
+                         "/usr/bin/python3", "-S", "-c", ASKED, str(times))
+    assert done.returncode == 0, done.stderr
+    return path
+
+
+def change_at(event, function):
+    """What has changed at all stacks with that function."""
+    changes = [stack["change"] for stack in event["stacks"]
+               if any(frame["function"] == function for frame in stack["frames"])]
+    assert changes, (function, event)
+    return {key: sum(change[key] or 0 for change in changes) for key in ("count", "ns")}
+
+
+@test(need_root)
+def events_and_histograms_are_compared_without_allocations():
+    name, jobs = "syscalls:sys_enter_getrandom", ("-e", "getrandom", "--off-cpu",
+                                                  "--hist=getrandom")
+    with scratch() as folder:
+        a, b = (watched(folder, str(n), n, *jobs) for n in (100, 130))
+        report = diffed(a, b, "-o", f"folded:{folder}/%e.txt", "-o", f"flamegraph:{folder}/%e.svg")
+        events = {event["name"]: event for event in report["events"]}
+        assert set(events) == {name, "off-cpu"}, set(events)
+        assert report["programs"] == []
+        asked, slept = events[name], events["off-cpu"]
+        assert asked["change"] == {"count": 30, "ns": None}, asked["change"]
+        assert change_at(asked, "PyEval_EvalCode")["count"] == 30
+        assert change_at(slept, "clock_nanosleep")["count"] == 3
+        assert slept["change"]["ns"] == slept["after"]["ns"] - slept["before"]["ns"]
+        group, = report["histograms"]
+        buckets = [sum(bucket["count"] for bucket in group[side]["buckets"] if bucket["lo"] == 16)
+                   for side in ("before", "after")]
+        assert buckets[1] - buckets[0] == group["change"] == 30, group
+
+        lines = [line.rsplit(" ", 2) for line in
+                 open(f"{folder}/syscalls-sys_enter_getrandom.txt", encoding="utf-8")]
+        totals = [sum(int(line[i]) for line in lines) for i in (1, 2)]
+        assert totals == [asked[side]["count"] for side in ("before", "after")], totals
+        frames = {frame.name: frame for frame in frames_of(f"{folder}/off-cpu.svg")}
+        assert frames["all"].value == slept["after"]["ns"], frames["all"].title
+        table = run_memtraced("diff", a, b).stdout
+        assert re.search(r"^  times +\d+ +\d+ +\+30 ", table, re.M), table
+        assert re.search(r"^  \[16, 32\) +\d+ +\d+ +\+30 ", table, re.M), table
+
+
+@test(need_root)
+def what_runs_do_not_have_in_common_is_not_compared():
+    with scratch() as folder:
+        slow, fast = (watched(folder, hz, 20, f"--cpu={hz}", "-e", "getrandom")
+                      for hz in ("99", "199"))
+        sampled = watched(folder, "sampled", 20, "--cpu=99")
+        table = run_memtraced("diff", slow, fast)
+        assert table.returncode == 0, table.stderr
+        for run_, hz in (("earlier", 99), ("later", 199)):
+            assert f"cpu-clock: not compared, only in the {run_} run at {hz} a second" \
+                in table.stdout, table.stdout
+        # One job is left, which needs no name.
+        assert run_memtraced("diff", slow, fast, "-f", "folded").returncode == 0
+        refused(run_memtraced("diff", fast, sampled), 2, "nothing in common", "--cpu")
+        refused(run_memtraced("diff", slow, slow, "-f", "folded"), 1, "2 jobs", "%e")
+        refused(run_memtraced("diff", slow, slow, "-o", f"json:{folder}/%e"), 1, "leave %e out")
+        refused(run_memtraced("diff", slow, slow, "-o", f"pprof:{folder}/x"), 1, "allocations")

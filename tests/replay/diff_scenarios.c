@@ -36,7 +36,7 @@ static const struct build new_build = {
 	.has_lines = true,
 };
 
-static void emit_places(const struct script *s, const struct build *b)
+static void emit_code(const struct script *s, const struct build *b)
 {
 	uint64_t server = b->code, library = b->code + 0x40000, file = 0x1000 + b->at;
 	const struct record_symbol_frame load[] = {
@@ -45,7 +45,6 @@ static void emit_places(const struct script *s, const struct build *b)
 		  false },
 	};
 
-	emit_run(s);
 	emit_begin(s, 0, b->pid, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
 	emit_map(s, 0, server, server + 0x10000, 0x1000, 1000, SERVER, b->ino);
 	emit_map(s, 0, library, library + 0x10000, 0x1000, 1000, b->library, b->ino + 1);
@@ -64,6 +63,12 @@ static void emit_places(const struct script *s, const struct build *b)
 	emit_symbol(s, SERVER, b->ino, file + 0x80, { "main", 0x30, NULL, 0, false });
 	emit_symbol(s, b->library, b->ino + 1, file, { "cache_get", 0x8, NULL, 0, false });
 	emit_symbol(s, b->library, b->ino + 1, file + 0x10, { "cache_old", 0x8, NULL, 0, false });
+}
+
+static void emit_places(const struct script *s, const struct build *b)
+{
+	emit_run(s);
+	emit_code(s, b);
 }
 
 static void end(const struct script *s, const struct record_totals *totals)
@@ -192,6 +197,100 @@ static void emit_lossy(record_fn fn, void *userdata)
 	emit_cut_end(&s);
 }
 
+/* Events of all kinds, and a histogram by process name; no allocations. */
+static void emit_asked(const struct script *s, const struct build *b, uint64_t hz)
+{
+	emit_run_with(s, true);
+	emit_histogram(s, (struct record_histogram){ 1, "read,by=comm", "bytes", "comm", 0, 0 });
+	emit_histogram(s, (struct record_histogram){ 2, "malloc", "bytes", NULL, 0, 0 });
+	emit_event(s, 1, "syscalls:sys_enter_getrandom");
+	emit(s, &(struct record){ .type = RECORD_EVENT,
+				  .event = { .id = 2, .name = "off-cpu", .timed = true } });
+	emit(s, &(struct record){
+			.type = RECORD_EVENT,
+			.event = { .id = 3, .name = "cpu-clock", .period_ns = 1000000000 / hz } });
+	emit(s, &(struct record){ .type = RECORD_EVENT,
+				  .event = { .id = 4, .name = "page-faults", .period = 1000 } });
+	emit_code(s, b);
+}
+
+static void emit_counts(const struct script *s, uint32_t id, uint64_t stack, uint64_t count,
+			uint64_t ns)
+{
+	emit_event_count(s, (struct record_event_count){
+				    .id = id, .stack = stack, .count = count, .ns = ns });
+}
+
+static void emit_group(const struct script *s, const char *key, const struct record_bucket *buckets,
+		       size_t n_buckets, const struct record_errno *errors, size_t n_errors)
+{
+	emit_hist_counts(s, (struct record_hist_counts){ .id = 1,
+							 .key = key,
+							 .n_buckets = n_buckets,
+							 .buckets = buckets,
+							 .n_errors = n_errors,
+							 .errors = errors });
+}
+
+static void emit_old_jobs(record_fn fn, void *userdata)
+{
+	static const struct record_bucket dd[] = { { 0, 1, 12 }, { 512, 1024, 1000 } };
+	static const struct record_bucket sh[] = { { 2, 4, 1 } };
+	static const struct record_errno errors[] = { { 4, 3 }, { 11, 2 } };
+	const struct script s = { fn, userdata };
+
+	emit_asked(&s, &old_build, 100);
+	emit_cut(&s, 2000000000);
+	emit_group(&s, "dd", dd, 2, errors, 2);
+	emit_group(&s, "sh", sh, 1, NULL, 0);
+	emit_counts(&s, 1, 71, 40, 0);
+	emit_counts(&s, 1, 72, 2, 0);
+	emit_counts(&s, 1, 74, 5, 0);
+	emit_counts(&s, 1, 75, 7, 0);
+	emit_counts(&s, 2, 73, 3, 1500000000);
+	emit_counts(&s, 3, 71, 10, 0);
+	emit_counts(&s, 4, 71, 2, 0);
+	emit_coverage(&s, true, 69, NULL, 0);
+	emit_cut_end(&s);
+}
+
+static void emit_new_jobs(record_fn fn, void *userdata)
+{
+	static const struct record_bucket dd[] = { { 0, 1, 12 }, { 1024, 2048, 250 } };
+	static const struct record_bucket cat[] = { { 64, 128, 9 } };
+	static const struct record_errno errors[] = { { 11, 5 }, { 32, 1 } };
+	const struct script s = { fn, userdata };
+
+	emit_asked(&s, &new_build, 100);
+	emit_cut(&s, 3000000000);
+	emit_group(&s, "dd", dd, 2, errors, 2);
+	emit_group(&s, "cat", cat, 1, NULL, 0);
+	emit_counts(&s, 1, 71, 51, 0);
+	emit_counts(&s, 1, 73, 6, 0);
+	emit_counts(&s, 1, 74, 5, 0);
+	emit_counts(&s, 2, 73, 4, 400000000);
+	emit_counts(&s, 2, 74, 1, 90000000);
+	emit_counts(&s, 3, 73, 30, 0);
+	emit_counts(&s, 4, 71, 5, 0);
+	emit_coverage(&s, true, 102, NULL, 0);
+	emit_cut_end(&s);
+}
+
+/* At another rate, so that samples are of another worth. */
+static void emit_faster_jobs(record_fn fn, void *userdata)
+{
+	const struct record_loss lost = { "event-map-full", 3 };
+	const struct script s = { fn, userdata };
+
+	emit_asked(&s, &new_build, 1000);
+	emit_cut(&s, 3000000000);
+	emit_counts(&s, 1, 74, 8, 0);
+	emit_counts(&s, 2, 73, 4, 2500000000);
+	emit_counts(&s, 3, 73, 30, 0);
+	emit_coverage(&s, false, 42, &lost, 1);
+	emit_cut_end(&s);
+}
+
 static const struct diff_scenario all[] = {
 	{ "diff", { emit_old, emit_new }, { .top = 10 } },
 	{ "diff-back", { emit_new, emit_old }, { .top = 1, .widths = WIDTHS_BEFORE } },
@@ -200,6 +299,8 @@ static const struct diff_scenario all[] = {
 	{ "diff-temporary", { emit_old, emit_new }, { .sort = SORT_TEMPORARY } },
 	{ "diff-groups", { emit_old, emit_new }, { .group_by = GROUP_BY_OBJECT } },
 	{ "diff-lossy", { emit_old, emit_lossy }, { .top = 10 } },
+	{ "diff-jobs", { emit_old_jobs, emit_new_jobs }, { .top = 2 } },
+	{ "diff-jobs-lossy", { emit_old_jobs, emit_faster_jobs }, { .top = 10, .job = 1 } },
 };
 
 const struct diff_scenario *diff_scenarios(size_t *ret_n)

@@ -256,6 +256,17 @@ static int check_report(struct option_parser *p)
 	return 0;
 }
 
+/* A diff has no process, but may have several jobs. */
+static bool has_only_jobs(const char *path)
+{
+	while ((path = strchr(path, '%'))) {
+		if (path[1] != 'e')
+			return false;
+		path += 2;
+	}
+	return true;
+}
+
 static int check_diff(struct option_parser *p)
 {
 	const struct option_def *def = given_with(p, OPTION_FOR_DIFF, 0);
@@ -271,8 +282,10 @@ static int check_diff(struct option_parser *p)
 		return option_error(p, "'--sort=growth' has no meaning for 'diff', which shows "
 				       "nothing else: give bytes, count, peak or temporary");
 	for (size_t i = 0; i < o->n_outputs; i++)
-		if (o->outputs[i].path && strchr(o->outputs[i].path, '%'))
-			return option_error(p, "'diff' is of two runs: leave '%%' out of '%s'",
+		if (o->outputs[i].path && !has_only_jobs(o->outputs[i].path))
+			return option_error(p,
+					    "'diff' is of two runs: of '%%' only '%%e' may stand "
+					    "in '%s'",
 					    o->outputs[i].path);
 	p->options->action = ACTION_DIFF;
 	return 0;

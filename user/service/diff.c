@@ -6,6 +6,7 @@
 #include "config/options.h"
 #include "report/diff/diff_writers.h"
 #include "report/view/symbols.h"
+#include "service/jobs.h"
 #include "service/output_style.h"
 #include "service/recorded_run.h"
 #include "service/stdout_stream.h"
@@ -48,19 +49,54 @@ static bool has_totals(const struct model *model)
 	return model_n_ended(model) > 0;
 }
 
+static bool has_allocations(const struct model *model)
+{
+	const struct record_run *record = model_run(model);
+
+	return !record || !record->no_allocations;
+}
+
 /* What holds no numbers would look as if all memory had come or gone. */
 static int check_run(const struct run *run, const char *path)
 {
-	const struct record_run *record = model_run(run->model);
-
-	if (record && record->no_allocations)
-		log_error("%s holds no allocations, which are what 'diff' compares: record them "
-			  "with --alloc",
-			  path);
-	else if (!has_totals(run->model))
-		log_error("%s holds no counts of any process: there is nothing to compare", path);
-	else
+	if (!has_allocations(run->model) || has_totals(run->model))
 		return 0;
+	log_error("%s holds no counts of any process: there is nothing to compare", path);
+	return -ENODATA;
+}
+
+static bool has_event(const struct model *model, const struct record_event *event)
+{
+	for (size_t i = 0; i < model_n_events(model); i++)
+		if (diff_events_match(&model_event(model, i)->asked, event))
+			return true;
+	return false;
+}
+
+static bool has_histogram(const struct model *model, const struct record_histogram *histogram)
+{
+	for (size_t i = 0; i < model_n_histograms(model); i++)
+		if (diff_histograms_match(&model_histogram(model, i)->asked, histogram))
+			return true;
+	return false;
+}
+
+/* Jobs of both runs: allocations, events, histograms. */
+static int check_common(const struct run *const runs[DIFF_SIDES], char *const *paths)
+{
+	const struct model *before = runs[DIFF_BEFORE]->model, *after = runs[DIFF_AFTER]->model;
+
+	if (has_allocations(before) && has_allocations(after))
+		return 0;
+	for (size_t i = 0; i < model_n_events(after); i++)
+		if (has_event(before, &model_event(after, i)->asked))
+			return 0;
+	for (size_t i = 0; i < model_n_histograms(after); i++)
+		if (has_histogram(before, &model_histogram(after, i)->asked))
+			return 0;
+	log_error("%s and %s have nothing in common that 'diff' compares: allocations, the same "
+		  "-e, --hist, --off-cpu or --page-faults, or --cpu at the same rate",
+		  paths[DIFF_BEFORE], paths[DIFF_AFTER]);
 	return -ENODATA;
 }
 
@@ -130,6 +166,65 @@ static int write_file(const struct diff_format *format, const struct diff *diff,
 	return r == -EPIPE ? -EIO : r;
 }
 
+static int write_diff(const struct diff_format *format, const struct diff *diff, const char *path)
+{
+	return path ? write_file(format, diff, path) : write_stdout(format, diff);
+}
+
+/* A file for each job that both runs have, where the path has its place for the name. */
+static int write_jobs(const struct diff_format *format, struct diff *diff, const char *template,
+		      const struct model *after)
+{
+	int failed = 0;
+
+	for (size_t job = 0; job < diff_n_jobs(diff); job++) {
+		_cleanup_free_ char *path = NULL;
+		_cleanup_strbuf_ struct strbuf name = { 0 };
+		const struct diff_event *event;
+		int r = 0;
+
+		diff_choose_job(diff, job);
+		event = diff_event_shown(diff);
+		jobs_name(after,
+			  event ? jobs_of_event(after, event->sides[DIFF_AFTER]->asked->id) : 0,
+			  &name);
+		path = strbuf_error(&name) < 0 ? NULL :
+						 path_expand(template, getpid(), strbuf_str(&name));
+		r = path ? write_file(format, diff, path) : -ENOMEM;
+		failed = r ? r : failed;
+	}
+	return failed;
+}
+
+/* Does the format hold what the two runs have in common? */
+static int check_jobs(const struct diff_format *format, const struct diff *diff, const char *path)
+{
+	size_t n_jobs = diff_n_jobs(diff);
+	bool has_job = path && path_has_job(path);
+
+	if (format->allocations && !diff_has_allocations(diff)) {
+		log_error("%s of 'diff' holds allocations, and not both runs have any: give table, "
+			  "json, folded or flamegraph",
+			  format->name);
+		return -EINVAL;
+	}
+	if (has_job && !format->one_job) {
+		log_error("%s is not about one event: leave %%e out of %s", format->name, path);
+		return -EINVAL;
+	}
+	if (!format->one_job || n_jobs == 1 || (has_job && n_jobs > 0))
+		return 0;
+	if (n_jobs == 0)
+		log_error("%s shows stacks, and nothing that both runs have has any: give table "
+			  "or json",
+			  format->name);
+	else
+		log_error("%s holds the stacks of one event, and both runs have %zu jobs: give "
+			  "-o %s:PATH with %%e in PATH, which stands for the event's name",
+			  format->name, n_jobs, format->name);
+	return -EINVAL;
+}
+
 static int write_output(const struct options *options, const struct option_output *output,
 			const struct run *const runs[DIFF_SIDES])
 {
@@ -156,7 +251,12 @@ static int write_output(const struct options *options, const struct option_outpu
 		log_error("out of memory for the report");
 		return r;
 	}
-	return output->path ? write_file(format, diff, output->path) : write_stdout(format, diff);
+	r = check_jobs(format, diff, output->path);
+	if (r)
+		return r;
+	if (format->one_job && output->path && path_has_job(output->path))
+		return write_jobs(format, diff, output->path, runs[DIFF_AFTER]->model);
+	return write_diff(format, diff, output->path);
 }
 
 /* The others are still worth writing when one failed. */
@@ -192,5 +292,7 @@ int diff_recordings(const struct options *options)
 		r = run_read(&after, options->diff_files[DIFF_AFTER]);
 	if (r == -ENOMEM)
 		log_error("out of memory for the recordings");
+	if (r == 0)
+		r = check_common(runs, options->diff_files);
 	return r ? r : write_outputs(options, outputs, n_outputs, runs);
 }

@@ -24,6 +24,7 @@ struct diff {
 	VEC(struct diff_site) sites;
 	VEC(struct matched) matched; /* all, until the filter was applied */
 	VEC(struct diff_member) members;
+	struct diff_jobs jobs;
 	struct strbuf text;
 };
 
@@ -153,8 +154,10 @@ static int add_site(struct diff *diff, const struct diff_member *member)
 	int r;
 
 	strbuf_reset(&diff->text);
-	strbuf_addf(&diff->text, "%zu\n", member->program);
-	r = diff_keys_site(diff->keys, member->side, member->process, site, &diff->text);
+	strbuf_addf(&diff->text, "%zu\n%s\n", member->program,
+		    site->class == VIEW_MMAP ? "mmap" : "heap");
+	r = diff_keys_stack(diff->keys, member->side, member->process->image, &site->stack,
+			    &diff->text);
 	if (r == 0)
 		r = interns_add_string(diff->site_keys, strbuf_str(&diff->text), &index);
 	if (r == 1)
@@ -181,7 +184,7 @@ static int add_process(struct diff *diff, unsigned int side, const struct view_p
 	int r;
 
 	strbuf_reset(&diff->text);
-	diff_keys_program(diff->keys, side, process, &diff->text);
+	diff_keys_program(diff->keys, side, process->image, &diff->text);
 	r = find_program(diff, process->image->comm, &member.program);
 	if (r < 0)
 		return r;
@@ -214,13 +217,12 @@ static int add_ended(struct diff *diff, unsigned int side)
 			.comm = ended->comm ? ended->comm : "",
 			.exe = ended->exe,
 		};
-		const struct view_process process = { .image = &image };
 		struct diff_values heap = heap_values(&ended->totals);
 		struct diff_program *program;
 		size_t index;
 
 		strbuf_reset(&diff->text);
-		diff_keys_program(diff->keys, side, &process, &diff->text);
+		diff_keys_program(diff->keys, side, &image, &diff->text);
 		r = find_program(diff, image.comm, &index);
 		if (r < 0)
 			return r;
@@ -339,10 +341,12 @@ int diff_new(const struct diff_run runs[DIFF_SIDES], const struct report_opts *o
 	if (r == 0)
 		r = interns_new(&diff->site_keys);
 	/* The later run first: what it has is shown. */
-	if (r == 0)
+	if (r == 0 && diff_has_allocations(diff))
 		r = add_run(diff, DIFF_AFTER);
-	if (r == 0)
+	if (r == 0 && diff_has_allocations(diff))
 		r = add_run(diff, DIFF_BEFORE);
+	if (r == 0)
+		r = diff_jobs_init(views, diff->keys, &diff->jobs);
 	if (r == 0)
 		r = filter(diff);
 	if (r < 0)
@@ -362,6 +366,7 @@ void diff_free(struct diff *diff)
 	vec_done(&diff->sites);
 	vec_done(&diff->matched);
 	vec_done(&diff->members);
+	diff_jobs_done(&diff->jobs);
 	interns_free(diff->program_keys);
 	interns_free(diff->site_keys);
 	diff_keys_free(diff->keys);
@@ -382,6 +387,43 @@ const struct report_opts *diff_opts(const struct diff *diff)
 struct diff_keys *diff_keys(const struct diff *diff)
 {
 	return diff->keys;
+}
+
+bool diff_has_allocations(const struct diff *diff)
+{
+	return view_has_allocations(diff->runs[DIFF_BEFORE].view) &&
+	       view_has_allocations(diff->runs[DIFF_AFTER].view);
+}
+
+const struct diff_jobs *diff_jobs(const struct diff *diff)
+{
+	return &diff->jobs;
+}
+
+size_t diff_n_jobs(const struct diff *diff)
+{
+	size_t n = diff_has_allocations(diff) ? 1 : 0;
+
+	for (size_t i = 0; i < diff->jobs.n_events; i++)
+		n += diff_event_in_both(&diff->jobs.events[i]);
+	return n;
+}
+
+void diff_choose_job(struct diff *diff, size_t job)
+{
+	diff->opts.job = job;
+}
+
+const struct diff_event *diff_event_shown(const struct diff *diff)
+{
+	size_t job = diff->opts.job;
+
+	if (diff_has_allocations(diff) && job-- == 0)
+		return NULL;
+	for (size_t i = 0; i < diff->jobs.n_events; i++)
+		if (diff_event_in_both(&diff->jobs.events[i]) && job-- == 0)
+			return &diff->jobs.events[i];
+	return NULL;
 }
 
 size_t diff_n_programs(const struct diff *diff)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What has changed from one run to another: the sites of two views, matched by what they are called
- * (diff_keys.h) and summed over processes of the same program. Writers of diffs only read it. The
- * views are borrowed, and must be of everything: filters are applied to what was matched.
+ * (diff_keys.h) and summed over processes of the same program, and the other jobs (diff_jobs.h).
+ * Writers of diffs only read it. The views are borrowed, and must be of everything: filters are
+ * applied to what was matched.
  */
 #ifndef MEMTRACED_REPORT_DIFF_DIFF_H
 #define MEMTRACED_REPORT_DIFF_DIFF_H
 
+#include "report/diff/diff_jobs.h"
 #include "report/diff/diff_keys.h"
 
 struct diff_values {
@@ -63,6 +65,18 @@ DEFINE_CLEANUP(struct diff, diff_free)
 const struct diff_run *diff_run(const struct diff *diff, unsigned int side);
 const struct report_opts *diff_opts(const struct diff *diff);
 struct diff_keys *diff_keys(const struct diff *diff);
+
+/* Did both runs trace allocations? Else there are no programs and no sites. */
+bool diff_has_allocations(const struct diff *diff);
+const struct diff_jobs *diff_jobs(const struct diff *diff);
+
+/*
+ * Jobs with stacks that both runs have: allocations, then events. Formats of one job's stacks are
+ * of the one chosen, at first 0; diff_event_shown: NULL is allocations.
+ */
+size_t diff_n_jobs(const struct diff *diff);
+void diff_choose_job(struct diff *diff, size_t job);
+const struct diff_event *diff_event_shown(const struct diff *diff);
 
 /* Those of the later run in its order, then those that are only in the earlier one. */
 size_t diff_n_programs(const struct diff *diff);

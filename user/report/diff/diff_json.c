@@ -3,6 +3,7 @@
  * A diff as one object on one line: the two runs, then each program with its totals and its sites.
  * What was not there before, or is not any more, is null; the change is there always.
  */
+#include "report/diff/diff_json.h"
 #include "report/diff/diff_names.h"
 #include "report/diff/diff_writers.h"
 #include "report/json/json_coverage.h"
@@ -77,11 +78,9 @@ static void add_sides(struct json_out *out, struct json_object *to,
 	json_out_add(out, to, "change", change_json(out, sides));
 }
 
-/* Names as they are matched; lines only where one place is meant. */
-static struct json_object *frame_json(struct json_out *out, const struct diff_site *site,
-				      const struct view_frame *frame)
+static struct json_object *frame_json(struct json_out *out, const struct view_frame *frame,
+				      bool one_place)
 {
-	bool one = site->places[DIFF_BEFORE] <= 1 && site->places[DIFF_AFTER] <= 1;
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 	struct json_object *json = json_out_new(out);
 
@@ -93,20 +92,21 @@ static struct json_object *frame_json(struct json_out *out, const struct diff_si
 		out->error = strbuf_error(&name);
 	json_out_string(out, json, "function", frame->function ? strbuf_str(&name) : NULL);
 	json_out_string(out, json, "file", frame->file);
-	json_out_known(out, json, "line", one && frame->line > 0, frame->line);
+	json_out_known(out, json, "line", one_place && frame->line > 0, frame->line);
 	json_out_string(out, json, "object", frame->place->object);
 	json_out_bool(out, json, "inline", frame->is_inline);
 	return json;
 }
 
-static struct json_object *frames_json(struct json_out *out, const struct diff_site *site)
+struct json_object *diff_json_frames(struct json_out *out, const struct view_stack *stack,
+				     bool one_place)
 {
-	struct view_frames it = { .stack = &site->site->stack };
+	struct view_frames it = { .stack = stack };
 	struct json_object *array = json_object_new_array();
 	struct view_frame frame;
 
 	while (array && view_frames_next(&it, &frame)) {
-		struct json_object *json = frame_json(out, site, &frame);
+		struct json_object *json = frame_json(out, &frame, one_place);
 
 		if (!json || json_object_array_add(array, json) < 0) {
 			json_object_put(json);
@@ -118,6 +118,7 @@ static struct json_object *frames_json(struct json_out *out, const struct diff_s
 
 static void put_site(struct json_out *out, const struct diff_site *site)
 {
+	bool one_place = site->places[DIFF_BEFORE] <= 1 && site->places[DIFF_AFTER] <= 1;
 	struct json_object *json = json_out_new(out);
 
 	if (!json)
@@ -129,7 +130,7 @@ static void put_site(struct json_out *out, const struct diff_site *site)
 		  site->places[DIFF_AFTER] > 0);
 	json_out_bool(out, json, "truncated",
 		      site->site->stack.truncated || site->site->stack.lost);
-	json_out_add(out, json, "frames", frames_json(out, site));
+	json_out_add(out, json, "frames", diff_json_frames(out, &site->site->stack, one_place));
 	json_out_put(out, json);
 }
 
@@ -183,7 +184,9 @@ int diff_json_write(const struct diff *diff, FILE *file)
 			fputc(',', file);
 		put_program(&out, diff, diff_program(diff, i));
 	}
-	fputs("]}\n", file);
+	fputs("],", file);
+	diff_json_jobs(&out, diff);
+	fputs("}\n", file);
 	if (out.error < 0)
 		return out.error;
 	return ferror(file) ? -EIO : 0;

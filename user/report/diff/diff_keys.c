@@ -27,22 +27,20 @@ struct diff_keys {
 	struct strbuf text;
 };
 
-static void add_program(const struct view_process *process, struct strbuf *out)
+static void add_program(const struct model_process *image, struct strbuf *out)
 {
-	const struct model_process *image = process->image;
-
 	strbuf_adds(out, image->comm);
 	strbuf_addch(out, SEPARATOR);
 	if (image->exe)
 		diff_object_name(image->exe, out);
 }
 
-void diff_keys_program(struct diff_keys *keys, unsigned int side,
-		       const struct view_process *process, struct strbuf *out)
+void diff_keys_program(struct diff_keys *keys, unsigned int side, const struct model_process *image,
+		       struct strbuf *out)
 {
 	size_t start = out->len;
 
-	add_program(process, out);
+	add_program(image, out);
 	if (side == DIFF_BEFORE && keys->traced[DIFF_BEFORE] && strbuf_error(out) == 0 &&
 	    strcmp(strbuf_str(out) + start, keys->traced[DIFF_BEFORE]) == 0) {
 		out->len = start;
@@ -51,30 +49,29 @@ void diff_keys_program(struct diff_keys *keys, unsigned int side,
 }
 
 /* A program may lie elsewhere and have another name than it had: its code is known as its own. */
-static void add_object(struct diff_keys *keys, unsigned int side,
-		       const struct view_process *process, const struct view_place *place,
-		       struct strbuf *out)
+static void add_object(struct diff_keys *keys, unsigned int side, const struct model_process *image,
+		       const struct view_place *place, struct strbuf *out)
 {
-	const char *exe = process->image->exe;
+	const char *exe = image->exe;
 
 	if (!place->object)
 		return;
 	if (exe && strcmp(place->object, exe) == 0) {
 		strbuf_addch(out, '/');
-		diff_keys_program(keys, side, process, out);
+		diff_keys_program(keys, side, image, out);
 	} else {
 		diff_object_name(place->object, out);
 	}
 }
 
 /* The number of the frame's object. 0 or -ENOMEM. */
-static int object_of(struct diff_keys *keys, unsigned int side, const struct view_process *process,
+static int object_of(struct diff_keys *keys, unsigned int side, const struct model_process *image,
 		     const struct view_place *place, size_t *ret_index)
 {
 	int r;
 
 	strbuf_reset(&keys->text);
-	add_object(keys, side, process, place, &keys->text);
+	add_object(keys, side, image, place, &keys->text);
 	r = strbuf_error(&keys->text);
 	if (r == 0)
 		r = interns_add_string(keys->objects, strbuf_str(&keys->text), ret_index);
@@ -83,8 +80,8 @@ static int object_of(struct diff_keys *keys, unsigned int side, const struct vie
 	return r;
 }
 
-static int learn_stack(struct diff_keys *keys, unsigned int side,
-		       const struct view_process *process, const struct view_stack *stack)
+static int learn_stack(struct diff_keys *keys, unsigned int side, const struct model_process *image,
+		       const struct view_stack *stack)
 {
 	struct view_frames it = { .stack = stack };
 	struct view_frame frame;
@@ -92,7 +89,7 @@ static int learn_stack(struct diff_keys *keys, unsigned int side,
 	int r = 0;
 
 	while (r == 0 && view_frames_next(&it, &frame)) {
-		r = object_of(keys, side, process, frame.place, &index);
+		r = object_of(keys, side, image, frame.place, &index);
 		if (r == 0) {
 			keys->known.data[index].seen[side] = true;
 			keys->known.data[index].has_lines[side] |= frame.file != NULL;
@@ -127,7 +124,7 @@ static bool has_program(const struct view *view, const char *program, bool *ret_
 
 	for (size_t i = 0; i < view_n_processes(view); i++) {
 		strbuf_reset(&name);
-		add_program(view_process(view, i), &name);
+		add_program(view_process(view, i)->image, &name);
 		*ret_error |= strbuf_error(&name) < 0;
 		if (strcmp(strbuf_str(&name), program) == 0)
 			return true;
@@ -146,7 +143,7 @@ static int traced_program(const struct view *view, struct strbuf *out)
 		if (!process->image->root || process->image->next_slot != RECORD_NO_SLOT)
 			continue;
 		strbuf_reset(&name);
-		add_program(process, &name);
+		add_program(process->image, &name);
 		if (out->len > 0 && strcmp(strbuf_str(&name), strbuf_str(out)) != 0) {
 			strbuf_reset(out);
 			break;
@@ -184,7 +181,14 @@ static int learn(struct diff_keys *keys, unsigned int side)
 		const struct view_process *process = view_process(view, i);
 
 		for (size_t j = 0; r == 0 && j < process->n_sites; j++)
-			r = learn_stack(keys, side, process, &process->sites[j].stack);
+			r = learn_stack(keys, side, process->image, &process->sites[j].stack);
+	}
+	for (size_t i = 0; r == 0 && i < view_n_events(view); i++) {
+		const struct view_event *event = view_event(view, i);
+
+		for (size_t j = 0; r == 0 && j < event->n_stacks; j++)
+			r = learn_stack(keys, side, event->stacks[j].image,
+					&event->stacks[j].stack);
 	}
 	return r;
 }
@@ -225,7 +229,7 @@ void diff_keys_free(struct diff_keys *keys)
 	free(keys);
 }
 
-int diff_keys_shows(struct diff_keys *keys, unsigned int side, const struct view_process *process,
+int diff_keys_shows(struct diff_keys *keys, unsigned int side, const struct model_process *image,
 		    const struct view_frame *frame)
 {
 	const struct known *known;
@@ -234,7 +238,7 @@ int diff_keys_shows(struct diff_keys *keys, unsigned int side, const struct view
 
 	if (!frame->is_inline)
 		return 1;
-	r = object_of(keys, side, process, frame->place, &index);
+	r = object_of(keys, side, image, frame->place, &index);
 	if (r < 0)
 		return r;
 	known = &keys->known.data[index];
@@ -259,11 +263,11 @@ static int in_both(struct diff_keys *keys, const struct view_place *place)
 }
 
 /* The allocator goes by its function alone: which library it is in may be what was changed. */
-static int add_frame(struct diff_keys *keys, unsigned int side, const struct view_process *process,
+static int add_frame(struct diff_keys *keys, unsigned int side, const struct model_process *image,
 		     const struct view_frame *frame, struct strbuf *out)
 {
 	bool has_name = frame->function && *frame->function;
-	int r = diff_keys_shows(keys, side, process, frame);
+	int r = diff_keys_shows(keys, side, image, frame);
 
 	if (r <= 0)
 		return r;
@@ -274,24 +278,23 @@ static int add_frame(struct diff_keys *keys, unsigned int side, const struct vie
 		strbuf_addf(out, "+0x%" PRIx64, frame->place->offset);
 	strbuf_addch(out, SEPARATOR);
 	if (!frame->place->alloc)
-		add_object(keys, side, process, frame->place, out);
+		add_object(keys, side, image, frame->place, out);
 	strbuf_addch(out, '\n');
 	return r < 0 ? r : 0;
 }
 
-int diff_keys_site(struct diff_keys *keys, unsigned int side, const struct view_process *process,
-		   const struct view_site *site, struct strbuf *out)
+int diff_keys_stack(struct diff_keys *keys, unsigned int side, const struct model_process *image,
+		    const struct view_stack *stack, struct strbuf *out)
 {
-	struct view_frames it = { .stack = &site->stack };
+	struct view_frames it = { .stack = stack };
 	struct view_frame frame;
 	int r = 0;
 
-	strbuf_adds(out, site->class == VIEW_MMAP ? "mmap\n" : "heap\n");
 	while (r == 0 && view_frames_next(&it, &frame))
-		r = add_frame(keys, side, process, &frame, out);
-	if (site->stack.lost)
+		r = add_frame(keys, side, image, &frame, out);
+	if (stack->lost)
 		strbuf_adds(out, "lost");
-	else if (site->stack.truncated)
+	else if (stack->truncated)
 		strbuf_adds(out, "truncated");
 	return r < 0 ? r : strbuf_error(out);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which places of two runs are the same. A site is known by its program, its class and its stack
- * as function and object a frame, inlined or not: no address, line, build or pid is in it. For
- * diff.c.
+ * Which places of two runs are the same. A stack is known by its program, and by function and
+ * object a frame, inlined or not: no address, line, build or pid is in it. For diff.c and
+ * diff_jobs.c.
  */
 #ifndef MEMTRACED_REPORT_DIFF_DIFF_KEYS_H
 #define MEMTRACED_REPORT_DIFF_DIFF_KEYS_H
@@ -25,18 +25,18 @@ DEFINE_CLEANUP(struct diff_keys, diff_keys_free)
  * What a process is matched by: its name and that of its executable. The program that was traced,
  * where each run has one, is the same under any name. `out` says in its error when memory ran out.
  */
-void diff_keys_program(struct diff_keys *keys, unsigned int side,
-		       const struct view_process *process, struct strbuf *out);
+void diff_keys_program(struct diff_keys *keys, unsigned int side, const struct model_process *image,
+		       struct strbuf *out);
 
-/* What a site is matched by, beside its program. 0 or -ENOMEM. */
-int diff_keys_site(struct diff_keys *keys, unsigned int side, const struct view_process *process,
-		   const struct view_site *site, struct strbuf *out);
+/* What a stack is matched by, beside its program. 0 or -ENOMEM. */
+int diff_keys_stack(struct diff_keys *keys, unsigned int side, const struct model_process *image,
+		    const struct view_stack *stack, struct strbuf *out);
 
 /*
  * Is the frame part of the key? Inlined functions are not, where the other run has the object too
  * but knows no lines of it: it could not name them. 0, 1 or -ENOMEM.
  */
-int diff_keys_shows(struct diff_keys *keys, unsigned int side, const struct view_process *process,
+int diff_keys_shows(struct diff_keys *keys, unsigned int side, const struct model_process *image,
 		    const struct view_frame *frame);
 
 #endif

@@ -20,28 +20,72 @@ struct stacks {
 	struct strbuf name;
 };
 
-static uint64_t value_of(const struct diff *diff, const struct diff_site *site, unsigned int side)
-{
-	int64_t value = diff_value(&site->sides[side], view_site_quantity(diff_opts(diff)->sort));
+/* A stack of the job that is shown: a site's or an event's. */
+struct entry {
+	const char *program;
+	const struct model_process *image;
+	const struct view_stack *stack;
+	unsigned int shown_side;
+	uint64_t values[DIFF_SIDES];
+};
 
-	return value > 0 ? (uint64_t)value : 0;
+static size_t n_entries(const struct diff *diff)
+{
+	const struct diff_event *event = diff_event_shown(diff);
+
+	return event ? event->n_stacks : diff_n_sites(diff);
+}
+
+static struct entry site_entry(const struct diff *diff, const struct diff_site *site)
+{
+	enum option_sort quantity = view_site_quantity(diff_opts(diff)->sort);
+	struct entry entry = {
+		.program = diff_program(diff, site->program)->name,
+		.image = site->process->image,
+		.stack = &site->site->stack,
+		.shown_side = site->shown_side,
+	};
+
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		int64_t value = diff_value(&site->sides[side], quantity);
+
+		entry.values[side] = value > 0 ? (uint64_t)value : 0;
+	}
+	return entry;
+}
+
+static struct entry entry_at(const struct diff *diff, size_t index)
+{
+	const struct diff_event *event = diff_event_shown(diff);
+	const struct diff_stack *stack;
+
+	if (!event)
+		return site_entry(diff, diff_site(diff, index));
+	stack = &event->stacks[index];
+	return (struct entry){
+		.program = *stack->image->comm ? stack->image->comm : "unknown",
+		.image = stack->image,
+		.stack = stack->stack,
+		.shown_side = stack->shown_side,
+		.values = { stack->values[DIFF_BEFORE], stack->values[DIFF_AFTER] },
+	};
 }
 
 /* Is it in a picture of that run's widths? Marks are. 0, 1 or -ENOMEM. */
-static int is_shown(const struct stacks *stacks, const struct diff_site *site,
+static int is_shown(const struct stacks *stacks, const struct entry *entry,
 		    const struct sample_frame *frame)
 {
 	if (frame->mark)
 		return 1;
-	return diff_keys_shows(diff_keys(stacks->diff), site->shown_side, site->process,
+	return diff_keys_shows(diff_keys(stacks->diff), entry->shown_side, entry->image,
 			       &frame->frame);
 }
 
-static int push_frame(struct stacks *stacks, const struct diff_site *site,
+static int push_frame(struct stacks *stacks, const struct entry *entry,
 		      const struct sample_frame *frame)
 {
 	_cleanup_strbuf_ struct strbuf raw = { 0 }, name = { 0 };
-	int r = is_shown(stacks, site, frame);
+	int r = is_shown(stacks, entry, frame);
 
 	if (r <= 0)
 		return r;
@@ -55,34 +99,36 @@ static int push_frame(struct stacks *stacks, const struct diff_site *site,
 				strbuf_str(&stacks->name));
 }
 
-static int add_side(struct stacks *stacks, const struct diff_site *site, unsigned int side)
+static int add_side(struct stacks *stacks, const struct entry *entry, unsigned int side)
 {
-	uint64_t value = value_of(stacks->diff, site, side);
 	int r;
 
-	if (value == 0)
+	if (entry->values[side] == 0)
 		return 0;
-	r = stack_paths_begin(stacks->paths, side, value);
+	r = stack_paths_begin(stacks->paths, side, entry->values[side]);
 	strbuf_reset(&stacks->name);
-	text_clean(&stacks->name, diff_program(stacks->diff, site->program)->name);
+	text_clean(&stacks->name, entry->program);
 	if (r == 0)
 		r = strbuf_error(&stacks->name);
 	if (r == 0)
 		r = stack_paths_push(stacks->paths, PATH_PROCESS, strbuf_str(&stacks->name));
 	if (r == 0)
-		r = sample_frames_fill(&stacks->frames, &site->site->stack);
+		r = sample_frames_fill(&stacks->frames, entry->stack);
 	for (size_t i = stacks->frames.list.len; r == 0 && i > 0; i--)
-		r = push_frame(stacks, site, &stacks->frames.list.data[i - 1]);
+		r = push_frame(stacks, entry, &stacks->frames.list.data[i - 1]);
 	return r;
 }
 
-static int add_sites(struct stacks *stacks)
+static int add_entries(struct stacks *stacks)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < diff_n_sites(stacks->diff); i++)
+	for (size_t i = 0; r == 0 && i < n_entries(stacks->diff); i++) {
+		const struct entry entry = entry_at(stacks->diff, i);
+
 		for (unsigned int side = 0; r == 0 && side < DIFF_SIDES; side++)
-			r = add_side(stacks, diff_site(stacks->diff, i), side);
+			r = add_side(stacks, &entry, side);
+	}
 	return r;
 }
 
@@ -97,24 +143,27 @@ static void stacks_done(struct stacks *stacks)
 static uint64_t unseen(const struct diff *diff)
 {
 	unsigned int drawn = diff_opts(diff)->widths == WIDTHS_BEFORE ? DIFF_BEFORE : DIFF_AFTER;
-	uint64_t bytes = 0;
+	uint64_t sum = 0;
 
-	for (size_t i = 0; i < diff_n_sites(diff); i++)
-		if (value_of(diff, diff_site(diff, i), drawn) == 0)
-			bytes += value_of(diff, diff_site(diff, i), !drawn);
-	return bytes;
+	for (size_t i = 0; i < n_entries(diff); i++) {
+		const struct entry entry = entry_at(diff, i);
+
+		if (entry.values[drawn] == 0)
+			sum += entry.values[!drawn];
+	}
+	return sum;
 }
 
 static void remark(const struct diff *diff, const char *unit, struct strbuf *out)
 {
 	bool by_before = diff_opts(diff)->widths == WIDTHS_BEFORE;
-	uint64_t bytes = unseen(diff);
+	uint64_t sum = unseen(diff);
 
 	strbuf_addf(out, "as wide as %s; red: more than before, blue: less",
 		    by_before ? "before" : "after");
-	if (bytes > 0) {
+	if (sum > 0) {
 		strbuf_adds(out, "; ");
-		text_grouped(out, bytes);
+		text_grouped(out, sum);
 		strbuf_addf(out, " %s of stacks that are only in the %s run are not drawn", unit,
 			    by_before ? "later" : "earlier");
 	}
@@ -125,32 +174,40 @@ static void remark(const struct diff *diff, const char *unit, struct strbuf *out
 		strbuf_adds(out, "; a recording is damaged");
 }
 
+static void add_title(const struct diff *diff, const struct view_event *event, struct strbuf *out)
+{
+	text_clean(out, sample_what(event, diff_opts(diff)->sort));
+	if (diff_n_programs(diff) > 0 && !event) {
+		strbuf_adds(out, " of ");
+		text_clean(out, diff_program(diff, 0)->name);
+	}
+	if (diff_n_programs(diff) > 1 && !event)
+		strbuf_addf(out, " and %zu more program%s", diff_n_programs(diff) - 1,
+			    diff_n_programs(diff) == 2 ? "" : "s");
+	strbuf_adds(out, ", before and after");
+}
+
 int diff_flamegraph_write(const struct diff *diff, FILE *file)
 {
+	const struct diff_event *shown = diff_event_shown(diff);
+	const struct view_event *event = shown ? shown->sides[DIFF_AFTER] : NULL;
 	_cleanup_strbuf_ struct strbuf title = { 0 }, below = { 0 };
-	enum option_sort sort = diff_opts(diff)->sort;
 	struct stacks stacks = { .diff = diff };
 	struct flame flame = {
-		.unit = sample_unit(NULL, sort),
+		.unit = sample_unit(event, diff_opts(diff)->sort),
 		.is_diff = true,
 		.by_before = diff_opts(diff)->widths == WIDTHS_BEFORE,
 	};
 	int r = stack_paths_new(&stacks.paths);
 
-	strbuf_addf(&title, "%s of ", sample_what(NULL, sort));
-	if (diff_n_programs(diff) > 0)
-		text_clean(&title, diff_program(diff, 0)->name);
-	if (diff_n_programs(diff) > 1)
-		strbuf_addf(&title, " and %zu more program%s", diff_n_programs(diff) - 1,
-			    diff_n_programs(diff) == 2 ? "" : "s");
-	strbuf_adds(&title, ", before and after");
+	add_title(diff, event, &title);
 	remark(diff, flame.unit, &below);
 	flame.title = strbuf_str(&title);
 	flame.remark = strbuf_str(&below);
 	if (r == 0 && (strbuf_error(&title) < 0 || strbuf_error(&below) < 0))
 		r = -ENOMEM;
 	if (r == 0)
-		r = add_sites(&stacks);
+		r = add_entries(&stacks);
 	if (r == 0)
 		r = flame_svg_write(&flame, stacks.paths, file);
 	stacks_done(&stacks);
@@ -189,7 +246,7 @@ int diff_folded_write(const struct diff *diff, FILE *file)
 	int r = stack_paths_new(&stacks.paths);
 
 	if (r == 0)
-		r = add_sites(&stacks);
+		r = add_entries(&stacks);
 	if (r == 0)
 		r = stack_paths_each(stacks.paths, put_stack, &fold);
 	stacks_done(&stacks);

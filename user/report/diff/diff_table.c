@@ -3,16 +3,14 @@
  * What has changed, for people: each program's totals before and after, then its sites, what has
  * changed most first. Numbers that are not exact never look as if they were.
  */
+#include "report/diff/diff_table.h"
 #include "config/units.h"
 #include "report/diff/diff_groups.h"
 #include "report/diff/diff_writers.h"
-#include "report/text/table_out.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <time.h>
-
-#define CELL 12
 
 static bool is_count(enum option_sort sort)
 {
@@ -44,15 +42,25 @@ static void add_number(struct strbuf *out, const char *mark, int64_t value, bool
 		strbuf_adds(out, format_size(value, number));
 }
 
+void diff_table_cell(struct table *t, const char *number)
+{
+	size_t have = text_columns(number);
+
+	strbuf_addf(&t->out, "  %*s%s", have < DIFF_CELL ? (int)(DIFF_CELL - have) : 0, "", number);
+}
+
+void diff_table_percent(struct table *t, const char *mark, int64_t before, int64_t change)
+{
+	if (before > 0 && change != 0)
+		strbuf_addf(&t->out, "  %s%+.1f %%", mark, 100.0 * (double)change / (double)before);
+}
+
 static void add_cell(struct table *t, const char *mark, int64_t value, bool count, bool sign)
 {
 	_cleanup_strbuf_ struct strbuf cell = { 0 };
-	size_t have;
 
 	add_number(&cell, mark, value, count, sign);
-	have = text_columns(strbuf_str(&cell));
-	strbuf_addf(&t->out, "  %*s%s", have < CELL ? (int)(CELL - have) : 0, "",
-		    strbuf_str(&cell));
+	diff_table_cell(t, strbuf_str(&cell));
 	if (strbuf_error(&cell) < 0)
 		t->out.error = strbuf_error(&cell);
 }
@@ -76,9 +84,7 @@ static void total_line(struct table *t, const struct diff_program *program,
 	add_cell(t, marks[DIFF_BEFORE], before, total->count, false);
 	add_cell(t, marks[DIFF_AFTER], after, total->count, false);
 	add_cell(t, diff_exact(program) ? "" : "~", change, total->count, true);
-	if (before > 0 && change != 0)
-		strbuf_addf(&t->out, "  %s%+.1f %%", diff_exact(program) ? "" : "~",
-			    100.0 * (double)change / (double)before);
+	diff_table_percent(t, diff_exact(program) ? "" : "~", before, change);
 	strbuf_addch(&t->out, '\n');
 }
 
@@ -99,8 +105,8 @@ static void totals(struct table *t, const struct diff_program *program)
 	};
 	size_t n = sizeof(lines) / sizeof(lines[0]);
 
-	strbuf_addf(&t->out, "  %-10s  %*s  %*s  %*s\n", "", CELL, "BEFORE", CELL, "AFTER", CELL,
-		    "CHANGE");
+	strbuf_addf(&t->out, "  %-10s  %*s  %*s  %*s\n", "", DIFF_CELL, "BEFORE", DIFF_CELL,
+		    "AFTER", DIFF_CELL, "CHANGE");
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || lines[i].sides[DIFF_BEFORE] || lines[i].sides[DIFF_AFTER])
 			total_line(t, program, &lines[i]);
@@ -284,7 +290,7 @@ static void group_line(struct table *t, const struct diff_group *group)
 {
 	int64_t before = group->sides[DIFF_BEFORE].live_bytes;
 	int64_t after = group->sides[DIFF_AFTER].live_bytes;
-	size_t used = 5 * (CELL + 2) + 2, width = view_opts(t->view)->width;
+	size_t used = 5 * (DIFF_CELL + 2) + 2, width = view_opts(t->view)->width;
 	const char *mark = group->exact ? "" : "~";
 
 	add_cell(t, mark, before, false, false);
@@ -307,8 +313,8 @@ static int groups_part(struct table *t, const struct diff *diff)
 
 	strbuf_addch(&t->out, '\n');
 	table_bold(t, true);
-	strbuf_addf(&t->out, "  %*s  %*s  %*s  %*s  %*s  %s\n", CELL, "LIVE BEFORE", CELL, "AFTER",
-		    CELL, "CHANGE", CELL, "BLOCKS", CELL, "ALLOCS",
+	strbuf_addf(&t->out, "  %*s  %*s  %*s  %*s  %*s  %s\n", DIFF_CELL, "LIVE BEFORE", DIFF_CELL,
+		    "AFTER", DIFF_CELL, "CHANGE", DIFF_CELL, "BLOCKS", DIFF_CELL, "ALLOCS",
 		    group_by_name(diff_opts(diff)->group_by));
 	table_bold(t, false);
 	for (size_t i = 0; r == 0 && i < n_shown; i++)
@@ -328,7 +334,8 @@ int diff_table_write(const struct diff *diff, FILE *file)
 	run_line(&t, diff_run(diff, DIFF_AFTER), "after");
 	for (size_t i = 0; i < diff_n_programs(diff); i++)
 		program_part(&t, diff, diff_program(diff, i));
-	if (diff_opts(diff)->group_by != GROUP_BY_SITE)
+	diff_table_jobs(&t, diff);
+	if (diff_opts(diff)->group_by != GROUP_BY_SITE && diff_has_allocations(diff))
 		r = groups_part(&t, diff);
 	if (r == 0)
 		r = strbuf_error(&t.out);

@@ -10,9 +10,9 @@
 static const struct diff_format formats[] = {
 	{ .name = "table", .write = diff_table_write },
 	{ .name = "json", .write = diff_json_write },
-	{ .name = "folded", .write = diff_folded_write },
-	{ .name = "flamegraph", .write = diff_flamegraph_write },
-	{ .name = "pprof", .binary = true, .write = diff_pprof_write },
+	{ .name = "folded", .one_job = true, .write = diff_folded_write },
+	{ .name = "flamegraph", .one_job = true, .write = diff_flamegraph_write },
+	{ .name = "pprof", .binary = true, .allocations = true, .write = diff_pprof_write },
 };
 
 const struct diff_format *diff_formats(size_t *ret_n)

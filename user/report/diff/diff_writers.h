@@ -13,7 +13,9 @@
 
 struct diff_format {
 	const char *name;
-	bool binary; /* nothing for a terminal */
+	bool binary;	  /* nothing for a terminal */
+	bool one_job;	  /* holds the stacks of one job: diff_choose_job */
+	bool allocations; /* and of no other */
 	/* 0, -ENOMEM, or -EIO when the stream took not all. */
 	int (*write)(const struct diff *diff, FILE *file);
 };

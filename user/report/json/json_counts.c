@@ -50,6 +50,22 @@ static struct json_object *errors_json(struct json_out *out,
 	return json;
 }
 
+static void add_counts(struct json_out *out, struct json_object *to, const struct view_group *group)
+{
+	json_out_u64(out, to, "count", group->count);
+	json_out_add(out, to, "buckets", buckets_json(out, group->counts));
+	json_out_add(out, to, "errors", errors_json(out, group->counts));
+}
+
+struct json_object *json_counts_group(struct json_out *out, const struct view_group *group)
+{
+	struct json_object *json = json_out_new(out);
+
+	if (json)
+		add_counts(out, json, group);
+	return json;
+}
+
 /* What a spec is about decides what could have been counted beside its values. */
 static enum hist_what what_of(struct json_out *out, const char *text)
 {
@@ -80,9 +96,7 @@ static void put_group(struct json_out *out, const struct record_histogram *asked
 	json_out_string(out, json, "spec", asked->spec);
 	json_out_string(out, json, "unit", asked->unit);
 	json_out_string(out, json, "key", counts->key);
-	json_out_u64(out, json, "count", group->count);
-	json_out_add(out, json, "buckets", buckets_json(out, counts));
-	json_out_add(out, json, "errors", errors_json(out, counts));
+	add_counts(out, json, group);
 	json_out_known(out, json, "restarted", is_syscall || counts->restarted > 0,
 		       counts->restarted);
 	json_out_known(out, json, "passed_on", what == HIST_ALLOC || counts->passed_on > 0,

@@ -8,6 +8,9 @@
 #include "report/json/json_out.h"
 #include "report/view/view.h"
 
+/* Count, buckets and errors of a group; NULL without memory. */
+struct json_object *json_counts_group(struct json_out *out, const struct view_group *group);
+
 void json_histograms(struct json_out *out, const struct view *view);
 void json_events(struct json_out *out, const struct view *view);
 

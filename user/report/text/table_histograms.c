@@ -3,6 +3,7 @@
  * Histograms as bpftrace prints them: its labels, its columns, its bars. Columns that a value does
  * not fit into grow at the cost of the bar, so that lines keep to the width of the report.
  */
+#include "report/text/bucket_label.h"
 #include "report/text/table.h"
 
 #include <inttypes.h>
@@ -24,42 +25,6 @@ struct chart {
 	bool measuring; /* nothing is printed yet */
 };
 
-/* Powers of two have a suffix at each power of 1024; linear bounds as far as the step has it. */
-static void add_bound(struct strbuf *out, const struct record_histogram *asked, int64_t value)
-{
-	static const char suffixes[] = "KMGTPE";
-	size_t max = asked->linear ? asked->step % 1024 == 0 ? 2 : 0 : sizeof(suffixes) - 1;
-	size_t n = 0;
-
-	while (n < max && value != 0 && value % 1024 == 0) {
-		value /= 1024;
-		n++;
-	}
-	strbuf_addf(out, "%" PRId64, value);
-	if (n > 0)
-		strbuf_addch(out, suffixes[n - 1]);
-}
-
-static void add_label(struct strbuf *out, const struct record_histogram *asked, int64_t lo,
-		      int64_t hi)
-{
-	strbuf_addch(out, lo == INT64_MIN ? '(' : '[');
-	if (lo == INT64_MIN)
-		strbuf_adds(out, "...");
-	else
-		add_bound(out, asked, lo);
-	if (lo != INT64_MIN && lo < INT64_MAX && lo + 1 == hi) {
-		strbuf_addch(out, ']');
-		return;
-	}
-	strbuf_adds(out, ", ");
-	if (hi == INT64_MAX)
-		strbuf_adds(out, "...");
-	else
-		add_bound(out, asked, hi);
-	strbuf_addch(out, ')');
-}
-
 static void bucket_line(struct chart *chart, int64_t lo, int64_t hi, uint64_t count)
 {
 	struct strbuf *out = &chart->t->out;
@@ -67,7 +32,7 @@ static void bucket_line(struct chart *chart, int64_t lo, int64_t hi, uint64_t co
 	char number[24];
 	size_t bar;
 
-	add_label(&label, chart->asked, lo, hi);
+	bucket_label(&label, chart->asked, lo, hi);
 	if (strbuf_error(&label) < 0)
 		out->error = strbuf_error(&label);
 	snprintf(number, sizeof(number), "%" PRIu64, count);

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What has changed of events and histograms, for people: totals of an event, then its stacks, what
+ * has changed most first; of a histogram, group by group, the buckets side by side.
+ */
+#include "config/units.h"
+#include "report/diff/diff_table.h"
+#include "report/text/bucket_label.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define LABEL_COLUMNS 16
+
+static bool run_exact(const struct diff *diff, unsigned int side)
+{
+	return view_is_exact(diff_run(diff, side)->view);
+}
+
+static bool both_exact(const struct diff *diff)
+{
+	return run_exact(diff, DIFF_BEFORE) && run_exact(diff, DIFF_AFTER);
+}
+
+static int64_t as_signed(uint64_t value)
+{
+	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
+}
+
+/* "-1.2 s", "+15"; of a time, else of a count. */
+static void add_number(struct strbuf *out, const char *mark, int64_t value, bool time, bool sign)
+{
+	uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	char text[FORMAT_UNIT_LEN];
+
+	strbuf_addf(out, "%s%s", mark, value < 0 ? "-" : sign && value > 0 ? "+" : "");
+	if (time)
+		strbuf_adds(out, format_duration(size, text));
+	else
+		strbuf_addf(out, "%" PRIu64, size);
+}
+
+static void number_cell(struct table *t, const char *mark, int64_t value, bool time, bool sign)
+{
+	_cleanup_strbuf_ struct strbuf cell = { 0 };
+
+	add_number(&cell, mark, value, time, sign);
+	diff_table_cell(t, strbuf_str(&cell));
+	if (strbuf_error(&cell) < 0)
+		t->out.error = strbuf_error(&cell);
+}
+
+/* Before, after and change. `least`: what was lost is missing; `estimate`: nobody counted them. */
+struct numbers {
+	uint64_t sides[DIFF_SIDES];
+	bool time, estimate, least;
+};
+
+static void number_cells(struct table *t, const struct diff *diff, const struct numbers *numbers)
+{
+	int64_t before = as_signed(numbers->sides[DIFF_BEFORE]);
+	int64_t after = as_signed(numbers->sides[DIFF_AFTER]);
+	const char *lost = numbers->least ? "≥" : "~";
+	const char *change = numbers->estimate || !both_exact(diff) ? "~" : "";
+
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		const char *mark = numbers->estimate ? "~" : !run_exact(diff, side) ? lost : "";
+
+		number_cell(t, mark, side == DIFF_BEFORE ? before : after, numbers->time, false);
+	}
+	number_cell(t, change, after - before, numbers->time, true);
+	diff_table_percent(t, change, before, after - before);
+	strbuf_addch(&t->out, '\n');
+}
+
+static void column_heads(struct table *t, size_t indent, size_t label)
+{
+	strbuf_addf(&t->out, "%*s%-*s  %*s  %*s  %*s\n", (int)indent, "", (int)label, "", DIFF_CELL,
+		    "BEFORE", DIFF_CELL, "AFTER", DIFF_CELL, "CHANGE");
+}
+
+static const char *times_name(const struct record_event *asked)
+{
+	if (asked->period_ns || asked->period > 1)
+		return "samples";
+	return asked->timed ? "waits" : "times";
+}
+
+static void event_totals(struct table *t, const struct diff *diff, const struct diff_event *event)
+{
+	const struct view_event *before = event->sides[DIFF_BEFORE];
+	const struct view_event *after = event->sides[DIFF_AFTER];
+	const struct record_event *asked = after->asked;
+	const struct numbers times = { .sides = { before->count, after->count }, .least = true };
+	struct numbers other = { .sides = { view_event_total(before), view_event_total(after) },
+				 .time = asked->timed || asked->period_ns,
+				 .estimate = !asked->timed };
+
+	if (asked->period_ns)
+		for (unsigned int side = 0; side < DIFF_SIDES; side++)
+			other.sides[side] *= asked->period_ns;
+	column_heads(t, 2, 10);
+	strbuf_addf(&t->out, "  %-10s", times_name(asked));
+	number_cells(t, diff, &times);
+	if (!asked->timed && !view_event_sampled(before) && !view_event_sampled(after))
+		return;
+	strbuf_addf(&t->out, "  %-10s",
+		    asked->timed     ? "waited" :
+		    asked->period_ns ? "CPU time" :
+				       "times");
+	number_cells(t, diff, &other);
+}
+
+/* "  #1  +3.2 s in +5 waits: 1.0 s before, 4.2 s after; server" */
+static void stack_head(struct table *t, const struct diff *diff, const struct diff_event *event,
+		       const struct diff_stack *stack, size_t rank)
+{
+	const struct record_event *asked = event->sides[DIFF_AFTER]->asked;
+	bool estimate = asked->period > 1 || event->sides[DIFF_BEFORE]->asked->period > 1;
+	const char *mark = estimate || !both_exact(diff) ? "~" : "", *comma = "";
+	static const char *const names[DIFF_SIDES] = { "before", "after" };
+	int64_t waits =
+		as_signed(stack->counts[DIFF_AFTER]) - as_signed(stack->counts[DIFF_BEFORE]);
+	const char *const is = !stack->seen[DIFF_BEFORE] ? ", new" :
+			       !stack->seen[DIFF_AFTER]	 ? ", gone" :
+							   "";
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+
+	strbuf_addf(&line, "  #%zu  ", rank);
+	add_number(&line, mark,
+		   as_signed(stack->values[DIFF_AFTER]) - as_signed(stack->values[DIFF_BEFORE]),
+		   asked->timed, true);
+	if (asked->timed && waits != 0)
+		strbuf_addf(&line, " in %s%+" PRId64 " wait%s", mark, waits,
+			    waits == 1 || waits == -1 ? "" : "s");
+	if (!asked->timed)
+		strbuf_addf(&line, " %s", asked->period_ns ? "samples" : "times");
+	strbuf_addf(&line, "%s: ", is);
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		if (!stack->seen[side])
+			continue;
+		strbuf_adds(&line, comma);
+		add_number(&line, estimate || !run_exact(diff, side) ? "~" : "",
+			   as_signed(stack->values[side]), asked->timed, false);
+		strbuf_addf(&line, " %s", names[side]);
+		comma = ", ";
+	}
+	strbuf_adds(&line, "; ");
+	text_clean(&line, *stack->image->comm ? stack->image->comm : "unknown");
+	table_bold(t, true);
+	table_wrap(t, 8, strbuf_str(&line));
+	table_bold(t, false);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void stacks(struct table *t, const struct diff *diff, const struct diff_event *event)
+{
+	const struct report_opts *opts = diff_opts(diff);
+	size_t n_shown = 0, n_hidden = 0, n_same = 0;
+
+	for (size_t i = 0; i < event->n_stacks; i++) {
+		const struct diff_stack *stack = &event->stacks[i];
+
+		if (stack->values[DIFF_BEFORE] == stack->values[DIFF_AFTER]) {
+			n_same++;
+		} else if (opts->top > 0 && n_shown >= opts->top) {
+			n_hidden++;
+		} else {
+			strbuf_addch(&t->out, '\n');
+			stack_head(t, diff, event, stack, ++n_shown);
+			t->no_lines = true; /* several places of a function are one */
+			table_stack(t, stack->stack);
+		}
+	}
+	if (n_shown > 0 && n_hidden + n_same > 0)
+		strbuf_addch(&t->out, '\n');
+	if (n_hidden > 0)
+		strbuf_addf(&t->out, "  … %zu more stack%s; --top 0 shows all\n", n_hidden,
+			    table_plural(n_hidden));
+	if (n_same > 0)
+		strbuf_addf(&t->out, "  … %zu stack%s with no change\n", n_same,
+			    table_plural(n_same));
+}
+
+static void only_in(struct table *t, const char *name, const struct record_event *asked,
+		    bool earlier)
+{
+	strbuf_addch(&t->out, '\n');
+	table_bold(t, true);
+	text_clean(&t->out, name);
+	table_bold(t, false);
+	strbuf_adds(&t->out, ": not compared, only in the ");
+	strbuf_adds(&t->out, earlier ? "earlier" : "later");
+	strbuf_adds(&t->out, " run");
+	if (asked && asked->period_ns)
+		strbuf_addf(&t->out, " at %.0f a second", 1e9 / (double)asked->period_ns);
+	strbuf_addch(&t->out, '\n');
+}
+
+static void event_part(struct table *t, const struct diff *diff, const struct diff_event *event)
+{
+	const struct view_event *before = event->sides[DIFF_BEFORE];
+	const struct view_event *after = event->sides[DIFF_AFTER];
+	size_t n_new = 0, n_gone = 0;
+
+	if (!diff_event_in_both(event)) {
+		const struct record_event *asked = before ? before->asked : after->asked;
+
+		only_in(t, asked->name, asked, before);
+		return;
+	}
+	for (size_t i = 0; i < event->n_stacks; i++) {
+		n_new += !event->stacks[i].seen[DIFF_BEFORE];
+		n_gone += !event->stacks[i].seen[DIFF_AFTER];
+	}
+	strbuf_addch(&t->out, '\n');
+	table_bold(t, true);
+	text_clean(&t->out, after->asked->name);
+	table_bold(t, false);
+	strbuf_addf(&t->out, ": %zu stack%s, %zu new, %zu gone\n", event->n_stacks,
+		    table_plural(event->n_stacks), n_new, n_gone);
+	event_totals(t, diff, event);
+	stacks(t, diff, event);
+}
+
+static void bucket_lines(struct table *t, const struct diff *diff,
+			 const struct record_histogram *asked,
+			 const struct record_hist_counts *before,
+			 const struct record_hist_counts *after)
+{
+	for (size_t i = 0, j = 0; i < before->n_buckets || j < after->n_buckets;) {
+		const struct record_bucket *b = i < before->n_buckets ? &before->buckets[i] : NULL;
+		const struct record_bucket *a = j < after->n_buckets ? &after->buckets[j] : NULL;
+		const struct record_bucket *at = !a || (b && b->lo < a->lo) ? b : a;
+		bool has_before = b && b->lo == at->lo, has_after = a && a->lo == at->lo;
+		const struct numbers numbers = { .sides = { has_before ? b->count : 0,
+							    has_after ? a->count : 0 },
+						 .least = true };
+		_cleanup_strbuf_ struct strbuf label = { 0 };
+
+		bucket_label(&label, asked, at->lo, at->hi);
+		strbuf_addf(&t->out, "  %-*s", LABEL_COLUMNS, strbuf_str(&label));
+		number_cells(t, diff, &numbers);
+		if (strbuf_error(&label) < 0)
+			t->out.error = strbuf_error(&label);
+		i += has_before;
+		j += has_after;
+	}
+}
+
+static uint64_t errors_of(const struct record_hist_counts *counts, uint32_t number)
+{
+	for (size_t i = 0; i < counts->n_errors; i++)
+		if (counts->errors[i].number == number)
+			return counts->errors[i].count;
+	return 0;
+}
+
+/* Those of `counts`, but for what `seen`, of which they stand there already, has as well. */
+static void error_lines(struct table *t, const struct diff *diff,
+			const struct record_hist_counts *counts,
+			const struct record_hist_counts *const sides[DIFF_SIDES],
+			const struct record_hist_counts *seen)
+{
+	char name[TEXT_ERRNO_LEN];
+
+	for (size_t i = 0; i < counts->n_errors; i++) {
+		uint32_t number = counts->errors[i].number;
+		const struct numbers numbers = {
+			.sides = { errors_of(sides[DIFF_BEFORE], number),
+				   errors_of(sides[DIFF_AFTER], number) },
+			.least = true,
+		};
+
+		if (seen && errors_of(seen, number) > 0)
+			continue;
+		strbuf_addf(&t->out, "  %-*s", LABEL_COLUMNS, text_errno(number, name));
+		number_cells(t, diff, &numbers);
+	}
+}
+
+static void group_part(struct table *t, const struct diff *diff,
+		       const struct record_histogram *asked, const struct diff_hist_group *group)
+{
+	static const struct record_hist_counts none = { 0 };
+	const struct view_group *before = group->sides[DIFF_BEFORE];
+	const struct view_group *after = group->sides[DIFF_AFTER];
+	const struct record_hist_counts *const sides[] = { before ? before->counts : &none,
+							   after ? after->counts : &none };
+	const struct numbers all = {
+		.sides = { before ? before->count : 0, after ? after->count : 0 }, .least = true
+	};
+	const char *key = after ? after->counts->key : before->counts->key;
+
+	strbuf_adds(&t->out, "\n@");
+	if (key) {
+		strbuf_addch(&t->out, '[');
+		text_clean(&t->out, key);
+		strbuf_addch(&t->out, ']');
+	}
+	strbuf_adds(&t->out, ": ");
+	table_bold(t, true);
+	text_clean(&t->out, asked->spec);
+	table_bold(t, false);
+	if (asked->unit) {
+		strbuf_adds(&t->out, " (");
+		text_clean(&t->out, asked->unit);
+		strbuf_addch(&t->out, ')');
+	}
+	strbuf_addf(&t->out, "%s\n", !before ? ", new" : !after ? ", gone" : "");
+	column_heads(t, 2, LABEL_COLUMNS);
+	strbuf_addf(&t->out, "  %-*s", LABEL_COLUMNS, "all");
+	number_cells(t, diff, &all);
+	bucket_lines(t, diff, asked, sides[DIFF_BEFORE], sides[DIFF_AFTER]);
+	error_lines(t, diff, sides[DIFF_AFTER], sides, NULL);
+	error_lines(t, diff, sides[DIFF_BEFORE], sides, sides[DIFF_AFTER]);
+}
+
+static void histogram_part(struct table *t, const struct diff *diff,
+			   const struct diff_histogram *histogram)
+{
+	const struct view_histogram *before = histogram->sides[DIFF_BEFORE];
+	const struct view_histogram *after = histogram->sides[DIFF_AFTER];
+	size_t n_shown = table_shown(t, histogram->n_groups);
+
+	if (!diff_histogram_in_both(histogram)) {
+		only_in(t, before ? before->asked->spec : after->asked->spec, NULL, before);
+		return;
+	}
+	if (histogram->n_groups == 0) {
+		strbuf_adds(&t->out, "\n@: ");
+		text_clean(&t->out, after->asked->spec);
+		strbuf_adds(&t->out, ": nothing counted, before or after\n");
+	}
+	for (size_t i = 0; i < n_shown; i++)
+		group_part(t, diff, after->asked, &histogram->groups[i]);
+	if (n_shown < histogram->n_groups)
+		strbuf_addf(&t->out, "… %zu more group%s; --top 0 shows all\n",
+			    histogram->n_groups - n_shown,
+			    table_plural(histogram->n_groups - n_shown));
+}
+
+void diff_table_jobs(struct table *t, const struct diff *diff)
+{
+	const struct diff_jobs *jobs = diff_jobs(diff);
+
+	for (size_t i = 0; i < jobs->n_histograms; i++)
+		histogram_part(t, diff, &jobs->histograms[i]);
+	for (size_t i = 0; i < jobs->n_events; i++)
+		event_part(t, diff, &jobs->events[i]);
+}

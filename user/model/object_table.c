@@ -64,6 +64,7 @@ static int object_init(struct strings *strings, const struct record_mapping *map
 		       struct model_object *object)
 {
 	size_t len = mapping->build_id_len;
+	int r;
 
 	*object = (struct model_object){
 		.slot = mapping->slot,
@@ -74,7 +75,9 @@ static int object_init(struct strings *strings, const struct record_mapping *map
 		len = sizeof(object->build_id);
 	memcpy(object->build_id, mapping->build_id, len);
 	object->build_id_len = len;
-	return strings_intern(strings, mapping->path ? mapping->path : "[anon]", &object->path);
+	r = strings_intern(strings, mapping->path ? mapping->path : "[anon]", &object->path);
+	object->is_anonymous = r == 0 && object_path_is_anonymous(object->path);
+	return r;
 }
 
 int object_table_intern(struct object_table *table, const struct record_mapping *mapping,
@@ -123,12 +126,12 @@ bool model_object_is_kernel(const struct model_object *object)
 	return object->slot == RECORD_NO_SLOT;
 }
 
-bool model_object_is_anonymous(const struct model_object *object)
+bool object_path_is_anonymous(const char *path)
 {
 	static const char *const prefixes[] = { "//anon", "[anon", "[heap", "[stack", "/memfd:" };
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (strncmp(object->path, prefixes[i], strlen(prefixes[i])) == 0)
+		if (strncmp(path, prefixes[i], strlen(prefixes[i])) == 0)
 			return true;
-	return object->path[0] == '\0';
+	return *path == '\0';
 }

@@ -19,6 +19,7 @@ struct model_object {
 	uint64_t dev, ino;
 	uint8_t build_id[RECORD_BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0: none known */
+	bool is_anonymous;    /* object_path_is_anonymous: asked of each place of each stack */
 };
 
 struct object_table;
@@ -40,6 +41,6 @@ const struct model_object *object_table_get(const struct object_table *table, si
 bool model_object_is_kernel(const struct model_object *object);
 
 /* Code that belongs to no file: the run-time's own, where JIT maps apply. */
-bool model_object_is_anonymous(const struct model_object *object);
+bool object_path_is_anonymous(const char *path);
 
 #endif

@@ -340,14 +340,13 @@ static int add_dump(struct jit_watch *watch, const struct record_mapping *mappin
 
 static int on_mapping(struct jit_watch *watch, const struct record_mapping *mapping)
 {
-	struct model_object object = { .path = mapping->path };
 	struct watched *watched;
 
 	if (mapping->slot == RECORD_NO_SLOT || !mapping->path)
 		return 0;
 	if (is_dump(mapping))
 		return add_dump(watch, mapping);
-	return model_object_is_anonymous(&object) ? need(watch, mapping->slot, &watched) : 0;
+	return object_path_is_anonymous(mapping->path) ? need(watch, mapping->slot, &watched) : 0;
 }
 
 static int on_end(struct jit_watch *watch, uint32_t slot)

@@ -252,7 +252,7 @@ static int in_both(struct diff_keys *keys, const struct view_place *place)
 	size_t index;
 	int r;
 
-	if (!mapped || mapped->build_id_len == 0 || model_object_is_anonymous(mapped))
+	if (!mapped || mapped->build_id_len == 0 || mapped->is_anonymous)
 		return 0;
 	r = interns_add(keys->builds, mapped->build_id, mapped->build_id_len, &index);
 	if (r == 1) /* of no object of the model: not to be */

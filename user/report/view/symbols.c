@@ -233,7 +233,7 @@ int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 	struct entry *kept;
 	int r;
 
-	if (model_object_is_anonymous(place->object))
+	if (place->object->is_anonymous)
 		return resolve_jit(symbols, place, at, ret_resolved);
 	kept = hashmap_find(symbols->entries, &entry);
 	if (kept) {

@@ -2,7 +2,6 @@
 #include "report/view/view_collect.h"
 
 #include "base/hashmap.h"
-#include "base/vec.h"
 #include "report/view/view_growth.h"
 #include "report/view/view_resolve.h"
 
@@ -14,8 +13,9 @@ struct collector {
 	const struct view_timeline *timeline;
 	uint64_t mark_ns;
 	uint64_t growth_span_ns;
-	struct hashmap *by_places; /* of struct view_site, each its own allocation until the end */
-	VEC(struct view_site *) list;
+	struct hashmap *by_places; /* of the sites */
+	struct view_site *sites;   /* there is room for all: those of large runs take most memory */
+	size_t n_sites;
 	uint64_t born_bytes[GROWTH_BIRTHS]; /* of all heap sites */
 };
 
@@ -35,15 +35,11 @@ static bool places_equal(const void *item_a, const void *item_b)
 
 static const struct hashmap_ops places_ops = { .hash = places_hash, .equal = places_equal };
 
-static void site_free(struct view_site *site)
+static void site_done(struct view_site *site)
 {
-	if (!site)
-		return;
 	view_stack_done(&site->stack);
 	view_series_done(&site->series);
-	free(site);
 }
-DEFINE_CLEANUP(struct view_site, site_free)
 
 static void merge(struct view_site *into, struct view_site *site, size_t n_points)
 {
@@ -72,30 +68,23 @@ static void merge(struct view_site *into, struct view_site *site, size_t n_point
 static int add_site(struct collector *c, const struct model_process *image, uint16_t fn,
 		    uint64_t stack_id, struct view_site *values)
 {
-	_cleanup_(site_free_p) struct view_site *site = malloc(sizeof(*site));
-	struct view_site *same;
+	struct view_site *site = &c->sites[c->n_sites], *same;
 	int r;
 
-	if (!site) {
-		view_series_done(&values->series);
-		return -ENOMEM;
-	}
 	*site = *values;
 	r = view_resolve_site(&c->resolver, image, fn, stack_id, &site->stack);
-	if (r < 0)
-		return r;
-	same = hashmap_find(c->by_places, site);
-	if (same) {
+	same = r == 0 ? hashmap_find(c->by_places, site) : NULL;
+	if (same)
 		merge(same, site, c->timeline->n);
-		return 0;
+	else if (r == 0)
+		r = hashmap_insert(c->by_places, site);
+	if (same || r < 0) {
+		site_done(site);
+		return r;
 	}
 	site->id = view_stack_id(&site->stack, site->class);
-	r = vec_reserve(&c->list, c->list.len + 1);
-	if (r == 0)
-		r = hashmap_insert(c->by_places, site);
-	if (r == 0)
-		c->list.data[c->list.len++] = TAKE_PTR(site);
-	return r;
+	c->n_sites++;
+	return 0;
 }
 
 static int add_heap_site(struct collector *c, const struct model_process *image,
@@ -155,20 +144,26 @@ static int add_mmap_site(struct collector *c, const struct model_process *image,
 	return add_site(c, image, v->fn, v->stack, &values);
 }
 
-static int add_mmap_sites(struct collector *c, const struct model_process *image)
+static int add_sites(struct collector *c, const struct model_process *image)
 {
-	_cleanup_free_ struct region_site *sites = NULL;
+	_cleanup_free_ struct region_site *mapped = NULL;
 	uint64_t now_ns = model_now_ns(c->resolver.model);
-	size_t n;
-	int r;
+	size_t n_mapped = 0;
+	int r = 0;
 
-	if (!image->regions)
-		return 0;
 	if (image->ended && image->end_ns < now_ns)
 		now_ns = image->end_ns;
-	r = regions_sites(image->regions, c->mark_ns, &sites, &n);
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_mmap_site(c, image, &sites[i], now_ns);
+	if (image->regions)
+		r = regions_sites(image->regions, c->mark_ns, &mapped, &n_mapped);
+	if (r < 0)
+		return r;
+	c->sites = calloc(image->n_sites + n_mapped + 1, sizeof(c->sites[0]));
+	if (!c->sites)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < image->n_sites; i++)
+		r = add_heap_site(c, image, &image->sites[i]);
+	for (size_t i = 0; r == 0 && i < n_mapped; i++)
+		r = add_mmap_site(c, image, &mapped[i], now_ns);
 	return r;
 }
 
@@ -209,17 +204,15 @@ static void clamp_live(int64_t *bytes, int64_t *blocks, bool *exact)
 	*exact = false;
 }
 
-/* Moves the sites that pass to the process. */
-static int hand_over(struct collector *c, const struct report_opts *opts,
-		     struct view_process *process)
+/* The sites that pass are the process's. */
+static void hand_over(struct collector *c, const struct report_opts *opts,
+		      struct view_process *process)
 {
 	struct report_opts sort_opts = *opts;
 
-	process->sites = calloc(c->list.len + 1, sizeof(process->sites[0]));
-	if (!process->sites)
-		return -ENOMEM;
-	vec_foreach(&c->list, it) {
-		struct view_site *site = *it;
+	process->sites = TAKE_PTR(c->sites);
+	for (size_t j = 0; j < c->n_sites; j++) {
+		struct view_site *site = &process->sites[j];
 
 		clamp_live(&site->live_bytes, &site->live_blocks, &process->exact);
 		view_clamp(&site->peak_bytes, &process->exact);
@@ -228,17 +221,15 @@ static int hand_over(struct collector *c, const struct report_opts *opts,
 			c->born_bytes[i] += site->born_bytes[i];
 		if (passes(site, opts)) {
 			process->sites[process->n_sites++] = *site;
-			site->stack.places = NULL;
-			site->series.live_bytes = NULL;
 		} else {
 			process->n_left_out++;
 			process->left_out_bytes =
 				view_sum(process->left_out_bytes, site->live_bytes);
+			site_done(site);
 		}
 	}
 	qsort_r(process->sites, process->n_sites, sizeof(process->sites[0]), compare_sites,
 		&sort_opts);
-	return 0;
 }
 
 int view_collect(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
@@ -253,19 +244,16 @@ int view_collect(const struct model *model, struct symbols *symbols, const struc
 	const struct model_process *image = process->image;
 	int r = hashmap_new(&places_ops, &c.by_places);
 
-	for (size_t i = 0; r == 0 && i < image->n_sites; i++)
-		r = add_heap_site(&c, image, &image->sites[i]);
 	if (r == 0)
-		r = add_mmap_sites(&c, image);
-	if (r == 0)
-		r = hand_over(&c, opts, process);
-	if (r == 0)
-		view_judge_process(process, c.growth_span_ns, c.born_bytes);
-	vec_foreach(&c.list, site)
-		site_free(*site);
-	vec_done(&c.list);
+		r = add_sites(&c, image);
 	hashmap_free(c.by_places);
-	return r;
+	if (r < 0) {
+		view_collect_free(c.sites, c.n_sites);
+		return r;
+	}
+	hand_over(&c, opts, process);
+	view_judge_process(process, c.growth_span_ns, c.born_bytes);
+	return 0;
 }
 
 void view_collect_free(struct view_site *sites, size_t n)

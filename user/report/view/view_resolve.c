@@ -33,7 +33,7 @@ static uint64_t place_where(const struct view_place *place)
 {
 	if (!place->mapped)
 		return place->object ? place->offset : place->addr;
-	return model_object_is_anonymous(place->mapped) ? place->addr : place->offset;
+	return place->mapped->is_anonymous ? place->addr : place->offset;
 }
 
 uint64_t view_stack_hash(const struct view_stack *stack)
@@ -74,7 +74,7 @@ static uint64_t place_id(uint64_t h, const struct view_place *place)
 {
 	const struct model_object *mapped = place->mapped;
 
-	if (!place->object || (mapped && model_object_is_anonymous(mapped)))
+	if (!place->object || (mapped && mapped->is_anonymous))
 		return mix_u64(h, place->addr & 0xfff);
 	if (mapped && mapped->build_id_len > 0) {
 		h = hash_bytes(mapped->build_id, mapped->build_id_len, h);

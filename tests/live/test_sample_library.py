@@ -159,10 +159,10 @@ def an_interval_that_is_none_is_the_usual_one(interval):
     assert all(event.weight % 524288 == 0 for event in run_.events), run_.events[:3]
 
 
-@test(need_root, usdt.need_tracefs, each=["threads", "forks", "exceptions", "throwing", "bad_alloc",
-                                          "ctors", "dl", "failures"])
-def programs_do_what_they_do_without_it(program):
+@test(need_root, usdt.need_tracefs, each=["threads 4 20000", "forks", "exceptions", "throwing",
+                                          "bad_alloc", "ctors", "dl", "failures"])
+def programs_do_what_they_do_without_it(command):
     """At an interval at which there are many samples; the target checks itself."""
-    path = target(program)
-    run_ = heard([path], 512)
+    program, *words = command.split()
+    run_ = heard([target(program), *words], 512)
     assert run_.events, "nothing was told"

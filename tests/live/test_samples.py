@@ -11,6 +11,8 @@ from lib import (ATTACH_PATHS, Lines, attach_option, attached, heap_sites, load_
 PLACE = ("blocks", "bytes", "live_blocks", "live_bytes", "samples", "weight", "live_samples",
          "live_weight")
 INTERVAL = 65536
+# The library that samples for programs without probes: test_sample_preload.py.
+NOTHING_PRELOADED = {**os.environ, "MEMTRACED_SAMPLE_PRELOAD": "no"}
 
 
 def said_places(stdout):
@@ -47,7 +49,7 @@ def sampled(program, *options):
     with scratch() as folder:
         path = os.path.join(folder, "json")
         done = run_memtraced("--sample", *options, "-o", f"json:{path}", "--", target(program),
-                             str(rounds), str(INTERVAL))
+                             str(rounds), str(INTERVAL), env=NOTHING_PRELOADED)
         assert done.returncode == 0, done.stderr
         report = load_report(path)
         process, = report["processes"]
@@ -99,7 +101,7 @@ def a_running_process_shows_its_samples_when_it_is_attached_to(program):
 
 @test(need_root)
 def a_process_without_probes_is_said_in_one_line():
-    done = run_memtraced("--sample", "-f", "json", "--", "true")
+    done = run_memtraced("--sample", "-f", "json", "--", "true", env=NOTHING_PRELOADED)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("no otel_memory probes") == 1, done.stderr
     report = json.loads(done.stdout)

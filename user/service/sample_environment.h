@@ -9,7 +9,9 @@ struct options;
 
 /*
  * The variables to set for the command: the user's (--env), and with --sample the interval unless
- * the user has set it. NULL-terminated, for words_free. 0 or -ENOMEM.
+ * the user has set it, and the sampling library before what else is preloaded, unless the command
+ * carries probes itself or MEMTRACED_SAMPLE_PRELOAD is "no". NULL-terminated, for words_free. 0 or
+ * -ENOMEM.
  */
 int sample_environment(const struct options *options, char ***ret_words);
 

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""-c with --sample: the sampling library in programs that carry no probes, beside exact depth."""
+
+import math
+import os
+import shutil
+
+from lib import (Place, Skip, heap_sites, load_report, memtraced, need_program, need_root, run,
+                 run_memtraced, scratch, target, test, total)
+
+INTERVAL = 65536
+BUILD = os.path.join(os.path.dirname(__file__), "..", "..")
+
+PROGRAMS = {
+    "python3": ["/usr/bin/python3", "-c", "x = [str(i) * 20 for i in range(100000)]"],
+    "jq": ["jq", "-n", "[range(100000)] | add"],
+    "sqlite3": ["sqlite3", ":memory:", "create table t(a); with recursive c(x) as (values(1) union "
+                "all select x + 1 from c where x < 50000) insert into t select x from c;"],
+    "perl": ["perl", "-e", "my @x = map { $_ x 9 } 1 .. 50000;"],
+    "git": ["git", "-C", BUILD, "log", "--oneline", "-p", "-3"],
+    "rg": ["rg", "-j1", "-c", "malloc", "/usr/include/c++"],
+    "clang": ["clang", "-x", "c", "-fsyntax-only", "-include", "stdlib.h", "/dev/null"],
+    "redis-server": ["redis-server", "--version"],
+}
+
+
+def reported(command, *options, status=0):
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced(*options, "-o", f"json:{path}", "--", *command, timeout=120)
+        assert done.returncode == status, f"{done.returncode}: {done.stderr[-2000:]}"
+        return done, load_report(path)["processes"]
+
+
+@test(need_root, each=sorted(PROGRAMS), timeout=120)
+def estimates_agree_with_exact_depth(name):
+    need_program(name)()
+    _, exact = reported(PROGRAMS[name])
+    done, (process,) = reported(PROGRAMS[name], f"--sample={INTERVAL}",
+                                "--env=MEMTRACED_SAMPLE_SEED=1")
+    assert "not sampled" not in done.stderr, done.stderr
+    true = exact[0]["alloc"]["bytes"]
+    # The seed is given, so that this does not fail once in a million runs either.
+    within = 5 * math.sqrt(INTERVAL * true)
+    assert abs(process["alloc"]["bytes"] - true) <= within, \
+        f"~{process['alloc']['bytes']} of {true}, ±{within:.0f}"
+    assert total(heap_sites(process), "bytes") == process["alloc"]["bytes"], process["alloc"]
+
+
+@test(need_root)
+def what_cannot_be_sampled_is_said_and_runs_without():
+    done, _ = reported([target("static")], "--sample")
+    assert "not sampled itself: it is linked statically" in done.stderr, done.stderr
+    done, _ = reported([memtraced(), "--version"], "--sample")
+    assert "not sampled itself: it has a malloc of its own" in done.stderr, done.stderr
+    if not shutil.which("gcc"):
+        raise Skip("no compiler for the other half")
+    with scratch() as folder:
+        source, program = (os.path.join(folder, name) for name in ("hello.c", "hello"))
+        with open(source, "w", encoding="ascii") as file:
+            file.write("#include <stdlib.h>\nint main(void) { free(malloc(9)); return 3; }\n")
+        if run(["gcc", "-fsanitize=address", "-o", program, source]).returncode:
+            raise Skip("gcc has no AddressSanitizer here")
+        done, _ = reported([program], "--sample", "--env=ASAN_OPTIONS=detect_leaks=0",
+                           status=3)  # which does not go with ptrace
+        assert "not sampled itself: a sanitizer is its allocator" in done.stderr, done.stderr
+
+
+@test(need_root)
+def a_program_that_carries_probes_gets_no_others():
+    done, (process,) = reported([target("samples"), "2000", "65536"], "--sample")
+    said = [line.split() for line in done.stdout.splitlines() if line.startswith("place ")]
+    assert process["alloc"]["bytes"] == sum(int(words[7]) for words in said), process["alloc"]
+
+
+@test(need_root)
+def what_the_user_preloads_stays():
+    show = ["/usr/bin/env"]
+    library = os.path.realpath(os.path.join(Place.build, "libmemtraced-sample.so"))
+    for options, env, after in (((), {}, ""), ((), {"LD_PRELOAD": "libm.so.6"}, ":libm.so.6"),
+                                (("--env=LD_PRELOAD=libdl.so.2",), {}, ":libdl.so.2")):
+        done = run_memtraced("--sample=1M", *options, "--", *show, env={**os.environ, **env})
+        assert f"\nLD_PRELOAD={library}{after}\n" in "\n" + done.stdout, done.stdout
+        assert "\nMEMTRACED_SAMPLE_INTERVAL=1048576\n" in done.stdout, done.stdout
+    done = run_memtraced("--sample", "--", *show,
+                         env={**os.environ, "MEMTRACED_SAMPLE_PRELOAD": "no"})
+    assert "libmemtraced-sample" not in done.stdout, done.stdout
+
+
+@test(need_root)
+def a_library_that_is_not_there_is_said():
+    with scratch() as folder:
+        alone = os.path.join(folder, "memtraced")
+        shutil.copy(os.path.join(Place.build, "memtraced"), alone)
+        done = run([alone, "--sample", "--", "true"])
+        assert "libmemtraced-sample.so is neither beside" in done.stderr, done.stderr
+        assert done.returncode == 0, done.stderr

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/preload.h"
+
+#include "base/cleanup.h"
+#include "elf/elf_file.h"
+#include "elf/elf_sections.h"
+#include "elf/usdt_notes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY "libmemtraced-sample.so"
+#define PROVIDER "otel_memory"
+#define DEFAULT_PATH "/bin:/usr/bin"  /* as target/launch_child.c */
+#define MAX_NAMES ((size_t)256 << 20) /* bytes of .dynstr */
+#define MAX_SCRIPTS 4		      /* a script whose interpreter is one: as the kernel */
+
+int preload_library(char path[PATH_MAX])
+{
+	static const char *const places[] = { "%s/" LIBRARY, "%s/../lib/memtraced/" LIBRARY };
+	char folder[PATH_MAX], tried[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+	char *slash;
+
+	if (len < 0)
+		return -errno;
+	folder[len] = '\0';
+	slash = strrchr(folder, '/');
+	if (!slash)
+		return -ENOENT;
+	*slash = '\0';
+	for (size_t i = 0; i < 2; i++) {
+		if (snprintf(tried, sizeof(tried), places[i], folder) >= (int)sizeof(tried))
+			return -ENAMETOOLONG;
+		if (realpath(tried, path))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+static int open_program(const char *name, const char *search)
+{
+	const char *end, *at = search ? search : DEFAULT_PATH;
+	char path[PATH_MAX];
+
+	if (strchr(name, '/'))
+		return open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	for (;; at = end + 1) {
+		int n, fd;
+
+		end = strchrnul(at, ':');
+		n = snprintf(path, sizeof(path), "%.*s/%s", (int)(end - at), end > at ? at : ".",
+			     name);
+		if (n < (int)sizeof(path) && access(path, X_OK) == 0) {
+			fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+			if (fd >= 0)
+				return fd;
+		}
+		if (*end == '\0')
+			return -1;
+	}
+}
+
+/* The interpreter of a script takes the place of *fd, which is closed. */
+static void follow_scripts(int *fd)
+{
+	char line[PATH_MAX + 3], *name;
+
+	for (int i = 0; i < MAX_SCRIPTS; i++) {
+		ssize_t n = pread(*fd, line, sizeof(line) - 1, 0);
+
+		if (n < 3 || line[0] != '#' || line[1] != '!')
+			return;
+		line[n] = '\0';
+		name = line + 2 + strspn(line + 2, " \t");
+		name[strcspn(name, " \t\n")] = '\0';
+		close(*fd);
+		*fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (*fd < 0)
+			return;
+	}
+}
+
+static bool carries_probes(struct elf_file *file)
+{
+	struct usdt_notes notes = {};
+	bool any = usdt_notes_read(file, PROVIDER, &notes) == 0 && notes.n > 0;
+
+	usdt_notes_done(&notes);
+	return any;
+}
+
+/* Defined here or in a library that is needed: its name is among those of the dynamic linker. */
+static bool has_sanitizer(struct elf_file *file)
+{
+	static const char *const names[] = { "__asan_init", "__hwasan_init", "__lsan_init",
+					     "__msan_init", "__tsan_init" };
+	struct elf_section section = {};
+	bool any = false;
+
+	if (elf_section_read(file, ".dynstr", MAX_NAMES, &section) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		any = any || memmem(section.bytes, section.len, names[i], strlen(names[i]) + 1);
+	free(section.bytes);
+	return any;
+}
+
+static bool has_malloc(const struct elf_file *file)
+{
+	size_t n;
+	const struct elf_symbol *symbols = elf_file_symbols(file, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(symbols[i].name, "malloc") == 0)
+			return true;
+	return false;
+}
+
+enum preload preload_judge(const char *name, const char *search)
+{
+	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+	_cleanup_close_ int fd = open_program(name, search);
+
+	if (fd >= 0)
+		follow_scripts(&fd);
+	if (fd < 0 || elf_file_new(fd, &file) < 0)
+		return PRELOAD_WORKS;
+	if (carries_probes(file))
+		return PRELOAD_NOT_NEEDED;
+	if (elf_file_is_static_executable(file))
+		return PRELOAD_STATIC;
+	if (has_sanitizer(file))
+		return PRELOAD_SANITIZER;
+	return has_malloc(file) ? PRELOAD_OWN_MALLOC : PRELOAD_WORKS;
+}
+
+const char *preload_why_not(enum preload preload)
+{
+	switch (preload) {
+	case PRELOAD_WORKS:
+	case PRELOAD_NOT_NEEDED:
+		return NULL;
+	case PRELOAD_STATIC:
+		return "it is linked statically";
+	case PRELOAD_SANITIZER:
+		return "a sanitizer is its allocator";
+	case PRELOAD_OWN_MALLOC:
+		return "it has a malloc of its own in its executable";
+	}
+	return NULL;
+}

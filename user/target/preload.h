@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The sampling library that --sample preloads: where it is, and whether a program can do with it.
+ * Nothing is loaded or started here; any thread.
+ */
+#ifndef MEMTRACED_TARGET_PRELOAD_H
+#define MEMTRACED_TARGET_PRELOAD_H
+
+#include <limits.h>
+
+enum preload {
+	PRELOAD_WORKS,	    /* or nothing speaks against it */
+	PRELOAD_NOT_NEEDED, /* the program carries the probes itself */
+	PRELOAD_STATIC,	    /* it has no dynamic linker that would do it */
+	PRELOAD_SANITIZER,  /* whose run-time library may refuse to start behind another */
+	PRELOAD_OWN_MALLOC, /* the program has its malloc in its executable, which comes first */
+};
+
+/*
+ * The library beside the program that runs, as in a build, or in ../lib/memtraced of it, as
+ * installed. 0; -ENOENT: in neither; -ENAMETOOLONG.
+ */
+int preload_library(char path[PATH_MAX]);
+
+/*
+ * Of the command `name`, found as execvp() would by `search` (PATH; NULL: the usual one); of a
+ * script, its interpreter. What cannot be read is PRELOAD_WORKS: its exec will tell.
+ */
+enum preload preload_judge(const char *name, const char *search);
+
+/* Why it is not preloaded, "the program is linked statically"; NULL of the first two. */
+const char *preload_why_not(enum preload preload);
+
+#endif

@@ -41,7 +41,7 @@ _memtraced_values() {
     esac
 }
 
-# The options and commands that begin with $1; $2 is "report", "diff" or "ctl" when they are its.
+# The options and commands that begin with $1; $2 is "report", "diff", "ctl" or "sample" when they are its.
 _memtraced_options() {
     local report='--min-size= --max-size= --older-than= --where= --group-by= --top= --sort= -f -o --threshold=
         --max-snapshots= --time-unit= --color=
@@ -111,7 +111,8 @@ _memtraced_options() {
     diff:-*) compgen -W "$diff" -- "$1" ;;
     report:* | diff:*) compgen -f -- "$1" ;;
     :-*) compgen -W "$report $trace" -- "$1" ;;
-    :*) compgen -W 'report diff ctl' -- "$1" ;;
+    :*) compgen -W 'report diff ctl sample' -- "$1" ;;
+    sample:*) compgen -W '--unit= --interval= --print --remove' -- "$1" ;;
     ctl:*) compgen -W 'status trace reports --for= --format= --socket=' -- "$1" ;;
     esac
 }
@@ -123,7 +124,7 @@ _memtraced() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         report | diff) mode=${COMP_WORDS[i]} ;;
-        ctl) [ "$i" -gt 1 ] || mode=ctl ;;
+        ctl | sample) [ "$i" -gt 1 ] || mode=${COMP_WORDS[i]} ;;
         --)
             # a command of its own: its name, then files
             if ((i + 1 == COMP_CWORD)); then

@@ -7,6 +7,7 @@
 #include "service/daemon/service.h"
 #include "service/diff.h"
 #include "service/replay.h"
+#include "service/sample_unit.h"
 #include "service/session.h"
 #include "symbol/symbol_server.h"
 #include "trace/kernel/features.h"
@@ -182,6 +183,9 @@ int main(int argc, char **argv)
 		return r ? exit_of(r) : EXIT_SUCCESS;
 	case ACTION_CTL:
 		r = ctl_run(&options->ctl);
+		return r ? exit_of(r) : EXIT_SUCCESS;
+	case ACTION_SAMPLE_UNIT:
+		r = sample_unit_run(&options->sample_unit);
 		return r ? exit_of(r) : EXIT_SUCCESS;
 	case ACTION_SERVICE:
 		return serve(options);

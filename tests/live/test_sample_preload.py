@@ -5,8 +5,8 @@ import math
 import os
 import shutil
 
-from lib import (Place, Skip, heap_sites, load_report, memtraced, need_program, need_root, run,
-                 run_memtraced, scratch, target, test, total)
+from lib import (Place, Skip, heap_sites, load_report, memtraced, need_program, need_root, refused,
+                 run, run_memtraced, scratch, target, test, total)
 
 INTERVAL = 65536
 BUILD = os.path.join(os.path.dirname(__file__), "..", "..")
@@ -95,3 +95,27 @@ def a_library_that_is_not_there_is_said():
         done = run([alone, "--sample", "--", "true"])
         assert "libmemtraced-sample.so is neither beside" in done.stderr, done.stderr
         assert done.returncode == 0, done.stderr
+
+
+@test(need_root)
+def a_service_gets_a_drop_in_and_loses_it():
+    unit = f"memtraced-test-{os.getpid()}"
+    folder = f"/etc/systemd/system/{unit}.service.d"
+    if not os.path.isdir(os.path.dirname(folder)):
+        raise Skip("no systemd here")
+    printed = run_memtraced("sample", "--unit", unit, "--interval=1M", "--print")
+    assert printed.returncode == 0 and not os.path.exists(folder), printed.stderr
+    done = run_memtraced("sample", "--unit", unit, "--interval=1M")
+    try:
+        with open(f"{folder}/memtraced-sample.conf", encoding="ascii") as file:
+            assert file.read() == printed.stdout
+    finally:
+        removed = run_memtraced("sample", "--unit", unit, "--remove")
+    for said in (done, removed):
+        assert said.returncode == 0, said.stderr
+        assert f"systemctl restart {unit}.service" in said.stdout, said.stdout
+    assert not os.path.exists(folder)
+    refused(run_memtraced("sample", "--unit", unit, "--remove"), 2, "is not there")
+    refused(run_memtraced("sample", "--unit=../up"), 1, "no name of a unit")
+    refused(run_memtraced("sample", "--unit=a.timer"), 1, "give a service")
+    refused(run_memtraced("sample"), 1, "--unit=NAME")

@@ -58,6 +58,7 @@ void options_free(struct options *options)
 	free(options->ctl.format);
 	free(options->ctl.name);
 	free(options->ctl.socket);
+	free(options->sample_unit.unit);
 	where_free(options->where);
 	free(options);
 }

@@ -22,11 +22,12 @@ enum option_action {
 	ACTION_TRACE,
 	ACTION_HELP,
 	ACTION_VERSION,
-	ACTION_FEATURES, /* --features */
-	ACTION_REPORT,	 /* memtraced report FILE */
-	ACTION_DIFF,	 /* memtraced diff BEFORE AFTER */
-	ACTION_SERVICE,	 /* --service */
-	ACTION_CTL,	 /* memtraced ctl ... */
+	ACTION_FEATURES,    /* --features */
+	ACTION_REPORT,	    /* memtraced report FILE */
+	ACTION_DIFF,	    /* memtraced diff BEFORE AFTER */
+	ACTION_SERVICE,	    /* --service */
+	ACTION_CTL,	    /* memtraced ctl ... */
+	ACTION_SAMPLE_UNIT, /* memtraced sample ... */
 };
 
 enum option_sort { SORT_BYTES, SORT_COUNT, SORT_GROWTH, SORT_PEAK, SORT_TEMPORARY };
@@ -116,6 +117,15 @@ struct ctl_options {
 	char *socket;	 /* NULL: the usual one */
 };
 
+enum sample_unit_what { SAMPLE_UNIT_WRITE, SAMPLE_UNIT_PRINT, SAMPLE_UNIT_REMOVE };
+
+/* Of a service that is to sample itself. */
+struct sample_unit_options {
+	enum sample_unit_what what;
+	char *unit;	   /* with ".service" */
+	uint64_t interval; /* bytes */
+};
+
 struct options {
 	enum option_action action;
 	pid_t *pids; /* -p, in order, without repeats */
@@ -173,6 +183,7 @@ struct options {
 	char *diff_files[2]; /* before and after */
 	enum option_widths widths;
 	struct ctl_options ctl;
+	struct sample_unit_options sample_unit;
 	char *config_file; /* of --service; NULL: the usual place */
 	bool verbose, quiet;
 };

@@ -15,6 +15,7 @@ static const char usage[] =
 	"       memtraced diff BEFORE AFTER [OPTION]...\n"
 	"       memtraced --service [--config=FILE]\n"
 	"       memtraced ctl status|trace PID [--for=SEC] [--format=NAME]|reports [NAME]\n"
+	"       memtraced sample --unit=NAME [--interval=SIZE] [--print|--remove]\n"
 	"Shows who holds the memory of a program, without restarting or rebuilding it.\n";
 
 static const char *const group_titles[N_OPTION_GROUPS] = {

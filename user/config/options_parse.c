@@ -4,6 +4,7 @@
 #include "config/massif_options.h"
 #include "config/near_name.h"
 #include "config/option_table.h"
+#include "config/sample_options.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -180,6 +181,8 @@ static int parse_bare_word(struct option_parser *p, const char *word)
 	}
 	if (p->next == 2 && strcmp(word, "ctl") == 0)
 		return ctl_options_parse(p);
+	if (p->next == 2 && strcmp(word, "sample") == 0)
+		return sample_options_parse(p);
 	if (!p->report)
 		return option_error(p,
 				    "unexpected argument '%s': put a command behind -c or --, "
@@ -220,7 +223,8 @@ static bool ends_parsing(const struct option_parser *p)
 {
 	enum option_action action = p->options->action;
 
-	return action == ACTION_HELP || action == ACTION_VERSION || action == ACTION_CTL;
+	return action == ACTION_HELP || action == ACTION_VERSION || action == ACTION_CTL ||
+	       action == ACTION_SAMPLE_UNIT;
 }
 
 static int parse_words(struct option_parser *p)

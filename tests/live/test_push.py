@@ -18,7 +18,8 @@ from test_ctl import ctl
 from test_service import finish, service
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay"))
-import pprof_wire  # noqa: E402  (it is beside the golden files that it reads)
+import otlp_wire  # noqa: E402  (they are beside the golden files that they read)
+import pprof_wire  # noqa: E402
 
 STANDING = "[post_mortem]\nreports = no\ntrace = attach\n"
 
@@ -100,6 +101,29 @@ def parca(request):
     return labels.pop("service_name"), labels, profile
 
 
+LABELS = {"host.name": "host", "process.pid": "pid", "process.executable.name": "comm",
+          "process.executable.path": "exe", "process.linux.cgroup": "cgroup"}
+
+
+def otlp(request):
+    """The same of OTLP/HTTP, with Prometheus' names for labels."""
+    assert (request.method, request.path) == ("POST", "/v1development/profiles"), request.path
+    assert request.headers["Content-Type"] == "application/x-protobuf" and not request.query
+    assert request.headers["Content-Encoding"] == "gzip"
+    read = otlp_wire.read(request.body)
+    labels, profile = otlp_wire.as_pprof(read)
+    assert isinstance(labels["process.pid"], int), labels
+    words = read["dictionary"]
+    keys = {words["strings"][row["key"]] for row in words["attributes"][1:]}
+    assert {b"profile.frame.type", b"process.executable.build_id.gnu",
+            b"memtraced.exact"} <= keys, keys
+    scope, = read["resource_profiles"][0]["scope_profiles"]
+    ids = [row["profile_id"] for row in scope["profiles"]]
+    assert len(set(ids)) == 2 and {len(id_) for id_ in ids} == {16}, ids
+    name = labels.pop("service.name")
+    return name, {LABELS.get(key, key): str(value) for key, value in labels.items()}, profile
+
+
 def cgroup(pid="self"):
     """The path that says most, as the manual has it."""
     with open(f"/proc/{pid}/cgroup", encoding="utf-8") as file:
@@ -115,14 +139,14 @@ def check_labels(labels, pid):
     assert expected.items() <= labels.items(), (expected, labels)
 
 
-READERS = {"pyroscope": pyroscope, "parca": parca}
+READERS = {"pyroscope": pyroscope, "parca": parca, "otlp": otlp}
 
 
 class Told:
     """What a server was told of one process: sums of what was allocated, and the last level."""
 
     def __init__(self, to, server, pid):
-        self.allocs, self.heap, self.profiles = [0, 0], None, 0
+        self.allocs, self.heap = [0, 0], None
         for request in server.so_far():
             name, labels, profile = READERS[to](request)
             check_times(profile, request)
@@ -130,7 +154,6 @@ class Told:
                 continue
             assert name == "attach", name
             check_labels(labels, pid)
-            self.profiles += 1
             values = of_function(profile, "new_blocks")
             if types(profile) == ALLOCS:
                 self.allocs = [a + b for a, b in zip(self.allocs, values)]
@@ -138,8 +161,11 @@ class Told:
                 assert types(profile) == HEAP
                 self.heap = values
 
+    def levels(self):
+        return self.heap, self.allocs
 
-@test(need_root, each=["pyroscope", "parca"], timeout=90)
+
+@test(need_root, each=["pyroscope", "parca", "otlp"], timeout=90)
 def counts_add_up_to_what_was_allocated(to):
     with scratch() as folder, scratch() as counts, started_target(counts) as process, \
             push_server() as server, pushing(folder, push(to, server.url)) as served:
@@ -147,9 +173,9 @@ def counts_add_up_to_what_was_allocated(to):
         before = counted(counts, pid)
         work(process)
         own = since(counts, pid, before)
-        eventually(lambda: Told(to, server, pid).heap == [own["live_blocks"], own["live_bytes"]],
-                   "the heap as the target has it", timeout=40)
-        assert Told(to, server, pid).allocs == [own["allocs"], own["bytes"]]
+        heap, allocs = [own["live_blocks"], own["live_bytes"]], [own["allocs"], own["bytes"]]
+        eventually(lambda: Told(to, server, pid).levels() == (heap, allocs),
+                   "the heap as the target has it, and what was allocated", timeout=40)
         said = ctl(served, "status")
         assert re.search(rf"^push one to {server.url}: \d+ profiles sent, 0 rejected, 0 dropped; ",
                          said, re.M), said
@@ -285,10 +311,28 @@ def a_full_queue_drops_the_oldest_and_counts_them():
         waiting = served.metric("memtraced_push_waiting_profiles", target="one")
         assert waiting > 0
         served.process.send_signal(signal.SIGTERM)
-        left = int(served.said.until("memtraced: ").split()[0])
+        left = None
+        while not left:
+            left = re.fullmatch(r"memtraced: (\d+) profiles were not pushed any more",
+                                served.said.next())
+        left = int(left.group(1))
         assert left >= waiting - 1, (left, waiting)
         assert served.process.wait(30) == 0
         assert len(server.so_far()) == 1
+
+
+@test(need_root, timeout=90)
+def a_part_that_is_rejected_is_not_sent_again():
+    # ExportProfilesServiceResponse: 1 rejected, "too old"
+    body = b"\x0a\x0b\x08\x01\x12\x07too old"
+    with failing(lambda request: (200, {"Content-Type": "application/x-protobuf"}, body),
+                 to="otlp") as (served, server):
+        served.said.until(f"memtraced: push one: {server.url} takes no such profile: it rejects a "
+                          "part: too old")
+        until_sent(server, 2)
+        bodies = [request.body for request in server.so_far()]
+        assert len(set(bodies)) == len(bodies)
+        assert failures(served) == pushed(served, "sent") == 0
 
 
 # --- configuration --------------------------------------------------------------------------------

@@ -5,7 +5,9 @@ what protobuf-c wrote is not judged by itself."""
 import gzip
 import zlib
 
-# field: (name, kind, repeated); kinds are numbers, bytes, or the fields of a message.
+FIXED64 = "fixed64"
+
+# field: (name, kind, repeated); kinds are numbers, FIXED64, bytes, or the fields of a message.
 VALUE_TYPE = {1: ("type", int, False), 2: ("unit", int, False)}
 LABEL = {1: ("key", int, False), 2: ("str", int, False), 3: ("num", int, False),
          4: ("num_unit", int, False)}
@@ -66,8 +68,8 @@ def take(message, name, kind, repeated, values):
 
 
 def parse(data, fields):
-    message = {name: [] if repeated else {} if isinstance(kind, dict) else 0
-               for name, kind, repeated in fields.values()}
+    message = {name: [] if repeated else {} if isinstance(kind, dict) else
+               b"" if kind is bytes else 0 for name, kind, repeated in fields.values()}
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
@@ -78,7 +80,9 @@ def parse(data, fields):
         if wire == 0 and kind is int:
             value, at = varint(data, at)
             values = [value]
-        elif wire == 2 and (kind is not int or repeated):
+        elif wire == 1 and kind is FIXED64 and len(data) - at >= 8:
+            values, at = [int.from_bytes(data[at:at + 8], "little")], at + 8
+        elif wire == 2 and kind is not FIXED64 and (kind is not int or repeated):
             length, at = varint(data, at)
             if not 0 <= length <= len(data) - at:
                 raise Malformed(f"{name} goes beyond the end")

@@ -277,7 +277,10 @@ static void answers_are_told_apart(void **state)
 		{ PUSH_PARCA, 204, PUSH_SENT },	       { PUSH_PYROSCOPE, 301, PUSH_REJECTED },
 		{ PUSH_PARCA, 400, PUSH_REJECTED },    { PUSH_PARCA, 404, PUSH_REJECTED },
 		{ PUSH_PYROSCOPE, 429, PUSH_REFUSED }, { PUSH_PARCA, 500, PUSH_REFUSED },
-		{ PUSH_PYROSCOPE, 503, PUSH_REFUSED },
+		{ PUSH_PYROSCOPE, 503, PUSH_REFUSED }, { PUSH_OTLP, 200, PUSH_SENT },
+		{ PUSH_OTLP, 429, PUSH_REFUSED },      { PUSH_OTLP, 500, PUSH_REJECTED },
+		{ PUSH_OTLP, 501, PUSH_REJECTED },     { PUSH_OTLP, 502, PUSH_REFUSED },
+		{ PUSH_OTLP, 504, PUSH_REFUSED },      { PUSH_OTLP, 505, PUSH_REJECTED },
 	};
 	_cleanup_strbuf_ struct strbuf answer = {}, why = {};
 
@@ -297,6 +300,26 @@ static void answers_are_told_apart(void **state)
 	assert_true(why.len < 300);
 }
 
+/* ExportProfilesServiceResponse { partial_success { rejected_profiles: 1 error_message: "no" } } */
+static void a_part_that_is_rejected_is_told(void **state)
+{
+	static const char rejected[] = "\x0a\x06\x08\x01\x12\x02no",
+			  warning[] = "\x0a\x04\x12\x02no", broken[] = "\x0a\x7f";
+	_cleanup_strbuf_ struct strbuf answer = {}, why = {};
+
+	(void)state;
+	strbuf_add(&answer, rejected, sizeof(rejected) - 1);
+	assert_int_equal(push_answer_read(PUSH_OTLP, 200, &answer, &why), PUSH_REJECTED);
+	assert_string_equal(strbuf_str(&why), "it rejects a part: no");
+	assert_int_equal(push_answer_read(PUSH_PARCA, 200, &answer, &why), PUSH_SENT);
+	strbuf_reset(&answer);
+	strbuf_add(&answer, warning, sizeof(warning) - 1);
+	assert_int_equal(push_answer_read(PUSH_OTLP, 200, &answer, &why), PUSH_SENT);
+	strbuf_reset(&answer);
+	strbuf_add(&answer, broken, sizeof(broken) - 1);
+	assert_int_equal(push_answer_read(PUSH_OTLP, 200, &answer, &why), PUSH_SENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +330,7 @@ int main(void)
 		cmocka_unit_test(parcas_json_has_labels_and_profile),
 		cmocka_unit_test(without_samples_there_is_nothing_to_send),
 		cmocka_unit_test(answers_are_told_apart),
+		cmocka_unit_test(a_part_that_is_rejected_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,7 @@ static bool is_plain(const char *text)
 static const char *const kinds[] = {
 	[PUSH_PYROSCOPE] = "pyroscope",
 	[PUSH_PARCA] = "parca",
+	[PUSH_OTLP] = "otlp",
 };
 
 static const char *const profiles[PUSH_PROFILES] = {
@@ -48,7 +49,7 @@ static int apply_to(struct push_target *target, const char *value, struct strbuf
 		target->to = (enum push_to)i;
 		return 0;
 	}
-	return spec_error(why, "'%s' is no value of 'to': give pyroscope or parca", value);
+	return spec_error(why, "'%s' is no value of 'to': give pyroscope, parca or otlp", value);
 }
 
 static int apply_profiles(struct push_target *target, const char *value, struct strbuf *why)
@@ -342,7 +343,7 @@ int push_targets_check(const struct push_targets *targets, unsigned int *ret_lin
 
 		*ret_line = target->line;
 		if (!target->lines[KEY_TO])
-			return spec_error(why, "[push %s] has no 'to': pyroscope or parca",
+			return spec_error(why, "[push %s] has no 'to': pyroscope, parca or otlp",
 					  target->name);
 		if (!target->lines[KEY_URL])
 			return spec_error(why, "[push %s] has no 'url'", target->name);

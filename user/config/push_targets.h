@@ -17,7 +17,7 @@
 #define PUSH_HEADERS_MOST 16
 #define PUSH_TARGET_KEYS 12
 
-enum push_to { PUSH_PYROSCOPE, PUSH_PARCA };
+enum push_to { PUSH_PYROSCOPE, PUSH_PARCA, PUSH_OTLP };
 
 enum push_profile { PUSH_HEAP, PUSH_ALLOCS, PUSH_CPU, PUSH_PROFILES };
 #define PUSH_BIT(profile) (1U << (profile))

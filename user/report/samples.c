@@ -144,6 +144,17 @@ int sample_frames_fill(struct sample_frames *frames, const struct view_stack *st
 	return r;
 }
 
+size_t sample_frames_of_place(const struct sample_frames *frames, size_t index)
+{
+	const struct sample_frame *first = &frames->list.data[index];
+	size_t n = 1;
+
+	while (!first->mark && index + n < frames->list.len && !first[n].mark &&
+	       first[n].frame.index == first->frame.index)
+		n++;
+	return n;
+}
+
 void sample_frames_done(struct sample_frames *frames)
 {
 	vec_done(&frames->list);

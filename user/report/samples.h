@@ -69,6 +69,8 @@ struct sample_frames {
 /* The frames of the stack instead of those that were there. 0 or -ENOMEM. */
 int sample_frames_fill(struct sample_frames *frames, const struct view_stack *stack);
 void sample_frames_done(struct sample_frames *frames);
+/* How many from `index` on are one place: a function with those that are inlined there. */
+size_t sample_frames_of_place(const struct sample_frames *frames, size_t index);
 
 /* view_frame_name, or the mark. */
 void sample_frame_name(const struct sample_frame *frame, struct strbuf *out);

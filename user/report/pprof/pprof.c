@@ -206,24 +206,18 @@ static int put_comments(struct profile *profile)
 static int add_locations(struct profile *profile, const struct view_stack *stack)
 {
 	static const struct sample_frame unknown = { .mark = "[unknown]" };
-	const struct sample_frame *frames;
-	size_t n_frames, n;
+	size_t n;
 	int r = sample_frames_fill(&profile->frames, stack);
 
 	/* Readers leave out what has no location. */
 	if (r == 0 && profile->frames.list.len == 0)
 		r = vec_push(&profile->frames.list, unknown);
-	frames = profile->frames.list.data;
-	n_frames = profile->frames.list.len;
 	profile->locations.len = 0;
-	for (size_t i = 0; r == 0 && i < n_frames; i += n) {
+	for (size_t i = 0; r == 0 && i < profile->frames.list.len; i += n) {
 		uint64_t id;
 
-		n = 1;
-		while (!frames[i].mark && i + n < n_frames && !frames[i + n].mark &&
-		       frames[i + n].frame.index == frames[i].frame.index)
-			n++;
-		r = pprof_tables_location(profile->tables, &frames[i], n, &id);
+		n = sample_frames_of_place(&profile->frames, i);
+		r = pprof_tables_location(profile->tables, &profile->frames.list.data[i], n, &id);
 		if (r == 0)
 			r = vec_push(&profile->locations, id);
 	}

@@ -2,6 +2,7 @@
 #include "service/daemon/push/push_body.h"
 
 #include "base/clock.h"
+#include "report/otlp/otlp.h"
 #include "report/text/text.h"
 #include "service/http/answer.h"
 
@@ -127,11 +128,33 @@ static int make_parca(enum push_profile kind, const struct push_labels *labels,
 	return r;
 }
 
+/* --- OTLP ------------------------------------------------------------------------------------ */
+
+/* As write_profile. */
+static int write_otlp(const struct view *view, const struct profile_part *part,
+		      const struct push_labels *labels, FILE *file)
+{
+	struct otlp_attribute *attributes = calloc(labels->rows.len, sizeof(*attributes));
+	int r;
+
+	if (!attributes)
+		return -ENOMEM;
+	for (size_t i = 0; i < labels->rows.len; i++) {
+		const struct push_labels_row *row = &labels->rows.data[i];
+
+		attributes[i] =
+			(struct otlp_attribute){ row->attribute, row->value, row->is_number };
+	}
+	r = otlp_write_part(view, part, attributes, labels->rows.len, file);
+	free(attributes);
+	return r;
+}
+
 /* --- requests -------------------------------------------------------------------------------- */
 
 /* 1; 0: there are no samples; -ENOMEM or -EIO. */
-static int write_profile(const struct view *view, const struct profile_part *part,
-			 struct strbuf *out)
+static int write_profile(enum push_to to, const struct view *view, const struct profile_part *part,
+			 const struct push_labels *labels, struct strbuf *out)
 {
 	struct answer_stream stream = { .body = out, .most = PROFILE_MOST };
 	FILE *file = answer_stream_open(&stream);
@@ -139,7 +162,8 @@ static int write_profile(const struct view *view, const struct profile_part *par
 
 	if (!file)
 		return -ENOMEM;
-	r = pprof_write_part(view, part, file);
+	r = to == PUSH_OTLP ? write_otlp(view, part, labels, file) :
+			      pprof_write_part(view, part, file);
 	return fclose(file) != 0 && r >= 0 ? -EIO : r;
 }
 
@@ -148,12 +172,23 @@ static int fill(enum push_to to, const struct view *view, const struct profile_p
 {
 	struct profile_part_time time = profile_part_time(view, part);
 	_cleanup_strbuf_ struct strbuf profile = {};
-	int made = write_profile(view, part, &profile), r;
+	int made = write_profile(to, view, part, labels, &profile), r = 0;
 
 	if (made <= 0)
 		return made;
-	r = to == PUSH_PARCA ? make_parca(part->kind, labels, &profile, item) :
-			       make_pyroscope(&time, labels, &profile, item);
+	switch (to) {
+	case PUSH_PYROSCOPE:
+		r = make_pyroscope(&time, labels, &profile, item);
+		break;
+	case PUSH_PARCA:
+		r = make_parca(part->kind, labels, &profile, item);
+		break;
+	case PUSH_OTLP:
+		strbuf_adds(&item->path, "/v1development/profiles");
+		item->body = profile;
+		profile = (struct strbuf){};
+		break;
+	}
 	if (r == 0 && (strbuf_error(&item->path) || strbuf_error(&item->body)))
 		r = -ENOMEM;
 	return r < 0 ? r : 1;
@@ -177,6 +212,7 @@ const char *const *push_body_headers(enum push_to to)
 	static const char *const headers[][4] = {
 		[PUSH_PYROSCOPE] = { "Content-Type: application/octet-stream" },
 		[PUSH_PARCA] = { "Content-Type: application/json" },
+		[PUSH_OTLP] = { "Content-Type: application/x-protobuf", "Content-Encoding: gzip" },
 	};
 
 	return headers[to];
@@ -184,10 +220,29 @@ const char *const *push_body_headers(enum push_to to)
 
 /* --- answers --------------------------------------------------------------------------------- */
 
-/* RFC 6585 and 9110: too many requests, and whatever is wrong with the server. */
-static bool is_for_now(long status)
+/*
+ * RFC 6585 and 9110: too many requests, and whatever is wrong with the server; of the latter OTLP's
+ * specification names those that may be tried again.
+ */
+static bool is_for_now(enum push_to to, long status)
 {
+	if (to == PUSH_OTLP)
+		return status == 429 || (status >= 502 && status <= 504);
 	return status == 429 || status >= 500;
+}
+
+/* What is left out must not be sent again either. */
+static enum push_result read_success(enum push_to to, const struct strbuf *answer,
+				     struct strbuf *why)
+{
+	_cleanup_strbuf_ struct strbuf words = {}, text = {};
+
+	if (to != PUSH_OTLP || otlp_answer_rejected(answer, &words) == 0)
+		return PUSH_SENT;
+	text_clean(&text, strbuf_str(&words));
+	strbuf_adds(why, "it rejects a part: ");
+	text_clip(why, strbuf_str(&text), WHY_MOST);
+	return PUSH_REJECTED;
 }
 
 enum push_result push_answer_read(enum push_to to, long status, const struct strbuf *answer,
@@ -195,13 +250,12 @@ enum push_result push_answer_read(enum push_to to, long status, const struct str
 {
 	_cleanup_strbuf_ struct strbuf text = {};
 
-	(void)to;
 	if (status == 0)
 		return PUSH_FAILED;
 	if (status >= 200 && status < 300)
-		return PUSH_SENT;
+		return read_success(to, answer, why);
 	text_clean(&text, strbuf_str(answer));
 	strbuf_addf(why, "it answers with status %ld%s", status, text.len > 0 ? ": " : "");
 	text_clip(why, strbuf_str(&text), WHY_MOST);
-	return is_for_now(status) ? PUSH_REFUSED : PUSH_REJECTED;
+	return is_for_now(to, status) ? PUSH_REFUSED : PUSH_REJECTED;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Requests as each kind of server takes them, by their published interfaces, and what their answers
- * mean: Pyroscope's POST /ingest, and Parca's POST /profiles/writeraw (the gRPC gateway's JSON of
- * WriteRaw). Pure functions.
+ * mean: Pyroscope's POST /ingest, Parca's POST /profiles/writeraw (the gRPC gateway's JSON of
+ * WriteRaw), OTLP/HTTP's POST /v1development/profiles. Pure functions.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_PUSH_PUSH_BODY_H
 #define MEMTRACED_SERVICE_DAEMON_PUSH_PUSH_BODY_H

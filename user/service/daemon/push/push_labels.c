@@ -42,6 +42,7 @@ static int add_configured(struct push_labels *labels, const struct push_label *l
 		last = &labels->rows.data[--labels->rows.len];
 		free(row->value);
 		row->value = last->value;
+		row->is_number = false;
 		return 0;
 	}
 	return r;
@@ -92,6 +93,8 @@ int push_labels_make(const struct push_process *process, const struct push_targe
 	(void)snprintf(pid, sizeof(pid), "%d", (int)process->pid); /* fits */
 	for (size_t i = 0; r == 0 && i < sizeof(own) / sizeof(own[0]); i++)
 		r = add(labels, own[i].name, own[i].attribute, own[i].value);
+	vec_foreach(&labels->rows, row)
+		row->is_number = strcmp(row->name, "pid") == 0;
 	for (size_t i = 0; r == 0 && i < target->n_labels; i++)
 		r = add_configured(labels, &target->labels[i]);
 	return r;

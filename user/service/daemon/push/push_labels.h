@@ -10,6 +10,8 @@
 #include "config/push_targets.h"
 #include "target/cgroup_place.h"
 
+#include <stdbool.h>
+
 /* The process as it is known; texts are borrowed, "" or NULL is not known. */
 struct push_process {
 	pid_t pid;
@@ -22,6 +24,7 @@ struct push_labels_row {
 	const char *name;      /* as Prometheus has names */
 	const char *attribute; /* by OpenTelemetry's conventions, where there is one */
 	char *value;
+	bool is_number; /* as an attribute */
 };
 
 struct push_labels {

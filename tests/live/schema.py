@@ -161,7 +161,7 @@ REPORT = {
                       "stacks": ListOf({"pid": Nullable(NATURAL), "comm": str, "count": NATURAL,
                                         "ns": Nullable(NATURAL), "frames": ListOf(FRAME)})}),
     "syscalls": ListOf(SYSCALLS),
-    "coverage": {"exact": bool, "events": NATURAL, "lost": MapOf(NATURAL),
+    "coverage": {"exact": bool, "sampled": bool, "events": NATURAL, "lost": MapOf(NATURAL),
                  "unwinder": Nullable(OneOf("cfi", "fp")), "stacks_complete": NATURAL,
                  "stacks_guided": NATURAL, "stacks_truncated": NATURAL, "cut": MapOf(NATURAL),
                  "all_stacks_complete": Nullable(bool),
@@ -233,17 +233,28 @@ def check_no_allocations(process, where):
     assert not process["sites"], f"{where}: sites, but allocations were not traced"
 
 
-def check_process(process, exact, where):
+def check_estimates(process, where):
+    assert process["alloc"]["failed"] is process["alloc"]["temporary"] is None, where
+    for item in [process["alloc"], *process["sites"]]:
+        assert item["estimate"] or item["bytes"] == 0, f"{where}: {item}"
+
+
+def check_process(process, exact, sampled, where):
     alloc = process["alloc"]
     absent = [key for key in COUNTED if alloc[key] is None]
-    assert not absent, f"{where}: {absent} are not known"
-    assert alloc["temporary"] <= alloc["frees"], f"{where}: more temporary than freed"
+    assert absent == (["failed", "temporary"] if sampled else []), f"{where}: {absent} not known"
+    if sampled:
+        check_estimates(process, where)
+    else:
+        assert alloc["temporary"] <= alloc["frees"], f"{where}: more temporary than freed"
+        assert alloc["estimate"] is None, where
     assert alloc["peak_bytes"] >= alloc["live_bytes"], f"{where}: more live than at the peak"
     assert alloc["bytes"] >= 0 and (alloc["allocs"] > 0 or alloc["bytes"] == 0), where
     heap = [site for site in process["sites"] if site["class"] == "heap"]
     for site in process["sites"]:
         known = site["temporary"] is not None
-        assert known == (site["class"] == "heap"), f"{where}: only heap blocks can be temporary"
+        assert known == (site["class"] == "heap" and not sampled), \
+            f"{where}: only heap blocks can be temporary"
     for site in heap:
         assert site["live_blocks"] > 0 or site["live_bytes"] == 0, \
             f"{where}: bytes without blocks: {site}"
@@ -375,7 +386,8 @@ def check(report, filtered=False, allocations=True):
         if not allocations:
             check_no_allocations(process, f"processes[{index}]")
             continue
-        check_process(process, coverage["exact"] and not filtered, f"processes[{index}]")
+        check_process(process, coverage["exact"] and not filtered, coverage["sampled"],
+                      f"processes[{index}]")
         if process["rss"]:
             check_resident(process["rss"], f"processes[{index}].rss")
     ended = {process["pid"] for process in report["processes"] if process["end"]}

@@ -2,6 +2,7 @@
 """--sample: what programs show by otel_memory probes, to the byte."""
 
 import json
+import math
 import os
 
 from lib import (ATTACH_PATHS, Lines, attach_option, attached, heap_sites, load_report, need_root,
@@ -27,13 +28,36 @@ def check_weights(process, places):
     alloc, sites = process["alloc"], heap_sites(process)
     assert alloc["bytes"] == sum(said["weight"] for said in places.values()), (alloc, places)
     assert alloc["live_bytes"] == sum(said["live_weight"] for said in places.values()), alloc
-    assert alloc["unknown_frees"] == alloc["missed_frees"] == alloc["failed"] == 0, alloc
+    assert alloc["unknown_frees"] == alloc["missed_frees"] == 0, alloc
+    # What samples do not tell is not 0.
+    assert alloc["failed"] is alloc["temporary"] is None, alloc
     for function, said in places.items():
         ours = with_function(sites, function)
         assert total(ours, "bytes") == said["weight"], (function, said, ours)
         assert total(ours, "live_bytes") == said["live_weight"], (function, said, ours)
     assert total(sites, "bytes") == alloc["bytes"], sites
     assert all(site["class"] == "heap" for site in process["sites"]), process["sites"]
+
+
+def check_margin(counts, estimate):
+    """n samples of an interval are off by 1.96 sqrt(n) intervals in 5 of 100 cases."""
+    assert estimate["interval"] == INTERVAL, estimate
+    samples = counts["live_bytes"] // INTERVAL
+    margin = 1.96 * INTERVAL * math.sqrt(samples) if samples else 3 * INTERVAL
+    assert estimate["ci95_bytes"] == math.ceil(margin), (counts, estimate)
+
+
+def check_estimates(process, places):
+    """The seed is the same each time: the truth is where it is in 95 of 100 cases."""
+    alloc = process["alloc"]
+    check_margin(alloc, alloc["estimate"])
+    for site in process["sites"]:
+        check_margin(site, site["estimate"])
+        assert site["temporary"] is None, site
+    for key in "bytes", "blocks":
+        truth = sum(said[f"live_{key}"] for said in places.values())
+        off = abs(alloc[f"live_{key}"] - truth)
+        assert off <= alloc["estimate"][f"ci95_{key}"], (truth, alloc)
 
 
 def check_coverage(report, whole):
@@ -65,6 +89,54 @@ def weights_are_those_that_the_target_showed(path):
 @test(need_root, each=["samples-static", "samples-static-pie", "samples-dlopen"])
 def probes_are_found_however_they_come_into_a_process(program):
     check_weights(*sampled(program))
+
+
+@test(need_root)
+def estimates_say_how_far_they_can_be_off():
+    check_estimates(*sampled("samples"))
+
+
+@test(need_root)
+def a_recording_keeps_what_estimates_are():
+    with scratch() as folder:
+        report, again, record = (os.path.join(folder, name) for name in ("json", "again", "rec"))
+        done = run_memtraced("--sample", "-o", f"json:{report}", "-o", f"record:{record}", "--",
+                             target("samples"), "300", str(INTERVAL))
+        assert done.returncode == 0, done.stderr
+        done = run_memtraced("report", record, "-o", f"json:{again}")
+        assert done.returncode == 0, done.stderr
+        before, after = load_report(report), load_report(again)
+        assert before["processes"][0]["alloc"] == after["processes"][0]["alloc"]
+        assert before["processes"][0]["alloc"]["estimate"]["interval"] == INTERVAL, before
+        table = " ".join(run_memtraced("report", record).stdout.split())
+        assert "ESTIMATES" in table and " ± " in table and "samples only" in table, table
+
+
+@test(need_root)
+def a_child_has_the_samples_that_it_inherited():
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced("--sample", "-o", f"json:{path}", "--", target("samples"), "2000",
+                             str(INTERVAL), "0", "1")
+        assert done.returncode == 0, done.stderr
+        report = load_report(path)
+        parent, child = (process["alloc"] for process in report["processes"])
+        places = said_places(done.stdout)
+        assert parent["live_bytes"] == child["live_bytes"], (parent, child)
+        assert parent["live_bytes"] == sum(said["live_weight"] for said in places.values()), parent
+        assert parent["live_blocks"] == child["live_blocks"], (parent, child)
+        assert parent["estimate"] == child["estimate"], (parent, child)
+
+
+@test(need_root)
+def the_interval_of_a_command_is_asked_for_by_its_environment():
+    for options, interval in ((["--sample=128k"], 131072),
+                              (["--sample", "--env=MEMTRACED_SAMPLE_INTERVAL=4096"], 4096)):
+        done = run_memtraced(*options, "-f", "json", "--no-rss", "-o", "table:/dev/null", "--",
+                             "sh", "-c", f"exec {target('samples')} 500 >&2")
+        assert done.returncode == 0, done.stderr
+        process = json.loads(done.stdout)["processes"][-1]
+        assert process["alloc"]["estimate"]["interval"] == interval, process["alloc"]
 
 
 @test(need_root)

@@ -3,6 +3,7 @@
 
 #include "tests/record_script.h"
 #include "tests/replay/deaths.h"
+#include "tests/replay/estimates.h"
 #include "tests/replay/free_pairs.h"
 #include "tests/replay/heap_errors.h"
 #include "tests/replay/resident_memory.h"
@@ -725,6 +726,7 @@ static const struct scenario all[] = {
 	{ .name = "errors", .emit = wrong },
 	{ .name = "errors-top", .emit = wrong, .opts = { .top = 2 } },
 	{ .name = "frees", .emit = wandering },
+	{ .name = "estimated", .emit = estimated },
 	{ .name = "resident", .emit = resident },
 	{ .name = "sampled", .emit = sampled },
 	{ .name = "sampled-few",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * samples ROUNDS [INTERVAL [WAIT]]: blocks of known sizes, by an allocator that shows samples of
- * them (sampler.h), one in INTERVAL bytes or as MEMTRACED_SAMPLE_INTERVAL says. With DLOPEN the
- * allocator is in a library that is loaded in between. Prints of each place what was made there and
- * what of it was shown. WAIT: for a line of input; then for somebody who listens to the probes, and
- * one more line; and for another at the end.
+ * samples ROUNDS [INTERVAL [WAIT [FORK]]]: blocks of known sizes, by an allocator that shows
+ * samples of them (sampler.h), one in INTERVAL bytes or as MEMTRACED_SAMPLE_INTERVAL says. With
+ * DLOPEN the allocator is in a library that is loaded in between. Prints of each place what was
+ * made there and what of it was shown. WAIT: for a line of input; then for somebody who listens to
+ * the probes, and one more line; and for another at the end. FORK: a child that does nothing.
  */
 #include "tests/targets/sampler.h"
 #include "tests/targets/target.h"
@@ -13,6 +13,8 @@
 #include <dlfcn.h>
 #include <libgen.h>
 #endif
+
+#include <sys/wait.h>
 
 #define KEPT 4096
 
@@ -80,6 +82,18 @@ static void say(const struct place *place)
 	     (unsigned long long)p->live_samples, (unsigned long long)p->live_weight);
 }
 
+/* It holds what its parent does, to the end. */
+static void run_child(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	CHECK(pid >= 0);
+	if (pid == 0)
+		_exit(0);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
 int main(int argc, char **argv)
 {
 	static void *kept[KEPT];
@@ -118,5 +132,7 @@ int main(int argc, char **argv)
 	say(&freed);
 	if (waits)
 		wait_for_line();
+	if (argument(argc, argv, 4, 0))
+		run_child();
 	return 0;
 }

@@ -107,6 +107,10 @@ int ended_add(struct ended *ended, const struct model_process *image, const char
 	to->missed_frees += from->missed_frees;
 	to->unknown_frees += from->unknown_frees;
 	to->lost += from->lost;
+	/* Of several intervals the largest: what can be off is rather said to be more. */
+	if (from->sample_interval > to->sample_interval)
+		to->sample_interval = from->sample_interval;
+	to->blocks_variance += from->blocks_variance;
 	return 0;
 }
 

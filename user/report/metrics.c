@@ -23,9 +23,13 @@ static void process_labels(struct metrics_out *out, const struct model_process *
 	metrics_out_label(out, "image", slot);
 }
 
+/* Which runs a metric is of. */
+enum metric_of { OF_ALL_RUNS, OF_ALL_CALLS, OF_SAMPLES };
+
 struct process_metric {
 	struct metrics_family family;
 	int64_t (*of)(const struct view_process *process);
+	enum metric_of runs;
 };
 
 #define TOTAL(field)                                                                               \
@@ -54,6 +58,21 @@ static int64_t process_exact(const struct view_process *process)
 	return process->exact;
 }
 
+static int64_t process_interval(const struct view_process *process)
+{
+	return (int64_t)process->totals.sample_interval;
+}
+
+static int64_t process_ci95_bytes(const struct view_process *process)
+{
+	return (int64_t)view_estimate_totals(&process->totals).ci95_bytes;
+}
+
+static int64_t process_ci95_blocks(const struct view_process *process)
+{
+	return (int64_t)view_estimate_totals(&process->totals).ci95_blocks;
+}
+
 static int64_t process_running(const struct view_process *process)
 {
 	return !process->image->ended;
@@ -61,42 +80,75 @@ static int64_t process_running(const struct view_process *process)
 
 static const struct process_metric process_metrics[] = {
 	{ { "memtraced_allocations", METRICS_COUNTER, "", "Blocks that were allocated." },
-	  process_allocs },
+	  process_allocs,
+	  OF_ALL_RUNS },
 	{ { "memtraced_allocated_bytes", METRICS_COUNTER, "bytes", "Bytes that were allocated." },
-	  process_bytes },
-	{ { "memtraced_frees", METRICS_COUNTER, "", "Blocks that were freed." }, process_frees },
+	  process_bytes,
+	  OF_ALL_RUNS },
+	{ { "memtraced_frees", METRICS_COUNTER, "", "Blocks that were freed." },
+	  process_frees,
+	  OF_ALL_RUNS },
 	{ { "memtraced_failed_allocations", METRICS_COUNTER, "", "Calls that gave no memory." },
-	  process_failed },
+	  process_failed,
+	  OF_ALL_CALLS },
 	{ { "memtraced_temporary_allocations", METRICS_COUNTER, "",
 	    "Blocks freed before their thread allocated another." },
-	  process_temporary },
+	  process_temporary,
+	  OF_ALL_CALLS },
 	{ { "memtraced_missed_frees", METRICS_COUNTER, "",
 	    "Blocks whose address was allocated again before a free was seen." },
-	  process_missed_frees },
+	  process_missed_frees,
+	  OF_ALL_RUNS },
 	{ { "memtraced_unknown_frees", METRICS_COUNTER, "",
 	    "Frees of blocks whose allocation was not seen." },
-	  process_unknown_frees },
+	  process_unknown_frees,
+	  OF_ALL_RUNS },
 	{ { "memtraced_live_bytes", METRICS_GAUGE, "bytes", "Bytes in live heap blocks." },
-	  process_live_bytes },
+	  process_live_bytes,
+	  OF_ALL_RUNS },
 	{ { "memtraced_live_blocks", METRICS_GAUGE, "", "Live heap blocks." },
-	  process_live_blocks },
+	  process_live_blocks,
+	  OF_ALL_RUNS },
 	{ { "memtraced_peak_bytes", METRICS_GAUGE, "bytes", "Most bytes in live heap blocks." },
-	  process_peak_bytes },
+	  process_peak_bytes,
+	  OF_ALL_RUNS },
 	{ { "memtraced_mmap_live_bytes", METRICS_GAUGE, "bytes",
 	    "Bytes in anonymous mappings of the program's own." },
-	  process_mmap },
+	  process_mmap,
+	  OF_ALL_RUNS },
 	{ { "memtraced_process_exact", METRICS_GAUGE, "",
 	    "1: nothing was lost of this process, so its numbers are exact." },
-	  process_exact },
+	  process_exact,
+	  OF_ALL_RUNS },
+	{ { "memtraced_sample_interval_bytes", METRICS_GAUGE, "bytes",
+	    "Bytes that a sample stands for; 0: there was none." },
+	  process_interval,
+	  OF_SAMPLES },
+	{ { "memtraced_live_ci95_bytes", METRICS_GAUGE, "bytes",
+	    "How far the estimate of live bytes can be off, in 95 of 100 cases." },
+	  process_ci95_bytes,
+	  OF_SAMPLES },
+	{ { "memtraced_live_ci95_blocks", METRICS_GAUGE, "",
+	    "How far the estimate of live blocks can be off, in 95 of 100 cases." },
+	  process_ci95_blocks,
+	  OF_SAMPLES },
 	{ { "memtraced_process_running", METRICS_GAUGE, "", "0: the process has ended." },
-	  process_running },
+	  process_running,
+	  OF_ALL_RUNS },
 };
+
+static bool is_of(enum metric_of runs, const struct view *view)
+{
+	return runs == OF_ALL_RUNS || (runs == OF_SAMPLES) == view_is_sampled(view_model(view));
+}
 
 static void put_processes(struct metrics_out *out, const struct view *view)
 {
 	for (size_t i = 0; i < sizeof(process_metrics) / sizeof(process_metrics[0]); i++) {
 		const struct process_metric *metric = &process_metrics[i];
 
+		if (!is_of(metric->runs, view))
+			continue;
 		metrics_out_family(out, &metric->family);
 		for (size_t j = 0; j < view_n_processes(view); j++) {
 			const struct view_process *process = view_process(view, j);
@@ -147,21 +199,34 @@ static int64_t site_allocated(const struct view_site *site)
 	return (int64_t)site->bytes;
 }
 
+static int64_t site_ci95(const struct view_site *site)
+{
+	return (int64_t)site->estimate.ci95_bytes;
+}
+
 struct site_metric {
 	struct metrics_family family;
 	int64_t (*of)(const struct view_site *site);
+	enum metric_of runs;
 };
 
 static const struct site_metric site_metrics[] = {
 	{ { "memtraced_site_live_bytes", METRICS_GAUGE, "bytes",
 	    "Live bytes by where they were allocated, of the first sites." },
-	  site_bytes },
+	  site_bytes,
+	  OF_ALL_RUNS },
 	{ { "memtraced_site_live_blocks", METRICS_GAUGE, "",
 	    "Live blocks by where they were allocated, of the first sites." },
-	  site_blocks },
+	  site_blocks,
+	  OF_ALL_RUNS },
 	{ { "memtraced_site_allocated_bytes", METRICS_COUNTER, "bytes",
 	    "Bytes that were allocated there, of the first sites." },
-	  site_allocated },
+	  site_allocated,
+	  OF_ALL_RUNS },
+	{ { "memtraced_site_live_ci95_bytes", METRICS_GAUGE, "bytes",
+	    "How far the estimate of live bytes there can be off, of the first sites." },
+	  site_ci95,
+	  OF_SAMPLES },
 };
 
 static void put_sites(struct metrics_out *out, const struct view *view)
@@ -169,6 +234,8 @@ static void put_sites(struct metrics_out *out, const struct view *view)
 	uint64_t top = view_opts(view)->top;
 
 	for (size_t i = 0; i < sizeof(site_metrics) / sizeof(site_metrics[0]); i++) {
+		if (!is_of(site_metrics[i].runs, view))
+			continue;
 		metrics_out_family(out, &site_metrics[i].family);
 		for (size_t j = 0; j < view_n_processes(view); j++) {
 			const struct view_process *process = view_process(view, j);

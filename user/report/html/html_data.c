@@ -99,6 +99,7 @@ static int put_site(struct json_out *out, struct html_stacks *stacks,
 		    const struct view_process *process, const struct view_site *site)
 {
 	const char *leak = json_leak_class(site->leak);
+	bool is_estimate = site->estimate.interval > 0;
 	FILE *file = out->file;
 	int64_t node;
 	int r = html_stacks_add(stacks, &site->stack, &node);
@@ -117,6 +118,8 @@ static int put_site(struct json_out *out, struct html_stacks *stacks,
 	else
 		fputs(",null", file);
 	put_growth(file, site);
+	put_known(file, ",", is_estimate ? site->estimate.ci95_bytes : UINT64_MAX);
+	put_known(file, ",", is_estimate ? site->estimate.ci95_blocks : UINT64_MAX);
 	put_series(file, &site->series, process->timeline.n);
 	fprintf(file, ",%" PRId64 "]", node);
 	return 0;

@@ -8,7 +8,7 @@ const report = (function () {
 	const INLINE = 1, KERNEL = 2, MARK = 4; /* html_stacks.c has the same */
 	/* The columns of html_data.c's rows. */
 	const COLUMNS = ["id", "mapped", "live", "blocks", "allocs", "bytes", "peak", "temporary", "oldest",
-		"newest", "leak", "growth", "series", "node"];
+		"newest", "leak", "growth", "ci95_bytes", "ci95_blocks", "series", "node"];
 	/* And of where its blocks are freed, where that was asked for. */
 	const FREES = ["site", "node", "blocks", "bytes", "others", "unknown", "total", "lifetimes"];
 	/* Control characters and those that change the direction could make text look like other text. */
@@ -99,6 +99,12 @@ const report = (function () {
 		return seconds >= 1 ? seconds.toFixed(1) + "\u00a0s" : scaled(ns, 1000, ["ns", "\u00b5s", "ms"]);
 	}
 
+	/* How far an estimate can be off; nothing of what is none. */
+	function margin(of, what) {
+		const value = of ? of["ci95_" + what] : null;
+		return value === null ? "" : " \u00b1 " + count(value);
+	}
+
 	function percent(part, whole) { return whole > 0 ? (100 * part / whole).toFixed(1) + "\u00a0%" : ""; }
 
 	/* "64K", "1.5 MiB", "20": a number of bytes; null: empty; NaN: neither. */
@@ -151,7 +157,7 @@ const report = (function () {
 
 	document.body.append(el("header", {}), el("main", {}));
 	return { data: data, processes: processes, sites: sites, nodes: nodes, frames: frames, stackOf: stackOf,
-		baseName: baseName, count: count, bytes: bytes, duration: duration, percent: percent,
+		baseName: baseName, count: count, margin: margin, bytes: bytes, duration: duration, percent: percent,
 		parseSize: parseSize, parseDuration: parseDuration, el: el, svg: svg, section: section,
 		state: state, watch: watch, changed: changed };
 }());

@@ -257,7 +257,8 @@
 		const near = nearOf(site), cell = el("td", { colspan: String(COLUMNS.length + 1) });
 		const facts = [
 			(site.mapped ? "mmap" : "heap") + " site " + site.id + " of " + site.process.name,
-			near + report.count(site.live) + " bytes live in " + near + report.count(site.blocks) + " blocks",
+			near + report.count(site.live) + " bytes" + report.margin(site, "bytes") + " live in " + near +
+				report.count(site.blocks) + " blocks" + report.margin(site, "blocks"),
 			site.oldest === null ? "" : "oldest " + report.duration(site.oldest) + ", newest " +
 				report.duration(site.newest),
 			site.temporary === null ? "" : report.count(site.temporary) + " temporary",

@@ -86,12 +86,12 @@
 
 	/* What is not exact says so: live memory can be off either way, counts are lower bounds. */
 	function addCards(into, alloc, exact, peak, peakNote, liveNote) {
-		const near = exact ? "" : "~", least = exact ? "" : "\u2265";
+		const estimate = alloc.estimate, near = exact ? "" : "~", least = exact ? "" : estimate ? "~" : "\u2265";
 		const cards = el("div", { class: "cards" });
 		cards.append(
 			card("live_bytes", "live", near + report.bytes(alloc.live_bytes),
-				near + report.count(alloc.live_bytes) + " bytes in " + near +
-				report.count(alloc.live_blocks) + " blocks"),
+				near + report.count(alloc.live_bytes) + " bytes" + report.margin(estimate, "bytes") + " in " + near +
+				report.count(alloc.live_blocks) + " blocks" + report.margin(estimate, "blocks")),
 			card("peak_bytes", "peak", peak === null ? "\u2014" : near + report.bytes(peak), peakNote),
 			card("bytes", "allocated", least + report.bytes(alloc.bytes), least + report.count(alloc.bytes) +
 				" bytes"),
@@ -100,8 +100,12 @@
 			card("frees", "frees", least + report.count(alloc.frees), [
 				alloc.missed_frees ? report.count(alloc.missed_frees) + " missed" : "",
 				alloc.unknown_frees ? report.count(alloc.unknown_frees) + " of unknown blocks" : ""
-			].filter(Boolean).join(", ")),
-			card("temporary", "temporary", near + (report.percent(alloc.temporary, alloc.allocs) || "0\u00a0%"),
+			].filter(Boolean).join(", ")));
+		if (estimate)
+			cards.append(card("estimate", "of each sample", report.bytes(estimate.interval),
+				"estimates: \u00b1 is 95\u00a0%"));
+		else
+			cards.append(card("temporary", "temporary", near + (report.percent(alloc.temporary, alloc.allocs) || "0\u00a0%"),
 				least + report.count(alloc.temporary) + " freed before the next allocation"));
 		into.append(cards);
 	}
@@ -210,6 +214,19 @@
 	const SUMMED = ["live_bytes", "live_blocks", "allocs", "bytes", "frees", "failed", "temporary",
 		"missed_frees", "unknown_frees"];
 
+	/* Of estimates that do not depend on each other squares of what they can be off add up. */
+	function sumOf(estimates) {
+		const sum = { interval: 0, ci95_bytes: 0, ci95_blocks: 0 };
+		estimates.forEach(function (one) {
+			sum.interval = Math.max(sum.interval, one.interval);
+			sum.ci95_bytes = Math.hypot(sum.ci95_bytes, one.ci95_bytes);
+			sum.ci95_blocks = Math.hypot(sum.ci95_blocks, one.ci95_blocks);
+		});
+		sum.ci95_bytes = Math.ceil(sum.ci95_bytes);
+		sum.ci95_blocks = Math.ceil(sum.ci95_blocks);
+		return estimates.length ? sum : null;
+	}
+
 	function addAll(into) {
 		const alloc = {}, counted = report.processes.filter(function (p) { return p.alloc.allocs !== null; });
 		if (!data.allocations || counted.length === 0)
@@ -217,6 +234,7 @@
 		SUMMED.forEach(function (key) {
 			alloc[key] = counted.reduce(function (all, p) { return all + p.alloc[key]; }, 0);
 		});
+		alloc.estimate = sumOf(counted.map(function (p) { return p.alloc.estimate; }).filter(Boolean));
 		addCards(into, alloc, counted.every(function (p) { return p.exact; }), null,
 			"of each process: below", counted.some(function (p) { return p.end; }) ? "; of ended processes at their end" : "");
 		const table = el("table", { class: "small wide" }, el("tr", {}, ...["process", "live bytes", "blocks",

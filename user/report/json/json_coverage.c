@@ -118,6 +118,7 @@ void json_coverage(struct json_out *out, const struct view *view)
 	if (!json)
 		return;
 	json_out_bool(out, json, "exact", view_is_exact(view));
+	json_out_bool(out, json, "sampled", run && run->sampled);
 	json_out_known(out, json, "events", known, coverage->events);
 	json_out_add(out, json, "lost", losses_json(out, coverage->losses, coverage->n_losses));
 	json_out_string(out, json, "unwinder", run ? run->unwinder : NULL);

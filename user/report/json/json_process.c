@@ -3,6 +3,7 @@
 
 #include "report/json/json_death.h"
 #include "report/json/json_errors.h"
+#include "report/json/json_estimate.h"
 #include "report/json/json_fault.h"
 #include "report/json/json_leaks.h"
 #include "report/json/json_resident.h"
@@ -37,34 +38,38 @@ static struct json_object *before_json(struct json_out *out, const struct record
 }
 
 static struct json_object *alloc_json(struct json_out *out, const struct record_totals *totals,
-				      bool known)
+				      bool known, bool is_sampled)
 {
 	const struct {
 		const char *key;
 		uint64_t value;
+		bool of_samples; /* they tell it */
 	} members[] = {
-		{ "allocs", totals->allocs },
-		{ "frees", totals->frees },
-		{ "failed", totals->failed },
-		{ "bytes", totals->bytes },
-		{ "live_bytes", totals->live_bytes },
-		{ "live_blocks", totals->live_blocks },
-		{ "peak_bytes", totals->peak_bytes },
-		{ "temporary", totals->temporary },
-		{ "missed_frees", totals->missed_frees },
-		{ "unknown_frees", totals->unknown_frees },
+		{ "allocs", totals->allocs, true },
+		{ "frees", totals->frees, true },
+		{ "failed", totals->failed, false },
+		{ "bytes", totals->bytes, true },
+		{ "live_bytes", totals->live_bytes, true },
+		{ "live_blocks", totals->live_blocks, true },
+		{ "peak_bytes", totals->peak_bytes, true },
+		{ "temporary", totals->temporary, false },
+		{ "missed_frees", totals->missed_frees, true },
+		{ "unknown_frees", totals->unknown_frees, true },
 	};
 	struct json_object *json = json_out_new(out);
+	struct view_estimate estimate;
 
 	if (!json)
 		return NULL;
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-		json_out_known(out, json, members[i].key, known, members[i].value);
+		json_out_known(out, json, members[i].key,
+			       known && (members[i].of_samples || !is_sampled), members[i].value);
 	if (known && totals->has_before)
 		json_out_add(out, json, "before_attach", before_json(out, totals));
 	else
 		json_out_null(out, json, "before_attach");
-	json_out_null(out, json, "estimate");
+	estimate = view_estimate_totals(totals);
+	json_add_estimate(out, json, &estimate);
 	return json;
 }
 
@@ -85,7 +90,8 @@ void json_process_head(struct json_out *out, const struct view *view,
 		json_out_null(out, json, "end");
 	json_out_add(out, json, "alloc",
 		     alloc_json(out, &process->totals,
-				view_has_allocations(view) && image->has_totals));
+				view_has_allocations(view) && image->has_totals,
+				view_is_sampled(view_model(view))));
 	json_out_put_members(out, json);
 }
 
@@ -125,7 +131,8 @@ void json_ended(struct json_out *out, const struct view *view)
 		view_clamp(&totals.live_bytes, &exact);
 		view_clamp(&totals.live_blocks, &exact);
 		json_out_u64(out, json, "lost", totals.lost);
-		json_out_add(out, json, "alloc", alloc_json(out, &totals, true));
+		json_out_add(out, json, "alloc",
+			     alloc_json(out, &totals, true, view_is_sampled(model)));
 		if (i > 0)
 			fputc(',', out->file);
 		json_out_put(out, json);

@@ -4,6 +4,7 @@
  * Numbers that are not exact never look as if they were: lower bounds carry a ≥, the rest a ~.
  */
 #include "report/text/table.h"
+#include "report/text/table_estimate.h"
 
 #include "base/vec.h"
 #include "config/units.h"
@@ -103,7 +104,7 @@ static void overview_line(struct table *t, const struct view_process *process)
 {
 	const struct model_process *image = process->image;
 	const struct record_totals *totals = &process->totals;
-	const char *near = process->exact ? "" : "~", *at_least = process->exact ? "" : "≥";
+	const char *near = process->exact ? "" : "~", *at_least = table_at_least(t, process->exact);
 	_cleanup_strbuf_ struct strbuf comm = { 0 }, state = { 0 };
 	char pid[TABLE_PID_LEN], number[FORMAT_UNIT_LEN];
 
@@ -183,12 +184,15 @@ static void add_peak(struct strbuf *line, const struct record_totals *totals, bo
 }
 
 static void add_live(struct strbuf *line, int64_t bytes, int64_t blocks, const char *what,
-		     bool exact)
+		     bool exact, const struct view_estimate *estimate)
 {
 	char size[TABLE_NUMBER_LEN];
 
-	strbuf_addf(line, "%s live in %s%" PRId64 " %s%s", table_size(bytes, exact, size),
-		    exact ? "" : "~", blocks, what, table_plural(blocks));
+	strbuf_adds(line, table_size(bytes, exact, size));
+	table_bytes_margin(line, estimate);
+	strbuf_addf(line, " live in %s%" PRId64, exact ? "" : "~", blocks);
+	table_blocks_margin(line, estimate);
+	strbuf_addf(line, " %s%s", what, table_plural(blocks));
 }
 
 /* "≥12 allocations of ≥1.2 MiB" */
@@ -260,20 +264,27 @@ static void heap_totals(struct table *t, const struct view_process *process)
 {
 	const struct record_totals *totals = &process->totals;
 	_cleanup_strbuf_ struct strbuf line = { 0 };
+	const struct view_estimate estimate = view_estimate_totals(totals);
+	bool is_sampled = view_is_sampled(view_model(t->view));
 	char rate[TABLE_NUMBER_LEN];
 
 	strbuf_adds(&line, "  heap: ");
-	add_live(&line, totals->live_bytes, totals->live_blocks, "block", process->exact);
+	add_live(&line, totals->live_bytes, totals->live_blocks, "block", process->exact,
+		 &estimate);
 	add_peak(&line, totals, process->exact);
 	if (process->has_growth && process->growth.verdict >= GROWTH_GROWING)
 		strbuf_addf(&line, "; %s, %s", growth_verdict_name(process->growth.verdict),
 			    table_rate(process->growth.bytes_per_s, rate));
 	table_wrap(t, 8, strbuf_str(&line));
-	heap_calls(t, totals, process->exact);
+	if (is_sampled)
+		table_estimated_calls(t, totals);
+	else
+		heap_calls(t, totals, process->exact);
 	if (totals->has_before)
 		heap_before(t, totals);
 	/* of a recording that was cut off its coverage says it for all */
-	if (!process->exact && (totals->lost || !view_is_cut_off(view_model(t->view))))
+	if (!process->exact &&
+	    (totals->lost || !(is_sampled || view_is_cut_off(view_model(t->view)))))
 		not_exact(t, totals->lost);
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);
@@ -283,10 +294,11 @@ static void mmap_totals(struct table *t, const struct view_process *process)
 {
 	const struct region_totals *mmap = &process->mmap;
 	_cleanup_strbuf_ struct strbuf line = { 0 };
+	const struct view_estimate none = { 0 };
 	char size[TABLE_NUMBER_LEN];
 
 	strbuf_adds(&line, "  mmap: ");
-	add_live(&line, mmap->live_bytes, mmap->live_blocks, "region", process->exact);
+	add_live(&line, mmap->live_bytes, mmap->live_blocks, "region", process->exact, &none);
 	strbuf_addf(&line, ", peak %s; ", table_size(mmap->peak_bytes, process->exact, size));
 	add_calls(&line, mmap->allocs, "mapping", mmap->bytes, process->exact);
 	table_wrap(t, 8, strbuf_str(&line));
@@ -350,7 +362,7 @@ static void ended_line(struct table *t, const struct model_ended *ended)
 {
 	const struct record_totals *totals = &ended->totals;
 	bool exact = view_is_exact(t->view) && totals->lost == 0;
-	const char *near = exact ? "" : "~", *at_least = exact ? "" : "≥";
+	const char *near = exact ? "" : "~", *at_least = table_at_least(t, exact);
 	char number[FORMAT_UNIT_LEN];
 
 	strbuf_addf(&t->out, "%8" PRIu64 " ", ended->processes);
@@ -410,6 +422,23 @@ static void add_totals(struct record_totals *sum, const struct record_totals *to
 	sum->allocs += totals->allocs;
 	sum->bytes += totals->bytes;
 	sum->frees += totals->frees;
+	/* As in model/ended.c. */
+	if (totals->sample_interval > sum->sample_interval)
+		sum->sample_interval = totals->sample_interval;
+	sum->blocks_variance += totals->blocks_variance;
+}
+
+/* "; ≥12 allocations of ≥1.2 MiB, ≥3 frees" */
+static void grand_calls(struct table *t, const struct record_totals *sum, bool exact,
+			struct strbuf *line)
+{
+	const char *mark = table_at_least(t, exact);
+	char size[FORMAT_UNIT_LEN];
+
+	strbuf_addf(line, "; %s%" PRIu64 " allocation%s of %s%s, %s%" PRIu64 " free%s", mark,
+		    sum->allocs, table_plural(sum->allocs), mark,
+		    format_size((int64_t)sum->bytes, size), mark, sum->frees,
+		    table_plural(sum->frees));
 }
 
 /*
@@ -421,7 +450,7 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	struct record_totals sum = { 0 };
 	bool exact = view_is_exact(t->view);
-	char number[TABLE_NUMBER_LEN];
+	struct view_estimate estimate;
 	uint64_t n_ended = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -433,16 +462,15 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 		struct record_totals totals = ended->totals;
 
 		totals.live_bytes = totals.live_blocks = 0;
+		totals.blocks_variance = 0;
 		add_totals(&sum, &totals);
 		n_ended += ended->processes;
 		exact &= totals.lost == 0;
 	}
 	strbuf_addf(&line, "all %" PRIu64 " processes: ", n + n_ended);
-	add_live(&line, sum.live_bytes, sum.live_blocks, "block", exact);
-	strbuf_adds(&line, "; ");
-	add_calls(&line, sum.allocs, "allocation", sum.bytes, exact);
-	strbuf_addf(&line, ", %s free%s", table_count(sum.frees, exact, number),
-		    table_plural(sum.frees));
+	estimate = view_estimate_totals(&sum);
+	add_live(&line, sum.live_bytes, sum.live_blocks, "block", exact, &estimate);
+	grand_calls(t, &sum, exact, &line);
 	table_wrap(t, 8, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/units.h"
 #include "report/text/table.h"
+#include "report/view/view_estimate.h"
 #include "report/view/view_exact.h"
 
 #include <inttypes.h>
@@ -45,6 +46,7 @@ static void cut_off_words(const struct view *view, uint64_t lost, struct strbuf 
 static void coverage_words(const struct view *view, const struct record_coverage *coverage,
 			   struct strbuf *line)
 {
+	bool is_sampled = view_is_sampled(view_model(view));
 	uint64_t lost = 0;
 
 	if (nothing_counted(coverage)) {
@@ -55,7 +57,8 @@ static void coverage_words(const struct view *view, const struct record_coverage
 	}
 	for (size_t i = 0; i < coverage->n_losses; i++)
 		lost += coverage->losses[i].count;
-	strbuf_addf(line, "coverage: %" PRIu64 " events seen, ", coverage->events);
+	strbuf_addf(line, "coverage: %" PRIu64 " %s seen, ", coverage->events,
+		    is_sampled ? "samples and their frees" : "events");
 	if (view_is_cut_off(view_model(view))) {
 		cut_off_words(view, lost - 1, line);
 	} else if (view_is_exact(view)) {
@@ -63,6 +66,8 @@ static void coverage_words(const struct view *view, const struct record_coverage
 		strbuf_adds(line, "none lost: totals are exact");
 		if (lost > 0)
 			strbuf_addf(line, "; of stacks or names LOST: %" PRIu64, lost);
+	} else if (lost == 0 && is_sampled) {
+		strbuf_adds(line, "none lost: totals are ESTIMATES, not exact");
 	} else if (lost == 0) {
 		strbuf_adds(line, "NOT EXACT: there were gaps that nobody could count");
 	} else {

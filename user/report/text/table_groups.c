@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/units.h"
 #include "report/text/table.h"
+#include "report/text/table_estimate.h"
 #include "report/view/site_groups.h"
 
 #include <inttypes.h>
@@ -14,7 +15,7 @@ static void add_cell(struct strbuf *line, const char *mark, const char *number, 
 
 static void group_line(struct table *t, const struct site_group *group)
 {
-	const char *near = group->exact ? "" : "~", *at_least = group->exact ? "" : "≥";
+	const char *near = group->exact ? "" : "~", *at_least = table_at_least(t, group->exact);
 	size_t columns = view_opts(t->view)->width - 54;
 	const char *name = group->name;
 	char number[FORMAT_UNIT_LEN];

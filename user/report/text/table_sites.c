@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/units.h"
 #include "report/text/table.h"
+#include "report/text/table_estimate.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -92,13 +93,19 @@ static void site_head(struct table *t, const struct section *s, const struct vie
 	if (s->sort == SORT_GROWTH)
 		add_growth(&line, "", site, "; ");
 	add_value(&line, s, weight);
+	if (s->sort == SORT_BYTES)
+		table_bytes_margin(&line, &site->estimate);
 	if (s->weight > 0)
 		strbuf_addf(&line, ", %s%.1f%%", mark, 100.0 * (double)weight / (double)s->weight);
-	if (s->sort != SORT_BYTES)
+	if (s->sort != SORT_BYTES) {
 		strbuf_addf(&line, "; %s live", table_size(site->live_bytes, exact, size));
-	strbuf_addf(&line, " in %s%" PRId64 " %s%s", mark, site->live_blocks,
-		    site->class == VIEW_MMAP ? "region" : "block",
+		table_bytes_margin(&line, &site->estimate);
+	}
+	strbuf_addf(&line, " in %s%" PRId64, mark, site->live_blocks);
+	table_blocks_margin(&line, &site->estimate);
+	strbuf_addf(&line, " %s%s", site->class == VIEW_MMAP ? "region" : "block",
 		    table_plural((uint64_t)site->live_blocks));
+	table_few_samples(&line, &site->estimate);
 	add_ages(&line, site);
 	if (s->sort != SORT_PEAK)
 		strbuf_addf(&line, ", %s at the peak", table_size(site->peak_bytes, exact, size));

@@ -47,6 +47,7 @@ static void merge(struct view_site *into, struct view_site *site, size_t n_point
 	into->live_blocks = view_sum(into->live_blocks, site->live_blocks);
 	into->peak_bytes = view_sum(into->peak_bytes, site->peak_bytes);
 	into->young_bytes = view_sum(into->young_bytes, site->young_bytes);
+	into->blocks_variance += site->blocks_variance;
 	into->young_blocks = view_sum(into->young_blocks, site->young_blocks);
 	into->growth_bytes = view_sum(into->growth_bytes, site->growth_bytes);
 	into->allocs += site->allocs;
@@ -92,6 +93,7 @@ static int add_heap_site(struct collector *c, const struct model_process *image,
 {
 	const struct record_site *v = &from->values;
 	bool is_live = v->live_blocks > 0;
+	bool is_sampled = view_is_sampled(c->resolver.model);
 	struct view_site values = {
 		.class = VIEW_HEAP,
 		.live_bytes = v->live_bytes,
@@ -102,7 +104,8 @@ static int add_heap_site(struct collector *c, const struct model_process *image,
 		.growth_bytes = from->growth_bytes,
 		.allocs = v->allocs,
 		.bytes = v->bytes,
-		.temporary = v->temporary,
+		.temporary = is_sampled ? VIEW_UNKNOWN : v->temporary,
+		.blocks_variance = v->blocks_variance,
 		.oldest_ns = is_live ? v->oldest_ns : VIEW_UNKNOWN,
 		.newest_ns = is_live ? v->newest_ns : VIEW_UNKNOWN,
 	};
@@ -204,6 +207,19 @@ static void clamp_live(int64_t *bytes, int64_t *blocks, bool *exact)
 	*exact = false;
 }
 
+static void estimate(struct view_site *site, const struct view_process *process)
+{
+	const struct view_sampled sampled = {
+		.live_bytes = site->live_bytes,
+		.blocks_variance = site->blocks_variance,
+		.allocs = site->allocs,
+		.bytes = site->bytes,
+	};
+
+	if (site->class == VIEW_HEAP)
+		site->estimate = view_estimate(process->totals.sample_interval, &sampled);
+}
+
 /* The sites that pass are the process's. */
 static void hand_over(struct collector *c, const struct report_opts *opts,
 		      struct view_process *process)
@@ -216,6 +232,7 @@ static void hand_over(struct collector *c, const struct report_opts *opts,
 
 		clamp_live(&site->live_bytes, &site->live_blocks, &process->exact);
 		view_clamp(&site->peak_bytes, &process->exact);
+		estimate(site, process);
 		view_judge_site(&process->timeline, c->growth_span_ns, site);
 		for (size_t i = 0; i < GROWTH_BIRTHS; i++)
 			c->born_bytes[i] += site->born_bytes[i];

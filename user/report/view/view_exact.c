@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/view/view_exact.h"
 
+#include "report/view/view_estimate.h"
+
 #include <string.h>
 
 bool view_is_cut_off(const struct model *model)
@@ -25,7 +27,8 @@ bool view_losses_attributed(const struct model *model)
 		attributed += model_process(model, i)->totals.lost;
 	for (size_t i = 0; i < model_n_ended(model); i++)
 		attributed += model_ended(model, i)->totals.lost;
-	return lost > 0 && lost <= attributed;
+	/* Samples leave nobody exact. */
+	return lost > 0 && lost <= attributed && !view_is_sampled(model);
 }
 
 bool view_saw_all(const struct model *model, const struct model_process *image)

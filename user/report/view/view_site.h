@@ -11,6 +11,7 @@
 #include "model/image.h"
 #include "model/regions.h"
 #include "report/view/view_errors.h"
+#include "report/view/view_estimate.h"
 #include "report/view/view_fault.h"
 #include "report/view/view_frees.h"
 #include "report/view/view_series.h"
@@ -32,6 +33,8 @@ struct view_site {
 	uint64_t temporary;	       /* VIEW_UNKNOWN for mmap */
 	uint64_t oldest_ns, newest_ns; /* ages; VIEW_UNKNOWN */
 	enum reach_class leak;	       /* the worst of its blocks; REACH_CLASSES: not checked */
+	uint64_t blocks_variance;      /* of samples */
+	struct view_estimate estimate; /* of what is live */
 	struct view_series series;
 	uint64_t born_bytes[GROWTH_BIRTHS]; /* live ones, by the part of the run; 0: not known */
 	bool has_growth;		    /* there were enough samples for a verdict */

@@ -26,6 +26,14 @@ const char *live_kernel_lacks(const struct live *live, struct strbuf *out)
 	return strbuf_str(out);
 }
 
+/* Probes of samples have no returns: one link for many, or perf events. */
+static const char *path_name(const struct live *live)
+{
+	if (!live->opts.sampled)
+		return attach_path_name(live->opts.path);
+	return attach_path_name(live->programs->entry_type ? ATTACH_PATH_MULTI : ATTACH_PATH_PERF);
+}
+
 static int describe_run(struct live *live)
 {
 	static const struct record_function own[] = {
@@ -43,8 +51,7 @@ static int describe_run(struct live *live)
 			 .free_stacks = live->opts.free_stacks,
 			 .sampled = live->opts.sampled,
 			 .kernel_lacks = live_kernel_lacks(live, &lacks),
-			 .attach_path =
-				 live->opts.features ? attach_path_name(live->opts.path) : NULL,
+			 .attach_path = live->opts.features ? path_name(live) : NULL,
 			 .start_realtime_ns =
 				 clock_ns(CLOCK_REALTIME) - (clock_monotonic_ns() - live->start_ns),
 			 .start_ns = live->start_ns,

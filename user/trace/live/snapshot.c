@@ -281,9 +281,10 @@ static void round_blocks(struct snapshot_site *site)
 	site->young_blocks = whole_blocks(site->young_blocks, site->young_bytes > 0);
 	if (counts->allocs < (uint64_t)counts->live_blocks && !site->inherited_bytes)
 		counts->allocs = (uint64_t)counts->live_blocks;
-	site->blocks_variance = (int64_t)counts->blocks_variance > 0 ?
-					counts->blocks_variance >> ABI_SAMPLE_VARIANCE_SHIFT :
-					0;
+	/* Rounded up: of what is no whole number less is not known. */
+	if ((int64_t)counts->blocks_variance > 0)
+		site->blocks_variance =
+			((counts->blocks_variance - 1) >> ABI_SAMPLE_VARIANCE_SHIFT) + 1;
 	counts->temporary = 0;
 }
 

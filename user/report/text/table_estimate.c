@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/text/table_estimate.h"
+
+#include "config/units.h"
+
+#include <inttypes.h>
+
+void table_bytes_margin(struct strbuf *line, const struct view_estimate *estimate)
+{
+	char size[FORMAT_UNIT_LEN];
+
+	if (estimate->interval)
+		strbuf_addf(line, " ± %s", format_size((int64_t)estimate->ci95_bytes, size));
+}
+
+void table_blocks_margin(struct strbuf *line, const struct view_estimate *estimate)
+{
+	if (estimate->interval)
+		strbuf_addf(line, " ± %" PRIu64, estimate->ci95_blocks);
+}
+
+void table_few_samples(struct strbuf *line, const struct view_estimate *estimate)
+{
+	if (estimate->interval && estimate->samples < VIEW_FEW_SAMPLES)
+		strbuf_addf(line, ", from %" PRIu64 " sample%s only", estimate->samples,
+			    table_plural(estimate->samples));
+}
+
+const char *table_at_least(const struct table *t, bool exact)
+{
+	if (exact)
+		return "";
+	return view_is_sampled(view_model(t->view)) ? "~" : "≥";
+}
+
+void table_estimated_calls(struct table *t, const struct record_totals *totals)
+{
+	const struct view_estimate estimate = view_estimate_totals(totals);
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char size[FORMAT_UNIT_LEN];
+
+	strbuf_adds(&line, "        ");
+	if (!estimate.interval) {
+		strbuf_adds(&line, "no samples");
+	} else {
+		strbuf_addf(&line, "~%" PRIu64 " allocations of ~%s, ~%" PRIu64 " frees",
+			    totals->allocs, format_size((int64_t)totals->bytes, size),
+			    totals->frees);
+		strbuf_addf(&line, "; ESTIMATES: one sample in %s, %" PRIu64 " live, ± is 95 %%",
+			    format_size((int64_t)estimate.interval, size), estimate.samples);
+	}
+	if (totals->missed_frees > 0)
+		strbuf_addf(&line, "; %" PRIu64 " missed free%s", totals->missed_frees,
+			    table_plural(totals->missed_frees));
+	if (totals->unknown_frees > 0)
+		strbuf_addf(&line, "; %" PRIu64 " free%s of unknown samples", totals->unknown_frees,
+			    table_plural(totals->unknown_frees));
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}

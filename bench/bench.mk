@@ -7,6 +7,7 @@ BENCH_DIR := $(O)/bench/workloads
 BENCH_CFLAGS := -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE
 BENCH_PROGRAMS := $(patsubst %,$(BENCH_DIR)/%,\
 	timed pairs stress stamp syscalls blocks processes sites libs rows large yardstick)
+BENCH_PROGRAMS += $(BENCH_DIR)/interpose.so
 # A row that cannot be built is left out of the table, which says so.
 BENCH_PROGRAMS += $(if $(shell command -v rustc),$(BENCH_DIR)/trees)
 
@@ -24,6 +25,11 @@ $(BENCH_LIBRARIES): $(BENCH_DIR)/libraries/lib%.so: bench/workloads/library.c
 	$(call say,BENCH,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BENCH_CFLAGS) -DNUMBER=$* -fPIC -shared -o $@ $<
+
+$(BENCH_DIR)/interpose.so: bench/workloads/interpose.c
+	$(call say,BENCH,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BENCH_CFLAGS) -fno-builtin -fPIC -shared -o $@ $<
 
 $(BENCH_DIR)/sites: bench/workloads/sites.c
 	$(call say,BENCH,$@)

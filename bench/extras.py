@@ -9,6 +9,7 @@ import growth
 import kernelside
 import large
 import rounds
+import sampling
 import startup
 import syscalls
 import unwinding
@@ -26,6 +27,7 @@ def sections(place, limits, quick, start):
     few = rounds.Limits(rounds=min(limits.rounds, 5), slow_rounds=limits.slow_rounds)
     parts = [
         ("growth depth", lambda: growth.measure(place, quick, start)),
+        ("sampled depth", lambda: sampling.measure(place, quick, few, start)),
         ("start and end", lambda: startup.measure_starts(place, few.rounds)),
         ("attach and detach", lambda: unwinding.measure_attach(place, few.rounds)),
         ("unwind rows", lambda: unwinding.measure_files(place, few.rounds)),

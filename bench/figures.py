@@ -227,12 +227,27 @@ class Figures:
         yield at_most("libLLVM's unwind rows from the cache", self.line("rows.libLLVM.kept"), 5,
                       " ms")
 
+    def sampling_figures(self):
+        """What --sample adds, by program; sampling.py has the others' figures beside."""
+        yield at_most("sampling library: an unsampled call, above one that is passed on",
+                      self.line("sampling.above"), 3, " ns")
+        added = {line.key.split(".")[-1]: line.spread.median for line in self.lines
+                 if line.key.startswith("sampling.sampled.") and line.values}
+        bound = {name: value for name, value in added.items() if name in BOUND_BY_ALLOCATOR}
+        for which, limit, found in (
+                ("programs", 2, {name: value for name, value in added.items()
+                                 if name not in bound}),
+                (" and ".join(BOUND_BY_ALLOCATOR), 10, bound)):
+            yield each(f"--sample adds: {which}", f"≤ {limit} %",
+                       [(name, value, value <= limit) for name, value in found.items()])
+
     # --- the rest ------------------------------------------------------------------------------
 
     def other_figures(self):
         yield self.start_up()
         yield self.growth("growth.compile", "a compile job")
         yield self.growth("growth.redis", "redis-benchmark")
+        yield from self.sampling_figures()
         observed = self.line("syscall.read.bpftrace")
         yield at_most("histogram: added to the observed call, / what bpftrace adds",
                       None if not observed or self.line("syscall.read.hist") is None

@@ -13,10 +13,10 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-struct operator
-{
-	void *function;
-	bool counts; /* it is the allocator's own */
+/* The next function of a name; both NULL: it was not asked for yet. */
+struct next_operator {
+	void *counts; /* the allocator's own, whose blocks count here */
+	void *passes; /* a run-time library's, which calls malloc and free */
 };
 
 /*
@@ -35,7 +35,7 @@ static void *find_by_caller(const char *name, const void *caller)
 	return object ? dlsym(object, name) : NULL;
 }
 
-static void *find_operator(struct operator* operator, const char * name, const void *caller)
+static void *find_operator(struct next_operator *found, const char *name, const void *caller)
 {
 	void *function = dlsym(RTLD_NEXT, name);
 
@@ -45,17 +45,9 @@ static void *find_operator(struct operator* operator, const char * name, const v
 		(void)dlerror(); /* as in next_find() */
 		return NULL;
 	}
-	operator->counts = next_is_of_malloc(function);
-	__atomic_store_n(&operator->function, function, __ATOMIC_RELEASE);
+	__atomic_store_n(next_is_of_malloc(function) ? &found->counts : &found->passes, function,
+			 __ATOMIC_RELAXED);
 	return function;
-}
-
-static inline void *operator_function(struct operator* operator, const char * name,
-				      const void *caller)
-{
-	void *function = __atomic_load_n(&operator->function, __ATOMIC_ACQUIRE);
-
-	return SAMPLE_RARELY(!function) ? find_operator(operator, name, caller) : function;
 }
 
 /* Where there is no run-time library at all; what throws ends the program there. */
@@ -71,22 +63,34 @@ static void *plain_new(size_t size, size_t alignment, bool throws)
 	return block;
 }
 
+static void forget(void *block)
+{
+	struct sampled_block what;
+
+	(void)sample_forget(block, &what); /* told there, if it was sampled */
+}
+
 struct nothrow;
 
+#define LOAD(pointer) __atomic_load_n(&(pointer), __ATOMIC_RELAXED)
+
+/* Passing on is a jump. At the first call of all the mark tells whether malloc has counted. */
 #define NEW(name, alignment_or_0, throws, params, args)                                            \
 	SAMPLE_EXPORT void *name params;                                                           \
 	SAMPLE_EXPORT void *name params                                                            \
 	{                                                                                          \
-		static struct operator operator;                                                   \
-		void *(*function)params =                                                          \
-			operator_function(&operator, #name, __builtin_return_address(0));          \
+		static struct next_operator found;                                                 \
+		void *(*function)params = LOAD(found.passes);                                      \
 		uint64_t mark;                                                                     \
 		void *block;                                                                       \
                                                                                                    \
+		if (function)                                                                      \
+			return function args;                                                      \
+		function = LOAD(found.counts);                                                     \
+		if (!function)                                                                     \
+			function = find_operator(&found, #name, __builtin_return_address(0));      \
 		if (!function)                                                                     \
 			return plain_new(size, alignment_or_0, throws);                            \
-		if (!operator.counts)                                                              \
-			return function args;                                                      \
 		mark = sample_mark();                                                              \
 		block = function args;                                                             \
 		sample_returned(block, size, mark);                                                \
@@ -97,17 +101,22 @@ struct nothrow;
 	SAMPLE_EXPORT void name params;                                                            \
 	SAMPLE_EXPORT void name params                                                             \
 	{                                                                                          \
-		static struct operator operator;                                                   \
-		void(*function) params =                                                           \
-			operator_function(&operator, #name, __builtin_return_address(0));          \
-		struct sampled_block what;                                                         \
+		static struct next_operator found;                                                 \
+		void(*function) params = LOAD(found.passes);                                       \
                                                                                                    \
+		if (function) {                                                                    \
+			function args;                                                             \
+			return;                                                                    \
+		}                                                                                  \
+		function = LOAD(found.counts);                                                     \
+		if (!function)                                                                     \
+			function = find_operator(&found, #name, __builtin_return_address(0));      \
 		if (!function) {                                                                   \
 			free(block);                                                               \
 			return;                                                                    \
 		}                                                                                  \
 		if (sample_may_have(block))                                                        \
-			(void)sample_forget(block, &what); /* told there, if it was sampled */     \
+			forget(block);                                                             \
 		function args;                                                                     \
 	}
 

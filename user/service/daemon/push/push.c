@@ -107,11 +107,12 @@ static void on_done(const struct http_outcome *outcome, void *userdata)
 	_cleanup_strbuf_ struct strbuf why = {};
 	enum push_result result =
 		push_answer_read(target->to, outcome->status, outcome->answer, &why);
-	uint32_t random = 0;
+	uint32_t random;
 
 	target->transfer = NULL;
 	/* Without it many servers' tries are only less well spread. */
-	(void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
+		random = 0;
 	push_queue_settle(&target->queue, result, clock_monotonic_ns(), outcome->retry_after_ns,
 			  random);
 	say(target, result, outcome->status ? strbuf_str(&why) : outcome->error);

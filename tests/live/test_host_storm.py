@@ -8,7 +8,8 @@ import shutil
 import time
 
 from lib import need_program, need_root, scaled, scratch, started, target, test
-from test_host import known, of_program, rss, tracing
+from test_host import known, of_program, tracing
+from test_memory import own_bytes
 
 CHILDREN, BLOCKS = 40, 60
 # Each while the file is there, and a line for each round that is complete.
@@ -54,12 +55,13 @@ def note(line):
 
 
 def watch(daemon, seconds, storm, job):
-    """Its resident memory at equal intervals, in bytes; a row of the table for each."""
+    """Its own memory at equal intervals, in bytes; a row of the table for each. Blocks are looked
+    through by mapping their table, which is as resident then as it is large."""
     begun, memory = time.monotonic(), []
     note("  seconds  daemon MiB  processes of the storm  files compiled")
     for i in range(1, SAMPLES + 1):
         time.sleep(max(begun + i * seconds / SAMPLES - time.monotonic(), 0))
-        memory.append(rss(daemon))
+        memory.append(own_bytes(daemon))
         note(f"{time.monotonic() - begun:9.0f} {memory[-1] / (1 << 20):11.1f}"
              f"{storm.done() * (CHILDREN + 1):24}{job.done():16}")
     return memory

@@ -11,11 +11,12 @@ import signal
 import sys
 
 import lib
-from lib import (eventually, need_program, need_root, run_memtraced, scratch, target, test)
+from lib import (eventually, need_program, need_root, run_memtraced, scratch, started, target, test)
 from push_server import certificate, push_server, until_sent
 from test_attach import counted, since, started_target, work
+from test_cpu import need_sampling
 from test_ctl import ctl
-from test_service import finish, service
+from test_service import finish, service, until_traced
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay"))
 import otlp_wire  # noqa: E402  (they are beside the golden files that they read)
@@ -185,6 +186,30 @@ def counts_add_up_to_what_was_allocated(to):
         # What came between the last time and the end is not lost.
         own = since(counts, pid, before)
         assert Told(to, server, pid).allocs == [own["allocs"], own["bytes"]]
+
+
+@test(need_root, need_sampling, timeout=90)
+def cpu_time_is_pushed_while_it_is_looked_at():
+    with scratch() as folder, push_server() as server, \
+            started(["dd", "if=/dev/zero", "of=/dev/null", "bs=1"]) as process, \
+            pushing(folder, push("parca", server.url, profiles="cpu")) as served:
+        status, _, body = served.ask(f"/debug/pprof/profile?pid={process.pid}&seconds=4")
+        assert status == 200, body
+        until_traced(served, 1)  # the names of the configuration stay
+        asked = pprof_wire.read(body)
+        eventually(lambda: served.metric("memtraced_push_waiting_profiles", target="one") == 0,
+                   "all that there was")
+        told = [parca(request) for request in server.so_far()]
+        assert told and {labels["pid"] for _, labels, _ in told} == {str(process.pid)}
+        values = [sample["value"] for _, _, profile in told for sample in profile["sample"]]
+        period = asked["period"]
+        assert all((types(profile), profile["period"]) == (CPU, period) for _, _, profile in told)
+        assert all(ns == period * n for n, ns in values), values
+        # The last of them is of the trace's end, a moment after the answer.
+        assert sum(n for n, _ in values) >= sum(s["value"][0] for s in asked["sample"]) > 0
+        # Each is as long as it is since the one before.
+        for (_, _, one), (_, _, next_) in zip(told, told[1:]):
+            assert one["time_nanos"] + one["duration_nanos"] == next_["time_nanos"]
 
 
 # --- servers that fail ----------------------------------------------------------------------------

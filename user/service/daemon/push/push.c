@@ -16,7 +16,10 @@
 
 #define MS_NS UINT64_C(1000000)
 #define FINISH_NS (5 * SECOND_NS)
-/* Of a CPU's time, what making profiles may take: the interval grows where it took more. */
+/*
+ * What making profiles may take of the time, in which nobody else is served: a 20th. The interval
+ * grows where it took more.
+ */
 #define MOST_SHARE 20
 
 /* One server. */

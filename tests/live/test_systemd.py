@@ -12,6 +12,7 @@ import subprocess
 import lib
 from lib import (Lines, ROOT, memtraced, need_kernel, need_program, need_root, refused, run,
                  run_memtraced, scratch, started, target, test)
+from push_server import push_server, until_sent
 from test_ctl import ctl
 from test_sandbox import status
 from test_service import NOBODY, Service, service
@@ -148,11 +149,13 @@ exec setpriv --no-new-privs --inh-caps=-all --bounding-set=-all,%s %s --service 
 
 @test(need_root, need_kernel(5, 9), need_program("unshare", "setpriv"), timeout=90)
 def the_units_capabilities_are_enough():
-    with scratch() as folder, started([target("leak"), "0", "30000"]) as process:
+    with scratch() as folder, push_server() as server, \
+            started([target("leak"), "0", "30000"]) as process:
         pid = process.lines.until("ready")
         path, config = os.path.join(folder, "http.sock"), os.path.join(folder, "memtraced.conf")
         with open(config, "w", encoding="ascii") as file:
-            file.write(f"[http]\nlisten = unix {path}\n[state]\ndirectory = {folder}/state\n")
+            file.write(f"[http]\nlisten = unix {path}\n[state]\ndirectory = {folder}/state\n"
+                       f"[push one]\nto = pyroscope\nurl = {server.url}\n")
         script = CONFINED % (capabilities(folder), memtraced(), config)
         with started(["unshare", "-m", "sh", "-c", script], stderr=subprocess.PIPE) as confined:
             said = Lines(confined.stderr)
@@ -164,6 +167,7 @@ def the_units_capabilities_are_enough():
             done = run_memtraced("ctl", f"--socket={path}", "trace", pid, "--for=1s")
             assert done.returncode == 0, done
             said.until(f"memtraced: process {pid} (leak): report")
+            until_sent(server, 1)  # by libcurl
 
 
 # include/uapi/linux/capability.h

@@ -5,9 +5,9 @@ import json
 import math
 import os
 
-from lib import (ATTACH_PATHS, Lines, attach_option, attached, heap_sites, load_report, need_root,
-                 refused, run_memtraced, scaled, scratch, send_line, started, target, test, total,
-                 with_function, without)
+from lib import (ATTACH_PATHS, attach_option, attached, heap_sites, load_report, memtraced,
+                 need_root, refused, run_memtraced, scaled, scratch, send_line, started, target,
+                 test, total, with_function, without)
 
 PLACE = ("blocks", "bytes", "live_blocks", "live_bytes", "samples", "weight", "live_samples",
          "live_weight")
@@ -132,10 +132,9 @@ def a_child_has_the_samples_that_it_inherited():
 def the_interval_of_a_command_is_asked_for_by_its_environment():
     for options, interval in ((["--sample=128k"], 131072),
                               (["--sample", "--env=MEMTRACED_SAMPLE_INTERVAL=4096"], 4096)):
-        done = run_memtraced(*options, "-f", "json", "--no-rss", "-o", "table:/dev/null", "--",
-                             "sh", "-c", f"exec {target('samples')} 500 >&2")
+        done = run_memtraced(*options, "-f", "json", "--", target("samples"), "500")
         assert done.returncode == 0, done.stderr
-        process = json.loads(done.stdout)["processes"][-1]
+        process, = json.loads(done.stdout)["processes"]
         assert process["alloc"]["estimate"]["interval"] == interval, process["alloc"]
 
 
@@ -179,6 +178,28 @@ def a_process_without_probes_is_said_in_one_line():
     report = json.loads(done.stdout)
     assert report["processes"][0]["sites"] == [], report["processes"]
     assert report["coverage"]["lost"] == {"no-allocator-found": 1}, report["coverage"]
+
+
+@test(need_root)
+def of_a_user_only_the_programs_with_probes_are_named():
+    """Others are counted, and the target is found although nobody named it."""
+    with started([target("samples"), "3000", str(INTERVAL), "1"]) as process:
+        assert process.lines.next() == "ready"
+        command = [memtraced(), "--uid=0", "--comm=samples", "--comm=cat", "--sample", "-f",
+                   "json", "-i", "0.3"]
+        with started(["cat"]), started(command) as session:
+            report = json.loads(session.lines.next())
+            send_line(process)
+            assert process.lines.next() == "watched"
+            json.loads(session.lines.next())  # all its probes are in
+            send_line(process)
+            places = said_places("\n".join(process.lines.next() for _ in range(3)))
+            session.lines.next()
+            report = json.loads(session.lines.next())
+        found = {one["pid"]: one for one in report["processes"]}
+        check_weights(found[process.pid], places)
+        assert report["coverage"]["lost"]["no-allocator-found"] >= 1, report["coverage"]
+        assert report["coverage"]["unprobed"] == [], report["coverage"]
 
 
 @test(need_root)

@@ -146,6 +146,9 @@ int live_judge_allocator(struct live *live, struct live_process *process)
 		return 0;
 	process->unseen = true;
 	live_count_loss(live, process, LOSS_NO_ALLOCATOR);
+	/* Of a whole host, few programs show samples: the others' number is enough. */
+	if (live->opts.sampled && live->opts.rule.scope != ABI_SCOPE_PROCESSES)
+		return 0;
 	return say_unseen(live, process);
 }
 

@@ -108,13 +108,13 @@ def listening(library, on=True):
         write(f"{TRACEFS}/uprobe_events", f"p:{group}/{probe.name} {library}:{probe.offset:#x}"
                                           f"({probe.semaphore:#x}) {fields}\n")
     os.mkdir(folder)
+    listener = Listener(folder)
     try:
         write(f"{folder}/buffer_size_kb", str(BUFFER_KIB))
-        listener = Listener(folder)
         listener.listen(on)
         yield listener
-        listener.listen(False)
     finally:
+        listener.listen(False)
         os.rmdir(folder)
         for probe in probes:
             write(f"{TRACEFS}/uprobe_events", f"-:{group}/{probe.name}\n")

@@ -5,6 +5,7 @@ so in its section and does not stop the rest."""
 import dataclasses
 import time
 
+import free_stacks
 import growth
 import kernelside
 import large
@@ -28,6 +29,7 @@ def sections(place, limits, quick, start):
     parts = [
         ("growth depth", lambda: growth.measure(place, quick, start)),
         ("sampled depth", lambda: sampling.measure(place, quick, few, start)),
+        ("where blocks are freed", lambda: free_stacks.measure(place, few, quick, start)),
         ("start and end", lambda: startup.measure_starts(place, few.rounds)),
         ("attach and detach", lambda: unwinding.measure_attach(place, few.rounds)),
         ("unwind rows", lambda: unwinding.measure_files(place, few.rounds)),

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks JSON for gprof2dot --format=json: its keys, and what its reader takes for granted.
+"""Checks JSON for gprof2dot --format=json: all that the schema.json it publishes says, and what its
+reader takes for granted.
 
     check_gprof2dot.py FILE...      problems on stdout, exit 1 when there are any
     check_gprof2dot.py --self-test  tries the checker on texts with one trap each
@@ -14,6 +15,10 @@ def is_natural(value):
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+def is_text(value):
+    return isinstance(value, str) and value != ""
+
+
 def keys(value, needed, optional=()):
     """Whether it is an object of these keys."""
     return isinstance(value, dict) and set(needed) <= value.keys() <= set(needed) | set(optional)
@@ -23,7 +28,7 @@ def check_functions(functions):
     seen = set()
     for index, function in enumerate(functions):
         if not keys(function, ["name"], ["module"]) or \
-                not all(isinstance(text, str) and text for text in function.values()):
+                not all(map(is_text, function.values())):
             yield f"functions[{index}] is no name with a module: {function!r}"
             continue
         key = (function["name"], function.get("module"))
@@ -39,6 +44,9 @@ def check_events(events, n_functions, n_costs):
             yield f"events[{index}] is no chain with a cost: {event!r}"
             continue
         chain, cost = event["callchain"], event["cost"]
+        if not isinstance(chain, list) or not isinstance(cost, list):
+            yield f"events[{index}]: chain and cost are no arrays"
+            continue
         if not chain:
             yield f"events[{index}]: an empty chain"
         if not all(is_natural(function) and function < n_functions for function in chain):
@@ -57,11 +65,15 @@ def check(data):
         graph = json.loads(data.decode("utf-8"))
     except ValueError as error:
         return [f"no JSON: {error}"], 0
-    if not keys(graph, ["version", "costs", "functions", "events"]) or graph["version"] != 0:
+    if not keys(graph, ["version", "costs", "functions", "events"]) or \
+            not is_natural(graph["version"]) or graph["version"] != 0:
         return ["not the keys of a graph of version 0"], 0
-    problems = []
+    problems = [f"{key} is no array" for key in ("costs", "functions", "events")
+                if not isinstance(graph[key], list)]
+    if problems:
+        return problems, 0
     for cost in graph["costs"]:
-        if not keys(cost, ["description", "unit"]):
+        if not keys(cost, ["description", "unit"]) or not all(map(is_text, cost.values())):
             problems.append(f"no description with a unit: {cost!r}")
     if not graph["costs"]:
         problems.append("no cost")
@@ -80,6 +92,11 @@ GOOD = """{"version":0,"costs":[{"description":"Memory","unit":"bytes"}],
 TRAPS = [
     ('"version":0', '"version":1', "not the keys"),
     ('"version":0,', "", "not the keys"),
+    ('"version":0', '"version":false', "not the keys"),
+    ('"unit":"bytes"', '"unit":1', "no description with a unit"),
+    ('[{"description":"Memory","unit":"bytes"}]', '{"description":"x"}', "costs is no array"),
+    ("[1,0]", '{"1":0}', "no arrays"),
+    ("[4096]", "4096", "no arrays"),
     ('"version":0', '"version":0,"more":1', "not the keys"),
     (',"unit":"bytes"', "", "no description with a unit"),
     ('{"description":"Memory","unit":"bytes"}', "", "no cost"),

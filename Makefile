@@ -157,14 +157,17 @@ deps: ## install what is missing to build and to test (Debian packages, root)
 deps-kernels: ## fetch qemu and other kernels for check-kernels, into a cache outside the tree
 	$(Q)scripts/deps-kernels $(ARCH_OPTION)
 
+# For who says `make demo` or `make check` without -j.
+ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 .PHONY: demo
 demo: deps ## install, build, trace a real program and show its table (root)
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) $(ALL_CPUS) --no-print-directory all
 	$(Q)scripts/demo $(O)/memtraced
 
 .PHONY: check
 check: deps ## everything that CI runs: lint, unit, replay and live tests, other kernels (root)
-	$(Q)$(MAKE) --no-print-directory all check-programs targets
+	$(Q)$(MAKE) $(ALL_CPUS) --no-print-directory all check-programs targets
 	$(Q)scripts/deps-kernels || true # what cannot be had is skipped, with the reason
 	$(Q)scripts/run-tests $(RUN_LINT) $(RUN_UNIT) $(RUN_LIVE) $(RUN_KERNELS_SOON) $(RUN_PACKAGE)
 

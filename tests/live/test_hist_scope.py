@@ -242,7 +242,7 @@ def without_tracefs_and_no_mount_is_left():
 def killed_while_counting():
     """The target's sums are as always, and neither a program nor a map is left."""
     source = random.Random(20261121)
-    for _ in range(scaled(10, 60)):
+    for _ in range(scaled(4, 60)):
         with scratch() as folder:
             before = bpf_orphans()
             after = source.uniform(0, 0.8)

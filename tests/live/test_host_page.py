@@ -35,7 +35,7 @@ def choose(page, pid):
     page.value(f"{row}.click()")
 
 
-@test(need_root, need_program("chromium"), timeout=180)
+@test(need_root, need_long, need_program("chromium"), timeout=180)
 def a_click_traces_a_process_and_shows_its_heap_while_it_runs():
     with scratch() as folder, service(folder, trace=WATCH) as served, \
             started([target("leak"), "0", "60000"]) as process, \

@@ -8,8 +8,8 @@ import time
 
 import schema
 
-from lib import (counting, exact, heap_sites, load_report, memtraced, need_kernel, need_root,
-                 need_speed, read_counts, scaled, scratch, started, target, test, trace,
+from lib import (counting, exact, heap_sites, load_report, memtraced, need_kernel, need_long,
+                 need_root, need_speed, read_counts, scaled, scratch, started, target, test, trace,
                  with_function)
 
 MIB = 1 << 20
@@ -60,6 +60,8 @@ def most_until_its_end(process, bytes_of=all_bytes):
 
 @test(need_root, need_kernel(6, 4), each=["96M", "1G"], timeout=180)
 def a_limit_holds_with_a_million_live_blocks(limit):
+    if limit == "1G":
+        need_long()
     blocks = scaled(1000000, 3000000, 20000)
     with scratch() as folder:
         path = os.path.join(folder, "report.json")

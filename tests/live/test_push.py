@@ -11,7 +11,8 @@ import signal
 import sys
 
 import lib
-from lib import (eventually, need_program, need_root, run_memtraced, scratch, started, target, test)
+from lib import (eventually, need_long, need_program, need_root, run_memtraced, scratch, started,
+                 target, test)
 from push_server import certificate, push_server, until_sent
 from test_attach import counted, since, started_target, work
 from test_cpu import need_sampling
@@ -246,7 +247,7 @@ def failures(served):
     return served.metric("memtraced_push_failures_total", target="one")
 
 
-@test(need_root, timeout=90)
+@test(need_root, need_long, timeout=90)
 def a_server_that_comes_late_gets_what_waited():
     with scratch() as folder, one_process():
         port = lib.free_port()
@@ -302,7 +303,7 @@ def a_redirection_is_not_followed():
             assert not other.so_far()
 
 
-@test(need_root, timeout=120)
+@test(need_root, need_long, timeout=120)
 def a_server_that_hangs_holds_nothing_up():
     with failing(lambda request: NO_ANSWER, "timeout = 2s") as (served, server):
         until_sent(server, 1)
@@ -314,7 +315,7 @@ def a_server_that_hangs_holds_nothing_up():
         assert served.process.wait(30) == 0
 
 
-@test(need_root, timeout=90)
+@test(need_root, need_long, timeout=90)
 def a_huge_answer_is_not_taken():
     with failing(lambda request: (200, {}, b"x" * (64 << 20))) as (served, _):
         eventually(lambda: pushed(served, "sent") >= 2, "profiles", timeout=40)
@@ -324,7 +325,7 @@ def a_huge_answer_is_not_taken():
         assert served.metric("process_resident_memory_bytes") < rss + (32 << 20)
 
 
-@test(need_root, timeout=90)
+@test(need_root, need_long, timeout=90)
 def a_full_queue_drops_the_oldest_and_counts_them():
     with failing(lambda request: (503, {"Retry-After": "3000"}, b""),
                  "queue = 64k", to="parca") as (served, server), contextlib.ExitStack() as more:

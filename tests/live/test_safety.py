@@ -50,7 +50,7 @@ def undisturbed(pid):
 def instants(last):
     """Times of death, seeded, so that a failing run can be repeated."""
     source = random.Random(20240607)
-    return [source.uniform(0, last) for _ in range(scaled(15, 100))]
+    return [source.uniform(0, last) for _ in range(scaled(6, 100))]
 
 
 @test(need_root, need_program("bpftool"), timeout=150)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Requests without end: 20,000, in check-long a million, of all pages, right and wrong ones, over
+"""Requests without end: 10,000, in check-long a million, of all pages, right and wrong ones, over
 connections that stay, end and break off. Each has its status, and the service stays as large as it
 was; what it held at each tenth is a table in lines "# note:"."""
 
@@ -96,7 +96,7 @@ def note(line):
 
 @test(need_root, timeout=300)
 def many_requests_leave_it_as_large_as_it_was():
-    connections = scaled(20, 1000)
+    connections = scaled(10, 1000)
     with scratch() as folder, service(folder) as served, \
             started([target("leak"), "0", "1000000"]) as process:
         pid, daemon = process.lines.until("ready"), served.process.pid

@@ -128,7 +128,7 @@ def row(served, begun, host):
 
 @test(need_root, timeout=300)
 def a_week_leaves_it_as_large_as_it_was():
-    seconds = scaled(20, 7 * DAY // FACTOR)
+    seconds = scaled(10, 7 * DAY // FACTOR)
     held = []
     with scratch() as folder, fake_cgroups(folder) as cgroups, \
             in_fast_time(folder, cgroups) as served, \

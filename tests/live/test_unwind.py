@@ -8,8 +8,8 @@ import shutil
 import signal
 import time
 
-from lib import (Skip, attached, eventually, load_report, memtraced, need_program,
-                 need_root, run, run_memtraced, scratch, send_line, started, target, test)
+from lib import (Skip, attached, eventually, load_report, memtraced, need_long,
+                 need_program, need_root, run, run_memtraced, scratch, send_line, started, target, test)
 
 CHAIN = ["malloc", "step_3", "step_2", "step_1"]
 # How a process's stack begins; libc has names for what is between if it has symbols.
@@ -320,6 +320,8 @@ DAMAGES = {function.__name__: function
 
 @test(need_root, need_x86_64, need_program("unshare"), each=tuple(DAMAGES))
 def rows_come_from_the_disk_unless_they_are_not_to_be_trusted(damage):
+    if damage in ("cut_off", "give_away"):
+        need_long()
     with scratch() as folder:
         cache = os.path.join(folder, "cache")
         os.mkdir(cache, 0o700)

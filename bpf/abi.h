@@ -197,7 +197,7 @@ struct abi_proc {
 	__s64 cut_peak_bytes;
 	union {
 		__u64 failed;
-		__u64 sample_interval; /* the smallest weight of a sample; 0: none was seen */
+		__u64 sample_interval; /* ABI_SAMPLE_INTERVAL; 0: no sample was seen */
 	};
 	__u64 missed_frees;
 	__u64 unknown_frees;

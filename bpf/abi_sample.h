@@ -35,8 +35,16 @@ enum abi_sample_argument { ABI_SAMPLE_PTR, ABI_SAMPLE_SIZE, ABI_SAMPLE_WEIGHT, A
 /* Of a probe, by ABI_COOKIE_ARGS. */
 struct abi_sample_spec {
 	struct abi_usdt_arg arg[ABI_SAMPLE_ARGS];
+	__u64 is_stand_in; /* of the library that samples for programs without probes */
 };
 #define ABI_SAMPLE_SPECS (1 << 12)
+
+/*
+ * In abi_proc.sample_interval, beside the smallest weight: the process shows samples of its own.
+ * Who stands in for it then shows the same bytes again.
+ */
+#define ABI_SAMPLE_OWN (1ULL << 63)
+#define ABI_SAMPLE_INTERVAL(proc) ((proc)->sample_interval & ~ABI_SAMPLE_OWN)
 
 /* The function that stands for all samples' allocations: abi_block has no room for another. */
 #define ABI_FN_SAMPLED 4
@@ -100,7 +108,7 @@ static inline __u64 abi_sample_variance(__u64 weight, __u64 size, __u64 interval
 
 #ifndef __bpf__
 static_assert(sizeof(struct abi_usdt_arg) == 16, "abi_usdt_arg");
-static_assert(sizeof(struct abi_sample_spec) == 48, "abi_sample_spec");
+static_assert(sizeof(struct abi_sample_spec) == 56, "abi_sample_spec");
 #endif
 
 #endif

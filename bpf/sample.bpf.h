@@ -17,16 +17,28 @@ struct {
 	__type(value, struct abi_sample_spec);
 } sample_specs SEC(".maps") __weak;
 
+static __always_inline bool has_own_samples(const struct abi_proc *proc)
+{
+	return *(volatile __u64 *)&proc->sample_interval & ABI_SAMPLE_OWN;
+}
+
 /*
  * The smallest weight that a process has shown is one sample's, its interval: weights are multiples
- * of it. Two CPUs may both lower it, of which the next small one corrects the larger.
+ * of it. Its own samples' interval takes the place of a stand-in's. Two CPUs may both write, of
+ * which the next sample corrects the wrong one.
  */
-static __always_inline void note_interval(struct abi_proc *proc, __u64 weight)
+static __always_inline void note_interval(struct abi_proc *proc, __u64 weight, bool own)
 {
-	__u64 known = *(volatile __u64 *)&proc->sample_interval;
+	__u64 known = *(volatile __u64 *)&proc->sample_interval, interval = weight;
 
-	if (!known || weight < known)
-		*(volatile __u64 *)&proc->sample_interval = weight;
+	if (own && !(known & ABI_SAMPLE_OWN))
+		known = 0;
+	if (known & ~ABI_SAMPLE_OWN && (known & ~ABI_SAMPLE_OWN) < interval)
+		interval = known & ~ABI_SAMPLE_OWN;
+	if (own)
+		interval |= ABI_SAMPLE_OWN;
+	if (interval != known)
+		*(volatile __u64 *)&proc->sample_interval = interval;
 }
 
 static __always_inline void sample_alloc(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
@@ -35,6 +47,8 @@ static __always_inline void sample_alloc(struct pt_regs *ctx, struct abi_proc *p
 	__u64 addr, size, weight;
 	struct abi_block block;
 
+	if (spec->is_stand_in && has_own_samples(proc))
+		return;
 	if (!usdt_argument(ctx, &spec->arg[ABI_SAMPLE_PTR], &addr) ||
 	    !usdt_argument(ctx, &spec->arg[ABI_SAMPLE_SIZE], &size) ||
 	    !usdt_argument(ctx, &spec->arg[ABI_SAMPLE_WEIGHT], &weight)) {
@@ -47,7 +61,7 @@ static __always_inline void sample_alloc(struct pt_regs *ctx, struct abi_proc *p
 		proc_lost(proc, ABI_LOST_ADDRESS);
 		return;
 	}
-	note_interval(proc, weight);
+	note_interval(proc, weight, !spec->is_stand_in);
 	block.stack = stack_capture(ctx, proc, slot, STACK_AT_PROBE);
 	block.size_fn = ABI_SAMPLE_SIZE_FN(weight, size);
 	block.tick = *(volatile __u32 *)&control.tick;
@@ -70,7 +84,8 @@ static __always_inline void sample_free(struct pt_regs *ctx, struct abi_proc *pr
 		return;
 	origin = block_take(slot, addr, &block);
 	if (origin == BLOCK_UNKNOWN) {
-		count_unknown_free(proc);
+		if (!spec->is_stand_in || !has_own_samples(proc))
+			count_unknown_free(proc);
 		return;
 	}
 	count_inherited_free(proc, origin);

@@ -40,7 +40,7 @@ static __always_inline void site_change_of(struct site_change *change, const str
 		return;
 	size = ABI_SAMPLED_SIZE(block);
 	change->blocks = sign * abi_sample_blocks(bytes, size);
-	change->variance = sign * abi_sample_variance(bytes, size, proc->sample_interval);
+	change->variance = sign * abi_sample_variance(bytes, size, ABI_SAMPLE_INTERVAL(proc));
 }
 
 static __always_inline __u16 site_function_of(const struct abi_block *block)

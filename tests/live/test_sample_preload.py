@@ -74,6 +74,21 @@ def a_program_that_carries_probes_gets_no_others():
 
 
 @test(need_root)
+def a_child_with_probes_of_its_own_is_not_counted_twice():
+    """It inherits the library, whose samples end with the first of its own."""
+    done, processes = reported(["sh", "-c", f"{target('samples')} 20000 {INTERVAL}; true"],
+                               f"--sample={INTERVAL}", "--env=MEMTRACED_SAMPLE_SEED=1")
+    alloc, = (p["alloc"] for p in processes if p["comm"] == "samples")
+    said = sum(int(line.split()[7]) for line in done.stdout.splitlines()
+               if line.startswith("place "))
+    assert said > 100 * INTERVAL, done.stdout
+    assert said <= alloc["bytes"] <= said + 20 * INTERVAL, (alloc, said)
+    assert alloc["unknown_frees"] == 0, alloc
+    # Of a block that both have chosen, the second sample is at an address that is taken.
+    assert alloc["missed_frees"] <= 1, alloc
+
+
+@test(need_root)
 def what_the_user_preloads_stays():
     show = ["/usr/bin/env"]
     library = os.path.realpath(os.path.join(Place.build, "libmemtraced-sample.so"))

@@ -8,8 +8,8 @@ import shutil
 import signal
 import time
 
-from lib import (Skip, attached, eventually, load_report, memtraced, need_long,
-                 need_program, need_root, run, run_memtraced, scratch, send_line, started, target, test)
+from lib import (Skip, attached, eventually, load_report, memtraced, need_long, need_program,
+                 need_root, run, run_memtraced, scratch, send_line, started, target, test)
 
 CHAIN = ["malloc", "step_3", "step_2", "step_1"]
 # How a process's stack begins; libc has names for what is between if it has symbols.

@@ -43,7 +43,7 @@ static void a_plan_has_frees_first_and_says_what_it_cannot_read(void **state)
 	if (fd < 0)
 		skip();
 	assert_int_equal(elf_file_new(fd, &file), 0);
-	assert_int_equal(sample_plan_new(file, &plan), 0);
+	assert_int_equal(sample_plan_new(file, false, &plan), 0);
 	assert_int_equal(plan->n_probes, 2);
 	assert_string_equal(plan->probes[0].function, SAMPLE_FREE_NAME);
 	assert_int_equal(plan->probes[0].kind, ABI_SAMPLE_FREE);
@@ -75,7 +75,7 @@ static void a_file_without_probes_has_an_empty_plan(void **state)
 	if (fd < 0)
 		skip();
 	assert_int_equal(elf_file_new(fd, &file), 0);
-	assert_int_equal(sample_plan_new(file, &plan), 0);
+	assert_int_equal(sample_plan_new(file, false, &plan), 0);
 	assert_int_equal(plan->n_probes, 0);
 	assert_int_equal(plan->n_skipped, 0);
 	assert_true(plan->loads_others);

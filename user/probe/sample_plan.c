@@ -32,7 +32,7 @@ typedef VEC(struct plan_probe) probe_list;
 typedef VEC(struct plan_skipped) skipped_list;
 
 static int add(const struct sample_probe *kind, const struct usdt_probe *usdt, uint16_t machine,
-	       probe_list *probes, skipped_list *skipped)
+	       bool is_stand_in, probe_list *probes, skipped_list *skipped)
 {
 	struct plan_probe probe = {
 		.function = kind->function,
@@ -41,6 +41,7 @@ static int add(const struct sample_probe *kind, const struct usdt_probe *usdt, u
 		.function_offset = usdt->offset,
 		.entry_site = usdt->offset,
 		.semaphore_offset = usdt->semaphore_offset,
+		.sample.is_stand_in = is_stand_in,
 	};
 	int n = usdt_args_parse(usdt->args, machine, probe.sample.arg, (size_t)kind->n_args);
 
@@ -49,7 +50,7 @@ static int add(const struct sample_probe *kind, const struct usdt_probe *usdt, u
 	return vec_push(skipped, (struct plan_skipped){ kind->function, false, why_arguments });
 }
 
-int sample_plan_new(struct elf_file *file, struct plan **ret_plan)
+int sample_plan_new(struct elf_file *file, bool is_stand_in, struct plan **ret_plan)
 {
 	_cleanup_(usdt_notes_done) struct usdt_notes notes = { 0 };
 	_cleanup_(plan_free_p) struct plan *plan = calloc(1, sizeof(*plan));
@@ -65,7 +66,7 @@ int sample_plan_new(struct elf_file *file, struct plan **ret_plan)
 		for (size_t i = 0; i < notes.n && r == 0; i++)
 			if (strcmp(notes.probes[i].name, sample_probes[kind].name) == 0)
 				r = add(&sample_probes[kind], &notes.probes[i],
-					elf_file_machine(file), &probes, &skipped);
+					elf_file_machine(file), is_stand_in, &probes, &skipped);
 	if (!plan || r) {
 		vec_done(&probes);
 		vec_done(&skipped);

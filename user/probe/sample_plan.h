@@ -6,6 +6,8 @@
 #ifndef MEMTRACED_PROBE_SAMPLE_PLAN_H
 #define MEMTRACED_PROBE_SAMPLE_PLAN_H
 
+#include <stdbool.h>
+
 struct elf_file;
 struct plan;
 
@@ -14,9 +16,11 @@ struct plan;
 #define SAMPLE_FREE_NAME "otel_memory:free"
 
 /*
+ * `is_stand_in`: it is the library that samples for programs which carry no probes.
+ *
  * A plan without exits, marks and inner frees. A probe whose arguments nobody can evaluate is among
  * what is skipped. 0, or -EOPNOTSUPP: of another machine; -ENOMEM.
  */
-int sample_plan_new(struct elf_file *file, struct plan **ret_plan);
+int sample_plan_new(struct elf_file *file, bool is_stand_in, struct plan **ret_plan);
 
 #endif

@@ -42,6 +42,13 @@ int preload_library(char path[PATH_MAX])
 	return -ENOENT;
 }
 
+bool preload_is_library(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strcmp(slash ? slash + 1 : path, LIBRARY) == 0;
+}
+
 static int open_program(const char *name, const char *search)
 {
 	const char *end, *at = search ? search : DEFAULT_PATH;

@@ -7,6 +7,7 @@
 #define MEMTRACED_TARGET_PRELOAD_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 enum preload {
 	PRELOAD_WORKS,	    /* or nothing speaks against it */
@@ -21,6 +22,9 @@ enum preload {
  * installed. 0; -ENOENT: in neither; -ENAMETOOLONG.
  */
 int preload_library(char path[PATH_MAX]);
+
+/* Is a file of this path the library, wherever it is? */
+bool preload_is_library(const char *path);
 
 /*
  * Of the command `name`, found as execvp() would by `search` (PATH; NULL: the usual one); of a

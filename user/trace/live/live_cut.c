@@ -121,7 +121,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 	};
 
 	if (live->opts.sampled)
-		t.sample_interval = proc->sample_interval;
+		t.sample_interval = ABI_SAMPLE_INTERVAL(proc);
 	else
 		t.failed = proc->failed;
 	for (size_t i = 0; i < n; i++) {
@@ -155,11 +155,14 @@ static struct record_totals totals_of(const struct live *live, const struct live
 	return t;
 }
 
-/* Samples are events of which each stands for as many bytes. */
+/* Samples are events of which each stands for as many bytes; freed are those that do not live. */
 static uint64_t events_of(const struct record_totals *t)
 {
+	int64_t freed_bytes = (int64_t)t->bytes + t->inherited_bytes - t->live_bytes;
+
 	if (t->sample_interval)
-		return (2 * t->bytes - (uint64_t)t->live_bytes) / t->sample_interval +
+		return (t->bytes + (uint64_t)(freed_bytes > 0 ? freed_bytes : 0)) /
+			       t->sample_interval +
 		       t->unknown_frees;
 	return t->allocs + t->frees + t->failed + t->unknown_frees;
 }

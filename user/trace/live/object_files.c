@@ -6,6 +6,7 @@
 #include "elf/elf_file.h"
 #include "memtraced.skel.h"
 #include "probe/sample_plan.h"
+#include "target/preload.h"
 #include "trace/kernel/urgent.h"
 #include "trace/live/object_state.h"
 #include "trace/unwind/unwind_tables.h"
@@ -204,7 +205,7 @@ static int plan_probes(struct objects *objects, struct object *object, struct el
 	if (!objects->opts.sampled)
 		return plan_new(elf, object->path, objects->opts.emulation, objects->opts.custom,
 				&object->plan);
-	r = sample_plan_new(elf, &object->plan);
+	r = sample_plan_new(elf, preload_is_library(object->path), &object->plan);
 	return r ? r : number_sample_specs(objects, object);
 }
 

@@ -230,7 +230,8 @@ static int add_inherited(struct snapshot *s, const struct walked_block *walked)
 		if (s->sampled)
 			site->counts.blocks_variance += abi_sample_variance(
 				ABI_BLOCK_SIZE(block), ABI_SAMPLED_SIZE(block),
-				s->programs->procs[ABI_BLOCK_SLOT(walked->key)].sample_interval);
+				ABI_SAMPLE_INTERVAL(
+					&s->programs->procs[ABI_BLOCK_SLOT(walked->key)]));
 		site->peak_bytes += size;
 		add_age(s, site, block);
 	}

@@ -56,15 +56,15 @@ int live_on_stack_copy(struct live *live, const struct abi_ev_stack_copy *copy)
 	_cleanup_strbuf_ struct strbuf ours = { 0 }, reference = { 0 };
 	_cleanup_free_ struct stack_check_code *code = NULL;
 	enum stack_check_result result = CHECK_NO_REFERENCE;
-	uint64_t frames[ABI_MAX_FRAMES];
-	uint8_t cut = ABI_CUT_NONE;
-	struct stack_check_walked walked = { .frames = frames };
+	struct live_frames frames = { .cut = ABI_CUT_NONE };
+	struct stack_check_walked walked = { .frames = frames.frame };
 	int r;
 
 	if (process) {
 		walked.by_frame_pointer = copy->walked.flags & ABI_STACK_FRAME_POINTERS;
-		walked.n = live_stack_frames(process, &copy->walked, frames, &cut);
-		walked.whole = cut == ABI_CUT_NONE;
+		live_stack_frames(process, &copy->walked, &frames);
+		walked.n = frames.n;
+		walked.whole = frames.cut == ABI_CUT_NONE;
 		r = code_of(process, &code);
 		if (r == 0)
 			r = stack_check_compare(live->check.check, copy, code, process->code.len,
@@ -74,7 +74,7 @@ int live_on_stack_copy(struct live *live, const struct abi_ev_stack_copy *copy)
 	}
 	live->check.results[result]++;
 	if (result == CHECK_TRUNCATED)
-		live->check.truncated[cut]++;
+		live->check.truncated[frames.cut]++;
 	return emit_difference(live, process ? process->image : RECORD_NO_SLOT, walked.whole, &ours,
 			       &reference);
 }

@@ -123,9 +123,15 @@ const char *live_cut_name(size_t cut);
 
 /* trace/live/live_stacks.c */
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev);
-/* The frames that are the stack's, of the user's code. ret_cut: enum stack_cut or abi_stack_cut. */
-size_t live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
-			 uint64_t ret_frames[ABI_MAX_FRAMES], uint8_t *ret_cut);
+struct live_frames {
+	uint64_t frame[ABI_MAX_FRAMES];
+	uint64_t exact[RECORD_EXACT_WORDS]; /* struct record_stack */
+	size_t n;
+	uint8_t cut; /* enum stack_cut or abi_stack_cut */
+};
+/* The frames that are the stack's; the process may be NULL where they are the kernel's. */
+void live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+		       struct live_frames *ret);
 
 /* trace/live/live_regions.c: the mmap class */
 int live_on_region(struct live *live, const struct abi_ev_map *ev);

@@ -3,23 +3,33 @@
 #include "trace/live/live_process.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* A frame-pointer walk is whole when it ended where stacks begin. */
-static bool stack_complete(const struct live_process *process, const uint64_t *frames, size_t n)
+static bool stack_complete(const struct live_process *process, const struct live_frames *frames)
 {
-	const struct code_range *range = n ? live_code_at(process, frames[n - 1]) : NULL;
+	uint64_t last = frames->n ? frames->frame[frames->n - 1] : 0;
+	const struct code_range *range = frames->n ? live_code_at(process, last) : NULL;
 
 	return range && range->object &&
-	       object_starts_stack(range->object, frames[n - 1] - range->start + range->offset);
+	       object_starts_stack(range->object, last - range->start + range->offset);
 }
 
 /* A frame-pointer walk through code without frame pointers goes astray: what is no code is cut. */
-static size_t credible_frames(const struct live_process *process, const uint64_t *frames, size_t n)
+static void cut_incredible(const struct live_process *process, struct live_frames *frames)
 {
-	for (size_t i = 1; i < n; i++)
-		if (!live_code_at(process, frames[i]))
-			return i;
-	return n;
+	for (size_t i = 1; i < frames->n; i++)
+		if (!live_code_at(process, frames->frame[i]))
+			frames->n = i;
+}
+
+static void take_frame(const struct abi_ev_stack *ev, size_t i, struct live_frames *to)
+{
+	uint64_t exact = ev->exact[i / 64] >> i % 64 & 1;
+
+	to->exact[to->n / 64] |= exact << to->n % 64;
+	to->frame[to->n++] = ev->frame[i];
 }
 
 /*
@@ -27,81 +37,81 @@ static size_t credible_frames(const struct live_process *process, const uint64_t
  * [sp], if it is code, is their return address; their own address is kept where nothing else stands
  * for the call.
  */
-static size_t frame_pointer_frames(const struct live_process *process,
-				   const struct abi_ev_stack *ev, uint64_t edited[ABI_MAX_FRAMES])
+static void frame_pointer_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+				 struct live_frames *ret)
 {
 	bool syscall = ev->flags & ABI_STACK_SYSCALL;
 	bool keep_ip = !syscall || ev->flags & ABI_STACK_SYSCALL_IP;
-	size_t n = 0;
 
 	for (uint32_t i = 0; i < ev->frames; i++) {
 		if (i == 0 && !keep_ip)
 			continue;
 		if (i == 1 && syscall && !live_code_at(process, ev->frame[1]))
 			continue;
-		edited[n++] = ev->frame[i];
+		take_frame(ev, i, ret);
 	}
-	return credible_frames(process, edited, n);
+	cut_incredible(process, ret);
 }
 
 /*
  * The same of a walk by call frame information, which has found all frames: it is whole unless it
  * was cut. Only where it had to follow frame pointers to no end may it have gone astray.
  */
-static size_t unwound_frames(const struct live_process *process, const struct abi_ev_stack *ev,
-			     uint64_t edited[ABI_MAX_FRAMES])
+static void unwound_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+			   struct live_frames *ret)
 {
 	bool drop_ip = ev->flags & ABI_STACK_SYSCALL && !(ev->flags & ABI_STACK_SYSCALL_IP);
-	size_t n = 0;
 
 	for (uint32_t i = drop_ip; i < ev->frames; i++)
-		edited[n++] = ev->frame[i];
+		take_frame(ev, i, ret);
 	if (ev->flags & ABI_STACK_FRAME_POINTERS && ABI_STACK_CUT(ev->flags))
-		return credible_frames(process, edited, n);
-	return n;
+		cut_incredible(process, ret);
 }
 
-/* ret_cut: enum stack_cut or abi_stack_cut. */
-size_t live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
-			 uint64_t edited[ABI_MAX_FRAMES], uint8_t *ret_cut)
+/* What the kernel says of its own stack. */
+static void kernel_frames(const struct abi_ev_stack *ev, struct live_frames *ret)
 {
-	size_t n;
+	ret->cut = ev->flags & ABI_STACK_TRUNCATED ? ABI_CUT_LIMIT : ABI_CUT_NONE;
+	for (uint32_t i = 0; i < ev->frames; i++)
+		take_frame(ev, i, ret);
+}
 
-	if (ev->flags & ABI_STACK_CFI) {
-		*ret_cut = ABI_STACK_CUT(ev->flags);
-		return unwound_frames(process, ev, edited);
+void live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
+		       struct live_frames *ret)
+{
+	ret->n = 0;
+	ret->cut = ABI_CUT_NONE;
+	memset(ret->exact, 0, sizeof(ret->exact));
+	if (ev->flags & ABI_STACK_KERNEL) {
+		kernel_frames(ev, ret);
+	} else if (ev->flags & ABI_STACK_CFI) {
+		ret->cut = ABI_STACK_CUT(ev->flags);
+		unwound_frames(process, ev, ret);
+	} else {
+		frame_pointer_frames(process, ev, ret);
+		if (ev->flags & ABI_STACK_TRUNCATED)
+			ret->cut = ABI_CUT_LIMIT;
+		else if (!stack_complete(process, ret))
+			ret->cut = STACK_CUT_FRAME_POINTERS;
 	}
-	n = frame_pointer_frames(process, ev, edited);
-	*ret_cut = ABI_CUT_NONE;
-	if (ev->flags & ABI_STACK_TRUNCATED)
-		*ret_cut = ABI_CUT_LIMIT;
-	else if (!stack_complete(process, edited, n))
-		*ret_cut = STACK_CUT_FRAME_POINTERS;
-	return n;
 }
 
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 {
 	struct live_process *process = live_process_at(live, ev->head.slot);
-	const uint64_t *frames = (const uint64_t *)ev->frame;
-	size_t n = ev->frames;
 	struct live_stack *stack;
 	struct record record = { .type = RECORD_STACK };
-	uint8_t cut = ev->flags & ABI_STACK_TRUNCATED ? ABI_CUT_LIMIT : ABI_CUT_NONE;
 	bool kernel = ev->flags & ABI_STACK_KERNEL;
-	uint64_t edited[ABI_MAX_FRAMES];
+	struct live_frames frames;
 	int r;
 
 	if (!process && !kernel) {
 		live_count_loss(live, NULL, LOSS_STATE);
 		return 0;
 	}
-	if (!kernel) {
-		n = live_stack_frames(process, ev, edited, &cut);
-		frames = edited;
-	}
-	if (cut == ABI_CUT_PRUNED && n) {
-		r = live_unwind_fully(live, process, frames[n - 1]);
+	live_stack_frames(process, ev, &frames);
+	if (frames.cut == ABI_CUT_PRUNED && frames.n) {
+		r = live_unwind_fully(live, process, frames.frame[frames.n - 1]);
 		if (r)
 			return r;
 	}
@@ -109,16 +119,17 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 	if (!stack)
 		return -ENOMEM;
 	stack->id = ev->hash;
-	stack->cut = cut;
+	stack->cut = frames.cut;
 	stack->frame_pointers = ev->flags & ABI_STACK_FRAME_POINTERS;
 	record.stack = (struct record_stack){
 		.id = ev->hash,
 		.slot = kernel ? ev->head.slot : process->image,
 		.time_ns = ev->head.time_ns,
-		.truncated = cut != ABI_CUT_NONE,
+		.truncated = frames.cut != ABI_CUT_NONE,
 		.interrupted = ev->flags & ABI_STACK_INTERRUPTED,
-		.n_frames = n,
-		.frames = frames,
+		.exact = { frames.exact[0], frames.exact[1] },
+		.n_frames = frames.n,
+		.frames = frames.frame,
 	};
 	r = kernel ? 0 : vec_push(&process->stacks, ev->hash);
 	if (r == 0)

@@ -48,6 +48,19 @@ def estimates_agree_with_exact_depth(name):
 
 
 @test(need_root)
+def of_the_library_stacks_have_what_the_program_called():
+    _, (process,) = reported(["/usr/bin/python3", "-c", "x = [str(i) for i in range(9999)]"],
+                             "--sample=4k")
+    assert process["sites"]
+    for site in process["sites"]:
+        inside = [f["function"] for f in site["frames"]
+                  if os.path.basename(f["object"] or "") == "libmemtraced-sample.so"
+                  and not f["inline"]]
+        assert site["frames"][0]["function"] == "[sampled]", site["frames"][:3]
+        assert inside in (["malloc"], ["calloc"], ["realloc"]), site["frames"][:5]
+
+
+@test(need_root)
 def what_cannot_be_sampled_is_said_and_runs_without():
     done, _ = reported([target("static")], "--sample")
     assert "not sampled itself: it is linked statically" in done.stderr, done.stderr

@@ -3,6 +3,7 @@
 
 #include "base/hashmap.h"
 #include "report/text/text.h"
+#include "target/preload.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -204,6 +205,29 @@ static int allocate(struct view_stack *stack, size_t n)
 	return stack->places ? 0 : -ENOMEM;
 }
 
+static bool in_sampling_library(const struct view_place *place)
+{
+	return place->object && preload_is_library(place->object);
+}
+
+/*
+ * Of the library that samples for a program, only what the program has called is shown: malloc,
+ * behind the frame that stands for all samples.
+ */
+static void leave_out_sampler(struct view_stack *stack)
+{
+	size_t n = 1;
+
+	while (n + 1 < stack->n_places && in_sampling_library(stack->places[n]) &&
+	       in_sampling_library(stack->places[n + 1]))
+		n++;
+	if (n == 1)
+		return;
+	memmove(&stack->places[1], &stack->places[n],
+		(stack->n_places - n) * sizeof(stack->places[0]));
+	stack->n_places -= n - 1;
+}
+
 int view_resolve_site(const struct view_resolver *resolver, const struct model_process *image,
 		      uint16_t fn, uint64_t stack_id, struct view_stack *ret_stack)
 {
@@ -219,7 +243,11 @@ int view_resolve_site(const struct view_resolver *resolver, const struct model_p
 	if (function)
 		r = add_allocator(resolver, function, from ? from->slot : image->slot,
 				  from ? from->time_ns : model_now_ns(resolver->model), ret_stack);
-	return r < 0 ? r : add_callers(resolver, from, ret_stack);
+	if (r == 0)
+		r = add_callers(resolver, from, ret_stack);
+	if (r == 0 && function)
+		leave_out_sampler(ret_stack);
+	return r;
 }
 
 /* It executes no file, and has no frames but the kernel's. */

@@ -213,6 +213,7 @@ def who_is_not_root_installs_and_uninstalls_elsewhere():
         share = "opt/memtraced/share"
         written = sorted([
             config, "generators/memtraced-generator", "opt/memtraced/sbin/memtraced",
+            "opt/memtraced/lib/memtraced/libmemtraced-sample.so",
             f"{share}/bash-completion/completions/memtraced",
             f"{share}/doc/memtraced/memtraced.conf", f"{share}/man/man8/memtraced.8",
             "units/memtraced.service", "units/memtraced.socket"])

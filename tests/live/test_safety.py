@@ -10,8 +10,8 @@ import subprocess
 import time
 
 from lib import (ATTACH_PATHS, Skip, attach_option, bpf_orphans, breakpoints, called_by, eventually,
-                 libc_of_its_own, load_report, memtraced, need_program, need_root, process_state,
-                 run, scaled, scratch, started, target, test, total)
+                 heap_sites, libc_of_its_own, load_report, memtraced, need_program, need_root,
+                 process_state, run, scaled, scratch, started, target, test, total, with_function)
 
 STEPS = 4500  # about 1.6 seconds with the waits below
 
@@ -202,3 +202,16 @@ def its_own_calls_meet_no_shared_probe():
         raise Skip("the sanitizer's allocator is in use")
     defined = {line.split()[-1].split("@")[0] for line in symbols.splitlines()}
     assert {"malloc", "calloc", "realloc", "free", "posix_memalign"} <= defined
+
+
+@test(need_root, each=sorted(ATTACH_PATHS))
+def a_child_that_is_not_traced_outlives_its_parents_probes(path):
+    """Linux 6.18 to 7.1 make calls of probed nops of five bytes, to a page that a child has not."""
+    with scratch() as folder:
+        report = os.path.join(folder, "json")
+        done = run([memtraced(), "--no-follow", attach_option(path),
+                    "--allocator=malloc=nops_alloc:size@1,ret;free=nops_free:ptr@1",
+                    "-o", f"json:{report}", "--", target("nops")])
+        assert done.returncode == 0 and "child 0\n" in done.stdout, (done.stdout, done.stderr)
+        sites = heap_sites(load_report(report)["processes"][0])
+        assert total(with_function(sites, "nops_alloc"), "allocs") == 10, sites

@@ -49,7 +49,7 @@ struct insn {
 	enum insn_target target_kind;
 	enum insn_class class;
 	bool is_nop;
-	bool is_refused; /* the kernel puts no probe there */
+	bool is_refused; /* the kernel puts no probe there, or one that is not safe */
 	/* Known to leave sp and the return address alone, and to write no argument register but
 	 * those of writes_args. */
 	bool is_plain;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/insn_machine.h"
 
+#include <string.h>
+
 /*
  * Instructions whose whole effect on general registers is on their first operand. What is not
  * listed is taken to write anything, so that a gap in capstone's tables costs speed, not truth.
@@ -252,13 +254,24 @@ static enum insn_class class_of(const cs_insn *cs, const struct insn *insn)
 	return INSN_OTHER;
 }
 
-/* arch/x86/kernel/uprobes.c, is_prefix_bad(): lock, and segments but fs and gs. */
+/*
+ * Linux 6.18 to 7.1 make a call of it at its first hit (arch/x86/kernel/uprobes.c, can_optimize),
+ * and fork does not copy the page that is called: a forked child is killed at its next hit.
+ */
+static bool becomes_a_call(const cs_insn *cs)
+{
+	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+
+	return cs->size == sizeof(nop5) && memcmp(cs->bytes, nop5, sizeof(nop5)) == 0;
+}
+
+/* The same file, is_prefix_bad(): lock, and segments but fs and gs. */
 static bool is_refused(const cs_insn *cs)
 {
 	const uint8_t *prefix = cs->detail->x86.prefix;
 
-	return prefix[0] == 0xf0 || prefix[1] == 0x26 || prefix[1] == 0x2e || prefix[1] == 0x36 ||
-	       prefix[1] == 0x3e;
+	return becomes_a_call(cs) || prefix[0] == 0xf0 || prefix[1] == 0x26 || prefix[1] == 0x2e ||
+	       prefix[1] == 0x36 || prefix[1] == 0x3e;
 }
 
 void insn_classify_x86(const cs_insn *cs, struct insn *insn)

@@ -16,7 +16,8 @@
 static const char why_indirect[] = "it has an indirect jump";
 static const char why_leaves[] = "it jumps to a function that is not an allocator's";
 static const char why_unreadable[] = "some of its code cannot be decoded";
-static const char why_refused[] = "the kernel puts no probe on what it begins with";
+static const char why_refused[] =
+	"the kernel puts no probe, or no safe one, on what it begins with";
 static const char why_large[] = "it has too many instructions";
 
 struct walk {

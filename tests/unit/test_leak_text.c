@@ -162,8 +162,8 @@ static void what_is_partial_or_not_known_is_said(void **state)
 					    .running_threads = 2,
 					    .kept_blocks = 3,
 					    .unknown_blocks = true,
-					    .noted_blocks = 1200,
-					    .noted_by = "jemalloc",
+					    .noted_apart = { "jemalloc", 1200 },
+					    .noted_inside = { "mimalloc", 30 },
 					    .has_totals = true,
 					    .totals = { .lost = 12, .missed_frees = 5 } };
 	static const char *const said[] = {
@@ -174,7 +174,9 @@ static void what_is_partial_or_not_known_is_said(void **state)
 		"note: 5 frees were missed: sums are not exact\n",
 		"note: 4,096 bytes could not be read",
 		"note: 3 blocks of the C library's",
-		"note: 1,200 blocks are jemalloc's, whose own data may hold their addresses",
+		"note: 1,200 blocks are jemalloc's, whose own data may hold their addresses: lost",
+		"note: 30 blocks are mimalloc's, which hands them out with addresses of others: "
+		"lost ones may be reachable\n",
 	};
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 

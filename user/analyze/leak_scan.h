@@ -12,7 +12,17 @@
 
 #include <sys/types.h>
 
+struct ranges;
 struct stop;
+
+/*
+ * Blocks whose addresses their allocator may have left in its own data (apart), or in other blocks
+ * (inside), and its name (static storage); NULL: there are none.
+ */
+struct leak_noted {
+	const char *by;
+	size_t blocks;
+};
 
 struct leak_scan {
 	pid_t pid;
@@ -28,9 +38,7 @@ struct leak_scan {
 	uint64_t kept_bytes;
 	bool unknown_blocks; /* there may be others, from before the process was traced */
 	bool older_blocks;   /* those from before are among them, all or not */
-	/* Blocks that their allocator's own data may hold, and its name; or NULL. */
-	size_t noted_blocks;
-	const char *noted_by;
+	struct leak_noted noted_apart, noted_inside;
 };
 
 struct leak_scan_opts {
@@ -40,6 +48,7 @@ struct leak_scan_opts {
 	uint64_t max_stop_ns;			 /* then the scan ends as it is: stats.end */
 	bool unknown_blocks, exiting, with_kept; /* as of process_roots_opts */
 	bool older_blocks;			 /* as of leak_scan */
+	const struct ranges *areas;		 /* as of process_roots_opts */
 };
 
 /*

@@ -2,6 +2,7 @@
 #include "analyze/process_roots.h"
 
 #include "analyze/exit_frame.h"
+#include "base/ranges.h"
 #include "target/glibc_memory.h"
 #include "target/memory.h"
 #include "target/stop.h"
@@ -118,7 +119,26 @@ static int keep_stack(struct builder *b, const struct glibc_stack *stack)
 
 /* --- mappings -------------------------------------------------------------------------------- */
 
-/* Anonymous memory without the heaps of the allocator's arenas. */
+/* Without the allocators' areas. */
+static int add_outside(struct builder *b, uint64_t start, uint64_t end)
+{
+	size_t n = b->opts->areas ? b->opts->areas->list.len : 0;
+	int r = 0;
+
+	for (size_t i = 0; i < n && start < end && r == 0; i++) {
+		const struct range *area = &b->opts->areas->list.data[i];
+
+		if (area->end <= start)
+			continue;
+		if (area->start >= end)
+			break;
+		r = add_touched(b, start, area->start, 0);
+		start = area->end;
+	}
+	return r ? r : add_touched(b, start, end, 0);
+}
+
+/* Anonymous memory without the heaps of glibc's arenas. */
 static int add_anonymous(struct builder *b, const struct memory_map *map)
 {
 	uint64_t at = map->start, start, end;
@@ -126,10 +146,10 @@ static int add_anonymous(struct builder *b, const struct memory_map *map)
 
 	while (r == 0 && !b->opts->unknown_blocks &&
 	       glibc_heap_find(b->memory, map, at, &start, &end)) {
-		r = add_touched(b, at, start, 0);
+		r = add_outside(b, at, start);
 		at = end;
 	}
-	return r ? r : add_touched(b, at, map->end, 0);
+	return r ? r : add_outside(b, at, map->end);
 }
 
 static int add_map(struct builder *b, const struct memory_map *map)

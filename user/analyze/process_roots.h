@@ -13,6 +13,7 @@
 #include "base/vec.h"
 
 struct memory;
+struct ranges;
 struct stop;
 
 struct process_roots {
@@ -36,6 +37,11 @@ struct process_roots_opts {
 	bool exiting; /* exit handlers may have run */
 	/* Vectors of kept stacks are as good as others', not left to the caller. */
 	bool with_kept;
+	/*
+	 * Memory of allocators in which all blocks are known; the rest of it is their own data, and
+	 * blocks that were freed. NULL: none.
+	 */
+	const struct ranges *areas;
 };
 
 /* 0, -ENOMEM, or what reading the process failed with. */

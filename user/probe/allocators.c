@@ -230,11 +230,14 @@ static const struct allocator_function functions[] = {
 static const struct allocator_family families[] = {
 	{ .name = "jemalloc",
 	  .realloc0_frees = true,
-	  .notes_blocks = true,
+	  .traces = ALLOCATOR_TRACES_APART,
 	  .prefixes = { "je_", "_rjem_" },
 	  .marker = "mallctl" },
-	{ .name = "tcmalloc", .realloc0_frees = true, .prefixes = { "tc_" } },
-	{ .name = "mimalloc", .prefixes = { "mi_" } },
+	{ .name = "tcmalloc",
+	  .realloc0_frees = true,
+	  .traces = ALLOCATOR_TRACES_INSIDE,
+	  .prefixes = { "tc_" } },
+	{ .name = "mimalloc", .traces = ALLOCATOR_TRACES_INSIDE, .prefixes = { "mi_" } },
 	{ .name = "glibc",
 	  .realloc0_frees = true,
 	  .has_inner_frees = true,
@@ -305,11 +308,9 @@ const struct allocator_family *allocator_family_of(const struct allocator_functi
 	return NULL;
 }
 
-const char *allocator_family_notes_blocks(uint8_t number)
+const struct allocator_family *allocator_family_numbered(uint8_t number)
 {
-	return number > 0 && number <= N_FAMILIES && families[number - 1].notes_blocks ?
-		       families[number - 1].name :
-		       NULL;
+	return number > 0 && number <= N_FAMILIES ? &families[number - 1] : NULL;
 }
 
 uint8_t allocator_function_forms(const struct allocator_function *function)

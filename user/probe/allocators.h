@@ -26,12 +26,20 @@ struct allocator_function {
 	bool by_user; /* probe/custom_allocators.h: preferred to rows of the table */
 };
 
+/* Where an allocator leaves addresses of blocks in use, with which the program holds nothing. */
+enum allocator_traces {
+	ALLOCATOR_TRACES_NONE,
+	/* In its own data: starts of slabs, places of a cache that nobody has written since. */
+	ALLOCATOR_TRACES_APART,
+	/* In a block when it is handed out: the next free one, which may be handed out then. */
+	ALLOCATOR_TRACES_INSIDE,
+};
+
 struct allocator_family {
 	const char *name;
 	/* realloc(p, 0) with p not NULL frees p and returns NULL. */
 	bool realloc0_frees;
-	/* allocator_family_notes_blocks() */
-	bool notes_blocks;
+	enum allocator_traces traces;
 	/* It frees what its users have freed before: probe/inner_frees.h. */
 	bool has_inner_frees;
 	const char *prefixes[2]; /* of its functions' own names; unused ones are NULL */
@@ -61,11 +69,8 @@ uint8_t allocator_function_forms(const struct allocator_function *function);
 /* A number from 1 on that families of one name share; 0 for NULL. */
 uint8_t allocator_family_number(const struct allocator_family *family);
 
-/*
- * The family's name, if its own data holds addresses of blocks that are in use: places of a cache
- * that nobody has written over since, the starts of slabs and of large blocks. Else NULL.
- */
-const char *allocator_family_notes_blocks(uint8_t number);
+/* The family of that number, or NULL. */
+const struct allocator_family *allocator_family_numbered(uint8_t number);
 
 /*
  * The family that `symbol` is a marker of, or NULL. Families are one array: of two that an object

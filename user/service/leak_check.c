@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "probe/allocators.h"
 #include "report/leak/leak_record.h"
 #include "report/leak/leak_text.h"
 #include "service/heap_error_log.h"
@@ -119,15 +120,24 @@ static void say_not_checked(pid_t pid, int r)
 		log_warning("process %d: no leak check: %s", (int)pid, strerror(-r));
 }
 
+static void note(struct leak_noted *noted, const struct allocator_family *family)
+{
+	noted->by = family->name;
+	noted->blocks++;
+}
+
+/* An allocator's own data is left out where all that it has mapped is known. */
 static void count_noted(const struct live *live, struct leak_scan *scan)
 {
-	for (size_t i = 0; i < scan->n_blocks; i++) {
-		const char *name = live_notes_blocks(live, scan->blocks[i].fn);
+	bool areas_known = !scan->unknown_blocks && !scan->older_blocks;
 
-		if (!name)
-			continue;
-		scan->noted_by = name;
-		scan->noted_blocks++;
+	for (size_t i = 0; i < scan->n_blocks; i++) {
+		const struct allocator_family *family = live_family_of(live, scan->blocks[i].fn);
+
+		if (family && family->traces == ALLOCATOR_TRACES_INSIDE)
+			note(&scan->noted_inside, family);
+		else if (family && family->traces == ALLOCATOR_TRACES_APART && !areas_known)
+			note(&scan->noted_apart, family);
 	}
 }
 
@@ -155,6 +165,7 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 	if (r < 0)
 		return r;
 	opts.slot = live_image_of(live, slot);
+	opts.areas = live_areas(live, slot);
 	older = live_older_blocks(live, slot);
 	opts.unknown_blocks = older == LIVE_OLDER_UNKNOWN || older == LIVE_OLDER_PARTLY;
 	opts.older_blocks = older == LIVE_OLDER_READ || older == LIVE_OLDER_PARTLY;

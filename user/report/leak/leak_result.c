@@ -164,8 +164,8 @@ int leak_result_new(const struct leak_scan *scan, const struct view_resolver *re
 	result->kept_bytes = scan->kept_bytes;
 	result->unknown_blocks = scan->unknown_blocks;
 	result->older_blocks = scan->older_blocks;
-	result->noted_blocks = scan->noted_blocks;
-	result->noted_by = scan->noted_by;
+	result->noted_apart = scan->noted_apart;
+	result->noted_inside = scan->noted_inside;
 	r = fill(scan, resolver, options, earlier, result);
 	if (r < 0)
 		return r;

@@ -36,8 +36,7 @@ struct leak_result {
 	size_t kept_blocks; /* glibc's, of threads that have ended: in none of the sums */
 	uint64_t kept_bytes;
 	bool unknown_blocks, older_blocks; /* as of leak_scan, */
-	size_t noted_blocks;
-	const char *noted_by;
+	struct leak_noted noted_apart, noted_inside;
 	bool has_totals; /* else those of the image, which has ended, hold */
 	struct record_totals totals;
 	bool written; /* as text; then, of it and of the checks before it: */

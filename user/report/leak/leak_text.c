@@ -224,6 +224,16 @@ static void note_stop(struct writer *w)
 		       "partial, and definitely lost ones may be indirectly lost");
 }
 
+static void note_noted(struct writer *w, const struct leak_noted *noted, const char *how)
+{
+	if (!noted->by)
+		return;
+	line(w);
+	strbuf_adds(w->out, "note: ");
+	text_grouped(w->out, noted->blocks);
+	strbuf_addf(w->out, " blocks are %s's, %s: lost ones may be reachable\n", noted->by, how);
+}
+
 static void notes(struct writer *w, const struct model_process *image)
 {
 	const struct leak_result *result = w->result;
@@ -243,15 +253,8 @@ static void notes(struct writer *w, const struct model_process *image)
 	else if (result->unknown_blocks)
 		say(w, "note: blocks from before the attach are not known: they are in no sum, "
 		       "and count as roots");
-	if (result->noted_by) {
-		line(w);
-		strbuf_adds(w->out, "note: ");
-		text_grouped(w->out, result->noted_blocks);
-		strbuf_addf(w->out,
-			    " blocks are %s's, whose own data may hold their addresses: lost ones "
-			    "may be reachable\n",
-			    result->noted_by);
-	}
+	note_noted(w, &result->noted_apart, "whose own data may hold their addresses");
+	note_noted(w, &result->noted_inside, "which hands them out with addresses of others");
 	if (totals && totals->lost > 0)
 		note_count(w, totals->lost, " events were lost: sums are not exact");
 	if (totals && totals->missed_frees > 0)

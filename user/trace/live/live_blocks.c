@@ -47,9 +47,14 @@ enum live_older live_older_blocks(const struct live *live, uint32_t slot)
 	return process->has_before ? LIVE_OLDER_PARTLY : LIVE_OLDER_UNKNOWN;
 }
 
-const char *live_notes_blocks(const struct live *live, uint16_t fn)
+const struct ranges *live_areas(const struct live *live, uint32_t slot)
 {
-	return allocator_family_notes_blocks(ABI_FAMILY(live->programs->traits[fn]));
+	return &live_process_at(live, slot)->areas;
+}
+
+const struct allocator_family *live_family_of(const struct live *live, uint16_t fn)
+{
+	return allocator_family_numbered(ABI_FAMILY(live->programs->traits[fn]));
 }
 
 int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n)

@@ -10,7 +10,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct allocator_family;
 struct live;
+struct ranges;
 
 struct live_block {
 	uint64_t addr, size;
@@ -30,8 +32,13 @@ enum live_older {
 	LIVE_OLDER_READ, /* all of glibc's (trace/live/live_existing.h) */
 };
 enum live_older live_older_blocks(const struct live *live, uint32_t slot);
-/* allocator_family_notes_blocks() of the function's allocator. */
-const char *live_notes_blocks(const struct live *live, uint16_t fn);
+/*
+ * What the process's allocators have mapped for themselves while it was traced, and still have: all
+ * blocks in there are known. Valid until the next drain.
+ */
+const struct ranges *live_areas(const struct live *live, uint32_t slot);
+/* The function's allocator, or NULL: not known. */
+const struct allocator_family *live_family_of(const struct live *live, uint16_t fn);
 /* The pids of all that is traced and has not ended; malloc'ed. 0 or -ENOMEM. */
 int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/diff/diff_json.h"
+#include "report/diff/diff_json_jobs.h"
 
+#include "report/diff/diff_json_frames.h"
 #include "report/json/json_counts.h"
 
 static const char *const side_names[DIFF_SIDES] = { "before", "after" };

@@ -3,9 +3,11 @@
  * What has changed, for people: each program's totals before and after, then its sites, what has
  * changed most first. Numbers that are not exact never look as if they were.
  */
-#include "report/diff/diff_table.h"
 #include "config/units.h"
+#include "report/diff/diff.h"
+#include "report/diff/diff_cells.h"
 #include "report/diff/diff_groups.h"
+#include "report/diff/diff_table_jobs.h"
 #include "report/diff/diff_writers.h"
 
 #include <errno.h>
@@ -42,25 +44,12 @@ static void add_number(struct strbuf *out, const char *mark, int64_t value, bool
 		strbuf_adds(out, format_size(value, number));
 }
 
-void diff_table_cell(struct table *t, const char *number)
-{
-	size_t have = text_columns(number);
-
-	strbuf_addf(&t->out, "  %*s%s", have < DIFF_CELL ? (int)(DIFF_CELL - have) : 0, "", number);
-}
-
-void diff_table_percent(struct table *t, const char *mark, int64_t before, int64_t change)
-{
-	if (before > 0 && change != 0)
-		strbuf_addf(&t->out, "  %s%+.1f %%", mark, 100.0 * (double)change / (double)before);
-}
-
 static void add_cell(struct table *t, const char *mark, int64_t value, bool count, bool sign)
 {
 	_cleanup_strbuf_ struct strbuf cell = { 0 };
 
 	add_number(&cell, mark, value, count, sign);
-	diff_table_cell(t, strbuf_str(&cell));
+	diff_cell(t, strbuf_str(&cell));
 	if (strbuf_error(&cell) < 0)
 		t->out.error = strbuf_error(&cell);
 }
@@ -84,7 +73,7 @@ static void total_line(struct table *t, const struct diff_program *program,
 	add_cell(t, marks[DIFF_BEFORE], before, total->count, false);
 	add_cell(t, marks[DIFF_AFTER], after, total->count, false);
 	add_cell(t, diff_exact(program) ? "" : "~", change, total->count, true);
-	diff_table_percent(t, diff_exact(program) ? "" : "~", before, change);
+	diff_percent(t, diff_exact(program) ? "" : "~", before, change);
 	strbuf_addch(&t->out, '\n');
 }
 

@@ -3,8 +3,10 @@
  * What has changed of events and histograms, for people: totals of an event, then its stacks, what
  * has changed most first; of a histogram, group by group, the buckets side by side.
  */
+#include "report/diff/diff_table_jobs.h"
+
 #include "config/units.h"
-#include "report/diff/diff_table.h"
+#include "report/diff/diff_cells.h"
 #include "report/text/bucket_label.h"
 
 #include <inttypes.h>
@@ -45,7 +47,7 @@ static void number_cell(struct table *t, const char *mark, int64_t value, bool t
 	_cleanup_strbuf_ struct strbuf cell = { 0 };
 
 	add_number(&cell, mark, value, time, sign);
-	diff_table_cell(t, strbuf_str(&cell));
+	diff_cell(t, strbuf_str(&cell));
 	if (strbuf_error(&cell) < 0)
 		t->out.error = strbuf_error(&cell);
 }
@@ -69,7 +71,7 @@ static void number_cells(struct table *t, const struct diff *diff, const struct 
 		number_cell(t, mark, side == DIFF_BEFORE ? before : after, numbers->time, false);
 	}
 	number_cell(t, change, after - before, numbers->time, true);
-	diff_table_percent(t, change, before, after - before);
+	diff_percent(t, change, before, after - before);
 	strbuf_addch(&t->out, '\n');
 }
 

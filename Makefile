@@ -114,6 +114,9 @@ JOB_OBJS := $(JOBS:%=$(O)/bpf/%.o)
 # All of it once more for kernels before 5.15: bpf/old_kernel.bpf.h.
 OLD_OBJS := $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/old/%.o)
 SKELETONS := $(foreach name,memtraced $(JOBS),$(O)/$(name).skel.h $(O)/$(name)_old.skel.h)
+BPF_OBJECTS := $(SKELETONS:%.skel.h=%.bpf.o)
+OTHER_MACHINE := $(if $(filter arm64,$(ARCH)),x86_64,aarch64)
+OTHER_O := $(O)/$(OTHER_MACHINE)
 GENERATED := $(O)/syscall_names.h $(O)/version.h
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c tests/replay/test_*.c))
@@ -260,7 +263,9 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 	--status 'lint: format' '$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)' \
 	--status 'lint: shell' 'shellcheck $(SHELL_SCRIPTS)'
 RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
-	--status 'bpf: stacks' 'scripts/check-bpf-stacks $(SKELETONS:%.skel.h=%.bpf.o)' \
+	--status 'bpf: stacks' 'scripts/check-bpf-stacks $(BPF_OBJECTS)' \
+	--status 'bpf: stacks on $(OTHER_MACHINE)' \
+		'scripts/check-bpf-stacks $(BPF_OBJECTS:$(O)/%=$(OTHER_O)/%)' \
 	--status 'bench: arithmetic and tables' '$(PYTHON) -B -m unittest discover -s bench'
 RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) $(filter-out %.c,$(TESTS))'
 RUN_ARM64 = --tap 'scripts/check-arm64 $(O)-arm64 $(filter-out %.c,$(TESTS))'
@@ -273,7 +278,14 @@ RUN_PACKAGE = --tap 'scripts/check-package $(abspath $(O)) $(VERSION)'
 RUN_KERNELS_LONG = --tap '$(CHECK_KERNELS) --all'
 
 .PHONY: check-programs
-check-programs: $(UNIT_RUN)
+check-programs: $(UNIT_RUN) other-bpf
+
+# The BPF side of the machine that is not built for: its programs differ, and clang makes both.
+.PHONY: other-bpf bpf-objects
+other-bpf:
+	$(Q)$(MAKE) --no-print-directory CROSS_COMPILE= MACHINE=$(OTHER_MACHINE) O=$(OTHER_O) bpf-objects
+
+bpf-objects: $(BPF_OBJECTS)
 
 # --- the user side -----------------------------------------------------------------------------
 

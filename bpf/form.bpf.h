@@ -11,7 +11,7 @@
 #include "nesting.bpf.h"
 #include "return_address.bpf.h"
 
-#ifdef OLD_KERNEL
+#if !NESTING_BY_CFI
 
 static __always_inline int mark_add(__u32 slot, __u64 sp, __u64 fp, __u64 link, __u32 form_which)
 {

@@ -60,7 +60,7 @@ static __always_inline int nesting_in(const struct nesting_from *from, __u32 slo
 		r = nesting_by_records(from->sp, from->fp, call->sp, before);
 		return r == NESTING_UNKNOWN ? NESTING_GUESSED : r;
 	}
-#ifndef OLD_KERNEL
+#if NESTING_BY_CFI
 	if (knob_unwind)
 		r = nesting_walk(slot, from->sp, from->fp, call->sp);
 #endif

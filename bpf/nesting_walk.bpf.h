@@ -2,12 +2,18 @@
 /*
  * Two questions to the stack about an allocator call that was entered with a stack pointer: is it
  * one of the callers of what runs now, and is its return address still in its place? Kernels before
- * 5.15 have the second alone.
+ * 5.15 have the second alone, and arm64 asks the first of frame records.
  */
 #ifndef MEMTRACED_NESTING_WALK_BPF_H
 #define MEMTRACED_NESTING_WALK_BPF_H
 
 #include "stack.bpf.h"
+
+#if WALKS_BY_CFI && !defined(OLD_KERNEL)
+#define NESTING_BY_CFI 1
+#else
+#define NESTING_BY_CFI 0
+#endif
 
 enum nesting {
 	NESTING_SEARCH, /* more frames have to be seen */
@@ -22,7 +28,7 @@ enum nesting {
 /* Times UNWIND_FRAMES_AT_ONCE, or RECORDS_AT_ONCE. */
 #define NESTING_WALKS 16
 
-#ifndef OLD_KERNEL
+#if NESTING_BY_CFI
 
 /* Where the walk is, against the place of the other call's return address. */
 static __always_inline int nesting_at(const struct unwind_walk *w, __u64 outer)

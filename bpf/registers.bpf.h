@@ -55,6 +55,8 @@ struct user_registers {
 #define LINK_REGISTER(ctx) 0
 /* It stays there until the function returns, and where is known. */
 #define NESTING_READS_STACK true
+/* Stacks are walked by call frame information (unwind.bpf.h). */
+#define WALKS_BY_CFI 1
 #define UNSIGNED_ADDRESS(address) (address)
 #define SIGRETURN_CODE 0 /* not asked for: stacks are walked by call frame information */
 #define LINK_IS_IN_FRAME(link, frame) false
@@ -169,6 +171,8 @@ static __always_inline void loads_in_order(void)
 #define LINK_REGISTER(ctx) PT_REGS_RET(ctx)
 /* A function that calls another puts its own somewhere in its frame, where frame records lead. */
 #define NESTING_READS_STACK false
+/* Rules are of x86-64's registers; no table is made of other code. */
+#define WALKS_BY_CFI 0
 #define SIGRETURN_CODE 0xd4000001d2801168ULL /* mov x8, #139; svc #0 */
 /* A function with a frame that has called nothing has it in both places. */
 #define LINK_IS_IN_FRAME(link, frame) ((link) == (frame))

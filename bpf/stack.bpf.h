@@ -12,7 +12,9 @@
 #include "return_address.bpf.h"
 #include "stack_copy.bpf.h"
 #include "stack_scratch.bpf.h"
+#if WALKS_BY_CFI
 #include "unwind.bpf.h"
+#endif
 
 /* Where the event happened, relative to the function whose caller heads the stack. */
 enum stack_at {
@@ -139,6 +141,8 @@ static __always_inline bool walk_frame_pointers(void *ctx, struct abi_ev_stack *
 	return true;
 }
 
+#if WALKS_BY_CFI
+
 /* The walk by call frame information; 0 when not even one frame could be had. */
 static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct user_registers *regs,
 				      __u64 seed, __u32 slot, enum stack_at at)
@@ -157,6 +161,8 @@ static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct user
 		return 0;
 	return unwind(s);
 }
+
+#endif
 
 /*
  * Multiply and fold, 64 bits; seeded so that equal addresses of different images stay apart. A
@@ -250,13 +256,16 @@ static __always_inline __u64 stack_walk(void *ctx, struct stack_scratch *s,
 					const struct user_registers *regs, struct abi_proc *proc,
 					__u32 slot, enum stack_at at, __u32 flags)
 {
-	__u64 seed = stack_seed(proc), hash;
+	__u64 seed = stack_seed(proc);
 
+#if WALKS_BY_CFI
 	if (knob_unwind) {
-		hash = walk_cfi(s, regs, seed, slot, at);
+		__u64 hash = walk_cfi(s, regs, seed, slot, at);
+
 		s->ev.flags |= flags;
 		return hash;
 	}
+#endif
 	if (!walk_frame_pointers(ctx, &s->ev, regs, at))
 		return 0;
 	s->ev.flags |= flags;

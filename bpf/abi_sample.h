@@ -35,7 +35,9 @@ enum abi_sample_argument { ABI_SAMPLE_PTR, ABI_SAMPLE_SIZE, ABI_SAMPLE_WEIGHT, A
 /* Of a probe, by ABI_COOKIE_ARGS. */
 struct abi_sample_spec {
 	struct abi_usdt_arg arg[ABI_SAMPLE_ARGS];
-	__u64 is_stand_in; /* of the library that samples for programs without probes */
+	__u32 is_stand_in; /* of the library that samples for programs without probes */
+	/* The function is called by whom the link register says, of whom no frame record tells. */
+	__u32 in_link;
 };
 #define ABI_SAMPLE_SPECS (1 << 12)
 

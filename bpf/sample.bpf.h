@@ -41,6 +41,16 @@ static __always_inline void note_interval(struct abi_proc *proc, __u64 weight, b
 		*(volatile __u64 *)&proc->sample_interval = interval;
 }
 
+static __always_inline __u64 sample_stack(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
+					  const struct abi_sample_spec *spec)
+{
+#if !WALKS_BY_CFI
+	if (spec->in_link)
+		return leaf_stack_capture(ctx, proc, slot);
+#endif
+	return stack_capture(ctx, proc, slot, STACK_AT_PROBE);
+}
+
 static __always_inline void sample_alloc(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
 					 const struct abi_sample_spec *spec)
 {
@@ -62,7 +72,7 @@ static __always_inline void sample_alloc(struct pt_regs *ctx, struct abi_proc *p
 		return;
 	}
 	note_interval(proc, weight, !spec->is_stand_in);
-	block.stack = stack_capture(ctx, proc, slot, STACK_AT_PROBE);
+	block.stack = sample_stack(ctx, proc, slot, spec);
 	block.size_fn = ABI_SAMPLE_SIZE_FN(weight, size);
 	block.tick = *(volatile __u32 *)&control.tick;
 	block.era = proc->era;

@@ -97,6 +97,18 @@ static __always_inline long held_walk(void *ctx, __u64 *frames, __u32 n)
 	return len;
 }
 
+/* What is said of frames that the kernel's walk has found. */
+static __always_inline void frames_end(struct abi_ev_stack *ev, __u32 kept, bool interrupted)
+{
+	ev->flags = 0;
+	if (ev->frames > kept || ev->frames >= ABI_MAX_FRAMES)
+		ev->flags |= ABI_STACK_TRUNCATED;
+	if (ev->frames > kept)
+		ev->frames = kept;
+	ev->exact[0] = interrupted;
+	ev->exact[1] = 0;
+}
+
 /* The kernel's walk; false when not even one frame could be had. */
 static __always_inline bool walk_frame_pointers(void *ctx, struct abi_ev_stack *ev,
 						const struct user_registers *regs, enum stack_at at)
@@ -131,13 +143,7 @@ static __always_inline bool walk_frame_pointers(void *ctx, struct abi_ev_stack *
 		}
 		ev->frames = (__u64)len / 8; /* clang 14 has no signed division */
 	}
-	ev->flags = 0;
-	if (ev->frames > kept || ev->frames >= ABI_MAX_FRAMES)
-		ev->flags |= ABI_STACK_TRUNCATED;
-	if (ev->frames > kept)
-		ev->frames = kept;
-	ev->exact[0] = at == STACK_AT_ANY || at == STACK_AT_PROBE;
-	ev->exact[1] = 0;
+	frames_end(ev, kept, at == STACK_AT_ANY || at == STACK_AT_PROBE);
 	return true;
 }
 
@@ -286,5 +292,41 @@ static __always_inline __u64 stack_capture(struct pt_regs *ctx, struct abi_proc 
 		return 0;
 	return stack_end(proc, s, stack_walk(ctx, s, &regs, proc, slot, at, 0), slot);
 }
+
+#if !WALKS_BY_CFI
+
+/* At a probe in a function that has no frame record: the first one leads past its caller. */
+static __always_inline bool walk_from_leaf(void *ctx, struct abi_ev_stack *ev, __u64 link)
+{
+	__u32 kept = frames_kept(STACK_AT_PROBE);
+	__u32 room = kept < ABI_MAX_FRAMES ? kept : ABI_MAX_FRAMES - 1;
+	long len = held_walk(ctx, ev->frame + 1, room);
+
+	if (len < 8)
+		return false;
+	ev->frame[0] = ev->frame[1];
+	ev->frame[1] = UNSIGNED_ADDRESS(link);
+	ev->frames = (__u64)len / 8 + 1;
+	frames_end(ev, kept, true);
+	return true;
+}
+
+static __always_inline __u64 leaf_stack_capture(struct pt_regs *ctx, struct abi_proc *proc,
+						__u32 slot)
+{
+	struct stack_scratch *s;
+	__u64 hash = 0;
+
+	if (!knob_max_stack)
+		return 0;
+	s = stack_begin();
+	if (!s)
+		return 0;
+	if (walk_from_leaf(ctx, &s->ev, LINK_REGISTER(ctx)))
+		hash = stack_hash(&s->ev, stack_seed(proc));
+	return stack_end(proc, s, hash, slot);
+}
+
+#endif
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "elf/cfi.h"
+#include "elf/cfi_link.h"
 
 #include <string.h>
 
@@ -65,6 +66,15 @@ static struct cfi_bytes take(const uint8_t **data, size_t *size, size_t want, ui
 	return bytes;
 }
 
+/* What arm64 asks of the same sections. */
+static void find_links(const struct cfi_input *in)
+{
+	const uint64_t addresses[] = { in->base, in->base + 0x40, in->entry };
+	bool in_link[3];
+
+	cfi_find_links(in, addresses, 3, in_link);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cfi_rows *full = NULL, *pruned = NULL;
@@ -83,6 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text = take(&data, &size, size, in.base + cut.code_addr);
 	in.entry = in.base + cut.entry;
 	in.entry_end = in.entry + 128;
+	find_links(&in);
 	if (cfi_compile(&in, &full) == 0) {
 		check(full);
 		if (cfi_prune(full, &text, 1, in.base, &pruned) == 0) {

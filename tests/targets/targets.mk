@@ -110,16 +110,19 @@ $(TARGETS_DIR)/older $(TARGETS_DIR)/older-static: tests/targets/older.c $(TARGET
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) $(if $(filter %-static,$@),-static -DSTATIC) -o $@ $< -pthread
 
+# Without frame pointers, but where stacks are walked by them alone.
+SAMPLES_OPTIONS := -O2 $(if $(filter arm64,$(ARCH)),-fno-omit-frame-pointer,-fomit-frame-pointer)
+
 $(SAMPLES): $(TARGETS_DIR)/samples%: tests/targets/samples.c tests/targets/sampler.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(TARGET_CFLAGS) -O2 -fomit-frame-pointer -o $@ $(if $(filter -dlopen,$*),\
+	$(Q)$(CC) $(TARGET_CFLAGS) $(SAMPLES_OPTIONS) -o $@ $(if $(filter -dlopen,$*),\
 		-DDLOPEN $< -ldl,$(filter -static%,$*) $(filter %.c,$^) -lm)
 
 $(TARGETS_DIR)/libsampler.so: tests/targets/sampler.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(TARGET_CFLAGS) -O2 -fomit-frame-pointer -fPIC -shared -o $@ $< -lm
+	$(Q)$(CC) $(TARGET_CFLAGS) $(SAMPLES_OPTIONS) -fPIC -shared -o $@ $< -lm
 
 $(TARGETS_DIR)/libmallinfo.so: tests/targets/mallinfo.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "elf/cfi_file.h"
 
+#include "elf/cfi_link.h"
 #include "elf/elf_file.h"
 #include "elf/elf_sections.h"
 
@@ -162,6 +163,23 @@ int cfi_file_rows(struct elf_file *file, struct elf_file *debug, bool pruned,
 	if (r == 0)
 		*ret_rows = TAKE_PTR(full);
 	return r;
+}
+
+int cfi_file_links(struct elf_file *file, const uint64_t *addresses, size_t n, bool *ret_in_link)
+{
+	_cleanup_(contents_done) struct contents contents = { 0 };
+	struct cfi_input in;
+	int r;
+
+	memset(ret_in_link, 0, n * sizeof(*ret_in_link));
+	if (elf_file_machine(file) != EM_AARCH64)
+		return 0;
+	r = read_sections(file, NULL, &contents);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	in = input_of(file, &contents);
+	cfi_find_links(&in, addresses, n, ret_in_link);
+	return 0;
 }
 
 int cfi_file_segments(const struct elf_file *file,

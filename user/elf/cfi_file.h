@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The unwind rows of an ELF file: reads what elf/cfi.h compiles. For x86-64. One thread at a time
- * for a file.
+ * The call frame information of an ELF file: reads what elf/cfi.h compiles to rows (x86-64), and
+ * what elf/cfi_link.h looks at (arm64). One thread at a time for a file.
  */
 #ifndef MEMTRACED_ELF_CFI_FILE_H
 #define MEMTRACED_ELF_CFI_FILE_H
@@ -18,6 +18,12 @@ struct elf_file;
  */
 int cfi_file_rows(struct elf_file *file, struct elf_file *debug, bool pruned,
 		  struct cfi_rows **ret_rows);
+
+/*
+ * At which of n addresses the return address is in the link register alone: at none where the file
+ * says nothing, or is not for arm64. 0 or -ENOMEM.
+ */
+int cfi_file_links(struct elf_file *file, const uint64_t *addresses, size_t n, bool *ret_in_link);
 
 /*
  * The executable segments as mappings of them begin: by whole pages. 0, or -E2BIG: there are more

@@ -9,6 +9,8 @@
 /* States that are remembered at the same time: compilers nest them twice. */
 #define MAX_REMEMBERED 16
 
+/* Whether the return address is signed has changed; on another machine the number is another's. */
+#define CFA_AARCH64_NEGATE_RA_STATE 0x2d
 #define CFA_GNU_ARGS_SIZE 0x2e
 #define CFA_GNU_NEGATIVE_OFFSET_EXTENDED 0x2f
 
@@ -25,15 +27,15 @@ struct machine {
 	void *ctx;
 };
 
-static struct cfi_place *place_of(struct cfi_state *state, uint64_t reg)
+static struct cfi_place *place_of(struct cfi_state *state, const struct cfi_cie *cie, uint64_t reg)
 {
+	if (reg == cie->ra_register)
+		return &state->ra;
 	switch (reg) {
 	case CFI_RBP:
 		return &state->rbp;
 	case CFI_RSP:
 		return &state->rsp;
-	case CFI_RIP:
-		return &state->rip;
 	default:
 		return NULL;
 	}
@@ -41,7 +43,7 @@ static struct cfi_place *place_of(struct cfi_state *state, uint64_t reg)
 
 static void set_place(struct machine *m, uint64_t reg, struct cfi_place place)
 {
-	struct cfi_place *p = place_of(&m->state, reg);
+	struct cfi_place *p = place_of(&m->state, m->cie, reg);
 
 	if (p)
 		*p = place;
@@ -69,14 +71,16 @@ static void set_expression(struct machine *m, struct cfi_place *place, enum cfi_
 static void restore(struct machine *m, uint64_t reg)
 {
 	struct cfi_state initial;
+	struct cfi_place *place;
 
 	if (!m->initial) {
 		cfi_fail(&m->r);
 		return;
 	}
 	initial = *m->initial;
-	if (place_of(&initial, reg))
-		set_place(m, reg, *place_of(&initial, reg));
+	place = place_of(&initial, m->cie, reg);
+	if (place)
+		set_place(m, reg, *place);
 }
 
 /* The state so far holds up to `pc`. 0, or an error; > 0: the rest is about no code of the FDE. */
@@ -180,7 +184,7 @@ static int step_register(struct machine *m, uint8_t op)
 		return 0;
 	case DW_CFA_expression:
 	case DW_CFA_val_expression:
-		set_expression(m, place_of(&m->state, reg),
+		set_expression(m, place_of(&m->state, m->cie, reg),
 			       op == DW_CFA_expression ? CFI_EXPRESSION : CFI_VAL_EXPRESSION);
 		return 0;
 	default:
@@ -216,6 +220,8 @@ static int step_extended(struct machine *m, uint8_t op)
 	case DW_CFA_def_cfa_offset_sf:
 	case DW_CFA_def_cfa_expression:
 		return step_cfa(m, op);
+	case CFA_AARCH64_NEGATE_RA_STATE:
+		return m->cie->ra_register == CFI_X30 ? 0 : -EBADMSG;
 	case CFA_GNU_ARGS_SIZE:
 		(void)cfi_get_uleb(&m->r); /* of pushed arguments: matters to landing pads only */
 		return 0;

@@ -77,12 +77,12 @@ static bool is_saved_at(const struct cfi_place *place, int64_t offset)
 /* The frame of a signal handler's return, which finds all registers in a struct sigcontext. */
 static bool is_signal(const struct cfi_state *state, int64_t *ret_offset)
 {
-	struct simple rip;
+	struct simple ra;
 
-	if (state->rip.how != CFI_EXPRESSION || !read_simple(&state->rip, &rip) ||
-	    rip.reg != CFI_RSP || rip.is_deref)
+	if (state->ra.how != CFI_EXPRESSION || !read_simple(&state->ra, &ra) || ra.reg != CFI_RSP ||
+	    ra.is_deref)
 		return false;
-	if (__builtin_sub_overflow(rip.offset, SIGCONTEXT_RIP, ret_offset))
+	if (__builtin_sub_overflow(ra.offset, SIGCONTEXT_RIP, ret_offset))
 		return false;
 	return is_saved_at(&state->rsp, *ret_offset + SIGCONTEXT_RSP) &&
 	       is_saved_at(&state->rbp, *ret_offset + SIGCONTEXT_RBP);
@@ -176,7 +176,7 @@ struct abi_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_stat
 
 	if (cie->ra_register != CFI_RIP)
 		return lose(lost, CFI_RETURN_ADDRESSES);
-	if (state->rip.how == CFI_UNDEFINED)
+	if (state->ra.how == CFI_UNDEFINED)
 		return (struct abi_unwind_rule){ .kind = ABI_UNWIND_END };
 	if (is_signal(state, &offset)) {
 		rule.kind = ABI_UNWIND_SIGNAL;
@@ -189,7 +189,7 @@ struct abi_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_stat
 	rule.offset = (int32_t)offset;
 	if (rule.offset != offset)
 		return lose(lost, CFI_OFFSETS);
-	if (state->rip.how != CFI_OFFSET || state->rip.offset != -WORD_BYTES)
+	if (state->ra.how != CFI_OFFSET || state->ra.offset != -WORD_BYTES)
 		return lose(lost, CFI_RETURN_ADDRESSES);
 	if (!is_cfa(&state->rsp))
 		return lose(lost, CFI_STACK_POINTERS);

@@ -77,6 +77,7 @@ static bool locate(struct elf_file *file, const struct description *d, uint64_t 
 		return false;
 	ret->name = d->name;
 	ret->args = d->args;
+	ret->vaddr = d->pc + moved;
 	ret->semaphore_offset = 0;
 	return !d->semaphore ||
 	       elf_file_offset_of(file, d->semaphore + moved, &ret->semaphore_offset) == 0;

@@ -12,9 +12,9 @@
 struct elf_file;
 
 struct usdt_probe {
-	const char *name; /* as the arguments, borrowed from struct usdt_notes */
-	const char *args; /* descriptors: elf/usdt_args.h */
-	uint64_t offset;  /* of the instruction in the file */
+	const char *name;	/* as the arguments, borrowed from struct usdt_notes */
+	const char *args;	/* descriptors: elf/usdt_args.h */
+	uint64_t vaddr, offset; /* of the instruction, and in the file */
 	/* Of the counter of who listens, 16 bits; 0: there is none, the probe always fires. */
 	uint64_t semaphore_offset;
 };

@@ -2,6 +2,7 @@
 #include "probe/sample_plan.h"
 
 #include "base/vec.h"
+#include "elf/cfi_file.h"
 #include "elf/elf_file.h"
 #include "elf/usdt_args.h"
 #include "elf/usdt_notes.h"
@@ -32,7 +33,7 @@ typedef VEC(struct plan_probe) probe_list;
 typedef VEC(struct plan_skipped) skipped_list;
 
 static int add(const struct sample_probe *kind, const struct usdt_probe *usdt, uint16_t machine,
-	       bool is_stand_in, probe_list *probes, skipped_list *skipped)
+	       struct abi_sample_spec spec, probe_list *probes, skipped_list *skipped)
 {
 	struct plan_probe probe = {
 		.function = kind->function,
@@ -41,13 +42,43 @@ static int add(const struct sample_probe *kind, const struct usdt_probe *usdt, u
 		.function_offset = usdt->offset,
 		.entry_site = usdt->offset,
 		.semaphore_offset = usdt->semaphore_offset,
-		.sample.is_stand_in = is_stand_in,
+		.sample = spec,
 	};
 	int n = usdt_args_parse(usdt->args, machine, probe.sample.arg, (size_t)kind->n_args);
 
 	if (n == kind->n_args)
 		return vec_push(probes, probe);
 	return vec_push(skipped, (struct plan_skipped){ kind->function, false, why_arguments });
+}
+
+/* Of each probe whether only the link register tells of its function's caller; to be freed. */
+static bool *find_links(struct elf_file *file, const struct usdt_notes *notes)
+{
+	_cleanup_free_ uint64_t *addresses = calloc(notes->n + 1, sizeof(*addresses));
+	_cleanup_free_ bool *in_link = calloc(notes->n + 1, sizeof(*in_link));
+
+	if (!addresses || !in_link)
+		return NULL;
+	for (size_t i = 0; i < notes->n; i++)
+		addresses[i] = notes->probes[i].vaddr;
+	return cfi_file_links(file, addresses, notes->n, in_link) ? NULL : TAKE_PTR(in_link);
+}
+
+static int add_all(struct elf_file *file, const struct usdt_notes *notes, bool is_stand_in,
+		   probe_list *probes, skipped_list *skipped)
+{
+	_cleanup_free_ bool *in_link = find_links(file, notes);
+	int r = in_link ? 0 : -ENOMEM;
+
+	for (size_t kind = 0; kind < SAMPLE_PROBES; kind++)
+		for (size_t i = 0; i < notes->n && r == 0; i++)
+			if (strcmp(notes->probes[i].name, sample_probes[kind].name) == 0)
+				r = add(&sample_probes[kind], &notes->probes[i],
+					elf_file_machine(file),
+					(struct abi_sample_spec){ .is_stand_in = is_stand_in,
+								  .in_link = in_link[i] },
+					probes, skipped);
+	return r;
 }
 
 int sample_plan_new(struct elf_file *file, bool is_stand_in, struct plan **ret_plan)
@@ -62,11 +93,8 @@ int sample_plan_new(struct elf_file *file, bool is_stand_in, struct plan **ret_p
 		return -EOPNOTSUPP;
 	if (plan)
 		r = usdt_notes_read(file, PROVIDER, &notes);
-	for (size_t kind = 0; kind < SAMPLE_PROBES; kind++)
-		for (size_t i = 0; i < notes.n && r == 0; i++)
-			if (strcmp(notes.probes[i].name, sample_probes[kind].name) == 0)
-				r = add(&sample_probes[kind], &notes.probes[i],
-					elf_file_machine(file), is_stand_in, &probes, &skipped);
+	if (plan && r == 0)
+		r = add_all(file, &notes, is_stand_in, &probes, &skipped);
 	if (!plan || r) {
 		vec_done(&probes);
 		vec_done(&skipped);

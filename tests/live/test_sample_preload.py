@@ -47,7 +47,7 @@ def estimates_agree_with_exact_depth(name):
     assert total(heap_sites(process), "bytes") == process["alloc"]["bytes"], process["alloc"]
 
 
-@test(need_root)
+@test(need_root, every_kernel=True)
 def of_the_library_stacks_have_what_the_program_called():
     _, (process,) = reported(["/usr/bin/python3", "-c", "x = [str(i) for i in range(9999)]"],
                              "--sample=4k")

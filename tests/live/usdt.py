@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Who listens to otel_memory's probes without anything of memtraced: events of tracefs, made of
-what readelf says of the notes. Each has its semaphore, so that the kernel counts it up."""
+a file's notes. Each has its semaphore, so that the kernel counts it up."""
 
 import contextlib
 import dataclasses
 import os
-import platform
 import re
+import struct
 
-from lib import Skip, run
+from lib import Skip
 
 TRACEFS = "/sys/kernel/tracing"
 PROVIDER = "otel_memory"
 ARGUMENTS = {"alloc": ("block", "size", "weight"), "free": ("block",)}
 BUFFER_KIB = 65536
+PT_LOAD = 1
 
 
 @dataclasses.dataclass
@@ -24,34 +25,62 @@ class Probe:
     registers: list
 
 
-def file_offset(segments, address):
-    for start, at, size in segments:
-        if start <= address < start + size:
-            return at + address - start
-    raise AssertionError(f"no segment has {address:#x}")
+class File:
+    """A 64-bit, little-endian ELF file: a guest has no readelf."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.data = file.read()
+        assert self.data[:6] == b"\x7fELF\2\1", path
+        programs, sections = struct.unpack_from("<QQ", self.data, 32)
+        size, n, section_size, n_sections, names = struct.unpack_from("<5H", self.data, 54)
+        # type, flags, offset, address, physical address, bytes in the file
+        self.segments = [struct.unpack_from("<IIQQQQ", self.data, programs + i * size)
+                         for i in range(n)]
+        # name, type, flags, address, offset, bytes
+        self.sections = [struct.unpack_from("<IIQQQQ", self.data, sections + i * section_size)
+                         for i in range(n_sections)]
+        self.names = self.sections[names][4]
+
+    def text(self, at):
+        return self.data[at:self.data.index(b"\0", at)].decode()
+
+    def section(self, name):
+        """Where its bytes begin and end."""
+        found, = (s for s in self.sections if self.text(self.names + s[0]) == name)
+        return found[4], found[4] + found[5]
+
+    def offset(self, address):
+        at, = (offset + address - start for kind, _, offset, start, _, size in self.segments
+               if kind == PT_LOAD and start <= address < start + size)
+        return at
+
+
+def registers(arguments):
+    """Their names as the kernel has them: %di, but %r8; %x0."""
+    return [re.sub("^%r([a-z])", r"%\1", "%" + name)
+            for name in re.findall(r"8@%?(\w+)", arguments)]
 
 
 def probes_of(path):
-    """The probes that a file's notes describe."""
-    headers = run(["readelf", "-lW", path]).stdout
-    segments = [tuple(int(word, 16) for word in (found[2], found[1], found[3]))
-                for found in re.finditer(r"LOAD +(0x\w+) (0x\w+) 0x\w+ (0x\w+)", headers)]
-    notes = run(["readelf", "-nW", path]).stdout
-    shape = (r"Provider: (\S+)\s+Name: (\S+)\s+Location: (0x\w+), Base: 0x\w+, "
-             r"Semaphore: (0x\w+)\s+Arguments: (.*)")
-    return [Probe(name, file_offset(segments, int(place, 16)),
-                  file_offset(segments, int(semaphore, 16)),
-                  # as the kernel calls them: %di, but %r8
-                  re.findall(r"8@(%\w+)", re.sub("%r([a-z])", r"%\1", arguments)))
-            for provider, name, place, semaphore, arguments in re.findall(shape, notes)
-            if provider == PROVIDER]
+    """The probes that a file's notes describe. It is linked as it is loaded (no prelink)."""
+    file, probes = File(path), []
+    at, end = file.section(".note.stapsdt")
+    while at < end:
+        name_size, size, _ = struct.unpack_from("<III", file.data, at)
+        at += 12 + -(-name_size // 4) * 4
+        place, _, semaphore = struct.unpack_from("<QQQ", file.data, at)
+        provider, name, arguments, _ = file.data[at + 24:at + size].decode().split("\0")
+        if provider == PROVIDER:
+            probes.append(Probe(name, file.offset(place), file.offset(semaphore),
+                                registers(arguments)))
+        at += -(-size // 4) * 4
+    return probes
 
 
 def need_tracefs():
     if not os.path.isdir(TRACEFS + "/events"):
         raise Skip("tracefs is not mounted")
-    if platform.machine() != "x86_64":
-        raise Skip("the client reads x86-64's registers alone")
 
 
 def write(path, text):

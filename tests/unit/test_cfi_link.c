@@ -137,12 +137,31 @@ static void behind_and_before_a_function_nothing_is_known(void **state)
 	assert_false(in_link[2]);
 }
 
+static void what_nobody_calls_is_where_stacks_start(void **state)
+{
+	struct section s = section_of(30, BYTES(DW_CFA_undefined, 30));
+	struct cfi_input in;
+	struct cfi_range found[4];
+
+	(void)state;
+	put_fde(&s, START + 0x100, 8, BYTES(DW_CFA_nop));
+	put_fde(&s, START + 0x200, 8, BYTES(DW_CFA_advance_loc | 1, DW_CFA_undefined, 30));
+	put_fde(&s, START + 0x300, 8, BYTES(DW_CFA_undefined, 30));
+	in = input_of(&s);
+	assert_int_equal(cfi_find_starts(&in, found, 4), 2);
+	assert_int_equal(found[0].start, TEXT + START);
+	assert_int_equal(found[0].end, TEXT + START + INSNS * 4);
+	assert_int_equal(found[1].start, TEXT + START + 0x300);
+	assert_int_equal(cfi_find_starts(&in, found, 1), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_where_the_information_says),
 		cmocka_unit_test(signing_is_of_arm64_alone),
 		cmocka_unit_test(a_section_that_ends_early_says_less),
+		cmocka_unit_test(what_nobody_calls_is_where_stacks_start),
 		cmocka_unit_test(behind_and_before_a_function_nothing_is_known),
 	};
 

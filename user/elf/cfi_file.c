@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "elf/cfi_file.h"
 
-#include "elf/cfi_link.h"
 #include "elf/elf_file.h"
 #include "elf/elf_sections.h"
 
@@ -180,6 +179,17 @@ int cfi_file_links(struct elf_file *file, const uint64_t *addresses, size_t n, b
 	in = input_of(file, &contents);
 	cfi_find_links(&in, addresses, n, ret_in_link);
 	return 0;
+}
+
+size_t cfi_file_starts(struct elf_file *file, struct cfi_range *ret_starts, size_t max)
+{
+	_cleanup_(contents_done) struct contents contents = { 0 };
+	struct cfi_input in;
+
+	if (elf_file_machine(file) != EM_AARCH64 || read_sections(file, NULL, &contents) < 0)
+		return 0;
+	in = input_of(file, &contents);
+	return cfi_find_starts(&in, ret_starts, max);
 }
 
 int cfi_file_segments(const struct elf_file *file,

@@ -7,6 +7,7 @@
 #define MEMTRACED_ELF_CFI_FILE_H
 
 #include "elf/cfi.h"
+#include "elf/cfi_link.h"
 
 struct elf_file;
 
@@ -24,6 +25,9 @@ int cfi_file_rows(struct elf_file *file, struct elf_file *debug, bool pruned,
  * says nothing, or is not for arm64. 0 or -ENOMEM.
  */
 int cfi_file_links(struct elf_file *file, const uint64_t *addresses, size_t n, bool *ret_in_link);
+
+/* cfi_find_starts() of a file for arm64; of others, and of what cannot be read, there are none. */
+size_t cfi_file_starts(struct elf_file *file, struct cfi_range *ret_starts, size_t max);
 
 /*
  * The executable segments as mappings of them begin: by whole pages. 0, or -E2BIG: there are more

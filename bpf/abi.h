@@ -18,6 +18,13 @@
 #define ABI_MAX_FRAMES 127
 
 /*
+ * Calls that stand for bpf_preempt_disable() and bpf_preempt_enable(): no helper has these numbers,
+ * and whoever loads the programs puts in where the kernel has them (trace/bpf/program_loader.h).
+ */
+#define ABI_CALL_HOLD_CPU 0x6d740001
+#define ABI_CALL_RELEASE_CPU 0x6d740002
+
+/*
  * The cookie of a probe:
  *   63        48 47      40 39        28 27                 0
  *   | fn         | kind     | args       | owner            |

@@ -73,8 +73,9 @@ static __always_inline __u32 frames_kept(enum stack_at at)
 	return n < ABI_MAX_FRAMES ? n : ABI_MAX_FRAMES;
 }
 
-extern void bpf_preempt_disable(void) __ksym __weak;
-extern void bpf_preempt_enable(void) __ksym __weak;
+/* bpf_preempt_disable() and _enable(): abi.h says why by number */
+static void (*const hold_cpu)(void) = (void *)ABI_CALL_HOLD_CPU;
+static void (*const release_cpu)(void) = (void *)ABI_CALL_RELEASE_CPU;
 
 /*
  * The kernel's walk has one buffer for each CPU. A uprobe program that is preempted in the middle
@@ -87,12 +88,12 @@ static __always_inline long held_walk(void *ctx, __u64 *frames, __u32 n)
 
 #ifndef OLD_KERNEL
 	if (knob_hold_cpu)
-		bpf_preempt_disable();
+		hold_cpu();
 #endif
 	len = bpf_get_stack(ctx, frames, n * 8, BPF_F_USER_STACK);
 #ifndef OLD_KERNEL
 	if (knob_hold_cpu)
-		bpf_preempt_enable();
+		release_cpu();
 #endif
 	return len;
 }

@@ -10,7 +10,9 @@
 #include "trace/bpf/kernel_types.h"
 #include "trace/bpf/link_home.h"
 #include "trace/bpf/map_memory.h"
+#include "trace/bpf/program_loader.h"
 #include "trace/kernel/feature.h"
+#include "trace/kernel/hold_functions.h"
 #include "trace/kernel/preemption.h"
 #include "trace/kernel/tracefs.h"
 #include "trace/kernel/urgent.h"
@@ -77,10 +79,19 @@ static void print_verified(const struct bpf_object *object)
 	}
 }
 
-static int load_object(struct memtraced_bpf *skel)
+static int new_loader(const struct programs *p, struct program_loader **ret_loader)
+{
+	const size_t n = sizeof(p->kernel_calls) / sizeof(p->kernel_calls[0]);
+
+	return program_loader_new(p->kernel_calls, p->kernel_calls[0].btf_id ? n : 0, ret_loader);
+}
+
+static int load_object(struct program_loader *loader, struct memtraced_bpf *skel)
 {
 	int r = memtraced_bpf__load(skel);
 
+	if (r == 0)
+		r = program_loader_finish(loader, programs_are_debugged());
 	if (r == 0)
 		print_verified(skel->obj);
 	return r;
@@ -262,12 +273,16 @@ static int map_arrays(struct programs *p)
 
 static int load(struct programs *p, const struct programs_opts *opts)
 {
+	_cleanup_(program_loader_free_p) struct program_loader *loader = NULL;
 	const uint32_t blocks = opts->room.blocks;
 	const bool old = old_kernel();
-	struct memtraced_bpf *skel = open_object(p->types_fd);
+	struct memtraced_bpf *skel;
 	struct block_room room;
-	int r;
+	int r = new_loader(p, &loader);
 
+	if (r)
+		return r;
+	skel = open_object(p->types_fd);
 	if (!skel)
 		return -errno;
 	room = block_room(opts->allocations ? blocks : 1);
@@ -279,7 +294,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_max_stack = opts->max_stack;
 	skel->rodata->knob_floor = opts->floor;
 	skel->rodata->knob_check_stacks = opts->check_stacks;
-	skel->rodata->knob_hold_cpu = opts->hold_cpu;
+	skel->rodata->knob_hold_cpu = p->kernel_calls[0].btf_id != 0;
 	skel->rodata->knob_find_vma = opts->find_vma;
 	skel->rodata->knob_follow = opts->follow;
 	skel->rodata->knob_whole_life = opts->whole_life;
@@ -301,7 +316,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 		r = choose_maps(skel, old);
 	if (r)
 		return r;
-	r = load_object(skel);
+	r = load_object(loader, skel);
 	if (r)
 		return r;
 	if (old) {
@@ -360,13 +375,16 @@ static int open_again(const struct programs *p, struct memtraced_bpf **ret_skel)
 
 static int load_entry(struct programs *p)
 {
-	int r = open_again(p, &p->late);
+	_cleanup_(program_loader_free_p) struct program_loader *loader = NULL;
+	int r = new_loader(p, &loader);
 
+	if (r == 0)
+		r = open_again(p, &p->late);
 	if (r)
 		return r;
 	bpf_program__set_autoload(p->late->progs.on_entry, true);
 	(void)bpf_program__set_expected_attach_type(p->late->progs.on_entry, p->entry_type);
-	r = load_object(p->late);
+	r = load_object(loader, p->late);
 	if (r == 0)
 		p->entry_fd = bpf_program__fd(p->late->progs.on_entry);
 	return r;
@@ -374,6 +392,7 @@ static int load_entry(struct programs *p)
 
 static int load_perf(struct programs *p, const struct programs_opts *opts)
 {
+	_cleanup_(program_loader_free_p) struct program_loader *loader = NULL;
 	const int prog_fd = bpf_program__fd(p->skel->progs.on_any_raw);
 	bool maps = opts->allocations || opts->code;
 	struct preemption preempted;
@@ -384,12 +403,25 @@ static int load_perf(struct programs *p, const struct programs_opts *opts)
 	p->syscalls_preempted = preempted.syscalls;
 	if (!p->raw_preempted && !(p->syscalls_preempted && maps))
 		return 0;
-	r = open_again(p, &p->perf);
+	r = new_loader(p, &loader);
+	if (r == 0)
+		r = open_again(p, &p->perf);
 	if (r)
 		return r;
 	choose_perf(p->perf, p->raw_preempted, p->raw_preempted && maps,
 		    p->syscalls_preempted && maps);
-	return load_object(p->perf);
+	return load_object(loader, p->perf);
+}
+
+/* The walk by frame pointers alone asks for them. */
+static void find_kernel_calls(struct programs *p)
+{
+	struct hold_functions found;
+
+	if (hold_functions_find(&found))
+		return; /* as on kernels that have none */
+	p->kernel_calls[0] = (struct kernel_call){ ABI_CALL_HOLD_CPU, found.disable };
+	p->kernel_calls[1] = (struct kernel_call){ ABI_CALL_RELEASE_CPU, found.enable };
 }
 
 int programs_new(const struct programs_opts *opts, struct programs **ret_programs)
@@ -412,6 +444,8 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	p->check_stacks = opts->check_stacks;
 	libbpf_set_print(libbpf_print);
 	raise_memlock();
+	if (opts->hold_cpu && !opts->unwind)
+		find_kernel_calls(p);
 	r = load(p, opts);
 	if (r)
 		return r;

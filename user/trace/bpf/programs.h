@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "bpf/abi.h"
 #include "trace/bpf/map_room.h"
+#include "trace/bpf/program_loader.h"
 #include "trace/kernel/old_kernel.h"
 
 #include <stdbool.h>
@@ -80,6 +81,7 @@ struct programs {
 	int types_fd;	/* kernel_types.h; negative: not kept */
 	int session_fd; /* -1: not loaded */
 	int entry_fd;	/* see programs_entry_fd */
+	struct kernel_call kernel_calls[2]; /* bpf_preempt_disable() and _enable(), or 0 */
 	struct probe_stubs stubs;
 	int entry_type;	   /* LINK_TYPE_UPROBE_MULTI, 0: for perf events */
 	int return_fd;	   /* -1: not loaded */

@@ -8,6 +8,7 @@
 #include "memtraced_old.skel.h"
 #include "trace/bpf/bpf_link.h"
 #include "trace/bpf/kernel_types.h"
+#include "trace/bpf/large_maps.h"
 #include "trace/bpf/link_home.h"
 #include "trace/bpf/map_memory.h"
 #include "trace/bpf/program_loader.h"
@@ -316,7 +317,9 @@ static int load(struct programs *p, const struct programs_opts *opts)
 		r = choose_maps(skel, old);
 	if (r)
 		return r;
-	r = load_object(loader, skel);
+	r = large_maps_make(skel->obj);
+	if (r == 0)
+		r = load_object(loader, skel);
 	if (r)
 		return r;
 	if (old) {

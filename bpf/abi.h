@@ -122,6 +122,9 @@ struct abi_block_bucket {
 	__u64 freed[ABI_BLOCK_FREED];
 };
 
+/* Buckets that have ever been used: a bit each. */
+#define ABI_BUCKETS_A_MARK 64
+
 /* The high half of a product is the well mixed one (Knuth: multiplicative hashing). */
 static inline __u32 abi_block_bucket_index(__u64 key, __u32 buckets)
 {

@@ -62,6 +62,17 @@ static __always_inline struct abi_block_bucket *bucket_of(__u64 key)
 	return bpf_map_lookup_elem(&block_buckets, &i);
 }
 
+/* Before the first block is put in. */
+static __always_inline void bucket_mark(__u64 key)
+{
+	__u32 i = abi_block_bucket_index(key, knob_block_buckets), at = i / ABI_BUCKETS_A_MARK;
+	__u64 bit = 1ULL << i % ABI_BUCKETS_A_MARK, *marks = bpf_map_lookup_elem(&block_marks, &at);
+
+	/* Most have been marked for long, and all CPUs read this line. */
+	if (marks && !(*(volatile __u64 *)marks & bit))
+		__sync_fetch_and_or(marks, bit);
+}
+
 static __always_inline bool way_claim(struct abi_block_bucket *b, int way, __u64 key)
 {
 	return __sync_val_compare_and_swap(&b->key[way], key, ABI_BLOCK_BUSY) == key;
@@ -90,6 +101,7 @@ VERIFIED_ONCE int block_insert(__u64 key, const struct abi_block *block)
 {
 	struct abi_block_bucket *b = bucket_of(key);
 	int way, free_way = -1;
+	__u64 any = 0;
 
 	if (!b || !block)
 		return -1;
@@ -100,9 +112,12 @@ VERIFIED_ONCE int block_insert(__u64 key, const struct abi_block *block)
 			return -EEXIST;
 		if (!found)
 			free_way = way;
+		any |= found;
 	}
 	if (*(volatile __u32 *)&b->spilled && bpf_map_lookup_elem(&blocks, &key))
 		return -EEXIST;
+	if (!any)
+		bucket_mark(key);
 	/* In order, so that a way that another CPU has just claimed is passed over. */
 	for (way = 0; way < ABI_BLOCK_WAYS; way++) {
 		if (way < free_way || free_way < 0 || !way_claim(b, way, 0))

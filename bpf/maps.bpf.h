@@ -47,6 +47,15 @@ struct {
 	__type(value, struct abi_block_bucket);
 } block_buckets SEC(".maps") __weak;
 
+/* A bit for each bucket in which there has been a block: user space looks into these alone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} block_marks SEC(".maps") __weak;
+
 /* Blocks whose bucket is full. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -161,6 +161,7 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.slot_claims, opts->max_procs },
 		{ skel->maps.free_slots, opts->max_procs },
 		{ skel->maps.block_buckets, room->buckets },
+		{ skel->maps.block_marks, 1 + room->buckets / ABI_BUCKETS_A_MARK },
 		{ skel->maps.blocks, room->spilled },
 		{ skel->maps.sites, allocations ? opts->room.sites : 1 },
 		{ skel->maps.stacks, allocations || opts->code ? opts->room.sites : 1 },
@@ -506,25 +507,6 @@ void programs_free(struct programs *programs)
 	if (programs->types_fd >= 0)
 		close(programs->types_fd);
 	free(programs);
-}
-
-int programs_map_buckets(const struct programs *programs, struct bucket_table *ret_table)
-{
-	void *mem;
-	int r = map_memory(programs->skel->maps.block_buckets, &mem, &ret_table->len);
-
-	if (r)
-		return r;
-	ret_table->buckets = mem;
-	ret_table->n = bpf_map__max_entries(programs->skel->maps.block_buckets);
-	return 0;
-}
-
-void bucket_table_done(struct bucket_table *table)
-{
-	if (table->buckets)
-		munmap(table->buckets, table->len);
-	table->buckets = NULL;
 }
 
 static int read_counters(const struct programs *programs, uint32_t from, uint32_t to, uint64_t *ret)

@@ -99,15 +99,6 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 void programs_free(struct programs *programs);
 DEFINE_CLEANUP(struct programs, programs_free)
 
-/* The table of blocks, mapped: 64 MB by default, so not for longer than it is read. */
-struct bucket_table {
-	struct abi_block_bucket *buckets;
-	size_t n, len;
-};
-
-int programs_map_buckets(const struct programs *programs, struct bucket_table *ret_table);
-void bucket_table_done(struct bucket_table *table);
-
 /*
  * The program for entries and exit sites, loaded when it is first asked for: half of what loading
  * takes, and of no use to programs without operator new. Negative errno when it cannot be loaded.

@@ -5,6 +5,7 @@
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
 #include "target/glibc_types.h"
+#include "trace/bpf/bucket_table.h"
 #include "trace/bpf/programs.h"
 #include "trace/kernel/urgent.h"
 
@@ -40,9 +41,14 @@ static bool put_in_table(struct abi_block_bucket *bucket, uint64_t key,
 	return false;
 }
 
+static size_t bucket_index(const struct batch *batch, uint64_t key)
+{
+	return abi_block_bucket_index(key, (uint32_t)batch->table.n);
+}
+
 static struct abi_block_bucket *bucket_of(const struct batch *batch, uint64_t key)
 {
-	return &batch->table.buckets[abi_block_bucket_index(key, batch->table.n)];
+	return &batch->table.buckets[bucket_index(batch, key)];
 }
 
 /* Who finds that nothing spilled does not look into the map: the count is raised first. */
@@ -104,6 +110,8 @@ static void flush(struct batch *batch)
 
 static void put(struct batch *batch, uint64_t key, const struct abi_block *block)
 {
+	if (!batch->in_map_alone)
+		bucket_table_mark(&batch->table, bucket_index(batch, key));
 	if (!batch->in_map_alone && put_in_table(bucket_of(batch, key), key, block)) {
 		batch->insert->blocks++;
 		batch->insert->bytes += ABI_BLOCK_SIZE(block);
@@ -134,7 +142,7 @@ static int add_site(const struct block_insert *insert)
 int block_insert_all(struct block_insert *insert, const struct glibc_block *blocks, size_t n)
 {
 	_cleanup_free_ struct batch *batch = calloc(1, sizeof(*batch));
-	int r = batch ? programs_map_buckets(insert->programs, &batch->table) : -ENOMEM;
+	int r = batch ? bucket_table_map(insert->programs, &batch->table) : -ENOMEM;
 
 	if (r)
 		return r;

@@ -5,17 +5,20 @@
 #include "base/clock.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
+#include "trace/bpf/bucket_table.h"
 #include "trace/bpf/programs.h"
 
 #include <errno.h>
 
-/* Buckets of a table between two looks at the clock: some 50 us where all are new to us. */
+/* Buckets between two looks at the clock: some 50 us where all are new to us. */
 #define BUCKETS_EACH 256
 
 struct walk {
 	block_walk_fn fn;
 	void *userdata;
 	uint64_t deadline_ns; /* 0: none */
+	size_t buckets;	      /* visited */
+	bool spilled;	      /* by one of them at least */
 };
 
 static int check_time(const struct walk *walk)
@@ -48,36 +51,20 @@ static uint64_t read_way(const struct abi_block_bucket *bucket, size_t way, stru
 	return __atomic_load_n(&bucket->key[way], __ATOMIC_RELAXED) == key ? key : 0;
 }
 
-/* Most are empty: they are passed over by one look at the line of their keys. */
-static bool is_empty(const struct abi_block_bucket *bucket)
+static int on_bucket(struct abi_block_bucket *bucket, void *userdata)
 {
-	uint64_t any = 0;
+	struct walk *walk = userdata;
+	int r = walk->buckets++ % BUCKETS_EACH == 0 ? check_time(walk) : 0;
 
-	for (size_t way = 0; way < ABI_BLOCK_WAYS; way++)
-		any |= __atomic_load_n(&bucket->key[way], __ATOMIC_RELAXED);
-	return any == 0;
-}
+	if (__atomic_load_n(&bucket->spilled, __ATOMIC_ACQUIRE))
+		walk->spilled = true;
+	for (size_t way = 0; way < ABI_BLOCK_WAYS && r == 0; way++) {
+		struct abi_block block;
+		uint64_t key = read_way(bucket, way, &block);
 
-static int walk_table(const struct programs *programs, const struct walk *walk)
-{
-	_cleanup_(bucket_table_done) struct bucket_table table = { 0 };
-	int r = programs_map_buckets(programs, &table);
-
-	for (size_t i = 0; i < table.n && r == 0; i++) {
-		const struct abi_block_bucket *bucket = &table.buckets[i];
-
-		if (i % BUCKETS_EACH == 0)
-			r = check_time(walk);
-		if (is_empty(bucket))
-			continue;
-		for (size_t way = 0; way < ABI_BLOCK_WAYS && r == 0; way++) {
-			struct abi_block block;
-			uint64_t key = read_way(bucket, way, &block);
-
-			if (key)
-				r = walk->fn(&(struct walked_block){ key, &block, BLOCK_LIVE },
-					     walk->userdata);
-		}
+		if (key)
+			r = walk->fn(&(struct walked_block){ key, &block, BLOCK_LIVE },
+				     walk->userdata);
 	}
 	return r;
 }
@@ -101,12 +88,13 @@ int block_walk(const struct programs *programs, bool with_freed, uint64_t deadli
 	       block_walk_fn fn, void *userdata)
 {
 	const struct memtraced_bpf *skel = programs->skel;
-	struct walk walk = { fn, userdata, deadline_ns };
-	int r = bpf_batch_read(bpf_map__fd(skel->maps.blocks), sizeof(uint64_t),
-			       sizeof(struct abi_block), on_blocks, &walk);
+	struct walk walk = { .fn = fn, .userdata = userdata, .deadline_ns = deadline_ns };
+	int r = bucket_table_visit(programs, on_bucket, &walk);
 
-	if (r == 0)
-		r = walk_table(programs, &walk);
+	/* To find the map empty takes 2 ms. */
+	if (r == 0 && (walk.spilled || programs->stubs.cookies_fd > 0))
+		r = bpf_batch_read(bpf_map__fd(skel->maps.blocks), sizeof(uint64_t),
+				   sizeof(struct abi_block), on_blocks, &walk);
 	if (r == 0 && with_freed)
 		r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),
 				   sizeof(struct abi_tomb), on_tombs, &walk);

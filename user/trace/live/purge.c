@@ -6,6 +6,7 @@
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
+#include "trace/bpf/bucket_table.h"
 #include "trace/bpf/programs.h"
 
 #include <bpf/bpf.h>
@@ -80,33 +81,42 @@ static void purge_site_table(const struct programs *programs, const struct purge
 	}
 }
 
+static int purge_bucket(struct abi_block_bucket *bucket, void *userdata)
+{
+	__u64 *key = bucket->key, *freed = bucket->freed;
+	const struct purge *purge = userdata;
+
+	for (size_t way = 0; way < ABI_BLOCK_WAYS; way++)
+		if (key[way] && purged(purge, ABI_BLOCK_SLOT(key[way])))
+			__atomic_store_n(&key[way], 0, __ATOMIC_RELEASE);
+	for (size_t n = 0; n < ABI_BLOCK_FREED; n++)
+		if (freed[n] && purged(purge, ABI_BLOCK_SLOT(freed[n])))
+			__atomic_store_n(&freed[n], 0, __ATOMIC_RELEASE);
+	return 0;
+}
+
 /*
  * purge->keys: the blocks that have been deleted from the map. Buckets count what spilled into it,
  * so that programs know when they need not look there.
  */
-static int purge_block_table(const struct programs *programs, const struct purge *purge)
+static int count_unspilled(const struct programs *programs, const struct purge *purge)
 {
 	_cleanup_(bucket_table_done) struct bucket_table table = { 0 };
 	const uint64_t *spilled = (const uint64_t *)purge->keys.data;
-	int r = programs_map_buckets(programs, &table);
+	int r = purge->keys.len ? bucket_table_map(programs, &table) : 0;
 
-	if (r)
-		return r;
-	for (size_t i = 0; i < purge->keys.len / sizeof(*spilled); i++)
+	for (size_t i = 0; i < purge->keys.len / sizeof(*spilled) && r == 0; i++)
 		__atomic_fetch_sub(
 			&table.buckets[abi_block_bucket_index(spilled[i], table.n)].spilled, 1,
 			__ATOMIC_RELAXED);
-	for (size_t i = 0; i < table.n; i++) {
-		__u64 *key = table.buckets[i].key, *freed = table.buckets[i].freed;
+	return r;
+}
 
-		for (size_t way = 0; way < ABI_BLOCK_WAYS; way++)
-			if (key[way] && purged(purge, ABI_BLOCK_SLOT(key[way])))
-				__atomic_store_n(&key[way], 0, __ATOMIC_RELEASE);
-		for (size_t n = 0; n < ABI_BLOCK_FREED; n++)
-			if (freed[n] && purged(purge, ABI_BLOCK_SLOT(freed[n])))
-				__atomic_store_n(&freed[n], 0, __ATOMIC_RELEASE);
-	}
-	return 0;
+static int purge_block_table(const struct programs *programs, struct purge *purge)
+{
+	int r = count_unspilled(programs, purge);
+
+	return r ? r : bucket_table_visit(programs, purge_bucket, purge);
 }
 
 /* --- tombs: blocks freed while children shared them ------------------------------------------ */

@@ -344,6 +344,7 @@ struct abi_control {
 	__u32 preemption; /* enum abi_preemption */
 	__u32 keeper;	  /* thread groups that work for the daemon: one that forks others, */
 	__u32 worker;	  /* and the latest of these, which the programs write, too; 0: none */
+	__u32 samples;	  /* new images have samples: ABI_SAMPLE_IMAGE */
 };
 
 /* May a program be preempted where it was called? */

@@ -46,7 +46,10 @@ struct abi_sample_spec {
  * Who stands in for it then shows the same bytes again.
  */
 #define ABI_SAMPLE_OWN (1ULL << 63)
-#define ABI_SAMPLE_INTERVAL(proc) ((proc)->sample_interval & ~ABI_SAMPLE_OWN)
+/* What an image's blocks are is settled when it begins: these are samples, else calls are. */
+#define ABI_SAMPLE_IMAGE (1ULL << 62)
+#define ABI_SAMPLE_FLAGS (ABI_SAMPLE_OWN | ABI_SAMPLE_IMAGE)
+#define ABI_SAMPLE_INTERVAL(proc) ((proc)->sample_interval & ~ABI_SAMPLE_FLAGS)
 
 /* The function that stands for all samples' allocations: abi_block has no room for another. */
 #define ABI_FN_SAMPLED 4

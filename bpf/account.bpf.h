@@ -25,7 +25,7 @@ VERIFIED_ONCE int account_free(__u32 slot, const struct abi_block *block, bool t
 		return 0;
 	site_change_of(&change, proc, block, -1, false, temporary);
 	epoch = peak_epoch_of(proc);
-	if (site_apply(slot, site_function_of(block), block->stack, &change, epoch))
+	if (site_apply(slot, site_function_of(proc, block), block->stack, &change, epoch))
 		proc_add_bytes(proc, change.bytes, epoch);
 	return 0;
 }
@@ -62,7 +62,7 @@ VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *blo
 	}
 	site_change_of(&change, proc, block, 1, true, false);
 	epoch = peak_epoch_of(proc);
-	if (!site_apply(slot, site_function_of(block), block->stack, &change, epoch))
+	if (!site_apply(slot, site_function_of(proc, block), block->stack, &change, epoch))
 		return false;
 	proc_add_bytes(proc, change.bytes, epoch);
 	return true;

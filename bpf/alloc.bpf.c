@@ -421,7 +421,7 @@ static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 
 	if (!proc && knob_scope != ABI_SCOPE_PROCESSES)
 		proc = newcomer(&slot);
-	if (!proc)
+	if (!proc || proc_has_samples(proc))
 		return 1;
 	count_event();
 	proc_enter_cut(proc);
@@ -454,7 +454,7 @@ static __always_inline int function_exit(struct pt_regs *ctx, __u64 cookie)
 
 	slot = owner ? owner - 1 : slot_of_pid(current_tgid());
 	proc = slot == ABI_NO_SLOT ? NULL : proc_by_slot(slot);
-	if (!proc || proc->state != ABI_PROC_ACTIVE)
+	if (!proc || proc->state != ABI_PROC_ACTIVE || proc_has_samples(proc))
 		return 0;
 	proc_enter_cut(proc);
 	alloc_exit(ctx, proc, slot, cookie);
@@ -554,7 +554,7 @@ int on_sample(struct pt_regs *ctx)
 	proc = counted_proc(ABI_COOKIE_OWNER(cookie), &slot);
 	if (!proc && knob_scope != ABI_SCOPE_PROCESSES)
 		proc = newcomer(&slot);
-	if (!proc || !spec)
+	if (!proc || !spec || !proc_has_samples(proc))
 		return 0;
 	count_event();
 	proc_enter_cut(proc);

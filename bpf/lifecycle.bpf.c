@@ -65,7 +65,7 @@ static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot
 	proc->live_bytes = parent->live_bytes;
 	proc->peak_bytes = proc->live_bytes;
 	if (knob_sampled)
-		proc->sample_interval = parent->sample_interval;
+		proc->sample_interval = proc_has_samples(parent) ? parent->sample_interval : 0;
 	proc->cut_epoch = control.cut_epoch;
 	proc->code_epoch = parent->code_epoch;
 	proc->last_file_map = parent->last_file_map;

@@ -5,6 +5,7 @@
 #ifndef MEMTRACED_PROCESS_BPF_H
 #define MEMTRACED_PROCESS_BPF_H
 
+#include "abi_sample.h"
 #include "knobs.bpf.h"
 #include "maps.bpf.h"
 
@@ -41,6 +42,12 @@ static __always_inline struct abi_proc *counted_proc(__u32 owner, __u32 *ret_slo
 		return NULL;
 	*ret_slot = slot;
 	return proc;
+}
+
+/* Are the image's blocks samples? Its allocator's calls are then not counted. */
+static __always_inline bool proc_has_samples(const struct abi_proc *proc)
+{
+	return knob_sampled && *(volatile __u64 *)&proc->sample_interval & ABI_SAMPLE_IMAGE;
 }
 
 static __always_inline void proc_lost(struct abi_proc *proc, enum abi_loss cause)

@@ -32,9 +32,10 @@ static __always_inline void note_interval(struct abi_proc *proc, __u64 weight, b
 	__u64 known = *(volatile __u64 *)&proc->sample_interval, interval = weight;
 
 	if (own && !(known & ABI_SAMPLE_OWN))
-		known = 0;
-	if (known & ~ABI_SAMPLE_OWN && (known & ~ABI_SAMPLE_OWN) < interval)
-		interval = known & ~ABI_SAMPLE_OWN;
+		known = ABI_SAMPLE_IMAGE;
+	if (known & ~ABI_SAMPLE_FLAGS && (known & ~ABI_SAMPLE_FLAGS) < interval)
+		interval = known & ~ABI_SAMPLE_FLAGS;
+	interval |= ABI_SAMPLE_IMAGE;
 	if (own)
 		interval |= ABI_SAMPLE_OWN;
 	if (interval != known)

@@ -36,16 +36,17 @@ static __always_inline void site_change_of(struct site_change *change, const str
 	__u64 bytes = ABI_BLOCK_SIZE(block), size;
 
 	site_change(change, sign * bytes, sign, allocated, temporary);
-	if (!knob_sampled)
+	if (!proc_has_samples(proc))
 		return;
 	size = ABI_SAMPLED_SIZE(block);
 	change->blocks = sign * abi_sample_blocks(bytes, size);
 	change->variance = sign * abi_sample_variance(bytes, size, ABI_SAMPLE_INTERVAL(proc));
 }
 
-static __always_inline __u16 site_function_of(const struct abi_block *block)
+static __always_inline __u16 site_function_of(const struct abi_proc *proc,
+					      const struct abi_block *block)
 {
-	return knob_sampled ? ABI_FN_SAMPLED : ABI_BLOCK_FN(block);
+	return proc_has_samples(proc) ? ABI_FN_SAMPLED : ABI_BLOCK_FN(block);
 }
 
 /* Entries that are looked at for a site before it goes into the hash map. */
@@ -168,7 +169,8 @@ static __always_inline __u32 site_enter_epochs(struct abi_site *site, const stru
 	return saved;
 }
 
-static __always_inline void site_add(struct abi_site *site, const struct site_change *change)
+static __always_inline void site_add(struct abi_site *site, const struct site_change *change,
+				     __u16 fn)
 {
 	__sync_fetch_and_add(&site->now.live_bytes, change->bytes);
 	__sync_fetch_and_add(&site->now.live_blocks, change->blocks);
@@ -176,7 +178,7 @@ static __always_inline void site_add(struct abi_site *site, const struct site_ch
 		__sync_fetch_and_add(&site->now.allocs, change->blocks);
 		__sync_fetch_and_add(&site->now.bytes, change->bytes);
 	}
-	if (knob_sampled)
+	if (knob_sampled && fn == ABI_FN_SAMPLED)
 		__sync_fetch_and_add(&site->now.blocks_variance, change->variance);
 	else if (change->temporary)
 		__sync_fetch_and_add(&site->now.temporary, 1);
@@ -209,13 +211,13 @@ VERIFIED_ONCE int site_apply(__u32 slot, __u16 fn, __u64 stack, const struct sit
 		return false;
 	if (!own) {
 		/* Each has one such: a cut that comes now may have a part of this change. */
-		site_add(site, change);
+		site_add(site, change, fn);
 		__sync_fetch_and_add(&proc->race_bytes,
 				     change->bytes < 0 ? -change->bytes : change->bytes);
 		return true;
 	}
 	epoch = site_enter_epochs(site, proc, peak_epoch);
-	site_add(site, change);
+	site_add(site, change, fn);
 	PUBLISH(&site->cut_epoch, epoch);
 	return true;
 }

@@ -82,15 +82,17 @@ static __always_inline struct abi_proc *slot_new(__u32 *ret_slot)
 	struct abi_proc *proc = slot_again(ret_slot);
 	__u32 slot;
 
-	if (proc)
-		return proc;
-	slot = slot_take();
-	proc = slot < knob_max_procs ? proc_by_slot(slot) : NULL;
-	if (proc)
-		proc->image = slot;
-	else
-		count_loss(ABI_LOST_PROCESS);
-	*ret_slot = slot;
+	if (!proc) {
+		slot = slot_take();
+		proc = slot < knob_max_procs ? proc_by_slot(slot) : NULL;
+		*ret_slot = slot;
+		if (proc)
+			proc->image = slot;
+		else
+			count_loss(ABI_LOST_PROCESS);
+	}
+	if (proc && knob_sampled)
+		proc->sample_interval = *(volatile __u32 *)&control.samples ? ABI_SAMPLE_IMAGE : 0;
 	return proc;
 }
 

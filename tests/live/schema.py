@@ -176,6 +176,14 @@ BUDGET = {"max_ppm": Nullable(NATURAL), "used_ppm": NATURAL, "predicted_ppm": NA
           "untraced_ns": NATURAL}
 
 
+# Of --max-overhead.
+DEPTH = OneOf("exact", "sampled", "growth")
+OVERHEAD = {"max_ppm": NATURAL, "predicted_ppm": NATURAL, "measured_ppm": Nullable(NATURAL),
+            "cpu_ns": NATURAL, "call_ns": NATURAL}
+DEPTHS = ListOf({"at_ns": NATURAL, "depth": DEPTH, "calls_per_s": Nullable(NATURAL),
+                 "exact_ppm": Nullable(NATURAL)})
+
+
 def match_object(value, kind, where):
     assert isinstance(value, dict), f"{where}: not an object: {value!r}"
     missing, more = sorted(kind.keys() - value.keys()), sorted(value.keys() - kind.keys())
@@ -356,6 +364,22 @@ def without_frees(report):
     return {**report, "processes": processes}
 
 
+def without_depths(report):
+    """A process has a depth, and an end says that it is none, where the depth can change."""
+    coverage, processes = dict(report["coverage"]), []
+    if "overhead" not in coverage:
+        return report
+    match(coverage.pop("overhead"), OVERHEAD, "coverage.overhead")
+    match(coverage.pop("depths"), DEPTHS, "coverage.depths")
+    for process in report["processes"]:
+        end = process["end"] and dict(process["end"])
+        process = {**process, "end": end}
+        match(process.pop("depth"), DEPTH, "depth")
+        assert not end or end.pop("depth_changed", True) is True, end
+        processes.append(process)
+    return {**report, "coverage": coverage, "processes": processes}
+
+
 def without_budget(report):
     """A copy without what only a service's reports have, which is checked here."""
     coverage = dict(report["coverage"])
@@ -373,7 +397,8 @@ def check(report, filtered=False, allocations=True):
     if report["coverage"]["lost"].get("nothing-counted"):
         check_uncounted(report)
         return
-    match(without_budget(without_frees(report)), REPORT, "report")
+    depths = [process.get("depth") for process in report["processes"]]
+    match(without_budget(without_depths(without_frees(report))), REPORT, "report")
     coverage = report["coverage"]
     if coverage["exact"]:
         assert SPARES_TOTALS.issuperset(coverage["lost"]), f"exact, but lost {coverage['lost']}"
@@ -383,10 +408,11 @@ def check(report, filtered=False, allocations=True):
     for index, event in enumerate(report["events"]):
         check_event(event, f"events[{index}]")
     for index, process in enumerate(report["processes"]):
-        if not allocations:
+        if not allocations or depths[index] == "growth":
             check_no_allocations(process, f"processes[{index}]")
             continue
-        check_process(process, coverage["exact"] and not filtered, coverage["sampled"],
+        sampled = coverage["sampled"] or depths[index] == "sampled"
+        check_process(process, coverage["exact"] and not filtered, sampled,
                       f"processes[{index}]")
         if process["rss"]:
             check_resident(process["rss"], f"processes[{index}].rss")

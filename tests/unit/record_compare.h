@@ -35,7 +35,14 @@ static bool same_history(const struct record *a, const struct record *b)
 		return SAME(process.slot) && SAME(process.pid) && SAME(process.ppid) &&
 		       SAME(process.parent_slot) && SAME(process.prev_slot) && SAME(process.root) &&
 		       SAME(process.inherits) && SAME(process.time_ns) && SAME_S(process.comm) &&
-		       SAME_S(process.exe);
+		       SAME_S(process.exe) && SAME(process.depth);
+	case RECORD_DEPTH:
+		return SAME(depth_change.time_ns) && SAME(depth_change.depth) &&
+		       SAME(depth_change.calls_per_s) && SAME(depth_change.predicted_ppm);
+	case RECORD_OVERHEAD:
+		return SAME(overhead.max_ppm) && SAME(overhead.predicted_ppm) &&
+		       SAME(overhead.measured_ppm) && SAME(overhead.cpu_ns) &&
+		       SAME(overhead.call_ns);
 	case RECORD_PROCESS_END:
 		return SAME(process_end.slot) && SAME(process_end.how) && SAME(process_end.value) &&
 		       SAME(process_end.oom) && SAME(process_end.time_ns);

@@ -47,7 +47,8 @@ static const struct record all[] = {
 	{ .type = RECORD_PROCESS,
 	  .process = { 1, 2, 3, 4, RECORD_NO_SLOT, true, false, 5, "comm", NULL } },
 	{ .type = RECORD_PROCESS,
-	  .process = { 1, 2, 3, RECORD_NO_SLOT, 9, false, true, 5, "", "/bin/x" } },
+	  .process = { 1, 2, 3, RECORD_NO_SLOT, 9, false, true, 5, "", "/bin/x",
+		       RECORD_DEPTH_GROWTH } },
 	{ .type = RECORD_PROCESS_END, .process_end = { 1, RECORD_END_SIGNAL, -9, true, 7 } },
 	{ .type = RECORD_MAPPING,
 	  .mapping = { 1,
@@ -155,6 +156,8 @@ static const struct record all[] = {
 	{ .type = RECORD_SAMPLE_PROCESS, .sample_process = { 1, -2, 3, 4, 5, 6, UINT64_MAX } },
 	{ .type = RECORD_SAMPLE_SITE, .sample_site = { 1, 2, 1ull << 63, -4 } },
 	{ .type = RECORD_SAMPLE_END, .sample_end = { 1, -2 } },
+	{ .type = RECORD_DEPTH, .depth_change = { 11, RECORD_DEPTH_SAMPLED, 12, 13 } },
+	{ .type = RECORD_OVERHEAD, .overhead = { 14, 15, 16, 17, 18 } },
 };
 #define N_ALL (sizeof(all) / sizeof(all[0]))
 

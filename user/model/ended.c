@@ -91,8 +91,8 @@ int ended_add(struct ended *ended, const struct model_process *image, const char
 
 	if (r < 0)
 		return r;
-	/* An image that exec replaced is no process of its own. */
-	entry->processes += image->how != RECORD_END_EXEC;
+	/* An image that exec replaced is no process of its own, nor one of another depth. */
+	entry->processes += image->how != RECORD_END_EXEC && image->how != RECORD_END_DEPTH;
 	to = &entry->totals;
 	to->allocs += from->allocs;
 	to->frees += from->frees;

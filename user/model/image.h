@@ -21,6 +21,7 @@ struct model_process {
 	uint32_t parent_slot, prev_slot, next_slot; /* next: the image that replaced this one */
 	bool known; /* false: the record of its beginning was lost, only the slot is known */
 	bool root, inherits;
+	enum record_depth depth;
 	uint64_t start_ns;
 	uint32_t cuts;	  /* that were begun when its beginning became known */
 	const char *comm; /* "" when unknown */

@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "model/coverage.h"
+#include "model/depths.h"
 #include "model/event_counts.h"
 #include "model/histograms.h"
 #include "model/mappings.h"
@@ -24,6 +25,7 @@ struct model {
 	struct syscalls *syscalls;
 	struct series *series;
 	struct coverage *coverage;
+	struct depths depths;
 	bool has_run;
 	struct record_run run;
 	VEC(struct record_function) functions; /* by id; name NULL where none was announced */
@@ -76,6 +78,7 @@ void model_free(struct model *model)
 		return;
 	vec_done(&model->functions);
 	coverage_free(model->coverage);
+	depths_done(&model->depths);
 	syscalls_free(model->syscalls);
 	series_free(model->series);
 	event_counts_free(model->events);
@@ -257,6 +260,8 @@ static uint64_t record_time_ns(const struct record *record)
 		return record->cut.time_ns;
 	case RECORD_SAMPLE:
 		return record->sample.time_ns;
+	case RECORD_DEPTH:
+		return record->depth_change.time_ns;
 	default:
 		return 0;
 	}
@@ -328,6 +333,10 @@ int model_apply(const struct record *record, void *userdata)
 		return series_add_site(model->series, &record->sample_site);
 	case RECORD_SAMPLE_END:
 		return series_end(model->series, &record->sample_end);
+	case RECORD_DEPTH:
+		return depths_change(&model->depths, &record->depth_change);
+	case RECORD_OVERHEAD:
+		return depths_overhead(&model->depths, &record->overhead);
 	case RECORD_OCCURRENCE:
 	case RECORD_SYMBOL:
 	case RECORD_JIT_CODE:
@@ -518,4 +527,19 @@ size_t model_n_syscalls(const struct model *model)
 const struct model_syscalls *model_syscalls(const struct model *model, size_t index)
 {
 	return syscalls_get(model->syscalls, index);
+}
+
+size_t model_n_depth_changes(const struct model *model)
+{
+	return model->depths.changes.len;
+}
+
+const struct record_depth_change *model_depth_change(const struct model *model, size_t index)
+{
+	return &model->depths.changes.data[index];
+}
+
+const struct record_overhead *model_overhead(const struct model *model)
+{
+	return model->depths.has_overhead ? &model->depths.overhead : NULL;
 }

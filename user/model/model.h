@@ -108,6 +108,12 @@ const struct record_stack_check *model_stack_check(const struct model *model);
 size_t model_n_stacks_differ(const struct model *model);
 const struct record_stack_differs *model_stack_differs(const struct model *model, size_t index);
 
+/* Changes of depth, in their order; there are none but with --max-overhead. */
+size_t model_n_depth_changes(const struct model *model);
+const struct record_depth_change *model_depth_change(const struct model *model, size_t index);
+/* What the run costs its processes; NULL: without --max-overhead. */
+const struct record_overhead *model_overhead(const struct model *model);
+
 /* What processes and sites held over the run: model/series.h. */
 const struct series *model_series(const struct model *model);
 

@@ -183,6 +183,7 @@ int processes_begin(struct processes *processes, const struct record_process *re
 	image->prev_slot = record->prev_slot;
 	image->root = record->root;
 	image->inherits = record->inherits && record->parent_slot != RECORD_NO_SLOT;
+	image->depth = record->depth;
 	image->start_ns = record->time_ns;
 	image->cuts = processes->cuts;
 	image->comm = comm;

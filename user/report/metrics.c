@@ -139,7 +139,18 @@ static const struct process_metric process_metrics[] = {
 
 static bool is_of(enum metric_of runs, const struct view *view)
 {
-	return runs == OF_ALL_RUNS || (runs == OF_SAMPLES) == view_is_sampled(view_model(view));
+	if (runs == OF_ALL_CALLS)
+		return !view_is_sampled(view_model(view));
+	return runs == OF_ALL_RUNS || view_has_estimates(view_model(view));
+}
+
+/* Of a run whose depth changes each image is of one kind. */
+static bool is_of_image(enum metric_of runs, const struct view *view,
+			const struct view_process *process)
+{
+	bool is_sampled = view_image_is_sampled(view_model(view), process->image);
+
+	return runs == OF_ALL_RUNS || (runs == OF_SAMPLES) == is_sampled;
 }
 
 static void put_processes(struct metrics_out *out, const struct view *view)
@@ -153,7 +164,8 @@ static void put_processes(struct metrics_out *out, const struct view *view)
 		for (size_t j = 0; j < view_n_processes(view); j++) {
 			const struct view_process *process = view_process(view, j);
 
-			if (!process->image->has_totals)
+			if (!process->image->has_totals ||
+			    !is_of_image(metric->runs, view, process))
 				continue;
 			process_labels(out, process->image);
 			metrics_out_i64(out, "", metric->of(process));
@@ -240,6 +252,8 @@ static void put_sites(struct metrics_out *out, const struct view *view)
 		for (size_t j = 0; j < view_n_processes(view); j++) {
 			const struct view_process *process = view_process(view, j);
 
+			if (!is_of_image(site_metrics[i].runs, view, process))
+				continue;
 			for (size_t k = 0; k < process->n_sites && (top == 0 || k < top); k++) {
 				site_labels(out, process, &process->sites[k]);
 				metrics_out_i64(out, "", site_metrics[i].of(&process->sites[k]));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json/json_coverage.h"
 
+#include "report/json/json_process.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -106,6 +108,44 @@ static struct json_object *budget_json(struct json_out *out, const struct report
 	return json;
 }
 
+static struct json_object *overhead_json(struct json_out *out, const struct view *view)
+{
+	const struct record_overhead *overhead = model_overhead(view_model(view));
+	struct json_object *json = json_out_new(out);
+
+	json_out_u64(out, json, "max_ppm", overhead->max_ppm);
+	json_out_u64(out, json, "predicted_ppm", overhead->predicted_ppm);
+	json_out_known(out, json, "measured_ppm", overhead->measured_ppm != UINT64_MAX,
+		       overhead->measured_ppm);
+	json_out_u64(out, json, "cpu_ns", overhead->cpu_ns);
+	json_out_u64(out, json, "call_ns", overhead->call_ns);
+	return json;
+}
+
+/* Changes, in their order; before the first it is "exact". */
+static struct json_object *depths_json(struct json_out *out, const struct model *model)
+{
+	const struct record_run *run = model_run(model);
+	struct json_object *json = json_object_new_array();
+
+	for (size_t i = 0; json && i < model_n_depth_changes(model); i++) {
+		const struct record_depth_change *change = model_depth_change(model, i);
+		bool known = change->predicted_ppm != UINT64_MAX;
+		struct json_object *one = json_out_new(out);
+
+		json_out_u64(out, one, "at_ns", change->time_ns - (run ? run->start_ns : 0));
+		json_out_string(out, one, "depth", json_depth_name(change->depth));
+		json_out_known(out, one, "calls_per_s", known, change->calls_per_s);
+		json_out_known(out, one, "exact_ppm", known, change->predicted_ppm);
+		if (!one || json_object_array_add(json, one) < 0) {
+			json_object_put(one);
+			out->error = -ENOMEM;
+			break;
+		}
+	}
+	return json;
+}
+
 void json_coverage(struct json_out *out, const struct view *view)
 {
 	static const struct record_coverage nothing;
@@ -139,6 +179,11 @@ void json_coverage(struct json_out *out, const struct view *view)
 	/* Only a service's reports have it. */
 	if (view_opts(view)->budget)
 		json_out_add(out, json, "budget", budget_json(out, view_opts(view)->budget));
+	/* Of a run with --max-overhead. */
+	if (model_overhead(view_model(view))) {
+		json_out_add(out, json, "overhead", overhead_json(out, view));
+		json_out_add(out, json, "depths", depths_json(out, view_model(view)));
+	}
 	json_out_add(out, json, "unprobed", unprobed_json(out, view_model(view)));
 	json_out_put(out, json);
 }

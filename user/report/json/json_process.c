@@ -11,6 +11,17 @@
 
 #include <inttypes.h>
 
+const char *json_depth_name(enum record_depth depth)
+{
+	static const char *const names[] = {
+		[RECORD_DEPTH_EXACT] = "exact",
+		[RECORD_DEPTH_SAMPLED] = "sampled",
+		[RECORD_DEPTH_GROWTH] = "growth",
+	};
+
+	return names[depth];
+}
+
 static struct json_object *end_json(struct json_out *out, const struct model_process *image)
 {
 	struct json_object *json = json_out_new(out);
@@ -21,6 +32,8 @@ static struct json_object *end_json(struct json_out *out, const struct model_pro
 	json_out_known(out, json, "exit", exited, image->end_value);
 	json_out_known(out, json, "signal", killed, image->end_value);
 	json_out_bool(out, json, "oom", image->oom);
+	if (image->how == RECORD_END_DEPTH)
+		json_out_bool(out, json, "depth_changed", true);
 	return json;
 }
 
@@ -84,6 +97,9 @@ void json_process_head(struct json_out *out, const struct view *view,
 	json_out_known(out, json, "pid", image->known, image->pid);
 	json_out_string(out, json, "comm", image->comm);
 	json_out_string(out, json, "exe", image->exe);
+	/* Of a run with --max-overhead. */
+	if (model_overhead(view_model(view)))
+		json_out_string(out, json, "depth", json_depth_name(image->depth));
 	if (image->ended)
 		json_out_add(out, json, "end", end_json(out, image));
 	else
@@ -91,7 +107,7 @@ void json_process_head(struct json_out *out, const struct view *view,
 	json_out_add(out, json, "alloc",
 		     alloc_json(out, &process->totals,
 				view_has_allocations(view) && image->has_totals,
-				view_is_sampled(view_model(view))));
+				view_image_is_sampled(view_model(view), image)));
 	json_out_put_members(out, json);
 }
 

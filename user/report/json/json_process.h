@@ -19,4 +19,7 @@ void json_process_findings(struct json_out *out, const struct view *view,
 /* Writes the array of those that ended long ago, summed by what they ran. */
 void json_ended(struct json_out *out, const struct view *view);
 
+/* "exact", "sampled", "growth". */
+const char *json_depth_name(enum record_depth depth);
+
 #endif

@@ -43,6 +43,9 @@ static void state_text(const struct model_process *image, struct strbuf *out)
 	case RECORD_END_UNKNOWN:
 		strbuf_adds(out, "ended");
 		break;
+	case RECORD_END_DEPTH:
+		strbuf_adds(out, "goes on at another depth");
+		break;
 	}
 	if (image->oom)
 		strbuf_adds(out, " (out of memory)");
@@ -58,7 +61,7 @@ static void state_word(const struct model_process *image, struct strbuf *out)
 	else if (image->how == RECORD_END_SIGNAL)
 		strbuf_addf(out, "signal %d", image->end_value);
 	else
-		strbuf_adds(out, "exec");
+		strbuf_adds(out, image->how == RECORD_END_DEPTH ? "depth" : "exec");
 }
 
 static bool holds_anything(const struct view_process *process)
@@ -265,7 +268,7 @@ static void heap_totals(struct table *t, const struct view_process *process)
 	const struct record_totals *totals = &process->totals;
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	const struct view_estimate estimate = view_estimate_totals(totals);
-	bool is_sampled = view_is_sampled(view_model(t->view));
+	bool is_sampled = view_image_is_sampled(view_model(t->view), process->image);
 	char rate[TABLE_NUMBER_LEN];
 
 	strbuf_adds(&line, "  heap: ");
@@ -312,10 +315,11 @@ static void process_section(struct table *t, const struct view_process *process)
 
 	process_head(t, process);
 	table_death(t, process);
-	if (!process->image->has_totals)
-		strbuf_adds(&t->out, "  heap: not counted\n");
-	else
+	table_process_depth(t, process);
+	if (process->image->has_totals)
 		heap_totals(t, process);
+	else if (process->image->depth != RECORD_DEPTH_GROWTH)
+		strbuf_adds(&t->out, "  heap: not counted\n");
 	if (process->has_mmap)
 		mmap_totals(t, process);
 	table_resident(t, process);
@@ -441,6 +445,21 @@ static void grand_calls(struct table *t, const struct record_totals *sum, bool e
 		    table_plural(sum->frees));
 }
 
+/* Of another depth: what it held here may be gone, and it is not another process. */
+static bool goes_on(const struct view_process *process)
+{
+	return process->image->ended && process->image->how == RECORD_END_DEPTH;
+}
+
+static size_t n_of_processes(struct view_process *const *processes, size_t n_images)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_images; i++)
+		n += !goes_on(processes[i]);
+	return n;
+}
+
 /*
  * Of all processes together, which have no peak in common. What those held that ended long ago is
  * nobody's any more.
@@ -454,7 +473,11 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 	uint64_t n_ended = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		add_totals(&sum, &processes[i]->totals);
+		struct record_totals totals = processes[i]->totals;
+
+		if (goes_on(processes[i]))
+			totals.live_bytes = totals.live_blocks = 0;
+		add_totals(&sum, &totals);
 		exact &= processes[i]->exact;
 	}
 	for (size_t i = 0; i < model_n_ended(view_model(t->view)); i++) {
@@ -467,7 +490,7 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 		n_ended += ended->processes;
 		exact &= totals.lost == 0;
 	}
-	strbuf_addf(&line, "all %" PRIu64 " processes: ", n + n_ended);
+	strbuf_addf(&line, "all %" PRIu64 " processes: ", n_ended + n_of_processes(processes, n));
 	estimate = view_estimate_totals(&sum);
 	add_live(&line, sum.live_bytes, sum.live_blocks, "block", exact, &estimate);
 	grand_calls(t, &sum, exact, &line);
@@ -492,7 +515,7 @@ static int all_processes(struct table *t, struct view_process **processes, size_
 		strbuf_addf(&t->out, "… %zu more process%s that allocated nothing\n", n_idle,
 			    n_idle == 1 ? "" : "es");
 	r = ended_processes(t);
-	if (n > 1)
+	if (n_of_processes(processes, n) > 1)
 		grand_totals(t, processes, n);
 	return r;
 }

@@ -25,5 +25,8 @@ void table_death(struct table *t, const struct view_process *process);
 int table_groups(struct table *t);
 void table_resident(struct table *t, const struct view_process *process);
 void table_coverage(struct table *t);
+/* Both nothing but with --max-overhead: how closely an image was looked at, and what that cost. */
+void table_process_depth(struct table *t, const struct view_process *process);
+void table_depths(struct table *t);
 
 #endif

@@ -46,7 +46,8 @@ static void cut_off_words(const struct view *view, uint64_t lost, struct strbuf 
 static void coverage_words(const struct view *view, const struct record_coverage *coverage,
 			   struct strbuf *line)
 {
-	bool is_sampled = view_is_sampled(view_model(view));
+	const struct model *model = view_model(view);
+	bool is_sampled = view_is_sampled(model), changes = model_n_depth_changes(model) > 0;
 	uint64_t lost = 0;
 
 	if (nothing_counted(coverage)) {
@@ -66,6 +67,9 @@ static void coverage_words(const struct view *view, const struct record_coverage
 		strbuf_adds(line, "none lost: totals are exact");
 		if (lost > 0)
 			strbuf_addf(line, "; of stacks or names LOST: %" PRIu64, lost);
+	} else if (lost == 0 && changes) {
+		strbuf_adds(line, "none lost: totals are exact, or ESTIMATES, as each "
+				  "process says, of the time that it says");
 	} else if (lost == 0 && is_sampled) {
 		strbuf_adds(line, "none lost: totals are ESTIMATES, not exact");
 	} else if (lost == 0) {
@@ -224,6 +228,7 @@ void table_coverage(struct table *t)
 		stacks(t, coverage);
 	stack_check(t);
 	budget(t);
+	table_depths(t);
 	kernel(t);
 	unprobed(t);
 	if (strbuf_error(&line) < 0)

@@ -30,7 +30,7 @@ const char *table_at_least(const struct table *t, bool exact)
 {
 	if (exact)
 		return "";
-	return view_is_sampled(view_model(t->view)) ? "~" : "≥";
+	return view_has_estimates(view_model(t->view)) ? "~" : "≥";
 }
 
 void table_estimated_calls(struct table *t, const struct record_totals *totals)

@@ -68,7 +68,8 @@ static int add_process(struct view *view, struct symbols *symbols,
 
 	if (r < 0)
 		return r;
-	process.exact = (view->exact || view->all_attributed) && image->totals.lost == 0;
+	process.exact = (view->exact || view->all_attributed) && image->totals.lost == 0 &&
+			image->depth == RECORD_DEPTH_EXACT;
 	view_clamp(&process.totals.live_bytes, &process.exact);
 	view_clamp(&process.totals.live_blocks, &process.exact);
 	view_clamp(&process.totals.peak_bytes, &process.exact);
@@ -278,7 +279,7 @@ bool view_job(const struct view *view, const struct view_event **ret_event)
 
 bool view_is_exact(const struct view *view)
 {
-	return view->exact;
+	return view->exact && model_n_depth_changes(view->model) == 0;
 }
 
 const char *view_filters(const struct view *view)

@@ -93,7 +93,7 @@ static int add_heap_site(struct collector *c, const struct model_process *image,
 {
 	const struct record_site *v = &from->values;
 	bool is_live = v->live_blocks > 0;
-	bool is_sampled = view_is_sampled(c->resolver.model);
+	bool is_sampled = view_image_is_sampled(c->resolver.model, image);
 	struct view_site values = {
 		.class = VIEW_HEAP,
 		.live_bytes = v->live_bytes,

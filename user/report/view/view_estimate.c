@@ -53,3 +53,16 @@ bool view_is_sampled(const struct model *model)
 
 	return run && run->sampled;
 }
+
+bool view_image_is_sampled(const struct model *model, const struct model_process *image)
+{
+	return view_is_sampled(model) || image->depth == RECORD_DEPTH_SAMPLED;
+}
+
+bool view_has_estimates(const struct model *model)
+{
+	for (size_t i = 0; i < model_n_depth_changes(model); i++)
+		if (model_depth_change(model, i)->depth == RECORD_DEPTH_SAMPLED)
+			return true;
+	return view_is_sampled(model);
+}

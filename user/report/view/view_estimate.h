@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct model;
+struct model_process;
 struct record_totals;
 
 /* Below it a normal distribution is a poor likeness of Poisson's: reports say how few there are. */
@@ -35,7 +36,9 @@ struct view_sampled {
 struct view_estimate view_estimate(uint64_t interval, const struct view_sampled *sampled);
 struct view_estimate view_estimate_totals(const struct record_totals *totals);
 
-/* Are a run's figures estimates? */
+/* Are all of a run's figures estimates, those of one image, or those of any? */
 bool view_is_sampled(const struct model *model);
+bool view_image_is_sampled(const struct model *model, const struct model_process *image);
+bool view_has_estimates(const struct model *model);
 
 #endif

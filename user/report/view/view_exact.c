@@ -35,6 +35,7 @@ bool view_saw_all(const struct model *model, const struct model_process *image)
 {
 	const struct record_coverage *coverage = model_coverage(model);
 
-	return coverage && (coverage->exact || view_losses_attributed(model)) &&
-	       image->totals.lost == 0 && image->totals.missed_frees == 0;
+	return coverage && image->depth == RECORD_DEPTH_EXACT &&
+	       (coverage->exact || view_losses_attributed(model)) && image->totals.lost == 0 &&
+	       image->totals.missed_frees == 0;
 }

@@ -212,14 +212,17 @@ static bool in_sampling_library(const struct view_place *place)
 
 /*
  * Of the library that samples for a program, only what the program has called is shown: malloc,
- * behind the frame that stands for all samples.
+ * behind the frame that stands for all samples. At exact depth that is the next allocator's, which
+ * comes first; of the library, which has passed the call on, nothing is.
  */
-static void leave_out_sampler(struct view_stack *stack)
+static void leave_out_sampler(struct view_stack *stack, const struct record_function *function)
 {
+	bool keeps_one = strcmp(function->name, RECORD_SAMPLED_NAME) == 0;
 	size_t n = 1;
 
-	while (n + 1 < stack->n_places && in_sampling_library(stack->places[n]) &&
-	       in_sampling_library(stack->places[n + 1]))
+	while (n < stack->n_places && in_sampling_library(stack->places[n]) &&
+	       (!keeps_one ||
+		(n + 1 < stack->n_places && in_sampling_library(stack->places[n + 1]))))
 		n++;
 	if (n == 1)
 		return;
@@ -246,7 +249,7 @@ int view_resolve_site(const struct view_resolver *resolver, const struct model_p
 	if (r == 0)
 		r = add_callers(resolver, from, ret_stack);
 	if (r == 0 && function)
-		leave_out_sampler(ret_stack);
+		leave_out_sampler(ret_stack, function);
 	return r;
 }
 

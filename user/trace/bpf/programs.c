@@ -231,7 +231,7 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	bpf_program__set_autoload(skel->progs.on_checkpoint, opts->checkpoints);
 	bpf_program__set_autoload(skel->progs.on_mark, knows_forms(opts));
 	bpf_program__set_autoload(skel->progs.on_sample, opts->sampled);
-	if (opts->sampled) {
+	if (opts->sampled && !opts->both) {
 		bpf_program__set_autoload(skel->progs.on_session, false);
 		bpf_program__set_autoload(skel->progs.on_entry, false);
 		bpf_program__set_autoload(skel->progs.on_return, false);
@@ -306,7 +306,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_sampled = opts->sampled;
 	/* What an allocator maps is told by its calls in flight, which nobody sees of samples. */
-	skel->rodata->knob_regions = opts->allocations && !opts->sampled;
+	skel->rodata->knob_regions = opts->allocations && (!opts->sampled || opts->both);
 	skel->rodata->knob_unwind = opts->unwind;
 	set_rule(skel, &opts->rule);
 	choose_programs(skel, opts);
@@ -330,6 +330,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	p->control = &skel->data_control->control;
 	p->next_slot = &skel->data_slots->next_slot;
 	p->traits = skel->data_traits->function_traits;
+	programs_want_samples(p, opts->sampled && !opts->both);
 	return map_arrays(p);
 }
 
@@ -341,6 +342,22 @@ static bool can_unwind(void)
 #else
 	return false;
 #endif
+}
+
+bool programs_has_samples(const struct programs *programs, uint32_t slot)
+{
+	return programs->procs[slot].sample_interval & ABI_SAMPLE_IMAGE;
+}
+
+void programs_want_samples(struct programs *programs, bool samples)
+{
+	__atomic_store_n(&programs->control->samples, samples, __ATOMIC_RELEASE);
+}
+
+void programs_set_samples(struct programs *programs, uint32_t slot, bool samples)
+{
+	__atomic_store_n(&programs->procs[slot].sample_interval, samples ? ABI_SAMPLE_IMAGE : 0,
+			 __ATOMIC_RELEASE);
 }
 
 static int loaded_fd(const struct bpf_program *prog)
@@ -444,7 +461,6 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	p->types_fd = kernel_types_open("memtraced");
 	p->max_procs = opts->max_procs;
 	p->unwind = opts->unwind;
-	p->sampled = opts->sampled;
 	p->check_stacks = opts->check_stacks;
 	libbpf_set_print(libbpf_print);
 	raise_memlock();

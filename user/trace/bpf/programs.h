@@ -53,6 +53,7 @@ struct programs_opts {
 	uint32_t check_stacks;
 	bool allocations; /* else only what jobs need: */
 	bool sampled;	  /* those that processes show: bpf/abi_sample.h */
+	bool both;	  /* with `sampled`: calls as well, each image is of one kind */
 	bool code;	  /* mappings of executable files are reported */
 	bool floor;	  /* empty programs in the probes: nothing is counted */
 	bool checkpoints; /* on_checkpoint is wanted */
@@ -70,7 +71,7 @@ struct programs {
 	uint32_t *next_slot;	      /* shared with the programs */
 	uint8_t *traits;	      /* ABI_TRAITS, by function id; shared with the programs */
 	uint32_t max_procs;
-	bool unwind, sampled; /* as in struct programs_opts */
+	bool unwind; /* as in struct programs_opts */
 	uint32_t check_stacks;
 	size_t procs_len, sites_len;
 	/* kernel/preemption.h: raw tracepoints are; those of system calls, raw or of single ones */
@@ -98,6 +99,13 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 /* Unloads; maps and programs go with it. NULL is legal. */
 void programs_free(struct programs *programs);
 DEFINE_CLEANUP(struct programs, programs_free)
+
+/* Are the blocks of the slot's image samples? */
+bool programs_has_samples(const struct programs *programs, uint32_t slot);
+/* New images, of the programs' making, have samples from now on; or calls. */
+void programs_want_samples(struct programs *programs, bool samples);
+/* The same of one that user space makes, or that nothing has been counted of. */
+void programs_set_samples(struct programs *programs, uint32_t slot, bool samples);
 
 /*
  * The program for entries and exit sites, loaded when it is first asked for: half of what loading

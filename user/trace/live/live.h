@@ -51,6 +51,7 @@ struct live_opts {
 	bool heap_errors;    /* where blocks are freed is remembered, for double frees */
 	bool free_stacks;    /* where a site's blocks are freed is counted */
 	bool sampled;	     /* allocations: those that processes show by USDT probes */
+	bool both;	     /* with that: both, live_set_depth says which; calls at first */
 	bool floor;	     /* probes with empty programs: nothing is counted */
 	bool unwind;	     /* user stacks by call frame information, else by frame pointers */
 	bool unwind_refused; /* these, since the kernel refuses programs with the other walk */
@@ -161,6 +162,23 @@ uint64_t live_lost(const struct live *live);
 void live_end_probes(struct live *live);
 /* For how long that was so, of the time it was asked for: a loss of later cuts; 0: none. */
 void live_set_untraced(struct live *live, uint64_t untraced_ns);
+
+/*
+ * With opts.both: from now on allocations are looked at so. What runs ends as an image and goes on
+ * as another one, which knows nothing of earlier blocks; the records of all that go to fn.
+ */
+int live_set_depth(struct live *live, const struct record_depth_change *change, record_fn fn,
+		   void *userdata);
+/* What the probes' programs took so far, while run_stats_open counts. 0 or negative errno. */
+struct run_stats;
+int live_run_stats(const struct live *live, struct run_stats *ret_stats);
+enum record_depth live_depth(const struct live *live);
+/* Can any of what is mapped show samples? */
+bool live_has_samples(const struct live *live);
+/* Thread groups that run and count; for one after the other from *index on; 0: no more. */
+pid_t live_next_pid(const struct live *live, size_t *index);
+/* Estimated calls per second by what samples have shown so far. See trace/live/live_depth.c. */
+uint64_t live_sampled_calls(const struct live *live);
 
 /* Has any process met the rule so far? */
 bool live_any_traced(const struct live *live);

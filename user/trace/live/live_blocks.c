@@ -116,7 +116,8 @@ static size_t without_repeats(struct live_block *blocks, size_t n)
 int live_blocks(const struct live *live, uint32_t slot, uint64_t deadline_ns,
 		struct live_block **ret_blocks, size_t *ret_n)
 {
-	struct collection c = { .slot = slot, .sampled = live->programs->sampled };
+	struct collection c = { .slot = slot,
+				.sampled = programs_has_samples(live->programs, slot) };
 	int r = 0;
 
 	if (live->programs->procs[slot].parent != ABI_NO_SLOT)

@@ -120,7 +120,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		.before_unread = process->before_unread,
 	};
 
-	if (live->opts.sampled)
+	if (process->depth == RECORD_DEPTH_SAMPLED)
 		t.sample_interval = ABI_SAMPLE_INTERVAL(proc);
 	else
 		t.failed = proc->failed;
@@ -150,7 +150,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 	/* A block ends by a free that was seen, or by one that was missed. */
 	t.frees = t.allocs + t.inherited_blocks + (int64_t)process->before_blocks - t.live_blocks -
 		  t.missed_frees;
-	if (live->opts.sampled && (int64_t)t.frees < 0)
+	if (process->depth == RECORD_DEPTH_SAMPLED && (int64_t)t.frees < 0)
 		t.frees = 0; /* each of these estimates was rounded */
 	return t;
 }
@@ -261,8 +261,8 @@ static int emit_snapshot(struct live *live, const struct snapshot *snapshot, boo
 			continue;
 		from = at;
 		count = sites_of(sites, n, &at, slot);
-		/* with empty programs there are no totals, which is not the same as zeros */
-		if (!live->opts.floor)
+		/* where nothing is counted there are no totals, which is not the same as zeros */
+		if (!live->opts.floor && process->depth != RECORD_DEPTH_GROWTH)
 			r = emit_process(live, process, sites + from, count, &notes,
 					 process->ended ? &live->settled : &live->running);
 		if (r)
@@ -286,7 +286,7 @@ static int emit_coverage(struct live *live)
 	counts[LOSS_UNWIND_TABLES] = live->tables ? unwind_tables_refused(live->tables) : 0;
 	counts[LOSS_NOT_RUN] = live_jobs_missed(live);
 	counts[LOSS_CUT] = live->cut_torn;
-	record.coverage.exact = !live->opts.sampled;
+	record.coverage.exact = !live->opts.sampled || live->opts.both;
 	for (size_t i = 0; i < LOSSES; i++) {
 		if (!counts[i])
 			continue;

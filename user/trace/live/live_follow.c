@@ -41,6 +41,8 @@ int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_pr
 	process->image = live->programs->procs[slot].image;
 	process->pid = pid;
 	process->prev_image = RECORD_NO_SLOT;
+	process->depth = live->depth;
+	live_depth_settle(live, process);
 	live->processes.data[slot] = process;
 	*ret = process;
 	return 0;
@@ -101,6 +103,7 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 		.time_ns = time_ns,
 		.comm = process->comm,
 		.exe = exe,
+		.depth = process->depth,
 	};
 	live->any_traced = true;
 	r = live_emit(live, &record);
@@ -127,8 +130,8 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static int emit_end(struct live *live, struct live_process *process, enum record_end how, int value,
-		    uint64_t time_ns)
+int live_end_image(struct live *live, struct live_process *process, enum record_end how, int value,
+		   uint64_t time_ns)
 {
 	struct record record = {
 		.type = RECORD_PROCESS_END,
@@ -177,7 +180,8 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 			     .prev_slot = RECORD_NO_SLOT,
 			     .inherits = true,
 			     .time_ns = ev->head.time_ns,
-			     .comm = ev->comm },
+			     .comm = ev->comm,
+			     .depth = live->depth },
 	};
 
 	if (r)
@@ -271,7 +275,7 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 {
 	struct live_process *old = live_process_at(live, ev->old_slot), *process;
 	bool replaced = old && !(ev->flags & ABI_PROCESS_SHARES_MM);
-	int r = replaced ? emit_end(live, old, RECORD_END_EXEC, 0, ev->head.time_ns) : 0;
+	int r = replaced ? live_end_image(live, old, RECORD_END_EXEC, 0, ev->head.time_ns) : 0;
 
 	if (r ||
 	    ev->head.slot == ABI_NO_SLOT) /* the new image is not counted, nor what it starts */
@@ -312,11 +316,12 @@ static int on_exited(struct live *live, const struct abi_ev_process *ev)
 		return 0;
 	memcpy(process->comm, ev->comm, sizeof(process->comm));
 	if (ev->exit_code == UINT32_MAX)
-		return emit_end(live, process, RECORD_END_UNKNOWN, 0, ev->head.time_ns);
+		return live_end_image(live, process, RECORD_END_UNKNOWN, 0, ev->head.time_ns);
 	if (WIFSIGNALED(status))
-		return emit_end(live, process, RECORD_END_SIGNAL, WTERMSIG(status),
-				ev->head.time_ns);
-	return emit_end(live, process, RECORD_END_EXIT, WEXITSTATUS(status), ev->head.time_ns);
+		return live_end_image(live, process, RECORD_END_SIGNAL, WTERMSIG(status),
+				      ev->head.time_ns);
+	return live_end_image(live, process, RECORD_END_EXIT, WEXITSTATUS(status),
+			      ev->head.time_ns);
 }
 
 /* A process of the host or cgroup did something for the first time. */

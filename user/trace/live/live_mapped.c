@@ -20,7 +20,7 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 	size_t unprobed = object_unprobed(object);
 	int r;
 
-	if (!object_is_probed(object) || object_attached(object, owner))
+	if (!objects_probe(live->objects, object) || object_attached(object, owner))
 		return 0;
 	*ret_late = true;
 	if (owner)

@@ -54,7 +54,7 @@ static int load(struct live *live)
 		.find_vma =
 			features && features->rows[FEATURE_FIND_VMA].present && !live->opts.held,
 		.follow = live->opts.follow,
-		.whole_life = live->opts.held,
+		.whole_life = live->opts.held && !live->opts.both,
 		.max_procs = live->opts.follow ? SLOTS_FOLLOW : SLOTS_ALONE,
 		.room = live->opts.room,
 		.min_size = live->opts.min_size,
@@ -63,6 +63,7 @@ static int load(struct live *live)
 		.heap_errors = live->opts.heap_errors,
 		.free_stacks = live->opts.free_stacks,
 		.sampled = live->opts.sampled,
+		.both = live->opts.both,
 		.floor = live->opts.floor,
 		.checkpoints = live->opts.checkpoints,
 		.unwind = live->opts.unwind,
@@ -107,6 +108,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 		.path = opts->path,
 		.allocations = opts->allocations,
 		.sampled = opts->sampled,
+		.both = opts->both,
 		.checkpoints = opts->checkpoints,
 		.checkpoint_names = opts->checkpoint_names,
 	};
@@ -126,6 +128,8 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	if (opts->rule.scope == ABI_SCOPE_CGROUP)
 		live->opts.cgroup_fd = fcntl(opts->cgroup_fd, F_DUPFD_CLOEXEC, 0);
 	live->start_ns = clock_monotonic_ns();
+	if (opts->sampled && !opts->both)
+		live->depth = RECORD_DEPTH_SAMPLED;
 	if (opts->rule.scope == ABI_SCOPE_CGROUP && live->opts.cgroup_fd < 0)
 		return -errno;
 	live->losses[LOSS_FLOOR - ABI_LOSSES] = opts->floor;

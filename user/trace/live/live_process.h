@@ -59,8 +59,17 @@ void live_process_free(struct live_process *process);
 /* Everything that is mapped now, as of time_ns; in_time: the process has run none of it yet. */
 int live_map_process(struct live *live, struct live_process *process, uint64_t time_ns,
 		     bool in_time);
+/* Its end: what is left of its stacks goes before. */
+int live_end_image(struct live *live, struct live_process *process, enum record_end how, int value,
+		   uint64_t time_ns);
 int live_on_process_event(struct live *live, const struct abi_ev_process *ev);
 int live_activate(struct live *live, struct live_process *process, uint32_t owner);
+
+/* trace/live/live_depth.c: before anything is counted of it, the programs know it by its depth */
+void live_depth_settle(const struct live *live, const struct live_process *process);
+
+/* trace/live/live_targets.c: nobody has seen the slot, it can be used again */
+int live_give_back_slot(struct live *live, struct live_process *process);
 
 /*
  * trace/live/missing_allocators.c: counts the loss of a process, at its end and at cuts, in whose

@@ -24,7 +24,8 @@ static int emit_region(struct live *live, const struct live_process *process,
 			    .fn = fn },
 	};
 
-	return live_emit(live, &record);
+	/* What an allocator maps is told by its calls in flight, which only exact depth sees. */
+	return process->depth == RECORD_DEPTH_EXACT ? live_emit(live, &record) : 0;
 }
 
 static int emit_gone(struct live *live, const struct live_process *process, uint64_t start,

@@ -29,7 +29,7 @@ const char *live_kernel_lacks(const struct live *live, struct strbuf *out)
 /* Probes of samples have no returns: one link for many, or perf events. */
 static const char *path_name(const struct live *live)
 {
-	if (!live->opts.sampled)
+	if (live->depth != RECORD_DEPTH_SAMPLED)
 		return attach_path_name(live->opts.path);
 	return attach_path_name(live->programs->entry_type ? ATTACH_PATH_MULTI : ATTACH_PATH_PERF);
 }
@@ -49,7 +49,7 @@ static int describe_run(struct live *live)
 		.run = { .tool = live->opts.tool,
 			 .kernel = uname(&uts) ? "" : uts.release,
 			 .free_stacks = live->opts.free_stacks,
-			 .sampled = live->opts.sampled,
+			 .sampled = live->depth == RECORD_DEPTH_SAMPLED,
 			 .kernel_lacks = live_kernel_lacks(live, &lacks),
 			 .attach_path = live->opts.features ? path_name(live) : NULL,
 			 .start_realtime_ns =

@@ -71,6 +71,7 @@ struct live_process {
 	bool unwanted;	   /* only followed, as what it forks is */
 	bool alone;	   /* its executable has no allocator, and has none loaded */
 	bool unseen;	   /* LOSS_NO_ALLOCATOR was counted for it */
+	enum record_depth depth;
 	bool ended;
 	bool settled;	    /* ended, and its last values handed over */
 	bool own_links;	    /* cookies of links know it by its slot */
@@ -146,8 +147,9 @@ struct live {
 	uint64_t shared_ns;		     /* since when they are; UINT64_MAX: they are not */
 	bool run_described;
 	bool any_traced; /* some process met the rule */
-	bool cut_torn;	 /* LOSS_CUT */
-	bool cut_begun;	 /* the next cut is of an earlier moment: live_begin_cut */
+	enum record_depth depth;
+	bool cut_torn;	/* LOSS_CUT */
+	bool cut_begun; /* the next cut is of an earlier moment: live_begin_cut */
 	struct live_check check;
 	/* where records go during a drain */
 	record_fn fn;

@@ -36,8 +36,7 @@ static bool matches_rule(const struct live *live, const struct process_info *inf
 	return !rule->names || name_globs_match(rule->names, info->comm);
 }
 
-/* Nobody has seen the slot: it can be used again. */
-static int give_back_slot(struct live *live, struct live_process *process)
+int live_give_back_slot(struct live *live, struct live_process *process)
 {
 	struct abi_proc *proc = &live->programs->procs[process->slot];
 	uint32_t slot = process->slot, image = proc->image;
@@ -71,7 +70,7 @@ static int register_process(struct live *live, pid_t pid, struct live_process **
 	(*ret)->root = live->opts.rule.scope == ABI_SCOPE_PROCESSES;
 	r = urgent_add(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot);
 	if (r) {
-		int error = give_back_slot(live, *ret);
+		int error = live_give_back_slot(live, *ret);
 
 		return error ? error : r;
 	}

@@ -118,7 +118,7 @@ static int say_unseen(struct live *live, const struct live_process *process)
 
 	if (!object) /* gone before it could be looked at: its file has been named by another */
 		return 0;
-	if (live->opts.sampled)
+	if (live->opts.sampled && !live->opts.both)
 		strbuf_addf(&why,
 			    "no otel_memory probes in process %d (%s): nothing of it is counted",
 			    (int)process->pid, process->comm);
@@ -130,7 +130,8 @@ static int say_unseen(struct live *live, const struct live_process *process)
 	if (strbuf_error(&why))
 		return strbuf_error(&why);
 	record.unprobed =
-		(struct record_unprobed){ live->opts.sampled ? "otel_memory" : "any allocator",
+		(struct record_unprobed){ live->opts.sampled && !live->opts.both ? "otel_memory" :
+										   "any allocator",
 					  object_path(object), strbuf_str(&why) };
 	return live_emit(live, &record);
 }

@@ -61,10 +61,6 @@ static int add_probe(struct objects *objects, struct object *object, struct site
 			(probe->exits == PLAN_EXIT_ANY && path == ATTACH_PATH_EXIT);
 	int r;
 
-	if (objects->opts.sampled) {
-		site.semaphore_offset = probe->semaphore_offset;
-		return vec_push(&lists->sample, site);
-	}
 	if (probe->exits == PLAN_EXIT_NONE)
 		return path == ATTACH_PATH_SESSION ? vec_push(&lists->session, site) :
 						     vec_push(&lists->entry, site);
@@ -80,6 +76,23 @@ static int add_probe(struct objects *objects, struct object *object, struct site
 		return vec_push(&lists->session, site);
 	r = vec_push(&lists->ret, site);
 	return r ? r : vec_push(&lists->entry, site);
+}
+
+static int add_samples(struct object *object, struct site_lists *lists, uint32_t owner)
+{
+	int r = 0;
+
+	for (size_t i = 0; object->samples && i < object->samples->n_probes && r == 0; i++) {
+		const struct plan_probe *probe = &object->samples->probes[i];
+
+		r = vec_push(&lists->sample,
+			     (struct uprobe_site){ .offset = probe->entry_site,
+						   .cookie = ABI_COOKIE(object->first_sample_fn + i,
+									probe->kind, probe->args,
+									owner),
+						   .semaphore_offset = probe->semaphore_offset });
+	}
+	return r;
 }
 
 static int keep_link(const struct objects *objects, struct object *object, uint32_t owner, int fd)
@@ -148,7 +161,7 @@ static int attach_sizes(const struct objects *objects, struct object *object, ui
 	vec_foreach(&objects->sizes, size) {
 		_cleanup_(site_lists_done) struct site_lists lists = {};
 
-		for (size_t i = 0; i < object->plan->n_probes && r == 0; i++) {
+		for (size_t i = 0; object->plan && i < object->plan->n_probes && r == 0; i++) {
 			const struct plan_probe *probe = &object->plan->probes[i];
 			uint16_t fn = object->first_fn + i;
 			struct uprobe_site site = {
@@ -215,11 +228,13 @@ static int attach(struct objects *objects, struct object *object, uint32_t owner
 {
 	_cleanup_(site_lists_done) struct site_lists lists = {};
 	struct programs *p = objects->opts.programs;
+	bool calls = objects->opts.allocations && objects->depth == RECORD_DEPTH_EXACT;
 	int r = 0, entry_fd = -1;
 
-	for (size_t i = 0;
-	     objects->opts.allocations && object->plan && i < object->plan->n_probes && r == 0; i++)
+	for (size_t i = 0; calls && object->plan && i < object->plan->n_probes && r == 0; i++)
 		r = add_probe(objects, object, &lists, i, owner);
+	if (r == 0 && objects->depth == RECORD_DEPTH_SAMPLED)
+		r = add_samples(object, &lists, owner);
 	if (r == 0 && lists.entry.len) {
 		entry_fd = programs_entry_fd(p);
 		r = entry_fd < 0 ? entry_fd : 0;

@@ -45,6 +45,7 @@ static void object_free(struct object *object)
 	vec_done(&object->unprobed);
 	vec_done(&object->checkpoints.list);
 	plan_free(object->plan);
+	plan_free(object->samples);
 	if (object->fd >= 0)
 		close(object->fd);
 	free(object->path);
@@ -61,6 +62,7 @@ int objects_new(const struct objects_opts *opts, struct objects **ret_objects)
 		return -ENOMEM;
 	objects->opts = *opts;
 	objects->next_fn = FIRST_FUNCTION_ID;
+	objects->depth = opts->sampled && !opts->both ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_EXACT;
 	r = hashmap_new(&object_ops, &objects->by_file);
 	if (r)
 		return r;
@@ -122,10 +124,9 @@ static int unwind_add(const struct objects *objects, struct object *object, stru
 }
 
 /* Stacks of samples begin at any instruction, those of calls with a return address. */
-static enum unwind_rows_kind rows_kind(const struct objects *objects, const struct object *object)
+static enum unwind_rows_kind rows_kind(const struct object *object)
 {
-	return objects->opts.sampled && object_has_allocator(object) ? UNWIND_ROWS_FULL :
-								       UNWIND_ROWS_FITTING;
+	return object_has_samples(object) ? UNWIND_ROWS_FULL : UNWIND_ROWS_FITTING;
 }
 
 /* What is wanted of a file beside its probes. 0 or -ENOMEM. */
@@ -141,7 +142,7 @@ static int object_identify(const struct objects *objects, struct object *object,
 		memcpy(object->build_id, id, len);
 		object->build_id_len = len;
 	}
-	return unwind_add(objects, object, elf, rows_kind(objects, object));
+	return unwind_add(objects, object, elf, rows_kind(object));
 }
 
 /* Distances of inner frees from the probe, which both lie in one text segment. */
@@ -187,25 +188,31 @@ static int sample_spec(struct objects *objects, const struct abi_sample_spec *sp
 
 static int number_sample_specs(struct objects *objects, struct object *object)
 {
-	for (size_t i = 0; i < object->plan->n_probes; i++) {
-		int number = sample_spec(objects, &object->plan->probes[i].sample);
+	for (size_t i = 0; i < object->samples->n_probes; i++) {
+		int number = sample_spec(objects, &object->samples->probes[i].sample);
 
 		if (number < 0)
 			return number;
-		object->plan->probes[i].args = (uint16_t)number;
+		object->samples->probes[i].args = (uint16_t)number;
 	}
 	return 0;
 }
 
-/* What is probed in it: USDT probes, or the functions of allocators. */
+/*
+ * What is probed in it: USDT probes, the functions of allocators, or now these and now those. The
+ * library that samples passes calls on: they are counted where they arrive.
+ */
 static int plan_probes(struct objects *objects, struct object *object, struct elf_file *elf)
 {
-	int r;
+	bool is_stand_in = objects->opts.sampled && preload_is_library(object->path);
+	int r = 0;
 
-	if (!objects->opts.sampled)
-		return plan_new(elf, object->path, objects->opts.emulation, objects->opts.custom,
-				&object->plan);
-	r = sample_plan_new(elf, preload_is_library(object->path), &object->plan);
+	if (!objects->opts.sampled || (objects->opts.both && !is_stand_in))
+		r = plan_new(elf, object->path, objects->opts.emulation, objects->opts.custom,
+			     &object->plan);
+	if (r || !objects->opts.sampled)
+		return r;
+	r = sample_plan_new(elf, is_stand_in, &object->samples);
 	return r ? r : number_sample_specs(objects, object);
 }
 
@@ -213,6 +220,34 @@ static const struct unprobed only_64bit = {
 	"all functions",
 	"a 32-bit file: only 64-bit programs are traced",
 };
+
+static int number_functions(struct objects *objects, struct object *object)
+{
+	size_t n = object->plan ? object->plan->n_probes : 0;
+	size_t n_samples = object->samples ? object->samples->n_probes : 0;
+
+	if (objects->next_fn + n + n_samples > UINT16_MAX)
+		return -ENOSPC;
+	object->first_fn = objects->next_fn;
+	object->first_sample_fn = object->first_fn + n;
+	objects->next_fn += n + n_samples;
+	return 0;
+}
+
+static int list_skipped(struct object *object, const struct plan *plan)
+{
+	for (size_t i = 0; plan && i < plan->n_skipped; i++) {
+		const struct plan_skipped *s = &plan->skipped[i];
+		int r;
+
+		if (s->forwards)
+			continue;
+		r = vec_push(&object->unprobed, (struct unprobed){ s->function, s->why });
+		if (r)
+			return r;
+	}
+	return 0;
+}
 
 static int object_plan(struct objects *objects, struct object *object)
 {
@@ -234,25 +269,18 @@ static int object_plan(struct objects *objects, struct object *object)
 	r = object_identify(objects, object, elf);
 	if (r == 0 && objects->opts.checkpoints)
 		r = checkpoints_find(elf, objects->opts.checkpoint_names, &object->checkpoints);
+	if (r == 0)
+		r = number_functions(objects, object);
+	if (r == 0)
+		r = list_skipped(object, object->plan);
+	if (r == 0)
+		r = list_skipped(object, object->samples);
 	if (r || !object->plan)
 		return r;
-	if (objects->next_fn + object->plan->n_probes > UINT16_MAX)
-		return -ENOSPC;
 	object->marked = objects->opts.programs->mark_fd >= 0 && object->plan->n_marks > 0;
-	object->first_fn = objects->next_fn;
-	objects->next_fn += object->plan->n_probes;
 	for (size_t i = 0; i < object->plan->n_probes; i++)
 		objects->opts.programs->traits[object->first_fn + i] =
 			ABI_TRAITS(object->plan->probes[i].family, object->plan->probes[i].forms);
-	for (size_t i = 0; i < object->plan->n_skipped; i++) {
-		const struct plan_skipped *s = &object->plan->skipped[i];
-
-		if (s->forwards)
-			continue;
-		r = vec_push(&object->unprobed, (struct unprobed){ s->function, s->why });
-		if (r)
-			return r;
-	}
 	return add_inner_frees(objects, object);
 }
 
@@ -297,7 +325,42 @@ int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 
 bool object_has_allocator(const struct object *object)
 {
-	return object->plan && object->plan->n_probes > 0 && !object->refused;
+	bool has_calls = object->plan && object->plan->n_probes > 0;
+
+	return (has_calls && !object->refused) || object_has_samples(object);
+}
+
+bool object_has_samples(const struct object *object)
+{
+	return object->samples && object->samples->n_probes > 0 && !object->refused;
+}
+
+void objects_set_depth(struct objects *objects, enum record_depth depth)
+{
+	objects->depth = depth;
+}
+
+bool objects_probe(const struct objects *objects, const struct object *object)
+{
+	bool has_calls = object->plan && object->plan->n_probes > 0 && !object->refused;
+
+	if (object->checkpoints.list.len > 0 || object->marked)
+		return true;
+	switch (objects->depth) {
+	case RECORD_DEPTH_EXACT:
+		return has_calls;
+	case RECORD_DEPTH_SAMPLED:
+		return object_has_samples(object);
+	case RECORD_DEPTH_GROWTH:
+		return false;
+	}
+	return false;
+}
+
+/* For what all plans of a file say alike. */
+static const struct plan *any_plan(const struct object *object)
+{
+	return object->plan ? object->plan : object->samples;
 }
 
 bool object_is_probed(const struct object *object)
@@ -323,10 +386,10 @@ bool objects_have_checkpoint(const struct objects *objects, uint16_t function)
 
 bool object_is_near_allocator(const struct object *object, uint64_t file_offset)
 {
-	if (!object->plan)
-		return false;
-	for (size_t i = 0; i < object->plan->n_probes; i++) {
-		uint64_t at = object->plan->probes[i].function_offset;
+	const struct plan *plan = any_plan(object);
+
+	for (size_t i = 0; plan && i < plan->n_probes; i++) {
+		uint64_t at = plan->probes[i].function_offset;
 
 		if (file_offset + INNER_BEFORE >= at && file_offset < at + INNER_BEHIND)
 			return true;
@@ -336,12 +399,16 @@ bool object_is_near_allocator(const struct object *object, uint64_t file_offset)
 
 bool object_is_opaque(const struct object *object)
 {
-	return object->plan && object->plan->is_static_executable && !object->plan->has_symbols;
+	const struct plan *plan = any_plan(object);
+
+	return plan && plan->is_static_executable && !plan->has_symbols;
 }
 
 bool object_is_alone(const struct object *object)
 {
-	return object->is_32bit || (object->plan && !object->plan->loads_others);
+	const struct plan *plan = any_plan(object);
+
+	return object->is_32bit || (plan && !plan->loads_others);
 }
 
 const char *object_path(const struct object *object)
@@ -393,7 +460,7 @@ int objects_unwind(struct objects *objects, struct object *object, bool fully)
 	r = elf_file_new(object->fd, &elf);
 	if (r) /* changed since: what is known of it stays */
 		return r == -ENOMEM ? r : 0;
-	r = unwind_add(objects, object, elf, fully ? UNWIND_ROWS_FULL : rows_kind(objects, object));
+	r = unwind_add(objects, object, elf, fully ? UNWIND_ROWS_FULL : rows_kind(object));
 	return r ? r : objects_publish(objects, object);
 }
 
@@ -432,6 +499,8 @@ int objects_publish(struct objects *objects, struct object *object)
 
 	if (!object_is_probed(object))
 		file.verdict = object_is_alone(object) ? ABI_FILE_ALONE : ABI_FILE_NO_ALLOCATOR;
+	else if (!objects_probe(objects, object))
+		file.verdict = ABI_FILE_NO_ALLOCATOR; /* nobody needs to wait for probes */
 	else if (object_attached(object, 0))
 		file.verdict = ABI_FILE_SHARED_LINK;
 	return urgent_update(bpf_map__fd(objects->opts.programs->skel->maps.files), &key, &file);
@@ -450,24 +519,34 @@ size_t object_unprobed(const struct object *object)
 	return object->unprobed.len;
 }
 
-int object_describe(const struct object *object, record_fn fn, void *userdata)
+static int describe_plan(const struct object *object, const struct plan *plan, uint16_t first_fn,
+			 record_fn fn, void *userdata)
 {
-	int r;
-
-	for (size_t i = 0; object->plan && i < object->plan->n_probes; i++) {
-		const struct plan_probe *probe = &object->plan->probes[i];
+	for (size_t i = 0; plan && i < plan->n_probes; i++) {
+		const struct plan_probe *probe = &plan->probes[i];
 		const struct record record = {
 			.type = RECORD_FUNCTION,
-			.function = { .id = object->first_fn + i,
+			.function = { .id = first_fn + i,
 				      .name = probe->function,
 				      .object = object->path,
 				      .file_offset = probe->function_offset },
 		};
+		int r = fn(&record, userdata);
 
-		r = fn(&record, userdata);
 		if (r)
 			return r;
 	}
+	return 0;
+}
+
+int object_describe(const struct object *object, record_fn fn, void *userdata)
+{
+	int r = describe_plan(object, object->plan, object->first_fn, fn, userdata);
+
+	if (r == 0)
+		r = describe_plan(object, object->samples, object->first_sample_fn, fn, userdata);
+	if (r)
+		return r;
 	vec_foreach(&object->unprobed, u) {
 		const struct record record = {
 			.type = RECORD_UNPROBED,

@@ -28,8 +28,10 @@ struct object {
 	int fd;
 	char *path;
 	char open_path[32];
-	struct plan *plan; /* NULL: no ELF file of ours */
-	uint16_t first_fn; /* function id of plan->probes[0] */
+	struct plan *plan;	  /* NULL: no ELF file of ours */
+	struct plan *samples;	  /* its probes that show samples; NULL: they are not asked for */
+	uint16_t first_fn;	  /* function id of plan->probes[0], */
+	uint16_t first_sample_fn; /* and of samples->probes[0] */
 	struct stack_start start;
 	struct checkpoints checkpoints;
 	uint8_t build_id[RECORD_BUILD_ID_MAX];
@@ -55,6 +57,7 @@ struct objects {
 	struct hashmap *by_file;
 	VEC(struct object *) all;
 	uint32_t next_fn;
+	enum record_depth depth;
 	VEC(struct abi_sample_spec) sample_specs; /* as the programs have them */
 };
 

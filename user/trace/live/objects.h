@@ -29,6 +29,7 @@ struct objects_opts {
 	struct custom_allocators *custom;	/* borrowed; may be NULL */
 	bool allocations;    /* else only what is asked for by objects_add_sizes is probed */
 	bool sampled;	     /* of allocations, the USDT probes that show samples */
+	bool both;	     /* with `sampled`: calls and samples are planned; objects_set_depth */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
 	bool checkpoints;    /* trace/live/checkpoints.h */
 	char *const *checkpoint_names;
@@ -61,7 +62,9 @@ size_t objects_count(const struct objects *objects);
 struct object *objects_at(const struct objects *objects, size_t i);
 
 bool object_has_allocator(const struct object *object);
-/* Is there anything in it to attach to? */
+/* Does it show samples? */
+bool object_has_samples(const struct object *object);
+/* Is there anything in it to attach to, at any depth? */
 bool object_is_probed(const struct object *object);
 /* Is the function of that number in any? */
 bool objects_have_checkpoint(const struct objects *objects, uint16_t function);
@@ -103,6 +106,14 @@ int objects_attach(struct objects *objects, struct object *object, uint32_t owne
 
 /* Takes all probes out, of all objects: soon nothing is attached. What comes later is attached. */
 void objects_detach(struct objects *objects);
+
+/*
+ * What is attached from now on: calls, samples, or nothing. At first calls, and without `both` what
+ * it says there.
+ */
+void objects_set_depth(struct objects *objects, enum record_depth depth);
+/* Is there anything in it to attach at that depth? */
+bool objects_probe(const struct objects *objects, const struct object *object);
 
 /* Function and unprobed records of the object, to be emitted when it is new. */
 int object_describe(const struct object *object, record_fn fn, void *userdata);

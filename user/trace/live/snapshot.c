@@ -24,7 +24,6 @@ struct snapshot {
 	struct hashmap *by_key;
 	VEC(struct snapshot_site *) order;
 	struct snapshot_site *sorted;
-	bool sampled;			 /* blocks are samples: bpf/abi_sample.h */
 	VEC(uint32_t) forked;		 /* wanted slots that may hold inherited blocks */
 	struct inheritance *inheritance; /* read when there are forked ones, as are: */
 	struct heirs *heirs;
@@ -174,15 +173,15 @@ static int read_site_table(struct snapshot *s)
 	return r;
 }
 
-static uint16_t function_of(const struct snapshot *s, const struct abi_block *block)
+static uint16_t function_of(const struct snapshot *s, uint32_t slot, const struct abi_block *block)
 {
-	return s->sampled ? ABI_FN_SAMPLED : ABI_BLOCK_FN(block);
+	return programs_has_samples(s->programs, slot) ? ABI_FN_SAMPLED : ABI_BLOCK_FN(block);
 }
 
 /* For how many it counts, in the unit of abi_site_counts. */
-static int64_t blocks_of(const struct snapshot *s, const struct abi_block *block)
+static int64_t blocks_of(const struct snapshot *s, uint32_t slot, const struct abi_block *block)
 {
-	if (!s->sampled)
+	if (!programs_has_samples(s->programs, slot))
 		return 1;
 	return (int64_t)abi_sample_blocks(ABI_BLOCK_SIZE(block), ABI_SAMPLED_SIZE(block));
 }
@@ -196,7 +195,7 @@ static void add_age(const struct snapshot *s, struct snapshot_site *site,
 
 	if (block->tick >= s->young_tick) {
 		site->young_bytes += ABI_BLOCK_SIZE(block);
-		site->young_blocks += blocks_of(s, block);
+		site->young_blocks += blocks_of(s, site->slot, block);
 	}
 	if (site->fn == RECORD_BEFORE_ATTACH)
 		return;
@@ -220,14 +219,14 @@ static int add_inherited(struct snapshot *s, const struct walked_block *walked)
 
 		if (!inheritance_got(s->inheritance, *child, walked))
 			continue;
-		site = site_get(s, *child, function_of(s, block), block->stack);
+		site = site_get(s, *child, function_of(s, *child, block), block->stack);
 		if (!site)
 			return -ENOMEM;
 		site->inherited_bytes += size;
-		site->inherited_blocks += blocks_of(s, block);
+		site->inherited_blocks += blocks_of(s, site->slot, block);
 		site->counts.live_bytes += size;
-		site->counts.live_blocks += blocks_of(s, block);
-		if (s->sampled)
+		site->counts.live_blocks += blocks_of(s, site->slot, block);
+		if (programs_has_samples(s->programs, *child))
 			site->counts.blocks_variance += abi_sample_variance(
 				ABI_BLOCK_SIZE(block), ABI_SAMPLED_SIZE(block),
 				ABI_SAMPLE_INTERVAL(
@@ -246,7 +245,7 @@ static int on_block(const struct walked_block *walked, void *userdata)
 
 	if (walked->freed_era == BLOCK_LIVE && wanted(s, slot)) {
 		struct snapshot_site *site =
-			site_find(s, slot, function_of(s, block), block->stack);
+			site_find(s, slot, function_of(s, slot, block), block->stack);
 
 		/* Else it is of after the cut, or its site found no room, which was counted. */
 		if (site)
@@ -296,7 +295,7 @@ static int sort_sites(struct snapshot *s)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->order.len; i++) {
 		s->sorted[i] = *s->order.data[i];
-		if (s->sampled)
+		if (programs_has_samples(s->programs, s->sorted[i].slot))
 			round_blocks(&s->sorted[i]);
 	}
 	qsort(s->sorted, s->order.len, sizeof(*s->sorted), compare_sites);
@@ -335,7 +334,6 @@ int snapshot_new(const struct programs *programs, const struct snapshot_process 
 	s->n_processes = n;
 	s->young_tick = young_tick;
 	s->cut = programs->control->cut_epoch;
-	s->sampled = programs->sampled;
 	for (size_t i = 0; i < n; i++) {
 		any |= processes[i].wanted;
 		if (!processes[i].wanted || !processes[i].forked)

@@ -60,6 +60,8 @@ enum record_type {
 	RECORD_DEATH = 37,    /* who killed a process, before its end */
 	RECORD_LEAKS = 40,    /* what a leak check of a process has found */
 	RECORD_LEAK_TEXT,     /* and the text that was written of it, with wrong uses */
+	RECORD_DEPTH = 42,    /* allocations are looked at in another way from now on */
+	RECORD_OVERHEAD,      /* what the run costs its processes so far */
 	RECORD_SYMBOLS_UNREAD = 45, /* whose symbols could not be read; only in recordings */
 	RECORD_CUT_OFF = 63,	    /* what was recorded has no end; in no file, of who reads one */
 };
@@ -145,6 +147,8 @@ struct record {
 		struct record_stack_differs stack_differs;
 		struct record_jit_code jit_code;
 		struct record_symbols_unread symbols_unread;
+		struct record_depth_change depth_change;
+		struct record_overhead overhead;
 		struct record_heap_error heap_error;
 		struct record_fault fault;
 		struct record_death death;

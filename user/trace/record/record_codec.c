@@ -262,7 +262,11 @@ static bool is_sound(const struct record *record)
 {
 	switch (record->type) {
 	case RECORD_PROCESS_END:
-		return record->process_end.how <= RECORD_END_UNKNOWN;
+		return record->process_end.how <= RECORD_END_DEPTH;
+	case RECORD_PROCESS:
+		return record->process.depth <= RECORD_DEPTH_GROWTH;
+	case RECORD_DEPTH:
+		return record->depth_change.depth <= RECORD_DEPTH_GROWTH;
 	case RECORD_MAPPING:
 		return record->mapping.build_id_len <= RECORD_BUILD_ID_MAX;
 	default:

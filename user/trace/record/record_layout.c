@@ -35,17 +35,12 @@ static const struct field function_fields[] = {
 	END,
 };
 static const struct field process_fields[] = {
-	F(record_process, slot, FIELD_U32),
-	F(record_process, pid, FIELD_U32),
-	F(record_process, ppid, FIELD_U32),
-	F(record_process, parent_slot, FIELD_U32),
-	F(record_process, prev_slot, FIELD_U32),
-	F(record_process, root, FIELD_BOOL),
-	F(record_process, inherits, FIELD_BOOL),
-	F(record_process, time_ns, FIELD_U64),
-	F(record_process, comm, FIELD_STRING),
-	F(record_process, exe, FIELD_STRING),
-	END,
+	F(record_process, slot, FIELD_U32),	 F(record_process, pid, FIELD_U32),
+	F(record_process, ppid, FIELD_U32),	 F(record_process, parent_slot, FIELD_U32),
+	F(record_process, prev_slot, FIELD_U32), F(record_process, root, FIELD_BOOL),
+	F(record_process, inherits, FIELD_BOOL), F(record_process, time_ns, FIELD_U64),
+	F(record_process, comm, FIELD_STRING),	 F(record_process, exe, FIELD_STRING),
+	F(record_process, depth, FIELD_U32),	 END,
 };
 static const struct field process_end_fields[] = {
 	F(record_process_end, slot, FIELD_U32),	   F(record_process_end, how, FIELD_U32),
@@ -276,6 +271,18 @@ static const struct field stack_differs_fields[] = {
 	F(record_stack_differs, ours, FIELD_STRING),
 	F(record_stack_differs, reference, FIELD_STRING),
 	END,
+};
+static const struct field depth_change_fields[] = {
+	F(record_depth_change, time_ns, FIELD_U64),
+	F(record_depth_change, depth, FIELD_U32),
+	F(record_depth_change, calls_per_s, FIELD_U64),
+	F(record_depth_change, predicted_ppm, FIELD_U64),
+	END,
+};
+static const struct field overhead_fields[] = {
+	F(record_overhead, max_ppm, FIELD_U64),	     F(record_overhead, predicted_ppm, FIELD_U64),
+	F(record_overhead, measured_ppm, FIELD_U64), F(record_overhead, cpu_ns, FIELD_U64),
+	F(record_overhead, call_ns, FIELD_U64),	     END,
 };
 static const struct field symbols_unread_fields[] = {
 	F(record_symbols_unread, count, FIELD_U64),
@@ -534,6 +541,8 @@ static const struct record_layout layouts[] = {
 	LAYOUT(RECORD_STACK_DIFFERS, stack_differs, stack_differs_fields),
 	LAYOUT(RECORD_JIT_CODE, jit_code, jit_code_fields),
 	LAYOUT(RECORD_SYMBOLS_UNREAD, symbols_unread, symbols_unread_fields),
+	LAYOUT(RECORD_DEPTH, depth_change, depth_change_fields),
+	LAYOUT(RECORD_OVERHEAD, overhead, overhead_fields),
 	LAYOUT(RECORD_HEAP_ERROR, heap_error, heap_error_fields),
 	LAYOUT(RECORD_RESIDENT, resident, resident_fields),
 	LAYOUT(RECORD_FAULT, fault, fault_fields),

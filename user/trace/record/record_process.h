@@ -13,20 +13,55 @@
 #define RECORD_NO_SLOT UINT32_MAX
 #define RECORD_BUILD_ID_MAX 20
 
+/* How closely an image's allocations are looked at. */
+enum record_depth {
+	RECORD_DEPTH_EXACT,
+	RECORD_DEPTH_SAMPLED, /* those that the process has chosen: totals are estimates */
+	RECORD_DEPTH_GROWTH,  /* none: page faults tell who takes new memory */
+};
+
 struct record_process {
 	uint32_t slot; /* never used twice in one run */
 	uint32_t pid;
 	uint32_t ppid;
 	uint32_t parent_slot; /* the process it was forked from, RECORD_NO_SLOT */
-	uint32_t prev_slot;   /* the image that exec replaced, RECORD_NO_SLOT */
-	bool root;	      /* named by -p, or started by -c (or an image that its exec made) */
-	bool inherits;	      /* forked: mappings and live blocks are the parent's at that moment */
+	uint32_t
+		prev_slot; /* the image that exec, or a change of depth, replaced; RECORD_NO_SLOT */
+	bool root;	   /* named by -p, or started by -c (or an image that its exec made) */
+	bool inherits;	   /* forked: mappings and live blocks are the parent's at that moment */
 	uint64_t time_ns;
 	const char *comm;
-	const char *exe; /* NULL when unknown */
+	const char *exe;	 /* NULL when unknown */
+	enum record_depth depth; /* in a run whose depth changes (RECORD_DEPTH) */
 };
 
-enum record_end { RECORD_END_EXIT, RECORD_END_SIGNAL, RECORD_END_EXEC, RECORD_END_UNKNOWN };
+/*
+ * The depth of all images that run is another from now on, and each goes on as a new one. Shares
+ * are of the processes' own CPU time, in millionths; UINT64_MAX: nobody knows.
+ */
+struct record_depth_change {
+	uint64_t time_ns;
+	enum record_depth depth;
+	uint64_t calls_per_s;	/* of allocators, when it was decided */
+	uint64_t predicted_ppm; /* what exact depth takes at that rate */
+};
+
+/* As of the last cut. `measured`: the programs' own time and the traps that led to them. */
+struct record_overhead {
+	uint64_t max_ppm;	/* asked for: --max-overhead */
+	uint64_t predicted_ppm; /* by the number of calls and samples so far */
+	uint64_t measured_ppm;	/* UINT64_MAX: this kernel does not tell */
+	uint64_t cpu_ns;	/* the processes' own: without what tracing takes */
+	uint64_t call_ns;	/* what a call was taken for */
+};
+
+enum record_end {
+	RECORD_END_EXIT,
+	RECORD_END_SIGNAL,
+	RECORD_END_EXEC,
+	RECORD_END_UNKNOWN,
+	RECORD_END_DEPTH, /* the process goes on as another image, of another depth */
+};
 
 struct record_process_end {
 	uint32_t slot;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How closely a run looked at allocations, by time, and what that cost. Part of the model, used by
+ * model.c alone.
+ */
+#ifndef MEMTRACED_MODEL_DEPTHS_H
+#define MEMTRACED_MODEL_DEPTHS_H
+
+#include "base/vec.h"
+#include "trace/record/record.h"
+
+struct depths {
+	VEC(struct record_depth_change) changes; /* in their order */
+	bool has_overhead;
+	struct record_overhead overhead;
+};
+
+static inline void depths_done(struct depths *depths)
+{
+	vec_done(&depths->changes);
+}
+
+/* 0 or -ENOMEM. */
+static inline int depths_change(struct depths *depths, const struct record_depth_change *record)
+{
+	return vec_push(&depths->changes, *record);
+}
+
+static inline int depths_overhead(struct depths *depths, const struct record_overhead *record)
+{
+	depths->has_overhead = true;
+	depths->overhead = *record;
+	return 0;
+}
+
+#endif

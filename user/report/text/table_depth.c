@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --max-overhead: how closely each image was looked at, when that changed, and what it cost.
+ */
+#include "config/units.h"
+#include "report/text/table.h"
+
+#include <inttypes.h>
+
+static bool is_governed(const struct table *t)
+{
+	return model_overhead(view_model(t->view)) != NULL;
+}
+
+/* A time of the run, from its start. */
+static const char *run_time(const struct table *t, uint64_t time_ns, char buf[FORMAT_UNIT_LEN])
+{
+	const struct record_run *run = model_run(view_model(t->view));
+	uint64_t start_ns = run ? run->start_ns : 0;
+
+	return format_duration(time_ns > start_ns ? time_ns - start_ns : 0, buf);
+}
+
+void table_process_depth(struct table *t, const struct view_process *process)
+{
+	static const char *const names[] = {
+		[RECORD_DEPTH_EXACT] = "all calls are counted",
+		[RECORD_DEPTH_SAMPLED] = "samples are counted, all numbers are ESTIMATES",
+		[RECORD_DEPTH_GROWTH] = "heap: not counted, but for page faults (--max-overhead)",
+	};
+	const struct model_process *image = process->image;
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char time[FORMAT_UNIT_LEN];
+
+	if (!is_governed(t) || model_n_depth_changes(view_model(t->view)) == 0)
+		return;
+	strbuf_addf(&line, "  %s, from %s", names[image->depth],
+		    run_time(t, image->start_ns, time));
+	if (image->ended && image->how == RECORD_END_DEPTH)
+		strbuf_addf(&line, " to %s: what lived then may have been freed since",
+			    run_time(t, image->end_ns, time));
+	else
+		strbuf_adds(&line, " on");
+	if (image->prev_slot != RECORD_NO_SLOT && image->depth != RECORD_DEPTH_GROWTH)
+		strbuf_adds(&line, "; of earlier blocks it knows nothing");
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+static void one_change(struct table *t, const struct record_depth_change *change)
+{
+	static const char *const names[] = {
+		[RECORD_DEPTH_EXACT] = "all calls",
+		[RECORD_DEPTH_SAMPLED] = "samples",
+		[RECORD_DEPTH_GROWTH] = "page faults alone",
+	};
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char time[FORMAT_UNIT_LEN], rate[FORMAT_UNIT_LEN];
+
+	strbuf_addf(&line, "depth: from %s on %s: ", run_time(t, change->time_ns, time),
+		    names[change->depth]);
+	if (change->predicted_ppm == UINT64_MAX)
+		strbuf_adds(&line, "tried, as nothing tells what it would cost");
+	else
+		strbuf_addf(&line, "%s%s calls/s, of which all would take %.1f %% of the CPU time",
+			    change->depth == RECORD_DEPTH_EXACT ? "~" : "",
+			    format_count((int64_t)change->calls_per_s, rate),
+			    (double)change->predicted_ppm / 10000);
+	table_wrap(t, 7, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+void table_depths(struct table *t)
+{
+	const struct model *model = view_model(t->view);
+	const struct record_overhead *overhead = model_overhead(model);
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char time[FORMAT_UNIT_LEN];
+
+	if (!overhead)
+		return;
+	for (size_t i = 0; i < model_n_depth_changes(model); i++)
+		one_change(t, model_depth_change(model, i));
+	strbuf_addf(&line,
+		    "overhead: %.2f %% of %s of CPU time predicted, by calls and samples of ",
+		    (double)overhead->predicted_ppm / 10000,
+		    format_duration(overhead->cpu_ns, time));
+	strbuf_addf(&line, "%" PRIu64 " ns each; ", overhead->call_ns);
+	if (overhead->measured_ppm == UINT64_MAX)
+		strbuf_adds(&line, "not measured");
+	else
+		strbuf_addf(&line, "%.2f %% measured", (double)overhead->measured_ppm / 10000);
+	strbuf_adds(&line, " (the kernel's count of the programs' time, and traps)");
+	strbuf_addf(&line, "; asked for: %.2f %%", (double)overhead->max_ppm / 10000);
+	table_wrap(t, 10, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}

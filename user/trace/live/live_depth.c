@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Changes of depth while processes run. Their books cannot go on: frees that nobody saw would stay
+ * live in them for good. So an image ends, as it does at an exec, with what it held then, and the
+ * process goes on as another one, of another depth. Probes go first and come last; in between
+ * nothing is counted.
+ */
+#include "bpf/abi.h"
+#include "bpf/abi_sample.h"
+#include "memtraced.skel.h"
+#include "trace/bpf/run_stats.h"
+#include "trace/kernel/urgent.h"
+#include "trace/live/live_process.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+
+/* abi_proc.owner of an image of which nothing is counted: no link has this number. */
+#define OWNER_NOBODY ABI_COOKIE_OWNER(~0ULL)
+
+enum record_depth live_depth(const struct live *live)
+{
+	return live->depth;
+}
+
+int live_run_stats(const struct live *live, struct run_stats *ret_stats)
+{
+	return run_stats_read(live->programs, ret_stats);
+}
+
+bool live_has_samples(const struct live *live)
+{
+	vec_foreach(&live->processes, p) {
+		if (!*p || (*p)->ended || (*p)->placeholder)
+			continue;
+		vec_foreach(&(*p)->code, range)
+			if (range->object && object_has_samples(range->object))
+				return true;
+	}
+	return false;
+}
+
+pid_t live_next_pid(const struct live *live, size_t *index)
+{
+	while (*index < live->processes.len) {
+		const struct live_process *process = live->processes.data[(*index)++];
+
+		if (process && !process->ended && !process->placeholder)
+			return process->pid;
+	}
+	return 0;
+}
+
+/* Made just before a change, and told of after it: what it inherited is of the other kind. */
+void live_depth_settle(const struct live *live, const struct live_process *process)
+{
+	struct abi_proc *proc = &live->programs->procs[process->slot];
+	bool samples = process->depth == RECORD_DEPTH_SAMPLED;
+	uint32_t parent = proc->parent;
+
+	if (!live->opts.both || programs_has_samples(live->programs, process->slot) == samples)
+		return;
+	programs_set_samples(live->programs, process->slot, samples);
+	__atomic_store_n(&proc->parent, ABI_NO_SLOT, __ATOMIC_RELEASE);
+	if (parent != ABI_NO_SLOT)
+		__atomic_sub_fetch(&live->programs->procs[parent].sharers, 1, __ATOMIC_RELAXED);
+}
+
+/* Its slot, which no program counts for yet. */
+static int next_image(struct live *live, const struct live_process *old, struct live_process **ret)
+{
+	struct abi_proc *proc;
+	uint32_t slot;
+	int r = live_take_slot(live, &slot);
+
+	if (r)
+		return r;
+	proc = &live->programs->procs[slot];
+	proc->pid = (uint32_t)old->pid;
+	proc->parent = ABI_NO_SLOT;
+	proc->cut_epoch = live->programs->control->cut_epoch;
+	__atomic_store_n(&proc->state, ABI_PROC_PENDING, __ATOMIC_RELEASE);
+	r = live_process_new(live, slot, old->pid, ret);
+	if (r)
+		return r;
+	(*ret)->root = old->root;
+	(*ret)->prev_image = old->image;
+	(*ret)->older_blocks = true;
+	(*ret)->exe_known = true;
+	memcpy((*ret)->comm, old->comm, sizeof(old->comm));
+	return 0;
+}
+
+static int change_image(struct live *live, struct live_process *old, uint64_t time_ns)
+{
+	const int pids = bpf_map__fd(live->programs->skel->maps.pids);
+	struct abi_control *control = live->programs->control;
+	struct live_process *process;
+	uint32_t key = (uint32_t)old->pid, slot;
+	int r;
+
+	if (urgent_lookup(pids, &key, &slot) || slot != old->slot)
+		return 0; /* it has ended, or executes another program: an event will tell */
+	r = next_image(live, old, &process);
+	if (r == -ENOSPC) {
+		live_count_loss(live, old, LOSS_STATE);
+		return 0;
+	}
+	if (r)
+		return r;
+	if (bpf_map_update_elem(pids, &key, &process->slot, BPF_EXIST))
+		return live_give_back_slot(live, process); /* it has just ended */
+	__atomic_store_n(&live->programs->procs[old->slot].state, ABI_PROC_ENDED, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&control->ends, 1, __ATOMIC_RELEASE);
+	r = live_end_image(live, old, RECORD_END_DEPTH, 0, time_ns);
+	if (r)
+		return r;
+	r = live_map_process(live, process, time_ns, true);
+	if (r == -ESRCH) /* ended meanwhile: an event will tell */
+		r = 0;
+	if (r == 0 && live->depth == RECORD_DEPTH_GROWTH)
+		__atomic_store_n(&live->programs->procs[process->slot].owner, OWNER_NOBODY,
+				 __ATOMIC_RELEASE);
+	return r;
+}
+
+/* What waits for its exec, or is only followed, has nothing in the books. */
+static int change_images(struct live *live, uint64_t time_ns)
+{
+	const size_t n = live->processes.len;
+	int r = 0;
+
+	for (size_t slot = 0; slot < n && r == 0; slot++) {
+		struct live_process *process = live->processes.data[slot];
+
+		if (!process || process->ended || process->depth == live->depth)
+			continue;
+		if (!process->placeholder) {
+			r = change_image(live, process, time_ns);
+			continue;
+		}
+		process->depth = live->depth;
+		live_depth_settle(live, process);
+	}
+	return r;
+}
+
+static int republish(struct live *live)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < objects_count(live->objects) && r == 0; i++)
+		r = objects_publish(live->objects, objects_at(live->objects, i));
+	return r;
+}
+
+/*
+ * From now on no image counts, all at one moment: probes go one after the other, and frees that
+ * are not seen any more while allocations still are would leave blocks live.
+ */
+static void stop_counting(struct live *live)
+{
+	vec_foreach(&live->processes, p) {
+		uint32_t active = ABI_PROC_ACTIVE;
+
+		if (*p && !(*p)->ended)
+			(void)__atomic_compare_exchange_n(&live->programs->procs[(*p)->slot].state,
+							  &active, ABI_PROC_PENDING, false,
+							  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	}
+	/* What they were about to count when they were told is in by then. */
+	(void)live_await_programs(live);
+}
+
+int live_set_depth(struct live *live, const struct record_depth_change *change, record_fn fn,
+		   void *userdata)
+{
+	const struct record record = { .type = RECORD_DEPTH, .depth_change = *change };
+	int r = source_drain(&live->source, fn, userdata);
+
+	if (r < 0 || change->depth == live->depth)
+		return r < 0 ? r : 0;
+	live->depth = change->depth;
+	stop_counting(live);
+	objects_detach(live->objects);
+	objects_set_depth(live->objects, change->depth);
+	programs_want_samples(live->programs, change->depth == RECORD_DEPTH_SAMPLED);
+	r = live_emit(live, &record);
+	if (r == 0)
+		r = republish(live);
+	/* What began under the old depth is told of before it is changed. */
+	if (r == 0)
+		r = source_drain(&live->source, fn, userdata);
+	if (r >= 0)
+		r = change_images(live, change->time_ns);
+	return r ? r : republish(live);
+}
+
+/*
+ * Of the images that have samples now: a sample of `weight` bytes of blocks of `size` stands for
+ * weight / size allocations, of which each is taken to be freed, too.
+ */
+uint64_t live_sampled_calls(const struct live *live)
+{
+	uint64_t parts = 0;
+
+	for (size_t i = 0; i < ABI_SITE_ENTRIES; i++) {
+		const struct abi_site_entry *e = &live->programs->sites[i];
+
+		if (__atomic_load_n(&e->state, __ATOMIC_ACQUIRE) == ABI_SITE_USED &&
+		    e->key.fn == ABI_FN_SAMPLED)
+			parts += e->site.now.allocs;
+	}
+	return parts >> (ABI_SAMPLE_BLOCK_SHIFT - 1);
+}

@@ -65,6 +65,7 @@ _memtraced_options() {
         --stacks
         --alloc
         --sample
+        --max-overhead=
         --leak-check=
         --show-leak-kinds=
         --errors-for-leak-kinds=

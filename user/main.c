@@ -6,15 +6,18 @@
 #include "service/ctl.h"
 #include "service/daemon/service.h"
 #include "service/diff.h"
+#include "service/probe_cost.h"
 #include "service/replay.h"
 #include "service/sample_unit.h"
 #include "service/session.h"
 #include "symbol/symbol_server.h"
+#include "trace/bpf/run_stats.h"
 #include "trace/kernel/features.h"
 #include "version.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,17 +97,37 @@ static int start_worker(struct worker **ret_worker)
 	return r;
 }
 
+/*
+ * What a call takes here. The kernel counts what programs take from now on, until the descriptor is
+ * closed; where it does not, nothing is measured but what a call takes.
+ */
+static int measure_cost(struct worker *worker, struct probe_cost *cost)
+{
+	int fd = geteuid() == 0 ? run_stats_open() : -EPERM;
+	int r = geteuid() == 0 ? probe_cost_measure(worker, cost) : 0;
+
+	if (r < 0)
+		log_warning("--max-overhead: what tracing costs could not be measured (%s): a call "
+			    "of an allocator is taken for %" PRIu64 " ns",
+			    strerror(-r), cost->call_ns);
+	return fd < 0 ? -1 : fd;
+}
+
 static int trace(const struct options *options, const struct launch_inherited *inherited)
 {
 	_cleanup_(worker_free_p) struct worker *worker = NULL;
 	_cleanup_(session_free_p) struct session *session = NULL;
+	_cleanup_close_ int stats_fd = -1;
+	struct probe_cost cost = { .call_ns = PROBE_COST_ASSUMED_NS };
 	int r;
 
 	if (!names_features())
 		return EXIT_USAGE;
 	r = start_worker(&worker);
+	if (r == 0 && options->max_overhead)
+		stats_fd = measure_cost(worker, &cost);
 	if (r == 0)
-		r = session_new(options, inherited, worker, &session);
+		r = session_new(options, inherited, worker, &cost, &session);
 	while (r == 0)
 		r = session_step(session, -1);
 	if (r < 0)

@@ -101,7 +101,8 @@ static void run_begin(struct run *run, int number, const struct target *a, const
 	assert_int_equal(launch_inherited_save(&run->inherited), 0);
 	assert_int_equal(options_parse(6, argv, &run->options, &error), 0);
 	assert_int_equal(worker_new(&symbol_server, 0, &run->worker), 0);
-	assert_int_equal(session_new(run->options, &run->inherited, run->worker, &run->session), 0);
+	assert_int_equal(
+		session_new(run->options, &run->inherited, run->worker, NULL, &run->session), 0);
 	strbuf_done(&error);
 }
 

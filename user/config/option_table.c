@@ -206,6 +206,20 @@ static int apply_sample(struct option_parser *p, const struct option_def *def, c
 	return r;
 }
 
+static int apply_overhead(struct option_parser *p, const struct option_def *def, const char *value)
+{
+	uint64_t *share = &p->options->max_overhead;
+
+	(void)def; /* sets its own field */
+	if (parse_share(value, share) < 0 || *share < 1 || *share > 10000)
+		return option_error(p,
+				    "'%s' is no value of '--max-overhead': give one from 0.01%% "
+				    "to 100%%",
+				    value);
+	p->options->alloc = true; /* beside page faults, which are asked for with it */
+	return 0;
+}
+
 static int apply_check_stacks(struct option_parser *p, const struct option_def *def,
 			      const char *value)
 {
@@ -338,6 +352,11 @@ const struct option_def option_table[] = {
 	  .help = "Count samples that programs choose themselves and show by otel_memory probes, "
 		  "one in BYTES (of -c; default: 512k), in place of all calls: estimates, at a "
 		  "fraction of the cost." },
+
+	{ 0, "max-overhead", GROUP_JOBS, OPTION_ALLOC, "P%", NULL, apply_overhead,
+	  FIELD(max_overhead),
+	  .help = "Count all calls while that takes less than P% of the program's own CPU time; "
+		  "else samples, or only page faults: the report says what since when." },
 
 	{ 0, "leak-check", GROUP_LEAKS, OPTION_ALLOC, NULL, leak_check_names, apply_choice,
 	  FIELD(leak.mode),

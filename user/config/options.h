@@ -177,6 +177,7 @@ struct options {
 	bool heap_errors;      /* --heap-errors: where blocks are freed is remembered */
 	bool free_stacks;      /* --free-stacks: where a site's blocks are freed is counted */
 	uint64_t sample_bytes; /* --sample: mean gap that a preload is asked for; 0: not sampled */
+	uint64_t max_overhead; /* hundredths of a percent; 0: what tracing costs changes nothing */
 	bool floor;	       /* --floor: probes with empty programs */
 	struct leak_options leak;
 	char *report_file;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/ctl_options.h"
+#include "config/job_options.h"
 #include "config/leak_options.h"
 #include "config/massif_options.h"
 #include "config/near_name.h"
@@ -448,6 +449,7 @@ static int check_leaks(struct option_parser *p)
 static int check_sample(struct option_parser *p)
 {
 	const struct options *o = p->options;
+	const char *of = o->max_overhead ? "--max-overhead" : o->sample_bytes ? "--sample" : NULL;
 	const struct {
 		bool given;
 		const char *option;
@@ -458,17 +460,46 @@ static int check_sample(struct option_parser *p)
 	};
 
 	for (size_t i = 0; i < sizeof(of_all_blocks) / sizeof(of_all_blocks[0]); i++)
-		if (o->sample_bytes && of_all_blocks[i].given)
+		if (of && of_all_blocks[i].given)
 			return option_error(p,
 					    "'%s' is about all calls of allocators, of which "
-					    "'--sample' sees some: leave one out",
-					    of_all_blocks[i].option);
+					    "'%s' sees some: leave one out",
+					    of_all_blocks[i].option, of);
 	for (size_t i = 0; i < o->n_hists; i++)
-		if (o->sample_bytes && o->hists[i].what == HIST_ALLOC)
-			return option_error(p, "a histogram of an allocator's function is about "
-					       "all its calls, of which '--sample' sees some: "
-					       "leave one out");
+		if (of && o->hists[i].what == HIST_ALLOC)
+			return option_error(p,
+					    "a histogram of an allocator's function is about "
+					    "all its calls, of which '%s' sees some: "
+					    "leave one out",
+					    of);
 	return 0;
+}
+
+/* Whom it costs something must be known, to compare it with what that process uses. */
+static int check_overhead(struct option_parser *p)
+{
+	if (p->options->max_overhead && options_trace_widely(p->options))
+		return option_error(p, "'--max-overhead' is about the processes of -p or of a "
+				       "command: name some");
+	return 0;
+}
+
+/*
+ * What --max-overhead goes down to: samples, and page faults, which are counted from the start, as
+ * they cost next to nothing.
+ */
+static int add_depths(struct option_parser *p)
+{
+	struct options *o = p->options;
+
+	if (!o->max_overhead)
+		return 0;
+	if (!o->sample_bytes)
+		o->sample_bytes = OPTIONS_SAMPLE_BYTES;
+	for (size_t i = 0; i < o->n_events; i++)
+		if (o->events[i].kind == EVENT_FAULTS)
+			return 0;
+	return job_apply_page_faults(p, NULL, NULL);
 }
 
 static int check_trace(struct option_parser *p)
@@ -489,6 +520,10 @@ static int check_trace(struct option_parser *p)
 		r = check_leaks(p);
 	if (r == 0)
 		r = check_sample(p);
+	if (r == 0)
+		r = check_overhead(p);
+	if (r == 0)
+		r = add_depths(p);
 	return r < 0 ? r : check_attach(p);
 }
 

@@ -150,6 +150,8 @@ static int add_sources(struct session *s)
 		r = loop_add_timer(s->loop, interval, session_on_interval, s, &source);
 	if (r == 0 && s->options->duration_ns)
 		r = loop_add_timer(s->loop, s->options->duration_ns, on_duration, s, &source);
+	if (r == 0 && s->options->max_overhead)
+		r = loop_add_timer(s->loop, SESSION_LOOK_NS, session_look_at_cost, s, &source);
 	if (r == 0 && s->status)
 		r = loop_add_timer(s->loop, SECOND_NS, on_status, s, &source);
 	return r;
@@ -245,7 +247,10 @@ static int session_begin(struct session *s)
 		log_error("setting up: %s", strerror(-r));
 		return r;
 	}
-	return begin_targets(s);
+	r = begin_targets(s);
+	if (r == 0)
+		session_begin_costs(s);
+	return r;
 }
 
 static int session_make(const struct options *options, struct worker *worker,
@@ -274,7 +279,7 @@ static int session_start(struct session *s)
 }
 
 int session_new(const struct options *options, const struct launch_inherited *inherited,
-		struct worker *worker, struct session **ret_session)
+		struct worker *worker, const struct probe_cost *cost, struct session **ret_session)
 {
 	_cleanup_(session_free_p) struct session *s = NULL;
 	int r = session_make(options, worker, &s);
@@ -282,6 +287,11 @@ int session_new(const struct options *options, const struct launch_inherited *in
 	if (r < 0)
 		return r;
 	s->inherited = inherited;
+	if (options->max_overhead) {
+		governor_init(&s->governor, (double)options->max_overhead / 10000, cost->call_ns,
+			      clock_monotonic_ns());
+		s->trap_ns = cost->trap_ns;
+	}
 	r = session_start(s);
 	if (r == 0)
 		*ret_session = TAKE_PTR(s);
@@ -330,6 +340,11 @@ int session_fd(const struct session *session)
 uint64_t session_calls(const struct session *session)
 {
 	return live_events(session->live);
+}
+
+int session_run_stats(const struct session *session, struct run_stats *ret_stats)
+{
+	return live_run_stats(session->live, ret_stats);
 }
 
 void session_end_probes(struct session *session)
@@ -409,7 +424,7 @@ static void say_missing_allocators(const struct session *s)
 			log_warning("%.*s", (int)(end - line), line);
 	if (live_has_allocator(s->live))
 		return;
-	if (s->options->sample_bytes) {
+	if (s->options->sample_bytes && !s->options->max_overhead) {
 		log_warning("no otel_memory probes in anything that %s mapped: nothing was "
 			    "counted; without --sample all calls of its allocator are",
 			    s->options->command ? s->options->command[0] : "the targets");

@@ -12,16 +12,18 @@
 #include "target/launch.h"
 #include "trace/record/record.h"
 
+struct probe_cost;
+struct run_stats;
 struct session;
 struct worker;
 
 /*
  * Checks what can be checked early (rights, outputs, targets) and begins to trace. 0; -EINVAL:
  * usage; other negative errno: cannot trace. What is wrong was logged. The arguments are borrowed;
- * the worker serves symbol_server's requests.
+ * the worker serves symbol_server's requests; cost: what a call takes, NULL without --max-overhead.
  */
 int session_new(const struct options *options, const struct launch_inherited *inherited,
-		struct worker *worker, struct session **ret_session);
+		struct worker *worker, const struct probe_cost *cost, struct session **ret_session);
 /*
  * The same for a service, which runs many: no signals, no terminal, no outputs but session_show.
  * Options with `quiet` and without a command. Unless it is NULL, fn is given each record after the
@@ -53,6 +55,8 @@ int session_show(struct session *session, const struct report_opts *opts,
 
 /* Calls of allocator functions so far, also those inside others: each has hit its probes. */
 uint64_t session_calls(const struct session *session);
+/* As live_run_stats. */
+int session_run_stats(const struct session *session, struct run_stats *ret_stats);
 /* As live_end_probes and live_set_untraced. */
 void session_end_probes(struct session *session);
 void session_set_untraced(struct session *session, uint64_t untraced_ns);

@@ -28,7 +28,8 @@ int session_drain(struct session *s)
 
 bool session_reads_resident(const struct options *options)
 {
-	return !options->no_rss && !options->floor && !options->sample_bytes &&
+	return !options->no_rss && !options->floor &&
+	       (!options->sample_bytes || options->max_overhead) &&
 	       options_trace_allocations(options);
 }
 
@@ -38,15 +39,17 @@ static int read_resident(struct session *s, pid_t pid)
 	const struct options *o = s->options;
 	bool all_counted = o->min_size == 0 && o->max_size == UINT64_MAX && o->n_allocators == 0;
 
-	if (!session_reads_resident(o))
+	if (!session_reads_resident(o) || live_depth(s->live) != RECORD_DEPTH_EXACT)
 		return 0;
 	return resident_read(s->live, s->model, pid, all_counted, session_take_record, s);
 }
 
 static int take_cut(struct session *s)
 {
-	int r = source_cut(live_source(s->live), session_take_record, s);
+	int r = session_say_cost(s);
 
+	if (r == 0)
+		r = source_cut(live_source(s->live), session_take_record, s);
 	if (r < 0) {
 		log_error("reading the maps: %s", strerror(-r));
 		return r;

@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "config/options.h"
 #include "model/model.h"
+#include "service/governor.h"
 #include "service/leak_check.h"
 #include "service/live_view.h"
 #include "service/outputs.h"
@@ -36,6 +37,9 @@ struct session {
 	struct loop_source *grace;
 	struct sample_clock samples;
 	struct sample_clock checkpoints; /* of the recording, if there is one */
+	struct governor governor;	 /* with --max-overhead */
+	uint64_t trap_ns;		 /* struct probe_cost */
+	uint64_t most_cpu_ns;		 /* that the processes were seen to have used */
 	int child_status;		 /* as wait(2)'s; -1: still running */
 	unsigned int stop_signals;
 	record_fn listener; /* NULL: there is none */
@@ -62,6 +66,15 @@ int session_report(struct session *s, bool final);
 
 /* A cut for the recording, which can be read up to it from then on. 0 or negative errno. */
 int session_checkpoint(struct session *s);
+
+/*
+ * --max-overhead: session_look_at_cost is a timer's callback, SESSION_LOOK_NS apart; the other says
+ * what the run has cost so far, before a cut. 0 or negative errno.
+ */
+#define SESSION_LOOK_NS UINT64_C(25000000)
+void session_begin_costs(struct session *s);
+int session_look_at_cost(void *userdata);
+int session_say_cost(struct session *s);
 
 /* A hold_fn: a thread is held. What it was held for is in the ring. */
 int session_on_hold(const struct hold_event *event, void *userdata);

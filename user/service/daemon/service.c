@@ -10,10 +10,10 @@
 #include "service/daemon/reports/reports.h"
 #include "service/daemon/routes/routes.h"
 #include "service/daemon/routes/token.h"
-#include "service/daemon/trace/probe_cost.h"
 #include "service/daemon/trace/traces_cost.h"
 #include "service/daemon/watch/rules.h"
 #include "service/http/listen.h"
+#include "service/probe_cost.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,20 +31,20 @@ struct running {
 /* Once, where there is a limit: on this kernel, and with the programs that it has loaded. */
 static void measure_cost(const struct service *service)
 {
-	uint64_t call_ns = PROBE_COST_ASSUMED_NS;
+	struct probe_cost cost = { .call_ns = PROBE_COST_ASSUMED_NS };
 	int r;
 
 	if (service->config->max_overhead == 0 || traces_budget(service->traces).call_ns > 0)
 		return;
-	r = probe_cost_measure(service->worker, &call_ns);
+	r = probe_cost_measure(service->worker, &cost);
 	if (r < 0)
 		log_warning("what tracing costs could not be measured (%s): a call of an allocator "
 			    "is taken for %" PRIu64 " ns",
-			    strerror(-r), call_ns);
+			    strerror(-r), cost.call_ns);
 	else
 		log_info("a call of an allocator that is traced takes %" PRIu64 " ns here",
-			 call_ns);
-	traces_set_call_cost(service->traces, call_ns);
+			 cost.call_ns);
+	traces_set_call_cost(service->traces, cost.call_ns);
 }
 
 static int check_format(const struct service_config *config, struct strbuf *error)

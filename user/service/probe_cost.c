@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/daemon/trace/probe_cost.h"
+#include "service/probe_cost.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/strbuf.h"
 #include "config/options.h"
 #include "service/session.h"
+#include "trace/bpf/run_stats.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -110,8 +111,8 @@ static void child_end(const struct child *child)
 
 /* --- what we see of it ----------------------------------------------------------------------- */
 
-/* The fastest of all rounds. */
-static int time_rounds(const struct child *child, uint64_t *ret_ns)
+/* The fastest of all rounds, and their sum. */
+static int time_rounds(const struct child *child, uint64_t *ret_ns, uint64_t *ret_total_ns)
 {
 	uint64_t best_ns = UINT64_MAX;
 
@@ -122,6 +123,7 @@ static int time_rounds(const struct child *child, uint64_t *ret_ns)
 			return -errno;
 		if (read(child->fd, &ns, sizeof(ns)) != sizeof(ns))
 			return -EIO;
+		*ret_total_ns += ns;
 		if (ns > 0 && ns < best_ns)
 			best_ns = ns;
 	}
@@ -142,32 +144,46 @@ static int begin_session(struct worker *worker, pid_t pid, struct options **ret_
 	return r ? r : session_new_served(*ret_options, worker, NULL, NULL, ret_session);
 }
 
-static int measure(struct worker *worker, const struct child *child, uint64_t *ret_call_ns)
+/*
+ * What is not the programs' own time is the traps': where the kernel counts it, which is for the
+ * caller to ask for (run_stats_open). Over all rounds, of which `total_ns` is the time.
+ */
+static uint64_t trap_ns(const struct session *session, uint64_t total_ns)
+{
+	struct run_stats stats;
+
+	if (session_run_stats(session, &stats) < 0 || stats.ns == 0 || stats.ns > total_ns)
+		return 0;
+	return (total_ns - stats.ns) / stats.runs;
+}
+
+static int measure(struct worker *worker, const struct child *child, struct probe_cost *ret_cost)
 {
 	_cleanup_(options_free_p) struct options *options = NULL;
 	_cleanup_(session_free_p) struct session *session = NULL;
-	uint64_t ns = 0;
+	uint64_t ns = 0, total_ns = 0;
 	int r = begin_session(worker, child->pid, &options, &session);
 
 	if (r == 0)
-		r = time_rounds(child, &ns);
+		r = time_rounds(child, &ns, &total_ns);
 	if (r < 0)
 		return r;
 	/* What is not seen costs nothing, and all traces would pass for free. */
 	if (session_calls(session) < (uint64_t)PAIRS * ROUNDS)
 		return -ENODATA;
-	*ret_call_ns = ns / (2UL * PAIRS) + 1;
+	*ret_cost = (struct probe_cost){ .call_ns = ns / (2UL * PAIRS) + 1,
+					 .trap_ns = trap_ns(session, total_ns) };
 	return 0;
 }
 
-int probe_cost_measure(struct worker *worker, uint64_t *ret_call_ns)
+int probe_cost_measure(struct worker *worker, struct probe_cost *ret_cost)
 {
 	struct child child = { .fd = -1 };
 	int r = child_begin(&child);
 
 	if (r < 0)
 		return r;
-	r = measure(worker, &child, ret_call_ns);
+	r = measure(worker, &child, ret_cost);
 	child_end(&child);
 	return r;
 }

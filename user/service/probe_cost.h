@@ -3,8 +3,10 @@
  * What a call of an allocator costs when it is traced, on this machine and kernel: measured, with
  * the programs that count.
  */
-#ifndef MEMTRACED_SERVICE_DAEMON_TRACE_PROBE_COST_H
-#define MEMTRACED_SERVICE_DAEMON_TRACE_PROBE_COST_H
+#ifndef MEMTRACED_SERVICE_PROBE_COST_H
+#define MEMTRACED_SERVICE_PROBE_COST_H
+
+#include "service/governor.h"
 
 #include <stdint.h>
 
@@ -21,6 +23,6 @@ struct worker;
  * taken off. Takes as long as a trace takes to begin. The worker is session_new_served's. 0 or
  * negative errno.
  */
-int probe_cost_measure(struct worker *worker, uint64_t *ret_call_ns);
+int probe_cost_measure(struct worker *worker, struct probe_cost *ret_cost);
 
 #endif

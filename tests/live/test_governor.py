@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""--max-overhead: what is quiet stays exact, what allocates all the time goes to samples or page
+faults, what changes goes there and back; and the report says what since when."""
+
+import contextlib
+import math
+import os
+import select
+import signal
+import subprocess
+
+from lib import (Lines, exact, heap_sites, load_report, memtraced, need_program,
+                 need_root, refused, run_memtraced, scratch, send_line, started, target, test,
+                 total, with_function)
+
+INTERVAL = 65536
+CHANGED = "memtraced: --max-overhead: from now on "
+SAMPLED, GROWTH, EXACT = "samples", "only page faults", "all calls"
+
+
+class Waves:
+    """The target under memtraced -c, or by itself."""
+
+    def __init__(self, process):
+        self.process = process
+        self.pid = int(process.lines.until("ready "))
+
+    def do(self, line):
+        """(allocations, bytes) of it."""
+        send_line(self.process, line)
+        return tuple(int(word) for word in self.process.lines.until("done ", timeout=90).split())
+
+
+@contextlib.contextmanager
+def governed(*options, share="5%"):
+    """A command that does as it is told; .finish() gives (report, table)."""
+    with scratch() as folder:
+        paths = [os.path.join(folder, name) for name in ("json", "table")]
+        command = [memtraced(), f"--max-overhead={share}", *options, "-o", f"json:{paths[0]}",
+                   "-o", f"table:{paths[1]}", "--", target("waves")]
+        with started(command, stderr=subprocess.PIPE) as process:
+            waves = Waves(process)
+            waves.said = Lines(process.stderr)
+
+            def finish():
+                process.stdin.close()
+                assert process.wait(60) == 0, process.returncode
+                with open(paths[1], encoding="utf-8") as file:
+                    return load_report(paths[0]), file.read()
+            waves.finish = finish
+            yield waves
+
+
+def depths(report):
+    return [change["depth"] for change in report["coverage"]["depths"]]
+
+
+def until_changed(waves, what, line, tries=40):
+    """Goes on so until the depth is `what`."""
+    with_it = CHANGED + what
+    for _ in range(tries):
+        waves.do(line)
+        while b"\n" in waves.said.buffer or select_now(waves.said):
+            line_said = waves.said.next()
+            assert line_said is not None, "memtraced has ended"
+            if line_said.startswith(with_it):
+                return
+    raise AssertionError(f"no line {with_it!r}")
+
+
+def select_now(lines):
+    return bool(select.select([lines.fd], [], [], 0)[0])
+
+
+def images(report, pid):
+    """Of a process, the oldest first."""
+    return [process for process in report["processes"] if process["pid"] == pid][::-1]
+
+
+@test(need_root, timeout=90)
+def what_is_quiet_stays_exact():
+    with governed() as waves:
+        done = [waves.do("quiet 1500"), waves.do("keep 100 4096"), waves.do("quiet 500")]
+        report, table = waves.finish()
+    exact(report)
+    assert depths(report) == [], report["coverage"]["depths"]
+    (process,) = images(report, waves.pid)
+    assert process["depth"] == "exact" and process["end"]["exit"] == 0, process["end"]
+    assert process["alloc"]["allocs"] == sum(n for n, _ in done), process["alloc"]
+    assert process["alloc"]["bytes"] == sum(n for _, n in done), process["alloc"]
+    assert process["alloc"]["live_bytes"] == 100 * 4096, process["alloc"]
+    overhead = report["coverage"]["overhead"]
+    assert overhead["max_ppm"] == 50000, overhead
+    assert 0 < overhead["predicted_ppm"] < 50000, overhead
+    assert "depth: " not in table and "\noverhead: " in table, table[-1500:]
+
+
+@test(need_root, timeout=120)
+def what_allocates_all_the_time_is_sampled():
+    with governed(f"--sample={INTERVAL}", share="20%") as waves:
+        first = waves.do("keep 64 1000")
+        until_changed(waves, SAMPLED, "busy 200")
+        kept = waves.do("keep 400 262144")
+        report, table = waves.finish()
+    assert depths(report)[0] == "sampled", report["coverage"]
+    assert not report["coverage"]["exact"] and not report["coverage"]["lost"], report["coverage"]
+    change = report["coverage"]["depths"][0]
+    assert change["exact_ppm"] > 200000 and change["calls_per_s"] > 10000, change
+    before, after = images(report, waves.pid)[:2]
+    assert before["depth"] == "exact" and before["end"]["depth_changed"], before["end"]
+    assert after["depth"] == "sampled", after["depth"]
+    # What lived when the depth changed is known exactly, but for a block in the making.
+    assert first[0] <= before["alloc"]["live_blocks"] <= first[0] + 1, before["alloc"]
+    held = total(with_function(heap_sites(before), "keep"), "live_bytes")
+    assert held == first[1], (held, first)
+    assert before["alloc"]["estimate"] is None, before["alloc"]
+    if depths(report) == ["sampled"]:
+        live = total(with_function(heap_sites(after), "keep"), "live_bytes")
+        within = 5 * math.sqrt(INTERVAL * kept[1])
+        assert abs(live - kept[1]) <= within, f"~{live} of {kept[1]}, +-{within:.0f}"
+        assert after["alloc"]["estimate"]["interval"] == INTERVAL, after["alloc"]
+    frames = [frame["object"] or "" for site in heap_sites(before) for frame in site["frames"]]
+    assert not any("libmemtraced-sample" in name for name in frames), frames[:20]
+    for words in ("  all calls are counted, from ", "  samples are counted, all numbers are "
+                  "ESTIMATES, from ", "what lived then", "\ndepth: from ", "\noverhead: ",
+                  "asked for: 20.00 %"):
+        assert words in " ".join(table.split("\n        ")) or words in table, words
+
+
+@test(need_root, timeout=120)
+def without_samples_page_faults_are_left():
+    with scratch() as folder, started([target("waves")]) as process:
+        waves, path = Waves(process), os.path.join(folder, "json")
+        with started([memtraced(), "--max-overhead=2%", "--page-faults=1", "--no-tui", "-p",
+                      str(waves.pid), "-o", f"json:{path}"], stderr=subprocess.PIPE) as tracer:
+            waves.said = Lines(tracer.stderr)
+            until_changed(waves, GROWTH, "busy 200")
+            waves.do("keep 40 1000000")
+            tracer.send_signal(signal.SIGINT)
+            assert tracer.wait(60) == 0
+        report = load_report(path)
+    assert depths(report)[0] == "growth", report["coverage"]
+    before, after = images(report, waves.pid)[:2]
+    assert before["depth"] == "exact" and before["end"]["depth_changed"], before
+    assert after["depth"] == "growth" and after["alloc"]["live_bytes"] is None, after["alloc"]
+    # Who took the memory is known all the same: a page for each block, at least.
+    (event,) = report["events"]
+    stacks = [s for s in event["stacks"] if any(f["function"] == "keep" for f in s["frames"])]
+    assert sum(s["count"] for s in stacks) >= 40, [s["count"] for s in event["stacks"]]
+
+
+@test(need_root, timeout=180)
+def what_changes_goes_there_and_back():
+    with governed() as waves:
+        until_changed(waves, SAMPLED, "busy 100")
+        until_changed(waves, EXACT, "quiet 500", tries=60)
+        kept = waves.do("keep 50 3000")
+        report, _ = waves.finish()
+    assert depths(report) == ["sampled", "exact"], report["coverage"]["depths"]
+    first, second, third = images(report, waves.pid)
+    assert [image["depth"] for image in (first, second, third)] == ["exact", "sampled", "exact"]
+    assert third["alloc"]["live_bytes"] == kept[1], third["alloc"]
+    assert third["alloc"]["live_blocks"] == kept[0], third["alloc"]
+    assert not third["heap_errors"], third["heap_errors"]
+    ends = [image["end"] for image in (first, second)]
+    assert all(end["depth_changed"] for end in ends) and third["end"]["exit"] == 0, ends
+
+
+@test(need_root, timeout=120)
+def children_are_of_the_depth_that_holds():
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced("--max-overhead=5%", "-o", f"json:{path}", "--", "/bin/sh", "-c",
+                             f"echo busy 1500 | {target('waves')}; "
+                             f"echo keep 10 500000 | {target('waves')}", timeout=90)
+        assert done.returncode == 0, done.stderr[-1000:]
+        report = load_report(path)
+    assert depths(report)[0] == "sampled", report["coverage"]["depths"]
+    assert not report["coverage"]["lost"], report["coverage"]["lost"]
+    last = [p for p in report["processes"] if p["comm"] == "waves" and p["end"]["exit"] == 0][-1]
+    assert last["depth"] in ("sampled", "growth"), last["depth"]
+    assert CHANGED + SAMPLED in done.stderr, done.stderr
+
+
+@test(need_root, need_program("perl", "jq"), each=("perl", "jq"), timeout=120)
+def real_programs_hold_what_they_hold_bare(name):
+    """What they print is what they print without."""
+    command = {"perl": ["perl", "-e", "my %x = map { ($_ => 'v' x ($_ % 50)) } 1 .. 400000; "
+                        "print scalar keys %x"],
+               "jq": ["jq", "-n", "[range(200000)] | map(tostring) | length"]}[name]
+    bare = subprocess.run(command, capture_output=True, text=True, check=True)
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced("--max-overhead=5%", "-q", "-o", f"json:{path}", "--", *command,
+                             timeout=90)
+        report = load_report(path)
+    assert done.returncode == 0 and done.stdout == bare.stdout, done.stderr[-1000:]
+    assert depths(report)[:1] == ["sampled"], report["coverage"]
+    assert report["coverage"]["overhead"]["predicted_ppm"] > 0, report["coverage"]
+
+
+@test(need_root)
+def a_recording_has_the_changes():
+    with scratch() as folder:
+        recording, path = os.path.join(folder, "run.mtr"), os.path.join(folder, "json")
+        done = run_memtraced("--max-overhead=5%", "-q", "-o", f"record:{recording}", "-o",
+                             f"json:{path}", "--", "/bin/sh", "-c",
+                             f"echo busy 1200 | {target('waves')}")
+        assert done.returncode == 0, done.stderr
+        again = os.path.join(folder, "again")
+        run_memtraced("report", recording, "-o", f"json:{again}")
+        live, replayed = load_report(path), load_report(again)
+    for key in ("depths", "overhead", "exact"):
+        assert live["coverage"][key] == replayed["coverage"][key], key
+    assert [p["depth"] for p in live["processes"]] == [p["depth"] for p in replayed["processes"]]
+
+
+@test(every_kernel=True)
+def what_it_cannot_go_with_is_refused():
+    refused(run_memtraced("--max-overhead=0%", "--", "true"), 1, "'--max-overhead'", "0.01%")
+    refused(run_memtraced("--max-overhead=5%", "-a"), 1, "'--max-overhead'", "name some")
+    refused(run_memtraced("--max-overhead=5%", "--leak-check=full", "--", "true"), 1,
+            "'--leak-check'", "'--max-overhead'")

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Series of loads go in, changes of depth come out. A process is simulated: it has so many calls a
+ * second of its own CPU time, of so many bytes, and is slowed down by what counts them.
+ */
+#include "service/governor.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define CALL_NS 1300.0
+#define LOOK_NS 25e6
+#define START_NS 1e11
+#define INTERVAL (512 * 1024.0)
+#define MOST_CHANGES 64
+
+struct load {
+	double seconds;
+	double cpus;  /* of its own, where nothing counts */
+	double calls; /* a second of its own CPU time */
+	double bytes; /* of an allocation, which is every second call */
+};
+
+struct run {
+	struct governor governor;
+	struct governor_look look;
+	struct record_depth_change changes[MOST_CHANGES];
+	size_t n_changes;
+	double at_ns, own_ns, spent_ns, calls, hits;
+	bool has_samples;
+};
+
+static void run_init(struct run *run, double most, bool has_samples)
+{
+	*run = (struct run){ .has_samples = has_samples, .at_ns = START_NS };
+	governor_init(&run->governor, most, (uint64_t)CALL_NS, (uint64_t)START_NS);
+}
+
+static double hit_ns(enum record_depth depth)
+{
+	return depth == RECORD_DEPTH_GROWTH ? 0 : depth == RECORD_DEPTH_EXACT ? CALL_NS : 2000;
+}
+
+/* Its CPUs are shared by itself and the probes. */
+static void step(struct run *run, const struct load *load)
+{
+	enum record_depth depth = run->governor.depth;
+	double per_call = depth == RECORD_DEPTH_EXACT ? 1 : load->bytes / 2 / INTERVAL * 2;
+	double hits_per_ns = load->calls / 1e9 * (depth == RECORD_DEPTH_GROWTH ? 0 : per_call);
+	double cpu_ns = load->cpus * LOOK_NS;
+	double own_ns = cpu_ns / (1 + hits_per_ns * hit_ns(depth));
+	struct record_depth_change change;
+
+	run->at_ns += LOOK_NS;
+	run->own_ns += own_ns;
+	run->spent_ns += cpu_ns - own_ns;
+	run->calls += own_ns * load->calls / 1e9;
+	run->hits += own_ns * hits_per_ns;
+	run->look = (struct governor_look){ .now_ns = (uint64_t)run->at_ns,
+					    .cpu_ns = (uint64_t)(run->own_ns + run->spent_ns),
+					    .hits = (uint64_t)run->hits,
+					    .sampled_calls = (uint64_t)run->calls,
+					    .has_samples = run->has_samples };
+	if (!governor_look(&run->governor, &run->look, &change))
+		return;
+	assert_true(run->n_changes < MOST_CHANGES);
+	assert_true(change.depth != depth);
+	assert_true(change.depth == run->governor.depth);
+	run->changes[run->n_changes++] = change;
+}
+
+static void run_load(struct run *run, const struct load *load)
+{
+	for (double ns = 0; ns < load->seconds * 1e9; ns += LOOK_NS)
+		step(run, load);
+}
+
+static const struct load quiet = { 60, 1, 10000, 100 };
+static const struct load busy = { 60, 1, 5e6, 100 };
+
+static void a_quiet_process_stays_exact(void **state)
+{
+	const struct load asleep = { 60, 0.0001, 1e6, 100 };
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.05, true);
+	run_load(&run, &quiet);
+	/* Of a process that sleeps nobody minds a tenth of a percent of a CPU. */
+	run_load(&run, &asleep);
+	assert_int_equal(run.n_changes, 0);
+}
+
+static void what_allocates_all_the_time_is_sampled_at_once(void **state)
+{
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.05, true);
+	run_load(&run, &busy);
+	assert_int_equal(run.n_changes, 1);
+	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_SAMPLED);
+	assert_true(run.changes[0].time_ns < START_NS + 0.2e9);
+	assert_true(run.changes[0].predicted_ppm > 6000000);
+	assert_true(run.changes[0].predicted_ppm < 7000000);
+	assert_true(run.spent_ns < 0.05 * run.own_ns);
+}
+
+static void without_samples_only_growth_is_left(void **state)
+{
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.05, false);
+	run_load(&run, &busy);
+	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_GROWTH);
+	/* Tries become rare: a minute has no more of them than the powers of two in it. */
+	assert_true(run.n_changes < 12);
+	for (size_t i = 1; i < run.n_changes; i += 2) {
+		assert_int_equal(run.changes[i].depth, RECORD_DEPTH_EXACT);
+		assert_true(run.changes[i].predicted_ppm == UINT64_MAX);
+	}
+	assert_true(run.spent_ns < 0.05 * run.own_ns);
+}
+
+/* 20 GB/s. */
+static void where_samples_are_too_many_growth_is_left(void **state)
+{
+	const struct load large = { 60, 1, 10e6, 4000 };
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.01, true);
+	run_load(&run, &large);
+	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_SAMPLED);
+	assert_int_equal(run.changes[1].depth, RECORD_DEPTH_GROWTH);
+	for (size_t i = 2; i < run.n_changes; i++)
+		assert_true(run.changes[i].depth != RECORD_DEPTH_EXACT);
+	assert_true(run.spent_ns < 0.015 * run.own_ns);
+}
+
+static void it_goes_down_and_up_with_the_load(void **state)
+{
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.05, true);
+	run_load(&run, &quiet);
+	run_load(&run, &busy);
+	run_load(&run, &quiet);
+	run_load(&run, &busy);
+	assert_int_equal(run.n_changes, 3);
+	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_SAMPLED);
+	assert_int_equal(run.changes[1].depth, RECORD_DEPTH_EXACT);
+	assert_true(run.changes[1].time_ns > START_NS + 120e9);
+	assert_true(run.changes[1].time_ns < START_NS + 130e9);
+	assert_int_equal(run.changes[2].depth, RECORD_DEPTH_SAMPLED);
+}
+
+/* 25 k calls/s: 3.3 %, less than is allowed and more than half of it. */
+static void what_is_near_the_share_stays_as_it_is(void **state)
+{
+	const struct load near = { 300, 1, 25000, 100 };
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.05, true);
+	run_load(&run, &near);
+	assert_int_equal(run.n_changes, 0);
+	run_load(&run, &busy);
+	run_load(&run, &near);
+	assert_int_equal(run.n_changes, 1);
+}
+
+/* Waves of four seconds, a quarter of an hour long. */
+static void it_does_not_flap(void **state)
+{
+	const struct load low = { 4, 1, 5000, 100 }, high = { 4, 1, 2e6, 100 };
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.05, true);
+	for (int i = 0; i < 112; i++) {
+		run_load(&run, &high);
+		run_load(&run, &low);
+	}
+	assert_true(run.n_changes >= 3);
+	assert_true(run.n_changes < 12);
+	assert_true(run.spent_ns < 0.05 * run.own_ns);
+}
+
+/* A burst of 5,000 calls, as a program makes them that starts. */
+static void a_burst_changes_nothing(void **state)
+{
+	const struct load burst = { 0.025, 1, 200000, 100 }, calm = { 10, 0.5, 1000, 100 };
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.05, true);
+	for (int i = 0; i < 20; i++) {
+		run_load(&run, &burst);
+		run_load(&run, &calm);
+	}
+	assert_int_equal(run.n_changes, 0);
+}
+
+/*
+ * One sample in two seconds stands for thousands of calls at once: a look in which it comes does
+ * not speak for the others.
+ */
+static void rare_samples_do_not_keep_it_from_exact_depth(void **state)
+{
+	const double calls_each = 2 * INTERVAL / 100;
+	struct record_depth_change change = { 0 };
+	struct governor_look look = { .has_samples = true };
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.05, true);
+	run_load(&run, &busy);
+	assert_int_equal(run.governor.depth, RECORD_DEPTH_SAMPLED);
+	look = run.look;
+	for (int i = 1; i < 100 && run.governor.depth == RECORD_DEPTH_SAMPLED; i++) {
+		look.now_ns += 200000000;
+		look.cpu_ns += 200000000;
+		if (i % 10 == 0) {
+			look.hits++;
+			look.sampled_calls += (uint64_t)calls_each;
+		}
+		(void)governor_look(&run.governor, &look, &change);
+	}
+	assert_int_equal(change.depth, RECORD_DEPTH_EXACT);
+	assert_true(change.calls_per_s < 10000);
+}
+
+static void shares_are_as_small_as_they_are_asked_for(void **state)
+{
+	static const double shares[] = { 0.001, 0.01, 0.02, 0.1, 0.5 };
+	static const double calls[] = { 1e3, 1e4, 1e5, 1e6, 1e7 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		for (size_t j = 0; j < sizeof(calls) / sizeof(calls[0]); j++)
+			for (int samples = 0; samples < 2; samples++) {
+				const struct load load = { 120, 1, calls[j], 100 };
+				struct run run;
+
+				run_init(&run, shares[i], samples);
+				run_load(&run, &load);
+				assert_true(run.spent_ns <
+					    shares[i] * run.own_ns + 4.0 * GOVERNOR_DEBT_NS);
+			}
+}
+
+static void nothing_changes_without_a_share(void **state)
+{
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0, true);
+	run_load(&run, &busy);
+	assert_int_equal(run.n_changes, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_quiet_process_stays_exact),
+		cmocka_unit_test(what_allocates_all_the_time_is_sampled_at_once),
+		cmocka_unit_test(without_samples_only_growth_is_left),
+		cmocka_unit_test(where_samples_are_too_many_growth_is_left),
+		cmocka_unit_test(it_goes_down_and_up_with_the_load),
+		cmocka_unit_test(what_is_near_the_share_stays_as_it_is),
+		cmocka_unit_test(it_does_not_flap),
+		cmocka_unit_test(a_burst_changes_nothing),
+		cmocka_unit_test(rare_samples_do_not_keep_it_from_exact_depth),
+		cmocka_unit_test(shares_are_as_small_as_they_are_asked_for),
+		cmocka_unit_test(nothing_changes_without_a_share),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/governor.h"
+
+#define SECOND 1000000000.0
+#define PPM 1e6
+/* Shorter looks tell nothing of how it goes on. */
+#define LOOK_NS UINT64_C(10000000)
+/* What is less than this part of the share of a CPU is nobody's trouble, however idle he is. */
+#define IDLE_PART 0.02
+/* Taking probes out takes so long, and they go on to cost meanwhile. */
+#define CHANGE_NS 40e6
+#define FIRST_WAIT_NS 2e9
+#define MOST_WAIT_NS 300e9
+/* A try that held for so long was right. */
+#define HELD_NS UINT64_C(30000000000)
+#define GOOD_PART 0.5
+/* A sample has one hit, with a stack, and of a block that is freed another; a call has one or two. */
+#define SAMPLE_CALLS 1.5
+
+static double clamped(double value, double least, double most)
+{
+	if (value < least)
+		return least;
+	return value > most ? most : value;
+}
+
+/* A try that fails costs the debt and the change, which the wait before pays for. */
+static uint64_t first_wait(const struct governor *g)
+{
+	return (uint64_t)clamped(2 * ((double)GOVERNOR_DEBT_NS + CHANGE_NS) / g->most,
+				 FIRST_WAIT_NS, MOST_WAIT_NS);
+}
+
+void governor_init(struct governor *governor, double most, uint64_t call_ns, uint64_t now_ns)
+{
+	*governor = (struct governor){ .most = most,
+				       .call_ns = (double)call_ns,
+				       .sample_ns = SAMPLE_CALLS * (double)call_ns,
+				       .depth = RECORD_DEPTH_EXACT };
+	governor->last.now_ns = now_ns;
+	governor->wait_ns = most > 0 ? first_wait(governor) : 0;
+}
+
+static double difference(uint64_t now, uint64_t before)
+{
+	return now > before ? (double)(now - before) : 0;
+}
+
+static struct governor_stretch stretch_of(const struct governor *g,
+					  const struct governor_look *look)
+{
+	double cpu_ns = difference(look->cpu_ns, g->last.cpu_ns);
+	double hits = difference(look->hits, g->last.hits);
+	struct governor_stretch s = { .ns = difference(look->now_ns, g->last.now_ns) };
+
+	if (g->depth == RECORD_DEPTH_EXACT) {
+		s.spent_ns = hits * g->call_ns;
+		s.calls = hits;
+	} else if (g->depth == RECORD_DEPTH_SAMPLED) {
+		s.spent_ns = hits * g->sample_ns;
+		s.calls = difference(look->sampled_calls, g->last.sampled_calls);
+	}
+	s.own_ns = cpu_ns > s.spent_ns ? cpu_ns - s.spent_ns : 0;
+	s.allowed_ns = g->most * (s.own_ns > IDLE_PART * s.ns ? s.own_ns : IDLE_PART * s.ns);
+	return s;
+}
+
+static void add(struct governor_stretch *sum, const struct governor_stretch *s)
+{
+	sum->ns += s->ns;
+	sum->spent_ns += s->spent_ns;
+	sum->own_ns += s->own_ns;
+	sum->allowed_ns += s->allowed_ns;
+	sum->calls += s->calls;
+}
+
+static bool change(struct governor *g, const struct governor_stretch *s, enum record_depth depth,
+		   struct record_depth_change *ret_change)
+{
+	double exact_ns = s->calls * g->call_ns;
+	bool is_known = g->depth != RECORD_DEPTH_GROWTH;
+
+	*ret_change = (struct record_depth_change){
+		.time_ns = g->last.now_ns,
+		.depth = depth,
+		.calls_per_s = is_known ? (uint64_t)(s->calls * SECOND / s->ns) : UINT64_MAX,
+		/* Without a nanosecond of its own all would be infinitely much. */
+		.predicted_ppm = is_known ? (uint64_t)clamped(PPM * exact_ns / (s->own_ns + 1), 0,
+							      PPM * PPM) :
+					    UINT64_MAX,
+	};
+	g->tried = depth < g->depth;
+	g->depth = depth;
+	g->changed_ns = g->last.now_ns;
+	g->debt_ns = 0;
+	g->since = (struct governor_stretch){ 0 };
+	return true;
+}
+
+static bool go_down(struct governor *g, const struct governor_stretch *s, bool has_samples,
+		    struct record_depth_change *ret_change)
+{
+	bool was_wrong = g->tried && g->last.now_ns - g->changed_ns < HELD_NS;
+	bool samples = g->depth == RECORD_DEPTH_EXACT && has_samples;
+
+	g->wait_ns = was_wrong ? (uint64_t)clamped(2.0 * (double)g->wait_ns, 0, MOST_WAIT_NS) :
+				 first_wait(g);
+	return change(g, s, samples ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_GROWTH, ret_change);
+}
+
+/* One sample stands for many calls: so it is a stretch that is judged, and no look alone. */
+static bool go_up(struct governor *g, const struct governor_stretch *s, bool has_samples,
+		  struct record_depth_change *ret_change)
+{
+	bool samples = g->depth == RECORD_DEPTH_GROWTH && has_samples;
+	struct governor_stretch since;
+
+	add(&g->since, s);
+	since = g->since;
+	if (since.ns < (double)g->wait_ns)
+		return false;
+	g->since = (struct governor_stretch){ 0 };
+	/* At growth depth nobody knows. */
+	if (since.calls * g->call_ns > GOOD_PART * since.allowed_ns)
+		return false;
+	return change(g, &since, samples ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_EXACT, ret_change);
+}
+
+static struct governor_stretch count(struct governor *g, const struct governor_look *look)
+{
+	struct governor_stretch s = stretch_of(g, look);
+
+	g->last = *look;
+	g->spent_ns += s.spent_ns;
+	g->own_ns += s.own_ns;
+	g->debt_ns += s.spent_ns - s.allowed_ns;
+	if (g->debt_ns < 0)
+		g->debt_ns = 0;
+	return s;
+}
+
+void governor_count(struct governor *governor, const struct governor_look *look)
+{
+	(void)count(governor, look);
+}
+
+bool governor_look(struct governor *governor, const struct governor_look *look,
+		   struct record_depth_change *ret_change)
+{
+	struct governor_stretch s;
+
+	if (governor->most <= 0 || look->now_ns < governor->last.now_ns + LOOK_NS)
+		return false;
+	s = count(governor, look);
+	if (governor->debt_ns > GOVERNOR_DEBT_NS && governor->depth != RECORD_DEPTH_GROWTH)
+		return go_down(governor, &s, look->has_samples, ret_change);
+	if (governor->depth == RECORD_DEPTH_EXACT)
+		return false;
+	return go_up(governor, &s, look->has_samples, ret_change);
+}
+
+uint64_t governor_predicted_ppm(const struct governor *governor)
+{
+	return (uint64_t)(PPM * governor->spent_ns / (governor->own_ns + 1));
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --max-overhead: what the governor is told of the processes, and what comes of its answers.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/units.h"
+#include "service/session_state.h"
+#include "target/cpu_time.h"
+#include "trace/bpf/run_stats.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Reading the samples' sites takes longer than the rest. */
+#define SAMPLED_LOOK_NS UINT64_C(200000000)
+
+/*
+ * Of the processes that run and what they have waited for. Who has ended and is not waited for yet
+ * is in neither for a moment: what was there once is not taken back.
+ */
+static uint64_t used_cpu_ns(struct session *s)
+{
+	uint64_t sum = 0, one;
+	size_t index = 0;
+	pid_t pid;
+
+	while ((pid = live_next_pid(s->live, &index)) != 0)
+		if (cpu_time_of(pid, &one) == 0) /* else it has just ended */
+			sum += one;
+	if (sum > s->most_cpu_ns)
+		s->most_cpu_ns = sum;
+	return s->most_cpu_ns;
+}
+
+static struct governor_look look_now(struct session *s)
+{
+	struct governor_look look = {
+		.now_ns = clock_monotonic_ns(),
+		.cpu_ns = used_cpu_ns(s),
+		.hits = live_events(s->live),
+		.has_samples = live_has_samples(s->live),
+	};
+
+	if (s->governor.depth == RECORD_DEPTH_SAMPLED)
+		look.sampled_calls = live_sampled_calls(s->live);
+	return look;
+}
+
+/* What processes used before does not count. */
+void session_begin_costs(struct session *s)
+{
+	if (s->options->max_overhead)
+		s->governor.last = look_now(s);
+}
+
+static const char *const depth_names[] = {
+	[RECORD_DEPTH_EXACT] = "all calls are counted",
+	[RECORD_DEPTH_SAMPLED] = "samples are counted",
+	[RECORD_DEPTH_GROWTH] = "only page faults are counted",
+};
+
+static int change_depth(struct session *s, const struct record_depth_change *change)
+{
+	char rate[FORMAT_UNIT_LEN];
+	int r = live_set_depth(s->live, change, session_take_record, s);
+
+	if (r < 0) {
+		log_error("--max-overhead: changing what is counted: %s", strerror(-r));
+		return r;
+	}
+	if (change->predicted_ppm == UINT64_MAX)
+		log_info("--max-overhead: from now on %s, to see what that costs",
+			 depth_names[change->depth]);
+	else
+		log_info("--max-overhead: from now on %s: at %s calls/s all would take %.1f %% of "
+			 "the CPU time",
+			 depth_names[change->depth],
+			 format_count((int64_t)change->calls_per_s, rate),
+			 (double)change->predicted_ppm / 10000);
+	return 0;
+}
+
+int session_look_at_cost(void *userdata)
+{
+	struct session *s = userdata;
+	bool is_sampled = s->governor.depth == RECORD_DEPTH_SAMPLED;
+	struct record_depth_change change;
+	struct governor_look look;
+
+	if (is_sampled && clock_monotonic_ns() < s->governor.last.now_ns + SAMPLED_LOOK_NS)
+		return 0;
+	look = look_now(s);
+	if (look.cpu_ns == 0 || !governor_look(&s->governor, &look, &change))
+		return 0;
+	return change_depth(s, &change);
+}
+
+/* The programs' own time as the kernel counts it, and the traps. */
+static uint64_t measured_ppm(struct session *s, uint64_t cpu_ns, uint64_t *ret_own_ns)
+{
+	struct run_stats stats;
+	uint64_t spent_ns;
+
+	*ret_own_ns = (uint64_t)s->governor.own_ns;
+	if (s->trap_ns == 0 || live_run_stats(s->live, &stats) < 0)
+		return UINT64_MAX;
+	spent_ns = stats.ns + stats.runs * s->trap_ns;
+	if (spent_ns >= cpu_ns)
+		return UINT64_MAX;
+	*ret_own_ns = cpu_ns - spent_ns;
+	return spent_ns * 1000000 / *ret_own_ns;
+}
+
+int session_say_cost(struct session *s)
+{
+	struct record record = { .type = RECORD_OVERHEAD };
+	struct record_overhead *overhead = &record.overhead;
+	struct governor_look look;
+
+	if (!s->options->max_overhead)
+		return 0;
+	look = look_now(s);
+	governor_count(&s->governor, &look);
+	overhead->max_ppm = s->options->max_overhead * 100;
+	overhead->predicted_ppm = governor_predicted_ppm(&s->governor);
+	overhead->measured_ppm = measured_ppm(s, look.cpu_ns, &overhead->cpu_ns);
+	overhead->call_ns = (uint64_t)s->governor.call_ns;
+	return session_take_record(&record, s);
+}

@@ -10,7 +10,7 @@
 #include "service/replay.h"
 #include "service/sample_unit.h"
 #include "service/session.h"
-#include "symbol/symbol_server.h"
+#include "symbol/file_server.h"
 #include "trace/bpf/run_stats.h"
 #include "trace/kernel/features.h"
 #include "version.h"
@@ -90,7 +90,7 @@ static int exit_of(int r)
 /* Before anything is opened, loaded or started that it would inherit. */
 static int start_worker(struct worker **ret_worker)
 {
-	int r = worker_new(&symbol_server, 0, ret_worker);
+	int r = worker_new(&file_server, 0, ret_worker);
 
 	if (r < 0)
 		log_error("starting the process that parses files: %s", strerror(-r));

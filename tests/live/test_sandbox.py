@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The process that parses files for memtraced: what it may do, and what its death costs."""
 
+import contextlib
 import ctypes
 import fcntl
 import os
+import shutil
 import signal
 import struct
 import termios
 from collections import Counter
 
 from cgroups import cgroup, move
-from lib import (attached, eventually, exact, heap_sites, load_report, need_root, process_state,
-                 run_memtraced, same, scratch, started, target, test)
-from test_attach import counted, one, since, started_target, work
+from lib import (attached, counting, eventually, exact, heap_sites, load_report, need_root,
+                 process_state, run_memtraced, same, scratch, send_line, started, target,
+                 test)
+from test_attach import BLOCKS, THREADS, counted, one, since, started_target, work
 from test_host import tracing
 from test_service import service
 
@@ -74,7 +77,8 @@ def kill_while_it_works(pid, sig, begin):
     begin()
     eventually(lambda: has_request(worker), "nothing is asked")
     os.kill(worker, sig)
-    os.kill(worker, signal.SIGCONT)
+    with contextlib.suppress(ProcessLookupError):  # of SIGKILL it dies as it is
+        os.kill(worker, signal.SIGCONT)
 
 
 def frames_of(process):
@@ -109,6 +113,42 @@ def its_death_during_a_report_costs_names_and_nothing_else(name):
         assert load_report(again)["coverage"]["lost"] == lost, (load_report(again), lost)
         said = " ".join(done.stdout.split())
         assert f"of stacks or names LOST: {lost['symbols-unread']} (symbols-unread" in said, said
+
+
+@test(need_root, each=("KILL", "SEGV"), every_kernel=["SEGV"], timeout=120)
+def its_death_by_a_file_that_is_mapped_costs_that_file_alone(name):
+    """A program that kills it when it is looked at runs on, and calls of its libc are counted."""
+    with cgroup() as (path, _), scratch() as folder, contextlib.ExitStack() as stack:
+        def begin(*command):
+            environ = dict(os.environ, **counting(folder))
+            return stack.enter_context(
+                started([*command, str(BLOCKS), str(THREADS)], env=environ,
+                        preexec_fn=lambda: move(os.getpid(), path)))
+
+        deadly = os.path.join(folder, "deadly")
+        shutil.copy(target("attach"), deadly)
+        good = begin(target("attach"))
+        shell = begin("/bin/sh", "-c", 'echo waits; read line; exec "$0" "$@"', deadly)
+        shell.lines.until("waits")
+        pid = int(good.lines.until("ready"))
+        before = counted(folder, pid)
+        wide = stack.enter_context(tracing("--cgroup", path))
+        kill_while_it_works(wide.process.pid, getattr(signal, "SIG" + name),
+                            lambda: send_line(shell))
+        deadly_pid = int(shell.lines.until("ready"))
+        work(good)
+        work(shell)
+        report = wide.finish()
+        same(one(report, pid), since(folder, pid, before))
+        # It ran already while nobody looked at it, as none of a whole cgroup is held.
+        assert max(process["alloc"]["allocs"] for process in report["processes"]
+                   if process["pid"] == deadly_pid) > BLOCKS / 2, report["processes"]
+        coverage = report["coverage"]
+        assert coverage["lost"].get("file-not-parsed") == 1, coverage["lost"]
+        why = "the process that parses files died of it, or was not there: nothing is known of it"
+        assert [row["why"] for row in coverage["unprobed"] if row["object"] == deadly] == [why], \
+            coverage["unprobed"]
+        assert not coverage["exact"], coverage
 
 
 @test(need_root)

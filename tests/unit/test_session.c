@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "sandbox/worker.h"
 #include "service/session.h"
-#include "symbol/symbol_server.h"
+#include "symbol/file_server.h"
 
 #include <json-c/json.h>
 #include <setjmp.h>
@@ -100,7 +100,7 @@ static void run_begin(struct run *run, int number, const struct target *a, const
 	snprintf(pids, sizeof(pids), b ? "%d,%d" : "%d", (int)a->pid, b ? (int)b->pid : 0);
 	assert_int_equal(launch_inherited_save(&run->inherited), 0);
 	assert_int_equal(options_parse(6, argv, &run->options, &error), 0);
-	assert_int_equal(worker_new(&symbol_server, 0, &run->worker), 0);
+	assert_int_equal(worker_new(&file_server, 0, &run->worker), 0);
 	assert_int_equal(
 		session_new(run->options, &run->inherited, run->worker, NULL, &run->session), 0);
 	strbuf_done(&error);

@@ -26,10 +26,8 @@ struct header {
 static_assert(sizeof(struct cfi_key) == 160, "the key has no padding");
 static_assert(sizeof(struct header) % 8 == 0, "what follows the header is aligned");
 
-static struct cfi_identity identity_of(const struct elf_file *file)
+struct cfi_identity cfi_identity_of(const struct stat *st)
 {
-	const struct stat *st = elf_file_stat(file);
-
 	return (struct cfi_identity){ .dev = st->st_dev,
 				      .ino = st->st_ino,
 				      .size = (uint64_t)st->st_size,
@@ -66,12 +64,12 @@ static uint32_t content_of(struct elf_file *file)
 
 void cfi_key_of(struct elf_file *file, struct elf_file *debug, bool pruned, struct cfi_key *ret_key)
 {
-	struct cfi_key key = { .file = identity_of(file), .pruned = pruned };
+	struct cfi_key key = { .file = cfi_identity_of(elf_file_stat(file)), .pruned = pruned };
 	const uint8_t *id;
 	size_t len = elf_file_build_id(file, &id);
 
 	if (debug)
-		key.debug = identity_of(debug);
+		key.debug = cfi_identity_of(elf_file_stat(debug));
 	key.build_id_len = (uint32_t)len;
 	if (len > sizeof(key.build_id))
 		len = sizeof(key.build_id);

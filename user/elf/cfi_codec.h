@@ -6,6 +6,7 @@
 #include "elf/cfi_rows.h"
 
 struct elf_file;
+struct stat;
 
 /* Which file it was; all zero: none. */
 struct cfi_identity {
@@ -22,6 +23,8 @@ struct cfi_key {
 	uint32_t pruned;
 	uint32_t pad;
 };
+
+struct cfi_identity cfi_identity_of(const struct stat *st);
 
 /* The key of what cfi_file_rows() makes of the same arguments. */
 void cfi_key_of(struct elf_file *file, struct elf_file *debug, bool pruned,

@@ -68,6 +68,21 @@ int custom_allocators_new(const struct allocator_spec *specs, size_t n,
 	return 0;
 }
 
+int custom_allocators_copy(const struct custom_function *functions, size_t n,
+			   struct custom_allocators **ret_custom)
+{
+	struct custom_allocators *custom =
+		calloc(1, sizeof(*custom) + n * sizeof(custom->functions[0]));
+
+	if (!custom)
+		return -ENOMEM;
+	custom->n = n;
+	if (n)
+		memcpy(custom->functions, functions, n * sizeof(*functions));
+	*ret_custom = custom;
+	return 0;
+}
+
 void custom_allocators_free(struct custom_allocators *custom)
 {
 	free(custom);

@@ -26,6 +26,9 @@ struct custom_function {
 /* The specs are borrowed for good. 0 or -ENOMEM. */
 int custom_allocators_new(const struct allocator_spec *specs, size_t n,
 			  struct custom_allocators **ret_custom);
+/* Of rows as custom_allocators_all() has them; what they point to is borrowed. 0 or -ENOMEM. */
+int custom_allocators_copy(const struct custom_function *functions, size_t n,
+			   struct custom_allocators **ret_custom);
 void custom_allocators_free(struct custom_allocators *custom); /* NULL is legal */
 DEFINE_CLEANUP(struct custom_allocators, custom_allocators_free)
 

@@ -8,14 +8,11 @@
 #include "probe/allocators.h"
 #include "probe/custom_allocators.h"
 #include "probe/insn.h"
+#include "probe/plan_whys.h"
 #include "probe/sites.h"
 
 #include <errno.h>
 #include <string.h>
-
-static const char why_ifunc[] = "which code it is gets decided when the program starts (ifunc)";
-static const char why_no_code[] = "its symbol points to no code";
-static const char why_forwards[] = "it forwards to a function that is probed";
 
 /* The table has 185 rows, most functions two symbols: only a hostile file has this many. */
 #define MAX_CANDIDATES 1024

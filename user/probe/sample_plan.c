@@ -8,14 +8,12 @@
 #include "elf/usdt_notes.h"
 #include "probe/insn.h"
 #include "probe/plan.h"
+#include "probe/plan_whys.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define PROVIDER "otel_memory"
-
-static const char why_arguments[] =
-	"its arguments are in no place that can be read: register, constant, memory by registers";
 
 static const struct sample_probe {
 	const char *name;     /* in the notes */

@@ -4,6 +4,7 @@
 #include "base/hashmap.h"
 #include "probe/allocators.h"
 #include "probe/insn.h"
+#include "probe/plan_whys.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,13 +13,6 @@
 #define MAX_INSNS 20000
 /* Where a function's first block goes on for longer, its entry is good enough. */
 #define MAX_ENTRY_INSNS 32
-
-static const char why_indirect[] = "it has an indirect jump";
-static const char why_leaves[] = "it jumps to a function that is not an allocator's";
-static const char why_unreadable[] = "some of its code cannot be decoded";
-static const char why_refused[] =
-	"the kernel puts no probe, or no safe one, on what it begins with";
-static const char why_large[] = "it has too many instructions";
 
 struct walk {
 	struct insn_decoder *decoder;

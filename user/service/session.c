@@ -226,10 +226,9 @@ static int session_begin(struct session *s)
 	r = s->options->command ? session_start_command(s) : 0;
 	if (r)
 		return r;
-	/* Later all of the host may be traced, and see it start. Else it is started when asked. */
-	if (options_trace_widely(s->options))
-		(void)worker_start(s->worker);
-	r = tracing_new(s->options, &s->features, &s->live);
+	/* Later all of the host may be traced, and see it start; and it gets ready meanwhile. */
+	(void)worker_start(s->worker);
+	r = tracing_new(s->options, s->worker, &s->features, &s->live);
 	if (r)
 		return r;
 	live_leave_out(s->live, worker_keeper(s->worker), worker_pid(s->worker));

@@ -20,7 +20,7 @@ struct worker;
 /*
  * Checks what can be checked early (rights, outputs, targets) and begins to trace. 0; -EINVAL:
  * usage; other negative errno: cannot trace. What is wrong was logged. The arguments are borrowed;
- * the worker serves symbol_server's requests; cost: what a call takes, NULL without --max-overhead.
+ * the worker serves file_server's requests; cost: what a call takes, NULL without --max-overhead.
  */
 int session_new(const struct options *options, const struct launch_inherited *inherited,
 		struct worker *worker, const struct probe_cost *cost, struct session **ret_session);

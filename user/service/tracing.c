@@ -275,8 +275,8 @@ static int choose_room(const struct options *options, struct map_room *ret_room)
 	return map_room_choose(&opts, ret_room);
 }
 
-int tracing_new(const struct options *options, struct features **ret_features,
-		struct live **ret_live)
+int tracing_new(const struct options *options, struct worker *worker,
+		struct features **ret_features, struct live **ret_live)
 {
 	_cleanup_(features_free_p) struct features *features = NULL;
 	_cleanup_(live_free_p) struct live *live = NULL;
@@ -285,6 +285,7 @@ int tracing_new(const struct options *options, struct features **ret_features,
 	struct live_opts opts = {
 		.allocations = options_trace_allocations(options),
 		.code = tracing_needs_code(options),
+		.worker = worker,
 		.allocators = options->allocators,
 		.n_allocators = options->n_allocators,
 		.cgroup_fd = cgroup_fd,

@@ -7,7 +7,7 @@
 #define MEMTRACED_SERVICE_DAEMON_SERVICE_H
 
 /*
- * `config_path`: NULL: the usual place. The worker serves symbol_server's requests. 0 after a
+ * `config_path`: NULL: the usual place. The worker serves file_server's requests. 0 after a
  * signal; -EINVAL: the configuration is wrong; other negative errno. All were logged.
  */
 struct worker;

@@ -22,12 +22,14 @@
 
 struct allocator_spec;
 struct live;
+struct worker;
 
 struct live_opts {
 	bool allocations;	 /* else only jobs: live_add_hist and so on */
 	bool code;		 /* what processes map is recorded, for stacks */
 	struct target_rule rule; /* whose system calls, tracepoints and allocations are counted */
 	int cgroup_fd;		 /* ABI_SCOPE_CGROUP: its folder, borrowed for live_new */
+	struct worker *worker;	 /* borrowed: it reads targets' files (symbol/file_server.h) */
 	/* Borrowed; NULL: no uprobes are wanted. */
 	const struct features *features;
 	enum attach_path path;

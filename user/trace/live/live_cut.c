@@ -62,6 +62,8 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_SHARED_MEMORY] = "child-in-shared-memory",
 	[LOSS_NO_ALLOCATOR] = "no-allocator-found",
 	[LOSS_BUDGET] = "untraced-ms-by-budget",
+	[LOSS_FILE_UNREAD] = "file-not-parsed",
+	[LOSS_ROWS_UNREAD] = "unwind-rows-not-parsed",
 	[LOSS_CUT] = "moment-uncertain",
 };
 
@@ -284,6 +286,8 @@ static int emit_coverage(struct live *live)
 		return r;
 	memcpy(counts + ABI_LOSSES, live->losses, sizeof(live->losses));
 	counts[LOSS_UNWIND_TABLES] = live->tables ? unwind_tables_refused(live->tables) : 0;
+	counts[LOSS_FILE_UNREAD] = objects_unread(live->objects);
+	counts[LOSS_ROWS_UNREAD] = live->tables ? unwind_tables_unread(live->tables) : 0;
 	counts[LOSS_NOT_RUN] = live_jobs_missed(live);
 	counts[LOSS_CUT] = live->cut_torn;
 	record.coverage.exact = !live->opts.sampled || live->opts.both;

@@ -40,7 +40,9 @@ void live_count_stack(const struct live *live, uint64_t id, uint64_t events,
 
 int live_unwind_new(struct live *live)
 {
-	return live->opts.unwind ? unwind_tables_new(live->programs, &live->tables) : 0;
+	return live->opts.unwind ?
+		       unwind_tables_new(live->programs, live->opts.worker, &live->tables) :
+		       0;
 }
 
 int live_unwind_process(struct live *live, struct live_process *process)

@@ -4,33 +4,12 @@
  * in what a process maps, whose memory nobody then sees.
  */
 #include "config/near_name.h"
-#include "elf/elf_file.h"
 #include "probe/custom_allocators.h"
+#include "probe/object_reader.h"
 #include "trace/live/live.h"
 #include "trace/live/live_process.h"
 
 #include <string.h>
-
-static void offer_symbols(const struct object *object, struct near_names *near)
-{
-	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
-	const struct elf_symbol *symbols;
-	const char *last = "";
-	size_t n;
-
-	if (elf_file_new(object_fd(object), &elf))
-		return; /* changed since, or no ELF file: nothing comes near in it */
-	symbols = elf_file_symbols(elf, &n);
-	for (size_t i = 0; i < n; i++) {
-		bool again = strcmp(last, symbols[i].name) == 0; /* .dynsym and .symtab */
-
-		last = symbols[i].name;
-		for (size_t k = 0; k < near->n; k++)
-			again |= strcmp(near->best[k].shown, last) == 0;
-		if (!again)
-			near_names_offer(near, last, last);
-	}
-}
 
 static int say_missing(const struct live *live, const struct custom_function *f,
 		       struct strbuf *text)
@@ -46,7 +25,8 @@ static int say_missing(const struct live *live, const struct custom_function *f,
 			continue;
 		n_files++;
 		if (!f->address)
-			offer_symbols(object, &near);
+			/* What cannot be read offers none. */
+			(void)object_read_near(live->opts.worker, object_fd(object), &near);
 	}
 	strbuf_addf(text, "--allocator: %s was not found: ", f->row.name);
 	if (!n_files)

@@ -3,9 +3,8 @@
  * The files behind objects.h: opened, planned, told to the programs.
  */
 #include "bpf/abi_unwind.h"
-#include "elf/elf_file.h"
 #include "memtraced.skel.h"
-#include "probe/sample_plan.h"
+#include "probe/object_reader.h"
 #include "target/preload.h"
 #include "trace/kernel/urgent.h"
 #include "trace/live/object_state.h"
@@ -15,6 +14,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+static_assert(OBJECT_BUILD_ID_MAX <= RECORD_BUILD_ID_MAX, "a record has room for it");
 
 /* Ids below are the daemon's own: FUNCTION_MMAP and the like, RECORD_BEFORE_ATTACH. */
 #define FIRST_FUNCTION_ID 16
@@ -105,15 +106,15 @@ struct object *objects_at(const struct objects *objects, size_t i)
 	return objects->all.data[i];
 }
 
-static int unwind_add(const struct objects *objects, struct object *object, struct elf_file *elf,
+static int unwind_add(const struct objects *objects, struct object *object,
 		      enum unwind_rows_kind kind)
 {
 	uint32_t before = object->unwind, now;
 	int r;
 
-	if (!objects->opts.tables)
+	if (!objects->opts.tables || !object->cfi.n_segments)
 		return 0;
-	r = unwind_tables_add(objects->opts.tables, elf, kind, &now);
+	r = unwind_tables_add(objects->opts.tables, object->fd, &object->cfi, kind, &now);
 	if (r)
 		return r;
 	object->no_unwinding = !now;
@@ -127,22 +128,6 @@ static int unwind_add(const struct objects *objects, struct object *object, stru
 static enum unwind_rows_kind rows_kind(const struct object *object)
 {
 	return object_has_samples(object) ? UNWIND_ROWS_FULL : UNWIND_ROWS_FITTING;
-}
-
-/* What is wanted of a file beside its probes. 0 or -ENOMEM. */
-static int object_identify(const struct objects *objects, struct object *object,
-			   struct elf_file *elf)
-{
-	const uint8_t *id;
-	size_t len;
-
-	stack_start_read(elf, &object->start);
-	len = elf_file_build_id(elf, &id);
-	if (len <= sizeof(object->build_id)) {
-		memcpy(object->build_id, id, len);
-		object->build_id_len = len;
-	}
-	return unwind_add(objects, object, elf, rows_kind(object));
 }
 
 /* Distances of inner frees from the probe, which both lie in one text segment. */
@@ -198,24 +183,6 @@ static int number_sample_specs(struct objects *objects, struct object *object)
 	return 0;
 }
 
-/*
- * What is probed in it: USDT probes, the functions of allocators, or now these and now those. The
- * library that samples passes calls on: they are counted where they arrive.
- */
-static int plan_probes(struct objects *objects, struct object *object, struct elf_file *elf)
-{
-	bool is_stand_in = objects->opts.sampled && preload_is_library(object->path);
-	int r = 0;
-
-	if (!objects->opts.sampled || (objects->opts.both && !is_stand_in))
-		r = plan_new(elf, object->path, objects->opts.emulation, objects->opts.custom,
-			     &object->plan);
-	if (r || !objects->opts.sampled)
-		return r;
-	r = sample_plan_new(elf, is_stand_in, &object->samples);
-	return r ? r : number_sample_specs(objects, object);
-}
-
 static const struct unprobed only_64bit = {
 	"all functions",
 	"a 32-bit file: only 64-bit programs are traced",
@@ -249,28 +216,32 @@ static int list_skipped(struct object *object, const struct plan *plan)
 	return 0;
 }
 
-static int object_plan(struct objects *objects, struct object *object)
-{
-	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
-	int r = elf_file_new(object->fd, &elf);
+static const struct unprobed not_read = {
+	"all functions",
+	"the process that parses files died of it, or was not there: nothing is known of it",
+};
 
-	/* Once for all that is asked of it: symbols are read, which takes node's 45 ms. */
-	if (r == 0 && (objects->opts.allocations || objects->sizes.len))
-		r = plan_probes(objects, object, elf);
-	if (r == -EOPNOTSUPP && elf_file_is_32bit(object->fd)) {
-		object->is_32bit = true;
-		return vec_push(&object->unprobed, only_64bit);
-	}
-	/* Not ELF, another machine's, damaged: the loader would not run it, nothing to probe. */
-	if (r == -ENOEXEC || r == -EOPNOTSUPP || r == -EBADMSG)
-		return 0;
+/* What is known of it is the object's. */
+static void take_facts(struct object *object, struct object_facts *facts)
+{
+	object->plan = TAKE_PTR(facts->plan);
+	object->samples = TAKE_PTR(facts->samples);
+	object->checkpoints = facts->checkpoints;
+	facts->checkpoints = (struct checkpoints){};
+	object->start = facts->start;
+	object->cfi = facts->unwind;
+	memcpy(object->build_id, facts->build_id, facts->build_id_len);
+	object->build_id_len = facts->build_id_len;
+}
+
+/* What is to be probed: numbers for its functions, and what the programs must know of them. */
+static int install_plans(struct objects *objects, struct object *object)
+{
+	int r = object->samples ? number_sample_specs(objects, object) : 0;
+
 	if (r)
 		return r;
-	r = object_identify(objects, object, elf);
-	if (r == 0 && objects->opts.checkpoints)
-		r = checkpoints_find(elf, objects->opts.checkpoint_names, &object->checkpoints);
-	if (r == 0)
-		r = number_functions(objects, object);
+	r = number_functions(objects, object);
 	if (r == 0)
 		r = list_skipped(object, object->plan);
 	if (r == 0)
@@ -282,6 +253,44 @@ static int object_plan(struct objects *objects, struct object *object)
 		objects->opts.programs->traits[object->first_fn + i] =
 			ABI_TRAITS(object->plan->probes[i].family, object->plan->probes[i].forms);
 	return add_inner_frees(objects, object);
+}
+
+static int object_plan(struct objects *objects, struct object *object)
+{
+	const bool probes = objects->opts.allocations || objects->sizes.len > 0;
+	const bool sampled = objects->opts.sampled, is_stand_in = preload_is_library(object->path);
+	/*
+	 * USDT probes, the functions of allocators, or now these and now those. The library that
+	 * samples passes calls on: they are counted where they arrive.
+	 */
+	const struct object_wants wants = {
+		.allocators = probes && (!sampled || (objects->opts.both && !is_stand_in)),
+		.samples = probes && sampled,
+		.is_stand_in = is_stand_in,
+		.path = object->path,
+		.emulation = objects->opts.emulation,
+		.custom = objects->opts.custom,
+		.checkpoints = objects->opts.checkpoints,
+		.checkpoint_names = objects->opts.checkpoint_names,
+		.unwinding = objects->opts.tables != NULL,
+	};
+	_cleanup_(object_facts_done) struct object_facts facts = {};
+	int r = object_read_facts(objects->opts.worker, object->fd, &wants, &facts);
+
+	if (r == -EPIPE || r == -EAGAIN) {
+		objects->unread++;
+		return vec_push(&object->unprobed, not_read);
+	}
+	if (r)
+		return r;
+	object->is_32bit = facts.is_32bit;
+	if (facts.is_32bit)
+		return vec_push(&object->unprobed, only_64bit);
+	if (!facts.is_elf)
+		return 0;
+	take_facts(object, &facts);
+	r = install_plans(objects, object);
+	return r ? r : unwind_add(objects, object, rows_kind(object));
 }
 
 int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
@@ -449,7 +458,6 @@ uint32_t object_unwind(const struct object *object)
 
 int objects_unwind(struct objects *objects, struct object *object, bool fully)
 {
-	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
 	int r;
 
 	if (!objects->opts.tables || object->no_unwinding)
@@ -457,10 +465,7 @@ int objects_unwind(struct objects *objects, struct object *object, bool fully)
 	if (object->unwind &&
 	    (!fully || !unwind_tables_pruned(objects->opts.tables, object->unwind)))
 		return 0;
-	r = elf_file_new(object->fd, &elf);
-	if (r) /* changed since: what is known of it stays */
-		return r == -ENOMEM ? r : 0;
-	r = unwind_add(objects, object, elf, fully ? UNWIND_ROWS_FULL : rows_kind(object));
+	r = unwind_add(objects, object, fully ? UNWIND_ROWS_FULL : rows_kind(object));
 	return r ? r : objects_publish(objects, object);
 }
 
@@ -512,6 +517,11 @@ bool object_attached(const struct object *object, uint32_t owner)
 		if (link->owner == owner)
 			return true;
 	return false;
+}
+
+uint64_t objects_unread(const struct objects *objects)
+{
+	return objects->unread;
 }
 
 size_t object_unprobed(const struct object *object)

@@ -7,9 +7,10 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "elf/cfi_facts.h"
 #include "elf/stack_start.h"
+#include "probe/checkpoints.h"
 #include "probe/plan.h"
-#include "trace/live/checkpoints.h"
 #include "trace/live/objects.h"
 
 struct object_link {
@@ -36,6 +37,7 @@ struct object {
 	struct checkpoints checkpoints;
 	uint8_t build_id[RECORD_BUILD_ID_MAX];
 	uint8_t build_id_len;
+	struct cfi_facts cfi;
 	uint32_t unwind;   /* in opts.tables; 0: in none */
 	bool no_unwinding; /* it has no rows, or there was no room */
 	bool refused;	   /* the kernel does not let it be probed for all processes */
@@ -58,6 +60,7 @@ struct objects {
 	VEC(struct object *) all;
 	uint32_t next_fn;
 	enum record_depth depth;
+	uint64_t unread;			  /* files of which the worker said nothing */
 	VEC(struct abi_sample_spec) sample_specs; /* as the programs have them */
 };
 

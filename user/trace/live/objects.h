@@ -21,9 +21,11 @@ struct custom_allocators;
 struct plan_emulation;
 struct objects;
 struct object;
+struct worker;
 
 struct objects_opts {
 	struct programs *programs; /* borrowed */
+	struct worker *worker;	   /* borrowed: files are read by it (probe/object_reader.h) */
 	enum attach_path path;
 	const struct plan_emulation *emulation; /* borrowed */
 	struct custom_allocators *custom;	/* borrowed; may be NULL */
@@ -31,7 +33,7 @@ struct objects_opts {
 	bool sampled;	     /* of allocations, the USDT probes that show samples */
 	bool both;	     /* with `sampled`: calls and samples are planned; objects_set_depth */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
-	bool checkpoints;    /* trace/live/checkpoints.h */
+	bool checkpoints;    /* probe/checkpoints.h */
 	char *const *checkpoint_names;
 	struct unwind_tables *tables; /* borrowed; NULL: stacks are not unwound by files' tables */
 };
@@ -49,7 +51,8 @@ int objects_add_sizes(struct objects *objects, int prog_fd, const char *function
 
 /*
  * The object behind a mapping of a process, opened and planned when it is new (*ret_new). 0 or
- * negative errno; a file that is no ELF file, or has no allocator, is an object without probes.
+ * negative errno; a file that is no ELF file, or has no allocator, is an object without probes, and
+ * so is one that the worker could not read, which is counted.
  */
 int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 		struct object **ret_object, bool *ret_new);
@@ -117,6 +120,8 @@ bool objects_probe(const struct objects *objects, const struct object *object);
 
 /* Function and unprobed records of the object, to be emitted when it is new. */
 int object_describe(const struct object *object, record_fn fn, void *userdata);
+/* Files that nobody could say anything of, as the worker died of them or was not there. */
+uint64_t objects_unread(const struct objects *objects);
 /* Functions that should be probed and are not. */
 size_t object_unprobed(const struct object *object);
 

@@ -6,9 +6,17 @@
 bool record_loss_spares_totals(const char *cause)
 {
 	static const char *const causes[] = {
-		"stack-map-full", "stack-unreadable",	"stack-scratch-busy", "mapping-unknown",
-		"file-name",	  "unwind-tables-full", RECORD_CAUSE_CUT_OFF, "free-pair-map-full",
-		"birth-map-full", RECORD_CAUSE_UNREAD,
+		"stack-map-full",
+		"stack-unreadable",
+		"stack-scratch-busy",
+		"mapping-unknown",
+		"file-name",
+		"unwind-tables-full",
+		RECORD_CAUSE_CUT_OFF,
+		"free-pair-map-full",
+		"birth-map-full",
+		RECORD_CAUSE_UNREAD,
+		"unwind-rows-not-parsed",
 	};
 
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)

@@ -3,9 +3,9 @@
 
 #include "base/log.h"
 #include "elf/cfi_cache.h"
-#include "elf/cfi_file.h"
+#include "elf/cfi_facts.h"
 #include "elf/cfi_rows.h"
-#include "elf/elf_file.h"
+#include "probe/object_reader.h"
 #include "target/proc_maps.h"
 #include "trace/bpf/grace.h"
 #include "trace/bpf/programs.h"
@@ -29,6 +29,7 @@
 #define RETIRED_ROWS UNWIND_FIRST_ROWS
 
 struct unwind_tables {
+	struct worker *worker;
 	struct cfi_cache *cache; /* NULL: there is no place for it */
 	struct unwind_objects *objects;
 	struct unwind_spaces *spaces;
@@ -37,16 +38,19 @@ struct unwind_tables {
 	bool graced; /* some has had its grace period and waits for a drain */
 	size_t n_objects;
 	uint64_t refused;
+	uint64_t unread;
 	uint64_t given_up;
 };
 
-int unwind_tables_new(struct programs *programs, struct unwind_tables **ret_tables)
+int unwind_tables_new(struct programs *programs, struct worker *worker,
+		      struct unwind_tables **ret_tables)
 {
 	_cleanup_(unwind_tables_free_p) struct unwind_tables *tables = calloc(1, sizeof(*tables));
 	int r;
 
 	if (!tables)
 		return -ENOMEM;
+	tables->worker = worker;
 	/* Without it, files are compiled in each run: 4 ms for glibc. */
 	if (cfi_cache_open(NULL, CFI_CACHE_BYTES, &tables->cache))
 		log_debug("unwind rows are not kept: no folder for them");
@@ -82,24 +86,37 @@ void unwind_tables_free(struct unwind_tables *tables)
 	free(tables);
 }
 
-int unwind_tables_add(struct unwind_tables *tables, struct elf_file *elf,
+static int find_rows(struct unwind_tables *tables, int fd, const struct cfi_key *key,
+		     struct cfi_rows **ret_rows)
+{
+	int r = tables->cache ? cfi_cache_get(tables->cache, key, ret_rows) : -ENOENT;
+
+	if (r != -ENOENT)
+		return r;
+	r = object_read_rows(tables->worker, fd, key, ret_rows);
+	if (r == 0 && tables->cache)
+		(void)cfi_cache_put(tables->cache, key, *ret_rows); /* else compiled each time */
+	return r;
+}
+
+int unwind_tables_add(struct unwind_tables *tables, int fd, const struct cfi_facts *facts,
 		      enum unwind_rows_kind kind, uint32_t *ret_object)
 {
 	_cleanup_(cfi_rows_free_p) struct cfi_rows *rows = NULL;
-	struct abi_unwind_segment segments[ABI_UNWIND_SEGMENTS];
-	uint32_t n_segments = 0;
+	struct cfi_key key = facts->key;
 	uint64_t code = 0;
 	int r;
 
 	*ret_object = 0;
-	/* -E2BIG: those that there is room for */
-	(void)cfi_file_segments(elf, segments, &n_segments);
-	for (uint32_t i = 0; i < n_segments; i++)
-		code += segments[i].end - segments[i].offset;
-	r = cfi_cache_rows(tables->cache, elf, NULL,
-			   kind == UNWIND_ROWS_FITTING && code > FITTING_CODE, &rows);
+	for (uint32_t i = 0; i < facts->n_segments; i++)
+		code += facts->segments[i].end - facts->segments[i].offset;
+	key.pruned = kind == UNWIND_ROWS_FITTING && code > FITTING_CODE;
+	r = find_rows(tables, fd, &key, &rows);
+	if (r == -EPIPE || r == -EAGAIN)
+		tables->unread++;
 	if (r == 0)
-		r = unwind_objects_add(tables->objects, rows, segments, n_segments, ret_object);
+		r = unwind_objects_add(tables->objects, rows, facts->segments, facts->n_segments,
+				       ret_object);
 	if (r == -ENOSPC)
 		tables->refused++;
 	if (r == 0)
@@ -178,14 +195,17 @@ static int vdso_copy(int *ret_fd)
 
 static int vdso_add(struct unwind_tables *tables)
 {
-	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
+	const struct object_wants wants = { .path = "[vdso]", .unwinding = true };
+	_cleanup_(object_facts_done) struct object_facts facts = {};
 	_cleanup_close_ int fd = -1;
 	int r = vdso_copy(&fd);
 
 	if (r == 0)
-		r = elf_file_new(fd, &elf);
-	if (r == 0)
-		r = unwind_tables_add(tables, elf, UNWIND_ROWS_FULL, &tables->vdso);
+		r = object_read_facts(tables->worker, fd, &wants, &facts);
+	if (r == -EPIPE || r == -EAGAIN)
+		tables->unread++;
+	if (r == 0 && facts.is_elf)
+		r = unwind_tables_add(tables, fd, &facts.unwind, UNWIND_ROWS_FULL, &tables->vdso);
 	/* Without it, stacks through it are cut there. */
 	return r == -ENOMEM ? r : 0;
 }
@@ -228,6 +248,11 @@ void unwind_tables_drained(struct unwind_tables *tables)
 	unwind_objects_grace(tables->objects);
 	unwind_spaces_grace(tables->spaces);
 	tables->graced = true;
+}
+
+uint64_t unwind_tables_unread(const struct unwind_tables *tables)
+{
+	return tables->unread;
 }
 
 uint64_t unwind_tables_refused(const struct unwind_tables *tables)

@@ -13,13 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct elf_file;
+struct cfi_facts;
 struct programs;
 struct unwind_space;
 struct unwind_tables;
+struct worker;
 
-/* `programs` is borrowed and was loaded with `unwind`. 0 or negative errno. */
-int unwind_tables_new(struct programs *programs, struct unwind_tables **ret_tables);
+/*
+ * `programs` is borrowed and was loaded with `unwind`; so is the worker, by which files are read. 0
+ * or negative errno.
+ */
+int unwind_tables_new(struct programs *programs, struct worker *worker,
+		      struct unwind_tables **ret_tables);
 void unwind_tables_free(struct unwind_tables *tables); /* NULL is legal */
 DEFINE_CLEANUP(struct unwind_tables, unwind_tables_free)
 
@@ -30,10 +35,11 @@ enum unwind_rows_kind {
 };
 
 /*
- * Compiles a file's call frame information, or takes it from the cache. *ret_object: its number, 0
- * when there is no room (counted) or the file has none that could be read. 0 or -ENOMEM.
+ * Has an open file's call frame information compiled, or takes it from the cache. *ret_object: its
+ * number, 0 when there is no room, or nobody to read it (both are counted), or the file has none
+ * that could be read. 0 or -ENOMEM.
  */
-int unwind_tables_add(struct unwind_tables *tables, struct elf_file *elf,
+int unwind_tables_add(struct unwind_tables *tables, int fd, const struct cfi_facts *facts,
 		      enum unwind_rows_kind kind, uint32_t *ret_object);
 /* Are its rows right for return addresses only? */
 bool unwind_tables_pruned(const struct unwind_tables *tables, uint32_t object);
@@ -64,5 +70,7 @@ void unwind_tables_drained(struct unwind_tables *tables);
 
 /* Files and changes of spaces for which there was no room. */
 uint64_t unwind_tables_refused(const struct unwind_tables *tables);
+/* Files whose rows the worker could not be asked for, or died of. */
+uint64_t unwind_tables_unread(const struct unwind_tables *tables);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/live/checkpoints.h"
+#include "probe/checkpoints.h"
 
 #include "elf/elf_file.h"
 

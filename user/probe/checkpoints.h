@@ -3,8 +3,8 @@
  * Functions that are to be stopped at: where they are in a file. The first ones are those by which
  * the C library executes a program; those that the user has named follow.
  */
-#ifndef MEMTRACED_TRACE_LIVE_CHECKPOINTS_H
-#define MEMTRACED_TRACE_LIVE_CHECKPOINTS_H
+#ifndef MEMTRACED_PROBE_CHECKPOINTS_H
+#define MEMTRACED_PROBE_CHECKPOINTS_H
 
 #include "base/vec.h"
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * All that tracing must know of an ELF file that a process maps: read at once, as plain data that
+ * outlives the file's being open. Whoever reads it parses what others wrote: probe/object_server.h
+ * does that for the daemon in another process.
+ */
+#ifndef MEMTRACED_PROBE_OBJECT_FACTS_H
+#define MEMTRACED_PROBE_OBJECT_FACTS_H
+
+#include "elf/cfi_facts.h"
+#include "elf/stack_start.h"
+#include "probe/checkpoints.h"
+#include "probe/plan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A SHA-1; linkers make no longer ones by themselves. */
+#define OBJECT_BUILD_ID_MAX 20
+
+/* What is asked. All is borrowed. */
+struct object_wants {
+	bool allocators;  /* plan_new() */
+	bool samples;	  /* sample_plan_new() */
+	bool is_stand_in; /* as of the latter */
+	const char *path;
+	const struct plan_emulation *emulation; /* of allocators */
+	struct custom_allocators *custom;	/* NULL: none; is told what was found */
+	bool checkpoints;
+	char *const *checkpoint_names; /* as of checkpoints_find() */
+	bool unwinding;
+};
+
+struct object_facts {
+	bool is_elf;	      /* of this machine, and sound: else there is nothing to know */
+	bool is_32bit;	      /* it is ELF, but for 32 bits */
+	struct plan *plan;    /* of allocators; NULL: was not wanted */
+	struct plan *samples; /* the same */
+	struct stack_start start;
+	struct checkpoints checkpoints;
+	uint8_t build_id[OBJECT_BUILD_ID_MAX];
+	uint8_t build_id_len; /* 0: none, or longer */
+	struct cfi_facts unwind;
+};
+
+/* Of an open file. 0 or -ENOMEM; `ret_facts` is for object_facts_done() then. */
+int object_facts_read(int fd, const struct object_wants *wants, struct object_facts *ret_facts);
+void object_facts_done(struct object_facts *facts);
+
+#endif

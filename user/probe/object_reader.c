@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/object_reader.h"
+
+#include "config/near_name.h"
+#include "probe/object_wire.h"
+#include "sandbox/worker.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+static int ask(struct worker *worker, int fd, const struct strbuf *request, struct strbuf *answer)
+{
+	int r = strbuf_error(request);
+
+	if (r < 0)
+		return r;
+	return worker_call(worker, request, &fd, 1, answer);
+}
+
+/* Who it is, is not the worker's to say: rows that it makes are kept by that. */
+static void identify(struct cfi_key *key, const struct stat *st)
+{
+	key->file = cfi_identity_of(st);
+	key->debug = (struct cfi_identity){ 0 };
+	key->pruned = 0;
+	key->pad = 0;
+}
+
+int object_read_facts(struct worker *worker, int fd, const struct object_wants *wants,
+		      struct object_facts *ret_facts)
+{
+	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
+	struct wire_reader reader;
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	wire_put_u8(&request, OBJECT_FACTS);
+	object_put_wants(&request, wants);
+	r = ask(worker, fd, &request, &answer);
+	if (r < 0)
+		return r;
+	reader = wire_read(&answer);
+	r = object_get_facts(&reader, (uint64_t)st.st_size, wants, ret_facts);
+	if (r < 0)
+		return r == -EBADMSG ? worker_distrust(worker) : r;
+	if (wants->unwinding)
+		identify(&ret_facts->unwind.key, &st);
+	return 0;
+}
+
+int object_read_rows(struct worker *worker, int fd, const struct cfi_key *key,
+		     struct cfi_rows **ret_rows)
+{
+	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
+	int r;
+
+	wire_put_u8(&request, OBJECT_ROWS);
+	object_put_key(&request, key);
+	r = ask(worker, fd, &request, &answer);
+	if (r < 0)
+		return r;
+	if (answer.len == 0)
+		return -ENOENT;
+	r = cfi_decode((const uint8_t *)strbuf_str(&answer), answer.len, key, ret_rows);
+	return r == 0 || r == -ENOMEM ? r : worker_distrust(worker);
+}
+
+int object_read_near(struct worker *worker, int fd, struct near_names *near)
+{
+	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
+	struct wire_reader reader;
+	int r;
+
+	wire_put_u8(&request, OBJECT_NEAR);
+	wire_put_string(&request, near->word);
+	r = ask(worker, fd, &request, &answer);
+	if (r < 0)
+		return r;
+	reader = wire_read(&answer);
+	r = object_get_near(&reader, near);
+	return r < 0 ? worker_distrust(worker) : 0;
+}

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 
 import lib
 from lib import (Skip, breakpoints, eventually, exact, need_root, refused, run_memtraced, same,
@@ -13,6 +14,10 @@ from lib import (Skip, breakpoints, eventually, exact, need_root, refused, run_m
 from test_attach import counted, one, since, started_target, work
 from test_ctl import ctl
 from test_service import service, until_traced
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay"))
+
+import pprof_wire  # noqa: E402
 
 ASKED_NS = 20 * 10 ** 9
 
@@ -71,6 +76,21 @@ def who_waits_over_http_is_answered_with_what_there_is():
                                         "&format=json"))
         assert report["coverage"]["budget"]["untraced_ns"] > 0, report["coverage"]
         assert not report["coverage"]["exact"], report["coverage"]
+
+
+@test(need_root, timeout=60)
+def a_profile_says_what_it_has_cost_and_what_was_not_seen():
+    with scratch() as folder, fast() as process, \
+            service(folder, trace="max_overhead = 0.5%") as served:
+        status, _, body = served.ask(f"/debug/pprof/heap?pid={process.pid}&seconds=60")
+        assert status == 200, body[:500]
+        profile = pprof_wire.read(body)
+        said = [profile["string_table"][number] for number in profile["comment"]]
+        line, = [line for line in said if line.startswith("budget: ")]
+        assert re.fullmatch(r"budget: probes used \d+\.\d\d % of a CPU's time \(estimated\), "
+                            r"\d+\.\d\d % if it had gone on; allowed: 0\.50 %; so it was NOT TRACED "
+                            r"for the last .*s", line), line
+        assert any(line.startswith("lost: untraced-ms-by-budget ") for line in said), said
 
 
 @test(need_root, timeout=60)

@@ -56,8 +56,9 @@ def check_types(profile):
         yield "the last type is not the default"
     if types == HEAP and profile["duration_nanos"]:
         yield "a heap profile with a duration, which Parca takes for a difference"
+    # Of a heap profile the interval of samples, where it is made of such.
     if not profile["period_type"] or profile["period"] < 1 or \
-            (profile["period"] > 1) != (types == TIMES[0]):
+            (types != HEAP and (profile["period"] > 1) != (types == TIMES[0])):
         yield "a period of 1 for samples, or another for what is none"
 
 
@@ -166,6 +167,9 @@ def text_lines(profile):
     yield "types " + " ".join("/".join(names) for names in type_names(profile))
     yield f"default {strings[profile['default_sample_type']]}"
     yield f"time {profile['time_nanos']} duration {profile['duration_nanos']}"
+    if profile["period"] > 1:
+        of = profile["period_type"]
+        yield f"period {profile['period']} {strings[of['type']]}/{strings[of['unit']]}"
     for comment in profile["comment"]:
         yield f"comment {strings[comment]}"
     for mapping in profile["mapping"]:

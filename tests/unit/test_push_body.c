@@ -106,6 +106,30 @@ static void allocations_are_those_since_the_baseline(void **state)
 	fixture_done(&f);
 }
 
+/* Else every allocation counts. */
+static void of_samples_the_period_is_their_interval(void **state)
+{
+	struct profile_part part = { .kind = PUSH_HEAP };
+	const struct view *view;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	cut(&f, 9000, 5, 0);
+	view = fixture_view(&f, NULL);
+	part.process = view_process(view, 0);
+	assert_int_equal(profile_part_period(view, &part), 1);
+	emit_cut(&f.script, 12000);
+	emit_totals(&f.script,
+		    (struct record_totals){ .slot = 0, .allocs = 5, .sample_interval = 524288 });
+	emit_coverage(&f.script, false, 1, NULL, 0);
+	emit_cut_end(&f.script);
+	view = fixture_view(&f, NULL);
+	part.process = view_process(view, 0);
+	assert_int_equal(profile_part_period(view, &part), 524288);
+	fixture_done(&f);
+}
+
 static struct push_item *made(enum push_to to, const struct view *view,
 			      const struct push_labels *labels)
 {
@@ -324,6 +348,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(allocations_are_those_since_the_baseline),
+		cmocka_unit_test(of_samples_the_period_is_their_interval),
 		cmocka_unit_test(labels_tell_processes_apart),
 		cmocka_unit_test(a_service_is_a_unit_or_a_program),
 		cmocka_unit_test(pyroscopes_query_is_escaped),

@@ -35,6 +35,16 @@ bool profile_part_values(const struct view *view, const struct profile_part *par
 	return news.count > 0;
 }
 
+uint64_t profile_part_period(const struct view *view, const struct profile_part *part)
+{
+	const struct view_event *event = NULL;
+	uint64_t period;
+
+	(void)view_job(view, &event); /* NULL: allocations */
+	period = event ? event->asked->period_ns : part->process->totals.sample_interval;
+	return period ? period : 1;
+}
+
 struct profile_part_time profile_part_time(const struct view *view, const struct profile_part *part)
 {
 	const struct record_run *run = model_run(view_model(view));

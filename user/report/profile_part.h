@@ -37,6 +37,12 @@ struct profile_part_time {
 struct profile_part_time profile_part_time(const struct view *view,
 					   const struct profile_part *part);
 
+/*
+ * What of its second value each sample stands for: nanoseconds of CPU time, or bytes between two
+ * samples of a process that shows samples of its allocations; 1: every allocation counts.
+ */
+uint64_t profile_part_period(const struct view *view, const struct profile_part *part);
+
 /* As samples_each, of that process alone. */
 int profile_part_each(const struct view *view, const struct profile_part *part, sample_fn fn,
 		      void *userdata);

@@ -42,12 +42,24 @@
 			(data.age_resolution_ns ? "; ages are true to " + report.duration(data.age_resolution_ns) : "");
 	}
 
+	/* Shares are of a CPU's time, in millionths. */
+	function budgetText(budget) {
+		const share = function (ppm) { return (ppm / 10000).toFixed(2) + "\u00a0%"; };
+		return "budget: probes used " + share(budget.used_ppm) + " of a CPU's time (estimated), " +
+			share(budget.predicted_ppm) + " if it had gone on; allowed: " +
+			(budget.max_ppm === null ? "all" : share(budget.max_ppm)) + (budget.untraced_ns ?
+			"; so it was NOT TRACED for the last " + report.duration(budget.untraced_ns) : "");
+	}
+
 	function addCoverage(into) {
 		const coverage = data.coverage, counted = !(NOTHING_COUNTED in coverage.lost);
 		into.append(el("p", { id: "coverage", class: coverage.exact && counted ? "good" : "bad" },
 			coverageText(coverage)));
 		if (coverage.stacks_complete || coverage.stacks_truncated)
 			into.append(el("p", { class: coverage.stacks_truncated ? "bad" : "dim" }, stacksText(coverage)));
+		if (coverage.budget)
+			into.append(el("p", { id: "budget", class: coverage.budget.untraced_ns ? "bad" : "dim" },
+				budgetText(coverage.budget)));
 		if (coverage.kernel_lacks)
 			into.append(el("p", { class: "dim" }, "kernel: " + coverage.kernel_lacks));
 		coverage.unprobed.forEach(function (one) {

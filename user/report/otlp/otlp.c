@@ -62,7 +62,7 @@ static void put_head(struct request *request, size_t type)
 	head.time_unix_nano = time.start_ns;
 	head.duration_nano = time.length_ns;
 	head.period_type = &period;
-	head.period = event ? (int64_t)event->asked->period_ns : 1;
+	head.period = (int64_t)profile_part_period(request->view, request->part);
 	head.n_attribute_indices = 1;
 	head.attribute_indices = &exact;
 	/* Without a number it has none: it is optional. */

@@ -9,6 +9,7 @@
 #include "report/pprof/pprof_tables.h"
 #include "report/profile_part.h"
 #include "report/samples.h"
+#include "report/view/view_budget.h"
 #include "report/writers.h"
 
 #include <errno.h>
@@ -57,6 +58,28 @@ static void add_time(const struct view *view, bool is_event, Pprof__Profile *par
 		part->duration_nanos = (int64_t)(now_ns - run->start_ns);
 }
 
+static int64_t as_value(uint64_t value)
+{
+	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
+}
+
+/*
+ * One sample in so many bytes: of the process that samples most finely, where they differ. Without
+ * samples every allocation counts.
+ */
+static uint64_t smallest_interval(const struct view *view)
+{
+	uint64_t smallest = 0;
+
+	for (size_t i = 0; i < view_n_processes(view); i++) {
+		uint64_t interval = view_process(view, i)->totals.sample_interval;
+
+		if (interval && (!smallest || interval < smallest))
+			smallest = interval;
+	}
+	return smallest ? smallest : 1;
+}
+
 /* The order is Go's; readers show the last type unless told otherwise. */
 static void put_heap_types(struct profile *profile)
 {
@@ -77,14 +100,9 @@ static void put_heap_types(struct profile *profile)
 	if (!view_opts(profile->view)->allocated_first)
 		part.default_sample_type = types[HEAP_TYPES - 1].type;
 	part.period_type = &period;
-	part.period = 1; /* every allocation counts */
+	part.period = as_value(smallest_interval(profile->view));
 	add_time(profile->view, false, &part);
 	pprof_tables_put(tables, &part);
-}
-
-static int64_t as_value(uint64_t value)
-{
-	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
 }
 
 /*
@@ -148,7 +166,7 @@ static void put_part_types(struct profile *profile)
 	part.sample_type = pointers;
 	part.default_sample_type = types[1].type;
 	part.period_type = &period;
-	part.period = event ? as_value(event->asked->period_ns) : 1;
+	part.period = as_value(profile_part_period(profile->view, profile->part));
 	part.time_nanos = as_value(time.start_ns);
 	part.duration_nanos = as_value(time.length_ns);
 	pprof_tables_put(tables, &part);
@@ -180,6 +198,10 @@ static int put_comments(struct profile *profile)
 	if (run)
 		put_comment(profile, run->tool);
 	put_comment(profile, view_is_exact(view) ? "exact: nothing was lost" : "not exact");
+	if (view_opts(view)->budget) {
+		view_budget_words(view_opts(view)->budget, &text);
+		put_comment(profile, strbuf_str(&text));
+	}
 	for (size_t i = 0; coverage && i < coverage->n_losses; i++) {
 		if (coverage->losses[i].count == 0)
 			continue;

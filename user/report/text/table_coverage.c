@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/units.h"
 #include "report/text/table.h"
+#include "report/view/view_budget.h"
 #include "report/view/view_estimate.h"
 #include "report/view/view_exact.h"
 
@@ -177,32 +178,15 @@ static void kernel(struct table *t)
 		t->out.error = strbuf_error(&line);
 }
 
-static void add_share(struct strbuf *line, uint64_t ppm)
-{
-	strbuf_addf(line, "%" PRIu64 ".%02" PRIu64 " %%", ppm / 10000, ppm / 100 % 100);
-}
-
 /* Of a service. */
 static void budget(struct table *t)
 {
 	const struct report_budget *budget = view_opts(t->view)->budget;
 	_cleanup_strbuf_ struct strbuf line = { 0 };
-	char time[FORMAT_UNIT_LEN];
 
 	if (!budget)
 		return;
-	strbuf_adds(&line, "budget: probes used ");
-	add_share(&line, budget->used_ppm);
-	strbuf_adds(&line, " of a CPU's time (estimated), ");
-	add_share(&line, budget->predicted_ppm);
-	strbuf_adds(&line, " if it had gone on; allowed: ");
-	if (budget->max_ppm)
-		add_share(&line, budget->max_ppm);
-	else
-		strbuf_adds(&line, "all");
-	if (budget->untraced_ns)
-		strbuf_addf(&line, "; so it was NOT TRACED for the last %s",
-			    format_duration(budget->untraced_ns, time));
+	view_budget_words(budget, &line);
 	table_wrap(t, 8, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

@@ -88,8 +88,8 @@ def a_profile_says_what_it_has_cost_and_what_was_not_seen():
         said = [profile["string_table"][number] for number in profile["comment"]]
         line, = [line for line in said if line.startswith("budget: ")]
         assert re.fullmatch(r"budget: probes used \d+\.\d\d % of a CPU's time \(estimated\), "
-                            r"\d+\.\d\d % if it had gone on; allowed: 0\.50 %; so it was NOT TRACED "
-                            r"for the last .*s", line), line
+                            r"\d+\.\d\d % if it had gone on; allowed: 0\.50 %; so it was "
+                            r"NOT TRACED for the last .*s", line), line
         assert any(line.startswith("lost: untraced-ms-by-budget ") for line in said), said
 
 

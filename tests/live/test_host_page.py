@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import subprocess
 
 import browser
 from lib import eventually, need_long, need_program, need_root, run, scratch, started, target, test
@@ -113,6 +114,7 @@ def others_than_root_see_what_is_theirs(where):
         assert status == "200"
         assert [p["pid"] for p in theirs["processes"]] == [pid], theirs["processes"]
         assert theirs["cgroups"] == theirs["reports"] == theirs["traces"] == [], theirs
+        assert (theirs["rules"], theirs["budget"]) == ([], None), theirs
         assert {pid, roots} <= {p["pid"] for p in all_["processes"]}
         name = all_["reports"][0]["name"]
         assert f"-{roots}-leak.html" in name
@@ -154,6 +156,37 @@ def names_are_text_in_the_page():
             choose(page, process.pid)
             assert text_of(page, "#process h2") == f"<img src=x>?' ({process.pid})"
             assert page.value("document.querySelectorAll('img').length") == 0
+
+
+RULE = "[rule held]\nwhen = rss > 64KiB\ncomm = leak\ntrace = 30s\ncooldown = 1h"
+IDLE_RULE = "[rule idle]\nwhen = rss > 1TiB for 10m"
+
+
+@test(need_root, need_program("chromium"), timeout=120)
+def rules_and_the_budget_are_shown_with_what_was_not_seen():
+    """A rule has a program traced that allocates as fast as it can, which the budget ends."""
+    lines = "\n".join(("max_overhead = 0.5%", WATCH, RULE, IDLE_RULE))
+    with scratch() as folder, service(folder, trace=lines) as served, \
+            started([target("leak"), "0", "0"], stdout=subprocess.DEVNULL) as process, \
+            host_page(served, folder) as page:
+        pid = process.pid
+        served.said.until(f"memtraced: process {pid} (leak): tracing ends early, what its traces "
+                          "may cost is used up", timeout=60)
+        eventually(lambda: data_of(served)["budget"]["stopped"] == 1, "it is counted")
+        page.until("document.querySelector('#budget .bad:not([hidden])') !== null")
+        costs = text_of(page, "#budget p")
+        assert re.fullmatch(r"Probes take \d+\.\d\d % of the host's CPUs \(estimated: \d+ ns a "
+                            r"call of an allocator\), of which 0\.50 % are allowed\. For that "
+                            r"1 traces ended early, \d+ were refused\.", costs), costs
+        unseen = text_of(page, "#budget .bad:not([hidden])")
+        assert f"process {pid} for " in unseen or "NOT TRACED" in unseen, unseen
+        held = text_of(page, "tr[data-rule=held]").split("\t")
+        assert held[1] == "rss > 64KiB" and held[2].startswith("of 1, for "), held
+        assert held[3].split(",")[0] == "1" and f"leak ({pid}), " in held[5], held
+        idle = text_of(page, "tr[data-rule=idle]").split("\t")
+        assert idle[1:] == ["rss > 1TiB for 10m", "of none", "0", "0", "\u2014"], idle
+        rules = {rule["name"]: rule for rule in data_of(served)["rules"]}
+        assert rules["held"]["last"]["pid"] == pid and rules["idle"]["last"] is None, rules
 
 
 @test(need_root)

@@ -52,6 +52,29 @@ static void a_time_that_nobody_saw_does_not_count(void **state)
 	assert_int_equal(look(episodes, "a", 20, 520), 1);
 }
 
+static void of_how_many_it_holds_is_that_of_the_last_look(void **state)
+{
+	_cleanup_(episodes_free_p) struct episodes *episodes = NULL;
+	uint64_t since;
+
+	(void)state;
+	assert_int_equal(episodes_new(&episodes), 0);
+	assert_int_equal(episodes_held(episodes, &since), 0);
+	assert_int_equal(look(episodes, "a", 100, 1000), 0);
+	assert_int_equal(episodes_hold(episodes, "b", 100, GAP, 1010), 0);
+	assert_int_equal(look(episodes, "a", 100, 1010), 0);
+	assert_int_equal(episodes_held(episodes, &since), 2);
+	assert_int_equal(since, 1000);
+	/* What was settled holds all the same; what holds no more is kept to be left alone. */
+	episodes_settle(episodes, "b", 9000);
+	assert_int_equal(look(episodes, "b", 100, 1020), 0);
+	assert_int_equal(episodes_held(episodes, &since), 1);
+	assert_int_equal(since, 1010);
+	assert_int_equal(look(episodes, NULL, 100, 1030), 0);
+	assert_int_equal(episodes_held(episodes, &since), 0);
+	assert_int_equal(episodes_count(episodes), 1);
+}
+
 static void who_had_his_turn_is_left_alone_and_remembered(void **state)
 {
 	_cleanup_(episodes_free_p) struct episodes *episodes = NULL;
@@ -93,6 +116,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_condition_must_have_held_all_the_time),
 		cmocka_unit_test(a_time_that_nobody_saw_does_not_count),
+		cmocka_unit_test(of_how_many_it_holds_is_that_of_the_last_look),
 		cmocka_unit_test(who_had_his_turn_is_left_alone_and_remembered),
 		cmocka_unit_test(a_refusal_is_said_once_while_the_condition_holds),
 	};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the page of the host shows, as JSON: what who asks may see of processes, traces and reports;
- * cgroups for root.
+ * cgroups, rules and the budget for root.
  */
 #include "base/clock.h"
 #include "report/json/json_out.h"
+#include "service/daemon/page/host_budget.h"
 #include "service/daemon/reports/reports.h"
 #include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/process_rows.h"
@@ -16,6 +17,7 @@
 #define MOST_PROCESSES 200
 #define MOST_CGROUPS 50
 #define MOST_REPORTS 200
+#define PPM 1000000
 
 struct data {
 	const struct service_call *call;
@@ -142,6 +144,11 @@ static void add_traces(struct data *data, struct json_object *to)
 		json_out_known(&data->out, trace, "pid", info.pid != 0, (uint64_t)info.pid);
 		json_out_u64(&data->out, trace, "age_ns", info.age_ns);
 		json_out_u64(&data->out, trace, "left_ns", info.left_ns);
+		json_out_known(&data->out, trace, "used_ppm", info.kind == TRACE_HEAP,
+			       (uint64_t)(info.used * PPM));
+		json_out_known(&data->out, trace, "predicted_ppm", info.kind == TRACE_HEAP,
+			       (uint64_t)(info.predicted * PPM));
+		json_out_bool(&data->out, trace, "stopped", info.is_stopped);
 		json_object_array_add(list, trace);
 	}
 	json_out_add(&data->out, to, "traces", list);
@@ -201,6 +208,13 @@ static int put(struct data *data)
 	if (r == 0)
 		r = add_reports(data, all);
 	add_traces(data, all);
+	if (http_peer_is_root(&data->call->who)) {
+		host_add_rules(&data->out, data->call->service, all);
+		host_add_budget(&data->out, data->call->service, all);
+	} else {
+		json_out_add(&data->out, all, "rules", json_object_new_array());
+		json_out_null(&data->out, all, "budget");
+	}
 	json_out_put(&data->out, all);
 	return r < 0 ? r : data->out.error;
 }

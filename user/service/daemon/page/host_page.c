@@ -17,12 +17,15 @@ static const char processes_script[] =
 static const char process_script[] =
 #include "host_process_js.h"
 	;
+static const char budget_script[] =
+#include "host_budget_js.h"
+	;
 static const char page_script[] =
 #include "host_page_js.h"
 	;
 /* In the order in which they build on each other. */
 static const char *const scripts[] = { markup_script, processes_script, process_script,
-				       page_script };
+				       budget_script, page_script };
 
 int host_route_page(struct service_call *call, struct http_answer *answer)
 {

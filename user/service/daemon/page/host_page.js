@@ -58,6 +58,7 @@
 		drawChoice(data);
 		drawCgroups(data.cgroups);
 		drawReports(data.reports);
+		host.drawBudget(data);
 		document.body.dataset.ready = "1";
 	}
 
@@ -87,7 +88,7 @@
 	};
 
 	document.body.append(el("header", {}, el("h1", {}, "memtraced"), service, problem),
-		el("main", {}, host.process, host.processes, cgroupSection,
+		el("main", {}, host.process, host.processes, cgroupSection, ...host.budget,
 			el("section", {}, el("h2", {}, "Reports"), noReports, el("div", { class: "scroll" },
 				el("table", {}, reports)))));
 	host.ask();

@@ -477,6 +477,7 @@ bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret
 		.age_ns = now_ns - trace->start_ns,
 		.left_ns = trace_last_due_ns(trace, now_ns) - now_ns,
 		.n_waits = trace->n_waits,
+		.is_stopped = trace->stopped,
 		.used = budget_used(&trace->use),
 		.predicted = trace->use.predicted,
 	};

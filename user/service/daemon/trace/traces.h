@@ -55,6 +55,7 @@ struct trace_info {
 	bool is_standing; /* of the configuration */
 	uint64_t age_ns, left_ns;
 	size_t n_waits;
+	bool is_stopped; /* by the budget: what comes is not seen */
 	/* Of TRACE_HEAP: shares of a CPU's time. */
 	double used, predicted;
 };

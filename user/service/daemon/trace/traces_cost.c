@@ -126,3 +126,20 @@ struct traces_budget traces_budget(const struct traces *traces)
 		.refused = traces->refused_budget,
 	};
 }
+
+bool traces_next_debt(const struct traces *traces, size_t *index, struct traces_debt *ret_debt)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (traces->budget.most <= 0)
+		return false;
+	while (*index < traces->budget.debts.len) {
+		const struct budget_debt *debt = &traces->budget.debts.data[(*index)++];
+
+		if (debt->until_ns <= now_ns)
+			continue;
+		*ret_debt = (struct traces_debt){ debt->pid, debt->until_ns - now_ns };
+		return true;
+	}
+	return false;
+}

@@ -44,4 +44,13 @@ struct traces_budget {
 
 struct traces_budget traces_budget(const struct traces *traces);
 
+/* A process that is not traced, for what earlier traces of it took, for so long from now on. */
+struct traces_debt {
+	pid_t pid;
+	uint64_t wait_ns;
+};
+
+/* Moves *index on to the next; false: there are no more. */
+bool traces_next_debt(const struct traces *traces, size_t *index, struct traces_debt *ret_debt);
+
 #endif

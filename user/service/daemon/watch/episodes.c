@@ -136,6 +136,22 @@ void episodes_end(struct episodes *episodes, uint64_t now_ns)
 	episodes->list.len = n;
 }
 
+size_t episodes_held(const struct episodes *episodes, uint64_t *ret_since_ns)
+{
+	uint64_t since_ns = UINT64_MAX;
+	size_t n = 0;
+
+	vec_foreach(&episodes->list, episode) {
+		if (!(*episode)->held)
+			continue;
+		n++;
+		if ((*episode)->since_ns < since_ns)
+			since_ns = (*episode)->since_ns;
+	}
+	*ret_since_ns = n ? since_ns : 0;
+	return n;
+}
+
 size_t episodes_count(const struct episodes *episodes)
 {
 	return episodes->list.len;

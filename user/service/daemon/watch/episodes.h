@@ -34,6 +34,9 @@ bool episodes_refuse(struct episodes *episodes, const char *key);
 /* The look is over: what it did not hold of is forgotten, unless it is to be left alone. */
 void episodes_end(struct episodes *episodes, uint64_t now_ns);
 
+/* Of how many the condition held in the last look; *ret_since_ns: since when, of the longest. */
+size_t episodes_held(const struct episodes *episodes, uint64_t *ret_since_ns);
+
 size_t episodes_count(const struct episodes *episodes);
 
 #endif

@@ -398,18 +398,23 @@ void rules_look(struct rules *rules)
 bool rules_at(const struct rules *rules, size_t index, struct rule_info *ret_info)
 {
 	const struct rule *rule = index < rules->list.len ? rules->list.data[index] : NULL;
+	uint64_t since_ns, now_ns = clock_monotonic_ns();
+	size_t held;
 
 	if (!rule || !rule->config)
 		return false;
+	held = episodes_held(rule->episodes, &since_ns);
 	*ret_info = (struct rule_info){
 		.name = rule->name,
 		.when = rule->config->when,
 		.fired = rule->fired,
 		.refused = rule->refused,
 		.running = rule->running,
+		.held = held,
+		.held_ns = held ? now_ns - since_ns : 0,
 		.last_pid = rule->last.pid,
 		.last_comm = rule->last.comm,
-		.last_ago_ns = clock_monotonic_ns() - rule->last_ns,
+		.last_ago_ns = now_ns - rule->last_ns,
 	};
 	return true;
 }

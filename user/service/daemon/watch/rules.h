@@ -35,8 +35,10 @@ void rules_look(struct rules *rules);
 struct rule_info {
 	const char *name, *when;
 	uint64_t fired, refused;
-	size_t running; /* traces */
-	pid_t last_pid; /* 0: never fired */
+	size_t running;	  /* traces */
+	size_t held;	  /* processes or cgroups of which the condition held at the last look */
+	uint64_t held_ns; /* the longest of them, for so long; by then it may be traced already */
+	pid_t last_pid;	  /* 0: never fired */
 	const char *last_comm;
 	uint64_t last_ago_ns;
 };

@@ -1,21 +1,76 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The functions that jemalloc has beside C's: a block of malloc may be freed by these, and the
- * other way round. Where jemalloc is not the allocator nobody calls them; asked all the same, they
- * free, and have no memory to give.
+ * other way round. Programs ask for them as weak symbols, and take a jemalloc to be there where one
+ * is found, as it is here: where there is none, they do what they say by C's functions, ours, which
+ * count.
  */
 #include "sample/next.h"
 #include "sample/process.h"
 
+#include <malloc.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* jemalloc.h: MALLOCX_LG_ALIGN and MALLOCX_ZERO; caches and arenas are jemalloc's own affair. */
+#define LG_ALIGN_MASK 0x3f
+#define ZERO 0x40
+
+/* 0: any that malloc has. */
+static size_t alignment_of(int flags)
+{
+	size_t alignment = (size_t)1 << (flags & LG_ALIGN_MASK);
+
+	return alignment > _Alignof(max_align_t) ? alignment : 0;
+}
+
+static void *make(size_t size, int flags)
+{
+	size_t alignment = alignment_of(flags);
+	void *block;
+
+	if (!alignment)
+		return flags & ZERO ? calloc(1, size) : malloc(size);
+	if (posix_memalign(&block, alignment, size))
+		return NULL;
+	return flags & ZERO ? memset(block, 0, size) : block;
+}
+
+static size_t usable_size(void *block)
+{
+	static void *place;
+	size_t (*function)(void *) = next_find(&place, "malloc_usable_size");
+
+	return function ? function(block) : 0;
+}
+
+static void *make_again(void *block, size_t size, int flags)
+{
+	size_t was;
+	void *other;
+
+	if (!alignment_of(flags) && !(flags & ZERO))
+		return realloc(block, size);
+	was = usable_size(block);
+	other = was ? make(size, flags) : NULL; /* else what it holds cannot be kept */
+	if (!other)
+		return NULL;
+	memcpy(other, block, was < size ? was : size);
+	free(block);
+	return other;
+}
 
 SAMPLE_EXPORT void *mallocx(size_t size, int flags);
 SAMPLE_EXPORT void *mallocx(size_t size, int flags)
 {
 	static void *place;
 	void *(*function)(size_t, int) = next_find(&place, "mallocx");
-	void *block = function ? function(size, flags) : NULL;
+	void *block;
 
+	if (!function)
+		return make(size, flags);
+	block = function(size, flags);
 	if (!sample_pass(size))
 		sample_allocated(block, size);
 	return block;
@@ -31,7 +86,7 @@ SAMPLE_EXPORT void *rallocx(void *block, size_t size, int flags)
 	void *other;
 
 	if (!function)
-		return NULL;
+		return make_again(block, size, flags);
 	sampled = sample_may_have(block) && sample_forget(block, &was);
 	other = function(block, size, flags);
 	if (!other && sampled)
@@ -51,7 +106,7 @@ SAMPLE_EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags)
 	size_t real, got;
 
 	if (!function)
-		return 0;
+		return usable_size(block); /* nothing is moved, and nothing grows */
 	real = function(block, size, extra, flags);
 	if (real < size)
 		return real;

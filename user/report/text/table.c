@@ -195,7 +195,7 @@ static void add_live(struct strbuf *line, int64_t bytes, int64_t blocks, const c
 	table_bytes_margin(line, estimate);
 	strbuf_addf(line, " live in %s%" PRId64, exact ? "" : "~", blocks);
 	table_blocks_margin(line, estimate);
-	strbuf_addf(line, " %s%s", what, table_plural(blocks));
+	strbuf_addf(line, " %s%s", what, table_plural(estimate->ci95_blocks ? 0 : blocks));
 }
 
 /* "≥12 allocations of ≥1.2 MiB" */

@@ -104,7 +104,7 @@ static void site_head(struct table *t, const struct section *s, const struct vie
 	strbuf_addf(&line, " in %s%" PRId64, mark, site->live_blocks);
 	table_blocks_margin(&line, &site->estimate);
 	strbuf_addf(&line, " %s%s", site->class == VIEW_MMAP ? "region" : "block",
-		    table_plural((uint64_t)site->live_blocks));
+		    table_plural(site->estimate.ci95_blocks ? 0 : (uint64_t)site->live_blocks));
 	table_few_samples(&line, &site->estimate);
 	add_ages(&line, site);
 	if (s->sort != SORT_PEAK)

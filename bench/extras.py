@@ -10,6 +10,7 @@ import growth
 import kernelside
 import large
 import rounds
+import overhead
 import sampling
 import startup
 import syscalls
@@ -29,6 +30,7 @@ def sections(place, limits, quick, start):
     parts = [
         ("growth depth", lambda: growth.measure(place, quick, start)),
         ("sampled depth", lambda: sampling.measure(place, quick, few, start)),
+        ("as close as it may cost", lambda: overhead.measure(place, quick, few, start)),
         ("where blocks are freed", lambda: free_stacks.measure(place, few, quick, start)),
         ("start and end", lambda: startup.measure_starts(place, few.rounds)),
         ("attach and detach", lambda: unwinding.measure_attach(place, few.rounds)),

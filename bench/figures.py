@@ -241,6 +241,13 @@ class Figures:
             yield each(f"--sample adds: {which}", f"≤ {limit} %",
                        [(name, value, value <= limit) for name, value in found.items()])
 
+    def overhead_figures(self):
+        """overhead.py has what was predicted beside."""
+        found = [(line.key.split(".", 1)[1], line.spread.median) for line in self.lines
+                 if line.key.startswith("overhead.") and line.values]
+        yield each("--max-overhead=5% adds", "≤ 5 %",
+                   [(name, value, value <= 5) for name, value in found])
+
     # --- the rest ------------------------------------------------------------------------------
 
     def other_figures(self):
@@ -248,6 +255,7 @@ class Figures:
         yield self.growth("growth.compile", "a compile job")
         yield self.growth("growth.redis", "redis-benchmark")
         yield from self.sampling_figures()
+        yield from self.overhead_figures()
         observed = self.line("syscall.read.bpftrace")
         yield at_most("histogram: added to the observed call, / what bpftrace adds",
                       None if not observed or self.line("syscall.read.hist") is None

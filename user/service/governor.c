@@ -14,7 +14,7 @@
 /* A try that held for so long was right. */
 #define HELD_NS UINT64_C(30000000000)
 #define GOOD_PART 0.5
-/* A sample has one hit, with a stack, and of a block that is freed another; a call has one or two. */
+/* A sample has one hit, with a stack, and another when it is freed; a call has one or two. */
 #define SAMPLE_CALLS 1.5
 
 static double clamped(double value, double least, double most)

@@ -66,7 +66,7 @@ static __always_inline bool nesting_step(struct stack_scratch *s, struct unwind_
 		return unwind_step(scratch_tell(s), code);
 	unwind_load(w, &regs);
 	r = unwind_short(s, &regs, code);
-	unwind_save(w, &regs, 0, 1);
+	unwind_save(w, &regs, 1);
 	return r;
 }
 

@@ -194,9 +194,9 @@ VERIFIED_ONCE __u64 stack_hash(const struct abi_ev_stack *ev, __u64 seed)
 	return h ? h : 1;
 }
 
-static __always_inline void stack_publish(struct abi_proc *proc, struct abi_ev_stack *ev,
-					  __u32 slot)
+static __always_inline void stack_publish(struct stack_scratch *s, __u32 slot)
 {
+	struct abi_ev_stack *ev = &s->ev;
 	__u64 len = sizeof(*ev) - sizeof(ev->frame);
 	__u32 frames = ev->frames, at = ev->hash % RECENT_STACKS;
 	__u64 *recent = bpf_map_lookup_elem(&recent_stacks, &at);
@@ -208,6 +208,7 @@ static __always_inline void stack_publish(struct abi_proc *proc, struct abi_ev_s
 		*(volatile __u64 *)recent = ev->hash;
 		return;
 	}
+	path_copy_frames(scratch_tell(s));
 	ev->head.type = ABI_EV_STACK;
 	ev->head.slot = slot;
 	ev->head.time_ns = bpf_ktime_get_ns();
@@ -240,9 +241,11 @@ static __always_inline __u64 stack_end(struct abi_proc *proc, struct stack_scrat
 {
 	if (hash) {
 		s->ev.hash = hash;
-		stack_publish(proc, &s->ev, slot);
-		if (knob_check_stacks)
+		stack_publish(s, slot);
+		if (knob_check_stacks) {
+			path_copy_frames(scratch_tell(s));
 			stack_copy(&s->ev, slot);
+		}
 	} else {
 		count_loss(ABI_LOST_STACK_UNREADABLE);
 	}

@@ -15,11 +15,16 @@
  */
 #define UNWIND_WINDOW 512
 
+/* Registers in which a frame was found; its caller's bp is at CFA - 8 * words, 0: unchanged. */
+struct unwind_from {
+	__u64 sp, bp, words;
+};
+
 struct unwind_walk {
 	/* The frame that is next: its code address and registers. */
 	__u64 pc, sp, bp;
 	__u64 exact; /* pc is the next instruction, no return address */
-	__u64 hash;  /* of the frames so far */
+	__u64 hash;  /* of the frames that are folded: those without a caller first */
 	__u64 frames;
 	__u64 kept;	/* frames to keep */
 	__u64 seed;	/* stack_seed() */
@@ -28,11 +33,21 @@ struct unwind_walk {
 	__u64 window_len;  /* bytes */
 	__u64 window_next; /* bytes to read next time */
 	__u64 start_sp;
+	/* unwind_path.bpf.h, of the CPU's last stack: */
+	__u64 path_frames; /* of the path, that may be met, and */
+	__u64 path_above;  /* have an sp above */
+	__u64 joined;	   /* frames that are shared with the path, whose first `unchecked` */
+	__u64 unchecked;   /* words have to be looked at */
+	__u64 path_count;  /* frames that are in the path after the walk */
+	__u64 path_from;   /* own frames from here on can be in it */
+	__u64 misses;	   /* of words that were not the same */
+	__u64 to_fold;	   /* own frames that are not in the hash */
 	__u32 slot;
 	__u32 thread; /* its memo */
 	__u8 any_fp;  /* a frame was found by its callee's frame pointer */
 	__u8 cut;     /* enum abi_stack_cut */
 	__u8 pad[6];
+	struct unwind_from from[ABI_MAX_FRAMES];
 	__u64 window[UNWIND_WINDOW];
 };
 

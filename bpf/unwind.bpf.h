@@ -5,6 +5,7 @@
  * host (tests/unit/test_unwind.c).
  *
  *   unwind         calls unwind_frames until the stack ends
+ *   path_check     what is as in the last stack: unwind_path.bpf.h
  *   unwind_frames  a few frames; what the cache holds a short code for is done here
  *   unwind_find    what the cache does not hold: unwind_find.bpf.h
  *   unwind_step    what has no short code: other rules, frame pointers, signal frames
@@ -17,59 +18,18 @@
 
 #include "stack_scratch.bpf.h"
 #include "unwind_find.bpf.h"
+#include "unwind_path.bpf.h"
+#include "unwind_window.bpf.h"
 
-/* For 8 the verifier walks 5,600 instructions, not 2,000; 120 frames would take 3 % less. */
-#define UNWIND_FRAMES_AT_ONCE 4
-#define UNWIND_PAGE_MASK 4095ULL
-
-static __always_inline __u64 unwind_fold(__u64 hash, __u64 word)
-{
-	hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
-	return hash ^ hash >> 32;
-}
-
-static __always_inline int unwind_cut(struct unwind_walk *w, enum abi_stack_cut cut)
-{
-	w->cut = cut;
-	return 0;
-}
-
-static __always_inline bool unwind_read(__u64 address, __u64 *ret)
-{
-	return !bpf_probe_read_user(ret, sizeof(*ret), (void *)address);
-}
-
-/* Reads the window from `address` on, `need` bytes at least. */
-VERIFIED_ONCE_NUMBERS int unwind_refill(scratch_ref ref, __u64 address, __u64 need)
-{
-	struct stack_scratch *s = scratch_told(ref);
-	__u64 rest = UNWIND_PAGE_MASK + 1 - (address & UNWIND_PAGE_MASK), len, room;
-	struct unwind_memo *memo;
-	struct unwind_walk *w;
-
-	if (!s)
-		return 0;
-	w = &s->walk;
-	memo = &s->memo[w->thread % UNWIND_MEMOS];
-	len = w->window_next;
-	room = memo->end - address;
-	if (room >= need && room < len)
-		len = room;
-	if (len > sizeof(w->window))
-		len = sizeof(w->window);
-	w->window_at = address;
-	w->window_len = len;
-	w->window_next = sizeof(w->window);
-	if (!bpf_probe_read_user(w->window, len, (void *)address))
-		return 1;
-	w->window_len = 0;
-	if (rest < need || rest > UNWIND_PAGE_MASK ||
-	    bpf_probe_read_user(w->window, rest, (void *)address))
-		return unwind_cut(w, ABI_CUT_UNREADABLE);
-	memo->end = address + rest;
-	w->window_len = rest;
-	return 1;
-}
+/* For more the verifier walks more: 500 instructions each. */
+#define UNWIND_FRAMES_AT_ONCE 2
+/*
+ * Of unwind_frames() in a walk: for its frames, and one in which a stack of ABI_MAX_FRAMES is found
+ * to end or not; for the words of a path, and where checks of these begin and end.
+ */
+#define UNWIND_CALLS                                                                               \
+	(ABI_MAX_FRAMES / UNWIND_FRAMES_AT_ONCE + 1 + PATH_WORDS / PATH_CHECKS_AT_ONCE +           \
+	 2 * (PATH_MISSES + 1))
 
 /* The caller by the frame pointer. `cut`: why there is no better way. */
 static __always_inline int unwind_by_fp(struct unwind_walk *w, enum abi_stack_cut cut)
@@ -84,6 +44,7 @@ static __always_inline int unwind_by_fp(struct unwind_walk *w, enum abi_stack_cu
 	w->pc = frame[1];
 	w->exact = 0;
 	w->any_fp = 1;
+	w->path_from = w->frames;
 	return 1;
 }
 
@@ -110,6 +71,7 @@ static __always_inline int unwind_signal(struct stack_scratch *s, __u64 context)
 	    !unwind_read(context + SIGCONTEXT_IP, &w->pc))
 		return unwind_cut(w, ABI_CUT_UNREADABLE);
 	w->exact = 1;
+	w->path_from = w->frames + 1;
 	mark_exact(&s->ev, w->frames - 1);
 	mark_exact(&s->ev, w->frames);
 	return 1;
@@ -133,6 +95,23 @@ static __always_inline bool unwind_cfa(const struct unwind_walk *w,
 	}
 }
 
+/* Is the step one as by a short code, for a larger frame, say? Then a path may have it. */
+static __always_inline bool unwind_is_plain(struct unwind_walk *w,
+					    const struct abi_unwind_rule *rule)
+{
+	__u64 at = w->frames - 1, below = -(__s64)rule->bp_offset;
+
+	barrier_var(at);
+	if (at >= ABI_MAX_FRAMES || (rule->kind != ABI_UNWIND_SP && rule->kind != ABI_UNWIND_BP))
+		return false;
+	if (rule->bp == ABI_UNWIND_BP_SAME)
+		below = 0;
+	else if (rule->bp != ABI_UNWIND_BP_AT_CFA || below & 7)
+		return false;
+	w->from[at].words = below / 8;
+	return true;
+}
+
 static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct abi_unwind_rule *rule)
 {
 	__u64 cfa, pc, bp = w->bp;
@@ -146,6 +125,8 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct ab
 	if (rule->kind != ABI_UNWIND_PLT && rule->bp != ABI_UNWIND_BP_SAME &&
 	    !unwind_read((rule->bp == ABI_UNWIND_BP_AT_CFA ? cfa : w->bp) + rule->bp_offset, &bp))
 		return unwind_cut(w, ABI_CUT_UNREADABLE);
+	if (!unwind_is_plain(w, rule))
+		w->path_from = w->frames;
 	w->pc = pc;
 	w->sp = cfa;
 	w->bp = bp;
@@ -172,7 +153,7 @@ VERIFIED_ONCE_NUMBERS int unwind_step(scratch_ref ref, __u32 code)
 		return unwind_by_fp(w, ABI_CUT_NO_CFI);
 	switch (rule->kind) {
 	case ABI_UNWIND_END:
-		return 0;
+		return unwind_cut(w, ABI_CUT_NONE);
 	case ABI_UNWIND_SIGNAL:
 		return unwind_signal(s, w->sp + rule->offset);
 	case ABI_UNWIND_SP:
@@ -198,26 +179,22 @@ VERIFIED_ONCE_NUMBERS int unwind_page_start(scratch_ref ref)
 	 * The stack begins here. But a frame pointer that was none leads anywhere, to frames of an
 	 * earlier call, say, and from there by good information to a 0 that proves nothing.
 	 */
+	w->path_from = PATH_NEVER;
 	if (!w->pc && w->frames)
 		return unwind_cut(w, w->any_fp ? ABI_CUT_NO_CFI : ABI_CUT_NONE);
+	w->path_from = w->frames + w->exact;
 	if (!w->exact)
 		w->pc = original_return_address(w->pc, w->sp - 8, &w->instance);
 	return 1;
 }
 
-/* Registers of the frame that is next, out of the walk's memory. */
-struct unwind_regs {
-	__u64 pc, sp, bp, exact;
-};
-
 static __always_inline void unwind_save(struct unwind_walk *w, const struct unwind_regs *regs,
-					__u64 hash, __u64 n)
+					__u64 n)
 {
 	w->pc = regs->pc;
 	w->sp = regs->sp;
 	w->bp = regs->bp;
 	w->exact = regs->exact;
-	w->hash = hash;
 	w->frames = n;
 }
 
@@ -235,7 +212,7 @@ static __always_inline int unwind_short(struct stack_scratch *s, struct unwind_r
 {
 	struct unwind_walk *w = &s->walk;
 	__u64 base = code & UNWIND_CODE_BP ? regs->bp : regs->sp;
-	__u64 cfa = base + (code >> 3 & 0x7f8), words = code & 0x3f, need, at;
+	__u64 cfa = base + (code >> 3 & 0x7f8), words = code & UNWIND_CODE_WORDS, need, at;
 	bool bp_saved = words;
 
 	/* not `cfa <= sp`: the verifier would tell frames apart by what it learned of both */
@@ -265,19 +242,20 @@ VERIFIED_ONCE_NUMBERS int unwind_frames(scratch_ref ref)
 	struct unwind_cache *cache = unwind_cache();
 	struct unwind_regs regs;
 	struct unwind_walk *w;
-	__u64 hash, n, at, mix, word;
+	__u64 n, at, mix, word;
 	__u32 code;
 	int i;
 
 	if (!s || !cache)
 		return 0;
 	w = &s->walk;
+	if (w->joined || path_meet(w))
+		return path_check(ref);
 	unwind_load(w, &regs);
-	hash = w->hash;
 	n = w->frames;
 	for (i = 0; i < UNWIND_FRAMES_AT_ONCE; i++) {
 		if (!(regs.pc & UNWIND_PAGE_MASK)) {
-			unwind_save(w, &regs, hash, n);
+			unwind_save(w, &regs, n);
 			if (!unwind_page_start(scratch_tell(s)))
 				return 0;
 			regs.pc = w->pc;
@@ -285,33 +263,33 @@ VERIFIED_ONCE_NUMBERS int unwind_frames(scratch_ref ref)
 		at = n;
 		barrier_var(at); /* the compiler would prefer a pointer to n, whose bound is lost */
 		if (at >= w->kept || at >= ABI_MAX_FRAMES) {
-			w->hash = hash;
 			w->frames = n;
 			return unwind_cut(w, ABI_CUT_LIMIT);
 		}
 		s->ev.frame[at] = regs.pc;
+		w->from[at].sp = regs.sp;
+		w->from[at].bp = regs.bp;
 		n++;
-		hash = unwind_fold(hash, regs.pc);
 		mix = unwind_mix(regs.pc + regs.exact, w->seed);
 		word = cache->word[mix & (UNWIND_CACHE_WORDS - 1)];
 		code = word & UNWIND_CODE_MASK;
 		if ((word ^ mix) >> UNWIND_CACHE_BITS) {
-			unwind_save(w, &regs, hash, n);
+			unwind_save(w, &regs, n);
 			code = unwind_find(scratch_tell(s), mix);
 		}
+		w->from[at].words = code & UNWIND_CODE_WORDS;
 		if (code & UNWIND_CODE_SHORT) {
 			if (unwind_short(s, &regs, code))
 				continue;
-			w->hash = hash;
 			w->frames = n;
 			return 0;
 		}
-		unwind_save(w, &regs, hash, n);
+		unwind_save(w, &regs, n);
 		if (!unwind_step(scratch_tell(s), code))
 			return 0;
 		unwind_load(w, &regs);
 	}
-	unwind_save(w, &regs, hash, n);
+	unwind_save(w, &regs, n);
 	return 1;
 }
 
@@ -334,7 +312,8 @@ static __always_inline void unwind_begin(struct stack_scratch *s, bool interrupt
 		w->window_next = sizeof(w->window) / 2;
 	w->start_sp = w->sp;
 	w->any_fp = 0;
-	w->cut = ABI_CUT_NONE;
+	w->cut = ABI_CUT_LIMIT; /* what ends a walk says why */
+	path_begin(s);
 	s->ev.exact[0] = interrupted;
 	s->ev.exact[1] = 0;
 }
@@ -351,21 +330,35 @@ static __always_inline int unwind_return(struct stack_scratch *s)
 	return 1;
 }
 
+/* In old kernels' build unwind_frames() takes the stack that this function would. */
+#ifdef OLD_KERNEL
+#define UNWIND_LOOP static __always_inline
+#else
+#define UNWIND_LOOP VERIFIED_ONCE_NUMBERS
+#endif
+
+/* Until the walk is over. */
+UNWIND_LOOP int unwind_all(scratch_ref ref)
+{
+	int i;
+
+	for (i = 0; i < UNWIND_CALLS; i++)
+		if (!unwind_frames(ref))
+			break;
+	return path_end(ref);
+}
+
 /* Fills s->ev and gives the stack's hash. */
 static __always_inline __u64 unwind(struct stack_scratch *s)
 {
 	struct unwind_walk *w = &s->walk;
 	__u64 hash;
-	int i;
 
-	/* One more, in which a stack of ABI_MAX_FRAMES is found to end or not. */
-	for (i = 0; i <= ABI_MAX_FRAMES / UNWIND_FRAMES_AT_ONCE; i++)
-		if (!unwind_frames(scratch_tell(s)))
-			break;
+	unwind_all(scratch_tell(s));
 	/* First what branches: there the verifier sees that all ends of the loop are alike. */
 	s->ev.flags = ABI_STACK_CFI | (w->any_fp ? ABI_STACK_FRAME_POINTERS : 0) |
 		      w->cut << ABI_STACK_CUT_SHIFT;
-	s->ev.frames = w->frames;
+	s->ev.frames = w->frames + w->joined;
 	s->memo[w->thread % UNWIND_MEMOS].bytes = w->sp - w->start_sp;
 	hash = unwind_fold(w->hash, (__u64)s->ev.flags << 32 | s->ev.frames);
 	if (s->ev.exact[0] | s->ev.exact[1])

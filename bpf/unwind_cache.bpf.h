@@ -38,6 +38,7 @@ struct {
 
 #define UNWIND_CODE_SHORT 0x8000
 #define UNWIND_CODE_BP 0x4000
+#define UNWIND_CODE_WORDS 0x3f
 
 static __always_inline struct unwind_cache *unwind_cache(void)
 {

@@ -9,6 +9,7 @@
 
 #define STACK 0x10000ULL
 #define CODE 0x100000ULL /* the first mapping is here */
+#define WALKS 4
 
 struct head {
 	uint64_t pc, sp, bp;
@@ -48,16 +49,24 @@ static void check(const struct stack_scratch *s, uint64_t kept)
 		abort();
 }
 
-/* Twice: by tables, and by what the cache then holds. */
-static void walk(const struct head *head, struct unwind_host *h)
+/*
+ * By tables, by what is then known of them and of the stack, the same when a word of the stack is
+ * another, and without what is known of the stack before.
+ */
+static void walk(const struct head *head, struct unwind_host *h, uint64_t *word)
 {
 	struct stack_scratch *s = calloc(1, sizeof(*s));
-	uint64_t kept = head->kept & ABI_MAX_FRAMES, hash[2] = { 0 };
+	uint64_t kept = head->kept & ABI_MAX_FRAMES, hash[WALKS] = { 0 };
+	struct abi_ev_stack ev[WALKS];
 
 	if (!s)
 		abort();
 	host_use(h);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < WALKS; i++) {
+		if (i == 2 && word)
+			*word += 8;
+		if (i == 3)
+			memset(&host_path, 0, sizeof(host_path));
 		s->walk.pc = head->pc;
 		s->walk.sp = head->sp;
 		s->walk.bp = head->bp;
@@ -68,10 +77,14 @@ static void walk(const struct head *head, struct unwind_host *h)
 		if (head->at_exit && !unwind_return(s))
 			break;
 		hash[i] = unwind(s);
+		path_copy_frames(scratch_tell(s));
 		check(s, kept);
+		ev[i] = s->ev;
+		if (i % 2 && (hash[i] != hash[i - 1] || ev[i].flags != ev[i - 1].flags ||
+			      ev[i].frames != ev[i - 1].frames ||
+			      memcmp(ev[i].frame, ev[i - 1].frame, ev[i].frames * 8)))
+			abort();
 	}
-	if (hash[0] != hash[1])
-		abort();
 	free(s);
 }
 
@@ -105,7 +118,7 @@ static void walk_tables(const struct head *head, const uint8_t *data, size_t siz
 		h.sorted = ABI_UNWIND_SORTED(0, head->mappings, 0);
 		h.space.appended = head->recents;
 		memcpy(h.space.recent, recent, recents * sizeof(*recent));
-		walk(head, &h);
+		walk(head, &h, size < 8 ? NULL : (uint64_t *)stack + stack[size - 1] % (size / 8));
 	}
 	free(rows);
 	free(rules);

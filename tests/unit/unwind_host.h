@@ -17,7 +17,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-#define VERIFIED_ONCE static __attribute__((noinline))
+#define VERIFIED_ONCE static __attribute__((noinline, unused))
 #define VERIFIED_ONCE_NUMBERS VERIFIED_ONCE
 #define bpf_map_lookup_elem host_map_lookup
 #define bpf_probe_read_user host_read
@@ -80,12 +80,14 @@ static inline __u64 original_return_address(__u64 address, __u64 slot, __u64 *in
 #include "bpf/unwind.bpf.h"
 
 static struct unwind_cache host_cache;
+static struct unwind_path host_path;
 
 /* As if just loaded. */
 static inline void host_use(struct unwind_host *h)
 {
 	host = h;
 	memset(&host_cache, 0, sizeof(host_cache));
+	memset(&host_path, 0, sizeof(host_path));
 }
 
 /* A mapping that programs have seen made, of object 0: unmapped. */
@@ -111,6 +113,8 @@ static void *host_map_lookup(void *map, const void *key)
 
 	if (map == &unwind_caches)
 		return &host_cache;
+	if (map == &unwind_paths)
+		return &host_path;
 	if (map == &unwind_chunks)
 		return *(const uint32_t *)key == 1 && host->chunk.n ? &host->chunk : NULL;
 	if (map == &unwind_rules)

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The last stack that was walked whole on this CPU, from its root on. Most stacks differ from the
+ * one before in their innermost frames alone: where a walk comes to a frame of that stack in the
+ * same registers, it has but to see that memory holds the same words wherever it would read.
+ * Nothing is assumed: a frame's address, its registers, the rules (of one seed, as in
+ * unwind_cache.bpf.h) and these words are all that decides who called it. If one of them differs,
+ * the walk goes on by rules from where it met the path.
+ *
+ *   frame[0] <- frame[1] <- ... frame[k] <- ... frame[count - 1]
+ *   the root                                   the innermost; by_sp: which k may have that sp
+ *
+ * Hashes are folded from the root on, too, so that the one of any frame and its callers is there.
+ * A path has steps from the stack pointer or the frame pointer by a constant only, none in which a
+ * signal frame, a frame pointer for want of rules or a replaced return address had a part, and it
+ * begins where END is the rule.
+ */
+#ifndef MEMTRACED_UNWIND_PATH_BPF_H
+#define MEMTRACED_UNWIND_PATH_BPF_H
+
+#include "unwind_cache.bpf.h"
+#include "unwind_window.bpf.h"
+
+#define PATH_FRAMES (ABI_MAX_FRAMES + 1)
+#define PATH_WORDS (2 * PATH_FRAMES)
+#define PATH_PLACES 256
+/* Rounds of one global function. */
+#define PATH_CHECKS_AT_ONCE 4
+#define PATH_FOLDS_AT_ONCE 3
+/* Each costs a call, and what was checked in vain. */
+#define PATH_MISSES 3
+#define PATH_NEVER (~0ULL)
+
+struct path_frame {
+	__u64 pc, sp, bp;
+	__u64 words; /* that it and its callers were found by */
+	__u64 hash;
+};
+
+/* Of the stack: a return address, or a saved frame pointer. */
+struct path_word {
+	__u64 address, value;
+};
+
+struct unwind_path {
+	__u64 seed;
+	__u64 count;
+	__u8 by_sp[PATH_PLACES];
+	struct path_frame frame[PATH_FRAMES];
+	struct path_word word[PATH_WORDS]; /* addresses fall */
+};
+
+/* Of who has taken the CPU's first scratch. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct unwind_path);
+} unwind_paths SEC(".maps") __weak;
+
+static __always_inline struct unwind_path *unwind_path(void)
+{
+	__u32 first = 0;
+
+	return bpf_map_lookup_elem(&unwind_paths, &first);
+}
+
+static __always_inline struct path_frame *path_frame(struct unwind_path *path, __u64 k)
+{
+	barrier_var(k);
+	return &path->frame[k & (PATH_FRAMES - 1)];
+}
+
+/* Frames are 16 bytes apart at least. */
+static __always_inline __u8 *path_place(struct unwind_path *path, __u64 sp)
+{
+	return &path->by_sp[sp >> 4 & (PATH_PLACES - 1)];
+}
+
+static __always_inline void path_begin(struct stack_scratch *s)
+{
+	const struct unwind_path *path = unwind_path();
+	struct unwind_walk *w = &s->walk;
+
+	w->path_frames = !s->level && path && path->seed == w->seed ? path->count : 0;
+	w->path_above = 0;
+	w->path_from = w->exact;
+	w->joined = 0;
+	w->misses = 0;
+}
+
+/* Is the walk at a frame of the path? Then the rest of that has to be checked. */
+static __always_inline bool path_meet(struct unwind_walk *w)
+{
+	struct unwind_path *path = unwind_path();
+	const struct path_frame *f;
+	__u64 k;
+
+	if (!path)
+		return false;
+	k = *path_place(path, w->sp);
+	f = path_frame(path, k);
+	if (f->sp != w->sp || f->pc != w->pc || f->bp != w->bp || w->exact)
+		return false;
+	if (k >= w->path_frames || w->sp <= w->path_above || w->frames + k >= w->kept)
+		return false;
+	w->joined = k + 1;
+	w->unchecked = f->words;
+	if (w->window_at & 7)
+		w->window_len = 0; /* so that words are whole ones of the window */
+	return true;
+}
+
+/* Another word is there: what is above it may still be as it was. */
+static __always_inline int path_miss(struct unwind_walk *w, __u64 address)
+{
+	w->joined = 0;
+	w->path_above = address;
+	if (++w->misses == PATH_MISSES)
+		w->path_frames = 0;
+	return 1;
+}
+
+/* A few words of the path that was met; 0 when the walk is over. */
+VERIFIED_ONCE_NUMBERS int path_check(scratch_ref ref)
+{
+	struct stack_scratch *s = scratch_told(ref);
+	struct unwind_path *path = unwind_path();
+	struct path_word *word;
+	struct unwind_walk *w;
+	__u64 n, at;
+	int i;
+
+	if (!s || !path)
+		return 0;
+	w = &s->walk;
+	n = w->unchecked;
+	for (i = 0; i < PATH_CHECKS_AT_ONCE; i++) {
+		if (!n) {
+			w->sp = path->frame[0].sp;
+			w->hash = path_frame(path, w->joined - 1)->hash;
+			return unwind_cut(w, ABI_CUT_NONE);
+		}
+		n--;
+		word = &path->word[n & (PATH_WORDS - 1)];
+		at = word->address - w->window_at;
+		if (at >= w->window_len && !unwind_refill(scratch_tell(s), word->address, 8))
+			return path_miss(w, word->address);
+		at = word->address - w->window_at; /* the verifier shall not learn that it is 0 */
+		if (w->window[at >> 3 & (UNWIND_WINDOW - 1)] != word->value)
+			return path_miss(w, word->address);
+	}
+	w->unchecked = n;
+	return 1;
+}
+
+static __always_inline void path_word(struct unwind_path *path, __u64 n, __u64 address, __u64 value)
+{
+	struct path_word *word = &path->word[n & (PATH_WORDS - 1)];
+
+	word->address = address;
+	word->value = value;
+}
+
+/* A frame that calls, or is called by, none but the last that was added. */
+static __always_inline void path_add(struct unwind_path *path, struct unwind_walk *w, __u64 pc,
+				     const struct unwind_from *from, __u64 hash)
+{
+	__u64 k = w->path_count, n = 0;
+	struct path_frame *f = path_frame(path, k), *caller;
+
+	if (k) {
+		caller = path_frame(path, k - 1);
+		n = caller->words;
+		path_word(path, n++, caller->sp - 8, caller->pc);
+		if (from->words)
+			path_word(path, n++, caller->sp - from->words * 8, caller->bp);
+	}
+	f->pc = pc;
+	f->sp = from->sp;
+	f->bp = from->bp;
+	f->words = n;
+	f->hash = hash;
+	*path_place(path, from->sp) = k;
+	path->count = k + 1;
+	path->seed = w->seed;
+	w->path_count = k + 1;
+}
+
+/* Folds a few of the walk's own frames, the outermost first, and adds them to the path. */
+VERIFIED_ONCE_NUMBERS int path_fold(scratch_ref ref)
+{
+	struct stack_scratch *s = scratch_told(ref);
+	struct unwind_path *path = unwind_path();
+	struct unwind_walk *w;
+	__u64 n, at, hash;
+	int i;
+
+	if (!s || !path)
+		return 0;
+	w = &s->walk;
+	n = w->to_fold;
+	hash = w->hash;
+	for (i = 0; i < PATH_FOLDS_AT_ONCE && n; i++) {
+		at = --n;
+		barrier_var(at);
+		if (at >= ABI_MAX_FRAMES)
+			return 0;
+		hash = unwind_fold(hash, s->ev.frame[at]);
+		if (w->from[at].sp & 7)
+			w->path_from = PATH_NEVER;
+		if (n >= w->path_from)
+			path_add(path, w, s->ev.frame[at], &w->from[at], hash);
+	}
+	w->hash = hash;
+	w->to_fold = n;
+	return n;
+}
+
+/* The walk is over: folds its own frames, adds to the path those that can be. */
+VERIFIED_ONCE_NUMBERS int path_end(scratch_ref ref)
+{
+	struct stack_scratch *s = scratch_told(ref);
+	struct unwind_walk *w;
+	int i;
+
+	if (!s)
+		return 0;
+	w = &s->walk;
+	w->to_fold = w->frames;
+	w->path_count = w->joined;
+	if (w->cut || s->level)
+		w->path_from = PATH_NEVER;
+	for (i = 0; i <= ABI_MAX_FRAMES / PATH_FOLDS_AT_ONCE; i++)
+		if (!path_fold(ref))
+			break;
+	return 0;
+}
+
+/* The frames that the walk shares with the path, a few from the i-th of them on, into the event. */
+VERIFIED_ONCE_NUMBERS int path_copy(scratch_ref ref, __u32 i)
+{
+	struct stack_scratch *s = scratch_told(ref);
+	struct unwind_path *path = unwind_path();
+	__u64 at;
+	int n;
+
+	if (!s || !path)
+		return 0;
+	for (n = 0; n < PATH_FOLDS_AT_ONCE; n++, i++) {
+		at = s->walk.frames + i;
+		barrier_var(at);
+		if (i >= s->walk.joined || at >= ABI_MAX_FRAMES)
+			return 0;
+		s->ev.frame[at] = path_frame(path, s->walk.joined - 1 - i)->pc;
+	}
+	return 1;
+}
+
+/* All frames of the stack that unwind() has walked are wanted. */
+VERIFIED_ONCE_NUMBERS int path_copy_frames(scratch_ref ref)
+{
+	struct stack_scratch *s = scratch_told(ref);
+	__u32 i;
+
+	if (!s || !(s->ev.flags & ABI_STACK_CFI) || !s->walk.joined)
+		return 0;
+	for (i = 0; i < ABI_MAX_FRAMES; i += PATH_FOLDS_AT_ONCE)
+		if (!path_copy(ref, i))
+			break;
+	return 0;
+}
+
+#endif

@@ -255,6 +255,25 @@ static void shares_are_as_small_as_they_are_asked_for(void **state)
 			}
 }
 
+/* 3,000 calls a second that take ten times what was calibrated. */
+static void what_the_kernel_counts_comes_before_what_was_calibrated(void **state)
+{
+	struct record_depth_change change = { 0 };
+	struct governor_look look = { .now_ns = (uint64_t)START_NS, .has_samples = true };
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.01, true);
+	for (int i = 0; i < 400 && change.depth == RECORD_DEPTH_EXACT; i++) {
+		look.now_ns += 25000000;
+		look.cpu_ns += 25000000;
+		look.hits += 75;
+		look.spent_ns += 75 * 13000;
+		(void)governor_look(&run.governor, &look, &change);
+	}
+	assert_int_equal(change.depth, RECORD_DEPTH_SAMPLED);
+}
+
 static void nothing_changes_without_a_share(void **state)
 {
 	struct run run;
@@ -278,6 +297,7 @@ int main(void)
 		cmocka_unit_test(a_burst_changes_nothing),
 		cmocka_unit_test(rare_samples_do_not_keep_it_from_exact_depth),
 		cmocka_unit_test(shares_are_as_small_as_they_are_asked_for),
+		cmocka_unit_test(what_the_kernel_counts_comes_before_what_was_calibrated),
 		cmocka_unit_test(nothing_changes_without_a_share),
 	};
 

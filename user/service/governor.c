@@ -4,7 +4,7 @@
 #define SECOND 1000000000.0
 #define PPM 1e6
 /* Shorter looks tell nothing of how it goes on. */
-#define LOOK_NS UINT64_C(10000000)
+#define LOOK_NS UINT64_C(5000000)
 /* What is less than this part of the share of a CPU is nobody's trouble, however idle he is. */
 #define IDLE_PART 0.02
 /* Taking probes out takes so long, and they go on to cost meanwhile. */
@@ -130,10 +130,13 @@ static struct governor_stretch count(struct governor *g, const struct governor_l
 {
 	struct governor_stretch s = stretch_of(g, look);
 
+	double counted_ns = difference(look->spent_ns, g->last.spent_ns);
+
 	g->last = *look;
 	g->spent_ns += s.spent_ns;
 	g->own_ns += s.own_ns;
-	g->debt_ns += s.spent_ns - s.allowed_ns;
+	/* Stacks that are new or deep, and caches that others use, cost more than was calibrated. */
+	g->debt_ns += (counted_ns > s.spent_ns ? counted_ns : s.spent_ns) - s.allowed_ns;
 	if (g->debt_ns < 0)
 		g->debt_ns = 0;
 	return s;

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /* The time in probes that may go beyond the share before the depth changes. */
-#define GOVERNOR_DEBT_NS UINT64_C(20000000)
+#define GOVERNOR_DEBT_NS UINT64_C(10000000)
 
 /* What a call of an allocator takes of CPU time at exact depth: service/probe_cost.h. */
 struct probe_cost {
@@ -30,6 +30,7 @@ struct probe_cost {
 struct governor_look {
 	uint64_t now_ns;
 	uint64_t cpu_ns;	/* of the processes, with what probes take of it */
+	uint64_t spent_ns;	/* in probes, as the kernel counts it; 0: nobody does */
 	uint64_t hits;		/* calls that were counted, or samples */
 	uint64_t sampled_calls; /* calls that samples stand for */
 	bool has_samples;	/* of what is mapped, something shows them */

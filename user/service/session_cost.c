@@ -33,11 +33,22 @@ static uint64_t used_cpu_ns(struct session *s)
 	return s->most_cpu_ns;
 }
 
+/* The programs' own time as the kernel counts it, and the traps; 0: not known. */
+static uint64_t counted_ns(const struct session *s)
+{
+	struct run_stats stats;
+
+	if (s->trap_ns == 0 || live_run_stats(s->live, &stats) < 0)
+		return 0;
+	return stats.ns + stats.runs * s->trap_ns;
+}
+
 static struct governor_look look_now(struct session *s)
 {
 	struct governor_look look = {
 		.now_ns = clock_monotonic_ns(),
 		.cpu_ns = used_cpu_ns(s),
+		.spent_ns = counted_ns(s),
 		.hits = live_events(s->live),
 		.has_samples = live_has_samples(s->live),
 	};
@@ -96,20 +107,14 @@ int session_look_at_cost(void *userdata)
 	return change_depth(s, &change);
 }
 
-/* The programs' own time as the kernel counts it, and the traps. */
-static uint64_t measured_ppm(struct session *s, uint64_t cpu_ns, uint64_t *ret_own_ns)
+static uint64_t measured_ppm(const struct session *s, const struct governor_look *look,
+			     uint64_t *ret_own_ns)
 {
-	struct run_stats stats;
-	uint64_t spent_ns;
-
 	*ret_own_ns = (uint64_t)s->governor.own_ns;
-	if (s->trap_ns == 0 || live_run_stats(s->live, &stats) < 0)
+	if (look->spent_ns == 0 || look->spent_ns >= look->cpu_ns)
 		return UINT64_MAX;
-	spent_ns = stats.ns + stats.runs * s->trap_ns;
-	if (spent_ns >= cpu_ns)
-		return UINT64_MAX;
-	*ret_own_ns = cpu_ns - spent_ns;
-	return spent_ns * 1000000 / *ret_own_ns;
+	*ret_own_ns = look->cpu_ns - look->spent_ns;
+	return look->spent_ns * 1000000 / *ret_own_ns;
 }
 
 int session_say_cost(struct session *s)
@@ -124,7 +129,7 @@ int session_say_cost(struct session *s)
 	governor_count(&s->governor, &look);
 	overhead->max_ppm = s->options->max_overhead * 100;
 	overhead->predicted_ppm = governor_predicted_ppm(&s->governor);
-	overhead->measured_ppm = measured_ppm(s, look.cpu_ns, &overhead->cpu_ns);
+	overhead->measured_ppm = measured_ppm(s, &look, &overhead->cpu_ns);
 	overhead->call_ns = (uint64_t)s->governor.call_ns;
 	return session_take_record(&record, s);
 }

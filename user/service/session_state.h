@@ -71,7 +71,7 @@ int session_checkpoint(struct session *s);
  * --max-overhead: session_look_at_cost is a timer's callback, SESSION_LOOK_NS apart; the other says
  * what the run has cost so far, before a cut. 0 or negative errno.
  */
-#define SESSION_LOOK_NS UINT64_C(25000000)
+#define SESSION_LOOK_NS UINT64_C(10000000)
 void session_begin_costs(struct session *s);
 int session_look_at_cost(void *userdata);
 int session_say_cost(struct session *s);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What goes wrong around a service: it says so, answers all the same, and comes back as it was."""
 
+import contextlib
 import json
 import os
 import re
@@ -8,9 +9,9 @@ import signal
 import subprocess
 import time
 
-from cgroups import cgroup, move
-from lib import (Lines, breakpoints, eventually, exact, memtraced, need_program, need_root, run,
-                 same, scratch, started, target, test)
+from cgroups import cgroup, move, rmdir
+from lib import (Lines, Skip, breakpoints, eventually, exact, memtraced, need_kernel, need_program,
+                 need_root, run, same, scratch, send_line, started, target, test)
 from test_attach import counted, one, since, started_target, work
 from test_ctl import ctl
 from test_service import Asking, Service, finish, service, until_traced
@@ -51,18 +52,43 @@ def without_tracefs_that_is_said_until_it_is_mounted():
             assert "leak_one" in served.text(address)
 
 
-@test(need_root, each=["SIGSTOP", "its cgroup"], timeout=90)
+@contextlib.contextmanager
+def freezer():
+    """A new cgroup of version 1's freezer."""
+    with open("/proc/self/mounts", encoding="utf-8") as file:
+        mounts = [words[1] for words in map(str.split, file)
+                  if words[2] == "cgroup" and "freezer" in words[3].split(",")]
+    if not mounts:
+        raise Skip("no freezer of cgroup v1 is mounted")
+    path = os.path.join(mounts[0], f"memtraced-test-{os.getpid()}")
+    os.mkdir(path)
+    try:
+        yield path
+    finally:
+        eventually(lambda: not rmdir(path), f"{path} is busy")
+
+
+@test(need_root, each=["SIGSTOP", "its cgroup", "freezer of version 1"], timeout=90)
 def a_target_that_is_frozen_is_answered_for(how):
-    with cgroup() as (path, _), scratch() as folder, scratch() as counts, \
+    with (freezer() if how == "freezer of version 1" else cgroup()) as place, \
+            scratch() as folder, scratch() as counts, \
             service(folder) as served, started_target(counts) as process:
+        path = place if how == "freezer of version 1" else place[0]
         pid = int(process.lines.until("ready"))
         freeze = os.path.join(path, "cgroup.freeze")
-        if how == "its cgroup":
+        if how != "SIGSTOP":
             move(pid, path)
 
         def frozen(on):
             if how == "SIGSTOP":
                 os.kill(pid, signal.SIGSTOP if on else signal.SIGCONT)
+                return
+            if how == "freezer of version 1":
+                state = "FROZEN" if on else "THAWED"
+                with open(os.path.join(path, "freezer.state"), "r+", encoding="ascii") as file:
+                    file.write(state)
+                    file.flush()
+                    eventually(lambda: file.seek(0) == 0 and file.read().strip() == state, state)
                 return
             with open(freeze, "w", encoding="ascii") as file:
                 file.write("1" if on else "0")
@@ -88,6 +114,101 @@ def a_target_that_is_frozen_is_answered_for(how):
         same(one(report, pid), own)
         until_traced(served, 0)
         frozen(False)
+        finish(process)
+
+
+@test(need_root, timeout=90)
+def who_sets_the_clock_changes_no_report_and_no_time_that_is_shown():
+    """By a day back, before the service began, and by a day ahead."""
+    with scratch() as folder, scratch() as counts:
+        step = os.path.join(folder, "step")
+        within = ["env", f"LD_PRELOAD={target('libstepped_clock.so')}", f"STEPPED_CLOCK={step}"]
+        with service(folder, trace="[watch]\ninterval = 1s", within=within) as served, \
+                started_target(counts) as process:
+            pid = int(process.lines.until("ready"))
+            before, kept = counted(counts, pid), []
+            asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=10&format=json")
+            until_traced(served, 1)
+            for seconds in (-86400, 86400):
+                with open(step, "w", encoding="ascii") as file:
+                    file.write(str(seconds))
+                if seconds < 0:
+                    work(process)
+                    own = since(counts, pid, before)
+                data = json.loads(served.text("/host"))
+                assert data["up_ns"] < 3600 * 10 ** 9, data["up_ns"]
+                up = ctl(served, "status").splitlines()[0]
+                assert re.search(r", up for [\d.]+ (s|ms),", up), up
+                sweeps = served.metric("memtraced_watch_sweeps_total")
+                eventually(lambda n=sweeps: served.metric("memtraced_watch_sweeps_total") > n,
+                           "the watch goes on")
+                kept.append(ctl(served, "trace", str(pid), "--for=1s", "--format=json").split()[-1])
+                eventually(lambda: kept[-1] in ctl(served, "reports"), "its report", timeout=30)
+            report = json.loads(asked.body())
+            exact(report)
+            same(one(report, pid), own)
+            assert 0 < report["elapsed_ns"] < 3600 * 10 ** 9, report["elapsed_ns"]
+            assert all(name in ctl(served, "reports") for name in kept), kept
+            finish(process)
+
+
+@test(need_root, timeout=300)
+def ten_thousand_processes_are_watched_and_one_of_them_is_traced():
+    crowd = 10000
+    with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
+        if int(file.read()) < 3 * crowd:
+            raise Skip("the kernel allows too few processes")
+    with scratch() as folder, scratch() as counts, started([target("crowd"), str(crowd)]) as many:
+        many.lines.until("ready", timeout=120)
+        check_crowd(folder, counts, crowd)
+        send_line(many)
+        assert many.wait(200) == 0
+
+
+def check_crowd(folder, counts, crowd):
+    with service(folder, trace="[watch]\ninterval = 1s") as served, \
+            started_target(counts) as process:
+        pid = int(process.lines.until("ready"))
+        # Sweeps take what they may of a CPU, so that the next one is long in coming.
+        eventually(lambda: served.metric("memtraced_watched", what="processes") > crowd,
+                   "all are watched", timeout=60)
+        assert served.metric("memtraced_watch_left_out", what="processes") == 0
+        before = counted(counts, pid)
+        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=4&format=json")
+        until_traced(served, 1)
+        work(process)
+        own = since(counts, pid, before)
+        assert json.loads(served.text("/host"))["n_processes"] > crowd
+        report = json.loads(asked.body())
+        exact(report)
+        same(one(report, pid), own)
+        finish(process)
+
+
+@test(need_root, need_kernel(6, 4), timeout=120)
+def full_maps_are_said_and_the_next_trace_is_exact():
+    blocks = 1000000
+    with scratch() as folder, scratch() as counts, \
+            service(folder, trace="memory_limit = 96M") as served, \
+            started_target(counts) as process:
+        shell = ["/bin/sh", "-c", 'read line; exec "$0" "$@"', target("million"), str(blocks)]
+        with started(shell) as full:
+            asked = Asking(served, f"/debug/pprof/heap?pid={full.pid}&seconds=60&format=json")
+            until_traced(served, 1)
+            send_line(full)
+            report = json.loads(asked.body())
+        lost = report["coverage"]["lost"]
+        assert lost.get("block-map-full", 0) > 0 and not report["coverage"]["exact"], lost
+        until_traced(served, 0)
+        pid = int(process.lines.until("ready"))
+        before = counted(counts, pid)
+        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=4&format=json")
+        until_traced(served, 1)
+        work(process)
+        own = since(counts, pid, before)
+        report = json.loads(asked.body())
+        exact(report)
+        same(one(report, pid), own)
         finish(process)
 
 

@@ -10,12 +10,12 @@ WRAP_SRC := tests/targets/wrap.c
 TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
-	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer fast_clock static noheap \
+	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer fast_clock stepped_clock static noheap \
 	older mallinfo families foreign frames frames_large frames_plugin heap_errors crashes deaths \
 	nesting nesting_malloc pools samples sampler slices pyblocks unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
-	libcounter.so libcounter-next.so libkiller.so libfast_clock.so libplug_a.so libplug_b.so static static-stripped noheap bad_alloc exceptions throwing \
+	libcounter.so libcounter-next.so libkiller.so libfast_clock.so libstepped_clock.so libplug_a.so libplug_b.so static static-stripped noheap bad_alloc exceptions throwing \
 	nesting heap_errors crashes deaths \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
 	libframes_large.so libframes_rows.so \
@@ -251,7 +251,7 @@ $(TARGETS_DIR)/libkiller.so: tests/targets/killer.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
 
-$(TARGETS_DIR)/libfast_clock.so: tests/targets/fast_clock.c
+$(TARGETS_DIR)/lib%_clock.so: tests/targets/%_clock.c
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<

@@ -395,6 +395,7 @@ int service_run(const char *config_path, struct worker *worker)
 					   .config_path = config_path,
 					   .worker = worker,
 					   .start_realtime_ns = clock_ns(CLOCK_REALTIME),
+					   .start_boot_ns = clock_ns(CLOCK_BOOTTIME),
 				   } };
 	int r;
 

@@ -28,9 +28,10 @@ struct service {
 	struct push *push;
 	struct worker *worker; /* which parses what others wrote */
 	VEC(struct http_server *) servers;
-	char *token; /* NULL: none */
-	uint64_t start_realtime_ns;
-	uint64_t n_recordings; /* so that no two reports have one name */
+	char *token;		    /* NULL: none */
+	uint64_t start_realtime_ns; /* as clocks showed it then; they may have been set since */
+	uint64_t start_boot_ns;	    /* CLOCK_BOOTTIME */
+	uint64_t n_recordings;	    /* so that no two reports have one name */
 	uint64_t post_mortems, post_mortems_failed;
 	bool over;
 };

@@ -189,8 +189,7 @@ static void add_service(struct data *data, struct json_object *to)
 	struct watch_info watch = watch_info(service->watch);
 
 	json_out_string(&data->out, to, "version", MEMTRACED_VERSION);
-	json_out_u64(&data->out, to, "up_ns",
-		     clock_ns(CLOCK_REALTIME) - service->start_realtime_ns);
+	json_out_u64(&data->out, to, "up_ns", clock_ns(CLOCK_BOOTTIME) - service->start_boot_ns);
 	json_out_known(&data->out, to, "interval_ns", watch.interval_ns > 0, watch.interval_ns);
 	json_out_u64(&data->out, to, "growth_window_ns", service->config->growth_window_ns);
 	json_out_u64(&data->out, to, "max_seconds", service->config->max_seconds_ns / SECOND_NS);

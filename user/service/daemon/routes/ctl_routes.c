@@ -259,7 +259,7 @@ int ctl_route_status(struct service_call *call, struct http_answer *answer)
 	answer->type = HTTP_TEXT;
 	strbuf_addf(&answer->body,
 		    "memtraced " MEMTRACED_VERSION ", up for %s, %" PRIu64 " traces so far\n",
-		    format_duration(clock_ns(CLOCK_REALTIME) - service->start_realtime_ns, up),
+		    format_duration(clock_ns(CLOCK_BOOTTIME) - service->start_boot_ns, up),
 		    traces_begun(service->traces));
 	strbuf_adds(&answer->body, "capabilities: ");
 	privileges_list(&answer->body);

@@ -10,8 +10,8 @@ import subprocess
 import time
 
 from cgroups import cgroup, move, rmdir
-from lib import (Lines, Skip, breakpoints, eventually, exact, memtraced, need_kernel, need_program,
-                 need_root, run, same, scratch, send_line, started, target, test)
+from lib import (Lines, Skip, breakpoints, eventually, exact, memtraced, need_kernel, need_long,
+                 need_program, need_root, run, same, scratch, send_line, started, target, test)
 from test_attach import counted, one, since, started_target, work
 from test_ctl import ctl
 from test_service import Asking, Service, finish, service, until_traced
@@ -152,7 +152,7 @@ def who_sets_the_clock_changes_no_report_and_no_time_that_is_shown():
             finish(process)
 
 
-@test(need_root, timeout=300)
+@test(need_root, need_long, timeout=300)
 def ten_thousand_processes_are_watched_and_one_of_them_is_traced():
     crowd = 10000
     with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:

@@ -194,6 +194,16 @@ VERIFIED_ONCE __u64 stack_hash(const struct abi_ev_stack *ev, __u64 seed)
 	return h ? h : 1;
 }
 
+/* All frames are wanted, not only those up to where the walk met the stack before. */
+static __always_inline void stack_complete(struct stack_scratch *s)
+{
+#if WALKS_BY_CFI
+	path_copy_frames(scratch_tell(s));
+#else
+	(void)s;
+#endif
+}
+
 static __always_inline void stack_publish(struct stack_scratch *s, __u32 slot)
 {
 	struct abi_ev_stack *ev = &s->ev;
@@ -208,7 +218,7 @@ static __always_inline void stack_publish(struct stack_scratch *s, __u32 slot)
 		*(volatile __u64 *)recent = ev->hash;
 		return;
 	}
-	path_copy_frames(scratch_tell(s));
+	stack_complete(s);
 	ev->head.type = ABI_EV_STACK;
 	ev->head.slot = slot;
 	ev->head.time_ns = bpf_ktime_get_ns();
@@ -243,7 +253,7 @@ static __always_inline __u64 stack_end(struct abi_proc *proc, struct stack_scrat
 		s->ev.hash = hash;
 		stack_publish(s, slot);
 		if (knob_check_stacks) {
-			path_copy_frames(scratch_tell(s));
+			stack_complete(s);
 			stack_copy(&s->ev, slot);
 		}
 	} else {

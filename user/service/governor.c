@@ -135,7 +135,7 @@ static struct governor_stretch count(struct governor *g, const struct governor_l
 	g->last = *look;
 	g->spent_ns += s.spent_ns;
 	g->own_ns += s.own_ns;
-	/* Stacks that are new or deep, and caches that others use, cost more than was calibrated. */
+	/* New stacks, deep ones, and caches that others use cost more than was calibrated. */
 	g->debt_ns -= s.allowed_ns;
 	g->debt_ns += counted_ns > s.spent_ns ? counted_ns : s.spent_ns;
 	if (g->debt_ns < 0)

@@ -59,7 +59,7 @@ void live_depth_settle(const struct live *live, const struct live_process *proce
 	bool samples = process->depth == RECORD_DEPTH_SAMPLED;
 	uint32_t parent = proc->parent;
 
-	if (!live->opts.both || programs_has_samples(live->programs, process->slot) == samples)
+	if (programs_has_samples(live->programs, process->slot) == samples)
 		return;
 	programs_set_samples(live->programs, process->slot, samples);
 	__atomic_store_n(&proc->parent, ABI_NO_SLOT, __ATOMIC_RELEASE);
@@ -67,21 +67,10 @@ void live_depth_settle(const struct live *live, const struct live_process *proce
 		__atomic_sub_fetch(&live->programs->procs[parent].sharers, 1, __ATOMIC_RELAXED);
 }
 
-/* Its slot, which no program counts for yet. */
 static int next_image(struct live *live, const struct live_process *old, struct live_process **ret)
 {
-	struct abi_proc *proc;
-	uint32_t slot;
-	int r = live_take_slot(live, &slot);
+	int r = live_process_begin(live, old->pid, ret);
 
-	if (r)
-		return r;
-	proc = &live->programs->procs[slot];
-	proc->pid = (uint32_t)old->pid;
-	proc->parent = ABI_NO_SLOT;
-	proc->cut_epoch = live->programs->control->cut_epoch;
-	__atomic_store_n(&proc->state, ABI_PROC_PENDING, __ATOMIC_RELEASE);
-	r = live_process_new(live, slot, old->pid, ret);
 	if (r)
 		return r;
 	(*ret)->root = old->root;

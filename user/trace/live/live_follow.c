@@ -48,6 +48,22 @@ int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_pr
 	return 0;
 }
 
+int live_process_begin(struct live *live, pid_t pid, struct live_process **ret)
+{
+	struct abi_proc *proc;
+	uint32_t slot;
+	int r = live_take_slot(live, &slot);
+
+	if (r)
+		return r;
+	proc = &live->programs->procs[slot];
+	proc->pid = (uint32_t)pid;
+	proc->parent = ABI_NO_SLOT;
+	proc->cut_epoch = live->programs->control->cut_epoch;
+	__atomic_store_n(&proc->state, ABI_PROC_PENDING, __ATOMIC_RELEASE);
+	return live_process_new(live, slot, pid, ret);
+}
+
 void live_process_free(struct live_process *process)
 {
 	if (!process)

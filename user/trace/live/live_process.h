@@ -55,6 +55,8 @@ bool live_finds_processes(const struct live_opts *opts);
 
 /* trace/live/live_follow.c: life cycle and code */
 int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_process **ret);
+/* In a slot of its own, which no program knows by the pid yet. -ENOSPC: there is none. */
+int live_process_begin(struct live *live, pid_t pid, struct live_process **ret);
 void live_process_free(struct live_process *process);
 /* Everything that is mapped now, as of time_ns; in_time: the process has run none of it yet. */
 int live_map_process(struct live *live, struct live_process *process, uint64_t time_ns,

@@ -52,23 +52,14 @@ int live_give_back_slot(struct live *live, struct live_process *process)
 /* Takes a slot for a process that user space registers. -EEXIST: the programs know it already. */
 static int register_process(struct live *live, pid_t pid, struct live_process **ret)
 {
-	uint32_t key = pid, slot;
-	struct abi_proc *proc;
-	int r = live_take_slot(live, &slot);
+	uint32_t key = pid;
+	int r = live_process_begin(live, pid, ret);
 
-	if (r)
-		return r;
-	proc = &live->programs->procs[slot];
-	proc->pid = pid;
-	proc->parent = ABI_NO_SLOT;
-	proc->cut_epoch = live->programs->control->cut_epoch;
-	__atomic_store_n(&proc->state, ABI_PROC_PENDING, __ATOMIC_RELEASE);
-	r = live_process_new(live, slot, pid, ret);
 	if (r)
 		return r;
 	/* What is found by a rule is one of many. */
 	(*ret)->root = live->opts.rule.scope == ABI_SCOPE_PROCESSES;
-	r = urgent_add(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot);
+	r = urgent_add(bpf_map__fd(live->programs->skel->maps.pids), &key, &(*ret)->slot);
 	if (r) {
 		int error = live_give_back_slot(live, *ret);
 

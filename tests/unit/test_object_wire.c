@@ -175,6 +175,28 @@ static void assert_same_facts(const struct object_facts *a, const struct object_
 				    sizeof(a->unwind.segments[i]));
 }
 
+/* Of threads there are some on arm64 alone: here they are made up. */
+static void where_stacks_begin_goes_over(void **state)
+{
+	const struct object_facts facts = {
+		.is_elf = true,
+		.start = { .entry = 1,
+			   .main_call = 2,
+			   .main_call_end = 3,
+			   .threads = { { 0x1000, 0x1100 }, { 0x2000, 0x2200 } } },
+	};
+	const struct object_wants wants = { .path = "/lib" };
+	_cleanup_(object_facts_done) struct object_facts got = {};
+	_cleanup_strbuf_ struct strbuf answer = {};
+	struct wire_reader reader;
+
+	(void)state;
+	object_put_facts(&answer, &facts, &wants);
+	reader = wire_read(&answer);
+	assert_int_equal(object_get_facts(&reader, 1 << 20, &wants, &got), 0);
+	assert_memory_equal(&got.start, &facts.start, sizeof(facts.start));
+}
+
 static void compare(struct fixture *f)
 {
 	_cleanup_(object_facts_done) struct object_facts here = {}, there = {};
@@ -416,6 +438,7 @@ static void a_request_that_ends_early_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(where_stacks_begin_goes_over),
 		cmocka_unit_test_setup_teardown(the_c_library_is_planned_alike, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_user_s_own_allocators_are_found_there, set_up,
 						tear_down),

@@ -72,6 +72,14 @@ static bool comes_before(unsigned int rank, const char *shown, unsigned int rank
 	return len != len2 ? len < len2 : strcmp(shown, shown2) < 0;
 }
 
+bool near_names_have(const struct near_names *near, const char *shown)
+{
+	for (size_t i = 0; i < near->n; i++)
+		if (strcmp(near->best[i].shown, shown) == 0)
+			return true;
+	return false;
+}
+
 void near_names_offer(struct near_names *near, const char *name, const char *shown)
 {
 	unsigned int rank = rank_of(near->word, name);

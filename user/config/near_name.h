@@ -6,6 +6,7 @@
 #ifndef MEMTRACED_CONFIG_NEAR_NAME_H
 #define MEMTRACED_CONFIG_NEAR_NAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define NEAR_NAMES 3
@@ -46,6 +47,8 @@ struct near_names {
  */
 void near_names_init(struct near_names *near, const char *word);
 void near_names_offer(struct near_names *near, const char *name, const char *shown);
+/* Is that kept already? */
+bool near_names_have(const struct near_names *near, const char *shown);
 
 /*
  * Single-character insertions, deletions, substitutions and swaps of neighbours that turn one into

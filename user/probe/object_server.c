@@ -62,9 +62,7 @@ static void offer_symbols(const struct elf_file *elf, struct near_names *near)
 		bool again = strcmp(last, symbols[i].name) == 0; /* .dynsym and .symtab */
 
 		last = symbols[i].name;
-		for (size_t k = 0; k < near->n; k++)
-			again |= strcmp(near->best[k].shown, last) == 0;
-		if (!again)
+		if (!again && !near_names_have(near, last))
 			near_names_offer(near, last, last);
 	}
 }

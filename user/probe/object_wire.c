@@ -229,6 +229,28 @@ static void get_unwind(struct wire_reader *reader, struct cfi_facts *facts)
 			reader->bad = true;
 }
 
+static void put_start(struct strbuf *answer, const struct stack_start *start)
+{
+	wire_put_u64(answer, start->entry);
+	wire_put_u64(answer, start->main_call);
+	wire_put_u64(answer, start->main_call_end);
+	for (size_t i = 0; i < STACK_START_THREADS; i++) {
+		wire_put_u64(answer, start->threads[i].start);
+		wire_put_u64(answer, start->threads[i].end);
+	}
+}
+
+static void get_start(struct wire_reader *reader, struct stack_start *start)
+{
+	start->entry = wire_get_u64(reader);
+	start->main_call = wire_get_u64(reader);
+	start->main_call_end = wire_get_u64(reader);
+	for (size_t i = 0; i < STACK_START_THREADS; i++) {
+		start->threads[i].start = wire_get_u64(reader);
+		start->threads[i].end = wire_get_u64(reader);
+	}
+}
+
 void object_put_facts(struct strbuf *answer, const struct object_facts *facts,
 		      const struct object_wants *wants)
 {
@@ -241,9 +263,7 @@ void object_put_facts(struct strbuf *answer, const struct object_facts *facts,
 		plan_put(answer, facts->plan, wants->custom);
 	if (wants->samples)
 		plan_put(answer, facts->samples, wants->custom);
-	wire_put_u64(answer, facts->start.entry);
-	wire_put_u64(answer, facts->start.main_call);
-	wire_put_u64(answer, facts->start.main_call_end);
+	put_start(answer, &facts->start);
 	put_checkpoints(answer, &facts->checkpoints);
 	wire_put_u8(answer, facts->build_id_len);
 	strbuf_add(answer, facts->build_id, facts->build_id_len);
@@ -275,9 +295,7 @@ static int get_elf_facts(struct wire_reader *reader, uint64_t file_bytes,
 		r = plan_get(reader, file_bytes, wants->custom, &facts->samples);
 	if (r < 0)
 		return r;
-	facts->start.entry = wire_get_u64(reader);
-	facts->start.main_call = wire_get_u64(reader);
-	facts->start.main_call_end = wire_get_u64(reader);
+	get_start(reader, &facts->start);
 	r = get_checkpoints(reader, file_bytes, wants->checkpoint_names, &facts->checkpoints);
 	if (r < 0)
 		return r;
@@ -325,7 +343,6 @@ int object_get_near(struct wire_reader *reader, struct near_names *near)
 	for (uint8_t i = 0; i < n; i++) {
 		const char *name = wire_get_string(reader, NEAR_NAME_LEN);
 		char shown[NEAR_NAME_LEN + 1];
-		bool again = false;
 		size_t len;
 
 		if (!name)
@@ -335,9 +352,7 @@ int object_get_near(struct wire_reader *reader, struct near_names *near)
 			shown[k] = name[k] && ((unsigned char)name[k] < ' ' || name[k] == 0x7f) ?
 					   '?' :
 					   name[k];
-		for (size_t k = 0; k < near->n; k++)
-			again |= strcmp(near->best[k].shown, shown) == 0;
-		if (!again)
+		if (!near_names_have(near, shown))
 			near_names_offer(near, shown, shown);
 	}
 	return wire_is_read(reader) ? 0 : -EBADMSG;

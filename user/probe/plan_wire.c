@@ -138,7 +138,7 @@ static void get_sample(struct wire_reader *reader, struct abi_sample_spec *spec)
 	for (size_t i = 0; i < ABI_SAMPLE_ARGS; i++)
 		if (spec->arg[i].place > ABI_USDT_MEMORY)
 			reader->bad = true;
-	if (spec->is_stand_in > 1)
+	if (spec->is_stand_in > 1 || spec->in_link > 1)
 		reader->bad = true;
 }
 

@@ -2,6 +2,7 @@
 #include "target/cpu_time.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECOND_NS UINT64_C(1000000000)
 /* Fields 3 to 15 of proc(5)'s stat, behind the name, which may hold anything. */
 #define BEFORE_CHILDREN " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u"
 

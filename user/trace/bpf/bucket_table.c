@@ -42,17 +42,16 @@ static int map_marks(const struct programs *programs, struct marks *ret_marks)
 
 int bucket_table_map(const struct programs *programs, struct bucket_table *ret_table)
 {
-	struct marks marks;
+	_cleanup_(marks_done) struct marks marks = {};
 	void *mem;
 	int r = map_marks(programs, &marks);
 
+	if (r == 0)
+		r = map_memory(programs->skel->maps.block_buckets, &mem, &ret_table->len);
 	if (r)
 		return r;
-	ret_table->marks = marks.bits;
 	ret_table->marks_len = marks.len;
-	r = map_memory(programs->skel->maps.block_buckets, &mem, &ret_table->len);
-	if (r)
-		return r;
+	ret_table->marks = TAKE_PTR(marks.bits);
 	ret_table->buckets = mem;
 	ret_table->n = bpf_map__max_entries(programs->skel->maps.block_buckets);
 	return 0;
@@ -75,12 +74,12 @@ void bucket_table_mark(const struct bucket_table *table, size_t bucket)
 }
 
 /* The marks from `first` on up to `end`. */
-struct range {
+struct marked {
 	size_t first, end;
 };
 
 /* The next marks with bits, as many as are mapped at once; false: there are no more. */
-static bool next_range(const struct marks *marks, struct range *range)
+static bool next_range(const struct marks *marks, struct marked *range)
 {
 	size_t i = range->end;
 
@@ -111,7 +110,7 @@ static size_t whole_pages(size_t bytes)
 }
 
 static int visit_range(const struct programs *programs, const struct marks *marks,
-		       const struct range *range, bucket_fn fn, void *userdata)
+		       const struct marked *range, bucket_fn fn, void *userdata)
 {
 	const struct bpf_map *map = programs->skel->maps.block_buckets;
 	const size_t each = ABI_BUCKETS_A_MARK * sizeof(struct abi_block_bucket);
@@ -134,7 +133,7 @@ static int visit_range(const struct programs *programs, const struct marks *mark
 int bucket_table_visit(const struct programs *programs, bucket_fn fn, void *userdata)
 {
 	_cleanup_(marks_done) struct marks marks = {};
-	struct range range = {};
+	struct marked range = {};
 	int r = map_marks(programs, &marks);
 
 	while (r == 0 && next_range(&marks, &range))

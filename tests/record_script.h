@@ -59,17 +59,19 @@ static inline void emit_begin(const struct script *s, uint32_t slot, uint32_t pi
 {
 	bool inherits = flags & SCRIPT_INHERITS;
 
-	emit(s, &(struct record){ .type = RECORD_PROCESS,
-				  .process = { .slot = slot,
-					       .pid = pid,
-					       .ppid = 1,
-					       .parent_slot = inherits ? from : RECORD_NO_SLOT,
-					       .prev_slot = inherits ? RECORD_NO_SLOT : from,
-					       .root = flags & SCRIPT_ROOT,
-					       .inherits = inherits,
-					       .time_ns = time_ns,
-					       .comm = comm,
-					       .exe = "/opt/demo/server" } });
+	emit(s,
+	     &(struct record){ .type = RECORD_PROCESS,
+			       .process = { .slot = slot,
+					    .pid = pid,
+					    .ppid = 1,
+					    .parent_slot = inherits ? from : RECORD_NO_SLOT,
+					    .prev_slot = inherits ? RECORD_NO_SLOT : from,
+					    .root = flags & SCRIPT_ROOT,
+					    .inherits = inherits,
+					    .time_ns = time_ns,
+					    .comm = comm,
+					    .exe = "/opt/demo/server",
+					    .command = inherits ? NULL : "server --name 'a b'" } });
 }
 
 static inline void emit_end(const struct script *s, uint32_t slot, enum record_end how, int value,

@@ -47,7 +47,9 @@ def traced(folder, *args):
                          f"json:{report}", "--", target("leak"), "1200", "1000")
     assert done.returncode == 0, done.stderr
     process, = load_report(report)["processes"]
-    return Printed(f"{path}.{process['pid']}"), process
+    printed = Printed(f"{path}.{process['pid']}")
+    assert f"Command:            {target('leak')} 1200 1000\n" in printed.text, printed.text
+    return printed, process
 
 
 def is_what_we_report(printed, process):

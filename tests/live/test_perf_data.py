@@ -55,6 +55,8 @@ def perf_shows_what_we_report():
         sites, samples = process["sites"], scripted(path)
         shown = perf("report", "-i", path, "--stdio", "--no-children", "-g", "none")
         ids = perf("buildid-list", "-i", path, "--with-hits")
+        header = perf("report", "-i", path, "--header-only")
+    assert re.search(rf"^# cmdline : {re.escape(target('leak'))} 300 0 *$", header, re.M), header
     for name, key in COSTS:
         event = f"memtraced-{name}"
         ours = total(sites, key)

@@ -35,7 +35,7 @@ static bool same_history(const struct record *a, const struct record *b)
 		return SAME(process.slot) && SAME(process.pid) && SAME(process.ppid) &&
 		       SAME(process.parent_slot) && SAME(process.prev_slot) && SAME(process.root) &&
 		       SAME(process.inherits) && SAME(process.time_ns) && SAME_S(process.comm) &&
-		       SAME_S(process.exe) && SAME(process.depth);
+		       SAME_S(process.exe) && SAME(process.depth) && SAME_S(process.command);
 	case RECORD_DEPTH:
 		return SAME(depth_change.time_ns) && SAME(depth_change.depth) &&
 		       SAME(depth_change.calls_per_s) && SAME(depth_change.predicted_ppm);

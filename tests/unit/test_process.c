@@ -280,6 +280,67 @@ static void the_executable_is_named_also_when_deleted(void **state)
 	rmdir(dir);
 }
 
+static pid_t run_self(const char *name, const char *argument)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(ready[1], STDOUT_FILENO);
+		execl("/proc/self/exe", name, "wait", argument, NULL);
+		_exit(1);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void a_command_line_is_quoted_and_cut(void **state)
+{
+	/* What is cut has 4,096 bytes in all: "x", "wait" and their ends are seven of them. */
+	static char longest[5000], cut[4200];
+	const struct {
+		const char *name, *argument, *command;
+	} rows[] = {
+		{ "x", NULL, "x wait" },
+		{ "a b", "it's", "'a b' wait 'it'\\''s'" },
+		{ "", "x", "'' wait x" },
+		{ "x", longest, cut },
+	};
+
+	(void)state;
+	memset(longest, 'y', sizeof(longest) - 1);
+	memcpy(cut, "x wait ", 7);
+	memset(cut + 7, 'y', 4096 - 7);
+	strcpy(cut + 4096, "...");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		_cleanup_free_ char *command = NULL;
+		pid_t pid = run_self(rows[i].name, rows[i].argument);
+
+		assert_int_equal(process_command(pid, &command), 0);
+		assert_string_equal(command, rows[i].command);
+		end_child(pid);
+	}
+}
+
+static void who_has_no_command_line_is_told(void **state)
+{
+	char *command;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
+	assert_int_equal(process_command(pid, &command), -ENOENT);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(process_command(pid, &command), -ESRCH);
+}
+
 static void *wait_at(void *arg)
 {
 	pthread_barrier_t *barriers = arg;
@@ -322,10 +383,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_zombie_shows_until_it_is_reaped),
 		cmocka_unit_test(a_process_that_is_gone_is_told),
 		cmocka_unit_test(the_executable_is_named_also_when_deleted),
+		cmocka_unit_test(a_command_line_is_quoted_and_cut),
+		cmocka_unit_test(who_has_no_command_line_is_told),
 		cmocka_unit_test(all_threads_are_listed),
 	};
 
-	if (argc == 2 && strcmp(argv[1], "wait") == 0) {
+	if (argc >= 2 && strcmp(argv[1], "wait") == 0) {
 		if (write(STDOUT_FILENO, "", 1) != 1)
 			return 1;
 		for (;;)

@@ -48,7 +48,7 @@ static const struct record all[] = {
 	  .process = { 1, 2, 3, 4, RECORD_NO_SLOT, true, false, 5, "comm", NULL } },
 	{ .type = RECORD_PROCESS,
 	  .process = { 1, 2, 3, RECORD_NO_SLOT, 9, false, true, 5, "", "/bin/x",
-		       RECORD_DEPTH_GROWTH } },
+		       RECORD_DEPTH_GROWTH, "/bin/x 'a b'" } },
 	{ .type = RECORD_PROCESS_END, .process_end = { 1, RECORD_END_SIGNAL, -9, true, 7 } },
 	{ .type = RECORD_MAPPING,
 	  .mapping = { 1,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
+#include "base/strbuf.h"
 #include "config/words.h"
 
 #include <errno.h>
@@ -96,12 +97,47 @@ static void many_and_long_words_are_kept_whole(void **state)
 	words_free(words);
 }
 
+static void quoted_words_are_read_back(void **state)
+{
+	static const struct {
+		const char *word, *quoted;
+	} cases[] = {
+		{ "ls", "ls" },
+		{ "--size=512KiB,a+b:c@d%p", "--size=512KiB,a+b:c@d%p" },
+		{ "", "''" },
+		{ "a b", "'a b'" },
+		{ "it's", "'it'\\''s'" },
+		{ "'", "''\\'"
+		       "''" },
+		{ "$HOME*~#", "'$HOME*~#'" },
+		{ "\"\\\n", "'\"\\\n'" },
+		{ "\303\251", "'\303\251'" },
+	};
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char **words;
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		_cleanup_strbuf_ struct strbuf quoted = { 0 };
+
+		words_quote(&quoted, cases[i].word);
+		assert_string_equal(strbuf_str(&quoted), cases[i].quoted);
+		strbuf_addf(&line, "%s ", strbuf_str(&quoted));
+	}
+	assert_int_equal(words_split(strbuf_str(&line), &words), 0);
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++)
+		assert_string_equal(words[i], cases[i].word);
+	assert_null(words[N_ELEMENTS(cases)]);
+	words_free(words);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strings_split_as_a_shell_would_split_them),
 		cmocka_unit_test(unfinished_and_empty_strings_are_refused),
 		cmocka_unit_test(many_and_long_words_are_kept_whole),
+		cmocka_unit_test(quoted_words_are_read_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,3 +142,28 @@ void words_free(char **words)
 		free(*word);
 	free(words);
 }
+
+/* No shell gives these a meaning, nor joins or splits at them. */
+static bool is_plain(const char *word)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789%+,-./:=@_";
+
+	return *word != '\0' && word[strspn(word, plain)] == '\0';
+}
+
+void words_quote(struct strbuf *out, const char *word)
+{
+	if (is_plain(word)) {
+		strbuf_adds(out, word);
+		return;
+	}
+	strbuf_addch(out, '\'');
+	for (; *word != '\0'; word++) {
+		if (*word == '\'')
+			strbuf_adds(out, "'\\''");
+		else
+			strbuf_addch(out, *word);
+	}
+	strbuf_addch(out, '\'');
+}

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Splits a command string into words as a shell would (quotes, backslash), without any expansion.
+ * Splits a command string into words as a shell would (quotes, backslash), without any expansion,
+ * and writes words so that this is undone.
  */
 #ifndef MEMTRACED_CONFIG_WORDS_H
 #define MEMTRACED_CONFIG_WORDS_H
+
+struct strbuf;
 
 /*
  * 0 with a malloc'ed, NULL-terminated array of malloc'ed words; -EINVAL for an unclosed quote, a
@@ -12,5 +15,8 @@
  */
 int words_split(const char *s, char ***ret_words);
 void words_free(char **words); /* NULL is legal */
+
+/* Appends the word so that words_split(), or a shell, reads it back: quoted where it must be. */
+void words_quote(struct strbuf *out, const char *word);
 
 #endif

@@ -449,6 +449,11 @@ const struct mapping *model_exe_mapping(const struct model *model, uint32_t slot
 	return processes_find_exe(model->processes, slot);
 }
 
+const char *model_command(const struct model *model, uint32_t slot)
+{
+	return processes_command(model->processes, slot);
+}
+
 size_t model_n_objects(const struct model *model)
 {
 	return object_table_count(model->objects);

@@ -86,6 +86,12 @@ bool model_locate(const struct model *model, uint32_t slot, const struct record_
  */
 const struct mapping *model_exe_mapping(const struct model *model, uint32_t slot);
 
+/*
+ * What the process, or the ancestor that it was forked from, has executed: the command with its
+ * arguments, quoted for a shell, or the path alone; until the next record. NULL: not known.
+ */
+const char *model_command(const struct model *model, uint32_t slot);
+
 size_t model_n_objects(const struct model *model);
 const struct model_object *model_object(const struct model *model, size_t index);
 

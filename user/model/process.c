@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/process.h"
 
+#include "base/cleanup.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "model/process_values.h"
 #include "model/regions.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct process {
 	struct model_process image; /* what readers see */
@@ -52,6 +55,7 @@ static void process_free(void *item)
 	mappings_free(process->mappings);
 	regions_free(process->regions);
 	process_values_done(&process->values);
+	free(process->image.command);
 	free(process);
 }
 DEFINE_CLEANUP(struct process, process_free)
@@ -163,6 +167,7 @@ static int inherit_regions(const struct processes *processes, struct process *ch
 int processes_begin(struct processes *processes, const struct record_process *record)
 {
 	struct process *process, *prev;
+	_cleanup_free_ char *command = NULL;
 	const char *comm = NULL, *exe = NULL;
 	struct model_process *image;
 	int r = find_or_add(processes, record->slot, &process);
@@ -171,12 +176,18 @@ int processes_begin(struct processes *processes, const struct record_process *re
 		r = strings_intern(processes->strings, record->comm ? record->comm : "", &comm);
 	if (r == 0)
 		r = strings_intern(processes->strings, record->exe, &exe);
+	/* Unlike names it is seldom said twice, and goes with its process. */
+	if (r == 0 && record->command) {
+		command = strdup(record->command);
+		r = command ? 0 : -ENOMEM;
+	}
 	if (r < 0)
 		return r;
 	image = &process->image;
 	if (image->known)
 		return 0;
 	image->known = true;
+	image->command = TAKE_PTR(command);
 	image->pid = record->pid;
 	image->ppid = record->ppid;
 	image->parent_slot = record->parent_slot;
@@ -426,25 +437,36 @@ static size_t choose_folded(const struct processes *processes, size_t keep)
 	return n_folded;
 }
 
-/* A forked child that did not exec runs its parent's executable. */
-static const char *executable(const struct processes *processes, const struct process *process)
+/* A forked child that did not exec runs what its parent does. NULL: which that is is not known. */
+static const struct process *executed(const struct processes *processes,
+				      const struct process *process)
 {
-	size_t index = process->index + 1;
+	size_t index = process ? process->index + 1 : 0;
 
 	while (process && process->index < index) {
 		if (process->image.exe || !process->image.inherits)
-			return process->image.exe;
+			return process;
 		index = process->index;
 		process = find(processes, process->image.parent_slot);
 	}
 	return NULL;
 }
 
+const char *processes_command(const struct processes *processes, uint32_t slot)
+{
+	const struct process *process = executed(processes, find(processes, slot));
+
+	return !process		      ? NULL :
+	       process->image.command ? process->image.command :
+					process->image.exe;
+}
+
 static int fold(struct processes *processes, struct process *process)
 {
 	struct process *prev = find(processes, process->image.prev_slot);
 	struct process *next = find(processes, process->image.next_slot);
-	int r = ended_add(processes->ended, &process->image, executable(processes, process));
+	const struct process *from = executed(processes, process);
+	int r = ended_add(processes->ended, &process->image, from ? from->image.exe : NULL);
 
 	if (r < 0)
 		return r;

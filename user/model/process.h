@@ -65,5 +65,7 @@ const struct mapping *processes_find_file(const struct processes *processes, uin
 					  const char *path, uint64_t file_offset, uint64_t time_ns);
 /* Where the process's executable is or was mapped, by itself or by an ancestor; or NULL. */
 const struct mapping *processes_find_exe(const struct processes *processes, uint32_t slot);
+/* What was executed, by itself or by an ancestor: the command, else the path; or NULL. */
+const char *processes_command(const struct processes *processes, uint32_t slot);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "report/call_graph.h"
+#include "report/one_process.h"
 #include "report/samples.h"
 #include "report/text/text.h"
 #include "report/writers.h"
@@ -159,11 +160,12 @@ static void put_header(struct graph *graph, const struct view *view)
 	if (run)
 		fprintf(file, "creator: %s\n", run->tool);
 	if (view_n_processes(view) > 0) {
-		_cleanup_strbuf_ struct strbuf comm = { 0 };
+		const struct view_process *process = view_process(view, 0);
+		_cleanup_strbuf_ struct strbuf command = { 0 };
 
-		text_clean(&comm, view_process(view, 0)->image->comm);
-		fprintf(file, "pid: %" PRIu32 "\ncmd: %s\n", view_process(view, 0)->image->pid,
-			strbuf_str(&comm));
+		text_clean(&command, one_process_command(view, process));
+		fprintf(file, "pid: %" PRIu32 "\ncmd: %s\n", process->image->pid,
+			strbuf_str(&command));
 	}
 	fprintf(file, "desc: Totals: %s\npositions: line\n",
 		view_is_exact(view) ? "exact" : "not exact, events were lost");

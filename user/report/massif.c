@@ -224,9 +224,7 @@ static int put_header(const struct massif *massif)
 		strbuf_addf(&text, ", without %zu other image%s of this pid", others,
 			    others == 1 ? "" : "s");
 	strbuf_adds(&text, "\ncmd: ");
-	add_text(&text, image->exe && *image->exe ? image->exe :
-			*image->comm		  ? image->comm :
-						    "unknown");
+	add_text(&text, one_process_command(massif->view, process));
 	strbuf_addf(&text, "\ntime_unit: %s\n",
 		    massif->options.time_unit == MASSIF_BYTES ? "B" : "ms");
 	fputs(strbuf_str(&text), massif->file);

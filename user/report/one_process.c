@@ -40,6 +40,15 @@ size_t one_process_others(const struct view *view, const struct view_process *pr
 	return n;
 }
 
+const char *one_process_command(const struct view *view, const struct view_process *process)
+{
+	const char *command = model_command(view_model(view), process->image->slot);
+
+	return command && *command   ? command :
+	       *process->image->comm ? process->image->comm :
+				       "unknown";
+}
+
 uint64_t one_process_end_ns(const struct view *view, const struct view_process *process)
 {
 	const struct record_run *run = model_run(view_model(view));

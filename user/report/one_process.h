@@ -14,6 +14,9 @@ size_t one_process_from(const struct view *view, size_t index);
 /* Images of the same pid that allocated, too, and have to be left out. */
 size_t one_process_others(const struct view *view, const struct view_process *process);
 
+/* What it executes, with its arguments where these are known; "unknown" if nothing is. */
+const char *one_process_command(const struct view *view, const struct view_process *process);
+
 /* When what the view has of it was so, since the beginning of the run. */
 uint64_t one_process_end_ns(const struct view *view, const struct view_process *process);
 

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "config/words.h"
 #include "target/proc_file.h"
 
 #include <dirent.h>
@@ -23,6 +24,9 @@
 
 /* stat and status are about 1.5 KiB, but status lists up to 65,536 supplementary groups. */
 #define PROC_TEXT_MAX (1u << 20)
+
+/* Bytes of a command line that are kept; it may be as long as ARG_MAX, 2 MiB and more. */
+#define COMMAND_MAX 4096
 
 static const char DELETED[] = " (deleted)";
 
@@ -196,6 +200,38 @@ int process_exe(pid_t pid, char **ret_exe)
 		len -= suffix;
 	*ret_exe = strndup(path, len);
 	return *ret_exe ? 0 : -ENOMEM;
+}
+
+int process_command(pid_t pid, char **ret_command)
+{
+	_cleanup_strbuf_ struct strbuf command = { 0 };
+	char words[COMMAND_MAX + 1];
+	_cleanup_close_ int fd = proc_file_open(pid, "cmdline", O_RDONLY);
+	ssize_t len;
+	int r;
+
+	if (fd < 0)
+		return gone_or(-fd);
+	len = read(fd, words, COMMAND_MAX);
+	if (len < 0)
+		return gone_or(errno);
+	/* What sets its title by writing over it leaves NULs behind. */
+	while (len > 0 && len < COMMAND_MAX && words[len - 1] == '\0')
+		len--;
+	if (len == 0)
+		return -ENOENT;
+	words[len] = '\0';
+	for (const char *word = words; word <= words + len; word += strlen(word) + 1) {
+		if (word > words)
+			strbuf_addch(&command, ' ');
+		words_quote(&command, word);
+	}
+	if (len == COMMAND_MAX)
+		strbuf_adds(&command, "...");
+	r = strbuf_error(&command);
+	if (r == 0)
+		*ret_command = TAKE_PTR(command.data);
+	return r;
 }
 
 int process_threads(pid_t pid, pid_t **ret_tids, size_t *ret_n)

@@ -41,6 +41,13 @@ int process_stat_read(pid_t pid, struct process_info *ret_info);
 int process_exe(pid_t pid, char **ret_exe);
 
 /*
+ * The command line as the process shows it now (it may have written over it), its words quoted for
+ * a shell; malloc'ed in *ret_command. Of more than 4 KiB the first, with "..." behind. -ENOENT for
+ * kernel threads, zombies and who has emptied it, -ESRCH when it is gone.
+ */
+int process_command(pid_t pid, char **ret_command);
+
+/*
  * Thread ids; malloc'ed array. Threads that are born while it is read may be missing: read again
  * until nothing is new.
  */

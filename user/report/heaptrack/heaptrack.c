@@ -303,9 +303,7 @@ static int put_command(struct track *track, struct replay_faults faults)
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 
 	strbuf_adds(&text, "X ");
-	text_clean(&text, image->exe && *image->exe ? image->exe :
-			  *image->comm		    ? image->comm :
-						      "unknown");
+	text_clean(&text, one_process_command(track->view, track->process));
 	strbuf_addf(&text, " (pid %" PRIu32 "; ", image->pid);
 	text_clean(&text, run ? run->tool : "memtraced");
 	strbuf_addf(&text, ", totals %s; sizes of single blocks are means or less",

@@ -9,6 +9,7 @@
  */
 #include "base/interns.h"
 #include "base/strbuf.h"
+#include "config/words.h"
 #include "model/mappings.h"
 #include "report/samples.h"
 #include "report/text/text.h"
@@ -32,6 +33,7 @@ enum {
 	FEATURE_HOSTNAME = 3,
 	FEATURE_OSRELEASE = 4,
 	FEATURE_VERSION = 5,
+	FEATURE_CMDLINE = 11,
 	FEATURE_EVENT_DESC = 12,
 };
 
@@ -407,10 +409,65 @@ static int put_version(struct perf_data *data)
 	return 0;
 }
 
+static int put_clean(struct perf_data *data, const char *text)
+{
+	_cleanup_strbuf_ struct strbuf clean = { 0 };
+
+	text_clean(&clean, text);
+	put_string(data, strbuf_str(&clean));
+	return strbuf_error(&clean);
+}
+
+/* Of the program that the run was of; NULL when it was of none, or of several. */
+static const char *root_command(const struct view *view)
+{
+	const struct model_process *root = NULL;
+
+	for (size_t i = 0; i < view_n_processes(view); i++) {
+		const struct model_process *image = view_process(view, i)->image;
+
+		if (image->root && root && image->pid != root->pid)
+			return NULL;
+		if (image->root && !root)
+			root = image;
+	}
+	return root ? model_command(view_model(view), root->slot) : NULL;
+}
+
+/*
+ * Perf's own command there has the program's at its end, which is what readers look for. A run of
+ * many processes has the tool's name.
+ */
+static int put_command(struct perf_data *data)
+{
+	const struct record_run *run = model_run(view_model(data->view));
+	const char *command = root_command(data->view);
+	char **words = NULL;
+	uint32_t n = 0;
+	int r;
+
+	r = command ? words_split(command, &words) : 0;
+	/* What the process has made of its command need not be one. */
+	if (r == -EINVAL)
+		r = 0;
+	if (r < 0)
+		return r;
+	while (words && words[n])
+		n++;
+	put_u32(data, n > 0 ? n : 1);
+	for (uint32_t i = 0; r == 0 && i < n; i++)
+		r = put_clean(data, words[i]);
+	if (n == 0)
+		r = put_clean(data, command ? command : run ? run->tool : "memtraced");
+	words_free(words);
+	return r;
+}
+
 static int put_file(struct perf_data *data)
 {
-	static int (*const features[])(struct perf_data * data) = { put_host, put_release,
-								    put_version, put_event_names };
+	static int (*const features[])(struct perf_data * data) = {
+		put_host, put_release, put_version, put_command, put_event_names,
+	};
 	const size_t n = n_events(data), n_features = sizeof(features) / sizeof(features[0]);
 	struct file_header header = {
 		.magic = MAGIC,
@@ -418,7 +475,8 @@ static int put_file(struct perf_data *data)
 		.attr_size = sizeof(struct file_attr),
 		.attrs = { sizeof(header) + n * sizeof(uint64_t), n * sizeof(struct file_attr) },
 		.features = { 1 << FEATURE_HOSTNAME | 1 << FEATURE_OSRELEASE |
-			      1 << FEATURE_VERSION | 1 << FEATURE_EVENT_DESC },
+			      1 << FEATURE_VERSION | 1 << FEATURE_CMDLINE |
+			      1 << FEATURE_EVENT_DESC },
 	};
 	struct section section;
 	int r;

@@ -100,12 +100,13 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 		     bool in_time)
 {
 	bool pending = abi_of(live, process)->state == ABI_PROC_PENDING, late = false;
-	_cleanup_free_ char *exe = NULL;
+	_cleanup_free_ char *exe = NULL, *command = NULL;
 	struct process_info info = {};
 	struct record record = { .type = RECORD_PROCESS };
 	int r;
 
-	(void)process_exe(process->pid, &exe);	      /* gone: unknown */
+	(void)process_exe(process->pid, &exe); /* gone: unknown */
+	(void)process_command(process->pid, &command);
 	(void)process_info_read(process->pid, &info); /* gone: unknown */
 	if (*info.comm)
 		memcpy(process->comm, info.comm, sizeof(process->comm));
@@ -120,6 +121,7 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 		.comm = process->comm,
 		.exe = exe,
 		.depth = process->depth,
+		.command = command,
 	};
 	live->any_traced = true;
 	r = live_emit(live, &record);

@@ -35,12 +35,19 @@ static const struct field function_fields[] = {
 	END,
 };
 static const struct field process_fields[] = {
-	F(record_process, slot, FIELD_U32),	 F(record_process, pid, FIELD_U32),
-	F(record_process, ppid, FIELD_U32),	 F(record_process, parent_slot, FIELD_U32),
-	F(record_process, prev_slot, FIELD_U32), F(record_process, root, FIELD_BOOL),
-	F(record_process, inherits, FIELD_BOOL), F(record_process, time_ns, FIELD_U64),
-	F(record_process, comm, FIELD_STRING),	 F(record_process, exe, FIELD_STRING),
-	F(record_process, depth, FIELD_U32),	 END,
+	F(record_process, slot, FIELD_U32),
+	F(record_process, pid, FIELD_U32),
+	F(record_process, ppid, FIELD_U32),
+	F(record_process, parent_slot, FIELD_U32),
+	F(record_process, prev_slot, FIELD_U32),
+	F(record_process, root, FIELD_BOOL),
+	F(record_process, inherits, FIELD_BOOL),
+	F(record_process, time_ns, FIELD_U64),
+	F(record_process, comm, FIELD_STRING),
+	F(record_process, exe, FIELD_STRING),
+	F(record_process, depth, FIELD_U32),
+	F(record_process, command, FIELD_STRING),
+	END,
 };
 static const struct field process_end_fields[] = {
 	F(record_process_end, slot, FIELD_U32),	   F(record_process_end, how, FIELD_U32),

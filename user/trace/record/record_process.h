@@ -33,6 +33,7 @@ struct record_process {
 	const char *comm;
 	const char *exe;	 /* NULL when unknown */
 	enum record_depth depth; /* in a run whose depth changes (RECORD_DEPTH) */
+	const char *command;	 /* with its arguments, quoted for a shell; NULL when unknown */
 };
 
 /*

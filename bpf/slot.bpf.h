@@ -20,7 +20,8 @@ static __always_inline void process_event(__u32 type, __u32 slot, __u32 old_slot
 	};
 
 	bpf_probe_read_kernel(&ev.tid, sizeof(ev.tid), &task->pid);
-	bpf_probe_read_kernel(ev.comm, sizeof(ev.comm), &task->comm);
+	/* Not the thread's: which one of them ends last is chance. */
+	BPF_CORE_READ_INTO(&ev.comm, task, group_leader, comm);
 	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), BPF_RB_FORCE_WAKEUP))
 		count_loss(ABI_LOST_RING_FULL);
 }

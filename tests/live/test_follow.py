@@ -49,6 +49,26 @@ def exec_from_another_thread_than_the_leader_is_followed(path):
     same_images(run)
 
 
+LAST_THREAD = """
+import ctypes, os, threading, time
+libc = ctypes.CDLL(None)
+def last():
+    libc.prctl(15, b"a worker")
+    time.sleep(0.3)
+    os._exit(0)
+threading.Thread(target=last).start()
+libc.prctl(15, b"the process")
+libc.pthread_exit(None)
+"""
+
+
+@test(need_root)
+def a_process_keeps_its_name_whichever_thread_ends_last():
+    run = trace(["/usr/bin/python3", "-c", LAST_THREAD])
+    process, = run.report["processes"]
+    assert process["comm"] == "the process", process["comm"]
+
+
 @test(need_root)
 def a_failing_exec_changes_nothing():
     run = trace([target("execs"), "missing", "1"])

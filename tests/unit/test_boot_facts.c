@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -26,12 +27,31 @@ static const struct facts some = { 7, "seven" };
 
 struct folder {
 	char path[64];
-	char file[80];
+	char file[80]; /* the one in it: see find_file() */
 };
+
+/* How many files there are; the last one's path in folder->file. */
+static int find_file(struct folder *folder)
+{
+	_cleanup_closedir_ DIR *dir = opendir(folder->path);
+	const struct dirent *entry;
+	int n = 0;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		n++;
+		assert_true(snprintf(folder->file, sizeof(folder->file), "%.40s/%.32s",
+				     folder->path, entry->d_name) < (int)sizeof(folder->file));
+	}
+	return n;
+}
 
 static void folder_done(struct folder *folder)
 {
-	(void)unlink(folder->file); /* not every test makes it */
+	while (find_file(folder))
+		assert_int_equal(unlink(folder->file), 0);
 	(void)rmdir(folder->path);
 }
 
@@ -41,7 +61,7 @@ static struct folder new_folder(void)
 
 	strcpy(folder.path, "/tmp/memtraced-test-XXXXXX");
 	assert_non_null(mkdtemp(folder.path));
-	snprintf(folder.file, sizeof(folder.file), "%s/facts", folder.path);
+	folder.file[0] = '\0';
 	return folder;
 }
 
@@ -69,6 +89,7 @@ static void facts_of_another_boot_or_program_are_not_ours(void **state)
 
 	(void)state;
 	assert_int_equal(boot_facts_put(folder.path, "facts", &some, sizeof(some)), 0);
+	assert_int_equal(find_file(&folder), 1);
 	assert_int_equal(stat(folder.file, &st), 0);
 	for (off_t at = 0; at < st.st_size - (off_t)sizeof(some); at++) {
 		_cleanup_close_ int fd = open(folder.file, O_RDWR | O_CLOEXEC);
@@ -94,6 +115,7 @@ static void what_others_may_write_is_not_believed(void **state)
 
 	(void)state;
 	assert_int_equal(boot_facts_put(folder.path, "facts", &some, sizeof(some)), 0);
+	assert_int_equal(find_file(&folder), 1);
 	assert_int_equal(chmod(folder.file, 0620), 0);
 	assert_int_equal(boot_facts_get(folder.path, "facts", &facts, sizeof(facts)), -ENOENT);
 	assert_int_equal(boot_facts_put(folder.path, "facts", &some, sizeof(some)), 0);
@@ -145,6 +167,44 @@ static void other_rights_have_other_facts(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* Two of all that there are may share a place, with another pair each time. */
+static void other_rights_do_not_write_over_ours(void **state)
+{
+	_cleanup_(folder_done) struct folder folder = new_folder();
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[2];
+	int n = 0, kept = 0;
+
+	(void)state;
+	assert_int_equal(syscall(SYS_capget, &header, caps), 0);
+	if (caps[0].effective == 0)
+		skip();
+	for (uint32_t right = 1; right; right <<= 1) {
+		struct facts facts = { 0 };
+		int status;
+		pid_t pid;
+
+		if (!(caps[0].effective & right))
+			continue;
+		assert_int_equal(boot_facts_put(folder.path, "facts", &some, sizeof(some)), 0);
+		pid = fork();
+		if (pid == 0) {
+			caps[0].effective = right; /* they are no more than it has */
+			if (syscall(SYS_capset, &header, caps))
+				_exit(2);
+			facts.number = right;
+			_exit(boot_facts_put(folder.path, "facts", &facts, sizeof(facts)) != 0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+		kept += boot_facts_get(folder.path, "facts", &facts, sizeof(facts)) == 0;
+		n++;
+	}
+	if (n < 8)
+		skip(); /* so few may share one */
+	assert_true(kept > n / 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +213,7 @@ int main(void)
 		cmocka_unit_test(what_others_may_write_is_not_believed),
 		cmocka_unit_test(with_features_left_out_nothing_is_kept_or_taken),
 		cmocka_unit_test(other_rights_have_other_facts),
+		cmocka_unit_test(other_rights_do_not_write_over_ours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "trace/kernel/boot_facts.h"
 
 #include "base/cleanup.h"
+#include "base/hashmap.h"
 #include "base/private_folder.h"
 #include "trace/kernel/feature.h"
 
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -60,6 +62,23 @@ static int key_of(size_t len, struct key *ret_key)
 	return 0;
 }
 
+/*
+ * Builds in turns, or one with other rights, do not write over each other's: each has its place of
+ * PLACES, by which what earlier builds have left stays little. Two that share one find out again.
+ */
+#define PLACES 64
+#define NAME_LEN 64
+
+static int file_name(const struct key *key, const char *name, char ret_file[NAME_LEN])
+{
+	const uint64_t whose[] = { key->program_dev, key->program_ino, key->user_namespace,
+				   key->capabilities[0], key->capabilities[1] };
+	unsigned int place = (unsigned int)(hash_bytes(whose, sizeof(whose), 0) % PLACES);
+	int n = snprintf(ret_file, NAME_LEN, "%s.%u", name, place);
+
+	return n < NAME_LEN ? 0 : -ENAMETOOLONG;
+}
+
 static int open_folder(const char *folder)
 {
 	char usual[PATH_MAX];
@@ -68,31 +87,36 @@ static int open_folder(const char *folder)
 	return r ? r : private_folder_open(folder ? folder : usual);
 }
 
-static int read_facts(int fd, off_t size, void **ret_facts, size_t *ret_len)
+static int read_facts(int fd, const struct key *ours, void **ret_facts, size_t *ret_len)
 {
-	const size_t len = (size_t)size - sizeof(struct key);
-	_cleanup_free_ void *facts = malloc(len + 1); /* never 0 bytes */
-	struct key ours, kept;
-	const struct iovec parts[] = { { &kept, sizeof(kept) }, { facts, len } };
+	_cleanup_free_ void *facts = malloc(ours->len + 1UL); /* never 0 bytes */
+	struct key kept;
+	const struct iovec parts[] = { { &kept, sizeof(kept) }, { facts, ours->len } };
 
-	if (!facts || key_of(len, &ours) || readv(fd, parts, 2) != size ||
-	    memcmp(&ours, &kept, sizeof(kept)) != 0)
+	if (!facts || readv(fd, parts, 2) != (ssize_t)(sizeof(kept) + ours->len) ||
+	    memcmp(ours, &kept, sizeof(kept)) != 0)
 		return -ENOENT;
 	*ret_facts = TAKE_PTR(facts);
-	*ret_len = len;
+	*ret_len = ours->len;
 	return 0;
 }
 
 int boot_facts_load(const char *folder, const char *name, void **ret_facts, size_t *ret_len)
 {
-	_cleanup_close_ int dir_fd = open_folder(folder), fd = -1;
+	_cleanup_close_ int dir_fd = -1, fd = -1;
+	char file[NAME_LEN];
 	struct stat st;
+	struct key key;
 
+	if (key_of(0, &key) || file_name(&key, name, file))
+		return -ENOENT;
+	dir_fd = open_folder(folder);
 	if (dir_fd >= 0)
-		fd = private_folder_open_file(dir_fd, name, &st);
+		fd = private_folder_open_file(dir_fd, file, &st);
 	if (fd < 0 || st.st_size < (off_t)sizeof(struct key) || st.st_size > MAX_BYTES)
 		return -ENOENT;
-	return read_facts(fd, st.st_size, ret_facts, ret_len);
+	key.len = (uint32_t)((size_t)st.st_size - sizeof(key));
+	return read_facts(fd, &key, ret_facts, ret_len);
 }
 
 int boot_facts_get(const char *folder, const char *name, void *ret_facts, size_t len)
@@ -110,12 +134,15 @@ int boot_facts_put(const char *folder, const char *name, const void *facts, size
 {
 	_cleanup_close_ int dir_fd = -1;
 	_cleanup_free_ uint8_t *bytes = malloc(sizeof(struct key) + len);
+	char file[NAME_LEN];
 	struct key key;
 	int r;
 
 	if (!bytes)
 		return -ENOMEM;
 	r = key_of(len, &key);
+	if (r == 0)
+		r = file_name(&key, name, file);
 	if (r)
 		return r;
 	dir_fd = open_folder(folder);
@@ -123,5 +150,5 @@ int boot_facts_put(const char *folder, const char *name, const void *facts, size
 		return dir_fd;
 	memcpy(bytes, &key, sizeof(key));
 	memcpy(bytes + sizeof(key), facts, len);
-	return private_folder_put(dir_fd, name, bytes, sizeof(key) + len);
+	return private_folder_put(dir_fd, file, bytes, sizeof(key) + len);
 }

@@ -2,8 +2,9 @@
 /*
  * What was found out about the running kernel, kept until the next boot in a folder that only we
  * may write to: to find it out again takes each start tens of milliseconds. Taken only by the very
- * same program with the same rights; nothing is kept or taken under MEMTRACED_WITHOUT, nor under a
- * seccomp filter, which may refuse what others are granted. memtraced --features finds it anew.
+ * same program with the same rights, each of which has files of its own; nothing is kept or taken
+ * under MEMTRACED_WITHOUT, nor under a seccomp filter, which may refuse what others are granted.
+ * memtraced --features finds it anew.
  */
 #ifndef MEMTRACED_TRACE_KERNEL_BOOT_FACTS_H
 #define MEMTRACED_TRACE_KERNEL_BOOT_FACTS_H

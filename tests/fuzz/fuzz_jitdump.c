@@ -1,42 +1,77 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Jitdumps, which traced programs write, in two pieces. */
+/* Jitdumps, which traced programs write, in two pieces; the second by another process. */
+#include "symbol/jit_loads.h"
 #include "symbol/jitdump.h"
 
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int check_code(const struct record *record, void *userdata)
+static int check_code(const struct jit_item *item, void *userdata)
 {
-	const struct record_jit_code *code = &record->jit_code;
-
 	(void)userdata;
-	if (code->size_bytes == 0 || code->start + code->size_bytes < code->start || !code->name)
+	if (item->size_bytes == 0 || item->start + item->size_bytes < item->start || !item->name)
 		abort();
-	for (size_t i = 0; i < code->n_lines; i++)
-		if (!code->lines[i].file || strlen(code->lines[i].file) > 1 << 20 ||
-		    (i > 0 && code->lines[i].offset < code->lines[i - 1].offset))
+	for (size_t i = 0; i < item->n_lines; i++)
+		if (!item->lines[i].file || strlen(item->lines[i].file) > 1 << 20 ||
+		    (i > 0 && item->lines[i].offset < item->lines[i - 1].offset))
 			abort();
 	return 0;
+}
+
+static int take(const struct jit_item *item, void *userdata)
+{
+	return jit_loads_take(userdata, item, check_code, NULL);
+}
+
+static size_t feed(struct jitdump *dump, struct jit_loads *loads, const void *data, size_t size)
+{
+	size_t used;
+
+	if (jitdump_feed(dump, data, size, take, loads, &used))
+		return SIZE_MAX;
+	if (used > size)
+		abort();
+	return used;
+}
+
+/* The file's first 40 bytes were fed alone. */
+static int go_on(struct jitdump **dump, const uint8_t *data, size_t size)
+{
+	struct jitdump_state state = *jitdump_state(*dump);
+	int r;
+
+	jitdump_free(*dump);
+	*dump = NULL;
+	r = jitdump_new(&state, dump);
+	if (r == 0 && state.lines_offset > 0) {
+		if (state.lines_offset < 40 || state.lines_offset >= state.offset)
+			abort();
+		data += state.lines_offset - 40;
+		size -= state.lines_offset - 40;
+		r = jitdump_feed_lines(*dump, (const char *)data, size);
+		if (r < 0)
+			abort();
+	}
+	return r;
 }
 
 /* The header costs the fuzzer time to guess. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char head[40] = "DTiJ\1\0\0\0\x28";
+	const struct jitdump_state nothing = {};
+	_cleanup_(jit_loads_free_p) struct jit_loads *loads = NULL;
 	_cleanup_(jitdump_free_p) struct jitdump *dump = NULL;
-	size_t used, half = size / 2;
+	size_t used;
 
-	if (jitdump_new(&dump) < 0)
+	if (jitdump_new(&nothing, &dump) < 0 || jit_loads_new(&loads) < 0)
 		return 0;
-	if (jitdump_feed(dump, head, sizeof(head), 1, "jit-1.dump", check_code, NULL, &used) < 0 ||
-	    used != sizeof(head))
+	if (feed(dump, loads, head, sizeof(head)) != sizeof(head))
 		abort();
-	if (jitdump_feed(dump, (const char *)data, half, 1, "jit-1.dump", check_code, NULL, &used))
+	used = feed(dump, loads, data, size / 2);
+	if (used == SIZE_MAX || go_on(&dump, data, size) < 0)
 		return 0;
-	if (used > half)
-		abort();
-	(void)jitdump_feed(dump, (const char *)data + used, size - used, 1, "jit-1.dump",
-			   check_code, NULL, &used);
+	(void)feed(dump, loads, data + used, size - used);
 	return 0;
 }

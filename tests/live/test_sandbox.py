@@ -14,9 +14,10 @@ from collections import Counter
 from cgroups import cgroup, move
 from lib import (attached, counting, eventually, exact, heap_sites, load_report, need_root,
                  process_state, run_memtraced, same, scratch, send_line, started, target,
-                 test)
+                 test, total, with_function)
 from test_attach import BLOCKS, THREADS, counted, one, since, started_target, work
 from test_host import tracing
+from test_jit import CALLS, jit_frames, made_code
 from test_service import service
 
 SYS_PIDFD_GETFD = 438
@@ -149,6 +150,32 @@ def its_death_by_a_file_that_is_mapped_costs_that_file_alone(name):
         assert [row["why"] for row in coverage["unprobed"] if row["object"] == deadly] == [why], \
             coverage["unprobed"]
         assert not coverage["exact"], coverage
+
+
+@test(need_root, each=("map", "dump"), every_kernel=["map"])
+def its_death_by_what_a_run_time_says_costs_the_names_of_its_code_alone(mode):
+    with scratch() as folder, made_code(mode, cwd=folder) as (process, session):
+        if mode == "map":  # a dump has been written, and read, before each call
+            kill_while_it_works(session.process.pid, signal.SIGSEGV, lambda: send_line(process))
+            process.lines.until("written")
+        else:
+            path = os.path.join(folder, f"jit-{process.pid}.dump")
+            with open(path, "ab") as dump:
+                kill_while_it_works(session.process.pid, signal.SIGSEGV,
+                                    lambda: (dump.write(bytes(8)), dump.flush()))
+        send_line(process)
+        process.wait(20)
+        report = session.finish(sig=None)
+        exact(report)
+        assert report["coverage"]["lost"] == {"symbols-unread": 1}, report["coverage"]
+        traced = report["processes"][0]
+        for phase, size in (("phase_one", 1000), ("phase_two", 3000)):
+            sites = with_function(heap_sites(traced), phase)
+            assert total(sites, "allocs") == CALLS, (phase, sites)
+            assert total(sites, "bytes") == CALLS * size, (phase, sites)
+            # What a dump said before it was deadly holds.
+            named = [bool(jit_frames(site)) for site in sites]
+            assert named and all(named if mode == "dump" else [not name for name in named]), sites
 
 
 @test(need_root)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/strbuf.h"
+#include "symbol/jit_loads.h"
 #include "symbol/jitdump.h"
 
 #include <errno.h>
@@ -10,22 +11,44 @@
 
 #include <cmocka.h>
 
-/* What was handed over, as text: "name@start+size>since file:line@offset". */
-static int note(const struct record *record, void *userdata)
+/* A file that is read, and what came of it as text: "name@start+size>since file:line@offset". */
+struct reading {
+	struct jitdump *dump;
+	struct jit_loads *loads;
+	struct strbuf out;
+};
+
+static void reading_done(struct reading *reading)
 {
-	const struct record_jit_code *code = &record->jit_code;
+	jitdump_free(reading->dump);
+	jit_loads_free(reading->loads);
+	strbuf_done(&reading->out);
+}
+
+static void begin(struct reading *reading)
+{
+	assert_int_equal(jitdump_new(&(struct jitdump_state){}, &reading->dump), 0);
+	assert_int_equal(jit_loads_new(&reading->loads), 0);
+}
+
+static int note(const struct jit_item *item, void *userdata)
+{
 	struct strbuf *out = userdata;
 
-	assert_int_equal(record->type, RECORD_JIT_CODE);
-	assert_int_equal(code->slot, 3);
-	assert_string_equal(code->source, "/w/jit-7.dump");
-	strbuf_addf(out, "%s@%llx+%llx>%llu", code->name, (unsigned long long)code->start,
-		    (unsigned long long)code->size_bytes, (unsigned long long)code->since_ns);
-	for (size_t i = 0; i < code->n_lines; i++)
-		strbuf_addf(out, " %s:%u@%llu", code->lines[i].file, code->lines[i].line,
-			    (unsigned long long)code->lines[i].offset);
+	strbuf_addf(out, "%s@%llx+%llx>%llu", item->name, (unsigned long long)item->start,
+		    (unsigned long long)item->size_bytes, (unsigned long long)item->since_ns);
+	for (size_t i = 0; i < item->n_lines; i++)
+		strbuf_addf(out, " %s:%u@%llu", item->lines[i].file, item->lines[i].line,
+			    (unsigned long long)item->lines[i].offset);
 	strbuf_adds(out, "\n");
 	return 0;
+}
+
+static int take(const struct jit_item *item, void *userdata)
+{
+	struct reading *reading = userdata;
+
+	return jit_loads_take(reading->loads, item, note, &reading->out);
 }
 
 static void add_u32(struct strbuf *file, uint32_t value)
@@ -115,11 +138,9 @@ static void add_close(struct strbuf *file)
 	add_record(file, 3, 9, &(struct strbuf){});
 }
 
-static void feed(struct jitdump *dump, const char *data, size_t len, int want, size_t *ret_used,
-		 struct strbuf *out)
+static void feed(struct reading *reading, const char *data, size_t len, int want, size_t *ret_used)
 {
-	assert_int_equal(jitdump_feed(dump, data, len, 3, "/w/jit-7.dump", note, out, ret_used),
-			 want);
+	assert_int_equal(jitdump_feed(reading->dump, data, len, take, reading, ret_used), want);
 	assert_true(*ret_used <= len);
 }
 
@@ -144,48 +165,79 @@ static void make_everything(struct strbuf *file)
 
 static void records_say_what_was_where_from_when_on(void **state)
 {
-	_cleanup_(jitdump_free_p) struct jitdump *dump = NULL;
-	_cleanup_strbuf_ struct strbuf file = {}, out = {};
+	_cleanup_(reading_done) struct reading reading = {};
+	_cleanup_strbuf_ struct strbuf file = {};
 	size_t used;
 
 	(void)state;
-	assert_int_equal(jitdump_new(&dump), 0);
+	begin(&reading);
 	make_everything(&file);
-	feed(dump, file.data, file.len, 0, &used, &out);
-	assert_string_equal(strbuf_str(&out), everything);
+	feed(&reading, file.data, file.len, 0, &used);
+	assert_string_equal(strbuf_str(&reading.out), everything);
 }
 
-/* As it is read while it is written: at any two places. */
+/* Another one that knows no more than how far the first has come. */
+static void go_on(struct reading *reading, const struct strbuf *file)
+{
+	struct jitdump_state state = *jitdump_state(reading->dump);
+
+	jitdump_free(reading->dump);
+	assert_int_equal(jitdump_new(&state, &reading->dump), 0);
+	if (state.lines_offset > 0)
+		assert_int_equal(jitdump_feed_lines(reading->dump, file->data + state.lines_offset,
+						    file->len - state.lines_offset),
+				 0);
+}
+
+/* As it is read while it is written: at any two places, by one process or by two. */
 static void file_that_grows_is_taken_in_by_whole_records(void **state)
 {
 	_cleanup_strbuf_ struct strbuf file = {};
 
 	(void)state;
 	make_everything(&file);
-	for (size_t at = 0; at <= file.len; at++) {
-		_cleanup_(jitdump_free_p) struct jitdump *dump = NULL;
-		_cleanup_strbuf_ struct strbuf out = {};
+	for (size_t at = 0; at <= 2 * file.len; at++) {
+		_cleanup_(reading_done) struct reading reading = {};
 		size_t used, more;
 
-		assert_int_equal(jitdump_new(&dump), 0);
-		feed(dump, file.data, at, 0, &used, &out);
-		feed(dump, file.data + used, file.len - used, 0, &more, &out);
-		assert_string_equal(strbuf_str(&out), everything);
+		begin(&reading);
+		feed(&reading, file.data, at / 2, 0, &used);
+		assert_int_equal(jitdump_state(reading.dump)->offset, used);
+		if (at % 2)
+			go_on(&reading, &file);
+		feed(&reading, file.data + used, file.len - used, 0, &more);
+		assert_string_equal(strbuf_str(&reading.out), everything);
 	}
+}
+
+static void lines_are_where_they_were_said_to_be(void **state)
+{
+	const struct jitdump_state elsewhere = { .offset = 200, .lines_offset = 40 };
+	_cleanup_(jitdump_free_p) struct jitdump *dump = NULL;
+	_cleanup_strbuf_ struct strbuf file = {}, lines = {};
+
+	(void)state;
+	make_everything(&file);
+	add_lines(&lines, 0x2000);
+	assert_int_equal(jitdump_new(&elsewhere, &dump), 0);
+	assert_int_equal(jitdump_feed_lines(dump, file.data + 40, file.len - 40), -EBADMSG);
+	for (size_t len = 0; len < lines.len; len++)
+		assert_int_equal(jitdump_feed_lines(dump, lines.data, len), -EBADMSG);
+	assert_int_equal(jitdump_feed_lines(dump, lines.data, lines.len), 0);
 }
 
 static void times_of_another_clock_are_none(void **state)
 {
-	_cleanup_(jitdump_free_p) struct jitdump *dump = NULL;
-	_cleanup_strbuf_ struct strbuf file = {}, out = {};
+	_cleanup_(reading_done) struct reading reading = {};
+	_cleanup_strbuf_ struct strbuf file = {};
 	size_t used;
 
 	(void)state;
-	assert_int_equal(jitdump_new(&dump), 0);
+	begin(&reading);
 	add_header(&file, 0x4A695444, 1);
 	add_load(&file, 11, 0x1000, 0x40, 1, "f");
-	feed(dump, file.data, file.len, 0, &used, &out);
-	assert_string_equal(strbuf_str(&out), "f@1000+40>0\n");
+	feed(&reading, file.data, file.len, 0, &used);
+	assert_string_equal(strbuf_str(&reading.out), "f@1000+40>0\n");
 }
 
 static void add_short_record(struct strbuf *file)
@@ -232,49 +284,49 @@ static void damage_is_refused_and_what_came_before_holds(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
-		_cleanup_(jitdump_free_p) struct jitdump *dump = NULL;
-		_cleanup_strbuf_ struct strbuf file = {}, out = {};
+		_cleanup_(reading_done) struct reading reading = {};
+		_cleanup_strbuf_ struct strbuf file = {};
 		size_t used;
 
-		assert_int_equal(jitdump_new(&dump), 0);
+		begin(&reading);
 		add_header(&file, 0x4A695444, 0);
 		add_load(&file, 11, 0x1000, 0x40, 1, "f");
 		damages[i](&file);
-		feed(dump, file.data, file.len, -EBADMSG, &used, &out);
-		assert_string_equal(strbuf_str(&out), "f@1000+40>11\n");
+		feed(&reading, file.data, file.len, -EBADMSG, &used);
+		assert_string_equal(strbuf_str(&reading.out), "f@1000+40>11\n");
 	}
 }
 
 static void code_of_no_or_endless_size_is_left_out(void **state)
 {
-	_cleanup_(jitdump_free_p) struct jitdump *dump = NULL;
-	_cleanup_strbuf_ struct strbuf file = {}, out = {};
+	_cleanup_(reading_done) struct reading reading = {};
+	_cleanup_strbuf_ struct strbuf file = {};
 	size_t used;
 
 	(void)state;
-	assert_int_equal(jitdump_new(&dump), 0);
+	begin(&reading);
 	add_header(&file, 0x4A695444, 0);
 	add_load(&file, 11, 0x1000, 0, 1, "empty");
 	add_load(&file, 11, 0x1000, UINT64_MAX, 2, "endless");
 	add_load(&file, 12, 0x1000, 8, 3, "f");
-	feed(dump, file.data, file.len, 0, &used, &out);
-	assert_string_equal(strbuf_str(&out), "f@1000+8>12\n");
+	feed(&reading, file.data, file.len, 0, &used);
+	assert_string_equal(strbuf_str(&reading.out), "f@1000+8>12\n");
 }
 
 static void what_is_no_jitdump_is_refused(void **state)
 {
-	_cleanup_strbuf_ struct strbuf swapped = {}, text = {}, out = {};
+	_cleanup_strbuf_ struct strbuf swapped = {}, text = {};
 	size_t used;
 
 	(void)state;
 	add_header(&swapped, 0x4454694A, 0);
 	strbuf_adds(&text, "7f0000001000 40 f of a map in a jit-7.dump\n");
 	for (int i = 0; i < 2; i++) {
-		_cleanup_(jitdump_free_p) struct jitdump *dump = NULL;
+		_cleanup_(reading_done) struct reading reading = {};
 		const struct strbuf *file = i ? &swapped : &text;
 
-		assert_int_equal(jitdump_new(&dump), 0);
-		feed(dump, file->data, file->len, -EBADMSG, &used, &out);
+		begin(&reading);
+		feed(&reading, file->data, file->len, -EBADMSG, &used);
 	}
 }
 
@@ -283,6 +335,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_say_what_was_where_from_when_on),
 		cmocka_unit_test(file_that_grows_is_taken_in_by_whole_records),
+		cmocka_unit_test(lines_are_where_they_were_said_to_be),
 		cmocka_unit_test(times_of_another_clock_are_none),
 		cmocka_unit_test(damage_is_refused_and_what_came_before_holds),
 		cmocka_unit_test(code_of_no_or_endless_size_is_left_out),

@@ -5,8 +5,8 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "symbol/jitdump.h"
-#include "symbol/perf_map.h"
+#include "symbol/jit_loads.h"
+#include "symbol/jit_reader.h"
 #include "target/jit_home.h"
 
 #include <errno.h>
@@ -20,40 +20,43 @@
 #define MAX_DUMPS 16
 /* What one process may say: Java and node come to some ten thousand functions of 100 bytes. */
 #define MAX_CODES (1U << 20)
-#define MAX_NAME_BYTES 4096
-#define CHUNK_BYTES (1U << 20)
-/* The longest record of a jitdump must fit. */
-#define MAX_CHUNK_BYTES (64U << 20)
+/* What is read of a process's files, as often as they are written anew: a file may have holes. */
+#define MAX_BYTES (1ULL << 30)
 
 struct dump {
 	int fd;
 	uint64_t ino;
-	off_t used; /* bytes taken in */
 	char *path;
-	struct jitdump *dump; /* NULL: no jitdump after all, or damaged */
+	struct jitdump_state state;
+	struct jit_loads *loads; /* NULL: no jitdump after all, damaged, or unread for good */
 };
 
 struct watched {
 	uint32_t slot;
 	struct jit_home home;
 	uint64_t map_ino; /* 0: no map so far */
-	off_t map_used;
+	uint64_t map_used;
+	bool map_deadly; /* the worker has died of it */
+	uint64_t read_bytes;
 	uint32_t n_codes;
 	uint64_t malformed;
-	bool full; /* more code than is taken in */
+	bool full;   /* more code than is taken in */
+	bool unread; /* and counted */
 	VEC(struct dump) dumps;
 };
 
 struct jit_watch {
 	const struct model *model;
+	struct worker *worker;
 	record_fn fn;
 	void *userdata;
 	VEC(struct watched *) processes;
 	uint64_t read_ns;
 	uint64_t unwatched; /* processes beyond MAX_PROCESSES */
+	uint64_t unread;    /* processes of which a file could not be read */
 };
 
-int jit_watch_new(const struct model *model, record_fn fn, void *userdata,
+int jit_watch_new(const struct model *model, struct worker *worker, record_fn fn, void *userdata,
 		  struct jit_watch **ret_watch)
 {
 	struct jit_watch *watch = calloc(1, sizeof(*watch));
@@ -61,6 +64,7 @@ int jit_watch_new(const struct model *model, record_fn fn, void *userdata,
 	if (!watch)
 		return -ENOMEM;
 	watch->model = model;
+	watch->worker = worker;
 	watch->fn = fn;
 	watch->userdata = userdata;
 	*ret_watch = watch;
@@ -71,7 +75,7 @@ static void dump_done(struct dump *dump)
 {
 	if (dump->fd >= 0)
 		close(dump->fd);
-	jitdump_free(dump->dump);
+	jit_loads_free(dump->loads);
 	free(dump->path);
 }
 
@@ -138,92 +142,111 @@ static int need(struct jit_watch *watch, uint32_t slot, struct watched **ret_wat
 
 /* --- taking in ------------------------------------------------------------------------------- */
 
+/* A file that is read. */
 struct sink {
 	struct jit_watch *watch;
 	struct watched *watched;
+	const char *source;
+	struct jit_loads *loads; /* NULL: a map */
 };
 
-static int hand_over(const struct record *record, void *userdata)
+static void say_full(struct watched *watched, const char *source)
 {
-	struct sink *sink = userdata;
-	struct watched *watched = sink->watched;
-
-	if (watched->n_codes >= MAX_CODES) {
-		if (!watched->full)
-			log_warning("%s: more than %u functions: the rest have no names",
-				    record->jit_code.source, MAX_CODES);
-		watched->full = true;
-		return 0;
-	}
-	watched->n_codes++;
-	return sink->watch->fn(record, sink->watch->userdata);
+	if (!watched->full)
+		log_warning("%s: more than %u functions, or %llu MiB: the rest have no names",
+			    source, MAX_CODES, MAX_BYTES >> 20);
+	watched->full = true;
 }
 
-static int take_map_lines(struct sink *sink, const char *source, const char *text, size_t len)
+static int hand_over(const struct jit_item *item, void *userdata)
 {
-	_cleanup_(perf_map_free_p) struct perf_map *map = NULL;
-	int r = perf_map_new(text, len, &map);
+	struct sink *sink = userdata;
+	const struct record record = {
+		.type = RECORD_JIT_CODE,
+		.jit_code = { .slot = sink->watched->slot,
+			      .start = item->start,
+			      .size_bytes = item->size_bytes,
+			      .since_ns = item->since_ns,
+			      .name = item->name,
+			      .function = item->function ? item->function : item->name,
+			      .source = sink->source,
+			      .n_lines = item->n_lines,
+			      .lines = item->lines },
+	};
 
-	for (size_t i = 0; r == 0 && i < perf_map_count(map); i++) {
-		const struct perf_map_entry *entry = perf_map_at(map, i);
-		char name[MAX_NAME_BYTES];
-		const struct record record = {
-			.type = RECORD_JIT_CODE,
-			.jit_code = { .slot = sink->watched->slot,
-				      .start = entry->start,
-				      .size_bytes = entry->size_bytes,
-				      .name = name,
-				      .source = source },
-		};
-
-		snprintf(name, sizeof(name), "%s", entry->name);
-		r = hand_over(&record, sink);
+	if (sink->watched->n_codes >= MAX_CODES) {
+		say_full(sink->watched, sink->source);
+		return 0;
 	}
-	if (r == 0)
-		sink->watched->malformed += perf_map_malformed(map);
+	sink->watched->n_codes++;
+	return sink->watch->fn(&record, sink->watch->userdata);
+}
+
+static int take_item(const struct jit_item *item, void *userdata)
+{
+	struct sink *sink = userdata;
+
+	if (sink->loads)
+		return jit_loads_take(sink->loads, item, hand_over, sink);
+	/* Moves are of dumps alone: whoever says so of a map makes no sense. */
+	return item->name ? hand_over(item, sink) : 0;
+}
+
+/* Reads on from asked->state, which is where it then is. 0, or as of jit_read(). */
+static int read_on(struct sink *sink, enum jit_request what, int fd, struct jit_asked *asked,
+		   struct jit_head *ret_head)
+{
+	struct watched *watched = sink->watched;
+	int r = 0;
+
+	*ret_head = (struct jit_head){ .more = true };
+	while (r == 0 && ret_head->more && !watched->full) {
+		r = jit_read(sink->watch->worker, what, fd, asked, take_item, sink, ret_head);
+		if (r < 0)
+			break;
+		watched->read_bytes += ret_head->state.offset - asked->state.offset;
+		watched->malformed += ret_head->malformed;
+		asked->state = ret_head->state;
+		if (watched->read_bytes >= MAX_BYTES)
+			say_full(watched, sink->source);
+	}
 	return r;
 }
 
-/* How much of a piece of the file is whole lines. The last may still be written, at its end not. */
-static size_t whole_lines(const char *text, size_t len, bool to_the_end)
+/* Names of this process's are missing for want of a worker. */
+static void count_unread(struct sink *sink)
 {
-	const char *end = len > 0 ? memrchr(text, '\n', len) : NULL;
-
-	if (to_the_end)
-		return len;
-	return end ? (size_t)(end - text) + 1 : 0;
+	if (!sink->watched->unread)
+		sink->watch->unread++;
+	sink->watched->unread = true;
 }
 
 static int read_map(struct jit_watch *watch, struct watched *watched, bool ended)
 {
-	_cleanup_close_ int fd = jit_home_open_map(&watched->home);
-	_cleanup_free_ char *text = fd >= 0 ? malloc(CHUNK_BYTES) : NULL;
-	struct sink sink = { watch, watched };
+	_cleanup_close_ int fd = watched->map_deadly ? -1 : jit_home_open_map(&watched->home);
+	struct jit_asked asked = { .to_the_end = ended };
+	struct sink sink = { watch, watched, NULL, NULL };
+	struct jit_head head;
 	char source[32];
 	struct stat st;
-	ssize_t n;
 	int r = 0;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return 0;
-	if (!text)
-		return -ENOMEM;
 	/* Another file, or written anew: from its beginning. */
-	if (st.st_ino != watched->map_ino || st.st_size < watched->map_used)
+	if (st.st_ino != watched->map_ino || (uint64_t)st.st_size < watched->map_used)
 		watched->map_used = 0;
 	watched->map_ino = st.st_ino;
 	snprintf(source, sizeof(source), "/tmp/perf-%d.map", (int)watched->home.ns_pid);
-	while (r == 0 && !watched->full &&
-	       (n = pread(fd, text, CHUNK_BYTES, watched->map_used)) > 0) {
-		size_t use = whole_lines(text, (size_t)n, ended && n < (ssize_t)CHUNK_BYTES);
-
-		/* A line that is as long is none. */
-		if (use == 0 && n == (ssize_t)CHUNK_BYTES)
-			use = (size_t)n;
-		if (use == 0)
-			break;
-		r = take_map_lines(&sink, source, text, use);
-		watched->map_used += (off_t)use;
+	sink.source = source;
+	asked.state.offset = watched->map_used;
+	if ((uint64_t)st.st_size > watched->map_used)
+		r = read_on(&sink, JIT_READ_MAP, fd, &asked, &head);
+	watched->map_used = asked.state.offset;
+	if (r == -EPIPE || r == -EAGAIN) {
+		watched->map_deadly = r == -EPIPE;
+		count_unread(&sink);
+		r = 0;
 	}
 	if (ended && watched->malformed > 0)
 		log_warning("%s: %llu lines are no \"START SIZE NAME\" and were left out", source,
@@ -231,47 +254,34 @@ static int read_map(struct jit_watch *watch, struct watched *watched, bool ended
 	return r;
 }
 
-/* The next piece of a dump. *ret_more: there may be another. */
-static int read_dump_piece(struct sink *sink, struct dump *dump, size_t want, size_t *ret_used,
-			   bool *ret_more)
+static void give_up(struct dump *dump)
 {
-	_cleanup_free_ char *data = malloc(want);
-	ssize_t n;
-	int r;
-
-	*ret_used = 0;
-	*ret_more = false;
-	if (!data)
-		return -ENOMEM;
-	n = pread(dump->fd, data, want, dump->used);
-	if (n <= 0)
-		return 0;
-	r = jitdump_feed(dump->dump, data, (size_t)n, sink->watched->slot, dump->path, hand_over,
-			 sink, ret_used);
-	dump->used += (off_t)*ret_used;
-	*ret_more = n == (ssize_t)want;
-	return r;
+	jit_loads_free(dump->loads);
+	dump->loads = NULL;
 }
 
 static int read_dump(struct jit_watch *watch, struct watched *watched, struct dump *dump)
 {
-	struct sink sink = { watch, watched };
-	size_t want = CHUNK_BYTES, used;
-	bool more = dump->dump != NULL;
+	struct sink sink = { watch, watched, dump->path, dump->loads };
+	struct jit_asked asked = { .state = dump->state };
+	struct jit_head head = {};
+	struct stat st;
 	int r = 0;
 
-	while (r == 0 && more && want <= MAX_CHUNK_BYTES && !watched->full) {
-		r = read_dump_piece(&sink, dump, want, &used, &more);
-		/* A record that is longer than the piece. */
-		want = used > 0 ? CHUNK_BYTES : want * 4;
-	}
-	if (r != -EBADMSG && r != -E2BIG)
-		return r;
-	log_warning("%s: %s: what follows has no names", dump->path,
-		    r == -E2BIG ? "more functions than any sane program's" : "no sound jitdump");
-	jitdump_free(dump->dump);
-	dump->dump = NULL;
-	return 0;
+	if (!dump->loads || dump->state.closed || fstat(dump->fd, &st) < 0)
+		return 0;
+	if ((uint64_t)st.st_size > dump->state.offset)
+		r = read_on(&sink, JIT_READ_DUMP, dump->fd, &asked, &head);
+	dump->state = asked.state;
+	if (r == -EPIPE || r == -EAGAIN)
+		count_unread(&sink);
+	if (r == -E2BIG || (r == 0 && head.is_damaged))
+		log_warning("%s: %s: what follows has no names", dump->path,
+			    r == -E2BIG ? "more functions than any sane program's" :
+					  "no sound jitdump");
+	if (r == -EPIPE || r == -E2BIG || (r == 0 && head.is_damaged))
+		give_up(dump);
+	return r == -EPIPE || r == -EAGAIN || r == -E2BIG ? 0 : r;
 }
 
 static int read_all(struct jit_watch *watch, struct watched *watched, bool ended)
@@ -302,6 +312,11 @@ int jit_watch_read_sometimes(struct jit_watch *watch)
 	return jit_watch_read(watch);
 }
 
+uint64_t jit_watch_unread(const struct jit_watch *watch)
+{
+	return watch->unread;
+}
+
 /* --- what happens ---------------------------------------------------------------------------- */
 
 /* A dump is announced by an executable mapping of its first page: "jit-4242.dump". */
@@ -330,7 +345,7 @@ static int add_dump(struct jit_watch *watch, const struct record_mapping *mappin
 	if (dump.fd < 0)
 		return 0;
 	dump.path = strdup(mapping->path);
-	r = dump.path ? jitdump_new(&dump.dump) : -ENOMEM;
+	r = dump.path ? jit_loads_new(&dump.loads) : -ENOMEM;
 	if (r == 0)
 		r = vec_push(&watched->dumps, dump);
 	if (r < 0)

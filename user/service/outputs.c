@@ -72,7 +72,7 @@ int outputs_new(const struct options *options, const struct model *model, bool o
 	if (r == 0 && options->debuginfod)
 		r = debug_fetch_begin(&outputs->debuginfod);
 	if (r == 0 && open_files)
-		r = jit_watch_new(model, take_jit_code, outputs, &outputs->jit);
+		r = jit_watch_new(model, worker, take_jit_code, outputs, &outputs->jit);
 	if (r == 0 && options->action == ACTION_REPORT)
 		r = leak_replay_new(&outputs->replayed);
 	if (r == 0 && options->each)
@@ -343,7 +343,11 @@ static int update_symbols(struct outputs *outputs)
 {
 	int r = symbols_update(outputs->symbols);
 
-	return r == 0 && outputs->jit ? jit_watch_read(outputs->jit) : r;
+	if (r < 0 || !outputs->jit)
+		return r;
+	r = jit_watch_read(outputs->jit);
+	symbols_miss_codes(outputs->symbols, jit_watch_unread(outputs->jit));
+	return r;
 }
 
 int outputs_show_as(struct outputs *outputs, const struct report_opts *opts,

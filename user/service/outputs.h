@@ -21,7 +21,7 @@ struct worker;
 /*
  * Checks formats and paths now, so that a long run does not end in an error. 0; -EINVAL for an
  * unknown format, or what opening an output gave (logged). The arguments are borrowed. open_files:
- * the files of this host are those of the run, and the worker, if there is one, reads them.
+ * the files of this host are those of the run, and the worker, which is then there, reads them.
  */
 int outputs_new(const struct options *options, const struct model *model, bool open_files,
 		struct worker *worker, struct outputs **ret_outputs);

@@ -2,6 +2,7 @@
 #include "symbol/file_server.h"
 
 #include "probe/object_server.h"
+#include "symbol/jit_server.h"
 #include "symbol/symbol_server.h"
 
 static int server_new(void **ret_state)
@@ -17,9 +18,11 @@ static void server_free(void *state)
 static int serve(void *state, const struct strbuf *request, const int *fds, size_t n_fds,
 		 struct strbuf *answer)
 {
-	return object_server_knows(request) ?
-		       object_serve(request, fds, n_fds, answer) :
-		       symbol_server.serve(state, request, fds, n_fds, answer);
+	if (object_server_knows(request))
+		return object_serve(request, fds, n_fds, answer);
+	if (jit_server_knows(request))
+		return jit_serve(request, fds, n_fds, answer);
+	return symbol_server.serve(state, request, fds, n_fds, answer);
 }
 
 const struct worker_ops file_server = { server_new, server_free, serve };

@@ -12,6 +12,7 @@ struct code {
 	uint64_t start, end, since_ns;
 	uint32_t number;	   /* in the order of coming */
 	const char *name, *source; /* the pool's */
+	const char *function;	   /* the pool's; NULL: to be demangled */
 	size_t n_lines;
 	struct record_jit_line *lines; /* NULL: none; files are the pool's */
 };
@@ -147,6 +148,8 @@ int jit_codes_add(struct jit_codes *codes, const struct record_jit_code *record)
 	if (r == 0)
 		r = copy_string(codes, record->name, &code.name);
 	if (r == 0)
+		r = copy_string(codes, record->function, &code.function);
+	if (r == 0)
 		r = copy_string(codes, record->source, &code.source);
 	if (r == 0)
 		r = copy_lines(codes, record, &code);
@@ -229,6 +232,16 @@ static const struct record_jit_line *find_line(const struct code *code, uint64_t
 	return n > 0 ? &code->lines[n - 1] : NULL;
 }
 
+static int name_code(struct jit_codes *codes, const struct code *code, struct symbol_frame *frame)
+{
+	if (!code->function)
+		return names_demangle(codes->names, code->name, strlen(code->name), &frame->linkage,
+				      &frame->function);
+	frame->linkage = code->name;
+	frame->function = code->function;
+	return 0;
+}
+
 int jit_codes_find(struct jit_codes *codes, uint32_t slot, uint64_t addr, bool is_call,
 		   uint64_t time_ns, struct jit_place *ret_place)
 {
@@ -248,8 +261,7 @@ int jit_codes_find(struct jit_codes *codes, uint32_t slot, uint64_t addr, bool i
 	place.code = code->number;
 	place.source = code->source;
 	place.frame.offset = addr - code->start;
-	r = names_demangle(codes->names, code->name, strlen(code->name), &place.frame.linkage,
-			   &place.frame.function);
+	r = name_code(codes, code, &place.frame);
 	if (r < 0)
 		return r;
 	line = find_line(code, at - code->start);

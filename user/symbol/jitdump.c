@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/jitdump.h"
 
-#include "base/hashmap.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -11,9 +10,6 @@
 #define VERSION 1U
 #define FLAG_ARCH_CLOCK 1U /* times are not CLOCK_MONOTONIC's */
 #define MAX_RECORD_BYTES (32U << 20)
-#define MAX_CODES (1U << 20)
-#define MAX_LINES (1U << 16) /* of one function */
-#define MAX_NAME_BYTES 4096
 
 enum record_id { JIT_LOAD, JIT_MOVE, JIT_DEBUG_INFO, JIT_CLOSE };
 
@@ -47,19 +43,8 @@ struct debug_entry {
 	uint32_t line, discriminator;
 };
 
-/* What was loaded, for when it moves. Its strings follow it. */
-struct code {
-	uint64_t index;
-	const char *name;
-	size_t n_lines;
-	struct record_jit_line *lines; /* the code's own, as are their files */
-	char *files;
-	char name_copy[];
-};
-
 struct jitdump {
-	struct hashmap *codes;
-	bool has_header, arch_clock, closed;
+	struct jitdump_state state;
 	/* Of the DEBUG_INFO before a LOAD. */
 	uint64_t lines_addr;
 	VEC(struct record_jit_line) lines;
@@ -71,38 +56,14 @@ struct reader {
 	const char *pos, *end;
 };
 
-static uint64_t code_hash(const void *item)
+int jitdump_new(const struct jitdump_state *state, struct jitdump **ret_dump)
 {
-	return hash_u64(((const struct code *)item)->index);
-}
-
-static bool code_equal(const void *a, const void *b)
-{
-	return ((const struct code *)a)->index == ((const struct code *)b)->index;
-}
-
-static void code_free(void *item)
-{
-	struct code *code = item;
-
-	free(code->lines);
-	free(code->files);
-	free(code);
-}
-
-static const struct hashmap_ops code_ops = { code_hash, code_equal, code_free };
-
-int jitdump_new(struct jitdump **ret_dump)
-{
-	_cleanup_(jitdump_free_p) struct jitdump *dump = calloc(1, sizeof(*dump));
-	int r;
+	struct jitdump *dump = calloc(1, sizeof(*dump));
 
 	if (!dump)
 		return -ENOMEM;
-	r = hashmap_new(&code_ops, &dump->codes);
-	if (r < 0)
-		return r;
-	*ret_dump = TAKE_PTR(dump);
+	dump->state = *state;
+	*ret_dump = dump;
 	return 0;
 }
 
@@ -111,13 +72,13 @@ static void drop_lines(struct jitdump *dump)
 	vec_done(&dump->lines);
 	free(dump->files);
 	dump->files = NULL;
+	dump->state.lines_offset = 0;
 }
 
 void jitdump_free(struct jitdump *dump)
 {
 	if (!dump)
 		return;
-	hashmap_free(dump->codes);
 	drop_lines(dump);
 	free(dump);
 }
@@ -174,7 +135,7 @@ static int on_debug_info(struct jitdump *dump, struct reader reader)
 	memcpy(dump->files, reader.pos, (size_t)(reader.end - reader.pos));
 	reader = (struct reader){ dump->files, dump->files + (reader.end - reader.pos) };
 	dump->lines_addr = info.addr;
-	for (uint64_t i = 0; r == 0 && i < info.n && i < MAX_LINES; i++) {
+	for (uint64_t i = 0; r == 0 && i < info.n && i < JIT_MAX_LINES; i++) {
 		if (!take(&reader, &entry, sizeof(entry)) || !(name = take_string(&reader)))
 			return -EBADMSG;
 		if (!is_same_file(name))
@@ -189,97 +150,43 @@ static int on_debug_info(struct jitdump *dump, struct reader reader)
 	return r;
 }
 
-static int code_new(struct jitdump *dump, const struct load *load, const char *name,
-		    struct code **ret_code)
+static int on_load(struct jitdump *dump, struct reader reader, uint64_t time_ns, jit_item_fn fn,
+		   void *userdata)
 {
-	size_t len = strnlen(name, MAX_NAME_BYTES);
-	struct code *code = calloc(1, sizeof(*code) + len + 1);
-
-	if (!code)
-		return -ENOMEM;
-	code->index = load->index;
-	memcpy(code->name_copy, name, len);
-	code->name = code->name_copy;
-	if (dump->lines.len > 0 && dump->lines_addr == load->addr) {
-		code->lines = dump->lines.data;
-		code->n_lines = dump->lines.len;
-		code->files = dump->files;
-		memset(&dump->lines, 0, sizeof(dump->lines));
-		dump->files = NULL;
-	}
-	*ret_code = code;
-	return 0;
-}
-
-/* Where whole records of the file go. */
-struct sink {
-	uint32_t slot;
-	const char *source;
-	record_fn fn;
-	void *userdata;
-};
-
-static int hand_over(const struct jitdump *dump, const struct code *code, uint64_t addr,
-		     uint64_t size, uint64_t time_ns, const struct sink *sink)
-{
-	struct record record = {
-		.type = RECORD_JIT_CODE,
-		.jit_code = { .slot = sink->slot,
-			      .start = addr,
-			      .size_bytes = size,
-			      .since_ns = dump->arch_clock ? 0 : time_ns,
-			      .name = code->name,
-			      .source = sink->source,
-			      .n_lines = code->n_lines,
-			      .lines = code->lines },
-	};
-
-	/* An empty or endless range is damage that harms nobody else. */
-	if (size == 0 || addr + size < addr)
-		return 0;
-	return sink->fn(&record, sink->userdata);
-}
-
-static int on_load(struct jitdump *dump, struct reader reader, uint64_t time_ns,
-		   const struct sink *sink)
-{
-	struct code *code, *older;
+	struct jit_item item = {};
 	const char *name;
 	struct load load;
 	int r;
 
 	if (!take(&reader, &load, sizeof(load)) || !(name = take_string(&reader)))
 		return -EBADMSG;
-	if (hashmap_size(dump->codes) >= MAX_CODES)
-		return -E2BIG;
-	r = code_new(dump, &load, name, &code);
-	drop_lines(dump);
-	if (r < 0)
-		return r;
-	/* An index used twice: what moves is the newer one. */
-	older = hashmap_remove(dump->codes, code);
-	if (older)
-		code_free(older);
-	r = hashmap_insert(dump->codes, code);
-	if (r < 0) {
-		code_free(code);
-		return r;
+	item.index = load.index;
+	item.start = load.addr;
+	item.size_bytes = load.size;
+	item.since_ns = dump->state.other_clock ? 0 : time_ns;
+	item.name = name;
+	if (dump->lines_addr == load.addr) {
+		item.lines = dump->lines.data;
+		item.n_lines = dump->lines.len;
 	}
-	return hand_over(dump, code, load.addr, load.size, time_ns, sink);
+	r = fn(&item, userdata);
+	drop_lines(dump);
+	return r;
 }
 
-static int on_move(struct jitdump *dump, struct reader reader, uint64_t time_ns,
-		   const struct sink *sink)
+static int on_move(const struct jitdump *dump, struct reader reader, uint64_t time_ns,
+		   jit_item_fn fn, void *userdata)
 {
+	struct jit_item item = { .is_move = true };
 	struct move move;
-	struct code key = {};
-	const struct code *code;
 
 	if (!take(&reader, &move, sizeof(move)))
 		return -EBADMSG;
-	key.index = move.index;
-	code = hashmap_find(dump->codes, &key);
-	return code ? hand_over(dump, code, move.addr, move.size, time_ns, sink) : 0;
+	item.index = move.index;
+	item.start = move.addr;
+	item.size_bytes = move.size;
+	item.since_ns = dump->state.other_clock ? 0 : time_ns;
+	return fn(&item, userdata);
 }
 
 static int on_header(struct jitdump *dump, const char *data, size_t len, size_t *ret_used)
@@ -295,51 +202,83 @@ static int on_header(struct jitdump *dump, const char *data, size_t len, size_t 
 		return -EBADMSG;
 	if (len < header.total_size)
 		return 0;
-	dump->arch_clock = header.flags & FLAG_ARCH_CLOCK;
-	dump->has_header = true;
+	dump->state.other_clock = header.flags & FLAG_ARCH_CLOCK;
 	*ret_used = header.total_size;
 	return 0;
 }
 
 static int on_record(struct jitdump *dump, const struct record_header *header, struct reader reader,
-		     const struct sink *sink)
+		     jit_item_fn fn, void *userdata)
 {
+	int r;
+
 	switch (header->id) {
 	case JIT_LOAD:
-		return on_load(dump, reader, header->timestamp, sink);
+		return on_load(dump, reader, header->timestamp, fn, userdata);
 	case JIT_MOVE:
-		return on_move(dump, reader, header->timestamp, sink);
+		return on_move(dump, reader, header->timestamp, fn, userdata);
 	case JIT_DEBUG_INFO:
-		return on_debug_info(dump, reader);
+		r = on_debug_info(dump, reader);
+		dump->state.lines_offset = dump->state.offset;
+		return r;
 	case JIT_CLOSE:
-		dump->closed = true;
+		dump->state.closed = true;
 		return 0;
 	}
 	return 0; /* unwinding information, and what newer writers may have */
 }
 
-int jitdump_feed(struct jitdump *dump, const char *data, size_t len, uint32_t slot,
-		 const char *source, record_fn fn, void *userdata, size_t *ret_used)
+static bool is_sane(const struct record_header *header)
 {
-	const struct sink sink = { slot, source, fn, userdata };
+	return header->total_size >= sizeof(*header) && header->total_size <= MAX_RECORD_BYTES;
+}
+
+int jitdump_feed_lines(struct jitdump *dump, const char *data, size_t len)
+{
+	uint64_t lines_offset = dump->state.lines_offset;
+	struct record_header header;
+	int r;
+
+	if (len < sizeof(header))
+		return -EBADMSG;
+	memcpy(&header, data, sizeof(header));
+	if (header.id != JIT_DEBUG_INFO || !is_sane(&header) || header.total_size > len)
+		return -EBADMSG;
+	r = on_debug_info(dump, (struct reader){ data + sizeof(header), data + header.total_size });
+	dump->state.lines_offset = lines_offset;
+	return r;
+}
+
+int jitdump_feed(struct jitdump *dump, const char *data, size_t len, jit_item_fn fn, void *userdata,
+		 size_t *ret_used)
+{
+	struct jitdump_state *state = &dump->state;
 	struct record_header header;
 	int r = 0;
 
 	*ret_used = 0;
-	if (!dump->has_header)
+	if (state->offset == 0) {
 		r = on_header(dump, data, len, ret_used);
-	while (r == 0 && dump->has_header && !dump->closed && len - *ret_used >= sizeof(header)) {
+		state->offset = *ret_used;
+	}
+	while (r == 0 && state->offset > 0 && !state->closed && len - *ret_used >= sizeof(header)) {
 		const char *at = data + *ret_used;
 
 		memcpy(&header, at, sizeof(header));
-		if (header.total_size < sizeof(header) || header.total_size > MAX_RECORD_BYTES)
+		if (!is_sane(&header))
 			return -EBADMSG;
 		if (header.total_size > len - *ret_used)
 			return 0;
 		r = on_record(dump, &header,
-			      (struct reader){ at + sizeof(header), at + header.total_size },
-			      &sink);
+			      (struct reader){ at + sizeof(header), at + header.total_size }, fn,
+			      userdata);
 		*ret_used += header.total_size;
+		state->offset += header.total_size;
 	}
 	return r;
+}
+
+const struct jitdump_state *jitdump_state(const struct jitdump *dump)
+{
+	return &dump->state;
 }

@@ -1,31 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The records of a jitdump (perf's jitdump-specification.txt), in which JIT compilers say where
- * their code is, from when on, and of which lines. Fed with the file's bytes as it grows; the file
- * is the traced program's. One thread.
+ * their code is, from when on, and of which lines. Fed with the file's bytes as it grows, by a
+ * worker (symbol/jit_server.h): the file is the traced program's. What it must know to go on is a
+ * few numbers, so that another process can. One thread.
  */
 #ifndef MEMTRACED_SYMBOL_JITDUMP_H
 #define MEMTRACED_SYMBOL_JITDUMP_H
 
 #include "base/cleanup.h"
-#include "trace/record/record.h"
+#include "symbol/jit_item.h"
 
 #include <stddef.h>
 
 struct jitdump;
 
-int jitdump_new(struct jitdump **ret_dump);
+/* How far a file was taken in; all 0: not at all. */
+struct jitdump_state {
+	uint64_t offset;       /* of the next record */
+	uint64_t lines_offset; /* of the lines whose code has not come yet; 0: there are none */
+	bool other_clock;      /* times are not CLOCK_MONOTONIC's */
+	bool closed;	       /* says its writer: what follows is no part of it */
+};
+
+/* Goes on from there. 0 or -ENOMEM. */
+int jitdump_new(const struct jitdump_state *state, struct jitdump **ret_dump);
 void jitdump_free(struct jitdump *dump); /* NULL is legal */
 DEFINE_CLEANUP(struct jitdump, jitdump_free)
 
+/* Where the state says that there are lines: the record at lines_offset. 0 or negative errno. */
+int jitdump_feed_lines(struct jitdump *dump, const char *data, size_t len);
+
 /*
- * Takes in what follows the bytes taken in before; new and moved code is handed to fn as
- * RECORD_JIT_CODE, of this slot and source. *ret_used: how many bytes whole records took, 0 until
- * the next one is there as a whole. 0 or negative errno: -EBADMSG for what is no jitdump, is
- * damaged or of foreign byte order, -E2BIG for more code than any sane program's, or what fn
- * returned.
+ * Takes in the bytes at the state's offset; new and moved code is handed to fn. *ret_used: how many
+ * bytes whole records took, 0 until the next one is there as a whole. 0 or negative errno: -EBADMSG
+ * for what is no jitdump, is damaged or of foreign byte order, or what fn returned, whose record
+ * then counts as taken in.
  */
-int jitdump_feed(struct jitdump *dump, const char *data, size_t len, uint32_t slot,
-		 const char *source, record_fn fn, void *userdata, size_t *ret_used);
+int jitdump_feed(struct jitdump *dump, const char *data, size_t len, jit_item_fn fn, void *userdata,
+		 size_t *ret_used);
+
+/* After what was fed. */
+const struct jitdump_state *jitdump_state(const struct jitdump *dump);
 
 #endif

@@ -9,6 +9,7 @@
 
 struct perf_map {
 	char *text; /* lines and names are NUL-terminated in place */
+	size_t len;
 	VEC(struct perf_map_entry) entries;
 	uint64_t malformed;
 };
@@ -65,6 +66,7 @@ static bool parse_line(char *line, struct perf_map_entry *ret_entry)
 /* `end` is where the line's newline or the text's final NUL stands. */
 static int add_line(struct perf_map *map, char *line, char *end)
 {
+	size_t upto = (size_t)(end - map->text);
 	struct perf_map_entry entry;
 
 	if (end > line && end[-1] == '\r')
@@ -76,6 +78,7 @@ static int add_line(struct perf_map *map, char *line, char *end)
 		map->malformed++;
 		return 0;
 	}
+	entry.end = upto < map->len ? upto + 1 : map->len;
 	return vec_push(&map->entries, entry);
 }
 
@@ -87,6 +90,7 @@ int perf_map_new(const char *text, size_t len, struct perf_map **ret_map)
 
 	if (!map || len == SIZE_MAX)
 		return -ENOMEM;
+	map->len = len;
 	map->text = malloc(len + 1);
 	if (!map->text)
 		return -ENOMEM;

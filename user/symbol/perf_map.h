@@ -19,6 +19,7 @@ struct perf_map_entry {
 	uint64_t start;
 	uint64_t size_bytes;
 	const char *name; /* the map's */
+	size_t end;	  /* of its line in the text, with the newline */
 };
 
 /* Copies the text. 0 or -ENOMEM; malformed lines (an entry of no bytes is one) are skipped. */

@@ -36,6 +36,7 @@ struct symbols {
 	VEC(struct entry *) pending; /* not looked up so far */
 	VEC(void *) kept;	     /* as long as the entries */
 	uint64_t kept_bytes;
+	uint64_t unread_codes;
 	uint64_t recorded_unread; /* what a recording says of it; of what was handed over */
 	size_t last_object;	  /* where the last RECORD_SYMBOL belonged: they come grouped */
 };
@@ -542,9 +543,14 @@ int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata)
 	return r;
 }
 
+void symbols_miss_codes(struct symbols *symbols, uint64_t n)
+{
+	symbols->unread_codes = n;
+}
+
 uint64_t symbols_unread(const struct symbols *symbols)
 {
-	uint64_t unread = symbolizer_count(symbols->symbolizer).unread;
+	uint64_t unread = symbolizer_count(symbols->symbolizer).unread + symbols->unread_codes;
 
 	return unread > symbols->recorded_unread ? unread : symbols->recorded_unread;
 }

@@ -74,7 +74,13 @@ int symbols_age(struct symbols *symbols);
 /* symbolizer_fetch_from; what symbols_resolve gave is void. 0 or -ENOMEM. */
 int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod);
 
-/* Places and debug files that no worker could say anything of, here or, so a recording, there. */
+/* Of so many processes what run-times say of their code could not be read, so far. */
+void symbols_miss_codes(struct symbols *symbols, uint64_t n);
+
+/*
+ * Places, debug files and processes' codes that no worker could say anything of, here or, so a
+ * recording, there.
+ */
 uint64_t symbols_unread(const struct symbols *symbols);
 
 /* Hands all that was looked up to fn as RECORD_SYMBOLs. 0, or what fn returned. */

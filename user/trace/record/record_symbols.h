@@ -46,6 +46,7 @@ struct record_jit_code {
 	const char *source; /* where it says so, as the process sees it: "/tmp/perf-7.map" */
 	size_t n_lines;	    /* ascending by offset */
 	const struct record_jit_line *lines;
+	const char *function; /* the name demangled; NULL: nobody says, as in recordings */
 };
 
 #endif

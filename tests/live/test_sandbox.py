@@ -212,6 +212,7 @@ def it_has_no_rights_and_ends_with_a_memtraced_that_is_killed():
 
 @test(need_root, timeout=90)
 def the_service_has_one_for_all_traces():
+    """One at a time: it is another for files of another owner."""
     with scratch() as folder, scratch() as counts, service(folder) as served, \
             started_target(counts) as process:
         pid = int(process.lines.until("ready"))
@@ -221,8 +222,39 @@ def the_service_has_one_for_all_traces():
             served.text(f"/debug/pprof/heap?pid={pid}&seconds=1&format=folded")
             is_confined(helpers(served.process.pid)[1])
             assert helpers(served.process.pid)[0] == keeper
-            worker = worker or helpers(served.process.pid)[1]
-            assert helpers(served.process.pid)[1] == worker
+
+
+@test(need_root, every_kernel=True, timeout=120)
+def what_has_read_a_users_file_reads_no_other_users():
+    """It may have been taken over, and would say where to put breakpoints into the others."""
+    with cgroup() as (path, _), scratch() as folder, contextlib.ExitStack() as stack:
+        def copy(name, uid):
+            copied = os.path.join(folder, name)
+            shutil.copy(target("attach"), copied)
+            os.chown(copied, uid, uid)
+            return copied
+
+        wide = stack.enter_context(tracing("--cgroup", path))
+        readers = []
+        for name, uid in (("a", 65533), ("b", 65533), ("c", 65532)):
+            process = stack.enter_context(
+                started([copy(name, uid), str(BLOCKS), str(THREADS)],
+                        env=dict(os.environ, **counting(folder)),
+                        preexec_fn=lambda: move(os.getpid(), path)))
+            process.lines.until("ready")
+            wide.report()
+            readers.append(helpers(wide.process.pid)[1])
+            work(process)
+        assert None not in readers and readers[1] != readers[2], readers
+        report = wide.finish()
+        assert not {"file-not-parsed", "symbols-unread"} & set(report["coverage"]["lost"]), \
+            report["coverage"]
+        # Each was read by somebody: all their functions have names.
+        for name in "abc":
+            object_ = os.path.join(folder, name)
+            frames = [frame for process in report["processes"] for frame in frames_of(process)
+                      if frame["object"] == object_]
+            assert frames and all(frame["function"] for frame in frames), (name, frames)
 
 
 @test(need_root, timeout=120)

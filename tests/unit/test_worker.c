@@ -243,6 +243,9 @@ static void a_file_that_killed_is_not_tried_again_until_it_changes(void **state)
 	_cleanup_close_ int deadly = file_of("bad"), good = file_of("good");
 	struct worker *worker = *state;
 
+	/* As touch() leaves it: files that all may write are another's. */
+	assert_int_equal(fchmod(deadly, 0600), 0);
+	assert_int_equal(fchmod(good, 0600), 0);
 	assert_int_equal(ask(worker, "crash", deadly), -EPIPE);
 	assert_answer(worker, "count", "1");
 	assert_int_equal(ask(worker, "read", deadly), -EPIPE);
@@ -251,6 +254,93 @@ static void a_file_that_killed_is_not_tried_again_until_it_changes(void **state)
 	touch(deadly);
 	assert_int_equal(ask(worker, "read", deadly), 0);
 	assert_answer(worker, "count", "3");
+}
+
+/* How many requests the process has had that answers this one. */
+static void assert_count(struct worker *worker, int fd, const char *expected)
+{
+	_cleanup_strbuf_ struct strbuf answer = {};
+
+	assert_int_equal(ask_about(worker, "count", fd, &answer), 0);
+	assert_string_equal(strbuf_str(&answer), expected);
+}
+
+static void a_file_that_others_may_have_written_has_another_process(void **state)
+{
+	_cleanup_close_ int a = file_of("a"), b = file_of("b"), open_to_all = file_of("c");
+	struct worker *worker = *state;
+	pid_t pid;
+
+	assert_int_equal(fchmod(a, 0600), 0);
+	assert_int_equal(fchmod(b, 0644), 0);
+	assert_int_equal(fchmod(open_to_all, 0666), 0);
+	assert_count(worker, a, "1");
+	assert_count(worker, b, "2");
+	pid = worker_pid(worker);
+	assert_count(worker, open_to_all, "1");
+	assert_true(kill(pid, 0) < 0 && errno == ESRCH);
+	assert_count(worker, open_to_all, "2");
+	assert_count(worker, b, "1");
+}
+
+static void files_of_other_users_and_groups_have_processes_of_their_own(void **state)
+{
+	_cleanup_close_ int fd = file_of("a");
+	struct worker *worker = *state;
+
+	if (geteuid() != 0) {
+		print_message("[  SKIP    ] only root gives files away\n");
+		skip();
+	}
+	assert_int_equal(fchmod(fd, 0600), 0);
+	assert_count(worker, fd, "1");
+	for (uid_t uid = 1000; uid < 1100; uid++) { /* many more than may die at once */
+		assert_int_equal(fchown(fd, uid, 7), 0);
+		assert_count(worker, fd, "1");
+		assert_count(worker, fd, "2");
+	}
+	/* A group matters if it may write. */
+	assert_int_equal(fchown(fd, 1099, 8), 0);
+	assert_count(worker, fd, "3");
+	assert_int_equal(fchmod(fd, 0620), 0);
+	assert_count(worker, fd, "1");
+	assert_int_equal(fchown(fd, 1099, 9), 0);
+	assert_count(worker, fd, "1");
+}
+
+/* The other way round they are not believed by what has read others' files. */
+static void files_that_could_be_this_program_are_read_before_others(void **state)
+{
+	_cleanup_close_ int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int other = file_of("a"), another = file_of("b");
+	struct worker *worker = *state;
+
+	assert_int_equal(fchmod(other, 0600), 0);
+	assert_count(worker, own, "1");
+	assert_count(worker, own, "2");
+	assert_count(worker, other, "3");
+	assert_count(worker, -1, "4"); /* nobody's */
+	assert_count(worker, own, "1");
+	assert_count(worker, another, "2");
+	assert_count(worker, other, "1");
+}
+
+static void who_has_read_files_of_several_at_once_reads_no_more(void **state)
+{
+	_cleanup_close_ int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int a = file_of("a"), b = file_of("b");
+	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
+	struct worker *worker = *state;
+	const int both[] = { a, b, own };
+
+	assert_int_equal(fchmod(a, 0600), 0);
+	strbuf_adds(&request, "count");
+	assert_count(worker, a, "1");
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(worker_call(worker, &request, both, 3, &answer), 0);
+		assert_string_equal(strbuf_str(&answer), "1");
+	}
+	assert_count(worker, a, "1");
 }
 
 static void who_hangs_is_killed(void **state)
@@ -316,6 +406,10 @@ int main(void)
 		TEST(what_it_must_not_do_fails_or_kills_it),
 		TEST(a_death_costs_its_request_and_the_next_has_another_process),
 		TEST(a_death_between_requests_costs_nothing),
+		TEST(a_file_that_others_may_have_written_has_another_process),
+		TEST(files_of_other_users_and_groups_have_processes_of_their_own),
+		TEST(files_that_could_be_this_program_are_read_before_others),
+		TEST(who_has_read_files_of_several_at_once_reads_no_more),
 		TEST(a_file_that_killed_is_not_tried_again_until_it_changes),
 		cmocka_unit_test(who_hangs_is_killed),
 		TEST(it_is_not_started_without_end),

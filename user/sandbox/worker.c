@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "sandbox/file_owner.h"
 #include "sandbox/keeper.h"
 #include "sandbox/keeper_process.h"
 #include "sandbox/message.h"
@@ -20,7 +21,7 @@
 
 /*
  * Each death names an object that is not tried again, but somebody may map one after the other:
- * so many starts at once, and one more in each of these times.
+ * so many starts after one at once, and one more in each of these times.
  */
 #define MAX_STARTS 16
 #define START_NS (10 * SECOND_NS)
@@ -34,6 +35,12 @@ struct deadly_file {
 	struct timespec changed; /* the kernel's own time: nobody can choose it */
 };
 
+/* Whose files a process has read, of those that are not believed like our own program's. */
+struct served {
+	bool any, many; /* many: of several in one request */
+	struct file_owner owner;
+};
+
 struct worker {
 	const struct worker_ops *ops;
 	void *state;	       /* without a process */
@@ -41,6 +48,9 @@ struct worker {
 	int fd;		       /* -1: it does not run */
 	pid_t pid;
 	uint64_t timeout_ns;
+	struct file_owner own;
+	struct served served; /* since it was started */
+	bool has_died;	      /* the last one did */
 	unsigned int starts_left;
 	uint64_t refilled_ns;
 	uint64_t last_number;
@@ -65,6 +75,8 @@ int worker_new(const struct worker_ops *ops, uint64_t timeout_ns, struct worker 
 	_cleanup_(worker_free_p) struct worker *worker = NULL;
 	int r = worker_alloc(ops, &worker);
 
+	if (r == 0)
+		r = file_owner_read_own(&worker->own);
 	if (r == 0)
 		r = keeper_new(ops, &worker->keeper);
 	if (r < 0)
@@ -121,9 +133,13 @@ int worker_start(struct worker *worker)
 
 	if (!worker->keeper || worker->fd >= 0)
 		return 0;
-	if (!may_start(worker))
-		return -EAGAIN;
-	worker->starts_left--;
+	if (worker->has_died) {
+		if (!may_start(worker))
+			return -EAGAIN;
+		worker->starts_left--;
+		worker->has_died = false;
+	}
+	worker->served = (struct served){ 0 };
 	r = keeper_start(worker->keeper, &worker->fd, &worker->pid);
 	return r == 0 || r == -ENOMEM ? r : -EAGAIN;
 }
@@ -151,6 +167,7 @@ static void worker_stop(struct worker *worker, bool in_time)
 	close(worker->fd);
 	worker->fd = -1;
 	worker->pid = 0;
+	worker->has_died = true;
 	if (keeper_stop(worker->keeper, &status) == 0)
 		say_why(status, in_time);
 }
@@ -191,6 +208,62 @@ static int remember_deadly(struct worker *worker, int fd)
 	return 0;
 }
 
+/* Whose files these are. 0 or negative errno. */
+static int whose(const struct worker *worker, const int *fds, size_t n_fds,
+		 struct served *ret_served)
+{
+	struct served served = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n_fds; i++) {
+		struct file_owner owner;
+
+		r = file_owner_read(fds[i], &owner);
+		if (r < 0 || file_owner_equal(&owner, &worker->own))
+			continue;
+		served.many |= served.any && !file_owner_equal(&owner, &served.owner);
+		served.any = true;
+		served.owner = owner;
+	}
+	*ret_served = served;
+	return r;
+}
+
+/*
+ * A file may have taken the worker over, which then lies about what it reads next: where to put a
+ * breakpoint into a libc, say. So it reads no other owner's files any more. Those whose owner could
+ * have written this program as well take over nothing, and are read by any that has read no others.
+ * Closing the socket is enough: the keeper kills the one before.
+ */
+static void renew_for(struct worker *worker, const struct served *next)
+{
+	struct served *served = &worker->served;
+
+	if (served->any && (!next->any || served->many || next->many ||
+			    !file_owner_equal(&served->owner, &next->owner))) {
+		log_debug("files of another owner: another process reads them");
+		close(worker->fd);
+		worker->fd = -1;
+		worker->pid = 0;
+	}
+}
+
+static int start_for(struct worker *worker, const int *fds, size_t n_fds)
+{
+	struct served next;
+	int r = whose(worker, fds, n_fds, &next);
+
+	if (r < 0)
+		return -EAGAIN;
+	/* Without a file it is about nobody's. */
+	if (worker->fd >= 0 && n_fds > 0)
+		renew_for(worker, &next);
+	r = worker_start(worker);
+	if (r == 0 && next.any)
+		worker->served = next;
+	return r;
+}
+
 static int call_process(struct worker *worker, const struct strbuf *request, const int *fds,
 			size_t n_fds, struct strbuf *answer)
 {
@@ -200,7 +273,7 @@ static int call_process(struct worker *worker, const struct strbuf *request, con
 	/* It was dead before: that is not this request's fault. */
 	if (r == -EPIPE) {
 		worker_stop(worker, true);
-		r = worker_start(worker);
+		r = start_for(worker, fds, n_fds);
 		if (r < 0)
 			return r;
 		r = message_send(worker->fd, request, fds, n_fds, deadline_ns);
@@ -227,7 +300,7 @@ int worker_call(struct worker *worker, const struct strbuf *request, const int *
 	}
 	if (n_fds > 0 && is_deadly(worker, fds[0]))
 		return -EPIPE;
-	r = worker_start(worker);
+	r = start_for(worker, fds, n_fds);
 	return r < 0 ? r : call_process(worker, request, fds, n_fds, answer);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Has requests answered by a process that may be killed by them: it is confined, started when it is
- * first asked, and again after its death, not too often. What it answers is another's word. One
- * thread.
+ * first asked, again after its death, not too often, and anew for files of another owner than those
+ * that it has read (sandbox/file_owner.h). What it answers is another's word. One thread.
  */
 #ifndef MEMTRACED_SANDBOX_WORKER_H
 #define MEMTRACED_SANDBOX_WORKER_H

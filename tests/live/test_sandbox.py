@@ -7,20 +7,23 @@ import fcntl
 import os
 import shutil
 import signal
+import socket
 import struct
 import termios
 from collections import Counter
 
 from cgroups import cgroup, move
-from lib import (attached, counting, eventually, exact, heap_sites, load_report, need_root,
-                 process_state, run_memtraced, same, scratch, send_line, started, target,
-                 test, total, with_function)
+from lib import (Skip, attached, counting, eventually, exact, heap_sites, load_report, need_root,
+                 process_state, read_counts, run_memtraced, same, scratch, send_line, started,
+                 target, test, total, with_function)
 from test_attach import BLOCKS, THREADS, counted, one, since, started_target, work
 from test_host import tracing
 from test_jit import CALLS, jit_frames, made_code
 from test_service import service
+from test_unwind import need_x86_64
 
 SYS_PIDFD_GETFD = 438
+OBJECT_ROWS = 0x41  # of probe/object_wire.h
 
 
 def children(pid):
@@ -52,8 +55,15 @@ def is_confined(pid):
     assert said["NoNewPrivs"] == "1" and said["Seccomp"] == "2", said
 
 
-def has_request(pid):
-    """Does a stopped worker have something to read? Its only socket says so."""
+def need_one_file_system():
+    """Else a worker that is about to be killed may be replaced, as it has read other files."""
+    if len({os.stat(path).st_dev for path in (target("attach"), "/tmp", "/usr/lib")}) > 1:
+        raise Skip("the build, /tmp and /usr/lib are not in one file system")
+
+
+@contextlib.contextmanager
+def socket_of(pid):
+    """The only one that a worker has."""
     sockets = [int(fd) for fd in os.listdir(f"/proc/{pid}/fd")
                if os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:")]
     assert len(sockets) == 1, sockets
@@ -61,13 +71,23 @@ def has_request(pid):
     try:
         ours = ctypes.CDLL(None, use_errno=True).syscall(SYS_PIDFD_GETFD, process, sockets[0], 0)
         assert ours >= 0, os.strerror(ctypes.get_errno())
-        try:
-            waiting = fcntl.ioctl(ours, termios.FIONREAD, struct.pack("i", 0))
-        finally:
-            os.close(ours)
+        with socket.socket(fileno=ours) as shared:
+            yield shared
     finally:
         os.close(process)
+
+
+def has_request(pid):
+    """Does a worker have something to read?"""
+    with socket_of(pid) as shared:
+        waiting = fcntl.ioctl(shared.fileno(), termios.FIONREAD, struct.pack("i", 0))
     return struct.unpack("i", waiting)[0] > 0
+
+
+def kind_of_request(pid):
+    """Its first byte, which comes after a length; the request stays where it is."""
+    with socket_of(pid) as shared:
+        return shared.recv(5, socket.MSG_PEEK | socket.MSG_DONTWAIT)[4]
 
 
 def kill_while_it_works(pid, sig, begin):
@@ -82,11 +102,41 @@ def kill_while_it_works(pid, sig, begin):
         os.kill(worker, signal.SIGCONT)
 
 
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+    eventually(lambda: process_state(pid)[0] == "T", f"process {pid} does not stop")
+
+
+def kill_at(pid, kind, begin):
+    """The same at the first request of that kind: those before are answered, one by one."""
+    _, worker = helpers(pid)
+    stop(worker)
+    begin()
+    while True:
+        eventually(lambda: has_request(worker), "nothing is asked")
+        if kind_of_request(worker) == kind:
+            break
+        # Who asks stands still meanwhile, so that the next request cannot be missed.
+        stop(pid)
+        os.kill(worker, signal.SIGCONT)
+        eventually(lambda: process_state(worker)[0] == "S" and not has_request(worker),
+                   "it does not answer")
+        stop(worker)
+        os.kill(pid, signal.SIGCONT)
+    os.kill(worker, signal.SIGKILL)
+
+
+def busiest(report, pid):
+    """The image that a process ran longest."""
+    return max((process for process in report["processes"] if process["pid"] == pid),
+               key=lambda process: process["alloc"]["allocs"])
+
+
 def frames_of(process):
     return [frame for site in heap_sites(process) for frame in site["frames"]]
 
 
-@test(need_root, each=("KILL", "SEGV"), every_kernel=["SEGV"])
+@test(need_root, need_one_file_system, each=("KILL", "SEGV"), every_kernel=["SEGV"])
 def its_death_during_a_report_costs_names_and_nothing_else(name):
     with scratch() as folder, started_target(folder) as process:
         pid = int(process.lines.until("ready"))
@@ -116,7 +166,7 @@ def its_death_during_a_report_costs_names_and_nothing_else(name):
         assert f"of stacks or names LOST: {lost['symbols-unread']} (symbols-unread" in said, said
 
 
-@test(need_root, each=("KILL", "SEGV"), every_kernel=["SEGV"], timeout=120)
+@test(need_root, need_one_file_system, each=("KILL", "SEGV"), every_kernel=["SEGV"], timeout=120)
 def its_death_by_a_file_that_is_mapped_costs_that_file_alone(name):
     """A program that kills it when it is looked at runs on, and calls of its libc are counted."""
     with cgroup() as (path, _), scratch() as folder, contextlib.ExitStack() as stack:
@@ -152,7 +202,39 @@ def its_death_by_a_file_that_is_mapped_costs_that_file_alone(name):
         assert not coverage["exact"], coverage
 
 
-@test(need_root, each=("map", "dump"), every_kernel=["map"])
+@test(need_root, need_one_file_system, need_x86_64, timeout=120)
+def its_death_by_unwinding_information_cuts_the_stacks_through_that_file_alone():
+    with cgroup() as (path, _), scratch() as folder, contextlib.ExitStack() as stack:
+        deadly = os.path.join(folder, "deadly")
+        shutil.copy(target("attach"), deadly)  # so new that no rows of it are kept
+        shell = stack.enter_context(
+            started(["/bin/sh", "-c", 'echo waits; read line; exec "$0" "$@"', deadly,
+                     str(BLOCKS), str(THREADS)], env=dict(os.environ, **counting(folder)),
+                    preexec_fn=lambda: move(os.getpid(), path)))
+        shell.lines.until("waits")
+        wide = stack.enter_context(tracing("--cgroup", path))
+        kill_at(wide.process.pid, OBJECT_ROWS, lambda: send_line(shell))
+        pid = int(shell.lines.until("ready"))
+        work(shell)
+        report = wide.finish()
+        done = busiest(report, pid)
+        # The shell's counts come first. Nobody held what it has become.
+        counts = read_counts(os.path.join(folder, "all"))[pid][1]
+        missed = counts["allocs"] - done["alloc"]["allocs"]
+        assert 0 <= missed < BLOCKS, (counts, done["alloc"])
+        coverage = report["coverage"]
+        assert coverage["lost"].get("unwind-rows-not-parsed") == 1, coverage
+        assert "file-not-parsed" not in coverage["lost"], coverage
+        # Through it stacks go on by frame pointers, or not at all; none did so otherwise.
+        assert coverage["stacks_guided"] + coverage["stacks_truncated"] > BLOCKS, coverage
+        # It is not tried again for its symbols.
+        frames = [frame for frame in frames_of(done) if frame["object"] == deadly]
+        assert frames and not any(frame["function"] for frame in frames), frames
+        places = {frame["addr"] for frame in frames}
+        assert coverage["lost"]["symbols-unread"] >= len(places) > 0, (coverage, places)
+
+
+@test(need_root, need_one_file_system, each=("map", "dump"), every_kernel=["map"])
 def its_death_by_what_a_run_time_says_costs_the_names_of_its_code_alone(mode):
     with scratch() as folder, made_code(mode, cwd=folder) as (process, session):
         if mode == "map":  # a dump has been written, and read, before each call

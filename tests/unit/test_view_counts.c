@@ -105,6 +105,31 @@ static void stacks_of_the_same_code_at_other_addresses_are_one(void **state)
 	assert_int_equal(event->stacks[0].last_ns, 8000);
 }
 
+static void a_view_of_one_image_has_its_stacks_and_those_before_its_exec(void **state)
+{
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	const struct report_opts opts = { .width = 80, .one_image = true, .image = 2 };
+	const struct view_event *event;
+
+	begin(s);
+	emit_begin(s, 1, 11, RECORD_NO_SLOT, 0, 1500, "worker");
+	emit_end(s, 1, RECORD_END_EXEC, 0, 1600);
+	emit_begin(s, 2, 11, 1, 0, 1600, "worker");
+	emit_stack(s, 71, 0, 2000, 0x10123);
+	emit_cut(s, 9000);
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 1, 2000, 2000, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 0, 20, 2000, 2000, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 2, 71, 0, 300, 2000, 2000, 0 });
+	emit_cut_end(s);
+
+	event = view_event(fixture_view(f, &opts), 0);
+	assert_int_equal(event->count, 320);
+	assert_int_equal(event->n_stacks, 2);
+	assert_int_equal(event->stacks[0].image->slot, 2);
+	assert_int_equal(event->stacks[1].image->slot, 1);
+}
+
 static void processes_and_kernel_stacks_are_not_merged(void **state)
 {
 	struct fixture *f = *state;
@@ -260,6 +285,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_kernels_frames_come_before_the_process_s),
 		TEST(stacks_of_the_same_code_at_other_addresses_are_one),
+		TEST(a_view_of_one_image_has_its_stacks_and_those_before_its_exec),
 		TEST(processes_and_kernel_stacks_are_not_merged),
 		TEST(lost_stacks_are_told_from_those_that_are_none),
 		TEST(groups_of_histograms_stand_by_count),

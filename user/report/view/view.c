@@ -159,7 +159,7 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	view->all_attributed = coverage && view_losses_attributed(model) && !view_is_cut_off(model);
 	r = add_processes(view, symbols);
 	if (r == 0)
-		r = view_counts_init(model, symbols, &view->counts);
+		r = view_counts_init(model, symbols, opts, &view->counts);
 	if (r == 0)
 		r = view_syscalls_init(model, symbols, &view->syscalls);
 	if (r == 0)

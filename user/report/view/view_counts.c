@@ -3,6 +3,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "report/report_opts.h"
 #include "report/view/view_resolve.h"
 #include "report/view/view_sum.h"
 
@@ -155,20 +156,34 @@ static int hand_over(struct hashmap *merged, struct view_event *event)
 	return 0;
 }
 
+/* Is it the image that is asked for, or one before it? Chains of images have no loops. */
+static bool is_shown(const struct model *model, const struct report_opts *opts, uint32_t slot)
+{
+	uint32_t at = opts->image;
+	const struct model_process *image;
+
+	if (!opts->one_image)
+		return true;
+	while (at != slot && (image = model_find_process(model, at)))
+		at = image->prev_slot;
+	return at == slot;
+}
+
 static int add_event(const struct view_resolver *resolver, const struct model_event *from,
-		     struct view_event *event)
+		     const struct report_opts *opts, struct view_event *event)
 {
 	_cleanup_(hashmap_free_p) struct hashmap *merged = NULL;
 	int r = hashmap_new(&event_stack_ops, &merged);
 
 	event->asked = &from->asked;
 	for (size_t i = 0; r == 0 && i < from->n_counts; i++)
-		r = add_count(resolver, &from->counts[i], merged);
+		if (is_shown(resolver->model, opts, from->counts[i].slot))
+			r = add_count(resolver, &from->counts[i], merged);
 	return r < 0 ? r : hand_over(merged, event);
 }
 
 int view_counts_init(const struct model *model, struct symbols *symbols,
-		     struct view_counts *ret_counts)
+		     const struct report_opts *opts, struct view_counts *ret_counts)
 {
 	const struct view_resolver resolver = { model, symbols };
 	size_t n_histograms = model_n_histograms(model), n_events = model_n_events(model);
@@ -184,7 +199,7 @@ int view_counts_init(const struct model *model, struct symbols *symbols,
 		r = add_histogram(model_histogram(model, i),
 				  &ret_counts->histograms[ret_counts->n_histograms++]);
 	for (size_t i = 0; r == 0 && i < n_events; i++)
-		r = add_event(&resolver, model_event(model, i),
+		r = add_event(&resolver, model_event(model, i), opts,
 			      &ret_counts->events[ret_counts->n_events++]);
 	return r;
 }

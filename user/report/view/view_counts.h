@@ -70,9 +70,14 @@ struct view_counts {
 	struct view_event *events;
 };
 
-/* 0 or -ENOMEM; the counts have to be released in both cases. */
+struct report_opts;
+
+/*
+ * With opts->one_image events have the stacks of that image and of those before it alone. 0 or
+ * -ENOMEM; the counts have to be released in both cases.
+ */
 int view_counts_init(const struct model *model, struct symbols *symbols,
-		     struct view_counts *ret_counts);
+		     const struct report_opts *opts, struct view_counts *ret_counts);
 void view_counts_done(struct view_counts *counts);
 
 #endif

@@ -452,6 +452,70 @@ static void whom_others_have_inherited_from_is_not_folded(void **state)
 	assert_int_equal(model_ended(f->model, 0)->processes, 22);
 }
 
+/* What is sampled of a process that runs, and of `n` that end, in as many cuts as they need. */
+static void sampled_storm(const struct script *s, uint32_t first, uint32_t n)
+{
+	for (uint32_t slot = first; slot < first + n; slot++) {
+		emit_begin(s, slot, 100 + slot, RECORD_NO_SLOT, 0, slot, "p");
+		emit_stack(s, 1000 + slot, slot, slot, 0x1, 0x2);
+		emit_end(s, slot, RECORD_END_EXIT, 0, slot);
+	}
+	for (uint64_t cut = 0; cut < 2; cut++) {
+		emit_cut(s, 1000 + first + cut);
+		emit_event_count(s, (struct record_event_count){ 1, 0, 1000, 0, first, 1, 2, 0 });
+		for (uint32_t slot = first; slot < first + n; slot++)
+			emit_event_count(s, (struct record_event_count){ 1, slot, 1000 + slot, 0, 1,
+									 1, 2, 0 });
+		emit_coverage(s, false, 10, NULL, 0);
+		emit_cut_end(s);
+	}
+}
+
+static void counts_of_who_is_folded_go_where_that_is_asked_for(void **state)
+{
+	struct fixture *f = *state;
+	const struct model_event *event;
+
+	model_keep_ended(f->model, 10);
+	model_forget_counts(f->model);
+	emit_begin(&f->script, 0, 10, RECORD_NO_SLOT, 0, 0, "server");
+	emit_stack(&f->script, 1000, 0, 1, 0x1);
+	emit_event(&f->script, 1, "page-faults");
+	for (uint32_t first = 1; first <= 2001; first += 100)
+		sampled_storm(&f->script, first, 100);
+	event = model_event(f->model, 0);
+	assert_int_equal(model_n_processes(f->model), 11);
+	assert_int_equal(event->n_counts, 11);
+	assert_int_equal(event->counts[0].slot, 0);
+	assert_int_equal(event->counts[0].count, 2001);
+	for (size_t i = 1; i < 11; i++) {
+		assert_int_equal(event->counts[i].slot, 2090 + i);
+		assert_int_equal(event->counts[i].stack, 3090 + i);
+	}
+	assert_non_null(model_stack(f->model, 1000, 0));
+	assert_null(model_stack(f->model, 3090, 2090));
+	assert_int_equal(model_ended(f->model, 0)->processes, 2090);
+}
+
+static void who_has_ended_has_counts_for_two_cuts_and_events_keep_all_of_a_command(void **state)
+{
+	struct fixture *f = *state;
+
+	model_keep_ended(f->model, 0);
+	emit_event(&f->script, 1, "page-faults");
+	sampled_storm(&f->script, 1, 30);
+	assert_int_equal(model_n_processes(f->model), 30);
+	model_forget_counts(f->model);
+	emit_cut(&f->script, 5000);
+	emit_cut_end(&f->script);
+	assert_int_equal(model_n_processes(f->model), 30);
+	emit_cut(&f->script, 6000);
+	emit_cut_end(&f->script);
+	assert_int_equal(model_n_processes(f->model), 0);
+	/* nobody had told of slot 0: it has not ended */
+	assert_int_equal(model_event(f->model, 0)->n_counts, 1);
+}
+
 static void nothing_is_folded_unless_that_is_asked_for(void **state)
 {
 	struct fixture *f = *state;
@@ -570,6 +634,8 @@ int main(void)
 		TEST(process_whose_beginning_was_lost_still_counts),
 		TEST(ended_processes_beyond_a_number_are_folded),
 		TEST(whom_others_have_inherited_from_is_not_folded),
+		TEST(counts_of_who_is_folded_go_where_that_is_asked_for),
+		TEST(who_has_ended_has_counts_for_two_cuts_and_events_keep_all_of_a_command),
 		TEST(nothing_is_folded_unless_that_is_asked_for),
 		TEST(same_addresses_in_two_processes_are_two_stacks),
 		TEST(comm_follows_the_cut),

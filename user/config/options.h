@@ -172,6 +172,7 @@ struct options {
 	uint64_t memory_limit;	   /* bytes; 0: none */
 	enum option_unwind unwind;
 	uint64_t keep_ended;   /* --keep-ended; UINT64_MAX: ask options_keep_ended */
+	bool forget_ended;     /* as live_opts': of a service, which goes on for good */
 	uint64_t max_stack;    /* frames kept of a stack; 0: none */
 	uint64_t check_stacks; /* 0: none */
 	bool heap_errors;      /* --heap-errors: where blocks are freed is remembered */

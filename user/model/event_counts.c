@@ -150,6 +150,34 @@ int event_counts_cut_end(struct event_counts *events)
 	return r;
 }
 
+static int compare_slots(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+void event_counts_forget(struct event_counts *events, const uint32_t *slots, size_t n)
+{
+	vec_foreach(&events->list, it) {
+		struct event *event = *it;
+		size_t kept = 0;
+
+		for (size_t i = 0; i < event->counts.len; i++) {
+			const struct place key = { .key = event->counts.data[i] };
+
+			if (bsearch(&key.key.slot, slots, n, sizeof(*slots), compare_slots)) {
+				free(hashmap_remove(events->places, &key));
+				continue;
+			}
+			((struct place *)hashmap_find(events->places, &key))->index = kept;
+			event->counts.data[kept++] = key.key;
+		}
+		event->counts.len = kept;
+		event->shown.n_counts = kept;
+	}
+}
+
 size_t event_counts_count(const struct event_counts *events)
 {
 	return events->list.len;

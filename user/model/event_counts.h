@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The events that were asked for: how often each happened on which stack, at the latest cut. Part
- * of the model; counts only grow.
+ * of the model; counts only grow, until their process is forgotten.
  */
 #ifndef MEMTRACED_MODEL_EVENT_COUNTS_H
 #define MEMTRACED_MODEL_EVENT_COUNTS_H
@@ -34,6 +34,9 @@ int event_counts_add(struct event_counts *events, const struct record_event *rec
 void event_counts_cut_begin(struct event_counts *events);
 int event_counts_cut_count(struct event_counts *events, const struct record_event_count *record);
 int event_counts_cut_end(struct event_counts *events);
+
+/* Forgets the counts of images that are gone: their slots, sorted. */
+void event_counts_forget(struct event_counts *events, const uint32_t *slots, size_t n);
 
 size_t event_counts_count(const struct event_counts *events);
 const struct model_event *event_counts_get(const struct event_counts *events, size_t index);

@@ -12,6 +12,11 @@ struct mappings {
 	uint64_t longest_past;	  /* bytes: how far below an address its mapping can start */
 };
 
+size_t mappings_count(const struct mappings *mappings)
+{
+	return mappings->live.len + mappings->past.len;
+}
+
 int mappings_new(struct mappings **ret_mappings)
 {
 	struct mappings *mappings = calloc(1, sizeof(*mappings));

@@ -34,6 +34,9 @@ DEFINE_CLEANUP(struct mappings, mappings_free)
 int mappings_add(struct mappings *mappings, const struct record_mapping *record,
 		 const struct model_object *object);
 
+/* How many are kept, those that hold no more among them. */
+size_t mappings_count(const struct mappings *mappings);
+
 /* From time_ns on nothing is mapped there; `leave_hole`: so that inherited mappings are hidden. */
 int mappings_remove(struct mappings *mappings, uint64_t start, uint64_t end, uint64_t time_ns,
 		    bool leave_hole);

@@ -31,6 +31,7 @@ struct model {
 	VEC(struct record_function) functions; /* by id; name NULL where none was announced */
 	uint64_t latest_ns;
 	size_t keep_ended;
+	bool forgets_counts;
 
 	bool has_cut;
 	uint64_t cut_ns;
@@ -168,18 +169,23 @@ static int apply_cut(struct model *model, const struct record_cut *record)
 	return syscalls_cut_begin(model->syscalls);
 }
 
-/* Jobs that count by process name those that have ended, too. */
+/* Jobs that count by process name those that have ended, too, unless these are to be forgotten. */
 static int fold_ended(struct model *model)
 {
 	_cleanup_free_ uint32_t *folded = NULL;
 	size_t n;
 	int r;
 
-	if (model->keep_ended == SIZE_MAX || event_counts_count(model->events) > 0 ||
-	    syscalls_count(model->syscalls) > 0)
+	if (model->keep_ended == SIZE_MAX || syscalls_count(model->syscalls) > 0 ||
+	    (event_counts_count(model->events) > 0 && !model->forgets_counts))
 		return 0;
+	if (model->forgets_counts)
+		processes_cut_ended(model->processes);
 	r = processes_fold(model->processes, model->keep_ended, &folded, &n);
-	return r == 0 && n > 0 ? stacks_forget(model->stacks, folded, n) : r;
+	if (r < 0 || n == 0)
+		return r;
+	event_counts_forget(model->events, folded, n);
+	return stacks_forget(model->stacks, folded, n);
 }
 
 static int apply_cut_end(struct model *model)
@@ -351,6 +357,23 @@ int model_apply(const struct record *record, void *userdata)
 void model_keep_ended(struct model *model, size_t n)
 {
 	model->keep_ended = n;
+}
+
+void model_forget_counts(struct model *model)
+{
+	model->forgets_counts = true;
+}
+
+struct model_size model_size(const struct model *model)
+{
+	struct model_size size = {
+		.objects = object_table_count(model->objects),
+		.mappings = processes_n_mappings(model->processes),
+	};
+
+	for (size_t i = 0; i < event_counts_count(model->events); i++)
+		size.counts += event_counts_get(model->events, i)->n_counts;
+	return size;
 }
 
 size_t model_n_ended(const struct model *model)

@@ -43,9 +43,18 @@ int model_apply(const struct record *record, void *userdata);
 /*
  * Of processes that have ended, only the newest n stay with their sites; sums by executable are
  * left of the others (model_ended). A tenth more may be there for a while. Without this all stay,
- * as they do where events or system calls are counted, which are told by process.
+ * as they do where events or system calls are counted, which are told by process; but
+ * model_forget_counts has events go with their process, whose counts end two cuts after it.
  */
 void model_keep_ended(struct model *model, size_t n);
+void model_forget_counts(struct model *model);
+/* What a run without end may fill memory with, though what has ended is forgotten. */
+struct model_size {
+	size_t counts;	 /* of events, each with a stack */
+	size_t objects;	 /* files that were ever mapped */
+	size_t mappings; /* those that are gone among them */
+};
+struct model_size model_size(const struct model *model);
 size_t model_n_ended(const struct model *model);
 const struct model_ended *model_ended(const struct model *model, size_t index);
 

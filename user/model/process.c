@@ -15,6 +15,7 @@ struct process {
 	struct model_process image; /* what readers see */
 	size_t index;		    /* grows with each that begins */
 	bool final;		    /* the values are those at its end */
+	uint8_t cuts_since_end;	    /* PROCESSES_LAST_CUTS at most */
 	bool needed;		    /* while folding: one that stays has inherited from it */
 	struct mappings *mappings;
 	struct regions *regions;
@@ -149,6 +150,15 @@ const struct model_process *processes_find(const struct processes *processes, ui
 	const struct process *process = find(processes, slot);
 
 	return process ? &process->image : NULL;
+}
+
+size_t processes_n_mappings(const struct processes *processes)
+{
+	size_t n = 0;
+
+	vec_foreach(&processes->list, it)
+		n += mappings_count((*it)->mappings);
+	return n;
 }
 
 static int inherit_regions(const struct processes *processes, struct process *child)
@@ -406,6 +416,17 @@ void processes_cut_end(struct processes *processes)
 		}
 	}
 	forget_cut(processes);
+}
+
+void processes_cut_ended(struct processes *processes)
+{
+	vec_foreach(&processes->list, it) {
+		struct process *process = *it;
+
+		if (!process->image.ended || process->final)
+			continue;
+		process->final = ++process->cuts_since_end >= PROCESSES_LAST_CUTS;
+	}
 }
 
 /* --- folding --------------------------------------------------------------------------------- */

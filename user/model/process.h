@@ -22,6 +22,8 @@ DEFINE_CLEANUP(struct processes, processes_free)
 size_t processes_count(const struct processes *processes);
 const struct model_process *processes_get(const struct processes *processes, size_t index);
 const struct model_process *processes_find(const struct processes *processes, uint32_t slot);
+/* Of all of them. */
+size_t processes_n_mappings(const struct processes *processes);
 
 /* Each takes in the record of its name: 0 or -ENOMEM. */
 int processes_begin(struct processes *processes, const struct record_process *record);
@@ -47,6 +49,12 @@ int processes_death(struct processes *processes, const struct record_death *reco
 int processes_cut_error(struct processes *processes, const struct record_heap_error *record);
 int processes_cut_free_pair(struct processes *processes, const struct record_free_pair *record);
 void processes_cut_end(struct processes *processes);
+/*
+ * After it, where nothing but counts of events is kept of processes: of who has been ended for so
+ * many cuts nothing more comes (trace/live/live_jobs.c).
+ */
+#define PROCESSES_LAST_CUTS 2
+void processes_cut_ended(struct processes *processes);
 
 /*
  * Folding: of processes that have ended and handed over their last values, and that no other one

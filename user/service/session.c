@@ -223,6 +223,8 @@ static int session_begin(struct session *s)
 		return r;
 	outputs_show_leaks(s->outputs, s->leaks);
 	model_keep_ended(s->model, options_keep_ended(s->options));
+	if (s->options->forget_ended)
+		model_forget_counts(s->model);
 	r = s->options->command ? session_start_command(s) : 0;
 	if (r)
 		return r;

@@ -222,6 +222,51 @@ static const struct job_ops event_ops = {
 	.free = event_free,
 };
 
+struct purge {
+	const uint32_t *images;
+	size_t n;
+	VEC(struct abi_event_key) keys;
+};
+
+static int compare_images(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int collect_keys(const void *keys, const void *values, size_t n, void *userdata)
+{
+	const struct abi_event_key *key = keys;
+	struct purge *purge = userdata;
+	int r = 0;
+
+	(void)values; /* the key has the image */
+	for (size_t i = 0; i < n && r == 0; i++)
+		if (bsearch(&key[i].image, purge->images, purge->n, sizeof(*purge->images),
+			    compare_images))
+			r = vec_push(&purge->keys, key[i]);
+	return r;
+}
+
+int event_job_purge(struct job *job, const uint32_t *images, size_t n)
+{
+	struct event_job *event = (struct event_job *)job;
+	struct purge purge = { .images = images, .n = n };
+	int r, fd;
+
+	if (job->ops != &event_ops)
+		return 0;
+	fd = bpf_map__fd(event->skel->maps.event_counts);
+	r = bpf_batch_read(fd, sizeof(struct abi_event_key), sizeof(struct abi_event_count),
+			   collect_keys, &purge);
+	if (r == 0)
+		bpf_batch_delete(fd, sizeof(struct abi_event_key), purge.keys.data,
+				 purge.keys.len * sizeof(struct abi_event_key));
+	vec_done(&purge.keys);
+	return r;
+}
+
 /* The link belongs to the event from now on. */
 static int keep(struct event_job *event, int fd)
 {

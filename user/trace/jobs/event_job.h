@@ -25,4 +25,10 @@ struct event_job_opts {
 int event_job_new(const struct job_context *context, const struct event_spec *spec,
 		  const struct event_job_opts *opts, struct job **ret_job);
 
+/*
+ * Deletes the counts of these images (in the order of their numbers), which have ended and were
+ * read; nothing for a job of another kind. 0 or negative errno.
+ */
+int event_job_purge(struct job *job, const uint32_t *images, size_t n);
+
 #endif

@@ -26,6 +26,9 @@
 #define SETTLE_SHARE_MANY 1
 /* So many of all slots are not left to wait. */
 #define SETTLE_AT_ONCE 4
+/* Where it goes on for good nobody should notice: a five-hundredth of the time, once a second. */
+#define SETTLE_SHARE_FOR_GOOD 500
+#define SETTLE_PAUSE_NS 1000000000ULL
 
 static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_BLOCK_MAP_FULL] = "block-map-full",
@@ -399,9 +402,14 @@ int live_take_cut(struct live *live, bool ended_only)
 static bool settle_is_due(const struct live *live, size_t waiting, uint64_t now)
 {
 	uint64_t share = waiting < SETTLE_AT ? SETTLE_SHARE : SETTLE_SHARE_MANY;
+	uint64_t after_ns = share * live->settle_took_ns;
 
+	if (live->opts.forget_ended) {
+		after_ns = SETTLE_SHARE_FOR_GOOD * live->settle_took_ns;
+		after_ns = after_ns < SETTLE_PAUSE_NS ? SETTLE_PAUSE_NS : after_ns;
+	}
 	return waiting >= live->programs->max_procs / SETTLE_AT_ONCE ||
-	       now >= live->settled_ns + share * live->settle_took_ns;
+	       now >= live->settled_ns + after_ns;
 }
 
 int live_settle(struct live *live)
@@ -410,7 +418,7 @@ int live_settle(struct live *live)
 	size_t waiting = 0;
 	int r;
 
-	if (live->cut_begun || (!live->opts.allocations && !live->syscalls))
+	if (live->cut_begun || (!live->opts.allocations && !live_purges_jobs(live)))
 		return 0;
 	vec_foreach(&live->processes, p)
 		waiting += *p && (*p)->ended &&

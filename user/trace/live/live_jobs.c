@@ -132,9 +132,46 @@ int live_describe_jobs(struct live *live)
 	return r;
 }
 
+/* Images in the order of their numbers. */
+struct image_list {
+	VEC(uint32_t) images;
+};
+
+static void image_list_done(struct image_list *list)
+{
+	vec_done(&list->images);
+}
+
+static int compare_images(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static bool is_listed(const struct image_list *list, uint32_t image)
+{
+	return list->images.len &&
+	       bsearch(&image, list->images.data, list->images.len, sizeof(image), compare_images);
+}
+
+/* Whose counts are deleted after this cut. */
+static int list_last(const struct live *live, struct image_list *list)
+{
+	int r = 0;
+
+	vec_foreach(&live->processes, p)
+		if (r == 0 && *p && (*p)->counts_read && !(*p)->counts_purged)
+			r = vec_push(&list->images, (*p)->image);
+	if (list->images.len)
+		qsort(list->images.data, list->images.len, sizeof(uint32_t), compare_images);
+	return r;
+}
+
 struct job_reading {
 	struct live *live;
 	struct cut_coverage *coverage;
+	struct image_list last;
 	bool ring_lost; /* what announces a process may have been lost */
 };
 
@@ -182,6 +219,8 @@ static int take_record(const struct record *record, void *userdata)
 		/* A kernel thread has no user stack. */
 		uint64_t stack = event->stack ? event->stack : event->kernel_stack;
 
+		if (is_listed(&reading->last, event->slot))
+			coverage = &reading->live->settled;
 		coverage->events += event->count;
 		live_count_stack(reading->live, stack, event->count, coverage);
 	}
@@ -199,8 +238,10 @@ int live_read_jobs(struct live *live, struct cut_coverage *coverage)
 	if (r)
 		return r;
 	reading.ring_lost = losses[ABI_LOST_RING_FULL] > 0;
+	r = live->opts.forget_ended ? list_last(live, &reading.last) : 0;
 	for (size_t i = 0; i < live->jobs.len && r == 0; i++)
 		r = live->jobs.data[i]->ops->read(live->jobs.data[i], take_record, &reading);
+	image_list_done(&reading.last);
 	return r;
 }
 
@@ -239,13 +280,34 @@ int live_on_file(struct live *live, const struct abi_ev_file *ev)
 	return live->syscalls ? syscalls_job_on_file(live->syscalls, ev) : 0;
 }
 
+bool live_purges_jobs(const struct live *live)
+{
+	return live->syscalls || live->opts.forget_ended;
+}
+
+/* Of events, which name images: the list is what this cut has read for the last time. */
+static int purge_events(struct live *live, const struct image_list *last)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < live->jobs.len && r == 0 && last->images.len; i++)
+		if (live->jobs.data[i] != live->syscalls)
+			r = event_job_purge(live->jobs.data[i], last->images.data,
+					    last->images.len);
+	return r;
+}
+
 int live_purge_jobs(struct live *live)
 {
+	_cleanup_(image_list_done) struct image_list last = {};
 	_cleanup_free_ bool *slots = NULL;
 	bool any = false;
+	int r = live->opts.forget_ended ? list_last(live, &last) : 0;
 
-	if (!live->syscalls)
-		return 0;
+	if (r == 0)
+		r = purge_events(live, &last);
+	if (r || !live_purges_jobs(live))
+		return r;
 	slots = calloc(live->processes.len + 1, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
@@ -259,5 +321,7 @@ int live_purge_jobs(struct live *live)
 			slots[slot] = process->counts_purged = any = true;
 		process->counts_read = true;
 	}
-	return any ? syscalls_job_purge(live->syscalls, slots, live->processes.len) : 0;
+	if (!any || !live->syscalls)
+		return 0;
+	return syscalls_job_purge(live->syscalls, slots, live->processes.len);
 }

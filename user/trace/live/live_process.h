@@ -171,6 +171,8 @@ int live_emit_death(struct live *live, const struct live_process *process, int s
 bool live_death_by_oom(const struct live_process *process);
 /* After a cut: deletes what the jobs still hold of ended processes that it was the second of. */
 int live_purge_jobs(struct live *live);
+/* Does it do so? */
+bool live_purges_jobs(const struct live *live);
 
 /* trace/live/live_reclaim.c: what ended images held is given back, their slots can be used again */
 int live_reclaim(struct live *live);

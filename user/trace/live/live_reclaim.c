@@ -31,7 +31,7 @@ static bool is_over(const struct live *live, const struct live_process *process)
 		return false;
 	if (live->opts.allocations && !process->settled)
 		return false;
-	return !live->syscalls || process->counts_purged;
+	return !live_purges_jobs(live) || process->counts_purged;
 }
 
 /* Those that are not over, and as far as can be looked up whom they inherited from. */
@@ -72,7 +72,7 @@ static void cut_lines(struct live *live, const bool *gone)
 /* Ids hold the image's number: they do not come back. Counts of events may still name them. */
 static void forget_stacks(struct live *live, struct live_process *process)
 {
-	if (live->n_events)
+	if (live->n_events && !live->opts.forget_ended)
 		return;
 	bpf_batch_delete(bpf_map__fd(live->programs->skel->maps.stacks), sizeof(uint64_t),
 			 process->stacks.data, process->stacks.len * sizeof(uint64_t));
@@ -149,7 +149,7 @@ static bool many_are_over(const struct live *live)
 {
 	size_t n = 0;
 
-	if (live->opts.allocations || live->syscalls)
+	if (live->opts.allocations || live_purges_jobs(live))
 		return false;
 	vec_foreach(&live->processes, p)
 		n += *p && (*p)->ended;

@@ -172,7 +172,7 @@ struct abi_site_counts {
 	__u64 bytes;
 	union {
 		__u64 temporary;
-		__u64 blocks_variance; /* of samples (bpf/abi_sample.h): of live_blocks */
+		__u64 allocs_variance; /* of samples (bpf/abi_sample.h): of allocs */
 	};
 };
 

@@ -90,7 +90,7 @@ static inline __u64 abi_sample_size(__u16 code)
 
 /* abi_site_counts of samples: live_blocks and allocs are in parts of a block, */
 #define ABI_SAMPLE_BLOCK_SHIFT 16
-/* and blocks_variance in parts of a block's square. */
+/* and allocs_variance in parts of a block's square. */
 #define ABI_SAMPLE_VARIANCE_SHIFT 4
 
 /* For how many blocks a sample counts, in these parts. */

@@ -14,7 +14,7 @@ struct site_change {
 	__s64 blocks;
 	__u32 allocated; /* counts as a new allocation */
 	__u32 temporary;
-	__s64 variance; /* abi_site_counts.blocks_variance */
+	__u64 variance; /* abi_site_counts.allocs_variance */
 };
 
 /* Built by hand: an initialiser may become data that one of the two builds lacks. */
@@ -40,7 +40,8 @@ static __always_inline void site_change_of(struct site_change *change, const str
 		return;
 	size = ABI_SAMPLED_SIZE(block);
 	change->blocks = sign * abi_sample_blocks(bytes, size);
-	change->variance = sign * abi_sample_variance(bytes, size, ABI_SAMPLE_INTERVAL(proc));
+	if (allocated)
+		change->variance = abi_sample_variance(bytes, size, ABI_SAMPLE_INTERVAL(proc));
 }
 
 static __always_inline __u16 site_function_of(const struct abi_proc *proc,
@@ -179,7 +180,7 @@ static __always_inline void site_add(struct abi_site *site, const struct site_ch
 		__sync_fetch_and_add(&site->now.bytes, change->bytes);
 	}
 	if (knob_sampled && fn == ABI_FN_SAMPLED)
-		__sync_fetch_and_add(&site->now.blocks_variance, change->variance);
+		__sync_fetch_and_add(&site->now.allocs_variance, change->variance);
 	else if (change->temporary)
 		__sync_fetch_and_add(&site->now.temporary, 1);
 }

@@ -47,7 +47,11 @@ class Real:
 
 NATURAL, INTEGER, REAL, ADDRESS = Natural(), Integer(), Real(), Hex("0x")
 
-ESTIMATE = Nullable({"interval": NATURAL, "ci95_bytes": NATURAL, "ci95_blocks": NATURAL})
+SITE_ESTIMATE = {"interval": NATURAL, "samples": NATURAL, "ci95_bytes": NATURAL,
+                 "ci95_blocks": NATURAL, "ci95_peak_bytes": NATURAL,
+                 "ci95_allocated_bytes": NATURAL, "ci95_allocs": NATURAL}
+ESTIMATE = Nullable({**SITE_ESTIMATE, "ci95_frees": NATURAL})
+SITE_ESTIMATE = Nullable(SITE_ESTIMATE)
 
 FRAME = {"addr": Nullable(ADDRESS), "function": Nullable(str), "offset": Nullable(NATURAL),
          "file": Nullable(str),
@@ -70,7 +74,7 @@ SITE = {"id": Hex(digits=16), "class": OneOf("heap", "mmap"), "live_bytes": NATU
         "newest_ns": Nullable(NATURAL),
         "growth": GROWTH,
         "leak": Nullable(OneOf("definite", "indirect", "possible", "reachable")),
-        "estimate": ESTIMATE, "series": Nullable(ListOf(Nullable(NATURAL))),
+        "estimate": SITE_ESTIMATE, "series": Nullable(ListOf(Nullable(NATURAL))),
         "frames": ListOf(FRAME)}
 
 # Sites have it only with --free-stacks; null where there are no frees: of regions.

@@ -59,10 +59,18 @@ def check_estimates(process, places):
     for site in process["sites"]:
         check_margin(site, site["estimate"])
         assert site["temporary"] is None, site
-    for key in "bytes", "blocks":
-        truth = sum(said[f"live_{key}"] for said in places.values())
-        off = abs(alloc[f"live_{key}"] - truth)
-        assert off <= alloc["estimate"][f"ci95_{key}"], (truth, alloc)
+    truth = {key: sum(said[key] for said in places.values()) for key in PLACE}
+    for key, said, margin in (("live_bytes", "live_bytes", "bytes"),
+                              ("live_blocks", "live_blocks", "blocks"),
+                              ("bytes", "bytes", "allocated_bytes"),
+                              ("allocs", "blocks", "allocs")):
+        off = abs(alloc[key] - truth[said])
+        assert off <= alloc["estimate"][f"ci95_{margin}"], (key, truth, alloc)
+    off = abs(alloc["frees"] - (truth["blocks"] - truth["live_blocks"]))
+    assert off <= alloc["estimate"]["ci95_frees"], (truth, alloc)
+    # Three in four are freed at once, and it holds most at the end.
+    off = abs(alloc["peak_bytes"] - truth["live_bytes"])
+    assert off <= alloc["estimate"]["ci95_peak_bytes"], (truth, alloc)
 
 
 def check_coverage(report, whole):
@@ -130,7 +138,11 @@ def a_child_has_the_samples_that_it_inherited():
         assert parent["live_bytes"] == child["live_bytes"], (parent, child)
         assert parent["live_bytes"] == sum(said["live_weight"] for said in places.values()), parent
         assert parent["live_blocks"] == child["live_blocks"], (parent, child)
-        assert parent["estimate"] == child["estimate"], (parent, child)
+        for of_live in "interval", "samples", "ci95_bytes", "ci95_blocks":
+            assert parent["estimate"][of_live] == child["estimate"][of_live], (parent, child)
+        # What it has got counts as what it began with, not as replaced.
+        assert child["estimate"]["ci95_peak_bytes"] == child["estimate"]["ci95_bytes"], child
+        assert child["allocs"] == child["frees"] == 0 < child["estimate"]["ci95_allocs"], child
 
 
 @test(need_root)

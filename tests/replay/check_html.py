@@ -14,7 +14,7 @@ import re
 
 import checker
 
-COLUMNS = 16  # of a site
+COLUMNS = 19  # of a site
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
@@ -164,8 +164,8 @@ def print_text(path):
 
 GOOD = """<!DOCTYPE html><html><head><meta http-equiv="Content-Security-Policy" content="POLICY">
 <style>a{}</style></head><body><script type="application/json" id="data">{"processes":[{"sites":[
-["a",0,1,1,1,1,1,null,null,null,null,null,null,null,[1,5],1]],"timeline":{"peak_ns":null,
-"time_ns":[1,2],"rss":[3,4]}}],
+["a",0,1,1,1,1,1,null,null,null,null,null,null,null,null,null,null,[1,5],1]],
+"timeline":{"peak_ns":null,"time_ns":[1,2],"rss":[3,4]}}],
 "events":[{"name":"e","count":3,"stacks":[[1,"x",3,0]]}],"nodes":[-1,0,0,1],
 "frames":[[0,-1,0,-1,0,0],[1,-1,0,-1,0,0]],"strings":["main","f"]}</script>
 <script>draw()</script></body></html>

@@ -31,6 +31,7 @@ static struct record_site estimated_site(uint32_t slot, uint64_t stack, int64_t 
 		.oldest_ns = samples > 0 ? 5000000000 : UINT64_MAX,
 		.newest_ns = samples > 0 ? 500000000 : UINT64_MAX,
 		.blocks_variance = (uint64_t)(bytes / size * INTERVAL / size),
+		.allocs_variance = (uint64_t)(all / size * INTERVAL / size),
 	};
 }
 
@@ -45,7 +46,9 @@ static void emit_estimated(const struct script *s, const struct record_site *sit
 		t.live_bytes += sites[i].live_bytes;
 		t.live_blocks += sites[i].live_blocks;
 		t.blocks_variance += sites[i].blocks_variance;
+		t.allocs_variance += sites[i].allocs_variance;
 	}
+	t.frees_variance = t.allocs_variance - t.blocks_variance;
 	t.peak_bytes = t.live_bytes;
 	t.frees = t.allocs - (uint64_t)t.live_blocks;
 	emit_totals(s, t);

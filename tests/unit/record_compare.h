@@ -80,20 +80,21 @@ static bool same_state(const struct record *a, const struct record *b)
 	case RECORD_TOTALS:
 		return SAME(totals.slot) && SAME_S(totals.comm) && SAME(totals.allocs) &&
 		       SAME(totals.frees) && SAME(totals.failed) && SAME(totals.bytes) &&
-		       SAME(totals.live_bytes) && SAME(totals.live_blocks) &&
+		       SAME(totals.live_bytes) && SAME(totals.live_blocks) && SAME(totals.lost) &&
 		       SAME(totals.peak_bytes) && SAME(totals.peak_error_bytes) &&
 		       SAME(totals.temporary) && SAME(totals.missed_frees) &&
-		       SAME(totals.unknown_frees) && SAME(totals.lost) &&
-		       SAME(totals.further_errors) && SAME(totals.peak_ns) &&
+		       SAME(totals.unknown_frees) && SAME(totals.further_errors) &&
+		       SAME(totals.peak_ns) && SAME(totals.frees_variance) &&
 		       SAME(totals.inherited_bytes) && SAME(totals.inherited_blocks) &&
-		       SAME(totals.sample_interval) && SAME(totals.blocks_variance);
+		       SAME(totals.sample_interval) && SAME(totals.blocks_variance) &&
+		       SAME(totals.allocs_variance);
 	case RECORD_SITE:
 		return SAME(site.slot) && SAME(site.fn) && SAME(site.stack) &&
 		       SAME(site.live_bytes) && SAME(site.live_blocks) && SAME(site.allocs) &&
 		       SAME(site.bytes) && SAME(site.temporary) && SAME(site.peak_bytes) &&
 		       SAME(site.oldest_ns) && SAME(site.newest_ns) && SAME(site.inherited_bytes) &&
 		       SAME(site.young_bytes) && SAME(site.young_blocks) &&
-		       SAME(site.blocks_variance) &&
+		       SAME(site.blocks_variance) && SAME(site.allocs_variance) &&
 		       memcmp(a->site.born_bytes, b->site.born_bytes, sizeof(a->site.born_bytes)) ==
 			       0;
 	case RECORD_COVERAGE:

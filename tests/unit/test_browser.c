@@ -207,6 +207,52 @@ static void every_window_gets_no_more_than_it_has(void **state)
 	}
 }
 
+/* Site 40 holds 40 samples, site 9 holds 9 of the 820. */
+static void estimates_say_what_they_can_be_off(void **state)
+{
+	struct run *run = *state;
+	const struct script *s = &run->f.script;
+
+	emit(s, &(struct record){ .type = RECORD_RUN, .run = { .tool = "t", .sampled = true } });
+	emit_cut(s, SECOND);
+	emit_totals(s, (struct record_totals){ .slot = 0,
+					       .allocs = 1640,
+					       .bytes = 820000,
+					       .live_bytes = 820000,
+					       .live_blocks = 820,
+					       .peak_bytes = 820000,
+					       .sample_interval = 1000,
+					       .blocks_variance = 820 });
+	for (uint64_t i = 1; i <= 40; i++)
+		emit_site(s, (struct record_site){ .fn = 1,
+						   .stack = i,
+						   .live_bytes = (int64_t)(1000 * i),
+						   .live_blocks = (int64_t)i,
+						   .bytes = 1000 * i,
+						   .peak_bytes = (int64_t)(1000 * i),
+						   .allocs = i,
+						   .blocks_variance = i,
+						   .allocs_variance = i });
+	emit_coverage(s, false, 10, NULL, 0);
+	emit_cut_end(s);
+	browser_resize(run->browser, 50, 120);
+	assert_int_equal(browser_update(run->browser, fixture_view(&run->f, NULL)), 0);
+	assert_true(line_has(run, 0, "ESTIMATES, ± is 95 %"));
+	/* 1.96 times the root of 820 */
+	assert_true(line_has(run, 1,
+			     "live ~800.8 KiB ± 54.8 KiB in ~820 ± 57 blocks, peak ~800.8 "
+			     "KiB ± 54.8 KiB"));
+	assert_true(line_has(run, 3, "*LIVE        95%"));
+	assert_true(line_has(run, 4, "~39.1 KiB  ±12.1 KiB"));
+	assert_false(line_has(run, 4, "?"));
+	assert_true(line_has(run, 35, " ±5.7 KiB?"));
+	(void)browser_key(run->browser, BROWSER_ENTER);
+	assert_int_equal(browser_update(run->browser, fixture_view(&run->f, NULL)), 0);
+	assert_true(line_has(run, 1, "live: ~39.1 KiB ± 12.1 KiB in ~40 ± 13 blocks"));
+	assert_true(line_has(run, 2, "at the peak: ~39.1 KiB ± 12.1 KiB"));
+	assert_true(line_has(run, 3, "allocated: ~39.1 KiB ± 12.1 KiB in ~40 ± 13 allocations"));
+}
+
 static void one_can_go_to_both_ends(void **state)
 {
 	struct run *run = *state;
@@ -236,6 +282,7 @@ int main(void)
 		TEST(what_the_target_named_moves_no_cursor),
 		TEST(every_window_gets_no_more_than_it_has),
 		TEST(one_can_go_to_both_ends),
+		TEST(estimates_say_what_they_can_be_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

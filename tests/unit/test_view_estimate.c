@@ -64,6 +64,64 @@ static void totals_are_estimated_as_sites_are(void **state)
 			 (uint64_t)ceil(1.96 * 2 * INTERVAL));
 }
 
+/* Twenty turns of what is live make 40 moments of it; what only grows has one. */
+static void the_margin_of_a_peak_goes_by_how_often_all_was_replaced(void **state)
+{
+	struct view_sampled sampled = { .live_bytes = 100 * INTERVAL,
+					.peak_bytes = 100 * INTERVAL,
+					.bytes = 100 * INTERVAL };
+	uint64_t grows = view_estimate(INTERVAL, &sampled).ci95_peak_bytes, turns;
+
+	(void)state;
+	assert_int_equal(grows, (uint64_t)ceil(1.96 * 10 * INTERVAL));
+	sampled.bytes = 2100 * (uint64_t)INTERVAL;
+	turns = view_estimate(INTERVAL, &sampled).ci95_peak_bytes;
+	assert_in_range(turns, 38 * (uint64_t)INTERVAL, 40 * (uint64_t)INTERVAL);
+	/* What was there when the process began has come, too. */
+	sampled.bytes = 2000 * (uint64_t)INTERVAL;
+	sampled.inherited_bytes = 100 * INTERVAL;
+	assert_int_equal(view_estimate(INTERVAL, &sampled).ci95_peak_bytes, turns);
+}
+
+static void sums_over_the_run_have_margins_of_their_own(void **state)
+{
+	const struct view_sampled sampled = { .live_bytes = 4 * INTERVAL,
+					      .allocs = 1000,
+					      .bytes = 400 * (uint64_t)INTERVAL,
+					      .allocs_variance = 2500,
+					      .frees_variance = 900 };
+	struct view_estimate estimate = view_estimate(INTERVAL, &sampled);
+
+	(void)state;
+	assert_int_equal(estimate.ci95_allocated_bytes, (uint64_t)ceil(1.96 * 20 * INTERVAL));
+	assert_int_equal(estimate.ci95_allocs, 98);
+	assert_int_equal(estimate.ci95_frees, 59);
+}
+
+static void margins_add_up_by_squares_and_those_of_peaks_as_they_are(void **state)
+{
+	struct view_estimate to = { .interval = 10,
+				    .samples = 1,
+				    .ci95_bytes = 30,
+				    .ci95_blocks = 5,
+				    .ci95_peak_bytes = 50 };
+	const struct view_estimate other = { .interval = 20,
+					     .samples = 2,
+					     .ci95_bytes = 40,
+					     .ci95_blocks = 12,
+					     .ci95_peak_bytes = 60 };
+	const struct view_estimate none = { 0 };
+
+	(void)state;
+	view_estimate_add(&to, &other);
+	view_estimate_add(&to, &none);
+	assert_int_equal(to.interval, 20);
+	assert_int_equal(to.samples, 3);
+	assert_int_equal(to.ci95_bytes, 50);
+	assert_int_equal(to.ci95_blocks, 13);
+	assert_int_equal(to.ci95_peak_bytes, 110);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -71,6 +129,9 @@ int main(void)
 		cmocka_unit_test(what_is_exact_has_no_margin),
 		cmocka_unit_test(what_nobody_saw_may_be_three_samples),
 		cmocka_unit_test(totals_are_estimated_as_sites_are),
+		cmocka_unit_test(the_margin_of_a_peak_goes_by_how_often_all_was_replaced),
+		cmocka_unit_test(sums_over_the_run_have_margins_of_their_own),
+		cmocka_unit_test(margins_add_up_by_squares_and_those_of_peaks_as_they_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,8 @@ int ended_add(struct ended *ended, const struct model_process *image, const char
 	if (from->sample_interval > to->sample_interval)
 		to->sample_interval = from->sample_interval;
 	to->blocks_variance += from->blocks_variance;
+	to->allocs_variance += from->allocs_variance;
+	to->frees_variance += from->frees_variance;
 	return 0;
 }
 

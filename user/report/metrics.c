@@ -63,15 +63,17 @@ static int64_t process_interval(const struct view_process *process)
 	return (int64_t)process->totals.sample_interval;
 }
 
-static int64_t process_ci95_bytes(const struct view_process *process)
-{
-	return (int64_t)view_estimate_totals(&process->totals).ci95_bytes;
-}
-
-static int64_t process_ci95_blocks(const struct view_process *process)
-{
-	return (int64_t)view_estimate_totals(&process->totals).ci95_blocks;
-}
+#define MARGIN(member)                                                                             \
+	static int64_t process_##member(const struct view_process *process)                        \
+	{                                                                                          \
+		return (int64_t)view_estimate_totals(&process->totals).member;                     \
+	}
+MARGIN(ci95_bytes)
+MARGIN(ci95_blocks)
+MARGIN(ci95_peak_bytes)
+MARGIN(ci95_allocated_bytes)
+MARGIN(ci95_allocs)
+MARGIN(ci95_frees)
 
 static int64_t process_running(const struct view_process *process)
 {
@@ -131,6 +133,22 @@ static const struct process_metric process_metrics[] = {
 	{ { "memtraced_live_ci95_blocks", METRICS_GAUGE, "",
 	    "How far the estimate of live blocks can be off, in 95 of 100 cases." },
 	  process_ci95_blocks,
+	  OF_SAMPLES },
+	{ { "memtraced_peak_ci95_bytes", METRICS_GAUGE, "bytes",
+	    "How far the estimate of the peak can be off, in 95 of 100 cases." },
+	  process_ci95_peak_bytes,
+	  OF_SAMPLES },
+	{ { "memtraced_allocated_ci95_bytes", METRICS_GAUGE, "bytes",
+	    "How far the estimate of allocated bytes can be off, in 95 of 100 cases." },
+	  process_ci95_allocated_bytes,
+	  OF_SAMPLES },
+	{ { "memtraced_allocations_ci95", METRICS_GAUGE, "",
+	    "How far the estimate of allocations can be off, in 95 of 100 cases." },
+	  process_ci95_allocs,
+	  OF_SAMPLES },
+	{ { "memtraced_frees_ci95", METRICS_GAUGE, "",
+	    "How far the estimate of frees can be off, in 95 of 100 cases." },
+	  process_ci95_frees,
 	  OF_SAMPLES },
 	{ { "memtraced_process_running", METRICS_GAUGE, "", "0: the process has ended." },
 	  process_running,
@@ -216,6 +234,16 @@ static int64_t site_ci95(const struct view_site *site)
 	return (int64_t)site->estimate.ci95_bytes;
 }
 
+static int64_t site_ci95_blocks(const struct view_site *site)
+{
+	return (int64_t)site->estimate.ci95_blocks;
+}
+
+static int64_t site_ci95_allocated(const struct view_site *site)
+{
+	return (int64_t)site->estimate.ci95_allocated_bytes;
+}
+
 struct site_metric {
 	struct metrics_family family;
 	int64_t (*of)(const struct view_site *site);
@@ -238,6 +266,14 @@ static const struct site_metric site_metrics[] = {
 	{ { "memtraced_site_live_ci95_bytes", METRICS_GAUGE, "bytes",
 	    "How far the estimate of live bytes there can be off, of the first sites." },
 	  site_ci95,
+	  OF_SAMPLES },
+	{ { "memtraced_site_live_ci95_blocks", METRICS_GAUGE, "",
+	    "How far the estimate of live blocks there can be off, of the first sites." },
+	  site_ci95_blocks,
+	  OF_SAMPLES },
+	{ { "memtraced_site_allocated_ci95_bytes", METRICS_GAUGE, "bytes",
+	    "How far the estimate of what was allocated there can be off, of the first sites." },
+	  site_ci95_allocated,
 	  OF_SAMPLES },
 };
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "config/units.h"
+#include "report/text/table_estimate.h"
 #include "report/text/text.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 
 /* Names are cut when they are shown; those of templates can have kilobytes. */
 #define NAME_COLUMNS 200
+#define MARGIN_COLUMNS 11
 
 static const struct {
 	const char *name;
@@ -144,6 +146,7 @@ static int add_row(row_vec *rows, const struct view_process *process, const stru
 		.pid = process->image->pid,
 		.exact = process->exact,
 		.allocs = site->allocs,
+		.estimate = site->estimate,
 		.values = { [SITE_LIVE] = site->live_bytes,
 			    [SITE_BLOCKS] = site->live_blocks,
 			    [SITE_YOUNG] = site->young_bytes,
@@ -178,6 +181,7 @@ int site_rows_make(const struct view *view, const char *filter, const struct sit
 	}
 	made.rows = rows.data;
 	made.n_rows = rows.len;
+	made.has_estimates = view_has_estimates(view_model(view));
 	if (r == 0)
 		r = find_rates(&made, before);
 	if (r < 0) {
@@ -237,6 +241,8 @@ void site_rows_head(struct strbuf *out, enum site_column sort, const struct site
 
 		snprintf(name, sizeof(name), "%s%s", i == sort ? "*" : "", columns_of[i].name);
 		strbuf_addf(&line, "%*s", columns_of[i].columns, name);
+		if (i == SITE_LIVE && layout->estimated)
+			strbuf_addf(&line, "%*s", MARGIN_COLUMNS, "95%");
 	}
 	strbuf_adds(&line, layout->with_pids ? "      PID  " : "  ");
 	add_name(out, &line, "SITE", layout);
@@ -256,12 +262,32 @@ static void add_cell(struct strbuf *line, const struct site_row *row, size_t col
 		    column == SITE_YOUNG && !layout->marked ? "-" : cell);
 }
 
+/* "±1.2 MiB", with a question mark where samples are few. */
+static void add_margin(struct strbuf *line, const struct view_estimate *estimate)
+{
+	_cleanup_strbuf_ struct strbuf cell = { 0 };
+	char size[FORMAT_UNIT_LEN];
+	size_t have;
+
+	if (estimate->interval)
+		strbuf_addf(&cell, "±%s%s", format_size((int64_t)estimate->ci95_bytes, size),
+			    estimate->samples < VIEW_FEW_SAMPLES ? "?" : "");
+	have = text_columns(strbuf_str(&cell));
+	strbuf_addf(line, "%*s%s", have < MARGIN_COLUMNS ? (int)(MARGIN_COLUMNS - have) : 0, "",
+		    strbuf_str(&cell));
+	if (strbuf_error(&cell) < 0)
+		line->error = -ENOMEM;
+}
+
 void site_row_line(struct strbuf *out, const struct site_row *row, const struct site_layout *layout)
 {
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
-	for (size_t i = 0; i < SITE_COLUMNS; i++)
+	for (size_t i = 0; i < SITE_COLUMNS; i++) {
 		add_cell(&line, row, i, layout);
+		if (i == SITE_LIVE && layout->estimated)
+			add_margin(&line, &row->estimate);
+	}
 	strbuf_adds(&line, "  ");
 	if (layout->with_pids)
 		strbuf_addf(&line, "%7" PRIu32 "  ", row->pid);
@@ -280,6 +306,27 @@ static const struct view_site *find_site(const struct view *view, uint32_t image
 	return NULL;
 }
 
+static void add_estimate(struct strbuf *out, const struct view_site *site)
+{
+	const struct view_estimate *estimate = &site->estimate;
+	char size[FORMAT_UNIT_LEN];
+
+	strbuf_addf(out, "live: ~%s", format_size(site->live_bytes, size));
+	table_margin(out, estimate, estimate->ci95_bytes);
+	strbuf_addf(out, " in ~%" PRId64, site->live_blocks);
+	table_count_margin(out, estimate, estimate->ci95_blocks);
+	strbuf_adds(out, " blocks");
+	table_few_samples(out, estimate);
+	strbuf_addf(out, "\nat the peak: ~%s", format_size(site->peak_bytes, size));
+	table_margin(out, estimate, estimate->ci95_peak_bytes);
+	strbuf_addf(out, "\nallocated: ~%s", format_size((int64_t)site->bytes, size));
+	table_margin(out, estimate, estimate->ci95_allocated_bytes);
+	strbuf_addf(out, " in ~%" PRIu64, site->allocs);
+	table_count_margin(out, estimate, estimate->ci95_allocs);
+	strbuf_addf(out, " allocations; one sample in %s, ± is 95 %%\n\n",
+		    format_size((int64_t)estimate->interval, size));
+}
+
 bool site_stack_lines(const struct view *view, uint32_t image, uint64_t id, struct strbuf *out)
 {
 	const struct view_site *site = find_site(view, image, id);
@@ -288,6 +335,8 @@ bool site_stack_lines(const struct view *view, uint32_t image, uint64_t id, stru
 
 	if (!site)
 		return false;
+	if (site->estimate.interval)
+		add_estimate(out, site);
 	while (view_frames_next(&it, &frame)) {
 		frame_text(&frame, out);
 		strbuf_addch(out, '\n');

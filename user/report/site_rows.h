@@ -32,6 +32,7 @@ struct site_row {
 	bool exact;
 	int64_t values[SITE_COLUMNS];
 	uint64_t allocs;
+	struct view_estimate estimate;
 	char *name; /* clean: where it allocates */
 };
 
@@ -39,6 +40,7 @@ struct site_rows {
 	struct site_row *rows;
 	size_t n_rows;
 	size_t n_sites; /* before the filter */
+	bool has_estimates;
 	uint64_t now_ns;
 };
 
@@ -55,6 +57,7 @@ void site_rows_sort(struct site_rows *rows, enum site_column column);
 struct site_layout {
 	bool with_pids; /* there are several processes */
 	bool marked;	/* else nothing is young yet */
+	bool estimated; /* there is a column of what live bytes can be off */
 	size_t columns; /* of a line at most */
 };
 
@@ -64,8 +67,8 @@ void site_row_line(struct strbuf *out, const struct site_row *row,
 		   const struct site_layout *layout);
 
 /*
- * A site's stack as lines, each ended by a newline, of any length: what allocates first. False: it
- * is in the view no more.
+ * A site's stack as lines, each ended by a newline, of any length: what allocates first; before it
+ * what its numbers can be off, where they are estimates. False: it is in the view no more.
  */
 bool site_stack_lines(const struct view *view, uint32_t image, uint64_t id, struct strbuf *out);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/vec.h"
 #include "config/units.h"
+#include "report/text/table_estimate.h"
 #include "report/text/text.h"
 #include "tui/browser_state.h"
 
@@ -47,7 +48,7 @@ static void add_state(struct strbuf *line, const struct browser_totals *t)
 	if (t->exact)
 		strbuf_adds(line, "exact");
 	else
-		strbuf_adds(line, "NOT EXACT");
+		strbuf_adds(line, t->estimate.interval ? "ESTIMATES, ± is 95 %" : "NOT EXACT");
 	if (t->lost)
 		strbuf_addf(line, ", %" PRIu64 " lost", t->lost);
 }
@@ -62,11 +63,18 @@ static void put_header(struct drawing *d)
 
 	add_state(&state, t);
 	put_built(d, t->exact ? STYLE_PLAIN : STYLE_BOLD, &state);
-	strbuf_addf(&totals, "live %s%s (%" PRId64 " B) in %s%" PRId64 " blocks", mark,
-		    format_size(t->live_bytes, live), t->live_bytes, mark, t->live_blocks);
+	strbuf_addf(&totals, "live %s%s", mark, format_size(t->live_bytes, live));
+	table_margin(&totals, &t->estimate, t->estimate.ci95_bytes);
+	if (!t->estimate.interval)
+		strbuf_addf(&totals, " (%" PRId64 " B)", t->live_bytes);
+	strbuf_addf(&totals, " in %s%" PRId64, mark, t->live_blocks);
+	table_count_margin(&totals, &t->estimate, t->estimate.ci95_blocks);
+	strbuf_adds(&totals, " blocks");
 	/* Peaks of several processes were at different times. */
-	if (t->n_processes == 1)
+	if (t->n_processes == 1) {
 		strbuf_addf(&totals, ", peak %s%s", mark, format_size(t->peak_bytes, peak));
+		table_margin(&totals, &t->estimate, t->estimate.ci95_peak_bytes);
+	}
 	strbuf_addf(&totals, ", %s allocs/s", format_count((int64_t)t->rate, rate));
 	if (t->mmap_bytes)
 		strbuf_addf(&totals, ", mmap %s%s", mark, format_size(t->mmap_bytes, mmap));
@@ -92,8 +100,13 @@ static void put_shown(struct drawing *d)
 		uint64_t since = b->rows.now_ns > b->mark_ns ? b->rows.now_ns - b->mark_ns : 0;
 
 		strbuf_addf(&line, "; since the mark %s ago: ", format_duration(since, text));
-		strbuf_addf(&line, "%s (%" PRId64 " B) in %" PRId64 " blocks still live",
-			    format_size(t->young_bytes, text), t->young_bytes, t->young_blocks);
+		strbuf_addf(&line, "%s%s", t->estimate.interval ? "~" : "",
+			    format_size(t->young_bytes, text));
+		table_margin(&line, &t->estimate, (uint64_t)t->young_ci95);
+		if (!t->estimate.interval)
+			strbuf_addf(&line, " (%" PRId64 " B)", t->young_bytes);
+		strbuf_addf(&line, " in %s%" PRId64 " blocks still live",
+			    t->estimate.interval ? "~" : "", t->young_blocks);
 	}
 	put_built(d, STYLE_PLAIN, &line);
 }
@@ -102,7 +115,12 @@ static void put_list(struct drawing *d)
 {
 	const struct browser *b = d->b;
 	_cleanup_strbuf_ struct strbuf head = { 0 };
-	const struct site_layout layout = { b->totals.n_processes > 1, b->marked, b->width };
+	const struct site_layout layout = {
+		.with_pids = b->totals.n_processes > 1,
+		.marked = b->marked,
+		.estimated = b->rows.has_estimates,
+		.columns = b->width,
+	};
 	size_t room = browser_room(b);
 
 	put_header(d);

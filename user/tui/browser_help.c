@@ -10,6 +10,7 @@ const char *const browser_help[] = {
 	"  l  LIVE     bytes that live        b  BLOCKS   blocks that live",
 	"  n  NEW      live, since the mark   r  /S       allocations a second",
 	"  a  ALLOCS   allocations so far     p  PEAK     bytes at the process's peak",
+	"95%      of samples: what LIVE can be off by; a ? says that there are few of them",
 	"m        mark: a generation begins. NEW then counts what was allocated after the",
 	"         mark and still lives, by the age that each block itself has (10 ms). It is",
 	"         read while the program runs, a moment after LIVE.",

@@ -6,6 +6,7 @@
 #include "tui/browser_state.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 int browser_new(struct browser **ret_browser)
@@ -84,6 +85,8 @@ static void move(struct browser *b, long by)
 static void add_process(struct browser_totals *t, const struct view_process *process)
 {
 	const struct record_totals *v = &process->totals;
+	const struct view_estimate estimate = view_estimate_totals(v);
+	int64_t young = 0;
 
 	t->n_processes++;
 	t->exact &= process->exact;
@@ -93,12 +96,15 @@ static void add_process(struct browser_totals *t, const struct view_process *pro
 	t->peak_bytes = view_sum(t->peak_bytes, v->peak_bytes);
 	t->mmap_bytes = view_sum(t->mmap_bytes, process->mmap.live_bytes);
 	t->allocs += v->allocs;
+	view_estimate_add(&t->estimate, &estimate);
 	for (size_t i = 0; i < process->n_sites; i++) {
 		if (process->sites[i].class != VIEW_HEAP)
 			continue;
 		t->young_bytes = view_sum(t->young_bytes, process->sites[i].young_bytes);
 		t->young_blocks = view_sum(t->young_blocks, process->sites[i].young_blocks);
+		young = view_sum(young, process->sites[i].young_bytes);
 	}
+	t->young_ci95 = hypot(t->young_ci95, (double)view_estimate_ci95(v->sample_interval, young));
 }
 
 static int name_totals(struct browser_totals *t, const struct view *view)

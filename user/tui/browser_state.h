@@ -23,6 +23,8 @@ struct browser_totals {
 	int64_t live_bytes, live_blocks, peak_bytes, mmap_bytes, young_bytes, young_blocks;
 	uint64_t allocs, elapsed_ns;
 	double rate; /* allocations a second */
+	struct view_estimate estimate;
+	double young_ci95; /* what young_bytes can be off */
 	char name[64];
 };
 

@@ -94,12 +94,22 @@ static void put_growth(FILE *file, const struct view_site *site)
 		fputs(",null", file);
 }
 
+static void put_margins(FILE *file, const struct view_estimate *estimate)
+{
+	const uint64_t margins[] = {
+		estimate->ci95_bytes,		estimate->ci95_blocks, estimate->ci95_peak_bytes,
+		estimate->ci95_allocated_bytes, estimate->ci95_allocs,
+	};
+
+	for (size_t i = 0; i < sizeof(margins) / sizeof(margins[0]); i++)
+		put_known(file, ",", estimate->interval ? margins[i] : UINT64_MAX);
+}
+
 /* A row; html_data.js has the names of its columns. */
 static int put_site(struct json_out *out, struct html_stacks *stacks,
 		    const struct view_process *process, const struct view_site *site)
 {
 	const char *leak = json_leak_class(site->leak);
-	bool is_estimate = site->estimate.interval > 0;
 	FILE *file = out->file;
 	int64_t node;
 	int r = html_stacks_add(stacks, &site->stack, &node);
@@ -118,8 +128,7 @@ static int put_site(struct json_out *out, struct html_stacks *stacks,
 	else
 		fputs(",null", file);
 	put_growth(file, site);
-	put_known(file, ",", is_estimate ? site->estimate.ci95_bytes : UINT64_MAX);
-	put_known(file, ",", is_estimate ? site->estimate.ci95_blocks : UINT64_MAX);
+	put_margins(file, &site->estimate);
 	put_series(file, &site->series, process->timeline.n);
 	fprintf(file, ",%" PRId64 "]", node);
 	return 0;

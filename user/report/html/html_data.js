@@ -8,7 +8,8 @@ const report = (function () {
 	const INLINE = 1, KERNEL = 2, MARK = 4; /* html_stacks.c has the same */
 	/* The columns of html_data.c's rows. */
 	const COLUMNS = ["id", "mapped", "live", "blocks", "allocs", "bytes", "peak", "temporary", "oldest",
-		"newest", "leak", "growth", "ci95_bytes", "ci95_blocks", "series", "node"];
+		"newest", "leak", "growth", "ci95_bytes", "ci95_blocks", "ci95_peak_bytes",
+		"ci95_allocated_bytes", "ci95_allocs", "series", "node"];
 	/* And of where its blocks are freed, where that was asked for. */
 	const FREES = ["site", "node", "blocks", "bytes", "others", "unknown", "total", "lifetimes"];
 	/* Control characters and those that change the direction could make text look like other text. */
@@ -99,6 +100,25 @@ const report = (function () {
 		return seconds >= 1 ? seconds.toFixed(1) + "\u00a0s" : scaled(ns, 1000, ["ns", "\u00b5s", "ms"]);
 	}
 
+	/* Below it samples are said to be few; view_estimate.h has the same. */
+	const FEW_SAMPLES = 10;
+
+	/* ", from 3 samples only", where a site's numbers are. */
+	function fewSamples(site) {
+		const estimate = site.ci95_bytes === null ? null : site.process.alloc.estimate;
+		const samples = estimate ? Math.floor(Math.max(site.live, 0) / estimate.interval) : FEW_SAMPLES;
+		return samples >= FEW_SAMPLES ? "" : ", from " + samples + " sample" + (samples === 1 ? "" : "s") + " only";
+	}
+
+	/* What a sum of estimates can be off by, of independent ones: squares add up. Peaks are all rather too large. */
+	function marginOf(list, what) {
+		const margins = list.map(function (of) { return of ? of["ci95_" + what] : null; }).filter(Boolean);
+		const sum = margins.reduce(function (all, one) {
+			return what === "peak_bytes" ? all + one : Math.hypot(all, one);
+		}, 0);
+		return margins.length ? " \u00b1 " + count(Math.ceil(sum)) : "";
+	}
+
 	/* How far an estimate can be off; nothing of what is none. */
 	function margin(of, what) {
 		const value = of ? of["ci95_" + what] : null;
@@ -157,7 +177,7 @@ const report = (function () {
 
 	document.body.append(el("header", {}), el("main", {}));
 	return { data: data, processes: processes, sites: sites, nodes: nodes, frames: frames, stackOf: stackOf,
-		baseName: baseName, count: count, margin: margin, bytes: bytes, duration: duration, percent: percent,
+		baseName: baseName, count: count, margin: margin, marginOf: marginOf, fewSamples: fewSamples, bytes: bytes, duration: duration, percent: percent,
 		parseSize: parseSize, parseDuration: parseDuration, el: el, svg: svg, section: section,
 		state: state, watch: watch, changed: changed };
 }());

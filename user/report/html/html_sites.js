@@ -31,13 +31,17 @@
 	const VERDICTS = ["steady", "cache", "growing", "leak"];
 	const LEAKS = ["reachable", "possible", "indirect", "definite"];
 
+	function withMargin(what) {
+		return function (value, site) { return report.count(value) + report.margin(site, what); };
+	}
+
 	/* What is sorted and shown; `of` gives null for what is not known, which comes last. */
 	const COLUMNS = [
-		{ id: "live", name: "Live bytes", of: function (s) { return s.live; }, show: report.count },
-		{ id: "blocks", name: "Blocks", of: function (s) { return s.blocks; }, show: report.count },
-		{ id: "peak", name: "At peak", of: function (s) { return s.peak; }, show: report.count },
-		{ id: "bytes", name: "Allocated", of: function (s) { return s.bytes; }, show: report.count },
-		{ id: "allocs", name: "Allocs", of: function (s) { return s.allocs; }, show: report.count },
+		{ id: "live", name: "Live bytes", of: function (s) { return s.live; }, show: withMargin("bytes") },
+		{ id: "blocks", name: "Blocks", of: function (s) { return s.blocks; }, show: withMargin("blocks") },
+		{ id: "peak", name: "At peak", of: function (s) { return s.peak; }, show: withMargin("peak_bytes") },
+		{ id: "bytes", name: "Allocated", of: function (s) { return s.bytes; }, show: withMargin("allocated_bytes") },
+		{ id: "allocs", name: "Allocs", of: function (s) { return s.allocs; }, show: withMargin("allocs") },
 		{ id: "mean", name: "Mean size", of: mean, show: function (value) {
 			return value === null ? "\u2014" : report.count(Math.round(value));
 		} },
@@ -209,8 +213,8 @@
 			exact = exact && site.process.exact;
 		});
 		count.textContent = report.count(shown.length) + (shown.length === 1 ? " site: " : " sites: ") +
-			(exact ? "" : "~") + report.count(live) + " bytes live, " + (exact ? "" : "~") + report.count(peak) +
-			" bytes at the peak";
+			(exact ? "" : "~") + report.count(live) + " bytes" + report.marginOf(shown, "bytes") + " live, " +
+			(exact ? "" : "~") + report.count(peak) + " bytes" + report.marginOf(shown, "peak_bytes") + " at the peak";
 		more.hidden = drawn >= shown.length;
 		more.textContent = "show " + Math.min(PAGE, shown.length - drawn) + " more of " +
 			report.count(shown.length - drawn);
@@ -258,7 +262,7 @@
 		const facts = [
 			(site.mapped ? "mmap" : "heap") + " site " + site.id + " of " + site.process.name,
 			near + report.count(site.live) + " bytes" + report.margin(site, "bytes") + " live in " + near +
-				report.count(site.blocks) + " blocks" + report.margin(site, "blocks"),
+				report.count(site.blocks) + " blocks" + report.margin(site, "blocks") + report.fewSamples(site),
 			site.oldest === null ? "" : "oldest " + report.duration(site.oldest) + ", newest " +
 				report.duration(site.newest),
 			site.temporary === null ? "" : report.count(site.temporary) + " temporary",

@@ -106,10 +106,10 @@
 				report.count(alloc.live_blocks) + " blocks" + report.margin(estimate, "blocks")),
 			card("peak_bytes", "peak", peak === null ? "\u2014" : near + report.bytes(peak), peakNote),
 			card("bytes", "allocated", least + report.bytes(alloc.bytes), least + report.count(alloc.bytes) +
-				" bytes"),
-			card("allocs", "allocations", least + report.count(alloc.allocs), alloc.failed ?
-				least + report.count(alloc.failed) + " failed" : ""),
-			card("frees", "frees", least + report.count(alloc.frees), [
+				" bytes" + report.margin(estimate, "allocated_bytes")),
+			card("allocs", "allocations", least + report.count(alloc.allocs) + report.margin(estimate, "allocs"),
+				alloc.failed ? least + report.count(alloc.failed) + " failed" : ""),
+			card("frees", "frees", least + report.count(alloc.frees) + report.margin(estimate, "frees"), [
 				alloc.missed_frees ? report.count(alloc.missed_frees) + " missed" : "",
 				alloc.unknown_frees ? report.count(alloc.unknown_frees) + " of unknown blocks" : ""
 			].filter(Boolean).join(", ")));
@@ -196,7 +196,7 @@
 			return;
 		}
 		addCards(into, alloc, process.exact, alloc.peak_bytes, (process.exact ? "" : "~") +
-			report.count(alloc.peak_bytes) + " bytes" + (process.timeline && process.timeline.peak_ns !== null ?
+			report.count(alloc.peak_bytes) + " bytes" + report.margin(alloc.estimate, "peak_bytes") + (process.timeline && process.timeline.peak_ns !== null ?
 			" at " + report.duration(process.timeline.peak_ns) : "") + (error ?
 			"; each site's share true to " + report.bytes(error) : ""), "");
 		if (alloc.before_attach)
@@ -228,14 +228,13 @@
 
 	/* Of estimates that do not depend on each other squares of what they can be off add up. */
 	function sumOf(estimates) {
-		const sum = { interval: 0, ci95_bytes: 0, ci95_blocks: 0 };
+		const margins = ["bytes", "blocks", "allocated_bytes", "allocs", "frees"], sum = { interval: 0 };
 		estimates.forEach(function (one) {
 			sum.interval = Math.max(sum.interval, one.interval);
-			sum.ci95_bytes = Math.hypot(sum.ci95_bytes, one.ci95_bytes);
-			sum.ci95_blocks = Math.hypot(sum.ci95_blocks, one.ci95_blocks);
 		});
-		sum.ci95_bytes = Math.ceil(sum.ci95_bytes);
-		sum.ci95_blocks = Math.ceil(sum.ci95_blocks);
+		margins.forEach(function (what) {
+			sum["ci95_" + what] = Math.ceil(Math.hypot(...estimates.map(function (one) { return one["ci95_" + what]; })));
+		});
 		return estimates.length ? sum : null;
 	}
 
@@ -257,9 +256,10 @@
 			const near = process.exact ? "" : "~", a = process.alloc;
 			const name = el("button", { class: "link" }, process.name);
 			name.addEventListener("click", function () { report.choose(process); });
-			table.append(el("tr", {}, el("td", {}, name), ...[a.live_bytes, a.live_blocks, a.peak_bytes,
-				a.allocs].map(function (value) {
-				return el("td", { class: "n" }, value === null ? "\u2014" : near + report.count(value));
+			table.append(el("tr", {}, el("td", {}, name), ...[[a.live_bytes, "bytes"], [a.live_blocks, "blocks"],
+				[a.peak_bytes, "peak_bytes"], [a.allocs, "allocs"]].map(function ([value, what]) {
+				return el("td", { class: "n" }, value === null ? "\u2014" : near + report.count(value) +
+					report.margin(a.estimate, what));
 			}), el("td", { class: "dim" }, endText(process.end, process.death))));
 		});
 		const scroll = el("div", { class: "scroll short" }, table);
@@ -274,7 +274,9 @@
 		into.append(el("p", { class: "dim" }, "Processes that ended long ago, summed: " +
 			data.ended.map(function (one) {
 				return report.count(one.processes) + " \u00d7 " + one.comm + " (" + report.count(one.alloc.allocs) +
-					" allocations, " + report.count(one.alloc.live_bytes) + " bytes live at the end)";
+					report.margin(one.alloc.estimate, "allocs") + " allocations, " +
+					report.count(one.alloc.live_bytes) + report.margin(one.alloc.estimate, "bytes") +
+					" bytes live at the end)";
 			}).join(", ")));
 	}
 

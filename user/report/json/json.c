@@ -42,7 +42,7 @@ static void put_site(struct json_out *out, const struct view_process *process,
 	json_out_known(out, json, "newest_ns", has_newest, site->newest_ns);
 	json_add_growth(out, json, site->has_growth, &site->growth);
 	json_out_string(out, json, "leak", json_leak_class(site->leak));
-	json_add_estimate(out, json, &site->estimate);
+	json_add_estimate(out, json, &site->estimate, false);
 	json_add_series(out, json, process, site);
 	json_out_add(out, json, "frames", json_out_frames(out, &site->stack));
 	if (has_frees)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* "estimate" of JSON: how far live figures can be off, null where they are no estimates. */
+/*
+ * "estimate" of JSON: how far figures can be off, null where they are no estimates. Frees are known
+ * of processes alone.
+ */
 #ifndef MEMTRACED_REPORT_JSON_JSON_ESTIMATE_H
 #define MEMTRACED_REPORT_JSON_JSON_ESTIMATE_H
 
@@ -7,6 +10,6 @@
 #include "report/view/view_estimate.h"
 
 void json_add_estimate(struct json_out *out, struct json_object *json,
-		       const struct view_estimate *estimate);
+		       const struct view_estimate *estimate, bool with_frees);
 
 #endif

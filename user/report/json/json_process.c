@@ -82,7 +82,7 @@ static struct json_object *alloc_json(struct json_out *out, const struct record_
 	else
 		json_out_null(out, json, "before_attach");
 	estimate = view_estimate_totals(totals);
-	json_add_estimate(out, json, &estimate);
+	json_add_estimate(out, json, &estimate, true);
 	return json;
 }
 

@@ -108,6 +108,7 @@ static void overview_line(struct table *t, const struct view_process *process)
 	const struct model_process *image = process->image;
 	const struct record_totals *totals = &process->totals;
 	const char *near = process->exact ? "" : "~", *at_least = table_at_least(t, process->exact);
+	const struct view_estimate estimate = view_estimate_totals(totals);
 	_cleanup_strbuf_ struct strbuf comm = { 0 }, state = { 0 };
 	char pid[TABLE_PID_LEN], number[FORMAT_UNIT_LEN];
 
@@ -123,6 +124,14 @@ static void overview_line(struct table *t, const struct view_process *process)
 	strbuf_adds(&t->out, "  ");
 	text_fit(&t->out, strbuf_str(&state), view_opts(t->view)->width - 69);
 	strbuf_addch(&t->out, '\n');
+	if (estimate.interval) {
+		strbuf_addf(&t->out, "%25s", "");
+		table_margin_cell(t, estimate.ci95_bytes, false, 12);
+		table_margin_cell(t, estimate.ci95_blocks, true, 9);
+		table_margin_cell(t, estimate.ci95_peak_bytes, false, 12);
+		table_margin_cell(t, estimate.ci95_allocs, true, 9);
+		strbuf_addch(&t->out, '\n');
+	}
 	if (strbuf_error(&comm) < 0 || strbuf_error(&state) < 0)
 		t->out.error = -ENOMEM;
 }
@@ -176,11 +185,13 @@ static void process_head(struct table *t, const struct view_process *process)
 }
 
 /* What was held at the peak can be known less well than the peak itself. */
-static void add_peak(struct strbuf *line, const struct record_totals *totals, bool exact)
+static void add_peak(struct strbuf *line, const struct record_totals *totals, bool exact,
+		     const struct view_estimate *estimate)
 {
 	char number[TABLE_NUMBER_LEN];
 
 	strbuf_addf(line, ", peak %s", table_size(totals->peak_bytes, exact, number));
+	table_margin(line, estimate, estimate->ci95_peak_bytes);
 	if (totals->peak_error_bytes > 0)
 		strbuf_addf(line, " (each site's share true to %s)",
 			    table_size((int64_t)totals->peak_error_bytes, true, number));
@@ -192,9 +203,9 @@ static void add_live(struct strbuf *line, int64_t bytes, int64_t blocks, const c
 	char size[TABLE_NUMBER_LEN];
 
 	strbuf_adds(line, table_size(bytes, exact, size));
-	table_bytes_margin(line, estimate);
+	table_margin(line, estimate, estimate->ci95_bytes);
 	strbuf_addf(line, " live in %s%" PRId64, exact ? "" : "~", blocks);
-	table_blocks_margin(line, estimate);
+	table_count_margin(line, estimate, estimate->ci95_blocks);
 	strbuf_addf(line, " %s%s", what, table_plural(estimate->ci95_blocks ? 0 : blocks));
 }
 
@@ -274,7 +285,7 @@ static void heap_totals(struct table *t, const struct view_process *process)
 	strbuf_adds(&line, "  heap: ");
 	add_live(&line, totals->live_bytes, totals->live_blocks, "block", process->exact,
 		 &estimate);
-	add_peak(&line, totals, process->exact);
+	add_peak(&line, totals, process->exact, &estimate);
 	if (process->has_growth && process->growth.verdict >= GROWTH_GROWING)
 		strbuf_addf(&line, "; %s, %s", growth_verdict_name(process->growth.verdict),
 			    table_rate(process->growth.bytes_per_s, rate));
@@ -367,6 +378,7 @@ static void ended_line(struct table *t, const struct model_ended *ended)
 	const struct record_totals *totals = &ended->totals;
 	bool exact = view_is_exact(t->view) && totals->lost == 0;
 	const char *near = exact ? "" : "~", *at_least = table_at_least(t, exact);
+	const struct view_estimate estimate = view_estimate_totals(totals);
 	char number[FORMAT_UNIT_LEN];
 
 	strbuf_addf(&t->out, "%8" PRIu64 " ", ended->processes);
@@ -380,6 +392,13 @@ static void ended_line(struct table *t, const struct model_ended *ended)
 				"others",
 		 view_opts(t->view)->width - 45);
 	strbuf_addch(&t->out, '\n');
+	if (estimate.interval) {
+		strbuf_addf(&t->out, "%9s", "");
+		table_margin_cell(t, estimate.ci95_bytes, false, 12);
+		table_margin_cell(t, estimate.ci95_peak_bytes, false, 14);
+		table_margin_cell(t, estimate.ci95_allocs, true, 9);
+		strbuf_addch(&t->out, '\n');
+	}
 }
 
 static int compare_ended(const void *item_a, const void *item_b)
@@ -419,30 +438,41 @@ static int ended_processes(struct table *t)
 	return 0;
 }
 
-static void add_totals(struct record_totals *sum, const struct record_totals *totals)
+static void add_totals(struct record_totals *sum, const struct record_totals *totals,
+		       struct view_estimate *estimate)
 {
+	const struct view_estimate of_these = view_estimate_totals(totals);
+
+	view_estimate_add(estimate, &of_these);
 	sum->live_bytes = view_sum(sum->live_bytes, totals->live_bytes);
 	sum->live_blocks = view_sum(sum->live_blocks, totals->live_blocks);
 	sum->allocs += totals->allocs;
 	sum->bytes += totals->bytes;
 	sum->frees += totals->frees;
-	/* As in model/ended.c. */
-	if (totals->sample_interval > sum->sample_interval)
-		sum->sample_interval = totals->sample_interval;
-	sum->blocks_variance += totals->blocks_variance;
 }
 
 /* "; ≥12 allocations of ≥1.2 MiB, ≥3 frees" */
 static void grand_calls(struct table *t, const struct record_totals *sum, bool exact,
-			struct strbuf *line)
+			const struct view_estimate *estimate, struct strbuf *line)
 {
 	const char *mark = table_at_least(t, exact);
 	char size[FORMAT_UNIT_LEN];
 
-	strbuf_addf(line, "; %s%" PRIu64 " allocation%s of %s%s, %s%" PRIu64 " free%s", mark,
-		    sum->allocs, table_plural(sum->allocs), mark,
-		    format_size((int64_t)sum->bytes, size), mark, sum->frees,
-		    table_plural(sum->frees));
+	strbuf_addf(line, "; %s%" PRIu64, mark, sum->allocs);
+	table_count_margin(line, estimate, estimate->ci95_allocs);
+	strbuf_addf(line, " allocation%s of %s%s", table_plural(sum->allocs), mark,
+		    format_size((int64_t)sum->bytes, size));
+	table_margin(line, estimate, estimate->ci95_allocated_bytes);
+	strbuf_addf(line, ", %s%" PRIu64, mark, sum->frees);
+	table_count_margin(line, estimate, estimate->ci95_frees);
+	strbuf_addf(line, " free%s", table_plural(sum->frees));
+}
+
+/* It has ended, or goes on as another image: no estimate of what it held is off. */
+static void held_by_nobody(struct record_totals *totals)
+{
+	totals->live_bytes = totals->live_blocks = 0;
+	totals->blocks_variance = 0;
 }
 
 /* Of another depth: what it held here may be gone, and it is not another process. */
@@ -469,31 +499,29 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	struct record_totals sum = { 0 };
 	bool exact = view_is_exact(t->view);
-	struct view_estimate estimate;
+	struct view_estimate estimate = { 0 };
 	uint64_t n_ended = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct record_totals totals = processes[i]->totals;
 
 		if (goes_on(processes[i]))
-			totals.live_bytes = totals.live_blocks = 0;
-		add_totals(&sum, &totals);
+			held_by_nobody(&totals);
+		add_totals(&sum, &totals, &estimate);
 		exact &= processes[i]->exact;
 	}
 	for (size_t i = 0; i < model_n_ended(view_model(t->view)); i++) {
 		const struct model_ended *ended = model_ended(view_model(t->view), i);
 		struct record_totals totals = ended->totals;
 
-		totals.live_bytes = totals.live_blocks = 0;
-		totals.blocks_variance = 0;
-		add_totals(&sum, &totals);
+		held_by_nobody(&totals);
+		add_totals(&sum, &totals, &estimate);
 		n_ended += ended->processes;
 		exact &= totals.lost == 0;
 	}
 	strbuf_addf(&line, "all %" PRIu64 " processes: ", n_ended + n_of_processes(processes, n));
-	estimate = view_estimate_totals(&sum);
 	add_live(&line, sum.live_bytes, sum.live_blocks, "block", exact, &estimate);
-	grand_calls(t, &sum, exact, &line);
+	grand_calls(t, &sum, exact, &estimate, &line);
 	table_wrap(t, 8, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

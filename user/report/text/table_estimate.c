@@ -5,18 +5,31 @@
 
 #include <inttypes.h>
 
-void table_bytes_margin(struct strbuf *line, const struct view_estimate *estimate)
+void table_margin(struct strbuf *line, const struct view_estimate *estimate, uint64_t ci95)
 {
 	char size[FORMAT_UNIT_LEN];
 
 	if (estimate->interval)
-		strbuf_addf(line, " ± %s", format_size((int64_t)estimate->ci95_bytes, size));
+		strbuf_addf(line, " ± %s", format_size((int64_t)ci95, size));
 }
 
-void table_blocks_margin(struct strbuf *line, const struct view_estimate *estimate)
+void table_count_margin(struct strbuf *line, const struct view_estimate *estimate, uint64_t ci95)
 {
 	if (estimate->interval)
-		strbuf_addf(line, " ± %" PRIu64, estimate->ci95_blocks);
+		strbuf_addf(line, " ± %" PRIu64, ci95);
+}
+
+void table_margin_cell(struct table *t, uint64_t ci95, bool is_count, size_t columns)
+{
+	char number[FORMAT_UNIT_LEN];
+	size_t have;
+
+	if (is_count)
+		format_count((int64_t)ci95, number);
+	else
+		format_size((int64_t)ci95, number);
+	have = text_columns(number) + 1;
+	strbuf_addf(&t->out, "%*s±%s", have < columns ? (int)(columns - have) : 0, "", number);
 }
 
 void table_few_samples(struct strbuf *line, const struct view_estimate *estimate)
@@ -43,9 +56,14 @@ void table_estimated_calls(struct table *t, const struct record_totals *totals)
 	if (!estimate.interval) {
 		strbuf_adds(&line, "no samples");
 	} else {
-		strbuf_addf(&line, "~%" PRIu64 " allocations of ~%s, ~%" PRIu64 " frees",
-			    totals->allocs, format_size((int64_t)totals->bytes, size),
-			    totals->frees);
+		strbuf_addf(&line, "~%" PRIu64, totals->allocs);
+		table_count_margin(&line, &estimate, estimate.ci95_allocs);
+		strbuf_addf(&line, " allocations of ~%s",
+			    format_size((int64_t)totals->bytes, size));
+		table_margin(&line, &estimate, estimate.ci95_allocated_bytes);
+		strbuf_addf(&line, ", ~%" PRIu64, totals->frees);
+		table_count_margin(&line, &estimate, estimate.ci95_frees);
+		strbuf_adds(&line, " frees");
 		strbuf_addf(&line, "; ESTIMATES: one sample in %s, %" PRIu64 " live, ± is 95 %%",
 			    format_size((int64_t)estimate.interval, size), estimate.samples);
 	}

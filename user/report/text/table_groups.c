@@ -13,6 +13,16 @@ static void add_cell(struct strbuf *line, const char *mark, const char *number, 
 	strbuf_addf(line, "%*s%s%s", have < columns ? (int)(columns - have) : 0, "", mark, number);
 }
 
+static void margins_line(struct table *t, const struct view_estimate *estimate)
+{
+	table_margin_cell(t, estimate->ci95_bytes, false, 9);
+	table_margin_cell(t, estimate->ci95_blocks, true, 8);
+	table_margin_cell(t, estimate->ci95_peak_bytes, false, 10);
+	table_margin_cell(t, estimate->ci95_allocated_bytes, false, 10);
+	table_margin_cell(t, estimate->ci95_allocs, true, 8);
+	strbuf_addch(&t->out, '\n');
+}
+
 static void group_line(struct table *t, const struct site_group *group)
 {
 	const char *near = group->exact ? "" : "~", *at_least = table_at_least(t, group->exact);
@@ -32,6 +42,8 @@ static void group_line(struct table *t, const struct site_group *group)
 	strbuf_adds(&t->out, "  ");
 	text_fit(&t->out, name, columns);
 	strbuf_addch(&t->out, '\n');
+	if (group->estimate.interval)
+		margins_line(t, &group->estimate);
 }
 
 int table_groups(struct table *t)

@@ -39,17 +39,33 @@ static const char *value_name(enum option_sort sort)
 	return "";
 }
 
+/*
+ * What has grown is the difference of two states that have blocks in common, so less is unknown of
+ * it than of what is live, which is said beside it. Samples do not tell what is temporary.
+ */
+static void add_value_margin(struct strbuf *out, enum option_sort sort,
+			     const struct view_estimate *estimate)
+{
+	if (sort == SORT_BYTES)
+		table_margin(out, estimate, estimate->ci95_bytes);
+	else if (sort == SORT_COUNT)
+		table_count_margin(out, estimate, estimate->ci95_blocks);
+	else if (sort == SORT_PEAK)
+		table_margin(out, estimate, estimate->ci95_peak_bytes);
+}
+
 /* Counts of blocks and calls are no bytes. */
-static void add_value(struct strbuf *out, const struct section *s, int64_t value)
+static void add_value(struct strbuf *out, const struct section *s, int64_t value,
+		      const struct view_estimate *estimate)
 {
 	char size[TABLE_NUMBER_LEN];
 
 	if (s->sort == SORT_COUNT || s->sort == SORT_TEMPORARY)
-		strbuf_addf(out, "%s%" PRId64 " %s", s->process->exact ? "" : "~", value,
-			    value_name(s->sort));
+		strbuf_addf(out, "%s%" PRId64, s->process->exact ? "" : "~", value);
 	else
-		strbuf_addf(out, "%s %s", table_size(value, s->process->exact, size),
-			    value_name(s->sort));
+		strbuf_adds(out, table_size(value, s->process->exact, size));
+	add_value_margin(out, s->sort, estimate);
+	strbuf_addf(out, " %s", value_name(s->sort));
 }
 
 static void add_ages(struct strbuf *out, const struct view_site *site)
@@ -92,23 +108,24 @@ static void site_head(struct table *t, const struct section *s, const struct vie
 	strbuf_addf(&line, "  #%zu  ", rank);
 	if (s->sort == SORT_GROWTH)
 		add_growth(&line, "", site, "; ");
-	add_value(&line, s, weight);
-	if (s->sort == SORT_BYTES)
-		table_bytes_margin(&line, &site->estimate);
+	add_value(&line, s, weight, &site->estimate);
 	if (s->weight > 0)
 		strbuf_addf(&line, ", %s%.1f%%", mark, 100.0 * (double)weight / (double)s->weight);
 	if (s->sort != SORT_BYTES) {
 		strbuf_addf(&line, "; %s live", table_size(site->live_bytes, exact, size));
-		table_bytes_margin(&line, &site->estimate);
+		table_margin(&line, &site->estimate, site->estimate.ci95_bytes);
 	}
 	strbuf_addf(&line, " in %s%" PRId64, mark, site->live_blocks);
-	table_blocks_margin(&line, &site->estimate);
+	table_count_margin(&line, &site->estimate, site->estimate.ci95_blocks);
 	strbuf_addf(&line, " %s%s", site->class == VIEW_MMAP ? "region" : "block",
 		    table_plural(site->estimate.ci95_blocks ? 0 : (uint64_t)site->live_blocks));
 	table_few_samples(&line, &site->estimate);
 	add_ages(&line, site);
-	if (s->sort != SORT_PEAK)
-		strbuf_addf(&line, ", %s at the peak", table_size(site->peak_bytes, exact, size));
+	if (s->sort != SORT_PEAK) {
+		strbuf_addf(&line, ", %s", table_size(site->peak_bytes, exact, size));
+		table_margin(&line, &site->estimate, site->estimate.ci95_peak_bytes);
+		strbuf_adds(&line, " at the peak");
+	}
 	if (s->sort != SORT_GROWTH)
 		add_growth(&line, "; ", site, "");
 	table_bold(t, true);
@@ -119,12 +136,12 @@ static void site_head(struct table *t, const struct section *s, const struct vie
 }
 
 static void rest_lines(struct table *t, const struct section *s, size_t n_shown, size_t n_hidden,
-		       int64_t hidden_weight, size_t n_zero)
+		       int64_t hidden_weight, const struct view_estimate *hidden, size_t n_zero)
 {
 	_cleanup_strbuf_ struct strbuf value = { 0 };
 
 	if (n_hidden > 0) {
-		add_value(&value, s, hidden_weight);
+		add_value(&value, s, hidden_weight, hidden);
 		strbuf_addf(&t->out, "  … %zu more site%s, %s; --top 0 shows all\n", n_hidden,
 			    table_plural(n_hidden), strbuf_str(&value));
 	}
@@ -141,6 +158,7 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 	const struct report_opts *opts = view_opts(t->view);
 	struct section s = { .process = process, .class = class, .sort = opts->sort };
 	size_t rank = 0, n_hidden = 0, n_zero = 0;
+	struct view_estimate hidden = { 0 };
 	int64_t hidden_weight = 0;
 
 	/* Temporary blocks are a matter of the heap: regions are ranked by size then. */
@@ -159,6 +177,7 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		if (opts->top > 0 && rank >= opts->top) {
 			n_hidden++;
 			hidden_weight = view_sum(hidden_weight, view_site_weight(site, s.sort));
+			view_estimate_add(&hidden, &site->estimate);
 			continue;
 		}
 		strbuf_addch(&t->out, '\n');
@@ -168,5 +187,5 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		table_stack(t, &site->stack);
 		table_frees(t, process, site);
 	}
-	rest_lines(t, &s, rank, n_hidden, hidden_weight, n_zero);
+	rest_lines(t, &s, rank, n_hidden, hidden_weight, &hidden, n_zero);
 }

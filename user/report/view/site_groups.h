@@ -14,6 +14,7 @@ struct site_group {
 	int64_t live_bytes, live_blocks, peak_bytes; /* each site's at its own process's peak */
 	uint64_t bytes, allocs, temporary;
 	bool exact; /* those of all its processes are */
+	struct view_estimate estimate;
 };
 
 /* What a site is summed under. */

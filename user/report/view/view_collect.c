@@ -48,6 +48,8 @@ static void merge(struct view_site *into, struct view_site *site, size_t n_point
 	into->peak_bytes = view_sum(into->peak_bytes, site->peak_bytes);
 	into->young_bytes = view_sum(into->young_bytes, site->young_bytes);
 	into->blocks_variance += site->blocks_variance;
+	into->allocs_variance += site->allocs_variance;
+	into->inherited_bytes = view_sum(into->inherited_bytes, site->inherited_bytes);
 	into->young_blocks = view_sum(into->young_blocks, site->young_blocks);
 	into->growth_bytes = view_sum(into->growth_bytes, site->growth_bytes);
 	into->allocs += site->allocs;
@@ -106,6 +108,8 @@ static int add_heap_site(struct collector *c, const struct model_process *image,
 		.bytes = v->bytes,
 		.temporary = is_sampled ? VIEW_UNKNOWN : v->temporary,
 		.blocks_variance = v->blocks_variance,
+		.allocs_variance = v->allocs_variance,
+		.inherited_bytes = v->inherited_bytes,
 		.oldest_ns = is_live ? v->oldest_ns : VIEW_UNKNOWN,
 		.newest_ns = is_live ? v->newest_ns : VIEW_UNKNOWN,
 	};
@@ -211,7 +215,11 @@ static void estimate(struct view_site *site, const struct view_process *process)
 {
 	const struct view_sampled sampled = {
 		.live_bytes = site->live_bytes,
+		.live_blocks = site->live_blocks,
+		.peak_bytes = site->peak_bytes,
+		.inherited_bytes = site->inherited_bytes,
 		.blocks_variance = site->blocks_variance,
+		.allocs_variance = site->allocs_variance,
 		.allocs = site->allocs,
 		.bytes = site->bytes,
 	};

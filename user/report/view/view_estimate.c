@@ -9,29 +9,88 @@
 /* The chance to see nothing where three samples are to be expected is exp(-3), 5 %. */
 #define MISSED_SAMPLES 3
 
-static uint64_t margin(double variance)
+static uint64_t margin(double errors, double variance)
 {
-	return (uint64_t)ceil(ERRORS_OF_95 * sqrt(variance));
+	return (uint64_t)ceil(errors * sqrt(variance));
+}
+
+/* Of an amount of bytes that so many samples stand for. */
+static uint64_t bytes_margin(uint64_t interval, uint64_t bytes, double errors)
+{
+	if (bytes < interval)
+		return MISSED_SAMPLES * interval;
+	return margin(errors, (double)interval * (double)bytes);
+}
+
+static uint64_t not_below_0(int64_t bytes)
+{
+	return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+/*
+ * How many errors off a peak can be. It is the largest of the estimates of all moments, so not of
+ * any one, and the more of what was live has been replaced, by blocks that are sampled anew, the
+ * more of them are independent: `turns` times all of it. Where blocks live by chance the estimate's
+ * error is an Ornstein-Uhlenbeck process, which passes u in such a time about turns * u * phi(u)
+ * times, beside the phi(u) / u of one moment (Cramér and Leadbetter, Stationary and Related
+ * Stochastic Processes, 12). u is where both together are what 1.96 leaves to one moment; without
+ * turns it is 1.96: of what only grows, the last moment is the peak, whatever was sampled.
+ */
+static double errors_of_peak(double turns)
+{
+	const double one = ERRORS_OF_95 * ERRORS_OF_95;
+	double square = one;
+
+	for (int i = 0; i < 8; i++) /* it converges: the logarithm is flat */
+		square = one + 2 * log(1 + turns * square);
+	return sqrt(square);
+}
+
+static uint64_t peak_margin(uint64_t interval, const struct view_sampled *sampled)
+{
+	double peak = (double)not_below_0(sampled->peak_bytes);
+	double came = (double)sampled->bytes + (double)not_below_0(sampled->inherited_bytes);
+	double turns = came > peak && peak > 0 ? came / peak - 1 : 0;
+
+	return bytes_margin(interval, (uint64_t)peak, errors_of_peak(turns));
+}
+
+/* Blocks of the mean size, as far as one is known, in what may have been missed. */
+static uint64_t missed_blocks(uint64_t interval, const struct view_sampled *sampled)
+{
+	double blocks = (double)sampled->allocs, bytes = (double)sampled->bytes;
+
+	if (bytes <= 0) {
+		blocks = (double)not_below_0(sampled->live_blocks);
+		bytes = (double)not_below_0(sampled->live_bytes);
+	}
+	if (bytes <= 0)
+		return 0;
+	return (uint64_t)ceil((double)(MISSED_SAMPLES * interval) * blocks / bytes);
+}
+
+/* Of a number of blocks, by the variance that is summed of it. */
+static uint64_t blocks_margin(uint64_t interval, const struct view_sampled *sampled,
+			      uint64_t variance)
+{
+	return variance ? margin(ERRORS_OF_95, (double)variance) : missed_blocks(interval, sampled);
 }
 
 struct view_estimate view_estimate(uint64_t interval, const struct view_sampled *sampled)
 {
-	uint64_t live = sampled->live_bytes > 0 ? (uint64_t)sampled->live_bytes : 0;
+	uint64_t live = not_below_0(sampled->live_bytes);
 	struct view_estimate estimate = { .interval = interval };
 
 	if (!interval)
 		return estimate;
 	estimate.samples = live / interval;
-	if (estimate.samples > 0) {
-		estimate.ci95_bytes = margin((double)interval * (double)live);
-		estimate.ci95_blocks = margin((double)sampled->blocks_variance);
-		return estimate;
-	}
-	estimate.ci95_bytes = MISSED_SAMPLES * interval;
-	if (sampled->bytes > 0)
-		estimate.ci95_blocks =
-			(uint64_t)ceil((double)estimate.ci95_bytes * (double)sampled->allocs /
-				       (double)sampled->bytes);
+	estimate.ci95_bytes = bytes_margin(interval, live, ERRORS_OF_95);
+	estimate.ci95_blocks =
+		blocks_margin(interval, sampled, estimate.samples ? sampled->blocks_variance : 0);
+	estimate.ci95_allocated_bytes = bytes_margin(interval, sampled->bytes, ERRORS_OF_95);
+	estimate.ci95_allocs = blocks_margin(interval, sampled, sampled->allocs_variance);
+	estimate.ci95_frees = blocks_margin(interval, sampled, sampled->frees_variance);
+	estimate.ci95_peak_bytes = peak_margin(interval, sampled);
 	return estimate;
 }
 
@@ -39,12 +98,40 @@ struct view_estimate view_estimate_totals(const struct record_totals *totals)
 {
 	const struct view_sampled sampled = {
 		.live_bytes = totals->live_bytes,
+		.live_blocks = totals->live_blocks,
+		.peak_bytes = totals->peak_bytes,
+		.inherited_bytes = totals->inherited_bytes,
 		.blocks_variance = totals->blocks_variance,
+		.allocs_variance = totals->allocs_variance,
+		.frees_variance = totals->frees_variance,
 		.allocs = totals->allocs,
 		.bytes = totals->bytes,
 	};
 
 	return view_estimate(totals->sample_interval, &sampled);
+}
+
+uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes)
+{
+	return interval ? bytes_margin(interval, not_below_0(bytes), ERRORS_OF_95) : 0;
+}
+
+static void add_squares(uint64_t *to, uint64_t other)
+{
+	*to = (uint64_t)ceil(hypot((double)*to, (double)other));
+}
+
+void view_estimate_add(struct view_estimate *to, const struct view_estimate *other)
+{
+	if (other->interval > to->interval)
+		to->interval = other->interval;
+	to->samples += other->samples;
+	add_squares(&to->ci95_bytes, other->ci95_bytes);
+	add_squares(&to->ci95_blocks, other->ci95_blocks);
+	add_squares(&to->ci95_allocated_bytes, other->ci95_allocated_bytes);
+	add_squares(&to->ci95_allocs, other->ci95_allocs);
+	add_squares(&to->ci95_frees, other->ci95_frees);
+	to->ci95_peak_bytes += other->ci95_peak_bytes;
 }
 
 bool view_is_sampled(const struct model *model)

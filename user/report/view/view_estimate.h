@@ -3,7 +3,8 @@
  * How far the figures of samples can be off. A sample of a Poisson process over bytes stands for
  * one interval, so that n of them estimate n intervals with a standard error of sqrt(n) intervals,
  * whatever the blocks' sizes: a large block holds several. A 95 % interval is 1.96 errors to either
- * side. Pure functions.
+ * side. That holds of what is live and of what was ever allocated; a peak is chosen for being
+ * large, and has a wider one. Pure functions.
  */
 #ifndef MEMTRACED_REPORT_VIEW_VIEW_ESTIMATE_H
 #define MEMTRACED_REPORT_VIEW_VIEW_ESTIMATE_H
@@ -18,23 +19,33 @@ struct record_totals;
 /* Below it a normal distribution is a poor likeness of Poisson's: reports say how few there are. */
 #define VIEW_FEW_SAMPLES 10
 
-/* Of live bytes and live blocks. */
 struct view_estimate {
-	uint64_t interval; /* bytes; 0: there is no estimate, and nothing else is set */
-	uint64_t samples;
-	uint64_t ci95_bytes, ci95_blocks; /* to either side */
+	uint64_t interval;		  /* bytes; 0: no estimate, and nothing else is set */
+	uint64_t samples;		  /* live ones */
+	uint64_t ci95_bytes, ci95_blocks; /* of what is live, to either side, as all of them */
+	uint64_t ci95_allocated_bytes, ci95_allocs, ci95_frees; /* of sums over the run */
+	uint64_t ci95_peak_bytes;
 };
 
 /* What is counted in one place, as records have it (record_site, record_totals). */
 struct view_sampled {
-	int64_t live_bytes;
-	uint64_t blocks_variance; /* of live_blocks */
+	int64_t live_bytes, live_blocks, peak_bytes, inherited_bytes;
+	uint64_t blocks_variance, allocs_variance, frees_variance; /* of live_blocks and these */
 	uint64_t allocs, bytes;
 };
 
-/* With `interval` 0 all is 0. Where nothing is live, three samples are what may be missed. */
+/* With `interval` 0 all is 0. Where there is no sample, three are what may be missed. */
 struct view_estimate view_estimate(uint64_t interval, const struct view_sampled *sampled);
 struct view_estimate view_estimate_totals(const struct record_totals *totals);
+
+/* Of so many bytes of live blocks or of allocations; 0 without an interval. */
+uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes);
+
+/*
+ * Of a sum, or of a difference: what can be off of estimates that do not depend on each other adds
+ * up by its squares. Peaks are all rather too large, so theirs adds up as it is.
+ */
+void view_estimate_add(struct view_estimate *to, const struct view_estimate *other);
 
 /* Are all of a run's figures estimates, those of one image, or those of any? */
 bool view_is_sampled(const struct model *model);

@@ -33,8 +33,9 @@ struct view_site {
 	uint64_t temporary;	       /* VIEW_UNKNOWN for mmap */
 	uint64_t oldest_ns, newest_ns; /* ages; VIEW_UNKNOWN */
 	enum reach_class leak;	       /* the worst of its blocks; REACH_CLASSES: not checked */
-	uint64_t blocks_variance;      /* of samples */
-	struct view_estimate estimate; /* of what is live */
+	uint64_t blocks_variance, allocs_variance; /* of samples */
+	int64_t inherited_bytes;
+	struct view_estimate estimate;
 	struct view_series series;
 	uint64_t born_bytes[GROWTH_BIRTHS]; /* live ones, by the part of the run; 0: not known */
 	bool has_growth;		    /* there were enough samples for a verdict */

@@ -96,6 +96,7 @@ static int emit_site(struct live *live, const struct live_process *process,
 			  .young_bytes = site->young_bytes,
 			  .young_blocks = site->young_blocks,
 			  .blocks_variance = site->blocks_variance,
+			  .allocs_variance = site->allocs_variance,
 			  .oldest_ns = aged ? age_ns(live, process, site->oldest_tick) : UINT64_MAX,
 			  .newest_ns =
 				  aged ? age_ns(live, process, site->newest_tick) : UINT64_MAX },
@@ -136,6 +137,8 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		t.live_blocks += sites[i].counts.live_blocks;
 		t.temporary += sites[i].counts.temporary;
 		t.blocks_variance += sites[i].blocks_variance;
+		t.allocs_variance += sites[i].allocs_variance;
+		t.frees_variance += sites[i].allocs_variance + sites[i].inherited_variance;
 		t.inherited_bytes += sites[i].inherited_bytes;
 		t.inherited_blocks += sites[i].inherited_blocks;
 		if (sites[i].fn != RECORD_BEFORE_ATTACH)
@@ -157,6 +160,9 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		  t.missed_frees;
 	if (process->depth == RECORD_DEPTH_SAMPLED && (int64_t)t.frees < 0)
 		t.frees = 0; /* each of these estimates was rounded */
+	/* What was freed is the rest, so that this is the rest of what is not known. */
+	t.frees_variance -=
+		t.frees_variance < t.blocks_variance ? t.frees_variance : t.blocks_variance;
 	return t;
 }
 

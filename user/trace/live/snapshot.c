@@ -186,6 +186,21 @@ static int64_t blocks_of(const struct snapshot *s, uint32_t slot, const struct a
 	return (int64_t)abi_sample_blocks(ABI_BLOCK_SIZE(block), ABI_SAMPLED_SIZE(block));
 }
 
+/*
+ * What is unknown of the number of live blocks goes by those that live now, and by the interval as
+ * it is known by now: the programs count the variance of all that were allocated.
+ */
+static uint64_t variance_of(const struct snapshot *s, uint32_t slot,
+			    const struct walked_block *walked)
+{
+	const struct abi_proc *owner = &s->programs->procs[ABI_BLOCK_SLOT(walked->key)];
+
+	if (!programs_has_samples(s->programs, slot))
+		return 0;
+	return abi_sample_variance(ABI_BLOCK_SIZE(walked->block), ABI_SAMPLED_SIZE(walked->block),
+				   ABI_SAMPLE_INTERVAL(owner));
+}
+
 /* A live block, its own or inherited. How old blocks from before the attach are is not known. */
 static void add_age(const struct snapshot *s, struct snapshot_site *site,
 		    const struct abi_block *block)
@@ -226,11 +241,9 @@ static int add_inherited(struct snapshot *s, const struct walked_block *walked)
 		site->inherited_blocks += blocks_of(s, site->slot, block);
 		site->counts.live_bytes += size;
 		site->counts.live_blocks += blocks_of(s, site->slot, block);
-		if (programs_has_samples(s->programs, *child))
-			site->counts.blocks_variance += abi_sample_variance(
-				ABI_BLOCK_SIZE(block), ABI_SAMPLED_SIZE(block),
-				ABI_SAMPLE_INTERVAL(
-					&s->programs->procs[ABI_BLOCK_SLOT(walked->key)]));
+		site->inherited_variance += variance_of(s, *child, walked);
+		if (!inheritance_has_freed(s->inheritance, *child, walked->key))
+			site->blocks_variance += variance_of(s, *child, walked);
 		site->peak_bytes += size;
 		add_age(s, site, block);
 	}
@@ -248,8 +261,10 @@ static int on_block(const struct walked_block *walked, void *userdata)
 			site_find(s, slot, function_of(s, slot, block), block->stack);
 
 		/* Else it is of after the cut, or its site found no room, which was counted. */
-		if (site)
+		if (site) {
 			add_age(s, site, block);
+			site->blocks_variance += variance_of(s, slot, walked);
+		}
 	}
 	return s->forked.len ? add_inherited(s, walked) : 0;
 }
@@ -270,6 +285,12 @@ static int64_t whole_blocks(int64_t parts, bool any)
 	return blocks < 1 && any ? 1 : blocks;
 }
 
+/* Rounded up: of what is no whole number less is not known. */
+static uint64_t whole_variance(uint64_t parts)
+{
+	return parts ? ((parts - 1) >> ABI_SAMPLE_VARIANCE_SHIFT) + 1 : 0;
+}
+
 /* From parts of blocks, once all that makes a site has been added up. */
 static void round_blocks(struct snapshot_site *site)
 {
@@ -281,10 +302,9 @@ static void round_blocks(struct snapshot_site *site)
 	site->young_blocks = whole_blocks(site->young_blocks, site->young_bytes > 0);
 	if (counts->allocs < (uint64_t)counts->live_blocks && !site->inherited_bytes)
 		counts->allocs = (uint64_t)counts->live_blocks;
-	/* Rounded up: of what is no whole number less is not known. */
-	if ((int64_t)counts->blocks_variance > 0)
-		site->blocks_variance =
-			((counts->blocks_variance - 1) >> ABI_SAMPLE_VARIANCE_SHIFT) + 1;
+	site->blocks_variance = whole_variance(site->blocks_variance);
+	site->allocs_variance = whole_variance(counts->allocs_variance);
+	site->inherited_variance = whole_variance(site->inherited_variance);
 	counts->temporary = 0;
 }
 

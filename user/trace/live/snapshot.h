@@ -24,7 +24,8 @@ struct snapshot_site {
 	uint16_t fn;
 	bool touched; /* the process itself allocated or freed here */
 	struct abi_site_counts counts;
-	uint64_t blocks_variance; /* of samples: of the estimate counts.live_blocks */
+	/* Of samples: what live_blocks, allocs and inherited_blocks are estimated with. */
+	uint64_t blocks_variance, allocs_variance, inherited_variance;
 	int64_t peak_bytes;
 	int64_t inherited_bytes, inherited_blocks; /* part of counts.live_* and of peak_bytes */
 	uint32_t oldest_tick, newest_tick;	   /* of live blocks; oldest > newest: none */

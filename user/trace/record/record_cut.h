@@ -33,6 +33,7 @@ struct record_totals {
 	/* Of samples: the figures are estimates, and one sample stands for so many bytes. */
 	uint64_t sample_interval; /* 0: there are none */
 	uint64_t blocks_variance; /* of the estimate live_blocks */
+	uint64_t allocs_variance, frees_variance;
 };
 
 /* The numbers are those in recordings. */
@@ -100,7 +101,7 @@ struct record_site {
 	uint64_t born_bytes[RECORD_BIRTHS]; /* live ones by their birth; all 0: not known */
 	/* Of live ones, those from the latest mark on, or all: as blocks said a moment later. */
 	int64_t young_bytes, young_blocks;
-	uint64_t blocks_variance; /* of samples: of the estimate live_blocks */
+	uint64_t blocks_variance, allocs_variance; /* of samples: of live_blocks and allocs */
 };
 
 /*

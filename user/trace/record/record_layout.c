@@ -132,6 +132,8 @@ static const struct field totals_fields[] = {
 	F(record_totals, before_unread, FIELD_U64),
 	F(record_totals, sample_interval, FIELD_U64),
 	F(record_totals, blocks_variance, FIELD_U64),
+	F(record_totals, allocs_variance, FIELD_U64),
+	F(record_totals, frees_variance, FIELD_U64),
 	END,
 };
 static const struct field site_fields[] = {
@@ -158,6 +160,7 @@ static const struct field site_fields[] = {
 	F(record_site, young_bytes, FIELD_U64),
 	F(record_site, young_blocks, FIELD_U64),
 	F(record_site, blocks_variance, FIELD_U64),
+	F(record_site, allocs_variance, FIELD_U64),
 	END,
 };
 static const struct field coverage_fields[] = {

@@ -3,6 +3,7 @@
 
 #include "config/where.h"
 #include "tests/record_script.h"
+#include "tests/replay/estimates.h"
 
 #define SERVER "/opt/demo/server"
 #define LIBC "/lib/libc.so.6"
@@ -300,6 +301,10 @@ static const struct diff_scenario all[] = {
 	{ "diff-groups", { emit_old, emit_new }, { .group_by = GROUP_BY_OBJECT } },
 	{ "diff-lossy", { emit_old, emit_lossy }, { .top = 10 } },
 	{ "diff-jobs", { emit_old_jobs, emit_new_jobs }, { .top = 2 } },
+	{ "diff-estimated", { estimated, estimated_later }, { .top = 10 } },
+	{ "diff-estimated-groups",
+	  { estimated, estimated_later },
+	  { .group_by = GROUP_BY_FUNCTION } },
 	{ "diff-jobs-lossy", { emit_old_jobs, emit_faster_jobs }, { .top = 10, .job = 1 } },
 };
 

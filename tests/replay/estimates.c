@@ -66,6 +66,22 @@ static void emit_code(const struct script *s)
 	emit_symbol(s, APP, INO_APP, 0x1300, { "loop", 0x40, NULL, 0, false });
 }
 
+static void emit_sampled_run(const struct script *s)
+{
+	emit(s, &(struct record){ .type = RECORD_RUN,
+				  .run = { .tool = "memtraced 0.1.0",
+					   .attach_path = "multi",
+					   .start_realtime_ns = 1767323045006000000,
+					   .start_ns = 1000,
+					   .unwinder = "cfi",
+					   .sampled = true } });
+	emit_function(s, FUNCTION, RECORD_SAMPLED_NAME, "", 0);
+	emit_begin(s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_code(s);
+	emit_begin(s, 1, 4243, 0, SCRIPT_INHERITS, 2 * SECOND, "worker");
+	emit_cut(s, 3 * SECOND);
+}
+
 void estimated(record_fn fn, void *userdata)
 {
 	const struct script s = { fn, userdata };
@@ -73,20 +89,22 @@ void estimated(record_fn fn, void *userdata)
 					    estimated_site(0, AT_LOOP, 9, 1048576) };
 	const struct record_site gone = estimated_site(1, AT_MAKE, 0, 64);
 
-	emit(&s, &(struct record){ .type = RECORD_RUN,
-				   .run = { .tool = "memtraced 0.1.0",
-					    .attach_path = "multi",
-					    .start_realtime_ns = 1767323045006000000,
-					    .start_ns = 1000,
-					    .unwinder = "cfi",
-					    .sampled = true } });
-	emit_function(&s, FUNCTION, RECORD_SAMPLED_NAME, "", 0);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
-	emit_code(&s);
-	emit_begin(&s, 1, 4243, 0, SCRIPT_INHERITS, 2 * SECOND, "worker");
-	emit_cut(&s, 3 * SECOND);
+	emit_sampled_run(&s);
 	emit_estimated(&s, many, 2);
 	emit_estimated(&s, &gone, 1);
 	emit_coverage(&s, false, 1234, NULL, 0);
+	emit_cut_end(&s);
+}
+
+void estimated_later(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+	const struct record_site more = estimated_site(0, AT_MAKE, 500, 1024);
+	const struct record_site few = estimated_site(1, AT_MAKE, 2, 64);
+
+	emit_sampled_run(&s);
+	emit_estimated(&s, &more, 1);
+	emit_estimated(&s, &few, 1);
+	emit_coverage(&s, false, 1400, NULL, 0);
 	emit_cut_end(&s);
 }

@@ -73,6 +73,34 @@ void diff_add_values(struct diff_values *to, const struct diff_values *from)
 	to->allocs = view_sum_u64(to->allocs, from->allocs);
 	to->bytes = view_sum_u64(to->bytes, from->bytes);
 	to->temporary = view_sum_u64(to->temporary, from->temporary);
+	view_estimate_add(&to->estimate, &from->estimate);
+}
+
+struct view_estimate diff_estimate(const struct diff_values sides[DIFF_SIDES])
+{
+	struct view_estimate sum = sides[DIFF_BEFORE].estimate;
+
+	view_estimate_add(&sum, &sides[DIFF_AFTER].estimate);
+	return sum;
+}
+
+uint64_t diff_ci95(const struct view_estimate *estimate, enum option_sort sort)
+{
+	switch (sort) {
+	case SORT_COUNT:
+		return estimate->ci95_blocks;
+	case SORT_PEAK:
+		return estimate->ci95_peak_bytes;
+	case SORT_TEMPORARY: /* samples do not tell */
+		return 0;
+	default:
+		return estimate->ci95_bytes;
+	}
+}
+
+bool diff_significant(int64_t change, uint64_t ci95)
+{
+	return magnitude(change) > ci95;
 }
 
 struct diff_values diff_site_values(const struct view_site *site)
@@ -84,6 +112,7 @@ struct diff_values diff_site_values(const struct view_site *site)
 		.allocs = site->allocs,
 		.bytes = site->bytes,
 		.temporary = site->temporary == VIEW_UNKNOWN ? 0 : site->temporary,
+		.estimate = site->estimate,
 	};
 }
 
@@ -96,6 +125,7 @@ static struct diff_values heap_values(const struct record_totals *totals)
 		.allocs = totals->allocs,
 		.bytes = totals->bytes,
 		.temporary = totals->temporary,
+		.estimate = view_estimate_totals(totals),
 	};
 }
 
@@ -246,6 +276,22 @@ static int add_run(struct diff *diff, unsigned int side)
 	return r < 0 ? r : add_ended(diff, side);
 }
 
+/* Where one run has no sample of a site, it may have missed some all the same. */
+static void estimate_missing(struct diff *diff)
+{
+	vec_foreach(&diff->sites, site) {
+		const struct diff_values *heap = diff->programs.data[site->program].heap;
+
+		for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+			const struct diff_values *other = &site->sides[DIFF_SIDES - 1 - side];
+
+			if (site->class == VIEW_HEAP && site->places[side] == 0)
+				site->sides[side].estimate = view_estimate_of_none(
+					heap[side].estimate.interval, other->allocs, other->bytes);
+		}
+	}
+}
+
 /* A site stays when any of its places passes, before or after; its numbers are those of all. */
 static int filter(struct diff *diff)
 {
@@ -347,6 +393,7 @@ int diff_new(const struct diff_run runs[DIFF_SIDES], const struct report_opts *o
 		r = add_run(diff, DIFF_BEFORE);
 	if (r == 0)
 		r = diff_jobs_init(views, diff->keys, &diff->jobs);
+	estimate_missing(diff);
 	if (r == 0)
 		r = filter(diff);
 	if (r < 0)

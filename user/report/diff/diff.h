@@ -14,6 +14,7 @@
 struct diff_values {
 	int64_t live_bytes, live_blocks, peak_bytes; /* each process at its own peak */
 	uint64_t allocs, bytes, temporary;
+	struct view_estimate estimate;
 };
 
 struct diff_site {
@@ -93,6 +94,14 @@ const struct diff_member *diff_member(const struct diff *diff, size_t index);
 /* The quantity that is asked to be sorted by, and how it has changed. */
 int64_t diff_value(const struct diff_values *values, enum option_sort sort);
 int64_t diff_change(const struct diff_values sides[DIFF_SIDES], enum option_sort sort);
+
+/*
+ * What the change can be off, of estimates; of what no sample of a run was of, by what may have been
+ * missed. A change that is not beyond it may be none.
+ */
+struct view_estimate diff_estimate(const struct diff_values sides[DIFF_SIDES]);
+uint64_t diff_ci95(const struct view_estimate *estimate, enum option_sort sort);
+bool diff_significant(int64_t change, uint64_t ci95);
 
 /* What has changed more comes first, by that quantity, then by live bytes, blocks, peak, allocs. */
 int diff_compare_changes(const struct diff_values a[DIFF_SIDES],

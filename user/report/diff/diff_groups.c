@@ -70,6 +70,18 @@ static int compare(const void *item_a, const void *item_b, void *userdata)
 	return order ? order : strcmp(a->name, b->name);
 }
 
+/* As of sites, where one run has no sample of any. */
+static void estimate_missing(struct diff_group *group)
+{
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		const struct diff_values *other = &group->sides[DIFF_SIDES - 1 - side];
+
+		if (group->sides[side].estimate.interval == 0 && group->sides[side].allocs == 0)
+			group->sides[side].estimate = view_estimate_of_none(
+				other->estimate.interval, other->allocs, other->bytes);
+	}
+}
+
 int diff_groups_make(const struct diff *diff, struct diff_groups *ret_groups)
 {
 	enum option_sort sort = diff_opts(diff)->sort;
@@ -78,6 +90,8 @@ int diff_groups_make(const struct diff *diff, struct diff_groups *ret_groups)
 
 	for (size_t i = 0; r == 0 && i < diff_n_members(diff); i++)
 		r = add_member(&g, diff, diff_member(diff, i));
+	vec_foreach(&g.groups, group)
+		estimate_missing(group);
 	if (g.groups.len > 0)
 		qsort_r(g.groups.data, g.groups.len, sizeof(g.groups.data[0]), compare, &sort);
 	*ret_groups = (struct diff_groups){ g.groups.data, g.groups.len };

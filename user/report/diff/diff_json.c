@@ -8,6 +8,7 @@
 #include "report/diff/diff_json_jobs.h"
 #include "report/diff/diff_writers.h"
 #include "report/json/json_coverage.h"
+#include "report/json/json_estimate.h"
 #include "report/json/json_out.h"
 
 #include <errno.h>
@@ -28,7 +29,8 @@ static void put_run(struct json_out *out, const char *key, const struct diff_run
 	fputs("},", out->file);
 }
 
-static struct json_object *values_json(struct json_out *out, const struct diff_values *values)
+static struct json_object *values_json(struct json_out *out, const struct diff_values *values,
+				       bool is_process)
 {
 	struct json_object *json = json_out_new(out);
 
@@ -40,6 +42,7 @@ static struct json_object *values_json(struct json_out *out, const struct diff_v
 	json_out_u64(out, json, "allocs", values->allocs);
 	json_out_u64(out, json, "bytes", values->bytes);
 	json_out_u64(out, json, "temporary", values->temporary);
+	json_add_estimate(out, json, &values->estimate, is_process);
 	return json;
 }
 
@@ -49,8 +52,9 @@ static void add_change(struct json_out *out, struct json_object *to, const char 
 }
 
 static struct json_object *change_json(struct json_out *out,
-				       const struct diff_values sides[DIFF_SIDES])
+				       const struct diff_values sides[DIFF_SIDES], bool is_process)
 {
+	const struct view_estimate estimate = diff_estimate(sides);
 	const struct diff_values *before = &sides[DIFF_BEFORE], *after = &sides[DIFF_AFTER];
 	struct json_object *json = json_out_new(out);
 
@@ -62,21 +66,23 @@ static struct json_object *change_json(struct json_out *out,
 	add_change(out, json, "allocs", (int64_t)(after->allocs - before->allocs));
 	add_change(out, json, "bytes", (int64_t)(after->bytes - before->bytes));
 	add_change(out, json, "temporary", (int64_t)(after->temporary - before->temporary));
+	json_add_estimate(out, json, &estimate, is_process);
 	return json;
 }
 
 static void add_sides(struct json_out *out, struct json_object *to,
-		      const struct diff_values sides[DIFF_SIDES], bool has_before, bool has_after)
+		      const struct diff_values sides[DIFF_SIDES], bool has_before, bool has_after,
+		      bool is_process)
 {
 	if (has_before)
-		json_out_add(out, to, "before", values_json(out, &sides[DIFF_BEFORE]));
+		json_out_add(out, to, "before", values_json(out, &sides[DIFF_BEFORE], is_process));
 	else
 		json_out_null(out, to, "before");
 	if (has_after)
-		json_out_add(out, to, "after", values_json(out, &sides[DIFF_AFTER]));
+		json_out_add(out, to, "after", values_json(out, &sides[DIFF_AFTER], is_process));
 	else
 		json_out_null(out, to, "after");
-	json_out_add(out, to, "change", change_json(out, sides));
+	json_out_add(out, to, "change", change_json(out, sides, is_process));
 }
 
 static void put_site(struct json_out *out, const struct diff_site *site)
@@ -90,7 +96,7 @@ static void put_site(struct json_out *out, const struct diff_site *site)
 	json_out_u64(out, json, "places_before", site->places[DIFF_BEFORE]);
 	json_out_u64(out, json, "places_after", site->places[DIFF_AFTER]);
 	add_sides(out, json, site->sides, site->places[DIFF_BEFORE] > 0,
-		  site->places[DIFF_AFTER] > 0);
+		  site->places[DIFF_AFTER] > 0, false);
 	json_out_bool(out, json, "truncated",
 		      site->site->stack.truncated || site->site->stack.lost);
 	json_out_add(out, json, "frames", diff_json_frames(out, &site->site->stack, one_place));
@@ -105,7 +111,7 @@ static struct json_object *totals_json(struct json_out *out,
 
 	if (json)
 		add_sides(out, json, sides, program->processes[DIFF_BEFORE] > 0,
-			  program->processes[DIFF_AFTER] > 0);
+			  program->processes[DIFF_AFTER] > 0, true);
 	return json;
 }
 

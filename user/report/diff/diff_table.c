@@ -9,9 +9,12 @@
 #include "report/diff/diff_groups.h"
 #include "report/diff/diff_table_jobs.h"
 #include "report/diff/diff_writers.h"
+#include "report/text/table_estimate.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
 #include <time.h>
 
 static bool is_count(enum option_sort sort)
@@ -58,7 +61,39 @@ struct total {
 	const char *name;
 	int64_t sides[DIFF_SIDES];
 	bool count, at_least; /* at_least: what was lost is missing in it */
+	/* What of an estimate is this one's margin; none: it is no estimate. */
+	size_t ci95;
 };
+#define CI95(member) offsetof(struct view_estimate, member)
+
+static uint64_t ci95_of(const struct total *total, const struct view_estimate *estimate)
+{
+	const char *at = (const char *)estimate + total->ci95;
+	uint64_t value;
+
+	if (total->ci95 == 0)
+		return 0;
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+/* What the numbers of a line can be off, where they are estimates. */
+static void margins_line(struct table *t, const struct diff_program *program,
+			 const struct total *total, int64_t change)
+{
+	const struct view_estimate of_change = diff_estimate(program->heap);
+	uint64_t margins[DIFF_SIDES], margin = ci95_of(total, &of_change);
+
+	if (margin == 0)
+		return;
+	for (unsigned int side = 0; side < DIFF_SIDES; side++)
+		margins[side] = ci95_of(total, &program->heap[side].estimate);
+	strbuf_addf(&t->out, "  %-10s", "");
+	diff_margin_cells(t, margins, margin, total->count);
+	if (!diff_significant(change, margin))
+		strbuf_adds(&t->out, "  not significant");
+	strbuf_addch(&t->out, '\n');
+}
 
 static void total_line(struct table *t, const struct diff_program *program,
 		       const struct total *total)
@@ -68,29 +103,53 @@ static void total_line(struct table *t, const struct diff_program *program,
 	const char *marks[DIFF_SIDES];
 
 	for (unsigned int side = 0; side < DIFF_SIDES; side++)
-		marks[side] = program->exact[side] ? "" : total->at_least ? "≥" : "~";
+		marks[side] = program->exact[side]					? "" :
+			      total->at_least && !program->heap[side].estimate.interval ? "≥" :
+											  "~";
 	strbuf_addf(&t->out, "  %-10s", total->name);
 	add_cell(t, marks[DIFF_BEFORE], before, total->count, false);
 	add_cell(t, marks[DIFF_AFTER], after, total->count, false);
 	add_cell(t, diff_exact(program) ? "" : "~", change, total->count, true);
 	diff_percent(t, diff_exact(program) ? "" : "~", before, change);
 	strbuf_addch(&t->out, '\n');
+	margins_line(t, program, total, change);
 }
 
 static void totals(struct table *t, const struct diff_program *program)
 {
 	const struct diff_values *heap = program->heap, *mmap = program->mmap;
 	const struct total lines[] = {
-		{ "live", { heap[0].live_bytes, heap[1].live_bytes }, false, false },
-		{ "blocks", { heap[0].live_blocks, heap[1].live_blocks }, true, false },
-		{ "at peak", { heap[0].peak_bytes, heap[1].peak_bytes }, false, false },
-		{ "allocs", { (int64_t)heap[0].allocs, (int64_t)heap[1].allocs }, true, true },
-		{ "allocated", { (int64_t)heap[0].bytes, (int64_t)heap[1].bytes }, false, true },
+		{ "live",
+		  { heap[0].live_bytes, heap[1].live_bytes },
+		  false,
+		  false,
+		  CI95(ci95_bytes) },
+		{ "blocks",
+		  { heap[0].live_blocks, heap[1].live_blocks },
+		  true,
+		  false,
+		  CI95(ci95_blocks) },
+		{ "at peak",
+		  { heap[0].peak_bytes, heap[1].peak_bytes },
+		  false,
+		  false,
+		  CI95(ci95_peak_bytes) },
+		{ "allocs",
+		  { (int64_t)heap[0].allocs, (int64_t)heap[1].allocs },
+		  true,
+		  true,
+		  CI95(ci95_allocs) },
+		{ "allocated",
+		  { (int64_t)heap[0].bytes, (int64_t)heap[1].bytes },
+		  false,
+		  true,
+		  CI95(ci95_allocated_bytes) },
 		{ "temporary",
 		  { (int64_t)heap[0].temporary, (int64_t)heap[1].temporary },
 		  true,
-		  true },
-		{ "mapped", { mmap[0].live_bytes, mmap[1].live_bytes }, false, false },
+		  true,
+		  0 },
+		{ "mapped", { mmap[0].live_bytes, mmap[1].live_bytes }, false, false, 0 },
 	};
 	size_t n = sizeof(lines) / sizeof(lines[0]);
 
@@ -101,16 +160,31 @@ static void totals(struct table *t, const struct diff_program *program)
 			total_line(t, program, &lines[i]);
 }
 
+/* Samples do not tell what is temporary. */
+static void add_margin(struct strbuf *out, const struct view_estimate *estimate,
+		       enum option_sort sort)
+{
+	if (sort == SORT_COUNT)
+		table_count_margin(out, estimate, diff_ci95(estimate, sort));
+	else if (sort != SORT_TEMPORARY)
+		table_margin(out, estimate, diff_ci95(estimate, sort));
+}
+
 static void add_held(struct strbuf *out, const struct diff_values *values, const char *mark,
 		     enum option_sort sort, const char *of)
 {
 	if (sort != SORT_BYTES && sort != SORT_COUNT) {
 		add_number(out, mark, diff_value(values, sort), is_count(sort), false);
+		add_margin(out, &values->estimate, sort);
 		return;
 	}
 	add_number(out, mark, values->live_bytes, false, false);
-	strbuf_addf(out, " in %s%" PRId64 " %s%s", mark, values->live_blocks, of,
-		    table_plural((uint64_t)values->live_blocks));
+	table_margin(out, &values->estimate, values->estimate.ci95_bytes);
+	strbuf_addf(out, " in %s%" PRId64, mark, values->live_blocks);
+	table_count_margin(out, &values->estimate, values->estimate.ci95_blocks);
+	strbuf_addf(out, " %s%s", of,
+		    table_plural(values->estimate.ci95_blocks ? 0 : (uint64_t)values->live_blocks));
+	table_few_samples(out, &values->estimate);
 }
 
 /* "64.0 KiB in 1 block before, 128.0 KiB in 2 blocks after" */
@@ -130,19 +204,33 @@ static void add_sides(struct strbuf *line, const struct diff_program *program,
 	}
 }
 
+static void add_allocs(struct strbuf *line, const char *mark, int64_t allocs,
+		       const struct view_estimate *estimate)
+{
+	strbuf_addf(line, "; %s%+" PRId64, mark, allocs);
+	table_count_margin(line, estimate, estimate->ci95_allocs);
+	strbuf_addf(line, " alloc%s",
+		    !estimate->interval && (allocs == 1 || allocs == -1) ? "" : "s");
+}
+
 /* "+64.0 KiB live: 64.0 KiB in 1 block before, 128.0 KiB in 2 blocks after; +1 alloc" */
 static void site_head(struct table *t, const struct diff_program *program,
 		      const struct diff_site *site, size_t rank)
 {
 	enum option_sort sort = view_opts(t->view)->sort;
 	const char *mark = diff_exact(program) ? "" : "~";
+	const struct view_estimate estimate = diff_estimate(site->sides);
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	int64_t allocs =
 		(int64_t)(site->sides[DIFF_AFTER].allocs - site->sides[DIFF_BEFORE].allocs);
 
 	strbuf_addf(&line, "  #%zu  ", rank);
 	add_number(&line, mark, diff_change(site->sides, sort), is_count(sort), true);
+	add_margin(&line, &estimate, sort);
 	strbuf_addf(&line, " %s", quantity_name(sort));
+	if (estimate.interval && sort != SORT_TEMPORARY &&
+	    !diff_significant(diff_change(site->sides, sort), diff_ci95(&estimate, sort)))
+		strbuf_adds(&line, ", not significant");
 	if (site->places[DIFF_BEFORE] == 0)
 		strbuf_adds(&line, ", new: ");
 	else if (site->places[DIFF_AFTER] == 0)
@@ -151,8 +239,7 @@ static void site_head(struct table *t, const struct diff_program *program,
 		strbuf_adds(&line, ": ");
 	add_sides(&line, program, site, sort);
 	if (allocs != 0)
-		strbuf_addf(&line, "; %s%+" PRId64 " alloc%s", mark, allocs,
-			    allocs == 1 || allocs == -1 ? "" : "s");
+		add_allocs(&line, mark, allocs, &estimate);
 	table_bold(t, true);
 	table_wrap(t, 8, strbuf_str(&line));
 	table_bold(t, false);
@@ -258,6 +345,13 @@ static void add_time(struct strbuf *out, const struct record_run *run, uint64_t 
 		strbuf_addf(out, ", %s", format_duration(now_ns - run->start_ns, elapsed));
 }
 
+static bool only_estimated(const struct view *view)
+{
+	const struct record_coverage *coverage = view_coverage(view);
+
+	return view_has_estimates(view_model(view)) && coverage && coverage->n_losses == 0;
+}
+
 static void run_line(struct table *t, const struct diff_run *run, const char *name)
 {
 	const struct record_run *record = model_run(view_model(run->view));
@@ -270,9 +364,25 @@ static void run_line(struct table *t, const struct diff_run *run, const char *na
 	table_warn(t, true);
 	if (run->damaged)
 		strbuf_adds(&t->out, "        damaged: what comes before that is compared\n");
-	if (!view_is_exact(run->view))
+	if (view_has_estimates(view_model(run->view)))
+		strbuf_adds(&t->out, "        ESTIMATES, of samples: ± is 95 %\n");
+	if (!view_is_exact(run->view) && !only_estimated(run->view))
 		strbuf_adds(&t->out, "        not exact: events were lost\n");
 	table_warn(t, false);
+}
+
+static void group_margins(struct table *t, const struct diff_group *group,
+			  const struct view_estimate *of_change)
+{
+	const uint64_t margins[DIFF_SIDES] = { group->sides[DIFF_BEFORE].estimate.ci95_bytes,
+					       group->sides[DIFF_AFTER].estimate.ci95_bytes };
+
+	diff_margin_cells(t, margins, of_change->ci95_bytes, false);
+	table_margin_cell(t, of_change->ci95_blocks, true, DIFF_CELL + 2);
+	table_margin_cell(t, of_change->ci95_allocs, true, DIFF_CELL + 2);
+	if (!diff_significant(diff_change(group->sides, SORT_BYTES), of_change->ci95_bytes))
+		strbuf_adds(&t->out, "  not significant");
+	strbuf_addch(&t->out, '\n');
 }
 
 static void group_line(struct table *t, const struct diff_group *group)
@@ -280,6 +390,7 @@ static void group_line(struct table *t, const struct diff_group *group)
 	int64_t before = group->sides[DIFF_BEFORE].live_bytes;
 	int64_t after = group->sides[DIFF_AFTER].live_bytes;
 	size_t used = 5 * (DIFF_CELL + 2) + 2, width = view_opts(t->view)->width;
+	const struct view_estimate estimate = diff_estimate(group->sides);
 	const char *mark = group->exact ? "" : "~";
 
 	add_cell(t, mark, before, false, false);
@@ -292,6 +403,8 @@ static void group_line(struct table *t, const struct diff_group *group)
 	strbuf_adds(&t->out, "  ");
 	text_fit(&t->out, group->name, width > used + 20 ? width - used : 20);
 	strbuf_addch(&t->out, '\n');
+	if (estimate.interval)
+		group_margins(t, group, &estimate);
 }
 
 static int groups_part(struct table *t, const struct diff *diff)

@@ -111,6 +111,15 @@ struct view_estimate view_estimate_totals(const struct record_totals *totals)
 	return view_estimate(totals->sample_interval, &sampled);
 }
 
+struct view_estimate view_estimate_of_none(uint64_t interval, uint64_t blocks, uint64_t bytes)
+{
+	const struct view_sampled sizes = { .allocs = blocks, .bytes = bytes };
+	struct view_estimate estimate = view_estimate(interval, &sizes);
+
+	estimate.ci95_allocated_bytes = estimate.ci95_peak_bytes = estimate.ci95_bytes;
+	return estimate;
+}
+
 uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes)
 {
 	return interval ? bytes_margin(interval, not_below_0(bytes), ERRORS_OF_95) : 0;

@@ -38,6 +38,9 @@ struct view_sampled {
 struct view_estimate view_estimate(uint64_t interval, const struct view_sampled *sampled);
 struct view_estimate view_estimate_totals(const struct record_totals *totals);
 
+/* Of what no sample was of: blocks are of the mean size of so many with so many bytes. */
+struct view_estimate view_estimate_of_none(uint64_t interval, uint64_t blocks, uint64_t bytes);
+
 /* Of so many bytes of live blocks or of allocations; 0 without an interval. */
 uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes);
 

@@ -96,7 +96,7 @@ int64_t diff_value(const struct diff_values *values, enum option_sort sort);
 int64_t diff_change(const struct diff_values sides[DIFF_SIDES], enum option_sort sort);
 
 /*
- * What the change can be off, of estimates; of what no sample of a run was of, by what may have been
+ * What the change can be off, of estimates; of what a run has no sample of, by what may have been
  * missed. A change that is not beyond it may be none.
  */
 struct view_estimate diff_estimate(const struct diff_values sides[DIFF_SIDES]);

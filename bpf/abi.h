@@ -211,7 +211,10 @@ struct abi_proc {
 	};
 	__u64 missed_frees;
 	__u64 unknown_frees;
-	__u64 inherited_frees;
+	union {
+		__u64 inherited_frees;
+		__s64 live_samples; /* of its own, less those that it inherited and freed */
+	};
 	__u64 lost;	  /* events of this process that were lost: it is exact only while 0 */
 	__u64 race_bytes; /* bound on what concurrent peaks can have put on the wrong side */
 	__u32 pid;	  /* thread group that made it */
@@ -300,6 +303,7 @@ enum abi_loss {
 	ABI_LOST_BIRTH,		   /* no room for when a block was allocated, and by whom */
 	ABI_LOST_NESTING,	   /* a call taken for a part of another, which has not returned */
 	ABI_LOST_ARGUMENT,	   /* of a USDT probe, which is in memory that cannot be read */
+	ABI_LOST_SAMPLE_ROOM,	   /* one process has more live samples than it has room for */
 	ABI_LOSSES,
 	/* in the same map: events seen, for the status line */
 	ABI_EVENTS = ABI_LOSSES,

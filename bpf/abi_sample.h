@@ -48,8 +48,21 @@ struct abi_sample_spec {
 #define ABI_SAMPLE_OWN (1ULL << 63)
 /* What an image's blocks are is settled when it begins: these are samples, else calls are. */
 #define ABI_SAMPLE_IMAGE (1ULL << 62)
-#define ABI_SAMPLE_FLAGS (ABI_SAMPLE_OWN | ABI_SAMPLE_IMAGE)
-#define ABI_SAMPLE_INTERVAL(proc) ((proc)->sample_interval & ~ABI_SAMPLE_FLAGS)
+/* How often the interval was doubled by us, as the process has more samples than it has room for. */
+#define ABI_SAMPLE_THINNED_SHIFT 48
+#define ABI_SAMPLE_THINNED_MASK 0xfULL
+#define ABI_SAMPLE_THINNED(v) ((v) >> ABI_SAMPLE_THINNED_SHIFT & ABI_SAMPLE_THINNED_MASK)
+#define ABI_SAMPLE_SHOWN(v) ((v) & ((1ULL << ABI_SAMPLE_THINNED_SHIFT) - 1))
+/* What a sample stands for: what the process has shown, and what we made of it. */
+#define ABI_SAMPLE_INTERVAL_OF(v) (ABI_SAMPLE_SHOWN(v) << ABI_SAMPLE_THINNED(v))
+#define ABI_SAMPLE_INTERVAL(proc) ABI_SAMPLE_INTERVAL_OF((proc)->sample_interval)
+
+/*
+ * A process that has more than half of its room for live samples has the interval doubled for
+ * those that come, and once more with each of so many parts of the other half.
+ */
+#define ABI_SAMPLE_DOUBLINGS 15
+#define ABI_SAMPLE_NO_ROOM (ABI_SAMPLE_DOUBLINGS + 1)
 
 /* The function that stands for all samples' allocations: abi_block has no room for another. */
 #define ABI_FN_SAMPLED 4
@@ -59,6 +72,17 @@ struct abi_sample_spec {
  * its size as a float: 10 bits of mantissa, true to half a thousandth.
  */
 #define ABI_SAMPLE_MANTISSA 10
+
+/* How often with so many live samples; or ABI_SAMPLE_NO_ROOM. */
+static inline __u32 abi_sample_doublings(__s64 live, __u32 room)
+{
+	__u64 half = room / 2, part = half / ABI_SAMPLE_DOUBLINGS + 1, beyond;
+
+	if (live < (__s64)half)
+		return 0;
+	beyond = ((__u64)live - half) / part;
+	return beyond < ABI_SAMPLE_DOUBLINGS ? 1 + beyond : ABI_SAMPLE_NO_ROOM;
+}
 
 static inline __u16 abi_sample_size_code(__u64 size)
 {

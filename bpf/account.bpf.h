@@ -23,6 +23,8 @@ VERIFIED_ONCE int account_free(__u32 slot, const struct abi_block *block, bool t
 
 	if (!proc || !block)
 		return 0;
+	if (proc_has_samples(proc))
+		__sync_fetch_and_add(&proc->live_samples, -1);
 	site_change_of(&change, proc, block, -1, false, temporary);
 	epoch = peak_epoch_of(proc);
 	if (site_apply(slot, site_function_of(proc, block), block->stack, &change, epoch))
@@ -60,6 +62,8 @@ VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *blo
 		proc_lost(proc, ABI_LOST_BLOCK_MAP_FULL);
 		return false;
 	}
+	if (proc_has_samples(proc))
+		__sync_fetch_and_add(&proc->live_samples, 1);
 	site_change_of(&change, proc, block, 1, true, false);
 	epoch = peak_epoch_of(proc);
 	if (!site_apply(slot, site_function_of(proc, block), block->stack, &change, epoch))

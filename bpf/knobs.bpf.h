@@ -27,6 +27,8 @@ __weak const volatile bool knob_forms;
 __weak const volatile bool knob_whole_life;
 /* Blocks are samples: abi_sample.h. */
 __weak const volatile bool knob_sampled;
+/* Live samples of one process. */
+__weak const volatile __u32 knob_sample_room = ~0U;
 /* Children of traced processes are traced. */
 __weak const volatile bool knob_follow;
 __weak const volatile __u32 knob_max_procs = 1;

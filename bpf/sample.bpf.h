@@ -33,13 +33,52 @@ static __always_inline void note_interval(struct abi_proc *proc, __u64 weight, b
 
 	if (own && !(known & ABI_SAMPLE_OWN))
 		known = ABI_SAMPLE_IMAGE;
-	if (known & ~ABI_SAMPLE_FLAGS && (known & ~ABI_SAMPLE_FLAGS) < interval)
-		interval = known & ~ABI_SAMPLE_FLAGS;
+	if (ABI_SAMPLE_SHOWN(known) && ABI_SAMPLE_SHOWN(known) < interval)
+		interval = ABI_SAMPLE_SHOWN(known);
 	interval |= ABI_SAMPLE_IMAGE;
+	interval |= ABI_SAMPLE_THINNED(known) << ABI_SAMPLE_THINNED_SHIFT;
 	if (own)
 		interval |= ABI_SAMPLE_OWN;
 	if (interval != known)
 		*(volatile __u64 *)&proc->sample_interval = interval;
+}
+
+static __always_inline void note_thinned(struct abi_proc *proc, __u64 doublings)
+{
+	__u64 known = *(volatile __u64 *)&proc->sample_interval;
+
+	if (ABI_SAMPLE_THINNED(known) >= doublings)
+		return;
+	known &= ~(ABI_SAMPLE_THINNED_MASK << ABI_SAMPLE_THINNED_SHIFT);
+	*(volatile __u64 *)&proc->sample_interval = known | doublings << ABI_SAMPLE_THINNED_SHIFT;
+}
+
+/*
+ * Keeps one process from taking the room of all: of samples lighter than a doubled interval those
+ * that are kept, as likely as they are heavy, weigh that much in place of the others (Duffield,
+ * Lund and Thorup, J. ACM 54, 2007). Estimates stay unbiased, with the variance of that interval.
+ */
+static __always_inline bool sample_fits(struct abi_proc *proc, __u64 *weight)
+{
+	__s64 live = *(volatile __s64 *)&proc->live_samples;
+	__u32 doublings = abi_sample_doublings(live, knob_sample_room);
+	__u64 interval, chance;
+
+	if (!doublings)
+		return true;
+	if (doublings == ABI_SAMPLE_NO_ROOM) {
+		proc_lost(proc, ABI_LOST_SAMPLE_ROOM);
+		return false;
+	}
+	note_thinned(proc, doublings);
+	interval = ABI_SAMPLE_SHOWN(*(volatile __u64 *)&proc->sample_interval) << doublings;
+	if (*weight >= interval)
+		return true;
+	chance = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
+	if (chance % interval >= *weight)
+		return false;
+	*weight = interval;
+	return true;
 }
 
 static __always_inline __u64 sample_stack(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
@@ -73,11 +112,22 @@ static __always_inline void sample_alloc(struct pt_regs *ctx, struct abi_proc *p
 		return;
 	}
 	note_interval(proc, weight, !spec->is_stand_in);
+	if (!sample_fits(proc, &weight))
+		return;
 	block.stack = sample_stack(ctx, proc, slot, spec);
 	block.size_fn = ABI_SAMPLE_SIZE_FN(weight, size);
 	block.tick = *(volatile __u32 *)&control.tick;
 	block.era = proc->era;
 	account_new(slot, ABI_BLOCK_KEY(slot, addr), &block);
+}
+
+/* Else it may be of a block that the process's own samples, or those that fit, left out. */
+static __always_inline bool is_unknown(const struct abi_proc *proc,
+				       const struct abi_sample_spec *spec)
+{
+	if (ABI_SAMPLE_THINNED(*(volatile __u64 *)&proc->sample_interval))
+		return false;
+	return !spec->is_stand_in || !has_own_samples(proc);
 }
 
 static __always_inline void sample_free(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
@@ -95,11 +145,10 @@ static __always_inline void sample_free(struct pt_regs *ctx, struct abi_proc *pr
 		return;
 	origin = block_take(slot, addr, &block);
 	if (origin == BLOCK_UNKNOWN) {
-		if (!spec->is_stand_in || !has_own_samples(proc))
+		if (is_unknown(proc, spec))
 			count_unknown_free(proc);
 		return;
 	}
-	count_inherited_free(proc, origin);
 	account_free(slot, &block, false);
 }
 

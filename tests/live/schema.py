@@ -50,7 +50,7 @@ NATURAL, INTEGER, REAL, ADDRESS = Natural(), Integer(), Real(), Hex("0x")
 SITE_ESTIMATE = {"interval": NATURAL, "samples": NATURAL, "ci95_bytes": NATURAL,
                  "ci95_blocks": NATURAL, "ci95_peak_bytes": NATURAL,
                  "ci95_allocated_bytes": NATURAL, "ci95_allocs": NATURAL}
-ESTIMATE = Nullable({**SITE_ESTIMATE, "ci95_frees": NATURAL})
+ESTIMATE = Nullable({**SITE_ESTIMATE, "ci95_frees": NATURAL, "shown_interval": NATURAL})
 SITE_ESTIMATE = Nullable(SITE_ESTIMATE)
 
 FRAME = {"addr": Nullable(ADDRESS), "function": Nullable(str), "offset": Nullable(NATURAL),

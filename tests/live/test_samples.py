@@ -219,6 +219,78 @@ def of_a_user_only_the_programs_with_probes_are_named():
         assert report["coverage"]["unprobed"] == [], report["coverage"]
 
 
+def check_thinned(alloc, places, doubled):
+    """Estimates of samples that had no room for all: chance decides, so four errors and no seed."""
+    estimate = alloc["estimate"]
+    assert estimate["interval"] == estimate["shown_interval"] * doubled > 0, estimate
+    for key, said, margin in (("live_bytes", "live_bytes", "bytes"),
+                              ("bytes", "bytes", "allocated_bytes")):
+        truth = sum(place[said] for place in places.values())
+        off = abs(alloc[key] - truth)
+        assert off <= 4 / 1.96 * estimate[f"ci95_{margin}"], (key, truth, alloc)
+    assert alloc["unknown_frees"] == alloc["missed_frees"] == 0, alloc
+
+
+def with_little_room(rounds, interval):
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced("--sample", "--max-blocks=8192", "-o", f"json:{path}", "--",
+                             target("samples"), rounds, interval, env=NOTHING_PRELOADED)
+        assert done.returncode == 0, done.stderr
+        return load_report(path), said_places(done.stdout)
+
+
+@test(need_root, every_kernel=True)
+def what_has_no_room_weighs_in_what_has():
+    """4,296 blocks live in all, and there is room for 1,024 of one process."""
+    report, places = with_little_room("20000", "512")
+    assert report["coverage"]["lost"] == {}, report["coverage"]
+    alloc = report["processes"][0]["alloc"]
+    interval = alloc["estimate"]["interval"]
+    assert 2 * 512 <= interval <= 2 ** 15 * 512, alloc
+    check_thinned(alloc, places, interval // 512)
+
+
+@test(need_root)
+def what_finds_no_room_at_all_is_said():
+    """Blocks that are heavier than the interval after all doublings, of half a MiB."""
+    report, places = with_little_room("150000", "16")
+    lost, alloc = report["coverage"]["lost"], report["processes"][0]["alloc"]
+    assert list(lost) == ["process-samples-full"] and lost["process-samples-full"] > 0, lost
+    assert alloc["live_bytes"] < sum(place["live_bytes"] for place in places.values()), alloc
+
+
+@test(need_root)
+def a_noisy_process_leaves_the_others_their_room():
+    """It would fill the room of all by itself; who comes after it is not even thinned."""
+    def run_to_end(process):
+        send_line(process)
+        return said_places("\n".join(process.lines.next() for _ in range(3)))
+
+    with started([target("samples"), "20000", "512", "1"]) as noisy, \
+            started([target("samples"), "300", str(INTERVAL), "1"]) as quiet:
+        processes = [noisy, quiet]
+        assert [process.lines.next() for process in processes] == ["ready"] * 2
+        with attached([process.pid for process in processes], "--sample",
+                      "--max-blocks=4096") as session:
+            for process in processes:
+                send_line(process)
+                assert process.lines.next() == "watched"
+            session.next_report()  # all their probes are in
+            said = {process.pid: run_to_end(process) for process in processes}
+            session.next_report()
+            report = session.finish()
+        for process in processes:
+            send_line(process)
+    assert report["coverage"]["lost"] == {}, report["coverage"]
+    found = {one["pid"]: one for one in report["processes"]}
+    interval = found[noisy.pid]["alloc"]["estimate"]["interval"]
+    assert interval > 512, found[noisy.pid]["alloc"]
+    check_thinned(found[noisy.pid]["alloc"], said[noisy.pid], interval // 512)
+    check_weights(found[quiet.pid], said[quiet.pid])
+    check_thinned(found[quiet.pid]["alloc"], said[quiet.pid], 1)
+
+
 @test(need_root)
 def options_about_all_calls_are_refused():
     for option in ("--leak-check=full", "--heap-errors", "--free-stacks", "--floor"):

@@ -38,7 +38,9 @@ static struct record_site estimated_site(uint32_t slot, uint64_t stack, int64_t 
 /* A process with these sites, all of one slot. */
 static void emit_estimated(const struct script *s, const struct record_site *sites, size_t n)
 {
-	struct record_totals t = { .slot = sites->slot, .sample_interval = INTERVAL };
+	struct record_totals t = { .slot = sites->slot,
+				   .sample_interval = INTERVAL,
+				   .sample_shown = INTERVAL };
 
 	for (size_t i = 0; i < n; i++) {
 		t.allocs += sites[i].allocs;

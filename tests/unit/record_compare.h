@@ -85,9 +85,9 @@ static bool same_state(const struct record *a, const struct record *b)
 		       SAME(totals.temporary) && SAME(totals.missed_frees) &&
 		       SAME(totals.unknown_frees) && SAME(totals.further_errors) &&
 		       SAME(totals.peak_ns) && SAME(totals.frees_variance) &&
-		       SAME(totals.inherited_bytes) && SAME(totals.inherited_blocks) &&
-		       SAME(totals.sample_interval) && SAME(totals.blocks_variance) &&
-		       SAME(totals.allocs_variance);
+		       SAME(totals.sample_shown) && SAME(totals.inherited_bytes) &&
+		       SAME(totals.inherited_blocks) && SAME(totals.sample_interval) &&
+		       SAME(totals.blocks_variance) && SAME(totals.allocs_variance);
 	case RECORD_SITE:
 		return SAME(site.slot) && SAME(site.fn) && SAME(site.stack) &&
 		       SAME(site.live_bytes) && SAME(site.live_blocks) && SAME(site.allocs) &&

@@ -96,6 +96,37 @@ static void a_size_is_kept_to_half_a_thousandth(void **state)
 			 abi_sample_size_code((UINT64_C(1) << ABI_SIZE_BITS) - 1));
 }
 
+static void the_interval_doubles_with_each_thirtieth_of_the_room_from_half_of_it_on(void **state)
+{
+	(void)state;
+	assert_int_equal(abi_sample_doublings(-3, 3000), 0);
+	assert_int_equal(abi_sample_doublings(1499, 3000), 0);
+	assert_int_equal(abi_sample_doublings(1500, 3000), 1);
+	assert_int_equal(abi_sample_doublings(1500 + 101, 3000), 2);
+	assert_int_equal(abi_sample_doublings(1500 + 14 * 101, 3000), ABI_SAMPLE_DOUBLINGS);
+	assert_int_equal(abi_sample_doublings(1500 + 15 * 101, 3000), ABI_SAMPLE_NO_ROOM);
+	assert_int_equal(abi_sample_doublings(INT64_MAX, 3000), ABI_SAMPLE_NO_ROOM);
+	/* The smallest room has all of them, too. */
+	for (uint32_t live = 512, last = 0; live < 1040; live++) {
+		uint32_t doublings = abi_sample_doublings(live, 1024);
+
+		assert_in_range(doublings, last, last + 1);
+		last = doublings;
+	}
+}
+
+static void an_interval_is_told_from_what_we_made_of_it(void **state)
+{
+	const struct abi_proc proc = { .sample_interval = ABI_SAMPLE_OWN | ABI_SAMPLE_IMAGE |
+							  UINT64_C(3) << ABI_SAMPLE_THINNED_SHIFT |
+							  524288 };
+
+	(void)state;
+	assert_int_equal(ABI_SAMPLE_SHOWN(proc.sample_interval), 524288);
+	assert_int_equal(ABI_SAMPLE_THINNED(proc.sample_interval), 3);
+	assert_int_equal(ABI_SAMPLE_INTERVAL(&proc), 8 * 524288);
+}
+
 static void a_weight_is_kept_beside_it_to_the_byte(void **state)
 {
 	const struct abi_block block = { .size_fn = ABI_SAMPLE_SIZE_FN(UINT64_C(123456789), 4096) };
@@ -143,6 +174,9 @@ int main(void)
 		cmocka_unit_test(a_file_without_probes_has_an_empty_plan),
 		cmocka_unit_test(a_size_is_kept_to_half_a_thousandth),
 		cmocka_unit_test(a_weight_is_kept_beside_it_to_the_byte),
+		cmocka_unit_test(
+			the_interval_doubles_with_each_thirtieth_of_the_room_from_half_of_it_on),
+		cmocka_unit_test(an_interval_is_told_from_what_we_made_of_it),
 		cmocka_unit_test(a_sample_counts_for_as_many_blocks_as_it_stands_for),
 	};
 

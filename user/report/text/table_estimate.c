@@ -64,8 +64,12 @@ void table_estimated_calls(struct table *t, const struct record_totals *totals)
 		strbuf_addf(&line, ", ~%" PRIu64, totals->frees);
 		table_count_margin(&line, &estimate, estimate.ci95_frees);
 		strbuf_adds(&line, " frees");
-		strbuf_addf(&line, "; ESTIMATES: one sample in %s, %" PRIu64 " live, ± is 95 %%",
-			    format_size((int64_t)estimate.interval, size), estimate.samples);
+		strbuf_addf(&line, "; ESTIMATES: one sample in %s",
+			    format_size((int64_t)estimate.interval, size));
+		if (estimate.shown_interval < estimate.interval)
+			strbuf_addf(&line, " (too many lived at a time for one in %s)",
+				    format_size((int64_t)estimate.shown_interval, size));
+		strbuf_addf(&line, ", %" PRIu64 " live, ± is 95 %%", estimate.samples);
 	}
 	if (totals->missed_frees > 0)
 		strbuf_addf(&line, "; %" PRIu64 " missed free%s", totals->missed_frees,

@@ -107,8 +107,12 @@ struct view_estimate view_estimate_totals(const struct record_totals *totals)
 		.allocs = totals->allocs,
 		.bytes = totals->bytes,
 	};
+	struct view_estimate estimate;
 
-	return view_estimate(totals->sample_interval, &sampled);
+	estimate = view_estimate(totals->sample_interval, &sampled);
+	estimate.shown_interval =
+		totals->sample_shown ? totals->sample_shown : totals->sample_interval;
+	return estimate;
 }
 
 struct view_estimate view_estimate_of_none(uint64_t interval, uint64_t blocks, uint64_t bytes)
@@ -134,6 +138,8 @@ void view_estimate_add(struct view_estimate *to, const struct view_estimate *oth
 {
 	if (other->interval > to->interval)
 		to->interval = other->interval;
+	if (other->shown_interval > to->shown_interval)
+		to->shown_interval = other->shown_interval;
 	to->samples += other->samples;
 	add_squares(&to->ci95_bytes, other->ci95_bytes);
 	add_squares(&to->ci95_blocks, other->ci95_blocks);

@@ -21,6 +21,7 @@ struct record_totals;
 
 struct view_estimate {
 	uint64_t interval;		  /* bytes; 0: no estimate, and nothing else is set */
+	uint64_t shown_interval;	  /* of a process: its own, less where it was thinned */
 	uint64_t samples;		  /* live ones */
 	uint64_t ci95_bytes, ci95_blocks; /* of what is live, to either side, as all of them */
 	uint64_t ci95_allocated_bytes, ci95_allocs, ci95_frees; /* of sums over the run */

@@ -36,6 +36,12 @@
 /* One for so many blocks: elements of 112 and 60 bytes, of what is freed while it is shared. */
 #define BLOCKS_A_TOMB 16
 #define TOMB_BYTES 172
+/*
+ * Of the blocks, the share that one process's samples may take, so that a noisy one leaves room to
+ * others. From half of it on they are thinned, which is early: 131,072 are true to 0.6 %.
+ */
+#define SAMPLES_SHARE 8
+#define LEAST_SAMPLES 1024
 /* Of the rest, the share of sites. */
 #define SITES_SHARE 4
 
@@ -93,6 +99,9 @@ int map_room_choose(const struct map_room_opts *opts, struct map_room *ret_room)
 	room.blocks = (uint32_t)blocks;
 	if (opts->memory_limit)
 		r = choose_below(opts, &room);
+	room.samples = room.blocks / SAMPLES_SHARE;
+	if (room.samples < LEAST_SAMPLES)
+		room.samples = LEAST_SAMPLES;
 	if (r == 0)
 		*ret_room = room;
 	return r;

@@ -10,10 +10,11 @@
 #include <stdint.h>
 
 struct map_room {
-	uint32_t blocks; /* live at a time */
-	uint32_t sites;	 /* and stacks, each */
-	uint32_t pairs;	 /* of where blocks are allocated and where they are freed */
-	uint32_t tombs;	 /* of blocks freed while forked children share them, and of those */
+	uint32_t blocks;  /* live at a time */
+	uint32_t samples; /* of these, of one process that shows samples */
+	uint32_t sites;	  /* and stacks, each */
+	uint32_t pairs;	  /* of where blocks are allocated and where they are freed */
+	uint32_t tombs;	  /* of blocks freed while forked children share them, and of those */
 };
 
 struct map_room_opts {

@@ -305,6 +305,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_forms = knows_forms(opts);
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_sampled = opts->sampled;
+	skel->rodata->knob_sample_room = opts->room.samples;
 	/* What an allocator maps is told by its calls in flight, which nobody sees of samples. */
 	skel->rodata->knob_regions = opts->allocations && (!opts->sampled || opts->both);
 	skel->rodata->knob_unwind = opts->unwind;

@@ -53,6 +53,7 @@ static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_BIRTH] = "birth-map-full",
 	[ABI_LOST_NESTING] = "nesting-guessed",
 	[ABI_LOST_ARGUMENT] = "probe-argument-unreadable",
+	[ABI_LOST_SAMPLE_ROOM] = "process-samples-full",
 	[LOSS_ATTACHED_LATE] = "attached-late",
 	[LOSS_MAPPING] = "mapping-unknown",
 	[LOSS_STATE] = "process-unknown",
@@ -106,6 +107,12 @@ static int emit_site(struct live *live, const struct live_process *process,
 	return live_emit(live, &record);
 }
 
+static void note_interval(struct record_totals *totals, const struct abi_proc *proc)
+{
+	totals->sample_interval = ABI_SAMPLE_INTERVAL(proc);
+	totals->sample_shown = ABI_SAMPLE_SHOWN(proc->sample_interval);
+}
+
 /* Sums of a process's sites, and what only the process knows. */
 static struct record_totals totals_of(const struct live *live, const struct live_process *process,
 				      const struct snapshot_site *sites, size_t n)
@@ -127,7 +134,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 	};
 
 	if (process->depth == RECORD_DEPTH_SAMPLED)
-		t.sample_interval = ABI_SAMPLE_INTERVAL(proc);
+		note_interval(&t, proc);
 	else
 		t.failed = proc->failed;
 	for (size_t i = 0; i < n; i++) {

@@ -32,6 +32,7 @@ struct record_totals {
 	uint64_t before_unread; /* bytes of the heap then that nobody could make out */
 	/* Of samples: the figures are estimates, and one sample stands for so many bytes. */
 	uint64_t sample_interval; /* 0: there are none */
+	uint64_t sample_shown;	  /* the process's own, less where there was no room for all */
 	uint64_t blocks_variance; /* of the estimate live_blocks */
 	uint64_t allocs_variance, frees_variance;
 };

@@ -134,6 +134,7 @@ static const struct field totals_fields[] = {
 	F(record_totals, blocks_variance, FIELD_U64),
 	F(record_totals, allocs_variance, FIELD_U64),
 	F(record_totals, frees_variance, FIELD_U64),
+	F(record_totals, sample_shown, FIELD_U64),
 	END,
 };
 static const struct field site_fields[] = {

@@ -10,10 +10,10 @@
 #include <bpf/bpf_helpers.h>
 
 /*
- * Words of stack memory that are read at once, two pages at most. A read costs 110 ns and 10 to 20
- * for each KiB: half of the window is read first where it was enough for the thread's last stack.
+ * Words of stack memory that are read at once, three pages at most. A read costs 50 to 110 ns and
+ * 10 to 20 for each KiB: first no more is read than the thread's last stack had.
  */
-#define UNWIND_WINDOW 512
+#define UNWIND_WINDOW 1024
 
 /* Registers in which a frame was found; its caller's bp is at CFA - 8 * words, 0: unchanged. */
 struct unwind_from {
@@ -43,21 +43,31 @@ struct unwind_walk {
 	__u64 misses;	   /* of words that were not the same */
 	__u64 to_fold;	   /* own frames that are not in the hash */
 	__u32 slot;
-	__u32 thread; /* its memo */
-	__u8 any_fp;  /* a frame was found by its callee's frame pointer */
-	__u8 cut;     /* enum abi_stack_cut */
+	__u32 memo;  /* the thread's */
+	__u8 any_fp; /* a frame was found by its callee's frame pointer */
+	__u8 cut;    /* enum abi_stack_cut */
 	__u8 pad[6];
 	struct unwind_from from[ABI_MAX_FRAMES];
 	__u64 window[UNWIND_WINDOW];
 };
 
-/* What is remembered of threads with equal low bits of their ids. Wrong, it costs a read. */
-#define UNWIND_MEMOS 64
+/*
+ * What is remembered of threads, by where their stacks are: their ids would be a call. Wrong, it
+ * costs a read.
+ */
+#define UNWIND_MEMO_BITS 6
+#define UNWIND_MEMOS (1U << UNWIND_MEMO_BITS)
 struct unwind_memo {
 	/* Above it, a read failed (and took a microsecond): there a stack ends. */
 	__u64 end;
 	__u64 bytes; /* the last stack's */
 };
+
+/* Threads' stacks lie 8 MiB apart, and begin to be used at their ends. */
+static __always_inline __u32 unwind_memo_of(__u64 sp)
+{
+	return (sp >> 16) * 0x9e3779b97f4a7c15ULL >> (64 - UNWIND_MEMO_BITS);
+}
 
 struct stack_scratch {
 	__u32 busy;

@@ -28,8 +28,9 @@
  * to end or not; for the words of a path, and where checks of these begin and end.
  */
 #define UNWIND_CALLS                                                                               \
-	(ABI_MAX_FRAMES / UNWIND_FRAMES_AT_ONCE + 1 + PATH_WORDS / PATH_CHECKS_AT_ONCE +           \
-	 2 * (PATH_MISSES + 1))
+	(ABI_MAX_FRAMES / UNWIND_FRAMES_AT_ONCE + 1 + (int)PATH_CALLS + 2 * (PATH_MISSES + 1))
+/* Of path_check(), where the first frame is in the path; others come through unwind_frames(). */
+#define UNWIND_FIRST_CHECKS 20
 
 /* The caller by the frame pointer. `cut`: why there is no better way. */
 static __always_inline int unwind_by_fp(struct unwind_walk *w, enum abi_stack_cut cut)
@@ -300,16 +301,18 @@ VERIFIED_ONCE_NUMBERS int unwind_frames(scratch_ref ref)
 static __always_inline void unwind_begin(struct stack_scratch *s, bool interrupted)
 {
 	struct unwind_walk *w = &s->walk;
+	__u64 before;
 
 	w->hash = w->seed * 0x9e3779b97f4a7c15ULL;
 	w->frames = 0;
 	w->instance = 0;
 	w->window_at = 0;
 	w->window_len = 0;
+	w->memo = unwind_memo_of(w->sp);
 	w->window_next = sizeof(w->window);
-	w->thread = (__u32)bpf_get_current_pid_tgid() % UNWIND_MEMOS;
-	if (s->memo[w->thread % UNWIND_MEMOS].bytes < sizeof(w->window) / 2)
-		w->window_next = sizeof(w->window) / 2;
+	before = s->memo[w->memo % UNWIND_MEMOS].bytes;
+	if (before < sizeof(w->window))
+		w->window_next = (before + UNWIND_FIRST_BYTES) & ~7ULL;
 	w->start_sp = w->sp;
 	w->any_fp = 0;
 	w->cut = ABI_CUT_LIMIT; /* what ends a walk says why */
@@ -340,12 +343,18 @@ static __always_inline int unwind_return(struct stack_scratch *s)
 /* Until the walk is over. */
 UNWIND_LOOP int unwind_all(scratch_ref ref)
 {
-	int i;
+	struct stack_scratch *s = scratch_told(ref);
+	struct unwind_walk *w;
+	int i, more = 1;
 
-	for (i = 0; i < UNWIND_CALLS; i++)
-		if (!unwind_frames(ref))
-			break;
-	return path_end(ref);
+	if (!s)
+		return 0;
+	w = &s->walk;
+	for (i = 0; i < UNWIND_FIRST_CHECKS && more && (!i || w->joined); i++)
+		more = path_check(ref);
+	for (i = 0; i < UNWIND_CALLS && more; i++)
+		more = unwind_frames(ref);
+	return w->frames ? path_end(ref) : 0;
 }
 
 /* Fills s->ev and gives the stack's hash. */
@@ -359,7 +368,7 @@ static __always_inline __u64 unwind(struct stack_scratch *s)
 	s->ev.flags = ABI_STACK_CFI | (w->any_fp ? ABI_STACK_FRAME_POINTERS : 0) |
 		      w->cut << ABI_STACK_CUT_SHIFT;
 	s->ev.frames = w->frames + w->joined;
-	s->memo[w->thread % UNWIND_MEMOS].bytes = w->sp - w->start_sp;
+	s->memo[w->memo % UNWIND_MEMOS].bytes = w->sp - w->start_sp;
 	hash = unwind_fold(w->hash, (__u64)s->ev.flags << 32 | s->ev.frames);
 	if (s->ev.exact[0] | s->ev.exact[1])
 		hash = unwind_fold(unwind_fold(hash, s->ev.exact[0]), s->ev.exact[1]);

@@ -10,7 +10,11 @@
 
 #include <bpf/bpf_helpers.h>
 
-#define UNWIND_PAGE_MASK 4095ULL
+#define UNWIND_PAGE 4096ULL
+#define UNWIND_PAGE_MASK (UNWIND_PAGE - 1)
+
+/* Read first, beside what the thread's last stack had. */
+#define UNWIND_FIRST_BYTES 512
 
 /* Registers of the frame that is next, out of the walk's memory. */
 struct unwind_regs {
@@ -34,18 +38,25 @@ static __always_inline bool unwind_read(__u64 address, __u64 *ret)
 	return !bpf_probe_read_user(ret, sizeof(*ret), (void *)address);
 }
 
+static __always_inline bool unwind_window(struct unwind_walk *w, __u64 len, __u64 need)
+{
+	w->window_len = len;
+	return len >= need && len <= sizeof(w->window) &&
+	       !bpf_probe_read_user(w->window, len, (void *)w->window_at);
+}
+
 /* Reads the window from `address` on, `need` bytes at least. */
 VERIFIED_ONCE_NUMBERS int unwind_refill(scratch_ref ref, __u64 address, __u64 need)
 {
 	struct stack_scratch *s = scratch_told(ref);
-	__u64 rest = UNWIND_PAGE_MASK + 1 - (address & UNWIND_PAGE_MASK), len, room;
+	__u64 rest = UNWIND_PAGE - (address & UNWIND_PAGE_MASK), len, room;
 	struct unwind_memo *memo;
 	struct unwind_walk *w;
 
 	if (!s)
 		return 0;
 	w = &s->walk;
-	memo = &s->memo[w->thread % UNWIND_MEMOS];
+	memo = &s->memo[w->memo % UNWIND_MEMOS];
 	len = w->window_next;
 	room = memo->end - address;
 	if (room >= need && room < len)
@@ -53,16 +64,16 @@ VERIFIED_ONCE_NUMBERS int unwind_refill(scratch_ref ref, __u64 address, __u64 ne
 	if (len > sizeof(w->window))
 		len = sizeof(w->window);
 	w->window_at = address;
-	w->window_len = len;
 	w->window_next = sizeof(w->window);
-	if (!bpf_probe_read_user(w->window, len, (void *)address))
+	if (unwind_window(w, len, need))
 		return 1;
-	w->window_len = 0;
-	if (rest < need || rest > UNWIND_PAGE_MASK ||
-	    bpf_probe_read_user(w->window, rest, (void *)address))
+	/* A page of it is not there: the third, or the second. */
+	if ((len <= rest + UNWIND_PAGE || !unwind_window(w, rest + UNWIND_PAGE, need)) &&
+	    !unwind_window(w, rest, need)) {
+		w->window_len = 0;
 		return unwind_cut(w, ABI_CUT_UNREADABLE);
-	memo->end = address + rest;
-	w->window_len = rest;
+	}
+	memo->end = address + w->window_len;
 	return 1;
 }
 

@@ -502,10 +502,34 @@ static void a_stack_is_read_to_its_end_and_the_end_is_remembered(void **state)
 	assert_cut(ABI_CUT_NONE);
 	assert_int_equal(f.host.failed_reads, 1);
 	assert_int_equal(f.host.reads, 1);
-	/* another thread's stack ends elsewhere */
-	f.host.thread++;
+	/* of another thread's stack, elsewhere, it says nothing */
+	poke(STACK + 56, RETURN_TO(2));
+	poke(STACK + 120, RETURN_TO(3));
+	f.host.reads = 0;
+	walk(RETURN_TO(1), STACK, 0);
+	assert_cut(ABI_CUT_NONE);
+	assert_int_equal(f.host.reads, 1);
+	assert_int_equal(f.host.failed_reads, 1);
+}
+
+/* The window would have three pages, the words that are needed lie in two of them. */
+static void of_a_window_without_its_third_page_two_are_read(void **state)
+{
+	const uint64_t end = STACK + STACK_BYTES, sp = end - 8192, frame = end - 4096 - 32;
+	const uint64_t expected[] = { RETURN_TO(1), RETURN_TO(2), RETURN_TO(3), RETURN_TO(4) };
+	(void)state;
+
+	rule(1, ABI_UNWIND_SP, 16, ABI_UNWIND_BP_SAME, 0);
+	poke(sp + 8, RETURN_TO(2));
+	rule(2, ABI_UNWIND_SP, (int32_t)(frame - sp - 16), ABI_UNWIND_BP_SAME, 0);
+	poke(frame - 8, RETURN_TO(3));
+	rule(3, ABI_UNWIND_SP, 64, ABI_UNWIND_BP_AT_CFA, -56);
+	poke(frame + 56, RETURN_TO(4));
+	rule(4, ABI_UNWIND_END, 0, 0, 0);
 	walk(RETURN_TO(1), sp, 0);
-	assert_int_equal(f.host.failed_reads, 2);
+	assert_cut(ABI_CUT_NONE);
+	assert_frames(expected, 4);
+	assert_int_equal(f.host.failed_reads, 1);
 }
 
 /* struct sigcontext at sp + 40, as behind __restore_rt. */
@@ -693,6 +717,7 @@ int main(void)
 		TEST(the_cause_of_a_cut_is_told),
 		TEST(code_without_information_is_passed_by_its_frame_pointer),
 		TEST(a_stack_is_read_to_its_end_and_the_end_is_remembered),
+		TEST(of_a_window_without_its_third_page_two_are_read),
 		TEST(behind_a_signal_frame_the_interrupted_code_is_looked_up_exactly),
 		TEST(rows_for_return_addresses_serve_interrupted_code_at_system_calls_only),
 		TEST(return_probes_are_seen_through),

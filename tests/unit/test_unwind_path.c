@@ -17,7 +17,7 @@
 #define RETURN_TO(i) (CODE + (uint64_t)(i)*64 + 8)
 #define FUNCTIONS 64
 #define STACK 0x7ffc00000000ULL
-#define STACK_WORDS 16384UL
+#define STACK_WORDS 131072UL
 #define TOP (STACK + STACK_WORDS * 8)
 #define SLOT 7
 
@@ -259,6 +259,34 @@ static void no_more_frames_are_kept_than_asked_for(void **state)
 	}
 }
 
+/* Each frame is in a window of its own; what is far below the root is walked by rules. */
+static void frames_of_pages_are_in_the_path_as_far_as_it_goes(void **state)
+{
+	const uint32_t frame = 9008, in_path = 1 + PATH_EXTENT / frame;
+	struct registers regs;
+	struct calls c;
+	(void)state;
+
+	calls_begin(&c);
+	for (uint32_t i = 1; i < FUNCTIONS; i++) {
+		f.rules[1 + i].offset = frame;
+		call(&c, i, 0, i);
+	}
+	for (uint32_t i = FUNCTIONS - 1; i; i--)
+		call(&c, i, 0, i);
+	regs = innermost(&c);
+	assert_int_equal(walk_both_ways(&regs), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(walk_both_ways(&regs), in_path);
+		assert_int_equal(ABI_STACK_CUT(f.scratch.ev.flags), ABI_CUT_NONE);
+		assert_int_equal(f.scratch.ev.frames, c.depth);
+	}
+	c.depth = in_path;
+	regs = innermost(&c);
+	assert_int_equal(walk_both_ways(&regs), in_path);
+	assert_int_equal(f.scratch.ev.frames, in_path);
+}
+
 /* Only who has the CPU's first scratch may look there, and write. */
 static void a_walk_in_between_leaves_the_path_alone(void **state)
 {
@@ -314,6 +342,7 @@ int main(void)
 		cmocka_unit_test_setup(a_word_that_has_changed_is_noticed, setup),
 		cmocka_unit_test_setup(a_path_is_of_one_seed, setup),
 		cmocka_unit_test_setup(no_more_frames_are_kept_than_asked_for, setup),
+		cmocka_unit_test_setup(frames_of_pages_are_in_the_path_as_far_as_it_goes, setup),
 		cmocka_unit_test_setup(a_walk_in_between_leaves_the_path_alone, setup),
 		cmocka_unit_test_setup(steps_to_a_replaced_return_address_are_not_in_the_path,
 				       setup),

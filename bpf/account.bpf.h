@@ -106,10 +106,9 @@ static __always_inline int call_left(__u32 slot, __u32 place)
 	return 0;
 }
 
-static __always_inline int thread_ends_calls(__u32 slot)
+static __always_inline void thread_ends_calls(__u32 slot)
 {
 	(void)slot;
-	return 0;
 }
 
 #else
@@ -160,6 +159,21 @@ static __always_inline void peak_was(struct abi_proc *proc, __s64 most)
 	__sync_fetch_and_add(&proc->peak_epoch, 1);
 }
 
+/* The n-th of what was freed, and of what was made, inside the call of this place. */
+VERIFIED_ONCE_NUMBERS int inner_told(__u32 slot, __u32 place, __u32 n)
+{
+	struct parked_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
+	struct inner_list *list = bpf_map_lookup_elem(&inner_lists, &key);
+
+	if (!list || n >= INNER_BLOCKS)
+		return 0;
+	if (n < list->n_freed)
+		account_past(slot, &list->freed[n], list->temporary[n]);
+	if (list->key[n])
+		inner_enters(slot, list->key[n]);
+	return 0;
+}
+
 /* The parked call has been left: what was made inside it enters the books. */
 VERIFIED_ONCE_NUMBERS int call_left(__u32 slot, __u32 place)
 {
@@ -171,12 +185,8 @@ VERIFIED_ONCE_NUMBERS int call_left(__u32 slot, __u32 place)
 
 	if (!t || !proc)
 		return 0;
-	for (i = 0; list && i < INNER_BLOCKS; i++) {
-		if (i < list->n_freed)
-			account_past(slot, &list->freed[i], list->temporary[i]);
-		if (list->key[i])
-			inner_enters(slot, list->key[i]);
-	}
+	for (i = 0; list && i < INNER_BLOCKS; i++)
+		inner_told(slot, place, i);
 	if (list) {
 		peak_was(proc, list->most);
 		if (list->missed)
@@ -188,26 +198,29 @@ VERIFIED_ONCE_NUMBERS int call_left(__u32 slot, __u32 place)
 	return 0;
 }
 
-/* What the thread is in will never return: it ends. */
-VERIFIED_ONCE_NUMBERS int thread_ends_calls(__u32 slot)
+VERIFIED_ONCE_NUMBERS int thread_ends_parked(__u32 slot, __u32 place)
 {
+	struct alloc_call *call = parked_call(place);
 	struct thread *t = thread_find();
-	struct alloc_call *call;
+
+	place &= PARKED_CALLS - 1;
+	if (!t || !call || !call->inner)
+		return 0;
+	/* Else it is of an image that was replaced. */
+	if (t->slot == slot && t->parked_sp[place])
+		call_left(slot, place);
+	else
+		inner_forget(place);
+	return 0;
+}
+
+/* What the thread is in will never return: it ends. */
+static __always_inline void thread_ends_calls(__u32 slot)
+{
 	int i;
 
-	if (!t)
-		return 0;
-	for (i = 0; i < PARKED_CALLS; i++) {
-		call = parked_call(i);
-		if (!call || !call->inner)
-			continue;
-		/* Else it is of an image that was replaced. */
-		if (t->slot == slot && t->parked_sp[i])
-			call_left(slot, i);
-		else
-			inner_forget(i);
-	}
-	return 0;
+	for (i = 0; i < PARKED_CALLS; i++)
+		thread_ends_parked(slot, i);
 }
 
 #endif

@@ -106,25 +106,25 @@ static __always_inline __u32 form_of_free(struct pt_regs *ctx, __u32 slot)
 	return form;
 }
 
+/* nested: what thread_nested() has said. */
 static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
-				       __u64 cookie, struct fault *fault)
+				       struct thread *t, __u64 cookie, int nested,
+				       struct fault *fault)
 {
 	__u64 addr = block_argument(ctx, ABI_COOKIE_ARGS(cookie)), sp = PT_REGS_SP(ctx);
 	__u16 fn = ABI_COOKIE_FN(cookie);
 	__u32 form = knob_forms ? form_of_free(ctx, slot) : ABI_FORM_OWN;
 	enum block_origin origin;
 	bool temporary = false;
-	struct thread *t;
 
 	if (!addr)
 		return;
-	t = thread_get(proc, slot);
+	if (nested) {
+		if (nested_free(slot, addr, &fault->block) && knob_free_stacks)
+			block_ended(fault, slot, addr);
+		return;
+	}
 	if (t) {
-		if (thread_nested(ctx, t, slot, fn)) {
-			if (nested_free(slot, addr, &fault->block) && knob_free_stacks)
-				block_ended(fault, slot, addr);
-			return;
-		}
 		if (free_ends_realloc(slot, t, addr, sp)) {
 			if (knob_free_stacks) {
 				fault->block = t->call.old;
@@ -252,20 +252,20 @@ static __always_inline void find_what_goes_on(struct thread *t, __u64 sp, __u64 
 	STORED(t->call.goes_on) = goes_on;
 }
 
-/* 1 when the call is nested in another: its return need not be seen. */
-static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
-				       __u64 cookie, struct fault *fault)
+/*
+ * 1 when the call is nested in another: its return need not be seen. nested: what thread_nested()
+ * has said.
+ */
+static __always_inline int alloc_entry(struct pt_regs *ctx, __u32 slot, struct thread *t,
+				       __u64 cookie, int nested, struct fault *fault)
 {
-	struct thread *t = thread_get(proc, slot);
 	__u8 kind = ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK;
 	__u64 sp = PT_REGS_SP(ctx), ptr = block_argument(ctx, ABI_COOKIE_ARGS(cookie)), asked;
 	struct alloc_call *call;
-	int nested;
 
 	if (!t)
 		return 1;
 	call = &t->call;
-	nested = thread_nested(ctx, t, slot, ABI_COOKIE_FN(cookie));
 	if (nested) {
 		/* What realloc(p, 0) does is the rule of the innermost one, not of its wrappers. */
 		if (kind == ABI_REALLOC && t->busy && call->ptr == ptr)
@@ -308,12 +308,10 @@ static __always_inline int alloc_entry(struct pt_regs *ctx, struct abi_proc *pro
  * A call inside which nothing is counted: a pool that gives memory back to the allocator below.
  * 1 when it is nested itself.
  */
-static __always_inline int scope_entry(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
-				       __u64 cookie)
+static __always_inline int scope_entry(struct pt_regs *ctx, struct thread *t, __u64 cookie,
+				       int nested)
 {
-	struct thread *t = thread_get(proc, slot);
-
-	if (!t || thread_nested(ctx, t, slot, ABI_COOKIE_FN(cookie)))
+	if (!t || nested)
 		return 1;
 	call_begins(ctx, t, cookie);
 	t->call.is_scope = 1;
@@ -322,11 +320,11 @@ static __always_inline int scope_entry(struct pt_regs *ctx, struct abi_proc *pro
 	return 0;
 }
 
-/* A block has left the books here. The stack is walked apart: see fault_stack(). */
+/* A block has left the books here. The stack is walked apart: see probe_stack(). */
 static __always_inline void pair_note(struct pt_regs *ctx, __u32 slot, __u32 fn, __u64 birth_key,
 				      const struct abi_block *block, __u32 at)
 {
-	__u64 stack = fault_stack(ctx, slot, at);
+	__u64 stack = probe_stack((void *)ctx, slot, at);
 
 	pair_add(slot, birth_key, block, stack, fn);
 }
@@ -417,7 +415,8 @@ static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 	__u32 slot;
 	struct abi_proc *proc = counted_proc(ABI_COOKIE_OWNER(cookie), &slot);
 	struct fault fault = {};
-	int r = 1;
+	int r = 1, nested = CALL_APART;
+	struct thread *t;
 
 	if (!proc && knob_scope != ABI_SCOPE_PROCESSES)
 		proc = newcomer(&slot);
@@ -425,12 +424,17 @@ static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 		return 1;
 	count_event();
 	proc_enter_cut(proc);
+	t = thread_get(slot);
+	if (t) {
+		STORED(t->nested) = thread_nested(ctx, t, slot, ABI_COOKIE_FN(cookie));
+		nested = STORED(t->nested);
+	}
 	if (is_free(cookie) || kind_of(cookie) == ABI_SCOPED_FREE)
-		free_entry(ctx, proc, slot, cookie, &fault);
+		free_entry(ctx, proc, slot, t, cookie, nested, &fault);
 	if (kind_of(cookie) >= ABI_SCOPED_FREE)
-		r = scope_entry(ctx, proc, slot, cookie);
+		r = scope_entry(ctx, t, cookie, nested);
 	else if (!is_free(cookie))
-		r = alloc_entry(ctx, proc, slot, cookie, &fault);
+		r = alloc_entry(ctx, slot, t, cookie, nested, &fault);
 	/* The return address is where it will be at the exit. */
 	if (fault.kind)
 		heap_error(ctx, slot, fault.kind << 16 | ABI_COOKIE_FN(cookie), &fault,
@@ -478,15 +482,10 @@ int on_session(struct pt_regs *ctx)
 	int r;
 
 	keep_kernel_stack(ctx);
-	/* The return of a free is not probed: which side this is need not be asked. */
-	if (is_free(cookie)) {
-		if (!knob_floor)
-			function_entry(ctx, cookie);
-		return 1;
-	}
 	if (knob_floor)
-		return 0;
-	if (session_is_return(ctx))
+		return is_free(cookie);
+	/* The return of a free is not probed: which side this is need not be asked. */
+	if (!is_free(cookie) && session_is_return(ctx))
 		return function_exit(ctx, cookie);
 	r = function_entry(ctx, cookie);
 	barrier_var(r); /* kept on the stack meanwhile, it has no bounds for the verifier */

@@ -66,26 +66,49 @@ static __always_inline __u64 count_of(struct mem_cgroup *memcg, __u64 event)
 	return value;
 }
 
-/* The root of the hierarchy has level 0 and no name. */
+struct cgroup_name {
+	char text[ABI_CGROUP_NAME];
+};
+
+/*
+ * The name of a css's cgroup, and the css of the one above. The root of the hierarchy has level 0
+ * and no name. Each level is a way of its own for the verifier, hence no part of a loop.
+ */
+VERIFIED_ONCE __u64 read_name(__u64 of, struct cgroup_name *name)
+{
+	struct cgroup_subsys_state *css = (void *)of;
+	struct cgroup *cgroup = BPF_CORE_READ(css, cgroup);
+
+	if (!name)
+		return of;
+	name->text[0] = '\0';
+	if (!cgroup || BPF_CORE_READ(cgroup, level) <= 0)
+		return of;
+	bpf_probe_read_kernel_str(name->text, ABI_CGROUP_NAME, BPF_CORE_READ(cgroup, kn, name));
+	/* The cgroup's own, not the controller's, which may have none in between. */
+	return (__u64)BPF_CORE_READ(cgroup, self.parent);
+}
+
 static __always_inline void read_names(struct abi_ev_death *ev, struct cgroup_subsys_state *css)
 {
-	struct cgroup *cgroup;
+	__u64 of = (__u64)css;
 	int i;
 
-	for (i = 0; i < ABI_CGROUP_LEVELS; i++) {
-		cgroup = BPF_CORE_READ(css, cgroup);
-		ev->names[i][0] = '\0';
-		if (!cgroup || BPF_CORE_READ(cgroup, level) <= 0)
-			continue;
-		bpf_probe_read_kernel_str(ev->names[i], ABI_CGROUP_NAME,
-					  BPF_CORE_READ(cgroup, kn, name));
-		/* The cgroup's own, not the controller's, which may have none in between. */
-		css = BPF_CORE_READ(cgroup, self.parent);
-	}
+	for (i = 0; i < ABI_CGROUP_LEVELS; i++)
+		of = read_name(of, (struct cgroup_name *)ev->names[i]);
 }
 
 /* mm/memcontrol.c: so many pages are charged at a time, if there is room. */
 #define MEMCG_CHARGE_BATCH 64
+
+/* Is the css's cgroup at its limit? The counter is read in any case. */
+VERIFIED_ONCE int read_if_full(__u64 css, struct abi_page_counter *counter)
+{
+	if (!counter)
+		return 0;
+	read_counter(counter, memcg_of((void *)css));
+	return counter->used + MEMCG_CHARGE_BATCH >= counter->limit;
+}
 
 /* What OOM killers act for is read where it can be (bpf/death.bpf.c); this is what anybody sees. */
 static __always_inline void read_full(struct abi_ev_death *ev, struct cgroup_subsys_state *css)
@@ -93,8 +116,7 @@ static __always_inline void read_full(struct abi_ev_death *ev, struct cgroup_sub
 	int i;
 
 	for (i = 0; i < ABI_CGROUP_LEVELS && css; i++) {
-		read_counter(&ev->full, memcg_of(css));
-		if (ev->full.used + MEMCG_CHARGE_BATCH >= ev->full.limit) {
+		if (read_if_full((__u64)css, &ev->full)) {
 			ev->full_level = BPF_CORE_READ(css, cgroup, level);
 			ev->known |= ABI_DEATH_FULL_CGROUP;
 			return;

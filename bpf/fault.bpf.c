@@ -47,23 +47,29 @@ static __always_inline void handled_inside(struct alloc_call *call, __u64 sp)
 		call->signal_below = below;
 }
 
+VERIFIED_ONCE_NUMBERS int handled_inside_parked(__u32 place, __u64 sp)
+{
+	struct alloc_call *call = parked_call(place);
+
+	if (call)
+		handled_inside(call, sp);
+	return 0;
+}
+
 /* The program handles the signal: the handler begins below what it interrupts. */
 static __always_inline void handled(void)
 {
 	struct thread *t = thread_find();
 	struct user_registers regs;
-	struct alloc_call *call;
 	int i;
 
 	if (!t || (!t->busy && !t->parked) || !read_user_registers(task_registers(), &regs))
 		return;
 	if (t->busy)
 		handled_inside(&t->call, regs.sp);
-	for (i = 0; i < PARKED_CALLS; i++) {
-		call = t->parked_sp[i] ? parked_call(i) : NULL;
-		if (call)
-			handled_inside(call, regs.sp);
-	}
+	for (i = 0; i < PARKED_CALLS; i++)
+		if (t->parked_sp[i])
+			handled_inside_parked(i, regs.sp);
 }
 
 static __always_inline void tell_death(int sig, int code)

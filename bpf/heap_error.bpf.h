@@ -209,21 +209,21 @@ VERIFIED_ONCE int freed_add(__u32 slot, const struct fault *fault, __u64 stack, 
 }
 
 /*
- * The stack of what is wrong. No inline function, and what is done with the stack is not in here: a
- * walk needs nearly all of the 512 bytes that programs have with all that they call.
+ * The stack of what is wrong, or was freed. What is done with it is not in here: a walk needs
+ * nearly all of the 512 bytes that programs have with all that they call.
  */
-static __attribute__((noinline)) __u64 fault_stack(struct pt_regs *ctx, __u32 slot, __u32 at)
+VERIFIED_ONCE_NUMBERS __u64 probe_stack(struct bpf_user_pt_regs_t *ctx, __u32 slot, __u32 at)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
 
-	return proc ? stack_capture(ctx, proc, slot, at) : 0;
+	return proc ? stack_capture((void *)ctx, proc, slot, at) : 0;
 }
 
 /* Where a block was freed, for whoever frees it once more. */
 static __always_inline void remember_free(struct pt_regs *ctx, __u32 slot, __u32 fn,
 					  const struct fault *fault, __u32 at)
 {
-	__u64 stack = fault_stack(ctx, slot, at);
+	__u64 stack = probe_stack((void *)ctx, slot, at);
 
 	freed_add(slot, fault, stack, fn);
 }
@@ -231,7 +231,7 @@ static __always_inline void remember_free(struct pt_regs *ctx, __u32 slot, __u32
 static __always_inline void heap_error(struct pt_regs *ctx, __u32 slot, __u32 kind_fn,
 				       const struct fault *fault, __u32 at)
 {
-	__u64 stack = fault_stack(ctx, slot, at);
+	__u64 stack = probe_stack((void *)ctx, slot, at);
 
 	heap_error_add(slot, kind_fn, stack, fault->addr, fault->size);
 }

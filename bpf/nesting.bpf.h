@@ -73,6 +73,18 @@ static __always_inline int nesting_in(const struct nesting_from *from, __u32 slo
 	return below < NESTING_UNWALKED_RANGE ? NESTING_GUESSED : NESTING_APART;
 }
 
+/* A free place for a parked call; PARKED_CALLS: there is none. */
+VERIFIED_ONCE_NUMBERS __u32 parked_room(void)
+{
+	struct thread *t = thread_find();
+	__u32 i, place = PARKED_CALLS;
+
+	for (i = 0; t && i < PARKED_CALLS; i++)
+		if (!t->parked_sp[i])
+			place = i;
+	return place;
+}
+
 /*
  * The thread's call waits for its return, which may never come: what it is to replace is there
  * meanwhile. When all places are taken, the one that waits there is given up (counted). 1 + its
@@ -83,15 +95,12 @@ VERIFIED_ONCE_NUMBERS int call_park(__u32 slot)
 	struct parked_key key = { .tid = bpf_get_current_pid_tgid() };
 	struct abi_proc *proc = proc_by_slot(slot);
 	struct thread *t = thread_find();
-	__u32 i, place = PARKED_CALLS;
+	__u32 place = parked_room();
 	struct alloc_call *before;
 
 	if (!t || !proc)
 		return 0;
-	for (i = 0; i < PARKED_CALLS; i++)
-		if (!t->parked_sp[i])
-			place = i;
-	if (place == PARKED_CALLS) {
+	if (place >= PARKED_CALLS) {
 		proc_lost(proc, ABI_LOST_INFLIGHT);
 		place = t->call.sp >> 4 & (PARKED_CALLS - 1);
 	} else {
@@ -103,6 +112,7 @@ VERIFIED_ONCE_NUMBERS int call_park(__u32 slot)
 		inner_forget(place);
 	if (bpf_map_update_elem(&parked_calls, &key, &t->call, BPF_ANY))
 		proc_lost(proc, ABI_LOST_INFLIGHT);
+	barrier_var(place); /* old verifiers have forgotten its bound */
 	t->parked_sp[place & (PARKED_CALLS - 1)] = t->call.sp;
 	call_drop(t);
 	return 1 + place;
@@ -174,23 +184,22 @@ static __always_inline bool has_inner(__u32 place)
 	return call && call->inner;
 }
 
-/* The last two with the place of the parked call, from bit CALL_PLACE_SHIFT on. */
-enum { CALL_APART, CALL_NESTED, CALL_RESUMED, CALL_NESTED_IN_PARKED, CALL_LEFT };
+/* CALL_NESTED_IN_PARKED with the place of the parked call, from bit CALL_PLACE_SHIFT on. */
+enum { CALL_APART, CALL_NESTED, CALL_RESUMED, CALL_NESTED_IN_PARKED, CALL_SEARCH, CALL_LEFT };
 #define CALL_PLACE_SHIFT 8
 #define CALL_IS(r) ((r)&0xff)
 #define CALL_PLACE(r) ((r) >> CALL_PLACE_SHIFT & (PARKED_CALLS - 1))
 #define CALL_GUESSED (1 << 16) /* beside the nested ones */
 
 /*
- * Is the call that begins inside another one? Else what the thread is in is over, or parked. Of one
- * that is over with blocks made inside it, CALL_LEFT: for whoever has more room on the stack.
+ * Is the call that begins inside the one that the thread is in? CALL_SEARCH: no, and that is over,
+ * or parked.
  */
-VERIFIED_ONCE_NUMBERS int call_is_nested(__u64 sp, __u64 fp, __u64 link)
+VERIFIED_ONCE_NUMBERS int nested_in_current(__u64 sp, __u64 fp, __u64 link)
 {
 	const struct nesting_from from = { .sp = sp, .fp = fp, .link = link };
 	struct thread *t = thread_find();
-	struct alloc_call *call;
-	int i, r;
+	int r;
 
 	if (!t)
 		return CALL_APART;
@@ -208,26 +217,39 @@ VERIFIED_ONCE_NUMBERS int call_is_nested(__u64 sp, __u64 fp, __u64 link)
 			call_park(t->slot);
 	}
 	t->call.within = 0;
-	for (i = 0; i < PARKED_CALLS; i++) {
-		if (t->parked_sp[i] - sp >= NESTING_RANGE)
-			continue;
-		call = parked_call(i);
-		r = call ? nesting_in(&from, t->slot, call) : NESTING_OVER;
-		if (r == NESTING_INSIDE)
-			return CALL_NESTED_IN_PARKED | i << CALL_PLACE_SHIFT;
-		if (r == NESTING_GUESSED)
-			return CALL_NESTED_IN_PARKED | CALL_GUESSED | i << CALL_PLACE_SHIFT;
-		/* What jumps on has made nothing yet: with blocks, it is called anew. */
-		if (r == NESTING_SAME && !has_inner(i))
-			return call_resume(t->slot, i) ? CALL_RESUMED : CALL_APART;
-		if (r != NESTING_OVER && r != NESTING_SAME)
-			continue;
-		if (has_inner(i))
-			return CALL_LEFT | i << CALL_PLACE_SHIFT;
-		t->parked_sp[i] = 0;
-		t->parked--;
-	}
-	return CALL_APART;
+	return CALL_SEARCH;
+}
+
+/*
+ * The same of a parked one. Of one that is over with blocks made inside it, CALL_LEFT: for whoever
+ * has more room on the stack.
+ */
+VERIFIED_ONCE_NUMBERS int nested_in_parked(__u32 place, __u64 sp, __u64 fp, __u64 link)
+{
+	const struct nesting_from from = { .sp = sp, .fp = fp, .link = link };
+	struct thread *t = thread_find();
+	struct alloc_call *call;
+	int r;
+
+	place &= PARKED_CALLS - 1;
+	if (!t || t->parked_sp[place] - sp >= NESTING_RANGE)
+		return CALL_SEARCH;
+	call = parked_call(place);
+	r = call ? nesting_in(&from, t->slot, call) : NESTING_OVER;
+	if (r == NESTING_INSIDE)
+		return CALL_NESTED_IN_PARKED | place << CALL_PLACE_SHIFT;
+	if (r == NESTING_GUESSED)
+		return CALL_NESTED_IN_PARKED | CALL_GUESSED | place << CALL_PLACE_SHIFT;
+	/* What jumps on has made nothing yet: with blocks, it is called anew. */
+	if (r == NESTING_SAME && !has_inner(place))
+		return call_resume(t->slot, place) ? CALL_RESUMED : CALL_APART;
+	if (r != NESTING_OVER && r != NESTING_SAME)
+		return CALL_SEARCH;
+	if (has_inner(place))
+		return CALL_LEFT;
+	t->parked_sp[place] = 0;
+	t->parked--;
+	return CALL_SEARCH;
 }
 
 #ifdef OLD_KERNEL
@@ -306,6 +328,14 @@ static __always_inline void call_returns(struct abi_proc *proc, struct thread *t
 	t->call.guessed = 0;
 }
 
+/* Is what runs with this sp inside the parked call? */
+VERIFIED_ONCE_NUMBERS int inside_parked(__u32 place, __u64 sp)
+{
+	struct alloc_call *call = parked_call(place);
+
+	return call && call->sp - sp < NESTING_RANGE && call_stands(call);
+}
+
 /*
  * Is the system call that was made with this sp inside an allocator call? By their places alone:
  * the tracepoints' programs leave no room on the kernel's stack for a walk.
@@ -313,26 +343,19 @@ static __always_inline void call_returns(struct abi_proc *proc, struct thread *t
 VERIFIED_ONCE_NUMBERS int inside_call(__u32 slot, __u64 sp)
 {
 	struct thread *t = thread_find();
-	struct alloc_call *call;
 	int i;
 
 	if (!t || t->slot != slot)
 		return 0;
 	if (t->busy && t->call.sp - sp < NESTING_RANGE && call_stands(&t->call))
 		return 1;
-	for (i = 0; i < PARKED_CALLS; i++) {
-		if (t->parked_sp[i] - sp >= NESTING_RANGE)
-			continue;
-		call = parked_call(i);
-		if (call && call_stands(call))
+	for (i = 0; t->parked && i < PARKED_CALLS; i++)
+		if (t->parked_sp[i] - sp < NESTING_RANGE && inside_parked(i, sp))
 			return 1;
-	}
 	return 0;
 }
 
-#define CALLS_LEFT_AT_ONCE 3
-
-/* Does what call_is_nested() had no room for. What begins in a scope is inside, too. */
+/* Does what the search had no room for. What begins in a scope is inside, too. */
 VERIFIED_ONCE_NUMBERS int call_settled(__u32 slot, int r, __u32 fn)
 {
 	struct thread *t = thread_find();
@@ -346,25 +369,27 @@ VERIFIED_ONCE_NUMBERS int call_settled(__u32 slot, int r, __u32 fn)
 
 /*
  * Is the call that begins nested (not 0, as call_begins_within() wants it)? If not, the thread is
- * in a call only when that has jumped to this one, which takes over, but in a scope is inside. Of
- * more calls that were left with blocks, the next one that begins notices the others.
+ * in a call only when that has jumped to this one, which takes over, but in a scope is inside.
  */
 static __always_inline int thread_nested(const struct pt_regs *ctx, struct thread *t, __u32 slot,
 					 __u16 fn)
 {
 	__u64 sp = PT_REGS_SP(ctx), fp = PT_REGS_FP(ctx), link = LINK_REGISTER(ctx);
-	int r = CALL_APART, i;
+	int i, r;
 
 	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
 	barrier_var(fp);
 	barrier_var(link);
 	if (!t->busy && !t->parked)
 		return CALL_APART;
-	for (i = 0; i < CALLS_LEFT_AT_ONCE; i++) {
-		r = call_is_nested(sp, fp, link);
-		if (CALL_IS(r) != CALL_LEFT)
-			break;
-		call_left(slot, CALL_PLACE(r));
+	r = nested_in_current(sp, fp, link);
+	/* A step of the search is verified once, and not in each round of a loop. */
+	for (i = 0; i < PARKED_CALLS && r == CALL_SEARCH; i++) {
+		r = nested_in_parked(i, sp, fp, link);
+		if (r != CALL_LEFT)
+			continue;
+		call_left(slot, i);
+		r = CALL_SEARCH;
 	}
 	return call_settled(slot, r, fn);
 }

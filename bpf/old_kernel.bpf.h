@@ -45,7 +45,7 @@ struct {
 #ifdef OLD_KERNEL
 
 #define VERIFIED_ONCE static __attribute__((noinline, unused))
-/* These take numbers alone, which 5.10 has, too. */
+/* These take numbers and the context alone, which 5.10 has, too. */
 #define VERIFIED_ONCE_NUMBERS __weak __attribute__((noinline))
 
 static __always_inline __u64 attach_cookie(void *ctx)

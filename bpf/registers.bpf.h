@@ -7,6 +7,14 @@
 #ifndef MEMTRACED_REGISTERS_BPF_H
 #define MEMTRACED_REGISTERS_BPF_H
 
+/*
+ * The registers as the argument of a global function: this is the name by which all kernels know
+ * the context of these programs (kernel/bpf/btf.c: btf_get_prog_ctx_type). What is in it they read
+ * of struct pt_regs.
+ */
+struct bpf_user_pt_regs_t {
+};
+
 #include "abi.h"
 
 #include <bpf/bpf_core_read.h>

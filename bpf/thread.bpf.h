@@ -50,7 +50,7 @@ enum goes_on {
 /*
  * Read where it was stored. What the verifier knows of a value it follows through the rest of the
  * program, each way on its own; of what stands in a map's value it knows nothing, so that ways meet
- * again: of 49,452 instructions that it walked of the session program, 36,000 are left.
+ * again: of 49,452 instructions that it walked of the session program, 36,000 were left.
  */
 #define STORED(place) (*(volatile typeof(place) *)&(place))
 
@@ -67,6 +67,8 @@ struct thread {
 	__u8 busy;		       /* in `call` */
 	__u8 parked;		       /* others there are */
 	__u64 parked_sp[PARKED_CALLS]; /* 0: a free place */
+	__u32 nested;		       /* of the call that begins; see STORED() */
+	__u32 pad;
 };
 
 /*
@@ -78,7 +80,6 @@ struct thread_place {
 	__u32 tid; /* 0: free */
 	__u32 pad;
 	struct thread thread;
-	__u64 pad2; /* whole cache lines */
 };
 _Static_assert(sizeof(struct thread_place) % 64 == 0, "threads share no cache line");
 
@@ -210,30 +211,42 @@ static __always_inline struct thread *thread_new(__u32 slot)
 	return t;
 }
 
-/* The current thread's state, made when it is new; NULL (counted) when there is no room. */
-static __always_inline struct thread *thread_get(struct abi_proc *proc, __u32 slot)
+/*
+ * The thread is new to the slot: after fork, exec or with a reused tid nothing carries over. 0 when
+ * there is no room (counted).
+ */
+VERIFIED_ONCE_NUMBERS int thread_renew(__u32 slot)
 {
+	struct abi_proc *proc = proc_by_slot(slot);
 	struct thread *t = thread_find();
 	int i;
 
 	if (!t)
 		t = thread_new(slot);
 	if (!t) {
-		proc_lost(proc, ABI_LOST_INFLIGHT);
+		if (proc)
+			proc_lost(proc, ABI_LOST_INFLIGHT);
+		return 0;
+	}
+	t->slot = slot;
+	t->busy = 0;
+	t->call.within = 0;
+	t->parked = 0;
+	for (i = 0; i < PARKED_CALLS; i++)
+		t->parked_sp[i] = 0;
+	t->last_key = 0;
+	t->free_ptr = 0;
+	return 1;
+}
+
+/* The current thread's state, made when it is new; NULL (counted) when there is no room. */
+static __always_inline struct thread *thread_get(__u32 slot)
+{
+	struct thread *t = thread_find();
+
+	if ((!t || t->slot != slot) && !thread_renew(slot))
 		return NULL;
-	}
-	if (t->slot != slot) {
-		/* fork, exec or a reused tid: nothing carries over */
-		t->slot = slot;
-		t->busy = 0;
-		t->call.within = 0;
-		t->parked = 0;
-		for (i = 0; i < PARKED_CALLS; i++)
-			t->parked_sp[i] = 0;
-		t->last_key = 0;
-		t->free_ptr = 0;
-	}
-	return t;
+	return thread_find();
 }
 
 /* Stack within which what an allocator calls stays. */

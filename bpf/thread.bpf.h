@@ -244,9 +244,9 @@ static __always_inline struct thread *thread_get(__u32 slot)
 {
 	struct thread *t = thread_find();
 
-	if ((!t || t->slot != slot) && !thread_renew(slot))
-		return NULL;
-	return thread_find();
+	if (t && t->slot == slot)
+		return t;
+	return thread_renew(slot) ? thread_find() : NULL;
 }
 
 /* Stack within which what an allocator calls stays. */

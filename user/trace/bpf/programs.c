@@ -7,6 +7,7 @@
 #include "memtraced.skel.h"
 #include "memtraced_old.skel.h"
 #include "trace/bpf/bpf_link.h"
+#include "trace/bpf/first_uprobe.h"
 #include "trace/bpf/kernel_types.h"
 #include "trace/bpf/large_maps.h"
 #include "trace/bpf/link_home.h"
@@ -516,6 +517,7 @@ void programs_free(struct programs *programs)
 		munmap(programs->procs, programs->procs_len);
 	if (programs->sites)
 		munmap(programs->sites, programs->sites_len);
+	first_uprobe_free(programs->first_uprobe);
 	memtraced_bpf__destroy(programs->late);
 	memtraced_bpf__destroy(programs->perf);
 	memtraced_bpf__destroy(programs->skel);

@@ -61,6 +61,7 @@ struct programs_opts {
 	struct target_rule rule;
 };
 
+struct first_uprobe;
 struct programs {
 	struct memtraced_bpf *skel;
 	struct memtraced_bpf *late;   /* for programs_entry_fd; NULL: not needed so far */
@@ -78,6 +79,7 @@ struct programs {
 	bool raw_preempted, syscalls_preempted;
 	/* SIGKILLs and OOM kills are not seen; nor is whose limit the OOM killer acts for */
 	bool deaths_unseen, oom_limit_unseen;
+	struct first_uprobe *first_uprobe; /* NULL: nothing waits for the probes to come */
 	int link_home;	/* where links are kept beside their descriptors: trace/bpf/link_home.h */
 	int types_fd;	/* kernel_types.h; negative: not kept */
 	int session_fd; /* -1: not loaded */

@@ -5,6 +5,7 @@
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_link.h"
+#include "trace/bpf/first_uprobe.h"
 #include "trace/bpf/link_home.h"
 #include "trace/bpf/programs.h"
 #include "trace/kernel/feature.h"
@@ -61,6 +62,17 @@ static void attach_deaths(struct programs *programs, int *fds, size_t *n)
 			fds[(*n)++] = links[i];
 }
 
+/* Probes of the target's files come next, when it has started and these were read. */
+static void begin_probes(struct programs *programs)
+{
+	const bool multi = programs->entry_type == LINK_TYPE_UPROBE_MULTI;
+
+	if (programs->session_fd < 0 && programs->return_fd < 0 && programs->sample_fd < 0)
+		return;
+	/* Without it the first of them takes a while longer. */
+	(void)first_uprobe_new(programs->link_home, multi, &programs->first_uprobe);
+}
+
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 				size_t *ret_n)
 {
@@ -105,5 +117,6 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 		fds[(*ret_n)++] = fd;
 	}
 	attach_deaths(programs, fds, ret_n);
+	begin_probes(programs);
 	return 0;
 }

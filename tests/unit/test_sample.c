@@ -45,10 +45,10 @@ static void a_plan_has_frees_first_and_says_what_it_cannot_read(void **state)
 	assert_int_equal(elf_file_new(fd, &file), 0);
 	assert_int_equal(sample_plan_new(file, false, &plan), 0);
 	assert_int_equal(plan->n_probes, 2);
-	assert_string_equal(plan->probes[0].function, SAMPLE_FREE_NAME);
+	assert_string_equal(plan->probes[0].function, "otel_memory:free");
 	assert_int_equal(plan->probes[0].kind, ABI_SAMPLE_FREE);
 	assert_int_equal(plan->probes[0].sample.arg[0].value, -8);
-	assert_string_equal(plan->probes[1].function, SAMPLE_ALLOC_NAME);
+	assert_string_equal(plan->probes[1].function, "otel_memory:alloc");
 	assert_int_equal(plan->probes[1].kind, ABI_SAMPLE_ALLOC);
 	assert_int_equal(plan->probes[1].sample.arg[ABI_SAMPLE_WEIGHT].value, 524288);
 	for (size_t i = 0; i < 2; i++) {
@@ -60,7 +60,7 @@ static void a_plan_has_frees_first_and_says_what_it_cannot_read(void **state)
 	}
 	/* One whose size nobody can read, and one of another contract. */
 	assert_int_equal(plan->n_skipped, 2);
-	assert_string_equal(plan->skipped[0].function, SAMPLE_ALLOC_NAME);
+	assert_string_equal(plan->skipped[0].function, "otel_memory:alloc");
 	assert_false(plan->skipped[0].forwards);
 }
 #endif

@@ -20,15 +20,6 @@
 /* Where a function's name is from, beside its number there. */
 enum name_source { NAME_TABLE, NAME_CUSTOM, NAME_SAMPLE };
 
-static const struct sample_name {
-	const char *name;
-	uint8_t kind;
-} sample_names[] = {
-	{ SAMPLE_FREE_NAME, ABI_SAMPLE_FREE },
-	{ SAMPLE_ALLOC_NAME, ABI_SAMPLE_ALLOC },
-};
-#define N_SAMPLE_NAMES (sizeof(sample_names) / sizeof(sample_names[0]))
-
 /* --- names ----------------------------------------------------------------------------------- */
 
 static void put_source(struct strbuf *message, enum name_source source, size_t number)
@@ -42,6 +33,7 @@ static void put_name(struct strbuf *message, const char *name, struct custom_all
 {
 	const struct allocator_function *table;
 	const struct custom_function *all;
+	const struct sample_probe *samples;
 	size_t n;
 
 	all = custom_allocators_all(custom, &n);
@@ -50,8 +42,9 @@ static void put_name(struct strbuf *message, const char *name, struct custom_all
 			put_source(message, NAME_CUSTOM, i);
 			return;
 		}
-	for (size_t i = 0; i < N_SAMPLE_NAMES; i++)
-		if (strcmp(sample_names[i].name, name) == 0) {
+	samples = sample_probes(&n);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(samples[i].function, name) == 0) {
 			put_source(message, NAME_SAMPLE, i);
 			return;
 		}
@@ -77,16 +70,18 @@ static struct named get_name(struct wire_reader *reader, struct custom_allocator
 	uint16_t number = wire_get_u16(reader);
 	const struct allocator_function *table;
 	const struct custom_function *all;
-	size_t n_table, n_custom;
+	const struct sample_probe *samples;
+	size_t n_table, n_custom, n_samples;
 
 	table = allocator_functions(&n_table);
 	all = custom_allocators_all(custom, &n_custom);
+	samples = sample_probes(&n_samples);
 	if (source == NAME_TABLE && number < n_table)
 		return name_of_row(&table[number]);
 	if (source == NAME_CUSTOM && number < n_custom)
 		return name_of_row(&all[number].row);
-	if (source == NAME_SAMPLE && number < N_SAMPLE_NAMES)
-		return (struct named){ sample_names[number].name, sample_names[number].kind, 0 };
+	if (source == NAME_SAMPLE && number < n_samples)
+		return (struct named){ samples[number].function, samples[number].kind, 0 };
 	reader->bad = true;
 	return (struct named){ NULL, 0, 0 };
 }

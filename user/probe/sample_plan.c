@@ -15,17 +15,17 @@
 
 #define PROVIDER "otel_memory"
 
-static const struct sample_probe {
-	const char *name;     /* in the notes */
-	const char *function; /* in reports */
-	uint8_t kind;
-	int n_args;
-} sample_probes[] = {
-	/* Frees first: see struct plan. */
-	{ "free", SAMPLE_FREE_NAME, ABI_SAMPLE_FREE, 1 },
-	{ "alloc", SAMPLE_ALLOC_NAME, ABI_SAMPLE_ALLOC, ABI_SAMPLE_ARGS },
+static const struct sample_probe all_probes[] = {
+	{ "free", PROVIDER ":free", ABI_SAMPLE_FREE, 1 },
+	{ "alloc", PROVIDER ":alloc", ABI_SAMPLE_ALLOC, ABI_SAMPLE_ARGS },
 };
-#define SAMPLE_PROBES (sizeof(sample_probes) / sizeof(sample_probes[0]))
+#define SAMPLE_PROBES (sizeof(all_probes) / sizeof(all_probes[0]))
+
+const struct sample_probe *sample_probes(size_t *ret_n)
+{
+	*ret_n = SAMPLE_PROBES;
+	return all_probes;
+}
 
 typedef VEC(struct plan_probe) probe_list;
 typedef VEC(struct plan_skipped) skipped_list;
@@ -70,8 +70,8 @@ static int add_all(struct elf_file *file, const struct usdt_notes *notes, bool i
 
 	for (size_t kind = 0; kind < SAMPLE_PROBES; kind++)
 		for (size_t i = 0; i < notes->n && r == 0; i++)
-			if (strcmp(notes->probes[i].name, sample_probes[kind].name) == 0)
-				r = add(&sample_probes[kind], &notes->probes[i],
+			if (strcmp(notes->probes[i].name, all_probes[kind].note) == 0)
+				r = add(&all_probes[kind], &notes->probes[i],
 					elf_file_machine(file),
 					(struct abi_sample_spec){ .is_stand_in = is_stand_in,
 								  .in_link = in_link[i] },

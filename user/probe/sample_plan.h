@@ -7,13 +7,22 @@
 #define MEMTRACED_PROBE_SAMPLE_PLAN_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct elf_file;
 struct plan;
 
-/* As of the plan's functions; the provider of both. */
-#define SAMPLE_ALLOC_NAME "otel_memory:alloc"
-#define SAMPLE_FREE_NAME "otel_memory:free"
+/* A probe of that library's. */
+struct sample_probe {
+	const char *note;     /* its name in the file's notes */
+	const char *function; /* as of the plan's functions */
+	uint8_t kind;
+	int n_args;
+};
+
+/* All of them, frees first (see struct plan). *ret_n is their number. */
+const struct sample_probe *sample_probes(size_t *ret_n);
 
 /*
  * `is_stand_in`: it is the library that samples for programs which carry no probes.

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "config/options.h"
 #include "service/session.h"
@@ -10,8 +11,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -176,7 +179,7 @@ static int measure(struct worker *worker, const struct child *child, struct prob
 	return 0;
 }
 
-int probe_cost_measure(struct worker *worker, struct probe_cost *ret_cost)
+static int measure_with_child(struct worker *worker, struct probe_cost *ret_cost)
 {
 	struct child child = { .fd = -1 };
 	int r = child_begin(&child);
@@ -185,5 +188,18 @@ int probe_cost_measure(struct worker *worker, struct probe_cost *ret_cost)
 		return r;
 	r = measure(worker, &child, ret_cost);
 	child_end(&child);
+	return r;
+}
+
+int probe_cost_measure(struct worker *worker, const char *whose, struct probe_cost *ret_cost)
+{
+	struct probe_cost cost = { .call_ns = PROBE_COST_ASSUMED_NS };
+	int r = measure_with_child(worker, &cost);
+
+	if (r < 0)
+		log_warning("%swhat tracing costs could not be measured (%s): a call of an "
+			    "allocator is taken for %" PRIu64 " ns",
+			    whose, strerror(-r), cost.call_ns);
+	*ret_cost = cost;
 	return r;
 }

@@ -21,8 +21,8 @@ struct worker;
  * count, since what else runs only makes rounds longer. The call itself is a part of it, some 20 ns
  * of a thousand: without it another tracer's probes, which may be there now and not later, would be
  * taken off. Takes as long as a trace takes to begin. The worker is session_new_served's. 0 or
- * negative errno.
+ * negative errno: then the cost is the assumed one, which is said (logged, with `whose` before it).
  */
-int probe_cost_measure(struct worker *worker, struct probe_cost *ret_cost);
+int probe_cost_measure(struct worker *worker, const char *whose, struct probe_cost *ret_cost);
 
 #endif

@@ -31,17 +31,11 @@ struct running {
 /* Once, where there is a limit: on this kernel, and with the programs that it has loaded. */
 static void measure_cost(const struct service *service)
 {
-	struct probe_cost cost = { .call_ns = PROBE_COST_ASSUMED_NS };
-	int r;
+	struct probe_cost cost;
 
 	if (service->config->max_overhead == 0 || traces_budget(service->traces).call_ns > 0)
 		return;
-	r = probe_cost_measure(service->worker, &cost);
-	if (r < 0)
-		log_warning("what tracing costs could not be measured (%s): a call of an allocator "
-			    "is taken for %" PRIu64 " ns",
-			    strerror(-r), cost.call_ns);
-	else
+	if (probe_cost_measure(service->worker, "", &cost) == 0)
 		log_info("a call of an allocator that is traced takes %" PRIu64 " ns here",
 			 cost.call_ns);
 	traces_set_call_cost(service->traces, cost.call_ns);

@@ -88,7 +88,8 @@ CGROUP_USE = {"path": str, "used": NATURAL, "most": NATURAL, "limit": Nullable(N
 
 PROCESS = {
     "pid": NATURAL, "comm": str, "exe": Nullable(str),
-    "end": Nullable({"exit": Nullable(NATURAL), "signal": Nullable(NATURAL), "oom": bool}),
+    "end": Nullable({"exit": Nullable(NATURAL), "signal": Nullable(NATURAL),
+                     "oom": Nullable(bool)}),
     "alloc": ALLOC, "sites": ListOf(SITE),
     "leaks": Nullable({"definite": LEAK, "indirect": LEAK, "possible": LEAK, "reachable": LEAK,
                        "suppressed": LEAK, "errors": NATURAL, "checks": NATURAL,

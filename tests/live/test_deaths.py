@@ -7,7 +7,7 @@ import re
 import signal
 import struct
 
-from cgroups import memory_cgroup, move
+from cgroups import memory_cgroup, memory_hierarchy, move
 from lib import (attached, load_report, need_root, run_memtraced, scratch, send_line, started,
                  target, test, without)
 
@@ -135,3 +135,30 @@ def where_the_kernel_does_not_say_nothing_is_guessed():
         assert "nor whether the OOM killer does" in done.stdout, done.stdout
         with open(path, encoding="utf-8") as file:
             assert '"death":null' in file.read()
+
+
+@test(need_root, each=("oom", "kill", "kill-after-oom", "term"), every_kernel=True)
+def unseen_the_oom_killer_is_excluded_by_its_count_alone(how):
+    """Of whom the cgroup's count says nothing, so that only none tells something; v1 has no cgroup
+    of who ends."""
+    with without("deaths"), scratch() as folder, memory_cgroup(LIMIT) as (_, inner, _path):
+        if how == "kill-after-oom":
+            with victim(folder, BLOCK) as (other, _):
+                move(other.pid, inner)
+                send_line(other)
+                assert other.wait() == -signal.SIGKILL
+            os.unlink(os.path.join(folder, "count"))
+        with victim(folder, BLOCK if how == "oom" else 0) as (process, _):
+            move(process.pid, inner)
+            with attached([process.pid]) as session:
+                if how == "oom":
+                    send_line(process)
+                else:
+                    process.send_signal(signal.SIGTERM if how == "term" else signal.SIGKILL)
+                # It has not been waited for until the report is there.
+                (report,) = session.finish(None)["processes"]
+    signal_ = signal.SIGTERM if how == "term" else signal.SIGKILL
+    assert process.wait() == -signal_
+    proven = False if memory_hierarchy()[1] == 2 else None
+    expected = {"oom": None, "kill": proven, "kill-after-oom": None, "term": False}[how]
+    assert report["end"] == {"exit": None, "signal": signal_, "oom": expected}, report["end"]

@@ -36,6 +36,30 @@ static void bytes_and_no_limit_are_told_apart(void **state)
 	}
 }
 
+static void oom_kills_are_those_of_the_events_file_or_of_version_1s(void **state)
+{
+	static const struct {
+		const char *text;
+		int r;
+		uint64_t kills;
+	} rows[] = {
+		{ "low 0\nhigh 0\nmax 7\noom 2\noom_kill 3\noom_group_kill 1\n", 0, 3 },
+		{ "oom_kill_disable 1\nunder_oom 0\noom_kill 4\n", 0, 4 },
+		{ "oom_kill 0", 0, 0 },
+		{ "oom_kill_disable 1\nunder_oom 0\n", -ENOENT, 9 }, /* before Linux 4.13 */
+		{ "", -ENOENT, 9 },
+		{ "max 1\noom_kill \n", -EBADMSG, 9 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t kills = 9;
+
+		assert_int_equal(cgroup_parse_oom_kills(rows[i].text, &kills), rows[i].r);
+		assert_int_equal(kills, rows[i].kills);
+	}
+}
+
 static void pressure_is_some_avg10(void **state)
 {
 	uint32_t pressure = 0;
@@ -197,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_and_no_limit_are_told_apart),
+		cmocka_unit_test(oom_kills_are_those_of_the_events_file_or_of_version_1s),
 		cmocka_unit_test(pressure_is_some_avg10),
 		cmocka_unit_test(membership_is_of_the_hierarchy_with_memory),
 		cmocka_unit_test(the_hierarchy_with_memory_is_found),

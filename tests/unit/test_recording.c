@@ -49,7 +49,7 @@ static const struct record all[] = {
 	{ .type = RECORD_PROCESS,
 	  .process = { 1, 2, 3, RECORD_NO_SLOT, 9, false, true, 5, "", "/bin/x",
 		       RECORD_DEPTH_GROWTH, "/bin/x 'a b'" } },
-	{ .type = RECORD_PROCESS_END, .process_end = { 1, RECORD_END_SIGNAL, -9, true, 7 } },
+	{ .type = RECORD_PROCESS_END, .process_end = { 1, RECORD_END_SIGNAL, -9, true, 7, true } },
 	{ .type = RECORD_MAPPING,
 	  .mapping = { 1,
 		       2,

@@ -31,7 +31,7 @@ struct model_process {
 	bool ended;
 	enum record_end how;
 	int end_value;
-	bool oom;
+	bool oom, oom_unknown;
 	uint64_t end_ns;
 
 	bool has_totals; /* false: it was in no cut yet */

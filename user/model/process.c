@@ -229,6 +229,7 @@ int processes_end(struct processes *processes, const struct record_process_end *
 	process->image.how = record->how;
 	process->image.end_value = record->value;
 	process->image.oom = record->oom;
+	process->image.oom_unknown = record->oom_unknown;
 	process->image.end_ns = record->time_ns;
 	if (process->regions)
 		regions_end(process->regions);

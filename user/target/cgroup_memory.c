@@ -49,6 +49,18 @@ int cgroup_parse_pressure(const char *text, uint32_t *ret_pressure)
 	return 0;
 }
 
+int cgroup_parse_oom_kills(const char *text, uint64_t *ret_kills)
+{
+	static const char key[] = "oom_kill ";
+
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line != '\0')
+		if (strncmp(line, key, sizeof(key) - 1) == 0)
+			return sscanf(line + sizeof(key) - 1, "%" SCNu64, ret_kills) == 1 ?
+				       0 :
+				       -EBADMSG;
+	return -ENOENT;
+}
+
 /* "4:memory:/path", "3:cpu,memory:/path"; of version 2 "0::/path". */
 static bool is_of_memory(const char *controllers, size_t len, int version)
 {
@@ -284,4 +296,28 @@ int cgroup_of_process(pid_t pid, int version, struct strbuf *name)
 	int r = proc_file_read(pid, "cgroup", MEMBERSHIP_MAX, &text);
 
 	return r ? r : cgroup_parse_membership(strbuf_str(&text), version, name);
+}
+
+int cgroup_oom_kills_around(pid_t pid, uint64_t *ret_kills)
+{
+	_cleanup_strbuf_ struct strbuf path = {}, name = {}, text = {};
+	_cleanup_close_ int folder = -1;
+	int version = 0, r = cgroup_root_of_host(&path);
+
+	if (r == 0)
+		r = version = cgroup_root_version(strbuf_str(&path));
+	if (r > 0)
+		r = cgroup_of_process(pid, version, &name);
+	if (r == 0 && strcmp(strbuf_str(&name), "/") == 0)
+		r = -ENOENT;
+	strbuf_adds(&path, strbuf_str(&name));
+	if (r == 0)
+		r = strbuf_error(&path);
+	if (r < 0)
+		return r;
+	folder = open(strbuf_str(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return -errno;
+	r = read_at(folder, version == 2 ? "memory.events" : "memory.oom_control", &text);
+	return r ? r : cgroup_parse_oom_kills(strbuf_str(&text), ret_kills);
 }

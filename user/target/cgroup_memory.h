@@ -55,9 +55,19 @@ int cgroup_memory_read(const char *root, int version, const char *name,
 /* Appends the path of the process's cgroup, as cgroup_list names it. 0 or negative errno. */
 int cgroup_of_process(pid_t pid, int version, struct strbuf *name);
 
+/*
+ * How many processes the OOM killer has killed in the process's cgroup and below, since that was
+ * made; of version 2 also for one that has ended, until it is waited for. 0 or negative errno:
+ * -ENOENT where the kernel does not count (version 1 before Linux 4.13), or it is in the root,
+ * where version 1 says that all are who end; -ESRCH: it is gone.
+ */
+int cgroup_oom_kills_around(pid_t pid, uint64_t *ret_kills);
+
 /* The parsers of the above. 0 or -EBADMSG. */
 int cgroup_parse_bytes(const char *text, uint64_t *ret_bytes);
 int cgroup_parse_pressure(const char *text, uint32_t *ret_pressure);
+/* Of memory.events, or version 1's memory.oom_control; -ENOENT: it does not say. */
+int cgroup_parse_oom_kills(const char *text, uint64_t *ret_kills);
 /* Of /proc/PID/cgroup; -ENOENT: it says nothing of that version's memory. */
 int cgroup_parse_membership(const char *text, int version, struct strbuf *name);
 

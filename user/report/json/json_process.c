@@ -31,7 +31,10 @@ static struct json_object *end_json(struct json_out *out, const struct model_pro
 		return NULL;
 	json_out_known(out, json, "exit", exited, image->end_value);
 	json_out_known(out, json, "signal", killed, image->end_value);
-	json_out_bool(out, json, "oom", image->oom);
+	if (image->oom_unknown)
+		json_out_null(out, json, "oom");
+	else
+		json_out_bool(out, json, "oom", image->oom);
 	if (image->how == RECORD_END_DEPTH)
 		json_out_bool(out, json, "depth_changed", true);
 	return json;

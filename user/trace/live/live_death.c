@@ -5,9 +5,11 @@
  * Where there is a signal of another's on its way, what was first is what ends the process.
  */
 #include "bpf/abi_death.h"
+#include "target/cgroup_memory.h"
 #include "trace/live/live_process.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,9 +47,47 @@ int live_on_death(struct live *live, const struct abi_ev_death *ev)
 	return 0;
 }
 
-bool live_death_by_oom(const struct live_process *process)
+/* The choice is told right after the SIGKILL, if there was room for it. */
+static int is_choice_seen(struct live *live, const struct live_death *death, bool *ret_seen)
 {
-	return process->death && process->death->by_oom;
+	uint64_t counts[ABI_LOSSES];
+	int r;
+
+	*ret_seen = false;
+	if (!death || death->of.signal != SIGKILL || live->programs->deaths_unseen)
+		return 0;
+	r = programs_losses(live->programs, counts);
+	*ret_seen =
+		r == 0 && (death->of.known & ABI_DEATH_BY_PROCESS || !counts[ABI_LOST_RING_FULL]);
+	return r;
+}
+
+/*
+ * The cgroup's count is raised before the signal (__oom_kill_process), so that none is the proof of
+ * none. A count proves nothing: it does not say whom, and others in there may be nobody's we trace.
+ */
+static bool has_oom_killed_nobody(const struct live_process *process)
+{
+	uint64_t kills;
+
+	return cgroup_oom_kills_around(process->pid, &kills) == 0 && kills == 0;
+}
+
+int live_death_by_oom(struct live *live, const struct live_process *process,
+		      struct record_process_end *end)
+{
+	const struct live_death *death = process->death;
+	bool seen;
+	int r;
+
+	end->oom = death && death->by_oom;
+	end->oom_unknown = !end->oom && end->how == RECORD_END_UNKNOWN;
+	if (end->oom || end->how != RECORD_END_SIGNAL || end->value != SIGKILL)
+		return 0;
+	r = is_choice_seen(live, death, &seen);
+	if (r == 0)
+		end->oom_unknown = !seen && !has_oom_killed_nobody(process);
+	return r;
 }
 
 /* The cgroup that is `level` levels below the root, of those that were sent; NULL: it was not. */

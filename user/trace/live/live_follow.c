@@ -156,12 +156,13 @@ int live_end_image(struct live *live, struct live_process *process, enum record_
 		.process_end = { .slot = process->image,
 				 .how = how,
 				 .value = value,
-				 .oom = live_death_by_oom(process),
 				 .time_ns = time_ns },
 	};
 	int r;
 
-	r = live_release_stacks(live, process);
+	r = live_death_by_oom(live, process, &record.process_end);
+	if (r == 0)
+		r = live_release_stacks(live, process);
 	if (r == 0)
 		r = live_judge_allocator(live, process);
 	if (r == 0 && how == RECORD_END_SIGNAL)

@@ -168,7 +168,12 @@ struct abi_ev_death;
 int live_on_death(struct live *live, const struct abi_ev_death *ev);
 /* The process was killed by this signal. */
 int live_emit_death(struct live *live, const struct live_process *process, int signal);
-bool live_death_by_oom(const struct live_process *process);
+/*
+ * Did the OOM killer choose it? Into the record, with how it ended. What is not known so is not
+ * guessed. 0, or as of programs_losses().
+ */
+int live_death_by_oom(struct live *live, const struct live_process *process,
+		      struct record_process_end *end);
 /* After a cut: deletes what the jobs still hold of ended processes that it was the second of. */
 int live_purge_jobs(struct live *live);
 /* Does it do so? */

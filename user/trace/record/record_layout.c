@@ -50,9 +50,13 @@ static const struct field process_fields[] = {
 	END,
 };
 static const struct field process_end_fields[] = {
-	F(record_process_end, slot, FIELD_U32),	   F(record_process_end, how, FIELD_U32),
-	F(record_process_end, value, FIELD_U32),   F(record_process_end, oom, FIELD_BOOL),
-	F(record_process_end, time_ns, FIELD_U64), END,
+	F(record_process_end, slot, FIELD_U32),
+	F(record_process_end, how, FIELD_U32),
+	F(record_process_end, value, FIELD_U32),
+	F(record_process_end, oom, FIELD_BOOL),
+	F(record_process_end, time_ns, FIELD_U64),
+	F(record_process_end, oom_unknown, FIELD_BOOL),
+	END,
 };
 static const struct field mapping_fields[] = {
 	F(record_mapping, slot, FIELD_U32),

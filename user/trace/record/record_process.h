@@ -70,6 +70,7 @@ struct record_process_end {
 	int value; /* exit status or signal number */
 	bool oom;  /* the OOM killer chose it */
 	uint64_t time_ns;
+	bool oom_unknown; /* nobody knows whether it did; older recordings do not tell */
 };
 
 enum record_killer {

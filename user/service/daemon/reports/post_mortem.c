@@ -101,7 +101,9 @@ static void tell(const struct view_process *process, const char *report, int err
 		{ "MEMTRACED_COMM", image->comm },
 		{ "MEMTRACED_EXE", image->exe },
 		{ "MEMTRACED_SIGNAL", signal },
-		{ "MEMTRACED_OOM", image->oom ? "1" : "0" },
+		{ "MEMTRACED_OOM", image->oom_unknown ? NULL :
+				   image->oom	      ? "1" :
+							"0" },
 		{ "MEMTRACED_OOM_CGROUP", death ? death->oom_cgroup : NULL },
 		{ "MEMTRACED_CGROUP", death ? death->cgroup : NULL },
 		{ "MEMTRACED_SENDER_PID",

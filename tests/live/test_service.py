@@ -65,9 +65,10 @@ class Service:
 
 
 @contextlib.contextmanager
-def service(folder, *more, trace="", port=None, config=None, within=()):
+def service(folder, *more, trace="", growth="enabled = no", port=None, config=None, within=()):
     """A service on a Unix socket and on a port, when it is ready. `more`: lines of [http];
-    `config`: all of its configuration; `within`: a command that runs another."""
+    `growth`: of [growth], which would tell of all that is killed on this host (test_service_growth
+    has it); `config`: all of its configuration; `within`: a command that runs another."""
     path, port = os.path.join(folder, "http.sock"), port or lib.free_port()
     # Targets allocate as fast as they can, and reports shall be whole.
     trace = trace if "max_overhead" in trace else f"max_overhead = no\n{trace}"
@@ -75,7 +76,8 @@ def service(folder, *more, trace="", port=None, config=None, within=()):
     with open(config_path, "w", encoding="ascii") as file:
         file.write(config or "\n".join(
             ["[http]", f"listen = unix {path}", f"listen = 127.0.0.1:{port}", "socket_mode = 0666",
-             *more, "[state]", f"directory = {folder}/state", "[trace]", trace, ""]))
+             *more, "[state]", f"directory = {folder}/state", "[growth]", growth, "[trace]", trace,
+             ""]))
     command = [*within, memtraced(), "--service", f"--config={config_path}"]
     with started(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         said = Lines(process.stderr)

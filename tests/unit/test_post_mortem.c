@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/daemon/reports/post_mortem.h"
 
+#include "service/daemon/growth/growth_words.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,18 +68,57 @@ static void a_summary_is_one_line_whatever_the_process_is_called(void **state)
 	_cleanup_strbuf_ struct strbuf out = { 0 };
 
 	(void)state;
-	post_mortem_words(&process, "death-x", 0, &out);
+	post_mortem_words(&process, NULL, "death-x", 0, &out);
 	assert_string_equal(strbuf_str(&out),
 			    "process 42 (a?b) was ended by signal 9, SIGKILL sent by process 7 "
 			    "(sh) of user 0; it held about 1.0 MiB of heap; memtraced ctl reports "
 			    "death-x");
 	process.exact = true;
 	strbuf_reset(&out);
-	post_mortem_words(&process, NULL, -ENOSPC, &out);
+	post_mortem_words(&process, NULL, NULL, -ENOSPC, &out);
 	assert_string_equal(strbuf_str(&out),
 			    "process 42 (a?b) was ended by signal 9, SIGKILL sent by process 7 "
 			    "(sh) of user 0; it held 1.0 MiB of heap; no report: No space left on "
 			    "device");
+}
+
+static void what_was_sampled_is_an_estimate_and_small_ones_have_none(void **state)
+{
+	const struct record_event asked = { .period = 1000 };
+	const struct view_event none = { .asked = &asked }, some = { .asked = &asked, .count = 12 },
+				once = { .asked = &asked, .count = 1 };
+	_cleanup_strbuf_ struct strbuf out = { 0 };
+
+	(void)state;
+	growth_words(&none, 1500000000, 4096, &out);
+	assert_string_equal(strbuf_str(&out), "none of its page faults was sampled in 1.5 s, of "
+					      "which one in 1000 is");
+	assert_false(growth_words_place(&none, 4096, &out));
+	strbuf_reset(&out);
+	growth_words(&some, 10800000000000, 4096, &out);
+	assert_string_equal(strbuf_str(&out), "12 of its page faults were sampled, one in 1000, in "
+					      "3.0 h: ~46.9 MiB if all were of small pages");
+	strbuf_reset(&out);
+	growth_words(&once, 10800000000000, 65536, &out);
+	assert_string_equal(strbuf_str(&out), "1 of its page faults was sampled, one in 1000, in "
+					      "3.0 h: ~62.5 MiB if all were of small pages");
+}
+
+static void there_are_some_at_once_and_then_one_in_a_while(void **state)
+{
+	struct post_mortem_limit limit = { 0 };
+	const uint64_t start = 5 * POST_MORTEM_PAUSE_NS;
+
+	(void)state;
+	for (int i = 0; i < POST_MORTEM_AT_ONCE; i++)
+		assert_true(post_mortem_may(&limit, start + (uint64_t)i));
+	assert_false(post_mortem_may(&limit, start + POST_MORTEM_AT_ONCE));
+	assert_false(post_mortem_may(&limit, start + POST_MORTEM_PAUSE_NS - 1));
+	assert_true(post_mortem_may(&limit, start + POST_MORTEM_PAUSE_NS));
+	assert_false(post_mortem_may(&limit, start + POST_MORTEM_PAUSE_NS));
+	for (int i = 0; i < POST_MORTEM_AT_ONCE; i++)
+		assert_true(post_mortem_may(&limit, start + 100 * POST_MORTEM_PAUSE_NS));
+	assert_false(post_mortem_may(&limit, start + 100 * POST_MORTEM_PAUSE_NS));
 }
 
 int main(void)
@@ -86,6 +127,8 @@ int main(void)
 		cmocka_unit_test(only_what_needs_an_explanation_has_one),
 		cmocka_unit_test(a_report_is_its_users_only_if_the_process_was),
 		cmocka_unit_test(a_summary_is_one_line_whatever_the_process_is_called),
+		cmocka_unit_test(what_was_sampled_is_an_estimate_and_small_ones_have_none),
+		cmocka_unit_test(there_are_some_at_once_and_then_one_in_a_while),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

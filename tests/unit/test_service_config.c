@@ -65,6 +65,9 @@ static void keys_of_all_sections_are_taken(void **state)
 				   "enabled = no\n"
 				   "interval = 30s\n"
 				   "cgroup_root = /srv/cgroup\n"
+				   "[growth]\n"
+				   "enabled = no\n"
+				   "period = 50\n"
 				   "[state]\n"
 				   "directory = /srv/state\n"
 				   "max_age = 2d\n"
@@ -102,6 +105,8 @@ static void keys_of_all_sections_are_taken(void **state)
 	assert_false(config->watches);
 	assert_int_equal(config->watch_interval_ns, 30000000000);
 	assert_int_equal(config->pss_interval_ns, 0);
+	assert_false(config->grows);
+	assert_int_equal(config->growth_period, 50);
 	assert_string_equal(config->cgroup_root, "/srv/cgroup");
 	assert_string_equal(config->state_directory, "/srv/state");
 }
@@ -152,6 +157,9 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 		{ "[trace]\nmax_overhead = 101%\n",
 		  "conf:2: '101%' is no value of 'max_overhead'" },
 		{ "[trace]\nseconds = 1h\nmax_seconds = 1m\n", "conf:3: [trace] seconds is more" },
+		{ "[growth]\nperiod = 0\n", "conf:2: '0' is no value of 'period'" },
+		{ "[growth]\nperiods = 1\n",
+		  "conf:2: unknown key '[growth] periods'; did you mean '[growth] period'?" },
 		{ "[watch]\ninterval = 0\n", "conf:2: '0' is no value of 'interval'" },
 		{ "[watch]\ncgroup_root = cgroup\n",
 		  "conf:2: 'cgroup' is no value of 'cgroup_root': give an absolute path" },

@@ -28,7 +28,7 @@ struct parser {
 	const char *path;
 	const char *at, *end; /* what is not read yet */
 	unsigned int line;
-	bool seen[32]; /* rows of the table */
+	bool seen[48]; /* rows of the table */
 	struct abi_names standing;
 	int result; /* of the first error */
 };
@@ -273,6 +273,8 @@ static const struct key keys[] = {
 	{ "watch", "pss_interval", apply_time, FIELD(pss_interval_ns), TIMES(0, 86400) },
 	{ "watch", "growth", apply_time, FIELD(growth_window_ns), TIMES(1, 86400) },
 	{ "watch", "cgroup_root", apply_path, FIELD(cgroup_root) },
+	{ "growth", "enabled", apply_bool, FIELD(grows) },
+	{ "growth", "period", apply_number, FIELD(growth_period), 1, 1000000000 },
 	{ "metrics", "processes", apply_number, FIELD(processes), 0, 100000 },
 	{ "metrics", "cgroups", apply_number, FIELD(cgroups), 0, 100000 },
 	{ "state", "directory", apply_path, FIELD(state_directory) },
@@ -444,6 +446,8 @@ static int set_defaults(struct service_config *config)
 	config->watches = true;
 	config->watch_interval_ns = 10 * SECOND_NS;
 	config->growth_window_ns = 600 * SECOND_NS;
+	config->grows = true;
+	config->growth_period = 1000;
 	config->processes = 50;
 	config->cgroups = 50;
 	config->max_reports = 100;

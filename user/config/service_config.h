@@ -44,6 +44,8 @@ struct service_config {
 	uint64_t watch_interval_ns;  /* at least: sweeps that cost much come more rarely */
 	uint64_t pss_interval_ns;    /* 0: PSS is not read */
 	uint64_t growth_window_ns;   /* over which growth is shown */
+	bool grows;		     /* [growth]: page faults of the host are sampled, */
+	uint64_t growth_period;	     /* one in so many */
 	char *cgroup_root;	     /* NULL: found among the mounts */
 	uint64_t processes, cgroups; /* [metrics]: so many are shown */
 	struct service_rules rules;  /* [rule NAME] */

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "config/options.h"
+#include "model/model.h"
 #include "target/launch.h"
 #include "trace/record/record.h"
 
@@ -52,6 +53,18 @@ struct report_opts;
 struct view;
 int session_show(struct session *session, const struct report_opts *opts,
 		 int (*fn)(const struct view *view, void *userdata), void *userdata);
+
+/*
+ * The newest image of the process that runs with this pid, for report_opts: 0; -ESRCH: none is
+ * known; or other negative errno.
+ */
+int session_find_image(struct session *session, pid_t pid, uint32_t *ret_image);
+/* What it keeps by now. */
+struct model_size session_size(const struct session *session);
+/* What was seen and lost by the latest cut; NULL before the first. */
+const struct record_coverage *session_coverage(const struct session *session);
+/* Takes a cut that is shown to nobody: what has ended is forgotten. 0 or negative errno. */
+int session_cut(struct session *session);
 
 /* Calls of allocator functions so far, also those inside others: each has hit its probes. */
 uint64_t session_calls(const struct session *session);

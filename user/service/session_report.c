@@ -111,6 +111,40 @@ int session_show(struct session *s, const struct report_opts *opts,
 	return r ? r : session_drain(s);
 }
 
+int session_cut(struct session *s)
+{
+	int r = take_cut(s);
+
+	return r < 0 ? r : session_drain(s);
+}
+
+int session_find_image(struct session *s, pid_t pid, uint32_t *ret_image)
+{
+	int r = session_drain(s);
+
+	if (r < 0)
+		return r;
+	for (size_t i = model_n_processes(s->model); i > 0; i--) {
+		const struct model_process *image = model_process(s->model, i - 1);
+
+		if (image->known && !image->ended && image->pid == (uint32_t)pid) {
+			*ret_image = image->slot;
+			return 0;
+		}
+	}
+	return -ESRCH;
+}
+
+const struct record_coverage *session_coverage(const struct session *s)
+{
+	return model_coverage(s->model);
+}
+
+struct model_size session_size(const struct session *s)
+{
+	return model_size(s->model);
+}
+
 static int drain_all(void *userdata)
 {
 	return session_drain(userdata);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "report/report.h"
+#include "service/daemon/growth/host_growth.h"
 #include "service/daemon/privileges.h"
 #include "service/daemon/push/push.h"
 #include "service/daemon/reports/post_mortem.h"
@@ -83,6 +84,8 @@ static int configure(struct service *service)
 		traces_configure(service->traces, service->config);
 	if (service->watch)
 		watch_configure(service->watch, service->config);
+	if (service->growth)
+		host_growth_configure(service->growth, service->config);
 	if (service->push)
 		(void)push_configure(service->push, service->config); /* the rest goes on without */
 	return 0;
@@ -281,6 +284,19 @@ static int begin_traces(struct service *service)
 	return traces_new(&opts, &service->traces);
 }
 
+static int begin_growth(struct service *service)
+{
+	const struct host_growth_opts opts = {
+		.loop = service->loop,
+		.worker = service->worker,
+		.is_kill = post_mortem_is_due,
+		.killed = post_mortem_write_growth,
+		.userdata = service,
+	};
+
+	return host_growth_new(&opts, &service->growth);
+}
+
 static int begin(struct running *running)
 {
 	struct service *service = &running->service;
@@ -295,6 +311,8 @@ static int begin(struct running *running)
 		r = add_timers(service);
 	if (r == 0)
 		r = begin_traces(service);
+	if (r == 0)
+		r = begin_growth(service);
 	if (r == 0)
 		r = watch_new(service->config, &service->watch);
 	if (r == 0)
@@ -311,9 +329,11 @@ static int begin(struct running *running)
 	}
 	measure_cost(service);
 	r = open_listeners(running, n > 0 ? n : 0);
-	if (r == 0)
-		traces_configure(service->traces, service->config);
-	return r;
+	if (r < 0)
+		return r;
+	traces_configure(service->traces, service->config);
+	host_growth_configure(service->growth, service->config);
+	return 0;
 }
 
 static int min_timeout(int a, int b)
@@ -325,6 +345,7 @@ static int timeout_ms(const struct service *service)
 {
 	int ms = min_timeout(traces_timeout_ms(service->traces), watch_timeout_ms(service->watch));
 
+	ms = min_timeout(ms, host_growth_timeout_ms(service->growth));
 	ms = min_timeout(ms, push_timeout_ms(service->push));
 	vec_foreach(&service->servers, server)
 		ms = min_timeout(ms, http_server_timeout_ms(*server));
@@ -341,6 +362,7 @@ static int run(struct service *service)
 			return r;
 		}
 		traces_run(service->traces);
+		host_growth_run(service->growth);
 		if (watch_run(service->watch))
 			rules_look(service->rules);
 		push_run(service->push);
@@ -363,9 +385,12 @@ static void end(struct running *running)
 	vec_done(&running->listeners);
 	if (service->traces)
 		traces_finish(service->traces);
+	if (service->growth)
+		host_growth_finish(service->growth);
 	if (service->push)
 		push_finish(service->push);
 	push_free(service->push);
+	host_growth_free(service->growth);
 	traces_free(service->traces);
 	rules_free(service->rules);
 	watch_free(service->watch);

@@ -9,20 +9,30 @@
 #include "base/loop.h"
 #include "base/vec.h"
 #include "config/service_config.h"
+#include "service/daemon/reports/post_mortem_limit.h"
 #include "service/daemon/trace/traces.h"
 #include "service/daemon/watch/watch.h"
 #include "service/http/query.h"
 #include "service/http/server.h"
 
+struct host_growth;
 struct push;
 struct rules;
 struct worker;
+
+/* Ends that traces have told of lately: host_growth_run sees the same ones. */
+#define SERVICE_TOLD 64
+struct service_told {
+	uint32_t pid;
+	uint64_t end_ns;
+};
 
 struct service {
 	struct service_config *config;
 	const char *config_path; /* NULL: the usual place */
 	struct loop *loop;
 	struct traces *traces;
+	struct host_growth *growth;
 	struct watch *watch;
 	struct rules *rules;
 	struct push *push;
@@ -32,7 +42,11 @@ struct service {
 	uint64_t start_realtime_ns; /* as clocks showed it then; they may have been set since */
 	uint64_t start_boot_ns;	    /* CLOCK_BOOTTIME */
 	uint64_t n_recordings;	    /* so that no two reports have one name */
-	uint64_t post_mortems, post_mortems_failed;
+	uint64_t post_mortems, post_mortems_failed, post_mortems_limited;
+	struct service_told told[SERVICE_TOLD]; /* a ring */
+	size_t n_told;
+	/* Of who was not traced: killed by the OOM killer, and else. */
+	struct post_mortem_limit oom_limit, kill_limit;
 	bool over;
 };
 

@@ -43,6 +43,7 @@ static const struct source_ops live_ops = {
 static int load(struct live *live)
 {
 	const struct features *features = live->opts.features;
+	bool one = !live->opts.follow && live->opts.rule.scope == ABI_SCOPE_PROCESSES;
 	struct programs_opts opts = {
 		.allocations = live->opts.allocations,
 		.code = live->opts.code,
@@ -55,7 +56,7 @@ static int load(struct live *live)
 			features && features->rows[FEATURE_FIND_VMA].present && !live->opts.held,
 		.follow = live->opts.follow,
 		.whole_life = live->opts.held && !live->opts.both,
-		.max_procs = live->opts.follow ? SLOTS_FOLLOW : SLOTS_ALONE,
+		.max_procs = one ? SLOTS_ALONE : SLOTS_FOLLOW,
 		.room = live->opts.room,
 		.min_size = live->opts.min_size,
 		.max_size = live->opts.max_size,

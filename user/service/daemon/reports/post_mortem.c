@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/daemon/reports/post_mortem.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "config/units.h"
 #include "report/text/death_words.h"
 #include "report/text/text.h"
+#include "service/daemon/growth/growth_words.h"
 #include "service/daemon/reports/journal.h"
 #include "service/daemon/reports/reports.h"
 
@@ -13,6 +15,7 @@
 #include <signal.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 bool post_mortem_is_due(const struct record_process_end *end)
 {
@@ -66,8 +69,8 @@ static bool add_site(const struct view_process *process, struct strbuf *out)
 	return false;
 }
 
-void post_mortem_words(const struct view_process *process, const char *report, int error,
-		       struct strbuf *out)
+void post_mortem_words(const struct view_process *process, const char *growth, const char *report,
+		       int error, struct strbuf *out)
 {
 	const struct model_process *image = process->image;
 	_cleanup_strbuf_ struct strbuf killer = { 0 }, site = { 0 };
@@ -84,13 +87,22 @@ void post_mortem_words(const struct view_process *process, const char *report, i
 			    format_size(process->totals.live_bytes, size));
 	if (add_site(process, &site))
 		strbuf_addf(out, ", most from %s", strbuf_str(&site));
+	if (growth)
+		strbuf_addf(out, "; %s", growth);
 	if (report)
 		strbuf_addf(out, "; memtraced ctl reports %s", report);
 	else
 		strbuf_addf(out, "; no report: %s", strerror(-error));
 }
 
-static void tell(const struct view_process *process, const char *report, int error)
+/* What is told beside a report; all of it may be NULL. */
+struct telling {
+	const char *growth, *place; /* of who was not traced */
+	const char *report;
+	int error;
+};
+
+static void tell(const struct view_process *process, const struct telling *telling)
 {
 	const struct model_process *image = process->image;
 	const struct record_death *death = image->has_death ? &image->death : NULL;
@@ -109,38 +121,131 @@ static void tell(const struct view_process *process, const char *report, int err
 		{ "MEMTRACED_SENDER_PID",
 		  death && death->killer == RECORD_KILLER_PROCESS ? sender : NULL },
 		{ "MEMTRACED_LIVE_BYTES", image->has_totals ? live : NULL },
-		{ "MEMTRACED_SITE", add_site(process, &site) ? strbuf_str(&site) : NULL },
-		{ "MEMTRACED_REPORT", report },
+		{ "MEMTRACED_SITE", add_site(process, &site) ? strbuf_str(&site) : telling->place },
+		{ "MEMTRACED_REPORT", telling->report },
 	};
 
 	(void)snprintf(pid, sizeof(pid), "%" PRIu32, image->pid); /* fits, as these do: */
 	(void)snprintf(signal, sizeof(signal), "%d", image->end_value);
 	(void)snprintf(live, sizeof(live), "%" PRId64, process->totals.live_bytes);
 	(void)snprintf(sender, sizeof(sender), "%" PRIu32, death ? death->sender : 0);
-	post_mortem_words(process, report, error, &words);
+	post_mortem_words(process, telling->growth, telling->report, telling->error, &words);
 	if (!journal_warn(strbuf_str(&words), fields, sizeof(fields) / sizeof(fields[0])))
 		log_warning("%s", strbuf_str(&words));
+}
+
+/* *ret_name: the report's, malloc'ed; NULL: there is none. 0 or negative errno. */
+static int write_report(struct service *service, const struct view *view, uid_t asked,
+			char **ret_name)
+{
+	const struct model_process *image = view_process(view, 0)->image;
+	const struct service_config *config = service->config;
+	const char *format = config->post_mortem_format;
+	_cleanup_free_ char *name = report_name(REPORT_DEATH, time(NULL), ++service->n_recordings,
+						(pid_t)image->pid, image->comm, format);
+	int r = -ENOMEM;
+
+	*ret_name = NULL;
+	if (name)
+		r = reports_write(config, name, post_mortem_owner(image, asked),
+				  report_format_find(format), view);
+	if (r < 0) {
+		service->post_mortems_failed++;
+		return r;
+	}
+	service->post_mortems++;
+	*ret_name = TAKE_PTR(name);
+	return 0;
 }
 
 void post_mortem_write(const struct view *view, uid_t asked, void *userdata)
 {
 	struct service *service = userdata;
-	const struct service_config *config = service->config;
 	const struct view_process *process = view_n_processes(view) ? view_process(view, 0) : NULL;
-	const char *format = config->post_mortem_format;
 	_cleanup_free_ char *name = NULL;
-	int r;
+	struct telling telling = { 0 };
 
-	if (!process || !config->post_mortems)
+	if (!process || !service->config->post_mortems)
 		return;
-	name = report_name(REPORT_DEATH, time(NULL), ++service->n_recordings,
-			   (pid_t)process->image->pid, process->image->comm, format);
-	r = name ? reports_write(config, name, post_mortem_owner(process->image, asked),
-				 report_format_find(format), view) :
-		   -ENOMEM;
-	if (r < 0)
-		service->post_mortems_failed++;
-	else
-		service->post_mortems++;
-	tell(process, r < 0 ? NULL : name, r);
+	service->told[service->n_told++ % SERVICE_TOLD] =
+		(struct service_told){ process->image->pid, process->image->end_ns };
+	telling.error = write_report(service, view, asked, &name);
+	telling.report = name;
+	tell(process, &telling);
+}
+
+/* --- of who was not traced ------------------------------------------------------------------- */
+
+/* Two sessions see one end at slightly different times. */
+#define SAME_END_NS UINT64_C(1000000000)
+
+static bool is_told(const struct service *service, const struct model_process *image)
+{
+	for (size_t i = 0; i < SERVICE_TOLD; i++) {
+		const struct service_told *told = &service->told[i];
+		uint64_t apart_ns = told->end_ns > image->end_ns ? told->end_ns - image->end_ns :
+								   image->end_ns - told->end_ns;
+
+		if (told->pid == image->pid && apart_ns < SAME_END_NS)
+			return true;
+	}
+	return false;
+}
+
+/* "; its resident memory was 12.0 MiB 3.0 h ago and 80.0 MiB at last" */
+static void add_resident(const struct service *service, const struct model_process *image,
+			 struct strbuf *out)
+{
+	const struct watched_process *process =
+		watched_process(watch_data(service->watch), (pid_t)image->pid);
+	char first_size[FORMAT_UNIT_LEN], last_size[FORMAT_UNIT_LEN], ago[FORMAT_UNIT_LEN];
+	struct watch_point first, last;
+
+	if (!process || process->rss.n < 2)
+		return;
+	first = watch_series_at(&process->rss, 0);
+	last = watch_series_at(&process->rss, process->rss.n - 1);
+	strbuf_addf(out,
+		    "; its resident memory was %s, and %s when it was last looked at, %s later",
+		    format_size((int64_t)first.bytes, first_size),
+		    format_size((int64_t)last.bytes, last_size),
+		    format_duration(last.time_ns - first.time_ns, ago));
+}
+
+static uint64_t seen_ns(const struct view *view)
+{
+	size_t n = view_n_processes(view);
+	const struct model_process *last = view_process(view, 0)->image,
+				   *first = view_process(view, n - 1)->image;
+
+	return last->end_ns > first->start_ns ? last->end_ns - first->start_ns : 0;
+}
+
+void post_mortem_write_growth(const struct view *view, void *userdata)
+{
+	struct service *service = userdata;
+	const struct view_process *process = view_n_processes(view) ? view_process(view, 0) : NULL;
+	const struct view_event *faults = view_n_events(view) ? view_event(view, 0) : NULL;
+	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+	_cleanup_strbuf_ struct strbuf words = { 0 }, place = { 0 };
+	_cleanup_free_ char *name = NULL;
+	struct telling telling = { 0 };
+
+	if (!process || !faults || !service->config->post_mortems ||
+	    is_told(service, process->image))
+		return;
+	if (!post_mortem_may(process->image->oom ? &service->oom_limit : &service->kill_limit,
+			     clock_monotonic_ns())) {
+		service->post_mortems_limited++;
+		return;
+	}
+	growth_words(faults, seen_ns(view), page_size, &words);
+	if (growth_words_place(faults, page_size, &place))
+		strbuf_addf(&words, ", most from %s", strbuf_str(&place));
+	add_resident(service, process->image, &words);
+	telling.growth = strbuf_str(&words);
+	telling.place = place.len ? strbuf_str(&place) : NULL;
+	telling.error = write_report(service, view, 0, &name);
+	telling.report = name;
+	tell(process, &telling);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Post-mortems: of a process that was killed while it was traced a report stays, with what it held
- * then, in the state directory (daemon/reports.h), and an entry in the journal sums it up.
+ * then, in the state directory (daemon/reports.h), and an entry in the journal sums it up. Of
+ * others it has where they took memory, as far as that was sampled (daemon/growth).
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_REPORTS_POST_MORTEM_H
 #define MEMTRACED_SERVICE_DAEMON_REPORTS_POST_MORTEM_H
@@ -23,12 +24,19 @@ uid_t post_mortem_owner(const struct model_process *image, uid_t asked);
 
 /*
  * "process 42 (redis) was killed by signal 9: ...; it held ...": a line without what is not known.
- * Pure. `report`: its name, NULL: there is none, for `error`, negative errno.
+ * Pure. `growth`: what else is known, NULL: nothing. `report`: its name, NULL: there is none, for
+ * `error`, negative errno.
  */
-void post_mortem_words(const struct view_process *process, const char *report, int error,
-		       struct strbuf *out);
+void post_mortem_words(const struct view_process *process, const char *growth, const char *report,
+		       int error, struct strbuf *out);
 
 /* A traces_killed_fn, whose `userdata` is the service: writes it and counts what came of it. */
 void post_mortem_write(const struct view *view, uid_t asked, void *userdata);
+
+/*
+ * A host_growth_killed_fn, with the same: of a process of which no trace has told. There are not
+ * many of them (post_mortem_limit.h).
+ */
+void post_mortem_write_growth(const struct view *view, void *userdata);
 
 #endif

@@ -6,6 +6,7 @@
 #include "config/units.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "service/daemon/growth/host_growth.h"
 #include "service/daemon/privileges.h"
 #include "service/daemon/push/push.h"
 #include "service/daemon/reports/recordings.h"
@@ -249,6 +250,23 @@ static void add_pushes(const struct service_call *call, struct strbuf *out)
 	}
 }
 
+static void add_growth(const struct host_growth *growth, struct strbuf *out)
+{
+	struct host_growth_info info = host_growth_info(growth);
+	char age[FORMAT_UNIT_LEN];
+
+	if (!info.is_running) {
+		strbuf_addf(out, "page faults of the host are not sampled%s\n",
+			    info.is_wanted ? ": the log says why" : "");
+		return;
+	}
+	strbuf_addf(out,
+		    "page faults of the host: one in %" PRIu64 " is sampled, for %s; %zu stacks, "
+		    "%zu files\n",
+		    info.period, format_duration(info.age_ns, age), info.size.counts,
+		    info.size.objects);
+}
+
 int ctl_route_status(struct service_call *call, struct http_answer *answer)
 {
 	const struct service *service = call->service;
@@ -265,6 +283,7 @@ int ctl_route_status(struct service_call *call, struct http_answer *answer)
 	privileges_list(&answer->body);
 	strbuf_addch(&answer->body, '\n');
 	add_watch(service->watch, &answer->body);
+	add_growth(service->growth, &answer->body);
 	add_budget(service->traces, &answer->body);
 	add_rules(call, &answer->body);
 	add_pushes(call, &answer->body);

@@ -5,6 +5,8 @@
  */
 #include "base/clock.h"
 #include "report/metrics_out.h"
+#include "service/daemon/growth/growth_metrics.h"
+#include "service/daemon/growth/host_growth.h"
 #include "service/daemon/push/push_metrics.h"
 #include "service/daemon/routes/process_rows.h"
 #include "service/daemon/routes/routes.h"
@@ -76,7 +78,7 @@ static void put_traces(const struct service *service, struct metrics_out *out)
 	};
 	static const struct metrics_family deaths = {
 		"memtraced_post_mortems", METRICS_COUNTER, "",
-		"Traced processes that were killed, by what came of their reports."
+		"Processes that were killed, by what came of their reports."
 	};
 	struct trace_info info;
 	size_t n = 0;
@@ -92,7 +94,11 @@ static void put_traces(const struct service *service, struct metrics_out *out)
 	metrics_out_label(out, "report", "failed");
 	metrics_out_u64(out, "", service->post_mortems_failed);
 	metrics_out_label(out, "report", "left_out");
-	metrics_out_u64(out, "", traces_untold(service->traces));
+	metrics_out_u64(out, "",
+			traces_untold(service->traces) +
+				host_growth_info(service->growth).left_out);
+	metrics_out_label(out, "report", "limited");
+	metrics_out_u64(out, "", service->post_mortems_limited);
 }
 
 /* Shares in millionths: a number of this format's writer is whole. */
@@ -238,6 +244,7 @@ int metrics_route(struct service_call *call, struct http_answer *answer)
 	r = put_processes(call, &out);
 	put_traces(call->service, &out);
 	put_budget(call->service->traces, &out);
+	growth_metrics_put(call->service->growth, &out);
 	put_rules(call->service->rules, &out);
 	push_metrics_put(call->service->push, &out);
 	put_http(call->service, &out);

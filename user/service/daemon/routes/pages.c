@@ -14,10 +14,13 @@ static const struct {
 		  "since it began), by call stack" },
 	{ "allocs", "the same, showing first all that was allocated" },
 	{ "profile", "CPU time by call stack; without a pid, of the host" },
+	{ "growth", "where memory was touched first, by call stack: page faults, sampled since the "
+		    "service has begun to; without a pid, of the host" },
 	{ "cmdline", "the command line" },
 	{ "symbol", "POST of addresses, as 0x1+0x2: their functions" },
 };
 #define N_PROFILES (sizeof(profiles) / sizeof(profiles[0]))
+#define N_LINKED 4 /* profiles that are to be looked at */
 
 static const char head[] =
 	"<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\n"
@@ -49,7 +52,7 @@ static void add_row(struct strbuf *body, const struct process_row *row, bool is_
 		    size);
 	text_xml(body, row->comm);
 	strbuf_adds(body, "</td><td>");
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < N_LINKED; i++)
 		strbuf_addf(body, "<a href=\"/debug/pprof/%s?pid=%d\">%s</a> ", profiles[i].name,
 			    (int)row->pid, profiles[i].name);
 	strbuf_adds(body, "</td></tr>\n");
@@ -65,7 +68,7 @@ static int add_processes(const struct service_call *call, const char *pattern, b
 		return r;
 	if (is_html)
 		strbuf_adds(body, "<table>\n<tr><th>pid</th><th>resident</th><th>name</th>"
-				  "<th>trace it now</th></tr>\n");
+				  "<th>look at it</th></tr>\n");
 	else
 		strbuf_addf(body, "%8s %10s %s\n", "pid", "resident", "name");
 	for (size_t i = 0; i < rows.n_rows; i++)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Profiles by a trace on demand. Who may see the process is asked twice: when it begins and when it
- * is answered, since the process may have executed a program with other rights meanwhile.
+ * Profiles by a trace on demand, and of growth, which is there. Who may see the process is asked
+ * twice: when a trace begins and when it is answered, since the process may have executed a program
+ * with other rights meanwhile.
  */
 #include "base/clock.h"
 #include "config/units.h"
 #include "report/report.h"
+#include "service/daemon/growth/host_growth.h"
 #include "service/daemon/routes/pages.h"
 #include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/process_rows.h"
@@ -176,4 +178,54 @@ int pprof_route_allocs(struct service_call *call, struct http_answer *answer)
 int pprof_route_profile(struct service_call *call, struct http_answer *answer)
 {
 	return ask(call, answer, TRACE_CPU, false);
+}
+
+/* --- what needs no trace --------------------------------------------------------------------- */
+
+struct growth_answer {
+	const struct service_call *call;
+	struct http_answer *answer;
+};
+
+static int on_growth(const struct view *view, void *userdata)
+{
+	const struct growth_answer *to = userdata;
+
+	write_answer(to->call, view, to->answer);
+	return 1;
+}
+
+static void say_no_growth(const struct service_call *call, int error, struct http_answer *answer)
+{
+	struct host_growth_info info = host_growth_info(call->service->growth);
+
+	if (error == -ESRCH)
+		http_answer_say(answer, 404,
+				"nothing is known of process %d: of the page faults of the host "
+				"one in %llu is sampled, and none of its yet",
+				(int)call->query.pid, (unsigned long long)info.period);
+	else if (error == -ENODEV)
+		http_answer_say(answer, 503, "page faults are not sampled: %s",
+				info.is_wanted ? "the log says why" : "[growth] enabled = no");
+	else
+		http_answer_say(answer, 500, "it cannot be shown: %s", strerror(-error));
+}
+
+int pprof_route_growth(struct service_call *call, struct http_answer *answer)
+{
+	struct growth_answer to = { call, answer };
+	int r;
+
+	if (!call->query.format && call->wants_html && !call->query.debug)
+		call->query.format = strdup("flamegraph");
+	if (call->query.seconds)
+		http_answer_say(answer, 400, "growth is of all the time: it takes no seconds");
+	else
+		service_check_trace(call, report_format_find(format_of(call)), answer);
+	if (answer->status)
+		return 0;
+	r = host_growth_show(call->service->growth, call->query.pid, on_growth, &to);
+	if (r <= 0)
+		say_no_growth(call, r < 0 ? r : -EIO, answer);
+	return r == -ENOMEM ? r : 0;
 }

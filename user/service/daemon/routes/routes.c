@@ -37,6 +37,7 @@ static const struct service_route routes[] = {
 	{ "/debug/pprof/heap", GET, false, pprof_route_heap },
 	{ "/debug/pprof/allocs", GET, false, pprof_route_allocs },
 	{ "/debug/pprof/profile", GET, false, pprof_route_profile },
+	{ "/debug/pprof/growth", GET, false, pprof_route_growth },
 	{ "/debug/pprof/cmdline", GET, false, process_route_cmdline },
 	{ "/debug/pprof/symbol", GET | POST, false, process_route_symbol },
 };

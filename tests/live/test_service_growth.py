@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Growth depth of a running service: page faults of the whole host, of processes that nobody has
+traced; what is left of those that are killed."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import sys
+import time
+
+import lib
+from cgroups import memory_cgroup, move
+from lib import (eventually, need_kernel, need_root, run, scaled, schema, scratch, send_line,
+                 started, target, test, without)
+from test_ctl import as_nobody, ctl, nobodys_targets
+from test_deaths import BLOCK, LIMIT, own_count, victim
+from test_host_storm import FLAT, note
+from test_memory import own_bytes
+from test_post_mortem import TRACED, post_mortems, traced
+from test_service import service
+
+PAGE = os.sysconf("SC_PAGESIZE")
+EACH = "enabled = yes\nperiod = 10"
+DENSE = f"{EACH}\n[post_mortem]\nformat = json"
+MIB = 1 << 20
+
+
+def need_sampling():
+    need_kernel(6, 1)()
+
+
+def line_of(text):
+    """Where deaths.c has it."""
+    with open(os.path.join(os.path.dirname(__file__), "../targets/deaths.c"),
+              encoding="utf-8") as file:
+        (found,) = [number for number, line in enumerate(file, 1) if text in line]
+    return found
+
+
+def summary(served, pid, comm="deaths"):
+    return served.said.until(f"memtraced: process {pid} ({comm}) was ended by signal ")
+
+
+def comm_of(process):
+    with open(f"/proc/{process.pid}/comm", encoding="ascii") as file:
+        return file.read().strip()
+
+
+def death_of(served, pid):
+    """The report of its end: there may be others on this host."""
+    (name,) = [name for name in post_mortems(served) if f"-{pid}-" in name]
+    report = json.loads(ctl(served, "reports", name))
+    schema.check(report, False, allocations=False)
+    (one,), (faults,) = report["processes"], report["events"]
+    assert one["pid"] == pid and faults["name"] == "page-faults", (pid, one["pid"])
+    assert all(stack["pid"] == pid for stack in faults["stacks"]), "stacks of others"
+    return one, faults
+
+
+def touched(faults, function):
+    return sum(stack["count"] for stack in faults["stacks"]
+               if any(frame["function"] == function for frame in stack["frames"]))
+
+
+def near(samples, pages, period=10):
+    assert abs(samples * period - pages) < 0.1 * pages, (samples, pages)
+
+
+@test(need_root, need_sampling, timeout=120)
+def who_is_killed_by_its_cgroups_limit_and_was_not_traced_has_the_growing_line():
+    grows = line_of("memset(kept, 1, size)")
+    with scratch() as folder, memory_cgroup(LIMIT) as (_, inner, path), \
+            service(folder, growth=DENSE) as served, victim(folder, BLOCK) as (process, count):
+        move(process.pid, inner)
+        send_line(process)
+        said = summary(served, process.pid)
+        made, _ = own_count(count)
+        one, faults = death_of(served, process.pid)
+    assert re.search(r"9, killed by the OOM killer(: | when )cgroup " + path +
+                     r" was at its limit, ", said), said
+    assert re.search(r"; \d+ of its page faults were sampled, one in 10, in [\d.]+ \S+: ~[\d.]+ "
+                     r"MiB if all were of small pages, most from leaks "
+                     rf"\(deaths.c:{grows}\), ~", said), said
+    assert one["end"] == {"exit": None, "signal": signal.SIGKILL, "oom": True}, one["end"]
+    assert one["death"]["full_cgroup"]["path"] == path, one["death"]
+    assert faults["period"] == 10, faults["period"]
+    near(touched(faults, "leaks"), made * BLOCK / PAGE)
+    most = faults["stacks"][0]["frames"]
+    assert ("leaks", grows) in [(frame["function"], frame["line"]) for frame in most], most
+
+
+PYTHON = "kept = [bytearray(1 << 20) for _ in range(40)]; print('ready', flush=True); input()"
+
+
+@test(need_root, need_sampling, timeout=120)
+def a_program_that_ran_before_the_service_and_is_killed_has_a_report():
+    """An interpreter's bytearrays are its own code's to touch: calloc's, so in the C library."""
+    with scratch() as folder, started([sys.executable, "-c", "input();" + PYTHON]) as process, \
+            service(folder, growth=DENSE) as served:
+        send_line(process)
+        process.lines.until("ready")
+        comm = comm_of(process)
+        process.kill()
+        said = summary(served, process.pid, comm)
+        one, faults = death_of(served, process.pid)
+    assert f"SIGKILL sent by process {os.getpid()} " in said, said
+    near(faults["count"], 40 * MIB / PAGE, 10)
+    assert one["exe"].endswith(os.path.basename(os.path.realpath(sys.executable))), one["exe"]
+    assert one["death"]["sender"]["pid"] == os.getpid(), one["death"]
+
+
+@test(need_root, need_sampling, timeout=60)
+def who_is_too_small_to_be_sampled_is_said_to_be_and_has_no_report():
+    with scratch() as folder, service(folder, growth=DENSE.replace("10", "1000")) as served, \
+            victim(folder) as (small, _), started([sys.executable, "-c", PYTHON]) as large:
+        large.lines.until("ready")
+        said = served.text(f"/debug/pprof/growth?pid={small.pid}", status=404)
+        assert "one in 1000 is sampled, and none of its yet" in said, said
+        comm = comm_of(large)
+        small.kill()
+        large.kill()
+        summary(served, large.pid, comm)
+        assert not [name for name in post_mortems(served) if f"-{small.pid}-" in name]
+
+
+@test(need_root, need_sampling, timeout=120)
+def who_is_traced_has_one_report_that_of_its_trace():
+    with scratch() as folder, service(folder, trace=TRACED, growth=EACH) as served, \
+            traced() as (process, _):
+        process.kill()
+        said = summary(served, process.pid)
+        # both sessions have seen the end by then
+        time.sleep(1)
+        names = [name for name in post_mortems(served) if f"-{process.pid}-" in name]
+        assert len(names) == 1 and " of heap" in said and "page faults" not in said, (names, said)
+        report = json.loads(ctl(served, "reports", names[0]))
+        assert not report["events"] and report["processes"][0]["alloc"]["allocs"] is not None
+
+
+@test(need_root, need_sampling, timeout=90)
+def a_kill_in_numbers_has_few_reports_and_the_rest_is_counted():
+    with scratch() as folder, service(folder, growth=DENSE) as served, contextlib.ExitStack() as at:
+        grown = [at.enter_context(started([sys.executable, "-c", PYTHON])) for _ in range(12)]
+        for process in grown:
+            process.lines.until("ready")
+        run(["kill", "-9", *[str(process.pid) for process in grown]])
+        eventually(lambda: served.metric("memtraced_post_mortems_total", report="limited") >= 4,
+                   "none is too many", timeout=30)
+        pids = {str(process.pid) for process in grown}
+        names = [name for name in post_mortems(served) if name.split("-")[3] in pids]
+        assert 0 < len(names) <= 8, names
+
+
+@test(need_root, need_sampling, timeout=90)
+def growth_of_a_process_and_of_the_host_is_there_without_a_trace():
+    with scratch() as folder, service(folder, growth=EACH) as served, \
+            nobodys_targets(1) as (pid,), started([sys.executable, "-c", PYTHON]) as process:
+        process.lines.until("ready")
+        path = f"/debug/pprof/growth?pid={process.pid}"
+        report = json.loads(served.text(f"{path}&format=json"))
+        (faults,) = report["events"]
+        near(faults["count"], 40 * MIB / PAGE, 10)
+        words = served.text(f"{path}&debug=1")
+        assert f"page-faults: {faults['count']} samples, ~{faults['count'] * 10} times" in words
+        status, headers, body = served.ask(path, Accept="text/html")
+        assert (status, headers["Content-Type"]) == (200, "image/svg+xml"), (status, headers)
+        assert b"<svg" in body[:500]
+        everybody = json.loads(served.text("/debug/pprof/growth?format=json"))
+        assert {one["pid"] for one in everybody["processes"]} > {process.pid, int(pid)}
+        assert served.metric("memtraced_growth_running") == 1
+        assert served.metric("memtraced_growth_period") == 10
+        assert served.metric("memtraced_growth_samples") >= faults["count"]
+        assert "page faults of the host: one in 10 is sampled" in ctl(served, "status")
+        said = served.text(f"{path}&seconds=3", status=400)
+        assert "takes no seconds" in said, said
+        asked = [*as_nobody(served)[:4], "curl", "-s", "--unix-socket", served.path]
+        for target_, want in ((f"?pid={pid}&debug=1", "page-faults: "),
+                              (f"?pid={process.pid}", "is not yours"), ("", "only root may see")):
+            said = run([*asked, f"http://localhost/debug/pprof/growth{target_}"]).stdout
+            assert want in said, (target_, said[:300])
+
+
+@test(need_root, need_sampling, timeout=90)
+def it_follows_the_configuration():
+    with scratch() as folder, service(folder, growth=EACH) as served:
+        config = os.path.join(folder, "memtraced.conf")
+        with open(config, encoding="ascii") as file:
+            text = file.read()
+        for growth, running, period in (("enabled = no", 0, 10), ("period = 20", 1, 20),
+                                        (EACH, 1, 10)):
+            with open(config, "w", encoding="ascii") as file:
+                file.write(text.replace(EACH, growth))
+            served.process.send_signal(signal.SIGHUP)
+            eventually(lambda want=running: served.metric("memtraced_growth_running") == want,
+                       f"not so by {growth}", timeout=30)
+            if running:
+                eventually(lambda want=period: served.metric("memtraced_growth_period") == want,
+                           f"not so by {growth}")
+            else:
+                said = served.text("/debug/pprof/growth", status=503)
+                assert "[growth] enabled = no" in said, said
+
+
+@test(need_root, timeout=60)
+def what_the_kernel_lacks_is_said_once_and_the_rest_is_served():
+    with scratch() as folder, without("sampling"), service(folder, growth=EACH) as served:
+        for _ in range(2):
+            assert served.metric("memtraced_growth_running") == 0
+            assert served.metric("memtraced_growth_failed_total") == 1
+            assert "the log says why" in served.text("/debug/pprof/growth", status=503)
+        assert "page faults of the host are not sampled: the log says why" in ctl(served, "status")
+        # what was said at the start was read with the rest until it was ready
+        config = os.path.join(folder, "memtraced.conf")
+        with open(config, encoding="ascii") as file:
+            text = file.read()
+        with open(config, "w", encoding="ascii") as file:
+            file.write(text.replace(EACH, "period = 20"))
+        served.process.send_signal(signal.SIGHUP)
+        said = served.said.until("memtraced: --page-faults: this kernel lets no program sample (")
+        assert "Linux 6.1 does" in said, said
+        served.said.until("memtraced: [growth]: page faults of the host are not sampled: ")
+        eventually(lambda: served.metric("memtraced_growth_failed_total") == 2, "not tried")
+
+
+@test(need_root, need_sampling, timeout=90)
+def two_services_do_not_disturb_each_other_nor_does_the_death_of_one():
+    with scratch() as folder, scratch() as second, service(folder, growth=DENSE) as served:
+        with service(second, growth=DENSE) as other:
+            with started([sys.executable, "-c", PYTHON]) as process:
+                process.lines.until("ready")
+                for one in (served, other):
+                    report = json.loads(one.text(
+                        f"/debug/pprof/growth?pid={process.pid}&format=json"))
+                    near(report["events"][0]["count"], 40 * MIB / PAGE, 10)
+                other.process.kill()
+                other.process.wait()
+                comm = comm_of(process)
+                process.kill()
+                summary(served, process.pid, comm)
+        with service(second, growth=DENSE) as again:
+            assert again.metric("memtraced_growth_running") == 1
+
+
+STORM = 'while [ -e "$0" ]; do for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done; echo; done'
+
+
+@test(need_root, need_sampling, timeout=1500)
+def memory_stays_while_short_processes_come_and_go():
+    """At full size 10 bytes of each would be seen."""
+    seconds = int(os.environ.get("MEMTRACED_SECONDS") or scaled(40, 600))
+    with scratch() as folder, service(folder, growth="enabled = yes\nperiod = 100") as served:
+        go, output, memory = os.path.join(folder, "go"), os.path.join(folder, "rounds"), []
+        with open(go, "w", encoding="ascii"), open(output, "w", encoding="ascii") as file, \
+                started(["sh", "-c", STORM, go], stdout=file):
+            for _ in range(10):
+                time.sleep(seconds / 10)
+                memory.append(own_bytes(served.process.pid))
+                with open(output, encoding="ascii") as done:
+                    n = 10 * done.read().count("\n")
+                note(f"{memory[-1] / MIB:6.1f} MiB after {n} processes, "
+                     f"{served.metric('memtraced_growth_stacks')} stacks of "
+                     f"{served.metric('memtraced_growth_samples')} samples")
+            os.unlink(go)
+        assert n > 1000, n
+        assert served.metric("memtraced_growth_failed_total") == 0
+        assert served.metric("memtraced_growth_samples") > n / 100, "it sees nothing"
+    # what is kept of those that have ended is there by then
+    third = len(memory) // 3
+    assert max(memory[-third:]) < max(memory[:third * 2]) + FLAT / 2, memory

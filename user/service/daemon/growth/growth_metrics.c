@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/growth/growth_metrics.h"
+
+#include "report/metrics_out.h"
+#include "service/daemon/growth/host_growth.h"
+
+static void put(struct metrics_out *out, const struct metrics_family *family, uint64_t value)
+{
+	metrics_out_family(out, family);
+	metrics_out_u64(out, "", value);
+}
+
+void growth_metrics_put(const struct host_growth *growth, struct metrics_out *out)
+{
+	static const struct metrics_family running = {
+		"memtraced_growth_running", METRICS_GAUGE, "",
+		"1: page faults of the host are sampled; 0: they are not."
+	};
+	static const struct metrics_family period = { "memtraced_growth_period", METRICS_GAUGE, "",
+						      "One in so many page faults is sampled." };
+	static const struct metrics_family age = { "memtraced_growth_age_seconds", METRICS_GAUGE,
+						   "seconds",
+						   "For how long, since it was last begun anew." };
+	static const struct metrics_family samples = {
+		"memtraced_growth_samples", METRICS_GAUGE, "",
+		"Page faults that were sampled in that time, at the latest reading."
+	};
+	static const struct metrics_family lost = {
+		"memtraced_growth_lost", METRICS_GAUGE, "",
+		"What was lost in that time, by cause, as in reports' coverage."
+	};
+	static const struct metrics_family stacks = { "memtraced_growth_stacks", METRICS_GAUGE, "",
+						      "Stacks that are kept." };
+	static const struct metrics_family files = { "memtraced_growth_files", METRICS_GAUGE, "",
+						     "Files that are kept for them." };
+	static const struct metrics_family renewed = {
+		"memtraced_growth_renewed", METRICS_COUNTER, "",
+		"Times that all was forgotten and begun anew, as it was too much."
+	};
+	static const struct metrics_family failed = {
+		"memtraced_growth_failed", METRICS_COUNTER, "",
+		"Times that it could not begin, or ended by a fault."
+	};
+	struct host_growth_info info = host_growth_info(growth);
+
+	put(out, &running, info.is_running);
+	put(out, &period, info.period);
+	put(out, &age, info.age_ns / 1000000000);
+	put(out, &samples, info.coverage ? info.coverage->events : 0);
+	metrics_out_family(out, &lost);
+	for (size_t i = 0; info.coverage && i < info.coverage->n_losses; i++) {
+		metrics_out_label(out, "cause", info.coverage->losses[i].cause);
+		metrics_out_u64(out, "", info.coverage->losses[i].count);
+	}
+	put(out, &stacks, info.size.counts);
+	put(out, &files, info.size.objects);
+	put(out, &renewed, info.renewed);
+	put(out, &failed, info.failed);
+}

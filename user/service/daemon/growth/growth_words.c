@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/growth/growth_words.h"
+
+#include "config/units.h"
+#include "report/text/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void add_bytes(uint64_t n_faults, uint64_t page_size, struct strbuf *out)
+{
+	uint64_t most = INT64_MAX / page_size;
+	char size[FORMAT_UNIT_LEN];
+
+	strbuf_addf(out, "~%s",
+		    format_size((int64_t)((n_faults < most ? n_faults : most) * page_size), size));
+}
+
+void growth_words(const struct view_event *faults, uint64_t seen_ns, uint64_t page_size,
+		  struct strbuf *out)
+{
+	uint32_t period = faults->asked->period ? faults->asked->period : 1;
+	char seen[FORMAT_UNIT_LEN];
+
+	if (faults->count == 0) {
+		strbuf_addf(out,
+			    "none of its page faults was sampled in %s, of which one in %" PRIu32
+			    " is",
+			    format_duration(seen_ns, seen), period);
+		return;
+	}
+	strbuf_addf(out, "%" PRIu64 " of its page faults %s sampled, one in %" PRIu32 ", in %s: ",
+		    faults->count, faults->count == 1 ? "was" : "were", period,
+		    format_duration(seen_ns, seen));
+	add_bytes(view_event_total(faults), page_size, out);
+	strbuf_adds(out, " if all were of small pages");
+}
+
+/* Where memory is touched first is often in there, for somebody. */
+static bool is_library(const struct view_place *place)
+{
+	static const char *const names[] = { "libc.so", "libc-", "libc.musl", "ld-linux",
+					     "ld-musl" };
+	const char *base = place->object ? text_base_name(place->object) : "";
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(base, names[i], strlen(names[i])) == 0)
+			return true;
+	return place->mapped && model_object_is_kernel(place->mapped);
+}
+
+static bool find_frame(const struct view_stack *stack, struct view_frame *ret_frame)
+{
+	struct view_frames frames = { .stack = stack };
+	struct view_frame frame;
+	bool any = false;
+
+	while (view_frames_next(&frames, &frame)) {
+		if (any && is_library(frame.place))
+			continue;
+		*ret_frame = frame;
+		if (!is_library(frame.place))
+			return true;
+		any = true;
+	}
+	return any;
+}
+
+bool growth_words_place(const struct view_event *faults, uint64_t page_size, struct strbuf *out)
+{
+	const struct view_event_stack *most = faults->n_stacks ? &faults->stacks[0] : NULL;
+	_cleanup_strbuf_ struct strbuf name = { 0 };
+	struct view_frame frame;
+
+	if (!most || !find_frame(&most->stack, &frame))
+		return false;
+	view_frame_name(&frame, &name);
+	text_clean(out, strbuf_str(&name));
+	if (frame.file) {
+		strbuf_adds(out, " (");
+		text_clean(out, text_base_name(frame.file));
+		strbuf_addf(out, ":%" PRIu32 ")", frame.line);
+	}
+	strbuf_adds(out, ", ");
+	add_bytes(view_event_value(faults, most), page_size, out);
+	return true;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/growth/host_growth.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "config/options.h"
+#include "service/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#define MS_NS UINT64_C(1000000)
+/* Of processes that have ended, with their stacks. */
+#define KEEP_ENDED 1000
+/* How often it is looked whether there is too much; what that is: some 30 MB of each. */
+#define LOOK_NS (60 * SECOND_NS)
+#define MOST_COUNTS 32768
+#define MOST_OBJECTS 4096
+#define MOST_MAPPINGS 262144
+/* After a fault, twice as long each time. */
+#define FIRST_RETRY_NS (60 * SECOND_NS)
+#define MOST_RETRY_NS (3600 * SECOND_NS)
+/* Each is a report. */
+#define MOST_KILLS 64
+/* A trace of the process, which knows more, tells of it first. */
+#define TELL_AFTER_NS (300 * MS_NS)
+
+struct kill {
+	uint32_t image;
+	uint64_t due_ns;
+};
+
+struct host_growth {
+	struct host_growth_opts opts;
+	bool is_wanted;
+	uint64_t period;
+	struct options *options;
+	struct session *session; /* NULL: it does not run */
+	struct loop_source *source;
+	int error; /* of the session */
+	uint64_t start_ns, next_look_ns;
+	uint64_t retry_ns, next_retry_ns; /* the latter UINT64_MAX: never */
+	VEC(struct kill) kills;		  /* in the order of their times */
+	uint64_t renewed, failed, left_out;
+};
+
+int host_growth_new(const struct host_growth_opts *opts, struct host_growth **ret_growth)
+{
+	struct host_growth *growth = calloc(1, sizeof(*growth));
+
+	if (!growth)
+		return -ENOMEM;
+	growth->opts = *opts;
+	growth->next_retry_ns = UINT64_MAX;
+	growth->retry_ns = FIRST_RETRY_NS;
+	*ret_growth = growth;
+	return 0;
+}
+
+/* --- its session ----------------------------------------------------------------------------- */
+
+static void end(struct host_growth *growth)
+{
+	loop_source_free(growth->source);
+	growth->source = NULL;
+	session_free(growth->session);
+	growth->session = NULL;
+	options_free(growth->options);
+	growth->options = NULL;
+	growth->left_out += growth->kills.len;
+	growth->kills.len = 0;
+	growth->error = 0;
+}
+
+void host_growth_free(struct host_growth *growth)
+{
+	if (!growth)
+		return;
+	end(growth);
+	vec_done(&growth->kills);
+	free(growth);
+}
+
+static int on_session(int fd, uint32_t events, void *userdata)
+{
+	struct host_growth *growth = userdata;
+	int r = session_step(growth->session, 0);
+
+	(void)fd;
+	(void)events;
+	if (r != 0) /* of a host there is no end but a fault */
+		growth->error = r < 0 ? r : -EIO;
+	if (growth->error) {
+		loop_source_free(growth->source);
+		growth->source = NULL;
+	}
+	return 0;
+}
+
+static int on_record(const struct record *record, void *userdata)
+{
+	struct host_growth *growth = userdata;
+	struct kill kill = { .due_ns = clock_monotonic_ns() + TELL_AFTER_NS };
+
+	if (record->type != RECORD_PROCESS_END || !growth->opts.is_kill(&record->process_end))
+		return 0;
+	kill.image = record->process_end.slot;
+	if (growth->kills.len >= MOST_KILLS || vec_push(&growth->kills, kill) < 0)
+		growth->left_out++;
+	return 0;
+}
+
+/* As somebody would give them on a command line. */
+static int make_options(struct host_growth *growth)
+{
+	_cleanup_strbuf_ struct strbuf error = {};
+	char faults[40];
+	char *words[] = { "memtraced", "--quiet", "-a", faults };
+	int r;
+
+	(void)snprintf(faults, sizeof(faults), "--page-faults=%" PRIu64, growth->period); /* fits */
+	r = options_parse(sizeof(words) / sizeof(words[0]), words, &growth->options, &error);
+	if (r == -EINVAL)
+		log_error("[growth]: %s", strbuf_str(&error));
+	if (r < 0)
+		return r;
+	growth->options->keep_ended = KEEP_ENDED;
+	growth->options->forget_ended = true;
+	/* Who touches little is nobody: a slot is for who is sampled, not for their children. */
+	growth->options->no_follow = true;
+	return 0;
+}
+
+static int try_to_begin(struct host_growth *growth)
+{
+	int r = make_options(growth);
+
+	if (r == 0)
+		r = session_new_served(growth->options, growth->opts.worker, on_record, growth,
+				       &growth->session);
+	if (r == 0)
+		r = loop_add_fd(growth->opts.loop, session_fd(growth->session), EPOLLIN, on_session,
+				growth, &growth->source);
+	return r;
+}
+
+/* `error`: for which it does not run now. What the kernel lacks it will lack later, too. */
+static void fail(struct host_growth *growth, int error)
+{
+	bool for_good = error == -EINVAL || error == -EOPNOTSUPP || error == -EPERM;
+
+	end(growth);
+	growth->failed++;
+	growth->next_retry_ns = for_good ? UINT64_MAX : clock_monotonic_ns() + growth->retry_ns;
+	growth->retry_ns =
+		growth->retry_ns * 2 < MOST_RETRY_NS ? growth->retry_ns * 2 : MOST_RETRY_NS;
+	log_warning("[growth]: page faults of the host are not sampled: %s%s", strerror(-error),
+		    for_good ? "; [growth] enabled = no says that this is meant" :
+			       "; it is tried again");
+}
+
+static void begin(struct host_growth *growth)
+{
+	int r = try_to_begin(growth);
+
+	if (r < 0) {
+		fail(growth, r);
+		return;
+	}
+	growth->next_retry_ns = UINT64_MAX;
+	growth->start_ns = clock_monotonic_ns();
+	growth->next_look_ns = growth->start_ns + LOOK_NS;
+}
+
+void host_growth_configure(struct host_growth *growth, const struct service_config *config)
+{
+	if (growth->is_wanted == config->grows && growth->period == config->growth_period)
+		return;
+	host_growth_finish(growth);
+	end(growth);
+	growth->is_wanted = config->grows;
+	growth->period = config->growth_period;
+	growth->next_retry_ns = UINT64_MAX;
+	growth->retry_ns = FIRST_RETRY_NS;
+	if (growth->is_wanted)
+		begin(growth);
+}
+
+/* --- who was killed -------------------------------------------------------------------------- */
+
+static int tell_kill(const struct view *view, void *userdata)
+{
+	const struct host_growth *growth = userdata;
+
+	growth->opts.killed(view, growth->opts.userdata);
+	return 1;
+}
+
+/* Those that are due by then. */
+static void tell_kills(struct host_growth *growth, uint64_t now_ns)
+{
+	size_t n = 0;
+
+	/* More may come while one is told. */
+	for (; n < growth->kills.len && growth->kills.data[n].due_ns <= now_ns; n++) {
+		const struct report_opts opts = { .width = 80,
+						  .one_image = true,
+						  .image = growth->kills.data[n].image };
+
+		/* tell_kill()'s 1: it was */
+		if (growth->error || session_show(growth->session, &opts, tell_kill, growth) <= 0)
+			growth->left_out++;
+	}
+	if (n == 0)
+		return;
+	growth->kills.len -= n;
+	memmove(growth->kills.data, &growth->kills.data[n],
+		growth->kills.len * sizeof(growth->kills.data[0]));
+}
+
+void host_growth_finish(struct host_growth *growth)
+{
+	if (growth->session)
+		tell_kills(growth, UINT64_MAX);
+}
+
+/* --- the round ------------------------------------------------------------------------------- */
+
+/* But for what has ended a session only grows: when it is too much, it is let go as a whole. */
+static void look_at_size(struct host_growth *growth)
+{
+	int r = session_cut(growth->session);
+	struct model_size size = session_size(growth->session);
+
+	if (r < 0) {
+		growth->error = r;
+		return;
+	}
+	growth->retry_ns = FIRST_RETRY_NS;
+	growth->next_look_ns = clock_monotonic_ns() + LOOK_NS;
+	if (size.counts < MOST_COUNTS && size.objects < MOST_OBJECTS &&
+	    size.mappings < MOST_MAPPINGS)
+		return;
+	log_debug("[growth]: %zu stacks, %zu files, %zu mappings: begun anew", size.counts,
+		  size.objects, size.mappings);
+	host_growth_finish(growth);
+	end(growth);
+	growth->renewed++;
+	begin(growth);
+}
+
+void host_growth_run(struct host_growth *growth)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!growth->session && now_ns >= growth->next_retry_ns)
+		begin(growth);
+	if (!growth->session)
+		return;
+	tell_kills(growth, now_ns);
+	if (!growth->error && now_ns >= growth->next_look_ns)
+		look_at_size(growth);
+	if (growth->error)
+		fail(growth, growth->error);
+}
+
+int host_growth_timeout_ms(const struct host_growth *growth)
+{
+	uint64_t now_ns = clock_monotonic_ns(), first_ns = growth->next_retry_ns;
+
+	if (growth->error)
+		return 0;
+	if (growth->session)
+		first_ns = growth->next_look_ns;
+	if (growth->kills.len && growth->kills.data[0].due_ns < first_ns)
+		first_ns = growth->kills.data[0].due_ns;
+	if (first_ns == UINT64_MAX)
+		return -1;
+	first_ns = first_ns > now_ns ? (first_ns - now_ns) / MS_NS + 1 : 0;
+	return first_ns < 1000000 ? (int)first_ns : 1000000;
+}
+
+/* --- what it shows --------------------------------------------------------------------------- */
+
+int host_growth_show(struct host_growth *growth, pid_t pid,
+		     int (*fn)(const struct view *view, void *userdata), void *userdata)
+{
+	struct report_opts opts = { .width = 80, .one_image = pid != 0 };
+	int r;
+
+	if (!growth->session || growth->error)
+		return -ENODEV;
+	r = pid ? session_find_image(growth->session, pid, &opts.image) : 0;
+	return r < 0 ? r : session_show(growth->session, &opts, fn, userdata);
+}
+
+struct host_growth_info host_growth_info(const struct host_growth *growth)
+{
+	struct host_growth_info info = {
+		.is_wanted = growth->is_wanted,
+		.is_running = growth->session && !growth->error,
+		.period = growth->period,
+		.renewed = growth->renewed,
+		.failed = growth->failed,
+		.left_out = growth->left_out,
+	};
+
+	if (growth->session) {
+		info.age_ns = clock_monotonic_ns() - growth->start_ns;
+		info.size = session_size(growth->session);
+		info.coverage = session_coverage(growth->session);
+	}
+	return info;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Growth depth, which stands: page faults of all of the host, one in so many with its stack, and no
+ * probes. A session of its own, of which what has ended is forgotten, and which is begun anew when
+ * it has become too large for all that. On the thread of the loop; who was killed is told of by
+ * host_growth_run alone.
+ */
+#ifndef MEMTRACED_SERVICE_DAEMON_GROWTH_HOST_GROWTH_H
+#define MEMTRACED_SERVICE_DAEMON_GROWTH_HOST_GROWTH_H
+
+#include "base/cleanup.h"
+#include "base/loop.h"
+#include "config/service_config.h"
+#include "report/view/view.h"
+
+struct host_growth;
+struct worker;
+
+/* An end that needs an explanation, of a view that has this process alone. */
+typedef void (*host_growth_killed_fn)(const struct view *view, void *userdata);
+
+struct host_growth_opts {
+	struct loop *loop;
+	struct worker *worker; /* the session's */
+	bool (*is_kill)(const struct record_process_end *end);
+	host_growth_killed_fn killed;
+	void *userdata;
+};
+
+/* The options are borrowed. Nothing is sampled before host_growth_configure. 0 or -ENOMEM. */
+int host_growth_new(const struct host_growth_opts *opts, struct host_growth **ret_growth);
+/* NULL is legal. */
+void host_growth_free(struct host_growth *growth);
+DEFINE_CLEANUP(struct host_growth, host_growth_free)
+
+/*
+ * Begins, ends, or begins anew with another period. What cannot be is logged; a fault that may pass
+ * is tried again after a while.
+ */
+void host_growth_configure(struct host_growth *growth, const struct service_config *config);
+
+/* To be called in each round of the loop, which may wait for the timeout (-1: any time). */
+void host_growth_run(struct host_growth *growth);
+int host_growth_timeout_ms(const struct host_growth *growth);
+
+/* Tells of those that were killed and not told of yet. */
+void host_growth_finish(struct host_growth *growth);
+
+/*
+ * A cut of the process (0: of all) to fn, which gives what is returned. -ENODEV: nothing is
+ * sampled; -ESRCH: nothing is known of that process; or other negative errno.
+ */
+int host_growth_show(struct host_growth *growth, pid_t pid,
+		     int (*fn)(const struct view *view, void *userdata), void *userdata);
+
+struct host_growth_info {
+	bool is_wanted, is_running;
+	uint64_t period;
+	uint64_t age_ns;   /* since when it has sampled */
+	uint64_t renewed;  /* times that it was begun anew since it was too large */
+	uint64_t failed;   /* times that it ended or could not begin */
+	uint64_t left_out; /* kills of which nobody was told */
+	struct model_size size;
+	const struct record_coverage *coverage; /* at the latest cut; NULL: there is none */
+};
+
+struct host_growth_info host_growth_info(const struct host_growth *growth);
+
+#endif

@@ -12,10 +12,11 @@ import time
 
 import lib
 from cgroups import memory_cgroup, move
-from lib import (eventually, need_kernel, need_root, run, scaled, schema, scratch, send_line,
-                 started, target, test, without)
+from lib import (eventually, need_kernel, need_long, need_program, need_root, run, scaled, schema,
+                 scratch, send_line, started, target, test, without)
 from test_ctl import as_nobody, ctl, nobodys_targets
 from test_deaths import BLOCK, LIMIT, own_count, victim
+from test_host_page import choose, host_page
 from test_host_storm import FLAT, note
 from test_memory import own_bytes
 from test_post_mortem import TRACED, post_mortems, traced
@@ -241,6 +242,40 @@ def two_services_do_not_disturb_each_other_nor_does_the_death_of_one():
                 summary(served, process.pid, comm)
         with service(second, growth=DENSE) as again:
             assert again.metric("memtraced_growth_running") == 1
+
+
+@test(need_root, need_sampling, timeout=120)
+def what_is_too_much_to_keep_is_forgotten_as_a_whole():
+    """It is looked at once a minute: of a clock that is 20 times as fast, which others have not."""
+    fast = ["env", f"LD_PRELOAD={target('libfast_clock.so')}", "FAST_CLOCK=20",
+            f"FAST_CLOCK_START={time.monotonic_ns()}"]
+    growth = "period = 1\nmax_stacks = 100"
+    with scratch() as folder, service(folder, "timeout = 600s", growth=growth,
+                                      within=fast) as served:
+        for times in (1, 2):
+            with started([sys.executable, "-c", PYTHON]) as process:
+                process.lines.until("ready")
+                eventually(lambda n=times: served.metric("memtraced_growth_renewed_total") >= n,
+                           "it is kept", timeout=60)
+        assert served.metric("memtraced_growth_running") == 1
+        assert served.metric("memtraced_growth_failed_total") == 0
+
+
+@test(need_root, need_sampling, need_long, need_program("chromium"), timeout=120)
+def a_click_on_the_page_of_the_host_shows_growth():
+    watch = "[watch]\ninterval = 1s"
+    with scratch() as folder, service(folder, growth=EACH, trace=watch) as served, \
+            started([sys.executable, "-c", PYTHON]) as process, \
+            host_page(served, folder) as page:
+        process.lines.until("ready")
+        choose(page, process.pid)
+        link = "document.querySelector('#process a[href^=\"/debug/pprof/growth\"]')"
+        page.until(f"{link} !== null")
+        path = page.value(f"{link}.getAttribute('href')")
+        assert path == f"/debug/pprof/growth?pid={process.pid}", path
+        page.open(f"http://localhost:{served.port}{path}")
+        page.until("document.documentElement.tagName === 'svg'")
+        assert "python" in page.value("document.documentElement.textContent")
 
 
 STORM = 'while [ -e "$0" ]; do for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done; echo; done'

@@ -2,7 +2,8 @@
 """A week of the service in ten minutes, in make check six hours in twenty seconds: its clock goes a
 thousand times as fast (tests/targets/fast_clock.c), all else is real. Processes and cgroups come
 and go, rules have some traced, reports are written and expire, pages are asked for, the
-configuration is read anew. What it held is a table in lines "# note:"."""
+configuration is read anew. What it held is a table in lines "# note:". Growth depth, which holds
+what all of this host maps, has tests of its own (test_service_growth.py)."""
 
 import contextlib
 import os
@@ -34,6 +35,8 @@ cooldown = 1h
 when = memory.current > 90% of max for 1m
 cgroup = /job*
 trace = 1m
+[growth]
+enabled = no
 [state]
 directory = {folder}/state
 max_age = 1d

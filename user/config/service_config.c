@@ -275,6 +275,7 @@ static const struct key keys[] = {
 	{ "watch", "cgroup_root", apply_path, FIELD(cgroup_root) },
 	{ "growth", "enabled", apply_bool, FIELD(grows) },
 	{ "growth", "period", apply_number, FIELD(growth_period), 1, 1000000000 },
+	{ "growth", "max_stacks", apply_number, FIELD(growth_stacks), 100, 200000 },
 	{ "metrics", "processes", apply_number, FIELD(processes), 0, 100000 },
 	{ "metrics", "cgroups", apply_number, FIELD(cgroups), 0, 100000 },
 	{ "state", "directory", apply_path, FIELD(state_directory) },
@@ -448,6 +449,7 @@ static int set_defaults(struct service_config *config)
 	config->growth_window_ns = 600 * SECOND_NS;
 	config->grows = true;
 	config->growth_period = 1000;
+	config->growth_stacks = 32768;
 	config->processes = 50;
 	config->cgroups = 50;
 	config->max_reports = 100;

@@ -15,9 +15,8 @@
 #define MS_NS UINT64_C(1000000)
 /* Of processes that have ended, with their stacks. */
 #define KEEP_ENDED 1000
-/* How often it is looked whether there is too much; what that is: some 30 MB of each. */
+/* How often it is looked whether there is too much; what that is, some 20 MB of each. */
 #define LOOK_NS (60 * SECOND_NS)
-#define MOST_COUNTS 32768
 #define MOST_OBJECTS 4096
 #define MOST_MAPPINGS 262144
 /* After a fault, twice as long each time. */
@@ -36,7 +35,7 @@ struct kill {
 struct host_growth {
 	struct host_growth_opts opts;
 	bool is_wanted;
-	uint64_t period;
+	uint64_t period, most_stacks;
 	struct options *options;
 	struct session *session; /* NULL: it does not run */
 	struct loop_source *source;
@@ -177,6 +176,7 @@ static void begin(struct host_growth *growth)
 
 void host_growth_configure(struct host_growth *growth, const struct service_config *config)
 {
+	growth->most_stacks = config->growth_stacks;
 	if (growth->is_wanted == config->grows && growth->period == config->growth_period)
 		return;
 	host_growth_finish(growth);
@@ -241,7 +241,7 @@ static void look_at_size(struct host_growth *growth)
 	}
 	growth->retry_ns = FIRST_RETRY_NS;
 	growth->next_look_ns = clock_monotonic_ns() + LOOK_NS;
-	if (size.counts < MOST_COUNTS && size.objects < MOST_OBJECTS &&
+	if (size.counts < growth->most_stacks && size.objects < MOST_OBJECTS &&
 	    size.mappings < MOST_MAPPINGS)
 		return;
 	log_debug("[growth]: %zu stacks, %zu files, %zu mappings: begun anew", size.counts,

@@ -115,6 +115,7 @@
 		said.textContent = "";
 		others.replaceChildren(
 			el("a", { href: profile("heap", "&seconds=5") }, "heap for pprof"), " \u00b7 ",
-			el("a", { href: profile("profile", "&seconds=5&format=html"), target: "_blank" }, "its CPU time, 5 s"));
+			el("a", { href: profile("profile", "&seconds=5&format=html"), target: "_blank" }, "its CPU time, 5 s"), " \u00b7 ",
+			el("a", { href: profile("growth", ""), target: "_blank" }, "its growth so far"));
 	};
 }(host));

@@ -254,6 +254,8 @@ class Figures:
         yield self.start_up()
         yield self.growth("growth.compile", "a compile job")
         yield self.growth("growth.redis", "redis-benchmark")
+        yield self.growth("growth.service.compile", "a compile job beside the service")
+        yield self.growth("growth.service.redis", "redis-benchmark beside the service")
         yield from self.sampling_figures()
         yield from self.overhead_figures()
         observed = self.line("syscall.read.bpftrace")

@@ -11,8 +11,8 @@ import signal
 import sys
 
 import lib
-from lib import (eventually, need_long, need_program, need_root, run_memtraced, scratch, started,
-                 target, test)
+from lib import (eventually, need_long, need_program, need_root, run_memtraced, scratch,
+                 send_line, started, target, test)
 from push_server import certificate, push_server, until_sent
 from test_attach import counted, since, started_target, work
 from test_cpu import need_sampling
@@ -59,6 +59,7 @@ def types(profile):
 HEAP = [("inuse_objects", "count"), ("inuse_space", "bytes")]
 ALLOCS = [("alloc_objects", "count"), ("alloc_space", "bytes")]
 CPU = [("samples", "count"), ("cpu", "nanoseconds")]
+GROWTH = [("samples", "count"), ("growth", "bytes")]
 
 
 def check_times(profile, request):
@@ -107,7 +108,7 @@ LABELS = {"host.name": "host", "process.pid": "pid", "process.executable.name": 
           "process.executable.path": "exe", "process.linux.cgroup": "cgroup"}
 
 
-def otlp(request):
+def otlp(request, wanted=(b"process.executable.build_id.gnu",)):
     """The same of OTLP/HTTP, with Prometheus' names for labels."""
     assert (request.method, request.path) == ("POST", "/v1development/profiles"), request.path
     assert request.headers["Content-Type"] == "application/x-protobuf" and not request.query
@@ -117,8 +118,7 @@ def otlp(request):
     assert isinstance(labels["process.pid"], int), labels
     words = read["dictionary"]
     keys = {words["strings"][row["key"]] for row in words["attributes"][1:]}
-    assert {b"profile.frame.type", b"process.executable.build_id.gnu",
-            b"memtraced.exact"} <= keys, keys
+    assert {b"profile.frame.type", b"memtraced.exact", *wanted} <= keys, keys
     scope, = read["resource_profiles"][0]["scope_profiles"]
     ids = [row["profile_id"] for row in scope["profiles"]]
     assert len(set(ids)) == 2 and {len(id_) for id_ in ids} == {16}, ids
@@ -139,6 +139,11 @@ def check_labels(labels, pid):
     expected = {"host": os.uname().nodename, "pid": str(pid), "comm": "attach",
                 "exe": os.path.realpath(target("attach")), "cgroup": cgroup()}
     assert expected.items() <= labels.items(), (expected, labels)
+
+
+def otlp_of_anybody(request):
+    """Whose stack may be of the kernel alone, or of no file that is known."""
+    return otlp(request, wanted=())
 
 
 READERS = {"pyroscope": pyroscope, "parca": parca, "otlp": otlp}
@@ -211,6 +216,38 @@ def cpu_time_is_pushed_while_it_is_looked_at():
         # Each is as long as it is since the one before.
         for (_, _, one), (_, _, next_) in zip(told, told[1:]):
             assert one["time_nanos"] + one["duration_nanos"] == next_["time_nanos"]
+
+
+TOUCH = "kept = [bytearray(1 << 20) for _ in range({})]; print(flush=True); input()\n"
+
+
+@test(need_root, need_sampling, each=["pyroscope", "parca", "otlp"], timeout=90)
+def growth_is_pushed_of_who_is_not_traced_and_each_sample_once(to):
+    with scratch() as folder, push_server() as server, \
+            started([sys.executable, "-c", TOUCH.format(40) + TOUCH.format(20)]) as process, \
+            service(folder, growth="period = 10",
+                    trace=push(to, server.url, profiles="growth")) as served:
+        # What it touched before the service came is not known; the rest is sent in parts.
+        process.lines.next()
+        send_line(process)
+        process.lines.next()
+        want = 20 << 20
+        reader = otlp_of_anybody if to == "otlp" else READERS[to]
+
+        def told():
+            profiles = [profile for _, labels, profile in map(reader, server.so_far())
+                        if labels["pid"] == str(process.pid)]
+            assert all(types(profile) == GROWTH for profile in profiles)
+            values = [sample["value"] for profile in profiles for sample in profile["sample"]]
+            assert all(size == n * 10 * os.sysconf("SC_PAGESIZE") for n, size in values), values
+            return sum(size for _, size in values)
+        eventually(lambda: abs(told() - want) < 0.15 * want, "what it has touched", timeout=40)
+        sent = served.metric("memtraced_push_profiles_total", target="one", result="sent")
+        with started([sys.executable, "-c", TOUCH.format(20)]) as other:
+            other.lines.next()
+            eventually(lambda: served.metric("memtraced_push_profiles_total", target="one",
+                                             result="sent") > sent, "the next time")
+        assert abs(told() - want) < 0.15 * want, told()
 
 
 # --- servers that fail ----------------------------------------------------------------------------

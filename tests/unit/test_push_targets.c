@@ -22,7 +22,7 @@ static void all_keys_are_taken(void **state)
 				   "to = parca\n"
 				   "url = https://box.example:7070/some/where//\n"
 				   "every = 2m\n"
-				   "profiles = allocs,cpu , heap\n"
+				   "profiles = allocs,cpu , heap, growth\n"
 				   "service = web/front.1\n"
 				   "label = region=eu west, north\n"
 				   "label = tier = 1\n"
@@ -46,8 +46,8 @@ static void all_keys_are_taken(void **state)
 	assert_int_equal(a->to, PUSH_PARCA);
 	assert_string_equal(a->url, "https://box.example:7070/some/where");
 	assert_int_equal(a->every_ns, 120000000000);
-	assert_int_equal(a->profiles,
-			 PUSH_BIT(PUSH_HEAP) | PUSH_BIT(PUSH_ALLOCS) | PUSH_BIT(PUSH_CPU));
+	assert_int_equal(a->profiles, PUSH_BIT(PUSH_HEAP) | PUSH_BIT(PUSH_ALLOCS) |
+					      PUSH_BIT(PUSH_CPU) | PUSH_BIT(PUSH_GROWTH));
 	assert_string_equal(a->service, "web/front.1");
 	assert_int_equal(a->n_labels, 2);
 	assert_string_equal(a->labels[0].name, "region");

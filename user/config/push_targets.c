@@ -39,6 +39,7 @@ static const char *const profiles[PUSH_PROFILES] = {
 	[PUSH_HEAP] = "heap",
 	[PUSH_ALLOCS] = "allocs",
 	[PUSH_CPU] = "cpu",
+	[PUSH_GROWTH] = "growth",
 };
 
 static int apply_to(struct push_target *target, const char *value, struct strbuf *why)

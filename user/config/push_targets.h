@@ -19,7 +19,7 @@
 
 enum push_to { PUSH_PYROSCOPE, PUSH_PARCA, PUSH_OTLP };
 
-enum push_profile { PUSH_HEAP, PUSH_ALLOCS, PUSH_CPU, PUSH_PROFILES };
+enum push_profile { PUSH_HEAP, PUSH_ALLOCS, PUSH_CPU, PUSH_GROWTH, PUSH_PROFILES };
 #define PUSH_BIT(profile) (1U << (profile))
 
 struct push_label {

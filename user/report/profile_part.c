@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/profile_part.h"
 
+#include <unistd.h>
+
 static const struct profile_part_type types[PUSH_PROFILES][PROFILE_PART_TYPES] = {
 	[PUSH_HEAP] = { { "inuse_objects", "count" }, { "inuse_space", "bytes" } },
 	[PUSH_ALLOCS] = { { "alloc_objects", "count" }, { "alloc_space", "bytes" } },
 	[PUSH_CPU] = { { "samples", "count" }, { "cpu", "nanoseconds" } },
+	[PUSH_GROWTH] = { { "samples", "count" }, { "growth", "bytes" } },
 };
 
 const struct profile_part_type *profile_part_types(enum push_profile kind)
@@ -15,6 +18,12 @@ const struct profile_part_type *profile_part_types(enum push_profile kind)
 static int64_t as_value(uint64_t value)
 {
 	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
+}
+
+/* What a sample of an event stands for: a clock's time, or page faults, in small pages. */
+static uint64_t event_period(const struct record_event *event)
+{
+	return event->period ? event->period * (uint64_t)sysconf(_SC_PAGESIZE) : event->period_ns;
 }
 
 bool profile_part_values(const struct view *view, const struct profile_part *part,
@@ -31,7 +40,7 @@ bool profile_part_values(const struct view *view, const struct profile_part *par
 	news = baseline_since(part->base, sample);
 	(void)view_job(view, &event); /* NULL: allocations */
 	values[0] = as_value(news.count);
-	values[1] = as_value(event ? news.count * event->asked->period_ns : news.value);
+	values[1] = as_value(event ? news.count * event_period(event->asked) : news.value);
 	return news.count > 0;
 }
 
@@ -41,7 +50,7 @@ uint64_t profile_part_period(const struct view *view, const struct profile_part 
 	uint64_t period;
 
 	(void)view_job(view, &event); /* NULL: allocations */
-	period = event ? event->asked->period_ns : part->process->totals.sample_interval;
+	period = event ? event_period(event->asked) : part->process->totals.sample_interval;
 	return period ? period : 1;
 }
 
@@ -78,7 +87,7 @@ int profile_part_each(const struct view *view, const struct profile_part *part, 
 {
 	struct filter filter = { part->process->image, fn, userdata };
 
-	if (part->kind != PUSH_CPU)
+	if (part->kind != PUSH_CPU && part->kind != PUSH_GROWTH)
 		return samples_of_process(part->process, fn, userdata);
 	return samples_each(view, pass, &filter);
 }

@@ -14,7 +14,7 @@
 #define PROFILE_PART_TYPES 2 /* values of each sample */
 
 struct profile_part {
-	enum push_profile kind; /* PUSH_CPU of a view of that job, else of one of allocations */
+	enum push_profile kind; /* PUSH_CPU and PUSH_GROWTH of views of such jobs */
 	const struct view_process *process;
 	const struct baseline *base; /* NULL: all since the beginning */
 };
@@ -38,8 +38,9 @@ struct profile_part_time profile_part_time(const struct view *view,
 					   const struct profile_part *part);
 
 /*
- * What of its second value each sample stands for: nanoseconds of CPU time, or bytes between two
- * samples of a process that shows samples of its allocations; 1: every allocation counts.
+ * What of its second value each sample stands for: nanoseconds of CPU time, bytes of so many small
+ * pages, or bytes between two samples of a process that shows samples of its allocations; 1: every
+ * allocation counts.
  */
 uint64_t profile_part_period(const struct view *view, const struct profile_part *part);
 

@@ -320,7 +320,7 @@ static int begin(struct running *running)
 	if (r == 0)
 		r = rules_configure(service->rules, service->config);
 	if (r == 0)
-		r = push_new(service->loop, service->traces, &service->push);
+		r = push_new(service->loop, service->traces, service->growth, &service->push);
 	if (r == 0)
 		r = push_configure(service->push, service->config);
 	if (r < 0) {

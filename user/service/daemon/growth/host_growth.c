@@ -43,7 +43,7 @@ struct host_growth {
 	uint64_t start_ns, next_look_ns;
 	uint64_t retry_ns, next_retry_ns; /* the latter UINT64_MAX: never */
 	VEC(struct kill) kills;		  /* in the order of their times */
-	uint64_t renewed, failed, left_out;
+	uint64_t begun, renewed, failed, left_out;
 };
 
 int host_growth_new(const struct host_growth_opts *opts, struct host_growth **ret_growth)
@@ -169,6 +169,7 @@ static void begin(struct host_growth *growth)
 		fail(growth, r);
 		return;
 	}
+	growth->begun++;
 	growth->next_retry_ns = UINT64_MAX;
 	growth->start_ns = clock_monotonic_ns();
 	growth->next_look_ns = growth->start_ns + LOOK_NS;
@@ -303,6 +304,7 @@ struct host_growth_info host_growth_info(const struct host_growth *growth)
 		.is_wanted = growth->is_wanted,
 		.is_running = growth->session && !growth->error,
 		.period = growth->period,
+		.begun = growth->begun,
 		.renewed = growth->renewed,
 		.failed = growth->failed,
 		.left_out = growth->left_out,

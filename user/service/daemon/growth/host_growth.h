@@ -57,6 +57,7 @@ struct host_growth_info {
 	bool is_wanted, is_running;
 	uint64_t period;
 	uint64_t age_ns;   /* since when it has sampled */
+	uint64_t begun;	   /* times, by which a session is told from the one before */
 	uint64_t renewed;  /* times that it was begun anew since it was too large */
 	uint64_t failed;   /* times that it ended or could not begin */
 	uint64_t left_out; /* kills of which nobody was told */

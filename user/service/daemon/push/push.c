@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "service/daemon/growth/host_growth.h"
 #include "service/daemon/push/curl_library.h"
 #include "service/daemon/push/http_poster.h"
 #include "service/daemon/push/push_body.h"
@@ -33,6 +34,7 @@ struct target {
 	struct http_transfer *transfer; /* NULL: nothing is being sent */
 	struct push_subjects *subjects;
 	uint64_t next_ns; /* when profiles are made */
+	uint64_t growth;  /* the last one that was taken; 0: none */
 	uint64_t untaken;
 	bool is_failing; /* which was logged */
 };
@@ -40,11 +42,13 @@ struct target {
 struct push {
 	struct loop *loop;
 	struct traces *traces;
+	struct host_growth *growth;
 	struct http_poster *poster; /* NULL: nothing was ever configured */
 	VEC(struct target *) targets;
 };
 
-int push_new(struct loop *loop, struct traces *traces, struct push **ret_push)
+int push_new(struct loop *loop, struct traces *traces, struct host_growth *growth,
+	     struct push **ret_push)
 {
 	struct push *push = calloc(1, sizeof(*push));
 
@@ -52,6 +56,7 @@ int push_new(struct loop *loop, struct traces *traces, struct push **ret_push)
 		return -ENOMEM;
 	push->loop = loop;
 	push->traces = traces;
+	push->growth = growth;
 	*ret_push = push;
 	return 0;
 }
@@ -203,6 +208,25 @@ static void take(struct target *target, uint64_t trace)
 		log_debug("push %s: profiles: %s", target->name, strerror(-r));
 }
 
+/* Each session of it is a trace of its own, with a number that no other has. */
+static void take_growth(struct target *target)
+{
+	const struct push *push = target->push;
+	struct host_growth_info info = host_growth_info(push->growth);
+	struct taking taking = { target, UINT64_MAX - info.begun };
+	int r;
+
+	if (!info.is_running || !(target->config->profiles & PUSH_BIT(PUSH_GROWTH)))
+		return;
+	if (target->growth != taking.trace)
+		push_subjects_forget(target->subjects, target->growth);
+	target->growth = taking.trace;
+	r = host_growth_show(push->growth, 0, on_view, &taking);
+	target->untaken += r < 0;
+	if (r < 0)
+		log_debug("push %s: growth: %s", target->name, strerror(-r));
+}
+
 /* All that runs. */
 static void take_all(struct target *target)
 {
@@ -212,6 +236,7 @@ static void take_all(struct target *target)
 	for (size_t i = 0; traces_at(target->push->traces, i, &info); i++)
 		if (wants(target, info.kind))
 			take(target, info.id);
+	take_growth(target);
 	took_ns = MOST_SHARE * (clock_monotonic_ns() - begin_ns);
 	target->next_ns = begin_ns +
 			  (took_ns > target->config->every_ns ? took_ns : target->config->every_ns);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Profiles of what is traced, pushed to the servers of the configuration ([push NAME]): at their
- * interval, and when a trace ends. Begins no traces itself. On the thread of the loop.
+ * Profiles of what is traced, and of growth, pushed to the servers of the configuration ([push
+ * NAME]): at their interval, and when a trace ends. Begins no traces itself. On the thread of the
+ * loop.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_PUSH_PUSH_H
 #define MEMTRACED_SERVICE_DAEMON_PUSH_PUSH_H
@@ -12,8 +13,11 @@
 
 struct push;
 
-/* Both outlive it. 0 or negative errno. */
-int push_new(struct loop *loop, struct traces *traces, struct push **ret_push);
+struct host_growth;
+
+/* All of them outlive it. 0 or negative errno. */
+int push_new(struct loop *loop, struct traces *traces, struct host_growth *growth,
+	     struct push **ret_push);
 /* Without push_finish, what waits is lost. NULL is legal. */
 void push_free(struct push *push);
 DEFINE_CLEANUP(struct push, push_free)

@@ -172,7 +172,7 @@ struct round {
 	struct told *told;
 	const struct view *view;
 	const struct push_target *target;
-	bool is_event;
+	unsigned int kinds; /* PUSH_BIT: those that the view has */
 	push_item_fn fn;
 	void *userdata;
 };
@@ -195,7 +195,7 @@ static bool is_due(const struct round *round, enum push_profile kind,
 {
 	const struct baseline *base = round->told->base;
 
-	if (!(round->target->profiles & PUSH_BIT(kind)) || (kind == PUSH_CPU) != round->is_event)
+	if (!(round->target->profiles & round->kinds & PUSH_BIT(kind)))
 		return false;
 	if (!image->ended)
 		return true;
@@ -241,7 +241,9 @@ int push_subjects_take(struct push_subjects *subjects, uint64_t trace, const str
 
 	if (r < 0 || !view_job(view, &event))
 		return r;
-	round.is_event = event != NULL;
+	round.kinds = !event		   ? PUSH_BIT(PUSH_HEAP) | PUSH_BIT(PUSH_ALLOCS) :
+		      event->asked->period ? PUSH_BIT(PUSH_GROWTH) :
+					     PUSH_BIT(PUSH_CPU);
 	round.told->round++;
 	for (size_t i = 0; i < view_n_processes(view); i++) {
 		const struct view_process *process = view_process(view, i);

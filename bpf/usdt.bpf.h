@@ -23,7 +23,7 @@ static __always_inline bool usdt_argument(const struct pt_regs *ctx, const struc
 					  __u64 *ret)
 {
 	__u32 unused = 64 - (arg->bytes & 15) * 8;
-	__u64 value = arg->value;
+	__u64 value = arg->value, address;
 
 	if (arg->place == ABI_USDT_NONE)
 		return false;
@@ -34,8 +34,14 @@ static __always_inline bool usdt_argument(const struct pt_regs *ctx, const struc
 		if (arg->index != ABI_USDT_NO_INDEX)
 			value += usdt_register(ctx, arg->index) << (arg->shift & 3);
 		/* Eight bytes, of which those behind the argument fall away on little endian. */
-		if (bpf_probe_read_user(&value, sizeof(value), (void *)value))
-			return false;
+		address = value;
+		if (bpf_probe_read_user(&value, sizeof(value), (void *)address)) {
+			/* Behind a variable nothing may be mapped: the eight that end with it. */
+			address -= unused >> 3;
+			if (bpf_probe_read_user(&value, sizeof(value), (void *)address))
+				return false;
+			value >>= unused & 63;
+		}
 	}
 	value <<= unused & 63;
 	*ret = arg->is_signed ? (__u64)((__s64)value >> (unused & 63)) : value >> (unused & 63);

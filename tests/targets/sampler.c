@@ -43,15 +43,24 @@ static bool is_watched(void)
 	return *(volatile unsigned short *)&otel_memory_alloc_semaphore > 0;
 }
 
+static struct {
+	volatile uint64_t weight;
+	volatile int size;
+} in_variables;
+
 /*
- * Two places of the same probe, with descriptors that the compiler chooses: registers, and, what
- * is volatile, memory of the frame.
+ * Three places of the same probe, with descriptors that the compiler chooses: registers, and, what
+ * is volatile, memory of the frame or, on x86-64, of a variable, "-4@in_variables+8(%rip)".
  */
 static __attribute__((noinline)) void show(void *block, size_t size, uint64_t weight)
 {
 	volatile uint64_t size_in_memory = size, weight_in_memory = weight;
 
-	if (n_shown % 2)
+	in_variables.size = (int)size;
+	in_variables.weight = weight;
+	if (n_shown % 3 == 2)
+		STAP_PROBE3(otel_memory, alloc, block, in_variables.size, in_variables.weight);
+	else if (n_shown % 3)
 		STAP_PROBE3(otel_memory, alloc, block, size, weight);
 	else
 		STAP_PROBE3(otel_memory, alloc, block, size_in_memory, weight_in_memory);

@@ -4,10 +4,13 @@
 
 #include "base/cleanup.h"
 #include "build_object.h"
+#include "elf/data_symbols.h"
 #include "elf/elf_file.h"
 #include "probe/plan.h"
+#include "probe/plan_whys.h"
 #include "probe/sample_plan.h"
 
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +64,67 @@ static void a_plan_has_frees_first_and_says_what_it_cannot_read(void **state)
 	/* One whose size nobody can read, and one of another contract. */
 	assert_int_equal(plan->n_skipped, 2);
 	assert_string_equal(plan->skipped[0].function, "otel_memory:alloc");
+	assert_ptr_equal(plan->skipped[0].why, why_variable);
+	assert_ptr_equal(plan->skipped[1].why, why_arguments);
 	assert_false(plan->skipped[0].forwards);
+}
+#endif
+
+#ifdef __x86_64__
+static const char with_variables[] =
+	"unsigned short semaphore __attribute__((section(\".probes\"))) = 0;\n"
+	"static struct { long pad, size; } sizes __attribute__((used)) = { 1, 2 };\n"
+	"long weight __attribute__((visibility(\"hidden\")));\n"
+	"void show(void)\n{\n" NOTE("alloc", "8@%rdi 8@sizes+8(%rip) 4@weight(%rip)")
+		NOTE("alloc", "8@%rdi 8@nowhere(%rip) 8@%rsi") "}\n";
+
+static void plan_of_variables(const char *flags, struct plan **ret_plan, int64_t *ret_distance)
+{
+	_cleanup_close_ int fd = build_object(with_variables, flags);
+	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+	_cleanup_(data_symbols_free_p) struct data_symbols *symbols = NULL;
+	uint64_t sizes = 0, weight = 0;
+
+	if (fd < 0)
+		skip();
+	assert_int_equal(elf_file_new(fd, &file), 0);
+	assert_int_equal(sample_plan_new(file, false, ret_plan), 0);
+	assert_int_equal(data_symbols_new(file, &symbols), 0);
+	assert_int_equal(data_symbols_find(symbols, "show", &sizes), -ENOENT);
+	if (data_symbols_find(symbols, "sizes", &sizes) == 0 &&
+	    data_symbols_find(symbols, "weight", &weight) == 0)
+		*ret_distance = (int64_t)(weight - sizes);
+}
+
+static void variables_are_found_by_their_symbols(void **state)
+{
+	_cleanup_(plan_free_p) struct plan *plan = NULL;
+	const struct abi_usdt_arg *args;
+	int64_t distance = 0;
+
+	(void)state;
+	plan_of_variables("-shared -fPIC", &plan, &distance);
+	assert_int_equal(plan->n_probes, 1);
+	args = plan->probes[0].sample.arg;
+	assert_int_equal(args[ABI_SAMPLE_SIZE].place, ABI_USDT_MEMORY);
+	assert_int_not_equal(distance, 0);
+	assert_int_equal(args[ABI_SAMPLE_WEIGHT].value - (args[ABI_SAMPLE_SIZE].value - 8),
+			 distance);
+	assert_int_equal(plan->n_skipped, 1);
+	assert_ptr_equal(plan->skipped[0].why, why_variable);
+}
+
+static void of_a_stripped_file_nothing_is_guessed(void **state)
+{
+	_cleanup_(plan_free_p) struct plan *plan = NULL;
+	int64_t distance = 0;
+
+	(void)state;
+	plan_of_variables("-shared -fPIC -s", &plan, &distance);
+	assert_int_equal(distance, 0);
+	assert_int_equal(plan->n_probes, 0);
+	assert_int_equal(plan->n_skipped, 2);
+	assert_ptr_equal(plan->skipped[0].why, why_variable);
 }
 #endif
 
@@ -170,6 +233,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #ifdef __x86_64__
 		cmocka_unit_test(a_plan_has_frees_first_and_says_what_it_cannot_read),
+		cmocka_unit_test(variables_are_found_by_their_symbols),
+		cmocka_unit_test(of_a_stripped_file_nothing_is_guessed),
 #endif
 		cmocka_unit_test(a_file_without_probes_has_an_empty_plan),
 		cmocka_unit_test(a_size_is_kept_to_half_a_thousandth),

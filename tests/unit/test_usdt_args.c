@@ -24,7 +24,7 @@ static void check(const struct expected *cases, size_t n, uint16_t machine)
 	for (size_t i = 0; i < n; i++) {
 		struct abi_usdt_arg arg;
 
-		assert_int_equal(usdt_args_parse(cases[i].text, machine, &arg, 1), 1);
+		assert_int_equal(usdt_args_parse(cases[i].text, machine, NULL, &arg, 1), 1);
 		assert_memory_equal(&arg, &cases[i].arg, sizeof(arg));
 	}
 }
@@ -86,13 +86,14 @@ static void as_many_as_are_wanted_are_read(void **state)
 	struct abi_usdt_arg args[3];
 
 	(void)state;
-	assert_int_equal(usdt_args_parse(" 8@%rdi 8@-16(%rsp)  -4@$7 ", EM_X86_64, args, 3), 3);
+	assert_int_equal(usdt_args_parse(" 8@%rdi 8@-16(%rsp)  -4@$7 ", EM_X86_64, NULL, args, 3),
+			 3);
 	assert_int_equal(args[1].place, ABI_USDT_MEMORY);
 	assert_int_equal(args[2].value, 7);
-	assert_int_equal(usdt_args_parse("8@[sp, 8] 8@x1", EM_AARCH64, args, 3), 2);
+	assert_int_equal(usdt_args_parse("8@[sp, 8] 8@x1", EM_AARCH64, NULL, args, 3), 2);
 	/* What a later contract adds is no obstacle. */
-	assert_int_equal(usdt_args_parse("8@%rdi 8@later", EM_X86_64, args, 1), 1);
-	assert_int_equal(usdt_args_parse("", EM_X86_64, args, 3), 0);
+	assert_int_equal(usdt_args_parse("8@%rdi 8@later", EM_X86_64, NULL, args, 1), 1);
+	assert_int_equal(usdt_args_parse("", EM_X86_64, NULL, args, 3), 0);
 }
 
 static void what_nobody_can_evaluate_is_refused(void **state)
@@ -128,11 +129,83 @@ static void what_nobody_can_evaluate_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(texts); i++)
-		assert_int_equal(usdt_args_parse(texts[i], EM_X86_64, &arg, 1), -EINVAL);
-	assert_int_equal(usdt_args_parse("8@x31", EM_AARCH64, &arg, 1), -EINVAL);
-	assert_int_equal(usdt_args_parse("8@[x1", EM_AARCH64, &arg, 1), -EINVAL);
-	assert_int_equal(usdt_args_parse("8@[x1,x2]", EM_AARCH64, &arg, 1), -EINVAL);
-	assert_int_equal(usdt_args_parse("8@%rdi", EM_RISCV, &arg, 1), -EOPNOTSUPP);
+		assert_int_equal(usdt_args_parse(texts[i], EM_X86_64, NULL, &arg, 1), -EINVAL);
+	assert_int_equal(usdt_args_parse("8@x31", EM_AARCH64, NULL, &arg, 1), -EINVAL);
+	assert_int_equal(usdt_args_parse("8@[x1", EM_AARCH64, NULL, &arg, 1), -EINVAL);
+	assert_int_equal(usdt_args_parse("8@[x1,x2]", EM_AARCH64, NULL, &arg, 1), -EINVAL);
+	assert_int_equal(usdt_args_parse("8@%rdi", EM_RISCV, NULL, &arg, 1), -EOPNOTSUPP);
+}
+
+/* At 0x4000, 0x4010 and, of which there are two, nowhere. */
+static int find_variable(void *userdata, const char *name, uint64_t *ret_vaddr)
+{
+	(*(int *)userdata)++;
+	if (strcmp(name, "twice") == 0)
+		return -ENOTUNIQ;
+	if (strcmp(name, "counter") != 0 && strcmp(name, "_ZN3a.b$c7counterE.0") != 0)
+		return -ENOENT;
+	*ret_vaddr = *name == 'c' ? 0x4000 : 0x4010;
+	return 0;
+}
+
+static void variables_are_as_far_from_the_probe_as_in_the_file(void **state)
+{
+	static const struct {
+		const char *text;
+		__s64 value;
+		uint8_t bytes;
+	} cases[] = {
+		{ "8@counter(%rip)", 0x3000, 8 },
+		{ "-4@counter+8(%rip)", 0x3008, 4 },
+		{ "8@8+counter(%rip)", 0x3008, 8 },
+		{ "8@counter-8(%rip)", 0x2ff8, 8 },
+		{ "8@-8+counter(%rip)", 0x2ff8, 8 },
+		{ "1@16+counter+4(%rip)", 0x3014, 1 },
+		{ "8@_ZN3a.b$c7counterE.0(%rip)", 0x3010, 8 },
+	};
+	int asked = 0;
+	const struct usdt_globals globals = { 0x1000, find_variable, &asked };
+	struct abi_usdt_arg arg;
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		assert_int_equal(usdt_args_parse(cases[i].text, EM_X86_64, &globals, &arg, 1), 1);
+		assert_int_equal(arg.place, ABI_USDT_MEMORY);
+		assert_int_equal(arg.reg, 16 * 8); /* ip in struct pt_regs */
+		assert_int_equal(arg.index, ABI_USDT_NO_INDEX);
+		assert_int_equal(arg.value, cases[i].value);
+		assert_int_equal(arg.bytes, cases[i].bytes);
+	}
+	assert_int_equal(asked, N_ELEMENTS(cases));
+}
+
+static void what_a_variable_is_not_is_said(void **state)
+{
+	static const char *const texts[] = { "8@(%rip)",
+					     "8@8(%rip)",
+					     "8@counter",
+					     "8@counter(%rip",
+					     "8@counter+other(%rip)",
+					     "8@counter(%rax)",
+					     "8@counter(%rip)x",
+					     "8@counter@GOTPCREL(%rip)",
+					     "8@+(%rip)",
+					     "8@counter*2(%rip)" };
+	int asked = 0;
+	const struct usdt_globals globals = { 0x1000, find_variable, &asked };
+	char longest[1024] = "8@";
+	struct abi_usdt_arg arg;
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(texts); i++)
+		assert_int_equal(usdt_args_parse(texts[i], EM_X86_64, &globals, &arg, 1), -EINVAL);
+	memset(longest + 2, 'a', 600);
+	memcpy(longest + 602, "(%rip)", 7);
+	assert_int_equal(usdt_args_parse(longest, EM_X86_64, &globals, &arg, 1), -EINVAL);
+	assert_int_equal(usdt_args_parse("8@none(%rip)", EM_X86_64, &globals, &arg, 1), -ENOENT);
+	assert_int_equal(usdt_args_parse("8@twice(%rip)", EM_X86_64, &globals, &arg, 1), -ENOTUNIQ);
+	assert_int_equal(usdt_args_parse("8@counter(%rip)", EM_AARCH64, &globals, &arg, 1),
+			 -EINVAL);
 }
 
 int main(void)
@@ -144,6 +217,8 @@ int main(void)
 		cmocka_unit_test(operands_of_arm64_are_found_in_its_registers),
 		cmocka_unit_test(as_many_as_are_wanted_are_read),
 		cmocka_unit_test(what_nobody_can_evaluate_is_refused),
+		cmocka_unit_test(variables_are_as_far_from_the_probe_as_in_the_file),
+		cmocka_unit_test(what_a_variable_is_not_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

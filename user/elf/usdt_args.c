@@ -10,6 +10,8 @@
 
 #define NO_REGISTER 0xffff
 #define NAME_LEN 8
+/* Of a variable: those of C++ and Rust are mangled. */
+#define SYMBOL_LEN 512
 
 /* The registers of x86-64 by their halves, with their place in struct pt_regs in words. */
 static const struct {
@@ -25,6 +27,7 @@ static const struct {
 	{ { "r12", "r12d", "r12w", "r12b" }, 3 }, { { "r13", "r13d", "r13w", "r13b" }, 2 },
 	{ { "r14", "r14d", "r14w", "r14b" }, 1 }, { { "r15", "r15d", "r15w", "r15b" }, 0 },
 };
+#define X86_RIP_WORD 16
 #define X86_REGISTERS (sizeof(x86_registers) / sizeof(x86_registers[0]))
 
 /* arm64: x0 to x30 and sp are the first words of struct pt_regs (struct user_pt_regs). */
@@ -116,7 +119,59 @@ static const char *take_x86_address(const char *at, struct abi_usdt_arg *arg)
 	return *at == ')' ? at + 1 : NULL;
 }
 
-static const char *take_x86(const char *at, struct abi_usdt_arg *arg)
+/* As assemblers write them. */
+static bool is_symbol_character(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$';
+}
+
+/* One summand, "counter" or "-8" or "+8": at most one is a symbol, whose name is copied. */
+static const char *take_summand(const char *at, char symbol[SYMBOL_LEN], __s64 *sum)
+{
+	const char *begin = *at == '+' ? at + 1 : at, *end;
+	size_t len = 0;
+	__s64 number;
+
+	end = take_number(begin, &number);
+	if (end != begin) {
+		*sum = (__s64)((__u64)*sum + (__u64)number);
+		return end;
+	}
+	while (is_symbol_character(begin[len]))
+		len++;
+	if (len == 0 || len >= SYMBOL_LEN || *symbol)
+		return NULL;
+	memcpy(symbol, begin, len);
+	symbol[len] = '\0';
+	return begin + len;
+}
+
+/*
+ * "counter(%rip)", "counter+8(%rip)", "-8+counter(%rip)": what is as far from the probe's own
+ * address, which is rip there, as it is in the file, wherever that was loaded.
+ */
+static const char *take_x86_global(const char *at, const struct usdt_globals *globals,
+				   struct abi_usdt_arg *arg, int *ret_error)
+{
+	static const char rip[] = "(%rip)";
+	char symbol[SYMBOL_LEN] = "";
+	uint64_t vaddr;
+	__s64 sum = 0;
+
+	while (at && *at != '(')
+		at = take_summand(at, symbol, &sum);
+	if (!at || strncmp(at, rip, strlen(rip)) != 0 || !*symbol || !globals)
+		return NULL;
+	*ret_error = globals->find(globals->userdata, symbol, &vaddr);
+	if (*ret_error)
+		return NULL;
+	arg->reg = X86_RIP_WORD * 8;
+	arg->value = (__s64)(vaddr + (__u64)sum - globals->vaddr);
+	return at + strlen(rip);
+}
+
+static const char *take_x86(const char *at, const struct usdt_globals *globals,
+			    struct abi_usdt_arg *arg, int *ret_error)
 {
 	const char *number = *at == '$' ? at + 1 : at, *end;
 
@@ -130,7 +185,9 @@ static const char *take_x86(const char *at, struct abi_usdt_arg *arg)
 		return end == number ? NULL : end;
 	}
 	arg->place = ABI_USDT_MEMORY;
-	return *end == '(' ? take_x86_address(end + 1, arg) : NULL;
+	if (*end == '(')
+		return take_x86_address(end + 1, arg);
+	return take_x86_global(at, globals, arg, ret_error);
 }
 
 static const char *take_arm64_register(const char *at, uint16_t *ret)
@@ -181,10 +238,11 @@ static const char *take_size(const char *at, struct abi_usdt_arg *arg)
 	return *at == '@' ? at + 1 : NULL;
 }
 
-int usdt_args_parse(const char *text, uint16_t machine, struct abi_usdt_arg *ret_args, size_t max)
+int usdt_args_parse(const char *text, uint16_t machine, const struct usdt_globals *globals,
+		    struct abi_usdt_arg *ret_args, size_t max)
 {
 	const char *at = skip_spaces(text);
-	int n = 0;
+	int n = 0, error = 0;
 
 	if (machine != EM_X86_64 && machine != EM_AARCH64)
 		return -EOPNOTSUPP;
@@ -193,7 +251,10 @@ int usdt_args_parse(const char *text, uint16_t machine, struct abi_usdt_arg *ret
 
 		at = take_size(at, &arg);
 		if (at)
-			at = machine == EM_X86_64 ? take_x86(at, &arg) : take_arm64(at, &arg);
+			at = machine == EM_X86_64 ? take_x86(at, globals, &arg, &error) :
+						    take_arm64(at, &arg);
+		if (error)
+			return error;
 		if (!at || (*at && *at != ' '))
 			return -EINVAL;
 		ret_args[n++] = arg;

@@ -12,12 +12,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What operands relative to rip need: "counter+8(%rip)" names a variable of the file. */
+struct usdt_globals {
+	uint64_t vaddr; /* of the probe, in the file */
+	/* Where the variable is: 0 or a negative errno. */
+	int (*find)(void *userdata, const char *name, uint64_t *ret_vaddr);
+	void *userdata;
+};
+
 /*
  * Reads the first `max` arguments of `text`, of a file for that machine (e_machine); what follows
  * them is not looked at. How many there are, up to `max`, or -EINVAL: an operand of a form that
- * nothing can evaluate (relative to rip, in a segment, a float), or none at all; -EOPNOTSUPP:
- * another machine.
+ * nothing can evaluate (in a segment, a float), or none at all; -EOPNOTSUPP: another machine; what
+ * globals->find said.
  */
-int usdt_args_parse(const char *text, uint16_t machine, struct abi_usdt_arg *ret_args, size_t max);
+int usdt_args_parse(const char *text, uint16_t machine, const struct usdt_globals *globals,
+		    struct abi_usdt_arg *ret_args, size_t max);
 
 #endif

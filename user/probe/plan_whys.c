@@ -14,9 +14,11 @@ const char why_large[] = "it has too many instructions";
 const char why_arguments[] =
 	"its arguments are in no place that can be read: register, constant, memory by registers";
 
+const char why_variable[] = "an argument is in a variable that no symbol, or more than one, tells";
+
 static const char *const whys[] = {
-	NULL,	    why_ifunc,	    why_no_code, why_forwards, why_indirect,
-	why_leaves, why_unreadable, why_refused, why_large,    why_arguments,
+	NULL,		why_ifunc,   why_no_code, why_forwards,	 why_indirect, why_leaves,
+	why_unreadable, why_refused, why_large,	  why_arguments, why_variable,
 };
 #define N_WHYS (sizeof(whys) / sizeof(whys[0]))
 

@@ -10,6 +10,7 @@
 
 extern const char why_ifunc[], why_no_code[], why_forwards[], why_indirect[], why_leaves[];
 extern const char why_unreadable[], why_refused[], why_large[], why_arguments[];
+extern const char why_variable[];
 
 /* From 1 on; 0 for NULL. `why` is one of those above. */
 uint8_t plan_why_number(const char *why);

@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "elf/cfi_file.h"
+#include "elf/data_symbols.h"
 #include "elf/elf_file.h"
 #include "elf/usdt_args.h"
 #include "elf/usdt_notes.h"
@@ -30,9 +31,27 @@ const struct sample_probe *sample_probes(size_t *ret_n)
 typedef VEC(struct plan_probe) probe_list;
 typedef VEC(struct plan_skipped) skipped_list;
 
-static int add(const struct sample_probe *kind, const struct usdt_probe *usdt, uint16_t machine,
-	       struct abi_sample_spec spec, probe_list *probes, skipped_list *skipped)
+/* The variables of a file, read when the first argument is in one. */
+struct variables {
+	struct elf_file *file;
+	struct data_symbols *symbols;
+};
+
+static int find_variable(void *userdata, const char *name, uint64_t *ret_vaddr)
 {
+	struct variables *variables = userdata;
+	int r = 0;
+
+	if (!variables->symbols)
+		r = data_symbols_new(variables->file, &variables->symbols);
+	return r ? r : data_symbols_find(variables->symbols, name, ret_vaddr);
+}
+
+static int add(const struct sample_probe *kind, const struct usdt_probe *usdt,
+	       struct variables *variables, struct abi_sample_spec spec, probe_list *probes,
+	       skipped_list *skipped)
+{
+	const struct usdt_globals globals = { usdt->vaddr, find_variable, variables };
 	struct plan_probe probe = {
 		.function = kind->function,
 		.kind = kind->kind,
@@ -42,11 +61,16 @@ static int add(const struct sample_probe *kind, const struct usdt_probe *usdt, u
 		.semaphore_offset = usdt->semaphore_offset,
 		.sample = spec,
 	};
-	int n = usdt_args_parse(usdt->args, machine, probe.sample.arg, (size_t)kind->n_args);
+	int n = usdt_args_parse(usdt->args, elf_file_machine(variables->file), &globals,
+				probe.sample.arg, (size_t)kind->n_args);
+	bool unknown = n == -ENOENT || n == -ENOTUNIQ;
 
+	if (n == -ENOMEM)
+		return n;
 	if (n == kind->n_args)
 		return vec_push(probes, probe);
-	return vec_push(skipped, (struct plan_skipped){ kind->function, false, why_arguments });
+	return vec_push(skipped, (struct plan_skipped){ kind->function, false,
+							unknown ? why_variable : why_arguments });
 }
 
 /* Of each probe whether only the link register tells of its function's caller; to be freed. */
@@ -66,16 +90,17 @@ static int add_all(struct elf_file *file, const struct usdt_notes *notes, bool i
 		   probe_list *probes, skipped_list *skipped)
 {
 	_cleanup_free_ bool *in_link = find_links(file, notes);
+	struct variables variables = { .file = file };
 	int r = in_link ? 0 : -ENOMEM;
 
 	for (size_t kind = 0; kind < SAMPLE_PROBES; kind++)
 		for (size_t i = 0; i < notes->n && r == 0; i++)
 			if (strcmp(notes->probes[i].name, all_probes[kind].note) == 0)
-				r = add(&all_probes[kind], &notes->probes[i],
-					elf_file_machine(file),
+				r = add(&all_probes[kind], &notes->probes[i], &variables,
 					(struct abi_sample_spec){ .is_stand_in = is_stand_in,
 								  .in_link = in_link[i] },
 					probes, skipped);
+	data_symbols_free(variables.symbols);
 	return r;
 }
 

@@ -70,7 +70,7 @@ VERIFIED_ONCE int nested_free(__u32 slot, __u64 addr, struct abi_block *ret)
 }
 
 /* block_take() of a block that may have been made inside a call which was left since. */
-VERIFIED_ONCE int take_any(__u32 slot, __u64 addr, struct abi_block *ret)
+static __always_inline int take_any(__u32 slot, __u64 addr, struct abi_block *ret)
 {
 	int origin = block_take(slot, addr, ret);
 

@@ -150,7 +150,7 @@ VERIFIED_ONCE int block_take(__u32 slot, __u64 addr, struct abi_block *ret)
 
 	if (!proc || !ret || addr & 7 || addr >= ABI_ADDR_LIMIT)
 		return BLOCK_UNKNOWN;
-	if (block_remove(key, ret)) {
+	if (block_remove_here(key, ret)) {
 		if (proc->sharers && ret->era < proc->era)
 			tomb_add(proc, key, ret);
 		return BLOCK_OWN;

@@ -35,6 +35,11 @@ VERIFIED_ONCE int block_remove(__u64 key, struct abi_block *ret)
 	return bpf_map_delete_elem(&blocks, &key) == 0;
 }
 
+static __always_inline int block_remove_here(__u64 key, struct abi_block *ret)
+{
+	return block_remove(key, ret);
+}
+
 static __always_inline bool block_find(__u64 key, struct abi_block *ret)
 {
 	struct abi_block *found = bpf_map_lookup_elem(&blocks, &key);
@@ -169,14 +174,14 @@ static __always_inline bool block_was_freed(__u64 key, struct abi_block *ret, bo
 	return false;
 }
 
-/* Takes a block out; false when there is none, or another thread has just taken it. */
-VERIFIED_ONCE int block_remove(__u64 key, struct abi_block *ret)
+/* block_remove() where a call would be felt: at each free. */
+static __always_inline int block_remove_here(__u64 key, struct abi_block *ret)
 {
 	struct abi_block_bucket *b = bucket_of(key);
 	struct abi_block *found;
 	int way;
 
-	if (!b || !ret)
+	if (!b)
 		return 0;
 	for (way = 0; way < ABI_BLOCK_WAYS; way++) {
 		if (*(volatile __u64 *)&b->key[way] != key)
@@ -198,6 +203,12 @@ VERIFIED_ONCE int block_remove(__u64 key, struct abi_block *ret)
 		return 0;
 	__sync_fetch_and_add(&b->spilled, -1);
 	return 1;
+}
+
+/* Takes a block out; false when there is none, or another thread has just taken it. */
+VERIFIED_ONCE int block_remove(__u64 key, struct abi_block *ret)
+{
+	return ret ? block_remove_here(key, ret) : 0;
 }
 
 /*

@@ -115,6 +115,7 @@ static __always_inline struct abi_site *site_map_get(const struct abi_site_key *
 
 /* Beside a CPU's usual stripe: see site_apply(). */
 #define SITE_OTHER_STRIPE 0x8000
+#define SITE_SHARED_STRIPE 0x4000
 
 static __always_inline struct abi_site *site_get(__u32 slot, __u16 fn, __u64 stack, __u32 stripes)
 {
@@ -170,57 +171,93 @@ static __always_inline __u32 site_enter_epochs(struct abi_site *site, const stru
 	return saved;
 }
 
+/* Old kernels' build runs on others, too, where sites have no owners. */
+#ifdef OLD_KERNEL
+#define SITE_ADD(count, n, is_own) __sync_fetch_and_add(&(count), n)
+#else
+#define SITE_ADD(count, n, is_own)                                                                 \
+	do {                                                                                       \
+		if (is_own)                                                                        \
+			(count) += (n);                                                            \
+		else                                                                               \
+			__sync_fetch_and_add(&(count), n);                                         \
+	} while (0)
+#endif
+
+/* is_own: nobody else changes the site meanwhile. */
 static __always_inline void site_add(struct abi_site *site, const struct site_change *change,
-				     __u16 fn)
+				     __u16 fn, bool is_own)
 {
-	__sync_fetch_and_add(&site->now.live_bytes, change->bytes);
-	__sync_fetch_and_add(&site->now.live_blocks, change->blocks);
+	struct abi_site_counts *now = &site->now;
+
+	SITE_ADD(now->live_bytes, change->bytes, is_own);
+	SITE_ADD(now->live_blocks, change->blocks, is_own);
 	if (change->allocated) {
-		__sync_fetch_and_add(&site->now.allocs, change->blocks);
-		__sync_fetch_and_add(&site->now.bytes, change->bytes);
+		SITE_ADD(now->allocs, change->blocks, is_own);
+		SITE_ADD(now->bytes, change->bytes, is_own);
 	}
 	if (knob_sampled && fn == ABI_FN_SAMPLED)
-		__sync_fetch_and_add(&site->now.allocs_variance, change->variance);
+		SITE_ADD(now->allocs_variance, change->variance, is_own);
 	else if (change->temporary)
-		__sync_fetch_and_add(&site->now.temporary, 1);
+		SITE_ADD(now->temporary, 1, is_own);
+}
+
+enum site_applied { SITE_NO_ROOM, SITE_APPLIED, SITE_OWNED };
+
+/* A function in the lower half, stripes of its site in the upper: functions have five arguments. */
+#define SITE_OF_FN(fn, stripes) ((__u32)(fn) | (__u32)(stripes) << 16)
+
+/*
+ * Applies a change to the site of these stripes: enum site_applied; SITE_OWNED: a program is at it
+ * that this one has preempted.
+ */
+VERIFIED_ONCE int site_apply_at(__u32 slot, __u32 fn_stripes, __u64 stack,
+				const struct site_change *change, __u32 peak_epoch)
+{
+	struct abi_proc *proc = proc_by_slot(slot);
+	__u32 stripes = fn_stripes >> 16, epoch;
+	struct abi_site *site;
+	__u16 fn = fn_stripes;
+
+	if (!proc || !change)
+		return SITE_NO_ROOM;
+	site = site_get(slot, fn, stack, stripes);
+	if (!site) {
+		proc_lost(proc, ABI_LOST_SITE_MAP_FULL);
+		return SITE_NO_ROOM;
+	}
+	if (stripes == SITE_SHARED_STRIPE) {
+		/* A cut that comes now may have a part of this change. */
+		site_add(site, change, fn, false);
+		__sync_fetch_and_add(&proc->race_bytes,
+				     change->bytes < 0 ? -change->bytes : change->bytes);
+		return SITE_APPLIED;
+	}
+	if (!site_own(site))
+		return SITE_OWNED;
+	epoch = site_enter_epochs(site, proc, peak_epoch);
+	site_add(site, change, fn, true);
+	PUBLISH(&site->cut_epoch, epoch);
+	return SITE_APPLIED;
 }
 
 /*
  * Applies a change; false (counted) when there is no room for a new site. While a program that this
  * one has preempted is at the site, another one of the same stack takes the change: what is saved
- * for a cut then never holds a part of it.
+ * for a cut then never holds a part of it. Where that is taken as well, one that nobody owns.
  */
-VERIFIED_ONCE int site_apply(__u32 slot, __u16 fn, __u64 stack, const struct site_change *change,
-			     __u32 peak_epoch)
+static __always_inline bool site_apply(__u32 slot, __u16 fn, __u64 stack,
+				       const struct site_change *change, __u32 peak_epoch)
 {
-	struct abi_proc *proc = proc_by_slot(slot);
-	struct abi_site *site = NULL;
-	bool own = false;
-	__u32 epoch, i;
+	int r = site_apply_at(slot, SITE_OF_FN(fn, 0), stack, change, peak_epoch);
 
-	if (!proc || !change)
-		return false;
-	for (i = 0; i < 2 && !own; i++) {
-		site = site_get(slot, fn, stack, i * SITE_OTHER_STRIPE);
-		if (!site) {
-			proc_lost(proc, ABI_LOST_SITE_MAP_FULL);
-			return false;
-		}
-		own = site_own(site);
-	}
-	if (!site)
-		return false;
-	if (!own) {
-		/* Each has one such: a cut that comes now may have a part of this change. */
-		site_add(site, change, fn);
-		__sync_fetch_and_add(&proc->race_bytes,
-				     change->bytes < 0 ? -change->bytes : change->bytes);
-		return true;
-	}
-	epoch = site_enter_epochs(site, proc, peak_epoch);
-	site_add(site, change, fn);
-	PUBLISH(&site->cut_epoch, epoch);
-	return true;
+	if (r == SITE_OWNED)
+		r = site_apply_at(slot, SITE_OF_FN(fn, SITE_OTHER_STRIPE), stack, change,
+				  peak_epoch);
+	if (r == SITE_OWNED)
+		r = site_apply_at(slot, SITE_OF_FN(fn, SITE_SHARED_STRIPE), stack, change,
+				  peak_epoch);
+	return r == SITE_APPLIED;
 }
 
 static __always_inline __u32 peak_epoch_of(const struct abi_proc *proc)

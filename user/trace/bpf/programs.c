@@ -277,8 +277,9 @@ static int map_arrays(struct programs *p)
 static int load(struct programs *p, const struct programs_opts *opts)
 {
 	_cleanup_(program_loader_free_p) struct program_loader *loader = NULL;
-	const uint32_t blocks = opts->room.blocks;
+	const uint32_t blocks = opts->allocations ? opts->room.blocks : 1;
 	const bool old = old_kernel();
+	_cleanup_close_ int model_fd = -1;
 	struct memtraced_bpf *skel;
 	struct block_room room;
 	int r = new_loader(p, &loader);
@@ -288,9 +289,8 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel = open_object(p->types_fd);
 	if (!skel)
 		return -errno;
-	room = block_room(opts->allocations ? blocks : 1);
-	if (old) /* all in the map */
-		room = (struct block_room){ 1, opts->allocations ? blocks : 1 };
+	/* in the old build all are in the map */
+	room = old ? (struct block_room){ 1, blocks } : block_room(blocks);
 	p->skel = skel;
 	skel->rodata->knob_min_size = opts->min_size;
 	skel->rodata->knob_max_size = opts->max_size;
@@ -318,7 +318,9 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	r = set_map_sizes(skel, &room, opts);
 	if (r == 0)
 		r = choose_maps(skel, old);
-	if (r)
+	if (r == 0)
+		r = model_fd = unwind_objects_model(skel);
+	if (r < 0)
 		return r;
 	r = large_maps_make(skel->obj);
 	if (r == 0)

@@ -116,12 +116,29 @@ static void chunk_done(struct chunk *chunk)
 		close(chunk->fd);
 }
 
+/* As its size may be another than the model's, look-ups in it are no inline code. */
+#define CHUNK_FLAGS (BPF_F_MMAPABLE | BPF_F_INNER_MAP)
+
+static int make_chunk(uint32_t rows)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = CHUNK_FLAGS);
+
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_rows", sizeof(uint32_t),
+			      sizeof(struct abi_unwind_row), rows, &opts);
+}
+
+int unwind_objects_model(struct memtraced_bpf *skel)
+{
+	_cleanup_close_ int fd = make_chunk(1);
+	int r = fd < 0 ? fd : bpf_map__set_inner_map_fd(skel->maps.unwind_chunks, fd);
+
+	return r ? r : TAKE_FD(fd);
+}
+
 static int chunk_new(struct chunk *ret_chunk)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	size_t len = ABI_UNWIND_CHUNK_ROWS * sizeof(struct abi_unwind_row);
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_rows", sizeof(uint32_t),
-				sizeof(struct abi_unwind_row), ABI_UNWIND_CHUNK_ROWS, &opts);
+	int fd = make_chunk(ABI_UNWIND_CHUNK_ROWS);
 	void *rows;
 
 	if (fd < 0)

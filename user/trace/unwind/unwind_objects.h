@@ -20,6 +20,13 @@ struct unwind_objects;
 /* Entries of the map `unwind_rows`: the rows of glibc, libstdc++ and some ten times as many. */
 #define UNWIND_FIRST_ROWS (1U << 18)
 
+/*
+ * Before it is loaded: the kernel takes the looks of chunks of rows from one that is there when the
+ * map of chunks is made. This one has no 8 MB (Linux 5.10). Its descriptor, to be closed when all
+ * is loaded, or negative errno.
+ */
+int unwind_objects_model(struct memtraced_bpf *skel);
+
 /* `skel` is borrowed, loaded, with its maps' sizes set. 0 or negative errno. */
 int unwind_objects_new(struct memtraced_bpf *skel, struct unwind_objects **ret_objects);
 void unwind_objects_free(struct unwind_objects *objects); /* NULL is legal */

@@ -196,4 +196,5 @@ def measure_yardsticks(place, rounds, quick):
              [ns / 1e6 for ns in found["attach"]], "ms"),
         Line("tracepoint.close", "the same: close, the kernel's own tear-down",
              [ns / 1e6 for ns in found["close"]], "ms"),
+        Line("tracepoint.read", "the same: what it adds to a read", found["exit-read"], "ns"),
     ]

@@ -2,17 +2,20 @@
 """What sampled depth costs where the library is preloaded, and other samplers beside it: each as a
 ratio to the same allocator without it, in the same round."""
 
+import contextlib
 import dataclasses
 import glob
 import os
+import time
 
+import kernelside
 import rounds
 import rows
 import stats
-from columns import Column, Memtraced
+from columns import Column, Memtraced, has_option
 from inputs import Inputs
 from lines import Line
-from measure import run_under
+from measure import POLL_S, Failed, Running, forget_cost, run_under, timed
 
 LIBRARY = "libmemtraced-sample.so"
 PROGRAMS = ("redis-server", "sqlite3", "jq", "perl", "clang -O1", "C++ stress", "Rust trees")
@@ -20,6 +23,10 @@ QUICK_PROGRAMS = ("jq", "C++ stress")
 QUICK_SCALE = 0.25
 PAIRS = 25  # times the row's: what is fast needs more to be measured
 END_S = 5400
+COUNTS_TIME = "/proc/sys/kernel/bpf_stats_enabled"
+COUNTING_NS = 40  # of each run, by the kernel's count itself: trace/bpf/run_stats.h
+HIT_BLOCKS, HIT_INTERVAL = 4_000_000, 16384  # 160 MiB and 10,000 samples
+LIMIT_S = 120
 
 
 def library(place):
@@ -102,15 +109,17 @@ def per_pair(results, row, column):
 def pair_lines(results, row, found):
     ns = {column.key: per_pair(results, row, column) for column in found}
 
-    def line(key, title, column, base, half=1):
+    def line(key, title, column, base, half=1, note=""):
         return Line(f"sampling.{key}", title, stats.paired(
-            ns[column], ns[base], lambda with_it, without: (with_it - without) / half), "ns")
+            ns[column], ns[base], lambda with_it, without: (with_it - without) / half), "ns",
+            note)
 
     return [
         Line("sampling.pair", "malloc and free, of 24 to 64 bytes", list(ns["bare"].values()),
              "ns"),
         line("interposed", "functions that pass them on add", "interposed", "bare"),
-        line("above", "the library, unheard: a call above these", "unheard", "interposed", 2),
+        line("above", "the library, unheard: a call above these", "unheard", "interposed", 2,
+             "OpenTelemetry: 10 ns"),
         line("unheard", "the library, unheard, adds", "unheard", "bare"),
         line("sampled", "the library, heard by --sample, adds", "sampled", "bare"),
         line("jemalloc", "jemalloc's prof:true adds", "jemalloc_prof", "jemalloc"),
@@ -133,6 +142,67 @@ def program_lines(results, row):
             line("tcmalloc", "tcmalloc's HEAPPROFILE", "tcmalloc_prof", "tcmalloc")]
 
 
+@contextlib.contextmanager
+def program_time():
+    """The kernel counts what BPF programs take."""
+    with open(COUNTS_TIME, encoding="ascii") as file:
+        before = file.read()
+    with open(COUNTS_TIME, "w", encoding="ascii") as file:
+        file.write("1")
+    try:
+        yield
+    finally:
+        with open(COUNTS_TIME, "w", encoding="ascii") as file:
+            file.write(before)
+
+
+def sample_programs():
+    """{id: (ns, runs)} of what stands at probes of samples, on this host."""
+    return {entry["id"]: (entry.get("run_time_ns", 0), entry.get("run_cnt", 0))
+            for entry in kernelside.bpftool("prog", "show") if entry.get("name") == "on_sample"}
+
+
+def ns_of_hits(found):
+    """[(ns, runs)] -> ns of a run."""
+    ns, runs = (sum(column) for column in zip(*found)) if found else (0, 0)
+    return ns / runs - COUNTING_NS if runs else None
+
+
+def hit_ns(place, row):
+    """While it runs: what programs have taken is gone with them."""
+    others, seen = set(sample_programs()), {}
+    argv = [place.memtraced, "-q", "--sample", "-o", f"json:{place.file('report.json')}", "--",
+            *timed(place, row), *row.command]
+    forget_cost(place)
+    with Running(argv, place.file("tool.log")) as tool:
+        while not tool.ended():
+            seen.update({number: taken for number, taken in sample_programs().items()
+                         if number not in others})
+            time.sleep(POLL_S)
+        tool.wait(LIMIT_S)
+    found = ns_of_hits(list(seen.values()))
+    if found is None:
+        raise Failed("no sample was seen: " + tool.output().strip()[-300:])
+    return found
+
+
+def hit_lines(place, quick, count):
+    if not has_option(place, "--sample"):
+        return []
+    blocks = HIT_BLOCKS // 4 if quick else HIT_BLOCKS
+    lines = []
+    with program_time():
+        for depth in rows.DEPTHS:
+            row = rows.Row("hits", [place.program("pairs"), str(depth), "1", str(blocks), "keep"],
+                           env={"LD_PRELOAD": library(place),
+                                "MEMTRACED_SAMPLE_INTERVAL": str(HIT_INTERVAL)})
+            lines.append(Line(f"sampling.hit.{depth}",
+                              f"BPF's time for a sampled allocation, {depth} frames",
+                              [hit_ns(place, row) for _ in range(count)], "ns",
+                              "its stack included"))
+    return lines
+
+
 def measure(place, quick, limits, start):
     found = columns(place)
     every = jobs(place, quick)
@@ -144,4 +214,4 @@ def measure(place, quick, limits, start):
             lines += pair_lines(results, row, found)
         elif not row.pairs:
             lines += program_lines(results, row)
-    return lines
+    return lines + hit_lines(place, quick, limits.rounds)

@@ -6,6 +6,7 @@ import unittest
 import figures
 import rounds
 import rows
+import sampling
 import stats
 import table
 import values
@@ -42,6 +43,27 @@ class Statistics(unittest.TestCase):
         found = stats.excess_ratio({0: 4.0}, {0: 3.0}, {0: 1.0})
         self.assertEqual(found.median, 1.5)
         self.assertIsNone(stats.excess_ratio({0: 4.0}, {0: 1.0}, {0: 1.0}))
+
+
+    def test_a_hit_is_a_mean_over_programs_without_the_count_itself(self):
+        self.assertEqual(sampling.ns_of_hits([(1400, 10), (600, 0), (12000, 90)]), 100)
+        self.assertIsNone(sampling.ns_of_hits([(0, 0)]))
+        self.assertIsNone(sampling.ns_of_hits([]))
+
+
+    def test_a_histogram_is_shown_beside_an_empty_program(self):
+        def reached(**ns):
+            found = figures.Figures(None, [], [Line(key.replace("_", "."), key, [value], "ns")
+                                               for key, value in ns.items()],
+                                    {"emulated_ns": 600}).histogram()
+            return found.reached, found.verdict
+
+        self.assertEqual(reached(syscall_read_hist=130.0, syscall_read_bpftrace=200.0,
+                                 tracepoint_read=110.0),
+                         ("0.65; an empty program 0.55", "no"))
+        self.assertEqual(reached(syscall_read_hist=90.0, syscall_read_bpftrace=200.0),
+                         ("0.45", "yes"))
+        self.assertEqual(reached(syscall_read_hist=90.0)[1], "not measured")
 
 
 class Tables(unittest.TestCase):

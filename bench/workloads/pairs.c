@@ -2,13 +2,15 @@
 /*
  * The pair loop: malloc and free of 24 to 64 bytes, at a given call depth, in one or more threads.
  *
- *	pairs DEPTH THREADS PAIRS
+ *	pairs DEPTH THREADS PAIRS [keep]
  *
- * PAIRS are done by each thread. DEPTH counts the frames between a thread's start and malloc.
+ * PAIRS are done by each thread. DEPTH counts the frames between a thread's start and malloc. keep:
+ * nothing is freed.
  */
 #include "frames.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +20,14 @@ struct job {
 	int depth;
 };
 
+static bool keep;
+static void *volatile kept;
+
 static void __attribute__((noinline)) innermost(long n)
 {
-	for (long i = 0; i < n; i++) {
+	for (long i = 0; keep && i < n; i++)
+		kept = malloc(24 + (size_t)(i & 5) * 8);
+	for (long i = 0; !keep && i < n; i++) {
 		void *volatile block = malloc(24 + (size_t)(i & 5) * 8);
 
 		free(block);
@@ -42,8 +49,9 @@ int main(int argc, char **argv)
 	struct job job;
 	int count;
 
-	if (argc != 4)
+	if (argc < 4 || argc > 5)
 		return 2;
+	keep = argc == 5;
 	job.depth = atoi(argv[1]);
 	count = atoi(argv[2]);
 	job.pairs = atol(argv[3]);

@@ -4,6 +4,7 @@
  *
  *	stackid-DEPTH	what bpf_get_stackid adds to an empty uprobe, DEPTH frames below main
  *	attach, close	of one empty program on syscalls:sys_exit_read
+ *	exit-read	what that program adds to a read
  *
  * Built with frame pointers, which is all that bpf_get_stackid can follow; the frames are those of
  * the pair loop.
@@ -13,10 +14,12 @@
 
 #include <bpf/libbpf.h>
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 static volatile unsigned long sink;
 
@@ -72,28 +75,49 @@ static int stackid(struct yardstick_bpf *bpf, int depth, long hits)
 	return 0;
 }
 
-static int tracepoint_link(struct yardstick_bpf *bpf)
+/* ns of this thread for a read of a byte, or -1. */
+static double ns_read(int zero, long reads)
 {
-	int64_t start = clock_ns(CLOCK_MONOTONIC);
-	struct bpf_link *link = bpf_program__attach(bpf->progs.tracepoint_empty);
-	int64_t attached = clock_ns(CLOCK_MONOTONIC);
+	int64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	char byte;
 
+	for (long i = 0; i < reads; i++) {
+		if (read(zero, &byte, 1) != 1)
+			return -1;
+	}
+	return (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start) / (double)reads;
+}
+
+static int tracepoint_link(struct yardstick_bpf *bpf, int zero, long reads)
+{
+	double bare = ns_read(zero, reads), with_program;
+	int64_t start, attached, closing;
+	struct bpf_link *link;
+
+	start = clock_ns(CLOCK_MONOTONIC);
+	link = bpf_program__attach(bpf->progs.tracepoint_empty);
+	attached = clock_ns(CLOCK_MONOTONIC);
 	if (!link)
 		return -1;
-	if (bpf_link__destroy(link) < 0)
+	with_program = ns_read(zero, reads);
+	closing = clock_ns(CLOCK_MONOTONIC);
+	if (bpf_link__destroy(link) < 0 || bare < 0 || with_program < 0)
 		return -1;
-	printf("attach %lld\nclose %lld\n", (long long)(attached - start),
-	       (long long)(clock_ns(CLOCK_MONOTONIC) - attached));
+	printf("attach %lld\nclose %lld\nexit-read %.1f\n", (long long)(attached - start),
+	       (long long)(clock_ns(CLOCK_MONOTONIC) - closing), with_program - bare);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	long hits = argc > 2 ? atol(argv[1]) : 0;
+	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	struct yardstick_bpf *bpf;
 
 	if (hits <= 0)
 		return 2;
+	if (zero < 0)
+		return 1;
 	bpf = yardstick_bpf__open_and_load();
 	if (!bpf)
 		return 1;
@@ -101,7 +125,7 @@ int main(int argc, char **argv)
 		if (stackid(bpf, atoi(argv[i]), hits) < 0)
 			return 1;
 	}
-	if (tracepoint_link(bpf) < 0)
+	if (tracepoint_link(bpf, zero, hits) < 0)
 		return 1;
 	yardstick_bpf__destroy(bpf);
 	return 0;

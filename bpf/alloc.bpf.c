@@ -425,10 +425,8 @@ static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 	count_event();
 	proc_enter_cut(proc);
 	t = thread_get(slot);
-	if (t) {
-		STORED(t->nested) = thread_nested(ctx, t, slot, ABI_COOKIE_FN(cookie));
-		nested = STORED(t->nested);
-	}
+	if (t)
+		nested = thread_nested(ctx, t, slot, ABI_COOKIE_FN(cookie));
 	if (is_free(cookie) || kind_of(cookie) == ABI_SCOPED_FREE)
 		free_entry(ctx, proc, slot, t, cookie, nested, &fault);
 	if (kind_of(cookie) >= ABI_SCOPED_FREE)

@@ -67,8 +67,6 @@ struct thread {
 	__u8 busy;		       /* in `call` */
 	__u8 parked;		       /* others there are */
 	__u64 parked_sp[PARKED_CALLS]; /* 0: a free place */
-	__u32 nested;		       /* of the call that begins; see STORED() */
-	__u32 pad;
 };
 
 /*
@@ -80,6 +78,7 @@ struct thread_place {
 	__u32 tid; /* 0: free */
 	__u32 pad;
 	struct thread thread;
+	__u64 pad2; /* whole cache lines */
 };
 _Static_assert(sizeof(struct thread_place) % 64 == 0, "threads share no cache line");
 

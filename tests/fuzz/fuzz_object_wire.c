@@ -51,7 +51,7 @@ static void read_request(struct wire_reader reader)
 
 	if (object_get_wants(&reader, &asked) < 0)
 		return;
-	check(asked.wants.path);
+	check(asked.wants.path != NULL);
 	object_asked_done(&asked);
 }
 
@@ -62,6 +62,18 @@ static void read_near(struct wire_reader reader)
 	near_names_init(&near, "malloc");
 	(void)object_get_near(&reader, &near); /* what was good until then stays */
 	check(near.n <= NEAR_NAMES);
+}
+
+static void read_ranges(struct wire_reader reader)
+{
+	struct object_ranges ranges;
+
+	if (object_get_ranges(&reader, 0x10000, &ranges) < 0)
+		return;
+	check(ranges.n <= OBJECT_MAX_RANGES);
+	for (size_t i = 0; i < ranges.n; i++)
+		check(ranges.list[i].size <= 0x10000 &&
+		      ranges.list[i].offset <= 0x10000 - ranges.list[i].size);
 }
 
 static void read_rows(const uint8_t *data, size_t size)
@@ -92,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	read_request(reader);
 	read_near(reader);
+	read_ranges(reader);
 	read_rows(data, size);
 	return 0;
 }

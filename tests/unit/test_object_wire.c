@@ -302,6 +302,74 @@ static void names_that_come_near_are_found_there(void **state)
 	assert_string_equal(near.best[0].shown, "wire_test_allocator");
 }
 
+static void functions_of_a_name_are_found_where_they_are(void **state)
+{
+	struct fixture *f = *state;
+	struct object_ranges ranges;
+	char code[16];
+
+	open_file(f, "/proc/self/exe");
+	assert_int_equal(object_read_function(f->worker, f->fd, "wire_test_allocator", &ranges), 0);
+	/* .symtab has it, and .dynsym may. */
+	assert_in_range(ranges.n, 1, 2);
+	for (size_t i = 0; i < ranges.n; i++) {
+		assert_true(ranges.list[i].size > 0);
+		assert_int_equal(pread(f->fd, code, sizeof(code), (off_t)ranges.list[i].offset),
+				 sizeof(code));
+		assert_memory_equal(code, (const void *)(uintptr_t)wire_test_allocator,
+				    sizeof(code));
+	}
+	assert_int_equal(object_read_function(f->worker, f->fd, "no_such_function", &ranges), 0);
+	assert_int_equal(ranges.n, 0);
+}
+
+static void functions_beyond_their_file_are_refused(void **state)
+{
+	static const struct {
+		struct object_ranges ranges;
+		bool good;
+	} rows[] = {
+		{ { 0, { { 0, 0 } } }, true },
+		{ { 2, { { 0, 0x1000 }, { 0xfff, 1 } } }, true },
+		{ { 1, { { 0xfff, 2 } } }, false },
+		{ { 1, { { 0x1001, 0 } } }, false },
+		{ { 1, { { 1, UINT64_MAX } } }, false },
+	};
+	struct object_ranges got;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		_cleanup_strbuf_ struct strbuf answer = {};
+		struct wire_reader reader;
+
+		object_put_ranges(&answer, &rows[i].ranges);
+		reader = wire_read(&answer);
+		assert_int_equal(object_get_ranges(&reader, 0x1000, &got),
+				 rows[i].good ? 0 : -EBADMSG);
+		for (size_t len = 0; len < answer.len; len++) {
+			reader = (struct wire_reader){ answer.data, answer.data + len, false };
+			assert_int_equal(object_get_ranges(&reader, 0x1000, &got), -EBADMSG);
+		}
+		strbuf_addch(&answer, 0);
+		reader = wire_read(&answer);
+		assert_int_equal(object_get_ranges(&reader, 0x1000, &got), -EBADMSG);
+	}
+}
+
+static void more_functions_than_any_file_has_are_refused(void **state)
+{
+	_cleanup_strbuf_ struct strbuf answer = {};
+	struct wire_reader reader;
+	struct object_ranges got;
+
+	(void)state;
+	wire_put_u32(&answer, OBJECT_MAX_RANGES + 1);
+	for (size_t i = 0; i < 2 * (OBJECT_MAX_RANGES + 1); i++)
+		wire_put_u64(&answer, 1);
+	reader = wire_read(&answer);
+	assert_int_equal(object_get_ranges(&reader, 0x1000, &got), -EBADMSG);
+}
+
 /* Stopped, it has not answered yet when it dies. */
 static void kill_soon(pid_t worker)
 {
@@ -447,6 +515,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rows_are_those_of_the_file, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(names_that_come_near_are_found_there, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(functions_of_a_name_are_found_where_they_are,
+						set_up, tear_down),
+		cmocka_unit_test(functions_beyond_their_file_are_refused),
+		cmocka_unit_test(more_functions_than_any_file_has_are_refused),
 		cmocka_unit_test_setup_teardown(a_death_costs_the_file_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_answer_that_ends_early_is_refused, set_up,
 						tear_down),

@@ -2,7 +2,8 @@
 #include "analyze/exit_frame.h"
 
 #include "base/vec.h"
-#include "elf/elf_file.h"
+#include "probe/object_reader.h"
+#include "probe/object_wire.h"
 #include "target/memory.h"
 
 #include <errno.h>
@@ -34,40 +35,38 @@ static bool is_libc(const char *path)
 	return false;
 }
 
-static int add_functions(struct exit_frame *frame, const struct elf_file *file,
+static int add_functions(struct exit_frame *frame, const struct object_ranges *ranges,
 			 const struct memory_code *code)
 {
-	size_t n;
-	const struct elf_symbol *symbols = elf_file_symbols(file, &n);
-	uint64_t offset, start;
 	int r = 0;
 
-	for (size_t i = 0; i < n && r == 0; i++) {
-		if (strcmp(symbols[i].name, "exit") != 0 || symbols[i].size == 0 ||
-		    elf_file_offset_of(file, symbols[i].value, &offset) < 0 ||
-		    offset < code->file_offset ||
+	for (size_t i = 0; i < ranges->n && r == 0; i++) {
+		uint64_t offset = ranges->list[i].offset, start;
+
+		if (offset < code->file_offset ||
 		    offset - code->file_offset >= code->end - code->start)
 			continue;
 		start = code->start + (offset - code->file_offset);
 		r = vec_push(&frame->functions,
-			     (struct memory_range){ start, start + symbols[i].size });
+			     (struct memory_range){ start, start + ranges->list[i].size });
 	}
 	return r;
 }
 
 /* What cannot be read is as if it had no such function. */
-static int look_into(struct exit_frame *frame, const struct memory_code *code)
+static int look_into(struct exit_frame *frame, struct worker *worker,
+		     const struct memory_code *code)
 {
-	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
 	_cleanup_close_ int fd = memory_open_file(frame->memory, code->start);
-	int r = fd < 0 ? fd : elf_file_new(fd, &file);
+	struct object_ranges ranges;
+	int r = fd < 0 ? fd : object_read_function(worker, fd, "exit", &ranges);
 
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
-	return add_functions(frame, file, code);
+	return add_functions(frame, &ranges, code);
 }
 
-static int look_everywhere(struct exit_frame *frame, bool libc)
+static int look_everywhere(struct exit_frame *frame, struct worker *worker, bool libc)
 {
 	struct memory_code code;
 	size_t index = 0;
@@ -75,11 +74,12 @@ static int look_everywhere(struct exit_frame *frame, bool libc)
 
 	while (r == 0 && memory_next_any(frame->memory, &index, &code))
 		if (code.executable && code.is_file && is_libc(code.path) == libc)
-			r = look_into(frame, &code);
+			r = look_into(frame, worker, &code);
 	return r;
 }
 
-int exit_frame_new(const struct memory *memory, struct exit_frame **ret_frame)
+int exit_frame_new(const struct memory *memory, struct worker *worker,
+		   struct exit_frame **ret_frame)
 {
 	_cleanup_(exit_frame_free_p) struct exit_frame *frame = calloc(1, sizeof(*frame));
 	int r;
@@ -87,9 +87,9 @@ int exit_frame_new(const struct memory *memory, struct exit_frame **ret_frame)
 	if (!frame)
 		return -ENOMEM;
 	frame->memory = memory;
-	r = look_everywhere(frame, true);
+	r = look_everywhere(frame, worker, true);
 	if (r == 0 && frame->functions.len == 0)
-		r = look_everywhere(frame, false);
+		r = look_everywhere(frame, worker, false);
 	if (r < 0)
 		return r;
 	*ret_frame = TAKE_PTR(frame);

@@ -12,9 +12,14 @@
 
 struct exit_frame;
 struct memory;
+struct worker;
 
-/* Looks for exit() in the C library, or in an executable without one. 0 or -ENOMEM. */
-int exit_frame_new(const struct memory *memory, struct exit_frame **ret_frame);
+/*
+ * Looks for exit() in the C library, or in an executable without one; the worker reads them
+ * (probe/object_reader.h). 0 or -ENOMEM.
+ */
+int exit_frame_new(const struct memory *memory, struct worker *worker,
+		   struct exit_frame **ret_frame);
 void exit_frame_free(struct exit_frame *frame); /* NULL is legal */
 DEFINE_CLEANUP(struct exit_frame, exit_frame_free)
 

@@ -74,6 +74,7 @@ static int run(struct leak_scan *scan, const struct leak_scan_opts *opts, const 
 	const struct process_roots_opts roots_opts = { .unknown_blocks = opts->unknown_blocks,
 						       .exiting = opts->exiting,
 						       .with_kept = opts->with_kept,
+						       .worker = opts->worker,
 						       .areas = opts->areas };
 	_cleanup_(process_roots_free_p) struct process_roots *roots = NULL;
 	_cleanup_(memory_free_p) struct memory *memory = NULL;

@@ -49,6 +49,7 @@ struct leak_scan_opts {
 	bool unknown_blocks, exiting, with_kept; /* as of process_roots_opts */
 	bool older_blocks;			 /* as of leak_scan */
 	const struct ranges *areas;		 /* as of process_roots_opts */
+	struct worker *worker;			 /* as well */
 };
 
 /*

@@ -253,7 +253,7 @@ static int build(struct builder *b)
 	int r = add_files(b);
 
 	if (r == 0 && b->opts->exiting)
-		r = exit_frame_new(b->memory, &b->exit_frame);
+		r = exit_frame_new(b->memory, b->opts->worker, &b->exit_frame);
 	if (r == 0)
 		r = add_registers(b);
 	if (r == 0)

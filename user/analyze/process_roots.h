@@ -15,6 +15,7 @@
 struct memory;
 struct ranges;
 struct stop;
+struct worker;
 
 struct process_roots {
 	VEC(struct reach_range) ranges;
@@ -34,7 +35,8 @@ struct process_roots_opts {
 	 * allocator holds is looked through as a whole.
 	 */
 	bool unknown_blocks;
-	bool exiting; /* exit handlers may have run */
+	bool exiting;	       /* exit handlers may have run */
+	struct worker *worker; /* then it reads files (analyze/exit_frame.h); else NULL is legal */
 	/* Vectors of kept stacks are as good as others', not left to the caller. */
 	bool with_kept;
 	/*

@@ -67,6 +67,26 @@ int object_read_rows(struct worker *worker, int fd, const struct cfi_key *key,
 	return r == 0 || r == -ENOMEM ? r : worker_distrust(worker);
 }
 
+int object_read_function(struct worker *worker, int fd, const char *name,
+			 struct object_ranges *ret_ranges)
+{
+	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
+	struct wire_reader reader;
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	wire_put_u8(&request, OBJECT_FUNCTION);
+	wire_put_string(&request, name);
+	r = ask(worker, fd, &request, &answer);
+	if (r < 0)
+		return r;
+	reader = wire_read(&answer);
+	r = object_get_ranges(&reader, (uint64_t)st.st_size, ret_ranges);
+	return r < 0 ? worker_distrust(worker) : 0;
+}
+
 int object_read_near(struct worker *worker, int fd, struct near_names *near)
 {
 	_cleanup_strbuf_ struct strbuf request = {}, answer = {};

@@ -26,6 +26,11 @@ int object_read_facts(struct worker *worker, int fd, const struct object_wants *
 int object_read_rows(struct worker *worker, int fd, const struct cfi_key *key,
 		     struct cfi_rows **ret_rows);
 
+/* Where the functions of this name are. 0 or a negative errno as above. */
+struct object_ranges;
+int object_read_function(struct worker *worker, int fd, const char *name,
+			 struct object_ranges *ret_ranges);
+
 /* Offers names of the file's functions. 0 or a negative errno as above. */
 int object_read_near(struct worker *worker, int fd, struct near_names *near);
 

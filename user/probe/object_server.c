@@ -85,12 +85,39 @@ static int serve_near(struct wire_reader *reader, int fd, struct strbuf *answer)
 	return r == -ENOMEM ? r : 0;
 }
 
+static int serve_function(struct wire_reader *reader, int fd, struct strbuf *answer)
+{
+	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
+	const char *name = wire_get_string(reader, reader->end - reader->at);
+	struct object_ranges ranges = { .n = 0 };
+	const struct elf_symbol *symbols = NULL;
+	size_t n = 0;
+	int r;
+
+	if (!name || !wire_is_read(reader))
+		return -EBADMSG;
+	r = elf_file_new(fd, &elf);
+	if (r == 0)
+		symbols = elf_file_symbols(elf, &n);
+	for (size_t i = 0; i < n && ranges.n < OBJECT_MAX_RANGES; i++) {
+		struct object_range *range = &ranges.list[ranges.n];
+
+		range->size = symbols[i].size;
+		if (range->size > 0 && strcmp(symbols[i].name, name) == 0 &&
+		    elf_file_offset_of(elf, symbols[i].value, &range->offset) == 0)
+			ranges.n++;
+	}
+	/* Else it has changed since, or is no ELF file: nothing is in it. */
+	object_put_ranges(answer, &ranges);
+	return r == -ENOMEM ? r : 0;
+}
+
 bool object_server_knows(const struct strbuf *request)
 {
 	struct wire_reader reader = wire_read(request);
 	uint8_t first = wire_get_u8(&reader);
 
-	return first >= OBJECT_FACTS && first <= OBJECT_NEAR;
+	return first >= OBJECT_FACTS && first <= OBJECT_FUNCTION;
 }
 
 int object_serve(const struct strbuf *request, const int *fds, size_t n_fds, struct strbuf *answer)
@@ -107,6 +134,8 @@ int object_serve(const struct strbuf *request, const int *fds, size_t n_fds, str
 		return serve_rows(&reader, fds[0], answer);
 	case OBJECT_NEAR:
 		return serve_near(&reader, fds[0], answer);
+	case OBJECT_FUNCTION:
+		return serve_function(&reader, fds[0], answer);
 	default:
 		return -EBADMSG;
 	}

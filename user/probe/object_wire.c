@@ -325,6 +325,38 @@ int object_get_facts(struct wire_reader *reader, uint64_t file_bytes,
 	return r;
 }
 
+/* --- functions of a name --------------------------------------------------------------------- */
+
+void object_put_ranges(struct strbuf *answer, const struct object_ranges *ranges)
+{
+	wire_put_u32(answer, (uint32_t)ranges->n);
+	for (size_t i = 0; i < ranges->n; i++) {
+		wire_put_u64(answer, ranges->list[i].offset);
+		wire_put_u64(answer, ranges->list[i].size);
+	}
+}
+
+int object_get_ranges(struct wire_reader *reader, uint64_t file_bytes,
+		      struct object_ranges *ret_ranges)
+{
+	struct object_ranges ranges = { .n = wire_get_u32(reader) };
+
+	if (reader->bad || ranges.n > OBJECT_MAX_RANGES)
+		return -EBADMSG;
+	for (size_t i = 0; i < ranges.n; i++) {
+		struct object_range *range = &ranges.list[i];
+
+		range->offset = wire_get_u64(reader);
+		range->size = wire_get_u64(reader);
+		if (range->offset > file_bytes || range->size > file_bytes - range->offset)
+			return -EBADMSG;
+	}
+	if (!wire_is_read(reader))
+		return -EBADMSG;
+	*ret_ranges = ranges;
+	return 0;
+}
+
 /* --- names that come near -------------------------------------------------------------------- */
 
 void object_put_near(struct strbuf *answer, const struct near_names *near)

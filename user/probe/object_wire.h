@@ -20,6 +20,7 @@ enum object_request {
 	OBJECT_FACTS = 0x40, /* struct object_wants */
 	OBJECT_ROWS,	     /* its rows by this key */
 	OBJECT_NEAR,	     /* names of functions that come near one */
+	OBJECT_FUNCTION,     /* where functions of this name are */
 };
 
 /* What a request is about: wants, and what they borrow. */
@@ -45,6 +46,22 @@ int object_get_facts(struct wire_reader *reader, uint64_t file_bytes,
 /* As bytes: struct cfi_key has no padding. */
 void object_put_key(struct strbuf *message, const struct cfi_key *key);
 void object_get_key(struct wire_reader *reader, struct cfi_key *key);
+
+/* Where a function's code is. */
+struct object_range {
+	uint64_t offset, size; /* in the file */
+};
+/* Aliases included: more than any file has. */
+#define OBJECT_MAX_RANGES 16
+struct object_ranges {
+	size_t n;
+	struct object_range list[OBJECT_MAX_RANGES];
+};
+
+void object_put_ranges(struct strbuf *answer, const struct object_ranges *ranges);
+/* Of a file of so many bytes. 0 or -EBADMSG. */
+int object_get_ranges(struct wire_reader *reader, uint64_t file_bytes,
+		      struct object_ranges *ret_ranges);
 
 void object_put_near(struct strbuf *answer, const struct near_names *near);
 /* Offers them; bytes that do not belong into a line of text are replaced. 0 or -EBADMSG. */

@@ -32,6 +32,7 @@ struct leak_check {
 	const struct leak_options *leak;
 	const struct model *model;
 	struct symbols *symbols;
+	struct worker *worker;
 	struct suppressions *suppressions;
 	struct leak_log *log;
 	struct heap_error_log *heap_errors;
@@ -62,7 +63,7 @@ static int read_suppressions(struct leak_check *check)
 }
 
 int leak_check_new(const struct options *options, const struct model *model,
-		   struct symbols *symbols, record_fn record, void *userdata,
+		   struct symbols *symbols, struct worker *worker, record_fn record, void *userdata,
 		   struct leak_check **ret_check)
 {
 	_cleanup_(leak_check_free_p) struct leak_check *check = calloc(1, sizeof(*check));
@@ -74,6 +75,7 @@ int leak_check_new(const struct options *options, const struct model *model,
 	check->leak = &options->leak;
 	check->model = model;
 	check->symbols = symbols;
+	check->worker = worker;
 	check->record = record;
 	check->record_userdata = userdata;
 	r = read_suppressions(check);
@@ -147,6 +149,7 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 {
 	struct leak_scan_opts opts = {
 		.pid = pid,
+		.worker = check->worker,
 		.heuristics = check->leak->heuristics << REACH_STDSTRING,
 		.max_stop_ns = check->leak->max_stop_ns,
 		.exiting = occasion == LEAK_AT_EXIT,

@@ -15,6 +15,7 @@
 struct hold;
 struct leak_check;
 struct live;
+struct worker;
 
 /* Hands over what the programs have seen (service/session.c). 0 or negative errno. */
 typedef int (*leak_drain_fn)(void *userdata);
@@ -25,7 +26,7 @@ typedef int (*leak_drain_fn)(void *userdata);
  * suppressions is not right; or another negative errno. What is wrong was logged.
  */
 int leak_check_new(const struct options *options, const struct model *model,
-		   struct symbols *symbols, record_fn record, void *userdata,
+		   struct symbols *symbols, struct worker *worker, record_fn record, void *userdata,
 		   struct leak_check **ret_check);
 void leak_check_free(struct leak_check *check); /* NULL is legal */
 DEFINE_CLEANUP(struct leak_check, leak_check_free)

@@ -217,7 +217,7 @@ static int session_begin(struct session *s)
 	if (r == 0)
 		r = outputs_new(s->options, s->model, true, s->worker, &s->outputs);
 	if (r == 0 && options_check_leaks(s->options))
-		r = leak_check_new(s->options, s->model, outputs_symbols(s->outputs),
+		r = leak_check_new(s->options, s->model, outputs_symbols(s->outputs), s->worker,
 				   session_take_record, s, &s->leaks);
 	if (r)
 		return r;

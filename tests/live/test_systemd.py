@@ -8,10 +8,11 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 
 import lib
-from lib import (Lines, ROOT, memtraced, need_kernel, need_program, need_root, refused, run,
-                 run_memtraced, scratch, started, target, test)
+from lib import (Lines, ROOT, eventually, memtraced, need_kernel, need_program, need_root, refused,
+                 run, run_memtraced, scratch, started, target, test)
 from push_server import push_server, until_sent
 from test_ctl import ctl
 from test_sandbox import status
@@ -163,6 +164,18 @@ def the_units_capabilities_are_enough():
             served = Service(confined, path, None, said)
             heap = served.text(f"/debug/pprof/heap?pid={pid}&seconds=2&debug=1")
             assert "leak_one" in heap and "exact" in heap, heap
+            # It stands by itself, where the kernel can sample; and begins anew with these rights.
+            with open(config, "a", encoding="ascii") as file:
+                file.write("[growth]\nperiod = 10\n")
+            sampled = lib.kernel_version() >= (6, 1)
+            assert served.metric("memtraced_growth_running") == sampled
+            confined.send_signal(signal.SIGHUP)
+            eventually(lambda: served.metric("memtraced_growth_period") == 10, "the new period")
+            touches = "kept = bytearray(1 << 24); print(flush=True); input()"
+            with started([sys.executable, "-c", touches]) as grown:
+                grown.lines.next()
+                answer = served.ask(f"/debug/pprof/growth?pid={grown.pid}")
+                assert answer[0] == (200 if sampled else 503), answer
             assert "CPU time" in served.text("/debug/pprof/profile?seconds=1&debug=1")
             done = run_memtraced("ctl", f"--socket={path}", "trace", pid, "--for=1s")
             assert done.returncode == 0, done

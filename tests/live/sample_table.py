@@ -75,12 +75,12 @@ class Table:
 
     @classmethod
     def lines(cls):
-        lines = [f"{'program':12} {'figure':15} {'exact':>12} {'estimate':>12} {'±':>10}  covered"]
+        lines = [f"{'program':12} {'figure':15} {'exact':>12} {'estimate':>12} {'±':>10} covered"]
         for name, program in cls.programs.items():
             for key, margin in FIGURES:
                 exact, estimate, off = (cell(key, value) for value in (
                     program.exact[key], program.first[key], program.first["estimate"][margin]))
-                lines.append(f"{name:12} {NAMES[key]:15} {exact:>12} {estimate:>12} {off:>10}  "
+                lines.append(f"{name:12} {NAMES[key]:15} {exact:>12} {estimate:>12} {off:>10} "
                              f"[{program.covered[key]} of {program.runs}]")
                 name = ""
         return lines
@@ -98,7 +98,8 @@ class Table:
         commit = run(["git", "-C", os.path.dirname(__file__), "describe", "--always",
                       "--dirty"]).stdout.strip()
         runs = max(program.runs for program in cls.programs.values())
-        with open(path, "w", encoding="utf-8") as file:
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+        with open(os.path.join(root, path), "w", encoding="utf-8") as file:
             file.write(DOCUMENT.format(
                 version=version, commit=commit or "of no commit", kernel=uname.release,
                 machine=uname.machine, interval=interval >> 10, runs=runs,

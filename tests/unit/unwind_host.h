@@ -21,7 +21,6 @@
 #define VERIFIED_ONCE_NUMBERS VERIFIED_ONCE
 #define bpf_map_lookup_elem host_map_lookup
 #define bpf_probe_read_user host_read
-#define bpf_get_current_pid_tgid() (host->thread)
 
 struct host_memory {
 	uint64_t addr;
@@ -53,7 +52,6 @@ struct unwind_host {
 	struct host_memory memory[4];
 	const struct host_return_probe *probes;
 	size_t n_probes;
-	uint64_t thread;
 	/* counted */
 	size_t searches, reads, failed_reads;
 };

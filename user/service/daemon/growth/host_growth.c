@@ -19,6 +19,8 @@
 #define LOOK_NS (60 * SECOND_NS)
 #define MOST_OBJECTS 4096
 #define MOST_MAPPINGS 262144
+/* What the ring has is taken so often at least, whether or not it wakes anybody. */
+#define DRAIN_NS SECOND_NS
 /* After a fault, twice as long each time. */
 #define FIRST_RETRY_NS (60 * SECOND_NS)
 #define MOST_RETRY_NS (3600 * SECOND_NS)
@@ -40,7 +42,7 @@ struct host_growth {
 	struct session *session; /* NULL: it does not run */
 	struct loop_source *source;
 	int error; /* of the session */
-	uint64_t start_ns, next_look_ns;
+	uint64_t start_ns, next_look_ns, next_drain_ns;
 	uint64_t retry_ns, next_retry_ns; /* the latter UINT64_MAX: never */
 	VEC(struct kill) kills;		  /* in the order of their times */
 	uint64_t begun, renewed, failed, left_out;
@@ -253,6 +255,16 @@ static void look_at_size(struct host_growth *growth)
 	begin(growth);
 }
 
+static void drain(struct host_growth *growth, uint64_t now_ns)
+{
+	uint32_t image;
+	int r = session_find_image(growth->session, -1, &image); /* nobody's: it drains */
+
+	growth->next_drain_ns = now_ns + DRAIN_NS;
+	if (r < 0 && r != -ESRCH)
+		growth->error = r;
+}
+
 void host_growth_run(struct host_growth *growth)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -261,6 +273,8 @@ void host_growth_run(struct host_growth *growth)
 		begin(growth);
 	if (!growth->session)
 		return;
+	if (!growth->error && now_ns >= growth->next_drain_ns)
+		drain(growth, now_ns);
 	tell_kills(growth, now_ns);
 	if (!growth->error && now_ns >= growth->next_look_ns)
 		look_at_size(growth);
@@ -275,7 +289,8 @@ int host_growth_timeout_ms(const struct host_growth *growth)
 	if (growth->error)
 		return 0;
 	if (growth->session)
-		first_ns = growth->next_look_ns;
+		first_ns = growth->next_drain_ns < growth->next_look_ns ? growth->next_drain_ns :
+									  growth->next_look_ns;
 	if (growth->kills.len && growth->kills.data[0].due_ns < first_ns)
 		first_ns = growth->kills.data[0].due_ns;
 	if (first_ns == UINT64_MAX)

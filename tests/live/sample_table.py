@@ -9,10 +9,11 @@ from lib import run, run_memtraced
 DOCUMENT = """# Samples: estimates beside exact depth
 
 Made by `tests/live/test_sample_programs.py` with `MEMTRACED_SAMPLES` (HACKING.md, "The sampling
-library"): memtraced {version} ({commit}) on Linux {kernel}, {machine}; one sample in {interval} KiB.
+library"): memtraced {version} ({commit}) on Linux {kernel}, {machine}; one sample in {interval}
+KiB.
 
-Each program is run once at exact depth and {runs} times with `--sample`, with seeds in a row, others
-for each; redis-server is under redis-benchmark, traced at both depths at a time.
+Each program is run once at exact depth and {runs} times with `--sample`, with seeds in a row,
+others for each; redis-server is under redis-benchmark, traced at both depths at a time.
 The estimate is that of the first seed; in brackets is in how many runs the
 95 % interval had the truth. Intervals of peaks are made to hold it more often (HACKING.md, "Samples
 that a process shows").
@@ -87,8 +88,8 @@ class Table:
 
     @classmethod
     def coverage(cls):
-        return [f"{NAMES[key].split(',')[0]}: {covered} of {n} covered, {100 * covered / n:.1f} %; fewer than "
-                f"{least_covered(n)} would be one in a hundred"
+        return [f"{NAMES[key].split(',')[0]}: {covered} of {n} covered, {100 * covered / n:.1f} %; "
+                f"fewer than {least_covered(n)} would be one in a hundred"
                 for key, _ in FIGURES for covered, n in [cls.counted(key)]]
 
     @classmethod

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Real programs under the sampling library, beside exact depth: do the intervals that reports give
-hold the truth as often as they say? Seeds are numbers in a row, others for each program, as the same
-would choose alike; none was chosen."""
+hold the truth as often as they say? Seeds are numbers in a row, others for each program, as the
+same would choose alike; none was chosen."""
 
 import os
 import subprocess
@@ -18,7 +18,8 @@ SEEDS = scaled(4, 10, 1)
 XML = "<list>" + "".join(f"<item id='{i}'>{'text ' * (i % 20)}</item>" for i in range(8000)) + \
       "</list>"
 C_SOURCE = "#include <stdio.h>\n#include <stdlib.h>\n#include <math.h>\n" + \
-           "".join(f"int f{i}(int x) {{ return x * {i} + printf(\"%d\", x); }}\n" for i in range(999))
+           "".join(f"int f{i}(int x) {{ return x * {i} + printf(\"%d\", x); }}\n"
+                   for i in range(999))
 CMAKE = """
 foreach(i RANGE 20000)
   list(APPEND all "name_${i}")

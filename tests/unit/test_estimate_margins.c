@@ -231,7 +231,7 @@ static void margins_of_differences_hold_what_has_changed(void **state)
 		look(&after.books, second, margins);
 		change = estimate_of(&before.books);
 		other = estimate_of(&after.books);
-		view_estimate_add(&change, &other);
+		view_estimate_subtract(&change, &other);
 		margins_of(&change, margins);
 		for (size_t k = 0; k < FIGURES; k++)
 			covered[k] += fabs(second[k] - first[k]) <= margins[k];

@@ -102,14 +102,14 @@ static void margins_add_up_by_squares_and_those_of_peaks_as_they_are(void **stat
 {
 	struct view_estimate to = { .interval = 10,
 				    .samples = 1,
-				    .ci95_bytes = 30,
+				    .ci95_bytes = 33,
 				    .ci95_blocks = 5,
 				    .ci95_peak_bytes = 50 };
 	const struct view_estimate other = { .interval = 20,
 					     .samples = 2,
-					     .ci95_bytes = 40,
+					     .ci95_bytes = 44,
 					     .ci95_blocks = 12,
-					     .ci95_peak_bytes = 60 };
+					     .ci95_peak_bytes = 70 };
 	const struct view_estimate none = { 0 };
 
 	(void)state;
@@ -117,9 +117,38 @@ static void margins_add_up_by_squares_and_those_of_peaks_as_they_are(void **stat
 	view_estimate_add(&to, &none);
 	assert_int_equal(to.interval, 20);
 	assert_int_equal(to.samples, 3);
-	assert_int_equal(to.ci95_bytes, 50);
+	assert_int_equal(to.ci95_bytes, 55);
 	assert_int_equal(to.ci95_blocks, 13);
-	assert_int_equal(to.ci95_peak_bytes, 110);
+	assert_int_equal(to.ci95_peak_bytes, 120);
+}
+
+/* Of many places of which most have nothing live, the sum is as certain as that of the others. */
+static void what_may_have_been_missed_is_no_part_of_a_sum(void **state)
+{
+	const struct view_estimate none = view_estimate_of_none(INTERVAL, 10, 1000);
+	const struct view_sampled four = { .live_bytes = 4 * INTERVAL,
+					   .peak_bytes = 4 * INTERVAL,
+					   .bytes = 4 * INTERVAL,
+					   .blocks_variance = 100,
+					   .allocs_variance = 100 };
+	const struct view_estimate some = view_estimate(INTERVAL, &four);
+	struct view_estimate sum = { 0 };
+
+	(void)state;
+	view_estimate_add(&sum, &none);
+	view_estimate_add(&sum, &none);
+	assert_int_equal(sum.ci95_bytes, 3 * INTERVAL);
+	assert_int_equal(sum.ci95_blocks, none.ci95_blocks);
+	view_estimate_add(&sum, &some);
+	view_estimate_add(&sum, &none);
+	assert_int_equal(sum.ci95_bytes, some.ci95_bytes);
+	assert_int_equal(sum.ci95_blocks, some.ci95_blocks);
+	assert_int_equal(sum.ci95_allocated_bytes, some.ci95_allocated_bytes);
+	assert_int_equal(sum.ci95_peak_bytes, some.ci95_peak_bytes);
+	/* But a difference to nothing is off by what was missed. */
+	view_estimate_subtract(&sum, &none);
+	assert_int_equal(sum.ci95_bytes,
+			 (uint64_t)ceil(hypot((double)some.ci95_bytes, 3 * INTERVAL)));
 }
 
 int main(void)
@@ -132,6 +161,7 @@ int main(void)
 		cmocka_unit_test(the_margin_of_a_peak_goes_by_how_often_all_was_replaced),
 		cmocka_unit_test(sums_over_the_run_have_margins_of_their_own),
 		cmocka_unit_test(margins_add_up_by_squares_and_those_of_peaks_as_they_are),
+		cmocka_unit_test(what_may_have_been_missed_is_no_part_of_a_sum),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

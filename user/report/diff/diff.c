@@ -80,7 +80,7 @@ struct view_estimate diff_estimate(const struct diff_values sides[DIFF_SIDES])
 {
 	struct view_estimate sum = sides[DIFF_BEFORE].estimate;
 
-	view_estimate_add(&sum, &sides[DIFF_AFTER].estimate);
+	view_estimate_subtract(&sum, &sides[DIFF_AFTER].estimate);
 	return sum;
 }
 

@@ -110,13 +110,20 @@ const report = (function () {
 		return samples >= FEW_SAMPLES ? "" : ", from " + samples + " sample" + (samples === 1 ? "" : "s") + " only";
 	}
 
-	/* What a sum of estimates can be off by, of independent ones: squares add up. Peaks are all rather too large. */
+	/*
+	 * What a sum of sites can be off by: squares add up, but peaks are all rather too large. Those
+	 * without samples, which may have missed three, make it no less certain than the others do.
+	 */
 	function marginOf(list, what) {
-		const margins = list.map(function (of) { return of ? of["ci95_" + what] : null; }).filter(Boolean);
-		const sum = margins.reduce(function (all, one) {
+		const of = list.filter(function (site) { return site["ci95_" + what] !== null; });
+		const seen = of.filter(function (site) {
+			return site["ci95_" + what] !== 3 * site.process.alloc.estimate.interval;
+		});
+		const sum = (seen.length ? seen : of.slice(0, 1)).reduce(function (all, site) {
+			const one = site["ci95_" + what];
 			return what === "peak_bytes" ? all + one : Math.hypot(all, one);
 		}, 0);
-		return margins.length ? " \u00b1 " + count(Math.ceil(sum)) : "";
+		return of.length ? " \u00b1 " + count(Math.ceil(sum)) : "";
 	}
 
 	/* How far an estimate can be off; nothing of what is none. */

@@ -134,19 +134,69 @@ static void add_squares(uint64_t *to, uint64_t other)
 	*to = (uint64_t)ceil(hypot((double)*to, (double)other));
 }
 
-void view_estimate_add(struct view_estimate *to, const struct view_estimate *other)
+static void add_facts(struct view_estimate *to, const struct view_estimate *other)
 {
 	if (other->interval > to->interval)
 		to->interval = other->interval;
 	if (other->shown_interval > to->shown_interval)
 		to->shown_interval = other->shown_interval;
 	to->samples += other->samples;
+}
+
+void view_estimate_subtract(struct view_estimate *to, const struct view_estimate *other)
+{
+	add_facts(to, other);
 	add_squares(&to->ci95_bytes, other->ci95_bytes);
 	add_squares(&to->ci95_blocks, other->ci95_blocks);
 	add_squares(&to->ci95_allocated_bytes, other->ci95_allocated_bytes);
 	add_squares(&to->ci95_allocs, other->ci95_allocs);
 	add_squares(&to->ci95_frees, other->ci95_frees);
 	to->ci95_peak_bytes += other->ci95_peak_bytes;
+}
+
+/* No number of samples has this margin: its root would be 1.53. */
+static bool is_missed(const struct view_estimate *estimate, uint64_t ci95)
+{
+	return ci95 == MISSED_SAMPLES * estimate->interval;
+}
+
+/*
+ * Samples of a sum are those of its parts, so that the parts without any make it no less certain. A
+ * margin of bytes, which tells whether there are samples, and that of their blocks.
+ */
+static void add_margins(uint64_t *bytes, uint64_t *blocks, bool missed, uint64_t other_bytes,
+			uint64_t other_blocks, bool other_missed)
+{
+	if (missed) {
+		*bytes = other_bytes;
+		*blocks = other_blocks;
+	} else if (!missed && !other_missed) {
+		add_squares(bytes, other_bytes);
+		add_squares(blocks, other_blocks);
+	}
+}
+
+void view_estimate_add(struct view_estimate *to, const struct view_estimate *other)
+{
+	const struct view_estimate was = *to;
+
+	if (!other->interval)
+		return;
+	if (!to->interval) {
+		*to = *other;
+		return;
+	}
+	add_facts(to, other);
+	add_margins(&to->ci95_bytes, &to->ci95_blocks, is_missed(&was, was.ci95_bytes),
+		    other->ci95_bytes, other->ci95_blocks, is_missed(other, other->ci95_bytes));
+	add_margins(&to->ci95_allocated_bytes, &to->ci95_allocs,
+		    is_missed(&was, was.ci95_allocated_bytes), other->ci95_allocated_bytes,
+		    other->ci95_allocs, is_missed(other, other->ci95_allocated_bytes));
+	add_squares(&to->ci95_frees, other->ci95_frees);
+	if (is_missed(&was, was.ci95_peak_bytes))
+		to->ci95_peak_bytes = other->ci95_peak_bytes;
+	else if (!is_missed(other, other->ci95_peak_bytes))
+		to->ci95_peak_bytes += other->ci95_peak_bytes;
 }
 
 bool view_is_sampled(const struct model *model)

@@ -46,9 +46,11 @@ struct view_estimate view_estimate_of_none(uint64_t interval, uint64_t blocks, u
 uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes);
 
 /*
- * Of a sum, or of a difference: what can be off of estimates that do not depend on each other adds
- * up by its squares. Peaks are all rather too large, so theirs adds up as it is.
+ * Of a difference: what can be off of estimates that do not depend on each other adds up by its
+ * squares. Peaks are all rather too large, so theirs adds up as it is.
  */
+void view_estimate_subtract(struct view_estimate *to, const struct view_estimate *other);
+/* Of a sum the same, but that what may have been missed is said once, where nothing was seen. */
 void view_estimate_add(struct view_estimate *to, const struct view_estimate *other);
 
 /* Are all of a run's figures estimates, those of one image, or those of any? */

@@ -7,8 +7,8 @@
 #define LOOK_NS UINT64_C(5000000)
 /* What is less than this part of the share of a CPU is nobody's trouble, however idle he is. */
 #define IDLE_PART 0.02
-/* Taking probes out takes so long, and they go on to cost meanwhile. */
-#define CHANGE_NS 40e6
+/* Until it is seen that it is due, and probes are out, they go on to cost. */
+#define CHANGE_NS 20e6
 #define FIRST_WAIT_NS 2e9
 #define MOST_WAIT_NS 300e9
 /* A try that held for so long was right. */

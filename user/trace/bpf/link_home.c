@@ -5,6 +5,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -42,12 +43,13 @@ void link_home_keep(int home_fd, int link_fd)
 void link_home_close(int home_fd, int link_fd)
 {
 	unsigned int number = 0;
+	bool named = home_fd >= 0 && link_number(link_fd, &number) == 0;
 	char name[16];
 
-	if (home_fd >= 0 && link_number(link_fd, &number) == 0) {
-		snprintf(name, sizeof(name), "%u", number);
-		/* The kernel lets go of the file after a while: the descriptor is not the last. */
-		(void)unlinkat(home_fd, name, 0); /* it need not have been kept */
-	}
+	/* As the last holder a descriptor would do it now; a file leaves it to a kernel thread. */
 	close(link_fd);
+	if (!named)
+		return;
+	snprintf(name, sizeof(name), "%u", number);
+	(void)unlinkat(home_fd, name, 0); /* it need not have been kept */
 }

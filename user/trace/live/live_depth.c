@@ -158,8 +158,6 @@ static void stop_counting(struct live *live)
 							  &active, ABI_PROC_PENDING, false,
 							  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	}
-	/* What they were about to count when they were told is in by then. */
-	(void)live_await_programs(live);
 }
 
 int live_set_depth(struct live *live, const struct record_depth_change *change, record_fn fn,
@@ -173,6 +171,8 @@ int live_set_depth(struct live *live, const struct record_depth_change *change, 
 	live->depth = change->depth;
 	stop_counting(live);
 	objects_detach(live->objects);
+	/* What programs were about to count when they were told is in by then. */
+	(void)live_await_programs(live);
 	objects_set_depth(live->objects, change->depth);
 	programs_want_samples(live->programs, change->depth == RECORD_DEPTH_SAMPLED);
 	r = live_emit(live, &record);

@@ -230,9 +230,10 @@ def odd_place(folder):
     return path
 
 
-def second_run(wide, command, counts, before=(), **how):
-    """Of two runs, the first has its files probed: what the processes of the second counted."""
-    for _ in range(2):
+def last_run(wide, command, counts, before=(), **how):
+    """Of several runs, those before have its files probed, one by one where a process is over in a
+    millisecond and they are another mount's: what the processes of the last counted."""
+    for _ in range(5):
         with scratch() as folder:
             variables = counts(folder)
             done = subprocess.run([*before, "env", *variables, *command], timeout=120 * PATIENCE,
@@ -265,7 +266,7 @@ def check_images(report, images):
       each=["--mount", "--pid --fork", "--user --map-root-user", "--pid --fork --mount-proc"])
 def in_other_namespaces(namespaces):
     with scratch() as folder, tracing("--comm=odd-place") as wide:
-        images = second_run(wide, [odd_place(folder), "50"], variables_of,
+        images = last_run(wide, [odd_place(folder), "50"], variables_of,
                             ["unshare", *namespaces.split()])
         report = wide.finish()
     check_images(report, images)

@@ -325,6 +325,20 @@ static void files_that_could_be_this_program_are_read_before_others(void **state
 	assert_count(worker, other, "1");
 }
 
+static void what_this_program_has_made_harms_nobody_until_it_is_said(void **state)
+{
+	_cleanup_close_ int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int made = file_of("a");
+	struct worker *worker = *state;
+
+	assert_int_equal(worker_believe(worker, made), 0);
+	assert_count(worker, made, "1");
+	assert_count(worker, own, "2");
+	assert_int_equal(worker_believe(worker, -1), 0);
+	assert_count(worker, made, "3");
+	assert_count(worker, own, "1");
+}
+
 static void who_has_read_files_of_several_at_once_reads_no_more(void **state)
 {
 	_cleanup_close_ int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -409,6 +423,7 @@ int main(void)
 		TEST(a_file_that_others_may_have_written_has_another_process),
 		TEST(files_of_other_users_and_groups_have_processes_of_their_own),
 		TEST(files_that_could_be_this_program_are_read_before_others),
+		TEST(what_this_program_has_made_harms_nobody_until_it_is_said),
 		TEST(who_has_read_files_of_several_at_once_reads_no_more),
 		TEST(a_file_that_killed_is_not_tried_again_until_it_changes),
 		cmocka_unit_test(who_hangs_is_killed),

@@ -49,6 +49,8 @@ struct worker {
 	pid_t pid;
 	uint64_t timeout_ns;
 	struct file_owner own;
+	dev_t made_dev;	      /* of worker_believe()'s file */
+	ino_t made_ino;	      /* 0: there is none */
 	struct served served; /* since it was started */
 	bool has_died;	      /* the last one did */
 	unsigned int starts_left;
@@ -208,6 +210,25 @@ static int remember_deadly(struct worker *worker, int fd)
 	return 0;
 }
 
+int worker_believe(struct worker *worker, int fd)
+{
+	struct stat st = { 0 };
+
+	if (fd >= 0 && fstat(fd, &st) < 0)
+		return -errno;
+	worker->made_dev = st.st_dev;
+	worker->made_ino = st.st_ino;
+	return 0;
+}
+
+static bool is_made(const struct worker *worker, int fd)
+{
+	struct stat st;
+
+	return worker->made_ino && fstat(fd, &st) == 0 && st.st_dev == worker->made_dev &&
+	       st.st_ino == worker->made_ino;
+}
+
 /* Whose files these are. 0 or negative errno. */
 static int whose(const struct worker *worker, const int *fds, size_t n_fds,
 		 struct served *ret_served)
@@ -218,6 +239,8 @@ static int whose(const struct worker *worker, const int *fds, size_t n_fds,
 	for (size_t i = 0; r == 0 && i < n_fds; i++) {
 		struct file_owner owner;
 
+		if (is_made(worker, fds[i]))
+			continue;
 		r = file_owner_read(fds[i], &owner);
 		if (r < 0 || file_owner_equal(&owner, &worker->own))
 			continue;

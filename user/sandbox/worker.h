@@ -39,6 +39,12 @@ uint64_t worker_next_number(struct worker *worker);
 /* The last answer made no sense: whoever gave it is killed. -EPIPE. */
 int worker_distrust(struct worker *worker);
 
+/*
+ * A file that this program has made itself, which harms nobody whoever its owner is; until the next
+ * such, or -1 for none: another may have its number later. 0 or negative errno.
+ */
+int worker_believe(struct worker *worker, int fd);
+
 /* Starts it now, so that the first call need not. 0, -EAGAIN or -ENOMEM. */
 int worker_start(struct worker *worker);
 

@@ -143,6 +143,7 @@ int live_add_maps(struct live *live, struct live_process *process, uint64_t time
 		/* It has ended: libraries are told of by their own events. */
 		*ret_missing |= !process->exe_known;
 	}
+	objects_open_ahead(live->objects, process->pid, &maps);
 	for (size_t i = 0; i < maps.n_maps; i++) {
 		if (!maps.maps[i].exec)
 			continue;
@@ -180,14 +181,15 @@ int live_add_code(struct live *live, struct live_process *process, const struct 
 }
 
 /* The mapping as /proc shows it, for the path of a file that is not known yet. */
-static int find_map(pid_t pid, const struct abi_ev_map *ev, struct proc_maps *maps,
-		    struct proc_map *ret)
+static int find_map(struct live *live, pid_t pid, const struct abi_ev_map *ev,
+		    struct proc_maps *maps, struct proc_map *ret)
 {
 	const struct proc_map *found;
 	int r = proc_maps_read(pid, maps);
 
 	if (r)
 		return r;
+	objects_open_ahead(live->objects, pid, maps);
 	found = proc_maps_find(maps, ev->addr);
 	if (!found || found->ino != ev->ino)
 		return -ENOENT;
@@ -215,7 +217,7 @@ int live_on_code(struct live *live, const struct abi_ev_map *ev)
 		return 0;
 	}
 	if (!known) {
-		r = find_map(process->pid, ev, &maps, &map);
+		r = find_map(live, process->pid, ev, &maps, &map);
 		if (r == -ENOMEM)
 			return r;
 		if (r) {

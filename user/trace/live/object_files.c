@@ -80,6 +80,7 @@ void objects_free(struct objects *objects)
 	vec_done(&objects->all);
 	vec_done(&objects->sizes);
 	vec_done(&objects->sample_specs);
+	open_ahead_done(&objects->ahead);
 	hashmap_free(objects->by_file);
 	free(objects);
 }
@@ -293,6 +294,17 @@ static int object_plan(struct objects *objects, struct object *object)
 	return r ? r : unwind_add(objects, object, rows_kind(object));
 }
 
+void objects_open_ahead(struct objects *objects, pid_t pid, const struct proc_maps *maps)
+{
+	for (size_t i = 0; i < maps->n_maps; i++) {
+		const struct proc_map *map = &maps->maps[i];
+
+		if (map->exec && map->ino &&
+		    !objects_find(objects, map->dev_major << 20 | map->dev_minor, map->ino))
+			open_ahead_add(&objects->ahead, pid, map);
+	}
+}
+
 int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 		struct object **ret_object, bool *ret_new)
 {
@@ -310,7 +322,9 @@ int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 	object->dev = dev;
 	object->ino = map->ino;
 	object->path = strdup(map->path);
-	object->fd = proc_map_open(pid, map);
+	object->fd = open_ahead_take(&objects->ahead, dev, map->ino);
+	if (object->fd < 0)
+		object->fd = proc_map_open(pid, map);
 	if (!object->path)
 		return -ENOMEM;
 	if (object->fd < 0)

@@ -12,6 +12,7 @@
 #include "probe/checkpoints.h"
 #include "probe/plan.h"
 #include "trace/live/objects.h"
+#include "trace/live/open_ahead.h"
 
 struct object_link {
 	uint32_t owner;
@@ -58,6 +59,7 @@ struct objects {
 	VEC(struct size_program) sizes;
 	struct hashmap *by_file;
 	VEC(struct object *) all;
+	struct open_ahead ahead;
 	uint32_t next_fn;
 	enum record_depth depth;
 	uint64_t unread;			  /* files of which the worker said nothing */

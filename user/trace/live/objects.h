@@ -57,6 +57,12 @@ int objects_add_sizes(struct objects *objects, int prog_fd, const char *function
 int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 		struct object **ret_object, bool *ret_new);
 
+/*
+ * Opens the files of a process's code that are not known yet, for an objects_get() that comes when
+ * it may be over.
+ */
+void objects_open_ahead(struct objects *objects, pid_t pid, const struct proc_maps *maps);
+
 /* The object if it is known, or NULL. */
 struct object *objects_find(const struct objects *objects, uint32_t dev, uint64_t ino);
 

@@ -6,6 +6,7 @@
 #include "elf/cfi_facts.h"
 #include "elf/cfi_rows.h"
 #include "probe/object_reader.h"
+#include "sandbox/worker.h"
 #include "target/proc_maps.h"
 #include "trace/bpf/grace.h"
 #include "trace/bpf/programs.h"
@@ -201,11 +202,14 @@ static int vdso_add(struct unwind_tables *tables)
 	int r = vdso_copy(&fd);
 
 	if (r == 0)
+		r = worker_believe(tables->worker, fd);
+	if (r == 0)
 		r = object_read_facts(tables->worker, fd, &wants, &facts);
 	if (r == -EPIPE || r == -EAGAIN)
 		tables->unread++;
 	if (r == 0 && facts.is_elf)
 		r = unwind_tables_add(tables, fd, &facts.unwind, UNWIND_ROWS_FULL, &tables->vdso);
+	(void)worker_believe(tables->worker, -1); /* cannot fail */
 	/* Without it, stacks through it are cut there. */
 	return r == -ENOMEM ? r : 0;
 }

@@ -178,8 +178,9 @@ def an_end_that_found_the_ring_full_ends_the_run():
             tracer.send_signal(signal.SIGCONT)
             report = session.finish(sig=None)
     assert not report["coverage"]["exact"] and report["coverage"]["lost"]["ring-full"] > 0
-    # How it ended is what was lost.
-    assert one(report, pid)["end"] == {"exit": None, "signal": None, "oom": False}
+    # How it ended is what was lost; that nobody of its cgroup was chosen, version 2 alone tells.
+    end = one(report, pid)["end"]
+    assert end["exit"] is None and end["signal"] is None and end["oom"] in (None, False), end
 
 
 @test(need_root, each=EACH_PATH)

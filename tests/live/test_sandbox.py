@@ -234,7 +234,7 @@ def its_death_by_unwinding_information_cuts_the_stacks_through_that_file_alone()
         assert coverage["lost"]["symbols-unread"] >= len(places) > 0, (coverage, places)
 
 
-@test(need_root, need_one_file_system, each=("map", "dump"), every_kernel=["map"])
+@test(need_root, need_one_file_system, need_x86_64, each=("map", "dump"), every_kernel=["map"])
 def its_death_by_what_a_run_time_says_costs_the_names_of_its_code_alone(mode):
     with scratch() as folder, made_code(mode, cwd=folder) as (process, session):
         if mode == "map":  # a dump has been written, and read, before each call

@@ -220,30 +220,38 @@ static void a_process_that_is_gone_is_told(void **state)
 	assert_int_equal(process_of_thread(pid), -ESRCH);
 }
 
-/* This program's own binary, copied under another name, run, and perhaps deleted. */
-static pid_t run_copy(const char *name)
+/* This program, which waits; argument: NULL for none. */
+static pid_t run_waiting(const char *path, const char *name, const char *argument)
 {
-	int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	int out = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700), ready[2];
+	int ready[2];
 	pid_t pid;
 	char c;
 
-	assert_true(in >= 0 && out >= 0);
-	while (sendfile(out, in, NULL, 1 << 24) > 0)
-		;
-	close(in);
-	close(out);
 	assert_int_equal(pipe(ready), 0);
 	pid = fork();
 	if (pid == 0) {
 		dup2(ready[1], STDOUT_FILENO);
-		execl(name, name, "wait", NULL);
+		execl(path, name, "wait", argument, NULL);
 		_exit(1);
 	}
 	close(ready[1]);
 	assert_int_equal(read(ready[0], &c, 1), 1);
 	close(ready[0]);
 	return pid;
+}
+
+/* This program's own binary, copied under another name, run, and perhaps deleted. */
+static pid_t run_copy(const char *name)
+{
+	int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int out = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+
+	assert_true(in >= 0 && out >= 0);
+	while (sendfile(out, in, NULL, 1 << 24) > 0)
+		;
+	close(in);
+	close(out);
+	return run_waiting(name, name, NULL);
 }
 
 static void the_executable_is_named_also_when_deleted(void **state)
@@ -280,25 +288,6 @@ static void the_executable_is_named_also_when_deleted(void **state)
 	rmdir(dir);
 }
 
-static pid_t run_self(const char *name, const char *argument)
-{
-	int ready[2];
-	pid_t pid;
-	char c;
-
-	assert_int_equal(pipe(ready), 0);
-	pid = fork();
-	if (pid == 0) {
-		dup2(ready[1], STDOUT_FILENO);
-		execl("/proc/self/exe", name, "wait", argument, NULL);
-		_exit(1);
-	}
-	close(ready[1]);
-	assert_int_equal(read(ready[0], &c, 1), 1);
-	close(ready[0]);
-	return pid;
-}
-
 static void a_command_line_is_quoted_and_cut(void **state)
 {
 	/* What is cut has 4,096 bytes in all: "x", "wait" and their ends are seven of them. */
@@ -319,7 +308,7 @@ static void a_command_line_is_quoted_and_cut(void **state)
 	strcpy(cut + 4096, "...");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		_cleanup_free_ char *command = NULL;
-		pid_t pid = run_self(rows[i].name, rows[i].argument);
+		pid_t pid = run_waiting("/proc/self/exe", rows[i].name, rows[i].argument);
 
 		assert_int_equal(process_command(pid, &command), 0);
 		assert_string_equal(command, rows[i].command);

@@ -8,13 +8,15 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-static int ask(struct worker *worker, int fd, const struct strbuf *request, struct strbuf *answer)
+/* About a function's name. */
+static int ask_for(struct worker *worker, int fd, enum object_request what, const char *name,
+		   struct strbuf *answer)
 {
-	int r = strbuf_error(request);
+	_cleanup_strbuf_ struct strbuf request = {};
 
-	if (r < 0)
-		return r;
-	return worker_call(worker, request, &fd, 1, answer);
+	wire_put_u8(&request, what);
+	wire_put_string(&request, name);
+	return worker_call(worker, &request, &fd, 1, answer);
 }
 
 /* Who it is, is not the worker's to say: rows that it makes are kept by that. */
@@ -38,7 +40,7 @@ int object_read_facts(struct worker *worker, int fd, const struct object_wants *
 		return -errno;
 	wire_put_u8(&request, OBJECT_FACTS);
 	object_put_wants(&request, wants);
-	r = ask(worker, fd, &request, &answer);
+	r = worker_call(worker, &request, &fd, 1, &answer);
 	if (r < 0)
 		return r;
 	reader = wire_read(&answer);
@@ -58,7 +60,7 @@ int object_read_rows(struct worker *worker, int fd, const struct cfi_key *key,
 
 	wire_put_u8(&request, OBJECT_ROWS);
 	object_put_key(&request, key);
-	r = ask(worker, fd, &request, &answer);
+	r = worker_call(worker, &request, &fd, 1, &answer);
 	if (r < 0)
 		return r;
 	if (answer.len == 0)
@@ -70,16 +72,11 @@ int object_read_rows(struct worker *worker, int fd, const struct cfi_key *key,
 int object_read_function(struct worker *worker, int fd, const char *name,
 			 struct object_ranges *ret_ranges)
 {
-	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
+	_cleanup_strbuf_ struct strbuf answer = {};
 	struct wire_reader reader;
 	struct stat st;
-	int r;
+	int r = fstat(fd, &st) < 0 ? -errno : ask_for(worker, fd, OBJECT_FUNCTION, name, &answer);
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	wire_put_u8(&request, OBJECT_FUNCTION);
-	wire_put_string(&request, name);
-	r = ask(worker, fd, &request, &answer);
 	if (r < 0)
 		return r;
 	reader = wire_read(&answer);
@@ -89,13 +86,10 @@ int object_read_function(struct worker *worker, int fd, const char *name,
 
 int object_read_near(struct worker *worker, int fd, struct near_names *near)
 {
-	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
+	_cleanup_strbuf_ struct strbuf answer = {};
 	struct wire_reader reader;
-	int r;
+	int r = ask_for(worker, fd, OBJECT_NEAR, near->word, &answer);
 
-	wire_put_u8(&request, OBJECT_NEAR);
-	wire_put_string(&request, near->word);
-	r = ask(worker, fd, &request, &answer);
 	if (r < 0)
 		return r;
 	reader = wire_read(&answer);

@@ -85,6 +85,12 @@ void metrics_out_ns(struct metrics_out *out, const char *suffix, uint64_t value)
 	fprintf(out->file, " %" PRIu64 ".%09" PRIu64 "\n", value / 1000000000, value % 1000000000);
 }
 
+void metrics_out_one(struct metrics_out *out, const struct metrics_family *family, uint64_t value)
+{
+	metrics_out_family(out, family);
+	metrics_out_u64(out, "", value);
+}
+
 void metrics_out_fail(struct metrics_out *out, int error)
 {
 	if (out->error == 0)

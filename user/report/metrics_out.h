@@ -42,6 +42,9 @@ void metrics_out_i64(struct metrics_out *out, const char *suffix, int64_t value)
 /* In seconds. */
 void metrics_out_ns(struct metrics_out *out, const char *suffix, uint64_t value);
 
+/* A family of one sample. */
+void metrics_out_one(struct metrics_out *out, const struct metrics_family *family, uint64_t value);
+
 /* Keeps an error of the caller's for the end. */
 void metrics_out_fail(struct metrics_out *out, int error);
 

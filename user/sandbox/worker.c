@@ -314,8 +314,10 @@ static int call_process(struct worker *worker, const struct strbuf *request, con
 int worker_call(struct worker *worker, const struct strbuf *request, const int *fds, size_t n_fds,
 		struct strbuf *answer)
 {
-	int r;
+	int r = strbuf_error(request);
 
+	if (r < 0)
+		return r;
 	if (!worker->keeper) {
 		strbuf_reset(answer);
 		r = worker->ops->serve(worker->state, request, fds, n_fds, answer);

@@ -28,7 +28,7 @@ DEFINE_CLEANUP(struct worker, worker_free)
 /*
  * 0; -EPIPE: the worker died of the request, took too long, or has done so before with the same
  * first file, which is not tried again until it was written to; -EAGAIN: there is no worker at the
- * moment; -ENOMEM.
+ * moment; -ENOMEM, also of a request that could not be made for that.
  */
 int worker_call(struct worker *worker, const struct strbuf *request, const int *fds, size_t n_fds,
 		struct strbuf *answer);

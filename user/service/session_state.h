@@ -51,13 +51,6 @@ struct session {
 /* A record_fn: to the model, then to the outputs. `userdata` is the session. */
 int session_take_record(const struct record *record, void *userdata);
 
-/*
- * Hands over what the ring has. Nobody may read stdout any more, as of `memtraced ... | head`: a
- * command that was started runs to its end all the same, and its exit status is ours. 0 or negative
- * errno.
- */
-int session_drain(struct session *s);
-
 /* Do its reports say what resident memory is made of? */
 bool session_reads_resident(const struct options *options);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/session.h"
 #include "service/session_state.h"
 
 #include <errno.h>

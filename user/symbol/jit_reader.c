@@ -31,9 +31,7 @@ int jit_read(struct worker *worker, enum jit_request what, int fd, const struct 
 
 	wire_put_u8(&request, (uint8_t)what);
 	jit_put_asked(&request, asked);
-	r = strbuf_error(&request);
-	if (r == 0)
-		r = worker_call(worker, &request, &fd, 1, &answer);
+	r = worker_call(worker, &request, &fd, 1, &answer);
 	if (r < 0)
 		return r;
 	reader = wire_read(&answer);

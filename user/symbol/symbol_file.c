@@ -14,9 +14,7 @@ static int ask_facts(struct worker *worker, int fd, struct elf_facts *ret_facts)
 	int r;
 
 	wire_put_u8(&request, SYMBOL_FACTS);
-	r = strbuf_error(&request);
-	if (r == 0)
-		r = worker_call(worker, &request, &fd, 1, &answer);
+	r = worker_call(worker, &request, &fd, 1, &answer);
 	if (r < 0)
 		return r;
 	reader = wire_read(&answer);

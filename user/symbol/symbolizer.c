@@ -328,9 +328,7 @@ static int ask(struct symbolizer *symbolizer, struct symbol_object *object)
 	}
 	wire_put_u8(&request, SYMBOL_LOOK_UP);
 	symbol_put_look_up(&request, look_up);
-	r = strbuf_error(&request);
-	if (r == 0)
-		r = worker_call(symbolizer->worker, &request, fds, n_fds, &answer);
+	r = worker_call(symbolizer->worker, &request, fds, n_fds, &answer);
 	if (r == 0)
 		r = take_answer(symbolizer, object, &answer);
 	return r == -EBADMSG ? worker_distrust(symbolizer->worker) : r;

@@ -4,12 +4,6 @@
 #include "report/metrics_out.h"
 #include "service/daemon/growth/host_growth.h"
 
-static void put(struct metrics_out *out, const struct metrics_family *family, uint64_t value)
-{
-	metrics_out_family(out, family);
-	metrics_out_u64(out, "", value);
-}
-
 void growth_metrics_put(const struct host_growth *growth, struct metrics_out *out)
 {
 	static const struct metrics_family running = {
@@ -43,17 +37,17 @@ void growth_metrics_put(const struct host_growth *growth, struct metrics_out *ou
 	};
 	struct host_growth_info info = host_growth_info(growth);
 
-	put(out, &running, info.is_running);
-	put(out, &period, info.period);
-	put(out, &age, info.age_ns / 1000000000);
-	put(out, &samples, info.coverage ? info.coverage->events : 0);
+	metrics_out_one(out, &running, info.is_running);
+	metrics_out_one(out, &period, info.period);
+	metrics_out_one(out, &age, info.age_ns / 1000000000);
+	metrics_out_one(out, &samples, info.coverage ? info.coverage->events : 0);
 	metrics_out_family(out, &lost);
 	for (size_t i = 0; info.coverage && i < info.coverage->n_losses; i++) {
 		metrics_out_label(out, "cause", info.coverage->losses[i].cause);
 		metrics_out_u64(out, "", info.coverage->losses[i].count);
 	}
-	put(out, &stacks, info.size.counts);
-	put(out, &files, info.size.objects);
-	put(out, &renewed, info.renewed);
-	put(out, &failed, info.failed);
+	metrics_out_one(out, &stacks, info.size.counts);
+	metrics_out_one(out, &files, info.size.objects);
+	metrics_out_one(out, &renewed, info.renewed);
+	metrics_out_one(out, &failed, info.failed);
 }

@@ -2,6 +2,7 @@
 #include "service/daemon/growth/growth_words.h"
 
 #include "config/units.h"
+#include "report/text/frame_words.h"
 #include "report/text/text.h"
 
 #include <inttypes.h>
@@ -69,18 +70,11 @@ static bool find_frame(const struct view_stack *stack, struct view_frame *ret_fr
 bool growth_words_place(const struct view_event *faults, uint64_t page_size, struct strbuf *out)
 {
 	const struct view_event_stack *most = faults->n_stacks ? &faults->stacks[0] : NULL;
-	_cleanup_strbuf_ struct strbuf name = { 0 };
 	struct view_frame frame;
 
 	if (!most || !find_frame(&most->stack, &frame))
 		return false;
-	view_frame_name(&frame, &name);
-	text_clean(out, strbuf_str(&name));
-	if (frame.file) {
-		strbuf_adds(out, " (");
-		text_clean(out, text_base_name(frame.file));
-		strbuf_addf(out, ":%" PRIu32 ")", frame.line);
-	}
+	frame_words(&frame, out);
 	strbuf_adds(out, ", ");
 	add_bytes(view_event_value(faults, most), page_size, out);
 	return true;

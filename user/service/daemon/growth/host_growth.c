@@ -257,11 +257,10 @@ static void look_at_size(struct host_growth *growth)
 
 static void drain(struct host_growth *growth, uint64_t now_ns)
 {
-	uint32_t image;
-	int r = session_find_image(growth->session, -1, &image); /* nobody's: it drains */
+	int r = session_drain(growth->session);
 
 	growth->next_drain_ns = now_ns + DRAIN_NS;
-	if (r < 0 && r != -ESRCH)
+	if (r < 0)
 		growth->error = r;
 }
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "config/units.h"
 #include "report/text/death_words.h"
+#include "report/text/frame_words.h"
 #include "report/text/text.h"
 #include "service/daemon/growth/growth_words.h"
 #include "service/daemon/reports/journal.h"
@@ -52,17 +53,9 @@ static bool add_site(const struct view_process *process, struct strbuf *out)
 		return false;
 	frames.stack = &most->stack;
 	while (view_frames_next(&frames, &frame)) {
-		_cleanup_strbuf_ struct strbuf name = { 0 };
-
 		if (frame.place->alloc)
 			continue;
-		view_frame_name(&frame, &name);
-		text_clean(out, strbuf_str(&name));
-		if (frame.file) {
-			strbuf_adds(out, " (");
-			text_clean(out, text_base_name(frame.file));
-			strbuf_addf(out, ":%" PRIu32 ")", frame.line);
-		}
+		frame_words(&frame, out);
 		strbuf_addf(out, ", %s", format_size(most->live_bytes, size));
 		return true;
 	}

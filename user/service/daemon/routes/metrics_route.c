@@ -30,12 +30,6 @@ static bool wants_openmetrics(const struct service_call *call)
 	return accept && strstr(accept, "application/openmetrics-text");
 }
 
-static void put_one(struct metrics_out *out, const struct metrics_family *family, uint64_t value)
-{
-	metrics_out_family(out, family);
-	metrics_out_u64(out, "", value);
-}
-
 static int put_processes(const struct service_call *call, struct metrics_out *out)
 {
 	static const struct metrics_family resident = {
@@ -60,7 +54,7 @@ static int put_processes(const struct service_call *call, struct metrics_out *ou
 		metrics_out_label(out, "comm", rows.rows[i].comm);
 		metrics_out_u64(out, "", rows.rows[i].rss_bytes);
 	}
-	put_one(out, &count, rows.n_all);
+	metrics_out_one(out, &count, rows.n_all);
 	r = watch_metrics_put(call->service->watch, call->service->config, &rows, out);
 	process_rows_done(&rows);
 	return r;
@@ -85,9 +79,9 @@ static void put_traces(const struct service *service, struct metrics_out *out)
 
 	while (traces_at(service->traces, n, &info))
 		n++;
-	put_one(out, &running, n);
-	put_one(out, &begun, traces_begun(service->traces));
-	put_one(out, &refused, traces_refused(service->traces));
+	metrics_out_one(out, &running, n);
+	metrics_out_one(out, &begun, traces_begun(service->traces));
+	metrics_out_one(out, &refused, traces_refused(service->traces));
 	metrics_out_family(out, &deaths);
 	metrics_out_label(out, "report", "written");
 	metrics_out_u64(out, "", service->post_mortems);
@@ -125,12 +119,12 @@ static void put_budget(const struct traces *traces, struct metrics_out *out)
 						       "Traces that did not begin for that." };
 	struct traces_budget budget = traces_budget(traces);
 
-	put_one(out, &share, (uint64_t)(budget.host * 1000000));
-	put_one(out, &most, (uint64_t)(budget.most * 1000000));
+	metrics_out_one(out, &share, (uint64_t)(budget.host * 1000000));
+	metrics_out_one(out, &most, (uint64_t)(budget.most * 1000000));
 	metrics_out_family(out, &call);
 	metrics_out_ns(out, "", budget.call_ns);
-	put_one(out, &stopped, budget.stopped);
-	put_one(out, &refused, budget.refused);
+	metrics_out_one(out, &stopped, budget.stopped);
+	metrics_out_one(out, &refused, budget.refused);
 }
 
 /* Names of rules are the administrator's. */
@@ -186,7 +180,7 @@ static void put_http(const struct service *service, struct metrics_out *out)
 		metrics_out_label(out, "code", code);
 		metrics_out_u64(out, "", counts.answers[i]);
 	}
-	put_one(out, &open, counts.connections);
+	metrics_out_one(out, &open, counts.connections);
 	metrics_out_family(out, &closed);
 	metrics_out_label(out, "cause", "slow");
 	metrics_out_u64(out, "", counts.too_slow);
@@ -225,10 +219,10 @@ static void put_self(const struct service *service, struct metrics_out *out)
 	metrics_out_label(out, "version", MEMTRACED_VERSION);
 	metrics_out_u64(out, "", 1);
 	if (statm_rss(getpid(), &rss) == 0)
-		put_one(out, &resident, rss);
-	put_one(out, &files, count_open_files());
-	put_one(out, &start, service->start_realtime_ns / 1000000000);
-	put_one(out, &cpu, clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000000000);
+		metrics_out_one(out, &resident, rss);
+	metrics_out_one(out, &files, count_open_files());
+	metrics_out_one(out, &start, service->start_realtime_ns / 1000000000);
+	metrics_out_one(out, &cpu, clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000000000);
 }
 
 int metrics_route(struct service_call *call, struct http_answer *answer)

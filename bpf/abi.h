@@ -357,7 +357,10 @@ enum abi_preemption {
 	ABI_PREEMPTION_NO,
 	ABI_PREEMPTION_YES,
 };
+
 #define ABI_TICK_NS 10000000ULL
+/* The daemon looks into the ring so often at least, for what did not wake it: bpf/ring.bpf.h. */
+#define ABI_RING_LOOK_NS 100000000ULL
 
 /* Probes with programs of their own (bpf/old_kernel.bpf.h): threads at a time, programs called. */
 #define ABI_STUB_THREADS 65536

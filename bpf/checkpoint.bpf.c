@@ -8,6 +8,7 @@
 #include "kernel_stack.bpf.h"
 #include "knobs.bpf.h"
 #include "process.bpf.h"
+#include "ring.bpf.h"
 #include "thread.bpf.h"
 
 enum { SIGNAL_HOLD = 23 /* SIGURG: target/hold.h */ };
@@ -31,7 +32,7 @@ int on_checkpoint(struct pt_regs *ctx)
 	/* before the ring record: the daemon's answer must not overtake it */
 	if (bpf_send_signal_thread(SIGNAL_HOLD))
 		return 0;
-	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), 0))
+	if (ring_send_now(&ev, sizeof(ev)))
 		proc_lost(proc, ABI_LOST_RING_FULL);
 	return 0;
 }

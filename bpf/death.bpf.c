@@ -49,7 +49,7 @@ int on_kill(struct bpf_raw_tracepoint_args *ctx)
 		ev->known |= ABI_DEATH_BY_PROCESS;
 		read_sender(ev);
 	}
-	bpf_ringbuf_submit(ev, 0);
+	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 
@@ -118,6 +118,6 @@ int on_oom_victim(struct bpf_raw_tracepoint_args *ctx)
 	}
 	ev->known = ABI_DEATH_BY_OOM | ABI_DEATH_BY_KERNEL;
 	read_oom_control(ev);
-	bpf_ringbuf_submit(ev, 0);
+	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

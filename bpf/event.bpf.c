@@ -49,7 +49,7 @@ static __always_inline void send_occurrence(struct abi_proc *proc, const struct 
 	};
 
 	bpf_get_current_comm(ev.comm, sizeof(ev.comm));
-	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), 0))
+	if (ring_send_later(&ev, sizeof(ev)))
 		proc_lost(proc, ABI_LOST_RING_FULL);
 }
 

@@ -10,6 +10,7 @@
 #include "death.bpf.h"
 #include "event_stack.bpf.h"
 #include "process.bpf.h"
+#include "ring.bpf.h"
 #include "thread.bpf.h"
 
 #include <bpf/bpf_core_read.h>
@@ -77,7 +78,7 @@ static __always_inline void tell_death(int sig, int code)
 	struct abi_ev_death *ev = death_begin((void *)bpf_get_current_task(), sig, code);
 
 	if (ev)
-		bpf_ringbuf_submit(ev, 0);
+		bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
 }
 
 static __always_inline int delivered(void *ctx, int sig, int code, bool by_default)
@@ -101,7 +102,7 @@ static __always_inline int delivered(void *ctx, int sig, int code, bool by_defau
 	ev.has_addr = has_address(sig, code);
 	ev.addr = ev.has_addr ? fault_address(sig) : 0;
 	ev.stack = user_stack_capture(ctx, proc, ev.head.slot);
-	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), 0))
+	if (ring_send_now(&ev, sizeof(ev)))
 		proc_lost(proc, ABI_LOST_RING_FULL);
 	tell_death(sig, code);
 	return 0;

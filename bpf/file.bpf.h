@@ -8,7 +8,7 @@
 #define MEMTRACED_FILE_BPF_H
 
 #include "abi_syscalls.h"
-#include "maps.bpf.h"
+#include "ring.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 
@@ -159,7 +159,7 @@ static __always_inline bool file_send(struct file *file, const struct abi_file_i
 	ev->len = 0;
 	file_walk(ev, file);
 	len = ev->len;
-	sent = len <= sizeof(ev->names) && !bpf_ringbuf_output(&ring, ev, head + len, 0);
+	sent = len <= sizeof(ev->names) && !ring_send_later(ev, head + len);
 	give_back_on_this_cpu(&s->busy);
 	if (!sent)
 		count_loss(ABI_LOST_FILE_NAME);

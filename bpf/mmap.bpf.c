@@ -8,6 +8,7 @@
 #include "event_stack.bpf.h"
 #include "knobs.bpf.h"
 #include "nesting.bpf.h"
+#include "ring.bpf.h"
 #include "space.bpf.h"
 #include "syscall_filter.bpf.h"
 
@@ -74,11 +75,16 @@ static __always_inline bool call_end(struct map_call *ret)
 static __always_inline void event_send(struct abi_proc *proc, struct abi_ev_map *ev, __u32 type,
 				       __u32 slot)
 {
+	long failed;
+
 	ev->head.type = type;
 	ev->head.slot = slot;
 	ev->head.time_ns = bpf_ktime_get_ns();
 	ev->tid = bpf_get_current_pid_tgid();
-	if (bpf_ringbuf_output(&ring, ev, sizeof(*ev), 0))
+	/* A file's rows are to be read, and who is held waits for that. */
+	failed = type == ABI_EV_CODE && (!ev->noted || ev->held) ? ring_send_now(ev, sizeof(*ev)) :
+								   ring_send_later(ev, sizeof(*ev));
+	if (failed)
 		proc_lost(proc, ABI_LOST_RING_FULL);
 }
 

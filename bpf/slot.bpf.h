@@ -7,6 +7,7 @@
 
 #include "abi_event.h"
 #include "process.bpf.h"
+#include "ring.bpf.h"
 
 static __always_inline void process_event(__u32 type, __u32 slot, __u32 old_slot, __u32 pid,
 					  __u32 flags, __u32 exit_code, struct task_struct *task)
@@ -22,7 +23,7 @@ static __always_inline void process_event(__u32 type, __u32 slot, __u32 old_slot
 	bpf_probe_read_kernel(&ev.tid, sizeof(ev.tid), &task->pid);
 	/* Not the thread's: which one of them ends last is chance. */
 	BPF_CORE_READ_INTO(&ev.comm, task, group_leader, comm);
-	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), BPF_RB_FORCE_WAKEUP))
+	if (ring_send_now(&ev, sizeof(ev)))
 		count_loss(ABI_LOST_RING_FULL);
 }
 
@@ -39,7 +40,7 @@ static __always_inline void process_fork_event(__u32 slot, __u32 parent_slot, __
 	};
 
 	bpf_get_current_comm(ev.comm, sizeof(ev.comm));
-	if (bpf_ringbuf_output(&ring, &ev, sizeof(ev), BPF_RB_FORCE_WAKEUP))
+	if (ring_send_now(&ev, sizeof(ev)))
 		count_loss(ABI_LOST_RING_FULL);
 }
 

@@ -10,6 +10,7 @@
 #include "process.bpf.h"
 #include "registers.bpf.h"
 #include "return_address.bpf.h"
+#include "ring.bpf.h"
 #include "stack_copy.bpf.h"
 #include "stack_scratch.bpf.h"
 #if WALKS_BY_CFI
@@ -226,7 +227,7 @@ static __always_inline void stack_publish(struct stack_scratch *s, __u32 slot)
 	_Static_assert((ABI_MAX_FRAMES & (ABI_MAX_FRAMES + 1)) == 0, "a mask");
 	barrier_var(frames);
 	frames &= ABI_MAX_FRAMES;
-	if (bpf_ringbuf_output(&ring, ev, len + frames * 8, 0)) {
+	if (ring_send_later(ev, len + frames * 8)) {
 		/* not marked as seen: the next event with this stack tries again */
 		count_loss(ABI_LOST_RING_FULL);
 		return;

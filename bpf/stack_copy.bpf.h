@@ -8,7 +8,7 @@
 
 #include "abi_stack_copy.h"
 #include "knobs.bpf.h"
-#include "maps.bpf.h"
+#include "ring.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 
@@ -114,8 +114,7 @@ static __always_inline bool copy_send(struct abi_ev_stack_copy *copy)
 	if (len > ABI_COPY_PAGES * ABI_COPY_PAGE)
 		return false;
 	barrier_var(len);
-	return bpf_ringbuf_output(&ring, copy, offsetof(struct abi_ev_stack_copy, memory) + len,
-				  0) == 0;
+	return ring_send_later(copy, offsetof(struct abi_ev_stack_copy, memory) + len) == 0;
 }
 
 static __always_inline bool copy_make(struct abi_ev_stack_copy *copy,

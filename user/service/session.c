@@ -37,6 +37,11 @@ static int on_ring(int fd, uint32_t events, void *userdata)
 	return session_drain(userdata);
 }
 
+static int on_ring_look(void *userdata)
+{
+	return session_drain(userdata);
+}
+
 static int checkpoint(struct session *s, uint64_t now)
 {
 	uint64_t cpu, bytes = outputs_recorded(s->outputs);
@@ -146,6 +151,8 @@ static int add_sources(struct session *s)
 	s->checkpoints.next_ns = clock_monotonic_ns() + FIRST_CHECKPOINT_NS;
 	if (r == 0)
 		r = loop_add_timer(s->loop, ABI_TICK_NS, on_tick, s, &source);
+	if (r == 0)
+		r = loop_add_timer(s->loop, ABI_RING_LOOK_NS, on_ring_look, s, &source);
 	if (r == 0 && interval)
 		r = loop_add_timer(s->loop, interval, session_on_interval, s, &source);
 	if (r == 0 && s->options->duration_ns)

@@ -21,6 +21,8 @@ LIBRARY = "libmemtraced-sample.so"
 PROGRAMS = ("redis-server", "sqlite3", "jq", "perl", "clang -O1", "C++ stress", "Rust trees")
 QUICK_PROGRAMS = ("jq", "C++ stress")
 QUICK_SCALE = 0.25
+LONG_SCALE = 4  # of the inputs: programs that run for a second, so that sampling is seen, not starting
+SLOW = ("tcmalloc", "tcmalloc_prof")  # a hundred times slower with its profiler
 PAIRS = 25  # times the row's: what is fast needs more to be measured
 END_S = 5400
 COUNTS_TIME = "/proc/sys/kernel/bpf_stats_enabled"
@@ -91,12 +93,14 @@ def columns(place):
     ]
 
 
-def jobs(place, quick):
-    made = Inputs(place.work, QUICK_SCALE if quick else 1)
+def pair_jobs(place, quick):
+    return [row for row in rows.pair_rows(place, quick) if row.depth == 4 and row.threads == 1]
+
+
+def program_jobs(place, quick, scale):
+    made = Inputs(place.work, QUICK_SCALE if quick else scale)
     names = QUICK_PROGRAMS if quick else PROGRAMS
-    pairs = [row for row in rows.pair_rows(place, quick)
-             if row.depth == 4 and row.threads == 1]
-    return pairs + [row for row in rows.program_rows(place, made) if row.name in names]
+    return [row for row in rows.program_rows(place, made) if row.name in names]
 
 
 def per_pair(results, row, column):
@@ -127,8 +131,9 @@ def pair_lines(results, row, found):
     ]
 
 
-def program_lines(results, row):
-    def line(key, what, column, base):
+def program_lines(fast, slow, row):
+    """fast and slow: results of the columns that ran the long row, and of the others."""
+    def line(key, what, column, base, results=fast):
         cells = [results.cell(row.name, name) for name in (column, base)]
         notes = [cell.note for cell in cells if cell.note] + ([row.missing] if row.missing else [])
         return Line(f"sampling.{key}.{row.name}", f"{row.name}: {what} adds", stats.paired(
@@ -139,7 +144,7 @@ def program_lines(results, row):
     return [line("unheard", "the library, unheard,", "unheard", "bare"),
             line("sampled", "--sample", "sampled", "bare"),
             line("jemalloc", "jemalloc's prof:true", "jemalloc_prof", "jemalloc"),
-            line("tcmalloc", "tcmalloc's HEAPPROFILE", "tcmalloc_prof", "tcmalloc")]
+            line("tcmalloc", "tcmalloc's HEAPPROFILE", "tcmalloc_prof", "tcmalloc", slow)]
 
 
 @contextlib.contextmanager
@@ -204,14 +209,18 @@ def hit_lines(place, quick, count):
 
 
 def measure(place, quick, limits, start):
-    found = columns(place)
-    every = jobs(place, quick)
-    results = rounds.measure_all(place, [row for row in every if not row.missing], found,
-                                 dataclasses.replace(limits, end_s=END_S), start)
-    lines = []
-    for row in every:
-        if row.pairs > 1:
-            lines += pair_lines(results, row, found)
-        elif not row.pairs:
-            lines += program_lines(results, row)
+    found, limits = columns(place), dataclasses.replace(limits, end_s=END_S)
+    fast, slow = ([column for column in found if (column.key in SLOW) is is_slow]
+                  for is_slow in (False, True))
+
+    def results_of(rows_of, some):
+        return rounds.measure_all(place, [row for row in rows_of if not row.missing], some, limits,
+                                  start)
+
+    pairs, programs = pair_jobs(place, quick), program_jobs(place, quick, LONG_SCALE)
+    of_pairs = results_of(pairs, found)
+    of_fast = results_of(programs, fast)
+    of_slow = results_of(program_jobs(place, quick, 1), slow)
+    lines = [line for row in pairs if row.pairs > 1 for line in pair_lines(of_pairs, row, found)]
+    lines += [line for row in programs for line in program_lines(of_fast, of_slow, row)]
     return lines + hit_lines(place, quick, limits.rounds)

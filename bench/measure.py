@@ -49,6 +49,12 @@ class Place:
     target_cpu: int
     tool_cpu: int
 
+    @property
+    def cpus(self):
+        """All, of which the kernel takes those that are ours: for who starts and attaches, which
+        nothing is measured beside."""
+        return set(range(os.cpu_count()))
+
     def program(self, name):
         return os.path.join(self.build, "bench", "workloads", name)
 
@@ -111,12 +117,14 @@ def peak_rss_kib(pid):
 class Running:
     """A process group of ours, its output in a file; wait() says what it used."""
 
-    def __init__(self, argv, log, env=None):
+    def __init__(self, argv, log, env=None, cpus=None):
+        """cpus: those it may use; None: as the bench itself."""
         self.argv, self.log = argv, log
         with open(log, "wb") as output:
             self.process = subprocess.Popen(
                 argv, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True, env=dict(os.environ, **(env or {})))
+                start_new_session=True, env=dict(os.environ, **(env or {})),
+                preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else None)
         self.pid = self.process.pid
         self.rss_kib = 0
 

@@ -51,9 +51,9 @@ def start_once(place, before):
     stamp = place.file("stamp")
     command = [place.program("stamp"), stamp]
     argv = [*before, " ".join(command)] if before[-1:] == ["-c"] else [*before, *command]
-    kernelside.probes_of_others()
+    kernelside.rest()
     start = time.monotonic_ns()
-    with Running(argv, place.file("tool.log")) as tool:
+    with Running(argv, place.file("tool.log"), cpus=place.cpus) as tool:
         tool.process.wait(LIMIT_S)
         end = time.monotonic_ns()
         if not os.path.exists(stamp):

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 
+import kernelside
 import rows
 import stats
 from columns import has_option
@@ -63,9 +64,11 @@ def attach_once(place, libc, before, options, taken):
     with Running(program, place.file("target.log")) as target:
         wait_until(lambda: os.path.exists(out) and os.path.getsize(out) == 32 and
                    read_times(out)[0], "loading the libraries")
+        kernelside.rest()
         start = time.monotonic_ns()
         with Running([*before, place.memtraced, "-v", "-p", str(target.pid), *options, "-o",
-                      f"json:{place.file('report.json')}"], place.file("tool.log")) as tool:
+                      f"json:{place.file('report.json')}"], place.file("tool.log"),
+                     cpus=place.cpus) as tool:
             wait_until(lambda: read_times(out)[1] and
                        time.monotonic_ns() - read_times(out)[2] > SETTLED_S * 1e9,
                        "seeing the probes")

@@ -14,6 +14,7 @@ import overhead
 import sampling
 import startup
 import syscalls
+import turns
 import unwinding
 from measure import TROUBLE
 
@@ -42,6 +43,7 @@ def sections(place, limits, quick, start):
         ("memory of processes",
          lambda: kernelside.measure_processes(place, few.slow_rounds, quick)),
         ("daemon", lambda: kernelside.measure_daemon(place, quick)),
+        ("pair loop, batches in turns", lambda: turns.measure(place, quick)),
         ("the kernel's own", lambda: kernelside.measure_yardsticks(place, few.rounds, quick)),
     ]
     found = []

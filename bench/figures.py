@@ -110,14 +110,24 @@ class Figures:
 
     def pair_figures(self):
         row = self.pair_row(4)
-        yield at_most("pair loop, no stacks: exact / floor",
-                      self.pair_ratio(row, "nostack", "floor"), self.limit(1.2, 1.1))
+        yield self.in_turns("pair loop, no stacks: exact / floor", "turns.nostack.4",
+                            self.limit(1.2, 1.1))
         for depth in DEPTHS:
             yield self.stack_share(depth)
         complete, why = self.whole(row)
-        yield at_most("pair loop, 4 frames, complete stack: exact / floor",
-                      self.pair_ratio(row, "exact", "floor"), self.limit(1.8, 1.3), ok=complete,
-                      why=why)
+        yield self.in_turns("pair loop, 4 frames, complete stack: exact / floor", "turns.exact.4",
+                            self.limit(1.8, 1.3), ok=complete, why=why)
+
+    def in_turns(self, title, key, limit, **complete):
+        """By turns.py, with the interval of the median; what lies on both sides may be chance."""
+        figure = at_most(title, self.line(key), limit, **complete)
+        line = next((line for line in self.lines if line.key == key and line.values), None)
+        interval = stats.median_interval(line.values) if line else None
+        if interval:
+            figure.reached += f" ({interval[0]:.2f} to {interval[1]:.2f})"
+            if interval[0] <= limit < interval[1]:
+                figure.verdict += ", not certain"
+        return figure
 
     def stack_added(self, row):
         """ns of a pair that its complete stack adds, or None."""
@@ -127,12 +137,10 @@ class Figures:
         return added.median if added else None
 
     def stack_share(self, depth):
-        row, stackid = self.pair_row(depth), self.line(f"stackid.{depth}")
-        added = self.stack_added(row)
-        complete, why = self.whole(row)
-        return at_most(f"a stack of {depth} frames / bpf_get_stackid with frame pointers",
-                       added / stackid if added is not None and stackid else None,
-                       0.35 if depth == DEPTHS[0] else 0.25, ok=complete, why=why)
+        complete, why = self.whole(self.pair_row(depth))
+        return self.in_turns(f"a stack of {depth} frames / bpf_get_stackid with frame pointers",
+                             f"turns.share.{depth}", 0.35 if depth == DEPTHS[0] else 0.25,
+                             ok=complete, why=why)
 
     def stacks_table(self):
         """What stacks cost by depth, beside the kernel's and on top of the empty probes."""

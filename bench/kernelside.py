@@ -62,9 +62,9 @@ def probes_of_others():
         time.sleep(0.05)
 
 
-# Tracepoints, 40 ms each one after the other under a lock that the next attach needs, and large maps
-# are taken apart in kernel threads after the programs are gone. Without the pause --hist read took
-# 130 ms until main after a run with allocations, and 25 after another of its kind.
+# Tracepoints (40 ms each, one after the other, under a lock that the next attach needs) and large
+# maps are taken apart in kernel threads after the programs are gone. Without the pause --hist read
+# took 130 ms until main after a run with allocations, and 25 after another of its kind.
 REST_S = 0.5
 
 

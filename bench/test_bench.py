@@ -9,6 +9,7 @@ import rows
 import sampling
 import stats
 import table
+import turns
 import values
 from columns import Bare, Column, Memtraced
 from lines import Line
@@ -201,6 +202,27 @@ class Reached(unittest.TestCase):
                  for line in made.stacks_table().splitlines()]
         self.assertIn(["20", "400", "2,000", "0.20", "1.10", "1.30", "100 %"], lines)
         self.assertIn(["50", "–", "–", "–", "–", "–", "–"], lines)
+
+    def test_what_was_taken_in_turns_is_shown_with_where_its_median_lies(self):
+        cases = [([1.02, 1.03, 1.04, 1.05, 1.06, 1.07], "1.04 (1.02 to 1.07)", "yes"),
+                 ([1.02, 1.03, 1.04, 1.05, 1.06, 1.27], "1.04 (1.02 to 1.27)",
+                  "yes, not certain"),
+                 ([1.2, 1.3, 1.4, 1.5, 1.6, 1.7], "1.45 (1.20 to 1.70)", "no")]
+        for ratios, reached, verdict in cases:
+            made = figures.Figures(values.Values(rounds.Results(), []), [],
+                                   [Line("turns.nostack.4", "", ratios, "")],
+                                   {"emulated_ns": 600})
+            figure = next(made.pair_figures())
+            self.assertEqual((figure.reached, figure.verdict), (reached, verdict))
+
+    def test_turns_are_compared_within_a_turn(self):
+        # The second turn was slow for all: a difference does not see it.
+        found = {"floor": [1000, 2000] * 3, "nostack": [1100, 2200] * 3,
+                 "exact": [1300, 2400] * 3, "stackid": [1000.0] * 6}
+        made = {line.key: line.spread.median
+                for line in turns.lines_of(20, found, Sample(0, 0, 0, complete=1))}
+        self.assertEqual((made["turns.adds.20"], made["turns.share.20"]), (200, 0.2))
+        self.assertAlmostEqual(made["turns.nostack.20"], 1.1)
 
     def test_the_largest_share_of_rows_is_named(self):
         found = self.figures(single=[("rows.libc.share", 1.06), ("rows.node.share", 0.12)])

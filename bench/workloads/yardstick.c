@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel itself takes, to compare with: yardstick HITS DEPTH... prints lines of "name ns".
+ * What the kernel itself takes, to compare with: yardstick HITS DEPTH... prints lines of "name ns";
+ * yardstick turns HITS DEPTH, for each byte of its input, what bpf_get_stackid adds to HITS of an
+ * empty program, in ns of the thread's CPU time.
  *
  *	stackid-DEPTH	what bpf_get_stackid adds to an empty uprobe, DEPTH frames below main
  *	attach, close	of one empty program on syscalls:sys_exit_read
@@ -15,9 +17,11 @@
 #include <bpf/libbpf.h>
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,15 +42,49 @@ void __attribute__((noinline)) probed(unsigned long n)
 	sink += n ^ (unsigned long)__builtin_frame_address(0);
 }
 
-static double loop_ns;
+/* The same code at another address: both have their program, and take turns. */
+void probed_stack(unsigned long n);
+void __attribute__((noinline)) probed_stack(unsigned long n)
+{
+	sink -= n ^ (unsigned long)__builtin_frame_address(0);
+}
 
-static void __attribute__((noinline)) innermost(long n)
+static double loop_ns;
+static bool turns;
+
+static inline __attribute__((always_inline)) void take_turns(long n)
+{
+	char byte;
+
+	while (read(STDIN_FILENO, &byte, 1) == 1) {
+		int64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID), between;
+
+		for (long i = 0; i < n; i++)
+			probed((unsigned long)i);
+		between = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		for (long i = 0; i < n; i++)
+			probed_stack((unsigned long)i);
+		(void)dprintf(STDOUT_FILENO, "%lld\n", /* missed there */
+			      (long long)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - between -
+					  (between - start)));
+	}
+}
+
+static inline __attribute__((always_inline)) void count(long n)
 {
 	int64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	for (long i = 0; i < n; i++)
 		probed((unsigned long)i);
 	loop_ns = (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
+}
+
+static void __attribute__((noinline)) innermost(long n)
+{
+	if (turns)
+		take_turns(n);
+	else
+		count(n);
 }
 
 /* ns of this thread for a call of probed(), or -1. */
@@ -108,8 +146,29 @@ static int tracepoint_link(struct yardstick_bpf *bpf, int zero, long reads)
 	return 0;
 }
 
+static struct bpf_link *attach_to(struct bpf_program *program, const char *function)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .func_name = function);
+
+	return bpf_program__attach_uprobe_opts(program, 0, "/proc/self/exe", 0, &opts);
+}
+
+static int in_turns(int depth, long hits)
+{
+	struct yardstick_bpf *bpf = yardstick_bpf__open_and_load();
+
+	if (!bpf || !attach_to(bpf->progs.uprobe_empty, "probed") ||
+	    !attach_to(bpf->progs.uprobe_stackid, "probed_stack"))
+		return 1;
+	turns = true;
+	descend(depth - 2, hits);
+	return 0; /* what is attached ends with the process */
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 4 && strcmp(argv[1], "turns") == 0)
+		return in_turns(atoi(argv[3]), atol(argv[2]));
 	long hits = argc > 2 ? atol(argv[1]) : 0;
 	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	struct yardstick_bpf *bpf;

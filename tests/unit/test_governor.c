@@ -30,13 +30,28 @@ struct run {
 	struct record_depth_change changes[MOST_CHANGES];
 	size_t n_changes;
 	double at_ns, own_ns, spent_ns, calls, hits;
+	double worst_ns; /* beyond the share of what was used until then */
 	bool has_samples;
 };
 
-static void run_init(struct run *run, double most, bool has_samples)
+static void run_init_after(struct run *run, double most, bool has_samples, uint64_t used_ns)
 {
 	*run = (struct run){ .has_samples = has_samples, .at_ns = START_NS };
 	governor_init(&run->governor, most, (uint64_t)CALL_NS, (uint64_t)START_NS);
+	(void)governor_begin(&run->governor, used_ns, has_samples);
+}
+
+/* A command that is started. */
+static void run_init(struct run *run, double most, bool has_samples)
+{
+	run_init_after(run, most, has_samples, 0);
+}
+
+/* A process that has run for hours. */
+static void run_init_old(struct run *run, double most, bool has_samples)
+{
+	run_init_after(run, most, has_samples, UINT64_C(3600000000000));
+	assert_int_equal(run->governor.depth, RECORD_DEPTH_EXACT);
 }
 
 static double hit_ns(enum record_depth depth)
@@ -59,6 +74,8 @@ static void step(struct run *run, const struct load *load)
 	run->spent_ns += cpu_ns - own_ns;
 	run->calls += own_ns * load->calls / 1e9;
 	run->hits += own_ns * hits_per_ns;
+	if (run->spent_ns - run->governor.most * run->own_ns > run->worst_ns)
+		run->worst_ns = run->spent_ns - run->governor.most * run->own_ns;
 	run->look = (struct governor_look){ .now_ns = (uint64_t)run->at_ns,
 					    .cpu_ns = (uint64_t)(run->own_ns + run->spent_ns),
 					    .hits = (uint64_t)run->hits,
@@ -87,46 +104,119 @@ static void a_quiet_process_stays_exact(void **state)
 	struct run run;
 
 	(void)state;
-	run_init(&run, 0.05, true);
+	run_init_old(&run, 0.05, true);
 	run_load(&run, &quiet);
 	/* Of a process that sleeps nobody minds a tenth of a percent of a CPU. */
 	run_load(&run, &asleep);
 	assert_int_equal(run.n_changes, 0);
 }
 
-static void what_allocates_all_the_time_is_sampled_at_once(void **state)
+static void what_is_started_is_sampled_until_it_has_earned_more(void **state)
+{
+	const struct load asleep = { 60, 0.0001, 1000, 100 };
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.05, true);
+	assert_int_equal(run.governor.depth, RECORD_DEPTH_SAMPLED);
+	run_load(&run, &quiet);
+	assert_int_equal(run.n_changes, 1);
+	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_EXACT);
+	assert_true(run.changes[0].time_ns >= START_NS + 2e9);
+	assert_true(run.changes[0].time_ns < START_NS + 2.1e9);
+	/* Two seconds of a thousandth of a share pay for no more. */
+	run_init(&run, 0.001, true);
+	run_load(&run, &quiet);
+	assert_int_equal(run.n_changes, 0);
+	/* A daemon that sleeps is seen all the same: a try takes of it what it does. */
+	run_init(&run, 0.05, true);
+	run_load(&run, &asleep);
+	assert_int_equal(run.n_changes, 1);
+}
+
+/* With no more than a look's worth beyond the share at any time, however it begins. */
+static void what_allocates_all_the_time_stays_sampled(void **state)
 {
 	struct run run;
 
 	(void)state;
 	run_init(&run, 0.05, true);
 	run_load(&run, &busy);
+	assert_int_equal(run.n_changes, 0);
+	assert_true(run.worst_ns < 1e6);
+	run_init_old(&run, 0.05, true);
+	run_load(&run, &busy);
 	assert_int_equal(run.n_changes, 1);
 	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_SAMPLED);
-	assert_true(run.changes[0].time_ns < START_NS + 0.2e9);
+	assert_true(run.changes[0].time_ns < START_NS + 0.1e9);
 	assert_true(run.changes[0].predicted_ppm > 6000000);
 	assert_true(run.changes[0].predicted_ppm < 7000000);
+	assert_true(run.worst_ns < GOVERNOR_TRY_NS);
 	assert_true(run.spent_ns < 0.05 * run.own_ns);
 }
 
-static void without_samples_only_growth_is_left(void **state)
+static void what_has_earned_no_try_does_not_begin_with_one(void **state)
+{
+	static const struct {
+		uint64_t used_ns;
+		bool has_samples;
+		enum record_depth depth;
+	} cases[] = {
+		{ 0, true, RECORD_DEPTH_SAMPLED },
+		{ 0, false, RECORD_DEPTH_GROWTH },
+		{ GOVERNOR_TRY_NS * 20 - 20, true, RECORD_DEPTH_SAMPLED },
+		{ GOVERNOR_TRY_NS * 20 - 20, false, RECORD_DEPTH_GROWTH },
+		{ GOVERNOR_TRY_NS * 20 + 20, true, RECORD_DEPTH_EXACT },
+		{ GOVERNOR_TRY_NS * 20 + 20, false, RECORD_DEPTH_EXACT },
+	};
+	struct run run;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		run_init_after(&run, 0.05, cases[i].has_samples, cases[i].used_ns);
+		assert_int_equal(run.governor.depth, cases[i].depth);
+	}
+}
+
+static void without_samples_exact_depth_is_tried_when_it_is_paid(void **state)
 {
 	struct run run;
 
 	(void)state;
 	run_init(&run, 0.05, false);
+	run_load(&run, &quiet);
+	assert_int_equal(run.n_changes, 1);
+	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_EXACT);
+	assert_true(run.changes[0].predicted_ppm == UINT64_MAX);
+	run_init(&run, 0.05, false);
 	run_load(&run, &busy);
-	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_GROWTH);
 	/* Tries become rare: a minute has no more of them than the powers of two in it. */
-	assert_true(run.n_changes < 12);
-	for (size_t i = 1; i < run.n_changes; i += 2) {
+	assert_true(run.n_changes >= 2 && run.n_changes < 12);
+	for (size_t i = 0; i + 1 < run.n_changes; i += 2) {
 		assert_int_equal(run.changes[i].depth, RECORD_DEPTH_EXACT);
+		assert_int_equal(run.changes[i + 1].depth, RECORD_DEPTH_GROWTH);
 		assert_true(run.changes[i].predicted_ppm == UINT64_MAX);
 	}
-	assert_true(run.spent_ns < 0.05 * run.own_ns);
+	assert_true(run.worst_ns < 1e6);
 }
 
-/* 20 GB/s. */
+/* A launcher without samples starts a program that has some. */
+static void samples_that_come_are_taken_at_once(void **state)
+{
+	const struct load start = { 0.5, 1, 5e6, 100 };
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.05, false);
+	run_load(&run, &start);
+	assert_int_equal(run.n_changes, 0);
+	run.has_samples = true;
+	run_load(&run, &start);
+	assert_int_equal(run.n_changes, 1);
+	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_SAMPLED);
+	assert_true(run.changes[0].time_ns < START_NS + 0.6e9);
+}
+
 static void where_samples_are_too_many_growth_is_left(void **state)
 {
 	const struct load large = { 60, 1, 10e6, 4000 };
@@ -135,9 +225,8 @@ static void where_samples_are_too_many_growth_is_left(void **state)
 	(void)state;
 	run_init(&run, 0.01, true);
 	run_load(&run, &large);
-	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_SAMPLED);
-	assert_int_equal(run.changes[1].depth, RECORD_DEPTH_GROWTH);
-	for (size_t i = 2; i < run.n_changes; i++)
+	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_GROWTH);
+	for (size_t i = 1; i < run.n_changes; i++)
 		assert_true(run.changes[i].depth != RECORD_DEPTH_EXACT);
 	assert_true(run.spent_ns < 0.015 * run.own_ns);
 }
@@ -147,7 +236,7 @@ static void it_goes_down_and_up_with_the_load(void **state)
 	struct run run;
 
 	(void)state;
-	run_init(&run, 0.05, true);
+	run_init_old(&run, 0.05, true);
 	run_load(&run, &quiet);
 	run_load(&run, &busy);
 	run_load(&run, &quiet);
@@ -167,7 +256,7 @@ static void what_is_near_the_share_stays_as_it_is(void **state)
 	struct run run;
 
 	(void)state;
-	run_init(&run, 0.05, true);
+	run_init_old(&run, 0.05, true);
 	run_load(&run, &near);
 	assert_int_equal(run.n_changes, 0);
 	run_load(&run, &busy);
@@ -182,7 +271,7 @@ static void it_does_not_flap(void **state)
 	struct run run;
 
 	(void)state;
-	run_init(&run, 0.05, true);
+	run_init_old(&run, 0.05, true);
 	for (int i = 0; i < 112; i++) {
 		run_load(&run, &high);
 		run_load(&run, &low);
@@ -199,7 +288,7 @@ static void a_burst_changes_nothing(void **state)
 	struct run run;
 
 	(void)state;
-	run_init(&run, 0.05, true);
+	run_init_old(&run, 0.05, true);
 	for (int i = 0; i < 20; i++) {
 		run_load(&run, &burst);
 		run_load(&run, &calm);
@@ -219,7 +308,7 @@ static void rare_samples_do_not_keep_it_from_exact_depth(void **state)
 	struct run run;
 
 	(void)state;
-	run_init(&run, 0.05, true);
+	run_init_old(&run, 0.05, true);
 	run_load(&run, &busy);
 	assert_int_equal(run.governor.depth, RECORD_DEPTH_SAMPLED);
 	look = run.look;
@@ -251,6 +340,10 @@ static void shares_are_as_small_as_they_are_asked_for(void **state)
 				run_init(&run, shares[i], samples);
 				run_load(&run, &load);
 				assert_true(run.spent_ns <
+					    shares[i] * run.own_ns + 2.0 * GOVERNOR_DEBT_NS);
+				run_init_after(&run, shares[i], samples, UINT64_C(3600000000000));
+				run_load(&run, &load);
+				assert_true(run.spent_ns <
 					    shares[i] * run.own_ns + 4.0 * GOVERNOR_DEBT_NS);
 			}
 }
@@ -263,7 +356,7 @@ static void what_the_kernel_counts_comes_before_what_was_calibrated(void **state
 	struct run run;
 
 	(void)state;
-	run_init(&run, 0.01, true);
+	run_init_old(&run, 0.01, true);
 	for (int i = 0; i < 400 && change.depth == RECORD_DEPTH_EXACT; i++) {
 		look.now_ns += 25000000;
 		look.cpu_ns += 25000000;
@@ -288,8 +381,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_quiet_process_stays_exact),
-		cmocka_unit_test(what_allocates_all_the_time_is_sampled_at_once),
-		cmocka_unit_test(without_samples_only_growth_is_left),
+		cmocka_unit_test(what_is_started_is_sampled_until_it_has_earned_more),
+		cmocka_unit_test(what_allocates_all_the_time_stays_sampled),
+		cmocka_unit_test(what_has_earned_no_try_does_not_begin_with_one),
+		cmocka_unit_test(without_samples_exact_depth_is_tried_when_it_is_paid),
+		cmocka_unit_test(samples_that_come_are_taken_at_once),
 		cmocka_unit_test(where_samples_are_too_many_growth_is_left),
 		cmocka_unit_test(it_goes_down_and_up_with_the_load),
 		cmocka_unit_test(what_is_near_the_share_stays_as_it_is),

@@ -355,8 +355,8 @@ const struct option_def option_table[] = {
 
 	{ 0, "max-overhead", GROUP_JOBS, OPTION_ALLOC, "P%", NULL, apply_overhead,
 	  FIELD(max_overhead),
-	  .help = "Count all calls while that takes less than P% of the program's own CPU time; "
-		  "else samples, or only page faults: the report says what since when." },
+	  .help = "Count all calls once P% of the program's own CPU time pays for that, and while "
+		  "it does; else samples, or only page faults: the report says what since when." },
 
 	{ 0, "leak-check", GROUP_LEAKS, OPTION_ALLOC, NULL, leak_check_names, apply_choice,
 	  FIELD(leak.mode),

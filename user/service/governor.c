@@ -7,8 +7,10 @@
 #define LOOK_NS UINT64_C(5000000)
 /* What is less than this part of the share of a CPU is nobody's trouble, however idle he is. */
 #define IDLE_PART 0.02
-/* Until it is seen that it is due, and probes are out, they go on to cost. */
+/* Until it is seen that a change is due, and probes are out, they go on to cost. */
 #define CHANGE_NS 20e6
+/* More is not kept of what was earned: an hour's share is not to be spent at once. */
+#define MOST_TRIES 2
 #define FIRST_WAIT_NS 2e9
 #define MOST_WAIT_NS 300e9
 /* A try that held for so long was right. */
@@ -24,11 +26,9 @@ static double clamped(double value, double least, double most)
 	return value > most ? most : value;
 }
 
-/* A try that fails costs the debt and the change, which the wait before pays for. */
 static uint64_t first_wait(const struct governor *g)
 {
-	return (uint64_t)clamped(2 * ((double)GOVERNOR_DEBT_NS + CHANGE_NS) / g->most,
-				 FIRST_WAIT_NS, MOST_WAIT_NS);
+	return (uint64_t)clamped(2.0 * GOVERNOR_TRY_NS / g->most, FIRST_WAIT_NS, MOST_WAIT_NS);
 }
 
 void governor_init(struct governor *governor, double most, uint64_t call_ns, uint64_t now_ns)
@@ -39,6 +39,18 @@ void governor_init(struct governor *governor, double most, uint64_t call_ns, uin
 				       .depth = RECORD_DEPTH_EXACT };
 	governor->last.now_ns = now_ns;
 	governor->wait_ns = most > 0 ? first_wait(governor) : 0;
+}
+
+enum record_depth governor_begin(struct governor *governor, uint64_t used_ns, bool has_samples)
+{
+	double earned_ns = governor->most * (double)used_ns;
+
+	if (governor->most <= 0)
+		return RECORD_DEPTH_EXACT;
+	governor->balance_ns = clamped(earned_ns, 0, GOVERNOR_TRY_NS);
+	if (earned_ns < GOVERNOR_TRY_NS)
+		governor->depth = has_samples ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_GROWTH;
+	return governor->depth;
 }
 
 static double difference(uint64_t now, uint64_t before)
@@ -74,11 +86,18 @@ static void add(struct governor_stretch *sum, const struct governor_stretch *s)
 	sum->calls += s->calls;
 }
 
+/* Does what is counted tell how many calls there are? */
+static bool knows_calls(const struct governor *g)
+{
+	return g->depth == RECORD_DEPTH_EXACT ||
+	       (g->depth == RECORD_DEPTH_SAMPLED && g->last.has_samples);
+}
+
 static bool change(struct governor *g, const struct governor_stretch *s, enum record_depth depth,
 		   struct record_depth_change *ret_change)
 {
 	double exact_ns = s->calls * g->call_ns;
-	bool is_known = g->depth != RECORD_DEPTH_GROWTH;
+	bool is_known = knows_calls(g);
 
 	*ret_change = (struct record_depth_change){
 		.time_ns = g->last.now_ns,
@@ -97,30 +116,56 @@ static bool change(struct governor *g, const struct governor_stretch *s, enum re
 	return true;
 }
 
-static bool go_down(struct governor *g, const struct governor_stretch *s, bool has_samples,
+/* What is left of the share shall pay for the change as well. */
+static bool is_too_dear(const struct governor *g, const struct governor_stretch *s)
+{
+	switch (g->depth) {
+	case RECORD_DEPTH_EXACT:
+		return s->spent_ns > s->allowed_ns &&
+		       g->balance_ns < CHANGE_NS * s->spent_ns / s->ns;
+	case RECORD_DEPTH_SAMPLED:
+		return g->debt_ns > GOVERNOR_DEBT_NS;
+	case RECORD_DEPTH_GROWTH:
+		return false;
+	}
+	return false;
+}
+
+static bool go_down(struct governor *g, const struct governor_stretch *s,
 		    struct record_depth_change *ret_change)
 {
 	bool was_wrong = g->tried && g->last.now_ns - g->changed_ns < HELD_NS;
-	bool samples = g->depth == RECORD_DEPTH_EXACT && has_samples;
+	bool samples = g->depth == RECORD_DEPTH_EXACT && g->last.has_samples;
 
+	g->dear_samples = g->depth == RECORD_DEPTH_SAMPLED;
 	g->wait_ns = was_wrong ? (uint64_t)clamped(2.0 * (double)g->wait_ns, 0, MOST_WAIT_NS) :
 				 first_wait(g);
 	return change(g, s, samples ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_GROWTH, ret_change);
 }
 
+/* As many CPUs as were busy are so during a try, too. */
+static bool is_paid(const struct governor *g, const struct governor_stretch *since)
+{
+	double cpus = (since->own_ns + since->spent_ns) / since->ns;
+
+	return g->balance_ns >= GOVERNOR_TRY_NS * (cpus > IDLE_PART ? cpus : IDLE_PART);
+}
+
 /* One sample stands for many calls: so it is a stretch that is judged, and no look alone. */
-static bool go_up(struct governor *g, const struct governor_stretch *s, bool has_samples,
+static bool go_up(struct governor *g, const struct governor_stretch *s,
 		  struct record_depth_change *ret_change)
 {
-	bool samples = g->depth == RECORD_DEPTH_GROWTH && has_samples;
+	bool samples = g->depth == RECORD_DEPTH_GROWTH && g->last.has_samples;
 	struct governor_stretch since;
 
 	add(&g->since, s);
 	since = g->since;
-	if (since.ns < (double)g->wait_ns)
+	if (samples && !g->dear_samples)
+		return change(g, &since, RECORD_DEPTH_SAMPLED, ret_change);
+	if (since.ns < (double)g->wait_ns || !is_paid(g, &since))
 		return false;
 	g->since = (struct governor_stretch){ 0 };
-	/* At growth depth nobody knows. */
+	/* Where nobody knows they are none. */
 	if (since.calls * g->call_ns > GOOD_PART * since.allowed_ns)
 		return false;
 	return change(g, &since, samples ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_EXACT, ret_change);
@@ -129,15 +174,20 @@ static bool go_up(struct governor *g, const struct governor_stretch *s, bool has
 static struct governor_stretch count(struct governor *g, const struct governor_look *look)
 {
 	struct governor_stretch s = stretch_of(g, look);
-
 	double counted_ns = difference(look->spent_ns, g->last.spent_ns);
+	double cpus = s.ns > 0 ? (s.own_ns + s.spent_ns) / s.ns : 0;
+	double most_ns = MOST_TRIES * GOVERNOR_TRY_NS * (cpus > 1 ? cpus : 1);
 
 	g->last = *look;
 	g->spent_ns += s.spent_ns;
 	g->own_ns += s.own_ns;
 	/* New stacks, deep ones, and caches that others use cost more than was calibrated. */
-	g->debt_ns -= s.allowed_ns;
-	g->debt_ns += counted_ns > s.spent_ns ? counted_ns : s.spent_ns;
+	if (counted_ns > s.spent_ns)
+		s.spent_ns = counted_ns;
+	g->balance_ns += s.allowed_ns - s.spent_ns;
+	if (g->balance_ns > most_ns)
+		g->balance_ns = most_ns;
+	g->debt_ns += s.spent_ns - s.allowed_ns;
 	if (g->debt_ns < 0)
 		g->debt_ns = 0;
 	return s;
@@ -156,11 +206,11 @@ bool governor_look(struct governor *governor, const struct governor_look *look,
 	if (governor->most <= 0 || look->now_ns < governor->last.now_ns + LOOK_NS)
 		return false;
 	s = count(governor, look);
-	if (governor->debt_ns > GOVERNOR_DEBT_NS && governor->depth != RECORD_DEPTH_GROWTH)
-		return go_down(governor, &s, look->has_samples, ret_change);
+	if (is_too_dear(governor, &s))
+		return go_down(governor, &s, ret_change);
 	if (governor->depth == RECORD_DEPTH_EXACT)
 		return false;
-	return go_up(governor, &s, look->has_samples, ret_change);
+	return go_up(governor, &s, ret_change);
 }
 
 uint64_t governor_predicted_ppm(const struct governor *governor)

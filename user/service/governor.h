@@ -4,10 +4,11 @@
  * processes' own CPU time (--max-overhead). Told what was used and counted, says when the depth is
  * to change. Plain data without a clock, a pure function of what it is told.
  *
- * What goes beyond the share is a debt, and what stays below pays it back: at DEBT_NS a depth less
- * is taken, so that a start or a burst changes nothing. Up it goes when exact depth is predicted to
- * take at most half of the share of a stretch of time, the next whenever one was no good, and twice
- * as long when a change was wrong; where nothing is counted that could predict it, by a try.
+ * The share is earned by CPU time that is used, and spent in probes: what is left is the balance.
+ * Exact depth is a try that the balance must be able to pay for, and is left while what is left
+ * still pays for that. It is tried when samples predict that it takes at most half of the share of
+ * a stretch of time, or to see, where nothing tells; the next stretch is taken whenever one was no
+ * good, twice as long when a try was wrong. Samples are left when they have taken DEBT_NS too much.
  */
 #ifndef MEMTRACED_SERVICE_GOVERNOR_H
 #define MEMTRACED_SERVICE_GOVERNOR_H
@@ -17,8 +18,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The time in probes that may go beyond the share before the depth changes. */
+/* The time that samples may take beyond the share before they are left. */
 #define GOVERNOR_DEBT_NS UINT64_C(10000000)
+/* What a try of exact depth may take of a CPU until it is noticed, and over. */
+#define GOVERNOR_TRY_NS UINT64_C(30000000)
 
 /* What a call of an allocator takes of CPU time at exact depth: service/probe_cost.h. */
 struct probe_cost {
@@ -46,7 +49,9 @@ struct governor {
 	double call_ns, sample_ns;
 	enum record_depth depth;
 	struct governor_look last;
-	double debt_ns;
+	double balance_ns;	       /* earned, and not spent; of a limited time */
+	double debt_ns;		       /* since the depth changed */
+	bool dear_samples;	       /* they were left for what they took */
 	double spent_ns, own_ns;       /* so far */
 	uint64_t changed_ns;	       /* when the depth changed last */
 	uint64_t wait_ns;	       /* the stretch by which it is judged whether to go up, */
@@ -56,6 +61,13 @@ struct governor {
 
 /* call_ns: of CPU time of a call of an allocator at exact depth. */
 void governor_init(struct governor *governor, double most, uint64_t call_ns, uint64_t now_ns);
+
+/*
+ * The first depth, from which on looks are to follow: exact if used_ns, the CPU time that the
+ * processes used before, has earned a try, as nothing else can tell what it would take; of what has
+ * just been started that is nothing. Else samples if they will be shown, or page faults.
+ */
+enum record_depth governor_begin(struct governor *governor, uint64_t used_ns, bool has_samples);
 
 /* What was used until now, for governor_predicted_ppm. */
 void governor_count(struct governor *governor, const struct governor_look *look);

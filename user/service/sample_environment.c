@@ -41,33 +41,33 @@ static const char *value_for_command(const struct options *options, const char *
 	return value;
 }
 
-static bool wants_preload(const struct options *options)
+static bool wants_preload(void)
 {
 	const char *off = getenv(OFF_VARIABLE);
 
-	return options->sample_bytes && !(off && strcmp(off, "no") == 0);
+	return !(off && strcmp(off, "no") == 0);
 }
 
 /*
  * First, so that it stands before the allocators that the user preloads; those stay. A command that
- * cannot have it is named, and runs without.
+ * cannot have it is named, and runs without. 1: it has it; 0; -ENOMEM.
  */
-static int add_preload(const struct options *options, word_list *words)
+static int add_preload(const struct options *options, word_list *words, enum preload preload)
 {
 	_cleanup_strbuf_ struct strbuf word = {};
 	const char *before = value_for_command(options, "LD_PRELOAD"), *why;
 	char library[PATH_MAX];
-	enum preload preload =
-		preload_judge(options->command[0], value_for_command(options, "PATH"));
+	int r;
 
-	if (preload == PRELOAD_NOT_NEEDED)
-		return 0;
 	why = preload_why_not(preload);
 	if (!why && preload_library(library) < 0)
 		why = "libmemtraced-sample.so is neither beside memtraced nor in ../lib/memtraced";
 	if (why) {
-		log_warning("%s is not sampled itself: %s; without --sample all calls are counted",
-			    options->command[0], why);
+		log_warning("%s is not sampled itself: %s; %s", options->command[0], why,
+			    options->max_overhead ?
+				    "until the share of --max-overhead pays for more, only page "
+				    "faults are counted" :
+				    "without --sample all calls are counted");
 		return 0;
 	}
 	strbuf_adds(&word, PRELOAD_VARIABLE);
@@ -76,14 +76,28 @@ static int add_preload(const struct options *options, word_list *words)
 		strbuf_addch(&word, ':');
 		strbuf_adds(&word, before);
 	}
-	return strbuf_error(&word) ? strbuf_error(&word) : add(words, strbuf_str(&word));
+	r = strbuf_error(&word) ? strbuf_error(&word) : add(words, strbuf_str(&word));
+	return r < 0 ? r : 1;
 }
 
-int sample_environment(const struct options *options, char ***ret_words)
+/* 1: it will show samples; 0; -ENOMEM. */
+static int let_sample(const struct options *options, word_list *words)
+{
+	enum preload preload;
+
+	if (!options->sample_bytes)
+		return 0;
+	preload = preload_judge(options->command[0], value_for_command(options, "PATH"));
+	if (preload == PRELOAD_NOT_NEEDED)
+		return 1;
+	return wants_preload() ? add_preload(options, words, preload) : 0;
+}
+
+int sample_environment(const struct options *options, char ***ret_words, bool *ret_sampled)
 {
 	char interval[sizeof(INTERVAL_VARIABLE) + 20];
 	word_list words = { 0 };
-	int r = 0;
+	int r = 0, sampled = 0;
 
 	if (options->sample_bytes) {
 		(void)snprintf(interval, sizeof(interval), INTERVAL_VARIABLE "%" PRIu64,
@@ -93,8 +107,10 @@ int sample_environment(const struct options *options, char ***ret_words)
 	/* Behind it, as the last one holds. */
 	for (char **word = options->env_set; word && *word && r == 0; word++)
 		r = add(&words, *word);
-	if (r == 0 && wants_preload(options))
-		r = add_preload(options, &words);
+	if (r == 0)
+		sampled = let_sample(options, &words);
+	if (r == 0)
+		r = sampled < 0 ? sampled : 0;
 	if (r == 0)
 		r = vec_push(&words, NULL);
 	if (r) {
@@ -104,5 +120,6 @@ int sample_environment(const struct options *options, char ***ret_words)
 		return r;
 	}
 	*ret_words = words.data;
+	*ret_sampled = sampled > 0;
 	return 0;
 }

@@ -237,7 +237,7 @@ static int session_begin(struct session *s)
 		return r;
 	/* Later all of the host may be traced, and see it start; and it gets ready meanwhile. */
 	(void)worker_start(s->worker);
-	r = tracing_new(s->options, s->worker, &s->features, &s->live);
+	r = tracing_new(s->options, s->worker, session_first_depth(s), &s->features, &s->live);
 	if (r)
 		return r;
 	live_leave_out(s->live, worker_keeper(s->worker), worker_pid(s->worker));

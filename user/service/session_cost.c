@@ -11,13 +11,25 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Reading the samples' sites takes longer than the rest. */
 #define SAMPLED_LOOK_NS UINT64_C(200000000)
 
+/* CPU time of what we have waited for: a command that has ended. */
+static uint64_t waited_ns(void)
+{
+	struct rusage used;
+
+	(void)getrusage(RUSAGE_CHILDREN, &used); /* cannot fail */
+	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECOND_NS +
+	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+}
+
 /*
- * Of the processes that run and what they have waited for. Who has ended and is not waited for yet
- * is in neither for a moment: what was there once is not taken back.
+ * Of the processes that run and what they have waited for, or, after them, of the command. Who
+ * has ended and is not waited for yet is in neither for a moment: what was there once is not taken
+ * back.
  */
 static uint64_t used_cpu_ns(struct session *s)
 {
@@ -28,6 +40,8 @@ static uint64_t used_cpu_ns(struct session *s)
 	while ((pid = live_next_pid(s->live, &index)) != 0)
 		if (cpu_time_of(pid, &one) == 0) /* else it has just ended */
 			sum += one;
+	if (s->child_status >= 0)
+		sum += waited_ns() - s->waited_ns;
 	if (sum > s->most_cpu_ns)
 		s->most_cpu_ns = sum;
 	return s->most_cpu_ns;
@@ -58,7 +72,19 @@ static struct governor_look look_now(struct session *s)
 	return look;
 }
 
-/* What processes used before does not count. */
+/* What has just been started has used nothing yet. */
+enum record_depth session_first_depth(struct session *s)
+{
+	uint64_t sum = 0, one;
+
+	s->waited_ns = waited_ns();
+	for (size_t i = 0; i < s->options->n_pids; i++)
+		if (cpu_time_of(s->options->pids[i], &one) == 0) /* else that it is gone is said */
+			sum += one;
+	return governor_begin(&s->governor, sum, s->is_sampled);
+}
+
+/* What processes used before has earned the first depth, and nothing else. */
 void session_begin_costs(struct session *s)
 {
 	if (s->options->max_overhead)

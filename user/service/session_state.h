@@ -40,6 +40,8 @@ struct session {
 	struct governor governor;	 /* with --max-overhead */
 	uint64_t trap_ns;		 /* struct probe_cost */
 	uint64_t most_cpu_ns;		 /* that the processes were seen to have used */
+	uint64_t waited_ns;		 /* CPU time of children of ours that ended before */
+	bool is_sampled;		 /* the command will show samples */
 	int child_status;		 /* as wait(2)'s; -1: still running */
 	unsigned int stop_signals;
 	record_fn listener; /* NULL: there is none */
@@ -61,10 +63,12 @@ int session_report(struct session *s, bool final);
 int session_checkpoint(struct session *s);
 
 /*
- * --max-overhead: session_look_at_cost is a timer's callback, SESSION_LOOK_NS apart; the other says
- * what the run has cost so far, before a cut. 0 or negative errno.
+ * --max-overhead: the depth to begin with, once the command waits to be traced;
+ * session_look_at_cost is a timer's callback, SESSION_LOOK_NS apart; session_say_cost says what the
+ * run has cost so far, before a cut. 0 or negative errno.
  */
 #define SESSION_LOOK_NS UINT64_C(10000000)
+enum record_depth session_first_depth(struct session *s);
 void session_begin_costs(struct session *s);
 int session_look_at_cost(void *userdata);
 int session_say_cost(struct session *s);

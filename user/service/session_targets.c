@@ -28,7 +28,7 @@ static int start_command(struct session *s, char *const *environment)
 int session_start_command(struct session *s)
 {
 	char **environment = NULL;
-	int r = sample_environment(s->options, &environment);
+	int r = sample_environment(s->options, &environment, &s->is_sampled);
 
 	if (r == 0)
 		r = start_command(s, environment);

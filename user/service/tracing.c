@@ -275,7 +275,7 @@ static int choose_room(const struct options *options, struct map_room *ret_room)
 	return map_room_choose(&opts, ret_room);
 }
 
-int tracing_new(const struct options *options, struct worker *worker,
+int tracing_new(const struct options *options, struct worker *worker, enum record_depth depth,
 		struct features **ret_features, struct live **ret_live)
 {
 	_cleanup_(features_free_p) struct features *features = NULL;
@@ -297,6 +297,7 @@ int tracing_new(const struct options *options, struct worker *worker,
 		.free_stacks = options->free_stacks,
 		.sampled = options->sample_bytes > 0,
 		.both = options->max_overhead > 0,
+		.depth = depth,
 		.floor = options->floor,
 		.checkpoints = options_check_leaks(options),
 		.checkpoint_names = options->leak.at,

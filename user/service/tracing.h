@@ -25,10 +25,10 @@ bool tracing_is_endless(const struct options *options);
 
 /*
  * Probes the features that are needed (*ret_features, NULL when none is), loads, and adds the jobs.
- * The worker is borrowed, and serves file_server's requests.
+ * The worker is borrowed, and serves file_server's requests. depth: the first of --max-overhead.
  * Features must outlive the source. 0; -EINVAL: usage; or another negative errno. All were logged.
  */
-int tracing_new(const struct options *options, struct worker *worker,
+int tracing_new(const struct options *options, struct worker *worker, enum record_depth depth,
 		struct features **ret_features, struct live **ret_live);
 
 #endif

@@ -55,12 +55,17 @@ static void one_change(struct table *t, const struct record_depth_change *change
 		[RECORD_DEPTH_SAMPLED] = "samples",
 		[RECORD_DEPTH_GROWTH] = "page faults alone",
 	};
+	const struct record_run *run = model_run(view_model(t->view));
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char time[FORMAT_UNIT_LEN], rate[FORMAT_UNIT_LEN];
+	bool is_first = run && change->time_ns <= run->start_ns;
 
-	strbuf_addf(&line, "depth: from %s on %s: ", run_time(t, change->time_ns, time),
+	strbuf_addf(&line, "depth: from %s on %s: ",
+		    is_first ? "the start" : run_time(t, change->time_ns, time),
 		    names[change->depth]);
-	if (change->predicted_ppm == UINT64_MAX)
+	if (is_first)
+		strbuf_adds(&line, "no share of CPU time was earned yet to look closer");
+	else if (change->predicted_ppm == UINT64_MAX)
 		strbuf_adds(&line, "tried, as nothing tells what it would cost");
 	else
 		strbuf_addf(&line, "%s%s calls/s, of which all would take %.1f %% of the CPU time",

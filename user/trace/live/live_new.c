@@ -79,6 +79,7 @@ static int load(struct live *live)
 	r = programs_new(&opts, &live->programs);
 	if (r)
 		return r;
+	programs_want_samples(live->programs, live->depth == RECORD_DEPTH_SAMPLED);
 	live->ring = ring_buffer__new(bpf_map__fd(live->programs->skel->maps.ring), live_on_ring,
 				      live, NULL);
 	if (!live->ring)
@@ -130,8 +131,8 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	if (opts->rule.scope == ABI_SCOPE_CGROUP)
 		live->opts.cgroup_fd = fcntl(opts->cgroup_fd, F_DUPFD_CLOEXEC, 0);
 	live->start_ns = clock_monotonic_ns();
-	if (opts->sampled && !opts->both)
-		live->depth = RECORD_DEPTH_SAMPLED;
+	if (opts->sampled)
+		live->depth = opts->both ? opts->depth : RECORD_DEPTH_SAMPLED;
 	if (opts->rule.scope == ABI_SCOPE_CGROUP && live->opts.cgroup_fd < 0)
 		return -errno;
 	live->losses[LOSS_FLOOR - ABI_LOSSES] = opts->floor;
@@ -159,6 +160,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	r = objects_new(&objects_opts, &live->objects);
 	if (r)
 		return r;
+	objects_set_depth(live->objects, live->depth);
 	*ret_live = TAKE_PTR(live);
 	return 0;
 }

@@ -29,9 +29,23 @@ const char *live_kernel_lacks(const struct live *live, struct strbuf *out)
 /* Probes of samples have no returns: one link for many, or perf events. */
 static const char *path_name(const struct live *live)
 {
-	if (live->depth != RECORD_DEPTH_SAMPLED)
+	if (!live->opts.sampled || live->opts.both)
 		return attach_path_name(live->opts.path);
 	return attach_path_name(live->programs->entry_type ? ATTACH_PATH_MULTI : ATTACH_PATH_PERF);
+}
+
+/* As if it had changed at the start. */
+static int describe_first_depth(struct live *live)
+{
+	const struct record record = {
+		.type = RECORD_DEPTH,
+		.depth_change = { .time_ns = live->start_ns,
+				  .depth = live->depth,
+				  .calls_per_s = UINT64_MAX,
+				  .predicted_ppm = UINT64_MAX },
+	};
+
+	return live_emit(live, &record);
 }
 
 static int describe_run(struct live *live)
@@ -49,7 +63,7 @@ static int describe_run(struct live *live)
 		.run = { .tool = live->opts.tool,
 			 .kernel = uname(&uts) ? "" : uts.release,
 			 .free_stacks = live->opts.free_stacks,
-			 .sampled = live->depth == RECORD_DEPTH_SAMPLED,
+			 .sampled = live->opts.sampled && !live->opts.both,
 			 .kernel_lacks = live_kernel_lacks(live, &lacks),
 			 .attach_path = live->opts.features ? path_name(live) : NULL,
 			 .start_realtime_ns =
@@ -65,6 +79,8 @@ static int describe_run(struct live *live)
 	};
 	int r = live_emit(live, &record);
 
+	if (r == 0 && live->opts.both && live->depth != RECORD_DEPTH_EXACT)
+		r = describe_first_depth(live);
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && r == 0; i++) {
 		record = (struct record){ .type = RECORD_FUNCTION, .function = own[i] };
 		r = live_emit(live, &record);

@@ -37,7 +37,8 @@ struct record_process {
 };
 
 /*
- * The depth of all images that run is another from now on, and each goes on as a new one. Shares
+ * The depth of all images that run is another from now on, and each goes on as a new one; or, at
+ * the start of the run, the first depth where that is not exact depth. Shares
  * are of the processes' own CPU time, in millionths; UINT64_MAX: nobody knows.
  */
 struct record_depth_change {

@@ -33,6 +33,7 @@ enum abi_event_type {
 	ABI_EV_STACK_COPY,   /* bpf/abi_stack_copy.h: what a stack was walked in */
 	ABI_EV_CHECKPOINT,   /* a thread is stopped before a function */
 	ABI_EV_FAULT,	     /* a process is about to be killed for what it did itself */
+	ABI_EV_BRK,	     /* at return; addr, len: what was added, or (result < 0) given back */
 };
 
 struct abi_ev_stack {
@@ -89,7 +90,7 @@ struct abi_ev_process { /* FORK, EXEC, EXIT, SEEN */
 /* EXEC: from here on, how many mappings the programs have put into its abi_unwind_space. */
 #define ABI_PROCESS_NOTED_SHIFT 8
 
-struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE, CODE_GONE */
+struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE, CODE_GONE, BRK */
 	struct abi_event head;
 	__u32 tid;
 	__u32 prot;
@@ -100,7 +101,7 @@ struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE, CODE_GONE */
 	__u64 offset; /* CODE: of the file */
 	__u64 ino;    /* CODE */
 	__u64 stack;
-	__s64 result; /* UNMAP_RESULT: what the call returned */
+	__s64 result; /* UNMAP_RESULT: what the call returned; BRK: 1 or -1 */
 	__u32 dev;    /* CODE: kernel's dev_t, major << 20 | minor */
 	union {
 		__u32 in_allocator; /* MMAP made inside a probed allocator function */

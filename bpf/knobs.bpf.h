@@ -50,6 +50,13 @@ __weak const volatile bool knob_find_vma;
 
 /* Anonymous mappings are a class of blocks; without, only mappings of code are of interest. */
 __weak const volatile bool knob_regions = true;
+/* All of them, and what brk(2) moves: no allocator is seen that would count them as its blocks. */
+__weak const volatile bool knob_all_regions;
+/*
+ * Who has no slot gets one by a mapping of so many bytes, if it is of this scope; 0: it gets none.
+ */
+__weak const volatile __u64 knob_adopt_bytes;
+__weak const volatile __u32 knob_adopt_scope; /* enum abi_scope */
 
 /* Who is counted beside the processes that user space names: bpf/wanted.bpf.h. */
 __weak const volatile __u32 knob_scope; /* enum abi_scope */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * mmap, munmap and mremap by their own syscall tracepoints. Regions are kept in user space, which
- * can search ranges; events go through the ring in the order in which they happened: an unmapping
- * is announced at entry, when nobody can yet have got the range anew, and confirmed at its return.
+ * mmap, munmap, mremap and brk by their own syscall tracepoints. Regions are kept in user space,
+ * which can search ranges; events go through the ring in the order in which they happened: an
+ * unmapping is announced at entry, when nobody can yet have got the range anew, and confirmed at
+ * its return.
  */
 #include "abi_event.h"
 #include "event_stack.bpf.h"
@@ -11,10 +12,12 @@
 #include "ring.bpf.h"
 #include "space.bpf.h"
 #include "syscall_filter.bpf.h"
+#include "target.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 
 enum {
+	PROT_WRITE = 0x2,
 	PROT_EXEC = 0x4,
 	MAP_FIXED = 0x10,
 	MAP_ANONYMOUS = 0x20,
@@ -186,7 +189,7 @@ static __always_inline void mmap_arguments(struct map_call *ret)
 static __always_inline void region_origin(void *ctx, struct abi_proc *proc, __u32 slot,
 					  struct abi_ev_map *ev)
 {
-	ev->in_allocator = inside_call(slot, user_sp());
+	ev->in_allocator = !knob_all_regions && inside_call(slot, user_sp());
 	if (!ev->in_allocator)
 		ev->stack = caller_stack_capture(ctx, proc, slot);
 }
@@ -242,6 +245,21 @@ static __always_inline int exit_mremap(struct trace_event_raw_sys_exit *ctx)
 	return 0;
 }
 
+/*
+ * A process that nobody knows so far has mapped much that it can write to. What it cannot write is
+ * room that is kept free, as for arenas and threads' stacks.
+ */
+static __always_inline struct abi_proc *mapper_new(__u64 bytes, __u32 *ret_slot)
+{
+	__u32 tgid = current_tgid();
+
+	if (bytes < knob_adopt_bytes || slot_of_pid(tgid) != ABI_NO_SLOT)
+		return NULL;
+	if (knob_adopt_scope == ABI_SCOPE_CGROUP && bpf_current_task_under_cgroup(&cgroups, 0) != 1)
+		return NULL;
+	return is_own(tgid) ? NULL : proc_adopt(tgid, ret_slot);
+}
+
 static __always_inline int exit_mmap(struct trace_event_raw_sys_exit *ctx)
 {
 	struct map_call call;
@@ -251,20 +269,85 @@ static __always_inline int exit_mmap(struct trace_event_raw_sys_exit *ctx)
 	if ((__u64)ctx->ret > -4096ULL)
 		return 0; /* MAP_FAILED is not a region */
 	proc = traced_proc(&slot);
-	if (!proc)
+	if (!proc && !knob_adopt_bytes)
 		return 0;
 	mmap_arguments(&call);
-	mapping_made(ctx, proc, slot, &call, ctx->ret);
+	if (!proc && call.flags & MAP_ANONYMOUS && call.prot & PROT_WRITE)
+		proc = mapper_new(call.len, &slot);
+	if (proc)
+		mapping_made(ctx, proc, slot, &call, ctx->ret);
 	return 0;
 }
 
-/* Of mremap as well, where that is wanted: one more program with the walk takes 13 ms to load. */
+#define PAGE_UP(n) (((n) + 4095) & ~4095ULL)
+
+/* Where the data segment ends now; 0: not known. */
+static __always_inline __u64 current_brk(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, mm, brk);
+}
+
+static __always_inline int enter_brk(__u64 wanted)
+{
+	struct map_call call = { .addr = current_brk() };
+	struct abi_proc *proc;
+	__u32 slot;
+
+	if (!wanted || PAGE_UP(wanted) == PAGE_UP(call.addr))
+		return 0; /* it is only asked for, or no page comes or goes */
+	proc = traced_proc(&slot);
+	if (!proc && knob_adopt_bytes && wanted > call.addr)
+		proc = mapper_new(wanted - call.addr, &slot);
+	if (proc)
+		call_begin(proc, &call);
+	return 0;
+}
+
+static __always_inline int exit_brk(struct trace_event_raw_sys_exit *ctx)
+{
+	struct abi_ev_map ev = {};
+	struct map_call call;
+	struct abi_proc *proc;
+	__u64 from, to;
+	__u32 slot;
+
+	proc = traced_proc(&slot);
+	if (!proc || !call_end(&call))
+		return 0;
+	from = PAGE_UP(call.addr);
+	to = PAGE_UP((__u64)ctx->ret);
+	if (from == to)
+		return 0; /* it was refused */
+	ev.result = to > from ? 1 : -1;
+	ev.addr = to > from ? from : to;
+	ev.len = to > from ? to - from : from - to;
+	if (to > from)
+		region_origin(ctx, proc, slot, &ev);
+	event_send(proc, &ev, ABI_EV_BRK, slot);
+	return 0;
+}
+
+/*
+ * Of mremap and brk as well, where these are wanted: one more program with the walk takes 13 ms to
+ * load.
+ */
 SEC("tracepoint")
 int on_exit_mmap(struct trace_event_raw_sys_exit *ctx)
 {
-	if (knob_regions && ctx->id == NR_MREMAP)
+	/* Of `id` the upper half is what was on the kernel's stack (perf_call_bpf_exit). */
+	if (knob_regions && (__s32)ctx->id == NR_MREMAP)
 		return exit_mremap(ctx);
+	if (knob_all_regions && (__s32)ctx->id == NR_BRK)
+		return exit_brk(ctx);
 	return exit_mmap(ctx);
+}
+
+SEC("tracepoint")
+int on_enter_brk(struct trace_event_raw_sys_enter *ctx)
+{
+	return enter_brk(ctx->args[0]);
 }
 
 /* Code goes: what comes to its addresses later must not hash to the same stacks. */
@@ -363,6 +446,8 @@ int on_enter_any(struct trace_event_raw_sys_enter *ctx)
 		return enter_munmap(ctx);
 	if (knob_regions && is_syscall(ctx, NR_MREMAP))
 		return enter_mremap(ctx);
+	if (knob_all_regions && is_syscall(ctx, NR_BRK))
+		return enter_brk(ctx->args[0]);
 	return 0;
 }
 
@@ -375,5 +460,7 @@ int on_exit_any(struct trace_event_raw_sys_exit *ctx)
 		return exit_munmap(ctx);
 	if (knob_regions && is_syscall(ctx, NR_MREMAP))
 		return exit_mremap(ctx);
+	if (knob_all_regions && is_syscall(ctx, NR_BRK))
+		return exit_brk(ctx);
 	return 0;
 }

@@ -42,6 +42,7 @@ struct user_registers {
 #define NR_MMAP 9
 #define NR_MUNMAP 11
 #define NR_MREMAP 25
+#define NR_BRK 12
 #define NR_RESTART_SYSCALL 219
 /* Offsets in struct pt_regs, for programs that do without CO-RE. */
 #define REGS_RESULT 80
@@ -154,6 +155,7 @@ static __always_inline void loads_in_order(void)
 /* include/uapi/asm-generic/unistd.h */
 #define NR_MUNMAP 215
 #define NR_MREMAP 216
+#define NR_BRK 214
 #define NR_MMAP 222
 #define NR_RESTART_SYSCALL 128
 #define REGS_RESULT 0

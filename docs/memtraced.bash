@@ -59,6 +59,7 @@ _memtraced_options() {
         --cpu
         --off-cpu
         --page-faults
+        --mappings
         --kernel
         --each
         --syscalls

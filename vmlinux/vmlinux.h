@@ -133,6 +133,7 @@ struct vm_area_struct {
 
 struct mm_struct {
 	unsigned long end_code;
+	unsigned long brk;
 	unsigned long start_stack;
 	unsigned long total_vm;
 	atomic_long_t pgtables_bytes;

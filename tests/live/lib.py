@@ -331,7 +331,8 @@ def less_room(options):
     """On an emulated CPU there is room for fewer blocks: for two million it takes half a second to
     make, and as long to read for each report. Not for tests of how many there can be, and not
     where no allocations are counted."""
-    others = ("--max-blocks", "--memory-limit", "--hist", "-e", "--syscalls", "--page-faults")
+    others = ("--max-blocks", "--memory-limit", "--hist", "-e", "--syscalls", "--page-faults",
+              "--mappings")
     if not SMALL or any(option.startswith(others) for option in options):
         return ()
     return ("--max-blocks=64k",)

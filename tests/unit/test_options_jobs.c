@@ -175,6 +175,9 @@ static void other_jobs_turn_allocations_off_unless_they_are_asked_for(void **sta
 }
 
 #define OFF "' is about allocations, which other jobs turn off: leave it out, or give --alloc too"
+#define NO_MEMORY                                                                                  \
+	"' is about allocations, which other jobs turn off: leave it out, or give --alloc or "     \
+	"--mappings too"
 
 static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 {
@@ -215,13 +218,16 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		  "'--each' is about events: name one with -e, or give --cpu, --off-cpu or "
 		  "--page-faults" },
 		{ "-p1 --stacks -e read", "'--stacks' is about system calls: give --syscalls too" },
+		{ "-p1 --mappings --alloc", "'--mappings' is there where allocations are traced, "
+					    "beside which mappings are counted: leave it out" },
+		{ "-p1 --page-faults --where=class=mmap", "'--where" NO_MEMORY },
 		{ "-p1 -e read --each -o json:x",
 		  "'--each' needs a format that has a line for each event: give -f perf-script "
 		  "or -o perf-script:PATH" },
 		{ "-p1 --syscalls --min-size=1", "'--min-size" OFF },
 		{ "-p1 --hist malloc --max-size=1", "'--max-size" OFF },
-		{ "-p1 -e read --older-than=1", "'--older-than" OFF },
-		{ "-p1 -e read --sort=count", "'--sort" OFF },
+		{ "-p1 -e read --older-than=1", "'--older-than" NO_MEMORY },
+		{ "-p1 -e read --sort=count", "'--sort" NO_MEMORY },
 		{ "-p1 -e read --max-blocks=1", "'--max-blocks" OFF },
 		{ "-p1 -e read --hist write --attach=multi", "'--attach" OFF },
 		{ "-p1 --hist read --hist read", "'--hist read' is given twice: give it once" },

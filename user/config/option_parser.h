@@ -8,11 +8,13 @@
 
 #include "config/options.h"
 
-#define OPTION_FOR_REPORT (1U << 0)   /* has a meaning for `memtraced report` */
-#define OPTION_ONCE (1U << 1)	      /* a second one is an error; else the last one holds */
-#define OPTION_TARGET (1U << 2)	      /* says what to trace */
-#define OPTION_CHILD (1U << 3)	      /* needs a command that memtraced starts */
-#define OPTION_ALLOC (1U << 4)	      /* has a meaning only where allocations are traced */
+#define OPTION_FOR_REPORT (1U << 0) /* has a meaning for `memtraced report` */
+#define OPTION_ONCE (1U << 1)	    /* a second one is an error; else the last one holds */
+#define OPTION_TARGET (1U << 2)	    /* says what to trace */
+#define OPTION_CHILD (1U << 3)	    /* needs a command that memtraced starts */
+#define OPTION_ALLOC (1U << 4)	    /* has a meaning only where allocations are traced */
+/* The same, or where mappings are. */
+#define OPTION_MEMORY (1U << 30)
 #define OPTION_EVENT (1U << 5)	      /* needs -e */
 #define OPTION_MAY (1U << 6)	      /* the value, behind "=", may be left out */
 #define OPTION_LEAK (1U << 7)	      /* needs --leak-check */

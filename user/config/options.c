@@ -6,9 +6,15 @@
 
 bool options_trace_allocations(const struct options *options)
 {
-	bool other = options->n_hists > 0 || options->n_events > 0 || options->syscalls;
+	bool other = options->n_hists > 0 || options->n_events > 0 || options->syscalls ||
+		     options->mappings;
 
 	return options->alloc || !other;
+}
+
+bool options_trace_memory(const struct options *options)
+{
+	return options->mappings || options_trace_allocations(options);
 }
 
 bool options_trace_widely(const struct options *options)

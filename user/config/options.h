@@ -152,6 +152,7 @@ struct options {
 	bool syscalls;
 	bool stacks;	      /* of --syscalls, the callers */
 	bool alloc;	      /* allocations beside other jobs: ask options_trace_allocations */
+	bool mappings;	      /* mmap and brk without allocations: ask options_trace_memory */
 	uint64_t interval_ns; /* -i; 0: none; fractions of a second are accepted */
 	uint64_t duration_ns; /* -d; 0: until the target ends */
 	uint64_t sample_interval_ns; /* between the first samples of what sites hold */
@@ -201,6 +202,8 @@ DEFINE_CLEANUP(struct options, options_free)
 
 /* Whether allocations are traced: another job turns them off, unless --alloc stands there too. */
 bool options_trace_allocations(const struct options *options);
+/* Whether these or mappings are: there are processes with sites. */
+bool options_trace_memory(const struct options *options);
 
 /*
  * Is what is traced found by a rule, and are they not the processes of -p or of a command: -a,

@@ -364,6 +364,7 @@ static int check_jobs(struct option_parser *p)
 {
 	const struct option_def *of_event = given_with(p, OPTION_EVENT, OPTION_EVENT);
 	const struct option_def *of_alloc = given_with(p, OPTION_ALLOC, OPTION_ALLOC);
+	const struct option_def *of_memory = given_with(p, OPTION_MEMORY, OPTION_MEMORY);
 	const struct options *o = p->options;
 	char spelling[OPTION_SPELLING_LEN];
 
@@ -380,6 +381,14 @@ static int check_jobs(struct option_parser *p)
 	if (o->each && !writes_format(o, "perf-script"))
 		return option_error(p, "'--each' needs a format that has a line for each event: "
 				       "give -f perf-script or -o perf-script:PATH");
+	if (o->mappings && options_trace_allocations(o))
+		return option_error(p, "'--mappings' is there where allocations are traced, beside "
+				       "which mappings are counted: leave it out");
+	if (of_memory && !options_trace_memory(o))
+		return option_error(p,
+				    "'%s' is about allocations, which other jobs turn off: leave "
+				    "it out, or give --alloc or --mappings too",
+				    option_spelling(of_memory, spelling));
 	if (of_alloc && !options_trace_allocations(o))
 		return option_error(p,
 				    "'%s' is about allocations, which other jobs turn off: leave "

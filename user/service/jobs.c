@@ -5,7 +5,7 @@
 
 size_t jobs_asked(const struct options *options)
 {
-	return options->n_events + (options_trace_allocations(options) ? 1 : 0);
+	return options->n_events + (options_trace_memory(options) ? 1 : 0);
 }
 
 static bool has_allocations(const struct model *model)
@@ -38,7 +38,8 @@ static void add_plain_name(const struct model *model, size_t job, struct strbuf 
 	const char *name;
 
 	if (has_allocations(model) && job-- == 0) {
-		strbuf_adds(out, "alloc");
+		strbuf_adds(out,
+			    model_run(model) && model_run(model)->no_heap ? "mappings" : "alloc");
 		return;
 	}
 	name = job < model_n_events(model) ? model_event(model, job)->asked.name : "";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The jobs of a run that have stacks: allocations, if they are traced, then the events as they were
- * asked for; counted from 0, as in report_opts.job. And where their outputs go, since some formats
- * hold the stacks of one job: %e in a path is the job's name, %p the process id.
+ * The jobs of a run that have stacks: allocations or mappings, if they are traced, then the events
+ * as they were asked for; counted from 0, as in report_opts.job. And where their outputs go, since
+ * some formats hold the stacks of one job: %e in a path is the job's name, %p the process id.
  */
 #ifndef MEMTRACED_SERVICE_JOBS_H
 #define MEMTRACED_SERVICE_JOBS_H
@@ -22,8 +22,8 @@ size_t jobs_count(const struct model *model);
 size_t jobs_of_event(const struct model *model, uint32_t event_id);
 
 /*
- * The name of a job as a part of a file's name, another one for each: "alloc", "getrandom",
- * "sched-sched_switch".
+ * The name of a job as a part of a file's name, another one for each: "alloc", "mappings",
+ * "getrandom", "sched-sched_switch".
  */
 void jobs_name(const struct model *model, size_t job, struct strbuf *out);
 

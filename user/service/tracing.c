@@ -29,15 +29,15 @@ bool tracing_needs_probes(const struct options *options)
 /* Stacks want to know what is mapped, probes where the allocators are. */
 bool tracing_needs_code(const struct options *options)
 {
-	return tracing_needs_probes(options) || options->n_events > 0 || options->stacks;
+	return tracing_needs_probes(options) || options->mappings || options->n_events > 0 ||
+	       options->stacks;
 }
 
 /* Tables of files and processes, to unwind by: only the programs for x86-64 know how. */
 static bool unwinds(const struct options *options)
 {
 #ifdef __x86_64__
-	bool stacks =
-		options_trace_allocations(options) || options->n_events > 0 || options->stacks;
+	bool stacks = options_trace_memory(options) || options->n_events > 0 || options->stacks;
 
 	return stacks && options->unwind == UNWIND_CFI && options->max_stack > 0 && !options->floor;
 #else
@@ -261,6 +261,18 @@ static uint64_t resident_bytes(pid_t pid)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/*
+ * Processes of a host are found by their page faults, if these are sampled, and else by mapping
+ * anything: as much at once as one sample stands for makes one known as well.
+ */
+static uint64_t adopt_bytes(const struct options *options)
+{
+	for (size_t i = 0; i < options->n_events; i++)
+		if (options->events[i].kind == EVENT_FAULTS)
+			return options->events[i].period * (uint64_t)sysconf(_SC_PAGESIZE);
+	return 1;
+}
+
 static int choose_room(const struct options *options, struct map_room *ret_room)
 {
 	struct map_room_opts opts = {
@@ -285,6 +297,8 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 	struct live_opts opts = {
 		.allocations = options_trace_allocations(options),
 		.code = tracing_needs_code(options),
+		.mappings = options->mappings,
+		.adopt_bytes = options->mappings ? adopt_bytes(options) : 0,
 		.worker = worker,
 		.allocators = options->allocators,
 		.n_allocators = options->n_allocators,

@@ -42,7 +42,10 @@ uint64_t view_now_ns(const struct view *view);
 size_t view_n_processes(const struct view *view);
 const struct view_process *view_process(const struct view *view, size_t index);
 
-/* False: there are processes, but neither sites nor totals, since the run had other jobs. */
+/*
+ * False: there are processes, but neither sites nor totals, since the run had other jobs. Of
+ * mappings there are sites of that class alone.
+ */
 bool view_has_allocations(const struct view *view);
 
 /* It was asked for where blocks are freed. */

@@ -192,15 +192,15 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 }
 
 /* Without allocations: what follows processes, and their code where stacks are wanted. */
-static void choose_for_jobs(struct memtraced_bpf *skel, bool code)
+static void choose_for_jobs(struct memtraced_bpf *skel, bool code, bool mappings)
 {
 	bpf_program__set_autoload(skel->progs.on_session, false);
 	bpf_program__set_autoload(skel->progs.on_entry, false);
 	bpf_program__set_autoload(skel->progs.on_return, false);
 	bpf_program__set_autoload(skel->progs.on_exit_mmap, code);
 	bpf_program__set_autoload(skel->progs.on_enter_munmap, code);
-	bpf_program__set_autoload(skel->progs.on_exit_munmap, false);
-	bpf_program__set_autoload(skel->progs.on_enter_mremap, false);
+	bpf_program__set_autoload(skel->progs.on_exit_munmap, mappings);
+	bpf_program__set_autoload(skel->progs.on_enter_mremap, mappings);
 	bpf_program__set_autoload(skel->progs.on_fault, code);
 	bpf_program__set_autoload(skel->progs.on_kill, code);
 	bpf_program__set_autoload(skel->progs.on_oom, code);
@@ -232,6 +232,7 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	bpf_program__set_autoload(skel->progs.on_checkpoint, opts->checkpoints);
 	bpf_program__set_autoload(skel->progs.on_mark, knows_forms(opts));
 	bpf_program__set_autoload(skel->progs.on_sample, opts->sampled);
+	bpf_program__set_autoload(skel->progs.on_enter_brk, opts->mappings);
 	if (opts->sampled && !opts->both) {
 		bpf_program__set_autoload(skel->progs.on_session, false);
 		bpf_program__set_autoload(skel->progs.on_entry, false);
@@ -308,12 +309,16 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_sampled = opts->sampled;
 	skel->rodata->knob_sample_room = opts->room.samples;
 	/* What an allocator maps is told by its calls in flight, which nobody sees of samples. */
-	skel->rodata->knob_regions = opts->allocations && (!opts->sampled || opts->both);
+	skel->rodata->knob_regions =
+		opts->mappings || (opts->allocations && (!opts->sampled || opts->both));
+	skel->rodata->knob_all_regions = opts->mappings;
+	skel->rodata->knob_adopt_bytes = opts->adopt_bytes;
+	skel->rodata->knob_adopt_scope = opts->adopt_scope;
 	skel->rodata->knob_unwind = opts->unwind;
 	set_rule(skel, &opts->rule);
 	choose_programs(skel, opts);
 	if (!opts->allocations)
-		choose_for_jobs(skel, opts->code);
+		choose_for_jobs(skel, opts->code, opts->mappings);
 	skel->rodata->knob_block_buckets = room.buckets;
 	r = set_map_sizes(skel, &room, opts);
 	if (r == 0)

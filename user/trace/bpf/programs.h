@@ -55,6 +55,13 @@ struct programs_opts {
 	bool sampled;	  /* those that processes show: bpf/abi_sample.h */
 	bool both;	  /* with `sampled`: calls as well, each image is of one kind */
 	bool code;	  /* mappings of executable files are reported */
+	/*
+	 * All anonymous mappings are, and what brk moves; not with `allocations`. Who has no slot
+	 * gets one by a mapping of so many bytes, if it is of this scope; 0: it gets none.
+	 */
+	bool mappings;
+	uint64_t adopt_bytes;
+	enum abi_scope adopt_scope;
 	bool floor;	  /* empty programs in the probes: nothing is counted */
 	bool checkpoints; /* on_checkpoint is wanted */
 	bool unwind;	  /* user stacks by call frame information: trace/unwind/unwind_tables.h */
@@ -127,7 +134,7 @@ int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
  * trace/bpf/tracepoints.c: attaches what follows processes; descriptors in fds[], which the caller
  * closes, also of a part when it fails.
  */
-#define PROGRAMS_MAX_TRACEPOINTS 14
+#define PROGRAMS_MAX_TRACEPOINTS 16
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 				size_t *ret_n);
 

@@ -79,6 +79,7 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 	const struct memtraced_bpf *skel = programs->skel, *perf = programs->perf;
 	const bool raw = !programs->raw_preempted, alone = !programs->syscalls_preempted;
 	const bool mremap = alone && skel->rodata->knob_regions;
+	const bool brk = alone && skel->rodata->knob_all_regions;
 	const struct {
 		struct bpf_program *prog;
 		const char *category; /* NULL: a raw tracepoint */
@@ -97,6 +98,8 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 		{ alone ? skel->progs.on_exit_munmap : NULL, "syscalls", "sys_exit_munmap" },
 		{ alone ? skel->progs.on_enter_mremap : NULL, "syscalls", "sys_enter_mremap" },
 		{ mremap ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mremap" },
+		{ brk ? skel->progs.on_enter_brk : NULL, "syscalls", "sys_enter_brk" },
+		{ brk ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_brk" },
 		{ alone || !perf ? NULL : perf->progs.on_exit_any, "raw_syscalls", "sys_exit" },
 		{ alone || !perf ? NULL : perf->progs.on_enter_any, "raw_syscalls", "sys_enter" },
 	};

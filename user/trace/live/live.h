@@ -25,8 +25,14 @@ struct live;
 struct worker;
 
 struct live_opts {
-	bool allocations;	 /* else only jobs: live_add_hist and so on */
-	bool code;		 /* what processes map is recorded, for stacks */
+	bool allocations; /* else only jobs: live_add_hist and so on */
+	bool code;	  /* what processes map is recorded, for stacks */
+	/*
+	 * What processes map for themselves is counted, without allocations. Those of the host or
+	 * cgroup that nobody has named are seen when they map so many bytes at once.
+	 */
+	bool mappings;
+	uint64_t adopt_bytes;
 	struct target_rule rule; /* whose system calls, tracepoints and allocations are counted */
 	int cgroup_fd;		 /* ABI_SCOPE_CGROUP: its folder, borrowed for live_new */
 	struct worker *worker;	 /* borrowed: it reads targets' files (symbol/file_server.h) */

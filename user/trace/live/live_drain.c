@@ -35,6 +35,7 @@ static void on_event(struct live *live, const void *data)
 	case ABI_EV_MUNMAP:
 	case ABI_EV_MREMAP:
 	case ABI_EV_UNMAP_RESULT:
+	case ABI_EV_BRK:
 		r = live_on_region(live, data);
 		break;
 	case ABI_EV_STACK_COPY:

@@ -47,6 +47,7 @@ static int load(struct live *live)
 	struct programs_opts opts = {
 		.allocations = live->opts.allocations,
 		.code = live->opts.code,
+		.mappings = live->opts.mappings,
 		.path = live->opts.path,
 		.exit_by_multi = features && (features->rows[FEATURE_UPROBE_MULTI].present ||
 					      features->rows[FEATURE_UPROBE_SESSION].present),
@@ -74,8 +75,12 @@ static int load(struct live *live)
 	bool finds = live_finds_processes(&live->opts);
 	int r;
 
-	if (!finds)
+	if (!finds) {
+		if (live->opts.rule.scope != ABI_SCOPE_PROCESSES)
+			opts.adopt_bytes = live->opts.adopt_bytes;
+		opts.adopt_scope = live->opts.rule.scope;
 		opts.rule.scope = ABI_SCOPE_PROCESSES;
+	}
 	r = programs_new(&opts, &live->programs);
 	if (r)
 		return r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The mmap class: events of mmap, munmap and mremap become region records. An
+ * The mmap class: events of mmap, munmap, mremap and brk become region records. An
  * unmapping is announced at its entry and takes effect at its successful return, or earlier when
  * another thread is seen to have got a part of the range anew.
  */
@@ -24,6 +24,11 @@ static int emit_region(struct live *live, const struct live_process *process,
 			    .fn = fn },
 	};
 
+	if (live->opts.mappings) {
+		/* Each is counted here, not at a cut: of sites there is no other sum. */
+		live->settled.events++;
+		live_count_stack(live, ev->stack, 1, &live->settled);
+	}
 	/* What an allocator maps is told by its calls in flight, which only exact depth sees. */
 	return process->depth == RECORD_DEPTH_EXACT ? live_emit(live, &record) : 0;
 }
@@ -158,6 +163,14 @@ static int on_mmap(struct live *live, struct live_process *process, const struct
 	return emit_region(live, process, ev, FUNCTION_MMAP);
 }
 
+/* The data segment has another end. */
+static int on_brk(struct live *live, struct live_process *process, const struct abi_ev_map *ev)
+{
+	if (ev->result < 0)
+		return unmap(live, process, ev->addr, ev->addr + ev->len, ev->head.time_ns);
+	return emit_region(live, process, ev, FUNCTION_BRK);
+}
+
 int live_on_region(struct live *live, const struct abi_ev_map *ev)
 {
 	struct live_process *process = live_process_at(live, ev->head.slot);
@@ -174,6 +187,8 @@ int live_on_region(struct live *live, const struct abi_ev_map *ev)
 		return on_unmap_entry(process, ev);
 	case ABI_EV_UNMAP_RESULT:
 		return on_unmap_result(live, process, ev);
+	case ABI_EV_BRK:
+		return on_brk(live, process, ev);
 	}
 	return 0;
 }

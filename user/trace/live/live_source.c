@@ -53,6 +53,7 @@ static int describe_run(struct live *live)
 	static const struct record_function own[] = {
 		{ .id = FUNCTION_MMAP, .name = "mmap", .object = "" },
 		{ .id = FUNCTION_MREMAP, .name = "mremap", .object = "" },
+		{ .id = FUNCTION_BRK, .name = "brk", .object = "" },
 		{ .id = RECORD_BEFORE_ATTACH, .name = RECORD_BEFORE_ATTACH_NAME, .object = "" },
 		{ .id = ABI_FN_SAMPLED, .name = RECORD_SAMPLED_NAME, .object = "" },
 	};
@@ -71,7 +72,8 @@ static int describe_run(struct live *live)
 			 .start_ns = live->start_ns,
 			 .age_resolution_ns = ABI_TICK_NS,
 			 .growth_span_ns = live->opts.growth_span_ns,
-			 .no_allocations = !live->opts.allocations,
+			 .no_allocations = !live->opts.allocations && !live->opts.mappings,
+			 .no_heap = live->opts.mappings,
 			 .no_stacks = live->opts.max_stack == 0,
 			 .unwinder = live->opts.max_stack == 0 ? NULL :
 				     live->tables	       ? "cfi" :

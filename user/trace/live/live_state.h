@@ -21,6 +21,7 @@
 /* Function ids of the mmap class; trace/live/object_files.c numbers the others. */
 #define FUNCTION_MMAP 1
 #define FUNCTION_MREMAP 2
+#define FUNCTION_BRK 5 /* 3, 4: RECORD_BEFORE_ATTACH, ABI_FN_SAMPLED */
 
 /* Losses that only user space can see; those of enum abi_loss come before. */
 enum user_loss {

@@ -74,6 +74,7 @@ struct record_run {
 	uint64_t start_ns;
 	uint64_t age_resolution_ns; /* ages are true to this */
 	bool no_allocations;	    /* the run had other jobs: there are no sites or totals */
+	bool no_heap;		    /* or sites of class mmap alone, and no totals */
 	bool no_stacks;		    /* none were wanted: --max-stack=0 */
 	const char *unwinder;	    /* of user stacks: "cfi", "fp"; NULL: unknown */
 	bool free_stacks;	    /* where blocks are freed is counted: RECORD_FREE_PAIR */

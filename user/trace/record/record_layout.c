@@ -19,13 +19,21 @@ _Static_assert(sizeof(int) == 4 && sizeof(enum record_end) == 4, "FIELD_U32");
 
 /* In the order of the payload. New fields go to the end. */
 static const struct field run_fields[] = {
-	F(record_run, tool, FIELD_STRING),	   F(record_run, kernel, FIELD_STRING),
-	F(record_run, attach_path, FIELD_STRING),  F(record_run, start_realtime_ns, FIELD_U64),
-	F(record_run, start_ns, FIELD_U64),	   F(record_run, age_resolution_ns, FIELD_U64),
-	F(record_run, no_allocations, FIELD_BOOL), F(record_run, no_stacks, FIELD_BOOL),
-	F(record_run, unwinder, FIELD_STRING),	   F(record_run, kernel_lacks, FIELD_STRING),
-	F(record_run, free_stacks, FIELD_BOOL),	   F(record_run, growth_span_ns, FIELD_U64),
-	F(record_run, sampled, FIELD_BOOL),	   END,
+	F(record_run, tool, FIELD_STRING),
+	F(record_run, kernel, FIELD_STRING),
+	F(record_run, attach_path, FIELD_STRING),
+	F(record_run, start_realtime_ns, FIELD_U64),
+	F(record_run, start_ns, FIELD_U64),
+	F(record_run, age_resolution_ns, FIELD_U64),
+	F(record_run, no_allocations, FIELD_BOOL),
+	F(record_run, no_stacks, FIELD_BOOL),
+	F(record_run, unwinder, FIELD_STRING),
+	F(record_run, kernel_lacks, FIELD_STRING),
+	F(record_run, free_stacks, FIELD_BOOL),
+	F(record_run, growth_span_ns, FIELD_U64),
+	F(record_run, sampled, FIELD_BOOL),
+	F(record_run, no_heap, FIELD_BOOL),
+	END,
 };
 static const struct field function_fields[] = {
 	F(record_function, id, FIELD_U16),

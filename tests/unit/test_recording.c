@@ -42,7 +42,8 @@ static const struct record_leak_place leak_places[] = { { 1ull << 63, 7, 0 }, { 
 static const struct record_jit_line jit_lines[] = { { 0, 3, "a.js" }, { 16, 4, NULL } };
 static const struct record all[] = {
 	{ .type = RECORD_RUN,
-	  .run = { "memtraced 0.1.0", "6.1.0", "multi", 1, 2, 3, true, true, "cfi" } },
+	  .run = { "memtraced 0.1.0", "6.1.0", "multi", 1, 2, 3, true, true, "cfi",
+		   .no_heap = true } },
 	{ .type = RECORD_FUNCTION, .function = { 7, "malloc", "/lib/c", 0x1234 } },
 	{ .type = RECORD_PROCESS,
 	  .process = { 1, 2, 3, 4, RECORD_NO_SLOT, true, false, 5, "comm", NULL } },

@@ -74,13 +74,13 @@ struct record_run {
 	uint64_t start_ns;
 	uint64_t age_resolution_ns; /* ages are true to this */
 	bool no_allocations;	    /* the run had other jobs: there are no sites or totals */
-	bool no_heap;		    /* or sites of class mmap alone, and no totals */
 	bool no_stacks;		    /* none were wanted: --max-stack=0 */
 	const char *unwinder;	    /* of user stacks: "cfi", "fp"; NULL: unknown */
 	bool free_stacks;	    /* where blocks are freed is counted: RECORD_FREE_PAIR */
 	const char *kernel_lacks;   /* trace/kernel/kernel_limits.h; NULL or empty: nothing */
 	bool sampled;		    /* allocations are samples: totals and sites are estimates */
 	uint64_t growth_span_ns;    /* what was sampled for less is not judged: it begins */
+	bool no_heap;		    /* sites are of class mmap alone, and there are no totals */
 };
 
 struct record_function {

@@ -117,10 +117,11 @@ def code_of_a_file_that_cannot_be_told_is_a_loss_of_its_own():
         pid = int(process.lines.until("ready"))
         with attached([pid]) as session:
             send_line(process)
-            hits = int(process.lines.until("done"))
+            sure, perhaps = map(int, process.lines.until("done").split())
             coverage = session.finish()["coverage"]
-    assert hits > 0, "the descriptor was never closed in time"
-    assert coverage["lost"]["mapped-file-unreadable"] == hits, (hits, coverage)
+    assert sure + perhaps > 0, "the descriptor was never closed in time"
+    lost = coverage["lost"].get("mapped-file-unreadable", 0)
+    assert sure <= lost <= sure + perhaps, (sure, perhaps, coverage)
     assert "in-flight-missing" not in coverage["lost"] and not coverage["exact"], coverage
 
 

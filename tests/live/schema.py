@@ -130,7 +130,8 @@ PROCESS = {
         "peak_ns": Nullable(NATURAL), "sites_left_out": NATURAL,
         "points": ListOf({"time_ns": NATURAL, "live_bytes": NATURAL, "live_blocks": NATURAL,
                           "allocs": NATURAL, "frees": NATURAL, "bytes": NATURAL,
-                          "rss": Nullable(NATURAL)})}),
+                          "rss": Nullable(NATURAL), "pss": Nullable(NATURAL),
+                          "cgroup": Nullable(NATURAL)})}),
     "growth": GROWTH}
 
 ENDED = {"comm": str, "exe": Nullable(str), "processes": NATURAL, "lost": NATURAL,

@@ -22,6 +22,8 @@ static inline void emit_sample_of(const struct script *s, uint32_t slot, int64_t
 		.frees = frees,
 		.bytes = (uint64_t)(bytes > 0 ? bytes : 0) + 100 * frees,
 		.rss_bytes = slot ? UINT64_MAX : 1 << 20,
+		.cgroup_bytes = slot ? 0 : 3 << 20,
+		.pss_bytes = slot || frees % 4 ? 0 : 1 << 19,
 	};
 
 	emit(s, &(struct record){ .type = RECORD_SAMPLE_PROCESS, .sample_process = process });

@@ -276,7 +276,8 @@ static bool same_sample(const struct record *a, const struct record *b)
 		return SAME(sample_process.slot) && SAME(sample_process.live_bytes) &&
 		       SAME(sample_process.live_blocks) && SAME(sample_process.allocs) &&
 		       SAME(sample_process.frees) && SAME(sample_process.bytes) &&
-		       SAME(sample_process.rss_bytes);
+		       SAME(sample_process.rss_bytes) && SAME(sample_process.cgroup_bytes) &&
+		       SAME(sample_process.pss_bytes);
 	case RECORD_SAMPLE_SITE:
 		return SAME(sample_site.slot) && SAME(sample_site.fn) && SAME(sample_site.stack) &&
 		       SAME(sample_site.live_bytes);

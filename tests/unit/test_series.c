@@ -95,6 +95,33 @@ static void samples_that_are_too_many_become_half_as_many(void **state)
 	assert_int_equal(halvings, 19); /* after 120 samples, then after each 60 */
 }
 
+static void a_share_stays_with_the_pair_that_it_was_read_in(void **state)
+{
+	_cleanup_(series_free_p) struct series *series = new_series();
+	struct series_process p;
+	size_t shares = 0;
+
+	(void)state;
+	for (uint64_t t = 1; t <= SERIES_POINTS; t++) {
+		struct record_sample_process record = {
+			.slot = 1,
+			.pss_bytes = t % 10 == 0 || t % 10 == 5 ? t : 0,
+		};
+
+		begin(series, t);
+		assert_int_equal(series_add_process(series, &record), 0);
+		end(series, 0, 0);
+	}
+	assert_int_equal(series_halvings(series), 1);
+	assert_true(series_of_process(series, 1, &p));
+	for (size_t i = 0; i < p.n; i++)
+		if (p.points[i].pss_bytes) {
+			assert_in_range(p.points[i].pss_bytes, 2 * i + 1, 2 * i + 2);
+			shares++;
+		}
+	assert_int_equal(shares, SERIES_POINTS / 5);
+}
+
 static void a_site_without_a_record_holds_nothing(void **state)
 {
 	_cleanup_(series_free_p) struct series *series = new_series();
@@ -228,6 +255,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_that_are_too_many_become_half_as_many),
+		cmocka_unit_test(a_share_stays_with_the_pair_that_it_was_read_in),
 		cmocka_unit_test(a_site_without_a_record_holds_nothing),
 		cmocka_unit_test(a_site_that_is_left_out_holds_no_more_than_those_can),
 		cmocka_unit_test(what_has_ended_gets_no_more_values),

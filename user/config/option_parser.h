@@ -8,19 +8,18 @@
 
 #include "config/options.h"
 
-#define OPTION_FOR_REPORT (1U << 0) /* has a meaning for `memtraced report` */
-#define OPTION_ONCE (1U << 1)	    /* a second one is an error; else the last one holds */
-#define OPTION_TARGET (1U << 2)	    /* says what to trace */
-#define OPTION_CHILD (1U << 3)	    /* needs a command that memtraced starts */
-#define OPTION_ALLOC (1U << 4)	    /* has a meaning only where allocations are traced */
-/* The same, or where mappings are. */
-#define OPTION_MEMORY (1U << 30)
+#define OPTION_FOR_REPORT (1U << 0)   /* has a meaning for `memtraced report` */
+#define OPTION_ONCE (1U << 1)	      /* a second one is an error; else the last one holds */
+#define OPTION_TARGET (1U << 2)	      /* says what to trace */
+#define OPTION_CHILD (1U << 3)	      /* needs a command that memtraced starts */
+#define OPTION_ALLOC (1U << 4)	      /* has a meaning only where allocations are traced */
 #define OPTION_EVENT (1U << 5)	      /* needs -e */
 #define OPTION_MAY (1U << 6)	      /* the value, behind "=", may be left out */
 #define OPTION_LEAK (1U << 7)	      /* needs --leak-check */
 #define OPTION_FOR_DIFF (1U << 8)     /* has a meaning for `memtraced diff` */
 #define OPTION_DIFF (1U << 9)	      /* has one there alone */
 #define OPTION_FOR_SERVICE (1U << 10) /* has a meaning for --service */
+#define OPTION_MEMORY (1U << 11)      /* has one only where allocations or mappings are traced */
 #define OPTION_RECORDED (OPTION_FOR_REPORT | OPTION_FOR_DIFF)
 
 #define OPTION_ROWS 96 /* at most */

@@ -420,7 +420,7 @@ const struct option_def option_table[] = {
 	{ 'd', NULL, GROUP_WHEN, 0, "SEC", NULL, apply_positive_time, FIELD(duration_ns),
 	  .help = "Stop after SEC seconds; default: when the traced processes have ended." },
 
-	{ 0, "sample-interval", GROUP_WHEN, OPTION_MEMORY, "SEC", NULL, apply_sample_interval,
+	{ 0, "sample-interval", GROUP_WHEN, OPTION_ALLOC, "SEC", NULL, apply_sample_interval,
 	  FIELD(sample_interval_ns),
 	  .help = "Look every SEC seconds at what is live, for the timeline and trends, later less "
 		  "often; default: 0.1." },

@@ -126,8 +126,15 @@ static void halve_process(struct process_series *p)
 {
 	size_t n = halved(p->first, p->points.len);
 
-	for (size_t i = 0; i < n; i++)
-		p->points.data[i] = p->points.data[old_index(p->first, i)];
+	for (size_t i = 0; i < n; i++) {
+		size_t old = old_index(p->first, i);
+		uint64_t pss_before = old > 0 ? p->points.data[old - 1].pss_bytes : 0;
+
+		p->points.data[i] = p->points.data[old];
+		/* It is not read each time: half of what was read would go. */
+		if (!p->points.data[i].pss_bytes)
+			p->points.data[i].pss_bytes = pss_before;
+	}
 	p->points.len = n;
 	p->first /= 2;
 }

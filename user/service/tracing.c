@@ -6,6 +6,7 @@
 #include "target/identity.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/tracefs.h"
+#include "trace/live/live_usage.h"
 #include "version.h"
 
 #include <errno.h>
@@ -312,6 +313,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.sampled = options->sample_bytes > 0,
 		.both = options->max_overhead > 0,
 		.depth = depth,
+		.pss_every_ns = options->no_rss ? 0 : LIVE_PSS_EVERY_NS,
 		.floor = options->floor,
 		.checkpoints = options_check_leaks(options),
 		.checkpoint_names = options->leak.at,

@@ -44,6 +44,19 @@ static void put_known(FILE *file, const char *before, uint64_t value)
 		fprintf(file, "%s%" PRIu64, before, value);
 }
 
+/* `offset`: of the member, UINT64_MAX where it is not known. */
+static void put_usage(FILE *file, const struct view_timeline *timeline, const char *name,
+		      size_t offset)
+{
+	fprintf(file, ",\"%s\":[", name);
+	for (size_t i = 0; i < timeline->n; i++) {
+		const char *point = (const char *)&timeline->points[i];
+
+		put_known(file, i ? "," : "", *(const uint64_t *)(const void *)(point + offset));
+	}
+	fputc(']', file);
+}
+
 static void put_timeline(struct json_out *out, const struct view *view,
 			 const struct view_timeline *timeline)
 {
@@ -64,10 +77,10 @@ static void put_timeline(struct json_out *out, const struct view *view,
 				point_value(&timeline->points[j], (enum point_member)i));
 		fputc(']', out->file);
 	}
-	fputs(",\"rss\":[", out->file);
-	for (size_t j = 0; j < timeline->n; j++)
-		put_known(out->file, j ? "," : "", timeline->points[j].rss_bytes);
-	fputs("]}", out->file);
+	put_usage(out->file, timeline, "rss", offsetof(struct view_point, rss_bytes));
+	put_usage(out->file, timeline, "pss", offsetof(struct view_point, pss_bytes));
+	put_usage(out->file, timeline, "cgroup", offsetof(struct view_point, cgroup_bytes));
+	fputc('}', out->file);
 }
 
 /* The first point that is known, then what it held at this one and those after it. */

@@ -7,6 +7,8 @@
 (function (report) {
 	const el = report.el, svg = report.svg, state = report.state;
 	const HEIGHT = 220, LEFT = 70, RIGHT = 14, TOP = 14, BOTTOM = 24;
+	/* What is not looked at each time, of one process alone, and only shown when asked for. */
+	const FURTHER = { pss: "proportional share", cgroup: "its cgroup" }, further = {};
 	let box, canvas, legend, summary, from, to, rss, rssChoice = null, line = null, scale = null, lines = 0;
 
 	/* The last point at or before a time; -1: none. */
@@ -80,6 +82,26 @@
 		return text;
 	}
 
+	/* The same of values that are not known each time. */
+	function pathOfKnown(times, values) {
+		const known = times.map(function (ns, at) { return at; }).filter(function (at) {
+			return values[at] !== null;
+		});
+		return path(known.map(function (at) { return times[at]; }), known.map(function (at) { return values[at]; }));
+	}
+
+	function isKnown(key) {
+		return line[key] !== undefined && line[key].some(function (value) { return value !== null; });
+	}
+
+	/* Of those that are known and chosen. */
+	function shownFurther() {
+		return Object.keys(FURTHER).filter(function (key) {
+			further[key].parentNode.hidden = !isKnown(key);
+			return further[key].checked && isKnown(key);
+		});
+	}
+
 	function drawAxes(width, start, end, top) {
 		for (let power = Math.pow(2, Math.floor(Math.log2(Math.max(top, 1)))), value = power; value > 0;
 			value = value > top / 2 ? value / 2 : 0) {
@@ -133,7 +155,10 @@
 		/* Much more resident memory would press what is live to the ground. */
 		if (rssChoice === null)
 			rss.checked = resident < 5 * most;
-		const top = Math.max(most, rss.checked ? resident : 0) * 1.14;
+		const extra = shownFurther();
+		const top = Math.max(most, rss.checked ? resident : 0, ...extra.map(function (key) {
+			return Math.max(...line[key]);
+		})) * 1.14;
 		scale = {
 			x: function (ns) {
 				const part = (Math.min(Math.max(ns, start), end) - start) / Math.max(end - start, 1);
@@ -154,6 +179,9 @@
 		canvas.append(svg("path", { class: "live", d: live }));
 		if (rss.checked)
 			canvas.append(svg("path", { class: "rss", d: path(times, line.rss) }));
+		extra.forEach(function (key) {
+			canvas.append(svg("path", { class: key, d: pathOfKnown(times, line[key]) }));
+		});
 		if (peak !== null)
 			drawPeak(line.peak_ns, peak, width);
 		drawRange();
@@ -273,6 +301,7 @@
 			rssChoice = rss.checked;
 			draw();
 		});
+		Object.keys(FURTHER).forEach(function (key) { further[key].addEventListener("change", draw); });
 		window.addEventListener("resize", draw);
 	}
 
@@ -283,9 +312,13 @@
 		from = el("input", { id: "from", inputmode: "decimal", size: 8, "aria-label": "range from second" });
 		to = el("input", { id: "to", inputmode: "decimal", size: 8, "aria-label": "range to second" });
 		rss = el("input", { id: "rss", type: "checkbox" });
+		Object.keys(FURTHER).forEach(function (key) { further[key] = el("input", { id: key, type: "checkbox" }); });
 		box = el("div", { class: "plot" }, canvas);
 		legend = el("ul", { class: "legend" }, el("li", {}, el("i", { class: "key-live" }), "live, of the heap"),
 			el("li", {}, el("label", {}, rss, " ", el("i", { class: "key-rss" }), "resident")),
+			...Object.keys(FURTHER).map(function (key) {
+				return el("li", {}, el("label", {}, further[key], " ", el("i", { class: "key-" + key }), FURTHER[key]));
+			}),
 			el("li", { class: "controls" }, "range from ", from, " to ", to, " s ",
 				el("button", { id: "clear-range", hidden: "" }, "clear")));
 		place.append(legend, box, summary);

@@ -26,6 +26,8 @@ static struct json_object *point_json(struct json_out *out, const struct view_po
 	json_out_u64(out, json, "frees", point->frees);
 	json_out_u64(out, json, "bytes", point->bytes);
 	json_out_known(out, json, "rss", point->rss_bytes != UINT64_MAX, point->rss_bytes);
+	json_out_known(out, json, "pss", point->pss_bytes != UINT64_MAX, point->pss_bytes);
+	json_out_known(out, json, "cgroup", point->cgroup_bytes != UINT64_MAX, point->cgroup_bytes);
 	return json;
 }
 

@@ -37,6 +37,8 @@ static struct view_point point_of(const struct model *model, const struct record
 		.frees = sample->frees,
 		.bytes = sample->bytes,
 		.rss_bytes = sample->rss_bytes,
+		.cgroup_bytes = sample->cgroup_bytes ? sample->cgroup_bytes : UINT64_MAX,
+		.pss_bytes = sample->pss_bytes ? sample->pss_bytes : UINT64_MAX,
 	};
 }
 
@@ -51,6 +53,8 @@ static struct view_point last_point(const struct model *model, const struct reco
 		.frees = totals->frees,
 		.bytes = totals->bytes,
 		.rss_bytes = UINT64_MAX,
+		.cgroup_bytes = UINT64_MAX,
+		.pss_bytes = UINT64_MAX,
 	};
 }
 

@@ -14,6 +14,8 @@ struct view_point {
 	int64_t live_bytes, live_blocks;
 	uint64_t allocs, frees, bytes; /* so far */
 	uint64_t rss_bytes;	       /* UINT64_MAX: not known */
+	uint64_t cgroup_bytes;	       /* that all of its cgroup use; UINT64_MAX: not known */
+	uint64_t pss_bytes;	       /* UINT64_MAX: not read then */
 };
 
 struct view_timeline {

@@ -56,15 +56,16 @@ struct live_opts {
 	 */
 	bool checkpoints;
 	char *const *checkpoint_names;
-	bool heap_errors;    /* where blocks are freed is remembered, for double frees */
-	bool free_stacks;    /* where a site's blocks are freed is counted */
-	bool sampled;	     /* allocations: those that processes show by USDT probes */
-	bool both;	     /* with that: both, live_set_depth says which */
-	bool floor;	     /* probes with empty programs: nothing is counted */
-	bool unwind;	     /* user stacks by call frame information, else by frame pointers */
-	bool unwind_refused; /* these, since the kernel refuses programs with the other walk */
-	bool forget_ended;   /* of jobs: counts of who has ended are deleted when they were read */
-	const char *tool;    /* "memtraced X.Y.Z" */
+	bool heap_errors;      /* where blocks are freed is remembered, for double frees */
+	bool free_stacks;      /* where a site's blocks are freed is counted */
+	bool sampled;	       /* allocations: those that processes show by USDT probes */
+	bool both;	       /* with that: both, live_set_depth says which */
+	uint64_t pss_every_ns; /* trace/live/live_usage.h */
+	bool floor;	       /* probes with empty programs: nothing is counted */
+	bool unwind;	       /* user stacks by call frame information, else by frame pointers */
+	bool unwind_refused;   /* these, since the kernel refuses programs with the other walk */
+	bool forget_ended; /* of jobs: counts of who has ended are deleted when they were read */
+	const char *tool;  /* "memtraced X.Y.Z" */
 	enum record_depth depth; /* with `both`: at first */
 };
 

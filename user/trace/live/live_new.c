@@ -144,6 +144,9 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	r = live_buffer_new(&live->buffer);
 	if (r)
 		return r;
+	r = live_usage_new(opts->pss_every_ns, &live->usage);
+	if (r)
+		return r;
 	r = hashmap_new(&stack_ops, &live->stacks);
 	if (r)
 		return r;
@@ -187,6 +190,7 @@ void live_free(struct live *live)
 		close(live->opts.cgroup_fd);
 	ring_buffer__free(live->ring);
 	live_buffer_free(live->buffer);
+	live_usage_free(live->usage);
 	programs_free(live->programs);
 	vec_foreach(&live->processes, p)
 		live_process_free(*p);

@@ -3,7 +3,6 @@
  * Samples: a cut of the counts alone, again and again over the run. Totals are of all sites, but
  * only those that hold most get a record of their own, which bounds what a sample takes.
  */
-#include "target/statm.h"
 #include "trace/live/live_process.h"
 #include "trace/live/snapshot.h"
 
@@ -31,7 +30,7 @@ static int take(struct live *live, struct snapshot **ret_snapshot)
 }
 
 /* `sites`: those of the process, n of them. */
-static int emit_process(struct live *live, const struct live_process *process,
+static int emit_process(struct live *live, struct live_process *process,
 			const struct snapshot_site *sites, size_t n)
 {
 	const struct abi_proc *proc = &live->programs->procs[process->slot];
@@ -47,8 +46,7 @@ static int emit_process(struct live *live, const struct live_process *process,
 	}
 	/* Of a forked child the blocks that it inherited and freed are below 0 here. */
 	sample->frees = sample->allocs - sample->live_blocks - proc->missed_frees;
-	if (statm_rss(process->pid, &sample->rss_bytes))
-		sample->rss_bytes = UINT64_MAX; /* it may just have ended */
+	live_usage_read(live->usage, process->pid, &process->usage_clock, sample);
 	return live_emit(live, &record);
 }
 
@@ -57,7 +55,7 @@ static int emit_processes(struct live *live, const struct snapshot_site *sites, 
 	size_t at = 0;
 
 	for (size_t slot = 0; slot < live->processes.len; slot++) {
-		const struct live_process *process = live->processes.data[slot];
+		struct live_process *process = live->processes.data[slot];
 		size_t from = at;
 		int r;
 

@@ -13,6 +13,7 @@
 #include "bpf/abi_syscalls.h"
 #include "bpf/abi_unwind.h"
 #include "trace/live/live.h"
+#include "trace/live/live_usage.h"
 #include "trace/live/objects.h"
 #include "trace/unwind/stack_check.h"
 
@@ -97,6 +98,7 @@ struct live_process {
 	struct ranges areas;	    /* mapped by its allocators for themselves */
 	struct unwind_space *space; /* NULL: ended, or stacks are not unwound by tables */
 	struct live_death *death;   /* NULL: nobody kills it */
+	struct live_usage_clock usage_clock;
 };
 
 /* Sums over the sites of processes. */
@@ -122,6 +124,7 @@ struct live {
 	struct unwind_tables *tables; /* NULL: stacks are walked by frame pointers */
 	struct ring_buffer *ring;
 	struct live_buffer *buffer;
+	struct live_usage *usage;
 	int tracepoints[PROGRAMS_MAX_TRACEPOINTS];
 	size_t n_tracepoints;
 	int tracefs_fd;			      /* for jobs; -1: there are none */

@@ -453,6 +453,8 @@ static const struct field sample_process_fields[] = {
 	F(record_sample_process, frees, FIELD_U64),
 	F(record_sample_process, bytes, FIELD_U64),
 	F(record_sample_process, rss_bytes, FIELD_U64),
+	F(record_sample_process, cgroup_bytes, FIELD_U64),
+	F(record_sample_process, pss_bytes, FIELD_U64),
 	END,
 };
 static const struct field sample_site_fields[] = {

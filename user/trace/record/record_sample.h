@@ -12,12 +12,14 @@ struct record_sample {
 	uint64_t time_ns;
 };
 
-/* Of a forked child without what it inherited, but for rss_bytes. */
+/* Of a forked child without what it inherited, but for what the kernel says. */
 struct record_sample_process {
 	uint32_t slot;
 	int64_t live_bytes, live_blocks;
 	uint64_t allocs, frees, bytes; /* so far */
 	uint64_t rss_bytes;	       /* UINT64_MAX: not known */
+	uint64_t cgroup_bytes;	       /* that all of its cgroup use; 0: not known */
+	uint64_t pss_bytes;	       /* 0: not read now */
 };
 
 /* A site with live blocks, its own and none that were inherited. */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the kernel says of a process's memory, for samples: what is resident, what its cgroup uses,
+ * and now and then its proportional share. Of one thread.
+ */
+#ifndef MEMTRACED_TRACE_LIVE_USAGE_H
+#define MEMTRACED_TRACE_LIVE_USAGE_H
+
+#include "trace/record/record_sample.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct live_usage;
+
+#define LIVE_PSS_EVERY_NS 10000000000ULL
+
+/*
+ * The share is read `pss_every_ns` after a process is first looked at, then so often at most; 0: not
+ * at all. 0 or -ENOMEM; where there are no memory cgroups, nothing is known of them.
+ */
+int live_usage_new(uint64_t pss_every_ns, struct live_usage **ret_usage);
+void live_usage_free(struct live_usage *usage);
+
+/* When one process's share is read again: zeroed, it has not been read. */
+struct live_usage_clock {
+	uint64_t next_pss_ns;
+};
+
+/* Sets rss_bytes, cgroup_bytes and pss_bytes of the sample, each to what says "not known", too. */
+void live_usage_read(struct live_usage *usage, pid_t pid, struct live_usage_clock *clock,
+		     struct record_sample_process *sample);
+
+#endif

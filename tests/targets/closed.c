@@ -3,8 +3,8 @@
  * closed: maps a file as code while another thread closes its descriptor. MAP_POPULATE makes the
  * call last after the mapping is there, and msync tells the other thread that it is: the
  * descriptor is gone when the call returns. Prints "ready PID" and waits for a line before, "done
- * SURE PERHAPS" after, and waits again: calls of which this was so, and others that found it closed,
- * but were preempted, perhaps behind the kernel's last look at the call.
+ * SURE PERHAPS" after, and waits again: calls of which this was so, and others that found it
+ * closed, but were preempted, perhaps behind the kernel's last look at the call.
  */
 #include "tests/targets/target.h"
 

@@ -16,8 +16,8 @@ struct live_usage;
 #define LIVE_PSS_EVERY_NS 10000000000ULL
 
 /*
- * The share is read `pss_every_ns` after a process is first looked at, then so often at most; 0: not
- * at all. 0 or -ENOMEM; where there are no memory cgroups, nothing is known of them.
+ * The share is read `pss_every_ns` after a process is first looked at, then so often at most; 0:
+ * not at all. 0 or -ENOMEM; where there are no memory cgroups, nothing is known of them.
  */
 int live_usage_new(uint64_t pss_every_ns, struct live_usage **ret_usage);
 void live_usage_free(struct live_usage *usage);

@@ -19,6 +19,7 @@
 
 #define SHORT_NS UINT64_C(200000000)
 #define LONG_NS UINT64_C(20000000000)
+#define LONG_BYTES (1 << 20)
 
 /* --- in the worker --------------------------------------------------------------------------- */
 
@@ -53,6 +54,9 @@ static int do_what(const char *what, const int *fds, size_t n_fds, struct strbuf
 	} else if (strcmp(what, "flood") == 0) {
 		for (int i = 0; i < 2 << 20; i++)
 			strbuf_adds(answer, "0123456789abcdef0123456789abcdef0123456789abcdef");
+	} else if (strcmp(what, "long") == 0) {
+		for (int i = 0; i < LONG_BYTES / 16; i++)
+			strbuf_adds(answer, "0123456789abcdef");
 	} else if (strcmp(what, "fail") == 0) {
 		return -ENOMEM;
 	} else {
@@ -396,6 +400,160 @@ static void nothing_is_left_of_it(void **state)
 		assert_true(kill(pids[i], 0) < 0 && errno == ESRCH);
 }
 
+/* --- asked ahead ----------------------------------------------------------------------------- */
+
+static void ask_ahead(struct worker *worker, const char *what, int fd)
+{
+	_cleanup_strbuf_ struct strbuf request = {};
+
+	strbuf_adds(&request, what);
+	worker_ask_ahead(worker, &request, fd);
+}
+
+/* As touch() leaves it: files that all may write are another's. */
+static int own_file_of(const char *text)
+{
+	int fd = file_of(text);
+
+	assert_int_equal(fchmod(fd, 0600), 0);
+	return fd;
+}
+
+static void assert_about(struct worker *worker, const char *what, int fd, const char *expected)
+{
+	_cleanup_strbuf_ struct strbuf answer = {};
+
+	assert_int_equal(ask_about(worker, what, fd, &answer), 0);
+	assert_string_equal(strbuf_str(&answer), expected);
+}
+
+/* The server counts what it was asked. */
+static void what_was_asked_ahead_is_answered_once(void **state)
+{
+	struct worker *worker = *state;
+	_cleanup_close_ int a = own_file_of("a"), b = own_file_of("b");
+
+	assert_int_equal(worker_start(worker), 0);
+	ask_ahead(worker, "count", a);
+	ask_ahead(worker, "read", a);
+	ask_ahead(worker, "count", a); /* is asked already */
+	ask_ahead(worker, "read", b);
+	assert_about(worker, "count", -1, "2"); /* behind those */
+	assert_about(worker, "read", b, "b");
+	assert_about(worker, "read", a, "a");
+	assert_about(worker, "count", a, "1");
+	assert_about(worker, "count", a, "3");
+}
+
+static void an_answer_is_of_its_file_and_writing_alone(void **state)
+{
+	struct worker *worker = *state;
+	_cleanup_close_ int a = own_file_of("a"), b = own_file_of("b");
+
+	assert_int_equal(worker_start(worker), 0);
+	ask_ahead(worker, "count", a);
+	assert_about(worker, "count", b, "2");
+	touch(a);
+	assert_about(worker, "count", a, "3");
+	/* of another owner since */
+	ask_ahead(worker, "count", b);
+	assert_int_equal(fchown(b, 12345, 12345), 0);
+	assert_about(worker, "count", b, "1");
+}
+
+static void more_than_can_wait_is_asked_when_it_is_called(void **state)
+{
+	struct worker *worker = *state;
+	int fds[20];
+	char text[20][8];
+
+	assert_int_equal(worker_start(worker), 0);
+	for (int i = 0; i < 20; i++) {
+		snprintf(text[i], sizeof(text[i]), "file %d", i);
+		fds[i] = own_file_of(text[i]);
+		ask_ahead(worker, "read", fds[i]);
+	}
+	for (int i = 0; i < 20; i++)
+		assert_about(worker, "read", fds[i], text[i]);
+	/* Answers that nobody has wanted make room. */
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 20; i++)
+			ask_ahead(worker, "read", fds[i]);
+		assert_answer(worker, "hello", "hello");
+	}
+	for (int i = 0; i < 20; i++) {
+		assert_about(worker, "read", fds[i], text[i]);
+		close(fds[i]);
+	}
+}
+
+static void a_death_of_what_was_asked_ahead_costs_that_alone(void **state)
+{
+	struct worker *worker = *state;
+	_cleanup_close_ int a = own_file_of("a"), bad = own_file_of("bad"), c = own_file_of("c");
+
+	assert_int_equal(worker_start(worker), 0);
+	ask_ahead(worker, "read", a);
+	ask_ahead(worker, "crash", bad);
+	ask_ahead(worker, "read", c);
+	assert_about(worker, "read", a, "a");
+	assert_about(worker, "read", c, "c");
+	assert_int_equal(ask(worker, "crash", bad), -EPIPE);
+	assert_int_equal(ask(worker, "read", bad), -EPIPE); /* is known */
+	assert_about(worker, "read", a, "a");
+	/* found out by another call, or by the one that asks for it */
+	touch(bad);
+	ask_ahead(worker, "crash", bad);
+	assert_answer(worker, "count", "1");
+	assert_int_equal(ask(worker, "read", bad), -EPIPE);
+	touch(bad);
+	ask_ahead(worker, "crash", bad);
+	assert_int_equal(ask(worker, "crash", bad), -EPIPE);
+	assert_answer(worker, "hello", "hello");
+}
+
+static void distrust_holds_for_what_was_asked_ahead(void **state)
+{
+	struct worker *worker = *state;
+	_cleanup_close_ int a = own_file_of("a");
+
+	assert_int_equal(worker_start(worker), 0);
+	ask_ahead(worker, "count", a);
+	assert_answer(worker, "count", "2");
+	assert_int_equal(worker_distrust(worker), -EPIPE);
+	assert_about(worker, "count", a, "1");
+}
+
+/* Its reader writes the answer before it reads on, and it is larger than a socket. */
+static void long_answers_and_long_requests_do_not_wait_for_each_other(void **state)
+{
+	struct worker *worker = *state;
+	_cleanup_close_ int a = own_file_of("a");
+	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
+
+	assert_int_equal(worker_start(worker), 0);
+	ask_ahead(worker, "long", a);
+	for (int i = 0; i < 1 << 15; i++)
+		strbuf_adds(&request, "0123456789abcdef");
+	assert_int_equal(worker_call(worker, &request, NULL, 0, &answer), 0);
+	assert_int_equal(answer.len, request.len);
+	assert_int_equal(ask_about(worker, "long", a, &answer), 0);
+	assert_int_equal(answer.len, LONG_BYTES);
+}
+
+static void nothing_is_asked_ahead_of_another_process(void **state)
+{
+	struct worker *worker = *state;
+	_cleanup_close_ int theirs = own_file_of("theirs"), others = own_file_of("others");
+
+	assert_int_equal(fchown(theirs, 12345, 12345), 0);
+	assert_int_equal(fchown(others, 12346, 12346), 0);
+	assert_about(worker, "count", theirs, "1");
+	ask_ahead(worker, "count", others);
+	assert_about(worker, "count", theirs, "2");
+	assert_about(worker, "count", others, "1");
+}
+
 static void without_a_process_requests_are_answered_here(void **state)
 {
 	_cleanup_(worker_free_p) struct worker *worker = NULL;
@@ -426,6 +584,13 @@ int main(void)
 		TEST(what_this_program_has_made_harms_nobody_until_it_is_said),
 		TEST(who_has_read_files_of_several_at_once_reads_no_more),
 		TEST(a_file_that_killed_is_not_tried_again_until_it_changes),
+		TEST(what_was_asked_ahead_is_answered_once),
+		TEST(an_answer_is_of_its_file_and_writing_alone),
+		TEST(more_than_can_wait_is_asked_when_it_is_called),
+		TEST(a_death_of_what_was_asked_ahead_costs_that_alone),
+		TEST(distrust_holds_for_what_was_asked_ahead),
+		TEST(long_answers_and_long_requests_do_not_wait_for_each_other),
+		TEST(nothing_is_asked_ahead_of_another_process),
 		cmocka_unit_test(who_hangs_is_killed),
 		TEST(it_is_not_started_without_end),
 		cmocka_unit_test(nothing_is_left_of_it),

@@ -4,7 +4,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "sandbox/asked_ahead.h"
 #include "sandbox/file_owner.h"
+#include "sandbox/file_version.h"
 #include "sandbox/keeper.h"
 #include "sandbox/keeper_process.h"
 #include "sandbox/message.h"
@@ -29,12 +31,6 @@
 /* Files of which workers have died; of more of them the first ones are forgotten. */
 #define MAX_DEADLY 1024
 
-struct deadly_file {
-	dev_t dev;
-	ino_t ino;
-	struct timespec changed; /* the kernel's own time: nobody can choose it */
-};
-
 /* Whose files a process has read, of those that are not believed like our own program's. */
 struct served {
 	bool any, many; /* many: of several in one request */
@@ -52,11 +48,12 @@ struct worker {
 	dev_t made_dev;	      /* of worker_believe()'s file */
 	ino_t made_ino;	      /* 0: there is none */
 	struct served served; /* since it was started */
-	bool has_died;	      /* the last one did */
+	struct asked_ahead asked;
+	bool has_died; /* the last one did */
 	unsigned int starts_left;
 	uint64_t refilled_ns;
 	uint64_t last_number;
-	VEC(struct deadly_file) deadly;
+	VEC(struct file_version) deadly;
 	uint64_t n_deaths;
 };
 
@@ -109,6 +106,7 @@ void worker_free(struct worker *worker)
 		return;
 	if (worker->fd >= 0)
 		close(worker->fd);
+	asked_ahead_reset(&worker->asked);
 	keeper_free(worker->keeper);
 	if (worker->state)
 		worker->ops->free(worker->state);
@@ -166,6 +164,7 @@ static void worker_stop(struct worker *worker, bool in_time)
 {
 	int status;
 
+	asked_ahead_reset(&worker->asked);
 	close(worker->fd);
 	worker->fd = -1;
 	worker->pid = 0;
@@ -174,39 +173,23 @@ static void worker_stop(struct worker *worker, bool in_time)
 		say_why(status, in_time);
 }
 
-static bool identify(int fd, struct deadly_file *ret_file)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return false;
-	*ret_file = (struct deadly_file){ st.st_dev, st.st_ino, st.st_ctim };
-	return true;
-}
-
 static bool is_deadly(const struct worker *worker, int fd)
 {
-	struct deadly_file file;
+	struct file_version file;
 
-	if (worker->deadly.len == 0 || !identify(fd, &file))
+	if (worker->deadly.len == 0 || file_version_read(fd, &file) < 0)
 		return false;
 	vec_foreach(&worker->deadly, known)
-		if (known->dev == file.dev && known->ino == file.ino &&
-		    known->changed.tv_sec == file.changed.tv_sec &&
-		    known->changed.tv_nsec == file.changed.tv_nsec)
+		if (file_version_equal(known, &file))
 			return true;
 	return false;
 }
 
-static int remember_deadly(struct worker *worker, int fd)
+static int remember_deadly(struct worker *worker, const struct file_version *file)
 {
-	struct deadly_file file;
-
-	if (!identify(fd, &file))
-		return 0;
 	if (worker->deadly.len < MAX_DEADLY)
-		return vec_push(&worker->deadly, file);
-	worker->deadly.data[worker->n_deaths++ % MAX_DEADLY] = file;
+		return vec_push(&worker->deadly, *file);
+	worker->deadly.data[worker->n_deaths++ % MAX_DEADLY] = *file;
 	return 0;
 }
 
@@ -258,13 +241,19 @@ static int whose(const struct worker *worker, const int *fds, size_t n_fds,
  * have written this program as well take over nothing, and are read by any that has read no others.
  * Closing the socket is enough: the keeper kills the one before.
  */
+static bool may_read(const struct worker *worker, const struct served *next)
+{
+	const struct served *served = &worker->served;
+
+	return !served->any || (next->any && !served->many && !next->many &&
+				file_owner_equal(&served->owner, &next->owner));
+}
+
 static void renew_for(struct worker *worker, const struct served *next)
 {
-	struct served *served = &worker->served;
-
-	if (served->any && (!next->any || served->many || next->many ||
-			    !file_owner_equal(&served->owner, &next->owner))) {
+	if (!may_read(worker, next)) {
 		log_debug("files of another owner: another process reads them");
+		asked_ahead_reset(&worker->asked);
 		close(worker->fd);
 		worker->fd = -1;
 		worker->pid = 0;
@@ -287,28 +276,111 @@ static int start_for(struct worker *worker, const int *fds, size_t n_fds)
 	return r;
 }
 
+/* It has not answered, or not in time: the file that it was asked about was the cause, if any. */
+static int blame(struct worker *worker, int r, const struct file_version *file)
+{
+	worker_stop(worker, r != -ETIMEDOUT);
+	if (r != -ENOMEM && file)
+		r = remember_deadly(worker, file);
+	return r == -ENOMEM ? r : -EPIPE;
+}
+
+/* The next answer to what was asked ahead. 0, -EPIPE or -ENOMEM: all is forgotten then. */
+static int receive_asked(struct worker *worker)
+{
+	struct asked_question *question = asked_ahead_next(&worker->asked);
+	struct file_version file = question->file.version;
+	int r = message_receive(worker->fd, MAX_ANSWER_BYTES,
+				clock_monotonic_ns() + worker->timeout_ns, &question->answer, NULL);
+
+	question->is_answered = r == 0;
+	return r == 0 ? 0 : blame(worker, r, &file);
+}
+
+static int receive_all_asked(struct worker *worker)
+{
+	int r = 0;
+
+	while (r == 0 && asked_ahead_next(&worker->asked))
+		r = receive_asked(worker);
+	return r;
+}
+
+/*
+ * Sends it behind what was asked ahead, whose answers come first then. A long request could have to
+ * wait until the worker reads it, while that waits for us to read an answer: not so then.
+ */
+static int send_request(struct worker *worker, const struct strbuf *request, const int *fds,
+			size_t n_fds)
+{
+	int r = request->len > ASKED_AHEAD_BYTES ? receive_all_asked(worker) : 0;
+
+	if (r == 0)
+		r = message_send(worker->fd, request, fds, n_fds,
+				 clock_monotonic_ns() + worker->timeout_ns);
+	if (r == -EPIPE && worker->fd >= 0)
+		r = receive_all_asked(worker) == -ENOMEM ? -ENOMEM : -EPIPE;
+	else if (r == 0)
+		r = receive_all_asked(worker);
+	return r;
+}
+
 static int call_process(struct worker *worker, const struct strbuf *request, const int *fds,
 			size_t n_fds, struct strbuf *answer)
 {
-	uint64_t deadline_ns = clock_monotonic_ns() + worker->timeout_ns;
-	int r = message_send(worker->fd, request, fds, n_fds, deadline_ns);
+	struct file_version file;
+	bool is_file = n_fds > 0 && file_version_read(fds[0], &file) == 0;
+	int r = send_request(worker, request, fds, n_fds);
 
-	/* It was dead before: that is not this request's fault. */
+	/* It was dead before, or died of what it was asked ahead: not this request's fault. */
 	if (r == -EPIPE) {
-		worker_stop(worker, true);
+		if (worker->fd >= 0)
+			worker_stop(worker, true);
+		if (n_fds > 0 && is_deadly(worker, fds[0]))
+			return -EPIPE;
 		r = start_for(worker, fds, n_fds);
 		if (r < 0)
 			return r;
-		r = message_send(worker->fd, request, fds, n_fds, deadline_ns);
+		r = send_request(worker, request, fds, n_fds);
 	}
 	if (r == 0)
-		r = message_receive(worker->fd, MAX_ANSWER_BYTES, deadline_ns, answer, NULL);
+		r = message_receive(worker->fd, MAX_ANSWER_BYTES,
+				    clock_monotonic_ns() + worker->timeout_ns, answer, NULL);
+	if (r < 0 && worker->fd < 0)
+		return r;
+	return r == 0 ? 0 : blame(worker, r, is_file ? &file : NULL);
+}
+
+/* What asking ahead is about. False: about nothing that an answer can be kept for. */
+static bool asked_file(const struct worker *worker, int fd, struct asked_file *ret_file)
+{
+	return !is_made(worker, fd) && file_version_read(fd, &ret_file->version) == 0 &&
+	       file_owner_read(fd, &ret_file->owner) == 0;
+}
+
+/*
+ * The answer to what was asked ahead. 0; -ENOENT: it was not, or the worker died of another file
+ * before it came to this; -EPIPE: it died of this; -ENOMEM.
+ */
+static int take_asked(struct worker *worker, const struct strbuf *request, int fd,
+		      struct strbuf *answer)
+{
+	struct asked_question *question;
+	struct asked_file file;
+	int r = 0;
+
+	if (worker->asked.n == 0 || !asked_file(worker, fd, &file))
+		return -ENOENT;
+	question = asked_ahead_find(&worker->asked, &file, request);
+	while (r == 0 && question && !question->is_answered)
+		r = receive_asked(worker);
+	if (r == -EPIPE)
+		return is_deadly(worker, fd) ? -EPIPE : -ENOENT;
+	if (r == 0 && !question)
+		return -ENOENT;
 	if (r == 0)
-		return 0;
-	worker_stop(worker, r != -ETIMEDOUT);
-	if (r != -ENOMEM && n_fds > 0)
-		r = remember_deadly(worker, fds[0]);
-	return r == -ENOMEM ? r : -EPIPE;
+		asked_ahead_take(&worker->asked, question, answer);
+	return r;
 }
 
 int worker_call(struct worker *worker, const struct strbuf *request, const int *fds, size_t n_fds,
@@ -325,8 +397,34 @@ int worker_call(struct worker *worker, const struct strbuf *request, const int *
 	}
 	if (n_fds > 0 && is_deadly(worker, fds[0]))
 		return -EPIPE;
+	r = n_fds == 1 ? take_asked(worker, request, fds[0], answer) : -ENOENT;
+	if (r != -ENOENT)
+		return r;
 	r = start_for(worker, fds, n_fds);
 	return r < 0 ? r : call_process(worker, request, fds, n_fds, answer);
+}
+
+void worker_ask_ahead(struct worker *worker, const struct strbuf *request, int fd)
+{
+	struct asked_file file;
+	struct served next;
+	int r;
+
+	if (worker->fd < 0 || strbuf_error(request) || request->len > ASKED_AHEAD_BYTES ||
+	    is_deadly(worker, fd) || !asked_file(worker, fd, &file) ||
+	    asked_ahead_find(&worker->asked, &file, request))
+		return;
+	if (whose(worker, &fd, 1, &next) < 0 || !may_read(worker, &next) ||
+	    asked_ahead_add(&worker->asked, &file, request) < 0)
+		return;
+	if (next.any)
+		worker->served = next;
+	r = message_send(worker->fd, request, &fd, 1, clock_monotonic_ns() + worker->timeout_ns);
+	if (r < 0)
+		asked_ahead_drop(&worker->asked);
+	/* Whether and of what it has died, who asks next finds out. Else a part may be sent. */
+	if (r < 0 && r != -EPIPE)
+		worker_stop(worker, r != -ETIMEDOUT);
 }
 
 int worker_distrust(struct worker *worker)

@@ -33,6 +33,15 @@ DEFINE_CLEANUP(struct worker, worker_free)
 int worker_call(struct worker *worker, const struct strbuf *request, const int *fds, size_t n_fds,
 		struct strbuf *answer);
 
+/*
+ * Sends what worker_call will be called with soon, with this one file, and does not wait: that call
+ * then finds it answered, or waits for less. Eight at most wait so, of 4 KiB at most; what would be
+ * more, or take another process than the one that runs, is not asked: worker_call then does. The
+ * answer is given to the same request about the same file alone, as the same writing left it and
+ * with the same owner. Without a process it does nothing.
+ */
+void worker_ask_ahead(struct worker *worker, const struct strbuf *request, int fd);
+
 /* A number that was not given before: names of what requests are about. */
 uint64_t worker_next_number(struct worker *worker);
 

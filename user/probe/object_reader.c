@@ -28,6 +28,15 @@ static void identify(struct cfi_key *key, const struct stat *st)
 	key->pad = 0;
 }
 
+void object_ask_facts(struct worker *worker, int fd, const struct object_wants *wants)
+{
+	_cleanup_strbuf_ struct strbuf request = {};
+
+	wire_put_u8(&request, OBJECT_FACTS);
+	object_put_wants(&request, wants);
+	worker_ask_ahead(worker, &request, fd);
+}
+
 int object_read_facts(struct worker *worker, int fd, const struct object_wants *wants,
 		      struct object_facts *ret_facts)
 {

@@ -19,6 +19,9 @@ struct worker;
 int object_read_facts(struct worker *worker, int fd, const struct object_wants *wants,
 		      struct object_facts *ret_facts);
 
+/* Asks for them ahead (worker_ask_ahead), with the same wants. */
+void object_ask_facts(struct worker *worker, int fd, const struct object_wants *wants);
+
 /*
  * The rows that are kept by this key. 0, -ENOENT: there are none, or the file has changed since its
  * key was made; -EPIPE, -EAGAIN, as above; -ENOMEM.

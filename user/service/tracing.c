@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "config/units.h"
+#include "symbol/symbol_file.h"
 #include "target/identity.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/tracefs.h"
@@ -301,6 +302,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.mappings = options->mappings,
 		.adopt_bytes = options->mappings ? adopt_bytes(options) : 0,
 		.worker = worker,
+		.ask_ahead = symbol_file_ask,
 		.allocators = options->allocators,
 		.n_allocators = options->n_allocators,
 		.cgroup_fd = cgroup_fd,

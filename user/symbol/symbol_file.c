@@ -24,6 +24,14 @@ static int ask_facts(struct worker *worker, int fd, struct elf_facts *ret_facts)
 	return r == -EBADMSG ? worker_distrust(worker) : r;
 }
 
+void symbol_file_ask(struct worker *worker, int fd)
+{
+	_cleanup_strbuf_ struct strbuf request = {};
+
+	wire_put_u8(&request, SYMBOL_FACTS);
+	worker_ask_ahead(worker, &request, fd);
+}
+
 int symbol_file_open(struct worker *worker, int fd, struct symbol_file *ret_file)
 {
 	_cleanup_close_ int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);

@@ -21,6 +21,8 @@ struct symbol_file {
  * -EAGAIN: no worker could say (worker_call); or -ENOMEM.
  */
 int symbol_file_open(struct worker *worker, int fd, struct symbol_file *ret_file);
+/* Asks ahead for what symbol_file_open() will ask (worker_ask_ahead). */
+void symbol_file_ask(struct worker *worker, int fd);
 void symbol_file_done(struct symbol_file *file);
 
 #endif

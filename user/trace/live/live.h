@@ -36,6 +36,11 @@ struct live_opts {
 	struct target_rule rule; /* whose system calls, tracepoints and allocations are counted */
 	int cgroup_fd;		 /* ABI_SCOPE_CGROUP: its folder, borrowed for live_new */
 	struct worker *worker;	 /* borrowed: it reads targets' files (symbol/file_server.h) */
+	/*
+	 * Asks the worker ahead for what whoever takes a file's RECORD_MAPPING will ask
+	 * about the file (worker_ask_ahead); NULL: nothing.
+	 */
+	void (*ask_ahead)(struct worker *worker, int fd);
 	/* Borrowed; NULL: no uprobes are wanted. */
 	const struct features *features;
 	enum attach_path path;

@@ -147,6 +147,7 @@ int live_add_maps(struct live *live, struct live_process *process, uint64_t time
 	for (size_t i = 0; i < maps.n_maps; i++) {
 		if (!maps.maps[i].exec)
 			continue;
+		objects_ask_ahead(live->objects, process->pid, &maps, i);
 		r = add_code(live, process, &maps.maps[i], NULL, time_ns, &object);
 		if (r)
 			return r;

@@ -113,6 +113,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	_cleanup_(live_free_p) struct live *live = calloc(1, sizeof(*live));
 	struct objects_opts objects_opts = {
 		.worker = opts->worker,
+		.ask_ahead = opts->ask_ahead,
 		.path = opts->path,
 		.allocations = opts->allocations,
 		.sampled = opts->sampled,

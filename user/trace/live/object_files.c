@@ -81,6 +81,7 @@ void objects_free(struct objects *objects)
 	vec_done(&objects->sizes);
 	vec_done(&objects->sample_specs);
 	open_ahead_done(&objects->ahead);
+	open_ahead_done(&objects->asked);
 	hashmap_free(objects->by_file);
 	free(objects);
 }
@@ -256,25 +257,45 @@ static int install_plans(struct objects *objects, struct object *object)
 	return add_inner_frees(objects, object);
 }
 
-static int object_plan(struct objects *objects, struct object *object)
+/* Of a file of this path, which is borrowed. */
+static struct object_wants wants_of(const struct objects *objects, const char *path)
 {
 	const bool probes = objects->opts.allocations || objects->sizes.len > 0;
-	const bool sampled = objects->opts.sampled, is_stand_in = preload_is_library(object->path);
+	const bool sampled = objects->opts.sampled, is_stand_in = preload_is_library(path);
+
 	/*
 	 * USDT probes, the functions of allocators, or now these and now those. The library that
 	 * samples passes calls on: they are counted where they arrive.
 	 */
-	const struct object_wants wants = {
+	return (struct object_wants){
 		.allocators = probes && (!sampled || (objects->opts.both && !is_stand_in)),
 		.samples = probes && sampled,
 		.is_stand_in = is_stand_in,
-		.path = object->path,
+		.path = path,
 		.emulation = objects->opts.emulation,
 		.custom = objects->opts.custom,
 		.checkpoints = objects->opts.checkpoints,
 		.checkpoint_names = objects->opts.checkpoint_names,
 		.unwinding = objects->opts.tables != NULL,
 	};
+}
+
+/*
+ * All questions that a file new to us is worth: the worker has the next in hand when it has
+ * answered one, and answers while we go on.
+ */
+static void ask_ahead(const struct objects *objects, int fd, const char *path)
+{
+	const struct object_wants wants = wants_of(objects, path);
+
+	object_ask_facts(objects->opts.worker, fd, &wants);
+	if (objects->opts.ask_ahead)
+		objects->opts.ask_ahead(objects->opts.worker, fd);
+}
+
+static int object_plan(struct objects *objects, struct object *object)
+{
+	const struct object_wants wants = wants_of(objects, object->path);
 	_cleanup_(object_facts_done) struct object_facts facts = {};
 	int r = object_read_facts(objects->opts.worker, object->fd, &wants, &facts);
 
@@ -305,6 +326,32 @@ void objects_open_ahead(struct objects *objects, pid_t pid, const struct proc_ma
 	}
 }
 
+/* What is in hand, and the one behind it. */
+#define ASKED_FILES 2
+
+void objects_ask_ahead(struct objects *objects, pid_t pid, const struct proc_maps *maps,
+		       size_t first)
+{
+	unsigned int n = 0;
+
+	for (size_t i = first; i < maps->n_maps && n < ASKED_FILES; i++) {
+		const struct proc_map *map = &maps->maps[i];
+		uint32_t dev = map->dev_major << 20 | map->dev_minor;
+		int fd;
+
+		if (!map->exec || !map->ino || objects_find(objects, dev, map->ino))
+			continue;
+		n++;
+		fd = open_ahead_find(&objects->ahead, dev, map->ino);
+		if (fd < 0) {
+			open_ahead_add(&objects->asked, pid, map);
+			fd = open_ahead_find(&objects->asked, dev, map->ino);
+		}
+		if (fd >= 0)
+			ask_ahead(objects, fd, map->path);
+	}
+}
+
 int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 		struct object **ret_object, bool *ret_new)
 {
@@ -324,12 +371,15 @@ int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 	object->path = strdup(map->path);
 	object->fd = open_ahead_take(&objects->ahead, dev, map->ino);
 	if (object->fd < 0)
+		object->fd = open_ahead_take(&objects->asked, dev, map->ino);
+	if (object->fd < 0)
 		object->fd = proc_map_open(pid, map);
 	if (!object->path)
 		return -ENOMEM;
 	if (object->fd < 0)
 		return object->fd;
 	snprintf(object->open_path, sizeof(object->open_path), "/proc/self/fd/%d", object->fd);
+	ask_ahead(objects, object->fd, object->path);
 	r = object_plan(objects, object);
 	if (r)
 		return r;

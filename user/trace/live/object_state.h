@@ -60,6 +60,7 @@ struct objects {
 	struct hashmap *by_file;
 	VEC(struct object *) all;
 	struct open_ahead ahead;
+	struct open_ahead asked; /* objects_ask_ahead()'s that were not in the former */
 	uint32_t next_fn;
 	enum record_depth depth;
 	uint64_t unread;			  /* files of which the worker said nothing */

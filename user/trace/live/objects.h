@@ -26,6 +26,7 @@ struct worker;
 struct objects_opts {
 	struct programs *programs; /* borrowed */
 	struct worker *worker;	   /* borrowed: files are read by it (probe/object_reader.h) */
+	void (*ask_ahead)(struct worker *worker, int fd); /* live.h; NULL: nothing is asked */
 	enum attach_path path;
 	const struct plan_emulation *emulation; /* borrowed */
 	struct custom_allocators *custom;	/* borrowed; may be NULL */
@@ -62,6 +63,13 @@ int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
  * it may be over.
  */
 void objects_open_ahead(struct objects *objects, pid_t pid, const struct proc_maps *maps);
+
+/*
+ * Asks the worker ahead for the next files of a process's code that are not known yet, from map
+ * `first` on: they are read while those before them are told to the programs.
+ */
+void objects_ask_ahead(struct objects *objects, pid_t pid, const struct proc_maps *maps,
+		       size_t first);
 
 /* The object if it is known, or NULL. */
 struct object *objects_find(const struct objects *objects, uint32_t dev, uint64_t ino);

@@ -13,6 +13,14 @@ void open_ahead_done(struct open_ahead *ahead)
 	ahead->n = 0;
 }
 
+int open_ahead_find(const struct open_ahead *ahead, uint32_t dev, uint64_t ino)
+{
+	for (size_t i = 0; i < ahead->n; i++)
+		if (ahead->files[i].dev == dev && ahead->files[i].ino == ino)
+			return ahead->files[i].fd;
+	return -1;
+}
+
 int open_ahead_take(struct open_ahead *ahead, uint32_t dev, uint64_t ino)
 {
 	for (size_t i = 0; i < ahead->n; i++) {

@@ -30,6 +30,9 @@ void open_ahead_done(struct open_ahead *ahead);
 /* Opens the file of a mapping, unless it is open or cannot be: who needs it is told why. */
 void open_ahead_add(struct open_ahead *ahead, pid_t pid, const struct proc_map *map);
 
+/* Its descriptor, which stays here, or -1. */
+int open_ahead_find(const struct open_ahead *ahead, uint32_t dev, uint64_t ino);
+
 /* Its descriptor, the caller's now, or -1. */
 int open_ahead_take(struct open_ahead *ahead, uint32_t dev, uint64_t ino);
 

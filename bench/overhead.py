@@ -12,7 +12,7 @@ from columns import Column, Memtraced
 from inputs import Inputs
 from lines import Line
 from measure import Failed, run_under
-from sampling import QUICK_SCALE
+from sampling import LONG_SCALE, QUICK_SCALE
 
 QUICK_PROGRAMS = ("jq", "sqlite3", "C++ stress")
 SHARE = 5
@@ -66,7 +66,7 @@ def remark(reports):
 
 
 def measure(place, quick, limits, start):
-    made = Inputs(place.work, QUICK_SCALE if quick else 1)
+    made = Inputs(place.work, QUICK_SCALE if quick else LONG_SCALE)
     programs = [row for row in rows.program_rows(place, made)
                 if not quick or row.name in QUICK_PROGRAMS]
     governed = Governed("governed", f"--max-overhead={SHARE}%",

@@ -144,13 +144,15 @@ static int add_sources(struct session *s)
 {
 	struct loop_source *source;
 	uint64_t interval = s->options->interval_ns;
+	/* Blocks have ages; a recording alone is not looked at so often. */
+	uint64_t tick_ns = options_trace_memory(s->options) ? ABI_TICK_NS : ABI_RING_LOOK_NS;
 	int r = loop_add_fd(s->loop, live_fd(s->live), EPOLLIN, on_ring, s, &source);
 
 	sample_clock_init(&s->samples, s->options->sample_interval_ns, clock_monotonic_ns());
 	sample_clock_init(&s->checkpoints, CHECKPOINT_NS, clock_monotonic_ns());
 	s->checkpoints.next_ns = clock_monotonic_ns() + FIRST_CHECKPOINT_NS;
 	if (r == 0)
-		r = loop_add_timer(s->loop, ABI_TICK_NS, on_tick, s, &source);
+		r = loop_add_timer(s->loop, tick_ns, on_tick, s, &source);
 	if (r == 0)
 		r = loop_add_timer(s->loop, ABI_RING_LOOK_NS, on_ring_look, s, &source);
 	if (r == 0 && interval)

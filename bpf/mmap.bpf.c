@@ -255,9 +255,9 @@ static __always_inline struct abi_proc *mapper_new(__u64 bytes, __u32 *ret_slot)
 
 	if (bytes < knob_adopt_bytes || slot_of_pid(tgid) != ABI_NO_SLOT)
 		return NULL;
-	if (knob_adopt_scope == ABI_SCOPE_CGROUP && bpf_current_task_under_cgroup(&cgroups, 0) != 1)
+	if (is_own(tgid) || !in_scope(knob_adopt_scope, tgid))
 		return NULL;
-	return is_own(tgid) ? NULL : proc_adopt(tgid, ret_slot);
+	return proc_adopt(tgid, ret_slot);
 }
 
 static __always_inline int exit_mmap(struct trace_event_raw_sys_exit *ctx)

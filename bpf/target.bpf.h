@@ -15,9 +15,10 @@ static __always_inline bool is_own(__u32 tgid)
 	       tgid == *(volatile __u32 *)&control.keeper;
 }
 
-static __always_inline bool in_scope(__u32 tgid)
+/* `scope`: the host or the cgroup. */
+static __always_inline bool in_scope(__u32 scope, __u32 tgid)
 {
-	if (knob_scope == ABI_SCOPE_HOST)
+	if (scope == ABI_SCOPE_HOST)
 		return !is_own(tgid);
 	return bpf_current_task_under_cgroup(&cgroups, 0) == 1;
 }
@@ -58,7 +59,7 @@ static __always_inline bool in_target(void)
 {
 	__u32 tgid = current_tgid();
 
-	return knob_scope == ABI_SCOPE_PROCESSES ? in_processes(tgid) : in_scope(tgid);
+	return knob_scope == ABI_SCOPE_PROCESSES ? in_processes(tgid) : in_scope(knob_scope, tgid);
 }
 
 /* A process of the host or cgroup that was not seen before gets a slot. */
@@ -97,7 +98,7 @@ static __always_inline struct abi_proc *target_proc(__u32 *ret_slot)
 		*ret_slot = slot;
 		return proc && proc->state == ABI_PROC_ACTIVE ? proc : NULL;
 	}
-	if (knob_scope == ABI_SCOPE_PROCESSES || !in_scope(tgid))
+	if (knob_scope == ABI_SCOPE_PROCESSES || !in_scope(knob_scope, tgid))
 		return NULL;
 	return proc_adopt(tgid, ret_slot);
 }

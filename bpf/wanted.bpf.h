@@ -47,13 +47,13 @@ static __always_inline bool is_newly_wanted(void)
 
 	if (knob_scope == ABI_SCOPE_PROCESSES || !BPF_CORE_READ(task, mm))
 		return false;
-	return !is_own(current_tgid()) && in_scope(current_tgid()) && matches_rule();
+	return !is_own(current_tgid()) && in_scope(knob_scope, current_tgid()) && matches_rule();
 }
 
 /* The same of one with a slot, whose image has just begun. */
 static __always_inline bool is_wanted(void)
 {
-	if (knob_scope == ABI_SCOPE_CGROUP && !in_scope(current_tgid()))
+	if (knob_scope == ABI_SCOPE_CGROUP && !in_scope(knob_scope, current_tgid()))
 		return false;
 	return matches_rule();
 }

@@ -5,6 +5,7 @@
 #include "config/units.h"
 #include "symbol/symbol_file.h"
 #include "target/identity.h"
+#include "target/statm.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/tracefs.h"
 #include "trace/live/live_usage.h"
@@ -249,20 +250,6 @@ static int check_tracefs(void)
 	return fd;
 }
 
-/* The resident memory of a process, in bytes; 0: it is gone. */
-static uint64_t resident_bytes(pid_t pid)
-{
-	_cleanup_fclose_ FILE *file = NULL;
-	unsigned long long pages;
-	char path[32];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid); /* fits */
-	file = fopen(path, "re");
-	if (!file || fscanf(file, "%*u %llu", &pages) != 1)
-		return 0;
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 /*
  * Processes of a host are found by their page faults, if these are sampled, and else by mapping
  * anything: as much at once as one sample stands for makes one known as well.
@@ -283,9 +270,11 @@ static int choose_room(const struct options *options, struct map_room *ret_room)
 		.free_stacks = options->free_stacks,
 		.without_table = old_kernel(),
 	};
+	uint64_t rss;
 
 	for (size_t i = 0; i < options->n_pids && options->existing_stop_ns; i++)
-		opts.held_bytes += resident_bytes(options->pids[i]);
+		if (statm_rss(options->pids[i], &rss) == 0) /* else it is gone */
+			opts.held_bytes += rss;
 	return map_room_choose(&opts, ret_room);
 }
 

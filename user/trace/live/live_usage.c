@@ -18,20 +18,17 @@
 
 struct live_usage {
 	uint64_t pss_every_ns; /* 0: not at all */
-	int cgroup_version;    /* or negative errno: there are no memory cgroups */
+	int cgroup_version;    /* 0: not looked for; negative errno: there are no memory cgroups */
 	struct strbuf root, cgroup;
 };
 
 int live_usage_new(uint64_t pss_every_ns, struct live_usage **ret_usage)
 {
 	struct live_usage *usage = calloc(1, sizeof(*usage));
-	int r;
 
 	if (!usage)
 		return -ENOMEM;
 	usage->pss_every_ns = pss_every_ns;
-	r = cgroup_root_of_host(&usage->root);
-	usage->cgroup_version = r ? r : cgroup_root_version(strbuf_str(&usage->root));
 	*ret_usage = usage;
 	return 0;
 }
@@ -45,11 +42,21 @@ void live_usage_free(struct live_usage *usage)
 	free(usage);
 }
 
+/* Not before there is a sample: many runs end without. */
+static void find_cgroups(struct live_usage *usage)
+{
+	int r = cgroup_root_of_host(&usage->root);
+
+	usage->cgroup_version = r ? r : cgroup_root_version(strbuf_str(&usage->root));
+}
+
 /* 0: not known. That of version 2's root is not. */
 static uint64_t cgroup_bytes(struct live_usage *usage, pid_t pid)
 {
 	struct cgroup_memory memory;
 
+	if (!usage->cgroup_version)
+		find_cgroups(usage);
 	if (usage->cgroup_version < 0)
 		return 0;
 	strbuf_reset(&usage->cgroup);
@@ -63,12 +70,13 @@ static uint64_t cgroup_bytes(struct live_usage *usage, pid_t pid)
 /* 0: not read now. */
 static uint64_t pss_bytes(const struct live_usage *usage, pid_t pid, struct live_usage_clock *clock)
 {
-	uint64_t now_ns = clock_monotonic_ns(), took_ns;
+	uint64_t now_ns, took_ns;
 	struct smaps_sums sums;
 	int r;
 
 	if (!usage->pss_every_ns)
 		return 0;
+	now_ns = clock_monotonic_ns();
 	if (!clock->next_pss_ns)
 		clock->next_pss_ns = now_ns + usage->pss_every_ns;
 	if (now_ns < clock->next_pss_ns)

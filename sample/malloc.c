@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-SAMPLE_EXPORT void *malloc(size_t size)
+SAMPLE_EXPORT SAMPLE_HOT void *malloc(size_t size)
 {
 	void *block;
 
@@ -23,7 +23,7 @@ SAMPLE_EXPORT void *malloc(size_t size)
 	return block;
 }
 
-SAMPLE_EXPORT void *calloc(size_t n, size_t size)
+SAMPLE_EXPORT SAMPLE_HOT void *calloc(size_t n, size_t size)
 {
 	uint64_t mark = sample_mark();
 	void *block = next.calloc(n, size);
@@ -41,11 +41,18 @@ static bool first_block_ends(void *block)
 	return !sample_forget(block, &what) && next_first_block_size(block);
 }
 
-SAMPLE_EXPORT void free(void *block)
+static SAMPLE_SELDOM void free_known(void *block)
 {
-	if (sample_may_have(block) && first_block_ends(block))
-		return;
-	next.free(block);
+	if (!first_block_ends(block))
+		next.free(block);
+}
+
+SAMPLE_EXPORT SAMPLE_HOT void free(void *block)
+{
+	if (sample_may_have(block))
+		free_known(block);
+	else
+		next.free(block);
 }
 
 static void *first_block_grows(void *block, size_t size)
@@ -73,7 +80,7 @@ static void *realloc_known(void *block, size_t size)
 	return other;
 }
 
-SAMPLE_EXPORT void *realloc(void *block, size_t size)
+SAMPLE_EXPORT SAMPLE_HOT void *realloc(void *block, size_t size)
 {
 	void *other;
 

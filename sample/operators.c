@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * C++'s operators new and delete, by the names that the Itanium ABI gives them, so that no C++
- * run-time library is needed. Those of a run-time library call malloc, where the block counts;
- * those of an allocator count here, unless they have called what counts all the same (jemalloc's
- * aligned ones): then the countdown has moved. An operator new may throw: nothing is held across
- * the call.
+ * run-time library is needed. Those of a run-time library are malloc and free (C++ standard,
+ * [new.delete]), which ours call themselves, without the detour; what is left to the library is an
+ * allocation that fails, whose handler and exception it has. Another library's own are passed on
+ * to, and its blocks count where it calls malloc. Those of an allocator count here, unless they
+ * have called what counts all the same (jemalloc's aligned ones): then the countdown has moved. An
+ * operator new may throw: nothing is held across the call.
  */
 #include "sample/next.h"
 #include "sample/process.h"
@@ -12,11 +14,13 @@
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* The next function of a name; both NULL: it was not asked for yet. */
+/* The next function of a name; all NULL: it was not asked for yet. */
 struct next_operator {
+	void *plain;  /* a run-time library's, which does what malloc and free do */
+	void *passes; /* any other's that calls malloc and free */
 	void *counts; /* the allocator's own, whose blocks count here */
-	void *passes; /* a run-time library's, which calls malloc and free */
 };
 
 /*
@@ -35,9 +39,29 @@ static void *find_by_caller(const char *name, const void *caller)
 	return object ? dlsym(object, name) : NULL;
 }
 
-static void *find_operator(struct next_operator *found, const char *name, const void *caller)
+/* By the names that GCC's and LLVM's give their files. */
+static bool is_of_run_time_library(const void *function)
+{
+	static const char *const names[] = { "libstdc++.so", "libc++.so", "libc++abi.so" };
+	const char *name;
+	Dl_info info;
+
+	if (!dladdr(function, &info) || !info.dli_fname)
+		return false;
+	name = strrchr(info.dli_fname, '/');
+	name = name ? name + 1 : info.dli_fname;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* May be asked again and again: who has found it finds the same. */
+static void *find_operator(struct next_operator *found, const char *name, bool may_be_plain,
+			   const void *caller)
 {
 	void *function = dlsym(RTLD_NEXT, name);
+	void **place = &found->passes;
 
 	if (!function)
 		function = find_by_caller(name, caller);
@@ -45,8 +69,11 @@ static void *find_operator(struct next_operator *found, const char *name, const 
 		(void)dlerror(); /* as in next_find() */
 		return NULL;
 	}
-	__atomic_store_n(next_is_of_malloc(function) ? &found->counts : &found->passes, function,
-			 __ATOMIC_RELAXED);
+	if (next_is_of_malloc(function))
+		place = &found->counts;
+	else if (may_be_plain && is_of_run_time_library(function))
+		place = &found->plain;
+	__atomic_store_n(place, function, __ATOMIC_RELAXED);
 	return function;
 }
 
@@ -70,25 +97,39 @@ static void forget(void *block)
 	(void)sample_forget(block, &what); /* told there, if it was sampled */
 }
 
+static SAMPLE_SELDOM void free_known(void *block)
+{
+	forget(block);
+	next.free(block);
+}
+
+static SAMPLE_SELDOM void *is_sample(void *block, size_t size)
+{
+	sample_allocated(block, size);
+	return block;
+}
+
 struct nothrow;
 
 #define LOAD(pointer) __atomic_load_n(&(pointer), __ATOMIC_RELAXED)
+#define AND_CALLER(...) (__VA_ARGS__, const void *caller)
+#define WITH_CALLER(...) (__VA_ARGS__, __builtin_return_address(0))
 
 /* Passing on is a jump. At the first call of all the mark tells whether malloc has counted. */
-#define NEW(name, alignment_or_0, throws, params, args)                                            \
-	SAMPLE_EXPORT void *name params;                                                           \
-	SAMPLE_EXPORT void *name params                                                            \
+#define NEW_SELDOM(name, may_be_plain, alignment_or_0, throws, params, args)                       \
+	static struct next_operator name##_next SAMPLE_BESIDE_NEXT;                                \
+                                                                                                   \
+	static SAMPLE_SELDOM void *name##_seldom AND_CALLER params                                 \
 	{                                                                                          \
-		static struct next_operator found;                                                 \
-		void *(*function)params = LOAD(found.passes);                                      \
+		void *(*function)params = LOAD(name##_next.passes);                                \
 		uint64_t mark;                                                                     \
 		void *block;                                                                       \
                                                                                                    \
 		if (function)                                                                      \
 			return function args;                                                      \
-		function = LOAD(found.counts);                                                     \
+		function = LOAD(name##_next.counts);                                               \
 		if (!function)                                                                     \
-			function = find_operator(&found, #name, __builtin_return_address(0));      \
+			function = find_operator(&name##_next, #name, may_be_plain, caller);       \
 		if (!function)                                                                     \
 			return plain_new(size, alignment_or_0, throws);                            \
 		mark = sample_mark();                                                              \
@@ -97,20 +138,57 @@ struct nothrow;
 		return block;                                                                      \
 	}
 
-#define DELETE(name, params, args)                                                                 \
-	SAMPLE_EXPORT void name params;                                                            \
-	SAMPLE_EXPORT void name params                                                             \
+/* Of an alignment: there are run-time libraries that make room for it beside the block. */
+#define NEW_ALIGNED(name, throws, params, args)                                                    \
+	NEW_SELDOM(name, false, alignment, throws, params, args)                                   \
+                                                                                                   \
+	SAMPLE_EXPORT void *name params;                                                           \
+	SAMPLE_EXPORT void *name params                                                            \
 	{                                                                                          \
-		static struct next_operator found;                                                 \
-		void(*function) params = LOAD(found.passes);                                       \
+		return name##_seldom WITH_CALLER args;                                             \
+	}
+
+#define NEW(name, throws, params, args)                                                            \
+	NEW_SELDOM(name, true, 0, throws, params, args)                                            \
+                                                                                                   \
+	/* Whose handler and exception the library has, and who then counts there. */              \
+	static SAMPLE_SELDOM void *name##_failed params                                            \
+	{                                                                                          \
+		void *(*function)params = LOAD(name##_next.plain);                                 \
+                                                                                                   \
+		return function args;                                                              \
+	}                                                                                          \
+                                                                                                   \
+	SAMPLE_EXPORT SAMPLE_HOT void *name params;                                                \
+	SAMPLE_EXPORT SAMPLE_HOT void *name params                                                 \
+	{                                                                                          \
+		void *block;                                                                       \
+                                                                                                   \
+		if (SAMPLE_RARELY(!LOAD(name##_next.plain)))                                       \
+			return name##_seldom WITH_CALLER args;                                     \
+		size += !size; /* as the library does: no two blocks are at one address */         \
+		block = next.malloc(size);                                                         \
+		if (SAMPLE_RARELY(!block))                                                         \
+			return name##_failed args;                                                 \
+		if (SAMPLE_RARELY(!sample_pass(size)))                                             \
+			return is_sample(block, size);                                             \
+		return block;                                                                      \
+	}
+
+#define DELETE_SELDOM(name, may_be_plain, params, args)                                            \
+	static struct next_operator name##_next SAMPLE_BESIDE_NEXT;                                \
+                                                                                                   \
+	static SAMPLE_SELDOM void name##_seldom AND_CALLER params                                  \
+	{                                                                                          \
+		void(*function) params = LOAD(name##_next.passes);                                 \
                                                                                                    \
 		if (function) {                                                                    \
 			function args;                                                             \
 			return;                                                                    \
 		}                                                                                  \
-		function = LOAD(found.counts);                                                     \
+		function = LOAD(name##_next.counts);                                               \
 		if (!function)                                                                     \
-			function = find_operator(&found, #name, __builtin_return_address(0));      \
+			function = find_operator(&name##_next, #name, may_be_plain, caller);       \
 		if (!function) {                                                                   \
 			free(block);                                                               \
 			return;                                                                    \
@@ -120,16 +198,41 @@ struct nothrow;
 		function args;                                                                     \
 	}
 
-NEW(_Znwm, 0, true, (size_t size), (size))
-NEW(_Znam, 0, true, (size_t size), (size))
-NEW(_ZnwmRKSt9nothrow_t, 0, false, (size_t size, const struct nothrow *tag), (size, tag))
-NEW(_ZnamRKSt9nothrow_t, 0, false, (size_t size, const struct nothrow *tag), (size, tag))
-NEW(_ZnwmSt11align_val_t, alignment, true, (size_t size, size_t alignment), (size, alignment))
-NEW(_ZnamSt11align_val_t, alignment, true, (size_t size, size_t alignment), (size, alignment))
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, alignment, false,
-    (size_t size, size_t alignment, const struct nothrow *tag), (size, alignment, tag))
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, alignment, false,
-    (size_t size, size_t alignment, const struct nothrow *tag), (size, alignment, tag))
+#define DELETE_ALIGNED(name, params, args)                                                         \
+	DELETE_SELDOM(name, false, params, args)                                                   \
+                                                                                                   \
+	SAMPLE_EXPORT void name params;                                                            \
+	SAMPLE_EXPORT void name params                                                             \
+	{                                                                                          \
+		name##_seldom WITH_CALLER args;                                                    \
+	}
+
+#define DELETE(name, params, args)                                                                 \
+	DELETE_SELDOM(name, true, params, args)                                                    \
+                                                                                                   \
+	SAMPLE_EXPORT SAMPLE_HOT void name params;                                                 \
+	SAMPLE_EXPORT SAMPLE_HOT void name params                                                  \
+	{                                                                                          \
+		if (SAMPLE_RARELY(!LOAD(name##_next.plain))) {                                     \
+			name##_seldom WITH_CALLER args;                                            \
+			return;                                                                    \
+		}                                                                                  \
+		if (sample_may_have(block))                                                        \
+			free_known(block);                                                         \
+		else                                                                               \
+			next.free(block);                                                          \
+	}
+
+NEW(_Znwm, true, (size_t size), (size))
+NEW(_Znam, true, (size_t size), (size))
+NEW(_ZnwmRKSt9nothrow_t, false, (size_t size, const struct nothrow *tag), (size, tag))
+NEW(_ZnamRKSt9nothrow_t, false, (size_t size, const struct nothrow *tag), (size, tag))
+NEW_ALIGNED(_ZnwmSt11align_val_t, true, (size_t size, size_t alignment), (size, alignment))
+NEW_ALIGNED(_ZnamSt11align_val_t, true, (size_t size, size_t alignment), (size, alignment))
+NEW_ALIGNED(_ZnwmSt11align_val_tRKSt9nothrow_t, false,
+	    (size_t size, size_t alignment, const struct nothrow *tag), (size, alignment, tag))
+NEW_ALIGNED(_ZnamSt11align_val_tRKSt9nothrow_t, false,
+	    (size_t size, size_t alignment, const struct nothrow *tag), (size, alignment, tag))
 
 DELETE(_ZdlPv, (void *block), (block))
 DELETE(_ZdaPv, (void *block), (block))
@@ -137,13 +240,13 @@ DELETE(_ZdlPvm, (void *block, size_t size), (block, size))
 DELETE(_ZdaPvm, (void *block, size_t size), (block, size))
 DELETE(_ZdlPvRKSt9nothrow_t, (void *block, const struct nothrow *tag), (block, tag))
 DELETE(_ZdaPvRKSt9nothrow_t, (void *block, const struct nothrow *tag), (block, tag))
-DELETE(_ZdlPvSt11align_val_t, (void *block, size_t alignment), (block, alignment))
-DELETE(_ZdaPvSt11align_val_t, (void *block, size_t alignment), (block, alignment))
-DELETE(_ZdlPvmSt11align_val_t, (void *block, size_t size, size_t alignment),
-       (block, size, alignment))
-DELETE(_ZdaPvmSt11align_val_t, (void *block, size_t size, size_t alignment),
-       (block, size, alignment))
-DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t,
-       (void *block, size_t alignment, const struct nothrow *tag), (block, alignment, tag))
-DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t,
-       (void *block, size_t alignment, const struct nothrow *tag), (block, alignment, tag))
+DELETE_ALIGNED(_ZdlPvSt11align_val_t, (void *block, size_t alignment), (block, alignment))
+DELETE_ALIGNED(_ZdaPvSt11align_val_t, (void *block, size_t alignment), (block, alignment))
+DELETE_ALIGNED(_ZdlPvmSt11align_val_t, (void *block, size_t size, size_t alignment),
+	       (block, size, alignment))
+DELETE_ALIGNED(_ZdaPvmSt11align_val_t, (void *block, size_t size, size_t alignment),
+	       (block, size, alignment))
+DELETE_ALIGNED(_ZdlPvSt11align_val_tRKSt9nothrow_t,
+	       (void *block, size_t alignment, const struct nothrow *tag), (block, alignment, tag))
+DELETE_ALIGNED(_ZdaPvSt11align_val_tRKSt9nothrow_t,
+	       (void *block, size_t alignment, const struct nothrow *tag), (block, alignment, tag))

@@ -39,6 +39,13 @@ extern __thread struct sample_thread sample_thread __attribute__((visibility("hi
 
 #define SAMPLE_EXPORT __attribute__((visibility("default")))
 #define SAMPLE_RARELY(x) __builtin_expect(!!(x), 0)
+#define SAMPLE_SELDOM __attribute__((noinline, cold))
+/*
+ * What each call runs and reads lies together, as a program whose own code and data fill the caches
+ * pays for each page and line of ours: the functions' code, and the addresses that they jump to.
+ */
+#define SAMPLE_HOT __attribute__((hot))
+#define SAMPLE_BESIDE_NEXT __attribute__((section(".data")))
 
 /* True: nothing of these bytes is a sample, and they are counted; else call sample_allocated(). */
 static inline bool sample_pass(size_t size)

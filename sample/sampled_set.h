@@ -5,9 +5,9 @@
  * sampled_set_may_have() first: one load of a byte that counts the sampled blocks of some
  * addresses.
  *
- * With n blocks in the set, n of 1 Mi frees of others have a look-up, too. That reads 64 bytes of
- * each segment: there is one up to some 3,000 blocks, one more for each doubling, 12 at most. When
- * a block's place in all of them is taken, or without memory, sampled_set_add() says so.
+ * Frees of others in the page of a sampled block have a look-up, too. That reads 64 bytes of each
+ * segment: there is one up to some 3,000 blocks, one more for each doubling, 12 at most. When a
+ * block's place in all of them is taken, or without memory, sampled_set_add() says so.
  */
 #ifndef MEMTRACED_SAMPLE_SAMPLED_SET_H
 #define MEMTRACED_SAMPLE_SAMPLED_SET_H
@@ -33,14 +33,13 @@ struct sampled_set {
 };
 
 /*
- * Neighbouring blocks have neighbouring bytes, as the heap that is in the cache: 16 MiB of it have
- * one byte for each 16.
+ * A page of memory has a byte, and its neighbours the next ones, so that what is read is a line for
+ * 256 KiB of heap: a program whose own data fill the caches pays for each line of ours. Of a heap
+ * of samples R bytes apart one page in R / 4096 has one.
  */
 static inline size_t sampled_filter_index(const void *block)
 {
-	uintptr_t address = (uintptr_t)block;
-
-	return ((address >> 4) ^ (address >> 24) * 0x9e37) & ((1U << SAMPLED_FILTER_BITS) - 1);
+	return ((uintptr_t)block >> 12) & ((1U << SAMPLED_FILTER_BITS) - 1);
 }
 
 /* False: the block is not in the set. True: it may be. */

@@ -173,6 +173,12 @@ static void assert_same_facts(const struct object_facts *a, const struct object_
 	for (uint32_t i = 0; i < a->unwind.n_segments; i++)
 		assert_memory_equal(&a->unwind.segments[i], &b->unwind.segments[i],
 				    sizeof(a->unwind.segments[i]));
+	assert_int_equal(a->needs.names.len, b->needs.names.len);
+	for (size_t i = 0; i < a->needs.names.len; i++)
+		assert_string_equal(a->needs.names.data[i], b->needs.names.data[i]);
+	assert_int_equal(!a->needs.search, !b->needs.search);
+	if (a->needs.search)
+		assert_string_equal(a->needs.search, b->needs.search);
 }
 
 /* Of threads there are some on arm64 alone: here they are made up. */

@@ -12,6 +12,7 @@ void object_facts_done(struct object_facts *facts)
 	plan_free(facts->plan);
 	plan_free(facts->samples);
 	vec_done(&facts->checkpoints.list);
+	elf_needs_done(&facts->needs);
 	*facts = (struct object_facts){ 0 };
 }
 
@@ -40,7 +41,7 @@ static int read_all(struct elf_file *elf, const struct object_wants *wants,
 	if (wants->unwinding)
 		cfi_facts_read(elf, &facts->unwind);
 	facts->is_elf = true;
-	return 0;
+	return elf_needs_read(elf, &facts->needs);
 }
 
 int object_facts_read(int fd, const struct object_wants *wants, struct object_facts *ret_facts)

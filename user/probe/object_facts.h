@@ -8,6 +8,7 @@
 #define MEMTRACED_PROBE_OBJECT_FACTS_H
 
 #include "elf/cfi_facts.h"
+#include "elf/elf_needs.h"
 #include "elf/stack_start.h"
 #include "probe/checkpoints.h"
 #include "probe/plan.h"
@@ -41,6 +42,7 @@ struct object_facts {
 	uint8_t build_id[OBJECT_BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0: none, or longer */
 	struct cfi_facts unwind;
+	struct elf_needs needs; /* what is loaded with it */
 };
 
 /* Of an open file. 0 or -ENOMEM; `ret_facts` is for object_facts_done() then. */

@@ -251,6 +251,34 @@ static void get_start(struct wire_reader *reader, struct stack_start *start)
 	}
 }
 
+static void put_needs(struct strbuf *answer, const struct elf_needs *needs)
+{
+	wire_put_u32(answer, (uint32_t)needs->names.len);
+	vec_foreach(&needs->names, name)
+		wire_put_string(answer, *name);
+	wire_put_string(answer, needs->search ? needs->search : "");
+}
+
+static int get_needs(struct wire_reader *reader, struct elf_needs *needs)
+{
+	uint32_t n = wire_get_count(reader, sizeof(uint32_t));
+	const char *search;
+	int r = n > ELF_NEEDS_MOST ? -EBADMSG : 0;
+
+	for (uint32_t i = 0; i < n && r == 0; i++) {
+		const char *name = wire_get_string(reader, ELF_NEEDS_NAME_MAX);
+		char *copy = name ? strdup(name) : NULL;
+
+		r = !name ? -EBADMSG : copy ? vec_push(&needs->names, copy) : -ENOMEM;
+		if (r)
+			free(copy);
+	}
+	search = r == 0 ? wire_get_string(reader, ELF_NEEDS_SEARCH_MAX) : NULL;
+	if (search && *search)
+		needs->search = strdup(search);
+	return search && *search && !needs->search ? -ENOMEM : r;
+}
+
 void object_put_facts(struct strbuf *answer, const struct object_facts *facts,
 		      const struct object_wants *wants)
 {
@@ -269,6 +297,7 @@ void object_put_facts(struct strbuf *answer, const struct object_facts *facts,
 	strbuf_add(answer, facts->build_id, facts->build_id_len);
 	if (wants->unwinding)
 		put_unwind(answer, &facts->unwind);
+	put_needs(answer, &facts->needs);
 }
 
 static void get_build_id(struct wire_reader *reader, struct object_facts *facts)
@@ -302,7 +331,7 @@ static int get_elf_facts(struct wire_reader *reader, uint64_t file_bytes,
 	get_build_id(reader, facts);
 	if (wants->unwinding)
 		get_unwind(reader, &facts->unwind);
-	return 0;
+	return get_needs(reader, &facts->needs);
 }
 
 int object_get_facts(struct wire_reader *reader, uint64_t file_bytes,

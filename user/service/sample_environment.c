@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "config/options.h"
 #include "config/words.h"
+#include "target/launch.h"
 #include "target/preload.h"
 
 #include <inttypes.h>
@@ -29,18 +30,6 @@ static int add(word_list *words, const char *word)
 	return r;
 }
 
-/* What the command will find, unless --env sets it; NULL: nothing. */
-static const char *value_for_command(const struct options *options, const char *name)
-{
-	const char *value = getenv(name);
-	size_t len = strlen(name);
-
-	for (char **word = options->env_set; word && *word; word++)
-		if (strncmp(*word, name, len) == 0 && (*word)[len] == '=')
-			value = *word + len + 1;
-	return value;
-}
-
 static bool wants_preload(void)
 {
 	const char *off = getenv(OFF_VARIABLE);
@@ -55,7 +44,8 @@ static bool wants_preload(void)
 static int add_preload(const struct options *options, word_list *words, enum preload preload)
 {
 	_cleanup_strbuf_ struct strbuf word = {};
-	const char *before = value_for_command(options, "LD_PRELOAD"), *why;
+	const char *before = launch_value((const char *const *)options->env_set, "LD_PRELOAD"),
+		   *why;
 	char library[PATH_MAX];
 	int r;
 
@@ -87,7 +77,8 @@ static int let_sample(const struct options *options, word_list *words)
 
 	if (!options->sample_bytes)
 		return 0;
-	preload = preload_judge(options->command[0], value_for_command(options, "PATH"));
+	preload = preload_judge(options->command[0],
+				launch_value((const char *const *)options->env_set, "PATH"));
 	if (preload == PRELOAD_NOT_NEEDED)
 		return 1;
 	return wants_preload() ? add_preload(options, words, preload) : 0;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "config/words.h"
 #include "model/series.h"
 #include "sandbox/worker.h"
 #include "service/session_state.h"
@@ -333,6 +334,7 @@ void session_free(struct session *session)
 	status_line_free(session->status);
 	hold_free(session->hold);
 	launch_free(session->launch);
+	words_free(session->environment);
 	loop_free(session->loop);
 	live_free(session->live);
 	leak_check_free(session->leaks);

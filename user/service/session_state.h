@@ -41,7 +41,8 @@ struct session {
 	uint64_t trap_ns;		 /* struct probe_cost */
 	uint64_t most_cpu_ns;		 /* that the processes were seen to have used */
 	uint64_t waited_ns;		 /* CPU time of children of ours that ended before */
-	bool is_sampled;		 /* the command will show samples */
+	char **environment;		 /* what the command has beside ours; NULL: no command */
+	bool is_sampled;		 /* it will show samples */
 	int child_status;		 /* as wait(2)'s; -1: still running */
 	unsigned int stop_signals;
 	record_fn listener; /* NULL: there is none */

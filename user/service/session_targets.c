@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/log.h"
 #include "config/units.h"
-#include "config/words.h"
 #include "service/sample_environment.h"
 #include "service/session_state.h"
 #include "service/tracing.h"
 #include "target/process.h"
+#include "target/program_file.h"
 #include "trace/live/live_existing.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-static int start_command(struct session *s, char *const *environment)
+static int start_command(struct session *s)
 {
 	const struct launch_opts opts = {
 		.argv = s->options->command,
 		.run_as = s->options->run_as,
-		.env_set = (const char *const *)environment,
+		.env_set = (const char *const *)s->environment,
 		.stdout_to_stderr = outputs_own_stdout(s->outputs),
 		.inherited = s->inherited,
 	};
@@ -27,12 +27,10 @@ static int start_command(struct session *s, char *const *environment)
 
 int session_start_command(struct session *s)
 {
-	char **environment = NULL;
-	int r = sample_environment(s->options, &environment, &s->is_sampled);
+	int r = sample_environment(s->options, &s->environment, &s->is_sampled);
 
 	if (r == 0)
-		r = start_command(s, environment);
-	words_free(environment);
+		r = start_command(s);
 	if (r == -ENOENT)
 		log_error("command not found: %s", s->options->command[0]);
 	else if (r == -EACCES)
@@ -42,6 +40,15 @@ int session_start_command(struct session *s)
 	else if (r)
 		log_error("cannot start %s: %s", s->options->command[0], strerror(-r));
 	return r;
+}
+
+/* Whoever maps a file that is not known waits for us, once for each library. */
+static int know_command(struct session *s)
+{
+	const char *const *words = (const char *const *)s->environment;
+	int fd = program_file_open(s->options->command[0], launch_value(words, "PATH"));
+
+	return fd < 0 ? 0 : live_know_program(s->live, fd, launch_value(words, "LD_LIBRARY_PATH"));
 }
 
 int session_trace_command(struct session *s)
@@ -55,6 +62,8 @@ int session_trace_command(struct session *s)
 		hold_watch_exits(s->hold, s->leaks ? HOLD_EXITS_ALL : HOLD_EXITS_SEIZED);
 	if (r == 0 && holds)
 		r = hold_seize_child(s->hold, launch_pid(s->launch));
+	if (r == 0 && holds)
+		r = know_command(s);
 	if (r == 0)
 		r = launch_release(s->launch);
 	if (r)

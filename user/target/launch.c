@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -217,4 +218,15 @@ void launch_free(struct launch *launch)
 		kill_and_reap(launch->pidfd);
 	close(launch->pidfd);
 	free(launch);
+}
+
+const char *launch_value(const char *const *env_set, const char *name)
+{
+	const char *value = getenv(name);
+	size_t len = strlen(name);
+
+	for (const char *const *word = env_set; word && *word; word++)
+		if (strncmp(*word, name, len) == 0 && (*word)[len] == '=')
+			value = *word + len + 1;
+	return value;
 }

@@ -47,6 +47,9 @@ int launch_release(struct launch *launch);
  */
 int launch_exec_result(struct launch *launch);
 
+/* What the command finds in its environment: of env_set the last word, else ours; NULL: nothing. */
+const char *launch_value(const char *const *env_set, const char *name);
+
 /* A child that was never released is killed and reaped; a running one is left alone. NULL is legal.
  */
 void launch_free(struct launch *launch);

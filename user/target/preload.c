@@ -5,9 +5,9 @@
 #include "elf/elf_file.h"
 #include "elf/elf_sections.h"
 #include "elf/usdt_notes.h"
+#include "target/program_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,7 @@
 
 #define LIBRARY "libmemtraced-sample.so"
 #define PROVIDER "otel_memory"
-#define DEFAULT_PATH "/bin:/usr/bin"  /* as target/launch_child.c */
 #define MAX_NAMES ((size_t)256 << 20) /* bytes of .dynstr */
-#define MAX_SCRIPTS 4		      /* a script whose interpreter is one: as the kernel */
 
 int preload_library(char path[PATH_MAX])
 {
@@ -47,49 +45,6 @@ bool preload_is_library(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return strcmp(slash ? slash + 1 : path, LIBRARY) == 0;
-}
-
-static int open_program(const char *name, const char *search)
-{
-	const char *end, *at = search ? search : DEFAULT_PATH;
-	char path[PATH_MAX];
-
-	if (strchr(name, '/'))
-		return open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	for (;; at = end + 1) {
-		int n, fd;
-
-		end = strchrnul(at, ':');
-		n = snprintf(path, sizeof(path), "%.*s/%s", (int)(end - at), end > at ? at : ".",
-			     name);
-		if (n < (int)sizeof(path) && access(path, X_OK) == 0) {
-			fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-			if (fd >= 0)
-				return fd;
-		}
-		if (*end == '\0')
-			return -1;
-	}
-}
-
-/* The interpreter of a script takes the place of *fd, which is closed. */
-static void follow_scripts(int *fd)
-{
-	char line[PATH_MAX + 3], *name;
-
-	for (int i = 0; i < MAX_SCRIPTS; i++) {
-		ssize_t n = pread(*fd, line, sizeof(line) - 1, 0);
-
-		if (n < 3 || line[0] != '#' || line[1] != '!')
-			return;
-		line[n] = '\0';
-		name = line + 2 + strspn(line + 2, " \t");
-		name[strcspn(name, " \t\n")] = '\0';
-		close(*fd);
-		*fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		if (*fd < 0)
-			return;
-	}
 }
 
 static bool carries_probes(struct elf_file *file)
@@ -131,10 +86,8 @@ static bool has_malloc(const struct elf_file *file)
 enum preload preload_judge(const char *name, const char *search)
 {
 	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
-	_cleanup_close_ int fd = open_program(name, search);
+	_cleanup_close_ int fd = program_file_open(name, search);
 
-	if (fd >= 0)
-		follow_scripts(&fd);
 	if (fd < 0 || elf_file_new(fd, &file) < 0)
 		return PRELOAD_WORKS;
 	if (carries_probes(file))

@@ -106,6 +106,12 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 int live_add_child(struct live *live, pid_t pid);
 
 /*
+ * Of the file that it is going to execute, before it does: that and its libraries are read ahead.
+ * `library_path`: LD_LIBRARY_PATH as it will have it, or NULL. fd: taken. 0 or negative errno.
+ */
+int live_know_program(struct live *live, int fd, const char *library_path);
+
+/*
  * Begins with all that run now and meet the rule, unless jobs alone are to count: they find them by
  * themselves. 0 or negative errno.
  */

@@ -6,6 +6,7 @@
 #include "bpf/abi.h"
 #include "config/name_globs.h"
 #include "memtraced.skel.h"
+#include "target/loader_search.h"
 #include "target/process.h"
 #include "target/process_list.h"
 #include "trace/kernel/urgent.h"
@@ -77,6 +78,23 @@ int live_add_child(struct live *live, pid_t pid)
 		return r;
 	process->placeholder = true;
 	return 0;
+}
+
+int live_know_program(struct live *live, int fd, const char *library_path)
+{
+	_cleanup_(loader_search_free_p) struct loader_search *search = NULL;
+	int r;
+
+	if (!live->opts.code) {
+		close(fd);
+		return 0;
+	}
+	r = loader_search_new(library_path, LOADER_CACHE, &search);
+	if (r) {
+		close(fd);
+		return r;
+	}
+	return objects_know(live->objects, search, fd);
 }
 
 int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)

@@ -45,6 +45,7 @@ static void object_free(struct object *object)
 	vec_done(&object->links);
 	vec_done(&object->unprobed);
 	vec_done(&object->checkpoints.list);
+	elf_needs_done(&object->needs);
 	plan_free(object->plan);
 	plan_free(object->samples);
 	if (object->fd >= 0)
@@ -232,6 +233,8 @@ static void take_facts(struct object *object, struct object_facts *facts)
 	facts->checkpoints = (struct checkpoints){};
 	object->start = facts->start;
 	object->cfi = facts->unwind;
+	object->needs = facts->needs;
+	facts->needs = (struct elf_needs){};
 	memcpy(object->build_id, facts->build_id, facts->build_id_len);
 	object->build_id_len = facts->build_id_len;
 }
@@ -280,11 +283,7 @@ static struct object_wants wants_of(const struct objects *objects, const char *p
 	};
 }
 
-/*
- * All questions that a file new to us is worth: the worker has the next in hand when it has
- * answered one, and answers while we go on.
- */
-static void ask_ahead(const struct objects *objects, int fd, const char *path)
+void object_ask(const struct objects *objects, int fd, const char *path)
 {
 	const struct object_wants wants = wants_of(objects, path);
 
@@ -315,75 +314,27 @@ static int object_plan(struct objects *objects, struct object *object)
 	return r ? r : unwind_add(objects, object, rows_kind(object));
 }
 
-void objects_open_ahead(struct objects *objects, pid_t pid, const struct proc_maps *maps)
+int object_add(struct objects *objects, uint32_t dev, uint64_t ino, const char *path, int fd,
+	       struct object **ret_object)
 {
-	for (size_t i = 0; i < maps->n_maps; i++) {
-		const struct proc_map *map = &maps->maps[i];
-
-		if (map->exec && map->ino &&
-		    !objects_find(objects, map->dev_major << 20 | map->dev_minor, map->ino))
-			open_ahead_add(&objects->ahead, pid, map);
-	}
-}
-
-/* What is in hand, and the one behind it. */
-#define ASKED_FILES 2
-
-void objects_ask_ahead(struct objects *objects, pid_t pid, const struct proc_maps *maps,
-		       size_t first)
-{
-	unsigned int n = 0;
-
-	for (size_t i = first; i < maps->n_maps && n < ASKED_FILES; i++) {
-		const struct proc_map *map = &maps->maps[i];
-		uint32_t dev = map->dev_major << 20 | map->dev_minor;
-		int fd;
-
-		if (!map->exec || !map->ino || objects_find(objects, dev, map->ino))
-			continue;
-		n++;
-		fd = open_ahead_find(&objects->ahead, dev, map->ino);
-		if (fd < 0) {
-			open_ahead_add(&objects->asked, pid, map);
-			fd = open_ahead_find(&objects->asked, dev, map->ino);
-		}
-		if (fd >= 0)
-			ask_ahead(objects, fd, map->path);
-	}
-}
-
-int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
-		struct object **ret_object, bool *ret_new)
-{
-	_cleanup_(object_free_p) struct object *object = NULL;
-	uint32_t dev = map->dev_major << 20 | map->dev_minor;
+	_cleanup_(object_free_p) struct object *object = calloc(1, sizeof(*object));
 	int r;
 
-	*ret_new = false;
-	*ret_object = objects_find(objects, dev, map->ino);
-	if (*ret_object)
-		return 0;
-	object = calloc(1, sizeof(*object));
-	if (!object)
+	if (!object) {
+		close(fd);
 		return -ENOMEM;
+	}
 	object->dev = dev;
-	object->ino = map->ino;
-	object->path = strdup(map->path);
-	object->fd = open_ahead_take(&objects->ahead, dev, map->ino);
-	if (object->fd < 0)
-		object->fd = open_ahead_take(&objects->asked, dev, map->ino);
-	if (object->fd < 0)
-		object->fd = proc_map_open(pid, map);
+	object->ino = ino;
+	object->fd = fd;
+	object->path = strdup(path);
 	if (!object->path)
 		return -ENOMEM;
-	if (object->fd < 0)
-		return object->fd;
-	snprintf(object->open_path, sizeof(object->open_path), "/proc/self/fd/%d", object->fd);
-	ask_ahead(objects, object->fd, object->path);
+	snprintf(object->open_path, sizeof(object->open_path), "/proc/self/fd/%d", fd);
+	object_ask(objects, fd, path);
 	r = object_plan(objects, object);
-	if (r)
-		return r;
-	r = vec_push(&objects->all, object);
+	if (r == 0)
+		r = vec_push(&objects->all, object);
 	if (r)
 		return r;
 	r = hashmap_insert(objects->by_file, object);
@@ -391,9 +342,33 @@ int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 		objects->all.len--;
 		return r;
 	}
-	*ret_new = true;
 	*ret_object = TAKE_PTR(object);
 	return 0;
+}
+
+int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
+		struct object **ret_object, bool *ret_new)
+{
+	uint32_t dev = map->dev_major << 20 | map->dev_minor;
+	struct object *object = objects_find(objects, dev, map->ino);
+	int r, fd;
+
+	*ret_object = object;
+	*ret_new = object && object->is_ahead;
+	if (object) {
+		object->is_ahead = false;
+		return 0;
+	}
+	fd = open_ahead_take(&objects->ahead, dev, map->ino);
+	if (fd < 0)
+		fd = open_ahead_take(&objects->asked, dev, map->ino);
+	if (fd < 0)
+		fd = proc_map_open(pid, map);
+	if (fd < 0)
+		return fd;
+	r = object_add(objects, dev, map->ino, map->path, fd, ret_object);
+	*ret_new = r == 0;
+	return r;
 }
 
 bool object_has_allocator(const struct object *object)

@@ -8,6 +8,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "elf/cfi_facts.h"
+#include "elf/elf_needs.h"
 #include "elf/stack_start.h"
 #include "probe/checkpoints.h"
 #include "probe/plan.h"
@@ -39,11 +40,13 @@ struct object {
 	uint8_t build_id[RECORD_BUILD_ID_MAX];
 	uint8_t build_id_len;
 	struct cfi_facts cfi;
+	struct elf_needs needs;
 	uint32_t unwind;   /* in opts.tables; 0: in none */
 	bool no_unwinding; /* it has no rows, or there was no room */
 	bool refused;	   /* the kernel does not let it be probed for all processes */
 	bool is_32bit;
-	bool marked; /* its plan's marks are probed */
+	bool marked;   /* its plan's marks are probed */
+	bool is_ahead; /* nobody was seen to map it yet (objects_know) */
 	VEC(struct object_link) links;
 	VEC(struct unprobed) unprobed;
 };
@@ -66,5 +69,15 @@ struct objects {
 	uint64_t unread;			  /* files of which the worker said nothing */
 	VEC(struct abi_sample_spec) sample_specs; /* as the programs have them */
 };
+
+/*
+ * All questions that a file new to us is worth: the worker has the next in hand when it has
+ * answered one, and answers while we go on.
+ */
+void object_ask(const struct objects *objects, int fd, const char *path);
+
+/* A file that is not known: planned, and known from now on. fd: taken. 0 or negative errno. */
+int object_add(struct objects *objects, uint32_t dev, uint64_t ino, const char *path, int fd,
+	       struct object **ret_object);
 
 #endif

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 struct custom_allocators;
+struct loader_search;
 struct plan_emulation;
 struct objects;
 struct object;
@@ -70,6 +71,14 @@ void objects_open_ahead(struct objects *objects, pid_t pid, const struct proc_ma
  */
 void objects_ask_ahead(struct objects *objects, pid_t pid, const struct proc_maps *maps,
 		       size_t first);
+
+/*
+ * Makes files known before anybody maps them: that of a program, what it needs to be loaded, and
+ * what that needs. The BPF programs are told of all but the first, so that who maps them need not
+ * wait; objects_get() says that they are new when it has them first. `search`: where libraries are.
+ * fd: taken. 0 or negative errno; what cannot be found or read becomes known when it is mapped.
+ */
+int objects_know(struct objects *objects, const struct loader_search *search, int fd);
 
 /* The object if it is known, or NULL. */
 struct object *objects_find(const struct objects *objects, uint32_t dev, uint64_t ino);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The file that a command will execute, before it does.
+ */
+#ifndef MEMTRACED_TARGET_PROGRAM_FILE_H
+#define MEMTRACED_TARGET_PROGRAM_FILE_H
+
+/*
+ * Opens the file of the command `name`, found as execvp() would by `search` (PATH; NULL: the usual
+ * one), for reading; of a script, its interpreter's. -1: there is none that can be read, which its
+ * exec will tell.
+ */
+int program_file_open(const char *name, const char *search);
+
+#endif

@@ -210,7 +210,10 @@ struct abi_proc {
 		__u64 sample_interval; /* ABI_SAMPLE_INTERVAL; 0: no sample was seen */
 	};
 	__u64 missed_frees;
-	__u64 unknown_frees;
+	union {
+		__u64 unknown_frees;
+		__u64 stacks_full; /* of --mappings: regions have no stacks any more */
+	};
 	union {
 		__u64 inherited_frees;
 		__s64 live_samples; /* of its own, less those that it inherited and freed */
@@ -304,6 +307,7 @@ enum abi_loss {
 	ABI_LOST_NESTING,	   /* a call taken for a part of another, which has not returned */
 	ABI_LOST_ARGUMENT,	   /* of a USDT probe, which is in memory that cannot be read */
 	ABI_LOST_SAMPLE_ROOM,	   /* one process has more live samples than it has room for */
+	ABI_LOST_REGION_STACK,	   /* one process has mapped by more stacks than are kept of it */
 	ABI_LOSSES,
 	/* in the same map: events seen, for the status line */
 	ABI_EVENTS = ABI_LOSSES,

@@ -185,10 +185,17 @@ static __always_inline void mmap_arguments(struct map_call *ret)
 	ret->offset = args[5];
 }
 
-/* Who made the region; the allocators' own regions are seen as their blocks. */
+/*
+ * Who made the region; the allocators' own regions are seen as their blocks. A process that runs
+ * for good may map by ever other stacks.
+ */
 static __always_inline void region_origin(void *ctx, struct abi_proc *proc, __u32 slot,
 					  struct abi_ev_map *ev)
 {
+	if (knob_all_regions && proc->stacks_full) {
+		count_loss(ABI_LOST_REGION_STACK);
+		return;
+	}
 	ev->in_allocator = !knob_all_regions && inside_call(slot, user_sp());
 	if (!ev->in_allocator)
 		ev->stack = caller_stack_capture(ctx, proc, slot);

@@ -235,6 +235,53 @@ static void oracle_set(struct oracle *o, uint64_t start, uint64_t end, int stack
 	}
 }
 
+/* [100 i, 100 i + 10) of stack 1, n times. */
+static void map_some(struct regions *regions, uint64_t first, uint64_t n)
+{
+	for (uint64_t i = first; i < first + n; i++)
+		map(regions, 100 * i, 100 * i + 10, 1, i);
+}
+
+static void what_is_over_the_limit_is_counted_and_not_held(void **state)
+{
+	_cleanup_(regions_free_p) struct regions *child = NULL;
+	struct regions *regions = *state;
+	struct region_totals totals;
+
+	regions_limit(regions, 4);
+	map_some(regions, 1, 6);
+	regions_totals(regions, &totals);
+	assert_int_equal(totals.allocs, 6);
+	assert_int_equal(totals.bytes, 60);
+	assert_int_equal(totals.live_bytes, 40);
+	assert_int_equal(totals.live_blocks, 4);
+	assert_int_equal(totals.peak_bytes, 40);
+	assert_int_equal(totals.left_out, 2);
+	/* What was left out is not there to be unmapped. */
+	assert_int_equal(regions_unmap(regions, 500, 700), 0);
+	/* A hole would make two of one: the upper part is left out. */
+	assert_int_equal(regions_unmap(regions, 102, 105), 0);
+	regions_totals(regions, &totals);
+	assert_int_equal(totals.live_bytes, 32);
+	assert_int_equal(totals.live_blocks, 4);
+	assert_int_equal(totals.left_out, 3);
+	/* What is mapped over another takes its place. */
+	map(regions, 200, 210, 2, 9);
+	assert_int_equal(site_of(regions, 2).live_bytes, 10);
+	assert_int_equal(regions_new_inherited(regions, &child), 0);
+	map_some(child, 7, 1);
+	assert_int_equal(regions_left_out(child), 4);
+	assert_int_equal(regions_left_out(regions), 3);
+	/* There is room again. */
+	assert_int_equal(regions_unmap(regions, 300, 310), 0);
+	map_some(regions, 8, 1);
+	regions_totals(regions, &totals);
+	assert_int_equal(totals.live_bytes, 32);
+	assert_int_equal(totals.left_out, 3);
+	assert_int_equal(regions_count(regions), 4);
+	assert_int_equal(regions_n_sites(regions), 2);
+}
+
 static void random_operations_agree_with_a_page_by_page_count(void **state)
 {
 	struct regions *regions = *state;
@@ -278,6 +325,7 @@ int main(void)
 		TEST(births_are_those_of_what_is_live),
 		TEST(end_keeps_what_was_held),
 		TEST(inherited_regions_are_live_but_not_counted_as_calls),
+		TEST(what_is_over_the_limit_is_counted_and_not_held),
 		TEST(random_operations_agree_with_a_page_by_page_count),
 	};
 

@@ -172,7 +172,9 @@ struct options {
 	uint64_t max_blocks;	   /* 0: the built-in default */
 	uint64_t memory_limit;	   /* bytes; 0: none */
 	enum option_unwind unwind;
-	uint64_t keep_ended;   /* --keep-ended; UINT64_MAX: ask options_keep_ended */
+	uint64_t keep_ended; /* --keep-ended; UINT64_MAX: ask options_keep_ended */
+	/* Of --mappings, of a process: regions and stacks that are kept; 0: all. Of a service. */
+	uint64_t most_regions, most_stacks;
 	bool forget_ended;     /* as live_opts': of a service, which goes on for good */
 	uint64_t max_stack;    /* frames kept of a stack; 0: none */
 	uint64_t check_stacks; /* 0: none */

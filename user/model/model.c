@@ -8,6 +8,7 @@
 #include "model/histograms.h"
 #include "model/mappings.h"
 #include "model/process.h"
+#include "model/regions.h"
 #include "model/series.h"
 #include "model/syscalls.h"
 
@@ -364,16 +365,42 @@ void model_forget_counts(struct model *model)
 	model->forgets_counts = true;
 }
 
+void model_limit_regions(struct model *model, size_t most)
+{
+	processes_limit_regions(model->processes, most);
+}
+
 struct model_size model_size(const struct model *model)
 {
 	struct model_size size = {
 		.objects = object_table_count(model->objects),
 		.mappings = processes_n_mappings(model->processes),
+		.stacks = stacks_count(model->stacks),
 	};
 
 	for (size_t i = 0; i < event_counts_count(model->events); i++)
 		size.counts += event_counts_get(model->events, i)->n_counts;
+	for (size_t i = 0; i < processes_count(model->processes); i++) {
+		const struct model_process *image = processes_get(model->processes, i);
+
+		if (!image->regions || image->ended)
+			continue;
+		size.regions += regions_count(image->regions);
+		size.region_sites += regions_n_sites(image->regions);
+	}
 	return size;
+}
+
+uint64_t model_regions_left_out(const struct model *model)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < processes_count(model->processes); i++) {
+		const struct model_process *image = processes_get(model->processes, i);
+
+		n += image->regions ? regions_left_out(image->regions) : 0;
+	}
+	return n;
 }
 
 size_t model_n_ended(const struct model *model)

@@ -48,13 +48,20 @@ int model_apply(const struct record *record, void *userdata);
  */
 void model_keep_ended(struct model *model, size_t n);
 void model_forget_counts(struct model *model);
+/* As regions_limit, of each process from then on. */
+void model_limit_regions(struct model *model, size_t most);
 /* What a run without end may fill memory with, though what has ended is forgotten. */
 struct model_size {
 	size_t counts;	 /* of events, each with a stack */
 	size_t objects;	 /* files that were ever mapped */
 	size_t mappings; /* those that are gone among them */
+	size_t stacks;	 /* of all, who has ended among them */
+	size_t regions;	 /* of --mappings, and, of who runs, the sites that made any */
+	size_t region_sites;
 };
 struct model_size model_size(const struct model *model);
+/* Regions that model_limit_regions has had no room for. */
+uint64_t model_regions_left_out(const struct model *model);
 size_t model_n_ended(const struct model *model);
 const struct model_ended *model_ended(const struct model *model, size_t index);
 

@@ -28,6 +28,7 @@ struct processes {
 	struct hashmap *map;
 	uint32_t cuts; /* begun so far */
 	size_t begun;
+	size_t most_regions; /* of each; 0: all */
 	struct ended *ended;
 	VEC(struct process *) list;
 	VEC(struct process *) in_cut;
@@ -152,6 +153,11 @@ const struct model_process *processes_find(const struct processes *processes, ui
 	return process ? &process->image : NULL;
 }
 
+void processes_limit_regions(struct processes *processes, size_t most)
+{
+	processes->most_regions = most;
+}
+
 size_t processes_n_mappings(const struct processes *processes)
 {
 	size_t n = 0;
@@ -266,6 +272,7 @@ int processes_region(struct processes *processes, const struct record_region *re
 		r = regions_new(&process->regions);
 		if (r < 0)
 			return r;
+		regions_limit(process->regions, processes->most_regions);
 		process->image.regions = process->regions;
 	}
 	return regions_map(process->regions, record->start, record->end, record->fn, record->stack,

@@ -24,6 +24,8 @@ const struct model_process *processes_get(const struct processes *processes, siz
 const struct model_process *processes_find(const struct processes *processes, uint32_t slot);
 /* Of all of them. */
 size_t processes_n_mappings(const struct processes *processes);
+/* As regions_limit, of each process that begins to map; 0: all. */
+void processes_limit_regions(struct processes *processes, size_t most);
 
 /* Each takes in the record of its name: 0 or -ENOMEM. */
 int processes_begin(struct processes *processes, const struct record_process *record);

@@ -38,6 +38,8 @@ struct regions {
 	uint64_t allocs, bytes;
 	uint64_t live_bytes, peak_bytes;
 	uint64_t peak_epoch;
+	size_t most; /* ranges that are kept; 0: all */
+	uint64_t left_out;
 };
 
 static uint64_t site_hash(const void *item)
@@ -158,6 +160,20 @@ static size_t region_above(const struct regions *regions, uint64_t addr)
 	return lo;
 }
 
+void regions_limit(struct regions *regions, size_t most)
+{
+	regions->most = most;
+}
+
+/* Counts one that there is no room for. */
+static bool leave_out(struct regions *regions)
+{
+	bool full = regions->most > 0 && regions->list.len >= regions->most;
+
+	regions->left_out += full;
+	return full;
+}
+
 static int insert_region(struct regions *regions, size_t at, struct region region)
 {
 	int r = vec_reserve(&regions->list, regions->list.len + 1);
@@ -194,14 +210,17 @@ int regions_map(struct regions *regions, uint64_t start, uint64_t end, uint16_t 
 	r = find_site(regions, fn, stack, &region.site);
 	if (r == 0)
 		r = regions_unmap(regions, start, end);
-	if (r == 0)
-		r = insert_region(regions, region_above(regions, start), region);
 	if (r < 0)
 		return r;
 	region.site->allocs++;
 	region.site->bytes += end - start;
 	regions->allocs++;
 	regions->bytes += end - start;
+	if (leave_out(regions))
+		return 0;
+	r = insert_region(regions, region_above(regions, start), region);
+	if (r < 0)
+		return r;
 	grow(regions, region.site, end - start);
 	return 0;
 }
@@ -212,6 +231,11 @@ static int split(struct regions *regions, size_t at, uint64_t start, uint64_t en
 	struct region upper = regions->list.data[at];
 	int r;
 
+	if (leave_out(regions)) {
+		regions->list.data[at].end = start;
+		shrink(regions, upper.site, upper.end - start);
+		return 0;
+	}
 	upper.start = end;
 	r = insert_region(regions, at + 1, upper);
 	if (r < 0)
@@ -257,6 +281,10 @@ int regions_new_inherited(const struct regions *parent, struct regions **ret_reg
 	_cleanup_(regions_free_p) struct regions *regions = NULL;
 	int r = regions_new(&regions);
 
+	if (r == 0) {
+		regions->most = parent->most;
+		regions->left_out = parent->left_out;
+	}
 	for (size_t i = 0; r == 0 && i < parent->list.len; i++) {
 		struct region region = parent->list.data[i];
 
@@ -295,6 +323,21 @@ void regions_end(struct regions *regions)
 	vec_done(&regions->list);
 }
 
+size_t regions_count(const struct regions *regions)
+{
+	return regions->list.len;
+}
+
+size_t regions_n_sites(const struct regions *regions)
+{
+	return regions->sites.len;
+}
+
+uint64_t regions_left_out(const struct regions *regions)
+{
+	return regions->left_out;
+}
+
 void regions_totals(const struct regions *regions, struct region_totals *ret_totals)
 {
 	uint64_t live_blocks = 0;
@@ -307,6 +350,7 @@ void regions_totals(const struct regions *regions, struct region_totals *ret_tot
 		.live_bytes = (int64_t)regions->live_bytes,
 		.live_blocks = (int64_t)live_blocks,
 		.peak_bytes = (int64_t)regions->peak_bytes,
+		.left_out = regions->left_out,
 	};
 }
 

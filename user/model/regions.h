@@ -28,6 +28,7 @@ struct region_totals {
 	uint64_t allocs, bytes;
 	int64_t live_bytes, live_blocks;
 	int64_t peak_bytes;
+	uint64_t left_out; /* ranges that are not known any more, or never were: regions_limit */
 };
 
 struct regions;
@@ -38,6 +39,12 @@ int regions_new_inherited(const struct regions *parent, struct regions **ret_reg
 /* NULL is legal. */
 void regions_free(struct regions *regions);
 DEFINE_CLEANUP(struct regions, regions_free)
+
+/*
+ * So many ranges are kept at most, of those of its children as well (0: all, as it is without
+ * this). What comes when there are so many is counted as mapped and left out of what is live.
+ */
+void regions_limit(struct regions *regions, size_t most);
 
 /* A region was mapped. 0 or -ENOMEM; an empty range is ignored. */
 int regions_map(struct regions *regions, uint64_t start, uint64_t end, uint16_t fn, uint64_t stack,
@@ -52,6 +59,10 @@ void regions_cut(struct regions *regions);
 /* The process ended: its ranges are forgotten, the sites stay as they are. */
 void regions_end(struct regions *regions);
 
+/* Ranges that are held now, and sites that any was ever mapped by. */
+size_t regions_count(const struct regions *regions);
+size_t regions_n_sites(const struct regions *regions);
+uint64_t regions_left_out(const struct regions *regions);
 void regions_totals(const struct regions *regions, struct region_totals *ret_totals);
 /* The ranges that are held now, ascending, as a malloc'ed array. 0 or -ENOMEM. */
 int regions_ranges(const struct regions *regions, struct range **ret_ranges, size_t *ret_n);

@@ -72,6 +72,11 @@ static struct model_stack *find_first(const struct stacks *stacks, uint64_t id)
 	return hashmap_find(stacks->map, &key);
 }
 
+size_t stacks_count(const struct stacks *stacks)
+{
+	return hashmap_size(stacks->map);
+}
+
 int stacks_add(struct stacks *stacks, const struct record_stack *record)
 {
 	struct model_stack *first = find_first(stacks, record->id);

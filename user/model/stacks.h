@@ -30,6 +30,9 @@ int stacks_new(struct stacks **ret_stacks);
 void stacks_free(struct stacks *stacks);
 DEFINE_CLEANUP(struct stacks, stacks_free)
 
+/* By their ids: a stack is one process's, but for what a recording may say. */
+size_t stacks_count(const struct stacks *stacks);
+
 /* Copies; a stack that is known for this process already is left as it is. 0 or -ENOMEM. */
 int stacks_add(struct stacks *stacks, const struct record_stack *record);
 

@@ -235,6 +235,7 @@ static int session_begin(struct session *s)
 	model_keep_ended(s->model, options_keep_ended(s->options));
 	if (s->options->forget_ended)
 		model_forget_counts(s->model);
+	model_limit_regions(s->model, s->options->most_regions);
 	r = s->options->command ? session_start_command(s) : 0;
 	if (r)
 		return r;

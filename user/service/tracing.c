@@ -310,6 +310,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.checkpoint_names = options->leak.at,
 		.unwind = unwinds(options),
 		.check_stacks = options->check_stacks,
+		.most_stacks = options->most_stacks,
 		.forget_ended = options->forget_ended,
 		.min_size = options->min_size,
 		.max_size = options->max_size,

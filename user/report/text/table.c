@@ -304,6 +304,20 @@ static void heap_totals(struct table *t, const struct view_process *process)
 		t->out.error = strbuf_error(&line);
 }
 
+/* Of mappings alone nobody looks what is there when a process becomes known. */
+static void add_looked_at(const struct table *t, const struct view_process *process,
+			  struct strbuf *line)
+{
+	const struct record_run *run = model_run(view_model(t->view));
+	const struct model_process *image = process->image;
+	uint64_t until_ns = image->ended ? image->end_ns : view_now_ns(t->view);
+	char duration[FORMAT_UNIT_LEN];
+
+	if (run && run->no_heap && until_ns > image->start_ns)
+		strbuf_addf(line, ", in %s that it was looked at",
+			    format_duration(until_ns - image->start_ns, duration));
+}
+
 static void mmap_totals(struct table *t, const struct view_process *process)
 {
 	const struct region_totals *mmap = &process->mmap;
@@ -315,6 +329,10 @@ static void mmap_totals(struct table *t, const struct view_process *process)
 	add_live(&line, mmap->live_bytes, mmap->live_blocks, "region", process->exact, &none);
 	strbuf_addf(&line, ", peak %s; ", table_size(mmap->peak_bytes, process->exact, size));
 	add_calls(&line, mmap->allocs, "mapping", mmap->bytes, process->exact);
+	add_looked_at(t, process, &line);
+	if (mmap->left_out)
+		strbuf_addf(&line, "; %" PRIu64 " more %s not known any more: there were too many",
+			    mmap->left_out, mmap->left_out == 1 ? "is" : "are");
 	table_wrap(t, 8, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

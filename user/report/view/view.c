@@ -76,6 +76,7 @@ static int add_process(struct view *view, struct symbols *symbols,
 	process.has_mmap = image->regions != NULL;
 	if (process.has_mmap)
 		regions_totals(image->regions, &process.mmap);
+	process.exact &= process.mmap.left_out == 0;
 	r = view_timeline_init(view->model, image, &process.timeline);
 	if (r == 0)
 		r = view_collect(view->model, symbols, &view->opts, &process);
@@ -155,8 +156,10 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	view->opts = *opts;
 	if (view->opts.width < 80)
 		view->opts.width = 80;
-	view->exact = coverage && coverage->exact && !view_is_cut_off(model);
-	view->all_attributed = coverage && view_losses_attributed(model) && !view_is_cut_off(model);
+	if (coverage && !view_is_cut_off(model)) {
+		view->exact = coverage->exact && model_regions_left_out(model) == 0;
+		view->all_attributed = coverage->exact || view_losses_attributed(model);
+	}
 	r = add_processes(view, symbols);
 	if (r == 0)
 		r = view_counts_init(model, symbols, opts, &view->counts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was lost of a run: the coverage of the model's state, and the symbols that could not be read
- * for a view of it. Part of report/view/view.h.
+ * What was lost of a run: the coverage of the model's state, regions that it had no room for, and
+ * the symbols that could not be read for a view of it. Part of report/view/view.h.
  */
 #ifndef MEMTRACED_REPORT_VIEW_VIEW_COVERAGE_H
 #define MEMTRACED_REPORT_VIEW_VIEW_COVERAGE_H

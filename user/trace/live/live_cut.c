@@ -54,6 +54,7 @@ static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_NESTING] = "nesting-guessed",
 	[ABI_LOST_ARGUMENT] = "probe-argument-unreadable",
 	[ABI_LOST_SAMPLE_ROOM] = "process-samples-full",
+	[ABI_LOST_REGION_STACK] = "process-stacks-full",
 	[LOSS_ATTACHED_LATE] = "attached-late",
 	[LOSS_MAPPING] = "mapping-unknown",
 	[LOSS_STATE] = "process-unknown",

@@ -96,6 +96,16 @@ void live_stack_frames(const struct live_process *process, const struct abi_ev_s
 	}
 }
 
+/* The slot's next owner begins with an empty one. */
+static void look_at_room(struct live *live, const struct live_process *process)
+{
+	struct abi_proc *proc = &live->programs->procs[process->slot];
+
+	if (live->opts.mappings && live->opts.most_stacks &&
+	    process->stacks.len >= live->opts.most_stacks)
+		__atomic_store_n(&proc->stacks_full, 1, __ATOMIC_RELAXED);
+}
+
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 {
 	struct live_process *process = live_process_at(live, ev->head.slot);
@@ -132,6 +142,8 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 		.frames = frames.frame,
 	};
 	r = kernel ? 0 : vec_push(&process->stacks, ev->hash);
+	if (r == 0 && !kernel)
+		look_at_room(live, process);
 	if (r == 0)
 		r = hashmap_insert(live->stacks, stack);
 	if (r) {

@@ -134,6 +134,8 @@ bool record_loss_spares_totals(const char *cause);
 #define RECORD_CAUSE_CUT_OFF "recording-cut-off"
 /* Of names: nobody could read the files (RECORD_SYMBOLS_UNREAD). Added by views. */
 #define RECORD_CAUSE_UNREAD "symbols-unread"
+/* Of regions: the process has more than are kept of one (model_limit_regions). Added by views. */
+#define RECORD_CAUSE_REGIONS "process-mappings-full"
 
 struct record_coverage {
 	bool exact;

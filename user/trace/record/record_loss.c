@@ -17,6 +17,7 @@ bool record_loss_spares_totals(const char *cause)
 		"birth-map-full",
 		RECORD_CAUSE_UNREAD,
 		"unwind-rows-not-parsed",
+		"process-stacks-full",
 	};
 
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)

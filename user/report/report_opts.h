@@ -25,6 +25,7 @@ struct report_opts {
 	uint64_t older_than_ns;	   /* only sites with a live block of at least this age */
 	bool one_image;		   /* only the process with this image, and the images before it */
 	uint32_t image;		   /* its slot */
+	bool held_now;		   /* who has ended holds no regions any more, nor has sites */
 	const struct where *where; /* only such sites; NULL: all. Borrowed */
 	enum group_by group_by;	   /* in tables */
 	uint64_t mark_ns; /* regions from then on are young (view_site); blocks say so themselves */
@@ -36,6 +37,7 @@ struct report_opts {
 	 * they were traced, then the events as they were asked for.
 	 */
 	size_t job;
+	bool only_job;		      /* the view has none of the others */
 	bool allocated_first;	      /* pprof shows what was allocated, unless told otherwise */
 	struct massif_options massif; /* 0 snapshots: as many as there are */
 	/* Formats with a line a call refuse a process with more of them; 0: their own limit. */

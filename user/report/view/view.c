@@ -59,6 +59,13 @@ static bool allocated_itself(const struct model_process *image)
 	       (image->has_totals && (image->totals.allocs > 0 || image->totals.failed > 0));
 }
 
+/* Of the allocations or mappings, which are job 0. */
+static bool shows_sites(const struct view *view, const struct model_process *image)
+{
+	return (!view->opts.only_job || view->opts.job == 0) &&
+	       !(image->ended && view->opts.held_now);
+}
+
 static int add_process(struct view *view, struct symbols *symbols,
 		       const struct model_process *image)
 {
@@ -73,12 +80,12 @@ static int add_process(struct view *view, struct symbols *symbols,
 	view_clamp(&process.totals.live_bytes, &process.exact);
 	view_clamp(&process.totals.live_blocks, &process.exact);
 	view_clamp(&process.totals.peak_bytes, &process.exact);
-	process.has_mmap = image->regions != NULL;
+	process.has_mmap = image->regions && shows_sites(view, image);
 	if (process.has_mmap)
 		regions_totals(image->regions, &process.mmap);
 	process.exact &= process.mmap.left_out == 0;
 	r = view_timeline_init(view->model, image, &process.timeline);
-	if (r == 0)
+	if (r == 0 && shows_sites(view, image))
 		r = view_collect(view->model, symbols, &view->opts, &process);
 	if (r < 0) {
 		view_timeline_done(&process.timeline);
@@ -143,6 +150,21 @@ static int add_processes(struct view *view, struct symbols *symbols)
 	return r;
 }
 
+static bool run_has_allocations(const struct view *view)
+{
+	const struct record_run *run = model_run(view->model);
+
+	return !run || !run->no_allocations;
+}
+
+/* Those of other jobs are not even looked up. */
+static int add_counts(struct view *view, struct symbols *symbols)
+{
+	bool none = view->opts.only_job && view->opts.job == 0 && run_has_allocations(view);
+
+	return none ? 0 : view_counts_init(view->model, symbols, &view->opts, &view->counts);
+}
+
 int view_new(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
 	     struct view **ret_view)
 {
@@ -162,7 +184,7 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	}
 	r = add_processes(view, symbols);
 	if (r == 0)
-		r = view_counts_init(model, symbols, opts, &view->counts);
+		r = add_counts(view, symbols);
 	if (r == 0)
 		r = view_syscalls_init(model, symbols, &view->syscalls);
 	if (r == 0)
@@ -227,9 +249,7 @@ const struct view_process *view_process(const struct view *view, size_t index)
 
 bool view_has_allocations(const struct view *view)
 {
-	const struct record_run *run = model_run(view->model);
-
-	return !run || !run->no_allocations;
+	return run_has_allocations(view) && (!view->opts.only_job || view->opts.job == 0);
 }
 
 size_t view_n_histograms(const struct view *view)
@@ -242,14 +262,24 @@ const struct view_histogram *view_histogram(const struct view *view, size_t inde
 	return &view->counts.histograms[index];
 }
 
+/* NULL: it is no event. */
+static const struct view_event *only_event(const struct view *view)
+{
+	const struct view_event *event;
+
+	return view_job(view, &event) ? event : NULL;
+}
+
 size_t view_n_events(const struct view *view)
 {
+	if (view->opts.only_job)
+		return only_event(view) ? 1 : 0;
 	return view->counts.n_events;
 }
 
 const struct view_event *view_event(const struct view *view, size_t index)
 {
-	return &view->counts.events[index];
+	return view->opts.only_job ? only_event(view) : &view->counts.events[index];
 }
 
 const struct view_syscalls *view_syscalls(const struct view *view)
@@ -269,7 +299,7 @@ bool view_job(const struct view *view, const struct view_event **ret_event)
 	size_t job = view->opts.job;
 
 	*ret_event = NULL;
-	if (view_has_allocations(view)) {
+	if (run_has_allocations(view)) {
 		if (job == 0)
 			return true;
 		job--;

@@ -104,6 +104,41 @@ static void what_was_sampled_is_an_estimate_and_small_ones_have_none(void **stat
 					      "3.0 h: ~62.5 MiB if all were of small pages");
 }
 
+static void what_is_mapped_is_said_to_be_exact_or_about_and_nothing_is_not_said(void **state)
+{
+	const struct model_process image = { .pid = 42, .comm = "p", .end_value = 9 };
+	struct view_site sites[] = { { .class = VIEW_HEAP, .live_bytes = 1 << 30 },
+				     { .class = VIEW_MMAP, .live_bytes = 1 << 20 } };
+	struct view_process process = { .image = &image, .has_mmap = true, .exact = true };
+	_cleanup_strbuf_ struct strbuf out = { 0 };
+
+	(void)state;
+	assert_false(growth_words_mapped(&process, &out));
+	assert_false(growth_words_mapped_place(&process, &out));
+	assert_int_equal(out.len, 0);
+	process.mmap = (struct region_totals){ .live_bytes = 80 << 20, .live_blocks = 12 };
+	assert_true(growth_words_mapped(&process, &out));
+	assert_string_equal(strbuf_str(&out), "80.0 MiB was mapped in that time and not unmapped "
+					      "(12 regions)");
+	strbuf_reset(&out);
+	process.exact = false;
+	process.mmap.live_blocks = 1;
+	process.mmap.left_out = 3;
+	assert_true(growth_words_mapped(&process, &out));
+	assert_string_equal(strbuf_str(&out), "about 80.0 MiB was mapped in that time and not "
+					      "unmapped (1 region, and there were more than are "
+					      "kept)");
+	strbuf_reset(&out);
+	/* A stack that was lost has no place, and a site of the heap is none of theirs. */
+	process.sites = sites;
+	process.n_sites = 2;
+	assert_false(growth_words_mapped_place(&process, &out));
+	/* It is in the words of growth; most of the heap is not. */
+	post_mortem_words(&process, "growth", "death-x", 0, &out);
+	assert_string_equal(strbuf_str(&out), "process 42 (p) was ended by signal 9; growth; "
+					      "memtraced ctl reports death-x");
+}
+
 static void there_are_some_at_once_and_then_one_in_a_while(void **state)
 {
 	struct post_mortem_limit limit = { 0 };
@@ -128,6 +163,8 @@ int main(void)
 		cmocka_unit_test(a_report_is_its_users_only_if_the_process_was),
 		cmocka_unit_test(a_summary_is_one_line_whatever_the_process_is_called),
 		cmocka_unit_test(what_was_sampled_is_an_estimate_and_small_ones_have_none),
+		cmocka_unit_test(
+			what_is_mapped_is_said_to_be_exact_or_about_and_nothing_is_not_said),
 		cmocka_unit_test(there_are_some_at_once_and_then_one_in_a_while),
 	};
 

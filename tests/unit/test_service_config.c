@@ -68,6 +68,7 @@ static void keys_of_all_sections_are_taken(void **state)
 				   "[growth]\n"
 				   "enabled = no\n"
 				   "period = 50\n"
+				   "mappings = yes\n"
 				   "max_stacks = 100\n"
 				   "[state]\n"
 				   "directory = /srv/state\n"
@@ -108,6 +109,7 @@ static void keys_of_all_sections_are_taken(void **state)
 	assert_int_equal(config->pss_interval_ns, 0);
 	assert_false(config->grows);
 	assert_int_equal(config->growth_period, 50);
+	assert_true(config->growth_mappings);
 	assert_int_equal(config->growth_stacks, 100);
 	assert_string_equal(config->cgroup_root, "/srv/cgroup");
 	assert_string_equal(config->state_directory, "/srv/state");

@@ -274,6 +274,7 @@ static const struct key keys[] = {
 	{ "watch", "growth", apply_time, FIELD(growth_window_ns), TIMES(1, 86400) },
 	{ "watch", "cgroup_root", apply_path, FIELD(cgroup_root) },
 	{ "growth", "enabled", apply_bool, FIELD(grows) },
+	{ "growth", "mappings", apply_bool, FIELD(growth_mappings) },
 	{ "growth", "period", apply_number, FIELD(growth_period), 1, 1000000000 },
 	{ "growth", "max_stacks", apply_number, FIELD(growth_stacks), 100, 200000 },
 	{ "metrics", "processes", apply_number, FIELD(processes), 0, 100000 },
@@ -449,6 +450,7 @@ static int set_defaults(struct service_config *config)
 	config->growth_window_ns = 600 * SECOND_NS;
 	config->grows = true;
 	config->growth_period = 1000;
+	config->growth_mappings = false;
 	config->growth_stacks = 32768;
 	config->processes = 50;
 	config->cgroups = 50;

@@ -46,6 +46,7 @@ struct service_config {
 	uint64_t growth_window_ns;   /* over which growth is shown */
 	bool grows;		     /* [growth]: page faults of the host are sampled, */
 	uint64_t growth_period;	     /* one in so many */
+	bool growth_mappings;	     /* what is mapped is told apart, too */
 	uint64_t growth_stacks;	     /* so many are kept before it is begun anew */
 	char *cgroup_root;	     /* NULL: found among the mounts */
 	uint64_t processes, cgroups; /* [metrics]: so many are shown */

@@ -69,6 +69,10 @@ int session_drain(struct session *session);
 
 /* What it keeps by now. */
 struct model_size session_size(const struct session *session);
+uint64_t session_regions_left_out(const struct session *session);
+/* Of the process that runs with this pid; false: of it no mapping is known. */
+struct region_totals;
+bool session_mapped(const struct session *session, pid_t pid, struct region_totals *ret_totals);
 /* What was seen and lost by the latest cut; NULL before the first. */
 const struct record_coverage *session_coverage(const struct session *session);
 /* Takes a cut that is shown to nobody: what has ended is forgotten. 0 or negative errno. */

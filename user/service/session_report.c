@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/log.h"
+#include "model/regions.h"
 #include "service/resident.h"
 #include "service/session_state.h"
 
@@ -118,21 +119,40 @@ int session_cut(struct session *s)
 	return r < 0 ? r : session_drain(s);
 }
 
-int session_find_image(struct session *s, pid_t pid, uint32_t *ret_image)
+/* NULL: none is known. */
+static const struct model_process *find_running(const struct session *s, pid_t pid)
 {
-	int r = session_drain(s);
-
-	if (r < 0)
-		return r;
 	for (size_t i = model_n_processes(s->model); i > 0; i--) {
 		const struct model_process *image = model_process(s->model, i - 1);
 
-		if (image->known && !image->ended && image->pid == (uint32_t)pid) {
-			*ret_image = image->slot;
-			return 0;
-		}
+		if (image->known && !image->ended && image->pid == (uint32_t)pid)
+			return image;
 	}
-	return -ESRCH;
+	return NULL;
+}
+
+int session_find_image(struct session *s, pid_t pid, uint32_t *ret_image)
+{
+	int r = session_drain(s);
+	const struct model_process *image = r < 0 ? NULL : find_running(s, pid);
+
+	if (image)
+		*ret_image = image->slot;
+	return r < 0 ? r : image ? 0 : -ESRCH;
+}
+
+bool session_mapped(const struct session *s, pid_t pid, struct region_totals *ret_totals)
+{
+	const struct model_process *image = find_running(s, pid);
+
+	if (image && image->regions)
+		regions_totals(image->regions, ret_totals);
+	return image && image->regions;
+}
+
+uint64_t session_regions_left_out(const struct session *s)
+{
+	return model_regions_left_out(s->model);
 }
 
 const struct record_coverage *session_coverage(const struct session *s)

@@ -1,8 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/daemon/growth/growth_metrics.h"
 
+#include "model/regions.h"
 #include "report/metrics_out.h"
 #include "service/daemon/growth/host_growth.h"
+#include "service/daemon/routes/process_rows.h"
+
+#include <stdio.h>
+
+void growth_metrics_put_processes(const struct host_growth *growth, const struct process_rows *rows,
+				  struct metrics_out *out)
+{
+	static const struct metrics_family mapped = {
+		"memtraced_process_mapped_bytes", METRICS_GAUGE, "bytes",
+		"What the processes with most resident memory have mapped and not unmapped since "
+		"growth depth has known them, by mmap and brk."
+	};
+	struct region_totals totals;
+	char pid[16];
+
+	metrics_out_family(out, &mapped);
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		if (!host_growth_mapped(growth, rows->rows[i].pid, &totals))
+			continue;
+		(void)snprintf(pid, sizeof(pid), "%d", (int)rows->rows[i].pid); /* fits */
+		metrics_out_label(out, "pid", pid);
+		metrics_out_label(out, "comm", rows->rows[i].comm);
+		metrics_out_i64(out, "", totals.live_bytes);
+	}
+}
 
 void growth_metrics_put(const struct host_growth *growth, struct metrics_out *out)
 {
@@ -27,6 +53,16 @@ void growth_metrics_put(const struct host_growth *growth, struct metrics_out *ou
 						      "Stacks that are kept." };
 	static const struct metrics_family files = { "memtraced_growth_files", METRICS_GAUGE, "",
 						     "Files that are kept for them." };
+	static const struct metrics_family mappings = {
+		"memtraced_growth_mappings", METRICS_GAUGE, "",
+		"1: mappings are traced as well; 0: they are not."
+	};
+	static const struct metrics_family regions = { "memtraced_growth_regions", METRICS_GAUGE,
+						       "", "Mapped regions that are kept." };
+	static const struct metrics_family left_out = {
+		"memtraced_growth_regions_left_out", METRICS_GAUGE, "",
+		"Regions that are not: their process has more than are kept of one."
+	};
 	static const struct metrics_family renewed = {
 		"memtraced_growth_renewed", METRICS_COUNTER, "",
 		"Times that all was forgotten and begun anew, as it was too much."
@@ -46,8 +82,11 @@ void growth_metrics_put(const struct host_growth *growth, struct metrics_out *ou
 		metrics_out_label(out, "cause", info.coverage->losses[i].cause);
 		metrics_out_u64(out, "", info.coverage->losses[i].count);
 	}
-	metrics_out_one(out, &stacks, info.size.counts);
+	metrics_out_one(out, &mappings, info.is_running && info.has_mappings);
+	metrics_out_one(out, &stacks, info.size.counts + info.size.region_sites);
 	metrics_out_one(out, &files, info.size.objects);
+	metrics_out_one(out, &regions, info.size.regions);
+	metrics_out_one(out, &left_out, info.regions_left_out);
 	metrics_out_one(out, &renewed, info.renewed);
 	metrics_out_one(out, &failed, info.failed);
 }

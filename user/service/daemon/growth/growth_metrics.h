@@ -7,7 +7,12 @@
 
 struct host_growth;
 struct metrics_out;
+struct process_rows;
 
 void growth_metrics_put(const struct host_growth *growth, struct metrics_out *out);
+
+/* Of the processes that are shown anyway, what they have mapped. */
+void growth_metrics_put_processes(const struct host_growth *growth, const struct process_rows *rows,
+				  struct metrics_out *out);
 
 #endif

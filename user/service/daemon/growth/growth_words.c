@@ -50,6 +50,7 @@ static bool is_library(const struct view_place *place)
 	return place->mapped && model_object_is_kernel(place->mapped);
 }
 
+/* mmap and the like are in no object. */
 static bool find_frame(const struct view_stack *stack, struct view_frame *ret_frame)
 {
 	struct view_frames frames = { .stack = stack };
@@ -57,7 +58,7 @@ static bool find_frame(const struct view_stack *stack, struct view_frame *ret_fr
 	bool any = false;
 
 	while (view_frames_next(&frames, &frame)) {
-		if (any && is_library(frame.place))
+		if (frame.place->alloc || (any && is_library(frame.place)))
 			continue;
 		*ret_frame = frame;
 		if (!is_library(frame.place))
@@ -77,5 +78,37 @@ bool growth_words_place(const struct view_event *faults, uint64_t page_size, str
 	frame_words(&frame, out);
 	strbuf_adds(out, ", ");
 	add_bytes(view_event_value(faults, most), page_size, out);
+	return true;
+}
+
+bool growth_words_mapped(const struct view_process *process, struct strbuf *out)
+{
+	const struct region_totals *mmap = &process->mmap;
+	char size[FORMAT_UNIT_LEN];
+
+	if (!process->has_mmap || mmap->live_bytes <= 0)
+		return false;
+	strbuf_addf(out, "%s%s was mapped in that time and not unmapped (%" PRId64 " region%s%s)",
+		    process->exact ? "" : "about ", format_size(mmap->live_bytes, size),
+		    mmap->live_blocks, mmap->live_blocks == 1 ? "" : "s",
+		    mmap->left_out ? ", and there were more than are kept" : "");
+	return true;
+}
+
+bool growth_words_mapped_place(const struct view_process *process, struct strbuf *out)
+{
+	const struct view_site *most = NULL;
+	struct view_frame frame;
+	char size[FORMAT_UNIT_LEN];
+
+	for (size_t i = 0; i < process->n_sites; i++)
+		if (process->sites[i].class == VIEW_MMAP &&
+		    (!most || process->sites[i].live_bytes > most->live_bytes))
+			most = &process->sites[i];
+	if (!most || most->live_bytes <= 0 || !find_frame(&most->stack, &frame))
+		return false;
+	frame_words(&frame, out);
+	strbuf_addf(out, ", %s%s", process->exact ? "" : "about ",
+		    format_size(most->live_bytes, size));
 	return true;
 }

@@ -19,6 +19,14 @@
 #define LOOK_NS (60 * SECOND_NS)
 #define MOST_OBJECTS 4096
 #define MOST_MAPPINGS 262144
+#define MOST_REGIONS 524288
+/* Stacks of who has ended are kept with it: those that max_stacks is not about. */
+#define STACKS_OF_ENDED 4
+/* So many times as much is not waited for a look with. */
+#define FAR_TOO_MUCH 4
+/* Of one process, so that none takes all the room. An insertion moves 512 KB then, in 10 us. */
+#define MOST_REGIONS_OF_PROCESS 16384
+#define MOST_STACKS_OF_PROCESS 4096
 /* What the ring has is taken so often at least, whether or not it wakes anybody. */
 #define DRAIN_NS SECOND_NS
 /* After a fault, twice as long each time. */
@@ -36,7 +44,7 @@ struct kill {
 
 struct host_growth {
 	struct host_growth_opts opts;
-	bool is_wanted;
+	bool is_wanted, has_mappings;
 	uint64_t period, most_stacks;
 	struct options *options;
 	struct session *session; /* NULL: it does not run */
@@ -119,17 +127,20 @@ static int make_options(struct host_growth *growth)
 {
 	_cleanup_strbuf_ struct strbuf error = {};
 	char faults[40];
-	char *words[] = { "memtraced", "--quiet", "-a", faults };
+	char *words[] = { "memtraced", "--quiet", "-a", faults, "--mappings" };
+	size_t n = sizeof(words) / sizeof(words[0]) - !growth->has_mappings;
 	int r;
 
 	(void)snprintf(faults, sizeof(faults), "--page-faults=%" PRIu64, growth->period); /* fits */
-	r = options_parse(sizeof(words) / sizeof(words[0]), words, &growth->options, &error);
+	r = options_parse((int)n, words, &growth->options, &error);
 	if (r == -EINVAL)
 		log_error("[growth]: %s", strbuf_str(&error));
 	if (r < 0)
 		return r;
 	growth->options->keep_ended = KEEP_ENDED;
 	growth->options->forget_ended = true;
+	growth->options->most_regions = MOST_REGIONS_OF_PROCESS;
+	growth->options->most_stacks = MOST_STACKS_OF_PROCESS;
 	/* Who touches little is nobody: a slot is for who is sampled, not for their children. */
 	growth->options->no_follow = true;
 	return 0;
@@ -180,12 +191,14 @@ static void begin(struct host_growth *growth)
 void host_growth_configure(struct host_growth *growth, const struct service_config *config)
 {
 	growth->most_stacks = config->growth_stacks;
-	if (growth->is_wanted == config->grows && growth->period == config->growth_period)
+	if (growth->is_wanted == config->grows && growth->period == config->growth_period &&
+	    growth->has_mappings == config->growth_mappings)
 		return;
 	host_growth_finish(growth);
 	end(growth);
 	growth->is_wanted = config->grows;
 	growth->period = config->growth_period;
+	growth->has_mappings = config->growth_mappings;
 	growth->next_retry_ns = UINT64_MAX;
 	growth->retry_ns = FIRST_RETRY_NS;
 	if (growth->is_wanted)
@@ -193,6 +206,12 @@ void host_growth_configure(struct host_growth *growth, const struct service_conf
 }
 
 /* --- who was killed -------------------------------------------------------------------------- */
+
+/* Mappings come before events (service/jobs.h). */
+static size_t job_index(const struct host_growth *growth, enum growth_job job)
+{
+	return growth->has_mappings && job == GROWTH_FAULTS;
+}
 
 static int tell_kill(const struct view *view, void *userdata)
 {
@@ -211,7 +230,8 @@ static void tell_kills(struct host_growth *growth, uint64_t now_ns)
 	for (; n < growth->kills.len && growth->kills.data[n].due_ns <= now_ns; n++) {
 		const struct report_opts opts = { .width = 80,
 						  .one_image = true,
-						  .image = growth->kills.data[n].image };
+						  .image = growth->kills.data[n].image,
+						  .job = job_index(growth, GROWTH_FAULTS) };
 
 		/* tell_kill()'s 1: it was */
 		if (growth->error || session_show(growth->session, &opts, tell_kill, growth) <= 0)
@@ -232,11 +252,41 @@ void host_growth_finish(struct host_growth *growth)
 
 /* --- the round ------------------------------------------------------------------------------- */
 
+/* `times`: as much as it may be. */
+static bool is_too_much(const struct host_growth *growth, size_t times)
+{
+	struct model_size size = session_size(growth->session);
+	size_t stacks = times * growth->most_stacks;
+	bool is = size.counts + size.region_sites >= stacks ||
+		  size.stacks >= STACKS_OF_ENDED * stacks || size.objects >= times * MOST_OBJECTS ||
+		  size.mappings >= times * MOST_MAPPINGS || size.regions >= times * MOST_REGIONS;
+
+	if (is)
+		log_debug("[growth]: %zu stacks, %zu sites of %zu regions, %zu stacks with those "
+			  "of who has ended, %zu files, %zu mappings: begun anew",
+			  size.counts, size.region_sites, size.regions, size.stacks, size.objects,
+			  size.mappings);
+	return is;
+}
+
 /* But for what has ended a session only grows: when it is too much, it is let go as a whole. */
+static void renew(struct host_growth *growth, uint64_t due_ns)
+{
+	host_growth_finish(growth);
+	end(growth);
+	growth->renewed++;
+	if (clock_monotonic_ns() >= due_ns) {
+		begin(growth);
+		return;
+	}
+	growth->next_retry_ns = due_ns;
+	log_warning("[growth]: too much has come at once: nothing is sampled for a while");
+}
+
+/* What has ended is forgotten by a cut. */
 static void look_at_size(struct host_growth *growth)
 {
 	int r = session_cut(growth->session);
-	struct model_size size = session_size(growth->session);
 
 	if (r < 0) {
 		growth->error = r;
@@ -244,17 +294,11 @@ static void look_at_size(struct host_growth *growth)
 	}
 	growth->retry_ns = FIRST_RETRY_NS;
 	growth->next_look_ns = clock_monotonic_ns() + LOOK_NS;
-	if (size.counts < growth->most_stacks && size.objects < MOST_OBJECTS &&
-	    size.mappings < MOST_MAPPINGS)
-		return;
-	log_debug("[growth]: %zu stacks, %zu files, %zu mappings: begun anew", size.counts,
-		  size.objects, size.mappings);
-	host_growth_finish(growth);
-	end(growth);
-	growth->renewed++;
-	begin(growth);
+	if (is_too_much(growth, 1))
+		renew(growth, 0);
 }
 
+/* Who fills it long before a look would do so again: until that is due nothing is sampled. */
 static void drain(struct host_growth *growth, uint64_t now_ns)
 {
 	int r = session_drain(growth->session);
@@ -262,6 +306,8 @@ static void drain(struct host_growth *growth, uint64_t now_ns)
 	growth->next_drain_ns = now_ns + DRAIN_NS;
 	if (r < 0)
 		growth->error = r;
+	else if (is_too_much(growth, FAR_TOO_MUCH))
+		renew(growth, growth->start_ns + LOOK_NS);
 }
 
 void host_growth_run(struct host_growth *growth)
@@ -274,6 +320,8 @@ void host_growth_run(struct host_growth *growth)
 		return;
 	if (!growth->error && now_ns >= growth->next_drain_ns)
 		drain(growth, now_ns);
+	if (!growth->session)
+		return;
 	tell_kills(growth, now_ns);
 	if (!growth->error && now_ns >= growth->next_look_ns)
 		look_at_size(growth);
@@ -300,16 +348,28 @@ int host_growth_timeout_ms(const struct host_growth *growth)
 
 /* --- what it shows --------------------------------------------------------------------------- */
 
-int host_growth_show(struct host_growth *growth, pid_t pid,
+int host_growth_show(struct host_growth *growth, enum growth_job job, pid_t pid,
 		     int (*fn)(const struct view *view, void *userdata), void *userdata)
 {
-	struct report_opts opts = { .width = 80, .one_image = pid != 0 };
+	struct report_opts opts = { .width = 80,
+				    .one_image = pid != 0,
+				    .held_now = true,
+				    .job = job_index(growth, job),
+				    .only_job = true };
 	int r;
 
 	if (!growth->session || growth->error)
 		return -ENODEV;
+	if (job == GROWTH_MAPPINGS && !growth->has_mappings)
+		return -ENOENT;
 	r = pid ? session_find_image(growth->session, pid, &opts.image) : 0;
 	return r < 0 ? r : session_show(growth->session, &opts, fn, userdata);
+}
+
+bool host_growth_mapped(const struct host_growth *growth, pid_t pid,
+			struct region_totals *ret_totals)
+{
+	return growth->session && session_mapped(growth->session, pid, ret_totals);
 }
 
 struct host_growth_info host_growth_info(const struct host_growth *growth)
@@ -317,6 +377,7 @@ struct host_growth_info host_growth_info(const struct host_growth *growth)
 	struct host_growth_info info = {
 		.is_wanted = growth->is_wanted,
 		.is_running = growth->session && !growth->error,
+		.has_mappings = growth->has_mappings,
 		.period = growth->period,
 		.begun = growth->begun,
 		.renewed = growth->renewed,
@@ -327,6 +388,7 @@ struct host_growth_info host_growth_info(const struct host_growth *growth)
 	if (growth->session) {
 		info.age_ns = clock_monotonic_ns() - growth->start_ns;
 		info.size = session_size(growth->session);
+		info.regions_left_out = session_regions_left_out(growth->session);
 		info.coverage = session_coverage(growth->session);
 	}
 	return info;

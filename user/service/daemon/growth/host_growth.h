@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Growth depth, which stands: page faults of all of the host, one in so many with its stack, and no
- * probes. A session of its own, of which what has ended is forgotten, and which is begun anew when
- * it has become too large for all that. On the thread of the loop; who was killed is told of by
- * host_growth_run alone.
+ * Growth depth, which stands: page faults of all of the host, one in so many with its stack, and
+ * what is mapped, if that is wanted; no probes. A session of its own, of which what has ended is
+ * forgotten, and which is begun anew when it has become too large for all that. On the thread of
+ * the loop; who was killed is told of by host_growth_run alone.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_GROWTH_HOST_GROWTH_H
 #define MEMTRACED_SERVICE_DAEMON_GROWTH_HOST_GROWTH_H
@@ -46,21 +46,31 @@ int host_growth_timeout_ms(const struct host_growth *growth);
 /* Tells of those that were killed and not told of yet. */
 void host_growth_finish(struct host_growth *growth);
 
+/* What formats show that hold the stacks of one job. */
+enum growth_job { GROWTH_FAULTS, GROWTH_MAPPINGS };
+
 /*
  * A cut of the process (0: of all) to fn, which gives what is returned. -ENODEV: nothing is
- * sampled; -ESRCH: nothing is known of that process; or other negative errno.
+ * sampled; -ENOENT: mappings are not wanted; -ESRCH: nothing is known of that process; or other
+ * negative errno.
  */
-int host_growth_show(struct host_growth *growth, pid_t pid,
+int host_growth_show(struct host_growth *growth, enum growth_job job, pid_t pid,
 		     int (*fn)(const struct view *view, void *userdata), void *userdata);
 
+/* What the process that runs with this pid has mapped; false: of it no mapping is known. */
+struct region_totals;
+bool host_growth_mapped(const struct host_growth *growth, pid_t pid,
+			struct region_totals *ret_totals);
+
 struct host_growth_info {
-	bool is_wanted, is_running;
+	bool is_wanted, is_running, has_mappings;
 	uint64_t period;
 	uint64_t age_ns;   /* since when it has sampled */
 	uint64_t begun;	   /* times, by which a session is told from the one before */
 	uint64_t renewed;  /* times that it was begun anew since it was too large */
 	uint64_t failed;   /* times that it ended or could not begin */
 	uint64_t left_out; /* kills of which nobody was told */
+	uint64_t regions_left_out;
 	struct model_size size;
 	const struct record_coverage *coverage; /* at the latest cut; NULL: there is none */
 };

@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "report/json/json_out.h"
+#include "service/daemon/growth/host_growth.h"
 #include "service/daemon/page/host_budget.h"
 #include "service/daemon/reports/reports.h"
 #include "service/daemon/routes/permits.h"
@@ -187,11 +188,13 @@ static void add_service(struct data *data, struct json_object *to)
 {
 	const struct service *service = data->call->service;
 	struct watch_info watch = watch_info(service->watch);
+	struct host_growth_info growth = host_growth_info(service->growth);
 
 	json_out_string(&data->out, to, "version", MEMTRACED_VERSION);
 	json_out_u64(&data->out, to, "up_ns", clock_ns(CLOCK_BOOTTIME) - service->start_boot_ns);
 	json_out_known(&data->out, to, "interval_ns", watch.interval_ns > 0, watch.interval_ns);
 	json_out_u64(&data->out, to, "growth_window_ns", service->config->growth_window_ns);
+	json_out_bool(&data->out, to, "mappings", growth.is_running && growth.has_mappings);
 	json_out_u64(&data->out, to, "max_seconds", service->config->max_seconds_ns / SECOND_NS);
 }
 

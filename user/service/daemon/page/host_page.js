@@ -48,6 +48,7 @@
 
 	function draw(data) {
 		latest = data;
+		host.mappings = data.mappings;
 		data.processes.forEach(function (process) {
 			process.series = (process.series || []).concat([0, process.rss]);
 		});

@@ -117,5 +117,7 @@
 			el("a", { href: profile("heap", "&seconds=5") }, "heap for pprof"), " \u00b7 ",
 			el("a", { href: profile("profile", "&seconds=5&format=html"), target: "_blank" }, "its CPU time, 5 s"), " \u00b7 ",
 			el("a", { href: profile("growth", ""), target: "_blank" }, "its growth so far"));
+		if (host.mappings)
+			others.append(" \u00b7 ", el("a", { href: profile("mappings", ""), target: "_blank" }, "what it has mapped"));
 	};
 }(host));

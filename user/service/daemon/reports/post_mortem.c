@@ -78,7 +78,7 @@ void post_mortem_words(const struct view_process *process, const char *growth, c
 	if (image->has_totals)
 		strbuf_addf(out, "; it held %s%s of heap", process->exact ? "" : "about ",
 			    format_size(process->totals.live_bytes, size));
-	if (add_site(process, &site))
+	if (!growth && add_site(process, &site))
 		strbuf_addf(out, ", most from %s", strbuf_str(&site));
 	if (growth)
 		strbuf_addf(out, "; %s", growth);
@@ -100,7 +100,8 @@ static void tell(const struct view_process *process, const struct telling *telli
 	const struct model_process *image = process->image;
 	const struct record_death *death = image->has_death ? &image->death : NULL;
 	_cleanup_strbuf_ struct strbuf words = { 0 }, site = { 0 };
-	char pid[16], signal[16], live[32], sender[16];
+	bool has_site = !telling->growth && add_site(process, &site);
+	char pid[16], signal[16], live[32], mapped[32], sender[16];
 	const struct journal_field fields[] = {
 		{ "MEMTRACED_PID", pid },
 		{ "MEMTRACED_COMM", image->comm },
@@ -114,13 +115,15 @@ static void tell(const struct view_process *process, const struct telling *telli
 		{ "MEMTRACED_SENDER_PID",
 		  death && death->killer == RECORD_KILLER_PROCESS ? sender : NULL },
 		{ "MEMTRACED_LIVE_BYTES", image->has_totals ? live : NULL },
-		{ "MEMTRACED_SITE", add_site(process, &site) ? strbuf_str(&site) : telling->place },
+		{ "MEMTRACED_MAPPED_BYTES", process->has_mmap ? mapped : NULL },
+		{ "MEMTRACED_SITE", has_site ? strbuf_str(&site) : telling->place },
 		{ "MEMTRACED_REPORT", telling->report },
 	};
 
 	(void)snprintf(pid, sizeof(pid), "%" PRIu32, image->pid); /* fits, as these do: */
 	(void)snprintf(signal, sizeof(signal), "%d", image->end_value);
 	(void)snprintf(live, sizeof(live), "%" PRId64, process->totals.live_bytes);
+	(void)snprintf(mapped, sizeof(mapped), "%" PRId64, process->mmap.live_bytes);
 	(void)snprintf(sender, sizeof(sender), "%" PRIu32, death ? death->sender : 0);
 	post_mortem_words(process, telling->growth, telling->report, telling->error, &words);
 	if (!journal_warn(strbuf_str(&words), fields, sizeof(fields) / sizeof(fields[0])))
@@ -205,6 +208,18 @@ static void add_resident(const struct service *service, const struct model_proce
 		    format_duration(last.time_ns - first.time_ns, ago));
 }
 
+/* "; 80.0 MiB was mapped in that time and not unmapped (12 regions), most from fill (grow.c:12)" */
+static void add_mapped(const struct view_process *process, struct strbuf *out)
+{
+	_cleanup_strbuf_ struct strbuf words = { 0 }, place = { 0 };
+
+	if (!growth_words_mapped(process, &words))
+		return;
+	strbuf_addf(out, "; %s", strbuf_str(&words));
+	if (growth_words_mapped_place(process, &place))
+		strbuf_addf(out, ", most from %s", strbuf_str(&place));
+}
+
 static uint64_t seen_ns(const struct view *view)
 {
 	size_t n = view_n_processes(view);
@@ -235,6 +250,7 @@ void post_mortem_write_growth(const struct view *view, void *userdata)
 	growth_words(faults, seen_ns(view), page_size, &words);
 	if (growth_words_place(faults, page_size, &place))
 		strbuf_addf(&words, ", most from %s", strbuf_str(&place));
+	add_mapped(process, &words);
 	add_resident(service, process->image, &words);
 	telling.growth = strbuf_str(&words);
 	telling.place = place.len ? strbuf_str(&place) : NULL;

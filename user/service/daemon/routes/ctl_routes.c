@@ -262,9 +262,16 @@ static void add_growth(const struct host_growth *growth, struct strbuf *out)
 	}
 	strbuf_addf(out,
 		    "page faults of the host: one in %" PRIu64 " is sampled, for %s; %zu stacks, "
-		    "%zu files\n",
-		    info.period, format_duration(info.age_ns, age), info.size.counts,
-		    info.size.objects);
+		    "%zu files; ",
+		    info.period, format_duration(info.age_ns, age),
+		    info.size.counts + info.size.region_sites, info.size.objects);
+	if (info.has_mappings)
+		strbuf_addf(out, "mappings are traced: %zu regions", info.size.regions);
+	else
+		strbuf_adds(out, "mappings are not traced");
+	if (info.regions_left_out)
+		strbuf_addf(out, ", %" PRIu64 " left out", info.regions_left_out);
+	strbuf_addch(out, '\n');
 }
 
 int ctl_route_status(struct service_call *call, struct http_answer *answer)

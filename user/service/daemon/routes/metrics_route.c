@@ -56,6 +56,7 @@ static int put_processes(const struct service_call *call, struct metrics_out *ou
 	}
 	metrics_out_one(out, &count, rows.n_all);
 	r = watch_metrics_put(call->service->watch, call->service->config, &rows, out);
+	growth_metrics_put_processes(call->service->growth, &rows, out);
 	process_rows_done(&rows);
 	return r;
 }

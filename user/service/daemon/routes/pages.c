@@ -16,11 +16,14 @@ static const struct {
 	{ "profile", "CPU time by call stack; without a pid, of the host" },
 	{ "growth", "where memory was touched first, by call stack: page faults, sampled since the "
 		    "service has begun to; without a pid, of the host" },
+	{ "mappings",
+	  "what is mapped (mmap, brk) and not unmapped, by call stack, since the service has "
+	  "begun to look; without a pid, of the host" },
 	{ "cmdline", "the command line" },
 	{ "symbol", "POST of addresses, as 0x1+0x2: their functions" },
 };
 #define N_PROFILES (sizeof(profiles) / sizeof(profiles[0]))
-#define N_LINKED 4 /* profiles that are to be looked at */
+#define N_LINKED 5 /* profiles that are to be looked at */
 
 static const char head[] =
 	"<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\n"

@@ -204,6 +204,8 @@ static void say_no_growth(const struct service_call *call, int error, struct htt
 				"nothing is known of process %d: of the page faults of the host "
 				"one in %llu is sampled, and none of its yet",
 				(int)call->query.pid, (unsigned long long)info.period);
+	else if (error == -ENOENT)
+		http_answer_say(answer, 503, "mappings are not traced: [growth] mappings = no");
 	else if (error == -ENODEV)
 		http_answer_say(answer, 503, "page faults are not sampled: %s",
 				info.is_wanted ? "the log says why" : "[growth] enabled = no");
@@ -211,7 +213,7 @@ static void say_no_growth(const struct service_call *call, int error, struct htt
 		http_answer_say(answer, 500, "it cannot be shown: %s", strerror(-error));
 }
 
-int pprof_route_growth(struct service_call *call, struct http_answer *answer)
+static int answer_growth(struct service_call *call, enum growth_job job, struct http_answer *answer)
 {
 	struct growth_answer to = { call, answer };
 	int r;
@@ -219,13 +221,24 @@ int pprof_route_growth(struct service_call *call, struct http_answer *answer)
 	if (!call->query.format && call->wants_html && !call->query.debug)
 		call->query.format = strdup("flamegraph");
 	if (call->query.seconds)
-		http_answer_say(answer, 400, "growth is of all the time: it takes no seconds");
+		http_answer_say(answer, 400, "%s all the time: it takes no seconds",
+				job == GROWTH_FAULTS ? "growth is of" : "mappings are traced");
 	else
 		service_check_trace(call, report_format_find(format_of(call)), answer);
 	if (answer->status)
 		return 0;
-	r = host_growth_show(call->service->growth, call->query.pid, on_growth, &to);
+	r = host_growth_show(call->service->growth, job, call->query.pid, on_growth, &to);
 	if (r <= 0)
 		say_no_growth(call, r < 0 ? r : -EIO, answer);
 	return r == -ENOMEM ? r : 0;
+}
+
+int pprof_route_growth(struct service_call *call, struct http_answer *answer)
+{
+	return answer_growth(call, GROWTH_FAULTS, answer);
+}
+
+int pprof_route_mappings(struct service_call *call, struct http_answer *answer)
+{
+	return answer_growth(call, GROWTH_MAPPINGS, answer);
 }

@@ -38,6 +38,7 @@ static const struct service_route routes[] = {
 	{ "/debug/pprof/allocs", GET, false, pprof_route_allocs },
 	{ "/debug/pprof/profile", GET, false, pprof_route_profile },
 	{ "/debug/pprof/growth", GET, false, pprof_route_growth },
+	{ "/debug/pprof/mappings", GET, false, pprof_route_mappings },
 	{ "/debug/pprof/cmdline", GET, false, process_route_cmdline },
 	{ "/debug/pprof/symbol", GET | POST, false, process_route_symbol },
 };

@@ -20,6 +20,7 @@ int pprof_route_heap(struct service_call *call, struct http_answer *answer);
 int pprof_route_allocs(struct service_call *call, struct http_answer *answer);
 int pprof_route_profile(struct service_call *call, struct http_answer *answer);
 int pprof_route_growth(struct service_call *call, struct http_answer *answer);
+int pprof_route_mappings(struct service_call *call, struct http_answer *answer);
 int process_route_cmdline(struct service_call *call, struct http_answer *answer);
 int process_route_symbol(struct service_call *call, struct http_answer *answer);
 int ctl_route_status(struct service_call *call, struct http_answer *answer);

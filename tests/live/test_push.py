@@ -223,10 +223,12 @@ TOUCH = "kept = [bytearray(1 << 20) for _ in range({})]; print(flush=True); inpu
 
 @test(need_root, need_sampling, each=["pyroscope", "parca", "otlp"], timeout=90)
 def growth_is_pushed_of_who_is_not_traced_and_each_sample_once(to):
+    # beside mappings, which are no heap, it is the second job
+    mappings, profiles = ("yes", "heap, allocs, growth") if to == "parca" else ("no", "growth")
     with scratch() as folder, push_server() as server, \
             started([sys.executable, "-c", TOUCH.format(40) + TOUCH.format(20)]) as process, \
-            service(folder, growth="period = 10",
-                    trace=push(to, server.url, profiles="growth")) as served:
+            service(folder, growth=f"period = 10\nmappings = {mappings}",
+                    trace=push(to, server.url, profiles=profiles)) as served:
         # What it touched before the service came is not known; the rest is sent in parts.
         process.lines.next()
         send_line(process)

@@ -269,7 +269,8 @@ def what_is_too_much_to_keep_is_forgotten_as_a_whole():
 @test(need_root, need_sampling, need_long, need_program("chromium"), timeout=120)
 def a_click_on_the_page_of_the_host_shows_growth():
     watch = "[watch]\ninterval = 1s"
-    with scratch() as folder, service(folder, growth=EACH, trace=watch) as served, \
+    growth = f"{EACH}\nmappings = yes"
+    with scratch() as folder, service(folder, growth=growth, trace=watch) as served, \
             started([sys.executable, "-c", PYTHON]) as process, \
             host_page(served, folder) as page:
         process.lines.until("ready")
@@ -278,9 +279,12 @@ def a_click_on_the_page_of_the_host_shows_growth():
         page.until(f"{link} !== null")
         path = page.value(f"{link}.getAttribute('href')")
         assert path == f"/debug/pprof/growth?pid={process.pid}", path
-        page.open(f"http://localhost:{served.port}{path}")
-        page.until("document.documentElement.tagName === 'svg'")
-        assert "python" in page.value("document.documentElement.textContent")
+        mapped = page.value(f"{link.replace('growth', 'mappings')}.getAttribute('href')")
+        assert mapped == path.replace("growth", "mappings"), mapped
+        for each in (path, mapped):
+            page.open(f"http://localhost:{served.port}{each}")
+            page.until("document.documentElement.tagName === 'svg'")
+            assert "python" in page.value("document.documentElement.textContent")
 
 
 STORM = 'while [ -e "$0" ]; do for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done; echo; done'

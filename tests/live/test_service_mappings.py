@@ -10,9 +10,11 @@ import signal
 import time
 
 from cgroups import memory_cgroup, move
-from lib import (eventually, need_kernel, need_program, need_root, run, scratch, send_line,
+from lib import (eventually, need_kernel, need_program, need_root, run, scaled, scratch, send_line,
                  started, target, test)
 from test_ctl import as_nobody, ctl
+from test_host_storm import FLAT, note
+from test_memory import own_bytes
 from test_metrics import need_parser, samples, value
 from test_pprof import GO, shown
 from test_service import service
@@ -305,3 +307,30 @@ def who_is_killed_by_its_cgroups_limit_has_the_line_that_mapped():
     bytes_, regions = held_by(one)
     assert bytes_ - before == (regions - others) * 256 * PAGE, (bytes_, regions, before, others)
     assert one["end"] == {"exit": None, "signal": signal.SIGKILL, "oom": True}, one["end"]
+
+
+@test(need_root, need_sampling, timeout=900)
+def memory_stays_while_regions_stacks_and_processes_come_and_go():
+    """Of processes that map and unmap, and of those that end with what they hold."""
+    rounds, n, memory = scaled(10, 100), scaled(20000, 20000, 2000), []
+    with scratch() as folder, service(folder, growth=EACH) as served, mapper() as first, \
+            mapper() as second:
+        for _ in range(rounds):
+            for process in (first, second):
+                told(process, f"churn {n} 16")
+                told(process, "map 2000 2")
+                told(process, "stacks 1000")
+                told(process, "unmap 3000")
+            for _ in range(10):
+                with mapper() as short:
+                    told(short, "map 500 16")
+                    told(short, "stacks 200")
+            memory.append(own_bytes(served.process.pid))
+            note(f"{memory[-1] / MIB:6.1f} MiB, {served.metric('memtraced_growth_stacks')} "
+                 f"stacks, {served.metric('memtraced_growth_regions')} regions")
+        report, one = report_of(served, first.pid)
+        assert held_by(one)[1] < 100, held_by(one)
+        assert served.metric("memtraced_growth_failed_total") == 0
+        assert report["coverage"]["lost"].get("ring-full", 0) == 0, report["coverage"]["lost"]
+    third = len(memory) // 3
+    assert max(memory[-third:]) < max(memory[:third * 2]) + FLAT, memory

@@ -282,6 +282,38 @@ static void what_is_over_the_limit_is_counted_and_not_held(void **state)
 	assert_int_equal(regions_n_sites(regions), 2);
 }
 
+/* As mmap and brk have them: from the middle, or from one end. */
+static void thousands_come_and_go_at_both_ends_and_between(void **state)
+{
+	struct regions *regions = *state;
+	struct range *ranges;
+	size_t n;
+
+	for (uint64_t i = 0; i < 5000; i++) {
+		uint64_t page = i % 3 == 0 ? 20000 + i :
+				i % 3 == 1 ? 20000 - i :
+					     40000 + 7 * i % 9973;
+
+		map(regions, 2 * page, 2 * page + 1, 1 + i % 7, i);
+	}
+	assert_int_equal(regions_ranges(regions, &ranges, &n), 0);
+	assert_int_equal(n, 5000);
+	assert_int_equal(regions_count(regions), 5000);
+	for (size_t i = 1; i < n; i++)
+		assert_true(ranges[i - 1].end < ranges[i].start);
+	/* Each second one, then the rest by halves. */
+	for (size_t i = 0; i < n; i += 2)
+		assert_int_equal(regions_unmap(regions, ranges[i].start, ranges[i].end), 0);
+	assert_int_equal(regions_count(regions), 2500);
+	assert_int_equal(regions_unmap(regions, 0, ranges[n / 2].start), 0);
+	assert_int_equal(regions_count(regions), 1250);
+	assert_int_equal(regions_unmap(regions, ranges[n / 2].start, UINT64_MAX), 0);
+	assert_int_equal(regions_count(regions), 0);
+	for (uint64_t stack = 1; stack <= 7; stack++)
+		assert_int_equal(site_of(regions, stack).live_blocks, 0);
+	free(ranges);
+}
+
 static void random_operations_agree_with_a_page_by_page_count(void **state)
 {
 	struct regions *regions = *state;
@@ -326,6 +358,7 @@ int main(void)
 		TEST(end_keeps_what_was_held),
 		TEST(inherited_regions_are_live_but_not_counted_as_calls),
 		TEST(what_is_over_the_limit_is_counted_and_not_held),
+		TEST(thousands_come_and_go_at_both_ends_and_between),
 		TEST(random_operations_agree_with_a_page_by_page_count),
 	};
 

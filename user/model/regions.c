@@ -31,8 +31,16 @@ struct region {
 	struct site *site;
 };
 
+/* With room at both ends: mmap goes down, brk goes up, and a list may have 10^4 of them. */
+struct region_list {
+	struct region *data;
+	size_t len;
+	struct region *room; /* data is in there */
+	size_t cap;
+};
+
 struct regions {
-	VEC(struct region) list; /* ascending by start, disjoint */
+	struct region_list list; /* ascending by start, disjoint */
 	VEC(struct site *) sites;
 	struct hashmap *site_map;
 	uint64_t allocs, bytes;
@@ -80,7 +88,7 @@ void regions_free(struct regions *regions)
 {
 	if (!regions)
 		return;
-	vec_done(&regions->list);
+	free(regions->list.room);
 	vec_done(&regions->sites);
 	hashmap_free(regions->site_map);
 	free(regions);
@@ -174,29 +182,64 @@ static bool leave_out(struct regions *regions)
 	return full;
 }
 
+/* For one more before the first or behind the last. 0 or -ENOMEM. */
+static int make_room(struct region_list *list, bool in_front)
+{
+	size_t before = list->room ? (size_t)(list->data - list->room) : 0, cap = list->cap;
+	struct region *room;
+
+	if (in_front ? before > 0 : before + list->len < list->cap)
+		return 0;
+	/* Where half of it is free, that is at the other end. */
+	if (list->len >= cap / 2)
+		cap = cap ? cap * 2 : 8;
+	room = calloc(cap, sizeof(*room));
+	if (!room)
+		return -ENOMEM;
+	before = (cap - list->len) / 2;
+	if (list->len > 0)
+		memcpy(&room[before], list->data, list->len * sizeof(*room));
+	free(list->room);
+	*list = (struct region_list){ &room[before], list->len, room, cap };
+	return 0;
+}
+
 static int insert_region(struct regions *regions, size_t at, struct region region)
 {
-	int r = vec_reserve(&regions->list, regions->list.len + 1);
+	struct region_list *list = &regions->list;
+	bool in_front = at < list->len - at;
+	int r = make_room(list, in_front);
 
 	if (r < 0)
 		return r;
-	memmove(&regions->list.data[at + 1], &regions->list.data[at],
-		(regions->list.len - at) * sizeof(region));
-	regions->list.data[at] = region;
-	regions->list.len++;
+	if (in_front) {
+		list->data--;
+		memmove(list->data, list->data + 1, at * sizeof(region));
+	} else {
+		memmove(&list->data[at + 1], &list->data[at], (list->len - at) * sizeof(region));
+	}
+	list->data[at] = region;
+	list->len++;
 	region.site->live_blocks++;
 	return 0;
 }
 
 static void remove_regions(struct regions *regions, size_t first, size_t n)
 {
+	struct region_list *list = &regions->list;
+	size_t behind = list->len - first - n;
+
 	if (n == 0)
 		return;
 	for (size_t i = first; i < first + n; i++)
-		regions->list.data[i].site->live_blocks--;
-	memmove(&regions->list.data[first], &regions->list.data[first + n],
-		(regions->list.len - first - n) * sizeof(struct region));
-	regions->list.len -= n;
+		list->data[i].site->live_blocks--;
+	if (first < behind) {
+		memmove(list->data + n, list->data, first * sizeof(struct region));
+		list->data += n;
+	} else {
+		memmove(&list->data[first], &list->data[first + n], behind * sizeof(struct region));
+	}
+	list->len -= n;
 }
 
 int regions_map(struct regions *regions, uint64_t start, uint64_t end, uint16_t fn, uint64_t stack,
@@ -320,7 +363,8 @@ void regions_end(struct regions *regions)
 		if (site->final_newest_ns == UINT64_MAX || region->birth_ns > site->final_newest_ns)
 			site->final_newest_ns = region->birth_ns;
 	}
-	vec_done(&regions->list);
+	free(regions->list.room);
+	regions->list = (struct region_list){};
 }
 
 size_t regions_count(const struct regions *regions)

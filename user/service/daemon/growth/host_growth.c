@@ -24,7 +24,7 @@
 #define STACKS_OF_ENDED 4
 /* So many times as much is not waited for a look with. */
 #define FAR_TOO_MUCH 4
-/* Of one process, so that none takes all the room. An insertion moves 512 KB then, in 10 us. */
+/* Of one process, so that none takes all the room, nor time: one in the middle moves 256 KB. */
 #define MOST_REGIONS_OF_PROCESS 16384
 #define MOST_STACKS_OF_PROCESS 4096
 /* What the ring has is taken so often at least, whether or not it wakes anybody. */

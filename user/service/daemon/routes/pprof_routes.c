@@ -195,11 +195,18 @@ static int on_growth(const struct view *view, void *userdata)
 	return 1;
 }
 
-static void say_no_growth(const struct service_call *call, int error, struct http_answer *answer)
+static void say_no_growth(const struct service_call *call, enum growth_job job, int error,
+			  struct http_answer *answer)
 {
 	struct host_growth_info info = host_growth_info(call->service->growth);
 
-	if (error == -ESRCH)
+	if (error == -ESRCH && job == GROWTH_MAPPINGS)
+		http_answer_say(answer, 404,
+				"nothing is known of process %d: it is from its first page fault "
+				"on that is sampled, one in %llu is, or when it maps as much as "
+				"so many pages at once",
+				(int)call->query.pid, (unsigned long long)info.period);
+	else if (error == -ESRCH)
 		http_answer_say(answer, 404,
 				"nothing is known of process %d: of the page faults of the host "
 				"one in %llu is sampled, and none of its yet",
@@ -229,7 +236,7 @@ static int answer_growth(struct service_call *call, enum growth_job job, struct 
 		return 0;
 	r = host_growth_show(call->service->growth, job, call->query.pid, on_growth, &to);
 	if (r <= 0)
-		say_no_growth(call, r < 0 ? r : -EIO, answer);
+		say_no_growth(call, job, r < 0 ? r : -EIO, answer);
 	return r == -ENOMEM ? r : 0;
 }
 

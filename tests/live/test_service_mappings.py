@@ -9,6 +9,7 @@ import re
 import signal
 import time
 
+import browser
 from cgroups import memory_cgroup, move
 from lib import (eventually, need_kernel, need_program, need_root, run, scaled, scratch, send_line,
                  started, target, test)
@@ -16,6 +17,7 @@ from test_ctl import as_nobody, ctl
 from test_host_storm import FLAT, note
 from test_memory import own_bytes
 from test_metrics import need_parser, samples, value
+from test_post_mortem import post_mortems
 from test_pprof import GO, shown
 from test_service import service
 from test_service_growth import death_of, summary
@@ -307,6 +309,24 @@ def who_is_killed_by_its_cgroups_limit_has_the_line_that_mapped():
     bytes_, regions = held_by(one)
     assert bytes_ - before == (regions - others) * 256 * PAGE, (bytes_, regions, before, others)
     assert one["end"] == {"exit": None, "signal": signal.SIGKILL, "oom": True}, one["end"]
+
+
+@test(need_root, need_sampling, need_program("chromium"), timeout=120)
+def a_browser_shows_what_a_killed_process_had_mapped():
+    with scratch() as folder, service(folder, growth=EACH) as served, mapper() as process:
+        _, others = known(served, process)
+        told(process, "fill 20 256")
+        process.kill()
+        summary(served, process.pid, "mapper")
+        (name,) = [name for name in post_mortems(served) if f"-{process.pid}-" in name]
+        path = os.path.join(folder, "death.html")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(ctl(served, "reports", name))
+        with browser.page(f"file://{path}", folder) as page:
+            page.until("document.getElementById('mmap') !== null")
+            words = page.value("document.getElementById('mmap').textContent")
+    assert f" bytes live in {others + 20} regions, " in words, words
+    assert re.search(r" mappings, in [\d.]+\s\S+ that it was looked at$", words), words
 
 
 @test(need_root, need_sampling, timeout=900)

@@ -191,8 +191,10 @@ static int put_frees(struct json_out *out, struct html_stacks *stacks,
 	return r;
 }
 
-static void put_mmap(struct json_out *out, const struct view_process *process)
+static void put_mmap(struct json_out *out, const struct view *view,
+		     const struct view_process *process)
 {
+	uint64_t looked_at_ns = view_looked_at_ns(view, process);
 	const struct region_totals *mmap = &process->mmap;
 
 	if (!process->has_mmap) {
@@ -201,8 +203,13 @@ static void put_mmap(struct json_out *out, const struct view_process *process)
 	}
 	fprintf(out->file,
 		",\"mmap\":{\"live_bytes\":%" PRId64 ",\"live_blocks\":%" PRId64
-		",\"peak_bytes\":%" PRId64 ",\"allocs\":%" PRIu64 ",\"bytes\":%" PRIu64 "}",
+		",\"peak_bytes\":%" PRId64 ",\"allocs\":%" PRIu64 ",\"bytes\":%" PRIu64,
 		mmap->live_bytes, mmap->live_blocks, mmap->peak_bytes, mmap->allocs, mmap->bytes);
+	if (mmap->left_out)
+		fprintf(out->file, ",\"left_out\":%" PRIu64, mmap->left_out);
+	if (looked_at_ns)
+		fprintf(out->file, ",\"looked_at_ns\":%" PRIu64, looked_at_ns);
+	fputc('}', out->file);
 }
 
 static int put_process(struct json_out *out, struct html_stacks *stacks, const struct view *view,
@@ -217,7 +224,7 @@ static int put_process(struct json_out *out, struct html_stacks *stacks, const s
 		process->exact ? "true" : "false", process->totals.peak_error_bytes);
 	fprintf(file, ",\"left_out\":{\"sites\":%zu,\"bytes\":%" PRId64 ",\"by\":\"%s\"}",
 		process->n_left_out, process->left_out_bytes, view_filters(view));
-	put_mmap(out, process);
+	put_mmap(out, view, process);
 	fputc(',', file);
 	json_process_findings(out, view, process);
 	put_timeline(out, view, &process->timeline);

@@ -188,11 +188,24 @@
 			" (confidence " + Math.round(100 * growth.confidence) + "\u00a0%)";
 	}
 
+	function addMapped(into, process) {
+		const mmap = process.mmap;
+		if (!mmap)
+			return;
+		into.append(el("p", { id: "mmap" }, "mmap: " + (process.exact ? "" : "~") +
+			report.count(mmap.live_bytes) + " bytes live in " + report.count(mmap.live_blocks) +
+			" regions, peak " + report.bytes(mmap.peak_bytes) + ", " + report.count(mmap.allocs) + " mappings" +
+			(mmap.looked_at_ns ? ", in " + report.duration(mmap.looked_at_ns) + " that it was looked at" : "") +
+			(mmap.left_out ? "; " + report.count(mmap.left_out) +
+				" more are not known any more: there were too many" : "")));
+	}
+
 	function addProcess(into, process) {
 		const alloc = process.alloc, error = process.peak_error_bytes;
 		into.append(el("p", { class: "dim" }, (process.exe || "") + " \u2013 " + endText(process.end, process.death)));
 		if (!data.allocations || alloc.allocs === null) {
 			into.append(el("p", { class: "dim" }, "heap: not counted"));
+			addMapped(into, process);
 			return;
 		}
 		addCards(into, alloc, process.exact, alloc.peak_bytes, (process.exact ? "" : "~") +
@@ -204,11 +217,7 @@
 				report.count(alloc.before_attach.live_blocks) + " blocks are from before the attach" +
 				(alloc.before_attach.unread_bytes ? "; " + report.bytes(alloc.before_attach.unread_bytes) +
 				" of the heap then could not be made out" : "") + "."));
-		if (process.mmap)
-			into.append(el("p", { id: "mmap" }, "mmap: " + (process.exact ? "" : "~") +
-				report.count(process.mmap.live_bytes) + " bytes live in " + report.count(process.mmap.live_blocks) +
-				" regions, peak " + report.bytes(process.mmap.peak_bytes) + ", " +
-				report.count(process.mmap.allocs) + " mappings"));
+		addMapped(into, process);
 		if (process.growth)
 			into.append(el("p", { class: process.growth.verdict === "leak" ? "bad" : "dim" },
 				growthText(process.growth)));

@@ -304,32 +304,21 @@ static void heap_totals(struct table *t, const struct view_process *process)
 		t->out.error = strbuf_error(&line);
 }
 
-/* Of mappings alone nobody looks what is there when a process becomes known. */
-static void add_looked_at(const struct table *t, const struct view_process *process,
-			  struct strbuf *line)
-{
-	const struct record_run *run = model_run(view_model(t->view));
-	const struct model_process *image = process->image;
-	uint64_t until_ns = image->ended ? image->end_ns : view_now_ns(t->view);
-	char duration[FORMAT_UNIT_LEN];
-
-	if (run && run->no_heap && until_ns > image->start_ns)
-		strbuf_addf(line, ", in %s that it was looked at",
-			    format_duration(until_ns - image->start_ns, duration));
-}
-
 static void mmap_totals(struct table *t, const struct view_process *process)
 {
 	const struct region_totals *mmap = &process->mmap;
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	const struct view_estimate none = { 0 };
-	char size[TABLE_NUMBER_LEN];
+	char size[TABLE_NUMBER_LEN], duration[FORMAT_UNIT_LEN];
+	uint64_t looked_at_ns = view_looked_at_ns(t->view, process);
 
 	strbuf_adds(&line, "  mmap: ");
 	add_live(&line, mmap->live_bytes, mmap->live_blocks, "region", process->exact, &none);
 	strbuf_addf(&line, ", peak %s; ", table_size(mmap->peak_bytes, process->exact, size));
 	add_calls(&line, mmap->allocs, "mapping", mmap->bytes, process->exact);
-	add_looked_at(t, process, &line);
+	if (looked_at_ns)
+		strbuf_addf(&line, ", in %s that it was looked at",
+			    format_duration(looked_at_ns, duration));
 	if (mmap->left_out)
 		strbuf_addf(&line, "; %" PRIu64 " more %s not known any more: there were too many",
 			    mmap->left_out, mmap->left_out == 1 ? "is" : "are");

@@ -287,6 +287,15 @@ const struct view_syscalls *view_syscalls(const struct view *view)
 	return &view->syscalls;
 }
 
+uint64_t view_looked_at_ns(const struct view *view, const struct view_process *process)
+{
+	const struct record_run *run = model_run(view->model);
+	const struct model_process *image = process->image;
+	uint64_t until_ns = image->ended ? image->end_ns : view_now_ns(view);
+
+	return run && run->no_heap && until_ns > image->start_ns ? until_ns - image->start_ns : 0;
+}
+
 bool view_has_frees(const struct view *view)
 {
 	const struct record_run *run = model_run(view->model);

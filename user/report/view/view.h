@@ -48,6 +48,12 @@ const struct view_process *view_process(const struct view *view, size_t index);
  */
 bool view_has_allocations(const struct view *view);
 
+/*
+ * Of mappings alone: for how long the process was looked at, since what it had mapped before is not
+ * known. 0: of another run, or not known.
+ */
+uint64_t view_looked_at_ns(const struct view *view, const struct view_process *process);
+
 /* It was asked for where blocks are freed. */
 bool view_has_frees(const struct view *view);
 

@@ -278,6 +278,66 @@ static void jobs_are_allocations_where_traced_then_the_events(void **state)
 	}
 }
 
+/* Mappings of a process that runs and of one that has ended, and page faults of both. */
+static void emit_both_jobs(const struct script *s)
+{
+	static const struct record run = { .type = RECORD_RUN, .run = { .no_heap = true } };
+
+	emit(s, &run);
+	emit_event(s, 1, "page-faults");
+	for (uint32_t slot = 0; slot < 2; slot++) {
+		emit_begin(s, slot, 10 + slot, RECORD_NO_SLOT, 0, 1000, "server");
+		emit_stack(s, 71 + slot, slot, 2000, 0x10123);
+		emit_region(s, slot, 0x1000, 0x5000, 1, 71 + slot, 2000);
+	}
+	emit_end(s, 1, RECORD_END_SIGNAL, 9, 4000);
+	emit_cut(s, 9000);
+	for (uint32_t slot = 0; slot < 2; slot++)
+		emit_event_count(s, (struct record_event_count){ 1, slot, 71 + slot, 0, 5, 2000,
+								 2000, 0 });
+	emit_coverage(s, true, 10, NULL, 0);
+	emit_cut_end(s);
+}
+
+static void a_view_may_have_one_job_alone_and_what_is_held_now(void **state)
+{
+	/* Of which the events, and the sites of the process that runs and of the other one. */
+	static const struct {
+		struct report_opts opts;
+		bool has_sites;
+		size_t n_events, n_running, n_ended;
+	} rows[] = {
+		{ {}, true, 1, 1, 1 },
+		{ { .job = 1 }, true, 1, 1, 1 },
+		{ { .held_now = true }, true, 1, 1, 0 },
+		{ { .only_job = true }, true, 0, 1, 1 },
+		{ { .only_job = true, .held_now = true }, true, 0, 1, 0 },
+		{ { .only_job = true, .job = 1 }, false, 1, 0, 0 },
+		{ { .only_job = true, .job = 2 }, false, 0, 0, 0 },
+	};
+	struct fixture *f = *state;
+
+	emit_both_jobs(&f->script);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct view *view = fixture_view(f, &rows[i].opts);
+		const struct view_event *event = NULL;
+
+		assert_int_equal(view_has_allocations(view), rows[i].has_sites);
+		assert_int_equal(view_n_events(view), rows[i].n_events);
+		assert_int_equal(view_n_processes(view), 2);
+		assert_int_equal(view_process(view, 0)->n_sites, rows[i].n_running);
+		assert_int_equal(view_process(view, 1)->n_sites, rows[i].n_ended);
+		assert_int_equal(view_process(view, 1)->has_mmap, rows[i].n_ended);
+		/* A job keeps its number. */
+		assert_int_equal(view_job(view, &event), rows[i].opts.job < 2);
+		assert_int_equal(event != NULL, rows[i].opts.job == 1);
+		if (rows[i].n_events)
+			assert_int_equal(view_event(view, 0)->count, 10);
+		assert_int_equal(view_looked_at_ns(view, view_process(view, 0)), 8000);
+		assert_int_equal(view_looked_at_ns(view, view_process(view, 1)), 3000);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -285,6 +345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_kernels_frames_come_before_the_process_s),
 		TEST(stacks_of_the_same_code_at_other_addresses_are_one),
+		TEST(a_view_may_have_one_job_alone_and_what_is_held_now),
 		TEST(a_view_of_one_image_has_its_stacks_and_those_before_its_exec),
 		TEST(processes_and_kernel_stacks_are_not_merged),
 		TEST(lost_stacks_are_told_from_those_that_are_none),

@@ -29,7 +29,7 @@ class Section:
 def sections(place, limits, quick, start):
     few = rounds.Limits(rounds=min(limits.rounds, 5), slow_rounds=limits.slow_rounds)
     parts = [
-        ("growth depth", lambda: growth.measure(place, quick, start)),
+        ("growth depth", lambda: growth.measure(place, quick)),
         ("sampled depth", lambda: sampling.measure(place, quick, few, start)),
         ("as close as it may cost", lambda: overhead.measure(place, quick, few, start)),
         ("where blocks are freed", lambda: free_stacks.measure(place, few, quick, start)),

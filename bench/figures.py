@@ -274,10 +274,9 @@ class Figures:
 
     def other_figures(self):
         yield self.start_up()
-        yield self.growth("growth.compile", "a compile job")
-        yield self.growth("growth.redis", "redis-benchmark")
-        yield self.growth("growth.service.compile", "a compile job beside the service")
-        yield self.growth("growth.service.redis", "redis-benchmark beside the service")
+        for job, title in (("compile", "a compile job"), ("redis", "redis-benchmark")):
+            yield self.growth(f"growth.{job}.faults", f"{title} beside the service")
+            yield self.growth(f"growth.{job}.mappings", f"{title} beside it, with mappings")
         yield from self.sampling_figures()
         yield from self.overhead_figures()
         yield self.histogram()

@@ -1,67 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What growth depth costs two jobs of the usual kind: compiling, and redis-server under its
-benchmark; of a command line, and of a service that watches the whole host. A percent is less than
-two runs differ, so: CPU time of the job alone, jobs of seconds, a pair of runs in each round, in
-turns first, and the interval in which the median of pairs lies."""
+"""What growth depth costs two jobs of the usual kind, compiling, and redis-server under its
+benchmark, where a service watches the whole host. One service runs all the time, and is told by
+reloads to sample page faults, to see mappings besides, or to do nothing; a job does a short batch
+after each, in turns. A percent is less than two runs differ, so it is CPU time of the job alone, a
+batch is held against that of the same turn without, and a second one without shows what chance
+makes. Then the interval in which the median of turns lies."""
 
-import dataclasses
+import contextlib
 import http.client
 import json
+import os
 import re
+import signal
 import socket
+import subprocess
+import time
 
-import rounds
 import rows
 import stats
-from columns import Column
 from inputs import Inputs
 from lines import Line
-from measure import Failed, Running, run_held, used_s, wait_until
-from peers import Stable
+from measure import Failed, Running, used_s, wait_until
 
 QUICK_SCALE = 0.25
-ROUNDS = {True: 7, False: 31}  # quick
-COMPILES = {True: 1, False: 4}
-REQUESTS = {True: 10_000, False: 60_000}
-END_S = 4500  # of all of the bench: what is below a percent needs its rounds
-WAITS = 40    # polls, about as long as attaching takes
-
-
-class Waits:
-    """ready() for run_held of nothing: the job stands still for as long as with a tool."""
-
-    def __init__(self):
-        self.polls = 0
-
-    def __call__(self, pid):
-        self.polls += 1
-        return self.polls > WAITS
-
-
-@dataclasses.dataclass
-class Nothing(Column):
-    def missing(self, place):
-        return None
-
-    def run(self, place, row, limit_s):
-        return run_held(place, row, lambda pid: ["sleep", "3600"], Waits(), limit_s=limit_s)[0]
-
-
-@dataclasses.dataclass
-class Growth(Column):
-    def missing(self, place):
-        return None
-
-    def run(self, place, row, limit_s):
-        report = place.file("growth.json")
-        words = [place.memtraced, "-q", "--page-faults", "-o", f"json:{report}", "-p"]
-        sample, _ = run_held(place, row, lambda pid: [*words, str(pid)], Stable(1),
-                             limit_s=limit_s)
-        with open(report, encoding="utf-8") as file:
-            faults = json.load(file)["events"][0]["count"]
-        if not faults:
-            raise Failed("it saw no page fault")
-        return sample
+TURNS = {True: 12, False: 120}  # quick
+REQUESTS = {True: 4_000, False: 20_000}
+LIMIT_S = 60
+END_S = 1500  # of one job
+STATES = {"nothing": ("no", "no"), "again": ("no", "no"), "faults": ("yes", "no"),
+          "mappings": ("yes", "yes")}
+TITLES = {"again": "nothing at all, once more,", "faults": "growth depth",
+          "mappings": "growth depth with mappings"}
 
 
 class Local(http.client.HTTPConnection):
@@ -77,88 +46,151 @@ class Local(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
-def samples_seen(path):
-    """By the service of that socket, which reads them when it is asked for them."""
-    connection = Local(path)
-    for target in ("/debug/pprof/growth", "/metrics"):
-        connection.request("GET", target)
-        answer = connection.getresponse()
-        text = answer.read()
-        if answer.status != 200:
-            raise Failed(f"{target}: {text[:200]}")
-    connection.close()
-    found = re.search(rb"^memtraced_growth_samples (\d+)$", text, re.M)
-    return int(found.group(1)) if found else 0
+class Service:
+    """A service with nothing but its standing session, which begins and ends at each reload."""
 
+    def __init__(self, place):
+        self.place = place
+        self.config, self.socket = place.file("growth.conf"), place.file("growth.sock")
+        self.write("nothing")
+        self.running = Running([place.memtraced, "--service", f"--config={self.config}"],
+                               place.file("growth.log"), cpus={place.tool_cpu})
+        wait_until(self.is_ready, "the service")
 
-@dataclasses.dataclass
-class Service(Column):
-    """A service with nothing but its standing session. What it used itself is tool_cpu_s."""
+    def is_ready(self):
+        if self.running.ended():
+            raise Failed("the service: " + self.running.output().strip()[-300:])
+        return "memtraced: ready" in self.running.output()
 
-    def missing(self, place):
-        return None
-
-    def run(self, place, row, limit_s):
-        config, path = place.file("growth.conf"), place.file("growth.sock")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(f"[http]\nlisten = unix {path}\n[watch]\nenabled = no\n"
+    def write(self, state):
+        enabled, mappings = STATES[state]
+        with open(self.config, "w", encoding="ascii") as file:
+            file.write(f"[http]\nlisten = unix {self.socket}\n[watch]\nenabled = no\n"
                        f"[post_mortem]\nreports = no\n[state]\n"
-                       f"directory = {place.file('growth.state')}\n")
-        with Running([place.memtraced, "--service", f"--config={config}"],
-                     place.file("growth.log")) as service:
-            wait_until(lambda: "memtraced: ready" in service.output() or service.ended(),
-                       "the service")
-            before = 0 if service.ended() else used_s(service.pid)
-            sample, _ = run_held(place, row, lambda pid: ["sleep", "3600"], Waits(),
-                                 limit_s=limit_s)
-            if service.ended():
-                raise Failed("the service: " + service.output().strip()[-300:])
-            sample.tool_cpu_s = used_s(service.pid) - before
-            if not samples_seen(path):
+                       f"directory = {self.place.file('growth.state')}\n"
+                       f"[growth]\nenabled = {enabled}\nmappings = {mappings}\n")
+
+    def get(self, target):
+        with contextlib.closing(Local(self.socket)) as connection:
+            connection.request("GET", target)
+            answer = connection.getresponse()
+            text = answer.read().decode(errors="replace")  # a profile is packed
+            if answer.status != 200:
+                raise Failed(f"{target}: {text[:200]}")
+            return text
+
+    def is_running(self):
+        found = re.search(r"^memtraced_growth_running (\d)$", self.get("/metrics"), re.M)
+        return bool(found) and found.group(1) == "1"
+
+    def become(self, state):
+        """Answers come between reloads, so that the one asked for is over when it is told."""
+        before = self.running.output().count("read anew")
+        self.write(state)
+        os.kill(self.running.pid, signal.SIGHUP)
+        wait_until(lambda: self.running.output().count("read anew") > before, "a reload")
+        wait_until(lambda: self.is_running() == (STATES[state][0] == "yes"), f"state {state}")
+
+    def seen(self):
+        """Samples that it has, which it reads when it is asked for them."""
+        self.get("/debug/pprof/growth")
+        found = re.search(r"^memtraced_growth_samples (\d+)$", self.get("/metrics"), re.M)
+        return int(found.group(1)) if found else 0
+
+
+class Compiler:
+    """A compilation is a batch."""
+
+    def __init__(self, place, quick):
+        made = Inputs(place.work, QUICK_SCALE if quick else 1)
+        self.row = {row.name: row for row in rows.program_rows(place, made)}["clang -O1"]
+        self.cpu = place.target_cpu
+
+    def batch(self):
+        process = subprocess.Popen(["taskset", "-c", str(self.cpu), *self.row.command],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise Failed(f"the compiler ended with status {process.returncode}")
+        return used.ru_utime + used.ru_stime
+
+    def end(self):
+        pass
+
+
+class Redis:
+    """A number of requests is a batch, of a server that keeps running. Its CPU time alone."""
+
+    def __init__(self, place, quick):
+        made = Inputs(place.work, QUICK_SCALE if quick else 1)
+        self.row = {row.name: row for row in rows.program_rows(place, made)}["redis-server"]
+        self.requests = REQUESTS[quick]
+        self.socket = place.file(rows.REDIS_SOCKET)
+        self.server = None
+        if not self.row.missing:
+            self.server = Running(["taskset", "-c", str(place.target_cpu), *self.row.command],
+                                  place.file("redis.log"))
+            wait_until(lambda: rows.answers(self.socket), "an answer of redis-server")
+
+    def batch(self):
+        before = used_s(self.server.pid)
+        subprocess.run(["redis-benchmark", "-s", self.socket, "-q", "-t", "set,lpush,hset", "-c",
+                        "8", "-n", str(self.requests), "-r", "100000", "-d", "200"],
+                       check=True, stdout=subprocess.DEVNULL, timeout=LIMIT_S)
+        used = used_s(self.server.pid) - before
+        # What lpush has made, which else grows from batch to batch.
+        subprocess.run(["redis-cli", "-s", self.socket, "flushall"], check=True, timeout=LIMIT_S,
+                       stdout=subprocess.DEVNULL)
+        return used
+
+    def end(self):
+        if self.server:
+            self.server.kill()
+
+
+def take(service, job, turns):
+    """{state: [seconds of a batch]} by turns"""
+    found = {state: [] for state in STATES}
+    states, end = list(STATES), time.monotonic() + END_S
+    job.batch()
+    for number in range(turns):
+        by = number % len(states)
+        for state in states[by:] + states[:by]:
+            service.become(state)
+            found[state].append(job.batch())
+            if state != "nothing" and state != "again" and not service.seen():
                 raise Failed("it saw no page fault")
-            service.interrupt()
-            service.wait(limit_s)
-        return sample
+        if time.monotonic() > end:
+            break
+    return found
 
 
-def jobs(place, quick):
-    """The rows by these names, with the job made long enough."""
-    made = Inputs(place.work, QUICK_SCALE if quick else 1)
-    programs = {row.name: row for row in rows.program_rows(place, made)}
-    compiler, redis = programs["clang -O1"], programs["redis-server"]
-    again = " && ".join([" ".join(compiler.command)] * COMPILES[quick])
-    return [
-        ("growth.compile", dataclasses.replace(compiler, name="compiling",
-                                               command=["/bin/sh", "-c", again])),
-        ("growth.redis", dataclasses.replace(redis, name="redis-server",
-                                             driver=rows.drive_redis(REQUESTS[quick]))),
-    ]
+def lines_of(key, title, found):
+    of = f"of {stats.spread(found['nothing']).median:.2f} s" if found["nothing"] else ""
+    for state, words in TITLES.items():
+        added = [(with_it / without - 1) * 100
+                 for with_it, without in zip(found[state], found["nothing"])]
+        interval = stats.median_interval(added)
+        note = of
+        if interval:
+            note += f"; 95 %: {interval[0]:.2f} to {interval[1]:.2f}; {len(added)} turns"
+        yield Line(f"{key}.{state}", f"{words} adds: {title}", added, "% CPU time", note)
 
 
-def as_line(key, what, column, row, results):
-    nothing, growth = (results.cell(row.name, name) for name in ("nothing", column))
-    added = stats.paired(growth.values("cpu_s"), nothing.values("cpu_s"),
-                         lambda with_it, without: (with_it / without - 1) * 100)
-    interval = stats.median_interval(added)
-    remarks = [f"of {nothing.median('cpu_s'):.2f} s"] if nothing.samples else []
-    if interval:
-        remarks.append(f"95 %: {interval[0]:.2f} to {interval[1]:.2f}")
-    if column == "service" and growth.samples:
-        remarks.append(f"itself {growth.median('tool_cpu_s'):.2f} s")
-    remarks += [reason for reason in (row.missing, nothing.note, growth.note) if reason]
-    if row.name in results.disturbed:
-        remarks.append(f"{results.disturbed[row.name]} programs of other tracers")
-    return Line(key, f"{what} adds: {row.name}", added, "% CPU time", "; ".join(remarks))
-
-
-def measure(place, quick, start):
-    found = jobs(place, quick)
-    limits = rounds.Limits(rounds=ROUNDS[quick], slow_rounds=ROUNDS[quick],
-                           end_s=END_S)
-    runnable = [row for _, row in found if not row.missing]
-    columns = [Nothing("nothing", "nothing"), Growth("growth", "growth"),
-               Service("service", "service")]
-    results = rounds.measure_all(place, runnable, columns, limits, start)
-    return [as_line(key, "growth depth", "growth", row, results) for key, row in found] + \
-        [as_line(key.replace("growth.", "growth.service."), "the service's growth depth", "service",
-                 row, results) for key, row in found]
+def measure(place, quick):
+    service, lines = Service(place), []
+    with service.running:
+        for key, title, make in (("growth.compile", "compiling", Compiler),
+                                 ("growth.redis", "redis-server", Redis)):
+            job = make(place, quick)
+            with contextlib.ExitStack() as stack:
+                stack.callback(job.end)
+                if job.row.missing:
+                    lines.append(Line(f"{key}.faults", f"growth depth adds: {title}", [],
+                                      "% CPU time", job.row.missing))
+                    continue
+                lines += lines_of(key, title, take(service, job, TURNS[quick]))
+        service.running.interrupt()
+        service.running.wait(LIMIT_S)
+    return lines

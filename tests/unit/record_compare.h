@@ -282,7 +282,8 @@ static bool same_sample(const struct record *a, const struct record *b)
 		return SAME(sample_site.slot) && SAME(sample_site.fn) && SAME(sample_site.stack) &&
 		       SAME(sample_site.live_bytes);
 	case RECORD_SAMPLE_END:
-		return SAME(sample_end.n_left_out) && SAME(sample_end.most_bytes);
+		return SAME(sample_end.n_left_out) && SAME(sample_end.most_bytes) &&
+		       SAME(sample_end.n_processes_left_out);
 	default:
 		return false;
 	}

@@ -35,7 +35,7 @@ static void site(struct series *series, uint32_t slot, uint64_t stack, int64_t l
 
 static void end(struct series *series, uint64_t n_left_out, int64_t most_bytes)
 {
-	struct record_sample_end record = { n_left_out, most_bytes };
+	struct record_sample_end record = { n_left_out, most_bytes, 0 };
 
 	assert_int_equal(series_end(series, &record), 0);
 }
@@ -226,6 +226,55 @@ static void processes_and_sites_have_a_limit(void **state)
 	assert_int_equal(s.n, 2);
 }
 
+static void who_is_forgotten_makes_room(void **state)
+{
+	struct series *series = new_series();
+	const uint32_t gone[] = { 0, 7, SERIES_PROCESSES + 9 };
+	struct series_process p;
+	struct series_site s;
+
+	(void)state;
+	for (uint64_t second = 1; second <= 2; second++) {
+		begin(series, second);
+		for (uint32_t i = second == 1 ? 0 : 8; i < SERIES_PROCESSES + 5; i++)
+			process(series, i, i);
+		site(series, 7, 1, 1);
+		site(series, 8, 1, 1);
+		end(series, 0, 0);
+		assert_int_equal(series_processes_left_out(series), second == 1 ? 5 : 3);
+		assert_int_equal(series_forget(series, gone, 3), 0);
+	}
+	assert_false(series_of_process(series, 0, &p));
+	assert_false(series_of_process(series, 7, &p));
+	assert_false(series_of_site(series, 7, 2, 1, &s));
+	assert_true(series_of_site(series, 8, 2, 1, &s));
+	assert_true(series_of_process(series, 8, &p));
+	assert_int_equal(p.n, 2);
+	assert_true(series_of_process(series, SERIES_PROCESSES + 1, &p));
+	assert_int_equal(p.first, 1);
+	assert_int_equal(p.n, 1);
+	assert_false(series_of_process(series, SERIES_PROCESSES + 2, &p));
+	series_free(series);
+}
+
+/* They say themselves how many they are. */
+static void who_has_no_record_is_left_out(void **state)
+{
+	struct series *series = new_series();
+	struct record_sample_end record = { .n_processes_left_out = 3 };
+
+	(void)state;
+	begin(series, 1);
+	process(series, 1, 1);
+	assert_int_equal(series_end(series, &record), 0);
+	assert_int_equal(series_processes_left_out(series), 3);
+	begin(series, 2);
+	process(series, 1, 1);
+	end(series, 0, 0);
+	assert_int_equal(series_processes_left_out(series), 0);
+	series_free(series);
+}
+
 static void what_is_out_of_order_changes_nothing(void **state)
 {
 	_cleanup_(series_free_p) struct series *series = new_series();
@@ -260,6 +309,8 @@ int main(void)
 		cmocka_unit_test(a_site_that_is_left_out_holds_no_more_than_those_can),
 		cmocka_unit_test(what_has_ended_gets_no_more_values),
 		cmocka_unit_test(processes_and_sites_have_a_limit),
+		cmocka_unit_test(who_is_forgotten_makes_room),
+		cmocka_unit_test(who_has_no_record_is_left_out),
 		cmocka_unit_test(what_is_out_of_order_changes_nothing),
 	};
 

@@ -186,7 +186,8 @@ static int fold_ended(struct model *model)
 	if (r < 0 || n == 0)
 		return r;
 	event_counts_forget(model->events, folded, n);
-	return stacks_forget(model->stacks, folded, n);
+	r = series_forget(model->series, folded, n);
+	return r ? r : stacks_forget(model->stacks, folded, n);
 }
 
 static int apply_cut_end(struct model *model)

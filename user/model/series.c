@@ -27,6 +27,7 @@ struct series {
 	struct hashmap *processes, *sites;
 	bool forgot;	   /* sites were dropped, or have never had room */
 	uint64_t left_out; /* by the latest sample */
+	uint64_t processes_left_out;
 	/* The sample that is being read. */
 	bool in_sample;
 	uint64_t next_ns;
@@ -194,8 +195,10 @@ static int take_process(struct series *series, const struct record_sample_proces
 	size_t at = series->times.len - 1;
 
 	if (!process) {
-		if (hashmap_size(series->processes) >= SERIES_PROCESSES)
+		if (hashmap_size(series->processes) >= SERIES_PROCESSES) {
+			series->processes_left_out++;
 			return 0;
+		}
 		process = calloc(1, sizeof(*process));
 		if (!process)
 			return -ENOMEM;
@@ -322,6 +325,7 @@ int series_end(struct series *series, const struct record_sample_end *record)
 	if (n && series->next_ns <= series->times.data[n - 1])
 		return 0;
 	r = vec_push(&series->times, series->next_ns);
+	series->processes_left_out = record->n_processes_left_out;
 	for (size_t i = 0; r == 0 && i < series->next_processes.len; i++)
 		r = take_process(series, &series->next_processes.data[i]);
 	for (size_t i = 0; r == 0 && i < series->next_sites.len; i++)
@@ -333,6 +337,43 @@ int series_end(struct series *series, const struct record_sample_end *record)
 	if (r == 0 && series->times.len == SERIES_POINTS)
 		halve(series);
 	return r;
+}
+
+/* --- forgetting ------------------------------------------------------------------------------ */
+
+static int compare_slots(const void *item_a, const void *item_b)
+{
+	uint32_t a = *(const uint32_t *)item_a, b = *(const uint32_t *)item_b;
+
+	return (a > b) - (a < b);
+}
+
+static int forget_sites(struct series *series, const uint32_t *slots, size_t n)
+{
+	VEC(struct site_series *) gone = { 0 };
+	struct site_series *site;
+	size_t pos = 0;
+	int r = 0;
+
+	while (r == 0 && (site = hashmap_next(series->sites, &pos)))
+		if (bsearch(&site->slot, slots, n, sizeof(*slots), compare_slots))
+			r = vec_push(&gone, site);
+	vec_foreach(&gone, it)
+		site_free(hashmap_remove(series->sites, *it));
+	vec_done(&gone);
+	return r;
+}
+
+int series_forget(struct series *series, const uint32_t *slots, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct process_series key = { .slot = slots[i] };
+		struct process_series *process = hashmap_remove(series->processes, &key);
+
+		if (process)
+			process_free(process);
+	}
+	return forget_sites(series, slots, n);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -351,6 +392,11 @@ unsigned int series_halvings(const struct series *series)
 uint64_t series_left_out(const struct series *series)
 {
 	return series->left_out;
+}
+
+uint64_t series_processes_left_out(const struct series *series)
+{
+	return series->processes_left_out;
 }
 
 bool series_of_process(const struct series *series, uint32_t slot, struct series_process *ret)

@@ -13,7 +13,7 @@
 #include "trace/record/record.h"
 
 #define SERIES_POINTS 120
-#define SERIES_PROCESSES 1024 /* that came first; further ones have no series */
+#define SERIES_PROCESSES 1024 /* that came first and are not forgotten; others have no series */
 #define SERIES_SITES 4096     /* then the smaller half makes room */
 
 struct series;
@@ -39,12 +39,17 @@ int series_add_process(struct series *series, const struct record_sample_process
 int series_add_site(struct series *series, const struct record_sample_site *record);
 int series_end(struct series *series, const struct record_sample_end *record);
 
+/* These processes, ascending, have no series any more: there is room for others. 0 or -ENOMEM. */
+int series_forget(struct series *series, const uint32_t *slots, size_t n);
+
 /* Times of all samples, ascending. Valid, as all of the below, until the next record. */
 const uint64_t *series_times(const struct series *series, size_t *ret_n);
 /* How often every second sample was dropped: so often doubled is the interval between them. */
 unsigned int series_halvings(const struct series *series);
 /* At the latest sample: sites with live blocks that were too small to be in it. */
 uint64_t series_left_out(const struct series *series);
+/* At the latest sample: processes that ran and have no series, as there was no room for it. */
+uint64_t series_processes_left_out(const struct series *series);
 
 /* False: there is none. */
 bool series_of_process(const struct series *series, uint32_t slot, struct series_process *ret);

@@ -467,6 +467,7 @@ static const struct field sample_site_fields[] = {
 static const struct field sample_end_fields[] = {
 	F(record_sample_end, n_left_out, FIELD_U64),
 	F(record_sample_end, most_bytes, FIELD_U64),
+	F(record_sample_end, n_processes_left_out, FIELD_U64),
 	END,
 };
 /* Elements of lists: all their fields are there, or they could not be counted. */

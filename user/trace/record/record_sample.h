@@ -12,7 +12,10 @@ struct record_sample {
 	uint64_t time_ns;
 };
 
-/* Of a forked child without what it inherited, but for what the kernel says. */
+/*
+ * Of a forked child without what it inherited, but for what the kernel says. Where allocations are
+ * not counted, what is of them is 0.
+ */
 struct record_sample_process {
 	uint32_t slot;
 	int64_t live_bytes, live_blocks;
@@ -33,6 +36,7 @@ struct record_sample_site {
 struct record_sample_end {
 	uint64_t n_left_out; /* sites with live blocks that have no record, being smaller */
 	int64_t most_bytes;  /* that one of them holds */
+	uint64_t n_processes_left_out; /* that run and have no record, being too many */
 };
 
 #endif

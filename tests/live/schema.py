@@ -127,9 +127,10 @@ PROCESS = {
                      "unknown_heap": NATURAL, "moved": NATURAL, "swap": NATURAL,
                      "page_tables": NATURAL}),
     "timeline": Nullable({
-        "peak_ns": Nullable(NATURAL), "sites_left_out": NATURAL,
-        "points": ListOf({"time_ns": NATURAL, "live_bytes": NATURAL, "live_blocks": NATURAL,
-                          "allocs": NATURAL, "frees": NATURAL, "bytes": NATURAL,
+        "peak_ns": Nullable(NATURAL), "sites_left_out": Nullable(NATURAL),
+        "points": ListOf({"time_ns": NATURAL, "live_bytes": Nullable(NATURAL),
+                          "live_blocks": Nullable(NATURAL), "allocs": Nullable(NATURAL),
+                          "frees": Nullable(NATURAL), "bytes": Nullable(NATURAL),
                           "rss": Nullable(NATURAL), "pss": Nullable(NATURAL),
                           "cgroup": Nullable(NATURAL)})}),
     "growth": GROWTH}
@@ -241,11 +242,26 @@ def match(value, kind, where):
         match_scalar(value, kind, where)
 
 
+def check_timeline(process, heap, where):
+    """Times ascend; of the heap all is known, or nothing where allocations were not traced."""
+    if process["timeline"] is None:
+        return
+    points = process["timeline"]["points"]
+    times = [point["time_ns"] for point in points]
+    assert points and times == sorted(times), f"{where}: {times}"
+    for point in points:
+        for key in ("live_bytes", "live_blocks", "allocs", "frees", "bytes"):
+            assert (point[key] is not None) == heap, f"{where}: {key} of {point}"
+    for key in ("peak_ns", "sites_left_out"):
+        assert heap or process["timeline"][key] is None, f"{where}: {key} without a heap"
+
+
 def check_no_allocations(process, where):
     known = [key for key in COUNTED if process["alloc"][key] is not None]
     assert not known, f"{where}: {known} are known, but allocations were not traced"
     heap = [site for site in process["sites"] if site["class"] != "mmap"]
     assert not heap, f"{where}: sites of the heap, but allocations were not traced"
+    check_timeline(process, False, where)
 
 
 def check_estimates(process, where):
@@ -256,6 +272,7 @@ def check_estimates(process, where):
 
 def check_process(process, exact, sampled, where):
     alloc = process["alloc"]
+    check_timeline(process, True, where)
     absent = [key for key in COUNTED if alloc[key] is None]
     assert absent == (["failed", "temporary"] if sampled else []), f"{where}: {absent} not known"
     if sampled:
@@ -388,8 +405,10 @@ def without_depths(report):
 
 
 def without_budget(report):
-    """A copy without what only a service's reports have, which is checked here."""
+    """A copy without what only a service's reports have, and what only those of many processes
+    have, which is checked here."""
     coverage = dict(report["coverage"])
+    assert coverage.pop("timelines_left_out", 1) > 0, "a count of none"
     budget = coverage.pop("budget", None)
     if budget is not None:
         match(budget, BUDGET, "coverage.budget")

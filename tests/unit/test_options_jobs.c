@@ -163,6 +163,8 @@ static void other_jobs_turn_allocations_off_unless_they_are_asked_for(void **sta
 		  true },
 		{ "-p1 --hist malloc --attach=perf --top=3", false },
 		{ "-p1 -e read --each -o perf-script:x", false },
+		{ "-p1 --page-faults --sample-interval=1 --no-rss", false },
+		{ "-a --mappings --sample-interval=1 --no-rss", false },
 	};
 
 	(void)state;
@@ -178,6 +180,9 @@ static void other_jobs_turn_allocations_off_unless_they_are_asked_for(void **sta
 #define NO_MEMORY                                                                                  \
 	"' is about allocations, which other jobs turn off: leave it out, or give --alloc or "     \
 	"--mappings too"
+#define NO_GROWTH                                                                                  \
+	"' is about allocations, which other jobs turn off: leave it out, or give --alloc, "       \
+	"--mappings or --page-faults too"
 
 static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 {
@@ -229,6 +234,8 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "-p1 -e read --older-than=1", "'--older-than" NO_MEMORY },
 		{ "-p1 -e read --sort=count", "'--sort" NO_MEMORY },
 		{ "-p1 -e read --max-blocks=1", "'--max-blocks" OFF },
+		{ "-p1 -e read --sample-interval=1", "'--sample-interval" NO_GROWTH },
+		{ "-p1 --cpu --no-rss", "'--no-rss" NO_GROWTH },
 		{ "-p1 -e read --hist write --attach=multi", "'--attach" OFF },
 		{ "-p1 --hist read --hist read", "'--hist read' is given twice: give it once" },
 		{ "-p1 -e read -e sys_enter_read",

@@ -60,6 +60,9 @@ static void samples_take_a_fiftieth_of_the_time_at_most(void **state)
 	sample_clock_init(&clock, SECOND / 100, 0);
 	assert_interval(&clock, 0, SECOND / 10, 5 * SECOND);
 	assert_interval(&clock, 20, SECOND / 10, 1048576 * SECOND / 100);
+	clock.cost_share = 1000;
+	assert_interval(&clock, 0, SECOND / 10, 100 * SECOND);
+	assert_interval(&clock, 0, SECOND / 1000000, SECOND / 100);
 }
 
 static void no_interval_is_beyond_some_days(void **state)

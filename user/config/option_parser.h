@@ -20,6 +20,7 @@
 #define OPTION_DIFF (1U << 9)	      /* has one there alone */
 #define OPTION_FOR_SERVICE (1U << 10) /* has a meaning for --service */
 #define OPTION_MEMORY (1U << 11)      /* has one only where allocations or mappings are traced */
+#define OPTION_GROWTH (1U << 12)      /* has one only where these or page faults are traced */
 #define OPTION_RECORDED (OPTION_FOR_REPORT | OPTION_FOR_DIFF)
 
 #define OPTION_ROWS 96 /* at most */

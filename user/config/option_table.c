@@ -420,10 +420,10 @@ const struct option_def option_table[] = {
 	{ 'd', NULL, GROUP_WHEN, 0, "SEC", NULL, apply_positive_time, FIELD(duration_ns),
 	  .help = "Stop after SEC seconds; default: when the traced processes have ended." },
 
-	{ 0, "sample-interval", GROUP_WHEN, OPTION_ALLOC, "SEC", NULL, apply_sample_interval,
+	{ 0, "sample-interval", GROUP_WHEN, OPTION_GROWTH, "SEC", NULL, apply_sample_interval,
 	  FIELD(sample_interval_ns),
-	  .help = "Look every SEC seconds at what is live, for the timeline and trends, later less "
-		  "often; default: 0.1." },
+	  .help = "Look every SEC seconds at what is live and resident, for the timeline and "
+		  "trends, later less often; default: 0.1." },
 
 	{ 0, "min-size", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, "SIZE", NULL, apply_size,
 	  FIELD(min_size), .help = "Only blocks of at least this size." },
@@ -475,7 +475,7 @@ const struct option_def option_table[] = {
 	{ 0, "allocator", GROUP_TRACING, OPTION_ALLOC, "SPEC", NULL, job_apply_allocator,
 	  .help = "Functions of an allocator or pool that memtraced does not know, as in "
 		  "'malloc=pool_get:size@2;free=pool_put:ptr@2'. May be repeated." },
-	{ 0, "no-rss", GROUP_TRACING, OPTION_ALLOC, NULL, NULL, apply_flag, FIELD(no_rss),
+	{ 0, "no-rss", GROUP_TRACING, OPTION_GROWTH, NULL, NULL, apply_flag, FIELD(no_rss),
 	  .help = "Do not read, at each report, what of the processes is in memory." },
 	{ 0, "existing", GROUP_TRACING, OPTION_ALLOC | OPTION_MAY, "SEC", NULL, apply_existing,
 	  FIELD(existing_stop_ns),

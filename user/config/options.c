@@ -17,6 +17,15 @@ bool options_trace_memory(const struct options *options)
 	return options->mappings || options_trace_allocations(options);
 }
 
+bool options_trace_growth(const struct options *options)
+{
+	bool faults = false;
+
+	for (size_t i = 0; i < options->n_events; i++)
+		faults |= options->events[i].kind == EVENT_FAULTS;
+	return faults || options_trace_memory(options);
+}
+
 bool options_trace_widely(const struct options *options)
 {
 	return options->n_pids == 0 && !options->command;

@@ -176,6 +176,7 @@ struct options {
 	/* Of --mappings, of a process: regions and stacks that are kept; 0: all. Of a service. */
 	uint64_t most_regions, most_stacks;
 	bool forget_ended;     /* as live_opts': of a service, which goes on for good */
+	bool no_samples;       /* of one that knows by itself what processes use */
 	uint64_t max_stack;    /* frames kept of a stack; 0: none */
 	uint64_t check_stacks; /* 0: none */
 	bool heap_errors;      /* --heap-errors: where blocks are freed is remembered */
@@ -206,6 +207,8 @@ DEFINE_CLEANUP(struct options, options_free)
 bool options_trace_allocations(const struct options *options);
 /* Whether these or mappings are: there are processes with sites. */
 bool options_trace_memory(const struct options *options);
+/* Whether these or page faults are: processes have a timeline, unless there is no_samples. */
+bool options_trace_growth(const struct options *options);
 
 /*
  * Is what is traced found by a rule, and are they not the processes of -p or of a command: -a,

@@ -365,6 +365,7 @@ static int check_jobs(struct option_parser *p)
 	const struct option_def *of_event = given_with(p, OPTION_EVENT, OPTION_EVENT);
 	const struct option_def *of_alloc = given_with(p, OPTION_ALLOC, OPTION_ALLOC);
 	const struct option_def *of_memory = given_with(p, OPTION_MEMORY, OPTION_MEMORY);
+	const struct option_def *of_growth = given_with(p, OPTION_GROWTH, OPTION_GROWTH);
 	const struct options *o = p->options;
 	char spelling[OPTION_SPELLING_LEN];
 
@@ -384,6 +385,11 @@ static int check_jobs(struct option_parser *p)
 	if (o->mappings && options_trace_allocations(o))
 		return option_error(p, "'--mappings' is there where allocations are traced, beside "
 				       "which mappings are counted: leave it out");
+	if (of_growth && !options_trace_growth(o))
+		return option_error(p,
+				    "'%s' is about allocations, which other jobs turn off: leave "
+				    "it out, or give --alloc, --mappings or --page-faults too",
+				    option_spelling(of_growth, spelling));
 	if (of_memory && !options_trace_memory(o))
 		return option_error(p,
 				    "'%s' is about allocations, which other jobs turn off: leave "

@@ -16,7 +16,7 @@ void sample_clock_init(struct sample_clock *clock, uint64_t interval_ns, uint64_
 {
 	if (interval_ns > LONGEST_NS)
 		interval_ns = LONGEST_NS;
-	*clock = (struct sample_clock){ .interval_ns = interval_ns };
+	*clock = (struct sample_clock){ .interval_ns = interval_ns, .cost_share = COST_SHARE };
 	set_next(clock, interval_ns, now_ns);
 }
 
@@ -27,9 +27,9 @@ void sample_clock_taken(struct sample_clock *clock, unsigned int halvings, uint6
 
 	while (halvings-- && interval_ns < LONGEST_NS)
 		interval_ns *= 2;
-	if (took_ns > LONGEST_NS / COST_SHARE)
-		took_ns = LONGEST_NS / COST_SHARE;
-	if (interval_ns < took_ns * COST_SHARE)
-		interval_ns = took_ns * COST_SHARE;
+	if (took_ns > LONGEST_NS / clock->cost_share)
+		took_ns = LONGEST_NS / clock->cost_share;
+	if (interval_ns < took_ns * clock->cost_share)
+		interval_ns = took_ns * clock->cost_share;
 	set_next(clock, interval_ns, now_ns);
 }

@@ -16,6 +16,7 @@ struct sample_clock {
 	uint64_t interval_ns; /* at first */
 	uint64_t next_ns;
 	uint64_t random;
+	uint32_t cost_share; /* samples take one part in so many of a CPU; 50 at first */
 };
 
 void sample_clock_init(struct sample_clock *clock, uint64_t interval_ns, uint64_t now_ns);
@@ -27,7 +28,7 @@ static inline bool sample_clock_is_due(const struct sample_clock *clock, uint64_
 
 /*
  * A sample took that much CPU time. The interval is doubled for each time that every second sample
- * was dropped, and longer where samples would take more than a 50th of a CPU.
+ * was dropped, and longer where samples would take more than their share.
  */
 void sample_clock_taken(struct sample_clock *clock, unsigned int halvings, uint64_t took_ns,
 			uint64_t now_ns);

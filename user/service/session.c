@@ -8,6 +8,7 @@
 #include "sandbox/worker.h"
 #include "service/session_state.h"
 #include "service/tracing.h"
+#include "trace/live/live_usage.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,6 +19,7 @@
 
 static_assert(OPTIONS_MEMORY_LEAST == MAP_ROOM_LEAST, "options and programs agree");
 static_assert(OPTIONS_MAX_STACK == ABI_MAX_FRAMES, "options and programs agree");
+static_assert(LIVE_USAGE_PROCESSES == SERIES_PROCESSES, "who is sampled has a series");
 
 /*
  * A recording has the whole state this often, and soon after the beginning; a byte written is taken
@@ -26,6 +28,8 @@ static_assert(OPTIONS_MAX_STACK == ABI_MAX_FRAMES, "options and programs agree")
 #define CHECKPOINT_NS (5 * SECOND_NS)
 #define FIRST_CHECKPOINT_NS SECOND_NS
 #define BYTE_NS 1000
+/* One part in so many of a CPU, where samples only read what the kernel knows of processes. */
+#define USAGE_SHARE 1000
 /* After SIGINT, which a terminal sends to the child as well, how long to wait for its end. */
 #define INTERRUPT_GRACE_NS SECOND_NS
 /* As main.c's for what could not be traced. */
@@ -66,12 +70,9 @@ static int on_tick(void *userdata)
 
 	live_tick(s->live);
 	r = checkpoint(s, now);
-	if (r < 0 || !options_trace_allocations(s->options) ||
-	    !sample_clock_is_due(&s->samples, now))
+	if (r < 0 || !s->takes_samples || !sample_clock_is_due(&s->samples, now))
 		return r;
-	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	r = live_sample(s->live, session_take_record, s);
-	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	r = live_sample(s->live, session_take_record, s, &cpu);
 	sample_clock_taken(&s->samples, series_halvings(model_series(s->model)), cpu,
 			   clock_monotonic_ns());
 	return r;
@@ -149,7 +150,10 @@ static int add_sources(struct session *s)
 	uint64_t tick_ns = options_trace_memory(s->options) ? ABI_TICK_NS : ABI_RING_LOOK_NS;
 	int r = loop_add_fd(s->loop, live_fd(s->live), EPOLLIN, on_ring, s, &source);
 
+	s->takes_samples = options_trace_growth(s->options) && !s->options->no_samples;
 	sample_clock_init(&s->samples, s->options->sample_interval_ns, clock_monotonic_ns());
+	if (!options_trace_allocations(s->options))
+		s->samples.cost_share = USAGE_SHARE;
 	sample_clock_init(&s->checkpoints, CHECKPOINT_NS, clock_monotonic_ns());
 	s->checkpoints.next_ns = clock_monotonic_ns() + FIRST_CHECKPOINT_NS;
 	if (r == 0)

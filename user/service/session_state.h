@@ -35,6 +35,7 @@ struct session {
 	struct status_line *status;
 	struct live_view *view; /* NULL: no full-screen view */
 	struct loop_source *grace;
+	bool takes_samples;
 	struct sample_clock samples;
 	struct sample_clock checkpoints; /* of the recording, if there is one */
 	struct governor governor;	 /* with --max-overhead */

@@ -290,6 +290,17 @@ int cgroup_memory_read(const char *root, int version, const char *name,
 	return 0;
 }
 
+int cgroup_memory_current(const char *root, int version, const char *name, uint64_t *ret_bytes)
+{
+	_cleanup_strbuf_ struct strbuf path = {}, text = {};
+
+	strbuf_addf(&path, "%s%s/%s", root, name,
+		    version == 2 ? "memory.current" : "memory.usage_in_bytes");
+	if (strbuf_error(&path))
+		return -ENOMEM;
+	return read_bytes(AT_FDCWD, strbuf_str(&path), &text, ret_bytes);
+}
+
 int cgroup_of_process(pid_t pid, int version, struct strbuf *name)
 {
 	_cleanup_strbuf_ struct strbuf text = {};

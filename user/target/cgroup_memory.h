@@ -52,6 +52,9 @@ ssize_t cgroup_list(const char *root, size_t most, struct strbuf *names, size_t 
 int cgroup_memory_read(const char *root, int version, const char *name,
 		       struct cgroup_memory *ret_memory);
 
+/* Its use alone: a third of the work. 0 or negative errno, as for version 2's root. */
+int cgroup_memory_current(const char *root, int version, const char *name, uint64_t *ret_bytes);
+
 /* Appends the path of the process's cgroup, as cgroup_list names it. 0 or negative errno. */
 int cgroup_of_process(pid_t pid, int version, struct strbuf *name);
 

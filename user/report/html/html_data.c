@@ -68,9 +68,14 @@ static void put_timeline(struct json_out *out, const struct view *view,
 		return;
 	}
 	put_known(out->file, "{\"peak_ns\":", timeline->peak_ns);
-	fprintf(out->file, ",\"sites_left_out\":%" PRIu64,
-		series_left_out(model_series(view_model(view))));
+	put_known(out->file, ",\"sites_left_out\":",
+		  timeline->has_heap ? series_left_out(model_series(view_model(view))) :
+				       UINT64_MAX);
 	for (size_t i = 0; i < n_members; i++) {
+		if (i != POINT_TIME && !timeline->has_heap) {
+			fprintf(out->file, ",\"%s\":null", point_members[i]);
+			continue;
+		}
 		fprintf(out->file, ",\"%s\":[", point_members[i]);
 		for (size_t j = 0; j < timeline->n; j++)
 			fprintf(out->file, "%s%" PRIu64, j ? "," : "",

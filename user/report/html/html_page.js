@@ -3,7 +3,7 @@
 "use strict";
 (function (report) {
 	report.addHead();
-	if (report.data.allocations)
+	if (report.data.allocations || report.processes.some(function (process) { return process.timeline !== null; }))
 		report.addTimeline();
 	if (report.data.allocations || report.data.events.length > 0)
 		report.addFlame();

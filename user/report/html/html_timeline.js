@@ -2,6 +2,7 @@
 /*
  * The timeline of the HTML report: live and resident bytes over the run, the peak, and a range that
  * is chosen by the mouse or by numbers. What a site gained in it is told from the site's own series.
+ * Where allocations were not counted there is what was resident alone.
  */
 "use strict";
 (function (report) {
@@ -9,7 +10,7 @@
 	const HEIGHT = 220, LEFT = 70, RIGHT = 14, TOP = 14, BOTTOM = 24;
 	/* What is not looked at each time, of one process alone, and only shown when asked for. */
 	const FURTHER = { pss: "proportional share", cgroup: "its cgroup" }, further = {};
-	let box, canvas, legend, summary, from, to, rss, rssChoice = null, line = null, scale = null, lines = 0;
+	let box, canvas, legend, legendOfLive, summary, from, to, rss, rssChoice = null, line = null, scale = null, lines = 0;
 
 	/* The last point at or before a time; -1: none. */
 	function pointAt(times, ns) {
@@ -32,6 +33,9 @@
 		const gone = process.end !== null && ns > times[times.length - 1];
 		if (at < 0 || (gone && (key === "live_bytes" || key === "live_blocks" || key === "rss")))
 			return 0;
+		/* Nobody counted its allocations. */
+		if (process.timeline[key] === null)
+			return null;
 		/* What is in memory is not looked at in the last moment. */
 		return key === "rss" && at > 0 && process.timeline.rss[at] === null ? process.timeline.rss[at - 1] :
 			process.timeline[key][at];
@@ -91,7 +95,8 @@
 	}
 
 	function isKnown(key) {
-		return line[key] !== undefined && line[key].some(function (value) { return value !== null; });
+		return line[key] !== undefined && line[key] !== null &&
+			line[key].some(function (value) { return value !== null; });
 	}
 
 	/* Of those that are known and chosen. */
@@ -151,10 +156,12 @@
 		const times = line.time_ns, start = times[0], end = times[times.length - 1];
 		const ofOne = process || (report.processes.length === 1 ? report.processes[0] : null);
 		const peak = ofOne && line.peak_ns !== null ? ofOne.alloc.peak_bytes : null;
-		const most = Math.max(1, peak || 0, ...line.live_bytes), resident = Math.max(0, ...line.rss);
+		const heap = isKnown("live_bytes"), resident = Math.max(0, ...line.rss);
+		const most = heap ? Math.max(1, peak || 0, ...line.live_bytes) : 1;
+		legendOfLive.hidden = !heap;
 		/* Much more resident memory would press what is live to the ground. */
 		if (rssChoice === null)
-			rss.checked = resident < 5 * most;
+			rss.checked = !heap || resident < 5 * most;
 		const extra = shownFurther();
 		const top = Math.max(most, rss.checked ? resident : 0, ...extra.map(function (key) {
 			return Math.max(...line[key]);
@@ -173,12 +180,15 @@
 		canvas.setAttribute("viewBox", "0 0 " + width + " " + HEIGHT);
 		canvas.setAttribute("width", width);
 		drawAxes(width, start, end, top);
-		const live = path(times, line.live_bytes);
-		canvas.append(svg("path", { class: "area", d: live + "L" + scale.x(end) + " " + scale.y(0) + "L" +
-			scale.x(start) + " " + scale.y(0) + "Z" }));
-		canvas.append(svg("path", { class: "live", d: live }));
+		if (heap) {
+			const live = path(times, line.live_bytes);
+			if (!line.live_bytes.includes(null))
+				canvas.append(svg("path", { class: "area", d: live + "L" + scale.x(end) + " " + scale.y(0) + "L" +
+					scale.x(start) + " " + scale.y(0) + "Z" }));
+			canvas.append(svg("path", { class: "live", d: live }));
+		}
 		if (rss.checked)
-			canvas.append(svg("path", { class: "rss", d: path(times, line.rss) }));
+			canvas.append(svg("path", { class: "rss", d: pathOfKnown(times, line.rss) }));
 		extra.forEach(function (key) {
 			canvas.append(svg("path", { class: key, d: pathOfKnown(times, line[key]) }));
 		});
@@ -186,6 +196,13 @@
 			drawPeak(line.peak_ns, peak, width);
 		drawRange();
 		summarize();
+	}
+
+	/* The last that is known at a point or before it; null: nothing is. */
+	function residentAt(at) {
+		while (at >= 0 && line.rss[at] === null)
+			at--;
+		return at < 0 ? null : line.rss[at];
 	}
 
 	function signed(value) { return (value < 0 ? "\u2212" : "+") + report.count(Math.abs(value)); }
@@ -197,14 +214,21 @@
 		to.value = range ? (range[1] / 1e9).toFixed(3) : "";
 		if (!range) {
 			const without = state.process ? 0 : report.processes.length - lines;
-			summary.textContent = "Drag over the timeline to choose a range: the table and the flame graph then show " +
-				"what sites gained in it." + (without ? " Of " + report.count(without) +
+			summary.textContent = (isKnown("live_bytes") ? "Drag over the timeline to choose a range: the table and " +
+				"the flame graph then show what sites gained in it." : "Allocations were not counted: it is what was " +
+				"resident. Drag over the timeline to choose a range.") + (without ? " Of " + report.count(without) +
 				" processes there is no timeline; they are not in the picture." : "");
 			return;
 		}
 		const a = pointAt(line.time_ns, range[0]), b = pointAt(line.time_ns, range[1]);
 		const seconds = (range[1] - range[0]) / 1e9;
 		function gained(key) { return line[key][b] - line[key][a]; }
+		if (!isKnown("live_bytes") || line.live_bytes[a] === null || line.live_bytes[b] === null) {
+			const first = residentAt(a), last = residentAt(b);
+			summary.textContent = from.value + " s to " + to.value + " s: " + (first === null || last === null ?
+				"it is not known what was resident" : "resident " + signed(last - first) + " bytes");
+			return;
+		}
 		summary.textContent = from.value + " s to " + to.value + " s: live " +
 			signed(gained("live_bytes")) + " bytes in " + signed(gained("live_blocks")) + " blocks, " +
 			report.count(gained("allocs")) + " allocations of " + report.count(gained("bytes")) + " bytes (" +
@@ -314,7 +338,8 @@
 		rss = el("input", { id: "rss", type: "checkbox" });
 		Object.keys(FURTHER).forEach(function (key) { further[key] = el("input", { id: key, type: "checkbox" }); });
 		box = el("div", { class: "plot" }, canvas);
-		legend = el("ul", { class: "legend" }, el("li", {}, el("i", { class: "key-live" }), "live, of the heap"),
+		legendOfLive = el("li", {}, el("i", { class: "key-live" }), "live, of the heap");
+		legend = el("ul", { class: "legend" }, legendOfLive,
 			el("li", {}, el("label", {}, rss, " ", el("i", { class: "key-rss" }), "resident")),
 			...Object.keys(FURTHER).map(function (key) {
 				return el("li", {}, el("label", {}, further[key], " ", el("i", { class: "key-" + key }), FURTHER[key]));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json/json_coverage.h"
 
+#include "model/series.h"
 #include "report/json/json_process.h"
 
 #include <errno.h>
@@ -153,6 +154,7 @@ void json_coverage(struct json_out *out, const struct view *view)
 	const struct record_coverage *coverage = known ? known : &nothing;
 	const struct record_run *run = model_run(view_model(view));
 	bool lacks = run && run->kernel_lacks && *run->kernel_lacks;
+	uint64_t left_out = series_processes_left_out(model_series(view_model(view)));
 	struct json_object *json = json_out_new(out);
 
 	if (!json)
@@ -184,6 +186,9 @@ void json_coverage(struct json_out *out, const struct view *view)
 		json_out_add(out, json, "overhead", overhead_json(out, view));
 		json_out_add(out, json, "depths", depths_json(out, view_model(view)));
 	}
+	/* Only where there are any. */
+	if (left_out)
+		json_out_u64(out, json, "timelines_left_out", left_out);
 	json_out_add(out, json, "unprobed", unprobed_json(out, view_model(view)));
 	json_out_put(out, json);
 }

@@ -13,18 +13,19 @@ static void add_to(struct json_out *out, struct json_object *array, struct json_
 	out->error = -ENOMEM;
 }
 
-static struct json_object *point_json(struct json_out *out, const struct view_point *point)
+static struct json_object *point_json(struct json_out *out, const struct view_point *point,
+				      bool has_heap)
 {
 	struct json_object *json = json_out_new(out);
 
 	if (!json)
 		return NULL;
 	json_out_u64(out, json, "time_ns", point->time_ns);
-	json_out_u64(out, json, "live_bytes", (uint64_t)point->live_bytes);
-	json_out_u64(out, json, "live_blocks", (uint64_t)point->live_blocks);
-	json_out_u64(out, json, "allocs", point->allocs);
-	json_out_u64(out, json, "frees", point->frees);
-	json_out_u64(out, json, "bytes", point->bytes);
+	json_out_known(out, json, "live_bytes", has_heap, (uint64_t)point->live_bytes);
+	json_out_known(out, json, "live_blocks", has_heap, (uint64_t)point->live_blocks);
+	json_out_known(out, json, "allocs", has_heap, point->allocs);
+	json_out_known(out, json, "frees", has_heap, point->frees);
+	json_out_known(out, json, "bytes", has_heap, point->bytes);
 	json_out_known(out, json, "rss", point->rss_bytes != UINT64_MAX, point->rss_bytes);
 	json_out_known(out, json, "pss", point->pss_bytes != UINT64_MAX, point->pss_bytes);
 	json_out_known(out, json, "cgroup", point->cgroup_bytes != UINT64_MAX, point->cgroup_bytes);
@@ -46,12 +47,12 @@ void json_timeline(struct json_out *out, const struct view *view,
 	if (!points)
 		out->error = -ENOMEM;
 	for (size_t i = 0; points && i < timeline->n; i++)
-		add_to(out, points, point_json(out, &timeline->points[i]));
+		add_to(out, points, point_json(out, &timeline->points[i], timeline->has_heap));
 	if (json) {
 		json_out_known(out, json, "peak_ns", timeline->peak_ns != UINT64_MAX,
 			       timeline->peak_ns);
-		json_out_u64(out, json, "sites_left_out",
-			     series_left_out(model_series(view_model(view))));
+		json_out_known(out, json, "sites_left_out", timeline->has_heap,
+			       series_left_out(model_series(view_model(view))));
 	}
 	json_out_add(out, json, "points", points);
 	json_out_put(out, json);

@@ -18,7 +18,7 @@ static size_t usable(const struct view_timeline *timeline, size_t first)
 {
 	size_t n = timeline->n_samples;
 
-	return n <= SERIES_POINTS && n > first ? n - first : 0;
+	return timeline->has_heap && n <= SERIES_POINTS && n > first ? n - first : 0;
 }
 
 void view_judge_site(const struct view_timeline *timeline, uint64_t least_span_ns,

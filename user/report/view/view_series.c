@@ -58,20 +58,37 @@ static struct view_point last_point(const struct model *model, const struct reco
 	};
 }
 
-int view_timeline_init(const struct model *model, const struct model_process *image,
-		       struct view_timeline *timeline)
+static struct view_point death_point(const struct model *model, const struct record_death *death)
 {
-	const struct record_totals *totals = &image->totals;
-	uint64_t end_ns = shown_ns(model, image);
+	uint64_t rss_bytes = view_sum_u64(death->anon, view_sum_u64(death->file, death->shared));
+
+	return (struct view_point){
+		.time_ns = since_start(model, death->time_ns),
+		.rss_bytes = rss_bytes,
+		.cgroup_bytes = death->cgroup && death->use.used ? death->use.used : UINT64_MAX,
+		.pss_bytes = UINT64_MAX,
+	};
+}
+
+/* Where nothing counted allocations, though others may have been counted. */
+static bool is_of_growth(const struct model *model, const struct model_process *image)
+{
+	const struct record_run *run = model_run(model);
+
+	return image->depth == RECORD_DEPTH_GROWTH ||
+	       (run && (run->no_allocations || run->no_heap));
+}
+
+/* The samples, and for those without a heap what the process had when it was killed. */
+static int add_points(const struct model *model, const struct model_process *image,
+		      struct view_timeline *timeline)
+{
+	bool has_death = !timeline->has_heap && image->has_death && image->death.has_memory;
+	uint64_t end_ns = has_death ? image->death.time_ns : shown_ns(model, image);
 	struct series_process samples = { 0 };
 	const uint64_t *times;
 	size_t n;
 
-	*timeline = (struct view_timeline){ .peak_ns = UINT64_MAX };
-	if (!image->has_totals)
-		return 0;
-	if (totals->peak_ns)
-		timeline->peak_ns = since_start(model, totals->peak_ns);
 	times = series_times(model_series(model), &n);
 	if (!series_of_process(model_series(model), image->slot, &samples) || samples.first > n ||
 	    samples.n > n - samples.first)
@@ -81,11 +98,26 @@ int view_timeline_init(const struct model *model, const struct model_process *im
 		return -ENOMEM;
 	timeline->first = samples.first;
 	for (size_t i = 0; i < samples.n && times[samples.first + i] < end_ns; i++)
-		timeline->points[timeline->n++] =
-			point_of(model, totals, &samples.points[i], times[samples.first + i]);
+		timeline->points[timeline->n++] = point_of(
+			model, &image->totals, &samples.points[i], times[samples.first + i]);
 	timeline->n_samples = timeline->n;
-	timeline->points[timeline->n++] = last_point(model, totals, end_ns);
+	if (timeline->has_heap)
+		timeline->points[timeline->n++] = last_point(model, &image->totals, end_ns);
+	else if (has_death)
+		timeline->points[timeline->n++] = death_point(model, &image->death);
 	return 0;
+}
+
+int view_timeline_init(const struct model *model, const struct model_process *image,
+		       struct view_timeline *timeline)
+{
+	*timeline = (struct view_timeline){ .peak_ns = UINT64_MAX };
+	if (!image->has_totals && !is_of_growth(model, image))
+		return 0;
+	timeline->has_heap = image->has_totals;
+	if (image->has_totals && image->totals.peak_ns)
+		timeline->peak_ns = since_start(model, image->totals.peak_ns);
+	return add_points(model, image, timeline);
 }
 
 void view_timeline_done(struct view_timeline *timeline)

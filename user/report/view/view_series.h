@@ -11,6 +11,7 @@
 
 struct view_point {
 	uint64_t time_ns; /* since the beginning of the run */
+	/* Where the timeline has the heap, else 0: */
 	int64_t live_bytes, live_blocks;
 	uint64_t allocs, frees, bytes; /* so far */
 	uint64_t rss_bytes;	       /* UINT64_MAX: not known */
@@ -21,6 +22,7 @@ struct view_point {
 struct view_timeline {
 	size_t n; /* 0: there is none */
 	struct view_point *points;
+	bool has_heap;	  /* false: allocations were not counted */
 	size_t first;	  /* sample that the first point is, */
 	size_t n_samples; /* and how many of the points are samples: all, or all but the last */
 	uint64_t peak_ns; /* since the beginning of the run; UINT64_MAX: not known */

@@ -144,9 +144,11 @@ void live_tick(struct live *live);
 
 /*
  * Hands over what processes and their largest sites hold now (RECORD_SAMPLE ... END), after a
- * drain. Cheaper than a cut: blocks are not looked at. 0 or negative errno.
+ * drain. Cheaper than a cut: blocks are not looked at. Where allocations are not counted, what the
+ * kernel says of up to LIVE_USAGE_PROCESSES of the processes alone. *ret_cpu_ns: what it took, but
+ * for the drain and for proportional shares, which have a limit of their own. 0 or negative errno.
  */
-int live_sample(struct live *live, record_fn fn, void *userdata);
+int live_sample(struct live *live, record_fn fn, void *userdata, uint64_t *ret_cpu_ns);
 
 /*
  * From now on blocks are young (record_site). True to programs that are just running: they may

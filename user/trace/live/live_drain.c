@@ -149,13 +149,14 @@ int live_cut(struct source *source, record_fn fn, void *userdata)
 	return r ? r : after_cut(live);
 }
 
-int live_sample(struct live *live, record_fn fn, void *userdata)
+int live_sample(struct live *live, record_fn fn, void *userdata, uint64_t *ret_cpu_ns)
 {
 	int r = source_drain(&live->source, fn, userdata);
 
 	/* between the beginning of a cut and its reading there is no other epoch */
-	if (r < 0 || !live->opts.allocations || live->opts.floor || live->cut_begun)
+	*ret_cpu_ns = 0;
+	if (r < 0 || live->opts.floor || live->cut_begun)
 		return r < 0 ? r : 0;
-	r = live_take_sample(live);
+	r = live_take_sample(live, ret_cpu_ns);
 	return r ? r : after_cut(live);
 }

@@ -186,8 +186,8 @@ int live_reuse(struct live *live);
 /* A slot that nobody has, for a process that user space registers; -ENOSPC. */
 int live_take_slot(struct live *live, uint32_t *ret_slot);
 
-/* trace/live/live_sample.c: the records of one; after a drain */
-int live_take_sample(struct live *live);
+/* trace/live/live_sample.c: the records of one; after a drain. *ret_cpu_ns as live_sample's */
+int live_take_sample(struct live *live, uint64_t *ret_cpu_ns);
 
 /* trace/live/live_cut.c */
 /* The records of one cut, of all processes or of those that have ended; after a drain. */

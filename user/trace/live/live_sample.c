@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Samples: a cut of the counts alone, again and again over the run. Totals are of all sites, but
- * only those that hold most get a record of their own, which bounds what a sample takes.
+ * only those that hold most get a record of their own, which bounds what a sample takes. Where
+ * allocations are not counted, it is what the kernel says of processes, of so many at most.
  */
 #include "trace/live/live_process.h"
 #include "trace/live/snapshot.h"
@@ -113,6 +114,63 @@ static int emit_sites(struct live *live, const struct snapshot_site *sites, size
 	return r ? r : live_emit(live, &end);
 }
 
+/* Who has room keeps it to its end; of the others those in the lowest slots get what is free. */
+static size_t choose_processes(struct live *live)
+{
+	size_t n = 0, n_left_out = 0;
+
+	vec_foreach(&live->processes, p)
+		n += is_sampled(*p) && (*p)->has_usage;
+	vec_foreach(&live->processes, p) {
+		if (!is_sampled(*p) || (*p)->has_usage)
+			continue;
+		(*p)->has_usage = n < LIVE_USAGE_PROCESSES;
+		if ((*p)->has_usage)
+			n++;
+		else
+			n_left_out++;
+	}
+	return n_left_out;
+}
+
+static int take_usage(struct live *live)
+{
+	struct record begin = { .type = RECORD_SAMPLE,
+				.sample = { .time_ns = clock_monotonic_ns() } };
+	struct record end = { .type = RECORD_SAMPLE_END,
+			      .sample_end = { .n_processes_left_out = choose_processes(live) } };
+	int r = live_emit(live, &begin);
+
+	vec_foreach(&live->processes, p) {
+		struct record record = { .type = RECORD_SAMPLE_PROCESS };
+
+		if (r || !is_sampled(*p) || !(*p)->has_usage)
+			continue;
+		record.sample_process.slot = (*p)->image;
+		live_usage_read(live->usage, (*p)->pid, &(*p)->usage_clock, &record.sample_process);
+		r = live_emit(live, &record);
+	}
+	return r ? r : live_emit(live, &end);
+}
+
+/* In turn, since there may not be time for all of those that are due. */
+static void read_shares(struct live *live)
+{
+	size_t n = live->processes.len, first = n ? live->next_share % n : 0;
+
+	live_usage_begin(live->usage);
+	for (size_t i = 0; i < n; i++) {
+		struct live_process *process = live->processes.data[(first + i) % n];
+
+		if (!is_sampled(process) || (!live->opts.allocations && !process->has_usage))
+			continue;
+		if (!live_usage_read_share(live->usage, process->pid, &process->usage_clock)) {
+			live->next_share = process->slot;
+			return;
+		}
+	}
+}
+
 static int take_sample(struct live *live)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *snapshot = NULL;
@@ -137,12 +195,16 @@ static int take_sample(struct live *live)
 	return r ? r : emit_sites(live, sites, n);
 }
 
-int live_take_sample(struct live *live)
+int live_take_sample(struct live *live, uint64_t *ret_cpu_ns)
 {
+	uint64_t cpu_ns;
 	int r;
 
 	live_buffer_begin(live);
-	r = take_sample(live);
+	read_shares(live);
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	r = live->opts.allocations ? take_sample(live) : take_usage(live);
+	*ret_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	live_buffer_end(live);
 	return r;
 }

@@ -99,6 +99,7 @@ struct live_process {
 	struct unwind_space *space; /* NULL: ended, or stacks are not unwound by tables */
 	struct live_death *death;   /* NULL: nobody kills it */
 	struct live_usage_clock usage_clock;
+	bool has_usage; /* it is one of those whose use is read where nothing else is sampled */
 };
 
 /* Sums over the sites of processes. */
@@ -125,6 +126,7 @@ struct live {
 	struct ring_buffer *ring;
 	struct live_buffer *buffer;
 	struct live_usage *usage;
+	size_t next_share; /* the slot whose proportional share is the next to be read */
 	int tracepoints[PROGRAMS_MAX_TRACEPOINTS];
 	size_t n_tracepoints;
 	int tracefs_fd;			      /* for jobs; -1: there are none */

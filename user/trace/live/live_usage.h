@@ -8,15 +8,18 @@
 
 #include "trace/record/record_sample.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct live_usage;
 
 #define LIVE_PSS_EVERY_NS 10000000000ULL
+/* Where only this is read, of so many at a time: as many as the model keeps series of. */
+#define LIVE_USAGE_PROCESSES 1024U
 
 /*
- * The share is read `pss_every_ns` after a process is first looked at, then so often at most; 0:
+ * A process's share is read `pss_every_ns` after it is first looked at, then so often at most; 0:
  * not at all. 0 or -ENOMEM; where there are no memory cgroups, nothing is known of them.
  */
 int live_usage_new(uint64_t pss_every_ns, struct live_usage **ret_usage);
@@ -25,7 +28,17 @@ void live_usage_free(struct live_usage *usage);
 /* When one process's share is read again: zeroed, it has not been read. */
 struct live_usage_clock {
 	uint64_t next_pss_ns;
+	uint64_t pss_bytes; /* for the next sample; 0: not read since the one before */
 };
+
+/* A sample begins, for which shares are read while there is time for it. */
+void live_usage_begin(struct live_usage *usage);
+
+/*
+ * Reads the share of a process if it is due. False: for this sample there is no more time, of all
+ * processes together; who is next should be first the next time.
+ */
+bool live_usage_read_share(struct live_usage *usage, pid_t pid, struct live_usage_clock *clock);
 
 /* Sets rss_bytes, cgroup_bytes and pss_bytes of the sample, each to what says "not known", too. */
 void live_usage_read(struct live_usage *usage, pid_t pid, struct live_usage_clock *clock,

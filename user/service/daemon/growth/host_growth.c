@@ -143,6 +143,8 @@ static int make_options(struct host_growth *growth)
 	growth->options->most_stacks = MOST_STACKS_OF_PROCESS;
 	/* Who touches little is nobody: a slot is for who is sampled, not for their children. */
 	growth->options->no_follow = true;
+	/* The watch looks at all processes anyway. */
+	growth->options->no_samples = true;
 	return 0;
 }
 

@@ -26,6 +26,7 @@ static void what_is_resident_is_known_at_once(void **state)
 	struct record_sample_process sample = { .live_bytes = 7 };
 
 	(void)state;
+	live_usage_begin(usage);
 	live_usage_read(usage, getpid(), &clock, &sample);
 	assert_in_range(sample.rss_bytes, 1 << 18, 1ULL << 40);
 	assert_int_equal(sample.live_bytes, 7);

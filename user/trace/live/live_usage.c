@@ -64,9 +64,7 @@ static uint64_t cgroup_bytes(struct live_usage *usage, pid_t pid)
 {
 	const char *name;
 
-	if (!usage->cgroup_version)
-		find_cgroups(usage);
-	if (usage->cgroup_version < 0)
+	if (usage->cgroup_version <= 0)
 		return 0;
 	strbuf_reset(&usage->cgroup);
 	if (cgroup_of_process(pid, usage->cgroup_version, &usage->cgroup))
@@ -86,6 +84,8 @@ void live_usage_begin(struct live_usage *usage)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
+	if (!usage->cgroup_version)
+		find_cgroups(usage);
 	strbuf_reset(&usage->last_cgroup);
 	if (usage->saved_ns)
 		usage->spare_ns += (int64_t)((now_ns - usage->saved_ns) / PSS_SHARE);

@@ -31,7 +31,7 @@ struct live_usage_clock {
 	uint64_t pss_bytes; /* for the next sample; 0: not read since the one before */
 };
 
-/* A sample begins, for which shares are read while there is time for it. */
+/* A sample begins; to be called before what is below. */
 void live_usage_begin(struct live_usage *usage);
 
 /*

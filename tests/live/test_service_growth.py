@@ -116,6 +116,62 @@ def a_program_that_ran_before_the_service_and_is_killed_has_a_report():
     assert one["death"]["sender"]["pid"] == os.getpid(), one["death"]
 
 
+GROWS = """
+kept = []
+for _ in range(3):
+    input()
+    kept += [b"x" * (1 << 20) for _ in range(20)]
+    print("grown", flush=True)
+input()
+"""
+SWEEPS = "[watch]\ninterval = 1s"
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * PAGE
+
+
+def known(process, key):
+    points = process["timeline"]["points"] if process["timeline"] else []
+    return [point[key] for point in points if point[key] is not None]
+
+
+@test(need_root, need_sampling, timeout=120)
+def who_was_not_traced_has_what_was_resident_until_it_is_killed():
+    """By the sweeps of the watch; while it runs, too. Others may be in its cgroup."""
+    with scratch() as folder, memory_cgroup(500 * MIB) as (_, inner, _path), \
+            service(folder, growth=DENSE, trace=SWEEPS) as served, \
+            started([sys.executable, "-c", GROWS]) as process:
+        move(process.pid, inner)
+        path, before = f"/debug/pprof/growth?pid={process.pid}&format=json", 0
+        for _ in range(3):
+            send_line(process)
+            process.lines.until("grown", 60)
+            held = resident(process.pid)
+
+            def is_seen(held=held):
+                report = json.loads(served.text(path))
+                schema.check(report, False, allocations=False)
+                (one,) = report["processes"]
+                seen = known(one, "rss")
+                return seen and seen[-1] >= held - MIB
+
+            eventually(is_seen, f"it is not seen to have {held} bytes", timeout=60)
+            assert held > before + 15 * MIB, (held, before)
+            before = held
+        comm = comm_of(process)
+        process.kill()
+        said = summary(served, process.pid, comm)
+        one, _ = death_of(served, process.pid)
+    seen, cgroup = known(one, "rss"), known(one, "cgroup")
+    assert abs(seen[-1] - held) < 4 * MIB and len(seen) >= 4, (seen, held)
+    assert seen[0] < held - 30 * MIB, (seen, held)
+    assert cgroup and 20 * MIB < cgroup[-1] < 500 * MIB, cgroup
+    assert re.search(r"; its resident memory was [\d.]+ MiB, and [\d.]+ MiB when it was last "
+                     r"looked at, ", said), said
+
+
 @test(need_root, need_sampling, timeout=60)
 def who_is_too_small_to_be_sampled_is_said_to_be_and_has_no_report():
     with scratch() as folder, service(folder, growth=DENSE.replace("10", "1000")) as served, \

@@ -154,6 +154,82 @@ static void of_growth_depth_the_heap_is_not_known_beside_others(void **state)
 	assert_false(timeline_of(f)->has_heap);
 }
 
+static int points_of_others(const struct model_process *image, void *userdata,
+			    struct view_point **ret_points, size_t *ret_n)
+{
+	struct view_point *points = calloc(5, sizeof(*points));
+
+	assert_non_null(points);
+	assert_int_equal(image->pid, 4242);
+	++*(int *)userdata;
+	for (size_t i = 0; i < 5; i++) {
+		points[i].time_ns = 500 + i * SECOND;
+		points[i].rss_bytes = i * MIB;
+		points[i].cgroup_bytes = UINT64_MAX;
+		points[i].pss_bytes = i == 2 ? MIB : UINT64_MAX;
+	}
+	*ret_points = points;
+	*ret_n = 5;
+	return 0;
+}
+
+static void emit_killed(const struct script *s)
+{
+	emit_run_with(s, true);
+	emit_begin(s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, 2000, "server");
+	emit_death(s, 3 * SECOND, true);
+	emit_end(s, 0, RECORD_END_SIGNAL, 9, 3 * SECOND + 1);
+	emit_cut(s, 5 * SECOND);
+	emit_cut_end(s);
+}
+
+/* Of before the run, and of after the death, nothing is shown. */
+static void who_looked_where_the_run_did_not_has_the_points(void **state)
+{
+	struct fixture *f = *state;
+	int asked = 0;
+	const struct report_usage usage = { points_of_others, &asked };
+	const struct report_opts opts = { .usage = &usage };
+	const struct view_timeline *timeline;
+
+	emit_killed(&f->script);
+	timeline = &view_process(fixture_view(f, &opts), 0)->timeline;
+	assert_int_equal(asked, 1);
+	assert_int_equal(timeline->n, 3);
+	assert_int_equal(timeline->points[0].time_ns, SECOND - 500);
+	assert_int_equal(timeline->points[1].rss_bytes, 2 * MIB);
+	assert_int_equal(timeline->points[1].pss_bytes, MIB);
+	assert_int_equal(timeline->points[2].rss_bytes, 7 * MIB);
+	assert_int_equal(timeline->points[2].time_ns, 3 * SECOND - 1000);
+	assert_false(timeline->has_heap);
+}
+
+static void where_the_run_looked_itself_nobody_is_asked(void **state)
+{
+	struct fixture *f = *state;
+	int asked = 0;
+	const struct report_usage usage = { points_of_others, &asked };
+	const struct report_opts opts = { .usage = &usage };
+
+	emit_server(&f->script, true);
+	emit_cut(&f->script, 5 * SECOND);
+	emit_cut_end(&f->script);
+	assert_int_equal(view_process(fixture_view(f, &opts), 0)->timeline.n, 4);
+	assert_int_equal(asked, 0);
+}
+
+static void a_death_alone_is_a_point(void **state)
+{
+	struct fixture *f = *state;
+	const struct view_timeline *timeline;
+
+	emit_killed(&f->script);
+	timeline = timeline_of(f);
+	assert_int_equal(timeline->n, 1);
+	assert_int_equal(timeline->n_samples, 0);
+	assert_int_equal(timeline->points[0].rss_bytes, 7 * MIB);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -162,6 +238,9 @@ int main(void)
 		TEST(without_allocations_there_is_what_is_resident_and_no_heap),
 		TEST(the_last_point_is_what_it_had_when_it_was_killed),
 		TEST(a_death_of_which_no_memory_is_known_adds_nothing),
+		TEST(who_looked_where_the_run_did_not_has_the_points),
+		TEST(where_the_run_looked_itself_nobody_is_asked),
+		TEST(a_death_alone_is_a_point),
 		TEST(with_allocations_and_no_totals_there_is_none),
 		TEST(of_growth_depth_the_heap_is_not_known_beside_others),
 	};

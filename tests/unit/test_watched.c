@@ -71,6 +71,70 @@ static void a_pid_that_came_again_has_a_series_of_its_own(void **state)
 	assert_true(slope == 0);
 }
 
+/* Process 8 is there all the time, 7 ends after five seconds, and another has its pid later. */
+static void who_has_ended_is_known_for_a_while_by_its_end(void **state)
+{
+	_cleanup_(watched_free_p) struct watched *watched = NULL;
+	const struct watched_process *found;
+
+	(void)state;
+	assert_int_equal(watched_new(&watched), 0);
+	for (uint64_t i = 1; i <= 30; i++) {
+		watched_begin(watched);
+		if (i <= 5 || i >= 20)
+			add(watched, 7, i <= 5 ? 100 : 200, i * MIB, i * SECOND);
+		add(watched, 8, 1, MIB, i * SECOND);
+		watched_end(watched);
+		if (i == 10)
+			assert_null(watched_process_until(watched, 7, UINT64_MAX));
+	}
+	found = watched_process_until(watched, 7, 5 * SECOND + 1);
+	assert_non_null(found);
+	assert_int_equal(found->start_ticks, 100);
+	assert_int_equal(watch_series_at(&found->rss, found->rss.n - 1).bytes, 5 * MIB);
+	/* Nobody had the pid then: it was gone, and the other had not come. */
+	assert_null(watched_process_until(watched, 7, 15 * SECOND));
+	assert_int_equal(watched_process_until(watched, 7, 31 * SECOND)->start_ticks, 200);
+	assert_int_equal(watched_process_until(watched, 7, UINT64_MAX)->start_ticks, 200);
+	assert_int_equal(watched_process_until(watched, 8, 31 * SECOND)->rss.n, 30);
+	assert_null(watched_process_until(watched, 9, UINT64_MAX));
+	assert_int_equal(watched_count(watched).processes, 2);
+}
+
+static void a_pid_that_came_again_at_once_leaves_who_had_it(void **state)
+{
+	_cleanup_(watched_free_p) struct watched *watched = NULL;
+
+	(void)state;
+	assert_int_equal(watched_new(&watched), 0);
+	for (uint64_t i = 1; i <= 10; i++) {
+		watched_begin(watched);
+		add(watched, 7, i <= 5 ? 100 : 200, i * MIB, i * SECOND);
+		watched_end(watched);
+	}
+	assert_int_equal(watched_process_until(watched, 7, 5 * SECOND + 1)->start_ticks, 100);
+	assert_int_equal(watched_process_until(watched, 7, 10 * SECOND)->start_ticks, 200);
+}
+
+static void of_who_has_ended_the_last_ones_are_known(void **state)
+{
+	_cleanup_(watched_free_p) struct watched *watched = NULL;
+
+	(void)state;
+	assert_int_equal(watched_new(&watched), 0);
+	watched_begin(watched);
+	for (pid_t pid = 1; pid <= (pid_t)WATCHED_GONE + 3; pid++)
+		add(watched, pid, 1, MIB, SECOND);
+	watched_end(watched);
+	watched_begin(watched);
+	add(watched, 1, 1, MIB, 2 * SECOND);
+	watched_end(watched);
+	assert_null(watched_process_until(watched, 2, SECOND + 1));
+	assert_null(watched_process_until(watched, 3, SECOND + 1));
+	assert_non_null(watched_process_until(watched, 4, SECOND + 1));
+	assert_non_null(watched_process_until(watched, (pid_t)WATCHED_GONE + 3, SECOND + 1));
+}
+
 static void what_is_one_too_many_is_counted(void **state)
 {
 	_cleanup_(watched_free_p) struct watched *watched = NULL;
@@ -127,6 +191,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_sweep_does_not_see_is_forgotten),
 		cmocka_unit_test(a_pid_that_came_again_has_a_series_of_its_own),
+		cmocka_unit_test(who_has_ended_is_known_for_a_while_by_its_end),
+		cmocka_unit_test(a_pid_that_came_again_at_once_leaves_who_had_it),
+		cmocka_unit_test(of_who_has_ended_the_last_ones_are_known),
 		cmocka_unit_test(what_is_one_too_many_is_counted),
 		cmocka_unit_test(a_week_takes_no_more_memory_than_a_day),
 	};

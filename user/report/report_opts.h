@@ -9,6 +9,8 @@
 #include "config/options.h"
 
 struct leak_result;
+struct model_process;
+struct view_point;
 struct where;
 
 /* What a trace was allowed to cost and has cost; shares of a CPU's time, in millionths. */
@@ -17,6 +19,18 @@ struct report_budget {
 	uint64_t used_ppm;	/* of the time that was asked for */
 	uint64_t predicted_ppm; /* as it went on at last */
 	uint64_t untraced_ns;	/* of the time that was asked for; 0: it was traced whole */
+};
+
+/* Who looked at processes where the run itself did not. */
+struct report_usage {
+	/*
+	 * What this one used over time, ascending by CLOCK_MONOTONIC's nanoseconds, which become
+	 * the run's; of a heap nothing. *ret_points is malloc'ed, NULL: nothing is known. 0 or
+	 * -ENOMEM.
+	 */
+	int (*points)(const struct model_process *image, void *userdata,
+		      struct view_point **ret_points, size_t *ret_n);
+	void *userdata;
 };
 
 struct report_opts {
@@ -43,6 +57,7 @@ struct report_opts {
 	/* Formats with a line a call refuse a process with more of them; 0: their own limit. */
 	uint64_t most_calls;
 	const struct report_budget *budget; /* NULL: not of a service. Borrowed */
+	const struct report_usage *usage;   /* NULL: nobody did. Borrowed */
 	/* Of leak checks; of an image the last one holds. Borrowed. */
 	struct leak_result *const *leaks;
 	size_t n_leaks;

@@ -84,7 +84,7 @@ static int add_process(struct view *view, struct symbols *symbols,
 	if (process.has_mmap)
 		regions_totals(image->regions, &process.mmap);
 	process.exact &= process.mmap.left_out == 0;
-	r = view_timeline_init(view->model, image, &process.timeline);
+	r = view_timeline_init(view->model, view->opts.usage, image, &process.timeline);
 	if (r == 0 && shows_sites(view, image))
 		r = view_collect(view->model, symbols, &view->opts, &process);
 	if (r < 0) {

@@ -79,12 +79,10 @@ static bool is_of_growth(const struct model *model, const struct model_process *
 	       (run && (run->no_allocations || run->no_heap));
 }
 
-/* The samples, and for those without a heap what the process had when it was killed. */
-static int add_points(const struct model *model, const struct model_process *image,
-		      struct view_timeline *timeline)
+/* Appends the samples of before; *ret_n is how many there are, later ones too. */
+static int add_samples(const struct model *model, const struct model_process *image,
+		       uint64_t end_ns, struct view_timeline *timeline, size_t *ret_n)
 {
-	bool has_death = !timeline->has_heap && image->has_death && image->death.has_memory;
-	uint64_t end_ns = has_death ? image->death.time_ns : shown_ns(model, image);
 	struct series_process samples = { 0 };
 	const uint64_t *times;
 	size_t n;
@@ -92,7 +90,8 @@ static int add_points(const struct model *model, const struct model_process *ima
 	times = series_times(model_series(model), &n);
 	if (!series_of_process(model_series(model), image->slot, &samples) || samples.first > n ||
 	    samples.n > n - samples.first)
-		return 0;
+		samples.n = 0;
+	*ret_n = samples.n;
 	timeline->points = calloc(samples.n + 1, sizeof(*timeline->points));
 	if (!timeline->points)
 		return -ENOMEM;
@@ -101,23 +100,70 @@ static int add_points(const struct model *model, const struct model_process *ima
 		timeline->points[timeline->n++] = point_of(
 			model, &image->totals, &samples.points[i], times[samples.first + i]);
 	timeline->n_samples = timeline->n;
-	if (timeline->has_heap)
+	return 0;
+}
+
+/* The same of who looked instead, of which the run's part is taken, and room for one more. */
+static int add_usage(const struct model *model, const struct report_usage *usage,
+		     const struct model_process *image, uint64_t end_ns,
+		     struct view_timeline *timeline)
+{
+	const struct record_run *run = model_run(model);
+	_cleanup_free_ struct view_point *points = NULL;
+	struct view_point *more;
+	size_t n = 0;
+	int r = usage->points(image, usage->userdata, &points, &n);
+
+	more = r == 0 && n ? reallocarray(timeline->points, n + 1, sizeof(*more)) : NULL;
+	if (r < 0 || n == 0)
+		return r;
+	if (!more)
+		return -ENOMEM;
+	timeline->points = more;
+	for (size_t i = 0; i < n && points[i].time_ns < end_ns; i++) {
+		if (!run || points[i].time_ns < run->start_ns)
+			continue;
+		more[timeline->n] = points[i];
+		more[timeline->n++].time_ns = since_start(model, points[i].time_ns);
+	}
+	return 0;
+}
+
+/* Those of the end, too: what the report shows, or what the process had when it was killed. */
+static int add_points(const struct model *model, const struct report_usage *usage,
+		      const struct model_process *image, struct view_timeline *timeline)
+{
+	bool has_death = !timeline->has_heap && image->has_death && image->death.has_memory;
+	uint64_t end_ns = has_death ? image->death.time_ns : shown_ns(model, image);
+	size_t n_samples = 0;
+	int r = add_samples(model, image, end_ns, timeline, &n_samples);
+
+	if (r == 0 && usage && !timeline->has_heap && n_samples == 0)
+		r = add_usage(model, usage, image, end_ns, timeline);
+	if (r < 0)
+		return r;
+	if (timeline->has_heap && n_samples > 0)
 		timeline->points[timeline->n++] = last_point(model, &image->totals, end_ns);
 	else if (has_death)
 		timeline->points[timeline->n++] = death_point(model, &image->death);
 	return 0;
 }
 
-int view_timeline_init(const struct model *model, const struct model_process *image,
-		       struct view_timeline *timeline)
+int view_timeline_init(const struct model *model, const struct report_usage *usage,
+		       const struct model_process *image, struct view_timeline *timeline)
 {
+	int r;
+
 	*timeline = (struct view_timeline){ .peak_ns = UINT64_MAX };
 	if (!image->has_totals && !is_of_growth(model, image))
 		return 0;
 	timeline->has_heap = image->has_totals;
 	if (image->has_totals && image->totals.peak_ns)
 		timeline->peak_ns = since_start(model, image->totals.peak_ns);
-	return add_points(model, image, timeline);
+	r = add_points(model, usage, image, timeline);
+	if (r < 0)
+		view_timeline_done(timeline);
+	return r;
 }
 
 void view_timeline_done(struct view_timeline *timeline)

@@ -8,6 +8,7 @@
 #define MEMTRACED_REPORT_VIEW_VIEW_SERIES_H
 
 #include "model/model.h"
+#include "report/report_opts.h"
 
 struct view_point {
 	uint64_t time_ns; /* since the beginning of the run */
@@ -34,9 +35,9 @@ struct view_series {
 	int64_t *live_bytes; /* as many as there are points; NULL: the site was not followed */
 };
 
-/* 0 or -ENOMEM. */
-int view_timeline_init(const struct model *model, const struct model_process *image,
-		       struct view_timeline *timeline);
+/* `usage`: of a process that the run did not sample; NULL: nothing. 0 or -ENOMEM. */
+int view_timeline_init(const struct model *model, const struct report_usage *usage,
+		       const struct model_process *image, struct view_timeline *timeline);
 void view_timeline_done(struct view_timeline *timeline);
 
 int view_series_init(const struct model *model, const struct view_timeline *timeline,

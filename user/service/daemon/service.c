@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "report/report.h"
 #include "service/daemon/growth/host_growth.h"
+#include "service/daemon/growth/host_usage.h"
 #include "service/daemon/privileges.h"
 #include "service/daemon/push/push.h"
 #include "service/daemon/reports/post_mortem.h"
@@ -291,6 +292,7 @@ static int begin_growth(struct service *service)
 		.worker = service->worker,
 		.is_kill = post_mortem_is_due,
 		.killed = post_mortem_write_growth,
+		.usage = { host_usage_points, service },
 		.userdata = service,
 	};
 

@@ -232,6 +232,7 @@ static void tell_kills(struct host_growth *growth, uint64_t now_ns)
 	for (; n < growth->kills.len && growth->kills.data[n].due_ns <= now_ns; n++) {
 		const struct report_opts opts = { .width = 80,
 						  .one_image = true,
+						  .usage = &growth->opts.usage,
 						  .image = growth->kills.data[n].image,
 						  .job = job_index(growth, GROWTH_FAULTS) };
 
@@ -360,6 +361,9 @@ int host_growth_show(struct host_growth *growth, enum growth_job job, pid_t pid,
 				    .only_job = true };
 	int r;
 
+	/* Of all of them it would take long, and most who ask look at stacks alone. */
+	if (pid)
+		opts.usage = &growth->opts.usage;
 	if (!growth->session || growth->error)
 		return -ENODEV;
 	if (job == GROWTH_MAPPINGS && !growth->has_mappings)

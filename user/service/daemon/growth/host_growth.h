@@ -24,6 +24,7 @@ struct host_growth_opts {
 	struct worker *worker; /* the session's */
 	bool (*is_kill)(const struct record_process_end *end);
 	host_growth_killed_fn killed;
+	struct report_usage usage; /* who knows the timelines of processes; for reports of one */
 	void *userdata;
 };
 

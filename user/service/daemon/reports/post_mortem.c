@@ -193,7 +193,7 @@ static void add_resident(const struct service *service, const struct model_proce
 			 struct strbuf *out)
 {
 	const struct watched_process *process =
-		watched_process(watch_data(service->watch), (pid_t)image->pid);
+		watched_process_until(watch_data(service->watch), (pid_t)image->pid, image->end_ns);
 	char first_size[FORMAT_UNIT_LEN], last_size[FORMAT_UNIT_LEN], ago[FORMAT_UNIT_LEN];
 	struct watch_point first, last;
 

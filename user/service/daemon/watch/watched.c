@@ -14,6 +14,9 @@ struct watched {
 	VEC(struct watched_cgroup *) cgroups;
 	struct hashmap *by_pid, *by_name;
 	uint64_t sweep;
+	uint64_t latest_ns;			     /* when something was added last */
+	struct watched_process *gone[WATCHED_GONE];  /* a ring */
+	size_t n_gone;				     /* ever */
 	size_t processes_left_out, cgroups_left_out; /* so far in this sweep */
 	struct watched_counts counts;
 };
@@ -78,6 +81,8 @@ void watched_free(struct watched *watched)
 	hashmap_free(watched->by_name);
 	vec_done(&watched->processes);
 	vec_done(&watched->cgroups);
+	for (size_t i = 0; i < WATCHED_GONE; i++)
+		free(watched->gone[i]);
 	free(watched);
 }
 
@@ -95,7 +100,8 @@ static struct watched_process *find_process(const struct watched *watched, pid_t
 }
 
 /* NULL in *ret_process: there is no room. */
-static int make_process(struct watched *watched, pid_t pid, struct watched_process **ret_process)
+static int make_process(struct watched *watched, const struct process_info *info,
+			struct watched_process **ret_process)
 {
 	_cleanup_free_ struct watched_process *process = NULL;
 	int r;
@@ -109,7 +115,8 @@ static int make_process(struct watched *watched, pid_t pid, struct watched_proce
 	r = process ? vec_reserve(&watched->processes, watched->processes.len + 1) : -ENOMEM;
 	if (r < 0)
 		return r;
-	process->pid = pid;
+	process->pid = info->pid;
+	process->start_ticks = info->start_ticks;
 	r = hashmap_insert(watched->by_pid, process);
 	if (r < 0)
 		return r;
@@ -117,16 +124,40 @@ static int make_process(struct watched *watched, pid_t pid, struct watched_proce
 	return vec_push(&watched->processes, *ret_process);
 }
 
+/* Takes it over. */
+static void keep_gone(struct watched *watched, struct watched_process *process)
+{
+	struct watched_process **oldest = &watched->gone[watched->n_gone++ % WATCHED_GONE];
+
+	process->gone_ns = watched->latest_ns;
+	free(*oldest);
+	*oldest = process;
+}
+
+/* Another has its pid. */
+static int replace(struct watched *watched, struct watched_process *process,
+		   const struct process_info *info)
+{
+	struct watched_process *old = malloc(sizeof(*old));
+
+	if (!old)
+		return -ENOMEM;
+	*old = *process;
+	keep_gone(watched, old);
+	*process = (struct watched_process){ .pid = info->pid, .start_ticks = info->start_ticks };
+	return 0;
+}
+
 int watched_add_process(struct watched *watched, const struct process_info *info, uint64_t now_ns)
 {
 	struct watched_process *process = find_process(watched, info->pid);
-	int r = process ? 0 : make_process(watched, info->pid, &process);
+	int r = process ? 0 : make_process(watched, info, &process);
 
+	watched->latest_ns = now_ns;
+	if (r == 0 && process && process->start_ticks != info->start_ticks)
+		r = replace(watched, process, info);
 	if (r < 0 || !process)
 		return r;
-	if (process->start_ticks != info->start_ticks)
-		*process = (struct watched_process){ .pid = info->pid,
-						     .start_ticks = info->start_ticks };
 	memcpy(process->comm, info->comm, sizeof(process->comm));
 	process->rss_bytes = info->rss_bytes;
 	process->sweep = watched->sweep;
@@ -190,7 +221,7 @@ static void forget_processes(struct watched *watched)
 		if ((*process)->sweep == watched->sweep)
 			watched->processes.data[n++] = *process;
 		else
-			free(hashmap_remove(watched->by_pid, *process));
+			keep_gone(watched, hashmap_remove(watched->by_pid, *process));
 	}
 	watched->processes.len = n;
 }
@@ -235,6 +266,32 @@ void watched_set_pss(struct watched *watched, pid_t pid, uint64_t bytes, uint64_
 const struct watched_process *watched_process(const struct watched *watched, pid_t pid)
 {
 	return find_process(watched, pid);
+}
+
+/* Ends and sweeps see the time when they come to it. */
+#define SAME_TIME_NS UINT64_C(1000000000)
+
+static bool was_there(const struct watched_process *process, uint64_t end_ns)
+{
+	return watch_series_at(&process->rss, 0).time_ns <= end_ns &&
+	       (process->gone_ns == 0 ||
+		(end_ns != UINT64_MAX && process->gone_ns + SAME_TIME_NS >= end_ns));
+}
+
+const struct watched_process *watched_process_until(const struct watched *watched, pid_t pid,
+						    uint64_t end_ns)
+{
+	const struct watched_process *process = find_process(watched, pid);
+	size_t n = watched->n_gone < WATCHED_GONE ? watched->n_gone : WATCHED_GONE;
+
+	if (process && was_there(process, end_ns))
+		return process;
+	for (size_t i = 1; i <= n; i++) {
+		process = watched->gone[(watched->n_gone - i) % WATCHED_GONE];
+		if (process->pid == pid && was_there(process, end_ns))
+			return process;
+	}
+	return NULL;
 }
 
 const struct watched_cgroup *watched_cgroup(const struct watched *watched, const char *name)

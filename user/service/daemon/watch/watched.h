@@ -17,6 +17,8 @@
 /* 660 bytes each; further ones are left out, and counted. */
 #define WATCHED_PROCESSES 20000U
 #define WATCHED_CGROUPS 4096U
+/* Processes that ended last, which those who tell of ends ask for a moment later. */
+#define WATCHED_GONE 256U
 
 struct watched_process {
 	pid_t pid;
@@ -25,7 +27,8 @@ struct watched_process {
 	uint64_t rss_bytes;
 	uint64_t pss_bytes, pss_time_ns; /* both 0: not read */
 	struct watch_series rss;
-	uint64_t sweep; /* the last one that saw it */
+	uint64_t sweep;	  /* the last one that saw it */
+	uint64_t gone_ns; /* when one no longer did; 0: it is there */
 };
 
 struct watched_cgroup {
@@ -59,6 +62,12 @@ void watched_set_pss(struct watched *watched, pid_t pid, uint64_t bytes, uint64_
 /* NULL: it is not watched, or not yet. Valid, as all of the below, until the next sweep. */
 const struct watched_process *watched_process(const struct watched *watched, pid_t pid);
 const struct watched_cgroup *watched_cgroup(const struct watched *watched, const char *name);
+/*
+ * Who had this pid when it ended at that time, whether or not a sweep has seen the end, or who has
+ * it now, UINT64_MAX. NULL: it was never watched, or WATCHED_GONE others have ended since.
+ */
+const struct watched_process *watched_process_until(const struct watched *watched, pid_t pid,
+						    uint64_t end_ns);
 
 /* In no particular order, from 0 on; NULL: there are no more. */
 const struct watched_process *watched_process_at(const struct watched *watched, size_t index);

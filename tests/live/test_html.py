@@ -9,8 +9,8 @@ import sys
 import browser
 import clients
 import lib
-from lib import (exact, heap_sites, load_report, need_long, need_program, need_root, run_memtraced,
-                 scratch, target, test, total, with_function)
+from lib import (exact, heap_sites, load_report, need_kernel, need_long, need_program, need_root,
+                 run_memtraced, scratch, target, test, total, with_function)
 
 REPLAY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay")
 READY = "document.body.dataset.ready === '1'"
@@ -235,6 +235,37 @@ def a_range_of_the_timeline_says_what_was_gained_in_it():
                 leak["series"][last] - leak["series"][first])
             picture(page, "html-growth")
             check_drag(page, points)
+
+
+GROWS = """
+import time
+kept = []
+for _ in range(30):
+    kept.append(b"x" * (2 << 20))
+    time.sleep(0.1)
+"""
+
+
+@test(need_root, need_long, need_kernel(6, 1), need_program("chromium"), timeout=120)
+def without_allocations_the_timeline_is_of_what_was_resident():
+    with scratch() as folder:
+        path, report = os.path.join(folder, "page.html"), os.path.join(folder, "json")
+        done = run_memtraced("--page-faults=10", "-o", f"html:{path}", "-o", f"json:{report}", "--",
+                             sys.executable, "-c", GROWS)
+        assert done.returncode == 0, done.stderr
+        checked(path)
+        (process,) = [one for one in load_report(report, allocations=False)["processes"]
+                      if one["timeline"]]
+        known = [point for point in process["timeline"]["points"] if point["rss"]]
+        first, last = known[0], known[-1]
+        with browser.page(f"file://{path}", folder) as page:
+            page.until(READY)
+            lines = "document.querySelectorAll('.plot path.%s').length"
+            assert page.value(lines % "rss") == 1 and page.value(lines % "live") == 0
+            choose(page, "from", str(first["time_ns"] / 1e9))
+            choose(page, "to", str(last["time_ns"] / 1e9))
+            said = page.value("document.getElementById('range').textContent")
+            assert said.endswith(f"resident {signed(last['rss'] - first['rss'])} bytes"), said
 
 
 def check_drag(page, points):

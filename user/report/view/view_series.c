@@ -152,18 +152,13 @@ static int add_points(const struct model *model, const struct report_usage *usag
 int view_timeline_init(const struct model *model, const struct report_usage *usage,
 		       const struct model_process *image, struct view_timeline *timeline)
 {
-	int r;
-
 	*timeline = (struct view_timeline){ .peak_ns = UINT64_MAX };
 	if (!image->has_totals && !is_of_growth(model, image))
 		return 0;
 	timeline->has_heap = image->has_totals;
 	if (image->has_totals && image->totals.peak_ns)
 		timeline->peak_ns = since_start(model, image->totals.peak_ns);
-	r = add_points(model, usage, image, timeline);
-	if (r < 0)
-		view_timeline_done(timeline);
-	return r;
+	return add_points(model, usage, image, timeline);
 }
 
 void view_timeline_done(struct view_timeline *timeline)

@@ -35,7 +35,10 @@ struct view_series {
 	int64_t *live_bytes; /* as many as there are points; NULL: the site was not followed */
 };
 
-/* `usage`: of a process that the run did not sample; NULL: nothing. 0 or -ENOMEM. */
+/*
+ * `usage`: of a process that the run did not sample; NULL: nothing. 0, or -ENOMEM, after which
+ * view_timeline_done is called as well.
+ */
 int view_timeline_init(const struct model *model, const struct report_usage *usage,
 		       const struct model_process *image, struct view_timeline *timeline);
 void view_timeline_done(struct view_timeline *timeline);

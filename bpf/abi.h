@@ -235,6 +235,24 @@ struct abi_proc {
 	__u64 last_file_map; /* start of the newest file mapping not made at a fixed address */
 };
 
+/*
+ * What is taken of maps that all processes share, by one and by all together: nobody takes more
+ * than a few times what is still free (bpf/room.bpf.h). Blocks are those in the map.
+ */
+struct abi_room {
+	__s32 stacks;
+	__s32 sites;
+	__s32 spilled;
+	__s32 pad;
+};
+#define ABI_ROOM_TIMES 3
+#define ABI_ROOM_TIMES_AT_LAST 7
+
+/* The id of all stacks of a process for which there was no room. */
+#define ABI_STACK_OTHER (~0ULL)
+/* Of a hash: no stack's id is 0 or ABI_STACK_OTHER. */
+#define ABI_STACK_ID(hash) ((hash) + 1 > 1 ? (hash) : 1)
+
 /* A block that a process freed while children forked before that still hold their copy of it. */
 struct abi_tomb_key {
 	__u64 block;
@@ -308,6 +326,8 @@ enum abi_loss {
 	ABI_LOST_ARGUMENT,	   /* of a USDT probe, which is in memory that cannot be read */
 	ABI_LOST_SAMPLE_ROOM,	   /* one process has more live samples than it has room for */
 	ABI_LOST_REGION_STACK,	   /* one process has mapped by more stacks than are kept of it */
+	ABI_LOST_STACK_ROOM,	   /* stacks: ABI_STACK_OTHER stands for them */
+	ABI_LOST_BLOCK_ROOM,	   /* blocks */
 	ABI_LOSSES,
 	/* in the same map: events seen, for the status line */
 	ABI_EVENTS = ABI_LOSSES,
@@ -379,6 +399,7 @@ static_assert(sizeof(struct abi_block_bucket) == 256, "abi_block_bucket: whole c
 static_assert(offsetof(struct abi_block_bucket, block) == 64, "keys in one cache line");
 static_assert(sizeof(struct abi_site_entry) == 128, "abi_site_entry: whole cache lines");
 static_assert(sizeof(struct abi_proc) == 128, "abi_proc");
+static_assert(sizeof(struct abi_room) == 16, "abi_room");
 #endif
 
 #endif

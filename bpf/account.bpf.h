@@ -59,7 +59,7 @@ VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *blo
 		r = block_insert(key, block);
 	}
 	if (r) {
-		proc_lost(proc, ABI_LOST_BLOCK_MAP_FULL);
+		count_no_block_room(proc, r);
 		return false;
 	}
 	if (proc_has_samples(proc))

@@ -163,19 +163,28 @@ VERIFIED_ONCE int block_take(__u32 slot, __u64 addr, struct abi_block *ret)
 	return BLOCK_INHERITED;
 }
 
+/* block_insert() has failed with r. */
+static __always_inline void count_no_block_room(struct abi_proc *proc, int r)
+{
+	proc_lost(proc, r == -ENOSPC ? ABI_LOST_BLOCK_ROOM : ABI_LOST_BLOCK_MAP_FULL);
+}
+
 /* Undoes block_take after a realloc that failed. */
 VERIFIED_ONCE int block_put_back(__u32 slot, __u64 addr, const struct abi_block *block,
 				 __u32 origin)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
 	__u64 key = ABI_BLOCK_KEY(slot, addr);
+	int r = 0;
 
 	if (!proc || !block)
 		return 0;
 	if (origin == BLOCK_INHERITED)
 		bpf_map_delete_elem(&shed, &key);
-	else if (origin == BLOCK_OWN && block_insert(key, block))
-		proc_lost(proc, ABI_LOST_BLOCK_MAP_FULL);
+	else if (origin == BLOCK_OWN)
+		r = block_insert(key, block);
+	if (r)
+		count_no_block_room(proc, r);
 	return 0;
 }
 

@@ -14,15 +14,41 @@
 #include "knobs.bpf.h"
 #include "maps.bpf.h"
 #include "registers.bpf.h"
+#include "room.bpf.h"
 
-#define EEXIST 17
+/* 0, -EEXIST, -ENOSPC: the process has more than its share, or what the map says. */
+static __always_inline long block_map_add(__u64 key, const struct abi_block *block)
+{
+	struct abi_room *room = room_of(ABI_BLOCK_SLOT(key));
+	long r;
+
+	if (!room_for_block(room))
+		return -ENOSPC;
+	r = bpf_map_update_elem(&blocks, &key, block, BPF_NOEXIST);
+	if (!r)
+		ROOM_COUNT(room, spilled, 1);
+	return r;
+}
+
+static __always_inline bool block_map_delete(__u64 key)
+{
+	struct abi_room *room;
+
+	if (bpf_map_delete_elem(&blocks, &key))
+		return false;
+	room = room_of(ABI_BLOCK_SLOT(key));
+	ROOM_COUNT(room, spilled, -1);
+	return true;
+}
 
 #ifdef OLD_KERNEL
 
 /* Ways are claimed by compare and swap: all blocks are in the map. */
 VERIFIED_ONCE int block_insert(__u64 key, const struct abi_block *block)
 {
-	return bpf_map_update_elem(&blocks, &key, block, BPF_NOEXIST);
+	int r = block_map_add(key, block);
+
+	return r == -ENOSPC && bpf_map_lookup_elem(&blocks, &key) ? -EEXIST : r;
 }
 
 VERIFIED_ONCE int block_remove(__u64 key, struct abi_block *ret)
@@ -32,7 +58,7 @@ VERIFIED_ONCE int block_remove(__u64 key, struct abi_block *ret)
 	if (!found)
 		return 0;
 	*ret = *found;
-	return bpf_map_delete_elem(&blocks, &key) == 0;
+	return block_map_delete(key);
 }
 
 static __always_inline int block_remove_here(__u64 key, struct abi_block *ret)
@@ -92,14 +118,15 @@ static __always_inline long block_spill(struct abi_block_bucket *b, __u64 key,
 	long r;
 
 	__sync_fetch_and_add(&b->spilled, 1);
-	r = bpf_map_update_elem(&blocks, &key, &copy, BPF_NOEXIST);
+	r = block_map_add(key, &copy);
 	if (r)
 		__sync_fetch_and_add(&b->spilled, -1);
 	return r;
 }
 
 /*
- * Adds a block; -EEXIST when there is one already, else what the map says. Global functions are
+ * Adds a block; -EEXIST when there is one already, -ENOSPC when its process has more than its share
+ * of the map, else what the map says. Global functions are
  * verified once.
  */
 VERIFIED_ONCE int block_insert(__u64 key, const struct abi_block *block)
@@ -199,7 +226,7 @@ static __always_inline int block_remove_here(__u64 key, struct abi_block *ret)
 	if (!found)
 		return 0;
 	*ret = *found;
-	if (bpf_map_delete_elem(&blocks, &key))
+	if (!block_map_delete(key))
 		return 0;
 	__sync_fetch_and_add(&b->spilled, -1);
 	return 1;

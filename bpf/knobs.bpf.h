@@ -29,6 +29,10 @@ __weak const volatile bool knob_whole_life;
 __weak const volatile bool knob_sampled;
 /* Live samples of one process. */
 __weak const volatile __u32 knob_sample_room = ~0U;
+/* Entries of `stacks`, of `sites` and of `blocks`: bpf/room.bpf.h. */
+__weak const volatile __u32 knob_stack_room = ~0U;
+__weak const volatile __u32 knob_site_room = ~0U;
+__weak const volatile __u32 knob_spill_room = ~0U;
 /* Children of traced processes are traced. */
 __weak const volatile bool knob_follow;
 __weak const volatile __u32 knob_max_procs = 1;
@@ -64,6 +68,8 @@ __weak const volatile __u32 knob_self;	/* the daemon's thread group */
 
 /* Written by the daemon through a mapping of this section. */
 __weak struct abi_control control SEC(".data.control");
+/* What all processes have of what each may have a part of: bpf/room.bpf.h. */
+__weak struct abi_room room_of_all SEC(".data.room");
 /* The first slot that was never used. */
 __weak __u32 next_slot SEC(".data.slots");
 

@@ -31,6 +31,15 @@ struct {
 	__type(value, struct abi_proc);
 } procs SEC(".maps") __weak;
 
+/* By slot. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct abi_room);
+} rooms SEC(".maps") __weak;
+
 /* Slots of images of which nothing is left, to be used again: the oldest first. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);

@@ -8,6 +8,7 @@
 
 #include "abi_sample.h"
 #include "process.bpf.h"
+#include "room.bpf.h"
 
 struct site_change {
 	__s64 bytes;
@@ -102,20 +103,27 @@ static __always_inline struct abi_site *site_table_get(const struct abi_site_key
  */
 __weak const __u8 no_site[sizeof(struct abi_site)];
 
-static __always_inline struct abi_site *site_map_get(const struct abi_site_key *site_key)
-{
-	struct abi_site_key key = *site_key;
-	struct abi_site *site = bpf_map_lookup_elem(&sites, &key);
-
-	if (site)
-		return site;
-	bpf_map_update_elem(&sites, &key, no_site, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&sites, &key);
-}
-
 /* Beside a CPU's usual stripe: see site_apply(). */
 #define SITE_OTHER_STRIPE 0x8000
 #define SITE_SHARED_STRIPE 0x4000
+/* In place of all CPUs': Linux has 8192 CPUs at most. */
+#define SITE_COMMON_STRIPE 0x2000
+
+static __always_inline struct abi_site *site_map_get(const struct abi_site_key *key)
+{
+	struct abi_site *site = bpf_map_lookup_elem(&sites, key);
+	__u32 times = key->stripe == SITE_COMMON_STRIPE ? ABI_ROOM_TIMES_AT_LAST : ABI_ROOM_TIMES;
+	struct abi_room *room;
+
+	if (site)
+		return site;
+	room = room_of(key->slot);
+	if (!room_for_site(room, times))
+		return NULL;
+	if (!bpf_map_update_elem(&sites, key, no_site, BPF_NOEXIST))
+		ROOM_COUNT(room, sites, 1);
+	return bpf_map_lookup_elem(&sites, key);
+}
 
 static __always_inline struct abi_site *site_get(__u32 slot, __u16 fn, __u64 stack, __u32 stripes)
 {
@@ -123,7 +131,8 @@ static __always_inline struct abi_site *site_get(__u32 slot, __u16 fn, __u64 sta
 		.stack = stack,
 		.slot = slot,
 		.fn = fn,
-		.stripe = bpf_get_smp_processor_id() | stripes,
+		.stripe = stripes == SITE_COMMON_STRIPE ? stripes :
+							  bpf_get_smp_processor_id() | stripes,
 	};
 	struct abi_site *site = site_table_get(&key);
 
@@ -207,6 +216,14 @@ enum site_applied { SITE_NO_ROOM, SITE_APPLIED, SITE_OWNED };
 /* A function in the lower half, stripes of its site in the upper: functions have five arguments. */
 #define SITE_OF_FN(fn, stripes) ((__u32)(fn) | (__u32)(stripes) << 16)
 
+/* Many add to it, so atomically: this change may be on the wrong side of a cut or a peak. */
+static __always_inline void site_add_shared(struct abi_proc *proc, struct abi_site *site,
+					    const struct site_change *change, __u16 fn)
+{
+	site_add(site, change, fn, false);
+	__sync_fetch_and_add(&proc->race_bytes, change->bytes < 0 ? -change->bytes : change->bytes);
+}
+
 /*
  * Applies a change to the site of these stripes: enum site_applied; SITE_OWNED: a program is at it
  * that this one has preempted.
@@ -223,20 +240,23 @@ VERIFIED_ONCE int site_apply_at(__u32 slot, __u32 fn_stripes, __u64 stack,
 		return SITE_NO_ROOM;
 	site = site_get(slot, fn, stack, stripes);
 	if (!site) {
-		proc_lost(proc, ABI_LOST_SITE_MAP_FULL);
+		if (stripes == SITE_COMMON_STRIPE)
+			proc_lost(proc, ABI_LOST_SITE_MAP_FULL);
 		return SITE_NO_ROOM;
 	}
 	if (stripes == SITE_SHARED_STRIPE) {
-		/* A cut that comes now may have a part of this change. */
-		site_add(site, change, fn, false);
-		__sync_fetch_and_add(&proc->race_bytes,
-				     change->bytes < 0 ? -change->bytes : change->bytes);
+		site_add_shared(proc, site, change, fn);
 		return SITE_APPLIED;
 	}
-	if (!site_own(site))
-		return SITE_OWNED;
+	if (!site_own(site)) {
+		if (stripes != SITE_COMMON_STRIPE)
+			return SITE_OWNED;
+		site_add_shared(proc, site, change, fn);
+		return SITE_APPLIED;
+	}
 	epoch = site_enter_epochs(site, proc, peak_epoch);
-	site_add(site, change, fn, true);
+	/* Another CPU may add to the common one without owning it. */
+	site_add(site, change, fn, stripes != SITE_COMMON_STRIPE);
 	PUBLISH(&site->cut_epoch, epoch);
 	return SITE_APPLIED;
 }
@@ -244,7 +264,8 @@ VERIFIED_ONCE int site_apply_at(__u32 slot, __u32 fn_stripes, __u64 stack,
 /*
  * Applies a change; false (counted) when there is no room for a new site. While a program that this
  * one has preempted is at the site, another one of the same stack takes the change: what is saved
- * for a cut then never holds a part of it. Where that is taken as well, one that nobody owns.
+ * for a cut then never holds a part of it. Where that is taken as well, one that nobody owns. Where
+ * this CPU's stripe has no room, one of all CPUs takes the change.
  */
 static __always_inline bool site_apply(__u32 slot, __u16 fn, __u64 stack,
 				       const struct site_change *change, __u32 peak_epoch)
@@ -256,6 +277,9 @@ static __always_inline bool site_apply(__u32 slot, __u16 fn, __u64 stack,
 				  peak_epoch);
 	if (r == SITE_OWNED)
 		r = site_apply_at(slot, SITE_OF_FN(fn, SITE_SHARED_STRIPE), stack, change,
+				  peak_epoch);
+	if (r == SITE_NO_ROOM)
+		r = site_apply_at(slot, SITE_OF_FN(fn, SITE_COMMON_STRIPE), stack, change,
 				  peak_epoch);
 	return r == SITE_APPLIED;
 }

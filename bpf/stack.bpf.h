@@ -11,6 +11,7 @@
 #include "registers.bpf.h"
 #include "return_address.bpf.h"
 #include "ring.bpf.h"
+#include "room.bpf.h"
 #include "stack_copy.bpf.h"
 #include "stack_scratch.bpf.h"
 #if WALKS_BY_CFI
@@ -192,7 +193,7 @@ VERIFIED_ONCE __u64 stack_hash(const struct abi_ev_stack *ev, __u64 seed)
 		h = (h ^ ev->frame[i]) * 0xff51afd7ed558ccdULL;
 		h ^= h >> 32;
 	}
-	return h ? h : 1;
+	return ABI_STACK_ID(h);
 }
 
 /* All frames are wanted, not only those up to where the walk met the stack before. */
@@ -205,19 +206,19 @@ static __always_inline void stack_complete(struct stack_scratch *s)
 #endif
 }
 
-static __always_inline void stack_publish(struct stack_scratch *s, __u32 slot)
+/* The stack is not in `stacks`: tells it, or what stands for it where it has no room (counted). */
+static __always_inline __u64 stack_tell(struct stack_scratch *s, __u32 slot)
 {
 	struct abi_ev_stack *ev = &s->ev;
 	__u64 len = sizeof(*ev) - sizeof(ev->frame);
-	__u32 frames = ev->frames, at = ev->hash % RECENT_STACKS;
-	__u64 *recent = bpf_map_lookup_elem(&recent_stacks, &at);
+	struct abi_room *room = room_of(slot);
+	__u32 frames = ev->frames;
 	__u8 seen = 1;
+	long r;
 
-	if (!recent || *recent == ev->hash)
-		return;
-	if (bpf_map_lookup_elem(&stacks, &ev->hash)) {
-		*(volatile __u64 *)recent = ev->hash;
-		return;
+	if (!room_for_stack(room)) {
+		count_loss(ABI_LOST_STACK_ROOM);
+		return ABI_STACK_OTHER;
 	}
 	stack_complete(s);
 	ev->head.type = ABI_EV_STACK;
@@ -230,10 +231,29 @@ static __always_inline void stack_publish(struct stack_scratch *s, __u32 slot)
 	if (ring_send_later(ev, len + frames * 8)) {
 		/* not marked as seen: the next event with this stack tries again */
 		count_loss(ABI_LOST_RING_FULL);
-		return;
+		return ev->hash;
 	}
-	if (bpf_map_update_elem(&stacks, &ev->hash, &seen, BPF_ANY))
+	r = bpf_map_update_elem(&stacks, &ev->hash, &seen, BPF_NOEXIST);
+	if (!r)
+		ROOM_COUNT(room, stacks, 1);
+	else if (r != -EEXIST)
 		count_loss(ABI_LOST_STACK_MAP_FULL);
+	return ev->hash;
+}
+
+/* The stack's id. */
+static __always_inline __u64 stack_publish(struct stack_scratch *s, __u32 slot)
+{
+	struct abi_ev_stack *ev = &s->ev;
+	__u32 at = ev->hash % RECENT_STACKS;
+	__u64 *recent = bpf_map_lookup_elem(&recent_stacks, &at);
+
+	if (!recent || *recent == ev->hash)
+		return ev->hash;
+	if (!bpf_map_lookup_elem(&stacks, &ev->hash))
+		return stack_tell(s, slot);
+	*(volatile __u64 *)recent = ev->hash;
+	return ev->hash;
 }
 
 /* A scratch for a stack, or NULL (counted). */
@@ -252,7 +272,7 @@ static __always_inline __u64 stack_end(struct abi_proc *proc, struct stack_scrat
 {
 	if (hash) {
 		s->ev.hash = hash;
-		stack_publish(s, slot);
+		hash = stack_publish(s, slot);
 		if (knob_check_stacks) {
 			stack_complete(s);
 			stack_copy(&s->ev, slot);

@@ -372,7 +372,7 @@ static __always_inline __u64 unwind(struct stack_scratch *s)
 	hash = unwind_fold(w->hash, (__u64)s->ev.flags << 32 | s->ev.frames);
 	if (s->ev.exact[0] | s->ev.exact[1])
 		hash = unwind_fold(unwind_fold(hash, s->ev.exact[0]), s->ev.exact[1]);
-	return hash ? hash : 1;
+	return ABI_STACK_ID(hash);
 }
 
 #endif

@@ -356,9 +356,10 @@ def check_calls(process, ended, where):
 
 
 # Losses of stacks and names, which leave totals exact.
-SPARES_TOTALS = {"stack-map-full", "stack-unreadable", "stack-scratch-busy", "mapping-unknown",
+SPARES_TOTALS = {"stack-map-full", "process-stacks-full", "stack-unreadable",
+                 "stack-scratch-busy", "mapping-unknown",
                  "file-name", "unwind-tables-full", "free-pair-map-full", "birth-map-full",
-                 "symbols-unread", "unwind-rows-not-parsed", "process-stacks-full"}
+                 "symbols-unread", "unwind-rows-not-parsed", "process-mapping-stacks-full"}
 
 
 def check_stacks_said(coverage):

@@ -266,7 +266,7 @@ def stacks_of_one_process_are_bounded_and_its_bytes_stay_right():
         told(process, f"stacks {n}")
         second, one = report_of(served, process.pid)
         assert held_by(one)[0] == before + 2 * n * PAGE, (held_by(one), before)
-        lost = [report["coverage"]["lost"].get("process-stacks-full", 0)
+        lost = [report["coverage"]["lost"].get("process-mapping-stacks-full", 0)
                 for report in (first, second)]
         # by then it is known that there are too many
         assert lost[1] - lost[0] == n, lost

@@ -12,6 +12,10 @@
 static const struct symbol_frame unknown_frame = { 0 };
 static const struct symbol unknown_symbol = { .n_frames = 1, .frames = &unknown_frame };
 
+/* In place of the callers of what RECORD_STACK_OTHER stands for. */
+static const struct symbol_frame other_frame = { .function = RECORD_STACK_OTHER_NAME };
+static const struct symbol other_symbol = { .n_frames = 1, .frames = &other_frame };
+
 /* A process whose beginning was lost. */
 static const struct model_process unknown_image = {
 	.slot = RECORD_NO_SLOT,
@@ -205,6 +209,17 @@ static int allocate(struct view_stack *stack, size_t n)
 	return stack->places ? 0 : -ENOMEM;
 }
 
+/* One place more than the stack has frames. */
+static int add_other(const struct view_resolver *resolver, struct view_stack *stack)
+{
+	struct view_place place;
+
+	place_init(&place);
+	place.symbol = &other_symbol;
+	stack->truncated = true;
+	return keep_place(resolver, NULL, &place, stack);
+}
+
 static bool in_sampling_library(const struct view_place *place)
 {
 	return place->object && preload_is_library(place->object);
@@ -236,18 +251,20 @@ int view_resolve_site(const struct view_resolver *resolver, const struct model_p
 {
 	const struct record_function *function = model_function(resolver->model, fn);
 	const struct model_stack *from = model_stack(resolver->model, stack_id, image->slot);
-	int r = allocate(ret_stack, (function ? 1 : 0) + (from ? from->n_frames : 0));
+	const bool is_other = stack_id == RECORD_STACK_OTHER;
+	int r = allocate(ret_stack, (function ? 1 : 0) + (from ? from->n_frames : is_other));
 
 	if (r < 0)
 		return r;
 	/* 0: of no frame, as under --max-stack=0 */
-	ret_stack->lost = !from && stack_id != 0;
+	ret_stack->lost = !from && stack_id != 0 && !is_other;
 	ret_stack->truncated = from ? from->truncated : stack_id == 0 && fn != RECORD_BEFORE_ATTACH;
 	if (function)
 		r = add_allocator(resolver, function, from ? from->slot : image->slot,
 				  from ? from->time_ns : model_now_ns(resolver->model), ret_stack);
 	if (r == 0)
-		r = add_callers(resolver, from, ret_stack);
+		r = is_other ? add_other(resolver, ret_stack) :
+			       add_callers(resolver, from, ret_stack);
 	if (r == 0 && function)
 		leave_out_sampler(ret_stack, function);
 	return r;
@@ -270,21 +287,26 @@ int view_resolve_event(const struct view_resolver *resolver, const struct model_
 		       uint64_t stack_id, uint64_t kernel_stack_id, struct view_stack *ret_stack)
 {
 	const struct model_stack *from = NULL, *kernel = NULL;
+	bool is_other;
 	int r;
 
 	if (stack_id != 0)
 		from = model_stack(resolver->model, stack_id, image->slot);
 	if (kernel_stack_id != 0)
 		kernel = model_stack(resolver->model, kernel_stack_id, RECORD_NO_SLOT);
-	r = allocate(ret_stack, (kernel ? kernel->n_frames : 0) + (from ? from->n_frames : 0));
+	is_other = stack_id == RECORD_STACK_OTHER;
+	r = allocate(ret_stack,
+		     (kernel ? kernel->n_frames : 0) + (from ? from->n_frames : is_other));
 	if (r < 0)
 		return r;
-	ret_stack->lost =
-		!from && (stack_id != 0 || !(none_wanted(resolver) || is_kernel_thread(image)));
+	ret_stack->lost = !from && !is_other &&
+			  (stack_id != 0 || !(none_wanted(resolver) || is_kernel_thread(image)));
 	ret_stack->kernel_lost = kernel_stack_id != 0 && !kernel;
 	ret_stack->truncated = from && from->truncated;
 	r = add_callers(resolver, kernel, ret_stack);
-	return r < 0 ? r : add_callers(resolver, from, ret_stack);
+	if (r < 0)
+		return r;
+	return is_other ? add_other(resolver, ret_stack) : add_callers(resolver, from, ret_stack);
 }
 
 void view_stack_done(struct view_stack *stack)

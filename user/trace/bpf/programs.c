@@ -159,13 +159,14 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.ring, opts->check_stacks ? RING_BYTES_FOR_COPIES : RING_BYTES },
 		{ skel->maps.copy_buffers, opts->check_stacks ? ABI_COPY_BUFFERS : 1 },
 		{ skel->maps.procs, opts->max_procs },
+		{ skel->maps.rooms, opts->max_procs },
 		{ skel->maps.slot_claims, opts->max_procs },
 		{ skel->maps.free_slots, opts->max_procs },
 		{ skel->maps.block_buckets, room->buckets },
 		{ skel->maps.block_marks, 1 + room->buckets / ABI_BUCKETS_A_MARK },
 		{ skel->maps.blocks, room->spilled },
-		{ skel->maps.sites, allocations ? opts->room.sites : 1 },
-		{ skel->maps.stacks, allocations || opts->code ? opts->room.sites : 1 },
+		{ skel->maps.sites, skel->rodata->knob_site_room },
+		{ skel->maps.stacks, skel->rodata->knob_stack_room },
 		{ skel->maps.tombs, allocations ? opts->room.tombs : 1 },
 		{ skel->maps.shed, allocations ? opts->room.tombs : 1 },
 		{ skel->maps.freed_blocks, opts->heap_errors ? ABI_FREED_BLOCKS : 1 },
@@ -271,6 +272,8 @@ static int map_arrays(struct programs *p)
 	int r = map_memory(p->skel->maps.procs, (void **)&p->procs, &p->procs_len);
 
 	if (r == 0)
+		r = map_memory(p->skel->maps.rooms, (void **)&p->rooms, &p->rooms_len);
+	if (r == 0)
 		r = map_memory(p->skel->maps.site_table, (void **)&p->sites, &p->sites_len);
 	return r;
 }
@@ -308,6 +311,10 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_sampled = opts->sampled;
 	skel->rodata->knob_sample_room = opts->room.samples;
+	p->stack_room = opts->allocations || opts->code ? opts->room.sites : 1;
+	skel->rodata->knob_stack_room = p->stack_room;
+	skel->rodata->knob_site_room = opts->allocations ? opts->room.sites : 1;
+	skel->rodata->knob_spill_room = room.spilled;
 	/* What an allocator maps is told by its calls in flight, which nobody sees of samples. */
 	skel->rodata->knob_regions =
 		opts->mappings || (opts->allocations && (!opts->sampled || opts->both));
@@ -338,6 +345,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	}
 	p->control = &skel->data_control->control;
 	p->next_slot = &skel->data_slots->next_slot;
+	p->room_of_all = &skel->data_room->room_of_all;
 	p->traits = skel->data_traits->function_traits;
 	programs_want_samples(p, opts->sampled && !opts->both);
 	return map_arrays(p);
@@ -522,6 +530,8 @@ void programs_free(struct programs *programs)
 		return;
 	if (programs->procs)
 		munmap(programs->procs, programs->procs_len);
+	if (programs->rooms)
+		munmap(programs->rooms, programs->rooms_len);
 	if (programs->sites)
 		munmap(programs->sites, programs->sites_len);
 	first_uprobe_free(programs->first_uprobe);

@@ -71,17 +71,20 @@ struct programs_opts {
 struct first_uprobe;
 struct programs {
 	struct memtraced_bpf *skel;
-	struct memtraced_bpf *late;   /* for programs_entry_fd; NULL: not needed so far */
-	struct memtraced_bpf *perf;   /* what stands for preempted programs; NULL: none are */
-	struct abi_control *control;  /* shared with the programs */
-	struct abi_proc *procs;	      /* by slot; shared with the programs */
+	struct memtraced_bpf *late;  /* for programs_entry_fd; NULL: not needed so far */
+	struct memtraced_bpf *perf;  /* what stands for preempted programs; NULL: none are */
+	struct abi_control *control; /* shared with the programs */
+	struct abi_proc *procs;	     /* by slot; shared with the programs */
+	struct abi_room *rooms;	     /* by slot; shared with the programs, as is: */
+	struct abi_room *room_of_all;
 	struct abi_site_entry *sites; /* ABI_SITE_ENTRIES of them */
 	uint32_t *next_slot;	      /* shared with the programs */
 	uint8_t *traits;	      /* ABI_TRAITS, by function id; shared with the programs */
 	uint32_t max_procs;
-	bool unwind; /* as in struct programs_opts */
+	uint32_t stack_room; /* entries of the map of stacks */
+	bool unwind;	     /* as in struct programs_opts */
 	uint32_t check_stacks;
-	size_t procs_len, sites_len;
+	size_t procs_len, rooms_len, sites_len;
 	/* kernel/preemption.h: raw tracepoints are; those of system calls, raw or of single ones */
 	bool raw_preempted, syscalls_preempted;
 	/* SIGKILLs and OOM kills are not seen; nor is whose limit the OOM killer acts for */

@@ -91,11 +91,24 @@ static uint32_t update(const struct batch *batch)
 	return added < batch->n ? added : 0;
 }
 
+/* They take the process's room as those do that the programs add: bpf/room.bpf.h. */
+static void count_room(const struct block_insert *insert, uint32_t spilled, uint32_t sites)
+{
+	struct abi_room *own = &insert->programs->rooms[insert->slot];
+	struct abi_room *all = insert->programs->room_of_all;
+
+	__atomic_add_fetch(&all->spilled, spilled, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&own->spilled, spilled, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&all->sites, sites, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&own->sites, sites, __ATOMIC_RELAXED);
+}
+
 /* What waits in the batch goes into the map. */
 static void flush(struct batch *batch)
 {
 	uint32_t added = batch->n ? update(batch) : 0;
 
+	count_room(batch->insert, added, 0);
 	for (uint32_t i = 0; i < batch->n; i++) {
 		if (i < added) {
 			batch->insert->blocks++;
@@ -136,7 +149,11 @@ static int add_site(const struct block_insert *insert)
 		.cut_epoch = programs->control->cut_epoch,
 	};
 
-	return urgent_add(bpf_map__fd(programs->skel->maps.sites), &key, &site);
+	int r = urgent_add(bpf_map__fd(programs->skel->maps.sites), &key, &site);
+
+	if (r == 0)
+		count_room(insert, 0, 1);
+	return r;
 }
 
 int block_insert_all(struct block_insert *insert, const struct glibc_block *blocks, size_t n)

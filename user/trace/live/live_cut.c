@@ -30,6 +30,8 @@
 #define SETTLE_SHARE_FOR_GOOD 500
 #define SETTLE_PAUSE_NS 1000000000ULL
 
+static_assert(RECORD_STACK_OTHER == ABI_STACK_OTHER, "an id goes into records as it is");
+
 static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_BLOCK_MAP_FULL] = "block-map-full",
 	[ABI_LOST_SITE_MAP_FULL] = "site-map-full",
@@ -54,7 +56,9 @@ static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_NESTING] = "nesting-guessed",
 	[ABI_LOST_ARGUMENT] = "probe-argument-unreadable",
 	[ABI_LOST_SAMPLE_ROOM] = "process-samples-full",
-	[ABI_LOST_REGION_STACK] = "process-stacks-full",
+	[ABI_LOST_REGION_STACK] = "process-mapping-stacks-full",
+	[ABI_LOST_STACK_ROOM] = RECORD_CAUSE_STACK_ROOM,
+	[ABI_LOST_BLOCK_ROOM] = "process-blocks-full",
 	[LOSS_ATTACHED_LATE] = "attached-late",
 	[LOSS_MAPPING] = "mapping-unknown",
 	[LOSS_STATE] = "process-unknown",

@@ -72,10 +72,14 @@ static void cut_lines(struct live *live, const bool *gone)
 /* Ids hold the image's number: they do not come back. Counts of events may still name them. */
 static void forget_stacks(struct live *live, struct live_process *process)
 {
+	struct abi_room *own = &live->programs->rooms[process->slot];
+
 	if (live->n_events && !live->opts.forget_ended)
 		return;
 	bpf_batch_delete(bpf_map__fd(live->programs->skel->maps.stacks), sizeof(uint64_t),
 			 process->stacks.data, process->stacks.len * sizeof(uint64_t));
+	__atomic_sub_fetch(&live->programs->room_of_all->stacks, own->stacks, __ATOMIC_RELAXED);
+	own->stacks = 0;
 	vec_foreach(&process->stacks, id) {
 		const struct live_stack key = { .id = *id };
 

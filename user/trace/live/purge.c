@@ -81,6 +81,16 @@ static void purge_site_table(const struct programs *programs, const struct purge
 	}
 }
 
+/* Of the maps that have been purged; that of stacks is live_reclaim.c's. */
+static void give_room_back(const struct programs *programs, size_t slot)
+{
+	struct abi_room *all = programs->room_of_all, *own = &programs->rooms[slot];
+
+	__atomic_sub_fetch(&all->sites, own->sites, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&all->spilled, own->spilled, __ATOMIC_RELAXED);
+	own->sites = own->spilled = 0;
+}
+
 static int purge_bucket(struct abi_block_bucket *bucket, void *userdata)
 {
 	__u64 *key = bucket->key, *freed = bucket->freed;
@@ -240,6 +250,9 @@ int purge_slots(const struct programs *programs, const bool *slots, size_t n_slo
 	if (r == 0)
 		r = purge_block_table(programs, &purge);
 	purge_site_table(programs, &purge);
+	for (size_t slot = 0; slot < n_slots && r == 0; slot++)
+		if (slots[slot])
+			give_room_back(programs, slot);
 	for (size_t i = 0; i < sizeof(by_block) / sizeof(by_block[0]) && r == 0; i++)
 		r = purge_map(by_block[i], &purge);
 	vec_done(&purge.keys);

@@ -96,6 +96,10 @@ struct record_function {
 /* The same of samples, whose stacks begin inside the allocator: ABI_FN_SAMPLED. */
 #define RECORD_SAMPLED_NAME "[sampled]"
 
+/* The id that stands for all stacks of a process that found no room: there is no record of it. */
+#define RECORD_STACK_OTHER UINT64_MAX
+#define RECORD_STACK_OTHER_NAME "[other stacks]"
+
 struct record_stack {
 	uint64_t id;   /* 64-bit content hash */
 	uint32_t slot; /* whose mappings the frames refer to; RECORD_NO_SLOT: kernel addresses */

@@ -130,6 +130,8 @@ bool record_loss_spares_totals(const char *cause);
 
 /* The cause of a loss when nothing was counted on purpose (--floor): there are no totals then. */
 #define RECORD_CAUSE_FLOOR "nothing-counted"
+/* Of stacks: RECORD_STACK_OTHER stands for them. */
+#define RECORD_CAUSE_STACK_ROOM "process-stacks-full"
 /* The cause when a recording has no end: all is as of its latest cut. */
 #define RECORD_CAUSE_CUT_OFF "recording-cut-off"
 /* Of names: nobody could read the files (RECORD_SYMBOLS_UNREAD). Added by views. */

@@ -7,6 +7,7 @@ bool record_loss_spares_totals(const char *cause)
 {
 	static const char *const causes[] = {
 		"stack-map-full",
+		RECORD_CAUSE_STACK_ROOM,
 		"stack-unreadable",
 		"stack-scratch-busy",
 		"mapping-unknown",
@@ -17,7 +18,7 @@ bool record_loss_spares_totals(const char *cause)
 		"birth-map-full",
 		RECORD_CAUSE_UNREAD,
 		"unwind-rows-not-parsed",
-		"process-stacks-full",
+		"process-mapping-stacks-full",
 	};
 
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)

@@ -285,3 +285,18 @@ def what_it_cannot_go_with_is_refused():
     refused(run_memtraced("--max-overhead=5%", "-a"), 1, "'--max-overhead'", "name some")
     refused(run_memtraced("--max-overhead=5%", "--leak-check=full", "--", "true"), 1,
             "'--leak-check'", "'--max-overhead'")
+
+
+@test(need_root, need_program("env", "nice"), each=("--max-overhead=5%", "--sample"))
+def a_program_that_another_replaces_is_there_without_a_sample(how):
+    """None of these allocates as much as one interval."""
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced(how, "-o", f"json:{path}", "--", "env", "nice", "true")
+        assert done.returncode == 0, done.stderr
+        report = load_report(path)
+        found = [os.path.basename(process["exe"]) for process in report["processes"]]
+        assert found == ["true", "nice", "env"], found
+        assert len({process["pid"] for process in report["processes"]}) == 1, report["processes"]
+        for process in report["processes"]:
+            assert not process["sites"] or process["alloc"]["estimate"], process["alloc"]

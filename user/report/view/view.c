@@ -4,12 +4,14 @@
 #include "base/vec.h"
 #include "report/view/view_collect.h"
 #include "report/view/view_coverage.h"
+#include "report/view/view_estimate.h"
 #include "report/view/view_exact.h"
 #include "report/view/view_free_pairs.h"
 #include "report/view/view_leaks.h"
 #include "report/view/view_where.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct view {
 	const struct model *model;
@@ -66,6 +68,25 @@ static bool shows_sites(const struct view *view, const struct model_process *ima
 	       !(image->ended && view->opts.held_now);
 }
 
+static bool is_forked_copy(const struct model_process *image)
+{
+	return image->prev_slot == RECORD_NO_SLOT && image->parent_slot != RECORD_NO_SLOT;
+}
+
+/*
+ * Of a program that another one has replaced: where samples alone tell, that none has come says
+ * nothing of whether it allocated. Not of one that a change of depth has ended, whose program goes
+ * on in the next image, nor of a copy that a fork made.
+ */
+static bool may_have_allocated(const struct model *model, const struct model_process *image,
+			       const struct model_process *next)
+{
+	if (image->depth == RECORD_DEPTH_EXACT && !view_is_sampled(model))
+		return false;
+	return image->exe && next->exe && !is_forked_copy(image) &&
+	       (image->depth == next->depth || strcmp(image->exe, next->exe) != 0);
+}
+
 static int add_process(struct view *view, struct symbols *symbols,
 		       const struct model_process *image)
 {
@@ -106,15 +127,18 @@ static int add_process(struct view *view, struct symbols *symbols,
 static int add_images(struct view *view, struct symbols *symbols,
 		      const struct model_process *newest)
 {
-	const struct model_process *image;
+	const struct model_process *image, *next = NULL;
 	int r = 0;
 
 	/* What came while the cut was read is known already, but the report is of the cut. */
 	while (newest && model_is_later(view->model, newest))
 		newest = replaced_by(view->model, newest);
-	for (image = newest; r == 0 && image; image = replaced_by(view->model, image))
-		if (image == newest || allocated_itself(image))
+	for (image = newest; r == 0 && image; image = replaced_by(view->model, image)) {
+		if (!next || allocated_itself(image) ||
+		    may_have_allocated(view->model, image, next))
 			r = add_process(view, symbols, image);
+		next = image;
+	}
 	return r;
 }
 

@@ -13,6 +13,7 @@ import subprocess
 from lib import (Lines, attached, exact, heap_sites, load_report, memtraced, need_program,
                  need_root, refused, run_memtraced, scratch, send_line, started, target, test,
                  total, with_function)
+from test_samples import check_weights, said_places
 
 INTERVAL = 65536
 LARGE_INTERVAL = 262144
@@ -34,12 +35,12 @@ class Waves:
 
 
 @contextlib.contextmanager
-def governed(*options, share="5%"):
+def governed(*options, share="5%", program="waves"):
     """A command that does as it is told; .finish() gives (report, table)."""
     with scratch() as folder:
         paths = [os.path.join(folder, name) for name in ("json", "table")]
         command = [memtraced(), f"--max-overhead={share}", *options, "-o", f"json:{paths[0]}",
-                   "-o", f"table:{paths[1]}", "--", target("waves")]
+                   "-o", f"table:{paths[1]}", "--", target(program)]
         with started(command, stderr=subprocess.PIPE) as process:
             waves = Waves(process)
             waves.said = Lines(process.stderr)
@@ -109,6 +110,42 @@ def what_is_quiet_becomes_exact():
     assert 0 < overhead["predicted_ppm"] < 50000, overhead
     assert "\ndepth: from the start on samples: " in table, table[-1500:]
     assert "\noverhead: " in table, table[-1500:]
+
+
+@test(need_root, timeout=120)
+def what_is_static_begins_with_page_faults_and_earns_all_calls():
+    """Nothing can be preloaded into it."""
+    with governed(program="waves-static") as waves:
+        waves.said.until(f"memtraced: {target('waves-static')} is not sampled itself: it is linked "
+                         "statically; ")
+        waves.do("keep 200 1048576")
+        until_changed(waves, EXACT, "quiet 500")
+        done = [waves.do("quiet 500"), waves.do("keep 100 4096"), waves.do("quiet 500")]
+        report, table = waves.finish()
+    assert depths(report) == ["growth", "exact"], report["coverage"]["depths"]
+    # Of what page faults alone tell there is no image: the program goes on in the next.
+    (after,) = images(report, waves.pid)
+    assert after["depth"] == "exact" and after["end"]["exit"] == 0, after["end"]
+    assert after["alloc"]["live_bytes"] == 100 * 4096, after["alloc"]
+    assert after["alloc"]["allocs"] >= sum(n for n, _ in done), after["alloc"]
+    assert with_function(heap_sites(after), "keep"), heap_sites(after)
+    assert "\ndepth: from the start on page faults alone: " in table, table[-1500:]
+
+
+@test(need_root, each=("samples-static", "samples-static-pie"))
+def what_is_static_and_shows_samples_itself_begins_with_these(program):
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced("--max-overhead=5%", "-o", f"json:{path}", "--", target(program),
+                             "20000", str(INTERVAL))
+        assert done.returncode == 0, done.stderr
+        assert "is not sampled itself" not in done.stderr, done.stderr
+        report = load_report(path)
+    first = report["processes"][-1]
+    assert depths(report)[0] == first["depth"] == "sampled", report["coverage"]["depths"]
+    if len(depths(report)) == 1:
+        check_weights(first, said_places(done.stdout))
+    assert first["alloc"]["estimate"]["interval"] == INTERVAL, first["alloc"]
 
 
 @contextlib.contextmanager

@@ -74,7 +74,8 @@ TARGET_OTHERS += $(LEAKS) $(LEAKS_STATIC)
 
 # The probes of otel_memory in the program, however it is linked, or in a library that it loads.
 SAMPLES := $(addprefix $(TARGETS_DIR)/,samples samples-static samples-static-pie samples-dlopen)
-TARGET_OTHERS += $(SAMPLES) $(TARGETS_DIR)/libsampler.so $(TARGETS_DIR)/crowding-samples
+TARGET_OTHERS += $(SAMPLES) $(TARGETS_DIR)/libsampler.so $(TARGETS_DIR)/crowding-samples \
+	$(TARGETS_DIR)/waves-static
 
 .PHONY: targets
 targets: $(TARGET_PROGRAMS) $(TARGET_OTHERS) $(TARGET_FAMILIES) $(TARGET_POOLS)
@@ -118,6 +119,11 @@ $(SAMPLES): $(TARGETS_DIR)/samples%: tests/targets/samples.c tests/targets/sampl
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) $(SAMPLES_OPTIONS) -o $@ $(if $(filter -dlopen,$*),\
 		-DDLOPEN $< -ldl,$(filter -static%,$*) $(filter %.c,$^) -lm)
+
+$(TARGETS_DIR)/waves-static: tests/targets/waves.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -static -o $@ $<
 
 $(TARGETS_DIR)/crowding-samples: tests/targets/crowding.c tests/targets/sampler.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)

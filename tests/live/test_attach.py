@@ -4,12 +4,14 @@
 import ctypes
 import json
 import os
+import re
+import shutil
 import signal
 
 import schema
 
 from lib import (ATTACH_PATHS, Counts, attach_option, attached, brief, counting, eventually, exact,
-                 memtraced, need_program, need_root, process_state, read_counts, same, scratch,
+                 memtraced, need_program, need_root, process_state, read_counts, run, same, scratch,
                  send_line, started, target, test)
 
 EACH_PATH = sorted(ATTACH_PATHS)
@@ -272,3 +274,28 @@ def a_child_that_has_ended_before_it_is_seen_is_a_loss():
             report = session.finish()
     assert len(report["processes"]) == 2, brief(report["processes"])
     assert report["coverage"]["lost"] == {"attached-late": 1}, report["coverage"]
+
+
+@test(need_root, need_program("strace"))
+def each_of_many_files_is_opened_once():
+    """More than are opened before the first is read: trace/live/open_ahead.h."""
+    libraries = 100
+    with scratch() as folder:
+        paths = [os.path.join(folder, f"many{i}.so") for i in range(libraries)]
+        for path in paths:
+            shutil.copy(target("libplug_a.so"), path)
+        environ = dict(os.environ, LD_PRELOAD=" ".join(paths))
+        with started([target("crowding"), "0", "0"], env=environ) as process:
+            assert process.lines.next() == "ready"
+            calls = os.path.join(folder, "calls")
+            done = run(["strace", "-f", "-o", calls, "-e", "trace=openat", memtraced(), "-p",
+                        str(process.pid), "-d", "1", "-f", "json"])
+            assert done.returncode == 0, done.stderr
+            with open(f"/proc/{process.pid}/maps", encoding="utf-8") as file:
+                ours = {line.split()[0].lstrip("0") for line in file
+                        if "/many" in line and " r-xp " in line}
+            assert len(ours) == libraries, len(ours)
+        with open(calls, encoding="utf-8") as file:
+            opened = re.findall(r'"/proc/[0-9]+/map_files/([0-9a-f-]+)"', file.read())
+        times = {name: opened.count(name) for name in ours}
+        assert set(times.values()) == {1}, sorted(times.values())

@@ -23,12 +23,17 @@
 
 void objects_open_ahead(struct objects *objects, pid_t pid, const struct proc_maps *maps)
 {
-	for (size_t i = 0; i < maps->n_maps; i++) {
+	size_t n = 0;
+
+	/* More would make those go that are asked for first, and are opened again then. */
+	for (size_t i = 0; i < maps->n_maps && n < OPEN_AHEAD_MOST; i++) {
 		const struct proc_map *map = &maps->maps[i];
 
-		if (map->exec && map->ino &&
-		    !objects_find(objects, map->dev_major << 20 | map->dev_minor, map->ino))
-			open_ahead_add(&objects->ahead, pid, map);
+		if (!map->exec || !map->ino ||
+		    objects_find(objects, map->dev_major << 20 | map->dev_minor, map->ino))
+			continue;
+		n++;
+		open_ahead_add(&objects->ahead, pid, map);
 	}
 }
 

@@ -60,8 +60,8 @@ int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 		struct object **ret_object, bool *ret_new);
 
 /*
- * Opens the files of a process's code that are not known yet, for an objects_get() that comes when
- * it may be over.
+ * Opens the files of a process's code that are not known yet, the first OPEN_AHEAD_MOST of them,
+ * for an objects_get() that comes when it may be over.
  */
 void objects_open_ahead(struct objects *objects, pid_t pid, const struct proc_maps *maps);
 

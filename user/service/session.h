@@ -60,13 +60,6 @@ int session_show(struct session *session, const struct report_opts *opts,
  */
 int session_find_image(struct session *session, pid_t pid, uint32_t *ret_image);
 
-/*
- * Hands over what the ring has. Nobody may read stdout any more, as of `memtraced ... | head`: a
- * command that was started runs to its end all the same, and its exit status is ours. 0 or negative
- * errno.
- */
-int session_drain(struct session *session);
-
 /* What it keeps by now. */
 struct model_size session_size(const struct session *session);
 uint64_t session_regions_left_out(const struct session *session);

@@ -97,6 +97,15 @@ static int report_cut(struct session *s, bool final)
 	return r == -EPIPE && s->launch && (!final || s->child_status >= 0) ? 0 : r;
 }
 
+int session_take_buffered(struct session *s, int r)
+{
+	int drained;
+
+	live_buffer_end(s->live);
+	drained = session_drain(s);
+	return r < 0 || drained == 0 ? r : drained;
+}
+
 int session_show(struct session *s, const struct report_opts *opts,
 		 int (*fn)(const struct view *view, void *userdata), void *userdata)
 {
@@ -108,8 +117,7 @@ int session_show(struct session *s, const struct report_opts *opts,
 	r = read_resident(s, 0);
 	if (r == 0)
 		r = outputs_show_as(s->outputs, opts, fn, userdata);
-	live_buffer_end(s->live);
-	return r ? r : session_drain(s);
+	return session_take_buffered(s, r);
 }
 
 int session_cut(struct session *s)

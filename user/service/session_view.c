@@ -16,8 +16,7 @@ static int refresh_view(uint64_t mark_ns, live_view_show_fn fn, void *fn_userdat
 		return r;
 	live_buffer_begin(s->live);
 	r = outputs_show(s->outputs, mark_ns, fn, fn_userdata);
-	live_buffer_end(s->live);
-	return r ? r : session_drain(s);
+	return session_take_buffered(s, r);
 }
 
 static void mark_view(void *userdata)

@@ -27,8 +27,7 @@
 /* Of one process, so that none takes all the room, nor time: one in the middle moves 256 KB. */
 #define MOST_REGIONS_OF_PROCESS 16384
 #define MOST_STACKS_OF_PROCESS 4096
-/* What the ring has is taken so often at least, whether or not it wakes anybody. */
-#define DRAIN_NS SECOND_NS
+#define GLANCE_NS SECOND_NS
 /* After a fault, twice as long each time. */
 #define FIRST_RETRY_NS (60 * SECOND_NS)
 #define MOST_RETRY_NS (3600 * SECOND_NS)
@@ -50,7 +49,7 @@ struct host_growth {
 	struct session *session; /* NULL: it does not run */
 	struct loop_source *source;
 	int error; /* of the session */
-	uint64_t start_ns, next_look_ns, next_drain_ns;
+	uint64_t start_ns, next_look_ns, next_glance_ns;
 	uint64_t retry_ns, next_retry_ns; /* the latter UINT64_MAX: never */
 	VEC(struct kill) kills;		  /* in the order of their times */
 	uint64_t begun, renewed, failed, left_out;
@@ -302,14 +301,10 @@ static void look_at_size(struct host_growth *growth)
 }
 
 /* Who fills it long before a look would do so again: until that is due nothing is sampled. */
-static void drain(struct host_growth *growth, uint64_t now_ns)
+static void glance(struct host_growth *growth, uint64_t now_ns)
 {
-	int r = session_drain(growth->session);
-
-	growth->next_drain_ns = now_ns + DRAIN_NS;
-	if (r < 0)
-		growth->error = r;
-	else if (is_too_much(growth, FAR_TOO_MUCH))
+	growth->next_glance_ns = now_ns + GLANCE_NS;
+	if (is_too_much(growth, FAR_TOO_MUCH))
 		renew(growth, growth->start_ns + LOOK_NS);
 }
 
@@ -321,8 +316,8 @@ void host_growth_run(struct host_growth *growth)
 		begin(growth);
 	if (!growth->session)
 		return;
-	if (!growth->error && now_ns >= growth->next_drain_ns)
-		drain(growth, now_ns);
+	if (!growth->error && now_ns >= growth->next_glance_ns)
+		glance(growth, now_ns);
 	if (!growth->session)
 		return;
 	tell_kills(growth, now_ns);
@@ -339,8 +334,9 @@ int host_growth_timeout_ms(const struct host_growth *growth)
 	if (growth->error)
 		return 0;
 	if (growth->session)
-		first_ns = growth->next_drain_ns < growth->next_look_ns ? growth->next_drain_ns :
-									  growth->next_look_ns;
+		first_ns = growth->next_glance_ns < growth->next_look_ns ?
+				   growth->next_glance_ns :
+				   growth->next_look_ns;
 	if (growth->kills.len && growth->kills.data[0].due_ns < first_ns)
 		first_ns = growth->kills.data[0].due_ns;
 	if (first_ns == UINT64_MAX)

@@ -190,7 +190,7 @@ check-package: targets ## the Debian package on a machine with systemd, in qemu;
 check-long: all targets ## live tests at full size (100 kills), all on all kernels; on arm64 (root)
 	$(Q)scripts/deps-kernels || true # as in check
 	$(Q)scripts/deps-viewers || true # a skip says so
-	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE) $(RUN_PACKAGE) $(RUN_KERNELS_LONG) \
+	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE) $(RUN_PACKAGE) $(RUN_KERNELS_LONG) $(RUN_SUSPEND) \
 		$(RUN_ARM64)
 
 # The product is built when its tools are there, so that a fresh machine can bench.
@@ -276,6 +276,8 @@ RUN_KERNELS = --tap '$(CHECK_KERNELS)'
 RUN_KERNELS_SOON = --beside '$(CHECK_KERNELS) --within 900 --jobs 1'
 RUN_PACKAGE = --tap 'scripts/check-package $(abspath $(O)) $(VERSION)'
 RUN_KERNELS_LONG = --tap '$(CHECK_KERNELS) --all'
+# No machine of arm64 that qemu has suspends to memory.
+RUN_SUSPEND = $(if $(filter x86,$(ARCH)),--tap '$(CHECK_KERNELS) --suspend')
 
 .PHONY: check-programs
 check-programs: $(UNIT_RUN) other-bpf

@@ -18,6 +18,19 @@ static inline uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
 }
 
+/*
+ * For how long the machine has been asleep since its boot, in ns: from *ret_least to *ret_most, as
+ * the two clocks that tell are not read at once.
+ */
+static inline void clock_asleep(int64_t *ret_least, int64_t *ret_most)
+{
+	int64_t before = (int64_t)clock_ns(CLOCK_MONOTONIC);
+	int64_t boot = (int64_t)clock_ns(CLOCK_BOOTTIME);
+
+	*ret_least = boot - (int64_t)clock_ns(CLOCK_MONOTONIC);
+	*ret_most = boot - before;
+}
+
 static inline uint64_t clock_monotonic_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);

@@ -44,7 +44,10 @@ static int on_ring(int fd, uint32_t events, void *userdata)
 
 static int on_ring_look(void *userdata)
 {
-	return session_drain(userdata);
+	struct session *s = userdata;
+	int r = live_look_at_cpus(s->live);
+
+	return r < 0 ? r : session_drain(s);
 }
 
 static int checkpoint(struct session *s, uint64_t now)

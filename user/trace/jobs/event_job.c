@@ -11,6 +11,7 @@
 #include "trace/bpf/bpf_link.h"
 #include "trace/bpf/kernel_types.h"
 #include "trace/bpf/programs.h"
+#include "trace/jobs/cpu_links.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/sampling.h"
 
@@ -24,7 +25,8 @@ struct event_job {
 	const struct event_spec *spec;
 	struct event_job_opts opts;
 	struct event_bpf *skel;
-	VEC(int) fds; /* attached as long as they are open; of perf's counts one for each CPU */
+	int fd;			/* attached as long as it is open; -1: there are */
+	struct cpu_links *cpus; /* of perf's counts; NULL: it is none */
 };
 
 /* --- reading: the sum over CPUs -------------------------------------------------------------- */
@@ -208,9 +210,9 @@ static void event_free(struct job *job)
 {
 	struct event_job *event = (struct event_job *)job;
 
-	vec_foreach(&event->fds, fd)
-		close(*fd);
-	vec_done(&event->fds);
+	if (event->fd >= 0)
+		close(event->fd);
+	cpu_links_free(event->cpus);
 	event_bpf__destroy(event->skel);
 	free(event);
 }
@@ -267,33 +269,28 @@ int event_job_purge(struct job *job, const uint32_t *images, size_t n)
 	return r;
 }
 
-/* The link belongs to the event from now on. */
-static int keep(struct event_job *event, int fd)
+static int link_count(int cpu, void *userdata)
 {
-	int r = vec_push(&event->fds, fd);
+	const struct event_job *event = userdata;
+	const int prog_fd = bpf_program__fd(program_of(event));
 
-	if (r)
-		close(fd);
-	return r;
+	return event->spec->kind == EVENT_SAMPLE ?
+		       link_cpu_clock(prog_fd, cpu, event->spec->hz) :
+		       link_page_faults(prog_fd, cpu, event->spec->period);
 }
 
-/* Each CPU that is there now. */
-static int attach_counts(struct event_job *event)
+int event_job_look(struct job *job)
 {
-	const int prog_fd = bpf_program__fd(program_of(event));
-	int n = libbpf_num_possible_cpus(), r = n < 0 ? n : 0;
+	struct event_job *event = (struct event_job *)job;
 
-	for (int cpu = 0; cpu < n && r == 0; cpu++) {
-		int fd = event->spec->kind == EVENT_SAMPLE ?
-				 link_cpu_clock(prog_fd, cpu, event->spec->hz) :
-				 link_page_faults(prog_fd, cpu, event->spec->period);
+	return job->ops == &event_ops && event->cpus ? cpu_links_look(event->cpus) : 0;
+}
 
-		if (fd >= 0)
-			r = keep(event, fd);
-		else if (fd != -ENODEV) /* it is switched off */
-			r = fd;
-	}
-	return r;
+uint64_t event_job_gaps(const struct job *job)
+{
+	const struct event_job *event = (const struct event_job *)job;
+
+	return job->ops == &event_ops && event->cpus ? cpu_links_gaps(event->cpus) : 0;
 }
 
 static int attach(struct event_job *event, const struct job_context *context)
@@ -304,11 +301,13 @@ static int attach(struct event_job *event, const struct job_context *context)
 	int fd;
 
 	if (spec->kind == EVENT_SAMPLE || spec->kind == EVENT_FAULTS)
-		return attach_counts(event);
+		return cpu_links_new(link_count, event, &event->cpus);
 	fd = job_attach_tracepoint(context, program_of(event), wait ? "sched" : spec->category,
 				   wait ? "sched_switch" : spec->name);
-	if (fd >= 0)
-		return keep(event, fd);
+	if (fd >= 0) {
+		event->fd = fd;
+		return 0;
+	}
 	if (fd != -ENOENT || wait)
 		return fd;
 	strbuf_addf(context->error, "-e %s: ", spec->text);
@@ -347,7 +346,7 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 	if (!event)
 		return -ENOMEM;
 	job = &event->job;
-	*event = (struct event_job){ .job.ops = &event_ops, .spec = spec, .opts = *opts };
+	*event = (struct event_job){ .job.ops = &event_ops, .spec = spec, .opts = *opts, .fd = -1 };
 	if (spec->kind != EVENT_TRACEPOINT) {
 		r = check_sampling(context, spec);
 		if (r)

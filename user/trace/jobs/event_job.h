@@ -31,4 +31,13 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
  */
 int event_job_purge(struct job *job, const uint32_t *images, size_t n);
 
+/*
+ * To be called some times a second: what counts on each CPU goes on after a sleep of the machine,
+ * and on CPUs that come (trace/jobs/cpu_links.h). 0, for a job of another kind as well, or negative
+ * errno.
+ */
+int event_job_look(struct job *job);
+/* How often a CPU may not have been counted on until then. */
+uint64_t event_job_gaps(const struct job *job);
+
 #endif

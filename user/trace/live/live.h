@@ -121,6 +121,9 @@ int live_add_all(struct live *live, record_fn fn, void *userdata);
 /* Readable when there is something to drain. */
 int live_fd(const struct live *live);
 
+/* To be called some times a second, for LOSS_CPU_AWAY's cause. 0 or negative errno. */
+int live_look_at_cpus(struct live *live);
+
 /*
  * Between these two the ring is emptied into memory by a thread, for what the caller does that
  * takes long; the next drain hands it over. No drain and no cut in between.

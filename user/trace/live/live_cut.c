@@ -73,6 +73,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_BUDGET] = "untraced-ms-by-budget",
 	[LOSS_FILE_UNREAD] = "file-not-parsed",
 	[LOSS_ROWS_UNREAD] = "unwind-rows-not-parsed",
+	[LOSS_CPU_AWAY] = "cpu-was-away",
 	[LOSS_CUT] = "moment-uncertain",
 };
 
@@ -310,6 +311,7 @@ static int emit_coverage(struct live *live)
 	counts[LOSS_FILE_UNREAD] = objects_unread(live->objects);
 	counts[LOSS_ROWS_UNREAD] = live->tables ? unwind_tables_unread(live->tables) : 0;
 	counts[LOSS_NOT_RUN] = live_jobs_missed(live);
+	counts[LOSS_CPU_AWAY] = live_cpu_gaps(live);
 	counts[LOSS_CUT] = live->cut_torn;
 	record.coverage.exact = !live->opts.sampled || live->opts.both;
 	for (size_t i = 0; i < LOSSES; i++) {

@@ -254,6 +254,24 @@ uint64_t live_jobs_missed(const struct live *live)
 	return sum;
 }
 
+int live_look_at_cpus(struct live *live)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < live->jobs.len && r == 0; i++)
+		r = event_job_look(live->jobs.data[i]);
+	return r;
+}
+
+uint64_t live_cpu_gaps(const struct live *live)
+{
+	uint64_t sum = 0;
+
+	vec_foreach(&live->jobs, job)
+		sum += event_job_gaps(*job);
+	return sum;
+}
+
 int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev)
 {
 	struct live_process *process = live_process_at(live, ev->head.slot);

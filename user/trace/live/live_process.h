@@ -158,6 +158,8 @@ int live_describe_jobs(struct live *live);
 int live_read_jobs(struct live *live, struct cut_coverage *coverage);
 /* Times that a program, of a job or of what follows processes, was not run. */
 uint64_t live_jobs_missed(const struct live *live);
+/* LOSS_CPU_AWAY */
+uint64_t live_cpu_gaps(const struct live *live);
 int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev);
 int live_on_file(struct live *live, const struct abi_ev_file *ev);
 

@@ -40,6 +40,7 @@ enum user_loss {
 	LOSS_BUDGET,	     /* milliseconds that it was not traced, for its budget was used up */
 	LOSS_FILE_UNREAD,    /* a file's probes: who parses it died of it, or was not there */
 	LOSS_ROWS_UNREAD,    /* a file's unwind rows, in the same way: stacks are cut */
+	LOSS_CPU_AWAY,	     /* times that a CPU may not have been sampled: off, or asleep before */
 	LOSS_CUT,	     /* of this cut: programs in progress were not waited for */
 	LOSSES
 };

@@ -19,6 +19,7 @@ bool record_loss_spares_totals(const char *cause)
 		RECORD_CAUSE_UNREAD,
 		"unwind-rows-not-parsed",
 		"process-mapping-stacks-full",
+		"cpu-was-away",
 	};
 
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)

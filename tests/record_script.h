@@ -129,7 +129,7 @@ static inline void emit_region_gone(const struct script *s, uint32_t slot, uint6
 
 static inline void emit_cut(const struct script *s, uint64_t time_ns)
 {
-	emit(s, &(struct record){ .type = RECORD_CUT, .cut = { time_ns } });
+	emit(s, &(struct record){ .type = RECORD_CUT, .cut.time_ns = time_ns });
 }
 
 static inline void emit_totals(const struct script *s, struct record_totals totals)

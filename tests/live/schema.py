@@ -155,6 +155,7 @@ SYSCALLS = {
 
 REPORT = {
     "version": OneOf(1), "tool": str, "start": str, "elapsed_ns": NATURAL,
+    "slept_ns": NATURAL,
     "processes": ListOf(PROCESS), "ended": ListOf(ENDED),
     "histograms": ListOf({"spec": str, "unit": Nullable(str), "key": Nullable(str),
                           "count": NATURAL,

@@ -68,15 +68,17 @@ def a_trace_goes_on_exactly_and_its_clock_stands_still_meanwhile():
         pid = int(process.lines.until("ready"))
         before, begun = counted(folder, pid), time.monotonic_ns()
         with attached([pid], "-i", "2") as session:
-            suspend()
+            slept = suspend()
             send_line(process)
-            suspend()
+            slept += suspend()
             process.lines.until("worked")
             report = session.finish()
         took = time.monotonic_ns() - begun
         exact(report)
         same(one(report, pid), since(folder, pid, before))
         assert 0 < report["elapsed_ns"] <= took, (report["elapsed_ns"], took)
+        # The sleep is a number of its own. Two clocks are not read at once.
+        assert abs(report["slept_ns"] - slept) < SECOND, (report["slept_ns"], slept)
         times = [point["time_ns"] for point in one(report, pid)["timeline"]["points"]]
         assert times == sorted(times) and times[-1] <= report["elapsed_ns"], times
         finish(process)

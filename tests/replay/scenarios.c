@@ -620,7 +620,7 @@ static void wrong(record_fn fn, void *userdata)
 	symbols(&s);
 }
 
-/* Blocks that wander: --free-stacks. */
+/* Blocks that wander: --free-stacks; and the machine is asleep for a while. */
 static void wandering(record_fn fn, void *userdata)
 {
 	const struct script s = { fn, userdata };
@@ -638,7 +638,9 @@ static void wandering(record_fn fn, void *userdata)
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
 	emit_region(&s, 0, 0x500000, 0x501000, 2, AT_LOOP, 2 * SECOND);
-	emit_cut(&s, 3 * SECOND);
+	/* The machine slept for an hour. */
+	emit(&s, &(struct record){ .type = RECORD_CUT,
+				   .cut = { .time_ns = 3 * SECOND, .slept_ns = 3600 * SECOND } });
 	emit_totals(&s, totals(0, 30, 4096, 4));
 	emit_site(&s, site(0, 1, AT_MAKE, 4096, 4));
 	emit_site(&s, site(0, 2, AT_LOOP, 0, 0));

@@ -35,10 +35,10 @@ struct model {
 	bool forgets_counts;
 
 	bool has_cut;
-	uint64_t cut_ns;
+	uint64_t cut_ns, slept_ns;
 	/* The cut that is being read. */
 	bool in_cut;
-	uint64_t next_cut_ns;
+	uint64_t next_cut_ns, next_slept_ns;
 };
 
 int model_new(struct model **ret_model)
@@ -167,6 +167,7 @@ static int apply_cut(struct model *model, const struct record_cut *record)
 	coverage_cut_begin(model->coverage);
 	model->in_cut = true;
 	model->next_cut_ns = record->time_ns;
+	model->next_slept_ns = record->slept_ns;
 	return syscalls_cut_begin(model->syscalls);
 }
 
@@ -203,6 +204,7 @@ static int apply_cut_end(struct model *model)
 	model->in_cut = false;
 	model->has_cut = true;
 	model->cut_ns = model->next_cut_ns;
+	model->slept_ns = model->next_slept_ns;
 	coverage_cut_end(model->coverage);
 	processes_cut_end(model->processes);
 	return fold_ended(model);
@@ -422,6 +424,11 @@ const struct record_run *model_run(const struct model *model)
 uint64_t model_now_ns(const struct model *model)
 {
 	return model->has_cut ? model->cut_ns : model->latest_ns;
+}
+
+uint64_t model_slept_ns(const struct model *model)
+{
+	return model->slept_ns;
 }
 
 bool model_is_later(const struct model *model, const struct model_process *image)

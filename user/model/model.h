@@ -70,6 +70,8 @@ const struct record_run *model_run(const struct model *model);
 
 /* Time of the latest cut; before the first, of the latest record. */
 uint64_t model_now_ns(const struct model *model);
+/* How long the machine was asleep from the start of the run to then; of older recordings 0. */
+uint64_t model_slept_ns(const struct model *model);
 
 /* Did the process become known after the latest cut had begun? It is in none, then. */
 bool model_is_later(const struct model *model, const struct model_process *image);

@@ -64,7 +64,8 @@ struct profile_part_time profile_part_time(const struct view *view, const struct
 	if (part->kind != PUSH_HEAP)
 		begin_ns = part->base ? baseline_time_ns(part->base) : run->start_ns;
 	return (struct profile_part_time){
-		.start_ns = run->start_realtime_ns + (begin_ns - run->start_ns),
+		/* a sleep in between comes before it */
+		.start_ns = view_realtime_ns(view) - (now_ns - begin_ns),
 		.length_ns = now_ns - begin_ns,
 	};
 }

@@ -222,6 +222,7 @@ void json_run(struct json_out *out, const struct view *view)
 		json_out_null(out, json, "start");
 	json_out_known(out, json, "elapsed_ns", run && now_ns >= run->start_ns,
 		       run ? now_ns - run->start_ns : 0);
+	json_out_u64(out, json, "slept_ns", model_slept_ns(view_model(view)));
 	json_out_put_members(out, json);
 }
 

@@ -53,7 +53,7 @@ static void add_time(const struct view *view, bool is_event, Pprof__Profile *par
 
 	if (!run || now_ns < run->start_ns)
 		return;
-	part->time_nanos = (int64_t)(run->start_realtime_ns + (now_ns - run->start_ns));
+	part->time_nanos = (int64_t)view_realtime_ns(view);
 	if (is_event)
 		part->duration_nanos = (int64_t)(now_ns - run->start_ns);
 }

@@ -370,6 +370,9 @@ static void head_line(struct table *t)
 	strbuf_adds(&line, run->tool ? run->tool : "memtraced");
 	strbuf_addf(&line, ": %s traced",
 		    format_duration(now_ns > run->start_ns ? now_ns - run->start_ns : 0, duration));
+	if (model_slept_ns(view_model(t->view)))
+		strbuf_addf(&line, " (without %s asleep)",
+			    format_duration(model_slept_ns(view_model(t->view)), duration));
 	if (run->kernel)
 		strbuf_addf(&line, " on Linux %s", run->kernel);
 	if (run->attach_path)

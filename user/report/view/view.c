@@ -261,6 +261,16 @@ uint64_t view_now_ns(const struct view *view)
 	return model_now_ns(view->model);
 }
 
+uint64_t view_realtime_ns(const struct view *view)
+{
+	const struct record_run *run = model_run(view->model);
+	uint64_t now_ns = view_now_ns(view);
+
+	if (!run || now_ns < run->start_ns)
+		return 0;
+	return run->start_realtime_ns + (now_ns - run->start_ns) + model_slept_ns(view->model);
+}
+
 size_t view_n_processes(const struct view *view)
 {
 	return view->processes.len;

@@ -34,6 +34,11 @@ const struct report_opts *view_opts(const struct view *view);
 const struct record_coverage *view_coverage(const struct view *view);
 /* CLOCK_MONOTONIC ns of the state shown. */
 uint64_t view_now_ns(const struct view *view);
+/*
+ * The time of day then, as ns since 1970: what the clock showed at the start of the run, and the
+ * time since, in which CLOCK_MONOTONIC does not count the sleep of the machine. 0: not known.
+ */
+uint64_t view_realtime_ns(const struct view *view);
 
 /*
  * The newest images of the roots come first, then those of other processes by start; images that an

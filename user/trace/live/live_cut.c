@@ -345,7 +345,12 @@ static int emit_coverage(struct live *live)
 static int emit_mark(struct live *live, enum record_type type, uint64_t time_ns)
 {
 	struct record record = { .type = type, .cut = { .time_ns = time_ns } };
+	int64_t least, most;
 
+	/* Not more than it was: where the clocks are not read at once it seems to have slept. */
+	clock_asleep(&least, &most);
+	if (least > live->start_asleep_ns)
+		record.cut.slept_ns = (uint64_t)(least - live->start_asleep_ns);
 	return live_emit(live, &record);
 }
 

@@ -121,6 +121,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 		.checkpoints = opts->checkpoints,
 		.checkpoint_names = opts->checkpoint_names,
 	};
+	int64_t least;
 	int r;
 
 	if (!live)
@@ -137,6 +138,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	if (opts->rule.scope == ABI_SCOPE_CGROUP)
 		live->opts.cgroup_fd = fcntl(opts->cgroup_fd, F_DUPFD_CLOEXEC, 0);
 	live->start_ns = clock_monotonic_ns();
+	clock_asleep(&least, &live->start_asleep_ns);
 	if (opts->sampled)
 		live->depth = opts->both ? opts->depth : RECORD_DEPTH_SAMPLED;
 	if (opts->rule.scope == ABI_SCOPE_CGROUP && live->opts.cgroup_fd < 0)

@@ -150,6 +150,7 @@ struct live {
 	uint64_t losses[LOSSES - ABI_LOSSES];
 	struct cut_coverage running, settled; /* of the last cut; of all settled processes */
 	uint64_t start_ns;
+	int64_t start_asleep_ns;	     /* how long the machine had slept by then */
 	uint32_t mark_tick;		     /* blocks from then on are young; 0: all are */
 	uint64_t settled_ns, settle_took_ns; /* end of the last settling, and its time */
 	size_t own_forks;		     /* children born before links were shared */

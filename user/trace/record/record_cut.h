@@ -12,6 +12,7 @@
 
 struct record_cut {
 	uint64_t time_ns;
+	uint64_t slept_ns; /* for how long the machine was asleep since the start of the run */
 };
 
 struct record_totals {

@@ -117,6 +117,7 @@ static const struct field region_gone_fields[] = {
 };
 static const struct field cut_fields[] = {
 	F(record_cut, time_ns, FIELD_U64),
+	F(record_cut, slept_ns, FIELD_U64),
 	END,
 };
 static const struct field totals_fields[] = {

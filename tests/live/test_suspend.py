@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import socket
+import sys
 import threading
 import time
 
@@ -135,7 +136,7 @@ def the_service_goes_on_and_what_it_was_asked_for_is_time_awake():
 
 
 def last_of(session, pids):
-    """What the clock has counted of each, and how often it was away, in a report begun now."""
+    """What perf has counted of each, and how often it was away, in a report begun now."""
     session.next_report()
     report = session.next_report()
     (event,) = report["events"]
@@ -143,13 +144,23 @@ def last_of(session, pids):
             for pid in pids], report["coverage"]["lost"].get("cpu-was-away", 0)
 
 
-@test(need_root, need_waker, need_sampling, need_program("taskset"), timeout=120)
-def each_cpu_is_sampled_as_before():
+# More than the C library ever keeps: touched for the first time, again and again.
+CPU, PAGES = "--cpu=100", "--page-faults=100"
+FAULTS = "while True: bytearray(40 << 20)"
+
+
+def busy(option):
+    """Does what is sampled, for good."""
+    return [target("spin"), "1000000"] if option == CPU else [sys.executable, "-c", FAULTS]
+
+
+@test(need_root, need_waker, need_sampling, need_program("taskset"), each=[CPU, PAGES], timeout=120)
+def each_cpu_is_sampled_as_before(option):
     """All but the first are switched off for the sleep, and what perf counts there with them."""
-    spinning = [["taskset", "-c", cpu, target("spin"), "1000000"] for cpu in ("0", "1")]
-    with started(spinning[0]) as first, started(spinning[1]) as second:
+    with started(["taskset", "-c", "0", *busy(option)]) as first, \
+            started(["taskset", "-c", "1", *busy(option)]) as second:
         pids = first.pid, second.pid
-        with attached(pids, "--alloc", "--cpu=100") as session:
+        with attached(pids, "--alloc", option) as session:
             before = last_of(session, pids)
             suspend()
             between = last_of(session, pids)

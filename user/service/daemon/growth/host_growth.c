@@ -334,9 +334,8 @@ int host_growth_timeout_ms(const struct host_growth *growth)
 	if (growth->error)
 		return 0;
 	if (growth->session)
-		first_ns = growth->next_glance_ns < growth->next_look_ns ?
-				   growth->next_glance_ns :
-				   growth->next_look_ns;
+		first_ns = growth->next_glance_ns < growth->next_look_ns ? growth->next_glance_ns :
+									   growth->next_look_ns;
 	if (growth->kills.len && growth->kills.data[0].due_ns < first_ns)
 		first_ns = growth->kills.data[0].due_ns;
 	if (first_ns == UINT64_MAX)

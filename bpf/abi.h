@@ -226,13 +226,16 @@ struct abi_proc {
 	__u32 peak_epoch;
 	__u32 cut_epoch;
 	__u32 cut_peak_epoch;
-	__u32 era;	     /* forks so far; a block born at era e is in children forked at > e */
-	__u32 parent;	     /* slot it was forked from, ABI_NO_SLOT if none */
-	__u32 parent_era;    /* the parent's era after that fork */
-	__u32 sharers;	     /* forked children, living or not yet read, that look up blocks here */
-	__u32 code_epoch;    /* grows when executable mappings go: seeds stack hashes */
-	__u32 image;	     /* a number that no other image in the run has, as slots may */
-	__u64 last_file_map; /* start of the newest file mapping not made at a fixed address */
+	__u32 era;	  /* forks so far; a block born at era e is in children forked at > e */
+	__u32 parent;	  /* slot it was forked from, ABI_NO_SLOT if none */
+	__u32 parent_era; /* the parent's era after that fork */
+	__u32 sharers;	  /* forked children, living or not yet read, that look up blocks here */
+	__u32 code_epoch; /* grows when executable mappings go: seeds stack hashes */
+	__u32 image;	  /* a number that no other image in the run has, as slots may */
+	union {
+		__u64 last_file_map; /* start of the newest file mapping not at a fixed address */
+		__u64 code_pages;    /* knob_watch_code: executable ones, when it was last seen */
+	};
 };
 
 /*

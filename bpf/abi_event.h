@@ -33,6 +33,7 @@ enum abi_event_type {
 	ABI_EV_STACK_COPY,   /* bpf/abi_stack_copy.h: what a stack was walked in */
 	ABI_EV_CHECKPOINT,   /* a thread is stopped before a function */
 	ABI_EV_FAULT,	     /* a process is about to be killed for what it did itself */
+	ABI_EV_CODE_CHANGED, /* a process has another number of executable pages than before */
 	ABI_EV_BRK,	     /* at return; addr, len: what was added, or (result < 0) given back */
 };
 

@@ -9,6 +9,8 @@
 #include "syscall_filter.bpf.h"
 #include "target.bpf.h"
 
+#include <bpf/bpf_core_read.h>
+
 char LICENSE[] SEC("license") = "GPL";
 
 const volatile __u32 knob_event; /* the daemon's number of it */
@@ -16,6 +18,8 @@ const volatile bool knob_kernel; /* kernel stacks, too */
 /* The kernel's where there is no user code: who uses a CPU or waits has one of the two. */
 const volatile bool knob_any_stack;
 const volatile bool knob_each; /* every event with its own time */
+/* No tracepoint tells what is mapped: samples do. */
+const volatile bool knob_watch_code;
 /* That of a system call, which is to be picked out of all of them; or -1. */
 const volatile __s32 knob_number = -1;
 
@@ -110,6 +114,24 @@ int on_event(void *ctx)
 	return 0;
 }
 
+/*
+ * Libraries that came or went since the last sample. A tracepoint of one system call makes all of
+ * the host go the slow way through the kernel's entry (redis-server's CPU time: 3.7 % more).
+ */
+static __always_inline void watch_code(struct abi_proc *proc, __u32 slot)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct abi_event ev = { .type = ABI_EV_CODE_CHANGED, .slot = slot };
+	__u64 pages = BPF_CORE_READ(task, mm, exec_vm);
+
+	if (pages == proc->code_pages)
+		return;
+	proc->code_pages = pages;
+	ev.time_ns = bpf_ktime_get_ns();
+	if (ring_send_later(&ev, sizeof(ev)))
+		proc_lost(proc, ABI_LOST_RING_FULL);
+}
+
 /* In the clock's interrupt; the kernel's walk begins with what was interrupted. */
 SEC("?perf_event")
 int on_sample(void *ctx)
@@ -117,8 +139,11 @@ int on_sample(void *ctx)
 	__u32 slot;
 	struct abi_proc *proc = target_proc(&slot);
 
-	if (proc)
-		take_event(ctx, proc, slot, 0);
+	if (!proc)
+		return 0;
+	if (knob_watch_code)
+		watch_code(proc, slot);
+	take_event(ctx, proc, slot, 0);
 	return 0;
 }
 

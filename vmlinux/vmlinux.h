@@ -136,6 +136,7 @@ struct mm_struct {
 	unsigned long brk;
 	unsigned long start_stack;
 	unsigned long total_vm;
+	unsigned long exec_vm;
 	atomic_long_t pgtables_bytes;
 	struct file *exe_file;
 	struct uprobes_state uprobes_state;

@@ -262,6 +262,22 @@ static uint64_t adopt_bytes(const struct options *options)
 	return 1;
 }
 
+/*
+ * Do only samples use what is mapped? Who is followed from its birth is better told of its
+ * libraries by tracepoints, each at once.
+ */
+static bool samples_alone(const struct options *options)
+{
+	if (options_trace_allocations(options) || options->mappings || !options->no_follow ||
+	    options->syscalls || options->n_hists || tracing_holds(options))
+		return false;
+	for (size_t i = 0; i < options->n_events; i++)
+		if (options->events[i].kind != EVENT_FAULTS &&
+		    options->events[i].kind != EVENT_SAMPLE)
+			return false;
+	return options->n_events > 0;
+}
+
 static int choose_room(const struct options *options, struct map_room *ret_room)
 {
 	struct map_room_opts opts = {
@@ -288,6 +304,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 	struct live_opts opts = {
 		.allocations = options_trace_allocations(options),
 		.code = tracing_needs_code(options),
+		.watch_code = samples_alone(options),
 		.mappings = options->mappings,
 		.adopt_bytes = options->mappings ? adopt_bytes(options) : 0,
 		.worker = worker,

@@ -193,13 +193,15 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 }
 
 /* Without allocations: what follows processes, and their code where stacks are wanted. */
-static void choose_for_jobs(struct memtraced_bpf *skel, bool code, bool mappings)
+static void choose_for_jobs(struct memtraced_bpf *skel, const struct programs_opts *opts)
 {
+	const bool code = opts->code, mapped = code && !opts->watch_code, mappings = opts->mappings;
+
 	bpf_program__set_autoload(skel->progs.on_session, false);
 	bpf_program__set_autoload(skel->progs.on_entry, false);
 	bpf_program__set_autoload(skel->progs.on_return, false);
-	bpf_program__set_autoload(skel->progs.on_exit_mmap, code);
-	bpf_program__set_autoload(skel->progs.on_enter_munmap, code);
+	bpf_program__set_autoload(skel->progs.on_exit_mmap, mapped);
+	bpf_program__set_autoload(skel->progs.on_enter_munmap, mapped);
 	bpf_program__set_autoload(skel->progs.on_exit_munmap, mappings);
 	bpf_program__set_autoload(skel->progs.on_enter_mremap, mappings);
 	bpf_program__set_autoload(skel->progs.on_fault, code);
@@ -325,7 +327,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	set_rule(skel, &opts->rule);
 	choose_programs(skel, opts);
 	if (!opts->allocations)
-		choose_for_jobs(skel, opts->code, opts->mappings);
+		choose_for_jobs(skel, opts);
 	skel->rodata->knob_block_buckets = room.buckets;
 	r = set_map_sizes(skel, &room, opts);
 	if (r == 0)

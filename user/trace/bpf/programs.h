@@ -54,7 +54,8 @@ struct programs_opts {
 	bool allocations; /* else only what jobs need: */
 	bool sampled;	  /* those that processes show: bpf/abi_sample.h */
 	bool both;	  /* with `sampled`: calls as well, each image is of one kind */
-	bool code;	  /* mappings of executable files are reported */
+	bool code;	  /* mappings of executable files are reported, */
+	bool watch_code;  /* or that they have changed, by the samples of jobs alone */
 	/*
 	 * All anonymous mappings are, and what brk moves; not with `allocations`. Who has no slot
 	 * gets one by a mapping of so many bytes, if it is of this scope; 0: it gets none.
@@ -83,6 +84,7 @@ struct programs {
 	uint32_t max_procs;
 	uint32_t stack_room; /* entries of the map of stacks */
 	bool unwind;	     /* as in struct programs_opts */
+	bool watch_code;     /* the same */
 	uint32_t check_stacks;
 	size_t procs_len, rooms_len, sites_len;
 	/* kernel/preemption.h: raw tracepoints are; those of system calls, raw or of single ones */

@@ -28,6 +28,13 @@ struct live_opts {
 	bool allocations; /* else only jobs: live_add_hist and so on */
 	bool code;	  /* what processes map is recorded, for stacks */
 	/*
+	 * With `code`, and samples as the only jobs: it is looked at when a process is first seen
+	 * and when its samples show another number of executable pages, without tracepoints of
+	 * system calls, which all processes of the host pay for. A library that takes the place of
+	 * another of as many pages between two samples is not told from it.
+	 */
+	bool watch_code;
+	/*
 	 * What processes map for themselves is counted, without allocations. Those of the host or
 	 * cgroup that nobody has named are seen when they map so many bytes at once.
 	 */

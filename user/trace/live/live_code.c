@@ -7,6 +7,7 @@
  * wait for it, until a cut at the latest.
  */
 #include "trace/live/live_process.h"
+#include "trace/unwind/unwind_tables.h"
 
 #include <errno.h>
 #include <string.h>
@@ -59,11 +60,47 @@ static void drop_parts(struct live_process *process, const struct proc_map *map)
 	process->code.len = n;
 }
 
+static bool is_still_mapped(const struct code_range *range, const struct proc_maps *maps)
+{
+	const struct proc_map *map = proc_maps_find(maps, range->start);
+
+	return map && map->exec && map->end >= range->end &&
+	       map->ino == object_ino(range->object) &&
+	       (map->dev_major << 20 | map->dev_minor) == object_dev(range->object);
+}
+
+/*
+ * Files that are not mapped any more leave the list and the unwinder's tables; then the epoch, so
+ * that what comes to their addresses does not hash to the same stacks.
+ */
+static int drop_gone(struct live *live, struct live_process *process, const struct proc_maps *maps)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < process->code.len; i++) {
+		const struct code_range range = process->code.data[i];
+
+		if (r || !range.object || is_still_mapped(&range, maps))
+			process->code.data[n++] = range;
+		else if (process->space)
+			r = unwind_tables_map(live->tables, process->space, range.start, range.end,
+					      0, 0, 0);
+	}
+	if (r == 0 && n < process->code.len)
+		r = live_unwind_sync(live);
+	if (n < process->code.len)
+		__sync_fetch_and_add(&live->programs->procs[process->slot].code_epoch, 1);
+	process->code.len = n;
+	return r;
+}
+
 /* *ret_news: there is code that was not known. */
 static int read_code(struct live *live, struct live_process *process, uint64_t time_ns,
 		     bool *ret_news)
 {
 	_cleanup_(proc_maps_done) struct proc_maps maps = {};
+	uint64_t now_ns = clock_monotonic_ns();
 	bool late = false;
 	int r = proc_maps_read(process->pid, &maps);
 
@@ -71,6 +108,12 @@ static int read_code(struct live *live, struct live_process *process, uint64_t t
 	/* Gone: what is not known by now stays so. */
 	if (r)
 		return r == -ENOMEM ? r : 0;
+	process->code_read_ns = now_ns;
+	if (process->code_changed)
+		r = drop_gone(live, process, &maps);
+	process->code_changed = false;
+	if (r)
+		return r;
 	for (size_t i = 0; i < maps.n_maps && process->code.len < MAX_RANGES; i++) {
 		const struct proc_map *map = &maps.maps[i];
 
@@ -196,9 +239,26 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 
 int live_release_stacks(struct live *live, struct live_process *process)
 {
-	if (process->waiting.len == 0)
+	if (process->waiting.len == 0 && !process->code_changed)
 		return 0;
-	return read_and_release(live, process, process->waiting.data[0]->head.time_ns);
+	return read_and_release(live, process,
+				process->waiting.len ? process->waiting.data[0]->head.time_ns :
+						       clock_monotonic_ns());
+}
+
+int live_on_code_changed(struct live *live, const struct abi_event *ev)
+{
+	struct live_process *process = live_process_at(live, ev->slot);
+
+	/* What was read later has what it tells of. */
+	if (!process || process->placeholder || !live->opts.code || process->ended ||
+	    process->code_changed || ev->time_ns < process->code_read_ns)
+		return 0;
+	process->code_changed = true;
+	if (clock_monotonic_ns() >= process->read_code_after_ns)
+		return read_and_release(live, process, ev->time_ns);
+	/* Who waits already has it read when its time comes. */
+	return process->waiting.len ? 0 : vec_push(&live->waiting, process->slot);
 }
 
 int live_release_all_stacks(struct live *live, bool at_once)

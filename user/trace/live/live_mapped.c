@@ -134,8 +134,10 @@ int live_add_maps(struct live *live, struct live_process *process, uint64_t time
 {
 	_cleanup_(proc_maps_done) struct proc_maps maps = {};
 	struct object *object;
-	int r = read_maps(process->pid, &maps);
+	int r;
 
+	process->code_read_ns = clock_monotonic_ns();
+	r = read_maps(process->pid, &maps);
 	if (r == -ENOMEM)
 		return r;
 	if (r) {

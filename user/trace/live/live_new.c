@@ -47,6 +47,7 @@ static int load(struct live *live)
 	struct programs_opts opts = {
 		.allocations = live->opts.allocations,
 		.code = live->opts.code,
+		.watch_code = live->opts.watch_code,
 		.mappings = live->opts.mappings,
 		.path = live->opts.path,
 		.exit_by_multi = features && (features->rows[FEATURE_UPROBE_MULTI].present ||

@@ -103,6 +103,8 @@ int live_add_code(struct live *live, struct live_process *process, const struct 
 
 /* trace/live/live_code.c: code that no event announces */
 int live_on_stack(struct live *live, const struct abi_ev_stack *ev);
+/* Libraries came or went: what is mapped is read again, as soon as its time has come. */
+int live_on_code_changed(struct live *live, const struct abi_event *ev);
 /* Memory without a file that was mapped to be executed. */
 int live_on_made_code(struct live *live, struct live_process *process, const struct abi_ev_map *ev);
 /* Stacks that wait are handed over: before what names them, and before the process's end. */

@@ -94,6 +94,8 @@ struct live_process {
 	VEC(struct abi_ev_stack *) waiting;
 	VEC(uint64_t) stacks;	     /* ids of those that it was the first to have */
 	uint64_t read_code_after_ns; /* when the list of code may be read again */
+	uint64_t code_read_ns;	     /* when it was */
+	bool code_changed;	     /* what is in it may have gone */
 	/* Range that a munmap or mremap in flight has taken out of the regions, by thread. */
 	VEC(struct pending_unmap) pending;
 	struct ranges areas;	    /* mapped by its allocators for themselves */

@@ -2,9 +2,9 @@
 """What growth depth costs two jobs of the usual kind, compiling, and redis-server under its
 benchmark, where a service watches the whole host. One service runs all the time, and is told by
 reloads to sample page faults, to see mappings besides, or to do nothing; a job does short batches
-after each, in turns, of which the first does not count. A percent is less than two runs differ, so it is CPU time of the job alone, a
-batch is held against that of the same turn without, and a second one without shows what chance
-makes. Then the interval in which the median of turns lies."""
+after each, in turns, of which the first does not count. A percent is less than two runs differ, so
+it is CPU time of the job alone, a batch is held against that of the same turn without, and a second
+one without shows what chance makes. Then the interval in which the median of turns lies."""
 
 import contextlib
 import http.client

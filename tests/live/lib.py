@@ -413,6 +413,12 @@ def same(process, counts, keys=EXACT_KEYS):
         assert peak == counts["peak_bytes"], f"sites' peak {peak}, true {counts['peak_bytes']}"
 
 
+def blocks_lost(report):
+    """Those that found no room in all, or none in what one process may take."""
+    lost = report["coverage"]["lost"]
+    return lost.get("block-map-full", 0) + lost.get("process-blocks-full", 0)
+
+
 def exact(report):
     coverage = report["coverage"]
     assert coverage["exact"], f"totals are not exact: {coverage}"

@@ -6,7 +6,7 @@ import os
 
 import browser
 import lib
-from lib import (ATTACH_PATHS, attach_option, counting, exact, heap_sites, load_report,
+from lib import (ATTACH_PATHS, attach_option, blocks_lost, counting, exact, heap_sites, load_report,
                  need_program, need_root, need_speed, read_counts, refused, run_memtraced, same,
                  scaled, scratch, target, test, total, with_function, without)
 from test_html import READY, picture
@@ -142,7 +142,7 @@ def what_is_not_in_the_books_is_in_no_pair():
     with scratch() as folder:
         report, _, counts = traced(folder, [target("wander"), "300"], "--max-blocks=100")
         # The books are full first: what is not in them has no birth either.
-        assert report["coverage"]["lost"].get("block-map-full"), report["coverage"]
+        assert blocks_lost(report), report["coverage"]
         process, = report["processes"]
         assert total(all_frees(process), "blocks") <= counts["frees"]
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A command's libraries are known before it maps them, so that it is not stopped at each."""
 
+import functools
 import json
 import os
 import subprocess
 
-from lib import need_program, need_root, run_memtraced, scratch, test
+from lib import need_program, need_root, run_memtraced, scratch, test, workdir
 
-LIBRARIES = 40
+LIBRARIES = 24
 
 MAIN = """
 #include <stdio.h>
@@ -30,10 +31,12 @@ int main(void)
 """
 
 
-def build(folder):
-    """A chain of libraries in a folder of their own, each of which needs the next one alone."""
+@functools.lru_cache(maxsize=1)
+def build():
+    """A program and a chain of libraries in a folder of their own, each of which needs the next."""
+    folder = os.path.join(workdir(), "known_ahead")
     library = os.path.join(folder, "lib")
-    os.mkdir(library)
+    os.makedirs(library)
 
     def compile_(out, source, *words):
         subprocess.run(["gcc", "-O1", "-o", out, "-x", "c", "-", f"-L{library}", *words],
@@ -53,8 +56,8 @@ def build(folder):
 
 @test(need_root, need_program("gcc"), each=["-e getrandom", "--sample", "--max-overhead=5%"])
 def a_command_does_not_wait_at_each_library(options):
+    program = build()
     with scratch() as folder:
-        program = build(folder)
         path = os.path.join(folder, "report.json")
         done = run_memtraced(*options.split(), "-o", f"json:{path}", "--", program)
         assert done.returncode == 0, done.stderr[-2000:]

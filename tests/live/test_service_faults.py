@@ -10,8 +10,9 @@ import subprocess
 import time
 
 from cgroups import cgroup, move, rmdir
-from lib import (Lines, Skip, breakpoints, eventually, exact, memtraced, need_kernel, need_long,
-                 need_program, need_root, run, same, scratch, send_line, started, target, test)
+from lib import (Lines, Skip, blocks_lost, breakpoints, eventually, exact, memtraced, need_kernel,
+                 need_long, need_program, need_root, run, same, scratch, send_line, started, target,
+                 test)
 from test_attach import counted, one, since, started_target, work
 from test_ctl import ctl
 from test_service import Asking, Service, finish, service, until_traced
@@ -197,8 +198,8 @@ def full_maps_are_said_and_the_next_trace_is_exact():
             until_traced(served, 1)
             send_line(full)
             report = json.loads(asked.body())
-        lost = report["coverage"]["lost"]
-        assert lost.get("block-map-full", 0) > 0 and not report["coverage"]["exact"], lost
+        coverage = report["coverage"]
+        assert blocks_lost(report) and not coverage["exact"], coverage
         until_traced(served, 0)
         pid = int(process.lines.until("ready"))
         before = counted(counts, pid)

@@ -3,11 +3,12 @@
 
 import json
 import os
+import shutil
 import signal
 import time
 
-from lib import (INTERVAL, load_report, memtraced, need_kernel, need_program, need_root, refused,
-                 run, run_memtraced, scratch, send_line, started, target, test)
+from lib import (INTERVAL, load_report, memtraced, need_kernel, need_root, refused, run,
+                 run_memtraced, scratch, send_line, started, target, test)
 from test_cpu import under
 
 PAGES = 20000
@@ -63,88 +64,34 @@ def what_is_no_period_is_refused():
         refused(run_memtraced("-a", f"--page-faults={value}"), 1, "--page-faults", value)
 
 
-TOUCH = """
-#include <stddef.h>
-__attribute__((noinline)) void touch_NAME(volatile char *at, size_t pages)
-{
-	for (size_t i = 0; i < pages; i++)
-		at[i * 4096] = 1;
-}
-__asm__(".text\\n.skip PADDING, 0x90\\n");
-"""
-
-LOADS = """
-#include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-int main(int argc, char **argv)
-{
-	typedef void touch(volatile char *at, size_t pages);
-	char line[4096], name[64], *path;
-	void *library = NULL;
-	size_t pages;
-
-	while (fgets(line, sizeof(line), stdin)) {
-		line[strcspn(line, "\\n")] = '\\0';
-		if (*line == '/') {
-			if (library)
-				dlclose(library);
-			library = dlopen(line, RTLD_NOW);
-		} else if (sscanf(line, "%63s %zu", name, &pages) == 2) {
-			char *at = mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE,
-					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-			madvise(at, pages * 4096, MADV_NOHUGEPAGE);
-			((touch *)dlsym(library, name))(at, pages);
-		}
-		puts(library ? line : "none");
-		fflush(stdout);
-	}
-	return 0;
-}
-"""
-
-
-def build_libraries(folder):
-    """Which differ by executable pages, as those of two files mostly do."""
-    for name, padding in (("a", 0), ("b", 1 << 16)):
-        source = TOUCH.replace("NAME", name).replace("PADDING", str(padding))
-        assert run(["gcc", "-O1", "-shared", "-fPIC", "-o", f"{folder}/lib{name}.so", "-x", "c",
-                    "-"], input=source).returncode == 0
-    assert run(["gcc", "-O1", "-o", f"{folder}/loads", "-x", "c", "-"],
-               input=LOADS).returncode == 0
-
-
 def tracepoints_of(pid):
     listed = json.loads(run(["bpftool", "perf", "list", "--json"]).stdout)
     return {entry.get("tracepoint") for entry in listed if entry["pid"] == pid}
 
 
-@test(need_root, need_sampling, need_program("gcc", "bpftool"), timeout=100)
+@test(need_root, need_sampling, timeout=100, every_kernel=True)
 def libraries_that_come_and_go_are_seen_without_their_system_calls():
     """By who is not followed: tracepoints of system calls cost all processes of the host."""
-    with scratch() as folder:
-        build_libraries(folder)
-        path = os.path.join(folder, "report.json")
-        with started([f"{folder}/loads"]) as process:
-            def told(line):
-                send_line(process, line)
-                assert process.lines.until(line) is not None, line
+    with started([target("loads")]) as process:
+        def told(line):
+            send_line(process, line)
+            assert process.lines.until(line) is not None, line
 
-            with started([memtraced(), "-q", "--page-faults=1", "--no-follow", "-p",
-                          str(process.pid), "-f", "json", "-i", INTERVAL]) as tool:
-                tool.lines.next()  # a report: it has attached
+        with started([memtraced(), "-q", "--page-faults=1", "--no-follow", "-p", str(process.pid),
+                      "-f", "json", "-i", INTERVAL]) as tool:
+            tool.lines.next()  # a report: it has attached
+            if shutil.which("bpftool"):
                 assert not any("sys_" in str(name) for name in tracepoints_of(tool.pid))
-                for name in "abab":
-                    told(f"{folder}/lib{name}.so")
-                    told(f"touch_{name} 100")
-                    time.sleep(1)  # what is mapped is read again
-                    told(f"touch_{name} {PAGES}")
-                tool.send_signal(signal.SIGINT)
-                *_, last = iter(tool.lines.next, None)
-                assert tool.wait(60) == 0
-        (event,) = json.loads(last)["events"]
-        for name in "ab":
-            seen = under(event, f"touch_{name}")
-            # and what the kernel and the linker touch for it
-            assert 2 * PAGES <= seen <= 2 * (PAGES + 120), (name, seen)
+            for name in "abab":
+                told(target(f"libtouch_{name}.so"))
+                told(f"touch_{name} 100")
+                time.sleep(1)  # what is mapped is read again
+                told(f"touch_{name} {PAGES}")
+            tool.send_signal(signal.SIGINT)
+            *_, last = iter(tool.lines.next, None)
+            assert tool.wait(60) == 0
+    (event,) = json.loads(last)["events"]
+    for name in "ab":
+        seen = under(event, f"touch_{name}")
+        # and what the kernel and the linker touch for it
+        assert 2 * PAGES <= seen <= 2 * (PAGES + 120), (name, seen)

@@ -12,10 +12,10 @@ TARGET_HEADERS := $(wildcard tests/targets/*.h)
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer fast_clock stepped_clock static noheap \
 	older mallinfo families foreign frames frames_large frames_plugin heap_errors crashes deaths \
-	nesting nesting_malloc pools samples sampler slices pyblocks unwinding),\
+	nesting nesting_malloc pools samples sampler slices pyblocks touch_plugin unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
-	libcounter.so libcounter-next.so libkiller.so libfast_clock.so libstepped_clock.so libplug_a.so libplug_b.so static static-stripped noheap bad_alloc exceptions throwing \
+	libcounter.so libcounter-next.so libkiller.so libfast_clock.so libstepped_clock.so libplug_a.so libplug_b.so libtouch_a.so libtouch_b.so static static-stripped noheap bad_alloc exceptions throwing \
 	nesting heap_errors crashes deaths \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
 	libframes_large.so libframes_rows.so \
@@ -266,6 +266,12 @@ $(TARGETS_DIR)/lib%_clock.so: tests/targets/%_clock.c
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
+
+$(TARGETS_DIR)/libtouch_%.so: tests/targets/touch_plugin.c
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -DPLUGIN_NAME=touch_$* -DPADDING=$(if $(filter a,$*),4,65536) \
+		-fPIC -shared -o $@ $<
 
 $(TARGETS_DIR)/libplug_%.so: tests/targets/plugin.c
 	$(call say,TARGET,$@)

@@ -3,7 +3,9 @@
 a file's notes. Each has its semaphore, so that the kernel counts it up."""
 
 import contextlib
+import ctypes
 import dataclasses
+import functools
 import os
 import re
 import struct
@@ -78,9 +80,36 @@ def probes_of(path):
     return probes
 
 
+# System calls of all architectures (asm-generic/unistd.h), and constants of <linux/mount.h>.
+FSOPEN, FSCONFIG, FSMOUNT = 430, 431, 432
+FSCONFIG_CMD_CREATE = 6
+
+
+def checked(number, *words):
+    result = ctypes.CDLL(None, use_errno=True).syscall(number, *words)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+@functools.lru_cache(maxsize=1)
+def tracefs():
+    """Where it is mounted, or a mount of our own that is nowhere and goes with this process."""
+    if os.path.isdir(TRACEFS + "/events"):
+        return TRACEFS
+    context = checked(FSOPEN, b"tracefs", 0)
+    try:
+        checked(FSCONFIG, context, FSCONFIG_CMD_CREATE, None, None, 0)
+        return f"/proc/{os.getpid()}/fd/{checked(FSMOUNT, context, 0, 0)}"
+    finally:
+        os.close(context)
+
+
 def need_tracefs():
-    if not os.path.isdir(TRACEFS + "/events"):
-        raise Skip("tracefs is not mounted")
+    try:
+        tracefs()
+    except OSError as error:
+        raise Skip(f"tracefs is not mounted and cannot be: {error.strerror}") from error
 
 
 def write(path, text):
@@ -126,7 +155,7 @@ class Listener:
 def listening(library, on=True):
     """Listens to the library's probes in all processes that have it: take a copy of one's own."""
     group = f"memtraced_test_{os.getpid()}"
-    folder = f"{TRACEFS}/instances/{group}"
+    folder = f"{tracefs()}/instances/{group}"
     probes = probes_of(library)
     assert sorted(probe.name for probe in probes) == ["alloc", "free"], probes
     for probe in probes:
@@ -134,8 +163,8 @@ def listening(library, on=True):
         assert len(probe.registers) == len(names), probe
         fields = " ".join(f"{name}={register}:x64"
                           for name, register in zip(names, probe.registers))
-        write(f"{TRACEFS}/uprobe_events", f"p:{group}/{probe.name} {library}:{probe.offset:#x}"
-                                          f"({probe.semaphore:#x}) {fields}\n")
+        write(f"{tracefs()}/uprobe_events", f"p:{group}/{probe.name} {library}:{probe.offset:#x}"
+                                            f"({probe.semaphore:#x}) {fields}\n")
     os.mkdir(folder)
     listener = Listener(folder)
     try:
@@ -146,4 +175,4 @@ def listening(library, on=True):
         listener.listen(False)
         os.rmdir(folder)
         for probe in probes:
-            write(f"{TRACEFS}/uprobe_events", f"-:{group}/{probe.name}\n")
+            write(f"{tracefs()}/uprobe_events", f"-:{group}/{probe.name}\n")

@@ -234,7 +234,7 @@ struct abi_proc {
 	__u32 image;	  /* a number that no other image in the run has, as slots may */
 	union {
 		__u64 last_file_map; /* start of the newest file mapping not at a fixed address */
-		__u64 code_pages;    /* knob_watch_code: executable ones, when it was last seen */
+		__u64 code_pages;    /* code_watch.bpf.h: executable ones, when it was last seen */
 	};
 };
 
@@ -376,6 +376,7 @@ struct abi_control {
 	__u32 keeper;	  /* thread groups that work for the daemon: one that forks others, */
 	__u32 worker;	  /* and the latest of these, which the programs write, too; 0: none */
 	__u32 samples;	  /* new images have samples: ABI_SAMPLE_IMAGE */
+	__u32 watch_code; /* no tracepoint tells of mappings: code_watch.bpf.h */
 };
 
 /* May a program be preempted where it was called? */

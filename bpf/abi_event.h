@@ -110,6 +110,14 @@ struct abi_ev_map { /* MMAP, MUNMAP, MREMAP, UNMAP_RESULT, CODE, CODE_GONE, BRK 
 	};
 };
 
+struct abi_ev_code_changed {
+	struct abi_event head;
+	__u32 tid;
+	__u32 held; /* as in struct abi_ev_map */
+	__u32 by_loader;
+	__u32 pad;
+};
+
 struct abi_ev_checkpoint {
 	struct abi_event head;
 	__u32 tid;

@@ -5,6 +5,7 @@
  */
 #include "account.bpf.h"
 #include "arguments.bpf.h"
+#include "code_watch.bpf.h"
 #include "heap_error.bpf.h"
 #include "kernel_stack.bpf.h"
 #include "nesting.bpf.h"
@@ -554,6 +555,8 @@ int on_sample(struct pt_regs *ctx)
 	if (!proc || !spec || !proc_has_samples(proc))
 		return 0;
 	count_event();
+	if (*(volatile __u32 *)&control.watch_code)
+		watch_code(proc, slot, false);
 	proc_enter_cut(proc);
 	if ((ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK) == ABI_SAMPLE_FREE)
 		sample_free(ctx, proc, slot, spec);

@@ -5,13 +5,12 @@
  * runs.
  */
 #include "abi_event.h"
+#include "hold.bpf.h"
 #include "kernel_stack.bpf.h"
 #include "knobs.bpf.h"
 #include "process.bpf.h"
 #include "ring.bpf.h"
 #include "thread.bpf.h"
-
-enum { SIGNAL_HOLD = 23 /* SIGURG: target/hold.h */ };
 
 SEC("uprobe")
 int on_checkpoint(struct pt_regs *ctx)
@@ -29,8 +28,7 @@ int on_checkpoint(struct pt_regs *ctx)
 	ev.head.time_ns = bpf_ktime_get_ns();
 	ev.tid = bpf_get_current_pid_tgid();
 	ev.function = ABI_COOKIE_FN(cookie);
-	/* before the ring record: the daemon's answer must not overtake it */
-	if (bpf_send_signal_thread(SIGNAL_HOLD))
+	if (!hold_thread())
 		return 0;
 	if (ring_send_now(&ev, sizeof(ev)))
 		proc_lost(proc, ABI_LOST_RING_FULL);

@@ -5,11 +5,10 @@
  */
 #include "abi_event.h"
 #include "abi_jobs.h"
+#include "code_watch.bpf.h"
 #include "event_stack.bpf.h"
 #include "syscall_filter.bpf.h"
 #include "target.bpf.h"
-
-#include <bpf/bpf_core_read.h>
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -114,24 +113,6 @@ int on_event(void *ctx)
 	return 0;
 }
 
-/*
- * Libraries that came or went since the last sample. A tracepoint of one system call makes all of
- * the host go the slow way through the kernel's entry (redis-server's CPU time: 3.7 % more).
- */
-static __always_inline void watch_code(struct abi_proc *proc, __u32 slot)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct abi_event ev = { .type = ABI_EV_CODE_CHANGED, .slot = slot };
-	__u64 pages = BPF_CORE_READ(task, mm, exec_vm);
-
-	if (pages == proc->code_pages)
-		return;
-	proc->code_pages = pages;
-	ev.time_ns = bpf_ktime_get_ns();
-	if (ring_send_later(&ev, sizeof(ev)))
-		proc_lost(proc, ABI_LOST_RING_FULL);
-}
-
 /* In the clock's interrupt; the kernel's walk begins with what was interrupted. */
 SEC("?perf_event")
 int on_sample(void *ctx)
@@ -142,7 +123,7 @@ int on_sample(void *ctx)
 	if (!proc)
 		return 0;
 	if (knob_watch_code)
-		watch_code(proc, slot);
+		watch_code(proc, slot, false);
 	take_event(ctx, proc, slot, 0);
 	return 0;
 }

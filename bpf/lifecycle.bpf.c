@@ -9,6 +9,7 @@
  */
 #include "abi_event.h"
 #include "account.bpf.h"
+#include "code_watch.bpf.h"
 #include "image.bpf.h"
 #include "knobs.bpf.h"
 #include "slot.bpf.h"
@@ -68,7 +69,7 @@ static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot
 		proc->sample_interval = proc_has_samples(parent) ? parent->sample_interval : 0;
 	proc->cut_epoch = control.cut_epoch;
 	proc->code_epoch = parent->code_epoch;
-	proc->last_file_map = parent->last_file_map;
+	proc->last_file_map = parent->last_file_map; /* or code_pages */
 	if (knob_unwind)
 		space_fork(parent_slot, slot);
 	if (parent->state == ABI_PROC_UNWANTED)
@@ -166,6 +167,9 @@ static __always_inline struct abi_proc *image_new(__u32 pid, bool wanted, __u32 
 	proc->owner = 0;
 	proc->parent = ABI_NO_SLOT;
 	proc->cut_epoch = control.cut_epoch;
+	if (*(volatile __u32 *)&control.watch_code)
+		proc->code_pages =
+			executable_pages(); /* the daemon reads which, at the exec's event */
 	if (knob_unwind)
 		space_new(*ret_slot);
 	if (!wanted)

@@ -7,6 +7,7 @@
  */
 #include "abi_event.h"
 #include "event_stack.bpf.h"
+#include "hold.bpf.h"
 #include "knobs.bpf.h"
 #include "nesting.bpf.h"
 #include "ring.bpf.h"
@@ -22,7 +23,6 @@ enum {
 	MAP_FIXED = 0x10,
 	MAP_ANONYMOUS = 0x20,
 	MAP_FIXED_NOREPLACE = 0x100000,
-	SIGNAL_HOLD = 23, /* SIGURG: target/hold.h */
 };
 
 struct map_call {
@@ -153,8 +153,7 @@ static __attribute__((noinline)) void code_mapped(struct abi_proc *proc, __u32 s
 	if (knob_unwind && file && file->object)
 		ev.noted = space_add_code(slot, file->object, addr, call->len, call->offset);
 	if (control.hold && code_must_wait(proc, slot, file))
-		/* before the ring record: the daemon's answer must not overtake it */
-		ev.held = bpf_send_signal_thread(SIGNAL_HOLD) == 0;
+		ev.held = hold_thread();
 	ev.ino = key.ino;
 	ev.dev = key.dev;
 	event_send(proc, &ev, ABI_EV_CODE, slot);

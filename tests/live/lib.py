@@ -534,6 +534,23 @@ def bpf_list(kind):
     return json.loads(done.stdout or "[]")
 
 
+# bpf/mmap.bpf.c
+CALL_PROGRAMS = {"on_exit_mmap", "on_enter_munmap", "on_exit_munmap", "on_enter_mremap",
+                 "on_enter_brk", "on_enter_any", "on_exit_any"}
+
+
+def traced_calls(pid):
+    """The programs that a process has at tracepoints of system calls, by name."""
+    names = {program["id"]: program.get("name") for program in bpf_list("prog")}
+    ids = {entry["prog_id"] for entry in bpf_list("perf") if entry["pid"] == pid}
+    # Since Linux 5.15 these are links, of which bpftool does not tell where they lead.
+    for path in glob.glob(f"/proc/{pid}/fdinfo/*"):
+        with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as info:
+            found = re.search(r"^link_type:\s*perf\n(?:.*\n)*?prog_id:\s*(\d+)$", info.read(), re.M)
+        ids |= {int(found[1])} if found else set()
+    return {names.get(i) for i in ids} & CALL_PROGRAMS
+
+
 def bpf_held():
     """What processes hold by descriptors, as (kind, id)."""
     held = set()

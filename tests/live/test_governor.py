@@ -12,7 +12,7 @@ import subprocess
 
 from lib import (Lines, attached, exact, heap_sites, load_report, memtraced, need_program,
                  need_root, refused, run_memtraced, scratch, send_line, started, target, test,
-                 total, with_function)
+                 total, traced_calls, with_function)
 from test_samples import check_weights, said_places
 
 INTERVAL = 65536
@@ -26,6 +26,7 @@ class Waves:
 
     def __init__(self, process):
         self.process = process
+        self.tracer = process.pid  # of -c
         self.pid = int(process.lines.until("ready "))
 
     def do(self, line):
@@ -90,7 +91,9 @@ def counted_exactly(process, done):
 def what_is_quiet_becomes_exact():
     with governed() as waves:
         early = waves.do("keep 200 1048576")
+        assert traced_calls(waves.tracer) == set()
         until_changed(waves, EXACT, "quiet 500")
+        assert traced_calls(waves.tracer) != set()
         # What the change came in the middle of is over.
         done = [waves.do("quiet 500"), waves.do("keep 100 4096"), waves.do("quiet 500")]
         report, table = waves.finish()

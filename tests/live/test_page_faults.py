@@ -7,8 +7,8 @@ import shutil
 import signal
 import time
 
-from lib import (INTERVAL, load_report, memtraced, need_kernel, need_root, refused, run,
-                 run_memtraced, scratch, send_line, started, target, test)
+from lib import (INTERVAL, load_report, memtraced, need_kernel, need_root, refused,
+                 run_memtraced, scratch, send_line, started, target, test, traced_calls)
 from test_cpu import under
 
 PAGES = 20000
@@ -64,11 +64,6 @@ def what_is_no_period_is_refused():
         refused(run_memtraced("-a", f"--page-faults={value}"), 1, "--page-faults", value)
 
 
-def tracepoints_of(pid):
-    listed = json.loads(run(["bpftool", "perf", "list", "--json"]).stdout)
-    return {entry.get("tracepoint") for entry in listed if entry["pid"] == pid}
-
-
 @test(need_root, need_sampling, timeout=100, every_kernel=True)
 def libraries_that_come_and_go_are_seen_without_their_system_calls():
     """By who is not followed: tracepoints of system calls cost all processes of the host."""
@@ -81,7 +76,7 @@ def libraries_that_come_and_go_are_seen_without_their_system_calls():
                       "-f", "json", "-i", INTERVAL]) as tool:
             tool.lines.next()  # a report: it has attached
             if shutil.which("bpftool"):
-                assert not any("sys_" in str(name) for name in tracepoints_of(tool.pid))
+                assert not traced_calls(tool.pid)
             for name in "abab":
                 told(target(f"libtouch_{name}.so"))
                 told(f"touch_{name} 100")

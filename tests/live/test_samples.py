@@ -7,8 +7,8 @@ import os
 import platform
 
 from lib import (ATTACH_PATHS, attach_option, attached, heap_sites, load_report, memtraced,
-                 need_root, refused, run_memtraced, scaled, scratch, send_line, started, target,
-                 test, total, with_function, without)
+                 need_program, need_root, refused, run_memtraced, scaled, scratch, send_line,
+                 started, target, test, total, traced_calls, with_function, without)
 
 PLACE = ("blocks", "bytes", "live_blocks", "live_bytes", "samples", "weight", "live_samples",
          "live_weight")
@@ -184,6 +184,38 @@ def a_running_process_shows_its_samples_when_it_is_attached_to(program):
             session.next_report()
             report = session.finish()
             check_weights(report["processes"][0], places)
+        send_line(process)
+
+
+@test(need_root, every_kernel=True)
+def libraries_that_come_and_go_are_told_apart():
+    """Two at one address, each in turn, in a program all of whose blocks are samples."""
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced("--sample=1", "-o", f"json:{path}", "--", target("dl"), "20")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "same 20\n", done.stdout
+        report = load_report(path)
+    check_coverage(report, True)
+    sites = heap_sites(report["processes"][0])
+    for function, size in (("leak_from_a", 1111), ("leak_from_b", 2222)):
+        ours = with_function(sites, function)
+        assert total(ours, "live_bytes") == 20 * size, (function, ours)
+        assert total(ours, "live_blocks") == 20, (function, ours)
+
+
+@test(need_root, need_program("bpftool"), every_kernel=True)
+def no_system_call_is_traced():
+    """All processes of the host would pay for it."""
+    with started([target("samples"), "300", str(INTERVAL), "1"]) as process:
+        assert process.lines.next() == "ready"
+        with attached([process.pid], "--sample") as session:
+            session.next_report()
+            assert traced_calls(session.process.pid) == set()
+            send_line(process)
+            assert process.lines.next() == "watched"
+            send_line(process)
+            session.finish()
         send_line(process)
 
 

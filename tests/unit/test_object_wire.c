@@ -13,6 +13,7 @@
 #include "symbol/file_server.h"
 #include "target/proc_maps.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -86,6 +87,7 @@ static int set_up(void **state)
 					  .samples = true,
 					  .emulation = &everyday,
 					  .custom = f->custom,
+					  .loader = true,
 					  .checkpoints = true,
 					  .checkpoint_names = checkpoint_names,
 					  .unwinding = true };
@@ -166,6 +168,7 @@ static void assert_same_facts(const struct object_facts *a, const struct object_
 		assert_int_equal(a->checkpoints.list.data[i].function,
 				 b->checkpoints.list.data[i].function);
 	}
+	assert_int_equal(a->loader_stop, b->loader_stop);
 	assert_int_equal(a->build_id_len, b->build_id_len);
 	assert_memory_equal(a->build_id, b->build_id, a->build_id_len);
 	assert_memory_equal(&a->unwind.key, &b->unwind.key, sizeof(a->unwind.key));
@@ -226,6 +229,34 @@ static void the_c_library_is_planned_alike(void **state)
 	assert_false(custom_allocators_all(f->custom, &n)->found);
 	assert_int_equal(object_read_facts(f->worker, f->fd, &f->wants, &facts), 0);
 	assert_true(facts.plan->n_probes > 5 && facts.checkpoints.list.len > 2);
+}
+
+/* What the C library itself has loaded this program with: its stop is where dlsym finds it. */
+static void the_dynamic_linker_s_stop_is_found_there(void **state)
+{
+	const uint64_t at = (uintptr_t)dlsym(RTLD_DEFAULT, "_dl_debug_state");
+	_cleanup_(object_facts_done) struct object_facts facts = {}, without = {}, other = {};
+	_cleanup_(proc_maps_done) struct proc_maps maps = {};
+	const struct proc_map *map;
+	struct fixture *f = *state;
+
+	if (!at)
+		skip();
+	assert_int_equal(proc_maps_read(getpid(), &maps), 0);
+	map = proc_maps_find(&maps, at);
+	assert_non_null(map);
+	open_file(f, map->path);
+	compare(f);
+	assert_int_equal(object_read_facts(f->worker, f->fd, &f->wants, &facts), 0);
+	assert_int_equal(facts.loader_stop, at - map->start + map->offset);
+	f->wants.loader = false;
+	assert_int_equal(object_read_facts(f->worker, f->fd, &f->wants, &without), 0);
+	assert_int_equal(without.loader_stop, 0);
+	f->wants.loader = true;
+	close(f->fd);
+	open_file(f, "/proc/self/exe");
+	assert_int_equal(object_read_facts(f->worker, f->fd, &f->wants, &other), 0);
+	assert_int_equal(other.loader_stop, 0);
 }
 
 static void the_user_s_own_allocators_are_found_there(void **state)
@@ -514,6 +545,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(where_stacks_begin_goes_over),
 		cmocka_unit_test_setup_teardown(the_c_library_is_planned_alike, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_dynamic_linker_s_stop_is_found_there, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(the_user_s_own_allocators_are_found_there, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_elf_file_is_said_to_be_none, set_up,

@@ -2,6 +2,7 @@
 #include "probe/object_facts.h"
 
 #include "elf/elf_file.h"
+#include "probe/loader_stop.h"
 #include "probe/sample_plan.h"
 
 #include <errno.h>
@@ -41,7 +42,11 @@ static int read_all(struct elf_file *elf, const struct object_wants *wants,
 	if (wants->unwinding)
 		cfi_facts_read(elf, &facts->unwind);
 	facts->is_elf = true;
-	return elf_needs_read(elf, &facts->needs);
+	r = elf_needs_read(elf, &facts->needs);
+	/* What nobody loads libraries for has few symbols to look through. */
+	if (r == 0 && wants->loader && facts->needs.names.len == 0)
+		facts->loader_stop = loader_stop_find(elf);
+	return r;
 }
 
 int object_facts_read(int fd, const struct object_wants *wants, struct object_facts *ret_facts)

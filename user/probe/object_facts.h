@@ -27,6 +27,7 @@ struct object_wants {
 	const char *path;
 	const struct plan_emulation *emulation; /* of allocators */
 	struct custom_allocators *custom;	/* NULL: none; is told what was found */
+	bool loader;				/* loader_stop_find() */
 	bool checkpoints;
 	char *const *checkpoint_names; /* as of checkpoints_find() */
 	bool unwinding;
@@ -39,6 +40,7 @@ struct object_facts {
 	struct plan *samples; /* the same */
 	struct stack_start start;
 	struct checkpoints checkpoints;
+	uint64_t loader_stop; /* file offset; 0: it is no dynamic linker, or that was not wanted */
 	uint8_t build_id[OBJECT_BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0: none, or longer */
 	struct cfi_facts unwind;

@@ -89,6 +89,7 @@ void object_put_wants(struct strbuf *request, const struct object_wants *wants)
 	wire_put_u8(request, wants->allocators);
 	wire_put_u8(request, wants->samples);
 	wire_put_u8(request, wants->is_stand_in);
+	wire_put_u8(request, wants->loader);
 	wire_put_u8(request, wants->checkpoints);
 	wire_put_u8(request, wants->unwinding);
 	wire_put_string(request, wants->path);
@@ -107,6 +108,7 @@ int object_get_wants(struct wire_reader *reader, struct object_asked *ret_asked)
 	wants->allocators = wire_get_bool(reader);
 	wants->samples = wire_get_bool(reader);
 	wants->is_stand_in = wire_get_bool(reader);
+	wants->loader = wire_get_bool(reader);
 	wants->checkpoints = wire_get_bool(reader);
 	wants->unwinding = wire_get_bool(reader);
 	wants->path = wire_get_string(reader, PATH_MAX);
@@ -293,6 +295,7 @@ void object_put_facts(struct strbuf *answer, const struct object_facts *facts,
 		plan_put(answer, facts->samples, wants->custom);
 	put_start(answer, &facts->start);
 	put_checkpoints(answer, &facts->checkpoints);
+	wire_put_u64(answer, facts->loader_stop);
 	wire_put_u8(answer, facts->build_id_len);
 	strbuf_add(answer, facts->build_id, facts->build_id_len);
 	if (wants->unwinding)
@@ -328,6 +331,9 @@ static int get_elf_facts(struct wire_reader *reader, uint64_t file_bytes,
 	r = get_checkpoints(reader, file_bytes, wants->checkpoint_names, &facts->checkpoints);
 	if (r < 0)
 		return r;
+	facts->loader_stop = wire_get_u64(reader);
+	if (facts->loader_stop >= file_bytes)
+		return -EBADMSG;
 	get_build_id(reader, facts);
 	if (wants->unwinding)
 		get_unwind(reader, &facts->unwind);

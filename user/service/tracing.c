@@ -263,13 +263,16 @@ static uint64_t adopt_bytes(const struct options *options)
 }
 
 /*
- * Do only samples use what is mapped? Who is followed from its birth is better told of its
- * libraries by tracepoints, each at once.
+ * Do only samples use what is mapped, so that the system calls by which it is need no tracepoints?
+ * Of allocations it is told by the dynamic linker, too; jobs' have nothing but themselves, and who
+ * is followed from its birth is better told of its libraries by tracepoints, each at once.
  */
 static bool samples_alone(const struct options *options)
 {
-	if (options_trace_allocations(options) || options->mappings || !options->no_follow ||
-	    options->syscalls || options->n_hists || tracing_holds(options))
+	if (options_trace_allocations(options))
+		return options->sample_bytes > 0;
+	if (options->mappings || !options->no_follow || options->syscalls || options->n_hists ||
+	    tracing_holds(options))
 		return false;
 	for (size_t i = 0; i < options->n_events; i++)
 		if (options->events[i].kind != EVENT_FAULTS &&

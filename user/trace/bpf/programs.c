@@ -12,6 +12,7 @@
 #include "trace/bpf/large_maps.h"
 #include "trace/bpf/link_home.h"
 #include "trace/bpf/map_memory.h"
+#include "trace/bpf/program_choice.h"
 #include "trace/bpf/program_loader.h"
 #include "trace/kernel/feature.h"
 #include "trace/kernel/hold_functions.h"
@@ -141,13 +142,6 @@ static int choose_maps(struct memtraced_bpf *skel, bool old)
 	return r;
 }
 
-/* Whether blocks have their form, which is told by walks of the stack. */
-static bool knows_forms(const struct programs_opts *opts)
-{
-	return opts->heap_errors && opts->allocations && opts->unwind && opts->max_stack &&
-	       !opts->floor && !old_kernel();
-}
-
 static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *room,
 			 const struct programs_opts *opts)
 {
@@ -172,7 +166,7 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.freed_blocks, opts->heap_errors ? ABI_FREED_BLOCKS : 1 },
 		{ skel->maps.births, opts->free_stacks ? opts->room.blocks : 1 },
 		{ skel->maps.free_pairs, opts->free_stacks ? opts->room.pairs : 1 },
-		{ skel->maps.marks, knows_forms(opts) ? MARKED_THREADS : 1 },
+		{ skel->maps.marks, programs_know_forms(opts) ? MARKED_THREADS : 1 },
 		{ skel->maps.further_heap_errors, allocations ? opts->max_procs : 1 },
 		{ skel->maps.sample_specs, opts->sampled ? ABI_SAMPLE_SPECS : 1 },
 		{ skel->maps.unwind_rows, opts->unwind ? UNWIND_FIRST_ROWS : 1 },
@@ -190,72 +184,6 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 			return r;
 	}
 	return bpf_map__set_map_flags(skel->maps.procs, BPF_F_MMAPABLE);
-}
-
-/* Without allocations: what follows processes, and their code where stacks are wanted. */
-static void choose_for_jobs(struct memtraced_bpf *skel, const struct programs_opts *opts)
-{
-	const bool code = opts->code, mapped = code && !opts->watch_code, mappings = opts->mappings;
-
-	bpf_program__set_autoload(skel->progs.on_session, false);
-	bpf_program__set_autoload(skel->progs.on_entry, false);
-	bpf_program__set_autoload(skel->progs.on_return, false);
-	bpf_program__set_autoload(skel->progs.on_exit_mmap, mapped);
-	bpf_program__set_autoload(skel->progs.on_enter_munmap, mapped);
-	bpf_program__set_autoload(skel->progs.on_exit_munmap, mappings);
-	bpf_program__set_autoload(skel->progs.on_enter_mremap, mappings);
-	bpf_program__set_autoload(skel->progs.on_fault, code);
-	bpf_program__set_autoload(skel->progs.on_kill, code);
-	bpf_program__set_autoload(skel->progs.on_oom, code);
-}
-
-/* What stands for programs that would be preempted, which is known only later. */
-static void choose_perf(struct memtraced_bpf *skel, bool lifecycle, bool faults, bool syscalls)
-{
-	bpf_program__set_autoload(skel->progs.on_fork_perf, lifecycle);
-	bpf_program__set_autoload(skel->progs.on_exec_perf, lifecycle);
-	bpf_program__set_autoload(skel->progs.on_exit_perf, lifecycle);
-	bpf_program__set_autoload(skel->progs.on_fault_perf, faults);
-	bpf_program__set_autoload(skel->progs.on_enter_any, syscalls);
-	bpf_program__set_autoload(skel->progs.on_exit_any, syscalls);
-}
-
-static void choose_programs(struct memtraced_bpf *skel, const struct programs_opts *opts)
-{
-	bool session = opts->path == ATTACH_PATH_SESSION;
-	bool multi = session || opts->path == ATTACH_PATH_MULTI ||
-		     (opts->path == ATTACH_PATH_EXIT && opts->exit_by_multi);
-	bool returns = !session; /* the exit path needs it where exit sites are not provable */
-
-	choose_perf(skel, false, false, false);
-	bpf_program__set_autoload(skel->progs.on_session, session);
-	/* beside sessions only for exit sites, which not every program has: programs_entry_fd */
-	bpf_program__set_autoload(skel->progs.on_entry, !session);
-	bpf_program__set_autoload(skel->progs.on_return, returns);
-	bpf_program__set_autoload(skel->progs.on_checkpoint, opts->checkpoints);
-	bpf_program__set_autoload(skel->progs.on_mark, knows_forms(opts));
-	bpf_program__set_autoload(skel->progs.on_sample, opts->sampled);
-	bpf_program__set_autoload(skel->progs.on_enter_brk, opts->mappings);
-	if (opts->sampled && !opts->both) {
-		bpf_program__set_autoload(skel->progs.on_session, false);
-		bpf_program__set_autoload(skel->progs.on_entry, false);
-		bpf_program__set_autoload(skel->progs.on_return, false);
-	}
-	/* libbpf 1.1 does not know these types by section name. */
-	(void)bpf_program__set_expected_attach_type(skel->progs.on_session,
-						    (enum bpf_attach_type)LINK_TYPE_UPROBE_SESSION);
-	if (!multi)
-		return;
-	(void)bpf_program__set_expected_attach_type(skel->progs.on_entry,
-						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
-	(void)bpf_program__set_expected_attach_type(skel->progs.on_return,
-						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
-	(void)bpf_program__set_expected_attach_type(skel->progs.on_checkpoint,
-						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
-	(void)bpf_program__set_expected_attach_type(skel->progs.on_mark,
-						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
-	(void)bpf_program__set_expected_attach_type(skel->progs.on_sample,
-						    (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
 }
 
 static void set_rule(struct memtraced_bpf *skel, const struct target_rule *rule)
@@ -309,7 +237,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_whole_life = opts->whole_life;
 	skel->rodata->knob_heap_errors = opts->heap_errors;
 	skel->rodata->knob_free_stacks = opts->free_stacks;
-	skel->rodata->knob_forms = knows_forms(opts);
+	skel->rodata->knob_forms = programs_know_forms(opts);
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_sampled = opts->sampled;
 	skel->rodata->knob_sample_room = opts->room.samples;
@@ -325,9 +253,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_adopt_scope = opts->adopt_scope;
 	skel->rodata->knob_unwind = opts->unwind;
 	set_rule(skel, &opts->rule);
-	choose_programs(skel, opts);
-	if (!opts->allocations)
-		choose_for_jobs(skel, opts);
+	program_choice(skel, opts);
 	skel->rodata->knob_block_buckets = room.buckets;
 	r = set_map_sizes(skel, &room, opts);
 	if (r == 0)
@@ -377,6 +303,11 @@ void programs_set_samples(struct programs *programs, uint32_t slot, bool samples
 {
 	__atomic_store_n(&programs->procs[slot].sample_interval, samples ? ABI_SAMPLE_IMAGE : 0,
 			 __ATOMIC_RELEASE);
+}
+
+void programs_watch_code(struct programs *programs, bool watch)
+{
+	__atomic_store_n(&programs->control->watch_code, watch, __ATOMIC_RELEASE);
 }
 
 static int loaded_fd(const struct bpf_program *prog)
@@ -434,22 +365,22 @@ static int load_perf(struct programs *p, const struct programs_opts *opts)
 {
 	_cleanup_(program_loader_free_p) struct program_loader *loader = NULL;
 	const int prog_fd = bpf_program__fd(p->skel->progs.on_any_raw);
-	bool maps = opts->allocations || opts->code;
+	const bool maps = opts->allocations || opts->code, calls = programs_trace_calls(opts);
 	struct preemption preempted;
 	int r;
 
 	preemption_find(prog_fd, p->control, &preempted);
 	p->raw_preempted = preempted.raw;
 	p->syscalls_preempted = preempted.syscalls;
-	if (!p->raw_preempted && !(p->syscalls_preempted && maps))
+	if (!p->raw_preempted && !(p->syscalls_preempted && calls))
 		return 0;
 	r = new_loader(p, &loader);
 	if (r == 0)
 		r = open_again(p, &p->perf);
 	if (r)
 		return r;
-	choose_perf(p->perf, p->raw_preempted, p->raw_preempted && maps,
-		    p->syscalls_preempted && maps);
+	program_choice_perf(p->perf, p->raw_preempted, p->raw_preempted && maps,
+			    p->syscalls_preempted && calls);
 	return load_object(loader, p->perf);
 }
 
@@ -494,6 +425,7 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	p->checkpoint_fd = loaded_fd(p->skel->progs.on_checkpoint);
 	p->mark_fd = loaded_fd(p->skel->progs.on_mark);
 	p->sample_fd = loaded_fd(p->skel->progs.on_sample);
+	p->loader_fd = loaded_fd(p->skel->progs.on_loader);
 	p->entry_type = bpf_program__expected_attach_type(p->skel->progs.on_entry);
 	r = load_perf(p, opts);
 	if (r)

@@ -55,7 +55,12 @@ struct programs_opts {
 	bool sampled;	  /* those that processes show: bpf/abi_sample.h */
 	bool both;	  /* with `sampled`: calls as well, each image is of one kind */
 	bool code;	  /* mappings of executable files are reported, */
-	bool watch_code;  /* or that they have changed, by the samples of jobs alone */
+	/*
+	 * Or that they have changed, by samples and, with `sampled`, by what dynamic linkers call
+	 * (on_loader): tracepoints of system calls cost all processes. With `both` these are loaded
+	 * as well, for the exact depth: programs_attach_calls().
+	 */
+	bool watch_code;
 	/*
 	 * All anonymous mappings are, and what brk moves; not with `allocations`. Who has no slot
 	 * gets one by a mapping of so many bytes, if it is of this scope; 0: it gets none.
@@ -103,6 +108,7 @@ struct programs {
 	int checkpoint_fd; /* -1: not loaded */
 	int mark_fd;	   /* on_mark; -1: not loaded */
 	int sample_fd;	   /* on_sample; -1: not loaded */
+	int loader_fd;	   /* on_loader; -1: not loaded */
 };
 
 /*
@@ -118,6 +124,8 @@ DEFINE_CLEANUP(struct programs, programs_free)
 bool programs_has_samples(const struct programs *programs, uint32_t slot);
 /* New images, of the programs' making, have samples from now on; or calls. */
 void programs_want_samples(struct programs *programs, bool samples);
+/* Does no tracepoint tell of mappings now, so that programs look for changes? */
+void programs_watch_code(struct programs *programs, bool watch);
 /* The same of one that user space makes, or that nothing has been counted of. */
 void programs_set_samples(struct programs *programs, uint32_t slot, bool samples);
 
@@ -142,6 +150,9 @@ int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
 #define PROGRAMS_MAX_TRACEPOINTS 16
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 				size_t *ret_n);
+/* The same of the system calls by which they map memory; of those that are loaded. */
+int programs_attach_calls(const struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
+			  size_t *ret_n);
 
 /* Sum over CPUs of a loss counter. */
 int programs_losses(const struct programs *programs, uint64_t ret_losses[ABI_LOSSES]);

@@ -73,42 +73,22 @@ static void begin_probes(struct programs *programs)
 	(void)first_uprobe_new(programs->link_home, multi, &programs->first_uprobe);
 }
 
-int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
-				size_t *ret_n)
+struct point {
+	struct bpf_program *prog; /* NULL: another stands for it */
+	const char *category;	  /* NULL: a raw tracepoint */
+	const char *name;
+};
+
+/* Those of n points whose programs are loaded. */
+static int attach(const struct programs *programs, const struct point *points, size_t n, int *fds,
+		  size_t *ret_n)
 {
-	const struct memtraced_bpf *skel = programs->skel, *perf = programs->perf;
-	const bool raw = !programs->raw_preempted, alone = !programs->syscalls_preempted;
-	const bool mremap = alone && skel->rodata->knob_regions;
-	const bool brk = alone && skel->rodata->knob_all_regions;
-	const struct {
-		struct bpf_program *prog;
-		const char *category; /* NULL: a raw tracepoint */
-		const char *name;
-	} points[] = {
-		{ raw ? skel->progs.on_fork : NULL, NULL, "sched_process_fork" },
-		{ raw ? skel->progs.on_exec : NULL, NULL, "sched_process_exec" },
-		{ raw ? skel->progs.on_exit : NULL, NULL, "sched_process_exit" },
-		{ raw ? skel->progs.on_fault : NULL, NULL, "signal_deliver" },
-		{ raw ? NULL : perf->progs.on_fork_perf, "task", "task_newtask" },
-		{ raw ? NULL : perf->progs.on_exec_perf, "sched", "sched_process_exec" },
-		{ raw ? NULL : perf->progs.on_exit_perf, "sched", "sched_process_exit" },
-		{ raw ? NULL : perf->progs.on_fault_perf, "signal", "signal_deliver" },
-		{ alone ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mmap" },
-		{ alone ? skel->progs.on_enter_munmap : NULL, "syscalls", "sys_enter_munmap" },
-		{ alone ? skel->progs.on_exit_munmap : NULL, "syscalls", "sys_exit_munmap" },
-		{ alone ? skel->progs.on_enter_mremap : NULL, "syscalls", "sys_enter_mremap" },
-		{ mremap ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mremap" },
-		{ brk ? skel->progs.on_enter_brk : NULL, "syscalls", "sys_enter_brk" },
-		{ brk ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_brk" },
-		{ alone || !perf ? NULL : perf->progs.on_exit_any, "raw_syscalls", "sys_exit" },
-		{ alone || !perf ? NULL : perf->progs.on_enter_any, "raw_syscalls", "sys_enter" },
-	};
 	_cleanup_close_ int tracefs_fd = tracefs_open();
 
 	*ret_n = 0;
 	if (tracefs_fd < 0)
 		return tracefs_fd;
-	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+	for (size_t i = 0; i < n; i++) {
 		int fd;
 
 		if (!points[i].prog || !bpf_program__autoload(points[i].prog))
@@ -119,6 +99,50 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 			return fd;
 		fds[(*ret_n)++] = fd;
 	}
+	return 0;
+}
+
+int programs_attach_calls(const struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
+			  size_t *ret_n)
+{
+	const struct memtraced_bpf *skel = programs->skel, *perf = programs->perf;
+	const bool alone = !programs->syscalls_preempted;
+	const bool mremap = alone && skel->rodata->knob_regions;
+	const bool brk = alone && skel->rodata->knob_all_regions;
+	const struct point points[] = {
+		{ alone ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mmap" },
+		{ alone ? skel->progs.on_enter_munmap : NULL, "syscalls", "sys_enter_munmap" },
+		{ alone ? skel->progs.on_exit_munmap : NULL, "syscalls", "sys_exit_munmap" },
+		{ alone ? skel->progs.on_enter_mremap : NULL, "syscalls", "sys_enter_mremap" },
+		{ mremap ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_mremap" },
+		{ brk ? skel->progs.on_enter_brk : NULL, "syscalls", "sys_enter_brk" },
+		{ brk ? skel->progs.on_exit_mmap : NULL, "syscalls", "sys_exit_brk" },
+		{ alone || !perf ? NULL : perf->progs.on_exit_any, "raw_syscalls", "sys_exit" },
+		{ alone || !perf ? NULL : perf->progs.on_enter_any, "raw_syscalls", "sys_enter" },
+	};
+
+	return attach(programs, points, sizeof(points) / sizeof(points[0]), fds, ret_n);
+}
+
+int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
+				size_t *ret_n)
+{
+	const struct memtraced_bpf *skel = programs->skel, *perf = programs->perf;
+	const bool raw = !programs->raw_preempted;
+	const struct point points[] = {
+		{ raw ? skel->progs.on_fork : NULL, NULL, "sched_process_fork" },
+		{ raw ? skel->progs.on_exec : NULL, NULL, "sched_process_exec" },
+		{ raw ? skel->progs.on_exit : NULL, NULL, "sched_process_exit" },
+		{ raw ? skel->progs.on_fault : NULL, NULL, "signal_deliver" },
+		{ raw ? NULL : perf->progs.on_fork_perf, "task", "task_newtask" },
+		{ raw ? NULL : perf->progs.on_exec_perf, "sched", "sched_process_exec" },
+		{ raw ? NULL : perf->progs.on_exit_perf, "sched", "sched_process_exit" },
+		{ raw ? NULL : perf->progs.on_fault_perf, "signal", "signal_deliver" },
+	};
+	int r = attach(programs, points, sizeof(points) / sizeof(points[0]), fds, ret_n);
+
+	if (r)
+		return r;
 	attach_deaths(programs, fds, ret_n);
 	begin_probes(programs);
 	return 0;

@@ -28,10 +28,12 @@ struct live_opts {
 	bool allocations; /* else only jobs: live_add_hist and so on */
 	bool code;	  /* what processes map is recorded, for stacks */
 	/*
-	 * With `code`, and samples as the only jobs: it is looked at when a process is first seen
-	 * and when its samples show another number of executable pages, without tracepoints of
-	 * system calls, which all processes of the host pay for. A library that takes the place of
-	 * another of as many pages between two samples is not told from it.
+	 * With `code`, and samples alone, of jobs or of allocations: it is looked at when a process
+	 * is first seen and when its samples show another number of executable pages, without
+	 * tracepoints of system calls, which all processes of the host pay for. A library that
+	 * takes the place of another of as many pages between two samples is not told from it.
+	 * With `sampled` the dynamic linker's own stop tells as well, of each; with `both` this is
+	 * so at all depths but the exact one.
 	 */
 	bool watch_code;
 	/*

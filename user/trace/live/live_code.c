@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code that no event announces: a run-time writes it into memory and makes that executable with
- * mprotect, or maps it without a file. A stack with a frame in memory that is not known to be code
- * has /proc/PID/maps read again. Walks that go astray have such frames too, and in numbers: a read
- * is made only when the time since the last was long in comparison with what that took, and stacks
- * wait for it, until a cut at the latest.
+ * Code of which no event says what it is. Of libraries it is told that some came or went, by the
+ * dynamic linker or by samples (bpf/code_watch.bpf.h). Of other code nothing is: a run-time writes
+ * it into memory and makes that executable with mprotect, or maps it without a file. So a stack
+ * with a frame in memory that is not known to be code has /proc/PID/maps read again, too. Walks
+ * that go astray have such frames, and in numbers: a read is made only when the time since the last
+ * was long in comparison with what that took, and stacks wait for it, until a cut at the latest.
  */
 #include "trace/live/live_process.h"
 #include "trace/unwind/unwind_tables.h"
@@ -13,7 +14,11 @@
 #include <string.h>
 
 #define MAX_WAITING 256
-/* What reading may take of the time: a 5th where code appears, a 21st where nothing does. */
+/*
+ * What reading may take of the time: half where a linker says so, a 5th where code appears, a 21st
+ * where nothing does.
+ */
+#define LOADER_SHARE 1
 #define NEWS_SHARE 4
 #define NO_NEWS_SHARE 20
 #define MIN_PAUSE_NS 1000000
@@ -65,6 +70,7 @@ static bool is_still_mapped(const struct code_range *range, const struct proc_ma
 	const struct proc_map *map = proc_maps_find(maps, range->start);
 
 	return map && map->exec && map->end >= range->end &&
+	       map->offset + (range->start - map->start) == range->offset &&
 	       map->ino == object_ino(range->object) &&
 	       (map->dev_major << 20 | map->dev_minor) == object_dev(range->object);
 }
@@ -95,9 +101,9 @@ static int drop_gone(struct live *live, struct live_process *process, const stru
 	return r;
 }
 
-/* *ret_news: there is code that was not known. */
+/* in_time: none of it can have run. *ret_news: there is code that was not known. */
 static int read_code(struct live *live, struct live_process *process, uint64_t time_ns,
-		     bool *ret_news)
+		     bool in_time, bool *ret_news)
 {
 	_cleanup_(proc_maps_done) struct proc_maps maps = {};
 	uint64_t now_ns = clock_monotonic_ns();
@@ -128,21 +134,24 @@ static int read_code(struct live *live, struct live_process *process, uint64_t t
 		if (r)
 			return r;
 	}
-	if (late)
+	if (late && !in_time)
 		live_count_loss(live, process, LOSS_ATTACHED_LATE);
 	return 0;
 }
 
-/* Reads the code again, and lets the stacks go that wait for that. */
-static int read_and_release(struct live *live, struct live_process *process, uint64_t time_ns)
+/* Reads the code again, and lets the stacks go that wait for that. ev: what asks; NULL: stacks. */
+static int read_and_release(struct live *live, struct live_process *process, uint64_t time_ns,
+			    const struct abi_ev_code_changed *ev)
 {
 	uint64_t before = clock_monotonic_ns(), now;
 	bool news = false;
-	int r = process->ended ? 0 : read_code(live, process, time_ns, &news);
+	int r = process->ended ? 0 : read_code(live, process, time_ns, ev && ev->held, &news);
+	uint64_t share = news ? NEWS_SHARE : NO_NEWS_SHARE;
 
+	if (ev && ev->by_loader)
+		share = LOADER_SHARE;
 	now = clock_monotonic_ns();
-	process->read_code_after_ns =
-		now + (now - before) * (news ? NEWS_SHARE : NO_NEWS_SHARE) + MIN_PAUSE_NS;
+	process->read_code_after_ns = now + (now - before) * share + MIN_PAUSE_NS;
 	for (size_t i = 0; i < process->waiting.len; i++) {
 		if (r == 0)
 			r = live_take_stack(live, process->waiting.data[i]);
@@ -233,7 +242,8 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 	/* The code was there when the first of them was taken. */
 	r = read_and_release(live, process,
 			     process->waiting.len ? process->waiting.data[0]->head.time_ns :
-						    ev->head.time_ns);
+						    ev->head.time_ns,
+			     NULL);
 	return r ? r : live_take_stack(live, ev);
 }
 
@@ -243,22 +253,34 @@ int live_release_stacks(struct live *live, struct live_process *process)
 		return 0;
 	return read_and_release(live, process,
 				process->waiting.len ? process->waiting.data[0]->head.time_ns :
-						       clock_monotonic_ns());
+						       clock_monotonic_ns(),
+				NULL);
 }
 
-int live_on_code_changed(struct live *live, const struct abi_event *ev)
+int live_code_may_differ(struct live *live, struct live_process *process)
 {
-	struct live_process *process = live_process_at(live, ev->slot);
+	/* Who waits already has it read when its time comes. */
+	int r = process->waiting.len || process->code_changed ?
+			0 :
+			vec_push(&live->waiting, process->slot);
+
+	process->code_changed = true;
+	return r;
+}
+
+int live_on_code_changed(struct live *live, const struct abi_ev_code_changed *ev)
+{
+	struct live_process *process = live_process_at(live, ev->head.slot);
+	int r = ev->held ? vec_push(&live->marks, (pid_t)ev->tid) : 0;
 
 	/* What was read later has what it tells of. */
-	if (!process || process->placeholder || !live->opts.code || process->ended ||
-	    process->code_changed || ev->time_ns < process->code_read_ns)
-		return 0;
+	if (r || !process || process->placeholder || !live->opts.code || process->ended ||
+	    ev->head.time_ns < process->code_read_ns)
+		return r;
+	if (!ev->held && clock_monotonic_ns() < process->read_code_after_ns)
+		return live_code_may_differ(live, process);
 	process->code_changed = true;
-	if (clock_monotonic_ns() >= process->read_code_after_ns)
-		return read_and_release(live, process, ev->time_ns);
-	/* Who waits already has it read when its time comes. */
-	return process->waiting.len ? 0 : vec_push(&live->waiting, process->slot);
+	return read_and_release(live, process, ev->head.time_ns, ev);
 }
 
 int live_release_all_stacks(struct live *live, bool at_once)

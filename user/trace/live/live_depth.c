@@ -8,6 +8,7 @@
 #include "bpf/abi.h"
 #include "bpf/abi_sample.h"
 #include "memtraced.skel.h"
+#include "trace/bpf/link_home.h"
 #include "trace/bpf/run_stats.h"
 #include "trace/kernel/urgent.h"
 #include "trace/live/live_process.h"
@@ -65,6 +66,21 @@ void live_depth_settle(const struct live *live, const struct live_process *proce
 	__atomic_store_n(&proc->parent, ABI_NO_SLOT, __ATOMIC_RELEASE);
 	if (parent != ABI_NO_SLOT)
 		__atomic_sub_fetch(&live->programs->procs[parent].sharers, 1, __ATOMIC_RELAXED);
+}
+
+int live_trace_calls(struct live *live)
+{
+	const bool exact = live->opts.both && live->depth == RECORD_DEPTH_EXACT;
+	const bool watch = live->opts.watch_code && !exact;
+
+	programs_watch_code(live->programs, watch);
+	if (!watch && live->n_calls == 0)
+		return programs_attach_calls(live->programs, live->calls, &live->n_calls);
+	for (size_t i = 0; watch && i < live->n_calls; i++)
+		link_home_close(live->programs->link_home, live->calls[i]);
+	if (watch)
+		live->n_calls = 0;
+	return 0;
 }
 
 static int next_image(struct live *live, const struct live_process *old, struct live_process **ret)
@@ -175,7 +191,9 @@ int live_set_depth(struct live *live, const struct record_depth_change *change, 
 	(void)live_await_programs(live);
 	objects_set_depth(live->objects, change->depth);
 	programs_want_samples(live->programs, change->depth == RECORD_DEPTH_SAMPLED);
-	r = live_emit(live, &record);
+	r = live_trace_calls(live);
+	if (r == 0)
+		r = live_emit(live, &record);
 	if (r == 0)
 		r = republish(live);
 	/* What began under the old depth is told of before it is changed. */

@@ -29,7 +29,7 @@ static void on_event(struct live *live, const void *data)
 		r = r ? r : live_on_code(live, data);
 		break;
 	case ABI_EV_CODE_CHANGED:
-		r = live_on_code_changed(live, head);
+		r = live_on_code_changed(live, data);
 		break;
 	case ABI_EV_CODE_GONE:
 		r = live_on_code_gone(live, data);

@@ -138,6 +138,9 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 			r = live_attach_all(live, process, &late);
 		if (r == -ESRCH && !in_time) /* ended already: nothing to attach to */
 			r = 0;
+		/* Nothing told of what came between the reading and the probe of its linker. */
+		if (r == 0 && late && live->opts.watch_code && !live->opts.held)
+			r = live_code_may_differ(live, process);
 		if (r)
 			return r;
 	}

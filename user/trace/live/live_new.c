@@ -106,7 +106,8 @@ static int load(struct live *live)
 	 */
 	live->programs->control->shared = !features || finds;
 	live->shared_ns = live->programs->control->shared ? 0 : UINT64_MAX;
-	return programs_attach_tracepoints(live->programs, live->tracepoints, &live->n_tracepoints);
+	r = programs_attach_tracepoints(live->programs, live->tracepoints, &live->n_tracepoints);
+	return r ? r : live_trace_calls(live);
 }
 
 int live_new(const struct live_opts *opts, struct live **ret_live)
@@ -119,6 +120,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 		.allocations = opts->allocations,
 		.sampled = opts->sampled,
 		.both = opts->both,
+		.loader = opts->sampled && opts->code,
 		.checkpoints = opts->checkpoints,
 		.checkpoint_names = opts->checkpoint_names,
 	};
@@ -185,6 +187,8 @@ void live_free(struct live *live)
 	custom_allocators_free(live->custom);
 	for (size_t i = 0; i < live->n_tracepoints; i++)
 		close(live->tracepoints[i]);
+	for (size_t i = 0; i < live->n_calls; i++)
+		close(live->calls[i]);
 	vec_foreach(&live->jobs, job)
 		job_free(*job);
 	vec_done(&live->jobs);

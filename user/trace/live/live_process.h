@@ -67,7 +67,12 @@ int live_end_image(struct live *live, struct live_process *process, enum record_
 int live_on_process_event(struct live *live, const struct abi_ev_process *ev);
 int live_activate(struct live *live, struct live_process *process, uint32_t owner);
 
-/* trace/live/live_depth.c: before anything is counted of it, the programs know it by its depth */
+/*
+ * trace/live/live_depth.c: tracepoints of system calls come or go, as the depth wants them. 0 or
+ * negative errno
+ */
+int live_trace_calls(struct live *live);
+/* Before anything is counted of it, the programs know it by its depth. */
 void live_depth_settle(const struct live *live, const struct live_process *process);
 
 /* trace/live/live_targets.c: nobody has seen the slot, it can be used again */
@@ -104,7 +109,9 @@ int live_add_code(struct live *live, struct live_process *process, const struct 
 /* trace/live/live_code.c: code that no event announces */
 int live_on_stack(struct live *live, const struct abi_ev_stack *ev);
 /* Libraries came or went: what is mapped is read again, as soon as its time has come. */
-int live_on_code_changed(struct live *live, const struct abi_event *ev);
+int live_on_code_changed(struct live *live, const struct abi_ev_code_changed *ev);
+/* The same when the drain ends: what was mapped before anything told of changes may be newer. */
+int live_code_may_differ(struct live *live, struct live_process *process);
 /* Memory without a file that was mapped to be executed. */
 int live_on_made_code(struct live *live, struct live_process *process, const struct abi_ev_map *ev);
 /* Stacks that wait are handed over: before what names them, and before the process's end. */

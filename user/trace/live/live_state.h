@@ -132,6 +132,8 @@ struct live {
 	size_t next_share; /* the slot whose proportional share is the next to be read */
 	int tracepoints[PROGRAMS_MAX_TRACEPOINTS];
 	size_t n_tracepoints;
+	int calls[PROGRAMS_MAX_TRACEPOINTS]; /* of system calls, while the depth wants them */
+	size_t n_calls;
 	int tracefs_fd;			      /* for jobs; -1: there are none */
 	VEC(struct job *) jobs;		      /* their index is their id */
 	struct job *syscalls;		      /* that one of them; NULL: not asked for */

@@ -224,6 +224,17 @@ static int attach_marks(const struct objects *objects, struct object *object, ui
 			       lists.entry.len, false, owner, pid);
 }
 
+/* What the dynamic linker calls when libraries have come or gone. */
+static int attach_loader(const struct objects *objects, struct object *object, uint32_t owner,
+			 pid_t pid)
+{
+	const struct programs *p = objects->opts.programs;
+	const struct uprobe_site site = { .offset = object->loader_stop };
+
+	return attach_list(objects, object, p->loader_fd, p->entry_type, &site,
+			   object->loader_stop ? 1 : 0, false, owner, pid);
+}
+
 static int attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
 {
 	_cleanup_(site_lists_done) struct site_lists lists = {};
@@ -259,6 +270,8 @@ static int attach(struct objects *objects, struct object *object, uint32_t owner
 		r = attach_sizes(objects, object, owner, pid);
 	if (r == 0)
 		r = attach_checkpoints(objects, object, owner, pid);
+	if (r == 0)
+		r = attach_loader(objects, object, owner, pid);
 	if (r)
 		detach_owner(objects, object, owner);
 	return r;

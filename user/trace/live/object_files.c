@@ -231,6 +231,7 @@ static void take_facts(struct object *object, struct object_facts *facts)
 	object->samples = TAKE_PTR(facts->samples);
 	object->checkpoints = facts->checkpoints;
 	facts->checkpoints = (struct checkpoints){};
+	object->loader_stop = facts->loader_stop;
 	object->start = facts->start;
 	object->cfi = facts->unwind;
 	object->needs = facts->needs;
@@ -277,6 +278,7 @@ static struct object_wants wants_of(const struct objects *objects, const char *p
 		.path = path,
 		.emulation = objects->opts.emulation,
 		.custom = objects->opts.custom,
+		.loader = objects->opts.loader,
 		.checkpoints = objects->opts.checkpoints,
 		.checkpoint_names = objects->opts.checkpoint_names,
 		.unwinding = objects->opts.tables != NULL,
@@ -388,11 +390,17 @@ void objects_set_depth(struct objects *objects, enum record_depth depth)
 	objects->depth = depth;
 }
 
+/* Has it functions that are probed at any depth? */
+static bool is_stopped_at(const struct object *object)
+{
+	return object->checkpoints.list.len > 0 || object->marked || object->loader_stop;
+}
+
 bool objects_probe(const struct objects *objects, const struct object *object)
 {
 	bool has_calls = object->plan && object->plan->n_probes > 0 && !object->refused;
 
-	if (object->checkpoints.list.len > 0 || object->marked)
+	if (is_stopped_at(object))
 		return true;
 	switch (objects->depth) {
 	case RECORD_DEPTH_EXACT:
@@ -413,7 +421,7 @@ static const struct plan *any_plan(const struct object *object)
 
 bool object_is_probed(const struct object *object)
 {
-	return object_has_allocator(object) || object->checkpoints.list.len > 0 || object->marked;
+	return object_has_allocator(object) || is_stopped_at(object);
 }
 
 bool objects_have_checkpoint(const struct objects *objects, uint16_t function)

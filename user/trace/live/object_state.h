@@ -37,6 +37,7 @@ struct object {
 	uint16_t first_sample_fn; /* and of samples->probes[0] */
 	struct stack_start start;
 	struct checkpoints checkpoints;
+	uint64_t loader_stop; /* as of struct object_facts */
 	uint8_t build_id[RECORD_BUILD_ID_MAX];
 	uint8_t build_id_len;
 	struct cfi_facts cfi;

@@ -35,6 +35,7 @@ struct objects_opts {
 	bool sampled;	     /* of allocations, the USDT probes that show samples */
 	bool both;	     /* with `sampled`: calls and samples are planned; objects_set_depth */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
+	bool loader;	     /* the dynamic linker's stop is probed, at all depths: on_loader */
 	bool checkpoints;    /* probe/checkpoints.h */
 	char *const *checkpoint_names;
 	struct unwind_tables *tables; /* borrowed; NULL: stacks are not unwound by files' tables */

@@ -4,6 +4,7 @@
 #include "sample/process.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,10 +120,42 @@ void *next_find(void **place, const char *name)
 	return function;
 }
 
+struct object_search {
+	uintptr_t at;
+	struct next_object found;
+};
+
+static int is_object_of(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct object_search *search = data;
+
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type != PT_LOAD ||
+		    search->at - (info->dlpi_addr + header->p_vaddr) >= header->p_memsz)
+			continue;
+		search->found = (struct next_object){ info->dlpi_phdr, info->dlpi_name };
+		return 1;
+	}
+	return 0;
+}
+
+bool next_object_of(const void *function, struct next_object *ret_object)
+{
+	struct object_search search = { .at = (uintptr_t)function };
+
+	if (!dl_iterate_phdr(is_object_of, &search))
+		return false;
+	*ret_object = search.found;
+	return true;
+}
+
 bool next_is_of_malloc(const void *function)
 {
-	Dl_info its, mallocs;
+	struct next_object its, mallocs;
 
-	return dladdr(function, &its) && dladdr((const void *)next.malloc, &mallocs) &&
-	       its.dli_fbase == mallocs.dli_fbase;
+	return next_object_of(function, &its) &&
+	       next_object_of((const void *)next.malloc, &mallocs) && its.id == mallocs.id;
 }

@@ -24,6 +24,17 @@ extern struct next_functions next __attribute__((visibility("hidden")));
 /* The next function of a name, or NULL. *place keeps it, and is NULL before the first call. */
 void *next_find(void **place, const char *name);
 
+struct next_object {
+	const void *id;	  /* no other object has it */
+	const char *file; /* its path; of the executable itself "" */
+};
+
+/*
+ * The loaded object that has the code at `function`; false: none has. dladdr() would look for the
+ * symbol as well, among all of a library's: 20 us.
+ */
+bool next_object_of(const void *function, struct next_object *ret_object);
+
 /* Whether the code at `function` is of the object that has the next malloc. */
 bool next_is_of_malloc(const void *function);
 

@@ -43,13 +43,13 @@ static void *find_by_caller(const char *name, const void *caller)
 static bool is_of_run_time_library(const void *function)
 {
 	static const char *const names[] = { "libstdc++.so", "libc++.so", "libc++abi.so" };
+	struct next_object object;
 	const char *name;
-	Dl_info info;
 
-	if (!dladdr(function, &info) || !info.dli_fname)
+	if (!next_object_of(function, &object))
 		return false;
-	name = strrchr(info.dli_fname, '/');
-	name = name ? name + 1 : info.dli_fname;
+	name = strrchr(object.file, '/');
+	name = name ? name + 1 : object.file;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strncmp(name, names[i], strlen(names[i])) == 0)
 			return true;

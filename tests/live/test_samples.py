@@ -5,9 +5,10 @@ import json
 import math
 import os
 import platform
+import subprocess
 
 from lib import (ATTACH_PATHS, attach_option, attached, heap_sites, load_report, memtraced,
-                 need_program, need_root, refused, run_memtraced, scaled, scratch, send_line,
+                 need_program, need_root, refused, run, run_memtraced, scaled, scratch, send_line,
                  started, target, test, total, traced_calls, with_function, without)
 
 PLACE = ("blocks", "bytes", "live_blocks", "live_bytes", "samples", "weight", "live_samples",
@@ -202,6 +203,35 @@ def libraries_that_come_and_go_are_told_apart():
         ours = with_function(sites, function)
         assert total(ours, "live_bytes") == 20 * size, (function, ours)
         assert total(ours, "live_blocks") == 20, (function, ours)
+
+
+@test(need_root)
+def many_children_have_their_libraries_told_apart_too():
+    """By links that all processes share, which are in no linker: tracepoints tell of mappings."""
+    children = 12
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced("--sample=1", "-o", f"json:{path}", "--", "sh", "-c",
+                             f"for i in $(seq {children}); do {target('dl')} 2; done; true")
+        assert done.returncode == 0, done.stderr
+        report = load_report(path)
+    check_coverage(report, True)
+    found = [process for process in report["processes"] if process["comm"] == "dl"]
+    assert len(found) == children, [process["comm"] for process in report["processes"]]
+    for process in found:
+        for function, size in (("leak_from_a", 1111), ("leak_from_b", 2222)):
+            ours = with_function(heap_sites(process), function)
+            assert total(ours, "live_bytes") == 2 * size, (function, ours)
+
+
+@test(need_root, need_program("valgrind"))
+def programs_on_a_translator_go_on_beside_it():
+    """Which takes a breakpoint that the kernel has put into their code for their own."""
+    with started([memtraced(), "-a", "--sample", "-f", "json", "-i", "0.3"],
+                 stderr=subprocess.DEVNULL) as session:
+        json.loads(session.lines.next())
+        done = run(["valgrind", "-q", "--tool=none", "true"])
+        assert done.returncode == 0, done.stderr
 
 
 @test(need_root, need_program("bpftool"), every_kernel=True)

@@ -27,8 +27,8 @@ void program_choice_perf(struct memtraced_bpf *skel, bool lifecycle, bool faults
 
 bool programs_trace_calls(const struct programs_opts *opts)
 {
-	if (opts->watch_code)
-		return opts->both;
+	if (opts->watch_code && !opts->sampled)
+		return false;
 	return opts->allocations || opts->code;
 }
 

@@ -57,8 +57,8 @@ struct programs_opts {
 	bool code;	  /* mappings of executable files are reported, */
 	/*
 	 * Or that they have changed, by samples and, with `sampled`, by what dynamic linkers call
-	 * (on_loader): tracepoints of system calls cost all processes. With `both` these are loaded
-	 * as well, for the exact depth: programs_attach_calls().
+	 * (on_loader): tracepoints of system calls cost all processes. For what these cannot tell
+	 * of they are loaded as well, if `sampled`: programs_attach_calls().
 	 */
 	bool watch_code;
 	/*

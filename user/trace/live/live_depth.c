@@ -68,14 +68,29 @@ void live_depth_settle(const struct live *live, const struct live_process *proce
 		__atomic_sub_fetch(&live->programs->procs[parent].sharers, 1, __ATOMIC_RELAXED);
 }
 
+/*
+ * Do samples and dynamic linkers tell of code? Not by links that all processes of the host share: a
+ * breakpoint in everybody's linker would kill whoever runs on a translator, as Valgrind's programs
+ * do, which takes it for the program's own.
+ */
+static bool watches_code(const struct live *live)
+{
+	if (!live->opts.watch_code || (live->opts.both && live->depth == RECORD_DEPTH_EXACT))
+		return false;
+	return !live->opts.sampled || !live->programs->control->shared;
+}
+
 int live_trace_calls(struct live *live)
 {
-	const bool exact = live->opts.both && live->depth == RECORD_DEPTH_EXACT;
-	const bool watch = live->opts.watch_code && !exact;
+	const bool watch = watches_code(live);
+	int r = 0;
 
-	programs_watch_code(live->programs, watch);
+	/* The one begins before the other ends. */
 	if (!watch && live->n_calls == 0)
-		return programs_attach_calls(live->programs, live->calls, &live->n_calls);
+		r = programs_attach_calls(live->programs, live->calls, &live->n_calls);
+	if (r)
+		return r;
+	programs_watch_code(live->programs, watch);
 	for (size_t i = 0; watch && i < live->n_calls; i++)
 		link_home_close(live->programs->link_home, live->calls[i]);
 	if (watch)

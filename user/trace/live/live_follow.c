@@ -139,7 +139,7 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 		if (r == -ESRCH && !in_time) /* ended already: nothing to attach to */
 			r = 0;
 		/* Nothing told of what came between the reading and the probe of its linker. */
-		if (r == 0 && late && live->opts.watch_code && !live->opts.held)
+		if (r == 0 && live->opts.watch_code && process->own_links && !live->opts.held)
 			r = live_code_may_differ(live, process);
 		if (r)
 			return r;

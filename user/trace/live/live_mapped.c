@@ -20,9 +20,9 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 	size_t unprobed = object_unprobed(object);
 	int r;
 
-	if (!objects_probe(live->objects, object) || object_attached(object, owner))
+	if (!objects_probe(live->objects, object, owner) || object_attached(object, owner))
 		return 0;
-	*ret_late = true;
+	*ret_late |= object_is_probed(object);
 	if (owner)
 		live_process_at(live, owner - 1)->own_links = true;
 	r = objects_attach(live->objects, object, owner, owner ? pid : 0);
@@ -48,7 +48,7 @@ int live_go_shared(struct live *live)
 	}
 	__atomic_store_n(&live->programs->control->shared, 1, __ATOMIC_RELEASE);
 	live->shared_ns = clock_monotonic_ns();
-	return 0;
+	return live_trace_calls(live);
 }
 
 static int emit_mapping(struct live *live, const struct live_process *process,

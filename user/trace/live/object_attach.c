@@ -224,7 +224,7 @@ static int attach_marks(const struct objects *objects, struct object *object, ui
 			       lists.entry.len, false, owner, pid);
 }
 
-/* What the dynamic linker calls when libraries have come or gone. */
+/* What the dynamic linker calls when libraries have come or gone: of a process, not of all. */
 static int attach_loader(const struct objects *objects, struct object *object, uint32_t owner,
 			 pid_t pid)
 {
@@ -232,7 +232,7 @@ static int attach_loader(const struct objects *objects, struct object *object, u
 	const struct uprobe_site site = { .offset = object->loader_stop };
 
 	return attach_list(objects, object, p->loader_fd, p->entry_type, &site,
-			   object->loader_stop ? 1 : 0, false, owner, pid);
+			   owner && object->loader_stop ? 1 : 0, false, owner, pid);
 }
 
 static int attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)

@@ -393,14 +393,14 @@ void objects_set_depth(struct objects *objects, enum record_depth depth)
 /* Has it functions that are probed at any depth? */
 static bool is_stopped_at(const struct object *object)
 {
-	return object->checkpoints.list.len > 0 || object->marked || object->loader_stop;
+	return object->checkpoints.list.len > 0 || object->marked;
 }
 
-bool objects_probe(const struct objects *objects, const struct object *object)
+bool objects_probe(const struct objects *objects, const struct object *object, uint32_t owner)
 {
 	bool has_calls = object->plan && object->plan->n_probes > 0 && !object->refused;
 
-	if (is_stopped_at(object))
+	if (is_stopped_at(object) || (owner && object->loader_stop))
 		return true;
 	switch (objects->depth) {
 	case RECORD_DEPTH_EXACT:
@@ -551,7 +551,7 @@ int objects_publish(struct objects *objects, struct object *object)
 
 	if (!object_is_probed(object))
 		file.verdict = object_is_alone(object) ? ABI_FILE_ALONE : ABI_FILE_NO_ALLOCATOR;
-	else if (!objects_probe(objects, object))
+	else if (!objects_probe(objects, object, 0))
 		file.verdict = ABI_FILE_NO_ALLOCATOR; /* nobody needs to wait for probes */
 	else if (object_attached(object, 0))
 		file.verdict = ABI_FILE_SHARED_LINK;

@@ -35,8 +35,8 @@ struct objects_opts {
 	bool sampled;	     /* of allocations, the USDT probes that show samples */
 	bool both;	     /* with `sampled`: calls and samples are planned; objects_set_depth */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
-	bool loader;	     /* the dynamic linker's stop is probed, at all depths: on_loader */
-	bool checkpoints;    /* probe/checkpoints.h */
+	bool loader; /* the dynamic linker's stop is probed for owners, at all depths: on_loader */
+	bool checkpoints; /* probe/checkpoints.h */
 	char *const *checkpoint_names;
 	struct unwind_tables *tables; /* borrowed; NULL: stacks are not unwound by files' tables */
 };
@@ -139,8 +139,8 @@ void objects_detach(struct objects *objects);
  * it says there.
  */
 void objects_set_depth(struct objects *objects, enum record_depth depth);
-/* Is there anything in it to attach at that depth? */
-bool objects_probe(const struct objects *objects, const struct object *object);
+/* Is there anything in it to attach at that depth, for this owner (0: shared)? */
+bool objects_probe(const struct objects *objects, const struct object *object, uint32_t owner);
 
 /* Function and unprobed records of the object, to be emitted when it is new. */
 int object_describe(const struct object *object, record_fn fn, void *userdata);

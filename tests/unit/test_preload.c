@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,6 +64,29 @@ static void a_script_is_judged_by_its_interpreter(void **state)
 	assert_int_equal(judge_script("#!\n"), PRELOAD_WORKS);
 }
 
+static void an_interpreter_that_is_a_fifo_is_not_opened(void **state)
+{
+	char folder[] = "/tmp/test_preload.XXXXXX", path[sizeof(folder) + 8], text[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(path, sizeof(path), "%s/fifo", folder); /* fits */
+	(void)snprintf(text, sizeof(text), "#!%s\n", path);    /* fits */
+	assert_int_equal(mkfifo(path, 0755), 0);
+	{
+		_cleanup_close_ int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+		struct inotify_event event;
+
+		assert_true(events >= 0);
+		assert_true(inotify_add_watch(events, path, IN_OPEN) >= 0);
+		assert_int_equal(judge_script(text), PRELOAD_WORKS);
+		assert_int_equal(preload_judge("fifo", folder), PRELOAD_WORKS);
+		assert_int_equal(read(events, &event, sizeof(event)), -1);
+	}
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 static void each_refusal_has_its_words(void **state)
 {
 	static const enum preload refusals[] = { PRELOAD_STATIC, PRELOAD_SANITIZER,
@@ -81,6 +105,7 @@ int main(void)
 		cmocka_unit_test(an_ordinary_program_can_have_it),
 		cmocka_unit_test(what_cannot_be_read_is_left_to_the_exec),
 		cmocka_unit_test(a_script_is_judged_by_its_interpreter),
+		cmocka_unit_test(an_interpreter_that_is_a_fifo_is_not_opened),
 		cmocka_unit_test(each_refusal_has_its_words),
 	};
 

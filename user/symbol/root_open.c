@@ -2,12 +2,12 @@
 #include "symbol/root_open.h"
 
 #include "base/cleanup.h"
+#include "base/reopen.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,20 +15,15 @@
 /* openat2 says EAGAIN when a rename anywhere could have raced with a ".." or a link. */
 #define MAX_TRIES 16
 
-/* Opens what an O_PATH descriptor stands for, which no rename can exchange. */
 static int reopen_regular(int path_fd)
 {
-	char link[64];
 	struct stat st;
-	int fd;
 
 	if (fstat(path_fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return S_ISLNK(st.st_mode) ? -ELOOP : -EINVAL;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	fd = open(link, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return reopen_for_reading(path_fd);
 }
 
 /* Resolves "." and ".." in the text, which is exact where no link is followed. */

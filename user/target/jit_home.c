@@ -2,6 +2,7 @@
 #include "target/jit_home.h"
 
 #include "base/cleanup.h"
+#include "base/reopen.h"
 #include "target/proc_file.h"
 #include "target/process.h"
 
@@ -75,9 +76,8 @@ void jit_home_done(struct jit_home *home)
 int jit_home_open_map(const struct jit_home *home)
 {
 	_cleanup_close_ int path_fd = -1;
-	char name[32], link[32];
 	struct stat st;
-	int fd;
+	char name[32];
 
 	snprintf(name, sizeof(name), "perf-%d.map", (int)home->ns_pid);
 	path_fd = openat(home->tmp_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -85,7 +85,5 @@ int jit_home_open_map(const struct jit_home *home)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || st.st_uid != home->uid)
 		return -EPERM;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	fd = open(link, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return reopen_for_reading(path_fd);
 }

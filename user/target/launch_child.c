@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "target/launch_child.h"
 
+#include "target/program_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -12,9 +14,6 @@
 
 /* What env(1) and shells exit with when a command cannot be run. */
 #define EXIT_NO_COMMAND 127
-
-/* confstr(_CS_PATH), which execvp(3) uses without a PATH. */
-#define DEFAULT_PATH "/bin:/usr/bin"
 
 /* A child that cannot even tell has nobody to tell it to. */
 static void report(int socket, int error)
@@ -146,7 +145,7 @@ static const char *search_path(char **environment)
 		if (strncmp(*environment, "PATH=", 5) == 0)
 			return *environment + 5;
 	}
-	return DEFAULT_PATH;
+	return PROGRAM_DEFAULT_PATH;
 }
 
 static int prepare(const struct launch_child *child)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
+#include "base/reopen.h"
 #include "target/proc_maps.h"
 
 #include <errno.h>
@@ -45,25 +46,16 @@ static bool is_mapped_file(int fd, const struct stat *st, const struct proc_map 
 	return stat_hides_device(fd) && (st->st_ino == map->ino || trust == NAME_BY_RANGE);
 }
 
-/*
- * Turns an O_PATH descriptor into a readable one. Only a regular file is opened: opening a device
- * or a FIFO that a target chose to map or to put in that place has effects.
- */
+/* -ENODEV: a device or a FIFO, which a target chose to map or to put in that place. */
 static int reopen_regular(int path_fd, const struct proc_map *map, enum name_trust trust)
 {
-	char link[64];
 	struct stat st;
-	int fd;
 
 	if (fstat(path_fd, &st) < 0)
 		return -errno;
 	if (!is_mapped_file(path_fd, &st, map, trust))
 		return -ESTALE;
-	if (!S_ISREG(st.st_mode))
-		return -ENODEV;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	fd = open(link, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return S_ISREG(st.st_mode) ? reopen_for_reading(path_fd) : -ENODEV;
 }
 
 static int open_link(const char *link, const struct proc_map *map, enum name_trust trust)

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "target/program_file.h"
 
-#include <fcntl.h>
+#include "base/reopen.h"
+
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_PATH "/bin:/usr/bin" /* as target/launch_child.c */
-#define MAX_SCRIPTS 4		     /* a script whose interpreter is one: as the kernel */
+#define MAX_SCRIPTS 4 /* a script whose interpreter is one: as the kernel */
 
 static int open_program(const char *name, const char *search)
 {
-	const char *end, *at = search ? search : DEFAULT_PATH;
+	const char *end, *at = search ? search : PROGRAM_DEFAULT_PATH;
 	char path[PATH_MAX];
 
 	if (strchr(name, '/'))
-		return open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		return open_regular(name);
 	for (;; at = end + 1) {
 		int n, fd;
 
@@ -24,12 +25,12 @@ static int open_program(const char *name, const char *search)
 		n = snprintf(path, sizeof(path), "%.*s/%s", (int)(end - at), end > at ? at : ".",
 			     name);
 		if (n < (int)sizeof(path) && access(path, X_OK) == 0) {
-			fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+			fd = open_regular(path);
 			if (fd >= 0)
 				return fd;
 		}
 		if (*end == '\0')
-			return -1;
+			return -ENOENT;
 	}
 }
 
@@ -47,7 +48,7 @@ static void follow_scripts(int *fd)
 		name = line + 2 + strspn(line + 2, " \t");
 		name[strcspn(name, " \t\n")] = '\0';
 		close(*fd);
-		*fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		*fd = open_regular(name);
 		if (*fd < 0)
 			return;
 	}

@@ -3,11 +3,11 @@
  * Files of objects.h before they are needed: opened while they are there, asked about while others
  * are in hand, and known before they are mapped.
  */
+#include "base/reopen.h"
 #include "target/loader_search.h"
 #include "trace/live/object_state.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,22 +134,6 @@ static int add_found(struct found_files *found, int fd, const char *path)
 	if (r)
 		found_file_done(&file);
 	return r ? r : 1;
-}
-
-/*
- * Opens a file for reading; -1: it is none that can be. A device would know that it was opened, and
- * the name is a stranger's.
- */
-static int open_regular(const char *path)
-{
-	_cleanup_close_ int place = open(path, O_PATH | O_CLOEXEC);
-	struct stat status;
-	char link[32];
-
-	if (place < 0 || fstat(place, &status) < 0 || !S_ISREG(status.st_mode))
-		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
-	return open(link, O_RDONLY | O_CLOEXEC);
 }
 
 /* A path at which a library may be: loader_search_find()'s. */

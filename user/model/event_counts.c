@@ -3,6 +3,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "model/slot_list.h"
 
 #include <errno.h>
 
@@ -150,13 +151,6 @@ int event_counts_cut_end(struct event_counts *events)
 	return r;
 }
 
-static int compare_slots(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 void event_counts_forget(struct event_counts *events, const uint32_t *slots, size_t n)
 {
 	vec_foreach(&events->list, it) {
@@ -166,7 +160,7 @@ void event_counts_forget(struct event_counts *events, const uint32_t *slots, siz
 		for (size_t i = 0; i < event->counts.len; i++) {
 			const struct place key = { .key = event->counts.data[i] };
 
-			if (bsearch(&key.key.slot, slots, n, sizeof(*slots), compare_slots)) {
+			if (slot_list_has(slots, n, key.key.slot)) {
 				free(hashmap_remove(events->places, &key));
 				continue;
 			}

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "model/process_values.h"
 #include "model/regions.h"
+#include "model/slot_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -507,13 +508,6 @@ static int fold(struct processes *processes, struct process *process)
 	return 0;
 }
 
-static int compare_slots(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 int processes_fold(struct processes *processes, size_t keep, uint32_t **ret_folded, size_t *ret_n)
 {
 	size_t n = choose_folded(processes, keep), n_kept = 0;
@@ -543,7 +537,7 @@ int processes_fold(struct processes *processes, size_t keep, uint32_t **ret_fold
 		if (*it)
 			processes->list.data[n_kept++] = *it;
 	processes->list.len = n_kept;
-	qsort(folded, *ret_n, sizeof(*folded), compare_slots);
+	slot_list_sort(folded, *ret_n);
 	*ret_folded = TAKE_PTR(folded);
 	return r;
 }

@@ -3,6 +3,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "model/slot_list.h"
 
 #include <errno.h>
 
@@ -341,13 +342,6 @@ int series_end(struct series *series, const struct record_sample_end *record)
 
 /* --- forgetting ------------------------------------------------------------------------------ */
 
-static int compare_slots(const void *item_a, const void *item_b)
-{
-	uint32_t a = *(const uint32_t *)item_a, b = *(const uint32_t *)item_b;
-
-	return (a > b) - (a < b);
-}
-
 static int forget_sites(struct series *series, const uint32_t *slots, size_t n)
 {
 	VEC(struct site_series *) gone = { 0 };
@@ -356,7 +350,7 @@ static int forget_sites(struct series *series, const uint32_t *slots, size_t n)
 	int r = 0;
 
 	while (r == 0 && (site = hashmap_next(series->sites, &pos)))
-		if (bsearch(&site->slot, slots, n, sizeof(*slots), compare_slots))
+		if (slot_list_has(slots, n, site->slot))
 			r = vec_push(&gone, site);
 	vec_foreach(&gone, it)
 		site_free(hashmap_remove(series->sites, *it));

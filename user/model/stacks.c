@@ -3,6 +3,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "model/slot_list.h"
 
 #include <errno.h>
 #include <string.h>
@@ -112,18 +113,6 @@ int stacks_add(struct stacks *stacks, const struct record_stack *record)
 	return 0;
 }
 
-static int compare_slots(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static bool is_of(const struct model_stack *stack, const uint32_t *slots, size_t n)
-{
-	return bsearch(&stack->slot, slots, n, sizeof(*slots), compare_slots);
-}
-
 /* Of the others with the same id; the first is the map's. */
 static void forget_others(struct model_stack *first, const uint32_t *slots, size_t n)
 {
@@ -132,7 +121,7 @@ static void forget_others(struct model_stack *first, const uint32_t *slots, size
 	while (*link) {
 		struct model_stack *stack = *link;
 
-		if (!is_of(stack, slots, n)) {
+		if (!slot_list_has(slots, n, stack->slot)) {
 			link = &stack->other;
 			continue;
 		}
@@ -160,7 +149,7 @@ int stacks_forget(struct stacks *stacks, const uint32_t *slots, size_t n)
 
 	while (r == 0 && (stack = hashmap_next(stacks->map, &pos))) {
 		forget_others(stack, slots, n);
-		if (is_of(stack, slots, n))
+		if (slot_list_has(slots, n, stack->slot))
 			r = vec_push(&gone, stack);
 	}
 	vec_foreach(&gone, it)

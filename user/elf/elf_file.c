@@ -60,6 +60,8 @@ struct elf_file {
 	VEC(struct slot) slots;
 	bool has_symbols, has_interpreter, has_needed, is_pie, has_eh_frame_hdr;
 	uint64_t eh_frame_hdr, got;
+	uint64_t dynamic_offset;
+	size_t n_dynamic;
 	struct page pages[N_PAGES];
 };
 
@@ -111,6 +113,8 @@ static int read_dynamic(struct elf_file *file, const GElf_Phdr *phdr)
 		n = MAX_DYNAMIC_ENTRIES;
 	if (n == 0)
 		return 0;
+	file->dynamic_offset = phdr->p_offset;
+	file->n_dynamic = n;
 	data = elf_getdata_rawchunk(file->elf, (int64_t)phdr->p_offset, n * sizeof(Elf64_Dyn),
 				    ELF_T_DYN);
 	if (!data)
@@ -530,6 +534,12 @@ uint64_t elf_file_base(const struct elf_file *file)
 uint64_t elf_file_got(const struct elf_file *file)
 {
 	return file->got;
+}
+
+size_t elf_file_dynamic(const struct elf_file *file, uint64_t *ret_offset)
+{
+	*ret_offset = file->dynamic_offset;
+	return file->n_dynamic;
 }
 
 size_t elf_file_read_offset(const struct elf_file *file, uint64_t offset, void *buf, size_t len)

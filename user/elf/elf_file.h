@@ -83,6 +83,9 @@ uint64_t elf_file_base(const struct elf_file *file);
 /* DT_PLTGOT: what DW_EH_PE_datarel is relative to; 0: there is none. */
 uint64_t elf_file_got(const struct elf_file *file);
 
+/* How many entries PT_DYNAMIC has, 4096 at most, and where in the file; 0: there are none. */
+size_t elf_file_dynamic(const struct elf_file *file, uint64_t *ret_offset);
+
 /* Copies up to `len` bytes of the file from `offset` on; how many there are. */
 size_t elf_file_read_offset(const struct elf_file *file, uint64_t offset, void *buf, size_t len);
 

@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PROGRAM_HEADERS 512
-#define MAX_ENTRIES 4096
-
 /* Of the dynamic section: places in .dynstr, which is found last. */
 struct places {
 	uint64_t strings; /* vaddr of .dynstr; 0: there is none */
@@ -28,24 +25,6 @@ void elf_needs_done(struct elf_needs *needs)
 	vec_done(&needs->names);
 	free(needs->search);
 	*needs = (struct elf_needs){ 0 };
-}
-
-/* Where in the file its dynamic section is; false: it has none. */
-static bool find_dynamic(const struct elf_file *file, Elf64_Phdr *ret)
-{
-	Elf64_Ehdr header;
-
-	if (elf_file_read_offset(file, 0, &header, sizeof(header)) != sizeof(header) ||
-	    header.e_phentsize != sizeof(Elf64_Phdr))
-		return false;
-	for (size_t i = 0; i < header.e_phnum && i < MAX_PROGRAM_HEADERS; i++) {
-		if (elf_file_read_offset(file, header.e_phoff + i * sizeof(*ret), ret,
-					 sizeof(*ret)) != sizeof(*ret))
-			return false;
-		if (ret->p_type == PT_DYNAMIC)
-			return true;
-	}
-	return false;
 }
 
 static void take_entry(const Elf64_Dyn *entry, struct places *places)
@@ -71,18 +50,16 @@ static void take_entry(const Elf64_Dyn *entry, struct places *places)
 
 static int read_places(const struct elf_file *file, struct places *places)
 {
-	_cleanup_free_ Elf64_Dyn *entries = calloc(MAX_ENTRIES, sizeof(*entries));
-	Elf64_Phdr dynamic;
-	size_t n = 0;
+	_cleanup_free_ Elf64_Dyn *entries = NULL;
+	uint64_t offset;
+	size_t n = elf_file_dynamic(file, &offset);
 
+	if (n == 0)
+		return 0;
+	entries = calloc(n, sizeof(*entries));
 	if (!entries)
 		return -ENOMEM;
-	if (find_dynamic(file, &dynamic)) {
-		n = dynamic.p_filesz / sizeof(*entries);
-		n = elf_file_read_offset(file, dynamic.p_offset, entries,
-					 (n < MAX_ENTRIES ? n : MAX_ENTRIES) * sizeof(*entries)) /
-		    sizeof(*entries);
-	}
+	n = elf_file_read_offset(file, offset, entries, n * sizeof(*entries)) / sizeof(*entries);
 	for (size_t i = 0; i < n && entries[i].d_tag != DT_NULL; i++)
 		take_entry(&entries[i], places);
 	return 0;

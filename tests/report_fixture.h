@@ -43,6 +43,25 @@ static inline void fixture_done(struct fixture *f)
 	model_free(f->model);
 }
 
+/* Of a test whose state is a fixture. */
+static inline int fixture_setup(void **state)
+{
+	struct fixture *f = malloc(sizeof(*f));
+
+	if (!f)
+		return -1;
+	fixture_init(f);
+	*state = f;
+	return 0;
+}
+
+static inline int fixture_teardown(void **state)
+{
+	fixture_done(*state);
+	free(*state);
+	return 0;
+}
+
 static inline const struct view *fixture_view(struct fixture *f, const struct report_opts *opts)
 {
 	static const struct report_opts defaults = { 0 };

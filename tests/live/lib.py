@@ -111,6 +111,11 @@ def need_kernel(*version):
     return check
 
 
+def need_sampling():
+    """Programs at the kernel's own events: --cpu, --off-cpu, --page-faults, growth depth."""
+    need_kernel(6, 1)()
+
+
 def scaled(usual, long, small=None):
     """How many: usually, in make check-long, and on an emulated CPU (else a 20th)."""
     if SMALL:
@@ -122,6 +127,11 @@ def attach_option(path):
     """--attach=PATH, or a skip where the kernel is older than the path."""
     need_kernel(*ATTACH_PATHS[path])()
     return f"--attach={path}"
+
+
+def note(line):
+    """A line for whoever reads what a test has measured."""
+    print(f"# note: {line}", flush=True)
 
 
 # --- running -----------------------------------------------------------------------------------
@@ -143,6 +153,13 @@ def memtraced():
 
 def target(name):
     return os.path.join(Place.build, "tests", "targets", name)
+
+
+def line_of(source, text):
+    """The line of a target's source that has the text: "deaths.c"."""
+    with open(os.path.join(ROOT, "tests", "targets", source), encoding="utf-8") as file:
+        (found,) = [number for number, line in enumerate(file, 1) if text in line]
+    return found
 
 
 @functools.lru_cache(maxsize=1)
@@ -471,6 +488,12 @@ def same_calls(process, counts, name):
 
 
 # --- the state of the system -------------------------------------------------------------------
+
+def resident(pid):
+    """In bytes, as of now."""
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
 
 def process_state(pid):
     """The letter of /proc/PID/stat, and the pid of its tracer."""

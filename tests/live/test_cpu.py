@@ -5,15 +5,11 @@ import os
 import re
 import signal
 
-from lib import (attached, exact, heap_sites, load_report, need_kernel, need_program, need_root,
+from lib import (attached, exact, heap_sites, load_report, need_program, need_root, need_sampling,
                  refused, run, run_memtraced, scratch, started, target, test, trace, without)
 
 GO = ("go", "tool", "pprof")
 KERNEL = "[kernel.kallsyms]"
-
-
-def need_sampling():
-    need_kernel(6, 1)()
 
 
 def clocks(text):

@@ -87,15 +87,26 @@ def counted_exactly(process, done):
     assert process["alloc"]["bytes"] == sum(n for _, n in done), process["alloc"]
 
 
+def done_exactly(waves):
+    """What it says that it did when all calls are counted."""
+    until_changed(waves, EXACT, "quiet 500")
+    # What the change came in the middle of is over.
+    return [waves.do("quiet 500"), waves.do("keep 100 4096"), waves.do("quiet 500")]
+
+
+def check_exact(image, done):
+    assert image["depth"] == "exact" and image["end"]["exit"] == 0, image["end"]
+    assert image["alloc"]["live_bytes"] == 100 * 4096, image["alloc"]
+    assert image["alloc"]["allocs"] >= sum(n for n, _ in done), image["alloc"]
+
+
 @test(need_root, timeout=120)
 def what_is_quiet_becomes_exact():
     with governed() as waves:
         early = waves.do("keep 200 1048576")
         assert traced_calls(waves.tracer) == set()
-        until_changed(waves, EXACT, "quiet 500")
+        done = done_exactly(waves)
         assert traced_calls(waves.tracer) != set()
-        # What the change came in the middle of is over.
-        done = [waves.do("quiet 500"), waves.do("keep 100 4096"), waves.do("quiet 500")]
         report, table = waves.finish()
     assert depths(report) == ["sampled", "exact"], report["coverage"]["depths"]
     first, change = report["coverage"]["depths"]
@@ -105,9 +116,7 @@ def what_is_quiet_becomes_exact():
     assert before["depth"] == "sampled" and before["end"]["depth_changed"], before["end"]
     margin = before["alloc"]["estimate"]["ci95_bytes"]
     assert abs(before["alloc"]["live_bytes"] - early[1]) < 3 * margin, before["alloc"]
-    assert after["depth"] == "exact" and after["end"]["exit"] == 0, after["end"]
-    assert after["alloc"]["live_bytes"] == 100 * 4096, after["alloc"]
-    assert after["alloc"]["allocs"] >= sum(n for n, _ in done), after["alloc"]
+    check_exact(after, done)
     overhead = report["coverage"]["overhead"]
     assert overhead["max_ppm"] == 50000, overhead
     assert 0 < overhead["predicted_ppm"] < 50000, overhead
@@ -122,15 +131,12 @@ def what_is_static_begins_with_page_faults_and_earns_all_calls():
         waves.said.until(f"memtraced: {target('waves-static')} is not sampled itself: it is linked "
                          "statically; ")
         waves.do("keep 200 1048576")
-        until_changed(waves, EXACT, "quiet 500")
-        done = [waves.do("quiet 500"), waves.do("keep 100 4096"), waves.do("quiet 500")]
+        done = done_exactly(waves)
         report, table = waves.finish()
     assert depths(report) == ["growth", "exact"], report["coverage"]["depths"]
     # Of what page faults alone tell there is no image: the program goes on in the next.
     (after,) = images(report, waves.pid)
-    assert after["depth"] == "exact" and after["end"]["exit"] == 0, after["end"]
-    assert after["alloc"]["live_bytes"] == 100 * 4096, after["alloc"]
-    assert after["alloc"]["allocs"] >= sum(n for n, _ in done), after["alloc"]
+    check_exact(after, done)
     assert with_function(heap_sites(after), "keep"), heap_sites(after)
     assert "\ndepth: from the start on page faults alone: " in table, table[-1500:]
 

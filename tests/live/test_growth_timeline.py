@@ -10,8 +10,8 @@ import sys
 import time
 
 import schema
-from lib import (PATIENCE, load_report, memtraced, need_kernel, need_long, need_root, run_memtraced,
-                 scratch, send_line, started, test)
+from lib import (PATIENCE, load_report, memtraced, need_long, need_root, need_sampling, resident,
+                 run_memtraced, scratch, send_line, started, test)
 
 MIB = 1 << 20
 PAGE = os.sysconf("SC_PAGESIZE")
@@ -29,15 +29,6 @@ print("grown", flush=True)
 sys.stdin.readline()
 """
 GROWN = STEPS * 2 * MIB
-
-
-def need_sampling():
-    need_kernel(6, 1)()
-
-
-def resident(pid):
-    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * PAGE
 
 
 def timeline_of(report, pid):

@@ -14,8 +14,8 @@ import subprocess
 import schema
 from cgroups import cgroup, move
 from lib import (EXACT_KEYS, PATIENCE, Lines, Skip, brief, counting, eventually, load_report,
-                 memtraced, need_program, need_root, read_counts, run, run_memtraced, scaled,
-                 scratch, send_line, started, target, target_for_all, test)
+                 memtraced, need_program, need_root, read_counts, resident, run, run_memtraced,
+                 scaled, scratch, send_line, started, target, target_for_all, test)
 
 
 class Wide:
@@ -398,9 +398,9 @@ def a_storm_of_short_processes(how):
         with tracing("--comm=in-a-storm") as wide:
             known(wide, [program, "2", "60"])
             before, _ = of_program(wide.report(), "in-a-storm")
-            memory = rss(wide.process.pid)
+            memory = resident(wide.process.pid)
             counts, _ = run_counted(command)
-            grown = rss(wide.process.pid) - memory
+            grown = resident(wide.process.pid) - memory
             report = wide.finish()
     after, processes = of_program(report, "in-a-storm")
     images = [i for found in counts.values() for i in found if i["bytes"] == IN_A_STORM]
@@ -410,8 +410,3 @@ def a_storm_of_short_processes(how):
             (key, after[key] - before[key], report["coverage"]["lost"])
     assert len(report["processes"]) < 300, "ended processes stay"
     assert grown < 40 << 20, f"memory grew by {grown} bytes"
-
-
-def rss(pid):
-    with open(f"/proc/{pid}/status", encoding="ascii") as file:
-        return int(re.search(r"VmRSS:\s*(\d+)", file.read()).group(1)) << 10

@@ -8,7 +8,8 @@ import re
 import subprocess
 
 import browser
-from lib import eventually, need_long, need_program, need_root, run, scratch, started, target, test
+from lib import (eventually, need_long, need_program, need_root, resident, run, scratch, started,
+                 target, test)
 from test_ctl import ctl, nobodys_targets
 from test_service import ASK_AS, NOBODY, service
 
@@ -44,11 +45,10 @@ def a_click_traces_a_process_and_shows_its_heap_while_it_runs():
         pid = int(process.lines.until("ready"))
         choose(page, pid)
         assert text_of(page, "#process h2") == f"leak ({pid})"
-        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-            resident = int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 1024
+        held = resident(pid) / 1024
         shown = re.match(r"([\d.]+) ([KM])iB resident", text_of(page, "#process p"))
         in_kib = float(shown.group(1)) * (1 if shown.group(2) == "K" else 1024)
-        assert abs(in_kib - resident) < 0.05 * resident + 1024, (shown.group(0), resident)
+        assert abs(in_kib - held) < 0.05 * held + 1024, (shown.group(0), held)
 
         page.value("document.querySelector('#process input[type=number]').value = 20")
         page.click("document.getElementById('trace')")

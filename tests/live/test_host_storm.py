@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 
-from lib import need_program, need_root, scaled, scratch, started, target, test
+from lib import need_program, need_root, note, scaled, scratch, started, target, test
 from test_host import known, of_program, tracing
 from test_memory import own_bytes
 
@@ -48,10 +48,6 @@ def made_source(folder):
         file.write("int printf(const char *, ...);\n" + "".join(
             f"int f{i}(int x) {{ return printf(\"%d\", x * {i}); }}\n" for i in range(40)))
     return path
-
-
-def note(line):
-    print(f"# note: {line}", flush=True)
 
 
 def watch(daemon, seconds, storm, job):

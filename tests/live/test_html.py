@@ -9,7 +9,7 @@ import sys
 import browser
 import clients
 import lib
-from lib import (exact, heap_sites, load_report, need_kernel, need_long, need_program, need_root,
+from lib import (exact, heap_sites, load_report, need_long, need_program, need_root, need_sampling,
                  run_memtraced, scratch, target, test, total, with_function)
 
 REPLAY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay")
@@ -246,7 +246,7 @@ for _ in range(30):
 """
 
 
-@test(need_root, need_long, need_kernel(6, 1), need_program("chromium"), timeout=120)
+@test(need_root, need_long, need_sampling, need_program("chromium"), timeout=120)
 def without_allocations_the_timeline_is_of_what_was_resident():
     with scratch() as folder:
         path, report = os.path.join(folder, "page.html"), os.path.join(folder, "json")

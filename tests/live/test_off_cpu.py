@@ -6,16 +6,12 @@ import os
 import re
 import time
 
-from lib import (attached, load_report, need_kernel, need_program, need_root, refused, run,
+from lib import (attached, load_report, need_program, need_root, need_sampling, refused, run,
                  run_memtraced, scratch, send_line, started, target, test, without)
 
 MS = 10**6
 ASKED = {"sleeps": 3 * 100 * MS, "pauses": 200 * MS, "reads": 0}
 GO = ("go", "tool", "pprof")
-
-
-def need_waits():
-    need_kernel(6, 1)()
 
 
 def waits(report):
@@ -42,7 +38,7 @@ def check(event, text):
         assert 0.9 * ASKED[function] <= ns <= most, (function, ASKED[function], ns, most)
 
 
-@test(need_root, need_waits)
+@test(need_root, need_sampling)
 def a_wait_takes_what_it_took():
     with scratch() as folder:
         path, folded = os.path.join(folder, "json"), os.path.join(folder, "folded")
@@ -58,7 +54,7 @@ def a_wait_takes_what_it_took():
     assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) == waits(report)["ns"]
 
 
-@test(need_root, need_waits, need_program("go"))
+@test(need_root, need_sampling, need_program("go"))
 def pprof_shows_delays_as_of_gos_own():
     with scratch() as folder:
         path, profile = os.path.join(folder, "json"), os.path.join(folder, "p")
@@ -73,7 +69,7 @@ def pprof_shows_delays_as_of_gos_own():
             assert int(total) == want, (kind, total, want)
 
 
-@test(need_root, need_waits)
+@test(need_root, need_sampling)
 def a_wait_that_is_not_over_counts_until_now():
     with started([target("waits"), "1"]) as process:
         process.lines.until("ready")

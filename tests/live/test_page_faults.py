@@ -7,15 +7,11 @@ import shutil
 import signal
 import time
 
-from lib import (INTERVAL, load_report, memtraced, need_kernel, need_root, refused,
+from lib import (INTERVAL, load_report, memtraced, need_root, need_sampling, refused,
                  run_memtraced, scratch, send_line, started, target, test, traced_calls)
 from test_cpu import under
 
 PAGES = 20000
-
-
-def need_sampling():
-    need_kernel(6, 1)()
 
 
 def faults(*options):

@@ -11,11 +11,10 @@ import signal
 import sys
 
 import lib
-from lib import (eventually, need_long, need_program, need_root, run_memtraced, scratch,
-                 send_line, started, target, test)
+from lib import (eventually, need_long, need_program, need_root, need_sampling,
+                 run_memtraced, scratch, send_line, started, target, test)
 from push_server import certificate, push_server, until_sent
 from test_attach import counted, since, started_target, work
-from test_cpu import need_sampling
 from test_ctl import ctl
 from test_service import finish, service, until_traced
 

@@ -8,8 +8,8 @@ import re
 import signal
 
 import lib
-from lib import (eventually, exact, need_root, refused, run_memtraced, scratch, send_line, started,
-                 target, test)
+from lib import (eventually, exact, need_root, refused, resident, run_memtraced, scratch, send_line,
+                 started, target, test)
 from test_ctl import ctl
 from test_service import service, until_traced
 from test_watch import GROWING, MIB, fake_cgroups, growing, pressure, put, swept
@@ -27,11 +27,6 @@ def leaking(wait_us=100):
 def grow(process, mib):
     for _ in range(mib):
         send_line(process)
-
-
-def rss(pid):
-    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 def report_of(served, folder, pid, comm, rule):
@@ -80,7 +75,7 @@ format = json
 def resident_memory_must_be_above_for_its_time():
     with scratch() as folder, growing() as process:
         rule = f"""[rule large]
-when = rss > {rss(process.pid) + 16 * MIB} for 2s
+when = rss > {resident(process.pid) + 16 * MIB} for 2s
 comm = {GROWING}
 trace = 1s
 format = json

@@ -7,7 +7,7 @@ import os
 import subprocess
 
 from lib import (LONG, Place, Skip, attached, free_port, load_report, need_program, need_root,
-                 run, run_memtraced, scaled, scratch, started, test)
+                 note, run, run_memtraced, scaled, scratch, started, test)
 from sample_table import Table, least_covered
 from test_programs import Redis, redis_command
 from test_sample_preload import BUILD, INTERVAL
@@ -114,7 +114,7 @@ def all_programs_together():
     if not Table.programs:
         raise Skip("no program was sampled in this run")
     for line in Table.lines() + Table.coverage():
-        print(f"# note: {line}", flush=True)
+        note(line)
     if os.environ.get("MEMTRACED_SAMPLES"):
         Table.write(os.environ["MEMTRACED_SAMPLES"], INTERVAL)
     for key in ("bytes", "peak_bytes"):

@@ -15,7 +15,7 @@ import time
 import browser
 import lib
 from lib import (Lines, breakpoints, eventually, exact, memtraced, need_program, need_root, refused,
-                 run, run_memtraced, same, scratch, send_line, started, target, test)
+                 resident, run, run_memtraced, same, scratch, send_line, started, target, test)
 from test_attach import counted, one, since, started_target, work
 from test_metrics import need_parser, samples, value
 from test_pprof import GO, shown
@@ -267,8 +267,7 @@ def metrics_are_what_proc_says():
         pid = process.lines.until("ready")
         # All of its threads wait for the test.
         eventually(lambda: all(state == "S" for state in states(pid)), "it waits")
-        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-            resident = int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+        held = resident(pid)
         text = served.text("/metrics")
         done = run(["promtool", "check", "metrics"], input=text)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), done
@@ -280,7 +279,7 @@ def metrics_are_what_proc_says():
                 file.write(body)
             found = samples(path, dialect)
             assert value(found, "memtraced_process_resident_bytes", pid=pid,
-                         comm="attach") == resident
+                         comm="attach") == held
             assert value(found, "memtraced_traces_running") == 0
 
 

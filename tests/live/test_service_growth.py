@@ -10,14 +10,13 @@ import signal
 import sys
 import time
 
-import lib
 from cgroups import memory_cgroup, move
-from lib import (eventually, need_kernel, need_long, need_program, need_root, run, scaled, schema,
-                 scratch, send_line, started, target, test, without)
+from lib import (eventually, line_of, need_long, need_program, need_root, need_sampling, note,
+                 resident, run, scaled, schema, scratch, send_line, started, target, test, without)
 from test_ctl import as_nobody, ctl, nobodys_targets
 from test_deaths import BLOCK, LIMIT, own_count, victim
 from test_host_page import choose, host_page
-from test_host_storm import FLAT, note
+from test_host_storm import FLAT
 from test_memory import own_bytes
 from test_post_mortem import TRACED, post_mortems, traced
 from test_service import service
@@ -27,18 +26,6 @@ EACH = "enabled = yes\nperiod = 10"
 DENSE = f"{EACH}\n[post_mortem]\nformat = json"
 MIB = 1 << 20
 PYTHON = "kept = [bytearray(1 << 20) for _ in range(40)]; print('ready', flush=True); input()"
-
-
-def need_sampling():
-    need_kernel(6, 1)()
-
-
-def line_of(text):
-    """Where deaths.c has it."""
-    with open(os.path.join(os.path.dirname(__file__), "../targets/deaths.c"),
-              encoding="utf-8") as file:
-        (found,) = [number for number, line in enumerate(file, 1) if text in line]
-    return found
 
 
 def summary(served, pid, comm="deaths"):
@@ -72,7 +59,7 @@ def near(samples, pages, period=10):
 
 @test(need_root, need_sampling, timeout=120)
 def who_is_killed_by_its_cgroups_limit_and_was_not_traced_has_the_growing_line():
-    grows = line_of("memset(kept, 1, size)")
+    grows = line_of("deaths.c", "memset(kept, 1, size)")
     with scratch() as folder, memory_cgroup(LIMIT) as (_, inner, path), \
             service(folder, growth=DENSE) as served, victim(folder, BLOCK) as (process, count):
         # Rows for every instruction of libc's memset come with the first fault that is seen there.
@@ -125,11 +112,6 @@ for _ in range(3):
 input()
 """
 SWEEPS = "[watch]\ninterval = 1s"
-
-
-def resident(pid):
-    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * PAGE
 
 
 def known(process, key):

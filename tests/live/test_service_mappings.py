@@ -11,10 +11,10 @@ import time
 
 import browser
 from cgroups import memory_cgroup, move
-from lib import (eventually, need_kernel, need_program, need_root, run, scaled, scratch, send_line,
-                 started, target, test)
+from lib import (eventually, line_of, need_program, need_root, need_sampling, note, run, scaled,
+                 scratch, send_line, started, target, test)
 from test_ctl import as_nobody, ctl
-from test_host_storm import FLAT, note
+from test_host_storm import FLAT
 from test_memory import own_bytes
 from test_metrics import need_parser, samples, value
 from test_post_mortem import post_mortems
@@ -30,18 +30,6 @@ ALL = "[metrics]\nprocesses = 100000"
 # of one process (daemon/growth/host_growth.c)
 MOST_REGIONS = 16384
 MOST_STACKS = 4096
-
-
-def need_sampling():
-    need_kernel(6, 1)()
-
-
-def line_of(text):
-    """Where mapper.c has it."""
-    with open(os.path.join(os.path.dirname(__file__), "../targets/mapper.c"),
-              encoding="utf-8") as file:
-        (found,) = [number for number, line in enumerate(file, 1) if text in line]
-    return found
 
 
 @contextlib.contextmanager
@@ -291,7 +279,7 @@ def who_fills_it_at_once_is_not_let_do_so_again_at_once():
 
 @test(need_root, need_sampling, timeout=120, every_kernel=True)
 def who_is_killed_by_its_cgroups_limit_has_the_line_that_mapped():
-    line = line_of("char *at = mmap(NULL, size")
+    line = line_of("mapper.c", "char *at = mmap(NULL, size")
     with scratch() as folder, memory_cgroup(20 * MIB) as (_, inner, path), \
             service(folder, growth=DENSE) as served, mapper() as process:
         before, others = known(served, process)

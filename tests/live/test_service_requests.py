@@ -8,8 +8,7 @@ import re
 import socket
 import time
 
-from lib import need_root, scaled, scratch, started, target, test
-from test_host import rss
+from lib import need_root, note, resident, scaled, scratch, started, target, test
 from test_service import service, until_traced
 
 # (how many of 1,000, request line's target, more header lines, status)
@@ -90,10 +89,6 @@ def connection(served, requests, is_whole):
     client.socket.close()
 
 
-def note(line):
-    print(f"# note: {line}", flush=True)
-
-
 @test(need_root, timeout=300)
 def many_requests_leave_it_as_large_as_it_was():
     connections = scaled(10, 1000)
@@ -108,7 +103,7 @@ def many_requests_leave_it_as_large_as_it_was():
                 until_traced(served, 0)
             connection(served, requests, i % 2 == 0)
             if (i + 1) % (connections // 10) == 0:
-                held.append((rss(daemon), descriptors(daemon)))
+                held.append((resident(daemon), descriptors(daemon)))
                 note(f"{(i + 1) * EACH:10} {time.monotonic() - begun:8.0f} "
                      f"{held[-1][0] >> 10:13} {held[-1][1]:12}")
         assert served.metric("memtraced_traces_total") == min(connections, TRACES)

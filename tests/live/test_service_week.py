@@ -12,10 +12,9 @@ import signal
 import subprocess
 import time
 
-from lib import eventually, need_root, scaled, scratch, started, target, test
-from test_host import rss
+from lib import eventually, need_root, note, resident, scaled, scratch, started, target, test
 from test_service import service
-from test_service_requests import descriptors, note
+from test_service_requests import descriptors
 from test_watch import fake_cgroups, put
 
 FACTOR, DAY = 1000, 86400
@@ -118,7 +117,7 @@ def metric(served, name, value=None, **labels):
 def row(served, begun, host):
     """What it holds while nothing is traced, in a row of the table."""
     metric(served, "memtraced_traces_running", 0)
-    size, fds = rss(served.process.pid), descriptors(served.process.pid)
+    size, fds = resident(served.process.pid), descriptors(served.process.pid)
     days = (time.monotonic() - begun) * FACTOR / DAY
     numbers = (metric(served, "memtraced_watch_sweeps_total"),
                metric(served, "memtraced_traces_total"),

@@ -10,10 +10,9 @@ import sys
 import threading
 import time
 
-from lib import (Skip, attached, eventually, exact, need_program, need_root, run, same, scratch,
-                 send_line, started, target, test)
+from lib import (Skip, attached, eventually, exact, need_program, need_root, need_sampling, run,
+                 same, scratch, send_line, started, target, test)
 from test_attach import counted, one, since, started_target, work
-from test_cpu import need_sampling
 from test_ctl import ctl
 from test_rules import leaking
 from test_service import Asking, finish, service, until_traced

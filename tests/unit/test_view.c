@@ -7,24 +7,6 @@
 #define LIBC "/lib/libc.so.6"
 #define PLUGIN "/opt/demo/plugin.so"
 
-static int setup(void **state)
-{
-	struct fixture *f = malloc(sizeof(*f));
-
-	if (!f)
-		return -1;
-	fixture_init(f);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_done(*state);
-	free(*state);
-	return 0;
-}
-
 /* A process with its executable and libc, moved by `slide`. */
 static void emit_server(const struct script *s, uint32_t slot, uint32_t pid, uint64_t slide)
 {
@@ -626,7 +608,7 @@ static void recorded_symbols_give_the_same_report(void **state)
 	fixture_done(&other);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {

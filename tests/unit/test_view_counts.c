@@ -7,24 +7,6 @@
 #define PLUGIN "/opt/demo/plugin.so"
 #define KERNEL 0xffffffff81000000ull
 
-static int setup(void **state)
-{
-	struct fixture *f = malloc(sizeof(*f));
-
-	if (!f)
-		return -1;
-	fixture_init(f);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_done(*state);
-	free(*state);
-	return 0;
-}
-
 static void begin(const struct script *s)
 {
 	emit_run_with(s, true);
@@ -338,7 +320,7 @@ static void a_view_may_have_one_job_alone_and_what_is_held_now(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {

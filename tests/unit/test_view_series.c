@@ -4,24 +4,6 @@
 #define SECOND 1000000000ULL
 #define MIB (1ULL << 20)
 
-static int setup(void **state)
-{
-	struct fixture *f = malloc(sizeof(*f));
-
-	if (!f)
-		return -1;
-	fixture_init(f);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_done(*state);
-	free(*state);
-	return 0;
-}
-
 /* A process has so many MiB after so many seconds. */
 static void emit_sample(const struct script *s, uint32_t slot, uint64_t second)
 {
@@ -54,6 +36,14 @@ static void emit_server(const struct script *s, bool no_allocations)
 	emit_begin(s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, 2000, "server");
 	for (uint64_t second = 1; second <= 4; second++)
 		emit_sample(s, 0, second);
+}
+
+static void emit_killed_at(const struct script *s, uint64_t time_ns, bool has_memory)
+{
+	emit_death(s, time_ns, has_memory);
+	emit_end(s, 0, RECORD_END_SIGNAL, 9, time_ns + 2);
+	emit_cut(s, 5 * SECOND);
+	emit_cut_end(s);
 }
 
 static const struct view_timeline *timeline_of(struct fixture *f)
@@ -95,10 +85,7 @@ static void the_last_point_is_what_it_had_when_it_was_killed(void **state)
 	const struct view_timeline *timeline;
 
 	emit_server(&f->script, true);
-	emit_death(&f->script, 4 * SECOND - 1, true);
-	emit_end(&f->script, 0, RECORD_END_SIGNAL, 9, 4 * SECOND + 1);
-	emit_cut(&f->script, 5 * SECOND);
-	emit_cut_end(&f->script);
+	emit_killed_at(&f->script, 4 * SECOND - 1, true);
 	timeline = timeline_of(f);
 	assert_int_equal(timeline->n, 4);
 	assert_int_equal(timeline->n_samples, 3);
@@ -114,10 +101,7 @@ static void a_death_of_which_no_memory_is_known_adds_nothing(void **state)
 	const struct view_timeline *timeline;
 
 	emit_server(&f->script, true);
-	emit_death(&f->script, 4 * SECOND - 1, false);
-	emit_end(&f->script, 0, RECORD_END_SIGNAL, 9, 4 * SECOND + 1);
-	emit_cut(&f->script, 5 * SECOND);
-	emit_cut_end(&f->script);
+	emit_killed_at(&f->script, 4 * SECOND - 1, false);
 	timeline = timeline_of(f);
 	assert_int_equal(timeline->n, 4);
 	assert_int_equal(timeline->points[3].rss_bytes, 4 * MIB);
@@ -177,10 +161,7 @@ static void emit_killed(const struct script *s)
 {
 	emit_run_with(s, true);
 	emit_begin(s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, 2000, "server");
-	emit_death(s, 3 * SECOND, true);
-	emit_end(s, 0, RECORD_END_SIGNAL, 9, 3 * SECOND + 1);
-	emit_cut(s, 5 * SECOND);
-	emit_cut_end(s);
+	emit_killed_at(s, 3 * SECOND, true);
 }
 
 /* Of before the run, and of after the death, nothing is shown. */
@@ -230,7 +211,7 @@ static void a_death_alone_is_a_point(void **state)
 	assert_int_equal(timeline->points[0].rss_bytes, 7 * MIB);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {

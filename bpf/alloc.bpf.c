@@ -555,12 +555,14 @@ int on_sample(struct pt_regs *ctx)
 	if (!proc || !spec || !proc_has_samples(proc))
 		return 0;
 	count_event();
+	proc_enter_cut(proc);
+	if ((ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK) == ABI_SAMPLE_FREE) {
+		sample_free(ctx, proc, slot, spec);
+		return 0;
+	}
+	/* Of frees no stack is taken. */
 	if (*(volatile __u32 *)&control.watch_code)
 		watch_code(proc, slot, false);
-	proc_enter_cut(proc);
-	if ((ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK) == ABI_SAMPLE_FREE)
-		sample_free(ctx, proc, slot, spec);
-	else
-		sample_alloc(ctx, proc, slot, spec);
+	sample_alloc(ctx, proc, slot, spec);
 	return 0;
 }

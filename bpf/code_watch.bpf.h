@@ -18,9 +18,14 @@
 /* mm_struct.exec_vm of the current process: pages of mappings that can be executed. */
 static __always_inline __u64 executable_pages(void)
 {
+#ifdef OLD_KERNEL
 	struct task_struct *task = (void *)bpf_get_current_task();
 
 	return BPF_CORE_READ(task, mm, exec_vm);
+#else
+	/* Two loads; of a task without memory, as the kernel's own are, the second gives 0. */
+	return bpf_get_current_task_btf()->mm->exec_vm;
+#endif
 }
 
 /* Of code_pages: a sample has told of it, from inside of dlopen perhaps, and nobody has waited. */

@@ -78,7 +78,10 @@ static inline void emit_end(const struct script *s, uint32_t slot, enum record_e
 			    uint64_t time_ns)
 {
 	emit(s, &(struct record){ .type = RECORD_PROCESS_END,
-				  .process_end = { slot, how, value, false, time_ns } });
+				  .process_end = { .slot = slot,
+						   .how = how,
+						   .value = value,
+						   .time_ns = time_ns } });
 }
 
 static inline void emit_map(const struct script *s, uint32_t slot, uint64_t start, uint64_t end,
@@ -107,7 +110,12 @@ static inline void emit_stack_of(const struct script *s, uint64_t id, uint32_t s
 				 uint64_t time_ns, bool truncated, const uint64_t *frames, size_t n)
 {
 	emit(s, &(struct record){ .type = RECORD_STACK,
-				  .stack = { id, slot, time_ns, truncated, n, frames } });
+				  .stack = { .id = id,
+					     .slot = slot,
+					     .time_ns = time_ns,
+					     .truncated = truncated,
+					     .n_frames = n,
+					     .frames = frames } });
 }
 #define emit_stack(s, id, slot, time_ns, ...)                                                      \
 	emit_stack_of((s), (id), (slot), (time_ns), false, (const uint64_t[]){ __VA_ARGS__ },      \

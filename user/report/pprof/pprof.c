@@ -197,7 +197,7 @@ static int put_comments(struct profile *profile)
 
 	if (run)
 		put_comment(profile, run->tool);
-	put_comment(profile, view_is_exact(view) ? "exact: nothing was lost" : "not exact");
+	put_comment(profile, view_is_exact(view) ? "totals are exact" : "not exact");
 	if (view_opts(view)->budget) {
 		view_budget_words(view_opts(view)->budget, &text);
 		put_comment(profile, strbuf_str(&text));

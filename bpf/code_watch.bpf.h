@@ -15,16 +15,26 @@
 
 #include <bpf/bpf_core_read.h>
 
-/* mm_struct.exec_vm of the current process: pages of mappings that can be executed. */
+/*
+ * Pages of the current process's mappings that can be executed (mm_struct.exec_vm), without the one
+ * that the kernel maps for the instructions that uprobes step over (create_xol_area()).
+ */
 static __always_inline __u64 executable_pages(void)
 {
 #ifdef OLD_KERNEL
 	struct task_struct *task = (void *)bpf_get_current_task();
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 
-	return BPF_CORE_READ(task, mm, exec_vm);
+	if (!bpf_core_field_exists(mm->uprobes_state.xol_area))
+		return BPF_CORE_READ(mm, exec_vm);
+	return BPF_CORE_READ(mm, exec_vm) - !!BPF_CORE_READ(mm, uprobes_state.xol_area);
 #else
-	/* Two loads; of a task without memory, as the kernel's own are, the second gives 0. */
-	return bpf_get_current_task_btf()->mm->exec_vm;
+	/* Loads without a helper; of a task without memory, as the kernel's own are, they give 0. */
+	struct mm_struct *mm = bpf_get_current_task_btf()->mm;
+
+	if (!bpf_core_field_exists(mm->uprobes_state.xol_area))
+		return mm->exec_vm; /* a kernel without uprobes */
+	return mm->exec_vm - !!mm->uprobes_state.xol_area;
 #endif
 }
 

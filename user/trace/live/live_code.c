@@ -108,7 +108,7 @@ static int read_code(struct live *live, struct live_process *process, uint64_t t
 	_cleanup_(proc_maps_done) struct proc_maps maps = {};
 	uint64_t now_ns = clock_monotonic_ns();
 	bool late = false;
-	int r = proc_maps_read(process->pid, &maps);
+	int r = live_read_maps(process->pid, &maps);
 
 	*ret_news = false;
 	/* Gone: what is not known by now stays so. */

@@ -117,8 +117,7 @@ static int add_code(struct live *live, struct live_process *process, const struc
 	return live_unwind_map(live, process, map, object, ev);
 }
 
-/* A process that has ended and is not waited for has a list, which is empty. */
-static int read_maps(pid_t pid, struct proc_maps *ret_maps)
+int live_read_maps(pid_t pid, struct proc_maps *ret_maps)
 {
 	struct process_info info;
 	int r = proc_maps_read(pid, ret_maps);
@@ -137,7 +136,7 @@ int live_add_maps(struct live *live, struct live_process *process, uint64_t time
 	int r;
 
 	process->code_read_ns = clock_monotonic_ns();
-	r = read_maps(process->pid, &maps);
+	r = live_read_maps(process->pid, &maps);
 	if (r == -ENOMEM)
 		return r;
 	if (r) {

@@ -101,6 +101,12 @@ int live_go_shared(struct live *live);
  */
 int live_add_maps(struct live *live, struct live_process *process, uint64_t time_ns,
 		  bool *ret_missing);
+/*
+ * As proc_maps_read(), but a process that has ended and is not waited for, whose list is empty, is
+ * gone: -ESRCH.
+ */
+struct proc_maps;
+int live_read_maps(pid_t pid, struct proc_maps *ret_maps);
 int live_on_code(struct live *live, const struct abi_ev_map *ev);
 /* One executable mapping of a process: recorded, and probed when an allocator is in it. */
 int live_add_code(struct live *live, struct live_process *process, const struct proc_map *map,

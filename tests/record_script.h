@@ -77,11 +77,10 @@ static inline void emit_begin(const struct script *s, uint32_t slot, uint32_t pi
 static inline void emit_end(const struct script *s, uint32_t slot, enum record_end how, int value,
 			    uint64_t time_ns)
 {
-	emit(s, &(struct record){ .type = RECORD_PROCESS_END,
-				  .process_end = { .slot = slot,
-						   .how = how,
-						   .value = value,
-						   .time_ns = time_ns } });
+	emit(s, &(struct record){
+			.type = RECORD_PROCESS_END,
+			.process_end = {
+				.slot = slot, .how = how, .value = value, .time_ns = time_ns } });
 }
 
 static inline void emit_map(const struct script *s, uint32_t slot, uint64_t start, uint64_t end,

@@ -205,6 +205,31 @@ def libraries_that_come_and_go_are_told_apart():
         assert total(ours, "live_blocks") == 20, (function, ours)
 
 
+@test(need_root, need_program("gcc"))
+def a_linker_of_another_kind_is_told_of_by_tracepoints():
+    """One without the function that debuggers stop at: else nothing would tell of its libraries."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        linker = next(line.split(None, 5)[5].strip() for line in maps if "/ld-" in line)
+    with open(linker, "rb") as file:
+        code = file.read()
+    assert b"\0_dl_debug_state\0" in code, linker
+    with scratch() as folder:
+        other, program, path = (os.path.join(folder, name) for name in ("ld.so", "dl", "json"))
+        with open(other, "wb") as file:
+            file.write(code.replace(b"\0_dl_debug_state\0", b"\0_dl_other_state\0"))
+        os.chmod(other, 0o755)
+        subprocess.run(["gcc", "-O1", "-fPIE", "-pie", "-o", program, "-x", "c", "-",
+                        f"-Wl,--dynamic-linker={other}"], text=True, check=True, input="""
+                       #include <stdlib.h>
+                       int main(void) { return !malloc(1 << 20); }""")
+        done = run_memtraced("--sample=4096", "-o", f"json:{path}", "--", program)
+        assert done.returncode == 0, done.stderr
+        report = load_report(path)
+    check_coverage(report, True)
+    sites = with_function(heap_sites(report["processes"][0]), "main")
+    assert total(sites, "live_bytes") == 1 << 20, sites
+
+
 @test(need_root)
 def many_children_have_their_libraries_told_apart_too():
     """By links that all processes share, which are in no linker: tracepoints tell of mappings."""

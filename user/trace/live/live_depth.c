@@ -69,7 +69,8 @@ void live_depth_settle(const struct live *live, const struct live_process *proce
 }
 
 /*
- * Do samples and dynamic linkers tell of code? Not by links that all processes of the host share: a
+ * Do samples and dynamic linkers tell of code? Not where there is a linker of another kind, which
+ * maps a library with probes before there are samples; and not by links that all processes of the host share: a
  * breakpoint in everybody's linker would kill whoever runs on a translator, as Valgrind's programs
  * do, which takes it for the program's own.
  */
@@ -77,7 +78,7 @@ static bool watches_code(const struct live *live)
 {
 	if (!live->opts.watch_code || (live->opts.both && live->depth == RECORD_DEPTH_EXACT))
 		return false;
-	return !live->opts.sampled || !live->programs->control->shared;
+	return !live->opts.sampled || !(live->programs->control->shared || live->unknown_loader);
 }
 
 int live_trace_calls(struct live *live)

@@ -135,6 +135,8 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 		if (r == 0)
 			r = live_unwind_sync(live);
 		if (r == 0)
+			r = live_watch_loader(live, process);
+		if (r == 0)
 			r = live_attach_all(live, process, &late);
 		if (r == -ESRCH && !in_time) /* ended already: nothing to attach to */
 			r = 0;

@@ -171,6 +171,28 @@ int live_attach_all(struct live *live, struct live_process *process, bool *ret_l
 	return 0;
 }
 
+static bool has_unknown_loader(const struct live_process *process)
+{
+	bool loads = false;
+
+	vec_foreach(&process->code, range) {
+		if (!range->object)
+			continue;
+		if (object_is_loader(range->object))
+			return false;
+		loads |= !object_is_alone(range->object);
+	}
+	return loads;
+}
+
+int live_watch_loader(struct live *live, const struct live_process *process)
+{
+	if (!live->opts.watch_code || !live->opts.sampled || live->unknown_loader)
+		return 0;
+	live->unknown_loader = has_unknown_loader(process);
+	return live->unknown_loader ? live_trace_calls(live) : 0;
+}
+
 int live_add_code(struct live *live, struct live_process *process, const struct proc_map *map,
 		  uint64_t time_ns, bool *ret_late)
 {

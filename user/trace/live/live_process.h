@@ -93,6 +93,8 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 		bool *ret_late);
 /* The same of all that the process has mapped. */
 int live_attach_all(struct live *live, struct live_process *process, bool *ret_late);
+/* Sees to it that what its dynamic linker maps is told of; after live_add_maps(). */
+int live_watch_loader(struct live *live, const struct live_process *process);
 /* From now on new processes are counted by links that all share. */
 int live_go_shared(struct live *live);
 /*

@@ -134,11 +134,12 @@ struct live {
 	size_t n_tracepoints;
 	int calls[PROGRAMS_MAX_TRACEPOINTS]; /* of system calls, while the depth wants them */
 	size_t n_calls;
-	int tracefs_fd;			      /* for jobs; -1: there are none */
-	VEC(struct job *) jobs;		      /* their index is their id */
-	struct job *syscalls;		      /* that one of them; NULL: not asked for */
-	bool kernel_stacks;		      /* a job takes them */
-	bool kernel_code;		      /* may be on stacks */
+	bool unknown_loader;	/* some process has a dynamic linker whose stop is not known */
+	int tracefs_fd;		/* for jobs; -1: there are none */
+	VEC(struct job *) jobs; /* their index is their id */
+	struct job *syscalls;	/* that one of them; NULL: not asked for */
+	bool kernel_stacks;	/* a job takes them */
+	bool kernel_code;	/* may be on stacks */
 	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
 	uint32_t next_image;		      /* for a slot that is used again */
 	VEC(uint32_t) emptied, resting;	      /* slots that programs in flight may still know; */

@@ -101,6 +101,8 @@ bool object_is_near_allocator(const struct object *object, uint64_t file_offset)
 bool object_is_opaque(const struct object *object);
 /* Has it no others loaded that may hold an allocator: a static executable, or not for 64 bits. */
 bool object_is_alone(const struct object *object);
+/* Is it a dynamic linker whose stop is known? (objects_opts.loader) */
+bool object_is_loader(const struct object *object);
 const char *object_path(const struct object *object);
 int object_fd(const struct object *object);
 uint64_t object_ino(const struct object *object);

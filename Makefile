@@ -267,6 +267,7 @@ RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 	--status 'bpf: stacks' 'scripts/check-bpf-stacks $(BPF_OBJECTS)' \
 	--status 'bpf: stacks on $(OTHER_MACHINE)' \
 		'scripts/check-bpf-stacks $(BPF_OBJECTS:$(O)/%=$(OTHER_O)/%)' \
+	--status 'scripts: run-tests' '$(PYTHON) -B -m unittest discover -s tests/scripts' \
 	--status 'bench: arithmetic and tables' '$(PYTHON) -B -m unittest discover -s bench'
 RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) $(filter-out %.c,$(TESTS))'
 RUN_ARM64 = --tap 'scripts/check-arm64 $(O)-arm64 $(filter-out %.c,$(TESTS))'

@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -154,6 +155,23 @@ static int target_leader_leaves(const char *arg)
 	(void)arg;
 	CHECK(pthread_create(&thread, NULL, exit_later, NULL) == 0, 109);
 	pthread_exit(NULL);
+}
+
+/* The first thread stops before this one has ended: the close of what it watches takes a while. */
+static void *exit_all(void *arg)
+{
+	CHECK(unshare(CLONE_FILES) == 0, 120);
+	CHECK(inotify_add_watch(inotify_init1(0), "/", IN_CREATE) >= 0, 121);
+	_exit(atoi(arg));
+}
+
+static int target_thread_exits(const char *arg)
+{
+	pthread_t thread;
+
+	CHECK(pthread_create(&thread, NULL, exit_all, (void *)arg) == 0, 109);
+	sleep_ms(60000);
+	return 113;
 }
 
 static void *sleep_long(void *arg)
@@ -426,6 +444,7 @@ static const struct {
 	{ "threads", target_threads },
 	{ "leader_leaves", target_leader_leaves },
 	{ "thread_execs", target_thread_execs },
+	{ "thread_exits", target_thread_exits },
 	{ "queue", target_queue },
 	{ "job_control", target_job_control },
 	{ "urgent_kill", target_urgent_kill },

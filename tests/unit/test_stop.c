@@ -327,6 +327,8 @@ static void only_the_end_of_what_was_seized_is_told_if_asked_so(void **state)
 		{ "threads", NULL, HOLD_EXITS_SEIZED, 1, false },
 		{ "leader_leaves", NULL, HOLD_EXITS_SEIZED, 0, false },
 		{ "thread_execs", NULL, HOLD_EXITS_SEIZED, 1, false },
+		{ "thread_exits", "0", HOLD_EXITS_SEIZED, 1, false },
+		{ "thread_exits", "6", HOLD_EXITS_SEIZED, 1, false },
 		{ "forks", NULL, HOLD_EXITS_SEIZED, 1, false },
 		{ "forks", NULL, HOLD_EXITS_ALL, 1, true },
 	};

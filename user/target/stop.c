@@ -128,8 +128,7 @@ static bool knows(const struct stop *stop, pid_t tid)
 	return false;
 }
 
-/* The first thread's id stays in the list as a zombie for as long as there are others. */
-static bool has_ended(pid_t tid)
+bool stop_has_ended(pid_t tid)
 {
 	struct process_info info;
 
@@ -172,7 +171,7 @@ static int ask_new_threads(struct stop *stop)
 	int r = process_threads(stop->pid, &tids, &n), any = 0;
 
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		if (knows(stop, tids[i]) || has_ended(tids[i]))
+		if (knows(stop, tids[i]) || stop_has_ended(tids[i]))
 			continue;
 		r = ask(stop, tids[i]);
 		if (r == 1) {
@@ -212,7 +211,7 @@ static size_t look(struct stop *stop)
 
 		if (!thread->stopped)
 			thread->stopped = stop_look(thread);
-		if (!thread->stopped && has_ended(thread->tid))
+		if (!thread->stopped && stop_has_ended(thread->tid))
 			continue;
 		waiting += !thread->stopped;
 		stop->threads.data[n++] = *thread;

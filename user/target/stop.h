@@ -66,4 +66,7 @@ bool stop_look(struct stopped_thread *thread);
 bool stop_read_registers(struct stopped_thread *thread);
 bool stop_read_blocked(pid_t pid, struct stopped_thread *thread);
 
+/* The first thread's id stays in the list as a zombie for as long as there are others. */
+bool stop_has_ended(pid_t tid);
+
 #endif

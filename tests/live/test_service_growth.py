@@ -300,10 +300,11 @@ def what_is_too_much_to_keep_is_forgotten_as_a_whole():
                 process.lines.until("ready")
                 eventually(lambda n=times: served.metric("memtraced_growth_renewed_total") >= n,
                            "it is kept", timeout=60)
-            # what others do meanwhile may be far too much: then nothing is sampled for a while
-            eventually(lambda: served.metric("memtraced_growth_running") == 1,
-                       "it does not run again", timeout=60)
-        assert served.metric("memtraced_growth_failed_total") == 0
+        # for a while it does not run when very much has come at once, as on a busy host
+        eventually(lambda: served.metric("memtraced_growth_running") == 1, "it is not begun anew",
+                   timeout=60)
+        failed = served.metric("memtraced_growth_failed_total")
+        assert failed == 0, f"{failed} starts failed"
 
 
 @test(need_root, need_sampling, need_long, need_program("chromium"), timeout=120)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The whole host while processes come and go: for a minute, in check-long for ten. What was begun
-is counted by the shells that begin it; how memory and processes went is in lines "# note:"."""
+"""The whole host while processes come and go: for 20 s, in check-long for ten minutes. What was
+begun is counted by the shells that begin it; how memory and processes went is in lines "# note:"."""
 
 import contextlib
 import os
@@ -16,8 +16,13 @@ CHILDREN, BLOCKS = 40, 60
 STORM = f"while [ -e \"$1\" ]; do \"$0\" {CHILDREN} {BLOCKS} > /dev/null && echo; done"
 COMPILE = "while [ -e \"$1\" ]; do gcc -O1 -c -x c -o \"$0.o\" \"$0\" && echo; done"
 SAMPLES = 12
-# What a shell's round leaves behind in the daemon must be forgotten: not 100 bytes of each process.
+# What a shell's round leaves behind in the daemon must be forgotten: not 100 bytes of each process,
+# in 20 s not a kilobyte.
 FLAT = 16 << 20
+FLAT_SOON = 6 << 20
+# Programs that others begin on this host have tables, too: some 15 MiB were seen, which stay until
+# they have ended. That comes now and then; what is left behind grows each time.
+TRIES = 3
 
 
 class Rounds:
@@ -63,6 +68,20 @@ def watch(daemon, seconds, storm, job):
     return memory
 
 
+def is_flat(memory):
+    half = len(memory) // 2
+    return max(memory[half:]) < max(memory[:half]) + scaled(FLAT_SOON, FLAT, FLAT)
+
+
+def watch_until_flat(daemon, seconds, storm, job):
+    tries = []
+    while len(tries) < TRIES:
+        tries.append(watch(daemon, seconds, storm, job))
+        if is_flat(tries[-1]):
+            return
+    raise AssertionError(f"memory grows each time: {tries}")
+
+
 def check_storm(report, name, before, rounds):
     """As many processes as there were, and what these asked for, but for losses that are shown."""
     sums, processes = of_program(report, name)
@@ -74,10 +93,10 @@ def check_storm(report, name, before, rounds):
     assert seen == true or (seen < true and lost and not report["coverage"]["exact"]), "unsaid loss"
 
 
-@test(need_root, need_program("gcc"), timeout=1500)
+@test(need_root, need_program("gcc"), timeout=2500)
 def a_host_under_a_fork_storm_and_a_compile_job():
     """All is accounted for, memory stays, losses are shown. MEMTRACED_SECONDS says how long."""
-    seconds = int(os.environ.get("MEMTRACED_SECONDS") or scaled(60, 600))
+    seconds = int(os.environ.get("MEMTRACED_SECONDS") or scaled(20, 600, 3))
     with scratch() as folder:
         program, go = os.path.join(folder, "in-a-storm"), os.path.join(folder, "go")
         shutil.copy(target("forkrun"), program)
@@ -87,7 +106,7 @@ def a_host_under_a_fork_storm_and_a_compile_job():
             with open(go, "w", encoding="ascii"), \
                     repeating(folder, STORM, program) as storm, \
                     repeating(folder, COMPILE, made_source(folder)) as job:
-                memory = watch(wide.process.pid, seconds, storm, job)
+                watch_until_flat(wide.process.pid, seconds, storm, job)
                 os.unlink(go)
             report = wide.finish()
         check_storm(report, "in-a-storm", before, storm.done())
@@ -96,5 +115,3 @@ def a_host_under_a_fork_storm_and_a_compile_job():
              f"all: {sum(e.get('processes', 1) for e in report['processes'] + report['ended'])}")
         # Others may compile on this host, too.
         assert storm.done() > 0 and all(n >= job.done() > 0 for n in compiled.values()), compiled
-    half = len(memory) // 2
-    assert max(memory[half:]) < max(memory[:half]) + FLAT, f"memory grows: {memory}"

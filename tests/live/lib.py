@@ -203,22 +203,26 @@ class Lines:
     """Reads a process's output line by line, with a deadline."""
 
     def __init__(self, stream):
-        self.fd, self.buffer = stream.fileno(), b""
+        self.fd, self.buffer, self.searched = stream.fileno(), bytearray(), 0
 
     def next(self, timeout=30):
         """The next line without its end; None at the end of the stream."""
         deadline = time.monotonic() + timeout * PATIENCE
-        while b"\n" not in self.buffer:
+        # a report of the host is one line of many megabytes
+        while (end := self.buffer.find(b"\n", self.searched)) < 0:
+            self.searched = len(self.buffer)
             left = deadline - time.monotonic()
-            assert left > 0, f"no line in {timeout} s, only {self.buffer[:200]!r}"
+            assert left > 0, f"no line in {timeout} s, only {bytes(self.buffer[:200])!r}"
             if not select.select([self.fd], [], [], left)[0]:
                 continue
-            data = os.read(self.fd, 65536)
+            data = os.read(self.fd, 1 << 20)
             if not data:
                 return None
             self.buffer += data
-        line, _, self.buffer = self.buffer.partition(b"\n")
-        return line.decode(errors="replace")
+        line = self.buffer[:end].decode(errors="replace")
+        del self.buffer[:end + 1]
+        self.searched = 0
+        return line
 
     def until(self, start, timeout=30):
         """The rest of the first line that begins with `start`."""

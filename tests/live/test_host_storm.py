@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The whole host while processes come and go: for 20 s, in check-long for ten minutes. What was
-begun is counted by the shells that begin it; how memory and processes went is in lines "# note:"."""
+"""The whole host while processes come and go: for 20 s, in check-long for ten minutes. Shells count
+what they begin; how memory and processes went is in lines "# note:"."""
 
 import contextlib
 import os

@@ -29,7 +29,7 @@ def goes_on_rightly(process, sums):
     seen = (process.stdout.read() or b"").decode()
     os.set_blocking(process.stdout.fileno(), True)
     lines = (process.lines.buffer.decode() + seen).split("\n")
-    process.lines.buffer = lines.pop().encode()
+    process.lines.buffer = bytearray(lines.pop().encode())
     lines += [process.lines.next(), process.lines.next()]
     wrong = [line for line in lines if line not in sums]
     assert not wrong, f"wrong sums: {wrong}"

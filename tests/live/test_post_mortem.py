@@ -37,18 +37,20 @@ def summary(served, pid):
 
 
 @contextlib.contextmanager
-def traced(size=0):
+def traced(served, size=0):
     """A victim that is traced, and the file of its count. No other tracer knows its libc."""
     with scratch() as folder, libc_of_its_own() as env, \
             victim(folder, size, env) as (process, count):
         eventually(lambda: breakpoints(process.pid) > 0, "it is not traced", timeout=30)
+        # Probes come one by one on old kernels; who has put them in all has time for an answer.
+        served.text("/healthz")
         yield process, count
 
 
 @test(need_root, every_kernel=True, timeout=120)
 def who_is_killed_by_its_cgroups_limit_has_a_report_with_the_leaking_line():
     with scratch() as folder, memory_cgroup(LIMIT) as (_, inner, path), \
-            service(folder, trace=TRACED) as served, traced(BLOCK) as (process, count):
+            service(folder, trace=TRACED) as served, traced(served, BLOCK) as (process, count):
         move(process.pid, inner)
         send_line(process)
         said = summary(served, process.pid)
@@ -71,7 +73,7 @@ def who_is_killed_by_its_cgroups_limit_has_a_report_with_the_leaking_line():
 def who_ends_by_itself_or_by_sigterm_has_none_and_two_at_once_one_each():
     with scratch() as folder, contextlib.ExitStack() as stack, \
             service(folder, trace=TRACED) as served:
-        ends, terminated, *victims = (stack.enter_context(traced(size))[0]
+        ends, terminated, *victims = (stack.enter_context(traced(served, size))[0]
                                       for size in (1000, 0, 0, 0))
         send_line(ends)
         terminated.terminate()
@@ -118,7 +120,7 @@ def a_full_disk_is_said_and_counted_and_the_service_goes_on():
             for full in (True, False):
                 if not full:
                     os.remove(os.path.join(state, "filler"))
-                with traced() as (process, _):
+                with traced(served) as (process, _):
                     process.kill()
                     said = summary(served, process.pid)
                 assert said.endswith("no report: No space left on device") == full, said
@@ -133,7 +135,7 @@ def reports_outlive_the_service_until_they_are_too_old():
         with service(folder, trace=TRACED) as served:
             names = []
             for _ in range(2):
-                with traced() as (process, _):
+                with traced(served) as (process, _):
                     process.kill()
                     summary(served, process.pid)
                 names.insert(0, post_mortems(served)[0])
@@ -187,7 +189,7 @@ def the_journal_has_a_summary_with_fields():
         journal.bind(os.path.join(place, "socket"))
         journal.settimeout(30 * lib.PATIENCE)
         within = ["unshare", "--mount", "sh", "-c", JOURNAL, "sh", place]
-        with service(folder, trace=TRACED, within=within) as served, traced() as (process, _):
+        with service(folder, trace=TRACED, within=within) as served, traced(served) as (process, _):
             process.kill()
             fields = entry(journal)
             (name,) = post_mortems(served)

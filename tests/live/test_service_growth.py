@@ -171,7 +171,7 @@ def who_is_too_small_to_be_sampled_is_said_to_be_and_has_no_report():
 @test(need_root, need_sampling, timeout=120)
 def who_is_traced_has_one_report_that_of_its_trace():
     with scratch() as folder, service(folder, trace=TRACED, growth=EACH) as served, \
-            traced() as (process, _):
+            traced(served) as (process, _):
         process.kill()
         said = summary(served, process.pid)
         # both sessions have seen the end by then

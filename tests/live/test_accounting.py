@@ -114,8 +114,8 @@ def a_static_program_is_counted(path):
 
 
 @test(need_root, timeout=120)
-def a_million_live_blocks():
-    blocks = scaled(1000000, 1000000, small=8000)
+def very_many_live_blocks():
+    blocks = scaled(250000, 1000000, small=8000)
     run = trace([target("million"), str(blocks)], timeout=900)
     same_images(run, SERIAL_KEYS)
     assert run.only_process()["alloc"]["live_blocks"] > 0.9 * blocks

@@ -295,7 +295,7 @@ def children_are_of_the_depth_that_holds():
 @test(need_root, need_program("perl", "jq"), each=("perl", "jq"), timeout=120)
 def real_programs_hold_what_they_hold_bare(name):
     """What they print is what they print without."""
-    command = {"perl": ["perl", "-e", "my %x = map { ($_ => 'v' x ($_ % 50)) } 1 .. 400000; "
+    command = {"perl": ["perl", "-e", "my %x = map { ($_ => 'v' x ($_ % 50)) } 1 .. 150000; "
                         "print scalar keys %x"],
                "jq": ["jq", "-n", "[range(200000)] | map(tostring) | length"]}[name]
     bare = subprocess.run(command, capture_output=True, text=True, check=True)

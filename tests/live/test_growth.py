@@ -83,7 +83,7 @@ def a_recording_has_the_series_too():
     with scratch() as folder:
         record, live = os.path.join(folder, "run.rec"), os.path.join(folder, "run.json")
         done = run_memtraced("--sample-interval=50ms", "-o", f"record:{record}", "-o",
-                             f"json:{live}", "--", target("growth"), "200", timeout=100)
+                             f"json:{live}", "--", target("growth"), "80", timeout=100)
         assert done.returncode == 0, done.stderr
         again = run_memtraced("report", record, "-f", "json")
         assert again.returncode == 0, again.stderr

@@ -136,7 +136,7 @@ def at_most_so_many_are_traced_at_once():
     rule = """[rule large]
 when = rss > 1
 comm = leak
-trace = 3s
+trace = 1s
 format = folded
 max_at_once = 1
 """

@@ -13,7 +13,7 @@ from lib import (ATTACH_PATHS, Skip, attach_option, bpf_orphans, breakpoints, ca
                  heap_sites, libc_of_its_own, load_report, memtraced, need_program, need_root,
                  process_state, run, scaled, scratch, started, target, test, total, with_function)
 
-STEPS = 4500  # about 1.6 seconds with the waits below
+STEPS = scaled(2000, 4500, 4500)  # about 0.7 and 1.6 seconds with the waits below
 
 
 def right_sums(steps=STEPS):
@@ -83,7 +83,7 @@ def killed_while_attached():
 @test(need_root, need_program("bpftool"), timeout=150)
 def killed_while_it_holds_its_command():
     right = right_sums()
-    for after in instants(2.6):  # the last ones after the command's end
+    for after in instants(scaled(1.5, 2.6, 2.6)):  # the last ones after the command's end
         with scratch() as folder:
             before = bpf_orphans()
             with started([memtraced(), "-o", f"json:{folder}/out", "--", target("leak"), str(STEPS),

@@ -88,21 +88,25 @@ def service(folder, *more, trace="", growth="enabled = no", port=None, config=No
 class Asking:
     """A request that waits in a thread."""
 
-    def __init__(self, service_, target_):
+    def __init__(self, service_, target_, **how):
         self.result = None
-        self.thread = threading.Thread(target=self.run, args=(service_, target_), daemon=True)
+        self.thread = threading.Thread(target=self.run, args=(service_, target_, how), daemon=True)
         self.thread.start()
 
-    def run(self, service_, target_):
+    def run(self, service_, target_, how):
         try:
-            self.result = service_.ask(target_)
+            self.result = service_.ask(target_, **how)
         except OSError as error:
             self.result = error
 
-    def body(self):
+    def answer(self):
+        """Status, headers and body."""
         self.thread.join(60 * lib.PATIENCE)
         assert isinstance(self.result, tuple), self.result
-        assert self.result[0] == 200, self.result
+        return self.result
+
+    def body(self):
+        assert self.answer()[0] == 200, self.result
         return self.result[2]
 
 
@@ -124,7 +128,7 @@ def two_processes_are_traced_at_once_and_exactly():
         pids = [int(process.lines.until("ready")) for process in (first, second)]
         befores = [counted(place, pid)
                    for place, pid in zip((first_folder, second_folder), pids)]
-        asked = [Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=5&format=json")
+        asked = [Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=3&format=json")
                  for pid in pids]
         until_traced(served, 2)
         for process in (first, second):
@@ -145,7 +149,7 @@ def go_shows_what_the_target_has_counted():
             started_target(counts) as process:
         pid = int(process.lines.until("ready"))
         before = counted(counts, pid)
-        asked = [Asking(served, f"{path}?seconds=4{more}") for path, more in
+        asked = [Asking(served, f"{path}?seconds=3{more}") for path, more in
                  ((f"/proc/{pid}/debug/pprof/heap", ""),
                   ("/debug/pprof/allocs", f"&pid={pid}"))]
         until_traced(served, 1)
@@ -191,8 +195,9 @@ def an_answer_is_of_the_kind_that_was_asked_for():
                  ("", {"Accept": "text/html,*/*;q=0.8"}, "text/html", b"<!DOCTYPE html>"),
                  ("&format=json", {}, "application/json", b"{"),
                  ("&format=flamegraph", {}, "image/svg+xml", b"<?xml")]
-        for more, headers, type_, start in kinds:
-            status, got, body = served.ask(heap + more, **headers)
+        asked = [Asking(served, heap + more, **headers) for more, headers, _, _ in kinds]
+        for (more, _, type_, start), asking in zip(kinds, asked):
+            status, got, body = asking.answer()
             assert status == 200 and body.startswith(start), (more, status, body[:100])
             assert got["Content-Type"].startswith(type_), (more, got["Content-Type"])
             assert got["X-Content-Type-Options"] == "nosniff"
@@ -401,7 +406,8 @@ def answer_to(client):
 
 @test(need_root, timeout=90)
 def nonsense_is_refused_and_the_service_goes_on():
-    with scratch() as folder, service(folder) as served:
+    # what looks like half a request is answered, or hung up on, when that is over
+    with scratch() as folder, service(folder, "timeout = 2s") as served:
         for bad in BAD_TARGETS:
             status, _, body = served.ask(bad)
             assert status == 400, (bad, status, body)

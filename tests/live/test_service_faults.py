@@ -105,7 +105,7 @@ def a_target_that_is_frozen_is_answered_for(how):
         frozen(False)
         # While it lasts, and at its end.
         before = counted(counts, pid)
-        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=5&format=json")
+        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=3&format=json")
         until_traced(served, 1)
         work(process)
         own = since(counts, pid, before)
@@ -220,7 +220,7 @@ def a_cgroup_that_goes_while_its_process_is_traced_is_no_loss():
         pid = int(process.lines.until("ready"))
         move(pid, inner)
         before = counted(counts, pid)
-        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=5&format=json")
+        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=3&format=json")
         until_traced(served, 1)
         move(pid, os.path.dirname(path))
         os.rmdir(inner)

@@ -334,7 +334,7 @@ STORM = 'while [ -e "$0" ]; do for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done
 @test(need_root, need_sampling, timeout=1500)
 def memory_stays_while_short_processes_come_and_go():
     """At full size 20 bytes of each would be seen; what others do on this host is in it, too."""
-    seconds = int(os.environ.get("MEMTRACED_SECONDS") or scaled(40, 600))
+    seconds = int(os.environ.get("MEMTRACED_SECONDS") or scaled(20, 600))
     with scratch() as folder, service(folder, growth="enabled = yes\nperiod = 100") as served:
         go, output, memory = os.path.join(folder, "go"), os.path.join(folder, "rounds"), []
         with open(go, "w", encoding="ascii"), open(output, "w", encoding="ascii") as file, \

@@ -102,14 +102,15 @@ def within(limit, *command, bytes_of=all_bytes):
 def a_limit_holds_with_more_places_than_there_is_room_for(limit):
     """What finds no room for its place is of a place that stands for all of these, is counted, and
     no place is shown that has nothing."""
-    report, most = within(limit, target("branches"), "15")
+    depth = scaled(13, 15)
+    report, most = within(limit, target("branches"), str(depth))
     assert most <= {"96M": 96, "1G": 1024}[limit] * MIB, most / MIB
     (process,) = report["processes"]
     places = with_function(heap_sites(process), "branch")
     others = sum(site["allocs"] for site in with_function(heap_sites(process), "[other stacks]"))
     said = report["coverage"]["lost"].get("process-stacks-full", 0)
-    assert sum(site["allocs"] for site in places) + others == 1 << 15, (len(places), others)
-    assert process["alloc"]["allocs"] == 1 << 15, process["alloc"]
+    assert sum(site["allocs"] for site in places) + others == 1 << depth, (len(places), others)
+    assert process["alloc"]["allocs"] == 1 << depth, process["alloc"]
     assert all(site["allocs"] == site["live_blocks"] == 1 for site in places)
     assert said == others and (others > 0) == (limit == "96M"), (said, others)
     exact(report)

@@ -97,7 +97,7 @@ def redis(folder, seed):
         with attached([process.pid]) as all_calls, \
                 attached([process.pid], "--sample") as samples:
             run(["redis-benchmark", "-p", str(server.port), "-t", "set,lpush,hset", "-n",
-                 str(scaled(4000, 20000)), "-r", "100000", "-d", "300", "-q"], timeout=120)
+                 str(scaled(1500, 20000)), "-r", "100000", "-d", "300", "-q"], timeout=120)
             # At rest: the first report that both make after it.
             for session in (all_calls, samples):
                 session.next_report()

@@ -27,11 +27,14 @@ def check_files(paths, check):
 def main(usage, check, self_test, print_text=None):
     """Checks the files named on the command line, or the checker by its own test; ends the program:
     1 when there were problems, 2 when nothing was asked. With --text, prints a file as golden files
-    have it."""
+    have it when nothing is wrong with it."""
     arguments = sys.argv[1:]
     if print_text and arguments[:1] == ["--text"]:
-        print_text(arguments[1])
-        sys.exit(0)
+        problems = check_files(arguments[1:], check)
+        if not problems:
+            print_text(arguments[1])
+        print("\n".join(problems), end="", file=sys.stderr)
+        sys.exit(1 if problems else 0)
     if not arguments:
         print(usage)
         sys.exit(2)

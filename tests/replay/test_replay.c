@@ -97,17 +97,23 @@ static void write_file(const char *path, const char *text)
 	assert_true(fputs(text, file) >= 0);
 }
 
-/* Runs a checker on one file, or on itself. */
-static void check_with(const char *script, const char *argument)
+static void check(char **argv)
 {
-	char *const argv[] = { (char *)PYTHON, (char *)script, (char *)argument, NULL };
 	pid_t pid;
 	int status;
 
 	assert_int_equal(posix_spawn(&pid, PYTHON, NULL, NULL, argv, environ), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	if (status != 0)
-		fail_msg("%s %s: see above", script, argument);
+		fail_msg("%s: see above", argv[1]);
+}
+
+/* Runs a checker on one file, or on itself. */
+static void check_with(const char *script, const char *argument)
+{
+	char *argv[] = { (char *)PYTHON, (char *)script, (char *)argument, NULL };
+
+	check(argv);
 }
 
 static void need_python(void)
@@ -133,7 +139,6 @@ static char *as_text(const char *format, const char *data, size_t len)
 	dash = strchr(script, '-');
 	if (dash)
 		*dash = '_';
-	check_with(script, path);
 	assert_true(asprintf(&command, PYTHON " %s --text %s", script, path) > 0);
 	file = popen(command, "re");
 	assert_non_null(file);
@@ -332,29 +337,38 @@ static void grammar_checkers_find_each_trap(void **state)
 	check_with(FOLDER "check_perf_data.py", "--self-test");
 }
 
-static void golden_files_pass_the_grammar_checkers(void **state)
+/* Runs a checker on the golden files of all scenarios at once. */
+static void check_golden(const char *script, const char *format)
 {
 	size_t n;
 	const struct scenario *all = scenarios(&n);
+	char **argv = calloc(n + 3, sizeof(*argv));
 
-	(void)state;
-	need_python();
+	assert_non_null(argv);
+	argv[0] = strdup(PYTHON);
+	argv[1] = strdup(script);
 	for (size_t i = 0; i < n; i++) {
 		char path[256];
 
-		golden_path(all[i].name, "perf-script", path);
-		check_with(FOLDER "check_perf_script.py", path);
-		golden_path(all[i].name, "folded", path);
-		check_with(FOLDER "check_folded.py", path);
-		golden_path(all[i].name, "gprof2dot", path);
-		check_with(FOLDER "check_gprof2dot.py", path);
-		golden_path(all[i].name, "speedscope", path);
-		check_with(FOLDER "check_speedscope.py", path);
-		golden_path(all[i].name, "callgrind", path);
-		check_with(FOLDER "check_callgrind.py", path);
-		golden_path(all[i].name, "massif", path);
-		check_with(FOLDER "check_massif.py", path);
+		golden_path(all[i].name, format, path);
+		argv[i + 2] = strdup(path);
 	}
+	check(argv);
+	for (size_t i = 0; i < n + 2; i++)
+		free(argv[i]);
+	free(argv);
+}
+
+static void golden_files_pass_the_grammar_checkers(void **state)
+{
+	(void)state;
+	need_python();
+	check_golden(FOLDER "check_perf_script.py", "perf-script");
+	check_golden(FOLDER "check_folded.py", "folded");
+	check_golden(FOLDER "check_gprof2dot.py", "gprof2dot");
+	check_golden(FOLDER "check_speedscope.py", "speedscope");
+	check_golden(FOLDER "check_callgrind.py", "callgrind");
+	check_golden(FOLDER "check_massif.py", "massif");
 }
 
 static void write_sites(const char *n_sites, const char *path)

@@ -9,8 +9,8 @@ import subprocess
 import urllib.error
 import urllib.request
 
-from lib import (eventually, free_port, heap_sites, load_report, need_program, need_root, run,
-                 run_memtraced, scratch, started, target, test)
+from lib import (eventually, free_port, heap_sites, load_report, need_long, need_program,
+                 need_root, run, run_memtraced, scratch, started, target, test)
 
 
 def build_id(path):
@@ -108,9 +108,10 @@ def dead_server_is_asked_once():
         assert "Connection refused" in done.stderr, done.stderr
 
 
-@test(need_root, need_program("objcopy"), timeout=110)
+@test(need_root, need_long, need_program("objcopy"), timeout=110)
 def silent_server_is_not_waited_for_without_end():
-    """It takes the connection and never answers."""
+    """It takes the connection and never answers. It waits 15 s; tests/unit/test_debuginfod.c waits
+    less."""
     with scratch() as folder, socket.socket() as silent:
         program, _ = split_program(folder)
         silent.bind(("127.0.0.1", 0))

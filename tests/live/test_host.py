@@ -372,10 +372,11 @@ def programs_for_32_bits_are_refused():
 
 # --- storms --------------------------------------------------------------------------------------
 
-def of_program(report, name):
-    """Totals of all processes with this name, in full and in sums."""
+def of_program(report, *names):
+    """Totals of all processes with one of these names, in full and in sums. A sum is of a file and
+    has the name of who was first: other links to it have other names."""
     entries = [e for e in report["processes"] + report["ended"]
-               if e["comm"] == name or os.path.basename(e["exe"] or "") == name]
+               if e["comm"] in names or os.path.basename(e["exe"] or "") in names]
     sums = {key: sum(e["alloc"][key] for e in entries) for key in ("allocs", "frees", "bytes")}
     return sums, sum(e.get("processes", 1) for e in entries)
 

@@ -55,6 +55,14 @@ def made_source(folder):
     return path
 
 
+def file_of(program):
+    return os.path.basename(os.path.realpath(shutil.which(program) or program))
+
+
+def note(line):
+    print(f"# note: {line}", flush=True)
+
+
 def watch(daemon, seconds, storm, job):
     """Its own memory at equal intervals, in bytes; a row of the table for each. Blocks are looked
     through by mapping their table, which is as resident then as it is large."""
@@ -110,7 +118,8 @@ def a_host_under_a_fork_storm_and_a_compile_job():
                 os.unlink(go)
             report = wide.finish()
         check_storm(report, "in-a-storm", before, storm.done())
-        compiled = {name: of_program(report, name)[1] for name in ("gcc", "cc1", "as")}
+        compiled = {name: of_program(report, name, file_of(name))[1]
+                    for name in ("gcc", "cc1", "as")}
         note(f"compile job: {job.done()} files, processes {compiled}; "
              f"all: {sum(e.get('processes', 1) for e in report['processes'] + report['ended'])}")
         # Others may compile on this host, too.

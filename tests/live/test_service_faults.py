@@ -128,7 +128,7 @@ def who_sets_the_clock_changes_no_report_and_no_time_that_is_shown():
                 started_target(counts) as process:
             pid = int(process.lines.until("ready"))
             before, kept = counted(counts, pid), []
-            asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=10&format=json")
+            asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=7&format=json")
             until_traced(served, 1)
             for seconds in (-86400, 86400):
                 with open(step, "w", encoding="ascii") as file:

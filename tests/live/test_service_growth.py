@@ -292,7 +292,7 @@ def what_is_too_much_to_keep_is_forgotten_as_a_whole():
     """It is looked at once a minute: of a clock that is 20 times as fast, which others have not."""
     fast = ["env", f"LD_PRELOAD={target('libfast_clock.so')}", "FAST_CLOCK=20",
             f"FAST_CLOCK_START={time.monotonic_ns()}"]
-    growth = "period = 1\nmax_stacks = 100"
+    growth = "period = 1\nmax_stacks = 200"
     with scratch() as folder, service(folder, "timeout = 600s", growth=growth,
                                       within=fast) as served:
         for times in (1, 2):

@@ -59,10 +59,6 @@ def file_of(program):
     return os.path.basename(os.path.realpath(shutil.which(program) or program))
 
 
-def note(line):
-    print(f"# note: {line}", flush=True)
-
-
 def watch(daemon, seconds, storm, job):
     """Its own memory at equal intervals, in bytes; a row of the table for each. Blocks are looked
     through by mapping their table, which is as resident then as it is large."""

@@ -4,7 +4,7 @@
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_link.h"
-#include "trace/bpf/programs.h"
+#include "trace/bpf/programs_opts.h"
 #include "trace/kernel/old_kernel.h"
 
 #include <bpf/libbpf.h>

@@ -29,7 +29,7 @@ static __always_inline __u64 executable_pages(void)
 		return BPF_CORE_READ(mm, exec_vm);
 	return BPF_CORE_READ(mm, exec_vm) - !!BPF_CORE_READ(mm, uprobes_state.xol_area);
 #else
-	/* Loads without a helper; of a task without memory, as the kernel's own are, they give 0. */
+	/* Loads without a helper; of a task without memory, as the kernel's are, they give 0. */
 	struct mm_struct *mm = bpf_get_current_task_btf()->mm;
 
 	if (!bpf_core_field_exists(mm->uprobes_state.xol_area))

@@ -32,8 +32,8 @@ struct live_opts {
 	 * is first seen and when its samples show another number of executable pages, without
 	 * tracepoints of system calls, which all processes of the host pay for. A library that
 	 * takes the place of another of as many pages between two samples is not told from it.
-	 * With `sampled` the dynamic linker's own stop tells as well, of each, and tracepoints where
-	 * that cannot be: with links that all share, and with `both` at the exact depth.
+	 * With `sampled` the dynamic linker's own stop tells as well, of each, and tracepoints
+	 * where that cannot be: with links that all share, and with `both` at the exact depth.
 	 */
 	bool watch_code;
 	/*

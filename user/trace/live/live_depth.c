@@ -70,9 +70,9 @@ void live_depth_settle(const struct live *live, const struct live_process *proce
 
 /*
  * Do samples and dynamic linkers tell of code? Not where there is a linker of another kind, which
- * maps a library with probes before there are samples; and not by links that all processes of the host share: a
- * breakpoint in everybody's linker would kill whoever runs on a translator, as Valgrind's programs
- * do, which takes it for the program's own.
+ * maps a library with probes before there are samples; and not by links that all processes of the
+ * host share: a breakpoint in everybody's linker would kill whoever runs on a translator, as
+ * Valgrind's programs do, which takes it for the program's own.
  */
 static bool watches_code(const struct live *live)
 {

@@ -561,7 +561,7 @@ int on_sample(struct pt_regs *ctx)
 		return 0;
 	}
 	/* Of frees no stack is taken. */
-	if (*(volatile __u32 *)&control.watch_code)
+	if (code_is_watched())
 		watch_code(proc, slot, false);
 	sample_alloc(ctx, proc, slot, spec);
 	return 0;

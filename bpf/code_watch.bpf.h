@@ -38,6 +38,12 @@ static __always_inline __u64 executable_pages(void)
 #endif
 }
 
+/* Else tracepoints tell of mappings, and what is in the place of code_pages is theirs. */
+static __always_inline bool code_is_watched(void)
+{
+	return *(volatile __u32 *)&control.watch_code;
+}
+
 /* Of code_pages: a sample has told of it, from inside of dlopen perhaps, and nobody has waited. */
 #define PAGES_BY_SAMPLE (1ULL << 63)
 

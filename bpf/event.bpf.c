@@ -17,8 +17,6 @@ const volatile bool knob_kernel; /* kernel stacks, too */
 /* The kernel's where there is no user code: who uses a CPU or waits has one of the two. */
 const volatile bool knob_any_stack;
 const volatile bool knob_each; /* every event with its own time */
-/* No tracepoint tells what is mapped: samples do. */
-const volatile bool knob_watch_code;
 /* That of a system call, which is to be picked out of all of them; or -1. */
 const volatile __s32 knob_number = -1;
 
@@ -122,7 +120,7 @@ int on_sample(void *ctx)
 
 	if (!proc)
 		return 0;
-	if (knob_watch_code)
+	if (code_is_watched())
 		watch_code(proc, slot, false);
 	take_event(ctx, proc, slot, 0);
 	return 0;

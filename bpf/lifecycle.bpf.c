@@ -167,9 +167,9 @@ static __always_inline struct abi_proc *image_new(__u32 pid, bool wanted, __u32 
 	proc->owner = 0;
 	proc->parent = ABI_NO_SLOT;
 	proc->cut_epoch = control.cut_epoch;
-	if (*(volatile __u32 *)&control.watch_code)
-		proc->code_pages =
-			executable_pages(); /* the daemon reads which, at the exec's event */
+	/* Which these are the daemon reads at the exec's event. */
+	if (code_is_watched())
+		proc->code_pages = executable_pages();
 	if (knob_unwind)
 		space_new(*ret_slot);
 	if (!wanted)

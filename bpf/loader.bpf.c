@@ -13,7 +13,7 @@ int on_loader(struct pt_regs *ctx)
 	__u32 slot;
 
 	keep_kernel_stack(ctx);
-	if (!*(volatile __u32 *)&control.watch_code)
+	if (!code_is_watched())
 		return 0;
 	/* Whichever link it is of: the second finds nothing new. */
 	slot = slot_of_pid(current_tgid());

@@ -32,7 +32,6 @@ struct programs {
 	uint32_t max_procs;
 	uint32_t stack_room; /* entries of the map of stacks */
 	bool unwind;	     /* as in struct programs_opts */
-	bool watch_code;     /* the same */
 	uint32_t check_stacks;
 	size_t procs_len, rooms_len, sites_len;
 	/* kernel/preemption.h: raw tracepoints are; those of system calls, raw or of single ones */
@@ -67,10 +66,10 @@ DEFINE_CLEANUP(struct programs, programs_free)
 bool programs_has_samples(const struct programs *programs, uint32_t slot);
 /* New images, of the programs' making, have samples from now on; or calls. */
 void programs_want_samples(struct programs *programs, bool samples);
-/* Does no tracepoint tell of mappings now, so that programs look for changes? */
-void programs_watch_code(struct programs *programs, bool watch);
 /* The same of one that user space makes, or that nothing has been counted of. */
 void programs_set_samples(struct programs *programs, uint32_t slot, bool samples);
+/* No tracepoint tells of mappings from now on, programs look for changes; or one does again. */
+void programs_watch_code(struct programs *programs, bool watch);
 
 /*
  * The program for entries and exit sites, loaded when it is first asked for: half of what loading

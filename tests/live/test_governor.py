@@ -124,6 +124,16 @@ def what_is_quiet_becomes_exact():
     assert "\noverhead: " in table, table[-1500:]
 
 
+@test(need_root, need_program("clang"))
+def what_samples_tell_of_while_libraries_come_is_in_time():
+    """Page faults of the linker's, in a program that maps a lot: none of it has run yet."""
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced("--max-overhead=5%", "-o", f"json:{path}", "--", "clang", "--version")
+        assert done.returncode == 0, done.stderr
+        assert load_report(path)["coverage"]["lost"] == {}, load_report(path)["coverage"]
+
+
 @test(need_root, timeout=120)
 def what_is_static_begins_with_page_faults_and_earns_all_calls():
     """Nothing can be preloaded into it."""

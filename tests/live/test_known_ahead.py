@@ -67,3 +67,4 @@ def a_command_does_not_wait_at_each_library(options):
         with open(path, encoding="utf-8") as file:
             coverage = json.load(file)["coverage"]
         assert coverage["stacks_complete"] > 0 == coverage["stacks_truncated"], coverage
+        assert coverage["lost"] == {}, coverage

@@ -139,13 +139,23 @@ static int read_code(struct live *live, struct live_process *process, uint64_t t
 	return 0;
 }
 
+/*
+ * Has none of the code run that has come? Also if a sample has told of it, from inside of dlopen,
+ * say: a command's thread waits at its linker's stop behind that until this is over.
+ */
+static bool is_in_time(const struct live *live, const struct abi_ev_code_changed *ev)
+{
+	return ev->held || (live->opts.held && live->opts.sampled && !live->unknown_loader);
+}
+
 /* Reads the code again, and lets the stacks go that wait for that. ev: what asks; NULL: stacks. */
 static int read_and_release(struct live *live, struct live_process *process, uint64_t time_ns,
 			    const struct abi_ev_code_changed *ev)
 {
 	uint64_t before = clock_monotonic_ns(), now;
 	bool news = false;
-	int r = process->ended ? 0 : read_code(live, process, time_ns, ev && ev->held, &news);
+	bool in_time = ev && is_in_time(live, ev);
+	int r = process->ended ? 0 : read_code(live, process, time_ns, in_time, &news);
 	uint64_t share = news ? NEWS_SHARE : NO_NEWS_SHARE;
 
 	if (ev && ev->by_loader)

@@ -187,7 +187,7 @@ BUDGET = {"max_ppm": Nullable(NATURAL), "used_ppm": NATURAL, "predicted_ppm": NA
 # Of --max-overhead.
 DEPTH = OneOf("exact", "sampled", "growth")
 OVERHEAD = {"max_ppm": NATURAL, "predicted_ppm": NATURAL, "measured_ppm": Nullable(NATURAL),
-            "cpu_ns": NATURAL, "call_ns": NATURAL}
+            "cpu_ns": NATURAL, "call_ns": NATURAL, "sample_ns": NATURAL}
 DEPTHS = ListOf({"at_ns": NATURAL, "depth": DEPTH, "calls_per_s": Nullable(NATURAL),
                  "exact_ppm": Nullable(NATURAL)})
 

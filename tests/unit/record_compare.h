@@ -42,7 +42,7 @@ static bool same_history(const struct record *a, const struct record *b)
 	case RECORD_OVERHEAD:
 		return SAME(overhead.max_ppm) && SAME(overhead.predicted_ppm) &&
 		       SAME(overhead.measured_ppm) && SAME(overhead.cpu_ns) &&
-		       SAME(overhead.call_ns);
+		       SAME(overhead.call_ns) && SAME(overhead.sample_ns);
 	case RECORD_PROCESS_END:
 		return SAME(process_end.slot) && SAME(process_end.how) && SAME(process_end.value) &&
 		       SAME(process_end.oom) && SAME(process_end.oom_unknown) &&

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #define CALL_NS 1300.0
+#define SELDOM_NS 4000.0
 #define LOOK_NS 25e6
 #define START_NS 1e11
 #define INTERVAL (512 * 1024.0)
@@ -36,8 +37,11 @@ struct run {
 
 static void run_init_after(struct run *run, double most, bool has_samples, uint64_t used_ns)
 {
+	static const struct probe_cost cost = { .call_ns = (uint64_t)CALL_NS,
+						.seldom_call_ns = (uint64_t)SELDOM_NS };
+
 	*run = (struct run){ .has_samples = has_samples, .at_ns = START_NS };
-	governor_init(&run->governor, most, (uint64_t)CALL_NS, (uint64_t)START_NS);
+	governor_init(&run->governor, most, &cost, (uint64_t)START_NS);
 	(void)governor_begin(&run->governor, used_ns, has_samples);
 }
 
@@ -56,7 +60,7 @@ static void run_init_old(struct run *run, double most, bool has_samples)
 
 static double hit_ns(enum record_depth depth)
 {
-	return depth == RECORD_DEPTH_GROWTH ? 0 : depth == RECORD_DEPTH_EXACT ? CALL_NS : 2000;
+	return depth == RECORD_DEPTH_GROWTH ? 0 : depth == RECORD_DEPTH_EXACT ? CALL_NS : SELDOM_NS;
 }
 
 /* Its CPUs are shared by itself and the probes. */

@@ -16,8 +16,6 @@
 /* A try that held for so long was right. */
 #define HELD_NS UINT64_C(30000000000)
 #define GOOD_PART 0.5
-/* A sample has one hit, with a stack, and another when it is freed; a call has one or two. */
-#define SAMPLE_CALLS 1.5
 
 static double clamped(double value, double least, double most)
 {
@@ -31,11 +29,12 @@ static uint64_t first_wait(const struct governor *g)
 	return (uint64_t)clamped(2.0 * GOVERNOR_TRY_NS / g->most, FIRST_WAIT_NS, MOST_WAIT_NS);
 }
 
-void governor_init(struct governor *governor, double most, uint64_t call_ns, uint64_t now_ns)
+void governor_init(struct governor *governor, double most, const struct probe_cost *cost,
+		   uint64_t now_ns)
 {
 	*governor = (struct governor){ .most = most,
-				       .call_ns = (double)call_ns,
-				       .sample_ns = SAMPLE_CALLS * (double)call_ns,
+				       .call_ns = (double)cost->call_ns,
+				       .sample_ns = (double)cost->seldom_call_ns,
 				       .depth = RECORD_DEPTH_EXACT };
 	governor->last.now_ns = now_ns;
 	governor->wait_ns = most > 0 ? first_wait(governor) : 0;

@@ -23,10 +23,14 @@
 /* What a try of exact depth may take of a CPU until it is noticed, and over. */
 #define GOVERNOR_TRY_NS UINT64_C(30000000)
 
-/* What a call of an allocator takes of CPU time at exact depth: service/probe_cost.h. */
+/*
+ * What a call of an allocator takes of CPU time at exact depth: service/probe_cost.h. Many follow
+ * each other; where one is seldom, as samples are, the program has filled the caches with its own.
+ */
 struct probe_cost {
 	uint64_t call_ns;
 	uint64_t trap_ns; /* of that, what a run of a program takes around it; 0: not known */
+	uint64_t seldom_call_ns; /* not less */
 };
 
 /* All sums since the beginning. */
@@ -59,8 +63,8 @@ struct governor {
 	bool tried;		       /* the last change was upwards */
 };
 
-/* call_ns: of CPU time of a call of an allocator at exact depth. */
-void governor_init(struct governor *governor, double most, uint64_t call_ns, uint64_t now_ns);
+void governor_init(struct governor *governor, double most, const struct probe_cost *cost,
+		   uint64_t now_ns);
 
 /*
  * The first depth, from which on looks are to follow: exact if used_ns, the CPU time that the

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -23,13 +24,20 @@
 /* A round is a millisecond or two, so that some are not interrupted. */
 #define PAIRS 500
 #define BLOCK_SIZE 64
+/* Seldom calls: before each so much is read, which is more than a core's own caches hold. */
+#define SELDOM_PAIRS 11
+#define OTHER_BYTES (16U << 20)
+#define CACHE_LINE 64
+
+/* What the child is asked for. */
+enum round { ROUND_PAIRS = 'p', ROUND_SELDOM = 's' };
 
 struct child {
 	pid_t pid;
 	int fd;
 };
 
-/* --- the child: a round for each byte that comes --------------------------------------------- */
+/* --- the child: a round for each byte that comes ---------------------------------------------- */
 
 struct allocator {
 	void *(*malloc)(size_t size);
@@ -65,14 +73,50 @@ static uint64_t run_round(const struct allocator *allocator)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
 }
 
+static void read_other(const volatile unsigned char *other)
+{
+	for (size_t i = 0; i < OTHER_BYTES; i += CACHE_LINE)
+		(void)other[i];
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* A pair, before which other memory has driven out what it needs, of the kernel as well: the median. */
+static uint64_t run_seldom_round(const struct allocator *allocator)
+{
+	uint64_t ns[SELDOM_PAIRS];
+	unsigned char *other = malloc(OTHER_BYTES);
+
+	if (!other)
+		return 0;
+	memset(other, 1, OTHER_BYTES); /* what was not written to is all one page */
+	for (size_t i = 0; i < SELDOM_PAIRS; i++) {
+		uint64_t start_ns;
+
+		read_other(other);
+		start_ns = clock_monotonic_ns();
+		allocator->free(allocator->malloc(BLOCK_SIZE));
+		ns[i] = clock_monotonic_ns() - start_ns;
+	}
+	free(other);
+	qsort(ns, SELDOM_PAIRS, sizeof(ns[0]), compare);
+	return ns[SELDOM_PAIRS / 2];
+}
+
 static void run_child(int fd, const struct allocator *allocator)
 {
-	char go;
+	char asked;
 
 	/* Its maker may have ended before this was said; then the socket has, too. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (read(fd, &go, 1) == 1) {
-		uint64_t ns = run_round(allocator);
+	while (read(fd, &asked, 1) == 1) {
+		uint64_t ns =
+			asked == ROUND_SELDOM ? run_seldom_round(allocator) : run_round(allocator);
 
 		if (write(fd, &ns, sizeof(ns)) != sizeof(ns))
 			break;
@@ -114,24 +158,34 @@ static void child_end(const struct child *child)
 
 /* --- what we see of it ----------------------------------------------------------------------- */
 
+static int ask(const struct child *child, enum round round, uint64_t *ret_ns)
+{
+	char asked = (char)round;
+
+	if (write(child->fd, &asked, 1) != 1)
+		return -errno;
+	if (read(child->fd, ret_ns, sizeof(*ret_ns)) != sizeof(*ret_ns))
+		return -EIO;
+	return *ret_ns > 0 ? 0 : -ENOMEM;
+}
+
 /* The fastest of all rounds, and their sum. */
 static int time_rounds(const struct child *child, uint64_t *ret_ns, uint64_t *ret_total_ns)
 {
 	uint64_t best_ns = UINT64_MAX;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t ns;
+		uint64_t ns = 0;
+		int r = ask(child, ROUND_PAIRS, &ns);
 
-		if (write(child->fd, "g", 1) != 1)
-			return -errno;
-		if (read(child->fd, &ns, sizeof(ns)) != sizeof(ns))
-			return -EIO;
+		if (r < 0)
+			return r;
 		*ret_total_ns += ns;
-		if (ns > 0 && ns < best_ns)
+		if (ns < best_ns)
 			best_ns = ns;
 	}
 	*ret_ns = best_ns;
-	return best_ns == UINT64_MAX ? -ENOMEM : 0;
+	return 0;
 }
 
 static int begin_session(struct worker *worker, pid_t pid, struct options **ret_options,
@@ -164,7 +218,8 @@ static int measure(struct worker *worker, const struct child *child, struct prob
 {
 	_cleanup_(options_free_p) struct options *options = NULL;
 	_cleanup_(session_free_p) struct session *session = NULL;
-	uint64_t ns = 0, total_ns = 0;
+	uint64_t ns = 0, total_ns = 0, seldom_ns = 0;
+	struct probe_cost cost = { 0 };
 	int r = begin_session(worker, child->pid, &options, &session);
 
 	if (r == 0)
@@ -174,8 +229,13 @@ static int measure(struct worker *worker, const struct child *child, struct prob
 	/* What is not seen costs nothing, and all traces would pass for free. */
 	if (session_calls(session) < (uint64_t)PAIRS * ROUNDS)
 		return -ENODATA;
-	*ret_cost = (struct probe_cost){ .call_ns = ns / (2UL * PAIRS) + 1,
-					 .trap_ns = trap_ns(session, total_ns) };
+	cost.call_ns = ns / (2UL * PAIRS) + 1;
+	cost.trap_ns = trap_ns(session, total_ns);
+	r = ask(child, ROUND_SELDOM, &seldom_ns);
+	if (r < 0)
+		return r;
+	cost.seldom_call_ns = seldom_ns / 2 > cost.call_ns ? seldom_ns / 2 : cost.call_ns;
+	*ret_cost = cost;
 	return 0;
 }
 
@@ -193,7 +253,8 @@ static int measure_with_child(struct worker *worker, struct probe_cost *ret_cost
 
 int probe_cost_measure(struct worker *worker, const char *whose, struct probe_cost *ret_cost)
 {
-	struct probe_cost cost = { .call_ns = PROBE_COST_ASSUMED_NS };
+	struct probe_cost cost = { .call_ns = PROBE_COST_ASSUMED_NS,
+				   .seldom_call_ns = PROBE_COST_ASSUMED_NS };
 	int r = measure_with_child(worker, &cost);
 
 	if (r < 0)

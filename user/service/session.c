@@ -307,9 +307,9 @@ int session_new(const struct options *options, const struct launch_inherited *in
 		return r;
 	s->inherited = inherited;
 	if (options->max_overhead) {
-		governor_init(&s->governor, (double)options->max_overhead / 10000, cost->call_ns,
+		governor_init(&s->governor, (double)options->max_overhead / 10000, cost,
 			      clock_monotonic_ns());
-		s->trap_ns = cost->trap_ns;
+		s->cost = *cost;
 	}
 	r = session_start(s);
 	if (r == 0)

@@ -48,13 +48,20 @@ static uint64_t used_cpu_ns(struct session *s)
 }
 
 /* The programs' own time as the kernel counts it, and the traps; 0: not known. */
-static uint64_t counted_ns(const struct session *s)
+static uint64_t counted_ns(struct session *s)
 {
+	const struct probe_cost *cost = &s->cost;
+	uint64_t trap_ns = cost->trap_ns;
 	struct run_stats stats;
 
-	if (s->trap_ns == 0 || live_run_stats(s->live, &stats) < 0)
+	if (trap_ns == 0 || live_run_stats(s->live, &stats) < 0)
 		return 0;
-	return stats.ns + stats.runs * s->trap_ns;
+	/* A single trap is too short to be measured: it is as much slower as the whole. */
+	if (s->governor.depth == RECORD_DEPTH_SAMPLED)
+		trap_ns = trap_ns * cost->seldom_call_ns / cost->call_ns;
+	s->traps_ns += (stats.runs - s->runs) * trap_ns;
+	s->runs = stats.runs;
+	return stats.ns + s->traps_ns;
 }
 
 static struct governor_look look_now(struct session *s)
@@ -157,5 +164,6 @@ int session_say_cost(struct session *s)
 	overhead->predicted_ppm = governor_predicted_ppm(&s->governor);
 	overhead->measured_ppm = measured_ppm(s, &look, &overhead->cpu_ns);
 	overhead->call_ns = (uint64_t)s->governor.call_ns;
+	overhead->sample_ns = (uint64_t)s->governor.sample_ns;
 	return session_take_record(&record, s);
 }

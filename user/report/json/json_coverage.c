@@ -120,6 +120,7 @@ static struct json_object *overhead_json(struct json_out *out, const struct view
 		       overhead->measured_ppm);
 	json_out_u64(out, json, "cpu_ns", overhead->cpu_ns);
 	json_out_u64(out, json, "call_ns", overhead->call_ns);
+	json_out_u64(out, json, "sample_ns", overhead->sample_ns);
 	return json;
 }
 

@@ -88,11 +88,11 @@ void table_depths(struct table *t)
 		return;
 	for (size_t i = 0; i < model_n_depth_changes(model); i++)
 		one_change(t, model_depth_change(model, i));
-	strbuf_addf(&line,
-		    "overhead: %.2f %% of %s of CPU time predicted, by calls and samples of ",
+	strbuf_addf(&line, "overhead: %.2f %% of %s of CPU time predicted, by calls of ",
 		    (double)overhead->predicted_ppm / 10000,
 		    format_duration(overhead->cpu_ns, time));
-	strbuf_addf(&line, "%" PRIu64 " ns each; ", overhead->call_ns);
+	strbuf_addf(&line, "%" PRIu64 " ns and samples of %" PRIu64 "; ", overhead->call_ns,
+		    overhead->sample_ns);
 	if (overhead->measured_ppm == UINT64_MAX)
 		strbuf_adds(&line, "not measured");
 	else

@@ -304,9 +304,13 @@ static const struct field depth_change_fields[] = {
 	END,
 };
 static const struct field overhead_fields[] = {
-	F(record_overhead, max_ppm, FIELD_U64),	     F(record_overhead, predicted_ppm, FIELD_U64),
-	F(record_overhead, measured_ppm, FIELD_U64), F(record_overhead, cpu_ns, FIELD_U64),
-	F(record_overhead, call_ns, FIELD_U64),	     END,
+	F(record_overhead, max_ppm, FIELD_U64),
+	F(record_overhead, predicted_ppm, FIELD_U64),
+	F(record_overhead, measured_ppm, FIELD_U64),
+	F(record_overhead, cpu_ns, FIELD_U64),
+	F(record_overhead, call_ns, FIELD_U64),
+	F(record_overhead, sample_ns, FIELD_U64),
+	END,
 };
 static const struct field symbols_unread_fields[] = {
 	F(record_symbols_unread, count, FIELD_U64),

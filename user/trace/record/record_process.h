@@ -54,7 +54,8 @@ struct record_overhead {
 	uint64_t predicted_ppm; /* by the number of calls and samples so far */
 	uint64_t measured_ppm;	/* UINT64_MAX: this kernel does not tell */
 	uint64_t cpu_ns;	/* the processes' own: without what tracing takes */
-	uint64_t call_ns;	/* what a call was taken for */
+	uint64_t call_ns;	/* what a call was taken for, */
+	uint64_t sample_ns;	/* and a sample, or its free */
 };
 
 enum record_end {

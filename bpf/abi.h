@@ -377,6 +377,7 @@ struct abi_control {
 	__u32 worker;	  /* and the latest of these, which the programs write, too; 0: none */
 	__u32 samples;	  /* new images have samples: ABI_SAMPLE_IMAGE */
 	__u32 watch_code; /* no tracepoint tells of mappings: code_watch.bpf.h */
+	__u32 doublings;  /* of the interval of samples that come, at least: sample_fits() */
 };
 
 /* May a program be preempted where it was called? */

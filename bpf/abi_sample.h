@@ -48,7 +48,7 @@ struct abi_sample_spec {
 #define ABI_SAMPLE_OWN (1ULL << 63)
 /* What an image's blocks are is settled when it begins: these are samples, else calls are. */
 #define ABI_SAMPLE_IMAGE (1ULL << 62)
-/* How often we doubled the interval, as the process has more samples than it has room for. */
+/* How often we doubled the interval: there was no more room for samples, or no more time. */
 #define ABI_SAMPLE_THINNED_SHIFT 48
 #define ABI_SAMPLE_THINNED_MASK 0xfULL
 #define ABI_SAMPLE_THINNED(v) ((v) >> ABI_SAMPLE_THINNED_SHIFT & ABI_SAMPLE_THINNED_MASK)

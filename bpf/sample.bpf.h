@@ -53,15 +53,24 @@ static __always_inline void note_thinned(struct abi_proc *proc, __u64 doublings)
 	*(volatile __u64 *)&proc->sample_interval = known | doublings << ABI_SAMPLE_THINNED_SHIFT;
 }
 
+static __always_inline __u32 wanted_doublings(struct abi_proc *proc)
+{
+	__s64 live = *(volatile __s64 *)&proc->live_samples;
+	__u32 by_room = abi_sample_doublings(live, knob_sample_room);
+	__u32 by_time = *(volatile __u32 *)&control.doublings;
+
+	return by_room > by_time ? by_room : by_time;
+}
+
 /*
- * Keeps one process from taking the room of all: of samples lighter than a doubled interval those
- * that are kept, as likely as they are heavy, weigh that much in place of the others (Duffield,
- * Lund and Thorup, J. ACM 54, 2007). Estimates stay unbiased, with the variance of that interval.
+ * Keeps one process from taking the room of all, or more time than it may: of samples lighter than
+ * a doubled interval those that are kept, as likely as they are heavy, weigh that much in place of
+ * the others (Duffield, Lund and Thorup, J. ACM 54, 2007). Estimates stay unbiased, with the
+ * variance of that interval.
  */
 static __always_inline bool sample_fits(struct abi_proc *proc, __u64 *weight)
 {
-	__s64 live = *(volatile __s64 *)&proc->live_samples;
-	__u32 doublings = abi_sample_doublings(live, knob_sample_room);
+	__u32 doublings = wanted_doublings(proc);
 	__u64 interval, chance;
 
 	if (!doublings)

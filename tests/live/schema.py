@@ -189,7 +189,7 @@ DEPTH = OneOf("exact", "sampled", "growth")
 OVERHEAD = {"max_ppm": NATURAL, "predicted_ppm": NATURAL, "measured_ppm": Nullable(NATURAL),
             "cpu_ns": NATURAL, "call_ns": NATURAL, "sample_ns": NATURAL}
 DEPTHS = ListOf({"at_ns": NATURAL, "depth": DEPTH, "calls_per_s": Nullable(NATURAL),
-                 "exact_ppm": Nullable(NATURAL)})
+                 "exact_ppm": Nullable(NATURAL), "interval_factor": NATURAL})
 
 
 def match_object(value, kind, where):

@@ -16,6 +16,7 @@ from lib import (Lines, attached, exact, heap_sites, load_report, memtraced, nee
 from test_samples import check_weights, said_places
 
 INTERVAL = 65536
+SMALL_INTERVAL = 8192
 LARGE_INTERVAL = 262144
 CHANGED = "memtraced: --max-overhead: from now on "
 SAMPLED, GROWTH, EXACT = "samples", "only page faults", "all calls"
@@ -217,6 +218,30 @@ def what_allocates_all_the_time_stays_sampled():
     for words in ("  samples are counted, all numbers are ESTIMATES, from ",
                   "\ndepth: from the start on samples", "\noverhead: ", "asked for: 20.00 %"):
         assert words in " ".join(table.split("\n        ")) or words in table, words
+
+
+def factors(report):
+    return [change["interval_factor"] for change in report["coverage"]["depths"]]
+
+
+@test(need_root, timeout=120)
+def of_samples_that_take_too_much_fewer_are_kept():
+    """Of 1,000 samples and more a second: more than this share, and too few to be left at once."""
+    with governed(f"--sample={SMALL_INTERVAL}", share="0.1%") as waves:
+        until_changed(waves, "one sample in 64 is kept", "steady 100")
+        kept = waves.do("keep 400 262144")
+        report, table = waves.finish()
+    assert depths(report) == ["sampled"] * 2 and factors(report) == [1, 64], report["coverage"]
+    assert not report["coverage"]["lost"], report["coverage"]["lost"]
+    (process,) = images(report, waves.pid)
+    estimate = process["alloc"]["estimate"]
+    assert estimate["interval"] == 64 * SMALL_INTERVAL, estimate
+    assert estimate["shown_interval"] == SMALL_INTERVAL, estimate
+    live = total(with_function(heap_sites(process), "keep"), "live_bytes")
+    within = 5 * math.sqrt(estimate["interval"] * kept[1])
+    assert abs(live - kept[1]) <= within, f"~{live} of {kept[1]}, +-{within:.0f}"
+    said = " ".join(line.strip() for line in table.split("\n"))
+    assert " on one sample in 64, which stands for the others: they took more" in said, said
 
 
 @test(need_root, timeout=120)

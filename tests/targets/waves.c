@@ -5,6 +5,7 @@
  *
  *	busy MS		makes and frees blocks as fast as it can
  *	quiet MS	computes, and makes and frees one a millisecond
+ *	steady MS	computes, and makes and frees two of 8 KiB a millisecond
  *	keep N SIZE	makes N blocks and keeps them
  *	drop		frees what it keeps
  */
@@ -63,6 +64,15 @@ static __attribute__((noinline)) void quiet(uint64_t until_us)
 	}
 }
 
+static __attribute__((noinline)) void steady(uint64_t until_us)
+{
+	for (uint64_t at = now_us(); at < until_us; at += 1000) {
+		for (int i = 0; i < 2; i++)
+			free(make(8192));
+		compute(at + 1000);
+	}
+}
+
 static __attribute__((noinline)) void keep(uint64_t n, size_t size)
 {
 	CHECK(n_kept + n <= MOST_KEPT);
@@ -105,6 +115,8 @@ int main(void)
 			busy(now_us() + number * 1000);
 		else if (strncmp(line, "quiet ", 6) == 0)
 			quiet(now_us() + number * 1000);
+		else if (strncmp(line, "steady ", 7) == 0)
+			steady(now_us() + number * 1000);
 		else if (strncmp(line, "keep ", 5) == 0)
 			keep(number, strtoull(at, NULL, 10));
 		else

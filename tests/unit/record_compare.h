@@ -38,7 +38,8 @@ static bool same_history(const struct record *a, const struct record *b)
 		       SAME_S(process.exe) && SAME(process.depth) && SAME_S(process.command);
 	case RECORD_DEPTH:
 		return SAME(depth_change.time_ns) && SAME(depth_change.depth) &&
-		       SAME(depth_change.calls_per_s) && SAME(depth_change.predicted_ppm);
+		       SAME(depth_change.calls_per_s) && SAME(depth_change.predicted_ppm) &&
+		       SAME(depth_change.doublings);
 	case RECORD_OVERHEAD:
 		return SAME(overhead.max_ppm) && SAME(overhead.predicted_ppm) &&
 		       SAME(overhead.measured_ppm) && SAME(overhead.cpu_ns) &&

@@ -12,7 +12,10 @@
 #include <cmocka.h>
 
 #define CALL_NS 1300.0
+#define TRAP_NS 390.0
 #define SELDOM_NS 4000.0
+#define SELDOM_TRAP_NS 1200.0 /* slower as the calls are */
+#define FILL_NS 200e3	      /* between two hits: caches have nothing of them any more */
 #define LOOK_NS 25e6
 #define START_NS 1e11
 #define INTERVAL (512 * 1024.0)
@@ -38,6 +41,7 @@ struct run {
 static void run_init_after(struct run *run, double most, bool has_samples, uint64_t used_ns)
 {
 	static const struct probe_cost cost = { .call_ns = (uint64_t)CALL_NS,
+						.trap_ns = (uint64_t)TRAP_NS,
 						.seldom_call_ns = (uint64_t)SELDOM_NS };
 
 	*run = (struct run){ .has_samples = has_samples, .at_ns = START_NS };
@@ -58,9 +62,26 @@ static void run_init_old(struct run *run, double most, bool has_samples)
 	assert_int_equal(run->governor.depth, RECORD_DEPTH_EXACT);
 }
 
-static double hit_ns(enum record_depth depth)
+static double sample_ns(const struct governor *governor, double hits_per_ns)
 {
-	return depth == RECORD_DEPTH_GROWTH ? 0 : depth == RECORD_DEPTH_EXACT ? CALL_NS : SELDOM_NS;
+	double seldom = hits_per_ns * FILL_NS > 1 ? 1 / (hits_per_ns * FILL_NS) : 1;
+	double trap_ns = TRAP_NS + seldom * (SELDOM_TRAP_NS - TRAP_NS);
+	double all_ns = 1.5 * CALL_NS + seldom * (SELDOM_NS - 1.5 * CALL_NS);
+
+	return trap_ns + (all_ns - trap_ns) / (double)(1 << governor->doublings);
+}
+
+static double hit_ns(const struct governor *governor, double hits_per_ns)
+{
+	switch (governor->depth) {
+	case RECORD_DEPTH_EXACT:
+		return CALL_NS;
+	case RECORD_DEPTH_SAMPLED:
+		return sample_ns(governor, hits_per_ns);
+	case RECORD_DEPTH_GROWTH:
+		return 0;
+	}
+	return 0;
 }
 
 /* Its CPUs are shared by itself and the probes. */
@@ -70,7 +91,8 @@ static void step(struct run *run, const struct load *load)
 	double per_call = depth == RECORD_DEPTH_EXACT ? 1 : load->bytes / 2 / INTERVAL * 2;
 	double hits_per_ns = load->calls / 1e9 * (depth == RECORD_DEPTH_GROWTH ? 0 : per_call);
 	double cpu_ns = load->cpus * LOOK_NS;
-	double own_ns = cpu_ns / (1 + hits_per_ns * hit_ns(depth));
+	double own_ns = cpu_ns / (1 + hits_per_ns * hit_ns(&run->governor, hits_per_ns));
+	uint32_t doublings = run->governor.doublings;
 	struct record_depth_change change;
 
 	run->at_ns += LOOK_NS;
@@ -88,8 +110,9 @@ static void step(struct run *run, const struct load *load)
 	if (!governor_look(&run->governor, &run->look, &change))
 		return;
 	assert_true(run->n_changes < MOST_CHANGES);
-	assert_true(change.depth != depth);
+	assert_true(change.depth != depth || change.doublings != doublings);
 	assert_true(change.depth == run->governor.depth);
+	assert_true(change.doublings == run->governor.doublings);
 	run->changes[run->n_changes++] = change;
 }
 
@@ -229,10 +252,57 @@ static void where_samples_are_too_many_growth_is_left(void **state)
 	(void)state;
 	run_init(&run, 0.01, true);
 	run_load(&run, &large);
-	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_GROWTH);
-	for (size_t i = 1; i < run.n_changes; i++)
+	/* Their traps alone are too many. */
+	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_SAMPLED);
+	assert_int_equal(run.changes[0].doublings, GOVERNOR_MOST_DOUBLINGS);
+	assert_int_equal(run.changes[1].depth, RECORD_DEPTH_GROWTH);
+	for (size_t i = 2; i < run.n_changes; i++) {
 		assert_true(run.changes[i].depth != RECORD_DEPTH_EXACT);
+		assert_true(run.changes[i].depth == RECORD_DEPTH_GROWTH ||
+			    run.changes[i].doublings == GOVERNOR_MOST_DOUBLINGS);
+	}
 	assert_true(run.spent_ns < 0.015 * run.own_ns);
+}
+
+/* 4,000 samples and frees a second: 1.5 %, and 0.7 if a quarter is kept. */
+static void of_samples_that_take_too_much_fewer_are_kept(void **state)
+{
+	const struct load many = { 60, 1, 10e6, 200 }, few = { 60, 1, 10e5, 200 };
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.01, true);
+	run_load(&run, &many);
+	assert_int_equal(run.n_changes, 1);
+	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_SAMPLED);
+	assert_int_equal(run.changes[0].doublings, 2);
+	assert_true(run.changes[0].time_ns < START_NS + 1e9);
+	assert_true(run.spent_ns < 0.01 * run.own_ns);
+	run_load(&run, &few);
+	assert_int_equal(run.n_changes, 2);
+	assert_int_equal(run.changes[1].depth, RECORD_DEPTH_SAMPLED);
+	assert_int_equal(run.changes[1].doublings, 0);
+	run_load(&run, &many);
+	assert_int_equal(run.n_changes, 3);
+	assert_int_equal(run.changes[2].doublings, 2);
+	assert_true(run.spent_ns < 0.01 * run.own_ns);
+}
+
+/* Waves of samples: a change that was wrong makes the next wait longer. */
+static void the_interval_does_not_flap(void **state)
+{
+	const struct load many = { 8, 1, 10e6, 200 }, few = { 8, 1, 10e5, 200 };
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.01, true);
+	for (int i = 0; i < 100; i++) {
+		run_load(&run, &many);
+		run_load(&run, &few);
+	}
+	assert_true(run.n_changes >= 3);
+	assert_true(run.n_changes < 20);
+	assert_true(run.spent_ns < 0.01 * run.own_ns);
 }
 
 static void it_goes_down_and_up_with_the_load(void **state)
@@ -365,7 +435,8 @@ static void what_the_kernel_counts_comes_before_what_was_calibrated(void **state
 		look.now_ns += 25000000;
 		look.cpu_ns += 25000000;
 		look.hits += 75;
-		look.spent_ns += 75 * 13000;
+		look.runs += 75;
+		look.runs_ns += 75 * 13000;
 		(void)governor_look(&run.governor, &look, &change);
 	}
 	assert_int_equal(change.depth, RECORD_DEPTH_SAMPLED);
@@ -391,6 +462,8 @@ int main(void)
 		cmocka_unit_test(without_samples_exact_depth_is_tried_when_it_is_paid),
 		cmocka_unit_test(samples_that_come_are_taken_at_once),
 		cmocka_unit_test(where_samples_are_too_many_growth_is_left),
+		cmocka_unit_test(of_samples_that_take_too_much_fewer_are_kept),
+		cmocka_unit_test(the_interval_does_not_flap),
 		cmocka_unit_test(it_goes_down_and_up_with_the_load),
 		cmocka_unit_test(what_is_near_the_share_stays_as_it_is),
 		cmocka_unit_test(it_does_not_flap),

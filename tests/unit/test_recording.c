@@ -157,7 +157,7 @@ static const struct record all[] = {
 	{ .type = RECORD_SAMPLE_PROCESS, .sample_process = { 1, -2, 3, 4, 5, 6, UINT64_MAX } },
 	{ .type = RECORD_SAMPLE_SITE, .sample_site = { 1, 2, 1ull << 63, -4 } },
 	{ .type = RECORD_SAMPLE_END, .sample_end = { 1, -2, 3 } },
-	{ .type = RECORD_DEPTH, .depth_change = { 11, RECORD_DEPTH_SAMPLED, 12, 13 } },
+	{ .type = RECORD_DEPTH, .depth_change = { 11, RECORD_DEPTH_SAMPLED, 12, 13, 14 } },
 	{ .type = RECORD_OVERHEAD, .overhead = { 14, 15, 16, 17, 18, 19 } },
 };
 #define N_ALL (sizeof(all) / sizeof(all[0]))

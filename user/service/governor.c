@@ -16,6 +16,14 @@
 /* A try that held for so long was right. */
 #define HELD_NS UINT64_C(30000000000)
 #define GOOD_PART 0.5
+/* Hits that often are in a loop; a sample has a stack, and one of two calls. */
+#define SAMPLE_CALLS 1.5
+/* Until a program has filled a core's own caches with what it needs itself. */
+#define FILL_NS 200e3
+/* Of the samples' interval, at once: a quarter of them is kept. */
+#define DOUBLINGS_STEP 2
+/* Of what may be owed before samples are left. */
+#define THINNING_PART 0.25
 
 static double clamped(double value, double least, double most)
 {
@@ -32,10 +40,7 @@ static uint64_t first_wait(const struct governor *g)
 void governor_init(struct governor *governor, double most, const struct probe_cost *cost,
 		   uint64_t now_ns)
 {
-	*governor = (struct governor){ .most = most,
-				       .call_ns = (double)cost->call_ns,
-				       .sample_ns = (double)cost->seldom_call_ns,
-				       .depth = RECORD_DEPTH_EXACT };
+	*governor = (struct governor){ .most = most, .cost = *cost, .depth = RECORD_DEPTH_EXACT };
 	governor->last.now_ns = now_ns;
 	governor->wait_ns = most > 0 ? first_wait(governor) : 0;
 }
@@ -57,6 +62,31 @@ static double difference(uint64_t now, uint64_t before)
 	return now > before ? (double)(now - before) : 0;
 }
 
+static double between(double often, double at_seldom, double seldom)
+{
+	return often + seldom * (at_seldom - often);
+}
+
+/* A single one is too short to be measured: it is as much slower as the whole. */
+static double trap_ns(const struct governor *g, double seldom)
+{
+	double often = (double)g->cost.trap_ns;
+
+	return between(often, often * (double)g->cost.seldom_call_ns / (double)g->cost.call_ns,
+		       seldom);
+}
+
+/* What a sample takes, or its free, on average of those that are kept and those that are not. */
+static double sample_ns(const struct governor *g, uint32_t doublings, double seldom)
+{
+	double all = between(SAMPLE_CALLS * (double)g->cost.call_ns, (double)g->cost.seldom_call_ns,
+			     seldom);
+	/* Its trap, and a look at what is known of it. */
+	double dropped = g->cost.trap_ns ? trap_ns(g, seldom) : all / 2;
+
+	return between(dropped, all, 1.0 / (double)(1U << doublings));
+}
+
 static struct governor_stretch stretch_of(const struct governor *g,
 					  const struct governor_look *look)
 {
@@ -65,10 +95,11 @@ static struct governor_stretch stretch_of(const struct governor *g,
 	struct governor_stretch s = { .ns = difference(look->now_ns, g->last.now_ns) };
 
 	if (g->depth == RECORD_DEPTH_EXACT) {
-		s.spent_ns = hits * g->call_ns;
+		s.spent_ns = hits * (double)g->cost.call_ns;
 		s.calls = hits;
 	} else if (g->depth == RECORD_DEPTH_SAMPLED) {
-		s.spent_ns = hits * g->sample_ns;
+		s.seldom = hits > 0 ? clamped(cpu_ns / hits / FILL_NS, 0, 1) : 1;
+		s.spent_ns = hits * sample_ns(g, g->doublings, s.seldom);
 		s.calls = difference(look->sampled_calls, g->last.sampled_calls);
 	}
 	s.own_ns = cpu_ns > s.spent_ns ? cpu_ns - s.spent_ns : 0;
@@ -83,6 +114,7 @@ static void add(struct governor_stretch *sum, const struct governor_stretch *s)
 	sum->own_ns += s->own_ns;
 	sum->allowed_ns += s->allowed_ns;
 	sum->calls += s->calls;
+	sum->seldom = s->seldom;
 }
 
 /* Does what is counted tell how many calls there are? */
@@ -93,9 +125,9 @@ static bool knows_calls(const struct governor *g)
 }
 
 static bool change(struct governor *g, const struct governor_stretch *s, enum record_depth depth,
-		   struct record_depth_change *ret_change)
+		   uint32_t doublings, struct record_depth_change *ret_change)
 {
-	double exact_ns = s->calls * g->call_ns;
+	double exact_ns = s->calls * (double)g->cost.call_ns;
 	bool is_known = knows_calls(g);
 
 	*ret_change = (struct record_depth_change){
@@ -106,13 +138,46 @@ static bool change(struct governor *g, const struct governor_stretch *s, enum re
 		.predicted_ppm = is_known ? (uint64_t)clamped(PPM * exact_ns / (s->own_ns + 1), 0,
 							      PPM * PPM) :
 					    UINT64_MAX,
+		.doublings = doublings,
 	};
-	g->tried = depth < g->depth;
+	g->tried = depth < g->depth || (depth == g->depth && doublings < g->doublings);
+	if (depth != g->depth)
+		g->debt_ns = 0;
 	g->depth = depth;
+	g->doublings = doublings;
 	g->changed_ns = g->last.now_ns;
-	g->debt_ns = 0;
 	g->since = (struct governor_stretch){ 0 };
 	return true;
+}
+
+/* How often the interval has to be doubled for samples to fit again; 0: that is never enough. */
+static uint32_t fitting_doublings(const struct governor *g, const struct governor_stretch *s)
+{
+	double samples = s->spent_ns / sample_ns(g, g->doublings, s->seldom);
+	uint32_t doublings = g->doublings + DOUBLINGS_STEP;
+
+	for (; doublings <= GOVERNOR_MOST_DOUBLINGS; doublings += DOUBLINGS_STEP)
+		if (samples * sample_ns(g, doublings, s->seldom) <= s->allowed_ns)
+			return doublings;
+	return 0;
+}
+
+/* Who owes little has fewer kept, if only to owe less. */
+static uint32_t wanted_doublings(const struct governor *g, const struct governor_stretch *s)
+{
+	uint32_t doublings = fitting_doublings(g, s);
+
+	if (doublings || g->debt_ns > GOVERNOR_DEBT_NS || g->doublings == GOVERNOR_MOST_DOUBLINGS)
+		return doublings;
+	return GOVERNOR_MOST_DOUBLINGS;
+}
+
+static bool are_samples_too_dear(const struct governor *g, const struct governor_stretch *s)
+{
+	double most_ns =
+		wanted_doublings(g, s) ? THINNING_PART * GOVERNOR_DEBT_NS : GOVERNOR_DEBT_NS;
+
+	return s->spent_ns > s->allowed_ns && g->debt_ns > most_ns;
 }
 
 /* What is left of the share shall pay for the change as well. */
@@ -123,7 +188,7 @@ static bool is_too_dear(const struct governor *g, const struct governor_stretch 
 		return s->spent_ns > s->allowed_ns &&
 		       g->balance_ns < CHANGE_NS * s->spent_ns / s->ns;
 	case RECORD_DEPTH_SAMPLED:
-		return g->debt_ns > GOVERNOR_DEBT_NS;
+		return are_samples_too_dear(g, s);
 	case RECORD_DEPTH_GROWTH:
 		return false;
 	}
@@ -134,12 +199,16 @@ static bool go_down(struct governor *g, const struct governor_stretch *s,
 		    struct record_depth_change *ret_change)
 {
 	bool was_wrong = g->tried && g->last.now_ns - g->changed_ns < HELD_NS;
+	bool was_sampled = g->depth == RECORD_DEPTH_SAMPLED;
 	bool samples = g->depth == RECORD_DEPTH_EXACT && g->last.has_samples;
+	uint32_t doublings = was_sampled ? wanted_doublings(g, s) : 0;
 
-	g->dear_samples = g->depth == RECORD_DEPTH_SAMPLED;
 	g->wait_ns = was_wrong ? (uint64_t)clamped(2.0 * (double)g->wait_ns, 0, MOST_WAIT_NS) :
 				 first_wait(g);
-	return change(g, s, samples ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_GROWTH, ret_change);
+	if (doublings)
+		return change(g, s, RECORD_DEPTH_SAMPLED, doublings, ret_change);
+	g->dear_samples = was_sampled;
+	return change(g, s, samples ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_GROWTH, 0, ret_change);
 }
 
 /* As many CPUs as were busy are so during a try, too. */
@@ -148,6 +217,18 @@ static bool is_paid(const struct governor *g, const struct governor_stretch *sin
 	double cpus = (since->own_ns + since->spent_ns) / since->ns;
 
 	return g->balance_ns >= GOVERNOR_TRY_NS * (cpus > IDLE_PART ? cpus : IDLE_PART);
+}
+
+/* Would more samples be paid for as well? */
+static bool can_keep_more(const struct governor *g, const struct governor_stretch *since)
+{
+	uint32_t doublings = g->doublings - DOUBLINGS_STEP;
+
+	if (g->depth != RECORD_DEPTH_SAMPLED || g->doublings < DOUBLINGS_STEP)
+		return false;
+	return since->spent_ns * sample_ns(g, doublings, since->seldom) /
+		       sample_ns(g, g->doublings, since->seldom) <=
+	       GOOD_PART * since->allowed_ns;
 }
 
 /* One sample stands for many calls: so it is a stretch that is judged, and no look alone. */
@@ -160,29 +241,46 @@ static bool go_up(struct governor *g, const struct governor_stretch *s,
 	add(&g->since, s);
 	since = g->since;
 	if (samples && !g->dear_samples)
-		return change(g, &since, RECORD_DEPTH_SAMPLED, ret_change);
-	if (since.ns < (double)g->wait_ns || !is_paid(g, &since))
+		return change(g, &since, RECORD_DEPTH_SAMPLED, 0, ret_change);
+	if (since.ns < (double)g->wait_ns)
+		return false;
+	if (can_keep_more(g, &since))
+		return change(g, &since, RECORD_DEPTH_SAMPLED, g->doublings - DOUBLINGS_STEP,
+			      ret_change);
+	if (!is_paid(g, &since))
 		return false;
 	g->since = (struct governor_stretch){ 0 };
 	/* Where nobody knows they are none. */
-	if (since.calls * g->call_ns > GOOD_PART * since.allowed_ns)
+	if (since.calls * (double)g->cost.call_ns > GOOD_PART * since.allowed_ns)
 		return false;
-	return change(g, &since, samples ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_EXACT, ret_change);
+	if (samples)
+		return change(g, &since, RECORD_DEPTH_SAMPLED, GOVERNOR_MOST_DOUBLINGS, ret_change);
+	return change(g, &since, RECORD_DEPTH_EXACT, 0, ret_change);
+}
+
+/* The programs' own time as the kernel counts it, and the traps; 0: not known. */
+static double counted_ns(const struct governor *g, const struct governor_look *look, double seldom)
+{
+	if (g->cost.trap_ns == 0)
+		return 0;
+	return difference(look->runs_ns, g->last.runs_ns) +
+	       difference(look->runs, g->last.runs) * trap_ns(g, seldom);
 }
 
 static struct governor_stretch count(struct governor *g, const struct governor_look *look)
 {
 	struct governor_stretch s = stretch_of(g, look);
-	double counted_ns = difference(look->spent_ns, g->last.spent_ns);
+	double counted = counted_ns(g, look, s.seldom);
 	double cpus = s.ns > 0 ? (s.own_ns + s.spent_ns) / s.ns : 0;
 	double most_ns = MOST_TRIES * GOVERNOR_TRY_NS * (cpus > 1 ? cpus : 1);
 
 	g->last = *look;
 	g->spent_ns += s.spent_ns;
 	g->own_ns += s.own_ns;
+	g->counted_ns += counted;
 	/* New stacks, deep ones, and caches that others use cost more than was calibrated. */
-	if (counted_ns > s.spent_ns)
-		s.spent_ns = counted_ns;
+	if (counted > s.spent_ns)
+		s.spent_ns = counted;
 	g->balance_ns += s.allowed_ns - s.spent_ns;
 	if (g->balance_ns > most_ns)
 		g->balance_ns = most_ns;

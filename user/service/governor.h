@@ -8,7 +8,9 @@
  * Exact depth is a try that the balance must be able to pay for, and is left while what is left
  * still pays for that. It is tried when samples predict that it takes at most half of the share of
  * a stretch of time, or to see, where nothing tells; the next stretch is taken whenever one was no
- * good, twice as long when a try was wrong. Samples are left when they have taken DEBT_NS too much.
+ * good, twice as long when a try was wrong. Of samples that take too much fewer are kept, their
+ * interval doubled, and more again when these would take at most half of the share; where that is
+ * not enough they are left when they have taken DEBT_NS too much.
  */
 #ifndef MEMTRACED_SERVICE_GOVERNOR_H
 #define MEMTRACED_SERVICE_GOVERNOR_H
@@ -20,6 +22,8 @@
 
 /* The time that samples may take beyond the share before they are left. */
 #define GOVERNOR_DEBT_NS UINT64_C(10000000)
+/* Then one in 64 is kept: what is left are the traps. */
+#define GOVERNOR_MOST_DOUBLINGS 6
 /* What a try of exact depth may take of a CPU until it is noticed, and over. */
 #define GOVERNOR_TRY_NS UINT64_C(30000000)
 
@@ -37,7 +41,7 @@ struct probe_cost {
 struct governor_look {
 	uint64_t now_ns;
 	uint64_t cpu_ns;	/* of the processes, with what probes take of it */
-	uint64_t spent_ns;	/* in probes, as the kernel counts it; 0: nobody does */
+	uint64_t runs, runs_ns; /* of probes' programs, as the kernel counts it; 0: nobody does */
 	uint64_t hits;		/* calls that were counted, or samples */
 	uint64_t sampled_calls; /* calls that samples stand for */
 	bool has_samples;	/* of what is mapped, something shows them */
@@ -46,17 +50,20 @@ struct governor_look {
 /* What happened between two looks. */
 struct governor_stretch {
 	double ns, spent_ns, own_ns, allowed_ns, calls;
+	double seldom; /* 0: hits find in the caches what they need, 1: nothing of it */
 };
 
 struct governor {
 	double most; /* the share; 0: no limit, nothing is ever to change */
-	double call_ns, sample_ns;
+	struct probe_cost cost;
 	enum record_depth depth;
+	uint32_t doublings; /* of the samples' interval */
 	struct governor_look last;
 	double balance_ns;	       /* earned, and not spent; of a limited time */
 	double debt_ns;		       /* since the depth changed */
 	bool dear_samples;	       /* they were left for what they took */
-	double spent_ns, own_ns;       /* so far */
+	double spent_ns, own_ns;       /* so far; */
+	double counted_ns;	       /* with what the kernel has counted; 0: it does not */
 	uint64_t changed_ns;	       /* when the depth changed last */
 	uint64_t wait_ns;	       /* the stretch by which it is judged whether to go up, */
 	struct governor_stretch since; /* and what of it has passed */

@@ -86,7 +86,7 @@ static int compare(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* A pair, before which other memory has driven out what it needs, of the kernel as well: the median. */
+/* Before each pair other memory drives out what it needs, of the kernel as well: the median. */
 static uint64_t run_seldom_round(const struct allocator *allocator)
 {
 	uint64_t ns[SELDOM_PAIRS];

@@ -20,9 +20,11 @@ struct worker;
  * hits and a stack) and a free (one hit). A child of ours makes such pairs; the fastest rounds
  * count, since what else runs only makes rounds longer. The call itself is a part of it, some 20 ns
  * of a thousand: without it another tracer's probes, which may be there now and not later, would be
- * taken off. So much for calls that follow each other: of the seldom ones, samples, the median counts
- * of pairs before which 16 MiB of other memory are read. Takes as long as a trace takes to begin. The worker is session_new_served's. 0 or
- * negative errno: then the cost is the assumed one, which is said (logged, with `whose` before it).
+ * taken off. Of seldom calls, as samples are, the median of pairs counts, before each of which
+ * 16 MiB of other memory are read.
+ *
+ * Takes as long as a trace takes to begin. The worker is session_new_served's. 0 or negative errno:
+ * then the cost is the assumed one, which is said (logged, with `whose` before it).
  */
 int probe_cost_measure(struct worker *worker, const char *whose, struct probe_cost *ret_cost);
 

@@ -306,11 +306,9 @@ int session_new(const struct options *options, const struct launch_inherited *in
 	if (r < 0)
 		return r;
 	s->inherited = inherited;
-	if (options->max_overhead) {
+	if (options->max_overhead)
 		governor_init(&s->governor, (double)options->max_overhead / 10000, cost,
 			      clock_monotonic_ns());
-		s->cost = *cost;
-	}
 	r = session_start(s);
 	if (r == 0)
 		*ret_session = TAKE_PTR(s);

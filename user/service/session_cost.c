@@ -47,33 +47,20 @@ static uint64_t used_cpu_ns(struct session *s)
 	return s->most_cpu_ns;
 }
 
-/* The programs' own time as the kernel counts it, and the traps; 0: not known. */
-static uint64_t counted_ns(struct session *s)
-{
-	const struct probe_cost *cost = &s->cost;
-	uint64_t trap_ns = cost->trap_ns;
-	struct run_stats stats;
-
-	if (trap_ns == 0 || live_run_stats(s->live, &stats) < 0)
-		return 0;
-	/* A single trap is too short to be measured: it is as much slower as the whole. */
-	if (s->governor.depth == RECORD_DEPTH_SAMPLED)
-		trap_ns = trap_ns * cost->seldom_call_ns / cost->call_ns;
-	s->traps_ns += (stats.runs - s->runs) * trap_ns;
-	s->runs = stats.runs;
-	return stats.ns + s->traps_ns;
-}
-
 static struct governor_look look_now(struct session *s)
 {
 	struct governor_look look = {
 		.now_ns = clock_monotonic_ns(),
 		.cpu_ns = used_cpu_ns(s),
-		.spent_ns = counted_ns(s),
 		.hits = live_events(s->live),
 		.has_samples = live_has_samples(s->live),
 	};
+	struct run_stats stats;
 
+	if (live_run_stats(s->live, &stats) == 0) {
+		look.runs = stats.runs;
+		look.runs_ns = stats.ns;
+	}
 	if (s->governor.depth == RECORD_DEPTH_SAMPLED)
 		look.sampled_calls = live_sampled_calls(s->live);
 	return look;
@@ -106,6 +93,7 @@ static const char *const depth_names[] = {
 
 static int change_depth(struct session *s, const struct record_depth_change *change)
 {
+	const bool is_interval = change->depth == live_depth(s->live);
 	char rate[FORMAT_UNIT_LEN];
 	int r = live_set_depth(s->live, change, session_take_record, s);
 
@@ -113,7 +101,11 @@ static int change_depth(struct session *s, const struct record_depth_change *cha
 		log_error("--max-overhead: changing what is counted: %s", strerror(-r));
 		return r;
 	}
-	if (change->predicted_ppm == UINT64_MAX)
+	if (is_interval)
+		log_info("--max-overhead: from now on one sample in %u is kept, and stands for "
+			 "the others",
+			 1U << change->doublings);
+	else if (change->predicted_ppm == UINT64_MAX)
 		log_info("--max-overhead: from now on %s, to see what that costs",
 			 depth_names[change->depth]);
 	else
@@ -143,11 +135,13 @@ int session_look_at_cost(void *userdata)
 static uint64_t measured_ppm(const struct session *s, const struct governor_look *look,
 			     uint64_t *ret_own_ns)
 {
+	uint64_t counted_ns = (uint64_t)s->governor.counted_ns;
+
 	*ret_own_ns = (uint64_t)s->governor.own_ns;
-	if (look->spent_ns == 0 || look->spent_ns >= look->cpu_ns)
+	if (counted_ns == 0 || counted_ns >= look->cpu_ns)
 		return UINT64_MAX;
-	*ret_own_ns = look->cpu_ns - look->spent_ns;
-	return look->spent_ns * 1000000 / *ret_own_ns;
+	*ret_own_ns = look->cpu_ns - counted_ns;
+	return counted_ns * 1000000 / *ret_own_ns;
 }
 
 int session_say_cost(struct session *s)
@@ -163,7 +157,7 @@ int session_say_cost(struct session *s)
 	overhead->max_ppm = s->options->max_overhead * 100;
 	overhead->predicted_ppm = governor_predicted_ppm(&s->governor);
 	overhead->measured_ppm = measured_ppm(s, &look, &overhead->cpu_ns);
-	overhead->call_ns = (uint64_t)s->governor.call_ns;
-	overhead->sample_ns = (uint64_t)s->governor.sample_ns;
+	overhead->call_ns = s->governor.cost.call_ns;
+	overhead->sample_ns = s->governor.cost.seldom_call_ns;
 	return session_take_record(&record, s);
 }

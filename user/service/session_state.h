@@ -39,13 +39,11 @@ struct session {
 	struct sample_clock samples;
 	struct sample_clock checkpoints; /* of the recording, if there is one */
 	struct governor governor;	 /* with --max-overhead */
-	struct probe_cost cost;
-	uint64_t runs, traps_ns; /* of programs so far, and the time around them */
-	uint64_t most_cpu_ns;	 /* that the processes were seen to have used */
-	uint64_t waited_ns;	 /* CPU time of children of ours that ended before */
-	char **environment;	 /* what the command has beside ours; NULL: no command */
-	bool is_sampled;	 /* it will show samples */
-	int child_status;	 /* as wait(2)'s; -1: still running */
+	uint64_t most_cpu_ns;		 /* that the processes were seen to have used */
+	uint64_t waited_ns;		 /* CPU time of children of ours that ended before */
+	char **environment;		 /* what the command has beside ours; NULL: no command */
+	bool is_sampled;		 /* it will show samples */
+	int child_status;		 /* as wait(2)'s; -1: still running */
 	unsigned int stop_signals;
 	record_fn listener; /* NULL: there is none */
 	void *listener_data;

@@ -139,6 +139,7 @@ static struct json_object *depths_json(struct json_out *out, const struct model 
 		json_out_string(out, one, "depth", json_depth_name(change->depth));
 		json_out_known(out, one, "calls_per_s", known, change->calls_per_s);
 		json_out_known(out, one, "exact_ppm", known, change->predicted_ppm);
+		json_out_u64(out, one, "interval_factor", UINT64_C(1) << (change->doublings & 63));
 		if (!one || json_object_array_add(json, one) < 0) {
 			json_object_put(one);
 			out->error = -ENOMEM;

@@ -48,6 +48,31 @@ void table_process_depth(struct table *t, const struct view_process *process)
 		t->out.error = strbuf_error(&line);
 }
 
+static void add_kept(struct strbuf *line, const struct record_depth_change *change, const char *all)
+{
+	if (change->doublings)
+		strbuf_addf(line, "one sample in %u, which stands for the others: ",
+			    1U << (change->doublings & 31));
+	else
+		strbuf_addf(line, "%s: ", all);
+}
+
+/* Images go on, with another interval. */
+static void one_interval(struct table *t, const struct record_depth_change *change, bool is_longer)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char time[FORMAT_UNIT_LEN];
+
+	strbuf_addf(&line, "depth: from %s on ", run_time(t, change->time_ns, time));
+	add_kept(&line, change, "all samples");
+	strbuf_adds(&line, is_longer ? "they took more than their share, estimates are as right "
+				       "as before and less exact" :
+				       "there is room for more");
+	table_wrap(t, 7, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
 static void one_change(struct table *t, const struct record_depth_change *change)
 {
 	static const char *const names[] = {
@@ -60,9 +85,9 @@ static void one_change(struct table *t, const struct record_depth_change *change
 	char time[FORMAT_UNIT_LEN], rate[FORMAT_UNIT_LEN];
 	bool is_first = run && change->time_ns <= run->start_ns;
 
-	strbuf_addf(&line, "depth: from %s on %s: ",
-		    is_first ? "the start" : run_time(t, change->time_ns, time),
-		    names[change->depth]);
+	strbuf_addf(&line, "depth: from %s on ",
+		    is_first ? "the start" : run_time(t, change->time_ns, time));
+	add_kept(&line, change, names[change->depth]);
 	if (is_first)
 		strbuf_adds(&line, "no share of CPU time was earned yet to look closer");
 	else if (change->predicted_ppm == UINT64_MAX)
@@ -86,8 +111,16 @@ void table_depths(struct table *t)
 
 	if (!overhead)
 		return;
-	for (size_t i = 0; i < model_n_depth_changes(model); i++)
-		one_change(t, model_depth_change(model, i));
+	for (size_t i = 0; i < model_n_depth_changes(model); i++) {
+		const struct record_depth_change *change = model_depth_change(model, i);
+		const struct record_depth_change *last =
+			i ? model_depth_change(model, i - 1) : NULL;
+
+		if (last && last->depth == change->depth)
+			one_interval(t, change, change->doublings > last->doublings);
+		else
+			one_change(t, change);
+	}
 	strbuf_addf(&line, "overhead: %.2f %% of %s of CPU time predicted, by calls of ",
 		    (double)overhead->predicted_ppm / 10000,
 		    format_duration(overhead->cpu_ns, time));

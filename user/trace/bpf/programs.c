@@ -305,6 +305,11 @@ void programs_set_samples(struct programs *programs, uint32_t slot, bool samples
 			 __ATOMIC_RELEASE);
 }
 
+void programs_double_interval(struct programs *programs, uint32_t doublings)
+{
+	__atomic_store_n(&programs->control->doublings, doublings, __ATOMIC_RELEASE);
+}
+
 void programs_watch_code(struct programs *programs, bool watch)
 {
 	__atomic_store_n(&programs->control->watch_code, watch, __ATOMIC_RELEASE);

@@ -68,6 +68,8 @@ bool programs_has_samples(const struct programs *programs, uint32_t slot);
 void programs_want_samples(struct programs *programs, bool samples);
 /* The same of one that user space makes, or that nothing has been counted of. */
 void programs_set_samples(struct programs *programs, uint32_t slot, bool samples);
+/* Of samples that come from now on one in 2^doublings is kept, and stands for the others. */
+void programs_double_interval(struct programs *programs, uint32_t doublings);
 /* No tracepoint tells of mappings from now on, programs look for changes; or one does again. */
 void programs_watch_code(struct programs *programs, bool watch);
 

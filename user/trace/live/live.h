@@ -202,7 +202,8 @@ void live_set_untraced(struct live *live, uint64_t untraced_ns);
 
 /*
  * With opts.both: from now on allocations are looked at so. What runs ends as an image and goes on
- * as another one, which knows nothing of earlier blocks; the records of all that go to fn.
+ * as another one, which knows nothing of earlier blocks; the records of all that go to fn. Of the
+ * same depth images go on: of samples that come another part is kept.
  */
 int live_set_depth(struct live *live, const struct record_depth_change *change, record_fn fn,
 		   void *userdata);

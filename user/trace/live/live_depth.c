@@ -198,8 +198,11 @@ int live_set_depth(struct live *live, const struct record_depth_change *change, 
 	const struct record record = { .type = RECORD_DEPTH, .depth_change = *change };
 	int r = source_drain(&live->source, fn, userdata);
 
-	if (r < 0 || change->depth == live->depth)
-		return r < 0 ? r : 0;
+	if (r < 0)
+		return r;
+	programs_double_interval(live->programs, change->doublings);
+	if (change->depth == live->depth)
+		return live_emit(live, &record);
 	live->depth = change->depth;
 	stop_counting(live);
 	objects_detach(live->objects);

@@ -301,6 +301,7 @@ static const struct field depth_change_fields[] = {
 	F(record_depth_change, depth, FIELD_U32),
 	F(record_depth_change, calls_per_s, FIELD_U64),
 	F(record_depth_change, predicted_ppm, FIELD_U64),
+	F(record_depth_change, doublings, FIELD_U32),
 	END,
 };
 static const struct field overhead_fields[] = {

@@ -38,7 +38,8 @@ struct record_process {
 
 /*
  * The depth of all images that run is another from now on, and each goes on as a new one; or, at
- * the start of the run, the first depth where that is not exact depth. Shares
+ * the start of the run, the first depth where that is not exact depth. Of the same depth as before:
+ * images go on, and of the samples that come fewer are kept, or more. Shares
  * are of the processes' own CPU time, in millionths; UINT64_MAX: nobody knows.
  */
 struct record_depth_change {
@@ -46,6 +47,7 @@ struct record_depth_change {
 	enum record_depth depth;
 	uint64_t calls_per_s;	/* of allocators, when it was decided */
 	uint64_t predicted_ppm; /* what exact depth takes at that rate */
+	uint32_t doublings;	/* of the samples' interval, as they took too much */
 };
 
 /* As of the last cut. `measured`: the programs' own time and the traps that led to them. */

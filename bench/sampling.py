@@ -22,6 +22,9 @@ PROGRAMS = ("redis-server", "sqlite3", "jq", "perl", "clang -O1", "C++ stress", 
 QUICK_PROGRAMS = ("jq", "C++ stress")
 QUICK_SCALE = 0.25
 LONG_SCALE = 4  # of the inputs: programs run for a second, so that more than their start is seen
+ROUNDS = {True: 6, False: 20}  # quick: of OURS, since two rounds differ by more than is added
+OURS = ("bare", "unheard", "sampled")
+OTHERS = ("jemalloc", "jemalloc_prof")
 SLOW = ("tcmalloc", "tcmalloc_prof")  # a hundred times slower with its profiler
 PAIRS = 25  # times the row's: what is fast needs more to be measured
 END_S = 5400
@@ -131,20 +134,26 @@ def pair_lines(results, row, found):
     ]
 
 
-def program_lines(fast, slow, row):
-    """fast and slow: results of the columns that ran the long row, and of the others."""
-    def line(key, what, column, base, results=fast):
+def rounds_words(values):
+    interval = stats.median_interval(values)
+    if not interval:
+        return []
+    return [f"95 %: {interval[0]:.2f} to {interval[1]:.2f}; {len(values)} rounds"]
+
+
+def program_lines(results, row):
+    def line(key, what, column, base):
         cells = [results.cell(row.name, name) for name in (column, base)]
-        notes = [cell.note for cell in cells if cell.note] + ([row.missing] if row.missing else [])
-        return Line(f"sampling.{key}.{row.name}", f"{row.name}: {what} adds", stats.paired(
-            cells[0].values("cpu_s"), cells[1].values("cpu_s"),
-            lambda with_it, without: (with_it / without - 1) * 100), "% CPU time",
-            "; ".join(notes))
+        added = stats.paired(cells[0].values("cpu_s"), cells[1].values("cpu_s"),
+                             lambda with_it, without: (with_it / without - 1) * 100)
+        notes = rounds_words(added) + [cell.note for cell in cells if cell.note]
+        return Line(f"sampling.{key}.{row.name}", f"{row.name}: {what} adds", added, "% CPU time",
+                    "; ".join(notes + ([row.missing] if row.missing else [])))
 
     return [line("unheard", "the library, unheard,", "unheard", "bare"),
             line("sampled", "--sample", "sampled", "bare"),
             line("jemalloc", "jemalloc's prof:true", "jemalloc_prof", "jemalloc"),
-            line("tcmalloc", "tcmalloc's HEAPPROFILE", "tcmalloc_prof", "tcmalloc", slow)]
+            line("tcmalloc", "tcmalloc's HEAPPROFILE", "tcmalloc_prof", "tcmalloc")]
 
 
 @contextlib.contextmanager
@@ -208,19 +217,27 @@ def hit_lines(place, quick, count):
     return lines
 
 
+def program_results(place, quick, limits, start):
+    """An allocator's profiler is held against that allocator alone, so others can have rounds of
+    their own, and fewer."""
+    found, merged = {column.key: column for column in columns(place)}, rounds.Results()
+    for some, scale, count in (
+            ([found[key] for key in OURS], LONG_SCALE, ROUNDS[quick]),
+            ([found[key] for key in OTHERS], LONG_SCALE, limits.rounds),
+            ([found[key] for key in SLOW], 1, limits.slow_rounds)):
+        results = rounds.measure_all(
+            place, [row for row in program_jobs(place, quick, scale) if not row.missing], some,
+            dataclasses.replace(limits, rounds=count), start)
+        merged.cells.update(results.cells)
+    return merged
+
+
 def measure(place, quick, limits, start):
     found, limits = columns(place), dataclasses.replace(limits, end_s=END_S)
-    fast, slow = ([column for column in found if (column.key in SLOW) is is_slow]
-                  for is_slow in (False, True))
-
-    def results_of(rows_of, some):
-        return rounds.measure_all(place, [row for row in rows_of if not row.missing], some, limits,
-                                  start)
-
-    pairs, programs = pair_jobs(place, quick), program_jobs(place, quick, LONG_SCALE)
-    of_pairs = results_of(pairs, found)
-    of_fast = results_of(programs, fast)
-    of_slow = results_of(program_jobs(place, quick, 1), slow)
+    pairs = pair_jobs(place, quick)
+    of_pairs = rounds.measure_all(place, pairs, found, limits, start)
     lines = [line for row in pairs if row.pairs > 1 for line in pair_lines(of_pairs, row, found)]
-    lines += [line for row in programs for line in program_lines(of_fast, of_slow, row)]
+    of_programs = program_results(place, quick, limits, start)
+    for row in program_jobs(place, quick, LONG_SCALE):
+        lines += program_lines(of_programs, row)
     return lines + hit_lines(place, quick, limits.rounds)

@@ -162,6 +162,18 @@ class Computed(unittest.TestCase):
         self.assertAlmostEqual(computed.ratio(row, "exact").median, 200)
         self.assertEqual(computed.calls(row), 4000)
 
+    def test_rounds_say_where_the_median_of_what_samples_add_lies(self):
+        results = rounds.Results()
+        for number, heard in enumerate([1.01, 1.02, 1.03, 1.04, 1.05, 1.06]):
+            results.cell("jq", "bare").samples[number] = Sample(1.0, 1, 1)
+            results.cell("jq", "sampled").samples[number] = Sample(heard, 1, 1)
+        results.cell("jq", "jemalloc").samples[0] = Sample(1.0, 1, 1)
+        results.cell("jq", "jemalloc_prof").samples[0] = Sample(1.1, 1, 1)
+        notes = {line.key: line.note
+                 for line in sampling.program_lines(results, rows.Row("jq", ["jq"]))}
+        self.assertEqual(notes["sampling.sampled.jq"], "95 %: 1.00 to 6.00; 6 rounds")
+        self.assertEqual(notes["sampling.jemalloc.jq"], "")
+
     def test_a_row_of_more_pairs_keeps_all_else(self):
         row = rows.Row("loop", ["pairs", "4", "1", "1000"], pairs=1000)
         self.assertEqual(row.times(5).command, ["pairs", "4", "1", "5000"])

@@ -67,6 +67,7 @@ class Memtraced(Column):
         allocs = [process["alloc"] for process in report["processes"] if process["alloc"]]
         sample.allocs = sum(counts["allocs"] for counts in allocs)
         sample.frees = sum(counts["frees"] + counts["unknown_frees"] for counts in allocs)
+        sample.bytes = sum(counts["bytes"] for counts in allocs)
         coverage = report["coverage"]
         # The launcher is linked statically and has no allocator, which is said of any such program.
         sample.exact = coverage["exact"] or set(coverage["lost"]) == {"no-allocator-found"}

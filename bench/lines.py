@@ -14,6 +14,7 @@ class Line:
     values: list
     unit: str
     note: str = ""
+    facts: dict = dataclasses.field(default_factory=dict)  # numbers behind the note
 
     @property
     def spread(self):
@@ -22,7 +23,8 @@ class Line:
     def as_json(self):
         spread = self.spread
         return {"key": self.key, "title": self.title, "unit": self.unit, "values": self.values,
-                "spread": spread.as_json() if spread else None, "note": self.note}
+                "spread": spread.as_json() if spread else None, "note": self.note,
+                "facts": self.facts}
 
 
 def as_table(heading, lines):

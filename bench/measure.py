@@ -37,6 +37,7 @@ class Sample:
     tool_rss_kib: int = None
     allocs: int = None  # as the tool counted them, where it says so
     frees: int = None
+    bytes: int = None
     exact: bool = None
     complete: float = None  # the share of stacks that reached their end
 

@@ -12,6 +12,7 @@ import kernelside
 import rounds
 import rows
 import stats
+import table
 from columns import Column, Memtraced, has_option
 from inputs import Inputs
 from lines import Line
@@ -26,6 +27,7 @@ ROUNDS = {True: 6, False: 20}  # quick: of OURS, since two rounds differ by more
 OURS = ("bare", "unheard", "sampled")
 OTHERS = ("jemalloc", "jemalloc_prof")
 SLOW = ("tcmalloc", "tcmalloc_prof")  # a hundred times slower with its profiler
+COUNTING = "--sample=16k"  # so many samples that one run tells calls to some 5 %
 PAIRS = 25  # times the row's: what is fast needs more to be measured
 END_S = 5400
 COUNTS_TIME = "/proc/sys/kernel/bpf_stats_enabled"
@@ -134,6 +136,24 @@ def pair_lines(results, row, found):
     ]
 
 
+def rates(results, row):
+    """Allocations and frees, and bytes, of a second of the bare program's CPU time, by what samples
+    say of one run; {}: nothing is known, or no sample was seen."""
+    counted = next(iter(results.cell(row.name, "counted").samples.values()), None)
+    bare = results.cell(row.name, "bare").median("cpu_s")
+    if not counted or not counted.allocs or not bare:
+        return {}
+    return {"calls_per_s": (counted.allocs + counted.frees) / bare,
+            "bytes_per_s": counted.bytes / bare}
+
+
+def rates_words(found):
+    if not found:
+        return "calls/s not known"
+    return (f"{table.amount(found['calls_per_s'])} calls/s, "
+            f"{table.number(found['bytes_per_s'] / (1 << 20))} MiB/s (estimates)")
+
+
 def rounds_words(values):
     interval = stats.median_interval(values)
     if not interval:
@@ -142,13 +162,18 @@ def rounds_words(values):
 
 
 def program_lines(results, row):
+    busy = rates(results, row)
+
     def line(key, what, column, base):
         cells = [results.cell(row.name, name) for name in (column, base)]
         added = stats.paired(cells[0].values("cpu_s"), cells[1].values("cpu_s"),
                              lambda with_it, without: (with_it / without - 1) * 100)
-        notes = rounds_words(added) + [cell.note for cell in cells if cell.note]
+        ours = key == "sampled" and not row.missing
+        notes = [rates_words(busy)] if ours else []
+        notes += rounds_words(added) + [cell.note for cell in cells if cell.note]
         return Line(f"sampling.{key}.{row.name}", f"{row.name}: {what} adds", added, "% CPU time",
-                    "; ".join(notes + ([row.missing] if row.missing else [])))
+                    "; ".join(notes + ([row.missing] if row.missing else [])),
+                    busy if ours else {})
 
     return [line("unheard", "the library, unheard,", "unheard", "bare"),
             line("sampled", "--sample", "sampled", "bare"),
@@ -221,8 +246,10 @@ def program_results(place, quick, limits, start):
     """An allocator's profiler is held against that allocator alone, so others can have rounds of
     their own, and fewer."""
     found, merged = {column.key: column for column in columns(place)}, rounds.Results()
+    counted = Sampled("counted", "calls", options=(COUNTING,), needs="--sample")
     for some, scale, count in (
             ([found[key] for key in OURS], LONG_SCALE, ROUNDS[quick]),
+            ([counted], LONG_SCALE, 1),
             ([found[key] for key in OTHERS], LONG_SCALE, limits.rounds),
             ([found[key] for key in SLOW], 1, limits.slow_rounds)):
         results = rounds.measure_all(

@@ -171,8 +171,28 @@ class Computed(unittest.TestCase):
         results.cell("jq", "jemalloc_prof").samples[0] = Sample(1.1, 1, 1)
         notes = {line.key: line.note
                  for line in sampling.program_lines(results, rows.Row("jq", ["jq"]))}
-        self.assertEqual(notes["sampling.sampled.jq"], "95 %: 1.00 to 6.00; 6 rounds")
+        self.assertEqual(notes["sampling.sampled.jq"],
+                         "calls/s not known; 95 %: 1.00 to 6.00; 6 rounds")
         self.assertEqual(notes["sampling.jemalloc.jq"], "")
+
+    def test_samples_say_how_busy_an_allocator_is_by_the_bare_programs_time(self):
+        def line(**counts):
+            results = rounds.Results()
+            for number, (bare, heard) in enumerate([(0.5, 0.51), (0.4, 0.42), (0.6, 0.6)] * 2):
+                results.cell("jq", "bare").samples[number] = Sample(bare, 1, 1)
+                results.cell("jq", "sampled").samples[number] = Sample(heard, 1, 1)
+            if counts:
+                results.cell("jq", "counted").samples[0] = Sample(0.7, 1, 1, **counts)
+            return next(line for line in sampling.program_lines(results, rows.Row("jq", ["jq"]))
+                        if line.key == "sampling.sampled.jq")
+
+        chance = "; 95 %: 0.00 to 5.00; 6 rounds"
+        found = line(allocs=800_000, frees=600_000, bytes=360 << 20)
+        self.assertEqual(found.note, "2.8 M calls/s, 720 MiB/s (estimates)" + chance)
+        self.assertEqual(found.facts, {"calls_per_s": 2.8e6, "bytes_per_s": float(720 << 20)})
+        for counts in ({}, {"allocs": 0, "frees": 0, "bytes": 0}):
+            found = line(**counts)
+            self.assertEqual((found.note, found.facts), ("calls/s not known" + chance, {}))
 
     def test_a_row_of_more_pairs_keeps_all_else(self):
         row = rows.Row("loop", ["pairs", "4", "1", "1000"], pairs=1000)

@@ -15,6 +15,7 @@ WHOLE = 0.99       # of the stacks must be complete for a figure about complete 
 BUSY_CALLS = 0.5e6
 IDLE_CALLS = 50e3
 BOUND_BY_ALLOCATOR = ("C++ stress", "Rust trees")
+SAMPLED_CALLS = 2e6  # a second, up to which --sample may cost the least
 AGAINST_MASSIF = ("clang -O1", "node", "sqlite3", "git log -p", "python3 json")
 RSS_NOISE = 1.02   # two bare runs differ by so much
 THREAD_NOISE = 1.10  # empty programs on two cores cost so much more than on one
@@ -56,6 +57,21 @@ def each(title, to_reach, found, worst=max):
         figure.reached = f"{good} of {len(found)}; the worst: {row} {table.number(value)}"
         figure.verdict = yes_no(good == len(found))
     return figure
+
+
+def interval_words(values):
+    """Where their median lies, for behind it; nothing where they are too few."""
+    interval = stats.median_interval(values)
+    return f" ({interval[0]:.2f} to {interval[1]:.2f})" if interval else ""
+
+
+def side(values, limit):
+    """Whether the median of what they are a sample of is at most the limit; None: that may be
+    chance, or they are too few to tell."""
+    interval = stats.median_interval(values)
+    if interval is None or interval[0] <= limit < interval[1]:
+        return None
+    return interval[1] <= limit
 
 
 class Figures:
@@ -122,11 +138,10 @@ class Figures:
         """By turns.py, with the interval of the median; what lies on both sides may be chance."""
         figure = at_most(title, self.line(key), limit, **complete)
         line = next((line for line in self.lines if line.key == key and line.values), None)
-        interval = stats.median_interval(line.values) if line else None
-        if interval:
-            figure.reached += f" ({interval[0]:.2f} to {interval[1]:.2f})"
-            if interval[0] <= limit < interval[1]:
-                figure.verdict += ", not certain"
+        interval = interval_words(line.values) if line else ""
+        figure.reached += interval
+        if interval and side(line.values, limit) is None:
+            figure.verdict += ", not certain"
         return figure
 
     def stack_added(self, row):
@@ -198,12 +213,9 @@ class Figures:
         line = next((line for line in self.lines if line.key == key and line.values), None)
         if line is None:
             return at_most(f"growth depth, {job}: added", None, 1, " %")
-        interval = stats.median_interval(line.values)
-        certain = interval is not None and (interval[1] <= 1 or interval[0] > 1)
         figure = at_most(f"growth depth, {job}: added", line.spread.median, 1, " %")
-        if interval:
-            figure.reached += f" ({interval[0]:.2f} to {interval[1]:.2f})"
-        if not certain:
+        figure.reached += interval_words(line.values)
+        if side(line.values, 1) is None:
             figure.verdict += ", not certain"
         return figure
 
@@ -243,15 +255,27 @@ class Figures:
                 if line.key.startswith("sampling.hit.") and line.values]
         yield each("BPF's time for a sampled allocation, its stack included, ns", "≤ 1,500",
                    [(name, value, value <= 1500) for name, value in hits])
-        added = {line.key.split(".")[-1]: line.spread.median for line in self.lines
+        added = {line.key.removeprefix("sampling.sampled."): line for line in self.lines
                  if line.key.startswith("sampling.sampled.") and line.values}
-        bound = {name: value for name, value in added.items() if name in BOUND_BY_ALLOCATOR}
-        for which, limit, found in (
-                ("programs", 2, {name: value for name, value in added.items()
-                                 if name not in bound}),
-                (" and ".join(BOUND_BY_ALLOCATOR), 10, bound)):
-            yield each(f"--sample adds: {which}", f"≤ {limit} %",
-                       [(name, value, value <= limit) for name, value in found.items()])
+        bound = {name: line for name, line in added.items() if name in BOUND_BY_ALLOCATOR or
+                 line.facts.get("calls_per_s", 0) > SAMPLED_CALLS}
+        yield self.sampled("programs up to 2 M calls/s", 2,
+                           {name: line for name, line in added.items() if name not in bound})
+        yield self.sampled(f"{' and '.join(BOUND_BY_ALLOCATOR)}, and what makes more calls", 10,
+                           bound)
+
+    def sampled(self, which, limit, found):
+        """found: {program: line}. All must be certain for a yes, one that is above for a no."""
+        figure = each(f"--sample adds: {which}", f"≤ {limit} %",
+                      [(name, line.spread.median, line.spread.median <= limit)
+                       for name, line in found.items()])
+        if found:
+            worst = max(found.values(), key=lambda line: line.spread.median)
+            figure.reached += " %" + interval_words(worst.values)
+            sides = {side(line.values, limit) for line in found.values()}
+            certain = sides == {True} if figure.verdict == "yes" else False in sides
+            figure.verdict += "" if certain else ", not certain"
+        return figure
 
     def overhead_figures(self):
         """overhead.py has what was predicted beside."""

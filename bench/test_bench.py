@@ -289,6 +289,45 @@ class Reached(unittest.TestCase):
             figure = made.growth("growth.redis", "redis-benchmark")
             self.assertEqual((figure.reached, figure.verdict), (reached, verdict))
 
+    def sampled(self, **programs):
+        """programs: (calls/s or None, percents added); by figure what was reached, and verdicts"""
+        lines = [Line(f"sampling.sampled.{name.replace('_', ' ')}", name, added, "%",
+                      facts={} if calls is None else {"calls_per_s": calls})
+                 for name, (calls, added) in programs.items()]
+        made = figures.Figures(values.Values(rounds.Results(), []), [], lines,
+                               {"emulated_ns": 600})
+        return [(figure.reached, figure.verdict) for figure in made.sampling_figures()
+                if figure.title.startswith("--sample adds")]
+
+    def test_samples_may_cost_more_where_an_allocator_is_known_to_do_more(self):
+        added, nothing = [3.0, 3.1, 3.2, 3.3, 3.4, 3.5], ("–", "not measured")
+        cases = [("clang", 2.0e6, 0), ("clang", 2.1e6, 1), ("clang", None, 0),
+                 ("Rust_trees", 1e6, 1), ("Rust_trees", None, 1), ("C++_stress", 12e6, 1)]
+        for name, calls, which in cases:
+            what = name.replace("_", " ")
+            expected = [nothing, nothing]
+            expected[which] = (f"{which} of 1; the worst: {what} 3.25 % (3.00 to 3.50)",
+                               ("no", "yes")[which])
+            self.assertEqual(self.sampled(**{name: (calls, added)}), expected, (name, calls))
+
+    def test_what_samples_cost_is_certain_where_chance_cannot_have_made_it(self):
+        below, above = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5], [2.1, 2.2, 2.3, 2.4, 2.5, 2.6]
+        low, high = [1.0, 1.1, 1.2, 1.3, 1.4, 2.6], [1.0, 2.2, 2.3, 2.4, 2.5, 2.6]
+        cases = [({"jq": below}, "1 of 1; the worst: jq 1.25 % (1.00 to 1.50)", "yes"),
+                 ({"jq": low}, "1 of 1; the worst: jq 1.25 % (1.00 to 2.60)",
+                  "yes, not certain"),
+                 ({"jq": below, "perl": low}, "2 of 2; the worst: jq 1.25 % (1.00 to 1.50)",
+                  "yes, not certain"),
+                 ({"jq": below, "perl": high}, "1 of 2; the worst: perl 2.35 % (1.00 to 2.60)",
+                  "no, not certain"),
+                 ({"jq": low, "perl": above}, "1 of 2; the worst: perl 2.35 % (2.10 to 2.60)",
+                  "no"),
+                 ({"jq": [0.1, 0.2]}, "1 of 1; the worst: jq 0.15 %", "yes, not certain"),
+                 ({"jq": [5.1, 5.2]}, "0 of 1; the worst: jq 5.15 %", "no, not certain")]
+        for programs, reached, verdict in cases:
+            found = self.sampled(**{name: (1e6, added) for name, added in programs.items()})
+            self.assertEqual(found[0], (reached, verdict), programs)
+
     def test_one_program_over_its_limit_is_named(self):
         found = self.figures(rows_and_costs=[
             ("jq", {"bare": 1.0, "floor": 3.0, "exact": 3.4, "bpftrace": 20.0}),

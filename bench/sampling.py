@@ -19,8 +19,9 @@ from lines import Line
 from measure import POLL_S, Failed, Running, forget_cost, run_under, timed
 
 LIBRARY = "libmemtraced-sample.so"
-PROGRAMS = ("redis-server", "sqlite3", "jq", "perl", "clang -O1", "C++ stress", "Rust trees")
-QUICK_PROGRAMS = ("jq", "C++ stress")
+PROGRAMS = ("redis-server", "sqlite3", "jq", "perl", "clang -O1", "C++ stress", "Rust trees",
+            "python3 json")
+QUICK_PROGRAMS = ("jq", "C++ stress", "python3 json")
 QUICK_SCALE = 0.25
 LONG_SCALE = 4  # of the inputs: programs run for a second, so that more than their start is seen
 ROUNDS = {True: 6, False: 20}  # quick: of OURS, since two rounds differ by more than is added

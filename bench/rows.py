@@ -38,6 +38,12 @@ my @order = sort { $seen{$b} <=> $seen{$a} || $a cmp $b } keys %seen;
 die unless @order;
 """
 
+PERL_SORT = r"""
+open(my $in, '<', $ARGV[0]) or die;
+my @sorted = sort { lc $a cmp lc $b } <$in>;
+die unless @sorted;
+"""
+
 NODE = """
 const fs = require('fs'), zlib = require('zlib'), crypto = require('crypto');
 const table = JSON.parse(fs.readFileSync(process.argv[2], 'utf8'));
@@ -143,6 +149,7 @@ def program_rows(place, inputs):
         Row("git log -p", ["git", "-C", inputs.repository(), "log", "-p"], env=git_env),
         Row("jq", ["jq", "-c", "[.[] | select(.active) | .score * 2] | add", records]),
         Row("perl", ["perl", inputs.script("words.pl", PERL), inputs.text()]),
+        Row("perl sort", ["perl", inputs.script("sort.pl", PERL_SORT), inputs.text()]),
         Row("C++ stress", [place.program("stress"), str(int(200 * scale))]),
         Row("python3 json, PYTHONMALLOC=malloc", [python, json_script, records],
             env={"PYTHONMALLOC": "malloc"}),

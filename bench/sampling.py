@@ -20,7 +20,7 @@ from measure import POLL_S, Failed, Running, forget_cost, run_under, timed
 
 LIBRARY = "libmemtraced-sample.so"
 PROGRAMS = ("redis-server", "sqlite3", "jq", "perl", "clang -O1", "C++ stress", "Rust trees",
-            "python3 json")
+            "python3 json", "perl sort")
 QUICK_PROGRAMS = ("jq", "C++ stress", "python3 json")
 QUICK_SCALE = 0.25
 LONG_SCALE = 4  # of the inputs: programs run for a second, so that more than their start is seen

@@ -68,7 +68,8 @@ static double sample_ns(const struct governor *governor, double hits_per_ns)
 	double trap_ns = TRAP_NS + seldom * (SELDOM_TRAP_NS - TRAP_NS);
 	double all_ns = 1.5 * CALL_NS + seldom * (SELDOM_NS - 1.5 * CALL_NS);
 
-	return trap_ns + (all_ns - trap_ns) / (double)(1 << governor->doublings);
+	/* What the program has to get back into its caches takes as long. */
+	return (1 + seldom) * (trap_ns + (all_ns - trap_ns) / (double)(1 << governor->doublings));
 }
 
 static double hit_ns(const struct governor *governor, double hits_per_ns)
@@ -264,20 +265,20 @@ static void where_samples_are_too_many_growth_is_left(void **state)
 	assert_true(run.spent_ns < 0.015 * run.own_ns);
 }
 
-/* 4,000 samples and frees a second: 1.5 %, and 0.7 if a quarter is kept. */
+/* 4,000 samples and frees a second: 3 %, and 1.5 if a quarter is kept. */
 static void of_samples_that_take_too_much_fewer_are_kept(void **state)
 {
 	const struct load many = { 60, 1, 10e6, 200 }, few = { 60, 1, 10e5, 200 };
 	struct run run;
 
 	(void)state;
-	run_init(&run, 0.01, true);
+	run_init(&run, 0.02, true);
 	run_load(&run, &many);
 	assert_int_equal(run.n_changes, 1);
 	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_SAMPLED);
 	assert_int_equal(run.changes[0].doublings, 2);
 	assert_true(run.changes[0].time_ns < START_NS + 1e9);
-	assert_true(run.spent_ns < 0.01 * run.own_ns);
+	assert_true(run.spent_ns < 0.02 * run.own_ns);
 	run_load(&run, &few);
 	assert_int_equal(run.n_changes, 2);
 	assert_int_equal(run.changes[1].depth, RECORD_DEPTH_SAMPLED);
@@ -285,7 +286,7 @@ static void of_samples_that_take_too_much_fewer_are_kept(void **state)
 	run_load(&run, &many);
 	assert_int_equal(run.n_changes, 3);
 	assert_int_equal(run.changes[2].doublings, 2);
-	assert_true(run.spent_ns < 0.01 * run.own_ns);
+	assert_true(run.spent_ns < 0.02 * run.own_ns);
 }
 
 /* Waves of samples: a change that was wrong makes the next wait longer. */
@@ -295,14 +296,14 @@ static void the_interval_does_not_flap(void **state)
 	struct run run;
 
 	(void)state;
-	run_init(&run, 0.01, true);
+	run_init(&run, 0.02, true);
 	for (int i = 0; i < 100; i++) {
 		run_load(&run, &many);
 		run_load(&run, &few);
 	}
 	assert_true(run.n_changes >= 3);
 	assert_true(run.n_changes < 20);
-	assert_true(run.spent_ns < 0.01 * run.own_ns);
+	assert_true(run.spent_ns < 0.02 * run.own_ns);
 }
 
 static void it_goes_down_and_up_with_the_load(void **state)

@@ -67,6 +67,15 @@ static double between(double often, double at_seldom, double seldom)
 	return often + seldom * (at_seldom - often);
 }
 
+/*
+ * What a seldom hit gets into the caches drives as much of the program's own out of them, which that
+ * has to get back. Nothing counts it, and it is taken for the same time.
+ */
+static double with_driven_out(double ns, double seldom)
+{
+	return ns * (1 + seldom);
+}
+
 /* A single one is too short to be measured: it is as much slower as the whole. */
 static double trap_ns(const struct governor *g, double seldom)
 {
@@ -84,7 +93,7 @@ static double sample_ns(const struct governor *g, uint32_t doublings, double sel
 	/* Its trap, and a look at what is known of it. */
 	double dropped = g->cost.trap_ns ? trap_ns(g, seldom) : all / 2;
 
-	return between(dropped, all, 1.0 / (double)(1U << doublings));
+	return with_driven_out(between(dropped, all, 1.0 / (double)(1U << doublings)), seldom);
 }
 
 static struct governor_stretch stretch_of(const struct governor *g,
@@ -92,13 +101,14 @@ static struct governor_stretch stretch_of(const struct governor *g,
 {
 	double cpu_ns = difference(look->cpu_ns, g->last.cpu_ns);
 	double hits = difference(look->hits, g->last.hits);
+	double runs = difference(look->runs, g->last.runs); /* of probes that went out, too */
 	struct governor_stretch s = { .ns = difference(look->now_ns, g->last.now_ns) };
 
 	if (g->depth == RECORD_DEPTH_EXACT) {
 		s.spent_ns = hits * (double)g->cost.call_ns;
 		s.calls = hits;
 	} else if (g->depth == RECORD_DEPTH_SAMPLED) {
-		s.seldom = hits > 0 ? clamped(cpu_ns / hits / FILL_NS, 0, 1) : 1;
+		s.seldom = clamped(cpu_ns / ((hits > runs ? hits : runs) + 1) / FILL_NS, 0, 1);
 		s.spent_ns = hits * sample_ns(g, g->doublings, s.seldom);
 		s.calls = difference(look->sampled_calls, g->last.sampled_calls);
 	}
@@ -219,16 +229,16 @@ static bool is_paid(const struct governor *g, const struct governor_stretch *sin
 	return g->balance_ns >= GOVERNOR_TRY_NS * (cpus > IDLE_PART ? cpus : IDLE_PART);
 }
 
-/* Would more samples be paid for as well? */
-static bool can_keep_more(const struct governor *g, const struct governor_stretch *since)
+/* How often the interval has to be doubled at least, for half of the share; if less often, less. */
+static uint32_t good_doublings(const struct governor *g, const struct governor_stretch *since)
 {
-	uint32_t doublings = g->doublings - DOUBLINGS_STEP;
+	double samples = since->spent_ns / sample_ns(g, g->doublings, since->seldom);
+	uint32_t doublings = 0;
 
-	if (g->depth != RECORD_DEPTH_SAMPLED || g->doublings < DOUBLINGS_STEP)
-		return false;
-	return since->spent_ns * sample_ns(g, doublings, since->seldom) /
-		       sample_ns(g, g->doublings, since->seldom) <=
-	       GOOD_PART * since->allowed_ns;
+	while (doublings < g->doublings &&
+	       samples * sample_ns(g, doublings, since->seldom) > GOOD_PART * since->allowed_ns)
+		doublings += DOUBLINGS_STEP;
+	return doublings;
 }
 
 /* One sample stands for many calls: so it is a stretch that is judged, and no look alone. */
@@ -244,8 +254,8 @@ static bool go_up(struct governor *g, const struct governor_stretch *s,
 		return change(g, &since, RECORD_DEPTH_SAMPLED, 0, ret_change);
 	if (since.ns < (double)g->wait_ns)
 		return false;
-	if (can_keep_more(g, &since))
-		return change(g, &since, RECORD_DEPTH_SAMPLED, g->doublings - DOUBLINGS_STEP,
+	if (g->doublings > good_doublings(g, &since))
+		return change(g, &since, RECORD_DEPTH_SAMPLED, good_doublings(g, &since),
 			      ret_change);
 	if (!is_paid(g, &since))
 		return false;
@@ -258,13 +268,14 @@ static bool go_up(struct governor *g, const struct governor_stretch *s,
 	return change(g, &since, RECORD_DEPTH_EXACT, 0, ret_change);
 }
 
-/* The programs' own time as the kernel counts it, and the traps; 0: not known. */
+/* By the programs' own time as the kernel counts it, and traps; 0: not known. */
 static double counted_ns(const struct governor *g, const struct governor_look *look, double seldom)
 {
 	if (g->cost.trap_ns == 0)
 		return 0;
-	return difference(look->runs_ns, g->last.runs_ns) +
-	       difference(look->runs, g->last.runs) * trap_ns(g, seldom);
+	return with_driven_out(difference(look->runs_ns, g->last.runs_ns) +
+				       difference(look->runs, g->last.runs) * trap_ns(g, seldom),
+			       seldom);
 }
 
 static struct governor_stretch count(struct governor *g, const struct governor_look *look)
@@ -308,6 +319,11 @@ bool governor_look(struct governor *governor, const struct governor_look *look,
 	if (governor->depth == RECORD_DEPTH_EXACT)
 		return false;
 	return go_up(governor, &s, ret_change);
+}
+
+uint64_t governor_sample_ns(const struct governor *governor)
+{
+	return (uint64_t)sample_ns(governor, 0, 1);
 }
 
 uint64_t governor_predicted_ppm(const struct governor *governor)

@@ -50,7 +50,10 @@ struct record_depth_change {
 	uint32_t doublings;	/* of the samples' interval, as they took too much */
 };
 
-/* As of the last cut. `measured`: the programs' own time and the traps that led to them. */
+/*
+ * As of the last cut. `measured`: the programs' own time, the traps that led to them, and what those
+ * that are seldom drive out of the caches.
+ */
 struct record_overhead {
 	uint64_t max_ppm;	/* asked for: --max-overhead */
 	uint64_t predicted_ppm; /* by the number of calls and samples so far */

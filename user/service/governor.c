@@ -68,8 +68,8 @@ static double between(double often, double at_seldom, double seldom)
 }
 
 /*
- * What a seldom hit gets into the caches drives as much of the program's own out of them, which that
- * has to get back. Nothing counts it, and it is taken for the same time.
+ * What a seldom hit gets into the caches drives as much of the program's own out of them, which
+ * that has to get back. Nothing counts it, and it is taken for the same time.
  */
 static double with_driven_out(double ns, double seldom)
 {

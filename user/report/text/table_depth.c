@@ -130,10 +130,10 @@ void table_depths(struct table *t)
 		strbuf_adds(&line, "not measured");
 	else
 		strbuf_addf(&line, "%.2f %% measured", (double)overhead->measured_ppm / 10000);
-	strbuf_adds(
-		&line,
-		" (the kernel's count of the programs' time, with traps and what these drive out of caches)");
-	strbuf_addf(&line, "; asked for: %.2f %%", (double)overhead->max_ppm / 10000);
+	strbuf_addf(&line,
+		    " (the kernel's count of the programs' time, with traps and what these drive "
+		    "out of caches); asked for: %.2f %%",
+		    (double)overhead->max_ppm / 10000);
 	table_wrap(t, 10, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

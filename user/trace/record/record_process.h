@@ -51,8 +51,8 @@ struct record_depth_change {
 };
 
 /*
- * As of the last cut. `measured`: the programs' own time, the traps that led to them, and what those
- * that are seldom drive out of the caches.
+ * As of the last cut. `measured`: the programs' own time, the traps that led to them, and what
+ * those that are seldom drive out of the caches.
  */
 struct record_overhead {
 	uint64_t max_ppm;	/* asked for: --max-overhead */

@@ -61,7 +61,7 @@ def remark(reports):
     depths = [change["depth"] for change in middle["depths"]]
     if not middle["depths"] or middle["depths"][0]["at_ns"] > 0:
         depths.insert(0, "exact")
-    return (f"predicted {percent(overhead['predicted_ppm'])}, by the kernel's count "
+    return (f"predicted {percent(overhead['predicted_ppm'])}, measured "
             f"{percent(overhead['measured_ppm'])}; {' > '.join(depths)}")
 
 

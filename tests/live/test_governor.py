@@ -121,6 +121,8 @@ def what_is_quiet_becomes_exact():
     overhead = report["coverage"]["overhead"]
     assert overhead["max_ppm"] == 50000, overhead
     assert 0 < overhead["predicted_ppm"] < 50000, overhead
+    # A sample finds nothing in the caches, and drives out as much.
+    assert overhead["sample_ns"] > overhead["call_ns"] > 0, overhead
     assert "\ndepth: from the start on samples: " in table, table[-1500:]
     assert "\noverhead: " in table, table[-1500:]
 

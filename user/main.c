@@ -114,8 +114,7 @@ static int trace(const struct options *options, const struct launch_inherited *i
 	_cleanup_(worker_free_p) struct worker *worker = NULL;
 	_cleanup_(session_free_p) struct session *session = NULL;
 	_cleanup_close_ int stats_fd = -1;
-	struct probe_cost cost = { .call_ns = PROBE_COST_ASSUMED_NS,
-				   .seldom_call_ns = PROBE_COST_ASSUMED_NS };
+	struct probe_cost cost = PROBE_COST_ASSUMED;
 	int r;
 
 	if (!names_features())

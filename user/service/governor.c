@@ -160,25 +160,31 @@ static bool change(struct governor *g, const struct governor_stretch *s, enum re
 	return true;
 }
 
-/* How often the interval has to be doubled for samples to fit again; 0: that is never enough. */
-static uint32_t fitting_doublings(const struct governor *g, const struct governor_stretch *s)
+/*
+ * How often the interval has to be doubled, `from` times at least, for samples to take no more than
+ * that; `end`: so seldom that is never enough.
+ */
+static uint32_t least_doublings(const struct governor *g, const struct governor_stretch *s,
+				uint32_t from, uint32_t end, double most_ns)
 {
 	double samples = s->spent_ns / sample_ns(g, g->doublings, s->seldom);
-	uint32_t doublings = g->doublings + DOUBLINGS_STEP;
 
-	for (; doublings <= GOVERNOR_MOST_DOUBLINGS; doublings += DOUBLINGS_STEP)
-		if (samples * sample_ns(g, doublings, s->seldom) <= s->allowed_ns)
-			return doublings;
-	return 0;
+	while (from < end && samples * sample_ns(g, from, s->seldom) > most_ns)
+		from += DOUBLINGS_STEP;
+	return from;
 }
 
-/* Who owes little has fewer kept, if only to owe less. */
+/* Of the interval. Who owes little has fewer kept, if only to owe less; 0: they are left. */
 static uint32_t wanted_doublings(const struct governor *g, const struct governor_stretch *s)
 {
-	uint32_t doublings = fitting_doublings(g, s);
+	const uint32_t end = GOVERNOR_MOST_DOUBLINGS + DOUBLINGS_STEP;
+	uint32_t doublings =
+		least_doublings(g, s, g->doublings + DOUBLINGS_STEP, end, s->allowed_ns);
 
-	if (doublings || g->debt_ns > GOVERNOR_DEBT_NS || g->doublings == GOVERNOR_MOST_DOUBLINGS)
+	if (doublings < end)
 		return doublings;
+	if (g->debt_ns > GOVERNOR_DEBT_NS || g->doublings == GOVERNOR_MOST_DOUBLINGS)
+		return 0;
 	return GOVERNOR_MOST_DOUBLINGS;
 }
 
@@ -229,24 +235,13 @@ static bool is_paid(const struct governor *g, const struct governor_stretch *sin
 	return g->balance_ns >= GOVERNOR_TRY_NS * (cpus > IDLE_PART ? cpus : IDLE_PART);
 }
 
-/* How often the interval has to be doubled at least, for half of the share; if less often, less. */
-static uint32_t good_doublings(const struct governor *g, const struct governor_stretch *since)
-{
-	double samples = since->spent_ns / sample_ns(g, g->doublings, since->seldom);
-	uint32_t doublings = 0;
-
-	while (doublings < g->doublings &&
-	       samples * sample_ns(g, doublings, since->seldom) > GOOD_PART * since->allowed_ns)
-		doublings += DOUBLINGS_STEP;
-	return doublings;
-}
-
 /* One sample stands for many calls: so it is a stretch that is judged, and no look alone. */
 static bool go_up(struct governor *g, const struct governor_stretch *s,
 		  struct record_depth_change *ret_change)
 {
 	bool samples = g->depth == RECORD_DEPTH_GROWTH && g->last.has_samples;
 	struct governor_stretch since;
+	uint32_t doublings;
 
 	add(&g->since, s);
 	since = g->since;
@@ -254,9 +249,9 @@ static bool go_up(struct governor *g, const struct governor_stretch *s,
 		return change(g, &since, RECORD_DEPTH_SAMPLED, 0, ret_change);
 	if (since.ns < (double)g->wait_ns)
 		return false;
-	if (g->doublings > good_doublings(g, &since))
-		return change(g, &since, RECORD_DEPTH_SAMPLED, good_doublings(g, &since),
-			      ret_change);
+	doublings = least_doublings(g, &since, 0, g->doublings, GOOD_PART * since.allowed_ns);
+	if (doublings < g->doublings)
+		return change(g, &since, RECORD_DEPTH_SAMPLED, doublings, ret_change);
 	if (!is_paid(g, &since))
 		return false;
 	g->since = (struct governor_stretch){ 0 };

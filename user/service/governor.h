@@ -62,8 +62,8 @@ struct governor {
 	double balance_ns;	       /* earned, and not spent; of a limited time */
 	double debt_ns;		       /* since the depth changed */
 	bool dear_samples;	       /* they were left for what they took */
-	double spent_ns, own_ns;       /* so far; */
-	double counted_ns;	       /* with what the kernel has counted; 0: it does not */
+	double spent_ns, own_ns;       /* so far, */
+	double counted_ns;	       /* and by what the kernel counts; 0: it does not */
 	uint64_t changed_ns;	       /* when the depth changed last */
 	uint64_t wait_ns;	       /* the stretch by which it is judged whether to go up, */
 	struct governor_stretch since; /* and what of it has passed */

@@ -253,8 +253,7 @@ static int measure_with_child(struct worker *worker, struct probe_cost *ret_cost
 
 int probe_cost_measure(struct worker *worker, const char *whose, struct probe_cost *ret_cost)
 {
-	struct probe_cost cost = { .call_ns = PROBE_COST_ASSUMED_NS,
-				   .seldom_call_ns = PROBE_COST_ASSUMED_NS };
+	struct probe_cost cost = PROBE_COST_ASSUMED;
 	int r = measure_with_child(worker, &cost);
 
 	if (r < 0)

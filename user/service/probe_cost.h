@@ -14,6 +14,10 @@ struct worker;
 
 /* Where it could not be measured: more than any kernel was seen to take. */
 #define PROBE_COST_ASSUMED_NS 10000U
+#define PROBE_COST_ASSUMED                                                                         \
+	{                                                                                          \
+		.call_ns = PROBE_COST_ASSUMED_NS, .seldom_call_ns = PROBE_COST_ASSUMED_NS          \
+	}
 
 /*
  * Nanoseconds of CPU time of a call of the allocator that is traced: the mean of an allocation (two

@@ -101,7 +101,9 @@ static int change_depth(struct session *s, const struct record_depth_change *cha
 		log_error("--max-overhead: changing what is counted: %s", strerror(-r));
 		return r;
 	}
-	if (is_interval)
+	if (is_interval && change->doublings == 0)
+		log_info("--max-overhead: from now on all samples are kept");
+	else if (is_interval)
 		log_info("--max-overhead: from now on one sample in %u is kept, and stands for "
 			 "the others",
 			 1U << change->doublings);

@@ -21,6 +21,13 @@ static const char *run_time(const struct table *t, uint64_t time_ns, char buf[FO
 	return format_duration(time_ns > start_ns ? time_ns - start_ns : 0, buf);
 }
 
+static void wrap_line(struct table *t, int indent, const struct strbuf *line)
+{
+	table_wrap(t, indent, strbuf_str(line));
+	if (strbuf_error(line) < 0)
+		t->out.error = strbuf_error(line);
+}
+
 void table_process_depth(struct table *t, const struct view_process *process)
 {
 	static const char *const names[] = {
@@ -43,9 +50,7 @@ void table_process_depth(struct table *t, const struct view_process *process)
 		strbuf_adds(&line, " on");
 	if (image->prev_slot != RECORD_NO_SLOT && image->depth != RECORD_DEPTH_GROWTH)
 		strbuf_adds(&line, "; of earlier blocks it knows nothing");
-	table_wrap(t, 8, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	wrap_line(t, 8, &line);
 }
 
 static void add_kept(struct strbuf *line, const struct record_depth_change *change, const char *all)
@@ -68,9 +73,7 @@ static void one_interval(struct table *t, const struct record_depth_change *chan
 	strbuf_adds(&line, is_longer ? "they took more than their share, estimates are as right "
 				       "as before and less exact" :
 				       "there is room for more");
-	table_wrap(t, 7, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	wrap_line(t, 7, &line);
 }
 
 static void one_change(struct table *t, const struct record_depth_change *change)
@@ -97,9 +100,7 @@ static void one_change(struct table *t, const struct record_depth_change *change
 			    change->depth == RECORD_DEPTH_EXACT ? "~" : "",
 			    format_count((int64_t)change->calls_per_s, rate),
 			    (double)change->predicted_ppm / 10000);
-	table_wrap(t, 7, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	wrap_line(t, 7, &line);
 }
 
 void table_depths(struct table *t)
@@ -134,7 +135,5 @@ void table_depths(struct table *t)
 		    " (the kernel's count of the programs' time, with traps and what these drive "
 		    "out of caches); asked for: %.2f %%",
 		    (double)overhead->max_ppm / 10000);
-	table_wrap(t, 10, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	wrap_line(t, 10, &line);
 }

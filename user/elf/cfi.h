@@ -8,27 +8,8 @@
 #ifndef MEMTRACED_ELF_CFI_H
 #define MEMTRACED_ELF_CFI_H
 
+#include "elf/cfi_input.h"
 #include "elf/cfi_rows.h"
-
-#include <stddef.h>
-#include <stdint.h>
-
-/* A section, or the bytes of an executable segment, with its address as the file has it. */
-struct cfi_bytes {
-	const uint8_t *data;
-	size_t len;
-	uint64_t addr;
-};
-
-struct cfi_input {
-	struct cfi_bytes eh_frame, debug_frame; /* len 0: none */
-	const struct cfi_bytes *text;		/* entries for other code are left out */
-	size_t n_text;
-	uint64_t base;	    /* rows are relative to it */
-	uint64_t data_base; /* of DW_EH_PE_datarel */
-	/* Where the process starts: code without information there gets ABI_UNWIND_END. */
-	uint64_t entry, entry_end;
-};
 
 /*
  * Where entries overlap, the one that starts first wins, of equals the one that comes first;

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "elf/cfi_known.h"
+
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* How many bytes of a function that only makes the system call rt_sigreturn there are at `code`. */
+static size_t signal_return_len(const uint8_t *code, size_t len)
+{
+	/* mov $15,%rax (%eax); syscall */
+	static const uint8_t rax[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	static const uint8_t eax[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+
+	if (len >= sizeof(rax) && code[0] == rax[0] && memcmp(code, rax, sizeof(rax)) == 0)
+		return sizeof(rax);
+	if (len >= sizeof(eax) && code[0] == eax[0] && memcmp(code, eax, sizeof(eax)) == 0)
+		return sizeof(eax);
+	return 0;
+}
+
+void cfi_mark_known(const struct cfi_input *in, struct cfi_pieces *pieces)
+{
+	vec_foreach(pieces, piece) {
+		const struct cfi_bytes *text = cfi_text_of(in, in->base + piece->start);
+		size_t skip = text ? (size_t)(in->base + piece->start - text->addr) : 0;
+
+		if (text && text->data && signal_return_len(text->data + skip, text->len - skip))
+			piece->source = CFI_IS_SIGNAL_RETURN;
+	}
+}
+
+/*
+ * Looks for signal returns in the addresses [start, end) of `text`, which nothing describes. There
+ * are as many gaps as functions, most of a few bytes: memmem() takes longer to begin.
+ */
+static int search_gap(const struct cfi_input *in, const struct cfi_bytes *text, uint64_t start,
+		      uint64_t end, struct cfi_pieces *found)
+{
+	const uint8_t *code = text->data + (start - text->addr), *stop = code + (end - start);
+	int r = 0;
+
+	for (; r == 0 && code < stop; code++) {
+		size_t len = signal_return_len(code, (size_t)(stop - code));
+		uint32_t rel;
+
+		if (len == 0)
+			continue;
+		rel = (uint32_t)(text->addr - in->base + (uint64_t)(code - text->data));
+		/* The kernel jumps there: what is looked up is the byte before. */
+		r = vec_push(found, (struct cfi_piece){ .start = rel ? rel - 1 : rel,
+							.end = rel + (uint32_t)len,
+							.source = CFI_IS_SIGNAL_RETURN });
+	}
+	return r;
+}
+
+static int search_gaps(const struct cfi_input *in, const struct cfi_bytes *text,
+		       const struct cfi_pieces *pieces, struct cfi_pieces *found)
+{
+	uint64_t covered = text->addr, end = text->addr + text->len;
+	int r = 0;
+
+	if (!text->data)
+		return 0;
+	for (size_t i = 0; r == 0 && i < pieces->len; i++) {
+		uint64_t piece_start = in->base + pieces->data[i].start;
+		uint64_t piece_end = in->base + pieces->data[i].end;
+
+		if (piece_end <= covered)
+			continue;
+		if (piece_start >= end)
+			break;
+		if (piece_start > covered)
+			r = search_gap(in, text, covered, piece_start, found);
+		covered = piece_end;
+	}
+	if (r == 0 && covered < end)
+		r = search_gap(in, text, covered, end, found);
+	return r;
+}
+
+/* mov %r64,%rsp: 89 /r with rsp as the destination (Intel SDM vol. 2, MOV). */
+static bool replaces_stack_pointer(const uint8_t *code, size_t len)
+{
+	return len >= 3 && (code[0] == 0x48 || code[0] == 0x4c) && code[1] == 0x89 &&
+	       (code[2] & 0xc7) == 0xc4;
+}
+
+/*
+ * A function that begins by leaving its stack is not called but returned to: makecontext puts
+ * glibc's __start_context where a new stack begins. What is looked up is the byte before.
+ */
+static int search_stack_starts(const struct cfi_input *in, const struct cfi_pieces *pieces,
+			       struct cfi_pieces *found)
+{
+	uint32_t covered = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < pieces->len; i++) {
+		uint32_t start = pieces->data[i].start;
+		const struct cfi_bytes *text = cfi_text_of(in, in->base + start);
+		size_t skip = text ? (size_t)(in->base + start - text->addr) : 0;
+
+		if (text && text->data && start > covered && skip > 0 &&
+		    replaces_stack_pointer(text->data + skip, text->len - skip))
+			r = vec_push(found, (struct cfi_piece){ .start = start - 1,
+								.end = start,
+								.source = CFI_IS_STACK_START });
+		covered = pieces->data[i].end;
+	}
+	return r;
+}
+
+int cfi_add_known(const struct cfi_input *in, struct cfi_pieces *pieces)
+{
+	_cleanup_(cfi_pieces_done) struct cfi_pieces known = { 0 };
+	const struct cfi_bytes *text = cfi_text_of(in, in->entry);
+	uint64_t end = in->entry_end;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < in->n_text; i++)
+		r = search_gaps(in, &in->text[i], pieces, &known);
+	if (r == 0)
+		r = search_stack_starts(in, pieces, &known);
+	if (r < 0)
+		return r;
+	if (text && end > text->addr + text->len)
+		end = text->addr + text->len;
+	/* Up to code with information: what stands behind that is not part of the start. */
+	for (size_t i = 0; i < pieces->len; i++) {
+		uint64_t start = in->base + pieces->data[i].start;
+
+		if (in->base + pieces->data[i].end <= in->entry || start >= end)
+			continue;
+		end = start < in->entry ? in->entry : start;
+	}
+	if (text && end > in->entry)
+		r = vec_push(&known, (struct cfi_piece){ .start = (uint32_t)(in->entry - in->base),
+							 .end = (uint32_t)(end - in->base),
+							 .source = CFI_IS_STACK_START });
+	if (r < 0)
+		return r;
+	cfi_pieces_settle(&known);
+	return cfi_pieces_fill(pieces, &known);
+}

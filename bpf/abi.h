@@ -253,8 +253,10 @@ struct abi_room {
 
 /* The id of all stacks of a process for which there was no room. */
 #define ABI_STACK_OTHER (~0ULL)
-/* Of a hash: no stack's id is 0 or ABI_STACK_OTHER. */
-#define ABI_STACK_ID(hash) ((hash) + 1 > 1 ? (hash) : 1)
+/* The id where there is no user code that could have a stack. */
+#define ABI_STACK_NO_CODE (~1ULL)
+/* Of a hash: no stack's id is one of these, or 0 (not wanted, or lost). */
+#define ABI_STACK_ID(hash) ((hash) + 2 > 2 ? (hash) : 1)
 
 /* A block that a process freed while children forked before that still hold their copy of it. */
 struct abi_tomb_key {

@@ -79,7 +79,7 @@ static __always_inline void capture(void *ctx, struct abi_proc *proc, __u32 slot
 {
 	key->stack = user_stack_capture(ctx, proc, slot);
 	key->image = proc->image;
-	if (knob_kernel || (knob_any_stack && knob_max_stack && !has_user_code()))
+	if (knob_kernel || (knob_any_stack && key->stack == ABI_STACK_NO_CODE))
 		key->kernel_stack = kernel_stack_capture(ctx, proc, repeated);
 	key->cpu = bpf_get_smp_processor_id();
 }

@@ -23,21 +23,31 @@ static __always_inline __u64 user_frames(void *ctx, struct stack_scratch *s, str
 	return stack_walk(ctx, s, &regs, proc, slot, STACK_AT_ANY, ABI_STACK_INTERRUPTED);
 }
 
-/* A kernel thread has none, nor has one that is ending, once its memory is gone. */
+/*
+ * A kernel thread has none, nor has one that works for a process (io_uring's), whose registers are
+ * all 0; nor one that is ending, once its memory is gone; nor one that executes a file, from when
+ * its memory is replaced on: where its code ends is noted last (load_elf_binary() in
+ * fs/binfmt_elf.c), and then it has still to run.
+ */
 static __always_inline bool has_user_code(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct pt_regs *regs = task_registers();
 
-	return BPF_CORE_READ(task, mm) != NULL;
+	return mm && BPF_CORE_READ(mm, end_code) && PT_REGS_SP_CORE(regs) &&
+	       !image_is_at_entry(regs);
 }
 
-/* The id of the user stack; 0: none is wanted, there is no user code, or lost (counted). */
+/* The id of the user stack; 0: none is wanted, or lost (counted). */
 static __always_inline __u64 user_stack_capture(void *ctx, struct abi_proc *proc, __u32 slot)
 {
 	struct stack_scratch *s;
 
-	if (!knob_max_stack || !has_user_code())
+	if (!knob_max_stack)
 		return 0;
+	if (!has_user_code())
+		return ABI_STACK_NO_CODE;
 	s = stack_begin();
 	if (!s)
 		return 0;

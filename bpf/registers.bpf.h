@@ -44,6 +44,8 @@ struct user_registers {
 #define NR_MREMAP 25
 #define NR_BRK 12
 #define NR_RESTART_SYSCALL 219
+#define NR_EXECVE 59
+#define NR_EXECVEAT 322
 /* Offsets in struct pt_regs, for programs that do without CO-RE. */
 #define REGS_RESULT 80
 #define REGS_NR 120
@@ -158,6 +160,8 @@ static __always_inline void loads_in_order(void)
 #define NR_BRK 214
 #define NR_MMAP 222
 #define NR_RESTART_SYSCALL 128
+#define NR_EXECVE 221
+#define NR_EXECVEAT 281
 #define REGS_RESULT 0
 #define REGS_FP 232
 #define REGS_SP 248
@@ -276,5 +280,19 @@ static __always_inline void loads_in_order(void)
 #else
 #error "an architecture that is not known"
 #endif
+
+/*
+ * Is the thread still in the execve or execveat that has begun its image? The registers of these
+ * two calls' arguments are 0 then (ELF_PLAT_INIT in arch/x86/include/asm/elf.h,
+ * start_thread_common() in arch/arm64/include/asm/processor.h). Before, the one has a path in the
+ * first, the other in the second.
+ */
+static __always_inline bool image_is_at_entry(const struct pt_regs *regs)
+{
+	__s64 number = syscall_number(regs);
+
+	return (number == NR_EXECVE || number == NR_EXECVEAT) && !PT_REGS_PARM1_CORE(regs) &&
+	       !PT_REGS_PARM2_CORE(regs);
+}
 
 #endif

@@ -431,6 +431,8 @@ static void counted(record_fn fn, void *userdata)
 	emit_cut_end(&s);
 }
 
+#define NO_CODE RECORD_STACK_NO_CODE
+
 /* One event: two processes whose times overlap, a kernel thread, an exec, what was lost. */
 static void random_event(record_fn fn, void *userdata)
 {
@@ -459,10 +461,10 @@ static void random_event(record_fn fn, void *userdata)
 							  SECOND + 10, 2 * SECOND + 999, 0 });
 	emit_event_count(&s, (struct record_event_count){ 7, 0, 0, IN_GETRANDOM, 1, SECOND + 20,
 							  SECOND + 20, 0 });
-	emit_event_count(&s, (struct record_event_count){ 7, 1, 0, IN_WORKQUEUE, 2, SECOND + 5,
-							  5 * SECOND, 0 });
-	emit_event_count(&s,
-			 (struct record_event_count){ 7, 1, 0, 0, 1, 2 * SECOND, 2 * SECOND, 0 });
+	emit_event_count(&s, (struct record_event_count){ 7, 1, NO_CODE, IN_WORKQUEUE, 2,
+							  SECOND + 5, 5 * SECOND, 0 });
+	emit_event_count(&s, (struct record_event_count){ 7, 1, NO_CODE, 0, 1, 2 * SECOND,
+							  2 * SECOND, 0 });
 	emit_event_count(&s, (struct record_event_count){ 7, 2, AT_PLUGIN_1, IN_NOTHING, 3,
 							  3 * SECOND, 4 * SECOND + 123, 0 });
 	emit_coverage(&s, true, 16, NULL, 0);

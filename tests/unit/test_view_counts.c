@@ -140,6 +140,8 @@ static void processes_and_kernel_stacks_are_not_merged(void **state)
 	assert_string_equal(event->stacks[1].image->comm, "worker");
 }
 
+#define NO_CODE RECORD_STACK_NO_CODE
+
 /* What is lost, of the process's frames and of the kernel's. */
 static void lost_stacks_are_told_from_those_that_are_none(void **state)
 {
@@ -149,11 +151,11 @@ static void lost_stacks_are_told_from_those_that_are_none(void **state)
 		size_t n_places;
 		bool lost, kernel_lost;
 	} cases[] = {
-		{ 0, 71, 81, 2, false, false }, { 0, 71, 0, 1, false, false },
-		{ 0, 0, 81, 1, true, false },	{ 0, 0, 0, 0, true, false },
-		{ 0, 99, 81, 1, true, false },	{ 0, 71, 99, 1, false, true },
-		{ 2, 0, 81, 1, false, false },	{ 2, 0, 0, 0, false, false },
-		{ 2, 0, 99, 0, false, true },	{ 7, 0, 0, 0, true, false },
+		{ 0, 71, 81, 2, false, false },	     { 0, 71, 0, 1, false, false },
+		{ 0, 0, 81, 1, true, false },	     { 0, 0, 0, 0, true, false },
+		{ 0, 99, 81, 1, true, false },	     { 0, 71, 99, 1, false, true },
+		{ 2, NO_CODE, 81, 1, false, false }, { 2, NO_CODE, 0, 0, false, false },
+		{ 2, NO_CODE, 99, 0, false, true },  { 7, 0, 0, 0, true, false },
 	};
 	size_t n = sizeof(cases) / sizeof(cases[0]);
 	struct fixture *f = *state;

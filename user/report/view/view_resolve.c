@@ -270,12 +270,6 @@ int view_resolve_site(const struct view_resolver *resolver, const struct model_p
 	return r;
 }
 
-/* It executes no file, and has no frames but the kernel's. */
-static bool is_kernel_thread(const struct model_process *image)
-{
-	return image->known && !image->exe;
-}
-
 static bool none_wanted(const struct view_resolver *resolver)
 {
 	const struct record_run *run = model_run(resolver->model);
@@ -299,8 +293,8 @@ int view_resolve_event(const struct view_resolver *resolver, const struct model_
 		     (kernel ? kernel->n_frames : 0) + (from ? from->n_frames : is_other));
 	if (r < 0)
 		return r;
-	ret_stack->lost = !from && !is_other &&
-			  (stack_id != 0 || !(none_wanted(resolver) || is_kernel_thread(image)));
+	ret_stack->lost = !from && !is_other && stack_id != RECORD_STACK_NO_CODE &&
+			  (stack_id != 0 || !none_wanted(resolver));
 	ret_stack->kernel_lost = kernel_stack_id != 0 && !kernel;
 	ret_stack->truncated = from && from->truncated;
 	r = add_callers(resolver, kernel, ret_stack);

@@ -30,7 +30,8 @@
 #define SETTLE_SHARE_FOR_GOOD 500
 #define SETTLE_PAUSE_NS 1000000000ULL
 
-static_assert(RECORD_STACK_OTHER == ABI_STACK_OTHER, "an id goes into records as it is");
+static_assert(RECORD_STACK_OTHER == ABI_STACK_OTHER && RECORD_STACK_NO_CODE == ABI_STACK_NO_CODE,
+	      "an id goes into records as it is");
 
 static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_BLOCK_MAP_FULL] = "block-map-full",

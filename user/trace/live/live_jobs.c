@@ -216,8 +216,10 @@ static int take_record(const struct record *record, void *userdata)
 	if (record->type == RECORD_SYSCALL_STACK)
 		return take_syscalls(reading, &of_process.syscall_stack.slot, &of_process);
 	if (record->type == RECORD_EVENT_COUNT) {
-		/* A kernel thread has no user stack. */
-		uint64_t stack = event->stack ? event->stack : event->kernel_stack;
+		uint64_t stack = event->stack;
+
+		if (stack == RECORD_STACK_NO_CODE && event->kernel_stack)
+			stack = event->kernel_stack;
 
 		if (is_listed(&reading->last, event->slot))
 			coverage = &reading->live->settled;

@@ -28,7 +28,9 @@ void live_count_stack(const struct live *live, uint64_t id, uint64_t events,
 {
 	const struct live_stack key = { .id = id }, *stack = hashmap_find(live->stacks, &key);
 
-	if (!stack) {
+	if (id == RECORD_STACK_NO_CODE) {
+		coverage->stacks_complete += events;
+	} else if (!stack) {
 		coverage->cuts[live->opts.max_stack ? STACK_CUT_LOST : ABI_CUT_LIMIT] += events;
 	} else if (stack->cut) {
 		coverage->cuts[stack->cut] += events;

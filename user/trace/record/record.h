@@ -99,6 +99,8 @@ struct record_function {
 /* The id that stands for all stacks of a process that found no room: there is no record of it. */
 #define RECORD_STACK_OTHER UINT64_MAX
 #define RECORD_STACK_OTHER_NAME "[other stacks]"
+/* The id where there was no user code that could have a stack. */
+#define RECORD_STACK_NO_CODE (UINT64_MAX - 1)
 
 struct record_stack {
 	uint64_t id;   /* 64-bit content hash */

@@ -23,6 +23,10 @@ enum abi_unwind_kind {
 	ABI_UNWIND_SIGNAL,
 	/* A PLT entry: rsp + offset, and 8 more from byte bp_offset of its 16 on. */
 	ABI_UNWIND_PLT,
+	/* Behind a system call that has made a thread or process: in the new one the stack begins
+	 * here, else rsp + offset. Of the innermost frame only, like the next. */
+	ABI_UNWIND_CLONED,
+	ABI_UNWIND_RA_IN_RDI,	/* rsp + offset, and rdi has the return address: vfork() */
 	ABI_UNWIND_END,		/* the stack begins here */
 	ABI_UNWIND_UNSUPPORTED, /* information that these rules cannot say */
 };

@@ -161,7 +161,8 @@ static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct user
 	w->pc = regs->pc;
 	w->sp = regs->sp;
 	w->bp = regs->fp;
-	w->exact = at == STACK_AT_ANY || at == STACK_AT_PROBE || at == STACK_AT_SYSCALL;
+	/* A system call is one whose return address is its ip: information may end behind it. */
+	w->exact = at == STACK_AT_ANY || at == STACK_AT_PROBE;
 	w->kept = frames_kept(at);
 	w->seed = seed;
 	w->slot = slot;

@@ -83,6 +83,7 @@ static __always_inline bool unwind_cfa(const struct unwind_walk *w,
 {
 	switch (rule->kind) {
 	case ABI_UNWIND_SP:
+	case ABI_UNWIND_CLONED:
 		*ret = w->sp + rule->offset;
 		return true;
 	case ABI_UNWIND_BP:
@@ -135,6 +136,24 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct ab
 	return 1;
 }
 
+/* By registers that are not tracked: they are those of the innermost frame. */
+static __always_inline int unwind_by_register(struct unwind_walk *w,
+					      const struct abi_unwind_rule *rule)
+{
+	struct pt_regs *regs = task_registers();
+
+	if (w->frames != 1)
+		return unwind_cut(w, ABI_CUT_UNSUPPORTED);
+	if (rule->kind == ABI_UNWIND_CLONED)
+		return PT_REGS_RC_CORE(regs) ? unwind_by_rule(w, rule) :
+					       unwind_cut(w, ABI_CUT_NONE);
+	w->path_from = w->frames;
+	w->pc = PT_REGS_PARM1_CORE(regs);
+	w->sp += rule->offset;
+	w->exact = 0;
+	return 1;
+}
+
 /* Steps to the caller by what unwind_find() said; 0 when the walk is over. */
 VERIFIED_ONCE_NUMBERS int unwind_step(scratch_ref ref, __u32 code)
 {
@@ -162,6 +181,9 @@ VERIFIED_ONCE_NUMBERS int unwind_step(scratch_ref ref, __u32 code)
 	case ABI_UNWIND_BP_DEREF:
 	case ABI_UNWIND_PLT:
 		return unwind_by_rule(w, rule);
+	case ABI_UNWIND_CLONED:
+	case ABI_UNWIND_RA_IN_RDI:
+		return unwind_by_register(w, rule);
 	default:
 		return unwind_cut(w, ABI_CUT_UNSUPPORTED);
 	}

@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-enum { RBP = 6, RSP = 7, RIP = 16, REGISTERS = 17, STACK = 32, SIGCONTEXT_WORDS = 23 };
+enum { RDI = 5, RBP = 6, RSP = 7, RIP = 16, REGISTERS = 17, STACK = 32, SIGCONTEXT_WORDS = 23 };
 
 struct machine {
 	uint64_t reg[REGISTERS];
@@ -132,6 +132,10 @@ static enum register_kind register_of(const struct machine *m, Dwarf_Frame *fram
 	assert_int_equal(dwarf_frame_register(frame, number, memory_ops, &ops, &n), 0);
 	if (n == 0)
 		return ops ? REGISTER_UNDEFINED : REGISTER_SAME;
+	if (n == 1 && ops[0].atom == DW_OP_regx && ops[0].number < REGISTERS) {
+		*ret = m->reg[ops[0].number];
+		return REGISTER_VALUE;
+	}
 	if (ops[n - 1].atom == DW_OP_stack_value)
 		return evaluate(m, ops, n - 1, ret) ? REGISTER_VALUE : REGISTER_UNKNOWN;
 	if (!evaluate(m, ops, n, ret))
@@ -191,10 +195,12 @@ static struct caller caller_by_rule(const struct machine *m, const struct abi_un
 		return caller;
 	case ABI_UNWIND_END:
 		return (struct caller){ .is_end = true };
+	case ABI_UNWIND_RA_IN_RDI:
+		break;
 	default:
 		return (struct caller){ 0 };
 	}
-	caller.rip = memory(cfa - 8);
+	caller.rip = rule->kind == ABI_UNWIND_RA_IN_RDI ? m->reg[RDI] : memory(cfa - 8);
 	caller.rsp = cfa;
 	caller.rbp = bp;
 	if (rule->kind != ABI_UNWIND_PLT && rule->bp == ABI_UNWIND_BP_AT_CFA)
@@ -241,8 +247,9 @@ static void compare_at(const struct object *object, uint64_t base, uint32_t rel,
 	m.reg[RIP] = base + rel;
 	tally->looked_at++;
 	if (dwarf_cfi_addrframe(object->cfi, base + rel, &frame) != 0) {
-		/* The entry, and signal returns that are told by their code. */
-		if (rule->kind == ABI_UNWIND_END || rule->kind == ABI_UNWIND_SIGNAL)
+		/* The entry, and what is told by its code. */
+		if (rule->kind == ABI_UNWIND_END || rule->kind == ABI_UNWIND_SIGNAL ||
+		    rule->kind == ABI_UNWIND_CLONED)
 			tally->known_otherwise++;
 		else
 			assert_int_equal(rule->kind, ABI_UNWIND_NONE);

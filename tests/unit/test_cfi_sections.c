@@ -439,6 +439,57 @@ static void a_signal_return_is_told_by_its_code(void **state)
 	assert_rows(rows, wanted, 6, "signal returns");
 }
 
+#define CLONED                                                                                     \
+	{                                                                                          \
+		.kind = ABI_UNWIND_CLONED, .offset = 8                                             \
+	}
+
+/* Information ends in front of the system call. */
+static void a_clone_is_told_by_its_code(void **state)
+{
+	static const struct {
+		uint8_t number[5]; /* mov $nr,%eax */
+		uint8_t code[16];  /* behind it */
+		size_t len;	   /* 0: it is none */
+	} cases[] = {
+		/* glibc's clone3: syscall; test %rax,%rax; jl; je; ret */
+		{ { 0xb8, 0xb3, 1 },
+		  { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x18, 0x74, 0x01, 0xc3 },
+		  10 },
+		/* clone, with a jump of 32 bits */
+		{ { 0xb8, 56 },
+		  { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x0f, 0x8c, 1, 2, 3, 4, 0x74, 0x01, 0xc3 },
+		  14 },
+		/* no ret: what follows is the new thread's */
+		{ { 0xb8, 56 }, { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x74, 0x01, 0x90 }, 7 },
+		/* another call, and one whose result is not looked at */
+		{ { 0xb8, 57 }, { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x18, 0xc3 }, 0 },
+		{ { 0xb8, 56 }, { 0x0f, 0x05, 0x48, 0x89, 0xc0, 0x7c, 0x18, 0xc3 }, 0 },
+	};
+	uint8_t code[TEXT_LEN];
+	struct cfi_bytes text = { code, sizeof(code), TEXT };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct wanted wanted[] = { { START, SP(8) },
+						 { START + LEN, CLONED },
+						 { START + LEN + (uint32_t)cases[i].len, NONE } };
+		static const struct wanted plain[] = { { START, SP(8) }, BEHIND };
+		_cleanup_(cfi_rows_free_p) struct cfi_rows *rows = NULL;
+		struct section s = usual_section();
+		struct cfi_input in;
+
+		memset(code, 0, sizeof(code));
+		memcpy(code + START + LEN - 5, cases[i].number, 5);
+		memcpy(code + START + LEN, cases[i].code, sizeof(cases[i].code));
+		put_fde(&s, START, LEN, NULL, 0);
+		in = input_of(&s);
+		in.text = &text;
+		rows = compile(&in);
+		assert_rows(rows, cases[i].len ? wanted : plain, cases[i].len ? 3 : 2, "clone");
+	}
+}
+
 static void a_function_that_leaves_its_stack_is_where_one_begins(void **state)
 {
 	static const struct {
@@ -514,6 +565,7 @@ int main(void)
 		cmocka_unit_test(neighbours_leave_no_gap_to_fill),
 		cmocka_unit_test(the_stack_ends_at_an_entry_without_information),
 		cmocka_unit_test(a_signal_return_is_told_by_its_code),
+		cmocka_unit_test(a_clone_is_told_by_its_code),
 		cmocka_unit_test(a_function_that_leaves_its_stack_is_where_one_begins),
 		cmocka_unit_test(code_out_of_reach_is_an_error),
 	};

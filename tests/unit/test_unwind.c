@@ -288,6 +288,45 @@ static void an_address_is_searched_once(void **state)
 	assert_int_equal(f.host.searches, 60);
 }
 
+/* Function 0 is behind clone, which function 1 has called; function 2 says where that ends. */
+static void behind_a_clone_the_stack_goes_on_for_who_has_called_it(void **state)
+{
+	const uint64_t sp = STACK + 4096, caller[] = { RETURN_TO(0), RETURN_TO(1) };
+
+	(void)state;
+	rule(0, ABI_UNWIND_CLONED, 8, ABI_UNWIND_BP_SAME, 0);
+	rule(1, ABI_UNWIND_END, 0, 0, 0);
+	poke(sp, RETURN_TO(1));
+	f.host.registers.rax = 1234;
+	walk(RETURN_TO(0), sp, 0);
+	assert_cut(ABI_CUT_NONE);
+	assert_frames(caller, 2);
+	f.host.registers.rax = 0;
+	walk(RETURN_TO(0), sp, 0);
+	assert_cut(ABI_CUT_NONE);
+	assert_frames(caller, 1);
+}
+
+static void the_return_address_in_a_register_is_the_innermost_frame_s(void **state)
+{
+	const uint64_t sp = STACK + 4096, vfork[] = { RETURN_TO(0), RETURN_TO(1), RETURN_TO(2) };
+
+	(void)state;
+	rule(0, ABI_UNWIND_RA_IN_RDI, 0, ABI_UNWIND_BP_SAME, 0);
+	rule(1, ABI_UNWIND_SP, 16, ABI_UNWIND_BP_SAME, 0);
+	rule(2, ABI_UNWIND_END, 0, 0, 0);
+	poke(sp + 8, RETURN_TO(2));
+	f.host.registers.rdi = RETURN_TO(1);
+	walk(RETURN_TO(0), sp, 0);
+	assert_cut(ABI_CUT_NONE);
+	assert_frames(vfork, 3);
+	/* called by nobody */
+	poke(sp + 8, RETURN_TO(0));
+	walk(RETURN_TO(1), sp, 0);
+	assert_cut(ABI_CUT_UNSUPPORTED);
+	assert_int_equal(f.scratch.ev.frames, 2);
+}
+
 /* It may be mapped, and known, at the next walk. */
 static void that_an_address_is_in_no_mapping_is_not_kept(void **state)
 {
@@ -710,6 +749,8 @@ int main(void)
 		TEST(stacks_of_any_depth_and_frame_size_are_whole),
 		TEST(equal_stacks_have_equal_hashes_and_others_do_not),
 		TEST(an_address_is_searched_once),
+		TEST(behind_a_clone_the_stack_goes_on_for_who_has_called_it),
+		TEST(the_return_address_in_a_register_is_the_innermost_frame_s),
 		TEST(that_an_address_is_in_no_mapping_is_not_kept),
 		TEST(the_newest_mapping_of_an_address_decides),
 		TEST(what_the_ring_of_mappings_has_lost_is_in_no_mapping),

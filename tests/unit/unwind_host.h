@@ -34,6 +34,14 @@ struct host_return_probe {
 };
 #define HOST_TRAMPOLINE 0x7fffffffe000ULL
 
+/* Of the thread, where they are not in the walk. */
+struct pt_regs {
+	uint64_t rax, rdi;
+};
+#define task_registers() (&host->registers)
+#define PT_REGS_RC_CORE(regs) ((regs)->rax)
+#define PT_REGS_PARM1_CORE(regs) ((regs)->rdi)
+
 struct host_rows {
 	const struct abi_unwind_row *rows;
 	size_t n;
@@ -50,6 +58,7 @@ struct unwind_host {
 	struct abi_unwind_space space; /* of slot space.slot */
 	uint64_t sorted;	       /* of the same: ABI_UNWIND_SORTED */
 	struct host_memory memory[4];
+	struct pt_regs registers;
 	const struct host_return_probe *probes;
 	size_t n_probes;
 	/* counted */

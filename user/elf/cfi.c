@@ -16,6 +16,7 @@
 
 /* What the kernel pushes for a handler: its return address, then a struct ucontext. */
 #define UCONTEXT_SIGCONTEXT 40
+#define WORD_BYTES 8
 
 struct compiler {
 	const struct cfi_input *in;
@@ -140,6 +141,10 @@ static int compile_piece(struct compiler *c)
 	case CFI_IS_SIGNAL_RETURN:
 		rule.kind = ABI_UNWIND_SIGNAL;
 		rule.offset = UCONTEXT_SIGCONTEXT;
+		return cfi_builder_add(&c->builder, c->piece.start, rule);
+	case CFI_IS_CLONE:
+		rule.kind = ABI_UNWIND_CLONED;
+		rule.offset = WORD_BYTES;
 		return cfi_builder_add(&c->builder, c->piece.start, rule);
 	case CFI_IS_STACK_START:
 		return cfi_builder_add(&c->builder, c->piece.start, rule);

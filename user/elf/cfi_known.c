@@ -35,8 +35,8 @@ void cfi_mark_known(const struct cfi_input *in, struct cfi_pieces *pieces)
  * Looks for signal returns in the addresses [start, end) of `text`, which nothing describes. There
  * are as many gaps as functions, most of a few bytes: memmem() takes longer to begin.
  */
-static int search_gap(const struct cfi_input *in, const struct cfi_bytes *text, uint64_t start,
-		      uint64_t end, struct cfi_pieces *found)
+static int search_signal_returns(const struct cfi_input *in, const struct cfi_bytes *text,
+				 uint64_t start, uint64_t end, struct cfi_pieces *found)
 {
 	const uint8_t *code = text->data + (start - text->addr), *stop = code + (end - start);
 	int r = 0;
@@ -54,6 +54,54 @@ static int search_gap(const struct cfi_input *in, const struct cfi_bytes *text, 
 							.source = CFI_IS_SIGNAL_RETURN });
 	}
 	return r;
+}
+
+/*
+ * How many bytes of `code` are a clone or clone3 up to where the new thread leaves: information
+ * that is right in the caller would be wrong in the new thread, so glibc's functions have none from
+ * the system call on (sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S).
+ *
+ *   mov $nr,%eax (before `code`); syscall; test %rax,%rax; jl error; je new; ret
+ */
+static size_t clone_len(const uint8_t *code, size_t before, size_t len)
+{
+	static const uint8_t clone[] = { 0xb8, 56, 0, 0, 0 }, clone3[] = { 0xb8, 0xb3, 1, 0, 0 };
+	static const uint8_t call[] = { 0x0f, 0x05, 0x48, 0x85, 0xc0 };
+	size_t i = sizeof(call);
+
+	if (before < sizeof(clone) || len < sizeof(call) || memcmp(code, call, sizeof(call)) != 0 ||
+	    (memcmp(code - sizeof(clone), clone, sizeof(clone)) != 0 &&
+	     memcmp(code - sizeof(clone3), clone3, sizeof(clone3)) != 0))
+		return 0;
+	/* conditional jumps of 8 and of 32 bits */
+	while (i < len && ((code[i] & 0xf0) == 0x70 ||
+			   (code[i] == 0x0f && i + 1 < len && (code[i + 1] & 0xf0) == 0x80)))
+		i += code[i] == 0x0f ? 6 : 2;
+	if (i < len && code[i] == 0xc3)
+		i++;
+	return i < len ? i : len;
+}
+
+/* Looks for such a call at the start of the addresses [start, end) of `text`. */
+static int search_clone(const struct cfi_input *in, const struct cfi_bytes *text, uint64_t start,
+			uint64_t end, struct cfi_pieces *found)
+{
+	size_t at = start - text->addr, len = clone_len(text->data + at, at, end - start);
+	uint32_t rel = (uint32_t)(start - in->base);
+
+	if (len == 0)
+		return 0;
+	return vec_push(found, (struct cfi_piece){ .start = rel,
+						   .end = rel + (uint32_t)len,
+						   .source = CFI_IS_CLONE });
+}
+
+static int search_gap(const struct cfi_input *in, const struct cfi_bytes *text, uint64_t start,
+		      uint64_t end, struct cfi_pieces *found)
+{
+	int r = search_clone(in, text, start, end, found);
+
+	return r < 0 ? r : search_signal_returns(in, text, start, end, found);
 }
 
 static int search_gaps(const struct cfi_input *in, const struct cfi_bytes *text,

@@ -18,6 +18,7 @@ enum cfi_source {
 	/* Code without information that is known all the same. */
 	CFI_IS_STACK_START = CFI_SECTIONS,
 	CFI_IS_SIGNAL_RETURN,
+	CFI_IS_CLONE,
 };
 
 struct cfi_piece {

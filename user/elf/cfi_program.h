@@ -9,7 +9,7 @@
 #include "elf/cfi_entry.h"
 
 /* DWARF's numbers of x86-64 (psABI, figure 3.36), and of arm64 (AADWARF64, 4.1). */
-enum { CFI_RBP = 6, CFI_RSP = 7, CFI_RIP = 16, CFI_X30 = 30 };
+enum { CFI_RDI = 5, CFI_RBP = 6, CFI_RSP = 7, CFI_RIP = 16, CFI_X30 = 30 };
 
 enum cfi_how {
 	CFI_UNSPECIFIED, /* the same value; of the CFA: not there */

@@ -162,6 +162,12 @@ static int set_bp(const struct cfi_place *rbp, struct abi_unwind_rule *rule)
 	return rule->bp_offset == simple.offset ? 0 : CFI_OFFSETS;
 }
 
+/* glibc's vfork() takes it off the stack, which the child writes to before its parent goes on. */
+static bool is_in_rdi(const struct cfi_place *ra)
+{
+	return ra->how == CFI_REGISTER && ra->reg == CFI_RDI;
+}
+
 static bool is_cfa(const struct cfi_place *rsp)
 {
 	return rsp->how == CFI_UNSPECIFIED || (rsp->how == CFI_VAL_OFFSET && rsp->offset == 0);
@@ -189,10 +195,14 @@ struct abi_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_stat
 	rule.offset = (int32_t)offset;
 	if (rule.offset != offset)
 		return lose(lost, CFI_OFFSETS);
-	if (state->ra.how != CFI_OFFSET || state->ra.offset != -WORD_BYTES)
+	if (is_in_rdi(&state->ra) && rule.kind == ABI_UNWIND_SP)
+		rule.kind = ABI_UNWIND_RA_IN_RDI;
+	else if (state->ra.how != CFI_OFFSET || state->ra.offset != -WORD_BYTES)
 		return lose(lost, CFI_RETURN_ADDRESSES);
 	if (!is_cfa(&state->rsp))
 		return lose(lost, CFI_STACK_POINTERS);
 	why = set_bp(&state->rbp, &rule);
+	if (why == 0 && rule.kind == ABI_UNWIND_RA_IN_RDI && rule.bp != ABI_UNWIND_BP_SAME)
+		why = CFI_FRAME_POINTERS;
 	return why ? lose(lost, (enum cfi_loss)why) : rule;
 }

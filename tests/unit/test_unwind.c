@@ -1,120 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tests/unit/unwind_host.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-/* Function i has 64 bytes of code at CODE + i * 64 and row i; its calls return to byte 8. */
-#define CODE 0x555500001000ULL
-#define FUNCTION(i) (CODE + (uint64_t)(i)*64)
-#define RETURN_TO(i) (FUNCTION(i) + 8)
-#define FUNCTIONS 256
-#define OTHER_CODE 0x7f0000000000ULL /* of object 2: no rows */
-#define LATE_CODE 0x7e0000000000ULL  /* a recent mapping of object 1 */
-
-#define STACK 0x7ffc00000000ULL
-#define STACK_BYTES (96 * 4096UL)
-#define SLOT 7
-
-struct fixture {
-	struct unwind_host host;
-	struct abi_unwind_row rows[FUNCTIONS];
-	struct abi_unwind_rule rules[1 + FUNCTIONS];
-	struct abi_unwind_mapping mappings[2];
-	struct abi_unwind_object objects[3];
-	uint64_t *stack;
-	uint8_t text[FUNCTIONS * 64];
-	struct stack_scratch scratch;
-};
-
-static struct fixture f;
-
-static int setup(void **state)
-{
-	(void)state;
-	memset(&f, 0, sizeof(f));
-	f.stack = calloc(1, STACK_BYTES);
-	if (!f.stack)
-		return -1;
-	for (uint32_t i = 0; i < FUNCTIONS; i++)
-		f.rows[i] = (struct abi_unwind_row){ .pc = i * 64, .rule = 1 + i };
-	f.mappings[0] = (struct abi_unwind_mapping){ .start = CODE, .len = FUNCTIONS * 64 };
-	f.mappings[0].object = 1;
-	f.mappings[1] = (struct abi_unwind_mapping){ .start = OTHER_CODE, .len = 4096 };
-	f.mappings[1].object = 2;
-	f.objects[1].rows = FUNCTIONS;
-	f.host = (struct unwind_host){
-		.rows = { f.rows, FUNCTIONS },
-		.rules = f.rules,
-		.n_rules = 1 + FUNCTIONS,
-		.mappings = f.mappings,
-		.n_mappings = 2,
-		.objects = f.objects,
-		.n_objects = 3,
-		.space = { .slot = SLOT },
-		.sorted = ABI_UNWIND_SORTED(0, 2, 0),
-		.memory = { { STACK, (uint8_t *)f.stack, STACK_BYTES },
-			    { CODE, f.text, sizeof(f.text) } },
-	};
-	host_use(&f.host);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	free(f.stack);
-	return 0;
-}
-
-static void rule(uint32_t i, enum abi_unwind_kind kind, int32_t offset, enum abi_unwind_bp bp,
-		 int16_t bp_offset)
-{
-	f.rules[1 + i] = (struct abi_unwind_rule){ offset, kind, bp, bp_offset };
-}
-
-static void poke(uint64_t addr, uint64_t value)
-{
-	assert_in_range(addr, STACK, STACK + STACK_BYTES - 8);
-	f.stack[(addr - STACK) / 8] = value;
-}
-
-/* Walks from these registers, `kept` frames at most; the hash. */
-static uint64_t walk_kept(uint64_t pc, uint64_t sp, uint64_t bp, bool exact, uint64_t kept)
-{
-	struct unwind_walk *w = &f.scratch.walk;
-
-	w->pc = pc;
-	w->sp = sp;
-	w->bp = bp;
-	w->exact = exact;
-	w->kept = kept;
-	w->seed = (uint64_t)SLOT << 32;
-	w->slot = SLOT;
-	unwind_begin(&f.scratch, exact);
-	return unwind(&f.scratch);
-}
-
-static uint64_t walk(uint64_t pc, uint64_t sp, uint64_t bp)
-{
-	return walk_kept(pc, sp, bp, false, ABI_MAX_FRAMES);
-}
-
-static void assert_cut(enum abi_stack_cut cut)
-{
-	assert_int_equal(ABI_STACK_CUT(f.scratch.ev.flags), cut);
-}
-
-static void assert_frames(const uint64_t *frames, size_t n)
-{
-	assert_int_equal(f.scratch.ev.frames, n);
-	for (size_t i = 0; i < n; i++)
-		assert_int_equal(f.scratch.ev.frame[i], frames[i]);
-}
+#include "tests/unit/unwind_fixture.h"
 
 /*
  * Function 0 is called by function 1, whose CFA is at rbp + 16 and which function 2 has called,
@@ -325,61 +210,6 @@ static void the_return_address_in_a_register_is_the_innermost_frame_s(void **sta
 	walk(RETURN_TO(1), sp, 0);
 	assert_cut(ABI_CUT_UNSUPPORTED);
 	assert_int_equal(f.scratch.ev.frames, 2);
-}
-
-/* It may be mapped, and known, at the next walk. */
-static void that_an_address_is_in_no_mapping_is_not_kept(void **state)
-{
-	(void)state;
-	walk(LATE_CODE + 64 * 3 + 8, STACK, 0);
-	assert_cut(ABI_CUT_NO_MAPPING);
-	rule(3, ABI_UNWIND_END, 0, 0, 0);
-	host_append(&f.host, LATE_CODE, 4096, 1);
-	walk(LATE_CODE + 64 * 3 + 8, STACK, 0);
-	assert_cut(ABI_CUT_NONE);
-	assert_int_equal(f.scratch.ev.frames, 1);
-}
-
-/* Walks anew, with an empty cache: as after a change of the code epoch. */
-static enum abi_stack_cut cut_at(uint64_t pc)
-{
-	host_use(&f.host);
-	walk(pc, STACK, 0);
-	return ABI_STACK_CUT(f.scratch.ev.flags);
-}
-
-static void the_newest_mapping_of_an_address_decides(void **state)
-{
-	(void)state;
-	rule(3, ABI_UNWIND_END, 0, 0, 0);
-	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NONE);
-	host_append(&f.host, FUNCTION(3), 64, 0);
-	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NO_MAPPING);
-	host_append(&f.host, FUNCTION(3), 64, 2);
-	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NO_CFI);
-	/* merged: the sorted ones are as new */
-	f.host.sorted = ABI_UNWIND_SORTED(0, 2, 2);
-	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NONE);
-	/* being written */
-	host_append(&f.host, FUNCTION(3), 64, 2);
-	f.host.space.recent[3].number = 0;
-	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NONE);
-}
-
-static void what_the_ring_of_mappings_has_lost_is_in_no_mapping(void **state)
-{
-	(void)state;
-	rule(3, ABI_UNWIND_END, 0, 0, 0);
-	rule(4, ABI_UNWIND_END, 0, 0, 0);
-	for (uint32_t i = 0; i <= ABI_UNWIND_RECENT; i++)
-		host_append(&f.host, LATE_CODE + i * 4096, 4096, 1);
-	f.host.space.lost = 1;
-	f.host.space.lost_start = FUNCTION(3);
-	f.host.space.lost_end = FUNCTION(4);
-	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NO_MAPPING);
-	assert_int_equal(cut_at(RETURN_TO(4)), ABI_CUT_NONE);
-	f.host.sorted = ABI_UNWIND_SORTED(0, 2, 1);
-	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NONE);
 }
 
 static void a_stack_of_just_as_many_frames_as_are_kept_is_whole(void **state)
@@ -685,63 +515,6 @@ static void an_exit_site_begins_with_the_word_on_the_stack(void **state)
 	assert_int_equal(unwind_return(&f.scratch), 0);
 }
 
-static void rows_of_any_number_and_chunk_are_found(void **state)
-{
-	(void)state;
-	for (uint32_t chunk = 0; chunk < 2; chunk++) {
-		for (uint32_t n = 1; n < FUNCTIONS; n = n * 2 + chunk) {
-			f.host.rows = (struct host_rows){ f.rows, FUNCTIONS };
-			f.host.chunk = f.host.rows;
-			f.objects[1].first_row = chunk << ABI_UNWIND_CHUNK_SHIFT;
-			f.objects[1].rows = n;
-			for (uint32_t i = 0; i < FUNCTIONS; i++) {
-				uint32_t row = i < n ? i : n - 1;
-
-				rule(i, ABI_UNWIND_SP, 8, ABI_UNWIND_BP_SAME, 0);
-				rule(row, ABI_UNWIND_END, 0, 0, 0);
-				host_use(&f.host);
-				walk(FUNCTION(i) + 1, STACK, 0);
-				assert_cut(ABI_CUT_NONE);
-				assert_int_equal(f.scratch.ev.frames, 1);
-				walk(FUNCTION(i) + 64, STACK, 0);
-				assert_int_equal(f.scratch.ev.frames, 1);
-			}
-		}
-	}
-}
-
-static void tables_that_are_damaged_cut_the_stack(void **state)
-{
-	(void)state;
-	f.mappings[0].object = 99;
-	walk(RETURN_TO(1), STACK, 0);
-	assert_cut(ABI_CUT_NO_MAPPING);
-	f.mappings[0].object = 1;
-	f.objects[1].first_row = 5U << ABI_UNWIND_CHUNK_SHIFT; /* no such chunk */
-	walk(RETURN_TO(1), STACK, 0);
-	assert_cut(ABI_CUT_NO_CFI);
-	f.objects[1].first_row = 0;
-	f.objects[1].rows = ~0U; /* more than there are */
-	rule(FUNCTIONS - 1, ABI_UNWIND_END, 0, 0, 0);
-	host_use(&f.host);
-	walk(RETURN_TO(FUNCTIONS - 1), STACK, 0);
-	assert_cut(ABI_CUT_NONE);
-	f.rows[3].rule = 0xffff; /* no such rule */
-	host_use(&f.host);
-	walk(RETURN_TO(3), STACK, 0);
-	assert_cut(ABI_CUT_NO_CFI);
-	f.objects[1].rows = 0;
-	host_use(&f.host);
-	walk(RETURN_TO(3), STACK, 0);
-	assert_cut(ABI_CUT_NO_CFI);
-	f.host.space.slot = SLOT + 1; /* the element is another process's by now */
-	host_use(&f.host);
-	walk(RETURN_TO(3), STACK, 0);
-	assert_cut(ABI_CUT_NO_MAPPING);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -751,9 +524,6 @@ int main(void)
 		TEST(an_address_is_searched_once),
 		TEST(behind_a_clone_the_stack_goes_on_for_who_has_called_it),
 		TEST(the_return_address_in_a_register_is_the_innermost_frame_s),
-		TEST(that_an_address_is_in_no_mapping_is_not_kept),
-		TEST(the_newest_mapping_of_an_address_decides),
-		TEST(what_the_ring_of_mappings_has_lost_is_in_no_mapping),
 		TEST(a_stack_of_just_as_many_frames_as_are_kept_is_whole),
 		TEST(the_cause_of_a_cut_is_told),
 		TEST(code_without_information_is_passed_by_its_frame_pointer),
@@ -763,8 +533,6 @@ int main(void)
 		TEST(rows_for_return_addresses_serve_interrupted_code_at_system_calls_only),
 		TEST(return_probes_are_seen_through),
 		TEST(an_exit_site_begins_with_the_word_on_the_stack),
-		TEST(rows_of_any_number_and_chunk_are_found),
-		TEST(tables_that_are_damaged_cut_the_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ enum abi_unwind_kind {
 	 * here, else rsp + offset. Of the innermost frame only, like the next. */
 	ABI_UNWIND_CLONED,
 	ABI_UNWIND_RA_IN_RDI,	/* rsp + offset, and rdi has the return address: vfork() */
+	ABI_UNWIND_RBX,		/* rbx + offset: ld.so's _dl_runtime_resolve() */
 	ABI_UNWIND_END,		/* the stack begins here */
 	ABI_UNWIND_UNSUPPORTED, /* information that these rules cannot say */
 };
@@ -40,10 +41,15 @@ enum abi_unwind_bp {
 
 struct abi_unwind_rule {
 	__s32 offset;
-	__u8 kind; /* enum abi_unwind_kind */
-	__u8 bp;   /* enum abi_unwind_bp */
+	__u8 kind;    /* enum abi_unwind_kind */
+	__u8 bp : 2;  /* enum abi_unwind_bp */
+	__u8 rbx : 6; /* the caller's is at CFA - 8 * rbx, or one of the next */
 	__s16 bp_offset;
 };
+
+#define ABI_UNWIND_RBX_UNKNOWN 0 /* of all rules of an object where no CFA is by rbx */
+#define ABI_UNWIND_RBX_SAME 1	 /* there is the return address */
+#define ABI_UNWIND_RBX_MOST 63
 
 /* All objects' rules are numbered together; number 0 is ABI_UNWIND_NONE. */
 #define ABI_UNWIND_RULES 32768

@@ -64,6 +64,7 @@ struct user_registers {
 
 /* The return address is at [sp], where a return probe also takes it from. */
 #define LINK_REGISTER(ctx) 0
+#define REGISTER_RBX(regs) BPF_CORE_READ(regs, bx)
 /* It stays there until the function returns, and where is known. */
 #define NESTING_READS_STACK true
 /* Stacks are walked by call frame information (unwind.bpf.h). */

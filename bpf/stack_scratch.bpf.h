@@ -43,10 +43,11 @@ struct unwind_walk {
 	__u64 misses;	   /* of words that were not the same */
 	__u64 to_fold;	   /* own frames that are not in the hash */
 	__u32 slot;
-	__u32 memo;  /* the thread's */
-	__u8 any_fp; /* a frame was found by its callee's frame pointer */
-	__u8 cut;    /* enum abi_stack_cut */
-	__u8 pad[6];
+	__u32 memo;   /* the thread's */
+	__u32 by_rbx; /* the rule by which the newest frame's caller is to be found; 0: it is not */
+	__u8 any_fp;  /* a frame was found by its callee's frame pointer */
+	__u8 cut;     /* enum abi_stack_cut */
+	__u8 pad[2];
 	struct unwind_from from[ABI_MAX_FRAMES];
 	__u64 window[UNWIND_WINDOW];
 };

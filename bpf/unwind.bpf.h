@@ -29,6 +29,8 @@
  */
 #define UNWIND_CALLS                                                                               \
 	(ABI_MAX_FRAMES / UNWIND_FRAMES_AT_ONCE + 1 + (int)PATH_CALLS + 2 * (PATH_MISSES + 1))
+/* That are looked at for a register that is not tracked; ld.so has five below its frame. */
+#define UNWIND_RBX_FRAMES 8
 /* Of path_check(), where the first frame is in the path; others come through unwind_frames(). */
 #define UNWIND_FIRST_CHECKS 20
 
@@ -51,6 +53,7 @@ static __always_inline int unwind_by_fp(struct unwind_walk *w, enum abi_stack_cu
 
 /* struct sigcontext, arch/x86/include/uapi/asm/sigcontext.h */
 #define SIGCONTEXT_BP 80
+#define SIGCONTEXT_BX 88
 #define SIGCONTEXT_SP 120
 #define SIGCONTEXT_IP 128
 
@@ -114,12 +117,11 @@ static __always_inline bool unwind_is_plain(struct unwind_walk *w,
 	return true;
 }
 
-static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct abi_unwind_rule *rule)
+static __always_inline int unwind_to(struct unwind_walk *w, const struct abi_unwind_rule *rule,
+				     __u64 cfa)
 {
-	__u64 cfa, pc, bp = w->bp;
+	__u64 pc, bp = w->bp;
 
-	if (!unwind_cfa(w, rule, &cfa))
-		return unwind_cut(w, ABI_CUT_UNREADABLE);
 	if (cfa <= w->sp)
 		return unwind_cut(w, ABI_CUT_NOT_RISING);
 	if (!unwind_read(cfa - 8, &pc))
@@ -134,6 +136,73 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct ab
 	w->bp = bp;
 	w->exact = 0;
 	return 1;
+}
+
+static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct abi_unwind_rule *rule)
+{
+	__u64 cfa;
+
+	if (!unwind_cfa(w, rule, &cfa))
+		return unwind_cut(w, ABI_CUT_UNREADABLE);
+	return unwind_to(w, rule, cfa);
+}
+
+/* Where the frame's callee has left rbx: 1 when that is in *ret, 0: with its own callee, -1. */
+static __always_inline int rbx_left_by(struct stack_scratch *s, __u64 callee, __u64 *ret)
+{
+	__u32 number = unwind_rule_of(scratch_tell(s), callee);
+	struct abi_unwind_rule *rule = bpf_map_lookup_elem(&unwind_rules, &number);
+	const struct unwind_from *from;
+	__u64 address;
+
+	barrier_var(callee);
+	if (!rule || callee >= ABI_MAX_FRAMES - 1)
+		return -1;
+	from = &s->walk.from[callee];
+	if (rule->kind == ABI_UNWIND_SIGNAL)
+		address = from->sp + rule->offset + SIGCONTEXT_BX;
+	else if (rule->rbx == ABI_UNWIND_RBX_SAME)
+		return 0;
+	else if (rule->rbx == ABI_UNWIND_RBX_UNKNOWN)
+		return -1;
+	else
+		address = from[1].sp - rule->rbx * 8; /* its CFA */
+	return unwind_read(address, ret) ? 1 : -1;
+}
+
+/*
+ * To the caller of a frame whose CFA is by rbx, w->by_rbx being its rule. It is looked for when it
+ * is wanted: the nearest of the frames that were called from there which has saved it has the
+ * value, or the register.
+ */
+VERIFIED_ONCE_NUMBERS int unwind_by_rbx(scratch_ref ref)
+{
+	struct stack_scratch *s = scratch_told(ref);
+	struct abi_unwind_rule *rule;
+	struct unwind_walk *w;
+	int i, left = 0;
+	__u64 rbx = 0, at;
+	__u32 number;
+
+	if (!s)
+		return 0;
+	w = &s->walk;
+	at = w->frames - 1;
+	for (i = 0; i < UNWIND_RBX_FRAMES && at && !left; i++) {
+		at--;
+		barrier_var(at);
+		left = rbx_left_by(s, at, &rbx);
+	}
+	if (!left && !at) {
+		rbx = REGISTER_RBX(task_registers());
+		left = 1;
+	}
+	number = w->by_rbx; /* Linux 6.1 takes no key from there */
+	rule = bpf_map_lookup_elem(&unwind_rules, &number);
+	w->by_rbx = 0;
+	if (left <= 0 || !rule)
+		return unwind_cut(w, ABI_CUT_UNSUPPORTED);
+	return unwind_to(w, rule, rbx + rule->offset);
 }
 
 /* By registers that are not tracked: they are those of the innermost frame. */
@@ -184,6 +253,9 @@ VERIFIED_ONCE_NUMBERS int unwind_step(scratch_ref ref, __u32 code)
 	case ABI_UNWIND_CLONED:
 	case ABI_UNWIND_RA_IN_RDI:
 		return unwind_by_register(w, rule);
+	case ABI_UNWIND_RBX:
+		w->by_rbx = code;
+		return 0;
 	default:
 		return unwind_cut(w, ABI_CUT_UNSUPPORTED);
 	}
@@ -337,6 +409,7 @@ static __always_inline void unwind_begin(struct stack_scratch *s, bool interrupt
 		w->window_next = (before + UNWIND_FIRST_BYTES) & ~7ULL;
 	w->start_sp = w->sp;
 	w->any_fp = 0;
+	w->by_rbx = 0;
 	w->cut = ABI_CUT_LIMIT; /* what ends a walk says why */
 	path_begin(s);
 	s->ev.exact[0] = interrupted;
@@ -374,8 +447,12 @@ UNWIND_LOOP int unwind_all(scratch_ref ref)
 	w = &s->walk;
 	for (i = 0; i < UNWIND_FIRST_CHECKS && more && (!i || w->joined); i++)
 		more = path_check(ref);
-	for (i = 0; i < UNWIND_CALLS && more; i++)
+	for (i = 0; i < UNWIND_CALLS && more; i++) {
 		more = unwind_frames(ref);
+		/* Not where it is found out: that would be more functions deep than have stacks. */
+		if (!more && w->by_rbx)
+			more = unwind_by_rbx(ref);
+	}
 	return w->frames ? path_end(ref) : 0;
 }
 

@@ -229,6 +229,31 @@ static __always_inline bool row_address(const struct unwind_walk *w,
 	return syscall_at(w->pc - 2);
 }
 
+/*
+ * The rule of a frame that the walk has left, which it found by rows: looked up once more, as codes
+ * do not say all. Its number, 0: it is not known.
+ */
+VERIFIED_ONCE_NUMBERS __u32 unwind_rule_of(scratch_ref ref, __u64 frame)
+{
+	const struct stack_scratch *s = scratch_told(ref);
+	struct abi_unwind_mapping mapping;
+	struct abi_unwind_object *object;
+	__u64 address;
+
+	barrier_var(frame);
+	if (!s || frame >= ABI_MAX_FRAMES)
+		return 0;
+	address = s->ev.frame[frame];
+	if (!(s->ev.exact[frame >> 6 & 1] >> (frame & 63) & 1))
+		address--;
+	if (!find_mapping(s->walk.slot, address, &mapping))
+		return 0;
+	object = bpf_map_lookup_elem(&unwind_objects, &mapping.object);
+	if (!object)
+		return 0;
+	return row_rule(object->first_row, object->rows, address - mapping.start + mapping.rel);
+}
+
 /* The code for the walk's frame, or one of the values above; what can be kept is. */
 VERIFIED_ONCE_NUMBERS __u32 unwind_find(scratch_ref ref, __u64 mix)
 {

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stacks at which processes and threads begin: who calls clone and vfork, and who is in exec."""
+"""Stacks at which something begins: threads, processes, images, functions that are bound late."""
+
+import os
 
 from lib import load_report, need_root, run_memtraced, scratch, target, test
 from test_unwind import need_x86_64
@@ -44,4 +46,16 @@ def inside_an_exec_there_is_only_the_kernel(event):
     assert sum(stack["count"] for stack in stacks) >= 3, report["events"]
     for stack in stacks:
         assert {frame["object"] for frame in stack["frames"]} == {KERNEL}, functions(stack)
+    assert report["coverage"]["all_stacks_complete"], report["coverage"]
+
+
+# The loader tells of each function that it looks up at its first call: its writev is below the
+# frame that is found by rbx. It also looks some up before the program runs.
+@test(need_root, need_x86_64, every_kernel=True)
+def stacks_go_on_behind_what_binds_a_function_at_its_first_call():
+    report = events_of(["env", "LD_DEBUG=bindings", target("spin"), "1"], "-e", "writev")
+    objects = [[os.path.basename(frame["object"] or "") for frame in stack["frames"]]
+               for stack in report["events"][0]["stacks"]]
+    assert all(names[0].startswith("ld-linux") for names in objects), objects
+    assert any(not names[-2].startswith("ld-linux") for names in objects), objects
     assert report["coverage"]["all_stacks_complete"], report["coverage"]

@@ -21,7 +21,16 @@
 
 #include <cmocka.h>
 
-enum { RDI = 5, RBP = 6, RSP = 7, RIP = 16, REGISTERS = 17, STACK = 32, SIGCONTEXT_WORDS = 23 };
+enum {
+	RBX = 3,
+	RDI = 5,
+	RBP = 6,
+	RSP = 7,
+	RIP = 16,
+	REGISTERS = 17,
+	STACK = 32,
+	SIGCONTEXT_WORDS = 23
+};
 
 struct machine {
 	uint64_t reg[REGISTERS];
@@ -31,6 +40,8 @@ struct machine {
 struct caller {
 	bool is_known, is_end;
 	uint64_t rip, rsp, rbp;
+	bool rbx_known;
+	uint64_t rbx;
 };
 
 struct object {
@@ -164,6 +175,8 @@ static struct caller expected_caller(struct machine m, Dwarf_Frame *frame)
 	rsp = register_of(&m, frame, RSP, &caller.rsp);
 	caller.rbp = m.reg[RBP];
 	rbp = register_of(&m, frame, RBP, &caller.rbp);
+	caller.rbx = m.reg[RBX];
+	caller.rbx_known = register_of(&m, frame, RBX, &caller.rbx) != REGISTER_UNKNOWN;
 	caller.is_known =
 		rip == REGISTER_VALUE && rsp != REGISTER_UNKNOWN && rbp != REGISTER_UNKNOWN;
 	return caller;
@@ -195,6 +208,9 @@ static struct caller caller_by_rule(const struct machine *m, const struct abi_un
 		return caller;
 	case ABI_UNWIND_END:
 		return (struct caller){ .is_end = true };
+	case ABI_UNWIND_RBX:
+		cfa = m->reg[RBX] + (uint64_t)(int64_t)rule->offset;
+		break;
 	case ABI_UNWIND_RA_IN_RDI:
 		break;
 	default:
@@ -203,6 +219,8 @@ static struct caller caller_by_rule(const struct machine *m, const struct abi_un
 	caller.rip = rule->kind == ABI_UNWIND_RA_IN_RDI ? m->reg[RDI] : memory(cfa - 8);
 	caller.rsp = cfa;
 	caller.rbp = bp;
+	caller.rbx_known = rule->rbx != ABI_UNWIND_RBX_UNKNOWN;
+	caller.rbx = rule->rbx == ABI_UNWIND_RBX_SAME ? m->reg[RBX] : memory(cfa - 8 * rule->rbx);
 	if (rule->kind != ABI_UNWIND_PLT && rule->bp == ABI_UNWIND_BP_AT_CFA)
 		caller.rbp = memory(cfa + (uint64_t)(int64_t)rule->bp_offset);
 	if (rule->kind != ABI_UNWIND_PLT && rule->bp == ABI_UNWIND_BP_AT_BP)
@@ -225,13 +243,14 @@ static bool depends_on_sp_and_bp_only(const struct machine *m, Dwarf_Frame *fram
 		if (i != RSP && i != RBP && i != RIP)
 			other.reg[i] = hash_u64(m->reg[i]);
 	again = expected_caller(other, frame);
+	again.rbx = caller->rbx;
 	/* By more than one step through memory, or from elsewhere on the stack, is no rule's. */
 	return memcmp(&again, caller, sizeof(again)) == 0 && n == 1 &&
 	       caller->rip == memory(caller->rsp - 8);
 }
 
 struct tally {
-	size_t looked_at, unsupported, known_otherwise;
+	size_t looked_at, unsupported, known_otherwise, with_rbx, without_rbx;
 };
 
 static void compare_at(const struct object *object, uint64_t base, uint32_t rel,
@@ -265,6 +284,14 @@ static void compare_at(const struct object *object, uint64_t base, uint32_t rel,
 		   wanted.rip != got.rip || wanted.rsp != got.rsp || wanted.rbp != got.rbp) {
 		fail_msg("%#x: rule of kind %u, offset %d, rbp %u %d", rel, rule->kind,
 			 rule->offset, rule->bp, rule->bp_offset);
+	} else if (!got.rbx_known) {
+		/* a signal's frame has it with all others */
+		tally->without_rbx +=
+			rule->kind != ABI_UNWIND_END && rule->kind != ABI_UNWIND_SIGNAL;
+	} else {
+		tally->with_rbx++;
+		if (!wanted.rbx_known || wanted.rbx != got.rbx)
+			fail_msg("%#x: rbx at CFA - 8 * %u", rel, rule->rbx);
 	}
 	free(frame);
 }
@@ -327,9 +354,12 @@ static void rows_say_what_elfutils_says(void **state)
 		tally = compare(&object, objects[i].step);
 		print_message(
 			"%s: %zu rows, %zu rules, %zu addresses compared, %zu not to be said, "
-			"%zu known otherwise\n",
+			"%zu known otherwise, %zu with rbx\n",
 			objects[i].name, object.rows->n_rows, object.rows->n_rules, tally.looked_at,
-			tally.unsupported, tally.known_otherwise);
+			tally.unsupported, tally.known_otherwise, tally.with_rbx);
+		/* that has frames which are found by it */
+		if (strcmp(objects[i].name, "ld-linux-x86-64.so.2") == 0)
+			assert_int_equal(tally.without_rbx, 0);
 		assert_int_equal(object.rows->lost[CFI_DAMAGED_ENTRIES], 0);
 		assert_true(tally.unsupported * 50 < tally.looked_at);
 		compared++;

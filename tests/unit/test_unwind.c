@@ -14,40 +14,60 @@ static void each_kind_of_rule_finds_the_caller_and_its_frame_pointer(void **stat
 		uint64_t bp_slot; /* 0: rbp is the caller's already */
 		uint64_t cfa_slot;
 	} cases[] = {
-		{ { 8, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0 }, RETURN_TO(0), sp + 8, 0, 0 },
-		{ { 48, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, -16 },
+		{ { 8, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 }, RETURN_TO(0), sp + 8, 0, 0 },
+		{ { 48, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
 		  RETURN_TO(0),
 		  sp + 48,
 		  sp + 32,
 		  0 },
-		{ { 2040, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, -56 },
+		{ { 2040, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -56 },
 		  RETURN_TO(0),
 		  sp + 2040,
 		  sp + 1984,
 		  0 },
 		/* no short codes */
-		{ { 2048, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0 }, RETURN_TO(0), sp + 2048, 0, 0 },
-		{ { 1024, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, -512 },
+		{ { 2048, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 },
+		  RETURN_TO(0),
+		  sp + 2048,
+		  0,
+		  0 },
+		{ { 1024, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -512 },
 		  RETURN_TO(0),
 		  sp + 1024,
 		  sp + 512,
 		  0 },
-		{ { 9000, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, -16 },
+		{ { 9000, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
 		  RETURN_TO(0),
 		  sp + 9000,
 		  sp + 8984,
 		  0 },
-		{ { 44, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0 }, RETURN_TO(0), sp + 44, 0, 0 },
-		{ { 16, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_CFA, -16 }, RETURN_TO(0), bp + 16, bp, 0 },
-		{ { 64, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_BP, 8 }, RETURN_TO(0), bp + 64, bp + 8, 0 },
-		{ { -8, ABI_UNWIND_BP_DEREF, ABI_UNWIND_BP_AT_BP, 0 },
+		{ { 44, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 }, RETURN_TO(0), sp + 44, 0, 0 },
+		{ { 16, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
+		  RETURN_TO(0),
+		  bp + 16,
+		  bp,
+		  0 },
+		{ { 64, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_BP, 0, 8 },
+		  RETURN_TO(0),
+		  bp + 64,
+		  bp + 8,
+		  0 },
+		{ { -8, ABI_UNWIND_BP_DEREF, ABI_UNWIND_BP_AT_BP, 0, 0 },
 		  RETURN_TO(0),
 		  bp + 96,
 		  bp,
 		  bp - 8 },
 		/* PLT entries, before and behind the push */
-		{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 11 }, FUNCTION(0) + 17, sp + 8, 0, 0 },
-		{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 11 }, FUNCTION(0) + 27, sp + 16, 0, 0 },
+		{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 0, 11 },
+		  FUNCTION(0) + 17,
+		  sp + 8,
+		  0,
+		  0 },
+		{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 0, 11 },
+		  FUNCTION(0) + 27,
+		  sp + 16,
+		  0,
+		  0 },
 	};
 	(void)state;
 
@@ -173,45 +193,6 @@ static void an_address_is_searched_once(void **state)
 	assert_int_equal(f.host.searches, 60);
 }
 
-/* Function 0 is behind clone, which function 1 has called; function 2 says where that ends. */
-static void behind_a_clone_the_stack_goes_on_for_who_has_called_it(void **state)
-{
-	const uint64_t sp = STACK + 4096, caller[] = { RETURN_TO(0), RETURN_TO(1) };
-
-	(void)state;
-	rule(0, ABI_UNWIND_CLONED, 8, ABI_UNWIND_BP_SAME, 0);
-	rule(1, ABI_UNWIND_END, 0, 0, 0);
-	poke(sp, RETURN_TO(1));
-	f.host.registers.rax = 1234;
-	walk(RETURN_TO(0), sp, 0);
-	assert_cut(ABI_CUT_NONE);
-	assert_frames(caller, 2);
-	f.host.registers.rax = 0;
-	walk(RETURN_TO(0), sp, 0);
-	assert_cut(ABI_CUT_NONE);
-	assert_frames(caller, 1);
-}
-
-static void the_return_address_in_a_register_is_the_innermost_frame_s(void **state)
-{
-	const uint64_t sp = STACK + 4096, vfork[] = { RETURN_TO(0), RETURN_TO(1), RETURN_TO(2) };
-
-	(void)state;
-	rule(0, ABI_UNWIND_RA_IN_RDI, 0, ABI_UNWIND_BP_SAME, 0);
-	rule(1, ABI_UNWIND_SP, 16, ABI_UNWIND_BP_SAME, 0);
-	rule(2, ABI_UNWIND_END, 0, 0, 0);
-	poke(sp + 8, RETURN_TO(2));
-	f.host.registers.rdi = RETURN_TO(1);
-	walk(RETURN_TO(0), sp, 0);
-	assert_cut(ABI_CUT_NONE);
-	assert_frames(vfork, 3);
-	/* called by nobody */
-	poke(sp + 8, RETURN_TO(0));
-	walk(RETURN_TO(1), sp, 0);
-	assert_cut(ABI_CUT_UNSUPPORTED);
-	assert_int_equal(f.scratch.ev.frames, 2);
-}
-
 static void a_stack_of_just_as_many_frames_as_are_kept_is_whole(void **state)
 {
 	const struct {
@@ -252,65 +233,71 @@ static void the_cause_of_a_cut_is_told(void **state)
 		enum abi_stack_cut cut;
 		uint32_t frames;
 	} cases[] = {
-		{ { 8, ABI_UNWIND_SP, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NONE, 1 },
-		{ { 8, ABI_UNWIND_SP, 0, 0 },
+		{ { 8, ABI_UNWIND_SP, 0, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NONE, 1 },
+		{ { 8, ABI_UNWIND_SP, 0, 0, 0 },
 		  RETURN_TO(0),
 		  sp,
 		  0,
 		  0x1234567,
 		  ABI_CUT_NO_MAPPING,
 		  2 },
-		{ { 8, ABI_UNWIND_SP, 0, 0 },
+		{ { 8, ABI_UNWIND_SP, 0, 0, 0 },
 		  RETURN_TO(0),
 		  sp,
 		  0,
 		  OTHER_CODE + 9,
 		  ABI_CUT_NO_CFI,
 		  2 },
-		{ { 0, ABI_UNWIND_NONE, 0, 0 }, 0, sp, 0, 0, ABI_CUT_NO_MAPPING, 1 },
-		{ { 0, ABI_UNWIND_NONE, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NO_CFI, 1 },
-		{ { 0, ABI_UNWIND_NONE, 0, 0 }, RETURN_TO(0), sp, sp - 8, 0, ABI_CUT_NO_CFI, 1 },
-		{ { 0, ABI_UNWIND_NONE, 0, 0 }, RETURN_TO(0), sp, sp + 4, 0, ABI_CUT_NO_CFI, 1 },
-		{ { 0, ABI_UNWIND_NONE, 0, 0 }, RETURN_TO(0), sp, end - 8, 0, ABI_CUT_NO_CFI, 1 },
-		{ { 0, ABI_UNWIND_UNSUPPORTED, 0, 0 },
+		{ { 0, ABI_UNWIND_NONE, 0, 0, 0 }, 0, sp, 0, 0, ABI_CUT_NO_MAPPING, 1 },
+		{ { 0, ABI_UNWIND_NONE, 0, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NO_CFI, 1 },
+		{ { 0, ABI_UNWIND_NONE, 0, 0, 0 }, RETURN_TO(0), sp, sp - 8, 0, ABI_CUT_NO_CFI, 1 },
+		{ { 0, ABI_UNWIND_NONE, 0, 0, 0 }, RETURN_TO(0), sp, sp + 4, 0, ABI_CUT_NO_CFI, 1 },
+		{ { 0, ABI_UNWIND_NONE, 0, 0, 0 },
+		  RETURN_TO(0),
+		  sp,
+		  end - 8,
+		  0,
+		  ABI_CUT_NO_CFI,
+		  1 },
+		{ { 0, ABI_UNWIND_UNSUPPORTED, 0, 0, 0 },
 		  RETURN_TO(0),
 		  sp,
 		  sp,
 		  0,
 		  ABI_CUT_UNSUPPORTED,
 		  1 },
-		{ { 0, 200, 0, 0 }, RETURN_TO(0), sp, sp, 0, ABI_CUT_UNSUPPORTED, 1 },
-		{ { 8, ABI_UNWIND_SP, 0, 0 }, RETURN_TO(0), end, 0, 0, ABI_CUT_UNREADABLE, 1 },
-		{ { 4096, ABI_UNWIND_SP, 0, 0 },
+		{ { 0, 200, 0, 0, 0 }, RETURN_TO(0), sp, sp, 0, ABI_CUT_UNSUPPORTED, 1 },
+		{ { 8, ABI_UNWIND_SP, 0, 0, 0 }, RETURN_TO(0), end, 0, 0, ABI_CUT_UNREADABLE, 1 },
+		{ { 4096, ABI_UNWIND_SP, 0, 0, 0 },
 		  RETURN_TO(0),
 		  end - 8,
 		  0,
 		  0,
 		  ABI_CUT_UNREADABLE,
 		  1 },
-		{ { 8, ABI_UNWIND_BP_DEREF, 0, 0 },
+		{ { 8, ABI_UNWIND_BP_DEREF, 0, 0, 0 },
 		  RETURN_TO(0),
 		  sp,
 		  end,
 		  0,
 		  ABI_CUT_UNREADABLE,
 		  1 },
-		{ { 40, ABI_UNWIND_SIGNAL, 0, 0 },
+		{ { 40, ABI_UNWIND_SIGNAL, 0, 0, 0 },
 		  RETURN_TO(0),
 		  end - 64,
 		  0,
 		  0,
 		  ABI_CUT_UNREADABLE,
 		  1 },
-		{ { 16, ABI_UNWIND_BP, 0, 0 },
+		{ { 16, ABI_UNWIND_BP, 0, 0, 0 },
 		  RETURN_TO(0),
 		  sp,
 		  sp - 16,
 		  0,
 		  ABI_CUT_NOT_RISING,
 		  1 },
-		{ { 16, ABI_UNWIND_BP, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NOT_RISING, 1 },
-		{ { -8, ABI_UNWIND_SP, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NOT_RISING, 1 },
+		{ { 16, ABI_UNWIND_BP, 0, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NOT_RISING, 1 },
+		{ { -8, ABI_UNWIND_SP, 0, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NOT_RISING, 1 },
 	};
 	(void)state;
 
@@ -399,14 +386,6 @@ static void of_a_window_without_its_third_page_two_are_read(void **state)
 	assert_cut(ABI_CUT_NONE);
 	assert_frames(expected, 4);
 	assert_int_equal(f.host.failed_reads, 1);
-}
-
-/* struct sigcontext at sp + 40, as behind __restore_rt. */
-static void signal_frame(uint64_t sp, uint64_t ip, uint64_t new_sp, uint64_t bp)
-{
-	poke(sp + 40 + 80, bp);
-	poke(sp + 40 + 120, new_sp);
-	poke(sp + 40 + 128, ip);
 }
 
 /* The handler runs on a stack of its own, above the one that was interrupted. */
@@ -522,8 +501,6 @@ int main(void)
 		TEST(stacks_of_any_depth_and_frame_size_are_whole),
 		TEST(equal_stacks_have_equal_hashes_and_others_do_not),
 		TEST(an_address_is_searched_once),
-		TEST(behind_a_clone_the_stack_goes_on_for_who_has_called_it),
-		TEST(the_return_address_in_a_register_is_the_innermost_frame_s),
 		TEST(a_stack_of_just_as_many_frames_as_are_kept_is_whole),
 		TEST(the_cause_of_a_cut_is_told),
 		TEST(code_without_information_is_passed_by_its_frame_pointer),

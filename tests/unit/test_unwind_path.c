@@ -51,8 +51,7 @@ static int setup(void **state)
 		uint32_t words = i % 16 == 7 ? 200 : 2 + random_below(24);
 
 		f.rows[i] = (struct abi_unwind_row){ .pc = i * 64, .rule = 1 + i };
-		*rule = (struct abi_unwind_rule){ words * 16, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME,
-						  0 };
+		*rule = (struct abi_unwind_rule){ .offset = words * 16, .kind = ABI_UNWIND_SP };
 		if (i % 3)
 			continue;
 		rule->bp = ABI_UNWIND_BP_AT_CFA;

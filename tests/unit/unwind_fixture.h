@@ -78,7 +78,7 @@ static inline int teardown(void **state)
 static inline void rule(uint32_t i, enum abi_unwind_kind kind, int32_t offset,
 			enum abi_unwind_bp bp, int16_t bp_offset)
 {
-	f.rules[1 + i] = (struct abi_unwind_rule){ offset, kind, bp, bp_offset };
+	f.rules[1 + i] = (struct abi_unwind_rule){ offset, kind, bp, 0, bp_offset };
 }
 
 static inline void poke(uint64_t addr, uint64_t value)
@@ -118,6 +118,14 @@ static inline void assert_frames(const uint64_t *frames, size_t n)
 	assert_int_equal(f.scratch.ev.frames, n);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(f.scratch.ev.frame[i], frames[i]);
+}
+
+/* struct sigcontext at sp + 40, as behind __restore_rt. */
+static inline void signal_frame(uint64_t sp, uint64_t ip, uint64_t new_sp, uint64_t bp)
+{
+	poke(sp + 40 + 80, bp);
+	poke(sp + 40 + 120, new_sp);
+	poke(sp + 40 + 128, ip);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

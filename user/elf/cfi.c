@@ -31,6 +31,8 @@ struct compiler {
 		struct cfi_state initial;
 	} last;
 	struct cfi_piece piece; /* whose program is run */
+	bool with_rbx;		/* rules say where it is */
+	bool wants_rbx;		/* there are some that go by it */
 };
 
 static void compiler_done(struct compiler *c)
@@ -92,13 +94,15 @@ static int emit_row(void *ctx, uint64_t pc, const struct cfi_state *state)
 {
 	struct compiler *c = ctx;
 	uint64_t start = c->in->base + c->piece.start;
+	struct abi_unwind_rule rule;
 
 	if (pc >= c->in->base + c->piece.end)
 		return 0;
 	if (pc < start)
 		pc = start;
-	return cfi_builder_add(&c->builder, (uint32_t)(pc - c->in->base),
-			       cfi_rule(&c->last.cie, state, c->builder.lost));
+	rule = cfi_rule(&c->last.cie, state, c->with_rbx, c->builder.lost);
+	c->wants_rbx |= rule.kind == ABI_UNWIND_RBX;
+	return cfi_builder_add(&c->builder, (uint32_t)(pc - c->in->base), rule);
 }
 
 /* Makes the CIE of that offset the last one. 0 or -EBADMSG. */
@@ -184,14 +188,14 @@ static bool is_in_reach(const struct cfi_input *in)
 	return true;
 }
 
-int cfi_compile(const struct cfi_input *in, struct cfi_rows **ret_rows)
+/* *ret_wants_rbx: there are rules that go by it, and it is not said where it is. */
+static int compile_input(const struct cfi_input *in, bool with_rbx, bool *ret_wants_rbx,
+			 struct cfi_rows **ret_rows)
 {
 	const struct cfi_bytes *bytes[CFI_SECTIONS] = { &in->eh_frame, &in->debug_frame };
-	_cleanup_(compiler_done) struct compiler c = { .in = in };
+	_cleanup_(compiler_done) struct compiler c = { .in = in, .with_rbx = with_rbx };
 	int r;
 
-	if (!is_in_reach(in))
-		return -E2BIG;
 	for (int i = 0; i < CFI_SECTIONS; i++)
 		c.sections[i] = (struct cfi_section){ .data = bytes[i]->data,
 						      .len = bytes[i]->len,
@@ -201,5 +205,17 @@ int cfi_compile(const struct cfi_input *in, struct cfi_rows **ret_rows)
 	r = cfi_builder_init(&c.builder);
 	if (r == 0)
 		r = compile(&c);
-	return r < 0 ? r : cfi_builder_finish(&c.builder, false, ret_rows);
+	*ret_wants_rbx = c.wants_rbx && !with_rbx;
+	return r < 0 || *ret_wants_rbx ? r : cfi_builder_finish(&c.builder, false, ret_rows);
+}
+
+int cfi_compile(const struct cfi_input *in, struct cfi_rows **ret_rows)
+{
+	bool wants_rbx = false;
+	int r;
+
+	if (!is_in_reach(in))
+		return -E2BIG;
+	r = compile_input(in, false, &wants_rbx, ret_rows);
+	return r == 0 && wants_rbx ? compile_input(in, true, &wants_rbx, ret_rows) : r;
 }

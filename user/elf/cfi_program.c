@@ -32,6 +32,8 @@ static struct cfi_place *place_of(struct cfi_state *state, const struct cfi_cie 
 	if (reg == cie->ra_register)
 		return &state->ra;
 	switch (reg) {
+	case CFI_RBX:
+		return &state->rbx;
 	case CFI_RBP:
 		return &state->rbp;
 	case CFI_RSP:

@@ -9,7 +9,7 @@
 #include "elf/cfi_entry.h"
 
 /* DWARF's numbers of x86-64 (psABI, figure 3.36), and of arm64 (AADWARF64, 4.1). */
-enum { CFI_RDI = 5, CFI_RBP = 6, CFI_RSP = 7, CFI_RIP = 16, CFI_X30 = 30 };
+enum { CFI_RBX = 3, CFI_RDI = 5, CFI_RBP = 6, CFI_RSP = 7, CFI_RIP = 16, CFI_X30 = 30 };
 
 enum cfi_how {
 	CFI_UNSPECIFIED, /* the same value; of the CFA: not there */
@@ -31,7 +31,7 @@ struct cfi_place {
 };
 
 struct cfi_state {
-	struct cfi_place cfa, rbp, rsp, ra; /* ra: the return address, of any machine */
+	struct cfi_place cfa, rbx, rbp, rsp, ra; /* ra: the return address, of any machine */
 };
 
 /*

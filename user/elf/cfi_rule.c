@@ -113,6 +113,10 @@ static int set_cfa(const struct cfi_place *cfa, struct abi_unwind_rule *rule, in
 		return CFI_CFA_REGISTERS;
 	}
 	*ret_offset = simple.offset;
+	if (simple.reg == CFI_RBX && !simple.is_deref) {
+		rule->kind = ABI_UNWIND_RBX;
+		return 0;
+	}
 	if (simple.reg != CFI_RSP && simple.reg != CFI_RBP)
 		return CFI_CFA_REGISTERS;
 	if (simple.is_deref && simple.reg != CFI_RBP)
@@ -173,8 +177,21 @@ static bool is_cfa(const struct cfi_place *rsp)
 	return rsp->how == CFI_UNSPECIFIED || (rsp->how == CFI_VAL_OFFSET && rsp->offset == 0);
 }
 
+/* Where the caller's rbx is. */
+static uint8_t rbx_of(const struct cfi_place *rbx)
+{
+	int64_t words = -rbx->offset / WORD_BYTES;
+
+	if (rbx->how == CFI_UNSPECIFIED || rbx->how == CFI_SAME)
+		return ABI_UNWIND_RBX_SAME;
+	if (rbx->how != CFI_OFFSET || rbx->offset % WORD_BYTES || words <= ABI_UNWIND_RBX_SAME ||
+	    words > ABI_UNWIND_RBX_MOST)
+		return ABI_UNWIND_RBX_UNKNOWN;
+	return (uint8_t)words & ABI_UNWIND_RBX_MOST;
+}
+
 struct abi_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_state *state,
-				uint32_t lost[CFI_LOSSES])
+				bool with_rbx, uint32_t lost[CFI_LOSSES])
 {
 	struct abi_unwind_rule rule = { 0 };
 	int64_t offset;
@@ -202,6 +219,7 @@ struct abi_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_stat
 	if (!is_cfa(&state->rsp))
 		return lose(lost, CFI_STACK_POINTERS);
 	why = set_bp(&state->rbp, &rule);
+	rule.rbx = with_rbx ? rbx_of(&state->rbx) : ABI_UNWIND_RBX_UNKNOWN;
 	if (why == 0 && rule.kind == ABI_UNWIND_RA_IN_RDI && rule.bp != ABI_UNWIND_BP_SAME)
 		why = CFI_FRAME_POINTERS;
 	return why ? lose(lost, (enum cfi_loss)why) : rule;

@@ -6,8 +6,11 @@
 #include "elf/cfi_program.h"
 #include "elf/cfi_rows.h"
 
-/* What no rule can say becomes ABI_UNWIND_UNSUPPORTED, and is counted in `lost`. */
+/*
+ * What no rule can say becomes ABI_UNWIND_UNSUPPORTED, and is counted in `lost`. `with_rbx`: it is
+ * said where rbx is, too, by which there are twice as many rules.
+ */
 struct abi_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_state *state,
-				uint32_t lost[CFI_LOSSES]);
+				bool with_rbx, uint32_t lost[CFI_LOSSES]);
 
 #endif

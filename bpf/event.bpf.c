@@ -75,21 +75,22 @@ static __always_inline bool count_stacks(const struct abi_event_key *key, __u64 
 }
 
 static __always_inline void capture(void *ctx, struct abi_proc *proc, __u32 slot, __u64 repeated,
-				    struct abi_event_key *key)
+				    bool in_kernel, struct abi_event_key *key)
 {
-	key->stack = user_stack_capture(ctx, proc, slot);
+	key->stack = user_stack_capture(ctx, proc, slot, in_kernel);
 	key->image = proc->image;
 	if (knob_kernel || (knob_any_stack && key->stack == ABI_STACK_NO_CODE))
 		key->kernel_stack = kernel_stack_capture(ctx, proc, repeated);
 	key->cpu = bpf_get_smp_processor_id();
 }
 
-static __always_inline void take_event(void *ctx, struct abi_proc *proc, __u32 slot, __u64 repeated)
+static __always_inline void take_event(void *ctx, struct abi_proc *proc, __u32 slot, __u64 repeated,
+				       bool in_kernel)
 {
 	struct abi_event_key key = {};
 	__u64 time_ns;
 
-	capture(ctx, proc, slot, repeated, &key);
+	capture(ctx, proc, slot, repeated, in_kernel, &key);
 	time_ns = bpf_ktime_get_ns();
 	if (!count_stacks(&key, time_ns, 0))
 		proc_lost(proc, ABI_LOST_EVENT);
@@ -107,7 +108,7 @@ int on_event(void *ctx)
 		return 0;
 	proc = target_proc(&slot);
 	if (proc)
-		take_event(ctx, proc, slot, KERNEL_FRAMES_REPEATED);
+		take_event(ctx, proc, slot, KERNEL_FRAMES_REPEATED, true);
 	return 0;
 }
 
@@ -115,6 +116,7 @@ int on_event(void *ctx)
 SEC("?perf_event")
 int on_sample(void *ctx)
 {
+	__u64 mode = *(const __u64 *)(ctx + REGS_MODE); /* of what was interrupted */
 	__u32 slot;
 	struct abi_proc *proc = target_proc(&slot);
 
@@ -122,7 +124,7 @@ int on_sample(void *ctx)
 		return 0;
 	if (code_is_watched())
 		watch_code(proc, slot, false);
-	take_event(ctx, proc, slot, 0);
+	take_event(ctx, proc, slot, 0, !MODE_IS_USER(mode));
 	return 0;
 }
 
@@ -156,7 +158,7 @@ static __always_inline void begin_wait(void *ctx, __u32 tid)
 
 	if (!proc)
 		return;
-	capture(ctx, proc, slot, KERNEL_FRAMES_REPEATED, &wait.key);
+	capture(ctx, proc, slot, KERNEL_FRAMES_REPEATED, true, &wait.key);
 	wait.since_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&blocked, &tid, &wait, BPF_ANY))
 		proc_lost(proc, ABI_LOST_EVENT);

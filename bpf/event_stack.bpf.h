@@ -9,14 +9,46 @@
 
 #include <bpf/bpf_core_read.h>
 
-/* The stack of a system call that is in the kernel, or of code that was interrupted. */
+#if WALKS_BY_CFI
+
+#define BREAKPOINT 0xcc /* int3 */
+
+/*
+ * A thread that has met a probe's breakpoint is in the kernel with the address behind it, until the
+ * kernel has looked for the probe (handle_swbp() in kernel/events/uprobes.c): a push that stood
+ * there has not been done. Once it has, by the kernel in place of the processor, the address may be
+ * the same; but then what is pushed is at sp, where before there was the return address.
+ */
+static __always_inline void leave_breakpoint(struct user_registers *regs, __u32 slot)
+{
+	__u64 address;
+	__u8 byte;
+
+	if (bpf_probe_read_user(&byte, sizeof(byte), (void *)regs->pc - 1) || byte != BREAKPOINT ||
+	    !link_read(0, regs->sp, &address) || !unwind_is_code(slot, address - 1))
+		return;
+	regs->pc--;
+}
+
+#endif
+
+/*
+ * The stack of a system call that is in the kernel, or of code that was interrupted. `in_kernel`:
+ * in its own, a trap's say, not in what has interrupted the user's.
+ */
 static __always_inline __u64 user_frames(void *ctx, struct stack_scratch *s, struct abi_proc *proc,
-					 __u32 slot)
+					 __u32 slot, bool in_kernel)
 {
 	struct user_registers regs;
 
 	if (!read_user_registers(task_registers(), &regs))
 		return 0;
+#if WALKS_BY_CFI
+	if (knob_unwind && leave_return_trampoline(&regs))
+		return stack_walk(ctx, s, &regs, proc, slot, STACK_AT_RETURN, 0);
+	if (knob_unwind && in_kernel && regs.syscall < 0)
+		leave_breakpoint(&regs, slot);
+#endif
 	if (regs.syscall >= 0)
 		return stack_walk(ctx, s, &regs, proc, slot, STACK_AT_SYSCALL,
 				  ABI_STACK_SYSCALL | ABI_STACK_SYSCALL_IP);
@@ -40,7 +72,8 @@ static __always_inline bool has_user_code(void)
 }
 
 /* The id of the user stack; 0: none is wanted, or lost (counted). */
-static __always_inline __u64 user_stack_capture(void *ctx, struct abi_proc *proc, __u32 slot)
+static __always_inline __u64 user_stack_capture(void *ctx, struct abi_proc *proc, __u32 slot,
+						bool in_kernel)
 {
 	struct stack_scratch *s;
 
@@ -51,7 +84,7 @@ static __always_inline __u64 user_stack_capture(void *ctx, struct abi_proc *proc
 	s = stack_begin();
 	if (!s)
 		return 0;
-	return stack_end(proc, s, user_frames(ctx, s, proc, slot), slot);
+	return stack_end(proc, s, user_frames(ctx, s, proc, slot, in_kernel), slot);
 }
 
 /* Of the system call that is in the kernel, without the function that made it. */

@@ -101,7 +101,7 @@ static __always_inline int delivered(void *ctx, int sig, int code, bool by_defau
 	ev.code = code;
 	ev.has_addr = has_address(sig, code);
 	ev.addr = ev.has_addr ? fault_address(sig) : 0;
-	ev.stack = user_stack_capture(ctx, proc, ev.head.slot);
+	ev.stack = user_stack_capture(ctx, proc, ev.head.slot, true);
 	if (ring_send_now(&ev, sizeof(ev)))
 		proc_lost(proc, ABI_LOST_RING_FULL);
 	tell_death(sig, code);

@@ -55,6 +55,7 @@ struct user_registers {
 
 /* Code whose system calls have other numbers: cs is __USER32_CS, not __USER_CS (0x33). */
 #define MODE_IS_32_BIT(mode) ((mode) == 0x23)
+#define MODE_IS_USER(mode) (((mode)&3) == 3)
 
 /* When a signal is delivered, the registers are still those that the call returned with. */
 #define SIGNAL_FINDS_CALL_REWOUND false
@@ -172,6 +173,7 @@ static __always_inline void loads_in_order(void)
 
 /* PSR_MODE32_BIT */
 #define MODE_IS_32_BIT(mode) ((mode)&0x10)
+#define MODE_IS_USER(mode) (!((mode)&0xf)) /* EL0 */
 
 /* The registers have been wound back to the instruction already (do_signal), for any handler. */
 #define SIGNAL_FINDS_CALL_REWOUND true

@@ -72,6 +72,63 @@ static __always_inline __u64 original_return_address(__u64 address, __u64 slot, 
 	return BPF_CORE_READ(ri, orig_ret_vaddr);
 }
 
+#if WALKS_BY_CFI
+
+/*
+ * The trampoline, of which older kernels than 6.11 have but a breakpoint (arch/x86/kernel/uprobes.c):
+ *
+ *   0 push %rax; push %rcx; push %r11; mov $335,%rax; syscall
+ *   d pop %r11
+ *   f pop %rcx
+ *  10 ret         where rax was, the system call has put where to
+ */
+enum { TRAMPOLINE_CALLED = 0xd, TRAMPOLINE_RET = 0x10 };
+
+/* Is the return that the thread is in still in the list? Where its stack slot is tells. */
+static __always_inline bool return_is_pending(const struct user_registers *regs, __u64 offset,
+					      __u64 slot)
+{
+	__u64 pushed = slot + 8 - regs->sp;
+
+	if (offset < TRAMPOLINE_CALLED)
+		return pushed <= 24 && !(pushed & 7);
+	return offset == TRAMPOLINE_CALLED && (pushed == 24 || !pushed);
+}
+
+/* Where the system call has put where to, and put back what it needs to return there. */
+static __always_inline bool return_is_prepared(const struct user_registers *regs, __u64 offset,
+					       __u64 *ret_slot)
+{
+	*ret_slot = regs->sp + (TRAMPOLINE_RET - offset + 1) / 2 * 8;
+	return offset >= TRAMPOLINE_CALLED && offset <= TRAMPOLINE_RET &&
+	       (offset > TRAMPOLINE_CALLED || BPF_CORE_READ(task_registers(), cx) == regs->pc);
+}
+
+/*
+ * A thread in the trampoline has returned: its registers are made those that it will have behind
+ * that. False: it is not there, or it is in the middle of a change.
+ */
+static __always_inline bool leave_return_trampoline(struct user_registers *regs)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 offset = regs->pc & 4095, slot;
+	struct return_instance *ri;
+
+	if (offset > TRAMPOLINE_RET || !bpf_core_field_exists(struct xol_area, vaddr) ||
+	    !is_return_trampoline(task, regs->pc - offset))
+		return false;
+	ri = BPF_CORE_READ(task, utask, return_instances);
+	slot = ri ? BPF_CORE_READ(ri, stack) : 0;
+	if (ri && return_is_pending(regs, offset, slot))
+		regs->pc = BPF_CORE_READ(ri, orig_ret_vaddr);
+	else if (!return_is_prepared(regs, offset, &slot) || !link_read(0, slot, &regs->pc))
+		return false;
+	regs->sp = slot + 8;
+	return true;
+}
+
+#endif
+
 /* The return address of a call that was entered with this sp; 0 when it cannot be read. */
 VERIFIED_ONCE_NUMBERS __u64 return_address(__u64 sp, __u64 link)
 {

@@ -284,7 +284,7 @@ static __always_inline __u64 call_stack(void *ctx, __u32 slot)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
 
-	return proc ? user_stack_capture(ctx, proc, slot) : 0;
+	return proc ? user_stack_capture(ctx, proc, slot, true) : 0;
 }
 
 /* The slot of the current process; ABI_NO_SLOT: its calls are not wanted. */

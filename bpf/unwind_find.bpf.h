@@ -229,6 +229,14 @@ static __always_inline bool row_address(const struct unwind_walk *w,
 	return syscall_at(w->pc - 2);
 }
 
+/* Is there code of the process at the address? */
+VERIFIED_ONCE_NUMBERS int unwind_is_code(__u32 slot, __u64 address)
+{
+	struct abi_unwind_mapping mapping;
+
+	return find_mapping(slot, address, &mapping);
+}
+
 /*
  * The rule of a frame that the walk has left, which it found by rows: looked up once more, as codes
  * do not say all. Its number, 0: it is not known.

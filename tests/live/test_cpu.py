@@ -92,6 +92,16 @@ def beside_allocations_both_are_there():
     samples(run_.report, 99)
 
 
+# Of a program that does little else: one sample in twelve is in the trampoline, or at a breakpoint
+# that stands for a push. In the middle of what the kernel does to a stack nobody can say where it
+# leads; that is one in a hundred at most.
+@test(need_root, need_sampling)
+def samples_in_returns_that_are_traced_go_on_to_their_callers():
+    report = trace([target("leak"), "30000", "0"], "--cpu=5000", "--alloc", timeout=60).report
+    coverage, count = report["coverage"], samples(report, 5000)["count"]
+    assert count > 100 and coverage["stacks_truncated"] <= 3 + count / 33, (coverage, count)
+
+
 @test(need_root)
 def a_kernel_that_cannot_says_so():
     with without("sampling"):

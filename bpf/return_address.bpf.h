@@ -75,7 +75,7 @@ static __always_inline __u64 original_return_address(__u64 address, __u64 slot, 
 #if WALKS_BY_CFI
 
 /*
- * The trampoline, of which older kernels than 6.11 have but a breakpoint (arch/x86/kernel/uprobes.c):
+ * The trampoline (arch/x86/kernel/uprobes.c), of which Linux has but a breakpoint before 6.11:
  *
  *   0 push %rax; push %rcx; push %r11; mov $335,%rax; syscall
  *   d pop %r11

@@ -31,16 +31,16 @@ void *outer(void)
 }
 
 #if defined(ROWS) && defined(__x86_64__)
-/* As many unwind rows: the stack pointer goes up and down. */
+/* As many unwind rows, each of STEP bytes of code: the stack pointer goes up and down. */
 #define TEXT_OF(n) #n
 #define TEXT(n) TEXT_OF(n)
 __asm__(".text\n"
 	".cfi_startproc\n"
 	".rept " TEXT(ROWS) " / 2\n"
-			    "nop\n"
-			    ".cfi_def_cfa_offset 16\n"
-			    "nop\n"
-			    ".cfi_def_cfa_offset 8\n"
-			    ".endr\n"
-			    ".cfi_endproc\n");
+			    ".fill " TEXT(STEP) ", 1, 0x90\n"
+						".cfi_def_cfa_offset 16\n"
+						".fill " TEXT(STEP) ", 1, 0x90\n"
+								    ".cfi_def_cfa_offset 8\n"
+								    ".endr\n"
+								    ".cfi_endproc\n");
 #endif

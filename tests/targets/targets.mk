@@ -18,7 +18,7 @@ TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
 	libcounter.so libcounter-next.so libkiller.so libfast_clock.so libstepped_clock.so libplug_a.so libplug_b.so libtouch_a.so libtouch_b.so static static-stripped noheap bad_alloc exceptions throwing \
 	nesting heap_errors crashes deaths \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
-	libframes_large.so libframes_rows.so \
+	libframes_large.so libframes_rows.so libframes_many.so \
 	older older-static libmallinfo.so)
 
 GLIB_FLAGS := $(if $(CROSS_COMPILE),,$(shell pkg-config --cflags --libs glib-2.0 2>/dev/null))
@@ -308,10 +308,13 @@ $(TARGETS_DIR)/libframes_large.so: tests/targets/frames_large.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(FRAMES_CFLAGS) -fPIC -shared -o $@ $<
 
-$(TARGETS_DIR)/libframes_rows.so: tests/targets/frames_plugin.c
+# The latter has more of them than there is ever room for, and so much code that some may be left out.
+$(TARGETS_DIR)/libframes_rows.so: ROWS_CFLAGS := -DROWS=250000 -DSTEP=1
+$(TARGETS_DIR)/libframes_many.so: ROWS_CFLAGS := -DROWS=1100000 -DSTEP=5
+$(TARGETS_DIR)/libframes_rows.so $(TARGETS_DIR)/libframes_many.so: tests/targets/frames_plugin.c
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(FRAMES_CFLAGS) -g0 -DINNER=inner_rows -DSIZE=1010 -DROOM=300 -DROWS=250000 -fPIC \
+	$(Q)$(CC) $(FRAMES_CFLAGS) -g0 -DINNER=inner_rows -DSIZE=1010 -DROOM=300 $(ROWS_CFLAGS) -fPIC \
 		-shared -o $@ $<
 
 $(TARGETS_DIR)/libframes_%.so: tests/targets/frames_plugin.c

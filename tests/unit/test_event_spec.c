@@ -76,11 +76,46 @@ static void wrong_texts_are_refused_with_what_to_give(void **state)
 	}
 }
 
+static void all_but_system_calls_may_interrupt(void **state)
+{
+	static const struct {
+		const char *text;
+		bool interrupts;
+	} cases[] = {
+		{ "getrandom", false },
+		{ "syscalls:sys_exit_read", false },
+		{ "raw_syscalls:sys_enter", false },
+		{ "sched:sched_switch", true },
+		{ "exceptions:page_fault_user", true },
+	};
+	struct event_spec spec;
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		_cleanup_strbuf_ struct strbuf error = { 0 };
+
+		assert_int_equal(event_spec_parse(cases[i].text, &spec, &error), 0);
+		if (event_spec_interrupts(&spec) != cases[i].interrupts)
+			fail_msg("%s", cases[i].text);
+		event_spec_done(&spec);
+	}
+	assert_int_equal(event_spec_cpu(99, &spec), 0);
+	assert_true(event_spec_interrupts(&spec));
+	event_spec_done(&spec);
+	assert_int_equal(event_spec_page_faults(1, &spec), 0);
+	assert_true(event_spec_interrupts(&spec));
+	event_spec_done(&spec);
+	assert_int_equal(event_spec_off_cpu(&spec), 0);
+	assert_true(event_spec_interrupts(&spec));
+	event_spec_done(&spec);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_event_is_a_tracepoint_or_the_entry_of_a_system_call),
 		cmocka_unit_test(wrong_texts_are_refused_with_what_to_give),
+		cmocka_unit_test(all_but_system_calls_may_interrupt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

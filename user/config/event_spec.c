@@ -93,6 +93,13 @@ bool event_spec_equal(const struct event_spec *a, const struct event_spec *b)
 	return strcmp(a->category, b->category) == 0 && strcmp(a->name, b->name) == 0;
 }
 
+bool event_spec_interrupts(const struct event_spec *spec)
+{
+	/* Any other tracepoint may be hit by an interrupt or a page fault. */
+	return spec->kind != EVENT_TRACEPOINT || (strcmp(spec->category, "syscalls") != 0 &&
+						  strcmp(spec->category, "raw_syscalls") != 0);
+}
+
 int event_spec_parse(const char *text, struct event_spec *ret_spec, struct strbuf *error)
 {
 	_cleanup_(event_spec_done) struct event_spec spec = { .text = strdup(text) };

@@ -49,6 +49,8 @@ int event_spec_off_cpu(struct event_spec *ret_spec);
 int event_spec_page_faults(uint32_t period, struct event_spec *ret_spec);
 /* Are they one event, which is wanted once? */
 bool event_spec_equal(const struct event_spec *a, const struct event_spec *b);
+/* Are there stacks among its that begin where code was interrupted, not where it called? */
+bool event_spec_interrupts(const struct event_spec *spec);
 void event_spec_done(struct event_spec *spec);
 
 #endif

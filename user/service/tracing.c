@@ -49,6 +49,18 @@ static bool unwinds(const struct options *options)
 #endif
 }
 
+/*
+ * Do stacks of named processes begin where code is interrupted? A host or cgroup has too many files
+ * for the room of all their rows, and few of the large ones are ever interrupted.
+ */
+static bool interrupts_named(const struct options *options)
+{
+	for (size_t i = 0; i < options->n_events && !options_trace_widely(options); i++)
+		if (event_spec_interrupts(&options->events[i]))
+			return true;
+	return false;
+}
+
 bool tracing_holds(const struct options *options)
 {
 	return options->command && tracing_needs_code(options);
@@ -329,6 +341,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.checkpoints = options_check_leaks(options),
 		.checkpoint_names = options->leak.at,
 		.unwind = unwinds(options),
+		.full_rows = interrupts_named(options),
 		.check_stacks = options->check_stacks,
 		.most_stacks = options->most_stacks,
 		.forget_ended = options->forget_ended,

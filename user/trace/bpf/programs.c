@@ -169,7 +169,9 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.marks, programs_know_forms(opts) ? MARKED_THREADS : 1 },
 		{ skel->maps.further_heap_errors, allocations ? opts->max_procs : 1 },
 		{ skel->maps.sample_specs, opts->sampled ? ABI_SAMPLE_SPECS : 1 },
-		{ skel->maps.unwind_rows, opts->unwind ? UNWIND_FIRST_ROWS : 1 },
+		{ skel->maps.unwind_rows, !opts->unwind	  ? 1 :
+					  opts->full_rows ? ABI_UNWIND_CHUNK_ROWS :
+							    UNWIND_FIRST_ROWS },
 		{ skel->maps.unwind_rules, opts->unwind ? ABI_UNWIND_RULES : 1 },
 		{ skel->maps.unwind_objects, opts->unwind ? ABI_UNWIND_OBJECTS : 1 },
 		{ skel->maps.unwind_mappings, opts->unwind ? UNWIND_MAPPINGS : 1 },

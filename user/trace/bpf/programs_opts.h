@@ -66,6 +66,7 @@ struct programs_opts {
 	bool floor;	  /* empty programs in the probes: nothing is counted */
 	bool checkpoints; /* on_checkpoint is wanted */
 	bool unwind;	  /* user stacks by call frame information: trace/unwind/unwind_tables.h */
+	bool full_rows; /* with that: of large files, too, from the start; there is room for one */
 	struct target_rule rule;
 };
 

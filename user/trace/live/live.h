@@ -77,10 +77,15 @@ struct live_opts {
 	uint64_t pss_every_ns; /* trace/live/live_usage.h */
 	bool floor;	       /* probes with empty programs: nothing is counted */
 	bool unwind;	       /* user stacks by call frame information, else by frame pointers */
-	bool unwind_refused;   /* these, since the kernel refuses programs with the other walk */
-	uint64_t most_stacks;  /* of `mappings`, of a process; then its regions have none; 0: all */
-	bool forget_ended; /* of jobs: counts of who has ended are deleted when they were read */
-	const char *tool;  /* "memtraced X.Y.Z" */
+	/*
+	 * With `unwind`: stacks begin where code is interrupted, in processes that were named, so
+	 * that all files have their rows for that from the start.
+	 */
+	bool full_rows;
+	bool unwind_refused;  /* these, since the kernel refuses programs with the other walk */
+	uint64_t most_stacks; /* of `mappings`, of a process; then its regions have none; 0: all */
+	bool forget_ended;    /* of jobs: counts of who has ended are deleted when they were read */
+	const char *tool;     /* "memtraced X.Y.Z" */
 	enum record_depth depth; /* with `both`: at first */
 };
 

@@ -70,6 +70,7 @@ static int load(struct live *live)
 		.floor = live->opts.floor,
 		.checkpoints = live->opts.checkpoints,
 		.unwind = live->opts.unwind,
+		.full_rows = live->opts.full_rows,
 		.check_stacks = live->opts.check_stacks,
 		.rule = live->opts.rule,
 	};
@@ -123,6 +124,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 		.loader = opts->sampled && opts->code,
 		.checkpoints = opts->checkpoints,
 		.checkpoint_names = opts->checkpoint_names,
+		.full_rows = opts->full_rows,
 	};
 	int64_t least;
 	int r;

@@ -128,9 +128,10 @@ static int unwind_add(const struct objects *objects, struct object *object,
 }
 
 /* Stacks of samples begin at any instruction, those of calls with a return address. */
-static enum unwind_rows_kind rows_kind(const struct object *object)
+static enum unwind_rows_kind rows_kind(const struct objects *objects, const struct object *object)
 {
-	return object_has_samples(object) ? UNWIND_ROWS_FULL : UNWIND_ROWS_FITTING;
+	return objects->opts.full_rows || object_has_samples(object) ? UNWIND_ROWS_FULL :
+								       UNWIND_ROWS_FITTING;
 }
 
 /* Distances of inner frees from the probe, which both lie in one text segment. */
@@ -313,7 +314,7 @@ static int object_plan(struct objects *objects, struct object *object)
 		return 0;
 	take_facts(object, &facts);
 	r = install_plans(objects, object);
-	return r ? r : unwind_add(objects, object, rows_kind(object));
+	return r ? r : unwind_add(objects, object, rows_kind(objects, object));
 }
 
 int object_add(struct objects *objects, uint32_t dev, uint64_t ino, const char *path, int fd,
@@ -387,7 +388,8 @@ int objects_unwind(struct objects *objects, struct object *object, bool fully)
 	if (object->unwind &&
 	    (!fully || !unwind_tables_pruned(objects->opts.tables, object->unwind)))
 		return 0;
-	r = unwind_add(objects, object, fully ? UNWIND_ROWS_FULL : rows_kind(object));
+	r = unwind_add(objects, object,
+		       fully ? UNWIND_ROWS_FULL_OR_NONE : rows_kind(objects, object));
 	return r ? r : objects_publish(objects, object);
 }
 

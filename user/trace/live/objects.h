@@ -39,6 +39,7 @@ struct objects_opts {
 	bool checkpoints; /* probe/checkpoints.h */
 	char *const *checkpoint_names;
 	struct unwind_tables *tables; /* borrowed; NULL: stacks are not unwound by files' tables */
+	bool full_rows; /* stacks may begin at any instruction of any file: it has all rows */
 };
 
 int objects_new(const struct objects_opts *opts, struct objects **ret_objects);

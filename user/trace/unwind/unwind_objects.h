@@ -17,7 +17,10 @@ struct memtraced_bpf;
 struct cfi_rows;
 struct unwind_objects;
 
-/* Entries of the map `unwind_rows`: the rows of glibc, libstdc++ and some ten times as many. */
+/*
+ * Entries of the map `unwind_rows`: the rows of glibc, libstdc++ and some ten times as many. Where
+ * large files have all their rows it is a chunk: for one that is added later the kernel waits.
+ */
 #define UNWIND_FIRST_ROWS (1U << 18)
 
 /*

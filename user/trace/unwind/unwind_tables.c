@@ -100,26 +100,39 @@ static int find_rows(struct unwind_tables *tables, int fd, const struct cfi_key 
 	return r;
 }
 
-int unwind_tables_add(struct unwind_tables *tables, int fd, const struct cfi_facts *facts,
-		      enum unwind_rows_kind kind, uint32_t *ret_object)
+static int add_rows(struct unwind_tables *tables, int fd, const struct cfi_facts *facts,
+		    bool pruned, uint32_t *ret_object)
 {
 	_cleanup_(cfi_rows_free_p) struct cfi_rows *rows = NULL;
 	struct cfi_key key = facts->key;
+	int r;
+
+	key.pruned = pruned;
+	r = find_rows(tables, fd, &key, &rows);
+	if (r == -EPIPE || r == -EAGAIN)
+		tables->unread++;
+	return r ? r :
+		   unwind_objects_add(tables->objects, rows, facts->segments, facts->n_segments,
+				      ret_object);
+}
+
+int unwind_tables_add(struct unwind_tables *tables, int fd, const struct cfi_facts *facts,
+		      enum unwind_rows_kind kind, uint32_t *ret_object)
+{
 	uint64_t code = 0;
+	bool large;
 	int r;
 
 	*ret_object = 0;
 	for (uint32_t i = 0; i < facts->n_segments; i++)
 		code += facts->segments[i].end - facts->segments[i].offset;
-	key.pruned = kind == UNWIND_ROWS_FITTING && code > FITTING_CODE;
-	r = find_rows(tables, fd, &key, &rows);
-	if (r == -EPIPE || r == -EAGAIN)
-		tables->unread++;
-	if (r == 0)
-		r = unwind_objects_add(tables->objects, rows, facts->segments, facts->n_segments,
-				       ret_object);
-	if (r == -ENOSPC)
+	large = code > FITTING_CODE;
+	r = add_rows(tables, fd, facts, large && kind == UNWIND_ROWS_FITTING, ret_object);
+	if (r == -ENOSPC) {
 		tables->refused++;
+		if (large && kind == UNWIND_ROWS_FULL)
+			r = add_rows(tables, fd, facts, true, ret_object);
+	}
 	if (r == 0)
 		tables->n_objects++;
 	return r == -ENOMEM ? r : 0;

@@ -31,7 +31,8 @@ DEFINE_CLEANUP(struct unwind_tables, unwind_tables_free)
 /* How exact an object's rows are to be. */
 enum unwind_rows_kind {
 	UNWIND_ROWS_FITTING, /* for any instruction of a small file, else for return addresses */
-	UNWIND_ROWS_FULL,    /* for any instruction */
+	UNWIND_ROWS_FULL,    /* for any instruction; without room for these, as fitting */
+	UNWIND_ROWS_FULL_OR_NONE, /* the same, but without room none */
 };
 
 /*

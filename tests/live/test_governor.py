@@ -10,9 +10,10 @@ import select
 import signal
 import subprocess
 
+from bpf_objects import traced_calls
 from lib import (Lines, attached, exact, heap_sites, load_report, memtraced, need_program,
                  need_root, refused, run_memtraced, scratch, send_line, started, target, test,
-                 total, traced_calls, with_function)
+                 total, with_function)
 from test_samples import check_weights, said_places
 
 INTERVAL = 65536

@@ -10,11 +10,12 @@ import re
 import signal
 import time
 
+from bpf_objects import bpf_orphans
 from cgroups import cgroup, move
 from hists import (Tallies, calls, counted, differences, held, one, options, ready, same,
                    until_ready, watching)
-from lib import (bpf_orphans, eventually, memtraced, need_program, need_root, process_state,
-                 run, run_memtraced, scaled, scratch, send_line, started, target, test)
+from lib import (eventually, memtraced, need_program, need_root, process_state, run,
+                 run_memtraced, scaled, scratch, send_line, started, target, test)
 
 LSEEK = 8 if os.uname().machine == "x86_64" else 62  # its number
 

@@ -6,8 +6,9 @@ import os
 import shutil
 import signal
 
+from bpf_objects import traced_calls
 from lib import (INTERVAL, load_report, memtraced, need_root, need_sampling, refused,
-                 run_memtraced, scratch, send_line, started, target, test, traced_calls)
+                 run_memtraced, scratch, send_line, started, target, test)
 from test_cpu import under
 
 PAGES = 20000

@@ -9,9 +9,10 @@ import signal
 import subprocess
 import time
 
-from lib import (ATTACH_PATHS, Skip, attach_option, bpf_orphans, breakpoints, called_by, eventually,
-                 heap_sites, libc_of_its_own, load_report, memtraced, need_program, need_root,
-                 process_state, run, scaled, scratch, started, target, test, total, with_function)
+from bpf_objects import bpf_orphans
+from lib import (ATTACH_PATHS, Skip, attach_option, breakpoints, called_by, eventually, heap_sites,
+                 libc_of_its_own, load_report, memtraced, need_program, need_root, process_state,
+                 run, scaled, scratch, started, target, test, total, with_function)
 
 STEPS = scaled(2000, 4500, 4500)  # about 0.7 and 1.6 seconds with the waits below
 

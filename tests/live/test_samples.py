@@ -7,9 +7,10 @@ import os
 import platform
 import subprocess
 
+from bpf_objects import traced_calls
 from lib import (ATTACH_PATHS, attach_option, attached, heap_sites, load_report, memtraced,
                  need_program, need_root, refused, run, run_memtraced, scaled, scratch, send_line,
-                 started, target, test, total, traced_calls, with_function, without)
+                 started, target, test, total, with_function, without)
 
 PLACE = ("blocks", "bytes", "live_blocks", "live_bytes", "samples", "weight", "live_samples",
          "live_weight")

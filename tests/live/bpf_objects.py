@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The system's BPF programs, links and maps, as bpftool and /proc tell of them."""
+
+import contextlib
+import glob
+import json
+import os
+import re
+import time
+
+from lib import run
+
+
+def bpf_list(kind):
+    """bpftool fails where one of what it lists is gone before it has looked at it."""
+    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    for _ in range(10):
+        done = run(["bpftool", "-j", kind, "list"], env=dict(os.environ, PATH=path))
+        if done.returncode == 0:
+            break
+        time.sleep(0.1)
+    assert done.returncode == 0, f"bpftool {kind} list: {done.stderr or done.stdout}"
+    return json.loads(done.stdout or "[]")
+
+
+# bpf/mmap.bpf.c
+CALL_PROGRAMS = {"on_exit_mmap", "on_enter_munmap", "on_exit_munmap", "on_enter_mremap",
+                 "on_enter_brk", "on_enter_any", "on_exit_any"}
+
+
+def traced_calls(pid):
+    """The programs that a process has at tracepoints of system calls, by name."""
+    names = {program["id"]: program.get("name") for program in bpf_list("prog")}
+    ids = {entry["prog_id"] for entry in bpf_list("perf") if entry["pid"] == pid}
+    # Since Linux 5.15 these are links, of which bpftool does not tell where they lead.
+    for path in glob.glob(f"/proc/{pid}/fdinfo/*"):
+        with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as info:
+            found = re.search(r"^link_type:\s*perf\n(?:.*\n)*?prog_id:\s*(\d+)$", info.read(), re.M)
+        ids |= {int(found[1])} if found else set()
+    return {names.get(i) for i in ids} & CALL_PROGRAMS
+
+
+def bpf_held():
+    """What processes hold by descriptors, as (kind, id)."""
+    held = set()
+    for path in glob.glob("/proc/[0-9]*/fdinfo/*"):
+        with contextlib.suppress(OSError), open(path, encoding="ascii", errors="replace") as file:
+            held |= {(kind, int(number)) for kind, number in
+                     re.findall(r"^(prog|link|map)_id:\s*(\d+)$", file.read(), re.M)}
+    return held
+
+
+def bpf_orphans():
+    """The system's BPF programs, links and maps that no living process holds: what a tracer of
+    another may have at the same time does not count."""
+    listed = {kind: bpf_list(kind) for kind in ("link", "prog", "map")}
+    held = bpf_held()
+    held |= {("prog", link["prog_id"]) for link in listed["link"]
+             if ("link", link["id"]) in held and "prog_id" in link}
+    for prog in listed["prog"]:
+        if ("prog", prog["id"]) in held:
+            held |= {("map", number) for number in prog.get("map_ids", [])}
+    return {(kind, item["id"]) for kind, items in listed.items() for item in items} - held

@@ -7,8 +7,9 @@ import os
 import re
 
 from hists import counted, ready, until_ready, watching
-from lib import (Skip, eventually, need_kernel, need_program, need_root, process_state, run,
-                 run_memtraced, scaled, scratch, send_line, started, target, test, without)
+from lib import (Skip, eventually, need_kernel, need_program, need_root, run, run_memtraced, scaled,
+                 scratch, send_line, started, target, test, without)
+from states import is_blocked
 
 KERNEL = "[kernel.kallsyms]"
 LIBRARY = {"getrandom", "getpriority", "__GI___getrandom", "__GI___getpriority"}
@@ -85,7 +86,7 @@ def watched(n, *words):
     with held(n) as process:
         pid = ready(process)
         with watching("-p", str(pid), *words) as watch:
-            eventually(lambda: process_state(pid)[0] == "S", "not blocked")
+            eventually(lambda: is_blocked(pid), "not blocked")
             send_line(process)
             paths = Paths(until_ready(process))
             report = watch.finish()
@@ -156,12 +157,12 @@ def switches(pid):
 def switches_are_as_many_as_the_kernel_counts():
     with started([target("calls"), "sleeps", "40", "held"]) as process:
         pid = ready(process)
+        eventually(lambda: is_blocked(pid), "not blocked")
         with watching("-p", str(pid), "-e", "sched:sched_switch", "--kernel") as watch:
-            eventually(lambda: process_state(pid)[0] == "S", "not blocked")
             before = switches(pid)
             send_line(process)
             until_ready(process)
-            eventually(lambda: process_state(pid)[0] == "S", "not blocked")
+            eventually(lambda: is_blocked(pid), "not blocked")
             true = switches(pid) - before
             report = watch.finish()
     exact(report)

@@ -9,6 +9,7 @@ import signal
 from lib import (ATTACH_PATHS, Skip, attach_option, attached, eventually, exact, heap_sites,
                  need_program, need_root, run_memtraced, scaled, scratch, send_line, started,
                  target, test)
+from states import in_read
 
 EXISTING = ("--existing=20",)
 # glibc's malloc_chunk: 8 bytes beyond the usable size, 16 of a mapped one. A thread's cache is 656.
@@ -141,15 +142,6 @@ def sizes_are_filtered_as_those_of_others():
         assert before["usable_bytes"] >= 100000 * before["live_blocks"], before
 
 
-READ = "0" if os.uname().machine == "x86_64" else "63"  # its number
-
-
-def in_read(pid):
-    """Is it in read(0, ...)? What it reads into is allocated then."""
-    with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
-        return file.read().split()[:2] == [READ, "0x0"]
-
-
 @contextlib.contextmanager
 def real_program(command, ready):
     """A program that waits for input, without caches of threads; and mallinfo2's answer."""
@@ -159,6 +151,7 @@ def real_program(command, ready):
                    **NO_CACHES)
         with started(command, env=env) as process:
             ready(process)
+            # What it reads into is allocated then.
             eventually(lambda: in_read(process.pid), "it does not wait for input")
             process.send_signal(signal.SIGUSR2)
             eventually(lambda: os.path.exists(path) and os.path.getsize(path) > 0, "no answer")

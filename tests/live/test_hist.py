@@ -9,6 +9,7 @@ import time
 
 from hists import Tallies, calls, held, one, options, ready, same, until_ready, watching
 from lib import eventually, need_root, process_state, scaled, send_line, started, target, test
+from states import is_blocked
 
 # --- values ------------------------------------------------------------------------------------
 
@@ -259,7 +260,7 @@ def a_call_in_flight_at_the_attach_has_a_result_and_no_latency():
     specs = ["read", "read:ns", "read:count"]
     with started([target("calls"), "in-flight", "5"]) as process:
         pid = ready(process)
-        eventually(lambda: process_state(pid)[0] == "S", "not blocked")
+        eventually(lambda: is_blocked(pid), "not blocked")
         with watching(*options(specs), "-p", str(pid)) as watch:
             send_line(process)
             process.stdin.close()

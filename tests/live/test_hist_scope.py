@@ -16,6 +16,7 @@ from hists import (Tallies, calls, counted, differences, held, one, options, rea
                    until_ready, watching)
 from lib import (eventually, memtraced, need_program, need_root, process_state, run,
                  run_memtraced, scaled, scratch, send_line, started, target, test)
+from states import is_blocked
 
 LSEEK = 8 if os.uname().machine == "x86_64" else 62  # its number
 
@@ -101,11 +102,11 @@ def switches_by_priority(priority):
             os.setpriority(os.PRIO_PROCESS, pid, int(priority) - 120)
         else:
             os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(10))
+        eventually(lambda: is_blocked(pid), "not blocked")
         with watching(f"--hist={spec}", f"--hist={linear}", "-p", str(pid)) as watch:
-            eventually(lambda: process_state(pid)[0] == "S", "not blocked")
             before = switches(pid)
             released(process)
-            eventually(lambda: process_state(pid)[0] == "S", "not blocked")
+            eventually(lambda: is_blocked(pid), "not blocked")
             true = switches(pid) - before
             report = watch.finish()
     # four sleeps a round, three where there is no poll

@@ -20,7 +20,7 @@ from test_metrics import need_parser, samples, value
 from test_post_mortem import post_mortems
 from test_pprof import GO, shown
 from test_service import service
-from test_service_growth import death_of, summary
+from test_service_growth import death_of, once_others_leave_room, summary
 
 PAGE = 4096
 MIB = 1 << 20
@@ -280,6 +280,7 @@ def who_fills_it_at_once_is_not_let_do_so_again_at_once():
 
 
 @test(need_root, need_sampling, timeout=120, every_kernel=True)
+@once_others_leave_room
 def who_is_killed_by_its_cgroups_limit_has_the_line_that_mapped():
     line = line_of("mapper.c", "char *at = mmap(NULL, size")
     with scratch() as folder, memory_cgroup(20 * MIB) as (_, inner, path), \
@@ -302,6 +303,7 @@ def who_is_killed_by_its_cgroups_limit_has_the_line_that_mapped():
 
 
 @test(need_root, need_sampling, need_program("chromium"), timeout=120)
+@once_others_leave_room
 def a_browser_shows_what_a_killed_process_had_mapped():
     with scratch() as folder, service(folder, growth=EACH) as served, mapper() as process:
         _, others = known(served, process)

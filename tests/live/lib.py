@@ -224,6 +224,13 @@ class Lines:
         self.searched = 0
         return line
 
+    def forget(self):
+        """What has come so far is not asked for; of a line that has not come whole it is kept."""
+        while select.select([self.fd], [], [], 0)[0] and (data := os.read(self.fd, 1 << 20)):
+            self.buffer += data
+        del self.buffer[:self.buffer.rfind(b"\n") + 1]
+        self.searched = 0
+
     def until(self, start, timeout=30):
         """The rest of the first line that begins with `start`."""
         while True:
@@ -392,6 +399,12 @@ class Attached:
         self.latest = json.loads(line)
         schema.check(self.latest, filtered)
         return self.latest
+
+    def later_report(self):
+        """The first that is begun from now on: what has come is older, and the next may be."""
+        self.process.lines.forget()
+        self.next_report()
+        return self.next_report()
 
     def finish(self, sig=signal.SIGINT, status=0, timeout=30, filtered=False):
         """Ends it by a signal (None: it ends by itself) and returns the final report."""

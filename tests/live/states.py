@@ -8,7 +8,7 @@ READ = "0" if os.uname().machine == "x86_64" else "63"  # its number
 
 
 def system_call(pid):
-    """The number of the one that it waits in, and its arguments; nothing while it runs, or could."""
+    """The number of the one that it waits in, and its arguments; nothing while it can run."""
     with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
         words = file.read().split()
     return [] if words[0] in ("running", "-1") else words[:7]

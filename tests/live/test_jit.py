@@ -45,9 +45,7 @@ def made_code(mode, *options, cwd=None):
                 for _ in range(2):
                     send_line(process)
                     process.lines.until("called")
-                    # The first may be of a cut before the calls.
-                    session.next_report()
-                    session.next_report()
+                    session.later_report()
                 yield process, session
         finally:
             remove_map(pid)
@@ -75,8 +73,7 @@ def map_that_grows_is_read_for_each_report():
     with made_code("map") as (process, session):
         send_line(process)
         process.lines.until("written")
-        session.next_report()
-        report = session.next_report()
+        report = session.later_report()
         named = {frame["function"] for site in report["processes"][0]["sites"]
                  for frame in jit_frames(site)}
         assert named == {"jit one"}, named

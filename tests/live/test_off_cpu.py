@@ -6,8 +6,8 @@ import os
 import re
 import time
 
-from lib import (attached, load_report, need_program, need_root, need_sampling, refused, run,
-                 run_memtraced, scratch, send_line, started, target, test, without)
+from lib import (attached, eventually, load_report, need_program, need_root, need_sampling, refused,
+                 run, run_memtraced, scratch, send_line, started, target, test, without)
 
 MS = 10**6
 ASKED = {"sleeps": 3 * 100 * MS, "pauses": 200 * MS, "reads": 0}
@@ -76,8 +76,8 @@ def a_wait_that_is_not_over_counts_until_now():
         with attached([process.pid], "--off-cpu", "--kernel", "--alloc") as session:
             before = time.monotonic_ns()
             send_line(process)
-            time.sleep(1)
-            times, ns = under(waits(session.next_report()), "rests")
+            eventually(lambda: under(waits(session.next_report()), "rests")[0], "it does not rest")
+            times, ns = under(waits(session.latest), "rests")
             later = under(waits(session.finish()), "rests")
             most = time.monotonic_ns() - before
     assert times == later[0] == 1, (times, later)

@@ -100,8 +100,7 @@ def redis(folder, seed):
                  str(scaled(1500, 20000)), "-r", "100000", "-d", "300", "-q"], timeout=120)
             # At rest: the first report that both make after it.
             for session in (all_calls, samples):
-                session.next_report()
-                session.next_report()
+                session.later_report()
             exact, sampled = (session.finish()["processes"][0]["alloc"]
                               for session in (all_calls, samples))
         process.terminate()

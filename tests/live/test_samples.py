@@ -179,7 +179,7 @@ def a_running_process_shows_its_samples_when_it_is_attached_to(program):
         with attached([process.pid], "--sample") as session:
             send_line(process)
             assert lines.next() == "watched"
-            session.next_report()  # all its probes are in
+            session.later_report()  # all its probes are in
             send_line(process)
             places = said_places("\n".join(lines.next() for _ in range(3)))
             assert places["make_small"]["samples"] > 0, places
@@ -296,9 +296,11 @@ def of_a_user_only_the_programs_with_probes_are_named():
             report = json.loads(session.lines.next())
             send_line(process)
             assert process.lines.next() == "watched"
-            json.loads(session.lines.next())  # all its probes are in
+            session.lines.forget()
+            assert session.lines.next() and session.lines.next()  # all its probes are in
             send_line(process)
             places = said_places("\n".join(process.lines.next() for _ in range(3)))
+            session.lines.forget()
             session.lines.next()
             report = json.loads(session.lines.next())
         found = {one["pid"]: one for one in report["processes"]}
@@ -364,7 +366,7 @@ def a_noisy_process_leaves_the_others_their_room():
             for process in processes:
                 send_line(process)
                 assert process.lines.next() == "watched"
-            session.next_report()  # all their probes are in
+            session.later_report()  # all their probes are in
             said = {process.pid: run_to_end(process) for process in processes}
             session.next_report()
             report = session.finish()

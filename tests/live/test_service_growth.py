@@ -46,7 +46,7 @@ def summary(served, pid, comm="deaths"):
 
 
 def once_others_leave_room(function):
-    """A test that is made anew, with a service that has made no report yet, where it was limited."""
+    """A test that is made anew, by a service that has made no report yet, where it was limited."""
     @functools.wraps(function)
     def tried():
         for _ in range(4):

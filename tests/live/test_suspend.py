@@ -136,8 +136,7 @@ def the_service_goes_on_and_what_it_was_asked_for_is_time_awake():
 
 def last_of(session, pids):
     """What perf has counted of each, and how often it was away, in a report begun now."""
-    session.next_report()
-    report = session.next_report()
+    report = session.later_report()
     (event,) = report["events"]
     return [sum(stack["count"] for stack in event["stacks"] if stack["pid"] == pid)
             for pid in pids], report["coverage"]["lost"].get("cpu-was-away", 0)

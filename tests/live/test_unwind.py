@@ -179,8 +179,7 @@ def a_library_that_is_known_has_no_gap_after_its_mapping():
         with attached([process.pid], "--top=0") as session:
             send_line(process)
             process.lines.until("ready")
-            session.next_report()
-            session.next_report()
+            session.later_report()
             send_line(process)
             process.lines.until("ready")
             eventually(lambda: len(stacks_by_size(session.next_report())) == 2, "both libraries")
@@ -218,8 +217,7 @@ def an_instruction_without_a_row_gets_the_file_all_rows():
         with attached([process.pid], "--top=0") as session:
             send_line(process)
             process.lines.until("ready")
-            session.next_report()
-            session.next_report()
+            session.later_report()
             for n in (1, 2):
                 send_line(process)
                 process.lines.until("ready")
@@ -269,8 +267,7 @@ def what_there_was_no_room_to_note_is_cut_until_the_daemon_knows_it():
         with attached([process.pid], "--top=0") as session:
             send_line(process)
             process.lines.until("ready")
-            session.next_report()
-            session.next_report()
+            session.later_report()
             session.process.send_signal(signal.SIGSTOP)
             send_line(process)
             process.lines.until("ready")

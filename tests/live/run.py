@@ -104,8 +104,9 @@ def main():
         comment(f"{lib.memtraced()} is not built")
         return 1
     signal.signal(signal.SIGALRM, on_alarm)
-    # Whoever started this may have had SIGINT ignored, as shells do for background jobs.
+    # Whoever started this may have had signals ignored, as shells do for background jobs and nohup.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.chdir("/")
     try:
         results = [run_one(number, t, args.until_uptime) for number, t in enumerate(tests, 1)]

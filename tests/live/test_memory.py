@@ -62,7 +62,8 @@ def most_until_its_end(process, bytes_of=all_bytes):
 def a_limit_holds_with_a_million_live_blocks(limit):
     if limit == "1G":
         need_long()
-    blocks = scaled(1000000, 3000000, 20000)
+    # Of 1G one process has room for some 2,200,000.
+    blocks = scaled(1000000, 2000000, 20000)
     with scratch() as folder:
         path = os.path.join(folder, "report.json")
         command = [memtraced(), "-q", "-o", f"json:{path}", f"--memory-limit={limit}", "--",

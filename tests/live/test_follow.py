@@ -49,12 +49,14 @@ def exec_from_another_thread_than_the_leader_is_followed(path):
     same_images(run)
 
 
+# The first thread is a zombie when it has ended.
 LAST_THREAD = """
 import ctypes, os, threading, time
 libc = ctypes.CDLL(None)
 def last():
     libc.prctl(15, b"a worker")
-    time.sleep(0.3)
+    while open(f"/proc/self/task/{os.getpid()}/stat").read().rsplit(") ")[1][0] != "Z":
+        time.sleep(0.01)
     os._exit(0)
 threading.Thread(target=last).start()
 libc.prctl(15, b"the process")

@@ -262,6 +262,6 @@ def nothing_is_stopped_while_reports_are_made():
         with started([memtraced(), "-p", pid, "-f", "json", "-i", "0.1"]) as tracer:
             for _ in range(5):
                 assert tracer.lines.next() is not None
-                assert process_state(int(pid))[0] in "RS"
+                assert process_state(int(pid))[0] not in "Tt"
             tracer.send_signal(signal.SIGINT)
             tracer.wait(20)

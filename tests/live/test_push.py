@@ -202,16 +202,18 @@ def cpu_time_is_pushed_while_it_is_looked_at():
         assert status == 200, body
         until_traced(served, 1)  # the names of the configuration stay
         asked = pprof_wire.read(body)
-        eventually(lambda: served.metric("memtraced_push_waiting_profiles", target="one") == 0,
-                   "all that there was")
-        told = [parca(request) for request in server.so_far()]
+
+        def so_far():
+            told = [parca(request) for request in server.so_far()]
+            return told, [sample["value"] for _, _, profile in told for sample in profile["sample"]]
+        # The last of them is of the trace's end, a moment after the answer.
+        wanted = sum(s["value"][0] for s in asked["sample"])
+        eventually(lambda: sum(n for n, _ in so_far()[1]) >= wanted > 0, "all that there was")
+        told, values = so_far()
         assert told and {labels["pid"] for _, labels, _ in told} == {str(process.pid)}
-        values = [sample["value"] for _, _, profile in told for sample in profile["sample"]]
         period = asked["period"]
         assert all((types(profile), profile["period"]) == (CPU, period) for _, _, profile in told)
         assert all(ns == period * n for n, ns in values), values
-        # The last of them is of the trace's end, a moment after the answer.
-        assert sum(n for n, _ in values) >= sum(s["value"][0] for s in asked["sample"]) > 0
         # Each is as long as it is since the one before.
         for (_, _, one), (_, _, next_) in zip(told, told[1:]):
             assert one["time_nanos"] + one["duration_nanos"] == next_["time_nanos"]
@@ -224,12 +226,13 @@ TOUCH = "kept = [bytearray(1 << 20) for _ in range({})]; print(flush=True); inpu
 def growth_is_pushed_of_who_is_not_traced_and_each_sample_once(to):
     # beside mappings, which are no heap, it is the second job
     mappings, profiles = ("yes", "heap, allocs, growth") if to == "parca" else ("no", "growth")
-    with scratch() as folder, push_server() as server, \
-            started([sys.executable, "-c", TOUCH.format(40) + TOUCH.format(20)]) as process, \
-            service(folder, growth=f"period = 10\nmappings = {mappings}",
-                    trace=push(to, server.url, profiles=profiles)) as served:
+    with scratch() as folder, push_server() as server, contextlib.ExitStack() as stack:
+        process = stack.enter_context(
+            started([sys.executable, "-c", TOUCH.format(40) + TOUCH.format(20)]))
         # What it touched before the service came is not known; the rest is sent in parts.
         process.lines.next()
+        served = stack.enter_context(service(folder, growth=f"period = 10\nmappings = {mappings}",
+                                             trace=push(to, server.url, profiles=profiles)))
         send_line(process)
         process.lines.next()
         want = 20 << 20

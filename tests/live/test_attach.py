@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """memtraced -p: running processes, alone and in company."""
 
+import contextlib
 import ctypes
+import glob
 import json
 import os
 import re
@@ -239,10 +241,14 @@ def a_target_under_a_debugger_is_traced_and_stays_the_debuggers():
 
 
 def waits_for(pid, number):
-    """The signal would not end the process: it is blocked, to be read from a descriptor."""
-    with open(f"/proc/{pid}/status", encoding="ascii") as file:
-        (blocked,) = [line for line in file if line.startswith("SigBlk:")]
-    return int(blocked.split()[1], 16) >> (number - 1) & 1
+    """The signal would not end the process: a descriptor reads it, and it is blocked, which all are
+    for a moment before."""
+    masks = []
+    for path in (f"/proc/{pid}/status", *glob.glob(f"/proc/{pid}/fdinfo/*")):
+        with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
+            masks += re.findall(r"^(SigBlk|sigmask):\s*([0-9a-f]+)$", file.read(), re.M)
+    return {name for name, mask in masks if int(mask, 16) >> (number - 1) & 1} == {
+        "SigBlk", "sigmask"}
 
 
 @test(need_root)

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 
 import lib
@@ -15,13 +16,18 @@ from test_service import service, until_traced
 from test_watch import GROWING, MIB, fake_cgroups, growing, pressure, put, swept
 
 WATCH = "[watch]\ninterval = 1s\n"
+# A name that no other test's target has, beside which this may run.
+LEAK = f"leak-{os.getpid()}"
 
 
 @contextlib.contextmanager
 def leaking(wait_us=100):
-    with started([target("leak"), "0", str(wait_us)]) as process:
-        assert int(process.lines.until("ready")) == process.pid
-        yield process
+    with scratch() as folder:
+        program = os.path.join(folder, LEAK)
+        shutil.copy(target("leak"), program)
+        with started([program, "0", str(wait_us)]) as process:
+            assert int(process.lines.until("ready")) == process.pid
+            yield process
 
 
 def grow(process, mib):
@@ -42,9 +48,9 @@ def report_of(served, folder, pid, comm, rule):
 
 @test(need_root, timeout=90)
 def a_process_that_grows_is_traced_and_one_that_does_not_is_not():
-    rule = """[rule leak]
+    rule = f"""[rule leak]
 when = rss_slope > 1MiB/min for 5s
-comm = lea[k]
+comm = [l]{LEAK[1:]}
 uid = root
 trace = 2s
 format = json
@@ -52,9 +58,9 @@ format = json
     with scratch() as folder, leaking(wait_us=1000000) as quiet, leaking() as process, \
             service(folder, trace=WATCH + rule) as served:
         served.said.until("memtraced: rule leak: rss_slope > 1MiB/min for 5s: process "
-                          f"{process.pid} (leak) is traced for 2 s", timeout=40)
-        assert f"heap of process {process.pid} (leak): for " in ctl(served, "status")
-        report = report_of(served, folder, process.pid, "leak", "leak")
+                          f"{process.pid} ({LEAK}) is traced for 2 s", timeout=40)
+        assert f"heap of process {process.pid} ({LEAK}): for " in ctl(served, "status")
+        report = report_of(served, folder, process.pid, LEAK, "leak")
         exact(report)
         frames = [frame["function"] for frame in report["processes"][0]["sites"][0]["frames"]]
         assert "leak_one" in frames, frames
@@ -66,7 +72,7 @@ format = json
         assert served.metric("memtraced_traces_total") == 1
         said = ctl(served, "status")
         assert re.search(r"^rule leak: rss_slope > 1MiB/min for 5s: fired 1 times, the last time "
-                         rf"\S+ \S+ ago for process {process.pid} \(leak\); 0 traces of it run$",
+                         rf"\S+ \S+ ago for process {process.pid} \({LEAK}\); 0 traces of it run$",
                          said, re.M), said
         assert quiet.poll() is None
 
@@ -120,12 +126,12 @@ def a_process_is_chosen_by_its_cgroup():
         with open(f"/proc/{process.pid}/cgroup", encoding="ascii") as file:
             rows = [line.strip().split(":", 2) for line in file]
         paths = {path for _, names, path in rows if names in ("", "memory")}
-        rules = "".join(f"[rule in{i}]\nwhen = rss > 1\ncomm = leak\ncgroup = {path}\ntrace = 1s\n"
-                        "format = json\n" for i, path in enumerate(sorted(paths)))
-        rules += ("[rule out]\nwhen = rss > 1\ncomm = leak\ncgroup = /no/such/*\n"
-                  "[rule nobody]\nwhen = rss > 1\ncomm = leak\nuid = nobody\n")
+        rules = "".join(f"[rule in{i}]\nwhen = rss > 1\ncomm = {LEAK}\ncgroup = {path}\n"
+                        "trace = 1s\nformat = json\n" for i, path in enumerate(sorted(paths)))
+        rules += (f"[rule out]\nwhen = rss > 1\ncomm = {LEAK}\ncgroup = /no/such/*\n"
+                  f"[rule nobody]\nwhen = rss > 1\ncomm = {LEAK}\nuid = nobody\n")
         with service(folder, trace=WATCH + rules) as served:
-            served.said.until(f"memtraced: process {process.pid} (leak): report ", timeout=60)
+            served.said.until(f"memtraced: process {process.pid} ({LEAK}): report ", timeout=60)
             swept(served)
             assert served.metric("memtraced_rule_fired_total", rule="out") == 0
             assert served.metric("memtraced_rule_fired_total", rule="nobody") == 0
@@ -133,9 +139,9 @@ def a_process_is_chosen_by_its_cgroup():
 
 @test(need_root, timeout=90)
 def at_most_so_many_are_traced_at_once():
-    rule = """[rule large]
+    rule = f"""[rule large]
 when = rss > 1
-comm = leak
+comm = {LEAK}
 trace = 1s
 format = folded
 max_at_once = 1
@@ -148,13 +154,13 @@ max_at_once = 1
         eventually(both, "the second one's turn", timeout=40)
         until_traced(served, 0)
         names = ctl(served, "reports")
-        assert f"-{first.pid}-leak.folded" in names and f"-{second.pid}-leak.folded" in names
+        assert all(f"-{process.pid}-{LEAK}.folded" in names for process in (first, second)), names
 
 
 @test(need_root, timeout=60)
 def what_cannot_be_traced_is_said_once():
     rules = "".join(f"[rule {name}]\nwhen = rss > 1\ncomm = {comm}\ntrace = 10m\n"
-                    for name, comm in (("first", "leak"), ("second", GROWING)))
+                    for name, comm in (("first", LEAK), ("second", GROWING)))
     with scratch() as folder, leaking(1000), growing() as process, \
             service(folder, trace=f"max_traces = 1\n{WATCH}{rules}") as served:
         served.said.until("memtraced: rule first: rss > 1: process ")
@@ -174,7 +180,7 @@ def what_cannot_be_traced_is_said_once():
 
 @test(need_root, timeout=60)
 def a_new_configuration_leaves_the_traces_of_old_rules():
-    rule = "[rule {}]\nwhen = rss > 1\ncomm = leak\ntrace = 10m\nformat = json\n"
+    rule = f"[rule {{}}]\nwhen = rss > 1\ncomm = {LEAK}\ntrace = 10m\nformat = json\n"
     with scratch() as folder, leaking(1000) as process, \
             service(folder, trace=WATCH + rule.format("old")) as served:
         served.said.until("memtraced: rule old: rss > 1: process ")
@@ -195,7 +201,7 @@ def a_new_configuration_leaves_the_traces_of_old_rules():
         served.said.until("memtraced: the configuration stays as it was")
         assert "rule new: rss > 1T: fired 0 times" in ctl(served, "status")
         process.kill()
-        report_of(served, folder, process.pid, "leak", "old")
+        report_of(served, folder, process.pid, LEAK, "old")
 
 
 @test(need_root, each=["format = htmll|unknown format 'htmll'; did you mean 'html'?",

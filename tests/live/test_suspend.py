@@ -14,7 +14,7 @@ from lib import (Skip, attached, eventually, exact, need_program, need_root, nee
                  same, scratch, send_line, started, target, test)
 from test_attach import counted, one, since, started_target, work
 from test_ctl import ctl
-from test_rules import leaking
+from test_rules import LEAK, leaking
 from test_service import Asking, finish, service, until_traced
 from test_watch import swept
 
@@ -84,15 +84,15 @@ def a_trace_goes_on_exactly_and_its_clock_stands_still_meanwhile():
         finish(process)
 
 
-RULES = """[watch]
+RULES = f"""[watch]
 interval = 1s
 [rule slope]
 when = rss_slope > 1MiB/min for 3s
-comm = lea[k]
+comm = {LEAK}
 trace = 2s
 [rule held]
 when = rss > 4K for 1h
-comm = lea[k]
+comm = {LEAK}
 trace = 2s
 """
 

@@ -17,7 +17,7 @@ from test_service import service
 MIB = 1 << 20
 WATCH = "[watch]\ninterval = 1s\ngrowth = 3s"
 
-GROWING = "grows-by-lines"
+GROWING = f"grows-{os.getpid()}"
 # Its resident memory grows by a MiB with each line.
 GROWS = """
 import sys

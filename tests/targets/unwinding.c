@@ -384,6 +384,11 @@ static void by_rbx(unsigned int n)
 	call_by_rbx(plain, n);
 }
 
+static void by_rbx_outside(unsigned int n)
+{
+	call_by_rbx(sorted, n);
+}
+
 static void framed(unsigned int n)
 {
 	call_framed(plain, n);
@@ -413,6 +418,7 @@ static const struct {
 	{ "coroutines", NULL, coroutines },
 	{ "told", told, NULL },
 	{ "rbx", by_rbx, NULL },
+	{ "rbx-outside", by_rbx_outside, NULL },
 	{ "framed", framed, NULL },
 	{ "bare", bare, NULL },
 };

@@ -125,7 +125,7 @@ def frames_of_one_kind(kind):
 @test(need_root, each=("bare", "rbx-outside"), timeout=120)
 def frames_that_nobody_can_follow_never_pass_for_proven(kind):
     """Code without information and without a frame pointer; a frame by a register of which what
-    stands below, in another file, says nothing. (libdwfl follows no such frame at all, gdb does.)"""
+    stands below, in another file, says nothing. (libdwfl follows none of these, but gdb does.)"""
     for build in builds_for(kind):
         if kind == "rbx-outside" and build == "unwinding-static":
             continue  # where it is the same file

@@ -25,7 +25,7 @@ def functions(stack):
     return [(frame["function"] or "").split("@")[0] for frame in stack["frames"]]
 
 
-@test(need_root, need_x86_64, each=STARTERS, every_kernel=True)
+@test(need_root, need_x86_64, each=STARTERS, every_kernel=["clone3"])
 def who_makes_threads_and_processes_is_known_to_its_start(call):
     (name, *words), times, path = STARTERS[call]
     report = events_of([target(name), *words], "-e", call)
@@ -37,7 +37,8 @@ def who_makes_threads_and_processes_is_known_to_its_start(call):
 
 
 # The first comes when the memory of before is gone, the other when all is there to begin.
-@test(need_root, each=["task:task_rename", "sched:sched_process_exec"], every_kernel=True)
+@test(need_root, each=["task:task_rename", "sched:sched_process_exec"],
+      every_kernel=["task:task_rename"])
 def inside_an_exec_there_is_only_the_kernel(event):
     report = events_of([target("execs"), "leader", "3"], "-e", event, "--kernel")
     stacks = [stack for stack in report["events"][0]["stacks"]

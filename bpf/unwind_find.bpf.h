@@ -229,6 +229,22 @@ static __always_inline bool row_address(const struct unwind_walk *w,
 	return syscall_at(w->pc - 2);
 }
 
+/* The object whose code is at the address, and its mapping; NULL: none is known. */
+static __always_inline struct abi_unwind_object *find_object(__u32 slot, __u64 address,
+							     struct abi_unwind_mapping *ret)
+{
+	return find_mapping(slot, address, ret) ?
+		       bpf_map_lookup_elem(&unwind_objects, &ret->object) :
+		       NULL;
+}
+
+/* The number of the rule for an address in the object's mapping; 0: none. */
+static __always_inline __u32 rule_in_object(const struct abi_unwind_object *object,
+					    const struct abi_unwind_mapping *mapping, __u64 address)
+{
+	return row_rule(object->first_row, object->rows, address - mapping->start + mapping->rel);
+}
+
 /* Is there code of the process at the address? */
 VERIFIED_ONCE_NUMBERS int unwind_is_code(__u32 slot, __u64 address)
 {
@@ -254,12 +270,8 @@ VERIFIED_ONCE_NUMBERS __u32 unwind_rule_of(scratch_ref ref, __u64 frame)
 	address = s->ev.frame[frame];
 	if (!(s->ev.exact[frame >> 6 & 1] >> (frame & 63) & 1))
 		address--;
-	if (!find_mapping(s->walk.slot, address, &mapping))
-		return 0;
-	object = bpf_map_lookup_elem(&unwind_objects, &mapping.object);
-	if (!object)
-		return 0;
-	return row_rule(object->first_row, object->rows, address - mapping.start + mapping.rel);
+	object = find_object(s->walk.slot, address, &mapping);
+	return object ? rule_in_object(object, &mapping, address) : 0;
 }
 
 /* The code for the walk's frame, or one of the values above; what can be kept is. */
@@ -275,14 +287,12 @@ VERIFIED_ONCE_NUMBERS __u32 unwind_find(scratch_ref ref, __u64 mix)
 
 	if (!s || !cache)
 		return UNWIND_NO_MAPPING;
-	if (!find_mapping(s->walk.slot, s->walk.pc - !s->walk.exact, &mapping))
-		return UNWIND_NO_MAPPING;
-	object = bpf_map_lookup_elem(&unwind_objects, &mapping.object);
+	object = find_object(s->walk.slot, s->walk.pc - !s->walk.exact, &mapping);
 	if (!object)
 		return UNWIND_NO_MAPPING;
 	if (!row_address(&s->walk, object, &address))
 		return UNWIND_NOT_EXACT;
-	number = row_rule(object->first_row, object->rows, address - mapping.start + mapping.rel);
+	number = rule_in_object(object, &mapping, address);
 	rule = bpf_map_lookup_elem(&unwind_rules, &number);
 	code = rule ? unwind_code_short(rule) : 0;
 	if (!code)

@@ -145,16 +145,17 @@ static int compile_piece(struct compiler *c)
 	case CFI_IS_SIGNAL_RETURN:
 		rule.kind = ABI_UNWIND_SIGNAL;
 		rule.offset = UCONTEXT_SIGCONTEXT;
-		return cfi_builder_add(&c->builder, c->piece.start, rule);
+		break;
 	case CFI_IS_CLONE:
 		rule.kind = ABI_UNWIND_CLONED;
 		rule.offset = WORD_BYTES;
-		return cfi_builder_add(&c->builder, c->piece.start, rule);
+		break;
 	case CFI_IS_STACK_START:
-		return cfi_builder_add(&c->builder, c->piece.start, rule);
+		break;
 	default:
 		return compile_fde(c);
 	}
+	return cfi_builder_add(&c->builder, c->piece.start, rule);
 }
 
 static int compile(struct compiler *c)

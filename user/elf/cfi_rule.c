@@ -187,7 +187,7 @@ static uint8_t rbx_of(const struct cfi_place *rbx)
 	if (rbx->how != CFI_OFFSET || rbx->offset % WORD_BYTES || words <= ABI_UNWIND_RBX_SAME ||
 	    words > ABI_UNWIND_RBX_MOST)
 		return ABI_UNWIND_RBX_UNKNOWN;
-	return (uint8_t)words & ABI_UNWIND_RBX_MOST;
+	return (uint8_t)words;
 }
 
 struct abi_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_state *state,

@@ -8,7 +8,7 @@
 
 /*
  * What no rule can say becomes ABI_UNWIND_UNSUPPORTED, and is counted in `lost`. `with_rbx`: it is
- * said where rbx is, too, by which there are twice as many rules.
+ * said where rbx is, too, by which there are more rules.
  */
 struct abi_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_state *state,
 				bool with_rbx, uint32_t lost[CFI_LOSSES]);

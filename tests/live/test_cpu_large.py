@@ -8,7 +8,7 @@ from hists import watching
 from lib import (Skip, load_report, memtraced, need_program, need_root, need_sampling, run, scratch,
                  send_line, started, target, test)
 from test_cpu import under
-from test_unwind import CACHE, check_stacks, need_x86_64
+from test_unwind import check_stacks, keeping_rows_in, need_x86_64
 
 C_FILE = """
 #include <stdio.h>
@@ -27,9 +27,8 @@ int main(int argc, char **argv)
 def trace(cache, options, command, allocations=False, env=None):
     """With the folder as the one where rows are kept: the report."""
     path = os.path.join(cache, os.pardir, "report.json")
-    inner = f'mkdir -p {CACHE} && mount --bind "$0" {CACHE} && exec "$@"'
-    done = run(["unshare", "-m", "sh", "-c", inner, cache, memtraced(), *options, "-o",
-                f"json:{path}", "--", *command], env=env)
+    done = run([*keeping_rows_in(cache), memtraced(), *options, "-o", f"json:{path}", "--",
+                *command], env=env)
     assert done.returncode == 0, done.stderr
     return load_report(path, allocations=allocations)
 

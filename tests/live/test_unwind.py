@@ -291,6 +291,12 @@ CACHE = "/var/cache/memtraced/unwind"
 SETTLED_S = 3  # rows of a file that has just been changed are not kept
 
 
+def keeping_rows_in(folder):
+    """What stands before a command of memtraced for which that is the folder of rows."""
+    return ["unshare", "-m", "sh", "-c",
+            f'mkdir -p {CACHE} && mount --bind "$0" {CACHE} && exec "$@"', folder]
+
+
 def flip_a_byte(path):
     with open(path, "r+b") as file:
         file.seek(os.path.getsize(path) // 2)
@@ -328,9 +334,8 @@ def rows_come_from_the_disk_unless_they_are_not_to_be_trusted(damage):
 
         def trace():
             path = os.path.join(folder, "report.json")
-            inner = f"mkdir -p {CACHE} && mount --bind {cache} {CACHE} && exec \"$@\""
-            done = run(["unshare", "-m", "sh", "-c", inner, "sh", memtraced(), "-v", "-o",
-                        f"json:{path}", "--", os.path.join(folder, "frames"), "plugins"])
+            done = run([*keeping_rows_in(cache), memtraced(), "-v", "-o", f"json:{path}", "--",
+                        os.path.join(folder, "frames"), "plugins"])
             assert done.returncode == 0, done.stderr
             report = load_report(path)
             has_walk(report)

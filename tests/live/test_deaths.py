@@ -13,6 +13,8 @@ from lib import (attached, load_report, need_root, run_memtraced, scratch, send_
 
 BLOCK = 100_000
 LIMIT = 20 << 20
+# What CPUs have charged ahead is given back before the killer comes, so a little may be free.
+AT_LIMIT = r" was at its limit, (19\.\d|20\.0) MiB used of 20\.0 MiB"
 
 
 def own_count(path):
@@ -76,8 +78,7 @@ def a_command_that_is_killed_so_says_it_in_the_table():
     assert done.returncode == 128 + signal.SIGKILL, done.stderr
     words = " ".join(done.stdout.split())
     assert re.search(r"deaths \(pid \d+\), killed by SIGKILL \(out of memory\)", words), words
-    assert re.search(rf"killed by the OOM killer(:| when) cgroup {path} was at its limit, "
-                     r"20\.0 MiB used of 20\.0 MiB", words), words
+    assert re.search(rf"killed by the OOM killer(:| when) cgroup {path}{AT_LIMIT}", words), words
     assert re.search(rf"cgroup {path}/inner: \S+ MiB used without a limit", words), words
 
 

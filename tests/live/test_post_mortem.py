@@ -14,7 +14,7 @@ from cgroups import memory_cgroup, move
 from lib import (breakpoints, eventually, libc_of_its_own, need_root, refused, run, run_memtraced,
                  schema, scratch, send_line, target, test)
 from test_ctl import as_nobody, ctl, nobodys_targets
-from test_deaths import BLOCK, LIMIT, leaking_site, own_count, victim
+from test_deaths import AT_LIMIT, BLOCK, LIMIT, leaking_site, own_count, victim
 from test_service import NOBODY, service
 
 TRACED = "[post_mortem]\nformat = json\ntrace = deaths\ntrace = othe*"
@@ -56,8 +56,8 @@ def who_is_killed_by_its_cgroups_limit_has_a_report_with_the_leaking_line():
         said = summary(served, process.pid)
         made, line = own_count(count)
         (name,) = post_mortems(served)
-        assert re.match(r"9, killed by the OOM killer(: | when )cgroup " + path +
-                        r" was at its limit, 20.0 MiB used of 20.0 MiB; it held ", said), said
+        assert re.match(rf"9, killed by the OOM killer(: | when )cgroup {path}{AT_LIMIT}; it held ",
+                        said), said
         assert f"most from leaks (deaths.c:{line})" in said, said
         assert said.endswith(f"; memtraced ctl reports {name}"), said
         (one,) = read(served, name)["processes"]

@@ -230,13 +230,19 @@ struct abi_proc {
 	__u32 parent;	  /* slot it was forked from, ABI_NO_SLOT if none */
 	__u32 parent_era; /* the parent's era after that fork */
 	__u32 sharers;	  /* forked children, living or not yet read, that look up blocks here */
-	__u32 code_epoch; /* grows when executable mappings go: seeds stack hashes */
+	__u32 code_epoch; /* another one when executable mappings go: seeds stack hashes */
 	__u32 image;	  /* a number that no other image in the run has, as slots may */
 	union {
 		__u64 last_file_map; /* start of the newest file mapping not at a fixed address */
-		__u64 code_pages;    /* code_watch.bpf.h: executable ones, when it was last seen */
+		struct {	     /* code_watch.bpf.h */
+			__u32 code_epochs; /* so many were begun: ABI_WATCHED_EPOCH */
+			__u32 code_pages;  /* executable ones, when it was last seen */
+		};
 	};
 };
+
+/* An epoch of code that is told of by its pages: no number is used twice. */
+#define ABI_WATCHED_EPOCH(number) (1U << 31 | (number))
 
 /*
  * What is taken of maps that all processes share, by one and by all together: nobody takes more

@@ -115,6 +115,7 @@ struct abi_ev_code_changed {
 	__u32 tid;
 	__u32 held; /* as in struct abi_ev_map */
 	__u32 by_loader;
+	__u32 pages, before; /* executable ones; 0 before: it was not looked at before */
 	__u32 pad;
 };
 

@@ -45,7 +45,17 @@ static __always_inline bool code_is_watched(void)
 }
 
 /* Of code_pages: a sample has told of it, from inside of dlopen perhaps, and nobody has waited. */
-#define PAGES_BY_SAMPLE (1ULL << 63)
+#define PAGES_BY_SAMPLE (1U << 31)
+
+/*
+ * From now on stacks hash to others than before: which code they are of is not known until user
+ * space has read it.
+ */
+static __always_inline void begin_code_epoch(struct abi_proc *proc)
+{
+	__sync_fetch_and_add(&proc->code_epochs, 1);
+	proc->code_epoch = ABI_WATCHED_EPOCH(proc->code_epochs);
+}
 
 /*
  * Of the current process. `by_loader`: none of the new code has run yet, and its thread can be held
@@ -58,18 +68,26 @@ static __always_inline void watch_code(struct abi_proc *proc, __u32 slot, bool b
 		.tid = bpf_get_current_pid_tgid(),
 		.by_loader = by_loader,
 	};
-	__u64 pages = executable_pages(), known = proc->code_pages;
+	__u32 pages = executable_pages(), known = proc->code_pages;
 	long failed;
 
 	if (pages == (by_loader ? known : known & ~PAGES_BY_SAMPLE))
 		return;
+	ev.pages = pages;
+	ev.before = known & ~PAGES_BY_SAMPLE;
+	/* Before the number is known to others: their stacks are of the new code, too. */
+	if (ev.pages != ev.before)
+		begin_code_epoch(proc);
 	proc->code_pages = by_loader ? pages : pages | PAGES_BY_SAMPLE;
 	if (by_loader && control.hold)
 		ev.held = hold_thread();
 	ev.head.time_ns = bpf_ktime_get_ns();
 	failed = by_loader ? ring_send_now(&ev, sizeof(ev)) : ring_send_later(&ev, sizeof(ev));
-	if (failed)
+	if (failed) {
+		/* whoever is next tells of it */
+		proc->code_pages = known;
 		proc_lost(proc, ABI_LOST_RING_FULL);
+	}
 }
 
 #endif

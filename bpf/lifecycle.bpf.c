@@ -69,7 +69,7 @@ static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot
 		proc->sample_interval = proc_has_samples(parent) ? parent->sample_interval : 0;
 	proc->cut_epoch = control.cut_epoch;
 	proc->code_epoch = parent->code_epoch;
-	proc->last_file_map = parent->last_file_map; /* or code_pages */
+	proc->last_file_map = parent->last_file_map; /* or what code_watch.bpf.h keeps */
 	if (knob_unwind)
 		space_fork(parent_slot, slot);
 	if (parent->state == ABI_PROC_UNWANTED)

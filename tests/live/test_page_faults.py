@@ -88,3 +88,41 @@ def libraries_that_come_and_go_are_seen_without_their_system_calls():
         seen = under(event, f"touch_{name}")
         # and what the kernel and the linker touch for it
         assert 2 * PAGES <= seen <= 2 * (PAGES + 120), (name, seen)
+
+
+@test(need_root, need_sampling, timeout=100, each=[False, True])
+def late_names_are_of_the_code_that_was_there(known):
+    """While memtraced is stopped b comes to the address of a, which it has read before, or not."""
+    with started([target("swaps")]) as process:
+        def told(line):
+            send_line(process, line)
+            assert process.lines.until(line) is not None, line
+
+        with started([memtraced(), "-q", "--page-faults=1", "--no-follow", "-p", str(process.pid),
+                      "-f", "json", "-i", INTERVAL]) as tool:
+            tool.lines.next()  # a report: it has attached
+            if known:
+                told(target("libtouch_a.so"))
+                told(str(PAGES))
+                assert tool.lines.next() and tool.lines.next()
+            tool.send_signal(signal.SIGSTOP)
+            if not known:
+                told(target("libtouch_a.so"))
+                told(str(PAGES))
+            told(target("libtouch_b.so"))
+            told(str(PAGES))
+            tool.send_signal(signal.SIGCONT)
+            assert tool.lines.next() and tool.lines.next()
+            tool.send_signal(signal.SIGINT)
+            *_, last = iter(tool.lines.next, None)
+            assert tool.wait(60) == 0
+    report = json.loads(last)
+    (event,) = report["events"]
+    gone = report["coverage"]["cut"].get("gone", 0)
+    # and what the kernel and the loop around it touch for them
+    assert PAGES <= under(event, "touch_b") <= PAGES + 120, under(event, "touch_b")
+    if known:
+        assert PAGES <= under(event, "touch_a") <= PAGES + 120, under(event, "touch_a")
+    else:
+        assert under(event, "touch_a") == 0, under(event, "touch_a")
+        assert PAGES <= gone <= PAGES + 120, report["coverage"]

@@ -271,7 +271,7 @@ $(TARGETS_DIR)/libtouch_%.so: tests/targets/touch_plugin.c
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) -DPLUGIN_NAME=touch_$* -DPADDING=$(if $(filter a,$*),4,65536) \
-		-fPIC -shared -o $@ $<
+		-Wl,-e,touch_$* -fPIC -shared -o $@ $<
 
 $(TARGETS_DIR)/libplug_%.so: tests/targets/plugin.c
 	$(call say,TARGET,$@)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A library for loads.c, built twice with another PLUGIN_NAME each, and with PADDING bytes more of
- * code, by which the two differ in executable pages, as two files mostly do.
+ * A library for loads.c and swaps.c, built twice with another PLUGIN_NAME each, and with PADDING
+ * bytes more of code behind the function, by which the two differ in executable pages, as two files
+ * mostly do.
  */
 #include <stddef.h>
 
@@ -14,5 +15,5 @@ void PLUGIN_NAME(volatile char *at, size_t pages)
 }
 
 #define TEXT(x) #x
-#define PAD(bytes) __asm__(".text\n.space " TEXT(bytes) "\n")
+#define PAD(bytes) __asm__(".section .padding, \"ax\"\n.space " TEXT(bytes) "\n.text\n")
 PAD(PADDING);

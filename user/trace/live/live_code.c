@@ -22,14 +22,12 @@
 #define NEWS_SHARE 4
 #define NO_NEWS_SHARE 20
 #define MIN_PAUSE_NS 1000000
-/* User addresses that memory can be at (Linux: mmap_min_addr, five-level tables aside). */
-#define MIN_ADDR 0x10000ULL
 /* A list of code that is longer makes each look-up slow. */
 #define MAX_RANGES 4096
 
 static bool is_unknown(const struct live_process *process, uint64_t addr)
 {
-	return addr >= MIN_ADDR && addr < ABI_ADDR_LIMIT && !live_code_at(process, addr);
+	return addr >= LIVE_MIN_ADDR && addr < ABI_ADDR_LIMIT && !live_code_at(process, addr);
 }
 
 static bool has_unknown_frame(const struct live_process *process, const struct abi_ev_stack *ev)
@@ -42,6 +40,19 @@ static bool has_unknown_frame(const struct live_process *process, const struct a
 			return true;
 	}
 	return false;
+}
+
+/*
+ * What was read after it does not show more when it is read once more. After a change of which is
+ * told, any of its frames may be in other code than what is known to be there.
+ */
+static bool needs_reading(const struct live *live, const struct live_process *process,
+			  const struct abi_ev_stack *ev)
+{
+	if (!live_watches_code(live))
+		return has_unknown_frame(process, ev);
+	return ev->head.time_ns >= process->code_times.read_ns &&
+	       (process->code_changed || has_unknown_frame(process, ev));
 }
 
 static bool is_covered(const struct live_process *process, const struct proc_map *map)
@@ -75,11 +86,41 @@ static bool is_still_mapped(const struct code_range *range, const struct proc_ma
 	       (map->dev_major << 20 | map->dev_minor) == object_dev(range->object);
 }
 
+static int drop_range(struct live *live, struct live_process *process,
+		      const struct code_range *range)
+{
+	int r = live_add_gone(live, process, range);
+
+	if (r || !process->space)
+		return r;
+	return unwind_tables_map(live->tables, process->space, range->start, range->end, 0, 0, 0);
+}
+
 /*
- * Files that are not mapped any more leave the list and the unwinder's tables; then the epoch, so
- * that what comes to their addresses does not hash to the same stacks.
+ * The programs have begun an epoch with each change, that stacks of before and after it do not hash
+ * to the same. Where nothing of before has gone it is the one of before that goes on, so that a
+ * run-time which makes code all the time has its stacks once; else a new one begins, for which no
+ * rules of the old code are remembered. now: the epoch when the reading began.
  */
-static int drop_gone(struct live *live, struct live_process *process, const struct proc_maps *maps)
+static void settle_epoch(struct live *live, struct live_process *process, uint32_t now,
+			 bool any_gone)
+{
+	struct abi_proc *proc = &live->programs->procs[process->slot];
+
+	if (any_gone)
+		process->code_epoch = ABI_WATCHED_EPOCH(
+			__atomic_add_fetch(&proc->code_epochs, 1, __ATOMIC_RELAXED));
+	/* It stays where another change is told of meanwhile, which the next reading shows. */
+	if (now != process->code_epoch)
+		(void)__atomic_compare_exchange_n(&proc->code_epoch, &now, process->code_epoch,
+						  false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/*
+ * Files that are not mapped any more leave the list and the unwinder's tables; then the epoch.
+ */
+static int drop_gone(struct live *live, struct live_process *process, const struct proc_maps *maps,
+		     uint32_t epoch)
 {
 	size_t n = 0;
 	int r = 0;
@@ -89,14 +130,12 @@ static int drop_gone(struct live *live, struct live_process *process, const stru
 
 		if (r || !range.object || is_still_mapped(&range, maps))
 			process->code.data[n++] = range;
-		else if (process->space)
-			r = unwind_tables_map(live->tables, process->space, range.start, range.end,
-					      0, 0, 0);
+		else
+			r = drop_range(live, process, &range);
 	}
 	if (r == 0 && n < process->code.len)
 		r = live_unwind_sync(live);
-	if (n < process->code.len)
-		__sync_fetch_and_add(&live->programs->procs[process->slot].code_epoch, 1);
+	settle_epoch(live, process, epoch, n < process->code.len);
 	process->code.len = n;
 	return r;
 }
@@ -107,16 +146,19 @@ static int read_code(struct live *live, struct live_process *process, uint64_t t
 {
 	_cleanup_(proc_maps_done) struct proc_maps maps = {};
 	uint64_t now_ns = clock_monotonic_ns();
+	uint32_t epoch =
+		__atomic_load_n(&live->programs->procs[process->slot].code_epoch, __ATOMIC_RELAXED);
 	bool late = false;
-	int r = live_read_maps(process->pid, &maps);
+	int r = live_settle_news(live, process, true);
 
 	*ret_news = false;
+	r = r ? r : live_read_maps(process->pid, &maps);
 	/* Gone: what is not known by now stays so. */
 	if (r)
 		return r == -ENOMEM ? r : 0;
-	process->code_read_ns = now_ns;
-	if (process->code_changed)
-		r = drop_gone(live, process, &maps);
+	code_times_read(&process->code_times, now_ns);
+	if (live_watches_code(live))
+		r = drop_gone(live, process, &maps, epoch);
 	process->code_changed = false;
 	if (r)
 		return r;
@@ -242,12 +284,13 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 	if (!process && !(ev->flags & ABI_STACK_KERNEL) && live->unannounced.len < MAX_WAITING)
 		return let_wait_unannounced(live, ev);
 	if (!process || process->placeholder || !live->opts.code || process->ended ||
-	    ev->flags & ABI_STACK_KERNEL || !has_unknown_frame(process, ev))
+	    ev->flags & ABI_STACK_KERNEL || !needs_reading(live, process, ev))
 		return live_take_stack(live, ev);
 	if (clock_monotonic_ns() < process->read_code_after_ns) {
 		if (process->waiting.len < MAX_WAITING)
 			return let_wait(live, process, ev);
-		return live_take_stack(live, ev);
+		if (!process->code_changed)
+			return live_take_stack(live, ev);
 	}
 	/* The code was there when the first of them was taken. */
 	r = read_and_release(live, process,
@@ -283,10 +326,13 @@ int live_on_code_changed(struct live *live, const struct abi_ev_code_changed *ev
 	struct live_process *process = live_process_at(live, ev->head.slot);
 	int r = ev->held ? vec_push(&live->marks, (pid_t)ev->tid) : 0;
 
-	/* What was read later has what it tells of. */
-	if (r || !process || process->placeholder || !live->opts.code || process->ended ||
-	    ev->head.time_ns < process->code_read_ns)
+	if (r || !process || process->placeholder || !live->opts.code || process->ended)
 		return r;
+	if (ev->pages != ev->before)
+		code_times_changed(&process->code_times, ev->head.time_ns);
+	/* What was read later has what it tells of. */
+	if (ev->head.time_ns < process->code_times.read_ns)
+		return 0;
 	if (!ev->held && clock_monotonic_ns() < process->read_code_after_ns)
 		return live_code_may_differ(live, process);
 	process->code_changed = true;

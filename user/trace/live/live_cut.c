@@ -417,6 +417,13 @@ int live_take_cut(struct live *live, bool ended_only)
 {
 	int r = live_release_all_stacks(live, true);
 
+	/* What was read just now shows changes that the ring tells of. */
+	if (r == 0 && live->unsettled.len) {
+		r = ring_buffer__consume(live->ring);
+		r = r < 0 ? r : live->error;
+	}
+	if (r == 0)
+		r = live_settle_all_news(live);
 	if (r)
 		return r;
 	live_buffer_begin(live);

@@ -74,6 +74,7 @@ void live_process_free(struct live_process *process)
 		free(*stack);
 	vec_done(&process->waiting);
 	vec_done(&process->stacks);
+	live_news_done(process);
 	ranges_done(&process->areas);
 	free(process->death);
 	free(process);
@@ -141,8 +142,10 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 		if (r == -ESRCH && !in_time) /* ended already: nothing to attach to */
 			r = 0;
 		/* Nothing told of what came between the reading and the probe of its linker. */
-		if (r == 0 && live->opts.watch_code && process->own_links && !live->opts.held)
+		if (r == 0 && live->opts.watch_code && process->own_links && !live->opts.held) {
+			code_times_changed(&process->code_times, process->code_times.read_ns);
 			r = live_code_may_differ(live, process);
+		}
 		if (r)
 			return r;
 	}
@@ -168,6 +171,8 @@ int live_end_image(struct live *live, struct live_process *process, enum record_
 	r = live_death_by_oom(live, process, &record.process_end);
 	if (r == 0)
 		r = live_release_stacks(live, process);
+	if (r == 0)
+		r = live_settle_news(live, process, true);
 	if (r == 0)
 		r = live_judge_allocator(live, process);
 	if (r == 0 && how == RECORD_END_SIGNAL)
@@ -214,6 +219,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	child->older_blocks = parent->older_blocks;
 	child->all_before = parent->all_before;
 	child->unwanted = parent->unwanted;
+	child->code_epoch = parent->code_epoch;
 	if (child->unwanted)
 		return 0;
 	memcpy(child->comm, ev->comm, sizeof(child->comm));

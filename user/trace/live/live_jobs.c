@@ -291,6 +291,9 @@ int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev)
 	};
 	int r = process ? live_release_stacks(live, process) : 0;
 
+	/* It is named at once: of what was read before it all changes are told. */
+	if (r == 0 && process && ev->head.time_ns >= process->code_times.read_ns)
+		r = live_settle_news(live, process, true);
 	memcpy(comm, ev->comm, sizeof(ev->comm));
 	return r ? r : live_emit(live, &record);
 }

@@ -51,8 +51,8 @@ int live_go_shared(struct live *live)
 	return live_trace_calls(live);
 }
 
-static int emit_mapping(struct live *live, const struct live_process *process,
-			const struct proc_map *map, const struct object *object, uint64_t time_ns)
+int live_emit_mapping(struct live *live, const struct live_process *process,
+		      const struct proc_map *map, const struct object *object, uint64_t time_ns)
 {
 	char local[32] = "";
 	struct record record = {
@@ -78,10 +78,12 @@ static int emit_mapping(struct live *live, const struct live_process *process,
 
 /*
  * One executable mapping of a process: recorded, and put into the unwinder's tables. ev: the event
- * that told of it, NULL: none. *ret_object: NULL if it is not of a file that can be read.
+ * that told of it, NULL: none. late: from when on it holds is not known yet. *ret_object: NULL if
+ * it is not of a file that can be read.
  */
 static int add_code(struct live *live, struct live_process *process, const struct proc_map *map,
-		    const struct abi_ev_map *ev, uint64_t time_ns, struct object **ret_object)
+		    const struct abi_ev_map *ev, uint64_t time_ns, bool late,
+		    struct object **ret_object)
 {
 	struct object *object = NULL;
 	bool is_new = false;
@@ -102,7 +104,8 @@ static int add_code(struct live *live, struct live_process *process, const struc
 		if (r)
 			return r;
 	}
-	r = emit_mapping(live, process, map, object, time_ns);
+	r = late ? live_add_news(live, process, map, object, time_ns) :
+		   live_emit_mapping(live, process, map, object, time_ns);
 	if (r)
 		return r;
 	r = vec_push(&process->code,
@@ -135,7 +138,7 @@ int live_add_maps(struct live *live, struct live_process *process, uint64_t time
 	struct object *object;
 	int r;
 
-	process->code_read_ns = clock_monotonic_ns();
+	code_times_read(&process->code_times, clock_monotonic_ns());
 	r = live_read_maps(process->pid, &maps);
 	if (r == -ENOMEM)
 		return r;
@@ -149,7 +152,7 @@ int live_add_maps(struct live *live, struct live_process *process, uint64_t time
 		if (!maps.maps[i].exec)
 			continue;
 		objects_ask_ahead(live->objects, process->pid, &maps, i);
-		r = add_code(live, process, &maps.maps[i], NULL, time_ns, &object);
+		r = add_code(live, process, &maps.maps[i], NULL, time_ns, false, &object);
 		if (r)
 			return r;
 		*ret_missing |= maps.maps[i].ino && !object;
@@ -197,7 +200,8 @@ int live_add_code(struct live *live, struct live_process *process, const struct 
 		  uint64_t time_ns, bool *ret_late)
 {
 	struct object *object = NULL;
-	int r = add_code(live, process, map, NULL, time_ns, &object);
+	bool late = live_watches_code(live) && map->ino;
+	int r = add_code(live, process, map, NULL, time_ns, late, &object);
 
 	if (r || !object)
 		return r;
@@ -261,7 +265,7 @@ int live_on_code(struct live *live, const struct abi_ev_map *ev)
 	map.end = ev->addr + (ev->len + 4095) / 4096 * 4096;
 	map.offset = ev->offset;
 	map.exec = true;
-	r = add_code(live, process, &map, ev, ev->head.time_ns, &object);
+	r = add_code(live, process, &map, ev, ev->head.time_ns, false, &object);
 	if (r == 0 && object)
 		r = live_attach(live, object, live_owner(live, process), process->pid, &late);
 	if (r == -ESRCH)

@@ -10,6 +10,8 @@
 
 /* Without grace periods: a program that has read the old epoch has mostly written its change. */
 #define CUT_GRACE_NS 1000000
+/* User addresses that memory can be at (Linux: mmap_min_addr, five-level tables aside). */
+#define LIVE_MIN_ADDR 0x10000ULL
 
 /* trace/live/live_process.c: what all others need */
 int live_emit(struct live *live, const struct record *record);
@@ -110,6 +112,8 @@ int live_add_maps(struct live *live, struct live_process *process, uint64_t time
 struct proc_maps;
 int live_read_maps(pid_t pid, struct proc_maps *ret_maps);
 int live_on_code(struct live *live, const struct abi_ev_map *ev);
+int live_emit_mapping(struct live *live, const struct live_process *process,
+		      const struct proc_map *map, const struct object *object, uint64_t time_ns);
 /* One executable mapping of a process: recorded, and probed when an allocator is in it. */
 int live_add_code(struct live *live, struct live_process *process, const struct proc_map *map,
 		  uint64_t time_ns, bool *ret_late);
@@ -126,6 +130,32 @@ int live_on_made_code(struct live *live, struct live_process *process, const str
 int live_release_stacks(struct live *live, struct live_process *process);
 /* The same of all processes; unless at_once those only whose time it is. */
 int live_release_all_stacks(struct live *live, bool at_once);
+
+struct live_frames {
+	uint64_t frame[ABI_MAX_FRAMES];
+	uint64_t exact[RECORD_EXACT_WORDS]; /* struct record_stack */
+	size_t n;
+	uint8_t cut; /* enum stack_cut or abi_stack_cut */
+};
+
+/*
+ * trace/live/live_news.c: what a reading has shown is recorded, with times, when all events of
+ * before it are known.
+ */
+/* Is it told of code by samples and dynamic linkers, which do not say what has changed? */
+bool live_watches_code(const struct live *live);
+int live_add_news(struct live *live, struct live_process *process, const struct proc_map *map,
+		  struct object *object, uint64_t since_ns);
+/* A file that the reading has not found any more. */
+int live_add_gone(struct live *live, struct live_process *process, const struct code_range *range);
+/* May the stack's frames be in other code than what is known to be there? */
+int live_judge_stack(struct live *live, struct live_process *process, const struct abi_ev_stack *ev,
+		     const struct live_frames *frames, struct live_stack *stack);
+/* Nothing to do where there is no news. all_told: as code_times_came_ns(). */
+int live_settle_news(struct live *live, struct live_process *process, bool all_told);
+/* Of all processes: after the ring was empty, which it was after each of their readings. */
+int live_settle_all_news(struct live *live);
+void live_news_done(struct live_process *process);
 
 /* trace/live/live_unwind.c: the unwinder's tables, where stacks are unwound by them */
 int live_unwind_new(struct live *live);
@@ -151,12 +181,6 @@ const char *live_cut_name(size_t cut);
 
 /* trace/live/live_stacks.c */
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev);
-struct live_frames {
-	uint64_t frame[ABI_MAX_FRAMES];
-	uint64_t exact[RECORD_EXACT_WORDS]; /* struct record_stack */
-	size_t n;
-	uint8_t cut; /* enum stack_cut or abi_stack_cut */
-};
 /* The frames that are the stack's; the process may be NULL where they are the kernel's. */
 void live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
 		       struct live_frames *ret);

@@ -141,7 +141,9 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 		.n_frames = frames.n,
 		.frames = frames.frame,
 	};
-	r = kernel ? 0 : vec_push(&process->stacks, ev->hash);
+	r = kernel ? 0 : live_judge_stack(live, process, ev, &frames, stack);
+	if (r == 0 && !kernel)
+		r = vec_push(&process->stacks, ev->hash);
 	if (r == 0 && !kernel)
 		look_at_room(live, process);
 	if (r == 0)

@@ -12,6 +12,8 @@
 #include "bpf/abi_event.h"
 #include "bpf/abi_syscalls.h"
 #include "bpf/abi_unwind.h"
+#include "target/proc_maps.h"
+#include "trace/live/code_times.h"
 #include "trace/live/live.h"
 #include "trace/live/live_usage.h"
 #include "trace/live/objects.h"
@@ -49,6 +51,8 @@ enum user_loss {
 enum stack_cut {
 	STACK_CUT_FRAME_POINTERS = ABI_CUTS, /* they ended where no stack is known to begin */
 	STACK_CUT_LOST,			     /* it never came */
+	/* Code that had gone, or may have come later, when it was read which it is: nameless. */
+	STACK_CUT_GONE,
 	STACK_CUTS
 };
 
@@ -61,6 +65,19 @@ struct code_range {
 	uint64_t start, end, offset;
 	struct object *object; /* NULL: not a file */
 	bool vdso;
+};
+
+/* A file's code that a reading has found; from since_ns on, if nothing told of a change. */
+struct code_news {
+	struct proc_map map;
+	char *path; /* the map's */
+	struct object *object;
+	uint64_t since_ns;
+};
+
+/* A stack with frames in such code, for which it may have come too late. */
+struct doubted_stack {
+	uint64_t id, time_ns;
 };
 
 /* A process image: one slot. */
@@ -94,8 +111,13 @@ struct live_process {
 	VEC(struct abi_ev_stack *) waiting;
 	VEC(uint64_t) stacks;	     /* ids of those that it was the first to have */
 	uint64_t read_code_after_ns; /* when the list of code may be read again */
-	uint64_t code_read_ns;	     /* when it was */
 	bool code_changed;	     /* what is in it may have gone */
+	uint32_t code_epoch;	     /* of what was read, where it is told of by its pages */
+	/* What the last reading has shown and is not recorded yet (trace/live/live_news.c). */
+	struct code_times code_times;
+	VEC(struct code_range) gone;
+	VEC(struct code_news) news;
+	VEC(struct doubted_stack) doubted;
 	/* Range that a munmap or mremap in flight has taken out of the regions, by thread. */
 	VEC(struct pending_unmap) pending;
 	struct ranges areas;	    /* mapped by its allocators for themselves */
@@ -149,6 +171,7 @@ struct live {
 	VEC(struct abi_ev_checkpoint) checkpoints; /* threads that are stopped there */
 	VEC(pid_t) marks;			   /* threads that wait for a drain */
 	VEC(uint32_t) waiting;			/* slots with waiting stacks, each once or more */
+	VEC(uint32_t) unsettled;		/* slots with news of code, each once or more */
 	VEC(struct abi_ev_stack *) unannounced; /* stacks of slots that no event has told of yet */
 	size_t n_unannounced_before;		/* of these, at the end of the drain before */
 	struct hashmap *stacks;			/* struct live_stack: which are complete */

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Code of which /proc/PID/maps has told. When it came is only known by the changes that the ring
+ * tells of, and those from before the reading may still be in it: until they are known, what was
+ * found is news. A stack in it waits, too, to be judged: if it is older than what can be proven, it
+ * has no names there, and is counted as one that met code that was gone.
+ */
+#include "trace/live/live_process.h"
+
+#include <errno.h>
+#include <string.h>
+
+bool live_watches_code(const struct live *live)
+{
+	return live->opts.watch_code && live->programs->control->watch_code;
+}
+
+static int is_unsettled(struct live *live, const struct live_process *process)
+{
+	return process->news.len + process->gone.len > 1 ?
+		       0 :
+		       vec_push(&live->unsettled, process->slot);
+}
+
+int live_add_news(struct live *live, struct live_process *process, const struct proc_map *map,
+		  struct object *object, uint64_t since_ns)
+{
+	struct code_news news = { .map = *map, .object = object, .since_ns = since_ns };
+	int r;
+
+	news.path = strdup(map->path);
+	if (!news.path)
+		return -ENOMEM;
+	news.map.path = news.path;
+	r = vec_push(&process->news, news);
+	if (r) {
+		free(news.path);
+		return r;
+	}
+	return is_unsettled(live, process);
+}
+
+int live_add_gone(struct live *live, struct live_process *process, const struct code_range *range)
+{
+	int r = vec_push(&process->gone, *range);
+
+	return r ? r : is_unsettled(live, process);
+}
+
+static bool is_news(const struct live_process *process, uint64_t addr)
+{
+	vec_foreach(&process->news, news)
+		if (addr >= news->map.start && addr < news->map.end)
+			return true;
+	return false;
+}
+
+/* A call that never returns may end its mapping: the address behind it is in none. */
+static bool is_known(const struct live_process *process, uint64_t addr)
+{
+	return live_code_at(process, addr) || live_code_at(process, addr - 1);
+}
+
+/* Why it was not whole follows from that: what was not there had no rules, and no names. */
+static void mark_gone(struct live_stack *stack)
+{
+	if (stack->cut == ABI_CUT_NONE || stack->cut == ABI_CUT_NO_MAPPING ||
+	    stack->cut == STACK_CUT_FRAME_POINTERS)
+		stack->cut = STACK_CUT_GONE;
+}
+
+int live_judge_stack(struct live *live, struct live_process *process, const struct abi_ev_stack *ev,
+		     const struct live_frames *frames, struct live_stack *stack)
+{
+	bool doubted = false;
+
+	/* What came after the reading is not shown by it. */
+	if (!live_watches_code(live) || process->placeholder ||
+	    ev->head.time_ns >= process->code_times.read_ns)
+		return 0;
+	for (size_t i = 0; i < frames->n; i++) {
+		if (frames->frame[i] < LIVE_MIN_ADDR || frames->frame[i] >= ABI_ADDR_LIMIT)
+			continue;
+		if (!is_known(process, frames->frame[i])) {
+			mark_gone(stack);
+			return 0;
+		}
+		doubted |= is_news(process, frames->frame[i]);
+	}
+	if (!doubted)
+		return 0;
+	return vec_push(&process->doubted, (struct doubted_stack){ ev->hash, ev->head.time_ns });
+}
+
+static int record_gone(struct live *live, struct live_process *process)
+{
+	uint64_t time_ns = code_times_gone_ns(&process->code_times);
+
+	vec_foreach(&process->gone, range) {
+		const struct record record = {
+			.type = RECORD_UNMAPPING,
+			.unmapping = { process->image, range->start, range->end, time_ns },
+		};
+		int r = live_emit(live, &record);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static void judge_doubted(struct live *live, const struct live_process *process, uint64_t came_ns)
+{
+	vec_foreach(&process->doubted, doubted) {
+		const struct live_stack key = { .id = doubted->id };
+		struct live_stack *stack = hashmap_find(live->stacks, &key);
+
+		if (stack && doubted->time_ns < came_ns)
+			mark_gone(stack);
+	}
+}
+
+static void forget_news(struct live_process *process)
+{
+	vec_foreach(&process->news, news)
+		free(news->path);
+	process->news.len = process->gone.len = process->doubted.len = 0;
+}
+
+int live_settle_news(struct live *live, struct live_process *process, bool all_told)
+{
+	uint64_t latest_ns = 0;
+	int r = record_gone(live, process);
+
+	vec_foreach(&process->news, news) {
+		uint64_t came_ns =
+			code_times_came_ns(&process->code_times, all_told, news->since_ns);
+
+		if (r == 0)
+			r = live_emit_mapping(live, process, &news->map, news->object, came_ns);
+		if (came_ns > latest_ns)
+			latest_ns = came_ns;
+	}
+	judge_doubted(live, process, latest_ns);
+	forget_news(process);
+	return r;
+}
+
+int live_settle_all_news(struct live *live)
+{
+	int r = 0;
+
+	vec_foreach(&live->unsettled, slot) {
+		struct live_process *process = live_process_at(live, *slot);
+
+		if (r == 0 && process)
+			r = live_settle_news(live, process, true);
+	}
+	live->unsettled.len = 0;
+	return r;
+}
+
+void live_news_done(struct live_process *process)
+{
+	forget_news(process);
+	vec_done(&process->news);
+	vec_done(&process->gone);
+	vec_done(&process->doubted);
+}

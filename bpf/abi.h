@@ -174,16 +174,18 @@ struct abi_site_counts {
 		__u64 temporary;
 		__u64 allocs_variance; /* of samples (bpf/abi_sample.h): of allocs */
 	};
+	/* In the unit of live_blocks. Here, as all others are derived from sums at one cut. */
+	__u64 missed_frees;
 };
 
 /* Counts now, at the process's last peak, and at the last cut: DESIGN.md section 10. */
 struct abi_site {
 	struct abi_site_counts now;
-	struct abi_site_counts cut;
 	__s64 peak_bytes;     /* live_bytes at the peak, valid if peak_epoch is the process's */
 	__s64 cut_peak_bytes; /* live_bytes at the peak that was current at the cut */
 	__u32 peak_epoch;
 	__u32 cut_epoch;
+	struct abi_site_counts cut;
 };
 
 /* Epochs of cuts are even; of a site that a program changes just now, odd. */
@@ -194,10 +196,11 @@ struct abi_site {
 #define ABI_SITE_ENTRIES (1U << 14)
 enum abi_site_state { ABI_SITE_FREE, ABI_SITE_BUSY, ABI_SITE_USED };
 struct abi_site_entry {
-	struct abi_site_key key;
-	struct abi_site site;
 	__u32 state; /* enum abi_site_state */
 	__u32 pad;
+	struct abi_site_key key;
+	struct abi_site site; /* its first two cache lines hold all but what was at the cut */
+	__u64 spare[6];
 };
 
 /* A process image (between execs) or several that share one address space. Array by slot. */
@@ -407,10 +410,10 @@ enum abi_preemption {
 static_assert(ABI_MAX_SLOTS < ABI_COOKIE_BY_SITES, "slot + 1 is an owner");
 static_assert(sizeof(struct abi_block) == 24, "abi_block");
 static_assert(sizeof(struct abi_site_key) == 16, "abi_site_key");
-static_assert(sizeof(struct abi_site) == 104, "abi_site");
+static_assert(sizeof(struct abi_site) == 120, "abi_site");
 static_assert(sizeof(struct abi_block_bucket) == 256, "abi_block_bucket: whole cache lines");
 static_assert(offsetof(struct abi_block_bucket, block) == 64, "keys in one cache line");
-static_assert(sizeof(struct abi_site_entry) == 128, "abi_site_entry: whole cache lines");
+static_assert(sizeof(struct abi_site_entry) == 192, "abi_site_entry: whole cache lines");
 static_assert(sizeof(struct abi_proc) == 128, "abi_proc");
 static_assert(sizeof(struct abi_room) == 16, "abi_room");
 #endif

@@ -14,8 +14,8 @@
 #include "stack.bpf.h"
 #include "thread.bpf.h"
 
-/* A block leaves the books. */
-VERIFIED_ONCE int account_free(__u32 slot, const struct abi_block *block, bool temporary)
+static __always_inline int block_leaves(__u32 slot, const struct abi_block *block,
+					enum block_end end)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
 	struct site_change change;
@@ -25,22 +25,31 @@ VERIFIED_ONCE int account_free(__u32 slot, const struct abi_block *block, bool t
 		return 0;
 	if (proc_has_samples(proc))
 		__sync_fetch_and_add(&proc->live_samples, -1);
-	site_change_of(&change, proc, block, -1, false, temporary);
+	site_change_of(&change, proc, block, -1, false, end);
 	epoch = peak_epoch_of(proc);
 	if (site_apply(slot, site_function_of(proc, block), block->stack, &change, epoch))
 		proc_add_bytes(proc, change.bytes, epoch);
 	return 0;
 }
 
+/* A block leaves the books. */
+VERIFIED_ONCE int account_free(__u32 slot, const struct abi_block *block, bool temporary)
+{
+	return block_leaves(slot, block, block_end(temporary));
+}
+
+VERIFIED_ONCE int account_missed(__u32 slot, const struct abi_block *block)
+{
+	return block_leaves(slot, block, BLOCK_FREE_MISSED);
+}
+
 /* A block whose free was never seen: its address has just been handed out again. */
-static __always_inline void close_stale_block(struct abi_proc *proc, __u32 slot, __u64 key)
+static __always_inline void close_stale_block(__u32 slot, __u64 key)
 {
 	struct abi_block stale;
 
-	if (!block_remove(key, &stale))
-		return;
-	__sync_fetch_and_add(&proc->missed_frees, 1);
-	account_free(slot, &stale, false);
+	if (block_remove(key, &stale))
+		account_missed(slot, &stale);
 }
 
 /* A new block enters the books; false (counted) when there is no room for it. */
@@ -55,7 +64,7 @@ VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *blo
 		return false;
 	r = block_insert(key, block);
 	if (r == -EEXIST) {
-		close_stale_block(proc, slot, key);
+		close_stale_block(slot, key);
 		r = block_insert(key, block);
 	}
 	if (r) {
@@ -64,7 +73,7 @@ VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *blo
 	}
 	if (proc_has_samples(proc))
 		__sync_fetch_and_add(&proc->live_samples, 1);
-	site_change_of(&change, proc, block, 1, true, false);
+	site_change_of(&change, proc, block, 1, true, BLOCK_FREED);
 	epoch = peak_epoch_of(proc);
 	if (!site_apply(slot, site_function_of(proc, block), block->stack, &change, epoch))
 		return false;
@@ -139,12 +148,12 @@ VERIFIED_ONCE int account_past(__u32 slot, const struct abi_block *block, __u32 
 
 	if (!proc || !block)
 		return 0;
-	site_change(&change, ABI_BLOCK_SIZE(block), 1, true, false);
+	site_change(&change, ABI_BLOCK_SIZE(block), 1, true, BLOCK_FREED);
 	if (!site_apply(slot, ABI_BLOCK_FN(block), block->stack, &change, peak_epoch_of(proc)))
 		return 0;
 	if (knob_free_stacks)
 		pair_add(slot, 0, block, 0, 0);
-	site_change(&change, -change.bytes, -1, false, temporary);
+	site_change(&change, -change.bytes, -1, false, block_end(temporary));
 	return site_apply(slot, ABI_BLOCK_FN(block), block->stack, &change, peak_epoch_of(proc));
 }
 

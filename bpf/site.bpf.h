@@ -10,33 +10,45 @@
 #include "process.bpf.h"
 #include "room.bpf.h"
 
+/* How a block ends. */
+enum block_end {
+	BLOCK_FREED,
+	BLOCK_TEMPORARY,   /* freed with no other made between */
+	BLOCK_FREE_MISSED, /* its address was handed out again */
+};
+
 struct site_change {
 	__s64 bytes;
 	__s64 blocks;
 	__u32 allocated; /* counts as a new allocation */
-	__u32 temporary;
-	__u64 variance; /* abi_site_counts.allocs_variance */
+	__u32 end;	 /* enum block_end */
+	__u64 variance;	 /* abi_site_counts.allocs_variance */
 };
 
 /* Built by hand: an initialiser may become data that one of the two builds lacks. */
 static __always_inline void site_change(struct site_change *change, __s64 bytes, __s64 blocks,
-					__u32 allocated, __u32 temporary)
+					__u32 allocated, enum block_end end)
 {
 	change->bytes = bytes;
 	change->blocks = blocks;
 	change->allocated = allocated;
-	change->temporary = temporary;
+	change->end = end;
 	change->variance = 0;
+}
+
+static __always_inline enum block_end block_end(bool temporary)
+{
+	return temporary ? BLOCK_TEMPORARY : BLOCK_FREED;
 }
 
 /* The change that a block makes which comes (sign 1) or goes (-1). */
 static __always_inline void site_change_of(struct site_change *change, const struct abi_proc *proc,
 					   const struct abi_block *block, __s64 sign,
-					   __u32 allocated, __u32 temporary)
+					   __u32 allocated, enum block_end end)
 {
 	__u64 bytes = ABI_BLOCK_SIZE(block), size;
 
-	site_change(change, sign * bytes, sign, allocated, temporary);
+	site_change(change, sign * bytes, sign, allocated, end);
 	if (!proc_has_samples(proc))
 		return;
 	size = ABI_SAMPLED_SIZE(block);
@@ -207,8 +219,10 @@ static __always_inline void site_add(struct abi_site *site, const struct site_ch
 	}
 	if (knob_sampled && fn == ABI_FN_SAMPLED)
 		SITE_ADD(now->allocs_variance, change->variance, is_own);
-	else if (change->temporary)
+	else if (change->end == BLOCK_TEMPORARY)
 		SITE_ADD(now->temporary, 1, is_own);
+	if (change->end == BLOCK_FREE_MISSED)
+		SITE_ADD(now->missed_frees, -change->blocks, is_own);
 }
 
 enum site_applied { SITE_NO_ROOM, SITE_APPLIED, SITE_OWNED };

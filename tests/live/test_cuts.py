@@ -3,8 +3,8 @@
 
 import json
 
-from lib import (ATTACH_PATHS, INTERVAL, SMALL, attach_option, exact, heap_sites,
-                 need_root, run_memtraced, scaled, target, test, with_function, without)
+from lib import (ATTACH_PATHS, INTERVAL, SMALL, attach_option, called_by, exact, heap_sites,
+                 need_root, run_memtraced, scaled, target, test, total, with_function, without)
 
 THREADS = 16  # many more than CPUs, so that some stop in the middle of a call
 SIZES = {"first": 64, "second": 48}
@@ -50,6 +50,23 @@ def reports_of_running_threads_are_of_one_moment(path):
     for report in reports(attach_option(path)):
         exact(report)
         check_is_of_one_moment(report)
+
+
+@test(need_root, each=sorted(ATTACH_PATHS), timeout=120, every_kernel=["perf", "session"])
+def frees_that_were_missed_are_of_that_moment_too(path):
+    rounds = scaled(2000, 20000, small=500)
+    done = run_memtraced("-i", INTERVAL if SMALL else "0.01", "-f", "json", attach_option(path),
+                         "--", target("missed"), str(rounds))
+    assert done.returncode == 0 and f"done {rounds}" in done.stderr, done
+    found = [process for line in done.stdout.splitlines()
+             for process in json.loads(line)["processes"]]
+    assert len(found) > 1, "no report while it ran"
+    assert found[-1]["alloc"]["missed_frees"] == rounds, found[-1]["alloc"]
+    for process in found:
+        alloc, sites = process["alloc"], called_by(process, "missed")
+        assert alloc["temporary"] <= alloc["frees"] <= found[-1]["alloc"]["frees"], alloc
+        closed = total(sites, "allocs") - total(sites, "live_blocks")
+        assert closed == alloc["missed_frees"], (closed, alloc)
 
 
 @test(need_root)

@@ -129,7 +129,6 @@ static struct record_totals totals_of(const struct live *live, const struct live
 	struct record_totals t = {
 		.slot = process->image,
 		.comm = *process->comm ? process->comm : NULL,
-		.missed_frees = proc->missed_frees,
 		.unknown_frees = proc->unknown_frees,
 		.peak_bytes = saved ? proc->cut_peak_bytes : proc->peak_bytes,
 		.peak_error_bytes = proc->race_bytes,
@@ -150,6 +149,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		t.live_bytes += sites[i].counts.live_bytes;
 		t.live_blocks += sites[i].counts.live_blocks;
 		t.temporary += sites[i].counts.temporary;
+		t.missed_frees += sites[i].counts.missed_frees;
 		t.blocks_variance += sites[i].blocks_variance;
 		t.allocs_variance += sites[i].allocs_variance;
 		t.frees_variance += sites[i].allocs_variance + sites[i].inherited_variance;

@@ -34,9 +34,9 @@ static int take(struct live *live, struct snapshot **ret_snapshot)
 static int emit_process(struct live *live, struct live_process *process,
 			const struct snapshot_site *sites, size_t n)
 {
-	const struct abi_proc *proc = &live->programs->procs[process->slot];
 	struct record record = { .type = RECORD_SAMPLE_PROCESS };
 	struct record_sample_process *sample = &record.sample_process;
+	uint64_t missed_frees = 0;
 
 	sample->slot = process->image;
 	for (size_t i = 0; i < n; i++) {
@@ -44,9 +44,10 @@ static int emit_process(struct live *live, struct live_process *process,
 		sample->live_blocks += sites[i].counts.live_blocks;
 		sample->allocs += sites[i].counts.allocs;
 		sample->bytes += sites[i].counts.bytes;
+		missed_frees += sites[i].counts.missed_frees;
 	}
 	/* Of a forked child the blocks that it inherited and freed are below 0 here. */
-	sample->frees = sample->allocs - sample->live_blocks - proc->missed_frees;
+	sample->frees = sample->allocs - sample->live_blocks - missed_frees;
 	live_usage_read(live->usage, process->pid, &process->usage_clock, sample);
 	return live_emit(live, &record);
 }

@@ -84,6 +84,7 @@ static void add_counts(struct abi_site_counts *sum, const struct abi_site_counts
 	sum->allocs += c->allocs;
 	sum->bytes += c->bytes;
 	sum->temporary += c->temporary;
+	sum->missed_frees += c->missed_frees;
 }
 
 /* Has it changed since the cut, or is about to? */
@@ -306,6 +307,8 @@ static void round_blocks(struct snapshot_site *site)
 	site->allocs_variance = whole_variance(counts->allocs_variance);
 	site->inherited_variance = whole_variance(site->inherited_variance);
 	counts->temporary = 0;
+	counts->missed_frees =
+		(uint64_t)whole_blocks((int64_t)counts->missed_frees, counts->missed_frees > 0);
 }
 
 static int sort_sites(struct snapshot *s)

@@ -54,8 +54,8 @@ def reports_of_running_threads_are_of_one_moment(path):
 
 @test(need_root, each=sorted(ATTACH_PATHS), timeout=120, every_kernel=["perf", "session"])
 def frees_that_were_missed_are_of_that_moment_too(path):
-    rounds = scaled(2000, 20000, small=500)
-    done = run_memtraced("-i", INTERVAL if SMALL else "0.01", "-f", "json", attach_option(path),
+    rounds = scaled(2000, 20000, small=4000)
+    done = run_memtraced("-i", "0.1" if SMALL else "0.01", "-f", "json", attach_option(path),
                          "--", target("missed"), str(rounds))
     assert done.returncode == 0 and f"done {rounds}" in done.stderr, done
     found = [process for line in done.stdout.splitlines()

@@ -59,8 +59,8 @@ static void where_there_is_no_table_fewer_blocks_fit(void **state)
 
 	(void)state;
 	assert_int_equal(map_room_choose(&opts, &room), 0);
-	assert_true(112ULL * room.blocks + 172ULL * room.tombs + 3072ULL * room.sites <= 16 * MIB);
-	assert_true(room.blocks > 90000 && room.blocks < choose(96 * MIB, 0, 0).blocks);
+	assert_true(149ULL * room.blocks + 172ULL * room.tombs + 3072ULL * room.sites <= 16 * MIB);
+	assert_true(room.blocks > 70000 && room.blocks < choose(96 * MIB, 0, 0).blocks);
 }
 
 static void births_and_pairs_are_within_the_limit(void **state)

@@ -225,8 +225,9 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel = open_object(p->types_fd);
 	if (!skel)
 		return -errno;
-	/* in the old build all are in the map */
-	room = old ? (struct block_room){ 1, blocks } : block_room(blocks);
+	/* In the old build all are in the map, of which one process has three quarters at most. */
+	room = old ? (struct block_room){ 1, blocks + blocks / ABI_ROOM_TIMES } :
+		     block_room(blocks);
 	p->skel = skel;
 	skel->rodata->knob_min_size = opts->min_size;
 	skel->rodata->knob_max_size = opts->max_size;

@@ -15,6 +15,7 @@ PROGRAMS = {
     "C -O3": (["unwinding-o3", "plain"], "allocate"),
     "alloca and variable arrays": (["unwinding-o3", "variable"], "allocate"),
     "realigned frames": (["unwinding-o3", "aligned"], "allocate"),
+    "stubs that jump on": (["unwinding", "stubs"], "allocate"),
     "frames by rbx": (["unwinding", "rbx"], "allocate"),
     "callbacks of libc": (["unwinding-o3", "sorted"], "allocate"),
     "signal handlers": (["unwinding-o3", "raised"], "allocate"),

@@ -79,10 +79,13 @@ def checked(name, report):
     return results, same, differences(check)
 
 
-def right(name, report):
+def right(name, report, stubs=False):
+    """stubs: signals may come in linkers' stubs, which libdwfl does not know; gdb does."""
     results, same, shown = checked(name, report)
     compared = Table.rows[-1][1]
-    assert same >= 0.995 * compared, f"{name}: {same} of {compared} identical: {results}\n{shown}"
+    assert same >= (0.99 if stubs else 0.995) * compared, \
+        f"{name}: {same} of {compared} identical: {results}\n{shown}"
+    assert not stubs or not any("truncated" in result for result in results), results
 
 
 def option(n=2000):
@@ -119,7 +122,8 @@ def unwinding(build, kind):
 def frames_of_one_kind(kind):
     """By several ways in which the compiler can build them."""
     for build in builds_for(kind):
-        right(f"{build} {kind}", unwinding(build, kind))
+        right(f"{build} {kind}", unwinding(build, kind),
+              stubs=(build, kind) == ("unwinding-static", "interrupted"))
 
 
 @test(need_root, each=("bare", "rbx-outside"), timeout=120)

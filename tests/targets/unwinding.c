@@ -8,6 +8,7 @@
 #include <alloca.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <ucontext.h>
 
@@ -399,6 +400,65 @@ static void bare(unsigned int n)
 	call_bare(plain, n);
 }
 
+/* --- stubs ----------------------------------------------------------------------------------- */
+
+/*
+ * Jumps through a table that cannot be read: whoever handles the fault has one on its stack, as a
+ * signal sometimes has that interrupts one. They are those of linkers, without information.
+ */
+__attribute__((used, visibility("hidden"), aligned(4096))) char no_table[4096];
+void jump_short(void);
+void jump_marked(void);
+void jump_bound(void);
+void jump_lazy(void);
+extern const char jump_back[];
+__asm__(".pushsection .text\n"
+	".p2align 4\n"
+	".type jump_short, @function\n"
+	"jump_short:\n"
+	"	jmp *no_table(%rip)\n	.byte 0x66, 0x90\n"
+	".size jump_short, . - jump_short\n"
+	".p2align 4\n"
+	".type jump_marked, @function\n"
+	"jump_marked:\n"
+	"	endbr64\n	jmp *no_table(%rip)\n	.byte 0x66, 0x0f, 0x1f, 0x44, 0, 0\n"
+	".size jump_marked, . - jump_marked\n"
+	".type jump_bound, @function\n"
+	"jump_bound:\n"
+	"	endbr64\n	bnd jmp *no_table(%rip)\n	.byte 0x0f, 0x1f, 0x44, 0, 0\n"
+	".size jump_bound, . - jump_bound\n"
+	".type jump_lazy, @function\n"
+	"jump_lazy:\n"
+	"	jmp *no_table(%rip)\n	push $0x12345678\n	.byte 0xe9, 0, 0, 0, 0\n"
+	".size jump_lazy, . - jump_lazy\n"
+	".type jump_back, @function\n"
+	"jump_back:\n"
+	".cfi_startproc\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size jump_back, . - jump_back\n"
+	".popsection\n");
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted_by = context;
+
+	(void)info;
+	on_signal(sig);
+	interrupted_by->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)jump_back;
+}
+
+static void stubs(unsigned int n)
+{
+	static void (*const jumps[])(void) = { jump_short, jump_marked, jump_bound, jump_lazy };
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+
+	CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
+	CHECK(mprotect(no_table, sizeof(no_table), PROT_NONE) == 0);
+	jumps[n % 4]();
+	sink += n;
+}
+
 /* --------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -421,6 +481,7 @@ static const struct {
 	{ "rbx-outside", by_rbx_outside, NULL },
 	{ "framed", framed, NULL },
 	{ "bare", bare, NULL },
+	{ "stubs", stubs, NULL },
 };
 
 int main(int argc, char **argv)

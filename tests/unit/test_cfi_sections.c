@@ -439,6 +439,42 @@ static void a_signal_return_is_told_by_its_code(void **state)
 	assert_rows(rows, wanted, 6, "signal returns");
 }
 
+static void stubs_are_told_by_their_code(void **state)
+{
+	static const struct {
+		size_t at;
+		uint8_t code[16];
+	} stubs[] = {
+		{ 0x20, { 0xff, 0x25, 1, 2, 3, 4, 0x66, 0x90 } },
+		{ 0x28, { 0xff, 0x25, 5, 6, 7, 8, 0x66, 0x90 } },
+		{ 0x40,
+		  { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 1, 2, 3, 4, 0x66, 0x0f, 0x1f, 0x44 } },
+		{ 0x60,
+		  { 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 1, 2, 3, 4, 0x0f, 0x1f, 0x44 } },
+		{ 0x80, { 0xff, 0x25, 1, 2, 3, 4, 0x68, 5, 0, 0, 0, 0xe9, 6, 7, 8, 9 } },
+		/* a jump within other code, and one at an address where linkers put none */
+		{ 0xa0, { 0xff, 0x25, 1, 2, 3, 4, 0x48, 0x89 } },
+		{ 0xc4, { 0xff, 0x25, 1, 2, 3, 4, 0x66, 0x90 } },
+		/* cut off */
+		{ TEXT_LEN - 8, { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 1, 2 } },
+	};
+	static const struct wanted wanted[] = { { 0x20, SP(8) }, { 0x30, NONE },  { 0x40, SP(8) },
+						{ 0x50, NONE },	 { 0x60, SP(8) }, { 0x70, NONE },
+						{ 0x80, SP(8) }, { 0x90, NONE } };
+	_cleanup_(cfi_rows_free_p) struct cfi_rows *rows = NULL;
+	uint8_t code[TEXT_LEN + 16] = { 0 };
+	struct cfi_bytes text = { code, TEXT_LEN, TEXT };
+	struct section none = { .len = 0 };
+	struct cfi_input in = input_of(&none);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(stubs) / sizeof(stubs[0]); i++)
+		memcpy(code + stubs[i].at, stubs[i].code, sizeof(stubs[i].code));
+	in.text = &text;
+	rows = compile(&in);
+	assert_rows(rows, wanted, 8, "stubs");
+}
+
 #define CLONED                                                                                     \
 	{                                                                                          \
 		.kind = ABI_UNWIND_CLONED, .offset = 8                                             \
@@ -565,6 +601,7 @@ int main(void)
 		cmocka_unit_test(neighbours_leave_no_gap_to_fill),
 		cmocka_unit_test(the_stack_ends_at_an_entry_without_information),
 		cmocka_unit_test(a_signal_return_is_told_by_its_code),
+		cmocka_unit_test(stubs_are_told_by_their_code),
 		cmocka_unit_test(a_clone_is_told_by_its_code),
 		cmocka_unit_test(a_function_that_leaves_its_stack_is_where_one_begins),
 		cmocka_unit_test(code_out_of_reach_is_an_error),

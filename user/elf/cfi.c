@@ -150,6 +150,10 @@ static int compile_piece(struct compiler *c)
 		rule.kind = ABI_UNWIND_CLONED;
 		rule.offset = WORD_BYTES;
 		break;
+	case CFI_IS_STUB:
+		rule.kind = ABI_UNWIND_SP;
+		rule.offset = WORD_BYTES;
+		break;
 	case CFI_IS_STACK_START:
 		break;
 	default:

@@ -96,11 +96,71 @@ static int search_clone(const struct cfi_input *in, const struct cfi_bytes *text
 						   .source = CFI_IS_CLONE });
 }
 
+#define STUB_STEP 8
+#define STUB_MOST 16
+
+/*
+ * How many bytes of a jump through a table there are at `code`, with what fills it up. GNU ld and
+ * lld make such stubs for the functions that a static executable chooses at its start (relocations
+ * R_X86_64_IRELATIVE), and describe none of them.
+ *
+ *   endbr64 (or none); bnd (or none); jmp *table(%rip); nop, or in lld's push $nr; jmp
+ */
+static size_t stub_len(const uint8_t *code, size_t len)
+{
+	static const struct {
+		size_t len;
+		uint8_t code[STUB_MOST], mask[STUB_MOST];
+	} stubs[] = {
+		{ 8, { 0xff, 0x25, 0, 0, 0, 0, 0x66, 0x90 }, { 1, 1, 0, 0, 0, 0, 1, 1 } },
+		{ 16,
+		  { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 0, 0, 0, 0, 0x66, 0x0f, 0x1f, 0x44, 0, 0 },
+		  { 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1 } },
+		{ 16,
+		  { 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0, 0, 0, 0, 0x0f, 0x1f, 0x44, 0, 0 },
+		  { 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1 } },
+		{ 16,
+		  { 0xff, 0x25, 0, 0, 0, 0, 0x68, 0, 0, 0, 0, 0xe9 },
+		  { 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1 } },
+	};
+
+	for (size_t i = 0; i < sizeof(stubs) / sizeof(stubs[0]); i++) {
+		bool is_it = stubs[i].len <= len;
+
+		for (size_t at = 0; is_it && at < stubs[i].len; at++)
+			is_it = !stubs[i].mask[at] || code[at] == stubs[i].code[at];
+		if (is_it)
+			return stubs[i].len;
+	}
+	return 0;
+}
+
+static int search_stubs(const struct cfi_input *in, const struct cfi_bytes *text, uint64_t start,
+			uint64_t end, struct cfi_pieces *found)
+{
+	uint64_t at = (start + STUB_STEP - 1) / STUB_STEP * STUB_STEP;
+	int r = 0;
+
+	while (r == 0 && at < end) {
+		size_t len = stub_len(text->data + (at - text->addr), end - at);
+		uint32_t rel = (uint32_t)(at - in->base);
+
+		if (len > 0)
+			r = vec_push(found, (struct cfi_piece){ .start = rel,
+								.end = rel + (uint32_t)len,
+								.source = CFI_IS_STUB });
+		at += len > 0 ? len : STUB_STEP;
+	}
+	return r;
+}
+
 static int search_gap(const struct cfi_input *in, const struct cfi_bytes *text, uint64_t start,
 		      uint64_t end, struct cfi_pieces *found)
 {
 	int r = search_clone(in, text, start, end, found);
 
+	if (r == 0)
+		r = search_stubs(in, text, start, end, found);
 	return r < 0 ? r : search_signal_returns(in, text, start, end, found);
 }
 

@@ -19,6 +19,7 @@ enum cfi_source {
 	CFI_IS_STACK_START = CFI_SECTIONS,
 	CFI_IS_SIGNAL_RETURN,
 	CFI_IS_CLONE,
+	CFI_IS_STUB, /* it only jumps on: the stack is as it was at the call */
 };
 
 struct cfi_piece {

@@ -76,7 +76,7 @@ def hotspot_shows_what_we_report():
                 "Allocs": str(total(sites, "allocs")),
                 "Temporary": str(process["alloc"]["temporary"])}
         found = window.shown(folder, ["hotspot", path],
-                             {name: rf"memtraced-{name}: ([\d.E+]+) \(" for name in ours},
+                             {name: rf"memtraced-{name}:\s+([\d.E+]+) \(" for name in ours},
                              clients.picture("hotspot"))
         # beyond some digits it writes 1.234E+05
         ours = {name: f"{int(value):.3E}" if "E" in found[name] and "E" not in value else value

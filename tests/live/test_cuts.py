@@ -3,7 +3,7 @@
 
 import json
 
-from lib import (ATTACH_PATHS, INTERVAL, SMALL, attach_option, called_by, exact, heap_sites,
+from lib import (ATTACH_PATHS, INTERVAL, SMALL, attach_option, exact, heap_sites,
                  need_root, run_memtraced, scaled, target, test, total, with_function, without)
 
 THREADS = 16  # many more than CPUs, so that some stop in the middle of a call
@@ -63,7 +63,7 @@ def frees_that_were_missed_are_of_that_moment_too(path):
     assert len(found) > 1, "no report while it ran"
     assert found[-1]["alloc"]["missed_frees"] == rounds, found[-1]["alloc"]
     for process in found:
-        alloc, sites = process["alloc"], called_by(process, "missed")
+        alloc, sites = process["alloc"], heap_sites(process)
         assert alloc["temporary"] <= alloc["frees"] <= found[-1]["alloc"]["frees"], alloc
         closed = total(sites, "allocs") - total(sites, "live_blocks")
         assert closed == alloc["missed_frees"], (closed, alloc)

@@ -84,7 +84,7 @@ ALL_CFLAGS = -std=gnu11 $(CROSS_FLAGS) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANIT
 ALL_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) $(SANITIZE) $(FUZZ_INSTRUMENT)
 ALL_LIBS = $(PACKAGE_LIBS) -liberty -lm $(LDLIBS)
 # The product has an allocator of its own, inside its file: probes that all processes share stand in
-# the C library's, and each call of ours would trap there (HACKING.md).
+# the C library's, and each call of ours would trap there (docs/hacking/decisions.md).
 ALLOCATOR = $(if $(SANITIZE),,-l:libjemalloc.a -lstdc++ -lm)
 
 # Where it was built is no part of what lines of source are called in it.

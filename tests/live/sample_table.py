@@ -8,15 +8,15 @@ from lib import run, run_memtraced
 
 DOCUMENT = """# Samples: estimates beside exact depth
 
-Made by `tests/live/test_sample_programs.py` with `MEMTRACED_SAMPLES` (HACKING.md, "The sampling
-library"): memtraced {version} ({commit}) on Linux {kernel}, {machine}; one sample in {interval}
-KiB.
+Made by `tests/live/test_sample_programs.py` with `MEMTRACED_SAMPLES`
+(docs/hacking/sampling.md): memtraced {version} ({commit}) on Linux {kernel}, {machine}; one sample
+in {interval} KiB.
 
 Each program is run once at exact depth and {runs} times with `--sample`, with seeds in a row,
 others for each; redis-server is under redis-benchmark, traced at both depths at a time.
 The estimate is that of the first seed; in brackets is in how many runs the
-95 % interval had the truth. Intervals of peaks are made to hold it more often (HACKING.md, "Samples
-that a process shows").
+95 % interval had the truth. Intervals of peaks are made to hold it more often
+(docs/hacking/sampling.md, "Samples that a process shows").
 
 ```
 {table}

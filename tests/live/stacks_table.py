@@ -7,9 +7,9 @@ from lib import run_memtraced, scaled
 
 DOCUMENT = """# Stacks: ours against libdwfl's and gdb's
 
-Made by `tests/live/test_stacks.py` and `test_gdb_stacks.py` with `MEMTRACED_STACKS` (HACKING.md,
-"Are the stacks right?", which says what the words mean): memtraced {version} on Linux {kernel},
-{machine}{size}.
+Made by `tests/live/test_stacks.py` and `test_gdb_stacks.py` with `MEMTRACED_STACKS`
+(docs/hacking/unwinding.md, "Are the stacks right?", which says what the words mean): memtraced
+{version} on Linux {kernel}, {machine}{size}.
 
 Each line of the first table is a run with `--check-stacks`: the same registers and a copy of the
 same stack memory, walked by the programs and, in user space, by elfutils' libdwfl. *Identical* has

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whether what a site, or a process, holds grows: a verdict from the series of its live bytes and
- * the ages of what lives. A pure function; HACKING.md says how it decides and how well.
+ * the ages of what lives. A pure function; docs/hacking/analysis.md says how it decides and how
+ * well.
  */
 #ifndef MEMTRACED_ANALYZE_GROWTH_H
 #define MEMTRACED_ANALYZE_GROWTH_H

@@ -2,7 +2,8 @@
 /*
  * C++'s operators new and delete, by the names that the Itanium ABI gives them, so that no C++
  * run-time library is needed. Those of a run-time library are malloc and free (C++ standard,
- * [new.delete]), which ours call themselves, without the detour; what is left to the library is an
+ * [new.delete]), which ours call themselves, without the detour, unless the program has replaced
+ * some: the library's others then lead to these. What is left to the library is an
  * allocation that fails, whose handler and exception it has. Another library's own are passed on
  * to, and its blocks count where it calls malloc. Those of an allocator count here, unless they
  * have called what counts all the same (jemalloc's aligned ones): then the countdown has moved. An
@@ -56,22 +57,59 @@ static bool is_of_run_time_library(const void *function)
 	return false;
 }
 
+/* The function that ours of this name stands before. */
+static void *function_behind(const char *name, const void *caller)
+{
+	void *function = dlsym(RTLD_NEXT, name);
+
+	if (!function)
+		function = find_by_caller(name, caller);
+	if (!function)
+		(void)dlerror(); /* as in next_find() */
+	return function;
+}
+
+static bool is_ours(const void *function)
+{
+	struct next_object its, ours;
+
+	return next_object_of(function, &its) &&
+	       next_object_of((const void *)function_behind, &ours) && its.id == ours.id;
+}
+
+/*
+ * A run-time library's operators of arrays, with sizes and with nothrow call those for one object,
+ * or for an array, by their names: whoever has replaced one of these has to be called
+ * ([new.delete.single], [new.delete.array]). It is in the executable, before ours, or behind.
+ */
+static bool any_is_replaced(const void *caller)
+{
+	static const char *const names[] = { "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const void *first = dlsym(RTLD_DEFAULT, names[i]),
+			   *behind = function_behind(names[i], caller);
+
+		if (!first || !behind || !is_of_run_time_library(behind))
+			return true;
+		if (!is_ours(first) && !is_of_run_time_library(first))
+			return true;
+	}
+	return false;
+}
+
 /* May be asked again and again: who has found it finds the same. */
 static void *find_operator(struct next_operator *found, const char *name, bool may_be_plain,
 			   const void *caller)
 {
-	void *function = dlsym(RTLD_NEXT, name);
+	void *function = function_behind(name, caller);
 	void **place = &found->passes;
 
 	if (!function)
-		function = find_by_caller(name, caller);
-	if (!function) {
-		(void)dlerror(); /* as in next_find() */
 		return NULL;
-	}
 	if (next_is_of_malloc(function))
 		place = &found->counts;
-	else if (may_be_plain && is_of_run_time_library(function))
+	else if (may_be_plain && is_of_run_time_library(function) && !any_is_replaced(caller))
 		place = &found->plain;
 	__atomic_store_n(place, function, __ATOMIC_RELAXED);
 	return function;

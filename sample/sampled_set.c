@@ -114,6 +114,9 @@ bool sampled_set_take(struct sampled_set *set, const void *block, struct sampled
 {
 	uint64_t address = (uintptr_t)block;
 
+	/* A slot that is free, or being written, is no block of that address. */
+	if (address <= SLOT_TAKEN)
+		return false;
 	for (int i = 0; i < SAMPLED_SEGMENTS; i++) {
 		struct sampled_segment *segment = segment_at(set, i);
 		struct bucket *bucket;

@@ -54,7 +54,7 @@ void sampled_set_mark(struct sampled_set *set, const void *block);
 /* False: no room. The block must not be in the set. */
 bool sampled_set_add(struct sampled_set *set, const void *block, const struct sampled_block *what);
 
-/* Takes the block out; false: it is not there. */
+/* Takes the block out; false: it is not there, as NULL never is. */
 bool sampled_set_take(struct sampled_set *set, const void *block, struct sampled_block *ret_what);
 
 #endif

@@ -101,6 +101,19 @@ static void a_mark_stays(void **state)
 	assert_true(sampled_set_may_have(set, address(9)));
 }
 
+/* Slots that are free hold the same word. */
+static void null_is_never_in_it(void **state)
+{
+	struct sampled_set *set = *state;
+	struct sampled_block out;
+
+	sampled_set_mark(set, NULL); /* as a sampled block does whose page has the same byte */
+	assert_true(sampled_set_may_have(set, NULL));
+	assert_true(sampled_set_add(set, address(9), &(struct sampled_block){ 1, 2 }));
+	assert_false(sampled_set_take(set, NULL, &out));
+	assert_true(sampled_set_may_have(set, NULL));
+}
+
 struct worker {
 	struct sampled_set *set;
 	uint64_t number;
@@ -176,6 +189,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_byte_of_the_filter_that_is_full_stays_full,
 						new_set, free_set),
 		cmocka_unit_test_setup_teardown(a_mark_stays, new_set, free_set),
+		cmocka_unit_test_setup_teardown(null_is_never_in_it, new_set, free_set),
 		cmocka_unit_test_setup_teardown(threads_do_not_disturb_each_other, new_set,
 						free_set),
 		cmocka_unit_test_setup_teardown(few_others_are_mistaken_for_sampled_ones, new_set,

@@ -73,7 +73,8 @@ static void in_child(void)
 {
 	struct sample_thread *thread = &sample_thread;
 
-	sample_process.seed ^= sample_process.forks << 32;
+	/* Mixed, so that a child's child has no number that another child has got. */
+	sample_process.seed = sampler_mix(sample_process.seed ^ sample_process.forks);
 	if (thread->seeded)
 		sampler_init(&thread->sampler, &sample_process.rate,
 			     thread->sampler.random ^ sample_process.forks);

@@ -8,7 +8,7 @@
 /* Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014: SplitMix64. */
 #define SPLITMIX_STEP UINT64_C(0x9e3779b97f4a7c15)
 
-static uint64_t mixed(uint64_t x)
+uint64_t sampler_mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -34,7 +34,7 @@ static double atanh_series(double z)
 static double exponential(uint64_t *random)
 {
 	const double ln2 = 0.693147180559945309;
-	uint64_t bits = (mixed(*random += SPLITMIX_STEP) >> 11) + 1; /* of 2^53 */
+	uint64_t bits = (sampler_mix(*random += SPLITMIX_STEP) >> 11) + 1; /* of 2^53 */
 	int exponent = 63 - __builtin_clzll(bits);
 	double mantissa = (double)bits / (double)(UINT64_C(1) << exponent); /* 1 .. 2 */
 
@@ -57,7 +57,7 @@ void sample_rate_init(struct sample_rate *rate, uint64_t interval)
 
 void sampler_init(struct sampler *sampler, const struct sample_rate *rate, uint64_t seed)
 {
-	sampler->random = mixed(seed + SPLITMIX_STEP);
+	sampler->random = sampler_mix(seed + SPLITMIX_STEP);
 	sampler->left = next_gap(sampler, rate);
 }
 

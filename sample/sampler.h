@@ -25,6 +25,9 @@ struct sampler {
 	uint64_t random;
 };
 
+/* Another number for each, whose bits all depend on all of x's. */
+uint64_t sampler_mix(uint64_t x);
+
 void sample_rate_init(struct sample_rate *rate, uint64_t interval);
 
 /* Threads, and the processes of a fork, must not have equal seeds. */

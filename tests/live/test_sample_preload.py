@@ -77,6 +77,11 @@ def what_cannot_be_sampled_is_said_and_runs_without():
         done, _ = reported([program], "--sample", "--env=ASAN_OPTIONS=detect_leaks=0",
                            status=3)  # which does not go with ptrace
         assert "not sampled itself: a sanitizer is its allocator" in done.stderr, done.stderr
+        # What a command starts has inherited the library.
+        done, processes = reported(["sh", "-c", f"{program}; exit $?"], "--sample",
+                                   "--env=ASAN_OPTIONS=detect_leaks=0", status=3)
+        assert "this program is not sampled: AddressSanitizer" in done.stderr, done.stderr
+        assert "does not come first" not in done.stderr, done.stderr
 
 
 @test(need_root)

@@ -87,9 +87,27 @@ static void an_interpreter_that_is_a_fifo_is_not_opened(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
+static void who_gives_rights_cannot_have_it(void **state)
+{
+	char folder[] = "/tmp/test_preload.XXXXXX", command[128], path[sizeof(folder) + 8];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(command, sizeof(command), "cp /bin/true %s/own", folder); /* fits */
+	(void)snprintf(path, sizeof(path), "%s/own", folder);			 /* fits */
+	assert_int_equal(system(command), 0);
+	assert_int_equal(preload_judge("own", folder), PRELOAD_WORKS);
+	assert_int_equal(chmod(path, 04755), 0);
+	assert_int_equal(preload_judge("own", folder), PRELOAD_RIGHTS);
+	assert_int_equal(chmod(path, 02755), 0);
+	assert_int_equal(preload_judge("own", folder), PRELOAD_RIGHTS);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 static void each_refusal_has_its_words(void **state)
 {
-	static const enum preload refusals[] = { PRELOAD_STATIC, PRELOAD_SANITIZER,
+	static const enum preload refusals[] = { PRELOAD_STATIC, PRELOAD_RIGHTS, PRELOAD_SANITIZER,
 						 PRELOAD_OWN_MALLOC };
 
 	(void)state;
@@ -106,6 +124,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_read_is_left_to_the_exec),
 		cmocka_unit_test(a_script_is_judged_by_its_interpreter),
 		cmocka_unit_test(an_interpreter_that_is_a_fifo_is_not_opened),
+		cmocka_unit_test(who_gives_rights_cannot_have_it),
 		cmocka_unit_test(each_refusal_has_its_words),
 	};
 

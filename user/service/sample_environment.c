@@ -16,6 +16,12 @@
 
 #define INTERVAL_VARIABLE "MEMTRACED_SAMPLE_INTERVAL="
 #define PRELOAD_VARIABLE "LD_PRELOAD="
+/*
+ * What the command starts inherits the library, and AddressSanitizer ends a program in which its
+ * own is not the first library. The sampling library does nothing there, so that it need not be.
+ */
+#define SANITIZER_VARIABLE "ASAN_OPTIONS="
+#define SANITIZER_OPTION "verify_asan_link_order=0"
 #define OFF_VARIABLE "MEMTRACED_SAMPLE_PRELOAD"
 
 typedef VEC(char *) word_list;
@@ -37,19 +43,35 @@ static bool wants_preload(void)
 	return !(off && strcmp(off, "no") == 0);
 }
 
+/* `variable` with its =: ours, before or behind what the command would have of it otherwise. */
+static int add_joined(const struct options *options, word_list *words, const char *variable,
+		      const char *ours, bool ours_first)
+{
+	_cleanup_strbuf_ struct strbuf word = {}, name = {};
+	const char *before;
+
+	strbuf_add(&name, variable, strlen(variable) - 1);
+	if (strbuf_error(&name))
+		return strbuf_error(&name);
+	before = launch_value((const char *const *)options->env_set, strbuf_str(&name));
+	if (!before || !*before)
+		strbuf_addf(&word, "%s%s", variable, ours);
+	else
+		strbuf_addf(&word, "%s%s:%s", variable, ours_first ? ours : before,
+			    ours_first ? before : ours);
+	return strbuf_error(&word) ? strbuf_error(&word) : add(words, strbuf_str(&word));
+}
+
 /*
  * First, so that it stands before the allocators that the user preloads; those stay. A command that
  * cannot have it is named, and runs without. 1: it has it; 0; -ENOMEM.
  */
 static int add_preload(const struct options *options, word_list *words, enum preload preload)
 {
-	_cleanup_strbuf_ struct strbuf word = {};
-	const char *before = launch_value((const char *const *)options->env_set, "LD_PRELOAD"),
-		   *why;
+	const char *why = preload_why_not(preload);
 	char library[PATH_MAX];
 	int r;
 
-	why = preload_why_not(preload);
 	if (!why && preload_library(library) < 0)
 		why = "libmemtraced-sample.so is neither beside memtraced nor in ../lib/memtraced";
 	if (why) {
@@ -60,13 +82,10 @@ static int add_preload(const struct options *options, word_list *words, enum pre
 				    "without --sample all calls are counted");
 		return 0;
 	}
-	strbuf_adds(&word, PRELOAD_VARIABLE);
-	strbuf_adds(&word, library);
-	if (before && *before) {
-		strbuf_addch(&word, ':');
-		strbuf_adds(&word, before);
-	}
-	r = strbuf_error(&word) ? strbuf_error(&word) : add(words, strbuf_str(&word));
+	r = add_joined(options, words, PRELOAD_VARIABLE, library, true);
+	/* Of its options the last one holds. */
+	if (r == 0)
+		r = add_joined(options, words, SANITIZER_VARIABLE, SANITIZER_OPTION, false);
 	return r < 0 ? r : 1;
 }
 

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define LIBRARY "libmemtraced-sample.so"
@@ -83,6 +85,16 @@ static bool has_malloc(const struct elf_file *file)
 	return false;
 }
 
+/* Then the dynamic linker passes LD_PRELOAD over (ld.so(8), secure-execution mode). */
+static bool gives_rights(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && st.st_mode & (S_ISUID | S_ISGID))
+		return true;
+	return fgetxattr(fd, "security.capability", NULL, 0) > 0;
+}
+
 enum preload preload_judge(const char *name, const char *search)
 {
 	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
@@ -94,6 +106,8 @@ enum preload preload_judge(const char *name, const char *search)
 		return PRELOAD_NOT_NEEDED;
 	if (elf_file_is_static_executable(file))
 		return PRELOAD_STATIC;
+	if (gives_rights(fd))
+		return PRELOAD_RIGHTS;
 	if (has_sanitizer(file))
 		return PRELOAD_SANITIZER;
 	return has_malloc(file) ? PRELOAD_OWN_MALLOC : PRELOAD_WORKS;
@@ -107,6 +121,8 @@ const char *preload_why_not(enum preload preload)
 		return NULL;
 	case PRELOAD_STATIC:
 		return "it is linked statically";
+	case PRELOAD_RIGHTS:
+		return "its file gives rights to who executes it";
 	case PRELOAD_SANITIZER:
 		return "a sanitizer is its allocator";
 	case PRELOAD_OWN_MALLOC:

@@ -13,6 +13,7 @@ enum preload {
 	PRELOAD_WORKS,	    /* or nothing speaks against it */
 	PRELOAD_NOT_NEEDED, /* the program carries the probes itself */
 	PRELOAD_STATIC,	    /* it has no dynamic linker that would do it */
+	PRELOAD_RIGHTS,	    /* it is set-user-ID or the like, where it would be passed over */
 	PRELOAD_SANITIZER,  /* whose run-time library may refuse to start behind another */
 	PRELOAD_OWN_MALLOC, /* the program has its malloc in its executable, which comes first */
 };

@@ -127,8 +127,9 @@ int live_read_maps(pid_t pid, struct proc_maps *ret_maps)
 
 	if (r || ret_maps->n_maps > 0)
 		return r;
+	/* Its memory goes before it is a zombie: what was mapped until then is known. */
 	r = process_info_read(pid, &info);
-	return r == 0 && info.zombie ? -ESRCH : r;
+	return r == 0 && !info.kernel_thread ? -ESRCH : r;
 }
 
 int live_add_maps(struct live *live, struct live_process *process, uint64_t time_ns,

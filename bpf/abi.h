@@ -343,8 +343,10 @@ enum abi_loss {
 	ABI_LOST_STACK_ROOM,	   /* stacks: ABI_STACK_OTHER stands for them */
 	ABI_LOST_BLOCK_ROOM,	   /* blocks */
 	ABI_LOSSES,
-	/* in the same map: events seen, for the status line */
+	/* in the same map: events seen, for the status line, */
 	ABI_EVENTS = ABI_LOSSES,
+	/* and allocations that samples have stood for, in parts (ABI_SAMPLE_BLOCK_SHIFT) */
+	ABI_SAMPLED_ALLOCS,
 	ABI_COUNTERS
 };
 

@@ -193,13 +193,17 @@ struct {
 } counters SEC(".maps") __weak;
 
 /* Only this CPU's value: an event that is lost to preemption costs the status line one count. */
-static __always_inline void count_event(void)
+static __always_inline void count_by(__u32 counter, __u64 by)
 {
-	__u32 key = ABI_EVENTS;
-	__u64 *n = bpf_map_lookup_elem(&counters, &key);
+	__u64 *n = bpf_map_lookup_elem(&counters, &counter);
 
 	if (n)
-		*n += 1;
+		*n += by;
+}
+
+static __always_inline void count_event(void)
+{
+	count_by(ABI_EVENTS, 1);
 }
 
 static __always_inline void count_losses(enum abi_loss cause, __s64 by)

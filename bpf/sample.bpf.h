@@ -123,6 +123,7 @@ static __always_inline void sample_alloc(struct pt_regs *ctx, struct abi_proc *p
 	note_interval(proc, weight, !spec->is_stand_in);
 	if (!sample_fits(proc, &weight))
 		return;
+	count_by(ABI_SAMPLED_ALLOCS, abi_sample_blocks(weight, size));
 	block.stack = sample_stack(ctx, proc, slot, spec);
 	block.size_fn = ABI_SAMPLE_SIZE_FN(weight, size);
 	block.tick = *(volatile __u32 *)&control.tick;

@@ -522,6 +522,11 @@ int programs_events(const struct programs *programs, uint64_t *ret_events)
 	return read_counters(programs, ABI_EVENTS, ABI_EVENTS + 1, ret_events);
 }
 
+int programs_sampled_allocs(const struct programs *programs, uint64_t *ret_parts)
+{
+	return read_counters(programs, ABI_SAMPLED_ALLOCS, ABI_SAMPLED_ALLOCS + 1, ret_parts);
+}
+
 uint64_t program_missed(const struct bpf_program *program)
 {
 	struct bpf_prog_info info = { 0 };

@@ -103,6 +103,8 @@ int programs_losses(const struct programs *programs, uint64_t ret_losses[ABI_LOS
 
 /* Calls of allocator functions seen so far; for people, not exact. */
 int programs_events(const struct programs *programs, uint64_t *ret_events);
+/* Allocations that samples have stood for so far, in parts (ABI_SAMPLE_BLOCK_SHIFT). The same. */
+int programs_sampled_allocs(const struct programs *programs, uint64_t *ret_parts);
 
 /* What the kernel counted of a program's runs that it left out (Linux 5.12); 0: not known. */
 struct bpf_program;

@@ -220,7 +220,7 @@ enum record_depth live_depth(const struct live *live);
 bool live_has_samples(const struct live *live);
 /* Thread groups that run and count; for one after the other from *index on; 0: no more. */
 pid_t live_next_pid(const struct live *live, size_t *index);
-/* Estimated calls per second by what samples have shown so far. See trace/live/live_depth.c. */
+/* Calls that samples have stood for so far. */
 uint64_t live_sampled_calls(const struct live *live);
 
 /* Has any process met the rule so far? */

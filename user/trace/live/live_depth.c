@@ -224,19 +224,14 @@ int live_set_depth(struct live *live, const struct record_depth_change *change, 
 }
 
 /*
- * Of the images that have samples now: a sample of `weight` bytes of blocks of `size` stands for
- * weight / size allocations, of which each is taken to be freed, too.
+ * A sample of `weight` bytes of blocks of `size` stands for weight / size allocations, of which
+ * each is taken to be freed, too.
  */
 uint64_t live_sampled_calls(const struct live *live)
 {
-	uint64_t parts = 0;
+	uint64_t parts;
 
-	for (size_t i = 0; i < ABI_SITE_ENTRIES; i++) {
-		const struct abi_site_entry *e = &live->programs->sites[i];
-
-		if (__atomic_load_n(&e->state, __ATOMIC_ACQUIRE) == ABI_SITE_USED &&
-		    e->key.fn == ABI_FN_SAMPLED)
-			parts += e->site.now.allocs;
-	}
-	return parts >> (ABI_SAMPLE_BLOCK_SHIFT - 1);
+	return programs_sampled_allocs(live->programs, &parts) ?
+		       0 :
+		       parts >> (ABI_SAMPLE_BLOCK_SHIFT - 1);
 }

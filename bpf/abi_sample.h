@@ -116,6 +116,8 @@ static inline __u64 abi_sample_size(__u16 code)
 #define ABI_SAMPLE_BLOCK_SHIFT 16
 /* and allocs_variance in parts of a block's square. */
 #define ABI_SAMPLE_VARIANCE_SHIFT 4
+/* Of one sample; where it stands for more its variance is too small. */
+#define ABI_SAMPLE_MOST_BLOCKS (1ULL << 29)
 
 /* For how many blocks a sample counts, in these parts. */
 static inline __u64 abi_sample_blocks(__u64 weight, __u64 size)
@@ -132,7 +134,16 @@ static inline __u64 abi_sample_variance(__u64 weight, __u64 size, __u64 interval
 	__u64 blocks = abi_sample_blocks(weight, size) >> 8;
 	__u64 of_interval = (interval << 8) / (size ? size : 1);
 
-	return blocks * of_interval >> (16 - ABI_SAMPLE_VARIANCE_SHIFT);
+	if (!((blocks | of_interval) >> 32))
+		return blocks * of_interval >> (16 - ABI_SAMPLE_VARIANCE_SHIFT);
+	/* A GiB of small blocks, say: of so many none is a part of one, and squares must fit. */
+	blocks >>= 8;
+	of_interval >>= 8;
+	if (blocks > ABI_SAMPLE_MOST_BLOCKS)
+		blocks = ABI_SAMPLE_MOST_BLOCKS;
+	if (of_interval > ABI_SAMPLE_MOST_BLOCKS)
+		of_interval = ABI_SAMPLE_MOST_BLOCKS;
+	return blocks * of_interval << ABI_SAMPLE_VARIANCE_SHIFT;
 }
 
 #ifndef __bpf__

@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 
+import browser
 from bpf_objects import traced_calls
 from lib import (Lines, attached, exact, heap_sites, load_report, memtraced, need_program,
                  need_root, refused, run_memtraced, scratch, send_line, started, target, test,
@@ -126,6 +127,32 @@ def what_is_quiet_becomes_exact():
     assert overhead["sample_ns"] > overhead["call_ns"] > 0, overhead
     assert "\ndepth: from the start on samples: " in table, table[-1500:]
     assert "\noverhead: " in table, table[-1500:]
+
+
+@test(need_root, need_program("chromium"), timeout=120)
+def a_page_says_since_when_what_was_counted_and_what_it_cost():
+    with scratch() as folder:
+        path = os.path.join(folder, "page.html")
+        with governed("-o", f"html:{path}") as waves:
+            waves.do("keep 200 1048576")
+            done_exactly(waves)
+            report, _ = waves.finish()
+        changes = depths(report)
+        live = sum(process["alloc"]["live_bytes"] for process in report["processes"]
+                   if not process["end"].get("depth_changed"))
+        with browser.page(f"file://{path}", folder) as page:
+            page.until("document.body.dataset.ready === '1'")
+            said = page.value("[...document.querySelectorAll('p.depth')].map(p => p.textContent)")
+            cost = page.value("document.getElementById('overhead').textContent")
+            shown = page.value("document.querySelector('.card[data-key=live_bytes]').innerText")
+            text = page.value("document.body.innerText")
+    assert len(said) == len(changes) >= 2, (said, changes)
+    assert said[0].startswith("depth: from the start on samples: no share"), said
+    assert " on all calls: ~" in said[1], said
+    assert "measured (the kernel's count" in cost and cost.endswith("asked for: 5.00\u00a0%"), cost
+    # What went on at another depth is not held twice.
+    assert f"{live:,} bytes" in shown, (shown, live)
+    assert "goes on at another depth" in text, text[:2000]
 
 
 @test(need_root, need_program("clang"))

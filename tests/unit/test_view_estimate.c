@@ -151,6 +151,27 @@ static void what_may_have_been_missed_is_no_part_of_a_sum(void **state)
 			 (uint64_t)ceil(hypot((double)some.ci95_bytes, 3 * INTERVAL)));
 }
 
+/* Seven children that hold their parent's samples are all off by as much, and to the same side. */
+static void what_is_live_is_off_in_all_forked_children_alike(void **state)
+{
+	const struct view_sampled four = { .live_bytes = 4 * INTERVAL,
+					   .bytes = 4 * INTERVAL,
+					   .blocks_variance = 100,
+					   .allocs_variance = 100 };
+	const struct view_estimate one = view_estimate(INTERVAL, &four);
+	const struct view_estimate none = view_estimate_of_none(INTERVAL, 10, 1000);
+	struct view_estimate sum = { 0 };
+
+	(void)state;
+	view_estimate_add(&sum, &one);
+	for (int i = 0; i < 7; i++)
+		view_estimate_add_forked(&sum, &one);
+	view_estimate_add_forked(&sum, &none);
+	assert_int_equal(sum.ci95_bytes, 8 * one.ci95_bytes);
+	assert_int_equal(sum.ci95_blocks, 8 * one.ci95_blocks);
+	assert_true(sum.ci95_allocated_bytes < 3 * one.ci95_allocated_bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +183,7 @@ int main(void)
 		cmocka_unit_test(sums_over_the_run_have_margins_of_their_own),
 		cmocka_unit_test(margins_add_up_by_squares_and_those_of_peaks_as_they_are),
 		cmocka_unit_test(what_may_have_been_missed_is_no_part_of_a_sum),
+		cmocka_unit_test(what_is_live_is_off_in_all_forked_children_alike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

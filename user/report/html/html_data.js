@@ -112,7 +112,8 @@ const report = (function () {
 
 	/*
 	 * What a sum of sites can be off by: squares add up, but peaks are all rather too large. Those
-	 * without samples, which may have missed three, make it no less certain than the others do.
+	 * without samples, which may have missed three, make it no less certain than the others do, and
+	 * what a forked child holds are samples of its parent's.
 	 */
 	function marginOf(list, what) {
 		const of = list.filter(function (site) { return site["ci95_" + what] !== null; });
@@ -121,7 +122,8 @@ const report = (function () {
 		});
 		const sum = (seen.length ? seen : of.slice(0, 1)).reduce(function (all, site) {
 			const one = site["ci95_" + what];
-			return what === "peak_bytes" ? all + one : Math.hypot(all, one);
+			const shared = site.process.inherits && (what === "bytes" || what === "blocks");
+			return what === "peak_bytes" || shared ? all + one : Math.hypot(all, one);
 		}, 0);
 		return of.length ? " \u00b1 " + count(Math.ceil(sum)) : "";
 	}

@@ -51,6 +51,39 @@
 			"; so it was NOT TRACED for the last " + report.duration(budget.untraced_ns) : "");
 	}
 
+	const DEPTHS = { exact: "all calls", sampled: "samples", growth: "page faults alone" };
+
+	/* From when on what was counted, and why: as the table has it (table_depth.c). */
+	function depthText(change, before) {
+		const begin = "depth: from " + (change.at_ns === 0 ? "the start" : report.duration(change.at_ns)) + " on ";
+		const kept = change.interval_factor > 1 ? "one sample in " + change.interval_factor +
+			", which stands for the others: " : null;
+		if (before && before.depth === change.depth)
+			return begin + (kept || "all samples: ") + (change.interval_factor > before.interval_factor ?
+				"they took more than their share, estimates are as right as before and less exact" :
+				"there is room for more");
+		return begin + (kept || DEPTHS[change.depth] + ": ") + (change.at_ns === 0 ?
+			"no share of CPU time was earned yet to look closer" : change.exact_ppm === null ?
+			"tried, as nothing tells what it would cost" : (change.depth === "exact" ? "~" : "") +
+			report.count(change.calls_per_s) + " calls/s, of which all would take " +
+			(change.exact_ppm / 10000).toFixed(1) + "\u00a0% of the CPU time");
+	}
+
+	function addDepths(into, coverage) {
+		const percent = function (ppm) { return (ppm / 10000).toFixed(2) + "\u00a0%"; };
+		const overhead = coverage.overhead;
+		if (!overhead)
+			return;
+		coverage.depths.forEach(function (change, at) {
+			into.append(el("p", { class: "depth dim" }, depthText(change, coverage.depths[at - 1])));
+		});
+		into.append(el("p", { id: "overhead", class: "dim" }, "overhead: " + percent(overhead.predicted_ppm) + " of " +
+			report.duration(overhead.cpu_ns) + " of CPU time predicted, by calls of " + report.count(overhead.call_ns) +
+			" ns and samples of " + report.count(overhead.sample_ns) + "; " + (overhead.measured_ppm === null ?
+			"not measured" : percent(overhead.measured_ppm) + " measured") + " (the kernel's count of the programs' " +
+			"time, with traps and what these drive out of caches); asked for: " + percent(overhead.max_ppm)));
+	}
+
 	function addCoverage(into) {
 		const coverage = data.coverage, counted = !(NOTHING_COUNTED in coverage.lost);
 		into.append(el("p", { id: "coverage", class: coverage.exact && counted ? "good" : "bad" },
@@ -60,6 +93,7 @@
 		if (coverage.budget)
 			into.append(el("p", { id: "budget", class: coverage.budget.untraced_ns ? "bad" : "dim" },
 				budgetText(coverage.budget)));
+		addDepths(into, coverage);
 		if (coverage.kernel_lacks)
 			into.append(el("p", { class: "dim" }, "kernel: " + coverage.kernel_lacks));
 		coverage.unprobed.forEach(function (one) {
@@ -82,9 +116,14 @@
 		return death.by === "kernel" ? ", sent by the kernel" : "";
 	}
 
+	/* Another image of the process takes its place: what it held here may be gone. */
+	function goesOn(process) { return process.end !== null && process.end.depth_changed === true; }
+
 	function endText(end, death) {
 		if (!end)
 			return "was still running";
+		if (end.depth_changed)
+			return "goes on at another depth";
 		if (end.signal !== null)
 			return "killed by signal " + end.signal +
 				(death ? deathText(death) : end.oom ? " (out of memory)" : "");
@@ -203,6 +242,9 @@
 	function addProcess(into, process) {
 		const alloc = process.alloc, error = process.peak_error_bytes;
 		into.append(el("p", { class: "dim" }, (process.exe || "") + " \u2013 " + endText(process.end, process.death)));
+		if (data.coverage.depths && data.coverage.depths.length > 0)
+			into.append(el("p", { class: "dim" }, DEPTHS[process.depth] + " counted" + (goesOn(process) ?
+				", until another depth began: what lived then may have been freed since" : "")));
 		if (!data.allocations || alloc.allocs === null) {
 			into.append(el("p", { class: "dim" }, "heap: not counted"));
 			addMapped(into, process);
@@ -235,16 +277,35 @@
 	const SUMMED = ["live_bytes", "live_blocks", "allocs", "bytes", "frees", "failed", "temporary",
 		"missed_frees", "unknown_frees"];
 
-	/* Of estimates that do not depend on each other squares of what they can be off add up. */
-	function sumOf(estimates) {
-		const margins = ["bytes", "blocks", "allocated_bytes", "allocs", "frees"], sum = { interval: 0 };
-		estimates.forEach(function (one) {
-			sum.interval = Math.max(sum.interval, one.interval);
+	/*
+	 * What a sum of processes can be off by, as view_estimate.h has it: squares of estimates that do not
+	 * depend on each other add up, those without samples make it no less certain, and what a forked child
+	 * holds are samples of its parent's.
+	 */
+	function sumOf(processes) {
+		const sum = { interval: 0, ci95_bytes: null, ci95_blocks: null, ci95_frees: 0 }, missed = {};
+		function add(estimate, bytes, blocks, forked) {
+			const other = estimate["ci95_" + bytes], seen = other !== 3 * estimate.interval;
+			const join = forked ? function (a, b) { return a + b; } : Math.hypot;
+			if (missed[bytes] !== false) {
+				sum["ci95_" + bytes] = other;
+				sum["ci95_" + blocks] = estimate["ci95_" + blocks];
+				missed[bytes] = !seen;
+			} else if (seen) {
+				[bytes, blocks].forEach(function (what) {
+					sum["ci95_" + what] = Math.ceil(join(sum["ci95_" + what], estimate["ci95_" + what]));
+				});
+			}
+		}
+		processes.forEach(function (process) {
+			const estimate = process.alloc.estimate;
+			sum.interval = Math.max(sum.interval, estimate.interval);
+			if (!goesOn(process))
+				add(estimate, "bytes", "blocks", process.inherits);
+			add(estimate, "allocated_bytes", "allocs", false);
+			sum.ci95_frees = Math.ceil(Math.hypot(sum.ci95_frees, estimate.ci95_frees));
 		});
-		margins.forEach(function (what) {
-			sum["ci95_" + what] = Math.ceil(Math.hypot(...estimates.map(function (one) { return one["ci95_" + what]; })));
-		});
-		return estimates.length ? sum : null;
+		return processes.length ? sum : null;
 	}
 
 	function addAll(into) {
@@ -252,9 +313,11 @@
 		if (!data.allocations || counted.length === 0)
 			return;
 		SUMMED.forEach(function (key) {
-			alloc[key] = counted.reduce(function (all, p) { return all + p.alloc[key]; }, 0);
+			alloc[key] = counted.reduce(function (all, p) {
+				return all + (key.startsWith("live_") && goesOn(p) ? 0 : p.alloc[key]);
+			}, 0);
 		});
-		alloc.estimate = sumOf(counted.map(function (p) { return p.alloc.estimate; }).filter(Boolean));
+		alloc.estimate = sumOf(counted.filter(function (p) { return p.alloc.estimate; }));
 		addCards(into, alloc, counted.every(function (p) { return p.exact; }), null,
 			"of each process: below", counted.some(function (p) { return p.end; }) ? "; of ended processes at their end" : "");
 		const table = el("table", { class: "small wide" }, el("tr", {}, ...["process", "live bytes", "blocks",

@@ -128,6 +128,7 @@ static struct json_object *overhead_json(struct json_out *out, const struct view
 static struct json_object *depths_json(struct json_out *out, const struct model *model)
 {
 	const struct record_run *run = model_run(model);
+	uint64_t start_ns = run ? run->start_ns : 0;
 	struct json_object *json = json_object_new_array();
 
 	for (size_t i = 0; json && i < model_n_depth_changes(model); i++) {
@@ -135,7 +136,8 @@ static struct json_object *depths_json(struct json_out *out, const struct model 
 		bool known = change->predicted_ppm != UINT64_MAX;
 		struct json_object *one = json_out_new(out);
 
-		json_out_u64(out, one, "at_ns", change->time_ns - (run ? run->start_ns : 0));
+		json_out_u64(out, one, "at_ns",
+			     change->time_ns > start_ns ? change->time_ns - start_ns : 0);
 		json_out_string(out, one, "depth", json_depth_name(change->depth));
 		json_out_known(out, one, "calls_per_s", known, change->calls_per_s);
 		json_out_known(out, one, "exact_ppm", known, change->predicted_ppm);

@@ -448,12 +448,15 @@ static int ended_processes(struct table *t)
 	return 0;
 }
 
-static void add_totals(struct record_totals *sum, const struct record_totals *totals,
+static void add_totals(struct record_totals *sum, const struct record_totals *totals, bool forked,
 		       struct view_estimate *estimate)
 {
 	const struct view_estimate of_these = view_estimate_totals(totals);
 
-	view_estimate_add(estimate, &of_these);
+	if (forked)
+		view_estimate_add_forked(estimate, &of_these);
+	else
+		view_estimate_add(estimate, &of_these);
 	sum->live_bytes = view_sum(sum->live_bytes, totals->live_bytes);
 	sum->live_blocks = view_sum(sum->live_blocks, totals->live_blocks);
 	sum->allocs += totals->allocs;
@@ -517,7 +520,7 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 
 		if (goes_on(processes[i]))
 			held_by_nobody(&totals);
-		add_totals(&sum, &totals, &estimate);
+		add_totals(&sum, &totals, processes[i]->image->inherits, &estimate);
 		exact &= processes[i]->exact;
 	}
 	for (size_t i = 0; i < model_n_ended(view_model(t->view)); i++) {
@@ -525,7 +528,7 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 		struct record_totals totals = ended->totals;
 
 		held_by_nobody(&totals);
-		add_totals(&sum, &totals, &estimate);
+		add_totals(&sum, &totals, false, &estimate);
 		n_ended += ended->processes;
 		exact &= totals.lost == 0;
 	}

@@ -126,7 +126,10 @@ static void add_site(struct site_group *group, const struct view_process *proces
 	if (site->temporary != VIEW_UNKNOWN)
 		group->temporary += site->temporary;
 	group->exact &= process->exact;
-	view_estimate_add(&group->estimate, &site->estimate);
+	if (process->image->inherits)
+		view_estimate_add_forked(&group->estimate, &site->estimate);
+	else
+		view_estimate_add(&group->estimate, &site->estimate);
 }
 
 static int64_t weight_of(const struct site_group *group, enum option_sort sort)

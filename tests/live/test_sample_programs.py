@@ -51,13 +51,13 @@ def write_inputs(folder):
 
 
 def counted(command, *options):
-    """"alloc" of the command itself."""
+    """The command itself."""
     with scratch() as folder:
         path = os.path.join(folder, "json")
         done = run_memtraced(*options, "-q", "-o", f"json:{path}", "--", *command, timeout=120,
                              env={**os.environ, **SETTLED})
         assert done.returncode in (0, 1), f"{done.returncode}: {done.stderr[-2000:]}"
-        return load_report(path)["processes"][0]["alloc"]
+        return load_report(path)["processes"][0]
 
 
 def seeds_of(name):
@@ -101,7 +101,7 @@ def redis(folder, seed):
             # At rest: the first report that both make after it.
             for session in (all_calls, samples):
                 session.later_report()
-            exact, sampled = (session.finish()["processes"][0]["alloc"]
+            exact, sampled = (session.finish()["processes"][0]
                               for session in (all_calls, samples))
         process.terminate()
     Table.add("redis-server", exact, sampled)
@@ -116,6 +116,8 @@ def all_programs_together():
         note(line)
     if os.environ.get("MEMTRACED_SAMPLES"):
         Table.write(os.environ["MEMTRACED_SAMPLES"], INTERVAL)
-    for key in ("bytes", "peak_bytes"):
+    for key in ("bytes", "live_bytes", "peak_bytes"):
         covered, n = Table.counted(key)
         assert covered >= least_covered(n), f"{key}: {covered} of {n}"
+    covered, n = Table.sites()
+    assert n and covered >= least_covered(n), f"sites: {covered} of {n}"

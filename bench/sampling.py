@@ -9,6 +9,7 @@ import os
 import time
 
 import kernelside
+import peers
 import rounds
 import rows
 import stats
@@ -19,14 +20,12 @@ from lines import Line
 from measure import POLL_S, Failed, Running, forget_cost, run_under, timed
 
 LIBRARY = "libmemtraced-sample.so"
-PROGRAMS = ("redis-server", "sqlite3", "jq", "perl", "clang -O1", "C++ stress", "Rust trees",
-            "python3 json", "perl sort")
 QUICK_PROGRAMS = ("jq", "C++ stress", "python3 json")
 QUICK_SCALE = 0.25
 LONG_SCALE = 4  # of the inputs: programs run for a second, so that more than their start is seen
 ROUNDS = {True: 6, False: 20}  # quick: of OURS, since two rounds differ by more than is added
 OURS = ("bare", "unheard", "sampled")
-OTHERS = ("jemalloc", "jemalloc_prof")
+OTHERS = ("jemalloc", "jemalloc_prof", "bare_beside", "heaptrack")
 SLOW = ("tcmalloc", "tcmalloc_prof")  # a hundred times slower with its profiler
 COUNTING = "--sample=16k"  # so many samples that one run tells calls to some 5 %
 PAIRS = 25  # times the row's: what is fast needs more to be measured
@@ -96,6 +95,9 @@ def columns(place):
         Preloaded("jemalloc_prof", "jemalloc, prof:true", pairs=PAIRS, path=jemalloc, env=prof),
         Preloaded("tcmalloc", "tcmalloc", pairs=PAIRS, path=tcmalloc),
         Preloaded("tcmalloc_prof", "tcmalloc, HEAPPROFILE", path=tcmalloc, env=profile),
+        # Of all calls. In rounds with a bare program of their own.
+        Bare("bare_beside", "bare", pairs=PAIRS),
+        peers.Heaptrack("heaptrack", "heaptrack"),
     ]
 
 
@@ -105,8 +107,8 @@ def pair_jobs(place, quick):
 
 def program_jobs(place, quick, scale):
     made = Inputs(place.work, QUICK_SCALE if quick else scale)
-    names = QUICK_PROGRAMS if quick else PROGRAMS
-    return [row for row in rows.program_rows(place, made) if row.name in names]
+    return [row for row in rows.program_rows(place, made)
+            if not quick or row.name in QUICK_PROGRAMS]
 
 
 def per_pair(results, row, column):
@@ -134,6 +136,7 @@ def pair_lines(results, row, found):
         line("sampled", "the library, heard by --sample, adds", "sampled", "bare"),
         line("jemalloc", "jemalloc's prof:true adds", "jemalloc_prof", "jemalloc"),
         line("tcmalloc", "tcmalloc's HEAPPROFILE adds", "tcmalloc_prof", "tcmalloc"),
+        line("heaptrack", "heaptrack adds", "heaptrack", "bare_beside"),
     ]
 
 
@@ -179,7 +182,8 @@ def program_lines(results, row):
     return [line("unheard", "the library, unheard,", "unheard", "bare"),
             line("sampled", "--sample", "sampled", "bare"),
             line("jemalloc", "jemalloc's prof:true", "jemalloc_prof", "jemalloc"),
-            line("tcmalloc", "tcmalloc's HEAPPROFILE", "tcmalloc_prof", "tcmalloc")]
+            line("tcmalloc", "tcmalloc's HEAPPROFILE", "tcmalloc_prof", "tcmalloc"),
+            line("heaptrack", "heaptrack", "heaptrack", "bare_beside")]
 
 
 @contextlib.contextmanager
@@ -226,21 +230,25 @@ def hit_ns(place, row):
     return found
 
 
+def hit_row(place, depth, blocks, *more):
+    return rows.Row("hits", [place.program("pairs"), str(depth), "1", str(blocks), *more],
+                    env={"LD_PRELOAD": library(place),
+                         "MEMTRACED_SAMPLE_INTERVAL": str(HIT_INTERVAL)})
+
+
 def hit_lines(place, quick, count):
     if not has_option(place, "--sample"):
         return []
     blocks = HIT_BLOCKS // 4 if quick else HIT_BLOCKS
-    lines = []
-    with program_time():
-        for depth in rows.DEPTHS:
-            row = rows.Row("hits", [place.program("pairs"), str(depth), "1", str(blocks), "keep"],
-                           env={"LD_PRELOAD": library(place),
-                                "MEMTRACED_SAMPLE_INTERVAL": str(HIT_INTERVAL)})
-            lines.append(Line(f"sampling.hit.{depth}",
-                              f"BPF's time for a sampled allocation, {depth} frames",
-                              [hit_ns(place, row) for _ in range(count)], "ns",
-                              "its stack included"))
-    return lines
+    ns = {depth: [hit_ns(place, hit_row(place, depth, blocks, "keep")) for _ in range(count)]
+          for depth in rows.DEPTHS}
+    lines = [Line(f"sampling.hit.{depth}", f"BPF's time for a sampled allocation, {depth} frames",
+                  found, "ns", "its stack included") for depth, found in ns.items()]
+    # One program serves both probes: where each block is freed, half of its runs are frees.
+    both = [hit_ns(place, hit_row(place, rows.DEPTHS[0], blocks)) for _ in range(count)]
+    return lines + [Line("sampling.free", "BPF's time for its free",
+                         [2 * mean - taken for mean, taken in zip(both, ns[rows.DEPTHS[0]])], "ns",
+                         "OpenTelemetry: 4.7 us, and 0.6 for a free")]
 
 
 def program_results(place, quick, limits, start):
@@ -268,4 +276,5 @@ def measure(place, quick, limits, start):
     of_programs = program_results(place, quick, limits, start)
     for row in program_jobs(place, quick, LONG_SCALE):
         lines += program_lines(of_programs, row)
-    return lines + hit_lines(place, quick, limits.rounds)
+    with program_time():
+        return lines + hit_lines(place, quick, limits.rounds)

@@ -20,18 +20,24 @@ static void targets_are_taken_apart(void **state)
 		uint64_t seconds;
 		unsigned int debug;
 		const char *format;
+		enum heap_depth depth;
 	} cases[] = {
-		{ "/", "/", 0, 0, 0, NULL },
-		{ "/healthz?", "/healthz", 0, 0, 0, NULL },
-		{ "/debug/pprof/", "/debug/pprof/", 0, 0, 0, NULL },
-		{ "/debug/pprof/heap?pid=7&seconds=5&debug=1", "/debug/pprof/heap", 7, 5, 1, NULL },
-		{ "/debug/pprof/heap?debug=2&&pid=7&", "/debug/pprof/heap", 7, 0, 2, NULL },
-		{ "/proc/7/debug/pprof/heap?seconds=0", "/debug/pprof/heap", 7, 0, 0, NULL },
-		{ "/%64ebug?p%69d=%37&format=a%2Fb", "/debug", 7, 0, 0, "a/b" },
-		{ "/x?pid=2147483647", "/x", INT_MAX, 0, 0, NULL },
-		{ "/x?format=", "/x", 0, 0, 0, "" },
-		{ "/proc/7", "", 7, 0, 0, NULL },
-		{ "/a...b/..c", "/a...b/..c", 0, 0, 0, NULL },
+		{ "/", "/", 0, 0, 0, NULL, HEAP_EXACT },
+		{ "/healthz?", "/healthz", 0, 0, 0, NULL, HEAP_EXACT },
+		{ "/debug/pprof/", "/debug/pprof/", 0, 0, 0, NULL, HEAP_EXACT },
+		{ "/debug/pprof/heap?pid=7&seconds=5&debug=1", "/debug/pprof/heap", 7, 5, 1, NULL,
+		  HEAP_EXACT },
+		{ "/debug/pprof/heap?debug=2&&pid=7&", "/debug/pprof/heap", 7, 0, 2, NULL,
+		  HEAP_EXACT },
+		{ "/proc/7/debug/pprof/heap?seconds=0", "/debug/pprof/heap", 7, 0, 0, NULL,
+		  HEAP_EXACT },
+		{ "/%64ebug?p%69d=%37&format=a%2Fb", "/debug", 7, 0, 0, "a/b", HEAP_EXACT },
+		{ "/x?pid=2147483647", "/x", INT_MAX, 0, 0, NULL, HEAP_EXACT },
+		{ "/x?format=", "/x", 0, 0, 0, "", HEAP_EXACT },
+		{ "/x?depth=exact", "/x", 0, 0, 0, NULL, HEAP_EXACT },
+		{ "/x?pid=7&depth=sampled", "/x", 7, 0, 0, NULL, HEAP_SAMPLED },
+		{ "/proc/7", "", 7, 0, 0, NULL, HEAP_EXACT },
+		{ "/a...b/..c", "/a...b/..c", 0, 0, 0, NULL, HEAP_EXACT },
 	};
 
 	(void)state;
@@ -45,6 +51,7 @@ static void targets_are_taken_apart(void **state)
 		assert_int_equal(query.pid, cases[i].pid);
 		assert_int_equal(query.seconds, cases[i].seconds);
 		assert_int_equal(query.debug, cases[i].debug);
+		assert_int_equal(query.depth, cases[i].depth);
 		if (cases[i].format)
 			assert_string_equal(query.format, cases[i].format);
 		else
@@ -97,6 +104,9 @@ static void what_is_not_exactly_right_is_refused(void **state)
 		"/x?debug=3",
 		"/x?debug=1&debug=1",
 		"/x?format=a&format=b",
+		"/x?depth=",
+		"/x?depth=growth",
+		"/x?depth=exact&depth=exact",
 		"/x?sconds=1",
 		"/x?=1",
 		"/x?a=b?pid=1",

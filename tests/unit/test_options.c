@@ -303,11 +303,13 @@ static void what_is_asked_of_a_service_is_taken_apart(void **state)
 	_cleanup_(options_free_p) struct options *reports = NULL;
 
 	(void)state;
-	o = parse_ok(ARGS("ctl", "--socket=/s", "trace", "7", "--for", "2m", "--format=json"));
+	o = parse_ok(ARGS("ctl", "--socket=/s", "trace", "7", "--for", "2m", "--format=json",
+			  "--sample"));
 	assert_int_equal(o->ctl.verb, CTL_TRACE);
 	assert_int_equal(o->ctl.pid, 7);
 	assert_int_equal(o->ctl.for_ns, 120000000000);
 	assert_string_equal(o->ctl.format, "json");
+	assert_int_equal(o->ctl.depth, HEAP_SAMPLED);
 	assert_string_equal(o->ctl.socket, "/s");
 	reports = parse_ok(ARGS("ctl", "reports", "x"));
 	assert_int_equal(reports->ctl.verb, CTL_REPORTS);
@@ -537,9 +539,13 @@ static void conflicts_are_refused_with_what_to_do(void **state)
 		  "behind it" },
 		{ { { "ctl", "trace", "1", "--for" } }, "'--for' needs a value" },
 		{ { { "ctl", "status", "--for=1" } },
-		  "'--for' and '--format' are for 'ctl trace'" },
+		  "'--for', '--format' and '--sample' are for 'ctl trace'" },
+		{ { { "ctl", "trace", "1", "--sample=64k" } },
+		  "'--sample' of 'ctl trace' takes no value: what runs has its own interval" },
+		{ { { "ctl", "reports", "--sample" } },
+		  "'--for', '--format' and '--sample' are for 'ctl trace'" },
 		{ { { "ctl", "status", "--top=1" } },
-		  "'ctl' has no option '--top': --for, --format and --socket" },
+		  "'ctl' has no option '--top': --for, --format, --sample and --socket" },
 		{ { { "-v", "ctl", "status" } },
 		  "unexpected argument 'ctl': put a command behind -c or --, a pid behind -p" },
 		{ { { "report" } }, "'report' needs a file: memtraced report FILE" },

@@ -35,6 +35,7 @@ static void nothing_in_the_file_gives_the_defaults(void **state)
 	assert_null(config->target);
 	assert_null(config->token_file);
 	assert_null(config->standing);
+	assert_int_equal(config->standing_depth, HEAP_EXACT);
 	assert_true(config->post_mortems);
 	assert_string_equal(config->post_mortem_format, "html");
 	assert_int_equal(config->max_age_ns, 30 * 86400 * 1000000000ULL);
@@ -77,7 +78,8 @@ static void keys_of_all_sections_are_taken(void **state)
 				   "reports = no\n"
 				   "format = json\n"
 				   "trace = redis-*\n"
-				   "trace = [!k]?\n";
+				   "trace = [!k]?\n"
+				   "depth = sampled\n";
 
 	(void)state;
 	assert_int_equal(parse(text, &config, &error), 0);
@@ -88,6 +90,7 @@ static void keys_of_all_sections_are_taken(void **state)
 	assert_string_equal(config->standing[0], "redis-*");
 	assert_string_equal(config->standing[1], "[!k]?");
 	assert_null(config->standing[2]);
+	assert_int_equal(config->standing_depth, HEAP_SAMPLED);
 	assert_string_equal(config->listens[1].text, "127.0.0.1:19090");
 	assert_true(config->listens[1].is_loopback);
 	assert_int_equal(config->listens[2].address.ss_family, AF_INET6);
@@ -174,6 +177,7 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 		{ "[state]\nmax_age = 90000d\n", "conf:2: '90000d' is no value of 'max_age'" },
 		{ "[post_mortem]\nreports = 1\n", "conf:2: '1' is no value of 'reports'" },
 		{ "[post_mortem]\nformat =\n", "conf:2: 'format' has no value" },
+		{ "[post_mortem]\ndepth = all\n", "conf:2: 'all' is no value of 'depth'" },
 		{ "[post_mortem]\ntrace = [a\n", "conf:2: 'trace' is as '--comm': '[a' is no" },
 		{ "[post_mortem]\ntrace = 1234567890123456\n",
 		  "conf:2: 'trace' is as '--comm': '1234567890123456' is no" },

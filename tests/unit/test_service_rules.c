@@ -71,6 +71,7 @@ static void rules_have_their_own_keys_and_defaults(void **state)
 				   "uid = redis\n"
 				   "trace = 2m\n"
 				   "format = pprof\n"
+				   "depth = sampled\n"
 				   "cooldown = 0\n"
 				   "max_at_once = 3\n";
 	_cleanup_(service_config_free_p) struct service_config *config = NULL;
@@ -89,6 +90,7 @@ static void rules_have_their_own_keys_and_defaults(void **state)
 	assert_int_equal(rule->trace_ns, 60 * SECOND);
 	assert_int_equal(rule->cooldown_ns, 3600 * SECOND);
 	assert_int_equal(rule->max_at_once, 1);
+	assert_int_equal(rule->depth, HEAP_EXACT);
 	rule = &config->rules.list[1];
 	assert_string_equal(rule->name, "redis.oom");
 	assert_string_equal(rule->comm, "redis*");
@@ -98,6 +100,7 @@ static void rules_have_their_own_keys_and_defaults(void **state)
 	assert_string_equal(rule->format, "pprof");
 	assert_int_equal(rule->cooldown_ns, 0);
 	assert_int_equal(rule->max_at_once, 3);
+	assert_int_equal(rule->depth, HEAP_SAMPLED);
 	assert_int_equal(service_rule_line(rule, "format"), 11);
 	assert_int_equal(service_rule_line(&config->rules.list[0], "format"), 2);
 }
@@ -171,6 +174,8 @@ static void what_is_wrong_in_a_rule_is_said_with_its_line(void **state)
 		{ "[rule a]\nlisten = 1\n",
 		  "conf:2: rules have no key 'listen'; memtraced(8) lists the keys" },
 		{ "[rule a]\nwhen = rss > 1\nwhen = rss > 2\n", "conf:3: 'when' is given twice" },
+		{ "[rule a]\nwhen = rss > 1\ndepth = growth\n",
+		  "conf:3: 'growth' is no value of 'depth': give exact or sampled" },
 		{ "[rule a]\nwhen = rss > 1\n[rule a]\nwhen = rss > 2\n",
 		  "conf:4: 'when' is given twice" },
 		{ "[rule a]\nwhen = rss > 1\ncgroup = x\n",

@@ -91,10 +91,19 @@ static int take_option(struct option_parser *p, const char *word)
 		p->options->action = ACTION_HELP;
 		return 0;
 	}
+	if (strcmp(word, "--sample") == 0) {
+		ctl->depth = HEAP_SAMPLED;
+		return 0;
+	}
+	if (strncmp(word, "--sample=", strlen("--sample=")) == 0)
+		return option_error(p, "'--sample' of 'ctl trace' takes no value: what runs has "
+				       "its own interval");
 	while (i < 3 && (strlen(names[i]) != len || strncmp(names[i], word, len) != 0))
 		i++;
 	if (i == 3)
-		return option_error(p, "'ctl' has no option '%.*s': --for, --format and --socket",
+		return option_error(p,
+				    "'ctl' has no option '%.*s': --for, --format, --sample and "
+				    "--socket",
 				    (int)len, word);
 	value = word[len] ? word + len + 1 : p->next < p->argc ? p->argv[p->next++] : "";
 	if (*value == '\0')
@@ -112,8 +121,8 @@ static int check(struct option_parser *p)
 		return option_error(p, "'ctl' needs to know what: status, trace PID or reports");
 	if (ctl->verb == CTL_TRACE && ctl->pid == 0)
 		return option_error(p, "'ctl trace' needs a process id");
-	if (ctl->verb != CTL_TRACE && (ctl->for_ns || ctl->format))
-		return option_error(p, "'--for' and '--format' are for 'ctl trace'");
+	if (ctl->verb != CTL_TRACE && (ctl->for_ns || ctl->format || ctl->depth))
+		return option_error(p, "'--for', '--format' and '--sample' are for 'ctl trace'");
 	return 0;
 }
 

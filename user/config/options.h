@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "config/allocator_spec.h"
 #include "config/event_spec.h"
+#include "config/heap_depth.h"
 #include "config/hist_spec.h"
 #include "config/name_globs.h"
 
@@ -112,9 +113,10 @@ struct ctl_options {
 	enum ctl_verb verb;
 	pid_t pid;	 /* of CTL_TRACE */
 	uint64_t for_ns; /* whole seconds */
-	char *format;	 /* of its report; NULL: html */
-	char *name;	 /* of CTL_REPORTS: the one to show; NULL: the list */
-	char *socket;	 /* NULL: the usual one */
+	enum heap_depth depth;
+	char *format; /* of its report; NULL: html */
+	char *name;   /* of CTL_REPORTS: the one to show; NULL: the list */
+	char *socket; /* NULL: the usual one */
 };
 
 enum sample_unit_what { SAMPLE_UNIT_WRITE, SAMPLE_UNIT_PRINT, SAMPLE_UNIT_REMOVE };

@@ -14,7 +14,8 @@ static const char usage[] =
 	"       memtraced report FILE [OPTION]...\n"
 	"       memtraced diff BEFORE AFTER [OPTION]...\n"
 	"       memtraced --service [--config=FILE]\n"
-	"       memtraced ctl status|trace PID [--for=SEC] [--format=NAME]|reports [NAME]\n"
+	"       memtraced ctl status|reports [NAME]\n"
+	"       memtraced ctl trace PID [--for=SEC] [--format=NAME] [--sample]\n"
 	"       memtraced sample --unit=NAME [--interval=SIZE] [--print|--remove]\n"
 	"Shows who holds the memory of a program, without restarting or rebuilding it.\n";
 

@@ -219,6 +219,15 @@ static int apply_standing(struct parser *p, const struct key *key, const char *v
 	return r ? r : add_word(p, key, value);
 }
 
+static int apply_depth(struct parser *p, const struct key *key, const char *value)
+{
+	enum heap_depth *field = (enum heap_depth *)((char *)p->config + key->offset);
+
+	if (heap_depth_parse(value, field) < 0)
+		return fail(p, "'%s' is no value of '%s': give exact or sampled", value, key->name);
+	return 0;
+}
+
 static int add_listen(struct service_config *config, const char *value, const char **ret_why)
 {
 	struct service_listen *listens =
@@ -285,6 +294,7 @@ static const struct key keys[] = {
 	{ "post_mortem", "reports", apply_bool, FIELD(post_mortems) },
 	{ "post_mortem", "format", apply_string, FIELD(post_mortem_format) },
 	{ "post_mortem", "trace", apply_standing, FIELD(standing), .repeats = true },
+	{ "post_mortem", "depth", apply_depth, FIELD(standing_depth) },
 	{ "state", "max_size", apply_size, FIELD(max_state_size), 1 << 20, 1ULL << 44 },
 };
 /* clang-format on */

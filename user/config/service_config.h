@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "config/heap_depth.h"
 #include "config/push_targets.h"
 #include "config/service_listen.h"
 #include "config/service_rules.h"
@@ -59,6 +60,7 @@ struct service_config {
 	bool post_mortems;	  /* [post_mortem]: reports of processes that are killed */
 	char *post_mortem_format; /* of these reports; not checked here */
 	char **standing;	  /* names to be traced, as --comm; NULL-terminated; NULL: none */
+	enum heap_depth standing_depth; /* how they are */
 };
 
 /*

@@ -222,6 +222,13 @@ static int apply_trace(struct service_rule *rule, const char *value, struct strb
 	return named_section_time(&rule->trace_ns, "trace", value, SECOND_NS, 30 * DAY_NS, why);
 }
 
+static int apply_depth(struct service_rule *rule, const char *value, struct strbuf *why)
+{
+	if (heap_depth_parse(value, &rule->depth) < 0)
+		return spec_error(why, "'%s' is no value of 'depth': give exact or sampled", value);
+	return 0;
+}
+
 static int apply_format(struct service_rule *rule, const char *value, struct strbuf *why)
 {
 	(void)why;
@@ -248,10 +255,15 @@ static const struct {
 	const char *name;
 	int (*apply)(struct service_rule *rule, const char *value, struct strbuf *why);
 } keys[SERVICE_RULE_KEYS] = {
-	{ "when", apply_when },		{ "comm", apply_comm },
-	{ "cgroup", apply_cgroup },	{ "uid", apply_uid },
-	{ "trace", apply_trace },	{ "format", apply_format },
-	{ "cooldown", apply_cooldown }, { "max_at_once", apply_max_at_once },
+	{ "when", apply_when },
+	{ "comm", apply_comm },
+	{ "cgroup", apply_cgroup },
+	{ "uid", apply_uid },
+	{ "trace", apply_trace },
+	{ "depth", apply_depth },
+	{ "format", apply_format },
+	{ "cooldown", apply_cooldown },
+	{ "max_at_once", apply_max_at_once },
 };
 
 unsigned int service_rule_line(const struct service_rule *rule, const char *key)

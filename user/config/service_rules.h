@@ -9,13 +9,14 @@
 #define MEMTRACED_CONFIG_SERVICE_RULES_H
 
 #include "base/strbuf.h"
+#include "config/heap_depth.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define SERVICE_RULES_MOST 32
-#define SERVICE_RULE_KEYS 8
+#define SERVICE_RULE_KEYS 9
 
 enum rule_metric {
 	RULE_RSS,	      /* of a process: bytes */
@@ -36,6 +37,7 @@ struct service_rule {
 	char *user;	     /* a name or a uid */
 	/* What is done. */
 	uint64_t trace_ns;
+	enum heap_depth depth;
 	char *format;
 	uint64_t cooldown_ns; /* for the same process or cgroup */
 	uint64_t max_at_once;

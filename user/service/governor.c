@@ -316,9 +316,9 @@ bool governor_look(struct governor *governor, const struct governor_look *look,
 	return go_up(governor, &s, ret_change);
 }
 
-uint64_t governor_sample_ns(const struct governor *governor)
+uint64_t governor_sample_ns(const struct probe_cost *cost)
 {
-	return (uint64_t)sample_ns(governor, 0, 1);
+	return (uint64_t)with_driven_out((double)cost->seldom_call_ns, 1);
 }
 
 uint64_t governor_predicted_ppm(const struct governor *governor)

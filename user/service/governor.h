@@ -86,8 +86,8 @@ void governor_count(struct governor *governor, const struct governor_look *look)
 bool governor_look(struct governor *governor, const struct governor_look *look,
 		   struct record_depth_change *ret_change);
 
-/* What a sample that is seldom was taken for, or its free. */
-uint64_t governor_sample_ns(const struct governor *governor);
+/* What a sample that is seldom is taken for, or its free. */
+uint64_t governor_sample_ns(const struct probe_cost *cost);
 /* What tracing took of the processes' own time so far, by the number of hits; in millionths. */
 uint64_t governor_predicted_ppm(const struct governor *governor);
 

@@ -159,6 +159,6 @@ int session_say_cost(struct session *s)
 	overhead->predicted_ppm = governor_predicted_ppm(&s->governor);
 	overhead->measured_ppm = measured_ppm(s, &look, &overhead->cpu_ns);
 	overhead->call_ns = s->governor.cost.call_ns;
-	overhead->sample_ns = governor_sample_ns(&s->governor);
+	overhead->sample_ns = governor_sample_ns(&s->governor.cost);
 	return session_take_record(&record, s);
 }

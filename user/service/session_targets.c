@@ -138,6 +138,17 @@ static void trace_existing(struct session *s, pid_t pid, const char *comm)
 					  strerror(-r));
 }
 
+/* 0, as it may load a library that has them. But who asked a service for samples has no others. */
+static int say_no_samples(const struct session *s, const struct process_info *info)
+{
+	if (s->is_served)
+		return -ENODATA;
+	log_warning("no otel_memory probes in process %d (%s): nothing of it is counted unless it "
+		    "loads a library that has them",
+		    (int)info->pid, info->comm);
+	return 0;
+}
+
 int session_trace_pid(struct session *s, pid_t pid)
 {
 	struct process_info info;
@@ -162,12 +173,9 @@ int session_trace_pid(struct session *s, pid_t pid)
 		return -EOPNOTSUPP;
 	}
 	r = live_add_process(s->live, pid, session_take_record, s);
-	if (r == -ENOENT && s->options->sample_bytes) {
-		log_warning("no otel_memory probes in process %d (%s): nothing of it is counted "
-			    "unless it loads a library that has them",
-			    (int)pid, info.comm);
-		r = 0;
-	} else if (r == -ENOENT)
+	if (r == -ENOENT && s->options->sample_bytes)
+		r = say_no_samples(s, &info);
+	else if (r == -ENOENT)
 		log_error(
 			"process %d (%s): no allocator found: none of its files has symbols named "
 			"malloc, calloc, realloc, free or operator new (a static binary without "

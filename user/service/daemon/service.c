@@ -40,7 +40,7 @@ static void measure_cost(const struct service *service)
 	if (probe_cost_measure(service->worker, "", &cost) == 0)
 		log_info("a call of an allocator that is traced takes %" PRIu64 " ns here",
 			 cost.call_ns);
-	traces_set_call_cost(service->traces, cost.call_ns);
+	traces_set_cost(service->traces, &cost);
 }
 
 static int check_format(const struct service_config *config, struct strbuf *error)

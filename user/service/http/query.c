@@ -114,12 +114,12 @@ static int take_number(const char *value, uint64_t most, uint64_t *ret_number, c
 }
 
 /* What was given, so that nothing is given twice; in the order of take_value's keys. */
-enum { SEEN_SECONDS = 1, SEEN_DEBUG = 2, SEEN_FORMAT = 4, SEEN_NAME = 8 };
+enum { SEEN_SECONDS = 1, SEEN_DEBUG = 2, SEEN_FORMAT = 4, SEEN_NAME = 8, SEEN_DEPTH = 16 };
 
 static int take_value(const char *key, char **value, unsigned int *seen, struct http_query *query,
 		      const char **ret_why)
 {
-	static const char *const keys[] = { "seconds", "debug", "format", "name" };
+	static const char *const keys[] = { "seconds", "debug", "format", "name", "depth" };
 	unsigned int mask = 0;
 	uint64_t debug;
 	int r;
@@ -147,8 +147,11 @@ static int take_value(const char *key, char **value, unsigned int *seen, struct 
 	case SEEN_NAME:
 		query->name = TAKE_PTR(*value);
 		return 0;
+	case SEEN_DEPTH:
+		*ret_why = "depth is exact or sampled";
+		return heap_depth_parse(*value, &query->depth);
 	}
-	*ret_why = "the keys are pid, seconds, debug, format and name";
+	*ret_why = "the keys are pid, seconds, debug, format, depth and name";
 	return -EINVAL;
 }
 

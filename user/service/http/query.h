@@ -6,6 +6,8 @@
 #ifndef MEMTRACED_SERVICE_HTTP_QUERY_H
 #define MEMTRACED_SERVICE_HTTP_QUERY_H
 
+#include "config/heap_depth.h"
+
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -14,8 +16,9 @@ struct http_query {
 	pid_t pid;	  /* 0: not given */
 	uint64_t seconds; /* 0: not given */
 	unsigned int debug;
-	char *format; /* of a report; NULL: not given */
-	char *name;   /* of a file that is there; NULL: not given */
+	enum heap_depth depth; /* of a trace of the heap */
+	char *format;	       /* of a report; NULL: not given */
+	char *name;	       /* of a file that is there; NULL: not given */
 };
 
 /*

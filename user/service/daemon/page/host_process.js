@@ -11,15 +11,17 @@
 	const said = el("p", { role: "status" }), live = el("div", {});
 	const span = el("input", { type: "number", min: "1", value: "60", "aria-label": "seconds" });
 	const follow = el("input", { type: "checkbox", checked: "" });
+	const sampled = el("input", { type: "checkbox", id: "sampled" });
 	const others = el("span", {});
-	let framed = null, drawn = 0;
+	let framed = null, depth = null, drawn = 0; /* whose trace is shown, and of which depth */
 
 	function profile(name, query) { return "/debug/pprof/" + name + "?pid=" + host.chosen + query; }
 
 	function trace() {
 		const pid = host.chosen;
 		said.textContent = "the trace begins\u2026";
-		fetch("/ctl/trace?pid=" + pid + "&seconds=" + Number(span.value) + "&format=html", { method: "POST" })
+		fetch("/ctl/trace?pid=" + pid + "&seconds=" + Number(span.value) + "&depth=" +
+			(sampled.checked ? "sampled" : "exact") + "&format=html", { method: "POST" })
 			.then(function (answer) { return answer.text(); })
 			.then(function (text) {
 				if (pid === host.chosen)
@@ -29,10 +31,12 @@
 			.catch(function (error) { said.textContent = String(error); });
 	}
 
+	function heapPage() { return profile("heap", "&depth=" + depth + "&format=html"); }
+
 	/* A new one takes the place of the old one when it is there: nothing flickers. */
 	function refresh() {
 		const fresh = el("iframe", {
-			sandbox: "allow-scripts", title: "report of the trace so far", src: profile("heap", "&format=html"),
+			sandbox: "allow-scripts", title: "report of the trace so far", src: heapPage(),
 			class: "coming", load: function () {
 				if (!fresh.isConnected)
 					return;
@@ -48,7 +52,7 @@
 	}
 
 	function drawLive(running) {
-		if (framed !== null && framed !== host.chosen) {
+		if (framed !== null && (framed !== host.chosen || (running && running.depth !== depth))) {
 			live.replaceChildren();
 			framed = null;
 		}
@@ -56,8 +60,9 @@
 			return;
 		if (framed === null) {
 			framed = host.chosen;
+			depth = running.depth;
 			live.append(el("p", {}, el("label", {}, follow, " make it anew every few seconds"), " \u00b7 ",
-				el("a", { href: profile("heap", "&format=html"), target: "_blank" }, "in a page of its own")));
+				el("a", { href: heapPage(), target: "_blank" }, "in a page of its own")));
 			refresh();
 		} else if (follow.checked && !live.querySelector(".coming") && Date.now() - drawn >= REFRESH_MS) {
 			refresh();
@@ -82,18 +87,21 @@
 		if (process.growth !== null)
 			parts.push(host.growth(process.growth) + " growth");
 		if (running)
-			parts.push("traced for " + host.seconds(running.age_ns / 1e9) + ", " +
-				host.seconds(running.left_ns / 1e9) + " to go");
+			parts.push("traced " + (running.depth === "sampled" ? "by its samples " : "") + "for " +
+				host.seconds(running.age_ns / 1e9) + ", " + host.seconds(running.left_ns / 1e9) + " to go");
 		facts.textContent = parts.join(" \u00b7 ");
 	}
 
 	host.process = el("section", { id: "process", hidden: "" }, title, facts, plot,
-		el("p", {}, el("button", { id: "trace", click: trace }, "Trace its heap"), " for ", span, " s \u00b7 ", others),
+		el("p", {}, el("button", { id: "trace", click: trace }, "Trace its heap"), " for ", span, " s ",
+			el("label", { title: "by otel_memory probes; next to free" }, sampled, " by samples that it shows"), " \u00b7 ", others),
 		said, live);
 
 	host.drawProcess = function (data) {
 		const process = data.processes.find(function (p) { return p.pid === host.chosen; });
-		const running = data.traces.find(function (t) { return t.pid === host.chosen && t.kind === "heap"; });
+		const heaps = data.traces.filter(function (t) { return t.pid === host.chosen && t.kind === "heap"; });
+		/* Of two that of the depth that is chosen. */
+		const running = heaps.find(function (t) { return (t.depth === "sampled") === sampled.checked; }) || heaps[0];
 
 		host.process.hidden = host.chosen === null;
 		if (host.chosen === null)

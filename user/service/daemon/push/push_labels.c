@@ -87,6 +87,7 @@ int push_labels_make(const struct push_process *process, const struct push_targe
 		{ "container_id", "container.id", place->container },
 		{ "container_runtime", "container.runtime.name", place->runtime },
 		{ "pod_uid", "k8s.pod.uid", place->pod },
+		{ "depth", "memtraced.depth", process->depth },
 	};
 	int r = 0;
 

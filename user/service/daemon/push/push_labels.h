@@ -18,6 +18,7 @@ struct push_process {
 	const char *comm, *exe, *host;
 	const char *cgroup;
 	const struct cgroup_place *place;
+	const char *depth; /* "sampled": another trace may have all of its calls */
 };
 
 struct push_labels_row {

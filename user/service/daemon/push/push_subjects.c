@@ -212,6 +212,7 @@ static int take_process(const struct round *round, const struct view_process *pr
 		.exe = image->exe,
 		.host = round->subjects->host.nodename,
 		.place = &place,
+		.depth = view_image_is_sampled(view_model(round->view), image) ? "sampled" : NULL,
 	};
 	struct push_labels labels = {};
 	struct subject *subject;

@@ -154,6 +154,13 @@ static int write_report(struct service *service, const struct view *view, uid_t 
 	return 0;
 }
 
+/* Of who has shown no samples growth depth knows more. */
+static bool knows_nothing(const struct view *view, const struct view_process *process)
+{
+	return view_image_is_sampled(view_model(view), process->image) &&
+	       process->totals.sample_interval == 0;
+}
+
 void post_mortem_write(const struct view *view, uid_t asked, void *userdata)
 {
 	struct service *service = userdata;
@@ -161,7 +168,7 @@ void post_mortem_write(const struct view *view, uid_t asked, void *userdata)
 	_cleanup_free_ char *name = NULL;
 	struct telling telling = { 0 };
 
-	if (!process || !service->config->post_mortems)
+	if (!process || !service->config->post_mortems || knows_nothing(view, process))
 		return;
 	service->told[service->n_told++ % SERVICE_TOLD] =
 		(struct service_told){ process->image->pid, process->image->end_ns };

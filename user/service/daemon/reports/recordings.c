@@ -79,6 +79,7 @@ int recording_begin(struct service *service, const struct recording_ask *ask,
 	_cleanup_(recording_free_p) struct recording *recording = NULL;
 	struct trace_ask asked = {
 		.kind = TRACE_HEAP,
+		.depth = ask->depth,
 		.pid = ask->process.pid,
 		.uid = ask->who.uid,
 		.for_ns = ask->for_ns,

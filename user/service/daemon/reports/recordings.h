@@ -16,6 +16,7 @@ struct recording_ask {
 	struct http_peer who; /* the report is his, or root's */
 	struct process_info process;
 	uint64_t for_ns;
+	enum heap_depth depth;
 	const struct report_format *format;
 	const char *why;	      /* for the log; NULL: somebody asked */
 	void (*over)(void *userdata); /* the report is written, or is not to be had; NULL */

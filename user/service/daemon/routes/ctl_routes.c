@@ -21,12 +21,18 @@
 #include <inttypes.h>
 #include <string.h>
 
+static const char *depth_words(enum heap_depth depth)
+{
+	return depth == HEAP_SAMPLED ? " by its samples" : "";
+}
+
 int ctl_route_trace(struct service_call *call, struct http_answer *answer)
 {
 	const char *format = call->query.format ? call->query.format : "html";
 	struct recording_ask asked = {
 		.who = call->who,
 		.for_ns = call->query.seconds * SECOND_NS,
+		.depth = call->query.depth,
 		.format = report_format_find(format),
 	};
 	char name[RECORDING_NAME_LEN];
@@ -45,9 +51,10 @@ int ctl_route_trace(struct service_call *call, struct http_answer *answer)
 		return r == -ENOMEM ? r : 0;
 	}
 	http_answer_say(answer, 202,
-			"process %d (%s) is traced for %" PRIu64 " s; then: memtraced "
+			"process %d (%s) is traced%s for %" PRIu64 " s; then: memtraced "
 			"ctl reports %s",
-			(int)call->process.pid, call->process.comm, call->query.seconds, name);
+			(int)call->process.pid, call->process.comm, depth_words(asked.depth),
+			call->query.seconds, name);
 	return 0;
 }
 
@@ -148,7 +155,8 @@ static void add_trace(const struct service_call *call, const struct trace_info *
 		return;
 	format_duration(info->age_ns, age);
 	format_duration(info->left_ns, left);
-	strbuf_addf(out, "%s of ", info->kind == TRACE_CPU ? "CPU time" : "heap");
+	strbuf_addf(out, "%s%s of ", info->kind == TRACE_CPU ? "CPU time" : "heap",
+		    depth_words(info->depth));
 	if (info->pid) {
 		strbuf_addf(out, "process %d (", (int)info->pid);
 		text_clean(out, info->comm);
@@ -180,9 +188,9 @@ static void add_budget(const struct traces *traces, struct strbuf *out)
 	else
 		strbuf_adds(out, "without a limit");
 	strbuf_addf(out,
-		    " (a call of an allocator: %" PRIu64 " ns); for that %" PRIu64
-		    " traces ended early, %" PRIu64 " were refused\n",
-		    budget.call_ns, budget.stopped, budget.refused);
+		    " (a call of an allocator: %" PRIu64 " ns, a sample: %" PRIu64
+		    "); for that %" PRIu64 " traces ended early, %" PRIu64 " were refused\n",
+		    budget.call_ns, budget.sample_ns, budget.stopped, budget.refused);
 }
 
 static void add_watch(const struct watch *watch, struct strbuf *out)

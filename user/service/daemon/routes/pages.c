@@ -11,7 +11,7 @@ static const struct {
 	const char *name, *help;
 } profiles[] = {
 	{ "heap", "what is live of what was allocated in the next seconds (in a trace that runs: "
-		  "since it began), by call stack" },
+		  "since it began), by call stack; depth=sampled: by the samples that it shows" },
 	{ "allocs", "the same, showing first all that was allocated" },
 	{ "profile", "CPU time by call stack; without a pid, of the host" },
 	{ "growth", "where memory was touched first, by call stack: page faults, sampled since the "

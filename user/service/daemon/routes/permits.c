@@ -97,6 +97,13 @@ void service_say_refused(const struct service_call *call, int error, struct http
 	case -ENOENT:
 		http_answer_say(answer, 422, "no allocator was found in process %d", pid);
 		break;
+	case -ENODATA:
+		http_answer_say(answer, 422,
+				"process %d shows no samples: nothing that it has mapped has "
+				"otel_memory probes; 'memtraced sample --unit=NAME' has a "
+				"service of systemd show some",
+				pid);
+		break;
 	case -EOPNOTSUPP:
 		http_answer_say(answer, 422,
 				"process %d is no 64-bit program, or this kernel "

@@ -137,6 +137,7 @@ static int ask(struct service_call *call, struct http_answer *answer, enum trace
 {
 	const struct trace_ask asked = {
 		.kind = kind,
+		.depth = call->query.depth,
 		.pid = call->query.pid,
 		.uid = call->who.uid,
 		.for_ns = call->query.seconds * SECOND_NS,
@@ -146,7 +147,10 @@ static int ask(struct service_call *call, struct http_answer *answer, enum trace
 	};
 	int r;
 
-	service_check_trace(call, report_format_find(format_of(call)), answer);
+	if (kind != TRACE_HEAP && call->query.depth != HEAP_EXACT)
+		http_answer_say(answer, 400, "depth is of heap and allocs");
+	else
+		service_check_trace(call, report_format_find(format_of(call)), answer);
 	if (answer->status)
 		return 0;
 	r = traces_ask(call->service->traces, &asked, &call->wait);
@@ -227,7 +231,9 @@ static int answer_growth(struct service_call *call, enum growth_job job, struct 
 
 	if (!call->query.format && call->wants_html && !call->query.debug)
 		call->query.format = strdup("flamegraph");
-	if (call->query.seconds)
+	if (call->query.depth != HEAP_EXACT)
+		http_answer_say(answer, 400, "depth is of heap and allocs");
+	else if (call->query.seconds)
 		http_answer_say(answer, 400, "%s all the time: it takes no seconds",
 				job == GROWTH_FAULTS ? "growth is of" : "mappings are traced");
 	else

@@ -19,8 +19,9 @@ typedef void (*trace_answer_fn)(const struct view *view, int error, void *userda
 
 struct trace_ask {
 	enum trace_kind kind;
-	pid_t pid;	      /* 0: the host, of TRACE_CPU alone */
-	uid_t uid;	      /* who asks: each but root has a limit of his own */
+	enum heap_depth depth; /* of TRACE_CPU: HEAP_EXACT */
+	pid_t pid;	       /* 0: the host, of TRACE_CPU alone */
+	uid_t uid;	       /* who asks: each but root has a limit of his own */
 	uint64_t for_ns;      /* 0: as long as is configured, or, if one runs, what it has by now */
 	bool allocated_first; /* as report_opts' */
 	trace_answer_fn fn;

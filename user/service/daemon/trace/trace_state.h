@@ -24,6 +24,7 @@ struct trace_wait {
 struct trace {
 	uint64_t id;
 	enum trace_kind kind;
+	enum heap_depth depth; /* of TRACE_HEAP */
 	pid_t pid;
 	uid_t uid;		  /* of who had it begin */
 	struct process_info info; /* of the process that was asked for */
@@ -50,7 +51,8 @@ struct traces {
 	uint64_t last_id;
 	uint64_t begun, refused, untold;
 	struct budget budget;
-	uint64_t call_ns; /* that a call costs */
+	uint64_t call_ns;   /* that a call costs, */
+	uint64_t sample_ns; /* and a sample, or its free */
 	uint64_t next_look_ns;
 	uint64_t stopped, refused_budget;
 };

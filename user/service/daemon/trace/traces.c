@@ -6,6 +6,7 @@
 #include "config/options.h"
 #include "service/daemon/trace/trace_state.h"
 #include "service/daemon/trace/traces_cost.h"
+#include "service/governor.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,6 +19,8 @@
 #define MOST_WAITS 256
 /* Of one trace: each is a report. */
 #define MOST_KILLS 64
+/* Samples are few: an eighth of these is for 32 GiB of one in 512 KiB, half of it as they come. */
+#define SAMPLED_BLOCKS "--max-blocks=524288"
 
 int traces_new(const struct traces_opts *opts, struct traces **ret_traces)
 {
@@ -33,9 +36,10 @@ int traces_new(const struct traces_opts *opts, struct traces **ret_traces)
 	return 0;
 }
 
-void traces_set_call_cost(struct traces *traces, uint64_t call_ns)
+void traces_set_cost(struct traces *traces, const struct probe_cost *cost)
 {
-	traces->call_ns = call_ns;
+	traces->call_ns = cost->call_ns;
+	traces->sample_ns = governor_sample_ns(cost);
 }
 
 static void trace_free(struct trace *trace)
@@ -101,10 +105,11 @@ static int make_options(const struct traces *traces, const struct trace_ask *ask
 	char *words[8 + 2 * SERVICE_MAX_ALLOCATORS + 2 * SERVICE_MOST_TRACED] = { "memtraced",
 										  "--quiet" };
 	char *const *allocators = traces->config->allocators;
+	const bool sampled = ask->depth == HEAP_SAMPLED;
 	char pid[16], memory[48];
 	int n = 2, r;
 
-	for (; ask->kind == TRACE_HEAP && allocators && *allocators; allocators++) {
+	for (; ask->kind == TRACE_HEAP && !sampled && allocators && *allocators; allocators++) {
 		words[n++] = "--allocator";
 		words[n++] = *allocators;
 	}
@@ -115,6 +120,10 @@ static int make_options(const struct traces *traces, const struct trace_ask *ask
 		words[n++] = "--cpu";
 	else if (traces->config->trace_memory)
 		words[n++] = memory;
+	else if (sampled && ask->pid)
+		words[n++] = SAMPLED_BLOCKS;
+	if (sampled)
+		words[n++] = "--sample";
 	if (ask->pid) {
 		words[n++] = "--no-follow";
 		words[n++] = "-p";
@@ -164,6 +173,7 @@ static int add_trace(struct traces *traces, const struct trace_ask *ask, const c
 		return -ENOMEM;
 	trace->id = ++traces->last_id;
 	trace->kind = ask->kind;
+	trace->depth = ask->depth;
 	trace->pid = ask->pid;
 	trace->uid = ask->uid;
 	trace->is_kill = traces->opts.is_kill;
@@ -216,10 +226,11 @@ static bool is_running(const struct trace *trace)
 	return trace->source && !trace->is_over;
 }
 
-static bool stands_already(const struct traces *traces, const char *patterns)
+static bool stands_already(const struct traces *traces, const struct trace_ask *ask,
+			   const char *patterns)
 {
 	vec_foreach(&traces->list, trace)
-		if ((*trace)->standing && is_running(*trace) &&
+		if ((*trace)->standing && is_running(*trace) && (*trace)->depth == ask->depth &&
 		    strcmp((*trace)->standing, patterns) == 0)
 			return true;
 	return false;
@@ -227,7 +238,7 @@ static bool stands_already(const struct traces *traces, const char *patterns)
 
 void traces_configure(struct traces *traces, const struct service_config *config)
 {
-	const struct trace_ask ask = { .kind = TRACE_HEAP };
+	const struct trace_ask ask = { .kind = TRACE_HEAP, .depth = config->standing_depth };
 	_cleanup_strbuf_ struct strbuf patterns = {};
 	struct trace *trace;
 	int r = 0;
@@ -236,7 +247,7 @@ void traces_configure(struct traces *traces, const struct service_config *config
 	traces->budget.most = (double)config->max_overhead / 10000;
 	for (size_t i = 0; config->standing && config->standing[i]; i++)
 		strbuf_addf(&patterns, "%s%s", i > 0 ? ", " : "", config->standing[i]);
-	if (stands_already(traces, strbuf_str(&patterns)))
+	if (stands_already(traces, &ask, strbuf_str(&patterns)))
 		return;
 	/* What it names no more has its kills told, and ends in traces_run. */
 	vec_foreach(&traces->list, it)
@@ -252,8 +263,9 @@ void traces_configure(struct traces *traces, const struct service_config *config
 static struct trace *find(const struct traces *traces, const struct trace_ask *ask)
 {
 	vec_foreach(&traces->list, trace)
-		if ((*trace)->kind == ask->kind && (*trace)->pid == ask->pid && (*trace)->source &&
-		    !(*trace)->stopped && !(*trace)->standing)
+		if ((*trace)->kind == ask->kind && (*trace)->depth == ask->depth &&
+		    (*trace)->pid == ask->pid && (*trace)->source && !(*trace)->stopped &&
+		    !(*trace)->standing)
 			return *trace;
 	return NULL;
 }
@@ -471,6 +483,7 @@ bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret
 	*ret_info = (struct trace_info){
 		.id = trace->id,
 		.kind = trace->kind,
+		.depth = trace->depth,
 		.pid = trace->pid,
 		.comm = trace->standing ? trace->standing : trace->info.comm,
 		.is_standing = trace->standing != NULL,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Traces on demand: each is a session of its own, and who asks for the same process and quantity
- * while one runs shares it. A trace ends when nobody waits for it any more. On the thread of the
- * loop; answers come from traces_run alone.
+ * Traces on demand: each is a session of its own, and who asks for the same process, quantity and
+ * depth while one runs shares it. A trace ends when nobody waits for it any more. On the thread of
+ * the loop; answers come from traces_run alone.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_TRACE_TRACES_H
 #define MEMTRACED_SERVICE_DAEMON_TRACE_TRACES_H
@@ -20,8 +20,10 @@ int traces_new(const struct traces_opts *opts, struct traces **ret_traces);
 void traces_free(struct traces *traces);
 DEFINE_CLEANUP(struct traces, traces_free)
 
+struct probe_cost;
+
 /* What a call of an allocator costs that is traced, for the budget; before the first trace. */
-void traces_set_call_cost(struct traces *traces, uint64_t call_ns);
+void traces_set_cost(struct traces *traces, const struct probe_cost *cost);
 
 /*
  * Another configuration, for what is asked from now on. What it names is traced as long as it
@@ -32,8 +34,8 @@ void traces_configure(struct traces *traces, const struct service_config *config
 /*
  * Begins to trace, or joins. The wait is gone with its answer. 0; -EBUSY: there are as many traces
  * as may be, of all or of this user, or as many wait for it; -EDQUOT: the budget is used up,
- * traces_wait_ns says for how long; -ESRCH, -ENOENT (no allocator),
- * -EOPNOTSUPP (no 64-bit program) or what beginning a session gave (logged).
+ * traces_wait_ns says for how long; -ESRCH, -ENOENT (no allocator), -ENODATA (it shows no samples),
+ * -EOPNOTSUPP (no 64-bit program) or what beginning a session gave (logged, but for -ENODATA).
  */
 int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_wait **ret_wait);
 /* Whoever asked has gone. NULL is legal. */
@@ -50,6 +52,7 @@ void traces_run(struct traces *traces);
 struct trace_info {
 	uint64_t id; /* no other one's, ever */
 	enum trace_kind kind;
+	enum heap_depth depth; /* of TRACE_HEAP */
 	pid_t pid;
 	const char *comm; /* or the names of a standing trace */
 	bool is_standing; /* of the configuration */

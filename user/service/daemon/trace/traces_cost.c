@@ -8,6 +8,8 @@
 /* Costs are looked at so often; in between they may go over what is allowed. */
 #define LOOK_NS UINT64_C(100000000)
 #define PPM 1000000
+/* So far ahead a share is spent: of a trace of days not that of days in its first hours. */
+#define AHEAD_NS (UINT64_C(3600) * 1000000000)
 
 /* What runs and what is owed, of all CPUs. */
 static double host_share(const struct traces *traces)
@@ -49,11 +51,13 @@ uint64_t trace_last_due_ns(const struct trace *trace, uint64_t now_ns)
 
 void trace_look_at_cost(const struct traces *traces, struct trace *trace)
 {
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t hit_ns = trace->depth == HEAP_SAMPLED ? traces->sample_ns : traces->call_ns;
+	uint64_t now_ns = clock_monotonic_ns(), until_ns = trace_last_due_ns(trace, now_ns);
 
+	if (until_ns > now_ns + AHEAD_NS)
+		until_ns = now_ns + AHEAD_NS;
 	if (trace_is_charged(trace))
-		budget_look(&trace->use, session_calls(trace->session) * traces->call_ns,
-			    trace_last_due_ns(trace, now_ns), now_ns);
+		budget_look(&trace->use, session_calls(trace->session) * hit_ns, until_ns, now_ns);
 }
 
 /* All who wait have what there is by now. */
@@ -120,6 +124,7 @@ struct traces_budget traces_budget(const struct traces *traces)
 {
 	return (struct traces_budget){
 		.call_ns = traces->call_ns,
+		.sample_ns = traces->sample_ns,
 		.most = traces->budget.most,
 		.host = host_share(traces),
 		.stopped = traces->stopped,

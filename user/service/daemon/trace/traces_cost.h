@@ -36,7 +36,7 @@ struct report_budget trace_report_budget(const struct traces *traces, const stru
 uint64_t traces_wait_ns(struct traces *traces, const struct process_info *process);
 
 struct traces_budget {
-	uint64_t call_ns;
+	uint64_t call_ns, sample_ns;
 	double most;		   /* 0: no limit */
 	double host;		   /* of all CPUs, by traces that run or have used up theirs */
 	uint64_t stopped, refused; /* so many traces */

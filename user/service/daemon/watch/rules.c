@@ -18,6 +18,9 @@
 #define GAP_SWEEPS 3
 #define KEY_LEN 48
 
+/* Of who shows no samples: its linker may not have been at the library yet. */
+#define NO_SAMPLES_NS (600 * SECOND_NS)
+
 /* What is known of a rule by its name; it outlives the configuration while its traces run. */
 struct rule {
 	struct rules *rules;
@@ -266,9 +269,20 @@ static void say_refused(struct rule *rule, const char *key, pid_t pid, int error
 	else if (error == -ENOENT)
 		log_warning("rule %s: process %d: no allocator was found in it", rule->name,
 			    (int)pid);
+	else if (error == -ENODATA)
+		log_warning("rule %s: process %d: it shows no samples", rule->name, (int)pid);
 	else
 		log_warning("rule %s: process %d: it is not traced: %s", rule->name, (int)pid,
 			    strerror(-error));
+}
+
+/* For so long it is left alone, and not traced by the rule beside itself. */
+static uint64_t pause_ns(const struct service_rule *config, int error)
+{
+	uint64_t ns =
+		config->trace_ns > config->cooldown_ns ? config->trace_ns : config->cooldown_ns;
+
+	return error == -ENODATA && ns > NO_SAMPLES_NS ? NO_SAMPLES_NS : ns;
 }
 
 static void fire(struct rule *rule, const char *key, const struct process_info *process,
@@ -280,6 +294,7 @@ static void fire(struct rule *rule, const char *key, const struct process_info *
 		.who = { .known = true, .uid = 0 },
 		.process = *process,
 		.for_ns = config->trace_ns,
+		.depth = config->depth,
 		.format = report_format_find(config->format),
 		.over = on_over,
 		.userdata = rule,
@@ -292,7 +307,7 @@ static void fire(struct rule *rule, const char *key, const struct process_info *
 	r = recording_begin(rule->rules->service, &ask, name);
 	/* What is only a matter of time is tried again after the next sweep. */
 	if (r != -EBUSY && r != -EDQUOT && r != -ENOMEM)
-		episodes_settle(rule->episodes, key, now_ns + config->cooldown_ns);
+		episodes_settle(rule->episodes, key, now_ns + pause_ns(config, r));
 	if (r < 0) {
 		say_refused(rule, key, process->pid, r);
 		return;

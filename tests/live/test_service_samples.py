@@ -9,10 +9,12 @@ import shutil
 import subprocess
 
 import lib
-from lib import (breakpoints, eventually, heap_sites, need_root, refused, run_memtraced, scaled,
-                 schema, scratch, send_line, started, target, test, total, with_function)
+from lib import (breakpoints, eventually, heap_sites, need_program, need_root, refused,
+                 run_memtraced, scaled, schema, scratch, send_line, started, target, test, total,
+                 with_function)
 from test_allocators import POOL
 from test_ctl import ctl
+from test_host_page import choose, data_of, host_page
 from test_post_mortem import post_mortems, read
 from test_samples import INTERVAL, check_weights, said_places
 from test_service import Asking, service, until_traced
@@ -112,6 +114,30 @@ def ctl_keeps_a_report_of_samples():
         assert process.wait(10) == 0
         served.said.until(f"memtraced: process {process.pid} ({NAME}): report ")
         check(json.loads(ctl(served, "reports", said.split()[-1])), process, places)
+
+
+@test(need_root, need_program("chromium"), timeout=120)
+def a_box_on_the_page_has_samples_taken():
+    with scratch() as folder, service(folder, trace=WATCH) as served, showing() as process, \
+            host_page(served, folder) as page:
+        choose(page, process.pid)
+        page.value("document.getElementById('sampled').checked = true")
+        page.click("document.getElementById('trace')")
+        begin(process)
+        places = work(process)
+        running, = data_of(served)["traces"]
+        assert (running["pid"], running["depth"]) == (process.pid, "sampled"), running
+        live = sum(place["live_weight"] for place in places.values())
+        cards = "[...document.querySelectorAll('.card')].map(c => c.textContent)"
+
+        def shown():
+            return [text for found in page.in_frames(cards) for text in found]
+
+        eventually(lambda: any(f"~{live:,} bytes" in text for text in shown()), "its live heap", 60)
+        assert any("estimates: ± is 95" in text for text in shown()), shown()
+        facts = page.value("document.querySelector('#process p').innerText")
+        assert "traced by its samples for " in facts, facts
+        send_line(process)
 
 
 @test(need_root, timeout=60)

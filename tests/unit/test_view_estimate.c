@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/view/view_estimate.h"
 
+#include "model/image.h"
 #include "trace/record/record.h"
 
 #include <math.h>
@@ -160,13 +161,14 @@ static void what_is_live_is_off_in_all_forked_children_alike(void **state)
 					   .allocs_variance = 100 };
 	const struct view_estimate one = view_estimate(INTERVAL, &four);
 	const struct view_estimate none = view_estimate_of_none(INTERVAL, 10, 1000);
+	const struct model_process parent = { 0 }, child = { .inherits = true };
 	struct view_estimate sum = { 0 };
 
 	(void)state;
-	view_estimate_add(&sum, &one);
+	view_estimate_add_image(&sum, &one, &parent);
 	for (int i = 0; i < 7; i++)
-		view_estimate_add_forked(&sum, &one);
-	view_estimate_add_forked(&sum, &none);
+		view_estimate_add_image(&sum, &one, &child);
+	view_estimate_add_image(&sum, &none, &child);
 	assert_int_equal(sum.ci95_bytes, 8 * one.ci95_bytes);
 	assert_int_equal(sum.ci95_blocks, 8 * one.ci95_blocks);
 	assert_true(sum.ci95_allocated_bytes < 3 * one.ci95_allocated_bytes);

@@ -96,10 +96,7 @@ static void add_process(struct browser_totals *t, const struct view_process *pro
 	t->peak_bytes = view_sum(t->peak_bytes, v->peak_bytes);
 	t->mmap_bytes = view_sum(t->mmap_bytes, process->mmap.live_bytes);
 	t->allocs += v->allocs;
-	if (process->image->inherits)
-		view_estimate_add_forked(&t->estimate, &estimate);
-	else
-		view_estimate_add(&t->estimate, &estimate);
+	view_estimate_add_image(&t->estimate, &estimate, process->image);
 	for (size_t i = 0; i < process->n_sites; i++) {
 		if (process->sites[i].class != VIEW_HEAP)
 			continue;

@@ -448,15 +448,8 @@ static int ended_processes(struct table *t)
 	return 0;
 }
 
-static void add_totals(struct record_totals *sum, const struct record_totals *totals, bool forked,
-		       struct view_estimate *estimate)
+static void add_totals(struct record_totals *sum, const struct record_totals *totals)
 {
-	const struct view_estimate of_these = view_estimate_totals(totals);
-
-	if (forked)
-		view_estimate_add_forked(estimate, &of_these);
-	else
-		view_estimate_add(estimate, &of_these);
 	sum->live_bytes = view_sum(sum->live_bytes, totals->live_bytes);
 	sum->live_blocks = view_sum(sum->live_blocks, totals->live_blocks);
 	sum->allocs += totals->allocs;
@@ -512,7 +505,7 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	struct record_totals sum = { 0 };
 	bool exact = view_is_exact(t->view);
-	struct view_estimate estimate = { 0 };
+	struct view_estimate estimate = { 0 }, of_these;
 	uint64_t n_ended = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -520,7 +513,9 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 
 		if (goes_on(processes[i]))
 			held_by_nobody(&totals);
-		add_totals(&sum, &totals, processes[i]->image->inherits, &estimate);
+		of_these = view_estimate_totals(&totals);
+		view_estimate_add_image(&estimate, &of_these, processes[i]->image);
+		add_totals(&sum, &totals);
 		exact &= processes[i]->exact;
 	}
 	for (size_t i = 0; i < model_n_ended(view_model(t->view)); i++) {
@@ -528,7 +523,9 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 		struct record_totals totals = ended->totals;
 
 		held_by_nobody(&totals);
-		add_totals(&sum, &totals, false, &estimate);
+		of_these = view_estimate_totals(&totals);
+		view_estimate_add(&estimate, &of_these);
+		add_totals(&sum, &totals);
 		n_ended += ended->processes;
 		exact &= totals.lost == 0;
 	}

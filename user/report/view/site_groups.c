@@ -126,10 +126,7 @@ static void add_site(struct site_group *group, const struct view_process *proces
 	if (site->temporary != VIEW_UNKNOWN)
 		group->temporary += site->temporary;
 	group->exact &= process->exact;
-	if (process->image->inherits)
-		view_estimate_add_forked(&group->estimate, &site->estimate);
-	else
-		view_estimate_add(&group->estimate, &site->estimate);
+	view_estimate_add_image(&group->estimate, &site->estimate, process->image);
 }
 
 static int64_t weight_of(const struct site_group *group, enum option_sort sort)

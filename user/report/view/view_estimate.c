@@ -199,13 +199,14 @@ void view_estimate_add(struct view_estimate *to, const struct view_estimate *oth
 		to->ci95_peak_bytes += other->ci95_peak_bytes;
 }
 
-void view_estimate_add_forked(struct view_estimate *to, const struct view_estimate *other)
+void view_estimate_add_image(struct view_estimate *to, const struct view_estimate *other,
+			     const struct model_process *image)
 {
 	const struct view_estimate was = *to;
 
 	view_estimate_add(to, other);
-	if (!was.interval || !other->interval || is_missed(&was, was.ci95_bytes) ||
-	    is_missed(other, other->ci95_bytes))
+	if (!image->inherits || !was.interval || !other->interval ||
+	    is_missed(&was, was.ci95_bytes) || is_missed(other, other->ci95_bytes))
 		return;
 	to->ci95_bytes = was.ci95_bytes + other->ci95_bytes;
 	to->ci95_blocks = was.ci95_blocks + other->ci95_blocks;

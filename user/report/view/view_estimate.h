@@ -53,10 +53,11 @@ void view_estimate_subtract(struct view_estimate *to, const struct view_estimate
 /* Of a sum the same, but that what may have been missed is said once, where nothing was seen. */
 void view_estimate_add(struct view_estimate *to, const struct view_estimate *other);
 /*
- * The same of who was forked: samples that it holds are its parent's, and in the sum already, so
- * that of what is live all may be off to one side.
+ * The same of an image's estimate: samples that a forked one holds are its parent's, and in the sum
+ * already, so that of what is live all may be off to one side.
  */
-void view_estimate_add_forked(struct view_estimate *to, const struct view_estimate *other);
+void view_estimate_add_image(struct view_estimate *to, const struct view_estimate *other,
+			     const struct model_process *image);
 
 /* Are all of a run's figures estimates, those of one image, or those of any? */
 bool view_is_sampled(const struct model *model);

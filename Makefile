@@ -185,6 +185,10 @@ check-unit: check-programs ## unit and replay tests; no root needed
 check-live: all targets ## the daemon against real programs on this kernel (root)
 	$(Q)scripts/run-tests $(RUN_LIVE)
 
+.PHONY: check-attacks
+check-attacks: all targets ## attacks by hostile users and hostile targets, a part of check-live (root)
+	$(Q)scripts/run-tests $(RUN_ATTACKS)
+
 .PHONY: check-package
 check-package: targets ## the Debian package on a machine with systemd, in qemu; make check-long has it
 	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_PACKAGE)
@@ -272,6 +276,7 @@ RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 	--status 'scripts: run-tests' '$(PYTHON) -B -m unittest discover -s tests/scripts' \
 	--status 'bench: arithmetic and tables' '$(PYTHON) -B -m unittest discover -s bench'
 RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) $(filter-out %.c,$(TESTS))'
+RUN_ATTACKS = --tap '$(PYTHON) tests/live/run.py --build $(O) attacks'
 RUN_ARM64 = --tap 'scripts/check-arm64 $(O)-arm64 $(filter-out %.c,$(TESTS))'
 CHECK_KERNELS = scripts/check-kernels $(ARCH_OPTION) --build $(O) $(KERNELS:%=--kernel %) $(filter-out %.c,$(TESTS))
 RUN_KERNELS = --tap '$(CHECK_KERNELS)'

@@ -153,9 +153,7 @@ static struct session_job *next_job(struct session_runner *runner, bool *ret_end
 
 static void run_job(struct session_runner *runner, struct session_job *job)
 {
-	job->result = !job->run	       ? 0 :
-		      runner->session ? job->run(runner->session, job) :
-					-ECANCELED;
+	job->result = !job->run ? 0 : runner->session ? job->run(runner->session, job) : -ECANCELED;
 	session_runner_note(runner, job);
 }
 

@@ -277,12 +277,19 @@ static int begin_traces(struct service *service)
 		.config = service->config,
 		.worker = service->worker,
 		.is_kill = post_mortem_is_due,
-		.killed = post_mortem_write,
+		.killed = post_mortem_of_trace,
 		.ends = on_trace_ends,
 		.userdata = service,
 	};
 
 	return traces_new(&opts, &service->traces);
+}
+
+static bool is_told_soon(void *userdata)
+{
+	const struct service *service = userdata;
+
+	return traces_are_telling(service->traces);
 }
 
 static int begin_growth(struct service *service)
@@ -291,7 +298,8 @@ static int begin_growth(struct service *service)
 		.loop = service->loop,
 		.worker = service->worker,
 		.is_kill = post_mortem_is_due,
-		.killed = post_mortem_write_growth,
+		.killed = post_mortem_of_growth,
+		.is_told_soon = is_told_soon,
 		.usage = { host_usage_points, service },
 		.userdata = service,
 	};
@@ -330,12 +338,16 @@ static int begin(struct running *running)
 		return r;
 	}
 	measure_cost(service);
-	r = open_listeners(running, n > 0 ? n : 0);
-	if (r < 0)
-		return r;
+	return open_listeners(running, n > 0 ? n : 0);
+}
+
+/* What is always traced. Its threads have the capabilities that this one has by now. */
+static void begin_standing(struct service *service)
+{
 	traces_configure(service->traces, service->config);
 	host_growth_configure(service->growth, service->config);
-	return 0;
+	host_growth_settle(service->growth);
+	traces_settle(service->traces);
 }
 
 static int min_timeout(int a, int b)
@@ -430,6 +442,7 @@ int service_run(const char *config_path, struct worker *worker)
 	if (r == 0)
 		r = drop_privileges();
 	if (r == 0) {
+		begin_standing(&running.service);
 		(void)sd_notify(0, "READY=1\nSTATUS=tracing on demand");
 		log_info("ready");
 		r = run(&running.service);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of a service, for its own files, and one request on its way: service.c runs it,
- * routes.c says who may ask for what, the *_routes.c answer. All on one thread.
+ * routes.c says who may ask for what, the *_routes.c answer. All on the thread of the loop.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_SERVICE_STATE_H
 #define MEMTRACED_SERVICE_DAEMON_SERVICE_STATE_H
@@ -15,10 +15,16 @@
 #include "service/http/query.h"
 #include "service/http/server.h"
 
+struct growth_wait;
+struct question;
+struct recording;
 struct host_growth;
 struct push;
 struct rules;
 struct worker;
+
+/* File names have these sizes at most. */
+#define SERVICE_NAME_LEN 256
 
 /* Ends that traces have told of lately: host_growth_run sees the same ones. */
 #define SERVICE_TOLD 64
@@ -47,6 +53,7 @@ struct service {
 	size_t n_told;
 	/* Of who was not traced: killed by the OOM killer, and else. */
 	struct post_mortem_limit oom_limit, kill_limit;
+	size_t n_questions; /* routes/process_routes.c */
 	bool over;
 };
 
@@ -60,7 +67,11 @@ struct service_call {
 	struct http_peer who; /* the peer, or root where it has the token */
 	bool wants_html;
 	struct process_info process; /* that is traced for it, when it was allowed */
-	struct trace_wait *wait;     /* NULL: it is answered at once */
+	struct trace_wait *wait;     /* NULL: it does not wait for a trace */
+	struct growth_wait *growth;  /* NULL: nor for growth depth */
+	struct recording *recording; /* that it waits for to begin; NULL: for none */
+	char report_name[SERVICE_NAME_LEN];
+	struct question *question; /* to a process, that it waits for; NULL: none */
 };
 
 /* Fills the answer: 0. 1: it comes later, by service_answer. Or -ENOMEM. */

@@ -158,8 +158,7 @@ static void on_record(struct session_runner *runner, const struct record *record
 	struct growth_run *run = userdata;
 	struct kill_note *note;
 
-	if (record->type != RECORD_PROCESS_END ||
-	    !run->opts.growth->is_kill(&record->process_end))
+	if (record->type != RECORD_PROCESS_END || !run->opts.growth->is_kill(&record->process_end))
 		return;
 	note = calloc(1, sizeof(*note));
 	if (!note) {

@@ -6,8 +6,8 @@
 #ifndef MEMTRACED_SERVICE_DAEMON_GROWTH_GROWTH_RUN_H
 #define MEMTRACED_SERVICE_DAEMON_GROWTH_GROWTH_RUN_H
 
+#include "service/daemon/growth/growth_opts.h"
 #include "service/daemon/growth/growth_snapshot.h"
-#include "service/daemon/growth/host_growth.h"
 #include "service/session_runner.h"
 
 #include <stdatomic.h>

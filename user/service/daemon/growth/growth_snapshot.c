@@ -74,10 +74,9 @@ const struct region_totals *growth_snapshot_mapped(const struct growth_snapshot 
 {
 	const struct growth_mapped key = { .pid = pid };
 	const struct growth_mapped *found =
-		snapshot->mapped.len ?
-			bsearch(&key, snapshot->mapped.data, snapshot->mapped.len,
-				sizeof(*snapshot->mapped.data), by_pid) :
-			NULL;
+		snapshot->mapped.len ? bsearch(&key, snapshot->mapped.data, snapshot->mapped.len,
+					       sizeof(*snapshot->mapped.data), by_pid) :
+				       NULL;
 
 	return found ? &found->totals : NULL;
 }

@@ -9,6 +9,7 @@
 #include "service/daemon/push/push_body.h"
 #include "service/daemon/push/push_subjects.h"
 #include "service/daemon/routes/token.h"
+#include "service/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,8 +34,12 @@ struct target {
 	struct push_queue queue;
 	struct http_transfer *transfer; /* NULL: nothing is being sent */
 	struct push_subjects *subjects;
-	uint64_t next_ns; /* when profiles are made */
-	uint64_t growth;  /* the last one that was taken; 0: none */
+	size_t n_takings;  /* that are being made */
+	bool is_removed;   /* from the configuration: it is freed after them */
+	uint64_t begin_ns; /* of the round in which profiles were made, or are */
+	uint64_t round_ns; /* that took */
+	uint64_t next_ns;  /* when the next one begins */
+	uint64_t growth;   /* the last one that was taken; 0: none */
 	uint64_t untaken;
 	bool is_failing; /* which was logged */
 };
@@ -66,6 +71,11 @@ static void target_free(struct target *target)
 	if (!target)
 		return;
 	http_transfer_cancel(target->transfer);
+	target->transfer = NULL;
+	if (target->n_takings > 0) {
+		target->is_removed = true; /* the last of them frees it */
+		return;
+	}
 	push_queue_clear(&target->queue);
 	push_subjects_free(target->subjects);
 	free(target->token);
@@ -169,13 +179,6 @@ static void send_next(struct target *target)
 
 /* --- profiles -------------------------------------------------------------------------------- */
 
-static void on_item(struct push_item *item, void *userdata)
-{
-	struct target *target = userdata;
-
-	push_queue_add(&target->queue, item);
-}
-
 static bool wants(const struct target *target, enum trace_kind kind)
 {
 	unsigned int heap = PUSH_BIT(PUSH_HEAP) | PUSH_BIT(PUSH_ALLOCS);
@@ -183,29 +186,125 @@ static bool wants(const struct target *target, enum trace_kind kind)
 	return target->config->profiles & (kind == TRACE_CPU ? PUSH_BIT(PUSH_CPU) : heap);
 }
 
+/* Profiles in the making, on the thread of the session that has the view. */
 struct taking {
+	struct session_job job;
+	struct growth_ask ask; /* of growth depth, which makes the job itself */
 	struct target *target;
-	uint64_t trace;
+	struct push_told *told;
+	const struct service_config *snapshot; /* a reference, which `config` is a part of */
+	const struct push_target *config;
+	/* The session's thread's until it is done. */
+	VEC(struct push_item *) items;
+	uint64_t took_ns;
+	int r;
 };
+
+static void taking_free(struct taking *taking)
+{
+	struct target *target = taking->target;
+
+	vec_foreach(&taking->items, item)
+		push_item_free(*item);
+	vec_done(&taking->items);
+	if (taking->told)
+		push_told_release(taking->told);
+	free(taking);
+	target->n_takings--;
+	if (target->is_removed && target->n_takings == 0)
+		target_free(target);
+}
+
+static struct taking *taking_new(struct target *target, uint64_t trace)
+{
+	struct taking *taking = calloc(1, sizeof(*taking));
+
+	if (!taking)
+		return NULL;
+	target->n_takings++;
+	taking->target = target;
+	taking->config = target->config;
+	if (push_subjects_hold(target->subjects, trace, &taking->told) < 0) {
+		taking_free(taking);
+		return NULL;
+	}
+	return taking;
+}
+
+/* Session's thread, as what follows. */
+static void on_item(struct push_item *item, void *userdata)
+{
+	struct taking *taking = userdata;
+
+	if (vec_push(&taking->items, item) < 0) {
+		push_item_free(item);
+		taking->r = -ENOMEM;
+	}
+}
 
 static int on_view(const struct view *view, void *userdata)
 {
-	const struct taking *taking = userdata;
+	struct taking *taking = userdata;
+	uint64_t begin_ns = clock_monotonic_ns();
+	int r = push_told_take(taking->told, view, taking->config, on_item, taking);
+
+	taking->took_ns = clock_monotonic_ns() - begin_ns;
+	return r < 0 ? r : taking->r;
+}
+
+static int run_taking(struct session *session, struct session_job *job)
+{
+	const struct report_opts opts = { .width = 80 };
+
+	return session_show(session, &opts, on_view, (struct taking *)job);
+}
+
+/* Owner's thread. Making profiles may take a share of the time: the next ones wait for that. */
+static void finish_taking(struct taking *taking, int error)
+{
 	struct target *target = taking->target;
 
-	return push_subjects_take(target->subjects, taking->trace, view, target->config, on_item,
-				  target);
+	target->untaken += error < 0;
+	if (error < 0)
+		log_debug("push %s: profiles: %s", target->name, strerror(-error));
+	if (!target->is_removed) {
+		vec_foreach(&taking->items, item)
+			push_queue_add(&target->queue, *item);
+		taking->items.len = 0;
+		target->round_ns += taking->took_ns;
+		if (target->begin_ns + MOST_SHARE * target->round_ns > target->next_ns)
+			target->next_ns = target->begin_ns + MOST_SHARE * target->round_ns;
+	}
+	taking_free(taking);
+}
+
+static void on_taken(struct session_job *job, int result)
+{
+	finish_taking((struct taking *)job, result);
 }
 
 static void take(struct target *target, uint64_t trace)
 {
-	const struct report_opts opts = { .width = 80 };
-	struct taking taking = { target, trace };
-	int r = traces_show(target->push->traces, trace, &opts, on_view, &taking);
+	struct taking *taking = taking_new(target, trace);
 
-	target->untaken += r < 0;
-	if (r < 0)
-		log_debug("push %s: profiles: %s", target->name, strerror(-r));
+	if (!taking) {
+		target->untaken++;
+		return;
+	}
+	taking->job = (struct session_job){ .run = run_taking, .done = on_taken };
+	/* It was there a moment ago. */
+	if (traces_post(target->push->traces, trace, &taking->job) < 0)
+		finish_taking(taking, -ENOENT);
+}
+
+static void on_growth_taken(int error, void *userdata)
+{
+	finish_taking(userdata, error);
+}
+
+static void keep_taking(void *userdata)
+{
+	(void)userdata; /* on_growth_taken() has freed it */
 }
 
 /* Each session of it is a trace of its own, with a number that no other has. */
@@ -213,33 +312,43 @@ static void take_growth(struct target *target)
 {
 	const struct push *push = target->push;
 	struct host_growth_info info = host_growth_info(push->growth);
-	struct taking taking = { target, UINT64_MAX - info.begun };
+	uint64_t trace = UINT64_MAX - info.begun;
+	struct growth_wait *wait;
+	struct taking *taking;
 	int r;
 
 	if (!info.is_running || !(target->config->profiles & PUSH_BIT(PUSH_GROWTH)))
 		return;
-	if (target->growth != taking.trace)
+	if (target->growth != trace)
 		push_subjects_forget(target->subjects, target->growth);
-	target->growth = taking.trace;
-	r = host_growth_show(push->growth, GROWTH_FAULTS, 0, on_view, &taking);
-	target->untaken += r < 0;
+	target->growth = trace;
+	taking = taking_new(target, trace);
+	if (!taking) {
+		target->untaken++;
+		return;
+	}
+	taking->ask = (struct growth_ask){ .job = GROWTH_FAULTS,
+					   .show = on_view,
+					   .done = on_growth_taken,
+					   .free = keep_taking,
+					   .userdata = taking };
+	r = host_growth_ask(push->growth, &taking->ask, &wait);
 	if (r < 0)
-		log_debug("push %s: growth: %s", target->name, strerror(-r));
+		finish_taking(taking, r);
 }
 
 /* All that runs. */
 static void take_all(struct target *target)
 {
-	uint64_t begin_ns = clock_monotonic_ns(), took_ns;
 	struct trace_info info;
 
+	target->begin_ns = clock_monotonic_ns();
+	target->next_ns = target->begin_ns + target->config->every_ns;
+	target->round_ns = 0;
 	for (size_t i = 0; traces_at(target->push->traces, i, &info); i++)
 		if (wants(target, info.kind))
 			take(target, info.id);
 	take_growth(target);
-	took_ns = MOST_SHARE * (clock_monotonic_ns() - begin_ns);
-	target->next_ns = begin_ns +
-			  (took_ns > target->config->every_ns ? took_ns : target->config->every_ns);
 }
 
 void push_trace_ends(struct push *push, uint64_t trace)
@@ -380,7 +489,7 @@ void push_run(struct push *push)
 	if (push->poster)
 		http_poster_run(push->poster);
 	vec_foreach(&push->targets, target) {
-		if ((*target)->next_ns <= clock_monotonic_ns())
+		if ((*target)->n_takings == 0 && (*target)->next_ns <= clock_monotonic_ns())
 			take_all(*target);
 		send_next(*target);
 	}
@@ -394,7 +503,8 @@ int push_timeout_ms(const struct push *push)
 	vec_foreach(&push->targets, target) {
 		uint64_t due_ns = push_queue_due_ns(&(*target)->queue);
 
-		if ((*target)->next_ns < first_ns)
+		/* Else a session's thread wakes the loop. */
+		if ((*target)->n_takings == 0 && (*target)->next_ns < first_ns)
 			first_ns = (*target)->next_ns;
 		if (due_ns < first_ns)
 			first_ns = due_ns;
@@ -420,7 +530,8 @@ static bool is_worth_waiting(const struct push *push)
 	uint64_t now_ns = clock_monotonic_ns();
 
 	vec_foreach(&push->targets, target)
-		if ((*target)->transfer || push_queue_due_ns(&(*target)->queue) <= now_ns)
+		if ((*target)->n_takings > 0 || (*target)->transfer ||
+		    push_queue_due_ns(&(*target)->queue) <= now_ns)
 			return true;
 	return false;
 }

@@ -245,15 +245,6 @@ static int find_largest(const struct rule *rule, const char *cgroup, struct proc
 
 /* --- what it does ---------------------------------------------------------------------------- */
 
-static void on_over(void *userdata)
-{
-	struct rule *rule = userdata;
-
-	rule->running--;
-	if (!rule->config)
-		forget_old(rule->rules);
-}
-
 static void say_refused(struct rule *rule, const char *key, pid_t pid, int error)
 {
 	if (!episodes_refuse(rule->episodes, key))
@@ -285,39 +276,95 @@ static uint64_t pause_ns(const struct service_rule *config, int error)
 	return error == -ENODATA && ns > NO_SAMPLES_NS ? NO_SAMPLES_NS : ns;
 }
 
-static void fire(struct rule *rule, const char *key, const struct process_info *process,
-		 uint64_t now_ns)
+/* A recording that a rule has begun. */
+struct firing {
+	struct rule *rule;
+	char *key;
+	struct process_info process;
+	uint64_t now_ns;
+};
+
+static void firing_free(struct firing *firing)
+{
+	free(firing->key);
+	free(firing);
+}
+
+static void on_over(void *userdata)
+{
+	struct firing *firing = userdata;
+	struct rule *rule = firing->rule;
+
+	rule->running--;
+	firing_free(firing);
+	if (!rule->config)
+		forget_old(rule->rules);
+}
+
+static void on_begun(int error, void *userdata)
+{
+	const struct firing *firing = userdata;
+	struct rule *rule = firing->rule;
+	const struct service_rule *config = rule->config;
+
+	if (error < 0) {
+		if (config)
+			episodes_settle(rule->episodes, firing->key,
+					firing->now_ns + pause_ns(config, error));
+		say_refused(rule, firing->key, firing->process.pid, error);
+		return;
+	}
+	rule->fired++;
+	rule->last = firing->process;
+	rule->last_ns = firing->now_ns;
+	if (config)
+		log_info("rule %s: %s: process %d (%s) is traced for %" PRIu64 " s", rule->name,
+			 config->when, (int)firing->process.pid, firing->process.comm,
+			 config->trace_ns / SECOND_NS);
+}
+
+static int begin_recording(struct rule *rule, struct firing *firing)
 {
 	const struct service_rule *config = rule->config;
 	_cleanup_strbuf_ struct strbuf why = {};
 	struct recording_ask ask = {
 		.who = { .known = true, .uid = 0 },
-		.process = *process,
+		.process = firing->process,
 		.for_ns = config->trace_ns,
 		.depth = config->depth,
 		.format = report_format_find(config->format),
+		.begun = on_begun,
 		.over = on_over,
-		.userdata = rule,
+		.userdata = firing,
 	};
-	char name[RECORDING_NAME_LEN];
-	int r;
+	struct recording *recording;
+	char name[SERVICE_NAME_LEN];
 
 	strbuf_addf(&why, "rule %s", rule->name);
 	ask.why = strbuf_str(&why);
-	r = recording_begin(rule->rules->service, &ask, name);
+	return recording_begin(rule->rules->service, &ask, name, &recording);
+}
+
+static void fire(struct rule *rule, const char *key, const struct process_info *process,
+		 uint64_t now_ns)
+{
+	struct firing *firing = calloc(1, sizeof(*firing));
+	int r = -ENOMEM;
+
+	if (firing) {
+		*firing = (struct firing){ rule, strdup(key), *process, now_ns };
+		r = firing->key ? begin_recording(rule, firing) : -ENOMEM;
+	}
 	/* What is only a matter of time is tried again after the next sweep. */
 	if (r != -EBUSY && r != -EDQUOT && r != -ENOMEM)
-		episodes_settle(rule->episodes, key, now_ns + pause_ns(config, r));
-	if (r < 0) {
-		say_refused(rule, key, process->pid, r);
+		episodes_settle(rule->episodes, key, now_ns + pause_ns(rule->config, r));
+	if (r == 0) {
+		rule->running++;
 		return;
 	}
-	rule->running++;
-	rule->fired++;
-	rule->last = *process;
-	rule->last_ns = now_ns;
-	log_info("rule %s: %s: process %d (%s) is traced for %" PRIu64 " s", rule->name,
-		 config->when, (int)process->pid, process->comm, config->trace_ns / SECOND_NS);
+	say_refused(rule, key, process->pid, r);
+	if (firing)
+		firing_free(firing);
 }
 
 /* --- when ------------------------------------------------------------------------------------ */

@@ -175,35 +175,75 @@ static void fail(struct host_growth *growth, int error)
 			       "; it is tried again");
 }
 
-static void begin(struct host_growth *growth)
+static void note_begun(struct host_growth *growth)
 {
-	int r = try_to_begin(growth);
-
-	if (r < 0) {
-		fail(growth, r);
-		return;
-	}
 	growth->begun++;
 	growth->next_retry_ns = UINT64_MAX;
 	growth->start_ns = clock_monotonic_ns();
 	growth->next_look_ns = growth->start_ns + LOOK_NS;
 }
 
-void host_growth_configure(struct host_growth *growth, const struct service_config *config)
+static void begin(struct host_growth *growth)
 {
-	growth->most_stacks = config->growth_stacks;
-	if (growth->is_wanted == config->grows && growth->period == config->growth_period &&
-	    growth->has_mappings == config->growth_mappings)
+	int r = try_to_begin(growth);
+
+	if (r < 0)
+		fail(growth, r);
+	else
+		note_begun(growth);
+}
+
+static bool is_same(const struct host_growth *growth, const struct service_config *config)
+{
+	return growth->is_wanted == config->grows && growth->period == config->growth_period &&
+	       growth->has_mappings == config->growth_mappings;
+}
+
+/* It samples beside the one that runs, until that is let go. */
+int host_growth_prepare(const struct host_growth *now, const struct service_config *config,
+			struct host_growth **ret_next, struct strbuf *error)
+{
+	_cleanup_(host_growth_free_p) struct host_growth *next = NULL;
+	int r = is_same(now, config) ? 0 : host_growth_new(&now->opts, &next);
+
+	if (r < 0)
+		return r;
+	if (next) {
+		next->is_wanted = config->grows;
+		next->period = config->growth_period;
+		next->has_mappings = config->growth_mappings;
+		r = next->is_wanted ? try_to_begin(next) : 0;
+	}
+	if (r < 0 && now->session) {
+		strbuf_addf(error, "[growth]: cannot sample page faults so: %s", strerror(-r));
+		return r;
+	}
+	/* None runs that would be lost: it is as a try of its own. */
+	if (r < 0)
+		fail(next, r);
+	else if (next && next->session)
+		note_begun(next);
+	*ret_next = TAKE_PTR(next);
+	return 0;
+}
+
+void host_growth_commit(struct host_growth **growth, struct host_growth *next,
+			const struct service_config *config)
+{
+	struct host_growth *old = *growth;
+
+	old->most_stacks = config->growth_stacks;
+	if (!next)
 		return;
-	host_growth_finish(growth);
-	end(growth);
-	growth->is_wanted = config->grows;
-	growth->period = config->growth_period;
-	growth->has_mappings = config->growth_mappings;
-	growth->next_retry_ns = UINT64_MAX;
-	growth->retry_ns = FIRST_RETRY_NS;
-	if (growth->is_wanted)
-		begin(growth);
+	next->most_stacks = config->growth_stacks;
+	host_growth_finish(old);
+	end(old);
+	next->begun += old->begun;
+	next->renewed += old->renewed;
+	next->failed += old->failed;
+	next->left_out += old->left_out;
+	host_growth_free(old);
+	*growth = next;
 }
 
 /* --- who was killed -------------------------------------------------------------------------- */

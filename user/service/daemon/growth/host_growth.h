@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/loop.h"
+#include "base/strbuf.h"
 #include "config/service_config.h"
 #include "report/view/view.h"
 
@@ -28,17 +29,23 @@ struct host_growth_opts {
 	void *userdata;
 };
 
-/* The options are borrowed. Nothing is sampled before host_growth_configure. 0 or -ENOMEM. */
+/* The options are borrowed. Nothing is sampled before host_growth_commit. 0 or -ENOMEM. */
 int host_growth_new(const struct host_growth_opts *opts, struct host_growth **ret_growth);
 /* NULL is legal. */
 void host_growth_free(struct host_growth *growth);
 DEFINE_CLEANUP(struct host_growth, host_growth_free)
 
 /*
- * Begins, ends, or begins anew with another period. What cannot be is logged; a fault that may pass
- * is tried again after a while.
+ * Another configuration (configure.h): one that samples by it in place of `now`, NULL where that is
+ * right as it is; discarded by host_growth_free. 0; or negative errno with one line in *error: it
+ * cannot begin. Where none runs that could be lost, that is logged instead, and a fault that may
+ * pass is tried again after a while.
  */
-void host_growth_configure(struct host_growth *growth, const struct service_config *config);
+int host_growth_prepare(const struct host_growth *now, const struct service_config *config,
+			struct host_growth **ret_next, struct strbuf *error);
+/* Puts it in place of *growth, which it frees; cannot fail. */
+void host_growth_commit(struct host_growth **growth, struct host_growth *next,
+			const struct service_config *config);
 
 /* To be called in each round of the loop, which may wait for the timeout (-1: any time). */
 void host_growth_run(struct host_growth *growth);

@@ -46,7 +46,7 @@ struct trace {
 
 struct traces {
 	struct traces_opts opts;
-	const struct service_config *config;
+	const struct service_config *config; /* a reference; NULL until traces_commit */
 	VEC(struct trace *) list;
 	uint64_t last_id;
 	uint64_t begun, refused, untold;
@@ -56,5 +56,16 @@ struct traces {
 	uint64_t next_look_ns;
 	uint64_t stopped, refused_budget;
 };
+
+/*
+ * Begins to trace, without looking who may, and with room for it in the list, in which it is not
+ * yet. `standing`: the names that the configuration has, or NULL. 0 or as traces_ask.
+ */
+int trace_new(struct traces *traces, const struct service_config *config,
+	      const struct trace_ask *ask, const char *standing, struct trace **ret_trace);
+void trace_free(struct trace *trace); /* NULL is legal */
+DEFINE_CLEANUP(struct trace, trace_free)
+/* Is it one of the configuration's that goes on? */
+bool trace_is_standing(const struct trace *trace);
 
 #endif

@@ -29,9 +29,7 @@ int traces_new(const struct traces_opts *opts, struct traces **ret_traces)
 	if (!traces)
 		return -ENOMEM;
 	traces->opts = *opts;
-	traces->config = opts->config;
 	traces->budget.cpus = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
-	traces->budget.most = (double)opts->config->max_overhead / 10000;
 	*ret_traces = traces;
 	return 0;
 }
@@ -42,7 +40,7 @@ void traces_set_cost(struct traces *traces, const struct probe_cost *cost)
 	traces->sample_ns = governor_sample_ns(cost);
 }
 
-static void trace_free(struct trace *trace)
+void trace_free(struct trace *trace)
 {
 	if (!trace)
 		return;
@@ -55,7 +53,6 @@ static void trace_free(struct trace *trace)
 	free(trace->standing);
 	free(trace);
 }
-DEFINE_CLEANUP(struct trace, trace_free)
 
 void traces_free(struct traces *traces)
 {
@@ -65,6 +62,7 @@ void traces_free(struct traces *traces)
 		trace_free(*trace);
 	vec_done(&traces->list);
 	budget_done(&traces->budget);
+	service_config_unref(traces->config);
 	free(traces);
 }
 
@@ -98,13 +96,13 @@ static int on_record(const struct record *record, void *userdata)
 }
 
 /* As somebody would give them on a command line. */
-static int make_options(const struct traces *traces, const struct trace_ask *ask, bool standing,
-			struct options **ret_options)
+static int make_options(const struct service_config *config, const struct trace_ask *ask,
+			bool standing, struct options **ret_options)
 {
 	_cleanup_strbuf_ struct strbuf error = {};
 	char *words[8 + 2 * SERVICE_MAX_ALLOCATORS + 2 * SERVICE_MOST_TRACED] = { "memtraced",
 										  "--quiet" };
-	char *const *allocators = traces->config->allocators;
+	char *const *allocators = config->allocators;
 	const bool sampled = ask->depth == HEAP_SAMPLED;
 	char pid[16], memory[48];
 	int n = 2, r;
@@ -115,10 +113,10 @@ static int make_options(const struct traces *traces, const struct trace_ask *ask
 	}
 	(void)snprintf(pid, sizeof(pid), "%d", (int)ask->pid); /* fits */
 	(void)snprintf(memory, sizeof(memory), "--memory-limit=%" PRIu64,
-		       traces->config->trace_memory); /* fits */
+		       config->trace_memory); /* fits */
 	if (ask->kind == TRACE_CPU)
 		words[n++] = "--cpu";
-	else if (traces->config->trace_memory)
+	else if (config->trace_memory)
 		words[n++] = memory;
 	else if (sampled && ask->pid)
 		words[n++] = SAMPLED_BLOCKS;
@@ -131,9 +129,9 @@ static int make_options(const struct traces *traces, const struct trace_ask *ask
 	} else {
 		words[n++] = "-a";
 	}
-	for (size_t i = 0; standing && traces->config->standing[i]; i++) {
+	for (size_t i = 0; standing && config->standing[i]; i++) {
 		words[n++] = "--comm";
-		words[n++] = traces->config->standing[i];
+		words[n++] = config->standing[i];
 	}
 	r = options_parse(n, words, ret_options, &error);
 	if (r == -EINVAL)
@@ -162,9 +160,8 @@ static bool has_his_share(const struct traces *traces, uid_t uid)
 	return uid != 0 && n >= traces->config->max_traces_of_user;
 }
 
-/* Without looking who may. `standing`: the names that the configuration has, or NULL. */
-static int add_trace(struct traces *traces, const struct trace_ask *ask, const char *standing,
-		     struct trace **ret_trace)
+int trace_new(struct traces *traces, const struct service_config *config,
+	      const struct trace_ask *ask, const char *standing, struct trace **ret_trace)
 {
 	_cleanup_(trace_free_p) struct trace *trace = calloc(1, sizeof(*trace));
 	int r = 0;
@@ -186,7 +183,7 @@ static int add_trace(struct traces *traces, const struct trace_ask *ask, const c
 		return -EDQUOT;
 	}
 	if (r == 0)
-		r = make_options(traces, ask, trace->standing != NULL, &trace->options);
+		r = make_options(config, ask, trace->standing != NULL, &trace->options);
 	if (r == 0)
 		r = session_new_served(trace->options, traces->opts.worker, on_record, trace,
 				       &trace->session);
@@ -196,7 +193,7 @@ static int add_trace(struct traces *traces, const struct trace_ask *ask, const c
 		r = loop_add_fd(traces->opts.loop, session_fd(trace->session), EPOLLIN, on_session,
 				trace, &trace->source);
 	if (r == 0)
-		r = vec_push(&traces->list, trace);
+		r = vec_reserve(&traces->list, traces->list.len + 1);
 	if (r < 0)
 		return r;
 	trace->start_ns = clock_monotonic_ns();
@@ -216,47 +213,11 @@ static int begin(struct traces *traces, const struct trace_ask *ask, struct trac
 		traces->refused++;
 		return -EBUSY;
 	}
-	r = add_trace(traces, ask, NULL, ret_trace);
+	r = trace_new(traces, traces->config, ask, NULL, ret_trace);
+	if (r == 0)
+		r = vec_push(&traces->list, *ret_trace); /* there is room */
 	traces->begun += r == 0;
 	return r;
-}
-
-static bool is_running(const struct trace *trace)
-{
-	return trace->source && !trace->is_over;
-}
-
-static bool stands_already(const struct traces *traces, const struct trace_ask *ask,
-			   const char *patterns)
-{
-	vec_foreach(&traces->list, trace)
-		if ((*trace)->standing && is_running(*trace) && (*trace)->depth == ask->depth &&
-		    strcmp((*trace)->standing, patterns) == 0)
-			return true;
-	return false;
-}
-
-void traces_configure(struct traces *traces, const struct service_config *config)
-{
-	const struct trace_ask ask = { .kind = TRACE_HEAP, .depth = config->standing_depth };
-	_cleanup_strbuf_ struct strbuf patterns = {};
-	struct trace *trace;
-	int r = 0;
-
-	traces->config = config;
-	traces->budget.most = (double)config->max_overhead / 10000;
-	for (size_t i = 0; config->standing && config->standing[i]; i++)
-		strbuf_addf(&patterns, "%s%s", i > 0 ? ", " : "", config->standing[i]);
-	if (stands_already(traces, &ask, strbuf_str(&patterns)))
-		return;
-	/* What it names no more has its kills told, and ends in traces_run. */
-	vec_foreach(&traces->list, it)
-		(*it)->is_over |= (*it)->standing != NULL;
-	if (config->standing)
-		r = add_trace(traces, &ask, strbuf_str(&patterns), &trace);
-	if (r < 0)
-		log_error("[post_mortem] trace: %s are not traced: %s", strbuf_str(&patterns),
-			  strerror(-r));
 }
 
 /* One that is over has its answers to give, but no new ones. */
@@ -331,7 +292,7 @@ static bool is_due(const struct trace_wait *wait, uint64_t now_ns)
 /* Does it go on? */
 static bool is_wanted(const struct trace *trace)
 {
-	return trace->waits || (trace->standing && is_running(trace));
+	return trace->waits || trace_is_standing(trace);
 }
 
 int traces_timeout_ms(const struct traces *traces)

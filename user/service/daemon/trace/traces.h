@@ -14,7 +14,7 @@
 struct traces;
 struct trace_wait;
 
-/* All of the options are borrowed. 0 or -ENOMEM. */
+/* All of the options are borrowed. Nothing may be asked before traces_commit. 0 or -ENOMEM. */
 int traces_new(const struct traces_opts *opts, struct traces **ret_traces);
 /* Ends all; nobody is answered: traces_finish. NULL is legal. */
 void traces_free(struct traces *traces);
@@ -26,10 +26,17 @@ struct probe_cost;
 void traces_set_cost(struct traces *traces, const struct probe_cost *cost);
 
 /*
- * Another configuration, for what is asked from now on. What it names is traced as long as it
- * has that, and is tried again where that failed (logged).
+ * Another configuration, for what is asked from its commit on (configure.h). What it names in
+ * [post_mortem] trace is traced as long as it has that. 0; or negative errno with one line in
+ * *error: these processes cannot be traced; with the first configuration that is logged instead.
  */
-void traces_configure(struct traces *traces, const struct service_config *config);
+struct traces_next;
+int traces_prepare(struct traces *traces, const struct service_config *config,
+		   struct traces_next **ret_next, struct strbuf *error);
+/* Takes `next` over; cannot fail. */
+void traces_commit(struct traces *traces, struct traces_next *next);
+void traces_next_free(struct traces_next *next); /* NULL is legal */
+DEFINE_CLEANUP(struct traces_next, traces_next_free)
 
 /*
  * Begins to trace, or joins. The wait is gone with its answer. 0; -EBUSY: there are as many traces

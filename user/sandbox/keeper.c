@@ -26,7 +26,7 @@ struct keeper {
 int keeper_new(const struct worker_ops *ops, struct keeper **ret_keeper)
 {
 	_cleanup_(keeper_free_p) struct keeper *keeper = calloc(1, sizeof(*keeper));
-	int ends[2];
+	int ends[2], r;
 
 	if (!keeper)
 		return -ENOMEM;
@@ -43,9 +43,10 @@ int keeper_new(const struct worker_ops *ops, struct keeper **ret_keeper)
 	keeper->pid = fork();
 	if (keeper->pid == 0)
 		keeper_process(ops, ends[1]);
+	r = keeper->pid < 0 ? -errno : 0;
 	close(ends[1]);
-	if (keeper->pid < 0)
-		return -errno;
+	if (r < 0)
+		return r;
 	*ret_keeper = TAKE_PTR(keeper);
 	return 0;
 }

@@ -19,6 +19,7 @@ struct growth_wait;
 struct question;
 struct recording;
 struct host_growth;
+struct listeners;
 struct push;
 struct rules;
 struct worker;
@@ -33,9 +34,16 @@ struct service_told {
 	uint64_t end_ns;
 };
 
+struct service_reloads {
+	uint64_t done, failed;
+	uint64_t last_ns; /* CLOCK_BOOTTIME: of the last one, whatever came of it; 0: none */
+	bool has_failed;  /* the last one, */
+	char *error;	  /* for this; NULL: there was no memory for it */
+};
+
 struct service {
-	struct service_config *config;
-	const char *config_path; /* NULL: the usual place */
+	const struct service_config *config; /* a reference; NULL until the first one */
+	const char *config_path;	     /* NULL: the usual place */
 	struct loop *loop;
 	struct traces *traces;
 	struct host_growth *growth;
@@ -43,7 +51,7 @@ struct service {
 	struct rules *rules;
 	struct push *push;
 	struct worker *worker; /* which parses what others wrote */
-	VEC(struct http_server *) servers;
+	struct listeners *listeners;
 	char *token;		    /* NULL: none */
 	uint64_t start_realtime_ns; /* as clocks showed it then; they may have been set since */
 	uint64_t start_boot_ns;	    /* CLOCK_BOOTTIME */
@@ -54,6 +62,8 @@ struct service {
 	/* Of who was not traced: killed by the OOM killer, and else. */
 	struct post_mortem_limit oom_limit, kill_limit;
 	size_t n_questions; /* routes/process_routes.c */
+	struct service_reloads reloads;
+	bool is_settling; /* a reload has begun what does not run yet */
 	bool over;
 };
 

@@ -217,6 +217,14 @@ static int run_look(struct session *session, struct session_job *job)
 	return r < 0 ? r : growth_snapshot_take(session, &look->snapshot);
 }
 
+void growth_run_publish(struct growth_run *run, struct growth_snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	growth_snapshot_free(run->snapshot);
+	run->snapshot = snapshot;
+}
+
 static void on_looked(struct session_job *job, int result)
 {
 	struct look_job *look = (struct look_job *)job;
@@ -231,8 +239,7 @@ static void on_looked(struct session_job *job, int result)
 			run->error = result;
 		return;
 	}
-	growth_snapshot_free(run->snapshot);
-	run->snapshot = snapshot;
+	growth_run_publish(run, snapshot);
 	run->opts.looked(run, look->is_cut, run->opts.userdata);
 }
 

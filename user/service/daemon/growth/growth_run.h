@@ -44,6 +44,8 @@ void growth_run_look(struct growth_run *run, bool is_cut);
 
 /* A job for its session; see session_runner_post(). */
 void growth_run_post(struct growth_run *run, struct session_job *job);
+/* Takes over a snapshot that a job of it has taken; NULL is legal. */
+void growth_run_publish(struct growth_run *run, struct growth_snapshot *snapshot);
 /* Which job of a view is which (service/jobs.h: mappings come before events). */
 size_t growth_run_job(const struct growth_run *run, enum growth_job job);
 bool growth_run_has_mappings(const struct growth_run *run);

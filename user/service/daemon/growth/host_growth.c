@@ -32,7 +32,7 @@
 
 struct host_growth {
 	struct host_growth_opts opts;
-	bool is_wanted, has_mappings;
+	bool is_started, is_wanted, has_mappings;
 	uint64_t period, most_stacks;
 	struct growth_run *run; /* NULL: it does not run */
 	size_t n_ending;	/* runs whose threads are not done yet */
@@ -110,6 +110,11 @@ void host_growth_free(struct host_growth *growth)
 		free(growth);
 }
 
+bool host_growth_is_settled(const struct host_growth *growth)
+{
+	return !is_unsettled(growth);
+}
+
 void host_growth_settle(struct host_growth *growth)
 {
 	wait_for(growth, is_unsettled);
@@ -172,7 +177,14 @@ void host_growth_configure(struct host_growth *growth, const struct service_conf
 	growth->has_mappings = config->growth_mappings;
 	growth->next_retry_ns = UINT64_MAX;
 	growth->retry_ns = FIRST_RETRY_NS;
-	if (growth->is_wanted)
+	if (growth->is_wanted && growth->is_started)
+		begin(growth);
+}
+
+void host_growth_start(struct host_growth *growth)
+{
+	growth->is_started = true;
+	if (growth->is_wanted && !growth->run)
 		begin(growth);
 }
 
@@ -273,6 +285,8 @@ struct growth_wait {
 	struct session_job job;
 	struct growth_ask ask;
 	struct report_opts opts;
+	struct growth_run *run;
+	struct growth_snapshot *snapshot; /* as of what was shown; NULL: not taken */
 	bool is_shown, is_forgotten;
 };
 
@@ -294,6 +308,9 @@ static int run_show(struct session *session, struct session_job *job)
 
 	if (r == 0)
 		r = session_show(session, &wait->opts, show, wait);
+	/* So that figures that are asked for next agree; without memory the next look takes one. */
+	if (r >= 0)
+		(void)growth_snapshot_take(session, &wait->snapshot);
 	return wait->is_shown ? 0 : r < 0 ? r : -EIO;
 }
 
@@ -301,6 +318,7 @@ static void on_shown(struct session_job *job, int result)
 {
 	struct growth_wait *wait = (struct growth_wait *)job;
 
+	growth_run_publish(wait->run, wait->snapshot);
 	/* It did not begin. */
 	if (result == -ECANCELED)
 		result = -ENODEV;
@@ -332,6 +350,7 @@ int host_growth_ask(struct host_growth *growth, const struct growth_ask *ask,
 	/* Of all of them it would take long, and most who ask look at stacks alone. */
 	if (ask->pid)
 		wait->opts.usage = growth_run_usage(growth->run);
+	wait->run = growth->run;
 	growth_run_post(growth->run, &wait->job);
 	*ret_wait = wait;
 	return 0;

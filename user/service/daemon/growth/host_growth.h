@@ -16,22 +16,27 @@
 struct growth_wait;
 struct host_growth;
 
-/* The options are borrowed. Nothing is sampled before host_growth_configure. 0 or -ENOMEM. */
+/* The options are borrowed. Nothing is sampled before host_growth_start(). 0 or -ENOMEM. */
 int host_growth_new(const struct host_growth_opts *opts, struct host_growth **ret_growth);
 /* NULL is legal. */
 void host_growth_free(struct host_growth *growth);
 DEFINE_CLEANUP(struct host_growth, host_growth_free)
 
 /*
- * Begins, ends, or begins anew with another period. What cannot be is logged; a fault that may pass
- * is tried again after a while.
+ * Another configuration: ends, or begins anew with another period. Whether a session can begin is
+ * known later, and is no matter of the configuration: what cannot be is logged, and a fault that
+ * may pass is tried again after a while.
  */
 void host_growth_configure(struct host_growth *growth, const struct service_config *config);
+/* From now on it samples, if that is configured. */
+void host_growth_start(struct host_growth *growth);
 
 /* To be called in each round of the loop, which may wait for the timeout (-1: any time). */
 void host_growth_run(struct host_growth *growth);
 int host_growth_timeout_ms(const struct host_growth *growth);
 
+/* False: it is about to begin. */
+bool host_growth_is_settled(const struct host_growth *growth);
 /* Waits some seconds, in rounds of the loop, until it samples or cannot. */
 void host_growth_settle(struct host_growth *growth);
 /* Tells of the kills that are known, and waits some seconds for that, in rounds of the loop. */
@@ -58,8 +63,8 @@ int host_growth_ask(struct host_growth *growth, const struct growth_ask *ask,
 void host_growth_forget(struct growth_wait *wait);
 
 /*
- * What the process that runs with this pid has mapped, as of a second ago; false: of it no mapping
- * is known.
+ * What the process that runs with this pid has mapped, as of the last answer or a second ago;
+ * false: of it no mapping is known.
  */
 struct region_totals;
 bool host_growth_mapped(const struct host_growth *growth, pid_t pid,
@@ -74,7 +79,8 @@ struct host_growth_info {
 	uint64_t renewed;  /* times that it was begun anew since it was too large */
 	uint64_t failed;   /* times that it ended or could not begin */
 	uint64_t left_out; /* kills of which nobody was told */
-	const struct growth_snapshot *snapshot; /* of a second ago; NULL: none yet. Borrowed */
+	const struct growth_snapshot
+		*snapshot; /* of the last answer or a second ago; NULL: none yet. Borrowed */
 };
 
 struct host_growth_info host_growth_info(const struct host_growth *growth);

@@ -338,6 +338,7 @@ static void on_done(struct session_job *job, int result)
 	pm->service->post_mortems_failed += pm->is_failed;
 	pm->killed.told(result, pm->killed.userdata);
 	strbuf_done(&pm->resident);
+	service_config_unref(pm->config);
 	free(pm);
 }
 
@@ -350,7 +351,7 @@ static struct session_job *post_mortem_new(struct service *service, const struct
 		return NULL;
 	pm->job = (struct session_job){ .run = run, .done = on_done };
 	pm->service = service;
-	pm->config = service->config;
+	pm->config = service_config_ref(service->config);
 	pm->killed = *killed;
 	pm->of_growth = of_growth;
 	pm->number = ++service->n_recordings;

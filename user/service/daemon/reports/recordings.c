@@ -19,6 +19,7 @@ static void recording_free(struct recording *recording)
 		return;
 	free(recording->name);
 	free(recording->why);
+	service_config_unref(recording->config);
 	free(recording);
 }
 DEFINE_CLEANUP(struct recording, recording_free)
@@ -85,7 +86,7 @@ static int recording_new(struct service *service, const struct recording_ask *as
 
 	if (!recording)
 		return -ENOMEM;
-	recording->config = service->config;
+	recording->config = service_config_ref(service->config);
 	recording->ask = *ask;
 	recording->ask.why = NULL; /* below is a copy */
 	recording->name = report_name(REPORT_TRACE, time(NULL), ++service->n_recordings,

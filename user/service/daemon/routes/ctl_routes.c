@@ -299,6 +299,26 @@ static void add_growth(const struct host_growth *growth, struct strbuf *out)
 	strbuf_addch(out, '\n');
 }
 
+/* Paths and what is wrong with them are root's. */
+static void add_reloads(const struct service_call *call, struct strbuf *out)
+{
+	const struct service_reloads *reloads = &call->service->reloads;
+	char ago[FORMAT_UNIT_LEN];
+
+	if (!http_peer_is_root(&call->who) || reloads->last_ns == 0)
+		return;
+	format_duration(clock_ns(CLOCK_BOOTTIME) - reloads->last_ns, ago);
+	strbuf_addf(out, "reloads: %" PRIu64 " done, %" PRIu64 " failed; the last one, %s ago, ",
+		    reloads->done, reloads->failed, ago);
+	if (!reloads->has_failed) {
+		strbuf_adds(out, "was done\n");
+		return;
+	}
+	strbuf_adds(out, "failed, and the configuration stayed as it was: ");
+	text_clean(out, reloads->error ? reloads->error : strerror(ENOMEM));
+	strbuf_addch(out, '\n');
+}
+
 int ctl_route_status(struct service_call *call, struct http_answer *answer)
 {
 	const struct service *service = call->service;
@@ -314,6 +334,7 @@ int ctl_route_status(struct service_call *call, struct http_answer *answer)
 	strbuf_adds(&answer->body, "capabilities: ");
 	privileges_list(&answer->body);
 	strbuf_addch(&answer->body, '\n');
+	add_reloads(call, &answer->body);
 	add_watch(service->watch, &answer->body);
 	add_growth(service->growth, &answer->body);
 	add_budget(service->traces, &answer->body);

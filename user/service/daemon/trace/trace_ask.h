@@ -53,7 +53,6 @@ struct worker;
 
 struct traces_opts {
 	struct loop *loop;
-	const struct service_config *config;
 	struct worker *worker; /* the sessions' */
 	traces_is_kill_fn is_kill;
 	killed_fn killed;

@@ -31,10 +31,11 @@ struct trace {
 	enum trace_kind kind;
 	enum heap_depth depth; /* of TRACE_HEAP */
 	pid_t pid;
-	uid_t uid;		  /* of the user for whom it was begun */
-	struct process_info info; /* of the process that was asked for */
-	char *standing;		  /* patterns of the configuration; NULL: it was asked for */
-	struct session_runner *runner;
+	uid_t uid;		       /* of the user for whom it was begun */
+	struct process_info info;      /* of the process that was asked for */
+	char *standing;		       /* patterns of the configuration; NULL: it was asked for */
+	struct options *options;       /* until it is started */
+	struct session_runner *runner; /* NULL: it is not started */
 	bool has_begun;
 	bool has_ended; /* the session has, or has failed */
 	bool is_over;	/* the configuration does not name it any more */
@@ -50,9 +51,10 @@ struct trace {
 
 struct traces {
 	struct traces_opts opts;
-	const struct service_config *config;
+	const struct service_config *config; /* a reference; NULL until traces_commit */
 	VEC(struct trace *) list;
 	size_t n_ending;   /* which are in no list any more, but whose threads still run */
+	bool is_started;   /* traces_start() */
 	bool is_finishing; /* whatever waits is due */
 	uint64_t last_id;
 	uint64_t begun, refused;
@@ -63,5 +65,19 @@ struct traces {
 	uint64_t next_look_ns;
 	uint64_t stopped, refused_budget;
 };
+
+/*
+ * A trace that is not started, without looking who may; there is room for it in the list, in which
+ * it is not yet. `standing`: the names that the configuration has, or NULL. 0 or as traces_ask().
+ */
+int trace_new(struct traces *traces, const struct service_config *config,
+	      const struct trace_ask *ask, const char *standing, struct trace **ret_trace);
+/* Starts its thread: from then on it belongs to the list. 0 or negative errno. */
+int trace_start(struct trace *trace);
+/* Of one that was not started. */
+void trace_free(struct trace *trace); /* NULL is legal */
+DEFINE_CLEANUP(struct trace, trace_free)
+/* Is it one of the configuration's that goes on? */
+bool trace_is_standing(const struct trace *trace);
 
 #endif

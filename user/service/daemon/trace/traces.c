@@ -35,9 +35,7 @@ int traces_new(const struct traces_opts *opts, struct traces **ret_traces)
 	if (!traces)
 		return -ENOMEM;
 	traces->opts = *opts;
-	traces->config = opts->config;
 	traces->budget.cpus = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
-	traces->budget.most = (double)opts->config->max_overhead / 10000;
 	*ret_traces = traces;
 	return 0;
 }
@@ -48,14 +46,14 @@ void traces_set_cost(struct traces *traces, const struct probe_cost *cost)
 	traces->sample_ns = governor_sample_ns(cost);
 }
 
-static void trace_free(struct trace *trace)
+void trace_free(struct trace *trace)
 {
 	if (!trace)
 		return;
+	options_free(trace->options);
 	free(trace->standing);
 	free(trace);
 }
-DEFINE_CLEANUP(struct trace, trace_free)
 
 static void wait_free(struct trace_wait *wait)
 {
@@ -160,13 +158,13 @@ static void on_record(struct session_runner *runner, const struct record *record
 /* --- the beginning --------------------------------------------------------------------------- */
 
 /* As somebody would give them on a command line. */
-static int make_options(const struct traces *traces, const struct trace_ask *ask, bool standing,
-			struct options **ret_options)
+static int make_options(const struct service_config *config, const struct trace_ask *ask,
+			bool standing, struct options **ret_options)
 {
 	_cleanup_strbuf_ struct strbuf error = {};
 	char *words[8 + 2 * SERVICE_MAX_ALLOCATORS + 2 * SERVICE_MOST_TRACED] = { "memtraced",
 										  "--quiet" };
-	char *const *allocators = traces->config->allocators;
+	char *const *allocators = config->allocators;
 	const bool sampled = ask->depth == HEAP_SAMPLED;
 	char pid[16], memory[48];
 	int n = 2, r;
@@ -177,10 +175,10 @@ static int make_options(const struct traces *traces, const struct trace_ask *ask
 	}
 	(void)snprintf(pid, sizeof(pid), "%d", (int)ask->pid); /* fits */
 	(void)snprintf(memory, sizeof(memory), "--memory-limit=%" PRIu64,
-		       traces->config->trace_memory); /* fits */
+		       config->trace_memory); /* fits */
 	if (ask->kind == TRACE_CPU)
 		words[n++] = "--cpu";
-	else if (traces->config->trace_memory)
+	else if (config->trace_memory)
 		words[n++] = memory;
 	else if (sampled && ask->pid)
 		words[n++] = SAMPLED_BLOCKS;
@@ -193,9 +191,9 @@ static int make_options(const struct traces *traces, const struct trace_ask *ask
 	} else {
 		words[n++] = "-a";
 	}
-	for (size_t i = 0; standing && traces->config->standing[i]; i++) {
+	for (size_t i = 0; standing && config->standing[i]; i++) {
 		words[n++] = "--comm";
-		words[n++] = traces->config->standing[i];
+		words[n++] = config->standing[i];
 	}
 	r = options_parse(n, words, ret_options, &error);
 	if (r == -EINVAL)
@@ -271,10 +269,12 @@ static void on_gone(void *userdata)
 	trace_free(trace);
 }
 
-static int run_session(struct traces *traces, const struct trace_ask *ask, struct trace *trace)
+int trace_start(struct trace *trace)
 {
+	const struct traces *traces = trace->traces;
 	struct session_runner_opts opts = {
 		.loop = traces->opts.loop,
+		.options = trace->options,
 		.worker = traces->opts.worker,
 		.on_record = on_record,
 		.begun = on_begun,
@@ -282,19 +282,15 @@ static int run_session(struct traces *traces, const struct trace_ask *ask, struc
 		.gone = on_gone,
 		.userdata = trace,
 	};
-	int r = make_options(traces, ask, trace->standing != NULL, &opts.options);
+	int r = session_runner_new(&opts, &trace->runner);
 
-	if (r < 0)
-		return r;
-	r = session_runner_new(&opts, &trace->runner);
-	if (r < 0)
-		options_free(opts.options);
+	if (r == 0)
+		trace->options = NULL; /* the runner's */
 	return r;
 }
 
-/* Without looking who may. `standing`: the names that the configuration has, or NULL. */
-static int add_trace(struct traces *traces, const struct trace_ask *ask, const char *standing,
-		     struct trace **ret_trace)
+int trace_new(struct traces *traces, const struct service_config *config,
+	      const struct trace_ask *ask, const char *standing, struct trace **ret_trace)
 {
 	_cleanup_(trace_free_p) struct trace *trace = calloc(1, sizeof(*trace));
 	int r = vec_reserve(&traces->list, traces->list.len + 1);
@@ -315,17 +311,17 @@ static int add_trace(struct traces *traces, const struct trace_ask *ask, const c
 		return -EDQUOT;
 	}
 	if (r == 0)
-		r = run_session(traces, ask, trace);
-	if (r < 0)
-		return r;
-	(void)vec_push(&traces->list, trace); /* there is room */
-	*ret_trace = TAKE_PTR(trace);
-	return 0;
+		r = make_options(config, ask, trace->standing != NULL, &trace->options);
+	if (r == 0)
+		*ret_trace = TAKE_PTR(trace);
+	return r;
 }
 
 static int begin(struct traces *traces, const struct trace_ask *ask, struct trace **ret_trace)
 {
+	_cleanup_(trace_free_p) struct trace *trace = NULL;
 	size_t n = 0;
+	int r;
 
 	vec_foreach(&traces->list, trace)
 		n += !(*trace)->standing;
@@ -334,45 +330,14 @@ static int begin(struct traces *traces, const struct trace_ask *ask, struct trac
 		traces->refused++;
 		return -EBUSY;
 	}
-	return add_trace(traces, ask, NULL, ret_trace);
-}
-
-static bool is_running(const struct trace *trace)
-{
-	return !trace->has_ended && !trace->is_over;
-}
-
-static bool stands_already(const struct traces *traces, const struct trace_ask *ask,
-			   const char *patterns)
-{
-	vec_foreach(&traces->list, trace)
-		if ((*trace)->standing && is_running(*trace) && (*trace)->depth == ask->depth &&
-		    strcmp((*trace)->standing, patterns) == 0)
-			return true;
-	return false;
-}
-
-void traces_configure(struct traces *traces, const struct service_config *config)
-{
-	const struct trace_ask ask = { .kind = TRACE_HEAP, .depth = config->standing_depth };
-	_cleanup_strbuf_ struct strbuf patterns = {};
-	struct trace *trace;
-	int r = 0;
-
-	traces->config = config;
-	traces->budget.most = (double)config->max_overhead / 10000;
-	for (size_t i = 0; config->standing && config->standing[i]; i++)
-		strbuf_addf(&patterns, "%s%s", i > 0 ? ", " : "", config->standing[i]);
-	if (stands_already(traces, &ask, strbuf_str(&patterns)))
-		return;
-	/* What it names no more has its kills told, and ends in traces_run. */
-	vec_foreach(&traces->list, it)
-		(*it)->is_over |= (*it)->standing != NULL;
-	if (config->standing)
-		r = add_trace(traces, &ask, strbuf_str(&patterns), &trace);
+	r = trace_new(traces, traces->config, ask, NULL, &trace);
+	if (r == 0)
+		r = trace_start(trace);
 	if (r < 0)
-		log_error("[post_mortem] trace: %s are not traced: %s", strbuf_str(&patterns),
-			  strerror(-r));
+		return r;
+	(void)vec_push(&traces->list, trace); /* there is room */
+	*ret_trace = TAKE_PTR(trace);
+	return 0;
 }
 
 /* One that is over has its answers to give, but no new ones. */
@@ -435,7 +400,7 @@ static bool is_due(const struct trace_wait *wait, uint64_t now_ns)
 /* Is there anything that it is needed for? */
 static bool is_wanted(const struct trace *trace)
 {
-	return trace->waits || trace->n_kills > 0 || (trace->standing && is_running(trace));
+	return trace->waits || trace->n_kills > 0 || trace_is_standing(trace);
 }
 
 int traces_timeout_ms(const struct traces *traces)
@@ -542,14 +507,23 @@ static void answer_due(struct traces *traces, struct trace *trace)
 }
 
 /* Its thread ends it. */
+static void end_thread(struct traces *traces, struct trace *trace)
+{
+	if (!trace->runner) {
+		trace_free(trace); /* it was not started */
+		return;
+	}
+	traces->n_ending++;
+	session_runner_end(trace->runner);
+}
+
 static void end(struct traces *traces, struct trace *trace)
 {
 	traces->opts.ends(trace->id, traces->opts.userdata);
 	/* Without memory nothing is owed. */
 	(void)budget_end(&traces->budget, &trace->use, trace->pid, trace->info.start_ticks,
 			 clock_monotonic_ns());
-	traces->n_ending++;
-	session_runner_end(trace->runner);
+	end_thread(traces, trace);
 }
 
 void traces_run(struct traces *traces)
@@ -592,9 +566,14 @@ static void wait_for(struct traces *traces, bool (*is_left)(const struct traces 
 static bool is_beginning(const struct traces *traces)
 {
 	vec_foreach(&traces->list, trace)
-		if (!(*trace)->has_begun && !(*trace)->has_ended)
+		if ((*trace)->standing && !(*trace)->has_begun && !(*trace)->has_ended)
 			return true;
 	return false;
+}
+
+bool traces_are_settled(const struct traces *traces)
+{
+	return !is_beginning(traces);
 }
 
 void traces_settle(struct traces *traces)
@@ -632,10 +611,8 @@ void traces_free(struct traces *traces)
 {
 	if (!traces)
 		return;
-	vec_foreach(&traces->list, trace) {
-		traces->n_ending++;
-		session_runner_end((*trace)->runner);
-	}
+	vec_foreach(&traces->list, trace)
+		end_thread(traces, *trace);
 	traces->list.len = 0;
 	wait_for(traces, has_threads, FINISH_NS);
 	/* One whose session hangs in the kernel may still use it; the process ends anyway. */
@@ -643,6 +620,7 @@ void traces_free(struct traces *traces)
 		return;
 	vec_done(&traces->list);
 	budget_done(&traces->budget);
+	service_config_unref(traces->config);
 	free(traces);
 }
 

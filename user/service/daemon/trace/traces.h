@@ -16,7 +16,7 @@ struct session_job;
 struct traces;
 struct trace_wait;
 
-/* All of the options are borrowed. 0 or -ENOMEM. */
+/* All of the options are borrowed. Nothing may be asked before traces_commit. 0 or -ENOMEM. */
 int traces_new(const struct traces_opts *opts, struct traces **ret_traces);
 /*
  * Ends all, and waits some seconds for their threads; nothing is answered: traces_finish() does
@@ -31,10 +31,17 @@ struct probe_cost;
 void traces_set_cost(struct traces *traces, const struct probe_cost *cost);
 
 /*
- * Another configuration, for what is asked from now on. What it names is traced as long as it
- * has that, and is tried again where that failed (logged).
+ * Another configuration, for what is asked from its commit on (configure.h). What it names in
+ * [post_mortem] trace is traced as long as it has that. 0; or negative errno with one line in
+ * *error: these processes cannot be traced; with the first configuration that is logged instead.
  */
-void traces_configure(struct traces *traces, const struct service_config *config);
+struct traces_next;
+int traces_prepare(struct traces *traces, const struct service_config *config,
+		   struct traces_next **ret_next, struct strbuf *error);
+/* Takes `next` over; cannot fail. */
+void traces_commit(struct traces *traces, struct traces_next *next);
+void traces_next_free(struct traces_next *next); /* NULL is legal */
+DEFINE_CLEANUP(struct traces_next, traces_next_free)
 
 /*
  * Begins to trace, or joins a trace that runs. 0: the wait is gone after ask->done(). -EBUSY: there
@@ -47,7 +54,11 @@ int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_
 /* The answer is not wanted any more: ask->free() comes, done() does not. NULL is legal. */
 void traces_forget(struct trace_wait *wait);
 
-/* Waits some seconds, in rounds of the loop, until all have begun to trace, or cannot. */
+/* From now on traces run; those of the configuration are started. */
+void traces_start(struct traces *traces);
+/* False: one of the configuration's is about to begin. */
+bool traces_are_settled(const struct traces *traces);
+/* Waits some seconds, in rounds of the loop, until these have begun, or cannot. */
 void traces_settle(struct traces *traces);
 /* Answers all that wait, with what there is by now; runs the loop for some seconds at most. */
 void traces_finish(struct traces *traces);

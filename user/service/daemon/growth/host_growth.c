@@ -378,7 +378,8 @@ struct host_growth_info host_growth_info(const struct host_growth *growth)
 {
 	struct host_growth_info info = {
 		.is_wanted = growth->is_wanted,
-		.is_running = growth->run && !growth_run_error(growth->run),
+		.is_running = growth->run && growth_run_is_settled(growth->run) &&
+			      !growth_run_error(growth->run),
 		.has_mappings = growth->has_mappings,
 		.period = growth->period,
 		.begun = growth->begun,

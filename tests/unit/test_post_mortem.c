@@ -70,14 +70,14 @@ static void a_summary_is_one_line_whatever_the_process_is_called(void **state)
 	(void)state;
 	post_mortem_words(&process, NULL, "death-x", 0, &out);
 	assert_string_equal(strbuf_str(&out),
-			    "process 42 (a?b) was ended by signal 9, SIGKILL sent by process 7 "
+			    "process 42 (a\\x0ab) was ended by signal 9, SIGKILL sent by process 7 "
 			    "(sh) of user 0; it held about 1.0 MiB of heap; memtraced ctl reports "
 			    "death-x");
 	process.exact = true;
 	strbuf_reset(&out);
 	post_mortem_words(&process, NULL, NULL, -ENOSPC, &out);
 	assert_string_equal(strbuf_str(&out),
-			    "process 42 (a?b) was ended by signal 9, SIGKILL sent by process 7 "
+			    "process 42 (a\\x0ab) was ended by signal 9, SIGKILL sent by process 7 "
 			    "(sh) of user 0; it held 1.0 MiB of heap; no report: No space left on "
 			    "device");
 }

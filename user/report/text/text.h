@@ -11,10 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Valid UTF-8: a byte that is none becomes '?'. Control characters stay: JSON escapes them. */
-void text_utf8(struct strbuf *out, const char *s);
-
-/* Safe for terminals: also control characters, and those that change the direction, become '?'. */
+/* Safe for terminals: base/escape.h. */
 void text_clean(struct strbuf *out, const char *s);
 
 /* The same as one word: white space becomes '_', and a swap's `from` its `to`. */

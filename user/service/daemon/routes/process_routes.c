@@ -3,6 +3,7 @@
  * What /proc and the files of a process say, without a trace: its command line, and functions of
  * addresses, which pprof's older readers ask for.
  */
+#include "base/escape.h"
 #include "report/text/text.h"
 #include "service/daemon/routes/pages.h"
 #include "service/daemon/routes/permits.h"
@@ -30,18 +31,23 @@ static int check_process(struct service_call *call, struct http_answer *answer)
 
 int process_route_cmdline(struct service_call *call, struct http_answer *answer)
 {
+	_cleanup_strbuf_ struct strbuf words = {};
 	int r = check_process(call, answer);
 
 	if (r < 0 || answer->status)
 		return r;
-	r = proc_file_read(call->query.pid, "cmdline", CMDLINE_MOST, &answer->body);
+	r = proc_file_read(call->query.pid, "cmdline", CMDLINE_MOST, &words);
 	if (r < 0) {
 		http_answer_say(answer, 404, "process %d: %s", (int)call->query.pid, strerror(-r));
 		return 0;
 	}
 	/* Words are separated by zero bytes, as in Go's; the last one ends with one in /proc. */
-	if (answer->body.len > 0 && answer->body.data[answer->body.len - 1] == '\0')
-		answer->body.len--;
+	for (const char *at = words.data, *end = at + words.len; at && at < end;
+	     at += strlen(at) + 1) {
+		if (at > words.data)
+			strbuf_addch(&answer->body, '\0');
+		escape_text(&answer->body, at);
+	}
 	answer->status = 200;
 	answer->type = HTTP_TEXT;
 	return 0;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/text/text.h"
 
-#include "base/escape.h"
-
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -10,11 +8,6 @@
 #include <string.h>
 
 #define ELLIPSIS "\xe2\x80\xa6"
-
-void text_clean(struct strbuf *out, const char *s)
-{
-	escape_text(out, s);
-}
 
 static const char *xml_entity(char c)
 {
@@ -38,7 +31,7 @@ void text_xml(struct strbuf *out, const char *s)
 {
 	_cleanup_strbuf_ struct strbuf clean = { 0 };
 
-	text_clean(&clean, s);
+	escape_text(&clean, s);
 	if (strbuf_error(&clean) < 0)
 		out->error = strbuf_error(&clean);
 	for (const char *at = strbuf_str(&clean); *at; at++)
@@ -117,7 +110,7 @@ void text_fit(struct strbuf *out, const char *s, size_t columns)
 	size_t have, head, tail;
 	const char *text;
 
-	text_clean(&clean, s);
+	escape_text(&clean, s);
 	text = strbuf_str(&clean);
 	have = text_columns(text);
 	if (have <= columns) {
@@ -139,7 +132,7 @@ void text_clip(struct strbuf *out, const char *s, size_t columns)
 	const char *text;
 	size_t len = 0;
 
-	text_clean(&clean, s);
+	escape_text(&clean, s);
 	if (strbuf_error(&clean) < 0) {
 		out->error = strbuf_error(&clean);
 		return;

@@ -70,7 +70,7 @@ void post_mortem_words(const struct view_process *process, const char *growth, c
 	char size[FORMAT_UNIT_LEN];
 
 	strbuf_addf(out, "process %" PRIu32 " (", image->pid);
-	text_clean(out, image->comm);
+	escape_text(out, image->comm);
 	strbuf_addf(out, ") was ended by signal %d", image->end_value);
 	death_words_killer(&killer, image);
 	if (killer.len)

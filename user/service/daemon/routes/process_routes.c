@@ -98,7 +98,7 @@ static int add_symbols(struct lookup *lookup, const char *addresses, struct strb
 		r = look_up(lookup, address, &function);
 		if (function) {
 			strbuf_addf(out, "0x%" PRIx64 "\t", address);
-			text_clean(out, function);
+			escape_text(out, function);
 			strbuf_addch(out, '\n');
 		}
 		at = end + (*end != '\0');

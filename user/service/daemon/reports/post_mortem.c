@@ -161,6 +161,18 @@ static bool knows_nothing(const struct view *view, const struct view_process *pr
 	       process->totals.sample_interval == 0;
 }
 
+/* Counts it, too. */
+static bool is_own(struct service *service, const struct view *view,
+		   const struct model_process *image)
+{
+	const struct mapping *exe = model_exe_mapping(view_model(view), image->slot);
+
+	if (!own_process_is(&service->program, image, exe ? exe->object : NULL))
+		return false;
+	service->post_mortems_own++;
+	return true;
+}
+
 void post_mortem_write(const struct view *view, uid_t asked, void *userdata)
 {
 	struct service *service = userdata;
@@ -168,7 +180,8 @@ void post_mortem_write(const struct view *view, uid_t asked, void *userdata)
 	_cleanup_free_ char *name = NULL;
 	struct telling telling = { 0 };
 
-	if (!process || !service->config->post_mortems || knows_nothing(view, process))
+	if (!process || !service->config->post_mortems || knows_nothing(view, process) ||
+	    is_own(service, view, process->image))
 		return;
 	service->told[service->n_told++ % SERVICE_TOLD] =
 		(struct service_told){ process->image->pid, process->image->end_ns };
@@ -247,7 +260,7 @@ void post_mortem_write_growth(const struct view *view, void *userdata)
 	struct telling telling = { 0 };
 
 	if (!process || !faults || !service->config->post_mortems ||
-	    is_told(service, process->image))
+	    is_told(service, process->image) || is_own(service, view, process->image))
 		return;
 	if (!post_mortem_may(process->image->oom ? &service->oom_limit : &service->kill_limit,
 			     clock_monotonic_ns())) {

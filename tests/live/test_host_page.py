@@ -154,7 +154,7 @@ def names_are_text_in_the_page():
         with started([script, "60"]) as process, service(folder) as served, \
                 host_page(served, folder) as page:
             choose(page, process.pid)
-            assert text_of(page, "#process h2") == f"<img src=x>?' ({process.pid})"
+            assert text_of(page, "#process h2") == f"<img src=x>\\u{{202e}}' ({process.pid})"
             assert page.value("document.querySelectorAll('img').length") == 0
 
 

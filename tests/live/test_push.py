@@ -326,7 +326,7 @@ def a_server_is_asked_again_when_it_says_so(status):
 def what_a_server_rejects_is_not_sent_again():
     with failing(lambda request: (400, {}, b"bad\x1b[31m profile\n")) as (served, server):
         served.said.until("memtraced: push one: " + server.url + " takes no such profile: it "
-                          "answers with status 400: bad?[31m profile?")
+                          "answers with status 400: bad\\x1b[31m profile\\x0a")
         until_sent(server, 3)
         bodies = [request.body for request in server.so_far()]
         assert len(set(bodies)) == len(bodies)

@@ -111,7 +111,7 @@ static void the_header_has_the_exact_totals(void **state)
 	struct run *run = *state;
 
 	update(run, SECOND, 10);
-	assert_true(line_has(run, 0, "ser?ver (pid 4242)"));
+	assert_true(line_has(run, 0, "ser\\x1bver (pid 4242)"));
 	assert_true(line_has(run, 0, "exact"));
 	assert_true(line_has(run, 1, "(5500 B) in 55 blocks"));
 	update(run, 3 * SECOND, 20);

@@ -24,7 +24,7 @@ static void it_is_said_who_killed_it_and_nothing_that_is_not_known(void **state)
 		{ { .killer = RECORD_KILLER_PROCESS, .sender = 7, .sender_uid = 1000 },
 		  "SIGKILL sent by process 7 of user 1000" },
 		{ { .killer = RECORD_KILLER_PROCESS, .sender = 7, .sender_comm = "a\nb" },
-		  "SIGKILL sent by process 7 (a?b) of user 0" },
+		  "SIGKILL sent by process 7 (a\\x0ab) of user 0" },
 		{ { .killer = RECORD_KILLER_KERNEL, .oom = true },
 		  "killed by the OOM killer; why is not known" },
 		{ { .killer = RECORD_KILLER_KERNEL,
@@ -95,8 +95,8 @@ static void a_cgroup_is_said_with_what_is_known_of_it(void **state)
 		  .death = { .cgroup = "/", .use = { MIB, 2 * MIB, UINT64_MAX } } },
 	};
 	static const char *const words[] = {
-		"cgroup /a?: 20.0 MiB used of 20.0 MiB, at most 20.0 MiB; so far 0 at the limit, "
-		"0 out of memory, 2 OOM kills",
+		"cgroup /a\\x1b: 20.0 MiB used of 20.0 MiB, at most 20.0 MiB; so far 0 at the "
+		"limit, 0 out of memory, 2 OOM kills",
 		"cgroup /: 1.0 MiB used without a limit, at most 2.0 MiB",
 	};
 

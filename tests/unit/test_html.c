@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/text/text.h"
+#include "base/escape.h"
 #include "tests/report_fixture.h"
 
 #include <json-c/json.h>
@@ -74,7 +74,7 @@ static void html_has_the_elements_of_its_own_alone_whatever_the_names(void **sta
 		assert_null(strstr(text, "<img"));
 		assert_null(strstr(text, "<!--"));
 		json = data_of(text);
-		text_utf8(&expected, names[i]);
+		escape_text(&expected, names[i]);
 		process = json_object_array_get_idx(member(json, "processes"), 0);
 		assert_string_equal(json_object_get_string(member(process, "comm")),
 				    strbuf_str(&expected));

@@ -304,6 +304,40 @@ static void a_pipe_is_written_directly_and_stays_a_pipe(void **state)
 	assert_int_equal(read(reader, buf, sizeof(buf)), 0);
 }
 
+static void a_pipe_of_another_user_in_a_folder_of_all_is_refused(void **state)
+{
+	static const struct {
+		uid_t dir_uid, pipe_uid;
+		mode_t dir_mode;
+		int expected;
+	} rows[] = {
+		{ 0, OTHER_UID, 01777, -EACCES },
+		{ 0, OTHER_UID, 01775, -EACCES },
+		{ 0, OTHER_UID, 01755, 0 },
+		{ 0, OTHER_UID, 0777, 0 },
+		{ 0, 0, 01777, 0 },
+		{ OTHER_UID, OTHER_UID, 01777, 0 },
+	};
+	const struct fixture *f = *state;
+	_cleanup_close_ int reader = -1;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(mkfifo(f->path, 0666), 0);
+	reader = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(reader >= 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct outfile *file = NULL;
+
+		assert_int_equal(chown(f->path, rows[i].pipe_uid, 0), 0);
+		assert_int_equal(chown(f->dir, rows[i].dir_uid, 0), 0);
+		assert_int_equal(chmod(f->dir, rows[i].dir_mode), 0);
+		if (new_own(f->path, &file) != rows[i].expected)
+			fail_msg("row %zu", i);
+		outfile_free(file);
+	}
+}
+
 static void a_device_is_written_directly_and_a_full_one_says_so(void **state)
 {
 	struct outfile *file = NULL;
@@ -551,6 +585,7 @@ int main(void)
 		TEST(a_path_that_cannot_be_written_says_why),
 		TEST(a_commit_that_cannot_rename_removes_its_temporary_file),
 		TEST(a_pipe_is_written_directly_and_stays_a_pipe),
+		TEST(a_pipe_of_another_user_in_a_folder_of_all_is_refused),
 		TEST(a_device_is_written_directly_and_a_full_one_says_so),
 		TEST(a_write_that_fails_half_way_keeps_the_old_file),
 		TEST(an_inherited_descriptor_can_be_named_but_no_own_one),

@@ -53,6 +53,65 @@ static void a_report_is_its_users_only_if_the_process_was(void **state)
 		assert_int_equal(post_mortem_owner(&rows[i].image, rows[i].asked), rows[i].owner);
 }
 
+static void memtraceds_own_are_told_by_their_file_and_who_ended_them(void **state)
+{
+	static const struct own_program program = { .dev = 8 << 20 | 1, .ino = 77 };
+	static const struct model_object own = { .dev = 8 << 20 | 1, .ino = 77 },
+					 other = { .dev = 8 << 20 | 1, .ino = 78 },
+					 elsewhere = { .dev = 9 << 20 | 1, .ino = 77 };
+#define KILLED(user, by, by_user, by_comm)                                                         \
+	{                                                                                          \
+		.ppid = 5, .comm = "memtraced-parse", .has_death = true, .death = {                \
+			.uid = (user),                                                             \
+			.euid = (user),                                                            \
+			.killer = RECORD_KILLER_PROCESS,                                           \
+			.sender = (by),                                                            \
+			.sender_uid = (by_user),                                                   \
+			.sender_comm = (by_comm)                                                   \
+		}                                                                                  \
+	}
+	static const struct {
+		struct model_process image;
+		const struct model_object *exe;
+		bool own;
+	} rows[] = {
+		{ KILLED(0, 5, 0, "memtraced-keep"), &own, true },
+		{ KILLED(0, 9, 0, "bash"), &own, true },
+		{ { .has_death = true, .death = { .killer = RECORD_KILLER_KERNEL } }, &own, true },
+		{ KILLED(1000, 5, 1000, "memtraced-keep"), &own, true },
+		/* names alone */
+		{ KILLED(0, 5, 0, "memtraced-keep"), &other, false },
+		{ KILLED(0, 5, 0, "memtraced-keep"), &elsewhere, false },
+		{ KILLED(1000, 5, 1000, "memtraced-keep"), NULL, false },
+		/* a user's own code in our file, ended by others */
+		{ KILLED(1000, 9, 0, "bash"), &own, false },
+		{ KILLED(1000, 5, 0, "memtraced-keep"), &own, false },
+		{ { .ppid = 5, .has_death = true, .death = { .uid = 1000, .euid = 1000 } },
+		  &own,
+		  false },
+		{ { .ppid = 5, .has_death = true, .death = { .euid = 1000 } }, &own, false },
+		{ { .ppid = 5, .has_death = false }, &own, false },
+		/* a short life, of which /proc said nothing */
+		{ KILLED(0, 5, 0, "memtraced-keep"), NULL, true },
+		{ KILLED(0, 5, 0, "bash"), NULL, false },
+		{ KILLED(0, 9, 0, "memtraced-keep"), NULL, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (own_process_is(&program, &rows[i].image, rows[i].exe) != rows[i].own)
+			fail_msg("row %zu", i);
+}
+
+static void our_own_file_is_found(void **state)
+{
+	struct own_program program;
+
+	(void)state;
+	assert_int_equal(own_program_find(&program), 0);
+	assert_true(program.ino > 0);
+}
+
 static void a_summary_is_one_line_whatever_the_process_is_called(void **state)
 {
 	static const struct model_process image = {
@@ -70,14 +129,14 @@ static void a_summary_is_one_line_whatever_the_process_is_called(void **state)
 	(void)state;
 	post_mortem_words(&process, NULL, "death-x", 0, &out);
 	assert_string_equal(strbuf_str(&out),
-			    "process 42 (a?b) was ended by signal 9, SIGKILL sent by process 7 "
+			    "process 42 (a\\x0ab) was ended by signal 9, SIGKILL sent by process 7 "
 			    "(sh) of user 0; it held about 1.0 MiB of heap; memtraced ctl reports "
 			    "death-x");
 	process.exact = true;
 	strbuf_reset(&out);
 	post_mortem_words(&process, NULL, NULL, -ENOSPC, &out);
 	assert_string_equal(strbuf_str(&out),
-			    "process 42 (a?b) was ended by signal 9, SIGKILL sent by process 7 "
+			    "process 42 (a\\x0ab) was ended by signal 9, SIGKILL sent by process 7 "
 			    "(sh) of user 0; it held 1.0 MiB of heap; no report: No space left on "
 			    "device");
 }
@@ -161,6 +220,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_needs_an_explanation_has_one),
 		cmocka_unit_test(a_report_is_its_users_only_if_the_process_was),
+		cmocka_unit_test(memtraceds_own_are_told_by_their_file_and_who_ended_them),
+		cmocka_unit_test(our_own_file_is_found),
 		cmocka_unit_test(a_summary_is_one_line_whatever_the_process_is_called),
 		cmocka_unit_test(what_was_sampled_is_an_estimate_and_small_ones_have_none),
 		cmocka_unit_test(

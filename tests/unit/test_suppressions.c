@@ -568,6 +568,24 @@ static void generated_entries_match_what_they_were_made_of(void **state)
 	}
 }
 
+static void a_generated_entry_of_names_that_steer_terminals_is_harmless_and_matches(void **state)
+{
+	static const struct suppression_frame frames[] = {
+		{ "malloc", "malloc", LIBC, NULL, 0 },
+		{ "a\x1b[2J\xc2\x9b\xff", NULL, EXE, NULL, 0 },
+		{ NULL, NULL, "/opt/\xe2\x80\xae\x07.so", NULL, 0 },
+	};
+	_cleanup_strbuf_ struct strbuf sb = { 0 };
+	_cleanup_(suppressions_free_p) struct suppressions *s = NULL;
+
+	(void)state;
+	suppression_generate(&sb, SUPPRESSION_LEAK, REACH_DEFINITE, frames, N(frames), 0);
+	assert_non_null(strstr(strbuf_str(&sb), "   fun:a?[2J???\n   obj:/opt/????.so\n"));
+	s = from(strbuf_str(&sb));
+	assert_int_equal(suppressions_match(s, SUPPRESSION_LEAK, REACH_DEFINITE, frames, N(frames)),
+			 0);
+}
+
 static void a_generated_entry_has_a_frame_even_of_no_stack(void **state)
 {
 	_cleanup_strbuf_ struct strbuf sb = { 0 };
@@ -649,6 +667,8 @@ int main(void)
 		cmocka_unit_test(aligned_allocations_match_as_valgrind_sees_them),
 		cmocka_unit_test(generated_entries_are_as_valgrinds),
 		cmocka_unit_test(generated_entries_match_what_they_were_made_of),
+		cmocka_unit_test(
+			a_generated_entry_of_names_that_steer_terminals_is_harmless_and_matches),
 		cmocka_unit_test(a_generated_entry_has_a_frame_even_of_no_stack),
 		cmocka_unit_test(defaults_are_of_libraries_and_not_of_programs),
 	};

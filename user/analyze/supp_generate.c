@@ -4,6 +4,7 @@
 #include "analyze/alloc_frames.h"
 #include "analyze/reach.h"
 #include "analyze/supp_names.h"
+#include "base/escape.h"
 
 #include <errno.h>
 #include <string.h>
@@ -77,12 +78,25 @@ static void add_kind(struct strbuf *sb, enum suppression_kind kind, enum reach_c
 	}
 }
 
+/* Terminals show the text: for each byte that must not get there, `?`, which matches it. */
+static void mask_unsafe(struct strbuf *sb, size_t begin)
+{
+	for (size_t at = begin, n; at < sb->len; at += n) {
+		uint32_t code;
+
+		n = escape_decode(sb->data + at, sb->len - at, &code);
+		if (n == 0 || (escape_is_unsafe(code) && code != '\n'))
+			memset(sb->data + at, '?', n ? n : 1);
+		n = n ? n : 1;
+	}
+}
+
 void suppression_generate(struct strbuf *sb, enum suppression_kind kind, enum reach_class class,
 			  const struct suppression_frame *frames, size_t n, size_t n_max)
 {
 	static const struct suppression_frame none;
 	size_t left = n_max ? n_max : SUPP_GENERATE_FRAMES, at = alloc_frames_inner(frames, n),
-	       skip;
+	       skip, begin = sb->len;
 
 	strbuf_adds(sb, "{\n   <insert_a_suppression_name_here>\n");
 	add_kind(sb, kind, class, n > at ? &frames[at] : &none);
@@ -104,4 +118,5 @@ void suppression_generate(struct strbuf *sb, enum suppression_kind kind, enum re
 			break;
 	}
 	strbuf_adds(sb, "}\n");
+	mask_unsafe(sb, begin);
 }

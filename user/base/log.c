@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/log.h"
 
-#include "base/strbuf.h"
+#include "base/escape.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -18,14 +17,6 @@ static _Atomic enum log_level max_level = LOG_INFO;
 void log_set_level(enum log_level level)
 {
 	atomic_store(&max_level, level);
-}
-
-/* Messages quote names that traced programs chose: no line of theirs may steer the terminal. */
-static void blank_controls(char *s, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (iscntrl((unsigned char)s[i]))
-			s[i] = '?';
 }
 
 /* One write, so that lines of the traced command on the same stderr do not get in between. */
@@ -45,19 +36,19 @@ static void put_line(const char *line, size_t len)
 
 void log_message(enum log_level level, const char *fmt, ...)
 {
-	_cleanup_strbuf_ struct strbuf line = { 0 };
+	_cleanup_strbuf_ struct strbuf text = { 0 }, line = { 0 };
 	int saved_errno = errno;
 	va_list ap;
 
 	if (level > atomic_load(&max_level))
 		return;
-	strbuf_adds(&line, prefix);
 	va_start(ap, fmt);
-	strbuf_vaddf(&line, fmt, ap);
+	strbuf_vaddf(&text, fmt, ap);
 	va_end(ap);
-	blank_controls(line.data, line.len);
+	strbuf_adds(&line, prefix);
+	escape_text(&line, strbuf_str(&text));
 	strbuf_addch(&line, '\n');
-	if (strbuf_error(&line) == 0)
+	if (strbuf_error(&text) == 0 && strbuf_error(&line) == 0)
 		put_line(line.data, line.len);
 	else
 		put_line(no_memory, strlen(no_memory));

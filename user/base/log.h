@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages for people, on stderr, one line each, prefixed "memtraced: ". Only main.c and service/
- * log above debug level; library code returns negative errno and may leave debug messages.
+ * Messages for people, on stderr, one line each, prefixed "memtraced: ". Each is escaped as a whole
+ * (base/escape.h): it may quote names that others chose. Only main.c and service/ log above debug
+ * level; library code returns negative errno and may leave debug messages.
  * The level is the one mutable global of the program beside the signal flag.
  */
 #ifndef MEMTRACED_BASE_LOG_H

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio_ext.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
@@ -138,6 +139,22 @@ static int open_folder(struct outfile *file, const char *path)
 }
 
 /*
+ * As fs.protected_fifos has it for those who would create one: in a folder of all, as /tmp, another
+ * user may have put a pipe where a report is expected, to read it.
+ */
+static int check_pipe(const struct outfile *file, const struct stat *pipe)
+{
+	struct stat dir;
+
+	if (fstat(file->dir_fd, &dir) < 0)
+		return -errno;
+	if (!(dir.st_mode & S_ISVTX) || !(dir.st_mode & (S_IWGRP | S_IWOTH)) ||
+	    pipe->st_uid == dir.st_uid || pipe->st_uid == (uid_t)setfsuid((uid_t)-1))
+		return 0;
+	return -EACCES;
+}
+
+/*
  * Opens what is at the path now, without changing it. O_NONBLOCK because opening a pipe that nobody
  * reads would hang, with SIGINT blocked by the loop. 1: a pipe or character device, in *ret_fd;
  * 0: a regular file or nothing, to be replaced; or negative errno.
@@ -146,6 +163,7 @@ static int open_direct(const struct outfile *file, int *ret_fd)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
+	int r;
 
 	fd = openat(file->dir_fd, file->base,
 		    O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
@@ -157,6 +175,9 @@ static int open_direct(const struct outfile *file, int *ret_fd)
 		return 0;
 	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
 		return -EOPNOTSUPP;
+	r = S_ISFIFO(st.st_mode) ? check_pipe(file, &st) : 0;
+	if (r < 0)
+		return r;
 	if (fcntl(fd, F_SETFL, 0) < 0) /* clears O_NONBLOCK; the access mode is not changed */
 		return -errno;
 	*ret_fd = TAKE_FD(fd);

@@ -409,18 +409,11 @@ int object_get_near(struct wire_reader *reader, struct near_names *near)
 		return -EBADMSG;
 	for (uint8_t i = 0; i < n; i++) {
 		const char *name = wire_get_string(reader, NEAR_NAME_LEN);
-		char shown[NEAR_NAME_LEN + 1];
-		size_t len;
 
 		if (!name)
 			return -EBADMSG;
-		len = strlen(name);
-		for (size_t k = 0; k <= len; k++)
-			shown[k] = name[k] && ((unsigned char)name[k] < ' ' || name[k] == 0x7f) ?
-					   '?' :
-					   name[k];
-		if (!near_names_have(near, shown))
-			near_names_offer(near, shown, shown);
+		if (!near_names_have(near, name))
+			near_names_offer(near, name, name);
 	}
 	return wire_is_read(reader) ? 0 : -EBADMSG;
 }

@@ -33,7 +33,7 @@ static int push_process(struct graph *graph, const struct model_process *image)
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 	struct call_function function = { .object = "", .file = "" };
 
-	text_clean(&name, *image->comm ? image->comm : "unknown");
+	escape_text(&name, *image->comm ? image->comm : "unknown");
 	if (image->known)
 		strbuf_addf(&name, "-%" PRIu32, image->pid);
 	if (strbuf_error(&name) < 0)
@@ -49,11 +49,11 @@ static int push_frame(struct graph *graph, const struct sample_frame *frame)
 	struct call_function function;
 
 	sample_frame_name(frame, &name);
-	text_clean(&clean, strbuf_str(&name));
+	escape_text(&clean, strbuf_str(&name));
 	if (!frame->mark && frame->frame.file)
-		text_clean(&file, frame->frame.file);
+		escape_text(&file, frame->frame.file);
 	if (!frame->mark && frame->frame.place->object)
-		text_clean(&object, frame->frame.place->object);
+		escape_text(&object, frame->frame.place->object);
 	if (strbuf_error(&name) < 0 || strbuf_error(&clean) < 0 || strbuf_error(&file) < 0 ||
 	    strbuf_error(&object) < 0)
 		return -ENOMEM;
@@ -163,7 +163,7 @@ static void put_header(struct graph *graph, const struct view *view)
 		const struct view_process *process = view_process(view, 0);
 		_cleanup_strbuf_ struct strbuf command = { 0 };
 
-		text_clean(&command, one_process_command(view, process));
+		escape_text(&command, one_process_command(view, process));
 		fprintf(file, "pid: %" PRIu32 "\ncmd: %s\n", process->image->pid,
 			strbuf_str(&command));
 	}

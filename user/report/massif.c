@@ -37,7 +37,7 @@ static void add_text(struct strbuf *out, const char *text)
 {
 	_cleanup_strbuf_ struct strbuf clean = { 0 };
 
-	text_clean(&clean, text);
+	escape_text(&clean, text);
 	for (const char *c = strbuf_str(&clean); *c; c++)
 		strbuf_addch(out, *c == '#' ? '@' : *c);
 	if (strbuf_error(&clean) < 0)

@@ -43,7 +43,7 @@ void metrics_out_label(struct metrics_out *out, const char *name, const char *va
 
 	if (!*value)
 		return;
-	text_clean(&text, value);
+	escape_text(&text, value);
 	strbuf_addf(&out->labels, "%s%s=\"", out->labels.len > 0 ? "," : "", name);
 	for (const char *at = strbuf_str(&text); *at; at++) {
 		if (*at == '\\' || *at == '"')

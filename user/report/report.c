@@ -138,7 +138,7 @@ void report_format_unknown(const char *name, struct strbuf *error)
 	near_name_offer(&near, "record"); /* no report, but a name that -o takes */
 	best = near_name_get(&near);
 	strbuf_adds(error, "unknown format '");
-	text_clean(error, name);
+	escape_text(error, name);
 	strbuf_adds(error, "'; ");
 	if (best)
 		strbuf_addf(error, "did you mean '%s'? ", best);

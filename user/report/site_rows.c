@@ -30,21 +30,21 @@ static void frame_text(const struct view_frame *frame, struct strbuf *out)
 	const struct view_place *place = frame->place;
 
 	if (frame->function)
-		text_clean(out, frame->function);
+		escape_text(out, frame->function);
 	else if (place->object) {
-		text_clean(out, place->object);
+		escape_text(out, place->object);
 		strbuf_addf(out, "+0x%" PRIx64, place->offset);
 	} else {
 		strbuf_addf(out, "0x%" PRIx64, place->addr);
 	}
 	if (frame->file) {
 		strbuf_adds(out, "  ");
-		text_clean(out, text_base_name(frame->file));
+		escape_text(out, text_base_name(frame->file));
 		if (frame->line)
 			strbuf_addf(out, ":%" PRIu32, frame->line);
 	} else if (frame->function && place->object) {
 		strbuf_adds(out, "  (");
-		text_clean(out, text_base_name(place->object));
+		escape_text(out, text_base_name(place->object));
 		strbuf_addch(out, ')');
 	}
 	if (frame->is_inline)

@@ -251,7 +251,7 @@ _Noreturn void keeper_process(const struct worker_ops *ops, int fd)
 	struct strbuf request = {};
 	struct children children = {};
 
-	(void)prctl(PR_SET_NAME, "memtraced-keep"); /* for ps(1) */
+	(void)prctl(PR_SET_NAME, KEEPER_COMM);
 	if (keep_socket_alone(fd) < 0 || leave_session() < 0 || confine_capabilities() < 0)
 		_exit(WORKER_EXIT_CONFINE);
 	while (message_receive(KEEPER_SOCKET, MAX_KEEPER_REQUEST_BYTES, MESSAGE_NEVER, &request,

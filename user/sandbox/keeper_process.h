@@ -7,6 +7,9 @@
 
 #include "sandbox/worker_ops.h"
 
+/* The keeper's name, as ps(1) and the signals that it sends show it. */
+#define KEEPER_COMM "memtraced-keep"
+
 /*
  * A byte each, and the pid of the worker that is to be stopped. Answers: pid of the worker, with
  * its socket (0: it could not be started); whether it has ended, and its status.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/ctl.h"
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "config/service_config.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 /* Of an answer: the service has a limit of its own. */
 #define MOST (1ULL << 32)
@@ -104,6 +106,7 @@ static int receive_all(int fd, struct strbuf *out)
 /* The body is what is behind the headers. 0 or negative errno (logged). */
 static int print_answer(const struct strbuf *answer)
 {
+	_cleanup_strbuf_ struct strbuf shown = {};
 	const char *text = strbuf_str(answer), *body = strstr(text, "\r\n\r\n");
 	unsigned int status;
 	size_t len;
@@ -118,6 +121,14 @@ static int print_answer(const struct strbuf *answer)
 		log_error("%.*s", (int)strcspn(body, "\n"), body);
 		return -EREMOTEIO;
 	}
+	/* Whoever listens on that socket: it writes into files as it likes, but on no terminal. */
+	if (isatty(STDOUT_FILENO)) {
+		escape_bytes(&shown, body, len, "\n\t");
+		body = strbuf_str(&shown);
+		len = shown.len;
+	}
+	if (strbuf_error(&shown))
+		return -ENOMEM;
 	if (fwrite(body, 1, len, stdout) != len || fflush(stdout) == EOF) {
 		int r = -errno;
 

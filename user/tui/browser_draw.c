@@ -91,7 +91,7 @@ static void put_shown(struct drawing *d)
 	strbuf_addf(&line, "%zu", b->rows.n_rows);
 	if (*b->filter) {
 		strbuf_addf(&line, " of %zu sites with '", b->rows.n_sites);
-		text_clean(&line, b->filter);
+		escape_text(&line, b->filter);
 		strbuf_addch(&line, '\'');
 	} else {
 		strbuf_adds(&line, " sites");
@@ -187,7 +187,7 @@ static void put_footer(struct drawing *d)
 	if (b->prompt != PROMPT_NONE) {
 		strbuf_adds(&line,
 			    b->prompt == PROMPT_FILTER ? "filter: " : "save as FORMAT:PATH: ");
-		text_clean(&line, b->answer);
+		escape_text(&line, b->answer);
 		strbuf_addch(&line, '_');
 	} else if (*b->message) {
 		strbuf_adds(&line, b->message);

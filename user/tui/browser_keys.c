@@ -217,7 +217,7 @@ void browser_say(struct browser *b, const char *message)
 {
 	_cleanup_strbuf_ struct strbuf clean = { 0 };
 
-	text_clean(&clean, message);
+	escape_text(&clean, message);
 	snprintf(b->message, sizeof(b->message), "%s", strbuf_str(&clean));
 }
 

@@ -92,7 +92,7 @@ static int push_frame(struct stacks *stacks, const struct entry *entry,
 	sample_frame_name(frame, &raw);
 	diff_function_name(strbuf_str(&raw), &name);
 	strbuf_reset(&stacks->name);
-	text_clean(&stacks->name, strbuf_str(&name));
+	escape_text(&stacks->name, strbuf_str(&name));
 	if (strbuf_error(&raw) < 0 || strbuf_error(&name) < 0 || strbuf_error(&stacks->name) < 0)
 		return -ENOMEM;
 	return stack_paths_push(stacks->paths, frame->mark ? PATH_MARK : PATH_FRAME,
@@ -107,7 +107,7 @@ static int add_side(struct stacks *stacks, const struct entry *entry, unsigned i
 		return 0;
 	r = stack_paths_begin(stacks->paths, side, entry->values[side]);
 	strbuf_reset(&stacks->name);
-	text_clean(&stacks->name, entry->program);
+	escape_text(&stacks->name, entry->program);
 	if (r == 0)
 		r = strbuf_error(&stacks->name);
 	if (r == 0)
@@ -176,10 +176,10 @@ static void remark(const struct diff *diff, const char *unit, struct strbuf *out
 
 static void add_title(const struct diff *diff, const struct view_event *event, struct strbuf *out)
 {
-	text_clean(out, sample_what(event, diff_opts(diff)->sort));
+	escape_text(out, sample_what(event, diff_opts(diff)->sort));
 	if (diff_n_programs(diff) > 0 && !event) {
 		strbuf_adds(out, " of ");
-		text_clean(out, diff_program(diff, 0)->name);
+		escape_text(out, diff_program(diff, 0)->name);
 	}
 	if (diff_n_programs(diff) > 1 && !event)
 		strbuf_addf(out, " and %zu more program%s", diff_n_programs(diff) - 1,

@@ -320,7 +320,7 @@ static void program_part(struct table *t, const struct diff *diff,
 		return; /* a shell that only starts others, and the like */
 	strbuf_addch(&t->out, '\n');
 	table_bold(t, true);
-	text_clean(&t->out, program->name);
+	escape_text(&t->out, program->name);
 	table_bold(t, false);
 	strbuf_addf(&t->out, ": %zu process%s before, %zu after; %zu site%s",
 		    program->processes[DIFF_BEFORE],
@@ -357,7 +357,7 @@ static void run_line(struct table *t, const struct diff_run *run, const char *na
 	const struct record_run *record = model_run(view_model(run->view));
 
 	strbuf_addf(&t->out, "%-6s  ", name);
-	text_clean(&t->out, run->path);
+	escape_text(&t->out, run->path);
 	if (record)
 		add_time(&t->out, record, view_now_ns(run->view));
 	strbuf_addch(&t->out, '\n');

@@ -148,7 +148,7 @@ static void stack_head(struct table *t, const struct diff *diff, const struct di
 		comma = ", ";
 	}
 	strbuf_adds(&line, "; ");
-	text_clean(&line, *stack->image->comm ? stack->image->comm : "unknown");
+	escape_text(&line, *stack->image->comm ? stack->image->comm : "unknown");
 	table_bold(t, true);
 	table_wrap(t, 8, strbuf_str(&line));
 	table_bold(t, false);
@@ -190,7 +190,7 @@ static void only_in(struct table *t, const char *name, const struct record_event
 {
 	strbuf_addch(&t->out, '\n');
 	table_bold(t, true);
-	text_clean(&t->out, name);
+	escape_text(&t->out, name);
 	table_bold(t, false);
 	strbuf_adds(&t->out, ": not compared, only in the ");
 	strbuf_adds(&t->out, earlier ? "earlier" : "later");
@@ -218,7 +218,7 @@ static void event_part(struct table *t, const struct diff *diff, const struct di
 	}
 	strbuf_addch(&t->out, '\n');
 	table_bold(t, true);
-	text_clean(&t->out, after->asked->name);
+	escape_text(&t->out, after->asked->name);
 	table_bold(t, false);
 	strbuf_addf(&t->out, ": %zu stack%s, %zu new, %zu gone\n", event->n_stacks,
 		    table_plural(event->n_stacks), n_new, n_gone);
@@ -298,16 +298,16 @@ static void group_part(struct table *t, const struct diff *diff,
 	strbuf_adds(&t->out, "\n@");
 	if (key) {
 		strbuf_addch(&t->out, '[');
-		text_clean(&t->out, key);
+		escape_text(&t->out, key);
 		strbuf_addch(&t->out, ']');
 	}
 	strbuf_adds(&t->out, ": ");
 	table_bold(t, true);
-	text_clean(&t->out, asked->spec);
+	escape_text(&t->out, asked->spec);
 	table_bold(t, false);
 	if (asked->unit) {
 		strbuf_adds(&t->out, " (");
-		text_clean(&t->out, asked->unit);
+		escape_text(&t->out, asked->unit);
 		strbuf_addch(&t->out, ')');
 	}
 	strbuf_addf(&t->out, "%s\n", !before ? ", new" : !after ? ", gone" : "");
@@ -332,7 +332,7 @@ static void histogram_part(struct table *t, const struct diff *diff,
 	}
 	if (histogram->n_groups == 0) {
 		strbuf_adds(&t->out, "\n@: ");
-		text_clean(&t->out, after->asked->spec);
+		escape_text(&t->out, after->asked->spec);
 		strbuf_adds(&t->out, ": nothing counted, before or after\n");
 	}
 	for (size_t i = 0; i < n_shown; i++)

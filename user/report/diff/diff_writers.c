@@ -39,7 +39,7 @@ void diff_format_unknown(const char *name, struct strbuf *error)
 		near_name_offer(&near, formats[i].name);
 	best = near_name_get(&near);
 	strbuf_addch(error, '\'');
-	text_clean(error, name);
+	escape_text(error, name);
 	strbuf_adds(error, report_format_find(name) || strcmp(name, "record") == 0 ?
 				   "' is no format of 'diff'; " :
 				   "' is no format; ");

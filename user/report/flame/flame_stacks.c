@@ -25,7 +25,7 @@ static int push(struct adding *adding, enum path_kind kind)
 static int push_process(struct adding *adding, const struct model_process *image)
 {
 	strbuf_reset(&adding->name);
-	text_clean(&adding->name, *image->comm ? image->comm : "unknown");
+	escape_text(&adding->name, *image->comm ? image->comm : "unknown");
 	if (adding->with_pid)
 		strbuf_addf(&adding->name, "-%" PRIu32, image->pid);
 	return push(adding, PATH_PROCESS);
@@ -37,7 +37,7 @@ static int push_frame(struct adding *adding, const struct sample_frame *frame)
 
 	sample_frame_name(frame, &name);
 	strbuf_reset(&adding->name);
-	text_clean(&adding->name, strbuf_str(&name));
+	escape_text(&adding->name, strbuf_str(&name));
 	if (strbuf_error(&name) < 0)
 		return strbuf_error(&name);
 	return push(adding, frame->mark ? PATH_MARK : frame->is_kernel ? PATH_KERNEL : PATH_FRAME);
@@ -84,12 +84,12 @@ void flame_stacks_title(const struct view *view, struct strbuf *out)
 
 	if (!view_job(view, &event))
 		return;
-	text_clean(out, sample_what(event, view_opts(view)->sort));
+	escape_text(out, sample_what(event, view_opts(view)->sort));
 	if (n > 0 && !event) {
 		const struct model_process *image = view_process(view, 0)->image;
 
 		strbuf_adds(out, " of ");
-		text_clean(out, *image->comm ? image->comm : "unknown");
+		escape_text(out, *image->comm ? image->comm : "unknown");
 		strbuf_addf(out, " (pid %" PRIu32 ")", image->pid);
 		if (n > 1)
 			strbuf_addf(out, " and %zu more process%s", n - 1, n == 2 ? "" : "es");

@@ -59,7 +59,7 @@ static int put_string(struct track *track, const char *s, uint64_t *ret_number)
 	*ret_number = 0;
 	if (!s || !*s)
 		return 0;
-	text_clean(&text, s);
+	escape_text(&text, s);
 	r = strbuf_error(&text);
 	if (r == 0)
 		r = interns_add_string(track->strings, strbuf_str(&text), &index);
@@ -303,9 +303,9 @@ static int put_command(struct track *track, struct replay_faults faults)
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 
 	strbuf_adds(&text, "X ");
-	text_clean(&text, one_process_command(track->view, track->process));
+	escape_text(&text, one_process_command(track->view, track->process));
 	strbuf_addf(&text, " (pid %" PRIu32 "; ", image->pid);
-	text_clean(&text, run ? run->tool : "memtraced");
+	escape_text(&text, run ? run->tool : "memtraced");
 	strbuf_addf(&text, ", totals %s; sizes of single blocks are means or less",
 		    track->process->exact ? "exact" : "not exact, events were lost");
 	if (track->process->totals.peak_error_bytes > 0)

@@ -12,9 +12,7 @@ const report = (function () {
 		"ci95_allocated_bytes", "ci95_allocs", "series", "node"];
 	/* And of where its blocks are freed, where that was asked for. */
 	const FREES = ["site", "node", "blocks", "bytes", "others", "unknown", "total", "lifetimes"];
-	/* Control characters and those that change the direction could make text look like other text. */
-	const UNSEEN = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-	const data = JSON.parse(document.getElementById("data").textContent.replace(UNSEEN, "?"));
+	const data = JSON.parse(document.getElementById("data").textContent);
 	const processes = data.processes, sites = [];
 
 	processes.forEach(function (process, index) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json/json_out.h"
 
+#include "base/escape.h"
 #include "base/hashmap.h"
 #include "base/strbuf.h"
-#include "report/text/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -49,7 +49,10 @@ struct json_object *json_out_new_string(struct json_out *out, const char *s)
 {
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 
-	text_utf8(&text, s);
+	if (out->in_html)
+		escape_text(&text, s);
+	else
+		escape_invalid(&text, s);
 	if (strbuf_error(&text) < 0)
 		out->error = -ENOMEM;
 	return json_object_new_string_len(strbuf_str(&text), (int)text.len);
@@ -84,18 +87,33 @@ struct json_object *json_out_new(struct json_out *out)
 	return object;
 }
 
-/* Of JSON only strings can have a '<', where it may be written as its number. */
-static void put_without_tags(const char *text, FILE *file)
+/*
+ * The serialized value, in which only strings can have a '<' or what is unsafe for terminals: they
+ * are written as numbers, which say the same. json-c has done so with ASCII controls but DEL.
+ */
+static void put_escaped(const char *text, bool in_html, FILE *file)
 {
-	size_t len = strcspn(text, "<");
+	const char *begin = text, *end = text + strlen(text);
 
-	fwrite(text, 1, len, file);
-	while (text[len]) {
-		fputs("\\u003c", file);
-		text += len + 1;
-		len = strcspn(text, "<");
-		fwrite(text, 1, len, file);
+	for (size_t n; text < end; text += n) {
+		uint32_t code;
+
+		n = escape_decode(text, (size_t)(end - text), &code);
+		if (n > 0 && !escape_is_unsafe(code) && !(in_html && code == '<'))
+			continue;
+		fwrite(begin, 1, (size_t)(text - begin), file);
+		if (n == 0) { /* no UTF-8: a REPLACEMENT CHARACTER */
+			code = 0xfffd;
+			n = 1;
+		}
+		begin = text + n;
+		if (code >= 0x10000) /* RFC 8259, 7: as in UTF-16 */
+			fprintf(file, "\\u%04" PRIx32 "\\u%04" PRIx32,
+				0xd800 + ((code - 0x10000) >> 10), 0xdc00 + (code & 0x3ff));
+		else
+			fprintf(file, "\\u%04" PRIx32, code);
 	}
+	fwrite(begin, 1, (size_t)(end - begin), file);
 }
 
 void json_out_put(struct json_out *out, struct json_object *value)
@@ -105,10 +123,8 @@ void json_out_put(struct json_out *out, struct json_object *value)
 	text = json_object_to_json_string_ext(value, PLAIN);
 	if (!text)
 		out->error = -ENOMEM;
-	else if (out->in_html)
-		put_without_tags(text, out->file);
 	else
-		fputs(text, out->file);
+		put_escaped(text, out->in_html, out->file);
 	json_object_put(value);
 }
 

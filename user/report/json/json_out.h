@@ -16,8 +16,8 @@ struct hashmap;
 /* Who writes frames ends it with json_out_done. */
 struct json_out {
 	FILE *file;
-	int error;		/* sticks */
-	bool in_html;		/* within a script element, which no name may end */
+	int error;    /* sticks */
+	bool in_html; /* for a page: no name ends a script, and names are as people read them */
 	struct hashmap *places; /* the text of each that a stack had: most have many */
 };
 

@@ -26,16 +26,16 @@ static void frame(struct strbuf *out, const struct leak_frame *f, bool first, bo
 
 	strbuf_addf(out, "   %s 0x%" PRIX64 ": ", first ? "at" : "by",
 		    place->addr - (place->is_call && place->addr > 0));
-	text_clean(out, function ? function : "???");
+	escape_text(out, function ? function : "???");
 	if (f->file) {
 		strbuf_adds(out, " (");
-		text_clean(out, text_base_name(f->file));
+		escape_text(out, text_base_name(f->file));
 		if (f->line)
 			strbuf_addf(out, ":%" PRIu32, f->line);
 		strbuf_addch(out, ')');
 	} else if (place->object) {
 		strbuf_adds(out, " (in ");
-		text_clean(out, place->object);
+		escape_text(out, place->object);
 		strbuf_addch(out, ')');
 	}
 	strbuf_addch(out, '\n');

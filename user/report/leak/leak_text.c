@@ -355,9 +355,9 @@ static void used_suppressions(struct writer *w, const struct suppressions *used)
 			continue;
 		line(w);
 		strbuf_addf(w->out, "used_suppression: %6" PRIu64 " ", use.records);
-		text_clean(w->out, use.name);
+		escape_text(w->out, use.name);
 		strbuf_addch(w->out, ' ');
-		text_clean(w->out, use.file);
+		escape_text(w->out, use.file);
 		strbuf_addf(w->out, ":%u", use.line);
 		if (use.kind != SUPPRESSION_LEAK) {
 			end(w);

@@ -155,7 +155,7 @@ int32_t otlp_tables_string(struct otlp_tables *tables, const char *s)
 	size_t index = 0;
 	int r;
 
-	text_clean(&text, s);
+	escape_text(&text, s);
 	string = (char *)strbuf_str(&text);
 	r = strbuf_error(&text) ? -ENOMEM : interns_add_string(tables->strings, string, &index);
 	if (r < 0)

@@ -118,7 +118,7 @@ static int put_comm(struct perf_data *data)
 	_cleanup_strbuf_ struct strbuf comm = { 0 };
 	size_t len;
 
-	text_clean(&comm, *data->image->comm ? data->image->comm : "unknown");
+	escape_text(&comm, *data->image->comm ? data->image->comm : "unknown");
 	if (strbuf_error(&comm) < 0)
 		return strbuf_error(&comm);
 	len = comm.len < 15 ? comm.len : 15;
@@ -356,7 +356,7 @@ static int put_event_names(struct perf_data *data)
 		const uint64_t id = i + 1;
 
 		if (data->event)
-			text_clean(&name, data->event->asked->name);
+			escape_text(&name, data->event->asked->name);
 		else
 			strbuf_addf(&name, "memtraced-%s", sample_cost_types[i].id);
 		if (strbuf_error(&name) < 0)
@@ -413,7 +413,7 @@ static int put_clean(struct perf_data *data, const char *text)
 {
 	_cleanup_strbuf_ struct strbuf clean = { 0 };
 
-	text_clean(&clean, text);
+	escape_text(&clean, text);
 	put_string(data, strbuf_str(&clean));
 	return strbuf_error(&clean);
 }

@@ -41,7 +41,7 @@ static void add_comment(struct strbuf *out, const struct view *view, const char 
 	const struct record_run *run = model_run(view_model(view));
 
 	strbuf_adds(out, "# ");
-	text_clean(out, run && run->tool ? run->tool : "memtraced");
+	escape_text(out, run && run->tool ? run->tool : "memtraced");
 	strbuf_addf(out, ": %s\n", what);
 }
 

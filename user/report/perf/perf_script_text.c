@@ -39,7 +39,7 @@ static void add_symbol(struct strbuf *out, const char *function)
 		strbuf_adds(&clean, "{anonymous}");
 		function += sizeof(anonymous) - 1;
 	}
-	text_clean(&clean, function);
+	escape_text(&clean, function);
 	for (s = strbuf_str(&clean); *s == ' '; s++)
 		;
 	if (*s == '(') {

@@ -113,7 +113,7 @@ int64_t pprof_tables_string(struct pprof_tables *tables, const char *s)
 	char *string;
 	size_t index = 0;
 
-	text_clean(&text, s);
+	escape_text(&text, s);
 	string = (char *)strbuf_str(&text);
 	if (keep(tables, strbuf_error(&text)) < 0 ||
 	    keep(tables, interns_add_string(tables->strings, string, &index)) != 1)

@@ -12,7 +12,7 @@ static void add_cgroup(struct strbuf *out, const char *path, const struct record
 	char size[FORMAT_UNIT_LEN];
 
 	strbuf_adds(out, "cgroup ");
-	text_clean(out, path ? path : "?");
+	escape_text(out, path ? path : "?");
 	strbuf_addf(out, " was at its limit, %s used", format_size((int64_t)use->used, size));
 	if (use->limit != UINT64_MAX)
 		strbuf_addf(out, " of %s", format_size((int64_t)use->limit, size));
@@ -55,7 +55,7 @@ void death_words_killer(struct strbuf *out, const struct model_process *image)
 		strbuf_addf(out, "SIGKILL sent by process %" PRIu32, death->sender);
 		if (death->sender_comm) {
 			strbuf_adds(out, " (");
-			text_clean(out, death->sender_comm);
+			escape_text(out, death->sender_comm);
 			strbuf_addch(out, ')');
 		}
 		strbuf_addf(out, " of user %" PRIu32, death->sender_uid);
@@ -92,7 +92,7 @@ void death_words_cgroup(struct strbuf *out, const struct model_process *image)
 	if (!image->has_death || !death->cgroup)
 		return;
 	strbuf_adds(out, "cgroup ");
-	text_clean(out, death->cgroup);
+	escape_text(out, death->cgroup);
 	strbuf_addf(out, ": %s used", format_size((int64_t)death->use.used, size));
 	if (death->use.limit != UINT64_MAX)
 		strbuf_addf(out, " of %s", format_size((int64_t)death->use.limit, size));

@@ -10,10 +10,10 @@ void frame_words(const struct view_frame *frame, struct strbuf *out)
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 
 	view_frame_name(frame, &name);
-	text_clean(out, strbuf_str(&name));
+	escape_text(out, strbuf_str(&name));
 	if (frame->file) {
 		strbuf_adds(out, " (");
-		text_clean(out, text_base_name(frame->file));
+		escape_text(out, text_base_name(frame->file));
 		strbuf_addf(out, ":%" PRIu32 ")", frame->line);
 	}
 }

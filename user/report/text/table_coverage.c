@@ -20,7 +20,7 @@ static void add_causes(struct strbuf *line, const struct record_loss *causes, si
 {
 	for (size_t i = 0; i < n; i++) {
 		strbuf_adds(line, i == 0 ? " (" : ", ");
-		text_clean(line, causes[i].cause);
+		escape_text(line, causes[i].cause);
 		strbuf_addf(line, " %" PRIu64, causes[i].count);
 	}
 	if (n > 0)
@@ -92,12 +92,12 @@ static void unprobed(struct table *t)
 		_cleanup_strbuf_ struct strbuf line = { 0 };
 
 		strbuf_adds(&line, "not probed: ");
-		text_clean(&line, u->function ? u->function : "?");
+		escape_text(&line, u->function ? u->function : "?");
 		strbuf_adds(&line, " in ");
-		text_clean(&line, u->object ? u->object : "?");
+		escape_text(&line, u->object ? u->object : "?");
 		if (u->why) {
 			strbuf_adds(&line, ": ");
-			text_clean(&line, u->why);
+			escape_text(&line, u->why);
 		}
 		table_wrap(t, 12, strbuf_str(&line));
 		if (strbuf_error(&line) < 0)
@@ -121,7 +121,7 @@ static void stacks(struct table *t, const struct record_coverage *coverage)
 	strbuf_adds(&line, "stacks");
 	if (run && run->unwinder) {
 		strbuf_adds(&line, " by ");
-		text_clean(&line, run->unwinder);
+		escape_text(&line, run->unwinder);
 	}
 	strbuf_addf(&line, ": %s%" PRIu64 " complete",
 		    coverage->stacks_truncated ? "NOT ALL COMPLETE: " : "",
@@ -154,7 +154,7 @@ static void stack_check(struct table *t)
 	strbuf_adds(&line, "stacks checked against libdwfl:");
 	for (size_t i = 0; i < check->n_results; i++) {
 		strbuf_adds(&line, i ? ", " : " ");
-		text_clean(&line, check->results[i].cause);
+		escape_text(&line, check->results[i].cause);
 		strbuf_addf(&line, " %" PRIu64, check->results[i].count);
 	}
 	if (check->n_results == 0)
@@ -172,7 +172,7 @@ static void kernel(struct table *t)
 	if (!run || !run->kernel_lacks || !*run->kernel_lacks)
 		return;
 	strbuf_adds(&line, "kernel: ");
-	text_clean(&line, run->kernel_lacks);
+	escape_text(&line, run->kernel_lacks);
 	table_wrap(t, 8, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

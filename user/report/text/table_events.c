@@ -21,7 +21,7 @@ static void event_head(struct table *t, const struct view_event *event)
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char number[TABLE_NUMBER_LEN], time[FORMAT_UNIT_LEN];
 
-	text_clean(&line, event->asked->name);
+	escape_text(&line, event->asked->name);
 	if (view_event_sampled(event))
 		add_samples(&line, event);
 	else if (event->asked->timed)

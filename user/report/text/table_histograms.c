@@ -129,14 +129,14 @@ static void group_head(struct table *t, const struct record_histogram *asked,
 	strbuf_adds(&line, "@");
 	if (key) {
 		strbuf_addch(&line, '[');
-		text_clean(&line, key);
+		escape_text(&line, key);
 		strbuf_addch(&line, ']');
 	}
 	strbuf_adds(&line, ": ");
-	text_clean(&line, asked->spec);
+	escape_text(&line, asked->spec);
 	if (asked->unit) {
 		strbuf_adds(&line, " (");
-		text_clean(&line, asked->unit);
+		escape_text(&line, asked->unit);
 		strbuf_addch(&line, ')');
 	}
 	strbuf_addf(&line, ": %s counted",
@@ -176,7 +176,7 @@ static void hidden_groups(struct table *t, const struct view_histogram *histogra
 	char number[TABLE_NUMBER_LEN];
 
 	strbuf_addf(&t->out, "… %zu more group%s of ", n, table_plural(n));
-	text_clean(&t->out, histogram->asked->spec);
+	escape_text(&t->out, histogram->asked->spec);
 	strbuf_addf(&t->out, ", %s counted; --top 0 shows all\n\n",
 		    table_count(hidden, view_is_exact(t->view), number));
 }

@@ -63,6 +63,6 @@ void table_process(struct strbuf *out, const struct model_process *image)
 	char pid[TABLE_PID_LEN];
 
 	table_pid(image, pid);
-	text_clean(out, *image->comm ? image->comm : "?");
+	escape_text(out, *image->comm ? image->comm : "?");
 	strbuf_addf(out, " (pid %s)", pid);
 }

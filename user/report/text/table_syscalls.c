@@ -59,7 +59,7 @@ static void add_rest(struct table *t, const char *text, size_t used)
 static void add_call_name(struct strbuf *out, const char *name, int32_t number)
 {
 	if (name)
-		text_clean(out, name);
+		escape_text(out, name);
 	else
 		strbuf_addf(out, "number %" PRId32, number);
 }

@@ -9,79 +9,6 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/*
- * Decodes the character at s: its length in bytes, or 0 when it is no valid UTF-8 (overlong forms,
- * surrogates and what is beyond Unicode are none; RFC 3629).
- */
-static size_t decode(const char *s, uint32_t *ret_code)
-{
-	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned char *u = (const unsigned char *)s;
-	uint32_t code = u[0];
-	size_t n = 1;
-
-	if (u[0] >= 0xf0 && u[0] < 0xf8) {
-		n = 4;
-		code = u[0] & 0x07;
-	} else if (u[0] >= 0xe0 && u[0] < 0xf0) {
-		n = 3;
-		code = u[0] & 0x0f;
-	} else if (u[0] >= 0xc0 && u[0] < 0xe0) {
-		n = 2;
-		code = u[0] & 0x1f;
-	} else if (u[0] >= 0x80) {
-		return 0;
-	}
-	for (size_t i = 1; i < n; i++) {
-		if ((u[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (u[i] & 0x3f);
-	}
-	if (code < smallest[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return 0;
-	*ret_code = code;
-	return n;
-}
-
-static bool is_unsafe(uint32_t code)
-{
-	return code < 0x20 || (code >= 0x7f && code < 0xa0) || /* C0, DEL, C1 */
-	       code == 0x2028 || code == 0x2029 ||	       /* line and paragraph separator */
-	       (code >= 0x202a && code <= 0x202e) ||	       /* direction embeddings, overrides */
-	       (code >= 0x2066 && code <= 0x2069) ||	       /* direction isolates */
-	       code == 0x200e || code == 0x200f || code == 0x061c; /* direction marks */
-}
-
-static void add_text(struct strbuf *out, const char *s, bool clean)
-{
-	while (*s) {
-		uint32_t code;
-		size_t n = decode(s, &code);
-
-		if (n == 0 || (clean && is_unsafe(code)))
-			strbuf_addch(out, '?');
-		else
-			strbuf_add(out, s, n);
-		s += n ? n : 1;
-	}
-}
-
-void text_utf8(struct strbuf *out, const char *s)
-{
-	add_text(out, s, false);
-}
-
-void text_clean(struct strbuf *out, const char *s)
-{
-	add_text(out, s, true);
-}
-
-/* U+FFFE and U+FFFF, of which XML 1.0 allows no mention. */
-static bool is_noncharacter(const char *s)
-{
-	return strncmp(s, "\xef\xbf\xbe", 3) == 0 || strncmp(s, "\xef\xbf\xbf", 3) == 0;
-}
-
 static const char *xml_entity(char c)
 {
 	switch (c) {
@@ -104,19 +31,14 @@ void text_xml(struct strbuf *out, const char *s)
 {
 	_cleanup_strbuf_ struct strbuf clean = { 0 };
 
-	text_clean(&clean, s);
+	escape_text(&clean, s);
 	if (strbuf_error(&clean) < 0)
 		out->error = strbuf_error(&clean);
-	for (const char *at = strbuf_str(&clean); *at; at++) {
-		if (is_noncharacter(at)) {
-			strbuf_addch(out, '?');
-			at += 2;
-		} else if (xml_entity(*at)) {
+	for (const char *at = strbuf_str(&clean); *at; at++)
+		if (xml_entity(*at))
 			strbuf_adds(out, xml_entity(*at));
-		} else {
+		else
 			strbuf_addch(out, *at);
-		}
-	}
 }
 
 void text_grouped(struct strbuf *out, uint64_t number)
@@ -136,25 +58,28 @@ static bool is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+static char swapped(char c, const struct text_swap *swaps, size_t n_swaps)
+{
+	for (size_t i = 0; i < n_swaps; i++)
+		if (c == swaps[i].from)
+			return is_space(swaps[i].to) ? '_' : swaps[i].to;
+	return is_space(c) ? '_' : c;
+}
+
 void text_word(struct strbuf *out, const char *s, const struct text_swap *swaps, size_t n_swaps)
 {
-	while (*s) {
-		uint32_t code;
-		size_t n = decode(s, &code);
-		char c = *s;
+	size_t len = strlen(s), n;
 
-		for (size_t i = 0; n == 1 && i < n_swaps; i++)
-			if (c == swaps[i].from)
-				c = swaps[i].to;
-		if (n == 1 && is_space(c))
-			strbuf_addch(out, '_');
-		else if (n == 0 || is_unsafe(code))
-			strbuf_addch(out, '?');
-		else if (n == 1)
+	for (; len > 0; s += n, len -= n) {
+		uint32_t code;
+		char c = swapped(*s, swaps, n_swaps);
+
+		n = escape_decode(s, len, &code);
+		if (n == 1 && c != *s)
 			strbuf_addch(out, c);
 		else
-			strbuf_add(out, s, n);
-		s += n ? n : 1;
+			escape_bytes(out, s, n ? n : 1, "");
+		n = n ? n : 1;
 	}
 }
 
@@ -185,7 +110,7 @@ void text_fit(struct strbuf *out, const char *s, size_t columns)
 	size_t have, head, tail;
 	const char *text;
 
-	text_clean(&clean, s);
+	escape_text(&clean, s);
 	text = strbuf_str(&clean);
 	have = text_columns(text);
 	if (have <= columns) {
@@ -207,7 +132,7 @@ void text_clip(struct strbuf *out, const char *s, size_t columns)
 	const char *text;
 	size_t len = 0;
 
-	text_clean(&clean, s);
+	escape_text(&clean, s);
 	if (strbuf_error(&clean) < 0) {
 		out->error = strbuf_error(&clean);
 		return;

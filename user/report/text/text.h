@@ -6,24 +6,18 @@
 #ifndef MEMTRACED_REPORT_TEXT_TEXT_H
 #define MEMTRACED_REPORT_TEXT_TEXT_H
 
-#include "base/strbuf.h"
+#include "base/escape.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Valid UTF-8: a byte that is none becomes '?'. Control characters stay: JSON escapes them. */
-void text_utf8(struct strbuf *out, const char *s);
-
-/* Safe for terminals: also control characters, and those that change the direction, become '?'. */
-void text_clean(struct strbuf *out, const char *s);
-
-/* The same as one word: white space becomes '_', and a swap's `from` its `to`. */
+/* Escaped as one word: white space becomes '_', and a swap's `from` its `to`. */
 struct text_swap {
 	char from, to;
 };
 void text_word(struct strbuf *out, const char *s, const struct text_swap *swaps, size_t n_swaps);
 
-/* Clean text as XML has it, in elements and in attributes. */
+/* Escaped text as XML has it, in elements and in attributes. */
 void text_xml(struct strbuf *out, const char *s);
 
 /* 1234567 as "1,234,567". */
@@ -31,13 +25,13 @@ void text_grouped(struct strbuf *out, uint64_t number);
 
 size_t text_columns(const char *s);
 
-/* Clean text in at most `columns` (>= 3): what is too long loses its middle to an ellipsis. */
+/* Escaped text in at most `columns` (>= 3): what is too long loses its middle to an ellipsis. */
 void text_fit(struct strbuf *out, const char *s, size_t columns);
 
 /* The same, but what is too long loses its end; any number of columns. */
 void text_clip(struct strbuf *out, const char *s, size_t columns);
 
-/* Breaks clean text at spaces into lines of at most `columns`, all but the first indented. */
+/* Breaks escaped text at spaces into lines of at most `columns`, all but the first indented. */
 void text_wrap(struct strbuf *out, const char *s, size_t columns, size_t indent);
 
 /* "EAGAIN", or the number of what is no errno(3). */

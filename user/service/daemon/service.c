@@ -323,6 +323,11 @@ int service_run(const char *config_path, struct worker *worker)
 	};
 	int r;
 
+	r = own_program_find(&service.program);
+	if (r < 0)
+		log_warning("memtraced's own file is not found, so that its processes have "
+			    "post-mortems, too: %s",
+			    strerror(-r));
 	if (geteuid() != 0) {
 		log_error("tracing needs root: run it with sudo");
 		return -EPERM;

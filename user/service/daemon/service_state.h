@@ -9,6 +9,7 @@
 #include "base/loop.h"
 #include "base/vec.h"
 #include "config/service_config.h"
+#include "service/daemon/reports/own_process.h"
 #include "service/daemon/reports/post_mortem_limit.h"
 #include "service/daemon/trace/traces.h"
 #include "service/daemon/watch/watch.h"
@@ -56,7 +57,9 @@ struct service {
 	uint64_t start_realtime_ns; /* as clocks showed it then; they may have been set since */
 	uint64_t start_boot_ns;	    /* CLOCK_BOOTTIME */
 	uint64_t n_recordings;	    /* so that no two reports have one name */
+	struct own_program program;
 	uint64_t post_mortems, post_mortems_failed, post_mortems_limited;
+	uint64_t post_mortems_own;		/* memtraced's own processes, which have none */
 	struct service_told told[SERVICE_TOLD]; /* a ring */
 	size_t n_told;
 	/* Of who was not traced: killed by the OOM killer, and else. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/http/answer.h"
 
+#include "base/escape.h"
+
 #include <errno.h>
 
 void http_answer_done(struct http_answer *answer)
@@ -10,6 +12,7 @@ void http_answer_done(struct http_answer *answer)
 
 void http_answer_say(struct http_answer *answer, unsigned int status, const char *fmt, ...)
 {
+	_cleanup_strbuf_ struct strbuf text = {};
 	va_list ap;
 
 	strbuf_reset(&answer->body);
@@ -18,9 +21,12 @@ void http_answer_say(struct http_answer *answer, unsigned int status, const char
 	answer->location = answer->file_name = NULL;
 	answer->page = HTTP_PAGE_PLAIN;
 	va_start(ap, fmt);
-	strbuf_vaddf(&answer->body, fmt, ap);
+	strbuf_vaddf(&text, fmt, ap);
 	va_end(ap);
+	escape_text(&answer->body, strbuf_str(&text));
 	strbuf_addch(&answer->body, '\n');
+	if (strbuf_error(&text))
+		answer->body.error = strbuf_error(&text);
 }
 
 /* A cookie_write_function_t: 0 is an error there. */

@@ -33,7 +33,10 @@ struct http_answer {
 
 void http_answer_done(struct http_answer *answer);
 
-/* One line of text in place of whatever was there: an error for people, without a line's end. */
+/*
+ * One line of text in place of whatever was there: an error for people, without a line's end. It is
+ * escaped as a whole (base/escape.h).
+ */
 __attribute__((format(printf, 3, 4))) void http_answer_say(struct http_answer *answer,
 							   unsigned int status, const char *fmt,
 							   ...);

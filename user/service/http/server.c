@@ -2,6 +2,7 @@
 #include "service/http/server.h"
 
 #include "base/clock.h"
+#include "service/http/framing.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -34,6 +35,7 @@ struct http_request {
 	const char *method;
 	struct strbuf body;
 	bool has_begun, too_large, is_handled;
+	bool is_last; /* of its connection */
 	struct http_answer answer;
 	bool is_answered;
 	void *userdata;
@@ -223,7 +225,7 @@ static enum MHD_Result queue(struct http_request *request)
 	if (!response)
 		return MHD_NO;
 	answer->body = (struct strbuf){}; /* the response has it */
-	add_headers(response, answer, server->is_closed);
+	add_headers(response, answer, server->is_closed || request->is_last);
 	result = MHD_queue_response(request->mhd, answer->status, response);
 	MHD_destroy_response(response);
 	request->connection->deadline_ns = deadline(server, ANSWER_TIMEOUTS);
@@ -238,6 +240,31 @@ static void take_body(struct http_request *request, const char *data, size_t *le
 	else
 		strbuf_add(&request->body, data, *len);
 	*len = 0;
+}
+
+static enum MHD_Result on_header(void *userdata, enum MHD_ValueKind kind, const char *name,
+				 size_t name_len, const char *value, size_t value_len)
+{
+	(void)kind;
+	http_framing_add(userdata, name, name_len, value ? value : "", value_len);
+	return MHD_YES;
+}
+
+/*
+ * Before a body is read. What follows one that is no plain GET may be a part of it, of which the
+ * library and a proxy before us have different opinions.
+ */
+static enum MHD_Result begin_request(struct http_request *request)
+{
+	struct http_framing framing = {};
+
+	(void)MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, on_header, &framing);
+	request->is_last = framing.has_body || framing.why || strcmp(request->method, "GET") != 0;
+	if (!framing.why)
+		return MHD_YES;
+	http_answer_say(&request->answer, MHD_HTTP_BAD_REQUEST, "%s", framing.why);
+	request->is_handled = request->is_answered = true;
+	return queue(request);
 }
 
 /* An MHD_AccessHandlerCallback: at the headers, with each part of the body, at the end, and after
@@ -258,7 +285,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, co
 	if (!request->has_begun) {
 		request->has_begun = true;
 		request->method = method;
-		return MHD_YES;
+		return begin_request(request);
 	}
 	if (*len > 0) {
 		take_body(request, data, len);

@@ -41,12 +41,12 @@
 	}
 
 	function ruleRow(rule) {
-		return el("tr", { "data-rule": rule.name }, el("td", {}, host.clean(rule.name)),
-			el("td", {}, host.clean(rule.when)),
+		return el("tr", { "data-rule": rule.name }, el("td", {}, rule.name),
+			el("td", {}, rule.when),
 			el("td", {}, rule.held === 0 ? "of none" : "of " + rule.held + ", for " + time(rule.held_ns)),
 			el("td", { class: "n" }, rule.fired + (rule.running ? ", " + rule.running + " running" : "")),
 			el("td", { class: "n" + (rule.refused ? " bad" : "") }, String(rule.refused)),
-			el("td", {}, rule.last === null ? "\u2014" : host.clean(rule.last.comm) + " (" + rule.last.pid + "), " +
+			el("td", {}, rule.last === null ? "\u2014" : rule.last.comm + " (" + rule.last.pid + "), " +
 				time(rule.last.ago_ns) + " ago"));
 	}
 

@@ -227,7 +227,9 @@ int host_route_data(struct service_call *call, struct http_answer *answer)
 {
 	struct answer_stream stream = { .body = &answer->body,
 					.most = call->service->config->max_answer };
-	struct data data = { .call = call, .now_ns = clock_monotonic_ns() };
+	struct data data = { .call = call,
+			     .out = { .in_html = true },
+			     .now_ns = clock_monotonic_ns() };
 	int r;
 
 	data.out.file = answer_stream_open(&stream);

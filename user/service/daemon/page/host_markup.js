@@ -6,8 +6,6 @@
 "use strict";
 const host = (function () {
 	const SVG = "http://www.w3.org/2000/svg";
-	/* Control characters and those that change the direction could make text look like other text. */
-	const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 	function fill(element, attributes, children) {
 		Object.entries(attributes).forEach(function (entry) {
@@ -29,7 +27,6 @@ const host = (function () {
 		return fill(document.createElementNS(SVG, name), attributes, children);
 	}
 
-	function clean(name) { return name.replace(UNSEEN, "?"); }
 
 	function scaled(value, units, step) {
 		let size = Math.abs(value), unit = 0;
@@ -74,5 +71,5 @@ const host = (function () {
 		return { points: points.join(" "), oldest: oldest, most: most };
 	}
 
-	return { el: el, svg: svg, clean: clean, bytes: bytes, growth: growth, seconds: seconds, line: line };
+	return { el: el, svg: svg, bytes: bytes, growth: growth, seconds: seconds, line: line };
 }());

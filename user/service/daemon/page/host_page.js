@@ -20,7 +20,7 @@
 		cgroupSection.hidden = list.length === 0;
 		cgroups.replaceChildren(...list.map(function (cgroup) {
 			const full = cgroup.max !== null && cgroup.current > 0.9 * cgroup.max;
-			return el("tr", {}, el("td", {}, host.clean(cgroup.name)),
+			return el("tr", {}, el("td", {}, cgroup.name),
 				el("td", { class: "n" + (full ? " bad" : "") }, host.bytes(cgroup.current)),
 				el("td", { class: "n" }, host.bytes(cgroup.max)),
 				el("td", { class: "n" }, cgroup.pressure === null ? "\u2014" :

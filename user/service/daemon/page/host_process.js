@@ -107,7 +107,7 @@
 		if (host.chosen === null)
 			return;
 		span.max = data.max_seconds;
-		title.textContent = (process ? host.clean(process.comm) + " " : "") + "(" + host.chosen + ")";
+		title.textContent = (process ? process.comm + " " : "") + "(" + host.chosen + ")";
 		if (process) {
 			drawFacts(process, running);
 			drawPlot(process.series);

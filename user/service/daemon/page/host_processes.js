@@ -37,7 +37,7 @@
 			class: process.pid === host.chosen ? "chosen" : "", "data-pid": process.pid, click: choose
 		},
 		el("td", { class: "n" }, String(process.pid)),
-		el("td", {}, el("button", { class: "link", click: choose }, host.clean(process.comm))),
+		el("td", {}, el("button", { class: "link", click: choose }, process.comm)),
 		el("td", { class: "n" }, host.bytes(process.rss)),
 		el("td", { class: "n" + (process.growth > 0 ? " up" : "") }, host.growth(process.growth)),
 		el("td", {}, spark(process.series)));
@@ -45,7 +45,7 @@
 
 	function draw() {
 		const shown = data.processes.filter(function (process) {
-			return (host.clean(process.comm) + " " + process.pid).toLowerCase().includes(filter);
+			return (process.comm + " " + process.pid).toLowerCase().includes(filter);
 		}).sort(compare);
 		body.replaceChildren(...shown.map(row));
 		more.textContent = data.n_processes > data.processes.length ?

@@ -239,7 +239,7 @@ static enum push_result read_success(enum push_to to, const struct strbuf *answe
 
 	if (to != PUSH_OTLP || otlp_answer_rejected(answer, &words) == 0)
 		return PUSH_SENT;
-	text_clean(&text, strbuf_str(&words));
+	escape_text(&text, strbuf_str(&words));
 	strbuf_adds(why, "it rejects a part: ");
 	text_clip(why, strbuf_str(&text), WHY_MOST);
 	return PUSH_REJECTED;
@@ -254,7 +254,7 @@ enum push_result push_answer_read(enum push_to to, long status, const struct str
 		return PUSH_FAILED;
 	if (status >= 200 && status < 300)
 		return read_success(to, answer, why);
-	text_clean(&text, strbuf_str(answer));
+	escape_text(&text, strbuf_str(answer));
 	strbuf_addf(why, "it answers with status %ld%s", status, text.len > 0 ? ": " : "");
 	text_clip(why, strbuf_str(&text), WHY_MOST);
 	return is_for_now(to, status) ? PUSH_REFUSED : PUSH_REJECTED;

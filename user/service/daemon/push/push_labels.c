@@ -18,7 +18,7 @@ static int add(struct push_labels *labels, const char *name, const char *attribu
 
 	if (!value || *value == '\0')
 		return 0;
-	text_clean(&text, value);
+	escape_text(&text, value);
 	if (strbuf_error(&text))
 		return -ENOMEM;
 	row.value = TAKE_PTR(text.data);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/daemon/reports/journal.h"
 
-#include "base/strbuf.h"
+#include "base/escape.h"
 
 #include <assert.h>
 #include <sys/uio.h>
@@ -28,7 +28,8 @@ static int send(const struct journal_field *fields, size_t n)
 
 		if (!fields[i].value)
 			continue;
-		strbuf_addf(text, "%s=%s", fields[i].name, fields[i].value);
+		strbuf_addf(text, "%s=", fields[i].name);
+		escape_text(text, fields[i].value);
 		r = r ? r : strbuf_error(text);
 		parts[used++] = (struct iovec){ (void *)strbuf_str(text), text->len };
 	}

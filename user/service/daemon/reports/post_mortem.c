@@ -71,7 +71,7 @@ void post_mortem_words(const struct view_process *process, const char *growth, c
 	char size[FORMAT_UNIT_LEN];
 
 	strbuf_addf(out, "process %" PRIu32 " (", image->pid);
-	text_clean(out, image->comm);
+	escape_text(out, image->comm);
 	strbuf_addf(out, ") was ended by signal %d", image->end_value);
 	death_words_killer(&killer, image);
 	if (killer.len)
@@ -146,7 +146,7 @@ struct post_mortem {
 	uint64_t number; /* of the report, in its name */
 
 	/* The session's thread's, for the owner's. */
-	bool is_shown, is_written, is_failed;
+	bool is_shown, is_own, is_written, is_failed;
 	const struct view_process *process;
 
 	/* The owner's, for the session's. */
@@ -181,6 +181,16 @@ static bool knows_nothing(const struct view *view, const struct view_process *pr
 	       process->totals.sample_interval == 0;
 }
 
+/* Is it a process of memtraced's own, of this run or another? */
+static bool is_own(struct post_mortem *pm, const struct view *view)
+{
+	const struct model_process *image = pm->process->image;
+	const struct mapping *exe = model_exe_mapping(view_model(view), image->slot);
+
+	pm->is_own = own_process_is(&pm->service->program, image, exe ? exe->object : NULL);
+	return pm->is_own;
+}
+
 /* Owner's thread, by session_runner_call(). */
 static void note_told(void *arg)
 {
@@ -196,7 +206,7 @@ static void tell_of_trace(struct post_mortem *pm, const struct view *view)
 	_cleanup_free_ char *name = NULL;
 	struct telling telling = { 0 };
 
-	if (knows_nothing(view, pm->process))
+	if (knows_nothing(view, pm->process) || is_own(pm, view))
 		return;
 	session_runner_call(pm->killed.runner, note_told, pm);
 	telling.error = write_report(pm, view, &name);
@@ -288,7 +298,7 @@ static void tell_of_growth(struct post_mortem *pm, const struct view *view)
 	_cleanup_free_ char *name = NULL;
 	struct telling telling = { 0 };
 
-	if (!faults)
+	if (!faults || is_own(pm, view))
 		return;
 	session_runner_call(pm->killed.runner, decide, pm);
 	if (!pm->is_wanted)
@@ -336,6 +346,7 @@ static void on_done(struct session_job *job, int result)
 
 	pm->service->post_mortems += pm->is_written;
 	pm->service->post_mortems_failed += pm->is_failed;
+	pm->service->post_mortems_own += pm->is_own;
 	pm->killed.told(result, pm->killed.userdata);
 	strbuf_done(&pm->resident);
 	service_config_unref(pm->config);

@@ -174,11 +174,11 @@ static void add_trace(const struct service_call *call, const struct trace_info *
 		    depth_words(info->depth));
 	if (info->pid) {
 		strbuf_addf(out, "process %d (", (int)info->pid);
-		text_clean(out, info->comm);
+		escape_text(out, info->comm);
 		strbuf_addch(out, ')');
 	} else if (info->is_standing) {
 		strbuf_adds(out, "all processes of the names ");
-		text_clean(out, info->comm);
+		escape_text(out, info->comm);
 		strbuf_addf(out, ", for post-mortems: for %s\n", age);
 		return;
 	} else {
@@ -242,7 +242,7 @@ static void add_rules(const struct service_call *call, struct strbuf *out)
 		if (info.last_pid) {
 			strbuf_addf(out, ", the last time %s ago for process %d (",
 				    format_duration(info.last_ago_ns, ago), (int)info.last_pid);
-			text_clean(out, info.last_comm);
+			escape_text(out, info.last_comm);
 			strbuf_addch(out, ')');
 		}
 		if (info.refused)
@@ -315,7 +315,7 @@ static void add_reloads(const struct service_call *call, struct strbuf *out)
 		return;
 	}
 	strbuf_adds(out, "failed, and the configuration stayed as it was: ");
-	text_clean(out, reloads->error ? reloads->error : strerror(ENOMEM));
+	escape_text(out, reloads->error ? reloads->error : strerror(ENOMEM));
 	strbuf_addch(out, '\n');
 }
 

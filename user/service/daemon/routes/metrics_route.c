@@ -95,6 +95,8 @@ static void put_traces(const struct service *service, struct metrics_out *out)
 				host_growth_info(service->growth).left_out);
 	metrics_out_label(out, "report", "limited");
 	metrics_out_u64(out, "", service->post_mortems_limited);
+	metrics_out_label(out, "report", "own");
+	metrics_out_u64(out, "", service->post_mortems_own);
 }
 
 /* Shares in millionths: a number of this format's writer is whole. */

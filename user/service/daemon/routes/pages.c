@@ -47,7 +47,7 @@ static void add_row(struct strbuf *body, const struct process_row *row, bool is_
 	format_size((int64_t)row->rss_bytes, size);
 	if (!is_html) {
 		strbuf_addf(body, "%8d %10s ", (int)row->pid, size);
-		text_clean(body, row->comm);
+		escape_text(body, row->comm);
 		strbuf_addch(body, '\n');
 		return;
 	}

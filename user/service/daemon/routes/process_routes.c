@@ -5,6 +5,7 @@
  * file system of its own, for one), so they are read beside the loop.
  */
 #include "base/aside.h"
+#include "base/escape.h"
 #include "report/text/text.h"
 #include "sandbox/worker.h"
 #include "service/daemon/routes/pages.h"
@@ -115,11 +116,16 @@ static void read_cmdline(struct aside_work *work)
 {
 	struct question *question = (struct question *)work;
 	struct strbuf *body = &question->answer.body;
+	_cleanup_strbuf_ struct strbuf words = {};
 
-	question->error = proc_file_read(question->pid, "cmdline", CMDLINE_MOST, body);
+	question->error = proc_file_read(question->pid, "cmdline", CMDLINE_MOST, &words);
 	/* Words are separated by zero bytes, as in Go's; the last one ends with one in /proc. */
-	if (question->error == 0 && body->len > 0 && body->data[body->len - 1] == '\0')
-		body->len--;
+	for (const char *at = words.data, *end = at + words.len;
+	     question->error == 0 && at && at < end; at += strlen(at) + 1) {
+		if (at > words.data)
+			strbuf_addch(body, '\0');
+		escape_text(body, at);
+	}
 }
 
 int process_route_cmdline(struct service_call *call, struct http_answer *answer)
@@ -174,7 +180,7 @@ static int add_symbols(struct lookup *lookup, const char *addresses, struct strb
 		r = look_up(lookup, address, &function);
 		if (function) {
 			strbuf_addf(out, "0x%" PRIx64 "\t", address);
-			text_clean(out, function);
+			escape_text(out, function);
 			strbuf_addch(out, '\n');
 		}
 		at = end + (*end != '\0');

@@ -362,6 +362,21 @@ static int on_exiting(struct hold *hold, struct held_thread *thread)
 	return negative_or_zero(r);
 }
 
+/* Each thread makes this stop; of the process the first one tells. */
+static int on_trap(struct hold *hold, struct held_thread *thread, int sig)
+{
+	struct held_process *process = thread->process;
+
+	end_trap(thread, sig);
+	if (!is_stop_signal(sig) || thread->tid != process->pid)
+		return 0;
+	return negative_or_zero(tell(hold, &(struct hold_event){ .type = HOLD_STOPPED,
+								 .pid = process->pid,
+								 .tid = thread->tid,
+								 .parent = process->parent,
+								 .status = sig }));
+}
+
 /* `code` as of siginfo's si_status for CLD_TRAPPED: signal, and event above. */
 static int on_stop(struct hold *hold, pid_t tid, int code)
 {
@@ -387,8 +402,7 @@ static int on_stop(struct hold *hold, pid_t tid, int code)
 	case PTRACE_EVENT_EXIT:
 		return on_exiting(hold, thread);
 	default:
-		end_trap(thread, sig);
-		return 0;
+		return on_trap(hold, thread, sig);
 	}
 }
 

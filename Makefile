@@ -424,9 +424,11 @@ include sample/sample.mk
 
 # --- unit, replay and fuzz programs ------------------------------------------------------------
 
+# Allocations fail when the test says so.
+$(O)/tests/unit/test_hold_memory: TEST_LDFLAGS := -Wl,--wrap=calloc,--wrap=reallocarray
 $(UNIT_SRCS:%.c=$(O)/%): $(O)/%: $(O)/%.o $(HELPER_OBJS) $(SAMPLE_PURE_OBJS) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(filter $(dir $<)%,$(HELPER_OBJS)) $(SAMPLE_PURE_OBJS) $(LIB) \
+	$(Q)$(CC) $(ALL_LDFLAGS) $(TEST_LDFLAGS) -o $@ $< $(filter $(dir $<)%,$(HELPER_OBJS)) $(SAMPLE_PURE_OBJS) $(LIB) \
 		-lcmocka $(ALL_LIBS)
 
 $(O)/tests/fuzz/fuzz_%: $(O)/tests/fuzz/fuzz_%.o $(LIB)

@@ -274,9 +274,11 @@ static void a_stopped_target_makes_no_progress_until_it_is_continued(void **stat
 	assert_int_equal(kill(run.pid, SIGSTOP), 0);
 	assert_int_equal(held_run_dispatch(&run, 100), 0);
 	assert_int_equal(hold_threads(run.hold), 1);
+	assert_int_equal(run.events.data[run.events.len - 1].status, SIGSTOP);
 	assert_int_equal(kill(run.pid, SIGCONT), 0);
 	assert_int_equal(held_run_finish(&run), 0);
 	assert_int_equal(held_run_status(&run), 0);
+	assert_int_equal(held_run_count(&run, HOLD_STOPPED, true), 1);
 	held_run_done(&run);
 }
 

@@ -14,7 +14,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -325,6 +327,60 @@ static void the_invoking_user_is_taken_from_sudo_only_when_it_is_sound(void **st
 	clear_sudo();
 }
 
+/* In a session of its own, on a terminal of `owner`: has the command one of its own? 2: an error */
+static int try_terminal(uid_t owner, const char *run_as, bool controlling)
+{
+	_cleanup_(launch_free_p) struct launch *launch = NULL;
+	char *argv[] = { "true", NULL };
+	int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+	bool has;
+
+	if (setsid() < 0 || master < 0 || unlockpt(master) < 0)
+		return 2;
+	slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+	if (slave < 0 || fchown(slave, owner, (gid_t)-1) < 0 ||
+	    (controlling && ioctl(slave, TIOCSCTTY, 0) < 0))
+		return 2;
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (dup2(slave, fd) < 0)
+			return 2;
+	if (launch_new(&(struct launch_opts){ .argv = argv, .run_as = run_as }, &launch) < 0)
+		return 2;
+	has = launch_pty(launch) != NULL;
+	if (launch_release(launch) < 0 || wait_bounded(launch_pid(launch)) != 0)
+		return 2;
+	return has;
+}
+
+static void only_on_a_terminal_of_others_a_child_has_its_own(void **state)
+{
+	const struct passwd *user = getpwnam("nobody");
+	const struct {
+		uid_t owner;
+		const char *run_as;
+		int has;
+	} rows[] = {
+		{ 0, "nobody", 1 },
+		{ user ? user->pw_uid : 0, "nobody", 0 },
+		{ user ? user->pw_uid : 0, "daemon", 1 },
+		{ user ? user->pw_uid : 0, "root", 0 },
+		{ 0, NULL, 0 },
+	};
+
+	(void)state;
+	if (geteuid() != 0 || !user) {
+		print_message("needs root and the user nobody\n");
+		skip();
+	}
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(try_terminal(rows[i / 2].owner, rows[i / 2].run_as, i % 2));
+		assert_int_equal(wait_bounded(pid), EXITED(rows[i / 2].has));
+	}
+}
+
 static void a_missing_command_is_told_before_anything_runs(void **state)
 {
 	static const struct {
@@ -344,6 +400,8 @@ static void a_missing_command_is_told_before_anything_runs(void **state)
 	};
 
 	(void)state;
+	while (waitpid(-1, NULL, 0) > 0)
+		; /* the keepers of terminals, if this test runs on one */
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		_cleanup_(launch_free_p) struct launch *launch = NULL;
 		const char *const set[] = { rows[i].path, NULL };
@@ -520,6 +578,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(under_sudo_the_child_is_the_invoking_user),
 		cmocka_unit_test(run_as_takes_names_and_numbers),
 		cmocka_unit_test(the_invoking_user_is_taken_from_sudo_only_when_it_is_sound),
+		cmocka_unit_test(only_on_a_terminal_of_others_a_child_has_its_own),
 		cmocka_unit_test(a_missing_command_is_told_before_anything_runs),
 		cmocka_unit_test(a_failed_exec_is_reported_with_its_errno),
 		cmocka_unit_test(a_broken_assignment_is_refused),

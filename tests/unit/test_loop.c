@@ -79,10 +79,16 @@ static void a_ready_descriptor_calls_back_until_it_is_freed(void **state)
 	assert_int_equal(loop_run_once(loop, 0), 0);
 	assert_int_equal(w.calls, 2);
 	assert_int_equal(w.events, EPOLLIN);
+	assert_int_equal(loop_source_wait_for(source, 0), 0);
+	assert_int_equal(loop_run_once(loop, 0), 0);
+	assert_int_equal(w.calls, 2);
+	assert_int_equal(loop_source_wait_for(source, EPOLLOUT), 0);
+	assert_int_equal(loop_run_once(loop, 0), 0);
+	assert_int_equal(w.events, EPOLLOUT);
 	loop_source_free(source);
 	loop_source_free(NULL);
 	assert_int_equal(loop_run_once(loop, 0), 0);
-	assert_int_equal(w.calls, 2);
+	assert_int_equal(w.calls, 3);
 	assert_true(fcntl(fd, F_GETFD) >= 0); /* still the caller's */
 }
 

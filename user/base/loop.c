@@ -143,6 +143,14 @@ int loop_add_fd(struct loop *loop, int fd, uint32_t epoll_events, loop_fd_fn fn,
 	return add_source(loop, &init, epoll_events, ret_source);
 }
 
+int loop_source_wait_for(struct loop_source *source, uint32_t epoll_events)
+{
+	struct epoll_event event = { .events = epoll_events, .data.ptr = source };
+
+	return epoll_ctl(source->loop->epoll_fd, EPOLL_CTL_MOD, source->fd, &event) < 0 ? -errno :
+											  0;
+}
+
 int loop_add_timer(struct loop *loop, uint64_t interval_ns, loop_timer_fn fn, void *userdata,
 		   struct loop_source **ret_source)
 {

@@ -40,6 +40,8 @@ int loop_add_timer(struct loop *loop, uint64_t interval_ns, loop_timer_fn fn, vo
  * and unblocks it again, if it was not blocked before. -EEXIST: the loop has this signal already.
  */
 int loop_add_signal(struct loop *loop, int signo, loop_signal_fn fn, void *userdata);
+/* For a source of loop_add_fd: what it waits for from now on; errors and hang-ups always. */
+int loop_source_wait_for(struct loop_source *source, uint32_t epoll_events);
 /* Stops and frees one source; may be called from its own callback. NULL is legal. */
 void loop_source_free(struct loop_source *source);
 

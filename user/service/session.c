@@ -120,6 +120,8 @@ static int on_stop_signal(const siginfo_t *info, void *userdata)
 {
 	struct session *s = userdata;
 
+	if (s->relay)
+		terminal_relay_pass_signal(s->relay, info);
 	if (!s->launch || s->child_status >= 0 || s->stop_signals++ > 0) {
 		session_stop(s);
 		return 0;
@@ -130,19 +132,37 @@ static int on_stop_signal(const siginfo_t *info, void *userdata)
 	return 0;
 }
 
+/* Of a child that nothing holds. */
+static void wait_for_child(struct session *s)
+{
+	pid_t pid = launch_pid(s->launch);
+	int status;
+
+	while (waitpid(pid, &status, WNOHANG | WUNTRACED) == pid) {
+		if (WIFSTOPPED(status)) {
+			s->child_stop = WSTOPSIG(status);
+			continue;
+		}
+		s->child_status = status;
+		return;
+	}
+}
+
 static int on_child_signal(const siginfo_t *info, void *userdata)
 {
 	struct session *s = userdata;
-	int status;
+	int r = 0, sig;
 
 	(void)info;
 	if (s->hold)
-		return hold_dispatch(s->hold);
-	/* A child that nothing holds is waited for here. */
-	if (s->launch && s->child_status < 0 &&
-	    waitpid(launch_pid(s->launch), &status, WNOHANG) == launch_pid(s->launch))
-		s->child_status = status;
-	return 0;
+		r = hold_dispatch(s->hold);
+	else if (s->launch && s->child_status < 0)
+		wait_for_child(s);
+	sig = s->child_stop;
+	s->child_stop = 0;
+	if (sig && s->relay)
+		terminal_relay_command_stopped(s->relay, sig);
+	return r;
 }
 
 static int add_sources(struct session *s)
@@ -336,6 +356,7 @@ void session_free(struct session *session)
 {
 	if (!session)
 		return;
+	terminal_relay_free(session->relay);
 	live_view_free(session->view);
 	status_line_free(session->status);
 	hold_free(session->hold);
@@ -391,6 +412,13 @@ static bool exec_failed(struct session *s)
 	return true;
 }
 
+static bool has_ended(const struct session *s)
+{
+	if (s->launch && s->child_status < 0)
+		return false;
+	return !tracing_is_endless(s->options) && live_running(s->live) == 0;
+}
+
 int session_step(struct session *session, int timeout_ms)
 {
 	int r;
@@ -404,11 +432,9 @@ int session_step(struct session *session, int timeout_ms)
 		log_error("tracing: %s", strerror(-r));
 		return r;
 	}
-	if (session->launch && session->child_status < 0)
-		return session->over;
-	if (tracing_is_endless(session->options))
-		return session->over;
-	return session->over || live_running(session->live) == 0;
+	if (session->over)
+		return 1;
+	return has_ended(session) && (!session->relay || terminal_relay_drain(session->relay));
 }
 
 static void say_nothing_matched(const struct options *o)
@@ -461,6 +487,8 @@ static void say_missing_allocators(const struct session *s)
 
 int session_finish(struct session *session)
 {
+	terminal_relay_free(session->relay);
+	session->relay = NULL;
 	if (exec_failed(session))
 		return -ENOEXEC;
 	say_missing_allocators(session);

@@ -264,6 +264,8 @@ int session_on_hold(const struct hold_event *event, void *userdata)
 	if (is_command(s, event->pid)) {
 		if (event->type == HOLD_EXITED)
 			s->child_status = event->status;
+		if (event->type == HOLD_STOPPED)
+			s->child_stop = event->status;
 		return 0;
 	}
 	/* Not followed: held only while it uses the memory of a process that is. */

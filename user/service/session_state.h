@@ -16,6 +16,7 @@
 #include "service/outputs.h"
 #include "service/sample_clock.h"
 #include "service/status_line.h"
+#include "service/terminal_relay.h"
 #include "target/hold.h"
 #include "target/launch.h"
 #include "trace/live/live.h"
@@ -31,7 +32,8 @@ struct session {
 	struct live *live;
 	struct hold *hold;
 	struct launch *launch;
-	struct leak_check *leaks; /* NULL: not asked for */
+	struct terminal_relay *relay; /* NULL: the command has no terminal of its own */
+	struct leak_check *leaks;     /* NULL: not asked for */
 	struct status_line *status;
 	struct live_view *view; /* NULL: no full-screen view */
 	struct loop_source *grace;
@@ -44,6 +46,7 @@ struct session {
 	char **environment;		 /* what the command has beside ours; NULL: no command */
 	bool is_sampled;		 /* it will show samples */
 	int child_status;		 /* as wait(2)'s; -1: still running */
+	int child_stop; /* the signal that has stopped it; 0: none, or it is handled */
 	unsigned int stop_signals;
 	record_fn listener; /* NULL: there is none */
 	void *listener_data;

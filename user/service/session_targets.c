@@ -64,6 +64,8 @@ int session_trace_command(struct session *s)
 		r = hold_seize_child(s->hold, launch_pid(s->launch));
 	if (r == 0 && holds)
 		r = know_command(s);
+	if (r == 0 && launch_pty(s->launch))
+		r = terminal_relay_new(s->loop, s->launch, &s->relay);
 	if (r == 0)
 		r = launch_release(s->launch);
 	if (r)

@@ -72,5 +72,7 @@ int session_on_resize(const siginfo_t *info, void *userdata)
 	struct session *s = userdata;
 
 	(void)info;
+	if (s->relay)
+		terminal_relay_resize(s->relay);
 	return live_view_resize(s->view);
 }

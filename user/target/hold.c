@@ -64,10 +64,21 @@ static void resume(const struct held_thread *thread, int sig)
 	(void)request(PTRACE_CONT, thread->tid, sig);
 }
 
-static void let_go(struct hold *hold, struct held_thread *thread)
+/* With its last thread the process leaves the table. */
+static void let_go(struct hold *hold, struct held_thread *thread, int sig)
 {
-	if (request(PTRACE_DETACH, thread->tid, 0) == 0)
-		hold_table_remove_thread(hold->table, thread);
+	struct held_process *process = thread->process;
+
+	if (request(PTRACE_DETACH, thread->tid, sig) < 0)
+		return;
+	hold_table_remove_thread(hold->table, thread);
+	if (process && LIST_EMPTY(&process->threads))
+		hold_table_remove_process(hold->table, process);
+}
+
+static bool is_unwanted(const struct held_thread *thread)
+{
+	return thread->unwanted || (thread->process && thread->process->unwanted);
 }
 
 /* The same of a process, of which there is one thread. */
@@ -127,8 +138,8 @@ static int begin(struct hold *hold, struct held_thread *thread)
 	struct held_process *process = thread->process;
 	int r = 0;
 
-	if (thread->unwanted) {
-		let_go(hold, thread);
+	if (is_unwanted(thread)) {
+		let_go(hold, thread, 0);
 		return 0;
 	}
 	if (process->pid == thread->tid)
@@ -159,11 +170,13 @@ static int give_origin(struct hold *hold, struct held_thread *thread, struct hel
 
 	if (!is_thread)
 		r = hold_table_add_process(hold->table, thread->tid, parent->pid, &process);
-	if (r < 0)
+	if (r < 0) {
 		thread->unwanted = true;
-	else
-		hold_table_join_process(thread, process);
-	return r;
+		return r;
+	}
+	hold_table_join_process(thread, process);
+	process->unwanted |= parent->unwanted;
+	return 0;
 }
 
 /* Also when it has ended, until this thread has reaped it. */
@@ -218,13 +231,14 @@ static int on_newborn(struct hold *hold, pid_t tid, int sig)
 	struct held_thread *newborn;
 	int r;
 
-	r = hold_table_add_thread(hold->table, tid, NULL, &newborn);
+	r = vec_reserve(&hold->newborns, hold->newborns.len + 1);
 	if (r == 0)
-		r = vec_push(&hold->newborns, tid);
+		r = hold_table_add_thread(hold->table, tid, NULL, &newborn);
 	if (r < 0) {
 		(void)request(PTRACE_DETACH, tid, 0);
 		return r;
 	}
+	(void)vec_push(&hold->newborns, tid); /* has room */
 	newborn->born = true;
 	newborn->birth_signal = sig;
 	consume_stop(tid);
@@ -362,6 +376,21 @@ static int on_exiting(struct hold *hold, struct held_thread *thread)
 	return negative_or_zero(r);
 }
 
+/* Each thread makes this stop; of the process the first one tells. */
+static int on_trap(struct hold *hold, struct held_thread *thread, int sig)
+{
+	struct held_process *process = thread->process;
+
+	end_trap(thread, sig);
+	if (!is_stop_signal(sig) || thread->tid != process->pid)
+		return 0;
+	return negative_or_zero(tell(hold, &(struct hold_event){ .type = HOLD_STOPPED,
+								 .pid = process->pid,
+								 .tid = thread->tid,
+								 .parent = process->parent,
+								 .status = sig }));
+}
+
 /* `code` as of siginfo's si_status for CLD_TRAPPED: signal, and event above. */
 static int on_stop(struct hold *hold, pid_t tid, int code)
 {
@@ -375,6 +404,10 @@ static int on_stop(struct hold *hold, pid_t tid, int code)
 		thread->birth_signal = sig;
 		return begin(hold, thread);
 	}
+	if (is_unwanted(thread)) {
+		let_go(hold, thread, event ? 0 : sig);
+		return 0;
+	}
 	switch (event) {
 	case 0:
 		return on_signal(hold, thread, sig);
@@ -387,8 +420,7 @@ static int on_stop(struct hold *hold, pid_t tid, int code)
 	case PTRACE_EVENT_EXIT:
 		return on_exiting(hold, thread);
 	default:
-		end_trap(thread, sig);
-		return 0;
+		return on_trap(hold, thread, sig);
 	}
 }
 
@@ -411,7 +443,7 @@ static int on_end(struct hold *hold, pid_t tid)
 		return 0;
 	}
 	/* One that was killed before its first stop has never been anybody. */
-	told = thread->born;
+	told = thread->born && !process->unwanted;
 	event.parent = process->parent;
 	hold_table_remove_process(hold->table, process);
 	return told ? negative_or_zero(tell(hold, &event)) : 0;

@@ -27,7 +27,8 @@ enum hold_event_type {
 	 * stopped, hold_stop stops the others. Once for each that hold_watch_exits asked for.
 	 */
 	HOLD_EXITING,
-	HOLD_EXITED, /* a process (its last thread) ended, and was reaped; status as wait(2)'s */
+	HOLD_EXITED,  /* a process (its last thread) ended, and was reaped; status as wait(2)'s */
+	HOLD_STOPPED, /* job control has stopped a process; status is the signal */
 };
 
 struct hold_event {
@@ -36,7 +37,7 @@ struct hold_event {
 	pid_t tid;     /* thread concerned */
 	pid_t old_tid; /* HOLD_EXEC: the tid of the caller, another than tid if not the leader */
 	pid_t parent;  /* HOLD_FORK, HOLD_EXITED: thread group of the parent at birth, 0: seized */
-	int status;    /* HOLD_EXITED */
+	int status;    /* HOLD_EXITED, HOLD_STOPPED */
 };
 
 /*

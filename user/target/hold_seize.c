@@ -52,18 +52,21 @@ static int seize_thread(struct hold_table *table, struct held_process *process, 
 
 	if (hold_table_thread(table, tid))
 		return 1;
+	/* Before it is seized: a thread without an entry would never be let go. */
+	r = hold_table_add_thread(table, tid, process, &thread);
+	if (r < 0)
+		return r;
+	thread->born = true;
 	r = seize(tid, options);
+	if (r == 0)
+		return 0;
+	hold_table_remove_thread(table, thread);
 	if (r == -ESRCH)
 		return 1;
 	if (r == -EPERM && process_info_read(tid, &info) == 0 && info.tracer)
 		/* born to one that we have: its first stop is going to be seen */
 		return info.tracer == gettid() ? 1 : -EBUSY;
-	if (r == 0)
-		r = hold_table_add_thread(table, tid, process, &thread);
-	if (r < 0)
-		return r;
-	thread->born = true;
-	return 0;
+	return r;
 }
 
 /* 0: some threads were not known yet; 1: none; or negative errno. */
@@ -78,6 +81,16 @@ static int seize_new_threads(struct hold_table *table, struct held_process *proc
 		all &= r;
 	}
 	return r < 0 ? r : all;
+}
+
+/* Only what is stopped can be let go: that is done when target/hold sees the stops. */
+static void begin_to_let_go(struct held_process *process)
+{
+	const struct held_thread *thread;
+
+	process->unwanted = true;
+	LIST_FOREACH(thread, &process->threads, siblings)
+	(void)ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL); /* else it has ended */
 }
 
 /* Until a reading of the list shows nothing new: those born to threads that we have are ours. */
@@ -95,5 +108,7 @@ int hold_seize_threads(struct hold_table *table, pid_t pid, long options)
 		hold_table_remove_process(table, process);
 		return r < 0 ? r : -ESRCH;
 	}
+	if (r < 0)
+		begin_to_let_go(process);
 	return r < 0 ? r : 0;
 }

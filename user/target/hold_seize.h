@@ -13,7 +13,7 @@ int hold_seize_waiting(struct hold_table *table, pid_t pid, long options);
 
 /*
  * All threads of a process that runs. 0; -ESRCH: it has ended; -EBUSY: it has another tracer; or
- * another negative errno.
+ * another negative errno: what was seized by then is going to stop, and is to be let go (unwanted).
  */
 int hold_seize_threads(struct hold_table *table, pid_t pid, long options);
 

@@ -16,8 +16,9 @@ struct hold_table;
 
 struct held_process {
 	pid_t pid;
-	pid_t parent; /* 0: seized, not born under our eyes */
-	bool exiting; /* that was told */
+	pid_t parent;  /* 0: seized, not born under our eyes */
+	bool exiting;  /* that was told */
+	bool unwanted; /* could not be seized as a whole: all of it is to be let go */
 	LIST_HEAD(, held_thread) threads;
 };
 

@@ -2,6 +2,7 @@
 #include "target/launch.h"
 
 #include "target/launch_child.h"
+#include "target/terminal_keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,8 @@ struct launch {
 	pid_t pid;
 	int pidfd;
 	int socket;
+	struct launch_terminal terminal;
+	struct launch_pty pty; /* without a job: none */
 	bool released;
 	int exec_result;
 };
@@ -49,8 +52,11 @@ static int move_above_stdio(int *fd)
 	return 0;
 }
 
-/* No signal handler may run in the child, which has the parent's. */
-static pid_t fork_blocked(const struct launch_child *child)
+/*
+ * The command, or with `keeper` that, which starts the command. No signal handler may run in the
+ * child, which has the parent's.
+ */
+static pid_t fork_blocked(const struct launch_child *child, const struct terminal_keeper *keeper)
 {
 	sigset_t all, before;
 	pid_t pid;
@@ -59,6 +65,8 @@ static pid_t fork_blocked(const struct launch_child *child)
 	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
 		return -EINVAL;
 	pid = fork();
+	if (pid == 0 && keeper)
+		terminal_keeper_run(keeper, child);
 	if (pid == 0)
 		launch_child_run(child);
 	if (pid < 0)
@@ -98,28 +106,72 @@ static int receive(int socket, int flags, int *ret_message)
 	return n == sizeof(*ret_message);
 }
 
+static int open_sockets(int *ret_ours, int *ret_theirs)
+{
+	int ends[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	*ret_ours = ends[0];
+	*ret_theirs = ends[1];
+	r = move_above_stdio(ret_ours);
+	return r < 0 ? r : move_above_stdio(ret_theirs);
+}
+
+/* A command with a terminal of its own: its pid or negative errno. */
+static pid_t fork_keeper(const struct launch_child *child, struct launch *launch)
+{
+	_cleanup_close_ int ours = -1;
+	_cleanup_close_ int theirs = -1;
+	struct terminal_keeper_started started;
+	struct terminal_keeper keeper;
+	pid_t pid;
+	ssize_t n;
+	int r = open_sockets(&ours, &theirs);
+
+	if (r < 0)
+		return r;
+	keeper = (struct terminal_keeper){ &launch->terminal, theirs, ours };
+	pid = fork_blocked(child, &keeper);
+	if (pid < 0)
+		return pid;
+	close(TAKE_FD(theirs));
+	/* The keeper has it from now on. */
+	close(TAKE_FD(launch->terminal.slave));
+	do
+		n = recv(ours, &started, sizeof(started), 0);
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(started) || started.error) {
+		(void)waitpid(pid, NULL, 0);
+		return n == (ssize_t)sizeof(started) ? -started.error : -ECHILD;
+	}
+	launch->pty = (struct launch_pty){
+		.outer = launch->terminal.outer,
+		.master = launch->terminal.master,
+		.control = TAKE_FD(ours),
+		.job = started.job,
+	};
+	return started.pid;
+}
+
 static int start(const struct launch_opts *opts, struct launch_child *child, struct launch *launch)
 {
 	_cleanup_close_ int ours = -1;
 	_cleanup_close_ int theirs = -1;
 	_cleanup_close_ int pidfd = -1;
-	int ends[2], message = 0, r;
+	int message = 0, r = open_sockets(&ours, &theirs);
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return -errno;
-	ours = ends[0];
-	theirs = ends[1];
-	r = move_above_stdio(&ours);
-	if (r == 0)
-		r = move_above_stdio(&theirs);
 	if (r < 0)
 		return r;
 	child->argv = opts->argv;
 	child->stdout_to_stderr = opts->stdout_to_stderr;
 	child->socket = theirs;
 	child->parent_socket = ours;
-	pid = fork_blocked(child);
+	if (child->terminal->slave >= 0)
+		pid = fork_keeper(child, launch);
+	else
+		pid = fork_blocked(child, NULL);
 	if (pid < 0)
 		return pid;
 	close(TAKE_FD(theirs));
@@ -144,11 +196,29 @@ static int start(const struct launch_opts *opts, struct launch_child *child, str
 	return 0;
 }
 
+void launch_close_pty(struct launch *launch)
+{
+	if (launch->pty.job)
+		close(launch->pty.control);
+	launch->pty = (struct launch_pty){ .outer = -1, .master = -1, .control = -1 };
+	launch_terminal_done(&launch->terminal);
+}
+
+/* Of one that was not started. */
+static void launch_done(struct launch *launch)
+{
+	if (!launch)
+		return;
+	launch_close_pty(launch);
+	free(launch);
+}
+DEFINE_CLEANUP(struct launch, launch_done)
+
 int launch_new(const struct launch_opts *opts, struct launch **ret_launch)
 {
 	_cleanup_(identity_done_p) struct identity identity = { 0 };
 	_cleanup_(environment_free_p) char **environment = NULL;
-	_cleanup_free_ struct launch *launch = NULL;
+	_cleanup_(launch_done_p) struct launch *launch = NULL;
 	struct launch_inherited now;
 	struct launch_child child = { .identity = &identity, .inherited = opts->inherited };
 	int r;
@@ -158,6 +228,8 @@ int launch_new(const struct launch_opts *opts, struct launch **ret_launch)
 	launch = calloc(1, sizeof(*launch));
 	if (!launch)
 		return -ENOMEM;
+	launch->terminal = (struct launch_terminal)LAUNCH_TERMINAL_NONE;
+	child.terminal = &launch->terminal;
 	if (!child.inherited) {
 		r = launch_inherited_save(&now);
 		if (r < 0)
@@ -167,6 +239,9 @@ int launch_new(const struct launch_opts *opts, struct launch **ret_launch)
 	r = identity_resolve(opts->run_as, &identity);
 	if (r == 0)
 		r = identity_environment(&identity, environ, opts->env_set, &environment);
+	/* Root may do what it likes with any terminal. */
+	if (r == 0 && identity.change && identity.uid != 0)
+		r = launch_terminal_open(identity.uid, &launch->terminal);
 	if (r < 0)
 		return r;
 	child.environment = environment;
@@ -180,6 +255,11 @@ int launch_new(const struct launch_opts *opts, struct launch **ret_launch)
 pid_t launch_pid(const struct launch *launch)
 {
 	return launch->pid;
+}
+
+const struct launch_pty *launch_pty(const struct launch *launch)
+{
+	return launch->pty.job ? &launch->pty : NULL;
 }
 
 int launch_release(struct launch *launch)
@@ -217,7 +297,7 @@ void launch_free(struct launch *launch)
 	if (!launch->released)
 		kill_and_reap(launch->pidfd);
 	close(launch->pidfd);
-	free(launch);
+	launch_done(launch);
 }
 
 const char *launch_value(const char *const *env_set, const char *name)

@@ -25,17 +25,36 @@ struct launch_opts {
 struct launch;
 
 /*
+ * A terminal of the command's own (target/launch_terminal.h), which the caller has to join to
+ * memtraced's. The descriptors are the launch's, and non-blocking but for `control`.
+ */
+struct launch_pty {
+	int outer, master;
+	int control; /* target/terminal_keeper.h: orders to it, signals from it */
+	pid_t job;   /* the command's process group */
+};
+
+/*
  * Forks the child, which takes on its identity (the invoking user's uid, gid and groups under sudo:
  * SUDO_UID, SUDO_GID) and environment (HOME, USER, LOGNAME, SHELL of that user; LD_PRELOAD and the
  * like are passed on untouched; sudo's own SUDO_* variables stay as sudo set them), keeps terminal,
- * process group, signal dispositions and mask as memtraced was given them, and waits. The child
- * itself, as the user that it became, has then looked for the command. 0 or negative errno;
+ * process group (both unless there is a launch_pty), signal dispositions and mask as memtraced was
+ * given them, and waits. The child itself, as the user that it became, has then looked for the
+ * command. 0 or negative errno;
  * -ENOENT: no such command; -EACCES: not executable; -ENODATA: no such user; -EPERM: another user
  * than the caller, who is not root; -EINVAL: a string of env_set is no assignment.
  */
 int launch_new(const struct launch_opts *opts, struct launch **ret_launch);
 
 pid_t launch_pid(const struct launch *launch);
+
+/* NULL: the command has memtraced's terminal, or there is none. */
+const struct launch_pty *launch_pty(const struct launch *launch);
+/*
+ * Ends memtraced's part in it: the keeper goes on alone. Descriptors are -1 and the job is 0 then,
+ * also in what launch_pty has returned.
+ */
+void launch_close_pty(struct launch *launch);
 
 /* Lets the child exec. Call after target/hold has seized it. 0; -ESRCH when it has died. */
 int launch_release(struct launch *launch);

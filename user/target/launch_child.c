@@ -148,6 +148,14 @@ static const char *search_path(char **environment)
 	return PROGRAM_DEFAULT_PATH;
 }
 
+static int replace_streams(const struct launch_terminal *terminal)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (terminal->replaces[fd] && dup2(terminal->slave, fd) < 0)
+			return -errno;
+	return 0;
+}
+
 static int prepare(const struct launch_child *child)
 {
 	int r;
@@ -157,6 +165,8 @@ static int prepare(const struct launch_child *child)
 	r = restore_limits(child->inherited->limits);
 	if (r == 0)
 		r = take_identity(child->identity);
+	if (r == 0)
+		r = replace_streams(child->terminal);
 	if (r == 0 && child->stdout_to_stderr)
 		r = redirect_stdout();
 	if (r == 0)

@@ -8,6 +8,7 @@
 
 #include "target/identity.h"
 #include "target/launch_inherited.h"
+#include "target/launch_terminal.h"
 
 #include <stdbool.h>
 
@@ -16,6 +17,7 @@ struct launch_child {
 	char **environment;
 	const struct identity *identity;
 	const struct launch_inherited *inherited;
+	const struct launch_terminal *terminal; /* whose slave becomes standard streams */
 	bool stdout_to_stderr;
 	int socket; /* SOCK_SEQPACKET: one int a message, see below; closed by the exec */
 	int parent_socket;

@@ -65,7 +65,7 @@ int worker_believe(struct worker *worker, int fd);
 /* Starts it now, so that the first call need not. 0, -EAGAIN or -ENOMEM. */
 int worker_start(struct worker *worker);
 
-/* The process that forks workers, and the one that serves; 0: there is none. */
+/* The process that forks workers, whose children are all workers, and the one that serves; 0: none. */
 pid_t worker_keeper(const struct worker *worker);
 pid_t worker_pid(const struct worker *worker);
 

@@ -9,7 +9,8 @@
 
 /*
  * What real files take is below a fifth of it (docs/hacking/sandbox.md). Files may have holes of
- * any size, so there is an upper bound: debug information of 4 GiB, the most that is read, takes 20 s.
+ * any size, so there is an upper bound: debug information of 4 GiB, the most that is read, takes
+ * 20 s.
  */
 #define LEAST_NS (2 * SECOND_NS)
 #define MIB_NS (SECOND_NS / 20)

@@ -91,9 +91,6 @@ static __always_inline void forked(__u32 pid, bool shares_mm)
 	__u32 slot = slot_of_pid(current_tgid());
 	struct abi_proc *proc;
 
-	/* Known before it runs, so that nothing of it is counted. */
-	if (current_tgid() == *(volatile __u32 *)&control.keeper)
-		control.worker = pid;
 	/* So that a child is never known without its parent, whose blocks it has. */
 	if (slot == ABI_NO_SLOT && knob_scope != ABI_SCOPE_PROCESSES)
 		slot = adopt_newcomer();

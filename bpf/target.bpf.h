@@ -8,11 +8,29 @@
 #include "abi_event.h"
 #include "slot.bpf.h"
 
-/* The daemon, and what parses files for it. */
+#include <bpf/bpf_core_read.h>
+
+static __always_inline __u32 parent_tgid(void)
+{
+#ifdef OLD_KERNEL
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, real_parent, tgid);
+#else
+	/* Typed pointers: loads instead of calls of helpers. */
+	return bpf_get_current_task_btf()->real_parent->tgid;
+#endif
+}
+
+/*
+ * The current process is the daemon's, its keeper, or a worker, which is a child of the keeper and
+ * ends with it (user/sandbox/keeper.h).
+ */
 static __always_inline bool is_own(__u32 tgid)
 {
-	return tgid == knob_self || tgid == *(volatile __u32 *)&control.worker ||
-	       tgid == *(volatile __u32 *)&control.keeper;
+	__u32 keeper = *(volatile __u32 *)&control.keeper;
+
+	return tgid == knob_self || (keeper && (tgid == keeper || parent_tgid() == keeper));
 }
 
 /* `scope`: the host or the cgroup. */

@@ -249,6 +249,7 @@ struct task_struct {
 	unsigned long sas_ss_sp;
 	__u64 sas_ss_size;
 	struct mm_struct *mm;
+	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	struct files_struct *files;

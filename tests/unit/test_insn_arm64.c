@@ -309,13 +309,14 @@ static void functions_are_probed_where_their_returns_can_be_seen(void **state)
 
 	for (size_t i = 0; i < sizeof(site_cases) / sizeof(site_cases[0]); i++) {
 		uint32_t words[WORDS] = { [STUB_AT] = STUB };
-		const struct sites_code code = { words,
-						 code_read,
-						 code_slot_name,
-						 code_function_name,
-						 code_starts_function,
-						 code_landing_pad,
-						 NULL };
+		const struct sites_code code = {
+			.ctx = words,
+			.read = code_read,
+			.slot_name = code_slot_name,
+			.function_name = code_function_name,
+			.starts_function = code_starts_function,
+			.landing_pad = code_landing_pad,
+		};
 		_cleanup_(sites_done) struct sites sites = { 0 };
 		size_t n = 0;
 

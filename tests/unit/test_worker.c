@@ -268,6 +268,36 @@ static void who_hangs_is_killed(void **state)
 	assert_answer(worker, "count", "1");
 }
 
+/* It is waited for much longer. */
+static void who_uses_too_much_time_is_killed(void **state)
+{
+	struct worker *worker = *state;
+	_cleanup_close_ int busy = file_of("busy");
+
+	assert_int_equal(ask(worker, "hang", busy), -EPIPE);
+	assert_int_equal(ask(worker, "read", busy), -EPIPE); /* it is known */
+	assert_answer(worker, "count", "1");
+}
+
+/* Those of others go on. */
+static void an_owner_whose_files_kill_is_not_served_without_end(void **state)
+{
+	_cleanup_close_ int other = file_of("other");
+	struct worker *worker = *state;
+	int r = -EPIPE, deaths;
+
+	assert_int_equal(fchmod(other, 0600), 0);
+	for (deaths = 0; deaths < 100 && r == -EPIPE; deaths++) {
+		_cleanup_close_ int fd = file_of("bad");
+
+		r = ask(worker, "crash", fd);
+	}
+	assert_int_equal(r, -EAGAIN);
+	assert_in_range(deaths, 10, 20);
+	assert_int_equal(ask(worker, "read", other), 0);
+	assert_answer(worker, "hello", "hello");
+}
+
 static void it_is_not_started_without_end(void **state)
 {
 	struct worker *worker = *state;
@@ -490,6 +520,8 @@ int main(void)
 		TEST(long_answers_and_long_requests_do_not_wait_for_each_other),
 		TEST(nothing_is_asked_ahead_of_another_process),
 		cmocka_unit_test(who_hangs_is_killed),
+		TEST(who_uses_too_much_time_is_killed),
+		TEST(an_owner_whose_files_kill_is_not_served_without_end),
 		TEST(it_is_not_started_without_end),
 		cmocka_unit_test(nothing_is_left_of_it),
 		cmocka_unit_test(without_a_process_requests_are_answered_here),

@@ -6,6 +6,10 @@
 
 #define ADDRESS_BYTES 8
 #define DWARF64_LENGTH 0xffffffffU
+/* Each FDE has its CIE read, so these are short: real ones have up to 5 letters. */
+#define MAX_AUGMENTATION 16
+/* and instructions of some dozen bytes */
+#define MAX_CIE_PROGRAM 512
 
 /* Length and id: what stands before the part in which CIEs and FDEs differ. */
 struct head {
@@ -162,7 +166,9 @@ bool cfi_read_cie(const struct cfi_section *section, size_t offset, struct cfi_c
 	if (version != 1 && version != 3 && version != 4)
 		return false;
 	letters = (const char *)r.at;
-	len = strnlen(letters, cfi_left(&r));
+	len = strnlen(letters, cfi_left(&r) < MAX_AUGMENTATION ? cfi_left(&r) : MAX_AUGMENTATION);
+	if (len == MAX_AUGMENTATION)
+		return false;
 	(void)cfi_get_block(&r, len + 1); /* sets r.failed where there is no NUL */
 	if (!r.failed && strncmp(letters, "eh", 2) == 0) {
 		(void)cfi_get(&r, ADDRESS_BYTES); /* GCC 2's exception table */
@@ -183,7 +189,7 @@ bool cfi_read_cie(const struct cfi_section *section, size_t offset, struct cfi_c
 		return false;
 	cie.program = r;
 	*ret_cie = cie;
-	return !r.failed;
+	return !r.failed && cfi_left(&r) <= MAX_CIE_PROGRAM;
 }
 
 enum cfi_entry cfi_next_entry(const struct cfi_section *section, size_t *offset,

@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Browsers with all their debug information stay below. */
 #define MAX_SECTION_BYTES (256UL << 20)
@@ -40,6 +41,7 @@ static int read_texts(struct elf_file *file, struct contents *contents)
 {
 	struct elf_text texts[MAX_TEXTS];
 	size_t n = elf_code(file, texts, MAX_TEXTS);
+	uint64_t left = 2 * (uint64_t)elf_file_stat(file)->st_size;
 
 	if (n > MAX_TEXTS)
 		return -E2BIG;
@@ -48,6 +50,10 @@ static int read_texts(struct elf_file *file, struct contents *contents)
 
 		if (texts[i].size > MAX_TEXT_BYTES)
 			return -EFBIG;
+		/* The same code at many addresses: no linker does that. */
+		if (texts[i].size > left)
+			return -EBADMSG;
+		left -= texts[i].size;
 		bytes = malloc(texts[i].size);
 		if (!bytes)
 			return -ENOMEM;

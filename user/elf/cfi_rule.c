@@ -5,6 +5,8 @@
 #include <stddef.h>
 
 #define WORD_BYTES 8
+/* An expression is read for each row that it holds for. Compilers' have some bytes. */
+#define MAX_EXPRESSION 64
 
 /* struct sigcontext of arch/x86/include/uapi/asm/sigcontext.h */
 #define SIGCONTEXT_RBP 80
@@ -26,7 +28,7 @@ static bool read_simple(const struct cfi_place *place, struct simple *ret)
 	uint8_t op = cfi_get_u8(&r);
 	int64_t more;
 
-	if (op < DW_OP_breg0 || op > DW_OP_breg31)
+	if (op < DW_OP_breg0 || op > DW_OP_breg31 || place->expression_len > MAX_EXPRESSION)
 		return false;
 	simple.reg = op - DW_OP_breg0;
 	simple.offset = cfi_get_sleb(&r);

@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "elf/elf_sections.h"
+#include "elf/name_table.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -32,7 +33,7 @@ static bool is_variable(const Elf64_Sym *symbol)
 }
 
 static int add_symbols(struct data_symbols *symbols, const struct elf_section *table,
-		       const struct elf_section *names)
+		       struct name_table *names)
 {
 	int r = 0;
 
@@ -40,13 +41,14 @@ static int add_symbols(struct data_symbols *symbols, const struct elf_section *t
 	     at += sizeof(Elf64_Sym)) {
 		struct data_symbol symbol;
 		Elf64_Sym entry;
+		size_t len;
 
 		memcpy(&entry, table->bytes + at, sizeof(entry));
-		if (!is_variable(&entry) || entry.st_name == 0 || entry.st_name >= names->len)
+		if (!is_variable(&entry) || entry.st_name == 0)
 			continue;
-		symbol.name = (const char *)names->bytes + entry.st_name;
+		symbol.name = name_table_get(names, entry.st_name, &len);
 		symbol.vaddr = entry.st_value;
-		if (memchr(symbol.name, '\0', names->len - entry.st_name))
+		if (symbol.name)
 			r = vec_push(&symbols->list, symbol);
 	}
 	return r;
@@ -63,8 +65,10 @@ static int add_table(struct data_symbols *symbols, struct elf_file *file, size_t
 	if (r == 0)
 		r = elf_section_read(file, sections[which][1], MAX_BYTES, &names);
 	if (r == 0) {
+		struct name_table all = name_table_of(names.bytes, names.len);
+
 		symbols->names[which] = names.bytes;
-		r = add_symbols(symbols, &table, &names);
+		r = add_symbols(symbols, &table, &all);
 	}
 	free(table.bytes);
 	return r == -ENOMEM ? r : 0;

@@ -2,8 +2,9 @@
 #include "elf/elf_file.h"
 
 #include "base/vec.h"
+#include "elf/elf_build_id.h"
+#include "elf/name_table.h"
 
-#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <gelf.h>
 #include <string.h>
@@ -12,7 +13,6 @@
 
 /* libelf reads a table whole: what one may take. Browsers with all symbols stay below. */
 #define MAX_TABLE_BYTES (128UL << 20)
-#define MAX_NAMES_BYTES (512UL << 20)
 #define MAX_SEGMENTS 128
 /* .rela.dyn and .rela.plt, and as many again for linkers that cut them finer. */
 #define MAX_RELA_SECTIONS 4
@@ -186,23 +186,15 @@ static Elf_Data *table_data(Elf_Scn *section, const GElf_Shdr *shdr)
 	return elf_getdata(section, NULL);
 }
 
-/* Makes sure that libelf may read the table of names: it does so whole, at the first name. */
-static bool names_are_sane(const struct elf_file *file, size_t index)
-{
-	Elf_Scn *section = elf_getscn(file->elf, index);
-	GElf_Shdr shdr;
-
-	return section && gelf_getshdr(section, &shdr) && shdr.sh_type == SHT_STRTAB &&
-	       shdr.sh_size <= MAX_NAMES_BYTES && !(shdr.sh_flags & SHF_COMPRESSED);
-}
-
 static int read_symbols(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *shdr)
 {
 	Elf_Data *data = table_data(section, shdr);
+	struct name_table names;
 	GElf_Sym sym;
+	size_t len;
 	int r = 0;
 
-	if (!data || !names_are_sane(file, shdr->sh_link))
+	if (!data || name_table_read(file->elf, shdr->sh_link, &names) < 0)
 		return -EBADMSG;
 	if (data->d_size > sizeof(Elf64_Sym)) /* the first entry is always empty */
 		file->has_symbols = true;
@@ -213,7 +205,7 @@ static int read_symbols(struct elf_file *file, Elf_Scn *section, const GElf_Shdr
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym.st_shndx == SHN_UNDEF)
 			continue;
 		symbol.is_ifunc = type == STT_GNU_IFUNC;
-		symbol.name = elf_strptr(file->elf, shdr->sh_link, sym.st_name);
+		symbol.name = name_table_get(&names, sym.st_name, &len);
 		if (symbol.name)
 			r = vec_push(&file->symbols, symbol);
 	}
@@ -233,9 +225,11 @@ static int read_slots(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *
 	const struct slot_relocations *types = relocations_of(file->ehdr.e_machine);
 	Elf_Scn *symbol_section = elf_getscn(file->elf, shdr->sh_link);
 	Elf_Data *data, *symbols;
+	struct name_table names;
 	GElf_Shdr symbol_shdr;
 	GElf_Rela rela;
 	GElf_Sym sym;
+	size_t len;
 	int r = 0;
 
 	/* Static executables have only relocations without symbols, and sh_link 0. */
@@ -244,7 +238,7 @@ static int read_slots(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *
 		return 0;
 	data = table_data(section, shdr);
 	symbols = table_data(symbol_section, &symbol_shdr);
-	if (!data || !symbols || !names_are_sane(file, symbol_shdr.sh_link))
+	if (!data || !symbols || name_table_read(file->elf, symbol_shdr.sh_link, &names) < 0)
 		return -EBADMSG;
 	for (int i = 0; r == 0 && gelf_getrela(data, i, &rela); i++) {
 		uint32_t type = (uint32_t)GELF_R_TYPE(rela.r_info);
@@ -254,7 +248,7 @@ static int read_slots(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *
 			continue;
 		if (!gelf_getsym(symbols, (int)GELF_R_SYM(rela.r_info), &sym))
 			return -EBADMSG;
-		slot.name = elf_strptr(file->elf, symbol_shdr.sh_link, sym.st_name);
+		slot.name = name_table_get(&names, sym.st_name, &len);
 		if (slot.name && slot.name[0])
 			r = vec_push(&file->slots, slot);
 	}
@@ -387,10 +381,10 @@ const struct elf_symbol *elf_file_symbols(const struct elf_file *file, size_t *r
 	return file->symbols.data;
 }
 
-const struct elf_symbol *elf_file_symbols_at(const struct elf_file *file, uint64_t vaddr,
-					     size_t *ret_n)
+/* How many symbols have lower addresses. */
+static size_t symbols_below(const struct elf_file *file, uint64_t vaddr)
 {
-	size_t low = 0, high = file->symbols.len, end;
+	size_t low = 0, high = file->symbols.len;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
@@ -400,8 +394,15 @@ const struct elf_symbol *elf_file_symbols_at(const struct elf_file *file, uint64
 		else
 			high = mid;
 	}
-	for (end = low; end < file->symbols.len && file->symbols.data[end].value == vaddr; end++)
-		;
+	return low;
+}
+
+const struct elf_symbol *elf_file_symbols_at(const struct elf_file *file, uint64_t vaddr,
+					     size_t *ret_n)
+{
+	size_t low = symbols_below(file, vaddr);
+	size_t end = vaddr < UINT64_MAX ? symbols_below(file, vaddr + 1) : file->symbols.len;
+
 	*ret_n = end - low;
 	return end > low ? &file->symbols.data[low] : NULL;
 }
@@ -578,11 +579,5 @@ const struct stat *elf_file_stat(const struct elf_file *file)
 
 size_t elf_file_build_id(struct elf_file *file, const uint8_t **ret_id)
 {
-	const void *id;
-	ssize_t n = dwelf_elf_gnu_build_id(file->elf, &id);
-
-	if (n <= 0)
-		return 0;
-	*ret_id = id;
-	return (size_t)n;
+	return elf_build_id(file->elf, file->size, ret_id);
 }

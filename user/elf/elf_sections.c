@@ -2,6 +2,7 @@
 #include "elf/elf_sections.h"
 
 #include "elf/elf_file.h"
+#include "elf/name_table.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -9,9 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* libelf reads the table of names whole. */
-#define MAX_NAMES_BYTES (16UL << 20)
 #define PAGE_BYTES 4096
+/* Real sections shrink to a twentieth at most: what shrinks to less was made to take long. */
+#define MAX_RATIO 64
+#define LEAST_UNPACKED (64 << 10)
 #define MAX_SEGMENTS 16
 
 static bool fits(const struct elf_file *file, const GElf_Shdr *shdr)
@@ -21,29 +23,21 @@ static bool fits(const struct elf_file *file, const GElf_Shdr *shdr)
 	return shdr->sh_offset <= size && shdr->sh_size <= size - shdr->sh_offset;
 }
 
-static bool names_are_sane(Elf *elf, size_t index)
-{
-	Elf_Scn *section = elf_getscn(elf, index);
-	GElf_Shdr shdr;
-
-	return section && gelf_getshdr(section, &shdr) && shdr.sh_type == SHT_STRTAB &&
-	       shdr.sh_size <= MAX_NAMES_BYTES && !(shdr.sh_flags & SHF_COMPRESSED);
-}
-
 static Elf_Scn *find_section(struct elf_file *file, const char *name, GElf_Shdr *ret_shdr)
 {
 	Elf_Scn *section = NULL;
-	size_t names;
+	struct name_table names;
+	size_t index, len;
 
-	if (elf_getshdrstrndx(elf_file_libelf(file), &names) < 0 ||
-	    !names_are_sane(elf_file_libelf(file), names))
+	if (elf_getshdrstrndx(elf_file_libelf(file), &index) < 0 ||
+	    name_table_read(elf_file_libelf(file), index, &names) < 0)
 		return NULL;
 	while ((section = elf_nextscn(elf_file_libelf(file), section))) {
 		const char *its_name;
 
 		if (!gelf_getshdr(section, ret_shdr) || ret_shdr->sh_type == SHT_NOBITS)
 			continue;
-		its_name = elf_strptr(elf_file_libelf(file), names, ret_shdr->sh_name);
+		its_name = name_table_get(&names, ret_shdr->sh_name, &len);
 		if (its_name && strcmp(its_name, name) == 0)
 			return section;
 	}
@@ -51,7 +45,8 @@ static Elf_Scn *find_section(struct elf_file *file, const char *name, GElf_Shdr 
 }
 
 /* Has libelf decompress a section, whose size it is then. 0 or an error. */
-static int decompress(Elf_Scn *section, size_t max, struct elf_section *ret_section)
+static int decompress(Elf_Scn *section, size_t packed_bytes, size_t max,
+		      struct elf_section *ret_section)
 {
 	GElf_Chdr chdr;
 	Elf_Data *data;
@@ -60,6 +55,8 @@ static int decompress(Elf_Scn *section, size_t max, struct elf_section *ret_sect
 		return -EBADMSG;
 	if (chdr.ch_size > max)
 		return -EFBIG;
+	if (chdr.ch_size > LEAST_UNPACKED && chdr.ch_size / MAX_RATIO > packed_bytes)
+		return -EBADMSG;
 	if (elf_compress(section, 0, 0) < 0)
 		return -EBADMSG;
 	data = elf_getdata(section, NULL);
@@ -91,7 +88,7 @@ int elf_section_read(struct elf_file *file, const char *name, size_t max,
 		return -EFBIG;
 	found.vaddr = shdr.sh_addr;
 	if (shdr.sh_flags & SHF_COMPRESSED) {
-		r = decompress(section, max, &found);
+		r = decompress(section, shdr.sh_size, max, &found);
 	} else if (shdr.sh_size > 0) {
 		found.len = shdr.sh_size;
 		found.bytes = malloc(found.len);

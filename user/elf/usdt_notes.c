@@ -15,6 +15,8 @@
 #define NOTE_NAME "stapsdt"
 /* qemu, with more probes than others, has 100 KiB of them. */
 #define MAX_BYTES (4U << 20)
+/* Of one provider: OpenTelemetry's has two probes, which may be in some functions' copies. */
+#define MAX_PROBES 256
 /* Notes are in multiples of four bytes. */
 #define PADDED(n) (((uint64_t)(n) + 3) & ~UINT64_C(3))
 
@@ -110,7 +112,7 @@ int usdt_notes_read(struct elf_file *file, const char *provider, struct usdt_not
 	if (r)
 		return r == -ENOMEM ? r : 0;
 	base = base_of(file);
-	while (r == 0 && section.len - at >= sizeof(Elf64_Nhdr)) {
+	while (r == 0 && probes.len < MAX_PROBES && section.len - at >= sizeof(Elf64_Nhdr)) {
 		const uint8_t *name = section.bytes + at + sizeof(Elf64_Nhdr);
 		Elf64_Nhdr head;
 		uint64_t size;

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* Each is compared with all; an object has a few. */
+#define MAX_POINTS 256
+
 static bool is_known(const struct checkpoints *points, uint64_t offset)
 {
 	vec_foreach(&points->list, point)
@@ -20,7 +23,7 @@ static int find(const struct elf_file *file, const char *name, uint16_t function
 	const struct elf_symbol *symbols = elf_file_symbols(file, &n);
 	int r = 0;
 
-	for (size_t i = 0; i < n && r == 0; i++) {
+	for (size_t i = 0; i < n && r == 0 && points->list.len < MAX_POINTS; i++) {
 		uint64_t offset;
 
 		if (strcmp(symbols[i].name, name) != 0 || symbols[i].is_ifunc ||

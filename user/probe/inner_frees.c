@@ -11,7 +11,16 @@
 /* malloc.o's text is 25 KiB in glibc 2.36. */
 #define REACH 65536
 
-static bool in_thread_shutdown(const struct elf_file *file, uint64_t vaddr)
+/* Each function has one or two symbols. */
+#define MAX_SHUTDOWNS 16
+
+/* The functions of a static executable that end a thread's use of the heap. */
+struct shutdowns {
+	const struct elf_symbol *list[MAX_SHUTDOWNS];
+	size_t n;
+};
+
+static void find_shutdowns(const struct elf_file *file, struct shutdowns *ret)
 {
 	static const char *const names[] = { "tcache_thread_shutdown",
 					     "__malloc_arena_thread_freeres",
@@ -19,13 +28,19 @@ static bool in_thread_shutdown(const struct elf_file *file, uint64_t vaddr)
 	size_t n;
 	const struct elf_symbol *symbols = elf_file_symbols(file, &n);
 
-	for (size_t i = 0; i < n && symbols[i].value <= vaddr; i++) {
-		if (vaddr - symbols[i].value >= symbols[i].size)
-			continue;
+	ret->n = 0;
+	for (size_t i = 0; i < n && ret->n < MAX_SHUTDOWNS; i++)
 		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
-			if (strcmp(symbols[i].name, names[k]) == 0)
-				return true;
-	}
+			if (ret->n < MAX_SHUTDOWNS && strcmp(symbols[i].name, names[k]) == 0)
+				ret->list[ret->n++] = &symbols[i];
+}
+
+static bool in_shutdown(const struct shutdowns *shutdowns, uint64_t vaddr)
+{
+	for (size_t i = 0; i < shutdowns->n; i++)
+		if (vaddr >= shutdowns->list[i]->value &&
+		    vaddr - shutdowns->list[i]->value < shutdowns->list[i]->size)
+			return true;
 	return false;
 }
 
@@ -67,10 +82,13 @@ size_t inner_frees(struct elf_file *file, uint64_t vaddr, uint64_t ret_returns[I
 		elf_file_machine(file) == EM_AARCH64 ? &calls_of_arm64 : &calls_of_x86;
 	bool is_static = elf_file_is_static_executable(file);
 	_cleanup_free_ uint8_t *code = malloc(2 * REACH);
+	struct shutdowns shutdowns = { .n = 0 };
 	size_t len, n = 0;
 
 	if (!code)
 		return 0;
+	if (is_static)
+		find_shutdowns(file, &shutdowns);
 	/* The text may begin or end within reach. */
 	len = elf_file_read_text(file, from, code, 2 * REACH);
 	for (; len == 0 && from < vaddr; from += 4096)
@@ -78,7 +96,7 @@ size_t inner_frees(struct elf_file *file, uint64_t vaddr, uint64_t ret_returns[I
 	for (size_t i = 0; i + calls->bytes <= len && n < INNER_FREES_MAX; i += calls->step) {
 		if (!calls->call(code + i, from + i, vaddr))
 			continue;
-		if (is_static && !in_thread_shutdown(file, from + i))
+		if (is_static && !in_shutdown(&shutdowns, from + i))
 			continue;
 		ret_returns[n++] = from + i + calls->bytes;
 	}

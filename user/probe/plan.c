@@ -5,6 +5,7 @@
 #include "bpf/abi.h"
 #include "elf/eh_table.h"
 #include "elf/elf_file.h"
+#include "elf/symbol_names.h"
 #include "probe/allocators.h"
 #include "probe/custom_allocators.h"
 #include "probe/insn.h"
@@ -16,6 +17,12 @@
 
 /* The table has 185 rows, most functions two symbols: only a hostile file has this many. */
 #define MAX_CANDIDATES 1024
+/* Instructions looked at for all functions of a file; jemalloc's take a tenth. */
+#define MAX_INSNS 200000
+/* Functions that are the same code are one, with the names of all. */
+#define MAX_NAMES_OF_ADDRESS 256
+/* glibc has one such function. */
+#define MAX_WITH_INNER_FREES 16
 
 struct candidate {
 	const struct allocator_function *function;
@@ -35,6 +42,9 @@ struct planner {
 	const char *path;
 	struct custom_allocators *custom;
 	const struct allocator_family *family; /* NULL: not known */
+	struct symbol_names *names;	       /* NULL: not asked for yet */
+	uint32_t insns_left;
+	uint32_t inner_frees_left;
 	VEC(struct candidate) candidates;
 	VEC(struct plan_probe) probes;
 	VEC(struct plan_skipped) skipped;
@@ -53,6 +63,7 @@ static void planner_done(struct planner *p)
 	vec_done(&p->candidates);
 	insn_decoder_free(p->decoder);
 	eh_table_free(p->eh);
+	symbol_names_free(p->names);
 }
 
 static size_t code_read(void *ctx, uint64_t addr, void *buf, size_t len)
@@ -71,7 +82,7 @@ static const char *code_function_name(void *ctx, uint64_t addr)
 	const struct elf_symbol *symbol =
 		elf_file_symbols_at(((struct planner *)ctx)->file, addr, &n);
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && i < MAX_NAMES_OF_ADDRESS; i++)
 		if (allocator_function_find(symbol[i].name) || sites_is_noreturn(symbol[i].name))
 			return symbol[i].name;
 	return n ? symbol->name : NULL;
@@ -90,15 +101,20 @@ static uint64_t code_landing_pad(void *ctx, uint64_t addr)
 	return eh_table_landing_pad(((struct planner *)ctx)->eh, addr);
 }
 
+/* Without memory for the names nothing is known of any. */
 static uint64_t code_definition(void *ctx, const char *name)
 {
+	struct planner *p = ctx;
+	const struct elf_symbol *symbols, *found;
 	size_t n;
-	const struct elf_symbol *symbols = elf_file_symbols(((struct planner *)ctx)->file, &n);
 
-	for (size_t i = 0; i < n; i++)
-		if (!symbols[i].is_ifunc && strcmp(symbols[i].name, name) == 0)
-			return symbols[i].value;
-	return 0;
+	if (!p->names) {
+		symbols = elf_file_symbols(p->file, &n);
+		if (symbol_names_new(symbols, n, &p->names) < 0)
+			return 0;
+	}
+	found = symbol_names_find(p->names, name);
+	return found ? found->value : 0;
 }
 
 static int kind_rank(uint8_t kind)
@@ -317,8 +333,11 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 		r = set_exit_sites(p, sites, &probe);
 	if (probe.exits == PLAN_EXIT_RETURN)
 		probe.why_no_sites = sites->why_no_exits;
-	if (function->kind == ABI_FREE && family && family->has_inner_frees)
+	if (function->kind == ABI_FREE && family && family->has_inner_frees &&
+	    p->inner_frees_left > 0) {
+		p->inner_frees_left--;
 		set_inner_frees(p, candidate, &probe);
+	}
 	if (r == 0)
 		r = vec_push(&p->probes, probe);
 	if (r < 0)
@@ -361,6 +380,7 @@ static int find_sites(struct planner *p, struct candidate *candidate)
 		.starts_function = code_starts_function,
 		.landing_pad = code_landing_pad,
 		.definition = code_definition,
+		.insns_left = &p->insns_left,
 	};
 	uint8_t byte;
 	int r;
@@ -454,7 +474,12 @@ int plan_new(struct elf_file *file, const char *path, const struct plan_emulatio
 	     struct custom_allocators *custom, struct plan **ret_plan)
 {
 	_cleanup_(planner_done) struct planner p = {
-		.file = file, .emulation = emulation, .path = path, .custom = custom
+		.file = file,
+		.emulation = emulation,
+		.path = path,
+		.custom = custom,
+		.insns_left = MAX_INSNS,
+		.inner_frees_left = MAX_WITH_INNER_FREES,
 	};
 	struct plan *plan;
 	int r;

@@ -263,7 +263,7 @@ static int visit(struct walk *w, uint64_t addr)
 	uint64_t *item;
 	int r;
 
-	if (w->n_addresses == MAX_INSNS) {
+	if (w->n_addresses == MAX_INSNS || (w->code->insns_left && *w->code->insns_left == 0)) {
 		if (!hashmap_find(w->seen, &addr))
 			cannot_prove(w, why_large);
 		return 0;
@@ -276,6 +276,8 @@ static int visit(struct walk *w, uint64_t addr)
 	if (r < 0)
 		return r;
 	w->n_addresses++;
+	if (w->code->insns_left)
+		--*w->code->insns_left;
 	return 1;
 }
 

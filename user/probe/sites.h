@@ -35,6 +35,8 @@ struct sites_code {
 	uint64_t (*landing_pad)(void *ctx, uint64_t addr);
 	/* Where the code itself defines the function of that name, or 0. NULL: nowhere. */
 	uint64_t (*definition)(void *ctx, const char *name);
+	/* How many instructions may still be looked at, for all functions. NULL: no matter. */
+	uint32_t *insns_left;
 };
 
 /* Whether the function gets its work done by another function of the table. */

@@ -26,6 +26,7 @@
 struct asked_file {
 	struct file_version version;
 	struct file_owner owner;
+	uint64_t wait_ns; /* how long an answer about it is waited for */
 };
 
 struct asked_ahead {

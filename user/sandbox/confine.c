@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 
 /* Debug information of 4 GiB is read (symbol/dwarf_index.c), and takes some more for its index. */
 #define MAX_DATA_BYTES (8ULL << 30)
@@ -63,11 +64,13 @@ static const struct {
 } with_argument[] = {
 	{ SCMP_SYS(mmap), 2, PROT_EXEC, 0 },
 	{ SCMP_SYS(mprotect), 2, PROT_EXEC, 0 },
+	{ SCMP_SYS(setitimer), 0, UINT32_MAX, ITIMER_PROF }, /* work_limit.h */
 	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_DUPFD_CLOEXEC },
 	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFD },
 	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFL },
 	/* fstat, as glibc 2.33 and later call it: of a descriptor, unless a path is given, too. */
 	{ SCMP_SYS(newfstatat), 3, AT_EMPTY_PATH, AT_EMPTY_PATH },
+	{ SCMP_SYS(statx), 2, AT_EMPTY_PATH, AT_EMPTY_PATH },
 };
 
 int confine_capabilities(void)

@@ -11,11 +11,13 @@
 #define STATX_MNT_ID 0x1000U
 #endif
 
+/* As it is known: a file system that is asked (FUSE, NFS) may not answer. */
 static int owner_at(int dirfd, const char *path, int flags, struct file_owner *ret_owner)
 {
 	struct statx st;
 
-	if (statx(dirfd, path, flags, STATX_UID | STATX_GID | STATX_MODE | STATX_MNT_ID, &st) < 0)
+	if (statx(dirfd, path, flags | AT_STATX_DONT_SYNC,
+		  STATX_UID | STATX_GID | STATX_MODE | STATX_MNT_ID, &st) < 0)
 		return -errno;
 	*ret_owner = (struct file_owner){
 		.mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0,

@@ -2,15 +2,22 @@
 #include "sandbox/file_version.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
+/* As it is known since the file was opened: a file system that is asked may not answer. */
 int file_version_read(int fd, struct file_version *ret_version)
 {
-	struct stat st;
+	struct statx st;
 
-	if (fstat(fd, &st) < 0)
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_CTIME, &st) < 0)
 		return -errno;
-	*ret_version = (struct file_version){ st.st_dev, st.st_ino, st.st_ctim };
+	*ret_version = (struct file_version){
+		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
+		.ino = st.stx_ino,
+		.changed = { st.stx_ctime.tv_sec, st.stx_ctime.tv_nsec },
+	};
 	return 0;
 }
 

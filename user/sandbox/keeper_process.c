@@ -5,6 +5,7 @@
 #include "sandbox/confine.h"
 #include "sandbox/message.h"
 #include "sandbox/wire.h"
+#include "sandbox/work_limit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,11 +53,25 @@ static int answer_one(const struct worker_ops *ops, void *state, int fd, struct 
 	if (r < 0)
 		return r;
 	strbuf_reset(answer);
+	work_limit_set(work_limit_ns(fds.fds, fds.n));
 	r = ops->serve(state, request, fds.fds, fds.n, answer);
+	work_limit_set(0);
 	message_fds_close(&fds);
 	if (r == 0)
 		r = strbuf_error(answer);
 	return r < 0 ? r : message_send(fd, answer, NULL, 0, MESSAGE_NEVER);
+}
+
+/* By which work_limit_set() ends it, whatever the daemon has inherited. */
+static int restore_sigprof(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGPROF); /* this signal exists */
+	if (signal(SIGPROF, SIG_DFL) == SIG_ERR || sigprocmask(SIG_UNBLOCK, &set, NULL) < 0)
+		return -errno;
+	return 0;
 }
 
 static _Noreturn void work(const struct worker_ops *ops, int fd)
@@ -68,7 +83,7 @@ static _Noreturn void work(const struct worker_ops *ops, int fd)
 	(void)prctl(PR_SET_NAME, "memtraced-parse"); /* for ps(1) */
 	/* As the keeper's child it ends with it; were that gone already, its socket would be. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0 ||
-	    ops->new (&state) < 0 || confine_system_calls() < 0)
+	    restore_sigprof() < 0 || ops->new (&state) < 0 || confine_system_calls() < 0)
 		_exit(WORKER_EXIT_CONFINE);
 	do
 		r = answer_one(ops, state, fd, &request, &answer);

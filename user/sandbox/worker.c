@@ -8,22 +8,31 @@
 #include "sandbox/file_version.h"
 #include "sandbox/keeper_process.h"
 #include "sandbox/message.h"
+#include "sandbox/work_limit.h"
 #include "sandbox/worker_group.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
-/* Debug information of 4 GiB is read in 20 s. */
-#define TIMEOUT_NS (60 * SECOND_NS)
 #define MAX_ANSWER_BYTES (64 << 20)
+
+/*
+ * What a process costs that was killed by a file, beside the time that it has used: a death names a
+ * file that is not tried again, but somebody may map one after the other.
+ */
+#define DEATH_NS SECOND_NS
+/* Who waits for a file system gets no CPU time. */
+#define WAITS_PER_NS 4
 
 /* Whose files a process has read, of those that are not believed like our own program's. */
 struct served {
-	bool any, many; /* many: of several in one request */
-	struct file_owner owner;
+	bool any, many;		 /* many: of several in one request */
+	struct file_owner owner; /* the first one's: it is charged */
 };
 
 struct worker {
@@ -32,13 +41,13 @@ struct worker {
 	struct worker_group *group; /* NULL: without a process */
 	int fd;			    /* -1: it does not run */
 	pid_t pid;
-	uint64_t timeout_ns;
-	struct file_owner own;
+	uint64_t timeout_ns;  /* 0: by its files alone */
+	uint64_t cpu_used_ns; /* of the process, when an answer came last */
 	dev_t made_dev;	      /* of worker_believe()'s file */
 	ino_t made_ino;	      /* 0: there is none */
 	struct served served; /* since it was started */
 	struct asked_ahead asked;
-	bool has_died; /* the last one did */
+	bool has_died; /* the last one did, and no owner was charged */
 	uint64_t last_number;
 };
 
@@ -60,12 +69,10 @@ int worker_new(const struct worker_ops *ops, uint64_t timeout_ns, struct worker 
 	int r = worker_alloc(ops, &worker);
 
 	if (r == 0)
-		r = file_owner_read_own(&worker->own);
-	if (r == 0)
 		r = worker_group_new(ops, &worker->group);
 	if (r < 0)
 		return r;
-	worker->timeout_ns = timeout_ns ? timeout_ns : TIMEOUT_NS;
+	worker->timeout_ns = timeout_ns;
 	*ret_worker = TAKE_PTR(worker);
 	return 0;
 }
@@ -81,7 +88,6 @@ int worker_new_beside(const struct worker *worker, struct worker **ret_worker)
 	if (r < 0)
 		return r;
 	beside->group = worker_group_ref(worker->group);
-	beside->own = worker->own;
 	beside->timeout_ns = worker->timeout_ns;
 	*ret_worker = beside;
 	return 0;
@@ -135,6 +141,7 @@ int worker_start(struct worker *worker)
 		return -EAGAIN;
 	worker->has_died = false;
 	worker->served = (struct served){ 0 };
+	worker->cpu_used_ns = 0;
 	r = keeper_start(worker_group_keeper(worker->group), &worker->fd, &worker->pid);
 	return r == 0 || r == -ENOMEM ? r : -EAGAIN;
 }
@@ -145,6 +152,8 @@ static void say_why(int status, bool in_time)
 
 	if (!in_time)
 		log_debug("%s took too long, and was killed", what);
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF)
+		log_debug("%s used more CPU time than files of that size take", what);
 	else if (WIFSIGNALED(status))
 		log_debug("%s was killed by signal %d (%s)", what, WTERMSIG(status),
 			  strsignal(WTERMSIG(status)));
@@ -154,12 +163,38 @@ static void say_why(int status, bool in_time)
 		log_debug("%s ran out of memory", what);
 }
 
+/* CPU time of the process since it was asked last; 0: that is not known. */
+static uint64_t cpu_used_since(struct worker *worker)
+{
+	uint64_t before_ns = worker->cpu_used_ns;
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(worker->pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+		return 0;
+	worker->cpu_used_ns = (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
+	return worker->cpu_used_ns - before_ns;
+}
+
+/* To the owner of the files that the process reads, if there is one. */
+static void charge(struct worker *worker, uint64_t waited_ns, uint64_t extra_ns)
+{
+	uint64_t used_ns = cpu_used_since(worker);
+
+	if (used_ns < waited_ns / WAITS_PER_NS)
+		used_ns = waited_ns / WAITS_PER_NS;
+	if (worker->served.any)
+		worker_group_charge(worker->group, &worker->served.owner, used_ns + extra_ns);
+}
+
 /* Of a worker that has died, or shall. */
 static void worker_stop(struct worker *worker, bool in_time)
 {
-	int status = 0, r = drop_process(worker, &status);
+	int status = 0, r;
 
-	worker->has_died = true;
+	charge(worker, 0, DEATH_NS);
+	worker->has_died = !worker->served.any;
+	r = drop_process(worker, &status);
 	if (r == 0)
 		say_why(status, in_time);
 	else if (r == -EINPROGRESS)
@@ -198,11 +233,12 @@ static int whose(const struct worker *worker, const int *fds, size_t n_fds,
 		if (is_made(worker, fds[i]))
 			continue;
 		r = file_owner_read(fds[i], &owner);
-		if (r < 0 || file_owner_equal(&owner, &worker->own))
+		if (r < 0 || file_owner_equal(&owner, worker_group_own(worker->group)))
 			continue;
 		served.many |= served.any && !file_owner_equal(&owner, &served.owner);
+		if (!served.any)
+			served.owner = owner;
 		served.any = true;
-		served.owner = owner;
 	}
 	*ret_served = served;
 	return r;
@@ -229,12 +265,30 @@ static void renew_for(struct worker *worker, const struct served *next)
 	}
 }
 
+/* How long an answer about the files is waited for. */
+static uint64_t wait_for(const struct worker *worker, const int *fds, size_t n_fds)
+{
+	uint64_t wait_ns = work_wait_ns(work_limit_ns(fds, n_fds));
+
+	return worker->timeout_ns && worker->timeout_ns < wait_ns ? worker->timeout_ns : wait_ns;
+}
+
+/* The next answer. 0 or negative errno, as of message_receive(). */
+static int receive(struct worker *worker, uint64_t wait_ns, struct strbuf *answer)
+{
+	uint64_t begin_ns = clock_monotonic_ns();
+	int r = message_receive(worker->fd, MAX_ANSWER_BYTES, begin_ns + wait_ns, answer, NULL);
+
+	charge(worker, clock_monotonic_ns() - begin_ns, 0);
+	return r;
+}
+
 static int start_for(struct worker *worker, const int *fds, size_t n_fds)
 {
 	struct served next;
 	int r = whose(worker, fds, n_fds, &next);
 
-	if (r < 0)
+	if (r < 0 || (next.any && !worker_group_may_read(worker->group, &next.owner)))
 		return -EAGAIN;
 	/* Without a file it is about nobody's. */
 	if (worker->fd >= 0 && n_fds > 0)
@@ -259,8 +313,7 @@ static int receive_asked(struct worker *worker)
 {
 	struct asked_question *question = asked_ahead_next(&worker->asked);
 	struct file_version file = question->file.version;
-	int r = message_receive(worker->fd, MAX_ANSWER_BYTES,
-				clock_monotonic_ns() + worker->timeout_ns, &question->answer, NULL);
+	int r = receive(worker, question->file.wait_ns, &question->answer);
 
 	question->is_answered = r == 0;
 	return r == 0 ? 0 : blame(worker, r, &file);
@@ -280,13 +333,12 @@ static int receive_all_asked(struct worker *worker)
  * wait until the worker reads it, while that waits for us to read an answer: not so then.
  */
 static int send_request(struct worker *worker, const struct strbuf *request, const int *fds,
-			size_t n_fds)
+			size_t n_fds, uint64_t wait_ns)
 {
 	int r = request->len > ASKED_AHEAD_BYTES ? receive_all_asked(worker) : 0;
 
 	if (r == 0)
-		r = message_send(worker->fd, request, fds, n_fds,
-				 clock_monotonic_ns() + worker->timeout_ns);
+		r = message_send(worker->fd, request, fds, n_fds, clock_monotonic_ns() + wait_ns);
 	if (r == -EPIPE && worker->fd >= 0)
 		r = receive_all_asked(worker) == -ENOMEM ? -ENOMEM : -EPIPE;
 	else if (r == 0)
@@ -299,7 +351,8 @@ static int call_process(struct worker *worker, const struct strbuf *request, con
 {
 	struct file_version file;
 	bool is_file = n_fds > 0 && file_version_read(fds[0], &file) == 0;
-	int r = send_request(worker, request, fds, n_fds);
+	uint64_t wait_ns = wait_for(worker, fds, n_fds);
+	int r = send_request(worker, request, fds, n_fds, wait_ns);
 
 	/* It was dead before, or died of what it was asked ahead: not this request's fault. */
 	if (r == -EPIPE) {
@@ -310,11 +363,10 @@ static int call_process(struct worker *worker, const struct strbuf *request, con
 		r = start_for(worker, fds, n_fds);
 		if (r < 0)
 			return r;
-		r = send_request(worker, request, fds, n_fds);
+		r = send_request(worker, request, fds, n_fds, wait_ns);
 	}
 	if (r == 0)
-		r = message_receive(worker->fd, MAX_ANSWER_BYTES,
-				    clock_monotonic_ns() + worker->timeout_ns, answer, NULL);
+		r = receive(worker, wait_ns, answer);
 	if (r < 0 && worker->fd < 0)
 		return r;
 	return r == 0 ? 0 : blame(worker, r, is_file ? &file : NULL);
@@ -323,6 +375,7 @@ static int call_process(struct worker *worker, const struct strbuf *request, con
 /* What asking ahead is about. False: about nothing that an answer can be kept for. */
 static bool asked_file(const struct worker *worker, int fd, struct asked_file *ret_file)
 {
+	ret_file->wait_ns = wait_for(worker, &fd, 1);
 	return !is_made(worker, fd) && file_version_read(fd, &ret_file->version) == 0 &&
 	       file_owner_read(fd, &ret_file->owner) == 0;
 }
@@ -384,11 +437,12 @@ void worker_ask_ahead(struct worker *worker, const struct strbuf *request, int f
 	    asked_ahead_find(&worker->asked, &file, request))
 		return;
 	if (whose(worker, &fd, 1, &next) < 0 || !may_read(worker, &next) ||
+	    (next.any && !worker_group_may_read(worker->group, &next.owner)) ||
 	    asked_ahead_add(&worker->asked, &file, request) < 0)
 		return;
 	if (next.any)
 		worker->served = next;
-	r = message_send(worker->fd, request, &fd, 1, clock_monotonic_ns() + worker->timeout_ns);
+	r = message_send(worker->fd, request, &fd, 1, clock_monotonic_ns() + file.wait_ns);
 	if (r < 0)
 		asked_ahead_drop(&worker->asked);
 	/* Whether and of what it has died, who asks next finds out. Else a part may be sent. */

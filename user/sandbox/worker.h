@@ -18,7 +18,9 @@ struct worker;
 
 /*
  * Forks what will fork it (sandbox/keeper.h), so early: the caller has one thread and has opened
- * nothing. An answer that takes longer than timeout_ns (0: a minute) is none. 0 or negative errno.
+ * nothing. A request may take CPU time in proportion to the size of its files, and an answer that
+ * takes longer than five times as much, or than timeout_ns (0: no matter), is none. 0 or negative
+ * errno.
  */
 int worker_new(const struct worker_ops *ops, uint64_t timeout_ns, struct worker **ret_worker);
 /*
@@ -36,7 +38,8 @@ DEFINE_CLEANUP(struct worker, worker_free)
 /*
  * 0; -EPIPE: the worker died of the request, took too long, or has done so before with the same
  * first file, which is not tried again until it was written to; -EAGAIN: there is no worker at the
- * moment; -ENOMEM, also of a request that could not be made for that.
+ * moment, or the time for files of this owner is used up (sandbox/owner_budget.h); -ENOMEM, also of
+ * a request that could not be made for that.
  */
 int worker_call(struct worker *worker, const struct strbuf *request, const int *fds, size_t n_fds,
 		struct strbuf *answer);
@@ -65,7 +68,7 @@ int worker_believe(struct worker *worker, int fd);
 /* Starts it now, so that the first call need not. 0, -EAGAIN or -ENOMEM. */
 int worker_start(struct worker *worker);
 
-/* The process that forks workers, and the one that serves; 0: there is none. */
+/* The process that forks workers (its children), and the one that serves; 0: there is none. */
 pid_t worker_keeper(const struct worker *worker);
 pid_t worker_pid(const struct worker *worker);
 

@@ -3,13 +3,14 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "sandbox/owner_budget.h"
 
 #include <errno.h>
 #include <pthread.h>
 
 /*
- * Each death names an object that is not tried again, but somebody may map one after the other:
- * so many starts after one at once, and one more in each of these times.
+ * Deaths that no owner of a file is charged for: so many starts after one at once, and one more in
+ * each of these times.
  */
 #define MAX_STARTS 16
 #define START_NS (10 * SECOND_NS)
@@ -19,8 +20,10 @@
 
 struct worker_group {
 	struct keeper *keeper;
+	struct file_owner own;
 	pthread_mutex_t lock; /* of all below */
 	unsigned int n_refs;
+	struct owner_budgets budgets;
 	unsigned int starts_left;
 	uint64_t refilled_ns;
 	VEC(struct file_version) deadly;
@@ -46,11 +49,14 @@ int worker_group_new(const struct worker_ops *ops, struct worker_group **ret_gro
 		return -ENOMEM;
 	(void)pthread_mutex_init(&group->lock, NULL); /* cannot fail with default attributes */
 	group->n_refs = 1;
-	r = keeper_new(ops, &group->keeper);
+	r = file_owner_read_own(&group->own);
+	if (r == 0)
+		r = keeper_new(ops, &group->keeper);
 	if (r < 0)
 		return r;
 	group->starts_left = MAX_STARTS;
 	group->refilled_ns = clock_monotonic_ns();
+	owner_budgets_init(&group->budgets, &group->own, group->refilled_ns);
 	*ret_group = TAKE_PTR(group);
 	return 0;
 }
@@ -83,6 +89,29 @@ void worker_group_unref(struct worker_group *group)
 struct keeper *worker_group_keeper(const struct worker_group *group)
 {
 	return group->keeper;
+}
+
+const struct file_owner *worker_group_own(const struct worker_group *group)
+{
+	return &group->own;
+}
+
+bool worker_group_may_read(struct worker_group *group, const struct file_owner *owner)
+{
+	bool may;
+
+	lock(group);
+	may = owner_budgets_allow(&group->budgets, owner, clock_monotonic_ns());
+	unlock(group);
+	return may;
+}
+
+void worker_group_charge(struct worker_group *group, const struct file_owner *owner,
+			 uint64_t used_ns)
+{
+	lock(group);
+	owner_budgets_charge(&group->budgets, owner, used_ns, clock_monotonic_ns());
+	unlock(group);
 }
 
 static void refill_starts(struct worker_group *group)

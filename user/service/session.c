@@ -271,7 +271,7 @@ static int session_begin(struct session *s)
 	r = tracing_new(s->options, s->worker, session_first_depth(s), &s->features, &s->live);
 	if (r)
 		return r;
-	live_leave_out(s->live, worker_keeper(s->worker), worker_pid(s->worker));
+	live_leave_out(s->live, worker_keeper(s->worker));
 	/* its numbers are those of allocations */
 	r = status_line_new(s->options->quiet || !options_trace_allocations(s->options) ||
 				    session_wants_view(s),

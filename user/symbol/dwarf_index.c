@@ -2,6 +2,7 @@
 #include "symbol/dwarf_index.h"
 
 #include "base/vec.h"
+#include "elf/name_table.h"
 #include "symbol/elf_image.h"
 #include "symbol/range_map.h"
 
@@ -73,18 +74,20 @@ struct dwarf_index {
 	Elf *empty;
 	VEC(struct unit) units;
 	struct range_map *unit_ranges; /* value: index in units */
+	uint64_t ranges_left; /* that may still be looked at: many entries may share them */
 };
 
 /* Adds an entry's ranges without those of discarded code, which linkers leave at or near 0. */
-static int add_ranges(const struct elf_image *code, struct range_map *map, Dwarf_Die *die,
+static int add_ranges(struct dwarf_index *index, struct range_map *map, Dwarf_Die *die,
 		      uint64_t rank, uint64_t value)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 	int r;
 
-	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		if (start == 0 || start >= end || !elf_image_is_code(code, start))
+	while (index->ranges_left > 0 && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		index->ranges_left--;
+		if (start == 0 || start >= end || !elf_image_is_code(index->code, start))
 			continue;
 		r = range_map_add(map, start, end, rank, value);
 		if (r < 0)
@@ -104,7 +107,7 @@ static int add_unit(struct dwarf_index *index, Dwarf_Off die_offset, uint64_t si
 	tag = dwarf_tag(&die);
 	if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
 		return 0;
-	r = add_ranges(index->code, index->unit_ranges, &die, index->units.len, index->units.len);
+	r = add_ranges(index, index->unit_ranges, &die, index->units.len, index->units.len);
 	return r < 0 ? r : vec_push(&index->units, unit);
 }
 
@@ -140,7 +143,7 @@ static bool sibling_is_ahead(Dwarf_Die *die)
 }
 
 struct unit_walk {
-	const struct elf_image *code;
+	struct dwarf_index *index;
 	struct range_map *functions;
 	uint64_t visits_left;
 	uint64_t n_functions;
@@ -158,7 +161,7 @@ static int index_children(struct unit_walk *walk, Dwarf_Die *parent, unsigned de
 		if (walk->visits_left-- == 0 || !sibling_is_ahead(&die))
 			return -EBADMSG;
 		if (dwarf_tag(&die) == DW_TAG_subprogram) {
-			r = add_ranges(walk->code, walk->functions, &die, walk->n_functions++,
+			r = add_ranges(walk->index, walk->functions, &die, walk->n_functions++,
 				       dwarf_dieoffset(&die));
 			if (r < 0)
 				return r;
@@ -176,7 +179,7 @@ static int index_children(struct unit_walk *walk, Dwarf_Die *parent, unsigned de
 static int index_unit(struct dwarf_index *index, struct unit *unit, Dwarf_Die *cu)
 {
 	_cleanup_(range_map_free_p) struct range_map *functions = NULL;
-	struct unit_walk walk = { .code = index->code, .visits_left = unit->size_bytes };
+	struct unit_walk walk = { .index = index, .visits_left = unit->size_bytes };
 	int r;
 
 	if (unit->functions)
@@ -261,11 +264,17 @@ static bool find_attribute(const Dwarf_Die *from, unsigned name, Dwarf_Attribute
 	return false;
 }
 
+/* A string, or NULL where it is so long that copying it for each frame would take long. */
+static const char *bounded(const char *text)
+{
+	return text && strnlen(text, NAME_TABLE_MAX_NAME + 1) <= NAME_TABLE_MAX_NAME ? text : NULL;
+}
+
 static const char *find_string(const Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attr;
 
-	return find_attribute(die, name, &attr) ? dwarf_formstring(&attr) : NULL;
+	return find_attribute(die, name, &attr) ? bounded(dwarf_formstring(&attr)) : NULL;
 }
 
 static const char *linkage_name(const Dwarf_Die *die)
@@ -287,7 +296,7 @@ static void set_call_site(Dwarf_Die *cu, Dwarf_Die *inlined, struct dwarf_frame 
 		frame->line = (uint32_t)value;
 	if (dwarf_attr(inlined, DW_AT_call_file, &attr) && dwarf_formudata(&attr, &value) == 0 &&
 	    dwarf_getsrcfiles(cu, &files, &n_files) == 0 && value < n_files)
-		frame->file = dwarf_filesrc(files, value, NULL, NULL);
+		frame->file = bounded(dwarf_filesrc(files, value, NULL, NULL));
 }
 
 static void set_line(Dwarf_Die *cu, uint64_t vaddr, struct dwarf_frame *frame)
@@ -297,7 +306,7 @@ static void set_line(Dwarf_Die *cu, uint64_t vaddr, struct dwarf_frame *frame)
 
 	if (!line)
 		return;
-	frame->file = dwarf_linesrc(line, NULL, NULL);
+	frame->file = bounded(dwarf_linesrc(line, NULL, NULL));
 	if (dwarf_lineno(line, &number) == 0 && number > 0)
 		frame->line = (uint32_t)number;
 }
@@ -412,6 +421,7 @@ int dwarf_index_new(const struct elf_image *code, const struct elf_image *debug,
 	if (!index)
 		return -ENOMEM;
 	index->code = code;
+	index->ranges_left = elf_image_debug_bytes(debug); /* one takes 2 bytes and more */
 	index->dwarf = dwarf_begin_elf(elf_image_elf(debug), DWARF_C_READ, NULL);
 	if (!index->dwarf)
 		return -ENODATA;

@@ -2,20 +2,32 @@
 #include "symbol/elf_image.h"
 
 #include "base/vec.h"
+#include "elf/elf_build_id.h"
+#include "elf/name_table.h"
 
-#include <elfutils/libdwelf.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
+/* All are gone through for each address. Linkers make 2 to 6, prelinked programs some more. */
+#define MAX_LOADS 128
+/*
+ * What becomes of compressed bytes: debug information shrinks to a third or a tenth, a string table
+ * to a twentieth. What shrinks to less was made to take long.
+ */
+#define MAX_RATIO 64
+#define LEAST_UNPACKED (64 << 10)
+
 struct elf_image {
 	int fd;
 	struct elf_stamp stamp;
 	char *memory;
 	Elf *elf;
+	uint64_t size; /* of the file, or in memory */
 	VEC(struct elf_load) loads;
+	struct name_table names; /* of sections; none where there is none that is believed */
 };
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
@@ -54,7 +66,7 @@ static int read_loads(struct elf_image *image)
 
 	if (elf_getphdrnum(image->elf, &n) < 0)
 		return -ENOEXEC;
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && image->loads.len < MAX_LOADS; i++) {
 		if (!gelf_getphdr(image->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
 			continue;
 		r = vec_push(&image->loads,
@@ -68,13 +80,22 @@ static int read_loads(struct elf_image *image)
 
 static void read_build_id(struct elf_image *image)
 {
-	const void *bytes = NULL;
-	ssize_t n = dwelf_elf_gnu_build_id(image->elf, &bytes);
+	const uint8_t *bytes = NULL;
+	size_t n = elf_build_id(image->elf, image->size, &bytes);
 
-	if (n <= 0 || n > ELF_MAX_BUILD_ID)
+	if (n == 0 || n > ELF_MAX_BUILD_ID)
 		return;
-	memcpy(image->stamp.build_id.bytes, bytes, (size_t)n);
+	memcpy(image->stamp.build_id.bytes, bytes, n);
 	image->stamp.build_id.len = (uint8_t)n;
+}
+
+static void read_names(struct elf_image *image)
+{
+	size_t index;
+
+	if (elf_getshdrstrndx(image->elf, &index) < 0 ||
+	    name_table_read(image->elf, index, &image->names) < 0)
+		image->names = (struct name_table){ 0 };
 }
 
 static void set_times(struct elf_stamp *stamp, const struct stat *st)
@@ -100,6 +121,7 @@ int elf_image_open(int fd, struct elf_image **ret_image)
 	if (!S_ISREG(st.st_mode))
 		return -ENOEXEC;
 	set_times(&image->stamp, &st);
+	image->size = (uint64_t)st.st_size;
 	n = pread(image->fd, head, sizeof(head), 0);
 	if (n < 0)
 		return -errno;
@@ -113,6 +135,7 @@ int elf_image_open(int fd, struct elf_image **ret_image)
 	if (r < 0)
 		return r;
 	read_build_id(image);
+	read_names(image);
 	*ret_image = TAKE_PTR(image);
 	return 0;
 }
@@ -128,6 +151,7 @@ int elf_image_from_memory(char *data, size_t size_bytes, struct elf_image **ret_
 	}
 	image->fd = -1;
 	image->memory = data;
+	image->size = size_bytes;
 	if (!header_is_sane(data, size_bytes))
 		return -ENOEXEC;
 	elf_version(EV_CURRENT);
@@ -138,6 +162,7 @@ int elf_image_from_memory(char *data, size_t size_bytes, struct elf_image **ret_
 	if (r < 0)
 		return r;
 	read_build_id(image);
+	read_names(image);
 	*ret_image = TAKE_PTR(image);
 	return 0;
 }
@@ -196,12 +221,10 @@ bool elf_image_is_code(const struct elf_image *image, uint64_t vaddr)
 
 static const char *section_name(const struct elf_image *image, const GElf_Shdr *sh)
 {
-	size_t names;
-	const char *name;
+	struct name_table names = image->names;
+	size_t len;
+	const char *name = name_table_get(&names, sh->sh_name, &len);
 
-	if (elf_getshdrstrndx(image->elf, &names) < 0)
-		return "";
-	name = elf_strptr(image->elf, names, sh->sh_name);
 	return name ? name : "";
 }
 
@@ -230,13 +253,19 @@ static uint64_t unpacked_bytes(Elf_Scn *scn, const GElf_Shdr *sh)
 	return gelf_getchdr(scn, &ch) ? ch.ch_size : 0;
 }
 
+static bool ratio_is_sane(uint64_t packed_bytes, uint64_t bytes)
+{
+	return bytes <= LEAST_UNPACKED || bytes / MAX_RATIO <= packed_bytes;
+}
+
 Elf_Data *elf_image_data(Elf_Scn *scn, uint64_t max_bytes)
 {
 	Elf_Data *data;
 	GElf_Shdr sh;
 
 	if (!gelf_getshdr(scn, &sh) || sh.sh_size > max_bytes ||
-	    unpacked_bytes(scn, &sh) > max_bytes)
+	    unpacked_bytes(scn, &sh) > max_bytes ||
+	    !ratio_is_sane(sh.sh_size, unpacked_bytes(scn, &sh)))
 		return NULL;
 	if ((sh.sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0)
 		return NULL;
@@ -277,6 +306,8 @@ uint64_t elf_image_debug_bytes(const struct elf_image *image)
 			n = zdebug_bytes(image, &sh);
 		else
 			continue;
+		if (!ratio_is_sane(sh.sh_size, n))
+			return UINT64_MAX;
 		if (__builtin_add_overflow(sum, n, &sum))
 			return UINT64_MAX;
 	}

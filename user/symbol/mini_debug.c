@@ -8,17 +8,20 @@
 
 #define MAX_PACKED_BYTES (16 << 20)
 #define MAX_UNPACKED_BYTES (64 << 20)
+/* Symbols shrink to a third or a tenth: what shrinks to less was made to take long. */
+#define MAX_RATIO 64
+#define FIRST_BYTES (64 << 10)
 /* xz -9 needs 65 MiB to unpack. */
 #define MAX_DECODER_BYTES (128 << 20)
 
-static int unpack_to(lzma_stream *stream, char **buf, size_t *cap)
+static int unpack_to(lzma_stream *stream, size_t packed_bytes, char **buf, size_t *cap)
 {
 	lzma_ret code = LZMA_OK;
 	char *grown;
 
 	while (code == LZMA_OK) {
 		if (stream->total_out == *cap) {
-			if (*cap >= MAX_UNPACKED_BYTES)
+			if (*cap >= MAX_UNPACKED_BYTES || *cap / MAX_RATIO > packed_bytes)
 				return -EBADMSG;
 			grown = realloc(*buf, *cap * 2);
 			if (!grown)
@@ -39,7 +42,7 @@ static int unpack(const Elf_Data *data, char **ret_buf, size_t *ret_len)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
 	_cleanup_free_ char *buf = NULL;
-	size_t cap = 64 << 10;
+	size_t cap = FIRST_BYTES;
 	int r;
 
 	buf = malloc(cap);
@@ -47,7 +50,7 @@ static int unpack(const Elf_Data *data, char **ret_buf, size_t *ret_len)
 		return -ENOMEM;
 	stream.next_in = data->d_buf;
 	stream.avail_in = data->d_size;
-	r = unpack_to(&stream, &buf, &cap);
+	r = unpack_to(&stream, data->d_size, &buf, &cap);
 	if (r == 0) {
 		*ret_len = stream.total_out;
 		*ret_buf = TAKE_PTR(buf);

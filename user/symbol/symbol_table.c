@@ -2,6 +2,7 @@
 #include "symbol/symbol_table.h"
 
 #include "base/vec.h"
+#include "elf/name_table.h"
 #include "symbol/elf_image.h"
 #include "symbol/mini_debug.h"
 #include "symbol/range_map.h"
@@ -12,10 +13,14 @@
 #define MAX_SYMTAB_BYTES (256 << 20)
 #define MAX_STRTAB_BYTES (1 << 30)
 
+/* Of names of one address; which of those is taken that are longer matters to nobody. */
+#define MOST_COMPARED 256
+
 struct entry {
 	struct table_symbol symbol;
 	uint64_t section_end;
 	uint8_t type, bind;
+	uint16_t n_bars; /* in front of its name */
 };
 
 struct symbol_table {
@@ -57,14 +62,14 @@ static uint64_t code_section_end(Elf *elf, const GElf_Sym *sym)
 	return end;
 }
 
-static int add_symbol(struct symbol_table *table, const struct elf_image *image, size_t strings,
-		      const GElf_Sym *sym)
+static int add_symbol(struct symbol_table *table, const struct elf_image *image,
+		      struct name_table *names, const GElf_Sym *sym)
 {
-	const char *name = elf_strptr(elf_image_elf(image), strings, sym->st_name);
+	size_t whole_len, len;
+	const char *name = name_table_get(names, sym->st_name, &whole_len), *version;
 	struct entry entry = { .type = GELF_ST_TYPE(sym->st_info),
 			       .bind = GELF_ST_BIND(sym->st_info) };
 	uint64_t end;
-	size_t len;
 
 	if (!name || !is_candidate(sym, name))
 		return 0;
@@ -72,9 +77,9 @@ static int add_symbol(struct symbol_table *table, const struct elf_image *image,
 	if (entry.section_end <= sym->st_value)
 		return 0;
 	/* "memcpy@@GLIBC_2.14"; a '@' in front would be part of the name. */
-	len = 1 + strcspn(name + 1, "@");
-	if (len > UINT32_MAX)
-		return 0;
+	version = memchr(name + 1, '@', whole_len - 1);
+	entry.n_bars = (uint16_t)strspn(name, "_"); /* NAME_TABLE_MAX_NAME at most */
+	len = version ? (size_t)(version - name) : whole_len;
 	if (__builtin_add_overflow(sym->st_value, sym->st_size, &end) || end > entry.section_end)
 		end = entry.section_end;
 	entry.symbol =
@@ -91,7 +96,8 @@ static int add_table(struct symbol_table *table, const struct elf_image *image, 
 {
 	Elf_Scn *scn = elf_image_section(image, NULL, type);
 	Elf_Data *data = scn ? elf_image_data(scn, MAX_SYMTAB_BYTES) : NULL;
-	Elf_Data *names;
+	Elf_Data *strings_data;
+	struct name_table names;
 	Elf_Scn *strings;
 	GElf_Shdr sh;
 	GElf_Sym sym;
@@ -100,12 +106,13 @@ static int add_table(struct symbol_table *table, const struct elf_image *image, 
 	if (!data || !gelf_getshdr(scn, &sh))
 		return -ENOENT;
 	strings = elf_getscn(elf_image_elf(image), sh.sh_link);
-	names = strings ? elf_image_data(strings, MAX_STRTAB_BYTES) : NULL;
-	if (!names)
+	strings_data = strings ? elf_image_data(strings, MAX_STRTAB_BYTES) : NULL;
+	if (!strings_data)
 		return -ENOENT;
-	table->section_bytes += data->d_size + names->d_size;
+	names = name_table_of(strings_data->d_buf, strings_data->d_size);
+	table->section_bytes += data->d_size + strings_data->d_size;
 	for (i = 0; gelf_getsym(data, i, &sym); i++) {
-		r = add_symbol(table, image, sh.sh_link, &sym);
+		r = add_symbol(table, image, &names, &sym);
 		if (r < 0)
 			return r;
 	}
@@ -115,19 +122,22 @@ static int add_table(struct symbol_table *table, const struct elf_image *image, 
 static int compare_preference(const struct entry *a, const struct entry *b)
 {
 	bool a_local = a->bind == STB_LOCAL, b_local = b->bind == STB_LOCAL;
-	size_t a_bars = strspn(a->symbol.name, "_"), b_bars = strspn(b->symbol.name, "_");
+	size_t len = a->symbol.name_len < MOST_COMPARED ? a->symbol.name_len : MOST_COMPARED;
+	int order;
 
 	if ((a->type == STT_NOTYPE) != (b->type == STT_NOTYPE))
 		return a->type == STT_NOTYPE ? -1 : 1;
 	if (a_local != b_local)
 		return a_local ? -1 : 1;
-	if (a_bars != b_bars)
-		return a_bars > b_bars ? -1 : 1;
+	if (a->n_bars != b->n_bars)
+		return a->n_bars > b->n_bars ? -1 : 1;
 	if (a->bind != b->bind)
 		return a->bind == STB_WEAK ? -1 : 1;
 	if (a->symbol.name_len != b->symbol.name_len)
 		return a->symbol.name_len > b->symbol.name_len ? -1 : 1;
-	return -strncmp(a->symbol.name, b->symbol.name, a->symbol.name_len);
+	order = memcmp(b->symbol.name, a->symbol.name, len);
+	return order ? order :
+		       (a->symbol.name > b->symbol.name) - (a->symbol.name < b->symbol.name);
 }
 
 static int compare_entries(const void *a, const void *b)

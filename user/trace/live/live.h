@@ -151,10 +151,9 @@ void live_buffer_end(struct live *live);
 void live_begin_cut(struct live *live);
 
 /*
- * Processes that work for this one and are not traced: one that forks workers, and the worker that
- * there is; 0: none. Later workers are known by their parent.
+ * A process that works for this one and is not traced, nor are its children; 0: none.
  */
-void live_leave_out(struct live *live, pid_t keeper, pid_t worker);
+void live_leave_out(struct live *live, pid_t keeper);
 
 /* To be called every ABI_TICK_NS or so: the clock of ages. */
 void live_tick(struct live *live);

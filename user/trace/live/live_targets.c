@@ -151,20 +151,16 @@ static int check_found(struct live *live, struct live_process *process, uint64_t
 	return live_on_process_event(live, &ev);
 }
 
-void live_leave_out(struct live *live, pid_t keeper, pid_t worker)
+void live_leave_out(struct live *live, pid_t keeper)
 {
-	struct abi_control *control = live->programs->control;
-
-	control->keeper = (uint32_t)keeper;
-	control->worker = (uint32_t)worker;
+	live->programs->control->keeper = (uint32_t)keeper;
 }
 
-static bool is_own(const struct live *live, pid_t pid)
+static bool is_own(const struct live *live, const struct process_info *info)
 {
-	const struct abi_control *control = live->programs->control;
+	const pid_t keeper = (pid_t)live->programs->control->keeper;
 
-	return pid == getpid() || (uint32_t)pid == control->keeper ||
-	       (uint32_t)pid == control->worker;
+	return info->pid == getpid() || (keeper && (info->pid == keeper || info->ppid == keeper));
 }
 
 /* 0 or negative errno; *ret_added: it was there and is counted from now on. */
@@ -175,12 +171,13 @@ static int add_found(struct live *live, pid_t pid, bool *ret_added)
 	int r;
 
 	*ret_added = false;
-	if (is_own(live, pid) || live_counts(live, pid))
+	if (live_counts(live, pid))
 		return 0;
 	r = process_info_read(pid, &info);
 	if (r == -ENOMEM)
 		return r;
-	if (r || info.zombie || info.kernel_thread || !matches_rule(live, &info))
+	if (r || info.zombie || info.kernel_thread || is_own(live, &info) ||
+	    !matches_rule(live, &info))
 		return 0; /* gone, or not to be traced */
 	r = register_process(live, pid, &process);
 	if (r == -EEXIST)

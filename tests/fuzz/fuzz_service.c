@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What comes over HTTP, and the service's configuration: the first byte says which. */
+#include "config/named_section.h"
 #include "config/service_config.h"
 #include "service/http/guard.h"
 #include "service/http/query.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -157,8 +157,12 @@ static void put_header(struct graph *graph, const struct view *view)
 	FILE *file = graph->file;
 
 	fputs("# callgrind format\nversion: 1\n", file);
-	if (run)
-		fprintf(file, "creator: %s\n", run->tool);
+	if (run) {
+		_cleanup_strbuf_ struct strbuf tool = { 0 };
+
+		text_clean(&tool, run->tool);
+		fprintf(file, "creator: %s\n", strbuf_str(&tool));
+	}
 	if (view_n_processes(view) > 0) {
 		const struct view_process *process = view_process(view, 0);
 		_cleanup_strbuf_ struct strbuf command = { 0 };

@@ -15,6 +15,8 @@
 #   PREFIX=/usr/local SYSCONFDIR=/etc DESTDIR= UNITDIR=PREFIX/lib/systemd/system GENERATORDIR=
 #            where install and uninstall find their places; VERSION= what the program says of itself
 #   TESTS=   what check-unit (test_*.c files) or check-live (name patterns) shall be limited to
+#   FUZZ_RUNS= FUZZ_LONG_SECONDS=
+#            when each fuzz program of check-long ends: after so many inputs (10^8) or seconds (600)
 #   QUICK=1  bench in three minutes; RESULTS=path: copies of its path.md and path.json;
 #            ROWS=patterns: only rows whose names contain one of these words
 
@@ -30,6 +32,8 @@ LIBDIR = $(PREFIX)/lib/memtraced
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 GENERATORDIR ?= $(PREFIX)/lib/systemd/system-generators
 FUZZ_SECONDS ?= 10
+FUZZ_RUNS ?= 100000000
+FUZZ_LONG_SECONDS ?= 600
 
 CLANG ?= clang
 CLANG_FORMAT ?= clang-format
@@ -78,7 +82,10 @@ CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror
 # With what sanitizers put in, gcc warns of paths that the code does not have: these stop no build.
 SANITIZE := $(if $(filter 1,$(ASAN)),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer -Wno-error)
-FUZZ_INSTRUMENT := $(if $(filter 1,$(FUZZ)),-fsanitize=fuzzer-no-link$(comma)address)
+# Fuzz programs: coverage and sanitizers; an undefined operation ends the program like a bad access.
+FUZZ_SANITIZE := address$(comma)undefined
+FUZZ_INSTRUMENT := $(if $(filter 1,$(FUZZ)),-fsanitize=fuzzer-no-link$(comma)$(FUZZ_SANITIZE) \
+	-fno-sanitize-recover=undefined)
 ALL_CFLAGS = -std=gnu11 $(CROSS_FLAGS) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) $(FUZZ_INSTRUMENT) \
 	-D_GNU_SOURCE -Iuser -I. -I$(O) $(PACKAGE_CFLAGS)
 ALL_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) $(SANITIZE) $(FUZZ_INSTRUMENT)
@@ -105,6 +112,14 @@ PAGES := user/report/*/ user/service/daemon/*/
 SCRIPTS := $(patsubst %.js,$(O)/%_js.h,$(notdir $(wildcard $(PAGES:%=%*.js))))
 STYLES := $(patsubst %.css,$(O)/%_css.h,$(notdir $(wildcard $(PAGES:%=%*.css))))
 LIB_OBJS := $(filter-out $(O)/user/main.o,$(USER_OBJS)) $(MESSAGES:%=%.o)
+# What these folders hold no fuzz program links, so it is not compiled for them: BPF, the terminal, the
+# session and the service's loop.
+NOT_FUZZED := $(patsubst %.c,$(O)/%.o,$(wildcard $(addsuffix /*.c,$(addprefix user/,service tui \
+	trace/bpf trace/jobs trace/live trace/unwind \
+	$(addprefix service/daemon,/. /growth /page /reports /trace /watch)))))
+ifeq ($(FUZZ),1)
+LIB_OBJS := $(filter-out $(NOT_FUZZED),$(LIB_OBJS))
+endif
 LIB := $(O)/libmemtraced.a
 
 # Jobs are objects of their own, loaded once for each that is asked for; the rest is linked into one.
@@ -128,6 +143,8 @@ HELPER_OBJS := $(patsubst %.c,$(O)/%.o,\
 
 FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/%.c=%)
+# Tests that the build of the fuzz programs has once more, for its sanitizers.
+SANITIZED_TESTS := tests/replay/test_hostile_recording
 
 C_FILES = $(shell find user sample bpf tests bench -name '*.[ch]' -o -name '*.cc')
 SHELL_SCRIPTS := scripts/check-arm64 scripts/deps scripts/deps-bench scripts/deps-kernels scripts/deps-machine scripts/make-deb \
@@ -173,9 +190,9 @@ demo: deps ## install, build, trace a real program and show its table (root)
 .PHONY: check
 check: deps ## everything that CI runs: lint, unit, replay and live tests, other kernels (root)
 	$(Q)mkdir -p $(O); scripts/deps-kernels > $(O)/deps-kernels.log 2>&1 & \
-		$(MAKE) $(ALL_CPUS) --no-print-directory all check-programs targets; result=$$?; \
+		$(MAKE) $(ALL_CPUS) --no-print-directory all check-programs targets fuzz-programs; result=$$?; \
 		wait; cat $(O)/deps-kernels.log; exit $$result
-	$(Q)scripts/run-tests $(RUN_LINT) $(RUN_UNIT) $(RUN_LIVE) $(RUN_KERNELS_SOON) $(RUN_PACKAGE)
+	$(Q)scripts/run-tests $(RUN_LINT) $(RUN_UNIT) $(RUN_FUZZ) $(RUN_LIVE) $(RUN_KERNELS_SOON) $(RUN_PACKAGE)
 
 .PHONY: check-unit
 check-unit: check-programs ## unit and replay tests; no root needed
@@ -194,11 +211,11 @@ check-package: targets ## the Debian package on a machine with systemd, in qemu;
 	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_PACKAGE)
 
 .PHONY: check-long
-check-long: all targets ## live tests at full size (100 kills), all on all kernels; on arm64 (root)
+check-long: all targets fuzz-programs ## live tests at full size (100 kills), all on all kernels; on arm64; fuzzing (root)
 	$(Q)scripts/deps-kernels || true # as in check
 	$(Q)scripts/deps-viewers || true # a skip says so
 	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE) $(RUN_PACKAGE) $(RUN_KERNELS_LONG) $(RUN_SUSPEND) \
-		$(RUN_ARM64)
+		$(RUN_ARM64) $(RUN_FUZZ_LONG)
 
 # The product is built when its tools are there, so that a fresh machine can bench.
 .PHONY: bench
@@ -222,8 +239,15 @@ format: ## clang-format everything in place
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZ_SECONDS (default 10)
-	$(Q)$(MAKE) --no-print-directory FUZZ=1 CC=clang O=$(O)/fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) \
-		$(FUZZ_NAMES:%=run-%)
+	+$(FUZZ_MAKE) FUZZ_SECONDS=$(FUZZ_SECONDS) $(FUZZ_NAMES:%=run-%)
+
+# A build of its own. -O1 compiles in half the time of -O2 and runs as fast under the sanitizers.
+FUZZ_O = $(O)/fuzz
+FUZZ_MAKE = $(Q)$(MAKE) --no-print-directory FUZZ=1 CC=$(CLANG) O=$(FUZZ_O) CFLAGS='-O1 -gline-tables-only'
+
+.PHONY: fuzz-programs
+fuzz-programs: ## build all fuzz programs, in $(O)/fuzz
+	+$(FUZZ_MAKE) $(FUZZ_NAMES:%=$(FUZZ_O)/tests/fuzz/%) $(SANITIZED_TESTS:%=$(FUZZ_O)/%)
 
 .PHONY: install
 install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that is there stays
@@ -277,6 +301,12 @@ RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 	--status 'bench: arithmetic and tables' '$(PYTHON) -B -m unittest discover -s bench'
 RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) $(filter-out %.c,$(TESTS))'
 RUN_ATTACKS = --tap '$(PYTHON) tests/live/run.py --build $(O) attacks'
+# A few inputs and always the same: what can break is the build, and an input that was mended.
+RUN_FUZZ = $(SANITIZED_TESTS:%=--tap '$(O)/fuzz/%') \
+	--tap '$(FUZZ_RUN) --runs 2000 --seconds 10 --seed 1 $(FUZZ_NAMES)'
+RUN_FUZZ_LONG = $(SANITIZED_TESTS:%=--tap '$(O)/fuzz/%') \
+	--tap '$(FUZZ_RUN) --runs $(FUZZ_RUNS) --seconds $(FUZZ_LONG_SECONDS) $(FUZZ_NAMES)'
+FUZZ_RUN = scripts/run-fuzz --build $(O)/fuzz --corpus tests/fuzz/corpus
 RUN_ARM64 = --tap 'scripts/check-arm64 $(O)-arm64 $(filter-out %.c,$(TESTS))'
 CHECK_KERNELS = scripts/check-kernels $(ARCH_OPTION) --build $(O) $(KERNELS:%=--kernel %) $(filter-out %.c,$(TESTS))
 RUN_KERNELS = --tap '$(CHECK_KERNELS)'
@@ -315,7 +345,7 @@ $(O)/%.o: %.c $(O)/.flags
 
 $(USER_OBJS): | $(GENERATED)
 
-$(filter $(O)/user/trace/%,$(USER_OBJS)): | $(SKELETONS)
+$(filter $(O)/user/trace/%,$(if $(filter 1,$(FUZZ)),,$(USER_OBJS))): | $(SKELETONS)
 
 $(filter $(O)/user/report/% $(O)/user/service/%,$(USER_OBJS)): | $(MESSAGES:%=%.h) $(SCRIPTS) $(STYLES)
 
@@ -433,7 +463,7 @@ $(UNIT_SRCS:%.c=$(O)/%): $(O)/%: $(O)/%.o $(HELPER_OBJS) $(SAMPLE_PURE_OBJS) $(L
 
 $(O)/tests/fuzz/fuzz_%: $(O)/tests/fuzz/fuzz_%.o $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer,address -o $@ $< $(LIB) $(ALL_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer$(comma)$(FUZZ_SANITIZE) -o $@ $< $(LIB) $(ALL_LIBS)
 
 # Seeds are checked in under tests/fuzz/corpus/; what the fuzzer finds stays under $(O).
 .PHONY: $(FUZZ_NAMES:%=run-%)

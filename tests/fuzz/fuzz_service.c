@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What comes over HTTP, and the service's configuration: the first byte says which. */
+#include "config/named_section.h"
 #include "config/service_config.h"
+#include "service/daemon/routes/token.h"
 #include "service/http/guard.h"
 #include "service/http/query.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -50,6 +53,17 @@ static void try_host(const char *text)
 	      text[strspn(text, "0123456789abcdefABCDEF.:[]")] == '\0');
 }
 
+/* Only the token lets in, behind the scheme, which is compared without case. */
+static void try_token(const char *text)
+{
+	static const char token[] = "0123456789abcdef";
+	size_t len = strlen(text);
+
+	if (token_matches(token, text))
+		check(len > sizeof(token) - 1 && strncasecmp(text, "Bearer ", 7) == 0 &&
+		      strstr(text, token));
+}
+
 /* Whatever was let in has all that the service needs, within the bounds of the manual. */
 static void check_rule(const struct service_rule *rule)
 {
@@ -85,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!text)
 		return 0;
-	switch (data[0] % 3) {
+	switch (data[0] % 4) {
 	case 0:
 		try_query(text);
 		break;
@@ -94,6 +108,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 2:
 		try_config((const char *)data + 1, size - 1);
+		break;
+	case 3:
+		try_token(text);
 		break;
 	}
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Any text: it is read or refused with a place, matching ends, and what is made of a stack whose
- * names are lines of the text is itself read, and matches that stack.
+ * Any text: it is read or refused with a place, matching ends, and the entry that is generated of a
+ * stack whose names are parts of the text is itself one entry, and matches that stack.
  */
 #include "analyze/supp_generate.h"
 #include "analyze/suppressions.h"
@@ -27,26 +27,19 @@ static struct suppressions *read_text(const char *text, size_t len, int *ret)
 	return s;
 }
 
-/* A name that a symbol table could have: no pattern of its own, and one line. */
-static bool could_be_a_name(const char *line)
-{
-	size_t len = strlen(line);
-
-	return len && !strpbrk(line, "*?\r\t\f\v ") && line[0] != '#';
-}
-
-static void check_generated(const struct suppression_frame *frames, size_t n)
+static void check_generated(enum suppression_kind kind, const struct suppression_frame *frames,
+			    size_t n)
 {
 	_cleanup_strbuf_ struct strbuf sb = { 0 };
 	_cleanup_(suppressions_free_p) struct suppressions *s = NULL;
 	int r;
 
-	suppression_generate(&sb, SUPPRESSION_LEAK, REACH_POSSIBLE, frames, n, 0);
+	suppression_generate(&sb, kind, REACH_POSSIBLE, frames, n, 0);
 	s = read_text(strbuf_str(&sb), sb.len, &r);
 	if (r || suppressions_n(s) != 1)
 		abort();
 	/* What is made of no stack needs a frame. */
-	if (suppressions_match(s, SUPPRESSION_LEAK, REACH_POSSIBLE, frames, n) != (n ? 0 : -ENOENT))
+	if (suppressions_match(s, kind, REACH_POSSIBLE, frames, n) != (n ? 0 : -ENOENT))
 		abort();
 }
 
@@ -64,22 +57,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	s = read_text(text, size, &r);
-	for (const char *line; n < FRAMES && (line = strsep(&rest, "\n"));) {
-		if (!could_be_a_name(line))
-			continue;
-		switch (line[0] % 3) {
+	/* The first byte of a part says what it names; a name may have any bytes but NUL. */
+	for (char *part; n < FRAMES && (part = strsep(&rest, "\n")) && *part;) {
+		char *name = part + 1;
+
+		for (char *c = name; *c; c++)
+			*c = *c == '\\' ? '\n' : *c;
+		switch ((unsigned char)*part % 3) {
 		case 0:
-			frames[n++].linkage = line;
+			frames[n++].linkage = name;
 			break;
 		case 1:
-			frames[n++].function = line;
+			frames[n++].function = name;
 			break;
 		default:
-			frames[n++].object = line;
+			frames[n++].object = name;
 		}
 	}
 	for (int class = 0; class < REACH_CLASSES; class ++)
 		(void)suppressions_match(s, SUPPRESSION_LEAK, class, frames, n);
-	check_generated(frames, n);
+	for (int kind = 0; kind < SUPPRESSION_KINDS; kind++)
+		check_generated((enum suppression_kind)kind, frames, n);
 	return 0;
 }

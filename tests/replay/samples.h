@@ -56,7 +56,7 @@ static inline void emit_samples(const struct script *s, uint64_t start_ns, uint6
 		if (t >= CHILD_FROM)
 			emit_sample_site(s, 1, 1, growing, child);
 		emit(s, &(struct record){ .type = RECORD_SAMPLE_END,
-					  .sample_end = { t < 3 ? 2 : 0, t < 3 ? 16 : 0 } });
+					  .sample_end = { t < 3 ? 2 : 0, t < 3 ? 16 : 0, 0 } });
 	}
 }
 

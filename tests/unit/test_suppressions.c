@@ -586,6 +586,37 @@ static void a_generated_entry_of_names_that_steer_terminals_is_harmless_and_matc
 			 0);
 }
 
+/* Names are of the traced program: of its symbol table, or of debug information. */
+static void generated_entries_hold_any_name(void **state)
+{
+	static const struct suppression_frame rows[][2] = {
+		/* inlined: Valgrind has a name of its own for symbols only */
+		{ { "malloc", "malloc", 0, 0, 0 }, { NULL, "generic_start_main", 0, 0, 0 } },
+		{ { NULL, "_start", 0, 0, 0 }, { "main", "main", 0, 0, 0 } },
+		{ { "malloc\n}\n{\nx\nMemcheck:Leak\nfun:*", NULL, 0, 0, 0 },
+		  { NULL, "f\n}", 0, 0, 0 } },
+		{ { NULL, "a::f\ng(int)", 0, 0, 0 }, { NULL, NULL, "/tmp/x\n}\r", 0, 0 } },
+		{ { "", NULL, 0, 0, 0 }, { NULL, "", 0, 0, 0 } },
+		{ { "ends in a blank ", NULL, 0, 0, 0 }, { NULL, NULL, "", 0, 0 } },
+		{ { "#no comment", NULL, 0, 0, 0 }, { " begins with one", NULL, 0, 0, 0 } },
+		{ { NULL, "operator new(unsigned long)", 0, 0, 0 }, { "f*?", NULL, 0, 0, 0 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N(rows); i++) {
+		for (int kind = 0; kind < SUPPRESSION_KINDS; kind++) {
+			_cleanup_strbuf_ struct strbuf sb = { 0 };
+			_cleanup_(suppressions_free_p) struct suppressions *s = NULL;
+
+			suppression_generate(&sb, kind, REACH_DEFINITE, rows[i], 2, 0);
+			s = from(strbuf_str(&sb));
+			assert_int_equal(suppressions_n(s), 1);
+			if (suppressions_match(s, kind, REACH_DEFINITE, rows[i], 2) != 0)
+				fail_msg("row %zu:\n%s", i, strbuf_str(&sb));
+		}
+	}
+}
+
 static void a_generated_entry_has_a_frame_even_of_no_stack(void **state)
 {
 	_cleanup_strbuf_ struct strbuf sb = { 0 };
@@ -669,6 +700,7 @@ int main(void)
 		cmocka_unit_test(generated_entries_match_what_they_were_made_of),
 		cmocka_unit_test(
 			a_generated_entry_of_names_that_steer_terminals_is_harmless_and_matches),
+		cmocka_unit_test(generated_entries_hold_any_name),
 		cmocka_unit_test(a_generated_entry_has_a_frame_even_of_no_stack),
 		cmocka_unit_test(defaults_are_of_libraries_and_not_of_programs),
 	};

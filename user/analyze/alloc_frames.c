@@ -82,8 +82,10 @@ const char *alloc_frames_valgrind_name(const struct suppression_frame *frame, si
 		name = operators[i].name;
 		break;
 	}
-	if (!name)
+	/* In a file of suppressions "#" begins a comment, and blanks before a name are skipped. */
+	if (!name || *name <= ' ' || *name == '#')
 		name = "???";
-	*ret_len = strcspn(name, "@");
+	/* Without version and arguments; a line ends at the newline. */
+	*ret_len = strcspn(name, "@(\n\r");
 	return name;
 }

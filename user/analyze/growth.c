@@ -2,6 +2,7 @@
 #include "analyze/growth.h"
 
 #include "analyze/trend.h"
+#include "base/saturate.h"
 
 #include <math.h>
 #include <string.h>
@@ -154,7 +155,9 @@ static double left_rate(const struct growth_input *input, const struct points *p
 	double width = p->t[p->n - 1] / GROWTH_BIRTHS, parts[GROWTH_BIRTHS], least = -1, middle;
 	size_t n = 0;
 
-	for (size_t i = (size_t)ceil(p->t[0] / width); i < OLD_PARTS; i++) {
+	if (!(width > 0)) /* times of a recording may be any */
+		return 0;
+	for (size_t i = saturate_u64(ceil(p->t[0] / width)); i < OLD_PARTS; i++) {
 		parts[n] = (double)input->born_bytes[i];
 		least = n == 0 || parts[n] < least ? parts[n] : least;
 		n++;

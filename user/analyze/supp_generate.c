@@ -10,6 +10,24 @@
 #include <string.h>
 
 /*
+ * A line of a pattern that matches the name. Names are those of the traced program: a byte that a
+ * line of the file cannot hold (a newline would begin a line of its own, the file's reader trims
+ * blanks at the end) becomes `?`, which matches it.
+ */
+static void add_pattern(struct strbuf *sb, const char *keyword, const char *name, size_t len,
+			const char *around)
+{
+	strbuf_addf(sb, "   %s:%s", keyword, around);
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)name[i];
+		bool at_end = i + 1 == len && !*around;
+
+		strbuf_addch(sb, c < ' ' || c == 0x7f || (c == ' ' && at_end) ? '?' : name[i]);
+	}
+	strbuf_addf(sb, "%s\n", len || *around ? around : "*");
+}
+
+/*
  * Symbols with a wildcard for what changes from build to build. Of inlined functions Valgrind knows
  * the bare name, where we have scope and arguments: the last part, with wildcards, matches both.
  */
@@ -18,17 +36,17 @@ static void add_function(struct strbuf *sb, const struct suppression_frame *f)
 	_cleanup_free_ char *stable = NULL;
 
 	if (f->linkage) {
+		const char *name;
+
 		if (supp_stable_name(f->linkage, "*", &stable))
 			sb->error = -ENOMEM;
-		strbuf_addf(sb, "   fun:%s\n", stable ? stable : f->linkage);
+		name = stable ? stable : f->linkage;
+		add_pattern(sb, "fun", name, strlen(name), "");
 	} else {
 		size_t len;
 		const char *base = supp_base_name(f->function, &len);
 
-		if (!strcmp(base, f->function))
-			strbuf_addf(sb, "   fun:%s\n", f->function);
-		else
-			strbuf_addf(sb, "   fun:*%.*s*\n", (int)len, base);
+		add_pattern(sb, "fun", base, len, strcmp(base, f->function) != 0 ? "*" : "");
 	}
 }
 
@@ -37,14 +55,8 @@ static void add_frame(struct strbuf *sb, const struct suppression_frame *f)
 	if (f->linkage || f->function)
 		add_function(sb, f);
 	else
-		strbuf_addf(sb, "   obj:%s\n", f->object ? f->object : "*");
-}
-
-static bool is_below_main(const struct suppression_frame *f)
-{
-	const char *name = f->linkage ? f->linkage : f->function;
-
-	return name && supp_is_below_main(name);
+		add_pattern(sb, "obj", f->object ? f->object : "",
+			    f->object ? strlen(f->object) : 0, "");
 }
 
 static bool is_main(const struct suppression_frame *f)
@@ -109,7 +121,7 @@ void suppression_generate(struct strbuf *sb, enum suppression_kind kind, enum re
 		strbuf_adds(sb, "   obj:*\n");
 	for (; at < n && left; at++, left--) {
 		/* so Valgrind calls all of them, and so it compares them */
-		if (is_below_main(&frames[at])) {
+		if (supp_is_below_main(&frames[at])) {
 			strbuf_adds(sb, "   fun:(below main)\n");
 			break;
 		}

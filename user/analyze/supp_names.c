@@ -236,7 +236,7 @@ void supp_names_done(struct supp_names *names)
 	*names = (struct supp_names){ 0 };
 }
 
-bool supp_is_below_main(const char *name)
+bool supp_calls_main(const char *name)
 {
 	static const char *const names[] = { "__libc_start_main", "__libc_start_call_main",
 					     "generic_start_main", "_start" };
@@ -246,6 +246,11 @@ bool supp_is_below_main(const char *name)
 		    (!name[strlen(names[i])] || name[strlen(names[i])] == '@'))
 			return true;
 	return false;
+}
+
+bool supp_is_below_main(const struct suppression_frame *frame)
+{
+	return frame->linkage && supp_calls_main(frame->linkage);
 }
 
 static bool any_matches(const char *pattern, const char *a, const char *b, const char *c)
@@ -278,7 +283,7 @@ bool supp_names_match_function(const struct supp_names *names, const char *patte
 		return true;
 	if (is_inlined_template(names, pattern))
 		return true;
-	if (f->linkage && supp_is_below_main(f->linkage) && supp_glob(pattern, "(below main)"))
+	if (supp_is_below_main(f) && supp_glob(pattern, "(below main)"))
 		return true;
 	return stable &&
 	       (any_matches(stable, names->stable_linkage, names->stable_function, names->base) ||

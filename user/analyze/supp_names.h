@@ -21,8 +21,13 @@ int supp_stable_name(const char *name, const char *with, char **ret_name);
 /* The last part of a C++ or Rust name, without arguments: where it begins, and its length. */
 const char *supp_base_name(const char *name, size_t *ret_len);
 
-/* Is it what calls main? Valgrind has one name, "(below main)", for all that libraries call it. */
-bool supp_is_below_main(const char *name);
+/* Is it the name of a function of the C library that calls main, directly or not? */
+bool supp_calls_main(const char *name);
+/*
+ * Does Valgrind name the frame "(below main)"? It names each symbol so that calls main, but no
+ * inlined function.
+ */
+bool supp_is_below_main(const struct suppression_frame *frame);
 
 /* What a frame is called, by all names that patterns may use. */
 struct supp_names {

@@ -25,13 +25,14 @@ struct head {
 static enum cfi_entry read_head(const struct cfi_section *section, size_t *offset,
 				struct head *ret_head)
 {
-	struct cfi_reader r = { section->data + *offset, section->data + section->len, false };
 	size_t id_bytes = 4, id_offset;
 	uint64_t length, id;
+	struct cfi_reader r;
 
 	*ret_head = (struct head){ .is_cie = false };
-	if (cfi_left(&r) == 0)
+	if (*offset >= section->len)
 		return CFI_ENTRY_END;
+	r = (struct cfi_reader){ section->data + *offset, section->data + section->len, false };
 	length = cfi_get(&r, 4);
 	if (length == DWARF64_LENGTH) {
 		length = cfi_get(&r, 8);

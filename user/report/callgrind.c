@@ -5,6 +5,7 @@
  * all. Names are written once and then by number. How often a function was called is not known:
  * the count of a call is that of the allocations, or events, that came through it.
  */
+#include "base/escape.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "report/call_graph.h"
@@ -157,8 +158,12 @@ static void put_header(struct graph *graph, const struct view *view)
 	FILE *file = graph->file;
 
 	fputs("# callgrind format\nversion: 1\n", file);
-	if (run)
-		fprintf(file, "creator: %s\n", run->tool);
+	if (run) {
+		_cleanup_strbuf_ struct strbuf tool = { 0 };
+
+		escape_text(&tool, run->tool);
+		fprintf(file, "creator: %s\n", strbuf_str(&tool));
+	}
 	if (view_n_processes(view) > 0) {
 		const struct view_process *process = view_process(view, 0);
 		_cleanup_strbuf_ struct strbuf command = { 0 };

@@ -124,10 +124,11 @@ static int make_children(struct massif_tree *tree, const struct node *node)
 		return 0;
 	qsort_r(paths, node->n, sizeof(*paths), compare_at, &by);
 	for (size_t i = 0; r == 0 && i < node->n; i++) {
-		struct node *last = tree->children.data + tree->children.len - 1;
+		size_t n = tree->children.len;
+		struct node *last = n > 0 ? &tree->children.data[n - 1] : NULL;
 		uint32_t label = label_at(tree, &paths[i], node->depth);
 
-		if (tree->children.len == 0 || last->label != label) {
+		if (!last || last->label != label) {
 			r = vec_push(&tree->children,
 				     (struct node){ label, node->depth + 1, node->first + i, 1,
 						    paths[i].bytes });

@@ -307,13 +307,14 @@ static void put_group(struct metrics_out *out, const struct record_histogram *as
 
 	for (size_t i = 0; i <= counts->n_buckets; i++) {
 		bool last = i == counts->n_buckets;
+		int64_t hi = last ? INT64_MAX : counts->buckets[i].hi;
 		char le[32] = "+Inf";
 
-		if (!last && counts->buckets[i].hi == INT64_MAX)
+		if (!last && hi == INT64_MAX)
 			continue;
 		if (!last) {
 			sum += counts->buckets[i].count;
-			snprintf(le, sizeof(le), "%" PRId64 ".0", counts->buckets[i].hi - 1);
+			snprintf(le, sizeof(le), "%" PRId64 ".0", hi > INT64_MIN ? hi - 1 : hi);
 		}
 		metrics_out_label(out, "spec", asked->spec);
 		metrics_out_label(out, asked->by ? asked->by : "key",

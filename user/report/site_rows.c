@@ -2,6 +2,7 @@
 #include "report/site_rows.h"
 
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "base/vec.h"
 #include "config/units.h"
 #include "report/text/table_estimate.h"
@@ -116,7 +117,7 @@ static void set_rates(struct site_rows *rows, struct site_row **sorted, size_t n
 			n ? bsearch(&row, sorted, n, sizeof(struct site_row *), by_key) : NULL;
 		uint64_t allocs = row->allocs - (was ? (*was)->allocs : 0);
 
-		row->values[SITE_RATE] = (int64_t)((double)allocs / seconds);
+		row->values[SITE_RATE] = saturate_i64((double)allocs / seconds);
 	}
 }
 

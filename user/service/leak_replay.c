@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/leak_replay.h"
+#include "base/escape.h"
 
 #include "base/vec.h"
 #include "report/leak/leak_record.h"
+#include "report/text/text.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 struct leak_replay {
 	VEC(struct leak_result *) results;
@@ -51,16 +54,36 @@ static int take_result(struct leak_replay *replay, const struct record_leaks *re
 	return r;
 }
 
+/* The lines as they were written, but safe for a terminal: others may have made the recording. */
+static int write_text(const char *text)
+{
+	_cleanup_strbuf_ struct strbuf out = { 0 };
+
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		_cleanup_free_ char *line = strndup(text, len);
+
+		if (!line)
+			return -ENOMEM;
+		escape_text(&out, line);
+		if (text[len])
+			strbuf_addch(&out, '\n');
+		text += len + !!text[len];
+	}
+	if (strbuf_error(&out) < 0)
+		return strbuf_error(&out);
+	/* nobody who closed standard error wants to hear of that */
+	(void)fputs(strbuf_str(&out), stderr);
+	return 0;
+}
+
 int leak_replay_take(const struct record *record, void *userdata)
 {
 	struct leak_replay *replay = userdata;
 
 	if (record->type == RECORD_LEAKS)
 		return take_result(replay, &record->leaks);
-	/* nobody who closed standard error wants to hear of that */
-	if (record->type == RECORD_LEAK_TEXT && record->leak_text.text)
-		(void)fputs(record->leak_text.text, stderr);
-	return 0;
+	return record->type == RECORD_LEAK_TEXT ? write_text(record->leak_text.text) : 0;
 }
 
 struct leak_result *const *leak_replay_results(const struct leak_replay *replay, size_t *ret_n)

@@ -52,7 +52,8 @@ static void sink_add(const char *text, size_t len, void *userdata)
 		sink->data = data;
 		sink->cap = cap_new;
 	}
-	memcpy(sink->data + sink->len, text, len);
+	if (len > 0) /* else text may be NULL */
+		memcpy(sink->data + sink->len, text, len);
 	sink->len += len;
 	sink->data[sink->len] = '\0';
 }

@@ -50,7 +50,7 @@ void leak_stack_lines(struct strbuf *out, pid_t pid, const struct leak_stack *st
 {
 	for (size_t i = 0; i < stack->n_frames; i++) {
 		const struct leak_frame *f = &stack->frames[i];
-		bool below_main = f->function && supp_is_below_main(f->function);
+		bool below_main = f->function && supp_calls_main(f->function);
 
 		leak_line(out, pid);
 		frame(out, f, i == 0, below_main);

@@ -45,9 +45,13 @@ static void add_comment(struct strbuf *out, const struct view *view, const char 
 	strbuf_addf(out, ": %s\n", what);
 }
 
+/* A line each up to here, which makes some 10 GB. */
+#define MOST_EVENTS 50000000
+
 static int write_events(const struct view *view, const struct view_event *event, FILE *file)
 {
 	_cleanup_strbuf_ struct strbuf text = { 0 };
+	uint64_t most = view_opts(view)->most_calls;
 
 	add_comment(&text, view,
 		    "times are not the events' own: spread from a stack's first to its last");
@@ -56,7 +60,7 @@ static int write_events(const struct view *view, const struct view_event *event,
 	if (strbuf_error(&text) < 0)
 		return strbuf_error(&text);
 	fwrite(strbuf_str(&text), 1, text.len, file);
-	return perf_script_events(event, file);
+	return perf_script_events(event, most ? most : MOST_EVENTS, file);
 }
 
 static int write_sites(const struct view *view, FILE *file)

@@ -18,6 +18,7 @@ struct lane {
 
 /* Lanes by their next time, a binary heap. */
 struct lanes {
+	uint64_t per_line; /* events that a line stands for, but for the last of a stack */
 	struct lane *lanes;
 	size_t n_all, n;
 	struct lane **heap;
@@ -45,6 +46,17 @@ static void sift_down(struct lanes *lanes, size_t i)
 		i = child;
 	}
 	lanes->heap[i] = lane;
+}
+
+/* How many events a line stands for when there shall be `most` lines, or one more for a stack. */
+static uint64_t events_per_line(const struct view_event *event, uint64_t most)
+{
+	unsigned __int128 total = 0;
+
+	for (size_t i = 0; i < event->n_stacks; i++)
+		total += event->stacks[i].count;
+	total = (total + most - 1) / most;
+	return total > UINT64_MAX ? UINT64_MAX : total < 1 ? 1 : (uint64_t)total;
 }
 
 /* Even steps; the last one is where the stack was last seen. */
@@ -90,8 +102,10 @@ static int lanes_init(struct lanes *lanes, const struct view_event *event)
 	if (!lanes->lanes || !lanes->heap)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < event->n_stacks; i++) {
+		if (event->stacks[i].count == 0)
+			continue;
 		r = lane_init(&lanes->lanes[lanes->n_all++], &event->stacks[i]);
-		lanes->heap[lanes->n++] = &lanes->lanes[i];
+		lanes->heap[lanes->n++] = &lanes->lanes[lanes->n_all - 1];
 	}
 	for (size_t i = lanes->n / 2; r == 0 && i > 0; i--)
 		sift_down(lanes, i - 1);
@@ -112,13 +126,15 @@ static void write_lanes(struct lanes *lanes, const char *name, FILE *file)
 {
 	while (lanes->n > 0 && !ferror(file)) {
 		struct lane *lane = lanes->heap[0];
-		uint64_t t = lane->time_ns;
+		uint64_t t = lane->time_ns, left = lane->from->count - lane->n_done;
+		uint64_t period = left < lanes->per_line ? left : lanes->per_line;
 
 		fputs(lane->head, file);
-		fprintf(file, "%5" PRIu64 ".%09" PRIu64 ": 1 %s: \n", t / 1000000000,
-			t % 1000000000, name);
+		fprintf(file, "%5" PRIu64 ".%09" PRIu64 ": %" PRIu64 " %s: \n", t / 1000000000,
+			t % 1000000000, period, name);
 		fputs(lane->stack, file);
-		if (++lane->n_done >= lane->from->count)
+		lane->n_done += period;
+		if (period == left)
 			lanes->heap[0] = lanes->heap[--lanes->n];
 		else
 			lane->time_ns = time_of(lane->from, lane->n_done);
@@ -127,12 +143,13 @@ static void write_lanes(struct lanes *lanes, const char *name, FILE *file)
 	}
 }
 
-int perf_script_events(const struct view_event *event, FILE *file)
+int perf_script_events(const struct view_event *event, uint64_t most, FILE *file)
 {
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 	_cleanup_(lanes_done) struct lanes lanes = { 0 };
 	int r = lanes_init(&lanes, event);
 
+	lanes.per_line = events_per_line(event, most);
 	perf_text_event(&name, event->asked->name);
 	if (r == 0)
 		r = strbuf_error(&name);

@@ -334,7 +334,7 @@ static int know(struct symbols *symbols, struct symbol_object *object,
 /* Recordings before RECORD_JIT_CODE say what each place was: up to there it is one function. */
 static int know_jit(struct symbols *symbols, const struct record_symbol *symbol)
 {
-	const struct record_symbol_frame *frame = &symbol->frames[0];
+	const struct record_symbol_frame *frame = symbol->frames;
 	struct record_jit_line line = {};
 	struct record_jit_code code = {
 		.slot = symbol->slot,

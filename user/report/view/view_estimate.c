@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/view/view_estimate.h"
 
+#include "base/saturate.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 static uint64_t margin(double errors, double variance)
 {
-	return (uint64_t)ceil(errors * sqrt(variance));
+	return saturate_u64(ceil(errors * sqrt(variance)));
 }
 
 /* Of an amount of bytes that so many samples stand for. */
@@ -66,7 +67,7 @@ static uint64_t missed_blocks(uint64_t interval, const struct view_sampled *samp
 	}
 	if (bytes <= 0)
 		return 0;
-	return (uint64_t)ceil((double)(MISSED_SAMPLES * interval) * blocks / bytes);
+	return saturate_u64(ceil((double)(MISSED_SAMPLES * interval) * blocks / bytes));
 }
 
 /* Of a number of blocks, by the variance that is summed of it. */
@@ -131,7 +132,7 @@ uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes)
 
 static void add_squares(uint64_t *to, uint64_t other)
 {
-	*to = (uint64_t)ceil(hypot((double)*to, (double)other));
+	*to = saturate_u64(ceil(hypot((double)*to, (double)other)));
 }
 
 static void add_facts(struct view_estimate *to, const struct view_estimate *other)

@@ -2,6 +2,7 @@
 #include "report/view/view_where.h"
 
 #include "analyze/reach.h"
+#include "base/saturate.h"
 #include "report/text/text.h"
 #include "report/view/view_resolve.h"
 
@@ -88,8 +89,8 @@ static bool holds(const struct where_test *test, void *userdata)
 		return known_holds(test, view_site_mean_size(site));
 	case WHERE_TEMPORARY:
 		return has_temporary &&
-		       where_compare(test, (uint64_t)(100.0 * (double)site->temporary /
-						      (double)site->allocs));
+		       where_compare(test, saturate_u64(100.0 * (double)site->temporary /
+							(double)site->allocs));
 	case WHERE_OLDEST:
 		return known_holds(test, site->oldest_ns);
 	case WHERE_NEWEST:

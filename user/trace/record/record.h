@@ -68,8 +68,8 @@ enum record_type {
 
 struct record_run {
 	const char *tool;	 /* "memtraced 0.1.0" */
-	const char *kernel;	 /* uname -r */
-	const char *attach_path; /* "session", "multi", "perf", "exit" */
+	const char *kernel;	 /* uname -r; NULL unknown */
+	const char *attach_path; /* "session", "multi", "perf", "exit"; NULL unknown */
 	uint64_t start_realtime_ns;
 	uint64_t start_ns;
 	uint64_t age_resolution_ns; /* ages are true to this */
@@ -86,7 +86,7 @@ struct record_run {
 struct record_function {
 	uint16_t id;	      /* >= 1 */
 	const char *name;     /* "malloc" */
-	const char *object;   /* path as the target sees it */
+	const char *object;   /* path as the target sees it; NULL: it is in none */
 	uint64_t file_offset; /* of the function's first byte in the object */
 };
 

@@ -68,6 +68,7 @@ static void encode_fields(struct strbuf *out, const struct field *fields, const 
 			strbuf_add(out, member, RECORD_BUILD_ID_MAX);
 			break;
 		case FIELD_STRING:
+		case FIELD_OPTIONAL_STRING:
 			encode_string(out, *(const char *const *)member);
 			break;
 		default:
@@ -216,7 +217,7 @@ static void decode_list(struct record_decoder *d, const struct field *field, cha
 static void decode_field(struct record_decoder *d, const struct field *f, char *to)
 {
 	char *member = to + f->offset;
-	const char *bytes;
+	const char *bytes, *text;
 
 	switch (f->kind) {
 	case FIELD_U8:
@@ -240,6 +241,10 @@ static void decode_field(struct record_decoder *d, const struct field *f, char *
 			memcpy(member, bytes, RECORD_BUILD_ID_MAX);
 		break;
 	case FIELD_STRING:
+		text = take_string(d);
+		*(const char **)member = text ? text : "";
+		break;
+	case FIELD_OPTIONAL_STRING:
 		*(const char **)member = take_string(d);
 		break;
 	default:
@@ -247,12 +252,22 @@ static void decode_field(struct record_decoder *d, const struct field *f, char *
 	}
 }
 
+/* What an older writer did not know: zero, as all is before it is read. */
+static void leave_out(const struct field *f, char *to)
+{
+	for (; f->kind; f++)
+		if (f->kind == FIELD_STRING)
+			*(const char **)(to + f->offset) = "";
+}
+
 static void decode_fields(struct record_decoder *d, const struct field *fields, void *to,
 			  bool may_end)
 {
 	for (const struct field *f = fields; f->kind && d->error == 0; f++) {
-		if (may_end && d->pos == d->end)
+		if (may_end && d->pos == d->end) {
+			leave_out(f, to);
 			return;
+		}
 		decode_field(d, f, to);
 	}
 }

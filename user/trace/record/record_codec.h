@@ -23,8 +23,9 @@ DEFINE_CLEANUP(struct record_decoder, record_decoder_free)
 
 /*
  * Decodes a payload. What the record points to is in the payload or the decoder, valid until the
- * next call. Fields that an older writer did not know are zero (strings NULL), those that a newer
- * one added are ignored. 0; -ENOENT: a type that this version does not know; -EBADMSG; -ENOMEM.
+ * next call. Fields that an older writer did not know are zero, those that a newer one added are
+ * ignored. A string that is absent is NULL where record_layout.c says that it may be, else "".
+ * 0; -ENOENT: a type that this version does not know; -EBADMSG; -ENOMEM.
  */
 int record_decode(struct record_decoder *decoder, uint32_t type, const void *payload, size_t len,
 		  struct record *ret_record);

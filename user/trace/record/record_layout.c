@@ -20,15 +20,15 @@ _Static_assert(sizeof(int) == 4 && sizeof(enum record_end) == 4, "FIELD_U32");
 /* In the order of the payload. New fields go to the end. */
 static const struct field run_fields[] = {
 	F(record_run, tool, FIELD_STRING),
-	F(record_run, kernel, FIELD_STRING),
-	F(record_run, attach_path, FIELD_STRING),
+	F(record_run, kernel, FIELD_OPTIONAL_STRING),
+	F(record_run, attach_path, FIELD_OPTIONAL_STRING),
 	F(record_run, start_realtime_ns, FIELD_U64),
 	F(record_run, start_ns, FIELD_U64),
 	F(record_run, age_resolution_ns, FIELD_U64),
 	F(record_run, no_allocations, FIELD_BOOL),
 	F(record_run, no_stacks, FIELD_BOOL),
-	F(record_run, unwinder, FIELD_STRING),
-	F(record_run, kernel_lacks, FIELD_STRING),
+	F(record_run, unwinder, FIELD_OPTIONAL_STRING),
+	F(record_run, kernel_lacks, FIELD_OPTIONAL_STRING),
 	F(record_run, free_stacks, FIELD_BOOL),
 	F(record_run, growth_span_ns, FIELD_U64),
 	F(record_run, sampled, FIELD_BOOL),
@@ -38,7 +38,7 @@ static const struct field run_fields[] = {
 static const struct field function_fields[] = {
 	F(record_function, id, FIELD_U16),
 	F(record_function, name, FIELD_STRING),
-	F(record_function, object, FIELD_STRING),
+	F(record_function, object, FIELD_OPTIONAL_STRING),
 	F(record_function, file_offset, FIELD_U64),
 	END,
 };
@@ -52,9 +52,9 @@ static const struct field process_fields[] = {
 	F(record_process, inherits, FIELD_BOOL),
 	F(record_process, time_ns, FIELD_U64),
 	F(record_process, comm, FIELD_STRING),
-	F(record_process, exe, FIELD_STRING),
+	F(record_process, exe, FIELD_OPTIONAL_STRING),
 	F(record_process, depth, FIELD_U32),
-	F(record_process, command, FIELD_STRING),
+	F(record_process, command, FIELD_OPTIONAL_STRING),
 	END,
 };
 static const struct field process_end_fields[] = {
@@ -75,7 +75,7 @@ static const struct field mapping_fields[] = {
 	F(record_mapping, dev, FIELD_U64),
 	F(record_mapping, ino, FIELD_U64),
 	F(record_mapping, path, FIELD_STRING),
-	F(record_mapping, local_path, FIELD_STRING),
+	F(record_mapping, local_path, FIELD_OPTIONAL_STRING),
 	F(record_mapping, build_id, FIELD_BYTES_20),
 	F(record_mapping, build_id_len, FIELD_U8),
 	F(record_mapping, executable, FIELD_BOOL),
@@ -122,7 +122,7 @@ static const struct field cut_fields[] = {
 };
 static const struct field totals_fields[] = {
 	F(record_totals, slot, FIELD_U32),
-	F(record_totals, comm, FIELD_STRING),
+	F(record_totals, comm, FIELD_OPTIONAL_STRING),
 	F(record_totals, allocs, FIELD_U64),
 	F(record_totals, frees, FIELD_U64),
 	F(record_totals, failed, FIELD_U64),
@@ -208,15 +208,15 @@ static const struct field symbol_fields[] = {
 static const struct field histogram_fields[] = {
 	F(record_histogram, id, FIELD_U32),
 	F(record_histogram, spec, FIELD_STRING),
-	F(record_histogram, unit, FIELD_STRING),
-	F(record_histogram, by, FIELD_STRING),
+	F(record_histogram, unit, FIELD_OPTIONAL_STRING),
+	F(record_histogram, by, FIELD_OPTIONAL_STRING),
 	F(record_histogram, linear, FIELD_BOOL),
 	F(record_histogram, step, FIELD_U64),
 	END,
 };
 static const struct field hist_counts_fields[] = {
 	F(record_hist_counts, id, FIELD_U32),
-	F(record_hist_counts, key, FIELD_STRING),
+	F(record_hist_counts, key, FIELD_OPTIONAL_STRING),
 	ARRAY(record_hist_counts, buckets, n_buckets, FIELD_BUCKETS),
 	ARRAY(record_hist_counts, errors, n_errors, FIELD_ERRNOS),
 	F(record_hist_counts, restarted, FIELD_U64),
@@ -257,7 +257,7 @@ static const struct field occurrence_fields[] = {
 static const struct field syscall_fields[] = {
 	F(record_syscall, slot, FIELD_U32),
 	F(record_syscall, number, FIELD_U32),
-	F(record_syscall, name, FIELD_STRING),
+	F(record_syscall, name, FIELD_OPTIONAL_STRING),
 	F(record_syscall, calls, FIELD_U64),
 	F(record_syscall, errors, FIELD_U64),
 	F(record_syscall, restarted, FIELD_U64),
@@ -323,7 +323,7 @@ static const struct field jit_code_fields[] = {
 	F(record_jit_code, size_bytes, FIELD_U64),
 	F(record_jit_code, since_ns, FIELD_U64),
 	F(record_jit_code, name, FIELD_STRING),
-	F(record_jit_code, source, FIELD_STRING),
+	F(record_jit_code, source, FIELD_OPTIONAL_STRING),
 	ARRAY(record_jit_code, lines, n_lines, FIELD_JIT_LINES),
 	END,
 };
@@ -388,10 +388,10 @@ static const struct field death_fields[] = {
 	F(record_death, killer, FIELD_U32),
 	F(record_death, sender, FIELD_U32),
 	F(record_death, sender_uid, FIELD_U32),
-	F(record_death, sender_comm, FIELD_STRING),
+	F(record_death, sender_comm, FIELD_OPTIONAL_STRING),
 	F(record_death, oom, FIELD_BOOL),
-	F(record_death, oom_constraint, FIELD_STRING),
-	F(record_death, oom_cgroup, FIELD_STRING),
+	F(record_death, oom_constraint, FIELD_OPTIONAL_STRING),
+	F(record_death, oom_cgroup, FIELD_OPTIONAL_STRING),
 	F(record_death, oom_use.used, FIELD_U64),
 	F(record_death, oom_use.most, FIELD_U64),
 	F(record_death, oom_use.limit, FIELD_U64),
@@ -405,11 +405,11 @@ static const struct field death_fields[] = {
 	F(record_death, oom_score_adj, FIELD_U32),
 	F(record_death, uid, FIELD_U32),
 	F(record_death, euid, FIELD_U32),
-	F(record_death, cgroup, FIELD_STRING),
+	F(record_death, cgroup, FIELD_OPTIONAL_STRING),
 	F(record_death, use.used, FIELD_U64),
 	F(record_death, use.most, FIELD_U64),
 	F(record_death, use.limit, FIELD_U64),
-	F(record_death, full_cgroup, FIELD_STRING),
+	F(record_death, full_cgroup, FIELD_OPTIONAL_STRING),
 	F(record_death, full_use.used, FIELD_U64),
 	F(record_death, full_use.most, FIELD_U64),
 	F(record_death, full_use.limit, FIELD_U64),
@@ -487,9 +487,12 @@ static const struct field loss_fields[] = {
 	END,
 };
 static const struct field frame_fields[] = {
-	F(record_symbol_frame, function, FIELD_STRING), F(record_symbol_frame, offset, FIELD_U64),
-	F(record_symbol_frame, file, FIELD_STRING),	F(record_symbol_frame, line, FIELD_U32),
-	F(record_symbol_frame, is_inline, FIELD_BOOL),	END,
+	F(record_symbol_frame, function, FIELD_OPTIONAL_STRING),
+	F(record_symbol_frame, offset, FIELD_U64),
+	F(record_symbol_frame, file, FIELD_OPTIONAL_STRING),
+	F(record_symbol_frame, line, FIELD_U32),
+	F(record_symbol_frame, is_inline, FIELD_BOOL),
+	END,
 };
 
 static const struct field bucket_fields[] = {
@@ -507,7 +510,7 @@ static const struct field errno_fields[] = {
 static const struct field jit_line_fields[] = {
 	F(record_jit_line, offset, FIELD_U64),
 	F(record_jit_line, line, FIELD_U32),
-	F(record_jit_line, file, FIELD_STRING),
+	F(record_jit_line, file, FIELD_OPTIONAL_STRING),
 	END,
 };
 

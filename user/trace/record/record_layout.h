@@ -12,10 +12,11 @@ enum field_kind {
 	FIELD_U8 = 1,
 	FIELD_BOOL,
 	FIELD_U16,
-	FIELD_U32, /* also int and enum */
-	FIELD_U64, /* also int64_t */
-	FIELD_STRING,
-	FIELD_BYTES_20, /* RECORD_BUILD_ID_MAX bytes as they are */
+	FIELD_U32,	       /* also int and enum */
+	FIELD_U64,	       /* also int64_t */
+	FIELD_STRING,	       /* never NULL where it is read: what is absent in a file is "" */
+	FIELD_OPTIONAL_STRING, /* may be NULL: what that means stands beside the member */
+	FIELD_BYTES_20,	       /* RECORD_BUILD_ID_MAX bytes as they are */
 	FIELD_FIRST_LIST,
 	FIELD_ADDRESSES = FIELD_FIRST_LIST,
 	FIELD_LOSSES,

@@ -19,15 +19,21 @@ FOLDER = b"d\xe2\x81\xa7\x1b]0;x\x07\xff"
 COMM = b"l\x1b[1m\n\xc2\x9b2J\xe2\x80\xae\xff"
 
 
-def build(folder):
+# The same of markup.
+MARKUP_SYMBOLS = {b"leak_one": b"<script>", b"work_one": b"</style>", b"leak.c": b"<a x=\""}
+MARKUP_FOLDER = b"]]><!--"
+MARKUP_COMM = b"'\"><img src=x>"
+
+
+def build(folder, symbols=None, inner=FOLDER, comm=COMM):
     """The path, as bytes, of such a program."""
-    inner = os.path.join(os.fsencode(folder), FOLDER)
+    inner = os.path.join(os.fsencode(folder), inner)
     os.makedirs(inner, exist_ok=True)
     os.chmod(inner, 0o755)
-    path = os.path.join(inner, COMM)
+    path = os.path.join(inner, comm)
     with open(target("leak"), "rb") as file:
         code = file.read()
-    for name, evil in SYMBOLS.items():
+    for name, evil in (symbols or SYMBOLS).items():
         assert len(name) == len(evil) and code.count(name), name
         code = code.replace(name, evil)
     with open(path, "wb") as file:

@@ -3,6 +3,7 @@
 controls: escape sequences, C1 controls, direction marks, new lines, invalid UTF-8."""
 
 import contextlib
+import html.parser
 import json
 import os
 import pty
@@ -10,6 +11,7 @@ import re
 import socket
 import subprocess
 import threading
+import xml.etree.ElementTree
 
 import hostile
 import lib
@@ -59,6 +61,59 @@ def names_reach_no_report_as_controls():
     for name in ("table", "folded", "callgrind", "massif", "flamegraph", "leaks"):
         assert SEEN in outputs[name].decode(), (name, outputs[name][:3000])
     assert json.loads(outputs["json"])["processes"][0]["sites"]
+
+
+class Elements(html.parser.HTMLParser):
+    """Which elements a page has, with their attributes, and what its scripts are."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=False)
+        self.found, self.scripts = [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, tuple(sorted(name for name, _ in attrs))))
+
+    def handle_data(self, data):
+        if self.found and self.found[-1][0] == "script":
+            self.scripts.append(data)
+
+
+def pages(folder, *how):
+    """Reports of the program, and whether its names are in them: {format: text}."""
+    program = hostile.build(folder, *how)
+    found = {}
+    for name in ("html", "flamegraph"):
+        path = os.path.join(folder, name)
+        output_of("-o", f"{name}:{path}", "--", program, "50", "0")
+        with open(path, encoding="utf-8") as file:
+            found[name] = file.read()
+    return found
+
+
+@test(need_root, timeout=90)
+def names_are_no_markup_in_pages_and_pictures():
+    """The same elements, attributes and scripts as where all names are plain."""
+    plain_names = {name: name for name in hostile.SYMBOLS}
+    with scratch() as folder, scratch() as other:
+        evil = pages(folder, hostile.MARKUP_SYMBOLS, hostile.MARKUP_FOLDER, hostile.MARKUP_COMM)
+        plain = pages(other, plain_names, b"x", b"leak")
+    of_evil, of_plain = Elements(evil["html"]), Elements(plain["html"])
+    assert of_evil.found == of_plain.found, (of_evil.found, of_plain.found)
+    assert of_evil.scripts[1:] == of_plain.scripts[1:], "a script of a name's own"
+    data = json.loads(of_evil.scripts[0])
+    assert "<script>" in data["strings"] and "</style>" in str(data["strings"]), data["strings"]
+    assert data["processes"][0]["comm"] == hostile.MARKUP_COMM.decode(), data["processes"]
+    kinds = []
+    for text in (evil["flamegraph"], plain["flamegraph"]):
+        root = xml.etree.ElementTree.fromstring(text)
+        kinds.append({(element.tag, *sorted(element.keys())) for element in root.iter()})
+        assert text.count("<script>") == 1 and len(root.findall(".//{*}script")) == 1
+    assert kinds[0] == kinds[1], kinds
+    titles = [element.text for element in
+              xml.etree.ElementTree.fromstring(evil["flamegraph"]).iter() if element.text]
+    assert any(text.startswith("<script> (") for text in titles), titles
 
 
 @test(need_root)

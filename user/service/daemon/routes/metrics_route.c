@@ -169,6 +169,10 @@ static void put_http(const struct service *service, struct metrics_out *out)
 		"memtraced_http_closed_connections", METRICS_COUNTER, "",
 		"Connections that were closed since they were slow, or one too many of a user."
 	};
+	static const struct metrics_family refused = {
+		"memtraced_http_tokens_refused", METRICS_COUNTER, "",
+		"Requests with a token that was not valid."
+	};
 	struct http_counts counts = {};
 
 	vec_foreach(&service->servers, server)
@@ -187,6 +191,7 @@ static void put_http(const struct service *service, struct metrics_out *out)
 	metrics_out_u64(out, "", counts.too_slow);
 	metrics_out_label(out, "cause", "many");
 	metrics_out_u64(out, "", counts.too_many);
+	metrics_out_one(out, &refused, service->tokens_refused);
 }
 
 static uint64_t count_open_files(void)

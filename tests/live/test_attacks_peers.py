@@ -3,10 +3,11 @@
 are not the asker's."""
 
 import contextlib
+import json
 import signal
 
 from lib import eventually, need_root, run, scratch, started, target, test
-from test_service import NOBODY, service
+from test_service import NOBODY, ask_as, service
 
 # Sends a request and closes without reading the answer, while the service does not run.
 SEND_AND_CLOSE = """
@@ -49,3 +50,34 @@ def a_socket_that_is_closed_before_it_is_accepted_is_not_roots():
         eventually(lambda: served.metric("memtraced_http_answers_total", code="4xx") +
                    served.metric("memtraced_traces_total") > 0, "it is answered")
         assert served.metric("memtraced_traces_total") == 0, "a user had root's process traced"
+
+
+NAMED = """[watch]
+interval = 1s
+[rule of-the-administrator]
+when = rss > 1TiB
+[metrics]
+processes = 1000
+[push to-the-administrator]
+to = parca
+url = http://127.0.0.1:1"""
+
+
+@test(need_root, each=["unix", "tcp"])
+def what_is_about_all_users_is_shown_to_root_alone(where):
+    """The names of cgroups, rules, servers and of others' processes, on all pages that list some."""
+    with scratch() as folder, service(folder, trace=NAMED) as served, \
+            started([target("leak"), "0", "60000"]) as process:
+        process.lines.until("ready")
+        cgroups = eventually(lambda: [group["name"] for group in
+                                      json.loads(served.text("/host"))["cgroups"]], "cgroups")
+        names = ["of-the-administrator", "to-the-administrator", "leak",
+                 *(f'cgroup="{name}"' for name in cgroups)]
+        roots = ask_as(served, where, "/metrics", uid=0)[0]
+        assert roots.startswith("200 ") and all(name in roots for name in names), roots
+        pages = ("/metrics", "/host", "/ctl/status", "/debug/pprof/", "/debug/pprof/heap")
+        for page, answer in zip(pages, ask_as(served, where, *pages), strict=True):
+            assert answer[:3] in ("200", "400"), (page, answer)
+            shown = [name for name in [*names, "cgroup="] if name in answer]
+            assert not shown, (page, shown)
+        assert json.loads(ask_as(served, where, "/host")[0][4:])["cgroups"] == []

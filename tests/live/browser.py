@@ -98,7 +98,7 @@ class Page:
         return values
 
     def until(self, expression, timeout=30):
-        """The expression's value, once it is true; also where the page replaces itself until then."""
+        """The expression's value, once it is true; the page may replace itself until then."""
         deadline = time.monotonic() + timeout * PATIENCE
         while True:
             with contextlib.suppress(FrameGone):

@@ -516,6 +516,25 @@ sys.stdin.readline()
         assert served.metric("memtraced_http_connections") <= 5 + 1
 
 
+@test(need_root)
+def a_token_counts_the_connection_for_its_user():
+    with scratch() as folder, service(folder, "max_connections_of_user = 4") as served, \
+            contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(contextlib.closing(
+            http.client.HTTPConnection("localhost", served.port, timeout=30 * lib.PATIENCE)))
+            for _ in range(6)]
+        for uid, statuses in ((NOBODY, 4 * [200] + 2 * [503]), (0, 6 * [200])):
+            got = []
+            for client in clients:
+                client.request("GET", "/ctl/status",
+                               headers={"Authorization": f"Bearer {served.token(uid)}"})
+                answer = client.getresponse()
+                answer.read()
+                got.append(answer.status)
+            assert got == statuses, (uid, got)
+        assert served.metric("memtraced_http_closed_connections_total", cause="many") == 2
+
+
 @test(need_root, timeout=60)
 def a_trace_ends_when_nobody_waits_for_it_any_more():
     with scratch() as folder, service(folder, trace="max_traces = 1") as served, \

@@ -62,8 +62,8 @@ const struct strbuf *http_request_body(const struct http_request *request);
 /* As the kernel says, also where a token says more. */
 const struct http_peer *http_request_peer(const struct http_request *request);
 /*
- * A token has told whose request it is: its connection counts for that user from now on. False: that
- * user has as many as may be.
+ * A token has told whose request it is: its connection counts for that user from now on. False:
+ * that user has as many as may be.
  */
 bool http_request_count_for(struct http_request *request, uid_t uid);
 

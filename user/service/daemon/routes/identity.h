@@ -13,8 +13,8 @@ struct service_call;
 
 /*
  * Fills in call->who, or the answer where no user is known. A token is that of [http] token_file,
- * which stands for root, or one of user_tokens.h; on the Unix socket it counts more than the kernel's
- * word, and a wrong one is refused as well.
+ * which stands for root, or one of user_tokens.h; on the Unix socket it counts more than the
+ * kernel's word, and a wrong one is refused as well.
  */
 bool service_identify(struct service_call *call, struct http_answer *answer);
 

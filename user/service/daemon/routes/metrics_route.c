@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What Prometheus scrapes: memory of the processes that the scraper may see, counts without names of
- * what is traced, and the service's own figures, by the names that all programs have for those; for
- * root, who may see the host, cgroups, rules and pushes.
+ * What Prometheus scrapes: memory of the processes that the scraper may see, counts without names
+ * of what is traced, and the service's own figures, by the names that all programs have for those;
+ * for root, who may see the host, cgroups, rules and pushes.
  */
 #include "base/clock.h"
 #include "report/metrics_out.h"

@@ -25,9 +25,9 @@ void service_check_trace(struct service_call *call, const struct report_format *
 void service_say_refused(const struct service_call *call, int error, struct http_answer *answer);
 
 /*
- * What the user who asks may see, on each page and in metrics. Of the host, root alone: what is about
- * the processes of several users, which are cgroups, rules, pushes, the budget's debts and profiles of
- * all processes.
+ * What the user who asks may see, on each page and in metrics. Of the host, root alone: what is
+ * about the processes of several users, which are cgroups, rules, pushes, the budget's debts and
+ * profiles of all processes.
  */
 bool service_may_see_host(const struct service_call *call);
 bool service_may_see_process(const struct service_call *call, pid_t pid);

@@ -63,7 +63,7 @@ static void check_rule(const struct service_rule *rule)
 
 static void try_config(const char *text, size_t len)
 {
-	_cleanup_(service_config_free_p) struct service_config *config = NULL;
+	_cleanup_(service_config_unref_p) const struct service_config *config = NULL;
 	_cleanup_strbuf_ struct strbuf error = {};
 
 	if (service_config_parse(text, len, "conf", &config, &error) < 0) {

@@ -168,8 +168,14 @@ def metrics_of_it_are_well_formed():
             mapper() as process:
         _, mapped, _ = told(process, "fill 1 2560")
         path = os.path.join(folder, "metrics")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(served.text("/metrics"))
+
+        def has_it():
+            text = served.text("/metrics")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            return f'mapped_bytes{{pid="{process.pid}"' in text
+        # It is of the last second.
+        eventually(has_it, "what it has mapped")
         found = samples(path)
         assert value(found, "memtraced_process_mapped_bytes", pid=str(process.pid)) >= mapped
         # an executable and its libraries map some, too
@@ -216,7 +222,7 @@ def it_is_switched_on_and_off_while_the_service_runs():
         rewrite(served, folder, EACH, off)
         eventually(lambda: served.metric("memtraced_growth_mappings") == 0, "it is on")
         served.text(path, status=503)
-        assert served.metric("memtraced_growth_running") == 1
+        eventually(lambda: served.metric("memtraced_growth_running") == 1, "it runs on without")
         assert served.metric("memtraced_growth_failed_total") == 0
 
 

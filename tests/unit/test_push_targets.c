@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-static int parse(const char *text, struct service_config **ret_config, struct strbuf *error)
+static int parse(const char *text, const struct service_config **ret_config, struct strbuf *error)
 {
 	strbuf_reset(error);
 	return service_config_parse(text, strlen(text), "conf", ret_config, error);
@@ -16,7 +16,7 @@ static int parse(const char *text, struct service_config **ret_config, struct st
 
 static void all_keys_are_taken(void **state)
 {
-	_cleanup_(service_config_free_p) struct service_config *config = NULL;
+	_cleanup_(service_config_unref_p) const struct service_config *config = NULL;
 	_cleanup_strbuf_ struct strbuf error = {};
 	static const char text[] = "[push a]\n"
 				   "to = parca\n"
@@ -117,7 +117,7 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		_cleanup_(service_config_free_p) struct service_config *config = NULL;
+		_cleanup_(service_config_unref_p) const struct service_config *config = NULL;
 		_cleanup_strbuf_ struct strbuf error = {};
 
 		assert_int_equal(parse(cases[i].text, &config, &error), -EINVAL);
@@ -127,7 +127,7 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 
 static void there_are_so_many_at_most(void **state)
 {
-	_cleanup_(service_config_free_p) struct service_config *config = NULL;
+	_cleanup_(service_config_unref_p) const struct service_config *config = NULL;
 	_cleanup_strbuf_ struct strbuf error = {}, text = {};
 
 	(void)state;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-static int parse(const char *text, struct service_config **ret_config, struct strbuf *error)
+static int parse(const char *text, const struct service_config **ret_config, struct strbuf *error)
 {
 	strbuf_reset(error);
 	return service_config_parse(text, strlen(text), "conf", ret_config, error);
@@ -17,7 +17,7 @@ static int parse(const char *text, struct service_config **ret_config, struct st
 
 static void nothing_in_the_file_gives_the_defaults(void **state)
 {
-	_cleanup_(service_config_free_p) struct service_config *config = NULL;
+	_cleanup_(service_config_unref_p) const struct service_config *config = NULL;
 	_cleanup_strbuf_ struct strbuf error = {};
 	const struct sockaddr_un *address;
 
@@ -43,7 +43,7 @@ static void nothing_in_the_file_gives_the_defaults(void **state)
 
 static void keys_of_all_sections_are_taken(void **state)
 {
-	_cleanup_(service_config_free_p) struct service_config *config = NULL;
+	_cleanup_(service_config_unref_p) const struct service_config *config = NULL;
 	_cleanup_strbuf_ struct strbuf error = {};
 	static const char text[] = "# a comment\n"
 				   "[http]\n"
@@ -192,7 +192,7 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct service_config *config = NULL;
+		const struct service_config *config = NULL;
 		int r = parse(cases[i].text, &config, &error);
 
 		if (r != -EINVAL || config)
@@ -207,7 +207,7 @@ static void a_line_that_is_too_long_or_has_a_zero_byte_is_refused(void **state)
 {
 	static const char zero[] = "[http]\ntimeout = 1s\0\n";
 	_cleanup_strbuf_ struct strbuf text = {}, error = {};
-	struct service_config *config = NULL;
+	const struct service_config *config = NULL;
 
 	(void)state;
 	strbuf_adds(&text, "[trace]\ntarget = ");
@@ -224,13 +224,42 @@ static void a_line_that_is_too_long_or_has_a_zero_byte_is_refused(void **state)
 
 static void a_file_that_is_not_there_is_an_error_only_if_it_was_named(void **state)
 {
-	struct service_config *config = NULL;
+	const struct service_config *config = NULL;
 	_cleanup_strbuf_ struct strbuf error = {};
 
 	(void)state;
 	assert_int_equal(service_config_read("/nonexistent/conf", &config, &error), -ENOENT);
 	assert_string_equal(strbuf_str(&error), "/nonexistent/conf: No such file or directory");
 	assert_null(config);
+}
+
+static void a_snapshot_lives_as_long_as_its_last_user(void **state)
+{
+	static const char text[] =
+		"[push a]\nto = parca\nurl = http://a\n[rule b]\nwhen = rss > 1\n"
+		"[post_mortem]\ntrace = redis-*\n";
+	const struct service_config *config = NULL, *user = NULL, *other = NULL;
+	_cleanup_strbuf_ struct strbuf error = {};
+	const struct push_target *target;
+
+	(void)state;
+	assert_int_equal(parse(text, &config, &error), 0);
+	assert_int_equal(parse("", &other, &error), 0);
+	assert_string_equal(config->path, "conf");
+	service_config_set(&user, config);
+	target = &user->pushes.list[0];
+	service_config_unref(config);
+	assert_string_equal(target->url, "http://a"); /* ASAN would see that it was freed */
+	service_config_set(&user, user);
+	assert_string_equal(user->rules.list[0].name, "b");
+	service_config_set(&user, other);
+	assert_ptr_equal(user, other);
+	service_config_unref(service_config_ref(other));
+	service_config_unref(other);
+	assert_int_equal(user->n_listens, 1);
+	service_config_set(&user, NULL);
+	assert_null(service_config_ref(NULL));
+	service_config_unref(NULL);
 }
 
 int main(void)
@@ -241,6 +270,7 @@ int main(void)
 		cmocka_unit_test(what_is_wrong_is_refused_with_file_and_line),
 		cmocka_unit_test(a_line_that_is_too_long_or_has_a_zero_byte_is_refused),
 		cmocka_unit_test(a_file_that_is_not_there_is_an_error_only_if_it_was_named),
+		cmocka_unit_test(a_snapshot_lives_as_long_as_its_last_user),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

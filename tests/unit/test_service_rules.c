@@ -10,7 +10,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-static int parse(const char *text, struct service_config **ret_config, struct strbuf *error)
+static int parse(const char *text, const struct service_config **ret_config, struct strbuf *error)
 {
 	strbuf_reset(error);
 	return service_config_parse(text, strlen(text), "conf", ret_config, error);
@@ -41,7 +41,7 @@ static void conditions_are_taken_with_their_units(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		_cleanup_(service_config_free_p) struct service_config *config = NULL;
+		_cleanup_(service_config_unref_p) const struct service_config *config = NULL;
 		_cleanup_strbuf_ struct strbuf text = {};
 		const struct service_rule *rule;
 
@@ -74,7 +74,7 @@ static void rules_have_their_own_keys_and_defaults(void **state)
 				   "depth = sampled\n"
 				   "cooldown = 0\n"
 				   "max_at_once = 3\n";
-	_cleanup_(service_config_free_p) struct service_config *config = NULL;
+	_cleanup_(service_config_unref_p) const struct service_config *config = NULL;
 	_cleanup_strbuf_ struct strbuf error = {};
 	const struct service_rule *rule;
 
@@ -147,7 +147,7 @@ static void what_is_wrong_in_a_condition_is_said(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		_cleanup_strbuf_ struct strbuf text = {};
-		struct service_config *config = NULL;
+		const struct service_config *config = NULL;
 		const char *said;
 
 		strbuf_addf(&text, "[rule a]\ncomm = x\nwhen = %s\n", cases[i].when);
@@ -194,7 +194,7 @@ static void what_is_wrong_in_a_rule_is_said_with_its_line(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct service_config *config = NULL;
+		const struct service_config *config = NULL;
 
 		if (parse(cases[i].text, &config, &error) != -EINVAL || config)
 			fail_msg("'%s' was taken", cases[i].text);
@@ -206,7 +206,7 @@ static void what_is_wrong_in_a_rule_is_said_with_its_line(void **state)
 static void there_are_so_many_rules_and_no_more(void **state)
 {
 	_cleanup_strbuf_ struct strbuf text = {}, error = {};
-	struct service_config *config = NULL;
+	const struct service_config *config = NULL;
 
 	(void)state;
 	for (int i = 0; i <= SERVICE_RULES_MOST; i++)

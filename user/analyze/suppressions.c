@@ -66,30 +66,11 @@ int suppressions_add_text(struct suppressions *suppressions, const char *name, c
 	return supp_parse(&suppressions->entries, kept_name, kept_text, len, error);
 }
 
-static int read_all(int fd, struct strbuf *sb)
-{
-	char buf[65536];
-
-	for (;;) {
-		ssize_t n = read(fd, buf, sizeof(buf));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			return strbuf_error(sb);
-		if (sb->len + n > MAX_FILE)
-			return -EFBIG;
-		strbuf_add(sb, buf, n);
-	}
-}
-
 int suppressions_add_file(struct suppressions *suppressions, const char *path, struct strbuf *error)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	_cleanup_strbuf_ struct strbuf text = { 0 };
-	int r = fd < 0 ? -errno : read_all(fd, &text);
+	int r = fd < 0 ? -errno : strbuf_read(&text, fd, MAX_FILE);
 
 	if (r) {
 		strbuf_addf(error, "%s: %s", path, strerror(-r));

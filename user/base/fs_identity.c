@@ -137,8 +137,10 @@ static int save_groups(struct fs_identity *identity)
 		return -ENOMEM;
 	n = getgroups(n, groups);
 	if (n < 0) {
+		int r = -errno;
+
 		free(groups);
-		return -errno;
+		return r;
 	}
 	identity->saved_groups = groups;
 	identity->n_saved_groups = n;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FIRST_CAP 64
 
@@ -106,6 +107,25 @@ void strbuf_addf(struct strbuf *sb, const char *fmt, ...)
 	va_start(ap, fmt);
 	strbuf_vaddf(sb, fmt, ap);
 	va_end(ap);
+}
+
+int strbuf_read(struct strbuf *sb, int fd, size_t most)
+{
+	char chunk[8192];
+
+	for (;;) {
+		ssize_t n = read(fd, chunk, sizeof(chunk));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return strbuf_error(sb);
+		strbuf_add(sb, chunk, (size_t)n);
+		if (sb->len > most)
+			return -EFBIG;
+	}
 }
 
 int strbuf_error(const struct strbuf *sb)

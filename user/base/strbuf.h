@@ -29,6 +29,9 @@ void strbuf_addch(struct strbuf *sb, char c);
 __attribute__((format(printf, 2, 3))) void strbuf_addf(struct strbuf *sb, const char *fmt, ...);
 void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap);
 
+/* All that can be read. 0; -EFBIG: there are more than `most` bytes; or other negative errno. */
+int strbuf_read(struct strbuf *sb, int fd, size_t most);
+
 /* 0 or -ENOMEM. */
 int strbuf_error(const struct strbuf *sb);
 /* The string, "" when nothing was written; valid until the next change. */

@@ -22,6 +22,11 @@
 /* Debian's libinih reads lines of this size with their end, and takes the rest for another line. */
 #define MAX_LINE (INI_MAX_LINE - 3)
 
+struct snapshot {
+	struct service_config config;
+	unsigned int references;
+};
+
 struct parser {
 	struct service_config *config;
 	struct strbuf *error;
@@ -443,8 +448,9 @@ static int check(struct parser *p)
 	return r ? r : check_pushes(p);
 }
 
-static int set_defaults(struct service_config *config)
+static int set_defaults(struct service_config *config, const char *path)
 {
+	config->path = strdup(path);
 	config->socket_mode = 0660;
 	config->max_connections = 64;
 	config->max_connections_of_user = 16;
@@ -470,7 +476,7 @@ static int set_defaults(struct service_config *config)
 	config->post_mortems = true;
 	config->post_mortem_format = strdup("html");
 	config->state_directory = strdup(SERVICE_STATE_PATH);
-	return config->state_directory && config->post_mortem_format ? 0 : -ENOMEM;
+	return config->path && config->state_directory && config->post_mortem_format ? 0 : -ENOMEM;
 }
 
 static int parse(struct parser *p)
@@ -494,14 +500,19 @@ static int parse(struct parser *p)
 }
 
 int service_config_parse(const char *text, size_t len, const char *path,
-			 struct service_config **ret_config, struct strbuf *error)
+			 const struct service_config **ret_config, struct strbuf *error)
 {
-	_cleanup_(service_config_free_p) struct service_config *config = calloc(1, sizeof(*config));
-	struct parser p = {
-		.config = config, .error = error, .path = path, .at = text, .end = text + len
-	};
-	int r = config ? set_defaults(config) : -ENOMEM;
+	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
+	_cleanup_(service_config_unref_p) const struct service_config *config =
+		snapshot ? &snapshot->config : NULL;
+	struct parser p = { .error = error, .path = path, .at = text, .end = text + len };
+	int r;
 
+	if (!snapshot)
+		return -ENOMEM;
+	snapshot->references = 1;
+	p.config = &snapshot->config;
+	r = set_defaults(p.config, path);
 	if (r == 0)
 		r = parse(&p);
 	if (r == 0)
@@ -509,29 +520,13 @@ int service_config_parse(const char *text, size_t len, const char *path,
 	return r;
 }
 
-static int read_file(const char *path, struct strbuf *text)
+int service_config_read(const char *path, const struct service_config **ret_config,
+			struct strbuf *error)
 {
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	char buf[4096];
-	size_t n;
-
-	if (!file)
-		return -errno;
-	while ((n = fread(buf, 1, sizeof(buf), file)) > 0) {
-		strbuf_add(text, buf, n);
-		if (text->len > MAX_FILE)
-			return -EFBIG;
-	}
-	if (ferror(file))
-		return -errno;
-	return strbuf_error(text);
-}
-
-int service_config_read(const char *path, struct service_config **ret_config, struct strbuf *error)
-{
-	_cleanup_strbuf_ struct strbuf text = {};
 	const char *name = path ? path : SERVICE_CONFIG_PATH;
-	int r = read_file(name, &text);
+	_cleanup_close_ int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	_cleanup_strbuf_ struct strbuf text = {};
+	int r = fd < 0 ? -errno : strbuf_read(&text, fd, MAX_FILE);
 
 	if (r == -ENOENT && !path)
 		r = 0;
@@ -542,15 +537,14 @@ int service_config_read(const char *path, struct service_config **ret_config, st
 	return service_config_parse(strbuf_str(&text), text.len, name, ret_config, error);
 }
 
-void service_config_free(struct service_config *config)
+static void config_done(struct service_config *config)
 {
-	if (!config)
-		return;
 	for (size_t i = 0; i < config->n_listens; i++)
 		free(config->listens[i].text);
 	free(config->listens);
 	words_free(config->hosts);
 	words_free(config->allocators);
+	free(config->path);
 	free(config->token_file);
 	free(config->socket_group);
 	free(config->target);
@@ -560,5 +554,35 @@ void service_config_free(struct service_config *config)
 	free(config->state_directory);
 	free(config->post_mortem_format);
 	words_free(config->standing);
-	free(config);
+}
+
+/* Only its count of references changes: the configuration is its first member. */
+static struct snapshot *snapshot_of(const struct service_config *config)
+{
+	return (struct snapshot *)config;
+}
+
+const struct service_config *service_config_ref(const struct service_config *config)
+{
+	if (config)
+		snapshot_of(config)->references++;
+	return config;
+}
+
+void service_config_unref(const struct service_config *config)
+{
+	struct snapshot *snapshot = snapshot_of(config);
+
+	if (!config || --snapshot->references > 0)
+		return;
+	config_done(&snapshot->config);
+	free(snapshot);
+}
+
+void service_config_set(const struct service_config **at, const struct service_config *config)
+{
+	const struct service_config *old = *at;
+
+	*at = service_config_ref(config);
+	service_config_unref(old);
 }

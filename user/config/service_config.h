@@ -2,6 +2,9 @@
 /*
  * The configuration file of `memtraced --service`: INI, one table of keys. What is not understood
  * is refused with file and line; nothing is guessed. Pure but for service_config_read.
+ *
+ * A configuration is a snapshot: nothing changes it, and it is freed with its last reference. Each
+ * module that keeps a pointer to it, or into it, holds a reference for that time. One thread.
  */
 #ifndef MEMTRACED_CONFIG_SERVICE_CONFIG_H
 #define MEMTRACED_CONFIG_SERVICE_CONFIG_H
@@ -25,6 +28,7 @@
 #define SERVICE_MAX_ALLOCATORS 64
 
 struct service_config {
+	char *path;			/* of the file, for messages */
 	struct service_listen *listens; /* [http]; at least one */
 	size_t n_listens;
 	char **hosts; /* further names that Host may have; NULL-terminated; NULL: none */
@@ -64,19 +68,25 @@ struct service_config {
 };
 
 /*
- * 0 with *ret_config filled; -EINVAL with one line in *error, "PATH:LINE: what is wrong; what to
- * do"; or -ENOMEM. `path` is for the message.
+ * 0 with a reference in *ret_config; -EINVAL with one line in *error, "PATH:LINE: what is wrong;
+ * what to do"; or -ENOMEM. `path` is for the message.
  */
 int service_config_parse(const char *text, size_t len, const char *path,
-			 struct service_config **ret_config, struct strbuf *error);
+			 const struct service_config **ret_config, struct strbuf *error);
 
 /*
  * The same of a file; NULL: SERVICE_CONFIG_PATH, or the defaults where that is not there. Also what
  * reading it gave, with *error set.
  */
-int service_config_read(const char *path, struct service_config **ret_config, struct strbuf *error);
+int service_config_read(const char *path, const struct service_config **ret_config,
+			struct strbuf *error);
 
-void service_config_free(struct service_config *config); /* NULL is legal */
-DEFINE_CLEANUP(struct service_config, service_config_free)
+/* Another reference to what these two made; NULL gives NULL. */
+const struct service_config *service_config_ref(const struct service_config *config);
+void service_config_unref(const struct service_config *config); /* NULL is legal */
+DEFINE_CLEANUP(const struct service_config, service_config_unref)
+
+/* *at lets go of its configuration, and holds a reference to this one from now on. */
+void service_config_set(const struct service_config **at, const struct service_config *config);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sandbox/keeper_process.h"
 
+#include "base/clock.h"
 #include "sandbox/confine.h"
 #include "sandbox/message.h"
 #include "sandbox/wire.h"
@@ -14,6 +15,17 @@
 #include <sys/wait.h>
 
 #define MAX_REQUEST_BYTES (1 << 20)
+#define MAX_KEEPER_REQUEST_BYTES 5
+
+/* One for each trace ([trace] max_traces is 64 at most), and for what the service does itself. */
+#define MAX_WORKERS 80
+/*
+ * Workers that were killed and have not ended: freeing gigabytes takes a moment, and the kernel may
+ * wait for a file system that does not answer. With more of them no more workers are started.
+ */
+#define MAX_ENDING 16
+/* How long the daemon waits for one that it has killed. */
+#define END_NS (SECOND_NS / 10)
 
 /* The descriptors that the keeper keeps, and the worker beside its socket: streams of nothing. */
 enum { KEEPER_SOCKET = STDERR_FILENO + 1, KEEPER_FDS };
@@ -66,50 +78,135 @@ static _Noreturn void work(const struct worker_ops *ops, int fd)
 
 /* --- the keeper ------------------------------------------------------------------------------ */
 
-static int stop_worker(pid_t *pid)
-{
-	int status = 0;
+struct child {
+	pid_t pid;
+	bool is_ending; /* killed, or nobody's: it is waited for when there is time */
+};
 
-	if (*pid <= 0)
-		return 0;
-	(void)kill(*pid, SIGKILL); /* it may have ended: then it is there to be waited for */
-	while (waitpid(*pid, &status, 0) < 0 && errno == EINTR)
-		;
-	*pid = 0;
-	return status;
+struct children {
+	struct child list[MAX_WORKERS + MAX_ENDING];
+	size_t n, n_ending;
+};
+
+static void forget(struct children *children, struct child *child)
+{
+	children->n_ending -= child->is_ending;
+	*child = children->list[--children->n];
+}
+
+/* Those that were killed, and those that have ended as the daemon closed their sockets. */
+static void forget_ended(struct children *children)
+{
+	for (size_t i = children->n; i-- > 0;) {
+		struct child *child = &children->list[i];
+		siginfo_t info = { 0 };
+
+		if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+		    info.si_pid == child->pid &&
+		    (child->is_ending ||
+		     (info.si_code == CLD_EXITED && info.si_status == WORKER_EXIT_OVER)) &&
+		    waitpid(child->pid, NULL, WNOHANG) == child->pid)
+			forget(children, child);
+	}
+}
+
+/* SIGCHLD is blocked, and stays pending when it comes between. False: it has not ended in time. */
+static bool wait_for_end(pid_t pid, uint64_t deadline_ns, int *ret_status)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD); /* this signal exists */
+	for (;;) {
+		uint64_t now = clock_monotonic_ns();
+		struct timespec left = {};
+
+		if (waitpid(pid, ret_status, WNOHANG) == pid)
+			return true;
+		if (now >= deadline_ns)
+			return false;
+		left.tv_nsec = (long)(deadline_ns - now); /* END_NS is less than a second */
+		(void)sigtimedwait(&set, NULL, &left);	  /* how it ends is asked above */
+	}
+}
+
+/* False: it has not ended yet. */
+static bool stop_worker(struct children *children, pid_t pid, int *ret_status)
+{
+	struct child *child = NULL;
+
+	for (size_t i = 0; !child && i < children->n; i++)
+		if (children->list[i].pid == pid)
+			child = &children->list[i];
+	*ret_status = 0;
+	if (!child)
+		return true;
+	(void)kill(pid, SIGKILL); /* it may have ended: then it is there to be waited for */
+	if (!wait_for_end(pid, clock_monotonic_ns() + END_NS, ret_status)) {
+		children->n_ending += !child->is_ending;
+		child->is_ending = true;
+		return false;
+	}
+	forget(children, child);
+	return true;
+}
+
+static void stop_all(struct children *children)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + END_NS;
+
+	for (size_t i = 0; i < children->n; i++)
+		(void)kill(children->list[i].pid, SIGKILL); /* it may have ended */
+	/* What the kernel holds back has another parent then. */
+	for (size_t i = 0; i < children->n; i++)
+		(void)wait_for_end(children->list[i].pid, deadline_ns, &(int){ 0 });
 }
 
 /* The socket's other end, -1 when there is no worker. */
-static int start_worker(const struct worker_ops *ops, pid_t *pid)
+static int start_worker(const struct worker_ops *ops, struct children *children, pid_t *ret_pid)
 {
 	int ends[2];
+	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+	if (children->n_ending >= MAX_ENDING || children->n - children->n_ending >= MAX_WORKERS ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return -1;
-	*pid = fork();
-	if (*pid == 0) {
+	pid = fork();
+	if (pid == 0) {
 		close(ends[0]);
 		close(KEEPER_SOCKET);
 		offer_to_oom_killer();
 		work(ops, ends[1]);
 	}
 	close(ends[1]);
-	if (*pid > 0)
-		return ends[0];
-	close(ends[0]);
-	return -1;
+	if (pid < 0) {
+		close(ends[0]);
+		return -1;
+	}
+	children->list[children->n++] = (struct child){ .pid = pid };
+	*ret_pid = pid;
+	return ends[0];
 }
 
-static int serve_daemon(const struct worker_ops *ops, enum keeper_request request, pid_t *pid)
+static int serve_daemon(const struct worker_ops *ops, const struct strbuf *request,
+			struct children *children)
 {
 	_cleanup_strbuf_ struct strbuf answer = {};
-	int status = stop_worker(pid);
-	_cleanup_close_ int fd = request == KEEPER_START ? start_worker(ops, pid) : -1;
+	struct wire_reader reader = wire_read(request);
+	uint8_t what = wire_get_u8(&reader);
+	pid_t pid = (pid_t)wire_get_u32(&reader);
+	_cleanup_close_ int fd = -1;
+	int status = 0;
 
-	if (request == KEEPER_START)
-		wire_put_u32(&answer, fd < 0 ? 0 : (uint32_t)*pid);
-	else
+	forget_ended(children);
+	if (what == KEEPER_START) {
+		pid = 0;
+		fd = start_worker(ops, children, &pid);
+		wire_put_u32(&answer, (uint32_t)pid);
+	} else {
+		wire_put_u8(&answer, stop_worker(children, pid, &status));
 		wire_put_u32(&answer, (uint32_t)status);
+	}
 	return strbuf_error(&answer) ?
 		       -ENOMEM :
 		       message_send(KEEPER_SOCKET, &answer, &fd, fd < 0 ? 0 : 1, MESSAGE_NEVER);
@@ -129,15 +226,21 @@ static int keep_socket_alone(int fd)
 	return close_range(KEEPER_FDS, ~0U, 0) < 0 ? -errno : 0;
 }
 
-/* It ends when its socket does, not by what a terminal or a service manager sends to all. */
+/*
+ * It ends when its socket does, not by what a terminal or a service manager sends to all. Ends of
+ * workers are waited for (wait_for_end).
+ */
 static int leave_session(void)
 {
-	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1 };
+	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1, SIGCHLD };
 	sigset_t set;
 
 	(void)sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++)
 		(void)sigaddset(&set, sent[i]); /* these signals exist */
+	if (signal(SIGCHLD, SIG_DFL) ==
+	    SIG_ERR) /* where it is ignored, ends cannot be waited for */
+		return -errno;
 	/* Who leads a session has one of its own already. */
 	(void)setsid();
 	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
@@ -146,17 +249,15 @@ static int leave_session(void)
 _Noreturn void keeper_process(const struct worker_ops *ops, int fd)
 {
 	struct strbuf request = {};
-	pid_t worker = 0;
+	struct children children = {};
 
 	(void)prctl(PR_SET_NAME, "memtraced-keep"); /* for ps(1) */
 	if (keep_socket_alone(fd) < 0 || leave_session() < 0 || confine_capabilities() < 0)
 		_exit(WORKER_EXIT_CONFINE);
-	while (message_receive(KEEPER_SOCKET, 1, MESSAGE_NEVER, &request, NULL) == 0) {
-		struct wire_reader reader = wire_read(&request);
-
-		if (serve_daemon(ops, wire_get_u8(&reader), &worker) < 0)
+	while (message_receive(KEEPER_SOCKET, MAX_KEEPER_REQUEST_BYTES, MESSAGE_NEVER, &request,
+			       NULL) == 0)
+		if (serve_daemon(ops, &request, &children) < 0)
 			break;
-	}
-	(void)stop_worker(&worker);
+	stop_all(&children);
 	_exit(WORKER_EXIT_OVER);
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The two processes behind sandbox/keeper.h: the keeper, and the worker that it forks.
+ * The processes behind sandbox/keeper.h: the keeper, and the workers that it forks.
  */
 #ifndef MEMTRACED_SANDBOX_KEEPER_PROCESS_H
 #define MEMTRACED_SANDBOX_KEEPER_PROCESS_H
 
 #include "sandbox/worker_ops.h"
 
-/* A byte each. Answers: pid of the worker, with its socket (0: it could not be forked); status. */
+/*
+ * A byte each, and the pid of the worker that is to be stopped. Answers: pid of the worker, with
+ * its socket (0: it could not be started); whether it has ended, and its status.
+ */
 enum keeper_request { KEEPER_START, KEEPER_STOP };
 
 /* What a worker exits with that cannot do its work: beside those of signals. */

@@ -3,13 +3,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/vec.h"
 #include "sandbox/asked_ahead.h"
 #include "sandbox/file_owner.h"
 #include "sandbox/file_version.h"
-#include "sandbox/keeper.h"
 #include "sandbox/keeper_process.h"
 #include "sandbox/message.h"
+#include "sandbox/worker_group.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -21,16 +20,6 @@
 #define TIMEOUT_NS (60 * SECOND_NS)
 #define MAX_ANSWER_BYTES (64 << 20)
 
-/*
- * Each death names an object that is not tried again, but somebody may map one after the other:
- * so many starts after one at once, and one more in each of these times.
- */
-#define MAX_STARTS 16
-#define START_NS (10 * SECOND_NS)
-
-/* Files of which workers have died; of more of them the first ones are forgotten. */
-#define MAX_DEADLY 1024
-
 /* Whose files a process has read, of those that are not believed like our own program's. */
 struct served {
 	bool any, many; /* many: of several in one request */
@@ -39,9 +28,9 @@ struct served {
 
 struct worker {
 	const struct worker_ops *ops;
-	void *state;	       /* without a process */
-	struct keeper *keeper; /* NULL: without a process */
-	int fd;		       /* -1: it does not run */
+	void *state;		    /* without a process */
+	struct worker_group *group; /* NULL: without a process */
+	int fd;			    /* -1: it does not run */
 	pid_t pid;
 	uint64_t timeout_ns;
 	struct file_owner own;
@@ -50,11 +39,7 @@ struct worker {
 	struct served served; /* since it was started */
 	struct asked_ahead asked;
 	bool has_died; /* the last one did */
-	unsigned int starts_left;
-	uint64_t refilled_ns;
 	uint64_t last_number;
-	VEC(struct file_version) deadly;
-	uint64_t n_deaths;
 };
 
 static int worker_alloc(const struct worker_ops *ops, struct worker **ret_worker)
@@ -77,13 +62,28 @@ int worker_new(const struct worker_ops *ops, uint64_t timeout_ns, struct worker 
 	if (r == 0)
 		r = file_owner_read_own(&worker->own);
 	if (r == 0)
-		r = keeper_new(ops, &worker->keeper);
+		r = worker_group_new(ops, &worker->group);
 	if (r < 0)
 		return r;
 	worker->timeout_ns = timeout_ns ? timeout_ns : TIMEOUT_NS;
-	worker->starts_left = MAX_STARTS;
-	worker->refilled_ns = clock_monotonic_ns();
 	*ret_worker = TAKE_PTR(worker);
+	return 0;
+}
+
+int worker_new_beside(const struct worker *worker, struct worker **ret_worker)
+{
+	struct worker *beside;
+	int r;
+
+	if (!worker->group)
+		return worker_new_inside(worker->ops, ret_worker);
+	r = worker_alloc(worker->ops, &beside);
+	if (r < 0)
+		return r;
+	beside->group = worker_group_ref(worker->group);
+	beside->own = worker->own;
+	beside->timeout_ns = worker->timeout_ns;
+	*ret_worker = beside;
 	return 0;
 }
 
@@ -100,47 +100,42 @@ int worker_new_inside(const struct worker_ops *ops, struct worker **ret_worker)
 	return 0;
 }
 
+/* Its process ends, and is not waited for long. 0 or negative errno, as of keeper_stop(). */
+static int drop_process(struct worker *worker, int *ret_status)
+{
+	pid_t pid = worker->pid;
+
+	asked_ahead_reset(&worker->asked);
+	close(worker->fd);
+	worker->fd = -1;
+	worker->pid = 0;
+	return keeper_stop(worker_group_keeper(worker->group), pid, ret_status);
+}
+
 void worker_free(struct worker *worker)
 {
 	if (!worker)
 		return;
 	if (worker->fd >= 0)
-		close(worker->fd);
+		(void)drop_process(worker, &(int){ 0 }); /* nobody asks how it has ended */
 	asked_ahead_reset(&worker->asked);
-	keeper_free(worker->keeper);
+	worker_group_unref(worker->group);
 	if (worker->state)
 		worker->ops->free(worker->state);
-	vec_done(&worker->deadly);
 	free(worker);
-}
-
-static bool may_start(struct worker *worker)
-{
-	uint64_t now = clock_monotonic_ns();
-
-	while (worker->starts_left < MAX_STARTS && now - worker->refilled_ns >= START_NS) {
-		worker->starts_left++;
-		worker->refilled_ns += START_NS;
-	}
-	if (worker->starts_left == MAX_STARTS)
-		worker->refilled_ns = now;
-	return worker->starts_left > 0;
 }
 
 int worker_start(struct worker *worker)
 {
 	int r;
 
-	if (!worker->keeper || worker->fd >= 0)
+	if (!worker->group || worker->fd >= 0)
 		return 0;
-	if (worker->has_died) {
-		if (!may_start(worker))
-			return -EAGAIN;
-		worker->starts_left--;
-		worker->has_died = false;
-	}
+	if (worker->has_died && !worker_group_may_restart(worker->group))
+		return -EAGAIN;
+	worker->has_died = false;
 	worker->served = (struct served){ 0 };
-	r = keeper_start(worker->keeper, &worker->fd, &worker->pid);
+	r = keeper_start(worker_group_keeper(worker->group), &worker->fd, &worker->pid);
 	return r == 0 || r == -ENOMEM ? r : -EAGAIN;
 }
 
@@ -162,35 +157,13 @@ static void say_why(int status, bool in_time)
 /* Of a worker that has died, or shall. */
 static void worker_stop(struct worker *worker, bool in_time)
 {
-	int status;
+	int status = 0, r = drop_process(worker, &status);
 
-	asked_ahead_reset(&worker->asked);
-	close(worker->fd);
-	worker->fd = -1;
-	worker->pid = 0;
 	worker->has_died = true;
-	if (keeper_stop(worker->keeper, &status) == 0)
+	if (r == 0)
 		say_why(status, in_time);
-}
-
-static bool is_deadly(const struct worker *worker, int fd)
-{
-	struct file_version file;
-
-	if (worker->deadly.len == 0 || file_version_read(fd, &file) < 0)
-		return false;
-	vec_foreach(&worker->deadly, known)
-		if (file_version_equal(known, &file))
-			return true;
-	return false;
-}
-
-static int remember_deadly(struct worker *worker, const struct file_version *file)
-{
-	if (worker->deadly.len < MAX_DEADLY)
-		return vec_push(&worker->deadly, *file);
-	worker->deadly.data[worker->n_deaths++ % MAX_DEADLY] = *file;
-	return 0;
+	else if (r == -EINPROGRESS)
+		log_debug("the process that parses files was killed, and does not end");
 }
 
 int worker_believe(struct worker *worker, int fd)
@@ -239,7 +212,6 @@ static int whose(const struct worker *worker, const int *fds, size_t n_fds,
  * A file may have taken the worker over, which then lies about what it reads next: where to put a
  * breakpoint into a libc, say. So it reads no other owner's files any more. Those whose owner could
  * have written this program as well take over nothing, and are read by any that has read no others.
- * Closing the socket is enough: the keeper kills the one before.
  */
 static bool may_read(const struct worker *worker, const struct served *next)
 {
@@ -253,10 +225,7 @@ static void renew_for(struct worker *worker, const struct served *next)
 {
 	if (!may_read(worker, next)) {
 		log_debug("files of another owner: another process reads them");
-		asked_ahead_reset(&worker->asked);
-		close(worker->fd);
-		worker->fd = -1;
-		worker->pid = 0;
+		(void)drop_process(worker, &(int){ 0 }); /* nobody asks how it has ended */
 	}
 }
 
@@ -281,7 +250,7 @@ static int blame(struct worker *worker, int r, const struct file_version *file)
 {
 	worker_stop(worker, r != -ETIMEDOUT);
 	if (r != -ENOMEM && file)
-		r = remember_deadly(worker, file);
+		r = worker_group_add_deadly(worker->group, file);
 	return r == -ENOMEM ? r : -EPIPE;
 }
 
@@ -336,7 +305,7 @@ static int call_process(struct worker *worker, const struct strbuf *request, con
 	if (r == -EPIPE) {
 		if (worker->fd >= 0)
 			worker_stop(worker, true);
-		if (n_fds > 0 && is_deadly(worker, fds[0]))
+		if (n_fds > 0 && worker_group_is_deadly(worker->group, fds[0]))
 			return -EPIPE;
 		r = start_for(worker, fds, n_fds);
 		if (r < 0)
@@ -375,7 +344,7 @@ static int take_asked(struct worker *worker, const struct strbuf *request, int f
 	while (r == 0 && question && !question->is_answered)
 		r = receive_asked(worker);
 	if (r == -EPIPE)
-		return is_deadly(worker, fd) ? -EPIPE : -ENOENT;
+		return worker_group_is_deadly(worker->group, fd) ? -EPIPE : -ENOENT;
 	if (r == 0 && !question)
 		return -ENOENT;
 	if (r == 0)
@@ -390,12 +359,12 @@ int worker_call(struct worker *worker, const struct strbuf *request, const int *
 
 	if (r < 0)
 		return r;
-	if (!worker->keeper) {
+	if (!worker->group) {
 		strbuf_reset(answer);
 		r = worker->ops->serve(worker->state, request, fds, n_fds, answer);
 		return r < 0 ? r : strbuf_error(answer);
 	}
-	if (n_fds > 0 && is_deadly(worker, fds[0]))
+	if (n_fds > 0 && worker_group_is_deadly(worker->group, fds[0]))
 		return -EPIPE;
 	r = n_fds == 1 ? take_asked(worker, request, fds[0], answer) : -ENOENT;
 	if (r != -ENOENT)
@@ -411,7 +380,7 @@ void worker_ask_ahead(struct worker *worker, const struct strbuf *request, int f
 	int r;
 
 	if (worker->fd < 0 || strbuf_error(request) || request->len > ASKED_AHEAD_BYTES ||
-	    is_deadly(worker, fd) || !asked_file(worker, fd, &file) ||
+	    worker_group_is_deadly(worker->group, fd) || !asked_file(worker, fd, &file) ||
 	    asked_ahead_find(&worker->asked, &file, request))
 		return;
 	if (whose(worker, &fd, 1, &next) < 0 || !may_read(worker, &next) ||
@@ -441,7 +410,7 @@ uint64_t worker_next_number(struct worker *worker)
 
 pid_t worker_keeper(const struct worker *worker)
 {
-	return worker->keeper ? keeper_pid(worker->keeper) : 0;
+	return worker->group ? keeper_pid(worker_group_keeper(worker->group)) : 0;
 }
 
 pid_t worker_pid(const struct worker *worker)

@@ -2,7 +2,8 @@
 /*
  * Has requests answered by a process that may be killed by them: it is confined, started when it is
  * first asked, again after its death, not too often, and anew for files of another owner than those
- * that it has read (sandbox/file_owner.h). What it answers is another's word. One thread.
+ * that it has read (sandbox/file_owner.h). What it answers is another's word. A worker is used by
+ * one thread; each thread may have its own, beside the others.
  */
 #ifndef MEMTRACED_SANDBOX_WORKER_H
 #define MEMTRACED_SANDBOX_WORKER_H
@@ -20,9 +21,16 @@ struct worker;
  * nothing. An answer that takes longer than timeout_ns (0: a minute) is none. 0 or negative errno.
  */
 int worker_new(const struct worker_ops *ops, uint64_t timeout_ns, struct worker **ret_worker);
+/*
+ * Another worker of the same keeper, for another thread: with its own process, which has its own
+ * limits. Files that have killed one of them are not tried again by any; starts after deaths are
+ * limited together. 0 or negative errno.
+ */
+int worker_new_beside(const struct worker *worker, struct worker **ret_worker);
 /* The same without a process: requests are answered by the caller itself. */
 int worker_new_inside(const struct worker_ops *ops, struct worker **ret_worker);
-void worker_free(struct worker *worker); /* NULL is legal */
+/* Its process ends. NULL is legal. */
+void worker_free(struct worker *worker);
 DEFINE_CLEANUP(struct worker, worker_free)
 
 /*

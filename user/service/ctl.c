@@ -124,9 +124,11 @@ static int print_answer(const struct strbuf *answer)
 		return -EREMOTEIO;
 	}
 	if (fwrite(body, 1, len, stdout) != len || fflush(stdout) == EOF) {
-		if (errno != EPIPE)
-			log_error("writing to stdout: %s", strerror(errno));
-		return -errno;
+		int r = -errno;
+
+		if (r != -EPIPE)
+			log_error("writing to stdout: %s", strerror(-r));
+		return r;
 	}
 	return 0;
 }

@@ -161,9 +161,10 @@ static void child_end(const struct child *child)
 static int ask(const struct child *child, enum round round, uint64_t *ret_ns)
 {
 	char asked = (char)round;
+	ssize_t n = write(child->fd, &asked, 1);
 
-	if (write(child->fd, &asked, 1) != 1)
-		return -errno;
+	if (n != 1)
+		return n < 0 ? -errno : -EIO;
 	if (read(child->fd, ret_ns, sizeof(*ret_ns)) != sizeof(*ret_ns))
 		return -EIO;
 	return *ret_ns > 0 ? 0 : -ENOMEM;

@@ -63,9 +63,11 @@ int session_find_image(struct session *session, pid_t pid, uint32_t *ret_image);
 /* What it keeps by now. */
 struct model_size session_size(const struct session *session);
 uint64_t session_regions_left_out(const struct session *session);
-/* Of the process that runs with this pid; false: of it no mapping is known. */
+/* All processes that run and have mappings that are known: until fn gives other than 0: that. */
 struct region_totals;
-bool session_mapped(const struct session *session, pid_t pid, struct region_totals *ret_totals);
+int session_each_mapped(const struct session *session,
+			int (*fn)(pid_t pid, const struct region_totals *totals, void *userdata),
+			void *userdata);
 /* What was seen and lost by the latest cut; NULL before the first. */
 const struct record_coverage *session_coverage(const struct session *session);
 /* Takes a cut that is shown to nobody: what has ended is forgotten. 0 or negative errno. */

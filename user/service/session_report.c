@@ -149,13 +149,23 @@ int session_find_image(struct session *s, pid_t pid, uint32_t *ret_image)
 	return r < 0 ? r : image ? 0 : -ESRCH;
 }
 
-bool session_mapped(const struct session *s, pid_t pid, struct region_totals *ret_totals)
+int session_each_mapped(const struct session *s,
+			int (*fn)(pid_t pid, const struct region_totals *totals, void *userdata),
+			void *userdata)
 {
-	const struct model_process *image = find_running(s, pid);
+	int r = 0;
 
-	if (image && image->regions)
-		regions_totals(image->regions, ret_totals);
-	return image && image->regions;
+	for (size_t i = 0; r == 0 && i < model_n_processes(s->model); i++) {
+		const struct model_process *image = model_process(s->model, i);
+		struct region_totals totals;
+
+		if (!image->known || image->ended || !image->regions ||
+		    image->next_slot != RECORD_NO_SLOT)
+			continue;
+		regions_totals(image->regions, &totals);
+		r = fn((pid_t)image->pid, &totals, userdata);
+	}
+	return r;
 }
 
 uint64_t session_regions_left_out(const struct session *s)

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 int proc_file_open(pid_t pid, const char *name, int flags)
 {
@@ -18,37 +17,18 @@ int proc_file_open(pid_t pid, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-static int read_all(int fd, size_t max_bytes, struct strbuf *text)
-{
-	char chunk[8192];
-
-	for (;;) {
-		ssize_t n = read(fd, chunk, sizeof(chunk));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return strbuf_error(text);
-		strbuf_add(text, chunk, (size_t)n);
-		if (text->len > max_bytes)
-			return -EFBIG;
-	}
-}
-
 int proc_file_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
 {
 	_cleanup_close_ int fd = proc_file_open(pid, name, O_RDONLY);
 
 	if (fd < 0)
 		return fd == -ENOENT ? -ESRCH : fd;
-	return read_all(fd, max_bytes, text);
+	return strbuf_read(text, fd, max_bytes);
 }
 
 int proc_kallsyms_read(size_t max_bytes, struct strbuf *text)
 {
 	_cleanup_close_ int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 
-	return fd < 0 ? -errno : read_all(fd, max_bytes, text);
+	return fd < 0 ? -errno : strbuf_read(text, fd, max_bytes);
 }

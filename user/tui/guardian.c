@@ -44,7 +44,7 @@ int guardian_new(struct guardian **ret_guardian)
 {
 	_cleanup_(guardian_free_p) struct guardian *guardian = calloc(1, sizeof(*guardian));
 	struct termios modes;
-	int ends[2];
+	int ends[2], r;
 
 	if (!guardian)
 		return -ENOMEM;
@@ -58,9 +58,10 @@ int guardian_new(struct guardian **ret_guardian)
 	guardian->pid = fork();
 	if (guardian->pid == 0)
 		guard(ends[0], &modes);
+	r = guardian->pid < 0 ? -errno : 0;
 	close(ends[0]);
-	if (guardian->pid < 0)
-		return -errno;
+	if (r < 0)
+		return r;
 	*ret_guardian = TAKE_PTR(guardian);
 	return 0;
 }

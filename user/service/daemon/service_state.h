@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of a service, for its own files, and one request on its way: service.c runs it,
- * routes.c says who may ask for what, the *_routes.c answer. All on one thread.
+ * routes.c says who may ask for what, the *_routes.c answer. All on the thread of the loop.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_SERVICE_STATE_H
 #define MEMTRACED_SERVICE_DAEMON_SERVICE_STATE_H
@@ -15,11 +15,18 @@
 #include "service/http/query.h"
 #include "service/http/server.h"
 
+struct growth_wait;
+struct question;
+struct recording;
 struct host_growth;
+struct listeners;
 struct push;
 struct rules;
 struct user_tokens;
 struct worker;
+
+/* File names have these sizes at most. */
+#define SERVICE_NAME_LEN 256
 
 /* Ends that traces have told of lately: host_growth_run sees the same ones. */
 #define SERVICE_TOLD 64
@@ -28,9 +35,16 @@ struct service_told {
 	uint64_t end_ns;
 };
 
+struct service_reloads {
+	uint64_t done, failed;
+	uint64_t last_ns; /* CLOCK_BOOTTIME: of the last one, whatever came of it; 0: none */
+	bool has_failed;  /* the last one, */
+	char *error;	  /* for this; NULL: there was no memory for it */
+};
+
 struct service {
-	struct service_config *config;
-	const char *config_path; /* NULL: the usual place */
+	const struct service_config *config; /* a reference; NULL until the first one */
+	const char *config_path;	     /* NULL: the usual place */
 	struct loop *loop;
 	struct traces *traces;
 	struct host_growth *growth;
@@ -38,7 +52,7 @@ struct service {
 	struct rules *rules;
 	struct push *push;
 	struct worker *worker; /* which parses what others wrote */
-	VEC(struct http_server *) servers;
+	struct listeners *listeners;
 	char *token; /* of [http] token_file; NULL: none */
 	struct user_tokens *user_tokens;
 	uint64_t tokens_refused;
@@ -50,6 +64,9 @@ struct service {
 	size_t n_told;
 	/* Of who was not traced: killed by the OOM killer, and else. */
 	struct post_mortem_limit oom_limit, kill_limit;
+	size_t n_questions; /* routes/process_routes.c */
+	struct service_reloads reloads;
+	bool is_settling; /* a reload has begun what does not run yet */
 	bool over;
 };
 
@@ -63,7 +80,11 @@ struct service_call {
 	struct http_peer who; /* as service_identify has found */
 	bool wants_html;
 	struct process_info process; /* that is traced for it, when it was allowed */
-	struct trace_wait *wait;     /* NULL: it is answered at once */
+	struct trace_wait *wait;     /* NULL: it does not wait for a trace */
+	struct growth_wait *growth;  /* NULL: nor for growth depth */
+	struct recording *recording; /* that it waits for to begin; NULL: for none */
+	char report_name[SERVICE_NAME_LEN];
+	struct question *question; /* to a process, that it waits for; NULL: none */
 };
 
 /* Fills the answer: 0. 1: it comes later, by service_answer. Or -ENOMEM. */

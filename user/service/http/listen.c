@@ -86,7 +86,12 @@ static int make_folder(const char *path)
 	return r;
 }
 
-static int allow(const struct service_config *config, const char *path)
+int listener_check_group(const struct service_config *config)
+{
+	return config->socket_group && !getgrnam(config->socket_group) ? -ENODATA : 0;
+}
+
+int listener_allow(const struct service_config *config, const char *path)
 {
 	const struct group *group = NULL;
 
@@ -94,9 +99,9 @@ static int allow(const struct service_config *config, const char *path)
 		group = getgrnam(config->socket_group);
 		if (!group)
 			return -ENODATA;
-		if (chown(path, (uid_t)-1, group->gr_gid))
-			return -errno;
 	}
+	if (chown(path, (uid_t)-1, group ? group->gr_gid : getegid()))
+		return -errno;
 	return chmod(path, (mode_t)config->socket_mode) ? -errno : 0;
 }
 
@@ -120,7 +125,7 @@ static int open_unix(const struct service_config *config, const struct service_l
 	if (r < 0)
 		return r;
 	listener->path = strdup(path);
-	return listener->path ? allow(config, path) : -ENOMEM;
+	return listener->path ? listener_allow(config, path) : -ENOMEM;
 }
 
 static int open_tcp(const struct service_listen *listen, int fd)

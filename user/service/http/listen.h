@@ -20,6 +20,11 @@ struct listener {
 int listener_open(const struct service_config *config, const struct service_listen *listen,
 		  struct listener *ret_listener);
 
+/* Is there the group that Unix sockets shall have? 0 or -ENODATA. */
+int listener_check_group(const struct service_config *config);
+/* Gives a Unix socket the configuration's mode and group. 0, -ENODATA or other negative errno. */
+int listener_allow(const struct service_config *config, const char *path);
+
 /*
  * Is `fd` a listening stream socket that the configuration would allow? 0; -EPROTOTYPE; or -EPERM:
  * it can be reached from other hosts, which the configuration does not say is meant.

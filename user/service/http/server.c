@@ -50,7 +50,7 @@ struct http_server {
 	struct loop_source *source, *tick;
 	struct connection *connections;
 	struct http_counts counts;
-	bool ends;
+	bool is_closed; /* for new connections */
 };
 
 /* --- connections ----------------------------------------------------------------------------- */
@@ -231,7 +231,8 @@ static const struct {
 };
 
 /* What the page may do, and nothing that others may do with it. */
-static void add_headers(struct MHD_Response *response, const struct http_answer *answer)
+static void add_headers(struct MHD_Response *response, const struct http_answer *answer,
+			bool is_last)
 {
 	static const char *const headers[][2] = {
 		{ MHD_HTTP_HEADER_CACHE_CONTROL, "no-store" },
@@ -249,16 +250,15 @@ static void add_headers(struct MHD_Response *response, const struct http_answer 
 	(void)MHD_add_response_header(response, "Content-Security-Policy",
 				      pages[answer->page].policy);
 	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+	if (is_last)
+		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (answer->location)
 		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, answer->location);
 	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, POST");
-	/* One try a connection. */
-	if (answer->status == MHD_HTTP_UNAUTHORIZED) {
+	if (answer->status == MHD_HTTP_UNAUTHORIZED)
 		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
 					      HTTP_CHALLENGE);
-		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-	}
 	if (!answer->file_name)
 		return;
 	(void)snprintf(name, sizeof(name), "attachment; filename=\"%s\"", answer->file_name);
@@ -279,7 +279,8 @@ static enum MHD_Result queue(struct http_request *request)
 	if (!response)
 		return MHD_NO;
 	answer->body = (struct strbuf){}; /* the response has it */
-	add_headers(response, answer);
+	/* A connection has one try of a token. */
+	add_headers(response, answer, server->is_closed || answer->status == MHD_HTTP_UNAUTHORIZED);
 	result = MHD_queue_response(request->mhd, answer->status, response);
 	MHD_destroy_response(response);
 	request->connection->deadline_ns = deadline(server, ANSWER_TIMEOUTS);
@@ -455,6 +456,7 @@ static int begin(struct http_server *server)
 	const union MHD_DaemonInfo *info;
 	int r;
 
+	errno = 0; /* the library does not say why */
 	server->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, server,
 		MHD_OPTION_LISTEN_SOCKET, server->opts.fd, MHD_OPTION_CONNECTION_LIMIT,
@@ -503,6 +505,20 @@ void http_server_free(struct http_server *server)
 		MHD_stop_daemon(server->daemon);
 	}
 	free(server);
+}
+
+void http_server_close(struct http_server *server)
+{
+	int fd = MHD_quiesce_daemon(server->daemon);
+
+	server->is_closed = true;
+	if (fd >= 0)
+		close(fd);
+}
+
+bool http_server_is_idle(const struct http_server *server)
+{
+	return !server->connections;
 }
 
 void http_server_run(struct http_server *server)

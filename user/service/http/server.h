@@ -45,6 +45,11 @@ int http_server_new(const struct http_server_opts *opts, struct http_server **re
 void http_server_free(struct http_server *server);
 DEFINE_CLEANUP(struct http_server, http_server_free)
 
+/* Closes the listening socket, and each connection after its answer. */
+void http_server_close(struct http_server *server);
+/* Has it no connections? */
+bool http_server_is_idle(const struct http_server *server);
+
 /* To be called in each round of the loop, which may wait for the timeout (-1: any time). */
 void http_server_run(struct http_server *server);
 int http_server_timeout_ms(const struct http_server *server);

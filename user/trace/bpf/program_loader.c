@@ -4,22 +4,20 @@
 #include "base/parallel.h"
 #include "base/vec.h"
 
+#include <assert.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-/*
- * Sections whose programs are taken, and before them one that no object has, whose handler is left:
- * up to version 1.2 libbpf frees its list of handlers with the last one, and goes on to use it.
- */
+/* Sections whose programs are taken. */
 static const struct {
 	const char *name;
 	enum bpf_prog_type type;
 } sections[] = {
-	{ "memtraced-none", BPF_PROG_TYPE_KPROBE },
 	{ "uprobe", BPF_PROG_TYPE_KPROBE },
 	{ "kprobe", BPF_PROG_TYPE_KPROBE },
 	{ "tracepoint", BPF_PROG_TYPE_TRACEPOINT },
@@ -29,6 +27,15 @@ static const struct {
 
 /* What the verifier says of a program that it refuses. */
 #define LOG_BYTES (16U << 20)
+
+/*
+ * libbpf's handlers of sections belong to the process, and its list of them moves when one is added
+ * while another thread reads it. So they are registered once for good, and find the loader of the
+ * thread that loads an object.
+ */
+static _Thread_local struct program_loader *current_loader;
+static pthread_once_t handlers_once = PTHREAD_ONCE_INIT;
+static int handlers_error;
 
 struct loading {
 	const struct bpf_program *program;
@@ -42,8 +49,6 @@ struct loading {
 struct program_loader {
 	const struct kernel_call *calls;
 	size_t n_calls;
-	int handlers[N_SECTIONS];
-	size_t n_handlers;
 	VEC(struct loading *) loadings; /* in libbpf's order: the longest is the first */
 };
 
@@ -132,10 +137,14 @@ static int take_program(struct bpf_program *program, struct bpf_prog_load_opts *
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	struct program_loader *loader = (struct program_loader *)cookie;
+	struct program_loader *loader = current_loader;
 	_cleanup_(loading_free_p) struct loading *loading = NULL;
-	int r = loading_new(program, opts, &loading);
+	int r;
 
+	(void)cookie;
+	if (!loader)
+		return 0; /* an object that libbpf loads as it is */
+	r = loading_new(program, opts, &loading);
 	if (r)
 		return r;
 	resolve_calls(loader, loading);
@@ -151,27 +160,33 @@ static int take_program(struct bpf_program *program, struct bpf_prog_load_opts *
 	return 0;
 }
 
+static void register_handlers(void)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = take_program);
+
+	for (size_t i = 0; i < N_SECTIONS && handlers_error == 0; i++) {
+		int id = libbpf_register_prog_handler(sections[i].name, sections[i].type, 0, &opts);
+
+		handlers_error = id < 0 ? id : 0;
+	}
+}
+
 int program_loader_new(const struct kernel_call *calls, size_t n_calls,
 		       struct program_loader **ret_loader)
 {
-	_cleanup_(program_loader_free_p) struct program_loader *loader = calloc(1, sizeof(*loader));
-	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = take_program);
+	struct program_loader *loader;
 
+	assert(!current_loader);
+	(void)pthread_once(&handlers_once, register_handlers); /* cannot fail */
+	if (handlers_error)
+		return handlers_error;
+	loader = calloc(1, sizeof(*loader));
 	if (!loader)
 		return -ENOMEM;
 	loader->calls = calls;
 	loader->n_calls = n_calls;
-	opts.cookie = (long)loader;
-	for (size_t i = 0; i < N_SECTIONS; i++) {
-		int id = libbpf_register_prog_handler(sections[i].name, sections[i].type, 0, &opts);
-
-		if (id < 0)
-			return id;
-		loader->handlers[loader->n_handlers++] = id;
-	}
-	/* Numbers count up: the handler that the last loader has left, which need not exist. */
-	(void)libbpf_unregister_prog_handler(loader->handlers[0] - (int)N_SECTIONS);
-	*ret_loader = TAKE_PTR(loader);
+	current_loader = loader;
+	*ret_loader = loader;
 	return 0;
 }
 
@@ -228,7 +243,6 @@ void program_loader_free(struct program_loader *loader)
 		return;
 	forget_loadings(loader);
 	vec_done(&loader->loadings);
-	for (size_t i = 1; i < loader->n_handlers; i++)
-		(void)libbpf_unregister_prog_handler(loader->handlers[i]); /* it was registered */
+	current_loader = NULL;
 	free(loader);
 }

@@ -5,7 +5,7 @@
  * So each is taken from libbpf when it is about to be loaded, and one without content put in its
  * place; at the end its descriptor becomes that of the real one.
  *
- * One loader at a time, by one thread: which programs are taken is told to all of libbpf.
+ * A thread has one loader at a time, and takes programs from the objects that it loads itself.
  */
 #ifndef MEMTRACED_TRACE_BPF_PROGRAM_LOADER_H
 #define MEMTRACED_TRACE_BPF_PROGRAM_LOADER_H
@@ -23,8 +23,8 @@ struct kernel_call {
 };
 
 /*
- * From here on programs are taken from all objects that are opened, until it is freed, which must
- * be after the last of them was loaded. `calls` is borrowed. 0 or negative errno.
+ * From here on programs are taken from all objects that this thread loads, until it frees the
+ * loader. `calls` is borrowed. 0 or negative errno.
  */
 int program_loader_new(const struct kernel_call *calls, size_t n_calls,
 		       struct program_loader **ret_loader);

@@ -25,7 +25,10 @@ void urgent_end(struct urgent *urgent);
 /* Until the end of the block. */
 #define _urgent_ _cleanup_(urgent_end) __attribute__((unused)) struct urgent urgent = urgent_begin()
 
-/* bpf_map_lookup_elem(), _update_elem() with BPF_ANY, with BPF_NOEXIST, and _delete_elem(), so. */
+/*
+ * bpf_map_lookup_elem(), _update_elem() with BPF_ANY, with BPF_NOEXIST, and _delete_elem(), so: 0
+ * or negative errno. errno itself is not kept over the return to the old priority.
+ */
 int urgent_lookup(int map_fd, const void *key, void *value);
 int urgent_update(int map_fd, const void *key, const void *value);
 int urgent_add(int map_fd, const void *key, const void *value);

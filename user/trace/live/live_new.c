@@ -140,14 +140,15 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	live->tracefs_fd = -1;
 	live->opts = *opts;
 	live->opts.cgroup_fd = -1;
-	if (opts->rule.scope == ABI_SCOPE_CGROUP)
+	if (opts->rule.scope == ABI_SCOPE_CGROUP) {
 		live->opts.cgroup_fd = fcntl(opts->cgroup_fd, F_DUPFD_CLOEXEC, 0);
+		if (live->opts.cgroup_fd < 0)
+			return -errno;
+	}
 	live->start_ns = clock_monotonic_ns();
 	clock_asleep(&least, &live->start_asleep_ns);
 	if (opts->sampled)
 		live->depth = opts->both ? opts->depth : RECORD_DEPTH_SAMPLED;
-	if (opts->rule.scope == ABI_SCOPE_CGROUP && live->opts.cgroup_fd < 0)
-		return -errno;
 	live->losses[LOSS_FLOOR - ABI_LOSSES] = opts->floor;
 	r = live_buffer_new(&live->buffer);
 	if (r)

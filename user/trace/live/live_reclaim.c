@@ -168,9 +168,11 @@ int live_reuse(struct live *live)
 
 	if (r || now < live->reuse_after_ns)
 		return r;
-	vec_foreach(&live->resting, slot)
-		if (urgent_update(fd, NULL, slot))
-			return -errno;
+	vec_foreach(&live->resting, slot) {
+		r = urgent_update(fd, NULL, slot);
+		if (r)
+			return r;
+	}
 	live->resting.len = 0;
 	vec_foreach(&live->emptied, slot) {
 		r = vec_push(&live->resting, *slot);

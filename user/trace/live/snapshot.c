@@ -134,9 +134,10 @@ static int on_sites(const void *keys, const void *values, size_t n, void *userda
 		struct abi_site again = value[i];
 
 		/* It may have been copied while it was saved: what is saved stands by now. */
-		if (is_saved(s, &again) && urgent_lookup(fd, &key[i], &again))
-			return -errno;
-		r = on_site(userdata, &key[i], &again);
+		if (is_saved(s, &again))
+			r = urgent_lookup(fd, &key[i], &again);
+		if (r == 0)
+			r = on_site(userdata, &key[i], &again);
 	}
 	return r;
 }

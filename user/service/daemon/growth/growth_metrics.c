@@ -3,6 +3,7 @@
 
 #include "model/regions.h"
 #include "report/metrics_out.h"
+#include "service/daemon/growth/growth_snapshot.h"
 #include "service/daemon/growth/host_growth.h"
 #include "service/daemon/routes/process_rows.h"
 
@@ -71,22 +72,24 @@ void growth_metrics_put(const struct host_growth *growth, struct metrics_out *ou
 		"memtraced_growth_failed", METRICS_COUNTER, "",
 		"Times that it could not begin, or ended by a fault."
 	};
+	static const struct growth_snapshot none;
 	struct host_growth_info info = host_growth_info(growth);
+	const struct growth_snapshot *now = info.snapshot ? info.snapshot : &none;
 
 	metrics_out_one(out, &running, info.is_running);
 	metrics_out_one(out, &period, info.period);
 	metrics_out_one(out, &age, info.age_ns / 1000000000);
-	metrics_out_one(out, &samples, info.coverage ? info.coverage->events : 0);
+	metrics_out_one(out, &samples, now->events);
 	metrics_out_family(out, &lost);
-	for (size_t i = 0; info.coverage && i < info.coverage->n_losses; i++) {
-		metrics_out_label(out, "cause", info.coverage->losses[i].cause);
-		metrics_out_u64(out, "", info.coverage->losses[i].count);
+	vec_foreach(&now->losses, loss) {
+		metrics_out_label(out, "cause", loss->cause);
+		metrics_out_u64(out, "", loss->count);
 	}
 	metrics_out_one(out, &mappings, info.is_running && info.has_mappings);
-	metrics_out_one(out, &stacks, info.size.counts + info.size.region_sites);
-	metrics_out_one(out, &files, info.size.objects);
-	metrics_out_one(out, &regions, info.size.regions);
-	metrics_out_one(out, &left_out, info.regions_left_out);
+	metrics_out_one(out, &stacks, now->size.counts + now->size.region_sites);
+	metrics_out_one(out, &files, now->size.objects);
+	metrics_out_one(out, &regions, now->size.regions);
+	metrics_out_one(out, &left_out, now->regions_left_out);
 	metrics_out_one(out, &renewed, info.renewed);
 	metrics_out_one(out, &failed, info.failed);
 }

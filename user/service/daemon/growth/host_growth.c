@@ -3,18 +3,16 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/vec.h"
-#include "config/options.h"
+#include "service/daemon/growth/growth_run.h"
 #include "service/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #define MS_NS UINT64_C(1000000)
-/* Of processes that have ended, with their stacks. */
-#define KEEP_ENDED 1000
 /* How often it is looked whether there is too much; what that is, some 20 MB of each. */
 #define LOOK_NS (60 * SECOND_NS)
 #define MOST_OBJECTS 4096
@@ -24,35 +22,24 @@
 #define STACKS_OF_ENDED 4
 /* So many times as much is not waited for a look with. */
 #define FAR_TOO_MUCH 4
-/* Of one process, so that none takes all the room, nor time: one in the middle moves 256 KB. */
-#define MOST_REGIONS_OF_PROCESS 16384
-#define MOST_STACKS_OF_PROCESS 4096
 #define GLANCE_NS SECOND_NS
 /* After a fault, twice as long each time. */
 #define FIRST_RETRY_NS (60 * SECOND_NS)
 #define MOST_RETRY_NS (3600 * SECOND_NS)
-/* Each is a report. */
-#define MOST_KILLS 64
-/* A trace of the process, which knows more, tells of it first. */
-#define TELL_AFTER_NS (300 * MS_NS)
-
-struct kill {
-	uint32_t image;
-	uint64_t due_ns;
-};
+/* Waiting in rounds of the loop: for its beginning, for reports of kills, for its thread. */
+#define SETTLE_NS (10 * SECOND_NS)
+#define ROUND_MS 50
 
 struct host_growth {
 	struct host_growth_opts opts;
-	bool is_wanted, has_mappings;
+	bool is_started, is_wanted, has_mappings;
 	uint64_t period, most_stacks;
-	struct options *options;
-	struct session *session; /* NULL: it does not run */
-	struct loop_source *source;
-	int error; /* of the session */
-	uint64_t start_ns, next_look_ns, next_glance_ns;
+	struct growth_run *run; /* NULL: it does not run */
+	size_t n_ending;	/* runs whose threads are not done yet */
+	uint64_t next_look_ns, next_glance_ns;
 	uint64_t retry_ns, next_retry_ns; /* the latter UINT64_MAX: never */
-	VEC(struct kill) kills;		  /* in the order of their times */
-	uint64_t begun, renewed, failed, left_out;
+	uint64_t begun, renewed, failed;
+	_Atomic uint64_t left_out;
 };
 
 int host_growth_new(const struct host_growth_opts *opts, struct host_growth **ret_growth)
@@ -72,15 +59,44 @@ int host_growth_new(const struct host_growth_opts *opts, struct host_growth **re
 
 static void end(struct host_growth *growth)
 {
-	loop_source_free(growth->source);
-	growth->source = NULL;
-	session_free(growth->session);
-	growth->session = NULL;
-	options_free(growth->options);
-	growth->options = NULL;
-	growth->left_out += growth->kills.len;
-	growth->kills.len = 0;
-	growth->error = 0;
+	if (!growth->run)
+		return;
+	growth_run_end(growth->run);
+	growth->run = NULL;
+	growth->n_ending++;
+}
+
+static void on_gone(void *userdata)
+{
+	struct host_growth *growth = userdata;
+
+	growth->n_ending--;
+}
+
+static bool is_ending(const struct host_growth *growth)
+{
+	return growth->n_ending > 0;
+}
+
+static bool is_unsettled(const struct host_growth *growth)
+{
+	return growth->run && !growth_run_is_settled(growth->run);
+}
+
+static bool is_telling(const struct host_growth *growth)
+{
+	return growth->run && (growth_run_telling(growth->run) > 0 ||
+			       growth_run_next_kill_ns(growth->run) != UINT64_MAX);
+}
+
+static void wait_for(struct host_growth *growth, bool (*is_left)(const struct host_growth *growth))
+{
+	uint64_t end_ns = clock_monotonic_ns() + SETTLE_NS;
+
+	while (is_left(growth) && clock_monotonic_ns() < end_ns &&
+	       loop_run_once(growth->opts.loop, ROUND_MS) == 0)
+		if (growth->run)
+			growth_run_tell_kills(growth->run);
 }
 
 void host_growth_free(struct host_growth *growth)
@@ -88,76 +104,25 @@ void host_growth_free(struct host_growth *growth)
 	if (!growth)
 		return;
 	end(growth);
-	vec_done(&growth->kills);
-	free(growth);
+	wait_for(growth, is_ending);
+	/* One whose session hangs in the kernel may still use it; the process ends anyway. */
+	if (!is_ending(growth))
+		free(growth);
 }
 
-static int on_session(int fd, uint32_t events, void *userdata)
+bool host_growth_is_settled(const struct host_growth *growth)
 {
-	struct host_growth *growth = userdata;
-	int r = session_step(growth->session, 0);
-
-	(void)fd;
-	(void)events;
-	if (r != 0) /* of a host there is no end but a fault */
-		growth->error = r < 0 ? r : -EIO;
-	if (growth->error) {
-		loop_source_free(growth->source);
-		growth->source = NULL;
-	}
-	return 0;
+	return !is_unsettled(growth);
 }
 
-static int on_record(const struct record *record, void *userdata)
+void host_growth_settle(struct host_growth *growth)
 {
-	struct host_growth *growth = userdata;
-	struct kill kill = { .due_ns = clock_monotonic_ns() + TELL_AFTER_NS };
-
-	if (record->type != RECORD_PROCESS_END || !growth->opts.is_kill(&record->process_end))
-		return 0;
-	kill.image = record->process_end.slot;
-	if (growth->kills.len >= MOST_KILLS || vec_push(&growth->kills, kill) < 0)
-		growth->left_out++;
-	return 0;
+	wait_for(growth, is_unsettled);
 }
 
-/* As somebody would give them on a command line. */
-static int make_options(struct host_growth *growth)
+void host_growth_finish(struct host_growth *growth)
 {
-	_cleanup_strbuf_ struct strbuf error = {};
-	char faults[40];
-	char *words[] = { "memtraced", "--quiet", "-a", faults, "--mappings" };
-	size_t n = sizeof(words) / sizeof(words[0]) - !growth->has_mappings;
-	int r;
-
-	(void)snprintf(faults, sizeof(faults), "--page-faults=%" PRIu64, growth->period); /* fits */
-	r = options_parse((int)n, words, &growth->options, &error);
-	if (r == -EINVAL)
-		log_error("[growth]: %s", strbuf_str(&error));
-	if (r < 0)
-		return r;
-	growth->options->keep_ended = KEEP_ENDED;
-	growth->options->forget_ended = true;
-	growth->options->most_regions = MOST_REGIONS_OF_PROCESS;
-	growth->options->most_stacks = MOST_STACKS_OF_PROCESS;
-	/* Who touches little is nobody: a slot is for who is sampled, not for their children. */
-	growth->options->no_follow = true;
-	/* The watch looks at all processes anyway. */
-	growth->options->no_samples = true;
-	return 0;
-}
-
-static int try_to_begin(struct host_growth *growth)
-{
-	int r = make_options(growth);
-
-	if (r == 0)
-		r = session_new_served(growth->options, growth->opts.worker, on_record, growth,
-				       &growth->session);
-	if (r == 0)
-		r = loop_add_fd(growth->opts.loop, session_fd(growth->session), EPOLLIN, on_session,
-				growth, &growth->source);
-	return r;
+	wait_for(growth, is_telling);
 }
 
 /* `error`: for which it does not run now. What the kernel lacks it will lack later, too. */
@@ -175,9 +140,20 @@ static void fail(struct host_growth *growth, int error)
 			       "; it is tried again");
 }
 
+static void on_look(struct growth_run *run, bool is_cut, void *userdata);
+
 static void begin(struct host_growth *growth)
 {
-	int r = try_to_begin(growth);
+	const struct growth_run_opts opts = {
+		.growth = &growth->opts,
+		.period = growth->period,
+		.has_mappings = growth->has_mappings,
+		.left_out = &growth->left_out,
+		.looked = on_look,
+		.gone = on_gone,
+		.userdata = growth,
+	};
+	int r = growth_run_new(&opts, &growth->run);
 
 	if (r < 0) {
 		fail(growth, r);
@@ -185,8 +161,8 @@ static void begin(struct host_growth *growth)
 	}
 	growth->begun++;
 	growth->next_retry_ns = UINT64_MAX;
-	growth->start_ns = clock_monotonic_ns();
-	growth->next_look_ns = growth->start_ns + LOOK_NS;
+	growth->next_glance_ns = 0;
+	growth->next_look_ns = clock_monotonic_ns() + LOOK_NS;
 }
 
 void host_growth_configure(struct host_growth *growth, const struct service_config *config)
@@ -195,86 +171,46 @@ void host_growth_configure(struct host_growth *growth, const struct service_conf
 	if (growth->is_wanted == config->grows && growth->period == config->growth_period &&
 	    growth->has_mappings == config->growth_mappings)
 		return;
-	host_growth_finish(growth);
 	end(growth);
 	growth->is_wanted = config->grows;
 	growth->period = config->growth_period;
 	growth->has_mappings = config->growth_mappings;
 	growth->next_retry_ns = UINT64_MAX;
 	growth->retry_ns = FIRST_RETRY_NS;
-	if (growth->is_wanted)
+	if (growth->is_wanted && growth->is_started)
 		begin(growth);
 }
 
-/* --- who was killed -------------------------------------------------------------------------- */
-
-/* Mappings come before events (service/jobs.h). */
-static size_t job_index(const struct host_growth *growth, enum growth_job job)
+void host_growth_start(struct host_growth *growth)
 {
-	return growth->has_mappings && job == GROWTH_FAULTS;
-}
-
-static int tell_kill(const struct view *view, void *userdata)
-{
-	const struct host_growth *growth = userdata;
-
-	growth->opts.killed(view, growth->opts.userdata);
-	return 1;
-}
-
-/* Those that are due by then. */
-static void tell_kills(struct host_growth *growth, uint64_t now_ns)
-{
-	size_t n = 0;
-
-	/* More may come while one is told. */
-	for (; n < growth->kills.len && growth->kills.data[n].due_ns <= now_ns; n++) {
-		const struct report_opts opts = { .width = 80,
-						  .one_image = true,
-						  .usage = &growth->opts.usage,
-						  .image = growth->kills.data[n].image,
-						  .job = job_index(growth, GROWTH_FAULTS) };
-
-		/* tell_kill()'s 1: it was */
-		if (growth->error || session_show(growth->session, &opts, tell_kill, growth) <= 0)
-			growth->left_out++;
-	}
-	if (n == 0)
-		return;
-	growth->kills.len -= n;
-	memmove(growth->kills.data, &growth->kills.data[n],
-		growth->kills.len * sizeof(growth->kills.data[0]));
-}
-
-void host_growth_finish(struct host_growth *growth)
-{
-	if (growth->session)
-		tell_kills(growth, UINT64_MAX);
+	growth->is_started = true;
+	if (growth->is_wanted && !growth->run)
+		begin(growth);
 }
 
 /* --- the round ------------------------------------------------------------------------------- */
 
 /* `times`: as much as it may be. */
-static bool is_too_much(const struct host_growth *growth, size_t times)
+static bool is_too_much(const struct host_growth *growth, const struct model_size *size,
+			size_t times)
 {
-	struct model_size size = session_size(growth->session);
 	size_t stacks = times * growth->most_stacks;
-	bool is = size.counts + size.region_sites >= stacks ||
-		  size.stacks >= STACKS_OF_ENDED * stacks || size.objects >= times * MOST_OBJECTS ||
-		  size.mappings >= times * MOST_MAPPINGS || size.regions >= times * MOST_REGIONS;
+	bool is = size->counts + size->region_sites >= stacks ||
+		  size->stacks >= STACKS_OF_ENDED * stacks ||
+		  size->objects >= times * MOST_OBJECTS ||
+		  size->mappings >= times * MOST_MAPPINGS || size->regions >= times * MOST_REGIONS;
 
 	if (is)
 		log_debug("[growth]: %zu stacks, %zu sites of %zu regions, %zu stacks with those "
-			  "of who has ended, %zu files, %zu mappings: begun anew",
-			  size.counts, size.region_sites, size.regions, size.stacks, size.objects,
-			  size.mappings);
+			  "of processes that have ended, %zu files, %zu mappings: begun anew",
+			  size->counts, size->region_sites, size->regions, size->stacks,
+			  size->objects, size->mappings);
 	return is;
 }
 
 /* But for what has ended a session only grows: when it is too much, it is let go as a whole. */
 static void renew(struct host_growth *growth, uint64_t due_ns)
 {
-	host_growth_finish(growth);
 	end(growth);
 	growth->renewed++;
 	if (clock_monotonic_ns() >= due_ns) {
@@ -282,62 +218,61 @@ static void renew(struct host_growth *growth, uint64_t due_ns)
 		return;
 	}
 	growth->next_retry_ns = due_ns;
-	log_warning("[growth]: too much has come at once: nothing is sampled for a while");
+	log_warning("[growth]: event burst; sampling suspended for less than a minute");
 }
 
-/* What has ended is forgotten by a cut. */
-static void look_at_size(struct host_growth *growth)
+/*
+ * After a look it may not be too much; in between not far too much: a process that fills it long
+ * before a look would do so again, so nothing is sampled until that is due.
+ */
+static void on_look(struct growth_run *run, bool is_cut, void *userdata)
 {
-	int r = session_cut(growth->session);
+	const struct growth_snapshot *snapshot = growth_run_snapshot(run);
+	struct host_growth *growth = userdata;
 
-	if (r < 0) {
-		growth->error = r;
-		return;
-	}
-	growth->retry_ns = FIRST_RETRY_NS;
-	growth->next_look_ns = clock_monotonic_ns() + LOOK_NS;
-	if (is_too_much(growth, 1))
+	if (is_cut)
+		growth->retry_ns = FIRST_RETRY_NS;
+	if (is_cut && is_too_much(growth, &snapshot->size, 1))
 		renew(growth, 0);
-}
-
-/* Who fills it long before a look would do so again: until that is due nothing is sampled. */
-static void glance(struct host_growth *growth, uint64_t now_ns)
-{
-	growth->next_glance_ns = now_ns + GLANCE_NS;
-	if (is_too_much(growth, FAR_TOO_MUCH))
-		renew(growth, growth->start_ns + LOOK_NS);
+	else if (is_too_much(growth, &snapshot->size, FAR_TOO_MUCH))
+		renew(growth, growth_run_start_ns(run) + LOOK_NS);
 }
 
 void host_growth_run(struct host_growth *growth)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
-	if (!growth->session && now_ns >= growth->next_retry_ns)
+	if (!growth->run && now_ns >= growth->next_retry_ns)
 		begin(growth);
-	if (!growth->session)
+	if (!growth->run)
 		return;
-	if (!growth->error && now_ns >= growth->next_glance_ns)
-		glance(growth, now_ns);
-	if (!growth->session)
+	if (growth_run_error(growth->run)) {
+		fail(growth, growth_run_error(growth->run));
 		return;
-	tell_kills(growth, now_ns);
-	if (!growth->error && now_ns >= growth->next_look_ns)
-		look_at_size(growth);
-	if (growth->error)
-		fail(growth, growth->error);
+	}
+	growth_run_tell_kills(growth->run);
+	if (now_ns >= growth->next_look_ns) {
+		growth->next_look_ns = now_ns + LOOK_NS;
+		growth_run_look(growth->run, true);
+	} else if (now_ns >= growth->next_glance_ns) {
+		growth->next_glance_ns = now_ns + GLANCE_NS;
+		growth_run_look(growth->run, false);
+	}
 }
 
 int host_growth_timeout_ms(const struct host_growth *growth)
 {
 	uint64_t now_ns = clock_monotonic_ns(), first_ns = growth->next_retry_ns;
 
-	if (growth->error)
+	if (growth->run && growth_run_error(growth->run))
 		return 0;
-	if (growth->session)
+	if (growth->run) {
+		uint64_t kill_ns = growth_run_next_kill_ns(growth->run);
+
 		first_ns = growth->next_glance_ns < growth->next_look_ns ? growth->next_glance_ns :
 									   growth->next_look_ns;
-	if (growth->kills.len && growth->kills.data[0].due_ns < first_ns)
-		first_ns = growth->kills.data[0].due_ns;
+		first_ns = kill_ns < first_ns ? kill_ns : first_ns;
+	}
 	if (first_ns == UINT64_MAX)
 		return -1;
 	first_ns = first_ns > now_ns ? (first_ns - now_ns) / MS_NS + 1 : 0;
@@ -346,38 +281,105 @@ int host_growth_timeout_ms(const struct host_growth *growth)
 
 /* --- what it shows --------------------------------------------------------------------------- */
 
-int host_growth_show(struct host_growth *growth, enum growth_job job, pid_t pid,
-		     int (*fn)(const struct view *view, void *userdata), void *userdata)
-{
-	struct report_opts opts = { .width = 80,
-				    .one_image = pid != 0,
-				    .held_now = true,
-				    .job = job_index(growth, job),
-				    .only_job = true };
-	int r;
+struct growth_wait {
+	struct session_job job;
+	struct growth_ask ask;
+	struct report_opts opts;
+	struct growth_run *run;
+	struct growth_snapshot *snapshot; /* as of what was shown; NULL: not taken */
+	bool is_shown, is_forgotten;
+};
 
-	/* Of all of them it would take long, and most who ask look at stacks alone. */
-	if (pid)
-		opts.usage = &growth->opts.usage;
-	if (!growth->session || growth->error)
+/* Session's thread, as run_show(). */
+static int show(const struct view *view, void *userdata)
+{
+	struct growth_wait *wait = userdata;
+	int r = wait->ask.show(view, wait->ask.userdata);
+
+	wait->is_shown = r == 0;
+	return r;
+}
+
+static int run_show(struct session *session, struct session_job *job)
+{
+	struct growth_wait *wait = (struct growth_wait *)job;
+	pid_t pid = wait->ask.pid;
+	int r = pid ? session_find_image(session, pid, &wait->opts.image) : 0;
+
+	if (r == 0)
+		r = session_show(session, &wait->opts, show, wait);
+	/* So that figures that are asked for next agree; without memory the next look takes one. */
+	if (r >= 0)
+		(void)growth_snapshot_take(session, &wait->snapshot);
+	return wait->is_shown ? 0 : r < 0 ? r : -EIO;
+}
+
+static void on_shown(struct session_job *job, int result)
+{
+	struct growth_wait *wait = (struct growth_wait *)job;
+
+	growth_run_publish(wait->run, wait->snapshot);
+	/* It did not begin. */
+	if (result == -ECANCELED)
+		result = -ENODEV;
+	if (!wait->is_forgotten)
+		wait->ask.done(result, wait->ask.userdata);
+	wait->ask.free(wait->ask.userdata);
+	free(wait);
+}
+
+int host_growth_ask(struct host_growth *growth, const struct growth_ask *ask,
+		    struct growth_wait **ret_wait)
+{
+	struct growth_wait *wait;
+
+	if (!growth->run || growth_run_error(growth->run))
 		return -ENODEV;
-	if (job == GROWTH_MAPPINGS && !growth->has_mappings)
+	if (ask->job == GROWTH_MAPPINGS && !growth->has_mappings)
 		return -ENOENT;
-	r = pid ? session_find_image(growth->session, pid, &opts.image) : 0;
-	return r < 0 ? r : session_show(growth->session, &opts, fn, userdata);
+	wait = calloc(1, sizeof(*wait));
+	if (!wait)
+		return -ENOMEM;
+	wait->job = (struct session_job){ .run = run_show, .done = on_shown };
+	wait->ask = *ask;
+	wait->opts = (struct report_opts){ .width = 80,
+					   .one_image = ask->pid != 0,
+					   .held_now = true,
+					   .job = growth_run_job(growth->run, ask->job),
+					   .only_job = true };
+	/* Of all of them it would take long, and most who ask look at stacks alone. */
+	if (ask->pid)
+		wait->opts.usage = growth_run_usage(growth->run);
+	wait->run = growth->run;
+	growth_run_post(growth->run, &wait->job);
+	*ret_wait = wait;
+	return 0;
+}
+
+void host_growth_forget(struct growth_wait *wait)
+{
+	if (wait)
+		wait->is_forgotten = true;
 }
 
 bool host_growth_mapped(const struct host_growth *growth, pid_t pid,
 			struct region_totals *ret_totals)
 {
-	return growth->session && session_mapped(growth->session, pid, ret_totals);
+	const struct growth_snapshot *snapshot =
+		growth->run ? growth_run_snapshot(growth->run) : NULL;
+	const struct region_totals *found = snapshot ? growth_snapshot_mapped(snapshot, pid) : NULL;
+
+	if (found)
+		*ret_totals = *found;
+	return found;
 }
 
 struct host_growth_info host_growth_info(const struct host_growth *growth)
 {
 	struct host_growth_info info = {
 		.is_wanted = growth->is_wanted,
-		.is_running = growth->session && !growth->error,
+		.is_running = growth->run && growth_run_is_settled(growth->run) &&
+			      !growth_run_error(growth->run),
 		.has_mappings = growth->has_mappings,
 		.period = growth->period,
 		.begun = growth->begun,
@@ -386,11 +388,9 @@ struct host_growth_info host_growth_info(const struct host_growth *growth)
 		.left_out = growth->left_out,
 	};
 
-	if (growth->session) {
-		info.age_ns = clock_monotonic_ns() - growth->start_ns;
-		info.size = session_size(growth->session);
-		info.regions_left_out = session_regions_left_out(growth->session);
-		info.coverage = session_coverage(growth->session);
+	if (growth->run) {
+		info.age_ns = clock_monotonic_ns() - growth_run_start_ns(growth->run);
+		info.snapshot = growth_run_snapshot(growth->run);
 	}
 	return info;
 }

@@ -1,68 +1,76 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Growth depth, which stands: page faults of all of the host, one in so many with its stack, and
- * what is mapped, if that is wanted; no probes. A session of its own, of which what has ended is
- * forgotten, and which is begun anew when it has become too large for all that. On the thread of
- * the loop; who was killed is told of by host_growth_run alone.
+ * what is mapped, if that is wanted; no probes. A session on a thread of its own (growth_run.h), of
+ * which what has ended is forgotten, and which is begun anew when it has become too large for all
+ * that. On the thread of the loop, unless a comment says otherwise.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_GROWTH_HOST_GROWTH_H
 #define MEMTRACED_SERVICE_DAEMON_GROWTH_HOST_GROWTH_H
 
 #include "base/cleanup.h"
-#include "base/loop.h"
 #include "config/service_config.h"
 #include "report/view/view.h"
+#include "service/daemon/growth/growth_opts.h"
 
+struct growth_wait;
 struct host_growth;
-struct worker;
 
-/* An end that needs an explanation, of a view that has this process alone. */
-typedef void (*host_growth_killed_fn)(const struct view *view, void *userdata);
-
-struct host_growth_opts {
-	struct loop *loop;
-	struct worker *worker; /* the session's */
-	bool (*is_kill)(const struct record_process_end *end);
-	host_growth_killed_fn killed;
-	struct report_usage usage; /* who knows the timelines of processes; for reports of one */
-	void *userdata;
-};
-
-/* The options are borrowed. Nothing is sampled before host_growth_configure. 0 or -ENOMEM. */
+/* The options are borrowed. Nothing is sampled before host_growth_start(). 0 or -ENOMEM. */
 int host_growth_new(const struct host_growth_opts *opts, struct host_growth **ret_growth);
 /* NULL is legal. */
 void host_growth_free(struct host_growth *growth);
 DEFINE_CLEANUP(struct host_growth, host_growth_free)
 
 /*
- * Begins, ends, or begins anew with another period. What cannot be is logged; a fault that may pass
- * is tried again after a while.
+ * Another configuration: ends, or begins anew with another period. Whether a session can begin is
+ * known later, and is no matter of the configuration: what cannot be is logged, and a fault that
+ * may pass is tried again after a while.
  */
 void host_growth_configure(struct host_growth *growth, const struct service_config *config);
+/* From now on it samples, if that is configured. */
+void host_growth_start(struct host_growth *growth);
 
 /* To be called in each round of the loop, which may wait for the timeout (-1: any time). */
 void host_growth_run(struct host_growth *growth);
 int host_growth_timeout_ms(const struct host_growth *growth);
 
-/* Tells of those that were killed and not told of yet. */
+/* False: it is about to begin. */
+bool host_growth_is_settled(const struct host_growth *growth);
+/* Waits some seconds, in rounds of the loop, until it samples or cannot. */
+void host_growth_settle(struct host_growth *growth);
+/* Tells of the kills that are known, and waits some seconds for that, in rounds of the loop. */
 void host_growth_finish(struct host_growth *growth);
 
-/* What formats show that hold the stacks of one job. */
-enum growth_job { GROWTH_FAULTS, GROWTH_MAPPINGS };
+struct growth_ask {
+	enum growth_job job;
+	pid_t pid; /* 0: all processes */
+	/* As trace_ask's: on the session's thread, then on the owner's. */
+	int (*show)(const struct view *view, void *userdata);
+	/*
+	 * 0; -ENODEV: nothing is sampled; -ENOENT: mappings are not wanted; -ESRCH: nothing is
+	 * known of that process; or another negative errno. Not called after host_growth_forget().
+	 */
+	void (*done)(int error, void *userdata);
+	void (*free)(void *userdata);
+	void *userdata;
+};
+
+/* 0: the wait is gone after ask->done(). Or an error as done()'s; `ask` is copied. */
+int host_growth_ask(struct host_growth *growth, const struct growth_ask *ask,
+		    struct growth_wait **ret_wait);
+/* The answer is not wanted any more: ask->free() comes, done() does not. NULL is legal. */
+void host_growth_forget(struct growth_wait *wait);
 
 /*
- * A cut of the process (0: of all) to fn, which gives what is returned. -ENODEV: nothing is
- * sampled; -ENOENT: mappings are not wanted; -ESRCH: nothing is known of that process; or other
- * negative errno.
+ * What the process that runs with this pid has mapped, as of the last answer or a second ago;
+ * false: of it no mapping is known.
  */
-int host_growth_show(struct host_growth *growth, enum growth_job job, pid_t pid,
-		     int (*fn)(const struct view *view, void *userdata), void *userdata);
-
-/* What the process that runs with this pid has mapped; false: of it no mapping is known. */
 struct region_totals;
 bool host_growth_mapped(const struct host_growth *growth, pid_t pid,
 			struct region_totals *ret_totals);
 
+struct growth_snapshot;
 struct host_growth_info {
 	bool is_wanted, is_running, has_mappings;
 	uint64_t period;
@@ -71,9 +79,8 @@ struct host_growth_info {
 	uint64_t renewed;  /* times that it was begun anew since it was too large */
 	uint64_t failed;   /* times that it ended or could not begin */
 	uint64_t left_out; /* kills of which nobody was told */
-	uint64_t regions_left_out;
-	struct model_size size;
-	const struct record_coverage *coverage; /* at the latest cut; NULL: there is none */
+	const struct growth_snapshot
+		*snapshot; /* of the last answer or a second ago; NULL: none yet. Borrowed */
 };
 
 struct host_growth_info host_growth_info(const struct host_growth *growth);

@@ -4,11 +4,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "service/daemon/growth/host_growth.h"
-#include "service/daemon/push/curl_library.h"
 #include "service/daemon/push/http_poster.h"
 #include "service/daemon/push/push_body.h"
 #include "service/daemon/push/push_subjects.h"
 #include "service/daemon/routes/token.h"
+#include "service/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -26,25 +26,32 @@
 /* One server. */
 struct target {
 	struct push *push;
-	char *name; /* as the configuration's, which may be gone when it is compared */
+	char *name;
 	enum push_to to;
-	const struct push_target *config;
-	char *token; /* NULL: none */
+	const struct push_target *config; /* in push->config */
+	char *token;			  /* NULL: none */
 	struct push_queue queue;
 	struct http_transfer *transfer; /* NULL: nothing is being sent */
 	struct push_subjects *subjects;
-	uint64_t next_ns; /* when profiles are made */
-	uint64_t growth;  /* the last one that was taken; 0: none */
+	size_t n_takings;  /* that are being made */
+	bool is_removed;   /* from the configuration: it is freed after them */
+	uint64_t begin_ns; /* of the round in which profiles were made, or are */
+	uint64_t round_ns; /* that took */
+	uint64_t next_ns;  /* when the next one begins */
+	uint64_t growth;   /* the last one that was taken; 0: none */
 	uint64_t untaken;
 	bool is_failing; /* which was logged */
 };
+
+typedef VEC(struct target *) target_vec;
 
 struct push {
 	struct loop *loop;
 	struct traces *traces;
 	struct host_growth *growth;
-	struct http_poster *poster; /* NULL: nothing was ever configured */
-	VEC(struct target *) targets;
+	struct http_poster *poster;	     /* NULL: nothing was ever configured */
+	const struct service_config *config; /* a reference: targets point into it */
+	target_vec targets;		     /* in the file's order */
 };
 
 int push_new(struct loop *loop, struct traces *traces, struct host_growth *growth,
@@ -66,6 +73,11 @@ static void target_free(struct target *target)
 	if (!target)
 		return;
 	http_transfer_cancel(target->transfer);
+	target->transfer = NULL;
+	if (target->n_takings > 0) {
+		target->is_removed = true; /* the last of them frees it */
+		return;
+	}
 	push_queue_clear(&target->queue);
 	push_subjects_free(target->subjects);
 	free(target->token);
@@ -82,6 +94,7 @@ void push_free(struct push *push)
 		target_free(*target);
 	vec_done(&push->targets);
 	http_poster_free(push->poster);
+	service_config_unref(push->config);
 	free(push);
 }
 
@@ -169,13 +182,6 @@ static void send_next(struct target *target)
 
 /* --- profiles -------------------------------------------------------------------------------- */
 
-static void on_item(struct push_item *item, void *userdata)
-{
-	struct target *target = userdata;
-
-	push_queue_add(&target->queue, item);
-}
-
 static bool wants(const struct target *target, enum trace_kind kind)
 {
 	unsigned int heap = PUSH_BIT(PUSH_HEAP) | PUSH_BIT(PUSH_ALLOCS);
@@ -183,29 +189,127 @@ static bool wants(const struct target *target, enum trace_kind kind)
 	return target->config->profiles & (kind == TRACE_CPU ? PUSH_BIT(PUSH_CPU) : heap);
 }
 
+/* Profiles in the making, on the thread of the session that has the view. */
 struct taking {
+	struct session_job job;
+	struct growth_ask ask; /* of growth depth, which makes the job itself */
 	struct target *target;
-	uint64_t trace;
+	struct push_told *told;
+	const struct service_config *all; /* a reference */
+	const struct push_target *config; /* in `all` */
+	/* The session's thread's until it is done. */
+	VEC(struct push_item *) items;
+	uint64_t took_ns;
+	int r;
 };
+
+static void taking_free(struct taking *taking)
+{
+	struct target *target = taking->target;
+
+	vec_foreach(&taking->items, item)
+		push_item_free(*item);
+	vec_done(&taking->items);
+	if (taking->told)
+		push_told_release(taking->told);
+	service_config_unref(taking->all);
+	free(taking);
+	target->n_takings--;
+	if (target->is_removed && target->n_takings == 0)
+		target_free(target);
+}
+
+static struct taking *taking_new(struct target *target, uint64_t trace)
+{
+	struct taking *taking = calloc(1, sizeof(*taking));
+
+	if (!taking)
+		return NULL;
+	target->n_takings++;
+	taking->target = target;
+	taking->config = target->config;
+	taking->all = service_config_ref(target->push->config);
+	if (push_subjects_hold(target->subjects, trace, &taking->told) < 0) {
+		taking_free(taking);
+		return NULL;
+	}
+	return taking;
+}
+
+/* Session's thread, as what follows. */
+static void on_item(struct push_item *item, void *userdata)
+{
+	struct taking *taking = userdata;
+
+	if (vec_push(&taking->items, item) < 0) {
+		push_item_free(item);
+		taking->r = -ENOMEM;
+	}
+}
 
 static int on_view(const struct view *view, void *userdata)
 {
-	const struct taking *taking = userdata;
+	struct taking *taking = userdata;
+	uint64_t begin_ns = clock_monotonic_ns();
+	int r = push_told_take(taking->told, view, taking->config, on_item, taking);
+
+	taking->took_ns = clock_monotonic_ns() - begin_ns;
+	return r < 0 ? r : taking->r;
+}
+
+static int run_taking(struct session *session, struct session_job *job)
+{
+	const struct report_opts opts = { .width = 80 };
+
+	return session_show(session, &opts, on_view, (struct taking *)job);
+}
+
+/* Owner's thread. Making profiles may take a share of the time: the next ones wait for that. */
+static void finish_taking(struct taking *taking, int error)
+{
 	struct target *target = taking->target;
 
-	return push_subjects_take(target->subjects, taking->trace, view, target->config, on_item,
-				  target);
+	target->untaken += error < 0;
+	if (error < 0)
+		log_debug("push %s: profiles: %s", target->name, strerror(-error));
+	if (!target->is_removed) {
+		vec_foreach(&taking->items, item)
+			push_queue_add(&target->queue, *item);
+		taking->items.len = 0;
+		target->round_ns += taking->took_ns;
+		if (target->begin_ns + MOST_SHARE * target->round_ns > target->next_ns)
+			target->next_ns = target->begin_ns + MOST_SHARE * target->round_ns;
+	}
+	taking_free(taking);
+}
+
+static void on_taken(struct session_job *job, int result)
+{
+	finish_taking((struct taking *)job, result);
 }
 
 static void take(struct target *target, uint64_t trace)
 {
-	const struct report_opts opts = { .width = 80 };
-	struct taking taking = { target, trace };
-	int r = traces_show(target->push->traces, trace, &opts, on_view, &taking);
+	struct taking *taking = taking_new(target, trace);
 
-	target->untaken += r < 0;
-	if (r < 0)
-		log_debug("push %s: profiles: %s", target->name, strerror(-r));
+	if (!taking) {
+		target->untaken++;
+		return;
+	}
+	taking->job = (struct session_job){ .run = run_taking, .done = on_taken };
+	/* It was there a moment ago. */
+	if (traces_post(target->push->traces, trace, &taking->job) < 0)
+		finish_taking(taking, -ENOENT);
+}
+
+static void on_growth_taken(int error, void *userdata)
+{
+	finish_taking(userdata, error);
+}
+
+static void keep_taking(void *userdata)
+{
+	(void)userdata; /* on_growth_taken() has freed it */
 }
 
 /* Each session of it is a trace of its own, with a number that no other has. */
@@ -213,33 +317,43 @@ static void take_growth(struct target *target)
 {
 	const struct push *push = target->push;
 	struct host_growth_info info = host_growth_info(push->growth);
-	struct taking taking = { target, UINT64_MAX - info.begun };
+	uint64_t trace = UINT64_MAX - info.begun;
+	struct growth_wait *wait;
+	struct taking *taking;
 	int r;
 
 	if (!info.is_running || !(target->config->profiles & PUSH_BIT(PUSH_GROWTH)))
 		return;
-	if (target->growth != taking.trace)
+	if (target->growth != trace)
 		push_subjects_forget(target->subjects, target->growth);
-	target->growth = taking.trace;
-	r = host_growth_show(push->growth, GROWTH_FAULTS, 0, on_view, &taking);
-	target->untaken += r < 0;
+	target->growth = trace;
+	taking = taking_new(target, trace);
+	if (!taking) {
+		target->untaken++;
+		return;
+	}
+	taking->ask = (struct growth_ask){ .job = GROWTH_FAULTS,
+					   .show = on_view,
+					   .done = on_growth_taken,
+					   .free = keep_taking,
+					   .userdata = taking };
+	r = host_growth_ask(push->growth, &taking->ask, &wait);
 	if (r < 0)
-		log_debug("push %s: growth: %s", target->name, strerror(-r));
+		finish_taking(taking, r);
 }
 
 /* All that runs. */
 static void take_all(struct target *target)
 {
-	uint64_t begin_ns = clock_monotonic_ns(), took_ns;
 	struct trace_info info;
 
+	target->begin_ns = clock_monotonic_ns();
+	target->next_ns = target->begin_ns + target->config->every_ns;
+	target->round_ns = 0;
 	for (size_t i = 0; traces_at(target->push->traces, i, &info); i++)
 		if (wants(target, info.kind))
 			take(target, info.id);
 	take_growth(target);
-	took_ns = MOST_SHARE * (clock_monotonic_ns() - begin_ns);
-	target->next_ns = begin_ns +
-			  (took_ns > target->config->every_ns ? took_ns : target->config->every_ns);
 }
 
 void push_trace_ends(struct push *push, uint64_t trace)
@@ -256,52 +370,51 @@ void push_trace_ends(struct push *push, uint64_t trace)
 
 /* --- configuration --------------------------------------------------------------------------- */
 
-static int read_token(const struct push_target *config, char **ret_token, struct strbuf *error)
+struct target_next {
+	const struct push_target *config;
+	char *token;	       /* NULL: none */
+	struct target *target; /* of this name and kind, which is there already, or `made` */
+	struct target *made;   /* until the commit */
+};
+
+struct push_next {
+	const struct service_config *config;
+	struct http_poster *poster; /* NULL: there is one, or nothing is to be pushed */
+	VEC(struct target_next) rows;
+	target_vec targets; /* empty, with room for all of them */
+};
+
+void push_next_free(struct push_next *next)
 {
-	*ret_token = NULL;
-	return config->token_file ? token_read(config->token_file, ret_token, error) : 0;
+	if (!next)
+		return;
+	vec_foreach(&next->rows, row) {
+		target_free(row->made);
+		free(row->token);
+	}
+	vec_done(&next->rows);
+	vec_done(&next->targets);
+	http_poster_free(next->poster);
+	service_config_unref(next->config);
+	free(next);
 }
 
-int push_check(const struct service_config *config, struct strbuf *error)
-{
-	struct curl_library curl;
-	int r = config->pushes.n > 0 ? curl_library_load(&curl) : 0;
-
-	if (r == -ENOPKG) {
-		strbuf_addf(error, "[push %s]: there is no libcurl.so.4: install libcurl4",
-			    config->pushes.list[0].name);
-		return -EINVAL;
-	}
-	for (size_t i = 0; r == 0 && i < config->pushes.n; i++) {
-		_cleanup_free_ char *token = NULL;
-
-		r = read_token(&config->pushes.list[i], &token, error);
-	}
-	return r;
-}
-
-static int add_target(struct push *push, const struct push_target *config, char *token)
+static int make_target(struct push *push, const struct push_target *config,
+		       struct target **ret_target)
 {
 	_cleanup_(target_free_p) struct target *target = calloc(1, sizeof(*target));
-	int r;
+	int r = target ? push_subjects_new(&target->subjects) : -ENOMEM;
 
-	if (!target) {
-		free(token);
-		return -ENOMEM;
-	}
+	if (r < 0)
+		return r;
 	target->push = push;
-	target->token = token;
 	target->to = config->to;
-	target->config = config;
-	target->queue.most_bytes = config->queue_bytes;
 	target->next_ns = clock_monotonic_ns() + config->every_ns;
 	target->name = strdup(config->name);
-	r = target->name ? push_subjects_new(&target->subjects) : -ENOMEM;
-	if (r == 0)
-		r = vec_push(&push->targets, target);
-	if (r == 0)
-		(void)TAKE_PTR(target); /* the list has it */
-	return r;
+	if (!target->name)
+		return -ENOMEM;
+	*ret_target = TAKE_PTR(target);
+	return 0;
 }
 
 static struct target *find(const struct push *push, const struct push_target *config)
@@ -312,65 +425,90 @@ static struct target *find(const struct push *push, const struct push_target *co
 	return NULL;
 }
 
-/* What is being sent goes on; the rest goes by the new words. */
-static void change(struct target *target, const struct push_target *config, char *token)
+static int prepare_target(struct push *push, struct push_next *next,
+			  const struct push_target *config, struct strbuf *error)
 {
-	target->config = config;
-	target->queue.most_bytes = config->queue_bytes;
-	free(target->token);
-	target->token = token;
-}
+	struct target_next row = { .config = config, .target = find(push, config) };
+	int r = vec_push(&next->rows, row);
+	struct target_next *last = r == 0 ? &next->rows.data[next->rows.len - 1] : NULL;
 
-static bool is_configured(const struct target *target, const struct service_config *config)
-{
-	for (size_t i = 0; i < config->pushes.n; i++)
-		if (target->config == &config->pushes.list[i])
-			return true;
-	return false;
-}
-
-static void remove_others(struct push *push, const struct service_config *config)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < push->targets.len; i++) {
-		struct target *target = push->targets.data[i];
-
-		if (is_configured(target, config)) {
-			push->targets.data[n++] = target;
-			continue;
-		}
-		if (target->queue.n > 0)
-			log_warning("push %s: is configured no more: %" PRIu64
-				    " profiles that waited are dropped",
-				    target->name, target->queue.n);
-		target_free(target);
-	}
-	push->targets.len = n;
-}
-
-int push_configure(struct push *push, const struct service_config *config)
-{
-	_cleanup_strbuf_ struct strbuf error = {};
-	int r = 0;
-
-	if (config->pushes.n > 0 && !push->poster)
-		r = http_poster_new(push->loop, &push->poster);
-	for (size_t i = 0; r == 0 && i < config->pushes.n; i++) {
-		const struct push_target *to = &config->pushes.list[i];
-		struct target *target = find(push, to);
-		char *token;
-
-		r = read_token(to, &token, &error);
-		if (r == 0 && target)
-			change(target, to, token);
-		else if (r == 0)
-			r = add_target(push, to, token);
-	}
-	remove_others(push, config);
-	if (r < 0)
-		log_error("pushing profiles: %s", error.len ? strbuf_str(&error) : strerror(-r));
+	if (r == 0 && config->token_file)
+		r = token_read(config->token_file, &last->token, error);
+	if (r == 0 && !last->target)
+		r = make_target(push, config, &last->made);
+	if (r == 0 && !last->target)
+		last->target = last->made;
 	return r;
+}
+
+static int prepare_poster(const struct push *push, struct push_next *next, struct strbuf *error)
+{
+	const struct push_targets *pushes = &next->config->pushes;
+	int r = pushes->n > 0 && !push->poster ? http_poster_new(push->loop, &next->poster) : 0;
+
+	if (r == -ENOPKG)
+		strbuf_addf(error, "[push %s]: there is no libcurl.so.4: install libcurl4",
+			    pushes->list[0].name);
+	return r;
+}
+
+int push_prepare(struct push *push, const struct service_config *config,
+		 struct push_next **ret_next, struct strbuf *error)
+{
+	_cleanup_(push_next_free_p) struct push_next *next = calloc(1, sizeof(*next));
+	int r;
+
+	if (!next)
+		return -ENOMEM;
+	next->config = service_config_ref(config);
+	r = prepare_poster(push, next, error);
+	for (size_t i = 0; r == 0 && i < config->pushes.n; i++)
+		r = prepare_target(push, next, &config->pushes.list[i], error);
+	if (r == 0)
+		r = vec_reserve(&next->targets, next->rows.len);
+	if (r == 0)
+		*ret_next = TAKE_PTR(next);
+	return r;
+}
+
+/* What is being sent goes on; the rest goes by the new configuration. */
+static void change(struct target *target, struct target_next *next)
+{
+	target->config = next->config;
+	target->queue.most_bytes = next->config->queue_bytes;
+	free(target->token);
+	target->token = TAKE_PTR(next->token);
+}
+
+static void remove_target(const struct push_next *next, struct target *target)
+{
+	vec_foreach(&next->rows, row)
+		if (row->target == target)
+			return;
+	if (target->queue.n > 0)
+		log_warning("push %s: removed from the configuration; dropping %" PRIu64
+			    " queued profiles",
+			    target->name, target->queue.n);
+	target_free(target);
+}
+
+void push_commit(struct push *push, struct push_next *next)
+{
+	target_vec old = push->targets;
+
+	if (next->poster)
+		push->poster = TAKE_PTR(next->poster);
+	vec_foreach(&old, target)
+		remove_target(next, *target);
+	vec_foreach(&next->rows, row) {
+		change(row->target, row);
+		row->made = NULL;			     /* it is in the list: */
+		(void)vec_push(&next->targets, row->target); /* there is room */
+	}
+	push->targets = next->targets;
+	next->targets = old;
+	service_config_set(&push->config, next->config);
+	push_next_free(next);
 }
 
 /* --- the loop -------------------------------------------------------------------------------- */
@@ -380,7 +518,7 @@ void push_run(struct push *push)
 	if (push->poster)
 		http_poster_run(push->poster);
 	vec_foreach(&push->targets, target) {
-		if ((*target)->next_ns <= clock_monotonic_ns())
+		if ((*target)->n_takings == 0 && (*target)->next_ns <= clock_monotonic_ns())
 			take_all(*target);
 		send_next(*target);
 	}
@@ -394,7 +532,8 @@ int push_timeout_ms(const struct push *push)
 	vec_foreach(&push->targets, target) {
 		uint64_t due_ns = push_queue_due_ns(&(*target)->queue);
 
-		if ((*target)->next_ns < first_ns)
+		/* Else a session's thread wakes the loop. */
+		if ((*target)->n_takings == 0 && (*target)->next_ns < first_ns)
 			first_ns = (*target)->next_ns;
 		if (due_ns < first_ns)
 			first_ns = due_ns;
@@ -420,7 +559,8 @@ static bool is_worth_waiting(const struct push *push)
 	uint64_t now_ns = clock_monotonic_ns();
 
 	vec_foreach(&push->targets, target)
-		if ((*target)->transfer || push_queue_due_ns(&(*target)->queue) <= now_ns)
+		if ((*target)->n_takings > 0 || (*target)->transfer ||
+		    push_queue_due_ns(&(*target)->queue) <= now_ns)
 			return true;
 	return false;
 }

@@ -23,16 +23,17 @@ void push_free(struct push *push);
 DEFINE_CLEANUP(struct push, push_free)
 
 /*
- * What the configuration must be for push_configure: libcurl is there, tokens can be read. 0;
- * -EINVAL with one line in *error; or -ENOMEM.
+ * Another configuration (configure.h): its tokens are read, and libcurl is loaded. A target that
+ * keeps its name and kind keeps its queue; that of one which is gone is dropped. 0; or negative
+ * errno, but for -ENOMEM with one line in *error.
  */
-int push_check(const struct service_config *config, struct strbuf *error);
-
-/*
- * Another configuration, which is borrowed. A target that keeps its name and kind keeps its queue;
- * that of one which is gone is dropped. 0 or negative errno: then nothing is pushed (logged).
- */
-int push_configure(struct push *push, const struct service_config *config);
+struct push_next;
+int push_prepare(struct push *push, const struct service_config *config,
+		 struct push_next **ret_next, struct strbuf *error);
+/* Takes `next` over; cannot fail. */
+void push_commit(struct push *push, struct push_next *next);
+void push_next_free(struct push_next *next); /* NULL is legal */
+DEFINE_CLEANUP(struct push_next, push_next_free)
 
 /* To be called in each round of the loop, which may wait for the timeout (-1: any time). */
 void push_run(struct push *push);

@@ -15,16 +15,19 @@ struct subject {
 };
 
 /* A trace. */
-struct told {
+struct push_told {
 	uint64_t trace;
+	/* The owner's. */
+	size_t holders;
+	bool is_forgotten;
+	/* The session's thread's while somebody holds it. */
 	uint64_t round;
 	struct baseline *base; /* NULL: nothing yet */
 	struct hashmap *subjects;
 };
 
 struct push_subjects {
-	struct utsname host;
-	VEC(struct told) list;
+	VEC(struct push_told *) list;
 };
 
 static uint64_t subject_hash(const void *item)
@@ -57,15 +60,29 @@ int push_subjects_new(struct push_subjects **ret_subjects)
 
 	if (!subjects)
 		return -ENOMEM;
-	(void)uname(&subjects->host); /* fails for a bad pointer alone */
 	*ret_subjects = subjects;
 	return 0;
 }
 
-static void told_done(struct told *told)
+static void told_free(struct push_told *told)
 {
 	baseline_free(told->base);
 	hashmap_free(told->subjects);
+	free(told);
+}
+
+static void forget(struct push_told *told)
+{
+	told->is_forgotten = true;
+	if (told->holders == 0)
+		told_free(told);
+}
+
+void push_told_release(struct push_told *told)
+{
+	told->holders--;
+	if (told->is_forgotten && told->holders == 0)
+		told_free(told);
 }
 
 void push_subjects_free(struct push_subjects *subjects)
@@ -73,7 +90,7 @@ void push_subjects_free(struct push_subjects *subjects)
 	if (!subjects)
 		return;
 	vec_foreach(&subjects->list, told)
-		told_done(told);
+		forget(*told);
 	vec_done(&subjects->list);
 	free(subjects);
 }
@@ -81,38 +98,55 @@ void push_subjects_free(struct push_subjects *subjects)
 void push_subjects_forget(struct push_subjects *subjects, uint64_t trace)
 {
 	for (size_t i = 0; i < subjects->list.len; i++) {
-		if (subjects->list.data[i].trace != trace)
+		if (subjects->list.data[i]->trace != trace)
 			continue;
-		told_done(&subjects->list.data[i]);
+		forget(subjects->list.data[i]);
 		subjects->list.data[i] = subjects->list.data[--subjects->list.len];
 		return;
 	}
 }
 
-/* Valid until another one is added. */
-static int find_told(struct push_subjects *subjects, uint64_t trace, struct told **ret_told)
+static int told_new(uint64_t trace, struct push_told **ret_told)
 {
-	struct told told = { .trace = trace };
+	struct push_told *told = calloc(1, sizeof(*told));
+	int r = told ? hashmap_new(&subject_ops, &told->subjects) : -ENOMEM;
+
+	if (r < 0) {
+		free(told);
+		return r;
+	}
+	told->trace = trace;
+	*ret_told = told;
+	return 0;
+}
+
+int push_subjects_hold(struct push_subjects *subjects, uint64_t trace, struct push_told **ret_told)
+{
+	struct push_told *told;
 	int r;
 
 	vec_foreach(&subjects->list, it)
-		if (it->trace == trace) {
-			*ret_told = it;
+		if ((*it)->trace == trace) {
+			(*it)->holders++;
+			*ret_told = *it;
 			return 0;
 		}
-	r = hashmap_new(&subject_ops, &told.subjects);
-	if (r == 0)
-		r = vec_push(&subjects->list, told);
+	r = told_new(trace, &told);
 	if (r < 0)
-		hashmap_free(told.subjects);
-	else
-		*ret_told = &subjects->list.data[subjects->list.len - 1];
-	return r;
+		return r;
+	r = vec_push(&subjects->list, told);
+	if (r < 0) {
+		told_free(told);
+		return r;
+	}
+	told->holders++;
+	*ret_told = told;
+	return 0;
 }
 
 /* --- processes ------------------------------------------------------------------------------- */
 
-static int add_subject(struct told *told, uint32_t slot, struct subject **ret_subject)
+static int add_subject(struct push_told *told, uint32_t slot, struct subject **ret_subject)
 {
 	struct subject *subject = calloc(1, sizeof(*subject));
 	int r;
@@ -128,7 +162,7 @@ static int add_subject(struct told *told, uint32_t slot, struct subject **ret_su
 	return r;
 }
 
-static int find_subject(struct told *told, const struct model_process *image,
+static int find_subject(struct push_told *told, const struct model_process *image,
 			struct subject **ret_subject)
 {
 	const struct subject key = { .slot = image->slot };
@@ -150,7 +184,7 @@ static int find_subject(struct told *told, const struct model_process *image,
 	return 0;
 }
 
-static void forget_gone(struct told *told)
+static void forget_gone(struct push_told *told)
 {
 	struct subject *subject, *gone;
 	size_t pos;
@@ -168,8 +202,8 @@ static void forget_gone(struct told *told)
 /* --- profiles -------------------------------------------------------------------------------- */
 
 struct round {
-	const struct push_subjects *subjects;
-	struct told *told;
+	const char *host; /* the name of this machine */
+	struct push_told *told;
 	const struct view *view;
 	const struct push_target *target;
 	unsigned int kinds; /* PUSH_BIT: those that the view has */
@@ -210,7 +244,7 @@ static int take_process(const struct round *round, const struct view_process *pr
 		.pid = (pid_t)image->pid,
 		.comm = image->comm,
 		.exe = image->exe,
-		.host = round->subjects->host.nodename,
+		.host = round->host,
 		.place = &place,
 		.depth = view_image_is_sampled(view_model(round->view), image) ? "sampled" : NULL,
 	};
@@ -230,18 +264,25 @@ static int take_process(const struct round *round, const struct view_process *pr
 	return first;
 }
 
-int push_subjects_take(struct push_subjects *subjects, uint64_t trace, const struct view *view,
-		       const struct push_target *target, push_item_fn fn, void *userdata)
+int push_told_take(struct push_told *told, const struct view *view,
+		   const struct push_target *target, push_item_fn fn, void *userdata)
 {
 	const struct view_event *event = NULL;
+	struct utsname machine;
 	struct round round = {
-		.subjects = subjects, .view = view, .target = target, .fn = fn, .userdata = userdata
+		.host = machine.nodename,
+		.told = told,
+		.view = view,
+		.target = target,
+		.fn = fn,
+		.userdata = userdata,
 	};
 	struct baseline *base;
-	int r = find_told(subjects, trace, &round.told), first = 0;
+	int r = 0, first = 0;
 
-	if (r < 0 || !view_job(view, &event))
-		return r;
+	(void)uname(&machine); /* fails for a bad pointer alone */
+	if (!view_job(view, &event))
+		return 0;
 	round.kinds = !event		   ? PUSH_BIT(PUSH_HEAP) | PUSH_BIT(PUSH_ALLOCS) :
 		      event->asked->period ? PUSH_BIT(PUSH_GROWTH) :
 					     PUSH_BIT(PUSH_CPU);

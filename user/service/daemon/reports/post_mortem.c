@@ -10,6 +10,7 @@
 #include "service/daemon/growth/growth_words.h"
 #include "service/daemon/reports/journal.h"
 #include "service/daemon/reports/reports.h"
+#include "service/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -130,54 +131,80 @@ static void tell(const struct view_process *process, const struct telling *telli
 		log_warning("%s", strbuf_str(&words));
 }
 
+/* --- on two threads -------------------------------------------------------------------------- */
+
+/*
+ * A post-mortem in the making. The report is written and told of on the session's thread, which has
+ * the view; what the service knows is asked for and changed on the owner's.
+ */
+struct post_mortem {
+	struct session_job job;
+	struct service *service;	     /* the owner's */
+	const struct service_config *config; /* a reference */
+	struct killed killed;
+	bool of_growth;
+	uint64_t number; /* of the report, in its name */
+
+	/* The session's thread's, for the owner's. */
+	bool is_shown, is_written, is_failed;
+	const struct view_process *process;
+
+	/* The owner's, for the session's. */
+	bool is_wanted;
+	struct strbuf resident;
+};
+
 /* *ret_name: the report's, malloc'ed; NULL: there is none. 0 or negative errno. */
-static int write_report(struct service *service, const struct view *view, uid_t asked,
-			char **ret_name)
+static int write_report(struct post_mortem *pm, const struct view *view, char **ret_name)
 {
-	const struct model_process *image = view_process(view, 0)->image;
-	const struct service_config *config = service->config;
-	const char *format = config->post_mortem_format;
-	_cleanup_free_ char *name = report_name(REPORT_DEATH, time(NULL), ++service->n_recordings,
+	const struct model_process *image = pm->process->image;
+	const char *format = pm->config->post_mortem_format;
+	_cleanup_free_ char *name = report_name(REPORT_DEATH, time(NULL), pm->number,
 						(pid_t)image->pid, image->comm, format);
 	int r = -ENOMEM;
 
 	*ret_name = NULL;
 	if (name)
-		r = reports_write(config, name, post_mortem_owner(image, asked),
+		r = reports_write(pm->config, name, post_mortem_owner(image, pm->killed.asked),
 				  report_format_find(format), view);
-	if (r < 0) {
-		service->post_mortems_failed++;
-		return r;
-	}
-	service->post_mortems++;
-	*ret_name = TAKE_PTR(name);
-	return 0;
+	pm->is_written = r == 0;
+	pm->is_failed = r < 0;
+	if (r == 0)
+		*ret_name = TAKE_PTR(name);
+	return r;
 }
 
-/* Of who has shown no samples growth depth knows more. */
+/* Of a process that has shown no samples growth depth knows more. */
 static bool knows_nothing(const struct view *view, const struct view_process *process)
 {
 	return view_image_is_sampled(view_model(view), process->image) &&
 	       process->totals.sample_interval == 0;
 }
 
-void post_mortem_write(const struct view *view, uid_t asked, void *userdata)
+/* Owner's thread, by session_runner_call(). */
+static void note_told(void *arg)
 {
-	struct service *service = userdata;
-	const struct view_process *process = view_n_processes(view) ? view_process(view, 0) : NULL;
+	const struct post_mortem *pm = arg;
+	struct service *service = pm->service;
+
+	service->told[service->n_told++ % SERVICE_TOLD] =
+		(struct service_told){ pm->process->image->pid, pm->process->image->end_ns };
+}
+
+static void tell_of_trace(struct post_mortem *pm, const struct view *view)
+{
 	_cleanup_free_ char *name = NULL;
 	struct telling telling = { 0 };
 
-	if (!process || !service->config->post_mortems || knows_nothing(view, process))
+	if (knows_nothing(view, pm->process))
 		return;
-	service->told[service->n_told++ % SERVICE_TOLD] =
-		(struct service_told){ process->image->pid, process->image->end_ns };
-	telling.error = write_report(service, view, asked, &name);
+	session_runner_call(pm->killed.runner, note_told, pm);
+	telling.error = write_report(pm, view, &name);
 	telling.report = name;
-	tell(process, &telling);
+	tell(pm->process, &telling);
 }
 
-/* --- of who was not traced ------------------------------------------------------------------- */
+/* --- of a process that was not traced -------------------------------------------------------- */
 
 /* Two sessions see one end at slightly different times. */
 #define SAME_END_NS UINT64_C(1000000000)
@@ -215,6 +242,23 @@ static void add_resident(const struct service *service, const struct model_proce
 		    format_duration(last.time_ns - first.time_ns, ago));
 }
 
+/* Owner's thread, by session_runner_call(). */
+static void decide(void *arg)
+{
+	struct post_mortem *pm = arg;
+	struct service *service = pm->service;
+	const struct model_process *image = pm->process->image;
+
+	if (is_told(service, image))
+		return;
+	pm->is_wanted = post_mortem_may(image->oom ? &service->oom_limit : &service->kill_limit,
+					clock_monotonic_ns());
+	if (pm->is_wanted)
+		add_resident(service, image, &pm->resident);
+	else
+		service->post_mortems_limited++;
+}
+
 /* "; 80.0 MiB was mapped in that time and not unmapped (12 regions), most from fill (grow.c:12)" */
 static void add_mapped(const struct view_process *process, struct strbuf *out)
 {
@@ -236,32 +280,90 @@ static uint64_t seen_ns(const struct view *view)
 	return last->end_ns > first->start_ns ? last->end_ns - first->start_ns : 0;
 }
 
-void post_mortem_write_growth(const struct view *view, void *userdata)
+static void tell_of_growth(struct post_mortem *pm, const struct view *view)
 {
-	struct service *service = userdata;
-	const struct view_process *process = view_n_processes(view) ? view_process(view, 0) : NULL;
 	const struct view_event *faults = view_n_events(view) ? view_event(view, 0) : NULL;
 	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
 	_cleanup_strbuf_ struct strbuf words = { 0 }, place = { 0 };
 	_cleanup_free_ char *name = NULL;
 	struct telling telling = { 0 };
 
-	if (!process || !faults || !service->config->post_mortems ||
-	    is_told(service, process->image))
+	if (!faults)
 		return;
-	if (!post_mortem_may(process->image->oom ? &service->oom_limit : &service->kill_limit,
-			     clock_monotonic_ns())) {
-		service->post_mortems_limited++;
+	session_runner_call(pm->killed.runner, decide, pm);
+	if (!pm->is_wanted)
 		return;
-	}
 	growth_words(faults, seen_ns(view), page_size, &words);
 	if (growth_words_place(faults, page_size, &place))
 		strbuf_addf(&words, ", most from %s", strbuf_str(&place));
-	add_mapped(process, &words);
-	add_resident(service, process->image, &words);
+	add_mapped(pm->process, &words);
+	strbuf_adds(&words, strbuf_str(&pm->resident));
 	telling.growth = strbuf_str(&words);
 	telling.place = place.len ? strbuf_str(&place) : NULL;
-	telling.error = write_report(service, view, 0, &name);
+	telling.error = write_report(pm, view, &name);
 	telling.report = name;
-	tell(process, &telling);
+	tell(pm->process, &telling);
+}
+
+/* --- the job --------------------------------------------------------------------------------- */
+
+static int show(const struct view *view, void *userdata)
+{
+	struct post_mortem *pm = userdata;
+
+	pm->is_shown = true;
+	if (view_n_processes(view) == 0 || !pm->config->post_mortems)
+		return 0;
+	pm->process = view_process(view, 0);
+	if (pm->of_growth)
+		tell_of_growth(pm, view);
+	else
+		tell_of_trace(pm, view);
+	return 0;
+}
+
+static int run(struct session *session, struct session_job *job)
+{
+	struct post_mortem *pm = (struct post_mortem *)job;
+	int r = session_show(session, &pm->killed.opts, show, pm);
+
+	return pm->is_shown ? 1 : r;
+}
+
+static void on_done(struct session_job *job, int result)
+{
+	struct post_mortem *pm = (struct post_mortem *)job;
+
+	pm->service->post_mortems += pm->is_written;
+	pm->service->post_mortems_failed += pm->is_failed;
+	pm->killed.told(result, pm->killed.userdata);
+	strbuf_done(&pm->resident);
+	service_config_unref(pm->config);
+	free(pm);
+}
+
+static struct session_job *post_mortem_new(struct service *service, const struct killed *killed,
+					   bool of_growth)
+{
+	struct post_mortem *pm = calloc(1, sizeof(*pm));
+
+	if (!pm)
+		return NULL;
+	pm->job = (struct session_job){ .run = run, .done = on_done };
+	pm->service = service;
+	pm->config = service_config_ref(service->config);
+	pm->killed = *killed;
+	pm->of_growth = of_growth;
+	pm->number = ++service->n_recordings;
+	return &pm->job;
+}
+
+struct session_job *post_mortem_of_trace(const struct killed *killed, void *userdata)
+{
+	return post_mortem_new(userdata, killed, false);
+}
+
+struct session_job *post_mortem_of_growth(const struct killed *killed, void *userdata)
+{
+	return post_mortem_new(userdata, killed, true);
 }

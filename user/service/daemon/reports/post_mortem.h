@@ -8,6 +8,7 @@
 #define MEMTRACED_SERVICE_DAEMON_REPORTS_POST_MORTEM_H
 
 #include "model/image.h"
+#include "service/daemon/reports/killed.h"
 #include "service/daemon/service_state.h"
 
 /*
@@ -30,13 +31,13 @@ uid_t post_mortem_owner(const struct model_process *image, uid_t asked);
 void post_mortem_words(const struct view_process *process, const char *growth, const char *report,
 		       int error, struct strbuf *out);
 
-/* A traces_killed_fn, whose `userdata` is the service: writes it and counts what came of it. */
-void post_mortem_write(const struct view *view, uid_t asked, void *userdata);
+/* A killed_fn of traces, whose `userdata` is the service. */
+struct session_job *post_mortem_of_trace(const struct killed *killed, void *userdata);
 
 /*
- * A host_growth_killed_fn, with the same: of a process of which no trace has told. There are not
- * many of them (post_mortem_limit.h).
+ * A killed_fn of growth depth, with the same: of a process of which no trace has told. There are
+ * not many of them (post_mortem_limit.h).
  */
-void post_mortem_write_growth(const struct view *view, void *userdata);
+struct session_job *post_mortem_of_growth(const struct killed *killed, void *userdata);
 
 #endif

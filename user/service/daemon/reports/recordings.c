@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct recording {
-	struct service *service;
+	const struct service_config *config; /* a reference */
 	struct recording_ask ask;
 	char *name, *why;
 };
@@ -19,39 +19,64 @@ static void recording_free(struct recording *recording)
 		return;
 	free(recording->name);
 	free(recording->why);
+	service_config_unref(recording->config);
 	free(recording);
 }
 DEFINE_CLEANUP(struct recording, recording_free)
 
-static int write_report(const struct recording *recording, const struct view *view)
+/* Session's thread. */
+static int write_report(const struct view *view, void *userdata)
 {
+	const struct recording *recording = userdata;
 	const struct http_peer *who = &recording->ask.who;
 	uid_t uid = http_peer_is_root(who) ? 0 : who->uid;
 
 	if (!http_peer_may_still_see(who, &recording->ask.process))
 		return -EACCES;
-	return reports_write(recording->service->config, recording->name, uid,
-			     recording->ask.format, view);
+	return reports_write(recording->config, recording->name, uid, recording->ask.format, view);
 }
 
-static void on_trace(const struct view *view, int error, void *userdata)
+static void tell_begun(struct recording *recording, int error)
 {
-	_cleanup_(recording_free_p) struct recording *recording = userdata;
-	const struct recording_ask *ask = &recording->ask;
-	int pid = (int)ask->process.pid, r = error ? error : write_report(recording, view);
+	if (recording->ask.begun)
+		recording->ask.begun(error, recording->ask.userdata);
+	recording->ask.begun = NULL;
+}
 
-	if (error)
-		log_error("process %d: no report: tracing failed: %s", pid, strerror(-error));
-	else if (r == -EACCES)
-		log_warning("process %d: no report: it does not belong to who asked any more", pid);
-	else if (r < 0)
-		log_error("process %d: no report in %s: %s", pid,
-			  recording->service->config->state_directory, strerror(-r));
-	else
+static void on_begun(void *userdata)
+{
+	tell_begun(userdata, 0);
+}
+
+static void on_done(enum trace_outcome outcome, int error, void *userdata)
+{
+	struct recording *recording = userdata;
+	const struct recording_ask *ask = &recording->ask;
+	int pid = (int)ask->process.pid;
+
+	if (outcome == TRACE_NOT_BEGUN)
+		tell_begun(recording, error);
+	else if (outcome == TRACE_SHOWN)
 		log_info("process %d (%s): report %s%s%s", pid, ask->process.comm, recording->name,
 			 recording->why ? ", for " : "", recording->why ? recording->why : "");
+	else if (error == -EACCES)
+		log_warning("process %d: no report: it does not belong to who asked any more", pid);
+	else
+		log_error("process %d: no report in %s: %s", pid,
+			  recording->config->state_directory, strerror(-error));
 	if (ask->over)
 		ask->over(ask->userdata);
+}
+
+static void free_recording(void *userdata)
+{
+	recording_free(userdata);
+}
+
+void recording_forget(struct recording *recording)
+{
+	if (recording)
+		recording->ask.begun = NULL;
 }
 
 static int recording_new(struct service *service, const struct recording_ask *ask,
@@ -61,7 +86,7 @@ static int recording_new(struct service *service, const struct recording_ask *as
 
 	if (!recording)
 		return -ENOMEM;
-	recording->service = service;
+	recording->config = service_config_ref(service->config);
 	recording->ask = *ask;
 	recording->ask.why = NULL; /* below is a copy */
 	recording->name = report_name(REPORT_TRACE, time(NULL), ++service->n_recordings,
@@ -74,7 +99,7 @@ static int recording_new(struct service *service, const struct recording_ask *as
 }
 
 int recording_begin(struct service *service, const struct recording_ask *ask,
-		    char ret_name[RECORDING_NAME_LEN])
+		    char ret_name[SERVICE_NAME_LEN], struct recording **ret_recording)
 {
 	_cleanup_(recording_free_p) struct recording *recording = NULL;
 	struct trace_ask asked = {
@@ -83,7 +108,10 @@ int recording_begin(struct service *service, const struct recording_ask *ask,
 		.pid = ask->process.pid,
 		.uid = ask->who.uid,
 		.for_ns = ask->for_ns,
-		.fn = on_trace,
+		.begun = on_begun,
+		.show = write_report,
+		.done = on_done,
+		.free = free_recording,
 	};
 	struct trace_wait *wait;
 	int r = recording_new(service, ask, &recording);
@@ -94,7 +122,7 @@ int recording_begin(struct service *service, const struct recording_ask *ask,
 	r = traces_ask(service->traces, &asked, &wait);
 	if (r < 0)
 		return r;
-	(void)snprintf(ret_name, RECORDING_NAME_LEN, "%s", recording->name); /* fits */
-	recording = NULL;						     /* the wait's */
+	(void)snprintf(ret_name, SERVICE_NAME_LEN, "%s", recording->name); /* fits */
+	*ret_recording = TAKE_PTR(recording);				   /* the wait's */
 	return 0;
 }

@@ -9,22 +9,29 @@
 #include "report/report.h"
 #include "service/daemon/service_state.h"
 
-/* File names have these sizes at most. */
-#define RECORDING_NAME_LEN 256
-
 struct recording_ask {
 	struct http_peer who; /* the report is his, or root's */
 	struct process_info process;
 	uint64_t for_ns;
 	enum heap_depth depth;
 	const struct report_format *format;
-	const char *why;	      /* for the log; NULL: somebody asked */
-	void (*over)(void *userdata); /* the report is written, or is not to be had; NULL */
+	const char *why; /* for the log; NULL: a user has asked */
+	/* The process is traced: 0; or it cannot be, as TRACE_NOT_BEGUN. Once, or NULL. */
+	void (*begun)(int error, void *userdata);
+	/* The report is written, or there is none. After begun(), or NULL. */
+	void (*over)(void *userdata);
 	void *userdata;
 };
 
-/* 0, the report's name; or as traces_ask. */
+struct recording;
+
+/*
+ * 0, the report's name, and the recording, which is borrowed until begun(); or as traces_ask().
+ * Callbacks come from the loop, later.
+ */
 int recording_begin(struct service *service, const struct recording_ask *ask,
-		    char ret_name[RECORDING_NAME_LEN]);
+		    char ret_name[SERVICE_NAME_LEN], struct recording **ret_recording);
+/* begun() is not wanted any more. NULL is legal. */
+void recording_forget(struct recording *recording);
 
 #endif

@@ -173,6 +173,19 @@ static int make_room(const struct service_config *config, const char *kept, uid_
 	return r;
 }
 
+int reports_make_directory(const struct service_config *config)
+{
+	struct stat st;
+
+	if (mkdir(config->state_directory, 0700) == 0)
+		return 1;
+	if (errno != EEXIST || stat(config->state_directory, &st))
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	return access(config->state_directory, W_OK | X_OK) ? -errno : 0;
+}
+
 int reports_write(const struct service_config *config, const char *name, uid_t uid,
 		  const struct report_format *format, const struct view *view)
 {

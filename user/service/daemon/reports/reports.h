@@ -24,6 +24,9 @@ enum report_kind {
 char *report_name(enum report_kind kind, time_t now, uint64_t number, pid_t pid, const char *comm,
 		  const char *format);
 
+/* The directory, if only that is missing. 1: it was made; 0: it was there; or negative errno. */
+int reports_make_directory(const struct service_config *config);
+
 /*
  * Writes it whole or not at all, and makes room among that user's. The directory is made if only
  * that is missing. 0 or negative errno.

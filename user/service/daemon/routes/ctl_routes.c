@@ -6,6 +6,7 @@
 #include "config/units.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "service/daemon/growth/growth_snapshot.h"
 #include "service/daemon/growth/host_growth.h"
 #include "service/daemon/privileges.h"
 #include "service/daemon/push/push.h"
@@ -26,6 +27,25 @@ static const char *depth_words(enum heap_depth depth)
 	return depth == HEAP_SAMPLED ? " by its samples" : "";
 }
 
+static void on_recording(int error, void *userdata)
+{
+	struct service_call *call = userdata;
+	struct http_answer answer = {};
+
+	call->recording = NULL;
+	if (error < 0)
+		service_say_refused(call, error, &answer);
+	else
+		http_answer_say(&answer, 202,
+				"process %d (%s) is traced%s for %" PRIu64 " s; then: memtraced "
+				"ctl reports %s",
+				(int)call->process.pid, call->process.comm,
+				depth_words(call->query.depth), call->query.seconds,
+				call->report_name);
+	service_answer(call, &answer);
+	http_answer_done(&answer);
+}
+
 int ctl_route_trace(struct service_call *call, struct http_answer *answer)
 {
 	const char *format = call->query.format ? call->query.format : "html";
@@ -34,8 +54,9 @@ int ctl_route_trace(struct service_call *call, struct http_answer *answer)
 		.for_ns = call->query.seconds * SECOND_NS,
 		.depth = call->query.depth,
 		.format = report_format_find(format),
+		.begun = on_recording,
+		.userdata = call,
 	};
-	char name[RECORDING_NAME_LEN];
 	int r;
 
 	if (!call->query.pid || !call->query.seconds)
@@ -45,17 +66,11 @@ int ctl_route_trace(struct service_call *call, struct http_answer *answer)
 	if (answer->status)
 		return 0;
 	asked.process = call->process;
-	r = recording_begin(call->service, &asked, name);
-	if (r < 0) {
-		service_say_refused(call, r, answer);
-		return r == -ENOMEM ? r : 0;
-	}
-	http_answer_say(answer, 202,
-			"process %d (%s) is traced%s for %" PRIu64 " s; then: memtraced "
-			"ctl reports %s",
-			(int)call->process.pid, call->process.comm, depth_words(asked.depth),
-			call->query.seconds, name);
-	return 0;
+	r = recording_begin(call->service, &asked, call->report_name, &call->recording);
+	if (r == 0)
+		return 1;
+	service_say_refused(call, r, answer);
+	return r == -ENOMEM ? r : 0;
 }
 
 /* --- the list of reports, and one of them ---------------------------------------------------- */
@@ -260,7 +275,9 @@ static void add_pushes(const struct service_call *call, struct strbuf *out)
 
 static void add_growth(const struct host_growth *growth, struct strbuf *out)
 {
+	static const struct growth_snapshot none;
 	struct host_growth_info info = host_growth_info(growth);
+	const struct growth_snapshot *now = info.snapshot ? info.snapshot : &none;
 	char age[FORMAT_UNIT_LEN];
 
 	if (!info.is_running) {
@@ -272,13 +289,33 @@ static void add_growth(const struct host_growth *growth, struct strbuf *out)
 		    "page faults of the host: one in %" PRIu64 " is sampled, for %s; %zu stacks, "
 		    "%zu files; ",
 		    info.period, format_duration(info.age_ns, age),
-		    info.size.counts + info.size.region_sites, info.size.objects);
+		    now->size.counts + now->size.region_sites, now->size.objects);
 	if (info.has_mappings)
-		strbuf_addf(out, "mappings are traced: %zu regions", info.size.regions);
+		strbuf_addf(out, "mappings are traced: %zu regions", now->size.regions);
 	else
 		strbuf_adds(out, "mappings are not traced");
-	if (info.regions_left_out)
-		strbuf_addf(out, ", %" PRIu64 " left out", info.regions_left_out);
+	if (now->regions_left_out)
+		strbuf_addf(out, ", %" PRIu64 " left out", now->regions_left_out);
+	strbuf_addch(out, '\n');
+}
+
+/* Paths and what is wrong with them are root's. */
+static void add_reloads(const struct service_call *call, struct strbuf *out)
+{
+	const struct service_reloads *reloads = &call->service->reloads;
+	char ago[FORMAT_UNIT_LEN];
+
+	if (!http_peer_is_root(&call->who) || reloads->last_ns == 0)
+		return;
+	format_duration(clock_ns(CLOCK_BOOTTIME) - reloads->last_ns, ago);
+	strbuf_addf(out, "reloads: %" PRIu64 " done, %" PRIu64 " failed; the last one, %s ago, ",
+		    reloads->done, reloads->failed, ago);
+	if (!reloads->has_failed) {
+		strbuf_adds(out, "was done\n");
+		return;
+	}
+	strbuf_adds(out, "failed, and the configuration stayed as it was: ");
+	text_clean(out, reloads->error ? reloads->error : strerror(ENOMEM));
 	strbuf_addch(out, '\n');
 }
 
@@ -297,6 +334,7 @@ int ctl_route_status(struct service_call *call, struct http_answer *answer)
 	strbuf_adds(&answer->body, "capabilities: ");
 	privileges_list(&answer->body);
 	strbuf_addch(&answer->body, '\n');
+	add_reloads(call, &answer->body);
 	add_watch(service->watch, &answer->body);
 	add_growth(service->growth, &answer->body);
 	add_budget(service->traces, &answer->body);

@@ -8,6 +8,7 @@
 #include "report/metrics_out.h"
 #include "service/daemon/growth/growth_metrics.h"
 #include "service/daemon/growth/host_growth.h"
+#include "service/daemon/listeners.h"
 #include "service/daemon/push/push_metrics.h"
 #include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/process_rows.h"
@@ -182,10 +183,8 @@ static void put_http(const struct service *service, struct metrics_out *out)
 		"memtraced_http_tokens_refused", METRICS_COUNTER, "",
 		"Requests with a token that was not valid."
 	};
-	struct http_counts counts = {};
+	struct http_counts counts = listeners_count(service->listeners);
 
-	vec_foreach(&service->servers, server)
-		http_server_count(*server, &counts);
 	metrics_out_family(out, &answers);
 	for (size_t i = 2; i < sizeof(counts.answers) / sizeof(counts.answers[0]); i++) {
 		char code[8];
@@ -201,6 +200,20 @@ static void put_http(const struct service *service, struct metrics_out *out)
 	metrics_out_label(out, "cause", "many");
 	metrics_out_u64(out, "", counts.too_many);
 	metrics_out_one(out, &refused, service->tokens_refused);
+}
+
+static void put_reloads(const struct service *service, struct metrics_out *out)
+{
+	static const struct metrics_family reloads = {
+		"memtraced_reloads", METRICS_COUNTER, "",
+		"Times that the configuration was read anew, or stayed as it was since that failed."
+	};
+
+	metrics_out_family(out, &reloads);
+	metrics_out_label(out, "result", "done");
+	metrics_out_u64(out, "", service->reloads.done);
+	metrics_out_label(out, "result", "failed");
+	metrics_out_u64(out, "", service->reloads.failed);
 }
 
 static uint64_t count_open_files(void)
@@ -257,6 +270,7 @@ int metrics_route(struct service_call *call, struct http_answer *answer)
 	if (r == 0 && service_may_see_host(call))
 		r = put_host(call->service, &out);
 	put_http(call->service, &out);
+	put_reloads(call->service, &out);
 	put_self(call->service, &out);
 	r_end = metrics_out_end(&out);
 	if (fclose(file) != 0 && r_end == 0)

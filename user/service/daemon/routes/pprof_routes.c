@@ -60,14 +60,48 @@ static void set_type(const struct report_format *format, struct http_answer *ans
 	}
 }
 
-static void write_answer(const struct service_call *call, const struct view *view,
-			 struct http_answer *answer)
+/*
+ * An answer in the making: written on the session's thread, which knows nothing of the call, as
+ * that is gone when the client is.
+ */
+struct making {
+	struct service_call *call; /* the owner's */
+	struct http_peer who;
+	struct process_info process;
+	const struct report_format *format;
+	uint64_t most;
+	enum growth_job growth_job; /* of a growth_ask */
+	struct http_answer answer;
+};
+
+static void making_free(void *userdata)
 {
-	const struct report_format *format = report_format_find(format_of(call));
-	struct answer_stream stream = { .body = &answer->body,
-					.most = call->service->config->max_answer };
+	struct making *making = userdata;
+
+	http_answer_done(&making->answer);
+	free(making);
+}
+
+static struct making *making_new(struct service_call *call)
+{
+	struct making *making = calloc(1, sizeof(*making));
+
+	if (!making)
+		return NULL;
+	making->call = call;
+	making->who = call->who;
+	making->process = call->process;
+	making->format = report_format_find(format_of(call));
+	making->most = call->service->config->max_answer;
+	return making;
+}
+
+static void write_answer(const struct view *view, struct making *making)
+{
+	struct http_answer *answer = &making->answer;
+	struct answer_stream stream = { .body = &answer->body, .most = making->most };
 	FILE *file = answer_stream_open(&stream);
-	int r = file ? format->write(view, file) : -ENOMEM;
+	int r = file ? making->format->write(view, file) : -ENOMEM;
 
 	if (file && fclose(file) != 0 && r == 0)
 		r = -EIO;
@@ -78,24 +112,34 @@ static void write_answer(const struct service_call *call, const struct view *vie
 	else
 		answer->status = 200;
 	if (answer->status == 200)
-		set_type(format, answer);
+		set_type(making->format, answer);
 }
 
-static void on_trace(const struct view *view, int error, void *userdata)
+/* Session's thread. */
+static int make(const struct view *view, void *userdata)
 {
-	struct service_call *call = userdata;
-	struct http_answer answer = {};
+	struct making *making = userdata;
+	int pid = (int)making->process.pid;
+
+	if (pid && !http_peer_may_still_see(&making->who, &making->process))
+		http_answer_say(&making->answer, 403, "process %d is not yours any more", pid);
+	else
+		write_answer(view, making);
+	return 0;
+}
+
+static void on_trace(enum trace_outcome outcome, int error, void *userdata)
+{
+	struct making *making = userdata;
+	struct service_call *call = making->call;
+	struct http_answer *answer = &making->answer;
 
 	call->wait = NULL;
-	if (call->query.pid && !http_peer_may_still_see(&call->who, &call->process))
-		http_answer_say(&answer, 403, "process %d is not yours any more",
-				(int)call->query.pid);
-	else if (error)
-		http_answer_say(&answer, 500, "tracing failed: %s", strerror(-error));
-	else
-		write_answer(call, view, &answer);
-	service_answer(call, &answer);
-	http_answer_done(&answer);
+	if (outcome == TRACE_NOT_BEGUN)
+		service_say_refused(call, error, answer);
+	else if (outcome == TRACE_FAILED)
+		http_answer_say(answer, 500, "tracing failed: %s", strerror(-error));
+	service_answer(call, answer);
 }
 
 /* --- the question ---------------------------------------------------------------------------- */
@@ -135,15 +179,16 @@ static int choose_target(struct service_call *call, struct http_answer *answer)
 static int ask(struct service_call *call, struct http_answer *answer, enum trace_kind kind,
 	       bool allocated_first)
 {
-	const struct trace_ask asked = {
+	struct trace_ask asked = {
 		.kind = kind,
 		.depth = call->query.depth,
 		.pid = call->query.pid,
 		.uid = call->who.uid,
 		.for_ns = call->query.seconds * SECOND_NS,
 		.allocated_first = allocated_first,
-		.fn = on_trace,
-		.userdata = call,
+		.show = make,
+		.done = on_trace,
+		.free = making_free,
 	};
 	int r;
 
@@ -153,9 +198,12 @@ static int ask(struct service_call *call, struct http_answer *answer, enum trace
 		service_check_trace(call, report_format_find(format_of(call)), answer);
 	if (answer->status)
 		return 0;
-	r = traces_ask(call->service->traces, &asked, &call->wait);
+	asked.userdata = making_new(call);
+	r = asked.userdata ? traces_ask(call->service->traces, &asked, &call->wait) : -ENOMEM;
 	if (r == 0)
 		return 1;
+	if (asked.userdata)
+		making_free(asked.userdata);
 	if (r == -ENOMEM)
 		return r;
 	service_say_refused(call, r, answer);
@@ -186,19 +234,6 @@ int pprof_route_profile(struct service_call *call, struct http_answer *answer)
 
 /* --- what needs no trace --------------------------------------------------------------------- */
 
-struct growth_answer {
-	const struct service_call *call;
-	struct http_answer *answer;
-};
-
-static int on_growth(const struct view *view, void *userdata)
-{
-	const struct growth_answer *to = userdata;
-
-	write_answer(to->call, view, to->answer);
-	return 1;
-}
-
 static void say_no_growth(const struct service_call *call, enum growth_job job, int error,
 			  struct http_answer *answer)
 {
@@ -224,9 +259,27 @@ static void say_no_growth(const struct service_call *call, enum growth_job job, 
 		http_answer_say(answer, 500, "it cannot be shown: %s", strerror(-error));
 }
 
+static void on_growth(int error, void *userdata)
+{
+	struct making *making = userdata;
+	struct service_call *call = making->call;
+
+	call->growth = NULL;
+	if (error < 0)
+		say_no_growth(call, making->growth_job, error, &making->answer);
+	service_answer(call, &making->answer);
+}
+
 static int answer_growth(struct service_call *call, enum growth_job job, struct http_answer *answer)
 {
-	struct growth_answer to = { call, answer };
+	struct growth_ask asked = {
+		.job = job,
+		.pid = call->query.pid,
+		.show = make,
+		.done = on_growth,
+		.free = making_free,
+	};
+	struct making *making;
 	int r;
 
 	if (!call->query.format && call->wants_html && !call->query.debug)
@@ -240,9 +293,17 @@ static int answer_growth(struct service_call *call, enum growth_job job, struct 
 		service_check_trace(call, report_format_find(format_of(call)), answer);
 	if (answer->status)
 		return 0;
-	r = host_growth_show(call->service->growth, job, call->query.pid, on_growth, &to);
-	if (r <= 0)
-		say_no_growth(call, job, r < 0 ? r : -EIO, answer);
+	making = making_new(call);
+	if (making)
+		making->growth_job = job;
+	asked.userdata = making;
+	r = making ? host_growth_ask(call->service->growth, &asked, &call->growth) : -ENOMEM;
+	if (r == 0)
+		return 1;
+	if (making)
+		making_free(making);
+	if (r < 0)
+		say_no_growth(call, job, r, answer);
 	return r == -ENOMEM ? r : 0;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What /proc and the files of a process say, without a trace: its command line, and functions of
- * addresses, which pprof's older readers ask for.
+ * addresses, which pprof's older readers ask for. A process can make both hang for the reader (by a
+ * file system of its own, for one), so they are read beside the loop.
  */
+#include "base/aside.h"
 #include "report/text/text.h"
+#include "sandbox/worker.h"
 #include "service/daemon/routes/pages.h"
 #include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/routes.h"
@@ -18,6 +21,10 @@
 
 #define CMDLINE_MOST (4U << 20)
 #define MOST_ADDRESSES 4096
+/* Of all clients, at once: each is a thread. */
+#define MOST_QUESTIONS 8
+/* Not how many: whether there are any. */
+#define HAS_SYMBOLS "num_symbols: 1\n"
 
 /* Fills the answer where there is no process to speak of, and says so by its status. */
 static int check_process(struct service_call *call, struct http_answer *answer)
@@ -28,23 +35,98 @@ static int check_process(struct service_call *call, struct http_answer *answer)
 	return 0;
 }
 
+/* A question to a process, beside the loop; its thread knows nothing of the call. */
+struct question {
+	struct aside_work work;
+	struct service *service;   /* the loop's */
+	struct service_call *call; /* the loop's; NULL: the client has gone */
+	struct worker *worker;	   /* that it may use one beside */
+	pid_t pid;
+	char *addresses; /* NULL: the command line is wanted */
+	int error;	 /* what came of it */
+	struct http_answer answer;
+};
+
+static void on_answer(struct aside_work *work)
+{
+	struct question *question = (struct question *)work;
+	struct http_answer *answer = &question->answer;
+
+	question->service->n_questions--;
+	if (question->error == -EINVAL)
+		http_answer_say(answer, 400, "the body is addresses with + between them: 0x1+0x2");
+	else if (question->error == -ENOMEM)
+		http_answer_say(answer, 500, "%s", strerror(ENOMEM));
+	else if (question->error < 0)
+		http_answer_say(answer, 404, "process %d: %s", (int)question->pid,
+				strerror(-question->error));
+	if (question->call) {
+		question->call->question = NULL;
+		service_answer(question->call, answer);
+	}
+	http_answer_done(answer);
+	free(question->addresses);
+	free(question);
+}
+
+void process_question_forget(struct question *question)
+{
+	if (question)
+		question->call = NULL;
+}
+
+/* 1: the answer comes later. */
+static int ask(struct service_call *call, void (*run)(struct aside_work *work),
+	       const char *addresses, struct http_answer *answer)
+{
+	struct service *service = call->service;
+	struct question *question;
+	int r = -ENOMEM;
+
+	if (service->n_questions >= MOST_QUESTIONS) {
+		http_answer_say(answer, 503, "too many questions at once; ask again");
+		return 0;
+	}
+	question = calloc(1, sizeof(*question));
+	if (!question)
+		return -ENOMEM;
+	*question = (struct question){
+		.work = { run, on_answer },
+		.service = service,
+		.call = call,
+		.worker = service->worker,
+		.pid = call->query.pid,
+		.addresses = addresses ? strdup(addresses) : NULL,
+		.answer = { .status = 200, .type = HTTP_TEXT },
+	};
+	if (!addresses || question->addresses)
+		r = aside_start(service->loop, &question->work);
+	if (r < 0) {
+		free(question->addresses);
+		free(question);
+		return r;
+	}
+	service->n_questions++;
+	call->question = question;
+	return 1;
+}
+
+static void read_cmdline(struct aside_work *work)
+{
+	struct question *question = (struct question *)work;
+	struct strbuf *body = &question->answer.body;
+
+	question->error = proc_file_read(question->pid, "cmdline", CMDLINE_MOST, body);
+	/* Words are separated by zero bytes, as in Go's; the last one ends with one in /proc. */
+	if (question->error == 0 && body->len > 0 && body->data[body->len - 1] == '\0')
+		body->len--;
+}
+
 int process_route_cmdline(struct service_call *call, struct http_answer *answer)
 {
 	int r = check_process(call, answer);
 
-	if (r < 0 || answer->status)
-		return r;
-	r = proc_file_read(call->query.pid, "cmdline", CMDLINE_MOST, &answer->body);
-	if (r < 0) {
-		http_answer_say(answer, 404, "process %d: %s", (int)call->query.pid, strerror(-r));
-		return 0;
-	}
-	/* Words are separated by zero bytes, as in Go's; the last one ends with one in /proc. */
-	if (answer->body.len > 0 && answer->body.data[answer->body.len - 1] == '\0')
-		answer->body.len--;
-	answer->status = 200;
-	answer->type = HTTP_TEXT;
-	return 0;
+	return r < 0 || answer->status ? r : ask(call, read_cmdline, NULL, answer);
 }
 
 struct lookup {
@@ -100,30 +182,43 @@ static int add_symbols(struct lookup *lookup, const char *addresses, struct strb
 	return r;
 }
 
+static int resolve(struct question *question, struct worker *worker)
+{
+	struct lookup lookup = { .pid = question->pid };
+	int r = proc_maps_read(lookup.pid, &lookup.maps);
+
+	if (r == 0)
+		r = symbolizer_new(worker, &lookup.symbolizer);
+	if (r == 0)
+		r = add_symbols(&lookup, question->addresses, &question->answer.body);
+	symbolizer_free(lookup.symbolizer);
+	proc_maps_done(&lookup.maps);
+	return r;
+}
+
+static void read_symbols(struct aside_work *work)
+{
+	struct question *question = (struct question *)work;
+	_cleanup_(worker_free_p) struct worker *worker = NULL;
+
+	question->error = worker_new_beside(question->worker, &worker);
+	if (question->error == 0) {
+		strbuf_adds(&question->answer.body, HAS_SYMBOLS);
+		question->error = resolve(question, worker);
+	}
+}
+
 int process_route_symbol(struct service_call *call, struct http_answer *answer)
 {
-	struct lookup lookup = { .pid = call->query.pid };
 	int r = check_process(call, answer);
 
 	if (r < 0 || answer->status)
 		return r;
-	/* Not how many: whether there are any. */
-	strbuf_adds(&answer->body, "num_symbols: 1\n");
+	if (strcmp(http_request_method(call->request), "POST") == 0)
+		return ask(call, read_symbols, strbuf_str(http_request_body(call->request)),
+			   answer);
+	strbuf_adds(&answer->body, HAS_SYMBOLS);
 	answer->status = 200;
 	answer->type = HTTP_TEXT;
-	if (strcmp(http_request_method(call->request), "POST") != 0)
-		return 0;
-	r = proc_maps_read(lookup.pid, &lookup.maps);
-	if (r == 0)
-		r = symbolizer_new(call->service->worker, &lookup.symbolizer);
-	if (r == 0)
-		r = add_symbols(&lookup, strbuf_str(http_request_body(call->request)),
-				&answer->body);
-	symbolizer_free(lookup.symbolizer);
-	proc_maps_done(&lookup.maps);
-	if (r == -EINVAL)
-		http_answer_say(answer, 400, "the body is addresses with + between them: 0x1+0x2");
-	else if (r < 0 && r != -ENOMEM)
-		http_answer_say(answer, 404, "process %d: %s", (int)lookup.pid, strerror(-r));
-	return r == -ENOMEM ? r : 0;
+	return 0;
 }

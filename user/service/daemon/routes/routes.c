@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/daemon/routes/routes.h"
 
+#include "service/daemon/growth/host_growth.h"
+#include "service/daemon/reports/recordings.h"
 #include "service/daemon/routes/identity.h"
 #include "service/http/guard.h"
 
@@ -142,5 +144,8 @@ void service_gone(struct http_request *request, void *userdata)
 		return;
 	http_request_set_userdata(request, NULL);
 	traces_forget(call->wait);
+	host_growth_forget(call->growth);
+	recording_forget(call->recording);
+	process_question_forget(call->question);
 	service_end_call(call);
 }

@@ -23,6 +23,9 @@ int pprof_route_growth(struct service_call *call, struct http_answer *answer);
 int pprof_route_mappings(struct service_call *call, struct http_answer *answer);
 int process_route_cmdline(struct service_call *call, struct http_answer *answer);
 int process_route_symbol(struct service_call *call, struct http_answer *answer);
+/* The client of what a process is asked for has gone. NULL is legal. */
+struct question;
+void process_question_forget(struct question *question);
 int ctl_route_status(struct service_call *call, struct http_answer *answer);
 int ctl_route_trace(struct service_call *call, struct http_answer *answer);
 int ctl_route_reports(struct service_call *call, struct http_answer *answer);

@@ -4,6 +4,7 @@
  * token no other one can be had, so that a stolen one ends in time.
  */
 #include "base/clock.h"
+#include "service/daemon/listeners.h"
 #include "service/daemon/routes/routes.h"
 #include "service/daemon/routes/user_tokens.h"
 
@@ -57,8 +58,7 @@ int token_route_revoke(struct service_call *call, struct http_answer *answer)
 	if (!peer)
 		return 0;
 	n = user_tokens_remove(call->service->user_tokens, peer->uid, clock_ns(CLOCK_BOOTTIME));
-	vec_foreach(&call->service->servers, server)
-		http_server_close_user(*server, peer->uid);
+	listeners_close_user(call->service->listeners, peer->uid);
 	http_answer_say(answer, 200, "%zu tokens are not valid any more", n);
 	return 0;
 }

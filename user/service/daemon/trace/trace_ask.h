@@ -8,43 +8,54 @@
 #include "base/loop.h"
 #include "config/service_config.h"
 #include "report/view/view.h"
+#include "service/daemon/reports/killed.h"
 
 enum trace_kind { TRACE_HEAP, TRACE_CPU };
 
-/*
- * The cut that was waited for; NULL and a negative errno: tracing failed. Of a process that ended
- * meanwhile, what it had done until then.
- */
-typedef void (*trace_answer_fn)(const struct view *view, int error, void *userdata);
+enum trace_outcome {
+	TRACE_SHOWN,	 /* show() has had the view, and has succeeded */
+	TRACE_NOT_BEGUN, /* as traces_ask() refuses, but known only later */
+	TRACE_FAILED,	 /* the session, or show() */
+};
 
 struct trace_ask {
 	enum trace_kind kind;
 	enum heap_depth depth; /* of TRACE_CPU: HEAP_EXACT */
 	pid_t pid;	       /* 0: the host, of TRACE_CPU alone */
-	uid_t uid;	       /* who asks: each but root has a limit of his own */
+	uid_t uid;	       /* of the user who asks: all but root have a limit */
 	uint64_t for_ns;      /* 0: as long as is configured, or, if one runs, what it has by now */
 	bool allocated_first; /* as report_opts' */
-	trace_answer_fn fn;
+
+	/* The trace runs: what is allocated from now on is counted. NULL: not wanted. */
+	void (*begun)(void *userdata);
+	/*
+	 * The view that was waited for; of a process that has ended, what it had done until then.
+	 * Session's thread (service/session_runner.h): may use `userdata` as far as nobody else
+	 * does before done(). 0 or negative errno.
+	 */
+	int (*show)(const struct view *view, void *userdata);
+	/* What came of it; error: 0, or negative errno. Not called after traces_forget(). */
+	void (*done)(enum trace_outcome outcome, int error, void *userdata);
+	/* `userdata` is not needed any more: after done(), or some time after traces_forget(). */
+	void (*free)(void *userdata);
 	void *userdata;
 };
 
 /*
- * A traced process has ended: should traces_killed_fn be told of it? And it is, before anybody is
- * answered: of a view that has this process alone, and who asked for the trace.
+ * Session's thread: does this end of a traced process need an explanation? Then traces_opts.killed
+ * is asked for a job that gives it, before any wait of the trace is answered.
  */
 typedef bool (*traces_is_kill_fn)(const struct record_process_end *end);
-typedef void (*traces_killed_fn)(const struct view *view, uid_t asked, void *userdata);
-/* It is about to be gone: the last moment for traces_show. */
+/* It is about to be gone: the last moment for traces_post(). */
 typedef void (*traces_ends_fn)(uint64_t trace, void *userdata);
 
 struct worker;
 
 struct traces_opts {
 	struct loop *loop;
-	const struct service_config *config;
 	struct worker *worker; /* the sessions' */
 	traces_is_kill_fn is_kill;
-	traces_killed_fn killed;
+	killed_fn killed;
 	traces_ends_fn ends;
 	void *userdata;
 };

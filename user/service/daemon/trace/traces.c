@@ -7,6 +7,7 @@
 #include "service/daemon/trace/trace_state.h"
 #include "service/daemon/trace/traces_cost.h"
 #include "service/governor.h"
+#include "service/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,6 +20,11 @@
 #define MOST_WAITS 256
 /* Of one trace: each is a report. */
 #define MOST_KILLS 64
+/* Threads that still let their sessions go: detaching takes 40 ms a link. */
+#define MOST_ENDING 16
+/* At the service's end, for reports, and again for threads. */
+#define FINISH_NS (10 * SECOND_NS)
+#define FINISH_ROUND_MS 50
 /* Samples are few: an eighth of these is for 32 GiB of one in 512 KiB, half of it as they come. */
 #define SAMPLED_BLOCKS "--max-blocks=524288"
 
@@ -29,9 +35,7 @@ int traces_new(const struct traces_opts *opts, struct traces **ret_traces)
 	if (!traces)
 		return -ENOMEM;
 	traces->opts = *opts;
-	traces->config = opts->config;
 	traces->budget.cpus = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
-	traces->budget.most = (double)opts->config->max_overhead / 10000;
 	*ret_traces = traces;
 	return 0;
 }
@@ -42,69 +46,125 @@ void traces_set_cost(struct traces *traces, const struct probe_cost *cost)
 	traces->sample_ns = governor_sample_ns(cost);
 }
 
-static void trace_free(struct trace *trace)
+void trace_free(struct trace *trace)
 {
 	if (!trace)
 		return;
-	while (trace->waits)
-		traces_forget(trace->waits);
-	loop_source_free(trace->source);
-	session_free(trace->session);
 	options_free(trace->options);
-	vec_done(&trace->kills);
 	free(trace->standing);
 	free(trace);
 }
-DEFINE_CLEANUP(struct trace, trace_free)
 
-void traces_free(struct traces *traces)
+static void wait_free(struct trace_wait *wait)
 {
-	if (!traces)
+	if (wait->ask.free)
+		wait->ask.free(wait->ask.userdata);
+	free(wait);
+}
+
+/* Takes it out of its trace's list. */
+static void unlink_wait(struct trace_wait *wait)
+{
+	struct trace_wait **at = &wait->trace->waits;
+
+	while (*at != wait)
+		at = &(*at)->next;
+	*at = wait->next;
+	wait->trace->n_waits--;
+}
+
+void traces_forget(struct trace_wait *wait)
+{
+	if (!wait)
 		return;
-	vec_foreach(&traces->list, trace)
-		trace_free(*trace);
-	vec_done(&traces->list);
-	budget_done(&traces->budget);
-	free(traces);
+	wait->is_forgotten = true;
+	if (wait->is_shown)
+		return; /* freed when that is done */
+	unlink_wait(wait);
+	wait_free(wait);
 }
 
-static int on_session(int fd, uint32_t events, void *userdata)
+static void finish_wait(struct trace_wait *wait, enum trace_outcome outcome, int error)
 {
-	struct trace *trace = userdata;
-	int r = session_step(trace->session, 0);
-
-	(void)fd;
-	(void)events;
-	if (r == 0)
-		return 0;
-	loop_source_free(trace->source);
-	trace->source = NULL;
-	trace->error = r < 0 ? r : 0;
-	return 0;
+	unlink_wait(wait);
+	if (!wait->is_forgotten)
+		wait->ask.done(outcome, error, wait->ask.userdata);
+	wait_free(wait);
 }
 
-/* Noted, and told when the records at hand are all taken. */
-static int on_record(const struct record *record, void *userdata)
+/* --- ends of processes ----------------------------------------------------------------------- */
+
+/* The end of a process, on its way from the session's thread to the owner. */
+struct kill_note {
+	struct session_job job;
+	struct trace *trace;
+	uint32_t image;
+};
+
+static void on_told(int result, void *userdata)
 {
 	struct trace *trace = userdata;
+
+	trace->n_kills--;
+	if (result <= 0)
+		trace->traces->untold++;
+}
+
+static void on_kill(struct session_job *job, int result)
+{
+	_cleanup_free_ struct kill_note *note = (struct kill_note *)job;
+	struct trace *trace = note->trace;
+	struct traces *traces = trace->traces;
+	const struct killed killed = {
+		.runner = trace->runner,
+		.opts = { .width = 80, .one_image = true, .image = note->image },
+		.asked = trace->uid,
+		.told = on_told,
+		.userdata = trace,
+	};
+	struct session_job *told = NULL;
+
+	(void)result;
+	if (trace->n_kills < MOST_KILLS)
+		told = traces->opts.killed(&killed, traces->opts.userdata);
+	if (!told) {
+		traces->untold++;
+		return;
+	}
+	trace->n_kills++;
+	session_runner_post(trace->runner, told);
+}
+
+/* Session's thread. */
+static void on_record(struct session_runner *runner, const struct record *record, void *userdata)
+{
+	struct trace *trace = userdata;
+	struct kill_note *note;
 
 	if (record->type != RECORD_PROCESS_END || trace->kind != TRACE_HEAP ||
-	    !trace->is_kill(&record->process_end))
-		return 0;
-	if (trace->kills.len < MOST_KILLS && vec_push(&trace->kills, record->process_end.slot) == 0)
-		return 0;
-	++*trace->untold;
-	return 0;
+	    !trace->traces->opts.is_kill(&record->process_end))
+		return;
+	note = calloc(1, sizeof(*note));
+	if (!note) {
+		trace->traces->untold++;
+		return;
+	}
+	note->job.done = on_kill;
+	note->trace = trace;
+	note->image = record->process_end.slot;
+	session_runner_note(runner, &note->job);
 }
 
+/* --- the beginning --------------------------------------------------------------------------- */
+
 /* As somebody would give them on a command line. */
-static int make_options(const struct traces *traces, const struct trace_ask *ask, bool standing,
-			struct options **ret_options)
+static int make_options(const struct service_config *config, const struct trace_ask *ask,
+			bool standing, struct options **ret_options)
 {
 	_cleanup_strbuf_ struct strbuf error = {};
 	char *words[8 + 2 * SERVICE_MAX_ALLOCATORS + 2 * SERVICE_MOST_TRACED] = { "memtraced",
 										  "--quiet" };
-	char *const *allocators = traces->config->allocators;
+	char *const *allocators = config->allocators;
 	const bool sampled = ask->depth == HEAP_SAMPLED;
 	char pid[16], memory[48];
 	int n = 2, r;
@@ -115,10 +175,10 @@ static int make_options(const struct traces *traces, const struct trace_ask *ask
 	}
 	(void)snprintf(pid, sizeof(pid), "%d", (int)ask->pid); /* fits */
 	(void)snprintf(memory, sizeof(memory), "--memory-limit=%" PRIu64,
-		       traces->config->trace_memory); /* fits */
+		       config->trace_memory); /* fits */
 	if (ask->kind == TRACE_CPU)
 		words[n++] = "--cpu";
-	else if (traces->config->trace_memory)
+	else if (config->trace_memory)
 		words[n++] = memory;
 	else if (sampled && ask->pid)
 		words[n++] = SAMPLED_BLOCKS;
@@ -131,9 +191,9 @@ static int make_options(const struct traces *traces, const struct trace_ask *ask
 	} else {
 		words[n++] = "-a";
 	}
-	for (size_t i = 0; standing && traces->config->standing[i]; i++) {
+	for (size_t i = 0; standing && config->standing[i]; i++) {
 		words[n++] = "--comm";
-		words[n++] = traces->config->standing[i];
+		words[n++] = config->standing[i];
 	}
 	r = options_parse(n, words, ret_options, &error);
 	if (r == -EINVAL)
@@ -162,22 +222,87 @@ static bool has_his_share(const struct traces *traces, uid_t uid)
 	return uid != 0 && n >= traces->config->max_traces_of_user;
 }
 
-/* Without looking who may. `standing`: the names that the configuration has, or NULL. */
-static int add_trace(struct traces *traces, const struct trace_ask *ask, const char *standing,
-		     struct trace **ret_trace)
+static void set_due(struct trace_wait *wait, uint64_t now_ns)
+{
+	wait->due_ns = now_ns + wait->for_ns;
+}
+
+static void on_begun(int error, void *userdata)
+{
+	struct trace *trace = userdata;
+	struct traces *traces = trace->traces;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (error == 0 && trace->pid)
+		error = check_same(trace);
+	if (error == 0) {
+		trace->has_begun = true;
+		trace->start_ns = now_ns;
+		budget_begin(&trace->use, now_ns);
+		traces->begun += !trace->standing;
+		for (struct trace_wait *wait = trace->waits; wait; wait = wait->next)
+			set_due(wait, now_ns);
+		return;
+	}
+	trace->has_ended = true;
+	trace->error = error;
+	if (trace->standing)
+		log_error("[post_mortem] trace: %s: cannot trace: %s", trace->standing,
+			  strerror(-error));
+	while (trace->waits)
+		finish_wait(trace->waits, TRACE_NOT_BEGUN, error);
+}
+
+static void on_over(int error, void *userdata)
+{
+	struct trace *trace = userdata;
+
+	trace->has_ended = true;
+	trace->error = error;
+}
+
+static void on_gone(void *userdata)
+{
+	struct trace *trace = userdata;
+
+	trace->traces->n_ending--;
+	trace_free(trace);
+}
+
+int trace_start(struct trace *trace)
+{
+	const struct traces *traces = trace->traces;
+	struct session_runner_opts opts = {
+		.loop = traces->opts.loop,
+		.options = trace->options,
+		.worker = traces->opts.worker,
+		.on_record = on_record,
+		.begun = on_begun,
+		.over = on_over,
+		.gone = on_gone,
+		.userdata = trace,
+	};
+	int r = session_runner_new(&opts, &trace->runner);
+
+	if (r == 0)
+		trace->options = NULL; /* the runner's */
+	return r;
+}
+
+int trace_new(struct traces *traces, const struct service_config *config,
+	      const struct trace_ask *ask, const char *standing, struct trace **ret_trace)
 {
 	_cleanup_(trace_free_p) struct trace *trace = calloc(1, sizeof(*trace));
-	int r = 0;
+	int r = vec_reserve(&traces->list, traces->list.len + 1);
 
-	if (!trace)
+	if (!trace || r < 0)
 		return -ENOMEM;
+	trace->traces = traces;
 	trace->id = ++traces->last_id;
 	trace->kind = ask->kind;
 	trace->depth = ask->depth;
 	trace->pid = ask->pid;
 	trace->uid = ask->uid;
-	trace->is_kill = traces->opts.is_kill;
-	trace->untold = &traces->untold;
 	if (standing && !(trace->standing = strdup(standing)))
 		return -ENOMEM;
 	r = ask->pid ? process_info_read(ask->pid, &trace->info) : 0;
@@ -186,77 +311,33 @@ static int add_trace(struct traces *traces, const struct trace_ask *ask, const c
 		return -EDQUOT;
 	}
 	if (r == 0)
-		r = make_options(traces, ask, trace->standing != NULL, &trace->options);
+		r = make_options(config, ask, trace->standing != NULL, &trace->options);
 	if (r == 0)
-		r = session_new_served(trace->options, traces->opts.worker, on_record, trace,
-				       &trace->session);
-	if (r == 0 && ask->pid)
-		r = check_same(trace);
-	if (r == 0)
-		r = loop_add_fd(traces->opts.loop, session_fd(trace->session), EPOLLIN, on_session,
-				trace, &trace->source);
-	if (r == 0)
-		r = vec_push(&traces->list, trace);
-	if (r < 0)
-		return r;
-	trace->start_ns = clock_monotonic_ns();
-	budget_begin(&trace->use, trace->start_ns);
-	*ret_trace = TAKE_PTR(trace);
-	return 0;
+		*ret_trace = TAKE_PTR(trace);
+	return r;
 }
 
 static int begin(struct traces *traces, const struct trace_ask *ask, struct trace **ret_trace)
 {
+	_cleanup_(trace_free_p) struct trace *trace = NULL;
 	size_t n = 0;
 	int r;
 
 	vec_foreach(&traces->list, trace)
 		n += !(*trace)->standing;
-	if (n >= traces->config->max_traces || has_his_share(traces, ask->uid)) {
+	if (n >= traces->config->max_traces || has_his_share(traces, ask->uid) ||
+	    traces->n_ending >= MOST_ENDING) {
 		traces->refused++;
 		return -EBUSY;
 	}
-	r = add_trace(traces, ask, NULL, ret_trace);
-	traces->begun += r == 0;
-	return r;
-}
-
-static bool is_running(const struct trace *trace)
-{
-	return trace->source && !trace->is_over;
-}
-
-static bool stands_already(const struct traces *traces, const struct trace_ask *ask,
-			   const char *patterns)
-{
-	vec_foreach(&traces->list, trace)
-		if ((*trace)->standing && is_running(*trace) && (*trace)->depth == ask->depth &&
-		    strcmp((*trace)->standing, patterns) == 0)
-			return true;
-	return false;
-}
-
-void traces_configure(struct traces *traces, const struct service_config *config)
-{
-	const struct trace_ask ask = { .kind = TRACE_HEAP, .depth = config->standing_depth };
-	_cleanup_strbuf_ struct strbuf patterns = {};
-	struct trace *trace;
-	int r = 0;
-
-	traces->config = config;
-	traces->budget.most = (double)config->max_overhead / 10000;
-	for (size_t i = 0; config->standing && config->standing[i]; i++)
-		strbuf_addf(&patterns, "%s%s", i > 0 ? ", " : "", config->standing[i]);
-	if (stands_already(traces, &ask, strbuf_str(&patterns)))
-		return;
-	/* What it names no more has its kills told, and ends in traces_run. */
-	vec_foreach(&traces->list, it)
-		(*it)->is_over |= (*it)->standing != NULL;
-	if (config->standing)
-		r = add_trace(traces, &ask, strbuf_str(&patterns), &trace);
+	r = trace_new(traces, traces->config, ask, NULL, &trace);
+	if (r == 0)
+		r = trace_start(trace);
 	if (r < 0)
-		log_error("[post_mortem] trace: %s are not traced: %s", strbuf_str(&patterns),
-			  strerror(-r));
+		return r;
+	(void)vec_push(&traces->list, trace); /* there is room */
+	*ret_trace = TAKE_PTR(trace);
+	return 0;
 }
 
 /* One that is over has its answers to give, but no new ones. */
@@ -264,7 +345,7 @@ static struct trace *find(const struct traces *traces, const struct trace_ask *a
 {
 	vec_foreach(&traces->list, trace)
 		if ((*trace)->kind == ask->kind && (*trace)->depth == ask->depth &&
-		    (*trace)->pid == ask->pid && (*trace)->source && !(*trace)->stopped &&
+		    (*trace)->pid == ask->pid && !(*trace)->has_ended && !(*trace)->stopped &&
 		    !(*trace)->standing)
 			return *trace;
 	return NULL;
@@ -280,14 +361,12 @@ static int add_wait(struct trace *trace, const struct trace_ask *ask, uint64_t f
 	wait = calloc(1, sizeof(*wait));
 	if (!wait)
 		return -ENOMEM;
-	*wait = (struct trace_wait){
-		.trace = trace,
-		.next = trace->waits,
-		.due_ns = clock_monotonic_ns() + for_ns,
-		.allocated_first = ask->allocated_first,
-		.fn = ask->fn,
-		.userdata = ask->userdata,
-	};
+	wait->trace = trace;
+	wait->next = trace->waits;
+	wait->ask = *ask;
+	wait->for_ns = for_ns;
+	if (trace->has_begun)
+		set_due(wait, clock_monotonic_ns());
 	trace->waits = wait;
 	trace->n_waits++;
 	*ret_wait = wait;
@@ -298,40 +377,30 @@ int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_
 {
 	struct trace *trace = find(traces, ask);
 	uint64_t for_ns = ask->for_ns;
-	int r;
+	int r = trace ? 0 : begin(traces, ask, &trace);
 
-	if (!trace) {
-		r = begin(traces, ask, &trace);
-		if (r < 0)
-			return r;
-		for_ns = for_ns ? for_ns : traces->config->seconds_ns;
-	}
+	if (r < 0)
+		return r;
+	if (!trace->has_begun && for_ns == 0)
+		for_ns = traces->config->seconds_ns;
 	/* Without memory a trace without waits is left, which traces_run ends. */
 	return add_wait(trace, ask, for_ns, ret_wait);
 }
 
-void traces_forget(struct trace_wait *wait)
-{
-	struct trace_wait **at;
-
-	if (!wait)
-		return;
-	for (at = &wait->trace->waits; *at != wait; at = &(*at)->next)
-		;
-	*at = wait->next;
-	wait->trace->n_waits--;
-	free(wait);
-}
-
 static bool is_due(const struct trace_wait *wait, uint64_t now_ns)
 {
-	return !wait->trace->source || wait->trace->stopped || wait->due_ns <= now_ns;
+	const struct trace *trace = wait->trace;
+
+	if (wait->is_shown || !trace->has_begun)
+		return false;
+	return trace->has_ended || trace->stopped || trace->traces->is_finishing ||
+	       wait->due_ns <= now_ns;
 }
 
-/* Does it go on? */
+/* Is there anything that it is needed for? */
 static bool is_wanted(const struct trace *trace)
 {
-	return trace->waits || (trace->standing && is_running(trace));
+	return trace->waits || trace->n_kills > 0 || trace_is_standing(trace);
 }
 
 int traces_timeout_ms(const struct traces *traces)
@@ -339,12 +408,14 @@ int traces_timeout_ms(const struct traces *traces)
 	uint64_t now_ns = clock_monotonic_ns(), first_ns = UINT64_MAX;
 
 	vec_foreach(&traces->list, trace) {
-		if ((*trace)->kills.len > 0 || !is_wanted(*trace))
+		if (!is_wanted(*trace))
 			return 0;
 		if (trace_is_charged(*trace) && traces->next_look_ns < first_ns)
 			first_ns = traces->next_look_ns;
 		for (const struct trace_wait *wait = (*trace)->waits; wait; wait = wait->next) {
-			if (is_due(wait, now_ns))
+			if (!(*trace)->has_begun || wait->is_shown)
+				continue; /* its thread wakes the loop */
+			if (!wait->is_told || is_due(wait, now_ns))
 				return 0;
 			if (wait->due_ns < first_ns)
 				first_ns = wait->due_ns;
@@ -356,76 +427,103 @@ int traces_timeout_ms(const struct traces *traces)
 	return first_ns < 1000000 ? (int)first_ns : 1000000;
 }
 
-static int give(const struct view *view, void *userdata)
-{
-	const struct trace_wait *wait = userdata;
+/* --- answers --------------------------------------------------------------------------------- */
 
-	wait->fn(view, 0, wait->userdata);
-	return 1;
+struct show_job {
+	struct session_job job;
+	struct trace_wait *wait;
+	struct report_opts opts;
+	struct report_budget budget; /* opts.budget, or unused */
+	bool is_shown;
+};
+
+/* Session's thread, as run_show(). */
+static int show(const struct view *view, void *userdata)
+{
+	struct show_job *job = userdata;
+	const struct trace_ask *ask = &job->wait->ask;
+	int r = ask->show(view, ask->userdata);
+
+	job->is_shown = r == 0;
+	return r;
 }
 
-/* --- answers --------------------------------------------------------------------------------- */
+static int run_show(struct session *session, struct session_job *userdata)
+{
+	struct show_job *job = (struct show_job *)userdata;
+	int r;
+
+	if (job->opts.budget)
+		session_set_untraced(session, job->budget.untraced_ns);
+	r = session_show(session, &job->opts, show, job);
+	/* What was shown is right, even where the session has failed after it. */
+	return job->is_shown ? 0 : r < 0 ? r : -EIO;
+}
+
+static void on_shown(struct session_job *userdata, int result)
+{
+	_cleanup_free_ struct show_job *job = (struct show_job *)userdata;
+
+	job->wait->is_shown = false;
+	finish_wait(job->wait, result < 0 ? TRACE_FAILED : TRACE_SHOWN, result);
+}
 
 static void answer(struct traces *traces, struct trace *trace, struct trace_wait *wait)
 {
-	struct trace_wait copy = *wait;
-	struct report_opts opts = { .width = 80, .allocated_first = wait->allocated_first };
-	struct report_budget budget;
-	int r = trace->error;
+	struct show_job *job = trace->error ? NULL : calloc(1, sizeof(*job));
 
 	trace_look_at_cost(traces, trace);
+	if (!job) {
+		finish_wait(wait, TRACE_FAILED, trace->error ? trace->error : -ENOMEM);
+		return;
+	}
+	job->job.run = run_show;
+	job->job.done = on_shown;
+	job->wait = wait;
+	job->opts =
+		(struct report_opts){ .width = 80, .allocated_first = wait->ask.allocated_first };
 	if (trace->kind == TRACE_HEAP && traces->call_ns > 0) {
-		budget = trace_report_budget(traces, trace, wait);
-		opts.budget = &budget;
-		session_set_untraced(trace->session, budget.untraced_ns);
+		job->budget = trace_report_budget(traces, trace, wait);
+		job->opts.budget = &job->budget;
 	}
-	traces_forget(wait);
-	if (r == 0)
-		r = session_show(trace->session, &opts, give, &copy);
-	/* give()'s 1: answered */
-	if (r <= 0)
-		copy.fn(NULL, r < 0 ? r : -EIO, copy.userdata);
+	wait->is_shown = true;
+	session_runner_post(trace->runner, &job->job);
 }
 
-struct telling {
-	const struct traces_opts *opts;
-	uid_t asked;
-};
-
-static int tell_kill(const struct view *view, void *userdata)
-{
-	const struct telling *telling = userdata;
-
-	telling->opts->killed(view, telling->asked, telling->opts->userdata);
-	return 1;
-}
-
-static void tell_kills(struct traces *traces, struct trace *trace)
-{
-	struct telling telling = { &traces->opts, trace->uid };
-
-	/* More may come while one is told. */
-	for (size_t i = 0; i < trace->kills.len; i++) {
-		const struct report_opts opts = { .width = 80,
-						  .one_image = true,
-						  .image = trace->kills.data[i] };
-
-		/* tell_kill()'s 1: it was */
-		if (trace->error || session_show(trace->session, &opts, tell_kill, &telling) <= 0)
-			traces->untold++;
-	}
-	trace->kills.len = 0;
-}
-
-/* The first that is due now, or NULL. An answer may take long, so that more are due after it. */
-static struct trace_wait *next_due(const struct trace *trace)
+static void answer_due(struct traces *traces, struct trace *trace)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
-	for (struct trace_wait *wait = trace->waits; wait; wait = wait->next)
+	for (struct trace_wait *wait = trace->waits, *next; wait; wait = next) {
+		next = wait->next;
+		if (trace->has_begun && !wait->is_told) {
+			wait->is_told = true;
+			if (wait->ask.begun)
+				wait->ask.begun(wait->ask.userdata);
+		}
 		if (is_due(wait, now_ns))
-			return wait;
-	return NULL;
+			answer(traces, trace, wait);
+	}
+}
+
+/* Its thread ends it. */
+static void end_thread(struct traces *traces, struct trace *trace)
+{
+	if (!trace->runner) {
+		trace_free(trace); /* it was not started */
+		return;
+	}
+	traces->n_ending++;
+	session_runner_end(trace->runner);
+}
+
+static void end(struct traces *traces, struct trace *trace)
+{
+	traces->opts.ends(trace->id, traces->opts.userdata);
+	/* Without memory nothing is owed. */
+	(void)budget_end(&traces->budget, &trace->use, trace->pid, trace->info.start_ticks,
+			 clock_monotonic_ns());
+	end_thread(traces, trace);
 }
 
 void traces_run(struct traces *traces)
@@ -433,53 +531,111 @@ void traces_run(struct traces *traces)
 	traces_look_at_costs(traces);
 	for (size_t i = 0; i < traces->list.len;) {
 		struct trace *trace = traces->list.data[i];
-		struct trace_wait *wait;
 
-		tell_kills(traces, trace);
-		while ((wait = next_due(trace)))
-			answer(traces, trace, wait);
+		answer_due(traces, trace);
 		if (is_wanted(trace)) {
 			i++;
 			continue;
 		}
-		traces->opts.ends(trace->id, traces->opts.userdata);
-		/* Without memory nothing is owed. */
-		(void)budget_end(&traces->budget, &trace->use, trace->pid, trace->info.start_ticks,
-				 clock_monotonic_ns());
-		trace_free(trace);
+		end(traces, trace);
 		traces->list.len--;
 		memmove(&traces->list.data[i], &traces->list.data[i + 1],
 			(traces->list.len - i) * sizeof(*traces->list.data));
 	}
 }
 
-void traces_finish(struct traces *traces)
-{
-	vec_foreach(&traces->list, trace) {
-		tell_kills(traces, *trace);
-		while ((*trace)->waits)
-			answer(traces, *trace, (*trace)->waits);
-		traces->opts.ends((*trace)->id, traces->opts.userdata);
-	}
-}
-
-int traces_show(struct traces *traces, uint64_t id, const struct report_opts *opts,
-		int (*fn)(const struct view *view, void *userdata), void *userdata)
+static bool has_waits(const struct traces *traces)
 {
 	vec_foreach(&traces->list, trace)
-		if ((*trace)->id == id && (*trace)->error == 0)
-			return session_show((*trace)->session, opts, fn, userdata);
+		if ((*trace)->waits || (*trace)->n_kills > 0)
+			return true;
+	return false;
+}
+
+/* Rounds of the loop while there is something to wait for, up to a time. */
+static void wait_for(struct traces *traces, bool (*is_left)(const struct traces *traces),
+		     uint64_t for_ns)
+{
+	uint64_t end_ns = clock_monotonic_ns() + for_ns;
+
+	while (is_left(traces) && clock_monotonic_ns() < end_ns &&
+	       loop_run_once(traces->opts.loop, FINISH_ROUND_MS) == 0)
+		traces_run(traces);
+}
+
+static bool is_beginning(const struct traces *traces)
+{
+	vec_foreach(&traces->list, trace)
+		if ((*trace)->standing && !(*trace)->has_begun && !(*trace)->has_ended)
+			return true;
+	return false;
+}
+
+bool traces_are_settled(const struct traces *traces)
+{
+	return !is_beginning(traces);
+}
+
+void traces_settle(struct traces *traces)
+{
+	wait_for(traces, is_beginning, FINISH_NS);
+}
+
+void traces_finish(struct traces *traces)
+{
+	traces->is_finishing = true;
+	traces_run(traces);
+	wait_for(traces, has_waits, FINISH_NS);
+	if (has_waits(traces))
+		log_warning("traces: not all reports were written before the end");
+	vec_foreach(&traces->list, trace)
+		traces->opts.ends((*trace)->id, traces->opts.userdata);
+}
+
+int traces_post(struct traces *traces, uint64_t id, struct session_job *job)
+{
+	vec_foreach(&traces->list, trace)
+		if ((*trace)->id == id && (*trace)->has_begun && (*trace)->error == 0) {
+			session_runner_post((*trace)->runner, job);
+			return 0;
+		}
 	return -ENOENT;
+}
+
+static bool has_threads(const struct traces *traces)
+{
+	return traces->n_ending > 0;
+}
+
+void traces_free(struct traces *traces)
+{
+	if (!traces)
+		return;
+	vec_foreach(&traces->list, trace)
+		end_thread(traces, *trace);
+	traces->list.len = 0;
+	wait_for(traces, has_threads, FINISH_NS);
+	/* One whose session hangs in the kernel may still use it; the process ends anyway. */
+	if (has_threads(traces))
+		return;
+	vec_done(&traces->list);
+	budget_done(&traces->budget);
+	service_config_unref(traces->config);
+	free(traces);
 }
 
 bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret_info)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	const struct trace *trace;
+	const struct trace *trace = NULL;
 
-	if (index >= traces->list.len)
+	vec_foreach(&traces->list, it)
+		if ((*it)->has_begun && index-- == 0) {
+			trace = *it;
+			break;
+		}
+	if (!trace)
 		return false;
-	trace = traces->list.data[index];
 	*ret_info = (struct trace_info){
 		.id = trace->id,
 		.kind = trace->kind,
@@ -495,6 +651,14 @@ bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret
 		.predicted = trace->use.predicted,
 	};
 	return true;
+}
+
+bool traces_are_telling(const struct traces *traces)
+{
+	vec_foreach(&traces->list, trace)
+		if ((*trace)->n_kills > 0)
+			return true;
+	return false;
 }
 
 uint64_t traces_untold(const struct traces *traces)

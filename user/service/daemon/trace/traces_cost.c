@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "service/daemon/trace/trace_state.h"
+#include "service/session.h"
 
 /* Costs are looked at so often; in between they may go over what is allowed. */
 #define LOOK_NS UINT64_C(100000000)
@@ -39,7 +40,8 @@ bool traces_have_budget(struct traces *traces, enum trace_kind kind,
 /* What the configuration names is traced whatever it costs. */
 bool trace_is_charged(const struct trace *trace)
 {
-	return trace->kind == TRACE_HEAP && trace->source && !trace->stopped && !trace->standing;
+	return trace->kind == TRACE_HEAP && trace->has_begun && !trace->has_ended &&
+	       !trace->stopped && !trace->standing;
 }
 
 uint64_t trace_last_due_ns(const struct trace *trace, uint64_t now_ns)
@@ -57,13 +59,29 @@ void trace_look_at_cost(const struct traces *traces, struct trace *trace)
 	if (until_ns > now_ns + AHEAD_NS)
 		until_ns = now_ns + AHEAD_NS;
 	if (trace_is_charged(trace))
-		budget_look(&trace->use, session_calls(trace->session) * hit_ns, until_ns, now_ns);
+		budget_look(&trace->use, session_runner_calls(trace->runner) * hit_ns, until_ns,
+			    now_ns);
 }
 
-/* All who wait have what there is by now. */
+/* Session's thread. */
+static int end_probes(struct session *session, struct session_job *job)
+{
+	(void)job;
+	session_end_probes(session);
+	return 0;
+}
+
+static void on_probes_ended(struct session_job *job, int result)
+{
+	(void)job; /* a part of the trace */
+	(void)result;
+}
+
+/* Whoever waits gets what there is by now. */
 static void stop(struct traces *traces, struct trace *trace, const char *whose)
 {
-	session_end_probes(trace->session);
+	trace->end_probes = (struct session_job){ .run = end_probes, .done = on_probes_ended };
+	session_runner_post(trace->runner, &trace->end_probes);
 	trace->stopped = true;
 	traces->stopped++;
 	log_info("process %d (%s): tracing ends early, what %s may cost is used up ([trace] "

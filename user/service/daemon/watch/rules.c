@@ -25,7 +25,6 @@
 struct rule {
 	struct rules *rules;
 	const struct service_rule *config; /* NULL: there is none of this name any more */
-	const struct service_rule *next;   /* while another configuration is taken */
 	char *name;
 	uid_t uid; /* with config->user */
 	struct episodes *episodes;
@@ -35,9 +34,12 @@ struct rule {
 	uint64_t last_ns;
 };
 
+typedef VEC(struct rule *) rule_vec;
+
 struct rules {
 	struct service *service;
-	VEC(struct rule *) list; /* in the file's order, then those that are gone */
+	const struct service_config *config; /* a reference: those of the list point into it */
+	rule_vec list;			     /* in the file's order, then those that are gone */
 };
 
 int rules_new(struct service *service, struct rules **ret_rules)
@@ -68,35 +70,51 @@ void rules_free(struct rules *rules)
 	vec_foreach(&rules->list, rule)
 		rule_free(*rule);
 	vec_done(&rules->list);
+	service_config_unref(rules->config);
 	free(rules);
 }
 
 /* --- the configuration ----------------------------------------------------------------------- */
 
-static int check_rule(const struct service_rule *rule, const char *path, struct strbuf *error)
-{
+struct rule_next {
+	const struct service_rule *config;
 	uid_t uid;
+	struct rule *rule; /* of this name, which is there already, or `made` */
+	struct rule *made; /* until the commit */
+};
 
+struct rules_next {
+	const struct service_config *config;
+	VEC(struct rule_next) rows; /* in the file's order */
+	rule_vec list;		    /* empty, with room for all that the commit puts there */
+};
+
+void rules_next_free(struct rules_next *next)
+{
+	if (!next)
+		return;
+	vec_foreach(&next->rows, row)
+		rule_free(row->made);
+	vec_done(&next->rows);
+	vec_done(&next->list);
+	service_config_unref(next->config);
+	free(next);
+}
+
+static int check_rule(const struct service_rule *rule, const char *path, uid_t *ret_uid,
+		      struct strbuf *error)
+{
 	if (!report_format_find(rule->format)) {
 		strbuf_addf(error, "%s:%u: ", path, service_rule_line(rule, "format"));
 		report_format_unknown(rule->format, error);
 		return -EINVAL;
 	}
-	if (rule->user && identity_uid(rule->user, &uid) < 0) {
+	if (rule->user && identity_uid(rule->user, ret_uid) < 0) {
 		strbuf_addf(error, "%s:%u: there is no user '%s': give a name or a uid", path,
 			    service_rule_line(rule, "uid"), rule->user);
 		return -EINVAL;
 	}
 	return 0;
-}
-
-int rules_check(const struct service_config *config, const char *path, struct strbuf *error)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < config->rules.n; i++)
-		r = check_rule(&config->rules.list[i], path, error);
-	return r;
 }
 
 static int make_rule(struct rules *rules, const char *name, struct rule **ret_rule)
@@ -108,10 +126,10 @@ static int make_rule(struct rules *rules, const char *name, struct rule **ret_ru
 		return r;
 	rule->rules = rules;
 	rule->name = strdup(name);
-	r = rule->name ? vec_push(&rules->list, rule) : -ENOMEM;
-	if (r == 0)
-		*ret_rule = TAKE_PTR(rule);
-	return r;
+	if (!rule->name)
+		return -ENOMEM;
+	*ret_rule = TAKE_PTR(rule);
+	return 0;
 }
 
 static struct rule *find(const struct rules *rules, const char *name)
@@ -122,18 +140,82 @@ static struct rule *find(const struct rules *rules, const char *name)
 	return NULL;
 }
 
-static void take_next(struct rule *rule)
+static int prepare_rule(struct rules *rules, struct rules_next *next,
+			const struct service_rule *config, struct strbuf *error)
 {
-	const struct service_rule *next = rule->next;
-	bool is_same = next && rule->config && strcmp(rule->config->when, next->when) == 0;
+	struct rule_next row = { .config = config, .rule = find(rules, config->name) };
+	int r = check_rule(config, next->config->path, &row.uid, error);
+
+	if (r == 0 && !row.rule)
+		r = make_rule(rules, config->name, &row.made);
+	if (!row.rule)
+		row.rule = row.made;
+	if (r == 0)
+		r = vec_push(&next->rows, row);
+	if (r < 0)
+		rule_free(row.made);
+	return r;
+}
+
+int rules_prepare(struct rules *rules, const struct service_config *config,
+		  struct rules_next **ret_next, struct strbuf *error)
+{
+	_cleanup_(rules_next_free_p) struct rules_next *next = calloc(1, sizeof(*next));
+	int r = 0;
+
+	if (!next)
+		return -ENOMEM;
+	next->config = service_config_ref(config);
+	for (size_t i = 0; r == 0 && i < config->rules.n; i++)
+		r = prepare_rule(rules, next, &config->rules.list[i], error);
+	if (r == 0)
+		r = vec_reserve(&next->list, rules->list.len + next->rows.len);
+	if (r == 0)
+		*ret_next = TAKE_PTR(next);
+	return r;
+}
+
+/* Who was left alone is remembered where the condition is the same. */
+static void change(struct rule *rule, const struct rule_next *next)
+{
+	bool is_same = next && rule->config && strcmp(rule->config->when, next->config->when) == 0;
 
 	if (!is_same)
 		episodes_clear(rule->episodes);
-	rule->config = next;
-	rule->next = NULL;
-	/* Who has left the user database since rules_check is nobody. */
-	if (next && next->user && identity_uid(next->user, &rule->uid) < 0)
-		rule->uid = (uid_t)-1;
+	rule->config = next ? next->config : NULL;
+	rule->uid = next ? next->uid : 0;
+}
+
+static bool is_named(const struct rules_next *next, const struct rule *rule)
+{
+	vec_foreach(&next->rows, row)
+		if (row->rule == rule)
+			return true;
+	return false;
+}
+
+void rules_commit(struct rules *rules, struct rules_next *next)
+{
+	rule_vec old = rules->list;
+
+	vec_foreach(&next->rows, row) {
+		change(row->rule, row);
+		row->made = NULL;			/* it is in the list: */
+		(void)vec_push(&next->list, row->rule); /* there is room */
+	}
+	vec_foreach(&old, rule) {
+		if (is_named(next, *rule))
+			continue;
+		change(*rule, NULL);
+		if ((*rule)->running > 0)
+			(void)vec_push(&next->list, *rule); /* as above */
+		else
+			rule_free(*rule);
+	}
+	rules->list = next->list;
+	next->list = old;
+	service_config_set(&rules->config, next->config);
+	rules_next_free(next);
 }
 
 /* Those without a configuration go when no trace of theirs runs. */
@@ -148,39 +230,6 @@ static void forget_old(struct rules *rules)
 			rule_free(*rule);
 	}
 	rules->list.len = n;
-}
-
-static int by_line(const void *a, const void *b)
-{
-	const struct rule *x = *(const struct rule *const *)a, *y = *(const struct rule *const *)b;
-	unsigned int x_line = x->config ? x->config->line : UINT32_MAX;
-	unsigned int y_line = y->config ? y->config->line : UINT32_MAX;
-
-	if (x_line != y_line)
-		return x_line < y_line ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
-int rules_configure(struct rules *rules, const struct service_config *config)
-{
-	int r = 0;
-
-	vec_foreach(&rules->list, rule)
-		(*rule)->next = NULL;
-	for (size_t i = 0; r == 0 && i < config->rules.n; i++) {
-		struct rule *rule = find(rules, config->rules.list[i].name);
-
-		r = rule ? 0 : make_rule(rules, config->rules.list[i].name, &rule);
-		if (r == 0)
-			rule->next = &config->rules.list[i];
-	}
-	if (r == 0)
-		vec_foreach(&rules->list, rule)
-			take_next(*rule);
-	forget_old(rules);
-	if (rules->list.len > 0)
-		qsort(rules->list.data, rules->list.len, sizeof(*rules->list.data), by_line);
-	return r;
 }
 
 /* --- whom a rule is about -------------------------------------------------------------------- */
@@ -245,15 +294,6 @@ static int find_largest(const struct rule *rule, const char *cgroup, struct proc
 
 /* --- what it does ---------------------------------------------------------------------------- */
 
-static void on_over(void *userdata)
-{
-	struct rule *rule = userdata;
-
-	rule->running--;
-	if (!rule->config)
-		forget_old(rule->rules);
-}
-
 static void say_refused(struct rule *rule, const char *key, pid_t pid, int error)
 {
 	if (!episodes_refuse(rule->episodes, key))
@@ -285,39 +325,95 @@ static uint64_t pause_ns(const struct service_rule *config, int error)
 	return error == -ENODATA && ns > NO_SAMPLES_NS ? NO_SAMPLES_NS : ns;
 }
 
-static void fire(struct rule *rule, const char *key, const struct process_info *process,
-		 uint64_t now_ns)
+/* A recording that a rule has begun. */
+struct firing {
+	struct rule *rule;
+	char *key;
+	struct process_info process;
+	uint64_t now_ns;
+};
+
+static void firing_free(struct firing *firing)
+{
+	free(firing->key);
+	free(firing);
+}
+
+static void on_over(void *userdata)
+{
+	struct firing *firing = userdata;
+	struct rule *rule = firing->rule;
+
+	rule->running--;
+	firing_free(firing);
+	if (!rule->config)
+		forget_old(rule->rules);
+}
+
+static void on_begun(int error, void *userdata)
+{
+	const struct firing *firing = userdata;
+	struct rule *rule = firing->rule;
+	const struct service_rule *config = rule->config;
+
+	if (error < 0) {
+		if (config)
+			episodes_settle(rule->episodes, firing->key,
+					firing->now_ns + pause_ns(config, error));
+		say_refused(rule, firing->key, firing->process.pid, error);
+		return;
+	}
+	rule->fired++;
+	rule->last = firing->process;
+	rule->last_ns = firing->now_ns;
+	if (config)
+		log_info("rule %s: %s: process %d (%s) is traced for %" PRIu64 " s", rule->name,
+			 config->when, (int)firing->process.pid, firing->process.comm,
+			 config->trace_ns / SECOND_NS);
+}
+
+static int begin_recording(struct rule *rule, struct firing *firing)
 {
 	const struct service_rule *config = rule->config;
 	_cleanup_strbuf_ struct strbuf why = {};
 	struct recording_ask ask = {
 		.who = { .known = true, .uid = 0 },
-		.process = *process,
+		.process = firing->process,
 		.for_ns = config->trace_ns,
 		.depth = config->depth,
 		.format = report_format_find(config->format),
+		.begun = on_begun,
 		.over = on_over,
-		.userdata = rule,
+		.userdata = firing,
 	};
-	char name[RECORDING_NAME_LEN];
-	int r;
+	struct recording *recording;
+	char name[SERVICE_NAME_LEN];
 
 	strbuf_addf(&why, "rule %s", rule->name);
 	ask.why = strbuf_str(&why);
-	r = recording_begin(rule->rules->service, &ask, name);
+	return recording_begin(rule->rules->service, &ask, name, &recording);
+}
+
+static void fire(struct rule *rule, const char *key, const struct process_info *process,
+		 uint64_t now_ns)
+{
+	struct firing *firing = calloc(1, sizeof(*firing));
+	int r = -ENOMEM;
+
+	if (firing) {
+		*firing = (struct firing){ rule, strdup(key), *process, now_ns };
+		r = firing->key ? begin_recording(rule, firing) : -ENOMEM;
+	}
 	/* What is only a matter of time is tried again after the next sweep. */
 	if (r != -EBUSY && r != -EDQUOT && r != -ENOMEM)
-		episodes_settle(rule->episodes, key, now_ns + pause_ns(config, r));
-	if (r < 0) {
-		say_refused(rule, key, process->pid, r);
+		episodes_settle(rule->episodes, key, now_ns + pause_ns(rule->config, r));
+	if (r == 0) {
+		rule->running++;
 		return;
 	}
-	rule->running++;
-	rule->fired++;
-	rule->last = *process;
-	rule->last_ns = now_ns;
-	log_info("rule %s: %s: process %d (%s) is traced for %" PRIu64 " s", rule->name,
-		 config->when, (int)process->pid, process->comm, config->trace_ns / SECOND_NS);
+	say_refused(rule, key, process->pid, r);
+	if (firing)
+		firing_free(firing);
 }
 
 /* --- when ------------------------------------------------------------------------------------ */

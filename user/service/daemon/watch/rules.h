@@ -19,15 +19,18 @@ int rules_new(struct service *service, struct rules **ret_rules);
 void rules_free(struct rules *rules); /* NULL is legal */
 DEFINE_CLEANUP(struct rules, rules_free)
 
-/* What the parser cannot know: users, formats. 0; -EINVAL with "PATH:LINE: ..." in *error. */
-int rules_check(const struct service_config *config, const char *path, struct strbuf *error);
-
 /*
- * Those of another configuration, which stays. Traces of rules that are gone go on; a rule of the
- * same name goes on counting, and if its condition is the same it remembers whom it left alone.
- * 0 or -ENOMEM: then nothing has changed, and the old configuration must stay.
+ * Those of another configuration (configure.h). Traces of rules that are gone go on; a rule of the
+ * same name goes on counting, and if its condition is the same it remembers whom it left alone. 0;
+ * -EINVAL with "PATH:LINE: ..." in *error: a user or a format is not known; or -ENOMEM.
  */
-int rules_configure(struct rules *rules, const struct service_config *config);
+struct rules_next;
+int rules_prepare(struct rules *rules, const struct service_config *config,
+		  struct rules_next **ret_next, struct strbuf *error);
+/* Takes `next` over; cannot fail. */
+void rules_commit(struct rules *rules, struct rules_next *next);
+void rules_next_free(struct rules_next *next); /* NULL is legal */
+DEFINE_CLEANUP(struct rules_next, rules_next_free)
 
 /* A sweep is over. */
 void rules_look(struct rules *rules);

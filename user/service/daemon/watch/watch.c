@@ -34,16 +34,14 @@ struct watch {
 	bool said_no_cgroups, said_error;
 };
 
-int watch_new(const struct service_config *config, struct watch **ret_watch)
+int watch_new(struct watch **ret_watch)
 {
 	_cleanup_(watch_free_p) struct watch *watch = calloc(1, sizeof(*watch));
 	int r = watch ? watched_new(&watch->data) : -ENOMEM;
 
-	if (r < 0)
-		return r;
-	watch->config = config;
-	*ret_watch = TAKE_PTR(watch);
-	return 0;
+	if (r == 0)
+		*ret_watch = TAKE_PTR(watch);
+	return r;
 }
 
 void watch_free(struct watch *watch)
@@ -55,12 +53,13 @@ void watch_free(struct watch *watch)
 	vec_done(&watch->pss_pids);
 	strbuf_done(&watch->root);
 	strbuf_done(&watch->names);
+	service_config_unref(watch->config);
 	free(watch);
 }
 
 void watch_configure(struct watch *watch, const struct service_config *config)
 {
-	watch->config = config;
+	service_config_set(&watch->config, config);
 	watch->said_no_cgroups = false;
 	/* A shorter interval does not wait for the end of a long one. */
 	if (watch->next_ns > clock_monotonic_ns() + config->watch_interval_ns)

@@ -13,12 +13,12 @@
 
 struct watch;
 
-/* The configuration is borrowed. 0 or -ENOMEM. */
-int watch_new(const struct service_config *config, struct watch **ret_watch);
+/* Nothing else may be called before watch_configure. 0 or -ENOMEM. */
+int watch_new(struct watch **ret_watch);
 void watch_free(struct watch *watch); /* NULL is legal */
 DEFINE_CLEANUP(struct watch, watch_free)
 
-/* Another configuration, from the next sweep on. */
+/* Another configuration, from the next sweep on; it holds a reference. */
 void watch_configure(struct watch *watch, const struct service_config *config);
 
 /* Until watch_run has something to do; -1: nothing is watched. */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/aside.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct aside {
+	struct aside_work *work;
+	int fd; /* an eventfd: it is done */
+	struct loop_source *source;
+	pthread_t thread;
+};
+
+static void aside_free(struct aside *aside)
+{
+	loop_source_free(aside->source);
+	if (aside->fd >= 0)
+		close(aside->fd);
+	free(aside);
+}
+
+static void *run(void *userdata)
+{
+	const struct aside *aside = userdata;
+
+	aside->work->run(aside->work);
+	/* Fails only when the counter is full. */
+	(void)eventfd_write(aside->fd, 1);
+	return NULL;
+}
+
+static int on_done(int fd, uint32_t events, void *userdata)
+{
+	struct aside *aside = userdata;
+	struct aside_work *work = aside->work;
+
+	(void)fd;
+	(void)events;
+	/* It has nothing left to do but to return. */
+	(void)pthread_join(aside->thread, NULL);
+	aside_free(aside);
+	work->done(work);
+	return 0;
+}
+
+static int start_thread(struct aside *aside)
+{
+	sigset_t all, before;
+	int error;
+
+	/* Signals are for the loop. */
+	sigfillset(&all);
+	error = pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (error)
+		return -error;
+	error = pthread_create(&aside->thread, NULL, run, aside);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* cannot fail: valid set */
+	return -error;
+}
+
+int aside_start(struct loop *loop, struct aside_work *work)
+{
+	struct aside *aside = calloc(1, sizeof(*aside));
+	int r;
+
+	if (!aside)
+		return -ENOMEM;
+	aside->work = work;
+	aside->fd = eventfd(0, EFD_CLOEXEC);
+	r = aside->fd < 0 ? -errno :
+			    loop_add_fd(loop, aside->fd, EPOLLIN, on_done, aside, &aside->source);
+	if (r == 0)
+		r = start_thread(aside);
+	if (r < 0)
+		aside_free(aside);
+	return r;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One session of growth depth on a thread of its own: what is asked of it, how large it has become,
+ * and the kills that it has seen. On the thread of the loop.
+ */
+#ifndef MEMTRACED_SERVICE_DAEMON_GROWTH_GROWTH_RUN_H
+#define MEMTRACED_SERVICE_DAEMON_GROWTH_GROWTH_RUN_H
+
+#include "service/daemon/growth/growth_opts.h"
+#include "service/daemon/growth/growth_snapshot.h"
+#include "service/session_runner.h"
+
+#include <stdatomic.h>
+
+struct growth_run;
+
+struct growth_run_opts {
+	const struct host_growth_opts *growth; /* borrowed until gone() */
+	uint64_t period;
+	bool has_mappings;
+	_Atomic uint64_t *left_out; /* counts kills of which nothing was told; likewise */
+	/* A snapshot was taken: growth_run_snapshot(). is_cut: after a cut. */
+	void (*looked)(struct growth_run *run, bool is_cut, void *userdata);
+	/* After growth_run_end(): its thread has ended. */
+	void (*gone)(void *userdata);
+	void *userdata;
+};
+
+/* Begins to trace. 0 or negative errno. */
+int growth_run_new(const struct growth_run_opts *opts, struct growth_run **ret_run);
+/* Tells of the kills that are known and ends it; it frees itself later. NULL is legal. */
+void growth_run_end(struct growth_run *run);
+
+/* False until tracing begins, or has failed to. */
+bool growth_run_is_settled(const struct growth_run *run);
+/* 0; or negative errno: it has failed, and is to be ended. */
+int growth_run_error(const struct growth_run *run);
+uint64_t growth_run_start_ns(const struct growth_run *run); /* CLOCK_MONOTONIC */
+/* NULL before the first look. */
+const struct growth_snapshot *growth_run_snapshot(const struct growth_run *run);
+
+/* Takes a snapshot, after a cut if asked for, unless one is being taken. */
+void growth_run_look(struct growth_run *run, bool is_cut);
+
+/* A job for its session; see session_runner_post(). */
+void growth_run_post(struct growth_run *run, struct session_job *job);
+/* Takes over a snapshot that a job of it has taken; NULL is legal. */
+void growth_run_publish(struct growth_run *run, struct growth_snapshot *snapshot);
+/* Which job of a view is which (service/jobs.h: mappings come before events). */
+size_t growth_run_job(const struct growth_run *run, enum growth_job job);
+bool growth_run_has_mappings(const struct growth_run *run);
+/* For report_opts of this session; lives as long as the session. */
+const struct report_usage *growth_run_usage(const struct growth_run *run);
+
+/* Tells of the kills that are due. */
+void growth_run_tell_kills(struct growth_run *run);
+/* When the next one is; UINT64_MAX: none is waiting. */
+uint64_t growth_run_next_kill_ns(const struct growth_run *run);
+/* Kills that are being told of. */
+size_t growth_run_telling(const struct growth_run *run);
+
+#endif

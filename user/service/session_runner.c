@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/session_runner.h"
+
+#include "config/options.h"
+#include "sandbox/worker.h"
+#include "service/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+
+/* First in, first out. */
+struct job_list {
+	struct session_job *first, **end;
+};
+
+/* What the thread tells of itself. */
+struct runner_note {
+	struct session_job job;
+	struct session_runner *runner;
+};
+
+struct session_runner {
+	struct session_runner_opts opts;
+	struct loop_source *source; /* of results_fd */
+	int jobs_fd, results_fd;    /* eventfds: the list beside has something */
+	_Atomic uint64_t calls;
+
+	pthread_mutex_t lock; /* of what follows */
+	struct job_list jobs, results;
+	bool is_ending; /* no job follows those that are there */
+
+	/* The session's thread alone. */
+	struct worker *worker;
+	struct session *session; /* NULL: it has not begun */
+
+	struct runner_note begun, over, gone;
+	pthread_t thread;
+};
+
+static void job_list_init(struct job_list *list)
+{
+	list->first = NULL;
+	list->end = &list->first;
+}
+
+static void job_list_add(struct job_list *list, struct session_job *job)
+{
+	job->next = NULL;
+	*list->end = job;
+	list->end = &job->next;
+}
+
+static struct session_job *job_list_take(struct job_list *list)
+{
+	struct session_job *job = list->first;
+
+	if (job)
+		list->first = job->next;
+	if (!list->first)
+		list->end = &list->first;
+	return job;
+}
+
+static void wake(int event_fd)
+{
+	/* Fails only when the counter is full, and then the other side is awake. */
+	(void)eventfd_write(event_fd, 1);
+}
+
+static void unwake(int event_fd)
+{
+	eventfd_t n;
+
+	/* Fails only when nobody has woken: the descriptors are non-blocking. */
+	(void)eventfd_read(event_fd, &n);
+}
+
+/* --- the session's thread -------------------------------------------------------------------- */
+
+void session_runner_note(struct session_runner *runner, struct session_job *note)
+{
+	pthread_mutex_lock(&runner->lock);
+	job_list_add(&runner->results, note);
+	pthread_mutex_unlock(&runner->lock);
+	wake(runner->results_fd);
+}
+
+struct owner_call {
+	struct session_job job;
+	void (*fn)(void *arg);
+	void *arg;
+	sem_t done;
+};
+
+static void make_owner_call(struct session_job *job, int result)
+{
+	struct owner_call *call = (struct owner_call *)job; /* its first member */
+
+	(void)result;
+	call->fn(call->arg);
+	sem_post(&call->done);
+}
+
+void session_runner_call(struct session_runner *runner, void (*fn)(void *arg), void *arg)
+{
+	struct owner_call call = { .job.done = make_owner_call, .fn = fn, .arg = arg };
+
+	sem_init(&call.done, 0, 0);
+	session_runner_note(runner, &call.job);
+	while (sem_wait(&call.done) < 0 && errno == EINTR)
+		;
+	sem_destroy(&call.done);
+}
+
+static int on_record(const struct record *record, void *userdata)
+{
+	struct session_runner *runner = userdata;
+
+	if (runner->opts.on_record)
+		runner->opts.on_record(runner, record, runner->opts.userdata);
+	return 0;
+}
+
+static int begin(struct session_runner *runner)
+{
+	int r = worker_new_beside(runner->opts.worker, &runner->worker);
+
+	return r < 0 ? r :
+		       session_new_served(runner->opts.options, runner->worker, on_record, runner,
+					  &runner->session);
+}
+
+/* NULL: there is none now. *ret_ends: there will be none any more. */
+static struct session_job *next_job(struct session_runner *runner, bool *ret_ends)
+{
+	struct session_job *job;
+
+	pthread_mutex_lock(&runner->lock);
+	job = job_list_take(&runner->jobs);
+	*ret_ends = !job && runner->is_ending;
+	pthread_mutex_unlock(&runner->lock);
+	return job;
+}
+
+static void run_job(struct session_runner *runner, struct session_job *job)
+{
+	job->result = !job->run ? 0 : runner->session ? job->run(runner->session, job) : -ECANCELED;
+	session_runner_note(runner, job);
+}
+
+/* Takes what the session has seen. False: it has ended, and there is no more to come. */
+static bool step(struct session_runner *runner)
+{
+	int r = session_step(runner->session, 0);
+
+	atomic_store_explicit(&runner->calls, session_calls(runner->session), memory_order_relaxed);
+	if (r == 0)
+		return true;
+	runner->over.job.result = r < 0 ? r : 0;
+	session_runner_note(runner, &runner->over.job);
+	return false;
+}
+
+/* Steps and jobs by turns, until the owner ends it. */
+static void serve(struct session_runner *runner)
+{
+	bool runs = runner->session != NULL, ends = false;
+
+	while (!ends) {
+		struct pollfd fds[] = {
+			{ .fd = runner->jobs_fd, .events = POLLIN },
+			{ .fd = runs ? session_fd(runner->session) : -1, .events = POLLIN },
+		};
+		struct session_job *job = next_job(runner, &ends);
+
+		if (job)
+			run_job(runner, job);
+		if (ends || poll(fds, 2, job ? 0 : -1) < 0)
+			continue;
+		if (fds[0].revents)
+			unwake(runner->jobs_fd);
+		if (fds[1].revents)
+			runs = step(runner);
+	}
+}
+
+static void *run_thread(void *userdata)
+{
+	struct session_runner *runner = userdata;
+
+	(void)prctl(PR_SET_NAME, "memtraced-trace"); /* for ps(1) */
+	runner->begun.job.result = begin(runner);
+	session_runner_note(runner, &runner->begun.job);
+	serve(runner);
+	session_free(runner->session);
+	worker_free(runner->worker);
+	session_runner_note(runner, &runner->gone.job);
+	return NULL;
+}
+
+/* --- the owner's thread ---------------------------------------------------------------------- */
+
+static void runner_free(struct session_runner *runner)
+{
+	loop_source_free(runner->source);
+	options_free(runner->opts.options);
+	if (runner->jobs_fd >= 0)
+		close(runner->jobs_fd);
+	if (runner->results_fd >= 0)
+		close(runner->results_fd);
+	pthread_mutex_destroy(&runner->lock);
+	free(runner);
+}
+
+static void tell_begun(struct session_job *job, int result)
+{
+	const struct session_runner *runner = ((struct runner_note *)job)->runner;
+
+	runner->opts.begun(result, runner->opts.userdata);
+}
+
+static void tell_over(struct session_job *job, int result)
+{
+	const struct session_runner *runner = ((struct runner_note *)job)->runner;
+
+	runner->opts.over(result, runner->opts.userdata);
+}
+
+static void tell_gone(struct session_job *job, int result)
+{
+	struct session_runner *runner = ((struct runner_note *)job)->runner;
+
+	(void)result;
+	/* It has nothing left to do but to return; without this it could still wake us later. */
+	(void)pthread_join(runner->thread, NULL);
+	runner->opts.gone(runner->opts.userdata);
+	runner_free(runner);
+}
+
+static struct session_job *next_result(struct session_runner *runner)
+{
+	struct session_job *job;
+
+	pthread_mutex_lock(&runner->lock);
+	job = job_list_take(&runner->results);
+	pthread_mutex_unlock(&runner->lock);
+	return job;
+}
+
+static int on_results(int fd, uint32_t events, void *userdata)
+{
+	struct session_runner *runner = userdata;
+	struct session_job *job;
+	bool is_gone = false;
+
+	(void)events;
+	unwake(fd);
+	while (!is_gone && (job = next_result(runner))) {
+		is_gone = job == &runner->gone.job;
+		job->done(job, job->result);
+	}
+	return 0;
+}
+
+static int start_thread(struct session_runner *runner)
+{
+	sigset_t all, before;
+	int error;
+
+	/* Signals are for the owner's loop. */
+	sigfillset(&all);
+	error = pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (error)
+		return -error;
+	error = pthread_create(&runner->thread, NULL, run_thread, runner);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* cannot fail: valid set */
+	return -error;
+}
+
+static int prepare(struct session_runner *runner)
+{
+	runner->jobs_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	runner->results_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (runner->jobs_fd < 0 || runner->results_fd < 0)
+		return -errno;
+	return loop_add_fd(runner->opts.loop, runner->results_fd, EPOLLIN, on_results, runner,
+			   &runner->source);
+}
+
+int session_runner_new(const struct session_runner_opts *opts, struct session_runner **ret_runner)
+{
+	struct session_runner *runner = calloc(1, sizeof(*runner));
+	int r;
+
+	if (!runner)
+		return -ENOMEM;
+	runner->opts = *opts;
+	runner->jobs_fd = runner->results_fd = -1;
+	runner->begun = (struct runner_note){ { .done = tell_begun }, runner };
+	runner->over = (struct runner_note){ { .done = tell_over }, runner };
+	runner->gone = (struct runner_note){ { .done = tell_gone }, runner };
+	job_list_init(&runner->jobs);
+	job_list_init(&runner->results);
+	pthread_mutex_init(&runner->lock, NULL);
+	r = prepare(runner);
+	if (r == 0)
+		r = start_thread(runner);
+	if (r < 0) {
+		runner->opts.options = NULL; /* the caller's still */
+		runner_free(runner);
+		return r;
+	}
+	*ret_runner = runner;
+	return 0;
+}
+
+void session_runner_post(struct session_runner *runner, struct session_job *job)
+{
+	pthread_mutex_lock(&runner->lock);
+	job_list_add(&runner->jobs, job);
+	pthread_mutex_unlock(&runner->lock);
+	wake(runner->jobs_fd);
+}
+
+void session_runner_end(struct session_runner *runner)
+{
+	pthread_mutex_lock(&runner->lock);
+	runner->is_ending = true;
+	pthread_mutex_unlock(&runner->lock);
+	wake(runner->jobs_fd);
+}
+
+uint64_t session_runner_calls(const struct session_runner *runner)
+{
+	return atomic_load_explicit(&runner->calls, memory_order_relaxed);
+}

@@ -48,6 +48,9 @@ static int prepare_config(struct service *service, struct reload *reload, struct
 static void commit_config(struct service *service, struct reload *reload)
 {
 	service_config_set(&service->config, reload->config);
+	/* Who has shown a token that is not valid any more is not answered any more. */
+	if (service->token && (!reload->token || strcmp(service->token, reload->token) != 0))
+		listeners_close_user(service->listeners, 0);
 	free(service->token);
 	service->token = TAKE_PTR(reload->token);
 }

@@ -293,6 +293,12 @@ int listeners_timeout_ms(const struct listeners *listeners)
 	return first;
 }
 
+void listeners_close_user(struct listeners *listeners, uid_t uid)
+{
+	vec_foreach(&listeners->list, served)
+		http_server_close_user((*served)->server, uid);
+}
+
 struct http_counts listeners_count(const struct listeners *listeners)
 {
 	struct http_counts counts = listeners->past;

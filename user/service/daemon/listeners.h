@@ -40,6 +40,9 @@ DEFINE_CLEANUP(struct listeners_next, listeners_next_free)
 void listeners_run(struct listeners *listeners);
 int listeners_timeout_ms(const struct listeners *listeners);
 
+/* As http_server_close_user, of all. */
+void listeners_close_user(struct listeners *listeners, uid_t uid);
+
 /* Of all that there are and were. */
 struct http_counts listeners_count(const struct listeners *listeners);
 

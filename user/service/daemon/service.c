@@ -12,6 +12,7 @@
 #include "service/daemon/reports/post_mortem.h"
 #include "service/daemon/reports/reports.h"
 #include "service/daemon/routes/routes.h"
+#include "service/daemon/routes/user_tokens.h"
 #include "service/daemon/trace/traces_cost.h"
 #include "service/daemon/watch/rules.h"
 #include "service/probe_cost.h"
@@ -203,6 +204,8 @@ static int begin_parts(struct service *service)
 	int r = loop_new(&service->loop);
 
 	if (r == 0)
+		r = user_tokens_new(&service->user_tokens);
+	if (r == 0)
 		r = add_signals(service);
 	if (r == 0)
 		r = begin_listeners(service);
@@ -302,6 +305,7 @@ static void end(struct service *service)
 	service_config_unref(service->config);
 	free(service->reloads.error);
 	free(service->token);
+	user_tokens_free(service->user_tokens);
 }
 
 static int drop_privileges(void)

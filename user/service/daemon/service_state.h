@@ -23,6 +23,7 @@ struct host_growth;
 struct listeners;
 struct push;
 struct rules;
+struct user_tokens;
 struct worker;
 
 /* File names have these sizes at most. */
@@ -53,7 +54,9 @@ struct service {
 	struct push *push;
 	struct worker *worker; /* which parses what others wrote */
 	struct listeners *listeners;
-	char *token;		    /* NULL: none */
+	char *token; /* of [http] token_file; NULL: none */
+	struct user_tokens *user_tokens;
+	uint64_t tokens_refused;
 	uint64_t start_realtime_ns; /* as clocks showed it then; they may have been set since */
 	uint64_t start_boot_ns;	    /* CLOCK_BOOTTIME */
 	uint64_t n_recordings;	    /* so that no two reports have one name */
@@ -77,7 +80,7 @@ struct service_call {
 	struct http_request *request;
 	const struct service_route *route;
 	struct http_query query;
-	struct http_peer who; /* the peer, or root where it has the token */
+	struct http_peer who; /* as service_identify has found */
 	bool wants_html;
 	struct process_info process; /* that is traced for it, when it was allowed */
 	struct trace_wait *wait;     /* NULL: it does not wait for a trace */

@@ -312,7 +312,7 @@ for target in sys.argv[3:]:
 """
 
 
-@test(need_root, each=["unix", "tcp"])
+@test(need_root, each=["unix"])
 def others_than_root_see_their_own_processes_alone(where):
     def become():
         os.setgroups([])

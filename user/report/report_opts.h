@@ -39,6 +39,7 @@ struct report_opts {
 	uint64_t older_than_ns;	   /* only sites with a live block of at least this age */
 	bool one_image;		   /* only the process with this image, and the images before it */
 	uint32_t image;		   /* its slot */
+	bool alone;		   /* with one_image: not those before it */
 	bool held_now;		   /* who has ended holds no regions any more, nor has sites */
 	const struct where *where; /* only such sites; NULL: all. Borrowed */
 	enum group_by group_by;	   /* in tables */

@@ -149,6 +149,11 @@ int session_find_image(struct session *s, pid_t pid, uint32_t *ret_image)
 	return r < 0 ? r : image ? 0 : -ESRCH;
 }
 
+bool session_is_current(const struct session *s, pid_t pid, uint32_t image)
+{
+	return live_is_current(s->live, pid, image);
+}
+
 bool session_mapped(const struct session *s, pid_t pid, struct region_totals *ret_totals)
 {
 	const struct model_process *image = find_running(s, pid);

@@ -124,6 +124,8 @@
 			return "was still running";
 		if (end.depth_changed)
 			return "goes on at another depth";
+		if (end.hidden)
+			return "no longer accessible to the user who asked";
 		if (end.signal !== null)
 			return "killed by signal " + end.signal +
 				(death ? deathText(death) : end.oom ? " (out of memory)" : "");

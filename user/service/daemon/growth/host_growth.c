@@ -347,7 +347,8 @@ int host_growth_timeout_ms(const struct host_growth *growth)
 /* --- what it shows --------------------------------------------------------------------------- */
 
 int host_growth_show(struct host_growth *growth, enum growth_job job, pid_t pid,
-		     int (*fn)(const struct view *view, void *userdata), void *userdata)
+		     uint32_t *ret_image, int (*fn)(const struct view *view, void *userdata),
+		     void *userdata)
 {
 	struct report_opts opts = { .width = 80,
 				    .one_image = pid != 0,
@@ -364,7 +365,16 @@ int host_growth_show(struct host_growth *growth, enum growth_job job, pid_t pid,
 	if (job == GROWTH_MAPPINGS && !growth->has_mappings)
 		return -ENOENT;
 	r = pid ? session_find_image(growth->session, pid, &opts.image) : 0;
+	if (ret_image) {
+		opts.alone = true;
+		*ret_image = opts.image;
+	}
 	return r < 0 ? r : session_show(growth->session, &opts, fn, userdata);
+}
+
+bool host_growth_is_current(const struct host_growth *growth, pid_t pid, uint32_t image)
+{
+	return growth->session && session_is_current(growth->session, pid, image);
 }
 
 bool host_growth_mapped(const struct host_growth *growth, pid_t pid,

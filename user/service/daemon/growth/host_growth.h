@@ -51,12 +51,16 @@ void host_growth_finish(struct host_growth *growth);
 enum growth_job { GROWTH_FAULTS, GROWTH_MAPPINGS };
 
 /*
- * A cut of the process (0: of all) to fn, which gives what is returned. -ENODEV: nothing is
- * sampled; -ENOENT: mappings are not wanted; -ESRCH: nothing is known of that process; or other
- * negative errno.
+ * A cut of the process (0: of all) to fn, which gives what is returned. Unless ret_image is NULL,
+ * of the process's newest image alone, which is filled in. -ENODEV: nothing is sampled; -ENOENT:
+ * mappings are not wanted; -ESRCH: nothing is known of that process; or other negative errno.
  */
 int host_growth_show(struct host_growth *growth, enum growth_job job, pid_t pid,
-		     int (*fn)(const struct view *view, void *userdata), void *userdata);
+		     uint32_t *ret_image, int (*fn)(const struct view *view, void *userdata),
+		     void *userdata);
+
+/* Is it still that image which runs with this pid? */
+bool host_growth_is_current(const struct host_growth *growth, pid_t pid, uint32_t image);
 
 /* What the process that runs with this pid has mapped; false: of it no mapping is known. */
 struct region_totals;

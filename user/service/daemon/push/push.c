@@ -221,7 +221,7 @@ static void take_growth(struct target *target)
 	if (target->growth != taking.trace)
 		push_subjects_forget(target->subjects, target->growth);
 	target->growth = taking.trace;
-	r = host_growth_show(push->growth, GROWTH_FAULTS, 0, on_view, &taking);
+	r = host_growth_show(push->growth, GROWTH_FAULTS, 0, NULL, on_view, &taking);
 	target->untaken += r < 0;
 	if (r < 0)
 		log_debug("push %s: growth: %s", target->name, strerror(-r));

@@ -28,8 +28,6 @@ static int write_report(const struct recording *recording, const struct view *vi
 	const struct http_peer *who = &recording->ask.who;
 	uid_t uid = http_peer_is_root(who) ? 0 : who->uid;
 
-	if (!http_peer_may_still_see(who, &recording->ask.process))
-		return -EACCES;
 	return reports_write(recording->service->config, recording->name, uid,
 			     recording->ask.format, view);
 }
@@ -42,8 +40,6 @@ static void on_trace(const struct view *view, int error, void *userdata)
 
 	if (error)
 		log_error("process %d: no report: tracing failed: %s", pid, strerror(-error));
-	else if (r == -EACCES)
-		log_warning("process %d: no report: it does not belong to who asked any more", pid);
 	else if (r < 0)
 		log_error("process %d: no report in %s: %s", pid,
 			  recording->service->config->state_directory, strerror(-r));
@@ -82,6 +78,7 @@ int recording_begin(struct service *service, const struct recording_ask *ask,
 		.depth = ask->depth,
 		.pid = ask->process.pid,
 		.uid = ask->who.uid,
+		.gid = ask->who.gid,
 		.for_ns = ask->for_ns,
 		.fn = on_trace,
 	};

@@ -20,7 +20,8 @@ bool service_may_see_trace(const struct service_call *call, const struct trace_i
 	struct process_info process;
 
 	return http_peer_is_root(&call->who) ||
-	       (info->pid && http_peer_may_see(&call->who, info->pid, &process) == 0);
+	       (info->pid && http_peer_may_see(&call->who, info->pid, &process) == 0 &&
+		process.start_ticks == info->start_ticks);
 }
 
 void service_check_process(struct service_call *call, struct http_answer *answer)
@@ -87,6 +88,9 @@ void service_say_refused(const struct service_call *call, int error, struct http
 			answer, 503,
 			"as many traces run, of all or of yours, or wait for one, as may: [trace] "
 			"max_traces, max_traces_of_user");
+		break;
+	case -EACCES:
+		http_answer_say(answer, 403, "process %d is not yours", pid);
 		break;
 	case -EDQUOT:
 		say_no_budget(call, answer);

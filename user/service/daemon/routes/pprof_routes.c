@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Profiles by a trace on demand, and of growth, which is there. Who may see the process is asked
- * twice: when a trace begins and when it is answered, since the process may have executed a program
- * with other rights meanwhile.
+ * Profiles by a trace on demand, and of growth, which is there. A trace for a user has nothing that
+ * he may not see (trace/traces.h); of growth he is shown the image that he may see now.
  */
 #include "base/clock.h"
 #include "config/units.h"
@@ -87,10 +86,7 @@ static void on_trace(const struct view *view, int error, void *userdata)
 	struct http_answer answer = {};
 
 	call->wait = NULL;
-	if (call->query.pid && !http_peer_may_still_see(&call->who, &call->process))
-		http_answer_say(&answer, 403, "process %d is not yours any more",
-				(int)call->query.pid);
-	else if (error)
+	if (error)
 		http_answer_say(&answer, 500, "tracing failed: %s", strerror(-error));
 	else
 		write_answer(call, view, &answer);
@@ -140,6 +136,7 @@ static int ask(struct service_call *call, struct http_answer *answer, enum trace
 		.depth = call->query.depth,
 		.pid = call->query.pid,
 		.uid = call->who.uid,
+		.gid = call->who.gid,
 		.for_ns = call->query.seconds * SECOND_NS,
 		.allocated_first = allocated_first,
 		.fn = on_trace,
@@ -224,6 +221,32 @@ static void say_no_growth(const struct service_call *call, enum growth_job job, 
 		http_answer_say(answer, 500, "it cannot be shown: %s", strerror(-error));
 }
 
+/*
+ * What the process was before it executed its program may have been another user's, and is not
+ * shown. If he may see the process now, which is still of that image, he could have seen all of it.
+ */
+static int show_growth_to_user(struct service_call *call, enum growth_job job,
+			       struct growth_answer *to)
+{
+	struct host_growth *growth = call->service->growth;
+	int pid = (int)call->query.pid;
+	struct process_info now;
+	uint32_t image;
+	int r = host_growth_show(growth, job, pid, &image, on_growth, to);
+
+	if (r > 0 && (http_peer_may_see(&call->who, pid, &now) < 0 ||
+		      !host_growth_is_current(growth, pid, image)))
+		http_answer_say(to->answer, 403, "process %d is not yours any more", pid);
+	return r;
+}
+
+static int show_growth(struct service_call *call, enum growth_job job, struct growth_answer *to)
+{
+	if (!http_peer_is_root(&call->who))
+		return show_growth_to_user(call, job, to);
+	return host_growth_show(call->service->growth, job, call->query.pid, NULL, on_growth, to);
+}
+
 static int answer_growth(struct service_call *call, enum growth_job job, struct http_answer *answer)
 {
 	struct growth_answer to = { call, answer };
@@ -240,7 +263,7 @@ static int answer_growth(struct service_call *call, enum growth_job job, struct 
 		service_check_trace(call, report_format_find(format_of(call)), answer);
 	if (answer->status)
 		return 0;
-	r = host_growth_show(call->service->growth, job, call->query.pid, on_growth, &to);
+	r = show_growth(call, job, &to);
 	if (r <= 0)
 		say_no_growth(call, job, r < 0 ? r : -EIO, answer);
 	return r == -ENOMEM ? r : 0;

@@ -100,6 +100,19 @@ static int add_symbols(struct lookup *lookup, const char *addresses, struct strb
 	return r;
 }
 
+/* What was read is of that process, unless it has executed another program since. */
+static void check_again(struct service_call *call, struct http_answer *answer)
+{
+	uint64_t start_ticks = call->process.start_ticks;
+	struct http_answer now = {};
+
+	service_check_process(call, &now);
+	if (now.status || call->process.start_ticks != start_ticks)
+		http_answer_say(answer, 403, "process %d is not yours any more",
+				(int)call->query.pid);
+	http_answer_done(&now);
+}
+
 int process_route_symbol(struct service_call *call, struct http_answer *answer)
 {
 	struct lookup lookup = { .pid = call->query.pid };
@@ -125,5 +138,7 @@ int process_route_symbol(struct service_call *call, struct http_answer *answer)
 		http_answer_say(answer, 400, "the body is addresses with + between them: 0x1+0x2");
 	else if (r < 0 && r != -ENOMEM)
 		http_answer_say(answer, 404, "process %d: %s", (int)lookup.pid, strerror(-r));
+	else if (r == 0)
+		check_again(call, answer);
 	return r == -ENOMEM ? r : 0;
 }

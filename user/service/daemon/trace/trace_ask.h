@@ -21,8 +21,9 @@ struct trace_ask {
 	enum trace_kind kind;
 	enum heap_depth depth; /* of TRACE_CPU: HEAP_EXACT */
 	pid_t pid;	       /* 0: the host, of TRACE_CPU alone */
-	uid_t uid;	       /* who asks: each but root has a limit of his own */
-	uint64_t for_ns;      /* 0: as long as is configured, or, if one runs, what it has by now */
+	uid_t uid;	 /* who asks: each but root has a limit, and sees own processes alone */
+	gid_t gid;	 /* his, as target/process_access.h wants it */
+	uint64_t for_ns; /* 0: as long as is configured, or, if one runs, what it has by now */
 	bool allocated_first; /* as report_opts' */
 	trace_answer_fn fn;
 	void *userdata;

@@ -26,7 +26,8 @@ struct trace {
 	enum trace_kind kind;
 	enum heap_depth depth; /* of TRACE_HEAP */
 	pid_t pid;
-	uid_t uid;		  /* of who had it begin */
+	uid_t uid;		  /* of who had it begin, */
+	gid_t gid;		  /* and for whom alone it is, unless that is root */
 	struct process_info info; /* of the process that was asked for */
 	char *standing;		  /* patterns of the configuration; NULL: it was asked for */
 	struct options *options;

@@ -176,6 +176,7 @@ static int add_trace(struct traces *traces, const struct trace_ask *ask, const c
 	trace->depth = ask->depth;
 	trace->pid = ask->pid;
 	trace->uid = ask->uid;
+	trace->gid = ask->gid;
 	trace->is_kill = traces->opts.is_kill;
 	trace->untold = &traces->untold;
 	if (standing && !(trace->standing = strdup(standing)))
@@ -187,6 +188,8 @@ static int add_trace(struct traces *traces, const struct trace_ask *ask, const c
 	}
 	if (r == 0)
 		r = make_options(traces, ask, trace->standing != NULL, &trace->options);
+	if (r == 0 && ask->uid != 0)
+		trace->options->access = (struct abi_access){ true, ask->uid, ask->gid };
 	if (r == 0)
 		r = session_new_served(trace->options, traces->opts.worker, on_record, trace,
 				       &trace->session);
@@ -259,13 +262,19 @@ void traces_configure(struct traces *traces, const struct service_config *config
 			  strerror(-r));
 }
 
+/* Each user's ends at another moment: when the process becomes one that he may not look at. */
+static bool is_for(const struct trace *trace, const struct trace_ask *ask)
+{
+	return trace->uid == ask->uid && (ask->uid == 0 || trace->gid == ask->gid);
+}
+
 /* One that is over has its answers to give, but no new ones. */
 static struct trace *find(const struct traces *traces, const struct trace_ask *ask)
 {
 	vec_foreach(&traces->list, trace)
 		if ((*trace)->kind == ask->kind && (*trace)->depth == ask->depth &&
 		    (*trace)->pid == ask->pid && (*trace)->source && !(*trace)->stopped &&
-		    !(*trace)->standing)
+		    !(*trace)->standing && is_for(*trace, ask))
 			return *trace;
 	return NULL;
 }
@@ -485,6 +494,7 @@ bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret
 		.kind = trace->kind,
 		.depth = trace->depth,
 		.pid = trace->pid,
+		.start_ticks = trace->info.start_ticks,
 		.comm = trace->standing ? trace->standing : trace->info.comm,
 		.is_standing = trace->standing != NULL,
 		.age_ns = now_ns - trace->start_ns,

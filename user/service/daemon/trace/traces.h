@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Traces on demand: each is a session of its own, and who asks for the same process, quantity and
- * depth while one runs shares it. A trace ends when nobody waits for it any more. On the thread of
- * the loop; answers come from traces_run alone.
+ * Traces on demand: each is a session of its own. A user who asks for the same process, quantity
+ * and depth while one of his runs shares it. A trace ends when nobody waits for it any more; a
+ * user's also when the process becomes one that he may not look at. On the thread of the loop;
+ * answers come from traces_run alone.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_TRACE_TRACES_H
 #define MEMTRACED_SERVICE_DAEMON_TRACE_TRACES_H
@@ -34,8 +35,9 @@ void traces_configure(struct traces *traces, const struct service_config *config
 /*
  * Begins to trace, or joins. The wait is gone with its answer. 0; -EBUSY: there are as many traces
  * as may be, of all or of this user, or as many wait for it; -EDQUOT: the budget is used up,
- * traces_wait_ns says for how long; -ESRCH, -ENOENT (no allocator), -ENODATA (it shows no samples),
- * -EOPNOTSUPP (no 64-bit program) or what beginning a session gave (logged, but for -ENODATA).
+ * traces_wait_ns says for how long; -EACCES: this user may not look at it; -ESRCH, -ENOENT (no
+ * allocator), -ENODATA (it shows no samples), -EOPNOTSUPP (no 64-bit program) or what beginning a
+ * session gave (logged, but for -ENODATA and -EACCES).
  */
 int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_wait **ret_wait);
 /* Whoever asked has gone. NULL is legal. */
@@ -54,8 +56,9 @@ struct trace_info {
 	enum trace_kind kind;
 	enum heap_depth depth; /* of TRACE_HEAP */
 	pid_t pid;
-	const char *comm; /* or the names of a standing trace */
-	bool is_standing; /* of the configuration */
+	uint64_t start_ticks; /* of the process, as another one may have its pid by now */
+	const char *comm;     /* or the names of a standing trace */
+	bool is_standing;     /* of the configuration */
 	uint64_t age_ns, left_ns;
 	size_t n_waits;
 	bool is_stopped; /* by the budget: what comes is not seen */

@@ -115,7 +115,7 @@ _memtraced_options() {
     :-*) compgen -W "$report $trace" -- "$1" ;;
     :*) compgen -W 'report diff ctl sample' -- "$1" ;;
     sample:*) compgen -W '--unit= --interval= --print --remove' -- "$1" ;;
-    ctl:*) compgen -W 'status trace reports --for= --format= --sample --socket=' -- "$1" ;;
+    ctl:*) compgen -W 'status trace reports token --for= --format= --revoke --sample --socket=' -- "$1" ;;
     esac
 }
 

@@ -98,12 +98,14 @@ class Page:
         return values
 
     def until(self, expression, timeout=30):
-        """The expression's value, once it is true."""
+        """The expression's value, once it is true; also where the page replaces itself until then."""
         deadline = time.monotonic() + timeout * PATIENCE
-        while not (value := self.value(expression)):
+        while True:
+            with contextlib.suppress(FrameGone):
+                if value := self.value(expression):
+                    return value
             assert time.monotonic() < deadline, f"never true: {expression}"
             time.sleep(0.05)
-        return value
 
     def click(self, element):
         """The mouse at the middle of an element, which is an expression."""

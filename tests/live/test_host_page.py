@@ -8,10 +8,10 @@ import re
 import subprocess
 
 import browser
-from lib import (eventually, need_long, need_program, need_root, resident, run, scratch, started,
-                 target, test)
+from lib import (eventually, need_long, need_program, need_root, resident, scratch, started, target,
+                 test)
 from test_ctl import ctl, nobodys_targets
-from test_service import ASK_AS, NOBODY, service
+from test_service import ask_as, service
 
 WATCH = "[watch]\ninterval = 1s"
 
@@ -22,7 +22,7 @@ def data_of(served):
 
 @contextlib.contextmanager
 def host_page(served, folder):
-    with browser.page(f"http://localhost:{served.port}/", folder) as page:
+    with browser.page(served.url("/"), folder) as page:
         page.until("document.body && document.body.dataset.ready === '1'")
         yield page
 
@@ -95,21 +95,19 @@ def processes_are_sorted_found_and_their_growth_is_shown():
         assert {row[1] for row in page.value(
             "[...document.querySelectorAll('tr[data-pid]')].map(r => "
             "[...r.children].map(c => c.textContent))")} == {"leak"}
-        points = [p for p in data_of(served)["processes"] if p["pid"] == pid][0]["series"]
+        points = eventually(lambda: [p for p in data_of(served)["processes"]
+                                     if p["pid"] == pid][0]["series"], "it is watched")
         assert len(points) % 2 == 0 and points[1] > 0, points
 
 
-@test(need_root, each=["unix"])
+@test(need_root, each=["unix", "tcp"])
 def others_than_root_see_what_is_theirs(where):
     with scratch() as folder, service(folder, trace=WATCH) as served, \
             nobodys_targets(1) as (own,), started([target("leak"), "0", "60000"]) as process:
         roots = int(process.lines.until("ready"))
         ctl(served, "trace", str(roots), "--for=1s")
         served.said.until(f"memtraced: process {roots} (leak): report")
-        place = served.path if where == "unix" else str(served.port)
-        done = run(["/usr/bin/python3", "-c", ASK_AS, str(NOBODY), place, "/host"])
-        assert done.returncode == 0, done.stderr
-        status, _, body = done.stdout.partition(" ")
+        status, _, body = ask_as(served, where, "/host")[0].partition(" ")
         theirs, all_, pid = json.loads(body), data_of(served), int(own)
         assert status == "200"
         assert [p["pid"] for p in theirs["processes"]] == [pid], theirs["processes"]
@@ -118,8 +116,8 @@ def others_than_root_see_what_is_theirs(where):
         assert {pid, roots} <= {p["pid"] for p in all_["processes"]}
         name = all_["reports"][0]["name"]
         assert f"-{roots}-leak.html" in name
-        done = run(["/usr/bin/python3", "-c", ASK_AS, str(NOBODY), place, f"/report?name={name}"])
-        assert done.stdout.startswith("404 "), done
+        answer, = ask_as(served, where, f"/report?name={name}")
+        assert answer.startswith("404 "), answer
 
 
 EVIL = """<!DOCTYPE html><body><script>
@@ -137,8 +135,7 @@ def what_a_file_says_has_no_rights_of_ours():
         served.said.until(f"memtraced: process {pid} (leak): report")
         with open(os.path.join(folder, "state", name), "w", encoding="ascii") as file:
             file.write(EVIL)
-        url = f"http://localhost:{served.port}/report?name={name}"
-        with browser.page(url, folder) as page:
+        with browser.page(served.url(f"/report?name={name}"), folder) as page:
             assert page.until("document.title") == "refused"
             assert page.value("origin") == "null"
         assert served.ask("/report")[0] == 400

@@ -60,6 +60,24 @@ class Service:
         assert found, (name, labels)
         return int(found.group(1))
 
+    def ctl(self, *words, uid=0, status=0):
+        """What memtraced ctl prints for that user."""
+        done = run_memtraced("ctl", f"--socket={self.path}", *words, user=uid, group=uid,
+                             extra_groups=[])
+        assert done.returncode == status, done
+        return done.stdout
+
+    def token(self, uid=0):
+        return self.ctl("token", uid=uid).strip()
+
+    def bearer(self, uid=0):
+        """A header's line with a token of that user, which TCP needs."""
+        return f"Authorization: Bearer {self.token(uid)}\r\n"
+
+    def url(self, path, uid=0):
+        """An address by TCP with a token in it, as pprof and browsers take it."""
+        return f"http://:{self.token(uid)}@localhost:{self.port}{path}"
+
     def tcp(self):
         return socket.create_connection(("127.0.0.1", self.port), timeout=30 * lib.PATIENCE)
 
@@ -174,9 +192,12 @@ def go_asks_by_itself_and_so_does_curl():
     with scratch() as folder, service(folder) as served, \
             started([target("spin"), "20000"]) as process:
         env = dict(os.environ, PPROF_TMPDIR=folder, HOME=folder)
-        url = f"http://127.0.0.1:{served.port}/debug/pprof/profile?pid={process.pid}"
-        done = run([*GO, "-top", "-seconds=1", url], env=env, timeout=60)
+        path = f"/debug/pprof/profile?pid={process.pid}"
+        done = run([*GO, "-top", "-seconds=1", served.url(path)], env=env, timeout=60)
         assert done.returncode == 0 and "Type: cpu" in done.stdout, done
+        url = f"http://127.0.0.1:{served.port}{path}"
+        done = run([*GO, "-top", "-seconds=1", url], env=env, timeout=60)
+        assert done.returncode != 0 and "401 Unauthorized" in done.stderr, done
         host = run(["curl", "-sS", "--unix-socket", served.path, "-o", f"{folder}/host",
                     "http://x/debug/pprof/profile?seconds=1"])
         assert host.returncode == 0, host
@@ -235,7 +256,7 @@ def a_browser_is_led_from_the_list_to_the_flame_graph():
     with scratch() as folder, service(folder, trace="seconds = 1") as served, \
             started([target("leak"), "0", "3000"]) as process:
         pid = process.lines.until("ready")
-        with browser.page(f"http://localhost:{served.port}/debug/pprof/", folder) as page:
+        with browser.page(served.url("/debug/pprof/"), folder) as page:
             link = f"document.querySelector('a[href=\"/debug/pprof/heap?pid={pid}\"]')"
             page.until(f"{link} !== null")
             page.value(f"{link}.click()")
@@ -293,13 +314,13 @@ def metrics_are_what_proc_says():
 ASK_AS = """
 import os, socket, sys
 os.setgroups([]); os.setgid(int(sys.argv[1])); os.setuid(int(sys.argv[1]))
-where = sys.argv[2]
+where, headers = sys.argv[2], sys.stdin.read().replace("\\n", "\\r\\n")
 if where.startswith("/"):
     client = socket.socket(socket.AF_UNIX); client.connect(where)
 else:
     client = socket.create_connection(("127.0.0.1", int(where)))
 for target in sys.argv[3:]:
-    client.sendall(f"GET {target} HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n".encode())
+    client.sendall(f"GET {target} HTTP/1.1\\r\\nHost: localhost\\r\\n{headers}\\r\\n".encode())
     head = b""
     while b"\\r\\n\\r\\n" not in head:
         head += client.recv(65536)
@@ -312,7 +333,16 @@ for target in sys.argv[3:]:
 """
 
 
-@test(need_root, each=["unix"])
+def ask_as(served, where, *targets, uid=NOBODY):
+    """The answers that a user gets over "unix", or over "tcp" with a token of that user's."""
+    place, header = (served.path, "") if where == "unix" else (str(served.port), served.bearer(uid))
+    done = run(["/usr/bin/python3", "-c", ASK_AS, str(uid), place, *targets],
+               input=header.replace("\r", ""))
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@test(need_root, each=["unix", "tcp"])
 def others_than_root_see_their_own_processes_alone(where):
     def become():
         os.setgroups([])
@@ -322,17 +352,13 @@ def others_than_root_see_their_own_processes_alone(where):
     with scratch() as folder, service(folder) as served, started(["sleep", "60"]) as roots, \
             started([lib.target_for_all(folder, "leak"), "0", "60000"], preexec_fn=become) as own:
         pid = own.lines.until("ready")
-        place = served.path if where == "unix" else str(served.port)
         # A process that changed its user is not dumpable until it executes a program.
         eventually(lambda: os.stat(f"/proc/{pid}/environ").st_uid == NOBODY, "its exec")
-        done = run(["/usr/bin/python3", "-c", ASK_AS, str(NOBODY), place,
-                    f"/debug/pprof/heap?pid={roots.pid}&seconds=1",
-                    f"/debug/pprof/cmdline?pid={roots.pid}", "/debug/pprof/profile?seconds=1",
-                    f"/debug/pprof/cmdline?pid={pid}",
-                    f"/debug/pprof/heap?pid={pid}&seconds=1&debug=1",
-                    "/debug/pprof/heap", "/metrics"])
-        assert done.returncode == 0, done.stderr
-        answers = done.stdout.splitlines()
+        answers = ask_as(served, where, f"/debug/pprof/heap?pid={roots.pid}&seconds=1",
+                         f"/debug/pprof/cmdline?pid={roots.pid}", "/debug/pprof/profile?seconds=1",
+                         f"/debug/pprof/cmdline?pid={pid}",
+                         f"/debug/pprof/heap?pid={pid}&seconds=1&debug=1",
+                         "/debug/pprof/heap", "/metrics")
         assert [answer.split()[0] for answer in answers] == \
             ["403", "403", "403", "200", "200", "400", "200"], answers
         assert f"process {roots.pid} is not yours" in answers[0], answers[0]
@@ -379,7 +405,8 @@ def pages_of_other_sites_get_nothing():
                               (["-H", "Sec-Fetch-Site: cross-site"], "403"),
                               (["-H", "Origin: http://evil.example"], "403"),
                               (["-X", "DELETE"], "405"), (["-X", "OPTIONS"], "405")):
-            done = run(["curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", *headers, url])
+            done = run(["curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", "-H",
+                        served.bearer().strip(), *headers, url])
             assert done.stdout == code, (headers, done)
 
 
@@ -457,13 +484,14 @@ def who_is_slow_is_left_behind_and_holds_nobody_up():
 @test(need_root, timeout=120)
 def who_takes_no_answer_is_left_behind_and_holds_nobody_up():
     with scratch() as folder, service(folder, "timeout = 1s") as served:
+        request = f"GET /debug/pprof/ HTTP/1.1\r\nHost: localhost\r\n{served.bearer()}\r\n"
         with socket.socket() as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             client.connect(("127.0.0.1", served.port))
             client.settimeout(60 * lib.PATIENCE)
             with contextlib.suppress(ConnectionError):
                 # More answers than the two buffers hold, and none is read.
-                client.sendall(b"GET /debug/pprof/ HTTP/1.1\r\nHost: localhost\r\n\r\n" * 5000)
+                client.sendall(request.encode() * 5000)
                 eventually(lambda: served.metric("memtraced_http_connections") == 1,
                            "it is closed", timeout=60)
             assert served.text("/healthz") == "ok\n"
@@ -474,12 +502,14 @@ def a_user_has_so_many_connections_and_no_more():
     flood = """
 import os, socket, sys, time
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
-clients = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(40)]
+clients = [socket.socket(socket.AF_UNIX) for _ in range(40)]
+for client in clients:
+    client.connect(sys.argv[1])
 print("there", flush=True)
 sys.stdin.readline()
 """
     with scratch() as folder, service(folder, "max_connections_of_user = 4") as served, \
-            started(["/usr/bin/python3", "-c", flood, str(served.port)]) as flooding:
+            started(["/usr/bin/python3", "-c", flood, served.path]) as flooding:
         flooding.lines.until("there")
         eventually(lambda: served.metric("memtraced_http_closed_connections_total",
                                          cause="many") == 36, "36 are closed")
@@ -493,7 +523,7 @@ def a_trace_ends_when_nobody_waits_for_it_any_more():
         pid = process.lines.until("ready")
         with served.tcp() as client:
             client.sendall(f"GET /debug/pprof/heap?pid={pid}&seconds=500 HTTP/1.1\r\n"
-                           "Host: localhost\r\n\r\n".encode())
+                           f"Host: localhost\r\n{served.bearer()}\r\n".encode())
             until_traced(served, 1)
             assert "max_traces" in served.text("/debug/pprof/profile?seconds=1", status=503)
         until_traced(served, 0)

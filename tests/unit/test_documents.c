@@ -179,6 +179,8 @@ static void split_words_are_completed(void **state)
 		{ "di", "\ndiff\n" },
 		{ "diff user/main", "\nuser/main.c\n" },
 		{ "ctl st", "\nstatus\n" },
+		{ "ctl to", "\ntoken\n" },
+		{ "ctl token --re", "\n--revoke\n" },
 		{ "ctl trace 1 --fo", "\n--for=\n--format=\n" },
 		{ "--sort = pe", "\npeak\n" },
 		{ "--sort pe", "\npeak\n" },

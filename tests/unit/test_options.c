@@ -301,6 +301,8 @@ static void what_is_asked_of_a_service_is_taken_apart(void **state)
 {
 	_cleanup_(options_free_p) struct options *o = NULL;
 	_cleanup_(options_free_p) struct options *reports = NULL;
+	_cleanup_(options_free_p) struct options *token = NULL;
+	_cleanup_(options_free_p) struct options *revoke = NULL;
 
 	(void)state;
 	o = parse_ok(ARGS("ctl", "--socket=/s", "trace", "7", "--for", "2m", "--format=json",
@@ -315,6 +317,13 @@ static void what_is_asked_of_a_service_is_taken_apart(void **state)
 	assert_int_equal(reports->ctl.verb, CTL_REPORTS);
 	assert_string_equal(reports->ctl.name, "x");
 	assert_null(reports->ctl.socket);
+	token = parse_ok(ARGS("ctl", "token", "--for=1h"));
+	assert_int_equal(token->ctl.verb, CTL_TOKEN);
+	assert_int_equal(token->ctl.for_ns, 3600000000000);
+	assert_false(token->ctl.revoke);
+	revoke = parse_ok(ARGS("ctl", "token", "--revoke"));
+	assert_true(revoke->ctl.revoke);
+	assert_int_equal(revoke->ctl.for_ns, 0);
 }
 
 static void unknown_options_are_refused_with_the_nearest_name(void **state)
@@ -525,7 +534,7 @@ static void conflicts_are_refused_with_what_to_do(void **state)
 		{ { { "--config=/x", "-p1" } },
 		  "'--config' is for the service: give --service, too" },
 		{ { { "--service", "--config=" } }, "'--config' needs the path of a file" },
-		{ { { "ctl" } }, "'ctl' needs to know what: status, trace PID or reports" },
+		{ { { "ctl" } }, "'ctl': expected status, trace PID, reports or token" },
 		{ { { "ctl", "statsu" } }, "'ctl' does not know 'statsu'; did you mean 'status'?" },
 		{ { { "ctl", "trace" } }, "'ctl trace' needs a process id" },
 		{ { { "ctl", "trace", "x" } }, "'x' is no process id: 'ctl trace' takes one" },
@@ -539,13 +548,20 @@ static void conflicts_are_refused_with_what_to_do(void **state)
 		  "behind it" },
 		{ { { "ctl", "trace", "1", "--for" } }, "'--for' needs a value" },
 		{ { { "ctl", "status", "--for=1" } },
-		  "'--for', '--format' and '--sample' are for 'ctl trace'" },
+		  "'--for' is for 'ctl trace' and 'ctl token'" },
+		{ { { "ctl", "token", "--format=json" } },
+		  "'--format' and '--sample' are for 'ctl trace'" },
+		{ { { "ctl", "status", "--revoke" } },
+		  "'--revoke' is for 'ctl token', without '--for'" },
+		{ { { "ctl", "token", "--revoke", "--for=1h" } },
+		  "'--revoke' is for 'ctl token', without '--for'" },
+		{ { { "ctl", "token", "7" } }, "unexpected argument '7' behind 'ctl token'" },
 		{ { { "ctl", "trace", "1", "--sample=64k" } },
 		  "'--sample' of 'ctl trace' takes no value: what runs has its own interval" },
 		{ { { "ctl", "reports", "--sample" } },
-		  "'--for', '--format' and '--sample' are for 'ctl trace'" },
+		  "'--format' and '--sample' are for 'ctl trace'" },
 		{ { { "ctl", "status", "--top=1" } },
-		  "'ctl' has no option '--top': --for, --format, --sample and --socket" },
+		  "'ctl' has no option '--top': --for, --format, --revoke, --sample and --socket" },
 		{ { { "-v", "ctl", "status" } },
 		  "unexpected argument 'ctl': put a command behind -c or --, a pid behind -p" },
 		{ { { "report" } }, "'report' needs a file: memtraced report FILE" },

@@ -15,6 +15,7 @@ static const char *const verbs[] = {
 	[CTL_STATUS] = "status",
 	[CTL_TRACE] = "trace",
 	[CTL_REPORTS] = "reports",
+	[CTL_TOKEN] = "token",
 };
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -45,7 +46,8 @@ static int take_verb(struct option_parser *p, const char *word)
 	meant = near_name_get(&near);
 	if (meant)
 		return option_error(p, "'ctl' does not know '%s'; did you mean '%s'?", word, meant);
-	return option_error(p, "'ctl' does not know '%s': give status, trace PID or reports", word);
+	return option_error(
+		p, "'ctl' does not know '%s': expected status, trace PID, reports or token", word);
 }
 
 static int take_word(struct option_parser *p, const char *word)
@@ -98,12 +100,16 @@ static int take_option(struct option_parser *p, const char *word)
 	if (strncmp(word, "--sample=", strlen("--sample=")) == 0)
 		return option_error(p, "'--sample' of 'ctl trace' takes no value: what runs has "
 				       "its own interval");
+	if (strcmp(word, "--revoke") == 0) {
+		ctl->revoke = true;
+		return 0;
+	}
 	while (i < 3 && (strlen(names[i]) != len || strncmp(names[i], word, len) != 0))
 		i++;
 	if (i == 3)
 		return option_error(p,
-				    "'ctl' has no option '%.*s': --for, --format, --sample and "
-				    "--socket",
+				    "'ctl' has no option '%.*s': --for, --format, --revoke, "
+				    "--sample and --socket",
 				    (int)len, word);
 	value = word[len] ? word + len + 1 : p->next < p->argc ? p->argv[p->next++] : "";
 	if (*value == '\0')
@@ -118,11 +124,15 @@ static int check(struct option_parser *p)
 	const struct ctl_options *ctl = &p->options->ctl;
 
 	if (ctl->verb == CTL_NONE)
-		return option_error(p, "'ctl' needs to know what: status, trace PID or reports");
+		return option_error(p, "'ctl': expected status, trace PID, reports or token");
 	if (ctl->verb == CTL_TRACE && ctl->pid == 0)
 		return option_error(p, "'ctl trace' needs a process id");
-	if (ctl->verb != CTL_TRACE && (ctl->for_ns || ctl->format || ctl->depth))
-		return option_error(p, "'--for', '--format' and '--sample' are for 'ctl trace'");
+	if (ctl->verb != CTL_TRACE && (ctl->format || ctl->depth))
+		return option_error(p, "'--format' and '--sample' are for 'ctl trace'");
+	if (ctl->verb != CTL_TRACE && ctl->verb != CTL_TOKEN && ctl->for_ns)
+		return option_error(p, "'--for' is for 'ctl trace' and 'ctl token'");
+	if (ctl->revoke && (ctl->verb != CTL_TOKEN || ctl->for_ns))
+		return option_error(p, "'--revoke' is for 'ctl token', without '--for'");
 	return 0;
 }
 

@@ -106,13 +106,14 @@ struct massif_options {
 	enum massif_time_unit time_unit;
 };
 
-enum ctl_verb { CTL_NONE, CTL_STATUS, CTL_TRACE, CTL_REPORTS };
+enum ctl_verb { CTL_NONE, CTL_STATUS, CTL_TRACE, CTL_REPORTS, CTL_TOKEN };
 
 /* What is asked of a running service. */
 struct ctl_options {
 	enum ctl_verb verb;
 	pid_t pid;	 /* of CTL_TRACE */
-	uint64_t for_ns; /* whole seconds */
+	uint64_t for_ns; /* whole seconds; of CTL_TOKEN 0: the service's default */
+	bool revoke;	 /* of CTL_TOKEN: none is given, those that were are not valid any more */
 	enum heap_depth depth;
 	char *format; /* of its report; NULL: html */
 	char *name;   /* of CTL_REPORTS: the one to show; NULL: the list */

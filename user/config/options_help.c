@@ -16,6 +16,7 @@ static const char usage[] =
 	"       memtraced --service [--config=FILE]\n"
 	"       memtraced ctl status|reports [NAME]\n"
 	"       memtraced ctl trace PID [--for=SEC] [--format=NAME] [--sample]\n"
+	"       memtraced ctl token [--for=SEC|--revoke]\n"
 	"       memtraced sample --unit=NAME [--interval=SIZE] [--print|--remove]\n"
 	"Shows who holds the memory of a program, without restarting or rebuilding it.\n";
 

@@ -64,6 +64,11 @@ static int make_request(const struct ctl_options *options, struct strbuf *out)
 			add_escaped(out, options->name);
 		}
 		break;
+	case CTL_TOKEN:
+		strbuf_adds(out, options->revoke ? "POST /ctl/token/revoke" : "POST /ctl/token");
+		if (options->for_ns)
+			strbuf_addf(out, "?seconds=%" PRIu64, options->for_ns / 1000000000);
+		break;
 	default:
 		strbuf_adds(out, "GET /ctl/status");
 	}

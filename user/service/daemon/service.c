@@ -12,6 +12,7 @@
 #include "service/daemon/reports/reports.h"
 #include "service/daemon/routes/routes.h"
 #include "service/daemon/routes/token.h"
+#include "service/daemon/routes/user_tokens.h"
 #include "service/daemon/trace/traces_cost.h"
 #include "service/daemon/watch/rules.h"
 #include "service/http/listen.h"
@@ -41,6 +42,16 @@ static void measure_cost(const struct service *service)
 		log_info("a call of an allocator that is traced takes %" PRIu64 " ns here",
 			 cost.call_ns);
 	traces_set_cost(service->traces, &cost);
+}
+
+/* Who has shown the token that is not valid any more is not answered any more. */
+static void replace_token(struct service *service, char *token)
+{
+	if (service->token && (!token || strcmp(service->token, token) != 0))
+		vec_foreach(&service->servers, server)
+			http_server_close_user(*server, 0);
+	free(service->token);
+	service->token = token;
 }
 
 static int check_format(const struct service_config *config, struct strbuf *error)
@@ -79,8 +90,7 @@ static int configure(struct service *service)
 	}
 	service_config_free(service->config);
 	service->config = TAKE_PTR(config);
-	free(service->token);
-	service->token = TAKE_PTR(token);
+	replace_token(service, TAKE_PTR(token));
 	if (service->traces)
 		traces_configure(service->traces, service->config);
 	if (service->watch)
@@ -308,6 +318,8 @@ static int begin(struct running *running)
 		return r;
 	r = loop_new(&service->loop);
 	if (r == 0)
+		r = user_tokens_new(&service->user_tokens);
+	if (r == 0)
 		r = add_signals(service);
 	if (r == 0)
 		r = add_timers(service);
@@ -399,6 +411,7 @@ static void end(struct running *running)
 	loop_free(service->loop);
 	service_config_free(service->config);
 	free(service->token);
+	user_tokens_free(service->user_tokens);
 }
 
 static int drop_privileges(void)

@@ -18,6 +18,7 @@
 struct host_growth;
 struct push;
 struct rules;
+struct user_tokens;
 struct worker;
 
 /* Ends that traces have told of lately: host_growth_run sees the same ones. */
@@ -38,7 +39,9 @@ struct service {
 	struct push *push;
 	struct worker *worker; /* which parses what others wrote */
 	VEC(struct http_server *) servers;
-	char *token;		    /* NULL: none */
+	char *token; /* of [http] token_file; NULL: none */
+	struct user_tokens *user_tokens;
+	uint64_t tokens_refused;
 	uint64_t start_realtime_ns; /* as clocks showed it then; they may have been set since */
 	uint64_t start_boot_ns;	    /* CLOCK_BOOTTIME */
 	uint64_t n_recordings;	    /* so that no two reports have one name */
@@ -57,7 +60,7 @@ struct service_call {
 	struct http_request *request;
 	const struct service_route *route;
 	struct http_query query;
-	struct http_peer who; /* the peer, or root where it has the token */
+	struct http_peer who; /* as service_identify has found */
 	bool wants_html;
 	struct process_info process; /* that is traced for it, when it was allowed */
 	struct trace_wait *wait;     /* NULL: it is answered at once */

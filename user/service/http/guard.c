@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/http/guard.h"
 
+#include "service/http/credentials.h"
+
 #include <arpa/inet.h>
 #include <stddef.h>
 #include <string.h>
@@ -61,6 +63,14 @@ static bool is_own_origin(const char *origin, const char *host)
 	       strcasecmp(origin + strlen(scheme), host) == 0;
 }
 
+/* All browsers send this, and no page can change it but in a request that asks before (CORS). */
+static bool is_browser(const char *user_agent)
+{
+	static const char start[] = "Mozilla/";
+
+	return user_agent && strncmp(user_agent, start, strlen(start)) == 0;
+}
+
 const char *http_guard(const struct http_origin *origin, char *const *hosts)
 {
 	const char *site = origin->sec_fetch_site;
@@ -71,6 +81,10 @@ const char *http_guard(const struct http_origin *origin, char *const *hosts)
 	/* Fetch Metadata: "none" is an address that the user has typed. */
 	if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
 		return "a page of another site may not ask";
+	if (!site && origin->is_tcp && is_browser(origin->user_agent) &&
+	    http_credentials_are_basic(origin->authorization))
+		return "the browser does not tell which page asks (Sec-Fetch-Site): use localhost "
+		       "or an address of loopback, such as by ssh -L";
 	if (origin->origin && !is_own_origin(origin->origin, origin->host))
 		return "a page of another site may not ask";
 	return NULL;

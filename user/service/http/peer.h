@@ -11,16 +11,15 @@
 #include <sys/types.h>
 
 struct http_peer {
-	bool known; /* false: from another host, or the kernel could not say */
+	bool known; /* false: over TCP no user is known until a token tells */
 	uid_t uid;
-	gid_t gid; /* -1: not known, which sees no process: over TCP */
+	gid_t gid; /* over TCP that of who had the token made */
 	bool is_tcp;
 };
 
 /*
- * By SO_PEERCRED on a Unix socket; on loopback by asking the kernel for the socket at the other end
- * (sock_diag(7), else /proc/net/tcp), so at once, before it can be closed. Never fails: then nobody
- * is known.
+ * By SO_PEERCRED on a Unix socket. Over TCP the kernel proves nothing: its tables give uid 0 to a
+ * socket that its owner has closed. Never fails: then no user is known.
  */
 struct http_peer http_peer_of(int fd);
 

@@ -2,6 +2,7 @@
 #include "service/http/server.h"
 
 #include "base/clock.h"
+#include "service/http/credentials.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,12 +18,16 @@
 #define ANSWER_TIMEOUTS 6
 /* Rounds of the library at a time, before others have their turn. */
 #define MAX_ROUNDS 16
+/* Connections of root beyond all limits. */
+#define ROOM_OF_ROOT 32
 
 struct connection {
 	struct http_server *server;
 	struct connection *prev, *next;
 	int fd;
-	struct http_peer peer;
+	struct http_peer peer;	      /* as the kernel says */
+	struct http_peer counted;     /* whose limits it counts for */
+	bool is_shut;		      /* the library closes it next */
 	uint64_t deadline_ns;	      /* 0: it is our turn */
 	struct http_request *waiting; /* suspended until it is answered */
 };
@@ -55,13 +60,64 @@ static uint64_t deadline(const struct http_server *server, unsigned int times)
 	return clock_monotonic_ns() + times * server->opts.limits.timeout_ns;
 }
 
-static uint64_t count_of_user(const struct http_server *server, const struct http_peer *peer)
+/* The library sees the end of it, and closes. */
+static void shut(struct connection *c)
 {
-	uint64_t n = 0;
+	c->is_shut = true;
+	(void)shutdown(c->fd, SHUT_RDWR); /* it may be gone already */
+}
 
-	for (const struct connection *c = server->connections; c; c = c->next)
-		n += c->peer.known == peer->known && c->peer.uid == peer->uid;
-	return n;
+/* Without those of root, and those that are shut. */
+struct usage {
+	uint64_t known, of_user, unknown;
+	struct connection *oldest_unknown;
+};
+
+static struct usage usage_of(const struct http_server *server, const struct http_peer *user)
+{
+	struct usage usage = {};
+
+	/* The newest first. */
+	for (struct connection *c = server->connections; c; c = c->next) {
+		if (c->is_shut || http_peer_is_root(&c->counted))
+			continue;
+		if (c->counted.known) {
+			usage.known++;
+			usage.of_user += c->counted.uid == user->uid;
+		} else {
+			usage.unknown++;
+			usage.oldest_unknown = c;
+		}
+	}
+	return usage;
+}
+
+static uint64_t most_unknown(const struct http_limits *limits)
+{
+	return limits->connections / 2 + 1;
+}
+
+/*
+ * May this user have one connection more? Of those that have shown no token the oldest makes room:
+ * a request with a token comes at once, so that who only connects keeps no other out.
+ */
+static bool has_room(struct http_server *server, const struct http_peer *user)
+{
+	const struct http_limits *limits = &server->opts.limits;
+	struct usage usage;
+
+	if (http_peer_is_root(user))
+		return true;
+	usage = usage_of(server, user);
+	if (!user->known && usage.unknown >= most_unknown(limits)) {
+		server->counts.too_many++;
+		shut(usage.oldest_unknown);
+	}
+	if (!user->known ||
+	    (usage.known < limits->connections && usage.of_user < limits->connections_of_user))
+		return true;
+	server->counts.too_many++;
+	return false;
 }
 
 static struct connection *connection_new(struct http_server *server, struct MHD_Connection *mhd)
@@ -78,12 +134,9 @@ static struct connection *connection_new(struct http_server *server, struct MHD_
 	c->fd = info->connect_fd;
 	c->peer = http_peer_of(c->fd);
 	c->deadline_ns = deadline(server, 1);
-	/* The library sees the end of it, and closes. */
-	if (!http_peer_is_root(&c->peer) &&
-	    count_of_user(server, &c->peer) >= server->opts.limits.connections_of_user) {
-		server->counts.too_many++;
-		(void)shutdown(c->fd, SHUT_RDWR); /* it may be gone already */
-	}
+	c->counted = c->peer;
+	if (!has_room(server, &c->counted))
+		shut(c);
 	c->next = server->connections;
 	if (c->next)
 		c->next->prev = c;
@@ -200,6 +253,12 @@ static void add_headers(struct MHD_Response *response, const struct http_answer 
 		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, answer->location);
 	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, POST");
+	/* One try a connection. */
+	if (answer->status == MHD_HTTP_UNAUTHORIZED) {
+		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+					      HTTP_CHALLENGE);
+		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	}
 	if (!answer->file_name)
 		return;
 	(void)snprintf(name, sizeof(name), "attachment; filename=\"%s\"", answer->file_name);
@@ -330,6 +389,19 @@ const struct http_peer *http_request_peer(const struct http_request *request)
 	return &request->connection->peer;
 }
 
+bool http_request_count_for(struct http_request *request, uid_t uid)
+{
+	struct connection *c = request->connection;
+	const struct http_peer user = { .known = true, .uid = uid, .is_tcp = c->peer.is_tcp };
+
+	if (c->counted.known && c->counted.uid == uid)
+		return true;
+	if (!has_room(c->server, &user))
+		return false;
+	c->counted = user;
+	return true;
+}
+
 /* --- the server ------------------------------------------------------------------------------ */
 
 /* The library does not look at a suspended connection. */
@@ -363,7 +435,7 @@ static int on_tick(void *userdata)
 		} else if (c->deadline_ns && now_ns > c->deadline_ns) {
 			server->counts.too_slow++;
 			c->deadline_ns = 0;
-			(void)shutdown(c->fd, SHUT_RDWR); /* it may be gone already */
+			shut(c);
 		}
 	}
 	return 0;
@@ -386,12 +458,12 @@ static int begin(struct http_server *server)
 	server->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, server,
 		MHD_OPTION_LISTEN_SOCKET, server->opts.fd, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)limits->connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned int)(limits->timeout_ns / 1000000000), MHD_OPTION_NOTIFY_CONNECTION,
-		on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
-		MHD_OPTION_URI_LOG_CALLBACK, on_target, server, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_END);
+		(unsigned int)(limits->connections + most_unknown(limits) + ROOM_OF_ROOT),
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)(limits->timeout_ns / 1000000000),
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
+		on_completed, server, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!server->daemon)
 		return errno ? -errno : -EIO;
 	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
@@ -449,6 +521,13 @@ int http_server_timeout_ms(const struct http_server *server)
 	if (MHD_get_timeout(server->daemon, &ms) != MHD_YES)
 		return -1;
 	return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+void http_server_close_user(struct http_server *server, uid_t uid)
+{
+	for (struct connection *c = server->connections; c; c = c->next)
+		if (c->peer.is_tcp && c->counted.known && c->counted.uid == uid)
+			shut(c);
 }
 
 void http_server_count(const struct http_server *server, struct http_counts *counts)

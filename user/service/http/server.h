@@ -22,6 +22,7 @@ struct http_request;
 
 struct http_limits {
 	uint64_t timeout_ns; /* to send a request, and, times six, to take its answer */
+	/* Of all users and of each; root's count for neither, those without a token for half. */
 	uint64_t connections, connections_of_user;
 };
 
@@ -58,10 +59,19 @@ const char *http_request_target(const struct http_request *request);
 /* NULL: it is not there; the first of several. */
 const char *http_request_header(const struct http_request *request, const char *name);
 const struct strbuf *http_request_body(const struct http_request *request);
+/* As the kernel says, also where a token says more. */
 const struct http_peer *http_request_peer(const struct http_request *request);
+/*
+ * A token has told whose request it is: its connection counts for that user from now on. False: that
+ * user has as many as may be.
+ */
+bool http_request_count_for(struct http_request *request, uid_t uid);
 
 /* Takes the body over, and leaves it empty. Once a request. */
 void http_request_answer(struct http_request *request, struct http_answer *answer);
+
+/* Closes the connections over TCP that a token has shown to be of that user. */
+void http_server_close_user(struct http_server *server, uid_t uid);
 
 struct http_counts {
 	uint64_t answers[6];	     /* by the hundreds of their status */

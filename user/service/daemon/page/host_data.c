@@ -84,7 +84,7 @@ static int add_processes(struct data *data, struct json_object *to)
 {
 	struct json_object *list = json_object_new_array();
 	struct process_rows rows;
-	int r = process_rows_read(&data->call->who, NULL, MOST_PROCESSES, &rows);
+	int r = process_rows_read(data->call, NULL, MOST_PROCESSES, &rows);
 
 	if (r < 0) {
 		json_object_put(list);
@@ -118,7 +118,7 @@ static int add_cgroups(struct data *data, struct json_object *to)
 	struct watched_choice choice = {};
 	int r = 0;
 
-	if (http_peer_is_root(&data->call->who))
+	if (service_may_see_host(data->call))
 		r = watched_choose_cgroups(watch_data(data->call->service->watch), MOST_CGROUPS,
 					   &choice);
 	for (size_t i = 0; list && i < choice.n; i++)
@@ -212,7 +212,7 @@ static int put(struct data *data)
 	if (r == 0)
 		r = add_reports(data, all);
 	add_traces(data, all);
-	if (http_peer_is_root(&data->call->who)) {
+	if (service_may_see_host(data->call)) {
 		host_add_rules(&data->out, data->call->service, all);
 		host_add_budget(&data->out, data->call->service, all);
 	} else {

@@ -92,6 +92,11 @@
 		el("main", {}, host.process, host.processes, cgroupSection, ...host.budget,
 			el("section", {}, el("h2", {}, "Reports"), noReports, el("div", { class: "scroll" },
 				el("table", {}, reports)))));
+	/* fetch() takes no address with a token in it; the browser knows the token from now on. */
+	if (new URL(document.URL).password) {
+		location.replace(location.origin + location.pathname);
+		return;
+	}
 	host.ask();
 	setInterval(function () {
 		if (!document.hidden)

@@ -219,7 +219,7 @@ static void add_rules(const struct service_call *call, struct strbuf *out)
 	char ago[FORMAT_UNIT_LEN];
 	struct rule_info info;
 
-	if (!http_peer_is_root(&call->who))
+	if (!service_may_see_host(call))
 		return;
 	for (size_t i = 0; rules_at(call->service->rules, i, &info); i++) {
 		strbuf_addf(out, "rule %s: %s: fired %" PRIu64 " times", info.name, info.when,
@@ -242,7 +242,7 @@ static void add_pushes(const struct service_call *call, struct strbuf *out)
 	char size[FORMAT_UNIT_LEN];
 	struct push_info info;
 
-	if (!http_peer_is_root(&call->who))
+	if (!service_may_see_host(call))
 		return;
 	for (size_t i = 0; push_at(call->service->push, i, &info); i++) {
 		strbuf_addf(out,

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What Prometheus scrapes: memory of the processes that the scraper may see, what is traced, and
- * the service's own figures, by the names that all programs have for those.
+ * What Prometheus scrapes: memory of the processes that the scraper may see, counts without names of
+ * what is traced, and the service's own figures, by the names that all programs have for those; for
+ * root, who may see the host, cgroups, rules and pushes.
  */
 #include "base/clock.h"
 #include "report/metrics_out.h"
 #include "service/daemon/growth/growth_metrics.h"
 #include "service/daemon/growth/host_growth.h"
 #include "service/daemon/push/push_metrics.h"
+#include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/process_rows.h"
 #include "service/daemon/routes/routes.h"
 #include "service/daemon/trace/traces_cost.h"
@@ -41,7 +43,7 @@ static int put_processes(const struct service_call *call, struct metrics_out *ou
 		"Processes that whoever asks may see, kernel threads not among them."
 	};
 	struct process_rows rows;
-	int r = process_rows_read(&call->who, NULL, call->service->config->processes, &rows);
+	int r = process_rows_read(call, NULL, call->service->config->processes, &rows);
 
 	if (r < 0)
 		return r;
@@ -55,10 +57,10 @@ static int put_processes(const struct service_call *call, struct metrics_out *ou
 		metrics_out_u64(out, "", rows.rows[i].rss_bytes);
 	}
 	metrics_out_one(out, &count, rows.n_all);
-	r = watch_metrics_put(call->service->watch, call->service->config, &rows, out);
+	watch_metrics_put(call->service->watch, call->service->config, &rows, out);
 	growth_metrics_put_processes(call->service->growth, &rows, out);
 	process_rows_done(&rows);
-	return r;
+	return 0;
 }
 
 static void put_traces(const struct service *service, struct metrics_out *out)
@@ -159,6 +161,13 @@ static void put_rules(const struct rules *rules, struct metrics_out *out)
 	}
 }
 
+static int put_host(const struct service *service, struct metrics_out *out)
+{
+	put_rules(service->rules, out);
+	push_metrics_put(service->push, out);
+	return watch_metrics_put_cgroups(service->watch, service->config, out);
+}
+
 static void put_http(const struct service *service, struct metrics_out *out)
 {
 	static const struct metrics_family answers = { "memtraced_http_answers", METRICS_COUNTER,
@@ -168,6 +177,10 @@ static void put_http(const struct service *service, struct metrics_out *out)
 	static const struct metrics_family closed = {
 		"memtraced_http_closed_connections", METRICS_COUNTER, "",
 		"Connections that were closed since they were slow, or one too many of a user."
+	};
+	static const struct metrics_family refused = {
+		"memtraced_http_tokens_refused", METRICS_COUNTER, "",
+		"Requests with a token that was not valid."
 	};
 	struct http_counts counts = {};
 
@@ -187,6 +200,7 @@ static void put_http(const struct service *service, struct metrics_out *out)
 	metrics_out_u64(out, "", counts.too_slow);
 	metrics_out_label(out, "cause", "many");
 	metrics_out_u64(out, "", counts.too_many);
+	metrics_out_one(out, &refused, service->tokens_refused);
 }
 
 static uint64_t count_open_files(void)
@@ -240,8 +254,8 @@ int metrics_route(struct service_call *call, struct http_answer *answer)
 	put_traces(call->service, &out);
 	put_budget(call->service->traces, &out);
 	growth_metrics_put(call->service->growth, &out);
-	put_rules(call->service->rules, &out);
-	push_metrics_put(call->service->push, &out);
+	if (r == 0 && service_may_see_host(call))
+		r = put_host(call->service, &out);
 	put_http(call->service, &out);
 	put_self(call->service, &out);
 	r_end = metrics_out_end(&out);

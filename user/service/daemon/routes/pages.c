@@ -65,7 +65,7 @@ static int add_processes(const struct service_call *call, const char *pattern, b
 			 struct strbuf *body)
 {
 	struct process_rows rows;
-	int r = process_rows_read(&call->who, pattern, MOST_ROWS, &rows);
+	int r = process_rows_read(call, pattern, MOST_ROWS, &rows);
 
 	if (r < 0)
 		return r;

@@ -10,18 +10,31 @@
 #include <errno.h>
 #include <string.h>
 
-bool service_may_see_report(const struct service_call *call, uid_t uid)
+bool service_may_see_host(const struct service_call *call)
 {
-	return http_peer_is_root(&call->who) || (call->who.known && call->who.uid == uid);
+	return http_peer_is_root(&call->who);
+}
+
+bool service_may_see_process(const struct service_call *call, pid_t pid)
+{
+	struct process_info process;
+
+	/* Root may see all, which saves reading who each process is. */
+	return http_peer_is_root(&call->who) || http_peer_may_see(&call->who, pid, &process) == 0;
 }
 
 bool service_may_see_trace(const struct service_call *call, const struct trace_info *info)
 {
 	struct process_info process;
 
-	return http_peer_is_root(&call->who) ||
+	return service_may_see_host(call) ||
 	       (info->pid && http_peer_may_see(&call->who, info->pid, &process) == 0 &&
 		process.start_ticks == info->start_ticks);
+}
+
+bool service_may_see_report(const struct service_call *call, uid_t uid)
+{
+	return http_peer_is_root(&call->who) || (call->who.known && call->who.uid == uid);
 }
 
 void service_check_process(struct service_call *call, struct http_answer *answer)
@@ -40,7 +53,7 @@ static void check_target(struct service_call *call, struct http_answer *answer)
 
 	if (pid)
 		service_check_process(call, answer);
-	else if (!http_peer_is_root(&call->who))
+	else if (!service_may_see_host(call))
 		http_answer_say(answer, 403, "only root may see all of the host: give ?pid=PID");
 	if (!answer->status && call->process.zombie)
 		http_answer_say(answer, 404, "process %d has ended", pid);

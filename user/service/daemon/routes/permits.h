@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who may ask for what, and what is said to who may not, in one place for all routes.
+ * Which user may ask for what and see what, and what others are told, in one place for all routes.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_ROUTES_PERMITS_H
 #define MEMTRACED_SERVICE_DAEMON_ROUTES_PERMITS_H
@@ -24,7 +24,13 @@ void service_check_trace(struct service_call *call, const struct report_format *
 /* What traces_ask's error means for whoever asks. */
 void service_say_refused(const struct service_call *call, int error, struct http_answer *answer);
 
-/* What who asks may know of. */
+/*
+ * What the user who asks may see, on each page and in metrics. Of the host, root alone: what is about
+ * the processes of several users, which are cgroups, rules, pushes, the budget's debts and profiles of
+ * all processes.
+ */
+bool service_may_see_host(const struct service_call *call);
+bool service_may_see_process(const struct service_call *call, pid_t pid);
 bool service_may_see_trace(const struct service_call *call, const struct trace_info *info);
 bool service_may_see_report(const struct service_call *call, uid_t uid);
 

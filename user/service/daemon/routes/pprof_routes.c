@@ -112,7 +112,7 @@ static int choose_target(struct service_call *call, struct http_answer *answer)
 		call->query.pid = (pid_t)strtol(target, NULL, 10);
 		return 0;
 	}
-	r = process_rows_read(&call->who, target, 2, &rows);
+	r = process_rows_read(call, target, 2, &rows);
 	if (r < 0)
 		return r;
 	if (rows.n_all == 1)

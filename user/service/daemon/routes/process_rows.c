@@ -2,6 +2,7 @@
 #include "service/daemon/routes/process_rows.h"
 
 #include "base/cleanup.h"
+#include "service/daemon/routes/permits.h"
 #include "target/proc_file.h"
 #include "target/process_list.h"
 #include "target/statm.h"
@@ -35,18 +36,16 @@ static bool read_comm(struct process_row *row)
 }
 
 /* Kernel threads have no memory of their own, nor have zombies. */
-static bool take(const struct http_peer *who, const char *pattern, struct process_row *row)
+static bool take(const struct service_call *call, const char *pattern, struct process_row *row)
 {
-	struct process_info info;
-
 	if (statm_rss(row->pid, &row->rss_bytes) < 0 || row->rss_bytes == 0)
 		return false;
-	if (!http_peer_is_root(who) && http_peer_may_see(who, row->pid, &info) < 0)
+	if (!service_may_see_process(call, row->pid))
 		return false;
 	return read_comm(row) && (!pattern || fnmatch(pattern, row->comm, 0) == 0);
 }
 
-int process_rows_read(const struct http_peer *who, const char *pattern, size_t most,
+int process_rows_read(const struct service_call *call, const char *pattern, size_t most,
 		      struct process_rows *ret_rows)
 {
 	row_vec rows = {};
@@ -56,7 +55,7 @@ int process_rows_read(const struct http_peer *who, const char *pattern, size_t m
 	for (size_t i = 0; r == 0 && i < pids.len; i++) {
 		struct process_row row = { .pid = pids.data[i] };
 
-		if (take(who, pattern, &row))
+		if (take(call, pattern, &row))
 			r = vec_push(&rows, row);
 	}
 	vec_done(&pids);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The processes that somebody may look at, those with most resident memory first.
+ * The processes that the user who asks may see, those with most resident memory first.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_ROUTES_PROCESS_ROWS_H
 #define MEMTRACED_SERVICE_DAEMON_ROUTES_PROCESS_ROWS_H
 
-#include "service/http/peer.h"
-
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+struct service_call;
 
 struct process_row {
 	pid_t pid;
@@ -19,11 +20,11 @@ struct process_row {
 struct process_rows {
 	struct process_row *rows; /* at most `most` */
 	size_t n_rows;
-	size_t n_all; /* that may be looked at, kernel threads not among them */
+	size_t n_all; /* that may be seen, kernel threads not among them */
 };
 
 /* `pattern` (NULL: all): only those with such a name. 0 or negative errno. */
-int process_rows_read(const struct http_peer *who, const char *pattern, size_t most,
+int process_rows_read(const struct service_call *call, const char *pattern, size_t most,
 		      struct process_rows *ret_rows);
 void process_rows_done(struct process_rows *rows);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/daemon/routes/routes.h"
 
-#include "service/daemon/routes/token.h"
+#include "service/daemon/routes/identity.h"
 #include "service/http/guard.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ enum { GET = 1, POST = 2 };
 struct service_route {
 	const char *path;
 	unsigned int methods;
-	bool is_open; /* to everybody, and about nobody */
+	bool is_open; /* without a token: it says nothing of any user */
 	service_route_fn answer;
 };
 
@@ -24,7 +24,7 @@ static int answer_health(struct service_call *call, struct http_answer *answer)
 }
 
 static const struct service_route routes[] = {
-	{ "/", GET, true, host_route_page },
+	{ "/", GET, false, host_route_page },
 	{ "/host", GET, false, host_route_data },
 	{ "/report", GET, false, ctl_route_report },
 	{ "/healthz", GET, true, answer_health },
@@ -32,7 +32,9 @@ static const struct service_route routes[] = {
 	{ "/ctl/status", GET, false, ctl_route_status },
 	{ "/ctl/trace", POST, false, ctl_route_trace },
 	{ "/ctl/reports", GET, false, ctl_route_reports },
-	{ "/debug/pprof", GET, true, pprof_route_start },
+	{ "/ctl/token", POST, false, token_route_add },
+	{ "/ctl/token/revoke", POST, false, token_route_revoke },
+	{ "/debug/pprof", GET, false, pprof_route_start },
 	{ "/debug/pprof/", GET, false, pprof_route_index },
 	{ "/debug/pprof/heap", GET, false, pprof_route_heap },
 	{ "/debug/pprof/allocs", GET, false, pprof_route_allocs },
@@ -51,33 +53,14 @@ static const struct service_route *find(const char *path)
 	return NULL;
 }
 
-/* Who asks. False: somebody whom nobody knows, or with a wrong token; the answer says so. */
-static bool tell_who(struct service_call *call, struct http_answer *answer)
-{
-	const char *given = http_request_header(call->request, "Authorization");
-	const char *token = call->service->token;
-
-	call->who = *http_request_peer(call->request);
-	if (given && token && token_matches(token, given)) {
-		call->who.known = true;
-		call->who.uid = 0;
-		return true;
-	}
-	if (given && token)
-		http_answer_say(answer, 401, "this is not the token");
-	else if (!call->who.known)
-		http_answer_say(answer, 401,
-				"it is not known who asks: send the token, as "
-				"'Authorization: Bearer TOKEN'");
-	return answer->status == 0;
-}
-
 static bool pass_guard(const struct service_call *call, struct http_answer *answer)
 {
 	const struct http_origin origin = {
 		.host = http_request_header(call->request, "Host"),
 		.origin = http_request_header(call->request, "Origin"),
 		.sec_fetch_site = http_request_header(call->request, "Sec-Fetch-Site"),
+		.user_agent = http_request_header(call->request, "User-Agent"),
+		.authorization = http_request_header(call->request, "Authorization"),
 		.is_tcp = http_request_peer(call->request)->is_tcp,
 	};
 	const char *why = http_guard(&origin, call->service->config->hosts);
@@ -121,7 +104,7 @@ static int answer_call(struct service_call *call, struct http_answer *answer)
 		return r;
 	if (!choose_route(call, answer))
 		return 0;
-	if (!call->route->is_open && !tell_who(call, answer))
+	if (!call->route->is_open && !service_identify(call, answer))
 		return 0;
 	call->wants_html = accept && strstr(accept, "text/html");
 	return call->route->answer(call, answer);

@@ -27,6 +27,8 @@ int ctl_route_status(struct service_call *call, struct http_answer *answer);
 int ctl_route_trace(struct service_call *call, struct http_answer *answer);
 int ctl_route_reports(struct service_call *call, struct http_answer *answer);
 int ctl_route_report(struct service_call *call, struct http_answer *answer);
+int token_route_add(struct service_call *call, struct http_answer *answer);
+int token_route_revoke(struct service_call *call, struct http_answer *answer);
 int metrics_route(struct service_call *call, struct http_answer *answer);
 
 #endif

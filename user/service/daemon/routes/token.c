@@ -49,17 +49,12 @@ int token_read(const char *path, char **ret_token, struct strbuf *error)
 	return *ret_token ? 0 : -ENOMEM;
 }
 
-bool token_matches(const char *token, const char *authorization)
+bool token_matches(const char *token, const char *given)
 {
-	static const char scheme[] = "Bearer ";
-	size_t len = strlen(token), given;
+	size_t len = strlen(token), given_len = strlen(given);
 	unsigned char differs = 0;
 
-	if (!authorization || strncmp(authorization, scheme, strlen(scheme)) != 0)
-		return false;
-	authorization += strlen(scheme);
-	given = strlen(authorization);
-	for (size_t i = 0; i < given; i++)
-		differs |= (unsigned char)(authorization[i] ^ token[i % len]);
-	return differs == 0 && given == len;
+	for (size_t i = 0; i < given_len; i++)
+		differs |= (unsigned char)(given[i] ^ token[i % len]);
+	return differs == 0 && given_len == len;
 }

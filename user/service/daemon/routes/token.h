@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The token of [http] token_file, by which somebody without root's rights may see all.
+ * The token of [http] token_file, which stands for root, and the comparison of tokens.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_ROUTES_TOKEN_H
 #define MEMTRACED_SERVICE_DAEMON_ROUTES_TOKEN_H
@@ -16,9 +16,9 @@
 int token_read(const char *path, char **ret_token, struct strbuf *error);
 
 /*
- * Is it what an Authorization header (NULL: there is none) has? Takes a time that does not tell how
- * much of it was right.
+ * Are they the same? The time that it takes depends on the length of what is given alone, not on
+ * how much of it is right. `token` is not empty.
  */
-bool token_matches(const char *token, const char *authorization);
+bool token_matches(const char *token, const char *given);
 
 #endif

@@ -118,23 +118,31 @@ static void put_sweeps(const struct watch *watch, struct metrics_out *out)
 	metrics_out_u64(out, "", counts.cgroups_left_out);
 }
 
-int watch_metrics_put(const struct watch *watch, const struct service_config *config,
-		      const struct process_rows *rows, struct metrics_out *out)
+void watch_metrics_put(const struct watch *watch, const struct service_config *config,
+		       const struct process_rows *rows, struct metrics_out *out)
 {
 	const struct watched *data = watch_data(watch);
+
+	if (!config->watches)
+		return;
+	put_growth(data, config->growth_window_ns, rows, out);
+	put_pss(data, rows, out);
+	put_sweeps(watch, out);
+}
+
+int watch_metrics_put_cgroups(const struct watch *watch, const struct service_config *config,
+			      struct metrics_out *out)
+{
 	struct watched_choice list = {};
 	int r;
 
 	if (!config->watches)
 		return 0;
-	put_growth(data, config->growth_window_ns, rows, out);
-	put_pss(data, rows, out);
-	r = watched_choose_cgroups(data, config->cgroups, &list);
+	r = watched_choose_cgroups(watch_data(watch), config->cgroups, &list);
 	if (r == 0) {
 		put_use(&list, out);
 		put_pressure(&list, out);
 	}
 	watched_choice_done(&list);
-	put_sweeps(watch, out);
 	return r;
 }

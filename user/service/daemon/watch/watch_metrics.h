@@ -10,8 +10,10 @@
 #include "service/daemon/routes/process_rows.h"
 #include "service/daemon/watch/watch.h"
 
-/* 0 or -ENOMEM. */
-int watch_metrics_put(const struct watch *watch, const struct service_config *config,
-		      const struct process_rows *rows, struct metrics_out *out);
+void watch_metrics_put(const struct watch *watch, const struct service_config *config,
+		       const struct process_rows *rows, struct metrics_out *out);
+/* For who may see the host. 0 or -ENOMEM. */
+int watch_metrics_put_cgroups(const struct watch *watch, const struct service_config *config,
+			      struct metrics_out *out);
 
 #endif

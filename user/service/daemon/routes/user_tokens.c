@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/daemon/routes/user_tokens.h"
+
+#include "service/daemon/routes/token.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define RANDOM_BYTES ((USER_TOKEN_LEN - 1) / 2)
+
+struct user_token {
+	uint64_t end_ns; /* the row is free from then on; 0: always was */
+	uid_t uid;
+	gid_t gid;
+	char text[USER_TOKEN_LEN];
+};
+
+struct user_tokens {
+	struct user_token rows[USER_TOKENS_MOST];
+};
+
+int user_tokens_new(struct user_tokens **ret_tokens)
+{
+	struct user_tokens *tokens = calloc(1, sizeof(*tokens));
+
+	if (!tokens)
+		return -ENOMEM;
+	*ret_tokens = tokens;
+	return 0;
+}
+
+void user_tokens_free(struct user_tokens *tokens)
+{
+	if (tokens)
+		explicit_bzero(tokens, sizeof(*tokens));
+	free(tokens);
+}
+
+/* Where a new token of that user goes; NULL: nowhere. */
+static struct user_token *choose_row(struct user_tokens *tokens, uid_t uid, uint64_t now_ns)
+{
+	struct user_token *unused = NULL, *first = NULL;
+	size_t n_own = 0, n_others = 0; /* others than root */
+
+	for (size_t i = 0; i < USER_TOKENS_MOST; i++) {
+		struct user_token *row = &tokens->rows[i];
+
+		if (row->end_ns <= now_ns) {
+			unused = row;
+			continue;
+		}
+		n_others += row->uid != 0;
+		if (row->uid != uid)
+			continue;
+		n_own++;
+		if (!first || row->end_ns < first->end_ns)
+			first = row;
+	}
+	if (n_own >= USER_TOKENS_OF_ONE)
+		return first;
+	if (uid != 0 && n_others >= USER_TOKENS_MOST - USER_TOKENS_OF_ONE)
+		return NULL;
+	return unused;
+}
+
+int user_tokens_add(struct user_tokens *tokens, uid_t uid, gid_t gid, uint64_t now_ns,
+		    uint64_t end_ns, char ret_token[USER_TOKEN_LEN])
+{
+	struct user_token *row = choose_row(tokens, uid, now_ns);
+	unsigned char bytes[RANDOM_BYTES];
+
+	if (!row)
+		return -EBUSY;
+	/* So few are given whole, or not at all before the kernel has gathered any. */
+	if (getrandom(bytes, sizeof(bytes), GRND_NONBLOCK) != (ssize_t)sizeof(bytes))
+		return -EAGAIN;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		(void)snprintf(row->text + 2 * i, 3, "%02x", bytes[i]); /* fits */
+	explicit_bzero(bytes, sizeof(bytes));
+	row->uid = uid;
+	row->gid = gid;
+	row->end_ns = end_ns;
+	memcpy(ret_token, row->text, USER_TOKEN_LEN);
+	return 0;
+}
+
+bool user_tokens_find(const struct user_tokens *tokens, const char *token, uint64_t now_ns,
+		      uid_t *ret_uid, gid_t *ret_gid)
+{
+	const struct user_token *found = NULL;
+
+	for (size_t i = 0; i < USER_TOKENS_MOST; i++)
+		if (tokens->rows[i].end_ns > now_ns && token_matches(tokens->rows[i].text, token))
+			found = &tokens->rows[i];
+	if (!found)
+		return false;
+	*ret_uid = found->uid;
+	*ret_gid = found->gid;
+	return true;
+}
+
+size_t user_tokens_remove(struct user_tokens *tokens, uid_t uid, uint64_t now_ns)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < USER_TOKENS_MOST; i++) {
+		struct user_token *row = &tokens->rows[i];
+
+		if (row->end_ns == 0 || row->uid != uid)
+			continue;
+		n += row->end_ns > now_ns;
+		explicit_bzero(row, sizeof(*row));
+	}
+	return n;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tokens that the service hands out over its Unix socket, by which a user is recognised over TCP.
+ * They are random, live in memory alone and end with the service; routes/ is their only caller.
+ */
+#ifndef MEMTRACED_SERVICE_DAEMON_ROUTES_USER_TOKENS_H
+#define MEMTRACED_SERVICE_DAEMON_ROUTES_USER_TOKENS_H
+
+#include "base/cleanup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define USER_TOKEN_LEN (48 + 1) /* 192 bits as hexadecimal digits, and the NUL */
+#define USER_TOKENS_MOST 256
+#define USER_TOKENS_OF_ONE 8
+
+struct user_tokens;
+
+int user_tokens_new(struct user_tokens **ret_tokens);
+void user_tokens_free(struct user_tokens *tokens); /* NULL is legal */
+DEFINE_CLEANUP(struct user_tokens, user_tokens_free)
+
+/*
+ * A new token of that user with that group, valid until `end_ns`, which is of the clock of `now_ns`. A user who has
+ * USER_TOKENS_OF_ONE loses the one that would end first. 0; -EBUSY: all users together have as many
+ * as may be, of which some are left for root; or what getrandom(2) gave.
+ */
+int user_tokens_add(struct user_tokens *tokens, uid_t uid, gid_t gid, uint64_t now_ns,
+		    uint64_t end_ns, char ret_token[USER_TOKEN_LEN]);
+
+/* Whose token it is. The time that it takes does not depend on how much of it is right. */
+bool user_tokens_find(const struct user_tokens *tokens, const char *token, uint64_t now_ns,
+		      uid_t *ret_uid, gid_t *ret_gid);
+
+/* Removes all tokens of that user; how many had not ended. */
+size_t user_tokens_remove(struct user_tokens *tokens, uid_t uid, uint64_t now_ns);
+
+#endif

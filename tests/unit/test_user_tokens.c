@@ -18,7 +18,7 @@
 static int set_up(void **state)
 {
 	struct user_tokens *tokens;
-	int r = user_tokens_new(&tokens);
+	int r = user_tokens_new(NULL, &tokens);
 
 	*state = tokens;
 	return r;

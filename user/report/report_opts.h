@@ -19,6 +19,7 @@ struct report_budget {
 	uint64_t used_ppm;	/* of the time that was asked for */
 	uint64_t predicted_ppm; /* as it went on at last */
 	uint64_t untraced_ns;	/* of the time that was asked for; 0: it was traced whole */
+	bool pre_empted;	/* for that another trace is the reason, not what it has cost */
 };
 
 /* Who looked at processes where the run itself did not. */

@@ -17,6 +17,7 @@
 #include "service/daemon/watch/rules.h"
 #include "service/http/listen.h"
 #include "service/probe_cost.h"
+#include "target/login_users.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -150,6 +151,7 @@ static int serve(struct running *running, int fd)
 			.connections = service->config->max_connections,
 			.connections_of_user = service->config->max_connections_of_user,
 		},
+		.users = service->users,
 		.handle = service_handle,
 		.gone = service_gone,
 		.userdata = service,
@@ -286,6 +288,7 @@ static int begin_traces(struct service *service)
 		.loop = service->loop,
 		.config = service->config,
 		.worker = service->worker,
+		.users = service->users,
 		.is_kill = post_mortem_is_due,
 		.killed = post_mortem_write,
 		.ends = on_trace_ends,
@@ -318,7 +321,9 @@ static int begin(struct running *running)
 		return r;
 	r = loop_new(&service->loop);
 	if (r == 0)
-		r = user_tokens_new(&service->user_tokens);
+		r = login_users_new(LOGIN_USERS_SUBUID, LOGIN_USERS_PASSWD, &service->users);
+	if (r == 0)
+		r = user_tokens_new(service->users, &service->user_tokens);
 	if (r == 0)
 		r = add_signals(service);
 	if (r == 0)
@@ -409,6 +414,7 @@ static void end(struct running *running)
 	rules_free(service->rules);
 	watch_free(service->watch);
 	loop_free(service->loop);
+	login_users_free(service->users);
 	service_config_free(service->config);
 	free(service->token);
 	user_tokens_free(service->user_tokens);

@@ -16,6 +16,7 @@
 #include "service/http/server.h"
 
 struct host_growth;
+struct login_users;
 struct push;
 struct rules;
 struct user_tokens;
@@ -37,7 +38,8 @@ struct service {
 	struct watch *watch;
 	struct rules *rules;
 	struct push *push;
-	struct worker *worker; /* which parses what others wrote */
+	struct worker *worker;	   /* which parses what others wrote */
+	struct login_users *users; /* for whom limits count */
 	VEC(struct http_server *) servers;
 	char *token; /* of [http] token_file; NULL: none */
 	struct user_tokens *user_tokens;

@@ -143,7 +143,7 @@ static int write_report(struct service *service, const struct view *view, uid_t 
 
 	*ret_name = NULL;
 	if (name)
-		r = reports_write(config, name, post_mortem_owner(image, asked),
+		r = reports_write(config, service->users, name, post_mortem_owner(image, asked),
 				  report_format_find(format), view);
 	if (r < 0) {
 		service->post_mortems_failed++;

@@ -28,8 +28,8 @@ static int write_report(const struct recording *recording, const struct view *vi
 	const struct http_peer *who = &recording->ask.who;
 	uid_t uid = http_peer_is_root(who) ? 0 : who->uid;
 
-	return reports_write(recording->service->config, recording->name, uid,
-			     recording->ask.format, view);
+	return reports_write(recording->service->config, recording->service->users, recording->name,
+			     uid, recording->ask.format, view);
 }
 
 static void on_trace(const struct view *view, int error, void *userdata)
@@ -79,6 +79,7 @@ int recording_begin(struct service *service, const struct recording_ask *ask,
 		.pid = ask->process.pid,
 		.uid = ask->who.uid,
 		.gid = ask->who.gid,
+		.is_rules = ask->why != NULL,
 		.for_ns = ask->for_ns,
 		.fn = on_trace,
 	};

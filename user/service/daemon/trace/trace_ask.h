@@ -22,7 +22,8 @@ struct trace_ask {
 	enum heap_depth depth; /* of TRACE_CPU: HEAP_EXACT */
 	pid_t pid;	       /* 0: the host, of TRACE_CPU alone */
 	uid_t uid;	 /* who asks: each but root has a limit, and sees own processes alone */
-	gid_t gid;	 /* his, as target/process_access.h wants it */
+	gid_t gid;	 /* as target/process_access.h wants it */
+	bool is_rules;	 /* a rule asks, as root */
 	uint64_t for_ns; /* 0: as long as is configured, or, if one runs, what it has by now */
 	bool allocated_first; /* as report_opts' */
 	trace_answer_fn fn;
@@ -38,12 +39,14 @@ typedef void (*traces_killed_fn)(const struct view *view, uid_t asked, void *use
 /* It is about to be gone: the last moment for traces_show. */
 typedef void (*traces_ends_fn)(uint64_t trace, void *userdata);
 
+struct login_users;
 struct worker;
 
 struct traces_opts {
 	struct loop *loop;
 	const struct service_config *config;
-	struct worker *worker; /* the sessions' */
+	struct worker *worker;	   /* the sessions' */
+	struct login_users *users; /* limits count for them; NULL: for each uid */
 	traces_is_kill_fn is_kill;
 	traces_killed_fn killed;
 	traces_ends_fn ends;

@@ -26,8 +26,9 @@ struct trace {
 	enum trace_kind kind;
 	enum heap_depth depth; /* of TRACE_HEAP */
 	pid_t pid;
-	uid_t uid;		  /* of who had it begin, */
-	gid_t gid;		  /* and for whom alone it is, unless that is root */
+	uid_t uid; /* of who had it begin, */
+	gid_t gid; /* and for whom alone it is, unless that is root */
+	bool is_rules;
 	struct process_info info; /* of the process that was asked for */
 	char *standing;		  /* patterns of the configuration; NULL: it was asked for */
 	struct options *options;
@@ -41,8 +42,9 @@ struct trace {
 	traces_is_kill_fn is_kill;
 	uint64_t start_ns;
 	struct budget_use use; /* of TRACE_HEAP */
-	bool stopped;	       /* by the budget */
-	int error;	       /* of the session */
+	bool stopped;	       /* by the budget, or for another one: */
+	bool pre_empted;
+	int error; /* of the session */
 };
 
 struct traces {
@@ -50,7 +52,7 @@ struct traces {
 	const struct service_config *config;
 	VEC(struct trace *) list;
 	uint64_t last_id;
-	uint64_t begun, refused, untold;
+	uint64_t begun, refused, pre_empted, untold;
 	struct budget budget;
 	uint64_t call_ns;   /* that a call costs, */
 	uint64_t sample_ns; /* and a sample, or its free */

@@ -6,6 +6,7 @@
 #include "config/options.h"
 #include "service/daemon/trace/trace_state.h"
 #include "service/daemon/trace/traces_cost.h"
+#include "service/daemon/trace/traces_slots.h"
 #include "service/governor.h"
 
 #include <errno.h>
@@ -153,15 +154,6 @@ static int check_same(const struct trace *trace)
 	return r == 0 && now.start_ticks != trace->info.start_ticks ? -ESRCH : r;
 }
 
-static bool has_his_share(const struct traces *traces, uid_t uid)
-{
-	uint64_t n = 0;
-
-	vec_foreach(&traces->list, trace)
-		n += (*trace)->uid == uid && !(*trace)->standing;
-	return uid != 0 && n >= traces->config->max_traces_of_user;
-}
-
 /* Without looking who may. `standing`: the names that the configuration has, or NULL. */
 static int add_trace(struct traces *traces, const struct trace_ask *ask, const char *standing,
 		     struct trace **ret_trace)
@@ -177,12 +169,13 @@ static int add_trace(struct traces *traces, const struct trace_ask *ask, const c
 	trace->pid = ask->pid;
 	trace->uid = ask->uid;
 	trace->gid = ask->gid;
+	trace->is_rules = ask->is_rules;
 	trace->is_kill = traces->opts.is_kill;
 	trace->untold = &traces->untold;
 	if (standing && !(trace->standing = strdup(standing)))
 		return -ENOMEM;
 	r = ask->pid ? process_info_read(ask->pid, &trace->info) : 0;
-	if (r == 0 && !standing && !traces_have_budget(traces, ask->kind, &trace->info)) {
+	if (r == 0 && !standing && !traces_have_budget(traces, ask->kind, ask->uid, &trace->info)) {
 		traces->refused_budget++;
 		return -EDQUOT;
 	}
@@ -210,15 +203,11 @@ static int add_trace(struct traces *traces, const struct trace_ask *ask, const c
 
 static int begin(struct traces *traces, const struct trace_ask *ask, struct trace **ret_trace)
 {
-	size_t n = 0;
-	int r;
+	int r = traces_take_slot(traces, ask);
 
-	vec_foreach(&traces->list, trace)
-		n += !(*trace)->standing;
-	if (n >= traces->config->max_traces || has_his_share(traces, ask->uid)) {
-		traces->refused++;
-		return -EBUSY;
-	}
+	traces->refused += r == -EBUSY;
+	if (r < 0)
+		return r;
 	r = add_trace(traces, ask, NULL, ret_trace);
 	traces->begun += r == 0;
 	return r;
@@ -383,7 +372,7 @@ static void answer(struct traces *traces, struct trace *trace, struct trace_wait
 	int r = trace->error;
 
 	trace_look_at_cost(traces, trace);
-	if (trace->kind == TRACE_HEAP && traces->call_ns > 0) {
+	if ((trace->kind == TRACE_HEAP && traces->call_ns > 0) || trace->pre_empted) {
 		budget = trace_report_budget(traces, trace, wait);
 		opts.budget = &budget;
 		session_set_untraced(trace->session, budget.untraced_ns);
@@ -454,7 +443,7 @@ void traces_run(struct traces *traces)
 		traces->opts.ends(trace->id, traces->opts.userdata);
 		/* Without memory nothing is owed. */
 		(void)budget_end(&traces->budget, &trace->use, trace->pid, trace->info.start_ticks,
-				 clock_monotonic_ns());
+				 trace->uid == 0, clock_monotonic_ns());
 		trace_free(trace);
 		traces->list.len--;
 		memmove(&traces->list.data[i], &traces->list.data[i + 1],
@@ -520,4 +509,9 @@ uint64_t traces_begun(const struct traces *traces)
 uint64_t traces_refused(const struct traces *traces)
 {
 	return traces->refused;
+}
+
+uint64_t traces_pre_empted(const struct traces *traces)
+{
+	return traces->pre_empted;
 }

@@ -76,5 +76,7 @@ int traces_show(struct traces *traces, uint64_t id, const struct report_opts *op
 /* How many were begun, and how many refused as one too many. */
 uint64_t traces_begun(const struct traces *traces);
 uint64_t traces_refused(const struct traces *traces);
+/* How many ended early to make room for another one. */
+uint64_t traces_pre_empted(const struct traces *traces);
 
 #endif

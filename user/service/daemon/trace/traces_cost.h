@@ -12,8 +12,8 @@ struct trace;
 struct trace_wait;
 struct traces;
 
-/* May a trace of that process begin? */
-bool traces_have_budget(struct traces *traces, enum trace_kind kind,
+/* May that user have a trace of that process begin? Users' traces are no reason against root's. */
+bool traces_have_budget(struct traces *traces, enum trace_kind kind, uid_t uid,
 			const struct process_info *process);
 
 /* Is it one that the budget may end? */
@@ -32,8 +32,11 @@ void traces_look_at_costs(struct traces *traces);
 struct report_budget trace_report_budget(const struct traces *traces, const struct trace *trace,
 					 const struct trace_wait *wait);
 
-/* For how long the process's earlier traces have used up what they may cost; 0: they have not. */
-uint64_t traces_wait_ns(struct traces *traces, const struct process_info *process);
+/*
+ * For how long the process's earlier traces have used up what they may cost for this user; 0: they
+ * have not.
+ */
+uint64_t traces_wait_ns(struct traces *traces, const struct process_info *process, uid_t uid);
 
 struct traces_budget {
 	uint64_t call_ns, sample_ns;

@@ -357,6 +357,12 @@ enum abi_scope {
 	ABI_SCOPE_HOST,	     /* all but the daemon */
 };
 
+/* A user who may look at own processes alone, as ptrace(2) has it: bpf/access.bpf.h. */
+struct abi_access {
+	__u32 limited; /* 0: whoever asks may see all */
+	__u32 uid, gid;
+};
+
 /*
  * Patterns of process names as one automaton (user/config/name_globs.h): bit i of a state says that
  * the elements of a pattern before element i have been matched. No look-up and no branch depends on

@@ -88,6 +88,7 @@ struct abi_ev_process { /* FORK, EXEC, EXIT, SEEN */
 #define ABI_PROCESS_KNOWN_FILE 4 /* EXEC: shared links are in the executable, if any need be */
 #define ABI_PROCESS_UNWANTED 8	 /* EXEC: of an image that is only followed */
 #define ABI_PROCESS_ALONE 16	 /* EXEC: of an executable that is ABI_FILE_ALONE */
+#define ABI_PROCESS_HIDDEN 32	 /* EXIT: it goes on, but may not be looked at: access.bpf.h */
 /* EXEC: from here on, how many mappings the programs have put into its abi_unwind_space. */
 #define ABI_PROCESS_NOTED_SHIFT 8
 

@@ -93,7 +93,8 @@ static __always_inline int delivered(void *ctx, int sig, int code, bool by_defau
 	ev.head.slot = slot_of_pid(current_tgid());
 	proc = ev.head.slot == ABI_NO_SLOT ? NULL : proc_by_slot(ev.head.slot);
 	/* A vfork child is not the process whose memory it has. */
-	if (!proc || proc->state != ABI_PROC_ACTIVE || proc->pid != current_tgid())
+	if (!proc || proc->state != ABI_PROC_ACTIVE || proc->pid != current_tgid() ||
+	    !access_holds(ev.head.slot))
 		return 0;
 	ev.head.time_ns = bpf_ktime_get_ns();
 	ev.tid = bpf_get_current_pid_tgid();

@@ -33,6 +33,8 @@ __weak const volatile __u32 knob_sample_room = ~0U;
 __weak const volatile __u32 knob_stack_room = ~0U;
 __weak const volatile __u32 knob_site_room = ~0U;
 __weak const volatile __u32 knob_spill_room = ~0U;
+/* On whose behalf processes are looked at: access.bpf.h. */
+__weak const volatile struct abi_access knob_access;
 /* Children of traced processes are traced. */
 __weak const volatile bool knob_follow;
 __weak const volatile __u32 knob_max_procs = 1;

@@ -191,11 +191,16 @@ static __always_inline int image_none(__u32 pid)
 	return 0;
 }
 
-/* `wanted`: by the rule. What is started by those that user space named is followed in any case. */
+/*
+ * `wanted`: by the rule. What is started by those that user space named is followed in any case,
+ * but for a program that who asked may not look at. The kernel has given the process its new rights
+ * by now (begin_new_exec() in fs/exec.c).
+ */
 static __always_inline int image_replaced(struct task_struct *task, __u32 pid, __u32 old_slot,
 					  bool wanted)
 {
-	bool keeps = wanted || knob_scope == ABI_SCOPE_PROCESSES;
+	bool keeps = (wanted || knob_scope == ABI_SCOPE_PROCESSES) &&
+		     (!knob_access.limited || access_is_allowed());
 	struct abi_proc *old = proc_by_slot(old_slot);
 	__u32 slot = ABI_NO_SLOT, flags = 0;
 

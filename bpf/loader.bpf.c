@@ -20,7 +20,8 @@ int on_loader(struct pt_regs *ctx)
 	if (slot == ABI_NO_SLOT)
 		return 0;
 	proc = proc_by_slot(slot);
-	if (proc && (proc->state == ABI_PROC_ACTIVE || proc->state == ABI_PROC_PENDING))
+	if (proc && (proc->state == ABI_PROC_ACTIVE || proc->state == ABI_PROC_PENDING) &&
+	    access_holds(slot))
 		watch_code(proc, slot, true);
 	return 0;
 }

@@ -50,8 +50,9 @@ static __always_inline struct abi_proc *traced_proc(__u32 *ret_slot)
 		return NULL;
 	proc = proc_by_slot(slot);
 	*ret_slot = slot;
-	return proc && proc->state != ABI_PROC_ENDED && proc->state != ABI_PROC_UNWANTED ? proc :
-											   NULL;
+	if (!proc || proc->state == ABI_PROC_ENDED || proc->state == ABI_PROC_UNWANTED)
+		return NULL;
+	return access_holds(slot) ? proc : NULL;
 }
 
 static __always_inline void call_begin(struct abi_proc *proc, const struct map_call *call)

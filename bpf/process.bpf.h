@@ -6,6 +6,7 @@
 #define MEMTRACED_PROCESS_BPF_H
 
 #include "abi_sample.h"
+#include "access.bpf.h"
 #include "knobs.bpf.h"
 #include "maps.bpf.h"
 
@@ -28,7 +29,8 @@ static __always_inline __u32 current_tgid(void)
 
 /*
  * The current process if a probe with this owner counts for it, else NULL. A process is counted
- * either by its own filtered links or by the shared ones, never by both (abi_proc.owner).
+ * either by its own filtered links or by the shared ones, never by both (abi_proc.owner), and only
+ * while who asked may look at it.
  */
 static __always_inline struct abi_proc *counted_proc(__u32 owner, __u32 *ret_slot)
 {
@@ -38,7 +40,7 @@ static __always_inline struct abi_proc *counted_proc(__u32 owner, __u32 *ret_slo
 	if (slot == ABI_NO_SLOT)
 		return NULL;
 	proc = proc_by_slot(slot);
-	if (!proc || proc->state != ABI_PROC_ACTIVE || proc->owner != owner)
+	if (!proc || proc->state != ABI_PROC_ACTIVE || proc->owner != owner || !access_holds(slot))
 		return NULL;
 	*ret_slot = slot;
 	return proc;

@@ -294,7 +294,7 @@ static __always_inline __u32 target_slot(void)
 
 	if (slot == ABI_NO_SLOT && knob_scope != ABI_SCOPE_PROCESSES && !target_proc(&slot))
 		return ABI_NO_SLOT;
-	return slot;
+	return slot == ABI_NO_SLOT || access_holds(slot) ? slot : ABI_NO_SLOT;
 }
 
 static __always_inline void call_enter(void *ctx, struct pt_regs *regs, long number)

@@ -59,13 +59,14 @@ static __always_inline bool in_processes(__u32 tgid)
 	__u64 *last = bpf_map_lookup_elem(&counted_last, &first);
 	struct abi_proc *proc;
 
-	if (last && *last == now)
+	/* Access may end with any event. */
+	if (last && *last == now && !knob_access.limited)
 		return true;
 	slot = slot_of_pid(tgid);
 	if (slot == ABI_NO_SLOT)
 		return false;
 	proc = proc_by_slot(slot);
-	if (!proc || proc->state != ABI_PROC_ACTIVE)
+	if (!proc || proc->state != ABI_PROC_ACTIVE || !access_holds(slot))
 		return false;
 	if (last)
 		*last = now;
@@ -114,7 +115,7 @@ static __always_inline struct abi_proc *target_proc(__u32 *ret_slot)
 	if (slot != ABI_NO_SLOT) {
 		proc = proc_by_slot(slot);
 		*ret_slot = slot;
-		return proc && proc->state == ABI_PROC_ACTIVE ? proc : NULL;
+		return proc && proc->state == ABI_PROC_ACTIVE && access_holds(slot) ? proc : NULL;
 	}
 	if (knob_scope == ABI_SCOPE_PROCESSES || !in_scope(knob_scope, tgid))
 		return NULL;

@@ -142,6 +142,19 @@ struct mm_struct {
 	struct uprobes_state uprobes_state;
 };
 
+/* Until Linux 6.17; since then a bitmap. The lowest bits are MMF_DUMPABLE_MASK in both. */
+struct mm_struct___word {
+	unsigned long flags;
+};
+
+typedef struct {
+	unsigned long __mm_flags[1];
+} mm_flags_t;
+
+struct mm_struct___bitmap {
+	mm_flags_t flags;
+};
+
 /* Until Linux 6.2; since then an array of counters that are per CPU. */
 struct mm_rss_stat {
 	atomic_long_t count[4];
@@ -169,9 +182,29 @@ typedef struct {
 	__u32 val;
 } kuid_t;
 
+typedef struct {
+	__u32 val;
+} kgid_t;
+
+/* Its value is 64 bits in all kernels, of another type before Linux 6.3. */
+typedef struct {
+	__u64 val;
+} kernel_cap_t;
+
+struct user_namespace {
+	struct user_namespace *parent;
+	kuid_t owner;
+};
+
 struct cred {
 	kuid_t uid;
+	kgid_t gid;
+	kuid_t suid;
+	kgid_t sgid;
 	kuid_t euid;
+	kgid_t egid;
+	kernel_cap_t cap_permitted;
+	struct user_namespace *user_ns;
 };
 
 struct kernfs_node {

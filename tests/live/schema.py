@@ -414,6 +414,8 @@ def without_budget(report):
     assert coverage.pop("timelines_left_out", 1) > 0, "a count of none"
     budget = coverage.pop("budget", None)
     if budget is not None:
+        budget = dict(budget)
+        assert budget.pop("pre_empted", True) is True, budget
         match(budget, BUDGET, "coverage.budget")
         cut_short = "untraced-ms-by-budget" in coverage["lost"]
         assert cut_short == (budget["untraced_ns"] > 0), (budget, coverage["lost"])

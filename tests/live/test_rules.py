@@ -164,8 +164,8 @@ def what_cannot_be_traced_is_said_once():
     with scratch() as folder, leaking(1000), growing() as process, \
             service(folder, trace=f"max_traces = 1\n{WATCH}{rules}") as served:
         # The first one holds its place before it has begun to trace.
-        served.said.until(f"memtraced: rule second: process {process.pid}: as many traces run as "
-                          "may ([trace] max_traces)")
+        served.said.until(f"memtraced: rule second: process {process.pid}: trace limit reached "
+                          "([trace] max_traces)")
         served.said.until("memtraced: rule first: rss > 1: process ")
         sweeps = served.metric("memtraced_watch_sweeps_total")
         for _ in range(4):

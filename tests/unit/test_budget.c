@@ -59,14 +59,14 @@ static void a_process_waits_until_its_average_is_in_balance(void **state)
 	(void)state;
 	budget_begin(&use, START);
 	budget_look(&use, SECOND / 2, START + 600 * SECOND, now);
-	assert_int_equal(budget_end(&budget, &use, 7, 1, now), 0);
-	assert_int_equal(budget_wait_ns(&budget, 7, 1, now), 9 * SECOND);
-	assert_int_equal(budget_wait_ns(&budget, 7, 2, now), 0);
-	assert_int_equal(budget_wait_ns(&budget, 8, 1, now), 0);
-	assert_true(fabs(budget_owed(&budget, now) - 0.025) < 1e-9);
-	assert_int_equal(budget_wait_ns(&budget, 7, 1, now + 9 * SECOND), 0);
+	assert_int_equal(budget_end(&budget, &use, 7, 1, false, now), 0);
+	assert_int_equal(budget_wait_ns(&budget, 7, 1, false, now), 9 * SECOND);
+	assert_int_equal(budget_wait_ns(&budget, 7, 2, false, now), 0);
+	assert_int_equal(budget_wait_ns(&budget, 8, 1, false, now), 0);
+	assert_true(fabs(budget_owed(&budget, false, now) - 0.025) < 1e-9);
+	assert_int_equal(budget_wait_ns(&budget, 7, 1, false, now + 9 * SECOND), 0);
 	assert_int_equal(budget.debts.len, 0);
-	assert_true(budget_owed(&budget, now) == 0);
+	assert_true(budget_owed(&budget, false, now) == 0);
 	budget_done(&budget);
 }
 
@@ -78,9 +78,31 @@ static void who_stayed_below_has_nothing_to_wait_for(void **state)
 	(void)state;
 	budget_begin(&use, START);
 	budget_look(&use, SECOND / 10, START + 10 * SECOND, START + 5 * SECOND);
-	assert_int_equal(budget_end(&budget, &use, 7, 1, START + 5 * SECOND), 0);
-	assert_int_equal(budget_wait_ns(&budget, 7, 1, START + 5 * SECOND), 0);
+	assert_int_equal(budget_end(&budget, &use, 7, 1, false, START + 5 * SECOND), 0);
+	assert_int_equal(budget_wait_ns(&budget, 7, 1, false, START + 5 * SECOND), 0);
 	assert_int_equal(budget.debts.len, 0);
+	budget_done(&budget);
+}
+
+static void users_debts_are_none_of_roots(void **state)
+{
+	struct budget budget = { .most = 0.05, .cpus = 2 };
+	struct budget_use use;
+	uint64_t now = START + SECOND;
+
+	(void)state;
+	budget_begin(&use, START);
+	budget_look(&use, SECOND / 2, START + 600 * SECOND, now);
+	assert_int_equal(budget_end(&budget, &use, 7, 1, false, now), 0);
+	assert_int_equal(budget_wait_ns(&budget, 7, 1, false, now), 9 * SECOND);
+	assert_int_equal(budget_wait_ns(&budget, 7, 1, true, now), 0);
+	assert_true(budget_owed(&budget, true, now) == 0);
+	/* But a user waits for root's. */
+	assert_int_equal(budget_end(&budget, &use, 8, 1, true, now), 0);
+	assert_int_equal(budget_wait_ns(&budget, 8, 1, false, now), 9 * SECOND);
+	assert_int_equal(budget_wait_ns(&budget, 8, 1, true, now), 9 * SECOND);
+	assert_true(fabs(budget_owed(&budget, true, now) - 0.025) < 1e-9);
+	assert_true(fabs(budget_owed(&budget, false, now) - 0.05) < 1e-9);
 	budget_done(&budget);
 }
 
@@ -91,6 +113,7 @@ int main(void)
 		cmocka_unit_test(a_look_that_comes_at_once_predicts_nothing),
 		cmocka_unit_test(a_process_waits_until_its_average_is_in_balance),
 		cmocka_unit_test(who_stayed_below_has_nothing_to_wait_for),
+		cmocka_unit_test(users_debts_are_none_of_roots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

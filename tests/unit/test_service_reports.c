@@ -69,7 +69,7 @@ static void write_at(const struct place *place, time_t at)
 	struct timespec times[2] = { { .tv_sec = at }, { .tv_sec = at } };
 	char path[128];
 
-	assert_int_equal(reports_write(&place->config, name, geteuid(), &format, NULL), 0);
+	assert_int_equal(reports_write(&place->config, NULL, name, geteuid(), &format, NULL), 0);
 	(void)snprintf(path, sizeof(path), "%s/%s", place->state, name); /* fits */
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
@@ -158,7 +158,8 @@ static void what_could_not_be_written_leaves_nothing(void **state)
 	struct place *place = *state;
 
 	write_at(place, 1000);
-	assert_int_equal(reports_write(&place->config, "trace-x", geteuid(), &format, NULL), -EIO);
+	assert_int_equal(reports_write(&place->config, NULL, "trace-x", geteuid(), &format, NULL),
+			 -EIO);
 	expect(place, (const time_t[]){ 1000 }, 1);
 }
 

@@ -12,12 +12,13 @@
 #include <cmocka.h>
 
 #define ALICE 1000
+#define GROUP 1234
 #define BOB 1001
 
 static int set_up(void **state)
 {
 	struct user_tokens *tokens;
-	int r = user_tokens_new(&tokens);
+	int r = user_tokens_new(NULL, &tokens);
 
 	*state = tokens;
 	return r;
@@ -33,16 +34,20 @@ static int tear_down(void **state)
 static int owner(const struct user_tokens *tokens, const char *token, uint64_t now_ns)
 {
 	uid_t uid;
+	gid_t gid;
 
-	return user_tokens_find(tokens, token, now_ns, &uid) ? (int)uid : -1;
+	if (!user_tokens_find(tokens, token, now_ns, &uid, &gid))
+		return -1;
+	assert_int_equal(gid, GROUP);
+	return (int)uid;
 }
 
 static void a_token_is_its_users_until_it_ends(void **state)
 {
 	char first[USER_TOKEN_LEN], second[USER_TOKEN_LEN], wrong[USER_TOKEN_LEN];
 
-	assert_int_equal(user_tokens_add(*state, ALICE, 10, 20, first), 0);
-	assert_int_equal(user_tokens_add(*state, BOB, 10, 30, second), 0);
+	assert_int_equal(user_tokens_add(*state, ALICE, GROUP, 10, 20, first), 0);
+	assert_int_equal(user_tokens_add(*state, BOB, GROUP, 10, 30, second), 0);
 	assert_int_equal(strspn(first, "0123456789abcdef"), 48);
 	assert_string_not_equal(first, second);
 	assert_int_equal(owner(*state, first, 19), ALICE);
@@ -61,9 +66,9 @@ static void a_user_removes_no_tokens_but_his_own(void **state)
 {
 	char token[3][USER_TOKEN_LEN];
 
-	assert_int_equal(user_tokens_add(*state, ALICE, 0, 10, token[0]), 0);
-	assert_int_equal(user_tokens_add(*state, ALICE, 0, 99, token[1]), 0);
-	assert_int_equal(user_tokens_add(*state, BOB, 0, 99, token[2]), 0);
+	assert_int_equal(user_tokens_add(*state, ALICE, GROUP, 0, 10, token[0]), 0);
+	assert_int_equal(user_tokens_add(*state, ALICE, GROUP, 0, 99, token[1]), 0);
+	assert_int_equal(user_tokens_add(*state, BOB, GROUP, 0, 99, token[2]), 0);
 	assert_int_equal(user_tokens_remove(*state, ALICE, 10), 1);
 	assert_int_equal(owner(*state, token[1], 10), -1);
 	assert_int_equal(owner(*state, token[2], 10), BOB);
@@ -76,10 +81,10 @@ static void one_too_many_replaces_the_users_own_that_ends_first(void **state)
 {
 	char token[USER_TOKENS_OF_ONE][USER_TOKEN_LEN], bobs[USER_TOKEN_LEN], one[USER_TOKEN_LEN];
 
-	assert_int_equal(user_tokens_add(*state, BOB, 0, 1, bobs), 0);
+	assert_int_equal(user_tokens_add(*state, BOB, GROUP, 0, 1, bobs), 0);
 	for (uint64_t i = 0; i < USER_TOKENS_OF_ONE; i++)
-		assert_int_equal(user_tokens_add(*state, ALICE, 0, 99 - i, token[i]), 0);
-	assert_int_equal(user_tokens_add(*state, ALICE, 0, 99, one), 0);
+		assert_int_equal(user_tokens_add(*state, ALICE, GROUP, 0, 99 - i, token[i]), 0);
+	assert_int_equal(user_tokens_add(*state, ALICE, GROUP, 0, 99, one), 0);
 	assert_int_equal(owner(*state, one, 0), ALICE);
 	assert_int_equal(owner(*state, bobs, 0), BOB);
 	for (size_t i = 0; i < USER_TOKENS_OF_ONE; i++)
@@ -93,14 +98,14 @@ static void many_users_leave_some_for_root(void **state)
 	uid_t uid = ALICE;
 
 	for (; uid < ALICE + USER_TOKENS_MOST - USER_TOKENS_OF_ONE; uid++)
-		assert_int_equal(user_tokens_add(*state, uid, 0, 99, token), 0);
-	assert_int_equal(user_tokens_add(*state, uid, 0, 99, token), -EBUSY);
+		assert_int_equal(user_tokens_add(*state, uid, GROUP, 0, 99, token), 0);
+	assert_int_equal(user_tokens_add(*state, uid, GROUP, 0, 99, token), -EBUSY);
 	for (size_t i = 0; i < 2 * USER_TOKENS_OF_ONE; i++)
-		assert_int_equal(user_tokens_add(*state, 0, 0, 99, token), 0);
+		assert_int_equal(user_tokens_add(*state, 0, GROUP, 0, 99, token), 0);
 	assert_int_equal(owner(*state, token, 0), 0);
-	assert_int_equal(user_tokens_add(*state, uid, 0, 99, token), -EBUSY);
+	assert_int_equal(user_tokens_add(*state, uid, GROUP, 0, 99, token), -EBUSY);
 	/* Those that have ended make room. */
-	assert_int_equal(user_tokens_add(*state, uid, 99, 100, token), 0);
+	assert_int_equal(user_tokens_add(*state, uid, GROUP, 99, 100, token), 0);
 	assert_int_equal(owner(*state, token, 99), uid);
 }
 

@@ -91,7 +91,7 @@ static void a_view_of_one_image_has_its_stacks_and_those_before_its_exec(void **
 {
 	struct fixture *f = *state;
 	const struct script *s = &f->script;
-	const struct report_opts opts = { .width = 80, .one_image = true, .image = 2 };
+	struct report_opts opts = { .width = 80, .one_image = true, .image = 2 };
 	const struct view_event *event;
 
 	begin(s);
@@ -110,6 +110,12 @@ static void a_view_of_one_image_has_its_stacks_and_those_before_its_exec(void **
 	assert_int_equal(event->n_stacks, 2);
 	assert_int_equal(event->stacks[0].image->slot, 2);
 	assert_int_equal(event->stacks[1].image->slot, 1);
+
+	opts.alone = true;
+	event = view_event(fixture_view(f, &opts), 0);
+	assert_int_equal(event->count, 300);
+	assert_int_equal(event->n_stacks, 1);
+	assert_int_equal(event->stacks[0].image->slot, 2);
 }
 
 static void processes_and_kernel_stacks_are_not_merged(void **state)

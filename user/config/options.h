@@ -178,12 +178,13 @@ struct options {
 	uint64_t keep_ended; /* --keep-ended; UINT64_MAX: ask options_keep_ended */
 	/* Of --mappings, of a process: regions and stacks that are kept; 0: all. Of a service. */
 	uint64_t most_regions, most_stacks;
-	bool forget_ended;     /* as live_opts': of a service, which goes on for good */
-	bool no_samples;       /* of one that knows by itself what processes use */
-	uint64_t max_stack;    /* frames kept of a stack; 0: none */
-	uint64_t check_stacks; /* 0: none */
-	bool heap_errors;      /* --heap-errors: where blocks are freed is remembered */
-	bool free_stacks;      /* --free-stacks: where a site's blocks are freed is counted */
+	bool forget_ended;	  /* as live_opts': of a service, which goes on for good */
+	struct abi_access access; /* the same: of a service that a user asks */
+	bool no_samples;	  /* of one that knows by itself what processes use */
+	uint64_t max_stack;	  /* frames kept of a stack; 0: none */
+	uint64_t check_stacks;	  /* 0: none */
+	bool heap_errors;	  /* --heap-errors: where blocks are freed is remembered */
+	bool free_stacks;	  /* --free-stacks: where a site's blocks are freed is counted */
 	uint64_t sample_bytes; /* --sample: mean gap that a preload is asked for; 0: not sampled */
 	uint64_t max_overhead; /* hundredths of a percent; 0: what tracing costs changes nothing */
 	bool floor;	       /* --floor: probes with empty programs */

@@ -279,6 +279,7 @@ static const struct key keys[] = {
 	{ "trace", "max_seconds", apply_time, FIELD(max_seconds_ns), TIMES(1, 86400) },
 	{ "trace", "max_traces", apply_number, FIELD(max_traces), 1, 64 },
 	{ "trace", "max_traces_of_user", apply_number, FIELD(max_traces_of_user), 0, 64 },
+	{ "trace", "reserved_traces", apply_number, FIELD(reserved_traces), 0, 64 },
 	{ "trace", "memory_limit", apply_size, FIELD(trace_memory), 96 << 20, 1ULL << 40 },
 	{ "trace", "allocator", apply_allocator, FIELD(allocators), .repeats = true },
 	{ "trace", "max_overhead", apply_overhead, FIELD(max_overhead) },
@@ -460,6 +461,7 @@ static int set_defaults(struct service_config *config, const char *path)
 	config->max_seconds_ns = 600 * SECOND_NS;
 	config->max_traces = 4;
 	config->max_traces_of_user = 2;
+	config->reserved_traces = 1;
 	config->max_overhead = 500;
 	config->watches = true;
 	config->watch_interval_ns = 10 * SECOND_NS;

@@ -42,6 +42,7 @@ struct service_config {
 	char *target;	     /* [trace]: a pid or a name pattern; NULL: none */
 	uint64_t seconds_ns, max_seconds_ns;
 	uint64_t max_traces, max_traces_of_user;
+	uint64_t reserved_traces;    /* of max_traces: root and rules alone have them */
 	uint64_t trace_memory;	     /* bytes, as --memory-limit; 0: none */
 	char **allocators;	     /* as --allocator; NULL-terminated; NULL: none */
 	uint64_t max_overhead;	     /* hundredths of a percent; 0: no limit */

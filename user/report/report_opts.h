@@ -19,6 +19,7 @@ struct report_budget {
 	uint64_t used_ppm;	/* of the time that was asked for */
 	uint64_t predicted_ppm; /* as it went on at last */
 	uint64_t untraced_ns;	/* of the time that was asked for; 0: it was traced whole */
+	bool pre_empted;	/* for that another trace is the reason, not what it has cost */
 };
 
 /* Who looked at processes where the run itself did not. */
@@ -39,6 +40,7 @@ struct report_opts {
 	uint64_t older_than_ns;	   /* only sites with a live block of at least this age */
 	bool one_image;		   /* only the process with this image, and the images before it */
 	uint32_t image;		   /* its slot */
+	bool alone;		   /* with one_image: not those before it */
 	bool held_now;		   /* who has ended holds no regions any more, nor has sites */
 	const struct where *where; /* only such sites; NULL: all. Borrowed */
 	enum group_by group_by;	   /* in tables */

@@ -9,6 +9,7 @@
 #include "target/glibc_memory.h"
 #include "target/memory.h"
 #include "target/smaps.h"
+#include "trace/live/live.h"
 #include "trace/live/live_images.h"
 
 #include <errno.h>
@@ -216,8 +217,8 @@ static int read_process(struct reading *r, bool all_blocks, struct record_reside
 	return err ? err : reconcile(r, all_blocks, ret);
 }
 
-static int read_image(const struct live_image *image, const struct model *model, bool all_counted,
-		      record_fn fn, void *userdata)
+static int read_image(const struct live *live, const struct live_image *image,
+		      const struct model *model, bool all_counted, record_fn fn, void *userdata)
 {
 	const struct model_process *process = model_find_process(model, image->image);
 	struct reading reading = { .image = image, .regions = process ? process->regions : NULL };
@@ -228,6 +229,8 @@ static int read_image(const struct live_image *image, const struct model *model,
 	smaps_done(&reading.smaps);
 	vec_done(&reading.rows);
 	vec_done(&reading.ranges);
+	if (r == 0 && !live_may_show(live, image->pid, image->image))
+		r = -EACCES;
 	if (r == 0)
 		return fn(&record, userdata);
 	if (r == -ENOMEM)
@@ -247,7 +250,7 @@ int resident_read(const struct live *live, const struct model *model, pid_t pid,
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = read_image(&images[i], model, all_counted, fn, userdata);
+		r = read_image(live, &images[i], model, all_counted, fn, userdata);
 	live_images_free(images, n);
 	return r;
 }

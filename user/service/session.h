@@ -60,6 +60,9 @@ int session_show(struct session *session, const struct report_opts *opts,
  */
 int session_find_image(struct session *session, pid_t pid, uint32_t *ret_image);
 
+/* Is the process with this pid, now, still the one that has this image? */
+bool session_is_current(const struct session *session, pid_t pid, uint32_t image);
+
 /* What it keeps by now. */
 struct model_size session_size(const struct session *session);
 uint64_t session_regions_left_out(const struct session *session);

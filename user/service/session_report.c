@@ -149,6 +149,11 @@ int session_find_image(struct session *s, pid_t pid, uint32_t *ret_image)
 	return r < 0 ? r : image ? 0 : -ESRCH;
 }
 
+bool session_is_current(const struct session *s, pid_t pid, uint32_t image)
+{
+	return live_is_current(s->live, pid, image);
+}
+
 int session_each_mapped(const struct session *s,
 			int (*fn)(pid_t pid, const struct region_totals *totals, void *userdata),
 			void *userdata)

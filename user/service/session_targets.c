@@ -183,6 +183,8 @@ int session_trace_pid(struct session *s, pid_t pid)
 			"malloc, calloc, realloc, free or operator new (a static binary without "
 			"symbols has none; --allocator takes names and addresses)",
 			(int)pid, info.comm);
+	else if (r == -EACCES)
+		log_debug("process %d: the user who asked may not look at it", (int)pid);
 	else if (r == -ESRCH)
 		log_error("process %d ended before it could be traced", (int)pid);
 	else if (r)

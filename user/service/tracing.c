@@ -327,6 +327,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.allocators = options->allocators,
 		.n_allocators = options->n_allocators,
 		.cgroup_fd = cgroup_fd,
+		.access = options->access,
 		.follow = !options->no_follow,
 		.held = tracing_holds(options),
 		.max_stack = options->max_stack,

@@ -45,6 +45,9 @@
 	/* Shares are of a CPU's time, in millionths. */
 	function budgetText(budget) {
 		const share = function (ppm) { return (ppm / 10000).toFixed(2) + "\u00a0%"; };
+		if (budget.pre_empted)
+			return "ended early to make room for another trace: NOT TRACED for the last " +
+				report.duration(budget.untraced_ns);
 		return "budget: probes used " + share(budget.used_ppm) + " of a CPU's time (estimated), " +
 			share(budget.predicted_ppm) + " if it had gone on; allowed: " +
 			(budget.max_ppm === null ? "all" : share(budget.max_ppm)) + (budget.untraced_ns ?
@@ -124,6 +127,8 @@
 			return "was still running";
 		if (end.depth_changed)
 			return "goes on at another depth";
+		if (end.hidden)
+			return "no longer accessible to the user who asked";
 		if (end.signal !== null)
 			return "killed by signal " + end.signal +
 				(death ? deathText(death) : end.oom ? " (out of memory)" : "");

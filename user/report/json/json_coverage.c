@@ -106,6 +106,8 @@ static struct json_object *budget_json(struct json_out *out, const struct report
 	json_out_u64(out, json, "used_ppm", budget->used_ppm);
 	json_out_u64(out, json, "predicted_ppm", budget->predicted_ppm);
 	json_out_u64(out, json, "untraced_ns", budget->untraced_ns);
+	if (budget->pre_empted)
+		json_out_bool(out, json, "pre_empted", true);
 	return json;
 }
 

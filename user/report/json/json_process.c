@@ -37,6 +37,8 @@ static struct json_object *end_json(struct json_out *out, const struct model_pro
 		json_out_bool(out, json, "oom", image->oom);
 	if (image->how == RECORD_END_DEPTH)
 		json_out_bool(out, json, "depth_changed", true);
+	if (image->how == RECORD_END_HIDDEN)
+		json_out_bool(out, json, "hidden", true);
 	return json;
 }
 

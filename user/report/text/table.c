@@ -46,6 +46,9 @@ static void state_text(const struct model_process *image, struct strbuf *out)
 	case RECORD_END_DEPTH:
 		strbuf_adds(out, "goes on at another depth");
 		break;
+	case RECORD_END_HIDDEN:
+		strbuf_adds(out, "goes on, no longer accessible to the user who asked");
+		break;
 	}
 	if (image->oom)
 		strbuf_adds(out, " (out of memory)");
@@ -60,6 +63,8 @@ static void state_word(const struct model_process *image, struct strbuf *out)
 		strbuf_addf(out, "exit %d", image->end_value);
 	else if (image->how == RECORD_END_SIGNAL)
 		strbuf_addf(out, "signal %d", image->end_value);
+	else if (image->how == RECORD_END_HIDDEN)
+		strbuf_adds(out, "hidden");
 	else
 		strbuf_adds(out, image->how == RECORD_END_DEPTH ? "depth" : "exec");
 }

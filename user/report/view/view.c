@@ -132,8 +132,10 @@ static int add_images(struct view *view, struct symbols *symbols,
 
 	/* What came while the cut was read is known already, but the report is of the cut. */
 	while (newest && model_is_later(view->model, newest))
-		newest = replaced_by(view->model, newest);
+		newest = view->opts.alone ? NULL : replaced_by(view->model, newest);
 	for (image = newest; r == 0 && image; image = replaced_by(view->model, image)) {
+		if (next && view->opts.alone)
+			break;
 		if (!next || allocated_itself(image) ||
 		    may_have_allocated(view->model, image, next))
 			r = add_process(view, symbols, image);

@@ -16,6 +16,13 @@ void view_budget_words(const struct report_budget *budget, struct strbuf *out)
 {
 	char time[FORMAT_UNIT_LEN];
 
+	if (budget->pre_empted) {
+		strbuf_addf(out,
+			    "ended early to make room for another trace ([trace] max_traces): NOT "
+			    "TRACED for the last %s",
+			    format_duration(budget->untraced_ns, time));
+		return;
+	}
 	strbuf_adds(out, "budget: probes used ");
 	add_share(out, budget->used_ppm);
 	strbuf_adds(out, " of a CPU's time (estimated), ");

@@ -164,7 +164,7 @@ static bool is_shown(const struct model *model, const struct report_opts *opts, 
 
 	if (!opts->one_image)
 		return true;
-	while (at != slot && (image = model_find_process(model, at)))
+	while (at != slot && !opts->alone && (image = model_find_process(model, at)))
 		at = image->prev_slot;
 	return at == slot;
 }

@@ -16,6 +16,7 @@
 #include "service/daemon/trace/traces_cost.h"
 #include "service/daemon/watch/rules.h"
 #include "service/probe_cost.h"
+#include "target/login_users.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -154,6 +155,7 @@ static int begin_traces(struct service *service)
 	const struct traces_opts opts = {
 		.loop = service->loop,
 		.worker = service->worker,
+		.users = service->users,
 		.is_kill = post_mortem_is_due,
 		.killed = post_mortem_of_trace,
 		.ends = on_trace_ends,
@@ -189,6 +191,7 @@ static int begin_listeners(struct service *service)
 {
 	const struct http_server_opts opts = {
 		.loop = service->loop,
+		.users = service->users,
 		.handle = service_handle,
 		.gone = service_gone,
 		.userdata = service,
@@ -204,7 +207,9 @@ static int begin_parts(struct service *service)
 	int r = loop_new(&service->loop);
 
 	if (r == 0)
-		r = user_tokens_new(&service->user_tokens);
+		r = login_users_new(LOGIN_USERS_SUBUID, LOGIN_USERS_PASSWD, &service->users);
+	if (r == 0)
+		r = user_tokens_new(service->users, &service->user_tokens);
 	if (r == 0)
 		r = add_signals(service);
 	if (r == 0)
@@ -302,6 +307,7 @@ static void end(struct service *service)
 	rules_free(service->rules);
 	watch_free(service->watch);
 	loop_free(service->loop);
+	login_users_free(service->users);
 	service_config_unref(service->config);
 	free(service->reloads.error);
 	free(service->token);

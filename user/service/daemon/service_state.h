@@ -21,6 +21,7 @@ struct question;
 struct recording;
 struct host_growth;
 struct listeners;
+struct login_users;
 struct push;
 struct rules;
 struct user_tokens;
@@ -52,7 +53,8 @@ struct service {
 	struct watch *watch;
 	struct rules *rules;
 	struct push *push;
-	struct worker *worker; /* which parses what others wrote */
+	struct worker *worker;	   /* which parses what others wrote */
+	struct login_users *users; /* for whom limits count; any thread's */
 	struct listeners *listeners;
 	char *token; /* of [http] token_file; NULL: none */
 	struct user_tokens *user_tokens;

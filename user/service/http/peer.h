@@ -13,6 +13,7 @@
 struct http_peer {
 	bool known; /* false: over TCP no user is known until a token tells */
 	uid_t uid;
+	gid_t gid; /* over TCP that of who had the token made */
 	bool is_tcp;
 };
 
@@ -29,12 +30,9 @@ static inline bool http_peer_is_root(const struct http_peer *peer)
 }
 
 /*
- * The rule of ptrace(2) as far as it goes without the peer's capabilities: all of the process's
- * user ids are the peer's, and it is dumpable. 0, *ret_info filled; -EACCES; -ESRCH.
+ * 0, *ret_info filled; -EACCES: not by this user (target/process_access.h); -ESRCH. It says nothing
+ * of later: a trace for a user has the programs ask again at each event (bpf/access.bpf.h).
  */
 int http_peer_may_see(const struct http_peer *peer, pid_t pid, struct process_info *ret_info);
-
-/* Once more, of what it has given before. A process that has ended is what it was. */
-bool http_peer_may_still_see(const struct http_peer *peer, const struct process_info *then);
 
 #endif

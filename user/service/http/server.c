@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "service/http/credentials.h"
 #include "service/http/framing.h"
+#include "target/login_users.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -28,6 +29,7 @@ struct connection {
 	int fd;
 	struct http_peer peer;	      /* as the kernel says */
 	struct http_peer counted;     /* whose limits it counts for */
+	uid_t person;		      /* who has that uid: login_users.h */
 	bool is_shut;		      /* the library closes it next */
 	uint64_t deadline_ns;	      /* 0: it is our turn */
 	struct http_request *waiting; /* suspended until it is answered */
@@ -77,6 +79,7 @@ struct usage {
 
 static struct usage usage_of(const struct http_server *server, const struct http_peer *user)
 {
+	uid_t person = login_users_find(server->opts.users, user->uid);
 	struct usage usage = {};
 
 	/* The newest first. */
@@ -85,7 +88,7 @@ static struct usage usage_of(const struct http_server *server, const struct http
 			continue;
 		if (c->counted.known) {
 			usage.known++;
-			usage.of_user += c->counted.uid == user->uid;
+			usage.of_user += c->person == person;
 		} else {
 			usage.unknown++;
 			usage.oldest_unknown = c;
@@ -137,6 +140,7 @@ static struct connection *connection_new(struct http_server *server, struct MHD_
 	c->peer = http_peer_of(c->fd);
 	c->deadline_ns = deadline(server, 1);
 	c->counted = c->peer;
+	c->person = login_users_find(server->opts.users, c->peer.uid);
 	if (!has_room(server, &c->counted))
 		shut(c);
 	c->next = server->connections;
@@ -429,6 +433,7 @@ bool http_request_count_for(struct http_request *request, uid_t uid)
 	if (!has_room(c->server, &user))
 		return false;
 	c->counted = user;
+	c->person = login_users_find(c->server->opts.users, uid);
 	return true;
 }
 

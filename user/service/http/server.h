@@ -26,10 +26,14 @@ struct http_limits {
 	uint64_t connections, connections_of_user;
 };
 
+struct login_users;
+
 struct http_server_opts {
 	struct loop *loop;
 	int fd; /* listening; the server's from then on, also when that failed */
 	struct http_limits limits;
+	struct login_users
+		*users; /* of each of whom there are limits; NULL: of each uid. Borrowed */
 	/*
 	 * A whole request. Calls http_request_answer now or later; until then `gone` may come.
 	 */

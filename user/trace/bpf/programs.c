@@ -256,6 +256,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_adopt_scope = opts->adopt_scope;
 	skel->rodata->knob_unwind = opts->unwind;
 	set_rule(skel, &opts->rule);
+	skel->rodata->knob_access = opts->access;
 	program_choice(skel, opts);
 	skel->rodata->knob_block_buckets = room.buckets;
 	r = set_map_sizes(skel, &room, opts);
@@ -418,6 +419,7 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	p->link_home = link_home_open();
 	p->types_fd = kernel_types_open("memtraced");
 	p->max_procs = opts->max_procs;
+	p->access = opts->access;
 	p->unwind = opts->unwind;
 	p->check_stacks = opts->check_stacks;
 	libbpf_set_print(libbpf_print);

@@ -29,6 +29,7 @@ struct programs {
 	struct abi_site_entry *sites; /* ABI_SITE_ENTRIES of them */
 	uint32_t *next_slot;	      /* shared with the programs */
 	uint8_t *traits;	      /* ABI_TRAITS, by function id; shared with the programs */
+	struct abi_access access;
 	uint32_t max_procs;
 	uint32_t stack_room; /* entries of the map of stacks */
 	bool unwind;	     /* as in struct programs_opts */

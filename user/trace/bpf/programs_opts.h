@@ -68,6 +68,7 @@ struct programs_opts {
 	bool unwind;	  /* user stacks by call frame information: trace/unwind/unwind_tables.h */
 	bool full_rows; /* with that: of large files, too, from the start; there is room for one */
 	struct target_rule rule;
+	struct abi_access access; /* on whose behalf; jobs have the same */
 };
 
 #endif

@@ -58,6 +58,7 @@ struct job_context {
 	do {                                                                                       \
 		(rodata)->knob_scope = (context)->scope;                                           \
 		(rodata)->knob_self = getpid();                                                    \
+		(rodata)->knob_access = (context)->programs->access;                               \
 		(rodata)->knob_max_procs = (context)->programs->max_procs;                         \
 	} while (0)
 

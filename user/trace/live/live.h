@@ -43,8 +43,13 @@ struct live_opts {
 	bool mappings;
 	uint64_t adopt_bytes;
 	struct target_rule rule; /* whose system calls, tracepoints and allocations are counted */
-	int cgroup_fd;		 /* ABI_SCOPE_CGROUP: its folder, borrowed for live_new */
-	struct worker *worker;	 /* borrowed: it reads targets' files (symbol/file_server.h) */
+	/*
+	 * A process counts only as long as this user may look at it: bpf/access.bpf.h. Children
+	 * must not be followed.
+	 */
+	struct abi_access access;
+	int cgroup_fd;	       /* ABI_SCOPE_CGROUP: its folder, borrowed for live_new */
+	struct worker *worker; /* borrowed: it reads targets' files (symbol/file_server.h) */
 	/*
 	 * Asks the worker ahead for what whoever takes a file's RECORD_MAPPING will ask
 	 * about the file (worker_ask_ahead); NULL: nothing.
@@ -182,6 +187,11 @@ bool live_take_mark(struct live *live, pid_t tid);
 bool live_take_checkpoint(struct live *live, pid_t tid, const char **ret_name);
 /* Which of checkpoint_names were in no file that was mapped, the next from *index on; or NULL. */
 const char *live_missing_checkpoint(const struct live *live, size_t *index);
+
+/* Is the process with this pid, now, the one whose image has this number in records? */
+bool live_is_current(const struct live *live, pid_t pid, uint32_t image);
+/* May what was read until now about it be shown? Always, unless a user asks: opts.access. */
+bool live_may_show(const struct live *live, pid_t pid, uint32_t image);
 
 /* Do the programs count for this process? Not when it is a child that is not followed. */
 bool live_counts(const struct live *live, pid_t pid);

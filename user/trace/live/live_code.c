@@ -152,7 +152,7 @@ static int read_code(struct live *live, struct live_process *process, uint64_t t
 	int r = live_settle_news(live, process, true);
 
 	*ret_news = false;
-	r = r ? r : live_read_maps(process->pid, &maps);
+	r = r ? r : live_read_maps(live, process, &maps);
 	/* Gone: what is not known by now stays so. */
 	if (r)
 		return r == -ENOMEM ? r : 0;

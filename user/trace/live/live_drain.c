@@ -160,6 +160,8 @@ int live_sample(struct live *live, record_fn fn, void *userdata, uint64_t *ret_c
 
 	/* between the beginning of a cut and its reading there is no other epoch */
 	*ret_cpu_ns = 0;
+	if (r == 0)
+		r = live_end_hidden(live);
 	if (r < 0 || live->opts.floor || live->cut_begun)
 		return r < 0 ? r : 0;
 	r = live_take_sample(live, ret_cpu_ns);

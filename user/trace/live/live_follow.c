@@ -109,6 +109,12 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 	(void)process_exe(process->pid, &exe); /* gone: unknown */
 	(void)process_command(process->pid, &command);
 	(void)process_info_read(process->pid, &info); /* gone: unknown */
+	if (!live_may_show(live, process->pid, process->image)) {
+		free(exe);
+		free(command);
+		exe = command = NULL;
+		info = (struct process_info){};
+	}
 	if (*info.comm)
 		memcpy(process->comm, info.comm, sizeof(process->comm));
 	record.process = (struct record_process){
@@ -345,6 +351,8 @@ static int on_exited(struct live *live, const struct abi_ev_process *ev)
 	if (process->ended)
 		return 0;
 	memcpy(process->comm, ev->comm, sizeof(process->comm));
+	if (ev->flags & ABI_PROCESS_HIDDEN)
+		return live_end_image(live, process, RECORD_END_HIDDEN, 0, ev->head.time_ns);
 	if (ev->exit_code == UINT32_MAX)
 		return live_end_image(live, process, RECORD_END_UNKNOWN, 0, ev->head.time_ns);
 	if (WIFSIGNALED(status))

@@ -120,16 +120,25 @@ static int add_code(struct live *live, struct live_process *process, const struc
 	return live_unwind_map(live, process, map, object, ev);
 }
 
-int live_read_maps(pid_t pid, struct proc_maps *ret_maps)
+int live_read_maps(const struct live *live, const struct live_process *process,
+		   struct proc_maps *ret_maps)
 {
+	_cleanup_(proc_maps_done) struct proc_maps maps = {};
 	struct process_info info;
-	int r = proc_maps_read(pid, ret_maps);
+	int r = proc_maps_read(process->pid, &maps);
 
-	if (r || ret_maps->n_maps > 0)
+	if (r)
 		return r;
+	if (!live_may_show(live, process->pid, process->image))
+		return -ESRCH;
 	/* Its memory goes before it is a zombie: what was mapped until then is known. */
-	r = process_info_read(pid, &info);
-	return r == 0 && !info.kernel_thread ? -ESRCH : r;
+	if (maps.n_maps == 0)
+		r = process_info_read(process->pid, &info);
+	if (r || (maps.n_maps == 0 && !info.kernel_thread))
+		return r ? r : -ESRCH;
+	*ret_maps = maps;
+	maps = (struct proc_maps){};
+	return 0;
 }
 
 int live_add_maps(struct live *live, struct live_process *process, uint64_t time_ns,
@@ -140,7 +149,7 @@ int live_add_maps(struct live *live, struct live_process *process, uint64_t time
 	int r;
 
 	code_times_read(&process->code_times, clock_monotonic_ns());
-	r = live_read_maps(process->pid, &maps);
+	r = live_read_maps(live, process, &maps);
 	if (r == -ENOMEM)
 		return r;
 	if (r) {
@@ -210,15 +219,15 @@ int live_add_code(struct live *live, struct live_process *process, const struct 
 }
 
 /* The mapping as /proc shows it, for the path of a file that is not known yet. */
-static int find_map(struct live *live, pid_t pid, const struct abi_ev_map *ev,
-		    struct proc_maps *maps, struct proc_map *ret)
+static int find_map(struct live *live, const struct live_process *process,
+		    const struct abi_ev_map *ev, struct proc_maps *maps, struct proc_map *ret)
 {
 	const struct proc_map *found;
-	int r = proc_maps_read(pid, maps);
+	int r = live_read_maps(live, process, maps);
 
 	if (r)
 		return r;
-	objects_open_ahead(live->objects, pid, maps);
+	objects_open_ahead(live->objects, process->pid, maps);
 	found = proc_maps_find(maps, ev->addr);
 	if (!found || found->ino != ev->ino)
 		return -ENOENT;
@@ -246,7 +255,7 @@ int live_on_code(struct live *live, const struct abi_ev_map *ev)
 		return 0;
 	}
 	if (!known) {
-		r = find_map(live, process->pid, ev, &maps, &map);
+		r = find_map(live, process, ev, &maps, &map);
 		if (r == -ENOMEM)
 			return r;
 		if (r) {

@@ -73,6 +73,7 @@ static int load(struct live *live)
 		.full_rows = live->opts.full_rows,
 		.check_stacks = live->opts.check_stacks,
 		.rule = live->opts.rule,
+		.access = live->opts.access,
 	};
 	bool finds = live_finds_processes(&live->opts);
 	int r;

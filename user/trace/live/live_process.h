@@ -77,6 +77,14 @@ int live_trace_calls(struct live *live);
 /* Before anything is counted of it, the programs know it by its depth. */
 void live_depth_settle(const struct live *live, const struct live_process *process);
 
+/*
+ * trace/live/live_access.c. live_end_unseen: the process's image has ended, which nothing told of;
+ * flags: of its ABI_EV_EXIT. live_end_hidden: so have those that may not be shown any more. 0 or
+ * negative errno
+ */
+int live_end_unseen(struct live *live, struct live_process *process, uint32_t flags);
+int live_end_hidden(struct live *live);
+
 /* trace/live/live_targets.c: nobody has seen the slot, it can be used again */
 int live_give_back_slot(struct live *live, struct live_process *process);
 
@@ -107,10 +115,11 @@ int live_add_maps(struct live *live, struct live_process *process, uint64_t time
 		  bool *ret_missing);
 /*
  * As proc_maps_read(), but a process that has ended and is not waited for, whose list is empty, is
- * gone: -ESRCH.
+ * gone: -ESRCH. So is, for a user, one whose image is not the current one any more.
  */
 struct proc_maps;
-int live_read_maps(pid_t pid, struct proc_maps *ret_maps);
+int live_read_maps(const struct live *live, const struct live_process *process,
+		   struct proc_maps *ret_maps);
 int live_on_code(struct live *live, const struct abi_ev_map *ev);
 int live_emit_mapping(struct live *live, const struct live_process *process,
 		      const struct proc_map *map, const struct object *object, uint64_t time_ns);

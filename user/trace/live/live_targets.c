@@ -111,6 +111,8 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 	if (r)
 		return r;
 	process->older_blocks = true;
+	if (!live_may_show(live, pid, process->image))
+		return -EACCES;
 	if (!matches_rule(live, &info)) {
 		/* Only what it starts may be wanted. */
 		process->placeholder = process->unwanted = true;
@@ -133,22 +135,12 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 /* It may have ended before it had a slot: nobody else would ever say so. */
 static int check_found(struct live *live, struct live_process *process, uint64_t start_ticks)
 {
-	const int fd = bpf_map__fd(live->programs->skel->maps.pids);
-	struct abi_ev_process ev = { .head = { .type = ABI_EV_EXIT, .slot = process->slot },
-				     .pid = process->pid,
-				     .exit_code = UINT32_MAX };
 	struct process_info info;
-	uint32_t key = process->pid, slot;
 
 	if (process_info_read(process->pid, &info) == 0 && !info.zombie &&
 	    info.start_ticks == start_ticks)
 		return 0;
-	if (urgent_lookup(fd, &key, &slot) || slot != process->slot || urgent_delete(fd, &key))
-		return 0; /* the programs have seen its end */
-	memcpy(ev.comm, process->comm, sizeof(ev.comm));
-	ev.head.time_ns = clock_monotonic_ns();
-	__atomic_store_n(&live->programs->procs[slot].state, ABI_PROC_ENDED, __ATOMIC_RELEASE);
-	return live_on_process_event(live, &ev);
+	return live_end_unseen(live, process, 0);
 }
 
 void live_leave_out(struct live *live, pid_t keeper)

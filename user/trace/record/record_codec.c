@@ -277,7 +277,7 @@ static bool is_sound(const struct record *record)
 {
 	switch (record->type) {
 	case RECORD_PROCESS_END:
-		return record->process_end.how <= RECORD_END_DEPTH;
+		return record->process_end.how <= RECORD_END_HIDDEN;
 	case RECORD_PROCESS:
 		return record->process.depth <= RECORD_DEPTH_GROWTH;
 	case RECORD_DEPTH:

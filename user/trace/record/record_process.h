@@ -68,7 +68,8 @@ enum record_end {
 	RECORD_END_SIGNAL,
 	RECORD_END_EXEC,
 	RECORD_END_UNKNOWN,
-	RECORD_END_DEPTH, /* the process goes on as another image, of another depth */
+	RECORD_END_DEPTH,  /* the process goes on as another image, of another depth */
+	RECORD_END_HIDDEN, /* it goes on, but the user who asked may not look at it any more */
 };
 
 struct record_process_end {

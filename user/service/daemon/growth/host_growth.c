@@ -300,6 +300,17 @@ static int show(const struct view *view, void *userdata)
 	return r;
 }
 
+/*
+ * What the process was before it executed its program may have been another user's, and is not
+ * shown. If the user may see the process now, which is still of the image that was shown, all of
+ * that could be seen.
+ */
+static bool may_see(const struct session *session, const struct growth_wait *wait)
+{
+	return !wait->ask.may_see || (wait->ask.may_see(wait->ask.userdata) &&
+				      session_is_current(session, wait->ask.pid, wait->opts.image));
+}
+
 static int run_show(struct session *session, struct session_job *job)
 {
 	struct growth_wait *wait = (struct growth_wait *)job;
@@ -308,6 +319,8 @@ static int run_show(struct session *session, struct session_job *job)
 
 	if (r == 0)
 		r = session_show(session, &wait->opts, show, wait);
+	if (r >= 0 && !may_see(session, wait))
+		return -EACCES;
 	/* So that figures that are asked for next agree; without memory the next look takes one. */
 	if (r >= 0)
 		(void)growth_snapshot_take(session, &wait->snapshot);
@@ -344,6 +357,7 @@ int host_growth_ask(struct host_growth *growth, const struct growth_ask *ask,
 	wait->ask = *ask;
 	wait->opts = (struct report_opts){ .width = 80,
 					   .one_image = ask->pid != 0,
+					   .alone = ask->may_see != NULL,
 					   .held_now = true,
 					   .job = growth_run_job(growth->run, ask->job),
 					   .only_job = true };

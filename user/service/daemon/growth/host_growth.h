@@ -45,11 +45,17 @@ void host_growth_finish(struct host_growth *growth);
 struct growth_ask {
 	enum growth_job job;
 	pid_t pid; /* 0: all processes */
+	/*
+	 * Session's thread, after show(): may the user who asks see the process now? Then the view
+	 * has the newest image of the process alone, and if the process has another one after that,
+	 * or fn says no, the error is -EACCES. NULL: root asks.
+	 */
+	bool (*may_see)(void *userdata);
 	/* As trace_ask's: on the session's thread, then on the owner's. */
 	int (*show)(const struct view *view, void *userdata);
 	/*
 	 * 0; -ENODEV: nothing is sampled; -ENOENT: mappings are not wanted; -ESRCH: nothing is
-	 * known of that process; or another negative errno. Not called after host_growth_forget().
+	 * known of that process; -EACCES; or another negative errno. Not called after host_growth_forget().
 	 */
 	void (*done)(int error, void *userdata);
 	void (*free)(void *userdata);

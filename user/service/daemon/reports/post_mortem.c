@@ -165,7 +165,8 @@ static int write_report(struct post_mortem *pm, const struct view *view, char **
 
 	*ret_name = NULL;
 	if (name)
-		r = reports_write(pm->config, name, post_mortem_owner(image, pm->killed.asked),
+		r = reports_write(pm->config, pm->service->users, name,
+				  post_mortem_owner(image, pm->killed.asked),
 				  report_format_find(format), view);
 	pm->is_written = r == 0;
 	pm->is_failed = r < 0;

@@ -9,6 +9,7 @@
 
 struct recording {
 	const struct service_config *config; /* a reference */
+	struct login_users *users;
 	struct recording_ask ask;
 	char *name, *why;
 };
@@ -31,9 +32,8 @@ static int write_report(const struct view *view, void *userdata)
 	const struct http_peer *who = &recording->ask.who;
 	uid_t uid = http_peer_is_root(who) ? 0 : who->uid;
 
-	if (!http_peer_may_still_see(who, &recording->ask.process))
-		return -EACCES;
-	return reports_write(recording->config, recording->name, uid, recording->ask.format, view);
+	return reports_write(recording->config, recording->users, recording->name, uid,
+			     recording->ask.format, view);
 }
 
 static void tell_begun(struct recording *recording, int error)
@@ -59,8 +59,6 @@ static void on_done(enum trace_outcome outcome, int error, void *userdata)
 	else if (outcome == TRACE_SHOWN)
 		log_info("process %d (%s): report %s%s%s", pid, ask->process.comm, recording->name,
 			 recording->why ? ", for " : "", recording->why ? recording->why : "");
-	else if (error == -EACCES)
-		log_warning("process %d: no report: it does not belong to who asked any more", pid);
 	else
 		log_error("process %d: no report in %s: %s", pid,
 			  recording->config->state_directory, strerror(-error));
@@ -87,6 +85,7 @@ static int recording_new(struct service *service, const struct recording_ask *as
 	if (!recording)
 		return -ENOMEM;
 	recording->config = service_config_ref(service->config);
+	recording->users = service->users;
 	recording->ask = *ask;
 	recording->ask.why = NULL; /* below is a copy */
 	recording->name = report_name(REPORT_TRACE, time(NULL), ++service->n_recordings,
@@ -107,6 +106,8 @@ int recording_begin(struct service *service, const struct recording_ask *ask,
 		.depth = ask->depth,
 		.pid = ask->process.pid,
 		.uid = ask->who.uid,
+		.gid = ask->who.gid,
+		.is_rules = ask->why != NULL,
 		.for_ns = ask->for_ns,
 		.begun = on_begun,
 		.show = write_report,

@@ -5,6 +5,7 @@
 #include "base/outfile.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "target/login_users.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,8 +153,10 @@ int reports_expire(const struct service_config *config, time_t now)
 }
 
 /* Of this user's: nobody can have others' go. `kept` stays, whatever its size. */
-static int make_room(const struct service_config *config, const char *kept, uid_t uid)
+static int make_room(const struct service_config *config, struct login_users *users,
+		     const char *kept, uid_t uid)
 {
+	uid_t person = login_users_find(users, uid);
 	struct report_rows rows;
 	uint64_t bytes = 0, n = 0;
 	int r = reports_list(config, &rows);
@@ -161,7 +164,7 @@ static int make_room(const struct service_config *config, const char *kept, uid_
 	if (r < 0)
 		return r;
 	for (size_t i = 0; r == 0 && i < rows.n_rows; i++) {
-		if (rows.rows[i].uid != uid)
+		if (login_users_find(users, rows.rows[i].uid) != person)
 			continue;
 		bytes += rows.rows[i].bytes;
 		if (strcmp(rows.rows[i].name, kept) == 0 ||
@@ -186,8 +189,8 @@ int reports_make_directory(const struct service_config *config)
 	return access(config->state_directory, W_OK | X_OK) ? -errno : 0;
 }
 
-int reports_write(const struct service_config *config, const char *name, uid_t uid,
-		  const struct report_format *format, const struct view *view)
+int reports_write(const struct service_config *config, struct login_users *users, const char *name,
+		  uid_t uid, const struct report_format *format, const struct view *view)
 {
 	_cleanup_free_ char *path = path_of(config, name);
 	_cleanup_(outfile_free_p) struct outfile *file = NULL;
@@ -205,7 +208,7 @@ int reports_write(const struct service_config *config, const char *name, uid_t u
 	/* It says whose it is; the folder is ours alone. */
 	if (r == 0 && lchown(path, uid, (gid_t)-1))
 		r = -errno;
-	return r ? r : make_room(config, name, uid);
+	return r ? r : make_room(config, users, name, uid);
 }
 
 int reports_open(const struct service_config *config, const char *name, uid_t *ret_uid)

@@ -28,11 +28,12 @@ char *report_name(enum report_kind kind, time_t now, uint64_t number, pid_t pid,
 int reports_make_directory(const struct service_config *config);
 
 /*
- * Writes it whole or not at all, and makes room among that user's. The directory is made if only
- * that is missing. 0 or negative errno.
+ * Writes it whole or not at all, and makes room among that user's (`users` NULL: that uid's). The
+ * directory is made if only that is missing. 0 or negative errno.
  */
-int reports_write(const struct service_config *config, const char *name, uid_t uid,
-		  const struct report_format *format, const struct view *view);
+struct login_users;
+int reports_write(const struct service_config *config, struct login_users *users, const char *name,
+		  uid_t uid, const struct report_format *format, const struct view *view);
 
 /*
  * Removes what is older than max_age at that time, whoever it belongs to. 0 or the first negative

@@ -74,6 +74,10 @@ static void put_traces(const struct service *service, struct metrics_out *out)
 		"memtraced_traces_refused", METRICS_COUNTER, "",
 		"Traces that were asked for when as many ran as may."
 	};
+	static const struct metrics_family pre_empted = {
+		"memtraced_traces_pre_empted", METRICS_COUNTER, "",
+		"Traces of users that ended early to make room for another one."
+	};
 	static const struct metrics_family deaths = {
 		"memtraced_post_mortems", METRICS_COUNTER, "",
 		"Processes that were killed, by what came of their reports."
@@ -86,6 +90,7 @@ static void put_traces(const struct service *service, struct metrics_out *out)
 	metrics_out_one(out, &running, n);
 	metrics_out_one(out, &begun, traces_begun(service->traces));
 	metrics_out_one(out, &refused, traces_refused(service->traces));
+	metrics_out_one(out, &pre_empted, traces_pre_empted(service->traces));
 	metrics_out_family(out, &deaths);
 	metrics_out_label(out, "report", "written");
 	metrics_out_u64(out, "", service->post_mortems);

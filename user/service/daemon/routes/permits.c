@@ -25,7 +25,11 @@ bool service_may_see_process(const struct service_call *call, pid_t pid)
 
 bool service_may_see_trace(const struct service_call *call, const struct trace_info *info)
 {
-	return info->pid ? service_may_see_process(call, info->pid) : service_may_see_host(call);
+	struct process_info process;
+
+	return service_may_see_host(call) ||
+	       (info->pid && http_peer_may_see(&call->who, info->pid, &process) == 0 &&
+		process.start_ticks == info->start_ticks);
 }
 
 bool service_may_see_report(const struct service_call *call, uid_t uid)
@@ -72,7 +76,7 @@ void service_check_trace(struct service_call *call, const struct report_format *
 
 static void say_no_budget(const struct service_call *call, struct http_answer *answer)
 {
-	uint64_t wait_ns = traces_wait_ns(call->service->traces, &call->process);
+	uint64_t wait_ns = traces_wait_ns(call->service->traces, &call->process, call->who.uid);
 	char wait[FORMAT_UNIT_LEN];
 
 	if (wait_ns)
@@ -95,8 +99,11 @@ void service_say_refused(const struct service_call *call, int error, struct http
 	case -EBUSY:
 		http_answer_say(
 			answer, 503,
-			"as many traces run, of all or of yours, or wait for one, as may: [trace] "
-			"max_traces, max_traces_of_user");
+			"trace limit reached, of all users, of yours, or of requests for one: "
+			"[trace] max_traces, reserved_traces, max_traces_of_user");
+		break;
+	case -EACCES:
+		http_answer_say(answer, 403, "process %d is not yours", pid);
 		break;
 	case -EDQUOT:
 		say_no_budget(call, answer);

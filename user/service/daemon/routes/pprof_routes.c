@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Profiles by a trace on demand, and of growth, which is there. Who may see the process is asked
- * twice: when a trace begins and when it is answered, since the process may have executed a program
- * with other rights meanwhile.
+ * Profiles by a trace on demand, and of growth, which is there. A trace for a user has nothing that
+ * he may not see (trace/traces.h); of growth he is shown the image that he may see now.
  */
 #include "base/clock.h"
 #include "config/units.h"
@@ -119,12 +118,8 @@ static void write_answer(const struct view *view, struct making *making)
 static int make(const struct view *view, void *userdata)
 {
 	struct making *making = userdata;
-	int pid = (int)making->process.pid;
 
-	if (pid && !http_peer_may_still_see(&making->who, &making->process))
-		http_answer_say(&making->answer, 403, "process %d is not yours any more", pid);
-	else
-		write_answer(view, making);
+	write_answer(view, making);
 	return 0;
 }
 
@@ -184,6 +179,7 @@ static int ask(struct service_call *call, struct http_answer *answer, enum trace
 		.depth = call->query.depth,
 		.pid = call->query.pid,
 		.uid = call->who.uid,
+		.gid = call->who.gid,
 		.for_ns = call->query.seconds * SECOND_NS,
 		.allocated_first = allocated_first,
 		.show = make,
@@ -259,13 +255,25 @@ static void say_no_growth(const struct service_call *call, enum growth_job job, 
 		http_answer_say(answer, 500, "it cannot be shown: %s", strerror(-error));
 }
 
+/* Session's thread. */
+static bool may_see(void *userdata)
+{
+	const struct making *making = userdata;
+	struct process_info now;
+
+	return http_peer_may_see(&making->who, making->process.pid, &now) == 0;
+}
+
 static void on_growth(int error, void *userdata)
 {
 	struct making *making = userdata;
 	struct service_call *call = making->call;
 
 	call->growth = NULL;
-	if (error < 0)
+	if (error == -EACCES)
+		http_answer_say(&making->answer, 403, "process %d is not yours any more",
+				(int)making->process.pid);
+	else if (error < 0)
 		say_no_growth(call, making->growth_job, error, &making->answer);
 	service_answer(call, &making->answer);
 }
@@ -275,6 +283,7 @@ static int answer_growth(struct service_call *call, enum growth_job job, struct 
 	struct growth_ask asked = {
 		.job = job,
 		.pid = call->query.pid,
+		.may_see = http_peer_is_root(&call->who) ? NULL : may_see,
 		.show = make,
 		.done = on_growth,
 		.free = making_free,

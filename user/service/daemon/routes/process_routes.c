@@ -48,6 +48,19 @@ struct question {
 	struct http_answer answer;
 };
 
+/* What was read is of that process, unless it has executed another program since. */
+static void check_again(struct service_call *call, struct http_answer *answer)
+{
+	uint64_t start_ticks = call->process.start_ticks;
+	struct http_answer now = {};
+
+	service_check_process(call, &now);
+	if (now.status || call->process.start_ticks != start_ticks)
+		http_answer_say(answer, 403, "process %d is not yours any more",
+				(int)call->query.pid);
+	http_answer_done(&now);
+}
+
 static void on_answer(struct aside_work *work)
 {
 	struct question *question = (struct question *)work;
@@ -61,6 +74,8 @@ static void on_answer(struct aside_work *work)
 	else if (question->error < 0)
 		http_answer_say(answer, 404, "process %d: %s", (int)question->pid,
 				strerror(-question->error));
+	else if (question->call)
+		check_again(question->call, answer);
 	if (question->call) {
 		question->call->question = NULL;
 		service_answer(question->call, answer);

@@ -41,7 +41,7 @@ int token_route_add(struct service_call *call, struct http_answer *answer)
 				MOST_SECONDS);
 		return 0;
 	}
-	r = user_tokens_add(call->service->user_tokens, peer->uid, now_ns,
+	r = user_tokens_add(call->service->user_tokens, peer->uid, peer->gid, now_ns,
 			    now_ns + seconds * SECOND_NS, token);
 	if (r == -EBUSY)
 		http_answer_say(answer, 503, "too many tokens of all users: wait until some end");

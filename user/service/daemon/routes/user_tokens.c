@@ -2,6 +2,7 @@
 #include "service/daemon/routes/user_tokens.h"
 
 #include "service/daemon/routes/token.h"
+#include "target/login_users.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,19 +14,23 @@
 struct user_token {
 	uint64_t end_ns; /* the row is free from then on; 0: always was */
 	uid_t uid;
+	gid_t gid;
+	uid_t person; /* who has that uid: login_users.h */
 	char text[USER_TOKEN_LEN];
 };
 
 struct user_tokens {
+	struct login_users *users;
 	struct user_token rows[USER_TOKENS_MOST];
 };
 
-int user_tokens_new(struct user_tokens **ret_tokens)
+int user_tokens_new(struct login_users *users, struct user_tokens **ret_tokens)
 {
 	struct user_tokens *tokens = calloc(1, sizeof(*tokens));
 
 	if (!tokens)
 		return -ENOMEM;
+	tokens->users = users;
 	*ret_tokens = tokens;
 	return 0;
 }
@@ -40,6 +45,7 @@ void user_tokens_free(struct user_tokens *tokens)
 /* Where a new token of that user goes; NULL: nowhere. */
 static struct user_token *choose_row(struct user_tokens *tokens, uid_t uid, uint64_t now_ns)
 {
+	uid_t person = login_users_find(tokens->users, uid);
 	struct user_token *unused = NULL, *first = NULL;
 	size_t n_own = 0, n_others = 0; /* others than root */
 
@@ -51,7 +57,7 @@ static struct user_token *choose_row(struct user_tokens *tokens, uid_t uid, uint
 			continue;
 		}
 		n_others += row->uid != 0;
-		if (row->uid != uid)
+		if (row->person != person)
 			continue;
 		n_own++;
 		if (!first || row->end_ns < first->end_ns)
@@ -64,8 +70,8 @@ static struct user_token *choose_row(struct user_tokens *tokens, uid_t uid, uint
 	return unused;
 }
 
-int user_tokens_add(struct user_tokens *tokens, uid_t uid, uint64_t now_ns, uint64_t end_ns,
-		    char ret_token[USER_TOKEN_LEN])
+int user_tokens_add(struct user_tokens *tokens, uid_t uid, gid_t gid, uint64_t now_ns,
+		    uint64_t end_ns, char ret_token[USER_TOKEN_LEN])
 {
 	struct user_token *row = choose_row(tokens, uid, now_ns);
 	unsigned char bytes[RANDOM_BYTES];
@@ -79,22 +85,26 @@ int user_tokens_add(struct user_tokens *tokens, uid_t uid, uint64_t now_ns, uint
 		(void)snprintf(row->text + 2 * i, 3, "%02x", bytes[i]); /* fits */
 	explicit_bzero(bytes, sizeof(bytes));
 	row->uid = uid;
+	row->gid = gid;
+	row->person = login_users_find(tokens->users, uid);
 	row->end_ns = end_ns;
 	memcpy(ret_token, row->text, USER_TOKEN_LEN);
 	return 0;
 }
 
 bool user_tokens_find(const struct user_tokens *tokens, const char *token, uint64_t now_ns,
-		      uid_t *ret_uid)
+		      uid_t *ret_uid, gid_t *ret_gid)
 {
 	const struct user_token *found = NULL;
 
 	for (size_t i = 0; i < USER_TOKENS_MOST; i++)
 		if (tokens->rows[i].end_ns > now_ns && token_matches(tokens->rows[i].text, token))
 			found = &tokens->rows[i];
-	if (found)
-		*ret_uid = found->uid;
-	return found;
+	if (!found)
+		return false;
+	*ret_uid = found->uid;
+	*ret_gid = found->gid;
+	return true;
 }
 
 size_t user_tokens_remove(struct user_tokens *tokens, uid_t uid, uint64_t now_ns)

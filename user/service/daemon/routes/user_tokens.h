@@ -19,21 +19,24 @@
 
 struct user_tokens;
 
-int user_tokens_new(struct user_tokens **ret_tokens);
+/* `users`, of each of whom there are limits, is borrowed; NULL: of each uid. 0 or -ENOMEM. */
+struct login_users;
+int user_tokens_new(struct login_users *users, struct user_tokens **ret_tokens);
 void user_tokens_free(struct user_tokens *tokens); /* NULL is legal */
 DEFINE_CLEANUP(struct user_tokens, user_tokens_free)
 
 /*
- * A new token of that user, valid until `end_ns`, which is of the clock of `now_ns`. A user who has
- * USER_TOKENS_OF_ONE loses the one that would end first. 0; -EBUSY: all users together have as many
- * as may be, of which some are left for root; or what getrandom(2) gave.
+ * A new token of that user with that group, valid until `end_ns`, which is of the clock of
+ * `now_ns`. A user who has USER_TOKENS_OF_ONE loses the one that would end first. 0; -EBUSY: all
+ * users together have as many as may be, of which some are left for root; or what getrandom(2)
+ * gave.
  */
-int user_tokens_add(struct user_tokens *tokens, uid_t uid, uint64_t now_ns, uint64_t end_ns,
-		    char ret_token[USER_TOKEN_LEN]);
+int user_tokens_add(struct user_tokens *tokens, uid_t uid, gid_t gid, uint64_t now_ns,
+		    uint64_t end_ns, char ret_token[USER_TOKEN_LEN]);
 
 /* Whose token it is. The time that it takes does not depend on how much of it is right. */
 bool user_tokens_find(const struct user_tokens *tokens, const char *token, uint64_t now_ns,
-		      uid_t *ret_uid);
+		      uid_t *ret_uid, gid_t *ret_gid);
 
 /* Removes all tokens of that user; how many had not ended. */
 size_t user_tokens_remove(struct user_tokens *tokens, uid_t uid, uint64_t now_ns);

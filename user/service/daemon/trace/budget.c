@@ -41,12 +41,13 @@ bool budget_is_over(const struct budget *budget, const struct budget_use *use)
 }
 
 int budget_end(struct budget *budget, const struct budget_use *use, pid_t pid, uint64_t start_ticks,
-	       uint64_t now_ns)
+	       bool is_roots, uint64_t now_ns)
 {
 	struct budget_debt debt = { .pid = pid,
 				    .start_ticks = start_ticks,
 				    .start_ns = use->start_ns,
-				    .spent_ns = use->spent_ns };
+				    .spent_ns = use->spent_ns,
+				    .is_roots = is_roots };
 
 	if (budget->most <= 0)
 		return 0;
@@ -54,7 +55,8 @@ int budget_end(struct budget *budget, const struct budget_use *use, pid_t pid, u
 	return debt.until_ns > now_ns ? vec_push(&budget->debts, debt) : 0;
 }
 
-uint64_t budget_wait_ns(struct budget *budget, pid_t pid, uint64_t start_ticks, uint64_t now_ns)
+uint64_t budget_wait_ns(struct budget *budget, pid_t pid, uint64_t start_ticks, bool of_root,
+			uint64_t now_ns)
 {
 	uint64_t wait_ns = 0;
 	size_t n = 0;
@@ -63,7 +65,7 @@ uint64_t budget_wait_ns(struct budget *budget, pid_t pid, uint64_t start_ticks, 
 		if (debt->until_ns <= now_ns || budget->most <= 0)
 			continue;
 		if (debt->pid == pid && debt->start_ticks == start_ticks &&
-		    debt->until_ns - now_ns > wait_ns)
+		    (!of_root || debt->is_roots) && debt->until_ns - now_ns > wait_ns)
 			wait_ns = debt->until_ns - now_ns;
 		budget->debts.data[n++] = *debt;
 	}
@@ -71,12 +73,12 @@ uint64_t budget_wait_ns(struct budget *budget, pid_t pid, uint64_t start_ticks, 
 	return wait_ns;
 }
 
-double budget_owed(const struct budget *budget, uint64_t now_ns)
+double budget_owed(const struct budget *budget, bool of_root, uint64_t now_ns)
 {
 	double sum = 0;
 
 	vec_foreach(&budget->debts, debt)
-		if (debt->until_ns > now_ns)
+		if (debt->until_ns > now_ns && (!of_root || debt->is_roots))
 			sum += share(debt->spent_ns, debt->start_ns, debt->until_ns);
 	return sum / budget->cpus;
 }

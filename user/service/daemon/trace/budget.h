@@ -27,6 +27,7 @@ struct budget_debt {
 	pid_t pid;
 	uint64_t start_ticks;
 	uint64_t start_ns, until_ns, spent_ns;
+	bool is_roots; /* root had it traced */
 };
 
 struct budget {
@@ -50,10 +51,17 @@ bool budget_is_over(const struct budget *budget, const struct budget_use *use);
  * that is in balance. Without memory nothing is remembered: -ENOMEM.
  */
 int budget_end(struct budget *budget, const struct budget_use *use, pid_t pid, uint64_t start_ticks,
-	       uint64_t now_ns);
-/* How long this process has to wait; 0: it may be traced. Forgets what is in balance. */
-uint64_t budget_wait_ns(struct budget *budget, pid_t pid, uint64_t start_ticks, uint64_t now_ns);
-/* The share of all CPUs that debts take, to which that of running traces is to be added. */
-double budget_owed(const struct budget *budget, uint64_t now_ns);
+	       bool is_roots, uint64_t now_ns);
+/*
+ * How long this process has to wait; 0: it may be traced. Forgets what is in balance. Users' traces
+ * are no reason for root to wait: `of_root` counts root's alone.
+ */
+uint64_t budget_wait_ns(struct budget *budget, pid_t pid, uint64_t start_ticks, bool of_root,
+			uint64_t now_ns);
+/*
+ * The share of all CPUs that debts take, to which that of running traces is to be added. `of_root`:
+ * as above.
+ */
+double budget_owed(const struct budget *budget, bool of_root, uint64_t now_ns);
 
 #endif

@@ -22,7 +22,9 @@ struct trace_ask {
 	enum trace_kind kind;
 	enum heap_depth depth; /* of TRACE_CPU: HEAP_EXACT */
 	pid_t pid;	       /* 0: the host, of TRACE_CPU alone */
-	uid_t uid;	       /* of the user who asks: all but root have a limit */
+	uid_t uid;     /* of the user who asks: all but root have a limit, and see own processes */
+	gid_t gid;     /* as target/process_access.h wants it */
+	bool is_rules; /* a rule asks, as root */
 	uint64_t for_ns;      /* 0: as long as is configured, or, if one runs, what it has by now */
 	bool allocated_first; /* as report_opts' */
 
@@ -49,11 +51,13 @@ typedef bool (*traces_is_kill_fn)(const struct record_process_end *end);
 /* It is about to be gone: the last moment for traces_post(). */
 typedef void (*traces_ends_fn)(uint64_t trace, void *userdata);
 
+struct login_users;
 struct worker;
 
 struct traces_opts {
 	struct loop *loop;
-	struct worker *worker; /* the sessions' */
+	struct worker *worker;	   /* the sessions' */
+	struct login_users *users; /* limits count for them; NULL: for each uid */
 	traces_is_kill_fn is_kill;
 	killed_fn killed;
 	traces_ends_fn ends;

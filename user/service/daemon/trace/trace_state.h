@@ -31,7 +31,9 @@ struct trace {
 	enum trace_kind kind;
 	enum heap_depth depth; /* of TRACE_HEAP */
 	pid_t pid;
-	uid_t uid;		       /* of the user for whom it was begun */
+	uid_t uid; /* of the user for whom it was begun, */
+	gid_t gid; /* and for whom alone it is, unless that is root */
+	bool is_rules;
 	struct process_info info;      /* of the process that was asked for */
 	char *standing;		       /* patterns of the configuration; NULL: it was asked for */
 	struct options *options;       /* until it is started */
@@ -44,7 +46,8 @@ struct trace {
 	size_t n_kills; /* that are being told */
 	uint64_t start_ns;
 	struct budget_use use; /* of TRACE_HEAP */
-	bool stopped;	       /* by the budget */
+	bool stopped;	       /* by the budget, or for another one: */
+	bool pre_empted;
 	struct session_job end_probes;
 	int error; /* of the session */
 };
@@ -57,7 +60,7 @@ struct traces {
 	bool is_started;   /* traces_start() */
 	bool is_finishing; /* whatever waits is due */
 	uint64_t last_id;
-	uint64_t begun, refused;
+	uint64_t begun, refused, pre_empted;
 	_Atomic uint64_t untold;
 	struct budget budget;
 	uint64_t call_ns;   /* that a call costs, */

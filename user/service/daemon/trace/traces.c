@@ -6,6 +6,7 @@
 #include "config/options.h"
 #include "service/daemon/trace/trace_state.h"
 #include "service/daemon/trace/traces_cost.h"
+#include "service/daemon/trace/traces_slots.h"
 #include "service/governor.h"
 #include "service/session.h"
 
@@ -213,15 +214,6 @@ static int check_same(const struct trace *trace)
 	return r == 0 && now.start_ticks != trace->info.start_ticks ? -ESRCH : r;
 }
 
-static bool has_his_share(const struct traces *traces, uid_t uid)
-{
-	uint64_t n = 0;
-
-	vec_foreach(&traces->list, trace)
-		n += (*trace)->uid == uid && !(*trace)->standing;
-	return uid != 0 && n >= traces->config->max_traces_of_user;
-}
-
 static void set_due(struct trace_wait *wait, uint64_t now_ns)
 {
 	wait->due_ns = now_ns + wait->for_ns;
@@ -303,15 +295,19 @@ int trace_new(struct traces *traces, const struct service_config *config,
 	trace->depth = ask->depth;
 	trace->pid = ask->pid;
 	trace->uid = ask->uid;
+	trace->gid = ask->gid;
+	trace->is_rules = ask->is_rules;
 	if (standing && !(trace->standing = strdup(standing)))
 		return -ENOMEM;
 	r = ask->pid ? process_info_read(ask->pid, &trace->info) : 0;
-	if (r == 0 && !standing && !traces_have_budget(traces, ask->kind, &trace->info)) {
+	if (r == 0 && !standing && !traces_have_budget(traces, ask->kind, ask->uid, &trace->info)) {
 		traces->refused_budget++;
 		return -EDQUOT;
 	}
 	if (r == 0)
 		r = make_options(config, ask, trace->standing != NULL, &trace->options);
+	if (r == 0 && ask->uid != 0)
+		trace->options->access = (struct abi_access){ true, ask->uid, ask->gid };
 	if (r == 0)
 		*ret_trace = TAKE_PTR(trace);
 	return r;
@@ -320,16 +316,11 @@ int trace_new(struct traces *traces, const struct service_config *config,
 static int begin(struct traces *traces, const struct trace_ask *ask, struct trace **ret_trace)
 {
 	_cleanup_(trace_free_p) struct trace *trace = NULL;
-	size_t n = 0;
-	int r;
+	int r = traces->n_ending < MOST_ENDING ? traces_take_slot(traces, ask) : -EBUSY;
 
-	vec_foreach(&traces->list, trace)
-		n += !(*trace)->standing;
-	if (n >= traces->config->max_traces || has_his_share(traces, ask->uid) ||
-	    traces->n_ending >= MOST_ENDING) {
-		traces->refused++;
-		return -EBUSY;
-	}
+	traces->refused += r == -EBUSY;
+	if (r < 0)
+		return r;
 	r = trace_new(traces, traces->config, ask, NULL, &trace);
 	if (r == 0)
 		r = trace_start(trace);
@@ -340,13 +331,19 @@ static int begin(struct traces *traces, const struct trace_ask *ask, struct trac
 	return 0;
 }
 
+/* Each user's ends at another moment: when the process becomes one that he may not look at. */
+static bool is_for(const struct trace *trace, const struct trace_ask *ask)
+{
+	return trace->uid == ask->uid && (ask->uid == 0 || trace->gid == ask->gid);
+}
+
 /* One that is over has its answers to give, but no new ones. */
 static struct trace *find(const struct traces *traces, const struct trace_ask *ask)
 {
 	vec_foreach(&traces->list, trace)
 		if ((*trace)->kind == ask->kind && (*trace)->depth == ask->depth &&
 		    (*trace)->pid == ask->pid && !(*trace)->has_ended && !(*trace)->stopped &&
-		    !(*trace)->standing)
+		    !(*trace)->standing && is_for(*trace, ask))
 			return *trace;
 	return NULL;
 }
@@ -482,7 +479,7 @@ static void answer(struct traces *traces, struct trace *trace, struct trace_wait
 	job->wait = wait;
 	job->opts =
 		(struct report_opts){ .width = 80, .allocated_first = wait->ask.allocated_first };
-	if (trace->kind == TRACE_HEAP && traces->call_ns > 0) {
+	if ((trace->kind == TRACE_HEAP && traces->call_ns > 0) || trace->pre_empted) {
 		job->budget = trace_report_budget(traces, trace, wait);
 		job->opts.budget = &job->budget;
 	}
@@ -522,7 +519,7 @@ static void end(struct traces *traces, struct trace *trace)
 	traces->opts.ends(trace->id, traces->opts.userdata);
 	/* Without memory nothing is owed. */
 	(void)budget_end(&traces->budget, &trace->use, trace->pid, trace->info.start_ticks,
-			 clock_monotonic_ns());
+			 trace->uid == 0, clock_monotonic_ns());
 	end_thread(traces, trace);
 }
 
@@ -641,6 +638,7 @@ bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret
 		.kind = trace->kind,
 		.depth = trace->depth,
 		.pid = trace->pid,
+		.start_ticks = trace->info.start_ticks,
 		.comm = trace->standing ? trace->standing : trace->info.comm,
 		.is_standing = trace->standing != NULL,
 		.age_ns = now_ns - trace->start_ns,
@@ -674,4 +672,9 @@ uint64_t traces_begun(const struct traces *traces)
 uint64_t traces_refused(const struct traces *traces)
 {
 	return traces->refused;
+}
+
+uint64_t traces_pre_empted(const struct traces *traces)
+{
+	return traces->pre_empted;
 }

@@ -46,9 +46,10 @@ DEFINE_CLEANUP(struct traces_next, traces_next_free)
 /*
  * Begins to trace, or joins a trace that runs. 0: the wait is gone after ask->done(). -EBUSY: there
  * are as many traces as may be, of all or of this user, or as many wait for it; -EDQUOT: the budget
- * is used up, traces_wait_ns() says for how long; -ESRCH, -ENOMEM. What is known only when the
- * session begins comes as TRACE_NOT_BEGUN: -ESRCH, -ENOENT (no allocator), -ENODATA (it shows no
- * samples), -EOPNOTSUPP (no 64-bit program), or another error (logged, but for -ENODATA).
+ * is used up, traces_wait_ns() says for how long; -ESRCH, -ENOMEM. A user's trace ends when the
+ * process becomes one that this user may not see. What is known only when the
+ * session begins comes as TRACE_NOT_BEGUN: -EACCES (this user may not
+ * see it), -ESRCH, -ENOENT (no allocator), -ENODATA (it shows no samples), -EOPNOTSUPP (no 64-bit program), or another error (logged, but for -ENODATA).
  */
 int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_wait **ret_wait);
 /* The answer is not wanted any more: ask->free() comes, done() does not. NULL is legal. */
@@ -73,8 +74,9 @@ struct trace_info {
 	enum trace_kind kind;
 	enum heap_depth depth; /* of TRACE_HEAP */
 	pid_t pid;
-	const char *comm; /* or the names of a standing trace */
-	bool is_standing; /* of the configuration */
+	uint64_t start_ticks; /* of the process, as another one may have its pid by now */
+	const char *comm;     /* or the names of a standing trace */
+	bool is_standing;     /* of the configuration */
 	uint64_t age_ns, left_ns;
 	size_t n_waits;
 	bool is_stopped; /* by the budget: what comes is not seen */
@@ -93,5 +95,7 @@ int traces_post(struct traces *traces, uint64_t id, struct session_job *job);
 /* How many were begun, and how many refused as one too many. */
 uint64_t traces_begun(const struct traces *traces);
 uint64_t traces_refused(const struct traces *traces);
+/* How many ended early to make room for another one. */
+uint64_t traces_pre_empted(const struct traces *traces);
 
 #endif

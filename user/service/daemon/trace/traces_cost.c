@@ -12,29 +12,32 @@
 /* So far ahead a share is spent: of a trace of days not that of days in its first hours. */
 #define AHEAD_NS (UINT64_C(3600) * 1000000000)
 
-/* What runs and what is owed, of all CPUs. */
-static double host_share(const struct traces *traces)
+/* What runs and what is owed, of all CPUs. `of_root`: without users' traces. */
+static double host_share(const struct traces *traces, bool of_root)
 {
 	double sum = 0;
 
 	vec_foreach(&traces->list, trace)
-		sum += budget_used(&(*trace)->use);
-	return sum / traces->budget.cpus + budget_owed(&traces->budget, clock_monotonic_ns());
+		if (!of_root || (*trace)->uid == 0)
+			sum += budget_used(&(*trace)->use);
+	return sum / traces->budget.cpus +
+	       budget_owed(&traces->budget, of_root, clock_monotonic_ns());
 }
 
-uint64_t traces_wait_ns(struct traces *traces, const struct process_info *process)
+uint64_t traces_wait_ns(struct traces *traces, const struct process_info *process, uid_t uid)
 {
-	return budget_wait_ns(&traces->budget, process->pid, process->start_ticks,
+	return budget_wait_ns(&traces->budget, process->pid, process->start_ticks, uid == 0,
 			      clock_monotonic_ns());
 }
 
 /* CPU profiles cost what their frequency says. */
-bool traces_have_budget(struct traces *traces, enum trace_kind kind,
+bool traces_have_budget(struct traces *traces, enum trace_kind kind, uid_t uid,
 			const struct process_info *process)
 {
 	if (kind != TRACE_HEAP || traces->budget.most <= 0)
 		return true;
-	return traces_wait_ns(traces, process) == 0 && host_share(traces) <= traces->budget.most;
+	return traces_wait_ns(traces, process, uid) == 0 &&
+	       host_share(traces, uid == 0) <= traces->budget.most;
 }
 
 /* What the configuration names is traced whatever it costs. */
@@ -77,12 +80,19 @@ static void on_probes_ended(struct session_job *job, int result)
 	(void)result;
 }
 
+void trace_stop(struct trace *trace)
+{
+	trace->stopped = true;
+	if (trace->kind != TRACE_HEAP)
+		return;
+	trace->end_probes = (struct session_job){ .run = end_probes, .done = on_probes_ended };
+	session_runner_post(trace->runner, &trace->end_probes);
+}
+
 /* Whoever waits gets what there is by now. */
 static void stop(struct traces *traces, struct trace *trace, const char *whose)
 {
-	trace->end_probes = (struct session_job){ .run = end_probes, .done = on_probes_ended };
-	session_runner_post(trace->runner, &trace->end_probes);
-	trace->stopped = true;
+	trace_stop(trace);
 	traces->stopped++;
 	log_info("process %d (%s): tracing ends early, what %s may cost is used up ([trace] "
 		 "max_overhead): %.2f %% of a CPU over the time that was asked for, %.0f %% at "
@@ -91,16 +101,23 @@ static void stop(struct traces *traces, struct trace *trace, const char *whose)
 		 trace->use.predicted * 100);
 }
 
+/* Users' first, then what costs more. */
+static bool ends_before(const struct trace *a, const struct trace *b)
+{
+	if ((a->uid == 0) != (b->uid == 0))
+		return a->uid != 0;
+	return budget_used(&a->use) > budget_used(&b->use);
+}
+
 /* Who costs most makes room for the others. */
 static void spare_host(struct traces *traces)
 {
 	struct trace *most = NULL;
 
 	vec_foreach(&traces->list, trace)
-		if (trace_is_charged(*trace) &&
-		    (!most || budget_used(&(*trace)->use) > budget_used(&most->use)))
+		if (trace_is_charged(*trace) && (!most || ends_before(*trace, most)))
 			most = *trace;
-	if (most && traces->budget.most > 0 && host_share(traces) > traces->budget.most)
+	if (most && traces->budget.most > 0 && host_share(traces, false) > traces->budget.most)
 		stop(traces, most, "all traces together");
 }
 
@@ -135,6 +152,7 @@ struct report_budget trace_report_budget(const struct traces *traces, const stru
 		.used_ppm = ppm(budget_used(&trace->use)),
 		.predicted_ppm = ppm(trace->use.predicted),
 		.untraced_ns = is_short ? wait->due_ns - now_ns : 0,
+		.pre_empted = trace->pre_empted,
 	};
 }
 
@@ -144,7 +162,7 @@ struct traces_budget traces_budget(const struct traces *traces)
 		.call_ns = traces->call_ns,
 		.sample_ns = traces->sample_ns,
 		.most = traces->budget.most,
-		.host = host_share(traces),
+		.host = host_share(traces, false),
 		.stopped = traces->stopped,
 		.refused = traces->refused_budget,
 	};

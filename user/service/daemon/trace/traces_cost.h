@@ -12,12 +12,15 @@ struct trace;
 struct trace_wait;
 struct traces;
 
-/* May a trace of that process begin? */
-bool traces_have_budget(struct traces *traces, enum trace_kind kind,
+/* May that user have a trace of that process begin? Users' traces are no reason against root's. */
+bool traces_have_budget(struct traces *traces, enum trace_kind kind, uid_t uid,
 			const struct process_info *process);
 
 /* Is it one that the budget may end? */
 bool trace_is_charged(const struct trace *trace);
+
+/* Ends its probes, and has all that wait answered with what there is by now. Once. */
+void trace_stop(struct trace *trace);
 
 /* When the last of those who wait is to have his answer; now_ns if that is over. */
 uint64_t trace_last_due_ns(const struct trace *trace, uint64_t now_ns);
@@ -32,8 +35,11 @@ void traces_look_at_costs(struct traces *traces);
 struct report_budget trace_report_budget(const struct traces *traces, const struct trace *trace,
 					 const struct trace_wait *wait);
 
-/* For how long the process's earlier traces have used up what they may cost; 0: they have not. */
-uint64_t traces_wait_ns(struct traces *traces, const struct process_info *process);
+/*
+ * For how long the process's earlier traces have used up what they may cost for this user; 0: they
+ * have not.
+ */
+uint64_t traces_wait_ns(struct traces *traces, const struct process_info *process, uid_t uid);
 
 struct traces_budget {
 	uint64_t call_ns, sample_ns;

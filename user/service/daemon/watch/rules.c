@@ -300,7 +300,7 @@ static void say_refused(struct rule *rule, const char *key, pid_t pid, int error
 		return;
 	rule->refused++;
 	if (error == -EBUSY)
-		log_warning("rule %s: process %d: as many traces run as may ([trace] max_traces)",
+		log_warning("rule %s: process %d: trace limit reached ([trace] max_traces)",
 			    rule->name, (int)pid);
 	else if (error == -EDQUOT)
 		log_warning("rule %s: process %d: what tracing may cost is used up ([trace] "

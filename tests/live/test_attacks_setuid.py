@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A user asks for profiles of an own process, which then becomes one that this user may not look
+at: nothing that happens from then on is in the answer, nor is a name of a file's symbols."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+
+from lib import (Skip, eventually, need_program, need_root, need_sampling, run, scratch, send_line,
+                 started, test)
+from test_ctl import as_nobody, ctl
+from test_service import ASK_AS, NOBODY, service, until_traced
+
+# allocate_openly() until it is sent a line, allocate_secretly() after what `argv[1]` says.
+PROGRAM = r"""
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+void *volatile kept;
+
+static __attribute__((noinline)) void allocate_openly(void)
+{
+	for (int i = 0; i < 100; i++)
+		kept = malloc(1000);
+}
+
+static __attribute__((noinline)) void allocate_secretly(void)
+{
+	struct timespec now, until;
+
+	for (int i = 0; i < 100; i++)
+		kept = malloc(2000);
+	for (int i = 0; i < 64; i++)
+		memset(mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0), 1, 1 << 20);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &until);
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	while ((now.tv_sec - until.tv_sec) * 1000L + (now.tv_nsec - until.tv_nsec) / 1000000 < 300);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+
+	if (*how) {
+		puts("ready");
+		fflush(stdout);
+		do
+			allocate_openly();
+		while (poll(&(struct pollfd){ .events = POLLIN }, 1, 10) == 0);
+		getchar();
+	}
+	if (strcmp(how, "hide") == 0)
+		prctl(PR_SET_DUMPABLE, 0);
+	allocate_secretly();
+	if (argc > 2) {
+		/* "stay", or what is executed next */
+		if (strcmp(argv[2], "stay") != 0)
+			execv(argv[2], argv + 2);
+		puts("over");
+		fflush(stdout);
+		pause();
+	}
+	return 0;
+}
+"""
+
+
+def become(uid=NOBODY, gid=NOBODY):
+    def change():
+        os.setgroups([])
+        os.setresgid(gid, gid, gid)
+        os.setresuid(uid, uid, uid)
+    return change
+
+
+def build(folder, name, mode=0o755, capabilities=None):
+    """A program of root's with these rights."""
+    if os.statvfs(folder).f_flag & os.ST_NOSUID:
+        raise Skip(f"{folder} is on a file system without set-user-ID programs")
+    path = os.path.join(folder, name)
+    done = run(["cc", "-g", "-O1", "-x", "c", "-", "-o", path], input=PROGRAM)
+    assert done.returncode == 0, done.stderr
+    os.chown(path, 0, 0)
+    os.chmod(path, mode)
+    if capabilities:
+        done = run(["setcap", capabilities, path])
+        assert done.returncode == 0, done
+    return path
+
+
+def asked_by_nobody(served, address):
+    return started(["/usr/bin/python3", "-c", ASK_AS, str(NOBODY), served.path, address],
+                   stderr=subprocess.PIPE)
+
+
+def answer_of(asking):
+    """Status and body."""
+    out, errors = asking.communicate(timeout=60)
+    assert asking.returncode == 0, errors
+    status, _, body = out.decode().partition(" ")
+    return int(status), body
+
+
+@contextlib.contextmanager
+def shell_that_executes(*words):
+    """A process of the user's that replaces itself with these words once it is told to."""
+    script = 'echo ready; read line; exec "$0" "$@"'
+    with started(["/bin/sh", "-c", script, *words], preexec_fn=become()) as process:
+        process.lines.until("ready")
+        yield process
+
+
+KINDS = {
+    "set-user-ID": {"mode": 0o4711},
+    "set-user-ID and readable": {"mode": 0o4755},
+    "set-group-ID": {"mode": 0o2755},
+    "file capabilities": {"mode": 0o755, "capabilities": "cap_net_raw+p"},
+    "unreadable": {"mode": 0o711},
+}
+QUANTITIES = {
+    "heap": "/debug/pprof/heap?pid={}&seconds=30&format=json",
+    "allocs": "/debug/pprof/allocs?pid={}&seconds=30&format=folded",
+    "cpu": "/debug/pprof/profile?pid={}&seconds=30&format=folded",
+}
+
+
+def holds_no_secret(text, path):
+    assert "allocate_secretly" not in text, text[:3000]
+    assert os.path.basename(path) not in text, text[:3000]
+
+
+@test(need_root, need_program("cc", "setcap"), each=KINDS)
+def a_program_that_the_user_may_not_see_and_that_has_ended_is_not_shown(kind):
+    with scratch() as folder, service(folder) as served:
+        path = build(folder, "hidden_program", **KINDS[kind])
+        with shell_that_executes(path) as process, \
+                asked_by_nobody(served, QUANTITIES["heap"].format(process.pid)) as asking:
+            until_traced(served, 1)
+            send_line(process)
+            status, body = answer_of(asking)
+            assert process.wait(10) == 0
+            assert status == 200, (status, body)
+            holds_no_secret(body, path)
+            # What the shell did before was the user's to see.
+            assert '"comm":"sh"' in body.replace(": ", ":"), body[:2000]
+
+
+@test(need_root, need_program("cc"), each=["allocs", "cpu", "ctl"])
+def nor_by_another_way_of_asking(way):
+    if way == "cpu":
+        need_sampling()
+    with scratch() as folder, service(folder) as served:
+        path = build(folder, "hidden_program", 0o4711)
+        with shell_that_executes(path) as process:
+            if way == "ctl":
+                said = run([*as_nobody(served), "trace", str(process.pid), "--for=30s",
+                            "--format=json"])
+                assert said.returncode == 0, said
+                name = said.stdout.split()[-1]
+            else:
+                asking = subprocess.Popen(
+                    ["/usr/bin/python3", "-c", ASK_AS, str(NOBODY), served.path,
+                     QUANTITIES[way].format(process.pid)], stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE)
+            until_traced(served, 1)
+            send_line(process)
+            assert process.wait(10) == 0
+            if way == "ctl":
+                eventually(lambda: name in ctl(served, "reports"), "its report")
+                body = run([*as_nobody(served), "reports", name]).stdout
+                assert body, "the user has a report"
+            else:
+                status, body = answer_of(asking)
+                assert status == 200, (status, body)
+            holds_no_secret(body, path)
+
+
+@test(need_root, need_program("cc"))
+def a_program_between_two_of_the_users_is_not_shown():
+    """The last image is the user's again, and asked about while it runs."""
+    with scratch() as folder, service(folder) as served:
+        path = build(folder, "hidden_program", 0o4711)
+        back = os.path.join(folder, "back")
+        with open(back, "w", encoding="ascii") as file:
+            file.write(f'#!/usr/bin/python3\nimport os, time\nos.setresuid({NOBODY}, {NOBODY}, '
+                       f'{NOBODY})\nos.execv("/bin/sleep", ["sleep", "20"])\n')
+        os.chmod(back, 0o755)
+        with shell_that_executes(path, "", back) as process, \
+                asked_by_nobody(served, "/debug/pprof/heap?pid={}&seconds=4&format=json"
+                                .format(process.pid)) as asking:
+            until_traced(served, 1)
+            send_line(process)
+            status, body = answer_of(asking)
+            assert status == 200, (status, body)
+            holds_no_secret(body, path)
+
+
+@test(need_root, need_program("cc"), each=["and ends", "and goes on"])
+def a_process_that_hides_itself_is_shown_until_then(end):
+    more = ["stay"] if end == "and goes on" else []
+    with scratch() as folder, service(folder) as served:
+        path = build(folder, "own_program")
+        with shell_that_executes(path, "hide", *more) as process, \
+                asked_by_nobody(served, QUANTITIES["heap"].format(process.pid)) as asking:
+            until_traced(served, 1)
+            send_line(process)
+            process.lines.until("ready")
+            time.sleep(1) # until what it calls is probed
+            send_line(process)
+            status, body = answer_of(asking)
+            assert status == 200, (status, body)
+            # An exec of a program that the user may see goes on.
+            assert "allocate_openly" in body, body[:3000]
+            assert "allocate_secretly" not in body, body[:3000]
+            image, = [image for image in json.loads(body)["processes"]
+                      if image["comm"] == "own_program"]
+            assert image["end"].pop("hidden") is True, image["end"]
+
+
+@test(need_root, need_sampling, need_program("cc"))
+def growth_is_of_the_image_that_the_user_may_see_alone():
+    """Page faults of all are sampled all the time: a process shows those of its last image."""
+    with scratch() as folder, service(folder, growth="period = 1") as served:
+        path, own = build(folder, "hidden_program", 0o4711), build(folder, "own_program")
+        back = os.path.join(folder, "back")
+        with open(back, "w", encoding="ascii") as file:
+            file.write(f'#!/usr/bin/python3\nimport os, sys\nos.setresuid({NOBODY}, {NOBODY}, '
+                       f'{NOBODY})\nos.execv("{own}", ["own_program", "wait", "stay"])\n')
+        os.chmod(back, 0o755)
+        address = "/debug/pprof/growth?pid={}&format=json"
+        with shell_that_executes(path, "", back) as process:
+            send_line(process)
+            process.lines.until("ready")
+            send_line(process)
+            process.lines.until("over")
+            with asked_by_nobody(served, address.format(process.pid)) as asking:
+                status, body = answer_of(asking)
+            assert status == 200 and "own_program" in body, (status, body)
+            assert "hidden_program" not in body, body[:3000]
+            assert "hidden_program" in served.text(address.format(process.pid))
+
+
+@test(need_root, need_program("cc"))
+def another_process_with_the_same_pid_is_not_shown():
+    with scratch() as folder, service(folder) as served:
+        path = build(folder, "hidden_program", 0o700)
+        with shell_that_executes("/bin/true") as process, \
+                asked_by_nobody(served, QUANTITIES["heap"].format(process.pid)) as asking:
+            until_traced(served, 1)
+            os.kill(served.process.pid, signal.SIGSTOP)
+            try:
+                send_line(process)
+                assert process.wait(10) == 0
+                with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as file:
+                    file.write(str(process.pid - 1))
+                    file.flush()
+                    other = subprocess.Popen([path, "", "stay"], stdout=subprocess.PIPE)
+                if other.pid != process.pid:
+                    raise Skip("another process took the pid")
+                other.stdout.readline()
+            finally:
+                os.kill(served.process.pid, signal.SIGCONT)
+            status, body = answer_of(asking)
+            other.kill()
+            other.communicate()
+            assert status == 200, (status, body)
+            holds_no_secret(body, path)
+
+
+@test(need_root, need_program("cc"))
+def a_daemon_that_became_the_user_is_refused():
+    """All of its ids are the user's, but it was root's: it is not dumpable."""
+    with scratch() as folder, service(folder) as served:
+        path = build(folder, "own_program")
+        code = (f"import ctypes, os, time\nlibc = ctypes.CDLL(None)\nlibc.setgroups(0, None)\n"
+                f"os.setresgid({NOBODY}, {NOBODY}, {NOBODY})\n"
+                f"os.setresuid({NOBODY}, {NOBODY}, {NOBODY})\nprint('ready', flush=True)\n"
+                f"time.sleep(30)\n")
+        with started(["/usr/bin/python3", "-c", code]) as process:
+            process.lines.until("ready")
+            for address in (QUANTITIES["heap"], "/debug/pprof/cmdline?pid={}"):
+                with asked_by_nobody(served, address.format(process.pid)) as asking:
+                    status, body = answer_of(asking)
+                assert status == 403 and "is not yours" in body, (status, body)
+        # Nor is one whose group alone is another's.
+        with started([path, "wait"], preexec_fn=become(gid=1)) as process:
+            process.lines.until("ready")
+            with asked_by_nobody(served, QUANTITIES["heap"].format(process.pid)) as asking:
+                status, body = answer_of(asking)
+            assert status == 403 and "is not yours" in body, (status, body)

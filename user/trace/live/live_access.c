@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Processes that are looked at on behalf of a user (live_opts.access). The programs refuse to count
+ * what this user may not look at (bpf/access.bpf.h); here the same is asked of what /proc says.
+ *
+ * A process may execute another program at any time, so that what is read by its pid may be of
+ * another image. But each exec takes the image's slot from the map of pids: what was read before
+ * the slot was found there is of that image, and what the user may look at now he might as well
+ * have read then.
+ */
+#include "bpf/abi.h"
+#include "memtraced.skel.h"
+#include "target/process_access.h"
+#include "trace/kernel/urgent.h"
+#include "trace/live/live_process.h"
+
+#include <string.h>
+
+static bool is_current(const struct live *live, pid_t pid, uint32_t image, uint32_t *ret_slot)
+{
+	const struct abi_proc *proc;
+	uint32_t key = (uint32_t)pid;
+
+	if (urgent_lookup(bpf_map__fd(live->programs->skel->maps.pids), &key, ret_slot))
+		return false;
+	proc = &live->programs->procs[*ret_slot];
+	return proc->image == image &&
+	       __atomic_load_n(&proc->state, __ATOMIC_ACQUIRE) != ABI_PROC_ENDED;
+}
+
+bool live_is_current(const struct live *live, pid_t pid, uint32_t image)
+{
+	uint32_t slot;
+
+	return is_current(live, pid, image, &slot);
+}
+
+bool live_may_show(const struct live *live, pid_t pid, uint32_t image)
+{
+	const struct abi_access *access = &live->opts.access;
+
+	if (!access->limited)
+		return true;
+	return process_access_check(pid, access->uid, access->gid) == 0 &&
+	       live_is_current(live, pid, image);
+}
+
+int live_end_unseen(struct live *live, struct live_process *process, uint32_t flags)
+{
+	const int fd = bpf_map__fd(live->programs->skel->maps.pids);
+	struct abi_ev_process ev = { .head = { .type = ABI_EV_EXIT, .slot = process->slot },
+				     .pid = process->pid,
+				     .flags = flags,
+				     .exit_code = UINT32_MAX };
+	uint32_t key = process->pid, slot;
+
+	if (urgent_lookup(fd, &key, &slot) || slot != process->slot || urgent_delete(fd, &key))
+		return 0; /* the programs have seen its end */
+	memcpy(ev.comm, process->comm, sizeof(ev.comm));
+	ev.head.time_ns = clock_monotonic_ns();
+	__atomic_store_n(&live->programs->procs[slot].state, ABI_PROC_ENDED, __ATOMIC_RELEASE);
+	return live_on_process_event(live, &ev);
+}
+
+int live_end_hidden(struct live *live)
+{
+	int r = 0;
+
+	if (!live->opts.access.limited)
+		return 0;
+	vec_foreach(&live->processes, p) {
+		struct live_process *process = *p;
+
+		if (r == 0 && process && !process->ended && !process->placeholder &&
+		    !live_may_show(live, process->pid, process->image))
+			r = live_end_unseen(live, process, ABI_PROCESS_HIDDEN);
+	}
+	return r;
+}

@@ -59,17 +59,7 @@ static int write_text(const char *text)
 {
 	_cleanup_strbuf_ struct strbuf out = { 0 };
 
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-		_cleanup_free_ char *line = strndup(text, len);
-
-		if (!line)
-			return -ENOMEM;
-		escape_text(&out, line);
-		if (text[len])
-			strbuf_addch(&out, '\n');
-		text += len + !!text[len];
-	}
+	escape_bytes(&out, text, strlen(text), "\n");
 	if (strbuf_error(&out) < 0)
 		return strbuf_error(&out);
 	/* nobody who closed standard error wants to hear of that */

@@ -14,8 +14,11 @@ int reopen_for_reading(int path_fd)
 	int fd;
 
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd); /* fits */
-	fd = open(link, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	/* A lease's holder has fs.lease-break-time to let others in: open() would wait for it. */
+	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	return fd;
 }
 
 int open_regular(const char *path)

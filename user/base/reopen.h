@@ -7,7 +7,10 @@
 #ifndef MEMTRACED_BASE_REOPEN_H
 #define MEMTRACED_BASE_REOPEN_H
 
-/* Opens for reading what an O_PATH descriptor stands for. A descriptor or negative errno. */
+/*
+ * Opens for reading what an O_PATH descriptor stands for. A descriptor or negative errno; -EBUSY:
+ * another process holds a lease on the file (fcntl(2), F_SETLEASE), which ends after some time.
+ */
 int reopen_for_reading(int path_fd);
 
 /* Opens a file for reading. A descriptor or negative errno; -EINVAL: it is no regular file. */

@@ -223,7 +223,7 @@ static void count_unread(struct sink *sink)
 
 static int read_map(struct jit_watch *watch, struct watched *watched, bool ended)
 {
-	_cleanup_close_ int fd = watched->map_deadly ? -1 : jit_home_open_map(&watched->home);
+	_cleanup_close_ int fd = watched->map_deadly ? -ENOENT : jit_home_open_map(&watched->home);
 	struct jit_asked asked = { .to_the_end = ended };
 	struct sink sink = { watch, watched, NULL, NULL };
 	struct jit_head head;
@@ -231,6 +231,8 @@ static int read_map(struct jit_watch *watch, struct watched *watched, bool ended
 	struct stat st;
 	int r = 0;
 
+	if (fd == -EBUSY && ended)
+		count_unread(&sink);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return 0;
 	/* Another file, or written anew: from its beginning. */

@@ -119,6 +119,8 @@ static int try_path(struct search *search, int root, const char *path, struct sy
 	if (root < 0 || strlen(path) >= sizeof(search->found_path))
 		return -ENOENT;
 	fd = root_open(root, path);
+	if (fd == -EBUSY)
+		search->unread++;
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -ENOENT;
 	r = try_file(search, fd, ret_file);

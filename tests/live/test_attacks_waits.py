@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files by which an unprivileged user holds up whoever opens or reads what a process maps."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+
+from lib import (attached, eventually, need_root, need_sampling, run_memtraced, scratch, started,
+                 target, test)
+from test_service import NOBODY, service
+
+# The kernel makes an open() wait as long for the holder of a lease (fs.lease-break-time).
+LEASE_NS = 45
+N_LIBRARIES = 10
+
+# Maps files as code and holds a write lease on each, for which nobody else may have it open. It
+# touches memory all the time, so that growth depth samples it.
+LEASES = """
+import fcntl, mmap, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+kept, leased = [], []
+def release(*_):
+    for fd in leased:
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+signal.signal(signal.SIGUSR1, release)
+for path in sys.argv[1:]:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    kept.append(mmap.mmap(fd, 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+    leased.append(fd)
+print("ready", flush=True)
+while True:
+    memory = mmap.mmap(-1, 1 << 22)
+    for at in range(0, len(memory), 4096):
+        memory[at] = 1
+    memory.close()
+"""
+
+
+def libraries(folder):
+    """Copies of a library with an allocator, which are the unprivileged user's."""
+    paths = [os.path.join(folder, f"lease-{i}.so") for i in range(N_LIBRARIES)]
+    for path in paths:
+        shutil.copy(target("libcounter.so"), path)
+        os.chown(path, NOBODY, NOBODY)
+    return paths
+
+
+@contextlib.contextmanager
+def leases(folder):
+    """The holder of the leases, and the files."""
+    paths = libraries(folder)
+    with started([sys.executable, "-c", LEASES, *paths], user=NOBODY, group=NOBODY) as process:
+        process.lines.until("ready")
+        yield process, paths
+
+
+@test(need_root)
+def leases_do_not_hold_up_a_trace_and_the_files_are_named():
+    with scratch() as folder, leases(folder) as (process, paths):
+        began = time.monotonic()
+        done = run_memtraced("-p", str(process.pid), "-d", "1", "-f", "json", timeout=59)
+        assert time.monotonic() - began < LEASE_NS, "it waited for a lease"
+        assert done.returncode == 0, done.stderr
+        coverage = json.loads(done.stdout)["coverage"]
+        assert coverage["lost"].get("file-not-opened") == N_LIBRARIES, coverage
+        assert not coverage["exact"], coverage
+        why = {row["object"]: row["why"] for row in coverage["unprobed"]}
+        assert all("lease" in why[path] for path in paths), coverage["unprobed"]
+
+
+@test(need_root)
+def a_file_is_probed_once_its_lease_has_ended():
+    with scratch() as folder, leases(folder) as (process, _), \
+            attached([process.pid]) as session:
+        assert "attached-late" not in session.latest["coverage"]["lost"], session.latest["coverage"]
+        process.send_signal(signal.SIGUSR1)
+
+        def is_probed():
+            session.next_report()
+            return session.latest["coverage"]["lost"].get("attached-late") == N_LIBRARIES
+        eventually(is_probed, "the files are probed")
+        # What was called before is not known.
+        assert not session.latest["coverage"]["exact"], session.latest["coverage"]
+
+
+@test(need_root, need_sampling)
+def leases_do_not_hold_up_a_service_that_samples_growth():
+    with scratch() as folder, leases(folder), \
+            service(folder, growth="enabled = yes\nperiod = 10") as served:
+        end = time.monotonic() + 6
+        while time.monotonic() < end:
+            assert served.text("/healthz", timeout=5)
+            time.sleep(0.1)

@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 
+import fuse_server
 from lib import (attached, eventually, need_root, need_sampling, run_memtraced, scratch, started,
                  target, test)
 from test_service import NOBODY, service
@@ -96,3 +97,43 @@ def leases_do_not_hold_up_a_service_that_samples_growth():
         while time.monotonic() < end:
             assert served.text("/healthz", timeout=5)
             time.sleep(0.1)
+
+
+# Maps files as code and has read all of them.
+MAPS = """
+import mmap, os, sys
+kept = []
+for path in sys.argv[1:]:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    kept.append(mmap.mmap(fd, 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
+    assert kept[-1][:4] == b"\\x7fELF" and sum(kept[-1][::4096]) > 0
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+@contextlib.contextmanager
+def maps_of_a_user(folder, uid):
+    """A process with code from a FUSE mount of that user, which answers nobody any more."""
+    path = os.path.join(folder, "served.so")
+    shutil.copy(target("libcounter.so"), path)
+    with fuse_server.served(folder, uid, path) as (point, stop, end):
+        path = os.path.join(point, "served.so")
+        with started([sys.executable, "-c", MAPS, path], user=NOBODY, group=NOBODY) as process:
+            process.lines.until("ready")
+            stop()
+            try:
+                yield process, path
+            finally:
+                end()  # else the process would wait for it when its files are closed
+
+
+@test(need_root)
+def a_file_that_a_user_serves_is_not_touched():
+    with scratch() as folder, maps_of_a_user(folder, 1000) as (process, path):
+        done = run_memtraced("-p", str(process.pid), "-d", "1", "-f", "json", timeout=20)
+        assert done.returncode == 0, done.stderr
+        coverage = json.loads(done.stdout)["coverage"]
+        assert coverage["lost"].get("file-not-opened") == 1 and not coverage["exact"], coverage
+        (why,) = [row["why"] for row in coverage["unprobed"] if row["object"] == path]
+        assert "serves" in why, why

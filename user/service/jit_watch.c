@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/reopen.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "symbol/jit_loads.h"
@@ -343,7 +344,7 @@ static int add_dump(struct jit_watch *watch, const struct record_mapping *mappin
 	vec_foreach(&watched->dumps, known)
 		if (known->ino == mapping->ino)
 			return 0;
-	dump.fd = open(mapping->local_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	dump.fd = reopen_own(mapping->local_path);
 	if (dump.fd < 0)
 		return 0;
 	dump.path = strdup(mapping->path);

@@ -2,7 +2,7 @@
 #include "symbol/debug_search.h"
 
 #include "symbol/debuginfod.h"
-#include "symbol/root_open.h"
+#include "target/root_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +22,7 @@ struct search {
 	struct worker *worker;
 	const struct symbol_file *image;
 	int target_root;
+	pid_t pid;     /* whose root that is; 0: ours */
 	int host_root; /* -1 where the target's root is the host's */
 	struct elf_build_id id;
 	bool has_crc;
@@ -118,8 +119,8 @@ static int try_path(struct search *search, int root, const char *path, struct sy
 
 	if (root < 0 || strlen(path) >= sizeof(search->found_path))
 		return -ENOENT;
-	fd = root_open(root, path);
-	if (fd == -EBUSY)
+	fd = root_open(root, root == search->target_root ? search->pid : 0, path);
+	if (fd == -EBUSY || fd == -EREMOTE)
 		search->unread++;
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -ENOENT;
@@ -228,6 +229,8 @@ int debug_search(struct worker *worker, const struct symbol_file *image, const c
 	search->worker = worker;
 	search->image = image;
 	search->target_root = target_root;
+	if (root)
+		(void)sscanf(root, "/proc/%d/root", &search->pid); /* another: no process's */
 	search->host_root = host_root;
 	search->id = image->facts.stamp.build_id;
 	search->found_root = target_root;

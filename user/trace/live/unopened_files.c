@@ -19,6 +19,8 @@ static const struct {
 	const char *why;
 } reasons[] = {
 	{ -EBUSY, "another process holds a lease on it: it is opened when that has ended" },
+	{ -EREMOTE, "another user serves its file system, or it is none that is known: it "
+		    "is not opened" },
 };
 
 static const char *reason_of(int error)

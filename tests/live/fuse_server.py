@@ -25,8 +25,8 @@ PAGE = 4096
 
 
 class Server:
-    def __init__(self, fd, uid, paths, direct):
-        self.fd, self.uid, self.open_flags = fd, uid, DIRECT_IO if direct else 0
+    def __init__(self, fd, uid, paths):
+        self.fd, self.uid = fd, uid
         self.files = {}
         for number, path in enumerate(paths, 2):
             with open(path, "rb") as file:
@@ -50,7 +50,8 @@ class Server:
         if code == GETATTR:
             return struct.pack("<QII", 0, 0, 0) + self.attr(node)
         if code in (OPEN, OPENDIR):
-            return struct.pack("<QII", node, self.open_flags, 0)
+            (flags,) = struct.unpack_from("<I", body)
+            return struct.pack("<QII", node, DIRECT_IO if flags & os.O_DIRECT else 0, 0)
         if code == READ:
             _, offset, size = struct.unpack_from("<QQI", body)
             return self.files[node][1][offset:offset + size]
@@ -84,7 +85,7 @@ def mount(point, uid):
 
 def main(point, uid, *paths):
     fd = mount(point, int(uid))
-    server = Server(fd, int(uid), paths, "DIRECT_IO" in os.environ)
+    server = Server(fd, int(uid), paths)
     os.setgid(int(uid) or 65534)
     os.setuid(int(uid) or 65534)
     print("ready", flush=True)
@@ -96,14 +97,14 @@ def main(point, uid, *paths):
 
 
 @contextlib.contextmanager
-def served(folder, uid, *paths, **environment):
+def served(folder, uid, *paths):
     """The mount point, a function that stops the server, and one that ends it, which lets go of
     what hangs."""
     point = os.path.join(folder, "served")
     os.mkdir(point)
     command = [sys.executable, __file__, point, str(uid), *paths]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                          env=dict(os.environ, **environment)) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as process:
         timer = threading.Timer(PATIENCE, process.kill)
         timer.start()
         try:

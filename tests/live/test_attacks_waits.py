@@ -10,8 +10,8 @@ import sys
 import time
 
 import fuse_server
-from lib import (attached, eventually, need_root, need_sampling, run_memtraced, scratch, started,
-                 target, test)
+from lib import (attached, eventually, need_root, need_sampling, run_memtraced, scratch, send_line,
+                 started, target, test)
 from test_service import NOBODY, service
 
 # The kernel makes an open() wait as long for the holder of a lease (fs.lease-break-time).
@@ -112,14 +112,33 @@ sys.stdin.readline()
 """
 
 
+# Holds its own mmap_lock for ever: a page of the file is locked while it is read, for which a
+# mapping that goes past the page cache waits.
+LOCKED = """
+import ctypes, os, sys, threading, time
+cached = os.open(sys.argv[1], os.O_RDONLY)
+direct = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+print("ready", flush=True)
+sys.stdin.readline()
+libc = ctypes.CDLL(None)
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+threading.Thread(target=os.pread, args=(cached, 1, 0), daemon=True).start()
+time.sleep(0.3)
+threading.Thread(target=libc.mmap, args=(None, 4096, 1, 2, direct, 0), daemon=True).start()
+time.sleep(0.3)
+print("locked", flush=True)
+time.sleep(1000)
+"""
+
+
 @contextlib.contextmanager
-def maps_of_a_user(folder, uid):
-    """A process with code from a FUSE mount of that user, which answers nobody any more."""
+def client_of(folder, uid, script):
+    """A process that uses a file of a FUSE mount of that user, which then answers nobody."""
     path = os.path.join(folder, "served.so")
     shutil.copy(target("libcounter.so"), path)
     with fuse_server.served(folder, uid, path) as (point, stop, end):
         path = os.path.join(point, "served.so")
-        with started([sys.executable, "-c", MAPS, path], user=NOBODY, group=NOBODY) as process:
+        with started([sys.executable, "-c", script, path], user=NOBODY, group=NOBODY) as process:
             process.lines.until("ready")
             stop()
             try:
@@ -128,12 +147,27 @@ def maps_of_a_user(folder, uid):
                 end()  # else the process would wait for it when its files are closed
 
 
-@test(need_root)
-def a_file_that_a_user_serves_is_not_touched():
-    with scratch() as folder, maps_of_a_user(folder, 1000) as (process, path):
+@test(need_root, each=[("a user", 1000, "served by another user"),
+                       ("root", 0, "does not answer in time")])
+def a_file_whose_server_hangs_holds_nobody_up(case):
+    _, uid, said = case
+    with scratch() as folder, client_of(folder, uid, MAPS) as (process, path):
         done = run_memtraced("-p", str(process.pid), "-d", "1", "-f", "json", timeout=20)
         assert done.returncode == 0, done.stderr
         coverage = json.loads(done.stdout)["coverage"]
         assert coverage["lost"].get("file-not-opened") == 1 and not coverage["exact"], coverage
         (why,) = [row["why"] for row in coverage["unprobed"] if row["object"] == path]
-        assert "serves" in why, why
+        assert said in why, why
+
+
+@test(need_root)
+def a_process_that_holds_its_mmap_lock_holds_nobody_up():
+    # Without uprobes: in the kernel their attaching waits for that lock, and all forks for them.
+    with scratch() as folder, client_of(folder, 1000, LOCKED) as (process, _):
+        send_line(process)
+        process.lines.until("locked")
+        done = run_memtraced("--syscalls", "-p", str(process.pid), "-d", "1", "-f", "json",
+                             timeout=20)
+        assert done.returncode == 0, done.stderr
+        (one,) = json.loads(done.stdout)["processes"]
+        assert one["pid"] == process.pid, one

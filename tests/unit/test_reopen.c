@@ -75,7 +75,7 @@ static void a_place_is_opened_whatever_its_name_leads_to_by_then(void **state)
 	strcpy(before, in_folder("file"));
 	assert_int_equal(rename(before, in_folder("moved")), 0);
 	write_file("file", "another's");
-	fd = reopen_for_reading(place, 0);
+	fd = reopen_for_reading(place, 0, FILE_SYSTEM_LOCAL);
 	assert_int_equal(rename(in_folder("moved"), before), 0);
 	assert_reads(fd, "mine");
 }
@@ -83,7 +83,7 @@ static void a_place_is_opened_whatever_its_name_leads_to_by_then(void **state)
 static void what_is_no_place_is_told(void **state)
 {
 	(void)state;
-	assert_int_equal(reopen_for_reading(-1, 0), -EBADF);
+	assert_int_equal(reopen_for_reading(-1, 0, FILE_SYSTEM_LOCAL), -EBADF);
 }
 
 static void a_regular_file_is_opened_by_its_name_or_a_link(void **state)

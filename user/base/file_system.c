@@ -61,13 +61,20 @@ enum file_system file_system_of_mount(const char *type, const char *options, boo
 	return FILE_SYSTEM_SERVER;
 }
 
+int file_system_check(enum file_system system, enum file_system most)
+{
+	if (system <= most)
+		return 0;
+	return system == FILE_SYSTEM_FOREIGN ? -EREMOTE : -EXDEV;
+}
+
 /* Either number may say which mount it is. */
 struct mount_key {
 	int id; /* -1: not known */
 	uint32_t major, minor;
 };
 
-/* Parts of a line of mountinfo, proc(5): "36 35 98:0 /root /point options [more] - type source super" */
+/* Of a line of mountinfo: "36 35 98:0 /root /point options [more] - type source super", proc(5) */
 static bool parse_line(char *line, struct mount_key *ret_key, char **ret_type, char **ret_options)
 {
 	char *at = strstr(line, " - "), *source;

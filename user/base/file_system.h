@@ -23,6 +23,12 @@ enum file_system {
 	FILE_SYSTEM_FOREIGN,
 };
 
+/*
+ * May it be touched where nothing above `most` may? 0; -EXDEV: only where waiting does no harm;
+ * -EREMOTE: nowhere.
+ */
+int file_system_check(enum file_system system, enum file_system most);
+
 /* Pure. `type` and `options` of the super block as mountinfo has them; ours: our own has it. */
 enum file_system file_system_of_mount(const char *type, const char *options, bool is_ours);
 
@@ -38,8 +44,8 @@ enum file_system file_system_of_device(uint32_t major, uint32_t minor, pid_t pid
 bool file_system_is_same_mount(int a, int b);
 
 /*
- * fstat(2) of an O_PATH descriptor with what is known of the file: no server is asked. st_dev, st_ino,
- * st_mode, st_uid, st_gid and st_size alone are set. 0 or negative errno.
+ * fstat(2) of an O_PATH descriptor with what is known of the file: no server is asked. st_dev,
+ * st_ino, st_mode, st_uid, st_gid and st_size alone are set. 0 or negative errno.
  */
 int file_status(int path_fd, struct stat *ret_st);
 

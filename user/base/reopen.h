@@ -9,15 +9,18 @@
 #ifndef MEMTRACED_BASE_REOPEN_H
 #define MEMTRACED_BASE_REOPEN_H
 
+#include "base/file_system.h"
+
 #include <sys/types.h>
 
 /*
  * Opens for reading the regular file that an O_PATH descriptor stands for. pid: as of
- * file_system_of_fd(). A descriptor or negative errno; -EINVAL: it is no regular file; -EBUSY:
- * another process holds a lease, which ends after some time; -EREMOTE: its file system is not to be
- * touched.
+ * file_system_of_fd(). most: what of file systems the caller may wait for, FILE_SYSTEM_LOCAL but in
+ * a process of target/file_helper.h. A descriptor or negative errno; -EINVAL: it is no regular
+ * file; -EBUSY: another process holds a lease, which ends after some time; -EREMOTE: its file
+ * system is not to be touched; -EXDEV: it is above `most`.
  */
-int reopen_for_reading(int path_fd, pid_t pid);
+int reopen_for_reading(int path_fd, pid_t pid, enum file_system most);
 
 /* The same where it is known already that it is a regular file of FILE_SYSTEM_LOCAL. */
 int open_place(int path_fd);

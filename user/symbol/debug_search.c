@@ -120,7 +120,7 @@ static int try_path(struct search *search, int root, const char *path, struct sy
 	if (root < 0 || strlen(path) >= sizeof(search->found_path))
 		return -ENOENT;
 	fd = root_open(root, root == search->target_root ? search->pid : 0, path);
-	if (fd == -EBUSY || fd == -EREMOTE)
+	if (fd == -EBUSY || fd == -EREMOTE || fd == -ETIMEDOUT)
 		search->unread++;
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -ENOENT;

@@ -56,7 +56,7 @@ int jit_home_open(pid_t pid, struct jit_home *ret_home)
 	home.uid = info.uid;
 	home.pid = pid;
 	/* Its /tmp may be a link: within its root. */
-	home.tmp_fd = root_find(root_fd, pid, "tmp");
+	home.tmp_fd = root_find(root_fd, pid, "tmp", FILE_SYSTEM_LOCAL);
 	if (home.tmp_fd < 0)
 		return home.tmp_fd;
 	/* The map's name is looked up there, again and again. */
@@ -94,5 +94,5 @@ int jit_home_open_map(const struct jit_home *home)
 	/* Of the process nothing may be left that says what is mounted. */
 	if (file_system_is_same_mount(path_fd, home->tmp_fd))
 		return open_place(path_fd);
-	return reopen_for_reading(path_fd, home->pid);
+	return reopen_for_reading(path_fd, home->pid, FILE_SYSTEM_LOCAL);
 }

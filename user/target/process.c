@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "config/words.h"
+#include "target/file_helper.h"
 #include "target/proc_file.h"
 #include "target/root_open.h"
 
@@ -183,7 +184,8 @@ static bool is_name_of_exe(pid_t pid, const char *path)
 {
 	_cleanup_close_ int root_fd = proc_file_open(pid, "root", O_PATH | O_DIRECTORY);
 	_cleanup_close_ int exe_fd = proc_file_open(pid, "exe", O_PATH);
-	_cleanup_close_ int fd = root_fd < 0 ? root_fd : root_find(root_fd, pid, path);
+	_cleanup_close_ int fd =
+		root_fd < 0 ? root_fd : root_find(root_fd, pid, path, FILE_SYSTEM_LOCAL);
 	struct stat exe, st;
 
 	return exe_fd >= 0 && fd >= 0 && file_status(exe_fd, &exe) == 0 &&
@@ -219,17 +221,14 @@ int process_exe(pid_t pid, char **ret_exe)
 
 int process_command(pid_t pid, char **ret_command)
 {
-	_cleanup_strbuf_ struct strbuf command = { 0 };
+	_cleanup_strbuf_ struct strbuf command = { 0 }, text = { 0 };
+	int r = file_helper_read(pid, "cmdline", COMMAND_MAX, &text);
 	char words[COMMAND_MAX + 1];
-	_cleanup_close_ int fd = proc_file_open(pid, "cmdline", O_RDONLY);
-	ssize_t len;
-	int r;
+	size_t len = text.len < COMMAND_MAX ? text.len : COMMAND_MAX;
 
-	if (fd < 0)
-		return gone_or(-fd);
-	len = read(fd, words, COMMAND_MAX);
-	if (len < 0)
-		return gone_or(errno);
+	if (r < 0 && r != -EFBIG)
+		return r;
+	memcpy(words, strbuf_str(&text), len);
 	/* What sets its title by writing over it leaves NULs behind. */
 	while (len > 0 && len < COMMAND_MAX && words[len - 1] == '\0')
 		len--;

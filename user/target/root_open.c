@@ -6,8 +6,10 @@
 #include "target/root_open.h"
 
 #include "base/cleanup.h"
-#include "base/file_system.h"
 #include "base/reopen.h"
+#include "sandbox/wire.h"
+#include "target/file_helper.h"
+#include "target/open_request.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +25,7 @@ struct walk {
 	int folders[MOST_FOLDERS]; /* from the root on; the last is where the walk is */
 	size_t n_folders;
 	pid_t pid;
+	enum file_system most;
 	unsigned int n_links;
 	char rest[2 * PATH_MAX]; /* to be walked yet */
 };
@@ -75,9 +78,7 @@ static int follow(struct walk *walk, int link_fd)
 /* May names be looked up, or links be read, in what it is on? */
 static int check_place(const struct walk *walk, int fd)
 {
-	enum file_system system = file_system_of_fd(fd, walk->pid);
-
-	return system == FILE_SYSTEM_LOCAL || system == FILE_SYSTEM_SERVER ? 0 : -EREMOTE;
+	return file_system_check(file_system_of_fd(fd, walk->pid), walk->most);
 }
 
 /* One name: a folder, a link that is followed, or the end. *ret_fd: -1 unless it is the end. */
@@ -114,9 +115,9 @@ static int step(struct walk *walk, const char *name, int *ret_fd)
 	return 0;
 }
 
-int root_find(int root_fd, pid_t pid, const char *path)
+int root_find(int root_fd, pid_t pid, const char *path, enum file_system most)
 {
-	_cleanup_(walk_done) struct walk walk = { .pid = pid };
+	_cleanup_(walk_done) struct walk walk = { .pid = pid, .most = most };
 	char name[NAME_MAX + 1];
 	int fd = -1, r = 0;
 
@@ -139,9 +140,36 @@ int root_find(int root_fd, pid_t pid, const char *path)
 	return walk.folders[--walk.n_folders];
 }
 
+static int open_found(int root_fd, pid_t pid, const char *path, enum file_system most)
+{
+	_cleanup_close_ int fd = root_find(root_fd, pid, path, most);
+
+	return fd < 0 ? fd : reopen_for_reading(fd, pid, most);
+}
+
 int root_open(int root_fd, pid_t pid, const char *path)
 {
-	_cleanup_close_ int fd = root_find(root_fd, pid, path);
+	_cleanup_strbuf_ struct strbuf request = {};
+	int fd = open_found(root_fd, pid, path, FILE_SYSTEM_LOCAL);
 
-	return fd < 0 ? fd : reopen_for_reading(fd, pid);
+	if (fd != -EXDEV)
+		return fd;
+	wire_put_u8(&request, OPEN_REQUEST_IN_ROOT);
+	wire_put_u32(&request, (uint32_t)pid);
+	wire_put_string(&request, path);
+	fd = strbuf_error(&request);
+	/* Which of its folders' servers hangs is not known: nothing of the root is opened. */
+	if (fd == 0)
+		fd = file_helper_open(UINT64_C(1) << 62 | (uint32_t)pid, &request, root_fd);
+	return fd == -ENOSYS ? open_found(root_fd, pid, path, FILE_SYSTEM_LAYERS) : fd;
+}
+
+int root_open_waiting(int root_fd, struct wire_reader *request)
+{
+	pid_t pid = (pid_t)wire_get_u32(request);
+	const char *path = wire_get_string(request, PATH_MAX);
+
+	if (!wire_is_read(request))
+		return -EBADMSG;
+	return open_found(root_fd, pid, path, FILE_SYSTEM_LAYERS);
 }

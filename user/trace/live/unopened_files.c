@@ -18,9 +18,9 @@ static const struct {
 	int error;
 	const char *why;
 } reasons[] = {
-	{ -EBUSY, "another process holds a lease on it: it is opened when that has ended" },
-	{ -EREMOTE, "another user serves its file system, or it is none that is known: it "
-		    "is not opened" },
+	{ -EBUSY, "another process holds a lease on it; retrying later" },
+	{ -EREMOTE, "its file system is served by another user or unknown; not opened" },
+	{ -ETIMEDOUT, "its file system does not answer in time; retrying later" },
 };
 
 static const char *reason_of(int error)

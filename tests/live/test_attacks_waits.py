@@ -10,8 +10,8 @@ import sys
 import time
 
 import fuse_server
-from lib import (attached, eventually, need_root, need_sampling, run_memtraced, scratch, send_line,
-                 started, target, test)
+from lib import (attached, eventually, need_program, need_root, need_sampling, run, run_memtraced, scratch,
+                 send_line, started, target, test)
 from test_service import NOBODY, service
 
 # The kernel makes an open() wait as long for the holder of a lease (fs.lease-break-time).
@@ -158,6 +158,87 @@ def a_file_whose_server_hangs_holds_nobody_up(case):
         assert coverage["lost"].get("file-not-opened") == 1 and not coverage["exact"], coverage
         (why,) = [row["why"] for row in coverage["unprobed"] if row["object"] == path]
         assert said in why, why
+
+
+# Code that it made itself, which a map in /tmp would name: a FIFO, or a file under a lease.
+MAKES_CODE = """
+import fcntl, mmap, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+path = f"/tmp/perf-{os.getpid()}.map"
+if sys.argv[1] == "FIFO":
+    os.mkfifo(path)
+else:
+    fd = os.open(path, os.O_CREAT | os.O_RDONLY, 0o600)
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+code = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+print("ready", flush=True)
+while sys.stdin.readline():
+    print(len(bytearray(1 << 20)), flush=True)
+os.unlink(path)
+"""
+
+
+@test(need_root, each=["FIFO", "lease"])
+def a_perf_map_holds_nobody_up(kind):
+    with started([sys.executable, "-c", MAKES_CODE, kind], user=NOBODY, group=NOBODY) as process:
+        process.lines.until("ready")
+        done = run_memtraced("-p", str(process.pid), "-d", "1", "-f", "json", timeout=20)
+        process.stdin.close()
+        process.wait()
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["coverage"]["exact"], done.stdout
+
+
+@test(need_root, need_program("objcopy", "strip"), each=["FIFO", "lease"])
+def a_debug_file_holds_nobody_up(kind):
+    with scratch() as folder, contextlib.ExitStack() as stack:
+        program, debug = (os.path.join(folder, name) for name in ("program", "program.debug"))
+        shutil.copy(target("leak"), program)
+        shutil.copy(program, debug)
+        done = run(["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id",
+                    f"--add-gnu-debuglink={debug}", program])
+        assert done.returncode == 0, done.stderr
+        if kind == "FIFO":
+            os.unlink(debug)
+            os.mkfifo(debug)
+        else:
+            os.chown(debug, NOBODY, NOBODY)
+            holder = stack.enter_context(started([sys.executable, "-c", LEASES, debug],
+                                                 user=NOBODY, group=NOBODY))
+            holder.lines.until("ready")
+        done = run_memtraced("-f", "json", "--", program, "10", "0", timeout=20)
+        assert done.returncode == 0, done.stderr
+        coverage = json.loads(done.stdout)["coverage"]
+        assert coverage["exact"] and coverage["events"] > 0, coverage
+        # A busy file has names that are missing, which is said; a FIFO is none.
+        assert (coverage["lost"].get("symbols-unread", 0) > 0) == (kind == "lease"), coverage
+
+
+# Its file shrinks and grows while it is read.
+TRUNCATES = """
+import mmap, os, sys
+text = open(sys.argv[1], "rb").read()
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CLOEXEC)
+code = mmap.mmap(fd, 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+print("ready", flush=True)
+while True:
+    for size in (0, 100, 5000, len(text) // 2, len(text) - 1):
+        os.ftruncate(fd, size)
+        os.pwrite(fd, text[size:], size)
+"""
+
+
+@test(need_root)
+def a_file_that_is_truncated_meanwhile_ends_nothing():
+    with scratch() as folder:
+        (path, *_) = libraries(folder)
+        with started([sys.executable, "-c", TRUNCATES, path], user=NOBODY,
+                     group=NOBODY) as process:
+            process.lines.until("ready")
+            for _ in range(3):
+                done = run_memtraced("-p", str(process.pid), "-d", "0.2", "-f", "json", timeout=20)
+                assert done.returncode == 0, done.stderr
+                assert json.loads(done.stdout)["processes"], done.stdout
 
 
 @test(need_root)

@@ -11,11 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #define DEBUG_DIR "/usr/lib/debug"
-/* Reading a whole file for its CRC takes about a second per 2 GiB. */
-#define MAX_CRC_FILE_BYTES (2LL << 30)
 
 /* Where to look, and what is wanted there: a build ID or, where it is empty, a CRC. */
 struct search {
@@ -33,30 +30,6 @@ struct search {
 	char found_path[PATH_MAX];
 };
 
-static int file_crc(int fd, uint32_t *ret_crc)
-{
-	static const size_t chunk = 64 << 10;
-	_cleanup_free_ uint8_t *buf = malloc(chunk);
-	uLong crc = crc32(0, NULL, 0);
-	struct stat st;
-	off_t at = 0;
-	ssize_t n;
-
-	if (!buf)
-		return -ENOMEM;
-	if (fstat(fd, &st) < 0 || st.st_size > MAX_CRC_FILE_BYTES)
-		return -EFBIG;
-	while (at < st.st_size) {
-		n = pread(fd, buf, chunk, at);
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		crc = crc32(crc, buf, (uInt)n);
-		at += n;
-	}
-	*ret_crc = (uint32_t)crc;
-	return 0;
-}
-
 static bool same_file(int a, int b)
 {
 	struct stat x, y;
@@ -71,7 +44,7 @@ static bool same_machine(const struct elf_facts *a, const struct elf_facts *b)
 }
 
 /* 0 when the file is the one wanted, -ENOENT when not, -ENOMEM. */
-static int check_candidate(const struct search *search, const struct symbol_file *candidate)
+static int check_candidate(struct search *search, const struct symbol_file *candidate)
 {
 	const struct elf_facts *facts = &candidate->facts;
 	const struct elf_build_id *id = &facts->stamp.build_id;
@@ -87,7 +60,9 @@ static int check_candidate(const struct search *search, const struct symbol_file
 		return elf_same_build_id(id, &search->id) ? 0 : -ENOENT;
 	if (!search->has_crc)
 		return -ENOENT;
-	r = file_crc(candidate->fd, &crc);
+	r = symbol_file_crc(search->worker, candidate, &crc);
+	if (r == -EPIPE || r == -EAGAIN)
+		search->unread++;
 	if (r == -ENOMEM)
 		return r;
 	return r == 0 && crc == search->crc ? 0 : -ENOENT;

@@ -14,8 +14,8 @@ import sys
 import threading
 
 # linux/fuse.h
-LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, ACCESS, BATCH = \
-    1, 2, 3, 14, 15, 18, 25, 26, 27, 29, 34, 42
+LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, ACCESS, \
+    BATCH = 1, 2, 3, 14, 15, 17, 18, 25, 26, 27, 29, 34, 42
 IN_HEADER, OUT_HEADER = struct.Struct("<IIQQIIIHH"), struct.Struct("<IiQ")
 ATTR = struct.Struct("<QQQQQQIIIIIIIIII")
 DIRECT_IO = 1
@@ -55,6 +55,8 @@ class Server:
         if code == READ:
             _, offset, size = struct.unpack_from("<QQI", body)
             return self.files[node][1][offset:offset + size]
+        if code == STATFS:
+            return struct.pack("<5Q10I", 1, 0, 0, 1, 0, PAGE, 255, PAGE, *[0] * 7)
         return b"" if code in (RELEASE, RELEASEDIR, FLUSH, ACCESS) else errno.ENOSYS
 
     def serve_one(self):
@@ -76,7 +78,7 @@ class Server:
 
 def mount(point, uid):
     fd = os.open("/dev/fuse", os.O_RDWR)
-    options = f"fd={fd},rootmode=40000,user_id={uid},group_id={uid},allow_other"
+    options = f"fd={fd},rootmode=40755,user_id={uid},group_id={uid},allow_other"
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"memtraced-test", point.encode(), b"fuse", 6, options.encode()):
         raise OSError(ctypes.get_errno(), "mount")

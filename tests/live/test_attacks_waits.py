@@ -10,8 +10,8 @@ import sys
 import time
 
 import fuse_server
-from lib import (attached, eventually, need_program, need_root, need_sampling, run, run_memtraced, scratch,
-                 send_line, started, target, test)
+from lib import (attached, eventually, need_kernel, need_program, need_root, need_sampling, run,
+                 run_memtraced, scratch, send_line, started, target, test)
 from test_service import NOBODY, service
 
 # The kernel makes an open() wait as long for the holder of a lease (fs.lease-break-time).
@@ -158,6 +158,57 @@ def a_file_whose_server_hangs_holds_nobody_up(case):
         assert coverage["lost"].get("file-not-opened") == 1 and not coverage["exact"], coverage
         (why,) = [row["why"] for row in coverage["unprobed"] if row["object"] == path]
         assert said in why, why
+
+
+OVERLAY = """
+mount -t overlay overlay -o "lowerdir=$1:$2" "$3" && exec "$4" -c "$5" "$3/served.so"
+"""
+
+
+@contextlib.contextmanager
+def maps_of_an_overlay(folder, lower):
+    """A process in a user namespace of its own, with code from an overlay that it has mounted."""
+    empty, merged = (os.path.join(folder, name) for name in ("empty", "merged"))
+    for path in (empty, merged):
+        os.mkdir(path)
+        os.chmod(path, 0o755)
+    command = ["unshare", "-U", "-r", "-m", "sh", "-c", OVERLAY, "sh", lower, empty, merged,
+               sys.executable, MAPS]
+    with started(command, user=NOBODY, group=NOBODY, extra_groups=[]) as process:
+        process.lines.until("ready")
+        yield process, os.path.join(merged, "served.so")
+
+
+def unopened(process, path):
+    """Why it was not opened; None: it was."""
+    done = run_memtraced("-p", str(process.pid), "-d", "1", "-f", "json", timeout=20)
+    assert done.returncode == 0, done.stderr
+    coverage = json.loads(done.stdout)["coverage"]
+    why = [row["why"] for row in coverage["unprobed"] if row["object"] == path]
+    assert len(why) == coverage["lost"].get("file-not-opened", 0) <= 1, coverage
+    return why[0] if why else None
+
+
+@test(need_root, need_program("unshare"), lambda: need_kernel(5, 11))
+def an_overlay_of_a_user_is_opened_unless_a_server_is_below():
+    with scratch() as folder:
+        lower = os.path.join(folder, "lower")
+        os.mkdir(lower)
+        os.chmod(lower, 0o755)
+        shutil.copy(target("libcounter.so"), os.path.join(lower, "served.so"))
+        with maps_of_an_overlay(folder, lower) as (process, path):
+            assert unopened(process, path) is None
+    with scratch() as folder:
+        source = os.path.join(folder, "served.so")
+        shutil.copy(target("libcounter.so"), source)
+        with fuse_server.served(folder, 1000, source) as (point, stop, end), \
+                maps_of_an_overlay(folder, point) as (process, path):
+            assert "served by another user" in unopened(process, path)
+            stop()
+            try:
+                assert "does not answer in time" in unopened(process, path)
+            finally:
+                end()
 
 
 # Code that it made itself, which a map in /tmp would name: a FIFO, or a file under a lease.

@@ -10,8 +10,8 @@ import sys
 import time
 
 import fuse_server
-from lib import (attached, eventually, need_kernel, need_program, need_root, need_sampling, run,
-                 run_memtraced, scratch, send_line, started, target, test)
+from lib import (attached, eventually, need_kernel, need_long, need_program, need_root,
+                 need_sampling, run, run_memtraced, scratch, send_line, started, target, test)
 from test_service import NOBODY, service
 
 # The kernel makes an open() wait as long for the holder of a lease (fs.lease-break-time).
@@ -292,9 +292,10 @@ def a_file_that_is_truncated_meanwhile_ends_nothing():
                 assert json.loads(done.stdout)["processes"], done.stdout
 
 
-@test(need_root)
+# Alone on a host: whoever attaches or detaches a uprobe meanwhile, in a file that this process has
+# mapped, waits in the kernel for its lock, and all forks wait for that.
+@test(need_root, need_long)
 def a_process_that_holds_its_mmap_lock_holds_nobody_up():
-    # Without uprobes: in the kernel their attaching waits for that lock, and all forks for them.
     with scratch() as folder, client_of(folder, 1000, LOCKED) as (process, _):
         send_line(process)
         process.lines.until("locked")

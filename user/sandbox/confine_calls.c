@@ -150,7 +150,7 @@ static int add_rules(scmp_filter_ctx filter, bool network)
 
 	if (r == 0)
 		r = refuse_with(filter, refused_with, N_ELEMENTS(refused_with));
-	/* Its flags lie in memory, which a filter cannot read; the C library falls back to clone. */
+	/* Its flags are in memory, which a filter cannot read; the C library uses clone then. */
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	/* abort() and raise() are to end this process. */

@@ -156,10 +156,10 @@ static int add_rules(scmp_filter_ctx filter, bool network)
 	/* abort() and raise() are to end this process. */
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 1,
-				     SCMP_A0_32(SCMP_CMP_NE, (uint32_t)getpid()));
+				     SCMP_CMP64(0, SCMP_CMP_NE, (uint64_t)getpid(), 0));
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1,
-				     SCMP_A0_32(SCMP_CMP_NE, (uint32_t)getpid()));
+				     SCMP_CMP64(0, SCMP_CMP_NE, (uint64_t)getpid(), 0));
 	/* Name services are libraries that are loaded when a host is looked up. */
 	if (r == 0 && !network)
 		r = refuse(filter, of_network, N_ELEMENTS(of_network));

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * Of codes that begin before an address, so many are looked at: code comes where other code was, and
- * a process may say that one reaches over all others.
+ * Of codes that begin before an address, so many are looked at: code comes where other code was,
+ * and a process may say that one reaches over all others.
  */
 #define MAX_OVERLAPS 4096
 

@@ -9,12 +9,7 @@ import re
 import signal
 import socket
 
-<<<<<<< ours
 from lib import breakpoints, eventually, exact, need_root, same, scratch, send_line, test
-=======
-from lib import (breakpoints, eventually, exact, need_root, need_sampling, same, scratch, send_line,
-                 test)
->>>>>>> theirs
 from push_server import push_server
 from test_attach import counted, one, since, started_target
 from test_ctl import ctl

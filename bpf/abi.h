@@ -393,6 +393,7 @@ struct abi_control {
 	__u32 preemption_tid;
 	__u32 preemption; /* enum abi_preemption */
 	__u32 keeper;  /* the thread group that forks what parses files for the daemon; 0: none */
+	__u32 opener;  /* as is this of what opens them */
 	__u32 samples; /* new images have samples: ABI_SAMPLE_IMAGE */
 	__u32 watch_code; /* no tracepoint tells of mappings: code_watch.bpf.h */
 	__u32 doublings;  /* of the interval of samples that come, at least: sample_fits() */

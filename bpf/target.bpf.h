@@ -24,13 +24,21 @@ static __always_inline __u32 parent_tgid(void)
 
 /*
  * The current process is the daemon's, its keeper, or a worker, which is a child of the keeper and
- * ends with it (user/sandbox/keeper.h).
+ * ends with it (user/sandbox/keeper.h); or of the other such family (user/target/file_helper.h).
  */
 static __always_inline bool is_own(__u32 tgid)
 {
 	__u32 keeper = *(volatile __u32 *)&control.keeper;
+	__u32 opener = *(volatile __u32 *)&control.opener;
+	__u32 parent;
 
-	return tgid == knob_self || (keeper && (tgid == keeper || parent_tgid() == keeper));
+	if (tgid == knob_self)
+		return true;
+	if (!keeper && !opener)
+		return false;
+	parent = parent_tgid();
+	return (keeper && (tgid == keeper || parent == keeper)) ||
+	       (opener && (tgid == opener || parent == opener));
 }
 
 /* `scope`: the host or the cgroup. */

@@ -11,6 +11,8 @@
 #include "service/sample_unit.h"
 #include "service/session.h"
 #include "symbol/file_server.h"
+#include "target/file_helper.h"
+#include "target/open_server.h"
 #include "trace/bpf/run_stats.h"
 #include "trace/kernel/features.h"
 #include "version.h"
@@ -93,6 +95,11 @@ static int start_worker(struct worker **ret_worker)
 
 	if (r < 0)
 		log_error("starting the process that parses files: %s", strerror(-r));
+	if (r < 0)
+		return r;
+	r = file_helper_begin(open_serve);
+	if (r < 0)
+		log_error("starting the process that opens files: %s", strerror(-r));
 	return r;
 }
 

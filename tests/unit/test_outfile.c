@@ -173,6 +173,26 @@ static void an_old_file_stays_as_it_was_until_the_commit(void **state)
 	assert_int_equal(fread(buf, 1, sizeof(buf), reader), 3); /* not written over in place */
 }
 
+/* Writing to it would wait for the holder. */
+static void an_old_file_under_a_lease_is_replaced_at_once(void **state)
+{
+	_cleanup_(outfile_free_p) struct outfile *file = NULL;
+	const struct fixture *f = *state;
+	_cleanup_close_ int holder = -1;
+
+	write_file(f->path, "old");
+	holder = open(f->path, O_RDONLY | O_CLOEXEC);
+	assert_true(holder >= 0);
+	assert_true(signal(SIGIO, SIG_IGN) != SIG_ERR);
+	if (fcntl(holder, F_SETLEASE, F_WRLCK) < 0)
+		skip(); /* a file system without leases */
+	assert_int_equal(new_own(f->path, &file), 0);
+	assert_true(fputs("new", outfile_stream(file)) >= 0);
+	assert_int_equal(outfile_commit(file), 0);
+	assert_content(f->path, "new");
+	assert_true(signal(SIGIO, SIG_DFL) != SIG_ERR);
+}
+
 static void without_a_commit_nothing_is_left_behind(void **state)
 {
 	const struct fixture *f = *state;
@@ -576,6 +596,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_appears_whole_at_the_commit),
 		TEST(an_old_file_stays_as_it_was_until_the_commit),
+		TEST(an_old_file_under_a_lease_is_replaced_at_once),
 		TEST(a_published_file_is_there_and_grows),
 		TEST(a_published_file_is_completed_by_the_commit),
 		TEST(without_a_commit_nothing_is_left_behind),

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,7 +75,7 @@ static void a_place_is_opened_whatever_its_name_leads_to_by_then(void **state)
 	strcpy(before, in_folder("file"));
 	assert_int_equal(rename(before, in_folder("moved")), 0);
 	write_file("file", "another's");
-	fd = reopen_for_reading(place);
+	fd = reopen_for_reading(place, 0, FILE_SYSTEM_LOCAL);
 	assert_int_equal(rename(in_folder("moved"), before), 0);
 	assert_reads(fd, "mine");
 }
@@ -82,7 +83,7 @@ static void a_place_is_opened_whatever_its_name_leads_to_by_then(void **state)
 static void what_is_no_place_is_told(void **state)
 {
 	(void)state;
-	assert_int_equal(reopen_for_reading(-1), -ENOENT);
+	assert_int_equal(reopen_for_reading(-1, 0, FILE_SYSTEM_LOCAL), -EBADF);
 }
 
 static void a_regular_file_is_opened_by_its_name_or_a_link(void **state)
@@ -113,6 +114,21 @@ static void what_is_no_regular_file_does_not_know_that_it_was_named(void **state
 	assert_int_equal(errno, EAGAIN);
 }
 
+/* open() without O_NONBLOCK would wait for fs.lease-break-time. */
+static void a_file_under_a_lease_is_not_waited_for(void **state)
+{
+	_cleanup_close_ int holder = open(in_folder("file"), O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(holder >= 0);
+	assert_true(signal(SIGIO, SIG_IGN) != SIG_ERR);
+	if (fcntl(holder, F_SETLEASE, F_WRLCK) < 0)
+		skip(); /* a file system without leases */
+	assert_int_equal(open_regular(in_folder("file")), -EBUSY);
+	assert_int_equal(fcntl(holder, F_SETLEASE, F_UNLCK), 0);
+	assert_true(signal(SIGIO, SIG_DFL) != SIG_ERR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +136,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_place_is_told),
 		cmocka_unit_test(a_regular_file_is_opened_by_its_name_or_a_link),
 		cmocka_unit_test(what_is_no_regular_file_does_not_know_that_it_was_named),
+		cmocka_unit_test(a_file_under_a_lease_is_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

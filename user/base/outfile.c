@@ -167,8 +167,9 @@ static int open_direct(const struct outfile *file, int *ret_fd)
 
 	fd = openat(file->dir_fd, file->base,
 		    O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	/* EWOULDBLOCK: a regular file on which somebody holds a lease; it is replaced unopened. */
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return errno == ENOENT || errno == EWOULDBLOCK ? 0 : -errno;
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (S_ISREG(st.st_mode))

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/reopen.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "symbol/jit_loads.h"
@@ -228,7 +229,7 @@ static void count_unread(struct sink *sink)
 
 static int read_map(struct jit_watch *watch, struct watched *watched, bool ended)
 {
-	_cleanup_close_ int fd = watched->map_deadly ? -1 : jit_home_open_map(&watched->home);
+	_cleanup_close_ int fd = watched->map_deadly ? -ENOENT : jit_home_open_map(&watched->home);
 	struct jit_asked asked = { .to_the_end = ended };
 	struct sink sink = { watch, watched, NULL, NULL };
 	struct jit_head head;
@@ -236,6 +237,8 @@ static int read_map(struct jit_watch *watch, struct watched *watched, bool ended
 	struct stat st;
 	int r = 0;
 
+	if (fd == -EBUSY && ended)
+		count_unread(&sink);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return 0;
 	/* Another file, or written anew: from its beginning. */
@@ -346,7 +349,7 @@ static int add_dump(struct jit_watch *watch, const struct record_mapping *mappin
 	vec_foreach(&watched->dumps, known)
 		if (known->ino == mapping->ino)
 			return 0;
-	dump.fd = open(mapping->local_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	dump.fd = reopen_own(mapping->local_path);
 	if (dump.fd < 0)
 		return 0;
 	dump.path = strdup(mapping->path);

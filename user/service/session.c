@@ -8,6 +8,7 @@
 #include "sandbox/worker.h"
 #include "service/session_state.h"
 #include "service/tracing.h"
+#include "target/file_helper.h"
 #include "trace/live/live_usage.h"
 
 #include <assert.h>
@@ -271,7 +272,7 @@ static int session_begin(struct session *s)
 	r = tracing_new(s->options, s->worker, session_first_depth(s), &s->features, &s->live);
 	if (r)
 		return r;
-	live_leave_out(s->live, worker_keeper(s->worker));
+	live_leave_out(s->live, worker_keeper(s->worker), file_helper_pid());
 	/* its numbers are those of allocations */
 	r = status_line_new(s->options->quiet || !options_trace_allocations(s->options) ||
 				    session_wants_view(s),

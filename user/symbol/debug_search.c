@@ -2,7 +2,7 @@
 #include "symbol/debug_search.h"
 
 #include "symbol/debuginfod.h"
-#include "symbol/root_open.h"
+#include "target/root_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,17 +11,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #define DEBUG_DIR "/usr/lib/debug"
-/* Reading a whole file for its CRC takes about a second per 2 GiB. */
-#define MAX_CRC_FILE_BYTES (2LL << 30)
 
 /* Where to look, and what is wanted there: a build ID or, where it is empty, a CRC. */
 struct search {
 	struct worker *worker;
 	const struct symbol_file *image;
 	int target_root;
+	pid_t pid;     /* whose root that is; 0: ours */
 	int host_root; /* -1 where the target's root is the host's */
 	struct elf_build_id id;
 	bool has_crc;
@@ -31,30 +29,6 @@ struct search {
 	int found_root;
 	char found_path[PATH_MAX];
 };
-
-static int file_crc(int fd, uint32_t *ret_crc)
-{
-	static const size_t chunk = 64 << 10;
-	_cleanup_free_ uint8_t *buf = malloc(chunk);
-	uLong crc = crc32(0, NULL, 0);
-	struct stat st;
-	off_t at = 0;
-	ssize_t n;
-
-	if (!buf)
-		return -ENOMEM;
-	if (fstat(fd, &st) < 0 || st.st_size > MAX_CRC_FILE_BYTES)
-		return -EFBIG;
-	while (at < st.st_size) {
-		n = pread(fd, buf, chunk, at);
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		crc = crc32(crc, buf, (uInt)n);
-		at += n;
-	}
-	*ret_crc = (uint32_t)crc;
-	return 0;
-}
 
 static bool same_file(int a, int b)
 {
@@ -70,7 +44,7 @@ static bool same_machine(const struct elf_facts *a, const struct elf_facts *b)
 }
 
 /* 0 when the file is the one wanted, -ENOENT when not, -ENOMEM. */
-static int check_candidate(const struct search *search, const struct symbol_file *candidate)
+static int check_candidate(struct search *search, const struct symbol_file *candidate)
 {
 	const struct elf_facts *facts = &candidate->facts;
 	const struct elf_build_id *id = &facts->stamp.build_id;
@@ -86,7 +60,9 @@ static int check_candidate(const struct search *search, const struct symbol_file
 		return elf_same_build_id(id, &search->id) ? 0 : -ENOENT;
 	if (!search->has_crc)
 		return -ENOENT;
-	r = file_crc(candidate->fd, &crc);
+	r = symbol_file_crc(search->worker, candidate, &crc);
+	if (r == -EPIPE || r == -EAGAIN)
+		search->unread++;
 	if (r == -ENOMEM)
 		return r;
 	return r == 0 && crc == search->crc ? 0 : -ENOENT;
@@ -118,7 +94,9 @@ static int try_path(struct search *search, int root, const char *path, struct sy
 
 	if (root < 0 || strlen(path) >= sizeof(search->found_path))
 		return -ENOENT;
-	fd = root_open(root, path);
+	fd = root_open(root, root == search->target_root ? search->pid : 0, path);
+	if (fd == -EBUSY || fd == -EREMOTE || fd == -ETIMEDOUT)
+		search->unread++;
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -ENOENT;
 	r = try_file(search, fd, ret_file);
@@ -226,6 +204,8 @@ int debug_search(struct worker *worker, const struct symbol_file *image, const c
 	search->worker = worker;
 	search->image = image;
 	search->target_root = target_root;
+	if (root)
+		(void)sscanf(root, "/proc/%d/root", &search->pid); /* another: no process's */
 	search->host_root = host_root;
 	search->id = image->facts.stamp.build_id;
 	search->found_root = target_root;

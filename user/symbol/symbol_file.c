@@ -42,6 +42,25 @@ int symbol_file_open(struct worker *worker, int fd, struct symbol_file *ret_file
 	return r;
 }
 
+int symbol_file_crc(struct worker *worker, const struct symbol_file *file, uint32_t *ret_crc)
+{
+	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
+	struct wire_reader reader;
+	bool is_known;
+	int r;
+
+	wire_put_u8(&request, SYMBOL_CRC);
+	r = worker_call(worker, &request, &file->fd, 1, &answer);
+	if (r < 0)
+		return r;
+	reader = wire_read(&answer);
+	is_known = wire_get_bool(&reader);
+	*ret_crc = wire_get_u32(&reader);
+	if (!wire_is_read(&reader))
+		return worker_distrust(worker);
+	return is_known ? 0 : -EIO;
+}
+
 void symbol_file_done(struct symbol_file *file)
 {
 	if (file->fd >= 0) {

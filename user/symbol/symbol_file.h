@@ -21,6 +21,8 @@ struct symbol_file {
  * -EAGAIN: no worker could say (worker_call); or -ENOMEM.
  */
 int symbol_file_open(struct worker *worker, int fd, struct symbol_file *ret_file);
+/* The CRC of its contents. 0, -EIO: it cannot be read or is too large, or as symbol_file_open(). */
+int symbol_file_crc(struct worker *worker, const struct symbol_file *file, uint32_t *ret_crc);
 /* Asks ahead for what symbol_file_open() will ask (worker_ask_ahead). */
 void symbol_file_ask(struct worker *worker, int fd);
 void symbol_file_done(struct symbol_file *file);

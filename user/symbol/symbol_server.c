@@ -3,6 +3,7 @@
 
 #include "symbol/elf_image.h"
 #include "symbol/elf_survey.h"
+#include "symbol/file_crc.h"
 #include "symbol/names.h"
 #include "symbol/symbol_wire.h"
 
@@ -52,6 +53,19 @@ static int serve_facts(const int *fds, size_t n_fds, struct strbuf *answer)
 		return 0;
 	symbol_put_facts(answer, &facts);
 	elf_facts_done(&facts);
+	return 0;
+}
+
+/* One byte says whether it could be read whole. */
+static int serve_crc(const int *fds, size_t n_fds, struct strbuf *answer)
+{
+	uint32_t crc = 0;
+	int r = n_fds == 1 ? file_crc(fds[0], &crc) : -EBADMSG;
+
+	if (r == -ENOMEM || n_fds != 1)
+		return r;
+	wire_put_u8(answer, r == 0);
+	wire_put_u32(answer, crc);
 	return 0;
 }
 
@@ -110,6 +124,8 @@ static int serve(void *state, const struct strbuf *request, const int *fds, size
 		if (!symbol_get_look_up(&reader, fds, n_fds, &server->look_up))
 			return -EBADMSG;
 		return serve_look_up(server, answer);
+	case SYMBOL_CRC:
+		return serve_crc(fds, n_fds, answer);
 	default:
 		return -EBADMSG;
 	}

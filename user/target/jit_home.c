@@ -2,18 +2,18 @@
 #include "target/jit_home.h"
 
 #include "base/cleanup.h"
+#include "base/file_system.h"
 #include "base/reopen.h"
 #include "target/proc_file.h"
 #include "target/process.h"
+#include "target/root_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define MAX_STATUS_BYTES (64 << 10)
@@ -41,9 +41,6 @@ static int read_ns_pid(pid_t pid, pid_t *ret_ns_pid)
 
 int jit_home_open(pid_t pid, struct jit_home *ret_home)
 {
-	/* Its /tmp may be a link: within its root. */
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	_cleanup_close_ int root_fd = proc_file_open(pid, "root", O_PATH | O_DIRECTORY);
 	struct jit_home home = { .tmp_fd = -1 };
 	struct process_info info;
@@ -57,11 +54,16 @@ int jit_home_open(pid_t pid, struct jit_home *ret_home)
 	if (r < 0)
 		return r;
 	home.uid = info.uid;
-	home.tmp_fd = (int)syscall(SYS_openat2, root_fd, "tmp", &how, sizeof(how));
-	if (home.tmp_fd < 0 && (errno == ENOSYS || errno == EPERM))
-		home.tmp_fd = openat(root_fd, "tmp", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	home.pid = pid;
+	/* Its /tmp may be a link: within its root. */
+	home.tmp_fd = root_find(root_fd, pid, "tmp", FILE_SYSTEM_LOCAL);
 	if (home.tmp_fd < 0)
-		return -errno;
+		return home.tmp_fd;
+	/* The map's name is looked up there, again and again. */
+	if (file_system_of_fd(home.tmp_fd, pid) != FILE_SYSTEM_LOCAL) {
+		jit_home_done(&home);
+		return -EREMOTE;
+	}
 	*ret_home = home;
 	return 0;
 }
@@ -78,12 +80,19 @@ int jit_home_open_map(const struct jit_home *home)
 	_cleanup_close_ int path_fd = -1;
 	struct stat st;
 	char name[32];
+	int r;
 
 	snprintf(name, sizeof(name), "perf-%d.map", (int)home->ns_pid);
 	path_fd = openat(home->tmp_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (path_fd < 0 || fstat(path_fd, &st) < 0)
+	if (path_fd < 0)
 		return -errno;
+	r = file_status(path_fd, &st);
+	if (r < 0)
+		return r;
 	if (!S_ISREG(st.st_mode) || st.st_uid != home->uid)
 		return -EPERM;
-	return reopen_for_reading(path_fd);
+	/* Of the process nothing may be left that says what is mounted. */
+	if (file_system_is_same_mount(path_fd, home->tmp_fd))
+		return open_place(path_fd);
+	return reopen_for_reading(path_fd, home->pid, FILE_SYSTEM_LOCAL);
 }

@@ -9,7 +9,8 @@
 #include <sys/types.h>
 
 struct jit_home {
-	int tmp_fd;   /* O_PATH of its /tmp; -1: not open */
+	int tmp_fd; /* O_PATH of its /tmp, which no server is asked for; -1: not open */
+	pid_t pid;
 	pid_t ns_pid; /* in its own pid namespace */
 	uid_t uid;
 };

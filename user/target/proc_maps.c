@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "target/proc_file.h"
+#include "target/file_helper.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -170,7 +170,7 @@ int proc_maps_parse(const char *text, size_t len, struct proc_maps *ret_maps)
 int proc_maps_read(pid_t pid, struct proc_maps *ret_maps)
 {
 	_cleanup_strbuf_ struct strbuf text = { 0 };
-	int r = proc_file_read(pid, "maps", MAPS_TEXT_MAX, &text);
+	int r = file_helper_read(pid, "maps", MAPS_TEXT_MAX, &text);
 
 	if (r < 0)
 		return r;

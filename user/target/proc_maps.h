@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct wire_reader;
+
 struct proc_map {
 	uint64_t start, end, offset, ino;
 	uint32_t dev_major, dev_minor;
@@ -53,8 +55,13 @@ const struct proc_map *proc_maps_find(const struct proc_maps *maps, uint64_t add
  * /proc/PID/root/PATH without ever leaving that root, then /proc/PID/exe; the latter two are
  * checked against device and inode. A descriptor (O_RDONLY | O_CLOEXEC), or negative errno: -ENOENT
  * when no file is behind it, -ENODEV when it is not a regular file (which is then never opened),
- * -ESTALE when another file has that name now.
+ * -ESTALE when another file has that name now, -EBUSY when another process holds a lease on it,
+ * -EREMOTE when its file system is one that another user may serve, of which nothing is asked,
+ * -ETIMEDOUT when its server lets us wait: a helper opens what has one.
  */
 int proc_map_open(pid_t pid, const struct proc_map *map);
+
+/* In the helper, by the request of proc_map_open(). */
+int proc_map_open_waiting(struct wire_reader *request);
 
 #endif

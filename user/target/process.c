@@ -2,10 +2,13 @@
 #include "target/process.h"
 
 #include "base/cleanup.h"
+#include "base/file_system.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "config/words.h"
+#include "target/file_helper.h"
 #include "target/proc_file.h"
+#include "target/root_open.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -24,6 +27,9 @@
 
 /* stat and status are about 1.5 KiB, but status lists up to 65,536 supplementary groups. */
 #define PROC_TEXT_MAX (1u << 20)
+
+/* The kernel's AT_VECTOR_SIZE / 2 is some 30. */
+#define MOST_AUX 64
 
 /* Bytes of a command line that are kept; it may be as long as ARG_MAX, 2 MiB and more. */
 #define COMMAND_MAX 4096
@@ -92,15 +98,25 @@ int process_parse_status(const char *text, struct process_info *info, pid_t *ret
 	return 0;
 }
 
+/*
+ * By what the kernel told it of its program headers (AT_PHENT): the file itself may be one whose
+ * opening waits for others.
+ */
 static int executable_class(pid_t pid, bool *ret_is_64bit)
 {
-	_cleanup_close_ int fd = proc_file_open(pid, "exe", O_RDONLY);
-	unsigned char ident[EI_NIDENT];
+	_cleanup_close_ int fd = proc_file_open(pid, "auxv", O_RDONLY);
+	Elf64_auxv_t all[MOST_AUX];
+	ssize_t n;
 
 	if (fd < 0)
 		return fd;
-	*ret_is_64bit = pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
-			memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64;
+	n = read(fd, all, sizeof(all));
+	if (n <= 0)
+		return n < 0 ? -errno : -ENOENT;
+	*ret_is_64bit = false;
+	for (size_t i = 0; i < (size_t)n / sizeof(all[0]) && all[i].a_type != AT_NULL; i++)
+		if (all[i].a_type == AT_PHENT)
+			*ret_is_64bit = all[i].a_un.a_val == sizeof(Elf64_Phdr);
 	return 0;
 }
 
@@ -166,13 +182,14 @@ static int read_link(pid_t pid, const char *name, char *buf, size_t size)
 /* Whether the executable still has this name, so that a " (deleted)" at its end is its own. */
 static bool is_name_of_exe(pid_t pid, const char *path)
 {
-	char link[64], name[PATH_MAX + 64];
+	_cleanup_close_ int root_fd = proc_file_open(pid, "root", O_PATH | O_DIRECTORY);
+	_cleanup_close_ int exe_fd = proc_file_open(pid, "exe", O_PATH);
+	_cleanup_close_ int fd =
+		root_fd < 0 ? root_fd : root_find(root_fd, pid, path, FILE_SYSTEM_LOCAL);
 	struct stat exe, st;
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
-	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, path);
-	return stat(link, &exe) == 0 && lstat(name, &st) == 0 && exe.st_dev == st.st_dev &&
-	       exe.st_ino == st.st_ino;
+	return exe_fd >= 0 && fd >= 0 && file_status(exe_fd, &exe) == 0 &&
+	       file_status(fd, &st) == 0 && exe.st_dev == st.st_dev && exe.st_ino == st.st_ino;
 }
 
 int process_exe(pid_t pid, char **ret_exe)
@@ -204,17 +221,14 @@ int process_exe(pid_t pid, char **ret_exe)
 
 int process_command(pid_t pid, char **ret_command)
 {
-	_cleanup_strbuf_ struct strbuf command = { 0 };
+	_cleanup_strbuf_ struct strbuf command = { 0 }, text = { 0 };
+	int r = file_helper_read(pid, "cmdline", COMMAND_MAX, &text);
 	char words[COMMAND_MAX + 1];
-	_cleanup_close_ int fd = proc_file_open(pid, "cmdline", O_RDONLY);
-	ssize_t len;
-	int r;
+	size_t len = text.len < COMMAND_MAX ? text.len : COMMAND_MAX;
 
-	if (fd < 0)
-		return gone_or(-fd);
-	len = read(fd, words, COMMAND_MAX);
-	if (len < 0)
-		return gone_or(errno);
+	if (r < 0 && r != -EFBIG)
+		return r;
+	memcpy(words, strbuf_str(&text), len);
 	/* What sets its title by writing over it leaves NULs behind. */
 	while (len > 0 && len < COMMAND_MAX && words[len - 1] == '\0')
 		len--;

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "target/file_helper.h"
 #include "target/proc_file.h"
 
 #include <ctype.h>
@@ -123,7 +124,7 @@ static int read_as_smaps(pid_t pid, const char *name, struct smaps *ret_smaps)
 {
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 	_cleanup_(smaps_done) struct smaps smaps = { 0 };
-	int r = proc_file_read(pid, name, SMAPS_TEXT_MAX, &text);
+	int r = file_helper_read(pid, name, SMAPS_TEXT_MAX, &text);
 
 	if (r == 0)
 		r = smaps_parse(strbuf_str(&text), text.len, &smaps);

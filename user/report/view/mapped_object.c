@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/view/mapped_object.h"
 
+#include "base/cleanup.h"
+#include "base/file_system.h"
+#include "base/reopen.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,12 +18,15 @@ static bool foreign_root(const struct model *model, const struct model_object *o
 			 char path[32])
 {
 	const struct model_process *process = model_find_process(model, object->slot);
+	_cleanup_close_ int root_fd = -1, our_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat theirs, ours;
 
 	if (!process || !process->known)
 		return false;
 	snprintf(path, 32, "/proc/%u/root", process->pid);
-	if (stat(path, &theirs) < 0 || stat("/", &ours) < 0)
+	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0 || our_fd < 0 || file_status(root_fd, &theirs) < 0 ||
+	    file_status(our_fd, &ours) < 0)
 		return false;
 	return theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino;
 }
@@ -45,7 +52,7 @@ int mapped_object_open(const struct model *model, const struct model_object *obj
 	int r;
 
 	if (open_file && object->local_path)
-		fd = open(object->local_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		fd = reopen_own(object->local_path);
 	has_root = fd >= 0 && foreign_root(model, object, root);
 	r = symbolizer_object(symbolizer, object->path, object->dev, object->ino, fd,
 			      has_root ? root : NULL, ret_object);

@@ -156,9 +156,10 @@ void live_buffer_end(struct live *live);
 void live_begin_cut(struct live *live);
 
 /*
- * A process that works for this one and is not traced, nor are its children; 0: none.
+ * Processes that work for this one and are not traced, nor are their children: those that fork what
+ * parses files and what opens them; 0: none.
  */
-void live_leave_out(struct live *live, pid_t keeper);
+void live_leave_out(struct live *live, pid_t keeper, pid_t opener);
 
 /* To be called every ABI_TICK_NS or so: the clock of ages. */
 void live_tick(struct live *live);

@@ -75,6 +75,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_FILE_UNREAD] = "file-not-parsed",
 	[LOSS_ROWS_UNREAD] = "unwind-rows-not-parsed",
 	[LOSS_CPU_AWAY] = "cpu-was-away",
+	[LOSS_FILE_UNOPENED] = "file-not-opened",
 	[LOSS_CUT] = "moment-uncertain",
 };
 
@@ -310,6 +311,7 @@ static int emit_coverage(struct live *live)
 	memcpy(counts + ABI_LOSSES, live->losses, sizeof(live->losses));
 	counts[LOSS_UNWIND_TABLES] = live->tables ? unwind_tables_refused(live->tables) : 0;
 	counts[LOSS_FILE_UNREAD] = objects_unread(live->objects);
+	counts[LOSS_FILE_UNOPENED] = objects_unopened(live->objects);
 	counts[LOSS_ROWS_UNREAD] = live->tables ? unwind_tables_unread(live->tables) : 0;
 	counts[LOSS_NOT_RUN] = live_jobs_missed(live);
 	counts[LOSS_CPU_AWAY] = live_cpu_gaps(live);

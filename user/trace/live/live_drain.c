@@ -129,7 +129,9 @@ int live_drain(struct source *source, record_fn fn, void *userdata)
 		if (r)
 			return r;
 	}
-	r = live_settle_all_news(live);
+	r = live_retry_files(live);
+	if (r == 0)
+		r = live_settle_all_news(live);
 	if (r == 0)
 		r = live_release_all_stacks(live, false);
 	if (r == 0)

@@ -6,6 +6,7 @@
 #include "target/proc_maps.h"
 #include "target/process.h"
 #include "trace/live/live_process.h"
+#include "trace/live/unopened_files.h"
 
 #include <errno.h>
 #include <string.h>
@@ -76,6 +77,46 @@ int live_emit_mapping(struct live *live, const struct live_process *process,
 	return live_emit(live, &record);
 }
 
+/* A file that could not be opened without waiting: it is named, once. */
+static int note_unopened(struct live *live, const struct proc_map *map, int error,
+			 const struct unopened_file **ret_file)
+{
+	struct record record = { .type = RECORD_UNPROBED };
+	bool is_new;
+	int r = objects_add_unopened(live->objects, map, error, ret_file, &is_new);
+
+	if (r || !is_new)
+		return r;
+	record.unprobed =
+		(struct record_unprobed){ "all functions", (*ret_file)->path, (*ret_file)->why };
+	return live_emit(live, &record);
+}
+
+/*
+ * The object behind a mapping; new ones are described and told to the programs. NULL: it cannot be
+ * opened, which is a loss; with *ret_unopened it is tried again. 0 or negative errno.
+ */
+static int find_object(struct live *live, const struct live_process *process,
+		       const struct proc_map *map, struct object **ret_object,
+		       const struct unopened_file **ret_unopened)
+{
+	bool is_new;
+	int r = objects_get(live->objects, process->pid, map, ret_object, &is_new);
+
+	*ret_unopened = NULL;
+	if (r) {
+		*ret_object = NULL;
+		if (unopened_error(r))
+			return note_unopened(live, map, r, ret_unopened);
+		live_count_loss(live, NULL, LOSS_MAPPING);
+		return r == -ENOMEM ? r : 0;
+	}
+	if (!is_new)
+		return 0;
+	r = object_describe(*ret_object, live->fn, live->userdata);
+	return r ? r : objects_publish(live->objects, *ret_object);
+}
+
 /*
  * One executable mapping of a process: recorded, and put into the unwinder's tables. ev: the event
  * that told of it, NULL: none. late: from when on it holds is not known yet. *ret_object: NULL if
@@ -85,25 +126,13 @@ static int add_code(struct live *live, struct live_process *process, const struc
 		    const struct abi_ev_map *ev, uint64_t time_ns, bool late,
 		    struct object **ret_object)
 {
+	const struct unopened_file *unopened = NULL;
 	struct object *object = NULL;
-	bool is_new = false;
-	int r = 0;
+	int r = map->ino ? find_object(live, process, map, &object, &unopened) : 0;
 
 	*ret_object = NULL;
-	if (map->ino) {
-		r = objects_get(live->objects, process->pid, map, &object, &is_new);
-		if (r == -ENOMEM)
-			return r;
-		if (r)
-			live_count_loss(live, NULL, LOSS_MAPPING);
-	}
-	if (is_new) {
-		r = object_describe(object, live->fn, live->userdata);
-		if (r == 0)
-			r = objects_publish(live->objects, object);
-		if (r)
-			return r;
-	}
+	if (r)
+		return r;
 	r = late ? live_add_news(live, process, map, object, time_ns) :
 		   live_emit_mapping(live, process, map, object, time_ns);
 	if (r)
@@ -113,6 +142,7 @@ static int add_code(struct live *live, struct live_process *process, const struc
 					  .end = map->end,
 					  .offset = map->offset,
 					  .object = object,
+					  .unopened = unopened,
 					  .vdso = strcmp(map->path, "[vdso]") == 0 });
 	if (r)
 		return r;
@@ -216,6 +246,60 @@ int live_add_code(struct live *live, struct live_process *process, const struct 
 	if (r || !object)
 		return r;
 	return live_attach(live, object, live_owner(live, process), process->pid, ret_late);
+}
+
+/* Its file could not be opened when it was mapped. */
+static int retry_range(struct live *live, struct live_process *process, size_t i)
+{
+	struct code_range *range = &process->code.data[i];
+	const struct unopened_file *file = range->unopened;
+	const struct proc_map map = { .start = range->start,
+				      .end = range->end,
+				      .offset = range->offset,
+				      .ino = file->ino,
+				      .dev_major = file->dev >> 20,
+				      .dev_minor = file->dev & 0xfffff,
+				      .exec = true,
+				      .path = file->path };
+	struct object *object;
+	bool late = false;
+	int r = find_object(live, process, &map, &object, &file);
+
+	if (r || !object)
+		return r;
+	range->object = object;
+	range->unopened = NULL;
+	r = live_emit_mapping(live, process, &map, object, clock_monotonic_ns());
+	if (r == 0)
+		r = live_unwind_map(live, process, &map, object, NULL);
+	if (r == 0)
+		r = live_attach(live, object, live_owner(live, process), process->pid, &late);
+	if (late && r == 0)
+		live_count_loss(live, process, LOSS_ATTACHED_LATE);
+	return r == -ESRCH ? 0 : r;
+}
+
+int live_retry_files(struct live *live)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	int r = 0;
+
+	if (!objects_retry_is_due(live->objects, now_ns))
+		return 0;
+	vec_foreach(&live->processes, at) {
+		struct live_process *process = *at;
+
+		if (!process || process->ended)
+			continue;
+		for (size_t i = 0; r == 0 && i < process->code.len; i++) {
+			const struct unopened_file *file = process->code.data[i].unopened;
+
+			if (file && unopened_file_is_due(file, now_ns))
+				r = retry_range(live, process, i);
+		}
+	}
+	objects_retried(live->objects, now_ns);
+	return r;
 }
 
 /* The mapping as /proc shows it, for the path of a file that is not known yet. */

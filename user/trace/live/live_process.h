@@ -121,6 +121,8 @@ struct proc_maps;
 int live_read_maps(const struct live *live, const struct live_process *process,
 		   struct proc_maps *ret_maps);
 int live_on_code(struct live *live, const struct abi_ev_map *ev);
+/* Files that could not be opened are tried again, those whose time has come. */
+int live_retry_files(struct live *live);
 int live_emit_mapping(struct live *live, const struct live_process *process,
 		      const struct proc_map *map, const struct object *object, uint64_t time_ns);
 /* One executable mapping of a process: recorded, and probed when an allocator is in it. */

@@ -43,6 +43,7 @@ enum user_loss {
 	LOSS_FILE_UNREAD,    /* a file's probes: who parses it died of it, or was not there */
 	LOSS_ROWS_UNREAD,    /* a file's unwind rows, in the same way: stacks are cut */
 	LOSS_CPU_AWAY,	     /* times that a CPU may not have been sampled: off, or asleep before */
+	LOSS_FILE_UNOPENED,  /* a file that could not be opened without waiting for others */
 	LOSS_CUT,	     /* of this cut: programs in progress were not waited for */
 	LOSSES
 };
@@ -64,6 +65,8 @@ struct pending_unmap {
 struct code_range {
 	uint64_t start, end, offset;
 	struct object *object; /* NULL: not a file */
+	/* NULL: it could be opened, or never will be (objects.h) */
+	const struct unopened_file *unopened;
 	bool vdso;
 };
 

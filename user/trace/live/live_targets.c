@@ -143,16 +143,21 @@ static int check_found(struct live *live, struct live_process *process, uint64_t
 	return live_end_unseen(live, process, 0);
 }
 
-void live_leave_out(struct live *live, pid_t keeper)
+void live_leave_out(struct live *live, pid_t keeper, pid_t opener)
 {
 	live->programs->control->keeper = (uint32_t)keeper;
+	live->programs->control->opener = (uint32_t)opener;
 }
 
 static bool is_own(const struct live *live, const struct process_info *info)
 {
-	const pid_t keeper = (pid_t)live->programs->control->keeper;
+	const pid_t helpers[] = { (pid_t)live->programs->control->keeper,
+				  (pid_t)live->programs->control->opener };
 
-	return info->pid == getpid() || (keeper && (info->pid == keeper || info->ppid == keeper));
+	for (size_t i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
+		if (helpers[i] && (info->pid == helpers[i] || info->ppid == helpers[i]))
+			return true;
+	return info->pid == getpid();
 }
 
 /* 0 or negative errno; *ret_added: it was there and is counted from now on. */

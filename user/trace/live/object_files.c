@@ -2,6 +2,7 @@
 /*
  * The files behind objects.h: opened, planned, told to the programs.
  */
+#include "base/clock.h"
 #include "bpf/abi_unwind.h"
 #include "memtraced.skel.h"
 #include "probe/object_reader.h"
@@ -63,6 +64,7 @@ int objects_new(const struct objects_opts *opts, struct objects **ret_objects)
 	if (!objects)
 		return -ENOMEM;
 	objects->opts = *opts;
+	unopened_files_init(&objects->unopened);
 	objects->next_fn = FIRST_FUNCTION_ID;
 	objects->depth = opts->sampled && !opts->both ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_EXACT;
 	r = hashmap_new(&object_ops, &objects->by_file);
@@ -83,6 +85,7 @@ void objects_free(struct objects *objects)
 	vec_done(&objects->sample_specs);
 	open_ahead_done(&objects->ahead);
 	open_ahead_done(&objects->asked);
+	unopened_files_done(&objects->unopened);
 	hashmap_free(objects->by_file);
 	free(objects);
 }
@@ -369,9 +372,27 @@ int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 		fd = proc_map_open(pid, map);
 	if (fd < 0)
 		return fd;
+	unopened_files_opened(&objects->unopened, dev, map->ino);
 	r = object_add(objects, dev, map->ino, map->path, fd, ret_object);
 	*ret_new = r == 0;
 	return r;
+}
+
+int objects_add_unopened(struct objects *objects, const struct proc_map *map, int error,
+			 const struct unopened_file **ret_file, bool *ret_new)
+{
+	return unopened_files_add(&objects->unopened, map, error, clock_monotonic_ns(), ret_file,
+				  ret_new);
+}
+
+bool objects_retry_is_due(const struct objects *objects, uint64_t now_ns)
+{
+	return now_ns >= objects->unopened.next_ns;
+}
+
+void objects_retried(struct objects *objects, uint64_t now_ns)
+{
+	unopened_files_tried(&objects->unopened, now_ns);
 }
 
 void objects_set_depth(struct objects *objects, enum record_depth depth)

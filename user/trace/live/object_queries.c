@@ -141,6 +141,11 @@ uint64_t objects_unread(const struct objects *objects)
 	return objects->unread;
 }
 
+uint64_t objects_unopened(const struct objects *objects)
+{
+	return objects->unopened.all.len + objects->unopened.further;
+}
+
 size_t object_unprobed(const struct object *object)
 {
 	return object->unprobed.len;

@@ -14,6 +14,7 @@
 #include "probe/plan.h"
 #include "trace/live/objects.h"
 #include "trace/live/open_ahead.h"
+#include "trace/live/unopened_files.h"
 
 struct object_link {
 	uint32_t owner;
@@ -65,6 +66,7 @@ struct objects {
 	VEC(struct object *) all;
 	struct open_ahead ahead;
 	struct open_ahead asked; /* objects_ask_ahead()'s that were not in the former */
+	struct unopened_files unopened;
 	uint32_t next_fn;
 	enum record_depth depth;
 	uint64_t unread;			  /* files of which the worker said nothing */

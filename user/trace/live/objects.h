@@ -22,6 +22,7 @@ struct loader_search;
 struct plan_emulation;
 struct objects;
 struct object;
+struct unopened_file;
 struct worker;
 
 struct objects_opts {
@@ -60,6 +61,17 @@ int objects_add_sizes(struct objects *objects, int prog_fd, const char *function
  */
 int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 		struct object **ret_object, bool *ret_new);
+
+/*
+ * The file of a mapping for which objects_get() returned an error of unopened_error(); *ret_new: it
+ * was opened in vain for the first time. *ret_file: NULL when it is not tried again. 0 or -ENOMEM.
+ */
+int objects_add_unopened(struct objects *objects, const struct proc_map *map, int error,
+			 const struct unopened_file **ret_file, bool *ret_new);
+/* Is any of them to be tried again? */
+bool objects_retry_is_due(const struct objects *objects, uint64_t now_ns);
+/* All of them that were due have been tried again. */
+void objects_retried(struct objects *objects, uint64_t now_ns);
 
 /*
  * Opens the files of a process's code that are not known yet, the first OPEN_AHEAD_MOST of them,
@@ -149,6 +161,8 @@ bool objects_probe(const struct objects *objects, const struct object *object, u
 int object_describe(const struct object *object, record_fn fn, void *userdata);
 /* Files that nobody could say anything of, as the worker died of them or was not there. */
 uint64_t objects_unread(const struct objects *objects);
+/* Files that could not be opened when they were mapped. */
+uint64_t objects_unopened(const struct objects *objects);
 /* Functions that should be probed and are not. */
 size_t object_unprobed(const struct object *object);
 

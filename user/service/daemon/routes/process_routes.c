@@ -12,7 +12,7 @@
 #include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/routes.h"
 #include "symbol/symbolizer.h"
-#include "target/proc_file.h"
+#include "target/file_helper.h"
 #include "target/proc_maps.h"
 
 #include <errno.h>
@@ -133,7 +133,7 @@ static void read_cmdline(struct aside_work *work)
 	struct strbuf *body = &question->answer.body;
 	_cleanup_strbuf_ struct strbuf words = {};
 
-	question->error = proc_file_read(question->pid, "cmdline", CMDLINE_MOST, &words);
+	question->error = file_helper_read(question->pid, "cmdline", CMDLINE_MOST, &words);
 	/* Words are separated by zero bytes, as in Go's; the last one ends with one in /proc. */
 	for (const char *at = words.data, *end = at + words.len;
 	     question->error == 0 && at && at < end; at += strlen(at) + 1) {

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "target/file_helper.h"
+#include "target/proc_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+/* In the helper: "hang", "die", or a path. */
+static int open_it(const struct strbuf *request, int fd)
+{
+	if (strcmp(strbuf_str(request), "hang") == 0)
+		for (;;)
+			pause();
+	if (strcmp(strbuf_str(request), "die") == 0)
+		_exit(1);
+	if (fd >= 0)
+		return openat(fd, strbuf_str(request), O_RDONLY | O_CLOEXEC);
+	fd = open(strbuf_str(request), O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return file_helper_begin(open_it);
+}
+
+static int teardown(void **state)
+{
+	pid_t pid = file_helper_pid();
+
+	(void)state;
+	file_helper_end();
+	/* It ends by itself. */
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(file_helper_pid(), 0);
+	return 0;
+}
+
+static int open_by(uint64_t device, const char *text, int fd)
+{
+	_cleanup_strbuf_ struct strbuf request = {};
+
+	strbuf_adds(&request, text);
+	return file_helper_open(device, &request, fd);
+}
+
+static void a_text_of_proc_is_read_whole(void **state)
+{
+	_cleanup_strbuf_ struct strbuf text = {}, expected = {};
+
+	(void)state;
+	assert_int_equal(proc_file_read(getpid(), "environ", 1 << 20, &expected), 0);
+	assert_int_equal(file_helper_read(getpid(), "environ", 1 << 20, &text), 0);
+	assert_int_equal(text.len, expected.len);
+	assert_memory_equal(strbuf_str(&text), strbuf_str(&expected), text.len);
+	strbuf_reset(&text);
+	/* Longer than a chunk. */
+	assert_int_equal(file_helper_read(getpid(), "smaps", 1 << 20, &text), 0);
+	assert_non_null(strstr(strbuf_str(&text), "[stack]"));
+	assert_int_equal(strbuf_str(&text)[text.len - 1], '\n');
+}
+
+static void what_is_too_long_is_cut_off(void **state)
+{
+	_cleanup_strbuf_ struct strbuf text = {};
+
+	(void)state;
+	assert_int_equal(file_helper_read(getpid(), "maps", 100, &text), -EFBIG);
+	assert_int_equal(text.len, 100);
+}
+
+static void a_process_that_is_gone_is_told(void **state)
+{
+	_cleanup_strbuf_ struct strbuf text = {};
+
+	(void)state;
+	assert_int_equal(file_helper_read(INT32_MAX, "maps", 100, &text), -ESRCH);
+}
+
+static void a_file_is_opened_by_the_helper(void **state)
+{
+	_cleanup_close_ int root = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int by_path = open_by(1, "/proc/self/comm", -1);
+	_cleanup_close_ int in_root = open_by(1, "self/comm", root);
+	char name[32];
+
+	(void)state;
+	assert_true(by_path >= 0 && in_root >= 0);
+	assert_true(read(by_path, name, sizeof(name)) > 0);
+	assert_memory_equal(name, "memtraced-open\n", 15);
+	assert_true(fcntl(by_path, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(open_by(1, "/nothing", -1), -ENOENT);
+	/* Where it cannot be read. */
+	assert_int_equal(open_by(1, "/", -1), -EISDIR);
+}
+
+static void who_hangs_is_left_behind_and_not_asked_again(void **state)
+{
+	uint64_t begin = clock_monotonic_ns(), again;
+	int fd;
+
+	(void)state;
+	assert_int_equal(open_by(2, "hang", -1), -ETIMEDOUT);
+	again = clock_monotonic_ns();
+	assert_int_equal(open_by(2, "/proc/self/comm", -1), -ETIMEDOUT);
+	/* Not another second. */
+	assert_true(clock_monotonic_ns() - again < again - begin);
+	fd = open_by(3, "/proc/self/comm", -1);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void who_dies_is_replaced(void **state)
+{
+	int fd;
+
+	(void)state;
+	assert_int_equal(open_by(4, "die", -1), -EPIPE);
+	fd = open_by(4, "/proc/self/comm", -1);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_text_of_proc_is_read_whole),
+		cmocka_unit_test(what_is_too_long_is_cut_off),
+		cmocka_unit_test(a_process_that_is_gone_is_told),
+		cmocka_unit_test(a_file_is_opened_by_the_helper),
+		cmocka_unit_test(who_hangs_is_left_behind_and_not_asked_again),
+		cmocka_unit_test(who_dies_is_replaced),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

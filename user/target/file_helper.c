@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/file_helper.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "sandbox/message.h"
+#include "sandbox/wire.h"
+#include "target/file_helper_process.h"
+#include "target/proc_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define MS_NS UINT64_C(1000000)
+/* The one that forks does nothing that waits. */
+#define FORK_NS SECOND_NS
+/* Each answer comes as a whole. */
+#define ANSWER_NS (2 * SECOND_NS)
+/* Nothing that reads /proc sleeps longer; while it runs it gets more time: smaps takes seconds. */
+#define READ_WAIT_MS 250
+/* A server far away. */
+#define OPEN_WAIT_MS 1000
+#define MOST_NS (10 * SECOND_NS)
+#define REFUSED_NS (60 * SECOND_NS)
+
+#define MOST_IDLE 4
+#define MOST_REFUSED 256
+/* Those that opened, which may be beyond SIGKILL: then nothing more is opened. */
+#define MOST_HUNG 16
+
+struct helper {
+	pid_t pid;
+	int fd;
+};
+
+struct pool {
+	pid_t pid; /* that forks them */
+	int fd;
+	pthread_mutex_t lock; /* of all below, and of the socket */
+	struct helper idle[MOST_IDLE];
+	size_t n_idle;
+	struct refusal {
+		uint64_t what, until_ns;
+	} refused[MOST_REFUSED]; /* a ring */
+	size_t next_refused;
+	pid_t hung[MOST_HUNG];
+	size_t n_hung;
+};
+
+/* Set before there are threads, and constant while there are any. */
+static struct pool *the_pool;
+
+int file_helper_begin(file_helper_open_fn open_fn)
+{
+	struct pool *pool = calloc(1, sizeof(*pool));
+	int ends[2], r = 0;
+
+	if (!pool)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+		free(pool);
+		return -errno;
+	}
+	pool->fd = ends[0];
+	pool->pid = fork();
+	if (pool->pid == 0)
+		file_helper_process(ends[1], open_fn);
+	if (pool->pid < 0 || fcntl(pool->fd, F_SETFL, O_NONBLOCK) < 0)
+		r = -errno;
+	close(ends[1]);
+	if (r == 0)
+		r = -pthread_mutex_init(&pool->lock, NULL);
+	if (r < 0) {
+		close(pool->fd);
+		free(pool);
+		return r;
+	}
+	the_pool = pool;
+	return 0;
+}
+
+void file_helper_end(void)
+{
+	struct pool *pool = the_pool;
+
+	the_pool = NULL;
+	if (!pool)
+		return;
+	for (size_t i = 0; i < pool->n_idle; i++)
+		close(pool->idle[i].fd);
+	close(pool->fd);
+	(void)pthread_mutex_destroy(&pool->lock); /* nobody has it */
+	free(pool);
+}
+
+pid_t file_helper_pid(void)
+{
+	return the_pool ? the_pool->pid : 0;
+}
+
+/* --- the pool, with its lock held ------------------------------------------------------------ */
+
+static int fork_helper(struct pool *pool, struct helper *ret_helper)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + FORK_NS;
+	_cleanup_strbuf_ struct strbuf order = {}, answer = {};
+	struct message_fds fds = {};
+	struct wire_reader reader;
+	int r;
+
+	wire_put_u8(&order, FILE_HELPER_FORK);
+	r = strbuf_error(&order);
+	if (r == 0)
+		r = message_send(pool->fd, &order, NULL, 0, deadline_ns);
+	if (r == 0)
+		r = message_receive(pool->fd, sizeof(uint32_t), deadline_ns, &answer, &fds);
+	if (r < 0)
+		return r;
+	reader = wire_read(&answer);
+	ret_helper->pid = (pid_t)wire_get_u32(&reader);
+	if (!wire_is_read(&reader) || fds.n != 1 || fcntl(fds.fds[0], F_SETFL, O_NONBLOCK) < 0) {
+		message_fds_close(&fds);
+		return -EAGAIN;
+	}
+	ret_helper->fd = fds.fds[0];
+	return 0;
+}
+
+static void kill_helper(struct pool *pool, pid_t pid)
+{
+	_cleanup_strbuf_ struct strbuf order = {};
+
+	wire_put_u8(&order, FILE_HELPER_KILL);
+	wire_put_u32(&order, (uint32_t)pid);
+	/* If not, it ends when its socket does. */
+	if (strbuf_error(&order) == 0)
+		(void)message_send(pool->fd, &order, NULL, 0, clock_monotonic_ns() + FORK_NS);
+}
+
+static bool is_refused(const struct pool *pool, uint64_t what)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	for (size_t i = 0; i < MOST_REFUSED; i++)
+		if (pool->refused[i].what == what && now < pool->refused[i].until_ns)
+			return true;
+	return false;
+}
+
+static void refuse(struct pool *pool, uint64_t what)
+{
+	pool->refused[pool->next_refused++ % MOST_REFUSED] =
+		(struct refusal){ what, clock_monotonic_ns() + REFUSED_NS };
+}
+
+/* Are there too many that hang beyond SIGKILL? */
+static bool is_exhausted(struct pool *pool)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < pool->n_hung; i++)
+		if (kill(pool->hung[i], 0) == 0 || errno != ESRCH)
+			pool->hung[n++] = pool->hung[i];
+	pool->n_hung = n;
+	return n == MOST_HUNG;
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+static int take_helper(struct pool *pool, uint64_t what, bool opens, struct helper *ret_helper)
+{
+	int r = 0;
+
+	(void)pthread_mutex_lock(&pool->lock); /* cannot fail: it is a plain mutex */
+	if (is_refused(pool, what) || (opens && is_exhausted(pool)))
+		r = -ETIMEDOUT;
+	else if (pool->n_idle > 0)
+		*ret_helper = pool->idle[--pool->n_idle];
+	else
+		r = fork_helper(pool, ret_helper);
+	(void)pthread_mutex_unlock(&pool->lock);
+	return r;
+}
+
+/* failed: it has not answered, or not as it should. */
+static void return_helper(struct pool *pool, uint64_t what, bool opens, struct helper helper,
+			  int failed)
+{
+	(void)pthread_mutex_lock(&pool->lock); /* as above */
+	if (failed == 0 && pool->n_idle < MOST_IDLE) {
+		pool->idle[pool->n_idle++] = helper;
+	} else {
+		close(helper.fd);
+		kill_helper(pool, helper.pid);
+	}
+	if (failed == -ETIMEDOUT) {
+		refuse(pool, what);
+		if (opens && pool->n_hung < MOST_HUNG)
+			pool->hung[pool->n_hung++] = helper.pid;
+	}
+	(void)pthread_mutex_unlock(&pool->lock);
+}
+
+/* Does it not wait for anything but a CPU? */
+static bool is_running(pid_t pid)
+{
+	_cleanup_strbuf_ struct strbuf stat = {};
+	const char *state;
+
+	if (proc_file_read(pid, "stat", 4096, &stat) < 0)
+		return false;
+	state = strrchr(strbuf_str(&stat), ')');
+	return state && strncmp(state, ") R", 3) == 0;
+}
+
+/* 0: something is there to be received. */
+static int await(const struct helper *helper, int wait_ms)
+{
+	uint64_t end_ns = clock_monotonic_ns() + MOST_NS;
+	struct pollfd poll_fd = { .fd = helper->fd, .events = POLLIN };
+
+	for (;;) {
+		int n = poll(&poll_fd, 1, wait_ms);
+
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (clock_monotonic_ns() >= end_ns || !is_running(helper->pid))
+			return -ETIMEDOUT;
+	}
+}
+
+static int receive(const struct helper *helper, int wait_ms, struct strbuf *answer,
+		   struct message_fds *fds)
+{
+	int r = await(helper, wait_ms);
+
+	return r < 0 ? r :
+		       message_receive(helper->fd, FILE_HELPER_CHUNK + 16,
+				       clock_monotonic_ns() + ANSWER_NS, answer, fds);
+}
+
+/* *ret_failed: as of return_helper(). */
+static int receive_text(const struct helper *helper, size_t max_bytes, struct strbuf *text,
+			int *ret_failed)
+{
+	_cleanup_strbuf_ struct strbuf answer = {};
+	bool more = true;
+	int error = 0;
+
+	*ret_failed = 0;
+	while (more && error == 0) {
+		struct wire_reader reader;
+		size_t n;
+
+		*ret_failed = receive(helper, READ_WAIT_MS, &answer, NULL);
+		if (*ret_failed < 0)
+			return *ret_failed;
+		reader = wire_read(&answer);
+		more = wire_get_bool(&reader);
+		error = -(int)wire_get_u32(&reader);
+		n = (size_t)(reader.end - reader.at);
+		if (reader.bad || text->len + n > max_bytes)
+			*ret_failed = -EBADMSG;
+		if (*ret_failed < 0)
+			return *ret_failed;
+		strbuf_add(text, reader.at, n);
+	}
+	return error ? error : strbuf_error(text);
+}
+
+int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
+{
+	const uint64_t what = UINT64_C(1) << 63 | (uint32_t)pid;
+	_cleanup_strbuf_ struct strbuf request = {};
+	struct pool *pool = the_pool;
+	struct helper helper;
+	int failed, r;
+
+	if (!pool)
+		return proc_file_read(pid, name, max_bytes, text);
+	wire_put_u8(&request, FILE_HELPER_READ);
+	wire_put_u32(&request, (uint32_t)pid);
+	wire_put_string(&request, name);
+	wire_put_u64(&request, max_bytes);
+	r = strbuf_error(&request);
+	if (r == 0)
+		r = take_helper(pool, what, false, &helper);
+	if (r < 0)
+		return r;
+	failed = message_send(helper.fd, &request, NULL, 0, clock_monotonic_ns() + ANSWER_NS);
+	r = failed < 0 ? failed : receive_text(&helper, text->len + max_bytes, text, &failed);
+	return_helper(pool, what, false, helper, failed);
+	return r;
+}
+
+static int receive_opened(const struct helper *helper, int *ret_failed)
+{
+	_cleanup_strbuf_ struct strbuf answer = {};
+	struct message_fds fds = {};
+	struct wire_reader reader;
+	int error;
+
+	*ret_failed = receive(helper, OPEN_WAIT_MS, &answer, &fds);
+	if (*ret_failed < 0)
+		return *ret_failed;
+	reader = wire_read(&answer);
+	error = -(int)wire_get_u32(&reader);
+	if (wire_is_read(&reader) && fds.n == (error ? 0 : 1))
+		return error ? error : fds.fds[0];
+	message_fds_close(&fds);
+	*ret_failed = -EBADMSG;
+	return -EBADMSG;
+}
+
+int file_helper_open(uint64_t device, const struct strbuf *request, int fd)
+{
+	_cleanup_strbuf_ struct strbuf message = {};
+	struct pool *pool = the_pool;
+	struct helper helper;
+	int failed, r;
+
+	if (!pool)
+		return -ENOSYS;
+	wire_put_u8(&message, FILE_HELPER_OPEN);
+	strbuf_add(&message, strbuf_str(request), request->len);
+	r = strbuf_error(&message);
+	if (r == 0)
+		r = take_helper(pool, device, true, &helper);
+	if (r < 0)
+		return r;
+	failed = message_send(helper.fd, &message, &fd, fd < 0 ? 0 : 1,
+			      clock_monotonic_ns() + ANSWER_NS);
+	r = failed < 0 ? failed : receive_opened(&helper, &failed);
+	return_helper(pool, device, true, helper, failed);
+	return r;
+}

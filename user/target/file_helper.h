@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * memtraced-open: processes that open and read for us what another process can make hang for ever,
+ * in the kernel, where no signal but SIGKILL, or not even that, ends the wait: files of servers
+ * (NFS, FUSE), and files of /proc/PID for which that process's mmap_lock is needed. They answer by
+ * a deadline; one that does not is killed and forgotten, what it hung on is refused for a while.
+ *
+ * There is one pool for all threads, begun by main() before there are any; where there is none (in
+ * unit tests) nothing is watched over. All functions but the first two: any thread.
+ */
+#ifndef MEMTRACED_TARGET_FILE_HELPER_H
+#define MEMTRACED_TARGET_FILE_HELPER_H
+
+#include "base/strbuf.h"
+#include "target/open_request.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Forks the process that forks the others; the caller has one thread. 0 or negative errno. */
+int file_helper_begin(file_helper_open_fn open_fn);
+/* They end; nothing is waited for. */
+void file_helper_end(void);
+/* The process that forks the others; 0: there is none. */
+pid_t file_helper_pid(void);
+
+/*
+ * Appends the text of /proc/PID/NAME: "maps", "smaps", "smaps_rollup", "cmdline". 0 or negative
+ * errno; -ESRCH when the process is gone, -EFBIG behind the first max_bytes or more when there are
+ * more, -ETIMEDOUT when it let us wait.
+ */
+int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text);
+
+/*
+ * Has open_fn() called there, and what it opened read. fd: as there. device: what is refused when
+ * that hangs. A descriptor or negative errno: also -ETIMEDOUT; -ENOSYS: there is no
+ * pool, the caller does it.
+ */
+int file_helper_open(uint64_t device, const struct strbuf *request, int fd);
+
+#endif

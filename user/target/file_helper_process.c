@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/file_helper_process.h"
+
+#include "base/cleanup.h"
+#include "sandbox/message.h"
+#include "sandbox/wire.h"
+#include "target/proc_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+enum { OWN_SOCKET = STDERR_FILENO + 1, FURTHER_FDS };
+
+/* Some of them may be beyond SIGKILL until a server answers. */
+#define MOST_KILLED 64
+
+/*
+ * Reading /proc/PID of any process, opening any file, and /proc/PID/map_files; without the last,
+ * before Linux 5.9, files are opened by their paths.
+ */
+static const cap_value_t needed[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE };
+
+/* --- one that opens and reads ---------------------------------------------------------------- */
+
+static int send_chunk(int fd, bool more, int error, const struct strbuf *text)
+{
+	_cleanup_strbuf_ struct strbuf answer = {};
+
+	wire_put_u8(&answer, more);
+	wire_put_u32(&answer, (uint32_t)-error);
+	if (text)
+		strbuf_add(&answer, strbuf_str(text), text->len);
+	return strbuf_error(&answer) ? -ENOMEM : message_send(fd, &answer, NULL, 0, MESSAGE_NEVER);
+}
+
+/* Pieces as large as a chunk: who asks sees that it goes on. */
+static int send_file(int fd, int file_fd, uint64_t max_bytes)
+{
+	static char piece[FILE_HELPER_CHUNK];
+	_cleanup_strbuf_ struct strbuf text = {};
+	uint64_t sent = 0;
+
+	for (;;) {
+		ssize_t n = read(file_fd, piece, sizeof(piece) - text.len);
+		int r;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return send_chunk(fd, false, -errno, NULL);
+		strbuf_add(&text, piece, (size_t)n);
+		if (strbuf_error(&text))
+			return -ENOMEM;
+		if (sent + text.len > max_bytes) {
+			text.len = max_bytes - sent;
+			return send_chunk(fd, false, -EFBIG, &text);
+		}
+		if (n > 0 && text.len < sizeof(piece))
+			continue;
+		r = send_chunk(fd, n > 0, 0, &text);
+		if (r < 0 || n == 0)
+			return r;
+		sent += text.len;
+		strbuf_reset(&text);
+	}
+}
+
+static int serve_read(int fd, struct wire_reader *reader)
+{
+	pid_t pid = (pid_t)wire_get_u32(reader);
+	const char *name = wire_get_string(reader, FILE_HELPER_NAME_MAX);
+	uint64_t max_bytes = wire_get_u64(reader);
+	_cleanup_close_ int file_fd = -1;
+
+	if (!wire_is_read(reader))
+		return -EBADMSG;
+	file_fd = proc_file_open(pid, name, O_RDONLY);
+	if (file_fd < 0)
+		return send_chunk(fd, false, file_fd == -ENOENT ? -ESRCH : file_fd, NULL);
+	return send_file(fd, file_fd, max_bytes);
+}
+
+/* Its server must answer a reading, too, before anybody else may meet it. */
+static int send_opened(int fd, int opened)
+{
+	_cleanup_close_ int file_fd = opened;
+	_cleanup_strbuf_ struct strbuf answer = {};
+	int error = opened < 0 ? opened : 0;
+	char byte;
+
+	if (opened >= 0 && pread(file_fd, &byte, 1, 0) < 0)
+		error = -errno;
+	wire_put_u32(&answer, (uint32_t)-error);
+	return strbuf_error(&answer) ?
+		       -ENOMEM :
+		       message_send(fd, &answer, &file_fd, error ? 0 : 1, MESSAGE_NEVER);
+}
+
+static int serve_open(int fd, const struct strbuf *message, const struct message_fds *fds,
+		      file_helper_open_fn open_fn)
+{
+	_cleanup_strbuf_ struct strbuf request = {};
+
+	strbuf_add(&request, strbuf_str(message) + 1, message->len - 1);
+	return strbuf_error(&request) ?
+		       -ENOMEM :
+		       send_opened(fd, open_fn(&request, fds->n ? fds->fds[0] : -1));
+}
+
+static int serve_one(int fd, file_helper_open_fn open_fn)
+{
+	_cleanup_strbuf_ struct strbuf request = {};
+	struct message_fds fds = {};
+	struct wire_reader reader;
+	int r = message_receive(fd, FILE_HELPER_REQUEST_MAX, MESSAGE_NEVER, &request, &fds);
+
+	if (r < 0)
+		return r;
+	reader = wire_read(&request);
+	switch (wire_get_u8(&reader)) {
+	case FILE_HELPER_READ:
+		r = serve_read(fd, &reader);
+		break;
+	case FILE_HELPER_OPEN:
+		r = serve_open(fd, &request, &fds, open_fn);
+		break;
+	default:
+		r = -EBADMSG;
+	}
+	message_fds_close(&fds);
+	return r;
+}
+
+static _Noreturn void work(int fd, file_helper_open_fn open_fn)
+{
+	/* Killed by whoever forked it, and with that one. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		_exit(1);
+	while (serve_one(fd, open_fn) == 0)
+		;
+	_exit(0);
+}
+
+/* --- the one that forks them ----------------------------------------------------------------- */
+
+struct forker {
+	file_helper_open_fn open_fn;
+	pid_t killed[MOST_KILLED]; /* and not gone yet */
+	size_t n_killed;
+};
+
+/* Who was killed is reaped when it has ended, which may be never: nobody waits for it. */
+static void reap(struct forker *forker)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < forker->n_killed; i++)
+		if (waitpid(forker->killed[i], NULL, WNOHANG) == 0)
+			forker->killed[n++] = forker->killed[i];
+	forker->n_killed = n;
+}
+
+static int fork_one(const struct forker *forker)
+{
+	_cleanup_strbuf_ struct strbuf answer = {};
+	int ends[2], r;
+	pid_t pid = -1;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	if (forker->n_killed < MOST_KILLED)
+		pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		close(OWN_SOCKET);
+		work(ends[1], forker->open_fn);
+	}
+	close(ends[1]);
+	wire_put_u32(&answer, pid > 0 ? (uint32_t)pid : 0);
+	r = strbuf_error(&answer) ?
+		    -ENOMEM :
+		    message_send(OWN_SOCKET, &answer, ends, pid > 0 ? 1 : 0, MESSAGE_NEVER);
+	close(ends[0]);
+	return r;
+}
+
+static int obey(struct forker *forker)
+{
+	_cleanup_strbuf_ struct strbuf order = {};
+	struct wire_reader reader;
+	int r = message_receive(OWN_SOCKET, 16, MESSAGE_NEVER, &order, NULL);
+	pid_t pid;
+
+	if (r < 0)
+		return r;
+	reap(forker);
+	reader = wire_read(&order);
+	if (wire_get_u8(&reader) == FILE_HELPER_FORK)
+		return wire_is_read(&reader) ? fork_one(forker) : -EBADMSG;
+	pid = (pid_t)wire_get_u32(&reader);
+	if (!wire_is_read(&reader) || pid <= 0 || forker->n_killed == MOST_KILLED)
+		return -EBADMSG;
+	/* A child of ours that was not reaped yet: the pid is still its own. */
+	(void)kill(pid, SIGKILL);
+	forker->killed[forker->n_killed++] = pid;
+	reap(forker);
+	return 0;
+}
+
+static int drop_capabilities(void)
+{
+	cap_t mine = cap_get_proc(), kept = cap_init();
+	int r = mine && kept ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < sizeof(needed) / sizeof(needed[0]); i++) {
+		cap_flag_value_t has = CAP_CLEAR;
+
+		/* A kernel that does not know one does not ask for it either. */
+		if (cap_get_flag(mine, needed[i], CAP_PERMITTED, &has) == 0 && has == CAP_SET &&
+		    (cap_set_flag(kept, CAP_PERMITTED, 1, &needed[i], CAP_SET) < 0 ||
+		     cap_set_flag(kept, CAP_EFFECTIVE, 1, &needed[i], CAP_SET) < 0))
+			r = -errno;
+	}
+	if (r == 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || cap_set_proc(kept) < 0))
+		r = -errno;
+	(void)cap_free(mine); /* NULL, or a capability set */
+	(void)cap_free(kept);
+	return r;
+}
+
+/* Nothing of the daemon's is held; and what a terminal sends to all is none of its business. */
+static int leave(int fd)
+{
+	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1 };
+	sigset_t set;
+	int null;
+
+	if (fd != OWN_SOCKET && dup3(fd, OWN_SOCKET, O_CLOEXEC) < 0)
+		return -errno;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+		if (null < 0 || dup2(null, i) < 0)
+			return -errno;
+	if (close_range(FURTHER_FDS, ~0U, 0) < 0)
+		return -errno;
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++)
+		(void)sigaddset(&set, sent[i]); /* these signals exist */
+	/* Who leads a session has one of its own already. */
+	(void)setsid();
+	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
+}
+
+_Noreturn void file_helper_process(int fd, file_helper_open_fn open_fn)
+{
+	struct forker forker = { .open_fn = open_fn };
+
+	(void)prctl(PR_SET_NAME, "memtraced-open"); /* for ps(1) */
+	if (leave(fd) < 0 || drop_capabilities() < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
+		_exit(1);
+	while (obey(&forker) == 0)
+		;
+	_exit(0);
+}

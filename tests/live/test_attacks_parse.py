@@ -2,6 +2,7 @@
 """Files that are made to take long to read: they cost their own names at most, and little time."""
 
 import os
+import resource
 import sys
 
 import bombs
@@ -47,6 +48,46 @@ def a_file_that_is_mapped_is_read_in_time(kind):
         report = load_report(output)
         assert not unread(report), unread(report)
         assert report["processes"][0]["alloc"]["allocs"] > 0, report["processes"]
+
+
+# Writes a jitdump of its own, announces it as run-times do, and allocates until its input ends.
+MOVER = """
+import mmap, os, select, struct, sys
+def record(kind, body):
+    return struct.pack("<IIQ", kind, 16 + len(body), 0) + body
+lines = b"".join(struct.pack("<QII", 0x1000 + i, i + 1, 0) + b"a\\0" for i in range(65536))
+data = struct.pack("<IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, os.getpid(), 0, 0)
+data += record(2, struct.pack("<QQ", 0x1000, 65536) + lines)
+data += record(0, struct.pack("<IIQQQQ", os.getpid(), os.getpid(), 0x1000, 0x1000, 4096, 1)
+               + b"moves\\0")
+data += record(1, struct.pack("<IIQQQQQ", os.getpid(), os.getpid(), 0x1000, 0x1000, 0x2000, 4096,
+                              1)) * 10000
+with open(f"{sys.argv[1]}/jit-{os.getpid()}.dump", "wb+") as file:
+    file.write(data)
+    file.flush()
+    page = mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+print("ready", flush=True)
+while not select.select([sys.stdin], [], [], 0.01)[0]:
+    kept = [bytearray(1000) for _ in range(10)]
+"""
+
+
+def bounded_memory():
+    resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
+
+
+@test(need_root)
+def code_that_moves_ten_thousand_times_takes_no_memory():
+    """Each time with its 65,536 lines, of 16 bytes and more."""
+    with scratch() as folder:
+        output = os.path.join(folder, "report")
+        with started([sys.executable, "-c", MOVER, folder]) as process:
+            process.lines.until("ready")
+            done = run_memtraced("-p", str(process.pid), "-d", "0.3", "-o", f"json:{output}",
+                                 preexec_fn=bounded_memory)
+        assert done.returncode == 0, done.stderr
+        assert "MiB of names" in done.stderr, done.stderr
+        assert load_report(output)["processes"][0]["alloc"]["allocs"] > 0
 
 
 def run_program(folder, *paths):

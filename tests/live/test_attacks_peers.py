@@ -136,31 +136,35 @@ def without_a_token_tcp_is_told_nothing():
         assert talk(served, request_for("/healthz")).endswith("\r\n\r\nok\n")
 
 
+def token_file(folder, token):
+    """The line of [http] that names a file with that token."""
+    path = os.path.join(folder, "token")
+    with open(path, "w", encoding="ascii", opener=lambda *how: os.open(*how, 0o600)) as file:
+        file.write(f"{token}\n")
+    return f"token_file = {path}"
+
+
 @test(need_root)
 def a_wrong_token_is_refused_and_ends_its_connection():
-    with scratch() as folder:
-        path = os.path.join(folder, "token")
-        with open(path, "w", encoding="ascii", opener=lambda *how: os.open(*how, 0o600)) as file:
-            file.write("0123456789abcdef\n")
-        with service(folder, f"token_file = {path}") as served:
-            own = served.token(NOBODY)
-            for token in (own, "0123456789abcdef"):
-                wrong = (token[:-1], token + "0", token[:-1] + "g", token.upper(), "", " ", "*",
-                         token + "," + token, f'"{token}"', "x" * 300, "x" * 20000)
-                headers = [f"Authorization: Bearer {text}" for text in wrong]
-                headers += [basic(text) for text in wrong]
-                headers += ["Authorization:", f"Authorization: {token}", basic(token)[:-3] + "===",
-                            f"Authorization: Digest {token}", f"X-Authorization: Bearer {token}",
-                            f"Proxy-Authorization: Bearer {token}", f"Cookie: token={token}"]
-                for header in headers:
-                    # What comes behind a wrong one over this connection is not looked at.
-                    right = request_for("/metrics", f"Authorization: Bearer {token}")
-                    said = talk(served, request_for("/metrics", header, more="") + right)
-                    assert said.count("HTTP/1.1 ") == 1, (header, said)
-                    assert said.startswith("HTTP/1.1 401 "), (header, said)
-                for header in (f"Authorization: Bearer {token}", basic(token), basic(token, "me")):
-                    assert status_of(served, "/metrics", header) == 200, header
-            assert served.metric("memtraced_http_tokens_refused_total") > 40
+    roots = "0123456789abcdef"
+    with scratch() as folder, service(folder, token_file(folder, roots)) as served:
+        for token in (served.token(NOBODY), roots):
+            wrong = (token[:-1], token + "0", token[:-1] + "g", token.upper(), "", " ", "*",
+                     token + "," + token, f'"{token}"', "x" * 300, "x" * 20000)
+            headers = [f"Authorization: Bearer {text}" for text in wrong]
+            headers += [basic(text) for text in wrong]
+            headers += ["Authorization:", f"Authorization: {token}", basic(token)[:-3] + "===",
+                        f"Authorization: Digest {token}", f"X-Authorization: Bearer {token}",
+                        f"Proxy-Authorization: Bearer {token}", f"Cookie: token={token}"]
+            for header in headers:
+                # What comes behind a wrong one over this connection is not looked at.
+                right = request_for("/metrics", f"Authorization: Bearer {token}")
+                said = talk(served, request_for("/metrics", header, more="") + right)
+                assert said.count("HTTP/1.1 ") == 1, (header, said)
+                assert said.startswith("HTTP/1.1 401 "), (header, said)
+            for header in (f"Authorization: Bearer {token}", basic(token), basic(token, "me")):
+                assert status_of(served, "/metrics", header) == 200, header
+        assert served.metric("memtraced_http_tokens_refused_total") > 40
 
 
 @test(need_root)
@@ -217,6 +221,24 @@ def who_has_revoked_a_token_is_not_read_by_it_any_more():
         served.ctl("token", "--revoke", uid=NOBODY)
         assert thief.recv(65536) == b""
         until_traced(served, 0)
+
+
+@test(need_root)
+def a_new_token_file_ends_what_the_old_one_has_begun():
+    old, new = "0123456789abcdef", "fedcba9876543210"
+    with scratch() as folder, service(folder, token_file(folder, old)) as served, \
+            started([target("leak"), "0", "60000"]) as process, served.tcp() as thief:
+        pid = process.lines.until("ready")
+        own, header = served.token(NOBODY), f"Authorization: Bearer {old}"
+        thief.sendall(request_for(f"/debug/pprof/heap?pid={pid}&seconds=500", header).encode())
+        until_traced(served, 1)
+        token_file(folder, new)
+        served.process.send_signal(signal.SIGHUP)
+        assert thief.recv(65536) == b""
+        until_traced(served, 0)
+        for token, status in ((old, 401), (new, 200), (own, 200)):
+            got = status_of(served, "/metrics", f"Authorization: Bearer {token}")
+            assert got == status, (token, got)
 
 
 @test(need_root)

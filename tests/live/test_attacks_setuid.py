@@ -5,12 +5,13 @@ at: nothing that happens from then on is in the answer, nor is a name of a file'
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import time
 
 from lib import (Skip, eventually, need_program, need_root, need_sampling, run, scratch, send_line,
-                 started, test)
+                 started, target_for_all, test)
 from test_ctl import as_nobody, ctl
 from test_service import ASK_AS, NOBODY, service, until_traced
 
@@ -101,7 +102,7 @@ def build(folder, name, mode=0o755, capabilities=None):
 
 def asked_by_nobody(served, address):
     return started(["/usr/bin/python3", "-c", ASK_AS, str(NOBODY), served.path, address],
-                   stderr=subprocess.PIPE)
+                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
 def answer_of(asking):
@@ -171,8 +172,8 @@ def nor_by_another_way_of_asking(way):
             else:
                 asking = subprocess.Popen(
                     ["/usr/bin/python3", "-c", ASK_AS, str(NOBODY), served.path,
-                     QUANTITIES[way].format(process.pid)], stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE)
+                     QUANTITIES[way].format(process.pid)], stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             until_traced(served, 1)
             send_line(process)
             assert process.wait(10) == 0
@@ -299,3 +300,45 @@ def a_daemon_that_became_the_user_is_refused():
             with asked_by_nobody(served, QUANTITIES["heap"].format(process.pid)) as asking:
                 status, body = answer_of(asking)
             assert status == 403 and "is not yours" in body, (status, body)
+
+
+# In a user namespace that root has made, the ids of the user: what is in it is root's to see.
+IN_ROOTS_NAMESPACE = """
+import ctypes, os, sys
+libc, (made, make), (mapped, map_) = ctypes.CDLL(None, use_errno=True), os.pipe(), os.pipe()
+pid = os.fork()
+if pid == 0:
+    assert libc.unshare(0x10000000) == 0, os.strerror(ctypes.get_errno())
+    os.write(make, b"x"); os.read(mapped, 1)
+    uid = int(sys.argv[1])
+    os.setgroups([]); os.setresgid(uid, uid, uid); os.setresuid(uid, uid, uid)
+    os.execv(sys.argv[2], sys.argv[2:])
+os.read(made, 1)
+for name in ("uid_map", "gid_map"):
+    with open(f"/proc/{pid}/{name}", "w") as file:
+        file.write("0 0 100000")
+os.write(map_, b"x")
+os.waitpid(pid, 0)
+"""
+
+
+@test(need_root, need_program("unshare"))
+def in_a_user_namespace_it_is_seen_by_the_user_who_made_that():
+    """Its capabilities there are of the user's own making."""
+    with scratch() as folder, service(folder) as served:
+        leak = target_for_all(folder, "leak")
+        if run(["unshare", "-U", "true"], preexec_fn=become()).returncode != 0:
+            raise Skip("users may make no user namespaces here")
+        own = ["unshare", "-Ur", leak, "0", "20000"]
+        roots = ["/usr/bin/python3", "-c", IN_ROOTS_NAMESPACE, str(NOBODY), leak, "0", "20000"]
+        with started(own, preexec_fn=become()) as first, started(roots) as second:
+            pids = [process.lines.until("ready") for process in (first, second)]
+            for pid, expected in zip(pids, (200, 403)):
+                with open(f"/proc/{pid}/status", encoding="ascii") as file:
+                    assert re.search(rf"^Uid:(\t{NOBODY}){{4}}$", file.read(), re.M)
+                address = f"/debug/pprof/heap?pid={pid}&seconds=1&format=json"
+                with asked_by_nobody(served, address) as asking:
+                    status, body = answer_of(asking)
+                assert status == expected, (pid, status, body[:300])
+                assert ("leak_one" in body) == (expected == 200), body[:3000]
+            os.kill(int(pids[1]), signal.SIGKILL)

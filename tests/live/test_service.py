@@ -269,13 +269,17 @@ def a_browser_is_led_from_the_list_to_the_flame_graph():
             assert page.value("document.documentElement.outerHTML").count("leak_one") > 0
 
 
+# Those of this host may be larger than the test's.
+ALL_PROCESSES = "[metrics]\nprocesses = 1000"
+
+
 @test(need_root)
 def names_of_processes_are_text_in_pages():
     name = "<b>&\"'x"
     with scratch() as folder:
         script = os.path.join(folder, name)
         os.symlink("/bin/sleep", script)
-        with started([script, "60"]), service(folder) as served:
+        with started([script, "60"]), service(folder, trace=ALL_PROCESSES) as served:
             page = served.text("/debug/pprof/", Accept="text/html")
             assert "<b>&" not in page and "&lt;b&gt;&amp;" in page, page
             assert 'comm="<b>&\\"\'x"' in served.text("/metrics")
@@ -288,7 +292,7 @@ def states(pid):
 
 @test(need_root, need_program("promtool"), need_parser)
 def metrics_are_what_proc_says():
-    with scratch() as folder, service(folder) as served, \
+    with scratch() as folder, service(folder, trace=ALL_PROCESSES) as served, \
             started([target("attach"), "1000", "2"]) as process:
         pid = process.lines.until("ready")
         # All of its threads wait for the test.

@@ -32,13 +32,18 @@ static void object_done(struct object *object)
 	cleanup_close(&object->fd);
 }
 
-static struct object open_built(const char *flags)
+static struct object open_source(const char *text, const char *flags)
 {
-	struct object object = { .fd = build_object(source, flags) };
+	struct object object = { .fd = build_object(text, flags) };
 
 	if (object.fd >= 0)
 		assert_int_equal(elf_file_new(object.fd, &object.file), 0);
 	return object;
+}
+
+static struct object open_built(const char *flags)
+{
+	return open_source(source, flags);
 }
 
 static void a_section_is_read_whole(void **state)
@@ -118,6 +123,22 @@ static void a_compressed_section_is_decompressed(void **state)
 	free(b.bytes);
 }
 
+/* 16 MiB that zlib makes 16 KiB of. */
+static void what_shrinks_beyond_reason_is_refused(void **state)
+{
+	_cleanup_(object_done) struct object packed =
+		open_source("__asm__(\".section .debug_zeros\\n.zero 16777216\\n.text\");",
+			    "-shared -fPIC -Wl,--compress-debug-sections=zlib");
+	struct elf_section section = { 0 };
+
+	(void)state;
+	if (packed.fd < 0)
+		skip();
+	assert_int_equal(elf_section_read(packed.file, ".debug_zeros", 32 * MAX_BYTES, &section),
+			 -EBADMSG);
+	assert_null(section.bytes);
+}
+
 static bool is_in(const struct elf_text *texts, size_t n, uint64_t vaddr)
 {
 	for (size_t i = 0; i < n; i++)
@@ -171,6 +192,7 @@ int main(void)
 		cmocka_unit_test(sections_that_cannot_be_had_are_errors),
 		cmocka_unit_test(a_file_truncated_while_in_use_is_damaged),
 		cmocka_unit_test(a_compressed_section_is_decompressed),
+		cmocka_unit_test(what_shrinks_beyond_reason_is_refused),
 		cmocka_unit_test(code_is_what_lies_in_executable_sections),
 	};
 

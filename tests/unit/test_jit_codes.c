@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/jit_codes.h"
 
+#include "base/clock.h"
+#include "sandbox/work_limit.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,6 +152,24 @@ static void what_cannot_be_code_is_ignored(void **state)
 	expect(codes, 1, 0, true, 1, NULL);
 }
 
+/* The process dies when it takes too long: each would go through all of the codes. */
+static void codes_below_one_that_reaches_over_all_are_found_at_once(void **state)
+{
+	struct jit_codes *codes = *state;
+	const uint64_t n = 200000;
+
+	work_limit_set(4 * SECOND_NS);
+	add(codes, 1, BASE, n * 0x10 + 0x1000, 0, "all");
+	for (uint64_t i = 1; i < n; i++)
+		add(codes, 1, BASE + i * 0x10, 8, 1, "one");
+	for (uint64_t i = 1; i < n / 4; i++) {
+		expect(codes, 1, BASE + (n - i) * 0x10, false, 1, "one");
+		expect(codes, 1, BASE + (n - i) * 0x10 + 9, false, 1, NULL); /* too far back */
+	}
+	expect(codes, 1, BASE + 0x19, false, 1, "all");
+	work_limit_set(0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -159,6 +180,7 @@ int main(void)
 		TEST(of_code_without_times_the_later_said_holds),
 		TEST(lines_hold_up_to_the_next),
 		TEST(what_cannot_be_code_is_ignored),
+		TEST(codes_below_one_that_reaches_over_all_are_found_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

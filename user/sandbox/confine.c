@@ -75,16 +75,25 @@ static const struct {
 
 int confine_capabilities(void)
 {
-	cap_t none;
-	int r;
+	return confine_capabilities_to(NULL, 0);
+}
+
+int confine_capabilities_to(const int *kept, size_t n)
+{
+	cap_t caps;
+	int r = 0;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	none = cap_init();
-	if (!none)
+	caps = cap_init();
+	if (!caps)
 		return -errno;
-	r = cap_set_proc(none) == 0 ? 0 : -errno;
-	(void)cap_free(none); /* cannot fail: it is a capability set */
+	if (n > 0 && (cap_set_flag(caps, CAP_PERMITTED, (int)n, kept, CAP_SET) < 0 ||
+		      cap_set_flag(caps, CAP_EFFECTIVE, (int)n, kept, CAP_SET) < 0))
+		r = -errno;
+	if (r == 0 && cap_set_proc(caps) < 0)
+		r = -errno;
+	(void)cap_free(caps); /* cannot fail: it is a capability set */
 	return r;
 }
 

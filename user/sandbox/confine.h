@@ -6,8 +6,12 @@
 #ifndef MEMTRACED_SANDBOX_CONFINE_H
 #define MEMTRACED_SANDBOX_CONFINE_H
 
+#include <stddef.h>
+
 /* No capabilities, and none by a later exec. 0 or negative errno. */
 int confine_capabilities(void);
+/* The same but for these (capabilities(7)), which the process must have. */
+int confine_capabilities_to(const int *kept, size_t n);
 
 /*
  * Limits (memory, descriptors, no files, no core), and a seccomp filter that lets pass what parsing

@@ -9,6 +9,7 @@
 #include "service/jobs.h"
 #include "service/output_style.h"
 #include "service/recorded_run.h"
+#include "service/report_confine.h"
 #include "service/stdout_stream.h"
 #include "symbol/symbolizer.h"
 #include "target/identity.h"
@@ -100,7 +101,7 @@ static int check_common(const struct run *const runs[DIFF_SIDES], char *const *p
 	return -ENODATA;
 }
 
-static int run_read(struct run *run, const char *path)
+static int run_read(struct run *run, FILE *file, const char *path)
 {
 	int r = model_new(&run->model);
 
@@ -109,7 +110,7 @@ static int run_read(struct run *run, const char *path)
 	if (r == 0)
 		r = symbols_new(run->model, run->symbolizer, false, &run->symbols);
 	if (r == 0)
-		r = recorded_run_read(path, take_record, run, &run->damaged);
+		r = recorded_run_read(file, path, take_record, run, &run->damaged);
 	if (r == 0)
 		r = check_run(run, path);
 	return r;
@@ -281,15 +282,22 @@ int diff_recordings(const struct options *options)
 	size_t n_outputs = options->n_outputs ? options->n_outputs : 1;
 	_cleanup_run_ struct run before = { 0 }, after = { 0 };
 	const struct run *const runs[] = { &before, &after };
+	_cleanup_fclose_ FILE *first = NULL, *second = NULL;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n_outputs; i++)
 		r = check_output(&outputs[i]);
 	if (r)
 		return r;
-	r = run_read(&before, options->diff_files[DIFF_BEFORE]);
+	r = recorded_run_open(options->diff_files[DIFF_BEFORE], &first);
 	if (r == 0)
-		r = run_read(&after, options->diff_files[DIFF_AFTER]);
+		r = recorded_run_open(options->diff_files[DIFF_AFTER], &second);
+	if (r == 0)
+		r = report_confine(options);
+	if (r == 0)
+		r = run_read(&before, first, options->diff_files[DIFF_BEFORE]);
+	if (r == 0)
+		r = run_read(&after, second, options->diff_files[DIFF_AFTER]);
 	if (r == -ENOMEM)
 		log_error("out of memory for the recordings");
 	if (r == 0)

@@ -23,6 +23,8 @@
 #define MAX_CODES (1U << 20)
 /* What is read of a process's files, as often as they are written anew: a file may have holes. */
 #define MAX_BYTES (1ULL << 30)
+/* What is taken in of them, lines of moved code again: a short name may stand for a long one. */
+#define MAX_TAKEN_BYTES (256ULL << 20)
 
 struct dump {
 	int fd;
@@ -38,7 +40,7 @@ struct watched {
 	uint64_t map_ino; /* 0: no map so far */
 	uint64_t map_used;
 	bool map_deadly; /* the worker has died of it */
-	uint64_t read_bytes;
+	uint64_t read_bytes, taken_bytes;
 	uint32_t n_codes;
 	uint64_t malformed;
 	bool full;   /* more code than is taken in */
@@ -154,8 +156,9 @@ struct sink {
 static void say_full(struct watched *watched, const char *source)
 {
 	if (!watched->full)
-		log_warning("%s: more than %u functions, or %llu MiB: the rest have no names",
-			    source, MAX_CODES, MAX_BYTES >> 20);
+		log_warning("%s: more than %u functions, %llu MiB, or %llu MiB of names: the "
+			    "rest have no names",
+			    source, MAX_CODES, MAX_BYTES >> 20, MAX_TAKEN_BYTES >> 20);
 	watched->full = true;
 }
 
@@ -175,7 +178,9 @@ static int hand_over(const struct jit_item *item, void *userdata)
 			      .lines = item->lines },
 	};
 
-	if (sink->watched->n_codes >= MAX_CODES) {
+	sink->watched->taken_bytes += strlen(item->name) + item->n_lines * sizeof(*item->lines);
+	sink->watched->taken_bytes += item->function ? strlen(item->function) : 0;
+	if (sink->watched->n_codes >= MAX_CODES || sink->watched->taken_bytes > MAX_TAKEN_BYTES) {
 		say_full(sink->watched, sink->source);
 		return 0;
 	}

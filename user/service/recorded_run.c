@@ -9,18 +9,24 @@
 #include <stdio.h>
 #include <string.h>
 
-int recorded_run_read(const char *path, record_fn fn, void *userdata, bool *ret_damaged)
+int recorded_run_open(const char *path, FILE **ret_file)
 {
-	_cleanup_(source_free_p) struct source *source = NULL;
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	bool meaningless;
-	int r;
+	FILE *file = fopen(path, "re");
 
 	if (!file) {
 		log_error("cannot read %s: %s", path, strerror(errno));
 		return -EIO;
 	}
-	r = recording_open(file, &source);
+	*ret_file = file;
+	return 0;
+}
+
+int recorded_run_read(FILE *file, const char *path, record_fn fn, void *userdata, bool *ret_damaged)
+{
+	_cleanup_(source_free_p) struct source *source = NULL;
+	bool meaningless;
+	int r = recording_open(file, &source);
+
 	if (r) {
 		log_error("%s is no recording of this or an earlier version of memtraced", path);
 		return r;

@@ -8,11 +8,18 @@
 
 #include "trace/record/record.h"
 
+#include <stdio.h>
+
+/* With the rights that the process has now. 0 or -EIO. */
+int recorded_run_open(const char *path, FILE **ret_file);
+
 /*
- * Hands all records to fn. 0; *ret_damaged: it ends early or is damaged, and what comes before that
- * was handed over (logged as a warning). -EIO: the file cannot be read; -EBADMSG or the like: it is
- * no recording; or what fn returned, of which -EPROTO is a damage.
+ * Hands all records of the file, which has this path, to fn. 0; *ret_damaged: it ends early or is
+ * damaged, and what comes before that was handed over (logged as a warning). -EIO: the file cannot
+ * be read; -EBADMSG or the like: it is no recording; or what fn returned, of which -EPROTO is a
+ * damage.
  */
-int recorded_run_read(const char *path, record_fn fn, void *userdata, bool *ret_damaged);
+int recorded_run_read(FILE *file, const char *path, record_fn fn, void *userdata,
+		      bool *ret_damaged);
 
 #endif

@@ -8,6 +8,12 @@
 #include <errno.h>
 #include <string.h>
 
+/*
+ * Of codes that begin before an address, so many are looked at: code comes where other code was,
+ * and a process may say that one reaches over all others.
+ */
+#define MAX_OVERLAPS 4096
+
 struct code {
 	uint64_t start, end, since_ns;
 	uint32_t number;	   /* in the order of coming */
@@ -212,7 +218,7 @@ static const struct code *find_code(const struct process_codes *process, uint64_
 		else
 			lo = mid + 1;
 	}
-	while (lo > 0 && process->ends_upto.data[lo - 1] > addr) {
+	for (int i = 0; i < MAX_OVERLAPS && lo > 0 && process->ends_upto.data[lo - 1] > addr; i++) {
 		const struct code *code = &process->codes.data[--lo];
 
 		if (addr < code->end && code->since_ns <= time_ns &&

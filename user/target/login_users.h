@@ -3,7 +3,7 @@
  * Which uids are one person's: a login user and the subordinate ids that subuid(5) gives that user
  * for user namespaces. Limits of a user count all of them together. Names are looked up in
  * /etc/passwd alone, as any other service could keep its caller waiting; the range of a name that
- * is not there counts as a user of its own. Not thread-safe.
+ * is not there counts as a user of its own. Any thread.
  */
 #ifndef MEMTRACED_TARGET_LOGIN_USERS_H
 #define MEMTRACED_TARGET_LOGIN_USERS_H
@@ -29,7 +29,6 @@ DEFINE_CLEANUP(struct login_users, login_users_free)
  * The uid that stands for the person who has this one: the login user's, or, where that is not
  * known, the first of the range; else itself, as root's always is. Reads the files again when
  * /etc/subuid has changed; without memory what was known stays. NULL: each uid is a user.
- * Any thread.
  */
 uid_t login_users_find(struct login_users *users, uid_t uid);
 

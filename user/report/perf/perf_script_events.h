@@ -13,7 +13,7 @@
 
 /*
  * Memory goes with the stacks, not with their counts. Of more than `most` events (at least 1) each
- * line stands for several, which its period says: counts may be any, and the file shall have an end.
+ * line stands for several, which its period says: counts may be any, and the file must end.
  * 0, -ENOMEM, or -EIO.
  */
 int perf_script_events(const struct view_event *event, uint64_t most, FILE *file);

@@ -41,11 +41,10 @@ struct record_jit_line {
 struct record_jit_code {
 	uint32_t slot;
 	uint64_t start, size_bytes;
-	uint64_t since_ns; /* it is newer than what was there; 0: nobody knows from when */
-	const char *name;  /* as the run-time calls it */
-	const char *
-		source; /* where it says so, as the process sees it: "/tmp/perf-7.map"; may be NULL */
-	size_t n_lines; /* ascending by offset */
+	uint64_t since_ns;  /* it is newer than what was there; 0: nobody knows from when */
+	const char *name;   /* as the run-time calls it */
+	const char *source; /* where it says so: "/tmp/perf-7.map" in the process; may be NULL */
+	size_t n_lines;	    /* ascending by offset */
 	const struct record_jit_line *lines;
 	const char *function; /* the name demangled; NULL: nobody says, as in recordings */
 };

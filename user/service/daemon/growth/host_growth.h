@@ -55,7 +55,8 @@ struct growth_ask {
 	int (*show)(const struct view *view, void *userdata);
 	/*
 	 * 0; -ENODEV: nothing is sampled; -ENOENT: mappings are not wanted; -ESRCH: nothing is
-	 * known of that process; -EACCES; or another negative errno. Not called after host_growth_forget().
+	 * known of that process; -EACCES; or another negative errno. Not called after
+	 * host_growth_forget().
 	 */
 	void (*done)(int error, void *userdata);
 	void (*free)(void *userdata);

@@ -305,7 +305,7 @@ static void add_reloads(const struct service_call *call, struct strbuf *out)
 	const struct service_reloads *reloads = &call->service->reloads;
 	char ago[FORMAT_UNIT_LEN];
 
-	if (!http_peer_is_root(&call->who) || reloads->last_ns == 0)
+	if (!service_may_see_host(call) || reloads->last_ns == 0)
 		return;
 	format_duration(clock_ns(CLOCK_BOOTTIME) - reloads->last_ns, ago);
 	strbuf_addf(out, "reloads: %" PRIu64 " done, %" PRIu64 " failed; the last one, %s ago, ",

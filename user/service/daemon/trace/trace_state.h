@@ -34,6 +34,7 @@ struct trace {
 	uid_t uid; /* of the user for whom it was begun, */
 	gid_t gid; /* and for whom alone it is, unless that is root */
 	bool is_rules;
+	uint64_t asked_ns;
 	struct process_info info;      /* of the process that was asked for */
 	char *standing;		       /* patterns of the configuration; NULL: it was asked for */
 	struct options *options;       /* until it is started */

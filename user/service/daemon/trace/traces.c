@@ -297,6 +297,7 @@ int trace_new(struct traces *traces, const struct service_config *config,
 	trace->uid = ask->uid;
 	trace->gid = ask->gid;
 	trace->is_rules = ask->is_rules;
+	trace->asked_ns = clock_monotonic_ns();
 	if (standing && !(trace->standing = strdup(standing)))
 		return -ENOMEM;
 	r = ask->pid ? process_info_read(ask->pid, &trace->info) : 0;
@@ -316,7 +317,9 @@ int trace_new(struct traces *traces, const struct service_config *config,
 static int begin(struct traces *traces, const struct trace_ask *ask, struct trace **ret_trace)
 {
 	_cleanup_(trace_free_p) struct trace *trace = NULL;
-	int r = traces->n_ending < MOST_ENDING ? traces_take_slot(traces, ask) : -EBUSY;
+	/* Users' threads that hang keep no slot from root. */
+	size_t most_ending = ask->uid == 0 ? 2 * MOST_ENDING : MOST_ENDING;
+	int r = traces->n_ending < most_ending ? traces_take_slot(traces, ask) : -EBUSY;
 
 	traces->refused += r == -EBUSY;
 	if (r < 0)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Traces on demand: each is a session on a thread of its own (service/session_runner.h), and a
- * request for the same process, quantity and depth while one runs shares it. A trace ends when no
- * request waits for it any more. Functions and callbacks belong to the thread of the loop, but for
- * those that say otherwise; callbacks come from loop_run_once() and traces_run() alone.
+ * request of the same user for the same process, quantity and depth while one runs shares it. A
+ * trace ends when no request waits for it any more; a user's also when this user may not look at
+ * the process any more (target/process_access.h). Functions and callbacks belong to the thread of
+ * the loop, but for those that say otherwise; callbacks come from loop_run_once() and traces_run()
+ * alone.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_TRACE_TRACES_H
 #define MEMTRACED_SERVICE_DAEMON_TRACE_TRACES_H
@@ -46,10 +48,10 @@ DEFINE_CLEANUP(struct traces_next, traces_next_free)
 /*
  * Begins to trace, or joins a trace that runs. 0: the wait is gone after ask->done(). -EBUSY: there
  * are as many traces as may be, of all or of this user, or as many wait for it; -EDQUOT: the budget
- * is used up, traces_wait_ns() says for how long; -ESRCH, -ENOMEM. A user's trace ends when the
- * process becomes one that this user may not see. What is known only when the
- * session begins comes as TRACE_NOT_BEGUN: -EACCES (this user may not
- * see it), -ESRCH, -ENOENT (no allocator), -ENODATA (it shows no samples), -EOPNOTSUPP (no 64-bit program), or another error (logged, but for -ENODATA).
+ * is used up, traces_wait_ns() says for how long; -ESRCH, -ENOMEM. What is known only when the
+ * session begins comes as TRACE_NOT_BEGUN: -EACCES (this user may not look at it), -ESRCH, -ENOENT
+ * (no allocator), -ENODATA (it shows no samples), -EOPNOTSUPP (no 64-bit program), or another error
+ * (logged, but for -EACCES and -ENODATA).
  */
 int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_wait **ret_wait);
 /* The answer is not wanted any more: ask->free() comes, done() does not. NULL is legal. */

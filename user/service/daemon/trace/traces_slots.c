@@ -18,7 +18,7 @@ static struct slot slot_of(const struct traces *traces, uid_t uid, bool is_rules
 			      .user = login_users_find(traces->opts.users, uid) };
 }
 
-/* One that is over is answered in this round of the loop. */
+/* One that is over is answered next, unless its thread hangs. */
 static bool has_slot(const struct trace *trace)
 {
 	return !trace->has_ended && !trace->standing && !trace->stopped;
@@ -49,11 +49,14 @@ int traces_take_slot(struct traces *traces, const struct trace_ask *ask)
 
 	if (!running || !with_slot)
 		return -ENOMEM;
+	/* Those that are over, but hang, keep their memory. */
+	if (ask->uid != 0 && traces->list.len >= 2 * limits.all)
+		return -EBUSY;
 	vec_foreach(&traces->list, trace) {
 		if (!has_slot(*trace))
 			continue;
 		running[n] = slot_of(traces, (*trace)->uid, (*trace)->is_rules);
-		running[n].age_ns = (*trace)->has_begun ? now_ns - (*trace)->start_ns : 0;
+		running[n].age_ns = now_ns - (*trace)->asked_ns;
 		with_slot[n++] = *trace;
 	}
 	r = slots_choose(running, n, &limits, &asked, &victim);

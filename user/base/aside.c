@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 struct aside {
+	const struct loop *loop;
 	struct aside_work *work;
 	int fd; /* an eventfd: it is done */
 	struct loop_source *source;
@@ -28,6 +29,7 @@ static void *run(void *userdata)
 {
 	const struct aside *aside = userdata;
 
+	loop_lower_priority(aside->loop);
 	aside->work->run(aside->work);
 	/* Fails only when the counter is full. */
 	(void)eventfd_write(aside->fd, 1);
@@ -70,6 +72,7 @@ int aside_start(struct loop *loop, struct aside_work *work)
 
 	if (!aside)
 		return -ENOMEM;
+	aside->loop = loop;
 	aside->work = work;
 	aside->fd = eventfd(0, EFD_CLOEXEC);
 	r = aside->fd < 0 ? -errno :

@@ -5,11 +5,15 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 #define NS_PER_S UINT64_C(1000000000)
 #define MAX_EVENTS 64
+/* Of 20 levels: ten times the weight of what runs as usual. */
+#define RAISE_LEVELS 10
 
 enum source_kind { SOURCE_FD, SOURCE_TIMER, SOURCE_SIGNAL };
 
@@ -29,6 +33,7 @@ struct loop_source {
 
 struct loop {
 	int epoll_fd;
+	int raised; /* by loop_raise_priority(), in nice levels */
 	struct loop_source *sources;
 	sigset_t blocked; /* what loop_add_signal blocked and was not blocked before */
 	/* The batch being run: loop_source_free takes its source out of what is still to come. */
@@ -52,6 +57,23 @@ int loop_new(struct loop **ret_loop)
 	}
 	*ret_loop = loop;
 	return 0;
+}
+
+void loop_raise_priority(struct loop *loop)
+{
+	int now;
+
+	errno = 0;
+	/* -1 is a level as well; on Linux it is the thread's, setpriority(2). */
+	now = getpriority(PRIO_PROCESS, 0);
+	if (errno == 0 && setpriority(PRIO_PROCESS, 0, now - RAISE_LEVELS) == 0)
+		loop->raised = RAISE_LEVELS;
+}
+
+void loop_lower_priority(const struct loop *loop)
+{
+	/* A lower priority is always permitted, and 0 levels change nothing. */
+	(void)!nice(loop->raised);
 }
 
 void loop_source_free(struct loop_source *source)

@@ -52,6 +52,14 @@ void loop_source_free(struct loop_source *source);
 int loop_fd(const struct loop *loop);
 
 /*
+ * Has the calling thread, whose loop it is, run before others that want the CPU as well, as far as
+ * that is permitted (CAP_SYS_NICE): what it answers is not to wait for a host that is busy. A
+ * thread that it creates calls loop_lower_priority() and is as the caller was before.
+ */
+void loop_raise_priority(struct loop *loop);
+void loop_lower_priority(const struct loop *loop);
+
+/*
  * Waits up to timeout_ms (-1: without limit) and runs what is ready. 0 or negative errno. Not to be
  * called from a callback.
  */

@@ -197,6 +197,7 @@ static void *run_thread(void *userdata)
 {
 	struct session_runner *runner = userdata;
 
+	loop_lower_priority(runner->opts.loop);
 	(void)prctl(PR_SET_NAME, "memtraced-trace"); /* for ps(1) */
 	runner->begun.job.result = begin(runner);
 	session_runner_note(runner, &runner->begun.job);

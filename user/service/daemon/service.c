@@ -348,6 +348,7 @@ int service_run(const char *config_path, struct worker *worker)
 	if (r == 0)
 		r = drop_privileges();
 	if (r == 0) {
+		loop_raise_priority(service.loop);
 		begin_standing(&service);
 		(void)sd_notify(0, "READY=1\nSTATUS=tracing on demand");
 		log_info("ready");

@@ -612,9 +612,23 @@ static void forked_child_holds_its_parents_regions(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* A recording may say anything; who follows the parents must come to an end. */
+static void parents_are_earlier_processes(void **state)
+{
+	struct fixture *f = *state;
+
+	emit_begin(&f->script, 0, 10, 0, SCRIPT_INHERITS, 0, "itself");
+	emit_begin(&f->script, 1, 11, 2, SCRIPT_INHERITS, 0, "a later one");
+	emit_begin(&f->script, 2, 12, 1, SCRIPT_INHERITS, 0, "an earlier one");
+	assert_int_equal(model_find_process(f->model, 0)->parent_slot, RECORD_NO_SLOT);
+	assert_int_equal(model_find_process(f->model, 1)->parent_slot, RECORD_NO_SLOT);
+	assert_int_equal(model_find_process(f->model, 2)->parent_slot, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(parents_are_earlier_processes),
 		TEST(mapping_holds_from_its_start_to_before_its_end),
 		TEST(reused_address_belongs_to_who_was_mapped_then),
 		TEST(library_loaded_many_times_is_found_at_each_time),

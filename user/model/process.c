@@ -183,7 +183,7 @@ static int inherit_regions(const struct processes *processes, struct process *ch
 
 int processes_begin(struct processes *processes, const struct record_process *record)
 {
-	struct process *process, *prev;
+	struct process *process, *prev, *parent;
 	_cleanup_free_ char *command = NULL;
 	const char *comm = NULL, *exe = NULL;
 	struct model_process *image;
@@ -207,10 +207,13 @@ int processes_begin(struct processes *processes, const struct record_process *re
 	image->command = TAKE_PTR(command);
 	image->pid = record->pid;
 	image->ppid = record->ppid;
-	image->parent_slot = record->parent_slot;
+	/* It was forked from one that began earlier: the chain has no loops. */
+	parent = find(processes, record->parent_slot);
+	image->parent_slot =
+		parent && parent->index < process->index ? record->parent_slot : RECORD_NO_SLOT;
 	image->prev_slot = record->prev_slot;
 	image->root = record->root;
-	image->inherits = record->inherits && record->parent_slot != RECORD_NO_SLOT;
+	image->inherits = record->inherits && image->parent_slot != RECORD_NO_SLOT;
 	image->depth = record->depth;
 	image->start_ns = record->time_ns;
 	image->cuts = processes->cuts;

@@ -73,9 +73,10 @@ static void walk_code(uint16_t machine, const uint8_t *data, size_t size)
 	_cleanup_(insn_decoder_free_p) struct insn_decoder *decoder = NULL;
 	_cleanup_(sites_done) struct sites sites = { 0 };
 	struct code bytes = { data + 1, size - 1 };
+	uint32_t insns_left = 1 << 16;
 	const struct sites_code code = {
-		&bytes,		  code_read,	  code_name, code_name, code_starts_function,
-		code_landing_pad, code_definition
+		&bytes,		  code_read,	   code_name,  code_name, code_starts_function,
+		code_landing_pad, code_definition, &insns_left
 	};
 	const struct allocator_function *rows;
 	size_t n;

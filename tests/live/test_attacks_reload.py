@@ -6,10 +6,12 @@ import contextlib
 import json
 import os
 import re
+import resource
 import signal
 import socket
 
-from lib import breakpoints, eventually, exact, need_root, same, scratch, send_line, test
+from lib import (breakpoints, eventually, exact, need_root, need_sampling, same, scratch, send_line,
+                 test)
 from push_server import push_server
 from test_attach import counted, one, since, started_target
 from test_ctl import ctl
@@ -39,10 +41,13 @@ class Configuration:
     def count(self, result):
         return self.served.metric("memtraced_reloads_total", result=result)
 
-    def reload(self, text, result="done"):
-        """Reads `text` anew, and waits for what comes of it."""
+    def write(self, text):
         with open(self.path, "w", encoding="ascii") as file:
             file.write(text)
+
+    def reload(self, text, result="done"):
+        """Reads `text` anew, and waits for what comes of it."""
+        self.write(text)
         n = self.count(result)
         self.served.process.send_signal(signal.SIGHUP)
         eventually(lambda: self.count(result) == n + 1, f"{result}: {text}")
@@ -116,6 +121,42 @@ def a_reload_changes_nothing_where_there_is(what):
         assert "reloads: 1 done, 1 failed; the last one" in status, status
         assert "rule changed" in status and "push other to" in status, status
         assert serves(f"{folder}/other.sock") and served.text("/healthz") == "ok\n"
+
+
+@contextlib.contextmanager
+def few_files(pid, more):
+    """So many more may a process open."""
+    limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    most = max(map(int, os.listdir(f"/proc/{pid}/fd"))) + 1 + more
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, limits[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+
+
+@test(need_root, need_sampling, each=["[growth] period = 20", "[post_mortem] trace = [d]eaths"],
+      timeout=60)
+def what_cannot_begin_to_trace_leaves_what_does(line):
+    section, key = line.split(" ", 1)
+    with scratch() as folder, scratch() as counts, started_target(counts) as process, \
+            service(folder, growth="period = 10", trace=STANDING) as served:
+        conf = Configuration(served, folder)
+        process.lines.until("ready")
+        eventually(lambda: breakpoints(process.pid) > 0, "it is traced")
+        good = conf.text.replace("trace = attach", key) if "trace" in key else \
+            conf.text.replace("period = 10", key)
+        good += RULE.format(name="new")
+        with few_files(served.process.pid, 8):
+            conf.write(good)
+            served.process.send_signal(signal.SIGHUP)
+            served.said.until(f"memtraced: {section}")
+        said = ctl(served, "status")
+        assert "one in 10 is sampled" in said and "names attach, for" in said, said
+        assert "rule new" in said and breakpoints(process.pid) > 0, said
+        conf.reload(good)
+        want = "one in 20 is sampled" if "growth" in line else "names [d]eaths, for"
+        eventually(lambda: want in ctl(served, "status"), want)
 
 
 def fifty(conf, folder, server, process):

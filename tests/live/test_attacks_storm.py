@@ -128,7 +128,8 @@ while not select.select([sys.stdin], [], [], 0.02)[0]:
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(30)
         client.connect(sys.argv[1])
-        client.sendall(b"GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n")
+        client.sendall(b"GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\n"
+                       b"Connection: close\\r\\n\\r\\n")
         answer = b""
         while data := client.recv(4096):
             answer += data

@@ -598,6 +598,7 @@ static void generated_entries_hold_any_name(void **state)
 		{ { NULL, "a::f\ng(int)", 0, 0, 0 }, { NULL, NULL, "/tmp/x\n}\r", 0, 0 } },
 		{ { "", NULL, 0, 0, 0 }, { NULL, "", 0, 0, 0 } },
 		{ { "ends in a blank ", NULL, 0, 0, 0 }, { NULL, NULL, "", 0, 0 } },
+		{ { "mal\xc2\x9bloc\xff", NULL, 0, 0, 0 }, { NULL, "\xe2\x80\xae", 0, 0, 0 } },
 		{ { "#no comment", NULL, 0, 0, 0 }, { " begins with one", NULL, 0, 0, 0 } },
 		{ { NULL, "operator new(unsigned long)", 0, 0, 0 }, { "f*?", NULL, 0, 0, 0 } },
 	};

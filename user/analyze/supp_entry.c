@@ -18,7 +18,13 @@ bool supp_entry_has_function(const struct supp_entry *entry, const struct suppre
 	const char *function = alloc_frames_valgrind_name(frame, &of_frame);
 
 	len = strcspn(entry->argument, "(");
-	return len == of_frame && strncmp(entry->argument, function, len) == 0;
+	if (len != of_frame)
+		return false;
+	/* An entry that was generated has `?` for a byte that a terminal would obey. */
+	for (size_t i = 0; i < len; i++)
+		if (entry->argument[i] != '?' && entry->argument[i] != function[i])
+			return false;
+	return true;
 }
 
 static bool source_matches(const struct supp_pattern *p, const struct suppression_frame *f)

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <ini.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@
 
 struct snapshot {
 	struct service_config config;
-	unsigned int references;
+	atomic_uint references;
 };
 
 struct parser {
@@ -512,7 +513,7 @@ int service_config_parse(const char *text, size_t len, const char *path,
 
 	if (!snapshot)
 		return -ENOMEM;
-	snapshot->references = 1;
+	atomic_init(&snapshot->references, 1);
 	p.config = &snapshot->config;
 	r = set_defaults(p.config, path);
 	if (r == 0)
@@ -567,7 +568,7 @@ static struct snapshot *snapshot_of(const struct service_config *config)
 const struct service_config *service_config_ref(const struct service_config *config)
 {
 	if (config)
-		snapshot_of(config)->references++;
+		atomic_fetch_add(&snapshot_of(config)->references, 1);
 	return config;
 }
 
@@ -575,7 +576,7 @@ void service_config_unref(const struct service_config *config)
 {
 	struct snapshot *snapshot = snapshot_of(config);
 
-	if (!config || --snapshot->references > 0)
+	if (!config || atomic_fetch_sub(&snapshot->references, 1) > 1)
 		return;
 	config_done(&snapshot->config);
 	free(snapshot);

@@ -4,7 +4,8 @@
  * is refused with file and line; nothing is guessed. Pure but for service_config_read.
  *
  * A configuration is a snapshot: nothing changes it, and it is freed with its last reference. Each
- * module that keeps a pointer to it, or into it, holds a reference for that time. One thread.
+ * module that keeps a pointer to it, or into it, holds a reference for that time. References may be
+ * taken and given back on any thread.
  */
 #ifndef MEMTRACED_CONFIG_SERVICE_CONFIG_H
 #define MEMTRACED_CONFIG_SERVICE_CONFIG_H

@@ -10,9 +10,12 @@
 #include "service/daemon/reports/reports.h"
 #include "service/daemon/routes/token.h"
 #include "service/daemon/service_state.h"
+#include "service/daemon/trace/traces_cost.h"
 #include "service/daemon/watch/rules.h"
+#include "service/probe_cost.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* --- the snapshot itself, and the token ------------------------------------------------------ */
@@ -140,6 +143,21 @@ static void discard_listeners(struct reload *reload)
 	listeners_next_free(TAKE_PTR(reload->listeners));
 }
 
+/* Once, where there is a limit, and before a trace would be measured, too. It cannot fail. */
+static int measure_cost(struct service *service, struct reload *reload, struct strbuf *error)
+{
+	struct probe_cost cost;
+
+	(void)error;
+	if (reload->config->max_overhead == 0 || traces_budget(service->traces).call_ns > 0)
+		return 0;
+	if (probe_cost_measure(service->worker, "", &cost) == 0)
+		log_info("a call of an allocator that is traced takes %" PRIu64 " ns here",
+			 cost.call_ns);
+	traces_set_cost(service->traces, &cost);
+	return 0;
+}
+
 static int prepare_traces(struct service *service, struct reload *reload, struct strbuf *error)
 {
 	return traces_prepare(service->traces, reload->config, &reload->traces, error);
@@ -172,6 +190,7 @@ static const struct reload_step steps[] = {
 	{ prepare_rules, commit_rules, discard_rules },
 	{ prepare_push, commit_push, discard_push },
 	{ prepare_listeners, commit_listeners, discard_listeners },
+	{ measure_cost, NULL, NULL },
 	{ prepare_traces, commit_traces, discard_traces },
 	{ NULL, commit_growth, NULL },
 	{ NULL, commit_watch, NULL },

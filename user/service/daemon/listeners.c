@@ -12,6 +12,7 @@
 struct served {
 	struct listener listener;
 	struct http_server *server;
+	char *name; /* for messages */
 	bool is_inherited;
 	bool is_named; /* by the configuration that is prepared */
 	bool is_leaving, is_closed;
@@ -53,6 +54,7 @@ static void served_free(struct served *served)
 		return;
 	http_server_free(served->server);
 	listener_done(&served->listener);
+	free(served->name);
 	free(served);
 }
 DEFINE_CLEANUP(struct served, served_free)
@@ -85,7 +87,8 @@ void listeners_next_free(struct listeners_next *next)
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-static int serve(struct listeners_next *next, const struct listener *listener, bool is_inherited)
+static int serve(struct listeners_next *next, const struct listener *listener, const char *name,
+		 bool is_inherited)
 {
 	_cleanup_(served_free_p) struct served *served = calloc(1, sizeof(*served));
 	struct http_server_opts opts = next->listeners->opts;
@@ -106,6 +109,10 @@ static int serve(struct listeners_next *next, const struct listener *listener, b
 		.connections_of_user = next->config->max_connections_of_user,
 	};
 	r = http_server_new(&opts, &served->server);
+	if (r == 0)
+		served->name = strdup(name);
+	if (r == 0 && !served->name)
+		r = -ENOMEM;
 	if (r == 0)
 		r = vec_push(&next->made, served);
 	if (r == 0)
@@ -163,7 +170,7 @@ static int prepare_one(struct listeners_next *next, const struct service_listen 
 		return listener_check_group(next->config);
 	}
 	r = listener_open(next->config, listen, &listener);
-	return r ? r : serve(next, &listener, false);
+	return r ? r : serve(next, &listener, listen->text, false);
 }
 
 static int prepare_inherited(struct listeners_next *next, int fd, struct strbuf *error)
@@ -173,7 +180,7 @@ static int prepare_inherited(struct listeners_next *next, int fd, struct strbuf 
 
 	/* Only the first configuration finds them without a server. */
 	if (r == 0 && !next->listeners->config)
-		r = serve(next, &listener, true);
+		r = serve(next, &listener, "a socket of systemd's", true);
 	if (r == -EPERM)
 		strbuf_adds(error, "a socket of systemd's can be reached from other hosts; [http] "
 				   "remote = yes and token_file must say that this is meant");
@@ -227,8 +234,7 @@ static void allow(const struct listeners *listeners, const struct served *served
 		return;
 	r = listener_allow(config, served->listener.path);
 	if (r < 0)
-		log_error("unix %s: cannot set its mode and group: %s", served->listener.path,
-			  strerror(-r));
+		log_error("%s: cannot set its mode and group: %s", served->name, strerror(-r));
 }
 
 void listeners_commit(struct listeners *listeners, struct listeners_next *next)
@@ -241,8 +247,10 @@ void listeners_commit(struct listeners *listeners, struct listeners_next *next)
 			allow(listeners, *served, next->config);
 		(void)vec_push(&next->list, *served); /* there is room */
 	}
-	vec_foreach(&next->made, served)
+	vec_foreach(&next->made, served) {
+		log_info("listening on %s", (*served)->name);
 		(void)vec_push(&next->list, *served); /* as above */
+	}
 	next->made.len = 0;
 	listeners->list = next->list;
 	next->list = old;
@@ -255,6 +263,7 @@ void listeners_commit(struct listeners *listeners, struct listeners_next *next)
 /* Those that have connected by now are accepted before. */
 static void close_leaving(struct served *served)
 {
+	log_info("no longer listening on %s", served->name);
 	http_server_close(served->server);
 	listener_done(&served->listener);
 	served->is_closed = true;

@@ -13,31 +13,15 @@
 #include "service/daemon/reports/reports.h"
 #include "service/daemon/routes/routes.h"
 #include "service/daemon/routes/user_tokens.h"
-#include "service/daemon/trace/traces_cost.h"
 #include "service/daemon/watch/rules.h"
-#include "service/probe_cost.h"
 #include "target/login_users.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
 /* --- configuration --------------------------------------------------------------------------- */
-
-/* Once, where there is a limit: on this kernel, and with the programs that it has loaded. */
-static void measure_cost(const struct service *service)
-{
-	struct probe_cost cost;
-
-	if (service->config->max_overhead == 0 || traces_budget(service->traces).call_ns > 0)
-		return;
-	if (probe_cost_measure(service->worker, "", &cost) == 0)
-		log_info("a call of an allocator that is traced takes %" PRIu64 " ns here",
-			 cost.call_ns);
-	traces_set_cost(service->traces, &cost);
-}
 
 /* What the last reload came to, for people who ask later. */
 static void note_reload(struct service *service, const struct strbuf *error)
@@ -52,26 +36,33 @@ static void note_reload(struct service *service, const struct strbuf *error)
 	reloads->error = error ? strdup(strbuf_str(error)) : NULL;
 }
 
-static int on_reload(const siginfo_t *info, void *userdata)
+/* Between two rounds of the loop: no callback is on its way. */
+static void reload(struct service *service)
 {
 	_cleanup_strbuf_ struct strbuf error = {};
-	struct service *service = userdata;
 
-	(void)info;
+	service->wants_reload = false;
 	/* sd_notify's own failures are nobody's concern: there may be no one to tell. */
 	(void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
 			 (unsigned long long)(clock_monotonic_ns() / 1000));
 	if (service_configure(service, &error) == 0) {
-		measure_cost(service);
 		note_reload(service, NULL);
 		service->is_settling = true;
-		return 0;
+		return;
 	}
 	note_reload(service, &error);
 	log_error("%s", strbuf_str(&error));
 	log_warning("the configuration stays as it was, all of it; correct that, and reload again");
 	(void)sd_notifyf(0, "READY=1\nSTATUS=the last reload failed, the configuration stays: %s",
 			 strbuf_str(&error));
+}
+
+static int on_reload(const siginfo_t *info, void *userdata)
+{
+	struct service *service = userdata;
+
+	(void)info;
+	service->wants_reload = true;
 	return 0;
 }
 
@@ -241,7 +232,6 @@ static int begin(struct service *service)
 		log_error("%s", strbuf_str(&error));
 		return r;
 	}
-	measure_cost(service);
 	r = add_timers(service);
 	if (r < 0)
 		log_error("setting up: %s", strerror(-r));
@@ -280,6 +270,8 @@ static int run(struct service *service)
 			log_error("the service's loop: %s", strerror(-r));
 			return r;
 		}
+		if (service->wants_reload)
+			reload(service);
 		traces_run(service->traces);
 		host_growth_run(service->growth);
 		look_at_reload(service);

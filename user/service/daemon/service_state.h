@@ -72,7 +72,7 @@ struct service {
 	size_t n_questions; /* routes/process_routes.c */
 	struct service_reloads reloads;
 	bool is_settling; /* a reload has begun what does not run yet */
-	bool over;
+	bool over, wants_reload;
 };
 
 struct service_route;

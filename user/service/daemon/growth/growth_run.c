@@ -391,6 +391,11 @@ size_t growth_run_job(const struct growth_run *run, enum growth_job job)
 	return run->opts.has_mappings && job == GROWTH_FAULTS;
 }
 
+uint64_t growth_run_period(const struct growth_run *run)
+{
+	return run->opts.period;
+}
+
 bool growth_run_has_mappings(const struct growth_run *run)
 {
 	return run->opts.has_mappings;

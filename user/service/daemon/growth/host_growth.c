@@ -34,8 +34,9 @@ struct host_growth {
 	struct host_growth_opts opts;
 	bool is_started, is_wanted, has_mappings;
 	uint64_t period, most_stacks;
-	struct growth_run *run; /* NULL: it does not run */
-	size_t n_ending;	/* runs whose threads are not done yet */
+	struct growth_run *run;	 /* NULL: it does not run */
+	struct growth_run *next; /* begins by another configuration, in place of `run` */
+	size_t n_ending;	 /* runs whose threads are not done yet */
 	uint64_t next_look_ns, next_glance_ns;
 	uint64_t retry_ns, next_retry_ns; /* the latter UINT64_MAX: never */
 	uint64_t begun, renewed, failed;
@@ -57,13 +58,19 @@ int host_growth_new(const struct host_growth_opts *opts, struct host_growth **re
 
 /* --- its session ----------------------------------------------------------------------------- */
 
+static void end_run(struct host_growth *growth, struct growth_run **run)
+{
+	if (!*run)
+		return;
+	growth_run_end(*run);
+	*run = NULL;
+	growth->n_ending++;
+}
+
 static void end(struct host_growth *growth)
 {
-	if (!growth->run)
-		return;
-	growth_run_end(growth->run);
-	growth->run = NULL;
-	growth->n_ending++;
+	end_run(growth, &growth->run);
+	end_run(growth, &growth->next);
 }
 
 static void on_gone(void *userdata)
@@ -80,7 +87,7 @@ static bool is_ending(const struct host_growth *growth)
 
 static bool is_unsettled(const struct host_growth *growth)
 {
-	return growth->run && !growth_run_is_settled(growth->run);
+	return growth->next || (growth->run && !growth_run_is_settled(growth->run));
 }
 
 static bool is_telling(const struct host_growth *growth)
@@ -89,14 +96,18 @@ static bool is_telling(const struct host_growth *growth)
 			       growth_run_next_kill_ns(growth->run) != UINT64_MAX);
 }
 
+static void look_at_next(struct host_growth *growth);
+
 static void wait_for(struct host_growth *growth, bool (*is_left)(const struct host_growth *growth))
 {
 	uint64_t end_ns = clock_monotonic_ns() + SETTLE_NS;
 
 	while (is_left(growth) && clock_monotonic_ns() < end_ns &&
-	       loop_run_once(growth->opts.loop, ROUND_MS) == 0)
+	       loop_run_once(growth->opts.loop, ROUND_MS) == 0) {
+		look_at_next(growth);
 		if (growth->run)
 			growth_run_tell_kills(growth->run);
+	}
 }
 
 void host_growth_free(struct host_growth *growth)
@@ -142,7 +153,7 @@ static void fail(struct host_growth *growth, int error)
 
 static void on_look(struct growth_run *run, bool is_cut, void *userdata);
 
-static void begin(struct host_growth *growth)
+static int begin_run(struct host_growth *growth, struct growth_run **ret_run)
 {
 	const struct growth_run_opts opts = {
 		.growth = &growth->opts,
@@ -153,32 +164,88 @@ static void begin(struct host_growth *growth)
 		.gone = on_gone,
 		.userdata = growth,
 	};
-	int r = growth_run_new(&opts, &growth->run);
 
-	if (r < 0) {
-		fail(growth, r);
-		return;
-	}
+	return growth_run_new(&opts, ret_run);
+}
+
+static void note_begun(struct host_growth *growth)
+{
 	growth->begun++;
 	growth->next_retry_ns = UINT64_MAX;
 	growth->next_glance_ns = 0;
 	growth->next_look_ns = clock_monotonic_ns() + LOOK_NS;
 }
 
+static void begin(struct host_growth *growth)
+{
+	int r = begin_run(growth, &growth->run);
+
+	if (r < 0)
+		fail(growth, r);
+	else
+		note_begun(growth);
+}
+
+/* What cannot begin by the new configuration leaves what samples by the old one. */
+static void keep_old(struct host_growth *growth, int error)
+{
+	end_run(growth, &growth->next);
+	growth->failed++;
+	log_error("[growth]: cannot sample page faults as configured: %s; sampling goes on as "
+		  "before; reload again to retry",
+		  strerror(-error));
+}
+
+static void begin_next(struct host_growth *growth)
+{
+	int r;
+
+	end_run(growth, &growth->next);
+	r = begin_run(growth, &growth->next);
+	if (r < 0)
+		keep_old(growth, r);
+}
+
+static void look_at_next(struct host_growth *growth)
+{
+	if (!growth->next || !growth_run_is_settled(growth->next))
+		return;
+	if (growth_run_error(growth->next)) {
+		keep_old(growth, growth_run_error(growth->next));
+		return;
+	}
+	end_run(growth, &growth->run);
+	growth->run = TAKE_PTR(growth->next);
+	note_begun(growth);
+}
+
+static bool runs_as(const struct growth_run *run, const struct service_config *config)
+{
+	return growth_run_period(run) == config->growth_period &&
+	       growth_run_has_mappings(run) == config->growth_mappings;
+}
+
 void host_growth_configure(struct host_growth *growth, const struct service_config *config)
 {
+	const struct growth_run *newest = growth->next ? growth->next : growth->run;
+
 	growth->most_stacks = config->growth_stacks;
-	if (growth->is_wanted == config->grows && growth->period == config->growth_period &&
-	    growth->has_mappings == config->growth_mappings)
-		return;
-	end(growth);
 	growth->is_wanted = config->grows;
 	growth->period = config->growth_period;
 	growth->has_mappings = config->growth_mappings;
+	if (growth->is_wanted && newest && runs_as(newest, config))
+		return;
 	growth->next_retry_ns = UINT64_MAX;
 	growth->retry_ns = FIRST_RETRY_NS;
-	if (growth->is_wanted && growth->is_started)
+	if (!growth->is_wanted)
+		end(growth);
+	else if (growth->run && growth_run_is_settled(growth->run) &&
+		 !growth_run_error(growth->run))
+		begin_next(growth);
+	else if (growth->is_started) {
+		end(growth);
 		begin(growth);
+	}
 }
 
 void host_growth_start(struct host_growth *growth)
@@ -246,6 +313,7 @@ void host_growth_run(struct host_growth *growth)
 		begin(growth);
 	if (!growth->run)
 		return;
+	look_at_next(growth);
 	if (growth_run_error(growth->run)) {
 		fail(growth, growth_run_error(growth->run));
 		return;
@@ -348,7 +416,7 @@ int host_growth_ask(struct host_growth *growth, const struct growth_ask *ask,
 
 	if (!growth->run || growth_run_error(growth->run))
 		return -ENODEV;
-	if (ask->job == GROWTH_MAPPINGS && !growth->has_mappings)
+	if (ask->job == GROWTH_MAPPINGS && !growth_run_has_mappings(growth->run))
 		return -ENOENT;
 	wait = calloc(1, sizeof(*wait));
 	if (!wait)
@@ -394,8 +462,9 @@ struct host_growth_info host_growth_info(const struct host_growth *growth)
 		.is_wanted = growth->is_wanted,
 		.is_running = growth->run && growth_run_is_settled(growth->run) &&
 			      !growth_run_error(growth->run),
-		.has_mappings = growth->has_mappings,
-		.period = growth->period,
+		.has_mappings =
+			growth->run ? growth_run_has_mappings(growth->run) : growth->has_mappings,
+		.period = growth->run ? growth_run_period(growth->run) : growth->period,
 		.begun = growth->begun,
 		.renewed = growth->renewed,
 		.failed = growth->failed,

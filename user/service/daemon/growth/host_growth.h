@@ -23,9 +23,9 @@ void host_growth_free(struct host_growth *growth);
 DEFINE_CLEANUP(struct host_growth, host_growth_free)
 
 /*
- * Another configuration: ends, or begins anew with another period. Whether a session can begin is
- * known later, and is no matter of the configuration: what cannot be is logged, and a fault that
- * may pass is tried again after a while.
+ * Another configuration: ends, or begins with another period. Whether a session can begin is known
+ * later: until then, and if it cannot, what samples by the old configuration goes on (logged).
+ * Where nothing samples, a fault that may pass is tried again after a while.
  */
 void host_growth_configure(struct host_growth *growth, const struct service_config *config);
 /* From now on it samples, if that is configured. */

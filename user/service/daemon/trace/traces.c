@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "config/options.h"
 #include "service/daemon/trace/trace_state.h"
+#include "service/daemon/trace/trace_waits.h"
 #include "service/daemon/trace/traces_cost.h"
 #include "service/daemon/trace/traces_slots.h"
 #include "service/governor.h"
@@ -17,8 +18,6 @@
 #include <unistd.h>
 
 #define MS_NS UINT64_C(1000000)
-/* On one trace: each is answered by a view of its own. */
-#define MOST_WAITS 256
 /* Of one trace: each is a report. */
 #define MOST_KILLS 64
 /* Threads that still let their sessions go: detaching takes 40 ms a link. */
@@ -54,43 +53,6 @@ void trace_free(struct trace *trace)
 	options_free(trace->options);
 	free(trace->standing);
 	free(trace);
-}
-
-static void wait_free(struct trace_wait *wait)
-{
-	if (wait->ask.free)
-		wait->ask.free(wait->ask.userdata);
-	free(wait);
-}
-
-/* Takes it out of its trace's list. */
-static void unlink_wait(struct trace_wait *wait)
-{
-	struct trace_wait **at = &wait->trace->waits;
-
-	while (*at != wait)
-		at = &(*at)->next;
-	*at = wait->next;
-	wait->trace->n_waits--;
-}
-
-void traces_forget(struct trace_wait *wait)
-{
-	if (!wait)
-		return;
-	wait->is_forgotten = true;
-	if (wait->is_shown)
-		return; /* freed when that is done */
-	unlink_wait(wait);
-	wait_free(wait);
-}
-
-static void finish_wait(struct trace_wait *wait, enum trace_outcome outcome, int error)
-{
-	unlink_wait(wait);
-	if (!wait->is_forgotten)
-		wait->ask.done(outcome, error, wait->ask.userdata);
-	wait_free(wait);
 }
 
 /* --- ends of processes ----------------------------------------------------------------------- */
@@ -214,11 +176,6 @@ static int check_same(const struct trace *trace)
 	return r == 0 && now.start_ticks != trace->info.start_ticks ? -ESRCH : r;
 }
 
-static void set_due(struct trace_wait *wait, uint64_t now_ns)
-{
-	wait->due_ns = now_ns + wait->for_ns;
-}
-
 static void on_begun(int error, void *userdata)
 {
 	struct trace *trace = userdata;
@@ -232,17 +189,19 @@ static void on_begun(int error, void *userdata)
 		trace->start_ns = now_ns;
 		budget_begin(&trace->use, now_ns);
 		traces->begun += !trace->standing;
-		for (struct trace_wait *wait = trace->waits; wait; wait = wait->next)
-			set_due(wait, now_ns);
+		if (trace->standing && !trace->is_over)
+			traces_stands(traces, trace);
+		trace_waits_begin(trace, now_ns);
 		return;
 	}
 	trace->has_ended = true;
 	trace->error = error;
 	if (trace->standing)
-		log_error("[post_mortem] trace: %s: cannot trace: %s", trace->standing,
-			  strerror(-error));
+		log_error("[post_mortem] trace: %s: cannot trace: %s; what was traced before goes "
+			  "on; reload again to retry",
+			  trace->standing, strerror(-error));
 	while (trace->waits)
-		finish_wait(trace->waits, TRACE_NOT_BEGUN, error);
+		trace_wait_finish(trace->waits, TRACE_NOT_BEGUN, error);
 }
 
 static void on_over(int error, void *userdata)
@@ -351,28 +310,6 @@ static struct trace *find(const struct traces *traces, const struct trace_ask *a
 	return NULL;
 }
 
-static int add_wait(struct trace *trace, const struct trace_ask *ask, uint64_t for_ns,
-		    struct trace_wait **ret_wait)
-{
-	struct trace_wait *wait;
-
-	if (trace->n_waits >= MOST_WAITS)
-		return -EBUSY;
-	wait = calloc(1, sizeof(*wait));
-	if (!wait)
-		return -ENOMEM;
-	wait->trace = trace;
-	wait->next = trace->waits;
-	wait->ask = *ask;
-	wait->for_ns = for_ns;
-	if (trace->has_begun)
-		set_due(wait, clock_monotonic_ns());
-	trace->waits = wait;
-	trace->n_waits++;
-	*ret_wait = wait;
-	return 0;
-}
-
 int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_wait **ret_wait)
 {
 	struct trace *trace = find(traces, ask);
@@ -384,17 +321,7 @@ int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_
 	if (!trace->has_begun && for_ns == 0)
 		for_ns = traces->config->seconds_ns;
 	/* Without memory a trace without waits is left, which traces_run ends. */
-	return add_wait(trace, ask, for_ns, ret_wait);
-}
-
-static bool is_due(const struct trace_wait *wait, uint64_t now_ns)
-{
-	const struct trace *trace = wait->trace;
-
-	if (wait->is_shown || !trace->has_begun)
-		return false;
-	return trace->has_ended || trace->stopped || trace->traces->is_finishing ||
-	       wait->due_ns <= now_ns;
+	return trace_wait_add(trace, ask, for_ns, ret_wait);
 }
 
 /* Is there anything that it is needed for? */
@@ -405,105 +332,21 @@ static bool is_wanted(const struct trace *trace)
 
 int traces_timeout_ms(const struct traces *traces)
 {
-	uint64_t now_ns = clock_monotonic_ns(), first_ns = UINT64_MAX;
+	uint64_t now_ns = clock_monotonic_ns(), first_ns = UINT64_MAX, due_ns;
 
 	vec_foreach(&traces->list, trace) {
 		if (!is_wanted(*trace))
 			return 0;
 		if (trace_is_charged(*trace) && traces->next_look_ns < first_ns)
 			first_ns = traces->next_look_ns;
-		for (const struct trace_wait *wait = (*trace)->waits; wait; wait = wait->next) {
-			if (!(*trace)->has_begun || wait->is_shown)
-				continue; /* its thread wakes the loop */
-			if (!wait->is_told || is_due(wait, now_ns))
-				return 0;
-			if (wait->due_ns < first_ns)
-				first_ns = wait->due_ns;
-		}
+		due_ns = trace_waits_due_ns(*trace);
+		if (due_ns < first_ns)
+			first_ns = due_ns;
 	}
 	if (first_ns == UINT64_MAX)
 		return -1;
 	first_ns = first_ns > now_ns ? (first_ns - now_ns) / MS_NS + 1 : 0;
 	return first_ns < 1000000 ? (int)first_ns : 1000000;
-}
-
-/* --- answers --------------------------------------------------------------------------------- */
-
-struct show_job {
-	struct session_job job;
-	struct trace_wait *wait;
-	struct report_opts opts;
-	struct report_budget budget; /* opts.budget, or unused */
-	bool is_shown;
-};
-
-/* Session's thread, as run_show(). */
-static int show(const struct view *view, void *userdata)
-{
-	struct show_job *job = userdata;
-	const struct trace_ask *ask = &job->wait->ask;
-	int r = ask->show(view, ask->userdata);
-
-	job->is_shown = r == 0;
-	return r;
-}
-
-static int run_show(struct session *session, struct session_job *userdata)
-{
-	struct show_job *job = (struct show_job *)userdata;
-	int r;
-
-	if (job->opts.budget)
-		session_set_untraced(session, job->budget.untraced_ns);
-	r = session_show(session, &job->opts, show, job);
-	/* What was shown is right, even where the session has failed after it. */
-	return job->is_shown ? 0 : r < 0 ? r : -EIO;
-}
-
-static void on_shown(struct session_job *userdata, int result)
-{
-	_cleanup_free_ struct show_job *job = (struct show_job *)userdata;
-
-	job->wait->is_shown = false;
-	finish_wait(job->wait, result < 0 ? TRACE_FAILED : TRACE_SHOWN, result);
-}
-
-static void answer(struct traces *traces, struct trace *trace, struct trace_wait *wait)
-{
-	struct show_job *job = trace->error ? NULL : calloc(1, sizeof(*job));
-
-	trace_look_at_cost(traces, trace);
-	if (!job) {
-		finish_wait(wait, TRACE_FAILED, trace->error ? trace->error : -ENOMEM);
-		return;
-	}
-	job->job.run = run_show;
-	job->job.done = on_shown;
-	job->wait = wait;
-	job->opts =
-		(struct report_opts){ .width = 80, .allocated_first = wait->ask.allocated_first };
-	if ((trace->kind == TRACE_HEAP && traces->call_ns > 0) || trace->pre_empted) {
-		job->budget = trace_report_budget(traces, trace, wait);
-		job->opts.budget = &job->budget;
-	}
-	wait->is_shown = true;
-	session_runner_post(trace->runner, &job->job);
-}
-
-static void answer_due(struct traces *traces, struct trace *trace)
-{
-	uint64_t now_ns = clock_monotonic_ns();
-
-	for (struct trace_wait *wait = trace->waits, *next; wait; wait = next) {
-		next = wait->next;
-		if (trace->has_begun && !wait->is_told) {
-			wait->is_told = true;
-			if (wait->ask.begun)
-				wait->ask.begun(wait->ask.userdata);
-		}
-		if (is_due(wait, now_ns))
-			answer(traces, trace, wait);
-	}
 }
 
 /* Its thread ends it. */
@@ -532,7 +375,7 @@ void traces_run(struct traces *traces)
 	for (size_t i = 0; i < traces->list.len;) {
 		struct trace *trace = traces->list.data[i];
 
-		answer_due(traces, trace);
+		trace_waits_answer(trace);
 		if (is_wanted(trace)) {
 			i++;
 			continue;

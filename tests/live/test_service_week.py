@@ -114,8 +114,19 @@ def metric(served, name, value=None, **labels):
     return found[-1]
 
 
-def row(served, begun, host):
+def sessions(pid):
+    """Threads of sessions, also of those that begin, or have ended and are being let go."""
+    n = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(FileNotFoundError), \
+                open(f"/proc/{pid}/task/{task}/comm", encoding="ascii") as file:
+            n += file.read() == "memtraced-trace\n"
+    return n
+
+
+def row(served, begun, host, standing):
     """What it holds while nothing is traced, in a row of the table."""
+    eventually(lambda: sessions(served.process.pid) == standing, "no trace", timeout=60)
     metric(served, "memtraced_traces_running", 0)
     size, fds = resident(served.process.pid), descriptors(served.process.pid)
     days = (time.monotonic() - begun) * FACTOR / DAY
@@ -137,13 +148,13 @@ def a_week_leaves_it_as_large_as_it_was():
             open(os.path.join(folder, "go"), "w", encoding="ascii") as go, \
             started(["sh", "-c", COME_AND_GO, go.name]) as sleeps, \
             contextlib.closing(Host(folder, cgroups)) as host:
-        begun = time.monotonic()
+        begun, standing = time.monotonic(), sessions(served.process.pid)
         note("  days  resident KiB  descriptors   sweeps   traces    fired  cgroups  reports")
         for i in range(1, SAMPLES + 1):
             while time.monotonic() < begun + i * seconds / SAMPLES:
                 host.round(served)
                 time.sleep(0.2)
-            held.append(row(served, begun, host))
+            held.append(row(served, begun, host, standing))
         os.unlink(go.name)
         assert sleeps.wait(60) == 0
         assert metric(served, "memtraced_rule_fired_total", rule="large") > 0

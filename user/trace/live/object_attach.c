@@ -277,12 +277,31 @@ static int attach(struct objects *objects, struct object *object, uint32_t owner
 	return r;
 }
 
+static const struct unprobed changed = {
+	"all functions",
+	"the file was written to after memtraced had read it",
+};
+
+/* Once, though each process that maps it tries. */
+static int list_changed(struct object *object)
+{
+	vec_foreach(&object->unprobed, row)
+		if (row->why == changed.why)
+			return 0;
+	return vec_push(&object->unprobed, changed);
+}
+
 /* One file that cannot be probed must not end the tracing of all others. */
 int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
 {
 	int r = attach(objects, object, owner, pid);
 
-	if (r == 0 || r == -ENOMEM || owner)
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	/* The kernel refuses sites that a file does not have any more. */
+	if ((r == -EINVAL || r == -EIO || r == -EFAULT) && object_has_changed(object))
+		return list_changed(object);
+	if (owner)
 		return r;
 	object->refused = true;
 	return vec_push(&object->unprobed, (struct unprobed){ "all functions", strerror(-r) });

@@ -13,8 +13,10 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static_assert(OBJECT_BUILD_ID_MAX <= RECORD_BUILD_ID_MAX, "a record has room for it");
 
@@ -320,6 +322,22 @@ static int object_plan(struct objects *objects, struct object *object)
 	return r ? r : unwind_add(objects, object, rows_kind(objects, object));
 }
 
+static struct timespec file_changed(int fd)
+{
+	struct statx st = { 0 };
+
+	/* Without an answer it is taken as never changed. */
+	(void)statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_CTIME, &st);
+	return (struct timespec){ st.stx_ctime.tv_sec, st.stx_ctime.tv_nsec };
+}
+
+bool object_has_changed(const struct object *object)
+{
+	struct timespec now = file_changed(object->fd);
+
+	return now.tv_sec != object->changed.tv_sec || now.tv_nsec != object->changed.tv_nsec;
+}
+
 int object_add(struct objects *objects, uint32_t dev, uint64_t ino, const char *path, int fd,
 	       struct object **ret_object)
 {
@@ -333,6 +351,7 @@ int object_add(struct objects *objects, uint32_t dev, uint64_t ino, const char *
 	object->dev = dev;
 	object->ino = ino;
 	object->fd = fd;
+	object->changed = file_changed(fd);
 	object->path = strdup(path);
 	if (!object->path)
 		return -ENOMEM;

@@ -30,6 +30,7 @@ struct object {
 	uint32_t dev;
 	uint64_t ino;
 	int fd;
+	struct timespec changed; /* when it was written last, as of its plan */
 	char *path;
 	char open_path[32];
 	struct plan *plan;	  /* NULL: no ELF file of ours */
@@ -78,6 +79,9 @@ struct objects {
  * answered one, and answers while we go on.
  */
 void object_ask(const struct objects *objects, int fd, const char *path);
+
+/* Was it written to since it was planned? Then its plan may not fit any more. */
+bool object_has_changed(const struct object *object);
 
 /* A file that is not known: planned, and known from now on. fd: taken. 0 or negative errno. */
 int object_add(struct objects *objects, uint32_t dev, uint64_t ino, const char *path, int fd,

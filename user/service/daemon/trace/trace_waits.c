@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "service/daemon/trace/trace_state.h"
-#include "service/daemon/trace/traces.h"
 #include "service/daemon/trace/traces_cost.h"
 #include "service/session.h"
 
@@ -31,10 +30,8 @@ static void unlink_wait(struct trace_wait *wait)
 	wait->trace->n_waits--;
 }
 
-void traces_forget(struct trace_wait *wait)
+void trace_wait_forget(struct trace_wait *wait)
 {
-	if (!wait)
-		return;
 	wait->is_forgotten = true;
 	if (wait->is_shown)
 		return; /* freed when that is done */

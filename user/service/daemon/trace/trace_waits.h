@@ -17,6 +17,9 @@ int trace_wait_add(struct trace *trace, const struct trace_ask *ask, uint64_t fo
 /* Tells it what came of it, and frees it; no job shows it. */
 void trace_wait_finish(struct trace_wait *wait, enum trace_outcome outcome, int error);
 
+/* The answer is not wanted any more. */
+void trace_wait_forget(struct trace_wait *wait);
+
 /* The trace has begun at that time. */
 void trace_waits_begin(struct trace *trace, uint64_t now_ns);
 /* When trace_waits_answer() has something to do; UINT64_MAX: that is not known. */

@@ -310,6 +310,12 @@ static struct trace *find(const struct traces *traces, const struct trace_ask *a
 	return NULL;
 }
 
+void traces_forget(struct trace_wait *wait)
+{
+	if (wait)
+		trace_wait_forget(wait);
+}
+
 int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_wait **ret_wait)
 {
 	struct trace *trace = find(traces, ask);

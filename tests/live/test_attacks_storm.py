@@ -12,8 +12,8 @@ import sys
 import time
 
 import bombs
-from lib import (LONG, eventually, exact, need_program, need_root, need_sampling, note, same, scaled,
-                 scratch, started, target, test)
+from lib import (LONG, eventually, exact, need_program, need_root, need_sampling, note, same,
+                 scaled, scratch, started, target, test)
 from test_attach import counted, one, since, started_target, work
 from test_attacks_hang import HEALTH_SECONDS
 from test_attacks_setuid import build

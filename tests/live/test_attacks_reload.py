@@ -147,7 +147,7 @@ def what_cannot_begin_to_trace_leaves_what_does(line):
         good = conf.text.replace("trace = attach", key) if "trace" in key else \
             conf.text.replace("period = 10", key)
         good += RULE.format(name="new")
-        with few_files(served.process.pid, 8):
+        with few_files(served.process.pid, 4):
             conf.write(good)
             served.process.send_signal(signal.SIGHUP)
             served.said.until(f"memtraced: {section}")

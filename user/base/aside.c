@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/aside.h"
 
+#include "base/thread_start.h"
+
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -50,21 +51,6 @@ static int on_done(int fd, uint32_t events, void *userdata)
 	return 0;
 }
 
-static int start_thread(struct aside *aside)
-{
-	sigset_t all, before;
-	int error;
-
-	/* Signals are for the loop. */
-	sigfillset(&all);
-	error = pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (error)
-		return -error;
-	error = pthread_create(&aside->thread, NULL, run, aside);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* cannot fail: valid set */
-	return -error;
-}
-
 int aside_start(struct loop *loop, struct aside_work *work)
 {
 	struct aside *aside = calloc(1, sizeof(*aside));
@@ -78,7 +64,7 @@ int aside_start(struct loop *loop, struct aside_work *work)
 	r = aside->fd < 0 ? -errno :
 			    loop_add_fd(loop, aside->fd, EPOLLIN, on_done, aside, &aside->source);
 	if (r == 0)
-		r = start_thread(aside);
+		r = thread_start(&aside->thread, run, aside);
 	if (r < 0)
 		aside_free(aside);
 	return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/session_runner.h"
 
+#include "base/thread_start.h"
 #include "config/options.h"
 #include "sandbox/worker.h"
 #include "service/session.h"
@@ -9,7 +10,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -272,21 +272,6 @@ static int on_results(int fd, uint32_t events, void *userdata)
 	return 0;
 }
 
-static int start_thread(struct session_runner *runner)
-{
-	sigset_t all, before;
-	int error;
-
-	/* Signals are for the owner's loop. */
-	sigfillset(&all);
-	error = pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (error)
-		return -error;
-	error = pthread_create(&runner->thread, NULL, run_thread, runner);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* cannot fail: valid set */
-	return -error;
-}
-
 static int prepare(struct session_runner *runner)
 {
 	runner->jobs_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -314,7 +299,7 @@ int session_runner_new(const struct session_runner_opts *opts, struct session_ru
 	pthread_mutex_init(&runner->lock, NULL);
 	r = prepare(runner);
 	if (r == 0)
-		r = start_thread(runner);
+		r = thread_start(&runner->thread, run_thread, runner);
 	if (r < 0) {
 		runner->opts.options = NULL; /* the caller's still */
 		runner_free(runner);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "target/tracer_thread.h"
 
+#include "base/thread_start.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -39,20 +41,6 @@ static void *serve(void *arg)
 	}
 }
 
-static int start(struct tracer_thread *thread)
-{
-	sigset_t all, before;
-	int error;
-
-	sigfillset(&all);
-	error = pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (error)
-		return -error;
-	error = pthread_create(&thread->thread, NULL, serve, thread);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -error;
-}
-
 int tracer_thread_new(struct tracer_thread **ret_thread)
 {
 	struct tracer_thread *thread = calloc(1, sizeof(*thread));
@@ -62,7 +50,7 @@ int tracer_thread_new(struct tracer_thread **ret_thread)
 		return -ENOMEM;
 	sem_init(&thread->request, 0, 0);
 	sem_init(&thread->answer, 0, 0);
-	r = start(thread);
+	r = thread_start(&thread->thread, serve, thread);
 	if (r < 0) {
 		free(thread);
 		return r;

@@ -147,7 +147,7 @@ FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/%.c=%)
 SANITIZED_TESTS := tests/replay/test_hostile_recording
 
 C_FILES = $(shell find user sample bpf tests bench -name '*.[ch]' -o -name '*.cc')
-SHELL_SCRIPTS := scripts/check-arm64 scripts/deps scripts/deps-bench scripts/deps-kernels scripts/deps-machine scripts/make-deb \
+SHELL_SCRIPTS := scripts/check-arm64 scripts/check-models scripts/deps scripts/deps-bench scripts/deps-kernels scripts/deps-machine scripts/make-deb \
 	scripts/check-package scripts/check-skeletons scripts/demo scripts/check-spdx \
 	tests/package/steps systemd/memtraced-generator .ci/run $(wildcard docs/memtraced.bash)
 
@@ -294,6 +294,7 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 	--status 'lint: format' '$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)' \
 	--status 'lint: shell' 'shellcheck $(SHELL_SCRIPTS)'
 RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
+	--tap scripts/check-models \
 	--status 'bpf: stacks' 'scripts/check-bpf-stacks $(BPF_OBJECTS)' \
 	--status 'bpf: stacks on $(OTHER_MACHINE)' \
 		'scripts/check-bpf-stacks $(BPF_OBJECTS:$(O)/%=$(OTHER_O)/%)' \

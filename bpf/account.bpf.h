@@ -44,11 +44,11 @@ VERIFIED_ONCE int account_missed(__u32 slot, const struct abi_block *block)
 }
 
 /* A block whose free was never seen: its address has just been handed out again. */
-static __always_inline void close_stale_block(__u32 slot, __u64 key)
+static __always_inline void close_stale_block(const struct abi_proc *proc, __u32 slot, __u64 key)
 {
 	struct abi_block stale;
 
-	if (block_remove(key, &stale))
+	if (block_remove_own(proc, slot, ABI_BLOCK_ADDR(key), &stale))
 		account_missed(slot, &stale);
 }
 
@@ -64,7 +64,7 @@ VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *blo
 		return false;
 	r = block_insert(key, block);
 	if (r == -EEXIST) {
-		close_stale_block(slot, key);
+		close_stale_block(proc, slot, key);
 		r = block_insert(key, block);
 	}
 	if (r) {

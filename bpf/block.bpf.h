@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Live blocks by (process, address): adding, taking out, and what fork makes of them. Nothing is
+ * Live blocks by (process, address): adding, removing, and what a fork makes of them. Nothing is
  * copied at a fork: a child looks in its ancestors for blocks older than the fork (abi_block.era),
- * what an ancestor frees meanwhile leaves a tomb, what the child frees is remembered as shed.
+ * a block that an ancestor frees meanwhile leaves a tomb, what the child frees is kept as shed.
+ *
+ * A shared block is at each moment in the table, in a tomb, or in both: the tomb is added before
+ * the block is removed, and readers look at the table first. A reader that finds both takes the
+ * tomb, which does not change. docs/hacking/accounting.md has the argument,
+ * tests/models/shared_blocks.pml the model.
  */
 #ifndef MEMTRACED_BLOCK_BPF_H
 #define MEMTRACED_BLOCK_BPF_H
@@ -22,6 +27,21 @@ enum block_origin { BLOCK_UNKNOWN, BLOCK_OWN, BLOCK_INHERITED };
 /* As many are one global function's loop. */
 #define TOMBS_AT_ONCE 8
 
+/*
+ * Is the newest tomb of a key of this block, and for the same children? A realloc that fails puts
+ * its block back and leaves the tomb: to delete it would open a window in which readers find
+ * neither.
+ */
+static __always_inline bool tomb_is_newest(__u64 key, __u32 count, const struct abi_tomb *tomb)
+{
+	struct abi_tomb_key tk = { .block = key, .n = 1 + (count - 1) % MAX_TOMBS };
+	struct abi_tomb *newest = count ? bpf_map_lookup_elem(&tombs, &tk) : NULL;
+
+	return newest && newest->block.era == tomb->block.era &&
+	       newest->freed_era == tomb->freed_era;
+}
+
+/* Before the block is removed. */
 static __always_inline void tomb_add(struct abi_proc *proc, __u64 key,
 				     const struct abi_block *block)
 {
@@ -36,6 +56,8 @@ static __always_inline void tomb_add(struct abi_proc *proc, __u64 key,
 	}
 	if (found) {
 		next = *(volatile __u32 *)&found->count;
+		if (tomb_is_newest(key, next, &tomb))
+			return;
 		__sync_fetch_and_add(&found->count, 1);
 	}
 	/* User space deletes those that no child needs any more: the oldest number comes free. */
@@ -109,6 +131,7 @@ VERIFIED_ONCE int block_find_inherited(__u32 slot, __u64 addr, struct abi_block 
 {
 	struct abi_proc *proc = proc_by_slot(slot);
 	__u32 *shed_era, era;
+	bool is_live;
 	__u64 key;
 	int i;
 
@@ -123,9 +146,10 @@ VERIFIED_ONCE int block_find_inherited(__u32 slot, __u64 addr, struct abi_block 
 		if (slot == ABI_NO_SLOT)
 			return 0;
 		key = ABI_BLOCK_KEY(slot, addr);
-		if (block_find(key, ret) && ret->era < era)
-			return 1;
-		if (tomb_find(key, era, ret))
+		is_live = block_find(key, ret) && ret->era < era;
+		loads_in_order();
+		/* Without a tomb the block was there all the time, so that its copy is whole. */
+		if (tomb_find(key, era, ret) || is_live)
 			return 1;
 		shed_era = bpf_map_lookup_elem(&shed, &key);
 		if (shed_era && *shed_era < era)
@@ -139,7 +163,40 @@ VERIFIED_ONCE int block_find_inherited(__u32 slot, __u64 addr, struct abi_block 
 }
 
 /*
- * Takes the block at addr out of the process: enum block_origin, and what it was in *ret unless
+ * Removes a block of the process that children may share; 0: there is none, or another thread has
+ * removed it. Two threads that free one address and a third that is given it meanwhile may remove a
+ * block that has no tomb yet: that is a loss.
+ */
+VERIFIED_ONCE int block_remove_shared(__u32 slot, __u64 addr, struct abi_block *ret)
+{
+	struct abi_proc *proc = proc_by_slot(slot);
+	__u64 key = ABI_BLOCK_KEY(slot, addr);
+	__u32 era;
+
+	if (!proc || !ret || !block_find(key, ret))
+		return 0;
+	era = ret->era;
+	if (era < proc->era)
+		tomb_add(proc, key, ret);
+	if (!block_remove(key, ret))
+		return 0;
+	if (ret->era != era && ret->era < proc->era) {
+		tomb_add(proc, key, ret);
+		proc_lost(proc, ABI_LOST_TOMBSTONE);
+	}
+	return 1;
+}
+
+/* Removes a block of the process itself; 0: there is none. */
+static __always_inline int block_remove_own(const struct abi_proc *proc, __u32 slot, __u64 addr,
+					    struct abi_block *ret)
+{
+	return proc->sharers ? block_remove_shared(slot, addr, ret) :
+			       block_remove_here(ABI_BLOCK_KEY(slot, addr), ret);
+}
+
+/*
+ * Removes the block at addr from the process: enum block_origin, and what it was in *ret unless
  * that is BLOCK_UNKNOWN.
  */
 VERIFIED_ONCE int block_take(__u32 slot, __u64 addr, struct abi_block *ret)
@@ -147,18 +204,20 @@ VERIFIED_ONCE int block_take(__u32 slot, __u64 addr, struct abi_block *ret)
 	struct abi_proc *proc = proc_by_slot(slot);
 	__u64 key = ABI_BLOCK_KEY(slot, addr);
 	__u32 era;
+	long r;
 
 	if (!proc || !ret || addr & 7 || addr >= ABI_ADDR_LIMIT)
 		return BLOCK_UNKNOWN;
-	if (block_remove_here(key, ret)) {
-		if (proc->sharers && ret->era < proc->era)
-			tomb_add(proc, key, ret);
+	if (block_remove_own(proc, slot, addr, ret))
 		return BLOCK_OWN;
-	}
 	if (proc->parent == ABI_NO_SLOT || !block_find_inherited(slot, addr, ret))
 		return BLOCK_UNKNOWN;
 	era = proc->era;
-	if (bpf_map_update_elem(&shed, &key, &era, BPF_NOEXIST))
+	r = bpf_map_update_elem(&shed, &key, &era, BPF_NOEXIST);
+	/* Another thread has just freed it. */
+	if (r == -EEXIST)
+		return BLOCK_UNKNOWN;
+	if (r)
 		proc_lost(proc, ABI_LOST_TOMBSTONE);
 	return BLOCK_INHERITED;
 }

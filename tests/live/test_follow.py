@@ -25,6 +25,14 @@ def blocks_held_over_a_fork_are_freed_on_both_sides(path):
     ended_well(run)
 
 
+# Children that end at once are read while the parent frees what they share.
+@test(need_root, every_kernel=["40"], each=["4", "40"], timeout=3600)
+def blocks_freed_by_both_sides_of_a_fork_at_once_are_counted_once(children):
+    run = trace([target("fork_storm"), children, str(scaled(300000, 100000000))], timeout=3600)
+    assert len(run.everything) == int(children) + 1, run.everything.keys()
+    same_images(run, FORK_KEYS)
+
+
 @test(need_root, each=EACH_PATH)
 def nothing_is_missed_of_children_that_live_a_moment(path):
     children = 3 if path in FEW else scaled(20, 500)

@@ -25,7 +25,9 @@ struct walked_block {
 typedef int (*block_walk_fn)(const struct walked_block *walked, void *userdata);
 
 /*
- * A block that changes hands meanwhile may be left out. 0; -ETIME: not done by the deadline
+ * A block that changes hands meanwhile may be left out, but none that a process forked before the
+ * walk has of an ancestor: with_freed tells each of these exactly once. Takes 32 bytes of memory
+ * for each live block that is older than a fork of its process. 0; -ETIME: not done by the deadline
  * (CLOCK_MONOTONIC; 0: there is none); another negative errno; or what fn returned.
  */
 int block_walk(const struct programs *programs, bool with_freed, uint64_t deadline_ns,

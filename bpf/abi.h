@@ -152,7 +152,12 @@ enum abi_form {
  */
 #define ABI_FORM_C 1
 #define ABI_TRAITS(family, forms) ((family) | (forms) << 4)
-#define ABI_FAMILY(traits) ((traits)&0xf)
+#define ABI_FAMILY(traits) ((traits)&0x7)
+/*
+ * Beside the family: each function by which its allocator hands out blocks is probed, so that a
+ * pointer which is no block's is wrong.
+ */
+#define ABI_COMPLETE 0x8
 #define ABI_FORMS(traits) ((traits) >> 4)
 /* Arguments of a mark's cookie: its form, and whether it is a delete. */
 #define ABI_MARK_ARGS(form, deletes) ((form) | (deletes) << 8)
@@ -342,6 +347,7 @@ enum abi_loss {
 	ABI_LOST_REGION_STACK,	   /* one process has mapped by more stacks than are kept of it */
 	ABI_LOST_STACK_ROOM,	   /* stacks: ABI_STACK_OTHER stands for them */
 	ABI_LOST_BLOCK_ROOM,	   /* blocks */
+	ABI_LOST_UNKNOWN_ALLOCATION, /* of a block that is freed: no probe has seen it */
 	ABI_LOSSES,
 	/* in the same map: events seen, for the status line, */
 	ABI_EVENTS = ABI_LOSSES,

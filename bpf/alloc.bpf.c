@@ -149,7 +149,7 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 		if (is_inner_free(ctx, fn))
 			return;
 		count_unknown_free(proc);
-		fault->kind = fault_of_pointer(slot, addr);
+		fault->kind = fault_of_unknown(slot, addr, fn);
 		fault->addr = addr;
 		return;
 	}
@@ -226,7 +226,7 @@ static __always_inline void fault_of_request(const struct alloc_call *call, __u3
 	fault->addr = replaces ? call->ptr : 0;
 	fault->size = call->size;
 	if (replaces && call->old_from == BLOCK_UNKNOWN)
-		fault->kind = fault_of_pointer(slot, call->ptr);
+		fault->kind = fault_of_unknown(slot, call->ptr, call->fn);
 	else if (replaces && is_foreign(&call->old, call->fn))
 		fault->kind = ABI_FOREIGN_FREE;
 	else if (knob_forms && replaces && is_mismatched(&call->old, ABI_FORM_OWN, call->fn))

@@ -131,6 +131,22 @@ static __always_inline bool is_mismatched(const struct abi_block *block, __u32 f
 	return made && takes && !(made & takes);
 }
 
+/*
+ * What is wrong about a free or realloc of no known block. It is proven only of an allocator all of
+ * whose entries are probed (probe/plan.c). Another one may have made the block unseen.
+ */
+VERIFIED_ONCE_NUMBERS __u32 fault_of_unknown(__u32 slot, __u64 addr, __u32 fn)
+{
+	struct abi_proc *proc;
+
+	if (traits_of(fn) & ABI_COMPLETE)
+		return fault_of_pointer(slot, addr);
+	proc = proc_by_slot(slot);
+	if (proc && knob_whole_life && !size_filtered())
+		proc_lost(proc, ABI_LOST_UNKNOWN_ALLOCATION);
+	return 0;
+}
+
 /* The block that an error is about, as far as it is known. */
 static __always_inline void heap_error_block(struct abi_heap_error *error, __u32 slot, __u32 kind)
 {

@@ -141,6 +141,21 @@ def on_attach_frees_of_older_blocks_are_no_errors():
     assert found["heap_errors"] == [], found["heap_errors"]
 
 
+@test(need_root, each=EACH_PATH)
+def frees_of_an_allocator_that_is_not_known_are_no_errors_and_not_exact(path):
+    with scratch() as folder:
+        report = os.path.join(folder, "report.json")
+        done = run_memtraced(attach_option(path), "-o", f"json:{report}", "--leak-check=full",
+                             "--error-exitcode=9", "--", target("unchecked"))
+        assert done.returncode == 0, (done.returncode, done.stderr)
+        found = load_report(report)
+    (process,) = found["processes"]
+    assert process["heap_errors"] == [], process["heap_errors"]
+    given_back = int(done.stdout.split()[0])
+    assert found["coverage"]["lost"] == {"allocation-unknown": given_back}, found["coverage"]
+    assert not found["coverage"]["exact"], found["coverage"]
+
+
 def need_jemalloc():
     if not os.path.exists(target("foreign")):
         raise Skip("jemalloc's static library is not installed")

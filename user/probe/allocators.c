@@ -3,6 +3,7 @@
 
 #include "bpf/abi.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,15 +242,20 @@ static const struct allocator_family families[] = {
 	{ .name = "glibc",
 	  .realloc0_frees = true,
 	  .has_inner_frees = true,
+	  .own_free = "__libc_free",
 	  .marker = "gnu_get_libc_version" },
 	{ .name = "glibc",
 	  .realloc0_frees = true,
 	  .has_inner_frees = true,
+	  .own_free = "__libc_free",
 	  .marker = "_int_malloc" },
+	/* the dynamic one: in a static program none of its names says that it is musl's */
+	{ .name = "musl", .own_free = "free", .marker = "__dls3" },
 };
 
 #define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 #define N_FAMILIES (sizeof(families) / sizeof(families[0]))
+static_assert(N_FAMILIES < ABI_COMPLETE, "a number fits beside the bit");
 
 const struct allocator_function *allocator_functions(size_t *ret_n)
 {

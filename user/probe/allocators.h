@@ -42,6 +42,11 @@ struct allocator_family {
 	enum allocator_traces traces;
 	/* It frees what its users have freed before: probe/inner_frees.h. */
 	bool has_inner_frees;
+	/*
+	 * A symbol that is its free, where all functions by which it hands out blocks are in the
+	 * table, even inside the allocator; else NULL.
+	 */
+	const char *own_free;
 	const char *prefixes[2]; /* of its functions' own names; unused ones are NULL */
 	/* Function symbol of an object whose functions without a prefix are this allocator's. */
 	const char *marker;

@@ -189,6 +189,43 @@ static void note_marker(struct planner *p, const char *symbol)
 		p->family = family;
 }
 
+static uint64_t value_of(const struct planner *p, const char *name)
+{
+	size_t n;
+	const struct elf_symbol *symbols = elf_file_symbols(p->file, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(symbols[i].name, name) == 0)
+			return symbols[i].value;
+	return 0;
+}
+
+/*
+ * Is each function probed by which the object's allocator hands out blocks? That is proven of C
+ * libraries whose internal calls go to the functions that programs call. An executable may define
+ * functions of these names beside others of its own, as Chromium does; it then lacks the family's
+ * marker, or its free is not the family's.
+ */
+static bool is_complete(const struct planner *p)
+{
+	bool has_free = false;
+	uint64_t own_free;
+
+	if (!p->family || !p->family->own_free)
+		return false;
+	own_free = value_of(p, p->family->own_free);
+	vec_foreach(&p->skipped, skipped)
+		if (!skipped->forwards)
+			return false;
+	vec_foreach(&p->candidates, candidate) {
+		if (candidate->function->by_user || candidate->family != p->family)
+			return false;
+		has_free |= own_free && candidate->vaddr == own_free &&
+			    candidate->function->kind == ABI_FREE;
+	}
+	return has_free;
+}
+
 static int add_candidate(struct planner *p, uint64_t vaddr, bool is_ifunc,
 			 const struct allocator_function *function)
 {
@@ -457,6 +494,9 @@ static int plan_candidates(struct planner *p)
 		if (r < 0)
 			return r;
 	}
+	if (is_complete(p))
+		vec_foreach(&p->probes, probe)
+			probe->family |= ABI_COMPLETE;
 	return 0;
 }
 

@@ -60,6 +60,7 @@ static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_REGION_STACK] = "process-mapping-stacks-full",
 	[ABI_LOST_STACK_ROOM] = RECORD_CAUSE_STACK_ROOM,
 	[ABI_LOST_BLOCK_ROOM] = "process-blocks-full",
+	[ABI_LOST_UNKNOWN_ALLOCATION] = "allocation-unknown",
 	[LOSS_ATTACHED_LATE] = "attached-late",
 	[LOSS_MAPPING] = "mapping-unknown",
 	[LOSS_STATE] = "process-unknown",

@@ -37,6 +37,8 @@ __weak const volatile __u32 knob_spill_room = ~0U;
 __weak const volatile struct abi_access knob_access;
 /* Children of traced processes are traced. */
 __weak const volatile bool knob_follow;
+/* The kernel's pages, in bytes: a power of two. */
+__weak const volatile __u32 knob_page_size = 4096;
 __weak const volatile __u32 knob_max_procs = 1;
 __weak const volatile __u32 knob_block_buckets = 1;
 /* Callers that are kept of a stack; 0: no stack is walked. */

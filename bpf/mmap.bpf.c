@@ -286,7 +286,7 @@ static __always_inline int exit_mmap(struct trace_event_raw_sys_exit *ctx)
 	return 0;
 }
 
-#define PAGE_UP(n) (((n) + 4095) & ~4095ULL)
+#define PAGE_UP(n) (((n) + knob_page_size - 1) & -(__u64)knob_page_size)
 
 /* Where the data segment ends now; 0: not known. */
 static __always_inline __u64 current_brk(void)

@@ -28,6 +28,7 @@
 #include <inttypes.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* Below it the table of blocks is one bucket: a few long buckets would spill too unevenly. */
 #define MIN_TABLE_BLOCKS (32U << 10)
@@ -237,6 +238,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_hold_cpu = p->kernel_calls[0].btf_id != 0;
 	skel->rodata->knob_find_vma = opts->find_vma;
 	skel->rodata->knob_follow = opts->follow;
+	skel->rodata->knob_page_size = (__u32)sysconf(_SC_PAGESIZE);
 	skel->rodata->knob_whole_life = opts->whole_life;
 	skel->rodata->knob_heap_errors = opts->heap_errors;
 	skel->rodata->knob_free_stacks = opts->free_stacks;

@@ -7,6 +7,7 @@
  * that go astray have such frames, and in numbers: a read is made only when the time since the last
  * was long in comparison with what that took, and stacks wait for it, until a cut at the latest.
  */
+#include "base/page.h"
 #include "trace/live/live_process.h"
 #include "trace/unwind/unwind_tables.h"
 
@@ -363,7 +364,7 @@ int live_on_made_code(struct live *live, struct live_process *process, const str
 {
 	const struct proc_map map = {
 		.start = ev->addr,
-		.end = ev->addr + (ev->len + 4095) / 4096 * 4096,
+		.end = ev->addr + page_round_up(ev->len),
 		.exec = true,
 		.path = "",
 	};

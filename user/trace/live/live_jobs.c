@@ -195,8 +195,8 @@ static int take_syscalls(struct job_reading *reading, uint32_t *slot, struct rec
 	if (record->type == RECORD_SYSCALL_STACK)
 		live_count_stack(reading->live, record->syscall_stack.stack,
 				 record->syscall_stack.calls, coverage);
-	if (process)
-		*slot = process->image;
+	/* An image has the number of its slot only when it is the first there. */
+	*slot = process ? process->image : reading->live->programs->procs[*slot].image;
 	return live_emit(reading->live, record);
 }
 

@@ -3,6 +3,7 @@
  * What processes map as code: recorded, put into the unwinder's tables, and probed where an
  * allocator is in it, by a link of the process's own or by one that all share.
  */
+#include "base/page.h"
 #include "target/proc_maps.h"
 #include "target/process.h"
 #include "trace/live/live_process.h"
@@ -356,7 +357,7 @@ int live_on_code(struct live *live, const struct abi_ev_map *ev)
 	map.dev_minor = ev->dev & 0xfffff;
 	map.ino = ev->ino;
 	map.start = ev->addr;
-	map.end = ev->addr + (ev->len + 4095) / 4096 * 4096;
+	map.end = ev->addr + page_round_up(ev->len);
 	map.offset = ev->offset;
 	map.exec = true;
 	r = add_code(live, process, &map, ev, ev->head.time_ns, false, &object);

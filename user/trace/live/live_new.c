@@ -212,6 +212,7 @@ void live_free(struct live *live)
 	vec_done(&live->marks);
 	vec_done(&live->checkpoints);
 	vec_done(&live->waiting);
+	vec_done(&live->unsettled);
 	vec_foreach(&live->unannounced, stack)
 		free(*stack);
 	vec_done(&live->unannounced);

@@ -4,12 +4,11 @@
  * unmapping is announced at its entry and takes effect at its successful return, or earlier when
  * another thread is seen to have got a part of the range anew.
  */
+#include "base/page.h"
 #include "trace/live/live_process.h"
 
 #include <errno.h>
 #include <sys/mman.h>
-
-#define PAGE_MASK_UP(n) (((n) + 4095) & ~4095ULL)
 
 static int emit_region(struct live *live, const struct live_process *process,
 		       const struct abi_ev_map *ev, uint16_t fn)
@@ -18,7 +17,7 @@ static int emit_region(struct live *live, const struct live_process *process,
 		.type = RECORD_REGION,
 		.region = { .slot = process->image,
 			    .start = ev->addr,
-			    .end = ev->addr + PAGE_MASK_UP(ev->len),
+			    .end = ev->addr + page_round_up(ev->len),
 			    .stack = ev->stack,
 			    .time_ns = ev->head.time_ns,
 			    .fn = fn },
@@ -83,7 +82,7 @@ static int unmap(struct live *live, struct live_process *process, uint64_t start
 /* A thread enters munmap or mremap. */
 static int on_unmap_entry(struct live_process *process, const struct abi_ev_map *ev)
 {
-	struct pending_unmap unmap = { ev->tid, ev->addr, ev->addr + PAGE_MASK_UP(ev->len) };
+	struct pending_unmap unmap = { ev->tid, ev->addr, ev->addr + page_round_up(ev->len) };
 
 	if (ev->head.type == ABI_EV_MREMAP && ev->flags & MREMAP_DONTUNMAP)
 		unmap.end = unmap.start;
@@ -116,7 +115,7 @@ static int on_unmap_result(struct live *live, struct live_process *process,
 	if (r || !ev->len)
 		return r;
 	if (ev->in_allocator)
-		return ranges_add(&process->areas, ev->addr, ev->addr + PAGE_MASK_UP(ev->len));
+		return ranges_add(&process->areas, ev->addr, ev->addr + page_round_up(ev->len));
 	return emit_region(live, process, ev, FUNCTION_MREMAP);
 }
 
@@ -140,7 +139,7 @@ static int settle_pending(struct live *live, struct live_process *process, uint6
 
 static int on_mmap(struct live *live, struct live_process *process, const struct abi_ev_map *ev)
 {
-	uint64_t end = ev->addr + PAGE_MASK_UP(ev->len);
+	uint64_t end = ev->addr + page_round_up(ev->len);
 	int r = settle_pending(live, process, ev->addr, end, ev->head.time_ns);
 
 	if (r)

@@ -3,6 +3,7 @@
  * Keeps the unwinder's tables as the events tell: what each process has mapped as code, and which
  * files' rows must be more exact than they are.
  */
+#include "base/page.h"
 #include "trace/live/live_process.h"
 #include "trace/unwind/unwind_spaces.h"
 #include "trace/unwind/unwind_tables.h"
@@ -120,7 +121,7 @@ int live_on_code_gone(struct live *live, const struct abi_ev_map *ev)
 	if (!process->space)
 		return 0;
 	return unwind_tables_map(live->tables, process->space, ev->addr,
-				 ev->addr + (ev->len + 4095) / 4096 * 4096, 0, 0, ev->noted);
+				 ev->addr + page_round_up(ev->len), 0, 0, ev->noted);
 }
 
 int live_unwind_sync(struct live *live)

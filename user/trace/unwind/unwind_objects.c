@@ -2,6 +2,7 @@
 #include "trace/unwind/unwind_objects.h"
 
 #include "base/hashmap.h"
+#include "base/page.h"
 #include "base/vec.h"
 #include "elf/cfi_rows.h"
 #include "memtraced.skel.h"
@@ -273,7 +274,7 @@ int unwind_object_rel(const struct abi_unwind_object *object, uint64_t offset, u
 		const struct abi_unwind_segment *s = &object->segment[i];
 
 		/* mmap begins with whole pages, segments anywhere in them */
-		if (offset < (s->offset & ~4095ULL) || offset >= s->end)
+		if (offset < page_round_down(s->offset) || offset >= s->end)
 			continue;
 		*ret_rel = s->rel + (uint32_t)(offset - s->offset);
 		return 0;

@@ -82,6 +82,12 @@ def operators_count_once(preload):
     only_main_differs("operators", scaled(3000, 30000), preload)
 
 
+@test(need_root, usdt.need_tracefs)
+def a_call_that_fails_is_neither_a_free_nor_an_allocation():
+    """realloc, reallocarray, malloc and calloc, each often, of blocks that are all sampled."""
+    only_main_differs("failures", scaled(3000, 30000))
+
+
 # Allocates when it is told to, by the C library's malloc and of a size that nobody else asks for.
 ON_COMMAND = """
 import ctypes, sys
@@ -163,7 +169,7 @@ def an_interval_that_is_none_is_the_usual_one(interval):
 
 
 @test(need_root, usdt.need_tracefs, each=["threads 4 20000", "forks", "exceptions", "throwing",
-                                          "bad_alloc", "ctors", "dl", "failures",
+                                          "bad_alloc", "ctors", "dl", "failures 5000",
                                           "weak_jemalloc", "own_operators", "odd_moments"])
 def programs_do_what_they_do_without_it(command):
     """At an interval at which there are many samples; the target checks itself."""

@@ -240,8 +240,8 @@ static void estimates_say_what_they_can_be_off(void **state)
 	assert_true(line_has(run, 0, "ESTIMATES, ± is 95 %"));
 	/* 1.96 times the root of 820 */
 	assert_true(line_has(run, 1,
-			     "live ~800.8 KiB ± 54.8 KiB in ~820 ± 57 blocks, peak ~800.8 "
-			     "KiB ± 54.8 KiB"));
+			     "live ~800.8 KiB ± 54.9 KiB in ~820 ± 57 blocks, peak ~800.8 "
+			     "KiB ± 54.9 KiB"));
 	assert_true(line_has(run, 3, "*LIVE        95%"));
 	assert_true(line_has(run, 4, "~39.1 KiB  ±12.1 KiB"));
 	assert_false(line_has(run, 4, "?"));

@@ -118,11 +118,11 @@ static uint64_t blocks_margin(uint64_t interval, const struct view_sampled *samp
 
 struct view_estimate view_estimate(uint64_t interval, const struct view_sampled *sampled)
 {
-	const struct bytes live = bytes_of(interval, sampled,
-					   (double)not_below_0(sampled->live_bytes),
-					   sampled->se_live_bytes);
-	const struct bytes allocated = bytes_of(interval, sampled, (double)sampled->bytes,
-						sampled->se_bytes);
+	const struct bytes live =
+		bytes_of(interval, sampled, (double)not_below_0(sampled->live_bytes),
+			 sampled->se_live_bytes);
+	const struct bytes allocated =
+		bytes_of(interval, sampled, (double)sampled->bytes, sampled->se_bytes);
 	double frees = (double)sampled->allocs - (double)not_below_0(sampled->live_blocks);
 	struct view_estimate estimate = { .interval = interval };
 
@@ -134,10 +134,10 @@ struct view_estimate view_estimate(uint64_t interval, const struct view_sampled 
 	estimate.ci95_blocks = blocks_margin(interval, sampled, (double)sampled->live_blocks,
 					     estimate.samples ? sampled->blocks_variance : 0);
 	estimate.ci95_allocated_bytes = bytes_margin(interval, sampled, &allocated, ERRORS_OF_95);
-	estimate.ci95_allocs = blocks_margin(interval, sampled, (double)sampled->allocs,
-					     sampled->allocs_variance);
-	estimate.ci95_frees = blocks_margin(interval, sampled, fmax(frees, 1),
-					    sampled->frees_variance);
+	estimate.ci95_allocs =
+		blocks_margin(interval, sampled, (double)sampled->allocs, sampled->allocs_variance);
+	estimate.ci95_frees =
+		blocks_margin(interval, sampled, fmax(frees, 1), sampled->frees_variance);
 	estimate.ci95_peak_bytes = peak_margin(interval, sampled, &live, &allocated);
 	return estimate;
 }

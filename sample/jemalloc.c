@@ -81,16 +81,16 @@ SAMPLE_EXPORT void *rallocx(void *block, size_t size, int flags)
 {
 	static void *place;
 	void *(*function)(void *, size_t, int) = next_find(&place, "rallocx");
-	struct sampled_block was;
+	struct sampled_entry was;
 	bool sampled;
 	void *other;
 
 	if (!function)
 		return make_again(block, size, flags);
-	sampled = sample_may_have(block) && sample_forget(block, &was);
+	sampled = sample_may_have(block) && sample_find(block, &was);
 	other = function(block, size, flags);
-	if (!other && sampled)
-		sample_restore(block, &was);
+	if (other && sampled)
+		sample_ended(block, &was);
 	if (other && !sample_pass(size))
 		sample_allocated(other, size);
 	return other;
@@ -102,7 +102,6 @@ SAMPLE_EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags)
 {
 	static void *place;
 	size_t (*function)(void *, size_t, size_t, int) = next_find(&place, "xallocx");
-	struct sampled_block was;
 	size_t real, got;
 
 	if (!function)
@@ -112,7 +111,7 @@ SAMPLE_EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags)
 		return real;
 	got = real - size < extra ? real : size + extra;
 	if (sample_may_have(block))
-		(void)sample_forget(block, &was); /* told there, if it was sampled */
+		(void)sample_forget(block); /* told there, if it was sampled */
 	if (!sample_pass(got))
 		sample_allocated(block, got);
 	return real;
@@ -123,14 +122,13 @@ SAMPLE_EXPORT void dallocx(void *block, int flags)
 {
 	static void *place;
 	void (*function)(void *, int) = next_find(&place, "dallocx");
-	struct sampled_block what;
 
 	if (!function) {
 		free(block);
 		return;
 	}
 	if (sample_may_have(block))
-		(void)sample_forget(block, &what); /* told there, if it was sampled */
+		(void)sample_forget(block); /* told there, if it was sampled */
 	function(block, flags);
 }
 
@@ -139,13 +137,12 @@ SAMPLE_EXPORT void sdallocx(void *block, size_t size, int flags)
 {
 	static void *place;
 	void (*function)(void *, size_t, int) = next_find(&place, "sdallocx");
-	struct sampled_block what;
 
 	if (!function) {
 		free(block);
 		return;
 	}
 	if (sample_may_have(block))
-		(void)sample_forget(block, &what); /* as above */
+		(void)sample_forget(block); /* as above */
 	function(block, size, flags);
 }

@@ -36,9 +36,7 @@ SAMPLE_EXPORT SAMPLE_HOT void *calloc(size_t n, size_t size)
 /* True: it was none of the next allocator's. */
 static bool first_block_ends(void *block)
 {
-	struct sampled_block what;
-
-	return !sample_forget(block, &what) && next_first_block_size(block);
+	return !sample_forget(block) && next_first_block_size(block);
 }
 
 static SAMPLE_SELDOM void free_known(void *block)
@@ -63,18 +61,18 @@ static void *first_block_grows(void *block, size_t size)
 	return other ? memcpy(other, block, was < size ? was : size) : NULL;
 }
 
-/* The old block's end is told before its address can be another thread's. */
+/* One that fails leaves the old block, of which nothing is told then. */
 static void *realloc_known(void *block, size_t size)
 {
-	struct sampled_block was;
+	struct sampled_entry was;
 	void *other;
-	bool sampled = sample_forget(block, &was);
+	bool sampled = sample_find(block, &was);
 
 	if (!sampled && next_first_block_size(block))
 		return first_block_grows(block, size);
 	other = next.realloc(block, size);
-	if (!other && size && sampled)
-		sample_restore(block, &was);
+	if (sampled && (other || size == 0))
+		sample_ended(block, &was);
 	if (other && !sample_pass(size))
 		sample_allocated(other, size);
 	return other;

@@ -128,16 +128,9 @@ static void *plain_new(size_t size, size_t alignment, bool throws)
 	return block;
 }
 
-static void forget(void *block)
-{
-	struct sampled_block what;
-
-	(void)sample_forget(block, &what); /* told there, if it was sampled */
-}
-
 static SAMPLE_SELDOM void free_known(void *block)
 {
-	forget(block);
+	(void)sample_forget(block); /* told there, if it was sampled */
 	next.free(block);
 }
 
@@ -232,7 +225,7 @@ struct nothrow;
 			return;                                                                    \
 		}                                                                                  \
 		if (sample_may_have(block))                                                        \
-			forget(block);                                                             \
+			(void)sample_forget(block);                                                \
 		function args;                                                                     \
 	}
 

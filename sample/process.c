@@ -111,58 +111,79 @@ static bool thread_counts(struct sample_thread *thread)
 	return true;
 }
 
+static void end(const void *block, const struct sampled_entry *entry)
+{
+	if (probe_free_is_heard())
+		memtraced_sampled_free(block);
+	sampled_set_remove(&sample_process.blocks, block, entry);
+}
+
 /*
- * What was sampled at this address and went in a way that we have not seen has ended before. With
- * no room the weight is given to the thread's next sample: sums stay true, their places do not.
+ * What was sampled at this address has ended: in a way that we have not seen, or in a realloc that
+ * has not returned yet. False: another thread is just telling its end.
+ */
+static bool make_way(const void *block)
+{
+	struct sampled_entry old;
+
+	if (!sample_may_have(block) || !sampled_set_find(&sample_process.blocks, block, &old))
+		return true;
+	if (!sampled_set_end(&old))
+		return false;
+	end(block, &old);
+	return true;
+}
+
+/*
+ * With no room the weight is given to the thread's next sample: sums stay true, their places do
+ * not.
  */
 static void tell(struct sample_thread *thread, void *block, size_t size, uint64_t weight)
 {
-	struct sampled_block what;
-
-	if (sample_may_have(block))
-		(void)sample_forget(block, &what); /* told there, if it was */
-	what = (struct sampled_block){ size, weight + thread->owed };
+	weight += thread->owed;
 	thread->owed = 0;
-	if (sampled_set_add(&sample_process.blocks, block, &what))
-		memtraced_sampled_alloc(block, size, what.weight);
+	if (make_way(block) && sampled_set_add(&sample_process.blocks, block))
+		memtraced_sampled_alloc(block, size, weight);
 	else
-		thread->owed = what.weight;
+		thread->owed = weight;
 }
 
 void sample_allocated(void *block, size_t size)
 {
 	struct sample_thread *thread = &sample_thread;
 	int error = errno;
-	uint64_t samples;
+	uint64_t weight;
 
 	if (thread->busy)
 		return;
 	thread->drawn++;
 	thread->busy = true;
 	if (thread_counts(thread)) {
-		samples = sampler_take(&thread->sampler, &sample_process.rate, size);
-		if (samples && block && probe_alloc_is_heard())
-			tell(thread, block, size, samples * sample_process.rate.interval);
+		weight = sampler_take(&thread->sampler, &sample_process.rate, size);
+		if (weight && block && probe_alloc_is_heard())
+			tell(thread, block, size, weight);
 	}
 	thread->busy = false;
 	errno = error;
 }
 
-bool sample_forget(void *block, struct sampled_block *ret_what)
+bool sample_find(const void *block, struct sampled_entry *ret_entry)
 {
-	if (!sampled_set_take(&sample_process.blocks, block, ret_what))
-		return false;
-	if (probe_free_is_heard())
-		memtraced_sampled_free(block);
-	return true;
+	return sampled_set_find(&sample_process.blocks, block, ret_entry);
 }
 
-void sample_restore(void *block, const struct sampled_block *what)
+void sample_ended(const void *block, const struct sampled_entry *entry)
 {
-	int error = errno;
+	if (sampled_set_end(entry))
+		end(block, entry);
+}
 
-	/* Its own slot was given back a moment ago; if another has it now, the block ends here. */
-	if (sampled_set_add(&sample_process.blocks, block, what) && probe_alloc_is_heard())
-		memtraced_sampled_alloc(block, what->size, what->weight);
-	errno = error;
+bool sample_forget(const void *block)
+{
+	struct sampled_entry entry;
+
+	if (!sample_find(block, &entry))
+		return false;
+	sample_ended(block, &entry);
+	return true;
 }

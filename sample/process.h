@@ -76,11 +76,14 @@ static inline void sample_returned(void *block, size_t size, uint64_t mark)
 		sample_allocated(block, size);
 }
 
+/* Before a block goes for which sample_may_have() is true. True: it was sampled. */
+bool sample_forget(const void *block);
+
 /*
- * Before a block goes for which sample_may_have() is true. True: it was sampled, its end has been
- * told, and *ret_what is what sample_restore() needs if it stays after all.
+ * Around a call that ends the block only if it succeeds. Before: whether it is sampled. After it has
+ * succeeded: its end is told, unless a sample that has come to its address meanwhile has told it.
  */
-bool sample_forget(void *block, struct sampled_block *ret_what);
-void sample_restore(void *block, const struct sampled_block *what);
+bool sample_find(const void *block, struct sampled_entry *ret_entry);
+void sample_ended(const void *block, const struct sampled_entry *entry);
 
 #endif

@@ -6,11 +6,12 @@
 #define FIRST_BUCKETS 1024
 #define FILTER_FULL UINT8_MAX /* then it is not known any more how many there are */
 #define SLOT_FREE 0
-#define SLOT_TAKEN 1 /* somebody is writing or reading it */
+#define ENDING UINT64_C(1)
+#define NUMBER_SHIFT 48
+#define ADDRESS_MASK ((UINT64_C(1) << NUMBER_SHIFT) - 1)
 
 struct bucket {
-	uint64_t addresses[SAMPLED_BUCKET];
-	struct sampled_block blocks[SAMPLED_BUCKET];
+	uint64_t words[SAMPLED_BUCKET];
 };
 
 struct sampled_segment {
@@ -71,67 +72,86 @@ static void unmark(struct sampled_set *set, const void *block)
 		;
 }
 
-/* Puts `to` where `from` is; the slot's number, or -1. */
-static int change_slot(struct bucket *bucket, uint64_t from, uint64_t to)
+static bool change_slot(uint64_t *slot, uint64_t from, uint64_t to)
 {
-	for (int i = 0; i < SAMPLED_BUCKET; i++) {
-		uint64_t found = __atomic_load_n(&bucket->addresses[i], __ATOMIC_RELAXED);
-
-		if (found == from &&
-		    __atomic_compare_exchange_n(&bucket->addresses[i], &found, to, false,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return i;
-	}
-	return -1;
+	return __atomic_compare_exchange_n(slot, &from, to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
 }
 
-bool sampled_set_add(struct sampled_set *set, const void *block, const struct sampled_block *what)
+static bool bucket_add(struct bucket *bucket, uint64_t word)
 {
-	uint64_t address = (uintptr_t)block;
+	for (int i = 0; i < SAMPLED_BUCKET; i++) {
+		uint64_t *slot = &bucket->words[i];
+
+		if (__atomic_load_n(slot, __ATOMIC_RELAXED) == SLOT_FREE &&
+		    change_slot(slot, SLOT_FREE, word))
+			return true;
+	}
+	return false;
+}
+
+bool sampled_set_add(struct sampled_set *set, const void *block)
+{
+	uint64_t address = (uintptr_t)block & ADDRESS_MASK;
+	uint64_t number = __atomic_fetch_add(&set->added, 1, __ATOMIC_RELAXED);
 
 	for (int i = 0; i < SAMPLED_SEGMENTS; i++) {
 		struct sampled_segment *segment = segment_at(set, i);
-		struct bucket *bucket;
-		int slot;
 
 		if (!segment)
 			segment = add_segment(set, i);
 		if (!segment)
 			return false;
-		bucket = bucket_of(segment, address);
-		slot = change_slot(bucket, SLOT_FREE, SLOT_TAKEN);
-		if (slot < 0)
+		if (!bucket_add(bucket_of(segment, address), address | number << NUMBER_SHIFT))
 			continue;
-		bucket->blocks[slot] = *what;
-		__atomic_store_n(&bucket->addresses[slot], address, __ATOMIC_RELEASE);
 		sampled_set_mark(set, block);
 		return true;
 	}
 	return false;
 }
 
-bool sampled_set_take(struct sampled_set *set, const void *block, struct sampled_block *ret_what)
+/* Of an address that is not 0. */
+static bool bucket_find(struct bucket *bucket, uint64_t address, struct sampled_entry *ret_entry)
 {
-	uint64_t address = (uintptr_t)block;
+	for (int i = 0; i < SAMPLED_BUCKET; i++) {
+		uint64_t *slot = &bucket->words[i];
+		uint64_t word = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
-	/* A slot that is free, or being written, is no block of that address. */
-	if (address <= SLOT_TAKEN)
-		return false;
-	for (int i = 0; i < SAMPLED_SEGMENTS; i++) {
-		struct sampled_segment *segment = segment_at(set, i);
-		struct bucket *bucket;
-		int slot;
-
-		if (!segment)
-			return false;
-		bucket = bucket_of(segment, address);
-		slot = change_slot(bucket, address, SLOT_TAKEN);
-		if (slot < 0)
+		if ((word & ADDRESS_MASK & ~ENDING) != address)
 			continue;
-		*ret_what = bucket->blocks[slot];
-		__atomic_store_n(&bucket->addresses[slot], SLOT_FREE, __ATOMIC_RELEASE);
-		unmark(set, block);
+		*ret_entry = (struct sampled_entry){ slot, word };
 		return true;
 	}
 	return false;
+}
+
+bool sampled_set_find(struct sampled_set *set, const void *block, struct sampled_entry *ret_entry)
+{
+	uint64_t address = (uintptr_t)block & ADDRESS_MASK;
+
+	/* A free slot has that address. */
+	if (address == 0)
+		return false;
+	for (int i = 0; i < SAMPLED_SEGMENTS; i++) {
+		struct sampled_segment *segment = segment_at(set, i);
+
+		if (!segment)
+			return false;
+		if (bucket_find(bucket_of(segment, address), address, ret_entry))
+			return true;
+	}
+	return false;
+}
+
+bool sampled_set_end(const struct sampled_entry *entry)
+{
+	return !(entry->word & ENDING) &&
+	       change_slot(entry->slot, entry->word, entry->word | ENDING);
+}
+
+void sampled_set_remove(struct sampled_set *set, const void *block,
+			const struct sampled_entry *entry)
+{
+	__atomic_store_n(entry->slot, SLOT_FREE, __ATOMIC_RELEASE);
+	unmark(set, block);
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sampled blocks that live: address, size and weight. All threads share it without locks, so
- * that signal handlers, forks and threads that end leave nothing held. Who frees a block asks
- * sampled_set_may_have() first: one load of a byte that counts the sampled blocks of some
- * addresses.
+ * The addresses of the sampled blocks that live. All threads share the set without locks, so that
+ * signal handlers, forks and threads that end leave nothing held. A free asks sampled_set_may_have()
+ * first: one load of a byte that counts the sampled blocks of some addresses.
  *
  * Frees of others in the page of a sampled block have a look-up, too. That reads 64 bytes of each
  * segment: there is one up to some 3,000 blocks, one more for each doubling, 12 at most. When a
  * block's place in all of them is taken, or without memory, sampled_set_add() says so.
+ *
+ * A block ends in two steps: sampled_set_end(), which succeeds once for each block, then, when its
+ * end has been told, sampled_set_remove(). Between them its address is in the set, so that nobody
+ * tells of a new block there before the end of the old one.
  */
 #ifndef MEMTRACED_SAMPLE_SAMPLED_SET_H
 #define MEMTRACED_SAMPLE_SAMPLED_SET_H
@@ -20,16 +23,25 @@
 #define SAMPLED_BUCKET 8 /* slots: their addresses are a cache line */
 #define SAMPLED_SEGMENTS 12
 
-struct sampled_block {
-	uint64_t size, weight;
-};
-
 struct sampled_segment;
+
+/*
+ * A block in the set:
+ *   63     48 47            3         0
+ *   | number | address >> 3 | | ENDING |
+ * The number is another one for each block, so that a block that came to the same address later is
+ * not taken for it (but for each 65,536th).
+ */
+struct sampled_entry {
+	uint64_t *slot;
+	uint64_t word;
+};
 
 /* Zeroed: empty. Its pages are in memory as far as they were written to. */
 struct sampled_set {
 	uint8_t filter[1 << SAMPLED_FILTER_BITS];
 	struct sampled_segment *segments[SAMPLED_SEGMENTS];
+	uint64_t added; /* so many blocks */
 };
 
 /*
@@ -52,9 +64,16 @@ static inline bool sampled_set_may_have(const struct sampled_set *set, const voi
 void sampled_set_mark(struct sampled_set *set, const void *block);
 
 /* False: no room. The block must not be in the set. */
-bool sampled_set_add(struct sampled_set *set, const void *block, const struct sampled_block *what);
+bool sampled_set_add(struct sampled_set *set, const void *block);
 
-/* Takes the block out; false: it is not there, as NULL never is. */
-bool sampled_set_take(struct sampled_set *set, const void *block, struct sampled_block *ret_what);
+/* False: it is not there, as NULL never is. */
+bool sampled_set_find(struct sampled_set *set, const void *block, struct sampled_entry *ret_entry);
+
+/* False: another thread has told of the block's end, or is about to. */
+bool sampled_set_end(const struct sampled_entry *entry);
+
+/* After sampled_set_end(). */
+void sampled_set_remove(struct sampled_set *set, const void *block,
+			const struct sampled_entry *entry);
 
 #endif

@@ -61,7 +61,7 @@ def the_aligned_family_counts_what_it_was_asked_for(path):
 def impossible_and_overflowing_requests_count_as_failed(path):
     run = trace([target("failures"), "50"], attach_option(path))
     same_images(run, SERIAL_KEYS)
-    assert run.only_count()["failed"] == 4 * 50
+    assert run.only_count()["failed"] == 6 * 50
 
 
 @test(need_root, each=EACH_PATH, every_kernel=["exit", "session"])

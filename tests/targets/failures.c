@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * failures N: calls that fail N times each (calloc whose product overflows, malloc and realloc of
- * the impossible), calls that are no allocation (free(NULL)), and blocks of size zero.
+ * failures N: calls that fail N times each (calloc whose product overflows, malloc, realloc and
+ * reallocarray of the impossible), calls that are no allocation (free(NULL)), and blocks of size zero.
  */
 #include "tests/targets/target.h"
 
@@ -16,6 +16,8 @@ int main(int argc, char **argv)
 		CHECK(!calloc(opaque(1UL << 33), opaque(1UL << 33))); /* and here 0 */
 		CHECK(!malloc(IMPOSSIBLE));
 		CHECK(!realloc(block, IMPOSSIBLE));
+		CHECK(!reallocarray(block, opaque(SIZE_MAX / 2), 3));
+		CHECK(!reallocarray(block, opaque(SIZE_MAX / 16), 8));
 		free(NULL);
 		empty = malloc(0);
 		CHECK(empty);

@@ -30,21 +30,61 @@ static int free_set(void **state)
 	return 0;
 }
 
+static bool take(struct sampled_set *set, const void *block)
+{
+	struct sampled_entry entry;
+
+	if (!sampled_set_find(set, block, &entry) || !sampled_set_end(&entry))
+		return false;
+	sampled_set_remove(set, block, &entry);
+	return true;
+}
+
 static void what_was_added_is_taken_once(void **state)
 {
 	struct sampled_set *set = *state;
-	const struct sampled_block in = { .size = 100, .weight = 512 };
-	struct sampled_block out = {};
 
 	assert_false(sampled_set_may_have(set, address(1)));
-	assert_false(sampled_set_take(set, address(1), &out));
-	assert_true(sampled_set_add(set, address(1), &in));
+	assert_false(take(set, address(1)));
+	assert_true(sampled_set_add(set, address(1)));
 	assert_true(sampled_set_may_have(set, address(1)));
-	assert_false(sampled_set_take(set, address(2), &out));
-	assert_true(sampled_set_take(set, address(1), &out));
-	assert_memory_equal(&in, &out, sizeof(in));
+	assert_false(take(set, address(2)));
+	assert_true(take(set, address(1)));
 	assert_false(sampled_set_may_have(set, address(1)));
-	assert_false(sampled_set_take(set, address(1), &out));
+	assert_false(take(set, address(1)));
+}
+
+/* As a realloc finds it that another thread's free, or a sample at the same address, comes before. */
+static void an_end_is_told_by_one_caller_alone(void **state)
+{
+	struct sampled_set *set = *state;
+	struct sampled_entry first, second;
+
+	assert_true(sampled_set_add(set, address(1)));
+	assert_true(sampled_set_find(set, address(1), &first));
+	assert_true(sampled_set_find(set, address(1), &second));
+	assert_true(sampled_set_end(&second));
+	assert_false(sampled_set_end(&first));
+	/* Until it is removed: others see that its end is being told. */
+	assert_true(sampled_set_find(set, address(1), &first));
+	assert_false(sampled_set_end(&first));
+	sampled_set_remove(set, address(1), &second);
+	assert_false(sampled_set_find(set, address(1), &first));
+}
+
+static void a_block_that_came_to_the_address_later_is_another_one(void **state)
+{
+	struct sampled_set *set = *state;
+	struct sampled_entry old;
+
+	assert_true(sampled_set_add(set, address(1)));
+	assert_true(sampled_set_find(set, address(1), &old));
+	for (int i = 0; i < 1000; i++) {
+		assert_true(take(set, address(1)));
+		assert_true(sampled_set_add(set, address(1)));
+		assert_false(sampled_set_end(&old));
+	}
+	assert_true(take(set, address(1)));
 }
 
 /* Far more than the first segments hold, and than the filter has bytes for without doubt. */
@@ -53,18 +93,11 @@ static void it_grows_and_loses_nothing(void **state)
 	enum { N = 400000 };
 	struct sampled_set *set = *state;
 
+	for (uint64_t i = 0; i < N; i++)
+		assert_true(sampled_set_add(set, address(i)));
 	for (uint64_t i = 0; i < N; i++) {
-		const struct sampled_block in = { .size = i, .weight = i * 2 };
-
-		assert_true(sampled_set_add(set, address(i), &in));
-	}
-	for (uint64_t i = 0; i < N; i++) {
-		struct sampled_block out;
-
 		assert_true(sampled_set_may_have(set, address(i)));
-		assert_true(sampled_set_take(set, address(i), &out));
-		assert_int_equal(out.size, i);
-		assert_int_equal(out.weight, i * 2);
+		assert_true(take(set, address(i)));
 	}
 	for (uint64_t i = 0; i < N; i++)
 		assert_false(sampled_set_may_have(set, address(i)));
@@ -76,28 +109,26 @@ static void a_byte_of_the_filter_that_is_full_stays_full(void **state)
 	enum { N = 300 };
 	struct sampled_set *set = *state;
 	const void *blocks[N];
-	struct sampled_block block = {};
 	size_t n = 0;
 
 	for (uint64_t i = 0; n < N; i++)
 		if (sampled_filter_index(address(i)) == sampled_filter_index(address(0)))
 			blocks[n++] = address(i);
 	for (size_t i = 0; i < N; i++)
-		assert_true(sampled_set_add(set, blocks[i], &block));
+		assert_true(sampled_set_add(set, blocks[i]));
 	for (size_t i = 0; i < N; i++)
-		assert_true(sampled_set_take(set, blocks[i], &block));
+		assert_true(take(set, blocks[i]));
 	assert_true(sampled_set_may_have(set, blocks[0]));
-	assert_false(sampled_set_take(set, blocks[0], &block));
+	assert_false(take(set, blocks[0]));
 }
 
 static void a_mark_stays(void **state)
 {
 	struct sampled_set *set = *state;
-	struct sampled_block out;
 
 	sampled_set_mark(set, address(9));
 	assert_true(sampled_set_may_have(set, address(9)));
-	assert_false(sampled_set_take(set, address(9), &out));
+	assert_false(take(set, address(9)));
 	assert_true(sampled_set_may_have(set, address(9)));
 }
 
@@ -105,12 +136,11 @@ static void a_mark_stays(void **state)
 static void null_is_never_in_it(void **state)
 {
 	struct sampled_set *set = *state;
-	struct sampled_block out;
 
 	sampled_set_mark(set, NULL); /* as a sampled block does whose page has the same byte */
 	assert_true(sampled_set_may_have(set, NULL));
-	assert_true(sampled_set_add(set, address(9), &(struct sampled_block){ 1, 2 }));
-	assert_false(sampled_set_take(set, NULL, &out));
+	assert_true(sampled_set_add(set, address(9)));
+	assert_false(take(set, NULL));
 	assert_true(sampled_set_may_have(set, NULL));
 }
 
@@ -128,19 +158,11 @@ static void *add_and_take(void *data)
 
 	worker->good = true;
 	for (int round = 0; round < ROUNDS; round++) {
-		for (uint64_t i = 0; i < BLOCKS; i++) {
-			const struct sampled_block in = { i, worker->number };
-
-			worker->good &= sampled_set_add(worker->set,
-							address(i * THREADS + worker->number), &in);
-		}
-		for (uint64_t i = 0; i < BLOCKS; i++) {
-			struct sampled_block out = {};
-
-			worker->good &= sampled_set_take(
-				worker->set, address(i * THREADS + worker->number), &out);
-			worker->good &= out.size == i && out.weight == worker->number;
-		}
+		for (uint64_t i = 0; i < BLOCKS; i++)
+			worker->good &=
+				sampled_set_add(worker->set, address(i * THREADS + worker->number));
+		for (uint64_t i = 0; i < BLOCKS; i++)
+			worker->good &= take(worker->set, address(i * THREADS + worker->number));
 	}
 	return NULL;
 }
@@ -169,11 +191,10 @@ static void few_others_are_mistaken_for_sampled_ones(void **state)
 	enum { SAMPLED = 20000, TRIES = 200000 };
 	struct sampled_set *set = *state;
 	struct random_numbers random = random_from(1);
-	const struct sampled_block block = {};
 	uint64_t mistaken = 0;
 
 	for (int i = 0; i < SAMPLED; i++)
-		assert_true(sampled_set_add(set, address(random_below(&random, 1U << 28)), &block));
+		assert_true(sampled_set_add(set, address(random_below(&random, 1U << 28))));
 	for (int i = 0; i < TRIES; i++)
 		mistaken += sampled_set_may_have(set, address(random_below(&random, 1U << 28)));
 	print_message("# %.2f %% with %d sampled blocks\n", 100.0 * (double)mistaken / TRIES,
@@ -185,6 +206,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_was_added_is_taken_once, new_set, free_set),
+		cmocka_unit_test_setup_teardown(an_end_is_told_by_one_caller_alone, new_set,
+						free_set),
+		cmocka_unit_test_setup_teardown(
+			a_block_that_came_to_the_address_later_is_another_one, new_set, free_set),
 		cmocka_unit_test_setup_teardown(it_grows_and_loses_nothing, new_set, free_set),
 		cmocka_unit_test_setup_teardown(a_byte_of_the_filter_that_is_full_stays_full,
 						new_set, free_set),

@@ -50,7 +50,7 @@ def frames_are_as_wide_as_what_we_report():
         with scratch() as folder:
             path, process = drawn(folder, f"--sort={sort}")
             frames = frames_of(path)
-            sites = process["sites"] if key != "temporary" else heap_sites(process)
+            sites = heap_sites(process)
             root, = [frame for frame in frames if frame.depth == 0]
             assert root.value == total(sites, key), (sort, root.value)
             leak_one = sum(f.value for f in frames if f.name == "leak_one")
@@ -67,8 +67,8 @@ def share(page):
 def a_click_zooms_and_a_search_counts():
     with scratch() as folder:
         path, process = drawn(folder)
-        own = total(with_function(process["sites"], "leak_one"), "live_bytes")
-        everything = total(process["sites"], "live_bytes")
+        own = total(with_function(heap_sites(process), "leak_one"), "live_bytes")
+        everything = total(heap_sites(process), "live_bytes")
         with browser.page(f"file://{path}", folder) as page:
             page.until("document.documentElement.classList.contains('live')")
             before = page.value(FRAME + "('leak_one')")

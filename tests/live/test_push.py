@@ -47,7 +47,7 @@ def of_function(profile, function):
             [], [("class", "mmap")]), sample
     samples = [s["value"] for s in profile["sample"]
                if places & set(s["location_id"]) and not s["label"]]
-    return [sum(values) for values in zip(*samples)] or [0, 0]
+    return [sum(values) for values in zip(*samples)][:2] or [0, 0]
 
 
 def types(profile):
@@ -55,8 +55,10 @@ def types(profile):
     return [(strings[row["type"]], strings[row["unit"]]) for row in profile["sample_type"]]
 
 
-HEAP = [("inuse_objects", "count"), ("inuse_space", "bytes")]
-ALLOCS = [("alloc_objects", "count"), ("alloc_space", "bytes")]
+HEAP = [("inuse_objects", "count"), ("inuse_space", "bytes"), ("mapped_regions", "count"),
+        ("mapped_space", "bytes")]
+ALLOCS = [("alloc_objects", "count"), ("alloc_space", "bytes"), ("mmap_calls", "count"),
+          ("mmap_space", "bytes")]
 CPU = [("samples", "count"), ("cpu", "nanoseconds")]
 GROWTH = [("samples", "count"), ("growth", "bytes")]
 

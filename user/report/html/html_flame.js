@@ -141,10 +141,9 @@
 			return event.stacks.map(function (row) {
 				return { node: row[3], value: row[2], of: (row[1] || "unknown") + (row[0] === null ? "" : "-" + row[0]) };
 			});
-		/* A heap's bytes and those of mappings are never one number. */
-		return state.shown.filter(function (site) {
-			return site.mapped === (kind.mapped || 0);
-		}).map(function (site) {
+		/* A heap's bytes and those of mappings are never one number: the heap, unless nothing of it is shown. */
+		const mapped = kind.mapped || (state.shown.some(function (site) { return !site.mapped; }) ? 0 : 1);
+		return state.shown.filter(function (site) { return site.mapped === mapped; }).map(function (site) {
 			return { node: site.node, value: kind.of(site), of: site.process.name, process: site.process };
 		}).filter(function (item) { return item.value > 0; });
 	}
@@ -307,8 +306,6 @@
 					option.dataset.ranged = "1";
 				quantity.append(option);
 			});
-		if (report.sites.length > 0 && report.sites.every(function (site) { return site.mapped === 1; }))
-			quantity.value = QUANTITIES.findIndex(function (kind) { return kind.mapped; });
 		data.events.forEach(function (event, index) {
 			quantity.append(el("option", { value: "event" + index }, event.name));
 		});

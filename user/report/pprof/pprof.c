@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A profile for pprof, gzipped protobuf (FORMATS.md 2), written part by part. Of allocations it is
- * a heap profile as Go's: objects and bytes that were allocated and that are in use, and the same of
- * mappings as further types. Of an event it counts how often it happened, and of samples the time
- * that they stand for.
+ * a heap profile as Go's: objects and bytes that were allocated and that are in use, and the same
+ * of mappings as further types. Of an event it counts how often it happened, and of samples the
+ * time that they stand for.
  */
 #include "report/diff/diff_writers.h"
 #include "report/gzip_out.h"

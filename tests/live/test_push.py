@@ -67,7 +67,7 @@ def check_times(profile, request):
     """A level is of a moment; what came since the profile before has a length."""
     end = (profile["time_nanos"] + profile["duration_nanos"]) / 1e9
     assert request.time - 30 * lib.PATIENCE < end <= request.time + 1, (end, request.time)
-    assert (profile["duration_nanos"] == 0) == (types(profile) == HEAP), profile["duration_nanos"]
+    assert (profile["duration_nanos"] == 0) == (types(profile)[:2] == HEAP[:2]), profile["duration_nanos"]
 
 
 # --- what is sent ---------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def otlp(request, wanted=(b"process.executable.build_id.gnu",)):
     assert {b"profile.frame.type", b"memtraced.exact", *wanted} <= keys, keys
     scope, = read["resource_profiles"][0]["scope_profiles"]
     ids = [row["profile_id"] for row in scope["profiles"]]
-    assert len(set(ids)) == 2 and {len(id_) for id_ in ids} == {16}, ids
+    assert len(set(ids)) == len(ids) in (2, 4) and {len(id_) for id_ in ids} == {16}, ids
     name = labels.pop("service.name")
     return name, {LABELS.get(key, key): str(value) for key, value in labels.items()}, profile
 
@@ -163,10 +163,10 @@ class Told:
             assert name == "attach", name
             check_labels(labels, pid)
             values = of_function(profile, "new_blocks")
-            if types(profile) == ALLOCS:
+            if types(profile)[:2] == ALLOCS[:2]:
                 self.allocs = [a + b for a, b in zip(self.allocs, values)]
             else:
-                assert types(profile) == HEAP
+                assert types(profile)[:2] == HEAP[:2]
                 self.heap = values
 
     def levels(self):

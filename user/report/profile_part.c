@@ -29,6 +29,13 @@ size_t profile_part_n_types(enum push_profile kind)
 	return types[kind][MAPPED_TYPES].type ? PROFILE_PART_TYPES : MAPPED_TYPES;
 }
 
+bool profile_part_has(const struct sample *sample, size_t type)
+{
+	bool mapped = sample->site && sample->site->class == VIEW_MMAP;
+
+	return mapped == (type >= MAPPED_TYPES);
+}
+
 static int64_t as_value(uint64_t value)
 {
 	return value < INT64_MAX ? (int64_t)value : INT64_MAX;

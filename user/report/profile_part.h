@@ -30,6 +30,9 @@ struct profile_part_type {
 const struct profile_part_type *profile_part_types(enum push_profile kind);
 size_t profile_part_n_types(enum push_profile kind);
 
+/* Is the value of the sample's class? The others are 0. */
+bool profile_part_has(const struct sample *sample, size_t type);
+
 /* False: the sample has nothing for this profile. All are set. */
 bool profile_part_values(const struct view *view, const struct profile_part *part,
 			 const struct sample *sample, int64_t values[PROFILE_PART_TYPES]);

@@ -90,9 +90,8 @@ static int put_sample(const struct sample *from, void *userdata)
 	sample.n_values = 1;
 	part.n_samples = 1;
 	part.samples = &pointer;
-	/* A value of 0 is the other class's. */
-	for (size_t i = 0; i < PROFILE_PART_TYPES; i++) {
-		if (values[i] == 0)
+	for (size_t i = 0; i < profile_part_n_types(request->part->kind); i++) {
+		if (!profile_part_has(from, i))
 			continue;
 		request->n_samples[i]++;
 		sample.values = &values[i];

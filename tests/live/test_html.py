@@ -196,7 +196,8 @@ def filters_zoom_and_stacks_work():
             choose(page, "quantity", "0")
             choose(page, "reversed", True)
             assert root_value(page) == total(heap_sites(process), "live_bytes")
-            assert page.value(f"({FRAME % 'malloc'}).style.top") == "19px", "what allocates is on top"
+            assert page.value(f"({FRAME % 'malloc'}).style.top") == "19px", \
+                "what allocates is on top"
             check_stack(page, own[0])
 
 

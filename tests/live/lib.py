@@ -485,6 +485,10 @@ def heap_sites(process):
     return [site for site in process["sites"] if site["class"] == "heap"]
 
 
+def mapped_sites(process):
+    return [site for site in process["sites"] if site["class"] == "mmap"]
+
+
 def with_function(sites, function):
     """Of these sites the ones that have the function somewhere on their stack."""
     return [site for site in sites

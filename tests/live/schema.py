@@ -65,6 +65,9 @@ ALLOC = {**{key: Nullable(NATURAL) for key in COUNTED}, "estimate": ESTIMATE,
          "before_attach": Nullable({"usable_bytes": NATURAL, "live_blocks": NATURAL,
                                     "unread_bytes": NATURAL})}
 
+MAPPED = {key: NATURAL for key in ("live_bytes", "live_blocks", "peak_bytes", "allocs", "bytes",
+                                  "left_out")}
+
 GROWTH = Nullable({"verdict": OneOf("leak", "growing", "cache", "steady"), "bytes_per_s": REAL,
                    "confidence": REAL})
 
@@ -90,7 +93,7 @@ PROCESS = {
     "pid": NATURAL, "comm": str, "exe": Nullable(str),
     "end": Nullable({"exit": Nullable(NATURAL), "signal": Nullable(NATURAL),
                      "oom": Nullable(bool)}),
-    "alloc": ALLOC, "sites": ListOf(SITE),
+    "alloc": ALLOC, "mmap": Nullable(MAPPED), "sites": ListOf(SITE),
     "leaks": Nullable({"definite": LEAK, "indirect": LEAK, "possible": LEAK, "reachable": LEAK,
                        "suppressed": LEAK, "errors": NATURAL, "checks": NATURAL,
                        "complete": bool, "all_blocks_known": bool, "stopped_ns": NATURAL}),

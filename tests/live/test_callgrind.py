@@ -5,8 +5,8 @@ import os
 import re
 
 import clients
-from lib import (heap_sites, load_report, need_program, need_root, run, run_memtraced, scratch,
-                 target, test, total, with_function)
+from lib import (heap_sites, load_report, mapped_sites, need_program, need_root, run,
+                 run_memtraced, scratch, target, test, total, with_function)
 
 COSTS = ("live_bytes", "live_blocks", "peak_bytes", "bytes", "allocs")
 
@@ -39,11 +39,15 @@ def callgrind_annotate_shows_what_we_report():
                        (process["sites"], inclusive[f"leak-{process['pid']}"]),
                        ([site for site in process["sites"]
                          if site["frames"][0]["function"] == "mmap"], own["mmap"])):
-        assert row[:5] == [total(sites, key) for key in COSTS], row
-        assert row[5] == sum(site["temporary"] or 0 for site in sites), (row, sites)
+        heap = [site for site in sites if site["class"] == "heap"]
+        mapped = [site for site in sites if site["class"] == "mmap"]
+        assert row[:5] == [total(heap, key) for key in COSTS], row
+        assert row[5] == total(heap, "temporary"), (row, sites)
+        assert row[6:] == [total(mapped, key) for key in COSTS], (row, sites)
     for i, key in enumerate(COSTS):
         clients.same("callgrind_annotate", "callgrind", key, inclusive["PROGRAM TOTALS"][i],
-                     total(process["sites"], key))
+                     total(heap_sites(process), key))
+        assert inclusive["PROGRAM TOTALS"][6 + i] == total(mapped_sites(process), key) > 0, key
     assert total(heap_sites(process), "allocs") == 200
 
 

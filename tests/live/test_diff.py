@@ -82,7 +82,7 @@ def each_format_has_the_same_change():
         program, = diffed(a, b, "-o", f"flamegraph:{svg}", "-o", f"pprof:{profile}")["programs"]
         own = site_of(program, "leak_one")
         values = own["before"]["live_bytes"], own["after"]["live_bytes"]
-        totals = [sum(s[side]["live_bytes"] for s in program["sites"])
+        totals = [sum(s[side]["live_bytes"] for s in program["sites"] if s["class"] == "heap")
                   for side in ("before", "after")]
         lines = [line.rsplit(" ", 2) for line in
                  run_memtraced("diff", a, b, "-f", "folded").stdout.splitlines()]

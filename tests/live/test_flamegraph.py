@@ -50,7 +50,7 @@ def frames_are_as_wide_as_what_we_report():
         with scratch() as folder:
             path, process = drawn(folder, f"--sort={sort}")
             frames = frames_of(path)
-            sites = process["sites"] if key != "temporary" else heap_sites(process)
+            sites = heap_sites(process)
             root, = [frame for frame in frames if frame.depth == 0]
             assert root.value == total(sites, key), (sort, root.value)
             leak_one = sum(f.value for f in frames if f.name == "leak_one")
@@ -66,19 +66,19 @@ def share(page):
 @test(need_root, need_long, need_program("chromium"))
 def a_click_zooms_and_a_search_counts():
     with scratch() as folder:
-        path, process = drawn(folder)
-        own = total(with_function(process["sites"], "leak_one"), "live_bytes")
-        everything = total(process["sites"], "live_bytes")
+        path, process = drawn(folder, "--sort=peak")
+        own = total(with_function(heap_sites(process), "leak_one"), "peak_bytes")
+        everything = total(heap_sites(process), "peak_bytes")
         with browser.page(f"file://{path}", folder) as page:
             page.until("document.documentElement.classList.contains('live')")
             before = page.value(FRAME + "('leak_one')")
-            assert before["value"] == own and before["width"] < 1000, before
-            assert page.value(FRAME + "('_dl_start')")["away"] is False
+            assert before["value"] == own and before["width"] < 1179, before
+            assert page.value(FRAME + "('work_one')")["away"] is False
             page.click(RECT % "leak_one")
             zoomed = page.value(FRAME + "('leak_one')")
             assert zoomed["x"] == 10 and zoomed["width"] > 1179, zoomed
             assert page.value(FRAME + "('main')")["below"], "what is below it is faded"
-            assert page.value(FRAME + "('_dl_start')")["away"], "others are not there"
+            assert page.value(FRAME + "('work_one')")["away"], "others are not there"
             assert page.value("document.getElementById('details').textContent"
                               ).startswith("leak_one ("), "the mouse is on it"
             page.click("document.getElementById('reset')")

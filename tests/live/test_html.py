@@ -9,8 +9,8 @@ import sys
 import browser
 import clients
 import lib
-from lib import (exact, heap_sites, load_report, need_long, need_program, need_root, need_sampling,
-                 run_memtraced, scratch, target, test, total, with_function)
+from lib import (exact, heap_sites, load_report, mapped_sites, need_long, need_program, need_root,
+                 need_sampling, run_memtraced, scratch, target, test, total, with_function)
 
 REPLAY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay")
 READY = "document.body.dataset.ready === '1'"
@@ -82,11 +82,12 @@ def check_totals(page, process):
 
 QUANTITIES = {"0": "live_bytes", "1": "live_blocks", "2": "peak_bytes", "3": "bytes", "4": "allocs",
               "5": "temporary"}
+MAPPED = {"7": "live_bytes", "8": "live_blocks", "9": "peak_bytes", "10": "bytes", "11": "allocs"}
 
 
 def check_flame(page, process):
-    for choice, key in QUANTITIES.items():
-        sites = heap_sites(process) if key == "temporary" else process["sites"]
+    for choice, key in (QUANTITIES | MAPPED).items():
+        sites = heap_sites(process) if choice in QUANTITIES else mapped_sites(process)
         own = total(with_function(sites, "leak_one"), key)
         choose(page, "quantity", choice)
         assert root_value(page) == total(sites, key), (key, page.value(DETAILS))
@@ -106,8 +107,9 @@ def check_table(page, process):
     assert sorted(shown) == sorted(ours), (shown, ours)
     assert [row[0] for row in shown] == sorted((row[0] for row in shown), reverse=True)
     count = page.value(COUNT)
-    live = total(process["sites"], "live_bytes")
+    live, mapped = (total(of(process), "live_bytes") for of in (heap_sites, mapped_sites))
     assert count.startswith(f"{len(ours)} sites: {live:,} bytes"), count
+    assert f"; mappings: {mapped:,} bytes live, " in count, count
 
 
 @test(need_root, need_program("chromium"))
@@ -124,7 +126,7 @@ def a_browser_shows_the_numbers_that_we_report():
             check_flame(page, process)
             check_table(page, process)
             clients.same("chromium", "html", "live bytes", root_value(page),
-                         total(process["sites"], "live_bytes"))
+                         total(heap_sites(process), "live_bytes"))
             assert page.value("performance.getEntriesByType('resource').length") == 0
             picture(page, "html-leak")
 
@@ -167,7 +169,9 @@ def filters_zoom_and_stacks_work():
             page.until(READY)
             choose(page, "filter-text", "leak_one")
             page.until(COUNT + f".startsWith('{len(own)} site')")
-            assert shown_live(page) == total(own, "live_bytes") == root_value(page)
+            assert shown_live(page) == total(own, "live_bytes")
+            assert root_value(page) == total(with_function(heap_sites(process), "leak_one"),
+                                             "live_bytes")
             choose(page, "filter-text", "")
             choose(page, "filter-class", "mmap")
             mapped = [site for site in sites if site["class"] == "mmap"]
@@ -181,16 +185,19 @@ def filters_zoom_and_stacks_work():
             page.until("document.getElementById('filter-min-live').className === 'wrong'")
             choose(page, "filter-min-live", "")
             page.until(COUNT + f".startsWith('{len(sites)} site')")
+            choose(page, "quantity", "3")
             page.value("document.querySelector('#flame').scrollIntoView()")
             page.click(FRAME % "leak_one")
             assert page.value(DETAILS).startswith("leak_one ("), page.value(DETAILS)
             assert page.value(f"({FRAME % 'main'}).className") == "f below"
-            assert not there(page, "_dl_start"), "others are not there"
+            assert not there(page, "work_one"), "others are not there"
             page.click("document.getElementById('unzoom')")
-            assert there(page, "_dl_start")
+            assert there(page, "work_one")
+            choose(page, "quantity", "0")
             choose(page, "reversed", True)
-            assert root_value(page) == total(sites, "live_bytes")
-            assert page.value(f"({FRAME % 'mmap'}).style.top") == "19px", "what allocates is on top"
+            assert root_value(page) == total(heap_sites(process), "live_bytes")
+            assert page.value(f"({FRAME % 'malloc'}).style.top") == "19px", \
+                "what allocates is on top"
             check_stack(page, own[0])
 
 

@@ -6,13 +6,15 @@ import re
 import sys
 
 import clients
-from lib import (load_report, need_program, need_root, run, run_memtraced, scratch, target, test,
-                 total, with_function)
+from lib import (heap_sites, load_report, mapped_sites, need_program, need_root, run,
+                 run_memtraced, scratch, target, test, total, with_function)
 
 CHECKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay",
                        "check_perf_data.py")
 COSTS = (("Live", "live_bytes"), ("LiveBlocks", "live_blocks"), ("Peak", "peak_bytes"),
          ("Allocated", "bytes"), ("Allocs", "allocs"))
+MAPPED = (("Mapped", "live_bytes"), ("Regions", "live_blocks"), ("MappedPeak", "peak_bytes"),
+          ("MappedInAll", "bytes"), ("Mappings", "allocs"))
 
 
 def need_perf():
@@ -52,12 +54,13 @@ def perf_shows_what_we_report():
     with scratch() as folder:
         path, report = recorded(folder, [target("leak"), "300", "0"])
         process, = load_report(report)["processes"]
-        sites, samples = process["sites"], scripted(path)
+        samples = scripted(path)
         shown = perf("report", "-i", path, "--stdio", "--no-children", "-g", "none")
         ids = perf("buildid-list", "-i", path, "--with-hits")
         header = perf("report", "-i", path, "--header-only")
     assert re.search(rf"^# cmdline : {re.escape(target('leak'))} 300 0 *$", header, re.M), header
-    for name, key in COSTS:
+    for name, key in COSTS + MAPPED:
+        sites = heap_sites(process) if (name, key) in COSTS else mapped_sites(process)
         event = f"memtraced-{name}"
         ours = total(sites, key)
         count = re.search(rf"of event '{event}'\n# Event count \(approx.\): (\d+)\n", shown)
@@ -91,7 +94,7 @@ def an_exec_has_the_mappings_of_its_own_image():
         path, report = recorded(folder, ["sh", "-c", f"true; exec {target('leak')} 50 0"])
         processes = load_report(report)["processes"]
         samples = scripted(path)
-    ours = sum(total(with_function(process["sites"], "leak_one"), "live_bytes")
+    ours = sum(total(with_function(heap_sites(process), "leak_one"), "live_bytes")
                for process in processes)
     theirs = sum(period for event, period, stack in samples
                  if event == "memtraced-Live" and "leak_one" in stack)

@@ -47,13 +47,13 @@ def same_totals(pprof, folder):
     profile, report = traced(folder, "--", target("leak"), "100", "0")
     process, = report["processes"]
     leaked = sum(64 + i % 64 for i in range(100))
-    own = with_function(process["sites"], "leak_one")
+    own = with_function(heap_sites(process), "leak_one")
     for sample_type, key in TYPES.items():
         sum_, functions = shown(pprof, profile, sample_type)
         clients.same("go tool pprof" if pprof is GO else "pprof", "pprof", sample_type, sum_,
-                     total(process["sites"], key))
+                     total(heap_sites(process), key))
         assert functions["leak_one"] == total(own, key), (sample_type, functions)
-    heap, functions = shown(pprof, profile, "inuse_space", "-tagignore=mmap")
+    heap, functions = shown(pprof, profile, "inuse_space")
     assert functions["leak_one"] == leaked, functions
     assert heap == process["alloc"]["live_bytes"] == total(heap_sites(process), "live_bytes"), heap
 
@@ -80,10 +80,10 @@ def go_tells_processes_apart():
     with scratch() as folder:
         profile, report = traced(folder, "--", target("forks"), "12")
         everything, _ = shown(GO, profile, "alloc_space")
-        assert everything == sum(total(p["sites"], "bytes") for p in report["processes"])
+        assert everything == sum(total(heap_sites(p), "bytes") for p in report["processes"])
         for process in report["processes"][:3]:
             own, _ = shown(GO, profile, "alloc_space", f"-tagfocus=pid={process['pid']}")
-            assert own == total(process["sites"], "bytes"), (process["pid"], own)
+            assert own == total(heap_sites(process), "bytes"), (process["pid"], own)
 
 
 @test(need_root, need_program("go"))

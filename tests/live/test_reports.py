@@ -184,7 +184,7 @@ def folded_counts_are_the_live_bytes():
                     stack.endswith(";malloc"))
         own = with_function(heap_sites(process), "leak_one")
         assert leaks == total(own, "live_bytes") == sum(64 + i % 64 for i in range(100))
-        assert sum(counts.values()) == total(process["sites"], "live_bytes")
+        assert sum(counts.values()) == total(heap_sites(process), "live_bytes")
         for stack in counts:
             assert stack.split(";")[0] == f"leak-{process['pid']}", stack
 

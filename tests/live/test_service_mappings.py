@@ -192,8 +192,8 @@ def pprof_shows_what_is_mapped():
         path = os.path.join(folder, "mapped.pb.gz")
         with open(path, "wb") as file:
             file.write(served.ask(f"/debug/pprof/mappings?pid={process.pid}")[2])
-        _, in_use = shown(GO, path, "inuse_space")
-        _, in_all = shown(GO, path, "alloc_space")
+        _, in_use = shown(GO, path, "mapped_space")
+        _, in_all = shown(GO, path, "mmap_space")
     # with what it had mapped, and unmapped, until it was known
     assert 5 * 640 * PAGE <= in_use["keeps"] <= mapped, in_use
     assert in_all["churns"] >= 7 * 640 * PAGE, in_all

@@ -10,13 +10,17 @@ import sys
 import browser
 import clients
 import lib
-from lib import (heap_sites, load_report, need_long, need_program, need_root, run_memtraced,
-                 scratch, target, test, total, with_function)
+from lib import (heap_sites, load_report, mapped_sites, need_long, need_program, need_root,
+                 run_memtraced, scratch, target, test, total, with_function)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPTS = os.path.join(HERE, "..", "..", "scripts")
-KEYS = {"Live bytes": "live_bytes", "Live blocks": "live_blocks", "Bytes at the peak": "peak_bytes",
-        "Allocated bytes": "bytes", "Allocations": "allocs"}
+KEYS = {"Live bytes": "live_bytes", "Live blocks": "live_blocks",
+        "Bytes at the heap's peak": "peak_bytes", "Allocated bytes": "bytes",
+        "Allocations": "allocs", "Temporary allocations": "temporary"}
+MAPPED = {"Mapped bytes": "live_bytes", "Mapped regions": "live_blocks",
+          "Bytes at the mappings' peak": "peak_bytes", "Bytes of all mappings": "bytes",
+          "Mappings made": "allocs"}
 
 
 def written(folder, *options):
@@ -44,16 +48,17 @@ def sum_of(scope, profile, function):
 def each_profile_has_the_sums_that_we_report():
     with scratch() as folder:
         _, scope, process = written(folder, "--sort=count")
-    own = with_function(process["sites"], "leak_one")
     for profile in scope["profiles"]:
         name = profile["name"]
-        sites = process["sites"] if name in KEYS else heap_sites(process)
-        key = KEYS.get(name, "temporary")
+        sites = heap_sites(process) if name in KEYS else mapped_sites(process)
+        key = KEYS[name] if name in KEYS else MAPPED[name]
+        own = with_function(sites, "leak_one")
         assert profile["endValue"] == total(sites, key), (name, profile["endValue"])
-        if name in KEYS:
-            assert sum_of(scope, profile, "leak_one") == total(own, key), name
+        assert sum_of(scope, profile, "leak_one") == total(own, key), name
+        if name in MAPPED:
+            assert profile["endValue"] == process["mmap"][key] > 0, name
     assert scope["profiles"][scope["activeProfileIndex"]]["name"] == "Live blocks"
-    assert len(scope["profiles"]) == len(KEYS) + 1
+    assert len(scope["profiles"]) == len(KEYS) + len(MAPPED)
 
 
 def need_speedscope():
@@ -99,4 +104,4 @@ def speedscope_shows_the_totals_that_we_report():
     own = total(with_function(process["sites"], "leak_one"), "live_bytes")
     assert leak_one[0].startswith(as_shown(own) + " ("), (leak_one, own)
     clients.same("speedscope", "speedscope", "live bytes", everything[0],
-                 as_shown(total(process["sites"], "live_bytes")) + " (100%)")
+                 as_shown(total(heap_sites(process), "live_bytes")) + " (100%)")

@@ -83,7 +83,7 @@ def check(data):
     return problems, total
 
 
-GOOD = """{"version":0,"costs":[{"description":"Memory","unit":"bytes"}],
+GOOD = """{"version":0,"costs":[{"description":"Heap","unit":"bytes"}],
 "events":[{"callchain":[1,0],"cost":[4096]},{"callchain":[0],"cost":[64]}],
 "functions":[{"name":"main","module":"server"},{"name":"make_buf"}]}
 """
@@ -94,12 +94,12 @@ TRAPS = [
     ('"version":0,', "", "not the keys"),
     ('"version":0', '"version":false', "not the keys"),
     ('"unit":"bytes"', '"unit":1', "no description with a unit"),
-    ('[{"description":"Memory","unit":"bytes"}]', '{"description":"x"}', "costs is no array"),
+    ('[{"description":"Heap","unit":"bytes"}]', '{"description":"x"}', "costs is no array"),
     ("[1,0]", '{"1":0}', "no arrays"),
     ("[4096]", "4096", "no arrays"),
     ('"version":0', '"version":0,"more":1', "not the keys"),
     (',"unit":"bytes"', "", "no description with a unit"),
-    ('{"description":"Memory","unit":"bytes"}', "", "no cost"),
+    ('{"description":"Heap","unit":"bytes"}', "", "no cost"),
     ("[1,0]", "[]", "empty chain"),
     ("[1,0]", "[2,0]", "no such functions"),
     ("[1,0]", "[-1,0]", "no such functions"),

@@ -13,8 +13,13 @@ import copy
 import checker
 import pprof_wire
 
-HEAP = [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"),
-        ("inuse_space", "bytes")]
+MAPPED = [("mmap_calls", "count"), ("mmap_space", "bytes"), ("mapped_regions", "count"),
+          ("mapped_space", "bytes")]
+IN_USE = [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"),
+          ("inuse_space", "bytes")]
+HEAP = MAPPED + IN_USE
+# a run of mappings alone shows these first
+MAPPINGS = IN_USE + MAPPED
 # of Go's CPU profiles and of its profiles of blocking
 TIMES = ([("samples", "count"), ("cpu", "nanoseconds")],
          [("contentions", "count"), ("delay", "nanoseconds")])
@@ -50,15 +55,15 @@ def check_types(profile):
     types = type_names(profile)
     if not types:
         yield "no sample type"
-    if len(types) > 1 and types not in (HEAP, *TIMES):
+    if len(types) > 1 and types not in (HEAP, MAPPINGS, *TIMES):
         yield f"not Go's order of types: {types}"
     if profile["default_sample_type"] != (profile["sample_type"] or [{"type": 0}])[-1]["type"]:
         yield "the last type is not the default"
-    if types == HEAP and profile["duration_nanos"]:
+    if types in (HEAP, MAPPINGS) and profile["duration_nanos"]:
         yield "a heap profile with a duration, which Parca takes for a difference"
     # Of a heap profile the interval of samples, where it is made of such.
     if not profile["period_type"] or profile["period"] < 1 or \
-            (types != HEAP and (profile["period"] > 1) != (types == TIMES[0])):
+            (types not in (HEAP, MAPPINGS) and (profile["period"] > 1) != (types == TIMES[0])):
         yield "a period of 1 for samples, or another for what is none"
 
 
@@ -212,7 +217,7 @@ def good():
         "location": [
             {"id": 1, "mapping_id": 0, "address": 0, "line": [{"function_id": 1, "line": 0}]},
             {"id": 2, "mapping_id": 1, "address": 4097, "line": [{"function_id": 2, "line": 3}]}],
-        "sample": [{"location_id": [1, 2], "value": [3, 96, 1, 32],
+        "sample": [{"location_id": [1, 2], "value": [0, 0, 0, 0, 3, 96, 1, 32],
                     "label": [{"key": number["pid"], "str": 0, "num": 7, "num_unit": 0}]}],
     }
 
@@ -241,8 +246,8 @@ TRAPS = [
     (("mapping", 0, "build_id"), 10, "build ID"),
     (("location", 1, "address"), 8192, "outside"),
     (("sample", 0, "value"), [1], "a value for each"),
-    (("sample", 0, "value"), [0, 0, 0, 0], "values"),
-    (("sample", 0, "value"), [1, 1, 1, -1], "values"),
+    (("sample", 0, "value"), [0] * 8, "values"),
+    (("sample", 0, "value"), [1] * 7 + [-1], "values"),
     (("sample", 0, "label", 0, "num"), 0, "a label"),
 ]
 

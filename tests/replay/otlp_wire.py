@@ -86,7 +86,11 @@ def as_pprof(request):
     scope, = resource["scope_profiles"]
     if scope["scope"]["name"] != b"memtraced":
         raise Malformed(f"scope {scope['scope']}")
-    words, profiles = request["dictionary"], scope["profiles"]
+    words = request["dictionary"]
+    # those of mappings have samples of their own
+    mapped = [profile for profile in scope["profiles"] if
+              words["strings"][profile["sample_type"]["type"]].startswith((b"mapped_", b"mmap_"))]
+    profiles = [p for p in scope["profiles"] if p not in mapped] or mapped
     first = profiles[0]
     for profile in profiles:
         if any(a["stack"] != b["stack"] for a, b in zip(profile["samples"], first["samples"])):

@@ -47,7 +47,8 @@ static int tear_down(void **state)
 /* What a recording says; n_events of the names below. */
 static const char *const names[] = { "getrandom", "sched:sched_switch", "../../evil e", "" };
 
-static void emit_all(const struct script *s, bool no_allocations, size_t n_events)
+static void emit_all(const struct script *s, bool no_allocations, size_t n_events,
+		     void (*extra)(const struct script *s))
 {
 	emit_run_with(s, no_allocations);
 	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
@@ -55,6 +56,8 @@ static void emit_all(const struct script *s, bool no_allocations, size_t n_event
 	emit_stack(s, 71, 0, 1000, 0x10123);
 	for (uint32_t i = 0; i < n_events; i++)
 		emit_event(s, i, names[i]);
+	if (extra)
+		extra(s);
 	emit_cut(s, 9000);
 	if (!no_allocations)
 		emit_site(s, (struct record_site){
@@ -64,7 +67,15 @@ static void emit_all(const struct script *s, bool no_allocations, size_t n_event
 	emit_cut_end(s);
 }
 
-static void record(const struct run *run, bool no_allocations, size_t n_events)
+static void add_region(const struct script *s)
+{
+	emit_function(s, 2, "mmap", "", 0);
+	emit_region(s, 0, 0x70000000, 0x70001000, 2, 71, 2000);
+}
+
+/* `extra` comes before the cut; NULL: nothing does. */
+static void record_with(const struct run *run, bool no_allocations, size_t n_events,
+			void (*extra)(const struct script *s))
 {
 	_cleanup_fclose_ FILE *file = fopen(run->recording, "w");
 	struct recording_writer *writer;
@@ -73,9 +84,14 @@ static void record(const struct run *run, bool no_allocations, size_t n_events)
 	assert_non_null(file);
 	assert_int_equal(recording_writer_new(file, &writer), 0);
 	script = (struct script){ recording_write, writer };
-	emit_all(&script, no_allocations, n_events);
+	emit_all(&script, no_allocations, n_events, extra);
 	assert_int_equal(recording_end(writer), 0);
 	recording_writer_free(writer);
+}
+
+static void record(const struct run *run, bool no_allocations, size_t n_events)
+{
+	record_with(run, no_allocations, n_events, NULL);
 }
 
 static struct options *parse(char *const *argv)
@@ -127,6 +143,15 @@ static char *read_back(const struct run *run, const char *name)
 	return text;
 }
 
+static void assert_has(const struct run *run, const char *name, const char *part)
+{
+	_cleanup_free_ char *text = read_back(run, name);
+
+	assert_non_null(text);
+	if (!strstr(text, part))
+		fail_msg("%s has no '%s':\n%s", name, part, text);
+}
+
 static size_t count_files(const struct run *run)
 {
 	_cleanup_closedir_ DIR *dir = opendir(run->folder);
@@ -159,6 +184,35 @@ static void each_job_gets_a_file_of_its_name(void **state)
 	assert_text(run, "sched-sched_switch.0%e", "server-42;[unknown] 11\n");
 	assert_text(run, "------evil-e.0%e", "server-42;[unknown] 12\n");
 	assert_text(run, "event.0%e", "server-42;[unknown] 13\n");
+}
+
+/* What a heap holds and what is mapped are never one number: an event may be named as either. */
+static void mappings_are_no_part_of_the_heap(void **state)
+{
+	const struct run *run = *state;
+
+	record_with(run, false, 1, add_region);
+	assert_int_equal(report_to(run, "folded", "%e"), 0);
+	assert_text(run, "alloc", "server-42;[unknown];malloc 100\n");
+	assert_text(run, "mmap", "server-42;[unknown];mmap 4096\n");
+	record_with(run, false, 0, add_region);
+	assert_int_equal(report_to(run, "folded", "out"), 0);
+	assert_text(run, "out", "server-42;[unknown];malloc 100\n");
+	/* further types come before those that are shown first */
+	assert_int_equal(report_to(run, "callgrind", "graph"), 0);
+	assert_has(run, "graph",
+		   "\nevents: Live LiveBlocks Peak Allocated Allocs Temporary Mapped "
+		   "Regions MappedPeak MappedInAll Mappings\n"
+		   "summary: 100 1 0 0 0 0 4096 1 4096 4096 1\n");
+	assert_int_equal(report_to(run, "perf-script", "script"), 0);
+	assert_has(run, "script", " 100 memtraced-live-bytes: \n");
+	assert_has(run, "script", "not of mappings\n");
+	assert_int_equal(report_to(run, "gprof2dot", "dot"), 0);
+	assert_has(run, "dot", "\"description\":\"Heap\"");
+	assert_has(run, "dot", "\"cost\":[100]}],");
+	assert_int_equal(report_to(run, "flamegraph", "%e.svg"), 0);
+	assert_has(run, "alloc.svg", "Heap of server (pid 42)");
+	assert_has(run, "mmap.svg", "Mapped memory of server (pid 42)");
 }
 
 static void jobs_of_one_name_get_files_of_their_own(void **state)
@@ -335,7 +389,7 @@ static void with_each_a_file_holds_the_events_as_they_happened(void **state)
 	assert_int_equal(outputs_new(options, model, false, NULL, &outputs), 0);
 	live = (struct live){ model, outputs };
 	assert_int_equal(outputs_begin(outputs, 42), 0);
-	emit_all(&s, false, 2);
+	emit_all(&s, false, 2, NULL);
 	emit_occurrence(&s, (struct record_occurrence){ 0, 0, 43, 1, 5000000001, 71, 0, "thread" });
 	emit_occurrence(&s, (struct record_occurrence){ 1, 0, 42, 0, 5000000002, 71, 0, NULL });
 	assert_int_equal(outputs_flush(outputs), 0);
@@ -362,6 +416,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(each_job_gets_a_file_of_its_name),
+		TEST(mappings_are_no_part_of_the_heap),
 		TEST(jobs_of_one_name_get_files_of_their_own),
 		TEST(a_format_of_one_job_needs_a_file_for_each),
 		TEST(a_format_of_one_process_needs_a_file_for_each),

@@ -278,7 +278,8 @@ static void perf_script_event_is_exactly_that(void **state)
 	emit_cut_end(&f.script);
 	text = fixture_report(&f, "perf-script", NULL);
 	assert_string_equal(text,
-			    "# memtraced 0.1.0: one event per site, its live bytes as the period\n"
+			    "# memtraced 0.1.0: one event per site of the heap, its live bytes as "
+			    "the period; not of mappings\n"
 			    "server 42/42 [000] 12000.345678:         64 memtraced-live-bytes: \n"
 			    "\t            2123 main+0x19 (/opt/demo/server)\n"
 			    "\n"

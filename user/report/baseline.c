@@ -55,7 +55,7 @@ int baseline_take(const struct view *view, struct baseline **ret_baseline)
 	if (!baseline)
 		return -ENOMEM;
 	baseline->time_ns = view_now_ns(view);
-	r = samples_each(view, add, baseline);
+	r = samples_of_classes(view, add, baseline);
 	if (r < 0)
 		return r;
 	if (baseline->rows.len > 0)

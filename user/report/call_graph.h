@@ -13,7 +13,7 @@
 
 struct call_graph;
 
-#define CALL_GRAPH_COSTS 8 /* the most that a stack can have */
+#define CALL_GRAPH_COSTS 12 /* the most that a stack can have */
 
 struct call_function {
 	const char *object, *file, *name; /* "": unknown; never NULL */

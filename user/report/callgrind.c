@@ -3,7 +3,7 @@
  * Callgrind's format for kcachegrind and callgrind_annotate (Valgrind manual, "Callgrind Format
  * Specification"): functions with their own costs by line, and their calls with what these cost in
  * all. Names are written once and then by number. How often a function was called is not known:
- * the count of a call is that of the allocations, or events, that came through it.
+ * the count of a call is that of the allocations and mappings, or events, that came through it.
  */
 #include "base/escape.h"
 #include "base/strbuf.h"
@@ -134,7 +134,8 @@ static int put_entry(const struct call_entry *entry, void *userdata)
 	if (r == 0 && entry->callee != CALL_OWN) {
 		r = put_function(graph, entry->callee, "c");
 		fprintf(graph->file, "calls=%" PRIu64 " 0\n",
-			entry->costs[graph->event ? COST_TIMES : COST_ALLOCS]);
+			graph->event ? entry->costs[COST_TIMES] :
+				       entry->costs[COST_ALLOCS] + entry->costs[COST_MAPPINGS]);
 	}
 	fprintf(graph->file, "%" PRIu32, entry->line);
 	put_costs(graph, entry->costs);
@@ -191,7 +192,7 @@ static void put_header(struct graph *graph, const struct view *view)
 
 static int write_graph(struct graph *graph, const struct view *view)
 {
-	int r = samples_each(view, add_stack, graph);
+	int r = samples_of_classes(view, add_stack, graph);
 
 	if (r < 0)
 		return r;

@@ -119,7 +119,7 @@ static int write_graph(struct graph *graph, const struct view *view, const struc
 	int r;
 
 	fputs("{\"version\":0,\"costs\":[{\"description\":", file);
-	put_string(graph, sample_what(event, graph->sort));
+	put_string(graph, sample_what(event, view_class_shown(view), graph->sort));
 	fprintf(file, ",\"unit\":\"%s\"}],\"events\":[", sample_unit(event, graph->sort));
 	r = samples_each(view, add_sample, graph);
 	if (r < 0)

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/profile_part.h"
 
+#include <string.h>
 #include <unistd.h>
 
+#define MAPPED_TYPES 2 /* where those of mappings begin */
+
 static const struct profile_part_type types[PUSH_PROFILES][PROFILE_PART_TYPES] = {
-	[PUSH_HEAP] = { { "inuse_objects", "count" }, { "inuse_space", "bytes" } },
-	[PUSH_ALLOCS] = { { "alloc_objects", "count" }, { "alloc_space", "bytes" } },
+	[PUSH_HEAP] = { { "inuse_objects", "count" },
+			{ "inuse_space", "bytes" },
+			{ "mapped_regions", "count" },
+			{ "mapped_space", "bytes" } },
+	[PUSH_ALLOCS] = { { "alloc_objects", "count" },
+			  { "alloc_space", "bytes" },
+			  { "mmap_calls", "count" },
+			  { "mmap_space", "bytes" } },
 	[PUSH_CPU] = { { "samples", "count" }, { "cpu", "nanoseconds" } },
 	[PUSH_GROWTH] = { { "samples", "count" }, { "growth", "bytes" } },
 };
@@ -13,6 +22,18 @@ static const struct profile_part_type types[PUSH_PROFILES][PROFILE_PART_TYPES] =
 const struct profile_part_type *profile_part_types(enum push_profile kind)
 {
 	return types[kind];
+}
+
+size_t profile_part_n_types(enum push_profile kind)
+{
+	return types[kind][MAPPED_TYPES].type ? PROFILE_PART_TYPES : MAPPED_TYPES;
+}
+
+bool profile_part_has(const struct sample *sample, size_t type)
+{
+	bool mapped = sample->site && sample->site->class == VIEW_MMAP;
+
+	return mapped == (type >= MAPPED_TYPES);
 }
 
 static int64_t as_value(uint64_t value)
@@ -32,6 +53,9 @@ bool profile_part_values(const struct view *view, const struct profile_part *par
 	const struct view_event *event = NULL;
 	struct baseline_news news;
 
+	memset(values, 0, PROFILE_PART_TYPES * sizeof(*values));
+	if (sample->site && sample->site->class == VIEW_MMAP)
+		values += MAPPED_TYPES;
 	if (part->kind == PUSH_HEAP) {
 		values[0] = sample->site->live_blocks;
 		values[1] = sample->site->live_bytes;
@@ -90,5 +114,5 @@ int profile_part_each(const struct view *view, const struct profile_part *part, 
 
 	if (part->kind != PUSH_CPU && part->kind != PUSH_GROWTH)
 		return samples_of_process(part->process, fn, userdata);
-	return samples_each(view, pass, &filter);
+	return samples_of_classes(view, pass, &filter);
 }

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#define PROFILE_PART_TYPES 2 /* values of each sample */
+#define PROFILE_PART_TYPES 4 /* values of each sample, at most */
 
 struct profile_part {
 	enum push_profile kind; /* PUSH_CPU and PUSH_GROWTH of views of such jobs */
@@ -23,10 +23,17 @@ struct profile_part_type {
 	const char *type, *unit;
 };
 
-/* Names and units of a sample's values, as Go's profiles have them. */
+/*
+ * Names and units of a sample's values, as Go's profiles have them, and how many there are: those
+ * of mappings come after those of the heap.
+ */
 const struct profile_part_type *profile_part_types(enum push_profile kind);
+size_t profile_part_n_types(enum push_profile kind);
 
-/* False: the sample has nothing for this profile. */
+/* Is the value of the sample's class? The others are 0. */
+bool profile_part_has(const struct sample *sample, size_t type);
+
+/* False: the sample has nothing for this profile. All are set. */
 bool profile_part_values(const struct view *view, const struct profile_part *part,
 			 const struct sample *sample, int64_t values[PROFILE_PART_TYPES]);
 
@@ -44,7 +51,7 @@ struct profile_part_time profile_part_time(const struct view *view,
  */
 uint64_t profile_part_period(const struct view *view, const struct profile_part *part);
 
-/* As samples_each, of that process alone. */
+/* As samples_of_classes, of that process alone. */
 int profile_part_each(const struct view *view, const struct profile_part *part, sample_fn fn,
 		      void *userdata);
 

@@ -30,6 +30,7 @@ static const struct report_format formats[] = {
 		.description = "collapsed stacks, root first, for flame graphs",
 		.at_end_only = true,
 		.one_job = true,
+		.one_quantity = true,
 		.write = folded_write,
 	},
 	{
@@ -37,6 +38,7 @@ static const struct report_format formats[] = {
 		.description = "a picture of the stacks to zoom and search in: SVG",
 		.at_end_only = true,
 		.one_job = true,
+		.one_quantity = true,
 		.write = flamegraph_write,
 	},
 	{
@@ -44,6 +46,7 @@ static const struct report_format formats[] = {
 		.description = "text like that of perf script",
 		.at_end_only = true,
 		.one_job = true,
+		.one_quantity = true,
 		.write = perf_script_write,
 	},
 	{
@@ -59,6 +62,7 @@ static const struct report_format formats[] = {
 		.description = "stacks and their costs for gprof2dot --format=json",
 		.at_end_only = true,
 		.one_job = true,
+		.one_quantity = true,
 		.write = gprof2dot_write,
 	},
 	{

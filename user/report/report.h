@@ -16,6 +16,7 @@ struct report_format {
 	const char *description; /* one line */
 	bool at_end_only;	 /* with -i on stdout: written once, at the end */
 	bool one_job;		 /* holds the stacks of one job: report_opts.job */
+	bool one_quantity;	 /* one number a stack: of the heap, or of report_opts.mappings */
 	bool binary;		 /* nothing for a terminal */
 	bool packed;		 /* compressed in itself, whatever the file's name says */
 	/* 0, -ENOMEM, or -EIO when the stream took not all. */

@@ -53,7 +53,9 @@ struct report_opts {
 	 * they were traced, then the events as they were asked for.
 	 */
 	size_t job;
-	bool only_job;		      /* the view has none of the others */
+	bool only_job; /* the view has none of the others */
+	/* Job 0 is the mappings beside the heap, for formats with one quantity a stack. */
+	bool mappings;
 	bool allocated_first;	      /* pprof shows what was allocated, unless told otherwise */
 	struct massif_options massif; /* 0 snapshots: as many as there are */
 	/* Formats with a line a call refuse a process with more of them; 0: their own limit. */

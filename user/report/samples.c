@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/samples.h"
 
+#include <string.h>
+
 static uint64_t positive(int64_t value)
 {
 	return value > 0 ? (uint64_t)value : 0;
@@ -16,34 +18,52 @@ uint64_t sample_weight(const struct sample *sample, enum option_sort sort)
 const struct sample_cost_type sample_cost_types[SAMPLE_COSTS] = {
 	[COST_LIVE] = { "Live", "Live bytes", "bytes" },
 	[COST_LIVE_BLOCKS] = { "LiveBlocks", "Live blocks", "none" },
-	[COST_PEAK] = { "Peak", "Bytes at the peak", "bytes" },
+	[COST_PEAK] = { "Peak", "Bytes at the heap's peak", "bytes" },
 	[COST_ALLOCATED] = { "Allocated", "Allocated bytes", "bytes" },
 	[COST_ALLOCS] = { "Allocs", "Allocations", "none" },
 	[COST_TEMPORARY] = { "Temporary", "Temporary allocations", "none" },
+	[COST_MAPPED] = { "Mapped", "Mapped bytes", "bytes" },
+	[COST_REGIONS] = { "Regions", "Mapped regions", "none" },
+	[COST_MAPPED_PEAK] = { "MappedPeak", "Bytes at the mappings' peak", "bytes" },
+	[COST_MAPPED_BYTES] = { "MappedInAll", "Bytes of all mappings", "bytes" },
+	[COST_MAPPINGS] = { "Mappings", "Mappings made", "none" },
 };
+
+static void site_costs(const struct view_site *site, uint64_t costs[SAMPLE_COSTS])
+{
+	memset(costs, 0, SAMPLE_COSTS * sizeof(*costs));
+	if (site->class == VIEW_MMAP) {
+		costs[COST_MAPPED] = positive(site->live_bytes);
+		costs[COST_REGIONS] = positive(site->live_blocks);
+		costs[COST_MAPPED_PEAK] = positive(site->peak_bytes);
+		costs[COST_MAPPED_BYTES] = site->bytes;
+		costs[COST_MAPPINGS] = site->allocs;
+		return;
+	}
+	costs[COST_LIVE] = positive(site->live_bytes);
+	costs[COST_LIVE_BLOCKS] = positive(site->live_blocks);
+	costs[COST_PEAK] = positive(site->peak_bytes);
+	costs[COST_ALLOCATED] = site->bytes;
+	costs[COST_ALLOCS] = site->allocs;
+	costs[COST_TEMPORARY] = positive(view_site_weight(site, SORT_TEMPORARY));
+}
 
 size_t sample_costs(const struct sample *sample, uint64_t costs[SAMPLE_COSTS])
 {
-	const struct view_site *site = sample->site;
-	size_t n = site ? SAMPLE_COSTS : 1;
+	size_t n = sample->site ? SAMPLE_COSTS : 1;
 	uint64_t any = 0;
 
-	if (!site) {
+	if (sample->site)
+		site_costs(sample->site, costs);
+	else
 		costs[COST_TIMES] = sample_weight(sample, SORT_BYTES);
-	} else {
-		costs[COST_LIVE] = positive(site->live_bytes);
-		costs[COST_LIVE_BLOCKS] = positive(site->live_blocks);
-		costs[COST_PEAK] = positive(site->peak_bytes);
-		costs[COST_ALLOCATED] = site->bytes;
-		costs[COST_ALLOCS] = site->allocs;
-		costs[COST_TEMPORARY] = sample_weight(sample, SORT_TEMPORARY);
-	}
 	for (size_t i = 0; i < n; i++)
 		any |= costs[i];
 	return any ? n : 0;
 }
 
-const char *sample_what(const struct view_event *event, enum option_sort sort)
+const char *sample_what(const struct view_event *event, enum view_class class,
+			enum option_sort sort)
 {
 	if (event)
 		return event->asked->name;
@@ -51,9 +71,9 @@ const char *sample_what(const struct view_event *event, enum option_sort sort)
 	case SORT_TEMPORARY:
 		return "Temporary allocations";
 	case SORT_PEAK:
-		return "Memory at the peak";
+		return class == VIEW_MMAP ? "Mapped memory at its peak" : "Heap at its peak";
 	default:
-		return "Memory";
+		return class == VIEW_MMAP ? "Mapped memory" : "Heap";
 	}
 }
 
@@ -94,7 +114,7 @@ static int each_site(const struct view *view, sample_fn fn, void *userdata)
 	return r;
 }
 
-int samples_each(const struct view *view, sample_fn fn, void *userdata)
+int samples_of_classes(const struct view *view, sample_fn fn, void *userdata)
 {
 	const struct view_event *event;
 	int r = 0;
@@ -114,6 +134,28 @@ int samples_each(const struct view *view, sample_fn fn, void *userdata)
 		r = fn(&sample, userdata);
 	}
 	return r;
+}
+
+struct class_filter {
+	enum view_class class;
+	sample_fn fn;
+	void *userdata;
+};
+
+static int pass_class(const struct sample *sample, void *userdata)
+{
+	const struct class_filter *filter = userdata;
+
+	if (sample->site && sample->site->class != filter->class)
+		return 0;
+	return filter->fn(sample, filter->userdata);
+}
+
+int samples_each(const struct view *view, sample_fn fn, void *userdata)
+{
+	struct class_filter filter = { view_class_shown(view), fn, userdata };
+
+	return samples_of_classes(view, pass_class, &filter);
 }
 
 static int push_mark(struct sample_frames *frames, const char *mark, bool is_kernel)

@@ -20,13 +20,15 @@ struct sample {
 /* What a sample is worth where a stack has one number (view_site_quantity); 0 for none or less. */
 uint64_t sample_weight(const struct sample *sample, enum option_sort sort);
 
-/* What such numbers are of ("live memory"), and their unit; of `event`, or of allocations. */
-const char *sample_what(const struct view_event *event, enum option_sort sort);
+/* What such numbers are of ("Heap"), and their unit; of `event`, or of sites of `class`. */
+const char *sample_what(const struct view_event *event, enum view_class class,
+			enum option_sort sort);
 const char *sample_unit(const struct view_event *event, enum option_sort sort);
 
 /*
- * All that an allocation's stack is worth, for formats that hold several numbers; an event's has
- * one, how often it happened, or how many nanoseconds it took.
+ * All that a site's stack is worth, for formats that hold several numbers: what is the heap's and
+ * what is a mapping's are different numbers. An event's stack has one, how often it happened, or
+ * how many nanoseconds it took.
  */
 enum sample_cost {
 	COST_LIVE,
@@ -35,6 +37,11 @@ enum sample_cost {
 	COST_ALLOCATED,
 	COST_ALLOCS,
 	COST_TEMPORARY,
+	COST_MAPPED,
+	COST_REGIONS,
+	COST_MAPPED_PEAK,
+	COST_MAPPED_BYTES,
+	COST_MAPPINGS,
 	SAMPLE_COSTS
 };
 #define COST_TIMES 0 /* of an event's */
@@ -49,9 +56,13 @@ extern const struct sample_cost_type sample_cost_types[SAMPLE_COSTS];
 /* How many of the costs are set; none below 0. 0: there is nothing to say. */
 size_t sample_costs(const struct sample *sample, uint64_t costs[SAMPLE_COSTS]);
 
-/* 0, or what fn returned when that is not 0. */
+/*
+ * 0, or what fn returned when that is not 0. Of sites, samples_each has those of the class that is
+ * shown (view_class_shown), samples_of_classes all: for sample_costs.
+ */
 typedef int (*sample_fn)(const struct sample *sample, void *userdata);
 int samples_each(const struct view *view, sample_fn fn, void *userdata);
+int samples_of_classes(const struct view *view, sample_fn fn, void *userdata);
 /* Of a view of allocations, those of one process. */
 int samples_of_process(const struct view_process *process, sample_fn fn, void *userdata);
 

@@ -17,8 +17,14 @@
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
 /* The profile that is shown first. */
-static enum sample_cost first_cost(enum option_sort sort)
+static enum sample_cost first_cost(const struct view *view)
 {
+	enum option_sort sort = view_opts(view)->sort;
+
+	if (view_class_shown(view) == VIEW_MMAP)
+		return sort == SORT_PEAK  ? COST_MAPPED_PEAK :
+		       sort == SORT_COUNT ? COST_REGIONS :
+					    COST_MAPPED;
 	switch (view_site_quantity(sort)) {
 	case SORT_PEAK:
 		return COST_PEAK;
@@ -124,7 +130,7 @@ static int put_profile(struct scope *scope, const struct view *view, size_t cost
 	fputs("{\"type\":\"sampled\",\"name\":", file);
 	json_out_put(&scope->out, json_out_new_string(&scope->out, name));
 	fprintf(file, ",\"unit\":\"%s\",\"samples\":[", unit);
-	r = samples_each(view, put_stack, scope);
+	r = samples_of_classes(view, put_stack, scope);
 	fputs("],\"weights\":[", file);
 	for (size_t i = 0; r == 0 && i < scope->weights.len; i++)
 		fprintf(file, "%s%" PRIu64, i > 0 ? "," : "", scope->weights.data[i]);
@@ -208,7 +214,7 @@ static int put_file(struct scope *scope, const struct view *view, const struct v
 		json_out_put(&scope->out, json_out_new_string(&scope->out, run->tool));
 	}
 	fprintf(file, ",\"activeProfileIndex\":%zu,\n\"profiles\":[\n",
-		event ? (size_t)COST_TIMES : (size_t)first_cost(view_opts(view)->sort));
+		event ? (size_t)COST_TIMES : (size_t)first_cost(view));
 	r = put_profiles(scope, view, event);
 	if (r < 0)
 		return r;

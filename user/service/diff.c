@@ -172,26 +172,38 @@ static int write_diff(const struct diff_format *format, const struct diff *diff,
 	return path ? write_file(format, diff, path) : write_stdout(format, diff);
 }
 
+static int write_job(const struct diff_format *format, const struct diff *diff,
+		     const char *template, const struct model *after, size_t job)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_strbuf_ struct strbuf name = { 0 };
+
+	jobs_name(after, job, &name);
+	if (strbuf_error(&name) == 0)
+		path = path_expand(template, getpid(), strbuf_str(&name));
+	return path ? write_file(format, diff, path) : -ENOMEM;
+}
+
 /* A file for each job that both runs have, where the path has its place for the name. */
 static int write_jobs(const struct diff_format *format, struct diff *diff, const char *template,
-		      const struct model *after)
+		      const struct run *const runs[DIFF_SIDES])
 {
-	int failed = 0;
+	const struct model *after = runs[DIFF_AFTER]->model;
+	int failed = 0, r;
 
 	for (size_t job = 0; job < diff_n_jobs(diff); job++) {
-		_cleanup_free_ char *path = NULL;
-		_cleanup_strbuf_ struct strbuf name = { 0 };
 		const struct diff_event *event;
-		int r = 0;
 
 		diff_choose_job(diff, job);
 		event = diff_event_shown(diff);
-		jobs_name(after,
-			  event ? jobs_of_event(after, event->sides[DIFF_AFTER]->asked->id) : 0,
-			  &name);
-		path = strbuf_error(&name) < 0 ? NULL :
-						 path_expand(template, getpid(), strbuf_str(&name));
-		r = path ? write_file(format, diff, path) : -ENOMEM;
+		r = write_job(format, diff, template, after,
+			      event ? jobs_of_event(after, event->sides[DIFF_AFTER]->asked->id) :
+				      0);
+		failed = r ? r : failed;
+	}
+	if (jobs_have_mappings(runs[DIFF_BEFORE]->model) && jobs_have_mappings(after)) {
+		diff_choose_mappings(diff);
+		r = write_job(format, diff, template, after, jobs_count(after));
 		failed = r ? r : failed;
 	}
 	return failed;
@@ -256,7 +268,7 @@ static int write_output(const struct options *options, const struct option_outpu
 	if (r)
 		return r;
 	if (format->one_job && output->path && path_has_job(output->path))
-		return write_jobs(format, diff, output->path, runs[DIFF_AFTER]->model);
+		return write_jobs(format, diff, output->path, runs);
 	return write_diff(format, diff, output->path);
 }
 

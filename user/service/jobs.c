@@ -20,6 +20,16 @@ size_t jobs_count(const struct model *model)
 	return model_n_events(model) + (has_allocations(model) ? 1 : 0);
 }
 
+bool jobs_have_mappings(const struct model *model)
+{
+	if (!has_allocations(model) || (model_run(model) && model_run(model)->no_heap))
+		return false;
+	for (size_t i = 0; i < model_n_processes(model); i++)
+		if (model_process(model, i)->regions)
+			return true;
+	return false;
+}
+
 size_t jobs_of_event(const struct model *model, uint32_t event_id)
 {
 	size_t job = has_allocations(model) ? 1 : 0;
@@ -37,9 +47,12 @@ static void add_plain_name(const struct model *model, size_t job, struct strbuf 
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 	const char *name;
 
+	if (job == jobs_count(model)) {
+		strbuf_adds(out, "mmap");
+		return;
+	}
 	if (has_allocations(model) && job-- == 0) {
-		strbuf_adds(out,
-			    model_run(model) && model_run(model)->no_heap ? "mappings" : "alloc");
+		strbuf_adds(out, model_run(model) && model_run(model)->no_heap ? "mmap" : "alloc");
 		return;
 	}
 	name = job < model_n_events(model) ? model_event(model, job)->asked.name : "";

@@ -18,11 +18,16 @@ size_t jobs_asked(const struct options *options);
 
 /* As the model knows them: a recording's are not those of the command line. */
 size_t jobs_count(const struct model *model);
+/*
+ * Were mappings seen beside the heap? Formats with one number a stack have a file of their own for
+ * them, where %e makes a file for each job. Their name is that of the job jobs_count.
+ */
+bool jobs_have_mappings(const struct model *model);
 /* The place of an event that the model knows. */
 size_t jobs_of_event(const struct model *model, uint32_t event_id);
 
 /*
- * The name of a job as a part of a file's name, another one for each: "alloc", "mappings",
+ * The name of a job as a part of a file's name, another one for each: "alloc", "mmap",
  * "getrandom", "sched-sched_switch".
  */
 void jobs_name(const struct model *model, size_t job, struct strbuf *out);

@@ -73,6 +73,13 @@ bool output_of_one_job(const struct option_output *output)
 	return format && format->one_job;
 }
 
+bool output_of_one_quantity(const struct option_output *output)
+{
+	const struct report_format *format = report_format_find(output->format);
+
+	return format && format->one_quantity;
+}
+
 /* What has stacks of several jobs goes to a file for each. */
 static int check_job(const struct option_output *output, size_t n_jobs)
 {

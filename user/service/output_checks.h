@@ -19,6 +19,8 @@ const struct option_output *outputs_at(const struct options *options, size_t i);
 bool output_is_recording(const struct option_output *output);
 /* Does it hold the stacks of one job, or the allocations of one process? */
 bool output_of_one_job(const struct option_output *output);
+/* One number a stack: the heap's and that of mappings are two files (report_opts.mappings). */
+bool output_of_one_quantity(const struct option_output *output);
 bool output_of_one_process(const struct option_output *output);
 
 /* Formats, paths and, of a run that begins, jobs. 0, -EINVAL, or what opening a file gave. */

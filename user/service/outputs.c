@@ -254,7 +254,8 @@ static int write_file(const struct outputs *outputs, const struct view *view,
 		      const struct option_output *output, const struct view_process *process)
 {
 	pid_t pid = process ? (pid_t)process->image->pid : outputs->pid;
-	_cleanup_free_ char *path = job_path(outputs, output, view_opts(view)->job, pid);
+	size_t job = view_opts(view)->mappings ? jobs_count(outputs->model) : view_opts(view)->job;
+	_cleanup_free_ char *path = job_path(outputs, output, job, pid);
 	_cleanup_(output_file_free_p) struct output_file *file = NULL;
 	const struct report_format *format = report_format_find(output->format);
 	int r = path ? output_file_new(path, outputs->uid, outputs->gid, format, &file) : -ENOMEM;
@@ -297,6 +298,7 @@ static int write_processes(struct outputs *outputs, const struct view *view,
 	return r;
 }
 
+/* The job jobs_count is the mappings beside the heap. */
 static int write_job(struct outputs *outputs, const struct option_output *output, size_t job,
 		     bool final)
 {
@@ -306,7 +308,8 @@ static int write_job(struct outputs *outputs, const struct option_output *output
 
 	if (!output->path && outputs->stdout_closed)
 		return -EPIPE;
-	opts.job = job;
+	opts.mappings = job == jobs_count(outputs->model);
+	opts.job = opts.mappings ? 0 : job;
 	if (outputs->leaks)
 		opts.leaks = leak_check_results(outputs->leaks, &opts.n_leaks);
 	else if (outputs->replayed)
@@ -331,6 +334,9 @@ static int write_output(struct outputs *outputs, const struct option_output *out
 	for (size_t job = 0; r == 0 && job < n_jobs; job++)
 		if (!output_of_one_job(output) || !is_streamed(outputs, output, job))
 			r = write_job(outputs, output, job, final);
+	if (r == 0 && output_of_one_quantity(output) && output->path &&
+	    path_has_job(output->path) && jobs_have_mappings(outputs->model))
+		r = write_job(outputs, output, n_jobs, final);
 	return r;
 }
 

@@ -459,6 +459,13 @@ size_t diff_n_jobs(const struct diff *diff)
 void diff_choose_job(struct diff *diff, size_t job)
 {
 	diff->opts.job = job;
+	diff->opts.mappings = false;
+}
+
+void diff_choose_mappings(struct diff *diff)
+{
+	diff->opts.job = 0;
+	diff->opts.mappings = true;
 }
 
 const struct diff_event *diff_event_shown(const struct diff *diff)

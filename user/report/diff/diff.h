@@ -77,6 +77,8 @@ const struct diff_jobs *diff_jobs(const struct diff *diff);
  */
 size_t diff_n_jobs(const struct diff *diff);
 void diff_choose_job(struct diff *diff, size_t job);
+/* The mappings beside the heap; diff_choose_job ends it. */
+void diff_choose_mappings(struct diff *diff);
 const struct diff_event *diff_event_shown(const struct diff *diff);
 
 /* Those of the later run in its order, then those that are only in the earlier one. */

@@ -29,6 +29,15 @@ struct entry {
 	uint64_t values[DIFF_SIDES];
 };
 
+/* Where one run has mappings alone, these are all that both have. */
+static enum view_class class_shown(const struct diff *diff)
+{
+	for (unsigned int side = 0; side < DIFF_SIDES; side++)
+		if (view_class_shown(diff_run(diff, side)->view) == VIEW_MMAP)
+			return VIEW_MMAP;
+	return diff_opts(diff)->mappings ? VIEW_MMAP : VIEW_HEAP;
+}
+
 static size_t n_entries(const struct diff *diff)
 {
 	const struct diff_event *event = diff_event_shown(diff);
@@ -46,6 +55,9 @@ static struct entry site_entry(const struct diff *diff, const struct diff_site *
 		.shown_side = site->shown_side,
 	};
 
+	/* A diff's sites have one class on both sides. */
+	if (site->site->class != class_shown(diff))
+		return entry;
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		int64_t value = diff_value(&site->sides[side], quantity);
 
@@ -176,7 +188,7 @@ static void remark(const struct diff *diff, const char *unit, struct strbuf *out
 
 static void add_title(const struct diff *diff, const struct view_event *event, struct strbuf *out)
 {
-	escape_text(out, sample_what(event, diff_opts(diff)->sort));
+	escape_text(out, sample_what(event, class_shown(diff), diff_opts(diff)->sort));
 	if (diff_n_programs(diff) > 0 && !event) {
 		strbuf_adds(out, " of ");
 		escape_text(out, diff_program(diff, 0)->name);

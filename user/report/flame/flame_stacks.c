@@ -84,7 +84,7 @@ void flame_stacks_title(const struct view *view, struct strbuf *out)
 
 	if (!view_job(view, &event))
 		return;
-	escape_text(out, sample_what(event, view_opts(view)->sort));
+	escape_text(out, sample_what(event, view_class_shown(view), view_opts(view)->sort));
 	if (n > 0 && !event) {
 		const struct model_process *image = view_process(view, 0)->image;
 

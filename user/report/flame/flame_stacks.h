@@ -15,7 +15,7 @@
 int flame_stacks_add(struct stack_paths *paths, const struct view *view, unsigned int side,
 		     bool with_pid);
 
-/* "Memory of server (pid 42) and 3 more processes" */
+/* "Heap of server (pid 42) and 3 more processes" */
 void flame_stacks_title(const struct view *view, struct strbuf *out);
 
 #endif

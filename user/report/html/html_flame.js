@@ -16,7 +16,12 @@
 		{ name: "allocations", unit: "allocations", of: function (site) { return site.allocs; } },
 		{ name: "temporary allocations", unit: "allocations", of: function (site) { return site.temporary; } },
 		{ name: "gained in the range", unit: "bytes", of: function (site) { return report.gained(site); },
-			ranged: true }
+			ranged: true },
+		{ name: "mapped bytes", unit: "bytes", mapped: 1, of: function (site) { return site.live; } },
+		{ name: "mapped regions", unit: "regions", mapped: 1, of: function (site) { return site.blocks; } },
+		{ name: "bytes at the mappings' peak", unit: "bytes", mapped: 1, of: function (site) { return site.peak; } },
+		{ name: "bytes of all mappings", unit: "bytes", mapped: 1, of: function (site) { return site.bytes; } },
+		{ name: "mappings", unit: "mappings", mapped: 1, of: function (site) { return site.allocs; } }
 	];
 	let box, details, quantity, byLine, reversed, search, found, tree, zoomed, elements;
 
@@ -136,7 +141,9 @@
 			return event.stacks.map(function (row) {
 				return { node: row[3], value: row[2], of: (row[1] || "unknown") + (row[0] === null ? "" : "-" + row[0]) };
 			});
-		return state.shown.map(function (site) {
+		/* A heap's bytes and those of mappings are never one number: the heap, unless nothing of it is shown. */
+		const mapped = kind.mapped || (state.shown.some(function (site) { return !site.mapped; }) ? 0 : 1);
+		return state.shown.filter(function (site) { return site.mapped === mapped; }).map(function (site) {
 			return { node: site.node, value: kind.of(site), of: site.process.name, process: site.process };
 		}).filter(function (item) { return item.value > 0; });
 	}

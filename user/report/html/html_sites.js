@@ -203,18 +203,26 @@
 		return row;
 	}
 
-	function addRows() {
-		shown.slice(drawn, drawn + PAGE).forEach(function (site) { body.append(rowOf(site)); });
-		drawn = Math.min(drawn + PAGE, shown.length);
+	/* Of one class: what the heap holds and what is mapped are never one number, nor are their peaks. */
+	function sumOf(sites) {
 		let live = 0, peak = 0, exact = true;
-		shown.forEach(function (site) {
+		sites.forEach(function (site) {
 			live += Math.max(site.live, 0);
 			peak += Math.max(site.peak, 0);
 			exact = exact && site.process.exact;
 		});
+		return (exact ? "" : "~") + report.count(live) + " bytes" + report.marginOf(sites, "bytes") + " live, " +
+			(exact ? "" : "~") + report.count(peak) + " bytes" + report.marginOf(sites, "peak_bytes") + " at the peak";
+	}
+
+	function addRows() {
+		shown.slice(drawn, drawn + PAGE).forEach(function (site) { body.append(rowOf(site)); });
+		drawn = Math.min(drawn + PAGE, shown.length);
+		const mapped = shown.filter(function (site) { return site.mapped; });
+		const heap = shown.filter(function (site) { return !site.mapped; });
 		count.textContent = report.count(shown.length) + (shown.length === 1 ? " site: " : " sites: ") +
-			(exact ? "" : "~") + report.count(live) + " bytes" + report.marginOf(shown, "bytes") + " live, " +
-			(exact ? "" : "~") + report.count(peak) + " bytes" + report.marginOf(shown, "peak_bytes") + " at the peak";
+			(heap.length || !mapped.length ? sumOf(heap) : "") +
+			(mapped.length ? (heap.length ? "; mappings: " : "") + sumOf(mapped) : "");
 		more.hidden = drawn >= shown.length;
 		more.textContent = "show " + Math.min(PAGE, shown.length - drawn) + " more of " +
 			report.count(shown.length - drawn);

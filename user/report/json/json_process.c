@@ -91,6 +91,21 @@ static struct json_object *alloc_json(struct json_out *out, const struct record_
 	return json;
 }
 
+static struct json_object *mmap_json(struct json_out *out, const struct region_totals *totals)
+{
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return NULL;
+	json_out_u64(out, json, "live_bytes", (uint64_t)totals->live_bytes);
+	json_out_u64(out, json, "live_blocks", (uint64_t)totals->live_blocks);
+	json_out_u64(out, json, "peak_bytes", (uint64_t)totals->peak_bytes);
+	json_out_u64(out, json, "allocs", totals->allocs);
+	json_out_u64(out, json, "bytes", totals->bytes);
+	json_out_u64(out, json, "left_out", totals->left_out);
+	return json;
+}
+
 void json_process_head(struct json_out *out, const struct view *view,
 		       const struct view_process *process)
 {
@@ -113,6 +128,10 @@ void json_process_head(struct json_out *out, const struct view *view,
 		     alloc_json(out, &process->totals,
 				view_has_allocations(view) && image->has_totals,
 				view_image_is_sampled(view_model(view), image)));
+	if (process->has_mmap)
+		json_out_add(out, json, "mmap", mmap_json(out, &process->mmap));
+	else
+		json_out_null(out, json, "mmap");
 	json_out_put_members(out, json);
 }
 

@@ -19,7 +19,7 @@ struct request {
 	const struct profile_part *part;
 	struct otlp_tables *tables;
 	struct strbuf profiles[PROFILE_PART_TYPES]; /* packed Profiles */
-	size_t n_samples;
+	size_t n_samples[PROFILE_PART_TYPES];
 };
 
 static Otlp__ValueType value_type(struct otlp_tables *tables, const char *type, const char *unit)
@@ -81,7 +81,6 @@ static int put_sample(const struct sample *from, void *userdata)
 
 	if (!profile_part_values(request->view, request->part, from, values))
 		return 0;
-	request->n_samples++;
 	sample.stack_index = otlp_tables_stack(request->tables, from->stack);
 	if (from->site && from->site->class == VIEW_MMAP) {
 		class = otlp_tables_attribute(request->tables, "class", "mmap");
@@ -91,7 +90,10 @@ static int put_sample(const struct sample *from, void *userdata)
 	sample.n_values = 1;
 	part.n_samples = 1;
 	part.samples = &pointer;
-	for (size_t i = 0; i < PROFILE_PART_TYPES; i++) {
+	for (size_t i = 0; i < profile_part_n_types(request->part->kind); i++) {
+		if (!profile_part_has(from, i))
+			continue;
+		request->n_samples[i]++;
 		sample.values = &values[i];
 		otlp_pack(&part.base, &request->profiles[i]);
 	}
@@ -112,11 +114,11 @@ static void pack_scope(const struct request *request, struct strbuf *out)
 	Otlp__Scope scope = OTLP__SCOPE__INIT;
 
 	for (size_t i = 0; i < PROFILE_PART_TYPES; i++)
-		profiles[i] = as_bytes(&request->profiles[i]);
+		if (request->n_samples[i] > 0)
+			profiles[around.n_profiles++] = as_bytes(&request->profiles[i]);
 	scope.name = "memtraced";
 	scope.version = MEMTRACED_VERSION;
 	around.scope = &scope;
-	around.n_profiles = PROFILE_PART_TYPES;
 	around.profiles = profiles;
 	otlp_pack(&around.base, out);
 }
@@ -193,18 +195,21 @@ int otlp_write_part(const struct view *view, const struct profile_part *part,
 	_cleanup_(otlp_tables_free_p) struct otlp_tables *tables = NULL;
 	struct request request = { .view = view, .part = part };
 	_cleanup_strbuf_ struct strbuf text = {};
+	bool any = false;
 	int r = otlp_tables_new(&tables);
 
 	request.tables = tables;
-	for (size_t i = 0; r == 0 && i < PROFILE_PART_TYPES; i++)
+	for (size_t i = 0; r == 0 && i < profile_part_n_types(part->kind); i++)
 		put_head(&request, i);
 	if (r == 0)
 		r = profile_part_each(view, part, put_sample, &request);
-	if (r == 0 && request.n_samples > 0)
+	for (size_t i = 0; i < PROFILE_PART_TYPES; i++)
+		any |= request.n_samples[i] > 0;
+	if (r == 0 && any)
 		r = pack_request(&request, attributes, n_attributes, &text);
 	for (size_t i = 0; i < PROFILE_PART_TYPES; i++)
 		strbuf_done(&request.profiles[i]);
-	if (r < 0 || request.n_samples == 0)
+	if (r < 0 || !any)
 		return r;
 	return write_gzipped(&text, file);
 }

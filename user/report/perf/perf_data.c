@@ -272,9 +272,9 @@ static int put_image(struct perf_data *data)
 		r = put_comm(data);
 	data->maps = true;
 	if (r == 0)
-		r = samples_each(data->view, add_sample, data);
+		r = samples_of_classes(data->view, add_sample, data);
 	data->maps = false;
-	return r < 0 ? r : samples_each(data->view, add_sample, data);
+	return r < 0 ? r : samples_of_classes(data->view, add_sample, data);
 }
 
 static int add_image(const struct sample *sample, void *userdata)
@@ -516,7 +516,7 @@ int perf_data_write(const struct view *view, FILE *file)
 		return 0;
 	r = interns_new(&data.images);
 	if (r == 0)
-		r = samples_each(view, add_image, &data);
+		r = samples_of_classes(view, add_image, &data);
 	if (r == 0)
 		r = put_file(&data);
 	interns_free(data.images);

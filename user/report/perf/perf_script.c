@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Text like that of `perf script`. Of allocations, one event per site that holds something, its
- * live bytes as the period; of an event, perf_script_events.c.
+ * Text like that of `perf script`. Of the heap, or of mappings, one event per site that holds
+ * something, its live bytes as the period; of an event, perf_script_events.c.
  */
 #include "report/perf/perf_script_events.h"
 #include "report/perf/perf_script_text.h"
+#include "report/samples.h"
 #include "report/text/text.h"
 #include "report/writers.h"
 
@@ -13,26 +14,47 @@
 #include <string.h>
 
 /* No colon: one client would cut the name there. */
-#define EVENT_NAME "memtraced-live-bytes"
+static const char *event_name(const struct view *view)
+{
+	return view_class_shown(view) == VIEW_MMAP ? "memtraced-mapped-bytes" :
+						     "memtraced-live-bytes";
+}
 
 /* Times are microseconds apart: a thread's events must not go back in time. */
 static void add_header(struct strbuf *out, const struct model_process *image, uint64_t time_ns,
-		       int64_t period)
+		       int64_t period, const char *name)
 {
 	uint64_t us = time_ns / 1000;
 
 	perf_text_comm(out, image->comm);
 	strbuf_addf(out,
 		    " %" PRIu32 "/%" PRIu32 " [000] %5" PRIu64 ".%06" PRIu64 ": %10" PRId64
-		    " " EVENT_NAME ": \n",
-		    image->pid, image->pid, us / 1000000, us % 1000000, period);
+		    " %s: \n",
+		    image->pid, image->pid, us / 1000000, us % 1000000, period, name);
 }
 
-static void add_site(struct strbuf *out, const struct model_process *image,
-		     const struct view_site *site, uint64_t time_ns)
+struct sites {
+	const struct view *view;
+	FILE *file;
+	uint64_t time_ns;
+	struct strbuf text;
+};
+
+static int put_site(const struct sample *sample, void *userdata)
 {
-	add_header(out, image, time_ns, site->live_bytes);
-	perf_text_stack(out, &site->stack);
+	struct sites *sites = userdata;
+
+	if (sample->site->live_bytes <= 0)
+		return 0;
+	strbuf_reset(&sites->text);
+	add_header(&sites->text, sample->image, sites->time_ns, sample->site->live_bytes,
+		   event_name(sites->view));
+	perf_text_stack(&sites->text, sample->stack);
+	sites->time_ns += 1000;
+	if (strbuf_error(&sites->text) < 0)
+		return strbuf_error(&sites->text);
+	fwrite(strbuf_str(&sites->text), 1, sites->text.len, sites->file);
+	return 0;
 }
 
 /* One line of comment: what the events are. */
@@ -65,26 +87,22 @@ static int write_events(const struct view *view, const struct view_event *event,
 
 static int write_sites(const struct view *view, FILE *file)
 {
-	_cleanup_strbuf_ struct strbuf text = { 0 };
-	uint64_t time_ns = view_now_ns(view);
+	struct sites sites = { .view = view, .file = file, .time_ns = view_now_ns(view) };
+	int r;
 
-	add_comment(&text, view, "one event per site, its live bytes as the period");
-	for (size_t i = 0; i < view_n_processes(view); i++) {
-		const struct view_process *process = view_process(view, i);
-
-		for (size_t j = 0; j < process->n_sites; j++) {
-			if (process->sites[j].live_bytes <= 0)
-				continue;
-			add_site(&text, process->image, &process->sites[j], time_ns);
-			time_ns += 1000;
-			if (strbuf_error(&text) < 0)
-				return strbuf_error(&text);
-			fwrite(strbuf_str(&text), 1, text.len, file);
-			strbuf_reset(&text);
-		}
-	}
-	fwrite(strbuf_str(&text), 1, text.len, file);
-	return ferror(file) ? -EIO : 0;
+	add_comment(&sites.text, view,
+		    view_class_shown(view) == VIEW_MMAP ?
+			    "one event per site of mappings, its mapped bytes as the period; "
+			    "not of the heap" :
+			    "one event per site of the heap, its live bytes as the period; "
+			    "not of mappings");
+	r = strbuf_error(&sites.text);
+	if (r == 0)
+		fwrite(strbuf_str(&sites.text), 1, sites.text.len, file);
+	if (r == 0)
+		r = samples_each(view, put_site, &sites);
+	strbuf_done(&sites.text);
+	return r == 0 && ferror(file) ? -EIO : r;
 }
 
 int perf_script_write(const struct view *view, FILE *file)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A profile for pprof, gzipped protobuf (FORMATS.md 2), written part by part. Of allocations it is
- * a heap profile as Go's: objects and bytes that were allocated and that are in use. Of an event it
- * counts how often it happened, and of samples the time that they stand for.
+ * a heap profile as Go's: objects and bytes that were allocated and that are in use, and the same
+ * of mappings as further types. Of an event it counts how often it happened, and of samples the
+ * time that they stand for.
  */
 #include "report/diff/diff_writers.h"
 #include "report/gzip_out.h"
@@ -14,8 +15,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
-#define HEAP_TYPES 4
+/* Of the heap, and as many of mappings. What is shown unless told otherwise is last. */
+#define CLASS_TYPES 4
+#define SITE_TYPES (2 * CLASS_TYPES)
 #define ALLOC_SPACE 1
 
 /* By these pprof knows the samples of -diff_base, whose sum it takes percentages of. */
@@ -80,25 +84,46 @@ static uint64_t smallest_interval(const struct view *view)
 	return smallest ? smallest : 1;
 }
 
-/* The order is Go's; readers show the last type unless told otherwise. */
+/* Where a class's types stand among all. */
+static size_t class_at(const struct profile *profile, enum view_class class)
+{
+	return class == view_class_shown(profile->view) ? CLASS_TYPES : 0;
+}
+
+/* A class's types are in Go's order; readers show the last of all unless told otherwise. */
 static void put_heap_types(struct profile *profile)
 {
-	struct pprof_tables *tables = profile->tables;
-	Pprof__ValueType types[HEAP_TYPES] = {
-		value_type(tables, "alloc_objects", "count"),
-		value_type(tables, "alloc_space", "bytes"),
-		value_type(tables, "inuse_objects", "count"),
-		value_type(tables, "inuse_space", "bytes"),
+	static const struct profile_part_type names[][CLASS_TYPES] = {
+		[VIEW_HEAP] = { { "alloc_objects", "count" },
+				{ "alloc_space", "bytes" },
+				{ "inuse_objects", "count" },
+				{ "inuse_space", "bytes" } },
+		[VIEW_MMAP] = { { "mmap_calls", "count" },
+				{ "mmap_space", "bytes" },
+				{ "mapped_regions", "count" },
+				{ "mapped_space", "bytes" } },
 	};
-	Pprof__ValueType *pointers[HEAP_TYPES] = { &types[0], &types[1], &types[2], &types[3] };
+	struct pprof_tables *tables = profile->tables;
+	Pprof__ValueType types[SITE_TYPES], *pointers[SITE_TYPES];
 	Pprof__ValueType period = value_type(tables, "space", "bytes");
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 
-	part.n_sample_type = HEAP_TYPES;
+	for (size_t i = 0; i < SITE_TYPES; i++) {
+		enum view_class class =
+			i >= class_at(profile, VIEW_HEAP) &&
+					i < class_at(profile, VIEW_HEAP) + CLASS_TYPES ?
+				VIEW_HEAP :
+				VIEW_MMAP;
+		const struct profile_part_type *name = &names[class][i % CLASS_TYPES];
+
+		types[i] = value_type(tables, name->type, name->unit);
+		pointers[i] = &types[i];
+	}
+	part.n_sample_type = SITE_TYPES;
 	part.sample_type = pointers;
-	part.default_sample_type = types[ALLOC_SPACE].type;
+	part.default_sample_type = types[CLASS_TYPES + ALLOC_SPACE].type;
 	if (!view_opts(profile->view)->allocated_first)
-		part.default_sample_type = types[HEAP_TYPES - 1].type;
+		part.default_sample_type = types[SITE_TYPES - 1].type;
 	part.period_type = &period;
 	part.period = as_value(smallest_interval(profile->view));
 	add_time(profile->view, false, &part);
@@ -151,18 +176,19 @@ static void put_part_types(struct profile *profile)
 {
 	const struct profile_part_type *names = profile_part_types(profile->part->kind);
 	struct profile_part_time time = profile_part_time(profile->view, profile->part);
+	size_t n = profile_part_n_types(profile->part->kind);
 	struct pprof_tables *tables = profile->tables;
 	Pprof__ValueType types[PROFILE_PART_TYPES], period, *pointers[PROFILE_PART_TYPES];
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	const struct view_event *event = NULL;
 
 	(void)view_job(profile->view, &event); /* NULL: allocations */
-	for (size_t i = 0; i < PROFILE_PART_TYPES; i++) {
+	for (size_t i = 0; i < n; i++) {
 		types[i] = value_type(tables, names[i].type, names[i].unit);
 		pointers[i] = &types[i];
 	}
 	period = event ? types[1] : value_type(tables, "space", "bytes");
-	part.n_sample_type = PROFILE_PART_TYPES;
+	part.n_sample_type = n;
 	part.sample_type = pointers;
 	part.default_sample_type = types[1].type;
 	part.period_type = &period;
@@ -289,7 +315,7 @@ static void add_labels(struct profile *profile, const struct sample *sample, str
 
 /* How many values; 0: there is nothing to say. */
 static size_t fill_values(const struct profile *profile, const struct sample *sample,
-			  int64_t values[HEAP_TYPES])
+			  int64_t values[SITE_TYPES])
 {
 	const struct view_site *site = sample->site;
 
@@ -301,11 +327,13 @@ static size_t fill_values(const struct profile *profile, const struct sample *sa
 			return 0;
 		return profile->has_two ? 2 : 1;
 	}
+	memset(values, 0, SITE_TYPES * sizeof(*values));
+	values += class_at(profile, site->class);
 	values[0] = as_value(site->allocs);
 	values[1] = as_value(site->bytes);
 	values[2] = site->live_blocks;
 	values[3] = site->live_bytes;
-	return values[0] || values[1] || values[2] || values[3] ? HEAP_TYPES : 0;
+	return values[0] || values[1] || values[2] || values[3] ? SITE_TYPES : 0;
 }
 
 static int put_sample(const struct sample *from, void *userdata)
@@ -313,14 +341,14 @@ static int put_sample(const struct sample *from, void *userdata)
 	struct profile *profile = userdata;
 	Pprof__Sample sample = PPROF__SAMPLE__INIT, *pointer = &sample;
 	Pprof__Profile part = PPROF__PROFILE__INIT;
-	int64_t values[HEAP_TYPES];
+	int64_t values[SITE_TYPES];
 	struct labels labels = { .n = 0 };
 	int r;
 
 	if (!profile->part)
 		sample.n_value = fill_values(profile, from, values);
 	else if (profile_part_values(profile->view, profile->part, from, values))
-		sample.n_value = PROFILE_PART_TYPES;
+		sample.n_value = profile_part_n_types(profile->part->kind);
 	sample.value = values;
 	if (sample.n_value == 0)
 		return 0;
@@ -363,7 +391,7 @@ static int put_profile(struct profile *profile, const void *of)
 		put_heap_types(profile);
 	r = put_comments(profile);
 	if (r == 0)
-		r = samples_each(profile->view, put_sample, profile);
+		r = samples_of_classes(profile->view, put_sample, profile);
 	return r < 0 ? r : pprof_tables_end(profile->tables);
 }
 

@@ -81,12 +81,7 @@ static int64_t heap_bytes(const struct view_process *process)
 	return process->image->has_totals ? process->totals.live_bytes : 0;
 }
 
-static int64_t held_bytes(const struct view_process *process)
-{
-	return view_sum(process->totals.live_bytes, process->mmap.live_bytes);
-}
-
-/* The roots as they are, then the others, those that hold most first. */
+/* The roots as they are, then the others, those whose heap holds most first. */
 static int compare_processes(const void *item_a, const void *item_b)
 {
 	const struct view_process *a = *(const struct view_process *const *)item_a;
@@ -94,8 +89,10 @@ static int compare_processes(const void *item_a, const void *item_b)
 
 	if (a->image->root != b->image->root)
 		return a->image->root ? -1 : 1;
-	if (!a->image->root && held_bytes(a) != held_bytes(b))
-		return held_bytes(a) > held_bytes(b) ? -1 : 1;
+	if (!a->image->root && heap_bytes(a) != heap_bytes(b))
+		return heap_bytes(a) > heap_bytes(b) ? -1 : 1;
+	if (!a->image->root && a->mmap.live_bytes != b->mmap.live_bytes)
+		return a->mmap.live_bytes > b->mmap.live_bytes ? -1 : 1;
 	return a < b ? -1 : a > b;
 }
 

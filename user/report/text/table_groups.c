@@ -46,6 +46,17 @@ static void group_line(struct table *t, const struct site_group *group)
 		margins_line(t, &group->estimate);
 }
 
+/* Are there mappings that the groups are not of? */
+static bool has_other_class(const struct view *view)
+{
+	if (view_opts(view)->group_by == GROUP_BY_CLASS || view_class_shown(view) == VIEW_MMAP)
+		return false;
+	for (size_t i = 0; i < view_n_processes(view); i++)
+		if (view_process(view, i)->mmap.allocs > 0)
+			return true;
+	return false;
+}
+
 int table_groups(struct table *t)
 {
 	struct site_groups groups;
@@ -58,6 +69,9 @@ int table_groups(struct table *t)
 			    "ALLOCATED", "ALLOCS", "SITES",
 			    group_by_name(view_opts(t->view)->group_by));
 		table_bold(t, false);
+		if (has_other_class(t->view))
+			strbuf_adds(&t->out,
+				    "  of the heap; --where 'class = mmap' shows mappings\n");
 	}
 	for (size_t i = 0; r == 0 && i < n_shown; i++)
 		group_line(t, &groups.groups[i]);

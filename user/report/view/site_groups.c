@@ -198,7 +198,9 @@ int site_groups_make(const struct view *view, struct site_groups *ret_groups)
 		const struct view_process *process = view_process(view, i);
 
 		for (size_t j = 0; r == 0 && j < process->n_sites; j++)
-			r = group_site(&g, process, &process->sites[j], opts->group_by);
+			if (opts->group_by == GROUP_BY_CLASS ||
+			    process->sites[j].class == view_class_shown(view))
+				r = group_site(&g, process, &process->sites[j], opts->group_by);
 	}
 	if (g.groups.len > 0)
 		qsort_r(g.groups.data, g.groups.len, sizeof(g.groups.data[0]), compare, &sort);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sites of all processes of a view, summed by what they have in common (--group-by). Pure
- * functions of the view. For tables.
+ * Sites of all processes of a view, summed by what they have in common (--group-by): of the class
+ * that is shown (view_class_shown), but by class, of both. Pure functions of the view. For tables.
  */
 #ifndef MEMTRACED_REPORT_VIEW_SITE_GROUPS_H
 #define MEMTRACED_REPORT_VIEW_SITE_GROUPS_H

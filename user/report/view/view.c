@@ -18,6 +18,7 @@ struct view {
 	struct report_opts opts;
 	bool exact;
 	bool all_attributed; /* every lost event is some process's */
+	bool only_mappings;  /* nothing else passes --where */
 	struct view_coverage coverage;
 	VEC(struct view_process) processes;
 	struct view_counts counts;
@@ -191,6 +192,19 @@ static int add_counts(struct view *view, struct symbols *symbols)
 	return none ? 0 : view_counts_init(view->model, symbols, &view->opts, &view->counts);
 }
 
+static bool has_only_mappings(const struct view *view)
+{
+	size_t n = 0;
+
+	vec_foreach(&view->processes, process) {
+		for (size_t i = 0; i < process->n_sites; i++)
+			if (process->sites[i].class == VIEW_HEAP)
+				return false;
+		n += process->n_sites;
+	}
+	return n > 0;
+}
+
 int view_new(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
 	     struct view **ret_view)
 {
@@ -219,9 +233,11 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 		r = view_coverage_init(model, symbols, &view->coverage);
 	if (r < 0)
 		return r;
-	if (opts->where)
+	if (opts->where) {
 		vec_foreach(&view->processes, process)
 			view_where_apply(opts->where, process);
+		view->only_mappings = has_only_mappings(view);
+	}
 	*ret_view = TAKE_PTR(view);
 	return 0;
 }
@@ -353,6 +369,15 @@ bool view_job(const struct view *view, const struct view_event **ret_event)
 		return false;
 	*ret_event = &view->counts.events[job];
 	return true;
+}
+
+enum view_class view_class_shown(const struct view *view)
+{
+	const struct record_run *run = model_run(view->model);
+
+	bool mappings = view->opts.mappings || view->only_mappings || (run && run->no_heap);
+
+	return mappings ? VIEW_MMAP : VIEW_HEAP;
 }
 
 bool view_is_exact(const struct view *view)

@@ -77,6 +77,13 @@ const struct view_syscalls *view_syscalls(const struct view *view);
  */
 bool view_job(const struct view *view, const struct view_event **ret_event);
 
+/*
+ * The class whose quantities formats show that have one number a stack, and that others show
+ * first: the heap, unless the run has mappings alone, no other sites pass --where, or mappings are
+ * asked for. A heap's bytes and those of mappings are never one number.
+ */
+enum view_class view_class_shown(const struct view *view);
+
 /* What takes sites out: "--older-than", "--where", or both; for people. */
 const char *view_filters(const struct view *view);
 

@@ -278,6 +278,12 @@ static __always_inline void loads_in_order(void)
 	do {                                                                                       \
 		*(volatile typeof(*(word)) *)(word) = (value);                                     \
 	} while (0)
+
+/* There is nothing stronger before Linux 5.12: a CPU may make the loads in the other order. */
+static __always_inline void loads_in_order(void)
+{
+	barrier();
+}
 #endif
 
 #else

@@ -23,8 +23,9 @@ static __always_inline bool has_own_samples(const struct abi_proc *proc)
 }
 
 /*
- * The smallest interval that a sample was in accord with is taken for the process's. Its own samples' interval takes the place of a stand-in's. Two CPUs may both write, of
- * which the next sample corrects the wrong one.
+ * The smallest interval that a sample was in accord with is taken for the process's. Its own
+ * samples' interval takes the place of a stand-in's. Two CPUs may both write; the next sample
+ * corrects the wrong one.
  */
 static __always_inline void note_interval(struct abi_proc *proc, __u64 interval, bool own)
 {

@@ -80,8 +80,9 @@ static inline void sample_returned(void *block, size_t size, uint64_t mark)
 bool sample_forget(const void *block);
 
 /*
- * Around a call that ends the block only if it succeeds. Before: whether it is sampled. After it has
- * succeeded: its end is told, unless a sample that has come to its address meanwhile has told it.
+ * Around a call that ends the block only if it succeeds. Before: whether it is sampled. After it
+ * has succeeded: its end is told, unless a sample that has come to its address meanwhile has told
+ * it.
  */
 bool sample_find(const void *block, struct sampled_entry *ret_entry);
 void sample_ended(const void *block, const struct sampled_entry *entry);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The addresses of the sampled blocks that live. All threads share the set without locks, so that
- * signal handlers, forks and threads that end leave nothing held. A free asks sampled_set_may_have()
- * first: one load of a byte that counts the sampled blocks of some addresses.
+ * signal handlers, forks and threads that end leave nothing held. A free asks first with
+ * sampled_set_may_have(): one load of a byte that counts the sampled blocks of some addresses.
  *
  * Frees of others in the page of a sampled block have a look-up, too. That reads 64 bytes of each
  * segment: there is one up to some 3,000 blocks, one more for each doubling, 12 at most. When a

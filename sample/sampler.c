@@ -85,8 +85,8 @@ static double uniform(uint64_t *random)
 }
 
 /*
- * size / p, of the probability p that one byte of `size` or more is a sample. Rounded up as often as
- * the fraction is large, so that sums have no bias.
+ * size / p, of the probability p that one byte of `size` or more is a sample. It is rounded up with
+ * the probability that its fraction is, so that sums have no bias.
  */
 static uint64_t weight_of(struct sampler *sampler, const struct sample_rate *rate, uint64_t size)
 {
@@ -101,7 +101,7 @@ uint64_t sampler_take(struct sampler *sampler, const struct sample_rate *rate, u
 {
 	if (sampler_pass(sampler, size))
 		return 0;
-	/* Bytes are samples independently: what of the gap was left tells nothing of the next one. */
+	/* Bytes are samples independently: the rest of the gap tells nothing of the next one. */
 	sampler->left = next_gap(sampler, rate);
 	return weight_of(sampler, rate, size);
 }

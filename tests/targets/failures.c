@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * failures N: calls that fail N times each (calloc whose product overflows, malloc, realloc and
- * reallocarray of the impossible), calls that are no allocation (free(NULL)), and blocks of size zero.
+ * reallocarray of the impossible), calls that are no allocation (free(NULL)), and blocks of size
+ * zero.
  */
 #include "tests/targets/target.h"
 

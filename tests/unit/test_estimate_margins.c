@@ -164,8 +164,8 @@ static struct view_estimate estimate_of(const struct books *b)
 enum figure { LIVE, BLOCKS, BYTES, ALLOCS, FREES, PEAK, FIGURES };
 
 static const char *const figure_names[] = {
-	[LIVE] = "live", [BLOCKS] = "live blocks", [BYTES] = "allocated", [ALLOCS] = "allocs",
-	[FREES] = "frees", [PEAK] = "peak",
+	[LIVE] = "live",     [BLOCKS] = "live blocks", [BYTES] = "allocated",
+	[ALLOCS] = "allocs", [FREES] = "frees",	       [PEAK] = "peak",
 };
 
 static void margins_of(const struct view_estimate *estimate, double margins[FIGURES])

@@ -250,7 +250,7 @@ static void the_interval_of_a_weight_is_known_by_small_blocks(void **state)
 	assert_int_equal(abi_sample_interval(524288, 1 << 20), 524288);
 }
 
-static void the_variance_of_bytes_is_the_weight_times_what_is_beyond_the_block(void **state)
+static void the_variance_of_bytes_is_the_weight_times_its_excess(void **state)
 {
 	(void)state;
 	assert_int_equal(abi_sample_bytes_variance(524288, 524288 - 64),
@@ -276,7 +276,7 @@ int main(void)
 			the_interval_doubles_with_each_thirtieth_of_the_room_from_half_of_it_on),
 		cmocka_unit_test(an_interval_is_told_from_what_we_made_of_it),
 		cmocka_unit_test(the_interval_of_a_weight_is_known_by_small_blocks),
-		cmocka_unit_test(the_variance_of_bytes_is_the_weight_times_what_is_beyond_the_block),
+		cmocka_unit_test(the_variance_of_bytes_is_the_weight_times_its_excess),
 		cmocka_unit_test(a_sample_counts_for_as_many_blocks_as_it_stands_for),
 	};
 

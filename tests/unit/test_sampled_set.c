@@ -54,7 +54,7 @@ static void what_was_added_is_taken_once(void **state)
 	assert_false(take(set, address(1)));
 }
 
-/* As a realloc finds it that another thread's free, or a sample at the same address, comes before. */
+/* As a realloc finds it that another thread's free, or a sample of the address, comes before. */
 static void an_end_is_told_by_one_caller_alone(void **state)
 {
 	struct sampled_set *set = *state;

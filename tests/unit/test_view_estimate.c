@@ -97,7 +97,8 @@ static void sums_over_the_run_have_margins_of_their_own(void **state)
 	struct view_estimate estimate = view_estimate(INTERVAL, &sampled);
 
 	(void)state;
-	assert_int_equal(estimate.ci95_allocated_bytes, (uint64_t)ceil(1.96 * sqrt(400 + 1.96 * 1.96 / 2) * INTERVAL));
+	assert_int_equal(estimate.ci95_allocated_bytes,
+			 (uint64_t)ceil(1.96 * sqrt(400 + 1.96 * 1.96 / 2) * INTERVAL));
 	assert_int_equal(estimate.ci95_allocs, 99);
 	assert_int_equal(estimate.ci95_frees, 59);
 }

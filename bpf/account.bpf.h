@@ -14,42 +14,49 @@
 #include "stack.bpf.h"
 #include "thread.bpf.h"
 
+/* change: room for it, as programs have little stack. */
 static __always_inline int block_leaves(__u32 slot, const struct abi_block *block,
-					enum block_end end)
+					enum block_end end, struct site_change *change)
 {
 	struct abi_proc *proc = proc_by_slot(slot);
-	struct site_change change;
 	__u32 epoch;
 
-	if (!proc || !block)
+	if (!proc || !block || !change)
 		return 0;
 	if (proc_has_samples(proc))
 		__sync_fetch_and_add(&proc->live_samples, -1);
-	site_change_of(&change, proc, block, -1, false, end);
+	site_change_of(change, proc, block, -1, false, end);
 	epoch = peak_epoch_of(proc);
-	if (site_apply(slot, site_function_of(proc, block), block->stack, &change, epoch))
-		proc_add_bytes(proc, change.bytes, epoch);
+	if (site_apply(slot, site_function_of(proc, block), block->stack, change, epoch))
+		proc_add_bytes(proc, change->bytes, epoch);
 	return 0;
 }
 
 /* A block leaves the books. */
 VERIFIED_ONCE int account_free(__u32 slot, const struct abi_block *block, bool temporary)
 {
-	return block_leaves(slot, block, block_end(temporary));
+	struct site_change change;
+
+	return block_leaves(slot, block, block_end(temporary), &change);
 }
 
-VERIFIED_ONCE int account_missed(__u32 slot, const struct abi_block *block)
+VERIFIED_ONCE int account_missed(__u32 slot, const struct abi_block *block,
+				 struct site_change *change)
 {
-	return block_leaves(slot, block, BLOCK_FREE_MISSED);
+	return block_leaves(slot, block, BLOCK_FREE_MISSED, change);
 }
 
-/* A block whose free was never seen: its address has just been handed out again. */
-static __always_inline void close_stale_block(const struct abi_proc *proc, __u32 slot, __u64 key)
+/*
+ * A block whose free was never seen: its address has just been handed out again. Inlined, as calls
+ * may not be deeper than eight (MAX_CALL_FRAMES in include/linux/bpf_verifier.h).
+ */
+static __always_inline void close_stale_block(const struct abi_proc *proc, __u32 slot, __u64 key,
+					      struct site_change *change)
 {
 	struct abi_block stale;
 
 	if (block_remove_own(proc, slot, ABI_BLOCK_ADDR(key), &stale))
-		account_missed(slot, &stale);
+		account_missed(slot, &stale, change);
 }
 
 /* A new block enters the books; false (counted) when there is no room for it. */
@@ -64,7 +71,7 @@ VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *blo
 		return false;
 	r = block_insert(key, block);
 	if (r == -EEXIST) {
-		close_stale_block(proc, slot, key);
+		close_stale_block(proc, slot, key, &change);
 		r = block_insert(key, block);
 	}
 	if (r) {
@@ -127,16 +134,18 @@ VERIFIED_ONCE_NUMBERS int inner_enters(__u32 slot, __u64 key)
 {
 	struct inner_block *found = bpf_map_lookup_elem(&inner_blocks, &key);
 	struct abi_proc *proc = proc_by_slot(slot);
-	struct inner_block inner;
+	struct abi_block block;
+	__u32 peak_epoch;
 
 	if (!found || !proc)
 		return 0;
-	inner = *found;
-	if (bpf_map_delete_elem(&inner_blocks, &key) || !account_new(slot, key, &inner.block))
+	block = found->block;
+	peak_epoch = found->peak_epoch;
+	if (bpf_map_delete_elem(&inner_blocks, &key) || !account_new(slot, key, &block))
 		return 0;
 	/* It comes after a peak that it was part of. */
-	if (inner.peak_epoch != peak_epoch_of(proc))
-		__sync_fetch_and_add(&proc->race_bytes, ABI_BLOCK_SIZE(&inner.block));
+	if (peak_epoch != peak_epoch_of(proc))
+		__sync_fetch_and_add(&proc->race_bytes, ABI_BLOCK_SIZE(&block));
 	return 1;
 }
 

@@ -32,41 +32,51 @@ enum block_origin { BLOCK_UNKNOWN, BLOCK_OWN, BLOCK_INHERITED };
  * its block back and leaves the tomb: to delete it would open a window in which readers find
  * neither.
  */
-static __always_inline bool tomb_is_newest(__u64 key, __u32 count, const struct abi_tomb *tomb)
+static __always_inline bool tomb_is_newest(struct abi_tomb_key *tk, __u32 count,
+					   const struct abi_tomb *tomb)
 {
-	struct abi_tomb_key tk = { .block = key, .n = 1 + (count - 1) % MAX_TOMBS };
-	struct abi_tomb *newest = count ? bpf_map_lookup_elem(&tombs, &tk) : NULL;
+	struct abi_tomb *newest;
 
+	if (!count)
+		return false;
+	tk->n = 1 + (count - 1) % MAX_TOMBS;
+	newest = bpf_map_lookup_elem(&tombs, tk);
 	return newest && newest->block.era == tomb->block.era &&
 	       newest->freed_era == tomb->freed_era;
 }
 
 /* Before the block is removed. */
-static __always_inline void tomb_add(struct abi_proc *proc, __u64 key,
-				     const struct abi_block *block)
+VERIFIED_ONCE int tomb_add(__u32 slot, __u64 key, const struct abi_block *block)
 {
+	struct abi_proc *proc = proc_by_slot(slot);
 	struct abi_tomb_key tk = { .block = key };
-	struct abi_tomb head = {}, *found, tomb = { .block = *block, .freed_era = proc->era };
+	struct abi_tomb *found, tomb = {};
 	__u32 n, next = 0;
 
+	if (!proc || !block)
+		return 0;
 	found = bpf_map_lookup_elem(&tombs, &tk);
 	if (!found) {
-		bpf_map_update_elem(&tombs, &tk, &head, BPF_NOEXIST);
+		/* The head: of what is all zero still. */
+		bpf_map_update_elem(&tombs, &tk, &tomb, BPF_NOEXIST);
 		found = bpf_map_lookup_elem(&tombs, &tk);
 	}
+	tomb.block = *block;
+	tomb.freed_era = proc->era;
 	if (found) {
 		next = *(volatile __u32 *)&found->count;
-		if (tomb_is_newest(key, next, &tomb))
-			return;
+		if (tomb_is_newest(&tk, next, &tomb))
+			return 0;
 		__sync_fetch_and_add(&found->count, 1);
 	}
 	/* User space deletes those that no child needs any more: the oldest number comes free. */
 	for (n = 0; found && n < TOMB_TRIES; n++) {
 		tk.n = 1 + (next + n) % MAX_TOMBS;
 		if (!bpf_map_update_elem(&tombs, &tk, &tomb, BPF_NOEXIST))
-			return;
+			return 0;
 	}
 	proc_lost(proc, ABI_LOST_TOMBSTONE);
+	return 0;
 }
 
 static __always_inline bool tomb_holds(const struct abi_tomb *tomb, __u32 era)
@@ -177,11 +187,11 @@ VERIFIED_ONCE int block_remove_shared(__u32 slot, __u64 addr, struct abi_block *
 		return 0;
 	era = ret->era;
 	if (era < proc->era)
-		tomb_add(proc, key, ret);
+		tomb_add(slot, key, ret);
 	if (!block_remove(key, ret))
 		return 0;
 	if (ret->era != era && ret->era < proc->era) {
-		tomb_add(proc, key, ret);
+		tomb_add(slot, key, ret);
 		proc_lost(proc, ABI_LOST_TOMBSTONE);
 	}
 	return 1;

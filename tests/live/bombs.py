@@ -8,7 +8,8 @@ MIB = 1 << 20
 SYMBOLS = 400_000
 
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOTE, SHT_DYNSYM = 1, 2, 3, 4, 7, 11
-SHF_ALLOC, SHF_EXECINSTR = 2, 4
+SHF_ALLOC, SHF_EXECINSTR, SHF_COMPRESSED = 2, 4, 0x800
+ELFCOMPRESS_ZSTD = 2
 PT_LOAD = 1
 STT_FUNC = 2
 BASE = 0x400000
@@ -240,8 +241,9 @@ MAPPED = {function.__name__: function for function in (
 # --- programs ------------------------------------------------------------------------------------
 
 def with_sections(program, sections):
-    """A program that runs as before, with sections (name, type, data, entsize) behind, each linked
-    to the next one. Its own symbols and debug information are not seen any more."""
+    """A program that runs as before, with sections (name, type, data, entsize and maybe flags)
+    behind, each linked to the next one. Its own symbols and debug information are not seen any
+    more."""
     body = bytearray(program) + bytes(-len(program) % 16)
     table, = struct.unpack_from("<Q", body, 40)
     count, names_index = struct.unpack_from("<HH", body, 60)
@@ -252,9 +254,10 @@ def with_sections(program, sections):
         name, kind = struct.unpack_from("<II", header)
         if kind == SHT_SYMTAB or names.startswith(b".debug_", name):
             struct.pack_into("<II", header, 0, 0, SHT_PROGBITS)
-    for name, kind, data, entsize in sections:
-        headers.append(bytearray(struct.pack("<IIQQQQIIQQ", len(names), kind, 0, 0, len(body),
-                                             len(data), len(headers) + 1, 0, 1, entsize)))
+    for name, kind, data, entsize, *flags in sections:
+        headers.append(bytearray(struct.pack("<IIQQQQIIQQ", len(names), kind, sum(flags), 0,
+                                             len(body), len(data), len(headers) + 1, 0, 1,
+                                             entsize)))
         names += name.encode() + b"\0"
         body += data + bytes(-len(data) % 16)
     struct.pack_into("<QQ", headers[names_index], 24, len(body), len(names))
@@ -324,5 +327,30 @@ def abbreviations_of_all(program):
         (".debug_ranges", SHT_PROGBITS, struct.pack("<QQQQ", 0, 1, 0, 0), 0)])
 
 
+def zstd_of_zeros(size, claimed_size):
+    """A compressed section: one frame with blocks of 128 KiB, 4 bytes each."""
+    block, count = 128 << 10, size // (128 << 10)
+    repeated = [struct.pack("<I", int(i == count - 1) | 1 << 1 | block << 3)[:3] + b"\0"
+                for i in range(count)]
+    return struct.pack("<IIQQ", ELFCOMPRESS_ZSTD, 0, claimed_size, 1) + \
+        struct.pack("<IBB", 0xFD2FB528, 0, 0x38) + b"".join(repeated)
+
+
+def with_zstd(program, size, claimed_size):
+    return with_sections(program, [(name, SHT_PROGBITS, zstd_of_zeros(size, claimed_size), 0,
+                                    SHF_COMPRESSED)
+                                   for name in (".debug_info", ".debug_abbrev", ".debug_frame")])
+
+
+def zstd_of_gigabytes(program):
+    """Debug information that is 30,000 times as long uncompressed."""
+    return with_zstd(program, 2048 * MIB, 2048 * MIB)
+
+
+def zstd_longer_than_it_says(program):
+    return with_zstd(program, 2048 * MIB, MIB)
+
+
 # Of what is read when a place in the program gets its name.
-NAMED = {function.__name__: function for function in (symbols_of_megabytes, ranges_of_all)}
+NAMED = {function.__name__: function for function in (
+    symbols_of_megabytes, ranges_of_all, zstd_of_gigabytes, zstd_longer_than_it_says)}

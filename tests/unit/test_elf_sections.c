@@ -103,14 +103,12 @@ static void a_file_truncated_while_in_use_is_damaged(void **state)
 	assert_null(section.bytes);
 }
 
-static void a_compressed_section_is_decompressed(void **state)
+static void check_decompressed(const char *flags)
 {
 	_cleanup_(object_done) struct object plain = open_built("-shared -fPIC -g");
-	_cleanup_(object_done) struct object packed =
-		open_built("-shared -fPIC -g -Wl,--compress-debug-sections=zlib");
+	_cleanup_(object_done) struct object packed = open_built(flags);
 	struct elf_section a = { 0 }, b = { 0 }, none = { 0 };
 
-	(void)state;
 	if (plain.fd < 0 || packed.fd < 0)
 		skip();
 	assert_int_equal(elf_section_read(plain.file, ".debug_str", MAX_BYTES, &a), 0);
@@ -123,20 +121,37 @@ static void a_compressed_section_is_decompressed(void **state)
 	free(b.bytes);
 }
 
-/* 16 MiB that zlib makes 16 KiB of. */
-static void what_shrinks_beyond_reason_is_refused(void **state)
+static void a_section_compressed_by_zlib_is_decompressed(void **state)
+{
+	(void)state;
+	check_decompressed("-shared -fPIC -g -Wl,--compress-debug-sections=zlib");
+}
+
+static void a_section_compressed_by_zstd_is_decompressed(void **state)
+{
+	(void)state;
+	check_decompressed("-shared -fPIC -g -Wl,--compress-debug-sections=zstd");
+}
+
+/* 16 MiB of zeros, which become 16 KiB or less. */
+static void check_refused(const char *flags)
 {
 	_cleanup_(object_done) struct object packed =
-		open_source("__asm__(\".section .debug_zeros\\n.zero 16777216\\n.text\");",
-			    "-shared -fPIC -Wl,--compress-debug-sections=zlib");
+		open_source("__asm__(\".section .debug_zeros\\n.zero 16777216\\n.text\");", flags);
 	struct elf_section section = { 0 };
 
-	(void)state;
 	if (packed.fd < 0)
 		skip();
 	assert_int_equal(elf_section_read(packed.file, ".debug_zeros", 32 * MAX_BYTES, &section),
 			 -EBADMSG);
 	assert_null(section.bytes);
+}
+
+static void what_shrinks_beyond_reason_is_refused(void **state)
+{
+	(void)state;
+	check_refused("-shared -fPIC -Wl,--compress-debug-sections=zlib");
+	check_refused("-shared -fPIC -Wl,--compress-debug-sections=zstd");
 }
 
 static bool is_in(const struct elf_text *texts, size_t n, uint64_t vaddr)
@@ -191,7 +206,8 @@ int main(void)
 		cmocka_unit_test(a_section_is_read_whole),
 		cmocka_unit_test(sections_that_cannot_be_had_are_errors),
 		cmocka_unit_test(a_file_truncated_while_in_use_is_damaged),
-		cmocka_unit_test(a_compressed_section_is_decompressed),
+		cmocka_unit_test(a_section_compressed_by_zlib_is_decompressed),
+		cmocka_unit_test(a_section_compressed_by_zstd_is_decompressed),
 		cmocka_unit_test(what_shrinks_beyond_reason_is_refused),
 		cmocka_unit_test(code_is_what_lies_in_executable_sections),
 	};

@@ -2,6 +2,7 @@
 #include "elf/elf_sections.h"
 
 #include "elf/elf_file.h"
+#include "elf/elf_zstd.h"
 #include "elf/name_table.h"
 
 #include <errno.h>
@@ -44,8 +45,8 @@ static Elf_Scn *find_section(struct elf_file *file, const char *name, GElf_Shdr 
 	return NULL;
 }
 
-/* Has libelf decompress a section, whose size it is then. 0 or an error. */
-static int decompress(Elf_Scn *section, size_t packed_bytes, size_t max,
+/* Decompresses a section, whose size is set. 0 or an error. */
+static int decompress(Elf *elf, Elf_Scn *section, size_t packed_bytes, size_t max,
 		      struct elf_section *ret_section)
 {
 	GElf_Chdr chdr;
@@ -57,6 +58,10 @@ static int decompress(Elf_Scn *section, size_t packed_bytes, size_t max,
 		return -EFBIG;
 	if (chdr.ch_size > LEAST_UNPACKED && chdr.ch_size / MAX_RATIO > packed_bytes)
 		return -EBADMSG;
+	if (elf_zstd_is_packed(section)) {
+		ret_section->len = chdr.ch_size;
+		return elf_zstd_unpack(elf, section, (void **)&ret_section->bytes);
+	}
 	if (elf_compress(section, 0, 0) < 0)
 		return -EBADMSG;
 	data = elf_getdata(section, NULL);
@@ -88,7 +93,7 @@ int elf_section_read(struct elf_file *file, const char *name, size_t max,
 		return -EFBIG;
 	found.vaddr = shdr.sh_addr;
 	if (shdr.sh_flags & SHF_COMPRESSED) {
-		r = decompress(section, shdr.sh_size, max, &found);
+		r = decompress(elf_file_libelf(file), section, shdr.sh_size, max, &found);
 	} else if (shdr.sh_size > 0) {
 		found.len = shdr.sh_size;
 		found.bytes = malloc(found.len);

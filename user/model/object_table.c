@@ -76,7 +76,8 @@ static int object_init(struct strings *strings, const struct record_mapping *map
 	memcpy(object->build_id, mapping->build_id, len);
 	object->build_id_len = len;
 	r = strings_intern(strings, mapping->path ? mapping->path : "[anon]", &object->path);
-	object->is_anonymous = r == 0 && object_path_is_anonymous(object->path);
+	/* A memfd is a JIT's memory, or an ELF file that was executed or loaded: that has an ID. */
+	object->is_anonymous = r == 0 && len == 0 && object_path_is_anonymous(object->path);
 	return r;
 }
 

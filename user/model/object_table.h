@@ -19,7 +19,7 @@ struct model_object {
 	uint64_t dev, ino;
 	uint8_t build_id[RECORD_BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0: none known */
-	bool is_anonymous;    /* object_path_is_anonymous: asked of each place of each stack */
+	bool is_anonymous;    /* by path, without a build ID: asked of each place of each stack */
 };
 
 struct object_table;

@@ -389,9 +389,13 @@ static bool strings_end(const struct elf_image *debug)
 	return true;
 }
 
-static int set_alt(struct dwarf_index *index, const struct elf_image *alt)
+static int set_alt(struct dwarf_index *index, struct elf_image *alt)
 {
-	if (alt && elf_image_debug_bytes(alt) <= MAX_DWARF_BYTES && strings_end(alt))
+	bool is_sane = alt && elf_image_debug_bytes(alt) <= MAX_DWARF_BYTES;
+
+	if (is_sane && elf_image_unpack_zstd(alt) < 0)
+		return -ENOMEM;
+	if (is_sane && strings_end(alt))
 		index->alt = dwarf_begin_elf(elf_image_elf(alt), DWARF_C_READ, NULL);
 	if (!index->alt) {
 		index->empty_data = malloc(sizeof(*index->empty_data));
@@ -408,14 +412,18 @@ static int set_alt(struct dwarf_index *index, const struct elf_image *alt)
 	return 0;
 }
 
-int dwarf_index_new(const struct elf_image *code, const struct elf_image *debug,
-		    const struct elf_image *alt, struct dwarf_index **ret_index)
+int dwarf_index_new(const struct elf_image *code, struct elf_image *debug, struct elf_image *alt,
+		    struct dwarf_index **ret_index)
 {
 	_cleanup_(dwarf_index_free_p) struct dwarf_index *index = NULL;
 	int r;
 
-	if (!elf_image_has_dwarf(debug) || elf_image_debug_bytes(debug) > MAX_DWARF_BYTES ||
-	    !strings_end(debug))
+	if (!elf_image_has_dwarf(debug) || elf_image_debug_bytes(debug) > MAX_DWARF_BYTES)
+		return -ENODATA;
+	r = elf_image_unpack_zstd(debug);
+	if (r < 0)
+		return r;
+	if (!strings_end(debug))
 		return -ENODATA;
 	index = calloc(1, sizeof(*index));
 	if (!index)

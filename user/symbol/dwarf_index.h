@@ -33,8 +33,8 @@ struct dwarf_frame {
  * dwz moved out of it, or NULL. All must outlive the index. 0, -ENODATA when there is no DWARF or
  * more than can be taken in, or -ENOMEM.
  */
-int dwarf_index_new(const struct elf_image *code, const struct elf_image *debug,
-		    const struct elf_image *alt, struct dwarf_index **ret_index);
+int dwarf_index_new(const struct elf_image *code, struct elf_image *debug, struct elf_image *alt,
+		    struct dwarf_index **ret_index);
 void dwarf_index_free(struct dwarf_index *index); /* NULL is legal */
 DEFINE_CLEANUP(struct dwarf_index, dwarf_index_free)
 

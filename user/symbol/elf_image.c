@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "elf/elf_build_id.h"
+#include "elf/elf_zstd.h"
 #include "elf/name_table.h"
 
 #include <endian.h>
@@ -27,6 +28,7 @@ struct elf_image {
 	Elf *elf;
 	uint64_t size; /* of the file, or in memory */
 	VEC(struct elf_load) loads;
+	VEC(void *) unpacked;	 /* bytes of sections, in place of the compressed ones */
 	struct name_table names; /* of sections; none where there is none that is believed */
 };
 
@@ -172,6 +174,9 @@ void elf_image_free(struct elf_image *image)
 	if (!image)
 		return;
 	elf_end(image->elf);
+	vec_foreach(&image->unpacked, bytes)
+		free(*bytes);
+	vec_done(&image->unpacked);
 	vec_done(&image->loads);
 	free(image->memory);
 	if (image->fd >= 0)
@@ -312,6 +317,38 @@ uint64_t elf_image_debug_bytes(const struct elf_image *image)
 			return UINT64_MAX;
 	}
 	return sum;
+}
+
+static int unpack_section(struct elf_image *image, Elf_Scn *scn, GElf_Shdr *sh)
+{
+	_cleanup_free_ void *bytes = NULL;
+	Elf_Data *data = elf_getdata(scn, NULL);
+	uint64_t size = unpacked_bytes(scn, sh);
+	int r = data ? elf_zstd_unpack(image->elf, scn, &bytes) : -EBADMSG;
+
+	if (r == 0)
+		r = vec_push(&image->unpacked, bytes);
+	if (r < 0)
+		return r;
+	data->d_buf = TAKE_PTR(bytes);
+	data->d_size = size;
+	data->d_type = ELF_T_BYTE;
+	sh->sh_flags &= ~(GElf_Xword)SHF_COMPRESSED;
+	sh->sh_size = size;
+	return gelf_update_shdr(scn, sh) ? 0 : -ENOMEM;
+}
+
+int elf_image_unpack_zstd(struct elf_image *image)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	int r = 0;
+
+	while (r != -ENOMEM && (scn = elf_nextscn(image->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && elf_zstd_is_packed(scn) &&
+		    strncmp(section_name(image, &sh), ".debug_", 7) == 0)
+			r = unpack_section(image, scn, &sh);
+	return r == -ENOMEM ? r : 0;
 }
 
 bool elf_image_has_dwarf(const struct elf_image *image)

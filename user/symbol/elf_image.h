@@ -42,6 +42,12 @@ bool elf_image_is_code(const struct elf_image *image, uint64_t vaddr);
 Elf_Scn *elf_image_section(const struct elf_image *image, const char *name, uint32_t type);
 /* Its bytes, uncompressed; NULL when unreadable or, uncompressed, above max_bytes. The image's. */
 Elf_Data *elf_image_data(Elf_Scn *scn, uint64_t max_bytes);
+/*
+ * Replaces the .debug_* sections that are compressed by zstd by their bytes, for libdw, which does
+ * not know zstd before elfutils 0.189. The caller has checked elf_image_debug_bytes(). One that
+ * makes no sense stays as it is. 0 or -ENOMEM.
+ */
+int elf_image_unpack_zstd(struct elf_image *image);
 /* What all .debug_* sections would take uncompressed. */
 uint64_t elf_image_debug_bytes(const struct elf_image *image);
 bool elf_image_has_dwarf(const struct elf_image *image);

@@ -2,6 +2,7 @@
 #include "report/view/view_collect.h"
 
 #include "base/hashmap.h"
+#include "base/saturate.h"
 #include "report/view/view_growth.h"
 #include "report/view/view_resolve.h"
 
@@ -231,8 +232,8 @@ static void estimate(struct view_site *site, const struct view_process *process)
 		.allocs_variance = site->allocs_variance,
 		.allocs = site->allocs,
 		.bytes = site->bytes,
-		.se_live_bytes = (uint64_t)ceil(sqrt(site->live_variance)),
-		.se_bytes = (uint64_t)ceil(sqrt(site->bytes_variance)),
+		.se_live_bytes = saturate_u64(ceil(sqrt(site->live_variance))),
+		.se_bytes = saturate_u64(ceil(sqrt(site->bytes_variance))),
 		.samples = site->samples,
 		.live_samples = site->live_samples,
 		.is_site = true,

@@ -50,6 +50,13 @@ def exec_begins_a_new_process_image(path):
     assert len(images) == 4
 
 
+@test(need_root)
+def a_forked_child_runs_its_parents_file():
+    run = trace([target("forks"), "24"])
+    assert len(run.report["processes"]) == 3, run.report["processes"]
+    assert {p["exe"] for p in run.report["processes"]} == {target("forks")}
+
+
 @test(need_root, each=EACH_PATH)
 def exec_from_another_thread_than_the_leader_is_followed(path):
     run = trace([target("execs"), "thread", "3"], attach_option(path))

@@ -218,7 +218,8 @@ int processes_begin(struct processes *processes, const struct record_process *re
 	image->start_ns = record->time_ns;
 	image->cuts = processes->cuts;
 	image->comm = comm;
-	image->exe = exe;
+	/* A forked child runs its parent's file until its exec, which makes another image. */
+	image->exe = !exe && image->inherits ? parent->image.exe : exe;
 
 	prev = find(processes, record->prev_slot);
 	/* An image is replaced once, by one that began later: the chain has no loops. */

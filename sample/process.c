@@ -152,16 +152,16 @@ void sample_allocated(void *block, size_t size)
 {
 	struct sample_thread *thread = &sample_thread;
 	int error = errno;
-	uint64_t weight;
+	uint64_t samples;
 
 	if (thread->busy)
 		return;
 	thread->drawn++;
 	thread->busy = true;
 	if (thread_counts(thread)) {
-		weight = sampler_take(&thread->sampler, &sample_process.rate, size);
-		if (weight && block && probe_alloc_is_heard())
-			tell(thread, block, size, weight);
+		samples = sampler_take(&thread->sampler, &sample_process.rate, size);
+		if (samples && block && probe_alloc_is_heard())
+			tell(thread, block, size, samples * sample_process.rate.interval);
 	}
 	thread->busy = false;
 	errno = error;

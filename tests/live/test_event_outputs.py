@@ -93,8 +93,7 @@ def each_job_has_a_file_with_its_own_stacks():
             assert sum(counts) == event["count"] >= WRITES, (name, counts)
         with open(os.path.join(folder, "alloc"), encoding="utf-8") as file:
             live = sum(int(line.split()[-1]) for line in file)
-    sites = report["processes"][0]["sites"]
-    assert live == sum(site["live_bytes"] for site in sites), live
+    assert live == report["processes"][0]["alloc"]["live_bytes"], live
 
 
 @test(need_root)

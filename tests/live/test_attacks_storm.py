@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -174,9 +175,11 @@ def attackers(stack, folder, path):
     commands = [(OF_LEASES, LEASES, *libraries), (OF_PIPES, str(SECONDS)),
                 (OF_BOMBS, folders[2], *bombs_), (OF_SLOTS, leak), (OF_RACES, secret)]
     for i, (program, *words) in enumerate(commands):
-        stack.enter_context(started(
+        process = stack.enter_context(started(
             [sys.executable, "-c", program, path, *words], user=FIRST_USER + i,
             group=FIRST_USER + i, extra_groups=[], cwd=folders[i], start_new_session=True))
+        # With what it has started, before it ends itself: later tests count all processes.
+        stack.callback(os.killpg, process.pid, signal.SIGKILL)
 
 
 def trace_exactly(served):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two recordings of anybody's making (fuzz_run.h), through every writer of diffs. The first two
- * bytes say where the second one begins.
+ * Two recordings of anybody's making (fuzz_run.h), through the writer of diffs that the last byte
+ * says. The first two bytes say where the second one begins.
  */
 #include "report/diff/diff_writers.h"
 #include "tests/fuzz/fuzz_run.h"
@@ -18,24 +18,22 @@ static bool read_records(struct fuzz_run *run, const uint8_t *data, size_t size)
 }
 
 static void write_diff(const struct view *before, const struct view *after,
-		       const struct report_opts *opts)
+		       const struct report_opts *opts, size_t choice)
 {
 	const struct diff_run runs[] = { { "before", before, false }, { "after", after, true } };
 	_cleanup_(diff_free_p) struct diff *diff = NULL;
-	_cleanup_fclose_ FILE *null = fopen("/dev/null", "w");
 	size_t n;
 	const struct diff_format *formats = diff_formats(&n);
+	const struct diff_format *format = &formats[choice % n];
 
-	if (!null || diff_new(runs, opts, &diff) < 0)
+	if (diff_new(runs, opts, &diff) < 0)
 		return;
-	for (size_t i = 0; i < n; i++)
-		if (diff_has_allocations(diff) || (!formats[i].allocations && !formats[i].one_job))
-			(void)formats[i].write(diff, null); /* may refuse */
+	if (diff_has_allocations(diff) || (!format->allocations && !format->one_job))
+		(void)format->write(diff, fuzz_null()); /* may refuse */
 	for (size_t job = 0; job < diff_n_jobs(diff); job++) {
 		diff_choose_job(diff, job);
-		for (size_t i = 0; i < n; i++)
-			if (formats[i].one_job && !formats[i].allocations)
-				(void)formats[i].write(diff, null); /* as above */
+		if (format->one_job && !format->allocations)
+			(void)format->write(diff, fuzz_null()); /* as above */
 	}
 }
 
@@ -44,11 +42,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct report_opts opts = { .top = 2 };
 	struct fuzz_run runs[2] = { { 0 }, { 0 } };
 	_cleanup_(view_free_p) struct view *before = NULL, *after = NULL;
-	size_t first;
+	size_t first, choice;
 
 	if (size < 2 || size > 65536)
 		return 0;
 	first = data[0] | (size_t)data[1] << 8;
+	choice = data[size - 1];
 	data += 2;
 	size -= 2;
 	first = first < size ? first : size;
@@ -56,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    read_records(&runs[1], data + first, size - first) &&
 	    view_new(runs[0].model, runs[0].symbols, &opts, &before) == 0 &&
 	    view_new(runs[1].model, runs[1].symbols, &opts, &after) == 0)
-		write_diff(before, after, &opts);
+		write_diff(before, after, &opts, choice);
 	view_free(TAKE_PTR(before));
 	view_free(TAKE_PTR(after));
 	fuzz_run_done(&runs[0]);

@@ -1,30 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Recordings of anybody's making, as a file and as records (fuzz_run.h), through every writer. */
+/*
+ * Recordings of anybody's making: a file through every writer, and records (fuzz_run.h) through the
+ * one that the last byte says. All would take ten times as long, and the fuzzer finds them all.
+ */
 #include "report/report.h"
 #include "tests/fuzz/fuzz_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void report(const struct fuzz_run *run)
+#define ALL_FORMATS (-1)
+
+static void report(const struct fuzz_run *run, int format)
 {
 	const struct report_opts opts = { .top = 2, .older_than_ns = 1, .most_calls = 10000 };
 	_cleanup_(view_free_p) struct view *view = NULL;
-	_cleanup_fclose_ FILE *null = fopen("/dev/null", "w");
 	size_t n;
 	const struct report_format *formats = report_formats(&n);
 
-	if (!null || view_new(run->model, run->symbols, &opts, &view) < 0)
+	if (view_new(run->model, run->symbols, &opts, &view) < 0)
 		return;
 	for (size_t i = 0; i < n; i++)
-		(void)formats[i].write(view, null); /* may refuse */
+		if (format == ALL_FORMATS || i == (size_t)format % n)
+			(void)formats[i].write(view, fuzz_null()); /* may refuse */
 }
 
-static void play(const void *data, size_t size)
+static void play(const void *data, size_t size, int format)
 {
 	struct fuzz_run run;
 
 	if (fuzz_run_read(&run, data, size))
-		report(&run);
+		report(&run, format);
 	fuzz_run_done(&run);
 }
 
@@ -35,9 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0 || size > 65536)
 		return 0;
-	play(data, size);
+	play(data, size, ALL_FORMATS);
 	framed = fuzz_frame(data, size, &len);
 	if (framed)
-		play(framed, len);
+		play(framed, len, data[size - 1]);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "report/view/symbols.h"
 #include "trace/record/recording.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -49,6 +50,18 @@ static inline bool fuzz_run_read(struct fuzz_run *run, const void *data, size_t 
 	    symbols_new(run->model, run->symbolizer, false, &run->symbols) < 0)
 		return false;
 	return source_drain(source, fuzz_run_take, run) == 1;
+}
+
+/* Where reports go; opened once, as that takes longer than many reports do. */
+static inline FILE *fuzz_null(void)
+{
+	static FILE *null;
+
+	if (!null)
+		null = fopen("/dev/null", "w");
+	if (!null)
+		abort();
+	return null;
 }
 
 static inline void fuzz_frame_one(FILE *file, uint8_t type, const uint8_t *payload, size_t length)

@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	for (int class = 0; class < REACH_CLASSES; class ++)
 		(void)suppressions_match(s, SUPPRESSION_LEAK, class, frames, n);
-	for (int kind = 0; kind < SUPPRESSION_KINDS; kind++)
-		check_generated((enum suppression_kind)kind, frames, n);
+	/* One kind for each input, as all differ in little. */
+	check_generated((enum suppression_kind)(size % SUPPRESSION_KINDS), frames, n);
 	return 0;
 }

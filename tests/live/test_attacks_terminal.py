@@ -3,6 +3,7 @@
 terminal, and has all else that it had there."""
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import pty
@@ -182,6 +183,11 @@ def is_running(pid):
         return False
 
 
+def parent_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return int(file.read().rsplit(")", 1)[1].split()[1])
+
+
 def traced(command, *options, user="nobody"):
     words = [memtraced(), "-q", "-o", "json:/dev/null", *options, f"--run-as={user}", "--", command]
     return " ".join(words)
@@ -291,14 +297,14 @@ def a_shell_of_the_user_has_jobs_of_its_own():
         inner = "inner> "
         it.type(traced(f"env PS1='{inner}' bash --norc --noediting -i") + "; echo status $?\n")
         it.until(f"\n{inner}")
-        it.type("sleep 100\n")
-        time.sleep(0.5)
+        it.type("sh -c 'echo $$; exec sleep 100'\n")
+        sleep = int(it.until(r"\n\d+\n"))
+        wait_until_in_foreground(sleep)
         it.type("\x1a")
         it.until("Stopped")
         it.until(inner)
         it.type("fg\n")
-        it.until("fg\n.*\n")
-        time.sleep(0.5)  # until memtraced has the terminal's keys again
+        wait_until_in_foreground(sleep)
         it.type("\x03")
         it.until(inner)  # memtraced goes on
         it.type("echo $UID; exit 5\n")
@@ -359,6 +365,66 @@ def job_control_stops_and_continues_both(how):
         assert it.run("stty -a") == modes
 
 
+def foreground(shell):
+    return os.tcgetpgrp(shell.fd)
+
+
+def wait_until_in_foreground(pid):
+    """Of its own terminal, as a shell has put it."""
+    def is_there():
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return fields[2] == fields[5]
+    eventually(is_there, f"{pid} is not in the foreground")
+
+
+def pending(pid, sig):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        masks = dict(line.split(":\t", 1) for line in file if "Pnd" in line)
+    return any(int(mask, 16) >> (sig - 1) & 1 for mask in masks.values())
+
+
+@contextlib.contextmanager
+def kept_stopped(pid):
+    """A stopped process that SIGCONT does not continue before the end (PTRACE_SEIZE)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    assert libc.ptrace(0x4206, pid, None, None) == 0, os.strerror(ctypes.get_errno())
+    os.waitpid(pid, 0x40000000)  # __WALL
+    try:
+        yield
+    finally:
+        assert libc.ptrace(17, pid, None, None) == 0, os.strerror(ctypes.get_errno())
+
+
+@test(need_root, need_shell, each=["Ctrl-C", "Ctrl-Z", "Ctrl-\\"])
+def keys_typed_right_after_fg_reach_the_commands_foreground(name):
+    """Before memtraced, which is in the foreground already, has made the terminal raw."""
+    key, sig, shown = {"Ctrl-C": ("\x03", signal.SIGINT, "\\^C"),
+                       "Ctrl-Z": ("\x1a", signal.SIGTSTP, "Stopped"),
+                       "Ctrl-\\": ("\x1c", signal.SIGQUIT, "Quit")}[name]
+    with shell() as (it, _):
+        inner = "inner> "
+        it.type(traced(f"env PS1='{inner}' bash --norc --noediting -i") + "; echo status $?\n")
+        it.until(f"\n{inner}")
+        it.type("sh -c 'echo $PPID; kill -STOP $PPID; exec sleep 100'\n")
+        command = int(it.until(r"\n\d+\n"))
+        it.until("Stopped")
+        it.until(re.escape(PROMPT))
+        tracer = parent_of(command)
+        eventually(lambda: process_state(tracer)[0] in "Tt", "it is not stopped")
+        with kept_stopped(tracer):
+            it.type("fg\n")
+            eventually(lambda: foreground(it) == tracer, "it is not in the foreground")
+            it.type(key)
+            eventually(lambda: pending(tracer, sig), f"{name} made no signal")
+        it.until(shown)
+        it.until(inner)  # memtraced goes on, and so does the command
+        it.type("kill -KILL %1 2>/dev/null; echo $UID; exit 5\n")
+        it.until("65534\n")
+        it.until("status 5\n")
+
+
 @test(need_root, need_shell)
 def all_output_arrives():
     with shell() as (it, folder):
@@ -391,9 +457,9 @@ def in_a_pipeline_what_is_typed_stays_for_others():
         it.type("\x1a")
         it.until("Stopped")
         it.until(PROMPT)
+        shells = foreground(it)
         it.type("fg\n")
-        it.until("fg\n.*\n")
-        time.sleep(0.5)  # until memtraced has the terminal's keys again
+        eventually(lambda: foreground(it) != shells, "the pipeline is not in the foreground")
         it.type("\x03")
         it.until(PROMPT)
         it.run("set -o pipefail")
@@ -410,9 +476,7 @@ def the_terminal_is_given_back_after(name):
         modes = it.run("stty -a")
         it.type(traced(script(folder, "talker", TALKER)) + "\n")
         pid = int(it.until(r"ready \d+\n").split()[-1])
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            parent = int(file.read().rsplit(")", 1)[1].split()[1])
-        os.kill(parent, getattr(signal, name))
+        os.kill(parent_of(pid), getattr(signal, name))
         it.until(PROMPT)
         assert it.run("stty -a") == modes
 

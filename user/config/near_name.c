@@ -13,9 +13,29 @@ void near_name_init(struct near_name *near, const char *word)
 	*near = (struct near_name){ .word = word, .best_distance = UINT_MAX };
 }
 
+/* How many slips in this word are taken for slips. */
+static unsigned int allowed_slips(const char *word)
+{
+	size_t slips = strlen(word) / 3;
+
+	return slips > 1 ? (unsigned int)slips : 1;
+}
+
+/* The distance, or UINT_MAX if it is above allowed_slips(). It is at least that of the lengths. */
+static unsigned int small_distance(const char *word, const char *name)
+{
+	unsigned int most = allowed_slips(word), distance;
+	size_t len = strlen(word), len_name = strlen(name);
+
+	if ((len > len_name ? len - len_name : len_name - len) > most)
+		return UINT_MAX;
+	distance = name_distance(word, name);
+	return distance <= most ? distance : UINT_MAX;
+}
+
 void near_name_offer(struct near_name *near, const char *name)
 {
-	unsigned int distance = name_distance(near->word, name);
+	unsigned int distance = small_distance(near->word, name);
 	size_t len = strlen(near->word);
 
 	if (distance < near->best_distance) {
@@ -28,17 +48,9 @@ void near_name_offer(struct near_name *near, const char *name)
 	}
 }
 
-/* How many slips in this word are taken for slips. */
-static unsigned int allowed_slips(const char *word)
-{
-	size_t slips = strlen(word) / 3;
-
-	return slips > 1 ? (unsigned int)slips : 1;
-}
-
 const char *near_name_get(const struct near_name *near)
 {
-	if (near->best && near->best_distance <= allowed_slips(near->word))
+	if (near->best)
 		return near->best;
 	return near->n_completions == 1 ? near->completion : NULL;
 }
@@ -51,10 +63,10 @@ void near_names_init(struct near_names *near, const char *word)
 /* The less the nearer; UINT_MAX: not near. */
 static unsigned int rank_of(const char *word, const char *name)
 {
-	unsigned int distance = name_distance(word, name);
+	unsigned int distance = small_distance(word, name);
 	const char *part;
 
-	if (distance <= allowed_slips(word))
+	if (distance != UINT_MAX)
 		return distance;
 	part = strlen(word) >= MIN_COMPLETED_LEN ? strstr(name, word) : NULL;
 	if (!part)

@@ -35,7 +35,7 @@ struct page {
 	bool is_valid;
 	uint64_t offset;
 	size_t len;
-	uint8_t bytes[PAGE_BYTES];
+	uint8_t *bytes; /* PAGE_BYTES, from the first use on */
 };
 
 /* The relocation types that bind a pointer to a function of another object. */
@@ -338,6 +338,8 @@ void elf_file_free(struct elf_file *file)
 	vec_done(&file->segments);
 	vec_done(&file->symbols);
 	vec_done(&file->slots);
+	for (size_t i = 0; i < N_PAGES; i++)
+		free(file->pages[i].bytes);
 	elf_end(file->elf);
 	free(file);
 }
@@ -455,6 +457,10 @@ static const struct page *load_page(struct elf_file *file, uint64_t offset)
 
 	if (page->is_valid && page->offset == start)
 		return page;
+	if (!page->bytes)
+		page->bytes = malloc(PAGE_BYTES);
+	if (!page->bytes)
+		return page; /* with a length of 0 */
 	n = pread(file->fd, page->bytes, PAGE_BYTES, (off_t)start);
 	page->is_valid = n >= 0;
 	page->offset = start;

@@ -11,6 +11,7 @@
 
 /* glibc's largest allocator function has under 2,000 instructions. */
 #define MAX_INSNS 20000
+#define BLOCK_INSNS 500 /* most have fewer: memory comes as it is needed */
 /* Where a function's first block goes on for longer, its entry is good enough. */
 #define MAX_ENTRY_INSNS 32
 
@@ -21,7 +22,7 @@ struct walk {
 	uint64_t entry;
 	struct sites sites;
 	struct hashmap *seen; /* of addresses */
-	uint64_t *addresses;  /* what `seen` holds, MAX_INSNS of them */
+	uint64_t *addresses[MAX_INSNS / BLOCK_INSNS]; /* what `seen` holds, in blocks */
 	size_t n_addresses;
 	VEC(uint64_t) pending;
 	/* Paths end where a function of the table does the work: are there others? */
@@ -52,7 +53,8 @@ static void walk_done(struct walk *w)
 {
 	sites_done(&w->sites);
 	hashmap_free(w->seen);
-	free(w->addresses);
+	for (size_t i = 0; i < MAX_INSNS / BLOCK_INSNS; i++)
+		free(w->addresses[i]);
 	vec_done(&w->pending);
 }
 
@@ -260,7 +262,7 @@ static int call(struct walk *w, const struct insn *insn, bool *ret_returns)
 /* 1 where `addr` was not seen before, 0 where it was or the walk is at its bound, or -ENOMEM. */
 static int visit(struct walk *w, uint64_t addr)
 {
-	uint64_t *item;
+	uint64_t **block, *item;
 	int r;
 
 	if (w->n_addresses == MAX_INSNS || (w->code->insns_left && *w->code->insns_left == 0)) {
@@ -268,7 +270,12 @@ static int visit(struct walk *w, uint64_t addr)
 			cannot_prove(w, why_large);
 		return 0;
 	}
-	item = &w->addresses[w->n_addresses];
+	block = &w->addresses[w->n_addresses / BLOCK_INSNS];
+	if (!*block)
+		*block = malloc(BLOCK_INSNS * sizeof(**block));
+	if (!*block)
+		return -ENOMEM;
+	item = &(*block)[w->n_addresses % BLOCK_INSNS];
 	*item = addr;
 	r = hashmap_insert(w->seen, item);
 	if (r == -EEXIST)
@@ -343,12 +350,8 @@ static int by_address(const void *a, const void *b)
 /* Walks all paths from the entry. 0 or -ENOMEM. */
 static int walk(struct walk *w)
 {
-	int r;
+	int r = hashmap_new(&address_ops, &w->seen);
 
-	w->addresses = calloc(MAX_INSNS, sizeof(*w->addresses));
-	if (!w->addresses)
-		return -ENOMEM;
-	r = hashmap_new(&address_ops, &w->seen);
 	if (r == 0)
 		r = vec_push(&w->pending, w->entry);
 	while (r == 0 && w->pending.len)

@@ -121,8 +121,8 @@ static int on_stop_signal(const siginfo_t *info, void *userdata)
 {
 	struct session *s = userdata;
 
-	if (s->relay)
-		terminal_relay_pass_signal(s->relay, info);
+	if (s->relay && terminal_relay_pass_signal(s->relay, info))
+		return 0;
 	if (!s->launch || s->child_status >= 0 || s->stop_signals++ > 0) {
 		session_stop(s);
 		return 0;

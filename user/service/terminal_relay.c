@@ -36,6 +36,7 @@ struct terminal_relay {
 	bool is_foreground;    /* the outer terminal is raw; the command has its own */
 	bool wants_foreground;
 	bool has_modes; /* the command's terminal has those that the outer had in the foreground */
+	unsigned int orders; /* that the keeper has not followed yet */
 	bool is_ending;
 	size_t left; /* when ending: what may still be read of the command's terminal */
 };
@@ -80,6 +81,20 @@ static int flush(struct direction *direction, int fd)
 	return 0;
 }
 
+/* False when there is no room. */
+static bool prepend(struct direction *direction, char byte)
+{
+	if (direction->start == 0) {
+		if (direction->end == sizeof(direction->data))
+			return false;
+		memmove(direction->data + 1, direction->data, direction->end);
+		direction->end++;
+		direction->start++;
+	}
+	direction->data[--direction->start] = byte;
+	return true;
+}
+
 static bool has_room(const struct direction *direction)
 {
 	return direction->end < sizeof(direction->data);
@@ -101,7 +116,7 @@ static void signal_job(const struct terminal_relay *relay, int sig)
 		(void)kill(-relay->pty->job, sig); /* it may have ended */
 }
 
-static void order(const struct terminal_relay *relay, bool resume, bool orphan)
+static void order(struct terminal_relay *relay, bool resume, bool orphan)
 {
 	const struct terminal_order message = {
 		.is_foreground = relay->is_foreground,
@@ -111,7 +126,8 @@ static void order(const struct terminal_relay *relay, bool resume, bool orphan)
 	};
 
 	/* Without its keeper the command has no terminal any more. */
-	(void)send(relay->pty->control, &message, sizeof(message), MSG_NOSIGNAL);
+	if (send(relay->pty->control, &message, sizeof(message), MSG_NOSIGNAL) >= 0)
+		relay->orders++;
 }
 
 /*
@@ -177,6 +193,15 @@ static int hang_up(struct terminal_relay *relay)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
+/*
+ * A key that makes a signal is for the foreground of the command's terminal, which the keeper has
+ * to set first.
+ */
+static bool may_write_master(const struct terminal_relay *relay)
+{
+	return relay->orders == 0 && !is_empty(&relay->input);
+}
+
 static int wait_for_more(struct terminal_relay *relay)
 {
 	bool reads_outer = relay->is_foreground && has_room(&relay->input);
@@ -189,14 +214,14 @@ static int wait_for_more(struct terminal_relay *relay)
 		return r;
 	return loop_source_wait_for(relay->master,
 				    (reads_master ? EPOLLIN : 0) |
-					    (is_empty(&relay->input) ? 0 : EPOLLOUT));
+					    (may_write_master(relay) ? EPOLLOUT : 0));
 }
 
 /* Writes what is there to be written. 0 or negative errno. */
 static int pass_on(struct terminal_relay *relay)
 {
 	/* Nothing has the command's terminal open any more: nothing is going to read it. */
-	if (flush(&relay->input, relay->pty->master) < 0)
+	if (may_write_master(relay) && flush(&relay->input, relay->pty->master) < 0)
 		relay->input.start = relay->input.end = 0;
 	if (relay->is_foreground && !is_empty(&relay->output) && may_use_outer(relay) &&
 	    wanted_output_modes(relay) != relay->output_modes)
@@ -255,7 +280,10 @@ static int on_master(int fd, uint32_t events, void *userdata)
 	return pass_on(relay);
 }
 
-/* The sentinel has got a signal of the terminal, which without a relay had sent it to our group. */
+/*
+ * The keeper has followed an order, or the sentinel has got a signal of the terminal, which without
+ * a relay had sent it to our group.
+ */
 static int on_control(int fd, uint32_t events, void *userdata)
 {
 	struct terminal_relay *relay = userdata;
@@ -263,8 +291,12 @@ static int on_control(int fd, uint32_t events, void *userdata)
 
 	(void)events;
 	if (recv(fd, &sig, sizeof(sig), MSG_DONTWAIT) == (ssize_t)sizeof(sig)) {
-		(void)kill(0, sig);
-		return 0;
+		if (sig != TERMINAL_ORDER_DONE) {
+			(void)kill(0, sig);
+			return 0;
+		}
+		relay->orders--;
+		return pass_on(relay);
 	}
 	return hang_up(relay); /* the keeper has been killed, and with it the session */
 }
@@ -283,7 +315,8 @@ static void resume(struct terminal_relay *relay)
 
 /*
  * `pid` as kill(2)'s: our process group, as the terminal would have stopped it, or our process.
- * False when that cannot be: the signal is ignored, or the group is orphaned.
+ * False when that cannot be: the signal is ignored, or the group is orphaned. A Ctrl-Z that came
+ * after the SIGCONT has dropped it, and waits itself.
  */
 static bool stop_ourselves(pid_t pid, int sig)
 {
@@ -294,7 +327,8 @@ static bool stop_ourselves(pid_t pid, int sig)
 	(void)pthread_sigmask(SIG_UNBLOCK, &set, &before);
 	(void)kill(pid, sig); /* drops a SIGCONT that waits: one after it is new */
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return sigpending(&set) == 0 && sigismember(&set, SIGCONT) == 1;
+	return sigpending(&set) == 0 &&
+	       (sigismember(&set, SIGCONT) == 1 || sigismember(&set, SIGTSTP) == 1);
 }
 
 static void suspend(struct terminal_relay *relay, pid_t pid)
@@ -335,18 +369,58 @@ static bool is_of_terminal(const siginfo_t *info)
 	return info->si_code == SI_KERNEL;
 }
 
-/* A terminal that is raw makes no signals. */
-void terminal_relay_pass_signal(struct terminal_relay *relay, const siginfo_t *info)
+/* Which of the terminal's characters makes the signal; -1: none does. */
+static int signal_character(int sig)
 {
-	if (is_of_terminal(info) && !relay->is_foreground)
+	switch (sig) {
+	case SIGINT:
+		return VINTR;
+	case SIGQUIT:
+		return VQUIT;
+	case SIGTSTP:
+		return VSUSP;
+	default:
+		return -1;
+	}
+}
+
+/*
+ * A terminal that is raw makes no signals: the key was typed after a shell had given us the
+ * foreground, and before we had made the terminal raw. Had we been faster, the command's terminal
+ * would have got the byte that was typed, which is our terminal's character, and would have decided
+ * what it is and for which of its processes.
+ */
+static bool pass_key(struct terminal_relay *relay, int sig)
+{
+	int character = signal_character(sig);
+
+	if (character < 0 || !relay->outer || !relay->wants_foreground || !may_use_outer(relay))
+		return false;
+	if (!relay->is_foreground)
+		enter_foreground(relay, true);
+	return relay->is_foreground &&
+	       prepend(&relay->input, (char)relay->modes.c_cc[character]);
+}
+
+bool terminal_relay_pass_signal(struct terminal_relay *relay, const siginfo_t *info)
+{
+	if (!is_of_terminal(info))
+		return false;
+	if (pass_key(relay, info->si_signo)) {
+		(void)pass_on(relay); /* or it has hung up */
+		return true;
+	}
+	if (!relay->is_foreground)
 		signal_job(relay, info->si_signo);
+	return false;
 }
 
 static int on_suspend(const siginfo_t *info, void *userdata)
 {
 	struct terminal_relay *relay = userdata;
 
-	terminal_relay_pass_signal(relay, info);
+	if (terminal_relay_pass_signal(relay, info))
+		return 0;
 	suspend(relay, getpid());
 	return relay->outer ? wait_for_more(relay) : 0;
 }
@@ -357,7 +431,8 @@ static int on_quit(const siginfo_t *info, void *userdata)
 	struct terminal_relay *relay = userdata;
 	sigset_t set;
 
-	terminal_relay_pass_signal(relay, info);
+	if (terminal_relay_pass_signal(relay, info))
+		return 0;
 	leave_foreground(relay);
 	sigemptyset(&set);
 	sigaddset(&set, SIGQUIT);

@@ -31,8 +31,11 @@ DEFINE_CLEANUP(struct terminal_relay, terminal_relay_free)
 
 /* memtraced's terminal has another size (SIGWINCH). */
 void terminal_relay_resize(struct terminal_relay *relay);
-/* A signal has come to memtraced: one that its terminal sent is also for the command. */
-void terminal_relay_pass_signal(struct terminal_relay *relay, const siginfo_t *info);
+/*
+ * A signal has come to memtraced: one that its terminal sent is also for the command. True when it
+ * is for the command alone, which gets the key: it was typed just before the terminal was raw.
+ */
+bool terminal_relay_pass_signal(struct terminal_relay *relay, const siginfo_t *info);
 /* A signal of job control has stopped the command. Returns when memtraced is continued. */
 void terminal_relay_command_stopped(struct terminal_relay *relay, int sig);
 /*

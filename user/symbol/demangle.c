@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,8 @@
 #define D_MAX_READ_BYTES (8 * 1024)
 /* Of a back reference: three lead 17,575 bytes back. */
 #define D_MAX_DIGITS 3
+/* Of all `for<'a, ...>` of a Rust name, which libiberty counts in 0.1 s. */
+#define RUST_MAX_LIFETIMES (1 << 20)
 
 struct sink {
 	char *data;
@@ -126,6 +129,42 @@ static char *demangle_d(const char *name, size_t len)
 	return text && *text && strlen(text) <= MAX_DEMANGLED_BYTES ? TAKE_PTR(text) : NULL;
 }
 
+/* The value of a digit of base 62, or -1. */
+static int rust_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'Z' ? c - 'A' + 36 : -1;
+}
+
+/*
+ * Whether a Rust name has more lifetimes than any true one. libiberty counts up to a number that
+ * the name gives, and where it prints nothing, in the path of an impl, the sink does not end it.
+ * Numbers of lifetimes come after "FG" and "DG"; what looks like one in an identifier counts, too.
+ */
+static bool rust_is_endless(const char *name)
+{
+	uint64_t lifetimes = 0;
+
+	for (; *name; name++) {
+		uint64_t value = 0;
+		size_t end = 2;
+
+		if ((name[0] != 'F' && name[0] != 'D') || name[1] != 'G')
+			continue;
+		for (; rust_digit(name[end]) >= 0 && value <= RUST_MAX_LIFETIMES; end++)
+			value = value * 62 + (uint64_t)rust_digit(name[end]);
+		if (value <= RUST_MAX_LIFETIMES && name[end] != '_')
+			continue;
+		lifetimes += value + 2; /* "_" stands for 0, "0_" for 1; G counts from 1 */
+		if (lifetimes > RUST_MAX_LIFETIMES)
+			return true;
+	}
+	return false;
+}
+
 char *demangle(const char *name)
 {
 	size_t len = strnlen(name, MAX_MANGLED_BYTES + 1);
@@ -139,6 +178,8 @@ char *demangle(const char *name)
 	if (!has_prefix(name, "_Z") && !has_prefix(name, "_R") && !has_prefix(name, "_GLOBAL_"))
 		return NULL;
 	/* Rust's legacy names are valid C++ ones too: the hash tells them apart, so Rust first. */
+	if (has_prefix(name, "_R") && rust_is_endless(name))
+		return NULL;
 	if (demangle_into(&sink, rust_demangle_callback, name, options))
 		return sink.data;
 	if (len > MAX_COUNTED_BYTES)

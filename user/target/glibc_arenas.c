@@ -75,10 +75,11 @@ static uint64_t run_start(const struct glibc_walk *w, const struct memory_map *m
 static bool is_par(const struct glibc_walk *w, const uint64_t *at, uint64_t top)
 {
 	uint64_t base = at[GLIBC_PAR_SBRK_BASE], mapped = at[GLIBC_PAR_MMAPPED_MEM];
-	const struct memory_map *map = glibc_map_at(w, top);
+	const struct memory_map *map;
 
 	if (!has_tcache_sizes(at) || mapped % GLIBC_PAGE || mapped > at[GLIBC_PAR_MAX_MMAPPED_MEM])
 		return false;
+	map = glibc_map_at(w, top);
 	/* Without any block the top is in the arena itself. */
 	if (!map || map->kind == MEMORY_FILE)
 		return base == 0;

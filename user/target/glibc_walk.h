@@ -12,7 +12,7 @@
 #include "target/glibc_types.h"
 #include "target/memory.h"
 
-#define GLIBC_WINDOW (256U << 10)
+#define GLIBC_WINDOW (64U << 10)
 
 /* Chunks that follow each other. */
 struct glibc_segment {

@@ -124,15 +124,18 @@ static void follow(struct keeper *keeper, const struct terminal_order *order)
 /* Until memtraced has closed its end. */
 static void serve(struct keeper *keeper)
 {
+	const int done = TERMINAL_ORDER_DONE;
 	struct terminal_order order;
 	ssize_t n;
 
 	for (;;) {
 		n = recv(CONTROL, &order, sizeof(order), 0);
-		if (n == (ssize_t)sizeof(order))
-			follow(keeper, &order);
-		else if (n >= 0 || errno != EINTR)
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n != (ssize_t)sizeof(order))
 			return;
+		follow(keeper, &order);
+		send_all(&done, sizeof(done));
 	}
 }
 

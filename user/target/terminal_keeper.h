@@ -39,7 +39,11 @@ struct terminal_order {
 	struct termios modes; /* those to be given back to the outer terminal */
 };
 
-/* The sentinel's messages: an int, the signal that the terminal has sent to the job. */
+/*
+ * Messages to memtraced: an int. From the sentinel, the signal that the terminal has sent to the
+ * job; from the keeper, TERMINAL_ORDER_DONE after each order.
+ */
+#define TERMINAL_ORDER_DONE 0
 
 struct terminal_keeper {
 	const struct launch_terminal *terminal;

@@ -9,8 +9,9 @@ import sys
 import browser
 import clients
 import lib
-from lib import (exact, heap_sites, load_report, mapped_sites, need_long, need_program, need_root,
-                 need_sampling, run_memtraced, scratch, target, test, total, with_function)
+from lib import (attached, exact, heap_sites, load_report, mapped_sites, need_long, need_program,
+                 need_root, need_sampling, run_memtraced, scratch, send_line, started, target, test,
+                 total, with_function)
 
 REPLAY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay")
 READY = "document.body.dataset.ready === '1'"
@@ -129,6 +130,28 @@ def a_browser_shows_the_numbers_that_we_report():
                          total(heap_sites(process), "live_bytes"))
             assert page.value("performance.getEntriesByType('resource').length") == 0
             picture(page, "html-leak")
+
+
+@test(need_root, need_program("chromium"))
+def parts_of_resident_memory_add_up_to_it():
+    with scratch() as folder:
+        path = os.path.join(folder, "page.html")
+        with started([target("resident")]) as process:
+            process.lines.until("ready")
+            send_line(process)
+            size = int(process.lines.until("blocks"))
+            with attached([process.pid], "-o", f"html:{path}") as session:
+                rss = session.finish()["processes"][0]["rss"]
+        assert rss["unknown_heap"] >= size, rss
+        checked(path)
+        with browser.page(f"file://{path}", folder) as page:
+            page.until(READY)
+            titles = page.value("[...document.querySelectorAll('.bar i')].map(i => i.title)")
+            page.value("document.querySelector('.bar').scrollIntoView()")
+            picture(page, "html-resident")
+    parts = {name: number(size) for name, size in (title.split(": ") for title in titles)}
+    assert abs(sum(parts.values()) - rss["rss"]) <= rss["moved"], (parts, rss)
+    assert parts["heap, not known"] == rss["unknown_heap"], (parts, rss)
 
 
 @test(need_root, need_long, need_program("chromium"))

@@ -263,8 +263,30 @@ def a_range_of_the_timeline_says_what_was_gained_in_it():
             cell = f"#sites tr[data-site='{leak['id']}'] .in-range"
             assert page.value(f'document.querySelector("{cell}").innerText') == signed(
                 leak["series"][last] - leak["series"][first])
+            check_flame_of_range(page, process, first, last)
             picture(page, "html-growth")
             check_drag(page, points)
+
+
+def check_flame_of_range(page, process, first, last):
+    """The flame graph is of the range, too, until another quantity or no range is chosen."""
+    gains = [site["series"][last] - site["series"][first] for site in heap_sites(process)
+             if None not in (site["series"][first], site["series"][last])]
+    gained, lost = (sum(gain for gain in gains if gain * sign > 0) for sign in (1, -1))
+    chosen = "document.getElementById('quantity').selectedOptions[0].textContent"
+    assert page.value(chosen) == "gained in the range", page.value(chosen)
+    assert root_value(page) == gained > 0, (page.value(DETAILS), gained)
+    said = page.value("document.getElementById('left-out').textContent")
+    assert lost == 0 or f"lost {-lost:,} bytes" in said, (said, lost)
+    choose(page, "quantity", "1")
+    choose(page, "from", str(process["timeline"]["points"][0]["time_ns"] / 1e9))
+    assert page.value(chosen) == "live blocks", "another quantity can be chosen meanwhile"
+    page.click("document.getElementById('clear-range')")
+    assert root_value(page) == total(heap_sites(process), "live_blocks")
+    choose(page, "from", str(process["timeline"]["points"][first]["time_ns"] / 1e9))
+    assert page.value(chosen) == "gained in the range", page.value(chosen)
+    page.click("document.getElementById('clear-range')")
+    assert page.value(chosen) == "live blocks", page.value(chosen)
 
 
 GROWS = """

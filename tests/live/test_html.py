@@ -9,8 +9,9 @@ import sys
 import browser
 import clients
 import lib
-from lib import (exact, heap_sites, load_report, mapped_sites, need_long, need_program, need_root,
-                 need_sampling, run_memtraced, scratch, target, test, total, with_function)
+from lib import (attached, exact, heap_sites, load_report, mapped_sites, need_long, need_program,
+                 need_root, need_sampling, run_memtraced, scratch, send_line, started, target, test,
+                 total, with_function)
 
 REPLAY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay")
 READY = "document.body.dataset.ready === '1'"
@@ -131,6 +132,28 @@ def a_browser_shows_the_numbers_that_we_report():
             picture(page, "html-leak")
 
 
+@test(need_root, need_program("chromium"))
+def parts_of_resident_memory_add_up_to_it():
+    with scratch() as folder:
+        path = os.path.join(folder, "page.html")
+        with started([target("resident")]) as process:
+            process.lines.until("ready")
+            send_line(process)
+            size = int(process.lines.until("blocks"))
+            with attached([process.pid], "-o", f"html:{path}") as session:
+                rss = session.finish()["processes"][0]["rss"]
+        assert rss["unknown_heap"] >= size, rss
+        checked(path)
+        with browser.page(f"file://{path}", folder) as page:
+            page.until(READY)
+            titles = page.value("[...document.querySelectorAll('.bar i')].map(i => i.title)")
+            page.value("document.querySelector('.bar').scrollIntoView()")
+            picture(page, "html-resident")
+    parts = {name: number(size) for name, size in (title.split(": ") for title in titles)}
+    assert abs(sum(parts.values()) - rss["rss"]) <= rss["moved"], (parts, rss)
+    assert parts["heap, not known"] == rss["unknown_heap"], (parts, rss)
+
+
 @test(need_root, need_long, need_program("chromium"))
 def events_are_drawn_with_the_sums_that_we_report():
     with scratch() as folder:
@@ -240,8 +263,30 @@ def a_range_of_the_timeline_says_what_was_gained_in_it():
             cell = f"#sites tr[data-site='{leak['id']}'] .in-range"
             assert page.value(f'document.querySelector("{cell}").innerText') == signed(
                 leak["series"][last] - leak["series"][first])
+            check_flame_of_range(page, process, first, last)
             picture(page, "html-growth")
             check_drag(page, points)
+
+
+def check_flame_of_range(page, process, first, last):
+    """The flame graph is of the range, too, until another quantity or no range is chosen."""
+    gains = [site["series"][last] - site["series"][first] for site in heap_sites(process)
+             if None not in (site["series"][first], site["series"][last])]
+    gained, lost = (sum(gain for gain in gains if gain * sign > 0) for sign in (1, -1))
+    chosen = "document.getElementById('quantity').selectedOptions[0].textContent"
+    assert page.value(chosen) == "gained in the range", page.value(chosen)
+    assert root_value(page) == gained > 0, (page.value(DETAILS), gained)
+    said = page.value("document.getElementById('left-out').textContent")
+    assert lost == 0 or f"lost {-lost:,} bytes" in said, (said, lost)
+    choose(page, "quantity", "1")
+    choose(page, "from", str(process["timeline"]["points"][0]["time_ns"] / 1e9))
+    assert page.value(chosen) == "live blocks", "another quantity can be chosen meanwhile"
+    page.click("document.getElementById('clear-range')")
+    assert root_value(page) == total(heap_sites(process), "live_blocks")
+    choose(page, "from", str(process["timeline"]["points"][first]["time_ns"] / 1e9))
+    assert page.value(chosen) == "gained in the range", page.value(chosen)
+    page.click("document.getElementById('clear-range')")
+    assert page.value(chosen) == "live blocks", page.value(chosen)
 
 
 GROWS = """

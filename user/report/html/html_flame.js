@@ -24,6 +24,7 @@
 		{ name: "mappings", unit: "mappings", mapped: 1, of: function (site) { return site.allocs; } }
 	];
 	let box, details, quantity, byLine, reversed, search, found, tree, zoomed, elements;
+	let ranged = null, before = null; /* the option of the range; what was chosen before it */
 
 	/* Numbers of what frames are told apart by: the function, or the function and its line. */
 	let labels, labelOf;
@@ -135,6 +136,21 @@
 		return index < 0 ? null : data.events[index];
 	}
 
+	/* A frame has no negative width: what sites lost in the range, and those nobody followed, are told. */
+	function rangeText(kind) {
+		let lost = 0, unknown = 0;
+		if (!kind || !kind.ranged)
+			return "";
+		state.shown.forEach(function (site) {
+			const gained = site.mapped ? 0 : report.gained(site);
+			lost += Math.min(gained || 0, 0);
+			unknown += gained === null ? 1 : 0;
+		});
+		return [lost < 0 ? "sites that shrank in the range lost " + report.count(-lost) + " bytes and are not drawn" : "",
+			unknown > 0 ? "of " + report.count(unknown) + (unknown === 1 ? " site" : " sites") +
+				" it is not known what they gained in the range" : ""].filter(Boolean).join("; ");
+	}
+
 	/* What is drawn: stacks with their values. */
 	function itemsOf(event, kind) {
 		if (event)
@@ -153,6 +169,7 @@
 		numberLabels(byLine.checked);
 		all.unit = event ? event.unit : kind.unit;
 		all.stacks = itemsOf(event, kind);
+		all.range = rangeText(kind);
 		all.built = new Map();
 		if (reversed.checked) {
 			all.items = all.stacks;
@@ -216,21 +233,31 @@
 				stack.push(children[i - 1]);
 		}
 		box.style.height = (deepest + 1) * ROW + "px";
-		document.getElementById("left-out").textContent = leftOut === 0 ? "" : report.count(leftOut) +
+		document.getElementById("left-out").textContent = [tree.range, leftOut === 0 ? "" : report.count(leftOut) +
 			(leftOut === 1 ? " frame is" : " frames are") +
-			" narrower than a pixel and not drawn, nor what they call";
+			" narrower than a pixel and not drawn, nor what they call"].filter(Boolean).join("; ");
 		document.getElementById("unzoom").hidden = zoomed === tree;
 		details.textContent = describe(zoomed);
 		mark();
 	}
 
+	/*
+	 * A range that is chosen is what is drawn from then on, and what was drawn before is drawn again once
+	 * there is none. In between another quantity can be chosen.
+	 */
+	function followRange() {
+		if (!ranged || ranged.disabled === !state.range)
+			return;
+		ranged.disabled = !state.range;
+		if (state.range)
+			before = quantity.value;
+		else if (!ranged.selected)
+			return;
+		quantity.value = state.range ? ranged.value : before;
+	}
+
 	function redraw() {
-		const ranged = Array.from(quantity.options).find(function (option) { return option.dataset.ranged; });
-		if (ranged) {
-			ranged.disabled = !state.range;
-			if (ranged.disabled && ranged.selected)
-				quantity.value = "0";
-		}
+		followRange();
 		tree = build();
 		zoomed = tree;
 		draw();
@@ -302,8 +329,10 @@
 		if (data.allocations)
 			QUANTITIES.forEach(function (kind, index) {
 				const option = el("option", { value: index }, kind.name);
-				if (kind.ranged)
-					option.dataset.ranged = "1";
+				if (kind.ranged) {
+					option.disabled = true;
+					ranged = option;
+				}
 				quantity.append(option);
 			});
 		data.events.forEach(function (event, index) {

@@ -109,7 +109,7 @@
 
 	function drawAxes(width, start, end, top) {
 		for (let power = Math.pow(2, Math.floor(Math.log2(Math.max(top, 1)))), value = power; value > 0;
-			value = value > top / 2 ? value / 2 : 0) {
+			value = value > Math.max(top / 2, 1) ? value / 2 : 0) {
 			canvas.append(svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: scale.y(value),
 				y2: scale.y(value) }));
 			canvas.append(svg("text", { class: "tick end", x: LEFT - 6, y: scale.y(value) + 4 },

@@ -167,13 +167,18 @@
 	}
 
 	const PARTS = [["heap_live", "live blocks"], ["heap_free", "free in the heap"],
-		["unknown_heap", "heap, not made out"], ["mmap", "mmap regions"], ["file", "files"], ["stack", "stacks"],
+		["unknown_heap", "heap, not known"], ["mmap", "mmap regions"], ["file", "files"], ["stack", "stacks"],
 		["unknown", "unknown"]];
+
+	/* `unknown` includes `unknown_heap`, which is a part of its own here: the parts add up to the whole. */
+	function partOf(rss, name) {
+		return name === "unknown" ? Math.max(rss.unknown - rss.unknown_heap, 0) : rss[name];
+	}
 
 	function addResident(into, rss) {
 		const bar = el("div", { class: "bar" }), legend = el("ul", { class: "legend" });
 		PARTS.forEach(function (part, index) {
-			const value = rss[part[0]];
+			const value = partOf(rss, part[0]);
 			if (!value)
 				return;
 			bar.append(el("i", { class: "part" + index, style: "flex-grow:" + value,
@@ -181,6 +186,8 @@
 			legend.append(el("li", { "data-key": part[0] }, el("i", { class: "part" + index }), part[1] + " " +
 				report.bytes(value)));
 		});
+		if (rss.moved)
+			legend.append(el("li", { "data-key": "moved" }, report.bytes(rss.moved) + " came or went while it was read"));
 		into.append(el("h3", {}, "In memory: " + (rss.exact ? "" : "~") + report.bytes(rss.rss) +
 			(rss.at_ns === null ? "" : ", seen at " + report.duration(rss.at_ns))), bar, legend);
 	}

@@ -2,6 +2,7 @@
 #include "symbol_fixture.h"
 
 #include "base/cleanup.h"
+#include "random_numbers.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -170,4 +171,27 @@ void assert_unknown(const struct fixture *f, struct symbol_object *object, uint6
 	assert_int_equal(symbol->frames[0].line, 0);
 	assert_int_equal(symbol->frames[0].offset, offset);
 	assert_false(symbol->frames[0].is_inline);
+}
+
+void fixture_resolve_damaged(const struct fixture *f, const char *of, uint64_t text)
+{
+	_cleanup_free_ char *path = built_path(f->folder, "damaged"), *data = NULL, *bad = NULL;
+	struct random_numbers random = { .state = 1 };
+	size_t len;
+
+	data = built_read(of, &len);
+	bad = malloc(len);
+	assert_non_null(bad);
+	for (int round = 0; round < 60; round++) {
+		struct symbol_object *object;
+
+		memcpy(bad, data, len);
+		for (int i = 0; i < 1 << round % 10; i++)
+			/* Most of such a file is debug information and symbols. */
+			bad[random_below(&random, len)] = (char)random_next(&random);
+		built_write(path, bad, round % 7 == 6 ? random_below(&random, len) : len);
+		object = fixture_open(f, path, NULL);
+		for (uint64_t i = 0; i < 256; i++)
+			(void)fixture_resolve(f, object, text + i * 3, i % 2);
+	}
 }

@@ -32,6 +32,11 @@ const struct symbol *fixture_resolve(const struct fixture *f, struct symbol_obje
 				     uint64_t file_offset, bool is_call);
 /* The file's own symbol, which must be there. */
 struct built_symbol fixture_find(const char *path, const char *name);
+/*
+ * Resolves places from `text` on in copies of the file with bytes changed. Whatever is read from
+ * them, nothing may crash or hang: run with ASAN=1, too.
+ */
+void fixture_resolve_damaged(const struct fixture *f, const char *path, uint64_t text);
 
 /* The function begins at this place (the file may be gone), with or without a file and a line. */
 void assert_function(const struct fixture *f, struct symbol_object *object, struct built_symbol at,

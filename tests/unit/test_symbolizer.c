@@ -419,31 +419,11 @@ static void the_vdso_is_symbolized_from_a_copy_of_its_image(void **state)
 			false);
 }
 
-/* Whatever is read from it, nothing may crash or hang: run with ASAN=1, too. */
 static void damaged_files_do_no_harm(void **state)
 {
 	const struct fixture *f = *state;
-	_cleanup_free_ char *path = built_path(f->folder, "damaged"), *data = NULL, *bad = NULL;
-	uint64_t text = fixture_find(f->path, "outer").file_offset, random = 1;
-	size_t len;
 
-	data = built_read(f->path, &len);
-	bad = malloc(len);
-	assert_non_null(bad);
-	for (int round = 0; round < 60; round++) {
-		struct symbol_object *object;
-
-		memcpy(bad, data, len);
-		for (int i = 0; i < 1 << round % 10; i++) {
-			random = random * 6364136223846793005ULL + 1442695040888963407ULL;
-			/* Most of such a file is debug information and symbols. */
-			bad[(random >> 20) % len] = (char)(random >> 56);
-		}
-		built_write(path, bad, round % 7 == 6 ? random % len : len);
-		object = fixture_open(f, path, NULL);
-		for (uint64_t i = 0; i < 256; i++)
-			(void)fixture_resolve(f, object, text + i * 3, i % 2);
-	}
+	fixture_resolve_damaged(f, f->path, fixture_find(f->path, "outer").file_offset);
 }
 
 #define TEST(name)                                                                                 \

@@ -2,8 +2,9 @@
 #include "symbol/dwarf_index.h"
 
 #include "base/vec.h"
-#include "elf/name_table.h"
+#include "symbol/dwarf_entry.h"
 #include "symbol/elf_image.h"
+#include "symbol/names.h"
 #include "symbol/range_map.h"
 
 #include <dwarf.h>
@@ -13,16 +14,11 @@
 #include <string.h>
 
 #define MAX_DWARF_BYTES (4ULL << 30)
-/* How deep a tree of entries is followed; scopes and inlined calls nest to some dozens. */
-#define MAX_DEPTH 512
-/* Entries visited in one function for one address. */
-#define MAX_VISITS (1 << 20)
-/* abstract_origin and specification: an inlined member function has both. */
-#define MAX_REFERENCES 8
 
 struct unit {
 	Dwarf_Off die;
 	uint64_t size_bytes;
+	bool has_ranges; /* false in DWARF 2: one range, from the first function to the last */
 	struct range_map *functions; /* value: the entry's offset; NULL until needed */
 };
 
@@ -74,6 +70,8 @@ struct dwarf_index {
 	Elf *empty;
 	VEC(struct unit) units;
 	struct range_map *unit_ranges; /* value: index in units */
+	struct range_map *line_ranges; /* of units without has_ranges; NULL until needed */
+	struct names *names;	       /* with scopes */
 	uint64_t ranges_left; /* that may still be looked at: many entries may share them */
 };
 
@@ -96,7 +94,8 @@ static int add_ranges(struct dwarf_index *index, struct range_map *map, Dwarf_Di
 	return 0;
 }
 
-static int add_unit(struct dwarf_index *index, Dwarf_Off die_offset, uint64_t size_bytes)
+static int add_unit(struct dwarf_index *index, Dwarf_Off die_offset, uint64_t size_bytes,
+		    unsigned version)
 {
 	struct unit unit = { .die = die_offset, .size_bytes = size_bytes };
 	Dwarf_Die die;
@@ -107,6 +106,7 @@ static int add_unit(struct dwarf_index *index, Dwarf_Off die_offset, uint64_t si
 	tag = dwarf_tag(&die);
 	if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
 		return 0;
+	unit.has_ranges = version > 2 || dwarf_hasattr(&die, DW_AT_ranges);
 	r = add_ranges(index, index->unit_ranges, &die, index->units.len, index->units.len);
 	return r < 0 ? r : vec_push(&index->units, unit);
 }
@@ -115,14 +115,15 @@ static int add_units(struct dwarf_index *index)
 {
 	Dwarf_Off at = 0, next;
 	size_t header_size;
+	Dwarf_Half version;
 	int r;
 
 	/* Unlike dwarf_get_units, this looks for no .dwo file. */
-	while (dwarf_next_unit(index->dwarf, at, &next, &header_size, NULL, NULL, NULL, NULL, NULL,
-			       NULL) == 0) {
+	while (dwarf_next_unit(index->dwarf, at, &next, &header_size, &version, NULL, NULL, NULL,
+			       NULL, NULL) == 0) {
 		if (next <= at)
 			break;
-		r = add_unit(index, at + header_size, next - at);
+		r = add_unit(index, at + header_size, next - at, version);
 		if (r < 0)
 			return r;
 		at = next;
@@ -130,16 +131,68 @@ static int add_units(struct dwarf_index *index)
 	return range_map_build(index->unit_ranges);
 }
 
-/* A sibling reference that points backwards would have libdw walk in circles. */
-static bool sibling_is_ahead(Dwarf_Die *die)
+/* Adds the code that the unit's line table tells of: sequences of rows with rising addresses. */
+static int add_line_ranges(struct dwarf_index *index, Dwarf_Die *cu, uint64_t value)
 {
-	Dwarf_Attribute attr;
-	Dwarf_Die sibling;
+	Dwarf_Addr addr, start = 0;
+	bool in_sequence = false, ends;
+	Dwarf_Lines *lines;
+	size_t n_lines, i;
+	int r;
 
-	if (!dwarf_attr(die, DW_AT_sibling, &attr))
-		return true;
-	return dwarf_formref_die(&attr, &sibling) &&
-	       dwarf_dieoffset(&sibling) > dwarf_dieoffset(die);
+	if (dwarf_getsrclines(cu, &lines, &n_lines) != 0)
+		return 0;
+	for (i = 0; i < n_lines; i++) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, i);
+
+		if (dwarf_lineaddr(line, &addr) != 0 || dwarf_lineendsequence(line, &ends) != 0)
+			break;
+		if (!in_sequence)
+			start = addr;
+		in_sequence = !ends;
+		if (!ends || start == 0 || start >= addr || !elf_image_is_code(index->code, start))
+			continue;
+		r = range_map_add(index->line_ranges, start, addr, value, value);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int index_lines(struct dwarf_index *index)
+{
+	Dwarf_Die cu;
+	size_t i;
+	int r;
+
+	if (index->line_ranges)
+		return 0;
+	r = range_map_new(&index->line_ranges);
+	for (i = 0; r == 0 && i < index->units.len; i++) {
+		struct unit *unit = &index->units.data[i];
+
+		if (!unit->has_ranges && dwarf_offdie(index->dwarf, unit->die, &cu))
+			r = add_line_ranges(index, &cu, i);
+	}
+	return r < 0 ? r : range_map_build(index->line_ranges);
+}
+
+/* 1 and the unit that holds the address; 0: none; or -ENOMEM. */
+static int find_unit(struct dwarf_index *index, uint64_t vaddr, struct unit **ret_unit)
+{
+	uint64_t i;
+	int r;
+
+	if (!range_map_find(index->unit_ranges, vaddr, &i) || !index->units.data[i].has_ranges) {
+		r = index_lines(index);
+		if (r < 0)
+			return r;
+		if (!range_map_find(index->line_ranges, vaddr, &i) &&
+		    !range_map_find(index->unit_ranges, vaddr, &i))
+			return 0;
+	}
+	*ret_unit = &index->units.data[i];
+	return 1;
 }
 
 struct unit_walk {
@@ -155,10 +208,10 @@ static int index_children(struct unit_walk *walk, Dwarf_Die *parent, unsigned de
 	Dwarf_Die die;
 	int r;
 
-	if (depth == MAX_DEPTH)
+	if (depth == DWARF_ENTRY_MAX_DEPTH)
 		return -EBADMSG;
 	for (r = dwarf_child(parent, &die); r == 0; r = dwarf_siblingof(&die, &die)) {
-		if (walk->visits_left-- == 0 || !sibling_is_ahead(&die))
+		if (walk->visits_left-- == 0 || !dwarf_entry_sibling_is_ahead(&die))
 			return -EBADMSG;
 		if (dwarf_tag(&die) == DW_TAG_subprogram) {
 			r = add_ranges(walk->index, walk->functions, &die, walk->n_functions++,
@@ -219,7 +272,7 @@ static bool find_inlined(struct inline_walk *walk, Dwarf_Die *parent, unsigned d
 	Dwarf_Die die;
 	int r;
 
-	if (depth == MAX_DEPTH)
+	if (depth == DWARF_ENTRY_MAX_DEPTH)
 		return false;
 	for (r = dwarf_child(parent, &die); r == 0; r = dwarf_siblingof(&die, &die)) {
 		if (walk->visits_left == 0 || walk->len == DWARF_INDEX_MAX_FRAMES)
@@ -245,45 +298,6 @@ static bool find_inlined(struct inline_walk *walk, Dwarf_Die *parent, unsigned d
 	return false;
 }
 
-/* libdw's own dwarf_attr_integrate would open split DWARF when led to a skeleton unit. */
-static bool find_attribute(const Dwarf_Die *from, unsigned name, Dwarf_Attribute *ret_attr)
-{
-	Dwarf_Attribute ref;
-	Dwarf_Die die = *from;
-	int i;
-
-	for (i = 0; i < MAX_REFERENCES; i++) {
-		if (dwarf_attr(&die, name, ret_attr))
-			return true;
-		if (!dwarf_attr(&die, DW_AT_abstract_origin, &ref) &&
-		    !dwarf_attr(&die, DW_AT_specification, &ref))
-			return false;
-		if (!dwarf_formref_die(&ref, &die))
-			return false;
-	}
-	return false;
-}
-
-/* A string, or NULL where it is so long that copying it for each frame would take long. */
-static const char *bounded(const char *text)
-{
-	return text && strnlen(text, NAME_TABLE_MAX_NAME + 1) <= NAME_TABLE_MAX_NAME ? text : NULL;
-}
-
-static const char *find_string(const Dwarf_Die *die, unsigned name)
-{
-	Dwarf_Attribute attr;
-
-	return find_attribute(die, name, &attr) ? bounded(dwarf_formstring(&attr)) : NULL;
-}
-
-static const char *linkage_name(const Dwarf_Die *die)
-{
-	const char *name = find_string(die, DW_AT_linkage_name);
-
-	return name ? name : find_string(die, DW_AT_MIPS_linkage_name);
-}
-
 static void set_call_site(Dwarf_Die *cu, Dwarf_Die *inlined, struct dwarf_frame *frame)
 {
 	Dwarf_Attribute attr;
@@ -296,7 +310,7 @@ static void set_call_site(Dwarf_Die *cu, Dwarf_Die *inlined, struct dwarf_frame 
 		frame->line = (uint32_t)value;
 	if (dwarf_attr(inlined, DW_AT_call_file, &attr) && dwarf_formudata(&attr, &value) == 0 &&
 	    dwarf_getsrcfiles(cu, &files, &n_files) == 0 && value < n_files)
-		frame->file = bounded(dwarf_filesrc(files, value, NULL, NULL));
+		frame->file = dwarf_entry_bounded(dwarf_filesrc(files, value, NULL, NULL));
 }
 
 static void set_line(Dwarf_Die *cu, uint64_t vaddr, struct dwarf_frame *frame)
@@ -306,7 +320,7 @@ static void set_line(Dwarf_Die *cu, uint64_t vaddr, struct dwarf_frame *frame)
 
 	if (!line)
 		return;
-	frame->file = bounded(dwarf_linesrc(line, NULL, NULL));
+	frame->file = dwarf_entry_bounded(dwarf_linesrc(line, NULL, NULL));
 	if (dwarf_lineno(line, &number) == 0 && number > 0)
 		frame->line = (uint32_t)number;
 }
@@ -318,38 +332,54 @@ static uint64_t entry_address(Dwarf_Die *function)
 	return dwarf_entrypc(function, &addr) == 0 ? addr : 0;
 }
 
-static size_t fill_frames(Dwarf_Die *cu, struct inline_walk *walk, struct dwarf_frame *frames)
+/* Without a mangled name the scope must come from where the function is declared. */
+static int set_name(struct dwarf_index *index, const Dwarf_Die *die, struct dwarf_frame *frame)
+{
+	_cleanup_strbuf_ struct strbuf name = {};
+	int r;
+
+	frame->linkage = dwarf_entry_linkage_name(die);
+	if (frame->linkage)
+		return 0;
+	dwarf_entry_add_name(die, &name);
+	r = strbuf_error(&name);
+	return r < 0 || name.len == 0 ? r :
+					names_add(index->names, name.data, name.len, &frame->name);
+}
+
+static int fill_frames(struct dwarf_index *index, Dwarf_Die *cu, struct inline_walk *walk,
+		       struct dwarf_frame *frames)
 {
 	size_t i;
+	int r = 0;
 
 	memset(frames, 0, walk->len * sizeof(*frames));
-	for (i = 0; i < walk->len; i++) {
+	for (i = 0; r == 0 && i < walk->len; i++) {
 		Dwarf_Die *die = &walk->chain[walk->len - 1 - i];
 
-		frames[i].name = find_string(die, DW_AT_name);
-		frames[i].linkage = linkage_name(die);
+		r = set_name(index, die, &frames[i]);
 		if (i == 0)
 			set_line(cu, walk->vaddr, &frames[i]);
 		else
 			set_call_site(cu, die + 1, &frames[i]);
 	}
 	frames[walk->len - 1].entry = entry_address(&walk->chain[0]);
-	return walk->len;
+	return r;
 }
 
 int dwarf_index_find(struct dwarf_index *index, uint64_t vaddr,
 		     struct dwarf_frame frames[DWARF_INDEX_MAX_FRAMES], size_t *ret_n_frames)
 {
 	_cleanup_free_ struct inline_walk *walk = NULL;
-	uint64_t unit_index, function;
 	struct unit *unit;
+	uint64_t function;
 	Dwarf_Die cu;
 	int r;
 
 	*ret_n_frames = 0;
-	if (!range_map_find(index->unit_ranges, vaddr, &unit_index))
-		return 0;
-	unit = &index->units.data[unit_index];
+	r = find_unit(index, vaddr, &unit);
+	if (r <= 0)
+		return r;
 	if (!dwarf_offdie(index->dwarf, unit->die, &cu))
 		return 0;
 	r = index_unit(index, unit, &cu);
@@ -359,13 +389,14 @@ int dwarf_index_find(struct dwarf_index *index, uint64_t vaddr,
 	if (!walk)
 		return -ENOMEM;
 	walk->vaddr = vaddr;
-	walk->visits_left = MAX_VISITS;
+	walk->visits_left = DWARF_ENTRY_MAX_VISITS;
 	if (range_map_find(unit->functions, vaddr, &function) &&
 	    dwarf_offdie(index->dwarf, function, &walk->chain[0])) {
 		walk->len = 1;
 		find_inlined(walk, &walk->chain[0], 0);
-		*ret_n_frames = fill_frames(&cu, walk, frames);
-		return 0;
+		r = fill_frames(index, &cu, walk, frames);
+		*ret_n_frames = r == 0 ? walk->len : 0;
+		return r;
 	}
 	memset(frames, 0, sizeof(*frames));
 	set_line(&cu, vaddr, frames);
@@ -437,6 +468,8 @@ int dwarf_index_new(const struct elf_image *code, struct elf_image *debug, struc
 	if (r == 0)
 		r = range_map_new(&index->unit_ranges);
 	if (r == 0)
+		r = names_new(&index->names);
+	if (r == 0)
 		r = add_units(index);
 	if (r < 0)
 		return r;
@@ -452,6 +485,8 @@ void dwarf_index_free(struct dwarf_index *index)
 		range_map_free(unit->functions);
 	vec_done(&index->units);
 	range_map_free(index->unit_ranges);
+	range_map_free(index->line_ranges);
+	names_free(index->names);
 	dwarf_end(index->dwarf);
 	dwarf_end(index->alt);
 	elf_end(index->empty);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Functions, inlined calls and source lines by address, from DWARF by libdw. Units are found
- * through their own ranges, since clang and rustc write no .debug_aranges, and a unit's functions
- * are indexed when an address first falls into it. Split DWARF (.dwo) is not opened: its path is
+ * through their own ranges, since clang and rustc write no .debug_aranges, those of DWARF 2, which has
+ * none, through their line tables. A unit's functions are indexed when an address first falls into
+ * it. Split DWARF (.dwo) is not opened: its path is
  * the traced program's choice. One thread.
  */
 #ifndef MEMTRACED_SYMBOL_DWARF_INDEX_H
@@ -21,7 +22,7 @@ struct elf_image;
 
 /* Strings are the index's. */
 struct dwarf_frame {
-	const char *name;    /* as in the source, unqualified; or NULL */
+	const char *name;    /* as in the source, with its scope; NULL if unknown or mangled */
 	const char *linkage; /* mangled, or NULL */
 	const char *file;    /* with its folder; or NULL */
 	uint32_t line;	     /* 0: unknown */

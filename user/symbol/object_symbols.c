@@ -127,7 +127,7 @@ static int name_physical(struct names *names, const struct table_symbol *symbol,
 	uint64_t start = 0;
 	int r;
 
-	if (symbol && !(symbol->is_label && from->name)) {
+	if (symbol && !(symbol->is_label && (from->name || from->linkage))) {
 		r = names_demangle(names, symbol->name, symbol->name_len, &frame->linkage,
 				   &frame->function);
 		start = symbol->start;

@@ -175,7 +175,7 @@ def who_was_not_traced_has_what_was_resident_until_it_is_killed():
     assert abs(seen[-1] - held) < 4 * MIB and len(seen) >= 4, (seen, held)
     assert seen[0] < held - 30 * MIB, (seen, held)
     assert cgroup and 20 * MIB < cgroup[-1] < 500 * MIB, cgroup
-    assert re.search(r"; its resident memory was [\d.]+ MiB, and [\d.]+ MiB when it was last "
+    assert re.search(r"; its resident memory was [\d.]+ [KM]iB, and [\d.]+ MiB when it was last "
                      r"looked at, ", said), said
 
 

@@ -21,8 +21,9 @@ struct walk {
 	const struct allocator_function *function;
 	uint64_t entry;
 	struct sites sites;
-	struct hashmap *seen; /* of addresses */
-	uint64_t *addresses[MAX_INSNS / BLOCK_INSNS]; /* what `seen` holds, in blocks */
+	/* The addresses that were seen, and the blocks that hold them. */
+	struct hashmap *seen;
+	uint64_t *addresses[MAX_INSNS / BLOCK_INSNS];
 	size_t n_addresses;
 	VEC(uint64_t) pending;
 	/* Paths end where a function of the table does the work: are there others? */

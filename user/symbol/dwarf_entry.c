@@ -100,7 +100,7 @@ static bool is_type(Dwarf_Die *die)
 	       tag == DW_TAG_interface_type;
 }
 
-/* Where the entry's children end; 0: unknown. Only for entries with dwarf_entry_sibling_is_ahead. */
+/* Where the entry's children end; 0: unknown. For entries with dwarf_entry_sibling_is_ahead. */
 static Dwarf_Off sibling_offset(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Functions, inlined calls and source lines by address, from DWARF by libdw. Units are found
- * through their own ranges, since clang and rustc write no .debug_aranges, those of DWARF 2, which has
- * none, through their line tables. A unit's functions are indexed when an address first falls into
- * it. Split DWARF (.dwo) is not opened: its path is
- * the traced program's choice. One thread.
+ * through their own ranges, since clang and rustc write no .debug_aranges; units of DWARF 2, which
+ * has no such ranges, through their line tables. A unit's functions are indexed when an address
+ * first falls into it. Split DWARF (.dwo) is not opened: its path is the traced program's choice.
+ * One thread.
  */
 #ifndef MEMTRACED_SYMBOL_DWARF_INDEX_H
 #define MEMTRACED_SYMBOL_DWARF_INDEX_H

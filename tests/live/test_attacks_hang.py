@@ -5,9 +5,12 @@ import contextlib
 import json
 import os
 import signal
+import statistics
+import threading
 import time
 
-from lib import eventually, exact, need_root, same, scratch, test
+from lib import (eventually, exact, need_root, same, scaled, scratch, send_line, started, target,
+                 test)
 from test_attach import counted, one, since, started_target, work
 from test_service import Asking, finish, service, until_traced
 
@@ -76,3 +79,45 @@ def a_parser_that_hangs_holds_up_its_own_trace_alone():
         work(hung)
         for target in (hung, process):
             finish(target)
+
+
+@contextlib.contextmanager
+def asked_all_the_time(served, target_, clients):
+    stop = threading.Event()
+
+    def ask():
+        while not stop.is_set():
+            served.text(target_)
+
+    threads = [threading.Thread(target=ask) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def seconds_of(served, target_):
+    begun = time.monotonic()
+    served.text(target_)
+    return time.monotonic() - begun
+
+
+@test(need_root, timeout=90)
+def lists_of_thousands_of_processes_hold_nobody_up():
+    n = scaled(3000, 10000)
+    with scratch() as folder, service(folder) as served, \
+            started([target("crowd"), str(n)]) as crowd:
+        crowd.lines.until("ready", timeout=60)
+        for path in ("/host", "/metrics", "/debug/pprof/"):
+            alone = min(seconds_of(served, path) for _ in range(3))
+            with asked_all_the_time(served, path, clients=2):
+                beside = statistics.median(seconds_of(served, "/healthz") for _ in range(50))
+            assert beside < alone / 4, (path, beside, alone)
+        assert json.loads(served.text("/host"))["n_processes"] > n
+        assert served.metric("memtraced_processes") > n
+        send_line(crowd)
+        assert crowd.wait(60) == 0

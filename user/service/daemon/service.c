@@ -204,6 +204,8 @@ static int begin_parts(struct service *service)
 	if (r == 0)
 		r = add_signals(service);
 	if (r == 0)
+		r = process_reader_new(service, &service->process_reader);
+	if (r == 0)
 		r = begin_listeners(service);
 	if (r == 0)
 		r = begin_traces(service);
@@ -299,6 +301,7 @@ static void end(struct service *service)
 	rules_free(service->rules);
 	watch_free(service->watch);
 	loop_free(service->loop);
+	process_reader_free(service->process_reader);
 	login_users_free(service->users);
 	service_config_unref(service->config);
 	free(service->reloads.error);

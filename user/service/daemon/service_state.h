@@ -11,12 +11,14 @@
 #include "config/service_config.h"
 #include "service/daemon/reports/own_process.h"
 #include "service/daemon/reports/post_mortem_limit.h"
+#include "service/daemon/routes/process_rows.h"
 #include "service/daemon/trace/traces.h"
 #include "service/daemon/watch/watch.h"
 #include "service/http/query.h"
 #include "service/http/server.h"
 
 struct growth_wait;
+struct process_question;
 struct question;
 struct recording;
 struct host_growth;
@@ -70,6 +72,7 @@ struct service {
 	/* Of who was not traced: killed by the OOM killer, and else. */
 	struct post_mortem_limit oom_limit, kill_limit;
 	size_t n_questions; /* routes/process_routes.c */
+	struct process_reader *process_reader;
 	struct service_reloads reloads;
 	bool is_settling; /* a reload has begun what does not run yet */
 	bool over, wants_reload;
@@ -90,6 +93,10 @@ struct service_call {
 	struct recording *recording; /* that it waits for to begin; NULL: for none */
 	char report_name[SERVICE_NAME_LEN];
 	struct question *question; /* to a process, that it waits for; NULL: none */
+	/* routes/process_rows.h: what it waits for (NULL: nothing), and what came of it. */
+	struct process_question *processes;
+	bool has_rows;
+	struct process_rows rows;
 };
 
 /* Fills the answer: 0. 1: it comes later, by service_answer. Or -ENOMEM. */
@@ -97,6 +104,11 @@ typedef int (*service_route_fn)(struct service_call *call, struct http_answer *a
 
 /* Frees a call (routes/calls.c). */
 void service_end_call(struct service_call *call);
+/*
+ * What the call's route waited for is there: its function is called once more. `error`: or it
+ * failed, negative errno.
+ */
+void service_resume(struct service_call *call, int error);
 /* Answers what is waited for, and ends the call. */
 void service_answer(struct service_call *call, struct http_answer *answer);
 

@@ -80,22 +80,15 @@ static struct json_object *process_of(struct data *data, const struct process_ro
 	return process;
 }
 
-static int add_processes(struct data *data, struct json_object *to)
+static void add_processes(struct data *data, struct json_object *to)
 {
+	const struct process_rows *rows = &data->call->rows;
 	struct json_object *list = json_object_new_array();
-	struct process_rows rows;
-	int r = process_rows_read(data->call, NULL, MOST_PROCESSES, &rows);
 
-	if (r < 0) {
-		json_object_put(list);
-		return r;
-	}
-	for (size_t i = 0; list && i < rows.n_rows; i++)
-		json_object_array_add(list, process_of(data, &rows.rows[i]));
-	json_out_u64(&data->out, to, "n_processes", rows.n_all);
+	for (size_t i = 0; list && i < rows->n_rows; i++)
+		json_object_array_add(list, process_of(data, &rows->rows[i]));
+	json_out_u64(&data->out, to, "n_processes", rows->n_all);
 	json_out_add(&data->out, to, "processes", list);
-	process_rows_done(&rows);
-	return 0;
 }
 
 static struct json_object *cgroup_of(struct data *data, const struct watched_cgroup *cgroup)
@@ -206,9 +199,8 @@ static int put(struct data *data)
 	int r;
 
 	add_service(data, all);
-	r = add_processes(data, all);
-	if (r == 0)
-		r = add_cgroups(data, all);
+	add_processes(data, all);
+	r = add_cgroups(data, all);
 	if (r == 0)
 		r = add_reports(data, all);
 	add_traces(data, all);
@@ -230,8 +222,10 @@ int host_route_data(struct service_call *call, struct http_answer *answer)
 	struct data data = { .call = call,
 			     .out = { .in_html = true },
 			     .now_ns = clock_monotonic_ns() };
-	int r;
+	int r = process_rows_want(call, NULL, MOST_PROCESSES);
 
+	if (r != 0)
+		return r;
 	data.out.file = answer_stream_open(&stream);
 	if (!data.out.file)
 		return -ENOMEM;

@@ -33,7 +33,7 @@ static bool wants_openmetrics(const struct service_call *call)
 	return accept && strstr(accept, "application/openmetrics-text");
 }
 
-static int put_processes(const struct service_call *call, struct metrics_out *out)
+static void put_processes(const struct service_call *call, struct metrics_out *out)
 {
 	static const struct metrics_family resident = {
 		"memtraced_process_resident_bytes", METRICS_GAUGE, "bytes",
@@ -43,25 +43,20 @@ static int put_processes(const struct service_call *call, struct metrics_out *ou
 		"memtraced_processes", METRICS_GAUGE, "",
 		"Processes that whoever asks may see, kernel threads not among them."
 	};
-	struct process_rows rows;
-	int r = process_rows_read(call, NULL, call->service->config->processes, &rows);
+	const struct process_rows *rows = &call->rows;
 
-	if (r < 0)
-		return r;
 	metrics_out_family(out, &resident);
-	for (size_t i = 0; i < rows.n_rows; i++) {
+	for (size_t i = 0; i < rows->n_rows; i++) {
 		char pid[16];
 
-		(void)snprintf(pid, sizeof(pid), "%d", (int)rows.rows[i].pid); /* fits */
+		(void)snprintf(pid, sizeof(pid), "%d", (int)rows->rows[i].pid); /* fits */
 		metrics_out_label(out, "pid", pid);
-		metrics_out_label(out, "comm", rows.rows[i].comm);
-		metrics_out_u64(out, "", rows.rows[i].rss_bytes);
+		metrics_out_label(out, "comm", rows->rows[i].comm);
+		metrics_out_u64(out, "", rows->rows[i].rss_bytes);
 	}
-	metrics_out_one(out, &count, rows.n_all);
-	watch_metrics_put(call->service->watch, call->service->config, &rows, out);
-	growth_metrics_put_processes(call->service->growth, &rows, out);
-	process_rows_done(&rows);
-	return 0;
+	metrics_out_one(out, &count, rows->n_all);
+	watch_metrics_put(call->service->watch, call->service->config, rows, out);
+	growth_metrics_put_processes(call->service->growth, rows, out);
 }
 
 static void put_traces(const struct service *service, struct metrics_out *out)
@@ -264,23 +259,25 @@ int metrics_route(struct service_call *call, struct http_answer *answer)
 {
 	struct answer_stream stream = { .body = &answer->body,
 					.most = call->service->config->max_answer };
-	FILE *file = answer_stream_open(&stream);
-	struct metrics_out out = { .file = file, .is_openmetrics = wants_openmetrics(call) };
-	int r, r_end;
+	struct metrics_out out = { .is_openmetrics = wants_openmetrics(call) };
+	int r = process_rows_want(call, NULL, call->service->config->processes), r_end;
 
-	if (!file)
+	if (r != 0)
+		return r;
+	out.file = answer_stream_open(&stream);
+	if (!out.file)
 		return -ENOMEM;
-	r = put_processes(call, &out);
+	put_processes(call, &out);
 	put_traces(call->service, &out);
 	put_budget(call->service->traces, &out);
 	growth_metrics_put(call->service->growth, &out);
-	if (r == 0 && service_may_see_host(call))
+	if (service_may_see_host(call))
 		r = put_host(call->service, &out);
 	put_http(call->service, &out);
 	put_reloads(call->service, &out);
 	put_self(call->service, &out);
 	r_end = metrics_out_end(&out);
-	if (fclose(file) != 0 && r_end == 0)
+	if (fclose(out.file) != 0 && r_end == 0)
 		r_end = -EIO;
 	answer->status = 200;
 	answer->type = out.is_openmetrics ?

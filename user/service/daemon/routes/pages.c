@@ -5,8 +5,6 @@
 #include "report/text/text.h"
 #include "service/daemon/routes/process_rows.h"
 
-#define MOST_ROWS 500
-
 static const struct {
 	const char *name, *help;
 } profiles[] = {
@@ -61,56 +59,53 @@ static void add_row(struct strbuf *body, const struct process_row *row, bool is_
 	strbuf_adds(body, "</td></tr>\n");
 }
 
-static int add_processes(const struct service_call *call, const char *pattern, bool is_html,
-			 struct strbuf *body)
+static int add_processes(const struct process_rows *rows, bool is_html, struct strbuf *body)
 {
-	struct process_rows rows;
-	int r = process_rows_read(call, pattern, MOST_ROWS, &rows);
-
-	if (r < 0)
-		return r;
 	if (is_html)
 		strbuf_adds(body, "<table>\n<tr><th>pid</th><th>resident</th><th>name</th>"
 				  "<th>look at it</th></tr>\n");
 	else
 		strbuf_addf(body, "%8s %10s %s\n", "pid", "resident", "name");
-	for (size_t i = 0; i < rows.n_rows; i++)
-		add_row(body, &rows.rows[i], is_html);
+	for (size_t i = 0; i < rows->n_rows; i++)
+		add_row(body, &rows->rows[i], is_html);
 	strbuf_adds(body, is_html ? "</table>\n" : "");
-	if (rows.n_rows < rows.n_all)
+	if (rows->n_rows < rows->n_all)
 		strbuf_addf(body, is_html ? "<p>and %zu more</p>\n" : "and %zu more\n",
-			    rows.n_all - rows.n_rows);
-	process_rows_done(&rows);
+			    rows->n_all - rows->n_rows);
 	return strbuf_error(body);
 }
 
-int page_index(const struct service_call *call, struct http_answer *answer)
+int page_index(struct service_call *call, struct http_answer *answer)
 {
 	bool is_html = call->wants_html;
-	int r;
+	int r = process_rows_want(call, NULL, PAGE_MOST_PROCESSES);
 
+	if (r != 0)
+		return r;
 	answer->status = 200;
 	answer->type = is_html ? HTTP_HTML : HTTP_TEXT;
 	strbuf_adds(&answer->body, is_html ? head : "");
 	add_profiles(&answer->body, is_html);
-	r = add_processes(call, NULL, is_html, &answer->body);
+	r = add_processes(&call->rows, is_html, &answer->body);
 	strbuf_adds(&answer->body, is_html ? "</body>\n</html>\n" : "");
 	return r;
 }
 
-int page_candidates(const struct service_call *call, const char *why, const char *pattern,
+int page_candidates(struct service_call *call, const char *why, const char *pattern,
 		    struct http_answer *answer)
 {
 	bool is_html = call->wants_html;
-	int r;
+	int r = process_rows_want(call, pattern, PAGE_MOST_PROCESSES);
 
+	if (r != 0)
+		return r;
 	answer->status = 400;
 	answer->type = is_html ? HTTP_HTML : HTTP_TEXT;
 	if (is_html)
 		strbuf_addf(&answer->body, "%s<p>%s</p>\n", head, why);
 	else
 		strbuf_addf(&answer->body, "%s\n\n", why);
-	r = add_processes(call, pattern, is_html, &answer->body);
+	r = add_processes(&call->rows, is_html, &answer->body);
 	strbuf_adds(&answer->body, is_html ? "</body>\n</html>\n" : "");
 	return r;
 }

@@ -7,11 +7,16 @@
 
 #include "service/daemon/service_state.h"
 
-/* The profiles, and the processes that may be looked at. 0 or negative errno. */
-int page_index(const struct service_call *call, struct http_answer *answer);
+#define PAGE_MOST_PROCESSES 500 /* that are listed */
 
-/* `why` no process was chosen, and which there are (with such a name; NULL: all). */
-int page_candidates(const struct service_call *call, const char *why, const char *pattern,
+/* The profiles, and the processes that may be looked at. As a route's function. */
+int page_index(struct service_call *call, struct http_answer *answer);
+
+/*
+ * `why` no process was chosen, and which there are (with such a name; NULL: all). As a route's
+ * function.
+ */
+int page_candidates(struct service_call *call, const char *why, const char *pattern,
 		    struct http_answer *answer);
 
 #endif

@@ -15,12 +15,12 @@ bool service_may_see_host(const struct service_call *call)
 	return http_peer_is_root(&call->who);
 }
 
-bool service_may_see_process(const struct service_call *call, pid_t pid)
+bool service_may_see_process(const struct http_peer *who, pid_t pid)
 {
 	struct process_info process;
 
 	/* Root may see all, which saves reading who each process is. */
-	return http_peer_is_root(&call->who) || http_peer_may_see(&call->who, pid, &process) == 0;
+	return http_peer_is_root(who) || http_peer_may_see(who, pid, &process) == 0;
 }
 
 bool service_may_see_trace(const struct service_call *call, const struct trace_info *info)

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 struct http_answer;
+struct http_peer;
 struct report_format;
 struct service_call;
 struct trace_info;
@@ -30,7 +31,8 @@ void service_say_refused(const struct service_call *call, int error, struct http
  * profiles of all processes.
  */
 bool service_may_see_host(const struct service_call *call);
-bool service_may_see_process(const struct service_call *call, pid_t pid);
+/* Any thread. */
+bool service_may_see_process(const struct http_peer *who, pid_t pid);
 bool service_may_see_trace(const struct service_call *call, const struct trace_info *info);
 bool service_may_see_report(const struct service_call *call, uid_t uid);
 

@@ -143,7 +143,6 @@ static void on_trace(enum trace_outcome outcome, int error, void *userdata)
 static int choose_target(struct service_call *call, struct http_answer *answer)
 {
 	const char *target = call->service->config->target;
-	struct process_rows rows;
 	int r;
 
 	if (!target)
@@ -155,19 +154,19 @@ static int choose_target(struct service_call *call, struct http_answer *answer)
 		call->query.pid = (pid_t)strtol(target, NULL, 10);
 		return 0;
 	}
-	r = process_rows_read(call, target, 2, &rows);
-	if (r < 0)
+	r = process_rows_want(call, target, PAGE_MOST_PROCESSES);
+	if (r != 0)
 		return r;
-	if (rows.n_all == 1)
-		call->query.pid = rows.rows[0].pid;
+	if (call->rows.n_all == 1)
+		call->query.pid = call->rows.rows[0].pid;
 	else
 		r = page_candidates(call,
-				    rows.n_all ? "several processes have the name of [trace] "
-						 "target: ?pid=PID says which" :
-						 "no process that you may see has the name of "
-						 "[trace] target",
+				    call->rows.n_all ?
+					    "several processes have the name of [trace] "
+					    "target: ?pid=PID says which" :
+					    "no process that you may see has the name of "
+					    "[trace] target",
 				    target, answer);
-	process_rows_done(&rows);
 	return r;
 }
 
@@ -210,7 +209,7 @@ static int ask_heap(struct service_call *call, struct http_answer *answer, bool 
 {
 	int r = call->query.pid ? 0 : choose_target(call, answer);
 
-	return r < 0 || answer->status ? r : ask(call, answer, TRACE_HEAP, allocated_first);
+	return r != 0 || answer->status ? r : ask(call, answer, TRACE_HEAP, allocated_first);
 }
 
 int pprof_route_heap(struct service_call *call, struct http_answer *answer)

@@ -27,7 +27,7 @@
 /* Not how many: whether there are any. */
 #define HAS_SYMBOLS "num_symbols: 1\n"
 
-/* Fills the answer where there is no process to speak of, and says so by its status. */
+/* Fills the answer where there is no process to speak of, and says so by its status. 1: later. */
 static int check_process(struct service_call *call, struct http_answer *answer)
 {
 	if (!call->query.pid)
@@ -147,7 +147,7 @@ int process_route_cmdline(struct service_call *call, struct http_answer *answer)
 {
 	int r = check_process(call, answer);
 
-	return r < 0 || answer->status ? r : ask(call, read_cmdline, NULL, answer);
+	return r != 0 || answer->status ? r : ask(call, read_cmdline, NULL, answer);
 }
 
 struct lookup {
@@ -233,7 +233,7 @@ int process_route_symbol(struct service_call *call, struct http_answer *answer)
 {
 	int r = check_process(call, answer);
 
-	if (r < 0 || answer->status)
+	if (r != 0 || answer->status)
 		return r;
 	if (strcmp(http_request_method(call->request), "POST") == 0)
 		return ask(call, read_symbols, strbuf_str(http_request_body(call->request)),

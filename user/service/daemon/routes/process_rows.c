@@ -1,18 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/daemon/routes/process_rows.h"
 
+#include "base/aside.h"
 #include "base/cleanup.h"
 #include "service/daemon/routes/permits.h"
+#include "service/daemon/service_state.h"
 #include "target/proc_file.h"
 #include "target/process_list.h"
 #include "target/statm.h"
 
+#include <errno.h>
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COMM_MAX 64
 
-typedef VEC(struct process_row) row_vec;
+/* What one call asks for. */
+struct process_question {
+	struct process_question *next;
+	struct service_call *call; /* the loop's; NULL: the client has gone */
+	struct http_peer who;
+	char *pattern; /* NULL: all */
+	size_t most;
+	VEC(struct process_row) rows;
+	int error;
+};
+
+/* One reading of /proc, for all its questions. */
+struct reading {
+	struct aside_work work;
+	struct process_reader *reader; /* the loop's */
+	struct process_question *questions;
+};
+
+/*
+ * At most one reading runs. What is asked meanwhile waits for the next one: the list that a call
+ * gets is never older than the call.
+ */
+struct process_reader {
+	struct service *service;
+	struct reading *running;
+	struct process_question *waiting;
+};
+
+/* --- the thread ------------------------------------------------------------------------------ */
 
 static int by_size(const void *a, const void *b)
 {
@@ -36,45 +68,200 @@ static bool read_comm(struct process_row *row)
 }
 
 /* Kernel threads have no memory of their own, nor have zombies. */
-static bool take(const struct service_call *call, const char *pattern, struct process_row *row)
+static bool read_row(struct process_row *row)
 {
-	if (statm_rss(row->pid, &row->rss_bytes) < 0 || row->rss_bytes == 0)
-		return false;
-	if (!service_may_see_process(call, row->pid))
-		return false;
-	return read_comm(row) && (!pattern || fnmatch(pattern, row->comm, 0) == 0);
+	return statm_rss(row->pid, &row->rss_bytes) == 0 && row->rss_bytes > 0 && read_comm(row);
 }
 
-int process_rows_read(const struct service_call *call, const char *pattern, size_t most,
-		      struct process_rows *ret_rows)
+static void offer(struct process_question *question, const struct process_row *row)
 {
-	row_vec rows = {};
+	if (question->error == 0 &&
+	    (!question->pattern || fnmatch(question->pattern, row->comm, 0) == 0) &&
+	    service_may_see_process(&question->who, row->pid))
+		question->error = vec_push(&question->rows, *row);
+}
+
+static void read_processes(struct aside_work *work)
+{
+	struct reading *reading = (struct reading *)work;
 	pid_vec pids = {};
 	int r = process_list_host(&pids);
 
+	for (struct process_question *q = reading->questions; q && r < 0; q = q->next)
+		q->error = r;
 	for (size_t i = 0; r == 0 && i < pids.len; i++) {
 		struct process_row row = { .pid = pids.data[i] };
 
-		if (take(call, pattern, &row))
-			r = vec_push(&rows, row);
+		if (!read_row(&row))
+			continue;
+		for (struct process_question *q = reading->questions; q; q = q->next)
+			offer(q, &row);
 	}
 	vec_done(&pids);
+	for (struct process_question *q = reading->questions; q; q = q->next)
+		if (q->rows.len > 0)
+			qsort(q->rows.data, q->rows.len, sizeof(*q->rows.data), by_size);
+}
+
+/* --- the loop -------------------------------------------------------------------------------- */
+
+static void question_free(struct process_question *question)
+{
+	vec_done(&question->rows);
+	free(question->pattern);
+	free(question);
+}
+
+static void tell(struct process_question *question)
+{
+	struct service_call *call = question->call;
+
+	if (!call)
+		return;
+	call->processes = NULL;
+	if (question->error == 0) {
+		call->has_rows = true;
+		call->rows = (struct process_rows){
+			.rows = question->rows.data,
+			.n_rows = question->rows.len < question->most ? question->rows.len :
+									question->most,
+			.n_all = question->rows.len,
+		};
+		question->rows.data = NULL;
+		question->rows.len = 0;
+	}
+	service_resume(call, question->error);
+}
+
+static void tell_all(struct process_question *questions)
+{
+	while (questions) {
+		struct process_question *question = questions;
+
+		questions = question->next;
+		tell(question);
+		question_free(question);
+	}
+}
+
+static void begin(struct process_reader *reader);
+
+static void on_read(struct aside_work *work)
+{
+	struct reading *reading = (struct reading *)work;
+	struct process_reader *reader = reading->reader;
+
+	reader->running = NULL;
+	tell_all(reading->questions);
+	free(reading);
+	if (!reader->running)
+		begin(reader);
+}
+
+static void fail_waiting(struct process_reader *reader, int error)
+{
+	struct process_question *questions = reader->waiting;
+
+	reader->waiting = NULL;
+	for (struct process_question *q = questions; q; q = q->next)
+		q->error = error;
+	tell_all(questions);
+}
+
+static int start(struct process_reader *reader)
+{
+	struct reading *reading = calloc(1, sizeof(*reading));
+	int r;
+
+	if (!reading)
+		return -ENOMEM;
+	*reading = (struct reading){
+		.work = { read_processes, on_read },
+		.reader = reader,
+		.questions = reader->waiting,
+	};
+	r = aside_start(reader->service->loop, &reading->work);
 	if (r < 0) {
-		vec_done(&rows);
+		free(reading);
 		return r;
 	}
-	if (rows.len > 0)
-		qsort(rows.data, rows.len, sizeof(*rows.data), by_size);
-	*ret_rows = (struct process_rows){
-		.rows = rows.data,
-		.n_rows = rows.len < most ? rows.len : most,
-		.n_all = rows.len,
-	};
+	reader->running = reading;
+	reader->waiting = NULL;
 	return 0;
+}
+
+/* What was asked while a reading ran. */
+static void begin(struct process_reader *reader)
+{
+	int r = reader->waiting ? start(reader) : 0;
+
+	if (r < 0)
+		fail_waiting(reader, r);
+}
+
+int process_rows_want(struct service_call *call, const char *pattern, size_t most)
+{
+	struct process_reader *reader = call->service->process_reader;
+	struct process_question *question;
+	int r;
+
+	if (call->has_rows)
+		return 0;
+	question = calloc(1, sizeof(*question));
+	if (!question)
+		return -ENOMEM;
+	question->call = call;
+	question->who = call->who;
+	question->most = most;
+	question->pattern = pattern ? strdup(pattern) : NULL;
+	question->next = reader->waiting;
+	reader->waiting = question;
+	r = pattern && !question->pattern ? -ENOMEM : 0;
+	if (r == 0 && !reader->running)
+		r = start(reader);
+	if (r < 0) {
+		reader->waiting = question->next;
+		question_free(question);
+		return r;
+	}
+	call->processes = question;
+	return 1;
+}
+
+void process_rows_forget(struct service_call *call)
+{
+	if (call->processes)
+		call->processes->call = NULL;
+	call->processes = NULL;
 }
 
 void process_rows_done(struct process_rows *rows)
 {
 	free(rows->rows);
 	*rows = (struct process_rows){};
+}
+
+int process_reader_new(struct service *service, struct process_reader **ret_reader)
+{
+	struct process_reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader)
+		return -ENOMEM;
+	reader->service = service;
+	*ret_reader = reader;
+	return 0;
+}
+
+/* A reading that still runs is left to the end of the process, as all work beside the loop is. */
+void process_reader_free(struct process_reader *reader)
+{
+	if (!reader)
+		return;
+	while (reader->waiting) {
+		struct process_question *question = reader->waiting;
+
+		reader->waiting = question->next;
+		question_free(question);
+	}
+	free(reader);
 }

@@ -135,6 +135,19 @@ void service_handle(struct http_request *request, void *userdata)
 		service_end_call(call);
 }
 
+void service_resume(struct service_call *call, int error)
+{
+	struct http_answer answer = {};
+	int r = error < 0 ? error : call->route->answer(call, &answer);
+
+	if (r == 1)
+		return;
+	if (r < 0)
+		http_answer_say(&answer, 500, "%s", strerror(-r));
+	service_answer(call, &answer);
+	http_answer_done(&answer);
+}
+
 void service_gone(struct http_request *request, void *userdata)
 {
 	struct service_call *call = http_request_userdata(request);
@@ -147,5 +160,6 @@ void service_gone(struct http_request *request, void *userdata)
 	host_growth_forget(call->growth);
 	recording_forget(call->recording);
 	process_question_forget(call->question);
+	process_rows_forget(call);
 	service_end_call(call);
 }

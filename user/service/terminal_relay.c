@@ -311,6 +311,7 @@ static void resume(struct terminal_relay *relay)
 		leave_foreground(relay);
 		order(relay, true, false);
 	}
+	launch_continue(relay->launch);
 }
 
 /*
@@ -461,9 +462,9 @@ void terminal_relay_resize(struct terminal_relay *relay)
 
 	if (ioctl(relay->pty->outer, TIOCGWINSZ, &size) < 0)
 		return; /* it has hung up */
-	/* The kernel tells the foreground of it. */
+	/* The kernel tells the foreground of it, which the command is once the keeper says so. */
 	(void)ioctl(relay->pty->master, TIOCSWINSZ, &size);
-	if (!relay->is_foreground)
+	if (!relay->is_foreground || relay->orders > 0)
 		signal_job(relay, SIGWINCH);
 }
 

@@ -204,6 +204,12 @@ void launch_close_pty(struct launch *launch)
 	launch_terminal_done(&launch->terminal);
 }
 
+void launch_continue(const struct launch *launch)
+{
+	if (getpgid(launch->pid) != launch->pty.job)
+		(void)pidfd_send_signal(launch->pidfd, SIGCONT, NULL, 0); /* it may have ended */
+}
+
 /* Of one that was not started. */
 static void launch_done(struct launch *launch)
 {

@@ -56,6 +56,12 @@ const struct launch_pty *launch_pty(const struct launch *launch);
  */
 void launch_close_pty(struct launch *launch);
 
+/*
+ * Continues the command (SIGCONT) if it has left the job's process group, as an interactive shell
+ * does: orders to the keeper do not reach it.
+ */
+void launch_continue(const struct launch *launch);
+
 /* Lets the child exec. Call after target/hold has seized it. 0; -ESRCH when it has died. */
 int launch_release(struct launch *launch);
 

@@ -162,6 +162,20 @@ def blocks_from_before_the_attach_are_unknown():
             assert session.finish()["processes"][0]["rss"] is None
 
 
+@test(need_root, need_program("redis-server", "redis-cli"), timeout=120)
+def heap_of_any_allocator_is_known_by_a_block_that_comes_from_it():
+    with scratch() as folder:
+        redis = Redis(free_port())
+        with started(redis_command(redis.port, folder)) as process:
+            redis.wait()
+            redis.load(30000, 300)
+            with attached([process.pid]) as session:
+                redis.load(3000, 300)
+                rss = session.finish()["processes"][0]["rss"]
+        # Two thirds of the keys are left, of which as many are new.
+        assert rss["unknown_heap"] >= 2 * (30000 - 3000) // 3 * 300, rss
+
+
 @test(need_root)
 def blocks_that_a_filter_leaves_out_are_not_free():
     with watched([target("resident")], "--min-size", "1M") as session:

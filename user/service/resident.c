@@ -122,16 +122,64 @@ static int list_ranges(struct reading *r)
 	return err;
 }
 
+static bool is_in_range(const struct reading *r, uint64_t addr)
+{
+	size_t low = 0, high = r->ranges.len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->ranges.data[middle].end <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < r->ranges.len && r->ranges.data[low].start <= addr;
+}
+
+/* The first live block that does not end before `addr`. */
+static size_t first_block(const struct reading *r, uint64_t addr)
+{
+	size_t low = 0, high = r->image->blocks.len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->image->blocks.data[middle].end <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * Is it a mapping from before the attach that an allocator has made? It is one from which a block
+ * has been given since, other than by glibc, of whose heaps we know where they end.
+ */
+static bool is_older_heap(const struct reading *r, const struct proc_map *map)
+{
+	if (r->image->from_start)
+		return false;
+	for (size_t i = first_block(r, map->start);
+	     i < r->image->blocks.len && r->image->blocks.data[i].start < map->end; i++)
+		if (!is_in_range(r, r->image->blocks.data[i].start))
+			return true;
+	return false;
+}
+
 static int list_rows(struct reading *r)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < r->smaps.n_rows && err == 0; i++) {
 		const struct smaps_row *row = &r->smaps.rows[i];
+		enum rss_use use = use_of(&row->map, i ? &row[-1].map : NULL);
 
-		err = vec_push(&r->rows,
-			       (struct rss_row){ row->map.start, row->map.end, row->rss_bytes,
-						 use_of(&row->map, i ? &row[-1].map : NULL) });
+		if (use == RSS_UNKNOWN && is_older_heap(r, &row->map))
+			use = RSS_HEAP;
+		err = vec_push(&r->rows, (struct rss_row){ row->map.start, row->map.end,
+							   row->rss_bytes, use });
 	}
 	return err;
 }

@@ -11,6 +11,7 @@
 #include "service/daemon/push/push.h"
 #include "service/daemon/reports/post_mortem.h"
 #include "service/daemon/reports/reports.h"
+#include "service/daemon/routes/process_reader.h"
 #include "service/daemon/routes/routes.h"
 #include "service/daemon/routes/user_tokens.h"
 #include "service/daemon/watch/rules.h"

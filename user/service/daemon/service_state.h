@@ -19,6 +19,7 @@
 
 struct growth_wait;
 struct process_question;
+struct process_reader;
 struct question;
 struct recording;
 struct host_growth;
@@ -93,7 +94,7 @@ struct service_call {
 	struct recording *recording; /* that it waits for to begin; NULL: for none */
 	char report_name[SERVICE_NAME_LEN];
 	struct question *question; /* to a process, that it waits for; NULL: none */
-	/* routes/process_rows.h: what it waits for (NULL: nothing), and what came of it. */
+	/* routes/process_reader.h: what it waits for (NULL: nothing), and what came of it. */
 	struct process_question *processes;
 	bool has_rows;
 	struct process_rows rows;

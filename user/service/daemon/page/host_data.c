@@ -9,7 +9,7 @@
 #include "service/daemon/page/host_budget.h"
 #include "service/daemon/reports/reports.h"
 #include "service/daemon/routes/permits.h"
-#include "service/daemon/routes/process_rows.h"
+#include "service/daemon/routes/process_reader.h"
 #include "service/daemon/routes/routes.h"
 #include "version.h"
 
@@ -222,7 +222,7 @@ int host_route_data(struct service_call *call, struct http_answer *answer)
 	struct data data = { .call = call,
 			     .out = { .in_html = true },
 			     .now_ns = clock_monotonic_ns() };
-	int r = process_rows_want(call, NULL, MOST_PROCESSES);
+	int r = process_reader_want(call, NULL, MOST_PROCESSES);
 
 	if (r != 0)
 		return r;

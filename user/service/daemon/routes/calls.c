@@ -6,7 +6,7 @@
 void service_end_call(struct service_call *call)
 {
 	http_query_done(&call->query);
-	process_rows_done(&call->rows);
+	free(call->rows.rows);
 	free(call);
 }
 

@@ -11,7 +11,7 @@
 #include "service/daemon/listeners.h"
 #include "service/daemon/push/push_metrics.h"
 #include "service/daemon/routes/permits.h"
-#include "service/daemon/routes/process_rows.h"
+#include "service/daemon/routes/process_reader.h"
 #include "service/daemon/routes/routes.h"
 #include "service/daemon/trace/traces_cost.h"
 #include "service/daemon/watch/rules.h"
@@ -260,7 +260,7 @@ int metrics_route(struct service_call *call, struct http_answer *answer)
 	struct answer_stream stream = { .body = &answer->body,
 					.most = call->service->config->max_answer };
 	struct metrics_out out = { .is_openmetrics = wants_openmetrics(call) };
-	int r = process_rows_want(call, NULL, call->service->config->processes), r_end;
+	int r = process_reader_want(call, NULL, call->service->config->processes), r_end;
 
 	if (r != 0)
 		return r;

@@ -3,7 +3,7 @@
 
 #include "config/units.h"
 #include "report/text/text.h"
-#include "service/daemon/routes/process_rows.h"
+#include "service/daemon/routes/process_reader.h"
 
 static const struct {
 	const char *name, *help;
@@ -78,7 +78,7 @@ static int add_processes(const struct process_rows *rows, bool is_html, struct s
 int page_index(struct service_call *call, struct http_answer *answer)
 {
 	bool is_html = call->wants_html;
-	int r = process_rows_want(call, NULL, PAGE_MOST_PROCESSES);
+	int r = process_reader_want(call, NULL, PAGE_MOST_PROCESSES);
 
 	if (r != 0)
 		return r;
@@ -95,7 +95,7 @@ int page_candidates(struct service_call *call, const char *why, const char *patt
 		    struct http_answer *answer)
 {
 	bool is_html = call->wants_html;
-	int r = process_rows_want(call, pattern, PAGE_MOST_PROCESSES);
+	int r = process_reader_want(call, pattern, PAGE_MOST_PROCESSES);
 
 	if (r != 0)
 		return r;

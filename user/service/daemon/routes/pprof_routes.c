@@ -9,7 +9,7 @@
 #include "service/daemon/growth/host_growth.h"
 #include "service/daemon/routes/pages.h"
 #include "service/daemon/routes/permits.h"
-#include "service/daemon/routes/process_rows.h"
+#include "service/daemon/routes/process_reader.h"
 #include "service/daemon/routes/routes.h"
 #include "service/daemon/trace/traces_cost.h"
 
@@ -154,7 +154,7 @@ static int choose_target(struct service_call *call, struct http_answer *answer)
 		call->query.pid = (pid_t)strtol(target, NULL, 10);
 		return 0;
 	}
-	r = process_rows_want(call, target, PAGE_MOST_PROCESSES);
+	r = process_reader_want(call, target, PAGE_MOST_PROCESSES);
 	if (r != 0)
 		return r;
 	if (call->rows.n_all == 1)

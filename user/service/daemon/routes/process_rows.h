@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The processes that the user who asks may see, those with most resident memory first. A user can
- * have many thousands of processes, and /proc takes some microseconds for each: it is read beside
- * the loop, once for all who ask meanwhile.
+ * A list of processes, those with most resident memory first (routes/process_reader.h reads it).
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_ROUTES_PROCESS_ROWS_H
 #define MEMTRACED_SERVICE_DAEMON_ROUTES_PROCESS_ROWS_H
@@ -11,10 +9,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct process_reader;
-struct service;
-struct service_call;
-
 struct process_row {
 	pid_t pid;
 	uint64_t rss_bytes;
@@ -22,24 +16,9 @@ struct process_row {
 };
 
 struct process_rows {
-	struct process_row *rows; /* at most `most` */
+	struct process_row *rows; /* malloc'ed */
 	size_t n_rows;
-	size_t n_all; /* that may be seen, kernel threads not among them */
+	size_t n_all; /* n_rows, and those that were left out */
 };
-
-/*
- * Reads the list for a route, as its first step. `pattern` (NULL: all): only processes with such a
- * name; both as in the call's first time. 0: call->rows is the list. 1: it is being read, and the
- * route's function is called once more when it is there. Or negative errno.
- */
-int process_rows_want(struct service_call *call, const char *pattern, size_t most);
-
-/* The client has gone. */
-void process_rows_forget(struct service_call *call);
-void process_rows_done(struct process_rows *rows);
-
-/* 0 or -ENOMEM. */
-int process_reader_new(struct service *service, struct process_reader **ret_reader);
-void process_reader_free(struct process_reader *reader); /* NULL is legal */
 
 #endif

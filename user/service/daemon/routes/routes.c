@@ -4,6 +4,7 @@
 #include "service/daemon/growth/host_growth.h"
 #include "service/daemon/reports/recordings.h"
 #include "service/daemon/routes/identity.h"
+#include "service/daemon/routes/process_reader.h"
 #include "service/http/guard.h"
 
 #include <errno.h>
@@ -160,6 +161,6 @@ void service_gone(struct http_request *request, void *userdata)
 	host_growth_forget(call->growth);
 	recording_forget(call->recording);
 	process_question_forget(call->question);
-	process_rows_forget(call);
+	process_reader_forget(call);
 	service_end_call(call);
 }

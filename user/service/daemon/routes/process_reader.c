@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/daemon/routes/process_rows.h"
+#include "service/daemon/routes/process_reader.h"
 
 #include "base/aside.h"
 #include "base/cleanup.h"
@@ -199,7 +199,7 @@ static void begin(struct process_reader *reader)
 		fail_waiting(reader, r);
 }
 
-int process_rows_want(struct service_call *call, const char *pattern, size_t most)
+int process_reader_want(struct service_call *call, const char *pattern, size_t most)
 {
 	struct process_reader *reader = call->service->process_reader;
 	struct process_question *question;
@@ -228,17 +228,11 @@ int process_rows_want(struct service_call *call, const char *pattern, size_t mos
 	return 1;
 }
 
-void process_rows_forget(struct service_call *call)
+void process_reader_forget(struct service_call *call)
 {
 	if (call->processes)
 		call->processes->call = NULL;
 	call->processes = NULL;
-}
-
-void process_rows_done(struct process_rows *rows)
-{
-	free(rows->rows);
-	*rows = (struct process_rows){};
 }
 
 int process_reader_new(struct service *service, struct process_reader **ret_reader)

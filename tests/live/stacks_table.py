@@ -33,11 +33,36 @@ address and as often:
 ```
 """
 
+PROGRAMS = """# Stacks of programs of many kinds
+
+Made by `tests/live/test_stack_programs.py` with `MEMTRACED_STACK_PROGRAMS`: memtraced {version} on
+Linux {kernel}, {machine}. Each allocation's stack counts. *Compared* stacks were walked by
+elfutils' libdwfl as well (docs/hacking/unwinding.md, "Are the stacks right?"); no compared stack
+has other frames than libdwfl's. *Cut* says why stacks are not complete.
+
+```
+{heading}
+{rows}
+```
+{less}"""
+HEADING = f"{'program':18} {'stacks':>9} {'complete':>11} {'compared':>9} {'identical':>9}  cut"
+
+
+def write_programs(path, less):
+    """`less`: names of programs of which less is complete, with the reason."""
+    uname = os.uname()
+    version = run_memtraced("--version").stdout.split()[1]
+    reasons = "".join(f"\n- {name}: {reason}" for name, reason in less.items())
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(PROGRAMS.format(version=version, kernel=uname.release, machine=uname.machine,
+                                   heading=HEADING, rows="\n".join(Table.programs),
+                                   less=reasons + "\n" if reasons else ""))
+
 
 class Table:
     """Of all programs so far: what was compared, identical, wrong. And what is printed of it."""
     rows = []
-    libdwfl, gdb = [], []
+    libdwfl, gdb, programs = [], [], []
 
     @staticmethod
     def say(lines, line):

@@ -195,7 +195,10 @@ static int vdso_file(void)
 	return TAKE_FD(fd);
 }
 
-/* Difference between the addresses in the process and in the file. */
+/*
+ * Difference between the addresses in the process and in the file. Segments of lld's share pages of
+ * the file, and only one of them is code.
+ */
 static int bias_of(int fd, const struct stack_check_code *code, uint64_t *ret_bias)
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
@@ -209,7 +212,7 @@ static int bias_of(int fd, const struct stack_check_code *code, uint64_t *ret_bi
 		uint64_t page = ~(uint64_t)(ABI_COPY_PAGE - 1);
 
 		if (!gelf_getphdr(elf, (int)i, &phdr) || phdr.p_type != PT_LOAD ||
-		    code->offset < (phdr.p_offset & page) ||
+		    !(phdr.p_flags & PF_X) || code->offset < (phdr.p_offset & page) ||
 		    code->offset >= phdr.p_offset + phdr.p_filesz)
 			continue;
 		*ret_bias = code->start - code->offset + phdr.p_offset - phdr.p_vaddr;

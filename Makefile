@@ -210,10 +210,14 @@ check-attacks: all targets ## attacks by hostile users and hostile targets, a pa
 check-package: targets ## the Debian package on a machine with systemd, in qemu; make check-long has it
 	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_PACKAGE)
 
+# Programs of more kinds, whose stacks are looked at.
+PROGRAM_PACKAGES := clang default-jdk-headless erlang-base ffmpeg ghc nodejs ocaml-nox perl php-cli ruby sbcl
+
 .PHONY: check-long
 check-long: all targets fuzz-programs ## live tests at full size (100 kills), all on all kernels; on arm64; fuzzing (root)
 	$(Q)scripts/deps-kernels || true # as in check
 	$(Q)scripts/deps-viewers || true # a skip says so
+	$(Q)scripts/deps $(PROGRAM_PACKAGES) || true # the same
 	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE) $(RUN_PACKAGE) $(RUN_KERNELS_LONG) $(RUN_SUSPEND) \
 		$(RUN_ARM64) $(RUN_FUZZ_LONG)
 

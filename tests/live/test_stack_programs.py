@@ -83,7 +83,7 @@ public class T {
 
 RUBY = "a = (1..20000).map { |i| 'x' * (i % 300) }; puts a.map { |s| s.sub(/x+$/, 'y') }.size"
 PHP = "$a = []; for ($i = 0; $i < 20000; $i++) $a[] = str_repeat('x', $i % 3000); echo count($a);"
-ERLANG = "lists:foldl(fun(I, A) -> [binary:copy(<<1>>, I) | A] end, [], lists:seq(1, 5000)), halt()."
+ERLANG = "[binary:copy(<<1>>, I) || I <- lists:seq(1, 5000)], halt()."
 LISP = "(progn (loop for i from 1 to 300 do (sb-alien:free-alien (sb-alien:make-alien char i))) " \
        "(sb-ext:exit))"
 NODE = "let a = []; for (let i = 0; i < 3e4; i++) a.push(Buffer.alloc(i % 100 + 9000)); " \

@@ -17,6 +17,8 @@
 #define MAX_FRAMES (ABI_MAX_FRAMES + 2)
 /* DWARF's registers 0 to 15, and the return address: psABI x86-64, figure 3.36. */
 #define DWARF_REGISTERS 17
+#define DWARF_RSP 7
+#define DWARF_RIP 16
 /* What is asked for below it follows no pointer: vm.mmap_min_addr. */
 #define LOWEST_MAPPING 65536
 
@@ -27,7 +29,8 @@ struct image {
 	bool attached;
 	VEC(struct stack_check_code) code; /* reported; paths and descriptors are not looked at */
 	const struct abi_ev_stack_copy *copy; /* that is being walked */
-	bool outside;			      /* the last step asked for memory that is not in it */
+	uint64_t returned; /* 0, or the return address at which the walk begins */
+	bool outside;	   /* the last step asked for memory that is not in it */
 };
 
 struct stack_check {
@@ -113,6 +116,10 @@ static bool set_registers(Dwfl_Thread *thread, void *userdata)
 
 	for (size_t i = 0; i < DWARF_REGISTERS; i++)
 		registers[i] = image->copy->reg[order[i]];
+	if (image->returned) {
+		registers[DWARF_RIP] = image->returned;
+		registers[DWARF_RSP] += sizeof(uint64_t);
+	}
 	return dwfl_thread_state_registers(thread, 0, DWARF_REGISTERS, registers);
 }
 
@@ -367,11 +374,50 @@ static bool has_information(Dwfl *dwfl, uint64_t address)
 	return found;
 }
 
+/* The mapping that begins last before the address. */
+static const struct stack_check_code *code_at(const struct stack_check_code *code, size_t n,
+					      uint64_t addr)
+{
+	const struct stack_check_code *found = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (code[i].start <= addr && (!found || code[i].start >= found->start))
+			found = &code[i];
+	return found;
+}
+
+/* Is the next instruction a `ret`? By the file, of which the process may have another copy. */
+static bool returns_at(const struct stack_check_code *code, uint64_t address)
+{
+	uint8_t byte = 0;
+
+	return code && code->fd >= 0 &&
+	       pread(code->fd, &byte, 1, (off_t)(address - code->start + code->offset)) == 1 &&
+	       byte == 0xc3;
+}
+
+/*
+ * The return address of a function that is about to return; 0: it is not, or the file has
+ * information. Without it libdwfl would go by the frame pointer, which is the caller's already.
+ */
+static uint64_t return_address(struct image *image, const struct stack_check_code *code,
+			       size_t n_code)
+{
+	uint64_t ip = image->copy->reg[ABI_RIP];
+	Dwarf_Word address = 0;
+
+	if (has_information(image->dwfl, ip + 1) || !returns_at(code_at(code, n_code, ip), ip) ||
+	    !read_memory(image->dwfl, image->copy->reg[ABI_RSP], &address, image))
+		return 0;
+	return address;
+}
+
 static void walk(struct image *image, const struct abi_ev_stack_copy *copy,
-		 struct reference *reference)
+		 const struct stack_check_code *code, size_t n_code, struct reference *reference)
 {
 	image->copy = copy;
 	image->outside = false;
+	image->returned = return_address(image, code, n_code);
 	reference->image = image;
 	reference->n = 0;
 	/* A return address that cannot be read passes for none with libdwfl: a whole stack. */
@@ -415,18 +461,6 @@ static enum stack_check_result compare(const struct image *image,
 	return walked->whole ? CHECK_REFERENCE_SHORT : CHECK_TRUNCATED;
 }
 
-/* The mapping that begins last before the address. */
-static const struct stack_check_code *code_at(const struct stack_check_code *code, size_t n,
-					      uint64_t addr)
-{
-	const struct stack_check_code *found = NULL;
-
-	for (size_t i = 0; i < n; i++)
-		if (code[i].start <= addr && (!found || code[i].start >= found->start))
-			found = &code[i];
-	return found;
-}
-
 static void describe(struct strbuf *out, const uint64_t *frames, size_t n_frames,
 		     const struct stack_check_code *code, size_t n_code)
 {
@@ -460,8 +494,8 @@ int stack_check_compare(struct stack_check *check, const struct abi_ev_stack_cop
 	*ret_result = CHECK_NO_REFERENCE;
 	if (!image->attached || copy->returns > ABI_COPY_RETURNS)
 		return 0;
-	walk(image, copy, &reference);
-	if (walked->n > 0 && walked->frames[0] != copy->reg[ABI_RIP])
+	walk(image, copy, code, n_code, &reference);
+	if (!image->returned && walked->n > 0 && walked->frames[0] != copy->reg[ABI_RIP])
 		drop_first(&reference);
 	*ret_result = compare(image, walked, &reference);
 	if (*ret_result == CHECK_DIFFERENT || *ret_result == CHECK_CUT_WRONG ||

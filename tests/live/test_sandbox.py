@@ -20,7 +20,7 @@ from lib import (Skip, attached, counting, eventually, exact, heap_sites, load_r
 from test_attach import BLOCKS, THREADS, counted, one, since, started_target, work
 from test_host import tracing
 from test_jit import CALLS, jit_frames, made_code
-from test_service import service
+from test_service import Asking, service
 from test_unwind import need_x86_64
 
 SYS_PIDFD_GETFD = 438
@@ -307,9 +307,21 @@ def the_service_has_one_for_all_traces():
         pid = int(process.lines.until("ready"))
         keeper, worker = helpers(served.process.pid)
         assert worker is None, "nothing has been asked of it"
+
+        def parses():
+            """It may be replaced at any time."""
+            found = helpers(served.process.pid)[1]
+            try:
+                if found:
+                    is_confined(found)
+            except FileNotFoundError:
+                return False
+            return bool(found)
+
         for _ in range(2):
-            served.text(f"/debug/pprof/heap?pid={pid}&seconds=1&format=folded")
-            is_confined(helpers(served.process.pid)[1])
+            asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=1&format=folded")
+            eventually(parses, "nobody parses")
+            assert asked.answer()[0] == 200, asked.result
             assert helpers(served.process.pid)[0] == keeper
 
 

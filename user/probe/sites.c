@@ -21,7 +21,7 @@ struct walk {
 	const struct allocator_function *function;
 	uint64_t entry;
 	struct sites sites;
-	struct hashmap *seen; /* of addresses */
+	struct hashmap *seen;			      /* of addresses */
 	uint64_t *addresses[MAX_INSNS / BLOCK_INSNS]; /* what `seen` holds, in blocks */
 	size_t n_addresses;
 	VEC(uint64_t) pending;

@@ -398,8 +398,7 @@ static bool pass_key(struct terminal_relay *relay, int sig)
 		return false;
 	if (!relay->is_foreground)
 		enter_foreground(relay, true);
-	return relay->is_foreground &&
-	       prepend(&relay->input, (char)relay->modes.c_cc[character]);
+	return relay->is_foreground && prepend(&relay->input, (char)relay->modes.c_cc[character]);
 }
 
 bool terminal_relay_pass_signal(struct terminal_relay *relay, const siginfo_t *info)

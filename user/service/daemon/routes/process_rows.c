@@ -3,14 +3,12 @@
 
 #include "base/cleanup.h"
 #include "service/daemon/routes/permits.h"
-#include "target/proc_file.h"
+#include "target/process.h"
 #include "target/process_list.h"
 #include "target/statm.h"
 
 #include <fnmatch.h>
 #include <string.h>
-
-#define COMM_MAX 64
 
 typedef VEC(struct process_row) row_vec;
 
@@ -23,18 +21,6 @@ static int by_size(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* False: it is gone. */
-static bool read_comm(struct process_row *row)
-{
-	_cleanup_strbuf_ struct strbuf text = {};
-
-	if (proc_file_read(row->pid, "comm", COMM_MAX, &text) < 0)
-		return false;
-	(void)snprintf(row->comm, sizeof(row->comm), "%.*s", (int)strcspn(strbuf_str(&text), "\n"),
-		       strbuf_str(&text)); /* 15 bytes */
-	return true;
-}
-
 /* Kernel threads have no memory of their own, nor have zombies. */
 static bool take(const struct service_call *call, const char *pattern, struct process_row *row)
 {
@@ -42,7 +28,8 @@ static bool take(const struct service_call *call, const char *pattern, struct pr
 		return false;
 	if (!service_may_see_process(call, row->pid))
 		return false;
-	return read_comm(row) && (!pattern || fnmatch(pattern, row->comm, 0) == 0);
+	return process_comm(row->pid, row->comm) == 0 &&
+	       (!pattern || fnmatch(pattern, row->comm, 0) == 0);
 }
 
 int process_rows_read(const struct service_call *call, const char *pattern, size_t most,

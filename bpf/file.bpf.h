@@ -114,7 +114,8 @@ static __always_inline void file_walk(struct abi_ev_file *ev, struct file *file)
 	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry), *parent;
 	__u32 i;
 
-	if (!BPF_CORE_READ(dentry, d_hash.pprev))
+	/* As the kernel's d_unlinked(): the root of a file system is in no table either. */
+	if (!BPF_CORE_READ(dentry, d_hash.pprev) && BPF_CORE_READ(dentry, d_parent) != dentry)
 		ev->flags |= ABI_FILE_DELETED;
 	for (i = 0; i < FILE_WALK_MAX; i++) {
 		if (dentry == BPF_CORE_READ(mnt, mnt_root)) {

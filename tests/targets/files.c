@@ -168,6 +168,33 @@ static void nameless(void)
 	expect(0, 0, 1, 0, 0, 99, "memfd:notes");
 }
 
+/* As the kernel names what the descriptor is of, which is then closed. */
+static void as_linked(int fd)
+{
+	char link[64], path[4096];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	CHECK(len > 0);
+	path[len] = '\0';
+	CHECK(close(fd) == 0);
+	expect(1, 0, 0, 1, 0, 0, path);
+}
+
+/* The roots of file systems are in no directory, and are not deleted; a file without a name is. */
+static void roots_and_unnamed(const char *dir)
+{
+	int root = open("/", O_RDONLY | O_DIRECTORY), proc = open("/proc", O_PATH | O_DIRECTORY);
+	int unnamed = open(dir, O_TMPFILE | O_WRONLY, 0600);
+
+	CHECK(root >= 0 && proc >= 0);
+	as_linked(root);
+	as_linked(proc);
+	if (unnamed >= 0) /* not all file systems can */
+		as_linked(unnamed);
+}
+
 int main(int argc, char **argv)
 {
 	CHECK(argc > 1);
@@ -177,5 +204,6 @@ int main(int argc, char **argv)
 	between_files(argv[1]);
 	sockets();
 	nameless();
+	roots_and_unnamed(argv[1]);
 	return 0;
 }

@@ -48,6 +48,8 @@ static bool same_history(const struct record *a, const struct record *b)
 		return SAME(process_end.slot) && SAME(process_end.how) && SAME(process_end.value) &&
 		       SAME(process_end.oom) && SAME(process_end.oom_unknown) &&
 		       SAME(process_end.time_ns);
+	case RECORD_NAME:
+		return SAME(name.slot) && SAME_S(name.comm);
 	case RECORD_MAPPING:
 		return SAME(mapping.slot) && SAME(mapping.start) && SAME(mapping.end) &&
 		       SAME(mapping.file_offset) && SAME(mapping.time_ns) && SAME(mapping.dev) &&

@@ -180,6 +180,21 @@ static void new_image_inherits_nothing(void **state)
 	assert_false(model_find_process(f->model, 1)->ended);
 }
 
+static void name_is_the_latest(void **state)
+{
+	struct fixture *f = *state;
+	struct record renamed = { .type = RECORD_NAME, .name = { 0, "worker 1" } };
+
+	emit(&f->script, &renamed);
+	assert_null(model_find_process(f->model, 0));
+	emit_begin(&f->script, 0, 10, RECORD_NO_SLOT, SCRIPT_ROOT, 0, "server");
+	emit(&f->script, &renamed);
+	assert_string_equal(model_find_process(f->model, 0)->comm, "worker 1");
+	renamed.name.comm = "";
+	emit(&f->script, &renamed);
+	assert_string_equal(model_find_process(f->model, 0)->comm, "");
+}
+
 static void exec_links_that_would_make_a_circle_are_dropped(void **state)
 {
 	struct fixture *f = *state;
@@ -636,6 +651,7 @@ int main(void)
 		TEST(data_mapped_over_code_hides_it),
 		TEST(forked_child_sees_what_its_parent_had_at_the_fork),
 		TEST(new_image_inherits_nothing),
+		TEST(name_is_the_latest),
 		TEST(exec_links_that_would_make_a_circle_are_dropped),
 		TEST(fork_circle_ends_the_lookup),
 		TEST(probed_function_is_located_by_its_mapping),

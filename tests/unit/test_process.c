@@ -100,6 +100,23 @@ static void status_is_parsed_with_and_without_seccomp(void **state)
 	}
 }
 
+static void a_name_is_read_as_it_was_set(void **state)
+{
+	static const char *const names[] = { "", "short", "fifteen letters", "a) R 1\nb\n" };
+	char before[16], comm[16];
+
+	(void)state;
+	prctl(PR_GET_NAME, before);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_int_equal(prctl(PR_SET_NAME, names[i]), 0);
+		memset(comm, 'x', sizeof(comm));
+		assert_int_equal(process_comm(getpid(), comm), 0);
+		assert_string_equal(comm, names[i]);
+	}
+	assert_int_equal(prctl(PR_SET_NAME, before), 0);
+	assert_int_equal(process_comm(0x7fffffff, comm), -ESRCH);
+}
+
 static void this_process_is_described(void **state)
 {
 	struct process_info info, again;
@@ -366,6 +383,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stat_is_parsed_whatever_the_name),
 		cmocka_unit_test(status_is_parsed_with_and_without_seccomp),
+		cmocka_unit_test(a_name_is_read_as_it_was_set),
 		cmocka_unit_test(this_process_is_described),
 		cmocka_unit_test(a_seccomp_filter_shows),
 		cmocka_unit_test(a_tracer_shows),

@@ -111,6 +111,7 @@ static const struct record all[] = {
 	{ .type = RECORD_JIT_CODE,
 	  .jit_code = { 1, 1ull << 46, 64, 7, "add", "/tmp/jit-1.dump", 2, jit_lines } },
 	{ .type = RECORD_SYMBOLS_UNREAD, .symbols_unread = { 7 } },
+	{ .type = RECORD_NAME, .name = { 1, "renamed" } },
 	{ .type = RECORD_HEAP_ERROR,
 	  .heap_error = { 1, RECORD_DOUBLE_FREE, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 } },
 	{ .type = RECORD_FAULT,

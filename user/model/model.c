@@ -294,6 +294,8 @@ int model_apply(const struct record *record, void *userdata)
 		return processes_begin(model->processes, &record->process);
 	case RECORD_PROCESS_END:
 		return processes_end(model->processes, &record->process_end);
+	case RECORD_NAME:
+		return processes_rename(model->processes, &record->name);
 	case RECORD_MAPPING:
 		return apply_mapping(model, &record->mapping);
 	case RECORD_UNMAPPING:

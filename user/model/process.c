@@ -247,6 +247,17 @@ int processes_end(struct processes *processes, const struct record_process_end *
 	return 0;
 }
 
+int processes_rename(struct processes *processes, const struct record_name *record)
+{
+	struct process *process = find(processes, record->slot);
+	const char *comm = NULL;
+	int r = process ? strings_intern(processes->strings, record->comm, &comm) : 0;
+
+	if (r == 0 && process)
+		process->image.comm = comm;
+	return r;
+}
+
 int processes_map(struct processes *processes, const struct record_mapping *record,
 		  const struct model_object *object)
 {

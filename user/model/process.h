@@ -30,6 +30,7 @@ void processes_limit_regions(struct processes *processes, size_t most);
 /* Each takes in the record of its name: 0 or -ENOMEM. */
 int processes_begin(struct processes *processes, const struct record_process *record);
 int processes_end(struct processes *processes, const struct record_process_end *record);
+int processes_rename(struct processes *processes, const struct record_name *record);
 int processes_map(struct processes *processes, const struct record_mapping *record,
 		  const struct model_object *object);
 int processes_unmap(struct processes *processes, const struct record_unmapping *record);

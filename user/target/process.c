@@ -133,6 +133,21 @@ int process_stat_read(pid_t pid, struct process_info *ret_info)
 	return r;
 }
 
+int process_comm(pid_t pid, char ret_comm[16])
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	int r = proc_file_read(pid, "comm", PROC_TEXT_MAX, &text);
+
+	if (r < 0)
+		return r;
+	if (text.len == 0)
+		return -EBADMSG;
+	/* The newline is the file's, others may be the name's. Those of kernel threads are longer. */
+	memset(ret_comm, 0, 16);
+	memcpy(ret_comm, text.data, text.len > 16 ? 15 : text.len - 1);
+	return 0;
+}
+
 int process_info_read(pid_t pid, struct process_info *ret_info)
 {
 	_cleanup_strbuf_ struct strbuf status = { 0 };

@@ -34,6 +34,9 @@ int process_info_read(pid_t pid, struct process_info *ret_info);
  */
 int process_stat_read(pid_t pid, struct process_info *ret_info);
 
+/* The process's name as /proc/PID/comm has it, at most 15 bytes and a NUL. */
+int process_comm(pid_t pid, char ret_comm[16]);
+
 /*
  * The executable's path as the target sees it (in its own root), without " (deleted)"; malloc'ed in
  * *ret_exe. -ENOENT for kernel threads and zombies.

@@ -388,6 +388,9 @@ static int read_cut(struct live *live, bool ended_only)
 	int r;
 
 	live_tick(live);
+	r = ended_only ? 0 : live_read_names(live);
+	if (r)
+		return r;
 	if (!live->opts.allocations)
 		return cut_jobs(live, time_ns);
 	live_note_peaks(live);

@@ -162,6 +162,39 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 
 /* --- events ---------------------------------------------------------------------------------- */
 
+int live_rename(struct live *live, struct live_process *process, const char *comm)
+{
+	const struct record record = {
+		.type = RECORD_NAME,
+		.name = { .slot = process->image, .comm = process->comm },
+	};
+
+	if (process->placeholder || strncmp(process->comm, comm, sizeof(process->comm)) == 0)
+		return 0;
+	memcpy(process->comm, comm, sizeof(process->comm));
+	return live_emit(live, &record);
+}
+
+int live_read_names(struct live *live)
+{
+	int r = 0;
+
+	vec_foreach(&live->processes, p) {
+		struct live_process *process = *p;
+		char comm[sizeof(process->comm)];
+
+		/* The idle tasks have no entry in /proc. */
+		if (r || !process || process->ended || process->placeholder || !process->pid ||
+		    !live_may_show(live, process->pid, process->image) ||
+		    process_comm(process->pid, comm) < 0)
+			continue;
+		/* It runs still, and so its number was no other's. */
+		if (live_is_current(live, process->pid, process->image))
+			r = live_rename(live, process, comm);
+	}
+	return r;
+}
+
 int live_end_image(struct live *live, struct live_process *process, enum record_end how, int value,
 		   uint64_t time_ns)
 {
@@ -340,7 +373,7 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 static int on_exited(struct live *live, const struct abi_ev_process *ev)
 {
 	struct live_process *process = live_process_at(live, ev->head.slot);
-	int status = ev->exit_code;
+	int status = ev->exit_code, r;
 
 	if (ev->flags & ABI_PROCESS_SHARES_MM)
 		return 0;
@@ -350,7 +383,9 @@ static int on_exited(struct live *live, const struct abi_ev_process *ev)
 	}
 	if (process->ended)
 		return 0;
-	memcpy(process->comm, ev->comm, sizeof(process->comm));
+	r = live_rename(live, process, ev->comm);
+	if (r)
+		return r;
 	if (ev->flags & ABI_PROCESS_HIDDEN)
 		return live_end_image(live, process, RECORD_END_HIDDEN, 0, ev->head.time_ns);
 	if (ev->exit_code == UINT32_MAX)

@@ -63,6 +63,7 @@ enum record_type {
 	RECORD_DEPTH = 42,    /* allocations are looked at in another way from now on */
 	RECORD_OVERHEAD,      /* what the run costs its processes so far */
 	RECORD_SYMBOLS_UNREAD = 45, /* whose symbols could not be read; only in recordings */
+	RECORD_NAME = 46,	    /* a process has another name */
 	RECORD_CUT_OFF = 63,	    /* what was recorded has no end; in no file, of who reads one */
 };
 
@@ -131,6 +132,7 @@ struct record {
 		struct record_function function;
 		struct record_process process;
 		struct record_process_end process_end;
+		struct record_name name;
 		struct record_mapping mapping;
 		struct record_unmapping unmapping;
 		struct record_stack stack;

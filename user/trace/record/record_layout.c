@@ -66,6 +66,11 @@ static const struct field process_end_fields[] = {
 	F(record_process_end, oom_unknown, FIELD_BOOL),
 	END,
 };
+static const struct field name_fields[] = {
+	F(record_name, slot, FIELD_U32),
+	F(record_name, comm, FIELD_STRING),
+	END,
+};
 static const struct field mapping_fields[] = {
 	F(record_mapping, slot, FIELD_U32),
 	F(record_mapping, start, FIELD_U64),
@@ -576,6 +581,7 @@ static const struct record_layout layouts[] = {
 	LAYOUT(RECORD_STACK_DIFFERS, stack_differs, stack_differs_fields),
 	LAYOUT(RECORD_JIT_CODE, jit_code, jit_code_fields),
 	LAYOUT(RECORD_SYMBOLS_UNREAD, symbols_unread, symbols_unread_fields),
+	LAYOUT(RECORD_NAME, name, name_fields),
 	LAYOUT(RECORD_DEPTH, depth_change, depth_change_fields),
 	LAYOUT(RECORD_OVERHEAD, overhead, overhead_fields),
 	LAYOUT(RECORD_HEAP_ERROR, heap_error, heap_error_fields),

@@ -81,6 +81,12 @@ struct record_process_end {
 	bool oom_unknown; /* nobody knows whether it did; older recordings do not tell */
 };
 
+/* Known at the process's end, and of one that runs at a cut. */
+struct record_name {
+	uint32_t slot;
+	const char *comm;
+};
+
 enum record_killer {
 	RECORD_KILLER_UNKNOWN,
 	RECORD_KILLER_KERNEL,  /* by itself: the OOM killer, a limit, a namespace that ends */

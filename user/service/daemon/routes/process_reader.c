@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "service/daemon/routes/permits.h"
 #include "service/daemon/service_state.h"
-#include "target/proc_file.h"
+#include "target/process.h"
 #include "target/process_list.h"
 #include "target/statm.h"
 
@@ -13,8 +13,6 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COMM_MAX 64
 
 /* What one call asks for. */
 struct process_question {
@@ -55,22 +53,11 @@ static int by_size(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* False: it is gone. */
-static bool read_comm(struct process_row *row)
-{
-	_cleanup_strbuf_ struct strbuf text = {};
-
-	if (proc_file_read(row->pid, "comm", COMM_MAX, &text) < 0)
-		return false;
-	(void)snprintf(row->comm, sizeof(row->comm), "%.*s", (int)strcspn(strbuf_str(&text), "\n"),
-		       strbuf_str(&text)); /* 15 bytes */
-	return true;
-}
-
 /* Kernel threads have no memory of their own, nor have zombies. */
 static bool read_row(struct process_row *row)
 {
-	return statm_rss(row->pid, &row->rss_bytes) == 0 && row->rss_bytes > 0 && read_comm(row);
+	return statm_rss(row->pid, &row->rss_bytes) == 0 && row->rss_bytes > 0 &&
+	       process_comm(row->pid, row->comm) == 0;
 }
 
 static void offer(struct process_question *question, const struct process_row *row)

@@ -35,7 +35,7 @@ static int open_it(const struct strbuf *request, int fd)
 static int setup(void **state)
 {
 	(void)state;
-	return file_helper_begin(open_it);
+	return file_helper_begin(NULL, open_it);
 }
 
 static int teardown(void **state)

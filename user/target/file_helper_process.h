@@ -7,6 +7,9 @@
 
 #include "target/open_request.h"
 
+/* The name of all, as ps(1) shows it; and the role of the one that forks (main.c). */
+#define FILE_HELPER_COMM "memtraced-open"
+
 /*
  * To the one that forks, a byte: answered by a number, the pid, and by its socket (none: it could
  * not be forked); or a byte and a pid, which is killed, and no answer.

@@ -319,17 +319,15 @@ static int receive_text(const struct helper *helper, size_t max_bytes, struct st
 	return error ? error : strbuf_error(text);
 }
 
-int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
+static int ask_for_text(struct pool *pool, enum file_helper_request kind, pid_t pid,
+			const char *name, size_t max_bytes, struct strbuf *text)
 {
 	const uint64_t what = UINT64_C(1) << 63 | (uint32_t)pid;
 	_cleanup_strbuf_ struct strbuf request = {};
-	struct pool *pool = the_pool;
 	struct helper helper;
 	int failed, r;
 
-	if (!pool)
-		return proc_file_read(pid, name, max_bytes, text);
-	wire_put_u8(&request, FILE_HELPER_READ);
+	wire_put_u8(&request, (uint8_t)kind);
 	wire_put_u32(&request, (uint32_t)pid);
 	wire_put_string(&request, name);
 	wire_put_u64(&request, max_bytes);
@@ -342,6 +340,21 @@ int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbu
 	r = failed < 0 ? failed : receive_text(&helper, text->len + max_bytes, text, &failed);
 	return_helper(pool, what, false, helper, failed);
 	return r;
+}
+
+int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
+{
+	struct pool *pool = the_pool;
+
+	return pool ? ask_for_text(pool, FILE_HELPER_READ, pid, name, max_bytes, text) :
+		      proc_file_read(pid, name, max_bytes, text);
+}
+
+int file_helper_read_link(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
+{
+	struct pool *pool = the_pool;
+
+	return pool ? ask_for_text(pool, FILE_HELPER_LINK, pid, name, max_bytes, text) : -ENOSYS;
 }
 
 static int receive_opened(const struct helper *helper, int *ret_failed)

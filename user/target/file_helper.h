@@ -38,6 +38,9 @@ unsigned int file_helper_restarts(void);
  */
 int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text);
 
+/* The same of what the link /proc/PID/NAME leads to: "map_files/START-END". */
+int file_helper_read_link(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text);
+
 /*
  * Has open_fn() called there, and what it opened read. fd: as there. device: what is refused when
  * that hangs. A descriptor or negative errno: also -ETIMEDOUT; -ENOSYS: there is no

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
@@ -84,6 +85,29 @@ static int serve_read(int fd, struct wire_reader *reader)
 	return send_file(fd, file_fd, max_bytes);
 }
 
+static int serve_link(int fd, struct wire_reader *reader)
+{
+	static char target[PATH_MAX];
+	_cleanup_strbuf_ struct strbuf path = {}, text = {};
+	pid_t pid = (pid_t)wire_get_u32(reader);
+	const char *name = wire_get_string(reader, FILE_HELPER_NAME_MAX);
+	uint64_t max_bytes = wire_get_u64(reader);
+	ssize_t n;
+
+	if (!wire_is_read(reader))
+		return -EBADMSG;
+	strbuf_addf(&path, "/proc/%d/%s", (int)pid, name);
+	if (strbuf_error(&path))
+		return -ENOMEM;
+	n = readlink(strbuf_str(&path), target, sizeof(target));
+	if (n < 0)
+		return send_chunk(fd, false, -errno, NULL);
+	if ((size_t)n == sizeof(target) || (uint64_t)n > max_bytes)
+		return send_chunk(fd, false, -EFBIG, NULL);
+	strbuf_add(&text, target, (size_t)n);
+	return strbuf_error(&text) ? -ENOMEM : send_chunk(fd, false, 0, &text);
+}
+
 /* Its server must answer a reading, too, before anybody else may meet it. */
 static int send_opened(int fd, int opened)
 {
@@ -124,6 +148,9 @@ static int serve_one(int fd, file_helper_open_fn open_fn)
 	switch (wire_get_u8(&reader)) {
 	case FILE_HELPER_READ:
 		r = serve_read(fd, &reader);
+		break;
+	case FILE_HELPER_LINK:
+		r = serve_link(fd, &reader);
 		break;
 	case FILE_HELPER_OPEN:
 		r = serve_open(fd, &request, &fds, open_fn);

@@ -15,7 +15,8 @@ HEALTH_SECONDS = 0.1
 
 
 def parsers(served):
-    return {pid for pid, name in descendants(served.process.pid).items() if name == "memtraced-parse"}
+    return {pid for pid, name in descendants(served.process.pid).items()
+            if name == "memtraced-parse"}
 
 
 def slowest_health(served, seconds):

@@ -2,6 +2,8 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "config/options.h"
+#include "sandbox/helper_start.h"
+#include "sandbox/keeper_process.h"
 #include "sandbox/worker.h"
 #include "service/ctl.h"
 #include "service/daemon/service.h"
@@ -12,6 +14,7 @@
 #include "service/session.h"
 #include "symbol/file_server.h"
 #include "target/file_helper.h"
+#include "target/file_helper_process.h"
 #include "target/open_server.h"
 #include "trace/bpf/run_stats.h"
 #include "trace/kernel/features.h"
@@ -97,7 +100,7 @@ static int start_worker(struct worker **ret_worker)
 		log_error("starting the process that parses files: %s", strerror(-r));
 	if (r < 0)
 		return r;
-	r = file_helper_begin(open_serve);
+	r = file_helper_begin(FILE_HELPER_COMM, open_serve);
 	if (r < 0)
 		log_error("starting the process that opens files: %s", strerror(-r));
 	return r;
@@ -173,13 +176,26 @@ static void occupy_closed_streams(void)
 				   (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
+/* This program is a helper that was executed in place of one that was killed; or returns. */
+static void serve_role(const char *name)
+{
+	if (!name)
+		return;
+	if (strcmp(name, KEEPER_COMM) == 0)
+		keeper_process(&file_server, HELPER_SOCKET);
+	if (strcmp(name, FILE_HELPER_COMM) == 0)
+		file_helper_process(HELPER_SOCKET, open_serve);
+}
+
 int main(int argc, char **argv)
 {
 	_cleanup_(options_free_p) struct options *options = NULL;
 	_cleanup_strbuf_ struct strbuf error = {};
 	struct launch_inherited inherited;
-	int r = launch_inherited_save(&inherited);
+	int r;
 
+	serve_role(argv[0]);
+	r = launch_inherited_save(&inherited);
 	if (r) {
 		log_error("reading the signal state: %s", strerror(-r));
 		return EXIT_CANNOT_TRACE;

@@ -532,6 +532,21 @@ def eventually(condition, what, timeout=15):
     return value
 
 
+def descendants(pid):
+    """pid: name, of all processes below this one."""
+    found, below = {}, [pid]
+    while below:
+        parent = below.pop()
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{parent}/task"):
+                with open(f"/proc/{parent}/task/{task}/children", encoding="ascii") as file:
+                    for child in map(int, file.read().split()):
+                        with open(f"/proc/{child}/comm", encoding="ascii") as comm:
+                            found[child] = comm.read().strip()
+                        below.append(child)
+    return found
+
+
 def breakpoints(pid, object_name="libc.so.6"):
     """How many bytes of an object's code in the process differ from its file."""
     count = 0

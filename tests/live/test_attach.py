@@ -9,12 +9,13 @@ import os
 import re
 import shutil
 import signal
+import sys
 
 import schema
 
 from lib import (ATTACH_PATHS, Counts, attach_option, attached, brief, counting, eventually, exact,
-                 memtraced, need_program, need_root, process_state, read_counts, run, same, scratch,
-                 send_line, started, target, test)
+                 descendants, load_report, memtraced, need_program, need_root, process_state,
+                 read_counts, run, same, scaled, scratch, send_line, started, target, test)
 
 EACH_PATH = sorted(ATTACH_PATHS)
 BLOCKS, THREADS = 6000, 3
@@ -305,3 +306,43 @@ def each_of_many_files_is_opened_once():
             opened = re.findall(r'"/proc/[0-9]+/map_files/([0-9a-f-]+)"', file.read())
         times = {name: opened.count(name) for name in ours}
         assert set(times.values()) == {1}, sorted(times.values())
+
+
+LOADER = """
+import ctypes, sys
+for part in range(2):
+    for path in sys.argv[1 + part::2]:
+        assert ctypes.CDLL(path).leak_from_a
+    print("loaded", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def bytes_read(pid):
+    with open(f"/proc/{pid}/io", encoding="ascii") as file:
+        return int(file.readline().split()[1])
+
+
+@test(need_root)
+def the_list_of_mappings_is_not_read_for_each_library():
+    """It grows with each. What the processes that open and read have read says how often."""
+    libraries = scaled(400, 4000)
+    with scratch() as folder:
+        paths = [os.path.join(folder, f"many{i}.so") for i in range(libraries)]
+        for path in paths:
+            shutil.copy(target("libplug_a.so"), path)
+        report = os.path.join(folder, "report.json")
+        with started([memtraced(), "-q", "-o", f"json:{report}", "--", sys.executable, "-c", LOADER,
+                      *paths]) as process:
+            read = []
+            for _ in range(2):
+                process.lines.until("loaded")
+                pids = [pid for pid, name in descendants(process.pid).items()
+                        if name == "memtraced-open"]
+                read.append(sum(bytes_read(pid) for pid in pids))
+                send_line(process)
+            assert process.wait(60) == 0
+        report = load_report(report)
+        exact(report)
+        assert not report["coverage"]["lost"], report["coverage"]
+        assert read[1] - read[0] < libraries // 2 * 4096, read

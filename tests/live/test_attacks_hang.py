@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A session that hangs holds up neither the service nor the other sessions."""
 
-import contextlib
 import json
 import os
 import signal
@@ -9,8 +8,8 @@ import statistics
 import threading
 import time
 
-from lib import (eventually, exact, need_root, same, scaled, scratch, send_line, started, target,
-                 test)
+from lib import (descendants, eventually, exact, need_root, same, scaled, scratch, send_line,
+                 started, target, test)
 from test_attach import counted, one, since, started_target, work
 from test_service import Asking, finish, service, until_traced
 
@@ -18,23 +17,9 @@ from test_service import Asking, finish, service, until_traced
 HEALTH_SECONDS = 0.1
 
 
-def children(pid):
-    """pid: name, of all processes below this one."""
-    found, below = {}, [pid]
-    while below:
-        parent = below.pop()
-        with contextlib.suppress(OSError):
-            for task in os.listdir(f"/proc/{parent}/task"):
-                with open(f"/proc/{parent}/task/{task}/children", encoding="ascii") as file:
-                    for child in map(int, file.read().split()):
-                        with open(f"/proc/{child}/comm", encoding="ascii") as comm:
-                            found[child] = comm.read().strip()
-                        below.append(child)
-    return found
-
-
 def parsers(served):
-    return {pid for pid, name in children(served.process.pid).items() if name == "memtraced-parse"}
+    return {pid for pid, name in descendants(served.process.pid).items()
+            if name == "memtraced-parse"}
 
 
 def slowest_health(served, seconds):

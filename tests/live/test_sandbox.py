@@ -14,13 +14,13 @@ import termios
 from collections import Counter
 
 from cgroups import cgroup, move
-from lib import (Skip, attached, counting, eventually, exact, heap_sites, load_report, need_root,
-                 process_state, read_counts, run_memtraced, same, scratch, send_line, started,
-                 target, test, total, with_function)
+from lib import (Skip, attached, counting, eventually, exact, heap_sites, load_report, memtraced,
+                 need_root, process_state, read_counts, run_memtraced, same, scratch, send_line,
+                 started, target, test, total, with_function)
 from test_attach import BLOCKS, THREADS, counted, one, since, started_target, work
 from test_host import tracing
 from test_jit import CALLS, jit_frames, made_code
-from test_service import Asking, service
+from test_service import Asking, service, until_traced
 from test_unwind import need_x86_64
 
 SYS_PIDFD_GETFD = 438
@@ -28,8 +28,13 @@ OBJECT_ROWS = 0x41  # of probe/object_wire.h
 
 
 def children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(word) for word in file.read().split()]
+    """Of all its threads: a helper is started again by the thread that asks for it."""
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
+                open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+            found += [int(word) for word in file.read().split()]
+    return found
 
 
 def comm(pid):
@@ -323,6 +328,65 @@ def the_service_has_one_for_all_traces():
             eventually(parses, "nobody parses")
             assert asked.answer()[0] == 200, asked.result
             assert helpers(served.process.pid)[0] == keeper
+
+
+def child_named(pid, name):
+    """Its only child of that name that has not ended; None: it has none."""
+    named = [child for child in children(pid)
+             if comm(child) == name and process_state(child)[0] != "Z"]
+    assert len(named) <= 1, named
+    return named[0] if named else None
+
+
+@test(need_root, timeout=120)
+def helpers_that_are_killed_are_started_again():
+    """Those that fork the others: before a trace, and during one."""
+    names = ("memtraced-keep", "memtraced-open")
+    rights = {"memtraced-keep": 0, "memtraced-open": 1 << 2 | 1 << 19 | 1 << 40}
+    with scratch() as folder, scratch() as counts, service(folder) as served, \
+            started_target(counts) as process:
+        pid = int(process.lines.until("ready"))
+        request = f"/debug/pprof/heap?pid={pid}&format=folded&seconds="
+        for during in (False, True):
+            if during:
+                trace = Asking(served, f"{request}2")
+                until_traced(served, 1)
+            killed = {name: child_named(served.process.pid, name) for name in names}
+            for helper in killed.values():
+                os.kill(helper, signal.SIGKILL)
+            eventually(lambda: all(child_named(served.process.pid, name) != helper
+                                   for name, helper in killed.items()), "they do not end")
+            if during:
+                work(process)
+                assert b"new_blocks" in trace.body(), trace.result
+            trace = Asking(served, f"{request}1")
+            until_traced(served, 1)
+            is_confined(helpers(served.process.pid)[1])
+            for name in names:
+                later = child_named(served.process.pid, name)
+                assert later not in (None, killed[name]), (name, later, killed)
+                said = status(later)
+                assert said["NoNewPrivs"] == "1", said
+                assert int(said["CapPrm"], 16) & ~rights[name] == 0, said
+                assert served.metric("memtraced_helper_restarts_total", helper=name) == during + 1
+            trace.body()
+
+
+@test(need_root, timeout=90)
+def a_helper_that_cannot_be_started_again_is_the_reason_that_is_told():
+    """The program file of the service cannot be executed any more."""
+    for name in ("memtraced-keep", "memtraced-open"):
+        with scratch() as folder, started([target("attach"), "1", "1"]) as process:
+            program = shutil.copy(memtraced(), folder)
+            within = ["sh", "-c", f'shift; exec {program} "$@"', "sh"]
+            with service(folder, within=within) as served:
+                pid = int(process.lines.until("ready"))
+                killed = child_named(served.process.pid, name)
+                os.chmod(program, 0o644)
+                os.kill(killed, signal.SIGKILL)
+                eventually(lambda: child_named(served.process.pid, name) is None, "it lives")
+                said = served.text(f"/debug/pprof/heap?pid={pid}&seconds=1", status=503)
+                assert "a helper process was killed" in said, said
 
 
 @test(need_root, every_kernel=True, timeout=120)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -35,7 +36,7 @@ static int open_it(const struct strbuf *request, int fd)
 static int setup(void **state)
 {
 	(void)state;
-	return file_helper_begin(open_it);
+	return file_helper_begin(NULL, open_it);
 }
 
 static int teardown(void **state)
@@ -72,6 +73,21 @@ static void a_text_of_proc_is_read_whole(void **state)
 	assert_int_equal(file_helper_read(getpid(), "smaps", 1 << 20, &text), 0);
 	assert_non_null(strstr(strbuf_str(&text), "[stack]"));
 	assert_int_equal(strbuf_str(&text)[text.len - 1], '\n');
+}
+
+static void a_link_of_proc_is_read(void **state)
+{
+	_cleanup_strbuf_ struct strbuf path = {}, missing = {};
+	char expected[PATH_MAX] = "";
+
+	(void)state;
+	assert_true(readlink("/proc/self/exe", expected, sizeof(expected) - 1) > 0);
+	assert_int_equal(file_helper_read_link(getpid(), "exe", PATH_MAX, &path), 0);
+	assert_string_equal(strbuf_str(&path), expected);
+	assert_int_equal(file_helper_read_link(getpid(), "exe", 1, &missing), -EFBIG);
+	assert_int_equal(file_helper_read_link(getpid(), "map_files/1-2", PATH_MAX, &missing),
+			 -ENOENT);
+	assert_int_equal(missing.len, 0);
 }
 
 static void what_is_too_long_is_cut_off(void **state)
@@ -139,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_text_of_proc_is_read_whole),
+		cmocka_unit_test(a_link_of_proc_is_read),
 		cmocka_unit_test(what_is_too_long_is_cut_off),
 		cmocka_unit_test(a_process_that_is_gone_is_told),
 		cmocka_unit_test(a_file_is_opened_by_the_helper),

@@ -69,7 +69,7 @@ static int serve(void *state, const struct strbuf *request, const int *fds, size
 	return do_what(strbuf_str(request), fds, n_fds, answer);
 }
 
-const struct worker_ops ops = { new_state, free, serve };
+const struct worker_ops ops = { new_state, free, serve, NULL };
 
 /* --- asking it ------------------------------------------------------------------------------- */
 

@@ -2,12 +2,16 @@
 #include "sandbox/keeper.h"
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "sandbox/helper_start.h"
 #include "sandbox/keeper_process.h"
 #include "sandbox/message.h"
+#include "sandbox/start_budget.h"
 #include "sandbox/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,10 +21,13 @@
 #define MAX_ANSWER_BYTES 16
 
 struct keeper {
-	pid_t pid;
+	const struct worker_ops *ops;
+	pthread_mutex_t lock; /* of all below: one request at a time */
+	pid_t pid;	      /* read without the lock, as is the generation */
 	int fd;
-	pthread_mutex_t lock; /* one request at a time */
-	unsigned int n_late;  /* answers for which nobody waits any more */
+	unsigned int n_late;	 /* answers for which nobody waits any more */
+	unsigned int generation; /* one more with each restart */
+	struct start_budget restarts;
 };
 
 int keeper_new(const struct worker_ops *ops, struct keeper **ret_keeper)
@@ -30,6 +37,8 @@ int keeper_new(const struct worker_ops *ops, struct keeper **ret_keeper)
 
 	if (!keeper)
 		return -ENOMEM;
+	keeper->ops = ops;
+	start_budget_init(&keeper->restarts, clock_monotonic_ns());
 	keeper->pid = -1;
 	keeper->fd = -1;
 	(void)pthread_mutex_init(&keeper->lock, NULL); /* cannot fail with default attributes */
@@ -94,32 +103,65 @@ static int ask_locked(struct keeper *keeper, const struct strbuf *message, struc
 	return r;
 }
 
-/* `fds` NULL: none come. */
-static int ask(struct keeper *keeper, enum keeper_request request, pid_t pid, struct strbuf *answer,
-	       struct message_fds *fds)
+static void lock(struct keeper *keeper)
 {
-	_cleanup_strbuf_ struct strbuf message = {};
-	int r;
-
-	wire_put_u8(&message, (uint8_t)request);
-	wire_put_u32(&message, (uint32_t)pid);
-	r = strbuf_error(&message);
-	if (r < 0)
-		return r;
 	(void)pthread_mutex_lock(&keeper->lock); /* cannot fail: no thread locks it twice */
-	r = ask_locked(keeper, &message, answer, fds);
-	(void)pthread_mutex_unlock(&keeper->lock);
-	return r;
 }
 
-int keeper_start(struct keeper *keeper, int *ret_fd, pid_t *ret_pid)
+static void unlock(struct keeper *keeper)
 {
-	_cleanup_strbuf_ struct strbuf answer = {};
+	(void)pthread_mutex_unlock(&keeper->lock); /* cannot fail: this thread holds it */
+}
+
+/* An end of the stream is the keeper's end; it says nothing without being asked. */
+static bool is_gone_locked(const struct keeper *keeper)
+{
+	struct pollfd poll_fd = { .fd = keeper->fd };
+
+	return poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & (POLLHUP | POLLERR);
+}
+
+static int restart_locked(struct keeper *keeper)
+{
+	pid_t pid = keeper->pid;
+	int r = -EAGAIN;
+
+	if (keeper->ops->role && start_budget_take(&keeper->restarts, clock_monotonic_ns()))
+		r = helper_restart(keeper->ops->role, &pid, &keeper->fd);
+	if (r < 0)
+		return r;
+	keeper->n_late = 0;
+	__atomic_store_n(&keeper->pid, pid, __ATOMIC_RELAXED);
+	__atomic_store_n(&keeper->generation, keeper->generation + 1, __ATOMIC_RELAXED);
+	log_debug("%s was killed, and started again", keeper->ops->role);
+	return 0;
+}
+
+static int make_message(enum keeper_request request, pid_t pid, struct strbuf *message)
+{
+	wire_put_u8(message, (uint8_t)request);
+	wire_put_u32(message, (uint32_t)pid);
+	return strbuf_error(message);
+}
+
+int keeper_start(struct keeper *keeper, int *ret_fd, struct kept_process *ret_process)
+{
+	_cleanup_strbuf_ struct strbuf message = {}, answer = {};
 	struct message_fds fds = {};
 	struct wire_reader reader;
-	int r = ask(keeper, KEEPER_START, 0, &answer, &fds);
+	unsigned int generation;
+	int r = make_message(KEEPER_START, 0, &message);
 	pid_t pid;
 
+	if (r < 0)
+		return r;
+	lock(keeper);
+	if (is_gone_locked(keeper))
+		r = restart_locked(keeper);
+	if (r == 0)
+		r = ask_locked(keeper, &message, &answer, &fds);
+	generation = keeper->generation;
+	unlock(keeper);
 	if (r < 0)
 		return r;
 	reader = wire_read(&answer);
@@ -130,17 +172,33 @@ int keeper_start(struct keeper *keeper, int *ret_fd, pid_t *ret_pid)
 		return -EAGAIN;
 	}
 	*ret_fd = fds.fds[0];
-	*ret_pid = pid;
+	*ret_process = (struct kept_process){ pid, generation };
 	return 0;
 }
 
-int keeper_stop(struct keeper *keeper, pid_t pid, int *ret_status)
+bool keeper_has(struct keeper *keeper, struct kept_process process)
 {
-	_cleanup_strbuf_ struct strbuf answer = {};
+	bool has;
+
+	lock(keeper);
+	has = process.generation == keeper->generation && !is_gone_locked(keeper);
+	unlock(keeper);
+	return has;
+}
+
+int keeper_stop(struct keeper *keeper, struct kept_process process, int *ret_status)
+{
+	_cleanup_strbuf_ struct strbuf message = {}, answer = {};
 	struct wire_reader reader;
 	bool has_ended;
-	int r = ask(keeper, KEEPER_STOP, pid, &answer, NULL);
+	int r = make_message(KEEPER_STOP, process.pid, &message);
 
+	if (r < 0)
+		return r;
+	lock(keeper);
+	r = process.generation == keeper->generation ? ask_locked(keeper, &message, &answer, NULL) :
+						       -EPIPE;
+	unlock(keeper);
 	if (r < 0)
 		return r;
 	reader = wire_read(&answer);
@@ -153,5 +211,10 @@ int keeper_stop(struct keeper *keeper, pid_t pid, int *ret_status)
 
 pid_t keeper_pid(const struct keeper *keeper)
 {
-	return keeper->pid;
+	return __atomic_load_n(&keeper->pid, __ATOMIC_RELAXED);
+}
+
+unsigned int keeper_restarts(const struct keeper *keeper)
+{
+	return __atomic_load_n(&keeper->generation, __ATOMIC_RELAXED);
 }

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "sandbox/confine.h"
+#include "sandbox/helper_start.h"
 #include "sandbox/message.h"
 #include "sandbox/wire.h"
 #include "sandbox/work_limit.h"
@@ -27,9 +28,6 @@
 #define MAX_ENDING 16
 /* How long the daemon waits for one that it has killed. */
 #define END_NS (SECOND_NS / 10)
-
-/* The descriptors that the keeper keeps, and the worker beside its socket: streams of nothing. */
-enum { KEEPER_SOCKET = STDERR_FILENO + 1, KEEPER_FDS };
 
 /* --- the worker ------------------------------------------------------------------------------ */
 
@@ -189,7 +187,7 @@ static int start_worker(const struct worker_ops *ops, struct children *children,
 	pid = fork();
 	if (pid == 0) {
 		close(ends[0]);
-		close(KEEPER_SOCKET);
+		close(HELPER_SOCKET);
 		offer_to_oom_killer();
 		work(ops, ends[1]);
 	}
@@ -224,41 +222,20 @@ static int serve_daemon(const struct worker_ops *ops, const struct strbuf *reque
 	}
 	return strbuf_error(&answer) ?
 		       -ENOMEM :
-		       message_send(KEEPER_SOCKET, &answer, &fd, fd < 0 ? 0 : 1, MESSAGE_NEVER);
-}
-
-/* Nothing of the daemon's must be held: who waits for the end of its output would wait for us. */
-static int keep_socket_alone(int fd)
-{
-	int null;
-
-	if (fd != KEEPER_SOCKET && dup3(fd, KEEPER_SOCKET, O_CLOEXEC) < 0)
-		return -errno;
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
-		if (null < 0 || dup2(null, i) < 0)
-			return -errno;
-	return close_range(KEEPER_FDS, ~0U, 0) < 0 ? -errno : 0;
+		       message_send(HELPER_SOCKET, &answer, &fd, fd < 0 ? 0 : 1, MESSAGE_NEVER);
 }
 
 /*
  * It ends when its socket does, not by what a terminal or a service manager sends to all. Ends of
- * workers are waited for (wait_for_end).
+ * workers are waited for (wait_for_end), for which SIGCHLD must not be ignored.
  */
-static int leave_session(void)
+static int isolate(int fd)
 {
 	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1, SIGCHLD };
-	sigset_t set;
 
-	(void)sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++)
-		(void)sigaddset(&set, sent[i]); /* these signals exist */
-	if (signal(SIGCHLD, SIG_DFL) ==
-	    SIG_ERR) /* where it is ignored, ends cannot be waited for */
+	if (signal(SIGCHLD, SIG_DFL) == SIG_ERR)
 		return -errno;
-	/* Who leads a session has one of its own already. */
-	(void)setsid();
-	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
+	return helper_isolate(fd, sent, sizeof(sent) / sizeof(sent[0]));
 }
 
 _Noreturn void keeper_process(const struct worker_ops *ops, int fd)
@@ -267,9 +244,9 @@ _Noreturn void keeper_process(const struct worker_ops *ops, int fd)
 	struct children children = {};
 
 	(void)prctl(PR_SET_NAME, KEEPER_COMM);
-	if (keep_socket_alone(fd) < 0 || leave_session() < 0 || confine_capabilities() < 0)
+	if (isolate(fd) < 0 || confine_capabilities() < 0)
 		_exit(WORKER_EXIT_CONFINE);
-	while (message_receive(KEEPER_SOCKET, MAX_KEEPER_REQUEST_BYTES, MESSAGE_NEVER, &request,
+	while (message_receive(HELPER_SOCKET, MAX_KEEPER_REQUEST_BYTES, MESSAGE_NEVER, &request,
 			       NULL) == 0)
 		if (serve_daemon(ops, &request, &children) < 0)
 			break;

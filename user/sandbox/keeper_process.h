@@ -7,7 +7,7 @@
 
 #include "sandbox/worker_ops.h"
 
-/* The keeper's name, as ps(1) and the signals that it sends show it. */
+/* The keeper's name, as ps(1) and the signals that it sends show it; and its role (main.c). */
 #define KEEPER_COMM "memtraced-keep"
 
 /*

@@ -40,7 +40,7 @@ struct worker {
 	void *state;		    /* without a process */
 	struct worker_group *group; /* NULL: without a process */
 	int fd;			    /* -1: it does not run */
-	pid_t pid;
+	struct kept_process process;
 	uint64_t timeout_ns;  /* 0: by its files alone */
 	uint64_t cpu_used_ns; /* of the process, when an answer came last */
 	dev_t made_dev;	      /* of worker_believe()'s file */
@@ -109,13 +109,13 @@ int worker_new_inside(const struct worker_ops *ops, struct worker **ret_worker)
 /* Its process ends, and is not waited for long. 0 or negative errno, as of keeper_stop(). */
 static int drop_process(struct worker *worker, int *ret_status)
 {
-	pid_t pid = worker->pid;
+	struct kept_process process = worker->process;
 
 	asked_ahead_reset(&worker->asked);
 	close(worker->fd);
 	worker->fd = -1;
-	worker->pid = 0;
-	return keeper_stop(worker_group_keeper(worker->group), pid, ret_status);
+	worker->process = (struct kept_process){ 0 };
+	return keeper_stop(worker_group_keeper(worker->group), process, ret_status);
 }
 
 void worker_free(struct worker *worker)
@@ -142,7 +142,7 @@ int worker_start(struct worker *worker)
 	worker->has_died = false;
 	worker->served = (struct served){ 0 };
 	worker->cpu_used_ns = 0;
-	r = keeper_start(worker_group_keeper(worker->group), &worker->fd, &worker->pid);
+	r = keeper_start(worker_group_keeper(worker->group), &worker->fd, &worker->process);
 	return r == 0 || r == -ENOMEM ? r : -EAGAIN;
 }
 
@@ -170,7 +170,8 @@ static uint64_t cpu_used_since(struct worker *worker)
 	struct timespec used;
 	clockid_t clock;
 
-	if (clock_getcpuclockid(worker->pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+	if (clock_getcpuclockid(worker->process.pid, &clock) != 0 ||
+	    clock_gettime(clock, &used) < 0)
 		return 0;
 	worker->cpu_used_ns = (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
 	return worker->cpu_used_ns - before_ns;
@@ -187,18 +188,20 @@ static void charge(struct worker *worker, uint64_t waited_ns, uint64_t extra_ns)
 		worker_group_charge(worker->group, &worker->served.owner, used_ns + extra_ns);
 }
 
-/* Of a worker that has died, or shall. */
-static void worker_stop(struct worker *worker, bool in_time)
+/* Of a worker that has died, or shall. False: its keeper was killed, and the worker with it. */
+static bool worker_stop(struct worker *worker, bool in_time)
 {
+	bool has_keeper = keeper_has(worker_group_keeper(worker->group), worker->process);
 	int status = 0, r;
 
-	charge(worker, 0, DEATH_NS);
-	worker->has_died = !worker->served.any;
+	charge(worker, 0, has_keeper ? DEATH_NS : 0);
+	worker->has_died = has_keeper && !worker->served.any;
 	r = drop_process(worker, &status);
 	if (r == 0)
 		say_why(status, in_time);
 	else if (r == -EINPROGRESS)
 		log_debug("the process that parses files was killed, and does not end");
+	return has_keeper;
 }
 
 int worker_believe(struct worker *worker, int fd)
@@ -299,16 +302,20 @@ static int start_for(struct worker *worker, const int *fds, size_t n_fds)
 	return r;
 }
 
-/* It has not answered, or not in time: the file that it was asked about was the cause, if any. */
+/*
+ * It has not answered, or not in time: the file that it was asked about was the cause, if any, but
+ * not when it died with its keeper (-EOWNERDEAD).
+ */
 static int blame(struct worker *worker, int r, const struct file_version *file)
 {
-	worker_stop(worker, r != -ETIMEDOUT);
+	if (!worker_stop(worker, r != -ETIMEDOUT) && r != -ENOMEM)
+		return -EOWNERDEAD;
 	if (r != -ENOMEM && file)
 		r = worker_group_add_deadly(worker->group, file);
 	return r == -ENOMEM ? r : -EPIPE;
 }
 
-/* The next answer to what was asked ahead. 0, -EPIPE or -ENOMEM: all is forgotten then. */
+/* The next answer to what was asked ahead. 0, or as of blame(): all is forgotten then. */
 static int receive_asked(struct worker *worker)
 {
 	struct asked_question *question = asked_ahead_next(&worker->asked);
@@ -346,8 +353,9 @@ static int send_request(struct worker *worker, const struct strbuf *request, con
 	return r;
 }
 
-static int call_process(struct worker *worker, const struct strbuf *request, const int *fds,
-			size_t n_fds, struct strbuf *answer)
+/* 0 or negative errno; -EOWNERDEAD: nobody was asked, or died of it. */
+static int call_once(struct worker *worker, const struct strbuf *request, const int *fds,
+		     size_t n_fds, struct strbuf *answer)
 {
 	struct file_version file;
 	bool is_file = n_fds > 0 && file_version_read(fds[0], &file) == 0;
@@ -357,7 +365,7 @@ static int call_process(struct worker *worker, const struct strbuf *request, con
 	/* It was dead before, or died of what it was asked ahead: not this request's fault. */
 	if (r == -EPIPE) {
 		if (worker->fd >= 0)
-			worker_stop(worker, true);
+			(void)worker_stop(worker, true); /* another is started anyway */
 		if (n_fds > 0 && worker_group_is_deadly(worker->group, fds[0]))
 			return -EPIPE;
 		r = start_for(worker, fds, n_fds);
@@ -370,6 +378,21 @@ static int call_process(struct worker *worker, const struct strbuf *request, con
 	if (r < 0 && worker->fd < 0)
 		return r;
 	return r == 0 ? 0 : blame(worker, r, is_file ? &file : NULL);
+}
+
+static int call_process(struct worker *worker, const struct strbuf *request, const int *fds,
+			size_t n_fds, struct strbuf *answer)
+{
+	int r = start_for(worker, fds, n_fds);
+
+	if (r == 0)
+		r = call_once(worker, request, fds, n_fds, answer);
+	if (r != -EOWNERDEAD)
+		return r;
+	r = start_for(worker, fds, n_fds);
+	if (r == 0)
+		r = call_once(worker, request, fds, n_fds, answer);
+	return r == -EOWNERDEAD ? -EAGAIN : r;
 }
 
 /* What asking ahead is about. False: about nothing that an answer can be kept for. */
@@ -396,7 +419,7 @@ static int take_asked(struct worker *worker, const struct strbuf *request, int f
 	question = asked_ahead_find(&worker->asked, &file, request);
 	while (r == 0 && question && !question->is_answered)
 		r = receive_asked(worker);
-	if (r == -EPIPE)
+	if (r == -EPIPE || r == -EOWNERDEAD)
 		return worker_group_is_deadly(worker->group, fd) ? -EPIPE : -ENOENT;
 	if (r == 0 && !question)
 		return -ENOENT;
@@ -422,8 +445,7 @@ int worker_call(struct worker *worker, const struct strbuf *request, const int *
 	r = n_fds == 1 ? take_asked(worker, request, fds[0], answer) : -ENOENT;
 	if (r != -ENOENT)
 		return r;
-	r = start_for(worker, fds, n_fds);
-	return r < 0 ? r : call_process(worker, request, fds, n_fds, answer);
+	return call_process(worker, request, fds, n_fds, answer);
 }
 
 void worker_ask_ahead(struct worker *worker, const struct strbuf *request, int fd)
@@ -447,13 +469,13 @@ void worker_ask_ahead(struct worker *worker, const struct strbuf *request, int f
 		asked_ahead_drop(&worker->asked);
 	/* Whether and of what it has died, who asks next finds out. Else a part may be sent. */
 	if (r < 0 && r != -EPIPE)
-		worker_stop(worker, r != -ETIMEDOUT);
+		(void)worker_stop(worker, r != -ETIMEDOUT);
 }
 
 int worker_distrust(struct worker *worker)
 {
 	if (worker->fd >= 0)
-		worker_stop(worker, true);
+		(void)worker_stop(worker, true); /* it is killed either way */
 	return -EPIPE;
 }
 
@@ -467,7 +489,12 @@ pid_t worker_keeper(const struct worker *worker)
 	return worker->group ? keeper_pid(worker_group_keeper(worker->group)) : 0;
 }
 
+unsigned int worker_keeper_restarts(const struct worker *worker)
+{
+	return worker->group ? keeper_restarts(worker_group_keeper(worker->group)) : 0;
+}
+
 pid_t worker_pid(const struct worker *worker)
 {
-	return worker->pid;
+	return worker->process.pid;
 }

@@ -71,5 +71,7 @@ int worker_start(struct worker *worker);
 /* The process that forks workers (its children), and the one that serves; 0: there is none. */
 pid_t worker_keeper(const struct worker *worker);
 pid_t worker_pid(const struct worker *worker);
+/* How often the former was started in place of one that was killed. */
+unsigned int worker_keeper_restarts(const struct worker *worker);
 
 #endif

@@ -4,16 +4,10 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "sandbox/owner_budget.h"
+#include "sandbox/start_budget.h"
 
 #include <errno.h>
 #include <pthread.h>
-
-/*
- * Deaths that no owner of a file is charged for: so many starts after one at once, and one more in
- * each of these times.
- */
-#define MAX_STARTS 16
-#define START_NS (10 * SECOND_NS)
 
 /* Files of which workers have died; of more of them the first ones are forgotten. */
 #define MAX_DEADLY 1024
@@ -24,8 +18,7 @@ struct worker_group {
 	pthread_mutex_t lock; /* of all below */
 	unsigned int n_refs;
 	struct owner_budgets budgets;
-	unsigned int starts_left;
-	uint64_t refilled_ns;
+	struct start_budget starts;
 	VEC(struct file_version) deadly;
 	uint64_t n_deaths;
 };
@@ -43,6 +36,7 @@ static void unlock(struct worker_group *group)
 int worker_group_new(const struct worker_ops *ops, struct worker_group **ret_group)
 {
 	_cleanup_(worker_group_unref_p) struct worker_group *group = calloc(1, sizeof(*group));
+	uint64_t now_ns;
 	int r;
 
 	if (!group)
@@ -54,9 +48,9 @@ int worker_group_new(const struct worker_ops *ops, struct worker_group **ret_gro
 		r = keeper_new(ops, &group->keeper);
 	if (r < 0)
 		return r;
-	group->starts_left = MAX_STARTS;
-	group->refilled_ns = clock_monotonic_ns();
-	owner_budgets_init(&group->budgets, &group->own, group->refilled_ns);
+	now_ns = clock_monotonic_ns();
+	start_budget_init(&group->starts, now_ns);
+	owner_budgets_init(&group->budgets, &group->own, now_ns);
 	*ret_group = TAKE_PTR(group);
 	return 0;
 }
@@ -114,26 +108,12 @@ void worker_group_charge(struct worker_group *group, const struct file_owner *ow
 	unlock(group);
 }
 
-static void refill_starts(struct worker_group *group)
-{
-	uint64_t now = clock_monotonic_ns();
-
-	while (group->starts_left < MAX_STARTS && now - group->refilled_ns >= START_NS) {
-		group->starts_left++;
-		group->refilled_ns += START_NS;
-	}
-	if (group->starts_left == MAX_STARTS)
-		group->refilled_ns = now;
-}
-
 bool worker_group_may_restart(struct worker_group *group)
 {
 	bool may;
 
 	lock(group);
-	refill_starts(group);
-	may = group->starts_left > 0;
-	group->starts_left -= may;
+	may = start_budget_take(&group->starts, clock_monotonic_ns());
 	unlock(group);
 	return may;
 }

@@ -19,6 +19,11 @@ struct worker_ops {
 	 */
 	int (*serve)(void *state, const struct strbuf *request, const int *fds, size_t n_fds,
 		     struct strbuf *answer);
+	/*
+	 * What main() calls the keeper's role by; NULL: a keeper that was killed stays away. The
+	 * role serves the same operations.
+	 */
+	const char *role;
 };
 
 #endif

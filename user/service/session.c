@@ -427,6 +427,8 @@ int session_step(struct session *session, int timeout_ms)
 	if (session->over)
 		return 1;
 	r = loop_run_once(session->loop, timeout_ms);
+	/* A helper may have been started again. */
+	live_leave_out(session->live, worker_keeper(session->worker), file_helper_pid());
 	if (r == -EPIPE)
 		return r;
 	if (r < 0) {

@@ -183,6 +183,11 @@ int session_trace_pid(struct session *s, pid_t pid)
 			"malloc, calloc, realloc, free or operator new (a static binary without "
 			"symbols has none; --allocator takes names and addresses)",
 			(int)pid, info.comm);
+	else if (r == -EREMOTEIO)
+		log_error("process %d (%s): no allocator found in what could be read: its list of "
+			  "files or one of the files was not read, as a helper process was killed, "
+			  "took too long, or may not be started yet; try again",
+			  (int)pid, info.comm);
 	else if (r == -EACCES)
 		log_debug("process %d: the user who asked may not look at it", (int)pid);
 	else if (r == -ESRCH)

@@ -2,6 +2,7 @@
 #include "symbol/file_server.h"
 
 #include "probe/object_server.h"
+#include "sandbox/keeper_process.h"
 #include "symbol/jit_server.h"
 #include "symbol/symbol_server.h"
 
@@ -25,4 +26,4 @@ static int serve(void *state, const struct strbuf *request, const int *fds, size
 	return symbol_server.serve(state, request, fds, n_fds, answer);
 }
 
-const struct worker_ops file_server = { server_new, server_free, serve };
+const struct worker_ops file_server = { server_new, server_free, serve, KEEPER_COMM };

@@ -131,4 +131,4 @@ static int serve(void *state, const struct strbuf *request, const int *fds, size
 	}
 }
 
-const struct worker_ops symbol_server = { server_new, server_free, serve };
+const struct worker_ops symbol_server = { server_new, server_free, serve, NULL };

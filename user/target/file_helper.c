@@ -3,7 +3,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "sandbox/helper_start.h"
 #include "sandbox/message.h"
+#include "sandbox/start_budget.h"
 #include "sandbox/wire.h"
 #include "target/file_helper_process.h"
 #include "target/proc_file.h"
@@ -40,9 +43,12 @@ struct helper {
 };
 
 struct pool {
-	pid_t pid; /* that forks them */
+	const char *role;     /* as of file_helper_begin() */
+	pthread_mutex_t lock; /* of all below */
+	pid_t pid;	      /* that forks them; read without the lock, as is n_restarts */
 	int fd;
-	pthread_mutex_t lock; /* of all below, and of the socket */
+	unsigned int n_restarts;
+	struct start_budget restarts;
 	struct helper idle[MOST_IDLE];
 	size_t n_idle;
 	struct refusal {
@@ -56,7 +62,7 @@ struct pool {
 /* Set before there are threads, and constant while there are any. */
 static struct pool *the_pool;
 
-int file_helper_begin(file_helper_open_fn open_fn)
+int file_helper_begin(const char *role, file_helper_open_fn open_fn)
 {
 	struct pool *pool = calloc(1, sizeof(*pool));
 	int ends[2], r = 0;
@@ -67,6 +73,8 @@ int file_helper_begin(file_helper_open_fn open_fn)
 		free(pool);
 		return -errno;
 	}
+	pool->role = role;
+	start_budget_init(&pool->restarts, clock_monotonic_ns());
 	pool->fd = ends[0];
 	pool->pid = fork();
 	if (pool->pid == 0)
@@ -101,10 +109,38 @@ void file_helper_end(void)
 
 pid_t file_helper_pid(void)
 {
-	return the_pool ? the_pool->pid : 0;
+	return the_pool ? __atomic_load_n(&the_pool->pid, __ATOMIC_RELAXED) : 0;
+}
+
+unsigned int file_helper_restarts(void)
+{
+	return the_pool ? __atomic_load_n(&the_pool->n_restarts, __ATOMIC_RELAXED) : 0;
 }
 
 /* --- the pool, with its lock held ------------------------------------------------------------ */
+
+static bool has_ended(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd };
+
+	return poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & (POLLHUP | POLLERR);
+}
+
+/* The one that forks them was killed, and they with it. */
+static int restart(struct pool *pool)
+{
+	pid_t pid = pool->pid;
+	int r = -EAGAIN;
+
+	if (pool->role && start_budget_take(&pool->restarts, clock_monotonic_ns()))
+		r = helper_restart(pool->role, &pid, &pool->fd);
+	if (r < 0)
+		return r;
+	__atomic_store_n(&pool->pid, pid, __ATOMIC_RELAXED);
+	__atomic_store_n(&pool->n_restarts, pool->n_restarts + 1, __ATOMIC_RELAXED);
+	log_debug("%s was killed, and started again", pool->role);
+	return 0;
+}
 
 static int fork_helper(struct pool *pool, struct helper *ret_helper)
 {
@@ -116,6 +152,8 @@ static int fork_helper(struct pool *pool, struct helper *ret_helper)
 
 	wire_put_u8(&order, FILE_HELPER_FORK);
 	r = strbuf_error(&order);
+	if (r == 0 && has_ended(pool->fd))
+		r = restart(pool);
 	if (r == 0)
 		r = message_send(pool->fd, &order, NULL, 0, deadline_ns);
 	if (r == 0)
@@ -178,6 +216,9 @@ static int take_helper(struct pool *pool, uint64_t what, bool opens, struct help
 	int r = 0;
 
 	(void)pthread_mutex_lock(&pool->lock); /* cannot fail: it is a plain mutex */
+	/* Killed, as with the one that has forked them. */
+	while (pool->n_idle > 0 && has_ended(pool->idle[pool->n_idle - 1].fd))
+		close(pool->idle[--pool->n_idle].fd);
 	if (is_refused(pool, what) || (opens && is_exhausted(pool)))
 		r = -ETIMEDOUT;
 	else if (pool->n_idle > 0)
@@ -278,17 +319,15 @@ static int receive_text(const struct helper *helper, size_t max_bytes, struct st
 	return error ? error : strbuf_error(text);
 }
 
-int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
+static int ask_for_text(struct pool *pool, enum file_helper_request kind, pid_t pid,
+			const char *name, size_t max_bytes, struct strbuf *text)
 {
 	const uint64_t what = UINT64_C(1) << 63 | (uint32_t)pid;
 	_cleanup_strbuf_ struct strbuf request = {};
-	struct pool *pool = the_pool;
 	struct helper helper;
 	int failed, r;
 
-	if (!pool)
-		return proc_file_read(pid, name, max_bytes, text);
-	wire_put_u8(&request, FILE_HELPER_READ);
+	wire_put_u8(&request, (uint8_t)kind);
 	wire_put_u32(&request, (uint32_t)pid);
 	wire_put_string(&request, name);
 	wire_put_u64(&request, max_bytes);
@@ -301,6 +340,21 @@ int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbu
 	r = failed < 0 ? failed : receive_text(&helper, text->len + max_bytes, text, &failed);
 	return_helper(pool, what, false, helper, failed);
 	return r;
+}
+
+int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
+{
+	struct pool *pool = the_pool;
+
+	return pool ? ask_for_text(pool, FILE_HELPER_READ, pid, name, max_bytes, text) :
+		      proc_file_read(pid, name, max_bytes, text);
+}
+
+int file_helper_read_link(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
+{
+	struct pool *pool = the_pool;
+
+	return pool ? ask_for_text(pool, FILE_HELPER_LINK, pid, name, max_bytes, text) : -ENOSYS;
 }
 
 static int receive_opened(const struct helper *helper, int *ret_failed)

@@ -4,6 +4,7 @@
  * in the kernel, where no signal but SIGKILL, or not even that, ends the wait: files of servers
  * (NFS, FUSE), and files of /proc/PID for which that process's mmap_lock is needed. They answer by
  * a deadline; one that does not is killed and forgotten, what it hung on is refused for a while.
+ * The process that forks them is started again when it was killed (sandbox/helper_start.h).
  *
  * There is one pool for all threads, begun by main() before there are any; where there is none (in
  * unit tests) nothing is watched over. All functions but the first two: any thread.
@@ -18,12 +19,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Forks the process that forks the others; the caller has one thread. 0 or negative errno. */
-int file_helper_begin(file_helper_open_fn open_fn);
+/*
+ * Forks the process that forks the others; the caller has one thread. role: what main() calls it by
+ * when it was killed, NULL: then it stays away. 0 or negative errno.
+ */
+int file_helper_begin(const char *role, file_helper_open_fn open_fn);
 /* They end; nothing is waited for. */
 void file_helper_end(void);
 /* The process that forks the others; 0: there is none. */
 pid_t file_helper_pid(void);
+/* How often it was started in place of one that was killed. */
+unsigned int file_helper_restarts(void);
 
 /*
  * Appends the text of /proc/PID/NAME: "maps", "smaps", "smaps_rollup", "cmdline". 0 or negative
@@ -31,6 +37,9 @@ pid_t file_helper_pid(void);
  * more, -ETIMEDOUT when it let us wait.
  */
 int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text);
+
+/* The same of what the link /proc/PID/NAME leads to: "map_files/START-END". */
+int file_helper_read_link(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text);
 
 /*
  * Has open_fn() called there, and what it opened read. fd: as there. device: what is refused when

@@ -2,19 +2,19 @@
 #include "target/file_helper_process.h"
 
 #include "base/cleanup.h"
+#include "sandbox/helper_start.h"
 #include "sandbox/message.h"
 #include "sandbox/wire.h"
 #include "target/proc_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-
-enum { OWN_SOCKET = STDERR_FILENO + 1, FURTHER_FDS };
 
 /* Some of them may be beyond SIGKILL until a server answers. */
 #define MOST_KILLED 64
@@ -85,6 +85,29 @@ static int serve_read(int fd, struct wire_reader *reader)
 	return send_file(fd, file_fd, max_bytes);
 }
 
+static int serve_link(int fd, struct wire_reader *reader)
+{
+	static char target[PATH_MAX];
+	_cleanup_strbuf_ struct strbuf path = {}, text = {};
+	pid_t pid = (pid_t)wire_get_u32(reader);
+	const char *name = wire_get_string(reader, FILE_HELPER_NAME_MAX);
+	uint64_t max_bytes = wire_get_u64(reader);
+	ssize_t n;
+
+	if (!wire_is_read(reader))
+		return -EBADMSG;
+	strbuf_addf(&path, "/proc/%d/%s", (int)pid, name);
+	if (strbuf_error(&path))
+		return -ENOMEM;
+	n = readlink(strbuf_str(&path), target, sizeof(target));
+	if (n < 0)
+		return send_chunk(fd, false, -errno, NULL);
+	if ((size_t)n == sizeof(target) || (uint64_t)n > max_bytes)
+		return send_chunk(fd, false, -EFBIG, NULL);
+	strbuf_add(&text, target, (size_t)n);
+	return strbuf_error(&text) ? -ENOMEM : send_chunk(fd, false, 0, &text);
+}
+
 /* Its server must answer a reading, too, before anybody else may meet it. */
 static int send_opened(int fd, int opened)
 {
@@ -125,6 +148,9 @@ static int serve_one(int fd, file_helper_open_fn open_fn)
 	switch (wire_get_u8(&reader)) {
 	case FILE_HELPER_READ:
 		r = serve_read(fd, &reader);
+		break;
+	case FILE_HELPER_LINK:
+		r = serve_link(fd, &reader);
 		break;
 	case FILE_HELPER_OPEN:
 		r = serve_open(fd, &request, &fds, open_fn);
@@ -177,14 +203,14 @@ static int fork_one(const struct forker *forker)
 		pid = fork();
 	if (pid == 0) {
 		close(ends[0]);
-		close(OWN_SOCKET);
+		close(HELPER_SOCKET);
 		work(ends[1], forker->open_fn);
 	}
 	close(ends[1]);
 	wire_put_u32(&answer, pid > 0 ? (uint32_t)pid : 0);
 	r = strbuf_error(&answer) ?
 		    -ENOMEM :
-		    message_send(OWN_SOCKET, &answer, ends, pid > 0 ? 1 : 0, MESSAGE_NEVER);
+		    message_send(HELPER_SOCKET, &answer, ends, pid > 0 ? 1 : 0, MESSAGE_NEVER);
 	close(ends[0]);
 	return r;
 }
@@ -193,7 +219,7 @@ static int obey(struct forker *forker)
 {
 	_cleanup_strbuf_ struct strbuf order = {};
 	struct wire_reader reader;
-	int r = message_receive(OWN_SOCKET, 16, MESSAGE_NEVER, &order, NULL);
+	int r = message_receive(HELPER_SOCKET, 16, MESSAGE_NEVER, &order, NULL);
 	pid_t pid;
 
 	if (r < 0)
@@ -233,35 +259,14 @@ static int drop_capabilities(void)
 	return r;
 }
 
-/* Nothing of the daemon's is held; and what a terminal sends to all is none of its business. */
-static int leave(int fd)
-{
-	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1 };
-	sigset_t set;
-	int null;
-
-	if (fd != OWN_SOCKET && dup3(fd, OWN_SOCKET, O_CLOEXEC) < 0)
-		return -errno;
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
-		if (null < 0 || dup2(null, i) < 0)
-			return -errno;
-	if (close_range(FURTHER_FDS, ~0U, 0) < 0)
-		return -errno;
-	(void)sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++)
-		(void)sigaddset(&set, sent[i]); /* these signals exist */
-	/* Who leads a session has one of its own already. */
-	(void)setsid();
-	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
-}
-
 _Noreturn void file_helper_process(int fd, file_helper_open_fn open_fn)
 {
+	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1 };
 	struct forker forker = { .open_fn = open_fn };
 
-	(void)prctl(PR_SET_NAME, "memtraced-open"); /* for ps(1) */
-	if (leave(fd) < 0 || drop_capabilities() < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
+	(void)prctl(PR_SET_NAME, FILE_HELPER_COMM); /* for ps(1) */
+	if (helper_isolate(fd, sent, sizeof(sent) / sizeof(sent[0])) < 0 ||
+	    drop_capabilities() < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		_exit(1);
 	while (obey(&forker) == 0)
 		;

@@ -7,6 +7,9 @@
 
 #include "target/open_request.h"
 
+/* The name of all, as ps(1) shows it; and the role of the one that forks (main.c). */
+#define FILE_HELPER_COMM "memtraced-open"
+
 /*
  * To the one that forks, a byte: answered by a number, the pid, and by its socket (none: it could
  * not be forked); or a byte and a pid, which is killed, and no answer.
@@ -15,11 +18,12 @@ enum file_helper_order { FILE_HELPER_FORK, FILE_HELPER_KILL };
 
 /*
  * To the others. READ: pid, name, most bytes; answers: bytes each of which says whether more come,
- * an error, then text. OPEN: what file_helper_open_fn takes; an error, and a descriptor.
+ * an error, then text. LINK: the same, of what a link leads to, in one answer. OPEN: what
+ * file_helper_open_fn takes; an error, and a descriptor.
  */
-enum file_helper_request { FILE_HELPER_READ, FILE_HELPER_OPEN };
+enum file_helper_request { FILE_HELPER_READ, FILE_HELPER_LINK, FILE_HELPER_OPEN };
 
-#define FILE_HELPER_NAME_MAX 32
+#define FILE_HELPER_NAME_MAX 64
 /* Paths come from /proc/PID/maps. */
 #define FILE_HELPER_REQUEST_MAX (1 << 16)
 #define FILE_HELPER_CHUNK (64 << 10)

@@ -7,6 +7,9 @@
 #include "target/file_helper.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +114,6 @@ static void take_path(char *path, struct proc_map *map)
 		path[len - suffix] = '\0';
 		map->deleted = true;
 	}
-	unescape_newlines(path);
 	map->path = path;
 }
 
@@ -126,6 +128,7 @@ int proc_map_parse_line(char *line, char *end, struct proc_map *ret_map)
 	while (scan_char(&scan, ' '))
 		;
 	take_path(line + (scan.at - line), &map);
+	unescape_newlines(line + (scan.at - line));
 	*ret_map = map;
 	return 0;
 }
@@ -175,6 +178,24 @@ int proc_maps_read(pid_t pid, struct proc_maps *ret_maps)
 	if (r < 0)
 		return r;
 	return proc_maps_parse(strbuf_str(&text), text.len, ret_maps);
+}
+
+int proc_map_read_path(pid_t pid, struct proc_map *map, struct strbuf *ret_text)
+{
+	char name[48];
+	int r;
+
+	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, map->start, map->end);
+	strbuf_reset(ret_text);
+	r = file_helper_read_link(pid, name, PATH_MAX, ret_text);
+	if (r == 0)
+		r = strbuf_error(ret_text);
+	if (r < 0)
+		return r;
+	if (ret_text->len == 0)
+		return -ENOENT;
+	take_path(ret_text->data, map);
+	return 0;
 }
 
 void proc_maps_done(struct proc_maps *maps)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct strbuf;
 struct wire_reader;
 
 struct proc_map {
@@ -43,6 +44,13 @@ int proc_map_parse_line(char *line, char *end, struct proc_map *ret_map);
  * the process is gone, -EFBIG when the list is longer than any sane process's (256 MiB of text).
  */
 int proc_maps_read(pid_t pid, struct proc_maps *ret_maps);
+
+/*
+ * The path of a mapping whose range is known, without a look at the others: by
+ * /proc/PID/map_files. ret_text holds what map->path and map->deleted are set by. 0 or negative
+ * errno, where the list has to be read.
+ */
+int proc_map_read_path(pid_t pid, struct proc_map *map, struct strbuf *ret_text);
 
 void proc_maps_done(struct proc_maps *maps);
 

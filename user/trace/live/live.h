@@ -118,7 +118,7 @@ int live_add_syscalls(struct live *live, bool stacks, struct strbuf *error);
 /*
  * Begins with a running process: its objects are probed, then it counts. Records go to fn. 0 or
  * negative errno: -ESRCH, -EPERM, -ENOENT (nothing with an allocator is mapped, if allocations are
- * traced).
+ * traced), -EREMOTEIO (nothing of which that is known, and a file could not be read).
  */
 int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata);
 

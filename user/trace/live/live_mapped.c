@@ -303,30 +303,69 @@ int live_retry_files(struct live *live)
 	return r;
 }
 
-/* The mapping as /proc shows it, for the path of a file that is not known yet. */
-static int find_map(struct live *live, const struct live_process *process,
-		    const struct abi_ev_map *ev, struct proc_maps *maps, struct proc_map *ret)
+/*
+ * The list of mappings is read for the first ones of a process alone, which are opened ahead by it:
+ * it is as long as what the process has loaded so far.
+ */
+#define MOST_BY_LIST 64
+
+/* What is found in the list of mappings, which must live as long as the path. */
+struct found_path {
+	struct proc_maps maps;
+	struct strbuf text;
+};
+
+static void found_path_done(struct found_path *found)
 {
-	const struct proc_map *found;
-	int r = live_read_maps(live, process, maps);
+	proc_maps_done(&found->maps);
+	strbuf_done(&found->text);
+}
+
+static int find_in_list(struct live *live, const struct live_process *process,
+			struct found_path *found, struct proc_map *map)
+{
+	const struct proc_map *listed;
+	int r = live_read_maps(live, process, &found->maps);
 
 	if (r)
 		return r;
-	objects_open_ahead(live->objects, process->pid, maps);
-	found = proc_maps_find(maps, ev->addr);
-	if (!found || found->ino != ev->ino)
+	objects_open_ahead(live->objects, process->pid, &found->maps);
+	listed = proc_maps_find(&found->maps, map->start);
+	if (!listed || listed->ino != map->ino)
 		return -ENOENT;
-	*ret = *found;
+	map->path = listed->path;
+	map->deleted = listed->deleted;
 	return 0;
+}
+
+/* The path of a file that is not known yet. 0 or negative errno. */
+static int find_path(struct live *live, const struct live_process *process,
+		     struct found_path *found, struct proc_map *map)
+{
+	int r = process->code.len < MOST_BY_LIST ?
+			-EAGAIN :
+			proc_map_read_path(process->pid, map, &found->text);
+
+	if (r == 0 && live_may_show(live, process->pid, process->image))
+		return 0;
+	return r == -ENOMEM ? r : find_in_list(live, process, found, map);
 }
 
 int live_on_code(struct live *live, const struct abi_ev_map *ev)
 {
 	struct live_process *process = live_process_at(live, ev->head.slot);
 	struct object *known = objects_find(live->objects, ev->dev, ev->ino);
-	_cleanup_(proc_maps_done) struct proc_maps maps = {};
+	struct proc_map map = {
+		.dev_major = ev->dev >> 20,
+		.dev_minor = ev->dev & 0xfffff,
+		.ino = ev->ino,
+		.start = ev->addr,
+		.end = ev->addr + page_round_up(ev->len),
+		.offset = ev->offset,
+		.exec = true,
+	};
+	_cleanup_(found_path_done) struct found_path found = {};
 	struct object *object = NULL;
-	struct proc_map map = {};
 	bool late = false;
 	int r;
 
@@ -340,7 +379,7 @@ int live_on_code(struct live *live, const struct abi_ev_map *ev)
 		return 0;
 	}
 	if (!known) {
-		r = find_map(live, process, ev, &maps, &map);
+		r = find_path(live, process, &found, &map);
 		if (r == -ENOMEM)
 			return r;
 		if (r) {
@@ -353,13 +392,6 @@ int live_on_code(struct live *live, const struct abi_ev_map *ev)
 	} else {
 		map.path = object_path(known);
 	}
-	map.dev_major = ev->dev >> 20;
-	map.dev_minor = ev->dev & 0xfffff;
-	map.ino = ev->ino;
-	map.start = ev->addr;
-	map.end = ev->addr + page_round_up(ev->len);
-	map.offset = ev->offset;
-	map.exec = true;
 	r = add_code(live, process, &map, ev, ev->head.time_ns, false, &object);
 	if (r == 0 && object)
 		r = live_attach(live, object, live_owner(live, process), process->pid, &late);

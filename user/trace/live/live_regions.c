@@ -43,6 +43,17 @@ static int emit_gone(struct live *live, const struct live_process *process, uint
 	return end > start ? live_emit(live, &record) : 0;
 }
 
+static int emit_unmapping(struct live *live, const struct live_process *process,
+			  const struct code_range *range, uint64_t time_ns)
+{
+	struct record record = {
+		.type = RECORD_UNMAPPING,
+		.unmapping = { process->image, range->start, range->end, time_ns },
+	};
+
+	return live_emit(live, &record);
+}
+
 /* Executable mappings in the range are gone. */
 static int drop_code(struct live *live, struct live_process *process, uint64_t start, uint64_t end,
 		     uint64_t time_ns)
@@ -50,18 +61,14 @@ static int drop_code(struct live *live, struct live_process *process, uint64_t s
 	size_t kept = 0;
 
 	for (size_t i = 0; i < process->code.len; i++) {
-		struct code_range range = process->code.data[i];
-		struct record record = {
-			.type = RECORD_UNMAPPING,
-			.unmapping = { process->image, range.start, range.end, time_ns },
-		};
+		const struct code_range range = process->code.data[i];
 		int r;
 
 		if (range.start < start || range.end > end) {
 			process->code.data[kept++] = range;
 			continue;
 		}
-		r = live_emit(live, &record);
+		r = emit_unmapping(live, process, &range, time_ns);
 		if (r)
 			return r;
 	}

@@ -97,6 +97,17 @@ int live_know_program(struct live *live, int fd, const char *library_path)
 	return objects_know(live->objects, search, fd);
 }
 
+/* -EREMOTEIO: a file that may have an allocator, or the list of files, was not read. */
+static int say_no_allocator(const struct live *live, const struct live_process *process)
+{
+	if (process->code.len == 0 || objects_unread(live->objects) > 0)
+		return -EREMOTEIO;
+	vec_foreach(&process->code, range)
+		if (range->unopened)
+			return -EREMOTEIO;
+	return -ENOENT;
+}
+
 int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 {
 	struct live_process *process;
@@ -127,7 +138,7 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 	vec_foreach(&process->code, range)
 		if (range->object && object_has_allocator(range->object))
 			return 0;
-	return -ENOENT;
+	return say_no_allocator(live, process);
 }
 
 /* --- all of a rule --------------------------------------------------------------------------- */

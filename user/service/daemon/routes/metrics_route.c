@@ -6,6 +6,8 @@
  */
 #include "base/clock.h"
 #include "report/metrics_out.h"
+#include "sandbox/keeper_process.h"
+#include "sandbox/worker.h"
 #include "service/daemon/growth/growth_metrics.h"
 #include "service/daemon/growth/host_growth.h"
 #include "service/daemon/listeners.h"
@@ -16,6 +18,8 @@
 #include "service/daemon/trace/traces_cost.h"
 #include "service/daemon/watch/rules.h"
 #include "service/daemon/watch/watch_metrics.h"
+#include "target/file_helper.h"
+#include "target/file_helper_process.h"
 #include "target/statm.h"
 #include "version.h"
 
@@ -218,6 +222,20 @@ static void put_reloads(const struct service *service, struct metrics_out *out)
 	metrics_out_u64(out, "", service->reloads.failed);
 }
 
+static void put_helpers(const struct service *service, struct metrics_out *out)
+{
+	static const struct metrics_family restarts = {
+		"memtraced_helper_restarts", METRICS_COUNTER, "",
+		"Helper processes that were started again, as they were killed."
+	};
+
+	metrics_out_family(out, &restarts);
+	metrics_out_label(out, "helper", KEEPER_COMM);
+	metrics_out_u64(out, "", worker_keeper_restarts(service->worker));
+	metrics_out_label(out, "helper", FILE_HELPER_COMM);
+	metrics_out_u64(out, "", file_helper_restarts());
+}
+
 static uint64_t count_open_files(void)
 {
 	_cleanup_closedir_ DIR *folder = opendir("/proc/self/fd");
@@ -275,6 +293,7 @@ int metrics_route(struct service_call *call, struct http_answer *answer)
 		r = put_host(call->service, &out);
 	put_http(call->service, &out);
 	put_reloads(call->service, &out);
+	put_helpers(call->service, &out);
 	put_self(call->service, &out);
 	r_end = metrics_out_end(&out);
 	if (fclose(out.file) != 0 && r_end == 0)

@@ -114,6 +114,13 @@ void service_say_refused(const struct service_call *call, int error, struct http
 	case -ENOENT:
 		http_answer_say(answer, 422, "no allocator was found in process %d", pid);
 		break;
+	case -EREMOTEIO:
+		http_answer_say(answer, 503,
+				"no allocator was found in what could be read of process %d: its "
+				"list of files or one of the files was not read, as a helper "
+				"process was killed, took too long, or may not be started yet",
+				pid);
+		break;
 	case -ENODATA:
 		http_answer_say(answer, 422,
 				"process %d shows no samples: nothing that it has mapped has "

@@ -50,8 +50,8 @@ DEFINE_CLEANUP(struct traces_next, traces_next_free)
  * are as many traces as may be, of all or of this user, or as many wait for it; -EDQUOT: the budget
  * is used up, traces_wait_ns() says for how long; -ESRCH, -ENOMEM. What is known only when the
  * session begins comes as TRACE_NOT_BEGUN: -EACCES (this user may not look at it), -ESRCH, -ENOENT
- * (no allocator), -ENODATA (it shows no samples), -EOPNOTSUPP (no 64-bit program), or another error
- * (logged, but for -EACCES and -ENODATA).
+ * (no allocator), -EREMOTEIO (none in what could be read), -ENODATA (it shows no samples),
+ * -EOPNOTSUPP (no 64-bit program), or another error (logged, but for -EACCES and -ENODATA).
  */
 int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_wait **ret_wait);
 /* The answer is not wanted any more: ask->free() comes, done() does not. NULL is legal. */

@@ -309,6 +309,10 @@ static void say_refused(struct rule *rule, const char *key, pid_t pid, int error
 	else if (error == -ENOENT)
 		log_warning("rule %s: process %d: no allocator was found in it", rule->name,
 			    (int)pid);
+	else if (error == -EREMOTEIO)
+		log_warning("rule %s: process %d: no allocator was found in what could be read: a "
+			    "helper process was killed, took too long, or may not be started yet",
+			    rule->name, (int)pid);
 	else if (error == -ENODATA)
 		log_warning("rule %s: process %d: it shows no samples", rule->name, (int)pid);
 	else

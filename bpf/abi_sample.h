@@ -109,8 +109,58 @@ static inline __u64 abi_sample_size(__u16 code)
 	return exponent ? (mantissa | 1 << ABI_SAMPLE_MANTISSA) << (exponent - 1) : mantissa;
 }
 
-#define ABI_SAMPLE_SIZE_FN(weight, size) ABI_SIZE_FN(weight, 0, abi_sample_size_code(size))
-#define ABI_SAMPLED_SIZE(b) abi_sample_size(ABI_BLOCK_FN(b))
+/*
+ * Of a block whose size is more than half of its weight, the rest of the weight is kept in place of
+ * the size, so that both are known to half a thousandth: abi_block's form says which it is.
+ */
+#define ABI_SAMPLE_BEYOND 1
+
+static inline __u64 abi_sample_size_fn(__u64 weight, __u64 size)
+{
+	if (size <= weight && weight - size < size)
+		return ABI_SIZE_FN(weight, (__u64)ABI_SAMPLE_BEYOND,
+				   abi_sample_size_code(weight - size));
+	return ABI_SIZE_FN(weight, 0, abi_sample_size_code(size));
+}
+
+/* A sample's own size. */
+static inline __u64 abi_sampled_size(const struct abi_block *block)
+{
+	__u64 kept = abi_sample_size(ABI_BLOCK_FN(block));
+
+	return ABI_BLOCK_FORM(block) == ABI_SAMPLE_BEYOND ? ABI_BLOCK_SIZE(block) - kept : kept;
+}
+
+/*
+ * What a sample stands for beyond itself. A weight below the size is not the contract's, and as
+ * uncertain as one that is as far above.
+ */
+static inline __u64 abi_sampled_beyond(const struct abi_block *block)
+{
+	__u64 kept = abi_sample_size(ABI_BLOCK_FN(block)), weight = ABI_BLOCK_SIZE(block);
+
+	if (ABI_BLOCK_FORM(block) == ABI_SAMPLE_BEYOND)
+		return kept;
+	return weight > kept ? weight - kept : kept - weight;
+}
+
+/* The unit of bytes_variance: 32 bytes, squared. */
+#define ABI_SAMPLE_BYTES_SHIFT 10
+/* Of one sample; where it stands for more its variance is too small. */
+#define ABI_SAMPLE_MOST_BYTES (1ULL << 33)
+
+/* What a sample adds to the estimated variance of bytes: w (w - S), by the contract. */
+static inline __u64 abi_sample_bytes_variance(__u64 weight, __u64 beyond)
+{
+	if (!((weight | beyond) >> 32))
+		return (weight * beyond + (1ULL << ABI_SAMPLE_BYTES_SHIFT >> 1)) >>
+		       ABI_SAMPLE_BYTES_SHIFT;
+	if (weight > ABI_SAMPLE_MOST_BYTES && beyond)
+		weight = ABI_SAMPLE_MOST_BYTES;
+	if (beyond > ABI_SAMPLE_MOST_BYTES)
+		beyond = ABI_SAMPLE_MOST_BYTES;
+	return (weight >> ABI_SAMPLE_BYTES_SHIFT / 2) * (beyond >> ABI_SAMPLE_BYTES_SHIFT / 2);
+}
 
 /* abi_site_counts of samples: live_blocks and allocs are in parts of a block, */
 #define ABI_SAMPLE_BLOCK_SHIFT 16
@@ -119,31 +169,46 @@ static inline __u64 abi_sample_size(__u16 code)
 /* Of one sample; where it stands for more its variance is too small. */
 #define ABI_SAMPLE_MOST_BLOCKS (1ULL << 29)
 
+/*
+ * The interval R of which a block of this size has this weight, S / (1 - exp(-S / R)): the first
+ * terms of -S / ln(1 - S / w), which is at most a little too large, the less the smaller the block.
+ */
+static inline __u64 abi_sample_interval(__u64 weight, __u64 size)
+{
+	__u64 part, interval;
+
+	if (!weight || size > weight)
+		return weight;
+	/* Chosen for certain: of any interval that is much smaller. */
+	if (size == weight)
+		return size / 16 ? size / 16 : 1;
+	part = (size << 10) / weight;
+	interval = weight - size / 2 - size * part / (12 << 10);
+	return interval ? interval : 1;
+}
+
 /* For how many blocks a sample counts, in these parts. */
 static inline __u64 abi_sample_blocks(__u64 weight, __u64 size)
 {
 	return (weight << ABI_SAMPLE_BLOCK_SHIFT) / (size ? size : 1);
 }
 
-/*
- * What a sample adds to the estimated variance of the number of blocks. Each of k = weight /
- * interval Poisson points counts for interval / size blocks, so k (interval / size)^2.
- */
-static inline __u64 abi_sample_variance(__u64 weight, __u64 size, __u64 interval)
+/* What a sample adds to the estimated variance of the number of blocks: w (w - S) / S^2. */
+static inline __u64 abi_sample_variance(__u64 weight, __u64 size, __u64 beyond)
 {
 	__u64 blocks = abi_sample_blocks(weight, size) >> 8;
-	__u64 of_interval = (interval << 8) / (size ? size : 1);
+	__u64 of_beyond = (beyond << 8) / (size ? size : 1);
 
-	if (!((blocks | of_interval) >> 32))
-		return blocks * of_interval >> (16 - ABI_SAMPLE_VARIANCE_SHIFT);
+	if (!((blocks | of_beyond) >> 32))
+		return blocks * of_beyond >> (16 - ABI_SAMPLE_VARIANCE_SHIFT);
 	/* A GiB of small blocks, say: of so many none is a part of one, and squares must fit. */
 	blocks >>= 8;
-	of_interval >>= 8;
+	of_beyond >>= 8;
 	if (blocks > ABI_SAMPLE_MOST_BLOCKS)
 		blocks = ABI_SAMPLE_MOST_BLOCKS;
-	if (of_interval > ABI_SAMPLE_MOST_BLOCKS)
-		of_interval = ABI_SAMPLE_MOST_BLOCKS;
-	return blocks * of_interval << ABI_SAMPLE_VARIANCE_SHIFT;
+	if (of_beyond > ABI_SAMPLE_MOST_BLOCKS)
+		of_beyond = ABI_SAMPLE_MOST_BLOCKS;
+	return blocks * of_beyond << ABI_SAMPLE_VARIANCE_SHIFT;
 }
 
 #ifndef __bpf__

@@ -23,13 +23,13 @@ static __always_inline bool has_own_samples(const struct abi_proc *proc)
 }
 
 /*
- * The smallest weight that a process has shown is one sample's, its interval: weights are multiples
- * of it. Its own samples' interval takes the place of a stand-in's. Two CPUs may both write, of
- * which the next sample corrects the wrong one.
+ * The smallest interval that a sample was in accord with is taken for the process's. Its own
+ * samples' interval takes the place of a stand-in's. Two CPUs may both write; the next sample
+ * corrects the wrong one.
  */
-static __always_inline void note_interval(struct abi_proc *proc, __u64 weight, bool own)
+static __always_inline void note_interval(struct abi_proc *proc, __u64 interval, bool own)
 {
-	__u64 known = *(volatile __u64 *)&proc->sample_interval, interval = weight;
+	__u64 known = *(volatile __u64 *)&proc->sample_interval;
 
 	if (own && !(known & ABI_SAMPLE_OWN))
 		known = ABI_SAMPLE_IMAGE;
@@ -120,12 +120,12 @@ static __always_inline void sample_alloc(struct pt_regs *ctx, struct abi_proc *p
 		proc_lost(proc, ABI_LOST_ADDRESS);
 		return;
 	}
-	note_interval(proc, weight, !spec->is_stand_in);
+	note_interval(proc, abi_sample_interval(weight, size), !spec->is_stand_in);
 	if (!sample_fits(proc, &weight))
 		return;
 	count_by(ABI_SAMPLED_ALLOCS, abi_sample_blocks(weight, size));
 	block.stack = sample_stack(ctx, proc, slot, spec);
-	block.size_fn = ABI_SAMPLE_SIZE_FN(weight, size);
+	block.size_fn = abi_sample_size_fn(weight, size);
 	block.tick = *(volatile __u32 *)&control.tick;
 	block.era = proc->era;
 	account_new(slot, ABI_BLOCK_KEY(slot, addr), &block);

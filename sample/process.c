@@ -152,16 +152,16 @@ void sample_allocated(void *block, size_t size)
 {
 	struct sample_thread *thread = &sample_thread;
 	int error = errno;
-	uint64_t samples;
+	uint64_t weight;
 
 	if (thread->busy)
 		return;
 	thread->drawn++;
 	thread->busy = true;
 	if (thread_counts(thread)) {
-		samples = sampler_take(&thread->sampler, &sample_process.rate, size);
-		if (samples && block && probe_alloc_is_heard())
-			tell(thread, block, size, samples * sample_process.rate.interval);
+		weight = sampler_take(&thread->sampler, &sample_process.rate, size);
+		if (weight && block && probe_alloc_is_heard())
+			tell(thread, block, size, weight);
 	}
 	thread->busy = false;
 	errno = error;

@@ -69,24 +69,27 @@ static __attribute__((noinline)) void show(void *block, size_t size, uint64_t we
 static void *allocate(struct sampled_place *place, size_t size)
 {
 	void *block = malloc(size);
-	uint64_t samples = 0;
+	uint64_t weight;
 
 	CHECK(block);
-	for (gap -= (double)size; gap <= 0; gap += next_gap())
-		samples++;
+	gap -= (double)size;
 	place->blocks++;
 	place->live_blocks++;
 	place->bytes += size;
 	place->live_bytes += size;
-	if (!samples || !is_watched())
+	if (gap > 0)
+		return block;
+	gap = next_gap();
+	if (!is_watched())
 		return block;
 	CHECK(n_shown < MOST);
-	show(block, size, samples * interval);
-	shown[n_shown++] = (struct shown){ block, samples * interval };
-	place->samples += samples;
-	place->weight += samples * interval;
-	place->live_samples += samples;
-	place->live_weight += samples * interval;
+	weight = (uint64_t)llround((double)size / -expm1(-(double)size / (double)interval));
+	show(block, size, weight);
+	shown[n_shown++] = (struct shown){ block, weight };
+	place->samples++;
+	place->weight += weight;
+	place->live_samples++;
+	place->live_weight += weight;
 	return block;
 }
 
@@ -99,7 +102,7 @@ static void release(struct sampled_place *place, void *block, size_t size)
 			continue;
 		STAP_PROBE1(otel_memory, free, block);
 		place->live_weight -= shown[i].weight;
-		place->live_samples -= shown[i].weight / interval;
+		place->live_samples--;
 		shown[i] = shown[--n_shown];
 		break;
 	}

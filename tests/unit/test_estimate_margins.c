@@ -43,6 +43,12 @@ static const struct program programs[] = {
 	{ "replaces all ten times", 1000, 10000, 1, 1024, 8192, true },
 	{ "replaces all a hundred times", 400, 40000, 1, 1024, 16384, true },
 	{ "waves of one height", 1000, 0, 30, 1024, 8192, true },
+	{ "small blocks", 4000, 0, 1, 16, 60, false },
+	{ "many small blocks", 4000, 40000, 1, 16, 60, true },
+	{ "short runs of five samples", 40, 0, 1, 1024, 3072, false },
+	{ "short runs of ten samples", 80, 0, 1, 1024, 3072, false },
+	{ "blocks around the interval", 100, 0, 1, 8192, 32768, false },
+	{ "sizes from 64 to 4096", 4000, 4000, 1, 64, 4096, true },
 };
 
 /* The same numbers of what happens and of what is seen. */
@@ -50,6 +56,8 @@ struct books {
 	double live, peak, bytes, allocs, frees;
 	double seen_live, seen_peak, seen_bytes, seen_allocs, seen_frees;
 	double allocs_variance, frees_variance, live_variance;
+	double bytes_variance, live_bytes_variance;
+	uint64_t samples, live_samples;
 };
 
 struct block {
@@ -58,32 +66,38 @@ struct block {
 
 static void come(struct books *b, const struct block *block)
 {
-	double of_interval = (double)INTERVAL / (double)block->size;
-	double samples = (double)block->weight / INTERVAL;
+	double blocks = (double)block->weight / (double)block->size;
+	double variance = block->weight ? blocks * (blocks - 1) : 0;
 
 	b->live += (double)block->size;
 	b->bytes += (double)block->size;
 	b->allocs++;
 	b->seen_live += (double)block->weight;
 	b->seen_bytes += (double)block->weight;
-	b->seen_allocs += samples * of_interval;
-	b->allocs_variance += samples * of_interval * of_interval;
-	b->live_variance += samples * of_interval * of_interval;
+	b->seen_allocs += blocks;
+	b->allocs_variance += variance;
+	b->live_variance += variance;
+	b->bytes_variance += variance * (double)block->size * (double)block->size;
+	b->live_bytes_variance += variance * (double)block->size * (double)block->size;
+	b->samples += block->weight > 0;
+	b->live_samples += block->weight > 0;
 	b->peak = fmax(b->peak, b->live);
 	b->seen_peak = fmax(b->seen_peak, b->seen_live);
 }
 
 static void go(struct books *b, struct block *block)
 {
-	double of_interval = (double)INTERVAL / (double)block->size;
-	double samples = (double)block->weight / INTERVAL;
+	double blocks = (double)block->weight / (double)block->size;
+	double variance = block->weight ? blocks * (blocks - 1) : 0;
 
 	b->live -= (double)block->size;
 	b->frees++;
 	b->seen_live -= (double)block->weight;
-	b->seen_frees += samples * of_interval;
-	b->frees_variance += samples * of_interval * of_interval;
-	b->live_variance -= samples * of_interval * of_interval;
+	b->seen_frees += blocks;
+	b->frees_variance += variance;
+	b->live_variance -= variance;
+	b->live_bytes_variance -= variance * (double)block->size * (double)block->size;
+	b->live_samples -= block->weight > 0;
 	block->size = 0;
 }
 
@@ -106,7 +120,7 @@ static void allocate(struct run *run, uint32_t place)
 	*block = (struct block){ .size = p->least +
 					 random_below(&run->random, p->most - p->least + 1) };
 	if (!sampler_pass(&run->sampler, block->size))
-		block->weight = sampler_take(&run->sampler, &run->rate, block->size) * INTERVAL;
+		block->weight = sampler_take(&run->sampler, &run->rate, block->size);
 	come(&run->books, block);
 }
 
@@ -137,21 +151,27 @@ static struct view_estimate estimate_of(const struct books *b)
 		.frees_variance = (uint64_t)ceil(b->frees_variance),
 		.allocs = (uint64_t)b->seen_allocs,
 		.bytes = (uint64_t)b->seen_bytes,
+		.live_blocks = (int64_t)(b->seen_allocs - b->seen_frees),
+		.se_bytes = (uint64_t)ceil(sqrt(b->bytes_variance)),
+		.se_live_bytes = (uint64_t)ceil(sqrt(fmax(b->live_bytes_variance, 0))),
+		.samples = b->samples,
+		.live_samples = b->live_samples,
 	};
 
 	return view_estimate(INTERVAL, &sampled);
 }
 
-enum figure { LIVE, BYTES, ALLOCS, FREES, PEAK, FIGURES };
+enum figure { LIVE, BLOCKS, BYTES, ALLOCS, FREES, PEAK, FIGURES };
 
 static const char *const figure_names[] = {
-	[LIVE] = "live",   [BYTES] = "allocated", [ALLOCS] = "allocs",
-	[FREES] = "frees", [PEAK] = "peak",
+	[LIVE] = "live",     [BLOCKS] = "live blocks", [BYTES] = "allocated",
+	[ALLOCS] = "allocs", [FREES] = "frees",	       [PEAK] = "peak",
 };
 
 static void margins_of(const struct view_estimate *estimate, double margins[FIGURES])
 {
 	margins[LIVE] = (double)estimate->ci95_bytes;
+	margins[BLOCKS] = (double)estimate->ci95_blocks;
 	margins[BYTES] = (double)estimate->ci95_allocated_bytes;
 	margins[ALLOCS] = (double)estimate->ci95_allocs;
 	margins[FREES] = (double)estimate->ci95_frees;
@@ -164,6 +184,7 @@ static void look(const struct books *b, double errors[FIGURES], double margins[F
 	const struct view_estimate estimate = estimate_of(b);
 
 	errors[LIVE] = b->seen_live - b->live;
+	errors[BLOCKS] = b->seen_allocs - b->seen_frees - (b->allocs - b->frees);
 	errors[BYTES] = b->seen_bytes - b->bytes;
 	errors[ALLOCS] = b->seen_allocs - b->allocs;
 	errors[FREES] = b->seen_frees - b->frees;

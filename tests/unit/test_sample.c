@@ -192,11 +192,17 @@ static void an_interval_is_told_from_what_we_made_of_it(void **state)
 
 static void a_weight_is_kept_beside_it_to_the_byte(void **state)
 {
-	const struct abi_block block = { .size_fn = ABI_SAMPLE_SIZE_FN(UINT64_C(123456789), 4096) };
+	const struct abi_block block = { .size_fn = abi_sample_size_fn(UINT64_C(123456789), 4096) };
+
+	/* One that was chosen for certain stands for itself, to the byte. */
+	const struct abi_block large = { .size_fn = abi_sample_size_fn(100 << 20, 100 << 20) };
 
 	(void)state;
 	assert_int_equal(ABI_BLOCK_SIZE(&block), 123456789);
-	assert_int_equal(ABI_SAMPLED_SIZE(&block), 4096);
+	assert_int_equal(abi_sampled_size(&block), 4096);
+	assert_int_equal(abi_sampled_beyond(&block), 123456789 - 4096);
+	assert_int_equal(abi_sampled_size(&large), 100 << 20);
+	assert_int_equal(abi_sampled_beyond(&large), 0);
 }
 
 static void a_sample_counts_for_as_many_blocks_as_it_stands_for(void **state)
@@ -230,6 +236,31 @@ static void a_sample_counts_for_as_many_blocks_as_it_stands_for(void **state)
 	assert_int_equal(abi_sample_blocks(1, 0), 1 << ABI_SAMPLE_BLOCK_SHIFT);
 }
 
+static void the_interval_of_a_weight_is_known_by_small_blocks(void **state)
+{
+	(void)state;
+	for (double size = 1; size < 524288; size = floor(size * 1.5) + 1) {
+		uint64_t weight = (uint64_t)(size / -expm1(-size / 524288));
+		double interval = (double)abi_sample_interval(weight, (uint64_t)size);
+
+		assert_true(interval >= 524288 - 2);
+		assert_true(interval <= 524288 + 2 + size * size / 524288 / 8);
+	}
+	assert_int_equal(abi_sample_interval(1, 1), 1);
+	assert_int_equal(abi_sample_interval(524288, 1 << 20), 524288);
+}
+
+static void the_variance_of_bytes_is_the_weight_times_its_excess(void **state)
+{
+	(void)state;
+	assert_int_equal(abi_sample_bytes_variance(524288, 524288 - 64),
+			 524288ULL * (524288 - 64) >> ABI_SAMPLE_BYTES_SHIFT);
+	assert_int_equal(abi_sample_bytes_variance(UINT64_C(1) << 45, 0), 0);
+	/* Of huge ones it is bounded. */
+	assert_int_equal(abi_sample_bytes_variance(UINT64_C(1) << 45, UINT64_C(1) << 45),
+			 UINT64_C(1) << (66 - ABI_SAMPLE_BYTES_SHIFT));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +275,8 @@ int main(void)
 		cmocka_unit_test(
 			the_interval_doubles_with_each_thirtieth_of_the_room_from_half_of_it_on),
 		cmocka_unit_test(an_interval_is_told_from_what_we_made_of_it),
+		cmocka_unit_test(the_interval_of_a_weight_is_known_by_small_blocks),
+		cmocka_unit_test(the_variance_of_bytes_is_the_weight_times_its_excess),
 		cmocka_unit_test(a_sample_counts_for_as_many_blocks_as_it_stands_for),
 	};
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How far the figures of samples can be off. A sample of a Poisson process over bytes stands for
- * one interval, so that n of them estimate n intervals with a standard error of sqrt(n) intervals,
- * whatever the blocks' sizes: a large block holds several. A 95 % interval is 1.96 errors to either
- * side. That holds of what is live and of what was ever allocated; a peak is chosen for being
- * large, and has a wider one. Pure functions.
+ * How far the figures of samples can be off. A sample of weight w and size S adds w (w - S) to the
+ * variance: nothing where the block was chosen for certain. The margin is 1.96 standard errors to
+ * either side, with the variance as it would be at the ends of that interval, which matters where
+ * samples are few (docs/hacking/sampling.md, "Margins"). That holds of what is live and of what was
+ * ever allocated; a peak is chosen for being large, and has a wider one. Pure functions.
  */
 #ifndef MEMTRACED_REPORT_VIEW_VIEW_ESTIMATE_H
 #define MEMTRACED_REPORT_VIEW_VIEW_ESTIMATE_H
@@ -33,6 +33,10 @@ struct view_sampled {
 	int64_t live_bytes, live_blocks, peak_bytes, inherited_bytes;
 	uint64_t blocks_variance, allocs_variance, frees_variance; /* of live_blocks and these */
 	uint64_t allocs, bytes;
+	uint64_t se_live_bytes, se_bytes; /* standard errors of live_bytes and bytes */
+	uint64_t samples, live_samples;	  /* both 0 beside bytes: not known, as their errors are */
+	/* Blocks that no sample was of are as those that were seen; else they may be small ones. */
+	bool is_site;
 };
 
 /* With `interval` 0 all is 0. Where there is no sample, three are what may be missed. */

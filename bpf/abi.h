@@ -219,7 +219,7 @@ struct abi_proc {
 		__u64 failed;
 		__u64 sample_interval; /* ABI_SAMPLE_INTERVAL; 0: no sample was seen */
 	};
-	__u64 missed_frees;
+	__u64 least_sample; /* ABI_SAMPLE_LEAST: what its interval is told by */
 	union {
 		__u64 unknown_frees;
 		__u64 stacks_full; /* of --mappings: regions have no stacks any more */

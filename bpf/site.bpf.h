@@ -57,7 +57,7 @@ static __always_inline void site_change_of(struct site_change *change, const str
 	change->blocks = sign * abi_sample_blocks(bytes, size);
 	if (!allocated)
 		return;
-	beyond = abi_sampled_beyond(block);
+	beyond = abi_sampled_beyond(block, *(volatile __u64 *)&proc->sample_interval);
 	change->variance = abi_sample_variance(bytes, size, beyond);
 	change->bytes_variance = abi_sample_bytes_variance(bytes, beyond);
 }

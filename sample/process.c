@@ -143,7 +143,7 @@ static void tell(struct sample_thread *thread, void *block, size_t size, uint64_
 	weight += thread->owed;
 	thread->owed = 0;
 	if (make_way(block) && sampled_set_add(&sample_process.blocks, block))
-		memtraced_sampled_alloc(block, size, weight);
+		memtraced_sampled_alloc(block, size, weight, sample_process.rate.interval);
 	else
 		thread->owed = weight;
 }

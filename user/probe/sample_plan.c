@@ -17,8 +17,8 @@
 #define PROVIDER "otel_memory"
 
 static const struct sample_probe all_probes[] = {
-	{ "free", PROVIDER ":free", ABI_SAMPLE_FREE, 1 },
-	{ "alloc", PROVIDER ":alloc", ABI_SAMPLE_ALLOC, ABI_SAMPLE_ARGS },
+	{ "free", PROVIDER ":free", ABI_SAMPLE_FREE, 1, 1 },
+	{ "alloc", PROVIDER ":alloc", ABI_SAMPLE_ALLOC, ABI_SAMPLE_INTERVAL_TOLD, ABI_SAMPLE_ARGS },
 };
 #define SAMPLE_PROBES (sizeof(all_probes) / sizeof(all_probes[0]))
 
@@ -62,12 +62,13 @@ static int add(const struct sample_probe *kind, const struct usdt_probe *usdt,
 		.sample = spec,
 	};
 	int n = usdt_args_parse(usdt->args, elf_file_machine(variables->file), &globals,
-				probe.sample.arg, (size_t)kind->n_args);
+				probe.sample.arg,
+				(size_t)(spec.is_stand_in ? kind->n_own_args : kind->n_args));
 	bool unknown = n == -ENOENT || n == -ENOTUNIQ;
 
 	if (n == -ENOMEM)
 		return n;
-	if (n == kind->n_args)
+	if (n >= kind->n_args)
 		return vec_push(probes, probe);
 	return vec_push(skipped, (struct plan_skipped){ kind->function, false,
 							unknown ? why_variable : why_arguments });

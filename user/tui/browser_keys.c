@@ -86,6 +86,8 @@ static void add_process(struct browser_totals *t, const struct view_process *pro
 {
 	const struct record_totals *v = &process->totals;
 	const struct view_estimate estimate = view_estimate_totals(v);
+	uint64_t ci95, interval = v->sample_interval;
+	double variance = 0;
 	int64_t young = 0;
 
 	t->n_processes++;
@@ -103,8 +105,10 @@ static void add_process(struct browser_totals *t, const struct view_process *pro
 		t->young_bytes = view_sum(t->young_bytes, process->sites[i].young_bytes);
 		t->young_blocks = view_sum(t->young_blocks, process->sites[i].young_blocks);
 		young = view_sum(young, process->sites[i].young_bytes);
+		variance += view_estimate_young_variance(interval, &process->sites[i]);
 	}
-	t->young_ci95 = hypot(t->young_ci95, (double)view_estimate_ci95(v->sample_interval, young));
+	ci95 = view_estimate_ci95(interval, young, variance);
+	t->young_ci95 = hypot(t->young_ci95, (double)ci95);
 }
 
 static int name_totals(struct browser_totals *t, const struct view *view)

@@ -3,6 +3,7 @@
 
 #include "base/saturate.h"
 #include "model/model.h"
+#include "report/view/view_site.h"
 
 #include <math.h>
 
@@ -70,8 +71,8 @@ static uint64_t bytes_margin(uint64_t interval, const struct view_sampled *sampl
 
 	if (of->bytes <= 0)
 		return MISSED_SAMPLES * interval;
-	/* Where all were chosen for certain, what the interval is has not been seen. */
-	if (sampled->is_site || of->variance <= 0)
+	/* A site's blocks are like those that were seen; others may be small and all be missed. */
+	if (sampled->is_site)
 		rate = fmin(rate, of->variance / of->bytes);
 	return score_margin(errors, of->variance, rate);
 }
@@ -176,10 +177,19 @@ struct view_estimate view_estimate_of_none(uint64_t interval, uint64_t blocks, u
 	return estimate;
 }
 
-uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes)
+double view_estimate_young_variance(uint64_t interval, const struct view_site *site)
+{
+	double young = (double)not_below_0(site->young_bytes);
+
+	if (site->live_samples == 0 || site->live_bytes <= 0)
+		return (double)interval * young;
+	return site->live_variance * young / (double)site->live_bytes;
+}
+
+uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes, double variance)
 {
 	const struct view_sampled sampled = { 0 };
-	const struct bytes of = bytes_of(interval, &sampled, (double)not_below_0(bytes), 0);
+	const struct bytes of = { (double)not_below_0(bytes), variance };
 
 	return interval ? bytes_margin(interval, &sampled, &of, ERRORS_OF_95) : 0;
 }

@@ -15,6 +15,7 @@
 struct model;
 struct model_process;
 struct record_totals;
+struct view_site;
 
 /* Below it a normal distribution is a poor likeness of Poisson's: reports say how few there are. */
 #define VIEW_FEW_SAMPLES 10
@@ -46,8 +47,11 @@ struct view_estimate view_estimate_totals(const struct record_totals *totals);
 /* Of what no sample was of: blocks are of the mean size of so many with so many bytes. */
 struct view_estimate view_estimate_of_none(uint64_t interval, uint64_t blocks, uint64_t bytes);
 
-/* Of so many bytes of live blocks or of allocations; 0 without an interval. */
-uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes);
+/* The variance of what is young at a site: its part of what is live there. */
+double view_estimate_young_variance(uint64_t interval, const struct view_site *site);
+
+/* The margin of so many bytes of this variance; 0 without an interval. */
+uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes, double variance);
 
 /*
  * Of a difference: what can be off of estimates that do not depend on each other adds up by its

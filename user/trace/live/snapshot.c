@@ -190,6 +190,14 @@ static int64_t blocks_of(const struct snapshot *s, uint32_t slot, const struct a
 	return (int64_t)abi_sample_blocks(ABI_BLOCK_SIZE(block), abi_sampled_size(block));
 }
 
+/* What a sample's weight goes beyond itself: of its own process's samples. */
+static uint64_t beyond_of(const struct snapshot *s, const struct walked_block *walked)
+{
+	const struct abi_proc *owner = &s->programs->procs[ABI_BLOCK_SLOT(walked->key)];
+
+	return abi_sampled_beyond(walked->block, owner->sample_interval);
+}
+
 /* What is unknown of the number of live blocks; the programs count that of all allocations. */
 static uint64_t variance_of(const struct snapshot *s, uint32_t slot,
 			    const struct walked_block *walked)
@@ -199,7 +207,7 @@ static uint64_t variance_of(const struct snapshot *s, uint32_t slot,
 	if (!programs_has_samples(s->programs, slot))
 		return 0;
 	return abi_sample_variance(ABI_BLOCK_SIZE(block), abi_sampled_size(block),
-				   abi_sampled_beyond(block));
+				   beyond_of(s, walked));
 }
 
 /* A live sample of the site. */
@@ -211,7 +219,7 @@ static void add_live_sample(const struct snapshot *s, struct snapshot_site *site
 	if (!programs_has_samples(s->programs, site->slot))
 		return;
 	site->blocks_variance += variance_of(s, site->slot, walked);
-	site->live_variance += (double)ABI_BLOCK_SIZE(block) * (double)abi_sampled_beyond(block);
+	site->live_variance += (double)ABI_BLOCK_SIZE(block) * (double)beyond_of(s, walked);
 	site->live_samples++;
 }
 

@@ -273,6 +273,13 @@ static inline __u64 abi_sample_variance(__u64 weight, __u64 size, __u64 beyond)
 	return blocks * of_beyond << ABI_SAMPLE_VARIANCE_SHIFT;
 }
 
+/* For how many blocks beyond itself a sample stands, by what it adds to both sums. */
+static inline __u64 abi_sample_blocks_beyond(__u64 blocks, __u64 variance)
+{
+	blocks >>= ABI_SAMPLE_BLOCK_SHIFT - ABI_SAMPLE_VARIANCE_SHIFT;
+	return variance / (blocks ? blocks : 1);
+}
+
 #ifndef __bpf__
 static_assert(sizeof(struct abi_usdt_arg) == 16, "abi_usdt_arg");
 static_assert(sizeof(struct abi_sample_spec) == 72, "abi_sample_spec");

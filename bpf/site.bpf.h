@@ -210,6 +210,16 @@ static __always_inline __u32 site_enter_epochs(struct abi_site *site, const stru
 	} while (0)
 #endif
 
+/* Where many add to the site a larger one may be lost, until the next of its kind. */
+static __always_inline void site_note_beyond(struct abi_site_counts *now,
+					     const struct site_change *change)
+{
+	__u64 beyond = abi_sample_blocks_beyond(change->blocks, change->variance);
+
+	if (beyond > now->most_beyond)
+		now->most_beyond = beyond;
+}
+
 /* is_own: nobody else changes the site meanwhile. */
 static __always_inline void site_add(struct abi_site *site, const struct site_change *change,
 				     __u16 fn, bool is_own)
@@ -226,6 +236,8 @@ static __always_inline void site_add(struct abi_site *site, const struct site_ch
 		SITE_ADD(now->allocs_variance, change->variance, is_own);
 		SITE_ADD(now->bytes_variance, change->bytes_variance, is_own);
 		SITE_ADD(now->samples, change->allocated, is_own);
+		if (change->allocated)
+			site_note_beyond(now, change);
 	} else if (change->end == BLOCK_TEMPORARY) {
 		SITE_ADD(now->temporary, 1, is_own);
 	}

@@ -122,6 +122,10 @@ int ended_add(struct ended *ended, const struct model_process *image, const char
 	to->se_bytes = sum_of_errors(to->se_bytes, from->se_bytes);
 	to->samples += from->samples;
 	to->live_samples += from->live_samples;
+	if (from->live_beyond > to->live_beyond)
+		to->live_beyond = from->live_beyond;
+	if (from->most_beyond > to->most_beyond)
+		to->most_beyond = from->most_beyond;
 	to->blocks_variance += from->blocks_variance;
 	to->allocs_variance += from->allocs_variance;
 	to->frees_variance += from->frees_variance;

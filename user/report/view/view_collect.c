@@ -53,6 +53,10 @@ static void merge(struct view_site *into, struct view_site *site, size_t n_point
 	into->bytes_variance += site->bytes_variance;
 	into->samples += site->samples;
 	into->live_samples += site->live_samples;
+	if (site->live_beyond > into->live_beyond)
+		into->live_beyond = site->live_beyond;
+	if (site->most_beyond > into->most_beyond)
+		into->most_beyond = site->most_beyond;
 	into->blocks_variance += site->blocks_variance;
 	into->allocs_variance += site->allocs_variance;
 	into->inherited_bytes = view_sum(into->inherited_bytes, site->inherited_bytes);
@@ -117,6 +121,8 @@ static int add_heap_site(struct collector *c, const struct model_process *image,
 		.bytes_variance = (double)v->se_bytes * (double)v->se_bytes,
 		.samples = v->samples,
 		.live_samples = v->live_samples,
+		.live_beyond = v->live_beyond,
+		.most_beyond = v->most_beyond,
 		.blocks_variance = v->blocks_variance,
 		.allocs_variance = v->allocs_variance,
 		.inherited_bytes = v->inherited_bytes,
@@ -236,6 +242,8 @@ static void estimate(struct view_site *site, const struct view_process *process)
 		.se_bytes = saturate_u64(ceil(sqrt(site->bytes_variance))),
 		.samples = site->samples,
 		.live_samples = site->live_samples,
+		.live_beyond = site->live_beyond,
+		.most_beyond = site->most_beyond,
 		.is_site = true,
 	};
 

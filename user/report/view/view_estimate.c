@@ -106,12 +106,17 @@ static uint64_t missed_blocks(uint64_t interval, const struct view_sampled *samp
 	return saturate_u64(ceil((double)(MISSED_SAMPLES * interval) * blocks / bytes));
 }
 
-/* Of a number of blocks, by the variance that is summed of it; a further block adds the mean. */
+/*
+ * Of a number of blocks, by the variance that is summed of it. What is missed may be as small as the
+ * smallest that was seen, of which one sample stands for `beyond` more: where sizes differ, that is
+ * more than the mean.
+ */
 static uint64_t blocks_margin(uint64_t interval, const struct view_sampled *sampled, double blocks,
-			      uint64_t variance)
+			      uint64_t variance, uint64_t beyond)
 {
 	if (variance && blocks > 0)
-		return score_margin(ERRORS_OF_95, (double)variance, (double)variance / blocks);
+		return score_margin(ERRORS_OF_95, (double)variance,
+				    fmax((double)beyond, (double)variance / blocks));
 	if (sampled->is_site && sampled->samples > 0)
 		return 0;
 	return missed_blocks(interval, sampled);
@@ -133,12 +138,13 @@ struct view_estimate view_estimate(uint64_t interval, const struct view_sampled 
 						   not_below_0(sampled->live_bytes) / interval;
 	estimate.ci95_bytes = bytes_margin(interval, sampled, &live, ERRORS_OF_95);
 	estimate.ci95_blocks = blocks_margin(interval, sampled, (double)sampled->live_blocks,
-					     estimate.samples ? sampled->blocks_variance : 0);
+					     estimate.samples ? sampled->blocks_variance : 0,
+					     sampled->live_beyond);
 	estimate.ci95_allocated_bytes = bytes_margin(interval, sampled, &allocated, ERRORS_OF_95);
-	estimate.ci95_allocs =
-		blocks_margin(interval, sampled, (double)sampled->allocs, sampled->allocs_variance);
-	estimate.ci95_frees =
-		blocks_margin(interval, sampled, fmax(frees, 1), sampled->frees_variance);
+	estimate.ci95_allocs = blocks_margin(interval, sampled, (double)sampled->allocs,
+					     sampled->allocs_variance, sampled->most_beyond);
+	estimate.ci95_frees = blocks_margin(interval, sampled, fmax(frees, 1),
+					    sampled->frees_variance, sampled->most_beyond);
 	estimate.ci95_peak_bytes = peak_margin(interval, sampled, &live, &allocated);
 	return estimate;
 }
@@ -159,6 +165,8 @@ struct view_estimate view_estimate_totals(const struct record_totals *totals)
 		.se_bytes = totals->se_bytes,
 		.samples = totals->samples,
 		.live_samples = totals->live_samples,
+		.live_beyond = totals->live_beyond,
+		.most_beyond = totals->most_beyond,
 	};
 	struct view_estimate estimate;
 

@@ -34,8 +34,9 @@ struct view_sampled {
 	int64_t live_bytes, live_blocks, peak_bytes, inherited_bytes;
 	uint64_t blocks_variance, allocs_variance, frees_variance; /* of live_blocks and these */
 	uint64_t allocs, bytes;
-	uint64_t se_live_bytes, se_bytes; /* standard errors of live_bytes and bytes */
-	uint64_t samples, live_samples;	  /* both 0 beside bytes: not known, as their errors are */
+	uint64_t se_live_bytes, se_bytes;  /* standard errors of live_bytes and bytes */
+	uint64_t samples, live_samples;	   /* both 0 beside bytes: not known, as their errors are */
+	uint64_t live_beyond, most_beyond; /* for how many blocks beyond itself a sample stands */
 	/* Blocks that no sample was of are as those that were seen; else they may be small ones. */
 	bool is_site;
 };

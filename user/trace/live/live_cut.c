@@ -89,6 +89,11 @@ static uint64_t age_ns(const struct live *live, const struct live_process *proce
 	return now > tick ? (now - tick) * ABI_TICK_NS : 0;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 static uint64_t error_of(double variance)
 {
 	return saturate_u64(ceil(sqrt(variance)));
@@ -124,6 +129,8 @@ static int emit_site(struct live *live, const struct live_process *process,
 			  .se_bytes = error_of(allocated_variance(site)),
 			  .samples = site->counts.samples,
 			  .live_samples = site->live_samples,
+			  .live_beyond = site->live_beyond,
+			  .most_beyond = site->counts.most_beyond,
 			  .oldest_ns = aged ? age_ns(live, process, site->oldest_tick) : UINT64_MAX,
 			  .newest_ns =
 				  aged ? age_ns(live, process, site->newest_tick) : UINT64_MAX },
@@ -172,6 +179,8 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		variance += allocated_variance(&sites[i]);
 		t.samples += sites[i].counts.samples;
 		t.live_samples += sites[i].live_samples;
+		t.live_beyond = larger(t.live_beyond, sites[i].live_beyond);
+		t.most_beyond = larger(t.most_beyond, sites[i].counts.most_beyond);
 		t.temporary += sites[i].counts.temporary;
 		t.missed_frees += sites[i].counts.missed_frees;
 		t.blocks_variance += sites[i].blocks_variance;

@@ -87,6 +87,8 @@ static void add_counts(struct abi_site_counts *sum, const struct abi_site_counts
 	sum->missed_frees += c->missed_frees;
 	sum->bytes_variance += c->bytes_variance;
 	sum->samples += c->samples;
+	if (c->most_beyond > sum->most_beyond)
+		sum->most_beyond = c->most_beyond;
 }
 
 /* Has it changed since the cut, or is about to? */
@@ -215,10 +217,15 @@ static void add_live_sample(const struct snapshot *s, struct snapshot_site *site
 			    const struct walked_block *walked)
 {
 	const struct abi_block *block = walked->block;
+	uint64_t variance, beyond;
 
 	if (!programs_has_samples(s->programs, site->slot))
 		return;
-	site->blocks_variance += variance_of(s, site->slot, walked);
+	variance = variance_of(s, site->slot, walked);
+	beyond = abi_sample_blocks_beyond((uint64_t)blocks_of(s, site->slot, block), variance);
+	if (beyond > site->live_beyond)
+		site->live_beyond = beyond;
+	site->blocks_variance += variance;
 	site->live_variance += (double)ABI_BLOCK_SIZE(block) * (double)beyond_of(s, walked);
 	site->live_samples++;
 }

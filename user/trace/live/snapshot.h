@@ -28,6 +28,7 @@ struct snapshot_site {
 	uint64_t blocks_variance, allocs_variance, inherited_variance;
 	double live_variance;  /* the same of live_bytes, */
 	uint64_t live_samples; /* of which there are so many */
+	uint64_t live_beyond;  /* abi_site_counts.most_beyond, of those */
 	int64_t peak_bytes;
 	int64_t inherited_bytes, inherited_blocks; /* part of counts.live_* and of peak_bytes */
 	uint32_t oldest_tick, newest_tick;	   /* of live blocks; oldest > newest: none */

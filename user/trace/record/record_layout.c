@@ -152,6 +152,8 @@ static const struct field totals_fields[] = {
 	F(record_totals, se_bytes, FIELD_U64),
 	F(record_totals, samples, FIELD_U64),
 	F(record_totals, live_samples, FIELD_U64),
+	F(record_totals, live_beyond, FIELD_U64),
+	F(record_totals, most_beyond, FIELD_U64),
 	END,
 };
 static const struct field site_fields[] = {
@@ -183,6 +185,8 @@ static const struct field site_fields[] = {
 	F(record_site, se_bytes, FIELD_U64),
 	F(record_site, samples, FIELD_U64),
 	F(record_site, live_samples, FIELD_U64),
+	F(record_site, live_beyond, FIELD_U64),
+	F(record_site, most_beyond, FIELD_U64),
 	END,
 };
 static const struct field coverage_fields[] = {

@@ -34,7 +34,7 @@ enum abi_sample_argument {
 	ABI_SAMPLE_PTR,
 	ABI_SAMPLE_SIZE,
 	ABI_SAMPLE_WEIGHT,
-	ABI_SAMPLE_INTERVAL_TOLD, /* of our own library alone */
+	ABI_SAMPLE_INTERVAL_TOLD, /* a variable of our own library, not of the contract */
 	ABI_SAMPLE_ARGS,
 };
 

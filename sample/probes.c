@@ -16,10 +16,9 @@
 SEMAPHORE unsigned short otel_memory_alloc_semaphore;
 SEMAPHORE unsigned short otel_memory_free_semaphore;
 
-PROBE_FUNCTION void memtraced_sampled_alloc(const void *block, uint64_t size, uint64_t weight,
-					    uint64_t interval)
+PROBE_FUNCTION void memtraced_sampled_alloc(const void *block, uint64_t size, uint64_t weight)
 {
-	STAP_PROBE4(otel_memory, alloc, block, size, weight, interval);
+	STAP_PROBE3(otel_memory, alloc, block, size, weight);
 }
 
 PROBE_FUNCTION void memtraced_sampled_free(const void *block)

@@ -2,8 +2,7 @@
 /*
  * The two probes of OpenTelemetry's contract, otel_memory:alloc and otel_memory:free. Each has one
  * place, in a function that does nothing else, and a semaphore that the kernel counts up while
- * somebody listens (Documentation/trace/uprobetracer.rst, ref_ctr_offset). A fourth argument of
- * alloc, behind the contract's, tells the interval: no weight tells it of blocks chosen for certain.
+ * somebody listens (Documentation/trace/uprobetracer.rst, ref_ctr_offset).
  */
 #ifndef MEMTRACED_SAMPLE_PROBES_H
 #define MEMTRACED_SAMPLE_PROBES_H
@@ -25,7 +24,7 @@ static inline bool probe_free_is_heard(void)
 }
 
 /* Their names are what stacks of samples begin with, so they are exported. */
-void memtraced_sampled_alloc(const void *block, uint64_t size, uint64_t weight, uint64_t interval);
+void memtraced_sampled_alloc(const void *block, uint64_t size, uint64_t weight);
 void memtraced_sampled_free(const void *block);
 
 #endif

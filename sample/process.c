@@ -16,6 +16,9 @@
 struct sample_process sample_process;
 __thread struct sample_thread sample_thread;
 
+/* What memtraced knows the interval by: no weight tells it of blocks that are chosen for certain. */
+SAMPLE_EXPORT uint64_t memtraced_sample_interval;
+
 /* Absent where the C library is not glibc: a child then goes on with its parent's sequence. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 			     void *object) __attribute__((weak));
@@ -57,6 +60,7 @@ static void start(void)
 	if (!number_of(INTERVAL, &interval) || interval == 0)
 		interval = SAMPLE_INTERVAL;
 	sample_rate_init(&sample_process.rate, interval);
+	memtraced_sample_interval = interval;
 	if (!number_of(SEED, &sample_process.seed))
 		sample_process.seed = random_seed();
 	__atomic_store_n(&sample_process.state, sample_refused() ? SAMPLE_REFUSED : SAMPLE_ON,
@@ -143,7 +147,7 @@ static void tell(struct sample_thread *thread, void *block, size_t size, uint64_
 	weight += thread->owed;
 	thread->owed = 0;
 	if (make_way(block) && sampled_set_add(&sample_process.blocks, block))
-		memtraced_sampled_alloc(block, size, weight, sample_process.rate.interval);
+		memtraced_sampled_alloc(block, size, weight);
 	else
 		thread->owed = weight;
 }

@@ -73,18 +73,23 @@ static void a_plan_has_frees_first_and_says_what_it_cannot_read(void **state)
 #ifdef __x86_64__
 static const char with_interval[] =
 	"unsigned short semaphore __attribute__((section(\".probes\"))) = 0;\n"
-	"void show(void)\n{\n" NOTE("alloc", "8@%rdi 8@%rsi 8@%rdx 8@$65536") "}\n";
+	"unsigned long long memtraced_sample_interval = 65536;\n"
+	"void show(void)\n{\n" NOTE("alloc", "8@%rdi 8@%rsi 8@%rdx 8@$4096") "}\n";
 
-/* The contract has three arguments: what others show behind them may be anything. */
+/* What others show behind the contract's three arguments, or have of that name, may be anything. */
 static void our_library_alone_tells_its_interval(void **state)
 {
-	_cleanup_close_ int fd = build_object(with_interval, "-shared -fPIC");
+	_cleanup_close_ int fd = build_object(with_interval, "-shared -fPIC -s");
 	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+	_cleanup_(data_symbols_free_p) struct data_symbols *symbols = NULL;
+	uint64_t vaddr;
 
 	(void)state;
 	if (fd < 0)
 		skip();
 	assert_int_equal(elf_file_new(fd, &file), 0);
+	assert_int_equal(data_symbols_new(file, &symbols), 0);
+	assert_int_equal(data_symbols_find(symbols, "memtraced_sample_interval", &vaddr), 0);
 	for (int is_ours = 0; is_ours < 2; is_ours++) {
 		_cleanup_(plan_free_p) struct plan *plan = NULL;
 		const struct abi_usdt_arg *told;
@@ -92,8 +97,9 @@ static void our_library_alone_tells_its_interval(void **state)
 		assert_int_equal(sample_plan_new(file, is_ours, &plan), 0);
 		assert_int_equal(plan->n_probes, 1);
 		told = &plan->probes[0].sample.arg[ABI_SAMPLE_INTERVAL_TOLD];
-		assert_int_equal(told->place, is_ours ? ABI_USDT_CONSTANT : ABI_USDT_NONE);
-		assert_int_equal(told->value, is_ours ? 65536 : 0);
+		assert_int_equal(told->place, is_ours ? ABI_USDT_MEMORY : ABI_USDT_NONE);
+		assert_int_equal(told->value != 0, is_ours);
+		assert_int_equal(told->bytes, is_ours ? 8 : 0);
 	}
 }
 

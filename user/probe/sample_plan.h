@@ -18,8 +18,7 @@ struct sample_probe {
 	const char *note;     /* its name in the file's notes */
 	const char *function; /* as of the plan's functions */
 	uint8_t kind;
-	int n_args;	/* by the contract, */
-	int n_own_args; /* and of our own library */
+	int n_args;
 };
 
 /* All of them, frees first (see struct plan). *ret_n is their number. */

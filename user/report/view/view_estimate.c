@@ -10,6 +10,7 @@
 #define ERRORS_OF_95 1.96
 /* The chance to see nothing where three samples are to be expected is exp(-3), 5 %. */
 #define MISSED_SAMPLES 3
+#define FEW_SAMPLES 10
 
 static uint64_t margin(double errors, double variance)
 {
@@ -283,6 +284,11 @@ void view_estimate_add_image(struct view_estimate *to, const struct view_estimat
 		return;
 	to->ci95_bytes = was.ci95_bytes + other->ci95_bytes;
 	to->ci95_blocks = was.ci95_blocks + other->ci95_blocks;
+}
+
+bool view_has_few_samples(const struct view_estimate *estimate)
+{
+	return estimate->interval && estimate->samples < FEW_SAMPLES && estimate->ci95_bytes > 0;
 }
 
 bool view_is_sampled(const struct model *model)

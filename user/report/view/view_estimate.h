@@ -17,9 +17,6 @@ struct model_process;
 struct record_totals;
 struct view_site;
 
-/* Below it a normal distribution is a poor likeness of Poisson's: reports say how few there are. */
-#define VIEW_FEW_SAMPLES 10
-
 struct view_estimate {
 	uint64_t interval;		  /* bytes; 0: no estimate, and nothing else is set */
 	uint64_t shown_interval;	  /* of a process: its own, less where it was thinned */
@@ -67,6 +64,12 @@ void view_estimate_add(struct view_estimate *to, const struct view_estimate *oth
  */
 void view_estimate_add_image(struct view_estimate *to, const struct view_estimate *other,
 			     const struct model_process *image);
+
+/*
+ * So few samples that a normal distribution is a poor likeness of Poisson's: reports say how few
+ * there are. Blocks that were chosen for certain, which have no margin, need no more of them.
+ */
+bool view_has_few_samples(const struct view_estimate *estimate);
 
 /* Are all of a run's figures estimates, those of one image, or those of any? */
 bool view_is_sampled(const struct model *model);

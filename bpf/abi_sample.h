@@ -144,7 +144,8 @@ static inline __u64 abi_sampled_size(const struct abi_block *block)
 
 /*
  * What the weight of a sample is multiplied by to give what it adds to the variance: what it stands
- * for beyond itself, or, of multiples of the interval, that. `known`: its process's sample_interval.
+ * for beyond itself, or, of multiples of the interval, that. `known`: sample_interval of its
+ * process.
  */
 static inline __u64 abi_sampled_beyond(const struct abi_block *block, __u64 known)
 {
@@ -182,13 +183,13 @@ static inline __u64 abi_sample_bytes_variance(__u64 weight, __u64 beyond)
 /* Of one sample; where it stands for more its variance is too small. */
 #define ABI_SAMPLE_MOST_BLOCKS (1ULL << 29)
 
-/* The contract's usual interval: taken for the largest while all samples were chosen for certain. */
+/* The contract's usual interval: the largest while all samples were chosen for certain. */
 #define ABI_SAMPLE_USUAL_INTERVAL (512 << 10)
 
 /*
  * The interval R of which a block of this size has this weight, w = S / (1 - exp(-S / R)). From
  * R = w - S/2 - S^2/(12 R) + ..., with what the line before gave for R: not too small by more than
- * 1 in 300, and too large by 3 % where S is 3 R. Larger blocks, which are nearly certain, tell less.
+ * 1 in 300, and too large by 3 % where S is 3 R. Larger blocks tell less.
  */
 static inline __u64 abi_sample_interval(__u64 weight, __u64 size)
 {

@@ -16,7 +16,7 @@
 struct sample_process sample_process;
 __thread struct sample_thread sample_thread;
 
-/* What memtraced knows the interval by: no weight tells it of blocks that are chosen for certain. */
+/* By which memtraced knows the interval: no weight of blocks chosen for certain tells it. */
 SAMPLE_EXPORT uint64_t memtraced_sample_interval;
 
 /* Absent where the C library is not glibc: a child then goes on with its parent's sequence. */

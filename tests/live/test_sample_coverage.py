@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How often the 95 % intervals of samples hold the truth, of twelve kinds of programs (sample_kinds.c)
-that are run again and again with other seeds, which are numbers in a row; none was chosen. The truth
-is what exact depth counts: each kind allocates the same each time."""
+"""How often the 95 % intervals of samples hold the truth, of twelve kinds of programs
+(sample_kinds.c) that are run again and again with other seeds, which are numbers in a row; none was
+chosen. The truth is what exact depth counts: each kind allocates the same each time."""
 
 import os
 
@@ -14,7 +14,8 @@ KINDS = ("small blocks", "small blocks, replaced", "large blocks", "blocks aroun
          "eight threads", "short: five samples", "short: ten samples", "replaced ten times",
          "huge among small blocks")
 FIGURES = {"live_bytes": "ci95_bytes", "live_blocks": "ci95_blocks",
-           "bytes": "ci95_allocated_bytes", "allocs": "ci95_allocs", "peak_bytes": "ci95_peak_bytes"}
+           "bytes": "ci95_allocated_bytes", "allocs": "ci95_allocs",
+           "peak_bytes": "ci95_peak_bytes"}
 RUNS = scaled(5, 1000, 1)
 # Of one session.
 AT_ONCE = 10

@@ -88,13 +88,13 @@ def check_coverage(report, whole):
     assert coverage["all_stacks_complete"] == whole, coverage
 
 
-def sampled(program, *options):
+def sampled(program, *options, env=()):
     """The only process of the report, and what it said."""
     rounds = scaled(20000, 200000, 2000)
     with scratch() as folder:
         path = os.path.join(folder, "json")
         done = run_memtraced("--sample", *options, "-o", f"json:{path}", "--", target(program),
-                             str(rounds), str(INTERVAL), env=NOTHING_PRELOADED)
+                             str(rounds), str(INTERVAL), env={**NOTHING_PRELOADED, **dict(env)})
         assert done.returncode == 0, done.stderr
         report = load_report(path)
         process, = report["processes"]
@@ -115,6 +115,21 @@ def probes_are_found_however_they_come_into_a_process(program):
 @test(need_root)
 def estimates_say_how_far_they_can_be_off():
     check_estimates(*sampled("samples"))
+
+
+@test(need_root)
+def weights_that_are_multiples_of_the_interval_are_recognised():
+    """As the contract had them before: n samples of the interval R are off by R sqrt(n)."""
+    process, places = sampled("samples", env={"SAMPLER_MULTIPLES": "1"})
+    check_weights(process, places)
+    alloc = process["alloc"]
+    assert alloc["estimate"]["interval"] == INTERVAL, alloc
+    error = math.sqrt(INTERVAL * alloc["live_bytes"])
+    assert 1.96 * error <= alloc["estimate"]["ci95_bytes"] <= 2 * error + 3 * INTERVAL, alloc
+    for key, margin in (("live_bytes", "bytes"), ("live_blocks", "blocks"),
+                        ("bytes", "allocated_bytes")):
+        off = abs(alloc[key] - sum(said[key] for said in places.values()))
+        assert off <= alloc["estimate"][f"ci95_{margin}"], (key, places, alloc)
 
 
 @test(need_root)

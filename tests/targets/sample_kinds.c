@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sample_kinds RUNS SEED: runs itself RUNS times for each kind of program, one after the other, with
- * seeds of the sampling library from SEED on. What a kind allocates is the same each time; it ends
- * with its number as status, from 1 on. With KIND alone it is that program.
+ * sample_kinds RUNS SEED: runs itself RUNS times for each kind of program, one after the other,
+ * with seeds of the sampling library from SEED on. What a kind allocates is the same each time; it
+ * ends with its number as status, from 1 on. With KIND alone it is that program.
  */
 #include "tests/targets/target.h"
 

@@ -22,6 +22,7 @@ static struct shown shown[MOST];
 static size_t n_shown;
 static uint64_t interval, state;
 static double gap;
+static bool multiples; /* weights as the contract had them before */
 
 static double next_gap(void)
 {
@@ -35,7 +36,22 @@ static void begin(uint64_t mean_gap, uint64_t seed)
 {
 	interval = mean_gap;
 	state = seed;
+	multiples = getenv("SAMPLER_MULTIPLES");
 	gap = next_gap();
+}
+
+/* The weight of a block that the gap ends in; then there is another gap. */
+static uint64_t weight_of(size_t size)
+{
+	uint64_t samples = 0;
+
+	if (!multiples) {
+		gap = next_gap();
+		return (uint64_t)llround((double)size / -expm1(-(double)size / (double)interval));
+	}
+	for (; gap <= 0; gap += next_gap())
+		samples++;
+	return samples * interval;
 }
 
 static bool is_watched(void)
@@ -79,11 +95,10 @@ static void *allocate(struct sampled_place *place, size_t size)
 	place->live_bytes += size;
 	if (gap > 0)
 		return block;
-	gap = next_gap();
+	weight = weight_of(size);
 	if (!is_watched())
 		return block;
 	CHECK(n_shown < MOST);
-	weight = (uint64_t)llround((double)size / -expm1(-(double)size / (double)interval));
 	show(block, size, weight);
 	shown[n_shown++] = (struct shown){ block, weight };
 	place->samples++;

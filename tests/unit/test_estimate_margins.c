@@ -333,8 +333,8 @@ static void look(const struct books *b, double errors[FIGURES], double margins[F
 }
 
 /*
- * Peaks, and what was freed of blocks of many sizes, may be held more often; and, of multiples, what
- * was allocated before it was seen that they are.
+ * Peaks, and what was freed of blocks of many sizes, may be held more often; and, of multiples,
+ * what was allocated before it was seen that they are.
  */
 static bool may_be_wider(const struct program *program, enum sampler_kind kind, enum figure figure)
 {

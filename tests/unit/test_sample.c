@@ -293,7 +293,7 @@ static void the_interval_is_told_by_a_weight_and_its_size(void **state)
 					(UINT64_C(1) << ABI_SIZE_BITS) - 2) > 0);
 }
 
-/* Blocks of many intervals, whose weights tell nothing, take nothing of what small ones have told. */
+/* Blocks of many intervals tell nothing, and take nothing of what small ones have told. */
 static void the_smallest_block_tells_the_interval(void **state)
 {
 	static const double sizes[] = { 947664, 100 << 20, 300000, 64, 65536, 2000000, 24, 947664 };

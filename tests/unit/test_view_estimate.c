@@ -56,6 +56,32 @@ static void what_nobody_saw_may_be_three_samples(void **state)
 	assert_int_equal(view_estimate(INTERVAL, &below).samples, 0);
 }
 
+static void blocks_that_are_chosen_for_certain_have_no_margin(void **state)
+{
+	struct view_sampled sampled = { .live_bytes = 100 << 20,
+					.peak_bytes = 100 << 20,
+					.bytes = 100 << 20,
+					.live_blocks = 1,
+					.allocs = 1,
+					.samples = 1,
+					.live_samples = 1,
+					.is_site = true };
+	struct view_estimate estimate = view_estimate(524288, &sampled);
+
+	(void)state;
+	assert_int_equal(estimate.ci95_bytes, 0);
+	assert_int_equal(estimate.ci95_blocks, 0);
+	assert_int_equal(estimate.ci95_allocated_bytes, 0);
+	assert_int_equal(estimate.ci95_allocs, 0);
+	assert_int_equal(estimate.ci95_peak_bytes, 0);
+	assert_false(view_has_few_samples(&estimate));
+	/* A process may have small blocks beside it, of which there is no sample. */
+	sampled.is_site = false;
+	estimate = view_estimate(524288, &sampled);
+	assert_in_range(estimate.ci95_bytes, 2 * 524288, 3 * 524288);
+	assert_true(view_has_few_samples(&estimate));
+}
+
 static void totals_are_estimated_as_sites_are(void **state)
 {
 	const struct record_totals totals = { .live_bytes = 4 * INTERVAL,
@@ -184,6 +210,7 @@ int main(void)
 		cmocka_unit_test(margins_are_two_errors_of_as_many_samples),
 		cmocka_unit_test(what_is_exact_has_no_margin),
 		cmocka_unit_test(what_nobody_saw_may_be_three_samples),
+		cmocka_unit_test(blocks_that_are_chosen_for_certain_have_no_margin),
 		cmocka_unit_test(totals_are_estimated_as_sites_are),
 		cmocka_unit_test(the_margin_of_a_peak_goes_by_how_often_all_was_replaced),
 		cmocka_unit_test(sums_over_the_run_have_margins_of_their_own),

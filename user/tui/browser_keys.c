@@ -82,6 +82,16 @@ static void move(struct browser *b, long by)
 
 /* --- a new state ----------------------------------------------------------------------------- */
 
+/* The variance of what is young at a site: its part of what is live there. */
+static double young_variance(uint64_t interval, const struct view_site *site)
+{
+	double young = site->young_bytes > 0 ? (double)site->young_bytes : 0;
+
+	if (site->live_samples == 0 || site->live_bytes <= 0)
+		return (double)interval * young;
+	return site->live_variance * young / (double)site->live_bytes;
+}
+
 static void add_process(struct browser_totals *t, const struct view_process *process)
 {
 	const struct record_totals *v = &process->totals;
@@ -105,7 +115,7 @@ static void add_process(struct browser_totals *t, const struct view_process *pro
 		t->young_bytes = view_sum(t->young_bytes, process->sites[i].young_bytes);
 		t->young_blocks = view_sum(t->young_blocks, process->sites[i].young_blocks);
 		young = view_sum(young, process->sites[i].young_bytes);
-		variance += view_estimate_young_variance(interval, &process->sites[i]);
+		variance += young_variance(interval, &process->sites[i]);
 	}
 	ci95 = view_estimate_ci95(interval, young, variance);
 	t->young_ci95 = hypot(t->young_ci95, (double)ci95);

@@ -3,7 +3,6 @@
 
 #include "base/saturate.h"
 #include "model/model.h"
-#include "report/view/view_site.h"
 
 #include <math.h>
 
@@ -108,9 +107,9 @@ static uint64_t missed_blocks(uint64_t interval, const struct view_sampled *samp
 }
 
 /*
- * Of a number of blocks, by the variance that is summed of it. What is missed may be as small as the
- * smallest that was seen, of which one sample stands for `beyond` more: where sizes differ, that is
- * more than the mean.
+ * Of a number of blocks, by the variance that is summed of it. What is missed may be as small as
+ * the smallest that was seen, of which one sample stands for `beyond` more: where sizes differ,
+ * that is more than the mean.
  */
 static uint64_t blocks_margin(uint64_t interval, const struct view_sampled *sampled, double blocks,
 			      uint64_t variance, uint64_t beyond)
@@ -184,15 +183,6 @@ struct view_estimate view_estimate_of_none(uint64_t interval, uint64_t blocks, u
 
 	estimate.ci95_allocated_bytes = estimate.ci95_peak_bytes = estimate.ci95_bytes;
 	return estimate;
-}
-
-double view_estimate_young_variance(uint64_t interval, const struct view_site *site)
-{
-	double young = (double)not_below_0(site->young_bytes);
-
-	if (site->live_samples == 0 || site->live_bytes <= 0)
-		return (double)interval * young;
-	return site->live_variance * young / (double)site->live_bytes;
 }
 
 uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes, double variance)

@@ -15,7 +15,6 @@
 struct model;
 struct model_process;
 struct record_totals;
-struct view_site;
 
 struct view_estimate {
 	uint64_t interval;		  /* bytes; 0: no estimate, and nothing else is set */
@@ -44,9 +43,6 @@ struct view_estimate view_estimate_totals(const struct record_totals *totals);
 
 /* Of what no sample was of: blocks are of the mean size of so many with so many bytes. */
 struct view_estimate view_estimate_of_none(uint64_t interval, uint64_t blocks, uint64_t bytes);
-
-/* The variance of what is young at a site: its part of what is live there. */
-double view_estimate_young_variance(uint64_t interval, const struct view_site *site);
 
 /* The margin of so many bytes of this variance; 0 without an interval. */
 uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes, double variance);

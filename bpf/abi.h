@@ -181,6 +181,9 @@ struct abi_site_counts {
 	};
 	/* In the unit of live_blocks. Here, as all others are derived from sums at one cut. */
 	__u64 missed_frees;
+	/* Of samples alone: of bytes (ABI_SAMPLE_BYTES_SHIFT), and how many there were; */
+	__u64 bytes_variance, samples;
+	__u64 most_beyond; /* abi_sample_blocks_beyond(), the largest */
 };
 
 /* Counts now, at the process's last peak, and at the last cut: DESIGN.md section 10. */
@@ -205,7 +208,6 @@ struct abi_site_entry {
 	__u32 pad;
 	struct abi_site_key key;
 	struct abi_site site; /* its first two cache lines hold all but what was at the cut */
-	__u64 spare[6];
 };
 
 /* A process image (between execs) or several that share one address space. Array by slot. */
@@ -217,7 +219,7 @@ struct abi_proc {
 		__u64 failed;
 		__u64 sample_interval; /* ABI_SAMPLE_INTERVAL; 0: no sample was seen */
 	};
-	__u64 missed_frees;
+	__u64 least_sample; /* ABI_SAMPLE_LEAST: what its interval is told by */
 	union {
 		__u64 unknown_frees;
 		__u64 stacks_full; /* of --mappings: regions have no stacks any more */
@@ -424,7 +426,7 @@ enum abi_preemption {
 static_assert(ABI_MAX_SLOTS < ABI_COOKIE_BY_SITES, "slot + 1 is an owner");
 static_assert(sizeof(struct abi_block) == 24, "abi_block");
 static_assert(sizeof(struct abi_site_key) == 16, "abi_site_key");
-static_assert(sizeof(struct abi_site) == 120, "abi_site");
+static_assert(sizeof(struct abi_site) == 168, "abi_site");
 static_assert(sizeof(struct abi_block_bucket) == 256, "abi_block_bucket: whole cache lines");
 static_assert(offsetof(struct abi_block_bucket, block) == 64, "keys in one cache line");
 static_assert(sizeof(struct abi_site_entry) == 192, "abi_site_entry: whole cache lines");

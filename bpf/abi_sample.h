@@ -30,7 +30,13 @@ struct abi_usdt_arg {
 /* More than struct pt_regs has on any architecture. */
 #define ABI_USDT_REGS_MASK 0x1ff
 
-enum abi_sample_argument { ABI_SAMPLE_PTR, ABI_SAMPLE_SIZE, ABI_SAMPLE_WEIGHT, ABI_SAMPLE_ARGS };
+enum abi_sample_argument {
+	ABI_SAMPLE_PTR,
+	ABI_SAMPLE_SIZE,
+	ABI_SAMPLE_WEIGHT,
+	ABI_SAMPLE_INTERVAL_TOLD, /* a variable of our own library, not of the contract */
+	ABI_SAMPLE_ARGS,
+};
 
 /* Of a probe, by ABI_COOKIE_ARGS. */
 struct abi_sample_spec {
@@ -42,12 +48,17 @@ struct abi_sample_spec {
 #define ABI_SAMPLE_SPECS (1 << 12)
 
 /*
- * In abi_proc.sample_interval, beside the smallest weight: the process shows samples of its own.
- * Who stands in for it then shows the same bytes again.
+ * In abi_proc.sample_interval, beside the interval: the process shows samples of its own. A library
+ * that stands in for it then shows the same bytes again.
  */
 #define ABI_SAMPLE_OWN (1ULL << 63)
 /* What an image's blocks are is settled when it begins: these are samples, else calls are. */
 #define ABI_SAMPLE_IMAGE (1ULL << 62)
+/*
+ * Weights are multiples of the interval, as the contract had it before: the number of samples in a
+ * block times the interval. Its variance is the interval times the weight.
+ */
+#define ABI_SAMPLE_MULTIPLES (1ULL << 61)
 /* How often we doubled the interval: there was no more room for samples, or no more time. */
 #define ABI_SAMPLE_THINNED_SHIFT 48
 #define ABI_SAMPLE_THINNED_MASK 0xfULL
@@ -109,8 +120,61 @@ static inline __u64 abi_sample_size(__u16 code)
 	return exponent ? (mantissa | 1 << ABI_SAMPLE_MANTISSA) << (exponent - 1) : mantissa;
 }
 
-#define ABI_SAMPLE_SIZE_FN(weight, size) ABI_SIZE_FN(weight, 0, abi_sample_size_code(size))
-#define ABI_SAMPLED_SIZE(b) abi_sample_size(ABI_BLOCK_FN(b))
+/*
+ * Of a block whose size is more than half of its weight, the rest of the weight is kept in place of
+ * the size, so that both are known to half a thousandth: abi_block's form says which it is.
+ */
+#define ABI_SAMPLE_BEYOND 1
+
+static inline __u64 abi_sample_size_fn(__u64 weight, __u64 size)
+{
+	if (size <= weight && weight - size < size)
+		return ABI_SIZE_FN(weight, (__u64)ABI_SAMPLE_BEYOND,
+				   abi_sample_size_code(weight - size));
+	return ABI_SIZE_FN(weight, 0, abi_sample_size_code(size));
+}
+
+/* A sample's own size. */
+static inline __u64 abi_sampled_size(const struct abi_block *block)
+{
+	__u64 kept = abi_sample_size(ABI_BLOCK_FN(block));
+
+	return ABI_BLOCK_FORM(block) == ABI_SAMPLE_BEYOND ? ABI_BLOCK_SIZE(block) - kept : kept;
+}
+
+/*
+ * What the weight of a sample is multiplied by to give what it adds to the variance: what it stands
+ * for beyond itself, or, of multiples of the interval, that. `known`: sample_interval of its
+ * process.
+ */
+static inline __u64 abi_sampled_beyond(const struct abi_block *block, __u64 known)
+{
+	__u64 kept = abi_sample_size(ABI_BLOCK_FN(block)), weight = ABI_BLOCK_SIZE(block);
+
+	if (known & ABI_SAMPLE_MULTIPLES)
+		return ABI_SAMPLE_INTERVAL_OF(known);
+	if (ABI_BLOCK_FORM(block) == ABI_SAMPLE_BEYOND)
+		return kept;
+	return weight > kept ? weight - kept : kept - weight;
+}
+
+/* The unit of bytes_variance: 32 bytes, squared. */
+#define ABI_SAMPLE_BYTES_SHIFT 10
+/* Of one sample; where it stands for more its variance is too small. */
+#define ABI_SAMPLE_MOST_BYTES (1ULL << 33)
+
+/* What a sample adds to the estimated variance of bytes: w (w - S), by the contract. */
+static inline __u64 abi_sample_bytes_variance(__u64 weight, __u64 beyond)
+{
+	if (!((weight | beyond) >> 32))
+		return (weight * beyond + (1ULL << ABI_SAMPLE_BYTES_SHIFT >> 1)) >>
+		       ABI_SAMPLE_BYTES_SHIFT;
+	if (weight > ABI_SAMPLE_MOST_BYTES && beyond)
+		weight = ABI_SAMPLE_MOST_BYTES;
+	if (beyond > ABI_SAMPLE_MOST_BYTES)
+		beyond = ABI_SAMPLE_MOST_BYTES;
+	return (weight >> ABI_SAMPLE_BYTES_SHIFT / 2) * (beyond >> ABI_SAMPLE_BYTES_SHIFT / 2);
+}
 
 /* abi_site_counts of samples: live_blocks and allocs are in parts of a block, */
 #define ABI_SAMPLE_BLOCK_SHIFT 16
@@ -119,36 +183,108 @@ static inline __u64 abi_sample_size(__u16 code)
 /* Of one sample; where it stands for more its variance is too small. */
 #define ABI_SAMPLE_MOST_BLOCKS (1ULL << 29)
 
+/* The contract's usual interval: the largest while all samples were chosen for certain. */
+#define ABI_SAMPLE_USUAL_INTERVAL (512 << 10)
+
+/*
+ * The interval R of which a block of this size has this weight, w = S / (1 - exp(-S / R)). From
+ * R = w - S/2 - S^2/(12 R) + ..., with what the line before gave for R: not too small by more than
+ * 1 in 300, and too large by 3 % where S is 3 R. Larger blocks tell less.
+ */
+static inline __u64 abi_sample_interval(__u64 weight, __u64 size)
+{
+	__u64 interval, half, third;
+
+	if (size > weight)
+		return weight;
+	half = weight - size / 2;
+	interval = half;
+	/* At least size / 2 and size / 3, so that nothing is negative or too large for 64 bits. */
+	third = size * ((size << 10) / (interval ? interval : 1)) / (12 << 10);
+	interval = half - third;
+	third = size * ((size << 10) / (interval ? interval : 1)) / (12 << 10);
+	interval = half - third;
+	if (size == weight && interval > ABI_SAMPLE_USUAL_INTERVAL)
+		return ABI_SAMPLE_USUAL_INTERVAL;
+	return interval ? interval : 1;
+}
+
+/*
+ * abi_proc.least_sample: the least weight that was shown, with the code of its size above it. It is
+ * the smallest block's, which tells the interval best.
+ */
+#define ABI_SAMPLE_LEAST(weight, code) ((weight) | (__u64)(code) << ABI_SIZE_BITS)
+#define ABI_SAMPLE_LEAST_WEIGHT(v) ((v) & ((1ULL << ABI_SIZE_BITS) - 1))
+#define ABI_SAMPLE_LEAST_CODE(v) ((__u16)((v) >> ABI_SIZE_BITS))
+
+static inline __u64 abi_sample_least(__u64 least, __u64 weight, __u64 size)
+{
+	__u64 shown = ABI_SAMPLE_LEAST(weight, abi_sample_size_code(size));
+
+	if (!least || ABI_SAMPLE_LEAST_WEIGHT(least) > weight)
+		return shown;
+	return least;
+}
+
+/* The interval that the least weight tells; with ABI_SAMPLE_MULTIPLES in `kind` it is that. */
+static inline __u64 abi_sample_told(__u64 least, __u64 kind)
+{
+	__u64 weight = ABI_SAMPLE_LEAST_WEIGHT(least);
+
+	if (kind & ABI_SAMPLE_MULTIPLES)
+		return weight | ABI_SAMPLE_MULTIPLES;
+	return abi_sample_interval(weight, abi_sample_size(ABI_SAMPLE_LEAST_CODE(least)));
+}
+
+/*
+ * Is this sample one of a process whose weights are multiples of the interval? By the contract of
+ * now no weight is below the size, and blocks of one weight have one size, but for rounding.
+ */
+static inline int abi_sample_is_multiple(__u64 least, __u64 weight, __u64 size)
+{
+	__u64 other = abi_sample_size(ABI_SAMPLE_LEAST_CODE(least));
+	__u64 apart = size > other ? size - other : other - size;
+
+	if (weight < size)
+		return 1;
+	return weight == ABI_SAMPLE_LEAST_WEIGHT(least) && apart > 8 + size / 512;
+}
+
 /* For how many blocks a sample counts, in these parts. */
 static inline __u64 abi_sample_blocks(__u64 weight, __u64 size)
 {
 	return (weight << ABI_SAMPLE_BLOCK_SHIFT) / (size ? size : 1);
 }
 
-/*
- * What a sample adds to the estimated variance of the number of blocks. Each of k = weight /
- * interval Poisson points counts for interval / size blocks, so k (interval / size)^2.
- */
-static inline __u64 abi_sample_variance(__u64 weight, __u64 size, __u64 interval)
+/* What a sample adds to the estimated variance of the number of blocks: w (w - S) / S^2. */
+static inline __u64 abi_sample_variance(__u64 weight, __u64 size, __u64 beyond)
 {
 	__u64 blocks = abi_sample_blocks(weight, size) >> 8;
-	__u64 of_interval = (interval << 8) / (size ? size : 1);
+	__u64 of_beyond = (beyond << 8) / (size ? size : 1);
 
-	if (!((blocks | of_interval) >> 32))
-		return blocks * of_interval >> (16 - ABI_SAMPLE_VARIANCE_SHIFT);
+	if (!((blocks | of_beyond) >> 32))
+		return blocks * of_beyond >> (16 - ABI_SAMPLE_VARIANCE_SHIFT);
 	/* A GiB of small blocks, say: of so many none is a part of one, and squares must fit. */
 	blocks >>= 8;
-	of_interval >>= 8;
+	of_beyond >>= 8;
 	if (blocks > ABI_SAMPLE_MOST_BLOCKS)
 		blocks = ABI_SAMPLE_MOST_BLOCKS;
-	if (of_interval > ABI_SAMPLE_MOST_BLOCKS)
-		of_interval = ABI_SAMPLE_MOST_BLOCKS;
-	return blocks * of_interval << ABI_SAMPLE_VARIANCE_SHIFT;
+	if (of_beyond > ABI_SAMPLE_MOST_BLOCKS)
+		of_beyond = ABI_SAMPLE_MOST_BLOCKS;
+	return blocks * of_beyond << ABI_SAMPLE_VARIANCE_SHIFT;
+}
+
+/* For how many blocks beyond itself a sample stands, by what it adds to both sums. */
+static inline __u64 abi_sample_blocks_beyond(__u64 blocks, __u64 variance)
+{
+	blocks >>= ABI_SAMPLE_BLOCK_SHIFT - ABI_SAMPLE_VARIANCE_SHIFT;
+	return variance / (blocks ? blocks : 1);
 }
 
 #ifndef __bpf__
 static_assert(sizeof(struct abi_usdt_arg) == 16, "abi_usdt_arg");
-static_assert(sizeof(struct abi_sample_spec) == 56, "abi_sample_spec");
+static_assert(sizeof(struct abi_sample_spec) == 72, "abi_sample_spec");
+static_assert(ABI_SIZE_BITS + 16 <= 64, "a weight and the code of a size");
 #endif
 
 #endif

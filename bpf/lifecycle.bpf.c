@@ -65,8 +65,10 @@ static __always_inline void child_new(struct abi_proc *parent, __u32 parent_slot
 	__sync_fetch_and_add(&parent->sharers, 1);
 	proc->live_bytes = parent->live_bytes;
 	proc->peak_bytes = proc->live_bytes;
-	if (knob_sampled)
+	if (knob_sampled) {
 		proc->sample_interval = proc_has_samples(parent) ? parent->sample_interval : 0;
+		proc->least_sample = parent->least_sample;
+	}
 	proc->cut_epoch = control.cut_epoch;
 	proc->code_epoch = parent->code_epoch;
 	proc->last_file_map = parent->last_file_map; /* or what code_watch.bpf.h keeps */

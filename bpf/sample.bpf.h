@@ -22,24 +22,42 @@ static __always_inline bool has_own_samples(const struct abi_proc *proc)
 	return *(volatile __u64 *)&proc->sample_interval & ABI_SAMPLE_OWN;
 }
 
-/*
- * The smallest weight that a process has shown is one sample's, its interval: weights are multiples
- * of it. Its own samples' interval takes the place of a stand-in's. Two CPUs may both write, of
- * which the next sample corrects the wrong one.
- */
-static __always_inline void note_interval(struct abi_proc *proc, __u64 weight, bool own)
+/* The interval that a process's least weight tells, and whether weights are multiples of it. */
+static __always_inline __u64 interval_by_weight(struct abi_proc *proc, __u64 known, __u64 weight,
+						__u64 size)
 {
-	__u64 known = *(volatile __u64 *)&proc->sample_interval, interval = weight;
+	__u64 least = *(volatile __u64 *)&proc->least_sample, now;
+	__u64 kind = known & ABI_SAMPLE_MULTIPLES;
 
-	if (own && !(known & ABI_SAMPLE_OWN))
-		known = ABI_SAMPLE_IMAGE;
-	if (ABI_SAMPLE_SHOWN(known) && ABI_SAMPLE_SHOWN(known) < interval)
-		interval = ABI_SAMPLE_SHOWN(known);
-	interval |= ABI_SAMPLE_IMAGE;
+	if (abi_sample_is_multiple(least, weight, size))
+		kind = ABI_SAMPLE_MULTIPLES;
+	now = abi_sample_least(least, weight, size);
+	if (now != least)
+		*(volatile __u64 *)&proc->least_sample = now;
+	return abi_sample_told(now, kind);
+}
+
+/*
+ * Our library tells its interval; of others' samples the weights tell it. A process's own samples
+ * take the place of a stand-in's. Two CPUs may both write; the next sample corrects the wrong one.
+ */
+static __always_inline void note_interval(struct pt_regs *ctx, struct abi_proc *proc,
+					  const struct abi_sample_spec *spec, __u64 weight,
+					  __u64 size)
+{
+	__u64 known = *(volatile __u64 *)&proc->sample_interval, interval = 0;
+
+	if (!spec->is_stand_in && !(known & ABI_SAMPLE_OWN)) {
+		known = ABI_SAMPLE_IMAGE | ABI_SAMPLE_OWN;
+		*(volatile __u64 *)&proc->least_sample = 0;
+	}
+	if (!spec->is_stand_in ||
+	    !usdt_argument(ctx, &spec->arg[ABI_SAMPLE_INTERVAL_TOLD], &interval) || !interval ||
+	    interval >> ABI_SIZE_BITS)
+		interval = interval_by_weight(proc, known, weight, size);
+	interval |= ABI_SAMPLE_IMAGE | (known & ABI_SAMPLE_OWN);
 	interval |= ABI_SAMPLE_THINNED(known) << ABI_SAMPLE_THINNED_SHIFT;
-	if (own)
-		interval |= ABI_SAMPLE_OWN;
-	if (interval != known)
+	if (interval != *(volatile __u64 *)&proc->sample_interval)
 		*(volatile __u64 *)&proc->sample_interval = interval;
 }
 
@@ -114,18 +132,22 @@ static __always_inline void sample_alloc(struct pt_regs *ctx, struct abi_proc *p
 		proc_lost(proc, ABI_LOST_ARGUMENT);
 		return;
 	}
-	if (!addr || !weight || size < knob_min_size || size > knob_max_size)
+	if (!addr || !weight)
 		return;
-	if (addr & 7 || addr >= ABI_ADDR_LIMIT || weight >> ABI_SIZE_BITS) {
+	if (addr & 7 || addr >= ABI_ADDR_LIMIT || weight >> ABI_SIZE_BITS ||
+	    size >> ABI_SIZE_BITS) {
 		proc_lost(proc, ABI_LOST_ADDRESS);
 		return;
 	}
-	note_interval(proc, weight, !spec->is_stand_in);
+	/* Those that are not wanted tell the interval, too. */
+	note_interval(ctx, proc, spec, weight, size);
+	if (size < knob_min_size || size > knob_max_size)
+		return;
 	if (!sample_fits(proc, &weight))
 		return;
 	count_by(ABI_SAMPLED_ALLOCS, abi_sample_blocks(weight, size));
 	block.stack = sample_stack(ctx, proc, slot, spec);
-	block.size_fn = ABI_SAMPLE_SIZE_FN(weight, size);
+	block.size_fn = abi_sample_size_fn(weight, size);
 	block.tick = *(volatile __u32 *)&control.tick;
 	block.era = proc->era;
 	account_new(slot, ABI_BLOCK_KEY(slot, addr), &block);

@@ -23,6 +23,7 @@ struct site_change {
 	__u32 allocated; /* counts as a new allocation */
 	__u32 end;	 /* enum block_end */
 	__u64 variance;	 /* abi_site_counts.allocs_variance */
+	__u64 bytes_variance;
 };
 
 /* Built by hand: an initialiser may become data that one of the two builds lacks. */
@@ -34,6 +35,7 @@ static __always_inline void site_change(struct site_change *change, __s64 bytes,
 	change->allocated = allocated;
 	change->end = end;
 	change->variance = 0;
+	change->bytes_variance = 0;
 }
 
 static __always_inline enum block_end block_end(bool temporary)
@@ -46,15 +48,18 @@ static __always_inline void site_change_of(struct site_change *change, const str
 					   const struct abi_block *block, __s64 sign,
 					   __u32 allocated, enum block_end end)
 {
-	__u64 bytes = ABI_BLOCK_SIZE(block), size;
+	__u64 bytes = ABI_BLOCK_SIZE(block), size, beyond;
 
 	site_change(change, sign * bytes, sign, allocated, end);
 	if (!proc_has_samples(proc))
 		return;
-	size = ABI_SAMPLED_SIZE(block);
+	size = abi_sampled_size(block);
 	change->blocks = sign * abi_sample_blocks(bytes, size);
-	if (allocated)
-		change->variance = abi_sample_variance(bytes, size, ABI_SAMPLE_INTERVAL(proc));
+	if (!allocated)
+		return;
+	beyond = abi_sampled_beyond(block, *(volatile __u64 *)&proc->sample_interval);
+	change->variance = abi_sample_variance(bytes, size, beyond);
+	change->bytes_variance = abi_sample_bytes_variance(bytes, beyond);
 }
 
 static __always_inline __u16 site_function_of(const struct abi_proc *proc,
@@ -205,6 +210,16 @@ static __always_inline __u32 site_enter_epochs(struct abi_site *site, const stru
 	} while (0)
 #endif
 
+/* Where many add to the site a larger one may be lost, until the next of its kind. */
+static __always_inline void site_note_beyond(struct abi_site_counts *now,
+					     const struct site_change *change)
+{
+	__u64 beyond = abi_sample_blocks_beyond(change->blocks, change->variance);
+
+	if (beyond > now->most_beyond)
+		now->most_beyond = beyond;
+}
+
 /* is_own: nobody else changes the site meanwhile. */
 static __always_inline void site_add(struct abi_site *site, const struct site_change *change,
 				     __u16 fn, bool is_own)
@@ -217,10 +232,15 @@ static __always_inline void site_add(struct abi_site *site, const struct site_ch
 		SITE_ADD(now->allocs, change->blocks, is_own);
 		SITE_ADD(now->bytes, change->bytes, is_own);
 	}
-	if (knob_sampled && fn == ABI_FN_SAMPLED)
+	if (knob_sampled && fn == ABI_FN_SAMPLED) {
 		SITE_ADD(now->allocs_variance, change->variance, is_own);
-	else if (change->end == BLOCK_TEMPORARY)
+		SITE_ADD(now->bytes_variance, change->bytes_variance, is_own);
+		SITE_ADD(now->samples, change->allocated, is_own);
+		if (change->allocated)
+			site_note_beyond(now, change);
+	} else if (change->end == BLOCK_TEMPORARY) {
 		SITE_ADD(now->temporary, 1, is_own);
+	}
 	if (change->end == BLOCK_FREE_MISSED)
 		SITE_ADD(now->missed_frees, -change->blocks, is_own);
 }

@@ -74,8 +74,10 @@ static __always_inline struct abi_proc *slot_new(__u32 *ret_slot)
 		else
 			count_loss(ABI_LOST_PROCESS);
 	}
-	if (proc && knob_sampled)
+	if (proc && knob_sampled) {
+		proc->least_sample = 0;
 		proc->sample_interval = *(volatile __u32 *)&control.samples ? ABI_SAMPLE_IMAGE : 0;
+	}
 	return proc;
 }
 

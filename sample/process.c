@@ -16,6 +16,9 @@
 struct sample_process sample_process;
 __thread struct sample_thread sample_thread;
 
+/* By which memtraced knows the interval: no weight of blocks chosen for certain tells it. */
+SAMPLE_EXPORT uint64_t memtraced_sample_interval;
+
 /* Absent where the C library is not glibc: a child then goes on with its parent's sequence. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 			     void *object) __attribute__((weak));
@@ -57,6 +60,7 @@ static void start(void)
 	if (!number_of(INTERVAL, &interval) || interval == 0)
 		interval = SAMPLE_INTERVAL;
 	sample_rate_init(&sample_process.rate, interval);
+	memtraced_sample_interval = interval;
 	if (!number_of(SEED, &sample_process.seed))
 		sample_process.seed = random_seed();
 	__atomic_store_n(&sample_process.state, sample_refused() ? SAMPLE_REFUSED : SAMPLE_ON,
@@ -152,16 +156,16 @@ void sample_allocated(void *block, size_t size)
 {
 	struct sample_thread *thread = &sample_thread;
 	int error = errno;
-	uint64_t samples;
+	uint64_t weight;
 
 	if (thread->busy)
 		return;
 	thread->drawn++;
 	thread->busy = true;
 	if (thread_counts(thread)) {
-		samples = sampler_take(&thread->sampler, &sample_process.rate, size);
-		if (samples && block && probe_alloc_is_heard())
-			tell(thread, block, size, samples * sample_process.rate.interval);
+		weight = sampler_take(&thread->sampler, &sample_process.rate, size);
+		if (weight && block && probe_alloc_is_heard())
+			tell(thread, block, size, weight);
 	}
 	thread->busy = false;
 	errno = error;

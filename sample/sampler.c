@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sample/sampler.h"
 
-/* A block of so many intervals has its whole ones counted as they are: a draw takes 50 ns. */
-#define RANDOM_INTERVALS 64
+/* Of so many intervals, e^-50 of the blocks have no sample: less than a double tells. */
+#define CERTAIN 50.0
 #define LONGEST_GAP ((double)(UINT64_C(1) << 62))
 
 /* Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014: SplitMix64. */
@@ -61,18 +61,47 @@ void sampler_init(struct sampler *sampler, const struct sample_rate *rate, uint6
 	sampler->left = next_gap(sampler, rate);
 }
 
+/* 1 - exp(-x), for x >= 0. By the series of x / 2^7, which is doubled: q(2y) = q(y) (2 - q(y)). */
+static double one_minus_exp(double x)
+{
+	const int doublings = 7;
+	double y = x / (1 << doublings), term = 1, sum = 0;
+
+	if (x >= CERTAIN)
+		return 1;
+	for (int i = 1; i <= 16; i++) {
+		term *= y / i;
+		sum += i % 2 ? term : -term;
+	}
+	for (int i = 0; i < doublings; i++)
+		sum *= 2 - sum;
+	return sum;
+}
+
+/* A number in [0, 1). */
+static double uniform(uint64_t *random)
+{
+	return (double)(sampler_mix(*random += SPLITMIX_STEP) >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+/*
+ * size / p, of the probability p that one byte of `size` or more is a sample. It is rounded up with
+ * the probability that its fraction is, so that sums have no bias.
+ */
+static uint64_t weight_of(struct sampler *sampler, const struct sample_rate *rate, uint64_t size)
+{
+	double x = rate->scale > 0 ? (double)size / rate->scale : CERTAIN;
+	double p = one_minus_exp(x), beyond = (double)size * (1 - p) / p;
+	uint64_t whole = beyond < LONGEST_GAP ? (uint64_t)beyond : (uint64_t)LONGEST_GAP;
+
+	return size + whole + (uniform(&sampler->random) < beyond - (double)whole);
+}
+
 uint64_t sampler_take(struct sampler *sampler, const struct sample_rate *rate, uint64_t size)
 {
-	uint64_t samples = 0;
-
-	if (size / rate->interval >= RANDOM_INTERVALS) {
-		samples = size / rate->interval;
-		size %= rate->interval;
-	}
-	while (!sampler_pass(sampler, size)) {
-		size -= sampler->left + 1;
-		samples++;
-		sampler->left = next_gap(sampler, rate);
-	}
-	return samples;
+	if (sampler_pass(sampler, size))
+		return 0;
+	/* Bytes are samples independently: the rest of the gap tells nothing of the next one. */
+	sampler->left = next_gap(sampler, rate);
+	return weight_of(sampler, rate, size);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which bytes of a thread's allocations are samples: each byte is one with the probability of one
- * in `interval`, independently of all others, so that the gaps between them are geometric. The
- * number of samples in a block, times the interval, is then an unbiased estimate of its size. Pure:
- * all state is in the structs, and a seed says what comes.
+ * in `interval`, independently of all others, so that the gaps between them are geometric. A block
+ * that has a sample is chosen, and stands for its size divided by the probability of that: an
+ * unbiased estimate, as the contract of otel_memory has it. A block of many intervals is chosen for
+ * certain, and stands for itself. Pure: all state is in the structs, and a seed says what comes.
  */
 #ifndef MEMTRACED_SAMPLE_SAMPLER_H
 #define MEMTRACED_SAMPLE_SAMPLER_H
@@ -44,7 +45,7 @@ static inline bool sampler_pass(struct sampler *sampler, size_t size)
 	return true;
 }
 
-/* How many of the next `size` bytes are samples. */
+/* The weight of a block of `size` bytes; 0: it is not chosen. */
 uint64_t sampler_take(struct sampler *sampler, const struct sample_rate *rate, uint64_t size);
 
 #endif

@@ -47,6 +47,27 @@ def estimates_agree_with_exact_depth(name):
     assert total(heap_sites(process), "bytes") == process["alloc"]["bytes"], process["alloc"]
 
 
+@test(need_root)
+def a_block_that_is_chosen_for_certain_is_no_estimate():
+    """The process may have small ones that no sample was of."""
+    size, interval = 100 << 20, 512 << 10
+    _, (process,) = reported(["/usr/bin/python3", "-c", f"""if True:
+        import ctypes, os
+        malloc = ctypes.CDLL(None).malloc
+        malloc.argtypes, malloc.restype = [ctypes.c_size_t], ctypes.c_void_p
+        assert malloc({size})
+        os._exit(0)"""], "--sample")
+    estimate = process["alloc"]["estimate"]
+    assert estimate["interval"] == interval, estimate
+    site = max(heap_sites(process), key=lambda site: site["live_bytes"])
+    assert site["live_bytes"] == size and site["live_blocks"] == 1, site
+    for margin in ("bytes", "blocks", "allocated_bytes", "allocs", "peak_bytes"):
+        assert site["estimate"][f"ci95_{margin}"] == 0, site
+    small = process["alloc"]["live_bytes"] - size
+    most = 2 * math.sqrt(interval * (small + 2 * interval))
+    assert 2 * interval < estimate["ci95_bytes"] < most, process["alloc"]
+
+
 @test(need_root, every_kernel=True)
 def of_the_library_stacks_have_what_the_program_called():
     _, (process,) = reported(["/usr/bin/python3", "-c", "x = [str(i) for i in range(9999)]"],

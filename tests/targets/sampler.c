@@ -22,6 +22,7 @@ static struct shown shown[MOST];
 static size_t n_shown;
 static uint64_t interval, state;
 static double gap;
+static bool multiples; /* weights as the contract had them before */
 
 static double next_gap(void)
 {
@@ -35,7 +36,22 @@ static void begin(uint64_t mean_gap, uint64_t seed)
 {
 	interval = mean_gap;
 	state = seed;
+	multiples = getenv("SAMPLER_MULTIPLES");
 	gap = next_gap();
+}
+
+/* The weight of a block that the gap ends in; then there is another gap. */
+static uint64_t weight_of(size_t size)
+{
+	uint64_t samples = 0;
+
+	if (!multiples) {
+		gap = next_gap();
+		return (uint64_t)llround((double)size / -expm1(-(double)size / (double)interval));
+	}
+	for (; gap <= 0; gap += next_gap())
+		samples++;
+	return samples * interval;
 }
 
 static bool is_watched(void)
@@ -69,24 +85,26 @@ static __attribute__((noinline)) void show(void *block, size_t size, uint64_t we
 static void *allocate(struct sampled_place *place, size_t size)
 {
 	void *block = malloc(size);
-	uint64_t samples = 0;
+	uint64_t weight;
 
 	CHECK(block);
-	for (gap -= (double)size; gap <= 0; gap += next_gap())
-		samples++;
+	gap -= (double)size;
 	place->blocks++;
 	place->live_blocks++;
 	place->bytes += size;
 	place->live_bytes += size;
-	if (!samples || !is_watched())
+	if (gap > 0)
+		return block;
+	weight = weight_of(size);
+	if (!is_watched())
 		return block;
 	CHECK(n_shown < MOST);
-	show(block, size, samples * interval);
-	shown[n_shown++] = (struct shown){ block, samples * interval };
-	place->samples += samples;
-	place->weight += samples * interval;
-	place->live_samples += samples;
-	place->live_weight += samples * interval;
+	show(block, size, weight);
+	shown[n_shown++] = (struct shown){ block, weight };
+	place->samples++;
+	place->weight += weight;
+	place->live_samples++;
+	place->live_weight += weight;
 	return block;
 }
 
@@ -99,7 +117,7 @@ static void release(struct sampled_place *place, void *block, size_t size)
 			continue;
 		STAP_PROBE1(otel_memory, free, block);
 		place->live_weight -= shown[i].weight;
-		place->live_samples -= shown[i].weight / interval;
+		place->live_samples--;
 		shown[i] = shown[--n_shown];
 		break;
 	}

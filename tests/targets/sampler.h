@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An allocator over malloc that shows samples by the USDT probes of otel_memory, as its contract
- * has it: gaps in bytes are drawn from an exponential distribution, and an allocation that gaps end
- * in is shown with their number times the mean gap as its weight. It counts what it shows.
+ * has it: gaps in bytes are drawn from an exponential distribution, and an allocation that a gap
+ * ends in is shown with its size by the chance of that as its weight. It counts what it shows.
  */
 #ifndef TESTS_TARGETS_SAMPLER_H
 #define TESTS_TARGETS_SAMPLER_H

@@ -71,6 +71,38 @@ static void a_plan_has_frees_first_and_says_what_it_cannot_read(void **state)
 #endif
 
 #ifdef __x86_64__
+static const char with_interval[] =
+	"unsigned short semaphore __attribute__((section(\".probes\"))) = 0;\n"
+	"unsigned long long memtraced_sample_interval = 65536;\n"
+	"void show(void)\n{\n" NOTE("alloc", "8@%rdi 8@%rsi 8@%rdx 8@$4096") "}\n";
+
+/* What others show behind the contract's three arguments, or have of that name, may be anything. */
+static void our_library_alone_tells_its_interval(void **state)
+{
+	_cleanup_close_ int fd = build_object(with_interval, "-shared -fPIC -s");
+	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+	_cleanup_(data_symbols_free_p) struct data_symbols *symbols = NULL;
+	uint64_t vaddr;
+
+	(void)state;
+	if (fd < 0)
+		skip();
+	assert_int_equal(elf_file_new(fd, &file), 0);
+	assert_int_equal(data_symbols_new(file, &symbols), 0);
+	assert_int_equal(data_symbols_find(symbols, "memtraced_sample_interval", &vaddr), 0);
+	for (int is_ours = 0; is_ours < 2; is_ours++) {
+		_cleanup_(plan_free_p) struct plan *plan = NULL;
+		const struct abi_usdt_arg *told;
+
+		assert_int_equal(sample_plan_new(file, is_ours, &plan), 0);
+		assert_int_equal(plan->n_probes, 1);
+		told = &plan->probes[0].sample.arg[ABI_SAMPLE_INTERVAL_TOLD];
+		assert_int_equal(told->place, is_ours ? ABI_USDT_MEMORY : ABI_USDT_NONE);
+		assert_int_equal(told->value != 0, is_ours);
+		assert_int_equal(told->bytes, is_ours ? 8 : 0);
+	}
+}
+
 static const char with_variables[] =
 	"unsigned short semaphore __attribute__((section(\".probes\"))) = 0;\n"
 	"static struct { long pad, size; } sizes __attribute__((used)) = { 1, 2 };\n"
@@ -192,11 +224,19 @@ static void an_interval_is_told_from_what_we_made_of_it(void **state)
 
 static void a_weight_is_kept_beside_it_to_the_byte(void **state)
 {
-	const struct abi_block block = { .size_fn = ABI_SAMPLE_SIZE_FN(UINT64_C(123456789), 4096) };
+	const struct abi_block block = { .size_fn = abi_sample_size_fn(UINT64_C(123456789), 4096) };
+
+	/* One that was chosen for certain stands for itself, to the byte. */
+	const struct abi_block large = { .size_fn = abi_sample_size_fn(100 << 20, 100 << 20) };
 
 	(void)state;
 	assert_int_equal(ABI_BLOCK_SIZE(&block), 123456789);
-	assert_int_equal(ABI_SAMPLED_SIZE(&block), 4096);
+	assert_int_equal(abi_sampled_size(&block), 4096);
+	assert_int_equal(abi_sampled_beyond(&block, 524288), 123456789 - 4096);
+	assert_int_equal(abi_sampled_size(&large), 100 << 20);
+	assert_int_equal(abi_sampled_beyond(&large, 524288), 0);
+	/* Of a number of intervals nothing is certain. */
+	assert_int_equal(abi_sampled_beyond(&large, ABI_SAMPLE_MULTIPLES | 524288), 524288);
 }
 
 static void a_sample_counts_for_as_many_blocks_as_it_stands_for(void **state)
@@ -230,11 +270,82 @@ static void a_sample_counts_for_as_many_blocks_as_it_stands_for(void **state)
 	assert_int_equal(abi_sample_blocks(1, 0), 1 << ABI_SAMPLE_BLOCK_SHIFT);
 }
 
+static uint64_t weight_of(double size, double interval)
+{
+	return (uint64_t)llround(size / -expm1(-size / interval));
+}
+
+static void the_interval_is_told_by_a_weight_and_its_size(void **state)
+{
+	const double interval = 524288;
+
+	(void)state;
+	for (double size = 1; size < 3 * interval; size = floor(size * 1.5) + 1) {
+		double told =
+			(double)abi_sample_interval(weight_of(size, interval), (uint64_t)size);
+
+		assert_true(told >= interval * 0.997 - 2 && told <= interval * 1.035 + 2);
+	}
+	/* What was chosen for certain tells no more than the most that it can be. */
+	assert_int_equal(abi_sample_interval(100 << 20, 100 << 20), ABI_SAMPLE_USUAL_INTERVAL);
+	assert_int_equal(abi_sample_interval(1, 1), 1);
+	assert_true(abi_sample_interval((UINT64_C(1) << ABI_SIZE_BITS) - 1,
+					(UINT64_C(1) << ABI_SIZE_BITS) - 2) > 0);
+}
+
+/* Blocks of many intervals tell nothing, and take nothing of what small ones have told. */
+static void the_smallest_block_tells_the_interval(void **state)
+{
+	static const double sizes[] = { 947664, 100 << 20, 300000, 64, 65536, 2000000, 24, 947664 };
+	uint64_t least = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		uint64_t weight = weight_of(sizes[i], 65536);
+
+		assert_false(abi_sample_is_multiple(least, weight, (uint64_t)sizes[i]));
+		least = abi_sample_least(least, weight, (uint64_t)sizes[i]);
+	}
+	assert_in_range(abi_sample_told(least, 0), 65534, 65538);
+}
+
+static void weights_that_are_multiples_are_told_from_the_contracts(void **state)
+{
+	uint64_t least = 0;
+
+	(void)state;
+	/* Sizes as close as there are: rounded weights are the same, and are the contract's. */
+	for (uint64_t size = 1; size < 100000; size++) {
+		uint64_t weight = weight_of((double)size, 524288);
+
+		assert_false(abi_sample_is_multiple(least, weight, size));
+		least = abi_sample_least(0, weight, size);
+	}
+	assert_false(abi_sample_is_multiple(abi_sample_least(0, 524288, 64), 524288, 65));
+	assert_true(abi_sample_is_multiple(abi_sample_least(0, 524288, 64), 524288, 640));
+	assert_true(abi_sample_is_multiple(abi_sample_least(0, 524288, 64), 524288, 600000));
+	assert_true(abi_sample_is_multiple(0, 524288, 600000));
+	assert_int_equal(abi_sample_told(abi_sample_least(0, 524288, 64), ABI_SAMPLE_MULTIPLES),
+			 524288 | ABI_SAMPLE_MULTIPLES);
+}
+
+static void the_variance_of_bytes_is_the_weight_times_its_excess(void **state)
+{
+	(void)state;
+	assert_int_equal(abi_sample_bytes_variance(524288, 524288 - 64),
+			 524288ULL * (524288 - 64) >> ABI_SAMPLE_BYTES_SHIFT);
+	assert_int_equal(abi_sample_bytes_variance(UINT64_C(1) << 45, 0), 0);
+	/* Of huge ones it is bounded. */
+	assert_int_equal(abi_sample_bytes_variance(UINT64_C(1) << 45, UINT64_C(1) << 45),
+			 UINT64_C(1) << (66 - ABI_SAMPLE_BYTES_SHIFT));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #ifdef __x86_64__
 		cmocka_unit_test(a_plan_has_frees_first_and_says_what_it_cannot_read),
+		cmocka_unit_test(our_library_alone_tells_its_interval),
 		cmocka_unit_test(variables_are_found_by_their_symbols),
 		cmocka_unit_test(of_a_stripped_file_nothing_is_guessed),
 #endif
@@ -244,6 +355,10 @@ int main(void)
 		cmocka_unit_test(
 			the_interval_doubles_with_each_thirtieth_of_the_room_from_half_of_it_on),
 		cmocka_unit_test(an_interval_is_told_from_what_we_made_of_it),
+		cmocka_unit_test(the_interval_is_told_by_a_weight_and_its_size),
+		cmocka_unit_test(the_smallest_block_tells_the_interval),
+		cmocka_unit_test(weights_that_are_multiples_are_told_from_the_contracts),
+		cmocka_unit_test(the_variance_of_bytes_is_the_weight_times_its_excess),
 		cmocka_unit_test(a_sample_counts_for_as_many_blocks_as_it_stands_for),
 	};
 

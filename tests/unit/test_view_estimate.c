@@ -15,6 +15,7 @@
 static void margins_are_two_errors_of_as_many_samples(void **state)
 {
 	const struct view_sampled sampled = { .live_bytes = 100 * INTERVAL,
+					      .live_blocks = 10000,
 					      .blocks_variance = 10000,
 					      .allocs = 500,
 					      .bytes = 200 * INTERVAL };
@@ -23,8 +24,10 @@ static void margins_are_two_errors_of_as_many_samples(void **state)
 	(void)state;
 	assert_int_equal(estimate.interval, INTERVAL);
 	assert_int_equal(estimate.samples, 100);
-	assert_int_equal(estimate.ci95_bytes, (uint64_t)ceil(1.96 * 10 * INTERVAL));
-	assert_int_equal(estimate.ci95_blocks, 196);
+	/* And two samples more, by the variance at the interval's ends. */
+	assert_int_equal(estimate.ci95_bytes,
+			 (uint64_t)ceil(1.96 * sqrt(100 + 1.96 * 1.96 / 2) * INTERVAL));
+	assert_int_equal(estimate.ci95_blocks, 197);
 }
 
 static void what_is_exact_has_no_margin(void **state)
@@ -53,6 +56,32 @@ static void what_nobody_saw_may_be_three_samples(void **state)
 	assert_int_equal(view_estimate(INTERVAL, &below).samples, 0);
 }
 
+static void blocks_that_are_chosen_for_certain_have_no_margin(void **state)
+{
+	struct view_sampled sampled = { .live_bytes = 100 << 20,
+					.peak_bytes = 100 << 20,
+					.bytes = 100 << 20,
+					.live_blocks = 1,
+					.allocs = 1,
+					.samples = 1,
+					.live_samples = 1,
+					.is_site = true };
+	struct view_estimate estimate = view_estimate(524288, &sampled);
+
+	(void)state;
+	assert_int_equal(estimate.ci95_bytes, 0);
+	assert_int_equal(estimate.ci95_blocks, 0);
+	assert_int_equal(estimate.ci95_allocated_bytes, 0);
+	assert_int_equal(estimate.ci95_allocs, 0);
+	assert_int_equal(estimate.ci95_peak_bytes, 0);
+	assert_false(view_has_few_samples(&estimate));
+	/* A process may have small blocks beside it, of which there is no sample. */
+	sampled.is_site = false;
+	estimate = view_estimate(524288, &sampled);
+	assert_in_range(estimate.ci95_bytes, 2 * 524288, 3 * 524288);
+	assert_true(view_has_few_samples(&estimate));
+}
+
 static void totals_are_estimated_as_sites_are(void **state)
 {
 	const struct record_totals totals = { .live_bytes = 4 * INTERVAL,
@@ -62,7 +91,7 @@ static void totals_are_estimated_as_sites_are(void **state)
 	(void)state;
 	assert_int_equal(view_estimate_totals(&totals).samples, 4);
 	assert_int_equal(view_estimate_totals(&totals).ci95_bytes,
-			 (uint64_t)ceil(1.96 * 2 * INTERVAL));
+			 (uint64_t)ceil(1.96 * sqrt(4 + 1.96 * 1.96 / 2) * INTERVAL));
 }
 
 /* Twenty turns of what is live make 40 moments of it; what only grows has one. */
@@ -74,10 +103,10 @@ static void the_margin_of_a_peak_goes_by_how_often_all_was_replaced(void **state
 	uint64_t grows = view_estimate(INTERVAL, &sampled).ci95_peak_bytes, turns;
 
 	(void)state;
-	assert_int_equal(grows, (uint64_t)ceil(1.96 * 10 * INTERVAL));
+	assert_int_equal(grows, (uint64_t)ceil(1.96 * sqrt(100 + 1.96 * 1.96 / 2) * INTERVAL));
 	sampled.bytes = 2100 * (uint64_t)INTERVAL;
 	turns = view_estimate(INTERVAL, &sampled).ci95_peak_bytes;
-	assert_in_range(turns, 38 * (uint64_t)INTERVAL, 40 * (uint64_t)INTERVAL);
+	assert_in_range(turns, 38 * (uint64_t)INTERVAL, 42 * (uint64_t)INTERVAL);
 	/* What was there when the process began has come, too. */
 	sampled.bytes = 2000 * (uint64_t)INTERVAL;
 	sampled.inherited_bytes = 100 * INTERVAL;
@@ -94,8 +123,9 @@ static void sums_over_the_run_have_margins_of_their_own(void **state)
 	struct view_estimate estimate = view_estimate(INTERVAL, &sampled);
 
 	(void)state;
-	assert_int_equal(estimate.ci95_allocated_bytes, (uint64_t)ceil(1.96 * 20 * INTERVAL));
-	assert_int_equal(estimate.ci95_allocs, 98);
+	assert_int_equal(estimate.ci95_allocated_bytes,
+			 (uint64_t)ceil(1.96 * sqrt(400 + 1.96 * 1.96 / 2) * INTERVAL));
+	assert_int_equal(estimate.ci95_allocs, 99);
 	assert_int_equal(estimate.ci95_frees, 59);
 }
 
@@ -180,6 +210,7 @@ int main(void)
 		cmocka_unit_test(margins_are_two_errors_of_as_many_samples),
 		cmocka_unit_test(what_is_exact_has_no_margin),
 		cmocka_unit_test(what_nobody_saw_may_be_three_samples),
+		cmocka_unit_test(blocks_that_are_chosen_for_certain_have_no_margin),
 		cmocka_unit_test(totals_are_estimated_as_sites_are),
 		cmocka_unit_test(the_margin_of_a_peak_goes_by_how_often_all_was_replaced),
 		cmocka_unit_test(sums_over_the_run_have_margins_of_their_own),

@@ -32,6 +32,7 @@ static const struct {
 
 /* arm64: x0 to x30 and sp are the first words of struct pt_regs (struct user_pt_regs). */
 #define ARM64_SP_WORD 31
+#define ARM64_PC_WORD 32
 
 /* Copies a name of letters and digits; what is longer is no register's. */
 static const char *take_name(const char *at, char name[NAME_LEN])
@@ -261,4 +262,19 @@ int usdt_args_parse(const char *text, uint16_t machine, const struct usdt_global
 		at = skip_spaces(at);
 	}
 	return n;
+}
+
+struct abi_usdt_arg usdt_args_variable(int64_t distance)
+{
+#ifdef __x86_64__
+	const uint16_t pc = X86_RIP_WORD * 8;
+#else
+	const uint16_t pc = ARM64_PC_WORD * 8;
+#endif
+
+	return (struct abi_usdt_arg){ .place = ABI_USDT_MEMORY,
+				      .bytes = 8,
+				      .reg = pc,
+				      .index = ABI_USDT_NO_INDEX,
+				      .value = distance };
 }

@@ -29,4 +29,7 @@ struct usdt_globals {
 int usdt_args_parse(const char *text, uint16_t machine, const struct usdt_globals *globals,
 		    struct abi_usdt_arg *ret_args, size_t max);
 
+/* A variable of eight bytes that is so far from the probe: of the machine that this runs on. */
+struct abi_usdt_arg usdt_args_variable(int64_t distance);
+
 #endif

@@ -2,9 +2,11 @@
 #include "model/ended.h"
 
 #include "base/hashmap.h"
+#include "base/saturate.h"
 #include "base/vec.h"
 
 #include <errno.h>
+#include <math.h>
 
 struct ended {
 	struct hashmap *by_exe; /* struct model_ended */
@@ -82,6 +84,12 @@ static int entry_of(struct ended *ended, const char *exe, const char *comm,
 	return 0;
 }
 
+/* Of estimates that do not depend on each other. */
+static uint64_t sum_of_errors(uint64_t a, uint64_t b)
+{
+	return saturate_u64(ceil(hypot((double)a, (double)b)));
+}
+
 int ended_add(struct ended *ended, const struct model_process *image, const char *exe)
 {
 	const struct record_totals *from = &image->totals;
@@ -110,6 +118,14 @@ int ended_add(struct ended *ended, const struct model_process *image, const char
 	/* Of several intervals the largest: what can be off is rather said to be more. */
 	if (from->sample_interval > to->sample_interval)
 		to->sample_interval = from->sample_interval;
+	to->se_live_bytes = sum_of_errors(to->se_live_bytes, from->se_live_bytes);
+	to->se_bytes = sum_of_errors(to->se_bytes, from->se_bytes);
+	to->samples += from->samples;
+	to->live_samples += from->live_samples;
+	if (from->live_beyond > to->live_beyond)
+		to->live_beyond = from->live_beyond;
+	if (from->most_beyond > to->most_beyond)
+		to->most_beyond = from->most_beyond;
 	to->blocks_variance += from->blocks_variance;
 	to->allocs_variance += from->allocs_variance;
 	to->frees_variance += from->frees_variance;

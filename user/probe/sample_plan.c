@@ -15,10 +15,11 @@
 #include <string.h>
 
 #define PROVIDER "otel_memory"
+#define INTERVAL_VARIABLE "memtraced_sample_interval" /* sample/process.c */
 
 static const struct sample_probe all_probes[] = {
 	{ "free", PROVIDER ":free", ABI_SAMPLE_FREE, 1 },
-	{ "alloc", PROVIDER ":alloc", ABI_SAMPLE_ALLOC, ABI_SAMPLE_ARGS },
+	{ "alloc", PROVIDER ":alloc", ABI_SAMPLE_ALLOC, ABI_SAMPLE_INTERVAL_TOLD },
 };
 #define SAMPLE_PROBES (sizeof(all_probes) / sizeof(all_probes[0]))
 
@@ -47,6 +48,18 @@ static int find_variable(void *userdata, const char *name, uint64_t *ret_vaddr)
 	return r ? r : data_symbols_find(variables->symbols, name, ret_vaddr);
 }
 
+/* Our library has its interval in a variable, older ones of ours have none. 0 or -ENOMEM. */
+static int find_interval(struct variables *variables, const struct usdt_probe *usdt,
+			 struct abi_usdt_arg *ret_arg)
+{
+	uint64_t vaddr;
+	int r = find_variable(variables, INTERVAL_VARIABLE, &vaddr);
+
+	if (r == 0)
+		*ret_arg = usdt_args_variable((int64_t)(vaddr - usdt->vaddr));
+	return r == -ENOMEM ? r : 0;
+}
+
 static int add(const struct sample_probe *kind, const struct usdt_probe *usdt,
 	       struct variables *variables, struct abi_sample_spec spec, probe_list *probes,
 	       skipped_list *skipped)
@@ -67,6 +80,9 @@ static int add(const struct sample_probe *kind, const struct usdt_probe *usdt,
 
 	if (n == -ENOMEM)
 		return n;
+	if (spec.is_stand_in &&
+	    find_interval(variables, usdt, &probe.sample.arg[ABI_SAMPLE_INTERVAL_TOLD]) < 0)
+		return -ENOMEM;
 	if (n == kind->n_args)
 		return vec_push(probes, probe);
 	return vec_push(skipped, (struct plan_skipped){ kind->function, false,

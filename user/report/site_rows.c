@@ -272,7 +272,7 @@ static void add_margin(struct strbuf *line, const struct view_estimate *estimate
 
 	if (estimate->interval)
 		strbuf_addf(&cell, "±%s%s", format_size((int64_t)estimate->ci95_bytes, size),
-			    estimate->samples < VIEW_FEW_SAMPLES ? "?" : "");
+			    view_has_few_samples(estimate) ? "?" : "");
 	have = text_columns(strbuf_str(&cell));
 	strbuf_addf(line, "%*s%s", have < MARGIN_COLUMNS ? (int)(MARGIN_COLUMNS - have) : 0, "",
 		    strbuf_str(&cell));

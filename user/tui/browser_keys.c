@@ -82,10 +82,22 @@ static void move(struct browser *b, long by)
 
 /* --- a new state ----------------------------------------------------------------------------- */
 
+/* The variance of what is young at a site: its part of what is live there. */
+static double young_variance(uint64_t interval, const struct view_site *site)
+{
+	double young = site->young_bytes > 0 ? (double)site->young_bytes : 0;
+
+	if (site->live_samples == 0 || site->live_bytes <= 0)
+		return (double)interval * young;
+	return site->live_variance * young / (double)site->live_bytes;
+}
+
 static void add_process(struct browser_totals *t, const struct view_process *process)
 {
 	const struct record_totals *v = &process->totals;
 	const struct view_estimate estimate = view_estimate_totals(v);
+	uint64_t ci95, interval = v->sample_interval;
+	double variance = 0;
 	int64_t young = 0;
 
 	t->n_processes++;
@@ -103,8 +115,10 @@ static void add_process(struct browser_totals *t, const struct view_process *pro
 		t->young_bytes = view_sum(t->young_bytes, process->sites[i].young_bytes);
 		t->young_blocks = view_sum(t->young_blocks, process->sites[i].young_blocks);
 		young = view_sum(young, process->sites[i].young_bytes);
+		variance += young_variance(interval, &process->sites[i]);
 	}
-	t->young_ci95 = hypot(t->young_ci95, (double)view_estimate_ci95(v->sample_interval, young));
+	ci95 = view_estimate_ci95(interval, young, variance);
+	t->young_ci95 = hypot(t->young_ci95, (double)ci95);
 }
 
 static int name_totals(struct browser_totals *t, const struct view *view)

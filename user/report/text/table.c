@@ -480,7 +480,7 @@ static void grand_calls(struct table *t, const struct record_totals *sum, bool e
 static void held_by_nobody(struct record_totals *totals)
 {
 	totals->live_bytes = totals->live_blocks = 0;
-	totals->blocks_variance = 0;
+	totals->blocks_variance = totals->se_live_bytes = totals->live_samples = 0;
 }
 
 /* Of another depth: what it held here may be gone, and it is not another process. */

@@ -34,7 +34,7 @@ void table_margin_cell(struct table *t, uint64_t ci95, bool is_count, size_t col
 
 void table_few_samples(struct strbuf *line, const struct view_estimate *estimate)
 {
-	if (estimate->interval && estimate->samples < VIEW_FEW_SAMPLES)
+	if (view_has_few_samples(estimate))
 		strbuf_addf(line, ", from %" PRIu64 " sample%s only", estimate->samples,
 			    table_plural(estimate->samples));
 }

@@ -2,10 +2,12 @@
 #include "report/view/view_collect.h"
 
 #include "base/hashmap.h"
+#include "base/saturate.h"
 #include "report/view/view_growth.h"
 #include "report/view/view_resolve.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 struct collector {
@@ -47,6 +49,14 @@ static void merge(struct view_site *into, struct view_site *site, size_t n_point
 	into->live_blocks = view_sum(into->live_blocks, site->live_blocks);
 	into->peak_bytes = view_sum(into->peak_bytes, site->peak_bytes);
 	into->young_bytes = view_sum(into->young_bytes, site->young_bytes);
+	into->live_variance += site->live_variance;
+	into->bytes_variance += site->bytes_variance;
+	into->samples += site->samples;
+	into->live_samples += site->live_samples;
+	if (site->live_beyond > into->live_beyond)
+		into->live_beyond = site->live_beyond;
+	if (site->most_beyond > into->most_beyond)
+		into->most_beyond = site->most_beyond;
 	into->blocks_variance += site->blocks_variance;
 	into->allocs_variance += site->allocs_variance;
 	into->inherited_bytes = view_sum(into->inherited_bytes, site->inherited_bytes);
@@ -107,6 +117,12 @@ static int add_heap_site(struct collector *c, const struct model_process *image,
 		.allocs = v->allocs,
 		.bytes = v->bytes,
 		.temporary = is_sampled ? VIEW_UNKNOWN : v->temporary,
+		.live_variance = (double)v->se_live_bytes * (double)v->se_live_bytes,
+		.bytes_variance = (double)v->se_bytes * (double)v->se_bytes,
+		.samples = v->samples,
+		.live_samples = v->live_samples,
+		.live_beyond = v->live_beyond,
+		.most_beyond = v->most_beyond,
 		.blocks_variance = v->blocks_variance,
 		.allocs_variance = v->allocs_variance,
 		.inherited_bytes = v->inherited_bytes,
@@ -222,6 +238,13 @@ static void estimate(struct view_site *site, const struct view_process *process)
 		.allocs_variance = site->allocs_variance,
 		.allocs = site->allocs,
 		.bytes = site->bytes,
+		.se_live_bytes = saturate_u64(ceil(sqrt(site->live_variance))),
+		.se_bytes = saturate_u64(ceil(sqrt(site->bytes_variance))),
+		.samples = site->samples,
+		.live_samples = site->live_samples,
+		.live_beyond = site->live_beyond,
+		.most_beyond = site->most_beyond,
+		.is_site = true,
 	};
 
 	if (site->class == VIEW_HEAP)

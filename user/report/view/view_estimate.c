@@ -9,18 +9,20 @@
 #define ERRORS_OF_95 1.96
 /* The chance to see nothing where three samples are to be expected is exp(-3), 5 %. */
 #define MISSED_SAMPLES 3
+#define FEW_SAMPLES 10
 
 static uint64_t margin(double errors, double variance)
 {
 	return saturate_u64(ceil(errors * sqrt(variance)));
 }
 
-/* Of an amount of bytes that so many samples stand for. */
-static uint64_t bytes_margin(uint64_t interval, uint64_t bytes, double errors)
+/*
+ * An estimate that is off by d to the low side has a variance that is larger by `rate` d: so (d /
+ * errors)^2 = variance + rate d. Both solutions' squares are on average this one's.
+ */
+static uint64_t score_margin(double errors, double variance, double rate)
 {
-	if (bytes < interval)
-		return MISSED_SAMPLES * interval;
-	return margin(errors, (double)interval * (double)bytes);
+	return margin(errors, variance + errors * errors / 2 * rate * rate);
 }
 
 static uint64_t not_below_0(int64_t bytes)
@@ -47,13 +49,47 @@ static double errors_of_peak(double turns)
 	return sqrt(square);
 }
 
-static uint64_t peak_margin(uint64_t interval, const struct view_sampled *sampled)
+/* Bytes, and the variance of their estimate. */
+struct bytes {
+	double bytes, variance;
+};
+
+static struct bytes bytes_of(uint64_t interval, const struct view_sampled *sampled, double bytes,
+			     uint64_t se)
+{
+	bool is_known = sampled->samples > 0 || sampled->live_samples > 0;
+	double variance = is_known ? (double)se * (double)se : (double)interval * bytes;
+
+	return (struct bytes){ bytes, variance };
+}
+
+/* A further byte adds `interval` to the variance at most, as one of a small block does. */
+static uint64_t bytes_margin(uint64_t interval, const struct view_sampled *sampled,
+			     const struct bytes *of, double errors)
+{
+	double rate = (double)interval;
+
+	if (of->bytes <= 0)
+		return MISSED_SAMPLES * interval;
+	/* A site's blocks are like those that were seen; others may be small and all be missed. */
+	if (sampled->is_site)
+		rate = fmin(rate, of->variance / of->bytes);
+	return score_margin(errors, of->variance, rate);
+}
+
+/* What was live at the peak is as uncertain as what was allocated. */
+static uint64_t peak_margin(uint64_t interval, const struct view_sampled *sampled,
+			    const struct bytes *live, const struct bytes *allocated)
 {
 	double peak = (double)not_below_0(sampled->peak_bytes);
 	double came = (double)sampled->bytes + (double)not_below_0(sampled->inherited_bytes);
 	double turns = came > peak && peak > 0 ? came / peak - 1 : 0;
+	const struct bytes *like = allocated->bytes > 0 ? allocated : live;
+	struct bytes at_peak = { peak, 0 };
 
-	return bytes_margin(interval, (uint64_t)peak, errors_of_peak(turns));
+	if (like->bytes > 0)
+		at_peak.variance = peak * like->variance / like->bytes;
+	return bytes_margin(interval, sampled, &at_peak, errors_of_peak(turns));
 }
 
 /* Blocks of the mean size, as far as one is known, in what may have been missed. */
@@ -70,28 +106,46 @@ static uint64_t missed_blocks(uint64_t interval, const struct view_sampled *samp
 	return saturate_u64(ceil((double)(MISSED_SAMPLES * interval) * blocks / bytes));
 }
 
-/* Of a number of blocks, by the variance that is summed of it. */
-static uint64_t blocks_margin(uint64_t interval, const struct view_sampled *sampled,
-			      uint64_t variance)
+/*
+ * Of a number of blocks, by the variance that is summed of it. What is missed may be as small as
+ * the smallest that was seen, of which one sample stands for `beyond` more: where sizes differ,
+ * that is more than the mean.
+ */
+static uint64_t blocks_margin(uint64_t interval, const struct view_sampled *sampled, double blocks,
+			      uint64_t variance, uint64_t beyond)
 {
-	return variance ? margin(ERRORS_OF_95, (double)variance) : missed_blocks(interval, sampled);
+	if (variance && blocks > 0)
+		return score_margin(ERRORS_OF_95, (double)variance,
+				    fmax((double)beyond, (double)variance / blocks));
+	if (sampled->is_site && sampled->samples > 0)
+		return 0;
+	return missed_blocks(interval, sampled);
 }
 
 struct view_estimate view_estimate(uint64_t interval, const struct view_sampled *sampled)
 {
-	uint64_t live = not_below_0(sampled->live_bytes);
+	const struct bytes live =
+		bytes_of(interval, sampled, (double)not_below_0(sampled->live_bytes),
+			 sampled->se_live_bytes);
+	const struct bytes allocated =
+		bytes_of(interval, sampled, (double)sampled->bytes, sampled->se_bytes);
+	double frees = (double)sampled->allocs - (double)not_below_0(sampled->live_blocks);
 	struct view_estimate estimate = { .interval = interval };
 
 	if (!interval)
 		return estimate;
-	estimate.samples = live / interval;
-	estimate.ci95_bytes = bytes_margin(interval, live, ERRORS_OF_95);
-	estimate.ci95_blocks =
-		blocks_margin(interval, sampled, estimate.samples ? sampled->blocks_variance : 0);
-	estimate.ci95_allocated_bytes = bytes_margin(interval, sampled->bytes, ERRORS_OF_95);
-	estimate.ci95_allocs = blocks_margin(interval, sampled, sampled->allocs_variance);
-	estimate.ci95_frees = blocks_margin(interval, sampled, sampled->frees_variance);
-	estimate.ci95_peak_bytes = peak_margin(interval, sampled);
+	estimate.samples = sampled->live_samples ? sampled->live_samples :
+						   not_below_0(sampled->live_bytes) / interval;
+	estimate.ci95_bytes = bytes_margin(interval, sampled, &live, ERRORS_OF_95);
+	estimate.ci95_blocks = blocks_margin(interval, sampled, (double)sampled->live_blocks,
+					     estimate.samples ? sampled->blocks_variance : 0,
+					     sampled->live_beyond);
+	estimate.ci95_allocated_bytes = bytes_margin(interval, sampled, &allocated, ERRORS_OF_95);
+	estimate.ci95_allocs = blocks_margin(interval, sampled, (double)sampled->allocs,
+					     sampled->allocs_variance, sampled->most_beyond);
+	estimate.ci95_frees = blocks_margin(interval, sampled, fmax(frees, 1),
+					    sampled->frees_variance, sampled->most_beyond);
+	estimate.ci95_peak_bytes = peak_margin(interval, sampled, &live, &allocated);
 	return estimate;
 }
 
@@ -107,6 +161,12 @@ struct view_estimate view_estimate_totals(const struct record_totals *totals)
 		.frees_variance = totals->frees_variance,
 		.allocs = totals->allocs,
 		.bytes = totals->bytes,
+		.se_live_bytes = totals->se_live_bytes,
+		.se_bytes = totals->se_bytes,
+		.samples = totals->samples,
+		.live_samples = totals->live_samples,
+		.live_beyond = totals->live_beyond,
+		.most_beyond = totals->most_beyond,
 	};
 	struct view_estimate estimate;
 
@@ -125,9 +185,12 @@ struct view_estimate view_estimate_of_none(uint64_t interval, uint64_t blocks, u
 	return estimate;
 }
 
-uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes)
+uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes, double variance)
 {
-	return interval ? bytes_margin(interval, not_below_0(bytes), ERRORS_OF_95) : 0;
+	const struct view_sampled sampled = { 0 };
+	const struct bytes of = { (double)not_below_0(bytes), variance };
+
+	return interval ? bytes_margin(interval, &sampled, &of, ERRORS_OF_95) : 0;
 }
 
 static void add_squares(uint64_t *to, uint64_t other)
@@ -211,6 +274,11 @@ void view_estimate_add_image(struct view_estimate *to, const struct view_estimat
 		return;
 	to->ci95_bytes = was.ci95_bytes + other->ci95_bytes;
 	to->ci95_blocks = was.ci95_blocks + other->ci95_blocks;
+}
+
+bool view_has_few_samples(const struct view_estimate *estimate)
+{
+	return estimate->interval && estimate->samples < FEW_SAMPLES && estimate->ci95_bytes > 0;
 }
 
 bool view_is_sampled(const struct model *model)

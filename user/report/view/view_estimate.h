@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How far the figures of samples can be off. A sample of a Poisson process over bytes stands for
- * one interval, so that n of them estimate n intervals with a standard error of sqrt(n) intervals,
- * whatever the blocks' sizes: a large block holds several. A 95 % interval is 1.96 errors to either
- * side. That holds of what is live and of what was ever allocated; a peak is chosen for being
- * large, and has a wider one. Pure functions.
+ * How far the figures of samples can be off. A sample of weight w and size S adds w (w - S) to the
+ * variance: nothing where the block was chosen for certain. The margin is 1.96 standard errors to
+ * either side, with the variance as it would be at the ends of that interval, which matters where
+ * samples are few (docs/hacking/sampling.md, "Margins"). That holds of what is live and of what was
+ * ever allocated; a peak is chosen for being large, and has a wider one. Pure functions.
  */
 #ifndef MEMTRACED_REPORT_VIEW_VIEW_ESTIMATE_H
 #define MEMTRACED_REPORT_VIEW_VIEW_ESTIMATE_H
@@ -15,9 +15,6 @@
 struct model;
 struct model_process;
 struct record_totals;
-
-/* Below it a normal distribution is a poor likeness of Poisson's: reports say how few there are. */
-#define VIEW_FEW_SAMPLES 10
 
 struct view_estimate {
 	uint64_t interval;		  /* bytes; 0: no estimate, and nothing else is set */
@@ -33,6 +30,11 @@ struct view_sampled {
 	int64_t live_bytes, live_blocks, peak_bytes, inherited_bytes;
 	uint64_t blocks_variance, allocs_variance, frees_variance; /* of live_blocks and these */
 	uint64_t allocs, bytes;
+	uint64_t se_live_bytes, se_bytes;  /* standard errors of live_bytes and bytes */
+	uint64_t samples, live_samples;	   /* both 0 beside bytes: not known, as their errors are */
+	uint64_t live_beyond, most_beyond; /* for how many blocks beyond itself a sample stands */
+	/* Blocks that no sample was of are as those that were seen; else they may be small ones. */
+	bool is_site;
 };
 
 /* With `interval` 0 all is 0. Where there is no sample, three are what may be missed. */
@@ -42,8 +44,8 @@ struct view_estimate view_estimate_totals(const struct record_totals *totals);
 /* Of what no sample was of: blocks are of the mean size of so many with so many bytes. */
 struct view_estimate view_estimate_of_none(uint64_t interval, uint64_t blocks, uint64_t bytes);
 
-/* Of so many bytes of live blocks or of allocations; 0 without an interval. */
-uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes);
+/* The margin of so many bytes of this variance; 0 without an interval. */
+uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes, double variance);
 
 /*
  * Of a difference: what can be off of estimates that do not depend on each other adds up by its
@@ -58,6 +60,12 @@ void view_estimate_add(struct view_estimate *to, const struct view_estimate *oth
  */
 void view_estimate_add_image(struct view_estimate *to, const struct view_estimate *other,
 			     const struct model_process *image);
+
+/*
+ * So few samples that a normal distribution is a poor likeness of Poisson's: reports say how few
+ * there are. Blocks that were chosen for certain, which have no margin, need no more of them.
+ */
+bool view_has_few_samples(const struct view_estimate *estimate);
 
 /* Are all of a run's figures estimates, those of one image, or those of any? */
 bool view_is_sampled(const struct model *model);

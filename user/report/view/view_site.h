@@ -34,6 +34,8 @@ struct view_site {
 	uint64_t oldest_ns, newest_ns; /* ages; VIEW_UNKNOWN */
 	enum reach_class leak;	       /* the worst of its blocks; REACH_CLASSES: not checked */
 	uint64_t blocks_variance, allocs_variance; /* of samples */
+	double live_variance, bytes_variance;
+	uint64_t samples, live_samples, live_beyond, most_beyond; /* as in record_site */
 	int64_t inherited_bytes;
 	struct view_estimate estimate;
 	struct view_series series;

@@ -307,6 +307,7 @@ void programs_want_samples(struct programs *programs, bool samples)
 
 void programs_set_samples(struct programs *programs, uint32_t slot, bool samples)
 {
+	programs->procs[slot].least_sample = 0;
 	__atomic_store_n(&programs->procs[slot].sample_interval, samples ? ABI_SAMPLE_IMAGE : 0,
 			 __ATOMIC_RELEASE);
 }

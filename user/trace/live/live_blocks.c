@@ -88,7 +88,7 @@ static int on_block(const struct walked_block *walked, void *userdata)
 		return 0;
 	return vec_push(&c->blocks,
 			(struct live_block){ .addr = ABI_BLOCK_ADDR(walked->key),
-					     .size = c->sampled ? ABI_SAMPLED_SIZE(walked->block) :
+					     .size = c->sampled ? abi_sampled_size(walked->block) :
 								  ABI_BLOCK_SIZE(walked->block),
 					     .stack = walked->block->stack,
 					     .fn = c->sampled ? ABI_FN_SAMPLED :

@@ -3,6 +3,7 @@
  * Cuts: the consistent state of all processes, as records. An ended process is read once more after
  * its end, then its entries are deleted and its last values kept here until the next cut.
  */
+#include "base/saturate.h"
 #include "bpf/abi.h"
 #include "bpf/abi_sample.h"
 #include "memtraced.skel.h"
@@ -13,6 +14,7 @@
 #include "trace/unwind/unwind_tables.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -87,6 +89,22 @@ static uint64_t age_ns(const struct live *live, const struct live_process *proce
 	return now > tick ? (now - tick) * ABI_TICK_NS : 0;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t error_of(double variance)
+{
+	return saturate_u64(ceil(sqrt(variance)));
+}
+
+/* Of the bytes of all of a site's samples. */
+static double allocated_variance(const struct snapshot_site *site)
+{
+	return (double)site->counts.bytes_variance * (1 << ABI_SAMPLE_BYTES_SHIFT);
+}
+
 static int emit_site(struct live *live, const struct live_process *process,
 		     const struct snapshot_site *site)
 {
@@ -107,6 +125,12 @@ static int emit_site(struct live *live, const struct live_process *process,
 			  .young_blocks = site->young_blocks,
 			  .blocks_variance = site->blocks_variance,
 			  .allocs_variance = site->allocs_variance,
+			  .se_live_bytes = error_of(site->live_variance),
+			  .se_bytes = error_of(allocated_variance(site)),
+			  .samples = site->counts.samples,
+			  .live_samples = site->live_samples,
+			  .live_beyond = site->live_beyond,
+			  .most_beyond = site->counts.most_beyond,
 			  .oldest_ns = aged ? age_ns(live, process, site->oldest_tick) : UINT64_MAX,
 			  .newest_ns =
 				  aged ? age_ns(live, process, site->newest_tick) : UINT64_MAX },
@@ -128,6 +152,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 {
 	const struct abi_proc *proc = &live->programs->procs[process->slot];
 	bool saved = proc->cut_epoch == live->programs->control->cut_epoch;
+	double live_variance = 0, variance = 0;
 	struct record_totals t = {
 		.slot = process->image,
 		.comm = *process->comm ? process->comm : NULL,
@@ -150,6 +175,12 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		t.bytes += sites[i].counts.bytes;
 		t.live_bytes += sites[i].counts.live_bytes;
 		t.live_blocks += sites[i].counts.live_blocks;
+		live_variance += sites[i].live_variance;
+		variance += allocated_variance(&sites[i]);
+		t.samples += sites[i].counts.samples;
+		t.live_samples += sites[i].live_samples;
+		t.live_beyond = larger(t.live_beyond, sites[i].live_beyond);
+		t.most_beyond = larger(t.most_beyond, sites[i].counts.most_beyond);
 		t.temporary += sites[i].counts.temporary;
 		t.missed_frees += sites[i].counts.missed_frees;
 		t.blocks_variance += sites[i].blocks_variance;
@@ -163,6 +194,8 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		t.before_bytes += sites[i].counts.live_bytes;
 		t.before_blocks += sites[i].counts.live_blocks;
 	}
+	t.se_live_bytes = error_of(live_variance);
+	t.se_bytes = error_of(variance);
 	/*
 	 * A fork copies the parent's total while its other threads go on, and the sites are summed
 	 * from blocks: what the two differ by, the peak is uncertain by.
@@ -185,11 +218,9 @@ static struct record_totals totals_of(const struct live *live, const struct live
 /* Samples are events of which each stands for as many bytes; freed are those that do not live. */
 static uint64_t events_of(const struct record_totals *t)
 {
-	int64_t freed_bytes = (int64_t)t->bytes + t->inherited_bytes - t->live_bytes;
-
 	if (t->sample_interval)
-		return (t->bytes + (uint64_t)(freed_bytes > 0 ? freed_bytes : 0)) /
-			       t->sample_interval +
+		return t->samples +
+		       (t->samples > t->live_samples ? t->samples - t->live_samples : 0) +
 		       t->unknown_frees;
 	return t->allocs + t->frees + t->failed + t->unknown_frees;
 }
@@ -199,9 +230,8 @@ static void count_stacks(struct live *live, const struct record_totals *totals,
 {
 	for (size_t i = 0; i < n; i++)
 		live_count_stack(live, sites[i].stack,
-				 totals->sample_interval ?
-					 sites[i].counts.bytes / totals->sample_interval :
-					 sites[i].counts.allocs,
+				 totals->sample_interval ? sites[i].counts.samples :
+							   sites[i].counts.allocs,
 				 coverage);
 }
 

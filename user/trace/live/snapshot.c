@@ -85,6 +85,10 @@ static void add_counts(struct abi_site_counts *sum, const struct abi_site_counts
 	sum->bytes += c->bytes;
 	sum->temporary += c->temporary;
 	sum->missed_frees += c->missed_frees;
+	sum->bytes_variance += c->bytes_variance;
+	sum->samples += c->samples;
+	if (c->most_beyond > sum->most_beyond)
+		sum->most_beyond = c->most_beyond;
 }
 
 /* Has it changed since the cut, or is about to? */
@@ -185,22 +189,45 @@ static int64_t blocks_of(const struct snapshot *s, uint32_t slot, const struct a
 {
 	if (!programs_has_samples(s->programs, slot))
 		return 1;
-	return (int64_t)abi_sample_blocks(ABI_BLOCK_SIZE(block), ABI_SAMPLED_SIZE(block));
+	return (int64_t)abi_sample_blocks(ABI_BLOCK_SIZE(block), abi_sampled_size(block));
 }
 
-/*
- * What is unknown of the number of live blocks goes by those that live now, and by the interval as
- * it is known by now: the programs count the variance of all that were allocated.
- */
-static uint64_t variance_of(const struct snapshot *s, uint32_t slot,
-			    const struct walked_block *walked)
+/* What a sample's weight goes beyond itself: of its own process's samples. */
+static uint64_t beyond_of(const struct snapshot *s, const struct walked_block *walked)
 {
 	const struct abi_proc *owner = &s->programs->procs[ABI_BLOCK_SLOT(walked->key)];
 
+	return abi_sampled_beyond(walked->block, owner->sample_interval);
+}
+
+/* What is unknown of the number of live blocks; the programs count that of all allocations. */
+static uint64_t variance_of(const struct snapshot *s, uint32_t slot,
+			    const struct walked_block *walked)
+{
+	const struct abi_block *block = walked->block;
+
 	if (!programs_has_samples(s->programs, slot))
 		return 0;
-	return abi_sample_variance(ABI_BLOCK_SIZE(walked->block), ABI_SAMPLED_SIZE(walked->block),
-				   ABI_SAMPLE_INTERVAL(owner));
+	return abi_sample_variance(ABI_BLOCK_SIZE(block), abi_sampled_size(block),
+				   beyond_of(s, walked));
+}
+
+/* A live sample of the site. */
+static void add_live_sample(const struct snapshot *s, struct snapshot_site *site,
+			    const struct walked_block *walked)
+{
+	const struct abi_block *block = walked->block;
+	uint64_t variance, beyond;
+
+	if (!programs_has_samples(s->programs, site->slot))
+		return;
+	variance = variance_of(s, site->slot, walked);
+	beyond = abi_sample_blocks_beyond((uint64_t)blocks_of(s, site->slot, block), variance);
+	if (beyond > site->live_beyond)
+		site->live_beyond = beyond;
+	site->blocks_variance += variance;
+	site->live_variance += (double)ABI_BLOCK_SIZE(block) * (double)beyond_of(s, walked);
+	site->live_samples++;
 }
 
 /* A live block, its own or inherited. How old blocks from before the attach are is not known. */
@@ -245,7 +272,7 @@ static int add_inherited(struct snapshot *s, const struct walked_block *walked)
 		site->counts.live_blocks += blocks_of(s, site->slot, block);
 		site->inherited_variance += variance_of(s, *child, walked);
 		if (!inheritance_has_freed(s->inheritance, *child, walked->key))
-			site->blocks_variance += variance_of(s, *child, walked);
+			add_live_sample(s, site, walked);
 		site->peak_bytes += size;
 		add_age(s, site, block);
 	}
@@ -265,7 +292,7 @@ static int on_block(const struct walked_block *walked, void *userdata)
 		/* Else it is of after the cut, or its site found no room, which was counted. */
 		if (site) {
 			add_age(s, site, block);
-			site->blocks_variance += variance_of(s, slot, walked);
+			add_live_sample(s, site, walked);
 		}
 	}
 	return s->forked.len ? add_inherited(s, walked) : 0;

@@ -26,6 +26,9 @@ struct snapshot_site {
 	struct abi_site_counts counts;
 	/* Of samples: what live_blocks, allocs and inherited_blocks are estimated with. */
 	uint64_t blocks_variance, allocs_variance, inherited_variance;
+	double live_variance;  /* the same of live_bytes, */
+	uint64_t live_samples; /* of which there are so many */
+	uint64_t live_beyond;  /* abi_site_counts.most_beyond, of those */
 	int64_t peak_bytes;
 	int64_t inherited_bytes, inherited_blocks; /* part of counts.live_* and of peak_bytes */
 	uint32_t oldest_tick, newest_tick;	   /* of live blocks; oldest > newest: none */

@@ -36,6 +36,10 @@ struct record_totals {
 	uint64_t sample_shown;	  /* the process's own, less where there was no room for all */
 	uint64_t blocks_variance; /* of the estimate live_blocks */
 	uint64_t allocs_variance, frees_variance;
+	uint64_t se_live_bytes, se_bytes; /* their standard errors */
+	uint64_t samples, live_samples;	  /* 0 beside bytes: of an older version, not known */
+	/* For how many blocks beyond itself one live sample stands at most, and one of all. */
+	uint64_t live_beyond, most_beyond;
 };
 
 /* The numbers are those in recordings. */
@@ -104,6 +108,8 @@ struct record_site {
 	/* Of live ones, those from the latest mark on, or all: as blocks said a moment later. */
 	int64_t young_bytes, young_blocks;
 	uint64_t blocks_variance, allocs_variance; /* of samples: of live_blocks and allocs */
+	uint64_t se_live_bytes, se_bytes, samples, live_samples; /* as in record_totals, */
+	uint64_t live_beyond, most_beyond;			 /* and these */
 };
 
 /*

@@ -153,6 +153,12 @@ static const struct field totals_fields[] = {
 	F(record_totals, allocs_variance, FIELD_U64),
 	F(record_totals, frees_variance, FIELD_U64),
 	F(record_totals, sample_shown, FIELD_U64),
+	F(record_totals, se_live_bytes, FIELD_U64),
+	F(record_totals, se_bytes, FIELD_U64),
+	F(record_totals, samples, FIELD_U64),
+	F(record_totals, live_samples, FIELD_U64),
+	F(record_totals, live_beyond, FIELD_U64),
+	F(record_totals, most_beyond, FIELD_U64),
 	END,
 };
 static const struct field site_fields[] = {
@@ -180,6 +186,12 @@ static const struct field site_fields[] = {
 	F(record_site, young_blocks, FIELD_U64),
 	F(record_site, blocks_variance, FIELD_U64),
 	F(record_site, allocs_variance, FIELD_U64),
+	F(record_site, se_live_bytes, FIELD_U64),
+	F(record_site, se_bytes, FIELD_U64),
+	F(record_site, samples, FIELD_U64),
+	F(record_site, live_samples, FIELD_U64),
+	F(record_site, live_beyond, FIELD_U64),
+	F(record_site, most_beyond, FIELD_U64),
 	END,
 };
 static const struct field coverage_fields[] = {

@@ -15,7 +15,11 @@
 #endif
 
 /* Deepest stack that is kept; deeper ones are marked truncated. Kernel: PERF_MAX_STACK_DEPTH. */
-#define ABI_MAX_FRAMES 127
+/* Of a stack that is walked by call frame information. */
+#define ABI_MAX_FRAMES 511
+/* Of one that the kernel walks: its default of kernel.perf_event_max_stack. */
+#define ABI_KERNEL_FRAMES 127
+#define ABI_EXACT_WORDS ((ABI_MAX_FRAMES + 64) / 64)
 
 /*
  * Calls that stand for bpf_preempt_disable() and bpf_preempt_enable(): no helper has these numbers,

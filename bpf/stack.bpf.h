@@ -174,8 +174,9 @@ static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct user
 #endif
 
 /*
- * Of frames that the kernel has walked. Multiply and fold, 64 bits; seeded so that equal addresses of different images stay apart. A
- * global function: its loop is verified once, not on each way to it.
+ * The hash of a stack that the kernel has walked. Multiply and fold, 64 bits; seeded so that equal
+ * addresses of different images stay apart. A global function: its loop is verified once, not on
+ * each way to it.
  */
 VERIFIED_ONCE __u64 stack_hash(const struct abi_ev_stack *ev, __u64 seed)
 {

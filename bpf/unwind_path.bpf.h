@@ -44,21 +44,21 @@ struct path_frame {
 	__u64 hash;
 };
 
-/* It must fit into the 32 KiB that a CPU's value may have. */
+/* A per-CPU value may have 32 KiB at most. */
 struct unwind_path {
 	__u64 seed;
 	__u64 count;
 	__u16 by_sp[PATH_PLACES];
 	struct path_frame frame[PATH_FRAMES];
 	/*
-	 * Words of the stack: return addresses and saved frame pointers, and how many words they
-	 * are below the root's sp, the nearest first. The first is none.
+	 * Words of the stack: return addresses and saved frame pointers. below: how many words each
+	 * lies below the root's sp, rising. Word 0 is no word of the stack.
 	 */
 	__u64 value[PATH_WORDS];
 	__u16 below[PATH_WORDS];
 };
 _Static_assert(sizeof(struct unwind_path) <= 32768, "PCPU_MIN_UNIT_SIZE");
-/* Of the first: further below than windows that have words of the path. */
+/* below[0]: outside of each window that has a word of the path. */
 #define PATH_NO_WORD 0xffff
 _Static_assert(PATH_NO_WORD * 8 > PATH_EXTENT + 2 * 8 * UNWIND_WINDOW, "of no window");
 

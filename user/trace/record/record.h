@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a stack's first 128 frames; those of more are a list. */
+/* Words that have a bit for each of a stack's first 128 frames; a list has the bits of more. */
 #define RECORD_EXACT_WORDS 2
 
 enum record_type {

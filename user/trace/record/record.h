@@ -116,7 +116,7 @@ struct record_stack {
 	 * interrupted, and before it the trampoline that its handler returns to.
 	 */
 	uint64_t exact[RECORD_EXACT_WORDS];
-	/* The same of the frames from RECORD_EXACT_WORDS * 64 on; further ones are return addresses. */
+	/* The same of the frames from RECORD_EXACT_WORDS * 64 on. */
 	size_t n_more_exact;
 	const uint64_t *more_exact;
 };

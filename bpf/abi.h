@@ -14,8 +14,12 @@
 #include <stddef.h>
 #endif
 
-/* Deepest stack that is kept; deeper ones are marked truncated. Kernel: PERF_MAX_STACK_DEPTH. */
-#define ABI_MAX_FRAMES 127
+/* Most frames of a stack that are kept; a deeper stack is marked truncated. */
+#define ABI_MAX_FRAMES 511
+/* The same where the kernel walks: the default of kernel.perf_event_max_stack. */
+#define ABI_KERNEL_FRAMES 127
+/* Words that have a bit for each frame. */
+#define ABI_EXACT_WORDS ((ABI_MAX_FRAMES + 64) / 64)
 
 /*
  * Calls that stand for bpf_preempt_disable() and bpf_preempt_enable(): no helper has these numbers,

@@ -41,8 +41,9 @@ struct abi_ev_stack {
 	struct abi_event head;
 	__u64 hash;
 	__u32 frames;
-	__u32 flags;	/* ABI_STACK_*; from bit ABI_STACK_CUT_SHIFT on enum abi_stack_cut */
-	__u64 exact[2]; /* bit i: frame[i] is the next instruction, no return address */
+	__u32 flags; /* ABI_STACK_*; from bit ABI_STACK_CUT_SHIFT on enum abi_stack_cut */
+	/* bit i: frame[i] is the next instruction, no return address */
+	__u64 exact[ABI_EXACT_WORDS];
 	__u64 frame[ABI_MAX_FRAMES];
 };
 #define ABI_STACK_TRUNCATED 1
@@ -137,7 +138,7 @@ struct abi_ev_fault {
 
 #ifndef __bpf__
 static_assert(sizeof(struct abi_event) == 16, "abi_event");
-static_assert(offsetof(struct abi_ev_stack, frame) == 48, "abi_ev_stack");
+static_assert(offsetof(struct abi_ev_stack, frame) == 96, "abi_ev_stack");
 static_assert(sizeof(struct abi_ev_map) == 88, "abi_ev_map");
 static_assert(sizeof(struct abi_ev_process) == 56, "abi_ev_process");
 static_assert(sizeof(struct abi_ev_occurrence) == 64, "abi_ev_occurrence");

@@ -120,7 +120,7 @@ static __always_inline __u64 kernel_stack_capture(void *ctx, struct abi_proc *pr
 	if (!s)
 		return 0;
 	ev = &s->ev;
-	len = bpf_get_stack(ctx, ev->frame, ABI_MAX_FRAMES * 8, repeated);
+	len = bpf_get_stack(ctx, ev->frame, ABI_KERNEL_FRAMES * 8, repeated);
 	if (len == 0) {
 		scratch_put(s);
 		return 0;
@@ -129,9 +129,8 @@ static __always_inline __u64 kernel_stack_capture(void *ctx, struct abi_proc *pr
 		return stack_end(proc, s, 0, ABI_NO_SLOT);
 	ev->frames = (__u64)len / 8;
 	ev->flags = ABI_STACK_KERNEL;
-	ev->exact[0] = 0;
-	ev->exact[1] = 0;
-	if (ev->frames >= ABI_MAX_FRAMES)
+	clear_exact(ev, false);
+	if (ev->frames >= ABI_KERNEL_FRAMES)
 		ev->flags |= ABI_STACK_TRUNCATED;
 	return stack_end(proc, s, stack_hash(ev, KERNEL_SEED), ABI_NO_SLOT);
 }

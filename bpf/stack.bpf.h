@@ -68,11 +68,11 @@ static __always_inline void scratch_put(struct stack_scratch *s)
 }
 
 /* Frames to keep: user space drops one of a system call's. */
-static __always_inline __u32 frames_kept(enum stack_at at)
+static __always_inline __u32 frames_kept(enum stack_at at, __u32 most)
 {
 	__u32 n = knob_max_stack + (at == STACK_AT_SYSCALL);
 
-	return n < ABI_MAX_FRAMES ? n : ABI_MAX_FRAMES;
+	return n < most ? n : most;
 }
 
 /* bpf_preempt_disable() and _enable(): abi.h says why by number */
@@ -104,12 +104,11 @@ static __always_inline long held_walk(void *ctx, __u64 *frames, __u32 n)
 static __always_inline void frames_end(struct abi_ev_stack *ev, __u32 kept, bool interrupted)
 {
 	ev->flags = 0;
-	if (ev->frames > kept || ev->frames >= ABI_MAX_FRAMES)
+	if (ev->frames > kept || ev->frames >= ABI_KERNEL_FRAMES)
 		ev->flags |= ABI_STACK_TRUNCATED;
 	if (ev->frames > kept)
 		ev->frames = kept;
-	ev->exact[0] = interrupted;
-	ev->exact[1] = 0;
+	clear_exact(ev, interrupted);
 }
 
 /* The kernel's walk; false when not even one frame could be had. */
@@ -117,9 +116,9 @@ static __always_inline bool walk_frame_pointers(void *ctx, struct abi_ev_stack *
 						const struct user_registers *regs, enum stack_at at)
 {
 	__u64 *frames = ev->frame;
-	__u32 kept = frames_kept(at);
+	__u32 kept = frames_kept(at, ABI_KERNEL_FRAMES);
 	/* One more tells a stack that is longer from one that just fits. */
-	__u32 room = kept < ABI_MAX_FRAMES ? kept + 1 : ABI_MAX_FRAMES;
+	__u32 room = kept < ABI_KERNEL_FRAMES ? kept + 1 : ABI_KERNEL_FRAMES;
 	long len;
 
 	if (at == STACK_AT_SYSCALL) {
@@ -163,7 +162,7 @@ static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct user
 	w->bp = regs->fp;
 	/* A system call is one whose return address is its ip: information may end behind it. */
 	w->exact = at == STACK_AT_ANY || at == STACK_AT_PROBE;
-	w->kept = frames_kept(at);
+	w->kept = frames_kept(at, ABI_MAX_FRAMES);
 	w->seed = seed;
 	w->slot = slot;
 	unwind_begin(s, at == STACK_AT_ANY || at == STACK_AT_PROBE);
@@ -175,8 +174,9 @@ static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct user
 #endif
 
 /*
- * Multiply and fold, 64 bits; seeded so that equal addresses of different images stay apart. A
- * global function: its loop is verified once, not on each way to it.
+ * The hash of a stack that the kernel has walked. Multiply and fold, 64 bits; seeded so that equal
+ * addresses of different images stay apart. A global function: its loop is verified once, not on
+ * each way to it.
  */
 VERIFIED_ONCE __u64 stack_hash(const struct abi_ev_stack *ev, __u64 seed)
 {
@@ -187,8 +187,8 @@ VERIFIED_ONCE __u64 stack_hash(const struct abi_ev_stack *ev, __u64 seed)
 		return 1;
 	h = seed * 0x9e3779b97f4a7c15ULL + ev->frames;
 
-	/* ABI_MAX_FRAMES rounds of six instructions */
-	for (i = 0; i < ABI_MAX_FRAMES; i++) {
+	/* ABI_KERNEL_FRAMES rounds of six instructions */
+	for (i = 0; i < ABI_KERNEL_FRAMES; i++) {
 		if (i >= ev->frames)
 			break;
 		h = (h ^ ev->frame[i]) * 0xff51afd7ed558ccdULL;
@@ -334,8 +334,8 @@ static __always_inline __u64 stack_capture(struct pt_regs *ctx, struct abi_proc 
 /* At a probe in a function that has no frame record: the first one leads past its caller. */
 static __always_inline bool walk_from_leaf(void *ctx, struct abi_ev_stack *ev, __u64 link)
 {
-	__u32 kept = frames_kept(STACK_AT_PROBE);
-	__u32 room = kept < ABI_MAX_FRAMES ? kept : ABI_MAX_FRAMES - 1;
+	__u32 kept = frames_kept(STACK_AT_PROBE, ABI_KERNEL_FRAMES);
+	__u32 room = kept < ABI_KERNEL_FRAMES ? kept : ABI_KERNEL_FRAMES - 1;
 	long len = held_walk(ctx, ev->frame + 1, room);
 
 	if (len < 8)

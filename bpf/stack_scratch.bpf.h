@@ -47,7 +47,8 @@ struct unwind_walk {
 	__u32 by_rbx; /* the rule by which the newest frame's caller is to be found; 0: it is not */
 	__u8 any_fp;  /* a frame was found by its callee's frame pointer */
 	__u8 cut;     /* enum abi_stack_cut */
-	__u8 pad[2];
+	__u8 any_exact; /* a bit of abi_ev_stack.exact is set, by this walk or the last */
+	__u8 pad;
 	struct unwind_from from[ABI_MAX_FRAMES];
 	__u64 window[UNWIND_WINDOW];
 };
@@ -77,6 +78,16 @@ struct stack_scratch {
 	struct unwind_walk walk;
 	struct unwind_memo memo[UNWIND_MEMOS];
 };
+
+/* For a walk from return addresses, or from where a thread was interrupted. */
+static __always_inline void clear_exact(struct abi_ev_stack *ev, bool interrupted)
+{
+	__u32 i;
+
+	ev->exact[0] = interrupted;
+	for (i = 1; i < ABI_EXACT_WORDS; i++)
+		ev->exact[i] = 0;
+}
 
 /*
  * Of a CPU and a level of nesting: where the kernel can be preempted, a uprobe program of another

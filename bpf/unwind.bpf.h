@@ -57,9 +57,10 @@ static __always_inline int unwind_by_fp(struct unwind_walk *w, enum abi_stack_cu
 #define SIGCONTEXT_SP 120
 #define SIGCONTEXT_IP 128
 
-static __always_inline void mark_exact(struct abi_ev_stack *ev, __u64 frame)
+static __always_inline void mark_exact(struct stack_scratch *s, __u64 frame)
 {
-	ev->exact[frame >> 6 & 1] |= 1ULL << (frame & 63);
+	s->ev.exact[frame >> 6 & (ABI_EXACT_WORDS - 1)] |= 1ULL << (frame & 63);
+	s->walk.any_exact = 1;
 }
 
 /*
@@ -76,8 +77,8 @@ static __always_inline int unwind_signal(struct stack_scratch *s, __u64 context)
 		return unwind_cut(w, ABI_CUT_UNREADABLE);
 	w->exact = 1;
 	w->path_from = w->frames + 1;
-	mark_exact(&s->ev, w->frames - 1);
-	mark_exact(&s->ev, w->frames);
+	mark_exact(s, w->frames - 1);
+	mark_exact(s, w->frames);
 	return 1;
 }
 
@@ -412,8 +413,11 @@ static __always_inline void unwind_begin(struct stack_scratch *s, bool interrupt
 	w->by_rbx = 0;
 	w->cut = ABI_CUT_LIMIT; /* what ends a walk says why */
 	path_begin(s);
+	/* rarely set: only then it has to be cleared */
+	if (w->any_exact)
+		clear_exact(&s->ev, false);
 	s->ev.exact[0] = interrupted;
-	s->ev.exact[1] = 0;
+	w->any_exact = interrupted;
 }
 
 /* sp points to the return address: as if the function had returned. */
@@ -461,6 +465,7 @@ static __always_inline __u64 unwind(struct stack_scratch *s)
 {
 	struct unwind_walk *w = &s->walk;
 	__u64 hash;
+	int i;
 
 	unwind_all(scratch_tell(s));
 	/* First what branches: there the verifier sees that all ends of the loop are alike. */
@@ -469,8 +474,9 @@ static __always_inline __u64 unwind(struct stack_scratch *s)
 	s->ev.frames = w->frames + w->joined;
 	s->memo[w->memo % UNWIND_MEMOS].bytes = w->sp - w->start_sp;
 	hash = unwind_fold(w->hash, (__u64)s->ev.flags << 32 | s->ev.frames);
-	if (s->ev.exact[0] | s->ev.exact[1])
-		hash = unwind_fold(unwind_fold(hash, s->ev.exact[0]), s->ev.exact[1]);
+	if (w->any_exact)
+		for (i = 0; i < ABI_EXACT_WORDS; i++)
+			hash = unwind_fold(hash, s->ev.exact[i]);
 	return ABI_STACK_ID(hash);
 }
 

@@ -268,7 +268,7 @@ VERIFIED_ONCE_NUMBERS __u32 unwind_rule_of(scratch_ref ref, __u64 frame)
 	if (!s || frame >= ABI_MAX_FRAMES)
 		return 0;
 	address = s->ev.frame[frame];
-	if (!(s->ev.exact[frame >> 6 & 1] >> (frame & 63) & 1))
+	if (!(s->ev.exact[frame >> 6 & (ABI_EXACT_WORDS - 1)] >> (frame & 63) & 1))
 		address--;
 	object = find_object(s->walk.slot, address, &mapping);
 	return object ? rule_in_object(object, &mapping, address) : 0;

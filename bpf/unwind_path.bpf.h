@@ -23,7 +23,7 @@
 
 #define PATH_FRAMES (ABI_MAX_FRAMES + 1)
 #define PATH_WORDS (2 * PATH_FRAMES)
-#define PATH_PLACES 256
+#define PATH_PLACES 512
 /*
  * Rounds of one global function. A call costs as much as ten words (where returns are guarded
  * against speculation, 6 ns), a word 15 instructions of the verifier's.
@@ -44,19 +44,23 @@ struct path_frame {
 	__u64 hash;
 };
 
-/* Of the stack: a return address, or a saved frame pointer. */
-struct path_word {
-	__u64 address, value;
-};
-
+/* A per-CPU value may have 32 KiB at most. */
 struct unwind_path {
 	__u64 seed;
 	__u64 count;
-	__u8 by_sp[PATH_PLACES];
+	__u16 by_sp[PATH_PLACES];
 	struct path_frame frame[PATH_FRAMES];
-	/* Addresses fall. The first is none, and in no window. */
-	struct path_word word[PATH_WORDS];
+	/*
+	 * Words of the stack: return addresses and saved frame pointers. below: how many words each
+	 * lies below the root's sp, rising. Word 0 is no word of the stack.
+	 */
+	__u64 value[PATH_WORDS];
+	__u16 below[PATH_WORDS];
 };
+_Static_assert(sizeof(struct unwind_path) <= 32768, "PCPU_MIN_UNIT_SIZE");
+/* below[0]: outside of each window that has a word of the path. */
+#define PATH_NO_WORD 0xffff
+_Static_assert(PATH_NO_WORD * 8 > PATH_EXTENT + 2 * 8 * UNWIND_WINDOW, "of no window");
 
 /* Of who has taken the CPU's first scratch. */
 struct {
@@ -79,13 +83,13 @@ static __always_inline struct path_frame *path_frame(struct unwind_path *path, _
 	return &path->frame[k & (PATH_FRAMES - 1)];
 }
 
-static __always_inline struct path_word *path_word(struct unwind_path *path, __u64 n)
+static __always_inline __u64 path_word_address(const struct unwind_path *path, __u64 n)
 {
-	return &path->word[n & (PATH_WORDS - 1)];
+	return path->frame[0].sp - path->below[n & (PATH_WORDS - 1)] * 8ULL;
 }
 
 /* Frames are 16 bytes apart at least. */
-static __always_inline __u8 *path_place(struct unwind_path *path, __u64 sp)
+static __always_inline __u16 *path_place(struct unwind_path *path, __u64 sp)
 {
 	return &path->by_sp[sp >> 4 & (PATH_PLACES - 1)];
 }
@@ -140,7 +144,7 @@ static __always_inline int path_miss(struct unwind_walk *w, __u64 address)
  */
 static __always_inline bool path_window(struct stack_scratch *s, struct unwind_path *path, __u64 n)
 {
-	__u64 address = path_word(path, n)->address, rest = path->frame[0].sp - address;
+	__u64 address = path_word_address(path, n), rest = path->frame[0].sp - address;
 	struct unwind_walk *w = &s->walk;
 
 	if (address - w->window_at < w->window_len)
@@ -160,8 +164,7 @@ VERIFIED_ONCE_NUMBERS int path_check(scratch_ref ref)
 {
 	struct stack_scratch *s = scratch_told(ref);
 	struct unwind_path *path = unwind_path();
-	__u64 n, at, window_at, window_len;
-	struct path_word *word;
+	__u64 n, at, word, root_at, window_len;
 	struct unwind_walk *w;
 	bool differs = false;
 	int i;
@@ -174,22 +177,23 @@ VERIFIED_ONCE_NUMBERS int path_check(scratch_ref ref)
 	n = w->unchecked;
 	if (n && !path_window(s, path, n))
 		return 1;
-	window_at = w->window_at;
-	window_len = w->window_len;
+	root_at = (path->frame[0].sp - w->window_at) / 8;
+	/* Where a word is looked for in vain, the window is the path's. */
+	window_len = n ? w->window_len / 8 : 0;
 	/* What ends a round is done behind them all: else the verifier walks it each time. */
 	for (i = 0; i < PATH_CHECKS_AT_ONCE; i++) {
-		word = path_word(path, n);
-		at = word->address - window_at;
+		word = n & (PATH_WORDS - 1);
+		at = root_at - path->below[word];
 		if (at >= window_len)
 			break;
-		differs = w->window[at >> 3 & (UNWIND_WINDOW - 1)] != word->value;
+		differs = w->window[at & (UNWIND_WINDOW - 1)] != path->value[word];
 		if (differs)
 			break;
 		n--;
 		barrier_var(n);
 	}
 	if (differs)
-		return path_miss(w, path_word(path, n)->address);
+		return path_miss(w, path_word_address(path, n));
 	w->unchecked = n;
 	if (n)
 		return 1;
@@ -198,32 +202,33 @@ VERIFIED_ONCE_NUMBERS int path_check(scratch_ref ref)
 	return unwind_cut(w, ABI_CUT_NONE);
 }
 
-static __always_inline void path_add_word(struct unwind_path *path, __u64 n, __u64 address,
+static __always_inline void path_add_word(struct unwind_path *path, __u64 n, __u64 below,
 					  __u64 value)
 {
-	struct path_word *word = path_word(path, n);
-
-	word->address = address;
-	word->value = value;
+	path->below[n & (PATH_WORDS - 1)] = below;
+	path->value[n & (PATH_WORDS - 1)] = value;
 }
 
 /* A frame that calls, or is called by, none but the last that was added. */
 static __always_inline void path_add(struct unwind_path *path, struct unwind_walk *w, __u64 pc,
 				     const struct unwind_from *from, __u64 hash)
 {
-	__u64 k = w->path_count, n = 0;
+	__u64 k = w->path_count, n = 0, below;
 	struct path_frame *f = path_frame(path, k), *caller;
 
-	if (k) {
+	if (!k) {
+		path_add_word(path, 0, PATH_NO_WORD, 0);
+	} else {
 		if (path->frame[0].sp - from->sp > PATH_EXTENT) {
 			w->path_from = PATH_NEVER;
 			return;
 		}
 		caller = path_frame(path, k - 1);
 		n = caller->words;
-		path_add_word(path, ++n, caller->sp - 8, caller->pc);
+		below = (path->frame[0].sp - caller->sp) / 8;
+		path_add_word(path, ++n, below + 1, caller->pc);
 		if (from->words)
-			path_add_word(path, ++n, caller->sp - from->words * 8, caller->bp);
+			path_add_word(path, ++n, below + from->words, caller->bp);
 	}
 	f->pc = pc;
 	f->sp = from->sp;

@@ -21,9 +21,8 @@ ld.so's entry has no information, so all of clang's constructors are among them)
 {libdwfl}
 ```
 
-- `bare` and `rbx` are not to be followed: code without information and without a frame pointer, and
-  a CFA in rbx. Of code that was built with frame pointers around it, both guess alike.
-- Static musl has neither information nor frame pointers: nothing of it passes for whole.
+- `rbx` is not to be followed: a CFA in rbx. Of code that was built with frame pointers around it,
+  both guess alike.
 
 gdb stops at each call of a function that allocates once; these stacks are all equal to ours, by
 address and as often:

@@ -98,7 +98,7 @@ static void path(const char *event, uint64_t n, const char *frames)
 	tell("path %s %llu %s\n", event, (unsigned long long)n, frames);
 }
 
-#define LEVELS 200
+#define LEVELS 600
 
 static void run(uint64_t n)
 {

@@ -62,7 +62,10 @@ static bool same_history(const struct record *a, const struct record *b)
 	case RECORD_STACK:
 		return SAME(stack.id) && SAME(stack.slot) && SAME(stack.time_ns) &&
 		       SAME(stack.truncated) && SAME(stack.interrupted) && SAME(stack.n_frames) &&
-		       SAME(stack.exact[0]) && SAME(stack.exact[1]) &&
+		       SAME(stack.exact[0]) && SAME(stack.exact[1]) && SAME(stack.n_more_exact) &&
+		       (a->stack.n_more_exact == 0 ||
+			memcmp(a->stack.more_exact, b->stack.more_exact,
+			       a->stack.n_more_exact * 8) == 0) &&
 		       (a->stack.n_frames == 0 ||
 			memcmp(a->stack.frames, b->stack.frames, a->stack.n_frames * 8) == 0);
 	case RECORD_REGION:

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#define FRAMES 70
+#define FRAMES 300
 
 /* Every third one is no return address. */
 static struct abi_ev_stack unwound(uint32_t flags)

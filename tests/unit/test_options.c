@@ -82,7 +82,7 @@ static void what_is_not_given_has_its_default(void **state)
 	assert_int_equal(o->attach, ATTACH_AUTO);
 	assert_int_equal(o->color, COLOR_AUTO);
 	assert_int_equal(o->max_blocks, 0);
-	assert_int_equal(o->max_stack, 127);
+	assert_int_equal(o->max_stack, 511);
 	assert_false(o->heap_errors);
 	assert_false(o->floor);
 	assert_int_equal(o->check_stacks, 0);
@@ -407,12 +407,12 @@ static void wrong_values_are_refused_with_what_to_give(void **state)
 		{ { { "-p1", "--existing", "--hist", "read" } },
 		  "'--existing' is about allocations, which other jobs turn off: leave it out, or "
 		  "give --alloc too" },
-		{ { { "-p1", "--max-stack=128" } },
-		  "'128' is no value of '--max-stack': give 0 to 127" },
+		{ { { "-p1", "--max-stack=512" } },
+		  "'512' is no value of '--max-stack': give 0 to 511" },
 		{ { { "-p1", "--max-stack=-1" } },
-		  "'-1' is no value of '--max-stack': give 0 to 127" },
+		  "'-1' is no value of '--max-stack': give 0 to 511" },
 		{ { { "-p1", "--max-stack", "" } },
-		  "'' is no value of '--max-stack': give 0 to 127" },
+		  "'' is no value of '--max-stack': give 0 to 511" },
 		{ { { "-p1", "--check-stacks", "--max-stack=0" } },
 		  "'--check-stacks' is about stacks, and '--max-stack=0' leaves none: leave one "
 		  "out" },

@@ -202,6 +202,7 @@ static void a_stack_of_just_as_many_frames_as_are_kept_is_whole(void **state)
 		size_t expected;
 	} cases[] = {
 		{ 127, 127, ABI_CUT_NONE, 127 },  { 128, 127, ABI_CUT_LIMIT, 127 },
+		{ 511, 511, ABI_CUT_NONE, 511 },  { 512, 511, ABI_CUT_LIMIT, 511 },
 		{ 200, 127, ABI_CUT_LIMIT, 127 }, { 5, 5, ABI_CUT_NONE, 5 },
 		{ 6, 5, ABI_CUT_LIMIT, 5 },	  { 9, 8, ABI_CUT_LIMIT, 8 },
 		{ 16, 16, ABI_CUT_NONE, 16 },	  { 2, 1, ABI_CUT_LIMIT, 1 },
@@ -209,7 +210,7 @@ static void a_stack_of_just_as_many_frames_as_are_kept_is_whole(void **state)
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		uint64_t expected[256];
+		uint64_t expected[ABI_MAX_FRAMES + 1];
 
 		host_use(&f.host);
 		for (size_t k = 0; k < cases[i].frames; k++) {
@@ -414,6 +415,35 @@ static void behind_a_signal_frame_the_interrupted_code_is_looked_up_exactly(void
 	assert_cut(ABI_CUT_UNSUPPORTED);
 }
 
+/* A recursion of 199 frames that a signal handler has begun. */
+static void what_a_signal_interrupted_is_marked_in_deep_stacks(void **state)
+{
+	const uint64_t handler = STACK + 199 * 16, interrupted = STACK + 4096 * 2;
+	(void)state;
+
+	rule(1, ABI_UNWIND_SP, 16, ABI_UNWIND_BP_SAME, 0);
+	for (uint64_t at = STACK; at < handler; at += 16)
+		poke(at + 8, at + 16 < handler ? RETURN_TO(1) : RETURN_TO(2));
+	rule(2, ABI_UNWIND_SIGNAL, 40, 0, 0);
+	signal_frame(handler, FUNCTION(4), interrupted, 0x1111);
+	rule(4, ABI_UNWIND_SP, 8, ABI_UNWIND_BP_SAME, 0);
+	poke(interrupted, RETURN_TO(5));
+	rule(5, ABI_UNWIND_END, 0, 0, 0);
+	for (int round = 0; round < 2; round++) {
+		walk(RETURN_TO(1), STACK, 0);
+		assert_cut(ABI_CUT_NONE);
+		assert_int_equal(f.scratch.ev.frames, 202);
+		assert_int_equal(f.scratch.ev.frame[200], FUNCTION(4));
+		for (size_t i = 0; i < ABI_EXACT_WORDS; i++)
+			assert_int_equal(f.scratch.ev.exact[i],
+					 i == 3 ? 1 << (199 % 64) | 1 << (200 % 64) : 0);
+	}
+	/* the next stack has none */
+	walk(RETURN_TO(5), interrupted, 0);
+	for (size_t i = 0; i < ABI_EXACT_WORDS; i++)
+		assert_int_equal(f.scratch.ev.exact[i], 0);
+}
+
 static void rows_for_return_addresses_serve_interrupted_code_at_system_calls_only(void **state)
 {
 	static const uint8_t syscall[] = { 0x0f, 0x05 };
@@ -507,6 +537,7 @@ int main(void)
 		TEST(a_stack_is_read_to_its_end_and_the_end_is_remembered),
 		TEST(of_a_window_without_its_third_page_two_are_read),
 		TEST(behind_a_signal_frame_the_interrupted_code_is_looked_up_exactly),
+		TEST(what_a_signal_interrupted_is_marked_in_deep_stacks),
 		TEST(rows_for_return_addresses_serve_interrupted_code_at_system_calls_only),
 		TEST(return_probes_are_seen_through),
 		TEST(an_exit_site_begins_with_the_word_on_the_stack),

@@ -121,7 +121,7 @@ static void poke(uint64_t addr, uint64_t value)
 	f.stack[(addr - STACK) / 8] = value;
 }
 
-#define DEPTH 120
+#define DEPTH 500
 
 /* Calls as a program makes them: from[i] is the sp in function i of the stack, root first. */
 struct calls {

@@ -176,15 +176,17 @@ static void call_at_the_very_end_of_a_mapping_belongs_to_it(void **state)
 /* 0x20000 as a return address is the end of the server's code, as a place the plugin's start. */
 static void frames_that_a_signal_interrupted_are_no_return_addresses(void **state)
 {
-	static const uint64_t frames[70] = {
-		[0] = 0x20000, [1] = 0x20000, [2] = 0x20000, [63] = 0x20000, [64] = 0x20000,
+	static const uint64_t frames[200] = {
+		[0] = 0x20000,	[1] = 0x20000,	 [2] = 0x20000,	  [63] = 0x20000,
+		[64] = 0x20000, [127] = 0x20000, [128] = 0x20000, [192] = 0x20000,
 	};
+	static const uint64_t more_exact[] = { 1 << 0 };
 	static const struct {
 		size_t frame;
 		const char *exact, *interrupted; /* the object in each of the two stacks */
 	} cases[] = {
-		{ 0, APP, PLUGIN }, { 1, PLUGIN, APP },	 { 2, APP, APP },
-		{ 63, APP, APP },   { 64, PLUGIN, APP },
+		{ 0, APP, PLUGIN },  { 1, PLUGIN, APP }, { 2, APP, APP },      { 63, APP, APP },
+		{ 64, PLUGIN, APP }, { 127, APP, APP },	 { 128, PLUGIN, APP }, { 192, APP, APP },
 	};
 	struct fixture *f = *state;
 	const struct script *s = &f->script;
@@ -196,13 +198,15 @@ static void frames_that_a_signal_interrupted_are_no_return_addresses(void **stat
 	emit(s, &(struct record){ .type = RECORD_STACK,
 				  .stack = { .id = 71,
 					     .time_ns = 2000,
-					     .n_frames = 70,
+					     .n_frames = 200,
 					     .frames = frames,
-					     .exact = { 1 << 1, 1 << 0 } } });
+					     .exact = { 1 << 1, 1 << 0 },
+					     .n_more_exact = 1,
+					     .more_exact = more_exact } });
 	emit(s, &(struct record){ .type = RECORD_STACK,
 				  .stack = { .id = 72,
 					     .time_ns = 2000,
-					     .n_frames = 70,
+					     .n_frames = 200,
 					     .frames = frames,
 					     .interrupted = true } });
 	emit_cut(s, 9000);

@@ -16,12 +16,12 @@
 #define CODE 0x555500001000ULL
 #define FUNCTION(i) (CODE + (uint64_t)(i)*64)
 #define RETURN_TO(i) (FUNCTION(i) + 8)
-#define FUNCTIONS 256
+#define FUNCTIONS 768
 #define OTHER_CODE 0x7f0000000000ULL /* of object 2: no rows */
 #define LATE_CODE 0x7e0000000000ULL  /* a recent mapping of object 1 */
 
 #define STACK 0x7ffc00000000ULL
-#define STACK_BYTES (96 * 4096UL)
+#define STACK_BYTES (192 * 4096UL)
 #define SLOT 7
 
 struct fixture {

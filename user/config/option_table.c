@@ -492,7 +492,7 @@ const struct option_def option_table[] = {
 	  .help = "Choose the maps so that they and memtraced itself stay below SIZE, 96M or more; "
 		  "what finds no room is counted as lost." },
 	{ 0, "max-stack", GROUP_TRACING, 0, "N", NULL, apply_max_stack,
-	  .help = "Keep N callers of a stack, 0: none, which is cheapest; default: 127." },
+	  .help = "Keep N callers of a stack, 0: none, which is cheapest; default: 511." },
 	{ 0, "unwind", GROUP_TRACING, 0, NULL, unwind_names, apply_choice, FIELD(unwind),
 	  .help = "How stacks are unwound: cfi, by the programs' unwind tables (x86-64, else fp), "
 		  "or fp, by frame pointers alone; default: cfi." },

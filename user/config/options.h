@@ -49,7 +49,7 @@ enum option_attach { ATTACH_AUTO, ATTACH_SESSION, ATTACH_MULTI, ATTACH_PERF, ATT
 enum option_unwind { UNWIND_CFI, UNWIND_FP };
 /* Most that --max-stack takes, and its default: the room that the kernel's programs have. */
 #define OPTIONS_MEMORY_LEAST (96ULL << 20)
-#define OPTIONS_MAX_STACK 127
+#define OPTIONS_MAX_STACK 511
 
 /* Of --sample. */
 #define OPTIONS_SAMPLE_BYTES (512ULL << 10)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Entries of a section -> pieces (disjoint, by address) -> gaps filled by .debug_frame, then by
- * what code without information is known to be -> each piece's program is run -> rows.
+ * what code without information is known to be, or does -> each piece's program is run -> rows.
  */
 #include "elf/cfi.h"
 
 #include "elf/cfi_builder.h"
+#include "elf/cfi_code.h"
 #include "elf/cfi_entry.h"
 #include "elf/cfi_known.h"
 #include "elf/cfi_pieces.h"
@@ -87,7 +88,9 @@ static int collect(struct compiler *c, struct cfi_pieces *pieces)
 		return r;
 	cfi_mark_known(c->in, &debug);
 	r = cfi_pieces_fill(pieces, &debug);
-	return r < 0 ? r : cfi_add_known(c->in, pieces);
+	if (r == 0)
+		r = cfi_add_known(c->in, pieces);
+	return r < 0 ? r : cfi_add_code(c->in, pieces);
 }
 
 static int emit_row(void *ctx, uint64_t pc, const struct cfi_state *state)
@@ -153,6 +156,9 @@ static int compile_piece(struct compiler *c)
 	case CFI_IS_STUB:
 		rule.kind = ABI_UNWIND_SP;
 		rule.offset = WORD_BYTES;
+		break;
+	case CFI_FROM_CODE:
+		rule = c->piece.rule;
 		break;
 	case CFI_IS_STACK_START:
 		break;

@@ -27,12 +27,15 @@ struct contents {
 	struct cfi_bytes texts[MAX_TEXTS];
 	uint8_t *text_bytes[MAX_TEXTS];
 	size_t n_texts;
+	uint64_t *starts; /* of functions, by symbols */
+	size_t n_starts;
 };
 
 static void contents_done(struct contents *contents)
 {
 	free(contents->eh_frame.bytes);
 	free(contents->debug_frame.bytes);
+	free(contents->starts);
 	for (size_t i = 0; i < contents->n_texts; i++)
 		free(contents->text_bytes[i]);
 }
@@ -128,6 +131,27 @@ static uint64_t entry_end(const struct elf_file *file, uint64_t entry)
 	return end;
 }
 
+/* A part of a function that GCC and LLVM have moved away is a symbol, too: it is jumped to. */
+static bool is_function(const struct elf_symbol *symbol)
+{
+	return symbol->size > 0 && !strstr(symbol->name, ".cold");
+}
+
+static int read_starts(struct elf_file *file, struct contents *contents)
+{
+	const struct elf_symbol *symbols;
+	size_t n;
+
+	symbols = elf_file_symbols(file, &n);
+	contents->starts = calloc(n + 1, sizeof(*contents->starts));
+	if (!contents->starts)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (is_function(&symbols[i]))
+			contents->starts[contents->n_starts++] = symbols[i].value;
+	return 0;
+}
+
 static struct cfi_input input_of(const struct elf_file *file, const struct contents *contents)
 {
 	struct cfi_input in = {
@@ -140,6 +164,8 @@ static struct cfi_input input_of(const struct elf_file *file, const struct conte
 		.base = elf_file_base(file),
 		.data_base = elf_file_got(file),
 		.entry = elf_file_entry(file),
+		.starts = contents->starts,
+		.n_starts = contents->n_starts,
 	};
 
 	in.entry_end = entry_end(file, in.entry);
@@ -159,6 +185,8 @@ int cfi_file_rows(struct elf_file *file, struct elf_file *debug, bool pruned,
 	r = read_texts(file, &contents);
 	if (r == 0)
 		r = read_sections(file, debug, &contents);
+	if (r == 0)
+		r = read_starts(file, &contents);
 	if (r < 0)
 		return r;
 	in = input_of(file, &contents);

@@ -21,6 +21,9 @@ struct cfi_input {
 	uint64_t data_base; /* of DW_EH_PE_datarel */
 	/* Where the process starts: code without information there gets ABI_UNWIND_END. */
 	uint64_t entry, entry_end;
+	/* Where functions start that need not have information: elf/cfi_code.h. */
+	const uint64_t *starts;
+	size_t n_starts;
 };
 
 /* The text that the address is in, or NULL. */

@@ -7,6 +7,7 @@
 #define MEMTRACED_ELF_CFI_PIECES_H
 
 #include "base/cleanup.h"
+#include "bpf/abi_unwind.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,12 +21,14 @@ enum cfi_source {
 	CFI_IS_SIGNAL_RETURN,
 	CFI_IS_CLONE,
 	CFI_IS_STUB, /* it only jumps on: the stack is as it was at the call */
+	CFI_FROM_CODE,
 };
 
 struct cfi_piece {
 	uint32_t start, end;
 	uint32_t fde; /* index, in the source's order */
 	enum cfi_source source;
+	struct abi_unwind_rule rule; /* CFI_FROM_CODE: of all of it */
 };
 
 /* A VEC() that functions can be given. */

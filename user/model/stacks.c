@@ -88,7 +88,8 @@ int stacks_add(struct stacks *stacks, const struct record_stack *record)
 		if (s->slot == record->slot)
 			return 0;
 
-	stack = malloc(sizeof(*stack) + record->n_frames * sizeof(stack->frames[0]));
+	stack = malloc(sizeof(*stack) +
+		       (record->n_frames + record->n_more_exact) * sizeof(stack->frames[0]));
 	if (!stack)
 		return -ENOMEM;
 	*stack = (struct model_stack){
@@ -98,9 +99,13 @@ int stacks_add(struct stacks *stacks, const struct record_stack *record)
 		.truncated = record->truncated,
 		.exact = { record->exact[0] | record->interrupted, record->exact[1] },
 		.n_frames = record->n_frames,
+		.n_more_exact = record->n_more_exact,
 	};
 	if (record->n_frames > 0)
 		memcpy(stack->frames, record->frames, record->n_frames * sizeof(stack->frames[0]));
+	if (record->n_more_exact > 0)
+		memcpy(stack->frames + record->n_frames, record->more_exact,
+		       record->n_more_exact * sizeof(stack->frames[0]));
 	if (first) {
 		stack->other = first->other;
 		first->other = TAKE_PTR(stack);
@@ -171,7 +176,12 @@ const struct model_stack *stacks_find(const struct stacks *stacks, uint64_t id, 
 
 bool model_stack_is_call(const struct model_stack *stack, size_t frame)
 {
-	size_t word = frame / 64;
+	size_t word = frame / 64, more = word - RECORD_EXACT_WORDS;
+	uint64_t bits = 0;
 
-	return word >= RECORD_EXACT_WORDS || !(stack->exact[word] >> frame % 64 & 1);
+	if (word < RECORD_EXACT_WORDS)
+		bits = stack->exact[word];
+	else if (more < stack->n_more_exact)
+		bits = stack->frames[stack->n_frames + more];
+	return !(bits >> frame % 64 & 1);
 }

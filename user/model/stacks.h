@@ -16,8 +16,8 @@ struct model_stack {
 	uint32_t slot;
 	bool truncated;
 	uint64_t exact[RECORD_EXACT_WORDS]; /* as in a record; frames[0] also when `interrupted` */
-	size_t n_frames;
-	uint64_t frames[]; /* innermost first */
+	size_t n_frames, n_more_exact;
+	uint64_t frames[]; /* innermost first; behind them the record's `more_exact` */
 };
 
 /* Is it a return address, behind the call that is meant? Else the place itself. */

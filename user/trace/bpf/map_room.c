@@ -22,7 +22,7 @@
 #define BLOCK_BYTES 64
 #define BLOCK_BYTES_IN_MAP (112 + 112 / 3)
 /*
- * A site with its stack takes 306 bytes of maps, and in the daemon up to 127 frames with what
+ * A site with its stack takes 306 bytes of maps, and in the daemon up to 511 frames with what
  * reports know of each: 3 KB for 40 of them, which few programs' average exceeds.
  */
 #define SITE_BYTES 3072

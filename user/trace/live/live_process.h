@@ -148,7 +148,7 @@ int live_release_all_stacks(struct live *live, bool at_once);
 
 struct live_frames {
 	uint64_t frame[ABI_MAX_FRAMES];
-	uint64_t exact[RECORD_EXACT_WORDS]; /* struct record_stack */
+	uint64_t exact[ABI_EXACT_WORDS]; /* struct abi_ev_stack */
 	size_t n;
 	uint8_t cut; /* enum stack_cut or abi_stack_cut */
 };

@@ -106,6 +106,16 @@ static void look_at_room(struct live *live, const struct live_process *process)
 		__atomic_store_n(&proc->stacks_full, 1, __ATOMIC_RELAXED);
 }
 
+/* Words behind those that every record has, up to the last that is not 0. */
+static size_t more_exact(const struct live_frames *frames)
+{
+	size_t n = ABI_EXACT_WORDS;
+
+	while (n > RECORD_EXACT_WORDS && !frames->exact[n - 1])
+		n--;
+	return n - RECORD_EXACT_WORDS;
+}
+
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 {
 	struct live_process *process = live_process_at(live, ev->head.slot);
@@ -138,6 +148,8 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 		.truncated = frames.cut != ABI_CUT_NONE,
 		.interrupted = ev->flags & ABI_STACK_INTERRUPTED,
 		.exact = { frames.exact[0], frames.exact[1] },
+		.n_more_exact = more_exact(&frames),
+		.more_exact = frames.exact + RECORD_EXACT_WORDS,
 		.n_frames = frames.n,
 		.frames = frames.frame,
 	};

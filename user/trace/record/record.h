@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Deeper frames are return addresses: no stack has them, bpf/abi.h's ABI_MAX_FRAMES. */
+/* Words that have a bit for each of a stack's first 128 frames; a list has the bits of more. */
 #define RECORD_EXACT_WORDS 2
 
 enum record_type {
@@ -117,6 +117,9 @@ struct record_stack {
 	 * interrupted, and before it the trampoline that its handler returns to.
 	 */
 	uint64_t exact[RECORD_EXACT_WORDS];
+	/* The same of the frames from RECORD_EXACT_WORDS * 64 on. */
+	size_t n_more_exact;
+	const uint64_t *more_exact;
 };
 
 struct record_unprobed {

@@ -102,6 +102,7 @@ static const struct field stack_fields[] = {
 	F(record_stack, interrupted, FIELD_BOOL),
 	F(record_stack, exact[0], FIELD_U64),
 	F(record_stack, exact[1], FIELD_U64),
+	ARRAY(record_stack, more_exact, n_more_exact, FIELD_ADDRESSES),
 	END,
 };
 static const struct field region_fields[] = {

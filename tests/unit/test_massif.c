@@ -154,6 +154,37 @@ static void a_name_loses_nothing_to_comments(void **state)
 	fixture_done(&f);
 }
 
+static void allocators_are_the_root(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	emit_run(&f.script);
+	emit_process(&f.script, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 2);
+	emit_cut(&f.script, 9001);
+	emit_stack(&f.script, 72, 0, 2000, 0x10123, 0x10234, 0x10345, 0x10456);
+	emit_totals(&f.script, (struct record_totals){ .allocs = 2, .peak_bytes = 128 });
+	emit_site(&f.script, (struct record_site){ .stack = 72, .allocs = 2, .peak_bytes = 128 });
+	emit_coverage(&f.script, true, 2, NULL, 0);
+	emit_cut_end(&f.script);
+	emit_symbol(&f.script, APP, 11, 0x1123,
+		    { "operator new(unsigned long)", 0x19, NULL, 0, false });
+	emit_symbol(&f.script, APP, 11, 0x1234,
+		    { "operator new[](unsigned long)", 0x19, NULL, 0, false });
+	emit_symbol(&f.script, APP, 11, 0x1345, { "make", 0x19, NULL, 0, false });
+	emit_symbol(&f.script, APP, 11, 0x1456,
+		    { "operator new(unsigned long, Pool&)", 0x19, NULL, 0, false });
+	text = fixture_report(&f, "massif", NULL);
+	assert_null(strstr(text, ": operator new(unsigned long) "));
+	assert_null(strstr(text, ": operator new[](unsigned long) "));
+	assert_non_null(strstr(text, "\n n1: 128 0x10344: make "));
+	/* what calls another function is none of the allocators */
+	assert_non_null(strstr(text, ": operator new(unsigned long, Pool&) "));
+	fixture_done(&f);
+}
+
 static void processes_are_those_that_allocated(void **state)
 {
 	_cleanup_free_ char *text = NULL;
@@ -191,6 +222,7 @@ int main(void)
 		cmocka_unit_test(an_empty_tree_is_its_root),
 		cmocka_unit_test(huge_values_stay_in_order),
 		cmocka_unit_test(a_name_loses_nothing_to_comments),
+		cmocka_unit_test(allocators_are_the_root),
 		cmocka_unit_test(processes_are_those_that_allocated),
 	};
 

@@ -4,6 +4,7 @@
  * the run. What each site held is known for all of them at the peak and at the end alone: these
  * snapshots have trees, the others are points of the timeline.
  */
+#include "analyze/alloc_frames.h"
 #include "base/strbuf.h"
 #include "report/massif_tree.h"
 #include "report/one_process.h"
@@ -67,20 +68,31 @@ static void add_label(struct strbuf *out, const struct sample_frame *frame)
 	}
 }
 
-/* Without the allocator function, which massif has in the root. */
+/* Does the root stand for it? As in Valgrind, that is operator new as well as the malloc below. */
+static bool is_allocator(const struct sample_frame *frame)
+{
+	const struct suppression_frame named = { .function = frame->frame.function,
+						 .linkage = frame->frame.linkage };
+
+	return !frame->mark && (frame->frame.place->alloc || alloc_frames_is_allocator(&named));
+}
+
+/* Without the allocator functions that it begins with. */
 static int add_site(struct massif *massif, struct massif_tree *tree, const struct view_site *site,
 		    uint64_t bytes)
 {
 	_cleanup_strbuf_ struct strbuf label = { 0 };
 	int r = massif_tree_begin(tree, bytes);
+	bool begun = false;
 
 	if (r == 0)
 		r = sample_frames_fill(&massif->frames, &site->stack);
 	for (size_t i = 0; r == 0 && i < massif->frames.list.len; i++) {
 		const struct sample_frame *frame = &massif->frames.list.data[i];
 
-		if (!frame->mark && frame->frame.place->alloc)
+		if (!begun && is_allocator(frame))
 			continue;
+		begun = true;
 		strbuf_reset(&label);
 		add_label(&label, frame);
 		r = strbuf_error(&label);

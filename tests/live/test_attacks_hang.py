@@ -2,11 +2,11 @@
 """A session that hangs holds up neither the service nor the other sessions."""
 
 import contextlib
-import json
 import os
 import signal
 import time
 
+import schema
 from lib import eventually, exact, need_root, same, scratch, test
 from test_attach import counted, one, since, started_target, work
 from test_service import Asking, finish, service, until_traced
@@ -66,7 +66,7 @@ def a_parser_that_hangs_holds_up_its_own_trace_alone():
             until_traced(served, 1)
             work(process)
             own = since(other_counts, pid, before)
-            report = json.loads(other.body())
+            report = schema.loads(other.body())
             exact(report)
             same(one(report, pid), own)
         finally:

@@ -5,7 +5,6 @@ calls.c), what is reported, and whether these are the same."""
 import collections
 import contextlib
 import errno
-import json
 import os
 import re
 import signal
@@ -128,7 +127,7 @@ def counted(command, *specs, more=(), status=0, timeout=60, env=None):
         assert done.returncode == status, \
             f"exit status {done.returncode}, not {status}; stderr: {done.stderr[-2000:]}"
         with open(path, encoding="utf-8") as file:
-            report = json.load(file)
+            report = schema.load(file)
     schema.check(report, allocations="--alloc" in more)
     return report, done.stdout
 
@@ -151,7 +150,7 @@ class Watch:
             self.errors.seek(0)
             said = self.errors.read().decode(errors="replace")
             raise AssertionError(f"memtraced ended with {self.process.returncode}: {said[-1000:]}")
-        report = json.loads(line)
+        report = schema.loads(line)
         schema.check(report, allocations=False)
         return report
 
@@ -161,7 +160,7 @@ class Watch:
         if sig is not None:
             self.process.send_signal(sig)
         while (line := self.process.lines.next()) is not None:
-            latest = json.loads(line)
+            latest = schema.loads(line)
         assert self.process.wait(30) == 0, f"exit status {self.process.returncode}"
         schema.check(latest, allocations=False)
         return latest

@@ -5,7 +5,6 @@ counts (see tests/targets/ledger.h), comparisons. Python's standard library only
 import contextlib
 import functools
 import glob
-import json
 import os
 import re
 import select
@@ -341,7 +340,7 @@ def brief(processes):
 def load_report(path, filtered=False, allocations=True):
     assert os.path.exists(path), f"no report at {path}"
     with open(path, encoding="utf-8") as file:
-        report = json.load(file)
+        report = schema.load(file)
     schema.check(report, filtered, allocations)
     return report
 
@@ -396,7 +395,7 @@ class Attached:
         line = self.process.lines.next(timeout)
         if line is None:
             return None
-        self.latest = json.loads(line)
+        self.latest = schema.loads(line)
         schema.check(self.latest, filtered)
         return self.latest
 

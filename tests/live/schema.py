@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The JSON report's schema, strictly: every key there, none besides, each of its type; and what
 must hold between the numbers of any report, whatever was traced. check(report)
-raises AssertionError."""
+raises AssertionError.
+
+A report refers to stacks by their numbers in tables. loads(text), load(file) and check(report)
+put the frames in their place, by which tests know them."""
+
+import json
 
 
 class Nullable:
@@ -56,6 +61,16 @@ SITE_ESTIMATE = Nullable(SITE_ESTIMATE)
 FRAME = {"addr": Nullable(ADDRESS), "function": Nullable(str), "offset": Nullable(NATURAL),
          "file": Nullable(str),
          "line": Nullable(NATURAL), "object": Nullable(str), "inline": bool}
+
+# The tables, and the members that are numbers in them, as tests name their frames.
+TABLES = {"functions": ListOf({"function": Nullable(str), "file": Nullable(str),
+                               "object": Nullable(str)}),
+          "frames": ListOf({"function": NATURAL, "addr": Nullable(ADDRESS),
+                            "offset": Nullable(NATURAL), "line": Nullable(NATURAL),
+                            "inline": bool}),
+          "stacks": ListOf(ListOf(Nullable(NATURAL)))}
+STACKS = {"stack_id": "frames", "allocated_stack_id": "allocated", "freed_stack_id": "freed"}
+VERSION, EXPANDED = 2, "2, expanded"
 
 # null where allocations were not traced
 COUNTED = ("allocs", "frees", "failed", "bytes", "live_bytes", "live_blocks", "peak_bytes",
@@ -157,7 +172,7 @@ SYSCALLS = {
                       "total_ns": NATURAL, "frames": ListOf(FRAME)})}
 
 REPORT = {
-    "version": OneOf(1), "tool": str, "start": str, "elapsed_ns": NATURAL,
+    "version": OneOf(EXPANDED), "tool": str, "start": str, "elapsed_ns": NATURAL,
     "slept_ns": NATURAL,
     "processes": ListOf(PROCESS), "ended": ListOf(ENDED),
     "histograms": ListOf({"spec": str, "unit": Nullable(str), "key": Nullable(str),
@@ -425,9 +440,57 @@ def without_budget(report):
     return {**report, "coverage": coverage}
 
 
+def frames_of(tables):
+    """The frames of each stack. Nothing is in a table twice, and callers come first."""
+    for name, kind in TABLES.items():
+        match(tables[name], kind, name)
+        rows = [tuple(row.values() if isinstance(row, dict) else row) for row in tables[name]]
+        assert len(set(rows)) == len(rows), f"{name}: something is there twice"
+    frames = []
+    for frame in tables["frames"]:
+        frames.append({**frame, **tables["functions"][frame["function"]]})
+    stacks = []
+    for frame, caller in tables["stacks"]:
+        assert caller is None or caller < len(stacks), f"stack {len(stacks)}: before its caller"
+        stacks.append([frames[frame]] + (stacks[caller] if caller is not None else []))
+    return stacks
+
+
+def put_frames(value, stacks):
+    if isinstance(value, list):
+        for item in value:
+            put_frames(item, stacks)
+    elif isinstance(value, dict):
+        for key, item in list(value.items()):
+            if key in STACKS:
+                absent = [] if key == "stack_id" else None
+                value[STACKS[key]] = absent if item is None else stacks[item]
+                del value[key]
+            else:
+                put_frames(item, stacks)
+
+
+def expand(value):
+    """Puts frames in the place of numbers of stacks; other JSON stays as it is."""
+    if isinstance(value, dict) and TABLES.keys() <= value.keys() and value["version"] == VERSION:
+        stacks = frames_of({name: value.pop(name) for name in TABLES})
+        value["version"] = EXPANDED
+        put_frames(value, stacks)
+    return value
+
+
+def loads(text):
+    return expand(json.loads(text))
+
+
+def load(file):
+    return expand(json.load(file))
+
+
 def check(report, filtered=False, allocations=True):
     """`filtered`: options hide sites, so that their sums are not the totals. `allocations`: they
     were traced, beside other jobs maybe."""
+    expand(report)
     if report["coverage"]["lost"].get("nothing-counted"):
         check_uncounted(report)
         return

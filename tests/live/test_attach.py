@@ -4,7 +4,6 @@
 import contextlib
 import ctypes
 import glob
-import json
 import os
 import re
 import shutil
@@ -261,9 +260,9 @@ def sigusr1_reports_and_goes_on():
             eventually(lambda: waits_for(tracer.pid, signal.SIGUSR1), "it does not wait for it")
             for _ in range(3):
                 tracer.send_signal(signal.SIGUSR1)
-                schema.check(json.loads(tracer.lines.next()))
+                schema.check(schema.loads(tracer.lines.next()))
             tracer.send_signal(signal.SIGINT)
-            schema.check(json.loads(tracer.lines.next()))
+            schema.check(schema.loads(tracer.lines.next()))
             assert tracer.lines.next() is None and tracer.wait(10) == 0
         assert process.poll() is None
 

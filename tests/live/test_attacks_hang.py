@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A session that hangs holds up neither the service nor the other sessions."""
 
+import contextlib
+import json
 import json
 import os
 import signal
@@ -8,6 +10,7 @@ import statistics
 import threading
 import time
 
+import schema
 from lib import (descendants, eventually, exact, need_root, same, scaled, scratch, send_line,
                  started, target, test)
 from test_attach import counted, one, since, started_target, work
@@ -54,7 +57,7 @@ def a_parser_that_hangs_holds_up_its_own_trace_alone():
             until_traced(served, 1)
             work(process)
             own = since(other_counts, pid, before)
-            report = json.loads(other.body())
+            report = schema.loads(other.body())
             exact(report)
             same(one(report, pid), own)
         finally:

@@ -16,6 +16,7 @@ import xml.etree.ElementTree
 import hostile
 import lib
 from cgroups import memory_cgroup, move, rmdir
+import schema
 from lib import eventually, memtraced, need_root, scratch, test
 from test_post_mortem import JOURNAL
 from test_service import Asking, service, until_traced
@@ -60,7 +61,7 @@ def names_reach_no_report_as_controls():
     assert not unsafe_of(outputs), unsafe_of(outputs)
     for name in ("table", "folded", "callgrind", "massif", "flamegraph", "leaks"):
         assert SEEN in outputs[name].decode(), (name, outputs[name][:3000])
-    assert json.loads(outputs["json"])["processes"][0]["sites"]
+    assert schema.loads(outputs["json"])["processes"][0]["sites"]
 
 
 class Elements(html.parser.HTMLParser):

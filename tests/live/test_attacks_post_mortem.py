@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Post-mortems are of all that is killed but memtraced itself, and nobody hides behind its name."""
 
-import json
 import os
 import shutil
 import signal
 import sys
 
+import schema
 from lib import (attached, eventually, memtraced, need_root, need_sampling, run, run_memtraced,
                  scratch, started, target, test)
 from test_ctl import as_nobody, ctl
@@ -37,7 +37,7 @@ def reported(served, pid):
 
 
 def executed(served, name):
-    return json.loads(ctl(served, "reports", name))["processes"][0]["exe"]
+    return schema.loads(ctl(served, "reports", name))["processes"][0]["exe"]
 
 
 def is_reported(served, pid):

@@ -3,13 +3,13 @@
 found, leaves everything as it was; and what runs meanwhile loses nothing by either kind."""
 
 import contextlib
-import json
 import os
 import re
 import resource
 import signal
 import socket
 
+import schema
 from lib import (breakpoints, eventually, exact, need_root, need_sampling, same, scratch, send_line,
                  test)
 from push_server import push_server
@@ -212,7 +212,7 @@ def fifty_reloads_under_load_lose_nothing_and_begin_nothing_anew():
         finish(process)
         own = since(counts, pid, before)
         for asking in asked:
-            report = json.loads(asking.body())
+            report = schema.loads(asking.body())
             exact(report)
             same(one(report, pid), own)
         served.said.until(f"memtraced: process {pid} (attach): report {kept}")

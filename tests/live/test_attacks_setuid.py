@@ -3,13 +3,13 @@
 at: nothing that happens from then on is in the answer, nor is a name of a file's symbols."""
 
 import contextlib
-import json
 import os
 import re
 import signal
 import subprocess
 import time
 
+import schema
 from lib import (Skip, eventually, need_program, need_root, need_sampling, run, scratch, send_line,
                  started, target_for_all, test)
 from test_ctl import as_nobody, ctl
@@ -224,7 +224,7 @@ def a_process_that_hides_itself_is_shown_until_then(end):
             # An exec of a program that the user may see goes on.
             assert "allocate_openly" in body, body[:3000]
             assert "allocate_secretly" not in body, body[:3000]
-            image, = [image for image in json.loads(body)["processes"]
+            image, = [image for image in schema.loads(body)["processes"]
                       if image["comm"] == "own_program"]
             assert image["end"].pop("hidden") is True, image["end"]
 

@@ -3,7 +3,6 @@
 other users get theirs all the same."""
 
 import contextlib
-import json
 import os
 import shutil
 
@@ -58,7 +57,7 @@ def two_users_keep_neither_root_nor_rules_nor_a_third_user_out():
         # Who has two makes room for who has none,
         assert begin(served, CAROL, carols), "a third user is refused"
         served.said.until(f"memtraced: process {alices[0]} (leak): report {names[0]}")
-        report = json.loads(as_user(served, ALICE, "reports", names[0]).stdout)
+        report = schema.loads(as_user(served, ALICE, "reports", names[0]).stdout)
         schema.check(report)
         assert report["coverage"]["budget"]["pre_empted"] is True, report["coverage"]
         assert report["coverage"]["budget"]["untraced_ns"] > 0, report["coverage"]

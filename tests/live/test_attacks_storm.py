@@ -4,7 +4,6 @@ meanwhile, and what root traces is counted exactly. In make check for some secon
 for ten minutes."""
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -13,6 +12,7 @@ import sys
 import time
 
 import bombs
+import schema
 from lib import (LONG, eventually, exact, need_program, need_root, need_sampling, note, same,
                  scaled, scratch, started, target, test)
 from test_attach import counted, one, since, started_target, work
@@ -193,7 +193,7 @@ def trace_exactly(served):
         work(process)
         own = since(counts, pid, before)
         process.kill()
-        report = json.loads(asked.body())
+        report = schema.loads(asked.body())
         exact(report)
         same(one(report, pid), own)
 

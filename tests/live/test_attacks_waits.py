@@ -2,7 +2,6 @@
 """Files by which an unprivileged user holds up whoever opens or reads what a process maps."""
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -10,6 +9,7 @@ import sys
 import time
 
 import fuse_server
+import schema
 from lib import (attached, eventually, need_kernel, need_long, need_program, need_root,
                  need_sampling, run, run_memtraced, scratch, send_line, started, target, test)
 from test_service import NOBODY, service
@@ -67,7 +67,7 @@ def leases_do_not_hold_up_a_trace_and_the_files_are_named():
         done = run_memtraced("-p", str(process.pid), "-d", "1", "-f", "json", timeout=59)
         assert time.monotonic() - began < LEASE_NS, "it waited for a lease"
         assert done.returncode == 0, done.stderr
-        coverage = json.loads(done.stdout)["coverage"]
+        coverage = schema.loads(done.stdout)["coverage"]
         assert coverage["lost"].get("file-not-opened") == N_LIBRARIES, coverage
         assert not coverage["exact"], coverage
         why = {row["object"]: row["why"] for row in coverage["unprobed"]}
@@ -154,7 +154,7 @@ def a_file_whose_server_hangs_holds_nobody_up(case):
     with scratch() as folder, client_of(folder, uid, MAPS) as (process, path):
         done = run_memtraced("-p", str(process.pid), "-d", "1", "-f", "json", timeout=20)
         assert done.returncode == 0, done.stderr
-        coverage = json.loads(done.stdout)["coverage"]
+        coverage = schema.loads(done.stdout)["coverage"]
         assert coverage["lost"].get("file-not-opened") == 1 and not coverage["exact"], coverage
         (why,) = [row["why"] for row in coverage["unprobed"] if row["object"] == path]
         assert said in why, why
@@ -183,7 +183,7 @@ def unopened(process, path):
     """Why it was not opened; None: it was."""
     done = run_memtraced("-p", str(process.pid), "-d", "1", "-f", "json", timeout=20)
     assert done.returncode == 0, done.stderr
-    coverage = json.loads(done.stdout)["coverage"]
+    coverage = schema.loads(done.stdout)["coverage"]
     why = [row["why"] for row in coverage["unprobed"] if row["object"] == path]
     assert len(why) == coverage["lost"].get("file-not-opened", 0) <= 1, coverage
     return why[0] if why else None
@@ -237,7 +237,7 @@ def a_perf_map_holds_nobody_up(kind):
         process.stdin.close()
         process.wait()
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["coverage"]["exact"], done.stdout
+        assert schema.loads(done.stdout)["coverage"]["exact"], done.stdout
 
 
 @test(need_root, need_program("objcopy", "strip"), each=["FIFO", "lease"])
@@ -259,7 +259,7 @@ def a_debug_file_holds_nobody_up(kind):
             holder.lines.until("ready")
         done = run_memtraced("-f", "json", "--", program, "10", "0", timeout=20)
         assert done.returncode == 0, done.stderr
-        coverage = json.loads(done.stdout)["coverage"]
+        coverage = schema.loads(done.stdout)["coverage"]
         assert coverage["exact"] and coverage["events"] > 0, coverage
         # A busy file has names that are missing, which is said; a FIFO is none.
         assert (coverage["lost"].get("symbols-unread", 0) > 0) == (kind == "lease"), coverage
@@ -289,7 +289,7 @@ def a_file_that_is_truncated_meanwhile_ends_nothing():
             for _ in range(3):
                 done = run_memtraced("-p", str(process.pid), "-d", "0.2", "-f", "json", timeout=20)
                 assert done.returncode == 0, done.stderr
-                assert json.loads(done.stdout)["processes"], done.stdout
+                assert schema.loads(done.stdout)["processes"], done.stdout
 
 
 # Alone on a host: whoever attaches or detaches a uprobe meanwhile, in a file that this process has
@@ -302,5 +302,5 @@ def a_process_that_holds_its_mmap_lock_holds_nobody_up():
         done = run_memtraced("--syscalls", "-p", str(process.pid), "-d", "1", "-f", "json",
                              timeout=20)
         assert done.returncode == 0, done.stderr
-        (one,) = json.loads(done.stdout)["processes"]
+        (one,) = schema.loads(done.stdout)["processes"]
         assert one["pid"] == process.pid, one

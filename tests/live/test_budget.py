@@ -2,13 +2,13 @@
 """[trace] max_overhead of --service: who is traced for how long, and that reports say so."""
 
 import contextlib
-import json
 import os
 import re
 import subprocess
 import sys
 
 import lib
+import schema
 from lib import (Skip, breakpoints, eventually, exact, need_root, refused, run_memtraced, same,
                  scratch, send_line, started, target, test)
 from test_attach import counted, one, since, started_target, work
@@ -32,7 +32,7 @@ def fast():
 def json_of(served, folder, name):
     eventually(lambda: name in ctl(served, "reports"), "the report", timeout=60)
     with open(os.path.join(folder, "state", name), encoding="utf-8") as file:
-        return json.load(file)
+        return schema.load(file)
 
 
 @test(need_root, timeout=90)
@@ -72,7 +72,7 @@ def who_allocates_too_fast_is_not_traced_to_the_end():
 def who_waits_over_http_is_answered_with_what_there_is():
     with scratch() as folder, fast() as process, \
             service(folder, trace="max_overhead = 0.5%") as served:
-        report = json.loads(served.text(f"/debug/pprof/heap?pid={process.pid}&seconds=60"
+        report = schema.loads(served.text(f"/debug/pprof/heap?pid={process.pid}&seconds=60"
                                         "&format=json"))
         assert report["coverage"]["budget"]["untraced_ns"] > 0, report["coverage"]
         assert not report["coverage"]["exact"], report["coverage"]

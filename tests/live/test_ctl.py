@@ -2,13 +2,13 @@
 """memtraced ctl: traces of a running service, and the reports that they leave."""
 
 import contextlib
-import json
 import os
 import re
 import signal
 import subprocess
 
 import lib
+import schema
 from lib import eventually, exact, need_root, refused, run, run_memtraced, same, scratch, test
 from test_allocators import POOL
 from test_attach import counted, one, since, started_target, work
@@ -47,7 +47,7 @@ def a_trace_leaves_an_exact_report_when(end):
             with open(path, encoding="utf-8") as file:
                 assert ctl(served, "reports", name) == file.read()
         with open(path, encoding="utf-8") as file:
-            report = json.load(file)
+            report = schema.load(file)
         exact(report)
         same(one(report, pid), own)
         info = os.stat(path)
@@ -146,7 +146,7 @@ def a_pool_that_the_configuration_names_is_traced_as_such():
                         env=dict(os.environ, **lib.counting(folder))) as process:
         said = ctl(served, "trace", str(process.pid), "--for=1s", "--format=json")
         served.said.until(f"memtraced: process {process.pid} (pools): report")
-        report = json.loads(ctl(served, "reports", said.split()[-1]))
+        report = schema.loads(ctl(served, "reports", said.split()[-1]))
         functions = {site["frames"][0]["function"] for site in report["processes"][0]["sites"]}
         assert "pool_get" in functions and not functions & {"malloc", "free"}, functions
         process.kill()

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reports while threads run: all of their numbers are of one moment (DESIGN.md section 10)."""
 
-import json
-
+import schema
 from lib import (ATTACH_PATHS, INTERVAL, SMALL, attach_option, exact, heap_sites,
                  need_root, run_memtraced, scaled, target, test, total, with_function, without)
 
@@ -16,7 +15,7 @@ def reports(*options):
                          target("lockstep"), str(THREADS), str(rounds), timeout=900)
     assert done.returncode == 0, done.stderr
     assert f"done {rounds}" in done.stderr, done.stderr
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [schema.loads(line) for line in done.stdout.splitlines()]
     assert len(found) > 1, "no report while it ran"
     exact(found[-1])
     for name in SIZES:
@@ -59,7 +58,7 @@ def frees_that_were_missed_are_of_that_moment_too(path):
                          "--", target("missed"), str(rounds))
     assert done.returncode == 0 and f"done {rounds}" in done.stderr, done
     found = [process for line in done.stdout.splitlines()
-             for process in json.loads(line)["processes"]]
+             for process in schema.loads(line)["processes"]]
     assert len(found) > 1, "no report while it ran"
     assert found[-1]["alloc"]["missed_frees"] == rounds, found[-1]["alloc"]
     for process in found:

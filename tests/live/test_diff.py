@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """memtraced diff: what it says has changed is what the targets counted themselves."""
 
-import json
 import os
 import re
 import signal
 import subprocess
 
+import schema
 from lib import (Counts, counting, eventually, memtraced, need_program, need_root, read_counts,
                  refused, run, run_memtraced, scratch, send_line, started, target, test)
 from test_flamegraph import frames_of
@@ -29,7 +29,7 @@ def diffed(before, after, *options):
     done = run_memtraced("diff", before, after, "-f", "json", *options)
     assert done.returncode == 0, done.stderr
     assert done.stderr == "", done.stderr
-    return json.loads(done.stdout)
+    return schema.loads(done.stdout)
 
 
 def same_change(program, before, after):
@@ -188,7 +188,7 @@ def two_builds_of_a_program_compare():
         assert re.search(r"-333 B live, gone: 333 B in 1 block before; -1 alloc$", done.stdout,
                          re.M), done.stdout
         done = run_memtraced("diff", a, b, "-f", "json", "--where=function = 'demo::extra*'")
-        site, = json.loads(done.stdout)["programs"][0]["sites"]
+        site, = schema.loads(done.stdout)["programs"][0]["sites"]
         assert site == extra, site
 
 
@@ -253,7 +253,7 @@ def what_cannot_be_compared_is_said():
             file.write(data[:-3])
         done = run_memtraced("diff", whole, other, "-f", "json")
         assert done.returncode == 0 and "other ends early or is damaged" in done.stderr, done.stderr
-        report = json.loads(done.stdout)
+        report = schema.loads(done.stdout)
         assert report["after"]["damaged"] and not report["before"]["damaged"]
         assert "damaged: what comes before" in run_memtraced("diff", whole, other).stdout
         with open(other, "wb") as file:

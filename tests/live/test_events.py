@@ -2,11 +2,11 @@
 """-e: the stacks that lead to events, each as often as the target says that it went that way."""
 
 import collections
-import json
 import os
 import re
 
 from hists import counted, ready, until_ready, watching
+import schema
 from lib import (Skip, eventually, need_kernel, need_program, need_root, run, run_memtraced, scaled,
                  scratch, send_line, started, target, test, without)
 from states import is_blocked
@@ -244,7 +244,7 @@ def a_fault_belongs_to_the_function_whose_first_instruction_it_was():
     done = run_memtraced("-f", "json", "-e", "exceptions:page_fault_user", "--",
                          target("faults"), "100")
     assert done.returncode == 0, done.stderr
-    event = event_of(json.loads(done.stdout), "exceptions:page_fault_user")
+    event = event_of(schema.loads(done.stdout), "exceptions:page_fault_user")
     innermost = collections.Counter()
     for stack in event["stacks"]:
         innermost[stack["frames"][0]["function"]] += stack["count"]

@@ -2,10 +2,10 @@
 """--existing: blocks from before the attach, to the byte by the target's own count."""
 
 import contextlib
-import json
 import os
 import signal
 
+import schema
 from lib import (ATTACH_PATHS, Skip, attach_option, attached, eventually, exact, heap_sites,
                  need_program, need_root, run_memtraced, scaled, scratch, send_line, started,
                  target, test)
@@ -25,12 +25,12 @@ def older(blocks, shares, name="older", **environ):
     """The target, and what it says that it holds."""
     with started([target(name), str(blocks), str(shares)],
                  env=dict(os.environ, **environ)) as process:
-        yield process, json.loads(process.lines.next())
+        yield process, schema.loads(process.lines.next())
 
 
 def phase(process, name):
     send_line(process, name)
-    return json.loads(process.lines.next())
+    return schema.loads(process.lines.next())
 
 
 def the_one(report):
@@ -156,7 +156,7 @@ def real_program(command, ready):
             process.send_signal(signal.SIGUSR2)
             eventually(lambda: os.path.exists(path) and os.path.getsize(path) > 0, "no answer")
             with open(path, encoding="ascii") as file:
-                yield process, json.load(file)
+                yield process, schema.load(file)
 
 
 def python_ready(process):
@@ -198,5 +198,5 @@ def another_allocator_is_said():
         eventually(lambda: "libc.so" in open(f"/proc/{process.pid}/maps").read(), "no libc")
         done = run_memtraced("-p", str(process.pid), "--existing", "-d", "0.2", "-f", "json")
     assert "no heap of glibc's malloc found" in done.stderr, done.stderr
-    report = json.loads(done.stdout)
+    report = schema.loads(done.stdout)
     assert report["coverage"]["lost"]["before-attach-unread"] == 1, report["coverage"]

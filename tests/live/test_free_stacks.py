@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--free-stacks: where blocks are freed, by whom and after how long, is what the target counted."""
 
-import json
 import os
 
 import browser
 import lib
+import schema
 from lib import (ATTACH_PATHS, attach_option, blocks_lost, counting, exact, heap_sites, load_report,
                  need_program, need_root, need_speed, read_counts, refused, run_memtraced, same,
                  scaled, scratch, target, test, total, with_function, without)
@@ -157,13 +157,13 @@ def recordings_keep_it_for_reports_and_filters():
         first = load_report(path)["processes"][0]
         done = run_memtraced("report", recording, "-o", f"html:{folder}/again", "-f", "json")
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["processes"][0]["sites"] == first["sites"]
+        assert schema.loads(done.stdout)["processes"][0]["sites"] == first["sites"]
         with open(f"{folder}/first", encoding="utf-8") as one, \
                 open(f"{folder}/again", encoding="utf-8") as other:
             assert one.read() == other.read()
         # near's blocks are made before the wait and freed behind it, all of them.
         done = run_memtraced("report", recording, "--where", "lifetime >= 20ms", "-f", "json")
-        kept = json.loads(done.stdout)["processes"][0]["sites"]
+        kept = schema.loads(done.stdout)["processes"][0]["sites"]
         long = [site for site in first["sites"] if site["frees"] and
                 sum(p["mean_ns"] * p["blocks"] for p in site["frees"]) >=
                 20000000 * total(site["frees"], "blocks")]

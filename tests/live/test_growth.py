@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Series over the run, and verdicts on which sites grow."""
 
-import json
 import os
 
+import schema
 from lib import (exact, heap_sites, load_report, need_long, need_root, need_speed, run_memtraced,
                  scratch, started, target, test, trace, with_function)
 
@@ -87,7 +87,7 @@ def a_recording_has_the_series_too():
         assert done.returncode == 0, done.stderr
         again = run_memtraced("report", record, "-f", "json")
         assert again.returncode == 0, again.stderr
-        report, want = json.loads(again.stdout), load_report(live)
+        report, want = schema.loads(again.stdout), load_report(live)
     for key in ("timeline", "growth"):
         assert report["processes"][0][key] == want["processes"][0][key], key
     assert want["processes"][0]["timeline"], "no samples"

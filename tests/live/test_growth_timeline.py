@@ -2,7 +2,6 @@
 """Timelines of runs that count no allocations: what was resident."""
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -48,7 +47,7 @@ def reports(*options):
 
     def each(process):
         while (line := process.lines.next(60)) is not None:
-            yield json.loads(line)
+            yield schema.loads(line)
 
     with started(command, stdin=subprocess.DEVNULL) as process:
         come = each(process)
@@ -134,7 +133,7 @@ def the_last_point_is_what_who_is_killed_had_and_a_recording_has_all_of_it():
     # what CPUs have not added yet is not in what the kernel says of a death
     assert abs(last["rss"] - held) < 4 * MIB, (last, held)
     assert points[0]["rss"] < held - 90 * MIB and len(points) >= 2, points
-    assert json.loads(again.stdout)["processes"] == report["processes"]
+    assert schema.loads(again.stdout)["processes"] == report["processes"]
 
 
 @test(need_root, need_sampling, timeout=60)

@@ -14,6 +14,7 @@ from bpf_objects import bpf_orphans
 from cgroups import cgroup, move
 from hists import (Tallies, calls, counted, differences, held, one, options, ready, same,
                    until_ready, watching)
+import schema
 from lib import (eventually, memtraced, need_program, need_root, process_state, run,
                  run_memtraced, scaled, scratch, send_line, started, target, test)
 from states import is_blocked
@@ -232,7 +233,7 @@ def without_tracefs_and_no_mount_is_left():
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 texts.append(file.read())
         with open(os.path.join(folder, "report"), encoding="utf-8") as file:
-            assert one(json.load(file), "read")["count"] > 0
+            assert one(schema.load(file), "read")["count"] > 0
     assert " tracefs " not in texts[0], "tracefs is still mounted"
     assert texts[0] == texts[1], "a mount is left"
 

@@ -3,7 +3,6 @@
 asserted is of processes that the test has started, by their pids."""
 
 import contextlib
-import json
 import os
 import pwd
 import re
@@ -26,7 +25,7 @@ class Wide:
 
     def load(self):
         with open(self.path, encoding="utf-8") as file:
-            report = json.load(file)
+            report = schema.load(file)
         schema.check(report)
         return report
 

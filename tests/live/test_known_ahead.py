@@ -2,10 +2,10 @@
 """A command's libraries are known before it maps them, so that it is not stopped at each."""
 
 import functools
-import json
 import os
 import subprocess
 
+import schema
 from lib import need_program, need_root, run_memtraced, scratch, test, workdir
 
 LIBRARIES = 24
@@ -65,6 +65,6 @@ def a_command_does_not_wait_at_each_library(options):
         waits = int(done.stderr.split("voluntary_ctxt_switches:")[1].split()[0])
         assert waits < LIBRARIES / 2, done.stderr
         with open(path, encoding="utf-8") as file:
-            coverage = json.load(file)["coverage"]
+            coverage = schema.load(file)["coverage"]
         assert coverage["stacks_complete"] > 0 == coverage["stacks_truncated"], coverage
         assert coverage["lost"] == {}, coverage

@@ -3,7 +3,6 @@
 said, written and returned; and that targets go on whatever becomes of us."""
 
 import glob
-import json
 import os
 import re
 import signal
@@ -159,7 +158,7 @@ def json_has_the_sums_and_the_class_of_each_site():
         done = run_memtraced("--leak-check=full", "-o", f"json:{path}", "--", leaker("shapes"))
         assert done.returncode == 0, done.stderr
         with open(path, encoding="utf-8") as file:
-            report = json.load(file)
+            report = schema.load(file)
         schema.check(report)
     process = report["processes"][0]
     sums = {kind: (process["leaks"][kind]["bytes"], process["leaks"][kind]["blocks"])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What memtraced itself takes: --memory-limit, and what happens at its bounds."""
 
-import json
 import os
 import re
 import time
@@ -72,7 +71,7 @@ def a_limit_holds_with_a_million_live_blocks(limit):
             most, samples = most_until_its_end(process)
             assert process.wait(60) == 0
         with open(path, encoding="utf-8") as file:
-            report = json.load(file)
+            report = schema.load(file)
         (true,), = read_counts(os.path.join(folder, "all")).values()
     schema.check(report)
     allowed = {"96M": 96, "1G": 1024}[limit] * MIB

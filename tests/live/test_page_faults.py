@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--page-faults: the stacks that touch new memory, as often as the target knows that they did."""
 
-import json
 import os
 import shutil
 import signal
 
 from bpf_objects import traced_calls
+import schema
 from lib import (INTERVAL, load_report, memtraced, need_root, need_sampling, refused,
                  run_memtraced, scratch, send_line, started, target, test)
 from test_cpu import under
@@ -83,7 +83,7 @@ def libraries_that_come_and_go_are_seen_without_their_system_calls():
             tool.send_signal(signal.SIGINT)
             *_, last = iter(tool.lines.next, None)
             assert tool.wait(60) == 0
-    (event,) = json.loads(last)["events"]
+    (event,) = schema.loads(last)["events"]
     for name in "ab":
         seen = under(event, f"touch_{name}")
         # and what the kernel and the linker touch for it
@@ -116,7 +116,7 @@ def late_names_are_of_the_code_that_was_there(known):
             tool.send_signal(signal.SIGINT)
             *_, last = iter(tool.lines.next, None)
             assert tool.wait(60) == 0
-    report = json.loads(last)
+    report = schema.loads(last)
     (event,) = report["events"]
     gone = report["coverage"]["cut"].get("gone", 0)
     # and what the kernel and the loop around it touch for them

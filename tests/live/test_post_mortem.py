@@ -2,7 +2,6 @@
 """Post-mortems of a running service: processes that are killed while they are traced."""
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -27,7 +26,7 @@ def post_mortems(served):
 
 
 def read(served, name):
-    report = json.loads(ctl(served, "reports", name))
+    report = schema.loads(ctl(served, "reports", name))
     schema.check(report, False, True)
     return report
 

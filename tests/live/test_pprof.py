@@ -3,6 +3,7 @@
 
 import os
 import re
+import sys
 
 import clients
 import lib
@@ -11,6 +12,9 @@ from lib import (heap_sites, load_report, need_long, need_program, need_root, ru
 
 TYPES = {"alloc_objects": "allocs", "alloc_space": "bytes", "inuse_objects": "live_blocks",
          "inuse_space": "live_bytes"}
+sys.path.append(os.path.join(lib.ROOT, "tests", "replay"))
+import pprof_wire  # noqa: E402
+
 GO = ("go", "tool", "pprof")
 SOURCE = "/usr/share/gocode/src/github.com/google/pprof"
 
@@ -73,6 +77,28 @@ def standalone_pprof_shows_the_totals_that_we_report():
         built = run(["go", "build", "-o", program, "github.com/google/pprof"], env=env, timeout=100)
         assert built.returncode == 0, built.stderr
         same_totals([program], folder)
+
+
+def mangled_names(path):
+    """{name: as in the symbol table}"""
+    with open(path, "rb") as file:
+        profile = pprof_wire.read(file.read())
+    strings = profile["string_table"]
+    return {strings[f["name"]]: strings[f["system_name"]] for f in profile["function"]}
+
+
+@test(need_root)
+def a_recording_has_the_names_of_the_symbol_table():
+    with scratch() as folder:
+        record, again = os.path.join(folder, "record"), os.path.join(folder, "again")
+        profile, _ = traced(folder, "-o", f"record:{record}",
+                             *(f"--env={name}={value}" for name, value in
+                               lib.counting(folder, "").items()), "--", target("operators"))
+        done = run_memtraced("report", record, "-o", f"pprof:{again}")
+        assert done.returncode == 0, done.stderr
+        live, recorded = mangled_names(profile), mangled_names(again)
+    assert any(name.startswith("_Z") for name in live.values()), live
+    assert recorded == live, (recorded, live)
 
 
 @test(need_root, need_program("go"))

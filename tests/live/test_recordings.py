@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Recordings that are cut off or damaged are read as far as they go, and that is said."""
 
-import json
 import os
 import struct
 import subprocess
 import zlib
 
+import schema
 from lib import (heap_sites, load_report, need_program, need_root, run_memtraced, scratch, target,
                  test)
 
@@ -73,7 +73,7 @@ def read(folder, data, checked=True):
     if checked:
         return load_report(path), done.stderr
     with open(path, encoding="utf-8") as file:
-        return json.load(file), done.stderr
+        return schema.load(file), done.stderr
 
 
 SAID = "ends early or is damaged: the report is of what comes before that"

@@ -7,7 +7,7 @@ import re
 import signal
 
 import schema
-from lib import (called_by, heap_sites, load_report, memtraced, need_program, need_root,
+from lib import (ROOT, called_by, heap_sites, load_report, memtraced, need_program, need_root,
                  process_state, run, run_memtraced, scratch, started, target, test, total, trace,
                  with_function)
 
@@ -36,11 +36,34 @@ def events(text):
     return found
 
 
+def documented_recipe():
+    """The man page's program for jq that puts the frames into sites."""
+    with open(os.path.join(ROOT, "docs", "memtraced.8"), encoding="utf-8") as file:
+        (recipe,) = re.findall(r"^jq -c \\\(aq(.*?)\\\(aq$", file.read(), re.M | re.S)
+    return recipe
+
+
+@test(need_root, need_program("jq"))
+def stacks_are_written_once_and_the_documented_recipe_expands_them():
+    done = run_memtraced("-f", "json", "--", target("leak"), "100", "0")
+    assert done.returncode == 0, done.stderr
+    jq = run(["jq", "-c", documented_recipe()], input=done.stdout)
+    assert jq.returncode == 0, jq.stderr
+    raw, report = json.loads(done.stdout), schema.loads(done.stdout)
+    expanded = [json.loads(line) for line in jq.stdout.splitlines()]
+    sites = report["processes"][0]["sites"]
+    assert [site["frames"] for site in expanded] == [site["frames"] for site in sites]
+    assert with_function(sites, "leak_one"), sites
+    n_frames = sum(len(site["frames"]) for site in sites)
+    assert len(raw["stacks"]) < n_frames, (len(raw["stacks"]), n_frames)
+    assert "frames" not in raw["processes"][0]["sites"][0]
+
+
 @test(need_root)
 def json_on_stdout_is_one_object_and_nothing_else():
     done = run_memtraced("-f", "json", "--", target("million"), "100")
     assert done.returncode == 0, done.stderr
-    schema.check(json.loads(done.stdout))
+    schema.check(schema.loads(done.stdout))
     assert done.stdout.count("\n") == 1 and done.stdout.endswith("}\n")
     assert "done 100" in done.stderr, "the command's own stdout goes to stderr"
 
@@ -57,7 +80,7 @@ def an_interval_gives_a_line_of_json_each_time():
                   "1000"]) as process:
         reports = []
         while (line := process.lines.next()) is not None:
-            reports.append(json.loads(line))
+            reports.append(schema.loads(line))
             schema.check(reports[-1])
         assert process.wait(10) == 0
     assert len(reports) >= 3, len(reports)
@@ -75,7 +98,7 @@ def each_interim_report_is_consistent_in_itself():
                   "150000"]) as process:
         count = 0
         while (line := process.lines.next()) is not None:
-            schema.check(json.loads(line))
+            schema.check(schema.loads(line))
             count += 1
         assert process.wait(10) == 0
     assert count >= 2

@@ -3,7 +3,6 @@
 programs of the distribution, of whose memory at most 2 % may be unknown."""
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -26,7 +25,7 @@ class Watched:
 
     def rss(self):
         self.process.send_signal(signal.SIGUSR1)
-        report = json.loads(self.process.lines.next())
+        report = schema.loads(self.process.lines.next())
         schema.check(report)
         assert report["coverage"]["exact"], report["coverage"]
         return report["processes"][0]["rss"]
@@ -102,7 +101,7 @@ def each_step_of_a_target_is_seen_to_the_byte():
         assert last["heap_live"] == freed["heap_live"], (last, freed)
         mostly_known(last)
         again = run_memtraced("report", recording, "-f", "json")
-        assert json.loads(again.stdout)["processes"][0]["rss"] == last, again.stderr
+        assert schema.loads(again.stdout)["processes"][0]["rss"] == last, again.stderr
 
 
 KEPT = 40 << 20

@@ -2,13 +2,13 @@
 """Rules of --service: what they see, whom they have traced, and what is said of it."""
 
 import contextlib
-import json
 import os
 import re
 import shutil
 import signal
 
 import lib
+import schema
 from lib import (eventually, exact, need_root, refused, resident, run_memtraced, scratch, send_line,
                  started, target, test)
 from test_ctl import ctl
@@ -41,7 +41,7 @@ def report_of(served, folder, pid, comm, rule):
     name = re.fullmatch(rf"(trace-\S+-{pid}-\S+\.json), for rule {rule}", said).group(1)
     assert name in ctl(served, "reports")
     with open(os.path.join(folder, "state", name), encoding="utf-8") as file:
-        report = json.load(file)
+        report = schema.load(file)
     assert [process["pid"] for process in report["processes"]] == [pid], lib.brief(report)
     return report
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--sample: what programs show by otel_memory probes, to the byte."""
 
-import json
 import math
 import os
 import platform
 import subprocess
 
 from bpf_objects import traced_calls
+import schema
 from lib import (ATTACH_PATHS, attach_option, attached, heap_sites, load_report, memtraced,
                  need_program, need_root, refused, run, run_memtraced, scaled, scratch, send_line,
                  started, target, test, total, with_function, without)
@@ -175,7 +175,7 @@ def the_interval_of_a_command_is_asked_for_by_its_environment():
                               (["--sample", "--env=MEMTRACED_SAMPLE_INTERVAL=4096"], 4096)):
         done = run_memtraced(*options, "-f", "json", "--", target("samples"), "500")
         assert done.returncode == 0, done.stderr
-        process, = json.loads(done.stdout)["processes"]
+        process, = schema.loads(done.stdout)["processes"]
         assert is_interval(process["alloc"]["estimate"], interval), process["alloc"]
 
 
@@ -277,7 +277,7 @@ def programs_on_a_translator_go_on_beside_it():
     """Which takes a breakpoint that the kernel has put into their code for their own."""
     with started([memtraced(), "-a", "--sample", "-f", "json", "-i", "0.3"],
                  stderr=subprocess.DEVNULL) as session:
-        json.loads(session.lines.next())
+        schema.loads(session.lines.next())
         done = run(["valgrind", "-q", "--tool=none", "true"])
         assert done.returncode == 0, done.stderr
 
@@ -302,7 +302,7 @@ def a_process_without_probes_is_said_in_one_line():
     done = run_memtraced("--sample", "-f", "json", "--", "true", env=NOTHING_PRELOADED)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("no otel_memory probes") == 1, done.stderr
-    report = json.loads(done.stdout)
+    report = schema.loads(done.stdout)
     assert report["processes"][0]["sites"] == [], report["processes"]
     assert report["coverage"]["lost"] == {"no-allocator-found": 1}, report["coverage"]
 
@@ -315,7 +315,7 @@ def of_a_user_only_the_programs_with_probes_are_named():
         command = [memtraced(), "--uid=0", "--comm=samples", "--comm=cat", "--sample", "-f",
                    "json", "-i", "0.3"]
         with started(["cat"]), started(command) as session:
-            report = json.loads(session.lines.next())
+            report = schema.loads(session.lines.next())
             send_line(process)
             assert process.lines.next() == "watched"
             session.lines.forget()
@@ -324,7 +324,7 @@ def of_a_user_only_the_programs_with_probes_are_named():
             places = said_places("\n".join(process.lines.next() for _ in range(3)))
             session.lines.forget()
             session.lines.next()
-            report = json.loads(session.lines.next())
+            report = schema.loads(session.lines.next())
         found = {one["pid"]: one for one in report["processes"]}
         check_weights(found[process.pid], places)
         assert report["coverage"]["lost"]["no-allocator-found"] >= 1, report["coverage"]

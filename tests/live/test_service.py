@@ -3,7 +3,6 @@
 
 import contextlib
 import http.client
-import json
 import os
 import re
 import signal
@@ -14,6 +13,7 @@ import time
 
 import browser
 import lib
+import schema
 from lib import (Lines, breakpoints, eventually, exact, memtraced, need_program, need_root, refused,
                  resident, run, run_memtraced, same, scratch, send_line, started, target, test)
 from test_attach import counted, one, since, started_target, work
@@ -152,7 +152,7 @@ def two_processes_are_traced_at_once_and_exactly():
         for process in (first, second):
             work(process)
         for place, pid, before, asking in zip((first_folder, second_folder), pids, befores, asked):
-            report = json.loads(asking.body())
+            report = schema.loads(asking.body())
             exact(report)
             same(one(report, pid), since(place, pid, before))
             assert len(report["processes"]) == 1, lib.brief(report["processes"])
@@ -591,7 +591,7 @@ def what_ends_while_it_is_traced_is_answered_at_once():
         work(process)
         own = since(counts, pid, before)
         process.kill()
-        report = json.loads(asked.body())
+        report = schema.loads(asked.body())
         exact(report)
         same(one(report, pid), own)
         assert one(report, pid)["end"]["signal"] == signal.SIGKILL

@@ -10,6 +10,7 @@ import subprocess
 import time
 
 from cgroups import cgroup, move, rmdir
+import schema
 from lib import (Lines, Skip, blocks_lost, breakpoints, eventually, exact, memtraced, need_kernel,
                  need_long, need_program, need_root, run, same, scratch, send_line, started, target,
                  test)
@@ -19,7 +20,7 @@ from test_service import Asking, Service, finish, service, until_traced
 
 
 def heap(served, pid):
-    return json.loads(served.text(f"/debug/pprof/heap?pid={pid}&seconds=1&format=json"))
+    return schema.loads(served.text(f"/debug/pprof/heap?pid={pid}&seconds=1&format=json"))
 
 
 # Neither tracefs nor the capability to mount it: as in a container that lacks its mount.
@@ -110,7 +111,7 @@ def a_target_that_is_frozen_is_answered_for(how):
         work(process)
         own = since(counts, pid, before)
         frozen(True)
-        report = json.loads(asked.body())
+        report = schema.loads(asked.body())
         exact(report)
         same(one(report, pid), own)
         until_traced(served, 0)
@@ -145,7 +146,7 @@ def who_sets_the_clock_changes_no_report_and_no_time_that_is_shown():
                            "the watch goes on")
                 kept.append(ctl(served, "trace", str(pid), "--for=1s", "--format=json").split()[-1])
                 eventually(lambda: kept[-1] in ctl(served, "reports"), "its report", timeout=30)
-            report = json.loads(asked.body())
+            report = schema.loads(asked.body())
             exact(report)
             same(one(report, pid), own)
             assert 0 < report["elapsed_ns"] < 3600 * 10 ** 9, report["elapsed_ns"]
@@ -180,7 +181,7 @@ def check_crowd(folder, counts, crowd):
         work(process)
         own = since(counts, pid, before)
         assert json.loads(served.text("/host"))["n_processes"] > crowd
-        report = json.loads(asked.body())
+        report = schema.loads(asked.body())
         exact(report)
         same(one(report, pid), own)
         finish(process)
@@ -197,7 +198,7 @@ def full_maps_are_said_and_the_next_trace_is_exact():
             asked = Asking(served, f"/debug/pprof/heap?pid={full.pid}&seconds=60&format=json")
             until_traced(served, 1)
             send_line(full)
-            report = json.loads(asked.body())
+            report = schema.loads(asked.body())
         coverage = report["coverage"]
         assert blocks_lost(report) and not coverage["exact"], coverage
         until_traced(served, 0)
@@ -207,7 +208,7 @@ def full_maps_are_said_and_the_next_trace_is_exact():
         until_traced(served, 1)
         work(process)
         own = since(counts, pid, before)
-        report = json.loads(asked.body())
+        report = schema.loads(asked.body())
         exact(report)
         same(one(report, pid), own)
         finish(process)
@@ -226,7 +227,7 @@ def a_cgroup_that_goes_while_its_process_is_traced_is_no_loss():
         os.rmdir(inner)
         work(process)
         own = since(counts, pid, before)
-        report = json.loads(asked.body())
+        report = schema.loads(asked.body())
         exact(report)
         same(one(report, pid), own)
         assert served.text("/metrics")

@@ -4,7 +4,6 @@ traced; what is left of those that are killed."""
 
 import contextlib
 import functools
-import json
 import os
 import re
 import signal
@@ -64,7 +63,7 @@ def comm_of(process):
 def death_of(served, pid):
     """The report of its end: there may be others on this host."""
     (name,) = [name for name in post_mortems(served) if f"-{pid}-" in name]
-    report = json.loads(ctl(served, "reports", name))
+    report = schema.loads(ctl(served, "reports", name))
     schema.check(report, False, allocations=False)
     (one,), (faults,) = report["processes"], report["events"]
     assert one["pid"] == pid and faults["name"] == "page-faults", (pid, one["pid"])
@@ -158,7 +157,7 @@ def who_was_not_traced_has_what_was_resident_until_it_is_killed():
             held = resident(process.pid)
 
             def is_seen(held=held):
-                report = json.loads(served.text(path))
+                report = schema.loads(served.text(path))
                 schema.check(report, False, allocations=False)
                 (one,) = report["processes"]
                 seen = known(one, "rss")
@@ -204,7 +203,7 @@ def who_is_traced_has_one_report_that_of_its_trace():
         time.sleep(1)
         names = [name for name in post_mortems(served) if f"-{process.pid}-" in name]
         assert len(names) == 1 and " of heap" in said and "page faults" not in said, (names, said)
-        report = json.loads(ctl(served, "reports", names[0]))
+        report = schema.loads(ctl(served, "reports", names[0]))
         assert not report["events"] and report["processes"][0]["alloc"]["allocs"] is not None
 
 
@@ -229,7 +228,7 @@ def growth_of_a_process_and_of_the_host_is_there_without_a_trace():
             nobodys_targets(1) as (pid,), started([sys.executable, "-c", PYTHON]) as process:
         process.lines.until("ready")
         path = f"/debug/pprof/growth?pid={process.pid}"
-        report = json.loads(served.text(f"{path}&format=json"))
+        report = schema.loads(served.text(f"{path}&format=json"))
         (faults,) = report["events"]
         near(faults["count"], 40 * MIB / PAGE, 10)
         words = served.text(f"{path}&debug=1")
@@ -237,7 +236,7 @@ def growth_of_a_process_and_of_the_host_is_there_without_a_trace():
         status, headers, body = served.ask(path, Accept="text/html")
         assert (status, headers["Content-Type"]) == (200, "image/svg+xml"), (status, headers)
         assert b"<svg" in body[:500]
-        everybody = json.loads(served.text("/debug/pprof/growth?format=json"))
+        everybody = schema.loads(served.text("/debug/pprof/growth?format=json"))
         assert {one["pid"] for one in everybody["processes"]} > {process.pid, int(pid)}
         assert served.metric("memtraced_growth_running") == 1
         assert served.metric("memtraced_growth_period") == 10
@@ -302,7 +301,7 @@ def two_services_do_not_disturb_each_other_nor_does_the_death_of_one():
             with started([sys.executable, "-c", PYTHON]) as process:
                 process.lines.until("ready")
                 for one in (served, other):
-                    report = json.loads(one.text(
+                    report = schema.loads(one.text(
                         f"/debug/pprof/growth?pid={process.pid}&format=json"))
                     near(report["events"][0]["count"], 40 * MIB / PAGE, 10)
                 other.process.kill()

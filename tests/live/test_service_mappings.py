@@ -3,7 +3,6 @@
 target counts it itself; and what bounds it."""
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -11,6 +10,7 @@ import time
 
 import browser
 from cgroups import memory_cgroup, move
+import schema
 from lib import (eventually, line_of, need_program, need_root, need_sampling, note, run, scaled,
                  scratch, send_line, started, target, test)
 from test_ctl import as_nobody, ctl
@@ -46,7 +46,7 @@ def told(process, line, timeout=60):
 
 
 def report_of(served, pid, what="mappings"):
-    report = json.loads(served.text(f"/debug/pprof/{what}?pid={pid}&format=json"))
+    report = schema.loads(served.text(f"/debug/pprof/{what}?pid={pid}&format=json"))
     (one,) = report["processes"]
     assert one["pid"] == pid, (pid, one["pid"])
     return report, one
@@ -144,14 +144,14 @@ def mappings_and_page_faults_are_profiles_of_their_own():
         assert b"<svg" in body[:500] and b"keeps" in body, body[:500]
         _, _, growth = served.ask(path.replace("mappings", "growth"), Accept="text/html")
         assert b"mmap" not in growth.split(b"keeps")[0][-200:], "regions in the graph of faults"
-        everybody = json.loads(served.text("/debug/pprof/mappings?format=json"))
+        everybody = schema.loads(served.text("/debug/pprof/mappings?format=json"))
         assert process.pid in [each["pid"] for each in everybody["processes"] if each["sites"]]
         # who has ended holds nothing
         process.kill()
         process.wait()
         eventually(lambda: process.pid not in [
             each["pid"] for each in
-            json.loads(served.text("/debug/pprof/mappings?format=json"))["processes"]
+            schema.loads(served.text("/debug/pprof/mappings?format=json"))["processes"]
             if each["sites"]], "what has ended still holds something")
         assert "/debug/pprof/mappings?pid=" in served.ask("/debug/pprof/", Accept="text/html")[
             2].decode()

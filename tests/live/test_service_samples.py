@@ -74,11 +74,11 @@ def an_address_has_what_the_process_shows():
         assert (running["kind"], running["depth"]) == ("heap", "sampled"), running
         places = work(process)
         # Who asks for the same joins, and has it at once.
-        check(json.loads(served.text(f"{where}&format=json")), process, places)
+        check(schema.loads(served.text(f"{where}&format=json")), process, places)
         assert "ESTIMATES" in served.text(f"{where}&debug=1")
         send_line(process)
         assert process.wait(10) == 0
-        check(json.loads(asked.body()), process, places)
+        check(schema.loads(asked.body()), process, places)
 
 
 @test(need_root, timeout=60)
@@ -91,8 +91,8 @@ def all_calls_and_samples_are_traced_beside_each_other():
         places = work(process)
         send_line(process)
         assert process.wait(10) == 0
-        check(json.loads(asked["sampled"].body()), process, places)
-        exact = json.loads(asked["exact"].body())
+        check(schema.loads(asked["sampled"].body()), process, places)
+        exact = schema.loads(asked["exact"].body())
         lib.exact(exact)
         # Its allocator is C's, below what it shows.
         sites = heap_sites(exact["processes"][0])
@@ -113,7 +113,7 @@ def ctl_keeps_a_report_of_samples():
         send_line(process)
         assert process.wait(10) == 0
         served.said.until(f"memtraced: process {process.pid} ({NAME}): report ")
-        check(json.loads(ctl(served, "reports", said.split()[-1])), process, places)
+        check(schema.loads(ctl(served, "reports", said.split()[-1])), process, places)
 
 
 @test(need_root, need_program("chromium"), timeout=120)
@@ -153,7 +153,7 @@ def a_rule_has_samples_taken():
         send_line(process)
         assert process.wait(10) == 0
         name = served.said.until(f"memtraced: process {process.pid} ({NAME}): report ")
-        check(json.loads(ctl(served, "reports", name.split(",")[0])), process, places)
+        check(schema.loads(ctl(served, "reports", name.split(",")[0])), process, places)
 
 
 @test(need_root, timeout=60)
@@ -175,7 +175,7 @@ def who_shows_none_is_said_to_and_can_be_traced_otherwise():
                               timeout=40)
             assert "depth is exact or sampled" in served.text(f"{asked}&depth=all", status=400)
             until_traced(served, 0)
-            report = json.loads(served.text(f"{asked}&depth=exact&format=json"))
+            report = schema.loads(served.text(f"{asked}&depth=exact&format=json"))
             lib.exact(report)
             assert with_function(heap_sites(report["processes"][0]), "leak_one"), report
 
@@ -194,11 +194,11 @@ def what_samples_cost_is_no_call_of_the_allocator():
     with scratch() as folder, service(folder, trace="max_overhead = 2%") as served, \
             sampled_by_the_library() as pid:
         asked = f"/debug/pprof/heap?pid={pid}&format=json"
-        report = json.loads(served.text(f"{asked}&seconds=1&depth=sampled"))
+        report = schema.loads(served.text(f"{asked}&seconds=1&depth=sampled"))
         budget = report["coverage"]["budget"]
         assert budget["untraced_ns"] == 0 and budget["used_ppm"] < 20000, budget
         # Of which all calls would cost far too much.
-        report = json.loads(served.text(f"{asked}&seconds=30"))
+        report = schema.loads(served.text(f"{asked}&seconds=30"))
         assert report["coverage"]["budget"]["untraced_ns"] > 0, report["coverage"]
 
 

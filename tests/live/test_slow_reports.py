@@ -2,11 +2,11 @@
 """A report that takes long must not cost events."""
 
 import fcntl
-import json
 import os
 import select
 import subprocess
 
+import schema
 from lib import memtraced, need_root, scaled, send_line, started, target, test
 
 F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ is of Python 3.10
@@ -29,7 +29,7 @@ def events_are_taken_in_while_a_report_is_written():
             assert select.select([read_fd], [], [], 30)[0], "no report"
             send_line(process)
             process.wait(50)
-            last = json.loads([line for line in reports if line.strip()][-1])
+            last = schema.loads([line for line in reports if line.strip()][-1])
             assert tracer.wait(30) == 0
         # The target's vfork child is one for every -p.
         assert set(last["coverage"]["lost"]) <= {"child-in-shared-memory"}, last["coverage"]

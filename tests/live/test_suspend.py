@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 
+import schema
 from lib import (Skip, attached, eventually, exact, need_program, need_root, need_sampling, run,
                  same, scratch, send_line, started, target, test)
 from test_attach import counted, one, since, started_target, work
@@ -118,10 +119,10 @@ def the_service_goes_on_and_what_it_was_asked_for_is_time_awake():
             finish(process)
             own = since(counts, pid, before)
             eventually(lambda: name in ctl(served, "reports"), "its report", timeout=30)
-            report = json.loads(ctl(served, "reports", name))
+            report = schema.loads(ctl(served, "reports", name))
             exact(report)
             same(one(report, pid), own)
-            report = json.loads(asked.body())
+            report = schema.loads(asked.body())
             exact(report)
             assert report["elapsed_ns"] >= 8 * SECOND, report["elapsed_ns"]
             for _ in range(3):

@@ -3,7 +3,6 @@
 counts of itself, keys do what help says, and the terminal is given back, whatever ends it."""
 
 import contextlib
-import json
 import os
 import re
 import shlex
@@ -156,7 +155,7 @@ def keys_filter_open_and_save():
         window.type("s", f"json:{path}")
         window.shows(rf"^saved {path}")
         with open(path, encoding="utf-8") as file:
-            report = json.load(file)
+            report = schema.load(file)
         schema.check(report)
         assert report["processes"][0]["alloc"]["live_bytes"] == int(held)
 

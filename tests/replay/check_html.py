@@ -100,6 +100,32 @@ def check_tables(data):
         yield "a string is there twice"
 
 
+def stack_ids(value):
+    """Of all members, however deep, that refer to a stack of JSON's tables."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key.endswith("stack_id") and item is not None:
+                yield item
+            yield from stack_ids(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from stack_ids(item)
+
+
+def check_json_tables(data):
+    """Of the parts that are as in JSON."""
+    tables = data["tables"]
+    for number, (frame, caller) in enumerate(tables["stacks"]):
+        if caller is not None and not 0 <= caller < number:
+            yield f"stack {number} stands before its caller"
+        if not 0 <= frame < len(tables["frames"]):
+            yield f"stack {number} has no frame"
+    if any(not 0 <= f["function"] < len(tables["functions"]) for f in tables["frames"]):
+        yield "a frame of no function"
+    if any(not 0 <= number < len(tables["stacks"]) for number in stack_ids(data)):
+        yield "a stack_id of no stack"
+
+
 def check_site(site, process, n_nodes):
     timeline = process["timeline"]
     if len(site) != COLUMNS:
@@ -130,7 +156,7 @@ def check(data):
         known = json.loads(page.data_text())
     except ValueError as error:
         return [f"no page: {error}"]
-    problems = list(check_alone(page)) + list(check_tables(known))
+    problems = list(check_alone(page)) + list(check_tables(known)) + list(check_json_tables(known))
     n_nodes = len(known["nodes"]) // 2
     for process in known["processes"]:
         problems += check_process(process, n_nodes)
@@ -167,7 +193,9 @@ GOOD = """<!DOCTYPE html><html><head><meta http-equiv="Content-Security-Policy" 
 ["a",0,1,1,1,1,1,null,null,null,null,null,null,null,null,null,null,[1,5],1]],
 "timeline":{"peak_ns":null,"time_ns":[1,2],"rss":[3,4]}}],
 "events":[{"name":"e","count":3,"stacks":[[1,"x",3,0]]}],"nodes":[-1,0,0,1],
-"frames":[[0,-1,0,-1,0,0],[1,-1,0,-1,0,0]],"strings":["main","f"]}</script>
+"frames":[[0,-1,0,-1,0,0],[1,-1,0,-1,0,0]],"strings":["main","f"],
+"syscalls":[{"stack_id":1}],
+"tables":{"functions":[{}],"frames":[{"function":0}],"stacks":[[0,null],[0,0]]}}</script>
 <script>draw()</script></body></html>
 """.replace("POLICY", POLICY)
 
@@ -187,6 +215,10 @@ TRAPS = [
     ("[-1,0,0,1]", "[-1,0,0,1,0,1]", "node is there twice"),
     ("[[0,-1,", "[[2,-1,", "string that is not there"),
     ('["main","f"]', '["f","f"]', "string is there twice"),
+    ("[0,0]]", "[0,1]]", "stack 1 stands before its caller"),
+    ("[0,0]]", "[1,0]]", "stack 1 has no frame"),
+    ('"function":0', '"function":1', "of no function"),
+    ('"stack_id":1', '"stack_id":2', "of no stack"),
     ("[1,5],1]", "[1,5],2]", "has no stack"),
     ("[1,5],1]", "[0,5],1]", "series"),
     ("[1,5],1]", "1]", "columns"),

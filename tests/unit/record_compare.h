@@ -150,8 +150,11 @@ static bool same_description(const struct record *a, const struct record *b)
 	case RECORD_SYMBOL:
 		if (!SAME_S(symbol.object) || !SAME(symbol.dev) || !SAME(symbol.ino) ||
 		    !SAME(symbol.slot) || !SAME(symbol.file_offset) || !SAME(symbol.is_call) ||
-		    !SAME(symbol.vaddr) || !SAME(symbol.n_frames))
+		    !SAME(symbol.vaddr) || !SAME(symbol.n_frames) || !SAME(symbol.n_linkages))
 			return false;
+		for (size_t i = 0; i < a->symbol.n_linkages; i++)
+			if (!SAME_S(symbol.linkages[i].name))
+				return false;
 		for (size_t i = 0; i < a->symbol.n_frames; i++)
 			if (!SAME_S(symbol.frames[i].function) || !SAME(symbol.frames[i].offset) ||
 			    !SAME_S(symbol.frames[i].file) || !SAME(symbol.frames[i].line) ||

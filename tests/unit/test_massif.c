@@ -154,6 +154,95 @@ static void a_name_loses_nothing_to_comments(void **state)
 	fixture_done(&f);
 }
 
+#define MS 1000000ull
+
+/* 20 samples, each 10 ms from 200 ms on, when the process has run for 50. */
+static void emit_samples(const struct script *s)
+{
+	for (uint64_t i = 0; i < 20; i++) {
+		emit(s, &(struct record){ .type = RECORD_SAMPLE,
+					  .sample = { .time_ns = 1000 + (200 + 10 * i) * MS } });
+		emit(s, &(struct record){ .type = RECORD_SAMPLE_PROCESS,
+					  .sample_process = { .live_bytes = 64,
+							      .live_blocks = 1,
+							      .allocs = 1,
+							      .bytes = 64,
+							      .rss_bytes = 4096 } });
+		emit(s, &(struct record){ .type = RECORD_SAMPLE_SITE,
+					  .sample_site = { .stack = 71, .live_bytes = 48 } });
+		emit(s, &(struct record){ .type = RECORD_SAMPLE_END });
+	}
+}
+
+static void each_tenth_snapshot_has_a_tree_and_time_is_the_programs(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	emit_run(&f.script);
+	emit_begin(&f.script, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000 + 150 * MS, "server");
+	emit_map(&f.script, 0, 0x10000, 0x20000, 0x1000, 1000 + 150 * MS, APP, 11);
+	emit_stack(&f.script, 71, 0, 1000 + 160 * MS, 0x10123);
+	emit_samples(&f.script);
+	emit_cut(&f.script, 1000 + 500 * MS);
+	emit_totals(&f.script, (struct record_totals){ .allocs = 1,
+						       .bytes = 64,
+						       .live_bytes = 64,
+						       .live_blocks = 1,
+						       .peak_bytes = 64 });
+	emit_site(&f.script, (struct record_site){ .stack = 71,
+						   .allocs = 1,
+						   .live_bytes = 64,
+						   .live_blocks = 1,
+						   .peak_bytes = 64 });
+	emit_coverage(&f.script, true, 1, NULL, 0);
+	emit_cut_end(&f.script);
+	text = fixture_report(&f, "massif", NULL);
+	assert_non_null(strstr(text, "snapshot=0\n#-----------\ntime=50\nmem_heap_B=64\n"
+				     "mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=empty\n"));
+	assert_non_null(strstr(text, "snapshot=9\n#-----------\ntime=140\nmem_heap_B=64\n"
+				     "mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=detailed\n"
+				     "n2: 64" ROOT " n0: 48 0x10122: "));
+	assert_non_null(strstr(text, " n0: 16 0x0: [other sites]\n"));
+	assert_non_null(strstr(text, "snapshot=19\n#-----------\ntime=240\nmem_heap_B=64\n"
+				     "mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=detailed\n"));
+	assert_non_null(strstr(text, "\ntime=350\n"));
+	fixture_done(&f);
+}
+
+static void allocators_are_the_root(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	emit_run(&f.script);
+	emit_process(&f.script, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 2);
+	emit_cut(&f.script, 9001);
+	emit_stack(&f.script, 72, 0, 2000, 0x10123, 0x10234, 0x10345, 0x10456);
+	emit_totals(&f.script, (struct record_totals){ .allocs = 2, .peak_bytes = 128 });
+	emit_site(&f.script, (struct record_site){ .stack = 72, .allocs = 2, .peak_bytes = 128 });
+	emit_coverage(&f.script, true, 2, NULL, 0);
+	emit_cut_end(&f.script);
+	emit_symbol(&f.script, APP, 11, 0x1123,
+		    { "operator new(unsigned long)", 0x19, NULL, 0, false });
+	emit_symbol(&f.script, APP, 11, 0x1234,
+		    { "operator new[](unsigned long)", 0x19, NULL, 0, false });
+	emit_symbol(&f.script, APP, 11, 0x1345, { "make", 0x19, NULL, 0, false });
+	emit_symbol(&f.script, APP, 11, 0x1456,
+		    { "operator new(unsigned long, Pool&)", 0x19, NULL, 0, false });
+	text = fixture_report(&f, "massif", NULL);
+	assert_null(strstr(text, ": operator new(unsigned long) "));
+	assert_null(strstr(text, ": operator new[](unsigned long) "));
+	assert_non_null(strstr(text, "\n n1: 128 0x10344: make "));
+	/* what calls another function is none of the allocators */
+	assert_non_null(strstr(text, ": operator new(unsigned long, Pool&) "));
+	fixture_done(&f);
+}
+
 static void processes_are_those_that_allocated(void **state)
 {
 	_cleanup_free_ char *text = NULL;
@@ -191,6 +280,8 @@ int main(void)
 		cmocka_unit_test(an_empty_tree_is_its_root),
 		cmocka_unit_test(huge_values_stay_in_order),
 		cmocka_unit_test(a_name_loses_nothing_to_comments),
+		cmocka_unit_test(each_tenth_snapshot_has_a_tree_and_time_is_the_programs),
+		cmocka_unit_test(allocators_are_the_root),
 		cmocka_unit_test(processes_are_those_that_allocated),
 	};
 

@@ -95,6 +95,28 @@ static void what_is_not_given_has_its_default(void **state)
 	options_free(NULL);
 }
 
+static void what_draws_the_run_of_a_short_program_samples_finely(void **state)
+{
+	static const struct {
+		const char *words[4];
+		uint64_t ns;
+	} cases[] = {
+		{ { "-o", "massif:x" }, 10000000 },
+		{ { "-o", "heaptrack:x" }, 10000000 },
+		{ { "-o", "json:x" }, 100000000 },
+		{ { "-o", "massif:x", "--sample-interval=0.2" }, 200000000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_(options_free_p) struct options *o = NULL;
+		const char *const *w = cases[i].words;
+
+		o = parse_ok(ARGS("-p1", w[0], w[1], w[2] ? w[2] : "-q"));
+		assert_int_equal(o->sample_interval_ns, cases[i].ns);
+	}
+}
+
 static void every_option_sets_its_field(void **state)
 {
 	_cleanup_(options_free_p) struct options *o = NULL;
@@ -384,8 +406,8 @@ static void wrong_values_are_refused_with_what_to_give(void **state)
 		{ { { "-p1", "--time-unit=s" } },
 		  "'s' is no value of '--time-unit': give one of ms, B" },
 		{ { { "-p1", "--detailed-freq=5" } },
-		  "'--detailed-freq' is not there: what each site held is known at the peak and at "
-		  "the end, and just these snapshots are detailed: leave it out" },
+		  "'--detailed-freq' is not there: each tenth snapshot is detailed, and those of "
+		  "the peak and the end: leave it out" },
 		{ { { "-p1", "--min-size=1.5" } },
 		  "'1.5' is no value of '--min-size': give a number, or one with k, M, G or T "
 		  "behind it" },
@@ -633,6 +655,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_given_has_its_default),
 		cmocka_unit_test(existing_blocks_have_a_second),
+		cmocka_unit_test(what_draws_the_run_of_a_short_program_samples_finely),
 		cmocka_unit_test(every_option_sets_its_field),
 		cmocka_unit_test(a_value_that_may_be_left_out_is_never_the_next_word),
 		cmocka_unit_test(each_name_of_a_choice_is_its_value),

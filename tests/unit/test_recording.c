@@ -32,6 +32,7 @@ static const struct record_symbol_frame frames[] = {
 	{ "inlined(int)", 0, "a.cc", 12, true },
 	{ "physical", 0x20, NULL, 0, false },
 };
+static const struct record_symbol_linkage linkages[] = { { NULL }, { "_Z8physicalv" } };
 
 static const struct record_bucket buckets[] = { { INT64_MIN, 0, 3 }, { 64, INT64_MAX, 9 } };
 static const struct record_errno errnos[] = { { 11, 2 }, { 4, 1 } };
@@ -104,7 +105,7 @@ static const struct record all[] = {
 	{ .type = RECORD_CUT_END },
 	{ .type = RECORD_UNPROBED, .unprobed = { "valloc", "/lib/c", "no symbol" } },
 	{ .type = RECORD_SYMBOL,
-	  .symbol = { "/lib/c", 1, 2, RECORD_NO_SLOT, 3, true, 4, 2, frames } },
+	  .symbol = { "/lib/c", 1, 2, RECORD_NO_SLOT, 3, true, 4, 2, frames, 2, linkages } },
 	{ .type = RECORD_HISTOGRAM, .histogram = { 1, "read:ns", "ns", "comm", true, 10 } },
 	{ .type = RECORD_HIST_COUNTS, .hist_counts = { 1, "dd", 2, buckets, 2, errnos, 5, 6 } },
 	{ .type = RECORD_EVENT, .event = { 3, "sched:sched_switch", true, 10101010, true } },

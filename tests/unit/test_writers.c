@@ -297,6 +297,13 @@ static struct json_object *member(struct json_object *object, const char *key)
 	return value;
 }
 
+static struct json_object *element(struct json_object *object, const char *table,
+				   struct json_object *index)
+{
+	return json_object_array_get_idx(member(object, table),
+					 (size_t)json_object_get_int64(index));
+}
+
 static void json_is_one_line_that_parses_whatever_the_names(void **state)
 {
 	static const char *const names[] = { "main", "\x1b[2J", "\xff\xc3(", "a\"b\\c\n", "" };
@@ -304,7 +311,7 @@ static void json_is_one_line_that_parses_whatever_the_names(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		_cleanup_free_ char *text = NULL;
-		struct json_object *json, *process, *site, *frame;
+		struct json_object *json, *process, *site, *stack, *frame, *function;
 		_cleanup_strbuf_ struct strbuf expected = { 0 };
 		struct fixture f;
 
@@ -318,8 +325,11 @@ static void json_is_one_line_that_parses_whatever_the_names(void **state)
 		assert_string_equal(json_object_get_string(member(process, "comm")),
 				    strbuf_str(&expected));
 		site = json_object_array_get_idx(member(process, "sites"), 0);
-		frame = json_object_array_get_idx(member(site, "frames"), 0);
-		assert_string_equal(json_object_get_string(member(frame, "function")),
+		stack = element(json, "stacks", member(site, "stack_id"));
+		frame = element(json, "frames", json_object_array_get_idx(stack, 0));
+		assert_null(json_object_array_get_idx(stack, 1));
+		function = element(json, "functions", member(frame, "function"));
+		assert_string_equal(json_object_get_string(member(function, "function")),
 				    strbuf_str(&expected));
 		assert_string_equal(json_object_get_string(member(frame, "addr")), "0x10123");
 		json_object_put(json);

@@ -18,7 +18,7 @@ static bool is_named(const struct suppression_frame *f, const char *name)
 	return own && !strncmp(own, name, len) && (!own[len] || own[len] == '@');
 }
 
-static bool is_allocator(const struct suppression_frame *f)
+bool alloc_frames_is_allocator(const struct suppression_frame *f)
 {
 	static const char *const names[] = { "malloc", "calloc", "aligned_alloc", "memalign",
 					     "posix_memalign" };
@@ -40,7 +40,7 @@ static bool is_operator_over(const struct suppression_frame *inner,
 			     const struct suppression_frame *outer)
 {
 	if (is_operator_new(outer))
-		return is_allocator(inner);
+		return alloc_frames_is_allocator(inner);
 	return is_operator_delete(outer) && (is_named(inner, "free") || is_operator_delete(inner));
 }
 

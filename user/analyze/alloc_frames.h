@@ -8,6 +8,9 @@
 
 #include "analyze/supp_types.h"
 
+/* Is it one of the functions that massif takes for allocators: malloc, operator new, ...? */
+bool alloc_frames_is_allocator(const struct suppression_frame *frame);
+
 /*
  * How many frames at the start of a stack are allocator functions called by operator new: malloc by
  * that, and that by operator new[]; the same of free and operator delete. Reports leave them out,

@@ -72,8 +72,8 @@ static const struct {
 	const char *name;
 	const char *why;
 } refused[] = {
-	{ "detailed-freq", "what each site held is known at the peak and at the end, and just "
-			   "these snapshots are detailed: leave it out" },
+	{ "detailed-freq", "each tenth snapshot is detailed, and those of the peak and the end: "
+			   "leave it out" },
 	{ "peak-inaccuracy", "the peak is exact: leave it out" },
 	{ "massif-out-file", "give -o massif:FILE" },
 	{ "pages-as-heap", "mappings are no part of massif's format here: leave it out" },

@@ -423,7 +423,7 @@ const struct option_def option_table[] = {
 	{ 0, "sample-interval", GROUP_WHEN, OPTION_GROWTH, "SEC", NULL, apply_sample_interval,
 	  FIELD(sample_interval_ns),
 	  .help = "Look every SEC seconds at what is live and resident, for the timeline and "
-		  "trends, later less often; default: 0.1." },
+		  "trends, later less often; default: 0.1, for massif and heaptrack 0.01." },
 
 	{ 0, "min-size", GROUP_FILTER, OPTION_FOR_REPORT | OPTION_ALLOC, "SIZE", NULL, apply_size,
 	  FIELD(min_size), .help = "Only blocks of at least this size." },

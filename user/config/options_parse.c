@@ -5,6 +5,7 @@
 #include "config/massif_options.h"
 #include "config/near_name.h"
 #include "config/option_table.h"
+#include "config/output_options.h"
 #include "config/sample_options.h"
 
 #include <errno.h>
@@ -22,7 +23,6 @@ static int options_new(struct options **ret_options)
 	if (!options)
 		return -ENOMEM;
 	options->max_size = UINT64_MAX;
-	options->sample_interval_ns = 100000000;
 	options->growth_span_ns = 10000000000;
 	options->top = DEFAULT_TOP;
 	options->keep_ended = UINT64_MAX;
@@ -342,14 +342,6 @@ static int check_room(struct option_parser *p)
 	return 0;
 }
 
-static bool writes_format(const struct options *o, const char *format)
-{
-	for (size_t i = 0; i < o->n_outputs; i++)
-		if (strcmp(o->outputs[i].format, format) == 0)
-			return true;
-	return false;
-}
-
 /* A wait is told when it is over, by another thread. */
 static bool any_has_a_time(const struct options *o)
 {
@@ -379,7 +371,7 @@ static int check_jobs(struct option_parser *p)
 				    "'--each' is about events of -e and --cpu: waits are summed");
 	if (o->stacks && !o->syscalls)
 		return option_error(p, "'--stacks' is about system calls: give --syscalls too");
-	if (o->each && !writes_format(o, "perf-script"))
+	if (o->each && !output_has_format(o, "perf-script"))
 		return option_error(p, "'--each' needs a format that has a line for each event: "
 				       "give -f perf-script or -o perf-script:PATH");
 	if (o->mappings && options_trace_allocations(o))
@@ -607,6 +599,8 @@ int options_parse(int argc, char *const *argv, struct options **ret_options, str
 		r = check(&p);
 	if (r < 0)
 		return r;
+	if (options->sample_interval_ns == 0)
+		options->sample_interval_ns = output_sample_interval_ns(options);
 	*ret_options = TAKE_PTR(options);
 	return 0;
 }

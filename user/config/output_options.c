@@ -84,3 +84,18 @@ int output_apply_file(struct option_parser *p, const struct option_def *def, con
 	output->path = strdup(colon + 1);
 	return output->format && output->path ? 0 : -ENOMEM;
 }
+
+bool output_has_format(const struct options *o, const char *format)
+{
+	for (size_t i = 0; i < o->n_outputs; i++)
+		if (strcmp(o->outputs[i].format, format) == 0)
+			return true;
+	return false;
+}
+
+uint64_t output_sample_interval_ns(const struct options *o)
+{
+	bool is_fine = output_has_format(o, "massif") || output_has_format(o, "heaptrack");
+
+	return is_fine ? 10000000 : 100000000;
+}

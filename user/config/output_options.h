@@ -18,4 +18,9 @@ int output_apply_file(struct option_parser *p, const struct option_def *def, con
 int output_check_path(struct option_parser *p, const char *option, const char *path,
 		      const char *known);
 
+bool output_has_format(const struct options *o, const char *format);
+
+/* Of samples, unless it is asked for: less where a format draws the run of a short program. */
+uint64_t output_sample_interval_ns(const struct options *o);
+
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Massif's output for ms_print and massif-visualizer (FORMATS.md 3): the heap of one process over
- * the run. What each site held is known for all of them at the peak and at the end alone: these
- * snapshots have trees, the others are points of the timeline.
+ * its run. What each site held is known for all of them at the peak and at the end alone. Of the
+ * points of the timeline each tenth has a tree, too, of the sites that were sampled then.
  */
+#include "analyze/alloc_frames.h"
 #include "base/strbuf.h"
 #include "report/massif_tree.h"
 #include "report/one_process.h"
@@ -25,7 +26,11 @@ struct massif {
 	uint64_t latest; /* time of the one before */
 };
 
-enum detail { DETAIL_PEAK, DETAIL_END };
+/* As massif's --detailed-freq is by default. */
+#define DETAILED_EACH 10
+/* Moments that are no index of a point. */
+#define AT_PEAK SIZE_MAX
+#define AT_END (SIZE_MAX - 1)
 
 static uint64_t positive(int64_t value)
 {
@@ -67,20 +72,31 @@ static void add_label(struct strbuf *out, const struct sample_frame *frame)
 	}
 }
 
-/* Without the allocator function, which massif has in the root. */
+/* Does the root stand for it? As in Valgrind, that is operator new as well as the malloc below. */
+static bool is_allocator(const struct sample_frame *frame)
+{
+	const struct suppression_frame named = { .function = frame->frame.function,
+						 .linkage = frame->frame.linkage };
+
+	return !frame->mark && (frame->frame.place->alloc || alloc_frames_is_allocator(&named));
+}
+
+/* Without the allocator functions that it begins with. */
 static int add_site(struct massif *massif, struct massif_tree *tree, const struct view_site *site,
 		    uint64_t bytes)
 {
 	_cleanup_strbuf_ struct strbuf label = { 0 };
 	int r = massif_tree_begin(tree, bytes);
+	bool begun = false;
 
 	if (r == 0)
 		r = sample_frames_fill(&massif->frames, &site->stack);
 	for (size_t i = 0; r == 0 && i < massif->frames.list.len; i++) {
 		const struct sample_frame *frame = &massif->frames.list.data[i];
 
-		if (!frame->mark && frame->frame.place->alloc)
+		if (!begun && is_allocator(frame))
 			continue;
+		begun = true;
 		strbuf_reset(&label);
 		add_label(&label, frame);
 		r = strbuf_error(&label);
@@ -90,14 +106,25 @@ static int add_site(struct massif *massif, struct massif_tree *tree, const struc
 	return r;
 }
 
-static int add_sites(struct massif *massif, struct massif_tree *tree, enum detail detail)
+/* 0: nothing, or it is not known. */
+static uint64_t site_bytes(const struct view_site *site, size_t at)
+{
+	const struct view_series *series = &site->series;
+
+	if (at == AT_PEAK)
+		return positive(site->peak_bytes);
+	if (at == AT_END)
+		return positive(site->live_bytes);
+	return series->live_bytes && at >= series->first ? positive(series->live_bytes[at]) : 0;
+}
+
+static int add_sites(struct massif *massif, struct massif_tree *tree, size_t at)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < massif->process->n_sites; i++) {
 		const struct view_site *site = &massif->process->sites[i];
-		uint64_t bytes =
-			positive(detail == DETAIL_PEAK ? site->peak_bytes : site->live_bytes);
+		uint64_t bytes = site_bytes(site, at);
 
 		if (site->class == VIEW_HEAP && bytes > 0)
 			r = add_site(massif, tree, site, bytes);
@@ -105,9 +132,20 @@ static int add_sites(struct massif *massif, struct massif_tree *tree, enum detai
 	return r;
 }
 
+/* Since the process began, as in massif, or memtraced came to it. */
+static uint64_t own_ms(const struct massif *massif, uint64_t time_ns)
+{
+	const struct record_run *run = model_run(view_model(massif->view));
+	uint64_t start_ns = massif->process->image->start_ns;
+	uint64_t before_ns = run && start_ns > run->start_ns ? start_ns - run->start_ns : 0;
+
+	return time_ns > before_ns ? (time_ns - before_ns) / 1000000 : 0;
+}
+
 static uint64_t time_of(const struct massif *massif, const struct view_point *point)
 {
-	return massif->options.time_unit == MASSIF_BYTES ? point->bytes : point->time_ns / 1000000;
+	return massif->options.time_unit == MASSIF_BYTES ? point->bytes :
+							   own_ms(massif, point->time_ns);
 }
 
 /* Readers want times that never go back; clocks of several CPUs may differ a little. */
@@ -126,15 +164,15 @@ static void put_snapshot(struct massif *massif, uint64_t time, uint64_t bytes, c
 /*
  * Parents are the sums of their children: what no site shown held is a child of its own. Where
  * sites hold more than the process, which is not exact then, it gets as much: ms_print stops at a
- * node that has more than its snapshot.
+ * node that has more than its snapshot. A point of the timeline stays as it is, without a tree.
  */
-static int put_detailed(struct massif *massif, uint64_t time, uint64_t bytes, enum detail detail)
+static int put_detailed(struct massif *massif, uint64_t time, uint64_t bytes, size_t at)
 {
 	_cleanup_(massif_tree_free_p) struct massif_tree *tree = NULL;
 	int r = massif_tree_new(&tree);
 
 	if (r == 0)
-		r = add_sites(massif, tree, detail);
+		r = add_sites(massif, tree, at);
 	if (r == 0 && massif_tree_bytes(tree) < bytes) {
 		r = massif_tree_begin(tree, bytes - massif_tree_bytes(tree));
 		if (r == 0)
@@ -142,12 +180,12 @@ static int put_detailed(struct massif *massif, uint64_t time, uint64_t bytes, en
 	}
 	if (r < 0)
 		return r;
-	bytes = massif_tree_bytes(tree);
-	if (bytes == 0) {
-		put_snapshot(massif, time, 0, "empty");
+	if (massif_tree_bytes(tree) == 0 || (at < AT_END && massif_tree_bytes(tree) > bytes)) {
+		put_snapshot(massif, time, bytes, "empty");
 		return 0;
 	}
-	put_snapshot(massif, time, bytes, detail == DETAIL_PEAK ? "peak" : "detailed");
+	bytes = massif_tree_bytes(tree);
+	put_snapshot(massif, time, bytes, at == AT_PEAK ? "peak" : "detailed");
 	return massif_tree_write(tree, massif->options.threshold, bytes, massif->file);
 }
 
@@ -191,17 +229,20 @@ static int put_snapshots(struct massif *massif)
 
 			if (massif->options.time_unit == MASSIF_MS &&
 			    timeline->peak_ns < point->time_ns)
-				time = timeline->peak_ns / 1000000;
-			r = put_detailed(massif, time, peak_bytes, DETAIL_PEAK);
+				time = own_ms(massif, timeline->peak_ns);
+			r = put_detailed(massif, time, peak_bytes, AT_PEAK);
 			peak_due = false;
 		}
-		if (r == 0 && i < n)
+		if (r == 0 && i < n && i % DETAILED_EACH == DETAILED_EACH - 1)
+			r = put_detailed(massif, time_of(massif, point),
+					 positive(point->live_bytes), i * n_samples / n);
+		else if (r == 0 && i < n)
 			put_snapshot(massif, time_of(massif, point), positive(point->live_bytes),
 				     "empty");
 	}
 	return r < 0 ? r :
 		       put_detailed(massif, time_of(massif, &end), positive(end.live_bytes),
-				    DETAIL_END);
+				    AT_END);
 }
 
 static int put_header(const struct massif *massif)

@@ -4,12 +4,13 @@
  * What was not there before, or is not any more, is null; the change is there always.
  */
 #include "report/diff/diff.h"
-#include "report/diff/diff_json_frames.h"
 #include "report/diff/diff_json_jobs.h"
+#include "report/diff/diff_json_stack.h"
 #include "report/diff/diff_writers.h"
 #include "report/json/json_coverage.h"
 #include "report/json/json_estimate.h"
 #include "report/json/json_out.h"
+#include "report/json/json_stacks.h"
 
 #include <errno.h>
 
@@ -99,7 +100,7 @@ static void put_site(struct json_out *out, const struct diff_site *site)
 		  site->places[DIFF_AFTER] > 0, false);
 	json_out_bool(out, json, "truncated",
 		      site->site->stack.truncated || site->site->stack.lost);
-	json_out_add(out, json, "frames", diff_json_frames(out, &site->site->stack, one_place));
+	diff_json_stack(out, json, &site->site->stack, one_place);
 	json_out_put(out, json);
 }
 
@@ -142,9 +143,9 @@ static void put_program(struct json_out *out, const struct diff *diff,
 
 int diff_json_write(const struct diff *diff, FILE *file)
 {
-	struct json_out out = { .file = file };
+	_cleanup_(json_stacks_done) struct json_out out = { .file = file };
 
-	fputs("{\"version\":1,\"report\":\"diff\",", file);
+	fputs("{\"version\":2,\"report\":\"diff\",", file);
 	put_run(&out, "before", diff_run(diff, DIFF_BEFORE));
 	put_run(&out, "after", diff_run(diff, DIFF_AFTER));
 	fputs("\"programs\":[", file);
@@ -155,6 +156,8 @@ int diff_json_write(const struct diff *diff, FILE *file)
 	}
 	fputs("],", file);
 	diff_json_jobs(&out, diff);
+	fputc(',', file);
+	json_stacks_put(&out);
 	fputs("}\n", file);
 	if (out.error < 0)
 		return out.error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/diff/diff_json_jobs.h"
 
-#include "report/diff/diff_json_frames.h"
+#include "report/diff/diff_json_stack.h"
 #include "report/json/json_counts.h"
 
 static const char *const side_names[DIFF_SIDES] = { "before", "after" };
@@ -66,7 +66,7 @@ static void put_stack(struct json_out *out, const struct diff_stack *stack, bool
 	}
 	json_out_string(out, json, "comm", stack->image->comm);
 	add_sides(out, json, &counted);
-	json_out_add(out, json, "frames", diff_json_frames(out, stack->stack, false));
+	diff_json_stack(out, json, stack->stack, false);
 	json_out_put(out, json);
 }
 

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "report/flame/flame_stacks.h"
 #include "report/html/html_data.h"
+#include "report/json/json_stacks.h"
 #include "report/text/text.h"
 #include "report/writers.h"
 
@@ -64,7 +65,7 @@ static int put_head(const struct view *view, FILE *file)
 
 int html_write(const struct view *view, FILE *file)
 {
-	_cleanup_(json_out_done) struct json_out out = { .file = file, .in_html = true };
+	_cleanup_(json_stacks_done) struct json_out out = { .file = file, .in_html = true };
 	int r = put_head(view, file);
 
 	if (r < 0)

@@ -8,6 +8,7 @@
 #include "report/json/json_leaks.h"
 #include "report/json/json_process.h"
 #include "report/json/json_series.h"
+#include "report/json/json_stacks.h"
 #include "report/json/json_syscalls.h"
 #include "report/samples.h"
 
@@ -329,6 +330,9 @@ int html_data_put(struct json_out *out, const struct view *view)
 		return r;
 	fputs(",\n", out->file);
 	html_stacks_put(stacks, out);
-	fputc('}', out->file);
+	/* The parts that JSON has as well refer to its tables. */
+	fputs(",\n\"tables\":{", out->file);
+	json_stacks_put(out);
+	fputs("}}", out->file);
 	return 0;
 }

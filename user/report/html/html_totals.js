@@ -211,10 +211,20 @@
 			(frame.line === null ? "" : ":" + frame.line) + ")" : "");
 	}
 
+	/* Of a stack in the tables, innermost first. */
+	function framesOf(stack) {
+		const tables = data.tables, frames = [];
+		for (; stack !== null; stack = tables.stacks[stack][1]) {
+			const frame = tables.frames[tables.stacks[stack][0]];
+			frames.push(Object.assign({}, frame, tables.functions[frame.function]));
+		}
+		return frames;
+	}
+
 	function frameList(heading, frames) {
-		return frames ? el("div", {}, el("b", {}, heading), el("ol", {}, ...frames.map(function (frame) {
+		return el("div", {}, el("b", {}, heading), el("ol", {}, ...frames.map(function (frame) {
 			return el("li", {}, frameText(frame));
-		}))) : null;
+		})));
 	}
 
 	function addErrors(into, process) {
@@ -222,11 +232,13 @@
 			return;
 		into.append(el("h3", {}, "Wrong uses of the heap"));
 		process.heap_errors.forEach(function (error) {
+			const frames = framesOf(error.stack_id);
 			into.append(el("details", { class: "error" }, el("summary", { class: "bad" }, (error.kind ||
 				"unknown kind") + ", " + report.count(error.count) + (error.count === 1 ? " time" : " times") +
-				(error.certain ? "" : " (not certain)") + (error.frames[1] ? ": " + frameText(error.frames[1]) :
-				"")), frameList("called by", error.frames), frameList("made by", error.allocated),
-			frameList("freed before by", error.freed)));
+				(error.certain ? "" : " (not certain)") + (frames[1] ? ": " + frameText(frames[1]) :
+				"")), frameList("called by", frames),
+			error.allocated_stack_id === null ? null : frameList("made by", framesOf(error.allocated_stack_id)),
+			error.freed_stack_id === null ? null : frameList("freed before by", framesOf(error.freed_stack_id))));
 		});
 		if (process.further_heap_errors)
 			into.append(el("p", { class: "bad" }, report.count(process.further_heap_errors) +

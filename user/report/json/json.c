@@ -13,6 +13,7 @@
 #include "report/json/json_out.h"
 #include "report/json/json_process.h"
 #include "report/json/json_series.h"
+#include "report/json/json_stacks.h"
 #include "report/json/json_syscalls.h"
 #include "report/writers.h"
 
@@ -44,7 +45,7 @@ static void put_site(struct json_out *out, const struct view_process *process,
 	json_out_string(out, json, "leak", json_leak_class(site->leak));
 	json_add_estimate(out, json, &site->estimate, false);
 	json_add_series(out, json, process, site);
-	json_out_add(out, json, "frames", json_out_frames(out, &site->stack));
+	json_add_stack(out, json, "stack_id", true, &site->stack);
 	if (has_frees)
 		json_add_frees(out, json, site->class == VIEW_HEAP, &site->frees);
 	json_out_put(out, json);
@@ -71,7 +72,7 @@ static void put_process(struct json_out *out, const struct view *view,
 
 int json_write(const struct view *view, FILE *file)
 {
-	_cleanup_(json_out_done) struct json_out out = { .file = file };
+	_cleanup_(json_stacks_done) struct json_out out = { .file = file };
 
 	fputc('{', file);
 	json_head(&out, view);
@@ -91,6 +92,8 @@ int json_write(const struct view *view, FILE *file)
 	json_syscalls(&out, view);
 	fputs(",\"coverage\":", file);
 	json_coverage(&out, view);
+	fputc(',', file);
+	json_stacks_put(&out);
 	fputs("}\n", file);
 	if (out.error < 0)
 		return out.error;

@@ -2,6 +2,7 @@
 #include "report/json/json_counts.h"
 
 #include "config/hist_spec.h"
+#include "report/json/json_stacks.h"
 #include "report/text/text.h"
 
 #include <errno.h>
@@ -141,7 +142,7 @@ static void put_stack(struct json_out *out, const struct view_event_stack *stack
 	json_out_string(out, json, "comm", stack->image->comm);
 	json_out_u64(out, json, "count", stack->count);
 	json_out_known(out, json, "ns", timed, stack->ns);
-	json_out_add(out, json, "frames", json_out_frames(out, &stack->stack));
+	json_add_stack(out, json, "stack_id", true, &stack->stack);
 	json_out_put(out, json);
 }
 

@@ -234,6 +234,6 @@ void json_run(struct json_out *out, const struct view *view)
 
 void json_head(struct json_out *out, const struct view *view)
 {
-	fputs("\"version\":1,", out->file);
+	fputs("\"version\":2,", out->file);
 	json_run(out, view);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json/json_errors.h"
 
+#include "report/json/json_stacks.h"
+
 static struct json_object *block_json(struct json_out *out, const struct record_heap_error *v)
 {
 	struct json_object *json = json_out_new(out);
@@ -31,9 +33,9 @@ static void put_error(struct json_out *out, const struct view_process *process,
 		json_out_add(out, json, "block", block_json(out, v));
 	else
 		json_out_null(out, json, "block");
-	json_out_add(out, json, "frames", json_out_frames(out, &error->stack));
-	json_out_stack(out, json, "allocated", error->has_allocated, &error->allocated);
-	json_out_stack(out, json, "freed", error->has_freed, &error->freed);
+	json_add_stack(out, json, "stack_id", true, &error->stack);
+	json_add_stack(out, json, "allocated_stack_id", error->has_allocated, &error->allocated);
+	json_add_stack(out, json, "freed_stack_id", error->has_freed, &error->freed);
 	json_out_put(out, json);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json/json_fault.h"
 
+#include "report/json/json_stacks.h"
 #include "report/text/fault_words.h"
 
 #include <json-c/json_object.h>
@@ -42,8 +43,8 @@ void json_fault(struct json_out *out, const struct view_process *process)
 		json_out_add(out, json, "block", block_json(out, fault));
 	else
 		json_out_null(out, json, "block");
-	json_out_add(out, json, "frames", json_out_frames(out, &fault->stack));
-	json_out_stack(out, json, "allocated", fault->has_allocated, &fault->allocated);
-	json_out_stack(out, json, "freed", fault->has_freed, &fault->freed);
+	json_add_stack(out, json, "stack_id", true, &fault->stack);
+	json_add_stack(out, json, "allocated_stack_id", fault->has_allocated, &fault->allocated);
+	json_add_stack(out, json, "freed_stack_id", fault->has_freed, &fault->freed);
 	json_out_put(out, json);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json/json_frees.h"
 
+#include "report/json/json_stacks.h"
+
 #include <errno.h>
 
 static void add_element(struct json_out *out, struct json_object *array, struct json_object *value)
@@ -51,7 +53,7 @@ static struct json_object *place_json(struct json_out *out, const struct view_fr
 	json_out_u64(out, json, "unknown", place->unknown);
 	json_out_known(out, json, "mean_ns", mean_ns != UINT64_MAX, mean_ns);
 	json_out_add(out, json, "lifetimes", lifetimes_json(out, place));
-	json_out_add(out, json, "frames", json_out_frames(out, &place->stack));
+	json_add_stack(out, json, "stack_id", true, &place->stack);
 	return json;
 }
 

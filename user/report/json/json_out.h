@@ -11,17 +11,15 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
-struct hashmap;
+struct json_stacks;
 
-/* Who writes frames ends it with json_out_done. */
+/* A writer that has stacks ends it with json_stacks_done (json_stacks.h). */
 struct json_out {
 	FILE *file;
 	int error;    /* sticks */
 	bool in_html; /* for a page: no name ends a script, and names are as people read them */
-	struct hashmap *places; /* the text of each that a stack had: most have many */
+	struct json_stacks *stacks; /* tables of those so far; NULL: none */
 };
-
-void json_out_done(struct json_out *out);
 
 /* An empty object, or NULL. */
 struct json_object *json_out_new(struct json_out *out);
@@ -46,11 +44,6 @@ void json_out_string(struct json_out *out, struct json_object *to, const char *k
 /* "0x1f"; else null. */
 void json_out_address(struct json_out *out, struct json_object *to, const char *key, bool known,
 		      uint64_t address);
-
-/* An array of frames, innermost first; as a member, else null. */
-struct json_object *json_out_frames(struct json_out *out, const struct view_stack *stack);
-void json_out_stack(struct json_out *out, struct json_object *to, const char *key, bool known,
-		    const struct view_stack *stack);
 
 /* Writes the value and frees it. */
 void json_out_put(struct json_out *out, struct json_object *value);

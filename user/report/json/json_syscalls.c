@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json/json_syscalls.h"
 
+#include "report/json/json_stacks.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -113,7 +115,7 @@ static struct json_object *stacks_json(struct json_out *out, const struct view_c
 		json_out_string(out, json, "name", caller->name);
 		json_out_u64(out, json, "calls", caller->calls);
 		json_out_u64(out, json, "total_ns", caller->total_ns);
-		json_out_add(out, json, "frames", json_out_frames(out, &caller->stack));
+		json_add_stack(out, json, "stack_id", true, &caller->stack);
 	}
 	return array;
 }

@@ -321,6 +321,7 @@ static int know(struct symbols *symbols, struct symbol_object *object,
 			.file = record->frames[i].file,
 			.line = record->frames[i].line,
 			.is_inline = record->frames[i].is_inline,
+			.linkage = i < record->n_linkages ? record->linkages[i].name : NULL,
 		};
 	if (symbol.n_frames == 0)
 		symbol.n_frames = 1;
@@ -483,11 +484,21 @@ int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod)
 	return r < 0 ? r : symbolizer_fetch_from(symbols->symbolizer, debuginfod);
 }
 
+/* Where it is not the function's name itself. */
+static const char *linkage_of(const struct symbol_frame *frame)
+{
+	if (frame->linkage && frame->function && strcmp(frame->linkage, frame->function) == 0)
+		return NULL;
+	return frame->linkage;
+}
+
 static int hand_over(const struct entry *entry, record_fn fn, void *userdata)
 {
 	const struct symbol *symbol = entry->resolved.symbol;
 	_cleanup_free_ struct record_symbol_frame *frames =
 		calloc(symbol->n_frames, sizeof(*frames));
+	_cleanup_free_ struct record_symbol_linkage *linkages =
+		calloc(symbol->n_frames, sizeof(*linkages));
 	struct record record = {
 		.type = RECORD_SYMBOL,
 		.symbol = { .object = entry->resolved.object,
@@ -498,10 +509,11 @@ static int hand_over(const struct entry *entry, record_fn fn, void *userdata)
 			    .is_call = entry->is_call,
 			    .vaddr = entry->resolved.vaddr,
 			    .n_frames = symbol->n_frames,
-			    .frames = frames },
+			    .frames = frames,
+			    .linkages = linkages },
 	};
 
-	if (!frames)
+	if (!frames || !linkages)
 		return -ENOMEM;
 	for (size_t i = 0; i < symbol->n_frames; i++)
 		frames[i] = (struct record_symbol_frame){
@@ -511,6 +523,11 @@ static int hand_over(const struct entry *entry, record_fn fn, void *userdata)
 			.line = symbol->frames[i].line,
 			.is_inline = symbol->frames[i].is_inline,
 		};
+	for (size_t i = 0; i < symbol->n_frames; i++) {
+		linkages[i].name = linkage_of(&symbol->frames[i]);
+		if (linkages[i].name)
+			record.symbol.n_linkages = symbol->n_frames;
+	}
 	return fn(&record, userdata);
 }
 

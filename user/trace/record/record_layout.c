@@ -221,6 +221,7 @@ static const struct field symbol_fields[] = {
 	F(record_symbol, is_call, FIELD_BOOL),
 	F(record_symbol, vaddr, FIELD_U64),
 	ARRAY(record_symbol, frames, n_frames, FIELD_FRAMES),
+	ARRAY(record_symbol, linkages, n_linkages, FIELD_LINKAGES),
 	END,
 };
 static const struct field histogram_fields[] = {
@@ -513,6 +514,11 @@ static const struct field frame_fields[] = {
 	END,
 };
 
+static const struct field linkage_fields[] = {
+	F(record_symbol_linkage, name, FIELD_OPTIONAL_STRING),
+	END,
+};
+
 static const struct field bucket_fields[] = {
 	F(record_bucket, lo, FIELD_U64),
 	F(record_bucket, hi, FIELD_U64),
@@ -560,6 +566,8 @@ static const struct list_kind list_kinds[FIELD_LISTS] = {
 		FIELD_FIRST_LIST] = { sizeof(struct record_leak_sum), 4 + 8 + 8, leak_sum_fields },
 	[FIELD_LEAK_PLACES - FIELD_FIRST_LIST] = { sizeof(struct record_leak_place), 8 + 2 + 1,
 						   leak_place_fields },
+	[FIELD_LINKAGES -
+		FIELD_FIRST_LIST] = { sizeof(struct record_symbol_linkage), 4, linkage_fields },
 };
 
 #define LAYOUT(type, member, table) [type] = { offsetof(struct record, member), table }

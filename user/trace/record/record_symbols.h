@@ -17,6 +17,11 @@ struct record_symbol_frame {
 	bool is_inline;
 };
 
+/* A frame's name in the symbol table; NULL: the function's, or unknown. */
+struct record_symbol_linkage {
+	const char *name;
+};
+
 struct record_symbol {
 	const char *object; /* mapping path, with dev and ino the mapping's own */
 	uint64_t dev, ino;
@@ -26,6 +31,8 @@ struct record_symbol {
 	uint64_t vaddr;	      /* file_offset as the object's own ELF address */
 	size_t n_frames;      /* innermost inlined function first, the physical one last */
 	const struct record_symbol_frame *frames;
+	size_t n_linkages; /* none, or one a frame */
+	const struct record_symbol_linkage *linkages;
 };
 
 struct record_symbols_unread {

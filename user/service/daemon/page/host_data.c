@@ -230,7 +230,6 @@ int host_route_data(struct service_call *call, struct http_answer *answer)
 	if (!data.out.file)
 		return -ENOMEM;
 	r = put(&data);
-	json_out_done(&data.out);
 	if (fclose(data.out.file) != 0 && r == 0)
 		r = -ENOMEM; /* 400 rows are far below any limit */
 	answer->status = 200;

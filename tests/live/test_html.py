@@ -132,6 +132,26 @@ def a_browser_shows_the_numbers_that_we_report():
             picture(page, "html-leak")
 
 
+TICKS = "[...document.querySelectorAll('#timeline .tick')].map(text => text.textContent)"
+
+
+@test(need_root, need_program("chromium"))
+def a_process_that_no_sample_saw_is_in_the_timeline_with_its_peak():
+    script = "true; /usr/bin/python3 -Ic 'b = bytearray(12 << 20); del b'; true"
+    with scratch() as folder:
+        path, report = written(folder, "sh", "-c", script, options=["--sample-interval=100"])
+        python, = [p for p in report["processes"] if p["comm"].startswith("python3")]
+        assert python["alloc"]["peak_bytes"] > 12 << 20 > 2 * python["alloc"]["live_bytes"], python
+        assert python["timeline"]["peak_ns"] is not None, python["timeline"]
+        point = python["timeline"]["points"][-1]
+        assert point["live_bytes"] == python["alloc"]["live_bytes"], point
+        with browser.page(f"file://{path}", folder) as page:
+            page.until(READY)
+            ticks = page.value(TICKS)
+            picture(page, "html-peaks")
+    assert any(tick.startswith("8") and tick.endswith("MiB") for tick in ticks), ticks
+
+
 @test(need_root, need_program("chromium"))
 def parts_of_resident_memory_add_up_to_it():
     with scratch() as folder:

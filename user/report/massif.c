@@ -132,20 +132,11 @@ static int add_sites(struct massif *massif, struct massif_tree *tree, size_t at)
 	return r;
 }
 
-/* Since the process began, as in massif, or memtraced came to it. */
-static uint64_t own_ms(const struct massif *massif, uint64_t time_ns)
-{
-	const struct record_run *run = model_run(view_model(massif->view));
-	uint64_t start_ns = massif->process->image->start_ns;
-	uint64_t before_ns = run && start_ns > run->start_ns ? start_ns - run->start_ns : 0;
-
-	return time_ns > before_ns ? (time_ns - before_ns) / 1000000 : 0;
-}
-
 static uint64_t time_of(const struct massif *massif, const struct view_point *point)
 {
-	return massif->options.time_unit == MASSIF_BYTES ? point->bytes :
-							   own_ms(massif, point->time_ns);
+	return massif->options.time_unit == MASSIF_BYTES ?
+		       point->bytes :
+		       one_process_own_ms(massif->view, massif->process, point->time_ns);
 }
 
 /* Readers want times that never go back; clocks of several CPUs may differ a little. */
@@ -229,7 +220,8 @@ static int put_snapshots(struct massif *massif)
 
 			if (massif->options.time_unit == MASSIF_MS &&
 			    timeline->peak_ns < point->time_ns)
-				time = own_ms(massif, timeline->peak_ns);
+				time = one_process_own_ms(massif->view, massif->process,
+							  timeline->peak_ns);
 			r = put_detailed(massif, time, peak_bytes, AT_PEAK);
 			peak_due = false;
 		}

@@ -59,3 +59,13 @@ uint64_t one_process_end_ns(const struct view *view, const struct view_process *
 		now_ns = image->end_ns;
 	return run && now_ns > run->start_ns ? now_ns - run->start_ns : 0;
 }
+
+uint64_t one_process_own_ms(const struct view *view, const struct view_process *process,
+			    uint64_t time_ns)
+{
+	const struct record_run *run = model_run(view_model(view));
+	uint64_t start_ns = process->image->start_ns;
+	uint64_t before_ns = run && start_ns > run->start_ns ? start_ns - run->start_ns : 0;
+
+	return time_ns > before_ns ? (time_ns - before_ns) / 1000000 : 0;
+}

@@ -20,4 +20,11 @@ const char *one_process_command(const struct view *view, const struct view_proce
 /* When what the view has of it was so, since the beginning of the run. */
 uint64_t one_process_end_ns(const struct view *view, const struct view_process *process);
 
+/*
+ * Of a time since the beginning of the run, milliseconds since the process began, or memtraced came
+ * to it.
+ */
+uint64_t one_process_own_ms(const struct view *view, const struct view_process *process,
+			    uint64_t time_ns);
+
 #endif

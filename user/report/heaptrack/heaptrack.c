@@ -229,7 +229,8 @@ static int add_other_sites(struct track *track)
 static int put_time(struct track *track, const struct replay_step *step)
 {
 	const struct view_timeline *timeline = &track->process->timeline;
-	uint64_t time_ms = step->time_ns / 1000000, rss = UINT64_MAX;
+	uint64_t time_ms = one_process_own_ms(track->view, track->process, step->time_ns);
+	uint64_t rss = UINT64_MAX;
 
 	if (step->point < timeline->n)
 		rss = timeline->points[step->point].rss_bytes;

@@ -27,24 +27,40 @@
 
 	const SUMMED = ["live_bytes", "live_blocks", "allocs", "frees", "bytes", "rss"];
 
-	/* What a process adds at a time: nothing before it began, and no memory after its end. */
+	/* One that ended before anything looked at what was resident of it. */
+	function isWithoutRss(process) {
+		return process.timeline.rss.every(function (bytes) { return bytes === null; });
+	}
+
+	/*
+	 * What a process adds at a time: nothing before it began, and no memory after its end. Its peak is
+	 * known whether it is among the points or not.
+	 */
 	function valueAt(process, key, ns) {
 		const times = process.timeline.time_ns, at = pointAt(times, ns);
+		if (key === "live_bytes" && ns === process.timeline.peak_ns && process.alloc.peak_bytes !== null)
+			return process.alloc.peak_bytes;
 		const gone = process.end !== null && ns > times[times.length - 1];
 		if (at < 0 || (gone && (key === "live_bytes" || key === "live_blocks" || key === "rss")))
 			return 0;
 		/* Nobody counted its allocations. */
 		if (process.timeline[key] === null)
 			return null;
+		if (key === "rss" && isWithoutRss(process))
+			return 0;
 		/* What is in memory is not looked at in the last moment. */
 		return key === "rss" && at > 0 && process.timeline.rss[at] === null ? process.timeline.rss[at - 1] :
 			process.timeline[key][at];
 	}
 
-	/* A timeline of all processes, at the times of the one with most points. */
+	/* A timeline of all processes, at the times of all their points and peaks. */
 	function together(processes) {
 		const times = new Set();
-		processes.forEach(function (p) { p.timeline.time_ns.forEach(function (ns) { times.add(ns); }); });
+		processes.forEach(function (p) {
+			p.timeline.time_ns.forEach(function (ns) { times.add(ns); });
+			if (p.timeline.peak_ns !== null)
+				times.add(p.timeline.peak_ns);
+		});
 		const all = { time_ns: Array.from(times).sort(function (a, b) { return a - b; }), peak_ns: null };
 		SUMMED.forEach(function (key) {
 			all[key] = all.time_ns.map(function (ns) {
@@ -214,10 +230,15 @@
 		to.value = range ? (range[1] / 1e9).toFixed(3) : "";
 		if (!range) {
 			const without = state.process ? 0 : report.processes.length - lines;
+			const unseen = state.process ? 0 : report.processes.filter(function (p) {
+				return p.timeline !== null && isWithoutRss(p);
+			}).length;
 			summary.textContent = (isKnown("live_bytes") ? "Drag over the timeline to choose a range: the table and " +
 				"the flame graph then show what sites gained in it." : "Allocations were not counted: it is what was " +
 				"resident. Drag over the timeline to choose a range.") + (without ? " Of " + report.count(without) +
-				" processes there is no timeline; they are not in the picture." : "");
+				" processes there is no timeline; they are not in the picture." : "") + (unseen ? " What was " +
+				"resident of " + report.count(unseen) + " processes, which ended before it was looked at, is not in it." :
+				"");
 			return;
 		}
 		const a = pointAt(line.time_ns, range[0]), b = pointAt(line.time_ns, range[1]);

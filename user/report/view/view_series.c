@@ -142,7 +142,7 @@ static int add_points(const struct model *model, const struct report_usage *usag
 		r = add_usage(model, usage, image, end_ns, timeline);
 	if (r < 0)
 		return r;
-	if (timeline->has_heap && n_samples > 0)
+	if (timeline->has_heap)
 		timeline->points[timeline->n++] = last_point(model, &image->totals, end_ns);
 	else if (has_death)
 		timeline->points[timeline->n++] = death_point(model, &image->death);

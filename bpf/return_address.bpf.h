@@ -128,8 +128,8 @@ static __always_inline bool leave_return_trampoline(struct user_registers *regs)
 }
 
 /*
- * Where the return goes that a signal has interrupted at `offset` of the trampoline, and the slot of
- * the stack that has its address. 0: the code is not the trampoline, or nothing says where. Behind
+ * Where the return goes that a signal has interrupted in the trampoline, and the slot of the
+ * stack that has its address. 0: the code is not the trampoline, or nothing says where. Behind
  * the system call it has returned, so that the stack says it; before, the list of instances does.
  */
 static __always_inline __u64 interrupted_return(__u64 pc, __u64 sp, __u64 *instance,

@@ -358,7 +358,7 @@ def rows_come_from_the_disk_unless_they_are_not_to_be_trusted(damage):
 
 @test(need_root, need_x86_64)
 def signals_that_interrupt_a_traced_return_have_their_whole_stacks():
-    """Where the trampoline is one instruction (before Linux 6.11), hardly any signal interrupts it."""
+    """Before Linux 6.11 the trampoline is one instruction: hardly any signal comes there."""
     report, _ = trace_frames("signal_in_return", "500", options=("--alloc", "-e", "getppid"))
     event, = report["events"]
     for stack in event["stacks"]:

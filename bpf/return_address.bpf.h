@@ -127,6 +127,30 @@ static __always_inline bool leave_return_trampoline(struct user_registers *regs)
 	return true;
 }
 
+/*
+ * Where the return goes that a signal has interrupted in the trampoline, and the slot of the
+ * stack that has its address. 0: the code is not the trampoline, or nothing says where. Behind
+ * the system call it has returned, so that the stack says it; before, the list of instances does.
+ */
+static __always_inline __u64 interrupted_return(__u64 pc, __u64 sp, __u64 *instance,
+						__u64 *ret_slot)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 offset = pc & 4095, tramp = pc - offset, address = 0;
+
+	if (offset > TRAMPOLINE_RET || !bpf_core_field_exists(struct xol_area, vaddr) ||
+	    !is_return_trampoline(task, tramp))
+		return 0;
+	if (offset >= TRAMPOLINE_CALLED) {
+		*ret_slot = sp + (TRAMPOLINE_RET - offset + 1) / 2 * 8;
+		return link_read(0, *ret_slot, &address) ? address : 0;
+	}
+	/* push %rax, push %rcx: one byte each; push %r11: two */
+	*ret_slot = sp - 8 + (offset < 3 ? offset : 3) * 8;
+	address = original_return_address(tramp, *ret_slot, instance);
+	return address == tramp ? 0 : address;
+}
+
 #endif
 
 /* The return address of a call that was entered with this sp; 0 when it cannot be read. */

@@ -224,6 +224,26 @@ static __always_inline int unwind_by_register(struct unwind_walk *w,
 	return 1;
 }
 
+/* Code in no mapping: a return probe's trampoline that a signal has interrupted, or unknown. */
+VERIFIED_ONCE_NUMBERS int unwind_unmapped(scratch_ref ref)
+{
+	struct stack_scratch *s = scratch_told(ref);
+	struct unwind_walk *w;
+	__u64 address, slot = 0;
+
+	if (!s)
+		return 0;
+	w = &s->walk;
+	address = w->exact ? interrupted_return(w->pc, w->sp, &w->instance, &slot) : 0;
+	if (!address)
+		return unwind_by_fp(w, ABI_CUT_NO_MAPPING);
+	w->pc = address;
+	w->sp = slot + 8;
+	w->exact = 0;
+	w->path_from = w->frames;
+	return 1;
+}
+
 /* Steps to the caller by what unwind_find() said; 0 when the walk is over. */
 VERIFIED_ONCE_NUMBERS int unwind_step(scratch_ref ref, __u32 code)
 {
@@ -237,7 +257,7 @@ VERIFIED_ONCE_NUMBERS int unwind_step(scratch_ref ref, __u32 code)
 	if (code == UNWIND_NOT_EXACT)
 		return unwind_cut(w, ABI_CUT_PRUNED);
 	if (code == UNWIND_NO_MAPPING)
-		return unwind_by_fp(w, ABI_CUT_NO_MAPPING);
+		return unwind_unmapped(ref);
 	rule = bpf_map_lookup_elem(&unwind_rules, &code);
 	if (!rule || rule->kind == ABI_UNWIND_NONE)
 		return unwind_by_fp(w, ABI_CUT_NO_CFI);

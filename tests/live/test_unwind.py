@@ -354,3 +354,14 @@ def rows_come_from_the_disk_unless_they_are_not_to_be_trusted(damage):
         assert trace() == [0, len(kept) + 1, len(kept)]
         assert trace() == [len(kept), 1, 0]
 
+
+
+@test(need_root, need_x86_64)
+def signals_that_interrupt_a_traced_return_have_their_whole_stacks():
+    """Before Linux 6.11 the trampoline is one instruction: hardly any signal comes there."""
+    report, _ = trace_frames("signal_in_return", "500", options=("--alloc", "-e", "getppid"))
+    event, = report["events"]
+    for stack in event["stacks"]:
+        names = [frame["function"] for frame in stack["frames"]]
+        assert "handle" in names and "main" in names and names[-1] == "_start", stack["frames"]
+    check_coverage(report)

@@ -501,6 +501,38 @@ static void return_probes_are_seen_through(void **state)
 	assert_int_equal(f.scratch.ev.frame[2], HOST_TRAMPOLINE);
 }
 
+/* The handler has one frame, its caller is the signal's; the interrupted return goes to 5. */
+static void a_return_that_a_signal_has_interrupted_goes_on(void **state)
+{
+	const uint64_t handler = STACK, interrupted = STACK + 4096;
+	const struct {
+		uint64_t pc, slot;
+	} cases[] = { { HOST_TRAMPOLINE, interrupted - 8 },
+		      { HOST_TRAMPOLINE + 0xd, interrupted + 16 } };
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct host_return_probe probe = { interrupted - 8, RETURN_TO(5) };
+		const uint64_t expected[] = { RETURN_TO(1), RETURN_TO(2), cases[i].pc, RETURN_TO(5),
+					      RETURN_TO(6) };
+
+		host_use(&f.host);
+		f.host.probes = &probe;
+		f.host.n_probes = i == 0;
+		rule(1, ABI_UNWIND_SP, 16, ABI_UNWIND_BP_SAME, 0);
+		poke(handler + 8, RETURN_TO(2));
+		rule(2, ABI_UNWIND_SIGNAL, 40, 0, 0);
+		signal_frame(handler + 16, cases[i].pc, interrupted, 0x1111);
+		poke(cases[i].slot, RETURN_TO(5));
+		rule(5, ABI_UNWIND_SP, 16, ABI_UNWIND_BP_SAME, 0);
+		poke(cases[i].slot + 16, RETURN_TO(6));
+		rule(6, ABI_UNWIND_END, 0, 0, 0);
+		walk(RETURN_TO(1), handler, 0);
+		assert_cut(ABI_CUT_NONE);
+		assert_frames(expected, 5);
+	}
+}
+
 static void an_exit_site_begins_with_the_word_on_the_stack(void **state)
 {
 	const uint64_t expected[] = { RETURN_TO(1), RETURN_TO(2) };
@@ -540,6 +572,7 @@ int main(void)
 		TEST(what_a_signal_interrupted_is_marked_in_deep_stacks),
 		TEST(rows_for_return_addresses_serve_interrupted_code_at_system_calls_only),
 		TEST(return_probes_are_seen_through),
+		TEST(a_return_that_a_signal_has_interrupted_goes_on),
 		TEST(an_exit_site_begins_with_the_word_on_the_stack),
 	};
 

@@ -85,6 +85,20 @@ static inline __u64 original_return_address(__u64 address, __u64 slot, __u64 *in
 	return address;
 }
 
+/* The same; of Linux from 6.11 on: behind the system call, at d, the stack says where to. */
+static inline __u64 interrupted_return(__u64 pc, __u64 sp, __u64 *instance, __u64 *ret_slot)
+{
+	__u64 address = 0;
+
+	if (pc == HOST_TRAMPOLINE + 0xd) {
+		*ret_slot = sp + 16;
+		return host_read(&address, sizeof(address), (void *)*ret_slot) ? 0 : address;
+	}
+	*ret_slot = sp - 8;
+	address = original_return_address(pc, *ret_slot, instance);
+	return pc != HOST_TRAMPOLINE || address == pc ? 0 : address;
+}
+
 #include "bpf/unwind.bpf.h"
 
 static struct unwind_cache host_cache;

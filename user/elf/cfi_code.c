@@ -16,7 +16,7 @@
 /* Of less code than this share of a text, the rest is not searched for calls: it takes longer. */
 #define SMALL_SHARE 8
 #define NO_FUNCTION 0
-/* Each pass finds functions that the last one took for a part of another; musl's libc.so takes 3. */
+/* Each pass finds functions that the last took for a part of another; musl's libc.so takes 3. */
 #define MOST_PASSES 12
 /* Of a walk over all jumps between functions; each goes one jump further. */
 #define MOST_ROUNDS 64

@@ -3,8 +3,8 @@
 
 import contextlib
 
-from lib import attached, brief, heap_sites, need_root, scaled, send_line, started, target, test, \
-    total, with_function, without
+from lib import attached, brief, heap_sites, need_root, run_memtraced, scaled, send_line, \
+    started, target, test, total, with_function, without
 
 OTHER = "[other stacks]"
 # Room for some 1,300 stacks and sites: the least that there is.
@@ -78,6 +78,15 @@ def endless_stacks_are_one_site_of_their_process():
     told = len(heap_sites(noisy)) - 1
     assert other["live_blocks"] == said[0]["blocks"] - told == \
         report["coverage"]["lost"]["process-stacks-full"], (other, report["coverage"])
+
+
+@test(need_root)
+def by_default_there_is_room_for_the_stacks_of_a_browser():
+    """Chromium's largest process makes 230,000: so do more in one process here."""
+    done = run_memtraced("--top=1", "--", target("crowding"), "18", "0", input="\n\n")
+    assert done.returncode == 0, done
+    assert f" {2 ** 18} complete, 0 truncated" in done.stdout, done.stdout[-500:]
+    assert "LOST" not in done.stdout, done.stdout[-500:]
 
 
 @test(need_root)

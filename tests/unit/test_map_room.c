@@ -31,6 +31,12 @@ static void there_is_room_for_two_million_blocks_and_those_that_are_there(void *
 	assert_int_equal(choose(0, 5000, 256 * MIB).blocks, 5000);
 }
 
+static void by_default_there_is_room_for_the_stacks_of_a_browser(void **state)
+{
+	(void)state;
+	assert_int_equal(choose(0, 0, 0).sites, 1048576);
+}
+
 static void one_process_has_an_eighth_of_the_room_for_samples(void **state)
 {
 	(void)state;
@@ -108,6 +114,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(there_is_room_for_two_million_blocks_and_those_that_are_there),
+		cmocka_unit_test(by_default_there_is_room_for_the_stacks_of_a_browser),
 		cmocka_unit_test(one_process_has_an_eighth_of_the_room_for_samples),
 		cmocka_unit_test(what_a_limit_leaves_room_for_fits_into_it),
 		cmocka_unit_test(where_there_is_no_table_fewer_blocks_fit),

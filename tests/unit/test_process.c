@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "held_run.h"
+#include "target/process_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -64,7 +66,42 @@ static void stat_is_parsed_whatever_the_name(void **state)
 		assert_false(info.kernel_thread);
 		assert_int_equal(info.start_ticks, 987654321);
 		assert_int_equal(info.rss_bytes, 2 * sysconf(_SC_PAGESIZE));
+		assert_true(info.has_reaped);
 	}
+}
+
+static void a_process_without_faults_of_children_has_reaped_none(void **state)
+{
+	struct process_info info = { .has_reaped = true };
+
+	(void)state;
+	assert_int_equal(process_parse_stat("7 (cat) S 5 1 1 0 -1 4194560 1 0 3 4 5 6 7 8 20 0 1 0 "
+					    "987654321 1 2 18446744073709551615 1 1 1\n",
+					    &info),
+			 0);
+	assert_false(info.has_reaped);
+}
+
+static void descendants_are_listed_without_the_one_that_is_excepted(void **state)
+{
+	pid_vec with = {}, without = {};
+	pid_t child = fork();
+
+	(void)state;
+	assert_true(child >= 0);
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(process_list_descendants(getpid(), 0, &with), 0);
+	assert_int_equal(with.len, 1);
+	assert_int_equal(with.data[0], child);
+	assert_int_equal(process_list_descendants(getpid(), child, &without), 0);
+	assert_int_equal(without.len, 0);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	vec_done(&with);
+	vec_done(&without);
 }
 
 static void status_is_parsed_with_and_without_seccomp(void **state)
@@ -382,6 +419,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stat_is_parsed_whatever_the_name),
+		cmocka_unit_test(a_process_without_faults_of_children_has_reaped_none),
+		cmocka_unit_test(descendants_are_listed_without_the_one_that_is_excepted),
 		cmocka_unit_test(status_is_parsed_with_and_without_seccomp),
 		cmocka_unit_test(a_name_is_read_as_it_was_set),
 		cmocka_unit_test(this_process_is_described),

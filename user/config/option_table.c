@@ -311,7 +311,8 @@ static const char *const default_suppressions_names[] = {
 /* clang-format off */
 const struct option_def option_table[] = {
 	{ 'p', NULL, GROUP_TARGET, OPTION_TARGET, "PID[,PID]", NULL, target_apply_pids,
-	  .help = "Trace these running processes. May be repeated." },
+	  .help = "Trace these running processes, and their descendants (but see --no-follow). "
+		  "May be repeated." },
 	{ 'c', NULL, GROUP_TARGET, OPTION_TARGET | OPTION_ONCE, "'CMD ARGS'", NULL,
 	  target_apply_command,
 	  .help = "Start this command and trace it from its first instruction. Quotes and "

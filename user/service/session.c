@@ -241,7 +241,11 @@ static int begin_targets(struct session *s)
 	}
 	for (size_t i = 0; i < s->options->n_pids; i++) {
 		r = session_trace_pid(s, s->options->pids[i]);
-
+		if (r)
+			return r;
+	}
+	for (size_t i = 0; i < s->options->n_pids; i++) {
+		r = session_trace_descendants(s, s->options->pids[i]);
 		if (r)
 			return r;
 	}

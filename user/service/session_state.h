@@ -108,5 +108,7 @@ int session_start_command(struct session *s);
 int session_trace_command(struct session *s);
 /* Traces a process that runs. 0 or negative errno (logged). */
 int session_trace_pid(struct session *s, pid_t pid);
+/* The same of those that descend from it and run, unless children are not followed. */
+int session_trace_descendants(struct session *s, pid_t pid);
 
 #endif

@@ -5,12 +5,14 @@
 #include "service/session_state.h"
 #include "service/tracing.h"
 #include "target/process.h"
+#include "target/process_list.h"
 #include "target/program_file.h"
 #include "trace/live/live_existing.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 static int start_command(struct session *s)
 {
@@ -151,6 +153,14 @@ static int say_no_samples(const struct session *s, const struct process_info *in
 	return 0;
 }
 
+/* What is done beside the tracing of a process that runs already. */
+static int begin_process(struct session *s, pid_t pid, const char *comm)
+{
+	if (s->options->existing_stop_ns)
+		trace_existing(s, pid, comm);
+	return s->leaks ? watch_exit(s, pid) : 0;
+}
+
 int session_trace_pid(struct session *s, pid_t pid)
 {
 	struct process_info info;
@@ -174,7 +184,7 @@ int session_trace_pid(struct session *s, pid_t pid)
 			  info.comm, info.kernel_thread ? "a kernel thread" : "a 32-bit program");
 		return -EOPNOTSUPP;
 	}
-	r = live_add_process(s->live, pid, session_take_record, s);
+	r = live_add_process(s->live, pid, true, session_take_record, s);
 	if (r == -ENOENT && s->options->sample_bytes)
 		r = say_no_samples(s, &info);
 	else if (r == -ENOENT)
@@ -188,6 +198,10 @@ int session_trace_pid(struct session *s, pid_t pid)
 			  "files or one of the files was not read, as a helper process was killed, "
 			  "took too long, or may not be started yet; try again",
 			  (int)pid, info.comm);
+	else if (r == -ENOTSUP)
+		log_error("process %d (%s) runs on a translator of code, which probes would end "
+			  "with SIGTRAP",
+			  (int)pid, info.comm);
 	else if (r == -EACCES)
 		log_debug("process %d: the user who asked may not look at it", (int)pid);
 	else if (r == -ESRCH)
@@ -198,7 +212,54 @@ int session_trace_pid(struct session *s, pid_t pid)
 		log_warning("process %d is under a debugger (pid %d), which stays: memtraced does "
 			    "not need to stop it",
 			    (int)pid, (int)info.tracer);
-	if (r == 0 && s->options->existing_stop_ns)
-		trace_existing(s, pid, info.comm);
-	return r == 0 && s->leaks ? watch_exit(s, pid) : r;
+	return r == 0 ? begin_process(s, pid, info.comm) : r;
+}
+
+/* A process that cannot be traced is left out: the one that was named is traced all the same. */
+static int trace_descendant(struct session *s, pid_t pid, size_t *n)
+{
+	struct process_info info;
+	int r = process_info_read(pid, &info);
+
+	if (r == 0 && (info.kernel_thread || info.zombie))
+		return 0;
+	if (r == 0)
+		r = live_add_process(s->live, pid, false, session_take_record, s);
+	if (r == -ENOMEM)
+		return r;
+	if (r == -ESRCH || r == -EACCES || r == -EEXIST)
+		return 0;
+	if (r && r != -ENOENT && r != -ENOTSUP) {
+		log_warning("process %d, a child of those to trace, cannot be traced: %s", (int)pid,
+			    strerror(-r));
+		return 0;
+	}
+	(*n)++;
+	return r == 0 ? begin_process(s, pid, info.comm) : 0;
+}
+
+int session_trace_descendants(struct session *s, pid_t pid)
+{
+	size_t n = 0, before;
+	int r = 0;
+
+	if (s->options->no_follow)
+		return 0;
+	/* Until nothing is new: no event tells of what is forked by one that does not count yet. */
+	do {
+		pid_vec pids = {};
+
+		before = n;
+		r = process_list_descendants(pid, getpid(), &pids);
+		for (size_t i = 0; i < pids.len && r == 0; i++)
+			if (!live_counts(s->live, pids.data[i]))
+				r = trace_descendant(s, pids.data[i], &n);
+		vec_done(&pids);
+	} while (r == 0 && n > before);
+	if (r)
+		log_error("finding the children of process %d: %s", (int)pid, strerror(-r));
+	else if (n && !s->is_served)
+		log_info("process %d: %zu descendants that run already are traced, too", (int)pid,
+			 n);
+	return r;
 }

@@ -46,7 +46,7 @@ int process_parse_stat(const char *text, struct process_info *info)
 	/* The name may hold spaces and parentheses itself, nothing behind it does. */
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	unsigned int flags;
-	uint64_t pages;
+	uint64_t pages, child_faults;
 	size_t len;
 	char state;
 
@@ -57,12 +57,14 @@ int process_parse_stat(const char *text, struct process_info *info)
 		len = sizeof(info->comm) - 1;
 	memcpy(info->comm, open + 1, len);
 	info->comm[len] = '\0';
-	/* Fields 3 (state), 4 (ppid), 9 (flags), 22 (starttime), 24 (rss) of proc(5). */
+	/* Fields 3 state, 4 ppid, 9 flags, 11 cminflt, 22 starttime, 24 rss of proc(5). */
 	if (sscanf(close + 1,
-		   " %c %d %*d %*d %*d %*d %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-		   " %" SCNu64 " %*s %" SCNu64,
-		   &state, &info->ppid, &flags, &info->start_ticks, &pages) != 5)
+		   " %c %d %*d %*d %*d %*d %u %*s %" SCNu64
+		   " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64 " %*s %" SCNu64,
+		   &state, &info->ppid, &flags, &child_faults, &info->start_ticks, &pages) != 6)
 		return -EBADMSG;
+	/* Each child that was waited for had page faults. */
+	info->has_reaped = child_faults > 0;
 	info->rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	info->zombie = state == 'Z' || state == 'X';
 	info->kernel_thread = flags & PF_KTHREAD;

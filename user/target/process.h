@@ -18,6 +18,7 @@ struct process_info {
 	char comm[16];
 	bool zombie;
 	bool kernel_thread;
+	bool has_reaped;      /* it has waited for a child, ever */
 	int seccomp;	      /* 0 none, 1 strict, 2 filter; 0 on kernels without seccomp */
 	uint64_t start_ticks; /* starttime of /proc/PID/stat: tells a reused pid apart */
 	uint64_t rss_bytes;   /* as statm_rss(); 0: a kernel thread or a zombie */
@@ -30,7 +31,7 @@ int process_info_read(pid_t pid, struct process_info *ret_info);
 
 /*
  * One read, for who asks many often: /proc/PID/stat alone, by which comm, zombie, kernel_thread,
- * start_ticks and rss_bytes are filled.
+ * ppid, has_reaped, start_ticks and rss_bytes are filled.
  */
 int process_stat_read(pid_t pid, struct process_info *ret_info);
 

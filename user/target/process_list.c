@@ -2,6 +2,7 @@
 #include "target/process_list.h"
 
 #include "base/cleanup.h"
+#include "target/process.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,6 +15,11 @@
 
 /* Deeper than any tree of cgroups that is meant well, and than open files should go. */
 #define CGROUP_DEPTH 64
+
+static void pid_vec_done(pid_vec *pids)
+{
+	vec_done(pids);
+}
 
 int process_list_host(pid_vec *ret_pids)
 {
@@ -85,4 +91,33 @@ static int list_below(int folder_fd, unsigned int depth, pid_vec *pids)
 int process_list_cgroup(int folder_fd, pid_vec *ret_pids)
 {
 	return list_below(folder_fd, CGROUP_DEPTH, ret_pids);
+}
+
+static int add_children(const pid_vec *host, const pid_vec *parents, pid_t of, pid_t except,
+			pid_vec *pids)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < host->len && r == 0; i++)
+		if (parents->data[i] == of && host->data[i] != except)
+			r = vec_push(pids, host->data[i]);
+	return r;
+}
+
+int process_list_descendants(pid_t pid, pid_t except, pid_vec *ret_pids)
+{
+	_cleanup_(pid_vec_done) pid_vec host = {}, parents = {};
+	int r = process_list_host(&host);
+
+	for (size_t i = 0; i < host.len && r == 0; i++) {
+		struct process_info info;
+		bool runs = process_stat_read(host.data[i], &info) == 0 && !info.zombie;
+
+		r = vec_push(&parents, runs ? info.ppid : 0);
+	}
+	if (r == 0)
+		r = add_children(&host, &parents, pid, except, ret_pids);
+	for (size_t i = 0; i < ret_pids->len && r == 0; i++)
+		r = add_children(&host, &parents, ret_pids->data[i], except, ret_pids);
+	return r;
 }

@@ -18,4 +18,11 @@ int process_list_host(pid_vec *ret_pids);
 /* Those of a cgroup (its folder, which stays open) and of all below it. 0 or negative errno. */
 int process_list_cgroup(int folder_fd, pid_vec *ret_pids);
 
+/*
+ * Processes of the host that descend from `pid`, parents first, without zombies, and without
+ * `except` and its descendants. A process whose parent has ended is no descendant of it any more.
+ * 0 or negative errno.
+ */
+int process_list_descendants(pid_t pid, pid_t except, pid_vec *ret_pids);
+
 #endif

@@ -7,10 +7,14 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Room for a path through /proc: before Linux 6.5 pinning takes no directory's descriptor. */
 #define PATH_LEN 64
+
+/* Some grace periods of RCU, each of which takes up to 30 ms on a busy machine. */
+#define FILES_GONE_NS 100000000
 
 int link_home_open(void)
 {
@@ -40,16 +44,38 @@ void link_home_keep(int home_fd, int link_fd)
 	(void)bpf_obj_pin(link_fd, path); /* it then goes with its descriptor */
 }
 
+static void remove_file(int home_fd, unsigned int number)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%u", number);
+	(void)unlinkat(home_fd, name, 0); /* it need not have been kept */
+}
+
 void link_home_close(int home_fd, int link_fd)
 {
 	unsigned int number = 0;
 	bool named = home_fd >= 0 && link_number(link_fd, &number) == 0;
-	char name[16];
 
 	/* As the last holder a descriptor would do it now; a file leaves it to a kernel thread. */
 	close(link_fd);
-	if (!named)
-		return;
-	snprintf(name, sizeof(name), "%u", number);
-	(void)unlinkat(home_fd, name, 0); /* it need not have been kept */
+	if (named)
+		remove_file(home_fd, number);
+}
+
+void link_home_close_now(int home_fd, const int *link_fds, size_t n)
+{
+	const struct timespec files_gone = { .tv_nsec = FILES_GONE_NS };
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned int number = 0;
+
+		if (home_fd >= 0 && link_number(link_fds[i], &number) == 0)
+			remove_file(home_fd, number);
+	}
+	/* Up to Linux 6.17 a removed file holds its link until after an RCU grace period. */
+	if (home_fd >= 0 && n)
+		nanosleep(&files_gone, NULL);
+	for (size_t i = 0; i < n; i++)
+		close(link_fds[i]);
 }

@@ -12,6 +12,8 @@
 #ifndef MEMTRACED_TRACE_BPF_LINK_HOME_H
 #define MEMTRACED_TRACE_BPF_LINK_HOME_H
 
+#include <stddef.h>
+
 /* A descriptor, which the caller closes after those of the links; or negative errno. */
 int link_home_open(void);
 
@@ -23,5 +25,11 @@ void link_home_keep(int home_fd, int link_fd);
 
 /* Closes the descriptor of a link that need not have been kept: soon nothing is attached by it. */
 void link_home_close(int home_fd, int link_fd);
+
+/*
+ * The same of many, of which none has breakpoints any more on return. The closing thread takes them
+ * apart, with the faults above: for the rare case that a program must not run before.
+ */
+void link_home_close_now(int home_fd, const int *link_fds, size_t n);
 
 #endif

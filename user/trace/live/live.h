@@ -116,11 +116,12 @@ int live_add_event(struct live *live, const struct event_spec *spec, bool kernel
 int live_add_syscalls(struct live *live, bool stacks, struct strbuf *error);
 
 /*
- * Begins with a running process: its objects are probed, then it counts. Records go to fn. 0 or
- * negative errno: -ESRCH, -EPERM, -ENOENT (nothing with an allocator is mapped, if allocations are
- * traced), -EREMOTEIO (nothing of which that is known, and a file could not be read).
+ * Begins with a running process: its objects are probed, then it counts. Records go to fn. root:
+ * live_roots_running() counts it. 0 or negative errno: -ESRCH, -EPERM, -EEXIST (it counts already),
+ * -ENOENT (nothing with an allocator is mapped, if allocations are traced), -EREMOTEIO (nothing of
+ * which that is known, and a file could not be read), -ENOTSUP (it runs on a translator of code).
  */
-int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata);
+int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void *userdata);
 
 /* Registers a child that has not yet executed its command: what its exec makes is a root. */
 int live_add_child(struct live *live, pid_t pid);

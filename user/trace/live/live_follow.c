@@ -10,18 +10,39 @@
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
 #include "target/process.h"
+#include "target/process_list.h"
 #include "trace/live/live_process.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define OWN_LINK_FORKS 8
 
-/* Perf events are one link a site: shared from the first fork on. */
+/* Are the first calls of children that are not held at their birth worth probes for all? */
+static bool shares_for_children(const struct live *live)
+{
+	return live->opts.follow && live->depth == RECORD_DEPTH_EXACT;
+}
+
+/*
+ * Perf events are one link a site: shared from the first fork on. So are all where a child is not
+ * held at its birth: until it has links of its own, its calls are lost.
+ */
 static size_t own_link_forks(const struct live *live)
 {
+	if (!live->opts.held && shares_for_children(live))
+		return 0;
 	return live->programs->entry_type ? OWN_LINK_FORKS : 0;
+}
+
+/* Has no link counted for the image so far? */
+static bool waits_for_links(const struct live *live, const struct abi_proc *proc)
+{
+	/* The program that began it may have read that links are shared before they were not. */
+	return proc->state == ABI_PROC_PENDING ||
+	       (proc->state == ABI_PROC_ACTIVE && !proc->owner && !live->programs->control->shared);
 }
 
 int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_process **ret)
@@ -46,6 +67,22 @@ int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_pr
 	live->processes.data[slot] = process;
 	*ret = process;
 	return 0;
+}
+
+int live_share_early(struct live *live, const struct process_info *info)
+{
+	pid_vec children = {};
+	bool forks = info->has_reaped;
+	int r = 0;
+
+	if (live->programs->control->shared || live->opts.held || !shares_for_children(live))
+		return 0;
+	if (!forks) {
+		r = process_list_descendants(info->pid, getpid(), &children);
+		forks = children.len > 0;
+		vec_done(&children);
+	}
+	return r == 0 && forks ? live_go_shared(live) : r;
 }
 
 int live_process_begin(struct live *live, pid_t pid, struct live_process **ret)
@@ -100,7 +137,7 @@ int live_activate(struct live *live, struct live_process *process, uint32_t owne
 int live_map_process(struct live *live, struct live_process *process, uint64_t time_ns,
 		     bool in_time)
 {
-	bool pending = abi_of(live, process)->state == ABI_PROC_PENDING, late = false;
+	bool pending = waits_for_links(live, abi_of(live, process)), late = false;
 	_cleanup_free_ char *exe = NULL, *command = NULL;
 	struct process_info info = {};
 	struct record record = { .type = RECORD_PROCESS };
@@ -141,6 +178,8 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 			r = live_add_maps(live, process, time_ns, &late);
 		if (r == 0)
 			r = live_unwind_sync(live);
+		if (r == 0)
+			r = live_note_translator(live, process);
 		if (r == 0)
 			r = live_watch_loader(live, process);
 		if (r == 0)
@@ -234,7 +273,7 @@ int live_end_image(struct live *live, struct live_process *process, enum record_
  */
 static int on_child(struct live *live, const struct abi_ev_process *ev, struct live_process *parent)
 {
-	bool pending = live->programs->procs[ev->head.slot].state == ABI_PROC_PENDING;
+	bool pending = waits_for_links(live, &live->programs->procs[ev->head.slot]);
 	bool uncounted = ev->head.time_ns < live->shared_ns;
 	bool late = false, any = false;
 	struct live_process *child;
@@ -258,6 +297,8 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	child->older_blocks = parent->older_blocks;
 	child->all_before = parent->all_before;
 	child->unwanted = parent->unwanted;
+	child->translator = parent->translator;
+	child->unseen = parent->translator;
 	child->code_epoch = parent->code_epoch;
 	if (child->unwanted)
 		return 0;
@@ -290,7 +331,9 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	}
 	if (r)
 		return r;
-	if (any && !live->opts.held)
+	if (child->translator && live->opts.allocations)
+		live_count_loss(live, child, LOSS_NO_ALLOCATOR);
+	else if (any && !live->opts.held)
 		live_count_loss(live, child, LOSS_ATTACHED_LATE);
 	return pending ? live_activate(live, child, live_owner(live, child)) : 0;
 }
@@ -308,20 +351,25 @@ static int on_forked(struct live *live, const struct abi_ev_process *ev)
 		return on_child(live, ev, parent);
 	/*
 	 * A child in its parent's address space. Filtered links know thread groups, not address
-	 * spaces, and do not see it: where it waits for us, shared links take over; else what it
-	 * does before its exec or end is lost.
+	 * spaces, and do not see it: shared links take over. Where it does not wait for them, or
+	 * there are none, what it does before its exec or end is lost.
 	 */
 	if (parent->placeholder)
 		return 0;
-	if (!live->opts.held) {
-		if (abi_of(live, parent)->owner)
-			live_count_loss(live, parent, LOSS_SHARED_MEMORY);
+	if (!abi_of(live, parent)->owner && ev->head.time_ns >= parent->shared_ns)
 		return 0;
+	if (live->opts.held || shares_for_children(live)) {
+		r = live->programs->control->shared ? 0 : live_go_shared(live);
+		if (r)
+			return r;
 	}
-	r = live->programs->control->shared ? 0 : live_go_shared(live);
-	if (r)
-		return r;
-	return live_activate(live, parent, 0);
+	if (!live->opts.held || !live->programs->control->shared)
+		live_count_loss(live, parent, LOSS_SHARED_MEMORY);
+	if (!live->programs->control->shared || !abi_of(live, parent)->owner)
+		return 0;
+	r = live_activate(live, parent, 0);
+	parent->shared_ns = clock_monotonic_ns();
+	return r;
 }
 
 /*

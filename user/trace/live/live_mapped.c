@@ -24,6 +24,8 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 
 	if (!objects_probe(live->objects, object, owner) || object_attached(object, owner))
 		return 0;
+	if (owner && live_process_at(live, owner - 1)->translator)
+		return 0; /* it cannot bear breakpoints: live_translator.c */
 	*ret_late |= object_is_probed(object);
 	if (owner)
 		live_process_at(live, owner - 1)->own_links = true;
@@ -40,8 +42,11 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 
 int live_go_shared(struct live *live)
 {
-	bool late;
+	bool late, harms;
+	int error = live_sharing_harms(live, &harms);
 
+	if (error || harms)
+		return error;
 	for (size_t i = 0; i < objects_count(live->objects); i++) {
 		int r = live_attach(live, objects_at(live->objects, i), 0, 0, &late);
 
@@ -51,6 +56,41 @@ int live_go_shared(struct live *live)
 	__atomic_store_n(&live->programs->control->shared, 1, __ATOMIC_RELEASE);
 	live->shared_ns = clock_monotonic_ns();
 	return live_trace_calls(live);
+}
+
+/* A process that was counted by shared links gets its own. */
+static int leave_shared(struct live *live, struct live_process *process)
+{
+	struct abi_proc *proc = &live->programs->procs[process->slot];
+	bool late = false;
+	int r;
+
+	if (process->ended || process->unwanted || proc->state != ABI_PROC_ACTIVE || proc->owner)
+		return 0;
+	r = live_attach_all(live, process, &late);
+	if (r == -ESRCH) /* ended: an event will tell */
+		return 0;
+	if (r)
+		return r;
+	/* A call in progress that the shared link has seen begin may end after that is gone. */
+	live_count_loss(live, process, LOSS_ATTACHED_LATE);
+	return live_activate(live, process, live_owner(live, process));
+}
+
+int live_go_own(struct live *live)
+{
+	int r = 0;
+
+	__atomic_store_n(&live->programs->control->shared, 0, __ATOMIC_RELEASE);
+	live->shared_ns = UINT64_MAX;
+	for (size_t slot = 0; slot < live->processes.len && r == 0; slot++)
+		if (live->processes.data[slot])
+			r = leave_shared(live, live->processes.data[slot]);
+	if (r == 0)
+		r = objects_detach_now(live->objects, 0);
+	for (size_t i = 0; i < objects_count(live->objects) && r == 0; i++)
+		r = objects_publish(live->objects, objects_at(live->objects, i));
+	return r ? r : live_trace_calls(live);
 }
 
 int live_emit_mapping(struct live *live, const struct live_process *process,

@@ -57,6 +57,9 @@ bool live_finds_processes(const struct live_opts *opts);
 
 /* trace/live/live_follow.c: life cycle and code */
 int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_process **ret);
+/* Links are shared before a process is probed that has forked before. 0 or negative errno. */
+struct process_info;
+int live_share_early(struct live *live, const struct process_info *info);
 /* In a slot of its own, which no program knows by the pid yet. -ENOSPC: there is none. */
 int live_process_begin(struct live *live, pid_t pid, struct live_process **ret);
 void live_process_free(struct live_process *process);
@@ -72,6 +75,14 @@ int live_end_image(struct live *live, struct live_process *process, enum record_
 		   uint64_t time_ns);
 int live_on_process_event(struct live *live, const struct abi_ev_process *ev);
 int live_activate(struct live *live, struct live_process *process, uint32_t owner);
+
+/*
+ * trace/live/live_translator.c. live_note_translator: before a process is probed; a translator of
+ * code is not, which is said. live_sharing_harms: a translator runs, which shared links would end;
+ * it is looked for once a second at most. 0 or negative errno.
+ */
+int live_note_translator(struct live *live, struct live_process *process);
+int live_sharing_harms(struct live *live, bool *ret_harms);
 
 /*
  * trace/live/live_depth.c: tracepoints of system calls come or go, as the depth wants them. 0 or
@@ -109,8 +120,13 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 int live_attach_all(struct live *live, struct live_process *process, bool *ret_late);
 /* Sees to it that what its dynamic linker maps is told of; after live_add_maps(). */
 int live_watch_loader(struct live *live, const struct live_process *process);
-/* From now on new processes are counted by links that all share. */
+/*
+ * From now on new processes are counted by links that all share, unless live_sharing_harms(): ask
+ * live_owner() then.
+ */
 int live_go_shared(struct live *live);
+/* From now on each process is counted by links of its own, and no shared one is left. */
+int live_go_own(struct live *live);
 /*
  * What a process has mapped now; recorded and in the tables, not probed yet. *ret_missing is set
  * when there may be an allocator that was not found.

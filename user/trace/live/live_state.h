@@ -94,12 +94,14 @@ struct live_process {
 	bool older_blocks; /* it may hold blocks from before it was traced */
 	bool exe_known;	   /* the executable was probed, if need be, when it began */
 	bool unwanted;	   /* only followed, as what it forks is */
+	bool translator;   /* it runs translated code, and is not probed */
 	bool alone;	   /* its executable has no allocator, and has none loaded */
 	bool unseen;	   /* LOSS_NO_ALLOCATOR was counted for it */
 	enum record_depth depth;
 	bool ended;
 	bool settled;	    /* ended, and its last values handed over */
 	bool own_links;	    /* cookies of links know it by its slot */
+	uint64_t shared_ns; /* since when shared links count for it instead; 0: none were its own */
 	bool counts_read;   /* the same of the jobs: it had ended before the last cut, */
 	bool counts_purged; /* and its entries are deleted */
 	bool has_before;    /* what it held before the attach was read: */
@@ -186,6 +188,8 @@ struct live {
 	uint64_t settled_ns, settle_took_ns; /* end of the last settling, and its time */
 	size_t own_forks;		     /* children born before links were shared */
 	uint64_t shared_ns;		     /* since when they are; UINT64_MAX: they are not */
+	uint64_t share_after_ns;	     /* a translator was seen: not before then */
+	bool translator_told;		     /* of one that keeps links from being shared */
 	bool run_described;
 	bool any_traced; /* some process met the rule */
 	enum record_depth depth;

@@ -108,7 +108,7 @@ static int say_no_allocator(const struct live *live, const struct live_process *
 	return -ENOENT;
 }
 
-int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
+int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void *userdata)
 {
 	struct live_process *process;
 	struct process_info info;
@@ -118,9 +118,12 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 		r = process_info_read(pid, &info);
 	if (r)
 		return r;
-	r = register_process(live, pid, &process);
+	r = live_share_early(live, &info);
+	if (r == 0)
+		r = register_process(live, pid, &process);
 	if (r)
 		return r;
+	process->root = root;
 	process->older_blocks = true;
 	if (!live_may_show(live, pid, process->image))
 		return -EACCES;
@@ -133,6 +136,8 @@ int live_add_process(struct live *live, pid_t pid, record_fn fn, void *userdata)
 	}
 	/* Events before the process counts are no loss: `exact` is about what follows. */
 	r = live_map_process(live, process, clock_monotonic_ns(), true);
+	if (r == 0 && process->translator)
+		return -ENOTSUP;
 	if (r || !live->opts.allocations)
 		return r;
 	vec_foreach(&process->code, range)

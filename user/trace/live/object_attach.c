@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
+typedef VEC(int) link_fds;
+
 /* Sites by the program that serves them. */
 struct site_lists {
 	VEC(struct uprobe_site) session; /* entry and return */
@@ -95,14 +97,15 @@ static int add_samples(struct object *object, struct site_lists *lists, uint32_t
 	return r;
 }
 
-static int keep_link(const struct objects *objects, struct object *object, uint32_t owner, int fd)
+static int keep_link(const struct objects *objects, struct object *object, uint32_t owner,
+		     pid_t pid, int fd)
 {
 	int r;
 
 	if (fd < 0)
 		return fd;
 	link_home_keep(objects->opts.programs->link_home, fd);
-	r = vec_push(&object->links, (struct object_link){ owner, fd });
+	r = vec_push(&object->links, (struct object_link){ owner, pid, fd });
 	if (r)
 		close(fd);
 	return r;
@@ -117,11 +120,11 @@ static int attach_list(const struct objects *objects, struct object *object, int
 	if (n == 0)
 		return 0;
 	if (type)
-		return keep_link(objects, object, owner,
+		return keep_link(objects, object, owner, pid,
 				 link_uprobe_multi(prog_fd, type, object->open_path, sites, n,
 						   at_return, pid));
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = keep_link(objects, object, owner,
+		r = keep_link(objects, object, owner, pid,
 			      programs_link_perf(objects->opts.programs, prog_fd, object->open_path,
 						 &sites[i], at_return, pid));
 	return r;
@@ -139,6 +142,38 @@ static void detach_owner(const struct objects *objects, struct object *object, u
 			object->links.data[kept++] = object->links.data[i];
 	}
 	object->links.len = kept;
+}
+
+/* The links of an object that see this process's calls leave it for `fds`. */
+static int take_links(struct object *object, pid_t pid, link_fds *fds)
+{
+	size_t kept = 0;
+	int r = vec_reserve(fds, fds->len + object->links.len);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < object->links.len; i++) {
+		const struct object_link link = object->links.data[i];
+
+		if (link.pid == pid)
+			fds->data[fds->len++] = link.fd;
+		else
+			object->links.data[kept++] = link;
+	}
+	object->links.len = kept;
+	return 0;
+}
+
+int objects_detach_now(struct objects *objects, pid_t pid)
+{
+	link_fds fds = {};
+	int r = 0;
+
+	for (size_t i = 0; i < objects_count(objects) && r == 0; i++)
+		r = take_links(objects_at(objects, i), pid, &fds);
+	link_home_close_now(objects->opts.programs->link_home, fds.data, fds.len);
+	vec_done(&fds);
+	return r;
 }
 
 void objects_detach(struct objects *objects)

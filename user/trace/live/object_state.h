@@ -18,6 +18,7 @@
 
 struct object_link {
 	uint32_t owner;
+	pid_t pid; /* the process whose calls it sees; 0: of all */
 	int fd;
 };
 

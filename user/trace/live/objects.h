@@ -150,6 +150,12 @@ int objects_attach(struct objects *objects, struct object *object, uint32_t owne
 void objects_detach(struct objects *objects);
 
 /*
+ * Takes the probes out that see the calls of process `pid`, by whatever owners, or (0) those that
+ * are shared. No breakpoint of theirs is left on return. 0 or -ENOMEM.
+ */
+int objects_detach_now(struct objects *objects, pid_t pid);
+
+/*
  * What is attached from now on: calls, samples, or nothing. At first calls, and without `both` what
  * it says there.
  */

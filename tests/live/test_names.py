@@ -6,8 +6,8 @@ import os
 import signal
 import sys
 
-from lib import load_report, memtraced, need_root, need_sampling, run_memtraced, scratch, send_line, \
-    started, test
+from lib import load_report, memtraced, need_root, need_sampling, run_memtraced, scratch, \
+    send_line, started, test
 
 JOBS = {"allocations": [], "syscalls": ["--syscalls"], "event": ["-e", "clock_nanosleep"],
         "cpu": ["--cpu"], "page faults": ["--page-faults"]}

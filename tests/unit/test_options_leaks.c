@@ -83,7 +83,7 @@ static void what_is_wrong_is_refused_with_the_reason(void **state)
 		  "'' is no value of '--show-leak-kinds': give all, none, or some of "
 		  "definite,indirect,possible,reachable" },
 		{ { "-p1", "--leak-check=full", "--num-callers=0" },
-		  "'0' is no value of '--num-callers': give 1 to 127" },
+		  "'0' is no value of '--num-callers': give 1 to 511" },
 		{ { "-p1", "--leak-check=full", "--error-exitcode=256" },
 		  "'256' is no value of '--error-exitcode': give 1 to 255, or 0 for none" },
 		{ { "-p1", "--leak-check=full", "--max-stop=0" },

@@ -144,7 +144,7 @@ int process_comm(pid_t pid, char ret_comm[16])
 		return r;
 	if (text.len == 0)
 		return -EBADMSG;
-	/* The newline is the file's, others may be the name's. Those of kernel threads are longer. */
+	/* The newline is the file's, others may be the name's. Kernel threads have longer names. */
 	memset(ret_comm, 0, 16);
 	memcpy(ret_comm, text.data, text.len > 16 ? 15 : text.len - 1);
 	return 0;

@@ -88,6 +88,17 @@ VERIFIED_ONCE int account_new(__u32 slot, __u64 key, const struct abi_block *blo
 	return true;
 }
 
+/*
+ * A call that can end by an exception is over and has not returned: there was no memory, or its
+ * handler jumped away. One inside another call counts with that.
+ */
+static __always_inline void call_failed_if_left(struct abi_proc *proc,
+						const struct alloc_call *call)
+{
+	if (proc && call && call->throws && !call->within)
+		__sync_fetch_and_add(&proc->failed, 1);
+}
+
 #ifdef OLD_KERNEL
 
 static __always_inline int inner_add(__u32 slot, __u32 place, __u64 key,
@@ -192,7 +203,7 @@ VERIFIED_ONCE_NUMBERS int inner_told(__u32 slot, __u32 place, __u32 n)
 	return 0;
 }
 
-/* The parked call has been left: what was made inside it enters the books. */
+/* The parked call has been left: it has failed, and what was made inside it enters the books. */
 VERIFIED_ONCE_NUMBERS int call_left(__u32 slot, __u32 place)
 {
 	struct parked_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
@@ -203,6 +214,7 @@ VERIFIED_ONCE_NUMBERS int call_left(__u32 slot, __u32 place)
 
 	if (!t || !proc)
 		return 0;
+	call_failed_if_left(proc, parked_call(place));
 	for (i = 0; list && i < INNER_BLOCKS; i++)
 		inner_told(slot, place, i);
 	if (list) {

@@ -211,10 +211,12 @@ VERIFIED_ONCE_NUMBERS int nested_in_current(__u64 sp, __u64 fp, __u64 link)
 			return CALL_NESTED | CALL_GUESSED;
 		if (r == NESTING_SAME)
 			return CALL_APART;
-		if (r == NESTING_OVER)
+		if (r == NESTING_OVER) {
+			call_failed_if_left(proc_by_slot(t->slot), &t->call);
 			call_drop(t);
-		else
+		} else {
 			call_park(t->slot);
+		}
 	}
 	t->call.within = 0;
 	return CALL_SEARCH;
@@ -247,6 +249,7 @@ VERIFIED_ONCE_NUMBERS int nested_in_parked(__u32 place, __u64 sp, __u64 fp, __u6
 		return CALL_SEARCH;
 	if (has_inner(place))
 		return CALL_LEFT;
+	call_failed_if_left(proc_by_slot(t->slot), call);
 	t->parked_sp[place] = 0;
 	t->parked--;
 	return CALL_SEARCH;

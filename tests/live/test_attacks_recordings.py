@@ -6,6 +6,8 @@ import array
 import fcntl
 import os
 import re
+import resource
+import signal
 import struct
 import subprocess
 import termios
@@ -126,6 +128,40 @@ def who_reads_a_recording_has_no_rights(action):
         assert not got, got
         assert status["CapEff"] == status["CapPrm"] == "0" * 16, status
         assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2", status
+
+
+@test(need_root, each=("report", "diff"))
+def who_reads_a_recording_has_limits_by_its_size(action):
+    with scratch() as folder:
+        recording, kept = os.path.join(folder, "recording"), os.path.join(folder, "kept")
+        assert run_memtraced("-q", "-o", f"record:{kept}", "--", "true").returncode == 0
+        os.truncate(kept, 50 << 20)
+        files = [recording] if action == "report" else [kept, recording]
+        size = (256 << 20) + (action == "diff") * os.path.getsize(kept)  # of a pipe: as much
+        with Reading(folder, action, *files) as reading:
+            data = resource.prlimit(reading.process.pid, resource.RLIMIT_DATA)[0]
+            cpu = resource.prlimit(reading.process.pid, resource.RLIMIT_CPU)[0]
+            assert data == (1 << 30) + 256 * size, data
+            assert cpu == 120 + 20 * (size >> 20), cpu
+            reading.process.send_signal(signal.SIGXCPU)
+            said = reading.process.stderr.read().decode()
+            assert reading.process.wait(20) == 2 and "more CPU time" in said, said
+
+
+@test(need_root)
+def a_recording_that_needs_too_much_memory_is_not_taken_for_damaged():
+    with scratch() as folder:
+        recording = os.path.join(folder, "recording")
+        assert run_memtraced("-q", "-o", f"record:{recording}", "--", "/usr/bin/python3", "-c", "import json"
+                             ).returncode == 0
+        # From about what the program needs to start on.
+        limits = [(mib << 20, mib << 20) for mib in range(16, 64, 2)]
+        all_done = [run_memtraced("report", recording, "-f", "json", preexec_fn=lambda limit=limit:
+                                  resource.setrlimit(resource.RLIMIT_DATA, limit))
+                    for limit in limits]
+    said = [done.stderr for done in all_done if done.returncode == 2]
+    assert any("Cannot allocate memory" in text for text in said), said
+    assert not any("damaged" in done.stderr for done in all_done), all_done
 
 
 @test(need_root)

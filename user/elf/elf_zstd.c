@@ -2,10 +2,10 @@
 #include "elf/elf_zstd.h"
 
 #include "base/cleanup.h"
+#include "base/zstd_frame.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <zstd.h>
 
 /* From the System V ABI; glibc's elf.h has it from 2.37 on. */
 #ifndef ELFCOMPRESS_ZSTD
@@ -21,13 +21,13 @@ bool elf_zstd_is_packed(Elf_Scn *section)
 	       gelf_getchdr(section, &ch) && ch.ch_type == ELFCOMPRESS_ZSTD;
 }
 
-/* The output is one buffer, so that a frame's window needs no memory of its own. */
 int elf_zstd_unpack(Elf *elf, Elf_Scn *section, void **ret_bytes)
 {
 	size_t head = gelf_fsize(elf, ELF_T_CHDR, 1, EV_CURRENT);
 	Elf_Data *packed = elf_rawdata(section, NULL);
 	_cleanup_free_ char *bytes = NULL;
 	GElf_Chdr ch;
+	int r;
 
 	if (!packed || !packed->d_buf || packed->d_size < head || !gelf_getchdr(section, &ch))
 		return -EBADMSG;
@@ -38,9 +38,9 @@ int elf_zstd_unpack(Elf *elf, Elf_Scn *section, void **ret_bytes)
 	bytes = malloc(ch.ch_size);
 	if (!bytes)
 		return -ENOMEM;
-	if (ZSTD_decompress(bytes, ch.ch_size, (const char *)packed->d_buf + head,
-			    packed->d_size - head) != ch.ch_size)
-		return -EBADMSG;
-	*ret_bytes = TAKE_PTR(bytes);
-	return 0;
+	r = zstd_frame_unpack(bytes, ch.ch_size, (const char *)packed->d_buf + head,
+			      packed->d_size - head);
+	if (r == 0)
+		*ret_bytes = TAKE_PTR(bytes);
+	return r;
 }

@@ -305,7 +305,7 @@ int diff_recordings(const struct options *options)
 	if (r == 0)
 		r = recorded_run_open(options->diff_files[DIFF_AFTER], &second);
 	if (r == 0)
-		r = report_confine(options);
+		r = report_confine(options, (FILE *const[]){ first, second }, 2);
 	if (r == 0)
 		r = run_read(&before, first, options->diff_files[DIFF_BEFORE]);
 	if (r == 0)

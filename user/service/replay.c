@@ -33,7 +33,7 @@ int replay_report(const struct options *options)
 	int r = recorded_run_open(options->report_file, &file);
 
 	if (r == 0)
-		r = report_confine(options);
+		r = report_confine(options, &file, 1);
 	if (r == 0)
 		r = model_new(&model);
 	if (r == 0)

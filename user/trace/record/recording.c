@@ -3,6 +3,7 @@
 
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "base/zstd_frame.h"
 #include "trace/record/record_codec.h"
 
 #include <byteswap.h>
@@ -232,8 +233,9 @@ static int unpack(struct recording_source *s, size_t length)
 	r = vec_reserve(&s->pack, (size_t)size + 1);
 	if (r < 0)
 		return r;
-	if (ZSTD_decompress(s->pack.data, (size_t)size, s->payload.data, length) != size)
-		return -EBADMSG;
+	r = zstd_frame_unpack(s->pack.data, (size_t)size, s->payload.data, length);
+	if (r < 0)
+		return r;
 	s->pack.len = (size_t)size;
 	s->pack_at = 0;
 	return 0;

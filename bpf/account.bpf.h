@@ -203,6 +203,13 @@ VERIFIED_ONCE_NUMBERS int inner_told(__u32 slot, __u32 place, __u32 n)
 	return 0;
 }
 
+/* call_failed_if_left(), apart: call_left() has no room left on the stack. */
+VERIFIED_ONCE_NUMBERS int parked_failed(__u32 slot, __u32 place)
+{
+	call_failed_if_left(proc_by_slot(slot), parked_call(place));
+	return 0;
+}
+
 /* The parked call has been left: it has failed, and what was made inside it enters the books. */
 VERIFIED_ONCE_NUMBERS int call_left(__u32 slot, __u32 place)
 {
@@ -214,7 +221,7 @@ VERIFIED_ONCE_NUMBERS int call_left(__u32 slot, __u32 place)
 
 	if (!t || !proc)
 		return 0;
-	call_failed_if_left(proc, parked_call(place));
+	parked_failed(slot, place);
 	for (i = 0; list && i < INNER_BLOCKS; i++)
 		inner_told(slot, place, i);
 	if (list) {

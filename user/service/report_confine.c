@@ -24,9 +24,9 @@
 #define _cleanup_identity_ _cleanup_(identity_done)
 
 /*
- * By the bytes of recordings: six and more times what reports of real ones take (clang, 3 million
- * allocations: 40 bytes of memory a byte and 1 s a MiB for heaptrack's format), so that only records
- * that were made for it reach them.
+ * By the bytes of recordings: at least six times what reports of real ones take (clang, 3 million
+ * allocations: 40 bytes of memory for each, and 1 s a MiB for heaptrack's format), so that only
+ * records that were made for it reach them.
  */
 #define BASE_BYTES (1ULL << 30)
 #define DATA_BYTES_A_BYTE 256

@@ -368,6 +368,8 @@ def helpers_that_are_killed_are_started_again():
                 said = status(later)
                 assert said["NoNewPrivs"] == "1", said
                 assert int(said["CapPrm"], 16) & ~rights[name] == 0, said
+                for child in children(later):
+                    assert status(child)["Seccomp"] == "2", (name, status(child))
                 assert served.metric("memtraced_helper_restarts_total", helper=name) == during + 1
             trace.body()
 

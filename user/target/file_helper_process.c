@@ -2,6 +2,7 @@
 #include "target/file_helper_process.h"
 
 #include "base/cleanup.h"
+#include "sandbox/confine_calls.h"
 #include "sandbox/helper_start.h"
 #include "sandbox/message.h"
 #include "sandbox/wire.h"
@@ -165,7 +166,7 @@ static int serve_one(int fd, file_helper_open_fn open_fn)
 static _Noreturn void work(int fd, file_helper_open_fn open_fn)
 {
 	/* Killed by whoever forked it, and with that one. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || confine_calls(false) < 0)
 		_exit(1);
 	while (serve_one(fd, open_fn) == 0)
 		;

@@ -3,16 +3,16 @@
 
 import contextlib
 import json
-import json
 import os
 import signal
 import statistics
+import subprocess
 import threading
 import time
 
 import schema
-from lib import (descendants, eventually, exact, need_root, same, scaled, scratch, send_line,
-                 started, target, test)
+from lib import (descendants, eventually, exact, load_report, memtraced, need_root, same, scaled,
+                 scratch, send_line, started, target, test)
 from test_attach import counted, one, since, started_target, work
 from test_service import Asking, finish, service, until_traced
 
@@ -109,3 +109,27 @@ def lists_of_thousands_of_processes_hold_nobody_up():
         assert served.metric("memtraced_processes") > n
         send_line(crowd)
         assert crowd.wait(60) == 0
+
+
+def full_pipe():
+    """Both ends of a pipe that has no room."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(write, b"x" * 4096)
+    os.set_blocking(write, True)
+    return read, write
+
+
+@test(need_root)
+def messages_that_nobody_reads_hold_nothing_up():
+    with scratch() as folder:
+        read, write = full_pipe()
+        report = os.path.join(folder, "report.json")
+        done = subprocess.run([memtraced(), "--verbose", "-o", f"json:{report}", "--", "true"],
+                              stderr=write, timeout=30, check=False)
+        os.close(write)
+        os.close(read)
+        assert done.returncode == 0, done
+        exact(load_report(report))

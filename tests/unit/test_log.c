@@ -68,6 +68,31 @@ static void messages_above_the_level_are_dropped(void **state)
 	close(c.read_fd);
 }
 
+static void what_nobody_reads_is_lost_and_counted(void **state)
+{
+	struct capture c;
+	char buf[256];
+	int errors = 0;
+
+	(void)state;
+	capture_begin(&c);
+	while (send(STDERR_FILENO, "x", 1, MSG_DONTWAIT) == 1)
+		;
+	errors = errno;
+	log_info("one");
+	log_info("two");
+	while (*capture_next(&c, buf, sizeof(buf)))
+		assert_string_equal(buf, "x");
+	log_info("three");
+	capture_end(&c);
+	assert_int_equal(errors, EAGAIN);
+	assert_string_equal(capture_next(&c, buf, sizeof(buf)),
+			    "memtraced: 2 messages were lost: nobody read them\n");
+	assert_string_equal(capture_next(&c, buf, sizeof(buf)), "memtraced: three\n");
+	assert_string_equal(capture_next(&c, buf, sizeof(buf)), "");
+	close(c.read_fd);
+}
+
 static void a_name_with_control_characters_stays_one_harmless_line(void **state)
 {
 	struct capture c;
@@ -104,6 +129,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_above_the_level_are_dropped),
+		cmocka_unit_test(what_nobody_reads_is_lost_and_counted),
 		cmocka_unit_test(a_name_with_control_characters_stays_one_harmless_line),
 		cmocka_unit_test(a_long_message_is_whole_and_errno_survives),
 	};

@@ -3,7 +3,8 @@
  * Messages for people, on stderr, one line each, prefixed "memtraced: ". Each is escaped as a whole
  * (base/escape.h): it may quote names that others chose. Only main.c and service/ log above debug
  * level; library code returns negative errno and may leave debug messages.
- * The level is the one mutable global of the program beside the signal flag.
+ * A message is lost when stderr has no room for a second, and the next one that finds room says how
+ * many were. Level and that count are the mutable globals of the program beside the signal flag.
  */
 #ifndef MEMTRACED_BASE_LOG_H
 #define MEMTRACED_BASE_LOG_H

@@ -92,6 +92,7 @@ static bool same_state(const struct record *a, const struct record *b)
 		       SAME(totals.temporary) && SAME(totals.missed_frees) &&
 		       SAME(totals.unknown_frees) && SAME(totals.further_errors) &&
 		       SAME(totals.peak_ns) && SAME(totals.frees_variance) &&
+		       SAME(totals.peak_rss_bytes) && SAME(totals.peak_rss_is_least) &&
 		       SAME(totals.sample_shown) && SAME(totals.inherited_bytes) &&
 		       SAME(totals.inherited_blocks) && SAME(totals.sample_interval) &&
 		       SAME(totals.blocks_variance) && SAME(totals.allocs_variance);

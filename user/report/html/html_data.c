@@ -69,6 +69,8 @@ static void put_timeline(struct json_out *out, const struct view *view,
 		return;
 	}
 	put_known(out->file, "{\"peak_ns\":", timeline->peak_ns);
+	put_known(out->file, ",\"peak_rss\":", timeline->peak_rss_bytes);
+	fprintf(out->file, ",\"peak_rss_exact\":%s", timeline->peak_rss_exact ? "true" : "false");
 	put_known(out->file, ",\"sites_left_out\":",
 		  timeline->has_heap ? series_left_out(model_series(view_model(view))) :
 				       UINT64_MAX);

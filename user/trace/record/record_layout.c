@@ -160,6 +160,8 @@ static const struct field totals_fields[] = {
 	F(record_totals, live_samples, FIELD_U64),
 	F(record_totals, live_beyond, FIELD_U64),
 	F(record_totals, most_beyond, FIELD_U64),
+	F(record_totals, peak_rss_bytes, FIELD_U64),
+	F(record_totals, peak_rss_is_least, FIELD_BOOL),
 	END,
 };
 static const struct field site_fields[] = {

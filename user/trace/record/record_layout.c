@@ -245,13 +245,10 @@ static const struct field hist_counts_fields[] = {
 	END,
 };
 static const struct field event_fields[] = {
-	F(record_event, id, FIELD_U32),
-	F(record_event, name, FIELD_STRING),
-	F(record_event, kernel, FIELD_BOOL),
-	F(record_event, period_ns, FIELD_U64),
-	F(record_event, timed, FIELD_BOOL),
-	F(record_event, period, FIELD_U32),
-	END,
+	F(record_event, id, FIELD_U32),		F(record_event, name, FIELD_STRING),
+	F(record_event, kernel, FIELD_BOOL),	F(record_event, period_ns, FIELD_U64),
+	F(record_event, timed, FIELD_BOOL),	F(record_event, period, FIELD_U32),
+	F(record_event, page_bytes, FIELD_U64), END,
 };
 static const struct field event_count_fields[] = {
 	F(record_event_count, id, FIELD_U32),

@@ -11,16 +11,11 @@
 
 #include <bpf/bpf_core_read.h>
 
-/*
- * Before Linux 6.16 a process that exits has given its address space back when the tracepoint
- * comes. What may not be looked at has grown since it was allowed: that is not told.
- */
+/* Before Linux 6.16 a process that exits has given its address space back by then. */
 static __always_inline void add_peak(struct abi_ev_process *ev, struct task_struct *task)
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 
-	if (ev->flags & ABI_PROCESS_HIDDEN)
-		return;
 	if (ev->head.type == ABI_EV_EXIT && mm) {
 		ev->peak_pages = mm_peak_pages(mm);
 		ev->flags |= ABI_PROCESS_OWN_PEAK;
@@ -40,7 +35,8 @@ static __always_inline void process_event(__u32 type, __u32 slot, __u32 old_slot
 		.exit_code = exit_code,
 	};
 
-	if (type == ABI_EV_EXIT || type == ABI_EV_EXEC)
+	/* What may not be looked at has grown since it was allowed: that is not told. */
+	if ((type == ABI_EV_EXIT || type == ABI_EV_EXEC) && !(flags & ABI_PROCESS_HIDDEN))
 		add_peak(&ev, task);
 	bpf_probe_read_kernel(&ev.tid, sizeof(ev.tid), &task->pid);
 	/* Not the thread's: which one of them ends last is chance. */

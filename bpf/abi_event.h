@@ -81,7 +81,7 @@ struct abi_ev_process { /* FORK, EXEC, EXIT, SEEN */
 	__u32 old_slot;	 /* FORK: the parent's; EXEC: the old image's */
 	__u32 exit_code; /* EXIT: as wait(2)'s status */
 	__u32 flags;	 /* ABI_PROCESS_* */
-	/* EXEC, EXIT: most that was resident so far, of the pid's earlier images, too */
+	/* most that was resident so far, of the pid's earlier images, too */
 	__u32 peak_pages;
 	char comm[16];
 };

@@ -36,7 +36,7 @@ static __always_inline void process_event(__u32 type, __u32 slot, __u32 old_slot
 	};
 
 	/* What may not be looked at has grown since it was allowed: that is not told. */
-	if ((type == ABI_EV_EXIT || type == ABI_EV_EXEC) && !(flags & ABI_PROCESS_HIDDEN))
+	if (!(flags & ABI_PROCESS_HIDDEN))
 		add_peak(&ev, task);
 	bpf_probe_read_kernel(&ev.tid, sizeof(ev.tid), &task->pid);
 	/* Not the thread's: which one of them ends last is chance. */

@@ -461,6 +461,8 @@ include sample/sample.mk
 
 # Allocations fail when the test says so.
 $(O)/tests/unit/test_hold_memory: TEST_LDFLAGS := -Wl,--wrap=calloc,--wrap=reallocarray
+# There are no maps of losses to read.
+$(O)/tests/unit/test_live_jobs: TEST_LDFLAGS := -Wl,--wrap=programs_losses
 $(UNIT_SRCS:%.c=$(O)/%): $(O)/%: $(O)/%.o $(HELPER_OBJS) $(SAMPLE_PURE_OBJS) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(TEST_LDFLAGS) -o $@ $< $(filter $(dir $<)%,$(HELPER_OBJS)) $(SAMPLE_PURE_OBJS) $(LIB) \

@@ -81,7 +81,8 @@ struct abi_ev_process { /* FORK, EXEC, EXIT, SEEN */
 	__u32 old_slot;	 /* FORK: the parent's; EXEC: the old image's */
 	__u32 exit_code; /* EXIT: as wait(2)'s status */
 	__u32 flags;	 /* ABI_PROCESS_* */
-	__u32 pad;
+	/* most that was resident so far, of the pid's earlier images, too */
+	__u32 peak_pages;
 	char comm[16];
 };
 #define ABI_PROCESS_SHARES_MM 1	 /* FORK of a CLONE_VM child: the slot is the parent's */
@@ -90,6 +91,7 @@ struct abi_ev_process { /* FORK, EXEC, EXIT, SEEN */
 #define ABI_PROCESS_UNWANTED 8	 /* EXEC: of an image that is only followed */
 #define ABI_PROCESS_ALONE 16	 /* EXEC: of an executable that is ABI_FILE_ALONE */
 #define ABI_PROCESS_HIDDEN 32	 /* EXIT: it goes on, but may not be looked at: access.bpf.h */
+#define ABI_PROCESS_OWN_PEAK 64	 /* EXIT: peak_pages is of this image alone */
 /* EXEC: from here on, how many mappings the programs have put into its abi_unwind_space. */
 #define ABI_PROCESS_NOTED_SHIFT 8
 

@@ -9,23 +9,9 @@
 
 #include "abi_death.h"
 #include "process.bpf.h"
+#include "rss.bpf.h"
 
 #include <bpf/bpf_core_read.h>
-
-/*
- * As the kernel's own message has it: without what CPUs have not added yet. The index has to be a
- * constant, by which the type's size is relocated, too.
- */
-#define RSS_PAGES(mm, i)                                                                           \
-	({                                                                                         \
-		struct mm_struct___by_cpu *by_cpu = (void *)(mm);                                  \
-		struct mm_struct___sums *sums = (void *)(mm);                                      \
-		__s64 pages = bpf_core_field_exists(sums->rss_stat.count) ?                        \
-				      BPF_CORE_READ(sums, rss_stat.count[i].counter) :             \
-				      BPF_CORE_READ(by_cpu, rss_stat[i].count);                    \
-                                                                                                   \
-		pages > 0 ? pages : 0;                                                             \
-	})
 
 static __always_inline void read_memory(struct abi_ev_death *ev, struct task_struct *task)
 {

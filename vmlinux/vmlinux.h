@@ -135,6 +135,7 @@ struct mm_struct {
 	unsigned long end_code;
 	unsigned long brk;
 	unsigned long start_stack;
+	unsigned long hiwater_rss;
 	unsigned long total_vm;
 	unsigned long exec_vm;
 	atomic_long_t pgtables_bytes;
@@ -175,6 +176,7 @@ struct mm_struct___by_cpu {
 struct signal_struct {
 	atomic_t live;
 	int group_exit_code;
+	unsigned long maxrss;
 	short oom_score_adj;
 };
 

@@ -145,7 +145,8 @@ PROCESS = {
                      "unknown_heap": NATURAL, "moved": NATURAL, "swap": NATURAL,
                      "page_tables": NATURAL}),
     "timeline": Nullable({
-        "peak_ns": Nullable(NATURAL), "sites_left_out": Nullable(NATURAL),
+        "peak_ns": Nullable(NATURAL), "peak_rss": Nullable(NATURAL), "peak_rss_exact": bool,
+        "sites_left_out": Nullable(NATURAL),
         "points": ListOf({"time_ns": NATURAL, "live_bytes": Nullable(NATURAL),
                           "live_blocks": Nullable(NATURAL), "allocs": Nullable(NATURAL),
                           "frees": Nullable(NATURAL), "bytes": Nullable(NATURAL),

@@ -51,6 +51,22 @@ def callgrind_annotate_shows_what_we_report():
     assert total(heap_sites(process), "allocs") == 200
 
 
+@test(need_root, need_program("callgrind_annotate"))
+def peaks_of_several_processes_are_said_to_be_of_no_moment():
+    """One after the other: they were never there together."""
+    with scratch() as folder:
+        path, report = os.path.join(folder, "callgrind.out"), os.path.join(folder, "json")
+        leak = target("leak")
+        done = run_memtraced("-o", f"callgrind:{path}", "-o", f"json:{report}", "--", "sh", "-c",
+                             f"{leak} 100 0; {leak} 100 0; true")
+        assert done.returncode == 0, done.stderr
+        n = len(load_report(report)["processes"])
+        shown = run(["callgrind_annotate", path]).stdout
+    assert n > 2, n
+    assert "Peaks: of each process at its own time, so that sums are of no moment\n" in shown, shown
+    assert f" and {n - 1} more processes (PID " in shown, (n, shown)
+
+
 @test(need_root, need_program("callgrind_annotate", "openssl"))
 def calls_of_an_event_are_how_often_it_happened():
     with scratch() as folder:

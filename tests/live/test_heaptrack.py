@@ -3,6 +3,7 @@
 
 import os
 import re
+import subprocess
 import sys
 
 import clients
@@ -54,13 +55,12 @@ def traced(folder, suffix, *command):
 
 def is_what_we_report(path, process, folder):
     alloc, text = process["alloc"], printed(path)
-    points = process["timeline"]["points"] if process["timeline"] else []
     for line in (f"calls to allocation functions: {alloc['allocs']} (",
                  f"temporary memory allocations: {alloc['temporary']} (",
                  f"peak heap memory consumption: {size(alloc['peak_bytes'])}\n",
                  f"total memory leaked: {size(alloc['live_bytes'])}\n",
                  "peak RSS (including heaptrack overhead): "
-                 f"{size(max([point['rss'] or 0 for point in points], default=0))}\n"):
+                 f"{size(process['timeline']['peak_rss'])}\n"):
         assert line in text, (line, text[-600:])
     assert "totals exact; sizes of single blocks are means or less)" in text, text[:400]
     for cost, key in COSTS:
@@ -116,6 +116,48 @@ def live_memory_over_time_is_that_of_the_samples():
             assert any(live == point["live_bytes"] and
                        abs(point["time_ns"] / 1e6 - before - time_) <= 1
                        for time_, live in shown), (point, out)
+
+
+# What is resident for a moment, between two samples; the kernel's own mark of it is printed.
+SPIKE = """
+import resource
+block = b"x" * (96 << 20)
+del block
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@test(need_root, need_program("heaptrack_print"))
+def peak_rss_is_the_mark_that_the_kernel_keeps():
+    with scratch() as folder:
+        path, report = os.path.join(folder, "heaptrack"), os.path.join(folder, "json")
+        done = run_memtraced("--sample-interval=10", "-o", f"heaptrack:{path}", "-o",
+                             f"json:{report}", "--", sys.executable, "-c", SPIKE)
+        assert done.returncode == 0, done.stderr
+        mark = int(re.search(r"^(\d+)$", done.stdout, re.MULTILINE).group(1)) * 1024
+        process, = load_report(report)["processes"]
+        assert f"peak RSS (including heaptrack overhead): {size(mark)}\n" in printed(path), \
+            (mark, printed(path)[-400:])
+        timeline = process["timeline"]
+        assert (timeline["peak_rss"], timeline["peak_rss_exact"]) == (mark, True), timeline
+        assert mark > process["alloc"]["peak_bytes"] > 96 << 20, process["alloc"]
+
+
+@test(need_root, need_program("heaptrack_print"))
+def peak_rss_of_a_running_process_is_its_mark_so_far():
+    with scratch() as folder:
+        path, report = os.path.join(folder, "heaptrack"), os.path.join(folder, "json")
+        with subprocess.Popen([sys.executable, "-uc", SPIKE + "input()"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as python:
+            mark = int(python.stdout.readline()) * 1024
+            done = run_memtraced("-p", str(python.pid), "-d", "0.5", "-o",
+                                 f"heaptrack:{path}", "-o", f"json:{report}")
+            python.communicate(b"\n")
+        assert done.returncode == 0, done.stderr
+        process, = load_report(report)["processes"]
+        assert process["timeline"]["peak_rss"] == mark, (mark, process["timeline"])
+        assert process["timeline"]["peak_rss_exact"], process["timeline"]
+        assert f"peak RSS (including heaptrack overhead): {size(mark)}\n" in printed(path), mark
 
 
 @test(need_root, need_program("heaptrack_print"))

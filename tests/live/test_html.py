@@ -153,6 +153,22 @@ def a_process_that_no_sample_saw_is_in_the_timeline_with_its_peak():
 
 
 @test(need_root, need_program("chromium"))
+def the_most_that_was_resident_stands_in_the_legend():
+    program = "b = b'x' * (40 << 20); del b; import time; time.sleep(0.05)"
+    with scratch() as folder:
+        path, report = written(folder, "/usr/bin/python3", "-Ic", program,
+                               options=["--sample-interval=0.02"])
+        process, = report["processes"]
+        assert process["timeline"]["peak_rss"] > 40 << 20, process["timeline"]
+        with browser.page(f"file://{path}", folder) as page:
+            page.until(READY)
+            shown = page.value("document.getElementById('peak-rss').textContent")
+            picture(page, "html-peak-rss")
+    mib = process["timeline"]["peak_rss"] / (1 << 20)
+    assert shown == f", at most {mib:.1f}\u00a0MiB", (shown, mib)
+
+
+@test(need_root, need_program("chromium"))
 def parts_of_resident_memory_add_up_to_it():
     with scratch() as folder:
         path = os.path.join(folder, "page.html")

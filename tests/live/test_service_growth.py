@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 
+import lib
 from cgroups import memory_cgroup, move
 from lib import (eventually, line_of, need_long, need_program, need_root, need_sampling, note,
                  resident, run, scaled, schema, scratch, send_line, started, target, test, without)
@@ -20,6 +21,9 @@ from test_host_storm import FLAT
 from test_memory import own_bytes
 from test_post_mortem import TRACED, post_mortems, traced
 from test_service import service
+
+sys.path.append(os.path.join(lib.ROOT, "tests", "replay"))
+import pprof_wire  # noqa: E402
 
 PAGE = os.sysconf("SC_PAGESIZE")
 EACH = "enabled = yes\nperiod = 10"
@@ -124,6 +128,46 @@ def a_program_that_ran_before_the_service_and_is_killed_has_a_report():
     near(faults["count"], 40 * MIB / PAGE, 10)
     assert one["exe"].endswith(os.path.basename(os.path.realpath(sys.executable))), one["exe"]
     assert one["death"]["sender"]["pid"] == os.getpid(), one["death"]
+
+
+@test(need_root, need_sampling, timeout=60)
+def growth_is_shown_in_bytes_and_names_the_process():
+    with scratch() as folder, service(folder, growth=DENSE) as served, \
+            started([sys.executable, "-c", PYTHON]) as other, \
+            started([sys.executable, "-c", PYTHON]) as process:
+        other.lines.until("ready")
+        process.lines.until("ready")
+        path = f"/debug/pprof/growth?pid={process.pid}"
+        name = f"page-faults of {comm_of(process)} (pid {process.pid})"
+        svg, page = (served.text(f"{path}&format={what}") for what in ("flamegraph", "html"))
+        text = served.text(f"{path}&debug=1")
+        _, _, body = served.ask(path)
+        of_host = [served.text(f"/debug/pprof/growth?format={what}")
+                   for what in ("flamegraph", "html")]
+    assert re.search(f'<text id="title"[^>]*>{re.escape(name)}<', svg), svg[:2000]
+    assert f"<title>{name}</title>" in page, page[:1000]
+    assert re.search(r'id="remark"[^>]*>one page fault in 10 was sampled; bytes are right if all '
+                     r"pages are small", svg), svg[:3000]
+    for shown in of_host:
+        assert re.search(r">page-faults of \d+ processes<", shown), shown[:2000]
+    # All of it was touched first by calloc or by what calls it.
+    faults, size = re.search(r"<title>all \(([\d,]+) page faults, ~([\d.]+) MiB, 100.00 %\)",
+                             svg).groups()
+    assert abs(int(faults.replace(",", "")) * PAGE / MIB - float(size)) < 0.06, (faults, size)
+    assert 40 < float(size) < 80, size
+    head, first = re.search(r"page-faults: \d+ samples, ~\d+ times, ~([\d.]+) MiB if all pages are "
+                            r"small, on \d+ stacks? #1 ~\d+, ~([\d.]+) MiB, ~[\d.]+%, ",
+                            " ".join(text.split())).groups()
+    assert 0 < float(first) <= float(head) < 80 and float(head) > 40, (first, head)
+    assert "none lost: totals are ESTIMATES" in text and "totals are exact" not in text, text[-500:]
+    profile = pprof_wire.read(body)
+    strings = profile["string_table"]
+    types = [(strings[one["type"]], strings[one["unit"]]) for one in profile["sample_type"]]
+    assert types == [("samples", "count"), ("page-faults", "count"), ("growth", "bytes")], types
+    sums = [sum(sample["value"][i] for sample in profile["sample"]) for i in range(3)]
+    assert sums[2] == sums[1] * PAGE == sums[0] * 10 * PAGE and sums[2] > 40 * MIB, sums
+    comments = [strings[index] for index in profile["comment"]]
+    assert any(one.startswith("totals are estimates") for one in comments), comments
 
 
 GROWS = """

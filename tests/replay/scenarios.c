@@ -517,7 +517,7 @@ static void times(record_fn fn, void *userdata)
 	emit(&s, &(struct record){ .type = RECORD_EVENT,
 				   .event = { .id = 2, .name = "off-cpu", .timed = true } });
 	emit(&s, &(struct record){ .type = RECORD_EVENT,
-				   .event = { .id = 3, .name = "page-faults", .period = 1000 } });
+				   .event = { 3, "page-faults", false, 0, false, 1000, 4096 } });
 	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);

@@ -92,6 +92,7 @@ static bool same_state(const struct record *a, const struct record *b)
 		       SAME(totals.temporary) && SAME(totals.missed_frees) &&
 		       SAME(totals.unknown_frees) && SAME(totals.further_errors) &&
 		       SAME(totals.peak_ns) && SAME(totals.frees_variance) &&
+		       SAME(totals.peak_rss_bytes) && SAME(totals.peak_rss_is_least) &&
 		       SAME(totals.sample_shown) && SAME(totals.inherited_bytes) &&
 		       SAME(totals.inherited_blocks) && SAME(totals.sample_interval) &&
 		       SAME(totals.blocks_variance) && SAME(totals.allocs_variance);
@@ -165,7 +166,9 @@ static bool same_description(const struct record *a, const struct record *b)
 		return SAME(histogram.id) && SAME_S(histogram.spec) && SAME_S(histogram.unit) &&
 		       SAME_S(histogram.by) && SAME(histogram.linear) && SAME(histogram.step);
 	case RECORD_EVENT:
-		return SAME(event.id) && SAME_S(event.name) && SAME(event.kernel);
+		return SAME(event.id) && SAME_S(event.name) && SAME(event.kernel) &&
+		       SAME(event.period_ns) && SAME(event.timed) && SAME(event.period) &&
+		       SAME(event.page_bytes);
 	case RECORD_OCCURRENCE:
 		return SAME(occurrence.id) && SAME(occurrence.slot) && SAME(occurrence.tid) &&
 		       SAME(occurrence.cpu) && SAME(occurrence.time_ns) && SAME(occurrence.stack) &&

@@ -118,6 +118,35 @@ static void with_allocations_and_no_totals_there_is_none(void **state)
 	assert_int_equal(timeline_of(f)->n, 0);
 }
 
+static void the_most_that_was_resident_is_the_mark_or_a_sample(void **state)
+{
+	static const struct {
+		uint64_t mark, shown;
+		bool is_least, exact;
+	} cases[] = {
+		{ 9 * MIB, 9 * MIB, false, true },
+		{ 9 * MIB, 9 * MIB, true, false },
+		{ 0, 4 * MIB, false, false },
+		/* Samples have what CPUs have not added to the mark. */
+		{ 3 * MIB, 4 * MIB, false, true },
+	};
+	struct fixture *f = *state;
+
+	emit_server(&f->script, false);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct view_timeline *timeline;
+
+		emit_cut(&f->script, 5 * SECOND + i);
+		emit_totals(&f->script,
+			    (struct record_totals){ .peak_rss_bytes = cases[i].mark,
+						    .peak_rss_is_least = cases[i].is_least });
+		emit_cut_end(&f->script);
+		timeline = timeline_of(f);
+		assert_int_equal(timeline->peak_rss_bytes, cases[i].shown);
+		assert_int_equal(timeline->peak_rss_exact, cases[i].exact);
+	}
+}
+
 static void of_growth_depth_the_heap_is_not_known_beside_others(void **state)
 {
 	struct fixture *f = *state;
@@ -223,6 +252,7 @@ int main(void)
 		TEST(where_the_run_looked_itself_nobody_is_asked),
 		TEST(a_death_alone_is_a_point),
 		TEST(with_allocations_and_no_totals_there_is_none),
+		TEST(the_most_that_was_resident_is_the_mark_or_a_sample),
 		TEST(of_growth_depth_the_heap_is_not_known_beside_others),
 	};
 

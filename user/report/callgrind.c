@@ -156,6 +156,7 @@ static void put_event_name(struct graph *graph)
 static void put_header(struct graph *graph, const struct view *view)
 {
 	const struct record_run *run = model_run(view_model(view));
+	size_t n = view_n_processes(view);
 	FILE *file = graph->file;
 
 	fputs("# callgrind format\nversion: 1\n", file);
@@ -165,22 +166,32 @@ static void put_header(struct graph *graph, const struct view *view)
 		escape_text(&tool, run->tool);
 		fprintf(file, "creator: %s\n", strbuf_str(&tool));
 	}
-	if (view_n_processes(view) > 0) {
+	if (n > 0) {
 		const struct view_process *process = view_process(view, 0);
 		_cleanup_strbuf_ struct strbuf command = { 0 };
 
 		escape_text(&command, one_process_command(view, process));
+		if (n > 1)
+			strbuf_addf(&command, " and %zu more process%s", n - 1, n == 2 ? "" : "es");
 		fprintf(file, "pid: %" PRIu32 "\ncmd: %s\n", process->image->pid,
 			strbuf_str(&command));
 	}
-	fprintf(file, "desc: Totals: %s\npositions: line\n",
-		view_is_exact(view) ? "exact" : "not exact, events were lost");
+	fprintf(file, "desc: Totals: %s\n",
+		!view_is_exact(view)	    ? "not exact, events were lost" :
+		view_has_only_samples(view) ? "estimates" :
+					      "exact");
+	/* Not in the names of events alone, which callgrind_annotate does not show. */
+	if (n > 1 && !graph->event)
+		fputs("desc: Peaks: of each process at its own time, so that sums are of no "
+		      "moment\n",
+		      file);
+	fputs("positions: line\n", file);
 	if (graph->event) {
 		put_event_name(graph);
 	} else {
 		for (size_t i = 0; i < SAMPLE_COSTS; i++)
 			fprintf(file, "event: %s : %s\n", sample_cost_types[i].id,
-				sample_cost_types[i].name);
+				sample_cost_name(view, i));
 		fputs("events:", file);
 		for (size_t i = 0; i < SAMPLE_COSTS; i++)
 			fprintf(file, " %s", sample_cost_types[i].id);

@@ -29,6 +29,20 @@ const struct sample_cost_type sample_cost_types[SAMPLE_COSTS] = {
 	[COST_MAPPINGS] = { "Mappings", "Mappings made", "none" },
 };
 
+const char *sample_cost_name(const struct view *view, enum sample_cost cost)
+{
+	if (view_n_processes(view) < 2)
+		return sample_cost_types[cost].name;
+	switch (cost) {
+	case COST_PEAK:
+		return "Bytes at the heap's peak, of each process at its own time";
+	case COST_MAPPED_PEAK:
+		return "Bytes at the mappings' peak, of each process at its own time";
+	default:
+		return sample_cost_types[cost].name;
+	}
+}
+
 static void site_costs(const struct view_site *site, uint64_t costs[SAMPLE_COSTS])
 {
 	memset(costs, 0, SAMPLE_COSTS * sizeof(*costs));

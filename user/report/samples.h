@@ -52,6 +52,8 @@ struct sample_cost_type {
 	const char *unit; /* "bytes" or "none" */
 };
 extern const struct sample_cost_type sample_cost_types[SAMPLE_COSTS];
+/* The name for people in that view: peaks of several processes are of different moments. */
+const char *sample_cost_name(const struct view *view, enum sample_cost cost);
 
 /* How many of the costs are set; none below 0. 0: there is nothing to say. */
 size_t sample_costs(const struct sample *sample, uint64_t costs[SAMPLE_COSTS]);

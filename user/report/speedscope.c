@@ -194,7 +194,7 @@ static int put_profiles(struct scope *scope, const struct view *view,
 
 		if (i > 0)
 			fputs(",\n", scope->out.file);
-		r = put_profile(scope, view, i, type->name, type->unit);
+		r = put_profile(scope, view, i, sample_cost_name(view, i), type->unit);
 	}
 	return r;
 }

@@ -150,6 +150,24 @@ int process_comm(pid_t pid, char ret_comm[16])
 	return 0;
 }
 
+int process_peak_rss(pid_t pid, uint64_t *ret_bytes)
+{
+	_cleanup_strbuf_ struct strbuf status = { 0 };
+	int r = proc_file_read(pid, "status", PROC_TEXT_MAX, &status);
+	const char *peak = r < 0 ? NULL : status_value(strbuf_str(&status), "VmHWM");
+	uint64_t kib;
+
+	if (r < 0)
+		return r;
+	/* a zombie has no such line */
+	if (!peak)
+		return -ESRCH;
+	if (sscanf(peak, "%" SCNu64, &kib) != 1)
+		return -EBADMSG;
+	*ret_bytes = kib * 1024;
+	return 0;
+}
+
 int process_info_read(pid_t pid, struct process_info *ret_info)
 {
 	_cleanup_strbuf_ struct strbuf status = { 0 };

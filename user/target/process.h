@@ -39,6 +39,12 @@ int process_stat_read(pid_t pid, struct process_info *ret_info);
 int process_comm(pid_t pid, char ret_comm[16]);
 
 /*
+ * The most that the process's image had resident so far, as the kernel has noted (VmHWM of
+ * /proc/PID/status). -ESRCH or -ENOENT when it has ended.
+ */
+int process_peak_rss(pid_t pid, uint64_t *ret_bytes);
+
+/*
  * The executable's path as the target sees it (in its own root), without " (deleted)"; malloc'ed in
  * *ret_exe. -ENOENT for kernel threads and zombies.
  */

@@ -85,7 +85,10 @@ void flame_stacks_title(const struct view *view, struct strbuf *out)
 	if (!view_job(view, &event))
 		return;
 	escape_text(out, sample_what(event, view_class_shown(view), view_opts(view)->sort));
-	if (n > 0 && !event) {
+	if (n > 1 && !view_process(view, 0)->image->root) {
+		/* Of a host or a cgroup, where the first is one of many. */
+		strbuf_addf(out, " of %zu processes", n);
+	} else if (n > 0) {
 		const struct model_process *image = view_process(view, 0)->image;
 
 		strbuf_adds(out, " of ");

@@ -3,7 +3,9 @@
 
 #include "base/hashmap.h"
 #include "base/strbuf.h"
+#include "config/units.h"
 #include "report/text/text.h"
+#include "report/view/view_counts.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -130,12 +132,17 @@ static void put_title(struct drawing *d, const struct path_node *node)
 {
 	uint64_t value = value_of(d, node);
 	double share = d->total ? 100 * (double)value / (double)d->total : 0;
+	char size[FORMAT_UNIT_LEN];
 
 	strbuf_reset(&d->text);
 	text_xml(&d->text, node->name);
 	strbuf_adds(&d->text, " (");
 	text_grouped(&d->text, value);
-	strbuf_addf(&d->text, " %s, %.2f %%", d->flame->unit, share);
+	strbuf_addf(&d->text, " %s, ", d->flame->unit);
+	if (d->flame->pages)
+		strbuf_addf(&d->text, "~%s, ",
+			    format_size((int64_t)view_event_bytes(d->flame->pages, value), size));
+	strbuf_addf(&d->text, "%.2f %%", share);
 	if (d->flame->is_diff) {
 		strbuf_adds(&d->text, node->values[1] >= node->values[0] ? "; +" : "; -");
 		text_grouped(&d->text, changed(node));

@@ -12,13 +12,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+struct view_event;
+
 struct flame {
 	const char *title;
-	const char *remark; /* what is to be known of it, below the title; "" */
-	const char *unit;   /* of the values: "bytes" */
-	bool is_event;	    /* of another colour than memory */
-	bool is_diff;	    /* side 0 is before, side 1 after, which says how wide frames are, */
-	bool by_before;	    /* unless it is side 0 that does */
+	const char *remark;		/* what is to be known of it, below the title; "" */
+	const char *unit;		/* of the values: "bytes" */
+	const struct view_event *pages; /* of page faults: what they are in bytes; NULL: others */
+	bool is_event;			/* of another colour than memory */
+	bool is_diff;	/* side 0 is before, side 1 after, which says how wide frames are, */
+	bool by_before; /* unless it is side 0 that does */
 };
 
 /* 0, -ENOMEM, or -EIO when the stream took not all. */

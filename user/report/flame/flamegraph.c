@@ -9,21 +9,40 @@
 #include "report/samples.h"
 #include "report/writers.h"
 
+#include <inttypes.h>
+
+/* What is to be known of the values. */
+static void add_remark(const struct view *view, const struct view_event *event, struct strbuf *out)
+{
+	if (!view_is_exact(view))
+		strbuf_adds(out, "not exact");
+	if (!event || !event->asked->page_bytes)
+		return;
+	strbuf_adds(out, out->len > 0 ? "; " : "");
+	if (view_event_sampled(event))
+		strbuf_addf(out, "one page fault in %" PRIu32 " was sampled; ",
+			    event->asked->period);
+	strbuf_adds(out, "bytes are right if all pages are small");
+}
+
 int flamegraph_write(const struct view *view, FILE *file)
 {
 	_cleanup_(stack_paths_free_p) struct stack_paths *paths = NULL;
-	_cleanup_strbuf_ struct strbuf title = { 0 };
+	_cleanup_strbuf_ struct strbuf title = { 0 }, remark = { 0 };
 	const struct view_event *event;
-	struct flame flame = { .remark = view_is_exact(view) ? "" : "not exact" };
+	struct flame flame = { 0 };
 	int r;
 
 	if (!view_job(view, &event))
 		return 0;
 	flame_stacks_title(view, &title);
+	add_remark(view, event, &remark);
 	flame.title = strbuf_str(&title);
+	flame.remark = strbuf_str(&remark);
+	flame.pages = event && event->asked->page_bytes ? event : NULL;
 	flame.unit = sample_unit(event, view_opts(view)->sort);
 	flame.is_event = event != NULL;
-	r = strbuf_error(&title);
+	r = strbuf_error(&title) ? strbuf_error(&title) : strbuf_error(&remark);
 	if (r == 0)
 		r = stack_paths_new(&paths);
 	if (r == 0)

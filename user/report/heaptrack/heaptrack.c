@@ -242,6 +242,19 @@ static int put_time(struct track *track, const struct replay_step *step)
 	return 0;
 }
 
+static bool knows_peak_rss(const struct track *track)
+{
+	return track->process->timeline.peak_rss_bytes != UINT64_MAX;
+}
+
+/* Readers show the most of all lines. When it was, is not known. */
+static void put_peak_rss(struct track *track)
+{
+	if (knows_peak_rss(track))
+		fprintf(track->file, "R %" PRIx64 "\n",
+			track->process->timeline.peak_rss_bytes / PAGE_BYTES);
+}
+
 /* Frees the passing block that waits for another call, so that it is none of a temporary one. */
 static void drop_held(struct track *track)
 {
@@ -315,6 +328,10 @@ static int put_command(struct track *track, struct replay_faults faults)
 	if (others > 0)
 		strbuf_addf(&text, "; without %zu other image%s of this pid", others,
 			    others == 1 ? "" : "s");
+	if (!knows_peak_rss(track))
+		strbuf_adds(&text, "; the peak RSS is not known");
+	else if (!track->process->timeline.peak_rss_exact)
+		strbuf_adds(&text, "; the peak RSS may have been more");
 	if (faults.extra_allocs)
 		strbuf_addf(&text, "; %" PRIu64 " calls more than were made", faults.extra_allocs);
 	if (faults.missing_temporary)
@@ -356,6 +373,7 @@ static int write_track(struct track *track)
 	if (r < 0)
 		return r;
 	drop_held(track);
+	put_peak_rss(track);
 	r = put_command(track, heap_replay_faults(replay));
 	fprintf(track->file, "# strings: %zx\n# ips: %zx\n", interns_count(track->strings),
 		interns_count(track->ips));

@@ -69,6 +69,8 @@ static void put_timeline(struct json_out *out, const struct view *view,
 		return;
 	}
 	put_known(out->file, "{\"peak_ns\":", timeline->peak_ns);
+	put_known(out->file, ",\"peak_rss\":", timeline->peak_rss_bytes);
+	fprintf(out->file, ",\"peak_rss_exact\":%s", timeline->peak_rss_exact ? "true" : "false");
 	put_known(out->file, ",\"sites_left_out\":",
 		  timeline->has_heap ? series_left_out(model_series(view_model(view))) :
 				       UINT64_MAX);
@@ -274,8 +276,9 @@ static int put_event(struct json_out *out, struct html_stacks *stacks,
 
 	fputs("{\"name\":", out->file);
 	json_out_put(out, json_out_new_string(out, event->asked->name));
-	fprintf(out->file, ",\"unit\":\"%s\",\"count\":%" PRIu64 ",\"stacks\":[",
-		sample_unit(event, SORT_BYTES), view_event_total(event));
+	fprintf(out->file,
+		",\"unit\":\"%s\",\"page_bytes\":%" PRIu64 ",\"count\":%" PRIu64 ",\"stacks\":[",
+		sample_unit(event, SORT_BYTES), event->asked->page_bytes, view_event_total(event));
 	for (size_t i = 0; r == 0 && i < event->n_stacks; i++) {
 		if (i > 0)
 			fputs(",\n", out->file);
@@ -323,8 +326,12 @@ int html_data_put(struct json_out *out, const struct view *view)
 		return r;
 	fputc('{', out->file);
 	json_head(out, view);
-	fprintf(out->file, ",\"allocations\":%s,\"age_resolution_ns\":%" PRIu64,
-		view_has_allocations(view) ? "true" : "false", run ? run->age_resolution_ns : 0);
+	fprintf(out->file, ",\"allocations\":%s,\"only_samples\":%s,\"root\":%s",
+		view_has_allocations(view) ? "true" : "false",
+		view_has_only_samples(view) ? "true" : "false",
+		view_n_processes(view) > 0 && view_process(view, 0)->image->root ? "true" :
+										   "false");
+	fprintf(out->file, ",\"age_resolution_ns\":%" PRIu64, run ? run->age_resolution_ns : 0);
 	r = put_lists(out, stacks, view);
 	if (r < 0)
 		return r;

@@ -168,6 +168,7 @@
 		const all = nodeOf("all"), event = selectedEvent(), kind = event ? null : QUANTITIES[+quantity.value];
 		numberLabels(byLine.checked);
 		all.unit = event ? event.unit : kind.unit;
+		all.pageBytes = event ? event.page_bytes : 0;
 		all.stacks = itemsOf(event, kind);
 		all.range = rangeText(kind);
 		all.built = new Map();
@@ -194,7 +195,9 @@
 	}
 
 	function amount(value) {
-		return tree.unit === "ns" ? report.duration(value) : report.count(value) + " " + tree.unit;
+		/* Page faults in bytes, too: of small pages, as nothing says how large one was. */
+		return tree.unit === "ns" ? report.duration(value) : report.count(value) + " " + tree.unit +
+			(tree.pageBytes ? ", ~" + report.bytes(value * tree.pageBytes) + " if all pages are small" : "");
 	}
 
 	function describe(node) {

@@ -10,7 +10,8 @@
 	const HEIGHT = 220, LEFT = 70, RIGHT = 14, TOP = 14, BOTTOM = 24;
 	/* What is not looked at each time, of one process alone, and only shown when asked for. */
 	const FURTHER = { pss: "proportional share", cgroup: "its cgroup" }, further = {};
-	let box, canvas, legend, legendOfLive, summary, from, to, rss, rssChoice = null, line = null, scale = null, lines = 0;
+	let box, canvas, legend, legendOfLive, summary, from, to, rss, peakRss, rssChoice = null, line = null;
+	let scale = null, lines = 0;
 
 	/* The last point at or before a time; -1: none. */
 	function pointAt(times, ns) {
@@ -157,6 +158,13 @@
 				height: HEIGHT - TOP - BOTTOM }));
 	}
 
+	/* By the kernel's mark: what was there for a moment is between the points. */
+	function mostResident(timeline) {
+		if (timeline === null || timeline.peak_rss === null)
+			return "";
+		return ", " + (timeline.peak_rss_exact ? "at most " : "at least once ") + report.bytes(timeline.peak_rss);
+	}
+
 	function draw() {
 		const width = Math.max(box.clientWidth, 320), process = state.process;
 		canvas.textContent = "";
@@ -172,6 +180,7 @@
 		const times = line.time_ns, start = times[0], end = times[times.length - 1];
 		const ofOne = process || (report.processes.length === 1 ? report.processes[0] : null);
 		const peak = ofOne && line.peak_ns !== null ? ofOne.alloc.peak_bytes : null;
+		peakRss.textContent = ofOne ? mostResident(ofOne.timeline) : "";
 		const heap = isKnown("live_bytes"), resident = Math.max(0, ...line.rss);
 		const most = heap ? Math.max(1, peak || 0, ...line.live_bytes) : 1;
 		legendOfLive.hidden = !heap;
@@ -357,11 +366,12 @@
 		from = el("input", { id: "from", inputmode: "decimal", size: 8, "aria-label": "range from second" });
 		to = el("input", { id: "to", inputmode: "decimal", size: 8, "aria-label": "range to second" });
 		rss = el("input", { id: "rss", type: "checkbox" });
+		peakRss = el("span", { id: "peak-rss" });
 		Object.keys(FURTHER).forEach(function (key) { further[key] = el("input", { id: key, type: "checkbox" }); });
 		box = el("div", { class: "plot" }, canvas);
 		legendOfLive = el("li", {}, el("i", { class: "key-live" }), "live, of the heap");
 		legend = el("ul", { class: "legend" }, legendOfLive,
-			el("li", {}, el("label", {}, rss, " ", el("i", { class: "key-rss" }), "resident")),
+			el("li", {}, el("label", {}, rss, " ", el("i", { class: "key-rss" }), "resident", peakRss)),
 			...Object.keys(FURTHER).map(function (key) {
 				return el("li", {}, el("label", {}, further[key], " ", el("i", { class: "key-" + key }), FURTHER[key]));
 			}),

@@ -26,9 +26,9 @@
 			return "NOTHING WAS COUNTED: the probes ran empty programs";
 		if (coverage.events === null)
 			return "NOT EXACT: no state of the counts was read";
-		const seen = report.count(coverage.events) + " events seen, ";
+		const seen = report.count(coverage.events) + (data.only_samples ? " samples seen, " : " events seen, ");
 		if (coverage.exact)
-			return seen + "none lost: totals are exact" +
+			return seen + "none lost: totals are " + (data.only_samples ? "ESTIMATES" : "exact") +
 				(lost > 0 ? "; of stacks or names LOST: " + report.count(lost) : "") + causes(coverage.lost);
 		return seen + (lost > 0 ? "NOT EXACT: " + report.count(lost) + " lost" + causes(coverage.lost) :
 			"NOT EXACT: there were gaps that nobody could count") +
@@ -409,7 +409,10 @@
 
 	report.addHead = function () {
 		const head = document.querySelector("header"), first = report.processes[0];
-		head.append(el("h1", {}, first ? first.comm || "unknown" : "no process"), el("p", { class: "dim" },
+		/* Of a host or a cgroup, where the first is one of many. */
+		const many = report.processes.length > 1 && !data.root;
+		head.append(el("h1", {}, many ? report.count(report.processes.length) + " processes" :
+			first ? first.comm || "unknown" : "no process"), el("p", { class: "dim" },
 			[data.tool, data.start ? "begun " + data.start.slice(0, 19).replace("T", " ") + " UTC" : "",
 				data.elapsed_ns === null ? "" : "after " + report.duration(data.elapsed_ns)].filter(Boolean)
 				.join(", ")));

@@ -51,6 +51,9 @@ void json_timeline(struct json_out *out, const struct view *view,
 	if (json) {
 		json_out_known(out, json, "peak_ns", timeline->peak_ns != UINT64_MAX,
 			       timeline->peak_ns);
+		json_out_known(out, json, "peak_rss", timeline->peak_rss_bytes != UINT64_MAX,
+			       timeline->peak_rss_bytes);
+		json_out_bool(out, json, "peak_rss_exact", timeline->peak_rss_exact);
 		json_out_known(out, json, "sites_left_out", timeline->has_heap,
 			       series_left_out(model_series(view_model(view))));
 	}

@@ -21,6 +21,7 @@
 #define CLASS_TYPES 4
 #define SITE_TYPES (2 * CLASS_TYPES)
 #define ALLOC_SPACE 1
+#define EVENT_TYPES 3 /* at most */
 
 /* By these pprof knows the samples of -diff_base, whose sum it takes percentages of. */
 #define BASE_KEY "pprof::base"
@@ -33,11 +34,12 @@ struct profile {
 	VEC(uint64_t) locations;
 	const struct profile_part *part; /* what alone is in it; NULL: all of the view */
 	size_t n_samples;
-	bool has_two;	 /* as the second value of each sample */
+	size_t n_types;	 /* of an event: values of each sample */
 	bool is_base;	 /* values are subtracted */
 	const char *of;	 /* which run comments are about: "before: "; NULL: there is one */
 	int error;	 /* of comments; sticks */
 	uint64_t period; /* of samples: what each stands for */
+	uint64_t page_bytes;
 };
 
 static Pprof__ValueType value_type(struct pprof_tables *tables, const char *type, const char *unit)
@@ -131,26 +133,30 @@ static void put_heap_types(struct profile *profile)
 }
 
 /*
- * As Go's: samples with the time that they stand for, or waits ("block") with what they took; and
- * samples with as many events as they stand for.
+ * As Go's: samples with the time that they stand for, or waits ("block") with what they took;
+ * samples with as many events as they stand for, and of page faults the bytes, as pushed profiles
+ * have them (profile_part.c).
  */
-static void put_two_types(struct profile *profile, const struct view_event *event)
+static void put_sample_types(struct profile *profile, const struct view_event *event)
 {
 	bool timed = event->asked->timed;
-	Pprof__ValueType types[] = {
+	Pprof__ValueType types[EVENT_TYPES] = {
 		value_type(profile->tables, timed ? "contentions" : "samples", "count"),
 		event->asked->period ?
 			value_type(profile->tables, event->asked->name, "count") :
 			value_type(profile->tables, timed ? "delay" : "cpu", "nanoseconds"),
 	};
-	Pprof__ValueType *pointers[] = { &types[0], &types[1] };
+	Pprof__ValueType *pointers[] = { &types[0], &types[1], &types[2] };
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 
-	profile->has_two = true;
+	profile->n_types = 2;
+	if (event->asked->page_bytes)
+		types[profile->n_types++] = value_type(profile->tables, "growth", "bytes");
+	profile->page_bytes = event->asked->page_bytes;
 	profile->period = event->asked->period ? event->asked->period : event->asked->period_ns;
-	part.n_sample_type = 2;
+	part.n_sample_type = profile->n_types;
 	part.sample_type = pointers;
-	part.default_sample_type = types[1].type;
+	part.default_sample_type = types[profile->n_types - 1].type;
 	part.period_type = &types[1];
 	part.period = timed ? 1 : as_value(profile->period);
 	add_time(profile->view, true, &part);
@@ -163,6 +169,7 @@ static void put_event_type(struct profile *profile, const struct view_event *eve
 	Pprof__ValueType type = value_type(profile->tables, name, "count"), *pointer = &type;
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 
+	profile->n_types = 1;
 	part.n_sample_type = 1;
 	part.sample_type = &pointer;
 	part.default_sample_type = type.type;
@@ -223,7 +230,10 @@ static int put_comments(struct profile *profile)
 
 	if (run)
 		put_comment(profile, run->tool);
-	put_comment(profile, view_is_exact(view) ? "totals are exact" : "not exact");
+	put_comment(profile, !view_is_exact(view) ? "not exact" :
+			     view_has_only_samples(view) ?
+						    "totals are estimates, no sample was lost" :
+						    "totals are exact");
 	if (view_opts(view)->budget) {
 		view_budget_words(view_opts(view)->budget, &text);
 		put_comment(profile, strbuf_str(&text));
@@ -325,7 +335,8 @@ static size_t fill_values(const struct profile *profile, const struct sample *sa
 			as_value(profile->period ? sample->count * profile->period : sample->value);
 		if (values[0] == 0)
 			return 0;
-		return profile->has_two ? 2 : 1;
+		values[2] = as_value(values[1] * profile->page_bytes);
+		return profile->n_types;
 	}
 	memset(values, 0, SITE_TYPES * sizeof(*values));
 	values += class_at(profile, site->class);
@@ -383,8 +394,8 @@ static int put_profile(struct profile *profile, const void *of)
 
 	if (r < 0)
 		return r;
-	if (event && (view_event_sampled(event) || event->asked->timed))
-		put_two_types(profile, event);
+	if (event && (view_event_sampled(event) || event->asked->timed || event->asked->page_bytes))
+		put_sample_types(profile, event);
 	else if (event)
 		put_event_type(profile, event);
 	else

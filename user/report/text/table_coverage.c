@@ -48,6 +48,7 @@ static void coverage_words(const struct view *view, const struct record_coverage
 			   struct strbuf *line)
 {
 	const struct model *model = view_model(view);
+	bool only_samples = view_has_only_samples(view);
 	bool is_sampled = view_is_sampled(model), changes = model_n_depth_changes(model) > 0;
 	uint64_t lost = 0;
 
@@ -60,12 +61,15 @@ static void coverage_words(const struct view *view, const struct record_coverage
 	for (size_t i = 0; i < coverage->n_losses; i++)
 		lost += coverage->losses[i].count;
 	strbuf_addf(line, "coverage: %" PRIu64 " %s seen, ", coverage->events,
-		    is_sampled ? "samples and their frees" : "events");
+		    only_samples ? "samples" :
+		    is_sampled	 ? "samples and their frees" :
+				   "events");
 	if (view_is_cut_off(view_model(view))) {
 		cut_off_words(view, lost - 1, line);
 	} else if (view_is_exact(view)) {
 		/* What leaves totals exact is lost of stacks and names. */
-		strbuf_adds(line, "none lost: totals are exact");
+		strbuf_adds(line, only_samples ? "none lost: totals are ESTIMATES" :
+						 "none lost: totals are exact");
 		if (lost > 0)
 			strbuf_addf(line, "; of stacks or names LOST: %" PRIu64, lost);
 	} else if (lost == 0 && changes) {

@@ -4,6 +4,16 @@
 
 #include <inttypes.h>
 
+/* Of page faults: what they are in bytes. */
+static void add_bytes(struct strbuf *line, const struct view_event *event, uint64_t faults)
+{
+	char size[FORMAT_UNIT_LEN];
+
+	if (event->asked->page_bytes)
+		strbuf_addf(line, ", ~%s",
+			    format_size((int64_t)view_event_bytes(event, faults), size));
+}
+
 /* What samples stand for is an estimate, also when none was lost. */
 static void add_samples(struct strbuf *line, const struct view_event *event)
 {
@@ -32,6 +42,9 @@ static void event_head(struct table *t, const struct view_event *event)
 		strbuf_addf(&line, ": %s time%s",
 			    table_count(event->count, view_is_exact(t->view), number),
 			    table_plural(event->count));
+	add_bytes(&line, event, view_event_total(event));
+	if (event->asked->page_bytes)
+		strbuf_adds(&line, " if all pages are small,");
 	strbuf_addf(&line, " on %zu stack%s", event->n_stacks, table_plural(event->n_stacks));
 	table_bold(t, true);
 	table_wrap(t, 4, strbuf_str(&line));
@@ -56,6 +69,7 @@ static void stack_head(struct table *t, const struct view_event *event,
 		strbuf_addf(&line, "~%" PRIu64, part);
 	else
 		strbuf_adds(&line, table_count(stack->count, exact || sampled, number));
+	add_bytes(&line, event, part);
 	strbuf_addf(&line, ", %s%.1f%%, ", exact && !sampled ? "" : "~",
 		    100.0 * (double)part / (double)(all ? all : 1));
 	table_process(&line, stack->image);

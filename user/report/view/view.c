@@ -385,6 +385,20 @@ bool view_is_exact(const struct view *view)
 	return view->exact && model_n_depth_changes(view->model) == 0;
 }
 
+bool view_has_only_samples(const struct view *view)
+{
+	const struct record_run *run = model_run(view->model);
+	size_t n = view_n_events(view);
+
+	if ((run && run->no_heap) || view_has_allocations(view) || view_n_histograms(view) > 0 ||
+	    view->syscalls.n_processes > 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!view_event_sampled(view_event(view, i)))
+			return false;
+	return n > 0;
+}
+
 const char *view_filters(const struct view *view)
 {
 	if (!view->opts.where)

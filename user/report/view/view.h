@@ -89,5 +89,7 @@ const char *view_filters(const struct view *view);
 
 /* Nothing was lost in the whole run; false before the first cut. */
 bool view_is_exact(const struct view *view);
+/* Is nothing in it but events that were sampled? What they stand for is an estimate. */
+bool view_has_only_samples(const struct view *view);
 
 #endif

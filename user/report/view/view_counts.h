@@ -64,6 +64,16 @@ static inline uint64_t view_event_total(const struct view_event *event)
 	return view_event_worth(event, event->count, event->ns);
 }
 
+/* What so many page faults are if all are of small pages; 0: another event, or not known. */
+static inline uint64_t view_event_bytes(const struct view_event *event, uint64_t faults)
+{
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(faults, event->asked->page_bytes, &bytes) || bytes > INT64_MAX)
+		return INT64_MAX;
+	return bytes;
+}
+
 struct view_counts {
 	size_t n_histograms, n_events;
 	struct view_histogram *histograms; /* in the order in which they were asked for */

@@ -149,16 +149,35 @@ static int add_points(const struct model *model, const struct report_usage *usag
 	return 0;
 }
 
+/* The mark that the kernel keeps; without, the most that a point has. */
+static void find_peak_rss(const struct record_totals *totals, struct view_timeline *timeline)
+{
+	uint64_t most = totals->peak_rss_bytes;
+
+	for (size_t i = 0; i < timeline->n; i++) {
+		uint64_t bytes = timeline->points[i].rss_bytes;
+
+		if (bytes != UINT64_MAX && bytes > most)
+			most = bytes;
+	}
+	timeline->peak_rss_bytes = most ? most : UINT64_MAX;
+	timeline->peak_rss_exact = totals->peak_rss_bytes && !totals->peak_rss_is_least;
+}
+
 int view_timeline_init(const struct model *model, const struct report_usage *usage,
 		       const struct model_process *image, struct view_timeline *timeline)
 {
-	*timeline = (struct view_timeline){ .peak_ns = UINT64_MAX };
+	int r;
+
+	*timeline = (struct view_timeline){ .peak_ns = UINT64_MAX, .peak_rss_bytes = UINT64_MAX };
 	if (!image->has_totals && !is_of_growth(model, image))
 		return 0;
 	timeline->has_heap = image->has_totals;
 	if (image->has_totals && image->totals.peak_ns)
 		timeline->peak_ns = since_start(model, image->totals.peak_ns);
-	return add_points(model, usage, image, timeline);
+	r = add_points(model, usage, image, timeline);
+	find_peak_rss(&image->totals, timeline);
+	return r;
 }
 
 void view_timeline_done(struct view_timeline *timeline)

@@ -27,6 +27,9 @@ struct view_timeline {
 	size_t first;	  /* sample that the first point is, */
 	size_t n_samples; /* and how many of the points are samples: all, or all but the last */
 	uint64_t peak_ns; /* since the beginning of the run; UINT64_MAX: not known */
+	/* Most that was resident since the image began; UINT64_MAX: not known. */
+	uint64_t peak_rss_bytes;
+	bool peak_rss_exact; /* false: it may have been more */
 };
 
 /* `first` points are missing: it was not followed yet. */

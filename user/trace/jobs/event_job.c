@@ -19,6 +19,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 struct event_job {
 	struct job job;
@@ -176,7 +177,10 @@ static int event_describe(const struct job *job, record_fn fn, void *userdata)
 			   .period_ns =
 				   event->spec->hz ? UINT64_C(1000000000) / event->spec->hz : 0,
 			   .timed = event->spec->kind == EVENT_WAIT,
-			   .period = event->spec->period },
+			   .period = event->spec->period,
+			   .page_bytes = event->spec->kind == EVENT_FAULTS ?
+						 (uint64_t)sysconf(_SC_PAGESIZE) :
+						 0 },
 	};
 
 	if (event->spec->category)

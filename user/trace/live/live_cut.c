@@ -164,6 +164,8 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		.further_errors = live_errors_further(live, process),
 		.has_before = process->has_before,
 		.before_unread = process->before_unread,
+		.peak_rss_bytes = process->rss_peak.bytes,
+		.peak_rss_is_least = process->rss_peak.is_least,
 	};
 
 	if (process->depth == RECORD_DEPTH_SAMPLED)
@@ -418,7 +420,7 @@ static int read_cut(struct live *live, bool ended_only)
 	int r;
 
 	live_tick(live);
-	r = ended_only ? 0 : live_read_names(live);
+	r = ended_only ? 0 : live_read_running(live);
 	if (r)
 		return r;
 	if (!live->opts.allocations)

@@ -214,8 +214,9 @@ int live_rename(struct live *live, struct live_process *process, const char *com
 	return live_emit(live, &record);
 }
 
-int live_read_names(struct live *live)
+int live_read_running(struct live *live)
 {
+	uint64_t peak;
 	int r = 0;
 
 	vec_foreach(&live->processes, p) {
@@ -227,9 +228,13 @@ int live_read_names(struct live *live)
 		    !live_may_show(live, process->pid, process->image) ||
 		    process_comm(process->pid, comm) < 0)
 			continue;
+		if (process_peak_rss(process->pid, &peak) < 0)
+			peak = 0;
 		/* It runs still, and so its number was no other's. */
-		if (live_is_current(live, process->pid, process->image))
-			r = live_rename(live, process, comm);
+		if (!live_is_current(live, process->pid, process->image))
+			continue;
+		live_rss_peak_note(&process->rss_peak, peak);
+		r = live_rename(live, process, comm);
 	}
 	return r;
 }
@@ -293,6 +298,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 
 	if (r)
 		return r;
+	live_rss_peak_begin(&child->rss_peak, 0);
 	child->placeholder = parent->placeholder;
 	child->older_blocks = parent->older_blocks;
 	child->all_before = parent->all_before;
@@ -392,8 +398,11 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 {
 	struct live_process *old = live_process_at(live, ev->old_slot), *process;
 	bool replaced = old && !(ev->flags & ABI_PROCESS_SHARES_MM);
-	int r = replaced ? live_end_image(live, old, RECORD_END_EXEC, 0, ev->head.time_ns) : 0;
+	int r;
 
+	if (replaced)
+		live_rss_peak_end(&old->rss_peak, ev);
+	r = replaced ? live_end_image(live, old, RECORD_END_EXEC, 0, ev->head.time_ns) : 0;
 	if (r ||
 	    ev->head.slot == ABI_NO_SLOT) /* the new image is not counted, nor what it starts */
 		return r;
@@ -401,6 +410,7 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 	if (r)
 		return r;
 	memcpy(process->comm, ev->comm, sizeof(process->comm));
+	live_rss_peak_begin(&process->rss_peak, ev->peak_pages);
 	process->exe_known = ev->flags & ABI_PROCESS_KNOWN_FILE &&
 			     live->programs->procs[process->slot].state != ABI_PROC_PENDING;
 	if (replaced) {
@@ -431,6 +441,7 @@ static int on_exited(struct live *live, const struct abi_ev_process *ev)
 	}
 	if (process->ended)
 		return 0;
+	live_rss_peak_end(&process->rss_peak, ev);
 	r = live_rename(live, process, ev->comm);
 	if (r)
 		return r;

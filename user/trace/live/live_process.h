@@ -68,8 +68,11 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 		     bool in_time);
 /* The process's name is `comm`, 16 bytes: recorded if it is another than before. */
 int live_rename(struct live *live, struct live_process *process, const char *comm);
-/* Reads the names of all processes that run: no event tells of prctl(PR_SET_NAME). */
-int live_read_names(struct live *live);
+/*
+ * Reads the names of all processes that run, and the most that they had resident: no event tells of
+ * either.
+ */
+int live_read_running(struct live *live);
 /* Its end: what is left of its stacks goes before. */
 int live_end_image(struct live *live, struct live_process *process, enum record_end how, int value,
 		   uint64_t time_ns);

@@ -15,6 +15,7 @@
 #include "target/proc_maps.h"
 #include "trace/live/code_times.h"
 #include "trace/live/live.h"
+#include "trace/live/live_rss_peak.h"
 #include "trace/live/live_usage.h"
 #include "trace/live/objects.h"
 #include "trace/unwind/stack_check.h"
@@ -110,6 +111,7 @@ struct live_process {
 	uint32_t end_tick;
 	uint32_t peak_epoch; /* when it was last looked at, */
 	uint64_t peak_ns;    /* and when it was new; 0: never */
+	struct live_rss_peak rss_peak;
 	char comm[16];
 	VEC(struct code_range) code;
 	/* Stacks with frames in memory that may be code (trace/live/live_code.c). */

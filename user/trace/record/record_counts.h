@@ -46,11 +46,12 @@ struct record_hist_counts {
 
 struct record_event {
 	uint32_t id;
-	const char *name;   /* "syscalls:sys_enter_getrandom" */
-	bool kernel;	    /* kernel stacks are taken, too */
-	uint64_t period_ns; /* samples: so much time of a CPU is each; 0: it counts itself */
-	bool timed;	    /* it takes time, which counts have */
-	uint32_t period;    /* each stands for so many; 0: for itself, or see period_ns */
+	const char *name;    /* "syscalls:sys_enter_getrandom" */
+	bool kernel;	     /* kernel stacks are taken, too */
+	uint64_t period_ns;  /* samples: so much time of a CPU is each; 0: it counts itself */
+	bool timed;	     /* it takes time, which counts have */
+	uint32_t period;     /* each stands for so many; 0: for itself, or see period_ns */
+	uint64_t page_bytes; /* of page faults: what one is of a small page; 0: another event */
 };
 
 struct record_event_count {

@@ -40,6 +40,9 @@ struct record_totals {
 	uint64_t samples, live_samples;	  /* 0 beside bytes: of an older version, not known */
 	/* For how many blocks beyond itself one live sample stands at most, and one of all. */
 	uint64_t live_beyond, most_beyond;
+	/* The most that was resident since the image began, by the kernel's mark; 0: not known. */
+	uint64_t peak_rss_bytes;
+	bool peak_rss_is_least; /* the mark at its end is not known, it may have been more */
 };
 
 /* The numbers are those in recordings. */

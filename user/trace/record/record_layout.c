@@ -160,6 +160,8 @@ static const struct field totals_fields[] = {
 	F(record_totals, live_samples, FIELD_U64),
 	F(record_totals, live_beyond, FIELD_U64),
 	F(record_totals, most_beyond, FIELD_U64),
+	F(record_totals, peak_rss_bytes, FIELD_U64),
+	F(record_totals, peak_rss_is_least, FIELD_BOOL),
 	END,
 };
 static const struct field site_fields[] = {
@@ -243,13 +245,10 @@ static const struct field hist_counts_fields[] = {
 	END,
 };
 static const struct field event_fields[] = {
-	F(record_event, id, FIELD_U32),
-	F(record_event, name, FIELD_STRING),
-	F(record_event, kernel, FIELD_BOOL),
-	F(record_event, period_ns, FIELD_U64),
-	F(record_event, timed, FIELD_BOOL),
-	F(record_event, period, FIELD_U32),
-	END,
+	F(record_event, id, FIELD_U32),		F(record_event, name, FIELD_STRING),
+	F(record_event, kernel, FIELD_BOOL),	F(record_event, period_ns, FIELD_U64),
+	F(record_event, timed, FIELD_BOOL),	F(record_event, period, FIELD_U32),
+	F(record_event, page_bytes, FIELD_U64), END,
 };
 static const struct field event_count_fields[] = {
 	F(record_event_count, id, FIELD_U32),

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whose name the counts of system calls get, by their slot. The link has programs_losses() come
+ * here (--wrap): there are no maps to read.
+ */
+#include "base/hashmap.h"
+#include "trace/jobs/job.h"
+#include "trace/live/live_process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The slot had image 2 before, which ended; image 9 is in it now. */
+#define SLOT 2
+#define IMAGE 9
+
+int __wrap_programs_losses(const struct programs *programs, uint64_t ret_losses[ABI_LOSSES]);
+
+int __wrap_programs_losses(const struct programs *programs, uint64_t ret_losses[ABI_LOSSES])
+{
+	memset(ret_losses, 0, ABI_LOSSES * sizeof(*ret_losses));
+	ret_losses[ABI_LOST_RING_FULL] = programs->max_procs == 0;
+	return 0;
+}
+
+static int read_counts(struct job *job, record_fn fn, void *userdata)
+{
+	const struct record records[] = {
+		{ .type = RECORD_SYSCALL, .syscall = { .slot = SLOT, .calls = 1 } },
+		{ .type = RECORD_SYSCALL_FILE, .syscall_file = { .slot = SLOT } },
+		{ .type = RECORD_SYSCALL_STACK, .syscall_stack = { .slot = SLOT, .calls = 1 } },
+	};
+	int r = 0;
+
+	(void)job;
+	for (size_t i = 0; r == 0 && i < sizeof(records) / sizeof(records[0]); i++)
+		r = fn(&records[i], userdata);
+	return r;
+}
+
+struct seen {
+	uint32_t slots[4];
+	size_t n;
+};
+
+static int keep_slot(const struct record *record, void *userdata)
+{
+	struct seen *seen = userdata;
+
+	assert_true(seen->n < sizeof(seen->slots) / sizeof(seen->slots[0]));
+	seen->slots[seen->n++] = record->type == RECORD_SYSCALL	     ? record->syscall.slot :
+				 record->type == RECORD_SYSCALL_FILE ? record->syscall_file.slot :
+								       record->syscall_stack.slot;
+	return 0;
+}
+
+static uint64_t hash_none(const void *item)
+{
+	(void)item;
+	return 0;
+}
+
+static bool equals_none(const void *a, const void *b)
+{
+	(void)a;
+	(void)b;
+	return false;
+}
+
+/* The slots that records name when the counts are read; `process` is known in the slot, or NULL. */
+static struct seen read_jobs(struct live_process *process, bool ring_lost)
+{
+	static const struct job_ops ops = { .read = read_counts };
+	static const struct hashmap_ops no_stacks = { .hash = hash_none, .equal = equals_none };
+	struct abi_proc procs[SLOT + 1] = { [SLOT] = { .image = IMAGE } };
+	struct programs programs = { .procs = procs, .max_procs = ring_lost ? 0 : SLOT + 1 };
+	struct job job = { .ops = &ops };
+	struct seen seen = { .n = 0 };
+	struct live live = { .programs = &programs, .fn = keep_slot, .userdata = &seen };
+	struct cut_coverage coverage = { 0 };
+
+	assert_int_equal(hashmap_new(&no_stacks, &live.stacks), 0);
+	assert_int_equal(vec_push(&live.jobs, &job), 0);
+	for (size_t slot = 0; slot <= SLOT; slot++)
+		assert_int_equal(vec_push(&live.processes, slot == SLOT ? process : NULL), 0);
+	assert_int_equal(live_read_jobs(&live, &coverage), 0);
+	hashmap_free(live.stacks);
+	vec_done(&live.jobs);
+	vec_done(&live.processes);
+	return seen;
+}
+
+static void counts_are_of_the_image_that_the_slot_has(void **state)
+{
+	struct live_process process = { .slot = SLOT, .image = IMAGE };
+	const struct seen seen = read_jobs(&process, false);
+
+	(void)state;
+	assert_int_equal(seen.n, 3);
+	for (size_t i = 0; i < seen.n; i++)
+		assert_int_equal(seen.slots[i], IMAGE);
+}
+
+static void they_are_though_its_start_was_lost(void **state)
+{
+	const struct seen seen = read_jobs(NULL, true);
+
+	(void)state;
+	assert_int_equal(seen.n, 3);
+	for (size_t i = 0; i < seen.n; i++)
+		assert_int_equal(seen.slots[i], IMAGE);
+}
+
+static void what_is_not_announced_yet_is_in_the_next_cut(void **state)
+{
+	(void)state;
+	assert_int_equal(read_jobs(NULL, false).n, 0);
+}
+
+static void a_placeholder_has_no_counts(void **state)
+{
+	struct live_process process = { .slot = SLOT, .image = IMAGE, .placeholder = true };
+
+	(void)state;
+	assert_int_equal(read_jobs(&process, false).n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_are_of_the_image_that_the_slot_has),
+		cmocka_unit_test(they_are_though_its_start_was_lost),
+		cmocka_unit_test(what_is_not_announced_yet_is_in_the_next_cut),
+		cmocka_unit_test(a_placeholder_has_no_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -370,9 +370,9 @@ def what_is_too_much_to_keep_is_forgotten_as_a_whole():
                 process.lines.until("ready")
                 eventually(lambda n=times: served.metric("memtraced_growth_renewed_total") >= n,
                            "it is kept", timeout=60)
-        # for a while it does not run when very much has come at once, as on a busy host
-        eventually(lambda: served.metric("memtraced_growth_running") == 1, "it is not begun anew",
-                   timeout=60)
+            # For a while it does not run when very much has come at once, as here.
+            eventually(lambda: served.metric("memtraced_growth_running") == 1,
+                       "it is not begun anew", timeout=60)
         failed = served.metric("memtraced_growth_failed_total")
         assert failed == 0, f"{failed} starts failed"
 

@@ -14,10 +14,12 @@
 
 /* How to find the canonical frame address (CFA) of the caller's frame. */
 enum abi_unwind_kind {
-	ABI_UNWIND_NONE,     /* no information: the frame pointer is followed */
-	ABI_UNWIND_SP,	     /* rsp + offset */
-	ABI_UNWIND_BP,	     /* rbp + offset */
-	ABI_UNWIND_BP_DEREF, /* *(rbp + offset): frames that GCC realigns */
+	ABI_UNWIND_NONE, /* no information: the frame pointer is followed */
+	ABI_UNWIND_SP,	 /* rsp + offset */
+	ABI_UNWIND_BP,	 /* rbp + offset */
+	/* *(rbp + at) + then, by ABI_UNWIND_DEREF(at, then): frames that GCC realigns. */
+	ABI_UNWIND_BP_DEREF,
+	ABI_UNWIND_SP_DEREF, /* the same of rsp: a stack that hand-written code has realigned */
 	/* A signal handler returns here: the interrupted registers are in a struct sigcontext at
 	 * rsp + offset (arch/x86/include/uapi/asm/sigcontext.h). */
 	ABI_UNWIND_SIGNAL,
@@ -46,6 +48,11 @@ struct abi_unwind_rule {
 	__u8 rbx : 6; /* the caller's is at CFA - 8 * rbx, or one of the next */
 	__s16 bp_offset;
 };
+
+/* The offset of a rule whose CFA is in memory: two of 16 bits. */
+#define ABI_UNWIND_DEREF(at, then) ((__s32)((__u32)(then) << 16 | (__u16)(at)))
+#define ABI_UNWIND_DEREF_AT(offset) ((__s16)(offset))
+#define ABI_UNWIND_DEREF_THEN(offset) ((offset) >> 16)
 
 #define ABI_UNWIND_RBX_UNKNOWN 0 /* of all rules of an object where no CFA is by rbx */
 #define ABI_UNWIND_RBX_SAME 1	 /* there is the return address */

@@ -11,61 +11,90 @@ static void each_kind_of_rule_finds_the_caller_and_its_frame_pointer(void **stat
 	const struct {
 		struct abi_unwind_rule rule;
 		uint64_t pc, cfa;
-		uint64_t bp_slot; /* 0: rbp is the caller's already */
-		uint64_t cfa_slot;
+		uint64_t bp_slot;  /* 0: rbp is the caller's already */
+		uint64_t cfa_slot; /* 0, or has the CFA - then */
+		int64_t then;
 	} cases[] = {
-		{ { 8, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 }, RETURN_TO(0), sp + 8, 0, 0 },
+		{ { 8, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 }, RETURN_TO(0), sp + 8, 0, 0, 0 },
 		{ { 48, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
 		  RETURN_TO(0),
 		  sp + 48,
 		  sp + 32,
+		  0,
 		  0 },
 		{ { 2040, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -56 },
 		  RETURN_TO(0),
 		  sp + 2040,
 		  sp + 1984,
+		  0,
 		  0 },
 		/* no short codes */
 		{ { 2048, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 },
 		  RETURN_TO(0),
 		  sp + 2048,
 		  0,
+		  0,
 		  0 },
 		{ { 1024, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -512 },
 		  RETURN_TO(0),
 		  sp + 1024,
 		  sp + 512,
+		  0,
 		  0 },
 		{ { 9000, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
 		  RETURN_TO(0),
 		  sp + 9000,
 		  sp + 8984,
+		  0,
 		  0 },
-		{ { 44, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 }, RETURN_TO(0), sp + 44, 0, 0 },
+		{ { 44, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 }, RETURN_TO(0), sp + 44, 0, 0, 0 },
 		{ { 16, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
 		  RETURN_TO(0),
 		  bp + 16,
 		  bp,
+		  0,
 		  0 },
 		{ { 64, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_BP, 0, 8 },
 		  RETURN_TO(0),
 		  bp + 64,
 		  bp + 8,
+		  0,
 		  0 },
-		{ { -8, ABI_UNWIND_BP_DEREF, ABI_UNWIND_BP_AT_BP, 0, 0 },
+		{ { ABI_UNWIND_DEREF(-8, 0), ABI_UNWIND_BP_DEREF, ABI_UNWIND_BP_AT_BP, 0, 0 },
 		  RETURN_TO(0),
 		  bp + 96,
 		  bp,
-		  bp - 8 },
+		  bp - 8,
+		  0 },
+		{ { ABI_UNWIND_DEREF(0, 16), ABI_UNWIND_BP_DEREF, ABI_UNWIND_BP_AT_CFA, 0, -16 },
+		  RETURN_TO(0),
+		  bp + 96,
+		  bp + 80,
+		  bp,
+		  16 },
+		{ { ABI_UNWIND_DEREF(40, 8), ABI_UNWIND_SP_DEREF, ABI_UNWIND_BP_AT_CFA, 0, -24 },
+		  RETURN_TO(0),
+		  sp + 96,
+		  sp + 72,
+		  sp + 40,
+		  8 },
+		{ { ABI_UNWIND_DEREF(40, -8), ABI_UNWIND_SP_DEREF, ABI_UNWIND_BP_SAME, 0, 0 },
+		  RETURN_TO(0),
+		  sp + 96,
+		  0,
+		  sp + 40,
+		  -8 },
 		/* PLT entries, before and behind the push */
 		{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 0, 11 },
 		  FUNCTION(0) + 17,
 		  sp + 8,
 		  0,
+		  0,
 		  0 },
 		{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 0, 11 },
 		  FUNCTION(0) + 27,
 		  sp + 16,
+		  0,
 		  0,
 		  0 },
 	};
@@ -88,7 +117,7 @@ static void each_kind_of_rule_finds_the_caller_and_its_frame_pointer(void **stat
 		if (cases[i].bp_slot)
 			poke(cases[i].bp_slot, caller_bp);
 		if (cases[i].cfa_slot)
-			poke(cases[i].cfa_slot, cases[i].cfa);
+			poke(cases[i].cfa_slot, cases[i].cfa - (uint64_t)cases[i].then);
 		/* of a PLT entry the pc is exact */
 		walk_kept(cases[i].pc, sp, before, cases[i].rule.kind == ABI_UNWIND_PLT,
 			  ABI_MAX_FRAMES);

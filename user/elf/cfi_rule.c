@@ -13,12 +13,23 @@
 #define SIGCONTEXT_RSP 120
 #define SIGCONTEXT_RIP 128
 
-/* An expression of the form reg + offset, or *(reg + offset). */
+/* An expression of the form reg + offset, or *(reg + offset) + then. */
 struct simple {
 	uint64_t reg;
-	int64_t offset;
+	int64_t offset, then;
 	bool is_deref;
 };
+
+/* `op` adds a constant: how much. */
+static bool read_constant(struct cfi_reader *r, uint8_t op, int64_t *ret)
+{
+	if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
+		*ret = op - DW_OP_lit0;
+		return cfi_get_u8(r) == DW_OP_plus;
+	}
+	*ret = (int64_t)cfi_get_uleb(r);
+	return op == DW_OP_plus_uconst;
+}
 
 static bool read_simple(const struct cfi_place *place, struct simple *ret)
 {
@@ -32,17 +43,14 @@ static bool read_simple(const struct cfi_place *place, struct simple *ret)
 		return false;
 	simple.reg = op - DW_OP_breg0;
 	simple.offset = cfi_get_sleb(&r);
-	while (cfi_left(&r) && !simple.is_deref) {
+	while (cfi_left(&r)) {
+		int64_t *sum = simple.is_deref ? &simple.then : &simple.offset;
+
 		op = cfi_get_u8(&r);
-		if (op == DW_OP_deref) {
+		if (op == DW_OP_deref && !simple.is_deref)
 			simple.is_deref = true;
-		} else if (op == DW_OP_plus_uconst) {
-			more = (int64_t)cfi_get_uleb(&r);
-			if (__builtin_add_overflow(simple.offset, more, &simple.offset))
-				return false;
-		} else {
+		else if (!read_constant(&r, op, &more) || __builtin_add_overflow(*sum, more, sum))
 			return false;
-		}
 	}
 	*ret = simple;
 	return !r.failed && cfi_left(&r) == 0;
@@ -115,16 +123,20 @@ static int set_cfa(const struct cfi_place *cfa, struct abi_unwind_rule *rule, in
 		return CFI_CFA_REGISTERS;
 	}
 	*ret_offset = simple.offset;
+	if (simple.is_deref) {
+		*ret_offset = ABI_UNWIND_DEREF(simple.offset, simple.then);
+		if (simple.offset != ABI_UNWIND_DEREF_AT(*ret_offset) ||
+		    simple.then != ABI_UNWIND_DEREF_THEN(*ret_offset))
+			return CFI_OFFSETS;
+	}
 	if (simple.reg == CFI_RBX && !simple.is_deref) {
 		rule->kind = ABI_UNWIND_RBX;
 		return 0;
 	}
 	if (simple.reg != CFI_RSP && simple.reg != CFI_RBP)
 		return CFI_CFA_REGISTERS;
-	if (simple.is_deref && simple.reg != CFI_RBP)
-		return CFI_CFA_EXPRESSIONS;
 	if (simple.is_deref)
-		rule->kind = ABI_UNWIND_BP_DEREF;
+		rule->kind = simple.reg == CFI_RSP ? ABI_UNWIND_SP_DEREF : ABI_UNWIND_BP_DEREF;
 	else
 		rule->kind = simple.reg == CFI_RSP ? ABI_UNWIND_SP : ABI_UNWIND_BP;
 	return 0;

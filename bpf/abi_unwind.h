@@ -28,8 +28,12 @@ enum abi_unwind_kind {
 	/* Behind a system call that has made a thread or process: in the new one the stack begins
 	 * here, else rsp + offset. Of the innermost frame only, like the next. */
 	ABI_UNWIND_CLONED,
-	ABI_UNWIND_RA_IN_RDI,	/* rsp + offset, and rdi has the return address: vfork() */
-	ABI_UNWIND_RBX,		/* rbx + offset: ld.so's _dl_runtime_resolve() */
+	ABI_UNWIND_RA_IN_RDI, /* rsp + offset, and rdi has the return address: vfork() */
+	ABI_UNWIND_RBX,	      /* rbx + offset: ld.so's _dl_runtime_resolve() */
+	/* On another stack, the goroutine's: ABI_UNWIND_DEREF(where it is, where its depth is). */
+	ABI_UNWIND_GO_DEPTH,
+	ABI_UNWIND_GO_CURRENT,	/* the same of the thread's: ABI_UNWIND_GO(), TLS in bp_offset */
+	ABI_UNWIND_GO_RESUMED,	/* that is gone on with where it has been interrupted, if any is */
 	ABI_UNWIND_END,		/* the stack begins here */
 	ABI_UNWIND_UNSUPPORTED, /* information that these rules cannot say */
 };
@@ -53,6 +57,12 @@ struct abi_unwind_rule {
 #define ABI_UNWIND_DEREF(at, then) ((__s32)((__u32)(then) << 16 | (__u16)(at)))
 #define ABI_UNWIND_DEREF_AT(offset) ((__s16)(offset))
 #define ABI_UNWIND_DEREF_THEN(offset) ((offset) >> 16)
+
+/* Where a thread's goroutine has its struct m, that its goroutine, and that its stack pointer. */
+#define ABI_UNWIND_GO(m, curg, sp) ((__s32)((m) | (curg) << 8 | (sp) << 16))
+#define ABI_UNWIND_GO_M(offset) ((offset)&0xff)
+#define ABI_UNWIND_GO_CURG(offset) ((offset) >> 8 & 0xff)
+#define ABI_UNWIND_GO_SP(offset) ((offset) >> 16 & 0xff)
 
 #define ABI_UNWIND_RBX_UNKNOWN 0 /* of all rules of an object where no CFA is by rbx */
 #define ABI_UNWIND_RBX_SAME 1	 /* there is the return address */

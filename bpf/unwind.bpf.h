@@ -18,6 +18,7 @@
 
 #include "stack_scratch.bpf.h"
 #include "unwind_find.bpf.h"
+#include "unwind_go.bpf.h"
 #include "unwind_path.bpf.h"
 #include "unwind_window.bpf.h"
 
@@ -280,6 +281,10 @@ VERIFIED_ONCE_NUMBERS int unwind_step(scratch_ref ref, __u32 code)
 	case ABI_UNWIND_CLONED:
 	case ABI_UNWIND_RA_IN_RDI:
 		return unwind_by_register(w, rule);
+	case ABI_UNWIND_GO_DEPTH:
+	case ABI_UNWIND_GO_CURRENT:
+	case ABI_UNWIND_GO_RESUMED:
+		return unwind_to_goroutine(ref, code);
 	case ABI_UNWIND_RBX:
 		w->by_rbx = code;
 		return 0;

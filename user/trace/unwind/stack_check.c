@@ -4,6 +4,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "bpf/abi_stack_copy.h"
+#include "elf/cfi_go.h"
 
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -42,8 +43,9 @@ struct reference {
 	struct image *image;
 	uint64_t frames[MAX_FRAMES];
 	size_t n;
-	bool whole;   /* the information says that there the stack begins */
-	bool guessed; /* there is no information about the last one */
+	bool whole;		 /* the information says that there the stack begins */
+	bool guessed;		 /* there is no information about the last one */
+	enum cfi_go_function go; /* the last one is in */
 };
 
 const char *stack_check_result_name(enum stack_check_result result)
@@ -349,16 +351,32 @@ void stack_check_forget(struct stack_check *check, uint32_t slot)
 
 /* --- walking and comparing ------------------------------------------------------------------- */
 
+/*
+ * Is that Go's function that changes stacks? What the information says of its caller is false: it
+ * has none, or one on a stack of which there is no copy.
+ */
+static bool ends_in_go(struct reference *reference, uint64_t address)
+{
+	Dwfl_Module *module = dwfl_addrmodule(reference->image->dwfl, address);
+	const char *name = module ? dwfl_module_addrname(module, address) : NULL;
+
+	reference->go = name ? cfi_go_function(name) : CFI_GO_NONE;
+	reference->image->outside |=
+		reference->go == CFI_GO_SWITCHES || reference->go == CFI_GO_RESUMES;
+	return reference->go != CFI_GO_NONE;
+}
+
 static int take_frame(Dwfl_Frame *frame, void *userdata)
 {
 	struct reference *reference = userdata;
+	bool is_exact;
 	Dwarf_Addr pc;
 
-	if (reference->n == MAX_FRAMES || !dwfl_frame_pc(frame, &pc, NULL))
+	if (reference->n == MAX_FRAMES || !dwfl_frame_pc(frame, &pc, &is_exact))
 		return DWARF_CB_ABORT;
 	reference->frames[reference->n++] = pc;
 	reference->image->outside = false;
-	return DWARF_CB_OK;
+	return ends_in_go(reference, pc - !is_exact) ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
 /* Has the file information about this return address? Else libdwfl tries the frame pointer. */
@@ -420,11 +438,12 @@ static void walk(struct image *image, const struct abi_ev_stack_copy *copy,
 	image->returned = return_address(image, code, n_code);
 	reference->image = image;
 	reference->n = 0;
+	reference->go = CFI_GO_NONE;
 	/* A return address that cannot be read passes for none with libdwfl: a whole stack. */
 	reference->whole = dwfl_getthread_frames(image->dwfl, (pid_t)image->slot + 1, take_frame,
-						 reference) == 0 &&
-			   !image->outside;
-	reference->guessed = reference->n > 1 &&
+						 reference) == 0;
+	reference->whole = (reference->whole || reference->go != CFI_GO_NONE) && !image->outside;
+	reference->guessed = reference->n > 1 && reference->go == CFI_GO_NONE &&
 			     !has_information(image->dwfl, reference->frames[reference->n - 1]);
 	image->copy = NULL;
 }

@@ -43,6 +43,7 @@ struct reference {
 	struct image *image;
 	uint64_t frames[MAX_FRAMES];
 	size_t n;
+	size_t sound;		 /* frames up to the first about which there is no information */
 	bool whole;		 /* the information says that there the stack begins */
 	bool guessed;		 /* there is no information about the last one */
 	enum cfi_go_function go; /* the last one is in */
@@ -58,6 +59,7 @@ const char *stack_check_result_name(enum stack_check_result result)
 		[CHECK_TRUNCATED] = "truncated",
 		[CHECK_CUT_WRONG] = "truncated-different",
 		[CHECK_REFERENCE_SHORT] = "reference-short",
+		[CHECK_NO_INFORMATION] = "no-information",
 		[CHECK_NOT_COPIED] = "not-copied",
 		[CHECK_NO_REFERENCE] = "no-reference",
 	};
@@ -351,6 +353,28 @@ void stack_check_forget(struct stack_check *check, uint32_t slot)
 
 /* --- walking and comparing ------------------------------------------------------------------- */
 
+static bool is_in(Dwarf_CFI *cfi, uint64_t address)
+{
+	Dwarf_Frame *frame = NULL;
+	bool found = cfi && dwarf_cfi_addrframe(cfi, address, &frame) == 0;
+
+	free(frame);
+	return found;
+}
+
+/* Has the file information about this return address? Else libdwfl tries the frame pointer. */
+static bool has_information(Dwfl *dwfl, uint64_t address)
+{
+	Dwfl_Module *module = dwfl_addrmodule(dwfl, address - 1);
+	Dwarf_Addr bias = 0;
+	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+
+	if (is_in(cfi, address - 1 - bias))
+		return true;
+	cfi = module ? dwfl_module_dwarf_cfi(module, &bias) : NULL;
+	return is_in(cfi, address - 1 - bias);
+}
+
 /*
  * Is that Go's function that changes stacks? What the information says of its caller is false: it
  * has none, or one on a stack of which there is no copy.
@@ -372,24 +396,14 @@ static int take_frame(Dwfl_Frame *frame, void *userdata)
 	bool is_exact;
 	Dwarf_Addr pc;
 
+	reference->image->outside = false; /* dwfl_frame_pc() looks for the caller already */
 	if (reference->n == MAX_FRAMES || !dwfl_frame_pc(frame, &pc, &is_exact))
 		return DWARF_CB_ABORT;
+	if (reference->sound == reference->n &&
+	    has_information(reference->image->dwfl, pc + is_exact))
+		reference->sound++;
 	reference->frames[reference->n++] = pc;
-	reference->image->outside = false;
 	return ends_in_go(reference, pc - !is_exact) ? DWARF_CB_ABORT : DWARF_CB_OK;
-}
-
-/* Has the file information about this return address? Else libdwfl tries the frame pointer. */
-static bool has_information(Dwfl *dwfl, uint64_t address)
-{
-	Dwfl_Module *module = dwfl_addrmodule(dwfl, address - 1);
-	Dwarf_Frame *frame = NULL;
-	Dwarf_Addr bias;
-	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
-	bool found = cfi && dwarf_cfi_addrframe(cfi, address - 1 - bias, &frame) == 0;
-
-	free(frame);
-	return found;
 }
 
 /* The mapping that begins last before the address. */
@@ -437,7 +451,7 @@ static void walk(struct image *image, const struct abi_ev_stack_copy *copy,
 	image->outside = false;
 	image->returned = return_address(image, code, n_code);
 	reference->image = image;
-	reference->n = 0;
+	reference->n = reference->sound = 0;
 	reference->go = CFI_GO_NONE;
 	/* A return address that cannot be read passes for none with libdwfl: a whole stack. */
 	reference->whole = dwfl_getthread_frames(image->dwfl, (pid_t)image->slot + 1, take_frame,
@@ -454,6 +468,7 @@ static void drop_first(struct reference *reference)
 	if (reference->n == 0)
 		return;
 	reference->n--;
+	reference->sound -= reference->sound > 0;
 	memmove(reference->frames, reference->frames + 1,
 		reference->n * sizeof(reference->frames[0]));
 }
@@ -462,10 +477,14 @@ static enum stack_check_result compare(const struct image *image,
 				       const struct stack_check_walked *walked,
 				       const struct reference *reference)
 {
-	size_t both = walked->n < reference->n ? walked->n : reference->n;
-	bool same = memcmp(walked->frames, reference->frames, both * sizeof(uint64_t)) == 0;
+	size_t both = walked->n < reference->n ? walked->n : reference->n, equal = 0;
 
-	if (!same)
+	while (equal < both && walked->frames[equal] == reference->frames[equal])
+		equal++;
+	if (walked->whole && !walked->by_frame_pointer && reference->go == CFI_GO_NONE &&
+	    equal < walked->n && equal > reference->sound)
+		return CHECK_NO_INFORMATION;
+	if (equal < both)
 		return walked->whole ? CHECK_DIFFERENT : CHECK_CUT_WRONG;
 	if (!walked->whole && walked->n <= reference->n)
 		return CHECK_TRUNCATED;

@@ -32,6 +32,7 @@ struct image {
 	const struct abi_ev_stack_copy *copy; /* that is being walked */
 	uint64_t returned; /* 0, or the return address at which the walk begins */
 	bool outside;	   /* the last step asked for memory that is not in it */
+	bool has_go;	   /* a file of Go's is there: libdwfl looks for names one by one */
 };
 
 struct stack_check {
@@ -233,6 +234,26 @@ static int bias_of(int fd, const struct stack_check_code *code, uint64_t *ret_bi
 	return r;
 }
 
+static bool is_go(int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	Elf_Scn *section = NULL;
+	bool found = false;
+	size_t names = 0;
+
+	if (elf && elf_getshdrstrndx(elf, &names) == 0)
+		while (!found && (section = elf_nextscn(elf, section))) {
+			GElf_Shdr shdr;
+			const char *name = gelf_getshdr(section, &shdr) ?
+						   elf_strptr(elf, names, shdr.sh_name) :
+						   NULL;
+
+			found = name && strstr(name, ".gopclntab");
+		}
+	elf_end(elf);
+	return found;
+}
+
 /* A file that is no ELF file is code without information. */
 static void report_code(struct stack_check *check, struct image *image,
 			const struct stack_check_code *code)
@@ -244,6 +265,7 @@ static void report_code(struct stack_check *check, struct image *image,
 
 	if (own_fd < 0 || bias_of(own_fd, code, &bias))
 		return;
+	image->has_go |= is_go(own_fd);
 	dwfl_report_begin_add(image->dwfl);
 	if (dwfl_report_elf(image->dwfl, name, name, own_fd, bias, true))
 		own_fd = -1;				/* libdwfl closes it */
@@ -268,7 +290,7 @@ static int image_begin(struct image *image)
 {
 	if (image->dwfl)
 		dwfl_end(image->dwfl);
-	image->attached = false;
+	image->attached = image->has_go = false;
 	image->code.len = 0;
 	image->dwfl = dwfl_begin(&dwfl_callbacks);
 	return image->dwfl ? 0 : -ENOMEM;
@@ -381,7 +403,8 @@ static bool has_information(Dwfl *dwfl, uint64_t address)
  */
 static bool ends_in_go(struct reference *reference, uint64_t address)
 {
-	Dwfl_Module *module = dwfl_addrmodule(reference->image->dwfl, address);
+	Dwfl_Module *module =
+		reference->image->has_go ? dwfl_addrmodule(reference->image->dwfl, address) : NULL;
 	const char *name = module ? dwfl_module_addrname(module, address) : NULL;
 
 	reference->go = name ? cfi_go_function(name) : CFI_GO_NONE;

@@ -63,7 +63,8 @@ def go_s_stacks_are_what_go_says(mode):
             file.write(GO)
         env = dict(os.environ, CGO_ENABLED="1", GOFLAGS="-mod=mod", GOCACHE=f"{folder}/cache")
         try:
-            run(["go", "build", f"-buildmode={mode}", "-o", "program", "main.go"], cwd=folder, env=env)
+            run(["go", "build", f"-buildmode={mode}", "-o", "program", "main.go"], cwd=folder,
+                env=env)
         except FileNotFoundError:
             raise Skip("go is not installed") from None
         path = os.path.join(folder, "report.json")
@@ -78,7 +79,8 @@ def go_s_stacks_are_what_go_says(mode):
     seen = {}
     for process in report["processes"]:
         for site in process["sites"]:
-            names = [(frame["function"] or "").removesuffix(".abi0") for frame in site["frames"]]
+            names = [(frame["function"] or "").removesuffix(".abi0")
+                     for frame in site["frames"]]
             if "runtime.asmcgocall" in names and "main.take" in names and site["allocs"]:
                 seen.setdefault(site["bytes"] // site["allocs"], set()).add(
                     tuple(names[names.index("main.take"):]))

@@ -14,10 +14,12 @@
 
 /* How to find the canonical frame address (CFA) of the caller's frame. */
 enum abi_unwind_kind {
-	ABI_UNWIND_NONE,     /* no information: the frame pointer is followed */
-	ABI_UNWIND_SP,	     /* rsp + offset */
-	ABI_UNWIND_BP,	     /* rbp + offset */
-	ABI_UNWIND_BP_DEREF, /* *(rbp + offset): frames that GCC realigns */
+	ABI_UNWIND_NONE, /* no information: the frame pointer is followed */
+	ABI_UNWIND_SP,	 /* rsp + offset */
+	ABI_UNWIND_BP,	 /* rbp + offset */
+	/* *(rbp + at) + then, by ABI_UNWIND_DEREF(at, then): frames that GCC realigns. */
+	ABI_UNWIND_BP_DEREF,
+	ABI_UNWIND_SP_DEREF, /* the same of rsp: a stack that hand-written code has realigned */
 	/* A signal handler returns here: the interrupted registers are in a struct sigcontext at
 	 * rsp + offset (arch/x86/include/uapi/asm/sigcontext.h). */
 	ABI_UNWIND_SIGNAL,
@@ -26,8 +28,12 @@ enum abi_unwind_kind {
 	/* Behind a system call that has made a thread or process: in the new one the stack begins
 	 * here, else rsp + offset. Of the innermost frame only, like the next. */
 	ABI_UNWIND_CLONED,
-	ABI_UNWIND_RA_IN_RDI,	/* rsp + offset, and rdi has the return address: vfork() */
-	ABI_UNWIND_RBX,		/* rbx + offset: ld.so's _dl_runtime_resolve() */
+	ABI_UNWIND_RA_IN_RDI, /* rsp + offset, and rdi has the return address: vfork() */
+	ABI_UNWIND_RBX,	      /* rbx + offset: ld.so's _dl_runtime_resolve() */
+	/* On another stack, the goroutine's: ABI_UNWIND_DEREF(where it is, where its depth is). */
+	ABI_UNWIND_GO_DEPTH,
+	ABI_UNWIND_GO_CURRENT,	/* the same of the thread's: ABI_UNWIND_GO(), TLS in bp_offset */
+	ABI_UNWIND_GO_RESUMED,	/* that is gone on with where it has been interrupted, if any is */
 	ABI_UNWIND_END,		/* the stack begins here */
 	ABI_UNWIND_UNSUPPORTED, /* information that these rules cannot say */
 };
@@ -46,6 +52,17 @@ struct abi_unwind_rule {
 	__u8 rbx : 6; /* the caller's is at CFA - 8 * rbx, or one of the next */
 	__s16 bp_offset;
 };
+
+/* The offset of a rule whose CFA is in memory: two of 16 bits. */
+#define ABI_UNWIND_DEREF(at, then) ((__s32)((__u32)(then) << 16 | (__u16)(at)))
+#define ABI_UNWIND_DEREF_AT(offset) ((__s16)(offset))
+#define ABI_UNWIND_DEREF_THEN(offset) ((offset) >> 16)
+
+/* Where a thread's goroutine has its struct m, that its goroutine, and that its stack pointer. */
+#define ABI_UNWIND_GO(m, curg, sp) ((__s32)((m) | (curg) << 8 | (sp) << 16))
+#define ABI_UNWIND_GO_M(offset) ((offset)&0xff)
+#define ABI_UNWIND_GO_CURG(offset) ((offset) >> 8 & 0xff)
+#define ABI_UNWIND_GO_SP(offset) ((offset) >> 16 & 0xff)
 
 #define ABI_UNWIND_RBX_UNKNOWN 0 /* of all rules of an object where no CFA is by rbx */
 #define ABI_UNWIND_RBX_SAME 1	 /* there is the return address */

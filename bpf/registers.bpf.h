@@ -110,6 +110,14 @@ static __always_inline __s32 next_syscall_number(const struct pt_regs *regs)
 	return BPF_CORE_READ(regs, ax);
 }
 
+/* Where the thread's own variables are (TLS). */
+static __always_inline __u64 thread_pointer(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, thread.fsbase);
+}
+
 static __always_inline __u64 syscall_argument_1(const struct pt_regs *regs)
 {
 	return BPF_CORE_READ(regs, di);

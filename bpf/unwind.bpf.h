@@ -18,6 +18,7 @@
 
 #include "stack_scratch.bpf.h"
 #include "unwind_find.bpf.h"
+#include "unwind_go.bpf.h"
 #include "unwind_path.bpf.h"
 #include "unwind_window.bpf.h"
 
@@ -85,6 +86,8 @@ static __always_inline int unwind_signal(struct stack_scratch *s, __u64 context)
 static __always_inline bool unwind_cfa(const struct unwind_walk *w,
 				       const struct abi_unwind_rule *rule, __u64 *ret)
 {
+	__u64 base = rule->kind == ABI_UNWIND_SP_DEREF ? w->sp : w->bp;
+
 	switch (rule->kind) {
 	case ABI_UNWIND_SP:
 	case ABI_UNWIND_CLONED:
@@ -97,7 +100,10 @@ static __always_inline bool unwind_cfa(const struct unwind_walk *w,
 		*ret = w->sp + rule->offset + ((w->pc & 15) >= (__u64)rule->bp_offset ? 8 : 0);
 		return true;
 	default:
-		return unwind_read(w->bp + rule->offset, ret);
+		if (!unwind_read(base + ABI_UNWIND_DEREF_AT(rule->offset), ret))
+			return false;
+		*ret += ABI_UNWIND_DEREF_THEN(rule->offset);
+		return true;
 	}
 }
 
@@ -269,11 +275,16 @@ VERIFIED_ONCE_NUMBERS int unwind_step(scratch_ref ref, __u32 code)
 	case ABI_UNWIND_SP:
 	case ABI_UNWIND_BP:
 	case ABI_UNWIND_BP_DEREF:
+	case ABI_UNWIND_SP_DEREF:
 	case ABI_UNWIND_PLT:
 		return unwind_by_rule(w, rule);
 	case ABI_UNWIND_CLONED:
 	case ABI_UNWIND_RA_IN_RDI:
 		return unwind_by_register(w, rule);
+	case ABI_UNWIND_GO_DEPTH:
+	case ABI_UNWIND_GO_CURRENT:
+	case ABI_UNWIND_GO_RESUMED:
+		return unwind_to_goroutine(ref, code);
 	case ABI_UNWIND_RBX:
 		w->by_rbx = code;
 		return 0;

@@ -37,7 +37,9 @@ PROGRAMS = """# Stacks of programs of many kinds
 Made by `tests/live/test_stack_programs.py` with `MEMTRACED_STACK_PROGRAMS`: memtraced {version} on
 Linux {kernel}, {machine}. Each allocation's stack counts. *Compared* stacks were walked by
 elfutils' libdwfl as well (docs/hacking/unwinding.md, "Are the stacks right?"); no compared stack
-has other frames than libdwfl's. *Cut* says why stacks are not complete.
+has other frames than libdwfl's. Stacks of musl, Haskell, Go and SBCL go through code about which
+libdwfl has no information, or on to a stack of which it has no copy: these are not compared, but
+Go's are with what Go says (test_go_stacks.py). *Cut* says why stacks are not complete.
 
 ```
 {heading}

@@ -156,7 +156,13 @@ PROGRAMS = {
 }
 
 # Of what 99.9 % are complete but for these, and why.
-LESS = {}
+LESS = {
+    "erlang": "code that its JIT compiler makes has no information and uses rbp for other "
+              "values; it calls C on the scheduler's stack, in a frame that is aligned at run "
+              "time, so that no distance to the caller is known",
+    "java": "code of the optimizing compiler (C2) has no information and uses rbp for other "
+            "values; interpreted code and code of C1 keep frame pointers",
+}
 
 
 def listed(counts):

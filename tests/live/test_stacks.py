@@ -18,7 +18,7 @@ AVX = "unwinding-avx"  # whose frames of vectors are realigned
 SAME = ("identical", "identical-reference-failed", "identical-by-frame-pointer")
 WRONG = ("different", "truncated-different", "reference-short")
 # What says nothing about our walk.
-OPEN = ("not-copied", "no-reference", "copy-lost")
+OPEN = ("no-information", "not-copied", "no-reference", "copy-lost")
 
 PERL_SCRIPT = """
 my (%seen, @kept);

@@ -53,7 +53,11 @@ static const struct code_case cases[] = {
 	  /* push %rbp; mov %rsp,%rbp; and $-32,%rsp; leave; ret */
 	  { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xe0, 0xc9, 0xc3 },
 	  { { 1, SP_BP(16, -16) },
-	    { 4, SP_BP(16, -16) },
+	    { 4,
+	      { .kind = ABI_UNWIND_BP,
+		.offset = 16,
+		.bp = ABI_UNWIND_BP_AT_CFA,
+		.bp_offset = -16 } },
 	    { 8,
 	      { .kind = ABI_UNWIND_BP,
 		.offset = 16,

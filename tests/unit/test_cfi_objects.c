@@ -199,7 +199,12 @@ static struct caller caller_by_rule(const struct machine *m, const struct abi_un
 		cfa = bp + (uint64_t)(int64_t)rule->offset;
 		break;
 	case ABI_UNWIND_BP_DEREF:
-		cfa = memory(bp + (uint64_t)(int64_t)rule->offset);
+		cfa = memory(bp + (uint64_t)ABI_UNWIND_DEREF_AT(rule->offset)) +
+		      (uint64_t)ABI_UNWIND_DEREF_THEN(rule->offset);
+		break;
+	case ABI_UNWIND_SP_DEREF:
+		cfa = memory(m->reg[RSP] + (uint64_t)ABI_UNWIND_DEREF_AT(rule->offset)) +
+		      (uint64_t)ABI_UNWIND_DEREF_THEN(rule->offset);
 		break;
 	case ABI_UNWIND_SIGNAL: /* struct sigcontext: rbp, rsp, rip */
 		caller.rbp = memory(sp + 80);

@@ -1,96 +1,130 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/unwind_fixture.h"
 
+#define RULE_SP (STACK + 4096)
+#define RULE_BP (RULE_SP + 512)
+
+static const struct {
+	struct abi_unwind_rule rule;
+	uint64_t pc, cfa;
+	uint64_t bp_slot;  /* 0: rbp is the caller's already */
+	uint64_t cfa_slot; /* 0, or has the CFA - then */
+	int64_t then;
+} rule_cases[] = {
+	{ { 8, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 }, RETURN_TO(0), RULE_SP + 8, 0, 0, 0 },
+	{ { 48, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
+	  RETURN_TO(0),
+	  RULE_SP + 48,
+	  RULE_SP + 32,
+	  0,
+	  0 },
+	{ { 2040, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -56 },
+	  RETURN_TO(0),
+	  RULE_SP + 2040,
+	  RULE_SP + 1984,
+	  0,
+	  0 },
+	/* no short codes */
+	{ { 2048, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 },
+	  RETURN_TO(0),
+	  RULE_SP + 2048,
+	  0,
+	  0,
+	  0 },
+	{ { 1024, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -512 },
+	  RETURN_TO(0),
+	  RULE_SP + 1024,
+	  RULE_SP + 512,
+	  0,
+	  0 },
+	{ { 9000, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
+	  RETURN_TO(0),
+	  RULE_SP + 9000,
+	  RULE_SP + 8984,
+	  0,
+	  0 },
+	{ { 44, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 }, RETURN_TO(0), RULE_SP + 44, 0, 0, 0 },
+	{ { 16, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
+	  RETURN_TO(0),
+	  RULE_BP + 16,
+	  RULE_BP,
+	  0,
+	  0 },
+	{ { 64, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_BP, 0, 8 },
+	  RETURN_TO(0),
+	  RULE_BP + 64,
+	  RULE_BP + 8,
+	  0,
+	  0 },
+	{ { ABI_UNWIND_DEREF(-8, 0), ABI_UNWIND_BP_DEREF, ABI_UNWIND_BP_AT_BP, 0, 0 },
+	  RETURN_TO(0),
+	  RULE_BP + 96,
+	  RULE_BP,
+	  RULE_BP - 8,
+	  0 },
+	{ { ABI_UNWIND_DEREF(0, 16), ABI_UNWIND_BP_DEREF, ABI_UNWIND_BP_AT_CFA, 0, -16 },
+	  RETURN_TO(0),
+	  RULE_BP + 96,
+	  RULE_BP + 80,
+	  RULE_BP,
+	  16 },
+	{ { ABI_UNWIND_DEREF(40, 8), ABI_UNWIND_SP_DEREF, ABI_UNWIND_BP_AT_CFA, 0, -24 },
+	  RETURN_TO(0),
+	  RULE_SP + 96,
+	  RULE_SP + 72,
+	  RULE_SP + 40,
+	  8 },
+	{ { ABI_UNWIND_DEREF(40, -8), ABI_UNWIND_SP_DEREF, ABI_UNWIND_BP_SAME, 0, 0 },
+	  RETURN_TO(0),
+	  RULE_SP + 96,
+	  0,
+	  RULE_SP + 40,
+	  -8 },
+	/* PLT entries, before and behind the push */
+	{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 0, 11 },
+	  FUNCTION(0) + 17,
+	  RULE_SP + 8,
+	  0,
+	  0,
+	  0 },
+	{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 0, 11 },
+	  FUNCTION(0) + 27,
+	  RULE_SP + 16,
+	  0,
+	  0,
+	  0 },
+};
+
 /*
  * Function 0 is called by function 1, whose CFA is at rbp + 16 and which function 2 has called,
  * where the stack begins: that is found if both the CFA and rbp of function 0 are.
  */
 static void each_kind_of_rule_finds_the_caller_and_its_frame_pointer(void **state)
 {
-	const uint64_t sp = STACK + 4096, bp = sp + 512, caller_bp = sp + 0x4000;
-	const struct {
-		struct abi_unwind_rule rule;
-		uint64_t pc, cfa;
-		uint64_t bp_slot; /* 0: rbp is the caller's already */
-		uint64_t cfa_slot;
-	} cases[] = {
-		{ { 8, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 }, RETURN_TO(0), sp + 8, 0, 0 },
-		{ { 48, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
-		  RETURN_TO(0),
-		  sp + 48,
-		  sp + 32,
-		  0 },
-		{ { 2040, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -56 },
-		  RETURN_TO(0),
-		  sp + 2040,
-		  sp + 1984,
-		  0 },
-		/* no short codes */
-		{ { 2048, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 },
-		  RETURN_TO(0),
-		  sp + 2048,
-		  0,
-		  0 },
-		{ { 1024, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -512 },
-		  RETURN_TO(0),
-		  sp + 1024,
-		  sp + 512,
-		  0 },
-		{ { 9000, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
-		  RETURN_TO(0),
-		  sp + 9000,
-		  sp + 8984,
-		  0 },
-		{ { 44, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 }, RETURN_TO(0), sp + 44, 0, 0 },
-		{ { 16, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
-		  RETURN_TO(0),
-		  bp + 16,
-		  bp,
-		  0 },
-		{ { 64, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_BP, 0, 8 },
-		  RETURN_TO(0),
-		  bp + 64,
-		  bp + 8,
-		  0 },
-		{ { -8, ABI_UNWIND_BP_DEREF, ABI_UNWIND_BP_AT_BP, 0, 0 },
-		  RETURN_TO(0),
-		  bp + 96,
-		  bp,
-		  bp - 8 },
-		/* PLT entries, before and behind the push */
-		{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 0, 11 },
-		  FUNCTION(0) + 17,
-		  sp + 8,
-		  0,
-		  0 },
-		{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 0, 11 },
-		  FUNCTION(0) + 27,
-		  sp + 16,
-		  0,
-		  0 },
-	};
+	const uint64_t sp = RULE_SP, bp = RULE_BP, caller_bp = sp + 0x4000;
 	(void)state;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const uint64_t expected[] = { cases[i].pc, RETURN_TO(1), RETURN_TO(2) };
-		uint64_t before = cases[i].bp_slot ? bp : caller_bp;
+	for (size_t i = 0; i < sizeof(rule_cases) / sizeof(rule_cases[0]); i++) {
+		const uint64_t expected[] = { rule_cases[i].pc, RETURN_TO(1), RETURN_TO(2) };
+		uint64_t before = rule_cases[i].bp_slot ? bp : caller_bp;
 		/* a cfa that is no multiple of 8 */
-		uint8_t *slot = (uint8_t *)f.stack + (cases[i].cfa - 8 - STACK);
+		uint8_t *slot = (uint8_t *)f.stack + (rule_cases[i].cfa - 8 - STACK);
 		uint64_t to = RETURN_TO(1);
 
 		memset(f.stack, 0xcc, STACK_BYTES);
 		host_use(&f.host);
-		f.rules[1] = cases[i].rule;
+		f.rules[1] = rule_cases[i].rule;
 		rule(1, ABI_UNWIND_BP, 16, ABI_UNWIND_BP_AT_CFA, -16);
 		rule(2, ABI_UNWIND_END, 0, 0, 0);
 		memcpy(slot, &to, sizeof(to));
 		poke(caller_bp + 8, RETURN_TO(2));
-		if (cases[i].bp_slot)
-			poke(cases[i].bp_slot, caller_bp);
-		if (cases[i].cfa_slot)
-			poke(cases[i].cfa_slot, cases[i].cfa);
+		if (rule_cases[i].bp_slot)
+			poke(rule_cases[i].bp_slot, caller_bp);
+		if (rule_cases[i].cfa_slot)
+			poke(rule_cases[i].cfa_slot,
+			     rule_cases[i].cfa - (uint64_t)rule_cases[i].then);
 		/* of a PLT entry the pc is exact */
-		walk_kept(cases[i].pc, sp, before, cases[i].rule.kind == ABI_UNWIND_PLT,
+		walk_kept(rule_cases[i].pc, sp, before, rule_cases[i].rule.kind == ABI_UNWIND_PLT,
 			  ABI_MAX_FRAMES);
 		assert_cut(ABI_CUT_NONE);
 		assert_frames(expected, 3);

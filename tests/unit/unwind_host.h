@@ -36,12 +36,13 @@ struct host_return_probe {
 
 /* Of the thread, where they are not in the walk. */
 struct pt_regs {
-	uint64_t rax, rbx, rdi;
+	uint64_t rax, rbx, rdi, fsbase;
 };
 #define task_registers() (&host->registers)
 #define PT_REGS_RC_CORE(regs) ((regs)->rax)
 #define REGISTER_RBX(regs) ((regs)->rbx)
 #define PT_REGS_PARM1_CORE(regs) ((regs)->rdi)
+#define thread_pointer() (host->registers.fsbase)
 
 struct host_rows {
 	const struct abi_unwind_row *rows;

@@ -8,6 +8,8 @@
 #include "elf/cfi_builder.h"
 #include "elf/cfi_code.h"
 #include "elf/cfi_entry.h"
+#include "elf/cfi_ghc.h"
+#include "elf/cfi_go.h"
 #include "elf/cfi_known.h"
 #include "elf/cfi_pieces.h"
 #include "elf/cfi_program.h"
@@ -89,7 +91,11 @@ static int collect(struct compiler *c, struct cfi_pieces *pieces)
 	cfi_mark_known(c->in, &debug);
 	r = cfi_pieces_fill(pieces, &debug);
 	if (r == 0)
+		r = cfi_add_go(c->in, pieces);
+	if (r == 0)
 		r = cfi_add_known(c->in, pieces);
+	if (r == 0)
+		r = cfi_add_ghc(c->in, pieces);
 	return r < 0 ? r : cfi_add_code(c->in, pieces);
 }
 

@@ -303,8 +303,9 @@ static bool rule_of(const struct x86_frame *frame, struct abi_unwind_rule *ret)
 		ret->bp = ABI_UNWIND_BP_AT_CFA;
 		ret->bp_offset = (int16_t)-frame->saved;
 	}
-	ret->kind = frame->sp != X86_UNKNOWN ? ABI_UNWIND_SP : ABI_UNWIND_BP;
-	ret->offset = frame->sp != X86_UNKNOWN ? frame->sp : frame->bp;
+	/* What V8's builtins call takes its arguments off the stack: rbp is right all the same. */
+	ret->kind = frame->bp != X86_UNKNOWN ? ABI_UNWIND_BP : ABI_UNWIND_SP;
+	ret->offset = frame->bp != X86_UNKNOWN ? frame->bp : frame->sp;
 	return ret->offset != X86_UNKNOWN && frame->saved <= INT16_MAX;
 }
 

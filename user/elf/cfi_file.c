@@ -168,6 +168,7 @@ static struct cfi_input input_of(const struct elf_file *file, const struct conte
 		.n_starts = contents->n_starts,
 	};
 
+	in.symbols = elf_file_symbols(file, &in.n_symbols);
 	in.entry_end = entry_end(file, in.entry);
 	return in;
 }

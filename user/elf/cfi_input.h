@@ -13,6 +13,8 @@ struct cfi_bytes {
 	uint64_t addr;
 };
 
+struct elf_symbol;
+
 struct cfi_input {
 	struct cfi_bytes eh_frame, debug_frame; /* len 0: none */
 	const struct cfi_bytes *text;		/* entries for other code are left out */
@@ -24,6 +26,9 @@ struct cfi_input {
 	/* Where functions start that need not have information: elf/cfi_code.h. */
 	const uint64_t *starts;
 	size_t n_starts;
+	/* Of functions, by ascending value; or NULL. */
+	const struct elf_symbol *symbols;
+	size_t n_symbols;
 };
 
 /* The text that the address is in, or NULL. */

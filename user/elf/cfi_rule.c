@@ -13,12 +13,23 @@
 #define SIGCONTEXT_RSP 120
 #define SIGCONTEXT_RIP 128
 
-/* An expression of the form reg + offset, or *(reg + offset). */
+/* An expression of the form reg + offset, or *(reg + offset) + then. */
 struct simple {
 	uint64_t reg;
-	int64_t offset;
+	int64_t offset, then;
 	bool is_deref;
 };
+
+/* `op` adds a constant: how much. */
+static bool read_constant(struct cfi_reader *r, uint8_t op, int64_t *ret)
+{
+	if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
+		*ret = op - DW_OP_lit0;
+		return cfi_get_u8(r) == DW_OP_plus;
+	}
+	*ret = (int64_t)cfi_get_uleb(r);
+	return op == DW_OP_plus_uconst;
+}
 
 static bool read_simple(const struct cfi_place *place, struct simple *ret)
 {
@@ -32,17 +43,14 @@ static bool read_simple(const struct cfi_place *place, struct simple *ret)
 		return false;
 	simple.reg = op - DW_OP_breg0;
 	simple.offset = cfi_get_sleb(&r);
-	while (cfi_left(&r) && !simple.is_deref) {
+	while (cfi_left(&r)) {
+		int64_t *sum = simple.is_deref ? &simple.then : &simple.offset;
+
 		op = cfi_get_u8(&r);
-		if (op == DW_OP_deref) {
+		if (op == DW_OP_deref && !simple.is_deref)
 			simple.is_deref = true;
-		} else if (op == DW_OP_plus_uconst) {
-			more = (int64_t)cfi_get_uleb(&r);
-			if (__builtin_add_overflow(simple.offset, more, &simple.offset))
-				return false;
-		} else {
+		else if (!read_constant(&r, op, &more) || __builtin_add_overflow(*sum, more, sum))
 			return false;
-		}
 	}
 	*ret = simple;
 	return !r.failed && cfi_left(&r) == 0;
@@ -115,23 +123,27 @@ static int set_cfa(const struct cfi_place *cfa, struct abi_unwind_rule *rule, in
 		return CFI_CFA_REGISTERS;
 	}
 	*ret_offset = simple.offset;
+	if (simple.is_deref) {
+		*ret_offset = ABI_UNWIND_DEREF(simple.offset, simple.then);
+		if (simple.offset != ABI_UNWIND_DEREF_AT(*ret_offset) ||
+		    simple.then != ABI_UNWIND_DEREF_THEN(*ret_offset))
+			return CFI_OFFSETS;
+	}
 	if (simple.reg == CFI_RBX && !simple.is_deref) {
 		rule->kind = ABI_UNWIND_RBX;
 		return 0;
 	}
 	if (simple.reg != CFI_RSP && simple.reg != CFI_RBP)
 		return CFI_CFA_REGISTERS;
-	if (simple.is_deref && simple.reg != CFI_RBP)
-		return CFI_CFA_EXPRESSIONS;
 	if (simple.is_deref)
-		rule->kind = ABI_UNWIND_BP_DEREF;
+		rule->kind = simple.reg == CFI_RSP ? ABI_UNWIND_SP_DEREF : ABI_UNWIND_BP_DEREF;
 	else
 		rule->kind = simple.reg == CFI_RSP ? ABI_UNWIND_SP : ABI_UNWIND_BP;
 	return 0;
 }
 
-/* Where the caller's rbp is: 0, or why it cannot be said. */
-static int set_bp(const struct cfi_place *rbp, struct abi_unwind_rule *rule)
+/* Where the caller's rbp is: 0, or why it cannot be said. cfa: what the information calls so. */
+static int set_bp(const struct cfi_place *rbp, int64_t cfa, struct abi_unwind_rule *rule)
 {
 	struct simple simple = { 0 };
 
@@ -142,7 +154,8 @@ static int set_bp(const struct cfi_place *rbp, struct abi_unwind_rule *rule)
 		return 0;
 	case CFI_OFFSET:
 		rule->bp = ABI_UNWIND_BP_AT_CFA;
-		simple.offset = rbp->offset;
+		if (__builtin_add_overflow(rbp->offset, cfa, &simple.offset))
+			return CFI_OFFSETS;
 		break;
 	case CFI_REGISTER:
 		return rbp->reg == CFI_RBP ? 0 : CFI_FRAME_POINTERS;
@@ -179,6 +192,24 @@ static bool is_cfa(const struct cfi_place *rsp)
 	return rsp->how == CFI_UNSPECIFIED || (rsp->how == CFI_VAL_OFFSET && rsp->offset == 0);
 }
 
+/*
+ * Information may call another address of the frame CFA, and say where the return address and the
+ * caller's rsp are from there (GHC's StgRun). *ret: how far the usual CFA is above that.
+ */
+static bool find_usual_cfa(const struct cfi_state *state, int64_t offset, int64_t *ret)
+{
+	struct simple rsp;
+
+	if (state->ra.how != CFI_OFFSET || state->ra.offset != (int32_t)state->ra.offset)
+		return false;
+	*ret = state->ra.offset + WORD_BYTES;
+	if (*ret == 0)
+		return true;
+	return state->rsp.how == CFI_VAL_EXPRESSION && read_simple(&state->rsp, &rsp) &&
+	       state->cfa.how == CFI_OFFSET && state->cfa.reg == CFI_RSP && rsp.reg == CFI_RSP &&
+	       !rsp.is_deref && rsp.offset == offset + *ret;
+}
+
 /* Where the caller's rbx is. */
 static uint8_t rbx_of(const struct cfi_place *rbx)
 {
@@ -196,7 +227,7 @@ struct abi_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_stat
 				bool with_rbx, uint32_t lost[CFI_LOSSES])
 {
 	struct abi_unwind_rule rule = { 0 };
-	int64_t offset;
+	int64_t offset, further = 0;
 	int why;
 
 	if (cie->ra_register != CFI_RIP)
@@ -211,17 +242,20 @@ struct abi_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_stat
 	why = set_cfa(&state->cfa, &rule, &offset);
 	if (why)
 		return lose(lost, (enum cfi_loss)why);
-	rule.offset = (int32_t)offset;
-	if (rule.offset != offset)
+	if (offset != (int32_t)offset)
 		return lose(lost, CFI_OFFSETS);
 	if (is_in_rdi(&state->ra) && rule.kind == ABI_UNWIND_SP)
 		rule.kind = ABI_UNWIND_RA_IN_RDI;
-	else if (state->ra.how != CFI_OFFSET || state->ra.offset != -WORD_BYTES)
+	else if (!find_usual_cfa(state, offset, &further))
 		return lose(lost, CFI_RETURN_ADDRESSES);
-	if (!is_cfa(&state->rsp))
+	if (further == 0 && !is_cfa(&state->rsp))
 		return lose(lost, CFI_STACK_POINTERS);
-	why = set_bp(&state->rbp, &rule);
-	rule.rbx = with_rbx ? rbx_of(&state->rbx) : ABI_UNWIND_RBX_UNKNOWN;
+	offset += further;
+	rule.offset = (int32_t)offset;
+	if (rule.offset != offset)
+		return lose(lost, CFI_OFFSETS);
+	why = set_bp(&state->rbp, -further, &rule);
+	rule.rbx = with_rbx && further == 0 ? rbx_of(&state->rbx) : ABI_UNWIND_RBX_UNKNOWN;
 	if (why == 0 && rule.kind == ABI_UNWIND_RA_IN_RDI && rule.bp != ABI_UNWIND_BP_SAME)
 		why = CFI_FRAME_POINTERS;
 	return why ? lose(lost, (enum cfi_loss)why) : rule;

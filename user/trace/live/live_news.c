@@ -65,7 +65,7 @@ static bool is_known(const struct live_process *process, uint64_t addr)
 static void mark_gone(struct live_stack *stack)
 {
 	if (stack->cut == ABI_CUT_NONE || stack->cut == ABI_CUT_NO_MAPPING ||
-	    stack->cut == STACK_CUT_FRAME_POINTERS)
+	    stack->cut == STACK_CUT_GENERATED || stack->cut == STACK_CUT_FRAME_POINTERS)
 		stack->cut = STACK_CUT_GONE;
 }
 

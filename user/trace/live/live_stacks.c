@@ -76,6 +76,26 @@ static void kernel_frames(const struct abi_ev_stack *ev, struct live_frames *ret
 		take_frame(ev, i, ret);
 }
 
+/* Made in memory that has no file, or a file of memory that is no ELF file (Erlang). */
+static bool is_generated(const struct code_range *range)
+{
+	if (range->object)
+		return strncmp(object_path(range->object), "/memfd:", strlen("/memfd:")) == 0 &&
+		       object_unwind(range->object) == 0;
+	return !range->unopened && !range->vdso;
+}
+
+/* Code in no table of files is either one that has come a moment ago, or it was never in any. */
+static uint8_t cause_of_cut(const struct live_process *process, const struct live_frames *frames)
+{
+	uint64_t last = frames->n ? frames->frame[frames->n - 1] : 0;
+	const struct code_range *range = live_code_at(process, last);
+
+	if (frames->cut == ABI_CUT_NO_MAPPING && range && is_generated(range))
+		return STACK_CUT_GENERATED;
+	return frames->cut;
+}
+
 void live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
 		       struct live_frames *ret)
 {
@@ -87,6 +107,7 @@ void live_stack_frames(const struct live_process *process, const struct abi_ev_s
 	} else if (ev->flags & ABI_STACK_CFI) {
 		ret->cut = ABI_STACK_CUT(ev->flags);
 		unwound_frames(process, ev, ret);
+		ret->cut = cause_of_cut(process, ret);
 	} else {
 		frame_pointer_frames(process, ev, ret);
 		if (ev->flags & ABI_STACK_TRUNCATED)

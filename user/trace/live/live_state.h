@@ -55,6 +55,7 @@ enum stack_cut {
 	STACK_CUT_LOST,			     /* it never came */
 	/* Code that had gone, or may have come later, when it was read which it is: nameless. */
 	STACK_CUT_GONE,
+	STACK_CUT_GENERATED, /* code that a run-time has made: no file has information about it */
 	STACK_CUTS
 };
 

@@ -12,11 +12,17 @@
 #include <string.h>
 
 static const char *const cut_names[STACK_CUTS] = {
-	[ABI_CUT_LIMIT] = "limit",	     [ABI_CUT_NO_MAPPING] = "no-mapping",
-	[ABI_CUT_NO_CFI] = "no-cfi",	     [ABI_CUT_UNSUPPORTED] = "unsupported",
-	[ABI_CUT_UNREADABLE] = "unreadable", [ABI_CUT_NOT_RISING] = "not-rising",
-	[ABI_CUT_PRUNED] = "pruned",	     [STACK_CUT_FRAME_POINTERS] = "frame-pointers",
-	[STACK_CUT_LOST] = "lost",	     [STACK_CUT_GONE] = "gone",
+	[ABI_CUT_LIMIT] = "limit",
+	[ABI_CUT_NO_MAPPING] = "no-mapping",
+	[ABI_CUT_NO_CFI] = "no-cfi",
+	[ABI_CUT_UNSUPPORTED] = "unsupported",
+	[ABI_CUT_UNREADABLE] = "unreadable",
+	[ABI_CUT_NOT_RISING] = "not-rising",
+	[ABI_CUT_PRUNED] = "pruned",
+	[STACK_CUT_FRAME_POINTERS] = "frame-pointers",
+	[STACK_CUT_LOST] = "lost",
+	[STACK_CUT_GONE] = "gone",
+	[STACK_CUT_GENERATED] = "generated-code",
 };
 
 const char *live_cut_name(size_t cut)

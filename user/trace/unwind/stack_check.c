@@ -4,6 +4,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "bpf/abi_stack_copy.h"
+#include "elf/cfi_go.h"
 
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -31,6 +32,7 @@ struct image {
 	const struct abi_ev_stack_copy *copy; /* that is being walked */
 	uint64_t returned; /* 0, or the return address at which the walk begins */
 	bool outside;	   /* the last step asked for memory that is not in it */
+	bool has_go;	   /* a file of Go's is there: libdwfl looks for names one by one */
 };
 
 struct stack_check {
@@ -42,8 +44,10 @@ struct reference {
 	struct image *image;
 	uint64_t frames[MAX_FRAMES];
 	size_t n;
-	bool whole;   /* the information says that there the stack begins */
-	bool guessed; /* there is no information about the last one */
+	size_t sound;		 /* frames up to the first about which there is no information */
+	bool whole;		 /* the information says that there the stack begins */
+	bool guessed;		 /* there is no information about the last one */
+	enum cfi_go_function go; /* the last one is in */
 };
 
 const char *stack_check_result_name(enum stack_check_result result)
@@ -56,6 +60,7 @@ const char *stack_check_result_name(enum stack_check_result result)
 		[CHECK_TRUNCATED] = "truncated",
 		[CHECK_CUT_WRONG] = "truncated-different",
 		[CHECK_REFERENCE_SHORT] = "reference-short",
+		[CHECK_NO_INFORMATION] = "no-information",
 		[CHECK_NOT_COPIED] = "not-copied",
 		[CHECK_NO_REFERENCE] = "no-reference",
 	};
@@ -229,6 +234,26 @@ static int bias_of(int fd, const struct stack_check_code *code, uint64_t *ret_bi
 	return r;
 }
 
+static bool is_go(int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	Elf_Scn *section = NULL;
+	bool found = false;
+	size_t names = 0;
+
+	if (elf && elf_getshdrstrndx(elf, &names) == 0)
+		while (!found && (section = elf_nextscn(elf, section))) {
+			GElf_Shdr shdr;
+			const char *name = gelf_getshdr(section, &shdr) ?
+						   elf_strptr(elf, names, shdr.sh_name) :
+						   NULL;
+
+			found = name && strstr(name, ".gopclntab");
+		}
+	elf_end(elf);
+	return found;
+}
+
 /* A file that is no ELF file is code without information. */
 static void report_code(struct stack_check *check, struct image *image,
 			const struct stack_check_code *code)
@@ -240,6 +265,7 @@ static void report_code(struct stack_check *check, struct image *image,
 
 	if (own_fd < 0 || bias_of(own_fd, code, &bias))
 		return;
+	image->has_go |= is_go(own_fd);
 	dwfl_report_begin_add(image->dwfl);
 	if (dwfl_report_elf(image->dwfl, name, name, own_fd, bias, true))
 		own_fd = -1;				/* libdwfl closes it */
@@ -264,7 +290,7 @@ static int image_begin(struct image *image)
 {
 	if (image->dwfl)
 		dwfl_end(image->dwfl);
-	image->attached = false;
+	image->attached = image->has_go = false;
 	image->code.len = 0;
 	image->dwfl = dwfl_begin(&dwfl_callbacks);
 	return image->dwfl ? 0 : -ENOMEM;
@@ -349,29 +375,58 @@ void stack_check_forget(struct stack_check *check, uint32_t slot)
 
 /* --- walking and comparing ------------------------------------------------------------------- */
 
-static int take_frame(Dwfl_Frame *frame, void *userdata)
+static bool is_in(Dwarf_CFI *cfi, uint64_t address)
 {
-	struct reference *reference = userdata;
-	Dwarf_Addr pc;
+	Dwarf_Frame *frame = NULL;
+	bool found = cfi && dwarf_cfi_addrframe(cfi, address, &frame) == 0;
 
-	if (reference->n == MAX_FRAMES || !dwfl_frame_pc(frame, &pc, NULL))
-		return DWARF_CB_ABORT;
-	reference->frames[reference->n++] = pc;
-	reference->image->outside = false;
-	return DWARF_CB_OK;
+	free(frame);
+	return found;
 }
 
 /* Has the file information about this return address? Else libdwfl tries the frame pointer. */
 static bool has_information(Dwfl *dwfl, uint64_t address)
 {
 	Dwfl_Module *module = dwfl_addrmodule(dwfl, address - 1);
-	Dwarf_Frame *frame = NULL;
-	Dwarf_Addr bias;
+	Dwarf_Addr bias = 0;
 	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
-	bool found = cfi && dwarf_cfi_addrframe(cfi, address - 1 - bias, &frame) == 0;
 
-	free(frame);
-	return found;
+	if (is_in(cfi, address - 1 - bias))
+		return true;
+	cfi = module ? dwfl_module_dwarf_cfi(module, &bias) : NULL;
+	return is_in(cfi, address - 1 - bias);
+}
+
+/*
+ * Is that Go's function that changes stacks? What the information says of its caller is false: it
+ * has none, or one on a stack of which there is no copy.
+ */
+static bool ends_in_go(struct reference *reference, uint64_t address)
+{
+	Dwfl_Module *module =
+		reference->image->has_go ? dwfl_addrmodule(reference->image->dwfl, address) : NULL;
+	const char *name = module ? dwfl_module_addrname(module, address) : NULL;
+
+	reference->go = name ? cfi_go_function(name) : CFI_GO_NONE;
+	reference->image->outside |=
+		reference->go == CFI_GO_SWITCHES || reference->go == CFI_GO_RESUMES;
+	return reference->go != CFI_GO_NONE;
+}
+
+static int take_frame(Dwfl_Frame *frame, void *userdata)
+{
+	struct reference *reference = userdata;
+	bool is_exact;
+	Dwarf_Addr pc;
+
+	reference->image->outside = false; /* dwfl_frame_pc() looks for the caller already */
+	if (reference->n == MAX_FRAMES || !dwfl_frame_pc(frame, &pc, &is_exact))
+		return DWARF_CB_ABORT;
+	if (reference->sound == reference->n &&
+	    has_information(reference->image->dwfl, pc + is_exact))
+		reference->sound++;
+	reference->frames[reference->n++] = pc;
+	return ends_in_go(reference, pc - !is_exact) ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
 /* The mapping that begins last before the address. */
@@ -419,12 +474,13 @@ static void walk(struct image *image, const struct abi_ev_stack_copy *copy,
 	image->outside = false;
 	image->returned = return_address(image, code, n_code);
 	reference->image = image;
-	reference->n = 0;
+	reference->n = reference->sound = 0;
+	reference->go = CFI_GO_NONE;
 	/* A return address that cannot be read passes for none with libdwfl: a whole stack. */
 	reference->whole = dwfl_getthread_frames(image->dwfl, (pid_t)image->slot + 1, take_frame,
-						 reference) == 0 &&
-			   !image->outside;
-	reference->guessed = reference->n > 1 &&
+						 reference) == 0;
+	reference->whole = (reference->whole || reference->go != CFI_GO_NONE) && !image->outside;
+	reference->guessed = reference->n > 1 && reference->go == CFI_GO_NONE &&
 			     !has_information(image->dwfl, reference->frames[reference->n - 1]);
 	image->copy = NULL;
 }
@@ -435,6 +491,7 @@ static void drop_first(struct reference *reference)
 	if (reference->n == 0)
 		return;
 	reference->n--;
+	reference->sound -= reference->sound > 0;
 	memmove(reference->frames, reference->frames + 1,
 		reference->n * sizeof(reference->frames[0]));
 }
@@ -443,10 +500,14 @@ static enum stack_check_result compare(const struct image *image,
 				       const struct stack_check_walked *walked,
 				       const struct reference *reference)
 {
-	size_t both = walked->n < reference->n ? walked->n : reference->n;
-	bool same = memcmp(walked->frames, reference->frames, both * sizeof(uint64_t)) == 0;
+	size_t both = walked->n < reference->n ? walked->n : reference->n, equal = 0;
 
-	if (!same)
+	while (equal < both && walked->frames[equal] == reference->frames[equal])
+		equal++;
+	if (walked->whole && !walked->by_frame_pointer && reference->go == CFI_GO_NONE &&
+	    equal < walked->n && equal > reference->sound)
+		return CHECK_NO_INFORMATION;
+	if (equal < both)
 		return walked->whole ? CHECK_DIFFERENT : CHECK_CUT_WRONG;
 	if (!walked->whole && walked->n <= reference->n)
 		return CHECK_TRUNCATED;

@@ -28,6 +28,7 @@ enum stack_check_result {
 	CHECK_TRUNCATED,	/* marked so, and right as far as it goes; by cause */
 	CHECK_CUT_WRONG,	/* marked so, but with frames that the reference does not have */
 	CHECK_REFERENCE_SHORT,	/* whole, and goes on where the reference fails */
+	CHECK_NO_INFORMATION,	/* whole, where the reference can only guess */
 	CHECK_NOT_COPIED,	/* the reference needs memory that is not in the copy */
 	CHECK_NO_REFERENCE,	/* nothing is known of the process's code, or libdwfl refuses */
 	CHECK_RESULTS

@@ -143,7 +143,7 @@ PROCESS = {
                      "heap_live": NATURAL, "heap_free": Nullable(NATURAL), "mmap": NATURAL,
                      "file": NATURAL, "stack": NATURAL, "unknown": NATURAL,
                      "unknown_heap": NATURAL, "moved": NATURAL, "swap": NATURAL,
-                     "page_tables": NATURAL}),
+                     "page_tables": NATURAL, "mapped": NATURAL, "inaccessible": NATURAL}),
     "timeline": Nullable({
         "peak_ns": Nullable(NATURAL), "peak_rss": Nullable(NATURAL), "peak_rss_exact": bool,
         "sites_left_out": Nullable(NATURAL),
@@ -396,6 +396,7 @@ def check_resident(rss, where):
                                           "unknown"))
     assert abs(parts - rss["rss"]) <= rss["moved"], f"{where}: {parts} of {rss}"
     assert rss["unknown_heap"] <= rss["unknown"], f"{where}: {rss}"
+    assert rss["inaccessible"] <= rss["mapped"], f"{where}: {rss}"
     assert not rss["exact"] or rss["moved"] == 0, f"{where}: {rss}"
 
 

@@ -23,7 +23,9 @@ static inline void emit_resident_process(const struct script *s, uint32_t slot, 
 						.file = 8 * unit,
 						.stack = unit,
 						.unknown = unit,
-						.all_blocks = true } });
+						.all_blocks = true,
+						.mapped = 30 * unit,
+						.inaccessible = 5 * unit } });
 }
 
 /* One that ran before the attach, and went on while it was read. */

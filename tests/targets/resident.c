@@ -2,7 +2,8 @@
 /*
  * resident: changes what it has in memory in steps that it knows to the byte, each told as "WHAT
  * BYTES" and followed by a wait for a line on stdin: "ready", "blocks" that were written to,
- * "mapped" pages that were, "stack" of a thread that waits, blocks that were "freed".
+ * "mapped" pages that were, "reserved" address space, "committed" of that, "stack" of a thread that
+ * waits, blocks that were "freed".
  */
 #include "tests/targets/target.h"
 
@@ -15,6 +16,8 @@
 /* Below the size from which glibc maps a block by itself; above what a thread's cache keeps. */
 #define BLOCK_SIZE 100000UL
 #define PAGES 40
+#define RESERVED_PAGES 900
+#define COMMITTED_PAGES 64
 #define STACK_PAGES 50
 
 static void *blocks[BLOCKS];
@@ -48,6 +51,16 @@ static void map_pages(void)
 	tell_and_wait("mapped", PAGES * PAGE);
 }
 
+static void reserve(void)
+{
+	char *p = mmap(NULL, RESERVED_PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(p != MAP_FAILED);
+	tell_and_wait("reserved", RESERVED_PAGES * PAGE);
+	CHECK(mprotect(p + PAGE, COMMITTED_PAGES * PAGE, PROT_READ | PROT_WRITE) == 0);
+	tell_and_wait("committed", COMMITTED_PAGES * PAGE);
+}
+
 static void *use_stack(void *arg)
 {
 	char room[STACK_PAGES * PAGE];
@@ -69,6 +82,7 @@ int main(void)
 	tell_and_wait("ready", 0);
 	make_blocks();
 	map_pages();
+	reserve();
 	CHECK(!pthread_create(&thread, NULL, use_stack, NULL));
 	CHECK(!pthread_join(thread, NULL));
 	for (i = 0; i < BLOCKS; i += 2)

@@ -276,7 +276,7 @@ static bool same_resident(const struct record_resident *a, const struct record_r
 	return SAME(slot) && SAME(time_ns) && SAME(rss) && SAME(pss) && SAME(swap) &&
 	       SAME(page_tables) && SAME(heap_live) && SAME(heap_free) && SAME(mmap) &&
 	       SAME(file) && SAME(stack) && SAME(unknown) && SAME(unknown_heap) && SAME(moved) &&
-	       SAME(all_blocks);
+	       SAME(all_blocks) && SAME(mapped) && SAME(inaccessible);
 }
 
 static bool same_sample(const struct record *a, const struct record *b)

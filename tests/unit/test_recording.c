@@ -161,7 +161,7 @@ static const struct record all[] = {
 	{ .type = RECORD_FREE_PAIR,
 	  .free_pair = { 1, 2, 1ull << 63, 4, 5, 6, 7, 8, 9, 10, { 11, [30] = 12, 13 } } },
 	{ .type = RECORD_RESIDENT,
-	  .resident = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, true } },
+	  .resident = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, true, 15, 16 } },
 	{ .type = RECORD_LEAKS,
 	  .leaks = { 1, 2, 3, true, 4, 5, true, false, 2, leak_sums, 2, leak_places } },
 	{ .type = RECORD_LEAK_TEXT, .leak_text = { 42, "==42== HEAP SUMMARY:\n" } },

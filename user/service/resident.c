@@ -205,6 +205,37 @@ static int resident_pages(void *ctx, uint64_t start, uint64_t end, struct range 
 	return 0;
 }
 
+static uint64_t overlap(const struct range *region, const struct proc_map *map)
+{
+	uint64_t start = region->start > map->start ? region->start : map->start;
+	uint64_t end = region->end < map->end ? region->end : map->end;
+
+	return end > start ? end - start : 0;
+}
+
+/* Both are ascending. What was unmapped between the two readings is left out. */
+static int sum_regions(const struct reading *r, struct record_resident *sums)
+{
+	_cleanup_free_ struct range *regions = NULL;
+	size_t n = 0, first = 0;
+	int err = r->regions ? regions_ranges(r->regions, &regions, &n) : 0;
+
+	for (size_t row = 0; row < r->smaps.n_rows && err == 0; row++) {
+		const struct proc_map *map = &r->smaps.rows[row].map;
+
+		while (first < n && regions[first].end <= map->start)
+			first++;
+		for (size_t i = first; i < n && regions[i].start < map->end; i++) {
+			uint64_t bytes = overlap(&regions[i], map);
+
+			sums->mapped += bytes;
+			if (!map->read && !map->write && !map->exec)
+				sums->inaccessible += bytes;
+		}
+	}
+	return err;
+}
+
 static uint64_t difference(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;
@@ -249,7 +280,7 @@ static int reconcile(struct reading *r, bool all_blocks, struct record_resident 
 		.moved = uses.moved + difference(rss, sums.rss_bytes),
 		.all_blocks = all_blocks,
 	};
-	return 0;
+	return sum_regions(r, ret);
 }
 
 static int read_process(struct reading *r, bool all_blocks, struct record_resident *ret)

@@ -186,6 +186,9 @@
 			legend.append(el("li", { "data-key": part[0] }, el("i", { class: "part" + index }), part[1] + " " +
 				report.bytes(value)));
 		});
+		if (rss.inaccessible)
+			legend.append(el("li", { "data-key": "inaccessible" }, "of " + report.bytes(rss.mapped) +
+				" of mapped address space, " + report.bytes(rss.inaccessible) + " may not be accessed (PROT_NONE)"));
 		if (rss.moved)
 			legend.append(el("li", { "data-key": "moved" }, report.bytes(rss.moved) + " came or went while it was read"));
 		into.append(el("h3", {}, "In memory: " + (rss.exact ? "" : "~") + report.bytes(rss.rss) +

@@ -30,5 +30,7 @@ void json_resident(struct json_out *out, const struct view *view,
 	json_out_u64(out, json, "moved", v->moved);
 	json_out_u64(out, json, "swap", v->swap);
 	json_out_u64(out, json, "page_tables", v->page_tables);
+	json_out_u64(out, json, "mapped", v->mapped);
+	json_out_u64(out, json, "inaccessible", v->inaccessible);
 	json_out_put(out, json);
 }

@@ -306,6 +306,17 @@ static void heap_totals(struct table *t, const struct view_process *process)
 		t->out.error = strbuf_error(&line);
 }
 
+/* Reservations of address space: when it was looked at, which the memory's lines say. */
+static void inaccessible(const struct view_process *process, struct strbuf *line)
+{
+	const struct record_resident *memory = &process->image->resident;
+	char size[FORMAT_UNIT_LEN];
+
+	if (process->image->has_resident && memory->inaccessible)
+		strbuf_addf(line, "; %s may not be accessed (PROT_NONE)",
+			    format_size((int64_t)memory->inaccessible, size));
+}
+
 static void mmap_totals(struct table *t, const struct view_process *process)
 {
 	const struct region_totals *mmap = &process->mmap;
@@ -321,6 +332,7 @@ static void mmap_totals(struct table *t, const struct view_process *process)
 	if (looked_at_ns)
 		strbuf_addf(&line, ", in %s that it was looked at",
 			    format_duration(looked_at_ns, duration));
+	inaccessible(process, &line);
 	if (mmap->left_out)
 		strbuf_addf(&line, "; %" PRIu64 " more %s not known any more: there were too many",
 			    mmap->left_out, mmap->left_out == 1 ? "is" : "are");

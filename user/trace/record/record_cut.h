@@ -128,6 +128,8 @@ struct record_resident {
 	uint64_t unknown_heap; /* of unknown: in allocators' pages */
 	uint64_t moved;	       /* what came and went while it was read: the uses are true to it */
 	bool all_blocks;       /* false: some are older than the attach, heap_free is not known */
+	/* Address space, not memory: of the regions that are known, and of these without access. */
+	uint64_t mapped, inaccessible;
 };
 
 struct record_loss {

@@ -445,7 +445,8 @@ static const struct field resident_fields[] = {
 	F(record_resident, mmap, FIELD_U64),	     F(record_resident, file, FIELD_U64),
 	F(record_resident, stack, FIELD_U64),	     F(record_resident, unknown, FIELD_U64),
 	F(record_resident, unknown_heap, FIELD_U64), F(record_resident, moved, FIELD_U64),
-	F(record_resident, all_blocks, FIELD_BOOL),  END,
+	F(record_resident, all_blocks, FIELD_BOOL),  F(record_resident, mapped, FIELD_U64),
+	F(record_resident, inaccessible, FIELD_U64), END,
 };
 static const struct field leaks_fields[] = {
 	F(record_leaks, slot, FIELD_U32),

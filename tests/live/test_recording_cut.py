@@ -138,7 +138,7 @@ def a_disk_that_fills_up_ends_the_recording_and_not_the_run():
         with recorded_until_blocks(recording, "-o", f"json:{path}", then=target("stacks"),
                                    stderr=errors) as process:
             fill(disk)
-            for step in ("mapped", "stack", "freed"):
+            for step in ("mapped", "reserved", "committed", "stack", "freed"):
                 send_line(process)
                 process.lines.until(step)
             process.stdin.close()

@@ -123,6 +123,7 @@ def a_box_on_the_page_has_samples_taken():
         choose(page, process.pid)
         page.value("document.getElementById('sampled').checked = true")
         page.click("document.getElementById('trace')")
+        until_traced(served, 1)
         begin(process)
         places = work(process)
         running, = data_of(served)["traces"]

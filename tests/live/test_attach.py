@@ -2,7 +2,6 @@
 """memtraced -p: running processes, alone and in company."""
 
 import contextlib
-import ctypes
 import glob
 import os
 import re
@@ -15,11 +14,10 @@ import schema
 from lib import (ATTACH_PATHS, Counts, attach_option, attached, brief, counting, eventually, exact,
                  descendants, load_report, memtraced, need_program, need_root, process_state,
                  read_counts, run, same, scaled, scratch, send_line, started, target, test)
+from tracees import PTRACE_SEIZE, ptrace
 
 EACH_PATH = sorted(ATTACH_PATHS)
 BLOCKS, THREADS = 6000, 3
-
-PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
 
 
 def counted(folder, pid):
@@ -216,13 +214,6 @@ def another_memtraced_may_leave_first():
             report = stays.finish()
         exact(report)
         same(one(report, pid), since(folder, pid, before))
-
-
-def ptrace(request, pid):
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-    libc.ptrace.restype = ctypes.c_long
-    assert libc.ptrace(request, pid, None, None) == 0, os.strerror(ctypes.get_errno())
 
 
 @test(need_root)

@@ -3,7 +3,6 @@
 terminal, and has all else that it had there."""
 
 import contextlib
-import ctypes
 import fcntl
 import os
 import pty
@@ -17,6 +16,7 @@ import time
 
 from lib import (PATIENCE, Skip, eventually, memtraced, need_program, need_root, process_state,
                  scratch, test)
+from tracees import kept_stopped
 
 PROMPT = "ready> "
 need_shell = need_program("bash", "stty")
@@ -382,19 +382,6 @@ def pending(pid, sig):
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:
         masks = dict(line.split(":\t", 1) for line in file if "Pnd" in line)
     return any(int(mask, 16) >> (sig - 1) & 1 for mask in masks.values())
-
-
-@contextlib.contextmanager
-def kept_stopped(pid):
-    """A stopped process that SIGCONT does not continue before the end (PTRACE_SEIZE)."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-    assert libc.ptrace(0x4206, pid, None, None) == 0, os.strerror(ctypes.get_errno())
-    os.waitpid(pid, 0x40000000)  # __WALL
-    try:
-        yield
-    finally:
-        assert libc.ptrace(17, pid, None, None) == 0, os.strerror(ctypes.get_errno())
 
 
 @test(need_root, need_shell, each=["Ctrl-C", "Ctrl-Z", "Ctrl-\\"])

@@ -12,6 +12,7 @@ import schema
 
 from lib import (eventually, memtraced, need_program, need_root, run, scratch, send_line, started,
                  target, test)
+from tracees import kept_stopped
 
 PROMPT = r"^bash\S*[#$] *$"
 
@@ -79,7 +80,24 @@ def memtraced_of(pid):
     """The memtraced that traces this process, by what /proc says; not its guardian."""
     found = [int(name) for name in os.listdir("/proc") if name.isdigit()
              and command_of(name)[-2:] == ["-p", str(pid)]]
-    return min(found)
+    [parent] = [each for each in found if parent_of(each) not in found]
+    return parent
+
+
+def guardian_of(memtraced_pid):
+    """Of its children the one that has its name and, beside a terminal, only a pipe."""
+    [guardian] = [int(name) for name in os.listdir("/proc") if name.isdigit()
+                  and parent_of(name) == memtraced_pid and sorted(os.listdir(f"/proc/{name}/fd")) ==
+                  ["0", "1"]]
+    return guardian
+
+
+def parent_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def command_of(pid):
@@ -187,10 +205,34 @@ def the_terminal_is_given_back_after(name):
         os.kill(memtraced_of(process.pid), getattr(signal, name))
         if name == "SIGTERM":
             window.shows("^coverage: .* totals are exact")
+        else:
+            window.shows(rf"-p {process.pid}$")  # the guardian has left the alternate screen
+            window.keys("Enter")  # a prompt of before that is lost with it
         check_given_back(window)
         assert "*LIVE" not in window.screen()
         send_line(process)
         process.lines.until("holds")
+
+
+@test(need_root, need_program("tmux"), timeout=120)
+def a_shell_that_has_the_terminal_before_the_guardian_keeps_its_modes():
+    with terminal() as window, started([target("generations")]) as process:
+        process.lines.until("ready")
+        start(window, process.pid)
+        window.shows(r"\*LIVE")
+        traced_by = memtraced_of(process.pid)
+        guardian = guardian_of(traced_by)
+        os.kill(guardian, signal.SIGSTOP)
+        with kept_stopped(guardian):  # the kernel continues it, as its parent ends
+            os.kill(traced_by, signal.SIGKILL)
+            window.shows(PROMPT)
+        eventually(lambda: not command_of(guardian), "the guardian is there")
+        assert "*LIVE" not in window.screen()
+        device = window.tmux("display-message", "-p", "#{pane_tty}").strip()
+        modes = run(["stty", "-F", device, "-a"]).stdout.split()
+        assert {"-icanon", "-echo"} <= set(modes), modes  # readline's
+        window.keys("Enter")
+        check_given_back(window)
 
 
 @test(need_root, need_program("tmux"), timeout=120)

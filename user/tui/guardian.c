@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,6 +16,19 @@ struct guardian {
 
 /* The descriptors that the guardian keeps. */
 enum { GUARDIAN_TERMINAL, GUARDIAN_PIPE, GUARDIAN_FDS };
+
+/*
+ * The shell writes its prompt as soon as it has waited for us, and that is lost if it comes before
+ * the alternate screen is left. The kernel closes our pipe (exit_files() in do_exit()) before it
+ * tells the shell (exit_notify()): whoever may run first comes first. Where the kernel refuses, we
+ * have the usual priority.
+ */
+static void run_before_the_shell(void)
+{
+	static const struct sched_param lowest = { .sched_priority = 1 };
+
+	(void)sched_setscheduler(0, SCHED_FIFO, &lowest);
+}
 
 /* Between fork and end only what is async-signal-safe: we may have threads. */
 static _Noreturn void guard(int pipe_fd, const struct termios *modes)
@@ -32,10 +46,13 @@ static _Noreturn void guard(int pipe_fd, const struct termios *modes)
 		_exit(1);
 	if (close_range(GUARDIAN_FDS, ~0U, 0))
 		_exit(1);
+	run_before_the_shell();
 	do
 		n = read(GUARDIAN_PIPE, &byte, 1);
 	while (n < 0 && errno == EINTR);
-	if (n == 0 && write(GUARDIAN_TERMINAL, restore, sizeof(restore) - 1) > 0)
+	/* A shell that has the terminal again has set modes of its own. */
+	if (n == 0 && write(GUARDIAN_TERMINAL, restore, sizeof(restore) - 1) > 0 &&
+	    tcgetpgrp(GUARDIAN_TERMINAL) == getpgrp())
 		(void)tcsetattr(GUARDIAN_TERMINAL, TCSADRAIN, modes); /* or it has gone */
 	_exit(0);
 }

@@ -187,11 +187,61 @@ static void without_a_session_jobs_are_cancelled(void **state)
 	assert_int_equal(run.first.ran_on, 0);
 }
 
+#define N_POSTED 20000
+
+struct counted {
+	size_t n_done, out_of_order;
+};
+
+struct numbered_job {
+	struct session_job job;
+	struct counted *counted;
+	size_t number;
+};
+
+/* Without a session run() is not called. */
+static void on_numbered(struct session_job *userdata, int result)
+{
+	const struct numbered_job *job = (struct numbered_job *)userdata;
+
+	(void)result;
+	job->counted->out_of_order += job->number != job->counted->n_done;
+	job->counted->n_done++;
+}
+
+/* Results come back while jobs are still posted: both ways are in use at a time. */
+static void many_jobs_keep_their_order(void **state)
+{
+	struct numbered_job *jobs = calloc(N_POSTED, sizeof(*jobs));
+	struct counted counted = {};
+	struct run run = {};
+
+	(void)state;
+	assert_non_null(jobs);
+	begin(&run, 0x7ffffff0); /* as above */
+	for (size_t i = 0; i < N_POSTED; i++) {
+		jobs[i] = (struct numbered_job){
+			.job = { .run = run_second, .done = on_numbered },
+			.counted = &counted,
+			.number = i,
+		};
+		session_runner_post(run.runner, &jobs[i].job);
+		if (i % 100 == 0)
+			assert_int_equal(loop_run_once(run.loop, 0), 0);
+	}
+	end(&run);
+	assert_string_equal(run.order, "begun first second gone");
+	assert_int_equal(counted.n_done, N_POSTED);
+	assert_int_equal(counted.out_of_order, 0);
+	free(jobs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs_run_on_the_sessions_thread_in_their_order),
 		cmocka_unit_test(without_a_session_jobs_are_cancelled),
+		cmocka_unit_test(many_jobs_keep_their_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,9 +17,12 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 
-/* First in, first out. */
-struct job_list {
-	struct session_job *first, **end;
+/*
+ * Jobs on their way to the other thread, the newest first. There is no lock: a thread that loses the
+ * CPU while it has one would hold up the owner, whose priority is higher.
+ */
+struct mailbox {
+	_Atomic(struct session_job *) newest;
 };
 
 /* What the thread tells of itself. */
@@ -33,12 +36,11 @@ struct session_runner {
 	struct loop_source *source; /* of results_fd */
 	int jobs_fd, results_fd;    /* eventfds: the list beside has something */
 	_Atomic uint64_t calls;
-
-	pthread_mutex_t lock; /* of what follows */
-	struct job_list jobs, results;
-	bool is_ending; /* no job follows those that are there */
+	struct mailbox jobs, results;
+	atomic_bool is_ending; /* no job follows those that are there */
 
 	/* The session's thread alone. */
+	struct session_job *next_job; /* taken from the mailbox, in the order of posting */
 	struct worker *worker;
 	struct session *session; /* NULL: it has not begun */
 
@@ -46,28 +48,30 @@ struct session_runner {
 	pthread_t thread;
 };
 
-static void job_list_init(struct job_list *list)
+/* The job's fields are the taker's from now on. */
+static void mailbox_post(struct mailbox *mailbox, struct session_job *job)
 {
-	list->first = NULL;
-	list->end = &list->first;
+	job->next = atomic_load_explicit(&mailbox->newest, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&mailbox->newest, &job->next, job,
+						      memory_order_release, memory_order_relaxed))
+		;
 }
 
-static void job_list_add(struct job_list *list, struct session_job *job)
+/* All that were posted, the oldest first. */
+static struct session_job *mailbox_take(struct mailbox *mailbox)
 {
-	job->next = NULL;
-	*list->end = job;
-	list->end = &job->next;
-}
+	struct session_job *job =
+		atomic_exchange_explicit(&mailbox->newest, NULL, memory_order_acquire);
+	struct session_job *oldest = NULL;
 
-static struct session_job *job_list_take(struct job_list *list)
-{
-	struct session_job *job = list->first;
+	while (job) {
+		struct session_job *older = job->next;
 
-	if (job)
-		list->first = job->next;
-	if (!list->first)
-		list->end = &list->first;
-	return job;
+		job->next = oldest;
+		oldest = job;
+		job = older;
+	}
+	return oldest;
 }
 
 static void wake(int event_fd)
@@ -88,9 +92,7 @@ static void unwake(int event_fd)
 
 void session_runner_note(struct session_runner *runner, struct session_job *note)
 {
-	pthread_mutex_lock(&runner->lock);
-	job_list_add(&runner->results, note);
-	pthread_mutex_unlock(&runner->lock);
+	mailbox_post(&runner->results, note);
 	wake(runner->results_fd);
 }
 
@@ -142,12 +144,16 @@ static int begin(struct session_runner *runner)
 /* NULL: there is none now. *ret_ends: there will be none any more. */
 static struct session_job *next_job(struct session_runner *runner, bool *ret_ends)
 {
+	/* In this order: when it is set, all jobs are there. */
+	bool is_ending = atomic_load_explicit(&runner->is_ending, memory_order_acquire);
 	struct session_job *job;
 
-	pthread_mutex_lock(&runner->lock);
-	job = job_list_take(&runner->jobs);
-	*ret_ends = !job && runner->is_ending;
-	pthread_mutex_unlock(&runner->lock);
+	if (!runner->next_job)
+		runner->next_job = mailbox_take(&runner->jobs);
+	job = runner->next_job;
+	if (job)
+		runner->next_job = job->next;
+	*ret_ends = !job && is_ending;
 	return job;
 }
 
@@ -218,7 +224,6 @@ static void runner_free(struct session_runner *runner)
 		close(runner->jobs_fd);
 	if (runner->results_fd >= 0)
 		close(runner->results_fd);
-	pthread_mutex_destroy(&runner->lock);
 	free(runner);
 }
 
@@ -247,26 +252,16 @@ static void tell_gone(struct session_job *job, int result)
 	runner_free(runner);
 }
 
-static struct session_job *next_result(struct session_runner *runner)
-{
-	struct session_job *job;
-
-	pthread_mutex_lock(&runner->lock);
-	job = job_list_take(&runner->results);
-	pthread_mutex_unlock(&runner->lock);
-	return job;
-}
-
 static int on_results(int fd, uint32_t events, void *userdata)
 {
 	struct session_runner *runner = userdata;
-	struct session_job *job;
-	bool is_gone = false;
+	struct session_job *job, *next;
 
 	(void)events;
 	unwake(fd);
-	while (!is_gone && (job = next_result(runner))) {
-		is_gone = job == &runner->gone.job;
+	/* With the last one the runner is freed. */
+	for (job = mailbox_take(&runner->results); job; job = next) {
+		next = job->next;
 		job->done(job, job->result);
 	}
 	return 0;
@@ -294,9 +289,6 @@ int session_runner_new(const struct session_runner_opts *opts, struct session_ru
 	runner->begun = (struct runner_note){ { .done = tell_begun }, runner };
 	runner->over = (struct runner_note){ { .done = tell_over }, runner };
 	runner->gone = (struct runner_note){ { .done = tell_gone }, runner };
-	job_list_init(&runner->jobs);
-	job_list_init(&runner->results);
-	pthread_mutex_init(&runner->lock, NULL);
 	r = prepare(runner);
 	if (r == 0)
 		r = thread_start(&runner->thread, run_thread, runner);
@@ -311,17 +303,13 @@ int session_runner_new(const struct session_runner_opts *opts, struct session_ru
 
 void session_runner_post(struct session_runner *runner, struct session_job *job)
 {
-	pthread_mutex_lock(&runner->lock);
-	job_list_add(&runner->jobs, job);
-	pthread_mutex_unlock(&runner->lock);
+	mailbox_post(&runner->jobs, job);
 	wake(runner->jobs_fd);
 }
 
 void session_runner_end(struct session_runner *runner)
 {
-	pthread_mutex_lock(&runner->lock);
-	runner->is_ending = true;
-	pthread_mutex_unlock(&runner->lock);
+	atomic_store_explicit(&runner->is_ending, true, memory_order_release);
 	wake(runner->jobs_fd);
 }
 

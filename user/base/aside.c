@@ -4,7 +4,6 @@
 #include "base/thread_start.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -15,7 +14,6 @@ struct aside {
 	struct aside_work *work;
 	int fd; /* an eventfd: it is done */
 	struct loop_source *source;
-	pthread_t thread;
 };
 
 static void aside_free(struct aside *aside)
@@ -32,7 +30,7 @@ static void *run(void *userdata)
 
 	loop_lower_priority(aside->loop);
 	aside->work->run(aside->work);
-	/* Fails only when the counter is full. */
+	/* The last access: then the other side frees it. Fails only when the counter is full. */
 	(void)eventfd_write(aside->fd, 1);
 	return NULL;
 }
@@ -44,8 +42,6 @@ static int on_done(int fd, uint32_t events, void *userdata)
 
 	(void)fd;
 	(void)events;
-	/* It has nothing left to do but to return. */
-	(void)pthread_join(aside->thread, NULL);
 	aside_free(aside);
 	work->done(work);
 	return 0;
@@ -64,7 +60,7 @@ int aside_start(struct loop *loop, struct aside_work *work)
 	r = aside->fd < 0 ? -errno :
 			    loop_add_fd(loop, aside->fd, EPOLLIN, on_done, aside, &aside->source);
 	if (r == 0)
-		r = thread_start(&aside->thread, run, aside);
+		r = thread_start_detached(run, aside);
 	if (r < 0)
 		aside_free(aside);
 	return r;

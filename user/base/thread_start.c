@@ -3,7 +3,8 @@
 
 #include <signal.h>
 
-int thread_start(pthread_t *ret_thread, void *(*fn)(void *arg), void *arg)
+static int start(pthread_t *ret_thread, const pthread_attr_t *attributes, void *(*fn)(void *arg),
+		 void *arg)
 {
 	sigset_t all, before;
 	int error;
@@ -12,7 +13,26 @@ int thread_start(pthread_t *ret_thread, void *(*fn)(void *arg), void *arg)
 	error = pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (error)
 		return -error;
-	error = pthread_create(ret_thread, NULL, fn, arg);
+	error = pthread_create(ret_thread, attributes, fn, arg);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* cannot fail: valid set */
 	return -error;
+}
+
+int thread_start(pthread_t *ret_thread, void *(*fn)(void *arg), void *arg)
+{
+	return start(ret_thread, NULL, fn, arg);
+}
+
+int thread_start_detached(void *(*fn)(void *arg), void *arg)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int r = -pthread_attr_init(&attributes);
+
+	if (r < 0)
+		return r;
+	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED); /* a valid state */
+	r = start(&thread, &attributes, fn, arg);
+	pthread_attr_destroy(&attributes);
+	return r;
 }

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,6 +23,9 @@
 struct mailbox {
 	_Atomic(struct session_job *) newest;
 };
+
+/* Written to results_fd as the thread's last access to the runner; more than there can be results. */
+#define THREAD_IS_GONE (UINT64_C(1) << 32)
 
 /* What the thread tells of itself. */
 struct runner_note {
@@ -44,8 +46,7 @@ struct session_runner {
 	struct worker *worker;
 	struct session *session; /* NULL: it has not begun */
 
-	struct runner_note begun, over, gone;
-	pthread_t thread;
+	struct runner_note begun, over;
 };
 
 /* The job's fields are the taker's from now on. */
@@ -80,12 +81,14 @@ static void wake(int event_fd)
 	(void)eventfd_write(event_fd, 1);
 }
 
-static void unwake(int event_fd)
+/* The sum of what was written. */
+static uint64_t unwake(int event_fd)
 {
-	eventfd_t n;
+	eventfd_t n = 0;
 
 	/* Fails only when nobody has woken: the descriptors are non-blocking. */
 	(void)eventfd_read(event_fd, &n);
+	return n;
 }
 
 /* --- the session's thread -------------------------------------------------------------------- */
@@ -193,7 +196,7 @@ static void serve(struct session_runner *runner)
 		if (ends || poll(fds, 2, job ? 0 : -1) < 0)
 			continue;
 		if (fds[0].revents)
-			unwake(runner->jobs_fd);
+			(void)unwake(runner->jobs_fd);
 		if (fds[1].revents)
 			runs = step(runner);
 	}
@@ -210,7 +213,7 @@ static void *run_thread(void *userdata)
 	serve(runner);
 	session_free(runner->session);
 	worker_free(runner->worker);
-	session_runner_note(runner, &runner->gone.job);
+	(void)eventfd_write(runner->results_fd, THREAD_IS_GONE); /* fails only when it is full */
 	return NULL;
 }
 
@@ -241,28 +244,22 @@ static void tell_over(struct session_job *job, int result)
 	runner->opts.over(result, runner->opts.userdata);
 }
 
-static void tell_gone(struct session_job *job, int result)
-{
-	struct session_runner *runner = ((struct runner_note *)job)->runner;
-
-	(void)result;
-	/* It has nothing left to do but to return; without this it could still wake us later. */
-	(void)pthread_join(runner->thread, NULL);
-	runner->opts.gone(runner->opts.userdata);
-	runner_free(runner);
-}
-
 static int on_results(int fd, uint32_t events, void *userdata)
 {
 	struct session_runner *runner = userdata;
 	struct session_job *job, *next;
+	bool is_gone;
 
 	(void)events;
-	unwake(fd);
-	/* With the last one the runner is freed. */
+	/* In this order: when it is gone, all results are there. */
+	is_gone = unwake(fd) >= THREAD_IS_GONE;
 	for (job = mailbox_take(&runner->results); job; job = next) {
 		next = job->next;
 		job->done(job, job->result);
+	}
+	if (is_gone) {
+		runner->opts.gone(runner->opts.userdata);
+		runner_free(runner);
 	}
 	return 0;
 }
@@ -288,10 +285,9 @@ int session_runner_new(const struct session_runner_opts *opts, struct session_ru
 	runner->jobs_fd = runner->results_fd = -1;
 	runner->begun = (struct runner_note){ { .done = tell_begun }, runner };
 	runner->over = (struct runner_note){ { .done = tell_over }, runner };
-	runner->gone = (struct runner_note){ { .done = tell_gone }, runner };
 	r = prepare(runner);
 	if (r == 0)
-		r = thread_start(&runner->thread, run_thread, runner);
+		r = thread_start_detached(run_thread, runner);
 	if (r < 0) {
 		runner->opts.options = NULL; /* the caller's still */
 		runner_free(runner);

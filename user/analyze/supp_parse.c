@@ -153,7 +153,7 @@ static void split_source(struct supp_pattern *pattern, char *text)
 
 static int add_frame(struct parser *p, struct supp_entry *entry, char *line)
 {
-	struct supp_pattern pattern = { .kind = SUPP_ANY_FRAMES, .text = line + 4 };
+	struct supp_pattern pattern = { .kind = SUPP_ANY_FRAMES, .text = "" };
 	int r;
 
 	if (entry->patterns.len == MAX_FRAMES)
@@ -166,8 +166,12 @@ static int add_frame(struct parser *p, struct supp_entry *entry, char *line)
 		pattern.kind = SUPP_SOURCE;
 	else if (strcmp(line, "...") != 0)
 		return fail(p, p->line, "not a frame (fun:, obj:, src: or ...)", line);
-	if (pattern.kind != SUPP_ANY_FRAMES && !*pattern.text)
-		return fail(p, p->line, "a frame without a pattern", line);
+	/* A shorter line ends before. */
+	if (pattern.kind != SUPP_ANY_FRAMES) {
+		pattern.text = line + 4;
+		if (!*pattern.text)
+			return fail(p, p->line, "a frame without a pattern", line);
+	}
 	if (pattern.kind == SUPP_SOURCE)
 		split_source(&pattern, line + 4);
 	if (pattern.kind == SUPP_FUNCTION) {

@@ -207,8 +207,7 @@ void live_free(struct live *live)
 	vec_foreach(&live->processes, p)
 		live_process_free(*p);
 	vec_done(&live->processes);
-	vec_done(&live->emptied);
-	vec_done(&live->resting);
+	slot_quarantine_done(&live->quarantine);
 	vec_done(&live->marks);
 	vec_done(&live->checkpoints);
 	vec_done(&live->waiting);

@@ -7,7 +7,6 @@
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
-#include "trace/kernel/urgent.h"
 #include "trace/live/live_errors.h"
 #include "trace/live/live_frees.h"
 #include "trace/live/live_process.h"
@@ -21,8 +20,6 @@
 #define ANCESTORS 6
 /* Emptying reads all maps. */
 #define RECLAIM_AT 64
-/* A program that has looked up a slot has long returned by then. */
-#define REUSE_AFTER_NS 100000000ULL
 
 /* Has everything that it counted been handed over? */
 static bool is_over(const struct live *live, const struct live_process *process)
@@ -98,7 +95,7 @@ static int empty_slot(struct live *live, struct live_process *process)
 	memset(proc, 0, sizeof(*proc));
 	proc->parent = ABI_NO_SLOT;
 	proc->image = live->next_image++;
-	return vec_push(&live->emptied, process->slot);
+	return slot_quarantine_add(&live->quarantine, process->slot);
 }
 
 static int forget(struct live *live, const bool *gone)
@@ -163,26 +160,9 @@ static bool many_are_over(const struct live *live)
 int live_reuse(struct live *live)
 {
 	const int fd = bpf_map__fd(live->programs->skel->maps.free_slots);
-	uint64_t now = clock_monotonic_ns();
 	int r = many_are_over(live) ? live_reclaim(live) : 0;
 
-	if (r || now < live->reuse_after_ns)
-		return r;
-	vec_foreach(&live->resting, slot) {
-		r = urgent_update(fd, NULL, slot);
-		if (r)
-			return r;
-	}
-	live->resting.len = 0;
-	vec_foreach(&live->emptied, slot) {
-		r = vec_push(&live->resting, *slot);
-		if (r)
-			return r;
-	}
-	live->emptied.len = 0;
-	if (live->resting.len)
-		live->reuse_after_ns = now + REUSE_AFTER_NS;
-	return 0;
+	return r ? r : slot_quarantine_release(&live->quarantine, fd, clock_monotonic_ns());
 }
 
 int live_take_slot(struct live *live, uint32_t *ret_slot)

@@ -18,6 +18,7 @@
 #include "trace/live/live_rss_peak.h"
 #include "trace/live/live_usage.h"
 #include "trace/live/objects.h"
+#include "trace/live/slot_quarantine.h"
 #include "trace/unwind/stack_check.h"
 
 #include <bpf/libbpf.h>
@@ -172,8 +173,7 @@ struct live {
 	bool kernel_code;	/* may be on stacks */
 	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
 	uint32_t next_image;		      /* for a slot that is used again */
-	VEC(uint32_t) emptied, resting;	      /* slots that programs in flight may still know; */
-	uint64_t reuse_after_ns;	      /* those that rest no more then */
+	struct slot_quarantine quarantine;
 	size_t n_events;		      /* jobs that count by images, ended ones too */
 	uint64_t forgotten_lost;	      /* lost events of images that are forgotten */
 	VEC(struct abi_ev_checkpoint) checkpoints; /* threads that are stopped there */

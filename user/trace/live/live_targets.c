@@ -47,7 +47,7 @@ int live_give_back_slot(struct live *live, struct live_process *process)
 	memset(proc, 0, sizeof(*proc));
 	proc->parent = ABI_NO_SLOT;
 	proc->image = image;
-	return vec_push(&live->emptied, slot);
+	return slot_quarantine_add(&live->quarantine, slot);
 }
 
 /* Takes a slot for a process that user space registers. -EEXIST: the programs know it already. */

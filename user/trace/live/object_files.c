@@ -173,10 +173,12 @@ static int sample_spec(struct objects *objects, const struct abi_sample_spec *sp
 			return (int)i;
 	if (n == ABI_SAMPLE_SPECS)
 		return -ENOSPC;
-	r = vec_push(&objects->sample_specs, *spec);
+	r = vec_reserve(&objects->sample_specs, n + 1);
 	if (r == 0)
 		r = urgent_update(bpf_map__fd(objects->opts.programs->skel->maps.sample_specs), &n,
 				  spec);
+	if (r == 0) /* it has room; what the programs do not have has no number */
+		(void)vec_push(&objects->sample_specs, *spec);
 	return r ? r : (int)n;
 }
 

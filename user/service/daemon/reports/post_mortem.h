@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Post-mortems: of a process that was killed while it was traced a report stays, with what it held
- * then, in the state directory (daemon/reports.h), and an entry in the journal sums it up. Of
+ * then, in the state directory (reports/reports.h), and an entry in the journal sums it up. Of
  * others it has where they took memory, as far as that was sampled (daemon/growth).
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_REPORTS_POST_MORTEM_H

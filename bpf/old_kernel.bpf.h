@@ -7,7 +7,8 @@
  *   pointers to global functions           5.12  static functions, verified at each call
  *   bpf_task_pt_regs                       5.15  found by the layout of the kernel stack
  *   bpf_get_attach_cookie                  5.15  each probe has a program of its own, which leaves
- *                                                its cookie here and calls on (trace/kernel/old_kernel.c)
+ *                                                its cookie here and calls on
+ *                                                (trace/kernel/old_kernel.c)
  */
 #ifndef MEMTRACED_OLD_KERNEL_BPF_H
 #define MEMTRACED_OLD_KERNEL_BPF_H

@@ -17,14 +17,14 @@
 #include <sys/prctl.h>
 
 /*
- * Jobs on their way to the other thread, the newest first. There is no lock: a thread that loses the
- * CPU while it has one would hold up the owner, whose priority is higher.
+ * Jobs on their way to the other thread, the newest first. There is no lock: a thread that loses
+ * the CPU while it has one would hold up the owner, whose priority is higher.
  */
 struct mailbox {
 	_Atomic(struct session_job *) newest;
 };
 
-/* Written to results_fd as the thread's last access to the runner; more than there can be results. */
+/* Written to results_fd as the thread's last access to the runner; there are fewer results. */
 #define THREAD_IS_GONE (UINT64_C(1) << 32)
 
 /* What the thread tells of itself. */

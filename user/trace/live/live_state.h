@@ -174,8 +174,8 @@ struct live {
 	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
 	uint32_t next_image;		      /* for a slot that is used again */
 	struct slot_quarantine quarantine;
-	size_t n_events;		      /* jobs that count by images, ended ones too */
-	uint64_t forgotten_lost;	      /* lost events of images that are forgotten */
+	size_t n_events;			   /* jobs that count by images, ended ones too */
+	uint64_t forgotten_lost;		   /* lost events of images that are forgotten */
 	VEC(struct abi_ev_checkpoint) checkpoints; /* threads that are stopped there */
 	VEC(pid_t) marks;			   /* threads that wait for a drain */
 	VEC(uint32_t) waiting;			/* slots with waiting stacks, each once or more */

@@ -300,6 +300,7 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 	--status 'lint: shell' 'shellcheck $(SHELL_SCRIPTS)'
 RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 	--tap scripts/check-models \
+	--status 'lint: calls' 'scripts/check-calls $(O)/user $(O)/sample' \
 	--status 'bpf: stacks' 'scripts/check-bpf-stacks $(BPF_OBJECTS)' \
 	--status 'bpf: stacks on $(OTHER_MACHINE)' \
 		'scripts/check-bpf-stacks $(BPF_OBJECTS:$(O)/%=$(OTHER_O)/%)' \

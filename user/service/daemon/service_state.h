@@ -79,12 +79,15 @@ struct service {
 	bool over, wants_reload;
 };
 
-struct service_route;
+struct service_call;
+
+/* Fills the answer: 0. 1: it comes later, by service_answer. Or -ENOMEM. */
+typedef int (*service_route_fn)(struct service_call *call, struct http_answer *answer);
 
 struct service_call {
 	struct service *service;
 	struct http_request *request;
-	const struct service_route *route;
+	service_route_fn route; /* NULL: not chosen yet */
 	struct http_query query;
 	struct http_peer who; /* as service_identify has found */
 	bool wants_html;
@@ -99,9 +102,6 @@ struct service_call {
 	bool has_rows;
 	struct process_rows rows;
 };
-
-/* Fills the answer: 0. 1: it comes later, by service_answer. Or -ENOMEM. */
-typedef int (*service_route_fn)(struct service_call *call, struct http_answer *answer);
 
 /* Frees a call (routes/calls.c). */
 void service_end_call(struct service_call *call);

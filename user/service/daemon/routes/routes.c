@@ -12,7 +12,7 @@
 
 enum { GET = 1, POST = 2 };
 
-struct service_route {
+struct route {
 	const char *path;
 	unsigned int methods;
 	bool is_open; /* without a token: it says nothing of any user */
@@ -26,7 +26,7 @@ static int answer_health(struct service_call *call, struct http_answer *answer)
 	return 0;
 }
 
-static const struct service_route routes[] = {
+static const struct route routes[] = {
 	{ "/", GET, false, host_route_page },
 	{ "/host", GET, false, host_route_data },
 	{ "/report", GET, false, ctl_route_report },
@@ -48,7 +48,7 @@ static const struct service_route routes[] = {
 	{ "/debug/pprof/symbol", GET | POST, false, process_route_symbol },
 };
 
-static const struct service_route *find(const char *path)
+static const struct route *find(const char *path)
 {
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
 		if (strcmp(routes[i].path, path) == 0)
@@ -73,27 +73,29 @@ static bool pass_guard(const struct service_call *call, struct http_answer *answ
 	return !why;
 }
 
-static bool choose_route(struct service_call *call, struct http_answer *answer)
+/* NULL: there is none that takes this, and the answer says so. */
+static const struct route *choose_route(const struct service_call *call, struct http_answer *answer)
 {
 	const char *method = http_request_method(call->request);
 	unsigned int mask = strcmp(method, "GET") == 0	? GET :
 			    strcmp(method, "POST") == 0 ? POST :
 							  0;
+	const struct route *route = find(call->query.path);
 
-	call->route = find(call->query.path);
-	if (!call->route)
+	if (!route)
 		http_answer_say(answer, 404, "there is no such page; /debug/pprof/ lists them");
-	else if (!(call->route->methods & mask))
+	else if (!(route->methods & mask))
 		http_answer_say(answer, 405, "this page takes %s",
-				!(call->route->methods & GET) ? "POST alone" :
-				call->route->methods & POST   ? "GET and POST" :
-								"GET alone");
-	return answer->status == 0;
+				!(route->methods & GET) ? "POST alone" :
+				route->methods & POST	? "GET and POST" :
+							  "GET alone");
+	return answer->status ? NULL : route;
 }
 
 static int answer_call(struct service_call *call, struct http_answer *answer)
 {
 	const char *accept = http_request_header(call->request, "Accept"), *why;
+	const struct route *route;
 	int r;
 
 	if (!pass_guard(call, answer))
@@ -105,12 +107,12 @@ static int answer_call(struct service_call *call, struct http_answer *answer)
 	}
 	if (r < 0)
 		return r;
-	if (!choose_route(call, answer))
+	route = choose_route(call, answer);
+	if (!route || (!route->is_open && !service_identify(call, answer)))
 		return 0;
-	if (!call->route->is_open && !service_identify(call, answer))
-		return 0;
+	call->route = route->answer;
 	call->wants_html = accept && strstr(accept, "text/html");
-	return call->route->answer(call, answer);
+	return call->route(call, answer);
 }
 
 void service_handle(struct http_request *request, void *userdata)
@@ -134,19 +136,6 @@ void service_handle(struct http_request *request, void *userdata)
 	http_answer_done(&answer);
 	if (call)
 		service_end_call(call);
-}
-
-void service_resume(struct service_call *call, int error)
-{
-	struct http_answer answer = {};
-	int r = error < 0 ? error : call->route->answer(call, &answer);
-
-	if (r == 1)
-		return;
-	if (r < 0)
-		http_answer_say(&answer, 500, "%s", strerror(-r));
-	service_answer(call, &answer);
-	http_answer_done(&answer);
 }
 
 void service_gone(struct http_request *request, void *userdata)

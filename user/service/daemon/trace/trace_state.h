@@ -81,8 +81,8 @@ int trace_start(struct trace *trace);
 /* Of one that was not started. */
 void trace_free(struct trace *trace); /* NULL is legal */
 DEFINE_CLEANUP(struct trace, trace_free)
-/* This one of the configuration's has begun to trace: earlier ones end. */
-void traces_stands(struct traces *traces, const struct trace *trace);
+/* Those of the configuration but this one: they have their kills told, and end in traces_run(). */
+void traces_end_standing(struct traces *traces, const struct trace *but);
 /* Is it one of the configuration's that goes on? */
 bool trace_is_standing(const struct trace *trace);
 

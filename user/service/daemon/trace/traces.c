@@ -40,6 +40,17 @@ int traces_new(const struct traces_opts *opts, struct traces **ret_traces)
 	return 0;
 }
 
+bool trace_is_standing(const struct trace *trace)
+{
+	return trace->standing && !trace->has_ended && !trace->is_over;
+}
+
+void traces_end_standing(struct traces *traces, const struct trace *but)
+{
+	vec_foreach(&traces->list, trace)
+		(*trace)->is_over |= (*trace)->standing != NULL && *trace != but;
+}
+
 void traces_set_cost(struct traces *traces, const struct probe_cost *cost)
 {
 	traces->call_ns = cost->call_ns;
@@ -190,7 +201,7 @@ static void on_begun(int error, void *userdata)
 		budget_begin(&trace->use, now_ns);
 		traces->begun += !trace->standing;
 		if (trace->standing && !trace->is_over)
-			traces_stands(traces, trace);
+			traces_end_standing(traces, trace);
 		trace_waits_begin(trace, now_ns);
 		return;
 	}

@@ -13,11 +13,6 @@ struct traces_next {
 	struct trace *trace;  /* of what it names; NULL: it names nothing, or `stands` */
 };
 
-bool trace_is_standing(const struct trace *trace)
-{
-	return trace->standing && !trace->has_ended && !trace->is_over;
-}
-
 static struct trace *stands_already(const struct traces *traces, const struct trace_ask *ask,
 				    const char *patterns)
 {
@@ -70,18 +65,6 @@ int traces_prepare(struct traces *traces, const struct service_config *config,
 	return r;
 }
 
-/* It has its kills told, and ends in traces_run(). */
-static void end_standing(struct traces *traces, const struct trace *but)
-{
-	vec_foreach(&traces->list, trace)
-		(*trace)->is_over |= (*trace)->standing != NULL && *trace != but;
-}
-
-void traces_stands(struct traces *traces, const struct trace *trace)
-{
-	end_standing(traces, trace);
-}
-
 /* Whether it can be traced is known later, and is no matter of the configuration. */
 static void start(struct trace *trace)
 {
@@ -105,9 +88,9 @@ void traces_commit(struct traces *traces, struct traces_next *next)
 {
 	service_config_set(&traces->config, next->config);
 	traces->budget.most = (double)next->config->max_overhead / 10000;
-	/* What is named goes on until its successor traces (traces_stands()). */
+	/* What is named goes on until its successor traces. */
 	if (!next->trace)
-		end_standing(traces, next->stands);
+		traces_end_standing(traces, next->stands);
 	if (next->trace) {
 		(void)vec_push(&traces->list, next->trace); /* there is room */
 		if (traces->is_started)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/loop.h"
 
+#include "base/thread_start.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -10,6 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -245,6 +249,85 @@ static void a_regular_file_and_a_closed_descriptor_are_refused(void **state)
 	loop_free(NULL);
 }
 
+struct priority {
+	int policy, nice;
+};
+
+static struct priority own_priority(void)
+{
+	return (struct priority){ sched_getscheduler(0) & ~SCHED_RESET_ON_FORK,
+				  getpriority(PRIO_PROCESS, 0) };
+}
+
+struct raised {
+	struct loop *loop;
+	bool on_one_cpu; /* where no thread may have a deadline, if there are several */
+	struct priority itself, beside, child;
+};
+
+static void *look_beside(void *userdata)
+{
+	struct raised *raised = userdata;
+
+	loop_lower_priority(raised->loop);
+	raised->beside = own_priority();
+	return NULL;
+}
+
+/* On a thread, which has it alone. */
+static void *raise_and_look(void *userdata)
+{
+	struct raised *raised = userdata;
+	cpu_set_t one;
+	pthread_t thread;
+	int status = 1;
+	pid_t pid;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	if (raised->on_one_cpu)
+		raised->on_one_cpu = sched_setaffinity(0, sizeof(one), &one) == 0;
+	loop_raise_priority(raised->loop);
+	raised->itself = own_priority();
+	if (thread_start(&thread, look_beside, raised) == 0)
+		pthread_join(thread, NULL);
+	pid = fork();
+	if (pid == 0)
+		_exit(sched_getscheduler(0) == SCHED_OTHER ? 0 : 2);
+	if (pid > 0 && waitpid(pid, &status, 0) == pid)
+		raised->child.policy = WEXITSTATUS(status);
+	return NULL;
+}
+
+static void check_raised(bool on_one_cpu, bool is_refused_a_deadline)
+{
+	const struct priority before = own_priority();
+	struct raised raised = { .on_one_cpu = on_one_cpu, .child.policy = -1 };
+	pthread_t thread;
+
+	assert_int_equal(loop_new(&raised.loop), 0);
+	assert_int_equal(thread_start(&thread, raise_and_look, &raised), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(raised.on_one_cpu, on_one_cpu);
+	if (geteuid() == 0)
+		assert_true(raised.itself.policy == SCHED_DEADLINE ||
+			    raised.itself.nice < before.nice);
+	if (is_refused_a_deadline)
+		assert_int_equal(raised.itself.policy, before.policy);
+	assert_int_equal(raised.beside.policy, before.policy);
+	assert_int_equal(raised.beside.nice, before.nice);
+	assert_int_equal(raised.child.policy, 0);
+	assert_int_equal(own_priority().policy, before.policy);
+	loop_free(raised.loop);
+}
+
+static void the_loops_priority_is_its_threads_alone(void **state)
+{
+	(void)state;
+	check_raised(false, false);
+	check_raised(true, sysconf(_SC_NPROCESSORS_ONLN) > 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +340,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_a_child_is_delivered_with_its_status),
 		cmocka_unit_test(the_signal_mask_is_as_before_when_the_loop_is_gone),
 		cmocka_unit_test(a_regular_file_and_a_closed_descriptor_are_refused),
+		cmocka_unit_test(the_loops_priority_is_its_threads_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

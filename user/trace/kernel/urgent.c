@@ -10,7 +10,7 @@ struct urgent urgent_begin(void)
 	int policy = urgent.policy & ~SCHED_RESET_ON_FORK;
 
 	if (urgent.policy < 0 || policy == SCHED_FIFO || policy == SCHED_RR ||
-	    sched_getparam(0, &urgent.param) ||
+	    policy == SCHED_DEADLINE || sched_getparam(0, &urgent.param) ||
 	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest))
 		urgent.policy = -1;
 	return urgent;

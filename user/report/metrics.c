@@ -411,7 +411,7 @@ static void put_coverage(struct metrics_out *out, const struct view *view)
 {
 	static const struct metrics_family exact = {
 		"memtraced_exact", METRICS_GAUGE, "",
-		"1: nothing was lost, so all numbers are exact."
+		"1: nothing was lost, and totals are no estimates of samples."
 	};
 	static const struct metrics_family seen = {
 		"memtraced_seen_events", METRICS_COUNTER, "",

@@ -7,6 +7,7 @@
 #include "report/flame/flame_stacks.h"
 #include "report/flame/flame_svg.h"
 #include "report/samples.h"
+#include "report/text/coverage_words.h"
 #include "report/writers.h"
 
 #include <inttypes.h>
@@ -15,7 +16,7 @@
 static void add_remark(const struct view *view, const struct view_event *event, struct strbuf *out)
 {
 	if (!view_is_exact(view))
-		strbuf_adds(out, "not exact");
+		strbuf_adds(out, coverage_state_name(coverage_state(view)));
 	if (!event || !event->asked->page_bytes)
 		return;
 	strbuf_adds(out, out->len > 0 ? "; " : "");

@@ -186,6 +186,9 @@ static void remark(const struct diff *diff, const char *unit, struct strbuf *out
 		if (state > worst)
 			worst = state;
 	}
+	if (sample_peaks_differ(diff_run(diff, DIFF_BEFORE)->view, diff_opts(diff)->sort) ||
+	    sample_peaks_differ(diff_run(diff, DIFF_AFTER)->view, diff_opts(diff)->sort))
+		strbuf_adds(out, "; peaks are " SAMPLE_PEAKS_DIFFER);
 	if (worst != COVERAGE_EXACT)
 		strbuf_addf(out, "; %s", coverage_state_name(worst));
 	if (diff_run(diff, DIFF_BEFORE)->damaged || diff_run(diff, DIFF_AFTER)->damaged)

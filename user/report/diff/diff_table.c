@@ -119,6 +119,7 @@ static void total_line(struct table *t, const struct diff_program *program,
 static void totals(struct table *t, const struct diff_program *program)
 {
 	const struct diff_values *heap = program->heap, *mmap = program->mmap;
+	const char *at_peak = diff_peaks_differ(program) ? "at peaks" : "at peak";
 	const struct total lines[] = {
 		{ "live",
 		  { heap[0].live_bytes, heap[1].live_bytes },
@@ -130,7 +131,7 @@ static void totals(struct table *t, const struct diff_program *program)
 		  true,
 		  false,
 		  CI95(ci95_blocks) },
-		{ "at peak",
+		{ at_peak,
 		  { heap[0].peak_bytes, heap[1].peak_bytes },
 		  false,
 		  false,

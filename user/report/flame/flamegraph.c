@@ -17,6 +17,8 @@ static void add_remark(const struct view *view, const struct view_event *event, 
 {
 	if (!view_is_exact(view))
 		strbuf_adds(out, coverage_state_name(coverage_state(view)));
+	if (sample_peaks_differ(view, view_opts(view)->sort))
+		strbuf_addf(out, "%speaks are " SAMPLE_PEAKS_DIFFER, out->len > 0 ? "; " : "");
 	if (!event || !event->asked->page_bytes)
 		return;
 	strbuf_adds(out, out->len > 0 ? "; " : "");

@@ -209,6 +209,7 @@ void live_free(struct live *live)
 	vec_done(&live->processes);
 	vec_done(&live->emptied);
 	vec_done(&live->resting);
+	vec_done(&live->closed_files);
 	vec_done(&live->marks);
 	vec_done(&live->checkpoints);
 	vec_done(&live->waiting);

@@ -173,6 +173,8 @@ struct live {
 	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
 	uint32_t next_image;		      /* for a slot that is used again */
 	VEC(uint32_t) emptied, resting;	      /* slots that programs in flight may still know; */
+	uint64_t close_files_ns;	      /* those that nothing uses are closed then */
+	VEC(struct live_file) closed_files;   /* live_take_closed */
 	uint64_t reuse_after_ns;	      /* those that rest no more then */
 	size_t n_events;		      /* jobs that count by images, ended ones too */
 	uint64_t forgotten_lost;	      /* lost events of images that are forgotten */

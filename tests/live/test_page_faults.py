@@ -23,6 +23,7 @@ def faults(*options):
     (event,) = report["events"]
     assert event["name"] == "page-faults" and event["period_ns"] is None, event["name"]
     assert report["coverage"]["all_stacks_complete"], report["coverage"]
+    assert report["coverage"]["exact"] == (event["period"] == 1), report["coverage"]
     return event
 
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
+#include "symbol/object_symbols.h"
 #include "symbol_fixture.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -309,6 +311,46 @@ static void a_file_rewritten_in_place_is_another_object(void **state)
 	assert_ptr_equal(a, b);
 }
 
+/* Does /proc/self/fd have the file? */
+static bool has_open(const char *path)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	struct stat wanted, found;
+	struct dirent *entry;
+	bool has = false;
+
+	assert_non_null(folder);
+	assert_int_equal(stat(path, &wanted), 0);
+	while ((entry = readdir(folder)))
+		has |= fstatat(dirfd(folder), entry->d_name, &found, 0) == 0 &&
+		       found.st_dev == wanted.st_dev && found.st_ino == wanted.st_ino;
+	closedir(folder);
+	return has;
+}
+
+static void a_closed_file_is_held_nowhere_and_can_be_opened_again(void **state)
+{
+	const struct fixture *f = *state;
+	struct symbol_object *object = fixture_open(f, f->path, NULL);
+	uint64_t at = fixture_find(f->path, "main").file_offset;
+	const struct object_place place = { at + 1, false };
+	const struct symbol *symbol = fixture_resolve(f, object, at, false);
+
+	assert_string_equal(symbol->frames[0].function, "main");
+	assert_true(has_open(f->path));
+	symbolizer_close(f->symbolizer, object);
+	assert_true(symbol_object_is_closed(object));
+	assert_false(has_open(f->path));
+	/* What was looked up is known, and nothing else. */
+	assert_string_equal(fixture_resolve(f, object, at, false)->frames[0].function, "main");
+	assert_int_equal(symbolizer_find(f->symbolizer, object, &place, &symbol), -ENOENT);
+	assert_false(has_open(f->path));
+
+	assert_ptr_equal(fixture_open(f, f->path, NULL), object);
+	assert_false(symbol_object_is_closed(object));
+	assert_string_equal(fixture_resolve(f, object, at + 1, false)->frames[0].function, "main");
+}
+
 static void what_is_made_known_is_not_looked_up(void **state)
 {
 	const struct fixture *f = *state;
@@ -446,6 +488,7 @@ int main(void)
 		TEST(a_file_written_over_after_opening_is_unknown),
 		TEST(a_file_that_got_another_time_is_the_same),
 		TEST(a_file_rewritten_in_place_is_another_object),
+		TEST(a_closed_file_is_held_nowhere_and_can_be_opened_again),
 		TEST(what_is_made_known_is_not_looked_up),
 		TEST(kernel_code_is_named_with_its_module),
 		TEST(the_vdso_is_symbolized_from_a_copy_of_its_image),

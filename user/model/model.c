@@ -460,6 +460,12 @@ const struct record_function *model_function(const struct model *model, uint16_t
 	return &model->functions.data[id];
 }
 
+const struct model_stack *model_next_stack(const struct model *model, size_t *pos,
+					   const struct model_stack *last)
+{
+	return stacks_next(model->stacks, pos, last);
+}
+
 const struct model_stack *model_stack(const struct model *model, uint64_t id, uint32_t slot)
 {
 	return stacks_find(model->stacks, id, slot);

@@ -87,6 +87,10 @@ const struct record_function *model_function(const struct model *model, uint16_t
 /* The stack as seen in that process, or as seen first; NULL when it was lost. */
 const struct model_stack *model_stack(const struct model *model, uint64_t id, uint32_t slot);
 
+/* stacks_next() of its stacks. */
+const struct model_stack *model_next_stack(const struct model *model, size_t *pos,
+					   const struct model_stack *last);
+
 /*
  * What was mapped in the process at that address and time; forked children are looked up in their
  * ancestors. RECORD_NO_SLOT: in the kernel. False when nothing was.

@@ -73,6 +73,12 @@ static struct model_stack *find_first(const struct stacks *stacks, uint64_t id)
 	return hashmap_find(stacks->map, &key);
 }
 
+const struct model_stack *stacks_next(const struct stacks *stacks, size_t *pos,
+				      const struct model_stack *last)
+{
+	return last && last->other ? last->other : hashmap_next(stacks->map, pos);
+}
+
 size_t stacks_count(const struct stacks *stacks)
 {
 	return hashmap_size(stacks->map);

@@ -39,6 +39,10 @@ int stacks_add(struct stacks *stacks, const struct record_stack *record);
 /* Forgets those of processes that are gone: their slots, sorted. 0 or -ENOMEM. */
 int stacks_forget(struct stacks *stacks, const uint32_t *slots, size_t n);
 
+/* Those of one process each, in no order: begin with *pos = 0 and NULL; NULL at the end. */
+const struct model_stack *stacks_next(const struct stacks *stacks, size_t *pos,
+				      const struct model_stack *last);
+
 /* The stack as seen in the process `slot`, else as seen first, else NULL: it was lost. */
 const struct model_stack *stacks_find(const struct stacks *stacks, uint64_t id, uint32_t slot);
 

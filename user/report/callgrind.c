@@ -11,6 +11,7 @@
 #include "report/call_graph.h"
 #include "report/one_process.h"
 #include "report/samples.h"
+#include "report/text/coverage_words.h"
 #include "report/text/text.h"
 #include "report/writers.h"
 
@@ -176,10 +177,7 @@ static void put_header(struct graph *graph, const struct view *view)
 		fprintf(file, "pid: %" PRIu32 "\ncmd: %s\n", process->image->pid,
 			strbuf_str(&command));
 	}
-	fprintf(file, "desc: Totals: %s\n",
-		!view_is_exact(view)	    ? "not exact, events were lost" :
-		view_has_only_samples(view) ? "estimates" :
-					      "exact");
+	fprintf(file, "desc: Totals: %s\n", coverage_state_name(coverage_state(view)));
 	/* Not in the names of events alone, which callgrind_annotate does not show. */
 	if (n > 1 && !graph->event)
 		fputs("desc: Peaks: of each process at its own time, so that sums are of no "

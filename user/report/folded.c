@@ -16,6 +16,7 @@
 
 struct folded {
 	enum option_sort sort;
+	bool peaks_differ; /* sample_peaks_differ: below a root that says so */
 	struct interns *stacks;
 	VEC(uint64_t) counts;	     /* of the stacks */
 	struct sample_frames frames; /* of the stack at hand */
@@ -49,6 +50,8 @@ static int stack_text(struct folded *folded, const struct sample *sample)
 	int r = sample_frames_fill(&folded->frames, sample->stack);
 
 	strbuf_reset(&folded->text);
+	if (folded->peaks_differ)
+		strbuf_adds(&folded->text, "each_process_at_its_own_peak;");
 	add_name(&folded->text, *image->comm ? image->comm : "unknown");
 	strbuf_addf(&folded->text, "-%" PRIu32, image->pid);
 	for (size_t i = folded->frames.list.len; i > 0; i--)
@@ -77,7 +80,8 @@ static int add_sample(const struct sample *sample, void *userdata)
 
 int folded_write(const struct view *view, FILE *file)
 {
-	struct folded folded = { .sort = view_opts(view)->sort };
+	enum option_sort sort = view_opts(view)->sort;
+	struct folded folded = { .sort = sort, .peaks_differ = sample_peaks_differ(view, sort) };
 	int r = interns_new(&folded.stacks);
 
 	if (r == 0)

@@ -115,11 +115,17 @@ static void put_functions(struct graph *graph)
 
 static int write_graph(struct graph *graph, const struct view *view, const struct view_event *event)
 {
+	_cleanup_strbuf_ struct strbuf what = { 0 };
 	FILE *file = graph->out.file;
 	int r;
 
 	fputs("{\"version\":0,\"costs\":[{\"description\":", file);
-	put_string(graph, sample_what(event, view_class_shown(view), graph->sort));
+	strbuf_adds(&what, sample_what(event, view_class_shown(view), graph->sort));
+	if (sample_peaks_differ(view, graph->sort))
+		strbuf_adds(&what, ", " SAMPLE_PEAKS_DIFFER);
+	if (strbuf_error(&what) < 0)
+		return strbuf_error(&what);
+	put_string(graph, strbuf_str(&what));
 	fprintf(file, ",\"unit\":\"%s\"}],\"events\":[", sample_unit(event, graph->sort));
 	r = samples_each(view, add_sample, graph);
 	if (r < 0)

@@ -9,6 +9,7 @@
 #include "report/massif_tree.h"
 #include "report/one_process.h"
 #include "report/samples.h"
+#include "report/text/coverage_words.h"
 #include "report/text/text.h"
 #include "report/writers.h"
 
@@ -249,7 +250,7 @@ static int put_header(const struct massif *massif)
 	add_text(&text, run ? run->tool : "memtraced");
 	strbuf_addf(&text, ", pid %" PRIu32 ", --threshold=%u.%02u, %s", image->pid,
 		    massif->options.threshold / 100, massif->options.threshold % 100,
-		    process->exact ? "exact" : "not exact, events were lost");
+		    coverage_state_name(coverage_state_of(massif->view, process)));
 	if (process->totals.peak_error_bytes > 0)
 		strbuf_addf(&text, ", each site's share of the peak true to %" PRIu64 " bytes",
 			    process->totals.peak_error_bytes);

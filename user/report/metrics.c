@@ -24,7 +24,7 @@ static void process_labels(struct metrics_out *out, const struct model_process *
 }
 
 /* Which runs a metric is of. */
-enum metric_of { OF_ALL_RUNS, OF_ALL_CALLS, OF_SAMPLES };
+enum metric_of { OF_ALL_RUNS, OF_ALL_CALLS, OF_SAMPLES, OF_RESIDENT };
 
 struct process_metric {
 	struct metrics_family family;
@@ -51,6 +51,11 @@ TOTAL(unknown_frees)
 static int64_t process_mmap(const struct view_process *process)
 {
 	return process->has_mmap ? process->mmap.live_bytes : 0;
+}
+
+static int64_t process_inaccessible(const struct view_process *process)
+{
+	return (int64_t)process->image->resident.inaccessible;
 }
 
 static int64_t process_exact(const struct view_process *process)
@@ -118,6 +123,10 @@ static const struct process_metric process_metrics[] = {
 	    "Bytes in anonymous mappings of the program's own." },
 	  process_mmap,
 	  OF_ALL_RUNS },
+	{ { "memtraced_mmap_inaccessible_bytes", METRICS_GAUGE, "bytes",
+	    "Of these, bytes that may not be accessed (PROT_NONE), at the last look." },
+	  process_inaccessible,
+	  OF_RESIDENT },
 	{ { "memtraced_process_exact", METRICS_GAUGE, "",
 	    "1: nothing was lost of this process, so its numbers are exact." },
 	  process_exact,
@@ -155,8 +164,19 @@ static const struct process_metric process_metrics[] = {
 	  OF_ALL_RUNS },
 };
 
+/* Of processes whose memory was looked at. */
+static bool has_resident(const struct view *view)
+{
+	for (size_t i = 0; i < view_n_processes(view); i++)
+		if (view_process(view, i)->image->has_resident)
+			return true;
+	return false;
+}
+
 static bool is_of(enum metric_of runs, const struct view *view)
 {
+	if (runs == OF_RESIDENT)
+		return has_resident(view);
 	if (runs == OF_ALL_CALLS)
 		return !view_is_sampled(view_model(view));
 	return runs == OF_ALL_RUNS || view_has_estimates(view_model(view));
@@ -168,6 +188,8 @@ static bool is_of_image(enum metric_of runs, const struct view *view,
 {
 	bool is_sampled = view_image_is_sampled(view_model(view), process->image);
 
+	if (runs == OF_RESIDENT)
+		return process->image->has_resident;
 	return runs == OF_ALL_RUNS || (runs == OF_SAMPLES) == is_sampled;
 }
 
@@ -411,7 +433,7 @@ static void put_coverage(struct metrics_out *out, const struct view *view)
 {
 	static const struct metrics_family exact = {
 		"memtraced_exact", METRICS_GAUGE, "",
-		"1: nothing was lost, so all numbers are exact."
+		"1: nothing was lost, and totals are no estimates of samples."
 	};
 	static const struct metrics_family seen = {
 		"memtraced_seen_events", METRICS_COUNTER, "",

@@ -35,12 +35,34 @@ const char *sample_cost_name(const struct view *view, enum sample_cost cost)
 		return sample_cost_types[cost].name;
 	switch (cost) {
 	case COST_PEAK:
-		return "Bytes at the heap's peak, of each process at its own time";
+		return "Bytes at the heap's peak, " SAMPLE_PEAKS_DIFFER;
 	case COST_MAPPED_PEAK:
-		return "Bytes at the mappings' peak, of each process at its own time";
+		return "Bytes at the mappings' peak, " SAMPLE_PEAKS_DIFFER;
 	default:
 		return sample_cost_types[cost].name;
 	}
+}
+
+const char *sample_cost_id(const struct view *view, enum sample_cost cost)
+{
+	if (view_n_processes(view) < 2)
+		return sample_cost_types[cost].id;
+	switch (cost) {
+	case COST_PEAK:
+		return "PeakOfEachProcess";
+	case COST_MAPPED_PEAK:
+		return "MappedPeakOfEachProcess";
+	default:
+		return sample_cost_types[cost].id;
+	}
+}
+
+bool sample_peaks_differ(const struct view *view, enum option_sort sort)
+{
+	const struct view_event *event;
+
+	return view_n_processes(view) > 1 && view_site_quantity(sort) == SORT_PEAK &&
+	       view_job(view, &event) && !event;
 }
 
 static void site_costs(const struct view_site *site, uint64_t costs[SAMPLE_COSTS])

@@ -54,6 +54,15 @@ struct sample_cost_type {
 extern const struct sample_cost_type sample_cost_types[SAMPLE_COSTS];
 /* The name for people in that view: peaks of several processes are of different moments. */
 const char *sample_cost_name(const struct view *view, enum sample_cost cost);
+/* The word for it, where that has to be one. */
+const char *sample_cost_id(const struct view *view, enum sample_cost cost);
+
+/*
+ * Are the numbers of that order peaks of several processes? These are of different moments, so that
+ * their sum was never there, and what shows one says so.
+ */
+bool sample_peaks_differ(const struct view *view, enum option_sort sort);
+#define SAMPLE_PEAKS_DIFFER "of each process at its own time"
 
 /* How many of the costs are set; none below 0. 0: there is nothing to say. */
 size_t sample_costs(const struct sample *sample, uint64_t costs[SAMPLE_COSTS]);

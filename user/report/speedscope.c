@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "report/json/json_out.h"
 #include "report/samples.h"
+#include "report/text/coverage_words.h"
 #include "report/text/text.h"
 #include "report/writers.h"
 
@@ -174,7 +175,7 @@ static int put_name(struct scope *scope, const struct view *view)
 	if (view_n_processes(view) > 1)
 		strbuf_addf(&name, " and %zu more", view_n_processes(view) - 1);
 	if (!view_is_exact(view))
-		strbuf_adds(&name, " (not exact)");
+		strbuf_addf(&name, " (%s)", coverage_state_name(coverage_state(view)));
 	if (strbuf_error(&name) < 0)
 		return strbuf_error(&name);
 	json_out_put(&scope->out, json_out_new_string(&scope->out, strbuf_str(&name)));

@@ -181,8 +181,10 @@ int outputs_take(struct outputs *outputs, const struct record *record)
 	if (r)
 		return r;
 	/* Files are opened while the target lives. */
-	if (record->type == RECORD_MAPPING)
-		return symbols_update(outputs->symbols);
+	if (record->type == RECORD_MAPPING) {
+		r = symbols_open_again(outputs->symbols, &record->mapping);
+		return r < 0 ? r : symbols_update(outputs->symbols);
+	}
 	if (outputs->streams && record->type == RECORD_EVENT)
 		return begin_streams(outputs, record->event.id);
 	if (!outputs->streams || record->type != RECORD_OCCURRENCE)

@@ -46,12 +46,20 @@ static struct stored take_out(struct object_store *store, size_t index)
 	return stored;
 }
 
-static void drop_first(struct object_store *store)
+static void drop(struct object_store *store, size_t index)
 {
-	struct stored first = take_out(store, 0);
+	struct stored stored = take_out(store, index);
 
-	store->counts.open_bytes -= first.bytes;
-	object_symbols_free(first.object);
+	store->counts.open_bytes -= stored.bytes;
+	object_symbols_free(stored.object);
+}
+
+void object_store_forget(struct object_store *store, uint64_t id)
+{
+	for (size_t i = store->list.len; i-- > 0;)
+		if (store->list.data[i].id == id)
+			drop(store, i);
+	store->counts.open = store->list.len;
 }
 
 static bool is_full(const struct object_store *store, const struct object_limits *limits)
@@ -95,7 +103,7 @@ int object_store_find(struct object_store *store, uint64_t id, const struct obje
 	}
 	r = add(store, id, files, ret_object);
 	while (r == 0 && is_full(store, limits))
-		drop_first(store);
+		drop(store, 0);
 	store->counts.open = store->list.len;
 	return r;
 }

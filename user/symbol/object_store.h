@@ -32,6 +32,9 @@ DEFINE_CLEANUP(struct object_store, object_store_free)
 int object_store_find(struct object_store *store, uint64_t id, const struct object_files *files,
 		      const struct object_limits *limits, struct object_symbols **ret_object);
 
+/* Gives the object of that number up, if it is held. */
+void object_store_forget(struct object_store *store, uint64_t id);
+
 const struct object_counts *object_store_counts(const struct object_store *store);
 
 #endif

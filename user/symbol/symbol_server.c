@@ -126,6 +126,9 @@ static int serve(void *state, const struct strbuf *request, const int *fds, size
 		return serve_look_up(server, answer);
 	case SYMBOL_CRC:
 		return serve_crc(fds, n_fds, answer);
+	case SYMBOL_FORGET:
+		object_store_forget(server->store, wire_get_u64(&reader));
+		return wire_is_read(&reader) ? 0 : -EBADMSG;
 	default:
 		return -EBADMSG;
 	}

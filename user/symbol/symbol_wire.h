@@ -15,6 +15,7 @@ enum symbol_request {
 	SYMBOL_FACTS,	/* of one file: who it is */
 	SYMBOL_LOOK_UP, /* of an object's files: what is at some places */
 	SYMBOL_CRC,	/* of one file: that of its contents, for .gnu_debuglink */
+	SYMBOL_FORGET,	/* an object: its files are closed */
 };
 
 /* Longer names are taken for none. */

@@ -20,6 +20,7 @@ struct symbol_object {
 	uint64_t dev, ino; /* of a text: its length and hash */
 	char build_id[2 * ELF_MAX_BUILD_ID + 1];
 	bool is_open;	 /* part of the key, so that a file that could not be opened may be later */
+	bool is_closed;	 /* symbolizer_close */
 	bool is_unread;	 /* no worker could say what it is */
 	uint64_t number; /* by which a worker knows it, with the files it has now */
 	struct symbol_file image;  /* none, too, when it is another file by now */
@@ -62,14 +63,19 @@ static bool equal_objects(const void *a, const void *b)
 	       strcmp(x->path, y->path) == 0;
 }
 
+static void close_files(struct symbol_object *object)
+{
+	symbol_file_done(&object->others.alt);
+	symbol_file_done(&object->others.debug);
+	symbol_file_done(&object->image);
+}
+
 static void object_free(struct symbol_object *object)
 {
 	if (!object)
 		return;
 	kallsyms_free(object->kallsyms);
-	symbol_file_done(&object->others.alt);
-	symbol_file_done(&object->others.debug);
-	symbol_file_done(&object->image);
+	close_files(object);
 	free(object->path);
 	free(object);
 }
@@ -168,21 +174,63 @@ static void set_number(struct symbolizer *symbolizer, struct symbol_object *obje
 	object->others.unread = 0;
 }
 
+/* A worker holds the files of what it was last asked about. */
+static void forget_number(struct symbolizer *symbolizer, uint64_t number)
+{
+	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
+
+	if (!symbolizer->inside && worker_pid(symbolizer->worker) == 0)
+		return;
+	wire_put_u8(&request, SYMBOL_FORGET);
+	wire_put_u64(&request, number);
+	/* Without an answer there is no worker any more, which held them. */
+	(void)worker_call(symbolizer->worker, &request, NULL, 0, &answer);
+}
+
+void symbolizer_close(struct symbolizer *symbolizer, struct symbol_object *object)
+{
+	if (object->image.fd < 0)
+		return;
+	close_files(object);
+	object->is_closed = true;
+	forget_number(symbolizer, object->number);
+}
+
+bool symbol_object_is_closed(const struct symbol_object *object)
+{
+	return object->is_closed;
+}
+
+/* It has the files of the other one, which is the same. */
+static void open_again(struct symbol_object *object, struct symbol_object *other)
+{
+	object->image = other->image;
+	object->others = other->others;
+	object->number = other->number;
+	object->is_closed = object->was_fetched = false;
+	other->image.fd = other->others.debug.fd = other->others.alt.fd = -1;
+}
+
 int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t dev, uint64_t ino,
 		      int fd, const char *root, struct symbol_object **ret_object)
 {
 	_cleanup_(object_free_p) struct symbol_object *object = NULL;
+	struct symbol_object *known = NULL;
 	bool is_unread;
 	int r = object_new(path, dev, ino, &object);
 
 	if (r == 0)
 		r = open_image(symbolizer, object, fd);
-	if (r == 0 && object->is_open && !hashmap_find(symbolizer->objects, object)) {
+	if (r == 0)
+		known = hashmap_find(symbolizer->objects, object);
+	if (r == 0 && object->is_open && (!known || known->is_closed)) {
 		r = debug_search(symbolizer->worker, &object->image, path, root, &object->others);
 		set_number(symbolizer, object);
 	}
 	if (r < 0)
 		return r;
+	if (known && known->is_closed)
+		open_again(known, object);
 	is_unread = object->is_unread;
 	r = find_or_insert(symbolizer, &object, ret_object);
 	if (r == 0 && is_unread)
@@ -220,9 +268,8 @@ static struct place_key place_key(const struct symbol_object *object,
 				   .kind = place->is_call ? PLACE_BEFORE : PLACE_AT };
 }
 
-/* What it was made known as, or was looked up. 0, -ENOENT or -ENOMEM. */
-static int find_place(struct symbolizer *symbolizer, const struct symbol_object *object,
-		      const struct object_place *place, const struct symbol **ret_symbol)
+int symbolizer_find(struct symbolizer *symbolizer, const struct symbol_object *object,
+		    const struct object_place *place, const struct symbol **ret_symbol)
 {
 	struct place_key key = place_key(object, place);
 	enum place_kind kind = key.kind;
@@ -377,7 +424,7 @@ int symbolizer_look_up(struct symbolizer *symbolizer, struct symbol_object *obje
 	if (object->kallsyms)
 		return 0;
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		r = find_place(symbolizer, object, &places[i], &symbol);
+		r = symbolizer_find(symbolizer, object, &places[i], &symbol);
 		if (r == -ENOENT) {
 			look_up->places[look_up->n_places++] = places[i];
 			r = look_up->n_places == SYMBOL_MAX_PLACES ?
@@ -428,14 +475,14 @@ int symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_object *obje
 		       uint64_t file_offset, bool is_call, const struct symbol **ret_symbol)
 {
 	const struct object_place place = { file_offset, is_call };
-	int r = find_place(symbolizer, object, &place, ret_symbol);
+	int r = symbolizer_find(symbolizer, object, &place, ret_symbol);
 
 	if (r != -ENOENT)
 		return r;
 	if (object->kallsyms)
 		return resolve_text(symbolizer, object, &place, ret_symbol);
 	r = symbolizer_look_up(symbolizer, object, &place, 1);
-	return r < 0 ? r : find_place(symbolizer, object, &place, ret_symbol);
+	return r < 0 ? r : symbolizer_find(symbolizer, object, &place, ret_symbol);
 }
 
 /* --- what is kept ---------------------------------------------------------------------------- */

@@ -41,6 +41,13 @@ int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t 
 		      int fd, const char *root, struct symbol_object **ret_object);
 
 /*
+ * Closes its files, here and in the worker: known is what was looked up, as symbolizer_find().
+ * symbolizer_object() with the same file opens it again.
+ */
+void symbolizer_close(struct symbolizer *symbolizer, struct symbol_object *object);
+bool symbol_object_is_closed(const struct symbol_object *object);
+
+/*
  * Text of /proc/kallsyms as an object of that path; file offsets are then addresses, and functions
  * of modules are named "nft_do_chain [nf_tables]". Copies what it needs. 0 or -ENOMEM.
  */
@@ -53,6 +60,10 @@ int symbolizer_kallsyms(struct symbolizer *symbolizer, const char *path, const c
  */
 int symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_object *object,
 		       uint64_t file_offset, bool is_call, const struct symbol **ret_symbol);
+
+/* The same of what was looked up or made known already; else -ENOENT. */
+int symbolizer_find(struct symbolizer *symbolizer, const struct symbol_object *object,
+		    const struct object_place *place, const struct symbol **ret_symbol);
 
 /* Looks places up that symbolizer_resolve will be asked for: by the hundred. 0 or -ENOMEM. */
 int symbolizer_look_up(struct symbolizer *symbolizer, struct symbol_object *object,

@@ -112,6 +112,12 @@ int diff_compare_changes(const struct diff_values a[DIFF_SIDES],
 struct diff_values diff_site_values(const struct view_site *site);
 void diff_add_values(struct diff_values *to, const struct diff_values *from);
 
+/* Are its peaks sums of several processes', which were at different moments? */
+static inline bool diff_peaks_differ(const struct diff_program *program)
+{
+	return program->processes[DIFF_BEFORE] > 1 || program->processes[DIFF_AFTER] > 1;
+}
+
 /* Is the change of the program's numbers exact? */
 static inline bool diff_exact(const struct diff_program *program)
 {

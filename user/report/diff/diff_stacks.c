@@ -8,6 +8,7 @@
 #include "report/diff/diff_writers.h"
 #include "report/flame/flame_svg.h"
 #include "report/samples.h"
+#include "report/text/coverage_words.h"
 #include "report/text/text.h"
 
 #include <errno.h>
@@ -169,6 +170,7 @@ static uint64_t unseen(const struct diff *diff)
 static void remark(const struct diff *diff, const char *unit, struct strbuf *out)
 {
 	bool by_before = diff_opts(diff)->widths == WIDTHS_BEFORE;
+	enum coverage_state worst = COVERAGE_EXACT, state;
 	uint64_t sum = unseen(diff);
 
 	strbuf_addf(out, "as wide as %s; red: more than before, blue: less",
@@ -179,9 +181,16 @@ static void remark(const struct diff *diff, const char *unit, struct strbuf *out
 		strbuf_addf(out, " %s of stacks that are only in the %s run are not drawn", unit,
 			    by_before ? "later" : "earlier");
 	}
-	if (!view_is_exact(diff_run(diff, DIFF_BEFORE)->view) ||
-	    !view_is_exact(diff_run(diff, DIFF_AFTER)->view))
-		strbuf_adds(out, "; not exact");
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		state = coverage_state(diff_run(diff, side)->view);
+		if (state > worst)
+			worst = state;
+	}
+	if (sample_peaks_differ(diff_run(diff, DIFF_BEFORE)->view, diff_opts(diff)->sort) ||
+	    sample_peaks_differ(diff_run(diff, DIFF_AFTER)->view, diff_opts(diff)->sort))
+		strbuf_adds(out, "; peaks are " SAMPLE_PEAKS_DIFFER);
+	if (worst != COVERAGE_EXACT)
+		strbuf_addf(out, "; %s", coverage_state_name(worst));
 	if (diff_run(diff, DIFF_BEFORE)->damaged || diff_run(diff, DIFF_AFTER)->damaged)
 		strbuf_adds(out, "; a recording is damaged");
 }

@@ -9,6 +9,7 @@
 #include "report/diff/diff_groups.h"
 #include "report/diff/diff_table_jobs.h"
 #include "report/diff/diff_writers.h"
+#include "report/text/coverage_words.h"
 #include "report/text/table_estimate.h"
 
 #include <errno.h>
@@ -118,6 +119,7 @@ static void total_line(struct table *t, const struct diff_program *program,
 static void totals(struct table *t, const struct diff_program *program)
 {
 	const struct diff_values *heap = program->heap, *mmap = program->mmap;
+	const char *at_peak = diff_peaks_differ(program) ? "at peaks" : "at peak";
 	const struct total lines[] = {
 		{ "live",
 		  { heap[0].live_bytes, heap[1].live_bytes },
@@ -129,7 +131,7 @@ static void totals(struct table *t, const struct diff_program *program)
 		  true,
 		  false,
 		  CI95(ci95_blocks) },
-		{ "at peak",
+		{ at_peak,
 		  { heap[0].peak_bytes, heap[1].peak_bytes },
 		  false,
 		  false,
@@ -345,16 +347,10 @@ static void add_time(struct strbuf *out, const struct record_run *run, uint64_t 
 		strbuf_addf(out, ", %s", format_duration(now_ns - run->start_ns, elapsed));
 }
 
-static bool only_estimated(const struct view *view)
-{
-	const struct record_coverage *coverage = view_coverage(view);
-
-	return view_has_estimates(view_model(view)) && coverage && coverage->n_losses == 0;
-}
-
 static void run_line(struct table *t, const struct diff_run *run, const char *name)
 {
 	const struct record_run *record = model_run(view_model(run->view));
+	enum coverage_state state = coverage_state(run->view);
 
 	strbuf_addf(&t->out, "%-6s  ", name);
 	escape_text(&t->out, run->path);
@@ -366,8 +362,10 @@ static void run_line(struct table *t, const struct diff_run *run, const char *na
 		strbuf_adds(&t->out, "        damaged: what comes before that is compared\n");
 	if (view_has_estimates(view_model(run->view)))
 		strbuf_adds(&t->out, "        ESTIMATES, of samples: ± is 95 %\n");
-	if (!view_is_exact(run->view) && !only_estimated(run->view))
-		strbuf_adds(&t->out, "        not exact: events were lost\n");
+	else if (state == COVERAGE_ESTIMATES)
+		strbuf_adds(&t->out, "        ESTIMATES, of samples\n");
+	if (state == COVERAGE_LOST || state == COVERAGE_UNKNOWN)
+		strbuf_addf(&t->out, "        %s\n", coverage_state_name(state));
 	table_warn(t, false);
 }
 

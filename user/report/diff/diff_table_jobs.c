@@ -16,7 +16,7 @@
 
 static bool run_exact(const struct diff *diff, unsigned int side)
 {
-	return view_is_exact(diff_run(diff, side)->view);
+	return view_lost_nothing(diff_run(diff, side)->view);
 }
 
 static bool both_exact(const struct diff *diff)

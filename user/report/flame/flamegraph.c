@@ -7,6 +7,7 @@
 #include "report/flame/flame_stacks.h"
 #include "report/flame/flame_svg.h"
 #include "report/samples.h"
+#include "report/text/coverage_words.h"
 #include "report/writers.h"
 
 #include <inttypes.h>
@@ -14,8 +15,13 @@
 /* What is to be known of the values. */
 static void add_remark(const struct view *view, const struct view_event *event, struct strbuf *out)
 {
-	if (!view_is_exact(view))
-		strbuf_adds(out, "not exact");
+	enum coverage_state state = coverage_state(view);
+
+	/* That an event was sampled is in its unit, or said below. */
+	if (state != COVERAGE_EXACT && !(event && state == COVERAGE_ESTIMATES))
+		strbuf_adds(out, coverage_state_name(state));
+	if (sample_peaks_differ(view, view_opts(view)->sort))
+		strbuf_addf(out, "%speaks are " SAMPLE_PEAKS_DIFFER, out->len > 0 ? "; " : "");
 	if (!event || !event->asked->page_bytes)
 		return;
 	strbuf_adds(out, out->len > 0 ? "; " : "");

@@ -11,6 +11,7 @@
 #include "report/heaptrack/heaptrack_lines.h"
 #include "report/one_process.h"
 #include "report/samples.h"
+#include "report/text/coverage_words.h"
 #include "report/text/text.h"
 #include "report/writers.h"
 
@@ -321,7 +322,7 @@ static int put_command(struct track *track, struct replay_faults faults)
 	strbuf_addf(&text, " (pid %" PRIu32 "; ", image->pid);
 	escape_text(&text, run ? run->tool : "memtraced");
 	strbuf_addf(&text, ", totals %s; sizes of single blocks are means or less",
-		    track->process->exact ? "exact" : "not exact, events were lost");
+		    coverage_state_name(coverage_state_of(track->view, track->process)));
 	if (track->process->totals.peak_error_bytes > 0)
 		strbuf_addf(&text, "; each site's share of the peak true to %" PRIu64 " bytes",
 			    track->process->totals.peak_error_bytes);

@@ -11,6 +11,7 @@
 #include "report/json/json_stacks.h"
 #include "report/json/json_syscalls.h"
 #include "report/samples.h"
+#include "report/text/coverage_words.h"
 
 #include <inttypes.h>
 
@@ -289,6 +290,17 @@ static int put_event(struct json_out *out, struct html_stacks *stacks,
 	return r;
 }
 
+static void put_coverage_words(struct json_out *out, const struct view *view)
+{
+	_cleanup_strbuf_ struct strbuf words = { 0 };
+
+	coverage_words(view, &words);
+	if (strbuf_error(&words) < 0)
+		out->error = strbuf_error(&words);
+	fputs(",\n\"coverage_words\":", out->file);
+	json_out_put(out, json_out_new_string(out, strbuf_str(&words)));
+}
+
 static int put_lists(struct json_out *out, struct html_stacks *stacks, const struct view *view)
 {
 	int r = 0;
@@ -313,6 +325,7 @@ static int put_lists(struct json_out *out, struct html_stacks *stacks, const str
 	json_syscalls(out, view);
 	fputs(",\n\"coverage\":", out->file);
 	json_coverage(out, view);
+	put_coverage_words(out, view);
 	return r;
 }
 
@@ -326,9 +339,9 @@ int html_data_put(struct json_out *out, const struct view *view)
 		return r;
 	fputc('{', out->file);
 	json_head(out, view);
-	fprintf(out->file, ",\"allocations\":%s,\"only_samples\":%s,\"root\":%s",
+	fprintf(out->file, ",\"allocations\":%s,\"lost_nothing\":%s,\"root\":%s",
 		view_has_allocations(view) ? "true" : "false",
-		view_has_only_samples(view) ? "true" : "false",
+		view_lost_nothing(view) ? "true" : "false",
 		view_n_processes(view) > 0 && view_process(view, 0)->image->root ? "true" :
 										   "false");
 	fprintf(out->file, ",\"age_resolution_ns\":%" PRIu64, run ? run->age_resolution_ns : 0);

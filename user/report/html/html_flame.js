@@ -7,11 +7,13 @@
 "use strict";
 (function (report) {
 	const el = report.el, data = report.data, state = report.state, nodes = report.nodes, frames = report.frames;
+	/* Of several processes these are of different moments. */
+	const OF_EACH = data.processes.length > 1 ? " of each process" : "";
 	const ROW = 19, NARROWEST = 1;
 	const QUANTITIES = [
 		{ name: "live bytes", unit: "bytes", of: function (site) { return site.live; } },
 		{ name: "live blocks", unit: "blocks", of: function (site) { return site.blocks; } },
-		{ name: "bytes at the peak", unit: "bytes", of: function (site) { return site.peak; } },
+		{ name: "bytes at the peak" + OF_EACH, unit: "bytes", of: function (site) { return site.peak; } },
 		{ name: "allocated bytes", unit: "bytes", of: function (site) { return site.bytes; } },
 		{ name: "allocations", unit: "allocations", of: function (site) { return site.allocs; } },
 		{ name: "temporary allocations", unit: "allocations", of: function (site) { return site.temporary; } },
@@ -19,7 +21,7 @@
 			ranged: true },
 		{ name: "mapped bytes", unit: "bytes", mapped: 1, of: function (site) { return site.live; } },
 		{ name: "mapped regions", unit: "regions", mapped: 1, of: function (site) { return site.blocks; } },
-		{ name: "bytes at the mappings' peak", unit: "bytes", mapped: 1, of: function (site) { return site.peak; } },
+		{ name: "bytes at the mappings' peak" + OF_EACH, unit: "bytes", mapped: 1, of: function (site) { return site.peak; } },
 		{ name: "bytes of all mappings", unit: "bytes", mapped: 1, of: function (site) { return site.bytes; } },
 		{ name: "mappings", unit: "mappings", mapped: 1, of: function (site) { return site.allocs; } }
 	];

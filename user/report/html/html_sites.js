@@ -205,6 +205,7 @@
 
 	/* Of one class: what the heap holds and what is mapped are never one number, nor are their peaks. */
 	function sumOf(sites) {
+		const several = sites.some(function (site) { return site.process !== sites[0].process; });
 		let live = 0, peak = 0, exact = true;
 		sites.forEach(function (site) {
 			live += Math.max(site.live, 0);
@@ -212,7 +213,8 @@
 			exact = exact && site.process.exact;
 		});
 		return (exact ? "" : "~") + report.count(live) + " bytes" + report.marginOf(sites, "bytes") + " live, " +
-			(exact ? "" : "~") + report.count(peak) + " bytes" + report.marginOf(sites, "peak_bytes") + " at the peak";
+			(exact ? "" : "~") + report.count(peak) + " bytes" + report.marginOf(sites, "peak_bytes") +
+			(several ? " at the peak of each process" : " at the peak");
 	}
 
 	function addRows() {

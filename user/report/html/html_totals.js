@@ -16,25 +16,6 @@
 		}).join(", ") + ")";
 	}
 
-	function sum(of) {
-		return Object.keys(of).reduce(function (all, name) { return all + of[name]; }, 0);
-	}
-
-	function coverageText(coverage) {
-		const lost = sum(coverage.lost);
-		if (NOTHING_COUNTED in coverage.lost)
-			return "NOTHING WAS COUNTED: the probes ran empty programs";
-		if (coverage.events === null)
-			return "NOT EXACT: no state of the counts was read";
-		const seen = report.count(coverage.events) + (data.only_samples ? " samples seen, " : " events seen, ");
-		if (coverage.exact)
-			return seen + "none lost: totals are " + (data.only_samples ? "ESTIMATES" : "exact") +
-				(lost > 0 ? "; of stacks or names LOST: " + report.count(lost) : "") + causes(coverage.lost);
-		return seen + (lost > 0 ? "NOT EXACT: " + report.count(lost) + " lost" + causes(coverage.lost) :
-			"NOT EXACT: there were gaps that nobody could count") +
-			"; \u2265 marks lower bounds, ~ what can be off either way";
-	}
-
 	function stacksText(coverage) {
 		return "stacks" + (coverage.unwinder ? " by " + coverage.unwinder : "") + ": " +
 			(coverage.stacks_truncated ? "NOT ALL COMPLETE: " : "") + report.count(coverage.stacks_complete) +
@@ -89,8 +70,8 @@
 
 	function addCoverage(into) {
 		const coverage = data.coverage, counted = !(NOTHING_COUNTED in coverage.lost);
-		into.append(el("p", { id: "coverage", class: coverage.exact && counted ? "good" : "bad" },
-			coverageText(coverage)));
+		into.append(el("p", { id: "coverage", class: data.lost_nothing && counted ? "good" : "bad" },
+			data.coverage_words));
 		if (coverage.stacks_complete || coverage.stacks_truncated)
 			into.append(el("p", { class: coverage.stacks_truncated ? "bad" : "dim" }, stacksText(coverage)));
 		if (coverage.budget)

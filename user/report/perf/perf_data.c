@@ -358,7 +358,7 @@ static int put_event_names(struct perf_data *data)
 		if (data->event)
 			escape_text(&name, data->event->asked->name);
 		else
-			strbuf_addf(&name, "memtraced-%s", sample_cost_types[i].id);
+			strbuf_addf(&name, "memtraced-%s", sample_cost_id(data->view, i));
 		if (strbuf_error(&name) < 0)
 			return strbuf_error(&name);
 		put(data, &attr, sizeof(attr));

@@ -77,7 +77,7 @@ static int write_events(const struct view *view, const struct view_event *event,
 
 	add_comment(&text, view,
 		    "times are not the events' own: spread from a stack's first to its last");
-	if (!view_is_exact(view))
+	if (!view_lost_nothing(view))
 		add_comment(&text, view, "NOT EXACT: there may have been more events");
 	if (strbuf_error(&text) < 0)
 		return strbuf_error(&text);

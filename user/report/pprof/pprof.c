@@ -10,6 +10,7 @@
 #include "report/pprof/pprof_tables.h"
 #include "report/profile_part.h"
 #include "report/samples.h"
+#include "report/text/coverage_words.h"
 #include "report/view/view_budget.h"
 #include "report/writers.h"
 
@@ -223,6 +224,12 @@ static void put_comment(struct profile *profile, const char *text)
 /* Who wrote it, and what is missing. */
 static int put_comments(struct profile *profile)
 {
+	static const char *const totals[] = {
+		[COVERAGE_EXACT] = "totals are exact",
+		[COVERAGE_ESTIMATES] = "totals are estimates, no sample was lost",
+		[COVERAGE_LOST] = "not exact",
+		[COVERAGE_UNKNOWN] = "not exact",
+	};
 	const struct view *view = profile->view;
 	const struct record_run *run = model_run(view_model(view));
 	const struct record_coverage *coverage = view_coverage(view);
@@ -230,10 +237,7 @@ static int put_comments(struct profile *profile)
 
 	if (run)
 		put_comment(profile, run->tool);
-	put_comment(profile, !view_is_exact(view) ? "not exact" :
-			     view_has_only_samples(view) ?
-						    "totals are estimates, no sample was lost" :
-						    "totals are exact");
+	put_comment(profile, totals[coverage_state(view)]);
 	if (view_opts(view)->budget) {
 		view_budget_words(view_opts(view)->budget, &text);
 		put_comment(profile, strbuf_str(&text));

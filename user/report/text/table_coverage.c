@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/units.h"
+#include "report/text/coverage_words.h"
 #include "report/text/table.h"
 #include "report/view/view_budget.h"
 #include "report/view/view_estimate.h"
@@ -7,85 +8,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-
-static bool nothing_counted(const struct record_coverage *coverage)
-{
-	for (size_t i = 0; i < coverage->n_losses; i++)
-		if (strcmp(coverage->losses[i].cause, RECORD_CAUSE_FLOOR) == 0)
-			return true;
-	return false;
-}
-
-static void add_causes(struct strbuf *line, const struct record_loss *causes, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		strbuf_adds(line, i == 0 ? " (" : ", ");
-		escape_text(line, causes[i].cause);
-		strbuf_addf(line, " %" PRIu64, causes[i].count);
-	}
-	if (n > 0)
-		strbuf_addch(line, ')');
-}
-
-/* `lost`: by other causes. */
-static void cut_off_words(const struct view *view, uint64_t lost, struct strbuf *line)
-{
-	const struct record_run *run = model_run(view_model(view));
-	uint64_t now_ns = view_now_ns(view);
-	char at[FORMAT_UNIT_LEN];
-
-	strbuf_adds(line, "NOT EXACT: the recording has no end, and all is as it was");
-	if (run && now_ns >= run->start_ns)
-		strbuf_addf(line, " %s after its start",
-			    format_duration(now_ns - run->start_ns, at));
-	else
-		strbuf_adds(line, " before");
-	if (lost > 0)
-		strbuf_addf(line, "; %" PRIu64 " lost", lost);
-}
-
-static void coverage_words(const struct view *view, const struct record_coverage *coverage,
-			   struct strbuf *line)
-{
-	const struct model *model = view_model(view);
-	bool only_samples = view_has_only_samples(view);
-	bool is_sampled = view_is_sampled(model), changes = model_n_depth_changes(model) > 0;
-	uint64_t lost = 0;
-
-	if (nothing_counted(coverage)) {
-		strbuf_adds(line,
-			    "coverage: NOTHING WAS COUNTED: with --floor the probes run empty "
-			    "programs, to show what probes alone cost");
-		return;
-	}
-	for (size_t i = 0; i < coverage->n_losses; i++)
-		lost += coverage->losses[i].count;
-	strbuf_addf(line, "coverage: %" PRIu64 " %s seen, ", coverage->events,
-		    only_samples ? "samples" :
-		    is_sampled	 ? "samples and their frees" :
-				   "events");
-	if (view_is_cut_off(view_model(view))) {
-		cut_off_words(view, lost - 1, line);
-	} else if (view_is_exact(view)) {
-		/* What leaves totals exact is lost of stacks and names. */
-		strbuf_adds(line, only_samples ? "none lost: totals are ESTIMATES" :
-						 "none lost: totals are exact");
-		if (lost > 0)
-			strbuf_addf(line, "; of stacks or names LOST: %" PRIu64, lost);
-	} else if (lost == 0 && changes) {
-		strbuf_adds(line, "none lost: totals are exact, or ESTIMATES, as each "
-				  "process says, of the time that it says");
-	} else if (lost == 0 && is_sampled) {
-		strbuf_adds(line, "none lost: totals are ESTIMATES, not exact");
-	} else if (lost == 0) {
-		strbuf_adds(line, "NOT EXACT: there were gaps that nobody could count");
-	} else {
-		strbuf_addf(line, "NOT EXACT: %" PRIu64 " lost", lost);
-	}
-	add_causes(line, coverage->losses, coverage->n_losses);
-	if (!view_is_exact(view))
-		strbuf_adds(line, "; ≥ marks lower bounds, ~ what can be off either way");
-}
 
 static void unprobed(struct table *t)
 {
@@ -134,7 +56,7 @@ static void stacks(struct table *t, const struct record_coverage *coverage)
 		strbuf_addf(&line, " (%" PRIu64 " in part by frame pointers)",
 			    coverage->stacks_guided);
 	strbuf_addf(&line, ", %" PRIu64 " truncated", coverage->stacks_truncated);
-	add_causes(&line, coverage->cuts, coverage->n_cuts);
+	coverage_causes(&line, coverage->cuts, coverage->n_cuts);
 	if (run && run->age_resolution_ns > 0 && view_has_allocations(t->view))
 		strbuf_addf(&line, "; ages are true to %s",
 			    format_duration(run->age_resolution_ns, duration));
@@ -201,18 +123,20 @@ void table_coverage(struct table *t)
 	const struct record_coverage *coverage = view_coverage(t->view);
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
+	strbuf_adds(&line, "coverage: ");
 	if (!coverage) {
-		strbuf_adds(&t->out, "coverage: NOT EXACT: no state of the counts was read\n");
+		coverage_words(t->view, &line);
+		strbuf_addf(&t->out, "%s\n", strbuf_str(&line));
 		unprobed(t);
 		return;
 	}
-	coverage_words(t->view, coverage, &line);
-	if (!view_is_exact(t->view))
+	coverage_words(t->view, &line);
+	if (!view_lost_nothing(t->view))
 		table_warn(t, true);
 	table_wrap(t, 10, strbuf_str(&line));
-	if (!view_is_exact(t->view))
+	if (!view_lost_nothing(t->view))
 		table_warn(t, false);
-	if (!nothing_counted(coverage) && has_stacks(t->view, coverage))
+	if (!coverage_counted_nothing(coverage) && has_stacks(t->view, coverage))
 		stacks(t, coverage);
 	stack_check(t);
 	budget(t);

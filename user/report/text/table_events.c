@@ -36,11 +36,11 @@ static void event_head(struct table *t, const struct view_event *event)
 		add_samples(&line, event);
 	else if (event->asked->timed)
 		strbuf_addf(&line, ": %s in %s wait%s", format_duration(event->ns, time),
-			    table_count(event->count, view_is_exact(t->view), number),
+			    table_count(event->count, view_lost_nothing(t->view), number),
 			    table_plural(event->count));
 	else
 		strbuf_addf(&line, ": %s time%s",
-			    table_count(event->count, view_is_exact(t->view), number),
+			    table_count(event->count, view_lost_nothing(t->view), number),
 			    table_plural(event->count));
 	add_bytes(&line, event, view_event_total(event));
 	if (event->asked->page_bytes)
@@ -57,7 +57,7 @@ static void stack_head(struct table *t, const struct view_event *event,
 		       const struct view_event_stack *stack, size_t rank)
 {
 	bool sampled = view_event_sampled(event), timed = event->asked->timed;
-	bool exact = view_is_exact(t->view);
+	bool counted = view_lost_nothing(t->view);
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char number[TABLE_NUMBER_LEN], time[FORMAT_UNIT_LEN];
 	uint64_t part = view_event_value(event, stack), all = view_event_total(event);
@@ -68,9 +68,9 @@ static void stack_head(struct table *t, const struct view_event *event,
 	if (sampled && event->asked->period)
 		strbuf_addf(&line, "~%" PRIu64, part);
 	else
-		strbuf_adds(&line, table_count(stack->count, exact || sampled, number));
+		strbuf_adds(&line, table_count(stack->count, counted || sampled, number));
 	add_bytes(&line, event, part);
-	strbuf_addf(&line, ", %s%.1f%%, ", exact && !sampled ? "" : "~",
+	strbuf_addf(&line, ", %s%.1f%%, ", counted && !sampled ? "" : "~",
 		    100.0 * (double)part / (double)(all ? all : 1));
 	table_process(&line, stack->image);
 	table_bold(t, true);
@@ -97,7 +97,7 @@ static void event_section(struct table *t, const struct view_event *event)
 	if (n_shown < event->n_stacks)
 		strbuf_addf(&t->out, "  … %zu more stack%s, %s time%s; --top 0 shows all\n",
 			    event->n_stacks - n_shown, table_plural(event->n_stacks - n_shown),
-			    table_count(hidden, view_is_exact(t->view), number),
+			    table_count(hidden, view_lost_nothing(t->view), number),
 			    table_plural(hidden));
 	strbuf_addch(&t->out, '\n');
 }

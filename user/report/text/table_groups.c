@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/units.h"
+#include "report/samples.h"
 #include "report/text/table.h"
 #include "report/text/table_estimate.h"
 #include "report/view/site_groups.h"
@@ -73,6 +74,8 @@ int table_groups(struct table *t)
 			strbuf_adds(&t->out,
 				    "  of the heap; --where 'class = mmap' shows mappings\n");
 	}
+	if (r == 0 && view_n_processes(t->view) > 1)
+		strbuf_adds(&t->out, "  AT PEAK: " SAMPLE_PEAKS_DIFFER "\n");
 	for (size_t i = 0; r == 0 && i < n_shown; i++)
 		group_line(t, &groups.groups[i]);
 	if (r == 0 && groups.n > n_shown)

@@ -140,7 +140,8 @@ static void group_head(struct table *t, const struct record_histogram *asked,
 		strbuf_addch(&line, ')');
 	}
 	strbuf_addf(&line, ": %s counted",
-		    group ? table_count(group->count, view_is_exact(t->view), number) : "nothing");
+		    group ? table_count(group->count, view_lost_nothing(t->view), number) :
+			    "nothing");
 	table_bold(t, true);
 	table_wrap(t, 4, strbuf_str(&line));
 	table_bold(t, false);
@@ -178,7 +179,7 @@ static void hidden_groups(struct table *t, const struct view_histogram *histogra
 	strbuf_addf(&t->out, "… %zu more group%s of ", n, table_plural(n));
 	escape_text(&t->out, histogram->asked->spec);
 	strbuf_addf(&t->out, ", %s counted; --top 0 shows all\n\n",
-		    table_count(hidden, view_is_exact(t->view), number));
+		    table_count(hidden, view_lost_nothing(t->view), number));
 }
 
 static void groups(struct table *t, const struct view_histogram *histogram)

@@ -180,7 +180,7 @@ static void caller_head(struct table *t, const struct view_caller *caller, size_
 	strbuf_addf(&line, "  #%zu  ", rank);
 	add_call_name(&line, caller->name, caller->number);
 	strbuf_addf(&line, ", %s in %s call%s", format_duration(caller->total_ns, duration),
-		    table_count(caller->calls, view_is_exact(t->view), number),
+		    table_count(caller->calls, view_lost_nothing(t->view), number),
 		    table_plural(caller->calls));
 	if (with_process) {
 		strbuf_adds(&line, ", ");
@@ -244,13 +244,13 @@ static void head_line(struct table *t, const struct view_syscalls *syscalls)
 	char number[TABLE_NUMBER_LEN], duration[FORMAT_UNIT_LEN];
 
 	strbuf_addf(&line, "system calls: %s of ",
-		    table_count(all->n, view_is_exact(t->view), number));
+		    table_count(all->n, view_lost_nothing(t->view), number));
 	if (syscalls->n_processes == 1)
 		table_process(&line, syscalls->processes[0].image);
 	else
 		strbuf_addf(&line, "%zu processes", syscalls->n_processes);
 	strbuf_addf(&line, ", %s with an error; %s in them",
-		    table_count(all->errors, view_is_exact(t->view), number),
+		    table_count(all->errors, view_lost_nothing(t->view), number),
 		    format_duration(all->total_ns, duration));
 	table_wrap(t, 4, strbuf_str(&line));
 	strbuf_addch(&t->out, '\n');

@@ -14,10 +14,9 @@
  * The root directory of the process that mapped the object, where its debug files are looked for;
  * false when it is this host's, or the process is gone.
  */
-static bool foreign_root(const struct model *model, const struct model_object *object,
-			 char path[32])
+static bool foreign_root(const struct model *model, uint32_t slot, char path[32])
 {
-	const struct model_process *process = model_find_process(model, object->slot);
+	const struct model_process *process = model_find_process(model, slot);
 	_cleanup_close_ int root_fd = -1, our_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat theirs, ours;
 
@@ -43,7 +42,7 @@ static bool build_id_differs(const struct symbol_object *opened, const struct mo
 }
 
 int mapped_object_open(const struct model *model, const struct model_object *object,
-		       struct symbolizer *symbolizer, bool open_file,
+		       struct symbolizer *symbolizer, const char *local_path, uint32_t slot,
 		       struct symbol_object **ret_object)
 {
 	_cleanup_close_ int fd = -1;
@@ -51,9 +50,9 @@ int mapped_object_open(const struct model *model, const struct model_object *obj
 	bool has_root;
 	int r;
 
-	if (open_file && object->local_path)
-		fd = reopen_own(object->local_path);
-	has_root = fd >= 0 && foreign_root(model, object, root);
+	if (local_path)
+		fd = reopen_own(local_path);
+	has_root = fd >= 0 && foreign_root(model, slot, root);
 	r = symbolizer_object(symbolizer, object->path, object->dev, object->ino, fd,
 			      has_root ? root : NULL, ret_object);
 	if (r < 0 || fd < 0 || !build_id_differs(*ret_object, object))

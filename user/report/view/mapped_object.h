@@ -8,9 +8,12 @@
 #include "model/model.h"
 #include "symbol/symbolizer.h"
 
-/* `open_file`: the files of this host are those of the run. 0 or -ENOMEM. */
+/*
+ * local_path: where this host can open it; NULL: it cannot, or its files are not those of the run.
+ * slot: a process that maps it. 0 or -ENOMEM.
+ */
 int mapped_object_open(const struct model *model, const struct model_object *object,
-		       struct symbolizer *symbolizer, bool open_file,
+		       struct symbolizer *symbolizer, const char *local_path, uint32_t slot,
 		       struct symbol_object **ret_object);
 
 #endif

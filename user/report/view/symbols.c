@@ -19,6 +19,7 @@ struct entry {
 	bool is_call;
 	const void *kept;	      /* by symbols_keep: the latest */
 	bool handed_over;	      /* by symbols_each_new */
+	bool is_missed;		      /* its object was closed when it was to be looked up */
 	struct symbol_object *opened; /* NULL: JIT */
 	struct resolved resolved;
 	struct symbol symbol; /* what `resolved` points to: unknown until symbols_settle */
@@ -29,6 +30,8 @@ struct symbols {
 	const struct model *model;
 	struct symbolizer *symbolizer;
 	bool open_files;
+	size_t n_closed;		     /* objects, by symbols_close_file */
+	size_t n_missed;		     /* entries of such that could not be looked up */
 	bool has_kernel;		     /* /proc/kallsyms was read */
 	VEC(struct symbol_object *) objects; /* by the index of the model's */
 	struct jit_codes *jit;
@@ -125,8 +128,8 @@ int symbols_update(struct symbols *symbols)
 			model_object(symbols->model, symbols->objects.len);
 
 		r = mapped_object_open(symbols->model, object, symbols->symbolizer,
-				       symbols->open_files,
-				       &symbols->objects.data[symbols->objects.len]);
+				       symbols->open_files ? object->local_path : NULL,
+				       object->slot, &symbols->objects.data[symbols->objects.len]);
 		if (r == 0)
 			symbols->objects.len++;
 	}
@@ -403,6 +406,26 @@ static int entry_compare(const void *item_a, const void *item_b)
 	return (int)a->is_call - (int)b->is_call;
 }
 
+static int settle_entry(struct symbols *symbols, struct entry *entry)
+{
+	const struct object_place place = { entry->offset, entry->is_call };
+	const struct symbol *symbol;
+	int r;
+
+	if (!symbol_object_is_closed(entry->opened))
+		r = symbolizer_resolve(symbols->symbolizer, entry->opened, entry->offset,
+				       entry->is_call, &symbol);
+	else
+		r = symbolizer_find(symbols->symbolizer, entry->opened, &place, &symbol);
+	if (r == 0)
+		entry->symbol = *symbol;
+	if (r != -ENOENT)
+		return r;
+	entry->is_missed = true;
+	symbols->n_missed++;
+	return 0;
+}
+
 /* The next pending places that belong to one object; `places` has room for all. */
 static int settle_object(struct symbols *symbols, size_t first, struct object_place *places,
 			 size_t *ret_end)
@@ -419,16 +442,11 @@ static int settle_object(struct symbols *symbols, size_t first, struct object_pl
 		places[i - first] = (struct object_place){ entry->offset, entry->is_call };
 	}
 	*ret_end = i;
-	r = symbolizer_look_up(symbols->symbolizer, opened, places, i - first);
-	for (i = first; r == 0 && i < *ret_end; i++) {
-		struct entry *entry = symbols->pending.data[i];
-		const struct symbol *symbol;
-
-		r = symbolizer_resolve(symbols->symbolizer, opened, entry->offset, entry->is_call,
-				       &symbol);
-		if (r == 0)
-			entry->symbol = *symbol;
-	}
+	r = symbol_object_is_closed(opened) ?
+		    0 :
+		    symbolizer_look_up(symbols->symbolizer, opened, places, i - first);
+	for (i = first; r == 0 && i < *ret_end; i++)
+		r = settle_entry(symbols, symbols->pending.data[i]);
 	return r;
 }
 
@@ -460,6 +478,7 @@ static int forget_entries(struct symbols *symbols)
 	hashmap_free(symbols->entries);
 	symbols->entries = entries;
 	symbols->pending.len = 0;
+	symbols->n_missed = 0;
 	drop_kept(symbols);
 	return 0;
 }
@@ -482,6 +501,108 @@ int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod)
 	int r = forget_entries(symbols);
 
 	return r < 0 ? r : symbolizer_fetch_from(symbols->symbolizer, debuginfod);
+}
+
+/* Not while it has places that are not looked up. */
+static void close_object(struct symbols *symbols, size_t index)
+{
+	struct symbol_object *opened = symbols->objects.data[index];
+
+	if (symbol_object_is_closed(opened))
+		return;
+	symbolizer_close(symbols->symbolizer, opened);
+	symbols->n_closed += symbol_object_is_closed(opened);
+}
+
+/* A frame of a stack, if it is in one of these; as views resolve it. */
+static int resolve_frame(struct symbols *symbols, const bool *closing,
+			 const struct model_stack *stack, size_t frame)
+{
+	const struct symbols_at at = { stack->slot, stack->frames[frame], stack->time_ns,
+				       model_stack_is_call(stack, frame) };
+	const struct resolved *resolved;
+	struct model_place place;
+
+	if (at.addr < at.is_call ||
+	    !model_resolve(symbols->model, at.slot, at.addr - at.is_call, at.time_ns, &place))
+		return 0;
+	if (place.object->index >= symbols->objects.len || !closing[place.object->index])
+		return 0;
+	place.file_offset += at.is_call;
+	return symbols_resolve(symbols, &place, &at, &resolved);
+}
+
+static int resolve_closing(struct symbols *symbols, const bool *closing)
+{
+	const struct model_stack *stack = NULL;
+	size_t pos = 0;
+	int r = 0;
+
+	while (r == 0 && (stack = model_next_stack(symbols->model, &pos, stack)))
+		for (size_t i = 0; r == 0 && i < stack->n_frames; i++)
+			r = resolve_frame(symbols, closing, stack, i);
+	return r < 0 ? r : symbols_settle(symbols);
+}
+
+int symbols_close_files(struct symbols *symbols, const struct symbols_file *files, size_t n)
+{
+	_cleanup_free_ bool *closing = calloc(symbols->objects.len + 1, sizeof(*closing));
+	size_t n_objects = symbols->objects.len;
+	int r;
+
+	if (!closing)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_objects; i++) {
+		const struct model_object *object = model_object(symbols->model, i);
+
+		for (size_t k = 0; k < n; k++)
+			closing[i] |= object->dev == files[k].dev && object->ino == files[k].ino;
+	}
+	r = resolve_closing(symbols, closing);
+	for (size_t i = 0; r == 0 && i < n_objects; i++)
+		if (closing[i])
+			close_object(symbols, i);
+	return r;
+}
+
+/* What was not found meanwhile is looked up again. */
+static int retry_missed(struct symbols *symbols, const struct symbol_object *opened)
+{
+	struct entry *entry;
+	size_t pos = 0;
+	int r = 0;
+
+	while (symbols->n_missed && r == 0 && (entry = hashmap_next(symbols->entries, &pos))) {
+		if (!entry->is_missed || entry->opened != opened)
+			continue;
+		entry->resolved.vaddr = symbol_object_vaddr(opened, entry->offset);
+		entry->is_missed = false;
+		symbols->n_missed--;
+		r = vec_push(&symbols->pending, entry);
+	}
+	return r;
+}
+
+int symbols_open_again(struct symbols *symbols, const struct record_mapping *mapping)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && symbols->n_closed && i < symbols->objects.len; i++) {
+		const struct model_object *object = model_object(symbols->model, i);
+		struct symbol_object *opened = symbols->objects.data[i];
+
+		if (object->dev != mapping->dev || object->ino != mapping->ino ||
+		    !symbol_object_is_closed(opened) || !mapping->local_path)
+			continue;
+		r = mapped_object_open(symbols->model, object, symbols->symbolizer,
+				       mapping->local_path, mapping->slot, &opened);
+		opened = symbols->objects.data[i];
+		if (r < 0 || symbol_object_is_closed(opened))
+			continue;
+		symbols->n_closed--;
+		r = retry_missed(symbols, opened);
+	}
+	return r;
 }
 
 /* Where it is not the function's name itself. */

@@ -71,6 +71,16 @@ int symbols_settle(struct symbols *symbols);
  */
 int symbols_age(struct symbols *symbols);
 
+/*
+ * Of a run that goes on for good: files that nothing maps any more are closed, when all that the
+ * model has of them was looked up; and a mapping for which one is opened again. 0 or -ENOMEM.
+ */
+struct symbols_file {
+	uint64_t dev, ino;
+};
+int symbols_close_files(struct symbols *symbols, const struct symbols_file *files, size_t n);
+int symbols_open_again(struct symbols *symbols, const struct record_mapping *mapping);
+
 /* symbolizer_fetch_from; what symbols_resolve gave is void. 0 or -ENOMEM. */
 int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod);
 

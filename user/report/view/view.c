@@ -16,7 +16,7 @@
 struct view {
 	const struct model *model;
 	struct report_opts opts;
-	bool exact;
+	bool lost_nothing;
 	bool all_attributed; /* every lost event is some process's */
 	bool only_mappings;  /* nothing else passes --where */
 	struct view_coverage coverage;
@@ -97,7 +97,7 @@ static int add_process(struct view *view, struct symbols *symbols,
 
 	if (r < 0)
 		return r;
-	process.exact = (view->exact || view->all_attributed) && image->totals.lost == 0 &&
+	process.exact = (view->lost_nothing || view->all_attributed) && image->totals.lost == 0 &&
 			image->depth == RECORD_DEPTH_EXACT;
 	view_clamp(&process.totals.live_bytes, &process.exact);
 	view_clamp(&process.totals.live_blocks, &process.exact);
@@ -219,7 +219,7 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	if (view->opts.width < 80)
 		view->opts.width = 80;
 	if (coverage && !view_is_cut_off(model)) {
-		view->exact = coverage->exact && model_regions_left_out(model) == 0;
+		view->lost_nothing = coverage->exact && model_regions_left_out(model) == 0;
 		view->all_attributed = coverage->exact || view_losses_attributed(model);
 	}
 	r = add_processes(view, symbols);
@@ -233,6 +233,11 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 		r = view_coverage_init(model, symbols, &view->coverage);
 	if (r < 0)
 		return r;
+	if (view_has_only_samples(view)) {
+		view->coverage.coverage.exact = false;
+		vec_foreach(&view->processes, process)
+			process->exact = false;
+	}
 	if (opts->where) {
 		vec_foreach(&view->processes, process)
 			view_where_apply(opts->where, process);
@@ -380,9 +385,14 @@ enum view_class view_class_shown(const struct view *view)
 	return mappings ? VIEW_MMAP : VIEW_HEAP;
 }
 
+bool view_lost_nothing(const struct view *view)
+{
+	return view->lost_nothing && model_n_depth_changes(view->model) == 0;
+}
+
 bool view_is_exact(const struct view *view)
 {
-	return view->exact && model_n_depth_changes(view->model) == 0;
+	return view_lost_nothing(view) && !view_has_only_samples(view);
 }
 
 bool view_has_only_samples(const struct view *view)

@@ -87,7 +87,12 @@ enum view_class view_class_shown(const struct view *view);
 /* What takes sites out: "--older-than", "--where", or both; for people. */
 const char *view_filters(const struct view *view);
 
-/* Nothing was lost in the whole run; false before the first cut. */
+/*
+ * Nothing was lost in the whole run, and each call of an allocator was counted where these were
+ * asked for; false before the first cut. Events may have been sampled.
+ */
+bool view_lost_nothing(const struct view *view);
+/* That, and not all that it has are estimates of samples. */
 bool view_is_exact(const struct view *view);
 /* Is nothing in it but events that were sampled? What they stand for is an estimate. */
 bool view_has_only_samples(const struct view *view);

@@ -103,6 +103,16 @@ int live_new(const struct live_opts *opts, struct live **ret_live);
 void live_free(struct live *live);
 DEFINE_CLEANUP(struct live, live_free)
 
+/*
+ * With `forget_ended`, which goes on for good: files that no process has mapped for some seconds
+ * are closed, so that their file system can be unmounted. To be called after each drain: how many,
+ * valid until the next.
+ */
+struct live_file {
+	uint64_t dev, ino; /* as of RECORD_MAPPING */
+};
+size_t live_take_closed(struct live *live, const struct live_file **ret_files);
+
 /* The source interface; belongs to the live object (its free is live_free). */
 struct source *live_source(struct live *live);
 

@@ -140,6 +140,8 @@ int live_drain(struct source *source, record_fn fn, void *userdata)
 		r = live_settle(live);
 	if (r == 0)
 		r = live_reuse(live);
+	if (r == 0)
+		live_close_files(live);
 	return r ? r : after_cut(live);
 }
 

@@ -107,7 +107,7 @@ int live_emit_mapping(struct live *live, const struct live_process *process,
 			     .dev = (uint64_t)map->dev_major << 20 | map->dev_minor,
 			     .ino = map->ino,
 			     .path = *map->path ? map->path : "[anon]",
-			     .local_path = object ? local : NULL,
+			     .local_path = object && object_fd(object) >= 0 ? local : NULL,
 			     .executable = true },
 	};
 
@@ -418,7 +418,7 @@ int live_on_code(struct live *live, const struct abi_ev_map *ev)
 		live_count_loss(live, NULL, LOSS_STATE);
 		return 0;
 	}
-	if (!known) {
+	if (!known || object_fd(known) < 0) {
 		r = find_path(live, process, &found, &map);
 		if (r == -ENOMEM)
 			return r;

@@ -208,6 +208,7 @@ void live_free(struct live *live)
 		live_process_free(*p);
 	vec_done(&live->processes);
 	slot_quarantine_done(&live->quarantine);
+	vec_done(&live->closed_files);
 	vec_done(&live->marks);
 	vec_done(&live->checkpoints);
 	vec_done(&live->waiting);

@@ -256,6 +256,9 @@ int live_purge_jobs(struct live *live);
 /* Does it do so? */
 bool live_purges_jobs(const struct live *live);
 
+/* trace/live/live_files.c: at the end of a drain: closes files that no process maps any more. */
+void live_close_files(struct live *live);
+
 /* trace/live/live_reclaim.c: what ended images held is given back, their slots can be used again */
 int live_reclaim(struct live *live);
 /* At the end of a drain: slots that no program can be in any more. */

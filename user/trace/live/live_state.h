@@ -174,6 +174,8 @@ struct live {
 	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
 	uint32_t next_image;		      /* for a slot that is used again */
 	struct slot_quarantine quarantine;
+	uint64_t close_files_ns;		   /* those that nothing uses are closed then */
+	VEC(struct live_file) closed_files;	   /* live_take_closed */
 	size_t n_events;			   /* jobs that count by images, ended ones too */
 	uint64_t forgotten_lost;		   /* lost events of images that are forgotten */
 	VEC(struct abi_ev_checkpoint) checkpoints; /* threads that are stopped there */

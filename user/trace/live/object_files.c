@@ -340,6 +340,12 @@ bool object_has_changed(const struct object *object)
 	return now.tv_sec != object->changed.tv_sec || now.tv_nsec != object->changed.tv_nsec;
 }
 
+static void set_file(struct object *object, int fd)
+{
+	object->fd = fd;
+	snprintf(object->open_path, sizeof(object->open_path), "/proc/self/fd/%d", fd);
+}
+
 int object_add(struct objects *objects, uint32_t dev, uint64_t ino, const char *path, int fd,
 	       struct object **ret_object)
 {
@@ -352,12 +358,11 @@ int object_add(struct objects *objects, uint32_t dev, uint64_t ino, const char *
 	}
 	object->dev = dev;
 	object->ino = ino;
-	object->fd = fd;
+	set_file(object, fd);
 	object->changed = file_changed(fd);
 	object->path = strdup(path);
 	if (!object->path)
 		return -ENOMEM;
-	snprintf(object->open_path, sizeof(object->open_path), "/proc/self/fd/%d", fd);
 	object_ask(objects, fd, path);
 	r = object_plan(objects, object);
 	if (r == 0)
@@ -373,6 +378,42 @@ int object_add(struct objects *objects, uint32_t dev, uint64_t ino, const char *
 	return 0;
 }
 
+/* What is known of it stays as it is; where that cannot be, it is without its file. */
+static int object_reopen(struct object *object, pid_t pid, const struct proc_map *map)
+{
+	int fd = proc_map_open(pid, map);
+
+	if (fd >= 0)
+		set_file(object, fd);
+	return fd == -ENOMEM ? fd : 0;
+}
+
+void object_use(struct object *object)
+{
+	object->is_used = true;
+}
+
+void objects_close_unused(struct objects *objects, uint64_t now_ns, uint64_t unused_ns,
+			  void (*fn)(uint32_t dev, uint64_t ino, void *userdata), void *userdata)
+{
+	open_ahead_done(&objects->ahead);
+	open_ahead_done(&objects->asked);
+	vec_foreach(&objects->all, at) {
+		struct object *object = *at;
+
+		if (object->is_used || object->links.len > 0)
+			object->unused_ns = 0;
+		else if (!object->unused_ns)
+			object->unused_ns = now_ns;
+		object->is_used = false;
+		if (object->fd < 0 || !object->unused_ns || now_ns - object->unused_ns < unused_ns)
+			continue;
+		close(object->fd);
+		object->fd = -1;
+		fn(object->dev, object->ino, userdata);
+	}
+}
+
 int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 		struct object **ret_object, bool *ret_new)
 {
@@ -384,7 +425,7 @@ int objects_get(struct objects *objects, pid_t pid, const struct proc_map *map,
 	*ret_new = object && object->is_ahead;
 	if (object) {
 		object->is_ahead = false;
-		return 0;
+		return object->fd < 0 ? object_reopen(object, pid, map) : 0;
 	}
 	fd = open_ahead_take(&objects->ahead, dev, map->ino);
 	if (fd < 0)

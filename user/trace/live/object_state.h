@@ -30,7 +30,7 @@ struct unprobed {
 struct object {
 	uint32_t dev;
 	uint64_t ino;
-	int fd;
+	int fd;			 /* -1: closed, as nothing uses it */
 	struct timespec changed; /* when it was written last, as of its plan */
 	char *path;
 	char open_path[32];
@@ -49,8 +49,10 @@ struct object {
 	bool no_unwinding; /* it has no rows, or there was no room */
 	bool refused;	   /* the kernel does not let it be probed for all processes */
 	bool is_32bit;
-	bool marked;   /* its plan's marks are probed */
-	bool is_ahead; /* nobody was seen to map it yet (objects_know) */
+	bool marked;	    /* its plan's marks are probed */
+	bool is_used;	    /* by a process, as of objects_close_unused() */
+	uint64_t unused_ns; /* since when it is not; 0: it is */
+	bool is_ahead;	    /* nobody was seen to map it yet (objects_know) */
 	VEC(struct object_link) links;
 	VEC(struct unprobed) unprobed;
 };

@@ -97,6 +97,14 @@ int objects_know(struct objects *objects, const struct loader_search *search, in
 /* The object if it is known, or NULL. */
 struct object *objects_find(const struct objects *objects, uint32_t dev, uint64_t ino);
 
+/*
+ * Closes the files of which object_use() was not called between the last calls of this, for so
+ * long, and what was opened ahead of need. objects_get() opens them again. `fn` is told of each.
+ */
+void objects_close_unused(struct objects *objects, uint64_t now_ns, uint64_t unused_ns,
+			  void (*fn)(uint32_t dev, uint64_t ino, void *userdata), void *userdata);
+void object_use(struct object *object);
+
 /* Number of objects, and the i-th: in order of discovery. */
 size_t objects_count(const struct objects *objects);
 struct object *objects_at(const struct objects *objects, size_t i);
@@ -117,6 +125,7 @@ bool object_is_alone(const struct object *object);
 /* Is it a dynamic linker whose stop is known? (objects_opts.loader) */
 bool object_is_loader(const struct object *object);
 const char *object_path(const struct object *object);
+/* -1: it is closed. */
 int object_fd(const struct object *object);
 uint64_t object_ino(const struct object *object);
 /* Copies the build ID; its length, 0 when there is none. */

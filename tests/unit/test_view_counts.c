@@ -45,7 +45,7 @@ static void the_kernels_frames_come_before_the_process_s(void **state)
 	emit_stack(s, 71, 0, 2000, 0x10123, 0x10456);
 	emit_stack(s, 81, RECORD_NO_SLOT, 2000, KERNEL + 0x10, KERNEL + 0x200);
 	emit_cut(s, 9000);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 7, 2000, 8000, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 7, 2000, 8000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 	emit_kernel_symbol(s, KERNEL + 0x10, "get_random", 0x10);
 
@@ -76,8 +76,8 @@ static void stacks_of_the_same_code_at_other_addresses_are_one(void **state)
 	emit_map(s, 0, 0x60000, 0x61000, 0, 4000, PLUGIN, 13);
 	emit_stack(s, 72, 0, 4100, 0x60123);
 	emit_cut(s, 9000);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 10, 2100, 2500, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 0, 72, 0, 5, 4100, 8000, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 10, 2100, 2500, 0, 0, 0, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 72, 0, 5, 4100, 8000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);
@@ -100,9 +100,10 @@ static void a_view_of_one_image_has_its_stacks_and_those_before_its_exec(void **
 	emit_begin(s, 2, 11, 1, 0, 1600, "worker");
 	emit_stack(s, 71, 0, 2000, 0x10123);
 	emit_cut(s, 9000);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 1, 2000, 2000, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 0, 20, 2000, 2000, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 2, 71, 0, 300, 2000, 2000, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 1, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 0, 20, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s,
+			 (struct record_event_count){ 1, 2, 71, 0, 300, 2000, 2000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, &opts), 0);
@@ -130,11 +131,11 @@ static void processes_and_kernel_stacks_are_not_merged(void **state)
 	emit_stack(s, 81, RECORD_NO_SLOT, 2000, KERNEL + 0x10);
 	emit_stack(s, 82, RECORD_NO_SLOT, 2000, KERNEL + 0x20);
 	emit_cut(s, 9000);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 1, 2000, 2000, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 2, 2000, 2000, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 82, 4, 2000, 2000, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 82, 3, 2000, 2000, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 81, 0, 2000, 2000, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 1, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 2, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 82, 4, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 82, 3, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 81, 0, 2000, 2000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);
@@ -181,7 +182,7 @@ static void lost_stacks_are_told_from_those_that_are_none(void **state)
 	for (size_t i = 0; i < n; i++)
 		emit_event_count(s, (struct record_event_count){ 1, cases[i].slot, cases[i].stack,
 								 cases[i].kernel_stack, 1000 - i,
-								 2000, 2000, 0 });
+								 2000, 2000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);
@@ -284,7 +285,7 @@ static void emit_both_jobs(const struct script *s)
 	emit_cut(s, 9000);
 	for (uint32_t slot = 0; slot < 2; slot++)
 		emit_event_count(s, (struct record_event_count){ 1, slot, 71 + slot, 0, 5, 2000,
-								 2000, 0 });
+								 2000, 0, 0, 0, 0 });
 	emit_coverage(s, true, 10, NULL, 0);
 	emit_cut_end(s);
 }

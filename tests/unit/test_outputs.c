@@ -391,7 +391,8 @@ static void with_each_a_file_holds_the_events_as_they_happened(void **state)
 	live = (struct live){ model, outputs };
 	assert_int_equal(outputs_begin(outputs, 42), 0);
 	emit_all(&s, false, 2, NULL);
-	emit_occurrence(&s, (struct record_occurrence){ 0, 0, 43, 1, 5000000001, 71, 0, "thread", 0 });
+	emit_occurrence(&s,
+			(struct record_occurrence){ 0, 0, 43, 1, 5000000001, 71, 0, "thread", 0 });
 	emit_occurrence(&s, (struct record_occurrence){ 1, 0, 42, 0, 5000000002, 71, 0, NULL, 0 });
 	assert_int_equal(outputs_flush(outputs), 0);
 	assert_int_equal(outputs_write(outputs, false), 0);

@@ -35,6 +35,7 @@ enum abi_event_type {
 	ABI_EV_FAULT,	     /* a process is about to be killed for what it did itself */
 	ABI_EV_CODE_CHANGED, /* a process has another number of executable pages than before */
 	ABI_EV_BRK,	     /* at return; addr, len: what was added, or (result < 0) given back */
+	ABI_EV_FAULT_TICKS, /* page faults of a CPU have ticked often: its period is to be judged */
 };
 
 struct abi_ev_stack {
@@ -68,7 +69,7 @@ struct abi_ev_occurrence {
 	__u32 id; /* of the event, as the daemon numbers them */
 	__u32 tid;
 	__u32 cpu;
-	__u32 pad;
+	__u32 weight; /* of page faults: how many it stands for, or more than fit */
 	__u64 stack;
 	__u64 kernel_stack;
 	char comm[16];

@@ -52,7 +52,30 @@ struct abi_event_count {
 	__u64 first_ns;
 	__u64 last_ns;
 	__u64 ns; /* of all of them together, where they take time */
+	/* Of page faults: how many its samples stand for, and the variance of that. */
+	__u64 weight;
+	__u64 variance;
 };
+
+/*
+ * Page faults of a CPU. Each so many-th, of all processes, is a tick of perf's, by a period that
+ * the daemon sets; of the ticks that are of wanted processes one in 2^doublings is kept, by chance.
+ * So a tick stands for the faults since the last one, whatever the period was and is, and a sample
+ * for 2^doublings times as many. When there are FAULTS_MOST samples within FAULTS_WINDOW_NS there
+ * will be half as many, and when there is a fraction of it twice as many.
+ */
+struct abi_fault_clock {
+	__u64 seen;  /* faults until the last tick, since the event was opened */
+	__u64 ticks; /* so far */
+	__u64 since_ns;
+	__u32 samples; /* since then */
+	__u32 doublings;
+	__u64 most_weight; /* that a sample ever had */
+	__u64 pad[3];	   /* a cache line for each CPU */
+};
+#define ABI_FAULTS_WINDOW_NS 1000000000ULL
+#define ABI_FAULTS_MOST 512
+#define ABI_FAULTS_MOST_DOUBLINGS 10
 
 /* A thread that waits. */
 struct abi_blocked {
@@ -63,6 +86,7 @@ struct abi_blocked {
 #ifndef __bpf__
 static_assert(sizeof(struct abi_hist_key) == 24, "abi_hist_key");
 static_assert(sizeof(struct abi_event_key) == 24, "abi_event_key");
+static_assert(sizeof(struct abi_fault_clock) == 64, "abi_fault_clock");
 #endif
 
 #endif

@@ -7,6 +7,7 @@
 #include "abi_jobs.h"
 #include "code_watch.bpf.h"
 #include "event_stack.bpf.h"
+#include "fault_sample.bpf.h"
 #include "syscall_filter.bpf.h"
 #include "target.bpf.h"
 
@@ -38,13 +39,14 @@ struct {
 } blocked SEC(".maps");
 
 static __always_inline void send_occurrence(struct abi_proc *proc, const struct abi_event_key *key,
-					    __u32 slot, __u64 time_ns)
+					    __u32 slot, __u64 time_ns, __u64 weight)
 {
 	struct abi_ev_occurrence ev = {
 		.head = { .type = ABI_EV_OCCURRENCE, .slot = slot, .time_ns = time_ns },
 		.id = knob_event,
 		.tid = bpf_get_current_pid_tgid(),
 		.cpu = key->cpu,
+		.weight = weight > 0xffffffff ? 0xffffffff : weight,
 		.stack = key->stack,
 		.kernel_stack = key->kernel_stack,
 	};
@@ -56,7 +58,7 @@ static __always_inline void send_occurrence(struct abi_proc *proc, const struct 
 
 /* False: there is no room. */
 static __always_inline bool count_stacks(const struct abi_event_key *key, __u64 time_ns,
-					 __u64 took_ns)
+					 __u64 took_ns, __u64 weight)
 {
 	struct abi_event_count fresh = { .first_ns = time_ns, .last_ns = time_ns }, *count;
 
@@ -70,6 +72,8 @@ static __always_inline bool count_stacks(const struct abi_event_key *key, __u64 
 	/* Only this CPU writes it. */
 	__sync_fetch_and_add(&count->count, 1);
 	count->ns += took_ns;
+	count->weight += weight;
+	count->variance += weight * (weight - 1);
 	count->last_ns = time_ns;
 	return true;
 }
@@ -85,17 +89,17 @@ static __always_inline void capture(void *ctx, struct abi_proc *proc, __u32 slot
 }
 
 static __always_inline void take_event(void *ctx, struct abi_proc *proc, __u32 slot, __u64 repeated,
-				       bool in_kernel)
+				       bool in_kernel, __u64 weight)
 {
 	struct abi_event_key key = {};
 	__u64 time_ns;
 
 	capture(ctx, proc, slot, repeated, in_kernel, &key);
 	time_ns = bpf_ktime_get_ns();
-	if (!count_stacks(&key, time_ns, 0))
+	if (!count_stacks(&key, time_ns, 0, weight))
 		proc_lost(proc, ABI_LOST_EVENT);
 	if (knob_each)
-		send_occurrence(proc, &key, slot, time_ns);
+		send_occurrence(proc, &key, slot, time_ns, weight);
 }
 
 SEC("tracepoint")
@@ -108,7 +112,7 @@ int on_event(void *ctx)
 		return 0;
 	proc = target_proc(&slot);
 	if (proc)
-		take_event(ctx, proc, slot, KERNEL_FRAMES_REPEATED, true);
+		take_event(ctx, proc, slot, KERNEL_FRAMES_REPEATED, true, 1);
 	return 0;
 }
 
@@ -124,7 +128,32 @@ int on_sample(void *ctx)
 		return 0;
 	if (code_is_watched())
 		watch_code(proc, slot, false);
-	take_event(ctx, proc, slot, 0, !MODE_IS_USER(mode));
+	take_event(ctx, proc, slot, 0, !MODE_IS_USER(mode), 1);
+	return 0;
+}
+
+SEC("?perf_event")
+int on_page_fault(void *ctx)
+{
+	__u64 mode = *(const __u64 *)(ctx + REGS_MODE);
+	__u32 slot, cpu = bpf_get_smp_processor_id();
+	struct abi_fault_clock *clock = bpf_map_lookup_elem(&fault_clocks, &cpu);
+	struct abi_proc *proc;
+	__u64 n;
+
+	if (!clock)
+		return 0;
+	n = faults_since(ctx, clock);
+	count_tick(clock);
+	proc = target_proc(&slot);
+	if (!proc)
+		return 0;
+	n = fault_weight(clock, n);
+	if (!n)
+		return 0;
+	if (code_is_watched())
+		watch_code(proc, slot, false);
+	take_event(ctx, proc, slot, 0, !MODE_IS_USER(mode), n);
 	return 0;
 }
 
@@ -145,7 +174,7 @@ static __always_inline void end_wait(__u32 tid)
 		return;
 	key = wait->key;
 	key.cpu = bpf_get_smp_processor_id();
-	if (!count_stacks(&key, now_ns, now_ns - wait->since_ns))
+	if (!count_stacks(&key, now_ns, now_ns - wait->since_ns, 1))
 		count_loss(ABI_LOST_EVENT);
 	bpf_map_delete_elem(&blocked, &tid);
 }

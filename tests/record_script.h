@@ -229,6 +229,13 @@ static inline void emit_event_count(const struct script *s, struct record_event_
 	emit(s, &(struct record){ .type = RECORD_EVENT_COUNT, .event_count = count });
 }
 
+static inline void emit_event_counts(const struct script *s,
+				     const struct record_event_count *counts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		emit_event_count(s, counts[i]);
+}
+
 static inline void emit_occurrence(const struct script *s, struct record_occurrence occurrence)
 {
 	emit(s, &(struct record){ .type = RECORD_OCCURRENCE, .occurrence = occurrence });

@@ -183,10 +183,13 @@ REPORT = {
                           "errors": MapOf(NATURAL), "restarted": Nullable(NATURAL),
                           "passed_on": Nullable(NATURAL)}),
     "events": ListOf({"name": str, "count": NATURAL, "period_ns": Nullable(NATURAL),
-                      "period": Nullable(NATURAL),
-                      "ns": Nullable(NATURAL),
+                      "period": Nullable(NATURAL), "longest_period": Nullable(NATURAL),
+                      "ns": Nullable(NATURAL), "weight": Nullable(NATURAL),
+                      "ci95_weight": Nullable(NATURAL),
                       "stacks": ListOf({"pid": Nullable(NATURAL), "comm": str, "count": NATURAL,
-                                        "ns": Nullable(NATURAL), "frames": ListOf(FRAME)})}),
+                                        "ns": Nullable(NATURAL), "weight": Nullable(NATURAL),
+                                        "ci95_weight": Nullable(NATURAL),
+                                        "frames": ListOf(FRAME)})}),
     "syscalls": ListOf(SYSCALLS),
     "coverage": {"exact": bool, "sampled": bool, "events": NATURAL, "lost": MapOf(NATURAL),
                  "unwinder": Nullable(OneOf("cfi", "fp")), "stacks_complete": NATURAL,
@@ -348,6 +351,9 @@ def check_event(event, where):
     if event["ns"] is not None:
         order = [stack["ns"] for stack in event["stacks"]]
         assert sum(order) == event["ns"], f"{where}: stacks add up to {sum(order)} ns"
+    if event["weight"] is not None:
+        order = [stack["weight"] for stack in event["stacks"]]
+        assert sum(order) == event["weight"], f"{where}: stacks stand for {sum(order)}"
     assert order == sorted(order, reverse=True) and 0 not in counts, f"{where}: {order}"
     for stack in event["stacks"]:
         kernel = [frame["object"] == "[kernel.kallsyms]" for frame in stack["frames"]]

@@ -222,6 +222,28 @@ def what_ran_before_and_is_quiet_stays_exact():
 
 
 @test(need_root, timeout=120)
+def what_is_nearly_idle_is_counted_when_that_takes_little_of_a_cpu():
+    """Its calls take more than its own work, and little of the fifth of a CPU that it counts as."""
+    with scratch() as folder, started([target("waves")]) as process:
+        waves = Waves(process)
+        path = os.path.join(folder, "json")
+        with started([memtraced(), "--max-overhead=90%", "--no-tui", "-p", str(waves.pid), "-o",
+                      f"json:{path}"], stderr=subprocess.PIPE) as tracer:
+            waves.said = Lines(tracer.stderr)
+            until_changed(waves, EXACT, "serve 500")
+            done = [waves.do("serve 2000"), waves.do("keep 100 4096"), waves.do("serve 2000")]
+            waves.process.stdin.close()
+            assert tracer.wait(60) == 0
+        report = load_report(path)
+    assert not report["coverage"]["lost"], report["coverage"]
+    assert depths(report) == ["growth", "exact"], report["coverage"]["depths"]
+    after = images(report, waves.pid)[-1]
+    check_exact(after, done)
+    overhead = report["coverage"]["overhead"]
+    assert 0 < overhead["measured_ppm"] < 900000, overhead
+
+
+@test(need_root, timeout=120)
 def what_has_just_begun_has_earned_no_exact_depth():
     with old_target(1) as waves, \
             attached([waves.pid], "--max-overhead=5%", "--no-tui") as session:

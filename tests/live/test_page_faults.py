@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--page-faults: the stacks that touch new memory, as often as the target knows that they did."""
 
+import math
 import os
 import shutil
 import signal
+import tempfile
 
 from bpf_objects import traced_calls
 import schema
-from lib import (INTERVAL, load_report, memtraced, need_root, need_sampling, refused,
+from lib import (INTERVAL, load_report, memtraced, need_long, need_root, need_sampling, refused,
                  run_memtraced, scratch, send_line, started, target, test)
 from test_cpu import under
 
@@ -53,6 +55,93 @@ def the_words_of_the_table_say_that_it_is_an_estimate():
     (head,) = [line for line in done.stdout.splitlines() if line.startswith("page-faults: ")]
     samples, stands_for = head.split()[1], head.split()[3]
     assert stands_for == f"~{int(samples) * 100}", head
+
+
+def weights(event, function):
+    """(estimate, variance) of the faults under a function."""
+    stacks = [s for s in event["stacks"] if any(f["function"] == function for f in s["frames"])]
+    return (sum(s["weight"] for s in stacks),
+            sum((s["ci95_weight"] / 1.96) ** 2 for s in stacks))
+
+
+def check_adapted(event):
+    """Of the target's pages, within five standard errors."""
+    assert event["period"] is None and event["count"] <= event["weight"], event["count"]
+    for function, pages in (("touches", PAGES), ("reads", 2 * PAGES)):
+        weight, variance = weights(event, function)
+        # What ticked when a period changed may be another's: some periods.
+        error = 5 * math.sqrt(variance) + 4 * event["longest_period"]
+        assert abs(weight - pages) <= error, (function, weight, error)
+
+
+@test(need_root, need_sampling, timeout=100)
+def without_a_number_samples_are_bounded_and_sums_right():
+    event = faults("--page-faults")
+    check_adapted(event)
+    # 512 for each doubling, on each of the CPUs that it ran on
+    assert 512 <= event["count"] <= 3 * PAGES / 4, event["count"]
+
+
+def grown_under(option):
+    """The event of a process that grows by 40 pages, and what memtraced said."""
+    with started([target("waves")]) as process, tempfile.TemporaryFile("w+") as errors:
+        process.lines.until("ready ")
+        with started([memtraced(), option, "--no-follow", "-p", str(process.pid), "-f", "json",
+                      "-i", INTERVAL], stderr=errors) as tool:
+            tool.lines.next()  # a report: it has attached
+            send_line(process, "keep 40 1000000")
+            assert process.lines.until("done ") is not None
+            tool.send_signal(signal.SIGINT)
+            *_, last = iter(tool.lines.next, None)
+            assert tool.wait(60) == 0
+        errors.seek(0)
+        return schema.loads(last)["events"][0], errors.read()
+
+
+@test(need_root, need_sampling, timeout=100)
+def a_small_grower_is_seen():
+    event, said = grown_under("--page-faults")
+    weight, variance = weights(event, "keep")
+    assert event["period"] is None and event["count"] > 0 and weight > 0, event["count"]
+    assert abs(weight - 40) <= 5 * math.sqrt(variance) + 4 * event["longest_period"], weight
+    assert "no page fault was sampled" not in said, said
+
+
+@test(need_root, need_sampling, timeout=100)
+def that_a_number_was_too_large_is_said():
+    event, said = grown_under("--page-faults=1000000000")
+    assert (event["count"], event["period"]) == (0, 1000000000), event["count"]
+    assert "--page-faults=1000000000: no page fault was sampled, as too few came" in said, said
+
+
+@test(need_root, need_sampling, timeout=100)
+def a_recording_has_the_same_sums():
+    with scratch() as folder:
+        recording, live, again = (os.path.join(folder, name) for name in ("mtr", "live", "again"))
+        done = run_memtraced("--page-faults", "-o", f"record:{recording}", "-o", f"json:{live}",
+                             "--", target("pages"), str(PAGES))
+        assert done.returncode == 0, done.stderr
+        done = run_memtraced("report", recording, "-o", f"json:{again}")
+        assert done.returncode == 0, done.stderr
+        first, second = (load_report(path, allocations=False)["events"][0]
+                         for path in (live, again))
+    check_adapted(first)
+    for key in ("count", "weight", "ci95_weight", "period", "longest_period"):
+        assert first[key] == second[key], (key, first[key], second[key])
+
+
+@test(need_root, need_sampling, need_long, timeout=900)
+def intervals_hold_what_was_touched():
+    """On a machine that does something else, too: of 40 runs most intervals hold, and no side is
+    preferred."""
+    errors = []
+    for _ in range(40):
+        event = faults("--page-faults")
+        of_both = [weights(event, function) for function in ("touches", "reads")]
+        weight, variance = (sum(column) for column in zip(*of_both))
+        errors.append((weight - 3 * PAGES) / math.sqrt(variance))
+    assert abs(sum(errors)) <= 4 * math.sqrt(len(errors)), errors
+    assert sum(abs(error) > 1.96 for error in errors) <= 8, errors
 
 
 @test(need_root)

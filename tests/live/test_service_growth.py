@@ -155,8 +155,9 @@ def growth_is_shown_in_bytes_and_names_the_process():
                              svg).groups()
     assert abs(int(faults.replace(",", "")) * PAGE / MIB - float(size)) < 0.06, (faults, size)
     assert 40 < float(size) < 80, size
-    head, first = re.search(r"page-faults: \d+ samples, ~\d+ times, ~([\d.]+) MiB if all pages are "
-                            r"small, on \d+ stacks? #1 ~\d+, ~([\d.]+) MiB, ~[\d.]+%, ",
+    head, first = re.search(r"page-faults: \d+ samples, ~\d+ ± \d+ times, ~([\d.]+) MiB if all "
+                            r"pages are small, on \d+ stacks? #1 ~\d+ ± \d+, ~([\d.]+) MiB, "
+                            r"~[\d.]+%, ",
                             " ".join(text.split())).groups()
     assert 0 < float(first) <= float(head) < 80 and float(head) > 40, (first, head)
     assert "none lost: totals are ESTIMATES" in text and "totals are exact" not in text, text[-500:]
@@ -276,7 +277,7 @@ def growth_of_a_process_and_of_the_host_is_there_without_a_trace():
         (faults,) = report["events"]
         near(faults["count"], 40 * MIB / PAGE, 10)
         words = served.text(f"{path}&debug=1")
-        assert f"page-faults: {faults['count']} samples, ~{faults['count'] * 10} times" in words
+        assert f"page-faults: {faults['count']} samples, ~{faults['count'] * 10} ± " in words
         status, headers, body = served.ask(path, Accept="text/html")
         assert (status, headers["Content-Type"]) == (200, "image/svg+xml"), (status, headers)
         assert b"<svg" in body[:500]

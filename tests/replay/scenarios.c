@@ -436,6 +436,14 @@ static void counted(record_fn fn, void *userdata)
 /* One event: two processes whose times overlap, a kernel thread, an exec, what was lost. */
 static void random_event(record_fn fn, void *userdata)
 {
+	static const struct record_event_count counts[] = {
+		{ 7, 0, AT_MAKE, IN_GETRANDOM, 5, SECOND + 1, 2 * SECOND, 0, 0, 0, 0 },
+		{ 7, 0, AT_LOOP, IN_GETRANDOM, 4, SECOND + 10, 2 * SECOND + 999, 0, 0, 0, 0 },
+		{ 7, 0, 0, IN_GETRANDOM, 1, SECOND + 20, SECOND + 20, 0, 0, 0, 0 },
+		{ 7, 1, NO_CODE, IN_WORKQUEUE, 2, SECOND + 5, 5 * SECOND, 0, 0, 0, 0 },
+		{ 7, 1, NO_CODE, 0, 1, 2 * SECOND, 2 * SECOND, 0, 0, 0, 0 },
+		{ 7, 2, AT_PLUGIN_1, IN_NOTHING, 3, 3 * SECOND, 4 * SECOND + 123, 0, 0, 0, 0 },
+	};
 	const struct script s = { fn, userdata };
 
 	emit_run_with(&s, true);
@@ -455,18 +463,7 @@ static void random_event(record_fn fn, void *userdata)
 	code(&s, 2, 3 * SECOND);
 	emit_stack(&s, AT_PLUGIN_1, 2, 3 * SECOND, 0x401189, 0x4011c0);
 	emit_cut(&s, 6 * SECOND);
-	emit_event_count(&s, (struct record_event_count){ 7, 0, AT_MAKE, IN_GETRANDOM, 5,
-							  SECOND + 1, 2 * SECOND, 0 });
-	emit_event_count(&s, (struct record_event_count){ 7, 0, AT_LOOP, IN_GETRANDOM, 4,
-							  SECOND + 10, 2 * SECOND + 999, 0 });
-	emit_event_count(&s, (struct record_event_count){ 7, 0, 0, IN_GETRANDOM, 1, SECOND + 20,
-							  SECOND + 20, 0 });
-	emit_event_count(&s, (struct record_event_count){ 7, 1, NO_CODE, IN_WORKQUEUE, 2,
-							  SECOND + 5, 5 * SECOND, 0 });
-	emit_event_count(&s, (struct record_event_count){ 7, 1, NO_CODE, 0, 1, 2 * SECOND,
-							  2 * SECOND, 0 });
-	emit_event_count(&s, (struct record_event_count){ 7, 2, AT_PLUGIN_1, IN_NOTHING, 3,
-							  3 * SECOND, 4 * SECOND + 123, 0 });
+	emit_event_counts(&s, counts, sizeof(counts) / sizeof(counts[0]));
 	emit_coverage(&s, true, 16, NULL, 0);
 	emit_cut_end(&s);
 	symbols(&s);
@@ -492,9 +489,10 @@ static void jobs(record_fn fn, void *userdata)
 	emit_totals(&s, totals(0, 120, 6144, 6));
 	emit_site(&s, site(0, 1, AT_MAKE, 6144, 6));
 	hist_counts(&s, 1, NULL, sizes, 2);
-	emit_event_count(&s, (struct record_event_count){ 1, 0, AT_MAKE, 0, 2, SECOND, SECOND, 0 });
+	emit_event_count(&s, (struct record_event_count){ 1, 0, AT_MAKE, 0, 2, SECOND, SECOND, 0, 0,
+							  0, 0 });
 	emit_event_count(&s, (struct record_event_count){ 2, 0, AT_LOOP, IN_WORKQUEUE, 3, SECOND,
-							  5 * SECOND, 0 });
+							  5 * SECOND, 0, 0, 0, 0 });
 	emit_coverage(&s, false, 300, losses, 1);
 	emit_cut_end(&s);
 	symbols(&s);
@@ -507,6 +505,15 @@ static void jobs(record_fn fn, void *userdata)
  */
 static void times(record_fn fn, void *userdata)
 {
+	/* Of the last's samples 100 were taken one by one, and 100 for 8 each. */
+	static const struct record_event_count counts[] = {
+		{ 1, 0, AT_MAKE, 0, 30, SECOND, 2 * SECOND, 0, 0, 0, 0 },
+		{ 1, 0, AT_LOOP, 0, 90, SECOND + 5, 3 * SECOND, 0, 0, 0, 0 },
+		{ 2, 0, AT_MAKE, IN_WORKQUEUE, 3, SECOND, 5 * SECOND, 2500000000, 0, 0, 0 },
+		{ 2, 0, AT_LOOP, IN_WORKQUEUE, 700, SECOND, 5 * SECOND, 1000000, 0, 0, 0 },
+		{ 3, 0, AT_MAKE, 0, 41, SECOND, 2 * SECOND, 0, 0, 0, 0 },
+		{ 4, 0, AT_MAKE, 0, 200, SECOND, 2 * SECOND, 0, 900, 5600, 16 },
+	};
 	const struct script s = { fn, userdata };
 
 	emit_run_with(&s, true);
@@ -516,23 +523,17 @@ static void times(record_fn fn, void *userdata)
 			       .event = { .id = 1, .name = "cpu-clock", .period_ns = 10101010 } });
 	emit(&s, &(struct record){ .type = RECORD_EVENT,
 				   .event = { .id = 2, .name = "off-cpu", .timed = true } });
+	emit(&s,
+	     &(struct record){ .type = RECORD_EVENT,
+			       .event = { 3, "page-faults", false, 0, false, 1000, 4096, false } });
 	emit(&s, &(struct record){ .type = RECORD_EVENT,
-				   .event = { 3, "page-faults", false, 0, false, 1000, 4096 } });
+				   .event = { 4, "faults", false, 0, false, 0, 4096, true } });
 	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
 	emit_cut(&s, 6 * SECOND);
-	emit_event_count(&s, (struct record_event_count){ 1, 0, AT_MAKE, 0, 30, SECOND, 2 * SECOND,
-							  0 });
-	emit_event_count(&s, (struct record_event_count){ 1, 0, AT_LOOP, 0, 90, SECOND + 5,
-							  3 * SECOND, 0 });
-	emit_event_count(&s, (struct record_event_count){ 2, 0, AT_MAKE, IN_WORKQUEUE, 3, SECOND,
-							  5 * SECOND, 2500000000 });
-	emit_event_count(&s, (struct record_event_count){ 2, 0, AT_LOOP, IN_WORKQUEUE, 700, SECOND,
-							  5 * SECOND, 1000000 });
-	emit_event_count(&s, (struct record_event_count){ 3, 0, AT_MAKE, 0, 41, SECOND, 2 * SECOND,
-							  0 });
-	emit_coverage(&s, true, 864, NULL, 0);
+	emit_event_counts(&s, counts, sizeof(counts) / sizeof(counts[0]));
+	emit_coverage(&s, true, 1064, NULL, 0);
 	emit_cut_end(&s);
 	symbols(&s);
 	kernel_symbols(&s);

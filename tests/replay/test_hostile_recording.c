@@ -250,12 +250,12 @@ static void emit_others(record_fn fn, void *userdata)
 	emit_symbol(&s, "/opt/server", 11, 0x1101, { "parse", 1, "/src/p.c", 10, true },
 		    { "load", 1, "/src/load.c", 20, false });
 	emit_event(&s, 1, "sched:sched_switch");
-	emit_occurrence(&s, (struct record_occurrence){ 1, 0, 42, 1, 3000, 1, 0, "server" });
+	emit_occurrence(&s, (struct record_occurrence){ 1, 0, 42, 1, 3000, 1, 0, "server", 0 });
 	emit_cut(&s, 4000);
 	emit_totals(&s, (struct record_totals){ .allocs = 30, .live_bytes = 100 });
 	emit_site(&s, (struct record_site){ .fn = 1, .stack = 1, .live_bytes = 100, .allocs = 30 });
 	emit_site(&s, (struct record_site){ .fn = 1, .stack = 2, .live_bytes = 9, .allocs = 3 });
-	emit_event_count(&s, (struct record_event_count){ 1, 0, 1, 0, 41, 2000, 3000, 0 });
+	emit_event_count(&s, (struct record_event_count){ 1, 0, 1, 0, 41, 2000, 3000, 0, 0, 0, 0 });
 	emit(&s, &(struct record){ .type = RECORD_OVERHEAD, .overhead = { 1, 2, 3, 4, 5, 6 } });
 	emit_coverage(&s, true, 10, NULL, 0);
 	emit_cut_end(&s);

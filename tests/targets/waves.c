@@ -5,6 +5,7 @@
  *
  *	busy MS		makes and frees blocks as fast as it can
  *	quiet MS	computes, and makes and frees one a millisecond
+ *	serve MS	sleeps for the most part: 6,000 calls a second with half a percent of a CPU
  *	steady MS	computes, and makes and frees two of 8 KiB a millisecond
  *	keep N SIZE	makes N blocks and keeps them
  *	drop		frees what it keeps
@@ -73,6 +74,21 @@ static __attribute__((noinline)) void steady(uint64_t until_us)
 	}
 }
 
+/* Each hundredth of a second 60 calls, and what is left of 50 us of work. */
+static __attribute__((noinline)) void serve(uint64_t until_us)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+
+	while (now_us() < until_us) {
+		uint64_t begin_us = now_us();
+
+		for (int i = 0; i < 30; i++)
+			free(make(100));
+		compute(begin_us + 50);
+		CHECK(nanosleep(&pause, NULL) == 0);
+	}
+}
+
 static __attribute__((noinline)) void keep(uint64_t n, size_t size)
 {
 	CHECK(n_kept + n <= MOST_KEPT);
@@ -115,6 +131,8 @@ int main(void)
 			busy(now_us() + number * 1000);
 		else if (strncmp(line, "quiet ", 6) == 0)
 			quiet(now_us() + number * 1000);
+		else if (strncmp(line, "serve ", 6) == 0)
+			serve(now_us() + number * 1000);
 		else if (strncmp(line, "steady ", 7) == 0)
 			steady(now_us() + number * 1000);
 		else if (strncmp(line, "keep ", 5) == 0)

@@ -137,7 +137,9 @@ static bool same_state(const struct record *a, const struct record *b)
 	case RECORD_EVENT_COUNT:
 		return SAME(event_count.id) && SAME(event_count.slot) && SAME(event_count.stack) &&
 		       SAME(event_count.kernel_stack) && SAME(event_count.count) &&
-		       SAME(event_count.first_ns) && SAME(event_count.last_ns);
+		       SAME(event_count.first_ns) && SAME(event_count.last_ns) &&
+		       SAME(event_count.ns) && SAME(event_count.weight) &&
+		       SAME(event_count.variance) && SAME(event_count.interval);
 	default:
 		return false;
 	}
@@ -168,11 +170,12 @@ static bool same_description(const struct record *a, const struct record *b)
 	case RECORD_EVENT:
 		return SAME(event.id) && SAME_S(event.name) && SAME(event.kernel) &&
 		       SAME(event.period_ns) && SAME(event.timed) && SAME(event.period) &&
-		       SAME(event.page_bytes);
+		       SAME(event.page_bytes) && SAME(event.adapts);
 	case RECORD_OCCURRENCE:
 		return SAME(occurrence.id) && SAME(occurrence.slot) && SAME(occurrence.tid) &&
 		       SAME(occurrence.cpu) && SAME(occurrence.time_ns) && SAME(occurrence.stack) &&
-		       SAME(occurrence.kernel_stack) && SAME_S(occurrence.comm);
+		       SAME(occurrence.kernel_stack) && SAME_S(occurrence.comm) &&
+		       SAME(occurrence.weight);
 	default:
 		return false;
 	}

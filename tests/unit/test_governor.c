@@ -33,9 +33,11 @@ struct run {
 	struct governor_look look;
 	struct record_depth_change changes[MOST_CHANGES];
 	size_t n_changes;
-	double at_ns, own_ns, spent_ns, calls, hits;
+	double at_ns, own_ns, spent_ns, calls, hits, exact_hits;
 	double worst_ns; /* beyond the share of what was used until then */
 	bool has_samples;
+	double call_ns; /* what a call really takes */
+	bool counts;	/* the kernel does, too */
 };
 
 static void run_init_after(struct run *run, double most, bool has_samples, uint64_t used_ns)
@@ -44,7 +46,7 @@ static void run_init_after(struct run *run, double most, bool has_samples, uint6
 						.trap_ns = (uint64_t)TRAP_NS,
 						.seldom_call_ns = (uint64_t)SELDOM_NS };
 
-	*run = (struct run){ .has_samples = has_samples, .at_ns = START_NS };
+	*run = (struct run){ .has_samples = has_samples, .at_ns = START_NS, .call_ns = CALL_NS };
 	governor_init(&run->governor, most, &cost, (uint64_t)START_NS);
 	(void)governor_begin(&run->governor, used_ns, has_samples);
 }
@@ -72,13 +74,13 @@ static double sample_ns(const struct governor *governor, double hits_per_ns)
 	return (1 + seldom) * (trap_ns + (all_ns - trap_ns) / (double)(1 << governor->doublings));
 }
 
-static double hit_ns(const struct governor *governor, double hits_per_ns)
+static double hit_ns(const struct run *run, double hits_per_ns)
 {
-	switch (governor->depth) {
+	switch (run->governor.depth) {
 	case RECORD_DEPTH_EXACT:
-		return CALL_NS;
+		return run->call_ns;
 	case RECORD_DEPTH_SAMPLED:
-		return sample_ns(governor, hits_per_ns);
+		return sample_ns(&run->governor, hits_per_ns);
 	case RECORD_DEPTH_GROWTH:
 		return 0;
 	}
@@ -92,7 +94,7 @@ static void step(struct run *run, const struct load *load)
 	double per_call = depth == RECORD_DEPTH_EXACT ? 1 : load->bytes / 2 / INTERVAL * 2;
 	double hits_per_ns = load->calls / 1e9 * (depth == RECORD_DEPTH_GROWTH ? 0 : per_call);
 	double cpu_ns = load->cpus * LOOK_NS;
-	double own_ns = cpu_ns / (1 + hits_per_ns * hit_ns(&run->governor, hits_per_ns));
+	double own_ns = cpu_ns / (1 + hits_per_ns * hit_ns(run, hits_per_ns));
 	uint32_t doublings = run->governor.doublings;
 	struct record_depth_change change;
 
@@ -108,6 +110,10 @@ static void step(struct run *run, const struct load *load)
 					    .hits = (uint64_t)run->hits,
 					    .sampled_calls = (uint64_t)run->calls,
 					    .has_samples = run->has_samples };
+	if (run->counts && depth == RECORD_DEPTH_EXACT)
+		run->exact_hits += own_ns * hits_per_ns;
+	run->look.runs = (uint64_t)run->exact_hits;
+	run->look.runs_ns = (uint64_t)(run->exact_hits * (run->call_ns - TRAP_NS));
 	if (!governor_look(&run->governor, &run->look, &change))
 		return;
 	assert_true(run->n_changes < MOST_CHANGES);
@@ -177,8 +183,9 @@ static void what_allocates_all_the_time_stays_sampled(void **state)
 	assert_int_equal(run.n_changes, 1);
 	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_SAMPLED);
 	assert_true(run.changes[0].time_ns < START_NS + 0.1e9);
-	assert_true(run.changes[0].predicted_ppm > 6000000);
-	assert_true(run.changes[0].predicted_ppm < 7000000);
+	/* 87 % of a CPU: its own is less than the fifth that the share is of. */
+	assert_true(run.changes[0].predicted_ppm > 4200000);
+	assert_true(run.changes[0].predicted_ppm < 4400000);
 	assert_true(run.worst_ns < GOVERNOR_TRY_NS);
 	assert_true(run.spent_ns < 0.05 * run.own_ns);
 }
@@ -443,6 +450,88 @@ static void what_the_kernel_counts_comes_before_what_was_calibrated(void **state
 	assert_int_equal(change.depth, RECORD_DEPTH_SAMPLED);
 }
 
+/* 5,900 calls a second of a two-hundredth of a CPU; calibration was three times too high. */
+static void what_is_nearly_idle_is_counted_when_that_takes_little(void **state)
+{
+	const struct load service = { 60, 0.005, 1180000, 100 };
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		struct run run;
+		bool has_samples = i & 1, is_old = i & 2;
+
+		run_init_after(&run, 0.05, has_samples, is_old ? UINT64_C(3600000000000) : 0);
+		run.governor.cost.call_ns = 2000;
+		run.call_ns = 600;
+		run.counts = i & 4;
+		run_load(&run, &service);
+		assert_int_equal(run.governor.depth, RECORD_DEPTH_EXACT);
+		assert_true(run.n_changes <= 1);
+		/* Of the simulated CPU the process has as much as it had without probes. */
+		assert_true(run.spent_ns < 0.05 * 0.2 * (run.at_ns - START_NS));
+		if (!run.counts)
+			continue;
+		assert_in_range(governor_call_ns(&run.governor), 590, 610);
+		assert_in_range(governor_measured_ppm(&run.governor), 1, 50000);
+	}
+}
+
+/* What a try has measured is what the next is judged by: also where calibration was too low. */
+static void what_was_measured_comes_before_what_was_calibrated(void **state)
+{
+	const struct load near = { 1, 1, 20000, 100 }, rest = { 120, 1, 20000, 100 };
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.05, true);
+	run.call_ns = 5000; /* 10 % */
+	run.counts = true;
+	run_load(&run, &near);
+	run_load(&run, &rest);
+	assert_int_equal(run.governor.depth, RECORD_DEPTH_SAMPLED);
+	assert_true(run.n_changes >= 2);
+	assert_int_equal(run.changes[1].depth, RECORD_DEPTH_SAMPLED);
+	assert_in_range(run.changes[1].predicted_ppm, 90000, 110000);
+	assert_true(run.spent_ns < 0.05 * run.own_ns);
+}
+
+/* A probe takes no more of the processes' time than they had. */
+static void what_is_predicted_is_no_more_than_was_used(void **state)
+{
+	const struct load service = { 10, 0.005, 1180000, 100 };
+	struct run run;
+
+	(void)state;
+	run_init_old(&run, 0.05, true);
+	run.governor.cost.call_ns = 10000; /* where it could not be measured */
+	run.governor.cost.trap_ns = 0;
+	run.call_ns = 600;
+	run_load(&run, &service);
+	assert_int_equal(run.n_changes, 0);
+	assert_true(governor_predicted_ppm(&run.governor) < 30000);
+}
+
+/* However busy it is the share holds, and is of what the processes use where that is more. */
+static void nearly_idle_processes_have_the_share_of_a_fifth_of_a_cpu(void **state)
+{
+	static const double cpus[] = { 0.001, 0.01, 0.1, 0.2, 0.5, 1, 4 };
+	static const double calls[] = { 1e4, 1e5, 1e6, 1e7 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++)
+		for (size_t j = 0; j < sizeof(calls) / sizeof(calls[0]); j++) {
+			const struct load load = { 120, cpus[i], calls[j], 100 };
+			double base = cpus[i] > 0.2 ? cpus[i] : 0.2;
+			struct run run;
+
+			run_init(&run, 0.05, true);
+			run.counts = true;
+			run_load(&run, &load);
+			assert_true(run.spent_ns <
+				    0.05 * base * 120e9 + GOVERNOR_TRY_NS * (base + 1));
+		}
+}
+
 static void nothing_changes_without_a_share(void **state)
 {
 	struct run run;
@@ -472,6 +561,10 @@ int main(void)
 		cmocka_unit_test(rare_samples_do_not_keep_it_from_exact_depth),
 		cmocka_unit_test(shares_are_as_small_as_they_are_asked_for),
 		cmocka_unit_test(what_the_kernel_counts_comes_before_what_was_calibrated),
+		cmocka_unit_test(what_is_nearly_idle_is_counted_when_that_takes_little),
+		cmocka_unit_test(what_was_measured_comes_before_what_was_calibrated),
+		cmocka_unit_test(what_is_predicted_is_no_more_than_was_used),
+		cmocka_unit_test(nearly_idle_processes_have_the_share_of_a_fifth_of_a_cpu),
 		cmocka_unit_test(nothing_changes_without_a_share),
 	};
 

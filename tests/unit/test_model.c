@@ -477,10 +477,11 @@ static void sampled_storm(const struct script *s, uint32_t first, uint32_t n)
 	}
 	for (uint64_t cut = 0; cut < 2; cut++) {
 		emit_cut(s, 1000 + first + cut);
-		emit_event_count(s, (struct record_event_count){ 1, 0, 1000, 0, first, 1, 2, 0 });
+		emit_event_count(s, (struct record_event_count){ 1, 0, 1000, 0, first, 1, 2, 0, 0,
+								 0, 0 });
 		for (uint32_t slot = first; slot < first + n; slot++)
 			emit_event_count(s, (struct record_event_count){ 1, slot, 1000 + slot, 0, 1,
-									 1, 2, 0 });
+									 1, 2, 0, 0, 0, 0 });
 		emit_coverage(s, false, 10, NULL, 0);
 		emit_cut_end(s);
 	}

@@ -63,7 +63,8 @@ static void emit_all(const struct script *s, bool no_allocations, size_t n_event
 		emit_site(s, (struct record_site){
 				     .fn = 1, .stack = 71, .live_bytes = 100, .live_blocks = 1 });
 	for (uint32_t i = 0; i < n_events; i++)
-		emit_event_count(s, (struct record_event_count){ i, 0, 71, 0, 10 + i, 1, 2, 0 });
+		emit_event_count(s, (struct record_event_count){ i, 0, 71, 0, 10 + i, 1, 2, 0, 0, 0,
+								 0 });
 	emit_cut_end(s);
 }
 
@@ -390,8 +391,9 @@ static void with_each_a_file_holds_the_events_as_they_happened(void **state)
 	live = (struct live){ model, outputs };
 	assert_int_equal(outputs_begin(outputs, 42), 0);
 	emit_all(&s, false, 2, NULL);
-	emit_occurrence(&s, (struct record_occurrence){ 0, 0, 43, 1, 5000000001, 71, 0, "thread" });
-	emit_occurrence(&s, (struct record_occurrence){ 1, 0, 42, 0, 5000000002, 71, 0, NULL });
+	emit_occurrence(&s,
+			(struct record_occurrence){ 0, 0, 43, 1, 5000000001, 71, 0, "thread", 0 });
+	emit_occurrence(&s, (struct record_occurrence){ 1, 0, 42, 0, 5000000002, 71, 0, NULL, 0 });
 	assert_int_equal(outputs_flush(outputs), 0);
 	assert_int_equal(outputs_write(outputs, false), 0);
 	assert_null(read_back(run, "getrandom"));

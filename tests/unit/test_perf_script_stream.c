@@ -57,9 +57,9 @@ static void each_event_has_its_own_time_thread_and_cpu(void **state)
 
 	(void)state;
 	begin(&t);
-	take(&t, (struct record_occurrence){ 3, 0, 43, 1, 5000000001, 71, 81, "worker 1" });
-	take(&t, (struct record_occurrence){ 3, 0, 42, 12, 5000000002, 71, 0, NULL });
-	take(&t, (struct record_occurrence){ 3, 0, 43, 0, 6999999999, 71, 81, "x" });
+	take(&t, (struct record_occurrence){ 3, 0, 43, 1, 5000000001, 71, 81, "worker 1", 0 });
+	take(&t, (struct record_occurrence){ 3, 0, 42, 12, 5000000002, 71, 0, NULL, 0 });
+	take(&t, (struct record_occurrence){ 3, 0, 43, 0, 6999999999, 71, 81, "x", 0 });
 	fflush(t.file);
 	assert_string_equal(t.text, "worker_1 42/43 [001]     5.000000001: 1 sys_enter_read: \n"
 				    "\tffffffff81000010 do_read+0x10 ([kernel.kallsyms])\n"
@@ -78,8 +78,8 @@ static void events_of_another_kind_are_not_written(void **state)
 
 	(void)state;
 	begin(&t);
-	take(&t, (struct record_occurrence){ 4, 0, 42, 0, 5000000000, 71, 0, "server" });
-	take(&t, (struct record_occurrence){ 9, 0, 42, 0, 5000000000, 71, 0, "server" });
+	take(&t, (struct record_occurrence){ 4, 0, 42, 0, 5000000000, 71, 0, "server", 0 });
+	take(&t, (struct record_occurrence){ 9, 0, 42, 0, 5000000000, 71, 0, "server", 0 });
 	fflush(t.file);
 	assert_int_equal(t.len, 0);
 	end(&t);
@@ -88,7 +88,7 @@ static void events_of_another_kind_are_not_written(void **state)
 /* The kernel announces a stack again when its first announcement was lost. */
 static void a_stack_that_comes_after_it_was_missed_is_shown(void **state)
 {
-	struct record_occurrence occurrence = { 3, 0, 42, 0, 5000000000, 72, 0, "server" };
+	struct record_occurrence occurrence = { 3, 0, 42, 0, 5000000000, 72, 0, "server", 0 };
 	struct streamed t;
 
 	(void)state;
@@ -113,8 +113,8 @@ static void equal_stack_ids_of_two_processes_are_two_stacks(void **state)
 	emit_begin(&t.f.script, 1, 50, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "other");
 	emit_map(&t.f.script, 1, 0x10000, 0x20000, 0x1000, 1000, "/opt/demo/other", 12);
 	emit_stack(&t.f.script, 71, 1, 1000, 0x10123);
-	take(&t, (struct record_occurrence){ 3, 0, 42, 0, 5000000000, 71, 0, NULL });
-	take(&t, (struct record_occurrence){ 3, 1, 50, 0, 5000000000, 71, 0, NULL });
+	take(&t, (struct record_occurrence){ 3, 0, 42, 0, 5000000000, 71, 0, NULL, 0 });
+	take(&t, (struct record_occurrence){ 3, 1, 50, 0, 5000000000, 71, 0, NULL, 0 });
 	fflush(t.file);
 	assert_non_null(strstr(t.text, "main+0x23 (/opt/demo/server)\n\nother 50/50"));
 	assert_non_null(strstr(t.text, "[unknown] (/opt/demo/other)"));
@@ -127,7 +127,7 @@ static void a_thread_of_an_unknown_process_is_its_own(void **state)
 
 	(void)state;
 	begin(&t);
-	take(&t, (struct record_occurrence){ 3, 7, 99, 0, 5000000000, 0, 0, "lost" });
+	take(&t, (struct record_occurrence){ 3, 7, 99, 0, 5000000000, 0, 0, "lost", 0 });
 	fflush(t.file);
 	assert_string_equal(t.text, "lost 99/99 [000]     5.000000000: 1 sys_enter_read: \n"
 				    "\t               0 [stack-lost] ([unknown])\n\n");
@@ -136,7 +136,7 @@ static void a_thread_of_an_unknown_process_is_its_own(void **state)
 
 static void full_disk_is_an_error(void **state)
 {
-	const struct record_occurrence occurrence = { 3, 0, 42, 0, 1, 71, 81, NULL };
+	const struct record_occurrence occurrence = { 3, 0, 42, 0, 1, 71, 81, NULL, 0 };
 	_cleanup_(perf_script_stream_free_p) struct perf_script_stream *stream = NULL;
 	_cleanup_fclose_ FILE *full = fopen("/dev/full", "w");
 	struct streamed t;

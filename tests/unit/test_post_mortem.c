@@ -144,8 +144,9 @@ static void a_summary_is_one_line_whatever_the_process_is_called(void **state)
 static void what_was_sampled_is_an_estimate_and_small_ones_have_none(void **state)
 {
 	const struct record_event asked = { .period = 1000 };
-	const struct view_event none = { .asked = &asked }, some = { .asked = &asked, .count = 12 },
-				once = { .asked = &asked, .count = 1 };
+	const struct view_event none = { .asked = &asked },
+				some = { .asked = &asked, .count = 12, .weight = 12000 },
+				once = { .asked = &asked, .count = 1, .weight = 1000 };
 	_cleanup_strbuf_ struct strbuf out = { 0 };
 
 	(void)state;

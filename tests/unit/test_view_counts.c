@@ -45,7 +45,7 @@ static void the_kernels_frames_come_before_the_process_s(void **state)
 	emit_stack(s, 71, 0, 2000, 0x10123, 0x10456);
 	emit_stack(s, 81, RECORD_NO_SLOT, 2000, KERNEL + 0x10, KERNEL + 0x200);
 	emit_cut(s, 9000);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 7, 2000, 8000, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 7, 2000, 8000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 	emit_kernel_symbol(s, KERNEL + 0x10, "get_random", 0x10);
 
@@ -76,8 +76,8 @@ static void stacks_of_the_same_code_at_other_addresses_are_one(void **state)
 	emit_map(s, 0, 0x60000, 0x61000, 0, 4000, PLUGIN, 13);
 	emit_stack(s, 72, 0, 4100, 0x60123);
 	emit_cut(s, 9000);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 10, 2100, 2500, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 0, 72, 0, 5, 4100, 8000, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 10, 2100, 2500, 0, 0, 0, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 72, 0, 5, 4100, 8000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);
@@ -100,9 +100,10 @@ static void a_view_of_one_image_has_its_stacks_and_those_before_its_exec(void **
 	emit_begin(s, 2, 11, 1, 0, 1600, "worker");
 	emit_stack(s, 71, 0, 2000, 0x10123);
 	emit_cut(s, 9000);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 1, 2000, 2000, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 0, 20, 2000, 2000, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 2, 71, 0, 300, 2000, 2000, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 1, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 0, 20, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s,
+			 (struct record_event_count){ 1, 2, 71, 0, 300, 2000, 2000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, &opts), 0);
@@ -130,11 +131,11 @@ static void processes_and_kernel_stacks_are_not_merged(void **state)
 	emit_stack(s, 81, RECORD_NO_SLOT, 2000, KERNEL + 0x10);
 	emit_stack(s, 82, RECORD_NO_SLOT, 2000, KERNEL + 0x20);
 	emit_cut(s, 9000);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 1, 2000, 2000, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 2, 2000, 2000, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 82, 4, 2000, 2000, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 82, 3, 2000, 2000, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 81, 0, 2000, 2000, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 1, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 2, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 82, 4, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 82, 3, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 81, 0, 2000, 2000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);
@@ -181,7 +182,7 @@ static void lost_stacks_are_told_from_those_that_are_none(void **state)
 	for (size_t i = 0; i < n; i++)
 		emit_event_count(s, (struct record_event_count){ 1, cases[i].slot, cases[i].stack,
 								 cases[i].kernel_stack, 1000 - i,
-								 2000, 2000, 0 });
+								 2000, 2000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);
@@ -284,7 +285,7 @@ static void emit_both_jobs(const struct script *s)
 	emit_cut(s, 9000);
 	for (uint32_t slot = 0; slot < 2; slot++)
 		emit_event_count(s, (struct record_event_count){ 1, slot, 71 + slot, 0, 5, 2000,
-								 2000, 0 });
+								 2000, 0, 0, 0, 0 });
 	emit_coverage(s, true, 10, NULL, 0);
 	emit_cut_end(s);
 }
@@ -328,6 +329,48 @@ static void a_view_may_have_one_job_alone_and_what_is_held_now(void **state)
 	}
 }
 
+/* As of a process whose first 100 faults were seen each, and then one in 8. */
+static void page_faults_count_for_what_their_samples_stand_for(void **state)
+{
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	const struct view_event *event;
+	const struct record_event fixed = { 2, "fixed", false, 0, false, 1000, 4096, false };
+	const struct record_event adapts = { 3, "adapts", false, 0, false, 0, 4096, true };
+
+	begin(s);
+	emit(s, &(struct record){ .type = RECORD_EVENT, .event = fixed });
+	emit(s, &(struct record){ .type = RECORD_EVENT, .event = adapts });
+	emit_stack(s, 71, 0, 2000, 0x10123, 0x10456);
+	emit_stack(s, 72, 0, 2000, 0x10223, 0x10456);
+	emit_cut(s, 9000);
+	/* An older recording has no weights. */
+	emit_event_count(s, (struct record_event_count){ 2, 0, 71, 0, 4, 2000, 8000, 0, 0, 0, 0 });
+	emit_event_count(s,
+			 (struct record_event_count){ 2, 0, 72, 0, 3, 2000, 8000, 0, 3000, 0, 0 });
+	emit_event_count(s,
+			 (struct record_event_count){ 3, 0, 71, 0, 100, 2000, 8000, 0, 100, 0, 8 });
+	emit_event_count(s, (struct record_event_count){ 3, 0, 72, 0, 50, 2000, 8000, 0, 400, 2800,
+							 8 });
+	emit_cut_end(s);
+
+	event = view_event(fixture_view(f, NULL), 1);
+	assert_true(view_event_sampled(event));
+	assert_int_equal(view_event_total(event), 7000);
+	assert_int_equal(view_event_value(event, &event->stacks[0]), 4000);
+	/* 1.96 sqrt(7) 1000, and some for there being few. */
+	assert_in_range(view_event_ci95(event), 5180, 6000);
+
+	event = view_event(f->view, 2);
+	assert_int_equal(event->count, 150);
+	assert_int_equal(view_event_total(event), 500);
+	/* Not the stack with more samples comes first. */
+	assert_int_equal(view_event_value(event, &event->stacks[0]), 400);
+	assert_int_equal(view_event_stack_ci95(event, &event->stacks[1]), 0);
+	assert_in_range(view_event_stack_ci95(event, &event->stacks[0]), 103, 108);
+	assert_in_range(view_event_ci95(event), 103, 108);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -341,6 +384,7 @@ int main(void)
 		TEST(lost_stacks_are_told_from_those_that_are_none),
 		TEST(groups_of_histograms_stand_by_count),
 		TEST(jobs_are_allocations_where_traced_then_the_events),
+		TEST(page_faults_count_for_what_their_samples_stand_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ struct event_spec {
 	bool is_syscall; /* was given without a category */
 	enum event_kind kind;
 	uint32_t hz;	 /* EVENT_SAMPLE: so often a second on each CPU */
-	uint32_t period; /* EVENT_FAULTS: each so many-th on each CPU */
+	uint32_t period; /* EVENT_FAULTS: each so many-th on each CPU; 0: as many as fit */
 };
 
 /*

@@ -91,14 +91,12 @@ int job_apply_cpu(struct option_parser *p, const struct option_def *def, const c
 	return count_event(p->options, event_spec_cpu((uint32_t)hz, event));
 }
 
-/* perf's software event is as cheap; a thousand are 4 MiB of small pages. */
-#define DEFAULT_FAULTS 1000
 #define MOST_FAULTS 1000000000
 
 int job_apply_page_faults(struct option_parser *p, const struct option_def *def, const char *value)
 {
 	struct event_spec *event = more_events(p->options);
-	uint64_t period = DEFAULT_FAULTS;
+	uint64_t period = 0; /* it adapts */
 
 	(void)def; /* sets its own field */
 	if (!event)

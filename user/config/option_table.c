@@ -337,7 +337,8 @@ const struct option_def option_table[] = {
 	{ 0, "off-cpu", GROUP_JOBS, OPTION_ONCE, NULL, NULL, job_apply_off_cpu,
 	  .help = "Show the stacks that wait, and how long." },
 	{ 0, "page-faults", GROUP_JOBS, OPTION_MAY | OPTION_ONCE, "N", NULL, job_apply_page_faults,
-	  .help = "Show the stacks by which memory grows: one in N page faults; default: 1000." },
+	  .help = "Show the stacks by which memory grows: one in N page faults; default: as many "
+		  "as cost little." },
 	{ 0, "mappings", GROUP_JOBS, 0, NULL, NULL, apply_flag, FIELD(mappings),
 	  .help = "Show who maps what is still mapped, by mmap, mremap and brk; without probes." },
 	{ 0, "kernel", GROUP_JOBS, OPTION_EVENT, NULL, NULL, apply_flag, FIELD(kernel_stacks),

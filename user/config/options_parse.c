@@ -493,8 +493,10 @@ static int check_overhead(struct option_parser *p)
 
 /*
  * What --max-overhead goes down to: samples, and page faults, which are counted from the start, as
- * they cost next to nothing.
+ * they cost next to nothing: one in a thousand does, whatever comes.
  */
+#define GROWTH_PERIOD "1000"
+
 static int add_depths(struct option_parser *p)
 {
 	struct options *o = p->options;
@@ -506,7 +508,7 @@ static int add_depths(struct option_parser *p)
 	for (size_t i = 0; i < o->n_events; i++)
 		if (o->events[i].kind == EVENT_FAULTS)
 			return 0;
-	return job_apply_page_faults(p, NULL, NULL);
+	return job_apply_page_faults(p, NULL, GROWTH_PERIOD);
 }
 
 static int check_trace(struct option_parser *p)

@@ -382,7 +382,8 @@ static void put_events(struct metrics_out *out, const struct view *view)
 		const struct view_event *event = view_event(view, i);
 
 		metrics_out_label(out, "event", event->asked->name);
-		metrics_out_u64(out, "", view_event_worth(event, event->count, event->count));
+		metrics_out_u64(out, "",
+				event->asked->timed ? event->count : view_event_total(event));
 	}
 }
 

@@ -42,9 +42,19 @@ static int64_t as_value(uint64_t value)
 }
 
 /* What a sample of an event stands for: a clock's time, or page faults, in small pages. */
-static uint64_t event_period(const struct record_event *event)
+static uint64_t event_period(const struct view_event *event)
 {
-	return event->period ? event->period * (uint64_t)sysconf(_SC_PAGESIZE) : event->period_ns;
+	if (view_event_weighs(event))
+		return event->interval * (uint64_t)sysconf(_SC_PAGESIZE);
+	return event->asked->period_ns;
+}
+
+/* Of the samples since the last profile. */
+static uint64_t event_value(const struct view_event *event, const struct baseline_news *news)
+{
+	if (view_event_weighs(event))
+		return news->value * (uint64_t)sysconf(_SC_PAGESIZE);
+	return news->count * event->asked->period_ns;
 }
 
 bool profile_part_values(const struct view *view, const struct profile_part *part,
@@ -64,7 +74,7 @@ bool profile_part_values(const struct view *view, const struct profile_part *par
 	news = baseline_since(part->base, sample);
 	(void)view_job(view, &event); /* NULL: allocations */
 	values[0] = as_value(news.count);
-	values[1] = as_value(event ? news.count * event_period(event->asked) : news.value);
+	values[1] = as_value(event ? event_value(event, &news) : news.value);
 	return news.count > 0;
 }
 
@@ -74,7 +84,7 @@ uint64_t profile_part_period(const struct view *view, const struct profile_part 
 	uint64_t period;
 
 	(void)view_job(view, &event); /* NULL: allocations */
-	period = event ? event_period(event->asked) : part->process->totals.sample_interval;
+	period = event ? event_period(event) : part->process->totals.sample_interval;
 	return period ? period : 1;
 }
 

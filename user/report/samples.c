@@ -117,7 +117,7 @@ const char *sample_unit(const struct view_event *event, enum option_sort sort)
 {
 	if (event && event->asked->timed)
 		return "ns";
-	if (event && event->asked->period)
+	if (event && view_event_weighs(event))
 		return "page faults";
 	if (event)
 		return event->asked->period_ns ? "samples" : "events";

@@ -5,8 +5,11 @@
 #define PPM 1e6
 /* Shorter looks tell nothing of how it goes on. */
 #define LOOK_NS UINT64_C(5000000)
-/* What is less than this part of the share of a CPU is nobody's trouble, however idle he is. */
-#define IDLE_PART 0.02
+/*
+ * Processes that use less of a CPU count as if they used so much: the share of this is too little
+ * to matter to the host, and of what is nearly idle the share would allow no probe at all.
+ */
+#define LEAST_CPUS 0.2
 /* Until it is seen that a change is due, and probes are out, they go on to cost. */
 #define CHANGE_NS 20e6
 /* More is not kept of what was earned: an hour's share is not to be spent at once. */
@@ -16,6 +19,11 @@
 /* A try that held for so long was right. */
 #define HELD_NS UINT64_C(30000000000)
 #define GOOD_PART 0.5
+/* A call was calibrated as so many times what it took, by machines that were busy then. */
+#define CALIBRATION_ERROR 4.0
+/* So many calls tell what one takes; later ones count for more than those before. */
+#define MEASURED_CALLS 1000.0
+#define REMEMBERED_CALLS 100000.0
 /* Hits that often are in a loop; a sample has a stack, and one of two calls. */
 #define SAMPLE_CALLS 1.5
 /* Until a program has filled a core's own caches with what it needs itself. */
@@ -96,6 +104,47 @@ static double sample_ns(const struct governor *g, uint32_t doublings, double sel
 	return with_driven_out(between(dropped, all, 1.0 / (double)(1U << doublings)), seldom);
 }
 
+static double call_ns(const struct governor *g)
+{
+	if (g->measured_calls < MEASURED_CALLS)
+		return (double)g->cost.call_ns;
+	return g->measured_ns / g->measured_calls;
+}
+
+/* What cannot be off by more than calibration is: a try tells. */
+static double least_call_ns(const struct governor *g)
+{
+	double calibrated = (double)g->cost.call_ns;
+
+	if (g->measured_calls < MEASURED_CALLS)
+		return calibrated / CALIBRATION_ERROR;
+	/* What calls took while they showed new stacks is no reason not to try it later. */
+	return call_ns(g) < calibrated ? call_ns(g) : calibrated;
+}
+
+/* By the programs' own time as the kernel counts it, and traps; 0: not known. */
+static double counted_ns(const struct governor *g, const struct governor_look *look, double seldom)
+{
+	if (g->cost.trap_ns == 0)
+		return 0;
+	return with_driven_out(difference(look->runs_ns, g->last.runs_ns) +
+				       difference(look->runs, g->last.runs) * trap_ns(g, seldom),
+			       seldom);
+}
+
+/* No probe takes more time than the processes had, which holds without the kernel's count, too. */
+static double at_most(double ns, double cpu_ns)
+{
+	return ns < cpu_ns ? ns : cpu_ns;
+}
+
+static void set_base(const struct governor *g, struct governor_stretch *s, double cpu_ns)
+{
+	s->own_ns = cpu_ns - s->spent_ns;
+	s->base_ns = s->own_ns > LEAST_CPUS * s->ns ? s->own_ns : LEAST_CPUS * s->ns;
+	s->allowed_ns = g->most * s->base_ns;
+}
+
 static struct governor_stretch stretch_of(const struct governor *g,
 					  const struct governor_look *look)
 {
@@ -105,15 +154,15 @@ static struct governor_stretch stretch_of(const struct governor *g,
 	struct governor_stretch s = { .ns = difference(look->now_ns, g->last.now_ns) };
 
 	if (g->depth == RECORD_DEPTH_EXACT) {
-		s.spent_ns = hits * (double)g->cost.call_ns;
+		s.spent_ns = hits * call_ns(g);
 		s.calls = hits;
 	} else if (g->depth == RECORD_DEPTH_SAMPLED) {
 		s.seldom = clamped(cpu_ns / ((hits > runs ? hits : runs) + 1) / FILL_NS, 0, 1);
 		s.spent_ns = hits * sample_ns(g, g->doublings, s.seldom);
 		s.calls = difference(look->sampled_calls, g->last.sampled_calls);
 	}
-	s.own_ns = cpu_ns > s.spent_ns ? cpu_ns - s.spent_ns : 0;
-	s.allowed_ns = g->most * (s.own_ns > IDLE_PART * s.ns ? s.own_ns : IDLE_PART * s.ns);
+	s.spent_ns = at_most(s.spent_ns, cpu_ns);
+	set_base(g, &s, cpu_ns);
 	return s;
 }
 
@@ -122,6 +171,7 @@ static void add(struct governor_stretch *sum, const struct governor_stretch *s)
 	sum->ns += s->ns;
 	sum->spent_ns += s->spent_ns;
 	sum->own_ns += s->own_ns;
+	sum->base_ns += s->base_ns;
 	sum->allowed_ns += s->allowed_ns;
 	sum->calls += s->calls;
 	sum->seldom = s->seldom;
@@ -137,15 +187,14 @@ static bool knows_calls(const struct governor *g)
 static bool change(struct governor *g, const struct governor_stretch *s, enum record_depth depth,
 		   uint32_t doublings, struct record_depth_change *ret_change)
 {
-	double exact_ns = s->calls * (double)g->cost.call_ns;
+	double exact_ns = s->calls * call_ns(g);
 	bool is_known = knows_calls(g);
 
 	*ret_change = (struct record_depth_change){
 		.time_ns = g->last.now_ns,
 		.depth = depth,
 		.calls_per_s = is_known ? (uint64_t)(s->calls * SECOND / s->ns) : UINT64_MAX,
-		/* Without a nanosecond of its own all would be infinitely much. */
-		.predicted_ppm = is_known ? (uint64_t)clamped(PPM * exact_ns / (s->own_ns + 1), 0,
+		.predicted_ppm = is_known ? (uint64_t)clamped(PPM * exact_ns / (s->base_ns + 1), 0,
 							      PPM * PPM) :
 					    UINT64_MAX,
 		.doublings = doublings,
@@ -232,7 +281,7 @@ static bool is_paid(const struct governor *g, const struct governor_stretch *sin
 {
 	double cpus = (since->own_ns + since->spent_ns) / since->ns;
 
-	return g->balance_ns >= GOVERNOR_TRY_NS * (cpus > IDLE_PART ? cpus : IDLE_PART);
+	return g->balance_ns >= GOVERNOR_TRY_NS * (cpus > LEAST_CPUS ? cpus : LEAST_CPUS);
 }
 
 /* One sample stands for many calls: so it is a stretch that is judged, and no look alone. */
@@ -256,37 +305,45 @@ static bool go_up(struct governor *g, const struct governor_stretch *s,
 		return false;
 	g->since = (struct governor_stretch){ 0 };
 	/* Where nobody knows they are none. */
-	if (since.calls * (double)g->cost.call_ns > GOOD_PART * since.allowed_ns)
+	if (since.calls * least_call_ns(g) > GOOD_PART * since.allowed_ns)
 		return false;
 	if (samples)
 		return change(g, &since, RECORD_DEPTH_SAMPLED, GOVERNOR_MOST_DOUBLINGS, ret_change);
 	return change(g, &since, RECORD_DEPTH_EXACT, 0, ret_change);
 }
 
-/* By the programs' own time as the kernel counts it, and traps; 0: not known. */
-static double counted_ns(const struct governor *g, const struct governor_look *look, double seldom)
+static void measure(struct governor *g, const struct governor_stretch *s)
 {
-	if (g->cost.trap_ns == 0)
-		return 0;
-	return with_driven_out(difference(look->runs_ns, g->last.runs_ns) +
-				       difference(look->runs, g->last.runs) * trap_ns(g, seldom),
-			       seldom);
+	double keep = 1;
+
+	if (g->measured_calls + s->calls > REMEMBERED_CALLS)
+		keep = REMEMBERED_CALLS / (g->measured_calls + s->calls);
+	g->measured_calls = keep * (g->measured_calls + s->calls);
+	g->measured_ns = keep * (g->measured_ns + s->spent_ns);
 }
 
 static struct governor_stretch count(struct governor *g, const struct governor_look *look)
 {
 	struct governor_stretch s = stretch_of(g, look);
-	double counted = counted_ns(g, look, s.seldom);
+	double cpu_ns = difference(look->cpu_ns, g->last.cpu_ns);
+	double counted = at_most(counted_ns(g, look, s.seldom), cpu_ns);
+	bool is_exact = g->depth == RECORD_DEPTH_EXACT;
 	double cpus = s.ns > 0 ? (s.own_ns + s.spent_ns) / s.ns : 0;
 	double most_ns = MOST_TRIES * GOVERNOR_TRY_NS * (cpus > 1 ? cpus : 1);
 
 	g->last = *look;
 	g->spent_ns += s.spent_ns;
-	g->own_ns += s.own_ns;
 	g->counted_ns += counted;
-	/* New stacks, deep ones, and caches that others use cost more than was calibrated. */
-	if (counted > s.spent_ns)
+	/*
+	 * New stacks, deep ones, and caches that others use cost more than was calibrated. Calls
+	 * also less, where the machine was busy when they were calibrated.
+	 */
+	if (counted > s.spent_ns || (is_exact && counted > 0))
 		s.spent_ns = counted;
+	set_base(g, &s, cpu_ns);
+	g->base_ns += s.base_ns;
+	if (is_exact)
+		measure(g, &s);
 	g->balance_ns += s.allowed_ns - s.spent_ns;
 	if (g->balance_ns > most_ns)
 		g->balance_ns = most_ns;
@@ -321,7 +378,24 @@ uint64_t governor_sample_ns(const struct probe_cost *cost)
 	return (uint64_t)with_driven_out((double)cost->seldom_call_ns, 1);
 }
 
+uint64_t governor_call_ns(const struct governor *governor)
+{
+	return (uint64_t)call_ns(governor) + 1;
+}
+
+uint64_t governor_base_ns(const struct governor *governor)
+{
+	return (uint64_t)governor->base_ns;
+}
+
 uint64_t governor_predicted_ppm(const struct governor *governor)
 {
-	return (uint64_t)(PPM * governor->spent_ns / (governor->own_ns + 1));
+	return (uint64_t)(PPM * governor->spent_ns / (governor->base_ns + 1));
+}
+
+uint64_t governor_measured_ppm(const struct governor *governor)
+{
+	if (governor->counted_ns <= 0)
+		return UINT64_MAX;
+	return (uint64_t)(PPM * governor->counted_ns / (governor->base_ns + 1));
 }

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How closely a run may look at allocations, so that this takes no more than a share of its
- * processes' own CPU time (--max-overhead). Told what was used and counted, says when the depth is
- * to change. Plain data without a clock, a pure function of what it is told.
+ * processes' own CPU time (--max-overhead), of a fifth of one CPU at least. Told what was used and
+ * counted, says when the depth is to change. Plain data without a clock, a pure function of what it
+ * is told.
  *
  * The share is earned by CPU time that is used, and spent in probes: what is left is the balance.
  * Exact depth is a try that the balance must be able to pay for, and is left while what is left
  * still pays for that. It is tried when samples predict that it takes at most half of the share of
  * a stretch of time, or to see, where nothing tells; the next stretch is taken whenever one was no
- * good, twice as long when a try was wrong. Of samples that take too much fewer are kept, their
- * interval doubled, and more again when these would take at most half of the share; where that is
- * not enough they are left when they have taken DEBT_NS too much.
+ * good, twice as long when a try was wrong. What a call takes is calibrated, and at exact depth
+ * measured; until it was measured the prediction may be several times too high, and a try decides.
+ * Of samples that take too much fewer are kept, their interval doubled, and more again when these
+ * would take at most half of the share; where that is not enough they are left when they have taken
+ * DEBT_NS too much.
  */
 #ifndef MEMTRACED_SERVICE_GOVERNOR_H
 #define MEMTRACED_SERVICE_GOVERNOR_H
@@ -50,7 +53,8 @@ struct governor_look {
 /* What happened between two looks. */
 struct governor_stretch {
 	double ns, spent_ns, own_ns, allowed_ns, calls;
-	double seldom; /* 0: hits find in the caches what they need, 1: nothing of it */
+	double base_ns; /* what the share is of: own_ns, or more */
+	double seldom;	/* 0: hits find in the caches what they need, 1: nothing of it */
 };
 
 struct governor {
@@ -59,11 +63,13 @@ struct governor {
 	enum record_depth depth;
 	uint32_t doublings; /* of the samples' interval */
 	struct governor_look last;
-	double balance_ns;	       /* earned, and not spent; of a limited time */
-	double debt_ns;		       /* since the depth changed */
-	bool dear_samples;	       /* they were left for what they took */
-	double spent_ns, own_ns;       /* so far, */
-	double counted_ns;	       /* and by what the kernel counts; 0: it does not */
+	double balance_ns;	  /* earned, and not spent; of a limited time */
+	double debt_ns;		  /* since the depth changed */
+	bool dear_samples;	  /* they were left for what they took */
+	double spent_ns, base_ns; /* so far, */
+	double counted_ns;	  /* and by what the kernel counts; 0: it does not */
+	/* Of the latest calls at exact depth, the older ones for less: what they took. */
+	double measured_calls, measured_ns;
 	uint64_t changed_ns;	       /* when the depth changed last */
 	uint64_t wait_ns;	       /* the stretch by which it is judged whether to go up, */
 	struct governor_stretch since; /* and what of it has passed */
@@ -88,7 +94,12 @@ bool governor_look(struct governor *governor, const struct governor_look *look,
 
 /* What a sample that is seldom is taken for, or its free. */
 uint64_t governor_sample_ns(const struct probe_cost *cost);
-/* What tracing took of the processes' own time so far, by the number of hits; in millionths. */
+/* What a call at exact depth is taken for: as measured, or as calibrated until then. */
+uint64_t governor_call_ns(const struct governor *governor);
+/* The CPU time that all shares are of, so far. */
+uint64_t governor_base_ns(const struct governor *governor);
+/* What tracing took so far, by the number of hits, and by what the kernel counts; in millionths. */
 uint64_t governor_predicted_ppm(const struct governor *governor);
+uint64_t governor_measured_ppm(const struct governor *governor); /* UINT64_MAX: not counted */
 
 #endif

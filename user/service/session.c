@@ -492,14 +492,32 @@ static void say_missing_allocators(const struct session *s)
 		    opaque, name);
 }
 
+/* Of a period that the user chose; that of --max-overhead is ours. */
+static void say_unseen_faults(const struct session *s)
+{
+	for (size_t i = 0; i < model_n_events(s->model) && !s->options->max_overhead; i++) {
+		const struct model_event *event = model_event(s->model, i);
+
+		if (event->asked.page_bytes && event->asked.period > 1 && event->n_counts == 0)
+			log_warning("--page-faults=%" PRIu32 ": no page fault was sampled, as too "
+				    "few came; without a number the interval follows what comes",
+				    event->asked.period);
+	}
+}
+
 int session_finish(struct session *session)
 {
+	int r;
+
 	terminal_relay_free(session->relay);
 	session->relay = NULL;
 	if (exec_failed(session))
 		return -ENOEXEC;
 	say_missing_allocators(session);
-	return session_report(session, true);
+	r = session_report(session, true);
+	if (r == 0)
+		say_unseen_faults(session);
+	return r;
 }
 
 static int command_status(const struct session *session)

@@ -111,7 +111,7 @@ static int change_depth(struct session *s, const struct record_depth_change *cha
 			 depth_names[change->depth]);
 	else
 		log_info("--max-overhead: from now on %s: at %s calls/s all would take %.1f %% of "
-			 "the CPU time",
+			 "the CPU time (of a fifth of one CPU at least)",
 			 depth_names[change->depth],
 			 format_count((int64_t)change->calls_per_s, rate),
 			 (double)change->predicted_ppm / 10000);
@@ -133,18 +133,6 @@ int session_look_at_cost(void *userdata)
 	return change_depth(s, &change);
 }
 
-static uint64_t measured_ppm(const struct session *s, const struct governor_look *look,
-			     uint64_t *ret_own_ns)
-{
-	uint64_t counted_ns = (uint64_t)s->governor.counted_ns;
-
-	*ret_own_ns = (uint64_t)s->governor.own_ns;
-	if (counted_ns == 0 || counted_ns >= look->cpu_ns)
-		return UINT64_MAX;
-	*ret_own_ns = look->cpu_ns - counted_ns;
-	return counted_ns * 1000000 / *ret_own_ns;
-}
-
 int session_say_cost(struct session *s)
 {
 	struct record record = { .type = RECORD_OVERHEAD };
@@ -157,8 +145,9 @@ int session_say_cost(struct session *s)
 	governor_count(&s->governor, &look);
 	overhead->max_ppm = s->options->max_overhead * 100;
 	overhead->predicted_ppm = governor_predicted_ppm(&s->governor);
-	overhead->measured_ppm = measured_ppm(s, &look, &overhead->cpu_ns);
-	overhead->call_ns = s->governor.cost.call_ns;
+	overhead->measured_ppm = governor_measured_ppm(&s->governor);
+	overhead->cpu_ns = governor_base_ns(&s->governor);
+	overhead->call_ns = governor_call_ns(&s->governor);
 	overhead->sample_ns = governor_sample_ns(&s->governor.cost);
 	return session_take_record(&record, s);
 }

@@ -266,11 +266,15 @@ static int check_tracefs(void)
  * Processes of a host are found by their page faults, if these are sampled, and else by mapping
  * anything: as much at once as one sample stands for makes one known as well.
  */
+#define ADOPTED_FAULTS 1000U
+
 static uint64_t adopt_bytes(const struct options *options)
 {
 	for (size_t i = 0; i < options->n_events; i++)
 		if (options->events[i].kind == EVENT_FAULTS)
-			return options->events[i].period * (uint64_t)sysconf(_SC_PAGESIZE);
+			return (options->events[i].period ? options->events[i].period :
+							    ADOPTED_FAULTS) *
+			       (uint64_t)sysconf(_SC_PAGESIZE);
 	return 1;
 }
 

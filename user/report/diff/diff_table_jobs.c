@@ -81,9 +81,12 @@ static void column_heads(struct table *t, size_t indent, size_t label)
 		    "BEFORE", DIFF_CELL, "AFTER", DIFF_CELL, "CHANGE");
 }
 
-static const char *times_name(const struct record_event *asked)
+static const char *times_name(const struct diff_event *event)
 {
-	if (asked->period_ns || asked->period > 1)
+	const struct record_event *asked = event->sides[DIFF_AFTER]->asked;
+
+	if (view_event_sampled(event->sides[DIFF_BEFORE]) ||
+	    view_event_sampled(event->sides[DIFF_AFTER]))
 		return "samples";
 	return asked->timed ? "waits" : "times";
 }
@@ -102,7 +105,7 @@ static void event_totals(struct table *t, const struct diff *diff, const struct 
 		for (unsigned int side = 0; side < DIFF_SIDES; side++)
 			other.sides[side] *= asked->period_ns;
 	column_heads(t, 2, 10);
-	strbuf_addf(&t->out, "  %-10s", times_name(asked));
+	strbuf_addf(&t->out, "  %-10s", times_name(event));
 	number_cells(t, diff, &times);
 	if (!asked->timed && !view_event_sampled(before) && !view_event_sampled(after))
 		return;
@@ -118,7 +121,8 @@ static void stack_head(struct table *t, const struct diff *diff, const struct di
 		       const struct diff_stack *stack, size_t rank)
 {
 	const struct record_event *asked = event->sides[DIFF_AFTER]->asked;
-	bool estimate = asked->period > 1 || event->sides[DIFF_BEFORE]->asked->period > 1;
+	bool estimate = !asked->period_ns && (view_event_sampled(event->sides[DIFF_BEFORE]) ||
+					      view_event_sampled(event->sides[DIFF_AFTER]));
 	const char *mark = estimate || !both_exact(diff) ? "~" : "", *comma = "";
 	static const char *const names[DIFF_SIDES] = { "before", "after" };
 	int64_t waits =

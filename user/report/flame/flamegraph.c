@@ -26,8 +26,8 @@ static void add_remark(const struct view *view, const struct view_event *event, 
 		return;
 	strbuf_adds(out, out->len > 0 ? "; " : "");
 	if (view_event_sampled(event))
-		strbuf_addf(out, "one page fault in %" PRIu32 " was sampled; ",
-			    event->asked->period);
+		strbuf_addf(out, "one page fault in %s%" PRIu64 " was sampled; ",
+			    event->asked->adapts ? "1 to " : "", event->interval);
 	strbuf_adds(out, "bytes are right if all pages are small");
 }
 

@@ -62,7 +62,7 @@
 			into.append(el("p", { class: "depth dim" }, depthText(change, coverage.depths[at - 1])));
 		});
 		into.append(el("p", { id: "overhead", class: "dim" }, "overhead: " + percent(overhead.predicted_ppm) + " of " +
-			report.duration(overhead.cpu_ns) + " of CPU time predicted, by calls of " + report.count(overhead.call_ns) +
+			report.duration(overhead.cpu_ns) + " of CPU time (a fifth of one CPU at least) predicted, by calls of " + report.count(overhead.call_ns) +
 			" ns and samples of " + report.count(overhead.sample_ns) + "; " + (overhead.measured_ppm === null ?
 			"not measured" : percent(overhead.measured_ppm) + " measured") + " (the kernel's count of the programs' " +
 			"time, with traps and what these drive out of caches); asked for: " + percent(overhead.max_ppm)));

@@ -132,7 +132,18 @@ void json_histograms(struct json_out *out, const struct view *view)
 	fputc(']', out->file);
 }
 
-static void put_stack(struct json_out *out, const struct view_event_stack *stack, bool timed)
+/* Of page faults: what the samples stand for, and how far that can be off. */
+static void add_weight(struct json_out *out, struct json_object *json,
+		       const struct view_event *event, uint64_t weight, uint64_t ci95)
+{
+	bool weighs = view_event_weighs(event);
+
+	json_out_known(out, json, "weight", weighs, weight);
+	json_out_known(out, json, "ci95_weight", weighs, ci95);
+}
+
+static void put_stack(struct json_out *out, const struct view_event *event,
+		      const struct view_event_stack *stack)
 {
 	struct json_object *json = json_out_new(out);
 
@@ -141,7 +152,8 @@ static void put_stack(struct json_out *out, const struct view_event_stack *stack
 	json_out_known(out, json, "pid", stack->image->known, stack->image->pid);
 	json_out_string(out, json, "comm", stack->image->comm);
 	json_out_u64(out, json, "count", stack->count);
-	json_out_known(out, json, "ns", timed, stack->ns);
+	json_out_known(out, json, "ns", event->asked->timed, stack->ns);
+	add_weight(out, json, event, stack->weight, view_event_stack_ci95(event, stack));
 	json_add_stack(out, json, "stack_id", true, &stack->stack);
 	json_out_put(out, json);
 }
@@ -157,14 +169,16 @@ static void put_event(struct json_out *out, const struct view_event *event)
 	json_out_known(out, json, "period_ns", event->asked->period_ns > 0,
 		       event->asked->period_ns);
 	json_out_known(out, json, "period", event->asked->period > 0, event->asked->period);
+	json_out_known(out, json, "longest_period", event->asked->adapts, event->interval);
 	json_out_known(out, json, "ns", event->asked->timed, event->ns);
+	add_weight(out, json, event, event->weight, view_event_ci95(event));
 	fputc('{', out->file);
 	json_out_put_members(out, json);
 	fputs(",\"stacks\":[", out->file);
 	for (size_t i = 0; i < event->n_stacks; i++) {
 		if (i > 0)
 			fputc(',', out->file);
-		put_stack(out, &event->stacks[i], event->asked->timed);
+		put_stack(out, event, &event->stacks[i]);
 	}
 	fputs("]}", out->file);
 }

@@ -10,7 +10,7 @@
 /* The events of a stack that are still to come. */
 struct lane {
 	const struct view_event_stack *from;
-	uint64_t n_done;
+	uint64_t count, n_done;
 	uint64_t time_ns; /* of the next one */
 	char *head;	  /* "comm pid/tid [cpu] " */
 	char *stack;	  /* its frames and the empty line */
@@ -48,25 +48,38 @@ static void sift_down(struct lanes *lanes, size_t i)
 	lanes->heap[i] = lane;
 }
 
+/*
+ * Clients ignore periods: so samples that stand for differently many are written as lines that
+ * stand for equally many.
+ */
+static uint64_t events_of(const struct view_event *event, const struct view_event_stack *stack)
+{
+	return event->asked->adapts ? stack->weight : stack->count;
+}
+
 /* How many events a line stands for when there shall be `most` lines, or one more for a stack. */
 static uint64_t events_per_line(const struct view_event *event, uint64_t most)
 {
 	unsigned __int128 total = 0;
 
 	for (size_t i = 0; i < event->n_stacks; i++)
-		total += event->stacks[i].count;
+		total += events_of(event, &event->stacks[i]);
+	/* As many lines as there were samples, more or less, each of as many events. */
+	if (event->asked->adapts && event->count < most)
+		most = event->count ? event->count : 1;
 	total = (total + most - 1) / most;
 	return total > UINT64_MAX ? UINT64_MAX : total < 1 ? 1 : (uint64_t)total;
 }
 
 /* Even steps; the last one is where the stack was last seen. */
-static uint64_t time_of(const struct view_event_stack *stack, uint64_t index)
+static uint64_t time_of(const struct lane *lane, uint64_t index)
 {
+	const struct view_event_stack *stack = lane->from;
 	uint64_t span = stack->last_ns > stack->first_ns ? stack->last_ns - stack->first_ns : 0;
 
-	if (stack->count < 2)
+	if (lane->count < 2)
 		return stack->first_ns;
-	return stack->first_ns + (uint64_t)((unsigned __int128)span * index / (stack->count - 1));
+	return stack->first_ns + (uint64_t)((unsigned __int128)span * index / (lane->count - 1));
 }
 
 /* The text, given away; NULL when there was no memory. */
@@ -78,13 +91,15 @@ static char *take_text(struct strbuf *text)
 	return taken;
 }
 
-static int lane_init(struct lane *lane, const struct view_event_stack *from)
+static int lane_init(struct lane *lane, const struct view_event *event,
+		     const struct view_event_stack *from)
 {
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 	uint32_t pid = from->image->pid;
 
 	lane->from = from;
-	lane->time_ns = time_of(from, 0);
+	lane->count = events_of(event, from);
+	lane->time_ns = time_of(lane, 0);
 	perf_text_comm(&text, from->image->comm);
 	strbuf_addf(&text, " %" PRIu32 "/%" PRIu32 " [000] ", pid, pid);
 	lane->head = take_text(&text);
@@ -104,7 +119,7 @@ static int lanes_init(struct lanes *lanes, const struct view_event *event)
 	for (size_t i = 0; r == 0 && i < event->n_stacks; i++) {
 		if (event->stacks[i].count == 0)
 			continue;
-		r = lane_init(&lanes->lanes[lanes->n_all++], &event->stacks[i]);
+		r = lane_init(&lanes->lanes[lanes->n_all++], event, &event->stacks[i]);
 		lanes->heap[lanes->n++] = &lanes->lanes[lanes->n_all - 1];
 	}
 	for (size_t i = lanes->n / 2; r == 0 && i > 0; i--)
@@ -126,7 +141,7 @@ static void write_lanes(struct lanes *lanes, const char *name, FILE *file)
 {
 	while (lanes->n > 0 && !ferror(file)) {
 		struct lane *lane = lanes->heap[0];
-		uint64_t t = lane->time_ns, left = lane->from->count - lane->n_done;
+		uint64_t t = lane->time_ns, left = lane->count - lane->n_done;
 		uint64_t period = left < lanes->per_line ? left : lanes->per_line;
 
 		fputs(lane->head, file);
@@ -137,7 +152,7 @@ static void write_lanes(struct lanes *lanes, const char *name, FILE *file)
 		if (period == left)
 			lanes->heap[0] = lanes->heap[--lanes->n];
 		else
-			lane->time_ns = time_of(lane->from, lane->n_done);
+			lane->time_ns = time_of(lane, lane->n_done);
 		if (lanes->n > 0)
 			sift_down(lanes, 0);
 	}

@@ -127,9 +127,11 @@ static void add_header(struct perf_script_stream *stream, const struct model_pro
 	strbuf_reset(&stream->line);
 	perf_text_comm(&stream->line, occurrence->comm ? occurrence->comm : image->comm);
 	strbuf_addf(&stream->line,
-		    " %" PRIu32 "/%" PRIu32 " [%03" PRIu32 "] %5" PRIu64 ".%09" PRIu64 ": 1 %s: \n",
+		    " %" PRIu32 "/%" PRIu32 " [%03" PRIu32 "] %5" PRIu64 ".%09" PRIu64 ": %" PRIu64
+		    " %s: \n",
 		    image->known ? image->pid : occurrence->tid, occurrence->tid, occurrence->cpu,
-		    t / 1000000000, t % 1000000000, strbuf_str(&stream->name));
+		    t / 1000000000, t % 1000000000, occurrence->weight ? occurrence->weight : 1,
+		    strbuf_str(&stream->name));
 }
 
 int perf_script_stream_take(struct perf_script_stream *stream,

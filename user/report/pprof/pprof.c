@@ -39,7 +39,7 @@ struct profile {
 	bool is_base;	 /* values are subtracted */
 	const char *of;	 /* which run comments are about: "before: "; NULL: there is one */
 	int error;	 /* of comments; sticks */
-	uint64_t period; /* of samples: what each stands for */
+	uint64_t period; /* of a clock's samples: the time that each stands for */
 	uint64_t page_bytes;
 };
 
@@ -143,7 +143,7 @@ static void put_sample_types(struct profile *profile, const struct view_event *e
 	bool timed = event->asked->timed;
 	Pprof__ValueType types[EVENT_TYPES] = {
 		value_type(profile->tables, timed ? "contentions" : "samples", "count"),
-		event->asked->period ?
+		view_event_weighs(event) ?
 			value_type(profile->tables, event->asked->name, "count") :
 			value_type(profile->tables, timed ? "delay" : "cpu", "nanoseconds"),
 	};
@@ -154,12 +154,12 @@ static void put_sample_types(struct profile *profile, const struct view_event *e
 	if (event->asked->page_bytes)
 		types[profile->n_types++] = value_type(profile->tables, "growth", "bytes");
 	profile->page_bytes = event->asked->page_bytes;
-	profile->period = event->asked->period ? event->asked->period : event->asked->period_ns;
+	profile->period = event->asked->period_ns;
 	part.n_sample_type = profile->n_types;
 	part.sample_type = pointers;
 	part.default_sample_type = types[profile->n_types - 1].type;
 	part.period_type = &types[1];
-	part.period = timed ? 1 : as_value(profile->period);
+	part.period = timed ? 1 : as_value(profile->period ? profile->period : event->interval);
 	add_time(profile->view, true, &part);
 	pprof_tables_put(profile->tables, &part);
 }

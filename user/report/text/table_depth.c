@@ -122,11 +122,12 @@ void table_depths(struct table *t)
 		else
 			one_change(t, change);
 	}
-	strbuf_addf(&line, "overhead: %.2f %% of %s of CPU time predicted, by calls of ",
+	strbuf_addf(&line,
+		    "overhead: %.2f %% of %s of CPU time (a fifth of one CPU at least) predicted, ",
 		    (double)overhead->predicted_ppm / 10000,
 		    format_duration(overhead->cpu_ns, time));
-	strbuf_addf(&line, "%" PRIu64 " ns and samples of %" PRIu64 "; ", overhead->call_ns,
-		    overhead->sample_ns);
+	strbuf_addf(&line, "by calls of %" PRIu64 " ns and samples of %" PRIu64 "; ",
+		    overhead->call_ns, overhead->sample_ns);
 	if (overhead->measured_ppm == UINT64_MAX)
 		strbuf_adds(&line, "not measured");
 	else

@@ -20,8 +20,9 @@ static void add_samples(struct strbuf *line, const struct view_event *event)
 	double seconds = (double)event->count * (double)event->asked->period_ns / 1e9;
 
 	strbuf_addf(line, ": %" PRIu64 " sample%s, ", event->count, table_plural(event->count));
-	if (event->asked->period)
-		strbuf_addf(line, "~%" PRIu64 " times", view_event_total(event));
+	if (view_event_weighs(event))
+		strbuf_addf(line, "~%" PRIu64 " ± %" PRIu64 " times", view_event_total(event),
+			    view_event_ci95(event));
 	else
 		strbuf_addf(line, "~%.*f s of CPU time", seconds < 10 ? 2 : 1, seconds);
 }
@@ -65,8 +66,9 @@ static void stack_head(struct table *t, const struct view_event *event,
 	strbuf_addf(&line, "  #%zu  ", rank);
 	if (timed)
 		strbuf_addf(&line, "%s in ", format_duration(stack->ns, time));
-	if (sampled && event->asked->period)
-		strbuf_addf(&line, "~%" PRIu64, part);
+	if (sampled && view_event_weighs(event))
+		strbuf_addf(&line, "~%" PRIu64 " ± %" PRIu64, part,
+			    view_event_stack_ci95(event, stack));
 	else
 		strbuf_adds(&line, table_count(stack->count, counted || sampled, number));
 	add_bytes(&line, event, part);

@@ -2,8 +2,10 @@
 #include "report/view/view_counts.h"
 
 #include "base/hashmap.h"
+#include "base/saturate.h"
 #include "base/vec.h"
 #include "report/report_opts.h"
+#include "report/view/view_estimate.h"
 #include "report/view/view_resolve.h"
 #include "report/view/view_sum.h"
 
@@ -80,6 +82,8 @@ static void merge(struct view_event_stack *into, const struct view_event_stack *
 {
 	into->count = view_sum_u64(into->count, stack->count);
 	into->ns = view_sum_u64(into->ns, stack->ns);
+	into->weight = view_sum_u64(into->weight, stack->weight);
+	into->variance += stack->variance;
 	if (stack->first_ns < into->first_ns)
 		into->first_ns = stack->first_ns;
 	if (stack->last_ns > into->last_ns)
@@ -87,8 +91,22 @@ static void merge(struct view_event_stack *into, const struct view_event_stack *
 	into->stack.truncated |= stack->stack.truncated;
 }
 
-static int add_count(const struct view_resolver *resolver, const struct record_event_count *count,
-		     struct hashmap *merged)
+/* Older recordings have no weights: each sample stands for the period. */
+static void weigh(const struct record_event *asked, const struct record_event_count *count,
+		  struct view_event_stack *stack)
+{
+	double period = asked->period;
+
+	stack->weight = count->weight;
+	if (stack->weight == 0 &&
+	    __builtin_mul_overflow(count->count, (uint64_t)asked->period, &stack->weight))
+		stack->weight = UINT64_MAX;
+	stack->variance = asked->adapts ? (double)count->variance :
+					  (double)stack->weight * (period > 1 ? period - 1 : 0);
+}
+
+static int add_count(const struct view_resolver *resolver, const struct record_event *asked,
+		     const struct record_event_count *count, struct hashmap *merged)
 {
 	_cleanup_(event_stack_free_p) struct view_event_stack *stack = calloc(1, sizeof(*stack));
 	struct view_event_stack *same;
@@ -101,6 +119,7 @@ static int add_count(const struct view_resolver *resolver, const struct record_e
 	stack->first_ns = count->first_ns;
 	stack->last_ns = count->last_ns;
 	stack->ns = count->ns;
+	weigh(asked, count, stack);
 	r = view_resolve_event(resolver, stack->image, count->stack, count->kernel_stack,
 			       &stack->stack);
 	if (r < 0)
@@ -124,6 +143,8 @@ static int compare_stacks(const void *item_a, const void *item_b)
 
 	if (a->ns != b->ns) /* 0 where the event is not timed */
 		return compare_u64_down(a->ns, b->ns);
+	if (a->weight != b->weight) /* 0 where samples have none */
+		return compare_u64_down(a->weight, b->weight);
 	if (a->count != b->count)
 		return compare_u64_down(a->count, b->count);
 	if (a->image->slot != b->image->slot)
@@ -149,6 +170,8 @@ static int hand_over(struct hashmap *merged, struct view_event *event)
 			continue;
 		event->count = view_sum_u64(event->count, stack->count);
 		event->ns = view_sum_u64(event->ns, stack->ns);
+		event->weight = view_sum_u64(event->weight, stack->weight);
+		event->variance += stack->variance;
 		event->stacks[event->n_stacks++] = *stack;
 		stack->stack.places = NULL;
 	}
@@ -176,10 +199,38 @@ static int add_event(const struct view_resolver *resolver, const struct model_ev
 	int r = hashmap_new(&event_stack_ops, &merged);
 
 	event->asked = &from->asked;
-	for (size_t i = 0; r == 0 && i < from->n_counts; i++)
+	event->interval = from->asked.period;
+	for (size_t i = 0; r == 0 && i < from->n_counts; i++) {
+		if (from->asked.adapts && from->counts[i].interval > event->interval)
+			event->interval = from->counts[i].interval;
 		if (is_shown(resolver->model, opts, from->counts[i].slot))
-			r = add_count(resolver, &from->counts[i], merged);
+			r = add_count(resolver, &from->asked, &from->counts[i], merged);
+	}
 	return r < 0 ? r : hand_over(merged, event);
+}
+
+static bool has_margin(const struct view_event *event)
+{
+	return event->asked->page_bytes && event->interval > 1;
+}
+
+uint64_t view_event_ci95(const struct view_event *event)
+{
+	if (!has_margin(event))
+		return 0;
+	return view_estimate_ci95(event->interval, saturate_i64((double)event->weight),
+				  event->variance);
+}
+
+uint64_t view_event_stack_ci95(const struct view_event *event, const struct view_event_stack *stack)
+{
+	double beyond = stack->weight ? stack->variance / (double)stack->weight : 0;
+
+	if (!has_margin(event))
+		return 0;
+	/* Each further fault is like those that were seen. */
+	return view_estimate_ci95(saturate_u64(beyond), saturate_i64((double)stack->weight),
+				  stack->variance);
 }
 
 int view_counts_init(const struct model *model, struct symbols *symbols,

@@ -25,6 +25,8 @@ struct view_event_stack {
 	const struct model_process *image; /* never NULL */
 	uint64_t count, first_ns, last_ns;
 	uint64_t ns;		 /* of a timed event's */
+	uint64_t weight;	 /* of page faults: how many the count stands for, */
+	double variance;	 /* and how far that is off */
 	struct view_stack stack; /* the kernel's frames, then the process's */
 };
 
@@ -32,6 +34,9 @@ struct view_event {
 	const struct record_event *asked;
 	uint64_t count; /* of all its stacks */
 	uint64_t ns;	/* theirs, if it is timed */
+	uint64_t weight;
+	double variance;
+	uint64_t interval; /* the most that a sample stood for, or could have; 1: each was seen */
 	size_t n_stacks;
 	struct view_event_stack *stacks; /* by view_event_value, the largest first */
 };
@@ -39,30 +44,41 @@ struct view_event {
 /* Is it seen now and then, so that what it stands for is an estimate? */
 static inline bool view_event_sampled(const struct view_event *event)
 {
-	return event->asked->period_ns || event->asked->period > 1;
+	return event->asked->period_ns || event->interval > 1;
+}
+
+/* Does each sample stand for so many events as its weight says? */
+static inline bool view_event_weighs(const struct view_event *event)
+{
+	return event->asked->period || event->asked->adapts;
 }
 
 /*
  * What one of its stacks is worth, and all together: nanoseconds if it is timed, else how many
  * events (of a clock's, samples) the count stands for.
  */
-static inline uint64_t view_event_worth(const struct view_event *event, uint64_t count, uint64_t ns)
-{
-	if (event->asked->timed)
-		return ns;
-	return event->asked->period ? count * event->asked->period : count;
-}
-
 static inline uint64_t view_event_value(const struct view_event *event,
 					const struct view_event_stack *stack)
 {
-	return view_event_worth(event, stack->count, stack->ns);
+	if (event->asked->timed)
+		return stack->ns;
+	return view_event_weighs(event) ? stack->weight : stack->count;
 }
 
 static inline uint64_t view_event_total(const struct view_event *event)
 {
-	return view_event_worth(event, event->count, event->ns);
+	if (event->asked->timed)
+		return event->ns;
+	return view_event_weighs(event) ? event->weight : event->count;
 }
+
+/*
+ * How far the page faults of all stacks, or of one, can be off in 95 of 100 cases; 0: not at all,
+ * or another event. Of all there may be more that no sample was of.
+ */
+uint64_t view_event_ci95(const struct view_event *event);
+uint64_t view_event_stack_ci95(const struct view_event *event,
+			       const struct view_event_stack *stack);
 
 /* What so many page faults are if all are of small pages; 0: another event, or not known. */
 static inline uint64_t view_event_bytes(const struct view_event *event, uint64_t faults)

@@ -180,8 +180,9 @@ int link_tracepoint(int prog_fd, uint32_t id)
 	return perf_event_link(prog_fd, &perf_fd, 0);
 }
 
-/* One in `period` of a count of perf's own. */
-static int link_software_event(int prog_fd, int cpu, uint64_t config, uint64_t period)
+/* One in `period` of a count of perf's own; -1 in *ret_perf_fd: the link's descriptor is perf's. */
+static int link_software_event(int prog_fd, int cpu, uint64_t config, uint64_t period,
+			       int *ret_perf_fd)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -191,21 +192,30 @@ static int link_software_event(int prog_fd, int cpu, uint64_t config, uint64_t p
 		.exclude_idle = 1,
 	};
 	_cleanup_close_ int perf_fd = perf_event_open(&attr, -1, cpu);
+	int fd;
 
 	if (perf_fd < 0)
 		return perf_fd;
-	return perf_event_link(prog_fd, &perf_fd, 0);
+	fd = perf_event_link(prog_fd, &perf_fd, 0);
+	if (fd >= 0 && ret_perf_fd)
+		*ret_perf_fd = TAKE_FD(perf_fd);
+	return fd;
 }
 
 int link_cpu_clock(int prog_fd, int cpu, uint32_t hz)
 {
 	/* its events are nanoseconds */
-	return link_software_event(prog_fd, cpu, PERF_COUNT_SW_CPU_CLOCK, 1000000000 / hz);
+	return link_software_event(prog_fd, cpu, PERF_COUNT_SW_CPU_CLOCK, 1000000000 / hz, NULL);
 }
 
-int link_page_faults(int prog_fd, int cpu, uint32_t period)
+int link_page_faults(int prog_fd, int cpu, uint32_t period, int *ret_perf_fd)
 {
-	return link_software_event(prog_fd, cpu, PERF_COUNT_SW_PAGE_FAULTS, period);
+	return link_software_event(prog_fd, cpu, PERF_COUNT_SW_PAGE_FAULTS, period, ret_perf_fd);
+}
+
+int link_set_period(int perf_fd, uint64_t period)
+{
+	return ioctl(perf_fd, PERF_EVENT_IOC_PERIOD, &period) ? -errno : 0;
 }
 
 int link_raw_tracepoint(int prog_fd, const char *name)

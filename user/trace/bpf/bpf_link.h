@@ -43,8 +43,13 @@ int link_tracepoint(int prog_fd, uint32_t id);
 
 /* Samples of what this CPU runs, so often a second by its clock; none of the idle task. */
 int link_cpu_clock(int prog_fd, int cpu, uint32_t hz);
-/* One in `period` of the page faults of what this CPU runs. */
-int link_page_faults(int prog_fd, int cpu, uint32_t period);
+/*
+ * One in `period` of the page faults of what this CPU runs. *ret_perf_fd is perf's own descriptor,
+ * for link_set_period; closing it detaches nothing.
+ */
+int link_page_faults(int prog_fd, int cpu, uint32_t period, int *ret_perf_fd);
+/* Another period of an event that runs: its next one comes at once. 0 or negative errno. */
+int link_set_period(int perf_fd, uint64_t period);
 
 /* A raw tracepoint by name. */
 int link_raw_tracepoint(int prog_fd, const char *name);

@@ -12,6 +12,8 @@
 #include "trace/bpf/kernel_types.h"
 #include "trace/bpf/programs.h"
 #include "trace/jobs/cpu_links.h"
+#include "trace/jobs/fault_clocks.h"
+#include "trace/jobs/fault_period.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/sampling.h"
 
@@ -25,9 +27,11 @@ struct event_job {
 	struct job job;
 	const struct event_spec *spec;
 	struct event_job_opts opts;
+	enum abi_scope scope;
 	struct event_bpf *skel;
-	int fd;			/* attached as long as it is open; -1: there are */
-	struct cpu_links *cpus; /* of perf's counts; NULL: it is none */
+	int fd;			     /* attached as long as it is open; -1: there are */
+	struct cpu_links *cpus;	     /* of perf's counts; NULL: it is none */
+	struct fault_clocks *faults; /* NULL: it is of something else */
 };
 
 /* --- reading: the sum over CPUs -------------------------------------------------------------- */
@@ -72,6 +76,8 @@ static int add_count(struct hashmap *sums, const struct abi_event_key *key,
 	}
 	found->count.count += count->count;
 	found->count.ns += count->ns;
+	found->count.weight += count->weight;
+	found->count.variance += count->variance;
 	if (count->first_ns < found->count.first_ns)
 		found->count.first_ns = count->first_ns;
 	if (count->last_ns > found->count.last_ns)
@@ -141,11 +147,14 @@ static int event_read(struct job *job, record_fn fn, void *userdata)
 	struct event_job *event = (struct event_job *)job;
 	_cleanup_(hashmap_free_p) struct hashmap *sums = NULL;
 	const struct sum *sum;
+	uint64_t interval = 0;
 	size_t pos = 0;
 	int r = hashmap_new(&sum_ops, &sums);
 
 	if (r == 0)
 		r = read_sums(event, sums);
+	if (event->faults) /* after them: none has a longer one */
+		interval = fault_clocks_interval(event->faults);
 	while (r == 0 && (sum = hashmap_next(sums, &pos))) {
 		const struct record record = {
 			.type = RECORD_EVENT_COUNT,
@@ -156,7 +165,10 @@ static int event_read(struct job *job, record_fn fn, void *userdata)
 					 .count = sum->count.count,
 					 .first_ns = sum->count.first_ns,
 					 .last_ns = sum->count.last_ns,
-					 .ns = sum->count.ns },
+					 .ns = sum->count.ns,
+					 .weight = sum->count.weight,
+					 .variance = sum->count.variance,
+					 .interval = interval },
 		};
 
 		/* An entry that is just being made has no count yet. */
@@ -164,6 +176,14 @@ static int event_read(struct job *job, record_fn fn, void *userdata)
 			r = fn(&record, userdata);
 	}
 	return r;
+}
+
+/* How the period of page faults follows what comes; NULL: it does not. */
+static const struct fault_period_opts *adapts(const struct event_job *event)
+{
+	if (event->spec->kind != EVENT_FAULTS || event->spec->period)
+		return NULL;
+	return event->scope == ABI_SCOPE_PROCESSES ? &fault_period_of_few : &fault_period_of_host;
 }
 
 static int event_describe(const struct job *job, record_fn fn, void *userdata)
@@ -178,6 +198,7 @@ static int event_describe(const struct job *job, record_fn fn, void *userdata)
 				   event->spec->hz ? UINT64_C(1000000000) / event->spec->hz : 0,
 			   .timed = event->spec->kind == EVENT_WAIT,
 			   .period = event->spec->period,
+			   .adapts = adapts(event) != NULL,
 			   .page_bytes = event->spec->kind == EVENT_FAULTS ?
 						 (uint64_t)sysconf(_SC_PAGESIZE) :
 						 0 },
@@ -196,8 +217,9 @@ static struct bpf_program *program_of(const struct event_job *event)
 {
 	switch (event->spec->kind) {
 	case EVENT_SAMPLE:
-	case EVENT_FAULTS:
 		return event->skel->progs.on_sample;
+	case EVENT_FAULTS:
+		return event->skel->progs.on_page_fault;
 	case EVENT_WAIT:
 		return event->skel->progs.on_switch;
 	default:
@@ -217,6 +239,7 @@ static void event_free(struct job *job)
 	if (event->fd >= 0)
 		close(event->fd);
 	cpu_links_free(event->cpus);
+	fault_clocks_free(event->faults);
 	event_bpf__destroy(event->skel);
 	free(event);
 }
@@ -278,16 +301,19 @@ static int link_count(int cpu, void *userdata)
 	const struct event_job *event = userdata;
 	const int prog_fd = bpf_program__fd(program_of(event));
 
-	return event->spec->kind == EVENT_SAMPLE ?
-		       link_cpu_clock(prog_fd, cpu, event->spec->hz) :
-		       link_page_faults(prog_fd, cpu, event->spec->period);
+	return event->spec->kind == EVENT_SAMPLE ? link_cpu_clock(prog_fd, cpu, event->spec->hz) :
+						   fault_clocks_link(event->faults, prog_fd, cpu);
 }
 
 int event_job_look(struct job *job)
 {
 	struct event_job *event = (struct event_job *)job;
+	int r;
 
-	return job->ops == &event_ops && event->cpus ? cpu_links_look(event->cpus) : 0;
+	if (job->ops != &event_ops || !event->cpus)
+		return 0;
+	r = cpu_links_look(event->cpus);
+	return r == 0 && event->faults ? fault_clocks_look(event->faults) : r;
 }
 
 uint64_t event_job_gaps(const struct job *job)
@@ -302,8 +328,14 @@ static int attach(struct event_job *event, const struct job_context *context)
 	const struct event_spec *spec = event->spec;
 	static const char enter[] = "sys_enter_";
 	bool wait = spec->kind == EVENT_WAIT;
-	int fd;
+	int fd, r;
 
+	if (spec->kind == EVENT_FAULTS) {
+		r = fault_clocks_new(event->skel->maps.fault_clocks, adapts(event), spec->period,
+				     &event->faults);
+		if (r < 0)
+			return r;
+	}
 	if (spec->kind == EVENT_SAMPLE || spec->kind == EVENT_FAULTS)
 		return cpu_links_new(link_count, event, &event->cpus);
 	fd = job_attach_tracepoint(context, program_of(event), wait ? "sched" : spec->category,
@@ -350,7 +382,11 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 	if (!event)
 		return -ENOMEM;
 	job = &event->job;
-	*event = (struct event_job){ .job.ops = &event_ops, .spec = spec, .opts = *opts, .fd = -1 };
+	*event = (struct event_job){ .job.ops = &event_ops,
+				     .spec = spec,
+				     .opts = *opts,
+				     .scope = context->scope,
+				     .fd = -1 };
 	if (spec->kind != EVENT_TRACEPOINT) {
 		r = check_sampling(context, spec);
 		if (r)
@@ -375,7 +411,11 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 	bpf_program__set_autoload(event->skel->progs.on_event, false);
 	bpf_program__set_autoload(program_of(event), true);
 	bpf_map__set_autocreate(event->skel->maps.blocked, spec->kind == EVENT_WAIT);
-	r = job_share_maps(event->skel->obj, context->programs);
+	event->skel->rodata->knob_fault_ticks = fault_clocks_ticks(adapts(event));
+	bpf_map__set_autocreate(event->skel->maps.fault_clocks, spec->kind == EVENT_FAULTS);
+	r = fault_clocks_set_room(event->skel->maps.fault_clocks);
+	if (r == 0)
+		r = job_share_maps(event->skel->obj, context->programs);
 	if (r == 0)
 		r = event_bpf__load(event->skel);
 	if (r == 0)

@@ -59,6 +59,9 @@ static void on_event(struct live *live, const void *data)
 	case ABI_EV_OCCURRENCE:
 		r = live_on_occurrence(live, data);
 		break;
+	case ABI_EV_FAULT_TICKS:
+		r = live_look_at_cpus(live);
+		break;
 	}
 	if (r && !live->error)
 		live->error = r;

@@ -285,6 +285,7 @@ int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev)
 				.tid = ev->tid,
 				.cpu = ev->cpu,
 				.time_ns = ev->head.time_ns,
+				.weight = ev->weight,
 				.stack = ev->stack,
 				.kernel_stack = ev->kernel_stack,
 				.comm = comm },

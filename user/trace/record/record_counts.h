@@ -52,6 +52,7 @@ struct record_event {
 	bool timed;	     /* it takes time, which counts have */
 	uint32_t period;     /* each stands for so many; 0: for itself, or see period_ns */
 	uint64_t page_bytes; /* of page faults: what one is of a small page; 0: another event */
+	bool adapts;	     /* the period follows what comes, and each count has its weight */
 };
 
 struct record_event_count {
@@ -62,6 +63,10 @@ struct record_event_count {
 	uint64_t count;
 	uint64_t first_ns, last_ns;
 	uint64_t ns; /* if it is timed: of all together, until now of those that wait */
+	/* Of page faults; 0 in older recordings, where each counts for the event's period. */
+	uint64_t weight;   /* how many the samples stand for */
+	uint64_t variance; /* of that, where the period adapts: w (w - 1) of each sample */
+	uint64_t interval; /* the most that one of the run's samples stood for, or could have */
 };
 
 struct record_occurrence {
@@ -70,6 +75,7 @@ struct record_occurrence {
 	uint64_t time_ns;
 	uint64_t stack, kernel_stack; /* as above */
 	const char *comm;
+	uint64_t weight; /* of page faults: how many it stands for; 0: an older recording */
 };
 
 struct record_syscall {

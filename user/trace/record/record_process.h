@@ -40,7 +40,8 @@ struct record_process {
  * The depth of all images that run is another from now on, and each goes on as a new one; or, at
  * the start of the run, the first depth where that is not exact depth. Of the same depth as before:
  * images go on, and of the samples that come fewer are kept, or more. Shares
- * are of the processes' own CPU time, in millionths; UINT64_MAX: nobody knows.
+ * are of the processes' own CPU time, while that is less than a fifth of one CPU of so much, in
+ * millionths; UINT64_MAX: nobody knows.
  */
 struct record_depth_change {
 	uint64_t time_ns;
@@ -58,7 +59,7 @@ struct record_overhead {
 	uint64_t max_ppm;	/* asked for: --max-overhead */
 	uint64_t predicted_ppm; /* by the number of calls and samples so far */
 	uint64_t measured_ppm;	/* UINT64_MAX: this kernel does not tell */
-	uint64_t cpu_ns;	/* the processes' own: without what tracing takes */
+	uint64_t cpu_ns;	/* what the shares are of: without what tracing takes */
 	uint64_t call_ns;	/* what a call was taken for, */
 	uint64_t sample_ns;	/* and a sample, or its free */
 };

@@ -3,6 +3,7 @@
 
 #include "analyze/exit_frame.h"
 #include "analyze/stack_uses.h"
+#include "target/glibc_heap.h"
 #include "target/glibc_memory.h"
 #include "target/memory.h"
 #include "target/stop.h"
@@ -22,6 +23,7 @@ struct builder {
 	bool all_known; /* where every thread's stack is */
 	bool has_glibc;
 	struct stack_uses stacks;
+	uint64_t brk_start, brk_end; /* glibc's part of what brk(2) gave; 0: not known */
 	struct process_roots *roots;
 };
 
@@ -138,6 +140,20 @@ static int add_anonymous(struct builder *b, const struct memory_map *map)
 	return r ? r : add_outside(b, at, map->end);
 }
 
+/* What brk(2) gave is the allocator's, but for what other callers of sbrk(2) have of it. */
+static int add_heap(struct builder *b, const struct memory_map *map)
+{
+	int r;
+
+	if (b->opts->unknown_blocks)
+		return add_touched(b, map->start, map->end, 0);
+	if (!b->brk_end)
+		return 0;
+	r = add_touched(b, map->start, b->brk_start < map->end ? b->brk_start : map->end, 0);
+	return r ? r :
+		   add_touched(b, b->brk_end > map->start ? b->brk_end : map->start, map->end, 0);
+}
+
 static int add_map(struct builder *b, const struct memory_map *map)
 {
 	struct glibc_stack stack;
@@ -147,7 +163,7 @@ static int add_map(struct builder *b, const struct memory_map *map)
 	case MEMORY_DEVICE:
 		return 0;
 	case MEMORY_HEAP:
-		return b->opts->unknown_blocks ? add_touched(b, map->start, map->end, 0) : 0;
+		return add_heap(b, map);
 	case MEMORY_FILE:
 		return add_touched(b, map->start, map->end,
 				   !b->has_glibc || glibc_is_library(map->path) ? REACH_ROOT_GLIBC :
@@ -245,6 +261,20 @@ static int find_stacks(struct builder *b)
 	return r ? r : stack_uses_init(&b->stacks, b->memory, b->threads, b->n_threads, exit_frame);
 }
 
+static ssize_t read_memory(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	return memory_read_some(ctx, addr, buf, len);
+}
+
+static void find_brk(struct builder *b)
+{
+	struct glibc_source source = { .read = read_memory, .ctx = (void *)b->memory };
+
+	source.maps = memory_maps(b->memory, &source.n_maps);
+	if (!glibc_brk_extent(&source, &b->brk_start, &b->brk_end))
+		b->brk_start = b->brk_end = 0;
+}
+
 static int build(struct builder *b)
 {
 	int r = add_files(b);
@@ -255,6 +285,8 @@ static int build(struct builder *b)
 		r = add_unused(b);
 	if (r == 0)
 		r = add_registers(b);
+	if (r == 0 && !b->opts->unknown_blocks)
+		find_brk(b);
 	if (r == 0)
 		r = add_maps(b);
 	stack_uses_done(&b->stacks);

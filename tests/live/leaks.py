@@ -3,6 +3,7 @@
 
 import functools
 import os
+import pwd
 import re
 import time
 
@@ -37,14 +38,22 @@ def read_sums(text):
     return sums
 
 
-def memcheck(command, *options, timeout=120):
+def as_user(name):
+    """What runs a command as memtraced's --run-as does."""
+    user = pwd.getpwnam(name)
+    return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--init-groups", "env",
+            f"HOME={user.pw_dir}", f"USER={name}", f"LOGNAME={name}", f"SHELL={user.pw_shell}"]
+
+
+def memcheck(command, *options, timeout=120, user=None, **how):
     """Its text, in which there is nothing of the program's. A breakpoint of probes that another
     tracer has put into all processes is an instruction to it that ends the program: then again."""
+    before = as_user(user) if user else []
     for _ in range(10):
         with scratch() as folder:
             path = os.path.join(folder, "log")
-            run(["valgrind", "--leak-check=full", f"--log-file={path}", *options, *command],
-                timeout=timeout)
+            run([*before, "valgrind", "--leak-check=full", f"--log-file={path}", *options,
+                 *command], timeout=timeout, **how)
             with open(path, encoding="utf-8", errors="replace") as file:
                 text = file.read()
         if "(SIGTRAP)" not in text:
@@ -66,12 +75,13 @@ def memcheck_variables():
     return added
 
 
-def checked(command, *options, timeout=120):
+def checked(command, *options, timeout=120, user=None, **how):
     """The same of memtraced."""
+    options += (f"--run-as={user}",) if user else ()
     with scratch() as folder:
         path = os.path.join(folder, "log")
         done = run([memtraced(), "--leak-check=full", f"--log-file={path}", *options, "--",
-                    *command], timeout=timeout)
+                    *command], timeout=timeout, **how)
         assert os.path.exists(path), f"no text; {done.returncode}: {done.stderr[-2000:]}"
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -85,7 +95,7 @@ def records(text):
     """[(bytes, direct, indirect, blocks, kind, functions)] of the loss records."""
     found = []
     head = re.compile(r"==\d+== ([\d,]+) (?:\(([\d,]+) direct, ([\d,]+) indirect\) )?bytes in "
-                      r"([\d,]+) blocks are ([a-z ]+) in loss record \d+ of \d+$")
+                      r"([\d,]+) blocks are ([a-z ]+) in loss record [\d,]+ of [\d,]+$")
     frame = re.compile(r"==\d+==    (?:at|by) 0x[0-9A-F]+: (.*) \((.*)\)$")
     for line in text.splitlines():
         match = head.match(line)
@@ -100,53 +110,54 @@ def records(text):
     return found
 
 
-# Programs of the distribution: what is run of each.
-REAL = {
-    "git": ["git", "-C", "/", "help", "-a"],
-    "sqlite3": ["sqlite3", ":memory:", "create table t(a, b); insert into t values(1, 2), (3, 4); "
-                "create index i on t(b); select sum(a * b) from t;"],
-    "python3": ["/usr/bin/python3", "-S", "-c",
-                "import json; print(len(json.dumps(list(range(1000)))))"],
-    "xmllint": ["xmllint", "--noout", "/usr/share/mime/packages/freedesktop.org.xml"],
-    "openssl": ["openssl", "dgst", "-sha256", "/etc/passwd"],
-}
-
 ALLOCATES = {"malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc"}
 
-# From the worst on.
-KIND_ORDER = ("definitely lost", "indirectly lost", "possibly lost", "still reachable")
-
-
 def plain(function):
-    """Without versions, and without what libc's own calls of its functions are named by."""
-    return re.sub(r"^__GI_", "", function.split("@")[0])
+    """Without versions, without what libc's own calls of its functions are named by, and without
+    Rust's scopes, which memcheck does not have of inlined functions."""
+    name = re.sub(r"^__GI_", "", function.split("@")[0])
+    return name if "(" in name else name.rpartition("::")[2]
 
 
-def spread(found):
-    """Records by place and sizes: {(functions but for the allocator's, bytes, blocks): [kind]}.
-    ld.so's functions, and libc's of two names, are not named alike, so the first callers tell."""
+# The nearer to lost, the lower. Which block of a cycle is the one that others hang on its address
+# says, and differs from run to run.
+LEVELS = {"definitely lost": 0, "indirectly lost": 0, "possibly lost": 1, "still reachable": 2}
+
+
+def by_place(found):
+    """{functions but for the allocator's: [[bytes, blocks] of each level]}. ld.so's functions, and
+    libc's of two names, are not named alike, so the first callers tell."""
     places = {}
     for _total, direct, _indirect, blocks, kind, functions in found:
         # setenv jumps to what it calls
         callers = [plain(name) for name in functions if name != "setenv"]
-        while callers and callers[0] in ALLOCATES:
+        while callers and (callers[0] in ALLOCATES or callers[0].startswith("operator new")):
             del callers[0]
-        places.setdefault((tuple(callers[:2]), direct, blocks), []).append(kind)
-    return {place: sorted(kinds, key=KIND_ORDER.index) for place, kinds in places.items()}
+        sums = places.setdefault(tuple(callers[:2]), [[0, 0] for _ in range(3)])
+        sums[LEVELS[kind]][0] += direct
+        sums[LEVELS[kind]][1] += blocks
+    return places
+
+
+def total(sums):
+    return [sum(level[i] for level in sums) for i in range(2)]
 
 
 def attribute(ours, theirs):
-    """What differs between two lists of records, each with its reason: [(reason, place, our
-    kinds, their kinds)]; without one it is None."""
-    mine, other = spread(ours), spread(theirs)
+    """What differs between two lists of records: [(reason, place, our levels, theirs)]. STALE: what
+    memcheck calls lost is held here. WORSE: the contrary. OTHER: not the same blocks."""
+    mine, other = by_place(ours), by_place(theirs)
+    none = [[0, 0]] * 3
     differences = []
     for place in sorted(set(mine) | set(other), key=str):
-        here, there = mine.get(place, []), other.get(place, [])
-        if here == there:
-            continue
-        reason = None
-        if len(here) == len(there) and all(
-                KIND_ORDER.index(a) >= KIND_ORDER.index(b) for a, b in zip(here, there)):
-            reason = "a word that memcheck knows not to be set any more"
-        differences.append((reason, place, here, there))
+        here, there = mine.get(place, none), other.get(place, none)
+        worse = any(sum(level[1] for level in here[:n]) > sum(level[1] for level in there[:n])
+                    for n in (1, 2))
+        if total(here) != total(there):
+            differences.append((OTHER, place, here, there))
+        elif here != there:
+            differences.append((WORSE if worse else STALE, place, here, there))
     return differences
+
+
+STALE, WORSE, OTHER = "stale", "worse", "other"

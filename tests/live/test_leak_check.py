@@ -9,14 +9,14 @@ import signal
 import subprocess
 import time
 
-from leaks import (KINDS, REAL, attribute, checked, leaker, memcheck, memcheck_variables,
-                   read_sums, records)
+from leaks import KINDS, checked, leaker, memcheck, memcheck_variables, read_sums, records
 from lib import (Skip, heap_sites, memtraced, need_long, need_program, need_root, run,
                  run_memtraced, schema, scratch, send_line, started, target, test, without)
 
 # In make check; in make check-long all of tests/targets/leaks.
 QUICK = ("list_lost", "shapes", "cycle_tail", "header_words", "threads_gone", "tls", "mapped",
-         "exits_deep", "bases", "new_array")
+         "exits_deep", "bases", "new_array", "arena_words", "freed_words",
+         "stack_words", "handler_words", "sbrk_words")
 
 # What memcheck has the libraries free before it counts (--run-libc-freeres, --run-cxx-freeres). We
 # cannot: it is suppressed, by the entries of user/analyze/suppressions_default.c.
@@ -86,28 +86,6 @@ def the_records_are_memchecks_in_its_order():
     theirs = records(memcheck(command, "--show-leak-kinds=all"))
     assert len(ours) > 5, ours
     assert ours == theirs, f"ours: {ours}\nmemcheck: {theirs}"
-
-
-@test(need_root, need_program("valgrind"), need_long, each=tuple(REAL), timeout=120)
-def real_programs_differ_from_memcheck_where_that_can_be_said(name):
-    """Nothing freed by the libraries in either tool, all records, deep stacks."""
-    need_program(REAL[name][0])()
-    options = ("--show-leak-kinds=all", "--num-callers=60")
-    memcheck_variables()
-    begun = time.monotonic()
-    theirs = memcheck(REAL[name], "--run-libc-freeres=no", "--run-cxx-freeres=no", *options)
-    slow = time.monotonic() - begun
-    begun = time.monotonic()
-    ours = checked(REAL[name], *memcheck_variables(), "--default-suppressions=no", *options)
-    fast = time.monotonic() - begun
-    print(f"# {name}: memcheck {read_sums(theirs)} in {slow:.1f} s, memtraced {read_sums(ours)} in "
-          f"{fast:.1f} s", flush=True)
-    differences = attribute(records(ours), records(theirs))
-    for reason, place, here, there in differences:
-        print(f"#   {reason}: {place[1]} bytes in {place[2]} blocks, {here or 'not there'}, "
-              f"memcheck {there or 'not there'}: {' < '.join(place[0])}", flush=True)
-    wrong = [difference for difference in differences if difference[0] is None]
-    assert not wrong, f"not attributed: {wrong}"
 
 
 @test(need_root, each=("static", "static-pie"))

@@ -27,6 +27,7 @@ void heap_done(struct heap *heap)
 	vec_done(&heap->blocks);
 	vec_done(&heap->roots);
 	vec_done(&heap->files);
+	ranges_done(&heap->unused);
 	vec_done(&heap->words);
 	free(heap->verdicts);
 }
@@ -91,6 +92,11 @@ void heap_file(struct heap *heap, uint64_t start, uint64_t end, uint32_t flags)
 	assert_int_equal(vec_push(&heap->files, (struct reach_range){ start, end, flags }), 0);
 }
 
+void heap_unused(struct heap *heap, uint64_t start, uint64_t end)
+{
+	assert_int_equal(ranges_add(&heap->unused, start, end), 0);
+}
+
 void heap_word(struct heap *heap, uint64_t word)
 {
 	assert_int_equal(vec_push(&heap->words, word), 0);
@@ -137,6 +143,7 @@ struct reach_input heap_input(struct heap *heap)
 		.n_blocks = heap->blocks.len,
 		.roots = heap->roots.data,
 		.n_roots = heap->roots.len,
+		.unused = &heap->unused,
 		.words = heap->words.data,
 		.n_words = heap->words.len,
 		.files = heap->files.data,

@@ -7,6 +7,7 @@
 #define MEMTRACED_TESTS_UNIT_HEAP_FIXTURE_H
 
 #include "analyze/reach.h"
+#include "base/ranges.h"
 #include "base/vec.h"
 
 struct heap_region {
@@ -21,6 +22,7 @@ struct heap {
 	VEC(struct reach_block) blocks; /* heap_check sorts them */
 	VEC(struct reach_range) roots;
 	VEC(struct reach_range) files;
+	struct ranges unused;
 	VEC(uint64_t) words;
 	struct reach_opts opts;
 	struct reach_verdict *verdicts; /* of the last check */
@@ -40,6 +42,7 @@ void heap_put_text(struct heap *heap, uint64_t addr, const char *text);
 void heap_block(struct heap *heap, uint64_t addr, uint64_t size, uint32_t flags);
 void heap_root(struct heap *heap, uint64_t start, uint64_t end, uint32_t flags);
 void heap_file(struct heap *heap, uint64_t start, uint64_t end, uint32_t flags);
+void heap_unused(struct heap *heap, uint64_t start, uint64_t end);
 void heap_word(struct heap *heap, uint64_t word);
 
 /* A reach_read_fn over a struct heap. */

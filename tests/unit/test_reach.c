@@ -378,6 +378,35 @@ static void memory_that_is_not_there_is_unreadable(void **state)
 	assert_int_equal(heap.stats.unreadable_bytes, 0x1800 + 24);
 }
 
+static void words_that_are_not_in_use_hold_nothing(void **state)
+{
+	_cleanup_(heap_done) struct heap heap;
+
+	(void)state;
+	begin(&heap);
+	for (uint64_t i = 0; i < 6; i++)
+		heap_block(&heap, A + i * 0x100, 16, 0);
+	heap_block(&heap, HEAP + 0x1000, 0x1000, 0); /* with a stack in it */
+	heap_put(&heap, DATA, A);
+	heap_put(&heap, DATA + 0x100, B);
+	heap_put(&heap, DATA + 0x200, C);
+	heap_put(&heap, DATA + 0x300, HEAP + 0x1000);
+	heap_put(&heap, HEAP + 0x1000, D);
+	heap_put(&heap, HEAP + 0x1800, A + 0x400);
+	heap_put(&heap, HEAP + 0x1ff8, A + 0x500);
+	heap_unused(&heap, DATA - 0x1000, DATA + 8);
+	heap_unused(&heap, DATA + 0x200, DATA + 0x208);
+	heap_unused(&heap, HEAP + 0x1008, HEAP + 0x1ff8);
+	heap_check(&heap);
+	assert_class(&heap, A, REACH_DEFINITE);
+	assert_class(&heap, B, REACH_REACHABLE);
+	assert_class(&heap, C, REACH_DEFINITE);
+	assert_class(&heap, D, REACH_REACHABLE);
+	assert_class(&heap, A + 0x400, REACH_DEFINITE);
+	assert_class(&heap, A + 0x500, REACH_REACHABLE);
+	assert_int_equal(heap.stats.root_bytes, DATA_SIZE - 16);
+}
+
 static void a_list_of_a_hundred_thousand_is_followed(void **state)
 {
 	_cleanup_(heap_done) struct heap heap;
@@ -546,6 +575,7 @@ int main(void)
 		cmocka_unit_test(words_of_main_arena_do_not_keep_blocks),
 		cmocka_unit_test(unreadable_pages_are_counted_and_gone_around),
 		cmocka_unit_test(memory_that_is_not_there_is_unreadable),
+		cmocka_unit_test(words_that_are_not_in_use_hold_nothing),
 		cmocka_unit_test(a_list_of_a_hundred_thousand_is_followed),
 		cmocka_unit_test(a_huge_block_is_looked_through_by_all_threads),
 		cmocka_unit_test(overlapping_blocks_end_where_the_next_begins),

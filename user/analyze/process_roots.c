@@ -2,7 +2,8 @@
 #include "analyze/process_roots.h"
 
 #include "analyze/exit_frame.h"
-#include "base/ranges.h"
+#include "analyze/stack_uses.h"
+#include "target/glibc_heap.h"
 #include "target/glibc_memory.h"
 #include "target/memory.h"
 #include "target/stop.h"
@@ -10,12 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-
-#if defined(__x86_64__)
-#define RED_ZONE 128 /* System V ABI: a function may use what is below sp */
-#else
-#define RED_ZONE 0
-#endif
 
 /* Of smaller mappings it is not asked which pages were touched. */
 #define ASK_FROM_BYTES (256 * 1024)
@@ -27,7 +22,8 @@ struct builder {
 	size_t n_threads;
 	bool all_known; /* where every thread's stack is */
 	bool has_glibc;
-	struct exit_frame *exit_frame; /* NULL: no exit handlers have run */
+	struct stack_uses stacks;
+	uint64_t brk_start, brk_end; /* glibc's part of what brk(2) gave; 0: not known */
 	struct process_roots *roots;
 };
 
@@ -58,39 +54,31 @@ static int add_touched(struct builder *b, uint64_t start, uint64_t end, uint32_t
 
 /* --- stacks ---------------------------------------------------------------------------------- */
 
-/* Where the part of the stack begins that the thread uses. */
-static uint64_t stack_begin(const struct builder *b, const struct stopped_thread *thread,
-			    const struct memory_map *map)
-{
-	uint64_t sp = thread->sp;
-
-	if (b->exit_frame && thread->system_call == SYS_exit_group)
-		sp = exit_frame_find(b->exit_frame, thread->sp, map->end);
-	if (sp != thread->sp)
-		return sp;
-	return sp - map->start <= RED_ZONE ? map->start : sp - RED_ZONE;
-}
-
 static bool in_map(const struct memory_map *map, uint64_t addr)
 {
 	return addr >= map->start && addr < map->end;
 }
 
-/* The lowest begin of the threads whose stack pointers are in the mapping; 0: there is none. */
+/* The lowest begin of the stacks in use in the mapping; 0: there is none. */
 static uint64_t lowest_begin(const struct builder *b, const struct memory_map *map)
 {
 	uint64_t lowest = 0;
 
-	for (size_t i = 0; i < b->n_threads; i++) {
-		uint64_t begin;
-
-		if (!b->threads[i].has_sp || !in_map(map, b->threads[i].sp))
-			continue;
-		begin = stack_begin(b, &b->threads[i], map);
-		if (lowest == 0 || begin < lowest)
-			lowest = begin;
-	}
+	vec_foreach(&b->stacks.list, use)
+		if (in_map(map, use->sp) && (lowest == 0 || use->begin < lowest))
+			lowest = use->begin;
 	return lowest;
+}
+
+/* What is known to be below a stack pointer, whatever the stack lies in. */
+static int add_unused(struct builder *b)
+{
+	int r = 0;
+
+	vec_foreach(&b->stacks.list, use)
+		if (r == 0)
+			r = ranges_add(&b->roots->unused, use->start, use->begin);
+	return r;
 }
 
 /* Is it a stack that is kept for the next thread? Then nothing in it is in use. */
@@ -152,6 +140,20 @@ static int add_anonymous(struct builder *b, const struct memory_map *map)
 	return r ? r : add_outside(b, at, map->end);
 }
 
+/* What brk(2) gave is the allocator's, but for what other callers of sbrk(2) have of it. */
+static int add_heap(struct builder *b, const struct memory_map *map)
+{
+	int r;
+
+	if (b->opts->unknown_blocks)
+		return add_touched(b, map->start, map->end, 0);
+	if (!b->brk_end)
+		return 0;
+	r = add_touched(b, map->start, b->brk_start < map->end ? b->brk_start : map->end, 0);
+	return r ? r :
+		   add_touched(b, b->brk_end > map->start ? b->brk_end : map->start, map->end, 0);
+}
+
 static int add_map(struct builder *b, const struct memory_map *map)
 {
 	struct glibc_stack stack;
@@ -161,7 +163,7 @@ static int add_map(struct builder *b, const struct memory_map *map)
 	case MEMORY_DEVICE:
 		return 0;
 	case MEMORY_HEAP:
-		return b->opts->unknown_blocks ? add_touched(b, map->start, map->end, 0) : 0;
+		return add_heap(b, map);
 	case MEMORY_FILE:
 		return add_touched(b, map->start, map->end,
 				   !b->has_glibc || glibc_is_library(map->path) ? REACH_ROOT_GLIBC :
@@ -248,17 +250,46 @@ static int add_files(struct builder *b)
 	return r;
 }
 
+static int find_stacks(struct builder *b)
+{
+	_cleanup_(exit_frame_free_p) struct exit_frame *exit_frame = NULL;
+	int r = 0;
+
+	/* Exit handlers may have run. */
+	if (b->opts->exiting)
+		r = exit_frame_new(b->memory, b->opts->worker, &exit_frame);
+	return r ? r : stack_uses_init(&b->stacks, b->memory, b->threads, b->n_threads, exit_frame);
+}
+
+static ssize_t read_memory(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	return memory_read_some(ctx, addr, buf, len);
+}
+
+static void find_brk(struct builder *b)
+{
+	struct glibc_source source = { .read = read_memory, .ctx = (void *)b->memory };
+
+	source.maps = memory_maps(b->memory, &source.n_maps);
+	if (!glibc_brk_extent(&source, &b->brk_start, &b->brk_end))
+		b->brk_start = b->brk_end = 0;
+}
+
 static int build(struct builder *b)
 {
 	int r = add_files(b);
 
-	if (r == 0 && b->opts->exiting)
-		r = exit_frame_new(b->memory, b->opts->worker, &b->exit_frame);
+	if (r == 0)
+		r = find_stacks(b);
+	if (r == 0)
+		r = add_unused(b);
 	if (r == 0)
 		r = add_registers(b);
+	if (r == 0 && !b->opts->unknown_blocks)
+		find_brk(b);
 	if (r == 0)
 		r = add_maps(b);
-	exit_frame_free(b->exit_frame);
+	stack_uses_done(&b->stacks);
 	return r;
 }
 
@@ -287,6 +318,7 @@ void process_roots_free(struct process_roots *roots)
 	if (!roots)
 		return;
 	vec_done(&roots->ranges);
+	ranges_done(&roots->unused);
 	vec_done(&roots->words);
 	vec_done(&roots->files);
 	vec_done(&roots->kept_vectors);

@@ -10,15 +10,16 @@
 
 #include "analyze/reach_types.h"
 #include "base/cleanup.h"
+#include "base/ranges.h"
 #include "base/vec.h"
 
 struct memory;
-struct ranges;
 struct stop;
 struct worker;
 
 struct process_roots {
 	VEC(struct reach_range) ranges;
+	struct ranges unused; /* of stacks, whether these lie in `ranges` or in blocks */
 	VEC(uint64_t) words;
 	VEC(struct reach_range) files;
 	/*

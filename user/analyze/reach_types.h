@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ranges;
+
 enum reach_class { REACH_DEFINITE, REACH_INDIRECT, REACH_POSSIBLE, REACH_REACHABLE, REACH_CLASSES };
 
 /* What makes a pointer into a block's inside count as one to its start; in the order of trying. */
@@ -62,7 +64,8 @@ struct reach_input {
 	/* In any order, not overlapping. Live blocks are taken out here. */
 	const struct reach_range *roots;
 	size_t n_roots;
-	const uint64_t *words; /* registers */
+	const struct ranges *unused; /* words in there point to nothing; NULL: there are none */
+	const uint64_t *words;	     /* registers */
 	size_t n_words;
 	const struct reach_range *files; /* ascending, not overlapping; for multiple inheritance */
 	size_t n_files;

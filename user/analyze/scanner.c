@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/scanner.h"
 
+#include "base/ranges.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -112,9 +114,9 @@ static void scan_between_blocks(struct scanner *scanner, uint64_t addr, size_t l
 	}
 }
 
-/* Words that begin from `start` on and end by `end`. */
-static void scan_range(struct scanner *scanner, uint64_t start, uint64_t end, bool root,
-		       uint32_t flags)
+/* Words that begin from `start` on and end by `end`, whether in use or not. */
+static void scan_all(struct scanner *scanner, uint64_t start, uint64_t end, bool root,
+		     uint32_t flags)
 {
 	uint64_t at = align(scanner, start);
 
@@ -140,6 +142,42 @@ static void scan_range(struct scanner *scanner, uint64_t start, uint64_t end, bo
 			at = next;
 		}
 	}
+}
+
+/* The first unused range that ends behind addr; the number of them: none. */
+static size_t unused_after(const struct ranges *unused, uint64_t addr)
+{
+	size_t low = 0, high = unused->list.len;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (unused->list.data[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The same without what is not in use. */
+static void scan_range(struct scanner *scanner, uint64_t start, uint64_t end, bool root,
+		       uint32_t flags)
+{
+	const struct ranges *unused = scanner->input->unused;
+	size_t n = unused ? unused->list.len : 0;
+
+	for (size_t i = n ? unused_after(unused, start) : 0; i < n && start < end; i++) {
+		const struct range *range = &unused->list.data[i];
+
+		if (range->start >= end)
+			break;
+		if (range->start > start)
+			scan_all(scanner, start, range->start, root, flags);
+		start = range->end;
+	}
+	if (start < end)
+		scan_all(scanner, start, end, root, flags);
 }
 
 /* Where words that begin before `limit` may end. */

@@ -24,7 +24,7 @@ static bool add_chunk(struct glibc_walk *w, const struct glibc_segment *segment,
 		return false;
 	if (!in_use)
 		w->heap->free_bytes += size_of(chunk->head);
-	else
+	else if (!w->extent_only)
 		*ret_r = vec_push(&w->blocks,
 				  (struct glibc_block){ .addr = chunk->at + GLIBC_HEAD,
 							.size = size_of(chunk->head) - 8 });
@@ -82,6 +82,17 @@ static uint64_t walk_segment(struct glibc_walk *w, const struct glibc_segment *s
 	return last.at ? last.at : chunk.at;
 }
 
+/* The top, which was read, ends where brk was when the arena was enlarged last. */
+static uint64_t end_of_top(struct glibc_walk *w, const struct glibc_segment *segment)
+{
+	uint64_t head;
+
+	if (!segment->top || !glibc_word(w, segment->top + 8, &head) ||
+	    size_of(head) > segment->end - segment->top)
+		return segment->end;
+	return segment->top + size_of(head);
+}
+
 int glibc_walk_chunks(struct glibc_walk *w)
 {
 	int r = 0;
@@ -91,6 +102,8 @@ int glibc_walk_chunks(struct glibc_walk *w)
 
 		if (r)
 			return r;
+		if (segment->is_main)
+			w->main_end = known == segment->end ? end_of_top(w, segment) : known;
 		w->heap->unread_bytes +=
 			(segment->top && known != segment->end ? segment->top : segment->end) -
 			known;

@@ -64,6 +64,40 @@ int glibc_heap_new(const struct glibc_source *source, struct glibc_heap **ret_he
 	return 0;
 }
 
+/* Keeps the main arena's segment alone. false: it is not by brk. */
+static bool take_main(struct glibc_walk *w)
+{
+	vec_foreach(&w->segments, segment) {
+		const struct memory_map *map = glibc_map_at(w, segment->start);
+
+		if (!segment->is_main)
+			continue;
+		w->segments.data[0] = *segment;
+		w->segments.len = 1;
+		return map && map->kind == MEMORY_HEAP;
+	}
+	return false;
+}
+
+bool glibc_brk_extent(const struct glibc_source *source, uint64_t *ret_start, uint64_t *ret_end)
+{
+	struct glibc_heap heap = { 0 };
+	struct glibc_walk w = { .source = source, .heap = &heap, .extent_only = true };
+	bool found;
+
+	w.window = malloc(GLIBC_WINDOW);
+	found = w.window && glibc_find_arenas(&w) == 0 && take_main(&w) &&
+		glibc_walk_chunks(&w) == 0 && w.main_end;
+	if (found) {
+		*ret_start = w.segments.data[0].start;
+		*ret_end = w.main_end;
+	}
+	free(w.window);
+	vec_done(&w.arenas);
+	vec_done(&w.segments);
+	return found;
+}
+
 void glibc_heap_free(struct glibc_heap *heap)
 {
 	if (!heap)

@@ -16,6 +16,12 @@ int glibc_heap_new(const struct glibc_source *source, struct glibc_heap **ret_he
 void glibc_heap_free(struct glibc_heap *heap); /* NULL is legal */
 DEFINE_CLEANUP(struct glibc_heap, glibc_heap_free)
 
+/*
+ * The main arena's memory by brk, as far as its chunks follow each other: up to where another
+ * caller of sbrk(2) came between. Needs no threads. false: there is none, or it cannot be read.
+ */
+bool glibc_brk_extent(const struct glibc_source *source, uint64_t *ret_start, uint64_t *ret_end);
+
 /* Is it all as it should be? */
 bool glibc_heap_is_sound(const struct glibc_heap *heap);
 

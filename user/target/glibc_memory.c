@@ -9,11 +9,23 @@
 /* A thread's descriptor is at the top of its stack: 2,304 bytes in glibc 2.36, and its TLS. */
 #define TOP_BYTES 8192
 #define DESCRIPTOR_ALIGN 64
+/* As far as what it says of the stack: the thread pointer is at its begin, or at its end. */
+#define DESCRIPTOR_BYTES 4096
+#if defined(__x86_64__)
+#define DESCRIPTOR_BEFORE 0
+#else
+#define DESCRIPTOR_BEFORE DESCRIPTOR_BYTES
+#endif
 
 struct top {
 	uint64_t start;
 	uint64_t words[TOP_BYTES / sizeof(uint64_t)];
 };
+
+static bool in_map(const struct memory_map *map, uint64_t addr)
+{
+	return addr >= map->start && addr < map->end;
+}
 
 #if defined(__x86_64__)
 /*
@@ -89,6 +101,34 @@ bool glibc_stack_find(const struct memory *memory, const struct memory_map *map,
 	    memory_read(memory, top.start, top.words, sizeof(top.words), NULL) < 0)
 		return false;
 	return find_thread(memory, map, &top, ret_stack);
+}
+
+/* Within the mapping: the first thread's is said to be from 0 on. */
+static bool is_stack_of(const uint64_t *words, uint64_t tls, uint64_t sp,
+			const struct memory_map *map)
+{
+	uint64_t start = words[0], size = words[1], guard = words[2];
+
+	if (size > map->end - map->start + guard || guard >= size || tls - start >= size)
+		return false;
+	return start + guard >= map->start && start + size <= map->end && sp >= start + guard &&
+	       sp < start + size;
+}
+
+bool glibc_stack_start(const struct memory *memory, uint64_t tls, uint64_t sp, uint64_t *ret_start)
+{
+	const struct memory_map *map = memory_find(memory, sp);
+	uint64_t words[DESCRIPTOR_BYTES / sizeof(uint64_t)];
+
+	if (!map || !in_map(map, tls) || tls - map->start < DESCRIPTOR_BYTES ||
+	    memory_read(memory, tls - DESCRIPTOR_BEFORE, words, sizeof(words), NULL) < 0)
+		return false;
+	for (size_t i = 0; i + 3 <= sizeof(words) / sizeof(words[0]); i++)
+		if (is_stack_of(&words[i], tls, sp, map)) {
+			*ret_start = words[i] + words[i + 2];
+			return true;
+		}
+	return false;
 }
 
 bool glibc_heap_find(const struct memory *memory, const struct memory_map *map, uint64_t from,

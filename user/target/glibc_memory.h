@@ -24,6 +24,13 @@ struct glibc_stack {
 bool glibc_stack_find(const struct memory *memory, const struct memory_map *map,
 		      struct glibc_stack *ret_stack);
 
+/*
+ * Where the usable part of the stack begins that pthread_create has made, or was given, for the
+ * thread with this thread pointer: by its descriptor. false: `sp` is not on it, it is the first
+ * thread, or it has no such descriptor.
+ */
+bool glibc_stack_start(const struct memory *memory, uint64_t tls, uint64_t sp, uint64_t *ret_start);
+
 /* A heap of an arena that begins at or behind `from`; false: none in the mapping. */
 bool glibc_heap_find(const struct memory *memory, const struct memory_map *map, uint64_t from,
 		     uint64_t *ret_start, uint64_t *ret_end);

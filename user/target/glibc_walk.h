@@ -36,6 +36,8 @@ struct glibc_walk {
 	struct glibc_heap *heap;
 	VEC(struct glibc_arena) arenas;
 	VEC(struct glibc_segment) segments;
+	bool extent_only;  /* blocks are not wanted */
+	uint64_t main_end; /* how far the main arena's segment is understood; 0: it has none */
 	VEC(struct glibc_block) blocks; /* those in lists are marked: GLIBC_LISTED in the size */
 	struct glibc_par par;
 	bool has_par;

@@ -36,7 +36,11 @@ static void emit_kind(struct fixture *f, enum kind kind, uint64_t lost)
 	emit_symbol(s, APP, 11, 0x1123, { "main", 0x19, NULL, 0, false });
 	emit_cut(s, 9000);
 	if (has_events)
-		emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 30, 2000, 3000, 0 });
+		emit_event_count(s, (struct record_event_count){ .id = 1,
+								 .stack = 71,
+								 .count = 30,
+								 .first_ns = 2000,
+								 .last_ns = 3000 });
 	if (kind != SAMPLED_EVENTS) {
 		bool sampled = kind == SAMPLED_ALLOCATIONS;
 

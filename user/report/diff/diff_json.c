@@ -42,7 +42,7 @@ static struct json_object *values_json(struct json_out *out, const struct diff_v
 	json_out_u64(out, json, "peak_bytes", values->peak_bytes);
 	json_out_u64(out, json, "allocs", values->allocs);
 	json_out_u64(out, json, "bytes", values->bytes);
-	json_out_u64(out, json, "temporary", values->temporary);
+	json_out_known(out, json, "temporary", !values->estimate.interval, values->temporary);
 	json_add_estimate(out, json, &values->estimate, is_process);
 	return json;
 }
@@ -66,7 +66,10 @@ static struct json_object *change_json(struct json_out *out,
 	add_change(out, json, "peak_bytes", diff_minus(after->peak_bytes, before->peak_bytes));
 	add_change(out, json, "allocs", (int64_t)(after->allocs - before->allocs));
 	add_change(out, json, "bytes", (int64_t)(after->bytes - before->bytes));
-	add_change(out, json, "temporary", (int64_t)(after->temporary - before->temporary));
+	if (estimate.interval) /* samples do not tell it */
+		json_out_null(out, json, "temporary");
+	else
+		add_change(out, json, "temporary", (int64_t)(after->temporary - before->temporary));
 	json_add_estimate(out, json, &estimate, is_process);
 	return json;
 }

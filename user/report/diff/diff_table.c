@@ -120,6 +120,8 @@ static void totals(struct table *t, const struct diff_program *program)
 {
 	const struct diff_values *heap = program->heap, *mmap = program->mmap;
 	const char *at_peak = diff_peaks_differ(program) ? "at peaks" : "at peak";
+	/* Samples do not tell it. */
+	const bool knows_temporary = !heap[0].estimate.interval && !heap[1].estimate.interval;
 	const struct total lines[] = {
 		{ "live",
 		  { heap[0].live_bytes, heap[1].live_bytes },
@@ -147,7 +149,8 @@ static void totals(struct table *t, const struct diff_program *program)
 		  true,
 		  CI95(ci95_allocated_bytes) },
 		{ "temporary",
-		  { (int64_t)heap[0].temporary, (int64_t)heap[1].temporary },
+		  { knows_temporary ? (int64_t)heap[0].temporary : 0,
+		    knows_temporary ? (int64_t)heap[1].temporary : 0 },
 		  true,
 		  true,
 		  0 },

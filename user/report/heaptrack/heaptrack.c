@@ -181,7 +181,7 @@ static int add_sites(struct track *track)
 		const struct replay_site replayed = {
 			.allocs = site->allocs,
 			.bytes = site->bytes,
-			.temporary = site->temporary,
+			.temporary = site->temporary == VIEW_UNKNOWN ? 0 : site->temporary,
 			.peak_bytes = positive(site->peak_bytes),
 			.live_bytes = positive(site->live_bytes),
 			.live_blocks = positive(site->live_blocks),
@@ -335,7 +335,9 @@ static int put_command(struct track *track, struct replay_faults faults)
 		strbuf_adds(&text, "; the peak RSS may have been more");
 	if (faults.extra_allocs)
 		strbuf_addf(&text, "; %" PRIu64 " calls more than were made", faults.extra_allocs);
-	if (faults.missing_temporary)
+	if (view_estimate_totals(&track->process->totals).interval)
+		strbuf_adds(&text, "; temporary allocations are not known");
+	else if (faults.missing_temporary)
 		strbuf_addf(&text, "; %" PRIu64 " temporary allocations are not marked",
 			    faults.missing_temporary);
 	if (track->lines.n_false)

@@ -14,7 +14,6 @@
 #include "trace/kernel/urgent.h"
 #include "trace/live/live_process.h"
 
-#include <string.h>
 
 static bool is_current(const struct live *live, pid_t pid, uint32_t image, uint32_t *ret_slot)
 {
@@ -43,37 +42,4 @@ bool live_may_show(const struct live *live, pid_t pid, uint32_t image)
 		return true;
 	return process_access_check(pid, access->uid, access->gid) == 0 &&
 	       live_is_current(live, pid, image);
-}
-
-int live_end_unseen(struct live *live, struct live_process *process, uint32_t flags)
-{
-	const int fd = bpf_map__fd(live->programs->skel->maps.pids);
-	struct abi_ev_process ev = { .head = { .type = ABI_EV_EXIT, .slot = process->slot },
-				     .pid = process->pid,
-				     .flags = flags,
-				     .exit_code = UINT32_MAX };
-	uint32_t key = process->pid, slot;
-
-	if (urgent_lookup(fd, &key, &slot) || slot != process->slot || urgent_delete(fd, &key))
-		return 0; /* the programs have seen its end */
-	memcpy(ev.comm, process->comm, sizeof(ev.comm));
-	ev.head.time_ns = clock_monotonic_ns();
-	__atomic_store_n(&live->programs->procs[slot].state, ABI_PROC_ENDED, __ATOMIC_RELEASE);
-	return live_on_process_event(live, &ev);
-}
-
-int live_end_hidden(struct live *live)
-{
-	int r = 0;
-
-	if (!live->opts.access.limited)
-		return 0;
-	vec_foreach(&live->processes, p) {
-		struct live_process *process = *p;
-
-		if (r == 0 && process && !process->ended && !process->placeholder &&
-		    !live_may_show(live, process->pid, process->image))
-			r = live_end_unseen(live, process, ABI_PROCESS_HIDDEN);
-	}
-	return r;
 }

@@ -8,7 +8,6 @@
 #include "bpf/abi.h"
 #include "bpf/abi_sample.h"
 #include "memtraced.skel.h"
-#include "trace/bpf/link_home.h"
 #include "trace/bpf/run_stats.h"
 #include "trace/kernel/urgent.h"
 #include "trace/live/live_process.h"
@@ -50,52 +49,6 @@ pid_t live_next_pid(const struct live *live, size_t *index)
 		if (process && !process->ended && !process->placeholder)
 			return process->pid;
 	}
-	return 0;
-}
-
-/* Made just before a change, and told of after it: what it inherited is of the other kind. */
-void live_depth_settle(const struct live *live, const struct live_process *process)
-{
-	struct abi_proc *proc = &live->programs->procs[process->slot];
-	bool samples = process->depth == RECORD_DEPTH_SAMPLED;
-	uint32_t parent = proc->parent;
-
-	if (programs_has_samples(live->programs, process->slot) == samples)
-		return;
-	programs_set_samples(live->programs, process->slot, samples);
-	__atomic_store_n(&proc->parent, ABI_NO_SLOT, __ATOMIC_RELEASE);
-	if (parent != ABI_NO_SLOT)
-		__atomic_sub_fetch(&live->programs->procs[parent].sharers, 1, __ATOMIC_RELAXED);
-}
-
-/*
- * Do samples and dynamic linkers tell of code? Not where there is a linker of another kind, which
- * maps a library with probes before there are samples; and not by links that all processes of the
- * host share: a breakpoint in everybody's linker would kill whoever runs on a translator, as
- * Valgrind's programs do, which takes it for the program's own.
- */
-static bool watches_code(const struct live *live)
-{
-	if (!live->opts.watch_code || (live->opts.both && live->depth == RECORD_DEPTH_EXACT))
-		return false;
-	return !live->opts.sampled || !(live->programs->control->shared || live->unknown_loader);
-}
-
-int live_trace_calls(struct live *live)
-{
-	const bool watch = watches_code(live);
-	int r = 0;
-
-	/* The one begins before the other ends. */
-	if (!watch && live->n_calls == 0)
-		r = programs_attach_calls(live->programs, live->calls, &live->n_calls);
-	if (r)
-		return r;
-	programs_watch_code(live->programs, watch);
-	for (size_t i = 0; watch && i < live->n_calls; i++)
-		link_home_close(live->programs->link_home, live->calls[i]);
-	if (watch)
-		live->n_calls = 0;
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "memtraced.skel.h"
 #include "target/process.h"
 #include "target/process_list.h"
+#include "trace/kernel/urgent.h"
 #include "trace/live/live_process.h"
 
 #include <errno.h>
@@ -45,30 +46,6 @@ static bool waits_for_links(const struct live *live, const struct abi_proc *proc
 	       (proc->state == ABI_PROC_ACTIVE && !proc->owner && !live->programs->control->shared);
 }
 
-int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_process **ret)
-{
-	struct live_process *process;
-
-	while (live->processes.len <= slot) {
-		int r = vec_push(&live->processes, NULL);
-
-		if (r)
-			return r;
-	}
-	process = calloc(1, sizeof(*process));
-	if (!process)
-		return -ENOMEM;
-	process->slot = slot;
-	process->image = live->programs->procs[slot].image;
-	process->pid = pid;
-	process->prev_image = RECORD_NO_SLOT;
-	process->depth = live->depth;
-	live_depth_settle(live, process);
-	live->processes.data[slot] = process;
-	*ret = process;
-	return 0;
-}
-
 int live_share_early(struct live *live, const struct process_info *info)
 {
 	pid_vec children = {};
@@ -85,53 +62,9 @@ int live_share_early(struct live *live, const struct process_info *info)
 	return r == 0 && forks ? live_go_shared(live) : r;
 }
 
-int live_process_begin(struct live *live, pid_t pid, struct live_process **ret)
-{
-	struct abi_proc *proc;
-	uint32_t slot;
-	int r = live_take_slot(live, &slot);
-
-	if (r)
-		return r;
-	proc = &live->programs->procs[slot];
-	proc->pid = (uint32_t)pid;
-	proc->parent = ABI_NO_SLOT;
-	proc->cut_epoch = live->programs->control->cut_epoch;
-	__atomic_store_n(&proc->state, ABI_PROC_PENDING, __ATOMIC_RELEASE);
-	return live_process_new(live, slot, pid, ret);
-}
-
-void live_process_free(struct live_process *process)
-{
-	if (!process)
-		return;
-	vec_done(&process->code);
-	vec_done(&process->pending);
-	vec_foreach(&process->waiting, stack)
-		free(*stack);
-	vec_done(&process->waiting);
-	vec_done(&process->stacks);
-	live_news_done(process);
-	ranges_done(&process->areas);
-	free(process->death);
-	free(process);
-}
-
 static struct abi_proc *abi_of(const struct live *live, const struct live_process *process)
 {
 	return &live->programs->procs[process->slot];
-}
-
-int live_activate(struct live *live, struct live_process *process, uint32_t owner)
-{
-	struct abi_proc *proc = abi_of(live, process);
-	uint32_t pending = ABI_PROC_PENDING;
-
-	__atomic_store_n(&proc->owner, owner, __ATOMIC_RELEASE);
-	/* It may have ended meanwhile: that stays. */
-	(void)__atomic_compare_exchange_n(&proc->state, &pending, ABI_PROC_ACTIVE, false,
-					  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	return 0;
 }
 
 int live_map_process(struct live *live, struct live_process *process, uint64_t time_ns,
@@ -481,4 +414,37 @@ int live_on_process_event(struct live *live, const struct abi_ev_process *ev)
 		return on_seen(live, ev);
 	}
 	return -EBADMSG;
+}
+
+int live_end_unseen(struct live *live, struct live_process *process, uint32_t flags)
+{
+	const int fd = bpf_map__fd(live->programs->skel->maps.pids);
+	struct abi_ev_process ev = { .head = { .type = ABI_EV_EXIT, .slot = process->slot },
+				     .pid = process->pid,
+				     .flags = flags,
+				     .exit_code = UINT32_MAX };
+	uint32_t key = process->pid, slot;
+
+	if (urgent_lookup(fd, &key, &slot) || slot != process->slot || urgent_delete(fd, &key))
+		return 0; /* the programs have seen its end */
+	memcpy(ev.comm, process->comm, sizeof(ev.comm));
+	ev.head.time_ns = clock_monotonic_ns();
+	__atomic_store_n(&live->programs->procs[slot].state, ABI_PROC_ENDED, __ATOMIC_RELEASE);
+	return live_on_process_event(live, &ev);
+}
+
+int live_end_hidden(struct live *live)
+{
+	int r = 0;
+
+	if (!live->opts.access.limited)
+		return 0;
+	vec_foreach(&live->processes, p) {
+		struct live_process *process = *p;
+
+		if (r == 0 && process && !process->ended && !process->placeholder &&
+		    !live_may_show(live, process->pid, process->image))
+			r = live_end_unseen(live, process, ABI_PROCESS_HIDDEN);
+	}
+	return r;
 }

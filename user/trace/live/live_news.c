@@ -10,6 +10,31 @@
 #include <errno.h>
 #include <string.h>
 
+int live_emit_mapping(struct live *live, const struct live_process *process,
+		      const struct proc_map *map, const struct object *object, uint64_t time_ns)
+{
+	char local[32] = "";
+	struct record record = {
+		.type = RECORD_MAPPING,
+		.mapping = { .slot = process->image,
+			     .start = map->start,
+			     .end = map->end,
+			     .file_offset = map->offset,
+			     .time_ns = time_ns,
+			     .dev = (uint64_t)map->dev_major << 20 | map->dev_minor,
+			     .ino = map->ino,
+			     .path = *map->path ? map->path : "[anon]",
+			     .local_path = object && object_fd(object) >= 0 ? local : NULL,
+			     .executable = true },
+	};
+
+	if (object) {
+		snprintf(local, sizeof(local), "/proc/self/fd/%d", object_fd(object));
+		record.mapping.build_id_len = object_build_id(object, record.mapping.build_id);
+	}
+	return live_emit(live, &record);
+}
+
 bool live_watches_code(const struct live *live)
 {
 	return live->opts.watch_code && live->programs->control->watch_code;

@@ -55,14 +55,24 @@ bool live_buffer_waits(const struct live *live);
 /* Do the programs find the processes of the rule, and not the jobs those of the host or cgroup? */
 bool live_finds_processes(const struct live_opts *opts);
 
-/* trace/live/live_follow.c: life cycle and code */
+/* trace/live/live_slots.c: slots, and what is known of the process in each */
+/* A slot that nobody has, for a process that user space registers; -ENOSPC. */
+int live_take_slot(struct live *live, uint32_t *ret_slot);
+/* Nobody has seen the slot: it can be used again. */
+int live_give_back_slot(struct live *live, struct live_process *process);
 int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_process **ret);
-/* Links are shared before a process is probed that has forked before. 0 or negative errno. */
-struct process_info;
-int live_share_early(struct live *live, const struct process_info *info);
 /* In a slot of its own, which no program knows by the pid yet. -ENOSPC: there is none. */
 int live_process_begin(struct live *live, pid_t pid, struct live_process **ret);
 void live_process_free(struct live_process *process);
+/* Before anything is counted of it, the programs know it by its depth. */
+void live_depth_settle(const struct live *live, const struct live_process *process);
+/* From now on it is counted, by the links of this owner. */
+int live_activate(struct live *live, struct live_process *process, uint32_t owner);
+
+/* trace/live/live_follow.c: birth, exec and death */
+/* Links are shared before a process is probed that has forked before. 0 or negative errno. */
+struct process_info;
+int live_share_early(struct live *live, const struct process_info *info);
 /* Everything that is mapped now, as of time_ns; in_time: the process has run none of it yet. */
 int live_map_process(struct live *live, struct live_process *process, uint64_t time_ns,
 		     bool in_time);
@@ -77,34 +87,12 @@ int live_read_running(struct live *live);
 int live_end_image(struct live *live, struct live_process *process, enum record_end how, int value,
 		   uint64_t time_ns);
 int live_on_process_event(struct live *live, const struct abi_ev_process *ev);
-int live_activate(struct live *live, struct live_process *process, uint32_t owner);
-
 /*
- * trace/live/live_translator.c. live_note_translator: before a process is probed; a translator of
- * code is not, which is said. live_sharing_harms: a translator runs, which shared links would end;
- * it is looked for once a second at most. 0 or negative errno.
- */
-int live_note_translator(struct live *live, struct live_process *process);
-int live_sharing_harms(struct live *live, bool *ret_harms);
-
-/*
- * trace/live/live_depth.c: tracepoints of system calls come or go, as the depth wants them. 0 or
- * negative errno
- */
-int live_trace_calls(struct live *live);
-/* Before anything is counted of it, the programs know it by its depth. */
-void live_depth_settle(const struct live *live, const struct live_process *process);
-
-/*
- * trace/live/live_access.c. live_end_unseen: the process's image has ended, which nothing told of;
- * flags: of its ABI_EV_EXIT. live_end_hidden: so have those that may not be shown any more. 0 or
- * negative errno
+ * live_end_unseen: the process's image has ended, which nothing told of; flags: of its ABI_EV_EXIT.
+ * live_end_hidden: so have those that may not be shown any more. 0 or negative errno.
  */
 int live_end_unseen(struct live *live, struct live_process *process, uint32_t flags);
 int live_end_hidden(struct live *live);
-
-/* trace/live/live_targets.c: nobody has seen the slot, it can be used again */
-int live_give_back_slot(struct live *live, struct live_process *process);
 
 /*
  * trace/live/missing_allocators.c: counts the loss of a process, at its end and at cuts, in whose
@@ -113,7 +101,7 @@ int live_give_back_slot(struct live *live, struct live_process *process);
 int live_judge_allocator(struct live *live, struct live_process *process);
 int live_judge_running(struct live *live);
 
-/* trace/live/live_mapped.c: what is mapped as code */
+/* trace/live/live_links.c: by which links processes are counted */
 /* The owner that this process's links carry: its own number, or 0 once links are shared. */
 uint32_t live_owner(const struct live *live, const struct live_process *process);
 /* Makes sure that an allocator's links for this owner are in; *ret_late when they were not yet. */
@@ -124,12 +112,16 @@ int live_attach_all(struct live *live, struct live_process *process, bool *ret_l
 /* Sees to it that what its dynamic linker maps is told of; after live_add_maps(). */
 int live_watch_loader(struct live *live, const struct live_process *process);
 /*
- * From now on new processes are counted by links that all share, unless live_sharing_harms(): ask
- * live_owner() then.
+ * From now on new processes are counted by links that all share, unless a translator of code runs,
+ * which they would end: ask live_owner() then.
  */
 int live_go_shared(struct live *live);
-/* From now on each process is counted by links of its own, and no shared one is left. */
-int live_go_own(struct live *live);
+/* Before a process is probed: a translator of code is not, which is said. 0 or negative errno. */
+int live_note_translator(struct live *live, struct live_process *process);
+/* Tracepoints of system calls come or go, as the depth wants them. 0 or negative errno. */
+int live_trace_calls(struct live *live);
+
+/* trace/live/live_mapped.c: what is mapped as code */
 /*
  * What a process has mapped now; recorded and in the tables, not probed yet. *ret_missing is set
  * when there may be an allocator that was not found.
@@ -146,8 +138,6 @@ int live_read_maps(const struct live *live, const struct live_process *process,
 int live_on_code(struct live *live, const struct abi_ev_map *ev);
 /* Files that could not be opened are tried again, those whose time has come. */
 int live_retry_files(struct live *live);
-int live_emit_mapping(struct live *live, const struct live_process *process,
-		      const struct proc_map *map, const struct object *object, uint64_t time_ns);
 /* One executable mapping of a process: recorded, and probed when an allocator is in it. */
 int live_add_code(struct live *live, struct live_process *process, const struct proc_map *map,
 		  uint64_t time_ns, bool *ret_late);
@@ -176,6 +166,8 @@ struct live_frames {
  * trace/live/live_news.c: what a reading has shown is recorded, with times, when all events of
  * before it are known.
  */
+int live_emit_mapping(struct live *live, const struct live_process *process,
+		      const struct proc_map *map, const struct object *object, uint64_t time_ns);
 /* Is it told of code by samples and dynamic linkers, which do not say what has changed? */
 bool live_watches_code(const struct live *live);
 int live_add_news(struct live *live, struct live_process *process, const struct proc_map *map,
@@ -263,9 +255,6 @@ void live_close_files(struct live *live);
 int live_reclaim(struct live *live);
 /* At the end of a drain: slots that no program can be in any more. */
 int live_reuse(struct live *live);
-/* A slot that nobody has, for a process that user space registers; -ENOSPC. */
-int live_take_slot(struct live *live, uint32_t *ret_slot);
-
 /* trace/live/live_sample.c: the records of one; after a drain. *ret_cpu_ns as live_sample's */
 int live_take_sample(struct live *live, uint64_t *ret_cpu_ns);
 

@@ -164,18 +164,3 @@ int live_reuse(struct live *live)
 
 	return r ? r : slot_quarantine_release(&live->quarantine, fd, clock_monotonic_ns());
 }
-
-int live_take_slot(struct live *live, uint32_t *ret_slot)
-{
-	const int fd = bpf_map__fd(live->programs->skel->maps.free_slots);
-	uint32_t slot;
-
-	if (bpf_map_lookup_and_delete_elem(fd, NULL, ret_slot) == 0)
-		return 0;
-	slot = __atomic_fetch_add(live->programs->next_slot, 1, __ATOMIC_RELAXED);
-	if (slot >= live->programs->max_procs)
-		return -ENOSPC;
-	live->programs->procs[slot].image = slot;
-	*ret_slot = slot;
-	return 0;
-}

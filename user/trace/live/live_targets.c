@@ -37,19 +37,6 @@ static bool matches_rule(const struct live *live, const struct process_info *inf
 	return !rule->names || name_globs_match(rule->names, info->comm);
 }
 
-int live_give_back_slot(struct live *live, struct live_process *process)
-{
-	struct abi_proc *proc = &live->programs->procs[process->slot];
-	uint32_t slot = process->slot, image = proc->image;
-
-	live->processes.data[slot] = NULL;
-	live_process_free(process);
-	memset(proc, 0, sizeof(*proc));
-	proc->parent = ABI_NO_SLOT;
-	proc->image = image;
-	return slot_quarantine_add(&live->quarantine, slot);
-}
-
 /* Takes a slot for a process that user space registers. -EEXIST: the programs know it already. */
 static int register_process(struct live *live, pid_t pid, struct live_process **ret)
 {

@@ -20,7 +20,7 @@ from test_samples import check_weights, said_places
 
 INTERVAL = 65536
 SMALL_INTERVAL = 8192
-LARGE_INTERVAL = 262144
+LARGE_INTERVAL = 1 << 20
 CHANGED = "memtraced: --max-overhead: from now on "
 SAMPLED, GROWTH, EXACT = "samples", "only page faults", "all calls"
 
@@ -259,10 +259,11 @@ OLD = "atomics"
 @test(need_root, each=["with sites in a table", "with all in a map"], timeout=120)
 def what_allocates_all_the_time_stays_sampled(where):
     old = without(OLD) if where == "with all in a map" else contextlib.nullcontext()
-    # 80 million allocations a second have 33,000 samples, which take a fifth of the time
+    # 80 million allocations a second have 8,000 samples: of the time 5 %, or, where traps are slow
+    # (40 us were seen), a third
     with old, governed(f"--sample={LARGE_INTERVAL}", share="60%") as waves:
         waves.do("busy 3000")
-        kept = waves.do("keep 400 262144")
+        kept = waves.do("keep 1600 262144")
         report, table = waves.finish()
     assert depths(report) == ["sampled"], report["coverage"]["depths"]
     assert not report["coverage"]["exact"] and not report["coverage"]["lost"], report["coverage"]
@@ -288,21 +289,23 @@ def factors(report):
 @test(need_root, timeout=120)
 def of_samples_that_take_too_much_fewer_are_kept():
     """Of 1,000 samples and more a second: more than this share, and too few to be left at once."""
-    with governed(f"--sample={SMALL_INTERVAL}", share="0.1%") as waves:
-        until_changed(waves, "one sample in 64 is kept", "steady 100")
+    with governed(f"--sample={SMALL_INTERVAL}", share="0.5%") as waves:
+        until_changed(waves, "one sample in ", "steady 100")
         kept = waves.do("keep 400 262144")
         report, table = waves.finish()
-    assert depths(report) == ["sampled"] * 2 and factors(report) == [1, 64], report["coverage"]
+    assert depths(report) == ["sampled"] * 2, report["coverage"]
+    first, factor = factors(report)
+    assert first == 1 and factor in (4, 16, 64), report["coverage"]  # by what a sample takes here
     assert not report["coverage"]["lost"], report["coverage"]["lost"]
     (process,) = images(report, waves.pid)
     estimate = process["alloc"]["estimate"]
-    assert estimate["interval"] == 64 * SMALL_INTERVAL, estimate
+    assert estimate["interval"] == factor * SMALL_INTERVAL, estimate
     assert estimate["shown_interval"] == SMALL_INTERVAL, estimate
     live = total(with_function(heap_sites(process), "keep"), "live_bytes")
     within = 5 * math.sqrt(estimate["interval"] * kept[1])
     assert abs(live - kept[1]) <= within, f"~{live} of {kept[1]}, +-{within:.0f}"
     said = " ".join(line.strip() for line in table.split("\n"))
-    assert " on one sample in 64, which stands for the others: they took more" in said, said
+    assert f" on one sample in {factor}, which stands for the others: they took more" in said, said
 
 
 @test(need_root, timeout=120)
@@ -365,11 +368,13 @@ def what_changes_goes_there_and_back():
         kept = waves.do("keep 50 3000")
         report, _ = waves.finish()
     there = ["sampled", "exact", "sampled", "exact"]
-    # on a fast machine the samples of "busy" take more than their share, and fewer are kept
-    kinds = [kind for kind, _ in itertools.groupby(depths(report))]
+    # Where the samples of "busy" take more than their share, fewer are kept, or none for a while.
+    kinds = [kind for kind, _ in itertools.groupby(d for d in depths(report) if d != "growth")]
     assert kinds == there, report["coverage"]["depths"]
+    counted = [image for image in images(report, waves.pid) if image["depth"] != "growth"]
     # The first may have no sample at all, and no image then.
-    every = images(report, waves.pid)[-3:]
+    every = [list(same)[-1] for _, same in
+             itertools.groupby(counted, key=lambda image: image["depth"])][-3:]
     assert [image["depth"] for image in every] == there[1:], [image["depth"] for image in every]
     last = every.pop()
     assert last["alloc"]["live_bytes"] == kept[1], last["alloc"]

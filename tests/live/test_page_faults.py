@@ -103,7 +103,9 @@ def a_small_grower_is_seen():
     event, said = grown_under("--page-faults")
     weight, variance = weights(event, "keep")
     assert event["period"] is None and event["count"] > 0 and weight > 0, event["count"]
-    assert abs(weight - 40) <= 5 * math.sqrt(variance) + 4 * event["longest_period"], weight
+    # 40 first pages, and few that are malloc's own or come twice (a fault that another one mended).
+    within = 5 * math.sqrt(variance) + 4 * event["longest_period"]
+    assert 40 - within <= weight <= 50 + within, weight
     assert "no page fault was sampled" not in said, said
 
 

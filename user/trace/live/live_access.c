@@ -14,7 +14,6 @@
 #include "trace/kernel/urgent.h"
 #include "trace/live/live_process.h"
 
-
 static bool is_current(const struct live *live, pid_t pid, uint32_t image, uint32_t *ret_slot)
 {
 	const struct abi_proc *proc;

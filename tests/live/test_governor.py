@@ -115,7 +115,8 @@ def what_is_quiet_becomes_exact():
     assert depths(report) == ["sampled", "exact"], report["coverage"]["depths"]
     first, change = report["coverage"]["depths"]
     assert first["at_ns"] == 0 and first["exact_ppm"] is None, first
-    assert change["at_ns"] >= 2000000000 and change["exact_ppm"] < 25000, change
+    # Half of the share, or four times that as long as only the calibration tells.
+    assert change["at_ns"] >= 2000000000 and change["exact_ppm"] < 100000, change
     before, after = images(report, waves.pid)[-2:]
     assert before["depth"] == "sampled" and before["end"]["depth_changed"], before["end"]
     margin = before["alloc"]["estimate"]["ci95_bytes"]

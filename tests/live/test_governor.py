@@ -112,8 +112,10 @@ def what_is_quiet_becomes_exact():
         done = done_exactly(waves)
         assert traced_calls(waves.tracer) != set()
         report, table = waves.finish()
-    assert depths(report) == ["sampled", "exact"], report["coverage"]["depths"]
-    first, change = report["coverage"]["depths"]
+    # Where samples take long, fewer are kept in between.
+    kinds = [kind for kind, _ in itertools.groupby(depths(report))]
+    assert kinds == ["sampled", "exact"], report["coverage"]["depths"]
+    first, *_, change = report["coverage"]["depths"]
     assert first["at_ns"] == 0 and first["exact_ppm"] is None, first
     # Half of the share, or four times that as long as only the calibration tells.
     assert change["at_ns"] >= 2000000000 and change["exact_ppm"] < 100000, change

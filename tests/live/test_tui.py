@@ -10,8 +10,8 @@ import signal
 
 import schema
 
-from lib import (eventually, memtraced, need_program, need_root, run, scratch, send_line, started,
-                 target, test)
+from lib import (descendants, eventually, memtraced, need_program, need_root, run, scratch,
+                 send_line, started, target, test)
 from tracees import kept_stopped
 
 PROMPT = r"^bash\S*[#$] *$"
@@ -78,26 +78,16 @@ def start(window, pid, *options):
 
 def memtraced_of(pid):
     """The memtraced that traces this process, by what /proc says; not its guardian."""
-    found = [int(name) for name in os.listdir("/proc") if name.isdigit()
-             and command_of(name)[-2:] == ["-p", str(pid)]]
-    [parent] = [each for each in found if parent_of(each) not in found]
+    found = {int(name) for name in os.listdir("/proc") if name.isdigit()
+             and command_of(name)[-2:] == ["-p", str(pid)]}
+    [parent] = [each for each in found if found <= {each, *descendants(each)}]
     return parent
 
 
 def guardian_of(memtraced_pid):
-    """Of its children the one that has its name and, beside a terminal, only a pipe."""
-    [guardian] = [int(name) for name in os.listdir("/proc") if name.isdigit()
-                  and parent_of(name) == memtraced_pid and sorted(os.listdir(f"/proc/{name}/fd")) ==
-                  ["0", "1"]]
+    """Of its processes the one that has its name."""
+    [guardian] = [pid for pid, name in descendants(memtraced_pid).items() if name == "memtraced"]
     return guardian
-
-
-def parent_of(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return int(file.read().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
 
 
 def command_of(pid):
@@ -106,6 +96,15 @@ def command_of(pid):
             return file.read().decode().rstrip("\0").split("\0")
     except OSError:
         return []
+
+
+@contextlib.contextmanager
+def traced(*options):
+    """A window in which memtraced traces a process, and that process."""
+    with terminal() as window, started([target("generations")]) as process:
+        process.lines.until("ready")
+        start(window, process.pid, *options)
+        yield window, process
 
 
 def check_given_back(window):
@@ -117,9 +116,7 @@ def check_given_back(window):
 
 @test(need_root, need_program("tmux"), timeout=120)
 def totals_and_generations_are_the_targets_own():
-    with terminal() as window, started([target("generations")]) as process:
-        process.lines.until("ready")
-        start(window, process.pid)
+    with traced() as (window, process):
         window.shows(r"^live 0 B \(0 B\) in 0 blocks")
         for generation in range(4):
             window.keys("m")
@@ -143,9 +140,7 @@ def totals_and_generations_are_the_targets_own():
 
 @test(need_root, need_program("tmux"), timeout=120)
 def keys_filter_open_and_save():
-    with terminal() as window, started([target("generations")]) as process, scratch() as folder:
-        process.lines.until("ready")
-        start(window, process.pid)
+    with traced() as (window, process), scratch() as folder:
         window.shows(r"\*LIVE")
         send_line(process)
         held, _, _, _ = process.lines.until("holds").split()
@@ -180,9 +175,7 @@ def keys_filter_open_and_save():
 
 @test(need_root, need_program("tmux"), timeout=120)
 def windows_of_any_size_are_drawn():
-    with terminal() as window, started([target("generations")]) as process:
-        process.lines.until("ready")
-        start(window, process.pid)
+    with traced() as (window, process):
         window.shows(r"\*LIVE")
         send_line(process)
         held = process.lines.until("holds").split()[0]
@@ -198,9 +191,7 @@ def windows_of_any_size_are_drawn():
 
 @test(need_root, need_program("tmux"), each=["SIGTERM", "SIGSEGV", "SIGKILL"], timeout=120)
 def the_terminal_is_given_back_after(name):
-    with terminal() as window, started([target("generations")]) as process:
-        process.lines.until("ready")
-        start(window, process.pid)
+    with traced() as (window, process):
         window.shows(r"\*LIVE")
         os.kill(memtraced_of(process.pid), getattr(signal, name))
         if name == "SIGTERM":
@@ -216,9 +207,7 @@ def the_terminal_is_given_back_after(name):
 
 @test(need_root, need_program("tmux"), timeout=120)
 def a_shell_that_has_the_terminal_before_the_guardian_keeps_its_modes():
-    with terminal() as window, started([target("generations")]) as process:
-        process.lines.until("ready")
-        start(window, process.pid)
+    with traced() as (window, process):
         window.shows(r"\*LIVE")
         traced_by = memtraced_of(process.pid)
         guardian = guardian_of(traced_by)
@@ -237,9 +226,7 @@ def a_shell_that_has_the_terminal_before_the_guardian_keeps_its_modes():
 
 @test(need_root, need_program("tmux"), timeout=120)
 def the_plain_table_is_there_when_asked_for():
-    with terminal() as window, started([target("generations")]) as process:
-        process.lines.until("ready")
-        start(window, process.pid, "--no-tui")
+    with traced("--no-tui") as (window, process):
         window.shows(r"^coverage: 0 events seen")
         window.keys("C-c")
         check_given_back(window)

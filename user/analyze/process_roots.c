@@ -54,18 +54,13 @@ static int add_touched(struct builder *b, uint64_t start, uint64_t end, uint32_t
 
 /* --- stacks ---------------------------------------------------------------------------------- */
 
-static bool in_map(const struct memory_map *map, uint64_t addr)
-{
-	return addr >= map->start && addr < map->end;
-}
-
 /* The lowest begin of the stacks in use in the mapping; 0: there is none. */
 static uint64_t lowest_begin(const struct builder *b, const struct memory_map *map)
 {
 	uint64_t lowest = 0;
 
 	vec_foreach(&b->stacks.list, use)
-		if (in_map(map, use->sp) && (lowest == 0 || use->begin < lowest))
+		if (memory_map_has(map, use->sp) && (lowest == 0 || use->begin < lowest))
 			lowest = use->begin;
 	return lowest;
 }
@@ -89,7 +84,7 @@ static bool is_kept_stack(const struct builder *b, const struct memory_map *map,
 		return false;
 	/* A thread may be on another stack of its own making. */
 	for (size_t i = 0; i < b->n_threads; i++)
-		if (in_map(map, b->threads[i].tls))
+		if (memory_map_has(map, b->threads[i].tls))
 			return false;
 	return true;
 }
@@ -261,16 +256,10 @@ static int find_stacks(struct builder *b)
 	return r ? r : stack_uses_init(&b->stacks, b->memory, b->threads, b->n_threads, exit_frame);
 }
 
-static ssize_t read_memory(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	return memory_read_some(ctx, addr, buf, len);
-}
-
 static void find_brk(struct builder *b)
 {
-	struct glibc_source source = { .read = read_memory, .ctx = (void *)b->memory };
+	const struct glibc_source source = glibc_source_of(b->memory);
 
-	source.maps = memory_maps(b->memory, &source.n_maps);
 	if (!glibc_brk_extent(&source, &b->brk_start, &b->brk_end))
 		b->brk_start = b->brk_end = 0;
 }

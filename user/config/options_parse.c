@@ -491,12 +491,13 @@ static int check_overhead(struct option_parser *p)
 	return 0;
 }
 
-/*
- * What --max-overhead goes down to: samples, and page faults, which are counted from the start, as
- * they cost next to nothing: one in a thousand does, whatever comes.
- */
+/* Page faults: costs next to nothing, whatever comes. */
 #define GROWTH_PERIOD "1000"
 
+/*
+ * What --max-overhead goes down to: samples, and page faults, which are counted from the start, as
+ * they cost next to nothing.
+ */
 static int add_depths(struct option_parser *p)
 {
 	struct options *o = p->options;

@@ -162,7 +162,6 @@ static struct governor_stretch stretch_of(const struct governor *g,
 		s.calls = difference(look->sampled_calls, g->last.sampled_calls);
 	}
 	s.spent_ns = at_most(s.spent_ns, cpu_ns);
-	set_base(g, &s, cpu_ns);
 	return s;
 }
 
@@ -328,7 +327,7 @@ static struct governor_stretch count(struct governor *g, const struct governor_l
 	double cpu_ns = difference(look->cpu_ns, g->last.cpu_ns);
 	double counted = at_most(counted_ns(g, look, s.seldom), cpu_ns);
 	bool is_exact = g->depth == RECORD_DEPTH_EXACT;
-	double cpus = s.ns > 0 ? (s.own_ns + s.spent_ns) / s.ns : 0;
+	double cpus = s.ns > 0 ? cpu_ns / s.ns : 0;
 	double most_ns = MOST_TRIES * GOVERNOR_TRY_NS * (cpus > 1 ? cpus : 1);
 
 	g->last = *look;

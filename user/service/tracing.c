@@ -262,12 +262,13 @@ static int check_tracefs(void)
 	return fd;
 }
 
+/* Of an interval that follows what comes. */
+#define ADOPTED_FAULTS 1000U
+
 /*
  * Processes of a host are found by their page faults, if these are sampled, and else by mapping
  * anything: as much at once as one sample stands for makes one known as well.
  */
-#define ADOPTED_FAULTS 1000U
-
 static uint64_t adopt_bytes(const struct options *options)
 {
 	for (size_t i = 0; i < options->n_events; i++)

@@ -22,9 +22,17 @@ struct top {
 	uint64_t words[TOP_BYTES / sizeof(uint64_t)];
 };
 
-static bool in_map(const struct memory_map *map, uint64_t addr)
+static ssize_t read_source(void *ctx, uint64_t addr, void *buf, size_t len)
 {
-	return addr >= map->start && addr < map->end;
+	return memory_read_some(ctx, addr, buf, len);
+}
+
+struct glibc_source glibc_source_of(const struct memory *memory)
+{
+	struct glibc_source source = { .read = read_source, .ctx = (void *)memory };
+
+	source.maps = memory_maps(memory, &source.n_maps);
+	return source;
 }
 
 #if defined(__x86_64__)
@@ -120,7 +128,7 @@ bool glibc_stack_start(const struct memory *memory, uint64_t tls, uint64_t sp, u
 	const struct memory_map *map = memory_find(memory, sp);
 	uint64_t words[DESCRIPTOR_BYTES / sizeof(uint64_t)];
 
-	if (!map || !in_map(map, tls) || tls - map->start < DESCRIPTOR_BYTES ||
+	if (!map || !memory_map_has(map, tls) || tls - map->start < DESCRIPTOR_BYTES ||
 	    memory_read(memory, tls - DESCRIPTOR_BEFORE, words, sizeof(words), NULL) < 0)
 		return false;
 	for (size_t i = 0; i + 3 <= sizeof(words) / sizeof(words[0]); i++)

@@ -10,8 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "target/glibc_types.h"
+
 struct memory;
 struct memory_map;
+
+/* Reads the memory, and borrows its list of mappings; without threads and a deadline. */
+struct glibc_source glibc_source_of(const struct memory *memory);
 
 struct glibc_stack {
 	uint64_t vector; /* of the DTV, or 0 */

@@ -33,6 +33,11 @@ struct memory_map {
 	const char *path;  /* "" for anonymous; lives as long as the object */
 };
 
+static inline bool memory_map_has(const struct memory_map *map, uint64_t addr)
+{
+	return addr >= map->start && addr < map->end;
+}
+
 /* Any mapping. */
 struct memory_code {
 	uint64_t start, end, file_offset;

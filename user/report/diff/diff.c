@@ -111,7 +111,7 @@ struct diff_values diff_site_values(const struct view_site *site)
 		.peak_bytes = site->peak_bytes,
 		.allocs = site->allocs,
 		.bytes = site->bytes,
-		.temporary = site->temporary == VIEW_UNKNOWN ? 0 : site->temporary,
+		.temporary = view_site_temporary(site),
 		.estimate = site->estimate,
 	};
 }

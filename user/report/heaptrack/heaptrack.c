@@ -181,7 +181,7 @@ static int add_sites(struct track *track)
 		const struct replay_site replayed = {
 			.allocs = site->allocs,
 			.bytes = site->bytes,
-			.temporary = site->temporary == VIEW_UNKNOWN ? 0 : site->temporary,
+			.temporary = view_site_temporary(site),
 			.peak_bytes = positive(site->peak_bytes),
 			.live_bytes = positive(site->live_bytes),
 			.live_blocks = positive(site->live_blocks),

@@ -13,7 +13,7 @@ int64_t view_site_weight(const struct view_site *site, enum option_sort sort)
 	case SORT_PEAK:
 		return site->peak_bytes;
 	case SORT_TEMPORARY:
-		return site->temporary == VIEW_UNKNOWN ? 0 : (int64_t)site->temporary;
+		return (int64_t)view_site_temporary(site);
 	}
 	return site->live_bytes;
 }

@@ -30,7 +30,7 @@ struct view_site {
 	int64_t live_bytes, live_blocks, peak_bytes, growth_bytes;
 	int64_t young_bytes, young_blocks; /* of live ones, those from the latest mark on, or all */
 	uint64_t allocs, bytes;
-	uint64_t temporary;	       /* VIEW_UNKNOWN for mmap */
+	uint64_t temporary;	       /* VIEW_UNKNOWN for mmap and of samples */
 	uint64_t oldest_ns, newest_ns; /* ages; VIEW_UNKNOWN */
 	enum reach_class leak;	       /* the worst of its blocks; REACH_CLASSES: not checked */
 	uint64_t blocks_variance, allocs_variance; /* of samples */
@@ -66,6 +66,12 @@ struct view_process {
 };
 
 /* Was nothing missed that would make a right use of the heap look wrong? */
+/* 0 also where it is not known. */
+static inline uint64_t view_site_temporary(const struct view_site *site)
+{
+	return site->temporary == VIEW_UNKNOWN ? 0 : site->temporary;
+}
+
 static inline bool view_errors_certain(const struct view_process *process)
 {
 	return process->exact && process->totals.missed_frees == 0;

@@ -120,15 +120,6 @@ static int change_images(struct live *live, uint64_t time_ns)
 	return r;
 }
 
-static int republish(struct live *live)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < objects_count(live->objects) && r == 0; i++)
-		r = objects_publish(live->objects, objects_at(live->objects, i));
-	return r;
-}
-
 /*
  * From now on no image counts, all at one moment: probes go one after the other, and frees that
  * are not seen any more while allocations still are would leave blocks live.
@@ -167,13 +158,13 @@ int live_set_depth(struct live *live, const struct record_depth_change *change, 
 	if (r == 0)
 		r = live_emit(live, &record);
 	if (r == 0)
-		r = republish(live);
+		r = objects_publish_all(live->objects);
 	/* What began under the old depth is told of before it is changed. */
 	if (r == 0)
 		r = source_drain(&live->source, fn, userdata);
 	if (r >= 0)
 		r = change_images(live, change->time_ns);
-	return r ? r : republish(live);
+	return r ? r : objects_publish_all(live->objects);
 }
 
 /*

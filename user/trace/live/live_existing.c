@@ -3,6 +3,7 @@
 
 #include "bpf/abi.h"
 #include "target/glibc_heap.h"
+#include "target/glibc_memory.h"
 #include "target/memory.h"
 #include "target/stop.h"
 #include "trace/live/block_insert.h"
@@ -27,11 +28,6 @@ struct reading {
 	struct glibc_heap *heap;
 	uint64_t inside; /* threads that are in the allocator, or of which nothing is known */
 };
-
-static ssize_t read_memory(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	return memory_read_some(ctx, addr, buf, len);
-}
 
 /*
  * System calls that an allocator makes: a thread in any other one is not inside it. One that waits
@@ -83,9 +79,7 @@ static int read_heap(struct reading *reading, const struct stop *stop, bool must
 	size_t n;
 	const struct stopped_thread *threads = stop_threads(stop, &n);
 	_cleanup_free_ uint64_t *tls = calloc(n + 1, sizeof(*tls));
-	struct glibc_source source = { .read = read_memory,
-				       .threads = tls,
-				       .deadline_ns = reading->deadline_ns };
+	struct glibc_source source;
 	int r;
 
 	if (!tls)
@@ -93,6 +87,9 @@ static int read_heap(struct reading *reading, const struct stop *stop, bool must
 	r = memory_new(reading->process->pid, &reading->memory);
 	if (r)
 		return r;
+	source = glibc_source_of(reading->memory);
+	source.threads = tls;
+	source.deadline_ns = reading->deadline_ns;
 	reading->inside = stop_running(stop);
 	for (size_t i = 0; i < n; i++) {
 		/* One that is not stopped is in the kernel, and goes no further than its end. */
@@ -103,8 +100,6 @@ static int read_heap(struct reading *reading, const struct stop *stop, bool must
 	}
 	if (reading->inside && !must)
 		return 0;
-	source.ctx = reading->memory;
-	source.maps = memory_maps(reading->memory, &source.n_maps);
 	return glibc_heap_new(&source, &reading->heap);
 }
 

@@ -194,8 +194,8 @@ static int go_own(struct live *live)
 			r = leave_shared(live, live->processes.data[slot]);
 	if (r == 0)
 		r = objects_detach_now(live->objects, 0);
-	for (size_t i = 0; i < objects_count(live->objects) && r == 0; i++)
-		r = objects_publish(live->objects, objects_at(live->objects, i));
+	if (r == 0)
+		r = objects_publish_all(live->objects);
 	return r ? r : live_trace_calls(live);
 }
 

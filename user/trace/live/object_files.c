@@ -518,6 +518,15 @@ int objects_publish(struct objects *objects, struct object *object)
 	return urgent_update(bpf_map__fd(objects->opts.programs->skel->maps.files), &key, &file);
 }
 
+int objects_publish_all(struct objects *objects)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < objects->all.len && r == 0; i++)
+		r = objects_publish(objects, objects->all.data[i]);
+	return r;
+}
+
 bool object_attached(const struct object *object, uint32_t owner)
 {
 	vec_foreach(&object->links, link)

@@ -134,6 +134,7 @@ uint32_t object_dev(const struct object *object); /* major << 20 | minor */
 
 /* Tells the programs what is known of it. 0 or negative errno. */
 int objects_publish(struct objects *objects, struct object *object);
+int objects_publish_all(struct objects *objects);
 
 /* Its number in the unwinder's tables; 0: it is in none. */
 uint32_t object_unwind(const struct object *object);

@@ -169,7 +169,6 @@ static int on_child_signal(const siginfo_t *info, void *userdata)
 static int add_sources(struct session *s)
 {
 	struct loop_source *source;
-	uint64_t interval = s->options->interval_ns;
 	/* Blocks have ages; a recording alone is not looked at so often. */
 	uint64_t tick_ns = options_trace_memory(s->options) ? ABI_TICK_NS : ABI_RING_LOOK_NS;
 	int r = loop_add_fd(s->loop, live_fd(s->live), EPOLLIN, on_ring, s, &source);
@@ -184,14 +183,26 @@ static int add_sources(struct session *s)
 		r = loop_add_timer(s->loop, tick_ns, on_tick, s, &source);
 	if (r == 0)
 		r = loop_add_timer(s->loop, ABI_RING_LOOK_NS, on_ring_look, s, &source);
-	if (r == 0 && interval)
-		r = loop_add_timer(s->loop, interval, session_on_interval, s, &source);
-	if (r == 0 && s->options->duration_ns)
-		r = loop_add_timer(s->loop, s->options->duration_ns, on_duration, s, &source);
 	if (r == 0 && s->options->max_overhead)
 		r = loop_add_timer(s->loop, SESSION_LOOK_NS, session_look_at_cost, s, &source);
 	if (r == 0 && s->status)
 		r = loop_add_timer(s->loop, SECOND_NS, on_status, s, &source);
+	return r;
+}
+
+/* Times that a user asks for begin when all targets are traced: attaching may take a second. */
+static int add_asked_timers(struct session *s)
+{
+	struct loop_source *source;
+	int r = 0;
+
+	if (s->options->interval_ns)
+		r = loop_add_timer(s->loop, s->options->interval_ns, session_on_interval, s,
+				   &source);
+	if (r == 0 && s->options->duration_ns)
+		r = loop_add_timer(s->loop, s->options->duration_ns, on_duration, s, &source);
+	if (r < 0)
+		log_error("setting up timers: %s", strerror(-r));
 	return r;
 }
 
@@ -292,9 +303,10 @@ static int session_begin(struct session *s)
 		return r;
 	}
 	r = begin_targets(s);
-	if (r == 0)
-		session_begin_costs(s);
-	return r;
+	if (r)
+		return r;
+	session_begin_costs(s);
+	return add_asked_timers(s);
 }
 
 static int session_make(const struct options *options, struct worker *worker,

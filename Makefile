@@ -192,11 +192,19 @@ check: deps ## everything that CI runs: lint, unit, replay and live tests, other
 	$(Q)mkdir -p $(O); scripts/deps-kernels > $(O)/deps-kernels.log 2>&1 & \
 		$(MAKE) $(ALL_CPUS) --no-print-directory all check-programs targets fuzz-programs; result=$$?; \
 		wait; cat $(O)/deps-kernels.log; exit $$result
-	$(Q)scripts/run-tests $(RUN_LINT) $(RUN_UNIT) $(RUN_FUZZ) $(RUN_LIVE) $(RUN_KERNELS_SOON) $(RUN_PACKAGE)
+	$(Q)scripts/run-tests --together $(RUN_LINT) $(RUN_UNIT) \
+		--alone $(RUN_FUZZ) $(RUN_LIVE) $(RUN_KERNELS_SOON) $(RUN_PACKAGE)
 
 .PHONY: check-unit
 check-unit: check-programs ## unit and replay tests; no root needed
-	$(Q)scripts/run-tests $(RUN_UNIT)
+	$(Q)scripts/run-tests --together $(RUN_UNIT)
+
+# A minute of live tests, of which one of each area comes first.
+.PHONY: check-fast
+check-fast: all check-programs targets ## before a commit: lint, unit tests, live tests of what changed (BASE=; root)
+	$(Q)areas=$$(scripts/changed-areas $(BASE)) && \
+		scripts/run-tests --together $(RUN_LINT) $(RUN_UNIT) --alone \
+			$${areas:+--tap "$(PYTHON) tests/live/run.py --build $(O) --within 60 --areas $$areas"}
 
 .PHONY: check-live
 check-live: all targets ## the daemon against real programs on this kernel (root)
@@ -235,7 +243,7 @@ check-kernels: all targets ## the live tests on other kernels (KERNELS=)
 
 .PHONY: lint
 lint: ## layers, sizes, licences, formatting, shell scripts
-	$(Q)scripts/run-tests $(RUN_LINT)
+	$(Q)scripts/run-tests --together $(RUN_LINT)
 
 .PHONY: format
 format: ## clang-format everything in place
@@ -304,7 +312,7 @@ RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 	--status 'bpf: stacks' 'scripts/check-bpf-stacks $(BPF_OBJECTS)' \
 	--status 'bpf: stacks on $(OTHER_MACHINE)' \
 		'scripts/check-bpf-stacks $(BPF_OBJECTS:$(O)/%=$(OTHER_O)/%)' \
-	--status 'scripts: run-tests' '$(PYTHON) -B -m unittest discover -s tests/scripts' \
+	--status 'tests: of the scripts' '$(PYTHON) -B -m unittest discover -s tests/scripts' \
 	--status 'bench: arithmetic and tables' '$(PYTHON) -B -m unittest discover -s bench'
 RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) $(filter-out %.c,$(TESTS))'
 RUN_ATTACKS = --tap '$(PYTHON) tests/live/run.py --build $(O) attacks'

@@ -51,6 +51,7 @@ class Test:
     def __init__(self, function, area, argument, needs, timeout, every_kernel):
         self.function, self.argument = function, argument
         self.needs, self.timeout, self.every_kernel = needs, timeout, every_kernel
+        self.area = area
         name = function.__name__.replace("_", " ")
         self.name = f"{area}: {name}" + (f" [{argument}]" if argument is not None else "")
 

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs the live tests and prints TAP: run.py [--build DIR] [PATTERN...]. A pattern is a part of a
-test's name ("accounting:", "[perf]"); a test runs if all patterns match, and with --every-kernel if
-it is declared for every kernel. --until-uptime: tests that have not begun so many seconds after the
-boot are skipped; of each area and attach path one comes first then. MEMTRACED_LONG=1: at full size,
-MEMTRACED_SMALL=1: on an emulated CPU."""
+test's name ("accounting:", "[perf]"); a test runs if all patterns match, with --areas if it is of
+one of these, and with --every-kernel if it is declared for every kernel. What failed the last time
+comes first. --within, --until-uptime: tests that have not begun after so many seconds, or so many
+after the boot, are skipped; of each area and attach path one comes first then. MEMTRACED_LONG=1: at
+full size, MEMTRACED_SMALL=1: on an emulated CPU."""
 
 import argparse
 import collections
@@ -55,7 +56,7 @@ def run_one(number, test, until):
     begun = time.monotonic()
     if time.clock_gettime(time.CLOCK_BOOTTIME) > until:
         # scripts/check-kernels knows it by these words
-        print(f"ok {number} - {test.name} # SKIP no time left: make check-kernels", flush=True)
+        print(f"ok {number} - {test.name} # SKIP no time left", flush=True)
         return True
     signal.alarm(test.timeout * (20 if lib.LONG else lib.PATIENCE))
     try:
@@ -85,20 +86,49 @@ def run_one(number, test, until):
     return result
 
 
+class Failed:
+    """Names of tests that failed when they last ran, kept with the build."""
+
+    def __init__(self, build):
+        self.path = os.path.join(build, "tests/live-failed")
+        try:
+            with open(self.path, encoding="utf-8") as file:
+                self.names = set(file.read().splitlines())
+        except FileNotFoundError:
+            self.names = set()
+
+    def first(self, tests):
+        return sorted(tests, key=lambda test: test.name not in self.names)
+
+    def note(self, test, passed):
+        before = len(self.names)
+        (self.names.discard if passed else self.names.add)(test.name)
+        if len(self.names) != before:
+            with open(self.path, "w", encoding="utf-8") as file:
+                file.writelines(name + "\n" for name in sorted(self.names))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=lib.Place.build)
     parser.add_argument("--every-kernel", action="store_true")
     parser.add_argument("--until-uptime", type=float, default=float("inf"))
+    parser.add_argument("--within", type=float)
+    parser.add_argument("--areas", nargs="+", metavar="AREA")
     parser.add_argument("pattern", nargs="*")
     args = parser.parse_args()
     lib.Place.build = os.path.abspath(args.build)
     for path in sorted(glob.glob(os.path.join(HERE, "test_*.py"))):
         importlib.import_module(os.path.basename(path)[:-len(".py")])
     tests = [t for t in lib.TESTS if all(part in t.name for part in args.pattern) and
-             (t.every_kernel or not args.every_kernel)]
+             (t.every_kernel or not args.every_kernel) and
+             (not args.areas or t.area in args.areas)]
+    if args.within is not None:
+        args.until_uptime = time.clock_gettime(time.CLOCK_BOOTTIME) + args.within
     if args.until_uptime < float("inf"):
         tests = by_turns(tests)
+    failed = Failed(lib.Place.build)
+    tests = failed.first(tests)
     print(f"1..{len(tests)}", flush=True)
     if not os.access(lib.memtraced(), os.X_OK):
         comment(f"{lib.memtraced()} is not built")
@@ -109,7 +139,10 @@ def main():
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.chdir("/")
     try:
-        results = [run_one(number, t, args.until_uptime) for number, t in enumerate(tests, 1)]
+        results = []
+        for number, test in enumerate(tests, 1):
+            results.append(run_one(number, test, args.until_uptime))
+            failed.note(test, results[-1])
     finally:
         shutil.rmtree(lib.workdir(), ignore_errors=True)
     comment("\n".join("note: " + line for line in matrix.lines() + clients.lines()))

@@ -75,6 +75,18 @@ class RunTests(unittest.TestCase):
         self.assertEqual([seconds for seconds, _ in took], [f"{n}.5" for n in range(19, 4, -1)])
         self.assertTrue(all(int(i) * 7 % 20 == int(float(s)) for s, i in took), took)
 
+    def test_together_they_wait_for_each_other_and_tell_in_order(self):
+        fifo = os.path.join(self.folder.name, "fifo")
+        os.mkfifo(fifo)
+        first = self.tap("a", "1..1", "ok 1 - x", end=f"read word < {fifo}; test $word = go")
+        last = self.tap("b", "1..1", "not ok 1 - y", end="exit 1")
+        status, lines = run("--together", "--tap", first, "--status", "writes", f"echo go > {fifo}",
+                            "--alone", "--tap", last)
+        self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed, 0 skipped"))
+        self.assertEqual(lines[:4], ["ok   tests/a (1 passed, 0 failed, 0 skipped)", "ok   writes",
+                                     "FAIL tests/b: y",
+                                     "FAIL tests/b (0 passed, 1 failed, 0 skipped)"])
+
     def test_of_a_program_beside_only_what_was_waited_for_counts(self):
         tap = self.tap("a", "1..1", "ok 1 - x", "# 9.5 s")
         status, lines = run("--status", "meanwhile", "true", "--beside", tap)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "base/aside.h"
+#include "base/threads.h"
 
 #include <semaphore.h>
 #include <setjmp.h>

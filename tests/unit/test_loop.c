@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/loop.h"
 
-#include "base/thread_start.h"
+#include "base/threads.h"
 
 #include <errno.h>
 #include <fcntl.h>

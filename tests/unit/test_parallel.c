@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "base/parallel.h"
+#include "base/threads.h"
 
 #include <pthread.h>
 #include <setjmp.h>

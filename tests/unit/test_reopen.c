@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
-#include "base/reopen.h"
+#include "base/file_system.h"
 
 #include <errno.h>
 #include <fcntl.h>

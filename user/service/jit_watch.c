@@ -2,8 +2,8 @@
 #include "service/jit_watch.h"
 
 #include "base/clock.h"
+#include "base/file_system.h"
 #include "base/log.h"
-#include "base/reopen.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "symbol/jit_loads.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/session_runner.h"
 
-#include "base/thread_start.h"
+#include "base/threads.h"
 #include "config/options.h"
 #include "sandbox/worker.h"
 #include "service/session.h"

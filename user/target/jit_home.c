@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/file_system.h"
-#include "base/reopen.h"
 #include "target/proc_file.h"
 #include "target/process.h"
 #include "target/root_open.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
 #include "base/file_system.h"
-#include "base/reopen.h"
 #include "sandbox/wire.h"
 #include "target/file_helper.h"
 #include "target/open_request.h"

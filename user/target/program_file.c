@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "target/program_file.h"
 
-#include "base/reopen.h"
+#include "base/file_system.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -6,7 +6,7 @@
 #include "target/root_open.h"
 
 #include "base/cleanup.h"
-#include "base/reopen.h"
+#include "base/file_system.h"
 #include "sandbox/wire.h"
 #include "target/file_helper.h"
 #include "target/open_request.h"

@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/file_system.h"
-#include "base/reopen.h"
 
 #include <fcntl.h>
 #include <stdio.h>

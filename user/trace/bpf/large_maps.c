@@ -2,7 +2,7 @@
 #include "trace/bpf/large_maps.h"
 
 #include "base/cleanup.h"
-#include "base/parallel.h"
+#include "base/threads.h"
 #include "base/vec.h"
 
 #include <bpf/bpf.h>

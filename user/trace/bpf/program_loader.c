@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/bpf/program_loader.h"
 
-#include "base/parallel.h"
+#include "base/threads.h"
 #include "base/vec.h"
 
 #include <assert.h>

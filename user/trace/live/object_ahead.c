@@ -3,7 +3,7 @@
  * Files of objects.h before they are needed: opened while they are there, asked about while others
  * are in hand, and known before they are mapped.
  */
-#include "base/reopen.h"
+#include "base/file_system.h"
 #include "target/loader_search.h"
 #include "trace/live/object_state.h"
 

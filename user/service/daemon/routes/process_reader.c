@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/daemon/routes/process_reader.h"
 
-#include "base/aside.h"
 #include "base/cleanup.h"
+#include "base/threads.h"
 #include "service/daemon/routes/permits.h"
 #include "service/daemon/service_state.h"
 #include "target/process.h"

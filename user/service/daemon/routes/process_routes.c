@@ -4,8 +4,8 @@
  * addresses, which pprof's older readers ask for. A process can make both hang for the reader (by a
  * file system of its own, for one), so they are read beside the loop.
  */
-#include "base/aside.h"
 #include "base/escape.h"
+#include "base/threads.h"
 #include "report/text/text.h"
 #include "sandbox/worker.h"
 #include "service/daemon/routes/pages.h"

@@ -19,7 +19,7 @@ QUICK = ("list_lost", "shapes", "cycle_tail", "header_words", "threads_gone", "t
          "stack_words", "handler_words", "sbrk_words")
 
 # What memcheck has the libraries free before it counts (--run-libc-freeres, --run-cxx-freeres). We
-# cannot: it is suppressed, by the entries of user/analyze/suppressions_default.c.
+# cannot: it is suppressed, by the entries of user/analyze/suppressions.c.
 FREED_BY_MEMCHECK = """
 what memcheck frees before it counts      bytes         by
 libstdc++'s room for exceptions           72,704        every program with libstdc++

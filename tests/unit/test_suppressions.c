@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/alloc_frames.h"
-#include "analyze/supp_generate.h"
-#include "analyze/supp_names.h"
+#include "analyze/suppression_generate.h"
 #include "analyze/suppressions.h"
+#include "analyze/valgrind_names.h"
 
 #include <errno.h>
 #include <setjmp.h>

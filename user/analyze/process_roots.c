@@ -2,15 +2,106 @@
 #include "analyze/process_roots.h"
 
 #include "analyze/exit_frame.h"
-#include "analyze/stack_uses.h"
 #include "target/glibc_heap.h"
 #include "target/glibc_memory.h"
 #include "target/memory.h"
+#include "target/signal_frame.h"
 #include "target/stop.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+
+/*
+ * Which parts of their stacks the threads of a stopped process use: those from the stack pointer
+ * on, and behind a signal handler's, on a stack of its own (sigaltstack(2)), those of the function
+ * that it interrupts. One thread.
+ */
+struct stack_use {
+	uint64_t sp;
+	uint64_t begin; /* of what is in use: with the red zone, or without exit handlers' frames */
+	uint64_t start; /* of the stack itself; `begin` where it is not known */
+};
+
+struct stack_uses {
+	VEC(struct stack_use) list;
+};
+
+#if defined(__x86_64__)
+#define RED_ZONE 128 /* System V ABI: a function may use what is below sp */
+#else
+#define RED_ZONE 0
+#endif
+
+/* Where the part of the stack begins that the thread uses. */
+static uint64_t find_begin(const struct memory *memory, const struct exit_frame *exit_frame,
+			   uint64_t sp)
+{
+	const struct memory_map *map = memory_find(memory, sp);
+	uint64_t begin = sp;
+
+	if (!map)
+		return sp;
+	if (exit_frame)
+		begin = exit_frame_find(exit_frame, sp, map->end);
+	if (begin != sp)
+		return begin;
+	return sp - map->start <= RED_ZONE ? map->start : sp - RED_ZONE;
+}
+
+static int add_use(struct stack_uses *uses, const struct memory *memory,
+		   const struct exit_frame *exit_frame, uint64_t sp, uint64_t start)
+{
+	struct stack_use use = { .sp = sp, .begin = find_begin(memory, exit_frame, sp) };
+
+	use.start = start && start < use.begin ? start : use.begin;
+	return vec_push(&uses->list, use);
+}
+
+static uint64_t find_start(const struct memory *memory, const struct stopped_thread *thread,
+			   uint64_t sp)
+{
+	uint64_t start;
+
+	return glibc_stack_start(memory, thread->tls, sp, &start) ? start : 0;
+}
+
+static int add_thread(struct stack_uses *uses, const struct memory *memory,
+		      const struct stopped_thread *thread, const struct exit_frame *exit_frame)
+{
+	struct signal_frame frame;
+	int r;
+
+	if (thread->system_call != SYS_exit_group)
+		exit_frame = NULL;
+	if (!signal_frame_find(memory, thread->sp, &frame))
+		return add_use(uses, memory, exit_frame, thread->sp,
+			       find_start(memory, thread, thread->sp));
+	r = add_use(uses, memory, exit_frame, thread->sp, frame.stack_start);
+	return r ? r :
+		   add_use(uses, memory, NULL, frame.interrupted_sp,
+			   find_start(memory, thread, frame.interrupted_sp));
+}
+
+/* `exit_frame` may be NULL. 0 or -ENOMEM. */
+static int stack_uses_init(struct stack_uses *uses, const struct memory *memory,
+			   const struct stopped_thread *threads, size_t n_threads,
+			   const struct exit_frame *exit_frame)
+{
+	int r = 0;
+
+	*uses = (struct stack_uses){ 0 };
+	for (size_t i = 0; i < n_threads && r == 0; i++)
+		if (threads[i].has_sp)
+			r = add_thread(uses, memory, &threads[i], exit_frame);
+	return r;
+}
+
+static void stack_uses_done(struct stack_uses *uses)
+{
+	vec_done(&uses->list);
+}
 
 /* Of smaller mappings it is not asked which pages were touched. */
 #define ASK_FROM_BYTES (256 * 1024)

@@ -2,8 +2,7 @@
 /*
  * Where a stopped process can hold pointers to its blocks: registers, stacks in use, data of files
  * (also what was protected after it was written), other memory that it can write, without what is
- * the allocator's own. Plain data for
- * analyze/reach.h. One thread.
+ * the allocator's own. Plain data for analyze/reach.h. One thread.
  */
 #ifndef MEMTRACED_ANALYZE_PROCESS_ROOTS_H
 #define MEMTRACED_ANALYZE_PROCESS_ROOTS_H

@@ -7,7 +7,10 @@
 #define MEMTRACED_ANALYZE_SCANNER_H
 
 #include "analyze/block_index.h"
-#include "analyze/memory_reader.h"
+
+#define MEMORY_PAGE 4096U
+
+struct memory_reader;
 
 /* `word` is a pointer to the start of the block, or into it. */
 typedef void (*scanner_found_fn)(void *ctx, uint32_t block, uint64_t word);
@@ -45,5 +48,8 @@ void scanner_block_part(struct scanner *scanner, uint32_t block, uint64_t start,
 /* Words of a root that begin in start..limit, but for what blocks cover. */
 void scanner_root_part(struct scanner *scanner, const struct reach_range *root, uint64_t start,
 		       uint64_t limit);
+
+/* The word at addr, by a scanner's reader; false: it cannot be read. */
+bool memory_reader_word(struct memory_reader *reader, uint64_t addr, uint64_t *ret_word);
 
 #endif

@@ -1,13 +1,136 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/suppressions.h"
 
-#include "analyze/alloc_frames.h"
-#include "analyze/supp_parse.h"
-#include "analyze/suppressions_default.h"
+#include "analyze/suppression_entries.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+
+/*
+ * The suppressions that are always there, as text in Valgrind's syntax: blocks that the C library,
+ * the dynamic linker and libstdc++ hold until the process ends, by design. Memcheck has the
+ * libraries free most of them before it counts; from outside that cannot be asked for.
+ *
+ * What is lost is only suppressed where the library has no way to hold it visibly: the linker keeps
+ * pointers to the insides of its lists. All else is "reachable".
+ */
+static const char default_text[] =
+	"{\n"
+	"   dynamic linker: where it finds code, by address\n"
+	"   Memcheck:Leak\n"
+	"   ...\n"
+	"   fun:_dl_find_object_update*\n"
+	"}\n"
+	"{\n"
+	"   dynamic linker: the same where its functions have no names\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: possible\n"
+	"   fun:malloc\n"
+	"   obj:*/ld-linux*.so*\n"
+	"}\n"
+	"{\n"
+	"   dynamic linker: the list of what an object needs\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   fun:malloc\n"
+	"   ...\n"
+	"   fun:_dl_map_object_deps\n"
+	"}\n"
+	"{\n"
+	"   libstdc++: emergency pool of exceptions\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   fun:malloc\n"
+	"   obj:*/libstdc++.so*\n"
+	"   ...\n"
+	"   fun:_dl_init\n"
+	"}\n"
+	"{\n"
+	"   libstdc++: emergency pool, by objects where functions have no names\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   fun:malloc\n"
+	"   obj:*/libstdc++.so*\n"
+	"   obj:*/ld-linux*.so*\n"
+	"}\n"
+	"{\n"
+	"   libstdc++: emergency pool, where the constructor has a name\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   fun:malloc\n"
+	"   fun:*__gnu_cxx*pool*\n"
+	"}\n"
+	"{\n"
+	"   libstdc++: emergency pool, its initialiser with the constructor inlined\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   fun:malloc\n"
+	"   fun:_GLOBAL__sub_I_eh_alloc.cc\n"
+	"}\n"
+	"{\n"
+	"   libc: buffers of standard streams\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   fun:malloc\n"
+	"   fun:_IO_file_doallocate\n"
+	"}\n"
+	"{\n"
+	"   libc: locales\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   ...\n"
+	"   fun:setlocale\n"
+	"}\n"
+	"{\n"
+	"   libc: time zones\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   ...\n"
+	"   fun:tzset_internal\n"
+	"}\n"
+	"{\n"
+	"   libc: name services\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   ...\n"
+	"   fun:__nss_*\n"
+	"}\n"
+	"{\n"
+	"   libc: character sets\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   ...\n"
+	"   fun:__gconv_*\n"
+	"}\n"
+	"{\n"
+	"   libc: messages' catalogues\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   ...\n"
+	"   fun:__dcigettext\n"
+	"}\n"
+	"{\n"
+	"   libc: the environment, behind setenv's jump\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   ...\n"
+	"   fun:__add_to_environ\n"
+	"}\n"
+	"{\n"
+	"   libc: the environment\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   ...\n"
+	"   fun:setenv\n"
+	"}\n"
+	"{\n"
+	"   libc: the environment, as putenv has it\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   ...\n"
+	"   fun:putenv\n"
+	"}\n";
 
 #define MAX_FILE (16U << 20)
 
@@ -40,7 +163,7 @@ void suppressions_free(struct suppressions *suppressions)
 }
 
 /* A copy that lives as long as the entries, or NULL. */
-static char *keep(struct suppressions *suppressions, const char *data, size_t len)
+static char *copy_string(struct suppressions *suppressions, const char *data, size_t len)
 {
 	char *copy = malloc(len + 1);
 
@@ -58,8 +181,8 @@ static char *keep(struct suppressions *suppressions, const char *data, size_t le
 int suppressions_add_text(struct suppressions *suppressions, const char *name, const char *text,
 			  size_t len, struct strbuf *error)
 {
-	char *kept_name = keep(suppressions, name, strlen(name));
-	char *kept_text = keep(suppressions, text, len);
+	char *kept_name = copy_string(suppressions, name, strlen(name));
+	char *kept_text = copy_string(suppressions, text, len);
 
 	if (!kept_name || !kept_text)
 		return -ENOMEM;
@@ -82,9 +205,9 @@ int suppressions_add_file(struct suppressions *suppressions, const char *path, s
 int suppressions_add_default(struct suppressions *suppressions)
 {
 	_cleanup_strbuf_ struct strbuf error = { 0 };
-	const char *text = suppressions_default_text();
 
-	return suppressions_add_text(suppressions, "default", text, strlen(text), &error);
+	return suppressions_add_text(suppressions, "default", default_text,
+				     sizeof(default_text) - 1, &error);
 }
 
 static int find(const struct suppressions *suppressions, enum suppression_kind kind,

@@ -9,7 +9,7 @@
 #ifndef MEMTRACED_ANALYZE_SUPPRESSIONS_H
 #define MEMTRACED_ANALYZE_SUPPRESSIONS_H
 
-#include "analyze/supp_types.h"
+#include "analyze/valgrind_names.h"
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 
@@ -36,7 +36,7 @@ int suppressions_add_text(struct suppressions *suppressions, const char *name, c
 			  size_t len, struct strbuf *error);
 int suppressions_add_file(struct suppressions *suppressions, const char *path,
 			  struct strbuf *error);
-/* What libc, the dynamic linker and libstdc++ hold by design: suppressions_default.c. */
+/* What libc, the dynamic linker and libstdc++ hold by design. */
 int suppressions_add_default(struct suppressions *suppressions);
 
 /*

@@ -4,7 +4,7 @@
  * its run. What each site held is known for all of them at the peak and at the end alone. Of the
  * points of the timeline each tenth has a tree, too, of the sites that were sampled then.
  */
-#include "analyze/alloc_frames.h"
+#include "analyze/valgrind_names.h"
 #include "base/strbuf.h"
 #include "report/massif_tree.h"
 #include "report/one_process.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/leak/leak_lines.h"
 
-#include "analyze/supp_names.h"
+#include "analyze/valgrind_names.h"
 #include "report/text/text.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/leak/leak_stacks.h"
 
-#include "analyze/alloc_frames.h"
+#include "analyze/valgrind_names.h"
 #include "base/hashmap.h"
 
 #include <errno.h>

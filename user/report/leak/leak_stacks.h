@@ -7,7 +7,7 @@
 #ifndef MEMTRACED_REPORT_LEAK_LEAK_STACKS_H
 #define MEMTRACED_REPORT_LEAK_LEAK_STACKS_H
 
-#include "analyze/supp_types.h"
+#include "analyze/valgrind_names.h"
 #include "report/view/view_resolve.h"
 
 /* Where blocks were allocated, as records have it. */

@@ -3,10 +3,10 @@
  * Suppression entries for what was found, such that Valgrind reads them as well, and the same leak
  * of the next build is still meant.
  */
-#ifndef MEMTRACED_ANALYZE_SUPP_GENERATE_H
-#define MEMTRACED_ANALYZE_SUPP_GENERATE_H
+#ifndef MEMTRACED_ANALYZE_SUPPRESSION_GENERATE_H
+#define MEMTRACED_ANALYZE_SUPPRESSION_GENERATE_H
 
-#include "analyze/supp_types.h"
+#include "analyze/valgrind_names.h"
 #include "base/strbuf.h"
 
 #define SUPP_GENERATE_FRAMES 24U /* what Valgrind writes at most */

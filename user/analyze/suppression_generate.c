@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/supp_generate.h"
+#include "analyze/suppression_generate.h"
 
-#include "analyze/alloc_frames.h"
 #include "analyze/reach.h"
-#include "analyze/supp_names.h"
+#include "analyze/valgrind_names.h"
 #include "base/escape.h"
 
 #include <errno.h>

@@ -3,10 +3,11 @@
  * One entry of a suppression file, and whether it matches a stack. Strings belong to the text that
  * it was read from.
  */
-#ifndef MEMTRACED_ANALYZE_SUPP_ENTRY_H
-#define MEMTRACED_ANALYZE_SUPP_ENTRY_H
+#ifndef MEMTRACED_ANALYZE_SUPPRESSION_ENTRIES_H
+#define MEMTRACED_ANALYZE_SUPPRESSION_ENTRIES_H
 
-#include "analyze/supp_names.h"
+#include "analyze/valgrind_names.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 
 enum supp_pattern_kind { SUPP_ANY_FRAMES, SUPP_FUNCTION, SUPP_OBJECT, SUPP_SOURCE };
@@ -36,5 +37,22 @@ bool supp_entry_has_function(const struct supp_entry *entry, const struct suppre
 
 /* The patterns from the first on match the frames from the first on; frames may be left over. */
 bool supp_entry_matches(const struct supp_entry *entry, const struct supp_names *frames, size_t n);
+
+/*
+ * Valgrind's suppression files (its manual, "Suppressing errors"): text into entries. Entries of
+ * other tools, and of Memcheck's other kinds, are read over. Pure.
+ */
+
+struct supp_entries {
+	VEC(struct supp_entry) list;
+};
+
+/*
+ * Appends what the text says; `text` is cut into strings, which entries then point into, as they do
+ * to `name`, which is for messages, too. On failure (-EINVAL with "NAME:LINE: REASON", or -ENOMEM)
+ * entries are as before.
+ */
+int supp_parse(struct supp_entries *entries, const char *name, char *text, size_t len,
+	       struct strbuf *error);
 
 #endif

@@ -22,7 +22,7 @@ from measure import Failed, Running, used_s, wait_until
 LIMIT_S = 60
 SETTLED_S = 0.5
 DETACHED_LIMIT_S = 5
-KEPT_AFTER_S = 2.1  # no rows are kept of a file that has just been written; elf/cfi_cache.h
+KEPT_AFTER_S = 2.1  # no rows are kept of a file that has just been written; elf/cfi/cfi_cache.h
 
 
 def read_times(path):
@@ -30,7 +30,7 @@ def read_times(path):
         return struct.unpack("4q", file.read(32))
 
 
-# Where root's unwind rows are kept; elf/cfi_cache.h
+# Where root's unwind rows are kept; elf/cfi/cfi_cache.h
 ROWS_HOME = "/var/cache/memtraced/unwind"
 
 

@@ -9,7 +9,7 @@
 
 #include "abi.h"
 
-/* Where a USDT probe's argument is, by its descriptor: elf/usdt_args.h. */
+/* Where a USDT probe's argument is, by its descriptor: elf/usdt.h. */
 enum abi_usdt_place {
 	ABI_USDT_NONE,	   /* there is no such argument */
 	ABI_USDT_CONSTANT, /* `value` */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tables by which BPF programs unwind user stacks (bpf/unwind.bpf.h): call frame information,
- * compiled by user/elf/cfi.h and put into maps by user/trace/unwind/unwind_tables.h. x86-64.
+ * compiled by user/elf/cfi/cfi.h and put into maps by user/trace/unwind/unwind_tables.h. x86-64.
  *
  *   return address -> mapping of the process -> row of the object -> rule
  *

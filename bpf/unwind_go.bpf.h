@@ -2,7 +2,8 @@
 /*
  * From a thread's stack, on which Go calls C and its own run-time, to the goroutine's (Go's
  * runtime/asm_amd64.s: asmcgocall, systemstack). Of a goroutine (struct g) the first two words are
- * the bounds of its stack; where others are the code says, of which user/elf/cfi_go.c makes rules.
+ * the bounds of its stack; where others are the code says, of which user/elf/cfi/cfi_go.c makes
+ * rules.
  */
 #ifndef MEMTRACED_UNWIND_GO_BPF_H
 #define MEMTRACED_UNWIND_GO_BPF_H

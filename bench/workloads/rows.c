@@ -9,8 +9,8 @@
  *
  * FOLDER is empty when it begins.
  */
-#include "elf/cfi_cache.h"
-#include "elf/cfi_rows.h"
+#include "elf/cfi/cfi_cache.h"
+#include "elf/cfi/cfi_rows.h"
 #include "elf/elf_file.h"
 
 #include <fcntl.h>

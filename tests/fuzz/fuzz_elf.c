@@ -3,14 +3,14 @@
  * ELF files of anybody's making: what tracing reads of them beside the plan (fuzz_plan.c), and what
  * symbols are looked up in.
  */
-#include "elf/cfi_file.h"
-#include "elf/cfi_rows.h"
-#include "elf/data_symbols.h"
+#include "elf/cfi/cfi_file.h"
+#include "elf/cfi/cfi_rows.h"
 #include "elf/eh_table.h"
 #include "elf/elf_file.h"
 #include "elf/elf_needs.h"
+#include "elf/elf_symbols.h"
 #include "elf/stack_start.h"
-#include "elf/usdt_notes.h"
+#include "elf/usdt.h"
 #include "symbol/elf_image.h"
 #include "symbol/elf_survey.h"
 #include "symbol/names.h"

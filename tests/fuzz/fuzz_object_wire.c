@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Of traced files: answers of the process that parses them, were it not ours any more; requests. */
 #include "config/near_name.h"
-#include "elf/cfi_rows.h"
+#include "elf/cfi/cfi_rows.h"
 #include "probe/object_wire.h"
 
 #include <stdlib.h>

@@ -113,7 +113,7 @@ static void walk_tables(const struct head *head, const uint8_t *data, size_t siz
 
 	if (rows && rules && mappings && objects && recent && stack) {
 		memcpy(stack, data, size);
-		if (head->rules) /* as elf/cfi_rows.h promises, and cfi_decode() checks */
+		if (head->rules) /* as elf/cfi/cfi_rows.h promises, and cfi_decode() checks */
 			rules[0].kind = ABI_UNWIND_NONE;
 		if (head->mappings)
 			mappings[0].start = CODE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Argument descriptors of USDT probes, as a file's note has them. */
 #include "base/cleanup.h"
-#include "elf/usdt_args.h"
+#include "elf/usdt.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef MEMTRACED_TESTS_CFI_SECTION_H
 #define MEMTRACED_TESTS_CFI_SECTION_H
 
-#include "elf/cfi.h"
+#include "elf/cfi/cfi.h"
 
 #define SECTION 0x10000 /* address of .eh_frame */
 #define TEXT 0x1000	/* of the code, and the base */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "elf/cfi.h"
+#include "elf/cfi/cfi.h"
 
 #include "cfi_section.h"
 

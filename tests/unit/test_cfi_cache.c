@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "elf/cfi_cache.h"
+#include "elf/cfi/cfi_cache.h"
 
 #include "build_object.h"
 #include "elf/elf_file.h"

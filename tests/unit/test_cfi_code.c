@@ -3,12 +3,12 @@
  * Rules from machine code: small functions, and a program of musl's that is run instruction by
  * instruction, where each call and return says what the rules have to say.
  */
-#include "elf/cfi_file.h"
+#include "elf/cfi/cfi_file.h"
 
 #include "build_object.h"
 #include "cfi_section.h"
+#include "elf/cfi/x86_frame.h"
 #include "elf/elf_file.h"
-#include "elf/x86_frame.h"
 
 #include <errno.h>
 #include <setjmp.h>

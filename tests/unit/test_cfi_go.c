@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rules of Go's functions that change stacks, by their names and code (Go 1.19 and later ones). */
 #include "cfi_section.h"
-#include "elf/cfi_go.h"
+#include "elf/cfi/cfi_go.h"
 #include "elf/elf_file.h"
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * Rows of real objects against elfutils' reader of the same sections: both are carried out on the
  * same made-up registers and memory, and must give the same caller.
  */
-#include "elf/cfi_file.h"
+#include "elf/cfi/cfi_file.h"
 
 #include "base/hashmap.h"
 #include "build_object.h"

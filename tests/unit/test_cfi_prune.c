@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "elf/cfi.h"
+#include "elf/cfi/cfi.h"
 
 #include "build_object.h"
 #include "cfi_section.h"
-#include "elf/cfi_file.h"
+#include "elf/cfi/cfi_file.h"
 #include "elf/elf_file.h"
 
 #include <capstone/capstone.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which entries there are in a section, whose code they speak for, and what pruning leaves. */
-#include "elf/cfi.h"
+#include "elf/cfi/cfi.h"
 
 #include "cfi_section.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of string tables that others wrote. */
-#include "elf/name_table.h"
+#include "elf/elf_read.h"
 
 #include "base/clock.h"
 #include "sandbox/work_limit.h"

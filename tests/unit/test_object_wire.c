@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "config/allocator_spec.h"
 #include "config/near_name.h"
-#include "elf/cfi_file.h"
+#include "elf/cfi/cfi_file.h"
 #include "elf/elf_file.h"
 #include "probe/allocators.h"
 #include "probe/custom_allocators.h"

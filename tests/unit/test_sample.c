@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "build_object.h"
-#include "elf/data_symbols.h"
 #include "elf/elf_file.h"
+#include "elf/elf_symbols.h"
 #include "probe/plan.h"
 #include "probe/plan_whys.h"
 #include "probe/sample_plan.h"

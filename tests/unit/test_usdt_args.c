@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "elf/usdt_args.h"
+#include "elf/usdt.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -29,7 +29,8 @@ void parallel_each(size_t n, void (*fn)(size_t i, void *userdata), void *userdat
 
 /*
  * Work that may take long or hang in the kernel, on a thread of its own beside the loop. What is
- * called is either the thread's or the loop's, as its comment says. Embedded in what the work is about.
+ * called is either the thread's or the loop's, as its comment says. Embedded in what the work is
+ * about.
  */
 struct aside_work {
 	/* The thread's. */

@@ -2,8 +2,7 @@
 #include "elf/elf_file.h"
 
 #include "base/vec.h"
-#include "elf/elf_build_id.h"
-#include "elf/name_table.h"
+#include "elf/elf_read.h"
 
 #include <errno.h>
 #include <gelf.h>

@@ -2,8 +2,7 @@
 #include "elf/elf_sections.h"
 
 #include "elf/elf_file.h"
-#include "elf/elf_zstd.h"
-#include "elf/name_table.h"
+#include "elf/elf_read.h"
 
 #include <errno.h>
 #include <gelf.h>

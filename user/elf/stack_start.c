@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "elf/stack_start.h"
 
-#include "elf/cfi_file.h"
+#include "elf/cfi/cfi_file.h"
 #include "elf/elf_file.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #ifndef MEMTRACED_PROBE_OBJECT_FACTS_H
 #define MEMTRACED_PROBE_OBJECT_FACTS_H
 
-#include "elf/cfi_facts.h"
+#include "elf/cfi/cfi_cache.h"
 #include "elf/elf_needs.h"
 #include "elf/stack_start.h"
 #include "probe/checkpoints.h"

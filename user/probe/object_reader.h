@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_PROBE_OBJECT_READER_H
 #define MEMTRACED_PROBE_OBJECT_READER_H
 
-#include "elf/cfi_rows.h"
+#include "elf/cfi/cfi_rows.h"
 #include "probe/object_facts.h"
 
 struct near_names;

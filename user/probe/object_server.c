@@ -2,7 +2,7 @@
 #include "probe/object_server.h"
 
 #include "config/near_name.h"
-#include "elf/cfi_file.h"
+#include "elf/cfi/cfi_file.h"
 #include "elf/elf_file.h"
 #include "probe/object_wire.h"
 

@@ -5,7 +5,7 @@
 #include "bpf/abi.h"
 #include "elf/eh_table.h"
 #include "elf/elf_file.h"
-#include "elf/symbol_names.h"
+#include "elf/elf_symbols.h"
 #include "probe/allocators.h"
 #include "probe/custom_allocators.h"
 #include "probe/insn.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/dwarf_entry.h"
 
-#include "elf/name_table.h"
+#include "elf/elf_read.h"
 
 #include <dwarf.h>
 #include <string.h>

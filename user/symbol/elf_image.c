@@ -2,9 +2,7 @@
 #include "symbol/elf_image.h"
 
 #include "base/vec.h"
-#include "elf/elf_build_id.h"
-#include "elf/elf_zstd.h"
-#include "elf/name_table.h"
+#include "elf/elf_read.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "symbol/symbol_table.h"
 
 #include "base/vec.h"
-#include "elf/name_table.h"
+#include "elf/elf_read.h"
 #include "symbol/elf_image.h"
 #include "symbol/mini_debug.h"
 #include "symbol/range_map.h"

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "elf/elf_file.h"
 #include "elf/elf_sections.h"
-#include "elf/usdt_notes.h"
+#include "elf/usdt.h"
 #include "target/program_file.h"
 
 #include <errno.h>

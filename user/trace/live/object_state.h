@@ -7,7 +7,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "elf/cfi_facts.h"
+#include "elf/cfi/cfi_cache.h"
 #include "elf/elf_needs.h"
 #include "elf/stack_start.h"
 #include "probe/checkpoints.h"

@@ -4,7 +4,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "bpf/abi_stack_copy.h"
-#include "elf/cfi_go.h"
+#include "elf/cfi/cfi_go.h"
 
 #include <elfutils/libdwfl.h>
 #include <errno.h>

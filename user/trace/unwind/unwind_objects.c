@@ -4,7 +4,7 @@
 #include "base/hashmap.h"
 #include "base/page.h"
 #include "base/vec.h"
-#include "elf/cfi_rows.h"
+#include "elf/cfi/cfi_rows.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/map_memory.h"
 #include "trace/kernel/urgent.h"

@@ -2,9 +2,8 @@
 #include "trace/unwind/unwind_tables.h"
 
 #include "base/log.h"
-#include "elf/cfi_cache.h"
-#include "elf/cfi_facts.h"
-#include "elf/cfi_rows.h"
+#include "elf/cfi/cfi_cache.h"
+#include "elf/cfi/cfi_rows.h"
 #include "probe/object_reader.h"
 #include "sandbox/worker.h"
 #include "target/proc_maps.h"

@@ -127,7 +127,7 @@ struct abi_ev_code_changed {
 struct abi_ev_checkpoint {
 	struct abi_event head;
 	__u32 tid;
-	__u32 function; /* of the link's cookie: which one, probe/checkpoints.h */
+	__u32 function; /* of the link's cookie: which one, probe/object_facts.h */
 };
 
 struct abi_ev_fault {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
 #include "probe/allocators.h"
-#include "probe/emulation.h"
 #include "probe/insn.h"
+#include "probe/insn_types.h"
 #include "probe/sites.h"
 
 #include <elf.h>

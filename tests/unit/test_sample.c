@@ -7,8 +7,8 @@
 #include "elf/elf_file.h"
 #include "elf/elf_symbols.h"
 #include "probe/plan.h"
-#include "probe/plan_whys.h"
 #include "probe/sample_plan.h"
+#include "probe/sites.h"
 
 #include <errno.h>
 #include <math.h>

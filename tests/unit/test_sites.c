@@ -5,7 +5,7 @@
 #include "code_image.h"
 #include "decoder_fixture.h"
 #include "probe/allocators.h"
-#include "probe/emulation.h"
+#include "probe/insn_types.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/insn.h"
 
-#include "probe/emulation.h"
 #include "probe/insn_machine.h"
+#include "probe/insn_types.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What insn.h tells of an instruction. */
+/* What insn.h tells of an instruction, and which of them a kernel emulates under a uprobe. */
 #ifndef MEMTRACED_PROBE_INSN_TYPES_H
 #define MEMTRACED_PROBE_INSN_TYPES_H
 
@@ -54,6 +54,15 @@ struct insn {
 	 * those of writes_args. */
 	bool is_plain;
 	uint8_t writes_args; /* bit n-1: some part of the register of argument n */
+};
+
+/*
+ * Which instructions a kernel emulates under a uprobe: a probe on any other is single-stepped, at
+ * some ten times the cost. trace/features measures it, the plan chooses probe sites by it.
+ */
+
+struct plan_emulation {
+	bool push, nop1, nopl, endbr, jmp, jcc, call, ret, sub_sp, mov, adr;
 };
 
 #endif

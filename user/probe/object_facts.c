@@ -1,12 +1,134 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/object_facts.h"
 
+#include "elf/cfi/cfi_file.h"
 #include "elf/elf_file.h"
-#include "probe/loader_stop.h"
 #include "probe/sample_plan.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
+
+/* _start is about 40 bytes of hand-written code in every libc. */
+#define ENTRY_BYTES 64
+/* Since glibc 2.34 main is called by a static function that stands right before it in the text. */
+#define BEFORE_START_MAIN 512
+
+static void read_threads(struct elf_file *elf, struct stack_start *ret_start)
+{
+	struct cfi_range ranges[STACK_START_THREADS];
+	size_t n = cfi_file_starts(elf, ranges, STACK_START_THREADS);
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t offset;
+
+		if (elf_file_offset_of(elf, ranges[i].start, &offset))
+			continue;
+		ret_start->threads[i].start = offset;
+		ret_start->threads[i].end = offset + ranges[i].end - ranges[i].start;
+	}
+}
+
+void stack_start_read(struct elf_file *elf, struct stack_start *ret_start)
+{
+	const struct elf_symbol *symbols;
+	size_t n;
+
+	*ret_start = (struct stack_start){ 0 };
+	(void)elf_file_offset_of(elf, elf_file_entry(elf), &ret_start->entry); /* -ENOENT: none */
+	symbols = elf_file_symbols(elf, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(symbols[i].name, "__libc_start_main") != 0 ||
+		    elf_file_offset_of(elf, symbols[i].value, &ret_start->main_call))
+			continue;
+		ret_start->main_call_end = ret_start->main_call + symbols[i].size;
+		ret_start->main_call -= BEFORE_START_MAIN;
+		read_threads(elf, ret_start);
+		return;
+	}
+}
+
+bool stack_start_contains(const struct stack_start *start, uint64_t file_offset)
+{
+	if (start->entry && file_offset >= start->entry && file_offset < start->entry + ENTRY_BYTES)
+		return true;
+	for (int i = 0; i < STACK_START_THREADS; i++)
+		if (file_offset >= start->threads[i].start && file_offset < start->threads[i].end)
+			return true;
+	return start->main_call && file_offset >= start->main_call &&
+	       file_offset < start->main_call_end;
+}
+
+/* Each is compared with all; an object has a few. */
+#define MAX_POINTS 256
+
+static bool is_known(const struct checkpoints *points, uint64_t offset)
+{
+	vec_foreach(&points->list, point)
+		if (point->offset == offset)
+			return true;
+	return false;
+}
+
+static int find_function(const struct elf_file *file, const char *name, uint16_t function,
+			 struct checkpoints *points)
+{
+	size_t n;
+	const struct elf_symbol *symbols = elf_file_symbols(file, &n);
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0 && points->list.len < MAX_POINTS; i++) {
+		uint64_t offset;
+
+		if (strcmp(symbols[i].name, name) != 0 || symbols[i].is_ifunc ||
+		    elf_file_offset_of(file, symbols[i].value, &offset) < 0 ||
+		    is_known(points, offset))
+			continue;
+		r = vec_push(&points->list, (struct checkpoint){ offset, function });
+	}
+	return r;
+}
+
+/* Names are as in the symbol table; NULL-terminated, or NULL: none. 0 or -ENOMEM. */
+static int checkpoints_find(const struct elf_file *file, char *const *names,
+			    struct checkpoints *points)
+{
+	static const char *const executes[] = { "execve", "fexecve", "execveat" };
+	int r = 0;
+
+	for (uint16_t i = 0; r == 0 && names && names[i]; i++)
+		r = find_function(file, names[i], i + 1, points);
+	for (size_t i = 0; r == 0 && i < sizeof(executes) / sizeof(executes[0]); i++)
+		r = find_function(file, executes[i], 0, points);
+	return r;
+}
+
+/*
+ * The function that a dynamic linker calls for debuggers when it has mapped or unmapped libraries,
+ * and before any of their code runs: r_debug.r_brk of <link.h>.
+ */
+struct elf_file;
+
+/* glibc's and musl's; both export it. */
+#define LOADER_STOP "_dl_debug_state"
+
+/* Its offset in the file; 0: the file is no dynamic linker, or has another name for it. */
+static uint64_t loader_stop_find(const struct elf_file *file)
+{
+	const struct elf_symbol *symbols;
+	uint64_t offset;
+	size_t n;
+
+	if (elf_file_type(file) != ET_DYN || elf_file_is_static_executable(file))
+		return 0;
+	symbols = elf_file_symbols(file, &n);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(symbols[i].name, LOADER_STOP) == 0 && !symbols[i].is_ifunc &&
+		    elf_file_offset_of(file, symbols[i].value, &offset) == 0)
+			return offset;
+	return 0;
+}
 
 void object_facts_done(struct object_facts *facts)
 {

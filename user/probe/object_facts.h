@@ -7,14 +7,53 @@
 #ifndef MEMTRACED_PROBE_OBJECT_FACTS_H
 #define MEMTRACED_PROBE_OBJECT_FACTS_H
 
+#include "base/vec.h"
 #include "elf/cfi/cfi_cache.h"
 #include "elf/elf_needs.h"
-#include "elf/stack_start.h"
-#include "probe/checkpoints.h"
 #include "probe/plan.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/*
+ * Where stacks begin: the code of an object that calls a program's main or is its entry point, and
+ * of a C library for arm64 what threads begin with. A frame-pointer walk that ends there has seen
+ * the whole stack.
+ */
+
+/* glibc has one; more are left out. */
+#define STACK_START_THREADS 4
+
+struct elf_file;
+
+struct stack_start {
+	uint64_t entry;	    /* file offset of e_entry, 0: none */
+	uint64_t main_call; /* range around libc's __libc_start_main, 0: none */
+	uint64_t main_call_end;
+	struct {
+		uint64_t start, end;
+	} threads[STACK_START_THREADS]; /* ranges; 0 to 0: none */
+};
+
+/* Without such code all members are 0. */
+void stack_start_read(struct elf_file *elf, struct stack_start *ret_start);
+
+/* Is a return address at this file offset in such code? */
+bool stack_start_contains(const struct stack_start *start, uint64_t file_offset);
+
+/*
+ * Functions that are to be stopped at: where they are in a file. The first ones are those by which
+ * the C library executes a program; those that the user has named follow.
+ */
+
+struct checkpoint {
+	uint64_t offset;   /* in the file */
+	uint16_t function; /* 0: execve and the like; else the index of its name, from 1 */
+};
+
+struct checkpoints {
+	VEC(struct checkpoint) list; /* each place once */
+};
 
 /* A SHA-1; linkers make no longer ones by themselves. */
 #define OBJECT_BUILD_ID_MAX 20

@@ -7,7 +7,7 @@
 #ifndef MEMTRACED_PROBE_OBJECT_WIRE_H
 #define MEMTRACED_PROBE_OBJECT_WIRE_H
 
-#include "probe/emulation.h"
+#include "probe/insn_types.h"
 #include "probe/object_facts.h"
 #include "sandbox/wire.h"
 

@@ -9,7 +9,6 @@
 #include "probe/allocators.h"
 #include "probe/custom_allocators.h"
 #include "probe/insn.h"
-#include "probe/plan_whys.h"
 #include "probe/sites.h"
 
 #include <errno.h>

@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "bpf/abi_sample.h"
-#include "probe/emulation.h"
 #include "probe/inner_frees.h"
+#include "probe/insn_types.h"
 
 #include <stdbool.h>
 #include <stddef.h>

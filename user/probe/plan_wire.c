@@ -5,8 +5,8 @@
 #include "probe/allocators.h"
 #include "probe/custom_allocators.h"
 #include "probe/plan.h"
-#include "probe/plan_whys.h"
 #include "probe/sample_plan.h"
+#include "probe/sites.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "elf/usdt.h"
 #include "probe/insn.h"
 #include "probe/plan.h"
-#include "probe/plan_whys.h"
+#include "probe/sites.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_TRACE_KERNEL_PROBE_KINDS_H
 #define MEMTRACED_TRACE_KERNEL_PROBE_KINDS_H
 
-#include "probe/emulation.h"
+#include "probe/insn_types.h"
 
 #include <stdbool.h>
 #include <stddef.h>

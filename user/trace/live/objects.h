@@ -37,7 +37,7 @@ struct objects_opts {
 	bool both;	     /* with `sampled`: calls and samples are planned; objects_set_depth */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
 	bool loader; /* the dynamic linker's stop is probed for owners, at all depths: on_loader */
-	bool checkpoints; /* probe/checkpoints.h */
+	bool checkpoints; /* probe/object_facts.h */
 	char *const *checkpoint_names;
 	struct unwind_tables *tables; /* borrowed; NULL: stacks are not unwound by files' tables */
 	bool full_rows; /* stacks may begin at any instruction of any file: it has all rows */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Symbol names of traced programs. */
 #include "base/cleanup.h"
-#include "symbol/demangle.h"
+#include "symbol/names.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 #include "elf/usdt.h"
 #include "probe/object_facts.h"
 #include "symbol/elf_image.h"
-#include "symbol/elf_survey.h"
 #include "symbol/names.h"
 #include "symbol/object_symbols.h"
 

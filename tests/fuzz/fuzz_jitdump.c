@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Jitdumps, which traced programs write, in two pieces; the second by another process. */
-#include "symbol/jit_loads.h"
-#include "symbol/jitdump.h"
+#include "symbol/jit/jit_loads.h"
+#include "symbol/jit/jitdump.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Texts of JIT maps, which traced programs write. */
-#include "symbol/perf_map.h"
+#include "symbol/jit/perf_map.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
-#include "symbol/demangle.h"
+#include "symbol/names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/strbuf.h"
-#include "symbol/jit_loads.h"
-#include "symbol/jitdump.h"
+#include "symbol/jit/jit_loads.h"
+#include "symbol/jit/jitdump.h"
 
 #include <errno.h>
 #include <setjmp.h>

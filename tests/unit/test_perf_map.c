@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "symbol/perf_map.h"
+#include "symbol/jit/perf_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,7 +13,7 @@
 
 /* Debug information of 4 GiB is read (symbol/dwarf_index.c), and takes some more for its index. */
 #define MAX_DATA_BYTES (8ULL << 30)
-/* Three of each object that is held (symbol/object_store.c), and those of a message. */
+/* Three of each object that is held (symbol/object_symbols.c), and those of a message. */
 #define MAX_FILES 512
 
 #define N_ELEMENTS(a) (sizeof(a) / sizeof((a)[0]))

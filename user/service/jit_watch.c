@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "symbol/jit_loads.h"
+#include "symbol/jit/jit_loads.h"
 #include "symbol/jit_reader.h"
 #include "target/jit_home.h"
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/elf_image.h"
 
+#include "base/cleanup.h"
 #include "base/vec.h"
 #include "elf/elf_read.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 /* All are gone through for each address. Linkers make 2 to 6, prelinked programs some more. */
 #define MAX_LOADS 128
@@ -353,4 +356,108 @@ bool elf_image_has_dwarf(const struct elf_image *image)
 {
 	return elf_image_section(image, ".debug_info", SHT_NULL) ||
 	       elf_image_section(image, ".zdebug_info", SHT_NULL);
+}
+
+#define MAX_LINK_BYTES (64 << 10)
+
+/* NULL where there is none, or it is malformed. 0 or -ENOMEM. */
+static int read_debuglink(const struct elf_image *image, struct elf_facts *facts)
+{
+	Elf_Scn *scn = elf_image_section(image, ".gnu_debuglink", SHT_NULL);
+	Elf_Data *data = scn ? elf_image_data(scn, MAX_LINK_BYTES) : NULL;
+	size_t len, crc_at;
+
+	if (!data)
+		return 0;
+	len = strnlen(data->d_buf, data->d_size);
+	crc_at = (len + 1 + 3) & ~(size_t)3;
+	if (len == 0 || len > NAME_MAX || crc_at + 4 > data->d_size ||
+	    memchr(data->d_buf, '/', len))
+		return 0;
+	memcpy(&facts->link_crc, (const char *)data->d_buf + crc_at, 4);
+	facts->link = strdup(data->d_buf);
+	return facts->link ? 0 : -ENOMEM;
+}
+
+/* The same of the common file that dwz made, with its build ID. */
+static int read_altlink(const struct elf_image *image, struct elf_facts *facts)
+{
+	Elf_Scn *scn = elf_image_section(image, ".gnu_debugaltlink", SHT_NULL);
+	Elf_Data *data = scn ? elf_image_data(scn, MAX_LINK_BYTES) : NULL;
+	size_t len, id_len;
+
+	if (!data)
+		return 0;
+	len = strnlen(data->d_buf, data->d_size);
+	if (len == 0 || len >= PATH_MAX || len == data->d_size)
+		return 0;
+	id_len = data->d_size - len - 1;
+	if (id_len < 2 || id_len > ELF_MAX_BUILD_ID)
+		return 0;
+	memcpy(facts->alt_id.bytes, (const char *)data->d_buf + len + 1, id_len);
+	facts->alt_id.len = (uint8_t)id_len;
+	facts->alt = strdup(data->d_buf);
+	return facts->alt ? 0 : -ENOMEM;
+}
+
+static int copy_loads(const struct elf_image *image, struct elf_facts *facts)
+{
+	size_t n;
+	const struct elf_load *loads = elf_image_loads(image, &n);
+	int r = vec_reserve(&facts->loads, n);
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		facts->loads.data[facts->loads.len++] = loads[i];
+	return r;
+}
+
+int elf_survey(const struct elf_image *image, struct elf_facts *ret_facts)
+{
+	struct elf_facts facts = { .stamp = *elf_image_stamp(image) };
+	GElf_Ehdr header;
+	int r;
+
+	if (gelf_getehdr(elf_image_elf(image), &header)) {
+		facts.machine = header.e_machine;
+		facts.class = header.e_ident[EI_CLASS];
+	}
+	facts.has_dwarf = elf_image_has_dwarf(image);
+	facts.has_symtab = elf_image_section(image, NULL, SHT_SYMTAB) != NULL;
+	r = read_debuglink(image, &facts);
+	if (r == 0)
+		r = read_altlink(image, &facts);
+	if (r == 0)
+		r = copy_loads(image, &facts);
+	if (r < 0)
+		elf_facts_done(&facts);
+	else
+		*ret_facts = facts;
+	return r;
+}
+
+/* Reading takes about a second per 2 GiB. */
+#define MAX_CRC_FILE_BYTES (2LL << 30)
+
+int file_crc(int fd, uint32_t *ret_crc)
+{
+	static const size_t chunk = 64 << 10;
+	_cleanup_free_ uint8_t *buf = malloc(chunk);
+	uLong crc = crc32(0, NULL, 0);
+	struct stat st;
+	off_t at = 0;
+	ssize_t n;
+
+	if (!buf)
+		return -ENOMEM;
+	if (fstat(fd, &st) < 0 || st.st_size > MAX_CRC_FILE_BYTES)
+		return -EFBIG;
+	while (at < st.st_size) {
+		n = pread(fd, buf, chunk, at);
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		crc = crc32(crc, buf, (uInt)n);
+		at += n;
+	}
+	*ret_crc = (uint32_t)crc;
+	return 0;
 }

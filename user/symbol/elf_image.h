@@ -2,7 +2,8 @@
 /*
  * One ELF file held open for symbolization, by libelf. It is read, never mapped: whoever truncates
  * a mapped file would kill this process by SIGBUS. Files are other people's, so what they can make
- * us allocate is bounded. One thread.
+ * us allocate is bounded. Part of the worker (symbol/symbol_server.h): the daemon reads no
+ * file itself. One thread.
  */
 #ifndef MEMTRACED_SYMBOL_ELF_IMAGE_H
 #define MEMTRACED_SYMBOL_ELF_IMAGE_H
@@ -51,5 +52,14 @@ int elf_image_unpack_zstd(struct elf_image *image);
 /* What all .debug_* sections would take uncompressed. */
 uint64_t elf_image_debug_bytes(const struct elf_image *image);
 bool elf_image_has_dwarf(const struct elf_image *image);
+
+/* Reads the facts of a file. 0 or -ENOMEM. */
+int elf_survey(const struct elf_image *image, struct elf_facts *ret_facts);
+
+/*
+ * The CRC of a whole file, by which .gnu_debuglink knows its debug file. 0 or negative errno;
+ * -EFBIG: more than 2 GiB; -EIO: it became shorter meanwhile.
+ */
+int file_crc(int fd, uint32_t *ret_crc);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/jit_server.h"
 
-#include "symbol/demangle.h"
+#include "symbol/jit/perf_map.h"
 #include "symbol/jit_wire.h"
-#include "symbol/perf_map.h"
+#include "symbol/names.h"
 
 #include <errno.h>
 #include <string.h>

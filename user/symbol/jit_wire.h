@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 #include "sandbox/wire.h"
-#include "symbol/jitdump.h"
+#include "symbol/jit/jitdump.h"
 
 /* The first byte of a request; those of probe/object_wire.h are lower. */
 enum jit_request {

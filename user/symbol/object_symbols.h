@@ -39,9 +39,6 @@ int object_symbols_new(const struct object_files *files, struct object_symbols *
 void object_symbols_free(struct object_symbols *object); /* NULL is legal */
 DEFINE_CLEANUP(struct object_symbols, object_symbols_free)
 
-/* Sections that were read, and what was made of symbols. */
-uint64_t object_symbols_bytes(const struct object_symbols *object);
-
 /*
  * The frames of a place, as in struct symbol; strings are the pool's. 0 (also where nothing is
  * known: one frame says so) or -ENOMEM.
@@ -49,5 +46,38 @@ uint64_t object_symbols_bytes(const struct object_symbols *object);
 int object_symbols_find(struct object_symbols *object, const struct object_place *place,
 			struct names *names, struct symbol_frame frames[OBJECT_MAX_FRAMES],
 			size_t *ret_n_frames);
+
+/*
+ * The objects whose files are read at the moment, by number; those used last. Part of the worker,
+ * which has nobody's word for the numbers but the daemon's.
+ */
+
+struct object_store;
+
+struct object_limits {
+	uint64_t open, open_bytes;
+};
+
+struct object_counts {
+	uint64_t open;
+	uint64_t open_bytes; /* of sections that were read, and of what was made of symbols */
+	uint64_t reads;	     /* how often an object was read */
+};
+
+int object_store_new(struct object_store **ret_store);
+void object_store_free(struct object_store *store); /* NULL is legal */
+DEFINE_CLEANUP(struct object_store, object_store_free)
+
+/*
+ * The object of that number, from `files` unless it is held; then as many as are too many are
+ * given up, this one never. Valid until the next call. As object_symbols_new.
+ */
+int object_store_find(struct object_store *store, uint64_t id, const struct object_files *files,
+		      const struct object_limits *limits, struct object_symbols **ret_object);
+
+/* Gives the object of that number up, if it is held. */
+void object_store_forget(struct object_store *store, uint64_t id);
+
+const struct object_counts *object_store_counts(const struct object_store *store);
 
 #endif

@@ -2,8 +2,6 @@
 #include "symbol/symbol_server.h"
 
 #include "symbol/elf_image.h"
-#include "symbol/elf_survey.h"
-#include "symbol/file_crc.h"
 #include "symbol/names.h"
 #include "symbol/symbol_wire.h"
 

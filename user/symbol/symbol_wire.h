@@ -8,7 +8,7 @@
 #define MEMTRACED_SYMBOL_SYMBOL_WIRE_H
 
 #include "sandbox/wire.h"
-#include "symbol/object_store.h"
+#include "symbol/object_symbols.h"
 
 /* The first byte of a request. */
 enum symbol_request {

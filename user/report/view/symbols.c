@@ -4,7 +4,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "report/view/mapped_object.h"
-#include "symbol/jit_codes.h"
+#include "symbol/jit/jit_codes.h"
 #include "symbol/object_symbols.h"
 #include "target/proc_file.h"
 

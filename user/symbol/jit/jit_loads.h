@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a jitdump's code was called when it was loaded, for when it moves: the daemon's side of
- * symbol/jitdump.h, whose items come from a process that may lie. One thread.
+ * symbol/jit/jitdump.h, whose items come from a process that may lie. One thread.
  */
-#ifndef MEMTRACED_SYMBOL_JIT_LOADS_H
-#define MEMTRACED_SYMBOL_JIT_LOADS_H
+#ifndef MEMTRACED_SYMBOL_JIT_JIT_LOADS_H
+#define MEMTRACED_SYMBOL_JIT_JIT_LOADS_H
 
 #include "base/cleanup.h"
-#include "symbol/jit_item.h"
+#include "symbol/jit/jitdump.h"
 
 struct jit_loads;
 

@@ -4,8 +4,8 @@
  * "START SIZE NAME" in hex, in any order of addresses; where lines overlap, the later one is the
  * newer code.
  */
-#ifndef MEMTRACED_SYMBOL_PERF_MAP_H
-#define MEMTRACED_SYMBOL_PERF_MAP_H
+#ifndef MEMTRACED_SYMBOL_JIT_PERF_MAP_H
+#define MEMTRACED_SYMBOL_JIT_PERF_MAP_H
 
 #include "base/cleanup.h"
 

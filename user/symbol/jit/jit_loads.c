@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "symbol/jit_loads.h"
+#include "symbol/jit/jit_loads.h"
 
 #include "base/hashmap.h"
 #include "symbol/names.h"

@@ -3,8 +3,8 @@
  * The code that run-times made, by process, address and time: what RECORD_JIT_CODE records say. One
  * thread, with 5 MiB of stack left for demangling.
  */
-#ifndef MEMTRACED_SYMBOL_JIT_CODES_H
-#define MEMTRACED_SYMBOL_JIT_CODES_H
+#ifndef MEMTRACED_SYMBOL_JIT_JIT_CODES_H
+#define MEMTRACED_SYMBOL_JIT_JIT_CODES_H
 
 #include "base/cleanup.h"
 #include "symbol/symbolizer.h"

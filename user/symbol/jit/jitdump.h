@@ -5,13 +5,36 @@
  * worker (symbol/jit_server.h): the file is the traced program's. What it must know to go on is a
  * few numbers, so that another process can. One thread.
  */
-#ifndef MEMTRACED_SYMBOL_JITDUMP_H
-#define MEMTRACED_SYMBOL_JITDUMP_H
+#ifndef MEMTRACED_SYMBOL_JIT_JITDUMP_H
+#define MEMTRACED_SYMBOL_JIT_JITDUMP_H
 
 #include "base/cleanup.h"
-#include "symbol/jit_item.h"
+#include "trace/record/record.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Longer names are cut off, longer file names taken for none. */
+#define JIT_MAX_NAME 4096
+/* Of one function. */
+#define JIT_MAX_LINES (1U << 16)
+
+/*
+ * A piece of code that a run-time says to have made or moved: what readers of its files
+ * (symbol/jit/perf_map.h, symbol/jit/jitdump.h) give. Plain data.
+ */
+struct jit_item {
+	bool is_move;		     /* the code of that index is at `start` now */
+	uint64_t index;		     /* of a jitdump; else 0 */
+	uint64_t start, size_bytes;  /* may be empty or endless: damage that harms nobody else */
+	uint64_t since_ns;	     /* 0: nobody knows from when */
+	const char *name, *function; /* NULL of a move; function: demangled, NULL: as the name */
+	size_t n_lines;		     /* ascending by offset */
+	const struct record_jit_line *lines;
+};
+
+/* The item is the caller's. 0 or negative errno but -EBADMSG, upon which no more come. */
+typedef int (*jit_item_fn)(const struct jit_item *item, void *userdata);
 
 struct jitdump;
 

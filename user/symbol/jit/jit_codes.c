@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "symbol/jit_codes.h"
+#include "symbol/jit/jit_codes.h"
 
 #include "base/hashmap.h"
 #include "base/vec.h"

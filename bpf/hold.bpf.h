@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A thread that must wait for the daemon: it gets the signal by which target/hold.h knows it. To be
- * sent before the ring's record that says why, which the daemon's answer must not overtake.
+ * A thread that must wait for the daemon: it gets the signal by which target/hold/hold.h knows it.
+ * To be sent before the ring's record that says why, which the daemon's answer must not overtake.
  */
 #ifndef MEMTRACED_HOLD_BPF_H
 #define MEMTRACED_HOLD_BPF_H

@@ -15,7 +15,7 @@
 #include "symbol/file_server.h"
 #include "target/file_helper.h"
 #include "target/file_helper_process.h"
-#include "target/open_server.h"
+#include "target/file_open.h"
 #include "trace/bpf/run_stats.h"
 #include "trace/kernel/features.h"
 #include "version.h"

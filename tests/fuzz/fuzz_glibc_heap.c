@@ -3,7 +3,7 @@
  * The memory of a process that made it look like glibc's heaps, or that is just damaged: reading it
  * ends, and the blocks ascend. The input is pages; the mappings lie where glibc has them.
  */
-#include "target/glibc_heap.h"
+#include "target/glibc/glibc_heap.h"
 #include "target/memory.h"
 
 #include <errno.h>

@@ -7,8 +7,8 @@
 #define MEMTRACED_TESTS_UNIT_HELD_RUN_H
 
 #include "base/vec.h"
-#include "target/hold.h"
-#include "target/launch.h"
+#include "target/hold/hold.h"
+#include "target/launch/launch.h"
 
 #include <stdbool.h>
 #include <stddef.h>

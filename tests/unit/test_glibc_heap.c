@@ -3,12 +3,12 @@
  * Heaps of real processes: children of this one, with this glibc. What they hold they say
  * themselves: each block with its malloc_usable_size(), and mallinfo2().
  */
-#include "target/glibc_heap.h"
+#include "target/glibc/glibc_heap.h"
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "target/hold/stop.h"
 #include "target/memory.h"
-#include "target/stop.h"
 
 #include <errno.h>
 #include <malloc.h>

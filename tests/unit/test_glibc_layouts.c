@@ -3,8 +3,8 @@
  * Heaps that are made up word by word: versions of glibc that are not installed, and what must not
  * be taken for blocks.
  */
-#include "target/glibc_heap.h"
-#include "target/glibc_layout.h"
+#include "target/glibc/glibc_heap.h"
+#include "target/glibc/glibc_layout.h"
 #include "target/memory.h"
 
 #include <errno.h>

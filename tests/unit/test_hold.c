@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "target/hold.h"
+#include "target/hold/hold.h"
 
 #include "held_run.h"
 #include "hold_targets.h"

@@ -3,14 +3,14 @@
  * target/hold when there is no memory, at each of its allocations in turn: no thread may stay
  * seized that the table does not have. The link has calloc() and reallocarray() come here (--wrap).
  */
-#include "target/hold.h"
+#include "target/hold/hold.h"
 
 #include "base/strbuf.h"
 #include "held_run.h"
 #include "hold_targets.h"
+#include "target/hold/stop.h"
 #include "target/proc_file.h"
 #include "target/process.h"
-#include "target/stop.h"
 
 #include <errno.h>
 #include <pthread.h>

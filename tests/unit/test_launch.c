@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "target/launch.h"
+#include "target/launch/launch.h"
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"

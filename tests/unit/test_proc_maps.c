@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/file_open.h"
 #include "target/proc_maps.h"
 
 #include "base/cleanup.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
-#include "target/root_open.h"
+#include "target/file_open.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "target/stop.h"
+#include "target/hold/stop.h"
 
 #include "base/clock.h"
 #include "held_run.h"

@@ -3,8 +3,8 @@
 
 #include "analyze/process_roots.h"
 #include "base/clock.h"
+#include "target/hold/stop.h"
 #include "target/memory.h"
-#include "target/stop.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include "report/leak/leak_text.h"
 #include "service/heap_error_log.h"
 #include "service/leak_log.h"
-#include "target/hold.h"
-#include "target/stop.h"
+#include "target/hold/hold.h"
+#include "target/hold/stop.h"
 #include "trace/live/live.h"
 
 #include <errno.h>

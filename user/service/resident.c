@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "model/model.h"
 #include "model/regions.h"
-#include "target/glibc_memory.h"
+#include "target/glibc/glibc_memory.h"
 #include "target/memory.h"
 #include "target/smaps.h"
 #include "trace/live/live.h"

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "config/options.h"
 #include "config/words.h"
-#include "target/launch.h"
+#include "target/launch/launch.h"
 #include "target/preload.h"
 
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "config/options.h"
 #include "model/model.h"
-#include "target/launch.h"
+#include "target/launch/launch.h"
 #include "trace/record/record.h"
 
 struct probe_cost;

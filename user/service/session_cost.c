@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "config/units.h"
 #include "service/session_state.h"
-#include "target/cpu_time.h"
+#include "target/process.h"
 #include "trace/bpf/run_stats.h"
 
 #include <errno.h>

@@ -17,8 +17,8 @@
 #include "service/sample_clock.h"
 #include "service/status_line.h"
 #include "service/terminal_relay.h"
-#include "target/hold.h"
-#include "target/launch.h"
+#include "target/hold/hold.h"
+#include "target/launch/launch.h"
 #include "trace/live/live.h"
 
 struct session {

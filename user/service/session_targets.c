@@ -4,9 +4,9 @@
 #include "service/sample_environment.h"
 #include "service/session_state.h"
 #include "service/tracing.h"
+#include "target/loader_search.h"
 #include "target/process.h"
 #include "target/process_list.h"
-#include "target/program_file.h"
 #include "trace/live/live_existing.h"
 
 #include <errno.h>

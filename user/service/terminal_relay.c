@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/terminal_relay.h"
 
-#include "target/launch.h"
-#include "target/terminal_keeper.h"
+#include "target/launch/launch.h"
+#include "target/launch/terminal_keeper.h"
 
 #include <errno.h>
 #include <signal.h>

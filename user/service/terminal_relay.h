@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Joins the terminal of a command's own (target/launch.h: launch_pty) to memtraced's, so that the
- * command has there what a job of the shell has: keys and their signals, output, size, job
- * control. Works on the session's loop without blocking: each direction has a buffer of fixed size,
- * and what does not fit waits where it comes from.
+ * Joins the terminal of a command's own (target/launch/launch.h: launch_pty) to memtraced's, so
+ * that the command has there what a job of the shell has: keys and their signals, output, size,
+ * job control. Works on the session's loop without blocking: each direction has a buffer of fixed
+ * size, and what does not fit waits where it comes from.
  *
  * While memtraced is in the foreground, its terminal is raw and what is typed goes to the command.
  * In the background, and in a pipeline until the command wants it, memtraced's terminal is as it

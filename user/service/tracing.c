@@ -5,7 +5,7 @@
 #include "config/units.h"
 #include "symbol/symbol_file.h"
 #include "target/identity.h"
-#include "target/statm.h"
+#include "target/process.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/tracefs.h"
 #include "trace/live/live_usage.h"

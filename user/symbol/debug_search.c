@@ -2,7 +2,7 @@
 #include "symbol/debug_search.h"
 
 #include "symbol/debuginfod.h"
-#include "target/root_open.h"
+#include "target/file_open.h"
 
 #include <errno.h>
 #include <fcntl.h>

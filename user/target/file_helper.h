@@ -13,7 +13,7 @@
 #define MEMTRACED_TARGET_FILE_HELPER_H
 
 #include "base/strbuf.h"
-#include "target/open_request.h"
+#include "target/file_helper_process.h"
 
 #include <stddef.h>
 #include <stdint.h>

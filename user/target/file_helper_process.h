@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The processes behind target/file_helper.h: one that forks the others, and those. For it alone.
+ * The processes behind target/file_helper.h: one that forks the others, and those. For it alone,
+ * but for what file_open.c has them open.
  */
 #ifndef MEMTRACED_TARGET_FILE_HELPER_PROCESS_H
 #define MEMTRACED_TARGET_FILE_HELPER_PROCESS_H
 
-#include "target/open_request.h"
+struct strbuf;
+
+/*
+ * Opens what a request asks for: in the helper. fd: what came with it, -1: nothing. A descriptor or
+ * negative errno.
+ */
+typedef int (*file_helper_open_fn)(const struct strbuf *request, int fd);
+
+/* The first byte of a request: which of the two reads the rest. */
+enum open_request { OPEN_REQUEST_MAP, OPEN_REQUEST_IN_ROOT };
 
 /* The name of all, as ps(1) shows it; and the role of the one that forks (main.c). */
 #define FILE_HELPER_COMM "memtraced-open"

@@ -3,9 +3,9 @@
 
 #include "base/cleanup.h"
 #include "base/file_system.h"
+#include "target/file_open.h"
 #include "target/proc_file.h"
 #include "target/process.h"
-#include "target/root_open.h"
 
 #include <errno.h>
 #include <fcntl.h>

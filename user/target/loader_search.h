@@ -33,4 +33,14 @@ int loader_search_find(const struct loader_search *search, const char *name, con
 		       const char *folders, int (*fn)(const char *path, void *userdata),
 		       void *userdata);
 
+/* confstr(_CS_PATH), which execvp(3) uses without a PATH. */
+#define PROGRAM_DEFAULT_PATH "/bin:/usr/bin"
+
+/*
+ * Opens the file of the command `name`, found as execvp() would by `search` (PATH; NULL: the usual
+ * one) before it is executed, for reading; of a script, its interpreter's. Negative errno: there
+ * is no regular file that can be read, which its exec will tell.
+ */
+int program_file_open(const char *name, const char *search);
+
 #endif

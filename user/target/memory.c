@@ -2,6 +2,7 @@
 #include "target/memory.h"
 
 #include "base/vec.h"
+#include "target/file_open.h"
 #include "target/proc_maps.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "elf/elf_file.h"
 #include "elf/elf_sections.h"
 #include "elf/usdt.h"
-#include "target/program_file.h"
+#include "target/loader_search.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -11,7 +11,6 @@
 #include <sys/types.h>
 
 struct strbuf;
-struct wire_reader;
 
 struct proc_map {
 	uint64_t start, end, offset, ino;
@@ -56,20 +55,5 @@ void proc_maps_done(struct proc_maps *maps);
 
 /* The map that holds addr, or NULL. */
 const struct proc_map *proc_maps_find(const struct proc_maps *maps, uint64_t addr);
-
-/*
- * Opens the file behind a mapping of a process, in whatever mount namespace and also when it was
- * deleted: /proc/PID/map_files first (needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE), then
- * /proc/PID/root/PATH without ever leaving that root, then /proc/PID/exe; the latter two are
- * checked against device and inode. A descriptor (O_RDONLY | O_CLOEXEC), or negative errno: -ENOENT
- * when no file is behind it, -ENODEV when it is not a regular file (which is then never opened),
- * -ESTALE when another file has that name now, -EBUSY when another process holds a lease on it,
- * -EREMOTE when its file system is one that another user may serve, of which nothing is asked,
- * -ETIMEDOUT when its server lets us wait: a helper opens what has one.
- */
-int proc_map_open(pid_t pid, const struct proc_map *map);
-
-/* In the helper, by the request of proc_map_open(). */
-int proc_map_open_waiting(struct wire_reader *request);
 
 #endif

@@ -2,13 +2,14 @@
 #include "target/process.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file_system.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "config/words.h"
 #include "target/file_helper.h"
+#include "target/file_open.h"
 #include "target/proc_file.h"
-#include "target/root_open.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* PF_KTHREAD of include/linux/sched.h: not in the uapi headers, but unchanged and shown in stat. */
@@ -313,5 +315,61 @@ int process_threads(pid_t pid, pid_t **ret_tids, size_t *ret_n)
 		return -ESRCH;
 	*ret_n = tids.len;
 	*ret_tids = TAKE_PTR(owned);
+	return 0;
+}
+
+int statm_rss(pid_t pid, uint64_t *ret_bytes)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	uint64_t size, resident;
+	int r = proc_file_read(pid, "statm", 4096, &text);
+
+	if (r)
+		return r;
+	/* of a zombie all are 0 */
+	if (sscanf(strbuf_str(&text), "%" SCNu64 " %" SCNu64, &size, &resident) != 2)
+		return -EBADMSG;
+	if (size == 0)
+		return -ESRCH;
+	*ret_bytes = resident * (uint64_t)sysconf(_SC_PAGESIZE);
+	return 0;
+}
+
+/* Fields 3 to 15 of proc(5)'s stat, behind the name, which may hold anything. */
+#define BEFORE_CHILDREN " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u"
+
+/* Ticks of user and system time. */
+static int children_ticks(pid_t pid, uint64_t *ret_ticks)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	unsigned long long user, system;
+	char text[1024], path[32];
+	const char *behind;
+	size_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid); /* fits */
+	file = fopen(path, "re");
+	if (!file)
+		return -ESRCH;
+	len = fread(text, 1, sizeof(text) - 1, file);
+	text[len] = '\0';
+	behind = strrchr(text, ')');
+	if (!behind || sscanf(behind + 1, BEFORE_CHILDREN " %llu %llu", &user, &system) != 2)
+		return -ESRCH;
+	*ret_ticks = user + system;
+	return 0;
+}
+
+int cpu_time_of(pid_t pid, uint64_t *ret_ns)
+{
+	struct timespec own;
+	uint64_t ticks;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &own) ||
+	    children_ticks(pid, &ticks))
+		return -ESRCH;
+	*ret_ns = (uint64_t)own.tv_sec * SECOND_NS + (uint64_t)own.tv_nsec +
+		  ticks * SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK);
 	return 0;
 }

@@ -70,4 +70,17 @@ pid_t process_of_thread(pid_t tid);
 int process_parse_stat(const char *text, struct process_info *info);
 int process_parse_status(const char *text, struct process_info *info, pid_t *ret_tgid);
 
+/*
+ * How much memory a process has resident, by /proc/PID/statm: one short read, so it can be asked
+ * for often. The kernel's counts are those of its threads summed up lazily (proc(5)): off by up to
+ * 64 pages a thread. 0, or negative errno: -ESRCH or -ENOENT when it has ended.
+ */
+int statm_rss(pid_t pid, uint64_t *ret_bytes);
+
+/*
+ * The CPU time of all threads of the process, to the nanosecond, and of the children that it has
+ * waited for and theirs, to the clock tick. 0, or -ESRCH: it has ended and is waited for.
+ */
+int cpu_time_of(pid_t pid, uint64_t *ret_ns);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 typedef VEC(pid_t) pid_vec;
@@ -24,5 +25,14 @@ int process_list_cgroup(int folder_fd, pid_vec *ret_pids);
  * 0 or negative errno.
  */
 int process_list_descendants(pid_t pid, pid_t except, pid_vec *ret_pids);
+
+/*
+ * Programs that translate code of their own architecture (Valgrind, qemu-user, DynamoRIO, Pin), by
+ * their executables' names. A breakpoint in what they copy ends them.
+ */
+bool translator_is(const char *exe);
+
+/* The executable of one that runs here, malloc'ed; NULL: there is none. 0 or negative errno. */
+int translator_find(char **ret_exe);
 
 #endif

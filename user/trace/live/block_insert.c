@@ -4,7 +4,7 @@
 #include "base/vec.h"
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
-#include "target/glibc_types.h"
+#include "target/glibc/glibc_types.h"
 #include "trace/bpf/bucket_table.h"
 #include "trace/bpf/programs.h"
 #include "trace/kernel/urgent.h"

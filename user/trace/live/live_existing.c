@@ -2,10 +2,10 @@
 #include "trace/live/live_existing.h"
 
 #include "bpf/abi.h"
-#include "target/glibc_heap.h"
-#include "target/glibc_memory.h"
+#include "target/glibc/glibc_heap.h"
+#include "target/glibc/glibc_memory.h"
+#include "target/hold/stop.h"
 #include "target/memory.h"
-#include "target/stop.h"
 #include "trace/live/block_insert.h"
 #include "trace/live/live_blocks.h"
 #include "trace/live/live_process.h"

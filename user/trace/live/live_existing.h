@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks from before the attach (--existing): a process that is counted already is stopped, what it
- * holds in glibc's heap is read (target/glibc_heap.h), and what is not known from tracing is put
- * into the kernel's books, where frees find it. All of it is one site without a stack, whose sizes
- * are usable ones. Live source's thread.
+ * Blocks from before the attach (--existing): a process that is counted already is stopped, what
+ * it holds in glibc's heap is read (target/glibc/glibc_heap.h), and what is not known from tracing
+ * is put into the kernel's books, where frees find it. All of it is one site without a stack,
+ * whose sizes are usable ones. Live source's thread.
  */
 #ifndef MEMTRACED_TRACE_LIVE_LIVE_EXISTING_H
 #define MEMTRACED_TRACE_LIVE_LIVE_EXISTING_H

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "target/process.h"
-#include "target/translator.h"
+#include "target/process_list.h"
 #include "trace/bpf/link_home.h"
 #include "trace/live/live_process.h"
 

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "target/cgroup_memory.h"
+#include "target/process.h"
 #include "target/smaps.h"
-#include "target/statm.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "bpf/abi_unwind.h"
 #include "memtraced.skel.h"
 #include "probe/object_reader.h"
+#include "target/file_open.h"
 #include "target/preload.h"
 #include "trace/kernel/urgent.h"
 #include "trace/live/object_state.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/live/open_ahead.h"
 
+#include "target/file_open.h"
 #include "target/proc_maps.h"
 
 #include <string.h>

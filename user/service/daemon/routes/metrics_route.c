@@ -20,7 +20,7 @@
 #include "service/daemon/watch/watch_metrics.h"
 #include "target/file_helper.h"
 #include "target/file_helper_process.h"
-#include "target/statm.h"
+#include "target/process.h"
 #include "version.h"
 
 #include <dirent.h>

@@ -7,7 +7,6 @@
 #include "service/daemon/service_state.h"
 #include "target/process.h"
 #include "target/process_list.h"
-#include "target/statm.h"
 
 #include <errno.h>
 #include <fnmatch.h>

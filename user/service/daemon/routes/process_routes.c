@@ -13,6 +13,7 @@
 #include "service/daemon/routes/routes.h"
 #include "symbol/symbolizer.h"
 #include "target/file_helper.h"
+#include "target/file_open.h"
 #include "target/proc_maps.h"
 
 #include <errno.h>

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "target/hold/hold_table.h"
+
+#include "base/hashmap.h"
+#include "target/process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+struct hold_table {
+	struct hashmap *threads, *processes;
+};
+
+static uint64_t thread_hash(const void *item)
+{
+	const struct held_thread *thread = item;
+
+	return hash_u64((uint64_t)thread->tid);
+}
+
+static bool thread_equal(const void *a, const void *b)
+{
+	const struct held_thread *x = a, *y = b;
+
+	return x->tid == y->tid;
+}
+
+static uint64_t process_hash(const void *item)
+{
+	const struct held_process *process = item;
+
+	return hash_u64((uint64_t)process->pid);
+}
+
+static bool process_equal(const void *a, const void *b)
+{
+	const struct held_process *x = a, *y = b;
+
+	return x->pid == y->pid;
+}
+
+static const struct hashmap_ops thread_ops = { thread_hash, thread_equal, free };
+static const struct hashmap_ops process_ops = { process_hash, process_equal, free };
+
+int hold_table_new(struct hold_table **ret_table)
+{
+	_cleanup_(hold_table_free_p) struct hold_table *table = calloc(1, sizeof(*table));
+	int r;
+
+	if (!table)
+		return -ENOMEM;
+	r = hashmap_new(&thread_ops, &table->threads);
+	if (r == 0)
+		r = hashmap_new(&process_ops, &table->processes);
+	if (r < 0)
+		return r;
+	*ret_table = TAKE_PTR(table);
+	return 0;
+}
+
+void hold_table_free(struct hold_table *table)
+{
+	if (!table)
+		return;
+	hashmap_free(table->threads);
+	hashmap_free(table->processes);
+	free(table);
+}
+
+struct held_thread *hold_table_thread(const struct hold_table *table, pid_t tid)
+{
+	return hashmap_find(table->threads, &(struct held_thread){ .tid = tid });
+}
+
+struct held_process *hold_table_process(const struct hold_table *table, pid_t pid)
+{
+	return hashmap_find(table->processes, &(struct held_process){ .pid = pid });
+}
+
+void hold_table_join_process(struct held_thread *thread, struct held_process *process)
+{
+	thread->process = process;
+	LIST_INSERT_HEAD(&process->threads, thread, siblings);
+}
+
+int hold_table_add_thread(struct hold_table *table, pid_t tid, struct held_process *process,
+			  struct held_thread **ret_thread)
+{
+	_cleanup_free_ struct held_thread *thread = calloc(1, sizeof(*thread));
+	int r;
+
+	if (!thread)
+		return -ENOMEM;
+	thread->tid = tid;
+	r = hashmap_insert(table->threads, thread);
+	if (r < 0)
+		return r;
+	if (process)
+		hold_table_join_process(thread, process);
+	*ret_thread = TAKE_PTR(thread);
+	return 0;
+}
+
+int hold_table_add_process(struct hold_table *table, pid_t pid, pid_t parent,
+			   struct held_process **ret_process)
+{
+	_cleanup_free_ struct held_process *process = calloc(1, sizeof(*process));
+	int r;
+
+	if (!process)
+		return -ENOMEM;
+	*process = (struct held_process){ .pid = pid, .parent = parent };
+	r = hashmap_insert(table->processes, process);
+	if (r < 0)
+		return r;
+	*ret_process = TAKE_PTR(process);
+	return 0;
+}
+
+void hold_table_remove_thread(struct hold_table *table, struct held_thread *thread)
+{
+	if (thread->process)
+		LIST_REMOVE(thread, siblings);
+	free(hashmap_remove(table->threads, thread));
+}
+
+void hold_table_remove_threads(struct hold_table *table, struct held_process *process,
+			       const struct held_thread *keep)
+{
+	struct held_thread *thread = LIST_FIRST(&process->threads);
+
+	while (thread) {
+		struct held_thread *next = LIST_NEXT(thread, siblings);
+
+		if (thread != keep)
+			hold_table_remove_thread(table, thread);
+		thread = next;
+	}
+}
+
+void hold_table_remove_process(struct hold_table *table, struct held_process *process)
+{
+	hold_table_remove_threads(table, process, NULL);
+	free(hashmap_remove(table->processes, process));
+}
+
+size_t hold_table_n_threads(const struct hold_table *table)
+{
+	return hashmap_size(table->threads);
+}
+
+static int seize(pid_t tid, long options)
+{
+	struct process_info info;
+	int r;
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)options) == 0)
+		return 0;
+	r = -errno;
+	/* The kernel says EPERM of zombies, too. */
+	if (r == -EPERM && process_info_read(tid, &info) == 0 && info.zombie)
+		return -ESRCH;
+	return r;
+}
+
+int hold_seize_waiting(struct hold_table *table, pid_t pid, long options)
+{
+	struct held_process *process;
+	struct held_thread *thread;
+	int r;
+
+	r = hold_table_add_process(table, pid, 0, &process);
+	if (r < 0)
+		return r;
+	r = hold_table_add_thread(table, pid, process, &thread);
+	if (r == 0)
+		r = seize(pid, options);
+	if (r < 0) {
+		hold_table_remove_process(table, process);
+		return r;
+	}
+	thread->born = true;
+	return 0;
+}
+
+/* 0: seized, or nothing is to be seized any more; 1: it is ours already; or negative errno. */
+static int seize_thread(struct hold_table *table, struct held_process *process, pid_t tid,
+			long options)
+{
+	struct held_thread *thread;
+	struct process_info info;
+	int r;
+
+	if (hold_table_thread(table, tid))
+		return 1;
+	/* Before it is seized: a thread without an entry would never be let go. */
+	r = hold_table_add_thread(table, tid, process, &thread);
+	if (r < 0)
+		return r;
+	thread->born = true;
+	r = seize(tid, options);
+	if (r == 0)
+		return 0;
+	hold_table_remove_thread(table, thread);
+	if (r == -ESRCH)
+		return 1;
+	if (r == -EPERM && process_info_read(tid, &info) == 0 && info.tracer)
+		/* born to one that we have: its first stop is going to be seen */
+		return info.tracer == gettid() ? 1 : -EBUSY;
+	return r;
+}
+
+/* 0: some threads were not known yet; 1: none; or negative errno. */
+static int seize_new_threads(struct hold_table *table, struct held_process *process, long options)
+{
+	_cleanup_free_ pid_t *tids = NULL;
+	size_t n;
+	int r = process_threads(process->pid, &tids, &n), all = 1;
+
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		r = seize_thread(table, process, tids[i], options);
+		all &= r;
+	}
+	return r < 0 ? r : all;
+}
+
+/* Only what is stopped can be let go: that is done when target/hold sees the stops. */
+static void begin_to_let_go(struct held_process *process)
+{
+	const struct held_thread *thread;
+
+	process->unwanted = true;
+	LIST_FOREACH(thread, &process->threads, siblings)
+	(void)ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL); /* else it has ended */
+}
+
+/* Until a reading of the list shows nothing new: those born to threads that we have are ours. */
+int hold_seize_threads(struct hold_table *table, pid_t pid, long options)
+{
+	struct held_process *process;
+	int r = hold_table_add_process(table, pid, 0, &process);
+
+	if (r < 0)
+		return r;
+	do
+		r = seize_new_threads(table, process, options);
+	while (r == 0);
+	if (LIST_EMPTY(&process->threads)) {
+		hold_table_remove_process(table, process);
+		return r < 0 ? r : -ESRCH;
+	}
+	if (r < 0)
+		begin_to_let_go(process);
+	return r < 0 ? r : 0;
+}

@@ -2,7 +2,7 @@
 /* What comes over HTTP, and the service's configuration: the first byte says which. */
 #include "config/named_section.h"
 #include "config/service_config.h"
-#include "service/daemon/routes/token.h"
+#include "service/daemon/routes/tokens.h"
 #include "service/http/guard.h"
 #include "service/http/query.h"
 

@@ -3,7 +3,7 @@
  * Series of loads go in, changes of depth come out. A process is simulated: it has so many calls a
  * second of its own CPU time, of so many bytes, and is slowed down by what counts them.
  */
-#include "service/governor.h"
+#include "service/session/governor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /*
  * The token in an Authorization header.
  */
-#include "service/http/credentials.h"
+#include "service/http/headers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/http/framing.h"
+#include "service/http/headers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /*
  * Who is let in before anything is looked at: names of hosts, pages of other sites, tokens.
  */
-#include "service/daemon/routes/token.h"
+#include "service/daemon/routes/tokens.h"
 #include "service/http/guard.h"
 
 #include <errno.h>

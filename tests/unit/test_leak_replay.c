@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
-#include "service/leak_replay.h"
+#include "service/leak/leak_replay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reports of recordings to files, and what is written as it happens. */
 #include "model/model.h"
-#include "service/jobs.h"
-#include "service/outputs.h"
+#include "service/output/jobs.h"
+#include "service/output/outputs.h"
 #include "service/replay.h"
 #include "tests/record_script.h"
 #include "trace/record/recording.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/daemon/reload.h"
+#include "service/daemon/configure.h"
 
 #include <errno.h>
 #include <setjmp.h>

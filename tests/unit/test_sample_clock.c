@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/sample_clock.h"
+#include "service/session/sample_clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/sample_unit.h"
+#include "service/sample_library.h"
 
 #include "parse_words.h"
 

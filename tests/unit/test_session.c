@@ -5,7 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "sandbox/worker.h"
-#include "service/session.h"
+#include "service/session/session.h"
 #include "symbol/file_server.h"
 
 #include <json-c/json.h>

@@ -3,12 +3,12 @@
  * A session on a thread of its own: what runs where, in which order, and what comes when it cannot
  * begin. Needs root, since the session traces for real.
  */
-#include "service/session_runner.h"
+#include "service/session/session_runner.h"
 
 #include "base/cleanup.h"
 #include "config/options.h"
 #include "sandbox/worker.h"
-#include "service/session.h"
+#include "service/session/session.h"
 #include "symbol/file_server.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/daemon/trace/slots.h"
+#include "service/daemon/trace/trace_slots.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/daemon/routes/token.h"
+#include "service/daemon/routes/tokens.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /*
  * Tokens of users: whose they are, for how long, and how many there may be.
  */
-#include "service/daemon/routes/user_tokens.h"
+#include "service/daemon/routes/tokens.h"
 
 #include <errno.h>
 #include <setjmp.h>

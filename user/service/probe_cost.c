@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "config/options.h"
-#include "service/session.h"
+#include "service/session/session.h"
 #include "trace/bpf/run_stats.h"
 
 #include <dlfcn.h>

@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_SERVICE_PROBE_COST_H
 #define MEMTRACED_SERVICE_PROBE_COST_H
 
-#include "service/governor.h"
+#include "service/session/governor.h"
 
 #include <stdint.h>
 

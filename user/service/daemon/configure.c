@@ -6,9 +6,8 @@
 #include "service/daemon/growth/host_growth.h"
 #include "service/daemon/listeners.h"
 #include "service/daemon/push/push.h"
-#include "service/daemon/reload.h"
 #include "service/daemon/reports/reports.h"
-#include "service/daemon/routes/token.h"
+#include "service/daemon/routes/tokens.h"
 #include "service/daemon/service_state.h"
 #include "service/daemon/trace/traces_cost.h"
 #include "service/daemon/watch/rules.h"
@@ -17,6 +16,30 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+
+static void discard(const struct reload_step *steps, size_t n, struct reload *reload)
+{
+	while (n-- > 0)
+		if (steps[n].discard)
+			steps[n].discard(reload);
+}
+
+int reload_run(const struct reload_step *steps, size_t n, struct service *service,
+	       struct reload *reload, struct strbuf *error)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r = steps[i].prepare ? steps[i].prepare(service, reload, error) : 0;
+
+		if (r < 0) {
+			discard(steps, i, reload);
+			return r;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		if (steps[i].commit)
+			steps[i].commit(service, reload);
+	return 0;
+}
 
 /* --- the snapshot itself, and the token ------------------------------------------------------ */
 

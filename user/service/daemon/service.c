@@ -13,7 +13,7 @@
 #include "service/daemon/reports/reports.h"
 #include "service/daemon/routes/process_reader.h"
 #include "service/daemon/routes/routes.h"
-#include "service/daemon/routes/user_tokens.h"
+#include "service/daemon/routes/tokens.h"
 #include "service/daemon/watch/rules.h"
 #include "target/login_users.h"
 

@@ -9,13 +9,28 @@
 #include "base/loop.h"
 #include "base/vec.h"
 #include "config/service_config.h"
-#include "service/daemon/reports/own_process.h"
-#include "service/daemon/reports/post_mortem_limit.h"
-#include "service/daemon/routes/process_rows.h"
+#include "service/daemon/reports/killed.h"
 #include "service/daemon/trace/traces.h"
 #include "service/daemon/watch/watch.h"
 #include "service/http/query.h"
 #include "service/http/server.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Of the processes with most resident memory (routes/process_reader.h reads them). */
+struct process_row {
+	pid_t pid;
+	uint64_t rss_bytes;
+	char comm[16];
+};
+
+struct process_rows {
+	struct process_row *rows; /* malloc'ed */
+	size_t n_rows;
+	size_t n_all; /* n_rows, and those that were left out */
+};
 
 struct growth_wait;
 struct process_question;
@@ -103,7 +118,7 @@ struct service_call {
 	struct process_rows rows;
 };
 
-/* Frees a call (routes/calls.c). */
+/* Frees a call (daemon/service_state.c). */
 void service_end_call(struct service_call *call);
 /*
  * What the call's route waited for is there: its function is called once more. `error`: or it

@@ -2,8 +2,7 @@
 #include "service/http/server.h"
 
 #include "base/clock.h"
-#include "service/http/credentials.h"
-#include "service/http/framing.h"
+#include "service/http/headers.h"
 #include "target/login_users.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/loop.h"
 #include "service/http/answer.h"
-#include "service/http/peer.h"
+#include "service/http/guard.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,11 +6,67 @@
 #ifndef MEMTRACED_SERVICE_DAEMON_GROWTH_GROWTH_RUN_H
 #define MEMTRACED_SERVICE_DAEMON_GROWTH_GROWTH_RUN_H
 
-#include "service/daemon/growth/growth_opts.h"
-#include "service/daemon/growth/growth_snapshot.h"
-#include "service/session_runner.h"
+#include "base/cleanup.h"
+#include "base/loop.h"
+#include "base/vec.h"
+#include "model/model.h"
+#include "model/regions.h"
+#include "service/daemon/reports/killed.h"
+#include "service/session/session_runner.h"
+#include "trace/record/record.h"
 
 #include <stdatomic.h>
+
+struct worker;
+
+/* What formats show that hold the stacks of one job. */
+enum growth_job { GROWTH_FAULTS, GROWTH_MAPPINGS };
+
+/* What growth depth (host_growth.h) is made with. */
+struct host_growth_opts {
+	struct loop *loop;
+	struct worker *worker; /* the session's */
+	/* Session's thread: does this end need an explanation? Then `killed` has to give it. */
+	bool (*is_kill)(const struct record_process_end *end);
+	killed_fn killed;
+	/* Is a trace about to tell of a kill? It knows more of a process, and goes first. */
+	bool (*is_told_soon)(void *userdata);
+	struct report_usage usage; /* who knows the timelines of processes; for reports of one */
+	void *userdata;
+};
+
+/*
+ * What growth depth's session keeps, as of one moment: taken on the session's thread, read on the
+ * loop's. It shares nothing with the session.
+ */
+struct session;
+
+struct growth_loss {
+	char *cause; /* "ring-full" */
+	uint64_t count;
+};
+
+struct growth_mapped {
+	pid_t pid;
+	struct region_totals totals;
+};
+
+struct growth_snapshot {
+	struct model_size size;
+	uint64_t regions_left_out;
+	/* At the session's latest cut: 0 and none before the first. */
+	uint64_t events;
+	VEC(struct growth_loss) losses;
+	/* Of processes that run, ascending by pid. */
+	VEC(struct growth_mapped) mapped;
+};
+
+/* 0 or -ENOMEM; for growth_snapshot_free(). */
+int growth_snapshot_take(const struct session *session, struct growth_snapshot **ret_snapshot);
+
+/* NULL: of this process no mapping is known. */
+const struct region_totals *growth_snapshot_mapped(const struct growth_snapshot *snapshot,
+						   pid_t pid);
 
 struct growth_run;
 
@@ -46,7 +102,7 @@ void growth_run_look(struct growth_run *run, bool is_cut);
 void growth_run_post(struct growth_run *run, struct session_job *job);
 /* Takes over a snapshot that a job of it has taken; NULL is legal. */
 void growth_run_publish(struct growth_run *run, struct growth_snapshot *snapshot);
-/* Which job of a view is which (service/jobs.h: mappings come before events). */
+/* Which job of a view is which (service/output/jobs.h: mappings come before events). */
 size_t growth_run_job(const struct growth_run *run, enum growth_job job);
 uint64_t growth_run_period(const struct growth_run *run);
 bool growth_run_has_mappings(const struct growth_run *run);

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "service/daemon/growth/growth_run.h"
-#include "service/session.h"
+#include "service/session/session.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "config/service_config.h"
 #include "report/view/view.h"
-#include "service/daemon/growth/growth_opts.h"
+#include "service/daemon/growth/growth_run.h"
 
 struct growth_wait;
 struct host_growth;

@@ -1,24 +1,148 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the page of the host shows, as JSON: what who asks may see of processes, traces and reports;
- * cgroups, rules and the budget for root.
+ * The page of the host, which a browser is given at "/": it asks for what it shows
+ * (host_route_data), and frames the pages of traces and reports.
  */
 #include "base/clock.h"
 #include "report/json/json_out.h"
 #include "service/daemon/growth/host_growth.h"
-#include "service/daemon/page/host_budget.h"
 #include "service/daemon/reports/reports.h"
 #include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/process_reader.h"
 #include "service/daemon/routes/routes.h"
+#include "service/daemon/service_state.h"
+#include "service/daemon/trace/traces.h"
+#include "service/daemon/trace/traces_cost.h"
+#include "service/daemon/watch/rules.h"
 #include "version.h"
 
 #include <errno.h>
 
+static const char style[] =
+#include "host_page_css.h"
+	;
+static const char markup_script[] =
+#include "host_markup_js.h"
+	;
+static const char processes_script[] =
+#include "host_processes_js.h"
+	;
+static const char process_script[] =
+#include "host_process_js.h"
+	;
+static const char budget_script[] =
+#include "host_budget_js.h"
+	;
+static const char page_script[] =
+#include "host_page_js.h"
+	;
+/* In the order in which they build on each other. */
+static const char *const scripts[] = { markup_script, processes_script, process_script,
+				       budget_script, page_script };
+
+int host_route_page(struct service_call *call, struct http_answer *answer)
+{
+	if (!call->wants_html)
+		return pprof_route_start(call, answer);
+	answer->status = 200;
+	answer->type = HTTP_HTML;
+	answer->page = HTTP_PAGE_HOST;
+	strbuf_addf(&answer->body,
+		    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		    "<meta name=\"color-scheme\" content=\"light dark\">\n"
+		    "<title>memtraced</title>\n<style>\n%s</style>\n</head>\n<body>\n"
+		    "<noscript>This page is drawn by scripts of its own, which are switched off; "
+		    "<a href=\"/debug/pprof/\">the list of processes</a> needs none.</noscript>\n"
+		    "<script>\n",
+		    style);
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++)
+		strbuf_adds(&answer->body, scripts[i]);
+	strbuf_adds(&answer->body, "</script>\n</body>\n</html>\n");
+	return strbuf_error(&answer->body);
+}
+
+/*
+ * Rules and the budget in the data of the page of the host. They are about all users' processes, so
+ * for root's eyes alone: who else asks is given none.
+ */
+#define PPM 1000000
+
+static struct json_object *last_of(struct json_out *out, const struct rule_info *info)
+{
+	struct json_object *last = json_out_new(out);
+
+	json_out_u64(out, last, "pid", (uint64_t)info->last_pid);
+	json_out_string(out, last, "comm", info->last_comm);
+	json_out_u64(out, last, "ago_ns", info->last_ago_ns);
+	return last;
+}
+
+/* Errors stay in `out`. */
+static void host_add_rules(struct json_out *out, const struct service *service,
+			   struct json_object *to)
+{
+	struct json_object *list = json_object_new_array();
+	struct rule_info info;
+
+	for (size_t i = 0; list && rules_at(service->rules, i, &info); i++) {
+		struct json_object *rule = json_out_new(out);
+
+		json_out_string(out, rule, "name", info.name);
+		json_out_string(out, rule, "when", info.when);
+		json_out_u64(out, rule, "held", info.held);
+		json_out_known(out, rule, "held_ns", info.held > 0, info.held_ns);
+		json_out_u64(out, rule, "running", info.running);
+		json_out_u64(out, rule, "fired", info.fired);
+		json_out_u64(out, rule, "refused", info.refused);
+		if (info.last_pid)
+			json_out_add(out, rule, "last", last_of(out, &info));
+		else
+			json_out_null(out, rule, "last");
+		json_object_array_add(list, rule);
+	}
+	json_out_add(out, to, "rules", list);
+}
+
+static struct json_object *waiting(struct json_out *out, const struct traces *traces)
+{
+	struct json_object *list = json_object_new_array();
+	struct traces_debt debt;
+	size_t index = 0;
+
+	while (list && traces_next_debt(traces, &index, &debt)) {
+		struct json_object *one = json_out_new(out);
+
+		json_out_u64(out, one, "pid", (uint64_t)debt.pid);
+		json_out_u64(out, one, "wait_ns", debt.wait_ns);
+		json_object_array_add(list, one);
+	}
+	return list;
+}
+
+static void host_add_budget(struct json_out *out, const struct service *service,
+			    struct json_object *to)
+{
+	struct traces_budget budget = traces_budget(service->traces);
+	struct json_object *all = json_out_new(out);
+
+	json_out_known(out, all, "max_ppm", budget.most > 0, (uint64_t)(budget.most * PPM));
+	json_out_u64(out, all, "host_ppm", (uint64_t)(budget.host * PPM));
+	json_out_known(out, all, "call_ns", budget.call_ns > 0, budget.call_ns);
+	json_out_u64(out, all, "stopped", budget.stopped);
+	json_out_u64(out, all, "refused", budget.refused);
+	json_out_add(out, all, "waiting", waiting(out, service->traces));
+	json_out_add(out, to, "budget", all);
+}
+
+/*
+ * What the page of the host shows, as JSON: what who asks may see of processes, traces and reports;
+ * cgroups, rules and the budget for root.
+ */
+
 #define MOST_PROCESSES 200
 #define MOST_CGROUPS 50
 #define MOST_REPORTS 200
-#define PPM 1000000
 
 struct data {
 	const struct service_call *call;

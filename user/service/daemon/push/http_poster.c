@@ -2,13 +2,94 @@
 #include "service/daemon/push/http_poster.h"
 
 #include "base/clock.h"
-#include "service/daemon/push/curl_library.h"
 #include "version.h"
 
+#include <curl/curl.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
+
+/*
+ * libcurl, loaded when the first server is configured that something is pushed to: it brings 19
+ * libraries more, which would be a start's dearest part for who pushes nothing.
+ */
+struct curl_library {
+	typeof(&curl_global_init) global_init;
+	typeof(&curl_easy_init) easy_init;
+	typeof(&curl_easy_cleanup) easy_cleanup;
+	typeof(&(curl_easy_setopt)) easy_setopt;
+	typeof(&(curl_easy_getinfo)) easy_getinfo;
+	typeof(&curl_easy_strerror) easy_strerror;
+	typeof(&curl_slist_append) slist_append;
+	typeof(&curl_slist_free_all) slist_free_all;
+	typeof(&curl_multi_init) multi_init;
+	typeof(&curl_multi_cleanup) multi_cleanup;
+	typeof(&(curl_multi_setopt)) multi_setopt;
+	typeof(&curl_multi_add_handle) multi_add_handle;
+	typeof(&curl_multi_remove_handle) multi_remove_handle;
+	typeof(&curl_multi_socket_action) multi_socket_action;
+	typeof(&curl_multi_assign) multi_assign;
+	typeof(&curl_multi_info_read) multi_info_read;
+};
+
+/* With OpenSSL, and with GnuTLS, as Debian has them. */
+static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
+
+#define SYMBOL(member, name)                                                                       \
+	{                                                                                          \
+		name, offsetof(struct curl_library, member)                                        \
+	}
+
+static const struct {
+	const char *name;
+	size_t offset;
+} symbols[] = {
+	SYMBOL(global_init, "curl_global_init"),
+	SYMBOL(easy_init, "curl_easy_init"),
+	SYMBOL(easy_cleanup, "curl_easy_cleanup"),
+	SYMBOL(easy_setopt, "curl_easy_setopt"),
+	SYMBOL(easy_getinfo, "curl_easy_getinfo"),
+	SYMBOL(easy_strerror, "curl_easy_strerror"),
+	SYMBOL(slist_append, "curl_slist_append"),
+	SYMBOL(slist_free_all, "curl_slist_free_all"),
+	SYMBOL(multi_init, "curl_multi_init"),
+	SYMBOL(multi_cleanup, "curl_multi_cleanup"),
+	SYMBOL(multi_setopt, "curl_multi_setopt"),
+	SYMBOL(multi_add_handle, "curl_multi_add_handle"),
+	SYMBOL(multi_remove_handle, "curl_multi_remove_handle"),
+	SYMBOL(multi_socket_action, "curl_multi_socket_action"),
+	SYMBOL(multi_assign, "curl_multi_assign"),
+	SYMBOL(multi_info_read, "curl_multi_info_read"),
+};
+#define N_SYMBOLS (sizeof(symbols) / sizeof(symbols[0]))
+_Static_assert(N_SYMBOLS * sizeof(void *) == sizeof(struct curl_library), "each has its row");
+
+static bool find_symbols(void *library, struct curl_library *curl)
+{
+	for (size_t i = 0; i < N_SYMBOLS; i++) {
+		void *symbol = dlsym(library, symbols[i].name);
+
+		if (!symbol)
+			return false;
+		*(void **)((char *)curl + symbols[i].offset) = symbol;
+	}
+	return true;
+}
+
+/* It stays loaded. 0; -ENOPKG: it is not there; -ENOMEM. */
+static int curl_library_load(struct curl_library *ret_curl)
+{
+	void *library = NULL;
+
+	for (size_t i = 0; !library && i < sizeof(names) / sizeof(names[0]); i++)
+		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	if (!library || !find_symbols(library, ret_curl))
+		return -ENOPKG;
+	return ret_curl->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : -ENOMEM;
+}
 
 #define MS_NS UINT64_C(1000000)
 #define ANSWER_MOST (64U << 10)

@@ -7,8 +7,8 @@
 #include "service/daemon/push/http_poster.h"
 #include "service/daemon/push/push_body.h"
 #include "service/daemon/push/push_subjects.h"
-#include "service/daemon/routes/token.h"
-#include "service/session.h"
+#include "service/daemon/routes/tokens.h"
+#include "service/session/session.h"
 
 #include <errno.h>
 #include <inttypes.h>

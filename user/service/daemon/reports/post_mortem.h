@@ -36,7 +36,7 @@ struct session_job *post_mortem_of_trace(const struct killed *killed, void *user
 
 /*
  * A killed_fn of growth depth, with the same: of a process of which no trace has told. There are
- * not many of them (post_mortem_limit.h).
+ * not many of them (killed.h).
  */
 struct session_job *post_mortem_of_growth(const struct killed *killed, void *userdata);
 

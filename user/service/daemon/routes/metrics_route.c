@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What Prometheus scrapes: memory of the processes that the scraper may see, counts without names
- * of what is traced, and the service's own figures, by the names that all programs have for those;
- * for root, who may see the host, cgroups, rules and pushes.
- */
 #include "base/clock.h"
+#include "model/regions.h"
 #include "report/metrics_out.h"
 #include "sandbox/keeper_process.h"
 #include "sandbox/worker.h"
-#include "service/daemon/growth/growth_metrics.h"
+#include "service/daemon/growth/growth_run.h"
 #include "service/daemon/growth/host_growth.h"
 #include "service/daemon/listeners.h"
-#include "service/daemon/push/push_metrics.h"
+#include "service/daemon/push/push.h"
 #include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/process_reader.h"
 #include "service/daemon/routes/routes.h"
+#include "service/daemon/service_state.h"
 #include "service/daemon/trace/traces_cost.h"
 #include "service/daemon/watch/rules.h"
 #include "service/daemon/watch/watch_metrics.h"
@@ -26,8 +23,185 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+
+/* --- growth depth ---------------------------------------------------------------------------- */
+
+/* Of the processes that are shown anyway, what they have mapped. */
+static void growth_metrics_put_processes(const struct host_growth *growth,
+					 const struct process_rows *rows, struct metrics_out *out)
+{
+	static const struct metrics_family mapped = {
+		"memtraced_process_mapped_bytes", METRICS_GAUGE, "bytes",
+		"What the processes with most resident memory have mapped and not unmapped since "
+		"growth depth has known them, by mmap and brk."
+	};
+	struct region_totals totals;
+	char pid[16];
+
+	metrics_out_family(out, &mapped);
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		if (!host_growth_mapped(growth, rows->rows[i].pid, &totals))
+			continue;
+		(void)snprintf(pid, sizeof(pid), "%d", (int)rows->rows[i].pid); /* fits */
+		metrics_out_label(out, "pid", pid);
+		metrics_out_label(out, "comm", rows->rows[i].comm);
+		metrics_out_i64(out, "", totals.live_bytes);
+	}
+}
+
+static void growth_metrics_put(const struct host_growth *growth, struct metrics_out *out)
+{
+	static const struct metrics_family running = {
+		"memtraced_growth_running", METRICS_GAUGE, "",
+		"1: page faults of the host are sampled; 0: they are not."
+	};
+	static const struct metrics_family period = { "memtraced_growth_period", METRICS_GAUGE, "",
+						      "One in so many page faults is sampled." };
+	static const struct metrics_family age = { "memtraced_growth_age_seconds", METRICS_GAUGE,
+						   "seconds",
+						   "For how long, since it was last begun anew." };
+	static const struct metrics_family samples = {
+		"memtraced_growth_samples", METRICS_GAUGE, "",
+		"Page faults that were sampled in that time, at the latest reading."
+	};
+	static const struct metrics_family lost = {
+		"memtraced_growth_lost", METRICS_GAUGE, "",
+		"What was lost in that time, by cause, as in reports' coverage."
+	};
+	static const struct metrics_family stacks = { "memtraced_growth_stacks", METRICS_GAUGE, "",
+						      "Stacks that are kept." };
+	static const struct metrics_family files = { "memtraced_growth_files", METRICS_GAUGE, "",
+						     "Files that are kept for them." };
+	static const struct metrics_family mappings = {
+		"memtraced_growth_mappings", METRICS_GAUGE, "",
+		"1: mappings are traced as well; 0: they are not."
+	};
+	static const struct metrics_family regions = { "memtraced_growth_regions", METRICS_GAUGE,
+						       "", "Mapped regions that are kept." };
+	static const struct metrics_family left_out = {
+		"memtraced_growth_regions_left_out", METRICS_GAUGE, "",
+		"Regions that are not: their process has more than are kept of one."
+	};
+	static const struct metrics_family renewed = {
+		"memtraced_growth_renewed", METRICS_COUNTER, "",
+		"Times that all was forgotten and begun anew, as it was too much."
+	};
+	static const struct metrics_family failed = {
+		"memtraced_growth_failed", METRICS_COUNTER, "",
+		"Times that it could not begin, or ended by a fault."
+	};
+	static const struct growth_snapshot none;
+	struct host_growth_info info = host_growth_info(growth);
+	const struct growth_snapshot *now = info.snapshot ? info.snapshot : &none;
+
+	metrics_out_one(out, &running, info.is_running);
+	metrics_out_one(out, &period, info.period);
+	metrics_out_one(out, &age, info.age_ns / 1000000000);
+	metrics_out_one(out, &samples, now->events);
+	metrics_out_family(out, &lost);
+	vec_foreach(&now->losses, loss) {
+		metrics_out_label(out, "cause", loss->cause);
+		metrics_out_u64(out, "", loss->count);
+	}
+	metrics_out_one(out, &mappings, info.is_running && info.has_mappings);
+	metrics_out_one(out, &stacks, now->size.counts + now->size.region_sites);
+	metrics_out_one(out, &files, now->size.objects);
+	metrics_out_one(out, &regions, now->size.regions);
+	metrics_out_one(out, &left_out, now->regions_left_out);
+	metrics_out_one(out, &renewed, info.renewed);
+	metrics_out_one(out, &failed, info.failed);
+}
+
+/* --- profiles that are pushed ---------------------------------------------------------------- */
+
+/* Names of servers are the administrator's. */
+static void put_pushed(const struct push *push, struct metrics_out *out)
+{
+	static const struct metrics_family family = {
+		"memtraced_push_profiles", METRICS_COUNTER, "",
+		"Profiles for a server, by what became of them: sent, rejected by the server, or "
+		"dropped as it took none in time."
+	};
+	static const char *const results[] = { "sent", "rejected", "dropped" };
+	struct push_info info;
+
+	metrics_out_family(out, &family);
+	for (size_t i = 0; push_at(push, i, &info); i++) {
+		const uint64_t values[] = { info.counts.sent, info.counts.rejected,
+					    info.counts.dropped };
+
+		for (size_t j = 0; j < sizeof(values) / sizeof(values[0]); j++) {
+			metrics_out_label(out, "target", info.name);
+			metrics_out_label(out, "result", results[j]);
+			metrics_out_u64(out, "", values[j]);
+		}
+	}
+}
+
+static void put_number(const struct push *push, const struct metrics_family *family,
+		       uint64_t (*value)(const struct push_info *info), struct metrics_out *out)
+{
+	struct push_info info;
+
+	metrics_out_family(out, family);
+	for (size_t i = 0; push_at(push, i, &info); i++) {
+		metrics_out_label(out, "target", info.name);
+		metrics_out_u64(out, "", value(&info));
+	}
+}
+
+static uint64_t get_failed(const struct push_info *info)
+{
+	return info->counts.failed;
+}
+
+static uint64_t get_untaken(const struct push_info *info)
+{
+	return info->untaken;
+}
+
+static uint64_t get_waiting(const struct push_info *info)
+{
+	return info->waiting;
+}
+
+static uint64_t get_waiting_bytes(const struct push_info *info)
+{
+	return info->waiting_bytes;
+}
+
+/* An error stays with the output. */
+static void push_metrics_put(const struct push *push, struct metrics_out *out)
+{
+	static const struct metrics_family failed = {
+		"memtraced_push_failures", METRICS_COUNTER, "",
+		"Tries to send a profile that were or will be repeated."
+	};
+	static const struct metrics_family untaken = {
+		"memtraced_push_untaken", METRICS_COUNTER, "",
+		"Times that profiles of a trace could not be made."
+	};
+	static const struct metrics_family waiting = { "memtraced_push_waiting_profiles",
+						       METRICS_GAUGE, "",
+						       "Profiles that wait to be sent." };
+	static const struct metrics_family bytes = { "memtraced_push_waiting_bytes", METRICS_GAUGE,
+						     "bytes", "Memory that they take." };
+
+	put_pushed(push, out);
+	put_number(push, &failed, get_failed, out);
+	put_number(push, &untaken, get_untaken, out);
+	put_number(push, &waiting, get_waiting, out);
+	put_number(push, &bytes, get_waiting_bytes, out);
+}
+
+/*
+ * What Prometheus scrapes: memory of the processes that the scraper may see, counts without names
+ * of what is traced, and the service's own figures, by the names that all programs have for those;
+ * for root, who may see the host, cgroups, rules and pushes.
+ */
 
 /* q-values are not weighed: Prometheus sends none of the older format that it likes better. */
 static bool wants_openmetrics(const struct service_call *call)

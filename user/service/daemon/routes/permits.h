@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which user may ask for what and see what, and what others are told, in one place for all routes.
+ * Which user makes a request (the kernel tells on the Unix socket, over TCP a token alone does),
+ * and what that user may ask for and see, and what others are told: in one place for all routes.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_ROUTES_PERMITS_H
 #define MEMTRACED_SERVICE_DAEMON_ROUTES_PERMITS_H
@@ -35,5 +36,12 @@ bool service_may_see_host(const struct service_call *call);
 bool service_may_see_process(const struct http_peer *who, pid_t pid);
 bool service_may_see_trace(const struct service_call *call, const struct trace_info *info);
 bool service_may_see_report(const struct service_call *call, uid_t uid);
+
+/*
+ * Fills in call->who, or the answer where no user is known. A token is that of [http] token_file,
+ * which stands for root, or one of tokens.h; on the Unix socket it counts more than the
+ * kernel's word, and a wrong one is refused as well.
+ */
+bool service_identify(struct service_call *call, struct http_answer *answer);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "service/daemon/growth/host_growth.h"
 #include "service/daemon/reports/recordings.h"
-#include "service/daemon/routes/identity.h"
+#include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/process_reader.h"
 #include "service/http/guard.h"
 

@@ -32,8 +32,8 @@ struct trace_ask {
 	void (*begun)(void *userdata);
 	/*
 	 * The view that was waited for; of a process that has ended, what it had done until then.
-	 * Session's thread (service/session_runner.h): may use `userdata` as far as nobody else
-	 * does before done(). 0 or negative errno.
+	 * Session's thread (service/session/session_runner.h): may use `userdata` as far as nobody
+	 * else does before done(). 0 or negative errno.
 	 */
 	int (*show)(const struct view *view, void *userdata);
 	/* What came of it; error: 0, or negative errno. Not called after traces_forget(). */

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "service/daemon/trace/budget.h"
 #include "service/daemon/trace/trace_ask.h"
-#include "service/session_runner.h"
+#include "service/session/session_runner.h"
 #include "target/process.h"
 
 #include <stdatomic.h>

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "service/daemon/trace/trace_state.h"
 #include "service/daemon/trace/traces_cost.h"
-#include "service/session.h"
+#include "service/session/session.h"
 
 #include <errno.h>
 #include <stdlib.h>

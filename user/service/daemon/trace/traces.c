@@ -4,12 +4,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/options.h"
+#include "service/daemon/trace/trace_slots.h"
 #include "service/daemon/trace/trace_state.h"
 #include "service/daemon/trace/trace_waits.h"
 #include "service/daemon/trace/traces_cost.h"
-#include "service/daemon/trace/traces_slots.h"
-#include "service/governor.h"
-#include "service/session.h"
+#include "service/session/governor.h"
+#include "service/session/session.h"
 
 #include <errno.h>
 #include <inttypes.h>

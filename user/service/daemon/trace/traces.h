@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Traces on demand: each is a session on a thread of its own (service/session_runner.h), and a
- * request of the same user for the same process, quantity and depth while one runs shares it. A
- * trace ends when no request waits for it any more; a user's also when this user may not look at
- * the process any more (target/process_access.h). Functions and callbacks belong to the thread of
- * the loop, but for those that say otherwise; callbacks come from loop_run_once() and traces_run()
- * alone.
+ * Traces on demand: each is a session on a thread of its own (service/session/session_runner.h),
+ * and a request of the same user for the same process, quantity and depth while one runs shares
+ * it. A trace ends when no request waits for it any more; a user's also when this user may not
+ * look at the process any more (target/process_access.h). Functions and callbacks belong to the
+ * thread of the loop, but for those that say otherwise; callbacks come from loop_run_once() and
+ * traces_run() alone.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_TRACE_TRACES_H
 #define MEMTRACED_SERVICE_DAEMON_TRACE_TRACES_H

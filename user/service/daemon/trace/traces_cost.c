@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "service/daemon/trace/trace_state.h"
-#include "service/session.h"
+#include "service/session/session.h"
 
 /* Costs are looked at so often; in between they may go over what is allowed. */
 #define LOOK_NS UINT64_C(100000000)

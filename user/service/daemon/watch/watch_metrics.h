@@ -7,7 +7,7 @@
 #define MEMTRACED_SERVICE_DAEMON_WATCH_WATCH_METRICS_H
 
 #include "report/metrics_out.h"
-#include "service/daemon/routes/process_rows.h"
+#include "service/daemon/service_state.h"
 #include "service/daemon/watch/watch.h"
 
 void watch_metrics_put(const struct watch *watch, const struct service_config *config,

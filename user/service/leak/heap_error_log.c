@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/leak/heap_error_log.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "report/view/view_exact.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* Valgrind's VG_(maybe_record_error): Vg_MedRes, which is four frames. */
+#define FRAMES_COMPARED 4
+
+struct place {
+	uint32_t image;
+	enum record_heap_error_kind
+		kind;  /* the first's: what is freed twice or never made is one */
+	uint64_t hash; /* of its frames */
+	uint64_t count;
+	int suppression; /* -1: none */
+	bool written;
+};
+
+struct heap_error_log {
+	struct view_resolver resolver;
+	struct suppressions *suppressions;
+	const struct leak_options *options;
+	VEC(struct place) places;
+	VEC(uint32_t) faults; /* images whose ends have been told */
+};
+
+int heap_error_log_new(const struct view_resolver *resolver, struct suppressions *suppressions,
+		       const struct leak_options *options, struct heap_error_log **ret_log)
+{
+	struct heap_error_log *log = calloc(1, sizeof(*log));
+
+	if (!log)
+		return -ENOMEM;
+	log->resolver = *resolver;
+	log->suppressions = suppressions;
+	log->options = options;
+	*ret_log = log;
+	return 0;
+}
+
+void heap_error_log_free(struct heap_error_log *log)
+{
+	if (!log)
+		return;
+	vec_done(&log->places);
+	vec_done(&log->faults);
+	free(log);
+}
+
+/* --- one image's errors ---------------------------------------------------------------------- */
+
+/* Three stacks of each error, in this order. */
+enum { STACK_OF_ERROR, STACK_ALLOCATED, STACK_FREED, STACKS_EACH };
+
+static int compare_times(const void *item_a, const void *item_b)
+{
+	const struct record_heap_error *a = *(const struct record_heap_error *const *)item_a;
+	const struct record_heap_error *b = *(const struct record_heap_error *const *)item_b;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* In the order in which they were first seen. Those that are no errors are left out. */
+static size_t order_errors(const struct model_process *image,
+			   const struct record_heap_error **order)
+{
+	enum suppression_kind kind;
+	size_t n = 0;
+
+	for (size_t i = 0; i < image->n_errors; i++)
+		if (leak_error_kind(image->errors[i].kind, &kind))
+			order[n++] = &image->errors[i];
+	qsort(order, n, sizeof(*order), compare_times);
+	return n;
+}
+
+static void stacks_of(const struct record_heap_error *e, struct leak_place *places)
+{
+	places[STACK_OF_ERROR] = (struct leak_place){ e->stack, e->fn };
+	places[STACK_ALLOCATED] = (struct leak_place){ e->block_stack, e->block_fn };
+	places[STACK_FREED] = (struct leak_place){ e->freed_stack, e->freed_fn };
+}
+
+static enum record_heap_error_kind same_kind(enum record_heap_error_kind kind)
+{
+	return kind == RECORD_DOUBLE_FREE ? RECORD_INVALID_FREE : kind;
+}
+
+static uint64_t frames_hash(const struct leak_stack *stack)
+{
+	size_t n = stack->n_keys < FRAMES_COMPARED ? stack->n_keys : FRAMES_COMPARED;
+
+	return hash_bytes(stack->keys, n * sizeof(*stack->keys), n);
+}
+
+static struct place *find_place(struct heap_error_log *log, const struct place *like)
+{
+	vec_foreach(&log->places, place)
+		if (place->image == like->image && place->kind == like->kind &&
+		    place->hash == like->hash)
+			return place;
+	return NULL;
+}
+
+/* A new place, of which it is known whether it is suppressed. */
+static int add_place(struct heap_error_log *log, struct place *place,
+		     const struct record_heap_error *error, const struct leak_stack *stack)
+{
+	enum suppression_kind kind = SUPPRESSION_FREE;
+	int r;
+
+	(void)leak_error_kind(error->kind, &kind); /* others were left out */
+	r = suppressions_match(log->suppressions, kind, REACH_DEFINITE, stack->names,
+			       stack->n_frames);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	place->suppression = r < 0 ? -1 : r;
+	return vec_push(&log->places, *place);
+}
+
+static uint64_t add_counts(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static int count_error(struct heap_error_log *log, const struct record_heap_error *error,
+		       const struct leak_stack *stack)
+{
+	struct place like = { .image = error->slot,
+			      .kind = same_kind(error->kind),
+			      .hash = frames_hash(stack) };
+	struct place *place = find_place(log, &like);
+
+	if (place) {
+		place->count = add_counts(place->count, error->count);
+		return 0;
+	}
+	like.count = error->count;
+	return add_place(log, &like, error, stack);
+}
+
+static void write_error(struct heap_error_log *log, const struct model_process *image,
+			const struct record_heap_error *error, const struct leak_stack *stacks,
+			struct strbuf *out)
+{
+	const struct place like = { .image = error->slot,
+				    .kind = same_kind(error->kind),
+				    .hash = frames_hash(&stacks[STACK_OF_ERROR]) };
+	struct place *place = find_place(log, &like);
+	const struct leak_error text = {
+		.values = error,
+		.count = place->count,
+		.stack = &stacks[STACK_OF_ERROR],
+		.allocated = error->block && (error->block_fn || error->block_stack) ?
+				     &stacks[STACK_ALLOCATED] :
+				     NULL,
+		.freed = error->freed_fn || error->freed_stack ? &stacks[STACK_FREED] : NULL,
+	};
+
+	if (place->written || place->suppression >= 0)
+		return;
+	place->written = true;
+	leak_error_text(out, (pid_t)image->pid, &text, view_saw_all(log->resolver.model, image),
+			log->options);
+}
+
+static int write_errors(struct heap_error_log *log, const struct model_process *image,
+			const struct record_heap_error *const *errors, size_t n, struct strbuf *out)
+{
+	_cleanup_free_ struct leak_place *places = calloc(STACKS_EACH * n + 1, sizeof(*places));
+	_cleanup_(leak_stacks_done) struct leak_stacks stacks = { 0 };
+	int r;
+
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		stacks_of(errors[i], &places[STACKS_EACH * i]);
+	r = leak_stacks_init(&log->resolver, image, places, STACKS_EACH * n,
+			     log->options->num_callers, &stacks);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = count_error(log, errors[i], &stacks.stacks[STACKS_EACH * i]);
+	for (size_t i = 0; i < n && r == 0; i++)
+		write_error(log, image, errors[i], &stacks.stacks[STACKS_EACH * i], out);
+	return r ? r : strbuf_error(out);
+}
+
+static int write_fault(struct heap_error_log *log, const struct model_process *image,
+		       struct strbuf *out)
+{
+	const struct record_fault *v = &image->fault;
+	const struct leak_place places[STACKS_EACH] = {
+		[STACK_OF_ERROR] = { v->stack, 0 },
+		[STACK_ALLOCATED] = { v->block_stack, v->block_fn },
+		[STACK_FREED] = { v->freed_stack, v->freed_fn },
+	};
+	struct leak_fault fault = { .values = v };
+	_cleanup_(leak_stacks_done) struct leak_stacks stacks = { 0 };
+	int r;
+
+	vec_foreach(&log->faults, image_told)
+		if (*image_told == image->slot)
+			return 0;
+	r = leak_stacks_init(&log->resolver, image, places, STACKS_EACH, log->options->num_callers,
+			     &stacks);
+	if (r == 0)
+		r = vec_push(&log->faults, image->slot);
+	if (r < 0)
+		return r;
+	if (v->stack)
+		fault.stack = &stacks.stacks[STACK_OF_ERROR];
+	if (v->block && (v->block_fn || v->block_stack))
+		fault.allocated = &stacks.stacks[STACK_ALLOCATED];
+	if (v->block && v->freed && (v->freed_fn || v->freed_stack))
+		fault.freed = &stacks.stacks[STACK_FREED];
+	leak_fault_text(out, (pid_t)image->pid, &fault);
+	return strbuf_error(out);
+}
+
+int heap_error_log_write(struct heap_error_log *log, const struct model_process *image,
+			 struct strbuf *out)
+{
+	_cleanup_free_ const struct record_heap_error **order =
+		calloc(image->n_errors + 1, sizeof(*order));
+	size_t n;
+	int r;
+
+	if (!order)
+		return -ENOMEM;
+	/* The model's counts are those of all the time. */
+	vec_foreach(&log->places, place)
+		if (place->image == image->slot)
+			place->count = 0;
+	n = order_errors(image, order);
+	r = n > 0 ? write_errors(log, image, order, n, out) : 0;
+	return r == 0 && image->has_fault ? write_fault(log, image, out) : r;
+}
+
+void heap_error_log_end(struct heap_error_log *log, const struct model_process *image,
+			struct leak_errors *errors)
+{
+	vec_foreach(&log->places, place) {
+		if (place->image != image->slot)
+			continue;
+		if (place->suppression < 0) {
+			errors->errors = add_counts(errors->errors, place->count);
+			errors->contexts++;
+			continue;
+		}
+		errors->suppressed = add_counts(errors->suppressed, place->count);
+		errors->suppressed_contexts++;
+		suppressions_count_errors(log->suppressions, place->suppression, place->count);
+	}
+	/* Of places that were too many nothing is known but that they are. */
+	errors->further = image->totals.further_errors;
+	errors->errors = add_counts(errors->errors, errors->further);
+}

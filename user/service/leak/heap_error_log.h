@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Wrong uses of the heap as leak checks report them: each place of a process once, when it is first
+ * read after it happened, unless it is suppressed; and what they come to. memcheck's rules for what
+ * is the same error: its kind, and four frames. One thread.
+ */
+#ifndef MEMTRACED_SERVICE_LEAK_HEAP_ERROR_LOG_H
+#define MEMTRACED_SERVICE_LEAK_HEAP_ERROR_LOG_H
+
+#include "analyze/suppressions.h"
+#include "base/cleanup.h"
+#include "config/options.h"
+#include "report/leak/leak_text.h"
+
+struct heap_error_log;
+
+/* All is borrowed. 0 or -ENOMEM. */
+int heap_error_log_new(const struct view_resolver *resolver, struct suppressions *suppressions,
+		       const struct leak_options *options, struct heap_error_log **ret_log);
+void heap_error_log_free(struct heap_error_log *log); /* NULL is legal */
+DEFINE_CLEANUP(struct heap_error_log, heap_error_log_free)
+
+/* Appends what is new of an image since the last time, and what has ended it. 0 or -ENOMEM. */
+int heap_error_log_write(struct heap_error_log *log, const struct model_process *image,
+			 struct strbuf *out);
+
+/* Adds what an image's errors come to, as of the last time, and counts used suppressions. Once. */
+void heap_error_log_end(struct heap_error_log *log, const struct model_process *image,
+			struct leak_errors *errors);
+
+#endif

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/leak/leak_check.h"
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "probe/allocators.h"
+#include "report/leak/leak_record.h"
+#include "report/leak/leak_text.h"
+#include "service/leak/heap_error_log.h"
+#include "service/leak/leak_log.h"
+#include "target/hold/hold.h"
+#include "target/hold/stop.h"
+#include "trace/live/live.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* How long a thread is waited for that is inside the kernel and does not come to its stop. */
+#define STOP_LIMIT_NS 100000000
+
+/* A scan that is no result yet: before the next cut the model may lack some of its stacks. */
+struct pending {
+	struct leak_scan *scan;
+	enum leak_occasion occasion;
+	bool has_totals; /* of the cut that the check began */
+	struct record_totals totals;
+};
+
+struct leak_check {
+	const struct options *options;
+	const struct leak_options *leak;
+	const struct model *model;
+	struct symbols *symbols;
+	struct worker *worker;
+	struct suppressions *suppressions;
+	struct leak_log *log;
+	struct heap_error_log *heap_errors;
+	record_fn record;
+	void *record_userdata;
+	VEC(struct pending) pending;
+	VEC(struct leak_result *) results; /* of an image: the latest, and what is not written */
+	bool has_errors, has_missed;
+};
+
+/* --- making ---------------------------------------------------------------------------------- */
+
+static int read_suppressions(struct leak_check *check)
+{
+	_cleanup_strbuf_ struct strbuf error = { 0 };
+	int r = suppressions_new(&check->suppressions);
+
+	/* The user's own come first: what they name is theirs in the counts. */
+	for (char **file = check->leak->suppressions; r == 0 && file && *file; file++)
+		r = suppressions_add_file(check->suppressions, *file, &error);
+	if (r == 0 && check->leak->default_suppressions == LEAK_DEFAULT_SUPPRESSIONS)
+		r = suppressions_add_default(check->suppressions);
+	if (r == -ENOMEM)
+		log_error("out of memory");
+	else if (r < 0)
+		log_error("--suppressions: %s", strbuf_str(&error));
+	return r;
+}
+
+int leak_check_new(const struct options *options, const struct model *model,
+		   struct symbols *symbols, struct worker *worker, record_fn record, void *userdata,
+		   struct leak_check **ret_check)
+{
+	_cleanup_(leak_check_free_p) struct leak_check *check = calloc(1, sizeof(*check));
+	int r;
+
+	if (!check)
+		return -ENOMEM;
+	check->options = options;
+	check->leak = &options->leak;
+	check->model = model;
+	check->symbols = symbols;
+	check->worker = worker;
+	check->record = record;
+	check->record_userdata = userdata;
+	r = read_suppressions(check);
+	if (r == 0)
+		r = heap_error_log_new(&(struct view_resolver){ model, symbols },
+				       check->suppressions, check->leak, &check->heap_errors);
+	if (r == 0)
+		r = leak_log_new(check->leak->log_file, &check->log);
+	if (r < 0)
+		return r;
+	*ret_check = TAKE_PTR(check);
+	return 0;
+}
+
+void leak_check_free(struct leak_check *check)
+{
+	if (!check)
+		return;
+	vec_foreach(&check->pending, pending)
+		leak_scan_free(pending->scan);
+	vec_done(&check->pending);
+	vec_foreach(&check->results, result)
+		leak_result_free(*result);
+	vec_done(&check->results);
+	heap_error_log_free(check->heap_errors);
+	suppressions_free(check->suppressions);
+	leak_log_free(check->log);
+	free(check);
+}
+
+/* --- stopping and scanning ------------------------------------------------------------------- */
+
+static void say_not_checked(pid_t pid, int r)
+{
+	if (r == -EBUSY)
+		log_warning("process %d is under a debugger, which alone can stop it: no leak "
+			    "check",
+			    (int)pid);
+	else if (r == -ETIME)
+		log_warning("process %d: no leak check: --max-stop was over before it was known "
+			    "what it holds",
+			    (int)pid);
+	else if (r != -ESRCH)
+		log_warning("process %d: no leak check: %s", (int)pid, strerror(-r));
+}
+
+static void note(struct leak_noted *noted, const struct allocator_family *family)
+{
+	noted->by = family->name;
+	noted->blocks++;
+}
+
+/* An allocator's own data is left out where all that it has mapped is known. */
+static void count_noted(const struct live *live, struct leak_scan *scan)
+{
+	bool areas_known = !scan->unknown_blocks && !scan->older_blocks;
+
+	for (size_t i = 0; i < scan->n_blocks; i++) {
+		const struct allocator_family *family = live_family_of(live, scan->blocks[i].fn);
+
+		if (family && family->traces == ALLOCATOR_TRACES_INSIDE)
+			note(&scan->noted_inside, family);
+		else if (family && family->traces == ALLOCATOR_TRACES_APART && !areas_known)
+			note(&scan->noted_apart, family);
+	}
+}
+
+/* Of a stopped process whose events have been drained. */
+static int scan(struct leak_check *check, const struct live *live, const struct stop *stop,
+		pid_t pid, enum leak_occasion occasion)
+{
+	struct leak_scan_opts opts = {
+		.pid = pid,
+		.worker = check->worker,
+		.heuristics = check->leak->heuristics << REACH_STDSTRING,
+		.max_stop_ns = check->leak->max_stop_ns,
+		.exiting = occasion == LEAK_AT_EXIT,
+		.with_kept = check->leak->default_suppressions == LEAK_NO_DEFAULT_SUPPRESSIONS,
+	};
+	uint64_t deadline_ns = stop_began_ns(stop) + opts.max_stop_ns;
+	struct live_block *blocks;
+	struct leak_scan *found;
+	enum live_older older;
+	uint32_t slot;
+	size_t n;
+	int r = live_slot_of(live, pid, &slot);
+
+	if (r == 0)
+		r = live_blocks(live, slot, opts.max_stop_ns ? deadline_ns : 0, &blocks, &n);
+	if (r < 0)
+		return r;
+	opts.slot = live_image_of(live, slot);
+	opts.areas = live_areas(live, slot);
+	older = live_older_blocks(live, slot);
+	opts.unknown_blocks = older == LIVE_OLDER_UNKNOWN || older == LIVE_OLDER_PARTLY;
+	opts.older_blocks = older == LIVE_OLDER_READ || older == LIVE_OLDER_PARTLY;
+	r = leak_scan_new(&opts, stop, blocks, n, &found);
+	if (r < 0)
+		return r;
+	count_noted(live, found);
+	r = vec_push(&check->pending, (struct pending){ .scan = found, .occasion = occasion });
+	if (r < 0)
+		leak_scan_free(found);
+	return r;
+}
+
+static int stop_one(const struct leak_check *check, struct hold *hold, pid_t pid,
+		    struct stop **ret_stop)
+{
+	uint64_t max_ns = check->leak->max_stop_ns;
+	uint64_t limit_ns = max_ns && max_ns < STOP_LIMIT_NS ? max_ns : STOP_LIMIT_NS;
+
+	return hold && hold_has(hold, pid) ? hold_stop(hold, pid, limit_ns, ret_stop) :
+					     stop_new(pid, limit_ns, ret_stop);
+}
+
+static int scan_all(struct leak_check *check, const struct live *live, struct stop *const *stops,
+		    const pid_t *pids, size_t n, enum leak_occasion occasion)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r = stops[i] ? scan(check, live, stops[i], pids[i], occasion) : 0;
+
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0)
+			say_not_checked(pids[i], r);
+	}
+	return 0;
+}
+
+int leak_check_run(struct leak_check *check, struct live *live, struct hold *hold,
+		   const pid_t *pids, size_t n_pids, enum leak_occasion occasion,
+		   leak_drain_fn drain, void *userdata)
+{
+	_cleanup_free_ struct stop **stops = calloc(n_pids + 1, sizeof(struct stop *));
+	int r;
+
+	if (!stops)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_pids; i++) {
+		r = stop_one(check, hold, pids[i], &stops[i]);
+		if (r < 0)
+			say_not_checked(pids[i], r);
+	}
+	r = drain(userdata);
+	if (r == 0 && occasion != LEAK_AT_EXIT && occasion != LEAK_AT_EXEC)
+		live_begin_cut(live);
+	if (r == 0)
+		r = scan_all(check, live, stops, pids, n_pids, occasion);
+	for (size_t i = 0; i < n_pids; i++)
+		stop_free(stops[i]);
+	return r;
+}
+
+/* --- results --------------------------------------------------------------------------------- */
+
+static struct leak_result *find_latest(const struct leak_check *check, uint32_t image)
+{
+	for (size_t i = check->results.len; i-- > 0;)
+		if (check->results.data[i]->image == image)
+			return check->results.data[i];
+	return NULL;
+}
+
+struct leak_result *const *leak_check_results(const struct leak_check *check, size_t *ret_n)
+{
+	*ret_n = check->results.len;
+	return check->results.data;
+}
+
+bool leak_check_has_errors(const struct leak_check *check)
+{
+	return check->has_errors;
+}
+
+bool leak_check_has_missed(const struct leak_check *check)
+{
+	return check->has_missed;
+}
+
+void leak_check_cut_taken(struct leak_check *check)
+{
+	vec_foreach(&check->pending, pending) {
+		const struct model_process *image =
+			model_find_process(check->model, pending->scan->slot);
+
+		if (pending->has_totals || pending->occasion == LEAK_AT_EXIT ||
+		    pending->occasion == LEAK_AT_EXEC || !image || !image->has_totals)
+			continue;
+		pending->totals = image->totals;
+		pending->totals.comm = NULL; /* the model's */
+		pending->has_totals = true;
+	}
+}
+
+static int add_result(struct leak_check *check, const struct pending *pending)
+{
+	const struct view_resolver resolver = { check->model, check->symbols };
+	struct leak_result *result;
+	int r = leak_result_new(pending->scan, &resolver, check->leak,
+				find_latest(check, pending->scan->slot), &result);
+
+	if (r < 0)
+		return r;
+	result->occasion = pending->occasion;
+	result->has_totals = pending->has_totals;
+	result->totals = pending->totals;
+	r = vec_push(&check->results, result);
+	if (r < 0)
+		leak_result_free(result);
+	return r;
+}
+
+/* What a later check of the same image has taken the place of. */
+static void drop_older(struct leak_check *check)
+{
+	size_t n = 0, len = check->results.len;
+
+	for (size_t i = 0; i < len; i++) {
+		struct leak_result *result = check->results.data[i];
+
+		/* those from i on are still where they were */
+		if (find_latest(check, result->image) == result)
+			check->results.data[n++] = result;
+		else
+			leak_result_free(result);
+	}
+	check->results.len = n;
+}
+
+static int add_text(struct leak_check *check, pid_t pid, const struct strbuf *text)
+{
+	const struct record record = {
+		.type = RECORD_LEAK_TEXT,
+		.leak_text = { .pid = (uint32_t)pid, .text = strbuf_str(text) },
+	};
+	int r = leak_log_add(check->log, pid, strbuf_str(text));
+
+	return r < 0 ? r : check->record(&record, check->record_userdata);
+}
+
+/* Each check counts, as in memcheck: with a delta what is new in it, else all that it has found. */
+static void add_up_errors(const struct leak_check *check, struct leak_result *result)
+{
+	const struct loss_totals *totals = loss_records_totals(result->records);
+
+	result->errors = totals->errors;
+	result->suppressed_errors = totals->suppressed_errors;
+	vec_foreach(&check->results, other) {
+		if ((*other)->image != result->image || (*other)->number + 1 != result->number)
+			continue;
+		result->errors += (*other)->errors;
+		result->suppressed_errors += (*other)->suppressed_errors;
+	}
+}
+
+static int write_result(struct leak_check *check, struct leak_result *result)
+{
+	const struct view_resolver resolver = { check->model, check->symbols };
+	const struct model_process *image = view_resolve_process(&resolver, result->image);
+	_cleanup_(leak_stacks_done) struct leak_stacks stacks = { 0 };
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	int r;
+
+	r = leak_stacks_init(&resolver, image, result->places, result->n_places,
+			     check->leak->num_callers, &stacks);
+	if (r == 0)
+		r = leak_result_suppress(result, &stacks, check->suppressions);
+	if (r < 0)
+		return r;
+	result->written = true;
+	add_up_errors(check, result);
+	r = heap_error_log_write(check->heap_errors, image, &text);
+	if (r < 0)
+		return r;
+	leak_text(&text, result, &stacks, image, check->leak);
+	r = strbuf_error(&text);
+	if (r == 0)
+		r = add_text(check, result->pid, &text);
+	return r < 0 ? r : leak_record_emit(result, check->record, check->record_userdata);
+}
+
+/* What all of an image comes to: `result` is its latest check, NULL: there was none. */
+static int write_end(struct leak_check *check, const struct model_process *image,
+		     const struct leak_result *result, struct strbuf *text)
+{
+	bool show_used = check->options->verbose || check->leak->suppressions;
+	struct leak_errors errors = { 0 };
+	int r;
+
+	if (result)
+		errors = (struct leak_errors){
+			.errors = result->errors,
+			.contexts = result->errors,
+			.suppressed = result->suppressed_errors,
+			.suppressed_contexts = result->suppressed_errors,
+		};
+	heap_error_log_end(check->heap_errors, image, &errors);
+	check->has_errors |= errors.errors > 0;
+	leak_text_end(text, (pid_t)image->pid, &errors, show_used ? check->suppressions : NULL);
+	r = strbuf_error(text);
+	return r < 0 ? r : add_text(check, (pid_t)image->pid, text);
+}
+
+/*
+ * A check that was due and did not come: the process ended by SIGKILL, which leaves nobody a
+ * moment, or could not be stopped. Before an exec checks come if it is by the C library.
+ */
+static bool is_missed(const struct model_process *image)
+{
+	bool executes = image->ended && image->how == RECORD_END_EXEC;
+
+	return !executes && image->has_totals && image->totals.live_blocks > 0;
+}
+
+static int write_unchecked(struct leak_check *check, const struct model_process *image)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	bool missed = is_missed(image);
+	int r = heap_error_log_write(check->heap_errors, image, &text);
+
+	if (r < 0)
+		return r;
+	if (missed && image->ended)
+		log_warning("process %" PRIu32 " (%s) ended before it could be checked: no leak "
+			    "check",
+			    image->pid, image->comm);
+	if (missed)
+		leak_text_missed(&text, (pid_t)image->pid, image);
+	check->has_missed |= missed;
+	return missed || text.len > 0 ? write_end(check, image, NULL, &text) : 0;
+}
+
+/* The last text of each image. */
+static int write_ends(struct leak_check *check)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < model_n_processes(check->model) && r == 0; i++) {
+		const struct model_process *image = model_process(check->model, i);
+
+		if (!find_latest(check, image->slot))
+			r = write_unchecked(check, image);
+	}
+	vec_foreach(&check->results, result) {
+		const struct view_resolver resolver = { check->model, check->symbols };
+		_cleanup_strbuf_ struct strbuf text = { 0 };
+
+		if (r == 0)
+			r = write_end(check, view_resolve_process(&resolver, (*result)->image),
+				      *result, &text);
+	}
+	return r;
+}
+
+static bool is_of_exec(const struct pending *pending)
+{
+	return pending->occasion == LEAK_AT_EXEC;
+}
+
+/* Before an exec that has not come yet, or that came to nothing: execvp(3) tries many. */
+static bool exec_came(const struct leak_check *check, size_t index)
+{
+	const struct pending *pending = &check->pending.data[index];
+	const struct model_process *image = model_find_process(check->model, pending->scan->slot);
+
+	for (size_t i = index + 1; i < check->pending.len; i++)
+		if (check->pending.data[i].scan->slot == pending->scan->slot)
+			return false;
+	return image && image->ended && image->how == RECORD_END_EXEC;
+}
+
+static int add_results(struct leak_check *check, bool final)
+{
+	size_t n = check->pending.len, kept = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct pending pending = check->pending.data[i];
+		const struct model_process *image =
+			model_find_process(check->model, pending.scan->slot);
+
+		if (is_of_exec(&pending) && !final && image && !image->ended) {
+			check->pending.data[kept++] = pending;
+			continue;
+		}
+		if (r == 0 && (!is_of_exec(&pending) || exec_came(check, i)))
+			r = add_result(check, &pending);
+		leak_scan_free(pending.scan);
+	}
+	check->pending.len = kept;
+	return r;
+}
+
+static int report(struct leak_check *check, bool final)
+{
+	int r = symbols_update(check->symbols);
+
+	if (r == 0)
+		r = add_results(check, final);
+	vec_foreach(&check->results, result)
+		if (r == 0 && !(*result)->written)
+			r = write_result(check, *result);
+	if (r == 0)
+		drop_older(check);
+	return r == 0 && final ? write_ends(check) : r;
+}
+
+int leak_check_report(struct leak_check *check, bool final)
+{
+	int r = report(check, final);
+
+	if (r < 0) {
+		log_error("leak check: %s", strerror(-r));
+		return r;
+	}
+	return leak_log_flush(check->log);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/output/output_file.h"
+
+#include "base/outfile.h"
+#include "report/packed_out.h"
+
+#include <errno.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES (64u << 10)
+
+struct stdout_stream {
+	FILE *file;
+	int error;
+};
+
+/* All of it, also to a pipe that takes it in pieces. 0 bytes: an error, as fopencookie(3) says. */
+static ssize_t write_all(void *cookie, const char *data, size_t len)
+{
+	struct stdout_stream *stream = cookie;
+	size_t done = 0;
+
+	while (done < len && stream->error == 0) {
+		ssize_t n = write(STDOUT_FILENO, data + done, len - done);
+
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno != EINTR)
+			stream->error = -errno;
+	}
+	return stream->error == 0 ? (ssize_t)len : 0;
+}
+
+int stdout_stream_new(struct stdout_stream **ret_stream)
+{
+	static const cookie_io_functions_t functions = { .write = write_all };
+	_cleanup_(stdout_stream_free_p) struct stdout_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		return -ENOMEM;
+	stream->file = fopencookie(stream, "w", functions);
+	if (!stream->file || setvbuf(stream->file, NULL, _IOFBF, BUFFER_BYTES) != 0)
+		return -ENOMEM;
+	*ret_stream = TAKE_PTR(stream);
+	return 0;
+}
+
+void stdout_stream_free(struct stdout_stream *stream)
+{
+	if (!stream)
+		return;
+	if (stream->file) {
+		__fpurge(stream->file);
+		(void)fclose(stream->file); /* nothing is left to write */
+	}
+	free(stream);
+}
+
+FILE *stdout_stream_file(struct stdout_stream *stream)
+{
+	return stream->file;
+}
+
+int stdout_stream_flush(struct stdout_stream *stream)
+{
+	int r = fflush(stream->file) == EOF ? -EIO : 0;
+
+	return stream->error < 0 ? stream->error : r;
+}
+
+struct output_file {
+	struct outfile *file;
+	FILE *packed; /* NULL: as it is */
+};
+
+int output_file_new(const char *path, uid_t uid, gid_t gid, const struct report_format *format,
+		    struct output_file **ret_file)
+{
+	_cleanup_(output_file_free_p) struct output_file *file = calloc(1, sizeof(*file));
+	int r = file ? outfile_new(path, uid, gid, &file->file) : -ENOMEM;
+
+	if (r == 0 && !format->packed)
+		r = packed_out_open(path, outfile_stream(file->file), &file->packed);
+	if (r < 0)
+		return r;
+	*ret_file = TAKE_PTR(file);
+	return 0;
+}
+
+FILE *output_file_stream(struct output_file *file)
+{
+	return file->packed ? file->packed : outfile_stream(file->file);
+}
+
+int output_file_error(struct output_file *file)
+{
+	int r = outfile_flush(file->file);
+
+	return r < 0 ? r : -EIO;
+}
+
+static int end_packing(struct output_file *file)
+{
+	FILE *packed = TAKE_PTR(file->packed);
+
+	return packed && fclose(packed) != 0 ? -EIO : 0;
+}
+
+int output_file_commit(struct output_file *file)
+{
+	return end_packing(file) < 0 ? output_file_error(file) : outfile_commit(file->file);
+}
+
+void output_file_free(struct output_file *file)
+{
+	if (!file)
+		return;
+	(void)end_packing(file); /* what is thrown away may be incomplete */
+	outfile_free(file->file);
+	free(file);
+}
+
+static bool colored(const struct options *options, const struct option_output *output)
+{
+	if (options->color == COLOR_AUTO)
+		return !output->path && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	return options->color == COLOR_ALWAYS;
+}
+
+static unsigned int terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_col < 80)
+		return 80;
+	return size.ws_col;
+}
+
+struct report_opts output_style(const struct options *options, const struct option_output *output)
+{
+	return (struct report_opts){
+		.sort = options->sort,
+		.top = options->top,
+		.older_than_ns = options->older_than_ns,
+		.where = options->where,
+		.group_by = options->group_by,
+		.widths = options->widths,
+		.color = colored(options, output),
+		.width = output->path ? 80 : terminal_width(),
+		.massif = options->massif,
+	};
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/sample_library.h"
+
+#include "base/log.h"
+#include "base/outfile.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "config/options.h"
+#include "config/words.h"
+#include "target/launch/launch.h"
+#include "target/preload.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define INTERVAL_VARIABLE "MEMTRACED_SAMPLE_INTERVAL="
+#define PRELOAD_VARIABLE "LD_PRELOAD="
+/*
+ * What the command starts inherits the library, and AddressSanitizer ends a program in which its
+ * own is not the first library. The sampling library does nothing there, so that it need not be.
+ */
+#define SANITIZER_VARIABLE "ASAN_OPTIONS="
+#define SANITIZER_OPTION "verify_asan_link_order=0"
+#define OFF_VARIABLE "MEMTRACED_SAMPLE_PRELOAD"
+
+typedef VEC(char *) word_list;
+
+static int add_word(word_list *words, const char *word)
+{
+	char *copy = strdup(word);
+	int r = copy ? vec_push(words, copy) : -ENOMEM;
+
+	if (r)
+		free(copy);
+	return r;
+}
+
+static bool wants_preload(void)
+{
+	const char *off = getenv(OFF_VARIABLE);
+
+	return !(off && strcmp(off, "no") == 0);
+}
+
+/* `variable` with its =: ours, before or behind what the command would have of it otherwise. */
+static int add_joined(const struct options *options, word_list *words, const char *variable,
+		      const char *ours, bool ours_first)
+{
+	_cleanup_strbuf_ struct strbuf word = {}, name = {};
+	const char *before;
+
+	strbuf_add(&name, variable, strlen(variable) - 1);
+	if (strbuf_error(&name))
+		return strbuf_error(&name);
+	before = launch_value((const char *const *)options->env_set, strbuf_str(&name));
+	if (!before || !*before)
+		strbuf_addf(&word, "%s%s", variable, ours);
+	else
+		strbuf_addf(&word, "%s%s:%s", variable, ours_first ? ours : before,
+			    ours_first ? before : ours);
+	return strbuf_error(&word) ? strbuf_error(&word) : add_word(words, strbuf_str(&word));
+}
+
+/*
+ * First, so that it stands before the allocators that the user preloads; those stay. A command that
+ * cannot have it is named, and runs without. 1: it has it; 0; -ENOMEM.
+ */
+static int add_preload(const struct options *options, word_list *words, enum preload preload)
+{
+	const char *why = preload_why_not(preload);
+	char library[PATH_MAX];
+	int r;
+
+	if (!why && preload_library(library) < 0)
+		why = "libmemtraced-sample.so is neither beside memtraced nor in ../lib/memtraced";
+	if (why) {
+		log_warning("%s is not sampled itself: %s; %s", options->command[0], why,
+			    options->max_overhead ?
+				    "until the share of --max-overhead pays for more, only page "
+				    "faults are counted" :
+				    "without --sample all calls are counted");
+		return 0;
+	}
+	r = add_joined(options, words, PRELOAD_VARIABLE, library, true);
+	/* Of its options the last one holds. */
+	if (r == 0)
+		r = add_joined(options, words, SANITIZER_VARIABLE, SANITIZER_OPTION, false);
+	return r < 0 ? r : 1;
+}
+
+/* 1: it will show samples; 0; -ENOMEM. */
+static int let_sample(const struct options *options, word_list *words)
+{
+	enum preload preload;
+
+	if (!options->sample_bytes)
+		return 0;
+	preload = preload_judge(options->command[0],
+				launch_value((const char *const *)options->env_set, "PATH"));
+	if (preload == PRELOAD_NOT_NEEDED)
+		return 1;
+	return wants_preload() ? add_preload(options, words, preload) : 0;
+}
+
+int sample_environment(const struct options *options, char ***ret_words, bool *ret_sampled)
+{
+	char interval[sizeof(INTERVAL_VARIABLE) + 20];
+	word_list words = { 0 };
+	int r = 0, sampled = 0;
+
+	if (options->sample_bytes) {
+		(void)snprintf(interval, sizeof(interval), INTERVAL_VARIABLE "%" PRIu64,
+			       options->sample_bytes); /* fits */
+		r = add_word(&words, interval);
+	}
+	/* Behind it, as the last one holds. */
+	for (char **word = options->env_set; word && *word && r == 0; word++)
+		r = add_word(&words, *word);
+	if (r == 0)
+		sampled = let_sample(options, &words);
+	if (r == 0)
+		r = sampled < 0 ? sampled : 0;
+	if (r == 0)
+		r = vec_push(&words, NULL);
+	if (r) {
+		vec_foreach(&words, word)
+			free(*word);
+		vec_done(&words);
+		return r;
+	}
+	*ret_words = words.data;
+	*ret_sampled = sampled > 0;
+	return 0;
+}
+
+#define UNITS "/etc/systemd/system"
+#define DROP_IN "memtraced-sample.conf"
+
+int sample_unit_text(const char *library, uint64_t interval, struct strbuf *out)
+{
+	strbuf_adds(out, "# By `memtraced sample`; `memtraced sample --remove` takes it away.\n"
+			 "[Service]\n"
+			 "Environment=\"LD_PRELOAD=");
+	for (const char *at = library; *at; at++) {
+		/* What separates libraries for ld.so, or ends a word or line for systemd. */
+		if (strchr(": \t\n\"'\\", *at))
+			return -EINVAL;
+		strbuf_addch(out, *at);
+		if (*at == '%') /* systemd.unit(5), "Specifiers" */
+			strbuf_addch(out, '%');
+	}
+	strbuf_addf(out, "\"\nEnvironment=MEMTRACED_SAMPLE_INTERVAL=%" PRIu64 "\n", interval);
+	return strbuf_error(out);
+}
+
+static int library_text(uint64_t interval, struct strbuf *text)
+{
+	char library[PATH_MAX];
+	int r = preload_library(library);
+
+	if (r < 0) {
+		log_error("libmemtraced-sample.so is neither beside memtraced nor in "
+			  "../lib/memtraced: install it");
+		return r;
+	}
+	r = sample_unit_text(library, interval, text);
+	if (r < 0)
+		log_error("%s: systemd cannot preload a library of this path", library);
+	return r;
+}
+
+static int write_file(const char *path, const struct strbuf *text)
+{
+	_cleanup_(outfile_free_p) struct outfile *file = NULL;
+	int r = outfile_new(path, (uid_t)-1, (gid_t)-1, &file);
+
+	if (r < 0)
+		return r;
+	/* What fails here, commit tells. */
+	(void)fputs(strbuf_str(text), outfile_stream(file));
+	return outfile_commit(file);
+}
+
+static void print_restart(const char *unit)
+{
+	printf("it takes effect when the service is started again:\n"
+	       "  systemctl daemon-reload && systemctl restart %s\n",
+	       unit);
+}
+
+static int write_drop_in(const char *folder, const char *path,
+			 const struct sample_unit_options *options)
+{
+	_cleanup_strbuf_ struct strbuf text = {};
+	int r = library_text(options->interval, &text);
+
+	if (r < 0)
+		return r;
+	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+		r = -errno;
+	if (r == 0)
+		r = write_file(path, &text);
+	if (r < 0) {
+		log_error("writing %s: %s%s", path, strerror(-r),
+			  r == -EACCES || r == -EPERM ? "; be root" : "");
+		return r;
+	}
+	printf("wrote %s\n", path);
+	printf("an LD_PRELOAD that the unit has elsewhere does not count any more\n");
+	print_restart(options->unit);
+	printf("and is then traced by\n"
+	       "  memtraced --sample -p $(systemctl show -P MainPID %s)\n",
+	       options->unit);
+	return 0;
+}
+
+static int remove_drop_in(const char *folder, const char *path, const char *unit)
+{
+	if (unlink(path) < 0) {
+		int r = -errno;
+
+		if (r == -ENOENT)
+			log_error("%s is not there: %s is not sampled by it", path, unit);
+		else
+			log_error("removing %s: %s", path, strerror(-r));
+		return r;
+	}
+	(void)rmdir(folder); /* others' drop-ins may be there */
+	printf("removed %s\n", path);
+	print_restart(unit);
+	return 0;
+}
+
+static int print(uint64_t interval)
+{
+	_cleanup_strbuf_ struct strbuf text = {};
+	int r = library_text(interval, &text);
+
+	if (r == 0 && fputs(strbuf_str(&text), stdout) == EOF)
+		r = -EIO;
+	return r;
+}
+
+int sample_unit_run(const struct sample_unit_options *options)
+{
+	char folder[PATH_MAX], path[PATH_MAX];
+	int r;
+
+	/* Both fit: a unit's name has 255 bytes at most. */
+	(void)snprintf(folder, sizeof(folder), UNITS "/%s.d", options->unit);
+	(void)snprintf(path, sizeof(path), UNITS "/%s.d/" DROP_IN, options->unit);
+	if (options->what == SAMPLE_UNIT_PRINT)
+		r = print(options->interval);
+	else if (options->what == SAMPLE_UNIT_REMOVE)
+		r = remove_drop_in(folder, path, options->unit);
+	else
+		r = write_drop_in(folder, path, options);
+	if (r == 0 && fflush(stdout) == EOF)
+		r = -errno;
+	return r;
+}

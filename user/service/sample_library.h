@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How programs come to have the sampling library (--sample): by the environment of a command, or
+ * by systemd's of a service.
+ */
+#ifndef MEMTRACED_SERVICE_SAMPLE_LIBRARY_H
+#define MEMTRACED_SERVICE_SAMPLE_LIBRARY_H
+
+#include "base/strbuf.h"
+#include "config/options.h"
+
+#include <stdbool.h>
+
+/*
+ * The variables to set for the command: the user's (--env), and with --sample the interval unless
+ * the user has set it, and the sampling library before what else is preloaded, unless the command
+ * carries probes itself or MEMTRACED_SAMPLE_PRELOAD is "no". NULL-terminated, for words_free.
+ * *ret_sampled: will it show samples, as far as its file tells? 0 or -ENOMEM.
+ */
+int sample_environment(const struct options *options, char ***ret_words, bool *ret_sampled);
+
+/*
+ * `memtraced sample --unit`: the drop-in by which systemd preloads the sampling library into a
+ * service from its next start on. Nothing is restarted here, and nothing that runs is touched.
+ *
+ * The text of the drop-in. -EINVAL: the library's path cannot stand there.
+ */
+int sample_unit_text(const char *library, uint64_t interval, struct strbuf *out);
+
+/* Writes, prints or removes it and says what to do then. 0 or negative errno, which was logged. */
+int sample_unit_run(const struct sample_unit_options *options);
+
+#endif

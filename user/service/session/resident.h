@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads what of the traced processes is in memory and what it is for. Nobody is stopped for it:
+ * what moves meanwhile is said.
+ */
+#ifndef MEMTRACED_SERVICE_SESSION_RESIDENT_H
+#define MEMTRACED_SERVICE_SESSION_RESIDENT_H
+
+#include "trace/record/record.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct live;
+struct model;
+
+/*
+ * Hands a record over for each process that runs and may be read, or for `pid` alone (0: all).
+ * all_counted: no filter keeps blocks from being counted. Between drains. 0 or negative errno.
+ */
+int resident_read(const struct live *live, const struct model *model, pid_t pid, bool all_counted,
+		  record_fn fn, void *userdata);
+
+#endif

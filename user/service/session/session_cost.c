@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --max-overhead: what the governor is told of the processes, and what comes of its answers.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/units.h"
+#include "service/session/session_state.h"
+#include "target/process.h"
+#include "trace/bpf/run_stats.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* Samples are seldom: the fewer looks, the better each tells of them. */
+#define SAMPLED_LOOK_NS UINT64_C(200000000)
+
+/* CPU time of what we have waited for: a command that has ended. */
+static uint64_t waited_ns(void)
+{
+	struct rusage used;
+
+	(void)getrusage(RUSAGE_CHILDREN, &used); /* cannot fail */
+	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECOND_NS +
+	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+}
+
+/*
+ * Of the processes that run and what they have waited for, or, after them, of the command. Who
+ * has ended and is not waited for yet is in neither for a moment: what was there once is not taken
+ * back.
+ */
+static uint64_t used_cpu_ns(struct session *s)
+{
+	uint64_t sum = 0, one;
+	size_t index = 0;
+	pid_t pid;
+
+	while ((pid = live_next_pid(s->live, &index)) != 0)
+		if (cpu_time_of(pid, &one) == 0) /* else it has just ended */
+			sum += one;
+	if (s->child_status >= 0)
+		sum += waited_ns() - s->waited_ns;
+	if (sum > s->most_cpu_ns)
+		s->most_cpu_ns = sum;
+	return s->most_cpu_ns;
+}
+
+static struct governor_look look_now(struct session *s)
+{
+	struct governor_look look = {
+		.now_ns = clock_monotonic_ns(),
+		.cpu_ns = used_cpu_ns(s),
+		.hits = live_events(s->live),
+		.sampled_calls = live_sampled_calls(s->live),
+		.has_samples = live_has_samples(s->live),
+	};
+	struct run_stats stats;
+
+	if (live_run_stats(s->live, &stats) == 0) {
+		look.runs = stats.runs;
+		look.runs_ns = stats.ns;
+	}
+	return look;
+}
+
+/* What has just been started has used nothing yet. */
+enum record_depth session_first_depth(struct session *s)
+{
+	uint64_t sum = 0, one;
+
+	s->waited_ns = waited_ns();
+	for (size_t i = 0; i < s->options->n_pids; i++)
+		if (cpu_time_of(s->options->pids[i], &one) == 0) /* else that it is gone is said */
+			sum += one;
+	return governor_begin(&s->governor, sum, s->is_sampled);
+}
+
+/* What processes used before has earned the first depth, and nothing else. */
+void session_begin_costs(struct session *s)
+{
+	if (s->options->max_overhead)
+		s->governor.last = look_now(s);
+}
+
+static const char *const depth_names[] = {
+	[RECORD_DEPTH_EXACT] = "all calls are counted",
+	[RECORD_DEPTH_SAMPLED] = "samples are counted",
+	[RECORD_DEPTH_GROWTH] = "only page faults are counted",
+};
+
+static int change_depth(struct session *s, const struct record_depth_change *change)
+{
+	const bool is_interval = change->depth == live_depth(s->live);
+	char rate[FORMAT_UNIT_LEN];
+	int r = live_set_depth(s->live, change, session_take_record, s);
+
+	if (r < 0) {
+		log_error("--max-overhead: changing what is counted: %s", strerror(-r));
+		return r;
+	}
+	if (is_interval && change->doublings == 0)
+		log_info("--max-overhead: from now on all samples are kept");
+	else if (is_interval)
+		log_info("--max-overhead: from now on one sample in %u is kept, and stands for "
+			 "the others",
+			 1U << change->doublings);
+	else if (change->predicted_ppm == UINT64_MAX)
+		log_info("--max-overhead: from now on %s, to see what that costs",
+			 depth_names[change->depth]);
+	else
+		log_info("--max-overhead: from now on %s: at %s calls/s all would take %.1f %% of "
+			 "the CPU time (of a fifth of one CPU at least)",
+			 depth_names[change->depth],
+			 format_count((int64_t)change->calls_per_s, rate),
+			 (double)change->predicted_ppm / 10000);
+	return 0;
+}
+
+int session_look_at_cost(void *userdata)
+{
+	struct session *s = userdata;
+	bool is_sampled = s->governor.depth == RECORD_DEPTH_SAMPLED;
+	struct record_depth_change change;
+	struct governor_look look;
+
+	if (is_sampled && clock_monotonic_ns() < s->governor.last.now_ns + SAMPLED_LOOK_NS)
+		return 0;
+	look = look_now(s);
+	if (look.cpu_ns == 0 || !governor_look(&s->governor, &look, &change))
+		return 0;
+	return change_depth(s, &change);
+}
+
+int session_say_cost(struct session *s)
+{
+	struct record record = { .type = RECORD_OVERHEAD };
+	struct record_overhead *overhead = &record.overhead;
+	struct governor_look look;
+
+	if (!s->options->max_overhead)
+		return 0;
+	look = look_now(s);
+	governor_count(&s->governor, &look);
+	overhead->max_ppm = s->options->max_overhead * 100;
+	overhead->predicted_ppm = governor_predicted_ppm(&s->governor);
+	overhead->measured_ppm = governor_measured_ppm(&s->governor);
+	overhead->cpu_ns = governor_base_ns(&s->governor);
+	overhead->call_ns = governor_call_ns(&s->governor);
+	overhead->sample_ns = governor_sample_ns(&s->governor.cost);
+	return session_take_record(&record, s);
+}

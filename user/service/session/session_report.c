@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/log.h"
+#include "model/regions.h"
+#include "service/session/resident.h"
+#include "service/session/session_state.h"
+
+#include <errno.h>
+#include <string.h>
+
+bool session_reads_resident(const struct options *options)
+{
+	return !options->no_rss && !options->floor &&
+	       (!options->sample_bytes || options->max_overhead) &&
+	       options_trace_allocations(options);
+}
+
+/* What is in memory of the processes that run (0: all), of which the blocks are known. */
+static int read_resident(struct session *s, pid_t pid)
+{
+	const struct options *o = s->options;
+	bool all_counted = o->min_size == 0 && o->max_size == UINT64_MAX && o->n_allocators == 0;
+
+	if (!session_reads_resident(o) || live_depth(s->live) != RECORD_DEPTH_EXACT)
+		return 0;
+	return resident_read(s->live, s->model, pid, all_counted, session_take_record, s);
+}
+
+static int take_cut(struct session *s)
+{
+	int r = session_say_cost(s);
+
+	if (r == 0)
+		r = source_cut(live_source(s->live), session_take_record, s);
+	if (r < 0) {
+		log_error("reading the maps: %s", strerror(-r));
+		return r;
+	}
+	if (s->leaks)
+		leak_check_cut_taken(s->leaks);
+	return 0;
+}
+
+int session_checkpoint(struct session *s)
+{
+	int r = take_cut(s);
+
+	if (r < 0)
+		return r;
+	live_buffer_begin(s->live);
+	r = outputs_checkpoint(s->outputs);
+	live_buffer_end(s->live);
+	return r < 0 ? r : session_drain(s);
+}
+
+static int report_cut(struct session *s, bool final)
+{
+	int r = take_cut(s);
+
+	if (r < 0)
+		return r;
+	status_line_clear(s->status);
+	if (final) {
+		live_view_free(s->view);
+		s->view = NULL;
+	}
+	/* After the final one nothing is drained any more. */
+	if (!final)
+		live_buffer_begin(s->live);
+	r = read_resident(s, 0);
+	if (r == 0 && s->leaks)
+		r = leak_check_report(s->leaks, final);
+	if (r == 0)
+		r = outputs_write(s->outputs, final);
+	live_buffer_end(s->live);
+	if (r == 0 && !final)
+		r = session_drain(s);
+	return r == -EPIPE && s->launch && (!final || s->child_status >= 0) ? 0 : r;
+}
+
+int session_take_buffered(struct session *s, int r)
+{
+	int drained;
+
+	live_buffer_end(s->live);
+	drained = session_drain(s);
+	return r < 0 || drained == 0 ? r : drained;
+}
+
+int session_show(struct session *s, const struct report_opts *opts,
+		 int (*fn)(const struct view *view, void *userdata), void *userdata)
+{
+	int r = take_cut(s);
+
+	if (r < 0)
+		return r;
+	live_buffer_begin(s->live);
+	r = read_resident(s, 0);
+	if (r == 0)
+		r = outputs_show_as(s->outputs, opts, fn, userdata);
+	return session_take_buffered(s, r);
+}
+
+int session_cut(struct session *s)
+{
+	int r = take_cut(s);
+
+	return r < 0 ? r : session_drain(s);
+}
+
+/* NULL: none is known. */
+static const struct model_process *find_running(const struct session *s, pid_t pid)
+{
+	for (size_t i = model_n_processes(s->model); i > 0; i--) {
+		const struct model_process *image = model_process(s->model, i - 1);
+
+		if (image->known && !image->ended && image->pid == (uint32_t)pid)
+			return image;
+	}
+	return NULL;
+}
+
+int session_find_image(struct session *s, pid_t pid, uint32_t *ret_image)
+{
+	int r = session_drain(s);
+	const struct model_process *image = r < 0 ? NULL : find_running(s, pid);
+
+	if (image)
+		*ret_image = image->slot;
+	return r < 0 ? r : image ? 0 : -ESRCH;
+}
+
+bool session_is_current(const struct session *s, pid_t pid, uint32_t image)
+{
+	return live_is_current(s->live, pid, image);
+}
+
+int session_each_mapped(const struct session *s,
+			int (*fn)(pid_t pid, const struct region_totals *totals, void *userdata),
+			void *userdata)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < model_n_processes(s->model); i++) {
+		const struct model_process *image = model_process(s->model, i);
+		struct region_totals totals;
+
+		if (!image->known || image->ended || !image->regions ||
+		    image->next_slot != RECORD_NO_SLOT)
+			continue;
+		regions_totals(image->regions, &totals);
+		r = fn((pid_t)image->pid, &totals, userdata);
+	}
+	return r;
+}
+
+uint64_t session_regions_left_out(const struct session *s)
+{
+	return model_regions_left_out(s->model);
+}
+
+const struct record_coverage *session_coverage(const struct session *s)
+{
+	return model_coverage(s->model);
+}
+
+struct model_size session_size(const struct session *s)
+{
+	return model_size(s->model);
+}
+
+static int drain_all(void *userdata)
+{
+	return session_drain(userdata);
+}
+
+/* All that is traced and runs is stopped for a moment, of which the next cut is. */
+static int check_running(struct session *s, enum leak_occasion occasion)
+{
+	_cleanup_free_ pid_t *pids = NULL;
+	size_t n;
+	int r = live_pids(s->live, &pids, &n);
+
+	if (r < 0 || n == 0)
+		return r;
+	return leak_check_run(s->leaks, s->live, s->hold, pids, n, occasion, drain_all, s);
+}
+
+int session_report(struct session *s, bool final)
+{
+	int r = s->leaks ? check_running(s, final ? LEAK_AT_END : LEAK_ASKED) : 0;
+
+	return r < 0 ? r : report_cut(s, final);
+}
+
+/* Memory of the command itself: of its children, which may be many, what was read last stands. */
+static bool is_command(const struct session *s, pid_t pid)
+{
+	return s->launch && pid == launch_pid(s->launch);
+}
+
+/* A process that is about to end, whose exit handlers have run. */
+static int look_at_exiting(struct session *s, pid_t pid)
+{
+	int r = 0;
+
+	if (s->leaks)
+		r = leak_check_run(s->leaks, s->live, s->hold, &pid, 1, LEAK_AT_EXIT, drain_all, s);
+	return r == 0 && is_command(s, pid) ? read_resident(s, pid) : r;
+}
+
+/* Before a function: what is counted there is of the cut that is taken while it waits. */
+static int check_at(struct session *s, pid_t pid, const char *function)
+{
+	enum leak_occasion occasion = function ? LEAK_AT_FUNCTION : LEAK_AT_EXEC;
+	int r = leak_check_run(s->leaks, s->live, s->hold, &pid, 1, occasion, drain_all, s);
+
+	if (r < 0 || occasion == LEAK_AT_EXEC)
+		return r;
+	r = source_cut(live_source(s->live), session_take_record, s);
+	if (r == 0)
+		leak_check_cut_taken(s->leaks);
+	return r;
+}
+
+/* A thread was stopped by a signal that may be the programs' mark. */
+static int on_mark(struct session *s, const struct hold_event *event)
+{
+	const char *function;
+	int r;
+
+	if (s->leaks && live_take_checkpoint(s->live, event->tid, &function)) {
+		r = check_at(s, event->pid, function);
+		return r < 0 ? r : 1;
+	}
+	return live_take_mark(s->live, event->tid);
+}
+
+int session_on_hold(const struct hold_event *event, void *userdata)
+{
+	struct session *s = userdata;
+	int r = session_drain(s);
+
+	if (r)
+		return r;
+	if (event->type == HOLD_MARK)
+		return on_mark(s, event);
+	if (event->type == HOLD_EXITING)
+		return look_at_exiting(s, event->pid);
+	if (is_command(s, event->pid)) {
+		if (event->type == HOLD_EXITED)
+			s->child_status = event->status;
+		if (event->type == HOLD_STOPPED)
+			s->child_stop = event->status;
+		return 0;
+	}
+	/* Not followed: held only while it uses the memory of a process that is. */
+	return event->type != HOLD_EXITED && !live_counts(s->live, event->pid);
+}

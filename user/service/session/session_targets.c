@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/log.h"
+#include "config/units.h"
+#include "service/sample_library.h"
+#include "service/session/session_state.h"
+#include "service/session/tracing.h"
+#include "target/loader_search.h"
+#include "target/process.h"
+#include "target/process_list.h"
+#include "trace/live/live_existing.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+static int start_command(struct session *s)
+{
+	const struct launch_opts opts = {
+		.argv = s->options->command,
+		.run_as = s->options->run_as,
+		.env_set = (const char *const *)s->environment,
+		.stdout_to_stderr = outputs_own_stdout(s->outputs),
+		.inherited = s->inherited,
+	};
+
+	return launch_new(&opts, &s->launch);
+}
+
+int session_start_command(struct session *s)
+{
+	int r = sample_environment(s->options, &s->environment, &s->is_sampled);
+
+	if (r == 0)
+		r = start_command(s);
+	if (r == -ENOENT)
+		log_error("command not found: %s", s->options->command[0]);
+	else if (r == -EACCES)
+		log_error("not executable: %s", s->options->command[0]);
+	else if (r == -ENODATA)
+		log_error("--run-as: no such user: %s", s->options->run_as);
+	else if (r)
+		log_error("cannot start %s: %s", s->options->command[0], strerror(-r));
+	return r;
+}
+
+/* Whoever maps a file that is not known waits for us, once for each library. */
+static int know_command(struct session *s)
+{
+	const char *const *words = (const char *const *)s->environment;
+	int fd = program_file_open(s->options->command[0], launch_value(words, "PATH"));
+
+	return fd < 0 ? 0 : live_know_program(s->live, fd, launch_value(words, "LD_LIBRARY_PATH"));
+}
+
+int session_trace_command(struct session *s)
+{
+	bool holds = tracing_holds(s->options);
+	int r = live_add_child(s->live, launch_pid(s->launch));
+
+	if (r == 0 && holds)
+		r = hold_new(session_on_hold, s, &s->hold);
+	if (r == 0 && holds && (s->leaks || session_reads_resident(s->options)))
+		hold_watch_exits(s->hold, s->leaks ? HOLD_EXITS_ALL : HOLD_EXITS_SEIZED);
+	if (r == 0 && holds)
+		r = hold_seize_child(s->hold, launch_pid(s->launch));
+	if (r == 0 && holds)
+		r = know_command(s);
+	if (r == 0 && launch_pty(s->launch))
+		r = terminal_relay_new(s->loop, s->launch, &s->relay);
+	if (r == 0)
+		r = launch_release(s->launch);
+	if (r)
+		log_error("holding %s at its start: %s", s->options->command[0], strerror(-r));
+	return r;
+}
+
+/* That its end is seen, for the leak check; else that is made when asked for, and at our end. */
+static int watch_exit(struct session *s, pid_t pid)
+{
+	int r = 0;
+
+	if (!s->hold) {
+		r = hold_new(session_on_hold, s, &s->hold);
+		if (r < 0)
+			return r;
+		hold_watch_exits(s->hold, HOLD_EXITS_ALL);
+	}
+	r = hold_seize_running(s->hold, pid);
+	if (r == -EBUSY)
+		log_warning("process %d is under a debugger, which alone can stop it: there is no "
+			    "leak check of it",
+			    (int)pid);
+	else if (r < 0 && r != -ESRCH && r != -ENOMEM)
+		log_warning("process %d: its end cannot be waited for: %s; its leaks are looked "
+			    "for when that is asked for",
+			    (int)pid, strerror(-r));
+	return r == -ENOMEM ? r : 0;
+}
+
+static void say_existing(pid_t pid, const char *comm, const struct live_existing *existing)
+{
+	char bytes[FORMAT_UNIT_LEN], unread[FORMAT_UNIT_LEN], stop[FORMAT_UNIT_LEN];
+
+	format_duration(existing->stop_ns, stop);
+	log_info("process %d (%s): %" PRIu64 " blocks of %s from before, read in %s (stop %" PRIu64
+		 ")",
+		 (int)pid, comm, existing->blocks, format_size((int64_t)existing->bytes, bytes),
+		 stop, existing->stops);
+	if (!existing->arenas)
+		log_warning("process %d (%s): no heap of glibc's malloc found: nothing from before "
+			    "the attach is counted",
+			    (int)pid, comm);
+	if (existing->unread_bytes)
+		log_warning("process %d (%s): %s of its heap could not be made out: live totals "
+			    "may lack so much from before the attach",
+			    (int)pid, comm, format_size((int64_t)existing->unread_bytes, unread));
+	if (existing->uncertain)
+		log_warning("process %d (%s): its heap was changing whenever it was stopped, or "
+			    "was not understood, in %" PRIu64 " places: what is counted from "
+			    "before the attach is not exact",
+			    (int)pid, comm, existing->uncertain);
+	if (existing->no_room)
+		log_warning("process %d (%s): %" PRIu64 " blocks from before the attach found no "
+			    "room: --max-blocks makes more",
+			    (int)pid, comm, existing->no_room);
+}
+
+/* What it holds already. Without that, what comes can be counted all the same. */
+static void trace_existing(struct session *s, pid_t pid, const char *comm)
+{
+	struct live_existing existing;
+	int r = live_add_existing(s->live, pid, s->options->existing_stop_ns, &existing);
+
+	if (r == 0)
+		say_existing(pid, comm, &existing);
+	else
+		log_warning("process %d (%s): its heap cannot be read, so that nothing from before "
+			    "the attach is counted: %s",
+			    (int)pid, comm,
+			    r == -EBUSY ? "a debugger has it, and memtraced would have to stop it" :
+					  strerror(-r));
+}
+
+/* 0, as it may load a library that has them. But who asked a service for samples has no others. */
+static int say_no_samples(const struct session *s, const struct process_info *info)
+{
+	if (s->is_served)
+		return -ENODATA;
+	log_warning("no otel_memory probes in process %d (%s): nothing of it is counted unless it "
+		    "loads a library that has them",
+		    (int)info->pid, info->comm);
+	return 0;
+}
+
+/* What is done beside the tracing of a process that runs already. */
+static int begin_process(struct session *s, pid_t pid, const char *comm)
+{
+	if (s->options->existing_stop_ns)
+		trace_existing(s, pid, comm);
+	return s->leaks ? watch_exit(s, pid) : 0;
+}
+
+int session_trace_pid(struct session *s, pid_t pid)
+{
+	struct process_info info;
+	int r = process_info_read(pid, &info);
+
+	if (r == -ESRCH || (r == 0 && info.zombie)) {
+		log_error("no such process: %d", (int)pid);
+		return -ESRCH;
+	}
+	if (r) {
+		log_error("process %d: %s", (int)pid, strerror(-r));
+		return r;
+	}
+	if (!info.kernel_thread && info.exe_error && tracing_needs_code(s->options)) {
+		log_error("process %d (%s): its executable cannot be read: %s", (int)pid, info.comm,
+			  strerror(-info.exe_error));
+		return info.exe_error;
+	}
+	if (info.kernel_thread || (!info.is_64bit && !info.exe_error)) {
+		log_error("process %d (%s) is %s: only 64-bit programs can be traced", (int)pid,
+			  info.comm, info.kernel_thread ? "a kernel thread" : "a 32-bit program");
+		return -EOPNOTSUPP;
+	}
+	r = live_add_process(s->live, pid, true, session_take_record, s);
+	if (r == -ENOENT && s->options->sample_bytes)
+		r = say_no_samples(s, &info);
+	else if (r == -ENOENT)
+		log_error(
+			"process %d (%s): no allocator found: none of its files has symbols named "
+			"malloc, calloc, realloc, free or operator new (a static binary without "
+			"symbols has none; --allocator takes names and addresses)",
+			(int)pid, info.comm);
+	else if (r == -EREMOTEIO)
+		log_error("process %d (%s): no allocator found in what could be read: its list of "
+			  "files or one of the files was not read, as a helper process was killed, "
+			  "took too long, or may not be started yet; try again",
+			  (int)pid, info.comm);
+	else if (r == -ENOTSUP)
+		log_error("process %d (%s) runs on a translator of code, which probes would end "
+			  "with SIGTRAP",
+			  (int)pid, info.comm);
+	else if (r == -EACCES)
+		log_debug("process %d: the user who asked may not look at it", (int)pid);
+	else if (r == -ESRCH)
+		log_error("process %d ended before it could be traced", (int)pid);
+	else if (r)
+		log_error("cannot trace process %d: %s", (int)pid, strerror(-r));
+	else if (info.tracer)
+		log_warning("process %d is under a debugger (pid %d), which stays: memtraced does "
+			    "not need to stop it",
+			    (int)pid, (int)info.tracer);
+	return r == 0 ? begin_process(s, pid, info.comm) : r;
+}
+
+/* A process that cannot be traced is left out: the one that was named is traced all the same. */
+static int trace_descendant(struct session *s, pid_t pid, size_t *n)
+{
+	struct process_info info;
+	int r = process_info_read(pid, &info);
+
+	if (r == 0 && (info.kernel_thread || info.zombie))
+		return 0;
+	if (r == 0)
+		r = live_add_process(s->live, pid, false, session_take_record, s);
+	if (r == -ENOMEM)
+		return r;
+	if (r == -ESRCH || r == -EACCES || r == -EEXIST)
+		return 0;
+	if (r && r != -ENOENT && r != -ENOTSUP) {
+		log_warning("process %d, a child of those to trace, cannot be traced: %s", (int)pid,
+			    strerror(-r));
+		return 0;
+	}
+	(*n)++;
+	return r == 0 ? begin_process(s, pid, info.comm) : 0;
+}
+
+int session_trace_descendants(struct session *s, pid_t pid)
+{
+	size_t n = 0, before;
+	int r = 0;
+
+	if (s->options->no_follow)
+		return 0;
+	/* Until nothing is new: no event tells of what is forked by one that does not count yet. */
+	do {
+		pid_vec pids = {};
+
+		before = n;
+		r = process_list_descendants(pid, getpid(), &pids);
+		for (size_t i = 0; i < pids.len && r == 0; i++)
+			if (!live_counts(s->live, pids.data[i]))
+				r = trace_descendant(s, pids.data[i], &n);
+		vec_done(&pids);
+	} while (r == 0 && n > before);
+	if (r)
+		log_error("finding the children of process %d: %s", (int)pid, strerror(-r));
+	else if (n && !s->is_served)
+		log_info("process %d: %zu descendants that run already are traced, too", (int)pid,
+			 n);
+	return r;
+}

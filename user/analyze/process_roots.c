@@ -258,7 +258,7 @@ static bool is_kept_stack(const struct builder *b, const struct memory_map *map,
 }
 
 /* The block of a DTV begins with the words before its entry 0: the number of entries. */
-static int keep_stack(struct builder *b, const struct glibc_stack *stack)
+static int add_kept_stack(struct builder *b, const struct glibc_stack *stack)
 {
 	b->roots->kept_stacks++;
 	if (!stack->vector)
@@ -344,7 +344,7 @@ static int add_map(struct builder *b, const struct memory_map *map)
 	if (begin || map->kind == MEMORY_STACK)
 		return add_touched(b, map->start, map->end, 0);
 	if (map->behind_guard && is_kept_stack(b, map, &stack))
-		return keep_stack(b, &stack);
+		return add_kept_stack(b, &stack);
 	return add_anonymous(b, map);
 }
 

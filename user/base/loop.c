@@ -78,7 +78,7 @@ int loop_new(struct loop **ret_loop)
  * A quarter of one CPU, whatever else wants it, and more where no other thread has a deadline. What
  * is created by the thread is as usual.
  */
-static bool take_deadline(void)
+static bool set_deadline_policy(void)
 {
 	const struct deadline_attr attr = {
 		.size = sizeof(attr),
@@ -97,7 +97,7 @@ void loop_raise_priority(struct loop *loop)
 	int now;
 
 	/* By nice levels it comes first among those of its session or cgroup only, sched(7). */
-	if (take_deadline())
+	if (set_deadline_policy())
 		return;
 	errno = 0;
 	/* -1 is a level as well; on Linux it is the thread's, setpriority(2). */

@@ -323,7 +323,7 @@ static int link_unnamed(struct outfile *file)
 }
 
 /* `complete`: nothing is written any more. */
-static int take_name(struct outfile *file, bool complete)
+static int name_file(struct outfile *file, bool complete)
 {
 	int r = fs_identity_enter(file->identity);
 	int r_leave;
@@ -362,7 +362,7 @@ int outfile_publish(struct outfile *file)
 
 	if (r < 0 || file->published || file->dir_fd < 0)
 		return r;
-	r = take_name(file, false);
+	r = name_file(file, false);
 	if (r == 0)
 		file->published = true;
 	return r;
@@ -377,7 +377,7 @@ int outfile_commit(struct outfile *file)
 	r = finish_stream(file);
 	if (r < 0)
 		return r;
-	return file->dir_fd < 0 || file->published ? close_file(file) : take_name(file, true);
+	return file->dir_fd < 0 || file->published ? close_file(file) : name_file(file, true);
 }
 
 static void remove_temp(const struct outfile *file)

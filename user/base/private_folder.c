@@ -90,7 +90,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t len)
  * Gives a file without a name its own. One that is there is what its reader refused, or of another
  * process that has been faster: it goes. Between the two steps there is none, which is a miss.
  */
-static int give_name(int dir_fd, int fd, const char *name)
+static int link_name(int dir_fd, int fd, const char *name)
 {
 	char self[64];
 
@@ -114,5 +114,5 @@ int private_folder_put(int dir_fd, const char *name, const void *bytes, size_t l
 	if (fd < 0)
 		return -errno;
 	r = write_all(fd, bytes, len);
-	return r < 0 ? r : give_name(dir_fd, fd, name);
+	return r < 0 ? r : link_name(dir_fd, fd, name);
 }

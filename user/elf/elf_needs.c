@@ -27,7 +27,7 @@ void elf_needs_done(struct elf_needs *needs)
 	*needs = (struct elf_needs){ 0 };
 }
 
-static void take_entry(const Elf64_Dyn *entry, struct places *places)
+static void read_entry(const Elf64_Dyn *entry, struct places *places)
 {
 	switch (entry->d_tag) {
 	case DT_NEEDED:
@@ -61,7 +61,7 @@ static int read_places(const struct elf_file *file, struct places *places)
 		return -ENOMEM;
 	n = elf_file_read_offset(file, offset, entries, n * sizeof(*entries)) / sizeof(*entries);
 	for (size_t i = 0; i < n && entries[i].d_tag != DT_NULL; i++)
-		take_entry(&entries[i], places);
+		read_entry(&entries[i], places);
 	return 0;
 }
 

@@ -28,7 +28,7 @@ struct description {
 };
 
 /* The string at *at, which goes to the next one; NULL: it has no end. */
-static const char *take_string(const uint8_t **at, const uint8_t *end)
+static const char *next_string(const uint8_t **at, const uint8_t *end)
 {
 	const char *string = (const char *)*at;
 	const uint8_t *zero = memchr(*at, '\0', (size_t)(end - *at));
@@ -48,9 +48,9 @@ static bool describe(const uint8_t *bytes, size_t len, struct description *ret)
 	memcpy(&ret->pc, bytes, sizeof(ret->pc));
 	memcpy(&ret->base, bytes + 8, sizeof(ret->base));
 	memcpy(&ret->semaphore, bytes + 16, sizeof(ret->semaphore));
-	ret->provider = take_string(&at, end);
-	ret->name = ret->provider ? take_string(&at, end) : NULL;
-	ret->args = ret->name ? take_string(&at, end) : NULL;
+	ret->provider = next_string(&at, end);
+	ret->name = ret->provider ? next_string(&at, end) : NULL;
+	ret->args = ret->name ? next_string(&at, end) : NULL;
 	return ret->args;
 }
 
@@ -167,7 +167,7 @@ static const struct {
 #define ARM64_PC_WORD 32
 
 /* Copies a name of letters and digits; what is longer is no register's. */
-static const char *take_name(const char *at, char name[NAME_LEN])
+static const char *parse_name(const char *at, char name[NAME_LEN])
 {
 	size_t len = 0;
 
@@ -203,7 +203,7 @@ static uint16_t arm64_register(const char *name)
 }
 
 /* A number with a sign; addresses and sizes have 64 bits with or without one. */
-static const char *take_number(const char *at, __s64 *ret)
+static const char *parse_number(const char *at, __s64 *ret)
 {
 	char *end;
 
@@ -222,29 +222,29 @@ static const char *skip_spaces(const char *at)
 }
 
 /* "%rdi" */
-static const char *take_x86_register(const char *at, uint16_t *ret)
+static const char *parse_x86_register(const char *at, uint16_t *ret)
 {
 	char name[NAME_LEN];
 
 	if (*at != '%')
 		return NULL;
-	at = take_name(at + 1, name);
+	at = parse_name(at + 1, name);
 	*ret = x86_register(name);
 	return *ret == NO_REGISTER ? NULL : at;
 }
 
 /* What is between the parentheses of a memory operand: "%rbp)", "%rax,%rbx,8)". */
-static const char *take_x86_address(const char *at, struct abi_usdt_arg *arg)
+static const char *parse_x86_address(const char *at, struct abi_usdt_arg *arg)
 {
 	__s64 scale = 1;
 
-	at = take_x86_register(at, &arg->reg);
+	at = parse_x86_register(at, &arg->reg);
 	if (!at)
 		return NULL;
 	if (*at == ',') {
-		at = take_x86_register(at + 1, &arg->index);
+		at = parse_x86_register(at + 1, &arg->index);
 		if (at && *at == ',')
-			at = take_number(at + 1, &scale);
+			at = parse_number(at + 1, &scale);
 		if (!at || (scale != 1 && scale != 2 && scale != 4 && scale != 8))
 			return NULL;
 		arg->shift = scale == 8 ? 3 : scale == 4 ? 2 : scale == 2;
@@ -259,13 +259,13 @@ static bool is_symbol_character(char c)
 }
 
 /* One summand, "counter" or "-8" or "+8": at most one is a symbol, whose name is copied. */
-static const char *take_summand(const char *at, char symbol[SYMBOL_LEN], __s64 *sum)
+static const char *parse_summand(const char *at, char symbol[SYMBOL_LEN], __s64 *sum)
 {
 	const char *begin = *at == '+' ? at + 1 : at, *end;
 	size_t len = 0;
 	__s64 number;
 
-	end = take_number(begin, &number);
+	end = parse_number(begin, &number);
 	if (end != begin) {
 		*sum = (__s64)((__u64)*sum + (__u64)number);
 		return end;
@@ -283,8 +283,8 @@ static const char *take_summand(const char *at, char symbol[SYMBOL_LEN], __s64 *
  * "counter(%rip)", "counter+8(%rip)", "-8+counter(%rip)": what is as far from the probe's own
  * address, which is rip there, as it is in the file, wherever that was loaded.
  */
-static const char *take_x86_global(const char *at, const struct usdt_globals *globals,
-				   struct abi_usdt_arg *arg, int *ret_error)
+static const char *parse_x86_global(const char *at, const struct usdt_globals *globals,
+				    struct abi_usdt_arg *arg, int *ret_error)
 {
 	static const char rip[] = "(%rip)";
 	char symbol[SYMBOL_LEN] = "";
@@ -292,7 +292,7 @@ static const char *take_x86_global(const char *at, const struct usdt_globals *gl
 	__s64 sum = 0;
 
 	while (at && *at != '(')
-		at = take_summand(at, symbol, &sum);
+		at = parse_summand(at, symbol, &sum);
 	if (!at || strncmp(at, rip, strlen(rip)) != 0 || !*symbol || !globals)
 		return NULL;
 	*ret_error = globals->find(globals->userdata, symbol, &vaddr);
@@ -303,53 +303,53 @@ static const char *take_x86_global(const char *at, const struct usdt_globals *gl
 	return at + strlen(rip);
 }
 
-static const char *take_x86(const char *at, const struct usdt_globals *globals,
-			    struct abi_usdt_arg *arg, int *ret_error)
+static const char *parse_x86(const char *at, const struct usdt_globals *globals,
+			     struct abi_usdt_arg *arg, int *ret_error)
 {
 	const char *number = *at == '$' ? at + 1 : at, *end;
 
 	if (*at == '%') {
 		arg->place = ABI_USDT_REGISTER;
-		return take_x86_register(at, &arg->reg);
+		return parse_x86_register(at, &arg->reg);
 	}
-	end = take_number(number, &arg->value);
+	end = parse_number(number, &arg->value);
 	if (*at == '$') {
 		arg->place = ABI_USDT_CONSTANT;
 		return end == number ? NULL : end;
 	}
 	arg->place = ABI_USDT_MEMORY;
 	if (*end == '(')
-		return take_x86_address(end + 1, arg);
-	return take_x86_global(at, globals, arg, ret_error);
+		return parse_x86_address(end + 1, arg);
+	return parse_x86_global(at, globals, arg, ret_error);
 }
 
-static const char *take_arm64_register(const char *at, uint16_t *ret)
+static const char *parse_arm64_register(const char *at, uint16_t *ret)
 {
 	char name[NAME_LEN];
 
-	at = take_name(at, name);
+	at = parse_name(at, name);
 	*ret = arm64_register(name);
 	return *ret == NO_REGISTER ? NULL : at;
 }
 
 /* "x0", "5", "[sp, 16]", "[x1]" */
-static const char *take_arm64(const char *at, struct abi_usdt_arg *arg)
+static const char *parse_arm64(const char *at, struct abi_usdt_arg *arg)
 {
-	const char *end = take_number(at, &arg->value);
+	const char *end = parse_number(at, &arg->value);
 
 	if (end != at) {
 		arg->place = ABI_USDT_CONSTANT;
 		return end;
 	}
 	arg->place = *at == '[' ? ABI_USDT_MEMORY : ABI_USDT_REGISTER;
-	at = take_arm64_register(at + (*at == '['), &arg->reg);
+	at = parse_arm64_register(at + (*at == '['), &arg->reg);
 	if (!at || arg->place == ABI_USDT_REGISTER)
 		return at;
 	if (*at == ',') {
 		const char *number = skip_spaces(at + 1);
 
 		number += *number == '#';
-		at = take_number(number, &arg->value);
+		at = parse_number(number, &arg->value);
 		if (at == number)
 			return NULL;
 	}
@@ -357,11 +357,11 @@ static const char *take_arm64(const char *at, struct abi_usdt_arg *arg)
 }
 
 /* "-4@" */
-static const char *take_size(const char *at, struct abi_usdt_arg *arg)
+static const char *parse_size(const char *at, struct abi_usdt_arg *arg)
 {
 	__s64 bytes;
 
-	at = take_number(at, &bytes);
+	at = parse_number(at, &bytes);
 	arg->is_signed = bytes < 0;
 	if (bytes < 0)
 		bytes = (__s64) - (__u64)bytes;
@@ -382,10 +382,10 @@ int usdt_args_parse(const char *text, uint16_t machine, const struct usdt_global
 	while (*at && (size_t)n < max) {
 		struct abi_usdt_arg arg = { .index = ABI_USDT_NO_INDEX };
 
-		at = take_size(at, &arg);
+		at = parse_size(at, &arg);
 		if (at)
-			at = machine == EM_X86_64 ? take_x86(at, globals, &arg, &error) :
-						    take_arm64(at, &arg);
+			at = machine == EM_X86_64 ? parse_x86(at, globals, &arg, &error) :
+						    parse_arm64(at, &arg);
 		if (error)
 			return error;
 		if (!at || (*at && *at != ' '))

@@ -59,7 +59,7 @@ struct replay {
 	struct outputs *outputs;
 };
 
-static int take_record(const struct record *record, void *userdata)
+static int apply_record(const struct record *record, void *userdata)
 {
 	struct replay *replay = userdata;
 	int r = model_apply(record, replay->model);
@@ -87,6 +87,6 @@ int replay_report(const struct options *options)
 	if (r)
 		return r;
 	replay = (struct replay){ model, outputs };
-	r = recorded_run_read(file, options->report_file, take_record, &replay, &damaged);
+	r = recorded_run_read(file, options->report_file, apply_record, &replay, &damaged);
 	return r ? r : outputs_write(outputs, true);
 }

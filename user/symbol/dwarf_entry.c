@@ -142,7 +142,7 @@ static const char *type_name(Dwarf_Die *type)
 }
 
 /* No more is looked at: the entries are damaged, or too many. */
-static bool give_up(struct scope_walk *walk)
+static bool abandon_walk(struct scope_walk *walk)
 {
 	walk->visits_left = 0;
 	return false;
@@ -158,7 +158,7 @@ static bool find_scopes(struct scope_walk *walk, Dwarf_Die *parent, unsigned dep
 	int r;
 
 	if (depth == DWARF_ENTRY_MAX_DEPTH)
-		return give_up(walk);
+		return abandon_walk(walk);
 	for (r = dwarf_child(parent, &die); r == 0; r = dwarf_siblingof(&die, &die)) {
 		Dwarf_Off at = dwarf_dieoffset(&die), next;
 
@@ -166,7 +166,7 @@ static bool find_scopes(struct scope_walk *walk, Dwarf_Die *parent, unsigned dep
 			return true;
 		if (at > walk->target || walk->visits_left == 0 ||
 		    !dwarf_entry_sibling_is_ahead(&die))
-			return give_up(walk);
+			return abandon_walk(walk);
 		walk->visits_left--;
 		next = sibling_offset(&die);
 		if (dwarf_haschildren(&die) <= 0 || (next > 0 && next <= walk->target))

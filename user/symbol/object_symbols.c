@@ -219,7 +219,7 @@ void object_store_free(struct object_store *store)
 }
 
 /* It is the caller's from now on. */
-static struct stored take_out(struct object_store *store, size_t index)
+static struct stored remove_at(struct object_store *store, size_t index)
 {
 	struct stored stored = store->list.data[index];
 
@@ -231,7 +231,7 @@ static struct stored take_out(struct object_store *store, size_t index)
 
 static void drop(struct object_store *store, size_t index)
 {
-	struct stored stored = take_out(store, index);
+	struct stored stored = remove_at(store, index);
 
 	store->counts.open_bytes -= stored.bytes;
 	object_symbols_free(stored.object);
@@ -279,7 +279,7 @@ int object_store_find(struct object_store *store, uint64_t id, const struct obje
 
 		if (store->list.data[i].id != id)
 			continue;
-		found = take_out(store, i);
+		found = remove_at(store, i);
 		store->list.data[store->list.len++] = found;
 		*ret_object = found.object;
 		return 0;

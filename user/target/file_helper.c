@@ -211,7 +211,7 @@ static bool is_exhausted(struct pool *pool)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-static int take_helper(struct pool *pool, uint64_t what, bool opens, struct helper *ret_helper)
+static int acquire_helper(struct pool *pool, uint64_t what, bool opens, struct helper *ret_helper)
 {
 	int r = 0;
 
@@ -333,7 +333,7 @@ static int ask_for_text(struct pool *pool, enum file_helper_request kind, pid_t 
 	wire_put_u64(&request, max_bytes);
 	r = strbuf_error(&request);
 	if (r == 0)
-		r = take_helper(pool, what, false, &helper);
+		r = acquire_helper(pool, what, false, &helper);
 	if (r < 0)
 		return r;
 	failed = message_send(helper.fd, &request, NULL, 0, clock_monotonic_ns() + ANSWER_NS);
@@ -389,7 +389,7 @@ int file_helper_open(uint64_t device, const struct strbuf *request, int fd)
 	strbuf_add(&message, strbuf_str(request), request->len);
 	r = strbuf_error(&message);
 	if (r == 0)
-		r = take_helper(pool, device, true, &helper);
+		r = acquire_helper(pool, device, true, &helper);
 	if (r < 0)
 		return r;
 	failed = message_send(helper.fd, &message, &fd, fd < 0 ? 0 : 1,

@@ -109,7 +109,7 @@ static int find_groups(const char *name, struct identity *identity)
 	return 0;
 }
 
-static int take_entry(const struct passwd *entry, struct identity *identity)
+static int copy_entry(const struct passwd *entry, struct identity *identity)
 {
 	identity->name = strdup(entry->pw_name);
 	identity->home = strdup(entry->pw_dir);
@@ -121,7 +121,7 @@ static int take_entry(const struct passwd *entry, struct identity *identity)
 }
 
 /* A user that sudo knew but the database does not: no more than his two ids. */
-static int take_ids(struct identity *identity)
+static int set_own_group(struct identity *identity)
 {
 	identity->groups = malloc(sizeof(gid_t));
 	if (!identity->groups)
@@ -142,8 +142,8 @@ static int resolve_sudo_user(struct identity *identity)
 	identity->change = true;
 	r = find_user(NULL, identity->uid, &entry, &text);
 	if (r == -ENODATA)
-		return take_ids(identity);
-	return r < 0 ? r : take_entry(&entry, identity);
+		return set_own_group(identity);
+	return r < 0 ? r : copy_entry(&entry, identity);
 }
 
 static int resolve_named_user(const char *run_as, struct identity *identity)
@@ -163,7 +163,7 @@ static int resolve_named_user(const char *run_as, struct identity *identity)
 	identity->change = true;
 	identity->uid = entry.pw_uid;
 	identity->gid = entry.pw_gid;
-	return take_entry(&entry, identity);
+	return copy_entry(&entry, identity);
 }
 
 int identity_resolve(const char *run_as, struct identity *ret_identity)

@@ -86,7 +86,7 @@ static bool has_malloc(const struct elf_file *file)
 }
 
 /* Then the dynamic linker passes LD_PRELOAD over (ld.so(8), secure-execution mode). */
-static bool gives_rights(int fd)
+static bool has_file_rights(int fd)
 {
 	struct stat st;
 
@@ -106,7 +106,7 @@ enum preload preload_judge(const char *name, const char *search)
 		return PRELOAD_NOT_NEEDED;
 	if (elf_file_is_static_executable(file))
 		return PRELOAD_STATIC;
-	if (gives_rights(fd))
+	if (has_file_rights(fd))
 		return PRELOAD_RIGHTS;
 	if (has_sanitizer(file))
 		return PRELOAD_SANITIZER;

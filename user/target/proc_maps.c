@@ -106,7 +106,7 @@ static void unescape_newlines(char *path)
 	*to = '\0';
 }
 
-static void take_path(char *path, struct proc_map *map)
+static void parse_path(char *path, struct proc_map *map)
 {
 	size_t len = strlen(path), suffix = sizeof(DELETED) - 1;
 
@@ -127,7 +127,7 @@ int proc_map_parse_line(char *line, char *end, struct proc_map *ret_map)
 		return -EBADMSG;
 	while (scan_char(&scan, ' '))
 		;
-	take_path(line + (scan.at - line), &map);
+	parse_path(line + (scan.at - line), &map);
 	unescape_newlines(line + (scan.at - line));
 	*ret_map = map;
 	return 0;
@@ -194,7 +194,7 @@ int proc_map_read_path(pid_t pid, struct proc_map *map, struct strbuf *ret_text)
 		return r;
 	if (ret_text->len == 0)
 		return -ENOENT;
-	take_path(ret_text->data, map);
+	parse_path(ret_text->data, map);
 	return 0;
 }
 

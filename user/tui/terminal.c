@@ -125,7 +125,7 @@ struct terminal {
 
 /* --- standard error -------------------------------------------------------------------------- */
 
-static void keep_messages(struct terminal *t)
+static void divert_messages(struct terminal *t)
 {
 	t->stderr_fd = t->messages_fd = -1;
 	if (!isatty(STDERR_FILENO))
@@ -196,7 +196,7 @@ int terminal_new(struct terminal **ret_terminal)
 	t->screen = newterm(NULL, stdout, stdin);
 	if (!t->screen)
 		return -ENODEV;
-	keep_messages(t);
+	divert_messages(t);
 	set_term(t->screen);
 	set_escdelay(ESCAPE_MS);
 	/* Keys come at once; those that make signals go on doing so. */

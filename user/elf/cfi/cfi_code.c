@@ -173,7 +173,7 @@ static int come_to(struct follower *f, uint32_t owner, uint64_t at, const struct
 }
 
 /* lea disp(%rip): the address of a function, perhaps. */
-static int take_address(struct follower *f, const struct x86_insn *insn, uint32_t next)
+static int add_if_address(struct follower *f, const struct x86_insn *insn, uint32_t next)
 {
 	if (insn->map != X86_ONE_BYTE || insn->opcode != 0x8d || (insn->modrm & 0xc7) != 5)
 		return 0;
@@ -217,7 +217,7 @@ static int follow_flow(struct follower *f, uint32_t owner, const struct x86_insn
 			return 0;
 		break;
 	default:
-		r = take_address(f, insn, next);
+		r = add_if_address(f, insn, next);
 	}
 	/* What is called does not return, if the next function is behind the call. */
 	if (r < 0 || (next < f->text->len && is_start(f, next) && f->owner_at[next] != owner))
@@ -310,7 +310,7 @@ static bool rule_of(const struct x86_frame *frame, struct abi_unwind_rule *ret)
 }
 
 /* The pieces of what was followed, by address. */
-static int take_pieces(const struct follower *f, struct cfi_pieces *found)
+static int collect_pieces(const struct follower *f, struct cfi_pieces *found)
 {
 	uint64_t first = f->text->addr - f->in->base;
 	struct abi_unwind_rule rule;
@@ -407,7 +407,7 @@ static int follow_text(struct follower *f, size_t bytes, struct cfi_pieces *foun
 	if (r < 0)
 		return r;
 	judge(f);
-	return take_pieces(f, found);
+	return collect_pieces(f, found);
 }
 
 static size_t code_without_information(const struct cfi_input *in, const struct cfi_pieces *pieces,

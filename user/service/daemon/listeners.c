@@ -120,7 +120,7 @@ static int serve(struct listeners_next *next, const struct listener *listener, c
 	return r;
 }
 
-static int say_not_opened(const char *where, int error, struct strbuf *out)
+static int describe_open_error(const char *where, int error, struct strbuf *out)
 {
 	if (error == -EADDRINUSE)
 		strbuf_addf(out,
@@ -206,7 +206,7 @@ int listeners_prepare(struct listeners *listeners, const struct service_config *
 	for (size_t i = 0; r == 0 && i < config->n_listens; i++) {
 		r = prepare_one(next, &config->listens[i]);
 		if (r < 0)
-			say_not_opened(config->listens[i].text, r, error);
+			describe_open_error(config->listens[i].text, r, error);
 	}
 	if (r == 0)
 		r = vec_reserve(&next->list, listeners->list.len + next->made.len);

@@ -66,7 +66,7 @@ static void drop_bounding(void)
 }
 
 /* `now` becomes what of it is kept. */
-static int keep(cap_t now)
+static int drop_capabilities(cap_t now)
 {
 	bool wants_reserve = kernel_wants_reserve();
 	cap_value_t cap;
@@ -100,7 +100,7 @@ int privileges_drop(void)
 	now = cap_get_proc();
 	if (!now)
 		return -errno;
-	r = keep(now);
+	r = drop_capabilities(now);
 	(void)cap_free(now); /* cannot fail: it is a capability set */
 	return r;
 }

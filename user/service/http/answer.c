@@ -30,7 +30,7 @@ void http_answer_say(struct http_answer *answer, unsigned int status, const char
 }
 
 /* A cookie_write_function_t: 0 is an error there. */
-static ssize_t take(void *cookie, const char *data, size_t len)
+static ssize_t append_to_body(void *cookie, const char *data, size_t len)
 {
 	struct answer_stream *stream = cookie;
 
@@ -49,7 +49,7 @@ static ssize_t take(void *cookie, const char *data, size_t len)
 
 FILE *answer_stream_open(struct answer_stream *stream)
 {
-	const cookie_io_functions_t functions = { .write = take };
+	const cookie_io_functions_t functions = { .write = append_to_body };
 
 	return fopencookie(stream, "w", functions);
 }

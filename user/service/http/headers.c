@@ -120,7 +120,7 @@ static int base64_decode(const char *text, unsigned char *ret_bytes, size_t room
 }
 
 /* A NUL in it would end the token early. */
-static bool take_token(const char *from, size_t len, char ret_token[HTTP_TOKEN_MOST + 1])
+static bool copy_token(const char *from, size_t len, char ret_token[HTTP_TOKEN_MOST + 1])
 {
 	if (len == 0 || len > HTTP_TOKEN_MOST || memchr(from, '\0', len))
 		return false;
@@ -129,13 +129,13 @@ static bool take_token(const char *from, size_t len, char ret_token[HTTP_TOKEN_M
 	return true;
 }
 
-static bool take_password(const char *encoded, char ret_token[HTTP_TOKEN_MOST + 1])
+static bool decode_password(const char *encoded, char ret_token[HTTP_TOKEN_MOST + 1])
 {
 	char decoded[DECODED_MOST];
 	int len = base64_decode(encoded, (unsigned char *)decoded, sizeof(decoded));
 	const char *colon = len > 0 ? memchr(decoded, ':', (size_t)len) : NULL;
 
-	return colon && take_token(colon + 1, (size_t)(decoded + len - (colon + 1)), ret_token);
+	return colon && copy_token(colon + 1, (size_t)(decoded + len - (colon + 1)), ret_token);
 }
 
 bool http_credentials_are_basic(const char *authorization)
@@ -148,7 +148,7 @@ bool http_credentials_token(const char *authorization, char ret_token[HTTP_TOKEN
 	const char *given = behind_scheme(authorization, "Bearer");
 
 	if (given)
-		return take_token(given, strlen(given), ret_token);
+		return copy_token(given, strlen(given), ret_token);
 	given = behind_scheme(authorization, "Basic");
-	return given && take_password(given, ret_token);
+	return given && decode_password(given, ret_token);
 }

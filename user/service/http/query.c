@@ -68,8 +68,8 @@ static bool has_odd_segment(const char *path)
 	return false;
 }
 
-static int take_pid(const char *text, const char *end, struct http_query *query,
-		    const char **ret_why)
+static int parse_pid(const char *text, const char *end, struct http_query *query,
+		     const char **ret_why)
 {
 	uint64_t pid;
 
@@ -85,7 +85,7 @@ static int take_pid(const char *text, const char *end, struct http_query *query,
 	return 0;
 }
 
-static int take_path(const char *from, size_t len, struct http_query *query, const char **ret_why)
+static int parse_path(const char *from, size_t len, struct http_query *query, const char **ret_why)
 {
 	const char *slash;
 	int r = unescape(from, len, &query->path, ret_why);
@@ -99,13 +99,14 @@ static int take_path(const char *from, size_t len, struct http_query *query, con
 	if (strncmp(query->path, PROC, strlen(PROC)) != 0)
 		return 0;
 	slash = strchrnul(query->path + strlen(PROC), '/');
-	r = take_pid(query->path + strlen(PROC), slash, query, ret_why);
+	r = parse_pid(query->path + strlen(PROC), slash, query, ret_why);
 	if (r == 0)
 		memmove(query->path, slash, strlen(slash) + 1);
 	return r;
 }
 
-static int take_number(const char *value, uint64_t most, uint64_t *ret_number, const char **ret_why)
+static int parse_number(const char *value, uint64_t most, uint64_t *ret_number,
+			const char **ret_why)
 {
 	if (parse_digits(value, value + strlen(value), ret_number) == 0 && *ret_number <= most)
 		return 0;
@@ -113,11 +114,11 @@ static int take_number(const char *value, uint64_t most, uint64_t *ret_number, c
 	return -EINVAL;
 }
 
-/* What was given, so that nothing is given twice; in the order of take_value's keys. */
+/* What was given, so that nothing is given twice; in the order of parse_value's keys. */
 enum { SEEN_SECONDS = 1, SEEN_DEBUG = 2, SEEN_FORMAT = 4, SEEN_NAME = 8, SEEN_DEPTH = 16 };
 
-static int take_value(const char *key, char **value, unsigned int *seen, struct http_query *query,
-		      const char **ret_why)
+static int parse_value(const char *key, char **value, unsigned int *seen, struct http_query *query,
+		       const char **ret_why)
 {
 	static const char *const keys[] = { "seconds", "debug", "format", "name", "depth" };
 	unsigned int mask = 0;
@@ -133,12 +134,12 @@ static int take_value(const char *key, char **value, unsigned int *seen, struct 
 	}
 	*seen |= mask;
 	if (strcmp(key, "pid") == 0)
-		return take_pid(*value, *value + strlen(*value), query, ret_why);
+		return parse_pid(*value, *value + strlen(*value), query, ret_why);
 	switch (mask) {
 	case SEEN_SECONDS:
-		return take_number(*value, 1000000, &query->seconds, ret_why);
+		return parse_number(*value, 1000000, &query->seconds, ret_why);
 	case SEEN_DEBUG:
-		r = take_number(*value, 2, &debug, ret_why);
+		r = parse_number(*value, 2, &debug, ret_why);
 		query->debug = r == 0 ? (unsigned int)debug : 0;
 		return r;
 	case SEEN_FORMAT:
@@ -155,8 +156,8 @@ static int take_value(const char *key, char **value, unsigned int *seen, struct 
 	return -EINVAL;
 }
 
-static int take_pair(const char *at, size_t len, unsigned int *seen, struct http_query *query,
-		     const char **ret_why)
+static int parse_pair(const char *at, size_t len, unsigned int *seen, struct http_query *query,
+		      const char **ret_why)
 {
 	_cleanup_free_ char *key = NULL, *value = NULL;
 	const char *equals = memchr(at, '=', len);
@@ -170,7 +171,7 @@ static int take_pair(const char *at, size_t len, unsigned int *seen, struct http
 	r = unescape(at, key_len, &key, ret_why);
 	if (r == 0)
 		r = unescape(equals + 1, len - key_len - 1, &value, ret_why);
-	return r < 0 ? r : take_value(key, &value, seen, query, ret_why);
+	return r < 0 ? r : parse_value(key, &value, seen, query, ret_why);
 }
 
 int http_query_parse(const char *target, struct http_query *ret_query, const char **ret_why)
@@ -178,12 +179,12 @@ int http_query_parse(const char *target, struct http_query *ret_query, const cha
 	struct http_query query = {};
 	const char *at = strchr(target, '?');
 	unsigned int seen = 0;
-	int r = take_path(target, at ? (size_t)(at - target) : strlen(target), &query, ret_why);
+	int r = parse_path(target, at ? (size_t)(at - target) : strlen(target), &query, ret_why);
 
 	for (at = at ? at + 1 : ""; r == 0 && *at;) {
 		size_t len = strcspn(at, "&");
 
-		r = len ? take_pair(at, len, &seen, &query, ret_why) : 0;
+		r = len ? parse_pair(at, len, &seen, &query, ret_why) : 0;
 		at += len + (at[len] == '&');
 	}
 	if (r < 0) {

@@ -295,7 +295,7 @@ static enum MHD_Result queue(struct http_request *request)
 	return result;
 }
 
-static void take_body(struct http_request *request, const char *data, size_t *len)
+static void append_body(struct http_request *request, const char *data, size_t *len)
 {
 	if (*len > HTTP_BODY_MOST - request->body.len)
 		request->too_large = true;
@@ -350,7 +350,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, co
 		return begin_request(request);
 	}
 	if (*len > 0) {
-		take_body(request, data, len);
+		append_body(request, data, len);
 		return MHD_YES;
 	}
 	if (request->is_answered)

@@ -87,7 +87,7 @@ static int draw(struct live_view *v)
 	return r;
 }
 
-static int take_view(const struct view *view, void *userdata)
+static int update_browser(const struct view *view, void *userdata)
 {
 	struct live_view *v = userdata;
 
@@ -98,7 +98,7 @@ static int refresh(struct live_view *v)
 {
 	uint64_t begin = clock_monotonic_ns(), end;
 	const char *message;
-	int r = v->opts.refresh(v->mark_ns, take_view, v, v->opts.userdata);
+	int r = v->opts.refresh(v->mark_ns, update_browser, v, v->opts.userdata);
 
 	end = clock_monotonic_ns();
 	v->refresh_after_ns = end + REST_SHARE * (end - begin);

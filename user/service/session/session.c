@@ -456,7 +456,7 @@ int session_step(struct session *session, int timeout_ms)
 	return has_ended(session) && (!session->relay || terminal_relay_drain(session->relay));
 }
 
-static void say_nothing_matched(const struct options *o)
+static void log_nothing_matched(const struct options *o)
 {
 	if (!o->names && !o->uid && !o->cgroup)
 		return; /* a command that was killed before its exec: there was no rule to meet */
@@ -466,14 +466,14 @@ static void say_nothing_matched(const struct options *o)
 }
 
 /* What was looked for and not found, and how it can be named. */
-static void say_missing_allocators(const struct session *s)
+static void log_missing_allocators(const struct session *s)
 {
 	const char *opaque = live_opaque_executable(s->live), *name;
 	_cleanup_strbuf_ struct strbuf missing = {};
 	const char *line, *end;
 
 	if (!live_any_traced(s->live)) {
-		say_nothing_matched(s->options);
+		log_nothing_matched(s->options);
 		return;
 	}
 	if (!tracing_needs_probes(s->options))
@@ -505,7 +505,7 @@ static void say_missing_allocators(const struct session *s)
 }
 
 /* Of a period that the user chose; that of --max-overhead is ours. */
-static void say_unseen_faults(const struct session *s)
+static void log_unseen_faults(const struct session *s)
 {
 	for (size_t i = 0; i < model_n_events(s->model) && !s->options->max_overhead; i++) {
 		const struct model_event *event = model_event(s->model, i);
@@ -525,10 +525,10 @@ int session_finish(struct session *session)
 	session->relay = NULL;
 	if (exec_failed(session))
 		return -ENOEXEC;
-	say_missing_allocators(session);
+	log_missing_allocators(session);
 	r = session_report(session, true);
 	if (r == 0)
-		say_unseen_faults(session);
+		log_unseen_faults(session);
 	return r;
 }
 

@@ -25,7 +25,7 @@ static int read_resident(struct session *s, pid_t pid)
 	return resident_read(s->live, s->model, pid, all_counted, session_take_record, s);
 }
 
-static int take_cut(struct session *s)
+static int cut_session(struct session *s)
 {
 	int r = session_say_cost(s);
 
@@ -42,7 +42,7 @@ static int take_cut(struct session *s)
 
 int session_checkpoint(struct session *s)
 {
-	int r = take_cut(s);
+	int r = cut_session(s);
 
 	if (r < 0)
 		return r;
@@ -54,7 +54,7 @@ int session_checkpoint(struct session *s)
 
 static int report_cut(struct session *s, bool final)
 {
-	int r = take_cut(s);
+	int r = cut_session(s);
 
 	if (r < 0)
 		return r;
@@ -89,7 +89,7 @@ int session_take_buffered(struct session *s, int r)
 int session_show(struct session *s, const struct report_opts *opts,
 		 int (*fn)(const struct view *view, void *userdata), void *userdata)
 {
-	int r = take_cut(s);
+	int r = cut_session(s);
 
 	if (r < 0)
 		return r;
@@ -102,7 +102,7 @@ int session_show(struct session *s, const struct report_opts *opts,
 
 int session_cut(struct session *s)
 {
-	int r = take_cut(s);
+	int r = cut_session(s);
 
 	return r < 0 ? r : session_drain(s);
 }

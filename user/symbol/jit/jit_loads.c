@@ -95,7 +95,7 @@ static int copy_lines(struct jit_loads *loads, const struct jit_item *item, stru
 }
 
 /* An index used twice: what moves is the newer one. */
-static int keep(struct jit_loads *loads, const struct jit_item *item)
+static int remember_load(struct jit_loads *loads, const struct jit_item *item)
 {
 	_cleanup_(code_free_p) struct code *code = NULL;
 	int r;
@@ -142,7 +142,7 @@ int jit_loads_take(struct jit_loads *loads, const struct jit_item *item, jit_ite
 	int r;
 
 	if (!item->is_move) {
-		r = keep(loads, item);
+		r = remember_load(loads, item);
 		return r < 0 ? r : hand_over(item, fn, userdata);
 	}
 	code = find(loads, item->index);

@@ -83,7 +83,7 @@ void jitdump_free(struct jitdump *dump)
 	free(dump);
 }
 
-static bool take(struct reader *reader, void *to, size_t n)
+static bool read_bytes(struct reader *reader, void *to, size_t n)
 {
 	if ((size_t)(reader->end - reader->pos) < n)
 		return false;
@@ -93,7 +93,7 @@ static bool take(struct reader *reader, void *to, size_t n)
 }
 
 /* A string that ends within the record. */
-static const char *take_string(struct reader *reader)
+static const char *read_string(struct reader *reader)
 {
 	const char *s = reader->pos;
 	const char *nul = s < reader->end ? memchr(s, '\0', (size_t)(reader->end - s)) : NULL;
@@ -127,7 +127,7 @@ static int on_debug_info(struct jitdump *dump, struct reader reader)
 	int r = 0;
 
 	drop_lines(dump);
-	if (!take(&reader, &info, sizeof(info)))
+	if (!read_bytes(&reader, &info, sizeof(info)))
 		return -EBADMSG;
 	dump->files = malloc(size);
 	if (!dump->files)
@@ -136,7 +136,7 @@ static int on_debug_info(struct jitdump *dump, struct reader reader)
 	reader = (struct reader){ dump->files, dump->files + (reader.end - reader.pos) };
 	dump->lines_addr = info.addr;
 	for (uint64_t i = 0; r == 0 && i < info.n && i < JIT_MAX_LINES; i++) {
-		if (!take(&reader, &entry, sizeof(entry)) || !(name = take_string(&reader)))
+		if (!read_bytes(&reader, &entry, sizeof(entry)) || !(name = read_string(&reader)))
 			return -EBADMSG;
 		if (!is_same_file(name))
 			file = name;
@@ -158,7 +158,7 @@ static int on_load(struct jitdump *dump, struct reader reader, uint64_t time_ns,
 	struct load load;
 	int r;
 
-	if (!take(&reader, &load, sizeof(load)) || !(name = take_string(&reader)))
+	if (!read_bytes(&reader, &load, sizeof(load)) || !(name = read_string(&reader)))
 		return -EBADMSG;
 	item.index = load.index;
 	item.start = load.addr;
@@ -180,7 +180,7 @@ static int on_move(const struct jitdump *dump, struct reader reader, uint64_t ti
 	struct jit_item item = { .is_move = true };
 	struct move move;
 
-	if (!take(&reader, &move, sizeof(move)))
+	if (!read_bytes(&reader, &move, sizeof(move)))
 		return -EBADMSG;
 	item.index = move.index;
 	item.start = move.addr;

@@ -155,7 +155,7 @@ static void mark_cache(struct glibc_walk *w, struct glibc_block *block,
 }
 
 /* Marks it and what is in it, unless it is none. An empty one only when a thread has it. */
-static bool take_cache(struct glibc_walk *w, struct glibc_block *block, bool is_threads)
+static bool mark_if_cache(struct glibc_walk *w, struct glibc_block *block, bool is_threads)
 {
 	struct glibc_tcache cache;
 	size_t filled, broken;
@@ -214,7 +214,7 @@ static void mark_threads_cache(struct glibc_walk *w, uint64_t thread)
 			struct glibc_block *block = glibc_block_at(w, words[j]);
 
 			if (block && (block->size == (GLIBC_LISTED | (GLIBC_TCACHE_CHUNK - 8)) ||
-				      take_cache(w, block, true)))
+				      mark_if_cache(w, block, true)))
 				return;
 		}
 	}
@@ -227,7 +227,7 @@ int glibc_mark_listed(struct glibc_walk *w)
 	vec_foreach(&w->arenas, arena)
 		mark_fastbins(w, arena);
 	vec_foreach(&w->blocks, block)
-		(void)take_cache(w, block, false); /* most blocks are none */
+		(void)mark_if_cache(w, block, false); /* most blocks are none */
 	for (size_t i = 0; i < w->source->n_threads && w->arenas.len; i++)
 		mark_threads_cache(w, w->source->threads[i]);
 	return 0;
@@ -292,7 +292,7 @@ int glibc_heap_new(const struct glibc_source *source, struct glibc_heap **ret_he
 }
 
 /* Keeps the main arena's segment alone. false: it is not by brk. */
-static bool take_main(struct glibc_walk *w)
+static bool choose_main_segment(struct glibc_walk *w)
 {
 	vec_foreach(&w->segments, segment) {
 		const struct memory_map *map = glibc_map_at(w, segment->start);
@@ -313,7 +313,7 @@ bool glibc_brk_extent(const struct glibc_source *source, uint64_t *ret_start, ui
 	bool found;
 
 	w.window = malloc(GLIBC_WINDOW);
-	found = w.window && glibc_find_arenas(&w) == 0 && take_main(&w) &&
+	found = w.window && glibc_find_arenas(&w) == 0 && choose_main_segment(&w) &&
 		glibc_walk_chunks(&w) == 0 && w.main_end;
 	if (found) {
 		*ret_start = w.segments.data[0].start;

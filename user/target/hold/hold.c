@@ -160,8 +160,8 @@ static int begin(struct hold *hold, struct held_thread *thread)
  * Notes of a thread without origin that it was born to `parent`, as its thread or its child. What
  * cannot be noted is let go.
  */
-static int give_origin(struct hold *hold, struct held_thread *thread, struct held_process *parent,
-		       bool is_thread)
+static int set_origin(struct hold *hold, struct held_thread *thread, struct held_process *parent,
+		      bool is_thread)
 {
 	struct held_process *process = parent;
 	int r = 0;
@@ -211,7 +211,7 @@ static int on_birth(struct hold *hold, struct held_thread *thread)
 		/* CLONE and VFORK events come of threads and processes alike. */
 		bool is_thread = tgkill(thread->process->pid, (pid_t)tid, 0) == 0;
 
-		r = give_origin(hold, newborn, thread->process, is_thread);
+		r = set_origin(hold, newborn, thread->process, is_thread);
 	}
 	/* First the parent, which the callback shall not hold up. */
 	resume(thread, 0);
@@ -272,7 +272,7 @@ static int find_origin(struct hold *hold, struct held_thread *newborn)
 	parent = pid < 0 ? NULL :
 			   hold_table_process(hold->table, pid == newborn->tid ? info.ppid : pid);
 	if (parent)
-		r = give_origin(hold, newborn, parent, pid != newborn->tid);
+		r = set_origin(hold, newborn, parent, pid != newborn->tid);
 	else if (pid == newborn->tid)
 		r = adopt_orphan(hold, newborn, info.ppid);
 	else

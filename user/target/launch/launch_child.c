@@ -178,7 +178,7 @@ static int restore_limits(const struct rlimit *limits)
 	return 0;
 }
 
-static int take_identity(const struct identity *identity)
+static int set_identity(const struct identity *identity)
 {
 	if (!identity->change)
 		return 0;
@@ -294,7 +294,7 @@ static int prepare(const struct launch_child *child)
 	/* Before the identity: only root may raise them again. */
 	r = restore_limits(child->inherited->limits);
 	if (r == 0)
-		r = take_identity(child->identity);
+		r = set_identity(child->identity);
 	if (r == 0)
 		r = replace_streams(child->terminal);
 	if (r == 0 && child->stdout_to_stderr)

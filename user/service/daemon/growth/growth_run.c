@@ -26,7 +26,7 @@ static void growth_snapshot_free(struct growth_snapshot *snapshot)
 }
 DEFINE_CLEANUP(struct growth_snapshot, growth_snapshot_free)
 
-static int take_coverage(const struct record_coverage *coverage, struct growth_snapshot *snapshot)
+static int copy_coverage(const struct record_coverage *coverage, struct growth_snapshot *snapshot)
 {
 	int r = 0;
 
@@ -62,7 +62,7 @@ int growth_snapshot_take(const struct session *session, struct growth_snapshot *
 {
 	_cleanup_(growth_snapshot_free_p) struct growth_snapshot *snapshot =
 		calloc(1, sizeof(*snapshot));
-	int r = snapshot ? take_coverage(session_coverage(session), snapshot) : -ENOMEM;
+	int r = snapshot ? copy_coverage(session_coverage(session), snapshot) : -ENOMEM;
 
 	if (r == 0)
 		r = session_each_mapped(session, add_mapped, snapshot);

@@ -187,7 +187,7 @@ static void begin(struct host_growth *growth)
 }
 
 /* What cannot begin by the new configuration leaves what samples by the old one. */
-static void keep_old(struct host_growth *growth, int error)
+static void continue_with_old(struct host_growth *growth, int error)
 {
 	end_run(growth, &growth->next);
 	growth->failed++;
@@ -203,7 +203,7 @@ static void begin_next(struct host_growth *growth)
 	end_run(growth, &growth->next);
 	r = begin_run(growth, &growth->next);
 	if (r < 0)
-		keep_old(growth, r);
+		continue_with_old(growth, r);
 }
 
 static void look_at_next(struct host_growth *growth)
@@ -211,7 +211,7 @@ static void look_at_next(struct host_growth *growth)
 	if (!growth->next || !growth_run_is_settled(growth->next))
 		return;
 	if (growth_run_error(growth->next)) {
-		keep_old(growth, growth_run_error(growth->next));
+		continue_with_old(growth, growth_run_error(growth->next));
 		return;
 	}
 	end_run(growth, &growth->run);

@@ -101,7 +101,7 @@ void push_free(struct push *push)
 /* --- sending --------------------------------------------------------------------------------- */
 
 /* Once when it begins to fail, and once when it does no more. */
-static void say(struct target *target, enum push_result result, const char *why)
+static void log_result(struct target *target, enum push_result result, const char *why)
 {
 	const struct push_target *config = target->config;
 	bool fails = result != PUSH_SENT;
@@ -136,7 +136,7 @@ static void on_done(const struct http_outcome *outcome, void *userdata)
 		random = 0;
 	push_queue_settle(&target->queue, result, clock_monotonic_ns(), outcome->retry_after_ns,
 			  random);
-	say(target, result, outcome->status ? strbuf_str(&why) : outcome->error);
+	log_result(target, result, outcome->status ? strbuf_str(&why) : outcome->error);
 }
 
 static int post(struct target *target, const struct push_item *item)
@@ -288,7 +288,7 @@ static void on_taken(struct session_job *job, int result)
 	finish_taking((struct taking *)job, result);
 }
 
-static void take(struct target *target, uint64_t trace)
+static void take_profiles(struct target *target, uint64_t trace)
 {
 	struct taking *taking = taking_new(target, trace);
 
@@ -307,7 +307,7 @@ static void on_growth_taken(int error, void *userdata)
 	finish_taking(userdata, error);
 }
 
-static void keep_taking(void *userdata)
+static void free_nothing(void *userdata)
 {
 	(void)userdata; /* on_growth_taken() has freed it */
 }
@@ -335,7 +335,7 @@ static void take_growth(struct target *target)
 	taking->ask = (struct growth_ask){ .job = GROWTH_FAULTS,
 					   .show = on_view,
 					   .done = on_growth_taken,
-					   .free = keep_taking,
+					   .free = free_nothing,
 					   .userdata = taking };
 	r = host_growth_ask(push->growth, &taking->ask, &wait);
 	if (r < 0)
@@ -352,7 +352,7 @@ static void take_all(struct target *target)
 	target->round_ns = 0;
 	for (size_t i = 0; traces_at(target->push->traces, i, &info); i++)
 		if (wants(target, info.kind))
-			take(target, info.id);
+			take_profiles(target, info.id);
 	take_growth(target);
 }
 
@@ -363,7 +363,7 @@ void push_trace_ends(struct push *push, uint64_t trace)
 	vec_foreach(&push->targets, target) {
 		for (size_t i = 0; traces_at(push->traces, i, &info); i++)
 			if (info.id == trace && wants(*target, info.kind))
-				take(*target, trace);
+				take_profiles(*target, trace);
 		push_subjects_forget((*target)->subjects, trace);
 	}
 }

@@ -211,8 +211,8 @@ struct round {
 	void *userdata;
 };
 
-static int take_one(const struct round *round, enum push_profile kind,
-		    const struct view_process *process, const struct push_labels *labels)
+static int make_item(const struct round *round, enum push_profile kind,
+		     const struct view_process *process, const struct push_labels *labels)
 {
 	const struct profile_part part = { kind, process, round->told->base };
 	struct push_item *item;
@@ -236,7 +236,7 @@ static bool is_due(const struct round *round, enum push_profile kind,
 	return kind != PUSH_HEAP && (!base || image->end_ns >= baseline_time_ns(base));
 }
 
-static int take_process(const struct round *round, const struct view_process *process)
+static int make_items_of_process(const struct round *round, const struct view_process *process)
 {
 	const struct model_process *image = process->image;
 	struct cgroup_place place = { .runtime = "" };
@@ -259,7 +259,7 @@ static int take_process(const struct round *round, const struct view_process *pr
 	first = push_labels_make(&about, round->target, &labels);
 	for (int kind = 0; first == 0 && kind < PUSH_PROFILES; kind++)
 		if (is_due(round, (enum push_profile)kind, image))
-			first = take_one(round, (enum push_profile)kind, process, &labels);
+			first = make_item(round, (enum push_profile)kind, process, &labels);
 	push_labels_done(&labels);
 	return first;
 }
@@ -290,7 +290,7 @@ int push_told_take(struct push_told *told, const struct view *view,
 	for (size_t i = 0; i < view_n_processes(view); i++) {
 		const struct view_process *process = view_process(view, i);
 
-		r = process->image->known ? take_process(&round, process) : 0;
+		r = process->image->known ? make_items_of_process(&round, process) : 0;
 		first = first ? first : r;
 	}
 	forget_gone(round.told);

@@ -125,7 +125,7 @@ void service_check_trace(struct service_call *call, const struct report_format *
 		check_target(call, answer);
 }
 
-static void say_no_budget(const struct service_call *call, struct http_answer *answer)
+static void answer_no_budget(const struct service_call *call, struct http_answer *answer)
 {
 	uint64_t wait_ns = traces_wait_ns(call->service->traces, &call->process, call->who.uid);
 	char wait[FORMAT_UNIT_LEN];
@@ -157,7 +157,7 @@ void service_say_refused(const struct service_call *call, int error, struct http
 		http_answer_say(answer, 403, "process %d is not yours", pid);
 		break;
 	case -EDQUOT:
-		say_no_budget(call, answer);
+		answer_no_budget(call, answer);
 		break;
 	case -ESRCH:
 		http_answer_say(answer, 404, "process %d has ended", pid);

@@ -229,8 +229,8 @@ int pprof_route_profile(struct service_call *call, struct http_answer *answer)
 
 /* --- what needs no trace --------------------------------------------------------------------- */
 
-static void say_no_growth(const struct service_call *call, enum growth_job job, int error,
-			  struct http_answer *answer)
+static void answer_no_growth(const struct service_call *call, enum growth_job job, int error,
+			     struct http_answer *answer)
 {
 	struct host_growth_info info = host_growth_info(call->service->growth);
 
@@ -273,7 +273,7 @@ static void on_growth(int error, void *userdata)
 		http_answer_say(&making->answer, 403, "process %d is not yours any more",
 				(int)making->process.pid);
 	else if (error < 0)
-		say_no_growth(call, making->growth_job, error, &making->answer);
+		answer_no_growth(call, making->growth_job, error, &making->answer);
 	service_answer(call, &making->answer);
 }
 
@@ -311,7 +311,7 @@ static int answer_growth(struct service_call *call, enum growth_job job, struct 
 	if (making)
 		making_free(making);
 	if (r < 0)
-		say_no_growth(call, job, r, answer);
+		answer_no_growth(call, job, r, answer);
 	return r == -ENOMEM ? r : 0;
 }
 

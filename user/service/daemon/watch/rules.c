@@ -294,7 +294,7 @@ static int find_largest(const struct rule *rule, const char *cgroup, struct proc
 
 /* --- what it does ---------------------------------------------------------------------------- */
 
-static void say_refused(struct rule *rule, const char *key, pid_t pid, int error)
+static void log_refused(struct rule *rule, const char *key, pid_t pid, int error)
 {
 	if (!episodes_refuse(rule->episodes, key))
 		return;
@@ -364,7 +364,7 @@ static void on_begun(int error, void *userdata)
 		if (config)
 			episodes_settle(rule->episodes, firing->key,
 					firing->now_ns + pause_ns(config, error));
-		say_refused(rule, firing->key, firing->process.pid, error);
+		log_refused(rule, firing->key, firing->process.pid, error);
 		return;
 	}
 	rule->fired++;
@@ -415,7 +415,7 @@ static void fire(struct rule *rule, const char *key, const struct process_info *
 		rule->running++;
 		return;
 	}
-	say_refused(rule, key, process->pid, r);
+	log_refused(rule, key, process->pid, r);
 	if (firing)
 		firing_free(firing);
 }

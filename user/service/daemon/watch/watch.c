@@ -203,7 +203,7 @@ static void end_sweep(struct watch *watch)
 }
 
 /* What was read of a sweep that failed stays; the next one begins at its time. */
-static void give_up(struct watch *watch, int error)
+static void end_sweep_failed(struct watch *watch, int error)
 {
 	if (!watch->said_error)
 		log_error("watching the host: %s", strerror(-error));
@@ -266,7 +266,7 @@ bool watch_run(struct watch *watch)
 	r = run_slice(watch);
 	watch->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	if (r < 0) {
-		give_up(watch, r);
+		end_sweep_failed(watch, r);
 		return false;
 	}
 	watch->said_error = false;

@@ -125,7 +125,7 @@ static int make_process(struct watched *watched, const struct process_info *info
 }
 
 /* Takes it over. */
-static void keep_gone(struct watched *watched, struct watched_process *process)
+static void remember_gone(struct watched *watched, struct watched_process *process)
 {
 	struct watched_process **oldest = &watched->gone[watched->n_gone++ % WATCHED_GONE];
 
@@ -143,7 +143,7 @@ static int replace(struct watched *watched, struct watched_process *process,
 	if (!old)
 		return -ENOMEM;
 	*old = *process;
-	keep_gone(watched, old);
+	remember_gone(watched, old);
 	*process = (struct watched_process){ .pid = info->pid, .start_ticks = info->start_ticks };
 	return 0;
 }
@@ -221,7 +221,7 @@ static void forget_processes(struct watched *watched)
 		if ((*process)->sweep == watched->sweep)
 			watched->processes.data[n++] = *process;
 		else
-			keep_gone(watched, hashmap_remove(watched->by_pid, *process));
+			remember_gone(watched, hashmap_remove(watched->by_pid, *process));
 	}
 	watched->processes.len = n;
 }

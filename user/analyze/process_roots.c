@@ -175,11 +175,6 @@ static int stack_uses_init(struct stack_uses *uses, const struct memory *memory,
 	return r;
 }
 
-static void stack_uses_done(struct stack_uses *uses)
-{
-	vec_done(&uses->list);
-}
-
 /* Of smaller mappings it is not asked which pages were touched. */
 #define ASK_FROM_BYTES (256 * 1024)
 
@@ -446,7 +441,7 @@ static int build(struct builder *b)
 		find_brk(b);
 	if (r == 0)
 		r = add_maps(b);
-	stack_uses_done(&b->stacks);
+	vec_done(&b->stacks.list);
 	return r;
 }
 

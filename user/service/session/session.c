@@ -82,7 +82,7 @@ static int on_tick(void *userdata)
 	return r;
 }
 
-static int on_duration(void *userdata)
+static int on_time_over(void *userdata)
 {
 	session_stop(userdata);
 	return 0;
@@ -107,12 +107,6 @@ static int on_report_signal(const siginfo_t *info, void *userdata)
 	return session_report(userdata, false);
 }
 
-static int on_grace_over(void *userdata)
-{
-	session_stop(userdata);
-	return 0;
-}
-
 /*
  * SIGINT: the terminal has sent it to the child as well, which gets a moment to end by it. SIGTERM
  * is passed on to the child, whose end is then awaited. A second signal ends at once.
@@ -128,7 +122,7 @@ static int on_stop_signal(const siginfo_t *info, void *userdata)
 		return 0;
 	}
 	if (info->si_signo == SIGINT)
-		return loop_add_timer(s->loop, INTERRUPT_GRACE_NS, on_grace_over, s, &s->grace);
+		return loop_add_timer(s->loop, INTERRUPT_GRACE_NS, on_time_over, s, &s->grace);
 	(void)kill(launch_pid(s->launch), SIGTERM); /* it may have ended: then we end, too */
 	return 0;
 }
@@ -200,7 +194,7 @@ static int add_asked_timers(struct session *s)
 		r = loop_add_timer(s->loop, s->options->interval_ns, session_on_interval, s,
 				   &source);
 	if (r == 0 && s->options->duration_ns)
-		r = loop_add_timer(s->loop, s->options->duration_ns, on_duration, s, &source);
+		r = loop_add_timer(s->loop, s->options->duration_ns, on_time_over, s, &source);
 	if (r < 0)
 		log_error("setting up timers: %s", strerror(-r));
 	return r;
@@ -433,7 +427,8 @@ static bool has_ended(const struct session *s)
 {
 	if (s->launch && s->child_status < 0)
 		return false;
-	return !tracing_is_endless(s->options) && live_running(s->live) == 0;
+	/* What traces widely goes on until it is stopped. */
+	return !options_trace_widely(s->options) && live_running(s->live) == 0;
 }
 
 int session_step(struct session *session, int timeout_ms)

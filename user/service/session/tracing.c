@@ -66,11 +66,6 @@ bool tracing_holds(const struct options *options)
 	return options->command && tracing_needs_code(options);
 }
 
-bool tracing_is_endless(const struct options *options)
-{
-	return options_trace_widely(options);
-}
-
 /* --- the attach path ------------------------------------------------------------------------- */
 
 static const struct {

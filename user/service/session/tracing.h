@@ -20,9 +20,6 @@ bool tracing_needs_code(const struct options *options);
 /* Must processes be held while what they map is recorded or probed? Else nothing stops them. */
 bool tracing_holds(const struct options *options);
 
-/* Is it for as long as it is not stopped, rather than until some processes have ended? */
-bool tracing_is_endless(const struct options *options);
-
 /*
  * Probes the features that are needed (*ret_features, NULL when none is), loads, and adds the jobs.
  * The worker is borrowed, and serves file_server's requests. depth: the first of --max-overhead.

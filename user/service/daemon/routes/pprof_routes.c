@@ -24,11 +24,6 @@ int pprof_route_start(struct service_call *call, struct http_answer *answer)
 	return 0;
 }
 
-int pprof_route_index(struct service_call *call, struct http_answer *answer)
-{
-	return page_index(call, answer);
-}
-
 /* --- the answer ------------------------------------------------------------------------------ */
 
 /* The format that was asked for, or the one for whoever asks. */

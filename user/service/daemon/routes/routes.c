@@ -3,6 +3,7 @@
 
 #include "service/daemon/growth/host_growth.h"
 #include "service/daemon/reports/recordings.h"
+#include "service/daemon/routes/pages.h"
 #include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/process_reader.h"
 #include "service/http/guard.h"
@@ -38,7 +39,7 @@ static const struct route routes[] = {
 	{ "/ctl/token", POST, false, token_route_add },
 	{ "/ctl/token/revoke", POST, false, token_route_revoke },
 	{ "/debug/pprof", GET, false, pprof_route_start },
-	{ "/debug/pprof/", GET, false, pprof_route_index },
+	{ "/debug/pprof/", GET, false, page_index },
 	{ "/debug/pprof/heap", GET, false, pprof_route_heap },
 	{ "/debug/pprof/allocs", GET, false, pprof_route_allocs },
 	{ "/debug/pprof/profile", GET, false, pprof_route_profile },

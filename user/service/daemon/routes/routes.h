@@ -15,7 +15,6 @@ void service_gone(struct http_request *request, void *userdata);
 int host_route_page(struct service_call *call, struct http_answer *answer);
 int host_route_data(struct service_call *call, struct http_answer *answer);
 int pprof_route_start(struct service_call *call, struct http_answer *answer);
-int pprof_route_index(struct service_call *call, struct http_answer *answer);
 int pprof_route_heap(struct service_call *call, struct http_answer *answer);
 int pprof_route_allocs(struct service_call *call, struct http_answer *answer);
 int pprof_route_profile(struct service_call *call, struct http_answer *answer);

@@ -3,7 +3,7 @@
  * Any text: it is read or refused with a place, matching ends, and the entry that is generated of a
  * stack whose names are parts of the text is itself one entry, and matches that stack.
  */
-#include "analyze/suppression_generate.h"
+#include "analyze/suppression_file.h"
 #include "analyze/suppressions.h"
 
 #include <errno.h>

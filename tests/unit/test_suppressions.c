@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/suppression_generate.h"
+#include "analyze/suppression_file.h"
 #include "analyze/suppressions.h"
 #include "analyze/valgrind_names.h"
 

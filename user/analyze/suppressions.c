@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/suppressions.h"
 
-#include "analyze/suppression_entries.h"
+#include "analyze/suppression_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * Wrong uses of the heap, and what ends a process, in the text of a leak check, as memcheck prints
  * them.
  */
-#include "analyze/suppression_generate.h"
+#include "analyze/suppression_file.h"
 #include "report/leak/leak_lines.h"
 #include "report/leak/leak_text.h"
 #include "report/text/error_words.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/leak/leak_text.h"
 
-#include "analyze/suppression_generate.h"
+#include "analyze/suppression_file.h"
 #include "config/units.h"
 #include "report/leak/leak_lines.h"
 #include "report/text/text.h"

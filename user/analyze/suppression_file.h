@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One entry of a suppression file, and whether it matches a stack. Strings belong to the text that
- * it was read from.
+ * Valgrind's suppression files (its manual, "Suppressing errors"): text into entries, whether an
+ * entry matches a stack, and entries for what was found. Pure.
  */
-#ifndef MEMTRACED_ANALYZE_SUPPRESSION_ENTRIES_H
-#define MEMTRACED_ANALYZE_SUPPRESSION_ENTRIES_H
+#ifndef MEMTRACED_ANALYZE_SUPPRESSION_FILE_H
+#define MEMTRACED_ANALYZE_SUPPRESSION_FILE_H
 
 #include "analyze/valgrind_names.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
+/* Strings of entries belong to the text that they were read from. */
 enum supp_pattern_kind { SUPP_ANY_FRAMES, SUPP_FUNCTION, SUPP_OBJECT, SUPP_SOURCE };
 
 struct supp_pattern {
@@ -38,11 +39,7 @@ bool supp_entry_has_function(const struct supp_entry *entry, const struct suppre
 /* The patterns from the first on match the frames from the first on; frames may be left over. */
 bool supp_entry_matches(const struct supp_entry *entry, const struct supp_names *frames, size_t n);
 
-/*
- * Valgrind's suppression files (its manual, "Suppressing errors"): text into entries. Entries of
- * other tools, and of Memcheck's other kinds, are read over. Pure.
- */
-
+/* Entries of other tools, and of Memcheck's other kinds, are read over. */
 struct supp_entries {
 	VEC(struct supp_entry) list;
 };
@@ -54,5 +51,15 @@ struct supp_entries {
  */
 int supp_parse(struct supp_entries *entries, const char *name, char *text, size_t len,
 	       struct strbuf *error);
+
+#define SUPP_GENERATE_FRAMES 24U /* what Valgrind writes at most */
+
+/*
+ * Appends an entry for what was found, such that Valgrind reads it as well, and the same leak of
+ * the next build is still meant: frames up to main, or n_max of them (0: SUPP_GENERATE_FRAMES).
+ * The class is of leaks.
+ */
+void suppression_generate(struct strbuf *sb, enum suppression_kind kind, enum reach_class class,
+			  const struct suppression_frame *frames, size_t n, size_t n_max);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/scanner.h"
 
-#include "base/cleanup.h"
 #include "base/ranges.h"
 
 #include <errno.h>
@@ -40,7 +39,6 @@ static void memory_reader_free(struct memory_reader *reader)
 {
 	free(reader);
 }
-DEFINE_CLEANUP(struct memory_reader, memory_reader_free)
 
 static size_t read_directly(const struct memory_reader *reader, uint64_t addr, void *buf,
 			    size_t size)

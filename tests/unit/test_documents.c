@@ -5,6 +5,7 @@
  */
 #include "base/strbuf.h"
 #include "config/option_table.h"
+#include "config/service_config.h"
 #include "report/report.h"
 
 #include <setjmp.h>
@@ -17,6 +18,7 @@
 
 #define MAN_PAGE "docs/memtraced.8"
 #define COMPLETION "docs/memtraced.bash"
+#define EXAMPLE "systemd/memtraced.conf"
 
 static void read_all(FILE *file, struct strbuf *text)
 {
@@ -27,6 +29,14 @@ static void read_all(FILE *file, struct strbuf *text)
 	while ((n = fread(buf, 1, sizeof(buf), file)) > 0)
 		strbuf_add(text, buf, n);
 	assert_int_equal(strbuf_error(text), 0);
+}
+
+static void read_file(const char *path, struct strbuf *text)
+{
+	FILE *file = fopen(path, "re");
+
+	read_all(file, text);
+	assert_int_equal(fclose(file), 0);
 }
 
 /*
@@ -202,11 +212,9 @@ static void split_words_are_completed(void **state)
 static void the_man_page_has_an_item_for_each_option(void **state)
 {
 	_cleanup_strbuf_ struct strbuf page = { 0 };
-	FILE *file = fopen(MAN_PAGE, "re");
 
 	(void)state;
-	read_all(file, &page);
-	assert_int_equal(fclose(file), 0);
+	read_file(MAN_PAGE, &page);
 	for (size_t i = 0; i < n_options; i++) {
 		const struct option_def *def = &option_table[i];
 		char item[64];
@@ -229,19 +237,148 @@ static void the_man_page_has_an_item_for_each_option(void **state)
 static void the_man_page_has_an_item_for_each_format(void **state)
 {
 	_cleanup_strbuf_ struct strbuf page = { 0 };
-	FILE *file = fopen(MAN_PAGE, "re");
 	size_t n;
 	const struct report_format *formats = report_formats(&n);
 
 	(void)state;
-	read_all(file, &page);
-	assert_int_equal(fclose(file), 0);
+	read_file(MAN_PAGE, &page);
 	for (size_t i = 0; i < n; i++) {
 		char item[64];
 
 		(void)snprintf(item, sizeof(item), ".It Cm %s", formats[i].name); /* fits */
 		if (!has_line(&page, item))
 			fail_msg("the man page lacks the line '%s'", item);
+	}
+}
+
+static const struct {
+	const struct key_table *keys;
+	const char *name; /* of sections that have one: so they are headed in the documents */
+} tables[] = { { &service_keys, "" }, { &rule_keys, " NAME" }, { &push_keys, " NAME" } };
+#define N_TABLES (sizeof(tables) / sizeof(tables[0]))
+
+/* Is the word, or the word and a full stop, among those from `at` to `end`? */
+static bool has_word(const char *at, const char *end, const char *word)
+{
+	size_t len = strlen(word);
+
+	while (at < end) {
+		size_t n = strcspn(at, " ,;()\n");
+
+		if (memcmp(at, word, n < len ? n : len) == 0 &&
+		    (n == len || (n == len + 1 && at[len] == '.')))
+			return true;
+		at += n + 1;
+	}
+	return false;
+}
+
+/* The line of the example that gives the key, in its section; NULL: there is none. */
+static const char *example_of(const char *section, const struct key *key)
+{
+	size_t len = strlen(key->name);
+
+	for (const char *at = strchr(section, '\n'); at; at = strchr(at + 1, '\n')) {
+		const char *name = at + (at[1] == '#' ? 2 : 1);
+
+		if (*name == '[')
+			return NULL;
+		if (strncmp(name, key->name, len) == 0 && strncmp(name + len, " = ", 3) == 0)
+			return name + len + 3;
+	}
+	return NULL;
+}
+
+static void the_example_configuration_has_each_key_with_its_default(void **state)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	(void)state;
+	read_file(EXAMPLE, &text);
+	for (size_t i = 0; i < N_TABLES; i++) {
+		for (size_t k = 0; k < tables[i].keys->n; k++) {
+			const struct key *key = &tables[i].keys->keys[k];
+			char head[64];
+			const char *section, *value;
+
+			(void)snprintf(head, sizeof(head), "[%s%c", key->section,
+				       *tables[i].name ? ' ' : ']'); /* fits */
+			section = strstr(strbuf_str(&text), head);
+			value = section ? example_of(section, key) : NULL;
+			if (!value)
+				fail_msg("the example lacks [%s] %s", key->section, key->name);
+			if (key->fallback &&
+			    (strncmp(value, key->fallback, strlen(key->fallback)) != 0 ||
+			     !strchr(" \n", value[strlen(key->fallback)])))
+				fail_msg("[%s] %s is %.10s, not %s", key->section, key->name, value,
+					 key->fallback);
+		}
+	}
+}
+
+/* The first line of a section's text in the manual, up to `end`, that names the key. */
+static const char *named_in(const char *at, const char *end, const char *name)
+{
+	while (at && at < end) {
+		const char *next = strchr(at + 1, '\n');
+
+		if ((strncmp(at, "\n.Cm ", 5) == 0 || strncmp(at, "\n.It Cm ", 8) == 0) &&
+		    has_word(at + 5, next, name))
+			return at + 1;
+		at = next;
+	}
+	return NULL;
+}
+
+/* Where what is said of the key ends: behind its item, or behind the first default. */
+static const char *end_of(const char *at, const char *section_end)
+{
+	const char *end = strstr(at + 1, strncmp(at, ".It", 3) == 0 ? "\n.It " : "default: ");
+
+	if (end && *end == 'd')
+		end = strchr(end, '\n');
+	return end && end < section_end ? end : section_end;
+}
+
+static bool has_default(const char *at, const char *end, const char *fallback)
+{
+	while ((at = strstr(at, "default: ")) && at < end) {
+		const char *line = strchr(at, '\n');
+
+		at += strlen("default: ");
+		if (has_word(at, line, fallback))
+			return true;
+	}
+	return false;
+}
+
+static void the_man_page_has_each_key_of_the_configuration_and_its_default(void **state)
+{
+	_cleanup_strbuf_ struct strbuf page = { 0 };
+
+	(void)state;
+	read_file(MAN_PAGE, &page);
+	for (size_t i = 0; i < N_TABLES; i++) {
+		for (size_t k = 0; k < tables[i].keys->n; k++) {
+			const struct key *key = &tables[i].keys->keys[k];
+			const char *section, *end, *at;
+			char head[64];
+
+			(void)snprintf(head, sizeof(head), "\n.It Cm [%s%s]\n", key->section,
+				       tables[i].name); /* fits */
+			section = strstr(strbuf_str(&page), head);
+			assert_non_null(section);
+			section += strlen(head) - 1;
+			end = strstr(section, "\n.It Cm [");
+			if (!end)
+				end = strstr(section, "\n.El");
+			at = named_in(section, end, key->name);
+			if (!at)
+				fail_msg("the man page lacks [%s] %s", key->section, key->name);
+			if (key->fallback && !has_default(at, end_of(at, end), key->fallback))
+				fail_msg("the man page lacks 'default: %s' of [%s] %s",
+					 key->fallback, key->section, key->name);
+		}
 	}
 }
 
@@ -256,6 +393,8 @@ int main(void)
 		cmocka_unit_test(split_words_are_completed),
 		cmocka_unit_test(the_man_page_has_an_item_for_each_option),
 		cmocka_unit_test(the_man_page_has_an_item_for_each_format),
+		cmocka_unit_test(the_example_configuration_has_each_key_with_its_default),
+		cmocka_unit_test(the_man_page_has_each_key_of_the_configuration_and_its_default),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/event_spec.h"
 
+#include "config/key.h"
 #include "config/spec_text.h"
 
 #include <errno.h>
@@ -29,16 +30,17 @@ static int fill_syscall(struct event_spec *spec, const char *name)
 static int fill(struct event_spec *spec, char *parts[SPEC_MAX_PARTS], int n, struct strbuf *error)
 {
 	if (n == 3)
-		return spec_error(
+		return config_error(
 			error,
 			"'%s' is no value of '-e': give '%s:%s' for the stacks of the event, "
 			"or '--hist %s' for a histogram of its field",
 			spec->text, parts[0], parts[1], spec->text);
 	if (n == 1 && spec_is_allocator(parts[0]))
-		return spec_error(error,
-				  "'%s' is no value of '-e': leave it out, allocations are traced "
-				  "without it (beside other jobs: --alloc)",
-				  spec->text);
+		return config_error(
+			error,
+			"'%s' is no value of '-e': leave it out, allocations are traced "
+			"without it (beside other jobs: --alloc)",
+			spec->text);
 	if (n == 1)
 		return fill_syscall(spec, parts[0]);
 	spec->category = TAKE_PTR(parts[0]);
@@ -110,7 +112,7 @@ int event_spec_parse(const char *text, struct event_spec *ret_spec, struct strbu
 		return -ENOMEM;
 	n = spec_split(text, strlen(text), parts);
 	if (n == -EINVAL)
-		return spec_error(
+		return config_error(
 			error,
 			"'%s' is no value of '-e': give a system call such as getrandom, or "
 			"CATEGORY:EVENT such as sched:sched_switch",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/hist_spec.h"
 
+#include "config/key.h"
 #include "config/spec_text.h"
 #include "config/units.h"
 
@@ -24,15 +25,16 @@ static int fill_name(struct hist_spec *spec, const char *word, struct strbuf *er
 	const char *left = spec_behind(word, "sys_exit_");
 
 	if (strcmp(word, "new") == 0)
-		return spec_error(error,
-				  "'%s' is no value of '--hist': give malloc, from which operator "
-				  "new takes its memory",
-				  spec->text);
+		return config_error(
+			error,
+			"'%s' is no value of '--hist': give malloc, from which operator "
+			"new takes its memory",
+			spec->text);
 	if (entered)
-		return spec_error(error,
-				  "'%s' is no value of '--hist': give %s for the result, or "
-				  "%s:ARGUMENT",
-				  spec->text, entered, entered);
+		return config_error(error,
+				    "'%s' is no value of '--hist': give %s for the result, or "
+				    "%s:ARGUMENT",
+				    spec->text, entered, entered);
 	spec->what = spec_is_allocator(word) ? HIST_ALLOC : HIST_SYSCALL_RESULT;
 	spec->name = strdup(left ? left : word);
 	return spec->name ? 0 : -ENOMEM;
@@ -46,20 +48,21 @@ static int fill_pair(struct hist_spec *spec, const char *word, const char *what,
 	const char *left = spec_behind(word, "sys_exit_");
 
 	if (spec_is_allocator(word))
-		return spec_error(error,
-				  "'%s' is no value of '--hist': give %s for the sizes that are "
-				  "asked for; nothing else of it is counted",
-				  spec->text, word);
+		return config_error(error,
+				    "'%s' is no value of '--hist': give %s for the sizes that are "
+				    "asked for; nothing else of it is counted",
+				    spec->text, word);
 	if (strcmp(word, "syscalls") == 0)
-		return spec_error(error,
-				  "'%s' is no value of '--hist': give a field behind it, such as "
-				  "syscalls:sys_exit_read:ret",
-				  spec->text);
+		return config_error(error,
+				    "'%s' is no value of '--hist': give a field behind it, such as "
+				    "syscalls:sys_exit_read:ret",
+				    spec->text);
 	if (left && strcmp(what, "ret") != 0)
-		return spec_error(error,
-				  "'%s' is no value of '--hist': the end of a system call has its "
-				  "result only; give %s, %s:ARGUMENT or %s:ns",
-				  spec->text, left, left, left);
+		return config_error(
+			error,
+			"'%s' is no value of '--hist': the end of a system call has its "
+			"result only; give %s, %s:ARGUMENT or %s:ns",
+			spec->text, left, left, left);
 	spec->name = strdup(entered ? entered : left ? left : word);
 	if (!spec->name)
 		return -ENOMEM;
@@ -81,10 +84,10 @@ static int parse_what(struct hist_spec *spec, const char *text, size_t len, stru
 	int r = 0;
 
 	if (n == -EINVAL)
-		return spec_error(error,
-				  "'%s' is no value of '--hist': give SYSCALL, SYSCALL:ARGUMENT, "
-				  "SYSCALL:ns, CATEGORY:EVENT:FIELD or malloc",
-				  spec->text);
+		return config_error(error,
+				    "'%s' is no value of '--hist': give SYSCALL, SYSCALL:ARGUMENT, "
+				    "SYSCALL:ns, CATEGORY:EVENT:FIELD or malloc",
+				    spec->text);
 	if (n < 0)
 		return n;
 	if (n == 1) {
@@ -147,25 +150,26 @@ static int check_range(const struct hist_spec *spec, const char *range, struct s
 	uint64_t span, step = (uint64_t)spec->step, buckets;
 
 	if (spec->max <= spec->min)
-		return spec_error(error,
-				  "'lin=%s' of '--hist' has no values: give a MAX above MIN in "
-				  "lin=MIN-MAX/STEP",
-				  range);
+		return config_error(error,
+				    "'lin=%s' of '--hist' has no values: give a MAX above MIN in "
+				    "lin=MIN-MAX/STEP",
+				    range);
 	if (step == 0)
-		return spec_error(error, "'lin=%s' of '--hist' never ends: give a STEP above 0",
-				  range);
+		return config_error(error, "'lin=%s' of '--hist' never ends: give a STEP above 0",
+				    range);
 	span = (uint64_t)spec->max - (uint64_t)spec->min;
 	buckets = span / step + (span % step != 0);
 	if (buckets > HIST_MAX_LINEAR)
-		return spec_error(error,
-				  "'lin=%s' of '--hist' makes %" PRIu64 " buckets, and %d are the "
-				  "most: give a larger STEP",
-				  range, buckets, HIST_MAX_LINEAR);
+		return config_error(error,
+				    "'lin=%s' of '--hist' makes %" PRIu64
+				    " buckets, and %d are the "
+				    "most: give a larger STEP",
+				    range, buckets, HIST_MAX_LINEAR);
 	if (span % step)
-		return spec_error(error,
-				  "'lin=%s' of '--hist' ends within a bucket: give a STEP that "
-				  "divides %" PRIu64,
-				  range, span);
+		return config_error(error,
+				    "'lin=%s' of '--hist' ends within a bucket: give a STEP that "
+				    "divides %" PRIu64,
+				    range, span);
 	return 0;
 }
 
@@ -174,17 +178,17 @@ static int parse_linear(struct hist_spec *spec, const char *range, struct strbuf
 	int r;
 
 	if (spec->linear)
-		return spec_error(error, "'%s' has 'lin=' twice: give it once", spec->text);
+		return config_error(error, "'%s' has 'lin=' twice: give it once", spec->text);
 	spec->linear = true;
 	r = parse_range(spec, range);
 	if (r == -ERANGE)
-		return spec_error(error, "'lin=%s' of '--hist' has a number that is too large",
-				  range);
+		return config_error(error, "'lin=%s' of '--hist' has a number that is too large",
+				    range);
 	if (r == -EINVAL)
-		return spec_error(error,
-				  "'lin=%s' of '--hist' is no range: give lin=MIN-MAX/STEP, such "
-				  "as lin=0-4k/64",
-				  range);
+		return config_error(error,
+				    "'lin=%s' of '--hist' is no range: give lin=MIN-MAX/STEP, such "
+				    "as lin=0-4k/64",
+				    range);
 	if (r < 0)
 		return r;
 	return check_range(spec, range, error);
@@ -193,14 +197,14 @@ static int parse_linear(struct hist_spec *spec, const char *range, struct strbuf
 static int parse_by(struct hist_spec *spec, const char *word, struct strbuf *error)
 {
 	if (spec->by != HIST_BY_NONE)
-		return spec_error(error, "'%s' has 'by=' twice: give it once", spec->text);
+		return config_error(error, "'%s' has 'by=' twice: give it once", spec->text);
 	if (strcmp(word, "comm") == 0)
 		spec->by = HIST_BY_COMM;
 	else if (strcmp(word, "pid") == 0)
 		spec->by = HIST_BY_PID;
 	else
-		return spec_error(error, "'by=%s' of '--hist' is unknown: give by=comm or by=pid",
-				  word);
+		return config_error(error, "'by=%s' of '--hist' is unknown: give by=comm or by=pid",
+				    word);
 	return 0;
 }
 
@@ -215,7 +219,7 @@ static int parse_setting(struct hist_spec *spec, const char *text, size_t len, s
 		return parse_linear(spec, word + 4, error);
 	if (strncmp(word, "by=", 3) == 0)
 		return parse_by(spec, word + 3, error);
-	return spec_error(
+	return config_error(
 		error,
 		"'%s' in '%s' is unknown: give lin=MIN-MAX/STEP, by=comm or by=pid behind "
 		"the comma",

@@ -4,6 +4,25 @@
 #include "config/where.h"
 #include "config/words.h"
 
+#include <errno.h>
+#include <string.h>
+
+const char *const heap_depth_names[] = {
+	[HEAP_EXACT] = "exact",
+	[HEAP_SAMPLED] = "sampled",
+	NULL,
+};
+
+int heap_depth_parse(const char *word, enum heap_depth *ret_depth)
+{
+	for (int i = 0; heap_depth_names[i]; i++)
+		if (strcmp(heap_depth_names[i], word) == 0) {
+			*ret_depth = (enum heap_depth)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
 bool options_trace_allocations(const struct options *options)
 {
 	bool other = options->n_hists > 0 || options->n_events > 0 || options->syscalls ||

@@ -10,7 +10,6 @@
 #include "base/strbuf.h"
 #include "config/allocator_spec.h"
 #include "config/event_spec.h"
-#include "config/heap_depth.h"
 #include "config/hist_spec.h"
 #include "config/name_globs.h"
 
@@ -30,6 +29,13 @@ enum option_action {
 	ACTION_CTL,	    /* memtraced ctl ... */
 	ACTION_SAMPLE_UNIT, /* memtraced sample ... */
 };
+
+/* How the heap of a process is traced where a service is asked for it. */
+enum heap_depth {
+	HEAP_EXACT,   /* each call of its allocator */
+	HEAP_SAMPLED, /* samples that it shows by otel_memory probes */
+};
+extern const char *const heap_depth_names[]; /* ends with NULL */
 
 enum option_sort { SORT_BYTES, SORT_COUNT, SORT_GROWTH, SORT_PEAK, SORT_TEMPORARY };
 /* What sites are summed by. */
@@ -225,6 +231,9 @@ static inline bool options_check_leaks(const struct options *options)
 {
 	return options->leak.mode != LEAK_CHECK_NO;
 }
+
+/* 0; -EINVAL: it is neither word. */
+int heap_depth_parse(const char *word, enum heap_depth *ret_depth);
 
 /* "function" */
 const char *group_by_name(enum group_by by);

@@ -95,14 +95,3 @@ bool spec_is_allocator(const char *name)
 			return true;
 	return has_allocator_s_prefix(name) && takes_size(name);
 }
-
-int spec_error(struct strbuf *error, const char *fmt, ...)
-{
-	va_list ap;
-
-	strbuf_reset(error);
-	va_start(ap, fmt);
-	strbuf_vaddf(error, fmt, ap);
-	va_end(ap);
-	return strbuf_error(error) < 0 ? -ENOMEM : -EINVAL;
-}

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the parsers of --hist and -e share: the words by which events are named on the command
- * line ("read", "sched:sched_switch", "kmem:mm_page_alloc:order") and how errors are given back.
+ * line ("read", "sched:sched_switch", "kmem:mm_page_alloc:order").
  * Pure functions; what they allocate is the caller's.
  */
 #ifndef MEMTRACED_CONFIG_SPEC_TEXT_H
 #define MEMTRACED_CONFIG_SPEC_TEXT_H
-
-#include "base/strbuf.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,8 +25,5 @@ const char *spec_behind(const char *name, const char *prefix);
 
 /* Whether `name` is a function that hands out memory: no system call is called so. */
 bool spec_is_allocator(const char *name);
-
-/* Puts the message into *error. Returns -EINVAL, or -ENOMEM when there is no room for it. */
-__attribute__((format(printf, 2, 3))) int spec_error(struct strbuf *error, const char *fmt, ...);
 
 #endif

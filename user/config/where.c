@@ -2,8 +2,8 @@
 #include "config/where.h"
 
 #include "base/vec.h"
+#include "config/key.h"
 #include "config/near_name.h"
-#include "config/spec_text.h"
 #include "config/units.h"
 
 #include <errno.h>
@@ -78,8 +78,8 @@ __attribute__((format(printf, 3, 4))) static int wrong(struct parser *p, const c
 	va_start(args, fmt);
 	strbuf_vaddf(&text, fmt, args);
 	va_end(args);
-	return spec_error(p->error, "column %zu: %s", (size_t)(where - p->text) + 1,
-			  strbuf_str(&text));
+	return config_error(p->error, "column %zu: %s", (size_t)(where - p->text) + 1,
+			    strbuf_str(&text));
 }
 
 static int next_operator(struct parser *p)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The command line: one table of options gives parsing, --help and (scripts) the completion.
+ * The command line: one table of options gives parsing and --help; the documents are held to it.
  * Pure functions of argv; errors come back as text, nothing is printed.
  */
 #ifndef MEMTRACED_CONFIG_OPTIONS_H
@@ -63,9 +63,6 @@ enum option_unwind { UNWIND_CFI, UNWIND_FP };
 
 /* Of --keep-ended, where what is traced is found by a rule. */
 #define OPTIONS_KEEP_ENDED 100
-
-/* Stacks that --check-stacks looks at. */
-#define OPTIONS_CHECK_STACKS 10000
 
 /* Which of two runs says how wide frames are. */
 enum option_widths { WIDTHS_AFTER, WIDTHS_BEFORE };

@@ -10,7 +10,6 @@
 #include "base/strbuf.h"
 #include "config/allocator_spec.h"
 #include "config/event_spec.h"
-#include "config/hist_spec.h"
 #include "config/name_globs.h"
 
 #include <stdbool.h>

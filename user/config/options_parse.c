@@ -166,28 +166,19 @@ static int parse_short(struct option_parser *p, const char *letters)
 
 /* --- words that are no option ----------------------------------------------------------------- */
 
-static const char *const verbs[] = {
-	[CTL_STATUS] = "status",
-	[CTL_TRACE] = "trace",
-	[CTL_REPORTS] = "reports",
-	[CTL_TOKEN] = "token",
-};
+/* From CTL_STATUS on. */
+static const char *const verbs[] = { "status", "trace", "reports", "token" };
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
 static int parse_verb(struct option_parser *p, const char *word)
 {
-	struct near_name near;
 	const char *meant;
+	int i = near_name_find(verbs, N_VERBS, word, &meant);
 
-	near_name_init(&near, word);
-	for (size_t i = CTL_STATUS; i < N_VERBS; i++) {
-		if (strcmp(verbs[i], word) == 0) {
-			p->options->ctl.verb = (enum ctl_verb)i;
-			return 0;
-		}
-		near_name_offer(&near, verbs[i]);
+	if (i >= 0) {
+		p->options->ctl.verb = (enum ctl_verb)(i + CTL_STATUS);
+		return 0;
 	}
-	meant = near_name_get(&near);
 	if (meant)
 		return config_error(p->error, "'ctl' does not know '%s'; did you mean '%s'?", word,
 				    meant);
@@ -216,7 +207,7 @@ static int parse_word_of_ctl(struct option_parser *p, const char *word)
 		return ctl->name ? 0 : -ENOMEM;
 	}
 	return config_error(p->error, "unexpected argument '%s' behind 'ctl %s'", word,
-			    verbs[ctl->verb]);
+			    verbs[ctl->verb - CTL_STATUS]);
 }
 
 /* A file behind `report` or `diff`, of which there are `n`. */

@@ -18,14 +18,11 @@
 
 /* --- when ------------------------------------------------------------------------------------ */
 
-static const struct {
-	const char *name;
-	enum rule_metric metric;
-} metrics[] = {
-	{ "rss", RULE_RSS },
-	{ "rss_slope", RULE_RSS_SLOPE },
-	{ "memory.current", RULE_CGROUP_MEMORY },
-	{ "memory.pressure", RULE_CGROUP_PRESSURE },
+static const char *const metrics[] = {
+	[RULE_RSS] = "rss",
+	[RULE_RSS_SLOPE] = "rss_slope",
+	[RULE_CGROUP_MEMORY] = "memory.current",
+	[RULE_CGROUP_PRESSURE] = "memory.pressure",
 };
 #define N_METRICS (sizeof(metrics) / sizeof(metrics[0]))
 
@@ -48,18 +45,13 @@ static int next_word(const char **at, char word[WORD_MOST], struct strbuf *why)
 
 static int find_metric(const char *word, enum rule_metric *ret_metric, struct strbuf *why)
 {
-	struct near_name near;
 	const char *meant;
+	int i = near_name_find(metrics, N_METRICS, word, &meant);
 
-	near_name_init(&near, word);
-	for (size_t i = 0; i < N_METRICS; i++) {
-		if (strcmp(metrics[i].name, word) == 0) {
-			*ret_metric = metrics[i].metric;
-			return 0;
-		}
-		near_name_offer(&near, metrics[i].name);
+	if (i >= 0) {
+		*ret_metric = (enum rule_metric)i;
+		return 0;
 	}
-	meant = near_name_get(&near);
 	if (meant)
 		return config_error(why, "rules do not know '%s'; did you mean '%s'?", word, meant);
 	return config_error(why,

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "config/event_spec.h"
-#include "config/hist_spec.h"
 #include "trace/bpf/programs.h"
 #include "trace/jobs/event_job.h"
 #include "trace/jobs/job.h"

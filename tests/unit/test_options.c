@@ -68,8 +68,8 @@ static void what_is_not_given_has_its_default(void **state)
 	assert_int_equal(o->duration_ns, 0);
 	assert_int_equal(o->sample_interval_ns, 100000000);
 	assert_int_equal(o->growth_span_ns, 10000000000);
-	assert_int_equal(o->min_size, 0);
-	assert_int_equal(o->max_size, UINT64_MAX);
+	assert_int_equal(o->block_filter.min_size, 0);
+	assert_int_equal(o->block_filter.max_size, UINT64_MAX);
 	assert_int_equal(o->older_than_ns, 0);
 	assert_int_equal(o->existing_stop_ns, 0);
 	assert_int_equal(o->memory_limit, 0);
@@ -150,8 +150,8 @@ static void every_option_sets_its_field(void **state)
 	assert_int_equal(filters->massif.threshold, 50);
 	assert_int_equal(filters->massif.max_snapshots, 10);
 	assert_int_equal(filters->massif.time_unit, MASSIF_BYTES);
-	assert_int_equal(filters->min_size, 64);
-	assert_int_equal(filters->max_size, 1572864);
+	assert_int_equal(filters->block_filter.min_size, 64);
+	assert_int_equal(filters->block_filter.max_size, 1572864);
 	assert_int_equal(filters->older_than_ns, 120000000000);
 	assert_int_equal(filters->top, 0);
 	assert_int_equal(filters->sort, SORT_TEMPORARY);
@@ -270,7 +270,7 @@ static void report_takes_a_file_and_the_options_of_a_report(void **state)
 	assert_int_equal(o->top, 5);
 	assert_int_equal(o->n_outputs, 2);
 	assert_int_equal(o->sort, SORT_PEAK);
-	assert_int_equal(o->min_size, 1024);
+	assert_int_equal(o->block_filter.min_size, 1024);
 }
 
 static void actions_need_no_target(void **state)

@@ -162,7 +162,7 @@ struct options {
 	uint64_t duration_ns; /* -d; 0: until the target ends */
 	uint64_t sample_interval_ns; /* between the first samples of what sites hold */
 	uint64_t growth_span_ns;     /* 0: verdicts on growth as soon as samples suffice */
-	uint64_t min_size, max_size; /* bytes of one block; 0 and UINT64_MAX when not given */
+	struct abi_block_filter block_filter; /* open when not given */
 	uint64_t older_than_ns;
 	enum group_by group_by;
 	struct where *where; /* --where; NULL: all sites */

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "config/option_parser.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* In the order in which they are looked at: the first that holds is the error. */
@@ -257,7 +256,7 @@ static int check_leaks(const struct option_parser *p)
 		  "'--floor' counts nothing, so that there are no leaks to look for: leave out "
 		  "'--leak-check'",
 		  NULL },
-		{ checks && (o->min_size > 0 || o->max_size != UINT64_MAX),
+		{ checks && !abi_block_filter_is_open(&o->block_filter),
 		  "'--leak-check' needs all blocks: leave out '--min-size' and '--max-size'",
 		  NULL },
 	};
@@ -373,12 +372,6 @@ int options_check(struct option_parser *p)
 {
 	const struct key *of_diff = given_with(p, OPTION_DIFF, OPTION_DIFF);
 	struct options *o = p->options;
-	const struct conflict conflicts[] = {
-		{ o->verbose && o->quiet,
-		  "'--verbose' and '--quiet' exclude each other: leave one out", NULL },
-		{ !p->diff && of_diff, "is about two runs: see 'memtraced diff'", of_diff },
-	};
-	int r;
 
 	set_sample_interval(o);
 	if (o->action == ACTION_CTL)
@@ -386,14 +379,17 @@ int options_check(struct option_parser *p)
 	if (o->action == ACTION_SAMPLE_UNIT)
 		return check_sample_unit(p);
 	o->alloc |= o->max_overhead > 0; /* beside page faults, which are asked for with it */
-	if (o->min_size > o->max_size && !(o->verbose && o->quiet))
+	if (o->verbose && o->quiet)
+		return config_error(p->error, "'--verbose' and '--quiet' exclude each other: leave "
+					      "one out");
+	if (o->block_filter.min_size > o->block_filter.max_size)
 		return config_error(p->error,
-				    "no block is of at least %" PRIu64 " and at most %" PRIu64
-				    " bytes: change --min-size or --max-size",
-				    o->min_size, o->max_size);
-	r = REFUSE_FIRST(p, conflicts);
-	if (r < 0)
-		return r;
+				    "no block is of at least %llu and at most %llu bytes: change "
+				    "--min-size or --max-size",
+				    o->block_filter.min_size, o->block_filter.max_size);
+	if (!p->diff && of_diff)
+		return config_error(p->error, "'%s' is about two runs: see 'memtraced diff'",
+				    of_diff->name);
 	if (p->diff)
 		return check_diff(p);
 	if (p->report)

@@ -16,7 +16,7 @@ static int options_new(struct options **ret_options)
 
 	if (!options)
 		return -ENOMEM;
-	options->max_size = UINT64_MAX;
+	options->block_filter.max_size = UINT64_MAX;
 	options->keep_ended = UINT64_MAX;
 	r = key_table_init(&option_keys, options);
 	if (r == 0)

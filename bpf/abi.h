@@ -369,6 +369,22 @@ enum abi_scope {
 	ABI_SCOPE_HOST,	     /* all but the daemon */
 };
 
+/* Which blocks are tracked, of both bounds included: --min-size, --max-size. */
+struct abi_block_filter {
+	__u64 min_size, max_size;
+};
+
+static inline int abi_block_is_tracked(const volatile struct abi_block_filter *filter, __u64 size)
+{
+	return size >= filter->min_size && size <= filter->max_size;
+}
+
+/* Are all blocks? */
+static inline int abi_block_filter_is_open(const volatile struct abi_block_filter *filter)
+{
+	return filter->min_size == 0 && filter->max_size == ~0ULL;
+}
+
 /* A user who may look at own processes alone, as ptrace(2) has it: bpf/access.bpf.h. */
 struct abi_access {
 	__u32 limited; /* 0: whoever asks may see all */

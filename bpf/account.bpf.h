@@ -270,7 +270,7 @@ static __always_inline bool account_alloc(struct pt_regs *ctx, struct abi_proc *
 	const struct alloc_call *call = &t->call;
 	struct abi_block block;
 
-	if (call->size < knob_min_size || call->size > knob_max_size)
+	if (!abi_block_is_tracked(&knob_block_filter, call->size))
 		return false;
 	if (addr & 7 || addr >= ABI_ADDR_LIMIT || call->size >> ABI_SIZE_BITS) {
 		proc_lost(proc, ABI_LOST_ADDRESS);
@@ -294,7 +294,7 @@ static __always_inline bool account_alloc(struct pt_regs *ctx, struct abi_proc *
 
 static __always_inline bool size_filtered(void)
 {
-	return knob_min_size > 0 || knob_max_size != ~0ULL;
+	return !abi_block_filter_is_open(&knob_block_filter);
 }
 
 static __always_inline void count_unknown_free(struct abi_proc *proc)

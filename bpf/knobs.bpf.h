@@ -11,9 +11,8 @@
 
 #include <bpf/bpf_helpers.h>
 
-/* Only blocks of min_size <= size <= max_size are tracked. */
-__weak const volatile __u64 knob_min_size;
-__weak const volatile __u64 knob_max_size = ~0ULL;
+/* Other blocks are not tracked. */
+__weak const volatile struct abi_block_filter knob_block_filter = { .max_size = ~0ULL };
 /* Where blocks are freed is remembered. */
 __weak const volatile bool knob_heap_errors;
 /*

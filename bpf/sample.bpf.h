@@ -141,7 +141,7 @@ static __always_inline void sample_alloc(struct pt_regs *ctx, struct abi_proc *p
 	}
 	/* Those that are not wanted tell the interval, too. */
 	note_interval(ctx, proc, spec, weight, size);
-	if (size < knob_min_size || size > knob_max_size)
+	if (!abi_block_is_tracked(&knob_block_filter, size))
 		return;
 	if (!sample_fits(proc, &weight))
 		return;

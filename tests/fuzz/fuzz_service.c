@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What comes over HTTP, and the service's configuration: the first byte says which. */
-#include "config/named_section.h"
+#include "config/key.h"
 #include "config/service_config.h"
 #include "service/daemon/routes/tokens.h"
 #include "service/http/guard.h"
@@ -67,7 +67,7 @@ static void try_token(const char *text)
 /* Whatever was let in has all that the service needs, within the bounds of the manual. */
 static void check_rule(const struct service_rule *rule)
 {
-	check(rule->name[0] && strlen(rule->name) <= NAMED_SECTION_MOST);
+	check(rule->name[0] && strlen(rule->name) <= KEY_SECTION_NAME_MOST);
 	check(rule->when && rule->format && rule->above >= 0 && rule->line > 0);
 	check(!rule->of_max || rule->metric == RULE_CGROUP_MEMORY);
 	check(rule->metric != RULE_CGROUP_PRESSURE || rule->above <= 10000);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What people and scripts give to --hist, -e and --where. */
 #include "config/event_spec.h"
-#include "config/hist_spec.h"
 #include "config/where.h"
 
 #include <string.h>

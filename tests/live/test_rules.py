@@ -207,7 +207,7 @@ def a_new_configuration_leaves_the_traces_of_old_rules():
 
 @test(need_root, each=["format = htmll|unknown format 'htmll'; did you mean 'html'?",
                        "uid = nosuchuser|there is no user 'nosuchuser'",
-                       "whe = rss > 2|rules have no key 'whe'; did you mean 'when'?",
+                       "whe = rss > 2|unknown key '[rule] whe'; did you mean '[rule] when'?",
                        "comm = |'comm' has no value"])
 def what_a_rule_has_wrong_is_refused_with_its_line(case):
     line, message = case.split("|")

@@ -5,6 +5,7 @@
  */
 #include "base/strbuf.h"
 #include "config/option_table.h"
+#include "config/service_config.h"
 #include "report/report.h"
 
 #include <setjmp.h>
@@ -17,6 +18,7 @@
 
 #define MAN_PAGE "docs/memtraced.8"
 #define COMPLETION "docs/memtraced.bash"
+#define EXAMPLE "systemd/memtraced.conf"
 
 static void read_all(FILE *file, struct strbuf *text)
 {
@@ -27,6 +29,14 @@ static void read_all(FILE *file, struct strbuf *text)
 	while ((n = fread(buf, 1, sizeof(buf), file)) > 0)
 		strbuf_add(text, buf, n);
 	assert_int_equal(strbuf_error(text), 0);
+}
+
+static void read_file(const char *path, struct strbuf *text)
+{
+	FILE *file = fopen(path, "re");
+
+	read_all(file, text);
+	assert_int_equal(fclose(file), 0);
 }
 
 /*
@@ -73,27 +83,26 @@ static size_t expect_options(const struct strbuf *offered, unsigned int flags)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < n_options; i++) {
-		const struct option_def *def = &option_table[i];
-		char word[OPTION_SPELLING_LEN];
+	for (size_t i = 0; i < option_keys.n; i++) {
+		const struct key *key = &option_keys.keys[i];
+		bool is_long = key->name[1] == '-';
+		char word[64];
 
-		if ((def->flags & flags) != flags)
+		if ((key->flags & flags) != flags)
 			continue;
-		if (def->short_name) {
-			(void)snprintf(word, sizeof(word), "-%c", def->short_name); /* fits */
+		if (key->letter) {
+			(void)snprintf(word, sizeof(word), "-%c", key->letter); /* fits */
 			if (!has_line(offered, word))
 				fail_msg("the completion lacks %s", word);
 			n++;
 		}
-		if (def->long_name) {
-			(void)snprintf(word, sizeof(word), "--%s%s", def->long_name,
-				       option_takes_value(def) && !(def->flags & OPTION_MAY) ?
-					       "=" :
-					       ""); /* fits */
-			if (!has_line(offered, word))
-				fail_msg("the completion lacks %s", word);
-			n++;
-		}
+		(void)snprintf(word, sizeof(word), "%s%s", key->name,
+			       is_long && key_takes_value(key) && !(key->flags & OPTION_MAY) ?
+				       "=" :
+				       ""); /* fits */
+		if (!has_line(offered, word))
+			fail_msg("the completion lacks %s", word);
+		n++;
 	}
 	return n;
 }
@@ -132,18 +141,18 @@ static void the_completion_offers_the_values_of_the_table(void **state)
 	_cleanup_strbuf_ struct strbuf offered = { 0 }, words = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < n_options; i++) {
-		const struct option_def *def = &option_table[i];
+	for (size_t i = 0; i < option_keys.n; i++) {
+		const struct key *key = &option_keys.keys[i];
 		size_t n = 0;
 
-		if (!def->choices)
+		if (key->kind != KEY_CHOICE)
 			continue;
 		strbuf_reset(&words);
-		strbuf_addf(&words, "--%s =", def->long_name);
+		strbuf_addf(&words, "%s =", key->name);
 		complete(&offered, strbuf_str(&words));
-		for (; def->choices[n]; n++)
-			if (!has_line(&offered, def->choices[n]))
-				fail_msg("--%s lacks %s", def->long_name, def->choices[n]);
+		for (; key->choices[n]; n++)
+			if (!has_line(&offered, key->choices[n]))
+				fail_msg("%s lacks %s", key->name, key->choices[n]);
 		assert_int_equal(count_lines(&offered), n);
 	}
 }
@@ -199,49 +208,223 @@ static void split_words_are_completed(void **state)
 	}
 }
 
+/* Is the word, or the word and a full stop, among those from `at` to `end`? */
+static bool has_word(const char *at, const char *end, const char *word)
+{
+	size_t len = strlen(word);
+
+	while (at < end) {
+		size_t n = strcspn(at, " ,;:()\n");
+
+		if (memcmp(at, word, n < len ? n : len) == 0 &&
+		    (n == len || (n == len + 1 && at[len] == '.')))
+			return true;
+		at += n + 1;
+	}
+	return false;
+}
+
+/* `item` of the man page says what holds where the option, or its value, is left out. */
+static void expect_default(const struct key *key, const char *item)
+{
+	const char *value = key->fallback ? key->fallback : key->implied;
+	const char *next = strstr(item + 1, "\n.It "), *end = strstr(item + 1, "\n.El");
+	const char *at;
+	char word[64];
+
+	if (!value)
+		return;
+	if (next && next < end)
+		end = next;
+	at = strstr(item, "efault");
+	if (!at || at > end)
+		fail_msg("the man page says nothing of the default of %s", key->name);
+	for (at = value; *at; at += strspn(at, ",")) {
+		(void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(at, ","), at); /* fits */
+		if (!has_word(item, end, word))
+			fail_msg("the man page lacks the default %s of %s", word, key->name);
+		at += strlen(word);
+	}
+}
+
+static void help_says_the_defaults_of_the_table_and_no_others(void **state)
+{
+	/* They depend on something. */
+	static const char *const others[] = { "--page-faults",	   "--log-file",
+					      "--run-as",	   "-d",
+					      "--config",	   "--max-blocks",
+					      "--sample-interval", "--keep-ended" };
+	char words[64];
+
+	(void)state;
+	for (size_t i = 0; i < option_keys.n; i++) {
+		const struct key *key = &option_keys.keys[i];
+		const char *value = key->fallback ? key->fallback : key->implied;
+		bool depends = false;
+
+		for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++)
+			depends |= strcmp(others[k], key->name) == 0;
+		(void)snprintf(words, sizeof(words), "default: %s", value ? value : ""); /* fits */
+		if ((strstr(key->help, words) != NULL) != (value || depends))
+			fail_msg("--help lacks, or has, '%s' of %s", words, key->name);
+	}
+}
+
 static void the_man_page_has_an_item_for_each_option(void **state)
 {
 	_cleanup_strbuf_ struct strbuf page = { 0 };
-	FILE *file = fopen(MAN_PAGE, "re");
 
 	(void)state;
-	read_all(file, &page);
-	assert_int_equal(fclose(file), 0);
-	for (size_t i = 0; i < n_options; i++) {
-		const struct option_def *def = &option_table[i];
+	read_file(MAN_PAGE, &page);
+	for (size_t i = 0; i < option_keys.n; i++) {
+		const struct key *key = &option_keys.keys[i];
 		char item[64];
 		const char *at;
 
-		if (def->short_name && def->long_name)
-			(void)snprintf(item, sizeof(item), "\n.It Fl %c , Fl Fl %s",
-				       def->short_name, def->long_name); /* fits */
-		else if (def->long_name)
+		if (key->letter)
+			(void)snprintf(item, sizeof(item), "\n.It Fl %c , Fl Fl %s", key->letter,
+				       key->name + 2); /* fits */
+		else if (key->name[1] == '-')
 			(void)snprintf(item, sizeof(item), "\n.It Fl Fl %s",
-				       def->long_name); /* fits */
+				       key->name + 2); /* fits */
 		else
-			(void)snprintf(item, sizeof(item), "\n.It Fl %c", def->short_name);
+			(void)snprintf(item, sizeof(item), "\n.It Fl %c", key->name[1]);
 		at = strstr(strbuf_str(&page), item);
 		if (!at || !strchr(" =\n", at[strlen(item)]))
 			fail_msg("the man page lacks the line '%s'", item + 1);
+		expect_default(key, at);
 	}
 }
 
 static void the_man_page_has_an_item_for_each_format(void **state)
 {
 	_cleanup_strbuf_ struct strbuf page = { 0 };
-	FILE *file = fopen(MAN_PAGE, "re");
 	size_t n;
 	const struct report_format *formats = report_formats(&n);
 
 	(void)state;
-	read_all(file, &page);
-	assert_int_equal(fclose(file), 0);
+	read_file(MAN_PAGE, &page);
 	for (size_t i = 0; i < n; i++) {
 		char item[64];
 
 		(void)snprintf(item, sizeof(item), ".It Cm %s", formats[i].name); /* fits */
 		if (!has_line(&page, item))
 			fail_msg("the man page lacks the line '%s'", item);
+	}
+}
+
+static const struct {
+	const struct key_table *keys;
+	const char *name; /* of sections that have one: so they are headed in the documents */
+} tables[] = { { &service_keys, "" }, { &rule_keys, " NAME" }, { &push_keys, " NAME" } };
+#define N_TABLES (sizeof(tables) / sizeof(tables[0]))
+
+/* The line of the example that gives the key, in its section; NULL: there is none. */
+static const char *example_of(const char *section, const struct key *key)
+{
+	size_t len = strlen(key->name);
+
+	for (const char *at = strchr(section, '\n'); at; at = strchr(at + 1, '\n')) {
+		const char *name = at + (at[1] == '#' ? 2 : 1);
+
+		if (*name == '[')
+			return NULL;
+		if (strncmp(name, key->name, len) == 0 && strncmp(name + len, " = ", 3) == 0)
+			return name + len + 3;
+	}
+	return NULL;
+}
+
+static void the_example_configuration_has_each_key_with_its_default(void **state)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	(void)state;
+	read_file(EXAMPLE, &text);
+	for (size_t i = 0; i < N_TABLES; i++) {
+		for (size_t k = 0; k < tables[i].keys->n; k++) {
+			const struct key *key = &tables[i].keys->keys[k];
+			char head[64];
+			const char *section, *value;
+
+			(void)snprintf(head, sizeof(head), "[%s%c", key->section,
+				       *tables[i].name ? ' ' : ']'); /* fits */
+			section = strstr(strbuf_str(&text), head);
+			value = section ? example_of(section, key) : NULL;
+			if (!value)
+				fail_msg("the example lacks [%s] %s", key->section, key->name);
+			if (key->fallback &&
+			    (strncmp(value, key->fallback, strlen(key->fallback)) != 0 ||
+			     !strchr(" \n", value[strlen(key->fallback)])))
+				fail_msg("[%s] %s is %.10s, not %s", key->section, key->name, value,
+					 key->fallback);
+		}
+	}
+}
+
+/* The first line of a section's text in the manual, up to `end`, that names the key. */
+static const char *named_in(const char *at, const char *end, const char *name)
+{
+	while (at && at < end) {
+		const char *next = strchr(at + 1, '\n');
+
+		if ((strncmp(at, "\n.Cm ", 5) == 0 || strncmp(at, "\n.It Cm ", 8) == 0) &&
+		    has_word(at + 5, next, name))
+			return at + 1;
+		at = next;
+	}
+	return NULL;
+}
+
+/* Where what is said of the key ends: behind its item, or behind the first default. */
+static const char *end_of(const char *at, const char *section_end)
+{
+	const char *end = strstr(at + 1, strncmp(at, ".It", 3) == 0 ? "\n.It " : "default: ");
+
+	if (end && *end == 'd')
+		end = strchr(end, '\n');
+	return end && end < section_end ? end : section_end;
+}
+
+static bool has_default(const char *at, const char *end, const char *fallback)
+{
+	while ((at = strstr(at, "default: ")) && at < end) {
+		const char *line = strchr(at, '\n');
+
+		at += strlen("default: ");
+		if (has_word(at, line, fallback))
+			return true;
+	}
+	return false;
+}
+
+static void the_man_page_has_each_key_of_the_configuration_and_its_default(void **state)
+{
+	_cleanup_strbuf_ struct strbuf page = { 0 };
+
+	(void)state;
+	read_file(MAN_PAGE, &page);
+	for (size_t i = 0; i < N_TABLES; i++) {
+		for (size_t k = 0; k < tables[i].keys->n; k++) {
+			const struct key *key = &tables[i].keys->keys[k];
+			const char *section, *end, *at;
+			char head[64];
+
+			(void)snprintf(head, sizeof(head), "\n.It Cm [%s%s]\n", key->section,
+				       tables[i].name); /* fits */
+			section = strstr(strbuf_str(&page), head);
+			assert_non_null(section);
+			section += strlen(head) - 1;
+			end = strstr(section, "\n.It Cm [");
+			if (!end)
+				end = strstr(section, "\n.El");
+			at = named_in(section, end, key->name);
+			if (!at)
+				fail_msg("the man page lacks [%s] %s", key->section, key->name);
+			if (key->fallback && !has_default(at, end_of(at, end), key->fallback))
+				fail_msg("the man page lacks 'default: %s' of [%s] %s",
+					 key->fallback, key->section, key->name);
+		}
 	}
 }
 
@@ -254,8 +437,11 @@ int main(void)
 		cmocka_unit_test(the_completion_offers_the_values_of_the_table),
 		cmocka_unit_test(the_completion_offers_the_formats_that_there_are),
 		cmocka_unit_test(split_words_are_completed),
+		cmocka_unit_test(help_says_the_defaults_of_the_table_and_no_others),
 		cmocka_unit_test(the_man_page_has_an_item_for_each_option),
 		cmocka_unit_test(the_man_page_has_an_item_for_each_format),
+		cmocka_unit_test(the_example_configuration_has_each_key_with_its_default),
+		cmocka_unit_test(the_man_page_has_each_key_of_the_configuration_and_its_default),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

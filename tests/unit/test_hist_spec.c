@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config/hist_spec.h"
+#include "config/event_spec.h"
 
 #include "bpf/abi.h"
-#include "config/spec_text.h"
 #include "probe/allocators.h"
 
 #include <errno.h>

@@ -68,8 +68,8 @@ static void what_is_not_given_has_its_default(void **state)
 	assert_int_equal(o->duration_ns, 0);
 	assert_int_equal(o->sample_interval_ns, 100000000);
 	assert_int_equal(o->growth_span_ns, 10000000000);
-	assert_int_equal(o->min_size, 0);
-	assert_int_equal(o->max_size, UINT64_MAX);
+	assert_int_equal(o->block_filter.min_size, 0);
+	assert_int_equal(o->block_filter.max_size, UINT64_MAX);
 	assert_int_equal(o->older_than_ns, 0);
 	assert_int_equal(o->existing_stop_ns, 0);
 	assert_int_equal(o->memory_limit, 0);
@@ -150,8 +150,8 @@ static void every_option_sets_its_field(void **state)
 	assert_int_equal(filters->massif.threshold, 50);
 	assert_int_equal(filters->massif.max_snapshots, 10);
 	assert_int_equal(filters->massif.time_unit, MASSIF_BYTES);
-	assert_int_equal(filters->min_size, 64);
-	assert_int_equal(filters->max_size, 1572864);
+	assert_int_equal(filters->block_filter.min_size, 64);
+	assert_int_equal(filters->block_filter.max_size, 1572864);
 	assert_int_equal(filters->older_than_ns, 120000000000);
 	assert_int_equal(filters->top, 0);
 	assert_int_equal(filters->sort, SORT_TEMPORARY);
@@ -177,7 +177,7 @@ static void a_value_that_may_be_left_out_is_never_the_next_word(void **state)
 
 	(void)state;
 	o = parse_ok(ARGS("--check-stacks", "-p", "1"));
-	assert_int_equal(o->check_stacks, OPTIONS_CHECK_STACKS);
+	assert_int_equal(o->check_stacks, 10000);
 	assert_int_equal(o->n_pids, 1);
 }
 
@@ -270,7 +270,7 @@ static void report_takes_a_file_and_the_options_of_a_report(void **state)
 	assert_int_equal(o->top, 5);
 	assert_int_equal(o->n_outputs, 2);
 	assert_int_equal(o->sort, SORT_PEAK);
-	assert_int_equal(o->min_size, 1024);
+	assert_int_equal(o->block_filter.min_size, 1024);
 }
 
 static void actions_need_no_target(void **state)
@@ -363,6 +363,7 @@ static void unknown_options_are_refused_with_the_nearest_name(void **state)
 		{ { { "--=1" } }, "unknown option '--'; see 'memtraced --help'" },
 		{ { { "-x" } }, "unknown option '-x'; see 'memtraced --help'" },
 		{ { { "-vxq" } }, "unknown option '-x'; see 'memtraced --help'" },
+		{ { { "-v-1" } }, "unknown option '--'; see 'memtraced --help'" },
 	};
 
 	(void)state;
@@ -498,6 +499,45 @@ static void wrong_outputs_are_refused_with_what_to_give(void **state)
 	check_errors(cases, N_ELEMENTS(cases));
 }
 
+static void what_is_asked_of_a_service_wrongly_is_refused(void **state)
+{
+	static const struct error_case cases[] = {
+		{ { { "ctl" } }, "'ctl': expected status, trace PID, reports or token" },
+		{ { { "ctl", "statsu" } }, "'ctl' does not know 'statsu'; did you mean 'status'?" },
+		{ { { "ctl", "trace" } }, "'ctl trace' needs a process id" },
+		{ { { "ctl", "trace", "x" } }, "'x' is no process id: 'ctl trace' takes one" },
+		{ { { "ctl", "trace", "0" } }, "'0' is no process id: 'ctl trace' takes one" },
+		{ { { "ctl", "trace", "1", "2" } }, "unexpected argument '2' behind 'ctl trace'" },
+		{ { { "ctl", "trace", "1", "--for=0" } },
+		  "'0' is no value of '--for': give whole seconds, or a number with s, m or h "
+		  "behind it" },
+		{ { { "ctl", "trace", "1", "--for=100ms" } },
+		  "'100ms' is no value of '--for': give whole seconds, or a number with s, m or h "
+		  "behind it" },
+		{ { { "ctl", "trace", "1", "--for" } },
+		  "'--for' needs a value behind it; see 'memtraced --help'" },
+		{ { { "ctl", "status", "--for=1" } },
+		  "'--for' is for 'ctl trace' and 'ctl token'" },
+		{ { { "ctl", "token", "--format=json" } },
+		  "'--format' and '--sample' are for 'ctl trace'" },
+		{ { { "ctl", "status", "--revoke" } },
+		  "'--revoke' is for 'ctl token', without '--for'" },
+		{ { { "ctl", "token", "--revoke", "--for=1h" } },
+		  "'--revoke' is for 'ctl token', without '--for'" },
+		{ { { "ctl", "token", "7" } }, "unexpected argument '7' behind 'ctl token'" },
+		{ { { "ctl", "trace", "1", "--sample=64k" } },
+		  "'--sample' takes no value: leave out '=64k'" },
+		{ { { "ctl", "reports", "--sample" } },
+		  "'--format' and '--sample' are for 'ctl trace'" },
+		{ { { "ctl", "status", "--top=1" } },
+		  "unknown option '--top'; 'ctl' has --for, --format, --sample, --revoke, "
+		  "--socket, --help" },
+	};
+
+	(void)state;
+	check_errors(cases, N_ELEMENTS(cases));
+}
+
 static void conflicts_are_refused_with_what_to_do(void **state)
 {
 	static const struct error_case cases[] = {
@@ -556,34 +596,6 @@ static void conflicts_are_refused_with_what_to_do(void **state)
 		{ { { "--config=/x", "-p1" } },
 		  "'--config' is for the service: give --service, too" },
 		{ { { "--service", "--config=" } }, "'--config' needs the path of a file" },
-		{ { { "ctl" } }, "'ctl': expected status, trace PID, reports or token" },
-		{ { { "ctl", "statsu" } }, "'ctl' does not know 'statsu'; did you mean 'status'?" },
-		{ { { "ctl", "trace" } }, "'ctl trace' needs a process id" },
-		{ { { "ctl", "trace", "x" } }, "'x' is no process id: 'ctl trace' takes one" },
-		{ { { "ctl", "trace", "0" } }, "'0' is no process id: 'ctl trace' takes one" },
-		{ { { "ctl", "trace", "1", "2" } }, "unexpected argument '2' behind 'ctl trace'" },
-		{ { { "ctl", "trace", "1", "--for=0" } },
-		  "'0' is no value of '--for': give whole seconds, or a number with s, m or h "
-		  "behind it" },
-		{ { { "ctl", "trace", "1", "--for=100ms" } },
-		  "'100ms' is no value of '--for': give whole seconds, or a number with s, m or h "
-		  "behind it" },
-		{ { { "ctl", "trace", "1", "--for" } }, "'--for' needs a value" },
-		{ { { "ctl", "status", "--for=1" } },
-		  "'--for' is for 'ctl trace' and 'ctl token'" },
-		{ { { "ctl", "token", "--format=json" } },
-		  "'--format' and '--sample' are for 'ctl trace'" },
-		{ { { "ctl", "status", "--revoke" } },
-		  "'--revoke' is for 'ctl token', without '--for'" },
-		{ { { "ctl", "token", "--revoke", "--for=1h" } },
-		  "'--revoke' is for 'ctl token', without '--for'" },
-		{ { { "ctl", "token", "7" } }, "unexpected argument '7' behind 'ctl token'" },
-		{ { { "ctl", "trace", "1", "--sample=64k" } },
-		  "'--sample' of 'ctl trace' takes no value: what runs has its own interval" },
-		{ { { "ctl", "reports", "--sample" } },
-		  "'--format' and '--sample' are for 'ctl trace'" },
-		{ { { "ctl", "status", "--top=1" } },
-		  "'ctl' has no option '--top': --for, --format, --revoke, --sample and --socket" },
 		{ { { "-v", "ctl", "status" } },
 		  "unexpected argument 'ctl': put a command behind -c or --, a pid behind -p" },
 		{ { { "report" } }, "'report' needs a file: memtraced report FILE" },
@@ -620,32 +632,29 @@ static void help_has_a_line_for_each_option_and_fits_80_columns(void **state)
 		len = strcspn(line, "\n");
 		if (len > 80 || (len > 0 && line[len - 1] == ' '))
 			fail_msg("too long, or ends in blanks: %.*s", (int)len, line);
-		for (size_t i = 0; i < n_options && strncmp(line, "  ", 2) == 0; i++) {
-			char name[OPTION_SPELLING_LEN];
-
-			if (names_option(line, len, option_spelling(&option_table[i], name)))
+		for (size_t i = 0; i < option_keys.n && strncmp(line, "  ", 2) == 0; i++) {
+			if (names_option(line, len, option_keys.keys[i].name))
 				shown[i] = true;
 		}
 	}
-	for (size_t i = 0; i < n_options; i++) {
-		char name[OPTION_SPELLING_LEN];
-
+	for (size_t i = 0; i < option_keys.n; i++) {
 		if (!shown[i])
-			fail_msg("not in the help: %s", option_spelling(&option_table[i], name));
+			fail_msg("not in the help: %s", option_keys.keys[i].name);
 	}
 }
 
 static void the_table_has_no_name_twice(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < n_options; i++) {
-		assert_true(option_table[i].short_name || option_table[i].long_name);
+	for (size_t i = 0; i < option_keys.n; i++) {
+		assert_true(option_keys.keys[i].name[0] == '-');
 		for (size_t k = 0; k < i; k++) {
-			const struct option_def *a = &option_table[i], *b = &option_table[k];
+			const struct key *a = &option_keys.keys[i], *b = &option_keys.keys[k];
 
-			assert_false(a->short_name && a->short_name == b->short_name);
-			assert_false(a->long_name && b->long_name &&
-				     strcmp(a->long_name, b->long_name) == 0);
+			assert_string_not_equal(a->name, b->name);
+			assert_false(a->letter &&
+				     (a->letter == b->letter || a->letter == b->name[1]));
+			assert_false(b->letter && b->letter == a->name[1]);
 		}
 	}
 }
@@ -669,6 +678,7 @@ int main(void)
 		cmocka_unit_test(unknown_options_are_refused_with_the_nearest_name),
 		cmocka_unit_test(wrong_values_are_refused_with_what_to_give),
 		cmocka_unit_test(wrong_outputs_are_refused_with_what_to_give),
+		cmocka_unit_test(what_is_asked_of_a_service_wrongly_is_refused),
 		cmocka_unit_test(conflicts_are_refused_with_what_to_do),
 		cmocka_unit_test(help_has_a_line_for_each_option_and_fits_80_columns),
 		cmocka_unit_test(the_table_has_no_name_twice),

@@ -81,7 +81,7 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 		{ "[push a/b]\nto = parca\n", "conf:2: [push a/b] is no push" },
 		{ "[pushed a]\nto = parca\n", "conf:2: unknown key '[pushed a] to'" },
 		{ "[push a]\nurll = x\n",
-		  "conf:2: targets of a push have no key 'urll'; did you mean 'url'?" },
+		  "conf:2: unknown key '[push] urll'; did you mean '[push] url'?" },
 		{ "[push a]\nto = jaeger\n", "conf:2: 'jaeger' is no value of 'to'" },
 		{ "[push a]\nurl = http://x\n", "conf:2: [push a] has no 'to'" },
 		{ TO, "conf:2: [push a] has no 'url'" },

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/allocator_spec.h"
 
+#include "config/key.h"
 #include "config/near_name.h"
-#include "config/spec_text.h"
 
 #include <errno.h>
 #include <stdlib.h>

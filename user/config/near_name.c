@@ -55,6 +55,20 @@ const char *near_name_get(const struct near_name *near)
 	return near->n_completions == 1 ? near->completion : NULL;
 }
 
+int near_name_find(const char *const *names, size_t n, const char *word, const char **ret_meant)
+{
+	struct near_name near;
+
+	near_name_init(&near, word);
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(names[i], word) == 0)
+			return (int)i;
+		near_name_offer(&near, names[i]);
+	}
+	*ret_meant = near_name_get(&near);
+	return -1;
+}
+
 void near_names_init(struct near_names *near, const char *word)
 {
 	*near = (struct near_names){ .word = word };

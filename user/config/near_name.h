@@ -30,6 +30,11 @@ void near_name_offer(struct near_name *near, const char *name);
  */
 const char *near_name_get(const struct near_name *near);
 
+/*
+ * The index of the word among `n` names; -1: it is none of them, *ret_meant is the nearest or NULL.
+ */
+int near_name_find(const char *const *names, size_t n, const char *word, const char **ret_meant);
+
 /* Several, for names that do not outlive being offered. */
 struct near_names {
 	const char *word;

@@ -1,14 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table behind config/options.h: a row an option. Parser, help and tests read it; nobody else
- * includes this. Adding an option is a row here and a field of struct options.
+ * The tables behind config/options.h: a row an option, see config/key.h. Parser, help and tests
+ * read them; nobody else includes this. Adding an option is a row and a field of struct options.
  */
 #ifndef MEMTRACED_CONFIG_OPTION_TABLE_H
 #define MEMTRACED_CONFIG_OPTION_TABLE_H
 
-#include "config/option_parser.h"
+#include "config/key.h"
+#include "config/options.h"
 
-extern const struct option_def option_table[];
-extern const size_t n_options;
+/* Flags of the rows. */
+#define OPTION_FOR_REPORT (1U << 0)   /* has a meaning for `memtraced report` */
+#define OPTION_ONCE (1U << 1)	      /* a second one is an error; else the last one holds */
+#define OPTION_TARGET (1U << 2)	      /* says what to trace */
+#define OPTION_CHILD (1U << 3)	      /* needs a command that memtraced starts */
+#define OPTION_ALLOC (1U << 4)	      /* has a meaning only where allocations are traced */
+#define OPTION_EVENT (1U << 5)	      /* needs -e */
+#define OPTION_MAY (1U << 6)	      /* the value, behind "=", may be left out */
+#define OPTION_LEAK (1U << 7)	      /* needs --leak-check */
+#define OPTION_FOR_DIFF (1U << 8)     /* has a meaning for `memtraced diff` */
+#define OPTION_DIFF (1U << 9)	      /* has one there alone */
+#define OPTION_FOR_SERVICE (1U << 10) /* has a meaning for --service */
+#define OPTION_MEMORY (1U << 11)      /* has one only where allocations or mappings are traced */
+#define OPTION_GROWTH (1U << 12)      /* has one only where these or page faults are traced */
+#define OPTION_RECORDED (OPTION_FOR_REPORT | OPTION_FOR_DIFF)
+
+#define OPTION_ROWS 96 /* of a table, at most */
+
+/* Of memtraced itself, of `memtraced ctl` and of `memtraced sample`. */
+extern const struct key_table option_keys, ctl_keys, sample_keys;
+
+/* What the rows apply, in option_values.c. */
+key_fn option_pids, option_command, option_comm, option_env;
+key_fn option_hist, option_event, option_cpu, option_off_cpu, option_page_faults;
+key_fn option_allocator, option_where, option_format, option_output, option_log_file;
+key_fn option_threshold, option_time_unit, option_for, option_unit, option_unit_action;
+
+/* Is the long option one of Valgrind's, and not ours? Then why it is not, and what to do. */
+const char *option_refused(const char *name, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The command line: one table of options gives parsing, --help and (scripts) the completion.
+ * The command line: one table of options gives parsing and --help; the documents are held to it.
  * Pure functions of argv; errors come back as text, nothing is printed.
  */
 #ifndef MEMTRACED_CONFIG_OPTIONS_H
@@ -10,8 +10,6 @@
 #include "base/strbuf.h"
 #include "config/allocator_spec.h"
 #include "config/event_spec.h"
-#include "config/heap_depth.h"
-#include "config/hist_spec.h"
 #include "config/name_globs.h"
 
 #include <stdbool.h>
@@ -30,6 +28,13 @@ enum option_action {
 	ACTION_CTL,	    /* memtraced ctl ... */
 	ACTION_SAMPLE_UNIT, /* memtraced sample ... */
 };
+
+/* How the heap of a process is traced where a service is asked for it. */
+enum heap_depth {
+	HEAP_EXACT,   /* each call of its allocator */
+	HEAP_SAMPLED, /* samples that it shows by otel_memory probes */
+};
+extern const char *const heap_depth_names[]; /* ends with NULL */
 
 enum option_sort { SORT_BYTES, SORT_COUNT, SORT_GROWTH, SORT_PEAK, SORT_TEMPORARY };
 /* What sites are summed by. */
@@ -57,9 +62,6 @@ enum option_unwind { UNWIND_CFI, UNWIND_FP };
 
 /* Of --keep-ended, where what is traced is found by a rule. */
 #define OPTIONS_KEEP_ENDED 100
-
-/* Stacks that --check-stacks looks at. */
-#define OPTIONS_CHECK_STACKS 10000
 
 /* Which of two runs says how wide frames are. */
 enum option_widths { WIDTHS_AFTER, WIDTHS_BEFORE };
@@ -160,7 +162,7 @@ struct options {
 	uint64_t duration_ns; /* -d; 0: until the target ends */
 	uint64_t sample_interval_ns; /* between the first samples of what sites hold */
 	uint64_t growth_span_ns;     /* 0: verdicts on growth as soon as samples suffice */
-	uint64_t min_size, max_size; /* bytes of one block; 0 and UINT64_MAX when not given */
+	struct abi_block_filter block_filter; /* open when not given */
 	uint64_t older_than_ns;
 	enum group_by group_by;
 	struct where *where; /* --where; NULL: all sites */
@@ -225,6 +227,9 @@ static inline bool options_check_leaks(const struct options *options)
 {
 	return options->leak.mode != LEAK_CHECK_NO;
 }
+
+/* 0; -EINVAL: it is neither word. */
+int heap_depth_parse(const char *word, enum heap_depth *ret_depth);
 
 /* "function" */
 const char *group_by_name(enum group_by by);

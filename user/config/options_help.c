@@ -20,14 +20,6 @@ static const char usage[] =
 	"       memtraced sample --unit=NAME [--interval=SIZE] [--print|--remove]\n"
 	"Shows who holds the memory of a program, without restarting or rebuilding it.\n";
 
-static const char *const group_titles[N_OPTION_GROUPS] = {
-	[GROUP_TARGET] = "What to trace",  [GROUP_JOBS] = "Jobs (default: allocations)",
-	[GROUP_LEAKS] = "Leak check",	   [GROUP_CHILD] = "How to start and follow",
-	[GROUP_WHEN] = "When to report",   [GROUP_FILTER] = "What to show",
-	[GROUP_OUTPUT] = "Where to write", [GROUP_TRACING] = "How to trace",
-	[GROUP_SERVICE] = "Service",	   [GROUP_OTHER] = "Other",
-};
-
 static const char closing[] =
 	"\n"
 	"SPEC: SYSCALL (its result), SYSCALL:ARGUMENT, SYSCALL:ns (its time),\n"
@@ -61,51 +53,52 @@ static void add_wrapped(struct strbuf *out, const char *text, size_t column, siz
 	strbuf_addch(out, '\n');
 }
 
-static void add_value(struct strbuf *out, const struct option_def *def)
+static void add_value(struct strbuf *out, const struct key *key)
 {
-	if (!option_takes_value(def))
+	if (!key_takes_value(key))
 		return;
-	if (def->flags & OPTION_MAY) {
-		strbuf_addf(out, "[=%s]", def->metavar);
+	if (key->flags & OPTION_MAY) {
+		strbuf_addf(out, "[=%s]", key->metavar);
 		return;
 	}
-	strbuf_addch(out, def->long_name ? '=' : ' ');
-	if (def->metavar)
-		strbuf_adds(out, def->metavar);
+	strbuf_addch(out, key->name[1] == '-' ? '=' : ' ');
+	if (key->metavar)
+		strbuf_adds(out, key->metavar);
 	else
-		for (size_t i = 0; def->choices[i]; i++)
-			strbuf_addf(out, "%s%s", i ? "|" : "", def->choices[i]);
+		for (size_t i = 0; key->choices[i]; i++)
+			strbuf_addf(out, "%s%s", i ? "|" : "", key->choices[i]);
 }
 
-static void add_option(struct strbuf *out, const struct option_def *def)
+static void add_option(struct strbuf *out, const struct key *key)
 {
-	size_t start = out->len;
-	size_t used;
+	size_t start = out->len, used;
 
-	if (def->short_name && def->long_name)
-		strbuf_addf(out, "  -%c, --%s", def->short_name, def->long_name);
-	else if (def->short_name)
-		strbuf_addf(out, "  -%c", def->short_name);
+	if (key->letter)
+		strbuf_addf(out, "  -%c, %s", key->letter, key->name);
 	else
-		strbuf_addf(out, "      --%s", def->long_name);
-	add_value(out, def);
+		strbuf_addf(out, "%s%s", key->name[1] == '-' ? "      " : "  ", key->name);
+	add_value(out, key);
 	used = out->len - start;
 	if (used + 2 > HELP_COLUMN) {
 		strbuf_addch(out, '\n');
 		used = 0;
 	}
 	strbuf_addf(out, "%*s", (int)(HELP_COLUMN - used), "");
-	add_wrapped(out, def->help, HELP_COLUMN, HELP_COLUMN);
+	add_wrapped(out, key->help, HELP_COLUMN, HELP_COLUMN);
 }
 
 void options_help(struct strbuf *out)
 {
+	const char *title = "";
+
 	strbuf_adds(out, usage);
-	for (int group = 0; group < N_OPTION_GROUPS; group++) {
-		strbuf_addf(out, "\n%s:\n", group_titles[group]);
-		for (size_t i = 0; i < n_options; i++)
-			if (option_table[i].group == (enum option_group)group)
-				add_option(out, &option_table[i]);
+	for (size_t i = 0; i < option_keys.n; i++) {
+		const struct key *key = &option_keys.keys[i];
+
+		if (strcmp(key->section, title) != 0)
+			strbuf_addf(out, "\n%s:\n", key->section);
+		title = key->section;
+		add_option(out, key);
 	}
 	strbuf_adds(out, closing);
 }

@@ -3,9 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "config/named_section.h"
-#include "config/spec_text.h"
-#include "config/units.h"
+#include "config/key.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -33,6 +31,7 @@ static const char *const kinds[] = {
 	[PUSH_PYROSCOPE] = "pyroscope",
 	[PUSH_PARCA] = "parca",
 	[PUSH_OTLP] = "otlp",
+	NULL,
 };
 
 static const char *const profiles[PUSH_PROFILES] = {
@@ -42,19 +41,12 @@ static const char *const profiles[PUSH_PROFILES] = {
 	[PUSH_GROWTH] = "growth",
 };
 
-static int apply_to(struct push_target *target, const char *value, struct strbuf *why)
+static int apply_profiles(void *object, const struct key *key, const char *value,
+			  struct strbuf *why)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strcmp(kinds[i], value) != 0)
-			continue;
-		target->to = (enum push_to)i;
-		return 0;
-	}
-	return spec_error(why, "'%s' is no value of 'to': give pyroscope, parca or otlp", value);
-}
+	struct push_target *target = object;
 
-static int apply_profiles(struct push_target *target, const char *value, struct strbuf *why)
-{
+	(void)key; /* sets its own field */
 	target->profiles = 0;
 	while (*(value += strspn(value, " \t,"))) {
 		size_t len = strcspn(value, " \t,"), i = 0;
@@ -63,70 +55,75 @@ static int apply_profiles(struct push_target *target, const char *value, struct 
 		       (strlen(profiles[i]) != len || memcmp(profiles[i], value, len) != 0))
 			i++;
 		if (i == PUSH_PROFILES)
-			return spec_error(why,
-					  "'%.*s' is no profile that can be pushed: give some of "
-					  "heap, allocs and cpu, with commas between them",
-					  (int)len, value);
+			return config_error(why,
+					    "'%.*s' is no profile that can be pushed: give some of "
+					    "heap, allocs and cpu, with commas between them",
+					    (int)len, value);
 		target->profiles |= PUSH_BIT(i);
 		value += len;
 	}
-	return target->profiles ? 0 : spec_error(why, "'profiles' names none");
+	return target->profiles ? 0 : config_error(why, "'profiles' names none");
 }
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
 /* No name and password: an address is logged. */
-static int apply_url(struct push_target *target, const char *value, struct strbuf *why)
+static int apply_url(void *object, const struct key *key, const char *value, struct strbuf *why)
 {
 	size_t scheme = strncmp(value, "http://", 7) == 0  ? 7 :
 			strncmp(value, "https://", 8) == 0 ? 8 :
 							     0;
+	struct push_target *target = object;
 	const char *host = value + scheme;
 	size_t len = strlen(value);
 	int r;
 
 	if (scheme == 0 || *host == '\0' || *host == '/' || *host == ':')
-		return spec_error(why,
-				  "'%s' is no value of 'url': give one as in "
-				  "https://profiles.example:4040",
-				  value);
+		return key_refuse(key, value, why);
 	if (value[strcspn(value, "?#@ \t\\")] || !is_plain(value) || len > TEXT_MOST)
-		return spec_error(why,
-				  "'%s' is no value of 'url': give scheme, host, port and path, "
-				  "%d bytes at most; users and tokens have keys of their own",
-				  value, TEXT_MOST);
-	r = named_section_text(&target->url, value);
+		return config_error(why,
+				    "'%s' is no value of 'url': give scheme, host, port and path, "
+				    "%d bytes at most; users and tokens have keys of their own",
+				    value, TEXT_MOST);
+	r = key_set(target, key, value, why);
 	while (r == 0 && len > scheme && target->url[len - 1] == '/')
 		target->url[--len] = '\0';
 	return r;
 }
 
-static int apply_service(struct push_target *target, const char *value, struct strbuf *why)
+static int apply_service(void *object, const struct key *key, const char *value, struct strbuf *why)
 {
 	if (value[strspn(value, LETTERS DIGITS "-_./")] || strlen(value) > TEXT_MOST)
-		return spec_error(why,
-				  "'%s' is no value of 'service': give letters, digits, '-', '_', "
-				  "'.' and '/'",
-				  value);
-	return named_section_text(&target->service, value);
+		return key_refuse(key, value, why);
+	return key_set(object, key, value, why);
+}
+
+/* RFC 7617: a colon would end the name. */
+static int apply_user(void *object, const struct key *key, const char *value, struct strbuf *why)
+{
+	if (strchr(value, ':') || !is_plain(value) || strlen(value) > TEXT_MOST)
+		return key_refuse(key, value, why);
+	return key_set(object, key, value, why);
 }
 
 /* As Prometheus has names; two underscores begin its own. */
-static int apply_label(struct push_target *target, const char *value, struct strbuf *why)
+static int apply_label(void *object, const struct key *key, const char *value, struct strbuf *why)
 {
+	struct push_target *target = object;
 	size_t len = strspn(value, LETTERS DIGITS "_");
 	struct push_label *labels, label = {};
 	const char *text = value + len;
 
+	(void)key; /* sets its own field */
 	text += strspn(text, " \t");
 	if (len == 0 || strchr(DIGITS, *value) || strncmp(value, "__", 2) == 0 || *text != '=')
-		return spec_error(why, "'%s' is no label: give one as in region=eu", value);
+		return config_error(why, "'%s' is no label: give one as in region=eu", value);
 	text += 1 + strspn(text + 1, " \t");
 	if (*text == '\0' || !is_plain(text) || strlen(value) > TEXT_MOST)
-		return spec_error(why, "the label '%.*s' has no value, or none that can be sent",
-				  (int)len, value);
+		return config_error(why, "the label '%.*s' has no value, or none that can be sent",
+				    (int)len, value);
 	if (target->n_labels == PUSH_LABELS_MOST)
-		return spec_error(why, "there are more than %d labels", PUSH_LABELS_MOST);
+		return config_error(why, "there are more than %d labels", PUSH_LABELS_MOST);
 	labels = reallocarray(target->labels, target->n_labels + 1, sizeof(*labels));
 	if (!labels)
 		return -ENOMEM;
@@ -155,21 +152,23 @@ static bool is_ours(const char *header, size_t len)
 	return false;
 }
 
-static int apply_header(struct push_target *target, const char *value, struct strbuf *why)
+static int apply_header(void *object, const struct key *key, const char *value, struct strbuf *why)
 {
+	struct push_target *target = object;
 	size_t len = strspn(value, LETTERS DIGITS "-_");
 	char **headers;
 
+	(void)key; /* sets its own field */
 	if (len == 0 || value[len] != ':' || !is_plain(value) || strlen(value) > TEXT_MOST)
-		return spec_error(why, "'%s' is no header: give one as in X-Scope-OrgID: team",
-				  value);
+		return config_error(why, "'%s' is no header: give one as in X-Scope-OrgID: team",
+				    value);
 	if (is_ours(value, len))
-		return spec_error(why,
-				  "the header '%.*s' is not yours to set; token_file is for "
-				  "Authorization",
-				  (int)len, value);
+		return config_error(why,
+				    "the header '%.*s' is not yours to set; token_file is for "
+				    "Authorization",
+				    (int)len, value);
 	if (target->n_headers == PUSH_HEADERS_MOST)
-		return spec_error(why, "there are more than %d headers", PUSH_HEADERS_MOST);
+		return config_error(why, "there are more than %d headers", PUSH_HEADERS_MOST);
 	headers = reallocarray(target->headers, target->n_headers + 1, sizeof(*headers));
 	if (!headers)
 		return -ENOMEM;
@@ -178,105 +177,40 @@ static int apply_header(struct push_target *target, const char *value, struct st
 	return headers[target->n_headers++] ? 0 : -ENOMEM;
 }
 
-static int set_path(char **field, const char *key, const char *value, struct strbuf *why)
-{
-	if (*value != '/')
-		return spec_error(why, "'%s' is no value of '%s': give an absolute path", value,
-				  key);
-	return named_section_text(field, value);
-}
-
-static int apply_token_file(struct push_target *target, const char *value, struct strbuf *why)
-{
-	return set_path(&target->token_file, "token_file", value, why);
-}
-
-static int apply_ca_file(struct push_target *target, const char *value, struct strbuf *why)
-{
-	return set_path(&target->ca_file, "ca_file", value, why);
-}
-
-/* RFC 7617: a colon would end the name. */
-static int apply_user(struct push_target *target, const char *value, struct strbuf *why)
-{
-	if (strchr(value, ':') || !is_plain(value) || strlen(value) > TEXT_MOST)
-		return spec_error(why, "'%s' is no value of 'user': a name without a colon", value);
-	return named_section_text(&target->user, value);
-}
-
-/* --- numbers --------------------------------------------------------------------------------- */
-
-static int apply_every(struct push_target *target, const char *value, struct strbuf *why)
-{
-	return named_section_time(&target->every_ns, "every", value, SECOND_NS, 3600 * SECOND_NS,
-				  why);
-}
-
-static int apply_timeout(struct push_target *target, const char *value, struct strbuf *why)
-{
-	return named_section_time(&target->timeout_ns, "timeout", value, SECOND_NS, 600 * SECOND_NS,
-				  why);
-}
-
-static int apply_queue(struct push_target *target, const char *value, struct strbuf *why)
-{
-	uint64_t bytes;
-
-	if (parse_size(value, &bytes) < 0 || bytes < 64 << 10 || bytes > 1 << 30)
-		return spec_error(why, "'%s' is no value of 'queue': at least 64k, at most 1G",
-				  value);
-	target->queue_bytes = bytes;
-	return 0;
-}
-
 /* --- the table ------------------------------------------------------------------------------- */
 
-static const struct {
-	const char *name;
-	int (*apply)(struct push_target *target, const char *value, struct strbuf *why);
-	bool repeats;
-} keys[PUSH_TARGET_KEYS] = {
-	{ "to", apply_to, false },	     { "url", apply_url, false },
-	{ "every", apply_every, false },     { "profiles", apply_profiles, false },
-	{ "service", apply_service, false }, { "label", apply_label, true },
-	{ "header", apply_header, true },    { "token_file", apply_token_file, false },
-	{ "user", apply_user, false },	     { "ca_file", apply_ca_file, false },
-	{ "timeout", apply_timeout, false }, { "queue", apply_queue, false },
-};
+#define FIELD(name) KEY_FIELD(struct push_target, name)
+#define TIMES(lo, hi) .least = (lo)*SECOND_NS, .most = (hi)*SECOND_NS
+
+/* clang-format off */
+static const struct key keys[] = {
 #define KEY_TO 0
-#define KEY_URL 1
-
-static int unknown_key(const char *name, struct strbuf *why)
-{
-	const char *names[PUSH_TARGET_KEYS + 1] = { NULL };
-
-	for (size_t i = 0; i < PUSH_TARGET_KEYS; i++)
-		names[i] = keys[i].name;
-	return named_section_unknown("targets of a push", name, names, why);
-}
-
-static int apply(struct push_target *target, unsigned int line, const char *name, const char *value,
-		 struct strbuf *why)
-{
-	for (size_t i = 0; i < PUSH_TARGET_KEYS; i++) {
-		if (strcmp(keys[i].name, name) != 0)
-			continue;
-		if (target->lines[i] && !keys[i].repeats)
-			return spec_error(why, "'%s' is given twice: give it once", name);
-		target->lines[i] = line;
-		if (*value == '\0')
-			return spec_error(why, "'%s' has no value: give one, or leave the line out",
-					  name);
-		return keys[i].apply(target, value, why);
-	}
-	return unknown_key(name, why);
-}
+	{ SECTION, "to", KEY_CHOICE, FIELD(to), .choices = kinds },
+	{ SECTION, "url", KEY_TEXT, FIELD(url), .apply = apply_url,
+	  .expected = "one as in https://profiles.example:4040" },
+	{ SECTION, "every", KEY_TIME, FIELD(every_ns), TIMES(1, 3600), .fallback = "15s" },
+	{ SECTION, "profiles", KEY_OWN, .apply = apply_profiles, .fallback = "heap" },
+	{ SECTION, "service", KEY_TEXT, FIELD(service), .apply = apply_service,
+	  .expected = "letters, digits, '-', '_', '.' and '/'" },
+	{ SECTION, "label", KEY_OWN, .apply = apply_label, .repeats = true },
+	{ SECTION, "header", KEY_OWN, .apply = apply_header, .repeats = true },
+	{ SECTION, "token_file", KEY_PATH, FIELD(token_file) },
+	{ SECTION, "user", KEY_TEXT, FIELD(user), .apply = apply_user,
+	  .expected = "a name without a colon" },
+	{ SECTION, "ca_file", KEY_PATH, FIELD(ca_file) },
+	{ SECTION, "timeout", KEY_TIME, FIELD(timeout_ns), TIMES(1, 600), .fallback = "10s" },
+	{ SECTION, "queue", KEY_SIZE, FIELD(queue_bytes), .least = 64 << 10, .most = 1 << 30,
+	  .fallback = "16M" },
+};
+/* clang-format on */
+const struct key_table push_keys = KEY_TABLE(keys);
+_Static_assert(sizeof(keys) / sizeof(keys[0]) <= KEY_LINES, "push_target.lines");
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
 bool push_targets_has(const char *section)
 {
-	return named_section_is(section, SECTION);
+	return key_section_is(section, SECTION);
 }
 
 static void target_done(struct push_target *target)
@@ -290,24 +224,14 @@ static void target_done(struct push_target *target)
 	free(target->labels);
 	free(target->headers);
 	free(target->name);
-	free(target->url);
-	free(target->service);
-	free(target->token_file);
-	free(target->user);
-	free(target->ca_file);
+	key_table_done(&push_keys, target);
 }
 
 static int add_target(struct push_targets *targets, const char *name, unsigned int line)
 {
-	struct push_target target = { .name = strdup(name),
-				      .every_ns = 15 * SECOND_NS,
-				      .profiles = PUSH_BIT(PUSH_HEAP),
-				      .timeout_ns = 10 * SECOND_NS,
-				      .queue_bytes = 16 << 20,
-				      .line = line };
-	struct push_target *list = NULL;
+	struct push_target target = { .name = strdup(name), .line = line }, *list = NULL;
 
-	if (target.name)
+	if (target.name && key_table_init(&push_keys, &target) == 0)
 		list = reallocarray(targets->list, targets->n + 1, sizeof(*list));
 	if (!list) {
 		target_done(&target);
@@ -321,19 +245,22 @@ static int add_target(struct push_targets *targets, const char *name, unsigned i
 int push_targets_take(struct push_targets *targets, const char *section, unsigned int line,
 		      const char *name, const char *value, struct strbuf *why)
 {
-	const char *called;
+	const char *of;
 	size_t i = 0;
-	int r = named_section_name(section, SECTION, &called, why);
+	int r = key_section_name(section, SECTION, &of, why);
 
 	if (r < 0)
 		return r;
-	while (i < targets->n && strcmp(targets->list[i].name, called) != 0)
+	while (i < targets->n && strcmp(targets->list[i].name, of) != 0)
 		i++;
 	if (i == PUSH_TARGETS_MOST)
-		return spec_error(why, "there are more than %d targets of a push",
-				  PUSH_TARGETS_MOST);
-	r = i == targets->n ? add_target(targets, called, line) : 0;
-	return r ? r : apply(&targets->list[i], line, name, value, why);
+		return config_error(why, "there are more than %d targets of a push",
+				    PUSH_TARGETS_MOST);
+	if (i == targets->n)
+		r = add_target(targets, of, line);
+	return r ? r :
+		   key_table_take(&push_keys, &targets->list[i], targets->list[i].lines, line,
+				  SECTION, name, value, why);
 }
 
 int push_targets_check(const struct push_targets *targets, unsigned int *ret_line,
@@ -344,15 +271,15 @@ int push_targets_check(const struct push_targets *targets, unsigned int *ret_lin
 
 		*ret_line = target->line;
 		if (!target->lines[KEY_TO])
-			return spec_error(why, "[push %s] has no 'to': pyroscope, parca or otlp",
-					  target->name);
-		if (!target->lines[KEY_URL])
-			return spec_error(why, "[push %s] has no 'url'", target->name);
+			return config_error(why, "[push %s] has no 'to': pyroscope, parca or otlp",
+					    target->name);
+		if (!target->url)
+			return config_error(why, "[push %s] has no 'url'", target->name);
 		if (target->user && !target->token_file)
-			return spec_error(why,
-					  "[push %s] has a 'user', but no 'token_file' with his "
-					  "password",
-					  target->name);
+			return config_error(why,
+					    "[push %s] has a 'user', but no 'token_file' with his "
+					    "password",
+					    target->name);
 	}
 	return 0;
 }

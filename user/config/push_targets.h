@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_CONFIG_PUSH_TARGETS_H
 #define MEMTRACED_CONFIG_PUSH_TARGETS_H
 
-#include "base/strbuf.h"
+#include "config/key.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +15,6 @@
 #define PUSH_TARGETS_MOST 8
 #define PUSH_LABELS_MOST 32
 #define PUSH_HEADERS_MOST 16
-#define PUSH_TARGET_KEYS 12
 
 enum push_to { PUSH_PYROSCOPE, PUSH_PARCA, PUSH_OTLP };
 
@@ -42,9 +41,11 @@ struct push_target {
 	char *ca_file;	  /* in place of the system's; NULL: these */
 	uint64_t timeout_ns;
 	uint64_t queue_bytes;
-	unsigned int line;		      /* where it begins */
-	unsigned int lines[PUSH_TARGET_KEYS]; /* of its keys, as in the table; 0: not given */
+	unsigned int line;	       /* where it begins */
+	unsigned int lines[KEY_LINES]; /* of its keys, as in the table; 0: not given */
 };
+
+extern const struct key_table push_keys;
 
 struct push_targets {
 	struct push_target *list;

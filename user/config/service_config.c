@@ -3,23 +3,24 @@
 
 #include "base/clock.h"
 #include "config/allocator_spec.h"
+#include "config/key.h"
 #include "config/name_globs.h"
-#include "config/near_name.h"
 #include "config/units.h"
-#include "config/words.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ini.h>
-#include <inttypes.h>
+#include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/un.h>
 
 #define MAX_FILE (1U << 20)
 #define MAX_LISTENS 16
+#define ADDRESS_LEN 64
 #define MAX_WORDS SERVICE_MAX_ALLOCATORS /* of hosts as well */
-#define SPELLING_LEN 64
 /* Debian's libinih reads lines of this size with their end, and takes the rest for another line. */
 #define MAX_LINE (INI_MAX_LINE - 3)
 
@@ -34,17 +35,8 @@ struct parser {
 	const char *path;
 	const char *at, *end; /* what is not read yet */
 	unsigned int line;
-	bool seen[48]; /* rows of the table */
-	struct abi_names standing;
+	unsigned int lines[KEY_LINES];
 	int result; /* of the first error */
-};
-
-struct key {
-	const char *section, *name;
-	int (*apply)(struct parser *p, const struct key *key, const char *value);
-	size_t offset; /* of the field that a generic apply sets */
-	uint64_t least, most;
-	bool repeats;
 };
 
 /* The first error is the one that is said. */
@@ -59,178 +51,87 @@ __attribute__((format(printf, 2, 3))) static int fail(struct parser *p, const ch
 	return strbuf_error(p->error) ? -ENOMEM : -EINVAL;
 }
 
-static void *field_of(const struct parser *p, const struct key *key)
-{
-	return (char *)p->config + key->offset;
-}
+/* --- [http] listen ---------------------------------------------------------------------------- */
 
-/* What is said is in `unit`: 1, or seconds. */
-static int in_range(struct parser *p, const struct key *key, const char *value, uint64_t number,
-		    uint64_t unit)
+static int parse_unix(const char *path, struct service_listen *listen, const char **ret_why)
 {
-	uint64_t *field = field_of(p, key);
+	struct sockaddr_un *address = (struct sockaddr_un *)&listen->address;
 
-	if (number < key->least || number > key->most)
-		return fail(p,
-			    "'%s' is no value of '%s': at least %" PRIu64 "%s, at most %" PRIu64
-			    "%s",
-			    value, key->name, key->least / unit, unit > 1 ? " s" : "",
-			    key->most / unit, unit > 1 ? " s" : "");
-	*field = number;
+	if (path[0] != '/') {
+		*ret_why = "a Unix socket needs an absolute path";
+		return -EINVAL;
+	}
+	if (strlen(path) >= sizeof(address->sun_path)) {
+		*ret_why = "the path of a Unix socket has at most 107 bytes";
+		return -EINVAL;
+	}
+	address->sun_family = AF_UNIX;
+	strcpy(address->sun_path, path);
+	listen->address_len = sizeof(*address);
 	return 0;
 }
 
-static int apply_number(struct parser *p, const struct key *key, const char *value)
+/* `host` is without brackets. */
+static int parse_host(const char *host, bool is_ipv6, uint16_t port, struct service_listen *listen)
 {
-	uint64_t number;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&listen->address;
+	struct sockaddr_in *in = (struct sockaddr_in *)&listen->address;
 
-	if (parse_digits(value, value + strlen(value), &number) < 0)
-		return fail(p, "'%s' is no value of '%s': give a number", value, key->name);
-	return in_range(p, key, value, number, 1);
-}
-
-static int apply_size(struct parser *p, const struct key *key, const char *value)
-{
-	uint64_t number;
-
-	if (parse_size(value, &number) < 0)
-		return fail(p,
-			    "'%s' is no value of '%s': give a number, or one with k, M, G or T "
-			    "behind it",
-			    value, key->name);
-	return in_range(p, key, value, number, 1);
-}
-
-static int apply_time(struct parser *p, const struct key *key, const char *value)
-{
-	uint64_t number;
-
-	if (parse_duration(value, &number) < 0)
-		return fail(p,
-			    "'%s' is no value of '%s': give seconds, or a number with ms, s, m, h "
-			    "or d behind it",
-			    value, key->name);
-	return in_range(p, key, value, number, SECOND_NS);
-}
-
-static int apply_mode(struct parser *p, const struct key *key, const char *value)
-{
-	uint64_t mode = 0;
-	const char *at = value;
-
-	for (; *at >= '0' && *at <= '7' && mode <= 0777; at++)
-		mode = mode * 8 + (uint64_t)(*at - '0');
-	if (at == value || *at || mode > 0777)
-		return fail(p, "'%s' is no value of '%s': give a file's mode in octal, as in 0660",
-			    value, key->name);
-	*(uint64_t *)field_of(p, key) = mode;
+	if (is_ipv6) {
+		if (inet_pton(AF_INET6, host, &in6->sin6_addr) != 1)
+			return -EINVAL;
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
+		listen->address_len = sizeof(*in6);
+		listen->is_loopback = IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+		return 0;
+	}
+	if (inet_pton(AF_INET, host, &in->sin_addr) != 1)
+		return -EINVAL;
+	in->sin_family = AF_INET;
+	in->sin_port = htons(port);
+	listen->address_len = sizeof(*in);
+	listen->is_loopback = ntohl(in->sin_addr.s_addr) >> 24 == 127;
 	return 0;
 }
 
-static int apply_overhead(struct parser *p, const struct key *key, const char *value)
+static int parse_tcp(const char *text, struct service_listen *listen, const char **ret_why)
 {
-	uint64_t number;
+	const char *colon = strrchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : 0;
+	bool is_ipv6 = len > 2 && text[0] == '[' && text[len - 1] == ']';
+	char host[ADDRESS_LEN];
+	uint64_t port;
 
-	if (strcmp(value, "no") == 0)
-		number = 0;
-	else if (parse_share(value, &number) < 0 || number < 1 || number > 10000)
-		return fail(p,
-			    "'%s' is no value of '%s': give one from 0.01%% to 100%%, or no for no "
-			    "limit",
-			    value, key->name);
-	*(uint64_t *)field_of(p, key) = number;
-	return 0;
+	*ret_why = "give 'unix PATH', 'ADDRESS:PORT' or '[ADDRESS]:PORT'; names are not looked up";
+	if (len == 0 || len >= sizeof(host) ||
+	    parse_digits(colon + 1, colon + strlen(colon), &port) < 0)
+		return -EINVAL;
+	if (port == 0 || port > UINT16_MAX) {
+		*ret_why = "a port is 1 to 65535";
+		return -EINVAL;
+	}
+	memcpy(host, text + is_ipv6, len - 2 * is_ipv6);
+	host[len - 2 * is_ipv6] = '\0';
+	return parse_host(host, is_ipv6, (uint16_t)port, listen);
 }
 
-static int apply_bool(struct parser *p, const struct key *key, const char *value)
+static int listen_parse(const char *text, struct service_listen *ret_listen, const char **ret_why)
 {
-	bool *field = field_of(p, key);
+	struct service_listen listen = {};
+	const char *path = strncmp(text, "unix", 4) == 0 ? text + 4 : NULL;
+	int r;
 
-	if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-		return fail(p, "'%s' is no value of '%s': give yes or no", value, key->name);
-	*field = strcmp(value, "yes") == 0;
-	return 0;
-}
-
-static int apply_string(struct parser *p, const struct key *key, const char *value)
-{
-	char **field = field_of(p, key);
-	char *copy = strdup(value);
-
-	if (!copy)
-		return -ENOMEM;
-	free(*field);
-	*field = copy;
-	return 0;
-}
-
-static int apply_path(struct parser *p, const struct key *key, const char *value)
-{
-	if (value[0] != '/')
-		return fail(p, "'%s' is no value of '%s': give an absolute path", value, key->name);
-	return apply_string(p, key, value);
-}
-
-/* To a list that ends with NULL. */
-static int add_word(struct parser *p, const struct key *key, const char *value)
-{
-	char ***field = field_of(p, key), **words;
-	size_t n = 0;
-
-	while (*field && (*field)[n])
-		n++;
-	if (n == MAX_WORDS)
-		return fail(p, "there are more than %d lines '%s'", MAX_WORDS, key->name);
-	words = reallocarray(*field, n + 2, sizeof(*words));
-	if (!words)
-		return -ENOMEM;
-	*field = words;
-	words[n] = strdup(value);
-	words[n + 1] = NULL;
-	return words[n] ? 0 : -ENOMEM;
-}
-
-static int apply_host(struct parser *p, const struct key *key, const char *value)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789.-_";
-
-	if (value[strspn(value, letters)])
-		return fail(p, "'%s' is no value of '%s': give a host's name without a port", value,
-			    key->name);
-	return add_word(p, key, value);
-}
-
-static int apply_allocator(struct parser *p, const struct key *key, const char *value)
-{
-	_cleanup_strbuf_ struct strbuf why = {};
-	struct allocator_spec spec;
-	int r = allocator_spec_parse(value, &spec, &why);
-
-	if (r == -EINVAL)
-		return fail(p, "'%s' is no value of '%s': %s", value, key->name, strbuf_str(&why));
+	if (path && (*path == ' ' || *path == '\t'))
+		r = parse_unix(path + strspn(path, " \t"), &listen, ret_why);
+	else
+		r = parse_tcp(text, &listen, ret_why);
 	if (r < 0)
 		return r;
-	allocator_spec_done(&spec);
-	return add_word(p, key, value);
-}
-
-static int apply_standing(struct parser *p, const struct key *key, const char *value)
-{
-	_cleanup_strbuf_ struct strbuf why = {};
-	int r = name_globs_add(&p->standing, value, &why);
-
-	if (r == -EINVAL || r == -ENOSPC)
-		return fail(p, "'%s' is as '--comm': %s", key->name, strbuf_str(&why));
-	return r ? r : add_word(p, key, value);
-}
-
-static int apply_depth(struct parser *p, const struct key *key, const char *value)
-{
-	enum heap_depth *field = (enum heap_depth *)((char *)p->config + key->offset);
-
-	if (heap_depth_parse(value, field) < 0)
-		return fail(p, "'%s' is no value of '%s': give exact or sampled", value, key->name);
+	listen.text = strdup(text);
+	if (!listen.text)
+		return -ENOMEM;
+	*ret_listen = listen;
 	return 0;
 }
 
@@ -243,128 +144,184 @@ static int add_listen(struct service_config *config, const char *value, const ch
 	if (!listens)
 		return -ENOMEM;
 	config->listens = listens;
-	r = service_listen_parse(value, &listens[config->n_listens], ret_why);
+	r = listen_parse(value, &listens[config->n_listens], ret_why);
 	config->n_listens += r == 0;
 	return r;
 }
 
-static int apply_listen(struct parser *p, const struct key *key, const char *value)
+static int apply_listen(void *object, const struct key *key, const char *value,
+			struct strbuf *error)
 {
+	struct service_config *config = object;
 	const char *why;
 	int r;
 
-	if (p->config->n_listens == MAX_LISTENS)
-		return fail(p, "there are more than %d lines '%s'", MAX_LISTENS, key->name);
-	r = add_listen(p->config, value, &why);
-	return r == -EINVAL ? fail(p, "'%s' is no value of '%s': %s", value, key->name, why) : r;
+	if (config->n_listens == MAX_LISTENS)
+		return config_error(error, "there are more than %d lines '%s'", MAX_LISTENS,
+				    key->name);
+	r = add_listen(config, value, &why);
+	return r == -EINVAL ?
+		       config_error(error, "'%s' is no value of '%s': %s", value, key->name, why) :
+		       r;
 }
 
-#define FIELD(name) .offset = offsetof(struct service_config, name)
+/* --- the other keys --------------------------------------------------------------------------- */
+
+static int apply_mode(void *object, const struct key *key, const char *value, struct strbuf *error)
+{
+	struct service_config *config = object;
+	const char *at = value;
+	uint64_t mode = 0;
+
+	for (; *at >= '0' && *at <= '7' && mode <= 0777; at++)
+		mode = mode * 8 + (uint64_t)(*at - '0');
+	if (at == value || *at || mode > 0777)
+		return key_refuse(key, value, error);
+	config->socket_mode = mode;
+	return 0;
+}
+
+static int apply_overhead(void *object, const struct key *key, const char *value,
+			  struct strbuf *error)
+{
+	struct service_config *config = object;
+
+	if (strcmp(value, "no") != 0)
+		return key_set(object, key, value, error);
+	config->max_overhead = 0;
+	return 0;
+}
+
+static int apply_host(void *object, const struct key *key, const char *value, struct strbuf *error)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789.-_";
+
+	if (value[strspn(value, letters)])
+		return key_refuse(key, value, error);
+	return key_set(object, key, value, error);
+}
+
+static int apply_allocator(void *object, const struct key *key, const char *value,
+			   struct strbuf *error)
+{
+	_cleanup_strbuf_ struct strbuf why = {};
+	struct allocator_spec spec;
+	int r = allocator_spec_parse(value, &spec, &why);
+
+	if (r == -EINVAL)
+		return config_error(error, "'%s' is no value of '%s': %s", value, key->name,
+				    strbuf_str(&why));
+	if (r < 0)
+		return r;
+	allocator_spec_done(&spec);
+	return key_set(object, key, value, error);
+}
+
+/* All names together must fit into one automaton. */
+static int apply_standing(void *object, const struct key *key, const char *value,
+			  struct strbuf *error)
+{
+	const struct service_config *config = object;
+	_cleanup_strbuf_ struct strbuf why = {};
+	struct abi_names names = {};
+	int r = 0;
+
+	for (char **name = config->standing; r == 0 && name && *name; name++)
+		r = name_globs_add(&names, *name, &why);
+	if (r == 0)
+		r = name_globs_add(&names, value, &why);
+	if (r == -EINVAL || r == -ENOSPC)
+		return config_error(error, "'%s' is as '--comm': %s", key->name, strbuf_str(&why));
+	return r ? r : key_set(object, key, value, error);
+}
+
+#define FIELD(name) KEY_FIELD(struct service_config, name)
+#define RANGE(lo, hi) .least = (lo), .most = (hi)
 #define TIMES(lo, hi) .least = (lo)*SECOND_NS, .most = (hi)*SECOND_NS
 
 /* clang-format off */
 static const struct key keys[] = {
-	{ "http", "listen", apply_listen, .repeats = true },
-	{ "http", "host", apply_host, FIELD(hosts), .repeats = true },
-	{ "http", "remote", apply_bool, FIELD(remote) },
-	{ "http", "token_file", apply_path, FIELD(token_file) },
-	{ "http", "socket_mode", apply_mode, FIELD(socket_mode) },
-	{ "http", "socket_group", apply_string, FIELD(socket_group) },
-	{ "http", "max_connections", apply_number, FIELD(max_connections), 1, 1000 },
-	{ "http", "max_connections_of_user", apply_number, FIELD(max_connections_of_user), 1,
-	  1000 },
-	{ "http", "timeout", apply_time, FIELD(timeout_ns), TIMES(1, 600) },
-	{ "http", "max_answer", apply_size, FIELD(max_answer), 1 << 16, 1ULL << 32 },
-	{ "trace", "target", apply_string, FIELD(target) },
-	{ "trace", "seconds", apply_time, FIELD(seconds_ns), TIMES(1, 3600) },
-	{ "trace", "max_seconds", apply_time, FIELD(max_seconds_ns), TIMES(1, 86400) },
-	{ "trace", "max_traces", apply_number, FIELD(max_traces), 1, 64 },
-	{ "trace", "max_traces_of_user", apply_number, FIELD(max_traces_of_user), 0, 64 },
-	{ "trace", "reserved_traces", apply_number, FIELD(reserved_traces), 0, 64 },
-	{ "trace", "memory_limit", apply_size, FIELD(trace_memory), 96 << 20, 1ULL << 40 },
-	{ "trace", "allocator", apply_allocator, FIELD(allocators), .repeats = true },
-	{ "trace", "max_overhead", apply_overhead, FIELD(max_overhead) },
-	{ "watch", "enabled", apply_bool, FIELD(watches) },
-	{ "watch", "interval", apply_time, FIELD(watch_interval_ns), TIMES(1, 3600) },
-	{ "watch", "pss_interval", apply_time, FIELD(pss_interval_ns), TIMES(0, 86400) },
-	{ "watch", "growth", apply_time, FIELD(growth_window_ns), TIMES(1, 86400) },
-	{ "watch", "cgroup_root", apply_path, FIELD(cgroup_root) },
-	{ "growth", "enabled", apply_bool, FIELD(grows) },
-	{ "growth", "mappings", apply_bool, FIELD(growth_mappings) },
-	{ "growth", "period", apply_number, FIELD(growth_period), 1, 1000000000 },
-	{ "growth", "max_stacks", apply_number, FIELD(growth_stacks), 100, 200000 },
-	{ "metrics", "processes", apply_number, FIELD(processes), 0, 100000 },
-	{ "metrics", "cgroups", apply_number, FIELD(cgroups), 0, 100000 },
-	{ "state", "directory", apply_path, FIELD(state_directory) },
-	{ "state", "max_reports", apply_number, FIELD(max_reports), 1, 100000 },
-	{ "state", "max_age", apply_time, FIELD(max_age_ns), TIMES(60, 10ULL * 366 * 86400) },
-	{ "post_mortem", "reports", apply_bool, FIELD(post_mortems) },
-	{ "post_mortem", "format", apply_string, FIELD(post_mortem_format) },
-	{ "post_mortem", "trace", apply_standing, FIELD(standing), .repeats = true },
-	{ "post_mortem", "depth", apply_depth, FIELD(standing_depth) },
-	{ "state", "max_size", apply_size, FIELD(max_state_size), 1 << 20, 1ULL << 44 },
+	{ "http", "listen", KEY_OWN, .repeats = true, .apply = apply_listen },
+	{ "http", "host", KEY_LIST, FIELD(hosts), .repeats = true, .apply = apply_host,
+	  .most = MAX_WORDS, .expected = "a host's name without a port" },
+	{ "http", "remote", KEY_BOOL, FIELD(remote), .fallback = "no" },
+	{ "http", "token_file", KEY_PATH, FIELD(token_file) },
+	{ "http", "socket_mode", KEY_OWN, .apply = apply_mode, .fallback = "0660",
+	  .expected = "a file's mode in octal, as in 0660" },
+	{ "http", "socket_group", KEY_TEXT, FIELD(socket_group) },
+	{ "http", "max_connections", KEY_NUMBER, FIELD(max_connections), RANGE(1, 1000),
+	  .fallback = "64" },
+	{ "http", "max_connections_of_user", KEY_NUMBER, FIELD(max_connections_of_user),
+	  RANGE(1, 1000), .fallback = "16" },
+	{ "http", "timeout", KEY_TIME, FIELD(timeout_ns), TIMES(1, 600), .fallback = "10s" },
+	{ "http", "max_answer", KEY_SIZE, FIELD(max_answer), RANGE(1 << 16, 1ULL << 32),
+	  .fallback = "256M" },
+	{ "trace", "target", KEY_TEXT, FIELD(target) },
+	{ "trace", "seconds", KEY_TIME, FIELD(seconds_ns), TIMES(1, 3600), .fallback = "5" },
+	{ "trace", "max_seconds", KEY_TIME, FIELD(max_seconds_ns), TIMES(1, 86400),
+	  .fallback = "10m" },
+	{ "trace", "max_traces", KEY_NUMBER, FIELD(max_traces), RANGE(1, 64), .fallback = "4" },
+	{ "trace", "max_traces_of_user", KEY_NUMBER, FIELD(max_traces_of_user), RANGE(0, 64),
+	  .fallback = "2" },
+	{ "trace", "reserved_traces", KEY_NUMBER, FIELD(reserved_traces), RANGE(0, 64),
+	  .fallback = "1" },
+	{ "trace", "memory_limit", KEY_SIZE, FIELD(trace_memory), RANGE(96 << 20, 1ULL << 40) },
+	{ "trace", "allocator", KEY_LIST, FIELD(allocators), .most = MAX_WORDS, .repeats = true,
+	  .apply = apply_allocator },
+	{ "trace", "max_overhead", KEY_SHARE, FIELD(max_overhead), RANGE(1, 10000),
+	  .apply = apply_overhead, .fallback = "5%",
+	  .expected = "one from 0.01% to 100%, or no for no limit" },
+	{ "watch", "enabled", KEY_BOOL, FIELD(watches), .fallback = "yes" },
+	{ "watch", "interval", KEY_TIME, FIELD(watch_interval_ns), TIMES(1, 3600),
+	  .fallback = "10s" },
+	{ "watch", "pss_interval", KEY_TIME, FIELD(pss_interval_ns), TIMES(0, 86400),
+	  .fallback = "0" },
+	{ "watch", "growth", KEY_TIME, FIELD(growth_window_ns), TIMES(1, 86400),
+	  .fallback = "10m" },
+	{ "watch", "cgroup_root", KEY_PATH, FIELD(cgroup_root) },
+	{ "growth", "enabled", KEY_BOOL, FIELD(grows), .fallback = "yes" },
+	{ "growth", "mappings", KEY_BOOL, FIELD(growth_mappings), .fallback = "no" },
+	{ "growth", "period", KEY_NUMBER, FIELD(growth_period), RANGE(1, 1000000000),
+	  .fallback = "1000" },
+	{ "growth", "max_stacks", KEY_NUMBER, FIELD(growth_stacks), RANGE(100, 200000),
+	  .fallback = "32768" },
+	{ "metrics", "processes", KEY_NUMBER, FIELD(processes), RANGE(0, 100000),
+	  .fallback = "50" },
+	{ "metrics", "cgroups", KEY_NUMBER, FIELD(cgroups), RANGE(0, 100000), .fallback = "50" },
+	{ "state", "directory", KEY_PATH, FIELD(state_directory), .fallback = SERVICE_STATE_PATH },
+	{ "state", "max_reports", KEY_NUMBER, FIELD(max_reports), RANGE(1, 100000),
+	  .fallback = "100" },
+	{ "state", "max_age", KEY_TIME, FIELD(max_age_ns), TIMES(60, 10ULL * 366 * 86400),
+	  .fallback = "30d" },
+	{ "state", "max_size", KEY_SIZE, FIELD(max_state_size), RANGE(1 << 20, 1ULL << 44),
+	  .fallback = "1G" },
+	{ "post_mortem", "reports", KEY_BOOL, FIELD(post_mortems), .fallback = "yes" },
+	{ "post_mortem", "format", KEY_TEXT, FIELD(post_mortem_format), .fallback = "html" },
+	{ "post_mortem", "trace", KEY_LIST, FIELD(standing), .repeats = true,
+	  .most = MAX_WORDS, .apply = apply_standing },
+	{ "post_mortem", "depth", KEY_CHOICE, FIELD(standing_depth), .choices = heap_depth_names,
+	  .fallback = "exact" },
 };
 /* clang-format on */
-#define N_KEYS (sizeof(keys) / sizeof(keys[0]))
-_Static_assert(N_KEYS <= sizeof(((struct parser *)0)->seen), "parser.seen");
+const struct key_table service_keys = KEY_TABLE(keys);
+_Static_assert(sizeof(keys) / sizeof(keys[0]) <= KEY_LINES, "parser.lines");
 
-/* "[http] listen" */
-static const char *spell(const struct key *key, char buf[SPELLING_LEN])
-{
-	(void)snprintf(buf, SPELLING_LEN, "[%s] %s", key->section, key->name); /* fits */
-	return buf;
-}
-
-static int unknown(struct parser *p, const char *section, const char *name)
-{
-	char spellings[N_KEYS][SPELLING_LEN], given[SPELLING_LEN];
-	struct near_name near;
-	const char *meant;
-
-	if (*section == '\0')
-		return fail(p, "'%s' stands before any section: put it below one, as [http]", name);
-	/* What is longer is near to none. */
-	(void)snprintf(given, sizeof(given), "[%s] %s", section, name);
-	near_name_init(&near, given);
-	for (size_t i = 0; i < N_KEYS; i++)
-		near_name_offer(&near, spell(&keys[i], spellings[i]));
-	meant = near_name_get(&near);
-	if (meant)
-		return fail(p, "unknown key '[%s] %s'; did you mean '%s'?", section, name, meant);
-	return fail(p, "unknown key '[%s] %s'; memtraced(8) lists the keys", section, name);
-}
-
-/* `r` and *why as service_rules.h and push_targets.h give them. */
-static int fail_named(struct parser *p, int r, const struct strbuf *why)
-{
-	return r == -EINVAL ? fail(p, "%s", strbuf_str(why)) : r;
-}
+/* --- the file --------------------------------------------------------------------------------- */
 
 static int take(struct parser *p, const char *section, const char *name, const char *value)
 {
 	_cleanup_strbuf_ struct strbuf why = {};
+	int r;
 
 	if (service_rules_has(section))
-		return fail_named(p,
-				  service_rules_take(&p->config->rules, section, p->line, name,
-						     value, &why),
-				  &why);
-	if (push_targets_has(section))
-		return fail_named(p,
-				  push_targets_take(&p->config->pushes, section, p->line, name,
-						    value, &why),
-				  &why);
-	for (size_t i = 0; i < N_KEYS; i++) {
-		if (strcmp(keys[i].section, section) != 0 || strcmp(keys[i].name, name) != 0)
-			continue;
-		if (p->seen[i] && !keys[i].repeats)
-			return fail(p, "'%s' is given twice: give it once", name);
-		p->seen[i] = true;
-		if (*value == '\0')
-			return fail(p, "'%s' has no value: give one, or leave the line out", name);
-		return keys[i].apply(p, &keys[i], value);
-	}
-	return unknown(p, section, name);
+		r = service_rules_take(&p->config->rules, section, p->line, name, value, &why);
+	else if (push_targets_has(section))
+		r = push_targets_take(&p->config->pushes, section, p->line, name, value, &why);
+	else
+		r = key_table_take(&service_keys, p->config, p->lines, p->line, section, name,
+				   value, &why);
+	return r == -EINVAL ? fail(p, "%s", strbuf_str(&why)) : r;
 }
 
 /* An ini_handler: 0 is an error there. */
@@ -401,34 +358,26 @@ static char *read_line(char *buf, int size, void *stream)
 	return buf;
 }
 
-static int check_rules(struct parser *p)
-{
-	const struct service_rules *rules = &p->config->rules;
-	_cleanup_strbuf_ struct strbuf why = {};
-	unsigned int line = p->line;
-	int r = service_rules_check(rules, &line, &why);
-
-	p->line = line;
-	if (r == 0 && rules->n > 0 && !p->config->watches)
-		return fail(p, "rules need what [watch] enabled = no turns off");
-	return fail_named(p, r, &why);
-}
-
-static int check_pushes(struct parser *p)
+/* Of whole rules and targets; p->line becomes the place. */
+static int check_named(struct parser *p)
 {
 	_cleanup_strbuf_ struct strbuf why = {};
+	const struct service_config *c = p->config;
 	unsigned int line = p->line;
-	int r = push_targets_check(&p->config->pushes, &line, &why);
+	int r = service_rules_check(&c->rules, &line, &why);
 
+	if (r == 0 && c->rules.n > 0 && !c->watches)
+		r = config_error(&why, "rules need what [watch] enabled = no turns off");
+	if (r == 0)
+		r = push_targets_check(&c->pushes, &line, &why);
 	p->line = line;
-	return fail_named(p, r, &why);
+	return r == -EINVAL ? fail(p, "%s", strbuf_str(&why)) : r;
 }
 
 /* What only all keys together can say. */
 static int check(struct parser *p)
 {
 	const struct service_config *c = p->config;
-	int r;
 
 	for (size_t i = 0; i < c->n_listens; i++) {
 		if (c->listens[i].address.ss_family == AF_UNIX || c->listens[i].is_loopback)
@@ -446,40 +395,7 @@ static int check(struct parser *p)
 	}
 	if (c->seconds_ns > c->max_seconds_ns)
 		return fail(p, "[trace] seconds is more than max_seconds");
-	r = check_rules(p);
-	return r ? r : check_pushes(p);
-}
-
-static int set_defaults(struct service_config *config, const char *path)
-{
-	config->path = strdup(path);
-	config->socket_mode = 0660;
-	config->max_connections = 64;
-	config->max_connections_of_user = 16;
-	config->timeout_ns = 10 * SECOND_NS;
-	config->max_answer = 256ULL << 20;
-	config->seconds_ns = 5 * SECOND_NS;
-	config->max_seconds_ns = 600 * SECOND_NS;
-	config->max_traces = 4;
-	config->max_traces_of_user = 2;
-	config->reserved_traces = 1;
-	config->max_overhead = 500;
-	config->watches = true;
-	config->watch_interval_ns = 10 * SECOND_NS;
-	config->growth_window_ns = 600 * SECOND_NS;
-	config->grows = true;
-	config->growth_period = 1000;
-	config->growth_mappings = false;
-	config->growth_stacks = 32768;
-	config->processes = 50;
-	config->cgroups = 50;
-	config->max_reports = 100;
-	config->max_state_size = 1ULL << 30;
-	config->max_age_ns = 30ULL * 86400 * SECOND_NS;
-	config->post_mortems = true;
-	config->post_mortem_format = strdup("html");
-	config->state_directory = strdup(SERVICE_STATE_PATH);
-	return config->path && config->state_directory && config->post_mortem_format ? 0 : -ENOMEM;
+	return check_named(p);
 }
 
 static int parse(struct parser *p)
@@ -515,7 +431,8 @@ int service_config_parse(const char *text, size_t len, const char *path,
 		return -ENOMEM;
 	atomic_init(&snapshot->references, 1);
 	p.config = &snapshot->config;
-	r = set_defaults(p.config, path);
+	p.config->path = strdup(path);
+	r = p.config->path ? key_table_init(&service_keys, p.config) : -ENOMEM;
 	if (r == 0)
 		r = parse(&p);
 	if (r == 0)
@@ -545,18 +462,10 @@ static void config_done(struct service_config *config)
 	for (size_t i = 0; i < config->n_listens; i++)
 		free(config->listens[i].text);
 	free(config->listens);
-	words_free(config->hosts);
-	words_free(config->allocators);
 	free(config->path);
-	free(config->token_file);
-	free(config->socket_group);
-	free(config->target);
-	free(config->cgroup_root);
 	service_rules_done(&config->rules);
 	push_targets_done(&config->pushes);
-	free(config->state_directory);
-	free(config->post_mortem_format);
-	words_free(config->standing);
+	key_table_done(&service_keys, config);
 }
 
 /* Only its count of references changes: the configuration is its first member. */

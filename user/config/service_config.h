@@ -12,14 +12,15 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
-#include "config/heap_depth.h"
+#include "config/key.h"
+#include "config/options.h"
 #include "config/push_targets.h"
-#include "config/service_listen.h"
 #include "config/service_rules.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #define SERVICE_CONFIG_PATH "/etc/memtraced/memtraced.conf"
@@ -27,6 +28,17 @@
 #define SERVICE_MOST_TRACED 32 /* no more fit into abi_names */
 #define SERVICE_STATE_PATH "/var/lib/memtraced"
 #define SERVICE_MAX_ALLOCATORS 64
+
+/* "unix PATH", "127.0.0.1:19090", "[::1]:19090"; names are not looked up. */
+struct service_listen {
+	char *text;			 /* as in the file, for people */
+	struct sockaddr_storage address; /* AF_UNIX, AF_INET or AF_INET6 */
+	socklen_t address_len;
+	bool is_loopback; /* of the two latter */
+};
+
+/* The keys of all sections but [rule NAME] and [push NAME]. */
+extern const struct key_table service_keys;
 
 struct service_config {
 	char *path;			/* of the file, for messages */

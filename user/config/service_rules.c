@@ -3,9 +3,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "config/named_section.h"
+#include "config/key.h"
 #include "config/near_name.h"
-#include "config/spec_text.h"
+#include "config/options.h"
 #include "config/units.h"
 
 #include <errno.h>
@@ -18,18 +18,15 @@
 
 /* --- when ------------------------------------------------------------------------------------ */
 
-static const struct {
-	const char *name;
-	enum rule_metric metric;
-} metrics[] = {
-	{ "rss", RULE_RSS },
-	{ "rss_slope", RULE_RSS_SLOPE },
-	{ "memory.current", RULE_CGROUP_MEMORY },
-	{ "memory.pressure", RULE_CGROUP_PRESSURE },
+static const char *const metrics[] = {
+	[RULE_RSS] = "rss",
+	[RULE_RSS_SLOPE] = "rss_slope",
+	[RULE_CGROUP_MEMORY] = "memory.current",
+	[RULE_CGROUP_PRESSURE] = "memory.pressure",
 };
 #define N_METRICS (sizeof(metrics) / sizeof(metrics[0]))
 
-/* The next word, or "": between blanks, or of signs. 0 or spec_error's: it is too long. */
+/* The next word, or "": between blanks, or of signs. 0 or config_error's: it is too long. */
 static int next_word(const char **at, char word[WORD_MOST], struct strbuf *why)
 {
 	size_t len;
@@ -39,7 +36,7 @@ static int next_word(const char **at, char word[WORD_MOST], struct strbuf *why)
 	if (len == 0)
 		len = strcspn(*at, " \t<>=!");
 	if (len >= WORD_MOST)
-		return spec_error(why, "'%.20s...' is too long for a word of 'when'", *at);
+		return config_error(why, "'%.20s...' is too long for a word of 'when'", *at);
 	memcpy(word, *at, len);
 	word[len] = '\0';
 	*at += len;
@@ -48,24 +45,19 @@ static int next_word(const char **at, char word[WORD_MOST], struct strbuf *why)
 
 static int find_metric(const char *word, enum rule_metric *ret_metric, struct strbuf *why)
 {
-	struct near_name near;
 	const char *meant;
+	int i = near_name_find(metrics, N_METRICS, word, &meant);
 
-	near_name_init(&near, word);
-	for (size_t i = 0; i < N_METRICS; i++) {
-		if (strcmp(metrics[i].name, word) == 0) {
-			*ret_metric = metrics[i].metric;
-			return 0;
-		}
-		near_name_offer(&near, metrics[i].name);
+	if (i >= 0) {
+		*ret_metric = (enum rule_metric)i;
+		return 0;
 	}
-	meant = near_name_get(&near);
 	if (meant)
-		return spec_error(why, "rules do not know '%s'; did you mean '%s'?", word, meant);
-	return spec_error(why,
-			  "rules do not know '%s'; they know rss, rss_slope, memory.current and "
-			  "memory.pressure",
-			  word);
+		return config_error(why, "rules do not know '%s'; did you mean '%s'?", word, meant);
+	return config_error(why,
+			    "rules do not know '%s'; they know rss, rss_slope, memory.current and "
+			    "memory.pressure",
+			    word);
 }
 
 static bool take_percent(const char *word, double *ret_hundredths)
@@ -103,11 +95,12 @@ static int parse_value(struct service_rule *rule, const char *word, struct strbu
 	switch (rule->metric) {
 	case RULE_RSS_SLOPE:
 		if (!parse_slope(word, &rule->above))
-			return spec_error(why, "'%s' is no growth: give one as in 1MiB/min", word);
+			return config_error(why, "'%s' is no growth: give one as in 1MiB/min",
+					    word);
 		return 0;
 	case RULE_CGROUP_PRESSURE:
 		if (!take_percent(word, &rule->above))
-			return spec_error(why, "'%s' is no pressure: give one as in 20%%", word);
+			return config_error(why, "'%s' is no pressure: give one as in 20%%", word);
 		return 0;
 	case RULE_CGROUP_MEMORY:
 		rule->of_max = take_percent(word, &rule->above);
@@ -118,8 +111,8 @@ static int parse_value(struct service_rule *rule, const char *word, struct strbu
 		break;
 	}
 	if (parse_size(word, &bytes) < 0)
-		return spec_error(why, "'%s' is no size: give one as in 2GiB%s", word,
-				  rule->metric == RULE_CGROUP_MEMORY ? ", or '90% of max'" : "");
+		return config_error(why, "'%s' is no size: give one as in 2GiB%s", word,
+				    rule->metric == RULE_CGROUP_MEMORY ? ", or '90% of max'" : "");
 	rule->above = (double)bytes;
 	return 0;
 }
@@ -134,10 +127,11 @@ static int parse_of_max(const struct service_rule *rule, const char **at, char w
 	if (r < 0)
 		return r;
 	if (is_of && (!rule->of_max || strcmp(word, "max") != 0))
-		return spec_error(why, "'of' is for shares of a cgroup's limit: 'memory.current > "
-				       "90%% of max'");
+		return config_error(why,
+				    "'of' is for shares of a cgroup's limit: 'memory.current > "
+				    "90%% of max'");
 	if (rule->of_max && !is_of)
-		return spec_error(why, "say of what: 'of max', a cgroup's limit");
+		return config_error(why, "say of what: 'of max', a cgroup's limit");
 	return is_of ? next_word(at, word, why) : 0;
 }
 
@@ -147,25 +141,27 @@ static int parse_for(struct service_rule *rule, const char **at, char word[WORD_
 	int r;
 
 	if (*word == '\0' && rule->metric == RULE_RSS_SLOPE)
-		return spec_error(why, "a slope needs its time: 'rss_slope > 1MiB/min for 10m'");
+		return config_error(why, "a slope needs its time: 'rss_slope > 1MiB/min for 10m'");
 	if (*word == '\0')
 		return 0;
 	if (strcmp(word, "for") != 0)
-		return spec_error(why, "'%s' is not understood: 'for' and a time may follow", word);
+		return config_error(why, "'%s' is not understood: 'for' and a time may follow",
+				    word);
 	r = next_word(at, word, why);
 	if (r < 0)
 		return r;
 	if (parse_duration(word, &rule->for_ns) < 0 || rule->for_ns < SECOND_NS ||
 	    rule->for_ns > DAY_NS)
-		return spec_error(why, "'%s' is no time: give one from 1s to 1d", word);
+		return config_error(why, "'%s' is no time: give one from 1s to 1d", word);
 	r = next_word(at, word, why);
 	if (r == 0 && *word)
-		return spec_error(why, "'%s' is one word too many", word);
+		return config_error(why, "'%s' is one word too many", word);
 	return r;
 }
 
-static int apply_when(struct service_rule *rule, const char *value, struct strbuf *why)
+static int apply_when(void *object, const struct key *key, const char *value, struct strbuf *why)
 {
+	struct service_rule *rule = object;
 	char word[WORD_MOST];
 	const char *at = value;
 	int r = next_word(&at, word, why);
@@ -175,8 +171,8 @@ static int apply_when(struct service_rule *rule, const char *value, struct strbu
 	if (r == 0)
 		r = next_word(&at, word, why);
 	if (r == 0 && strcmp(word, ">") != 0)
-		return spec_error(why, "'%s' where '>' should be: rules know no other comparison",
-				  word);
+		return config_error(why, "'%s' where '>' should be: rules know no other comparison",
+				    word);
 	if (r == 0)
 		r = next_word(&at, word, why);
 	if (r == 0)
@@ -187,147 +183,65 @@ static int apply_when(struct service_rule *rule, const char *value, struct strbu
 		r = parse_of_max(rule, &at, word, why);
 	if (r == 0)
 		r = parse_for(rule, &at, word, why);
-	if (r < 0)
-		return r;
-	rule->when = strdup(value);
-	return rule->when ? 0 : -ENOMEM;
+	return r ? r : key_set(rule, key, value, why);
 }
 
-/* --- the other keys -------------------------------------------------------------------------- */
-
-static int apply_comm(struct service_rule *rule, const char *value, struct strbuf *why)
-{
-	(void)why;
-	return named_section_text(&rule->comm, value);
-}
-
-static int apply_cgroup(struct service_rule *rule, const char *value, struct strbuf *why)
+static int apply_cgroup(void *object, const struct key *key, const char *value, struct strbuf *why)
 {
 	if (value[0] != '/' && value[0] != '*')
-		return spec_error(why,
-				  "'%s' is no value of 'cgroup': give a path below the root as a "
-				  "pattern, as in /system.slice/*",
-				  value);
-	return named_section_text(&rule->cgroup, value);
+		return key_refuse(key, value, why);
+	return key_set(object, key, value, why);
 }
 
-static int apply_uid(struct service_rule *rule, const char *value, struct strbuf *why)
-{
-	(void)why;
-	return named_section_text(&rule->user, value);
-}
+#define FIELD(name) KEY_FIELD(struct service_rule, name)
+#define TIMES(lo, hi) .least = (lo), .most = (hi)
 
-static int apply_trace(struct service_rule *rule, const char *value, struct strbuf *why)
-{
-	return named_section_time(&rule->trace_ns, "trace", value, SECOND_NS, 30 * DAY_NS, why);
-}
-
-static int apply_depth(struct service_rule *rule, const char *value, struct strbuf *why)
-{
-	if (heap_depth_parse(value, &rule->depth) < 0)
-		return spec_error(why, "'%s' is no value of 'depth': give exact or sampled", value);
-	return 0;
-}
-
-static int apply_format(struct service_rule *rule, const char *value, struct strbuf *why)
-{
-	(void)why;
-	return named_section_text(&rule->format, value);
-}
-
-static int apply_cooldown(struct service_rule *rule, const char *value, struct strbuf *why)
-{
-	return named_section_time(&rule->cooldown_ns, "cooldown", value, 0, 30 * DAY_NS, why);
-}
-
-static int apply_max_at_once(struct service_rule *rule, const char *value, struct strbuf *why)
-{
-	uint64_t n;
-
-	if (parse_digits(value, value + strlen(value), &n) < 0 || n < 1 || n > 64)
-		return spec_error(why, "'%s' is no value of 'max_at_once': at least 1, at most 64",
-				  value);
-	rule->max_at_once = n;
-	return 0;
-}
-
-static const struct {
-	const char *name;
-	int (*apply)(struct service_rule *rule, const char *value, struct strbuf *why);
-} keys[SERVICE_RULE_KEYS] = {
-	{ "when", apply_when },
-	{ "comm", apply_comm },
-	{ "cgroup", apply_cgroup },
-	{ "uid", apply_uid },
-	{ "trace", apply_trace },
-	{ "depth", apply_depth },
-	{ "format", apply_format },
-	{ "cooldown", apply_cooldown },
-	{ "max_at_once", apply_max_at_once },
+/* clang-format off */
+static const struct key keys[] = {
+	{ SECTION, "when", KEY_TEXT, FIELD(when), .apply = apply_when },
+	{ SECTION, "comm", KEY_TEXT, FIELD(comm) },
+	{ SECTION, "cgroup", KEY_TEXT, FIELD(cgroup), .apply = apply_cgroup,
+	  .expected = "a path below the root as a pattern, as in /system.slice/*" },
+	{ SECTION, "uid", KEY_TEXT, FIELD(user) },
+	{ SECTION, "trace", KEY_TIME, FIELD(trace_ns), TIMES(SECOND_NS, 30 * DAY_NS),
+	  .fallback = "60s" },
+	{ SECTION, "depth", KEY_CHOICE, FIELD(depth), .choices = heap_depth_names,
+	  .fallback = "exact" },
+	{ SECTION, "format", KEY_TEXT, FIELD(format), .fallback = "html" },
+	{ SECTION, "cooldown", KEY_TIME, FIELD(cooldown_ns), TIMES(0, 30 * DAY_NS),
+	  .fallback = "1h" },
+	{ SECTION, "max_at_once", KEY_NUMBER, FIELD(max_at_once), .least = 1, .most = 64,
+	  .fallback = "1" },
 };
+/* clang-format on */
+const struct key_table rule_keys = KEY_TABLE(keys);
+_Static_assert(sizeof(keys) / sizeof(keys[0]) <= KEY_LINES, "service_rule.lines");
 
-unsigned int service_rule_line(const struct service_rule *rule, const char *key)
+unsigned int service_rule_line(const struct service_rule *rule, const char *name)
 {
-	for (size_t i = 0; i < SERVICE_RULE_KEYS; i++)
-		if (strcmp(keys[i].name, key) == 0 && rule->lines[i])
-			return rule->lines[i];
-	return rule->line;
-}
+	const struct key *key = key_table_find(&rule_keys, SECTION, name);
 
-static int unknown_key(const char *name, struct strbuf *why)
-{
-	const char *names[SERVICE_RULE_KEYS + 1] = { NULL };
-
-	for (size_t i = 0; i < SERVICE_RULE_KEYS; i++)
-		names[i] = keys[i].name;
-	return named_section_unknown("rules", name, names, why);
-}
-
-static int apply(struct service_rule *rule, unsigned int line, const char *name, const char *value,
-		 struct strbuf *why)
-{
-	for (size_t i = 0; i < SERVICE_RULE_KEYS; i++) {
-		if (strcmp(keys[i].name, name) != 0)
-			continue;
-		if (rule->lines[i])
-			return spec_error(why, "'%s' is given twice: give it once", name);
-		rule->lines[i] = line;
-		if (*value == '\0')
-			return spec_error(why, "'%s' has no value: give one, or leave the line out",
-					  name);
-		return keys[i].apply(rule, value, why);
-	}
-	return unknown_key(name, why);
+	return key && rule->lines[key - keys] ? rule->lines[key - keys] : rule->line;
 }
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
 bool service_rules_has(const char *section)
 {
-	return named_section_is(section, SECTION);
+	return key_section_is(section, SECTION);
 }
 
 static void rule_done(struct service_rule *rule)
 {
 	free(rule->name);
-	free(rule->when);
-	free(rule->comm);
-	free(rule->cgroup);
-	free(rule->user);
-	free(rule->format);
+	key_table_done(&rule_keys, rule);
 }
 
 static int add_rule(struct service_rules *rules, const char *name, unsigned int line)
 {
-	struct service_rule rule = { .name = strdup(name),
-				     .format = strdup("html"),
-				     .trace_ns = 60 * SECOND_NS,
-				     .cooldown_ns = 3600 * SECOND_NS,
-				     .max_at_once = 1,
-				     .line = line };
-	struct service_rule *list = NULL;
+	struct service_rule rule = { .name = strdup(name), .line = line }, *list = NULL;
 
-	if (rule.name && rule.format)
+	if (rule.name && key_table_init(&rule_keys, &rule) == 0)
 		list = reallocarray(rules->list, rules->n + 1, sizeof(*list));
 	if (!list) {
 		rule_done(&rule);
@@ -338,33 +252,24 @@ static int add_rule(struct service_rules *rules, const char *name, unsigned int 
 	return 0;
 }
 
-/* *ret_rule: the section's, made where it is a new one. */
-static int find_rule(struct service_rules *rules, const char *section, unsigned int line,
-		     struct service_rule **ret_rule, struct strbuf *why)
-{
-	const char *name;
-	size_t i = 0;
-	int r = named_section_name(section, SECTION, &name, why);
-
-	if (r < 0)
-		return r;
-	while (i < rules->n && strcmp(rules->list[i].name, name) != 0)
-		i++;
-	if (i == SERVICE_RULES_MOST)
-		return spec_error(why, "there are more than %d rules", SERVICE_RULES_MOST);
-	r = i == rules->n ? add_rule(rules, name, line) : 0;
-	if (r == 0)
-		*ret_rule = &rules->list[i];
-	return r;
-}
-
 int service_rules_take(struct service_rules *rules, const char *section, unsigned int line,
 		       const char *name, const char *value, struct strbuf *why)
 {
-	struct service_rule *rule = NULL;
-	int r = find_rule(rules, section, line, &rule, why);
+	const char *of;
+	size_t i = 0;
+	int r = key_section_name(section, SECTION, &of, why);
 
-	return r ? r : apply(rule, line, name, value, why);
+	if (r < 0)
+		return r;
+	while (i < rules->n && strcmp(rules->list[i].name, of) != 0)
+		i++;
+	if (i == SERVICE_RULES_MOST)
+		return config_error(why, "there are more than %d rules", SERVICE_RULES_MOST);
+	if (i == rules->n)
+		r = add_rule(rules, of, line);
+	return r ? r :
+		   key_table_take(&rule_keys, &rules->list[i], rules->list[i].lines, line, SECTION,
+				  name, value, why);
 }
 
 int service_rules_check(const struct service_rules *rules, unsigned int *ret_line,
@@ -373,10 +278,11 @@ int service_rules_check(const struct service_rules *rules, unsigned int *ret_lin
 	for (size_t i = 0; i < rules->n; i++) {
 		*ret_line = rules->list[i].line;
 		if (!rules->list[i].when)
-			return spec_error(why,
-					  "[rule %s] has no 'when': give one, as in 'when = rss > "
-					  "2GiB'",
-					  rules->list[i].name);
+			return config_error(
+				why,
+				"[rule %s] has no 'when': give one, as in 'when = rss > "
+				"2GiB'",
+				rules->list[i].name);
 	}
 	return 0;
 }

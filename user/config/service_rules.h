@@ -8,15 +8,14 @@
 #ifndef MEMTRACED_CONFIG_SERVICE_RULES_H
 #define MEMTRACED_CONFIG_SERVICE_RULES_H
 
-#include "base/strbuf.h"
-#include "config/heap_depth.h"
+#include "config/key.h"
+#include "config/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define SERVICE_RULES_MOST 32
-#define SERVICE_RULE_KEYS 9
 
 enum rule_metric {
 	RULE_RSS,	      /* of a process: bytes */
@@ -41,9 +40,11 @@ struct service_rule {
 	char *format;
 	uint64_t cooldown_ns; /* for the same process or cgroup */
 	uint64_t max_at_once;
-	unsigned int line;		       /* where it begins */
-	unsigned int lines[SERVICE_RULE_KEYS]; /* of its keys, as in the table; 0: not given */
+	unsigned int line;	       /* where it begins */
+	unsigned int lines[KEY_LINES]; /* of its keys, as in the table; 0: not given */
 };
+
+extern const struct key_table rule_keys;
 
 struct service_rules {
 	struct service_rule *list;
@@ -64,7 +65,7 @@ int service_rules_check(const struct service_rules *rules, unsigned int *ret_lin
 			struct strbuf *why);
 
 /* The line that has the rule's key, or its first one. */
-unsigned int service_rule_line(const struct service_rule *rule, const char *key);
+unsigned int service_rule_line(const struct service_rule *rule, const char *name);
 
 void service_rules_done(struct service_rules *rules);
 

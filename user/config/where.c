@@ -2,8 +2,8 @@
 #include "config/where.h"
 
 #include "base/vec.h"
+#include "config/key.h"
 #include "config/near_name.h"
-#include "config/spec_text.h"
 #include "config/units.h"
 
 #include <errno.h>
@@ -11,36 +11,77 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { KIND_SIZE, KIND_COUNT, KIND_PERCENT, KIND_TIME, KIND_NAME, KIND_CHOICE };
-
 static const char *const classes[] = { "heap", "mmap", NULL };
 static const char *const verdicts[] = { "leak", "growing", "cache", "steady", NULL };
 static const char *const leaks[] = { "definite", "indirect", "possible", "reachable", NULL };
 
-static const struct {
-	const char *name;
-	enum kind kind;
-	const char *const *choices;
-} fields[WHERE_FIELDS] = {
-	[WHERE_LIVE] = { "live", KIND_SIZE, NULL },
-	[WHERE_BLOCKS] = { "blocks", KIND_COUNT, NULL },
-	[WHERE_PEAK] = { "peak", KIND_SIZE, NULL },
-	[WHERE_ALLOCATED] = { "allocated", KIND_SIZE, NULL },
-	[WHERE_ALLOCS] = { "allocs", KIND_COUNT, NULL },
-	[WHERE_SIZE] = { "size", KIND_SIZE, NULL },
-	[WHERE_TEMPORARY] = { "temporary", KIND_PERCENT, NULL },
-	[WHERE_OLDEST] = { "oldest", KIND_TIME, NULL },
-	[WHERE_NEWEST] = { "newest", KIND_TIME, NULL },
-	[WHERE_LIFETIME] = { "lifetime", KIND_TIME, NULL },
-	[WHERE_PID] = { "pid", KIND_COUNT, NULL },
-	[WHERE_FUNCTION] = { "function", KIND_NAME, NULL },
-	[WHERE_FILE] = { "file", KIND_NAME, NULL },
-	[WHERE_OBJECT] = { "object", KIND_NAME, NULL },
-	[WHERE_PROCESS] = { "process", KIND_NAME, NULL },
-	[WHERE_CLASS] = { "class", KIND_CHOICE, classes },
-	[WHERE_GROWTH] = { "growth", KIND_CHOICE, verdicts },
-	[WHERE_LEAK] = { "leak", KIND_CHOICE, leaks },
+static key_fn apply_percent, apply_name, apply_choice;
+
+#define NUMBER(name, kind)                                                                         \
+	{                                                                                          \
+		"", name, kind, KEY_FIELD(struct where_test, number)                               \
+	}
+#define NAME(name)                                                                                 \
+	{                                                                                          \
+		"", name, KEY_OWN, .apply = apply_name                                             \
+	}
+#define CHOICE(name, words)                                                                        \
+	{                                                                                          \
+		"", name, KEY_CHOICE, KEY_FIELD(struct where_test, number), .choices = words,      \
+									    .apply = apply_choice  \
+	}
+
+/* clang-format off */
+static const struct key fields[WHERE_FIELDS] = {
+	[WHERE_LIVE] = NUMBER("live", KEY_SIZE),
+	[WHERE_BLOCKS] = NUMBER("blocks", KEY_SIZE),
+	[WHERE_PEAK] = NUMBER("peak", KEY_SIZE),
+	[WHERE_ALLOCATED] = NUMBER("allocated", KEY_SIZE),
+	[WHERE_ALLOCS] = NUMBER("allocs", KEY_SIZE),
+	[WHERE_SIZE] = NUMBER("size", KEY_SIZE),
+	[WHERE_TEMPORARY] = { "", "temporary", KEY_OWN, .apply = apply_percent,
+			      .expected = "a percentage from 0 to 100" },
+	[WHERE_OLDEST] = NUMBER("oldest", KEY_TIME),
+	[WHERE_NEWEST] = NUMBER("newest", KEY_TIME),
+	[WHERE_LIFETIME] = NUMBER("lifetime", KEY_TIME),
+	[WHERE_PID] = NUMBER("pid", KEY_SIZE),
+	[WHERE_FUNCTION] = NAME("function"),
+	[WHERE_FILE] = NAME("file"),
+	[WHERE_OBJECT] = NAME("object"),
+	[WHERE_PROCESS] = NAME("process"),
+	[WHERE_CLASS] = CHOICE("class", classes),
+	[WHERE_GROWTH] = CHOICE("growth", verdicts),
+	[WHERE_LEAK] = CHOICE("leak", leaks),
 };
+/* clang-format on */
+
+static int apply_percent(void *object, const struct key *key, const char *value,
+			 struct strbuf *error)
+{
+	const char *end = strchrnul(value, '%');
+	struct where_test *test = object;
+
+	if (parse_digits(value, end, &test->number) < 0 || test->number > 100 || (*end && end[1]))
+		return key_refuse(key, value, error);
+	return 0;
+}
+
+static int apply_name(void *object, const struct key *key, const char *value, struct strbuf *error)
+{
+	struct where_test *test = object;
+
+	(void)key, (void)error; /* each text is a pattern */
+	test->text = strdup(value);
+	return test->text ? 0 : -ENOMEM;
+}
+
+static int apply_choice(void *object, const struct key *key, const char *value,
+			struct strbuf *error)
+{
+	int r = key_set(object, key, value, error);
+
+	return r ? r : apply_name(object, key, value, error);
+}
 
 /* In the order in which they are carried out: operands, then what joins them. */
 enum step_kind { STEP_TEST, STEP_NOT, STEP_AND, STEP_OR };
@@ -78,8 +119,8 @@ __attribute__((format(printf, 3, 4))) static int wrong(struct parser *p, const c
 	va_start(args, fmt);
 	strbuf_vaddf(&text, fmt, args);
 	va_end(args);
-	return spec_error(p->error, "column %zu: %s", (size_t)(where - p->text) + 1,
-			  strbuf_str(&text));
+	return config_error(p->error, "column %zu: %s", (size_t)(where - p->text) + 1,
+			    strbuf_str(&text));
 }
 
 static int next_operator(struct parser *p)
@@ -191,62 +232,12 @@ static int parse_field(struct parser *p, enum where_field *ret_field)
 	return wrong(p, p->start, "unknown field '%s'; fields are: %s", word, strbuf_str(&names));
 }
 
-static int parse_percent(const char *word, uint64_t *ret_percent)
+static int parse_value(struct parser *p, struct where_test *test)
 {
-	char *end;
-	unsigned long value;
+	_cleanup_strbuf_ struct strbuf why = { 0 };
+	int r = key_apply(test, &fields[test->field], strbuf_str(&p->word), &why);
 
-	if (*word < '0' || *word > '9')
-		return -EINVAL;
-	errno = 0;
-	value = strtoul(word, &end, 10);
-	if (errno || value > 100 || (*end && strcmp(end, "%") != 0))
-		return -EINVAL;
-	*ret_percent = value;
-	return 0;
-}
-
-static int parse_number(struct parser *p, struct where_test *test)
-{
-	const char *word = strbuf_str(&p->word), *wanted = "a number, or one with k, M, G or T";
-	int r;
-
-	switch (fields[test->field].kind) {
-	case KIND_TIME:
-		wanted = "seconds, or a number with ms, s, m, h or d";
-		r = parse_duration(word, &test->number);
-		break;
-	case KIND_PERCENT:
-		wanted = "a percentage from 0 to 100";
-		r = parse_percent(word, &test->number);
-		break;
-	default:
-		r = parse_size(word, &test->number);
-		break;
-	}
-	if (r == -ERANGE)
-		return wrong(p, p->start, "'%s' is too large", word);
-	if (r < 0)
-		return wrong(p, p->start, "'%s' is no value of '%s': give %s", word,
-			     fields[test->field].name, wanted);
-	return 0;
-}
-
-static int parse_text(struct parser *p, struct where_test *test)
-{
-	const char *const *choices = fields[test->field].choices;
-	_cleanup_strbuf_ struct strbuf list = { 0 };
-	bool known = !choices;
-
-	for (size_t i = 0; choices && choices[i]; i++) {
-		known |= strcmp(choices[i], strbuf_str(&p->word)) == 0;
-		strbuf_addf(&list, "%s%s", i ? ", " : "", choices[i]);
-	}
-	if (!known)
-		return wrong(p, p->start, "'%s' is no value of '%s': give one of %s",
-			     strbuf_str(&p->word), fields[test->field].name, strbuf_str(&list));
-	test->text = strdup(strbuf_str(&p->word));
-	return test->text ? 0 : -ENOMEM;
+	return r == -EINVAL ? wrong(p, p->start, "%s", strbuf_str(&why)) : r;
 }
 
 static int parse_comparison(struct parser *p)
@@ -263,7 +254,7 @@ static int parse_comparison(struct parser *p)
 		r = next(p);
 	if (r < 0)
 		return r;
-	is_text = fields[test->field].kind >= KIND_NAME;
+	is_text = test->field >= WHERE_FUNCTION;
 	if (p->token != TOKEN_OP)
 		return unexpected(p, "a comparison (= != < <= > >=)");
 	if (is_text && p->op != WHERE_EQ && p->op != WHERE_NE)
@@ -274,7 +265,7 @@ static int parse_comparison(struct parser *p)
 	if (r == 0 && p->token != TOKEN_WORD && p->token != TOKEN_QUOTED)
 		return unexpected(p, "a value");
 	if (r == 0)
-		r = is_text ? parse_text(p, test) : parse_number(p, test);
+		r = parse_value(p, test);
 	if (r == 0)
 		r = add_step(p, STEP_TEST, p->where->n_tests++);
 	return r < 0 ? r : next(p);

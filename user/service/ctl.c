@@ -53,7 +53,7 @@ static int make_request(const struct ctl_options *options, struct strbuf *out)
 		strbuf_addf(out, "POST /ctl/trace?pid=%d&seconds=%" PRIu64, (int)options->pid,
 			    options->for_ns / 1000000000);
 		if (options->depth)
-			strbuf_addf(out, "&depth=%s", heap_depth_name(options->depth));
+			strbuf_addf(out, "&depth=%s", heap_depth_names[options->depth]);
 		if (options->format) {
 			strbuf_adds(out, "&format=");
 			add_escaped(out, options->format);

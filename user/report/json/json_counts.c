@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json/json_counts.h"
 
-#include "config/hist_spec.h"
+#include "config/event_spec.h"
 #include "report/json/json_stacks.h"
 #include "report/text/text.h"
 

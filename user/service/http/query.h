@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_SERVICE_HTTP_QUERY_H
 #define MEMTRACED_SERVICE_HTTP_QUERY_H
 
-#include "config/heap_depth.h"
+#include "config/options.h"
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -18,7 +18,7 @@ bool session_reads_resident(const struct options *options)
 static int read_resident(struct session *s, pid_t pid)
 {
 	const struct options *o = s->options;
-	bool all_counted = o->min_size == 0 && o->max_size == UINT64_MAX && o->n_allocators == 0;
+	bool all_counted = abi_block_filter_is_open(&o->block_filter) && o->n_allocators == 0;
 
 	if (!session_reads_resident(o) || live_depth(s->live) != RECORD_DEPTH_EXACT)
 		return 0;

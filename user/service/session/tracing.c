@@ -346,8 +346,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.check_stacks = options->check_stacks,
 		.most_stacks = options->most_stacks,
 		.forget_ended = options->forget_ended,
-		.min_size = options->min_size,
-		.max_size = options->max_size,
+		.block_filter = options->block_filter,
 		.tool = "memtraced " MEMTRACED_VERSION,
 	};
 	int r = check_tracefs();

@@ -230,8 +230,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	room = old ? (struct block_room){ 1, blocks + blocks / ABI_ROOM_TIMES } :
 		     block_room(blocks);
 	p->skel = skel;
-	skel->rodata->knob_min_size = opts->min_size;
-	skel->rodata->knob_max_size = opts->max_size;
+	skel->rodata->knob_block_filter = opts->block_filter;
 	skel->rodata->knob_max_stack = opts->max_stack;
 	skel->rodata->knob_floor = opts->floor;
 	skel->rodata->knob_check_stacks = opts->check_stacks;

@@ -43,7 +43,7 @@ struct programs_opts {
 	bool free_stacks; /* and counted by site */
 	uint32_t max_procs;
 	struct map_room room;
-	uint64_t min_size, max_size;
+	struct abi_block_filter block_filter;
 	uint32_t max_stack; /* callers kept of a stack */
 	uint32_t check_stacks;
 	bool allocations; /* else only what jobs need: */

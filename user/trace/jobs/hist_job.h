@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_TRACE_JOBS_HIST_JOB_H
 #define MEMTRACED_TRACE_JOBS_HIST_JOB_H
 
-#include "config/hist_spec.h"
+#include "config/event_spec.h"
 #include "trace/jobs/job.h"
 
 #include <stdbool.h>

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "config/event_spec.h"
-#include "config/hist_spec.h"
 #include "trace/bpf/programs.h"
 #include "trace/jobs/event_job.h"
 #include "trace/jobs/job.h"
@@ -63,7 +62,7 @@ struct live_opts {
 	bool follow;
 	bool held; /* targets are held at births, execs and marks (target/hold) */
 	struct map_room room;
-	uint64_t min_size, max_size;
+	struct abi_block_filter block_filter;
 	uint32_t max_stack;    /* callers kept of a stack, up to ABI_MAX_FRAMES */
 	uint32_t check_stacks; /* so many are checked: trace/unwind/stack_check.h */
 	/* What record_run says of it. */

@@ -113,7 +113,7 @@ static void forget_reading(struct reading *reading)
 
 static bool is_wanted(const struct live *live, const struct glibc_block *block)
 {
-	return block->size >= live->opts.min_size && block->size <= live->opts.max_size;
+	return abi_block_is_tracked(&live->opts.block_filter, block->size);
 }
 
 static void drop_unwanted(const struct live *live, struct glibc_heap *heap)

@@ -260,7 +260,7 @@ static void add_traces(struct data *data, struct json_object *to)
 		trace = json_out_new(&data->out);
 		json_out_string(&data->out, trace, "kind", info.kind == TRACE_CPU ? "cpu" : "heap");
 		json_out_string(&data->out, trace, "depth",
-				info.kind == TRACE_HEAP ? heap_depth_name(info.depth) : NULL);
+				info.kind == TRACE_HEAP ? heap_depth_names[info.depth] : NULL);
 		json_out_known(&data->out, trace, "pid", info.pid != 0, (uint64_t)info.pid);
 		json_out_u64(&data->out, trace, "age_ns", info.age_ns);
 		json_out_u64(&data->out, trace, "left_ns", info.left_ns);

@@ -8,8 +8,8 @@
 #include "report/diff/diff_json_stack.h"
 #include "report/diff/diff_writers.h"
 #include "report/json/json_coverage.h"
-#include "report/json/json_estimate.h"
 #include "report/json/json_out.h"
+#include "report/json/json_site.h"
 #include "report/json/json_stacks.h"
 
 #include <errno.h>

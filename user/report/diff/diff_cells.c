@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/diff/diff_cells.h"
 
-#include "report/text/table_estimate.h"
+#include "report/text/table_out.h"
 
 void diff_cell(struct table *t, const char *number)
 {

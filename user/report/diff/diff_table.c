@@ -10,7 +10,7 @@
 #include "report/diff/diff_table_jobs.h"
 #include "report/diff/diff_writers.h"
 #include "report/text/coverage_words.h"
-#include "report/text/table_estimate.h"
+#include "report/text/table_out.h"
 
 #include <errno.h>
 #include <inttypes.h>

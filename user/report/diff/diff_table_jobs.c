@@ -7,7 +7,7 @@
 
 #include "config/units.h"
 #include "report/diff/diff_cells.h"
-#include "report/text/bucket_label.h"
+#include "report/text/table_out.h"
 
 #include <inttypes.h>
 #include <string.h>

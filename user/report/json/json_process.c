@@ -5,7 +5,7 @@
 #include "report/json/json_site.h"
 #include "report/json/json_stacks.h"
 #include "report/leak/leak_result.h"
-#include "report/text/fault_words.h"
+#include "report/text/error_words.h"
 #include "report/view/view_collect.h"
 
 #include <inttypes.h>

@@ -7,7 +7,6 @@
 #include "report/leak/leak_lines.h"
 #include "report/leak/leak_text.h"
 #include "report/text/error_words.h"
-#include "report/text/fault_words.h"
 #include "report/text/text.h"
 
 bool leak_error_kind(enum record_heap_error_kind kind, enum suppression_kind *ret_kind)

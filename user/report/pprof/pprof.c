@@ -11,7 +11,6 @@
 #include "report/profile_part.h"
 #include "report/samples.h"
 #include "report/text/coverage_words.h"
-#include "report/view/view_budget.h"
 #include "report/writers.h"
 
 #include <errno.h>
@@ -239,7 +238,7 @@ static int put_comments(struct profile *profile)
 		put_comment(profile, run->tool);
 	put_comment(profile, totals[coverage_state(view)]);
 	if (view_opts(view)->budget) {
-		view_budget_words(view_opts(view)->budget, &text);
+		coverage_budget_words(view_opts(view)->budget, &text);
 		put_comment(profile, strbuf_str(&text));
 	}
 	for (size_t i = 0; coverage && i < coverage->n_losses; i++) {

@@ -4,7 +4,7 @@
  * Numbers that are not exact never look as if they were: lower bounds carry a ≥, the rest a ~.
  */
 #include "report/text/table.h"
-#include "report/text/table_estimate.h"
+#include "report/text/table_out.h"
 
 #include "base/vec.h"
 #include "config/units.h"

@@ -2,7 +2,6 @@
 #include "config/units.h"
 #include "report/text/coverage_words.h"
 #include "report/text/table.h"
-#include "report/view/view_budget.h"
 #include "report/view/view_estimate.h"
 #include "report/view/view_exact.h"
 
@@ -112,7 +111,7 @@ static void budget(struct table *t)
 
 	if (!budget)
 		return;
-	view_budget_words(budget, &line);
+	coverage_budget_words(budget, &line);
 	table_wrap(t, 8, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

@@ -6,7 +6,7 @@
  * sanitizers (make check runs this in the build of the fuzz programs, too) find nothing.
  */
 #include "report/diff/diff_writers.h"
-#include "report/leak/leak_record.h"
+#include "report/leak/leak_result.h"
 #include "report/perf/perf_script_stream.h"
 #include "tests/replay/hostile_records.h"
 #include "tests/replay/scenarios.h"

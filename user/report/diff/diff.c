@@ -2,9 +2,9 @@
 #include "report/diff/diff.h"
 
 #include "base/interns.h"
+#include "base/saturate.h"
 #include "base/vec.h"
 #include "report/view/view_collect.h"
-#include "report/view/view_sum.h"
 #include "report/view/view_where.h"
 
 #include <errno.h>
@@ -33,13 +33,6 @@ static uint64_t magnitude(int64_t value)
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
 
-int64_t diff_minus(int64_t a, int64_t b)
-{
-	int64_t result;
-
-	return __builtin_sub_overflow(a, b, &result) ? (a > 0 ? INT64_MAX : INT64_MIN) : result;
-}
-
 static int64_t as_signed(uint64_t value)
 {
 	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
@@ -61,18 +54,18 @@ int64_t diff_value(const struct diff_values *values, enum option_sort sort)
 
 int64_t diff_change(const struct diff_values sides[DIFF_SIDES], enum option_sort sort)
 {
-	return diff_minus(diff_value(&sides[DIFF_AFTER], sort),
-			  diff_value(&sides[DIFF_BEFORE], sort));
+	return saturate_subtract(diff_value(&sides[DIFF_AFTER], sort),
+				 diff_value(&sides[DIFF_BEFORE], sort));
 }
 
 void diff_add_values(struct diff_values *to, const struct diff_values *from)
 {
-	to->live_bytes = view_sum(to->live_bytes, from->live_bytes);
-	to->live_blocks = view_sum(to->live_blocks, from->live_blocks);
-	to->peak_bytes = view_sum(to->peak_bytes, from->peak_bytes);
-	to->allocs = view_sum_u64(to->allocs, from->allocs);
-	to->bytes = view_sum_u64(to->bytes, from->bytes);
-	to->temporary = view_sum_u64(to->temporary, from->temporary);
+	to->live_bytes = saturate_add(to->live_bytes, from->live_bytes);
+	to->live_blocks = saturate_add(to->live_blocks, from->live_blocks);
+	to->peak_bytes = saturate_add(to->peak_bytes, from->peak_bytes);
+	to->allocs = saturate_add_u64(to->allocs, from->allocs);
+	to->bytes = saturate_add_u64(to->bytes, from->bytes);
+	to->temporary = saturate_add_u64(to->temporary, from->temporary);
 	view_estimate_add(&to->estimate, &from->estimate);
 }
 
@@ -257,7 +250,8 @@ static int add_ended(struct diff *diff, unsigned int side)
 		if (r < 0)
 			return r;
 		program = &diff->programs.data[index];
-		program->processes[side] = view_sum_u64(program->processes[side], ended->processes);
+		program->processes[side] =
+			saturate_add_u64(program->processes[side], ended->processes);
 		program->exact[side] &= view_is_exact(view) && ended->totals.lost == 0;
 		view_clamp(&heap.live_bytes, &program->exact[side]);
 		view_clamp(&heap.live_blocks, &program->exact[side]);
@@ -319,7 +313,7 @@ static int filter(struct diff *diff)
 		}
 		program->n_left_out++;
 		program->left_out_bytes =
-			view_sum(program->left_out_bytes, diff_change(site->sides, SORT_BYTES));
+			saturate_add(program->left_out_bytes, diff_change(site->sides, SORT_BYTES));
 	}
 	return r;
 }

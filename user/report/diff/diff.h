@@ -124,7 +124,4 @@ static inline bool diff_exact(const struct diff_program *program)
 	return program->exact[DIFF_BEFORE] && program->exact[DIFF_AFTER];
 }
 
-/* A difference that no damaged recording can make overflow. */
-int64_t diff_minus(int64_t a, int64_t b);
-
 #endif

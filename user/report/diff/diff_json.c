@@ -3,6 +3,7 @@
  * A diff as one object on one line: the two runs, then each program with its totals and its sites.
  * What was not there before, or is not any more, is null; the change is there always.
  */
+#include "base/saturate.h"
 #include "report/diff/diff.h"
 #include "report/diff/diff_json_jobs.h"
 #include "report/diff/diff_json_stack.h"
@@ -61,9 +62,12 @@ static struct json_object *change_json(struct json_out *out,
 
 	if (!json)
 		return NULL;
-	add_change(out, json, "live_bytes", diff_minus(after->live_bytes, before->live_bytes));
-	add_change(out, json, "live_blocks", diff_minus(after->live_blocks, before->live_blocks));
-	add_change(out, json, "peak_bytes", diff_minus(after->peak_bytes, before->peak_bytes));
+	add_change(out, json, "live_bytes",
+		   saturate_subtract(after->live_bytes, before->live_bytes));
+	add_change(out, json, "live_blocks",
+		   saturate_subtract(after->live_blocks, before->live_blocks));
+	add_change(out, json, "peak_bytes",
+		   saturate_subtract(after->peak_bytes, before->peak_bytes));
 	add_change(out, json, "allocs", (int64_t)(after->allocs - before->allocs));
 	add_change(out, json, "bytes", (int64_t)(after->bytes - before->bytes));
 	if (estimate.interval) /* samples do not tell it */

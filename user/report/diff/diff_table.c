@@ -3,6 +3,7 @@
  * What has changed, for people: each program's totals before and after, then its sites, what has
  * changed most first. Numbers that are not exact never look as if they were.
  */
+#include "base/saturate.h"
 #include "config/units.h"
 #include "report/diff/diff.h"
 #include "report/diff/diff_cells.h"
@@ -100,7 +101,7 @@ static void total_line(struct table *t, const struct diff_program *program,
 		       const struct total *total)
 {
 	int64_t before = total->sides[DIFF_BEFORE], after = total->sides[DIFF_AFTER];
-	int64_t change = diff_minus(after, before);
+	int64_t change = saturate_subtract(after, before);
 	const char *marks[DIFF_SIDES];
 
 	for (unsigned int side = 0; side < DIFF_SIDES; side++)
@@ -296,7 +297,7 @@ static void sites(struct table *t, const struct diff *diff, const struct diff_pr
 		}
 		if (opts->top > 0 && rank >= opts->top) {
 			n_hidden++;
-			hidden = view_sum(hidden, change);
+			hidden = saturate_add(hidden, change);
 			continue;
 		}
 		strbuf_addch(&t->out, '\n');
@@ -396,7 +397,7 @@ static void group_line(struct table *t, const struct diff_group *group)
 
 	add_cell(t, mark, before, false, false);
 	add_cell(t, mark, after, false, false);
-	add_cell(t, mark, diff_minus(after, before), false, true);
+	add_cell(t, mark, saturate_subtract(after, before), false, true);
 	add_cell(t, mark, diff_change(group->sides, SORT_COUNT), true, true);
 	add_cell(t, mark,
 		 (int64_t)(group->sides[DIFF_AFTER].allocs - group->sides[DIFF_BEFORE].allocs),

@@ -2,7 +2,7 @@
 #include "report/perf/perf_script_stream.h"
 
 #include "base/hashmap.h"
-#include "report/perf/perf_script_text.h"
+#include "report/perf/perf_script.h"
 #include "report/view/view_resolve.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
  * time that they stand for.
  */
 #include "report/diff/diff_writers.h"
-#include "report/gzip_out.h"
+#include "report/packed_out.h"
 #include "report/pprof/pprof_tables.h"
 #include "report/profile_part.h"
 #include "report/samples.h"

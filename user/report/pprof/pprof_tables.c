@@ -3,7 +3,7 @@
 
 #include "base/interns.h"
 #include "model/mappings.h"
-#include "report/gzip_out.h"
+#include "report/packed_out.h"
 #include "report/text/text.h"
 
 #include <errno.h>

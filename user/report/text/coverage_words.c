@@ -5,8 +5,8 @@
 #include "base/strbuf.h"
 #include "config/units.h"
 #include "report/report_opts.h"
+#include "report/view/view_coverage.h"
 #include "report/view/view_estimate.h"
-#include "report/view/view_exact.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,11 +4,12 @@
  * Numbers that are not exact never look as if they were: lower bounds carry a ≥, the rest a ~.
  */
 #include "report/text/table.h"
-#include "report/text/table_out.h"
 
+#include "base/saturate.h"
 #include "base/vec.h"
 #include "config/units.h"
-#include "report/view/view_exact.h"
+#include "report/text/table_out.h"
+#include "report/view/view_coverage.h"
 #include "report/writers.h"
 
 #include <errno.h>
@@ -148,7 +149,7 @@ static void hidden_processes(struct table *t, struct view_process *const *proces
 	if (n <= n_shown)
 		return;
 	for (size_t i = n_shown; i < n; i++)
-		hidden_bytes = view_sum(hidden_bytes, heap_bytes(processes[i]));
+		hidden_bytes = saturate_add(hidden_bytes, heap_bytes(processes[i]));
 	strbuf_addf(&t->out, "%s… %zu more process%s, %s of heap live%s\n", indent, n - n_shown,
 		    n - n_shown == 1 ? "" : "es", format_size(hidden_bytes, size), hint);
 }
@@ -464,8 +465,8 @@ static int ended_processes(struct table *t)
 
 static void add_totals(struct record_totals *sum, const struct record_totals *totals)
 {
-	sum->live_bytes = view_sum(sum->live_bytes, totals->live_bytes);
-	sum->live_blocks = view_sum(sum->live_blocks, totals->live_blocks);
+	sum->live_bytes = saturate_add(sum->live_bytes, totals->live_bytes);
+	sum->live_blocks = saturate_add(sum->live_blocks, totals->live_blocks);
 	sum->allocs += totals->allocs;
 	sum->bytes += totals->bytes;
 	sum->frees += totals->frees;

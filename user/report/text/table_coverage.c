@@ -2,8 +2,8 @@
 #include "config/units.h"
 #include "report/text/coverage_words.h"
 #include "report/text/table.h"
+#include "report/view/view_coverage.h"
 #include "report/view/view_estimate.h"
-#include "report/view/view_exact.h"
 
 #include <inttypes.h>
 #include <string.h>

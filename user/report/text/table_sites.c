@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sites of a process in the table, where their blocks are freed, and sums by --group-by. */
+#include "base/saturate.h"
 #include "config/units.h"
 #include "report/samples.h"
 #include "report/text/table.h"
@@ -228,7 +229,8 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		s.sort = SORT_BYTES;
 	for (size_t i = 0; i < process->n_sites; i++)
 		if (belongs(&s, &process->sites[i]))
-			s.weight = view_sum(s.weight, view_site_weight(&process->sites[i], s.sort));
+			s.weight = saturate_add(s.weight,
+						view_site_weight(&process->sites[i], s.sort));
 	for (size_t i = 0; i < process->n_sites; i++) {
 		const struct view_site *site = &process->sites[i];
 
@@ -238,7 +240,7 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		}
 		if (opts->top > 0 && rank >= opts->top) {
 			n_hidden++;
-			hidden_weight = view_sum(hidden_weight, view_site_weight(site, s.sort));
+			hidden_weight = saturate_add(hidden_weight, view_site_weight(site, s.sort));
 			view_estimate_add(&hidden, &site->estimate);
 			continue;
 		}

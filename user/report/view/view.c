@@ -5,9 +5,8 @@
 #include "report/view/view_collect.h"
 #include "report/view/view_coverage.h"
 #include "report/view/view_estimate.h"
-#include "report/view/view_exact.h"
-#include "report/view/view_free_pairs.h"
-#include "report/view/view_leaks.h"
+#include "report/view/view_frees.h"
+#include "report/view/view_site.h"
 #include "report/view/view_where.h"
 
 #include <errno.h>

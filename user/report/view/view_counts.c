@@ -7,7 +7,6 @@
 #include "report/report_opts.h"
 #include "report/view/view_estimate.h"
 #include "report/view/view_resolve.h"
-#include "report/view/view_sum.h"
 
 #include <errno.h>
 #include <string.h>
@@ -38,7 +37,7 @@ static int add_histogram(const struct model_histogram *from, struct view_histogr
 
 		group->counts = counts;
 		for (size_t j = 0; j < counts->n_buckets; j++)
-			group->count = view_sum_u64(group->count, counts->buckets[j].count);
+			group->count = saturate_add_u64(group->count, counts->buckets[j].count);
 	}
 	qsort(histogram->groups, histogram->n_groups, sizeof(histogram->groups[0]), compare_groups);
 	return 0;
@@ -80,9 +79,9 @@ static const struct hashmap_ops event_stack_ops = {
 
 static void merge(struct view_event_stack *into, const struct view_event_stack *stack)
 {
-	into->count = view_sum_u64(into->count, stack->count);
-	into->ns = view_sum_u64(into->ns, stack->ns);
-	into->weight = view_sum_u64(into->weight, stack->weight);
+	into->count = saturate_add_u64(into->count, stack->count);
+	into->ns = saturate_add_u64(into->ns, stack->ns);
+	into->weight = saturate_add_u64(into->weight, stack->weight);
 	into->variance += stack->variance;
 	if (stack->first_ns < into->first_ns)
 		into->first_ns = stack->first_ns;
@@ -168,9 +167,9 @@ static int hand_over(struct hashmap *merged, struct view_event *event)
 	while ((stack = hashmap_next(merged, &pos))) {
 		if (stack->count == 0)
 			continue;
-		event->count = view_sum_u64(event->count, stack->count);
-		event->ns = view_sum_u64(event->ns, stack->ns);
-		event->weight = view_sum_u64(event->weight, stack->weight);
+		event->count = saturate_add_u64(event->count, stack->count);
+		event->ns = saturate_add_u64(event->ns, stack->ns);
+		event->weight = saturate_add_u64(event->weight, stack->weight);
 		event->variance += stack->variance;
 		event->stacks[event->n_stacks++] = *stack;
 		stack->stack.places = NULL;

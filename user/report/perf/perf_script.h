@@ -4,8 +4,8 @@
  * traps are why names are changed here. Addresses are the objects' own, so that frames of different
  * runs are the same and addr2line takes them.
  */
-#ifndef MEMTRACED_REPORT_PERF_PERF_SCRIPT_TEXT_H
-#define MEMTRACED_REPORT_PERF_PERF_SCRIPT_TEXT_H
+#ifndef MEMTRACED_REPORT_PERF_PERF_SCRIPT_H
+#define MEMTRACED_REPORT_PERF_PERF_SCRIPT_H
 
 #include "base/strbuf.h"
 #include "report/view/view_stack.h"

@@ -22,6 +22,12 @@ static inline int64_t saturate_i64(double value)
 	return saturate_u64(value) < INT64_MAX ? (int64_t)saturate_u64(value) : INT64_MAX;
 }
 
+/* The value as a signed one. */
+static inline int64_t saturate_signed(uint64_t value)
+{
+	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
+}
+
 static inline int64_t saturate_add(int64_t a, int64_t b)
 {
 	int64_t sum;

@@ -5,7 +5,8 @@
  * of mappings as further types. Of an event it counts how often it happened, and of samples the
  * time that they stand for.
  */
-#include "report/diff/diff_writers.h"
+#include "base/saturate.h"
+#include "report/diff/diff.h"
 #include "report/packed_out.h"
 #include "report/pprof/pprof_tables.h"
 #include "report/profile_part.h"
@@ -62,11 +63,6 @@ static void add_time(const struct view *view, bool is_event, Pprof__Profile *par
 	part->time_nanos = (int64_t)view_realtime_ns(view);
 	if (is_event)
 		part->duration_nanos = (int64_t)(now_ns - run->start_ns);
-}
-
-static int64_t as_value(uint64_t value)
-{
-	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
 }
 
 /*
@@ -127,7 +123,7 @@ static void put_heap_types(struct profile *profile)
 	if (!view_opts(profile->view)->allocated_first)
 		part.default_sample_type = types[SITE_TYPES - 1].type;
 	part.period_type = &period;
-	part.period = as_value(smallest_interval(profile->view));
+	part.period = saturate_signed(smallest_interval(profile->view));
 	add_time(profile->view, false, &part);
 	pprof_tables_put(tables, &part);
 }
@@ -158,7 +154,8 @@ static void put_sample_types(struct profile *profile, const struct view_event *e
 	part.sample_type = pointers;
 	part.default_sample_type = types[profile->n_types - 1].type;
 	part.period_type = &types[1];
-	part.period = timed ? 1 : as_value(profile->period ? profile->period : event->interval);
+	part.period =
+		timed ? 1 : saturate_signed(profile->period ? profile->period : event->interval);
 	add_time(profile->view, true, &part);
 	pprof_tables_put(profile->tables, &part);
 }
@@ -199,9 +196,9 @@ static void put_part_types(struct profile *profile)
 	part.sample_type = pointers;
 	part.default_sample_type = types[1].type;
 	part.period_type = &period;
-	part.period = as_value(profile_part_period(profile->view, profile->part));
-	part.time_nanos = as_value(time.start_ns);
-	part.duration_nanos = as_value(time.length_ns);
+	part.period = saturate_signed(profile_part_period(profile->view, profile->part));
+	part.time_nanos = saturate_signed(time.start_ns);
+	part.duration_nanos = saturate_signed(time.length_ns);
 	pprof_tables_put(tables, &part);
 }
 
@@ -315,7 +312,7 @@ static void add_labels(struct profile *profile, const struct sample *sample, str
 	/* The mean, as in Go's profiles. */
 	if (site && site->allocs > 0 && site->bytes >= site->allocs && !profile->part) {
 		label = add_label(profile, labels, "bytes");
-		label->num = as_value(site->bytes / site->allocs);
+		label->num = saturate_signed(site->bytes / site->allocs);
 		label->num_unit = pprof_tables_string(profile->tables, "bytes");
 	}
 	if (site && site->class == VIEW_MMAP)
@@ -333,18 +330,18 @@ static size_t fill_values(const struct profile *profile, const struct sample *sa
 	const struct view_site *site = sample->site;
 
 	if (!site) {
-		values[0] = as_value(sample->count);
-		values[1] =
-			as_value(profile->period ? sample->count * profile->period : sample->value);
+		values[0] = saturate_signed(sample->count);
+		values[1] = saturate_signed(profile->period ? sample->count * profile->period :
+							      sample->value);
 		if (values[0] == 0)
 			return 0;
-		values[2] = as_value(values[1] * profile->page_bytes);
+		values[2] = saturate_signed(values[1] * profile->page_bytes);
 		return profile->n_types;
 	}
 	memset(values, 0, SITE_TYPES * sizeof(*values));
 	values += class_at(profile, site->class);
-	values[0] = as_value(site->allocs);
-	values[1] = as_value(site->bytes);
+	values[0] = saturate_signed(site->allocs);
+	values[1] = saturate_signed(site->bytes);
 	values[2] = site->live_blocks;
 	values[3] = site->live_bytes;
 	return values[0] || values[1] || values[2] || values[3] ? SITE_TYPES : 0;
@@ -465,8 +462,8 @@ static int put_members(struct profile *profile, const struct diff *diff)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < diff_n_members(diff); i++) {
-		const struct diff_member *member = diff_member(diff, i);
+	for (size_t i = 0; r == 0 && i < diff->members.len; i++) {
+		const struct diff_member *member = &diff->members.data[i];
 		const struct sample sample = {
 			.image = member->process->image,
 			.stack = &member->site->stack,
@@ -490,10 +487,10 @@ static int put_diff(struct profile *profile, const void *of)
 	put_heap_types(profile);
 	put_comment(profile, "difference of two runs");
 	profile->of = "before: ";
-	profile->view = diff_run(diff, DIFF_BEFORE)->view;
+	profile->view = diff->runs[DIFF_BEFORE].view;
 	r = put_comments(profile);
 	profile->of = "after: ";
-	profile->view = diff_run(diff, DIFF_AFTER)->view;
+	profile->view = diff->runs[DIFF_AFTER].view;
 	if (r == 0)
 		r = put_comments(profile);
 	if (r == 0)
@@ -503,7 +500,7 @@ static int put_diff(struct profile *profile, const void *of)
 
 int diff_pprof_write(const struct diff *diff, FILE *file)
 {
-	struct profile profile = { .view = diff_run(diff, DIFF_AFTER)->view };
+	struct profile profile = { .view = diff->runs[DIFF_AFTER].view };
 
 	return write_profile(&profile, file, put_diff, diff);
 }

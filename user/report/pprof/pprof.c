@@ -31,8 +31,6 @@
 struct profile {
 	const struct view *view;
 	struct pprof_tables *tables;
-	struct sample_frames frames; /* of the stack at hand */
-	VEC(uint64_t) locations;
 	const struct profile_part *part; /* what alone is in it; NULL: all of the view */
 	size_t n_samples;
 	size_t n_types;	 /* of an event: values of each sample */
@@ -43,12 +41,17 @@ struct profile {
 	uint64_t page_bytes;
 };
 
+static int64_t add_string(struct pprof_tables *tables, const char *s)
+{
+	return (int64_t)profile_tables_string(tables->rows, s);
+}
+
 static Pprof__ValueType value_type(struct pprof_tables *tables, const char *type, const char *unit)
 {
 	Pprof__ValueType value = PPROF__VALUE_TYPE__INIT;
 
-	value.type = pprof_tables_string(tables, type);
-	value.unit = pprof_tables_string(tables, unit);
+	value.type = add_string(tables, type);
+	value.unit = add_string(tables, unit);
 	return value;
 }
 
@@ -209,7 +212,7 @@ static void put_comment(struct profile *profile, const char *text)
 	int64_t index;
 
 	strbuf_addf(&whole, "%s%s", profile->of ? profile->of : "", text);
-	index = pprof_tables_string(profile->tables, strbuf_str(&whole));
+	index = add_string(profile->tables, strbuf_str(&whole));
 	part.n_comment = 1;
 	part.comment = &index;
 	pprof_tables_put(profile->tables, &part);
@@ -260,28 +263,6 @@ static int put_comments(struct profile *profile)
 	return strbuf_error(&text) < 0 ? strbuf_error(&text) : profile->error;
 }
 
-/* Frames of one place are one location, the inlined ones among them. */
-static int add_locations(struct profile *profile, const struct view_stack *stack)
-{
-	static const struct sample_frame unknown = { .mark = "[unknown]" };
-	size_t n;
-	int r = sample_frames_fill(&profile->frames, stack);
-
-	/* Readers leave out what has no location. */
-	if (r == 0 && profile->frames.list.len == 0)
-		r = vec_push(&profile->frames.list, unknown);
-	profile->locations.len = 0;
-	for (size_t i = 0; r == 0 && i < profile->frames.list.len; i += n) {
-		uint64_t id;
-
-		n = sample_frames_of_place(&profile->frames, i);
-		r = pprof_tables_location(profile->tables, &profile->frames.list.data[i], n, &id);
-		if (r == 0)
-			r = vec_push(&profile->locations, id);
-	}
-	return r;
-}
-
 struct labels {
 	Pprof__Label list[5], *pointers[5];
 	size_t n;
@@ -292,7 +273,7 @@ static Pprof__Label *add_label(struct profile *profile, struct labels *labels, c
 	Pprof__Label *label = &labels->list[labels->n];
 
 	pprof__label__init(label);
-	label->key = pprof_tables_string(profile->tables, key);
+	label->key = add_string(profile->tables, key);
 	labels->pointers[labels->n++] = label;
 	return label;
 }
@@ -308,19 +289,17 @@ static void add_labels(struct profile *profile, const struct sample *sample, str
 		add_label(profile, labels, "pid")->num = image->pid;
 	if (*image->comm && !profile->part)
 		add_label(profile, labels, "process")->str =
-			pprof_tables_string(profile->tables, image->comm);
+			add_string(profile->tables, image->comm);
 	/* The mean, as in Go's profiles. */
 	if (site && site->allocs > 0 && site->bytes >= site->allocs && !profile->part) {
 		label = add_label(profile, labels, "bytes");
 		label->num = saturate_signed(site->bytes / site->allocs);
-		label->num_unit = pprof_tables_string(profile->tables, "bytes");
+		label->num_unit = add_string(profile->tables, "bytes");
 	}
 	if (site && site->class == VIEW_MMAP)
-		add_label(profile, labels, "class")->str =
-			pprof_tables_string(profile->tables, "mmap");
+		add_label(profile, labels, "class")->str = add_string(profile->tables, "mmap");
 	if (profile->is_base)
-		add_label(profile, labels, BASE_KEY)->str =
-			pprof_tables_string(profile->tables, BASE_VALUE);
+		add_label(profile, labels, BASE_KEY)->str = add_string(profile->tables, BASE_VALUE);
 }
 
 /* How many values; 0: there is nothing to say. */
@@ -365,13 +344,13 @@ static int put_sample(const struct sample *from, void *userdata)
 		return 0;
 	for (size_t i = 0; profile->is_base && i < sample.n_value; i++)
 		values[i] = -values[i];
-	r = add_locations(profile, from->stack);
+	/* Readers leave out what has no location. */
+	r = profile_tables_stack(profile->tables->rows, from->stack, "[unknown]",
+				 &sample.location_id, &sample.n_location_id);
 	if (r < 0)
 		return r;
 	profile->n_samples++;
 	add_labels(profile, from, &labels);
-	sample.n_location_id = profile->locations.len;
-	sample.location_id = profile->locations.data;
 	sample.n_label = labels.n;
 	sample.label = labels.pointers;
 	part.n_sample = 1;
@@ -387,13 +366,19 @@ static const struct mapping *main_mapping(const struct view *view)
 	return model_exe_mapping(view_model(view), view_process(view, 0)->image->slot);
 }
 
+/* The first mapping is that of the main program; NULL: it is not known. */
+static void add_main(struct profile *profile, const struct mapping *mapping)
+{
+	if (mapping)
+		(void)profile_tables_add_mapping(profile->tables->rows, mapping);
+}
+
 static int put_profile(struct profile *profile, const void *of)
 {
 	const struct view_event *event = of;
-	int r = pprof_tables_main(profile->tables, main_mapping(profile->view));
+	int r;
 
-	if (r < 0)
-		return r;
+	add_main(profile, main_mapping(profile->view));
 	if (event && (view_event_sampled(event) || event->asked->timed || event->asked->page_bytes))
 		put_sample_types(profile, event);
 	else if (event)
@@ -409,11 +394,9 @@ static int put_profile(struct profile *profile, const void *of)
 static int put_part(struct profile *profile, const void *of)
 {
 	const struct profile_part *part = of;
-	int r = pprof_tables_main(profile->tables, model_exe_mapping(view_model(profile->view),
-								     part->process->image->slot));
+	int r;
 
-	if (r < 0)
-		return r;
+	add_main(profile, model_exe_mapping(view_model(profile->view), part->process->image->slot));
 	put_part_types(profile);
 	r = put_comments(profile);
 	if (r == 0)
@@ -434,8 +417,6 @@ static int write_profile(struct profile *profile, FILE *file,
 	profile->tables = tables;
 	if (r == 0)
 		r = put(profile, of);
-	sample_frames_done(&profile->frames);
-	vec_done(&profile->locations);
 	if (r < 0)
 		return r;
 	gzip_out_end(out);
@@ -480,10 +461,9 @@ static int put_members(struct profile *profile, const struct diff *diff)
 static int put_diff(struct profile *profile, const void *of)
 {
 	const struct diff *diff = of;
-	int r = pprof_tables_main(profile->tables, main_mapping(profile->view));
+	int r;
 
-	if (r < 0)
-		return r;
+	add_main(profile, main_mapping(profile->view));
 	put_heap_types(profile);
 	put_comment(profile, "difference of two runs");
 	profile->of = "before: ";

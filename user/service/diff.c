@@ -47,7 +47,7 @@ static bool has_totals(const struct model *model)
 	for (size_t i = 0; i < model_n_processes(model); i++)
 		if (model_process(model, i)->has_totals)
 			return true;
-	return model_n_ended(model) > 0;
+	return ended_count(model_ended(model)) > 0;
 }
 
 static bool has_allocations(const struct model *model)
@@ -68,16 +68,17 @@ static int check_run(const struct run *run, const char *path)
 
 static bool has_event(const struct model *model, const struct record_event *event)
 {
-	for (size_t i = 0; i < model_n_events(model); i++)
-		if (diff_events_match(&model_event(model, i)->asked, event))
+	for (size_t i = 0; i < event_counts_count(model_events(model)); i++)
+		if (diff_events_match(&event_counts_get(model_events(model), i)->asked, event))
 			return true;
 	return false;
 }
 
 static bool has_histogram(const struct model *model, const struct record_histogram *histogram)
 {
-	for (size_t i = 0; i < model_n_histograms(model); i++)
-		if (diff_histograms_match(&model_histogram(model, i)->asked, histogram))
+	for (size_t i = 0; i < histograms_count(model_histograms(model)); i++)
+		if (diff_histograms_match(&histograms_get(model_histograms(model), i)->asked,
+					  histogram))
 			return true;
 	return false;
 }
@@ -89,11 +90,11 @@ static int check_common(const struct run *const runs[DIFF_SIDES], char *const *p
 
 	if (has_allocations(before) && has_allocations(after))
 		return 0;
-	for (size_t i = 0; i < model_n_events(after); i++)
-		if (has_event(before, &model_event(after, i)->asked))
+	for (size_t i = 0; i < event_counts_count(model_events(after)); i++)
+		if (has_event(before, &event_counts_get(model_events(after), i)->asked))
 			return 0;
-	for (size_t i = 0; i < model_n_histograms(after); i++)
-		if (has_histogram(before, &model_histogram(after, i)->asked))
+	for (size_t i = 0; i < histograms_count(model_histograms(after)); i++)
+		if (has_histogram(before, &histograms_get(model_histograms(after), i)->asked))
 			return 0;
 	log_error("%s and %s have nothing in common that 'diff' compares: allocations, the same "
 		  "-e, --hist, --off-cpu or --page-faults, or --cpu at the same rate",

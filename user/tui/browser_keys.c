@@ -161,7 +161,7 @@ static int name_totals(struct browser_totals *t, const struct view *view)
 
 static int sum_up(const struct browser *b, const struct view *view, struct browser_totals *ret)
 {
-	const struct record_coverage *coverage = model_coverage(view_model(view));
+	const struct record_coverage *coverage = coverage_at_cut(model_coverage(view_model(view)));
 	const struct record_run *run = model_run(view_model(view));
 	struct browser_totals t = { .exact = view_is_exact(view), .ended = true };
 	uint64_t now_ns = view_now_ns(view);

@@ -225,8 +225,8 @@ static int add_ended(struct matching *m, unsigned int side)
 	const struct model *model = view_model(view);
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < model_n_ended(model); i++) {
-		const struct model_ended *ended = model_ended(model, i);
+	for (size_t i = 0; r == 0 && i < ended_count(model_ended(model)); i++) {
+		const struct model_ended *ended = ended_get(model_ended(model), i);
 		const struct model_process image = {
 			.comm = ended->comm ? ended->comm : "",
 			.exe = ended->exe,

@@ -118,7 +118,7 @@ void json_process_head(struct json_out *out, const struct view *view,
 	json_out_string(out, json, "comm", image->comm);
 	json_out_string(out, json, "exe", image->exe);
 	/* Of a run with --max-overhead. */
-	if (model_overhead(view_model(view)))
+	if (depths_overhead(model_depths(view_model(view))))
 		json_out_string(out, json, "depth", json_depth_name(image->depth));
 	if (image->ended)
 		json_out_add(out, json, "end", end_json(out, image));
@@ -425,8 +425,8 @@ void json_ended(struct json_out *out, const struct view *view)
 	const struct model *model = view_model(view);
 
 	fputc('[', out->file);
-	for (size_t i = 0; i < model_n_ended(model); i++) {
-		const struct model_ended *ended = model_ended(model, i);
+	for (size_t i = 0; i < ended_count(model_ended(model)); i++) {
+		const struct model_ended *ended = ended_get(model_ended(model), i);
 		struct record_totals totals = ended->totals;
 		struct json_object *json = json_out_new(out);
 		bool exact;

@@ -67,7 +67,7 @@ static void totals_words(const struct view *view, struct strbuf *line)
 					  "none lost: totals are exact, of sampled events "
 					  "ESTIMATES" :
 					  "none lost: totals are exact");
-	else if (model_n_depth_changes(model) > 0)
+	else if (model_depths(model)->changes.len > 0)
 		strbuf_adds(line, "none lost: totals are exact, or ESTIMATES, as each "
 				  "process says, of the time that it says");
 	else if (view_is_sampled(model))

@@ -12,8 +12,8 @@ static void unprobed(struct table *t)
 {
 	const struct model *model = view_model(t->view);
 
-	for (size_t i = 0; i < model_n_unprobed(model); i++) {
-		const struct record_unprobed *u = model_unprobed(model, i);
+	for (size_t i = 0; i < coverage_n_unprobed(model_coverage(model)); i++) {
+		const struct record_unprobed *u = coverage_unprobed(model_coverage(model), i);
 		_cleanup_strbuf_ struct strbuf line = { 0 };
 
 		strbuf_adds(&line, "not probed: ");
@@ -71,7 +71,8 @@ static void stacks(struct table *t, const struct record_coverage *coverage)
 /* --check-stacks */
 static void stack_check(struct table *t)
 {
-	const struct record_stack_check *check = model_stack_check(view_model(t->view));
+	const struct record_stack_check *check =
+		coverage_of_stacks(model_coverage(view_model(t->view)));
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
 	if (!check)

@@ -13,7 +13,8 @@ static const struct model_object *find_object(struct symbols *symbols,
 
 	for (size_t i = 0; i < n; i++) {
 		size_t at = (symbols->last_object + i) % n;
-		const struct model_object *object = model_object(symbols->model, at);
+		const struct model_object *object =
+			object_table_get(model_objects(symbols->model), at);
 
 		if (object->dev == record->dev && object->ino == record->ino &&
 		    strcmp(object->path, record->object) == 0) {

@@ -236,7 +236,8 @@ int view_counts_init(const struct model *model, struct symbols *symbols,
 		     const struct report_opts *opts, struct view_counts *ret_counts)
 {
 	const struct view_resolver resolver = { model, symbols };
-	size_t n_histograms = model_n_histograms(model), n_events = model_n_events(model);
+	size_t n_histograms = histograms_count(model_histograms(model)),
+	       n_events = event_counts_count(model_events(model));
 	int r = 0;
 
 	*ret_counts = (struct view_counts){
@@ -246,10 +247,10 @@ int view_counts_init(const struct model *model, struct symbols *symbols,
 	if (!ret_counts->histograms || !ret_counts->events)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < n_histograms; i++)
-		r = add_histogram(model_histogram(model, i),
+		r = add_histogram(histograms_get(model_histograms(model), i),
 				  &ret_counts->histograms[ret_counts->n_histograms++]);
 	for (size_t i = 0; r == 0 && i < n_events; i++)
-		r = add_event(&resolver, model_event(model, i), opts,
+		r = add_event(&resolver, event_counts_get(model_events(model), i), opts,
 			      &ret_counts->events[ret_counts->n_events++]);
 	return r;
 }
